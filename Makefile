@@ -1,0 +1,72 @@
+# A thin front: meson and ninja do the work, tools/ holds what is more than a line.
+#
+#   make demo    build, then the guided tour        make lint     formatting, clang-tidy, the project's own checks
+#   make test    everything that CI checks          make asan     tests under address and undefined sanitizers
+#   make build   build/bin/ingot, build/venv        make bench    figures, beside PyTorch where it is installed
+#   make fuzz    fuzz targets under libFuzzer       make install  library, headers, ingot.pc, command
+#   make clean
+#
+# Variables: CC=clang, WERROR=false, PYTHON=/path/to/python3, PREFIX=/usr/local, DESTDIR=, FUZZ_SECONDS=30
+SHELL := /bin/bash
+
+# A compiler given by name has build folders of its own.
+ifneq ($(origin CC),default)
+export CC
+SUFFIX := -$(notdir $(firstword $(CC)))
+endif
+WERROR ?= true
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 30
+
+VENV := build/venv
+RELEASE := build/release$(SUFFIX)
+ASAN := build/asan$(SUFFIX)
+OPTIONS = -Dpython=$(CURDIR)/$(VENV)/bin/python -Dwerror=$(WERROR)
+SANITIZE = --buildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false -Db_ndebug=false \
+  -Dc_args='-fno-omit-frame-pointer -fno-sanitize-recover=all'
+
+.PHONY: demo test build lint asan bench install fuzz clean prepare test-release
+
+build: prepare
+	@tools/configure $(RELEASE) $(OPTIONS)
+	@ninja -C $(RELEASE)
+	@mkdir -p build/bin
+	@if [ -x $(RELEASE)/ingot ]; then ln -sfn ../../$(RELEASE)/ingot build/bin/ingot; fi
+
+prepare:
+	@tools/bootstrap build
+	@tools/venv $(VENV) build $(RELEASE)/python
+
+demo: build
+	@$(VENV)/bin/python examples/demo.py
+
+test: test-release asan lint
+
+test-release: build
+	@tools/venv $(VENV) test
+	meson test -C $(RELEASE) --print-errorlogs
+
+asan: prepare
+	@tools/venv $(VENV) test
+	@tools/configure $(ASAN) $(OPTIONS) $(SANITIZE)
+	@ninja -C $(ASAN)
+	meson test -C $(ASAN) --print-errorlogs
+
+lint: build
+	@tools/bootstrap lint
+	@tools/venv $(VENV) lint
+	@$(VENV)/bin/python tools/lint.py $(RELEASE)
+
+bench: build
+	@$(VENV)/bin/python bench/run.py $(RELEASE)
+
+fuzz: prepare
+	@tools/bootstrap lint
+	@tools/fuzz $(FUZZ_SECONDS) $(OPTIONS)
+
+install: build
+	@meson configure $(RELEASE) -Dprefix=$(PREFIX)
+	meson install -C $(RELEASE) --strip --tags=runtime,devel
+
+clean:
+	rm -rf build
