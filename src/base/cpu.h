@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the processor can do, found once at run time, and a mark for plain loops that should be
+// compiled for several instruction sets.
+//
+// INGOT_CPU=base|avx2|avx512 in the environment lowers the level (never raises it), for tests.
+#ifndef BASE_CPU_H_
+#define BASE_CPU_H_
+
+#include <stddef.h>
+
+typedef enum ig_cpu {
+  IG_CPU_BASE,    // what the compiler targets
+  IG_CPU_AVX2,    // AVX2, FMA, F16C
+  IG_CPU_AVX512,  // and AVX-512 F, BW, DQ, VL
+} ig_cpu;
+
+// The level that kernels may use now.
+ig_cpu ig_cpu_level(void);
+
+// For tests: use at most this level from now on; clipped to what the processor and INGOT_CPU allow.
+// Returns the level in effect.
+ig_cpu ig_cpu_limit(ig_cpu level);
+
+// Bytes of the first and second level data caches of one core (a common guess where unknown).
+size_t ig_cpu_l1(void);
+size_t ig_cpu_l2(void);
+
+// IG_CLONES before a function with plain loops makes the compiler emit it for AVX-512, AVX2 and the
+// baseline; the loader picks one. Empty where the tools have no ifuncs, and under the thread and
+// memory sanitizers, whose runtime is not up when ifuncs are resolved.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define IG_NO_CLONES 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define IG_NO_CLONES 1
+#endif
+
+#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(IG_NO_CLONES) && \
+    ((defined(__clang__) && __clang_major__ >= 14) || (!defined(__clang__) && __GNUC__ >= 12))
+#define IG_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define IG_CLONES
+#endif
+
+#endif

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// One process-wide pool of passive worker threads.
+//
+// Workers start with the first parallel loop and sleep when there is nothing to do (they spin for a
+// few microseconds at most). The calling thread always works too, and never waits for a worker that
+// has not begun. Any thread may call anything here at any time; nothing here fails, prints or
+// aborts: where threads cannot be had, loops run in the caller.
+#ifndef BASE_THREADS_H_
+#define BASE_THREADS_H_
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// CPUs this process may use: affinity mask and cgroup quota (v1 and v2), at least 1.
+int ig_threads_limit(void);
+
+// Threads that a parallel loop may use, the caller included. At first OMP_NUM_THREADS, or else
+// ig_threads_limit(). Set: n < 1 restores that default; n may exceed the number of CPUs.
+int ig_threads_get(void);
+void ig_threads_set(int n);
+
+// True inside the body of a parallel loop: loops opened there run in the calling thread.
+bool ig_threads_inside(void);
+
+// Calls fn(arg, begin, end) for disjoint ranges that cover [0, n), from several threads, and
+// returns when all are done. Every range has at least `grain` indices (unless n < grain). Runs as
+// one call in the calling thread when n < 2 * grain, when one thread is set, when called from
+// inside a parallel loop, or while another thread's loop has the pool. Does nothing when n <= 0.
+// Effects of fn are visible to the caller afterwards. fn must not exit the thread or jump out.
+void ig_parallel_for(int64_t n, int64_t grain, void (*fn)(void *arg, int64_t begin, int64_t end),
+                     void *arg);
+
+// The same with a number of ranges of the caller's choice, for work that is already cut into
+// tasks: ranges are single tasks, handed out one at a time (uneven tasks balance).
+void ig_parallel_tasks(int64_t n, void (*fn)(void *arg, int64_t task), void *arg);
+
+#endif

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scratch memory of the calling thread: a few named buffers that only grow, kept until the thread
+// ends. A buffer stays valid until the same thread asks for the same slot again; code that is
+// called while a slot is in use must use another slot, so every kernel family has its own.
+#ifndef KERNELS_SCRATCH_H_
+#define KERNELS_SCRATCH_H_
+
+#include <stddef.h>
+
+typedef enum ig_scratch_slot {
+  IG_SCRATCH_GEMM_A,
+  IG_SCRATCH_GEMM_B,
+  IG_SCRATCH_GEMM_C,
+  IG_SCRATCH_ATTENTION,
+  IG_SCRATCH_CONV_0,
+  IG_SCRATCH_CONV_1,
+  IG_SCRATCH_CONV_2,
+  IG_SCRATCH_CONV_3,
+  IG_SCRATCH_NORM,
+  IG_SCRATCH_SLOTS,
+} ig_scratch_slot;
+
+// At least `bytes`, aligned to 64, contents arbitrary; NULL when memory is out.
+void *ig_scratch_get(ig_scratch_slot slot, size_t bytes);
+
+// Frees all buffers of the calling thread (they come back when asked for).
+void ig_scratch_free(void);
+
+#endif
