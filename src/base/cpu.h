@@ -21,6 +21,9 @@ ig_cpu ig_cpu_level(void);
 // Returns the level in effect.
 ig_cpu ig_cpu_limit(ig_cpu level);
 
+// CPUs this process may use: affinity mask and cgroup quota (v1 and v2, rounded up), at least 1.
+int ig_cpu_count(void);
+
 // Bytes of the first and second level data caches of one core (a common guess where unknown).
 size_t ig_cpu_l1(void);
 size_t ig_cpu_l2(void);

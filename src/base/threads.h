@@ -11,11 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// CPUs this process may use: affinity mask and cgroup quota (v1 and v2), at least 1.
-int ig_threads_limit(void);
-
 // Threads that a parallel loop may use, the caller included. At first OMP_NUM_THREADS, or else
-// ig_threads_limit(). Set: n < 1 restores that default; n may exceed the number of CPUs.
+// ig_cpu_count() of base/cpu.h. Set: n < 1 restores that default; n may exceed the number of CPUs.
 int ig_threads_get(void);
 void ig_threads_set(int n);
 

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pool: one loop ("job") at a time. The job lives on its caller's stack; workers join it under
+// the lock, take ranges from an atomic counter, and leave under the lock. When the ranges are all
+// taken the caller closes the job, so that late workers cannot join, and waits only for those that
+// did. Whoever finds the pool taken, or is inside a loop already, works alone.
+//
+// After fork the child has no workers and forgets the old ones; it starts its own when it needs
+// them.
+#define _GNU_SOURCE
+#include "base/threads.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/cpu.h"
+
+enum {
+  MAX_THREADS = 256,
+  RANGES_PER_THREAD = 4,  // Enough that a thread the system holds back leaves work to others.
+  SPINS = 64,             // About 3 microseconds of pause instructions.
+};
+
+typedef struct job {
+  void (*range)(void *arg, int64_t begin, int64_t end);
+  void (*task)(void *arg, int64_t task);  // instead of range: one index per call
+  void *arg;
+  int64_t n;
+  int64_t ranges;
+  atomic_llong next;   // the next range to take
+  int seats;           // workers that may still join; under pool.lock
+  atomic_int working;  // workers that joined and have not left; written under pool.lock
+} job;
+
+static struct {
+  pthread_mutex_t lock;
+  pthread_cond_t wake;  // a job was opened, or stop
+  pthread_cond_t left;  // the last worker left the job
+  job *open;
+  int sleeping;
+  int started;
+  bool stop;
+  pthread_t threads[MAX_THREADS];
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
+          .wake = PTHREAD_COND_INITIALIZER,
+          .left = PTHREAD_COND_INITIALIZER};
+
+static atomic_bool taken;   // a loop has the pool
+static atomic_uint opened;  // counts jobs; spinning workers watch it
+static atomic_uint forks;   // how often this process is a child: a job of the parent is void
+static atomic_int wanted;   // 0: not set
+static _Thread_local bool inside;
+
+static inline void pause_cpu(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+}
+
+// ---- how many ----
+
+static int default_threads(void) {
+  const char *s = getenv("OMP_NUM_THREADS");  // a number, or a list whose first entry counts
+  char *end;
+  long n = s ? strtol(s, &end, 10) : 0;
+  if (s && end != s && (*end == 0 || *end == ',' || *end == ' ') && n > 0)
+    return n < MAX_THREADS ? (int)n : MAX_THREADS;
+  int cpus = ig_cpu_count();
+  return cpus < MAX_THREADS ? cpus : MAX_THREADS;
+}
+
+int ig_threads_get(void) {
+  int n = atomic_load_explicit(&wanted, memory_order_relaxed);
+  if (n > 0) return n;
+  int none = 0;
+  n = default_threads();
+  // Loses against a set that came between: then that one counts.
+  return atomic_compare_exchange_strong(&wanted, &none, n) ? n : none;
+}
+
+void ig_threads_set(int n) {
+  if (n < 1) n = default_threads();
+  atomic_store_explicit(&wanted, n < MAX_THREADS ? n : MAX_THREADS, memory_order_relaxed);
+}
+
+bool ig_threads_inside(void) {
+  return inside;
+}
+
+// ---- working on a job ----
+
+static void work(job *j) {
+  for (;;) {
+    int64_t i = atomic_fetch_add_explicit(&j->next, 1, memory_order_relaxed);
+    if (i >= j->ranges) return;
+    if (j->task) {
+      j->task(j->arg, i);
+      continue;
+    }
+    // Even ranges without the overflow of n * i / ranges: the first n % ranges are one longer.
+    int64_t base = j->n / j->ranges;
+    int64_t more = j->n % j->ranges;
+    int64_t begin = i * base + (i < more ? i : more);
+    j->range(j->arg, begin, begin + base + (i < more));
+  }
+}
+
+// Waits, locked, until there is a job with a free seat; NULL: the pool stops.
+static job *await_job(void) {
+  while (!pool.stop) {
+    if (pool.open && pool.open->seats > 0) return pool.open;
+    unsigned seen = atomic_load_explicit(&opened, memory_order_relaxed);
+    pthread_mutex_unlock(&pool.lock);
+    int spins = 0;
+    while (spins < SPINS && atomic_load_explicit(&opened, memory_order_relaxed) == seen) {
+      pause_cpu();
+      spins++;
+    }
+    pthread_mutex_lock(&pool.lock);
+    if (atomic_load_explicit(&opened, memory_order_relaxed) != seen || pool.stop) continue;
+    pool.sleeping++;
+    pthread_cond_wait(&pool.wake, &pool.lock);
+    pool.sleeping--;
+  }
+  return NULL;
+}
+
+static void *worker(void *unused) {
+  (void)unused;
+  inside = true;
+  pthread_mutex_lock(&pool.lock);
+  for (job *j; (j = await_job());) {
+    j->seats--;
+    atomic_fetch_add_explicit(&j->working, 1, memory_order_relaxed);
+    pthread_mutex_unlock(&pool.lock);
+    work(j);
+    pthread_mutex_lock(&pool.lock);
+    if (atomic_fetch_sub_explicit(&j->working, 1, memory_order_release) == 1)
+      pthread_cond_signal(&pool.left);
+  }
+  pthread_mutex_unlock(&pool.lock);
+  return NULL;
+}
+
+// ---- starting and stopping ----
+
+// Mutexes may be held and counts stale in the child; all are made anew. No other thread exists.
+static void after_fork(void) {
+  pthread_mutex_init(&pool.lock, NULL);
+  pthread_cond_init(&pool.wake, NULL);
+  pthread_cond_init(&pool.left, NULL);
+  pool.open = NULL;
+  pool.sleeping = 0;
+  pool.started = 0;
+  atomic_store(&taken, false);
+  atomic_fetch_add(&forks, 1);
+}
+
+static void watch_fork(void) {
+  pthread_atfork(NULL, NULL, after_fork);
+}
+
+// Makes sure of `count` workers, as far as the system gives them. The caller has the pool.
+static void start_workers(int count) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  if (pool.started >= count) return;
+  pthread_once(&once, watch_fork);
+  sigset_t all, before;  // Signals are for the program's own threads.
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  while (pool.started < count) {
+    if (pthread_create(&pool.threads[pool.started], NULL, worker, NULL) != 0) break;
+    pool.started++;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+// Workers end before the library goes away, by exit or by dlclose. Loops that start later, in other
+// threads of a program that is exiting, run alone. exit() inside a loop's body cannot wait for it.
+__attribute__((destructor)) static void stop_workers(void) {
+  if (inside || atomic_exchange(&taken, true)) return;  // Stays taken: nobody gets the pool again.
+  pthread_mutex_lock(&pool.lock);
+  pool.stop = true;
+  pthread_cond_broadcast(&pool.wake);
+  pthread_mutex_unlock(&pool.lock);
+  for (int i = 0; i < pool.started; i++) pthread_join(pool.threads[i], NULL);
+  pool.started = 0;
+}
+
+// ---- the loop ----
+
+static void open_job(job *j) {
+  pthread_mutex_lock(&pool.lock);
+  pool.open = j;
+  int wake = j->seats < pool.sleeping ? j->seats : pool.sleeping;
+  atomic_fetch_add_explicit(&opened, 1, memory_order_relaxed);
+  if (wake > 0 && wake == pool.sleeping)
+    pthread_cond_broadcast(&pool.wake);
+  else
+    for (int i = 0; i < wake; i++) pthread_cond_signal(&pool.wake);
+  pthread_mutex_unlock(&pool.lock);
+}
+
+static void close_job(job *j) {
+  pthread_mutex_lock(&pool.lock);
+  pool.open = NULL;
+  bool done = atomic_load_explicit(&j->working, memory_order_acquire) == 0;
+  pthread_mutex_unlock(&pool.lock);
+  if (done) return;
+  for (int i = 0; i < SPINS; i++) {
+    if (atomic_load_explicit(&j->working, memory_order_relaxed) == 0) break;
+    pause_cpu();
+  }
+  pthread_mutex_lock(&pool.lock);
+  while (atomic_load_explicit(&j->working, memory_order_acquire) > 0)
+    pthread_cond_wait(&pool.left, &pool.lock);
+  pthread_mutex_unlock(&pool.lock);
+}
+
+// False when the job has to run in the caller alone.
+static bool run_shared(job *j, int threads) {
+  if (inside || threads < 2 || j->ranges < 2) return false;
+  if (atomic_load_explicit(&taken, memory_order_relaxed) || atomic_exchange(&taken, true))
+    return false;
+  int seats = threads - 1;
+  if (j->ranges - 1 < seats) seats = (int)(j->ranges - 1);
+  start_workers(seats);
+  if (pool.started < seats) seats = pool.started;
+  unsigned before = atomic_load(&forks);
+  inside = true;
+  j->seats = seats;
+  if (seats > 0) open_job(j);
+  work(j);
+  inside = false;
+  if (atomic_load(&forks) != before)
+    return true;  // The body forked; here there is no pool to close.
+  if (seats > 0) close_job(j);
+  atomic_store(&taken, false);
+  return true;
+}
+
+void ig_parallel_for(int64_t n, int64_t grain, void (*fn)(void *arg, int64_t begin, int64_t end),
+                     void *arg) {
+  if (n <= 0) return;
+  if (grain < 1) grain = 1;
+  int threads = n / grain < 2 ? 1 : ig_threads_get();
+  int64_t ranges = (int64_t)threads * RANGES_PER_THREAD;
+  if (n / grain < ranges) ranges = n / grain;
+  job j = {.range = fn, .arg = arg, .n = n, .ranges = ranges};
+  if (!run_shared(&j, threads)) fn(arg, 0, n);
+}
+
+void ig_parallel_tasks(int64_t n, void (*fn)(void *arg, int64_t task), void *arg) {
+  if (n <= 0) return;
+  job j = {.task = fn, .arg = arg, .n = n, .ranges = n};
+  if (run_shared(&j, n < 2 ? 1 : ig_threads_get())) return;
+  for (int64_t i = 0; i < n; i++) fn(arg, i);
+}
