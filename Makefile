@@ -66,7 +66,7 @@ fuzz: prepare
 
 install: build
 	@meson configure $(RELEASE) -Dprefix=$(PREFIX)
-	meson install -C $(RELEASE) --strip --tags=runtime,devel
+	meson install -C $(RELEASE) --strip --tags=runtime,devel,command
 
 clean:
 	rm -rf build
