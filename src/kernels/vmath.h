@@ -55,8 +55,9 @@ static inline double ig_double_of(uint64_t u) {
 static inline float ig_exp2i_f32(int32_t n) {
   return ig_float_of((uint32_t)(n + 127) << 23);
 }
-static inline double ig_exp2i_f64(int64_t n) {
-  return ig_double_of((uint64_t)(n + 1023) << 52);
+// n in two's complement, so that what NaN leaves there cannot overflow.
+static inline double ig_exp2i_f64(uint64_t n) {
+  return ig_double_of((n + 1023) << 52);
 }
 
 // (exp(r) - 1 - r) / r^2 for |r| <= ln(2) / 2.
@@ -106,12 +107,11 @@ static inline double ig_exp_f64(double x) {
   double c = x < -746.0 ? -746.0 : x;
   c = c > 710.0 ? 710.0 : c;
   double t = c * 0x1.71547652b82fep0 + IG_ROUND_F64;
-  int64_t n = (int64_t)(ig_bits_f64(t) - ig_bits_f64(IG_ROUND_F64));
+  uint64_t n = ig_bits_f64(t) - ig_bits_f64(IG_ROUND_F64);
   double f = t - IG_ROUND_F64;
   double r = (c - f * 0x1.62e42fefp-1) - f * 0x1.473de6af278edp-34;
   double y = 1.0 + (r + r * r * ig_exp_tail_f64(r));
-  int64_t half =
-      (int64_t)((uint64_t)(n + 2048) >> 1) - 1024;  // n >> 1, no 64-bit arithmetic shift in AVX2
+  uint64_t half = ((n + 2048) >> 1) - 1024;  // n >> 1; AVX2 has no arithmetic shift of 64 bits
   return y * ig_exp2i_f64(half) * ig_exp2i_f64(n - half);
 }
 
@@ -132,7 +132,7 @@ static inline double ig_expm1_f64(double x) {
   double c = x < -40.0 ? -40.0 : x;
   c = c > 710.0 ? 710.0 : c;
   double t = c * 0x1.71547652b82fep0 + IG_ROUND_F64;
-  int64_t n = (int64_t)(ig_bits_f64(t) - ig_bits_f64(IG_ROUND_F64));
+  uint64_t n = ig_bits_f64(t) - ig_bits_f64(IG_ROUND_F64);
   double f = t - IG_ROUND_F64;
   double r = (c - f * 0x1.62e42fefp-1) - f * 0x1.473de6af278edp-34;
   double p = r + r * r * ig_exp_tail_f64(r);
