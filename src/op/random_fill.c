@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+// Drawing whole tensors. Elements are visited in the order of memory, one thread, because the order
+// of draws is part of the result; every dtype draws as PyTorch's kernels do.
+#include <math.h>
+
+#include "kernels/normal.h"
+#include "op/random.h"
+#include "tensor/copy.h"
+#include "tensor/number.h"
+
+typedef struct draw {
+  ig_generator *g;
+  ig_dtype dtype;
+  double a;
+  double b;
+  int64_t from;
+  uint64_t range;
+} draw;
+
+static void visit(ig_tensor *t, ig_row_fn *fn, draw *d) {
+  ig_walk w;
+  d->dtype = t->dtype;
+  ig_walk_make(&w, t, &t, 1);
+  ig_walk_run(&w, INT64_MAX, fn, d);
+}
+
+// A number of [0, 1) with as many bits as the dtype has, times width, plus from.
+static float half_uniform(draw *d, unsigned digits, float from, float width) {
+  uint32_t bits = ig_random_u32(d->g) & ((1U << digits) - 1);
+  return (float)bits / (float)(1U << digits) * width + from;
+}
+
+static float through_f16(float x) {
+  return ig_f16_to_f32(ig_f32_to_f16(x));
+}
+
+static float through_bf16(float x) {
+  return ig_bf16_to_f32(ig_f32_to_bf16(x));
+}
+
+static void uniform_row(void *user, char *const *at, const int64_t *stride, int64_t n) {
+  draw *d = user;
+  char *p = at[0];
+  float from = (float)d->a;
+  float width = (float)d->b - from;
+  if (d->dtype == IG_F16) {
+    from = through_f16(from);
+    width = through_f16(through_f16((float)d->b) - from);
+  } else if (d->dtype == IG_BF16) {
+    from = through_bf16(from);
+    width = through_bf16(through_bf16((float)d->b) - from);
+  }
+  for (int64_t i = 0; i < n; i++, p += stride[0]) {
+    switch (d->dtype) {
+      case IG_F64:
+        *(double *)p = ig_random_f64(d->g) * (d->b - d->a) + d->a;
+        break;
+      case IG_F32:
+        *(float *)p = ig_random_f32(d->g) * width + from;
+        break;
+      case IG_F16:
+        *(uint16_t *)p = ig_f32_to_f16(half_uniform(d, 11, from, width));
+        break;
+      default:
+        *(uint16_t *)p = ig_f32_to_bf16(half_uniform(d, 8, from, width));
+        break;
+    }
+  }
+}
+
+void ig_random_uniform(ig_generator *g, ig_tensor *t, double from, double to) {
+  draw d = {.g = g, .a = from, .b = to};
+  visit(t, uniform_row, &d);
+}
+
+static void normal_row(void *user, char *const *at, const int64_t *stride, int64_t n) {
+  draw *d = user;
+  char *p = at[0];
+  for (int64_t i = 0; i < n; i++, p += stride[0]) {
+    double x = ig_random_normal(d->g) * d->b + d->a;
+    switch (d->dtype) {
+      case IG_F64:
+        *(double *)p = x;
+        break;
+      case IG_F32:
+        *(float *)p = (float)x;
+        break;
+      case IG_F16:
+        *(uint16_t *)p = ig_f32_to_f16((float)x);
+        break;
+      default:
+        *(uint16_t *)p = ig_f32_to_bf16((float)x);
+        break;
+    }
+  }
+}
+
+// Blocks of sixteen: all uniform numbers first, then block by block; a rest is drawn anew as the
+// last sixteen.
+static void normals_f32(ig_generator *g, float *data, size_t n, float mean, float std) {
+  for (size_t i = 0; i < n; i++) data[i] = ig_random_f32(g);
+  ig_normal_blocks(data, n / 16, mean, std);
+  if (n % 16 == 0) return;
+  data += n - 16;
+  for (size_t i = 0; i < 16; i++) data[i] = ig_random_f32(g);
+  ig_normal_blocks(data, 1, mean, std);
+}
+
+static void block_f64(double *data, double mean, double std) {
+  for (int j = 0; j < 8; j++) {
+    double radius = sqrt(-2.0 * log(1.0 - data[j]));
+    double angle = 2.0 * 3.14159265358979323846 * data[j + 8];
+    data[j] = radius * cos(angle) * std + mean;
+    data[j + 8] = radius * sin(angle) * std + mean;
+  }
+}
+
+static void normals_f64(ig_generator *g, double *data, size_t n, double mean, double std) {
+  for (size_t i = 0; i < n; i++) data[i] = ig_random_f64(g);
+  for (size_t i = 0; i + 16 <= n; i += 16) block_f64(data + i, mean, std);
+  if (n % 16 == 0) return;
+  data += n - 16;
+  for (size_t i = 0; i < 16; i++) data[i] = ig_random_f64(g);
+  block_f64(data, mean, std);
+}
+
+typedef struct half_kind {
+  float (*load)(uint16_t h);
+  uint16_t (*store)(float f);
+  unsigned digits;
+} half_kind;
+
+static void block_half(const half_kind *k, uint16_t *data, float mean, float std) {
+  for (int j = 0; j < 8; j++) {
+    float u1 = 1.0F - k->load(data[j]);
+    float u2 = k->load(data[j + 8]);
+    float radius = sqrtf(-2.0F * logf(u1));
+    float angle = 2.0F * 3.14159265358979323846F * u2;
+    data[j] = k->store(radius * cosf(angle) * std + mean);
+    data[j + 8] = k->store(radius * sinf(angle) * std + mean);
+  }
+}
+
+static void uniform_half(const half_kind *k, ig_generator *g, uint16_t *data, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    uint32_t bits = ig_random_u32(g) & ((1U << k->digits) - 1);
+    data[i] = k->store((float)bits / (float)(1U << k->digits));
+  }
+}
+
+static void normals_half(const half_kind *k, ig_generator *g, uint16_t *data, size_t n, float mean,
+                         float std) {
+  mean = k->load(k->store(mean));
+  std = k->load(k->store(std));
+  uniform_half(k, g, data, n);
+  for (size_t i = 0; i + 16 <= n; i += 16) block_half(k, data + i, mean, std);
+  if (n % 16 == 0) return;
+  data += n - 16;
+  uniform_half(k, g, data, 16);
+  block_half(k, data, mean, std);
+}
+
+void ig_random_normals(ig_generator *g, ig_tensor *t, double mean, double std) {
+  static const half_kind f16 = {ig_f16_to_f32, ig_f32_to_f16, 11};
+  static const half_kind bf16 = {ig_bf16_to_f32, ig_f32_to_bf16, 8};
+  size_t n = (size_t)ig_tensor_numel(t);
+  if (n < 16 || !ig_tensor_is_dense(t)) {
+    draw d = {.g = g, .a = mean, .b = std};
+    visit(t, normal_row, &d);
+    return;
+  }
+  void *data = ig_tensor_data(t);
+  switch (t->dtype) {
+    case IG_F32:
+      normals_f32(g, data, n, (float)mean, (float)std);
+      break;
+    case IG_F64:
+      normals_f64(g, data, n, mean, std);
+      break;
+    case IG_F16:
+      normals_half(&f16, g, data, n, (float)mean, (float)std);
+      break;
+    default:
+      normals_half(&bf16, g, data, n, (float)mean, (float)std);
+      break;
+  }
+}
+
+static void bernoulli_row(void *user, char *const *at, const int64_t *stride, int64_t n) {
+  draw *d = user;
+  char *p = at[0];
+  size_t size = ig_dtype_size(d->dtype);
+  uint8_t images[2][16] = {{0}, {0}};  // zero and one of the dtype
+  ig_value one = ig_of_i64(1);
+  ig_element_store(images[1], d->dtype, &one);
+  for (int64_t i = 0; i < n; i++, p += stride[0]) {
+    memcpy(p, images[ig_random_f64(d->g) < d->a], size);
+  }
+}
+
+void ig_random_bernoulli(ig_generator *g, ig_tensor *t, double p) {
+  draw d = {.g = g, .a = p};
+  visit(t, bernoulli_row, &d);
+}
+
+static void store_integer(char *p, ig_dtype dtype, int64_t x) {
+  switch (dtype) {
+    case IG_BOOL:
+      *(bool *)p = x != 0;
+      break;
+    case IG_U8:
+    case IG_I8:
+      *(uint8_t *)p = (uint8_t)x;
+      break;
+    case IG_I16:
+    case IG_U16:
+      *(uint16_t *)p = (uint16_t)x;
+      break;
+    case IG_I32:
+    case IG_U32:
+      *(uint32_t *)p = (uint32_t)x;
+      break;
+    case IG_I64:
+    case IG_U64:
+      *(int64_t *)p = x;
+      break;
+    case IG_F32:
+      *(float *)p = (float)x;
+      break;
+    case IG_F64:
+      *(double *)p = (double)x;
+      break;
+    default:
+      ig_convert(p, dtype, &x, IG_I64, 1);
+      break;
+  }
+}
+
+static void integers_row(void *user, char *const *at, const int64_t *stride, int64_t n) {
+  draw *d = user;
+  char *p = at[0];
+  for (int64_t i = 0; i < n; i++, p += stride[0]) {
+    uint64_t bits = d->range >= 1ULL << 28 ? ig_random_u64(d->g) : ig_random_u32(d->g);
+    store_integer(p, d->dtype, (int64_t)(bits % d->range + (uint64_t)d->from));
+  }
+}
+
+void ig_random_integers(ig_generator *g, ig_tensor *t, int64_t from, uint64_t range) {
+  draw d = {.g = g, .from = from, .range = range};
+  visit(t, integers_row, &d);
+}
+
+static void full_range_row(void *user, char *const *at, const int64_t *stride, int64_t n) {
+  draw *d = user;
+  char *p = at[0];
+  for (int64_t i = 0; i < n; i++, p += stride[0]) {
+    store_integer(p, d->dtype, (int64_t)ig_random_u64(d->g));
+  }
+}
+
+void ig_random_full_range(ig_generator *g, ig_tensor *t) {
+  draw d = {.g = g};
+  visit(t, full_range_row, &d);
+}
+
+static void natural_row(void *user, char *const *at, const int64_t *stride, int64_t n) {
+  draw *d = user;
+  char *p = at[0];
+  for (int64_t i = 0; i < n; i++, p += stride[0]) {
+    uint64_t bits = d->a > 0 ? ig_random_u64(d->g) : ig_random_u32(d->g);
+    store_integer(p, d->dtype, (int64_t)(bits % d->range));
+  }
+}
+
+void ig_random_natural(ig_generator *g, ig_tensor *t) {
+  // One more than the largest number, or than the largest up to which all integers are exact.
+  static const uint64_t ranges[IG_DTYPE_COUNT] = {
+      [IG_BOOL] = 2,
+      [IG_U8] = 1ULL << 8,
+      [IG_I8] = 1ULL << 7,
+      [IG_I16] = 1ULL << 15,
+      [IG_U16] = 1ULL << 16,
+      [IG_I32] = 1ULL << 31,
+      [IG_U32] = 1ULL << 32,
+      [IG_I64] = 1ULL << 63,
+      [IG_U64] = UINT64_MAX,
+      [IG_F16] = (1ULL << 11) + 1,
+      [IG_BF16] = (1ULL << 8) + 1,
+      [IG_F32] = (1ULL << 24) + 1,
+      [IG_F64] = (1ULL << 53) + 1,
+  };
+  bool wide = t->dtype == IG_I64 || t->dtype == IG_U64 || t->dtype == IG_F64;
+  draw d = {.g = g, .a = wide ? 1 : 0, .range = ranges[t->dtype] ? ranges[t->dtype] : 2};
+  visit(t, natural_row, &d);
+}
+
+void ig_random_permutation(ig_generator *g, ig_tensor *t) {
+  int64_t n = ig_tensor_numel(t);
+  size_t size = ig_dtype_size(t->dtype);
+  char *data = ig_tensor_data(t);
+  for (int64_t i = 0; i < n; i++) store_integer(data + (size_t)i * size, t->dtype, i);
+  bool wide = (uint64_t)n > UINT32_MAX / 20;
+  for (int64_t i = 0; i < n - 1; i++) {
+    uint64_t bits = wide ? ig_random_u64(g) : ig_random_u32(g);
+    int64_t other = i + (int64_t)(bits % (uint64_t)(n - i));
+    uint8_t held[16];
+    memcpy(held, data + (size_t)i * size, size);
+    memcpy(data + (size_t)i * size, data + (size_t)other * size, size);
+    memcpy(data + (size_t)other * size, held, size);
+  }
+}
