@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Graphs: capture, printing, rewriting, running. A graph does not change once its capture has ended,
+// except by the passes that say so. It may be moved between contexts and threads.
+#ifndef INGOT_GRAPH_H_
+#define INGOT_GRAPH_H_
+
+#include "ingot/op.h"
+
+typedef struct ig_graph ig_graph;
+
+// Between begin and end every ig_call of this context is recorded instead of executed. Captures do
+// not nest (IG_RUNTIME).
+IG_API IG_MUST_USE ig_status ig_capture_begin(ig_ctx *c);
+IG_API bool ig_capture_is_open(const ig_ctx *c);
+
+// A fresh size symbol s0, s1, ... whose example value is `hint` and which lies in [lo, hi].
+// IG_INVALID: hint outside.
+IG_API ig_int ig_capture_dim(ig_ctx *c, int64_t hint, int64_t lo, int64_t hi);
+IG_API ig_int ig_capture_unbacked(ig_ctx *c);  // u0, u1, ...: a size read from data
+
+// Placeholders, in graph order: parameters, buffers, constants, inputs. All return fake tensors.
+//
+// An input, by sizes or like an example (whose elements are not looked at).
+IG_API ig_tensor *ig_capture_input(ig_ctx *c, const char *name, ig_dtype dtype, const ig_int *sizes,
+                                   int ndim);
+IG_API ig_tensor *ig_capture_input_like(ig_ctx *c, const char *name, ig_tensor *example);
+// An input that is no tensor (int, float, bool, string, None): its value is fixed by the capture.
+IG_API void ig_capture_input_value(ig_ctx *c, const char *name, const ig_value *value);
+
+// State of the program: "fc.weight" becomes p_fc_weight, b_..., c_.... From then on the tensor
+// `value` itself stands for the placeholder, too: a model may go on using its own parameters. The
+// same tensor given twice (shared weights) has one placeholder and both names.
+typedef enum ig_state_kind {
+  IG_STATE_PARAMETER,
+  IG_STATE_BUFFER,
+  IG_STATE_TEMPORARY,  // a buffer that is not persistent
+  IG_STATE_CONSTANT,
+} ig_state_kind;
+IG_API ig_tensor *ig_capture_state(ig_ctx *c, ig_state_kind kind, const char *name,
+                                   ig_tensor *value);
+static inline ig_tensor *ig_capture_param(ig_ctx *c, const char *name, ig_tensor *value) {
+  return ig_capture_state(c, IG_STATE_PARAMETER, name, value);
+}
+static inline ig_tensor *ig_capture_buffer(ig_ctx *c, const char *name, ig_tensor *value) {
+  return ig_capture_state(c, IG_STATE_BUFFER, name, value);
+}
+
+// What nodes recorded from now on carry as metadata, opaque here; the text is copied, NULL: none.
+typedef enum ig_meta_key {
+  IG_META_STACK_TRACE,      // "File ..., line ..., in forward\n    source line"
+  IG_META_NN_MODULE_STACK,  // "key,path,class;key,path,class"
+  IG_META_TORCH_FN,         // "linear_1;builtin_function_or_method.linear"
+  IG_META_SOURCE_FN,
+  IG_META_KEY_COUNT
+} ig_meta_key;
+IG_API void ig_capture_set_meta(ig_ctx *c, ig_meta_key key, const char *text);
+
+// Ends the capture also after an error, which it returns; then *out is NULL. The caller frees. Real
+// tensors that the calls met and nobody declared are attributes of the graph.
+// ig_capture_end_program (ingot/program.h) ends it with a program.
+IG_API IG_MUST_USE ig_status ig_capture_end(ig_ctx *c, const ig_value *outs, size_t n,
+                                            ig_graph **out);
+IG_API void ig_capture_abort(ig_ctx *c);  // Ends the capture, if one is open, with nothing.
+IG_API void ig_graph_free(ig_graph *g);   // NULL is allowed.
+
+// Printed forms; the caller frees the text by ig_text_free. NULL after an error (out of memory).
+IG_API char *ig_graph_code(ig_ctx *c, const ig_graph *g);    // def forward(self, x): ...
+IG_API char *ig_graph_text(ig_ctx *c, const ig_graph *g);    // graph(): %x : [num_users=1] ...
+IG_API char *ig_graph_guards(ig_ctx *c, const ig_graph *g);  // one guard per line
+IG_API void ig_text_free(ig_ctx *c, char *text);             // NULL is allowed.
+
+// Looking at nodes, in order; borrowed.
+typedef enum ig_node_kind {
+  IG_NODE_PLACEHOLDER,
+  IG_NODE_ATTR,    // get_attr of a constant tensor
+  IG_NODE_CALL,    // call_function: an operator, getitem, or arithmetic on symbolic integers
+  IG_NODE_OUTPUT,  // last node
+} ig_node_kind;
+IG_API size_t ig_graph_node_count(const ig_graph *g);
+IG_API const ig_node *ig_graph_first(const ig_graph *g);
+IG_API const ig_node *ig_node_next(const ig_node *n);
+IG_API const ig_node *ig_graph_find(const ig_graph *g, const char *name);  // NULL: none
+IG_API ig_node_kind ig_node_get_kind(const ig_node *n);
+IG_API const char *ig_node_name(const ig_node *n);
+IG_API const char *ig_node_target(const ig_node *n);  // "aten.add.Tensor", "_operator.getitem"
+IG_API const ig_op *ig_node_op(const ig_node *n);     // NULL: not an operator
+IG_API const char *ig_node_meta(const ig_node *n, ig_meta_key key);  // NULL: none
+// The value: a fake tensor, a number, or a list of those.
+IG_API const ig_value *ig_node_val(const ig_node *n);
+// Positional arguments, then keyword arguments; operands have kind IG_KIND_NODE, lists IG_KIND_LIST.
+IG_API size_t ig_node_args(const ig_node *n, const ig_value **args);
+IG_API size_t ig_node_kwargs(const ig_node *n, const ig_value **args, const char *const **keys);
+IG_API size_t ig_node_users(const ig_node *n);  // distinct nodes that read it
+
+// Runs on real tensors: one value per placeholder, in order. outs gets one value per output.
+IG_API size_t ig_graph_input_count(const ig_graph *g);
+IG_API size_t ig_graph_output_count(const ig_graph *g);
+IG_API IG_MUST_USE ig_status ig_graph_run(ig_ctx *c, const ig_graph *g, const ig_value *inputs,
+                                          size_t n, ig_value *outs);
+
+// A new graph in which operators are replaced by their decompositions.
+typedef enum ig_decompose_level {
+  IG_DECOMPOSE_COMPOSITE,  // composite operators only: run_decompositions({})
+  IG_DECOMPOSE_CORE,       // also those that Core ATen lacks: run_decompositions()
+} ig_decompose_level;
+typedef struct ig_decompose_args {
+  ig_decompose_level level;
+  const char *const *also;      // further targets, "aten.leaky_relu.default"; ended by NULL
+  const char *const *preserve;  // targets to leave whole; ended by NULL
+} ig_decompose_args;
+IG_API IG_MUST_USE ig_status ig_graph_decompose(ig_ctx *c, const ig_graph *g,
+                                                const ig_decompose_args *args, ig_graph **out);
+
+// Forward and backward in one graph: returns output 0 of g (the loss, one element), and then the
+// gradient of each placeholder that requires grad, in order.
+IG_API IG_MUST_USE ig_status ig_graph_joint(ig_ctx *c, const ig_graph *g, ig_graph **out);
+
+IG_API size_t ig_graph_dce(ig_graph *g);  // Removes calls without users or effects; how many.
+// IG_ASSERTION with the first thing that is wrong. Runs after every pass in debug builds.
+IG_API IG_MUST_USE ig_status ig_graph_verify(ig_ctx *c, const ig_graph *g);
+
+#endif

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs: a graph, a signature that tells what its inputs and outputs are, and weights. A program
+// does not change once it is made, except for the elements of its weights; it may be shared between
+// threads and outlive the context that made it.
+#ifndef INGOT_PROGRAM_H_
+#define INGOT_PROGRAM_H_
+
+#include "ingot/graph.h"
+
+typedef struct ig_program ig_program;
+
+IG_API void ig_program_free(ig_program *p);  // Drops one reference. NULL is allowed.
+IG_API ig_program *ig_program_retain(ig_program *p);
+
+// Ends a capture as ig_capture_end does and makes a program of it: undeclared constants become
+// inputs (c_lifted_tensor_0), dead nodes disappear, inputs keep their plain names.
+IG_API IG_MUST_USE ig_status ig_capture_end_program(ig_ctx *c, const ig_value *outs, size_t n,
+                                                    ig_program **out);
+
+// Capture of a C function. fn makes its outputs by operator calls on fake inputs; it may use its own
+// real tensors that `state` names.
+typedef struct ig_export_input {
+  const char *name;
+  ig_tensor *example;
+} ig_export_input;
+typedef struct ig_export_state {
+  ig_state_kind kind;
+  const char *name;
+  ig_tensor *value;
+} ig_export_state;
+typedef struct ig_export_args {
+  void (*fn)(ig_ctx *c, ig_tensor *const *inputs, ig_tensor **outputs, void *user);
+  void *user;
+  const ig_export_input *inputs;
+  size_t ninputs;
+  const ig_export_state *state;
+  size_t nstate;
+  size_t noutputs;
+} ig_export_args;
+IG_API IG_MUST_USE ig_status ig_export(ig_ctx *c, const ig_export_args *args, ig_program **out);
+
+IG_API const ig_graph *ig_program_graph(const ig_program *p);  // borrowed
+
+// The signature.
+typedef enum ig_input_kind {
+  IG_INPUT_USER,
+  IG_INPUT_PARAMETER,
+  IG_INPUT_BUFFER,
+  IG_INPUT_CONSTANT,
+  IG_INPUT_OBJECT,
+  IG_INPUT_TOKEN,
+} ig_input_kind;
+typedef struct ig_input_spec {
+  ig_input_kind kind;
+  const char *name;    // of the placeholder
+  const char *target;  // "fc.weight"; NULL: a user input
+  bool persistent;     // buffers
+  ig_value value;      // a user input that is no tensor: its fixed value; IG_KIND_NODE otherwise
+} ig_input_spec;
+
+typedef enum ig_output_kind {
+  IG_OUTPUT_USER,
+  IG_OUTPUT_LOSS,
+  IG_OUTPUT_BUFFER_MUTATION,
+  IG_OUTPUT_INPUT_MUTATION,
+  IG_OUTPUT_GRAD_PARAMETER,
+  IG_OUTPUT_GRAD_INPUT,
+  IG_OUTPUT_TOKEN,
+} ig_output_kind;
+typedef struct ig_output_spec {
+  ig_output_kind kind;
+  const char *name;    // of the node; NULL: a constant
+  const char *target;  // buffer, input or parameter that it belongs to; NULL: a user output
+  ig_value value;      // a constant output; IG_KIND_NODE otherwise
+} ig_output_spec;
+
+IG_API size_t ig_program_inputs(const ig_program *p, const ig_input_spec **specs);
+IG_API size_t ig_program_outputs(const ig_program *p, const ig_output_spec **specs);
+
+// Weights by name, in order: state_dict (parameters, then persistent buffers; all names of a shared
+// tensor), or constants (the rest). Tensors are borrowed.
+typedef struct ig_weight {
+  const char *name;
+  ig_tensor *tensor;
+} ig_weight;
+IG_API size_t ig_program_state(const ig_program *p, const ig_weight **weights);
+IG_API size_t ig_program_constants(const ig_program *p, const ig_weight **weights);
+IG_API ig_tensor *ig_program_find_weight(const ig_program *p, const char *name);  // NULL: none
+
+// Tree specifications of arguments and results as the host writes them (JSON); "" when not set.
+// Only between making the program and sharing it.
+IG_API void ig_program_set_specs(ig_ctx *c, ig_program *p, const char *in_spec,
+                                 const char *out_spec);
+IG_API const char *ig_program_in_spec(const ig_program *p);
+IG_API const char *ig_program_out_spec(const ig_program *p);
+
+// Runs on user inputs (one value each, those that are no tensors included; they must equal what was
+// captured). outs gets one value per user output. Buffers that the program writes are written.
+IG_API IG_MUST_USE ig_status ig_program_run(ig_ctx *c, const ig_program *p, const ig_value *inputs,
+                                            size_t n, ig_value *outs);
+IG_API size_t ig_program_user_inputs(const ig_program *p);
+IG_API size_t ig_program_user_outputs(const ig_program *p);
+
+// A new program over the same weights; see ig_graph_decompose.
+IG_API IG_MUST_USE ig_status ig_program_decompose(ig_ctx *c, const ig_program *p,
+                                                  const ig_decompose_args *args, ig_program **out);
+// Loss and gradients of parameters: see ig_graph_joint.
+IG_API IG_MUST_USE ig_status ig_program_joint(ig_ctx *c, const ig_program *p, ig_program **out);
+
+// Printed forms, to be freed by ig_text_free. The code and graph forms are those of its graph.
+IG_API char *ig_program_code(ig_ctx *c, const ig_program *p);
+IG_API char *ig_program_text(ig_ctx *c, const ig_program *p);
+IG_API char *ig_program_module_code(ig_ctx *c, const ig_program *p);  // ep.module().code
+
+#endif
