@@ -24,18 +24,14 @@ static void visit(ig_tensor *t, ig_row_fn *fn, draw *d) {
   ig_walk_run(&w, INT64_MAX, fn, d);
 }
 
-// A number of [0, 1) with as many bits as the dtype has, times width, plus from.
-static float half_uniform(draw *d, unsigned digits, float from, float width) {
-  uint32_t bits = ig_random_u32(d->g) & ((1U << digits) - 1);
-  return (float)bits / (float)(1U << digits) * width + from;
+// x * scale + shift with one rounding, as PyTorch's builds do it. The product of two floats is
+// exact in double.
+static float affine_f32(float x, float scale, float shift) {
+  return (float)((double)x * (double)scale + (double)shift);
 }
 
-static float through_f16(float x) {
-  return ig_f16_to_f32(ig_f32_to_f16(x));
-}
-
-static float through_bf16(float x) {
-  return ig_bf16_to_f32(ig_f32_to_bf16(x));
+static uint16_t narrow(ig_dtype dtype, float x) {
+  return dtype == IG_F16 ? ig_f32_to_f16(x) : ig_f32_to_bf16(x);
 }
 
 static void uniform_row(void *user, char *const *at, const int64_t *stride, int64_t n) {
@@ -43,27 +39,18 @@ static void uniform_row(void *user, char *const *at, const int64_t *stride, int6
   char *p = at[0];
   float from = (float)d->a;
   float width = (float)d->b - from;
-  if (d->dtype == IG_F16) {
-    from = through_f16(from);
-    width = through_f16(through_f16((float)d->b) - from);
-  } else if (d->dtype == IG_BF16) {
-    from = through_bf16(from);
-    width = through_bf16(through_bf16((float)d->b) - from);
-  }
   for (int64_t i = 0; i < n; i++, p += stride[0]) {
-    switch (d->dtype) {
-      case IG_F64:
-        *(double *)p = ig_random_f64(d->g) * (d->b - d->a) + d->a;
-        break;
-      case IG_F32:
-        *(float *)p = ig_random_f32(d->g) * width + from;
-        break;
-      case IG_F16:
-        *(uint16_t *)p = ig_f32_to_f16(half_uniform(d, 11, from, width));
-        break;
-      default:
-        *(uint16_t *)p = ig_f32_to_bf16(half_uniform(d, 8, from, width));
-        break;
+    if (d->dtype == IG_F64) {
+      *(double *)p = fma(ig_random_f64(d->g), d->b - d->a, d->a);
+      continue;
+    }
+    float x = affine_f32(ig_random_f32(d->g), width, from);
+    // Rounding may reach the upper bound, which does not belong to the interval.
+    if (d->dtype != IG_F32 && narrow(d->dtype, x) == narrow(d->dtype, (float)d->b)) x = from;
+    if (d->dtype == IG_F32) {
+      *(float *)p = x;
+    } else {
+      *(uint16_t *)p = narrow(d->dtype, x);
     }
   }
 }
@@ -77,7 +64,7 @@ static void normal_row(void *user, char *const *at, const int64_t *stride, int64
   draw *d = user;
   char *p = at[0];
   for (int64_t i = 0; i < n; i++, p += stride[0]) {
-    double x = ig_random_normal(d->g) * d->b + d->a;
+    double x = fma(ig_random_normal(d->g), d->b, d->a);
     switch (d->dtype) {
       case IG_F64:
         *(double *)p = x;
@@ -110,8 +97,8 @@ static void block_f64(double *data, double mean, double std) {
   for (int j = 0; j < 8; j++) {
     double radius = sqrt(-2.0 * log(1.0 - data[j]));
     double angle = 2.0 * 3.14159265358979323846 * data[j + 8];
-    data[j] = radius * cos(angle) * std + mean;
-    data[j + 8] = radius * sin(angle) * std + mean;
+    data[j] = fma(radius * cos(angle), std, mean);
+    data[j + 8] = fma(radius * sin(angle), std, mean);
   }
 }
 
@@ -124,45 +111,32 @@ static void normals_f64(ig_generator *g, double *data, size_t n, double mean, do
   block_f64(data, mean, std);
 }
 
-typedef struct half_kind {
-  float (*load)(uint16_t h);
-  uint16_t (*store)(float f);
-  unsigned digits;
-} half_kind;
-
-static void block_half(const half_kind *k, uint16_t *data, float mean, float std) {
-  for (int j = 0; j < 8; j++) {
-    float u1 = 1.0F - k->load(data[j]);
-    float u2 = k->load(data[j + 8]);
-    float radius = sqrtf(-2.0F * logf(u1));
-    float angle = 2.0F * 3.14159265358979323846F * u2;
-    data[j] = k->store(radius * cosf(angle) * std + mean);
-    data[j + 8] = k->store(radius * sinf(angle) * std + mean);
-  }
+static void store_half(ig_dtype dtype, uint16_t *data, const float *x) {
+  for (int j = 0; j < 16; j++) data[j] = narrow(dtype, x[j]);
 }
 
-static void uniform_half(const half_kind *k, ig_generator *g, uint16_t *data, size_t n) {
-  for (size_t i = 0; i < n; i++) {
-    uint32_t bits = ig_random_u32(g) & ((1U << k->digits) - 1);
-    data[i] = k->store((float)bits / (float)(1U << k->digits));
-  }
+static void draw_16(ig_generator *g, float *x, float mean, float std) {
+  for (int j = 0; j < 16; j++) x[j] = ig_random_f32(g);
+  ig_normal_blocks(x, 1, mean, std);
 }
 
-static void normals_half(const half_kind *k, ig_generator *g, uint16_t *data, size_t n, float mean,
-                         float std) {
-  mean = k->load(k->store(mean));
-  std = k->load(k->store(std));
-  uniform_half(k, g, data, n);
-  for (size_t i = 0; i + 16 <= n; i += 16) block_half(k, data + i, mean, std);
-  if (n % 16 == 0) return;
-  data += n - 16;
-  uniform_half(k, g, data, 16);
-  block_half(k, data, mean, std);
+// The 16-bit floats round what floats give. Nothing else draws between the blocks, so they can be
+// made one by one.
+static void normals_half(ig_generator *g, ig_tensor *t, size_t n, float mean, float std) {
+  uint16_t *data = ig_tensor_data(t);
+  float x[16];
+  size_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    draw_16(g, x, mean, std);
+    store_half(t->dtype, data + i, x);
+  }
+  if (i == n) return;
+  for (; i < n; i++) (void)ig_random_f32(g);
+  draw_16(g, x, mean, std);
+  store_half(t->dtype, data + n - 16, x);
 }
 
 void ig_random_normals(ig_generator *g, ig_tensor *t, double mean, double std) {
-  static const half_kind f16 = {ig_f16_to_f32, ig_f32_to_f16, 11};
-  static const half_kind bf16 = {ig_bf16_to_f32, ig_f32_to_bf16, 8};
   size_t n = (size_t)ig_tensor_numel(t);
   if (n < 16 || !ig_tensor_is_dense(t)) {
     draw d = {.g = g, .a = mean, .b = std};
@@ -177,11 +151,8 @@ void ig_random_normals(ig_generator *g, ig_tensor *t, double mean, double std) {
     case IG_F64:
       normals_f64(g, data, n, mean, std);
       break;
-    case IG_F16:
-      normals_half(&f16, g, data, n, (float)mean, (float)std);
-      break;
     default:
-      normals_half(&bf16, g, data, n, (float)mean, (float)std);
+      normals_half(g, t, n, (float)mean, (float)std);
       break;
   }
 }
