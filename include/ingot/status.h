@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Status codes: one list makes the enum, the texts and Python's exception table.
+#ifndef INGOT_STATUS_H_
+#define INGOT_STATUS_H_
+
+#if defined(__GNUC__)
+#define IG_API __attribute__((visibility("default")))
+#define IG_MUST_USE __attribute__((warn_unused_result))
+#define IG_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#else
+#define IG_API
+#define IG_MUST_USE
+#define IG_PRINTF(fmt, args)
+#endif
+
+// X(name, text, Python exception)
+#define IG_STATUS_LIST(X)                                 \
+  X(OK, "ok", RuntimeError)                               \
+  X(NOMEM, "out of memory", MemoryError)                  \
+  X(RUNTIME, "runtime error", RuntimeError)               \
+  X(INVALID, "invalid argument", ValueError)              \
+  X(BAD_TYPE, "wrong type", TypeError)                    \
+  X(MISMATCH, "shape mismatch", RuntimeError)             \
+  X(BAD_INDEX, "index out of range", IndexError)          \
+  X(OVERFLOW, "integer overflow", OverflowError)          \
+  X(SYNTAX, "malformed text", ValueError)                 \
+  X(NOT_FOUND, "not found", AttributeError)               \
+  X(UNSUPPORTED, "unsupported", NotImplementedError)      \
+  X(ASSERTION, "assertion failed", AssertionError)        \
+  X(IO, "file error", OSError)                            \
+  X(DATA_DEPENDENT, "data-dependent guard", RuntimeError) \
+  X(HOST, "error in the host language", RuntimeError)
+
+typedef enum ig_status {
+#define X(name, text, exception) IG_##name,
+  IG_STATUS_LIST(X)
+#undef X
+} ig_status;
+
+IG_API const char *ig_status_text(ig_status st);
+
+#endif

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/ctx.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *ig_status_text(ig_status st) {
+  static const char *const text[] = {
+#define X(name, text, exception) [IG_##name] = text,
+      IG_STATUS_LIST(X)
+#undef X
+  };
+  return text[st];
+}
+
+ig_status ig_ctx_create(const ig_alloc *alloc, ig_ctx **out) {
+  ig_alloc a = alloc ? *alloc : ig_alloc_libc();
+  *out = ig_mem_new(a, sizeof **out);
+  if (!*out) return IG_NOMEM;
+  (*out)->alloc = a;
+  (*out)->message = (*out)->small;
+  (*out)->message_cap = sizeof (*out)->small;
+  (*out)->default_dtype = -1;
+  return IG_OK;
+}
+
+void ig_ctx_free(ig_ctx *c) {
+  if (!c) return;
+  ig_scope_close(c, (ig_scope){0});
+  ig_vec_free(c->alloc, &c->pool);
+  if (c->generator) c->generator_free(c->generator);
+  if (c->message != c->small) ig_mem_free(c->alloc, c->message, c->message_cap);
+  ig_mem_free(c->alloc, c, sizeof *c);
+}
+
+ig_status ig_ctx_status(const ig_ctx *c) {
+  return c->status;
+}
+
+const char *ig_ctx_error(const ig_ctx *c) {
+  return c->message;
+}
+
+void ig_ctx_clear(ig_ctx *c) {
+  c->status = IG_OK;
+  c->message[0] = 0;
+}
+
+ig_ctx *ig_ctx_at(ig_ctx *c, const char *file, int line) {
+  c->file = file;
+  c->line = line;
+  return c;
+}
+
+void ig_ctx_set_locator(ig_ctx *c, void (*fn)(ig_ctx *c, void *user), void *user) {
+  c->locate = fn;
+  c->locate_user = user;
+}
+
+void ig_locate(ig_ctx *c) {
+  if (c->locate) c->locate(c, c->locate_user);
+}
+
+static void append(ig_ctx *c, const char *fmt, ...) IG_PRINTF(2, 3);
+
+// Doubles the buffer; when there is no memory for it the message is cut.
+static bool grow(ig_ctx *c, size_t need) {
+  size_t cap = c->message_cap;
+  while (cap < need) cap *= 2;
+  bool owned = c->message != c->small;
+  void *old = owned ? c->message : NULL;
+  char *p = c->alloc.fn(c->alloc.user, old, owned ? c->message_cap : 0, cap);
+  if (!p) return false;
+  if (!owned) memcpy(p, c->small, sizeof c->small);
+  c->message = p;
+  c->message_cap = cap;
+  return true;
+}
+
+static void vappend(ig_ctx *c, const char *fmt, va_list ap) {
+  size_t n = strlen(c->message);
+  va_list again;
+  va_copy(again, ap);
+  int len = vsnprintf(c->message + n, c->message_cap - n, fmt, ap);
+  if (len > 0 && n + (size_t)len >= c->message_cap && grow(c, n + (size_t)len + 1)) {
+    (void)vsnprintf(c->message + n, c->message_cap - n, fmt, again);
+  }
+  va_end(again);
+}
+static void append(ig_ctx *c, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  vappend(c, fmt, ap);
+  va_end(ap);
+}
+
+void ig_fail_at(ig_ctx *c, ig_status st, const char *fmt, ...) {
+  if (c->status != IG_OK) return;  // the first error is the cause
+  c->status = st;
+  c->message[0] = 0;
+  if (c->op_target) append(c, "%s: ", c->op_target);
+  va_list ap;
+  va_start(ap, fmt);
+  vappend(c, fmt, ap);
+  va_end(ap);
+  ig_locate(c);
+  if (!c->file) return;
+  const char *slash = strrchr(c->file, '/');
+  append(c, " (%s:%d)", slash ? slash + 1 : c->file, c->line);
+}
+
+void ig_fail_text(ig_ctx *c, ig_status st, const char *fmt, ...) {
+  if (c->status != IG_OK) return;
+  c->status = st;
+  c->message[0] = 0;
+  va_list ap;
+  va_start(ap, fmt);
+  vappend(c, fmt, ap);
+  va_end(ap);
+  ig_locate(c);
+}
+
+void ig_note(ig_ctx *c, const char *fmt, ...) {
+  append(c, "\n  ");
+  va_list ap;
+  va_start(ap, fmt);
+  vappend(c, fmt, ap);
+  va_end(ap);
+}
+
+ig_scope ig_scope_open(ig_ctx *c) {
+  return (ig_scope){c->pool.n};
+}
+
+void ig_scope_close(ig_ctx *c, ig_scope s) {
+  while (c->pool.n > s.mark) ig_ref_release(c->pool.at[--c->pool.n]);
+}
+
+bool ig_pool_add(ig_ctx *c, ig_ref *r) {
+  if (ig_vec_push(c->alloc, &c->pool, r)) return true;
+  ig_ref_release(r);
+  (void)ig_fail(c, IG_NOMEM, "out of memory");
+  return false;
+}
+
+typedef struct block {
+  ig_ref ref;
+  ig_alloc alloc;
+  size_t size;
+} block;
+
+static void block_destroy(ig_ref *ref) {
+  block *b = (block *)ref;
+  ig_mem_free(b->alloc, b, b->size);
+}
+
+void *ig_scope_push(ig_ctx *c, size_t size) {
+  enum { HEADER = (sizeof(block) + 15) / 16 * 16 };
+  if (c->status != IG_OK) return NULL;
+  block *b = size < SIZE_MAX / 2 ? c->alloc.fn(c->alloc.user, NULL, 0, HEADER + size) : NULL;
+  if (!b) {
+    (void)ig_fail(c, IG_NOMEM, "out of memory");
+    return NULL;
+  }
+  *b = (block){{1, block_destroy}, c->alloc, HEADER + size};
+  return ig_pool_add(c, &b->ref) ? (char *)b + HEADER : NULL;
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside of the context: sticky error with notes, pool of scoped references.
+// Upper layers hang their state here by opaque pointers.
+#ifndef BASE_CTX_H_
+#define BASE_CTX_H_
+
+#include <stdatomic.h>
+
+#include "base/mem.h"
+
+// First member of everything ref-counted. Counts are atomic: storages cross threads.
+typedef struct ig_ref {
+  atomic_int count;
+  void (*destroy)(struct ig_ref *self);
+} ig_ref;
+
+static inline void ig_ref_retain(ig_ref *r) {
+  atomic_fetch_add_explicit(&r->count, 1, memory_order_relaxed);
+}
+static inline void ig_ref_release(ig_ref *r) {
+  if (r && atomic_fetch_sub_explicit(&r->count, 1, memory_order_acq_rel) == 1) r->destroy(r);
+}
+
+struct ig_ctx {
+  ig_alloc alloc;
+  ig_status status;
+  char *message;  // grows; never NULL
+  size_t message_cap;
+  char small[256];         // the message before it had to grow
+  char scratch[4][128];    // texts of symbolic integers inside one message
+  unsigned scratch_next;
+
+  const char *op_target;  // operator being called, for messages
+  const char *file;       // user location
+  int line;
+  void (*locate)(ig_ctx *c, void *user);
+  void *locate_user;
+
+  IG_VEC(ig_ref *) pool;
+
+  struct ig_graph *capture;          // not NULL: calls are recorded here
+  const struct ig_rewrite *rewrite;  // asked first while recording
+  struct ig_sym *sym;                // symbols of the open capture
+  void *observer;                    // host language: called before dispatch, see op/call.h
+  int default_dtype;                 // ig_dtype
+  bool fake;                         // results are fake whatever the operands
+  bool no_grad;                      // keep no tape
+  bool inference;                    // inference mode: results never get history
+  bool no_inline;                    // while a decomposition of a composite runs for its shapes
+  uint64_t tape_clock;
+  struct ig_generator *generator;  // default random generator, made at first use
+  void (*generator_free)(struct ig_generator *g);
+};
+
+// Keeps the first error: "target: text (file:line)". Evaluates to `st`.
+#define ig_fail(c, st, ...) (ig_fail_at((c), (st), __VA_ARGS__), (ig_status)(st))
+void ig_fail_at(ig_ctx *c, ig_status st, const char *fmt, ...) IG_PRINTF(3, 4);
+// The same without the operator's name in front and the location behind: a text that PyTorch words.
+void ig_fail_text(ig_ctx *c, ig_status st, const char *fmt, ...) IG_PRINTF(3, 4);
+void ig_note(ig_ctx *c, const char *fmt, ...) IG_PRINTF(2, 3);  // One more line, on the way out.
+
+#define IG_RETURN_IF_ERR(expr)    \
+  do {                            \
+    ig_status st_ = (expr);       \
+    if (st_ != IG_OK) return st_; \
+  } while (0)
+
+void ig_locate(ig_ctx *c);  // Brings file and line up to date.
+
+// Hands one reference to the innermost scope. On failure it is released and false returned.
+bool ig_pool_add(ig_ctx *c, ig_ref *r);
+
+// Memory that lives as long as the innermost scope, 16-byte aligned, not zeroed; NULL after an error.
+void *ig_scope_push(ig_ctx *c, size_t size);
+
+#endif

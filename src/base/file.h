@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files: read-only mappings that live as long as anything refers to them, and sinks that bytes are
+// streamed into. A file sink writes under a temporary name beside the target and renames it when it
+// is closed, so a reader never sees half a file and a failure leaves the old one in place.
+#ifndef BASE_FILE_H_
+#define BASE_FILE_H_
+
+#include <sys/types.h>
+
+#include "base/ctx.h"
+
+// A run of bytes that somebody else owns.
+typedef struct ig_bytes {
+  const uint8_t *at;
+  size_t n;
+} ig_bytes;
+
+// A mapped file. Retain `ref` to keep the mapping alive; nothing in it refers to a context.
+typedef struct ig_file {
+  ig_ref ref;
+  ig_alloc alloc;
+  ig_bytes bytes;
+} ig_file;
+
+// The caller owns one reference of *out. Only regular files can be mapped; an empty one has n 0.
+// Truncating a file while it is mapped is the owner's mistake, as everywhere with mappings.
+IG_MUST_USE ig_status ig_file_map(ig_ctx *c, const char *path, ig_file **out);
+static inline void ig_file_release(ig_file *f) {
+  if (f) ig_ref_release(&f->ref);
+}
+
+// Bytes going out. Failures are sticky and reported by ig_sink_close.
+typedef struct ig_sink {
+  ig_alloc alloc;
+  uint8_t *at;  // in memory: all bytes; to a file: those not written yet
+  size_t n;
+  size_t cap;
+  uint64_t total;  // bytes put so far
+  int fd;          // -1: in memory
+  int error;       // errno of the first failure
+  char *target;    // one block: target name, then temp name; NULL: no file to rename
+  size_t target_size;
+} ig_sink;
+
+ig_sink ig_sink_memory(ig_alloc alloc);
+IG_MUST_USE ig_status ig_sink_file(ig_ctx *c, const char *path, ig_sink *out);
+void ig_sink_put(ig_sink *s, const void *data, size_t n);
+void ig_sink_zeros(ig_sink *s, size_t n);
+
+// Finishes the file. A memory sink keeps its bytes (at, n) until ig_sink_drop.
+IG_MUST_USE ig_status ig_sink_close(ig_ctx *c, ig_sink *s);
+// Frees everything; of a file that was not closed no trace remains. Harmless after close.
+void ig_sink_drop(ig_sink *s);
+
+// The whole of a file at once.
+IG_MUST_USE ig_status ig_file_write(ig_ctx *c, const char *path, const void *data, size_t n);
+
+#endif

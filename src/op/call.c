@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+// ig_call: the one place where it is decided what a call does.
+#include "op/call.h"
+
+#include "op/formula.h"
+#include "op/shape.h"
+#include "op/tape.h"
+
+static const char *kind_text(const ig_value *v) {
+  return v->kind == IG_KIND_NONE ? "None" : ig_value_is_number(v) ? "a number" : "another type";
+}
+
+static bool check_args(ig_ctx *c, const ig_op *op, const ig_value *args) {
+  for (size_t i = 0; i < op->schema.nargs; i++) {
+    const ig_arg *a = &op->schema.args[i];
+    if (a->type != IG_TYPE_TENSOR || a->list || args[i].kind == IG_KIND_TENSOR) continue;
+    if (a->optional && args[i].kind == IG_KIND_NONE) continue;
+    bool number = ig_value_is_number(&args[i]);
+    if (number && i < op->operands && (op->pointwise || op->def->numbers)) continue;
+    (void)IG_FAIL_ARG(c, op, i, IG_BAD_TYPE, "found %s, expected a Tensor", kind_text(&args[i]));
+    return false;
+  }
+  return true;
+}
+
+// What the tensor operands say about the results.
+typedef struct census {
+  bool fake;
+  bool any;
+  ig_dtype dtype;
+  ig_device device;
+} census;
+
+static void count_tensor(ig_ctx *c, census *s, const ig_tensor *t) {
+  s->fake = s->fake || ig_is_fake(t);
+  if (!s->any) {
+    s->dtype = t->dtype;
+    s->device = t->device;
+    s->any = true;
+  } else if (t->device.type != s->device.type || t->device.index != s->device.index) {
+    bool free_cpu = t->device.type == IG_DEVICE_CPU && t->ndim == 0;
+    if (s->device.type == IG_DEVICE_CPU && !free_cpu && t->device.type != IG_DEVICE_CPU) {
+      s->device = t->device;  // a 0-d cpu tensor came first, or an error that the kernel names
+    }
+  }
+  (void)c;
+}
+
+static void count_operands(ig_ctx *c, const ig_op *op, const ig_value *args, census *s) {
+  *s = (census){.dtype = ig_ctx_default_dtype(c), .device = ig_device_cpu()};
+  for (size_t i = 0; i < op->schema.nargs; i++) {
+    if (args[i].kind == IG_KIND_TENSOR) {
+      count_tensor(c, s, args[i].tensor);
+    } else if (op->has_tensor_list && args[i].kind == IG_KIND_LIST) {
+      for (size_t k = 0; k < args[i].list.n; k++) {
+        if (args[i].list.at[k].kind == IG_KIND_TENSOR) count_tensor(c, s, args[i].list.at[k].tensor);
+      }
+    }
+  }
+}
+
+static bool any_symbolic(const ig_meta *m) {
+  for (int d = 0; d < m->ndim; d++) {
+    if (m->size[d].expr) return true;
+  }
+  return false;
+}
+
+static ig_tensor *make_result(ig_ctx *c, ig_meta *m, bool fake) {
+  if (m->absent) return NULL;
+  if (!m->view_of && !m->strided) ig_meta_contiguous(c, m);
+  return ig_tensor_make(c, m, fake || any_symbolic(m));
+}
+
+ig_meta *ig_metas_push(ig_metas *m, ig_dtype dtype, ig_device device) {
+  if (m->n == m->cap) {
+    size_t cap = m->cap ? 2 * m->cap : 8;
+    ig_meta **at = ig_scope_push(m->c, cap * sizeof *at);
+    if (!at) return NULL;
+    for (size_t i = 0; i < m->n; i++) at[i] = m->at[i];
+    m->at = at;
+    m->cap = cap;
+  }
+  ig_meta *meta = ig_scope_push(m->c, sizeof *meta);
+  if (!meta) return NULL;
+  ig_meta_init(meta, dtype, device);
+  return m->at[m->n++] = meta;
+}
+
+// Tensor[]: the metas are scratch, the list of results belongs to the caller's scope.
+static void allocate_list(ig_ctx *c, const ig_op *op, const ig_value *args, const census *s,
+                          ig_value *outs) {
+  ig_scope scratch = ig_scope_open(c);
+  ig_metas metas = {.c = c};
+  op->def->shapes(c, op, args, &metas);
+  size_t n = metas.n;
+  ig_tensor **made = c->status == IG_OK ? ig_scope_push(c, (n + 1) * sizeof *made) : NULL;
+  for (size_t i = 0; made && i < n; i++) {
+    made[i] = make_result(c, metas.at[i], c->fake || s->fake);
+    if (!made[i]) made = NULL;
+  }
+  ig_value *list = made ? ig_mem_new(c->alloc, n * sizeof *list + 1) : NULL;
+  for (size_t i = 0; list && i < n; i++) list[i] = ig_of_tensor(ig_tensor_retain(made[i]));
+  ig_scope_close(c, scratch);
+  if (!list) {
+    if (c->status == IG_OK) (void)ig_fail(c, IG_NOMEM, "out of memory");
+    return;
+  }
+  ig_value *kept = ig_scope_push(c, n * sizeof *kept + 1);
+  for (size_t i = 0; i < n; i++) {
+    if (kept) kept[i] = list[i];
+    (void)ig_pool_add(c, &list[i].tensor->ref);
+  }
+  ig_mem_free(c->alloc, list, n * sizeof *list + 1);
+  if (kept && c->status == IG_OK) outs[0] = ig_of_list(kept, n);
+}
+
+// The results without their elements, by the shape rule.
+static void allocate(ig_ctx *c, const ig_op *op, const ig_value *args, const census *s,
+                     ig_value *outs) {
+  if (op->def->shapes) {
+    allocate_list(c, op, args, s, outs);
+    return;
+  }
+  ig_meta m[IG_MAX_RETURNS];
+  size_t n = op->schema.nrets;
+  for (size_t i = 0; i < n; i++) ig_meta_init(&m[i], s->dtype, s->device);
+  op->def->shape(c, op, args, m);
+  for (size_t i = 0; i < n && c->status == IG_OK; i++) {
+    if (op->schema.rets[i].type != IG_TYPE_TENSOR) continue;
+    outs[i] = ig_of_tensor(make_result(c, &m[i], c->fake || s->fake));
+  }
+}
+
+static void retain_value(ig_value *v) {
+  if (v->kind == IG_KIND_TENSOR) (void)ig_tensor_retain(v->tensor);
+  if (v->kind != IG_KIND_LIST) return;
+  for (size_t k = 0; k < v->list.n; k++) retain_value((ig_value *)&v->list.at[k]);
+}
+
+static void pool_value(ig_ctx *c, ig_value *v) {
+  if (v->kind == IG_KIND_TENSOR && !ig_pool_add(c, &v->tensor->ref)) *v = ig_none();
+  if (v->kind != IG_KIND_LIST) return;
+  for (size_t k = 0; k < v->list.n; k++) pool_value(c, (ig_value *)&v->list.at[k]);
+}
+
+// Lists that an inner scope owns are copied before it closes.
+static void move_list(ig_ctx *c, ig_value *v, ig_value *copy) {
+  if (v->kind != IG_KIND_LIST) return;
+  copy->list.n = v->list.n;
+  copy->list.at = ig_mem_new(c->alloc, v->list.n * sizeof *v + 1);
+  if (!copy->list.at) {
+    (void)ig_fail(c, IG_NOMEM, "out of memory");
+    *v = ig_none();
+    return;
+  }
+  for (size_t k = 0; k < v->list.n; k++) ((ig_value *)copy->list.at)[k] = v->list.at[k];
+}
+
+// Closes the scope and hands the results over to the one around it.
+static void return_values(ig_ctx *c, ig_scope s, ig_value *outs, size_t n) {
+  ig_value copies[IG_MAX_RETURNS];
+  for (size_t i = 0; i < n; i++) {
+    copies[i] = outs[i];
+    move_list(c, &outs[i], &copies[i]);
+    retain_value(&outs[i]);
+  }
+  ig_scope_close(c, s);
+  for (size_t i = 0; i < n; i++) {
+    if (outs[i].kind == IG_KIND_LIST) {
+      size_t count = copies[i].list.n;
+      size_t bytes = count * sizeof *copies[i].list.at + 1;
+      ig_value *kept = ig_scope_push(c, bytes);
+      for (size_t k = 0; kept && k < count; k++) kept[k] = copies[i].list.at[k];
+      if (!kept) {
+        for (size_t k = 0; k < count; k++) pool_value(c, (ig_value *)&copies[i].list.at[k]);
+      }
+      ig_mem_free(c->alloc, (void *)copies[i].list.at, bytes);
+      outs[i] = kept ? ig_of_list(kept, count) : ig_none();
+    }
+    pool_value(c, &outs[i]);
+  }
+}
+
+static void decompose(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  ig_scope s = ig_scope_open(c);
+  ig_op_decompose(c, op, args, outs);
+  return_values(c, s, outs, op->schema.nrets);
+  if (c->status != IG_OK) ig_note(c, "in %s", op->target);
+}
+
+static bool check_real(ig_ctx *c, const census *s) {
+  if (s->device.type == IG_DEVICE_CPU || s->device.type == IG_DEVICE_META || s->fake) return true;
+  (void)ig_fail(c, IG_UNSUPPORTED, "device '%s' has no memory here, only fake tensors",
+                ig_device_type_text(s->device));
+  return false;
+}
+
+// A record of its own whose schema writes to self: the kernel works on self itself.
+static void run_written(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  ig_tensor *self = args[0].tensor;
+  if (!ig_tape_may_write(c, op, self)) return;
+  ig_tape_entry *e = ig_tape_open(c, op, args);
+  if (c->status != IG_OK) return;
+  outs[0] = args[0];
+  bool fake = c->fake || ig_is_fake(self);
+  if (fake && op->def->fake) op->def->fake(c, op, args, outs);
+  if (!fake) op->def->kernel(c, op, args, outs);
+  if (c->status == IG_OK) ig_tensor_bump(self);
+  ig_tape_close(c, e, op, args, outs);
+}
+
+static void run_plain(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  census s;
+  count_operands(c, op, args, &s);
+  const ig_op_def *d = op->def;
+  bool fake = c->fake || s.fake || s.device.type == IG_DEVICE_META;
+  ig_tape_entry *e = ig_tape_open(c, op, args);
+  if (c->status != IG_OK) return;
+  if (d->fake) {
+    (fake ? d->fake : d->kernel)(c, op, args, outs);
+  } else {
+    allocate(c, op, args, &s, outs);
+    bool real = c->status == IG_OK && !d->view && check_real(c, &s) &&
+                !(outs[0].kind == IG_KIND_TENSOR && ig_is_fake(outs[0].tensor)) && !fake;
+    if (real && d->kernel) d->kernel(c, op, args, outs);
+    if (real && !d->kernel) ig_pointwise_run(c, op, args, outs[0].tensor);
+  }
+  ig_tape_close(c, e, op, args, outs);
+  if (d->view && c->status == IG_OK) ig_tape_view(c, op, args, outs);
+}
+
+void ig_run(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  if (op->base) {
+    (op->form == IG_FORM_INPLACE ? ig_run_inplace : ig_run_out)(c, op, args, outs);
+  } else if (op->composite) {
+    decompose(c, op, args, outs);
+  } else if (op->form == IG_FORM_INPLACE) {
+    run_written(c, op, args, outs);
+  } else {
+    run_plain(c, op, args, outs);
+  }
+}
+
+void ig_infer(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  struct ig_graph *capture = c->capture;
+  bool fake = c->fake;
+  bool no_grad = c->no_grad;
+  c->capture = NULL;
+  c->fake = c->no_grad = true;
+  ig_scope s = ig_scope_open(c);
+  ig_run(c, op, args, outs);
+  return_values(c, s, outs, op->schema.nrets);
+  c->capture = capture;
+  c->fake = fake;
+  c->no_grad = no_grad;
+}
+
+static void record(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  if (c->rewrite && c->rewrite->fn(c, op, args, outs, c->rewrite->user)) return;
+  if (c->status != IG_OK) return;
+  ig_tape_entry *e = ig_tape_open(c, op, args);
+  ig_infer(c, op, args, outs);
+  if (c->status == IG_OK) ig_record(c, op, args, outs);
+  ig_tape_close(c, e, op, args, outs);
+}
+
+void ig_call(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  size_t n = op->schema.nrets;
+  for (size_t i = 0; i < n || i == 0; i++) outs[i] = ig_none();
+  if (c->status != IG_OK) return;
+  const char *outer = c->op_target;
+  c->op_target = op->target;
+  if (check_args(c, op, args)) {
+    if (c->capture) {
+      record(c, op, args, outs);
+    } else {
+      ig_run(c, op, args, outs);
+    }
+    for (size_t i = 0; c->status != IG_OK && i < n; i++) outs[i] = ig_none();
+  }
+  c->op_target = outer;
+}
+
+void ig_call_id_outs(ig_ctx *c, unsigned id, const ig_value *given, size_t n, ig_value *outs) {
+  const ig_lib *lib = ig_lib_get(c);
+  outs[0] = ig_none();
+  if (!lib || c->status != IG_OK) return;
+  const ig_op *op = &lib->ops[id];
+  ig_value args[IG_MAX_ARGS];
+  size_t next = 0;
+  for (size_t i = 0; i < op->schema.nargs; i++) {
+    // Fewer values than arguments: they are the required ones, in order.
+    bool take = n == op->schema.nargs || (next < n && !op->schema.args[i].has_default);
+    args[i] = take ? given[next++] : op->schema.args[i].def;
+  }
+  ig_call(c, op, args, outs);
+}
+
+ig_tensor *ig_call_id(ig_ctx *c, unsigned id, const ig_value *given, size_t n) {
+  ig_value outs[IG_MAX_RETURNS];
+  ig_call_id_outs(c, id, given, n, outs);
+  return outs[0].kind == IG_KIND_TENSOR ? outs[0].tensor : NULL;
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dispatch, recording and interpretation.
+#ifndef OP_CALL_H_
+#define OP_CALL_H_
+
+#include "ir/graph.h"
+#include "op/op.h"
+
+// A rewrite is asked first while recording. It either answers a call (made by other calls, which
+// come here again) by filling outs, or returns false to leave it alone.
+typedef struct ig_rewrite {
+  bool (*fn)(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs, void *user);
+  void *user;
+} ig_rewrite;
+
+// Runs a call without recording: what ig_call does when no capture is open.
+void ig_run(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);
+
+// Fake results of a call, nothing recorded, no tape.
+void ig_infer(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);
+
+// Appends the node for one call whose fake results are outs.
+void ig_record(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);
+bool ig_record_value(ig_ctx *c, const ig_value *in, ig_value *out);  // tensors become nodes
+
+// In-place and out forms, derived from the functional record.
+void ig_run_inplace(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);
+void ig_run_out(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);
+
+#endif

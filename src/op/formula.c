@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "op/formula.h"
+
+bool ig_value_is_number(const ig_value *v) {
+  return v->kind == IG_KIND_INT || v->kind == IG_KIND_FLOAT || v->kind == IG_KIND_BOOL ||
+         v->kind == IG_KIND_COMPLEX;
+}
+
+double ig_value_f64(const ig_value *v) {
+  switch (v->kind) {
+    case IG_KIND_FLOAT:
+      return v->f;
+    case IG_KIND_BOOL:
+      return v->b;
+    case IG_KIND_INT:
+      return (double)v->i.value;
+    case IG_KIND_COMPLEX:
+      return v->z.re;
+    default:
+      return 0;
+  }
+}
+
+bool ig_value_is(const ig_value *v, double x) {
+  if (!ig_value_is_number(v) || (v->kind == IG_KIND_COMPLEX && v->z.im != 0)) return false;
+  bool symbolic = (v->kind == IG_KIND_INT && v->i.expr) || (v->kind == IG_KIND_FLOAT && v->f_expr);
+  return !symbolic && ig_value_f64(v) == x;
+}
+
+ig_tensor *ig_value_tensor(const ig_value *v) {
+  return v->kind == IG_KIND_TENSOR ? v->tensor : NULL;
+}
+
+static ig_tensor *binary(ig_ctx *c, unsigned id, ig_tensor *x, const ig_value *v) {
+  return x ? ig_call_id(c, id, (ig_value[]){ig_of_tensor(x), *v}, 2) : NULL;
+}
+
+ig_tensor *ig_add_value(ig_ctx *c, ig_tensor *x, const ig_value *v) {
+  return binary(c, IG_ID_ADD_TENSOR, x, v);
+}
+ig_tensor *ig_sub_value(ig_ctx *c, ig_tensor *x, const ig_value *v) {
+  return binary(c, IG_ID_SUB_TENSOR, x, v);
+}
+ig_tensor *ig_mul_value(ig_ctx *c, ig_tensor *x, const ig_value *v) {
+  return binary(c, IG_ID_MUL_TENSOR, x, v);
+}
+ig_tensor *ig_div_value(ig_ctx *c, ig_tensor *x, const ig_value *v) {
+  return binary(c, IG_ID_DIV_TENSOR, x, v);
+}
+ig_tensor *ig_add_f64(ig_ctx *c, ig_tensor *x, double v) {
+  ig_value number = ig_of_f64(v);
+  return ig_add_value(c, x, &number);
+}
+ig_tensor *ig_mul_f64(ig_ctx *c, ig_tensor *x, double v) {
+  ig_value number = ig_of_f64(v);
+  return ig_mul_value(c, x, &number);
+}
+ig_tensor *ig_div_f64(ig_ctx *c, ig_tensor *x, double v) {
+  ig_value number = ig_of_f64(v);
+  return ig_div_value(c, x, &number);
+}
+ig_tensor *ig_mul_int(ig_ctx *c, ig_tensor *x, ig_int v) {
+  ig_value number = ig_of_int(v);
+  return ig_mul_value(c, x, &number);
+}
+ig_tensor *ig_div_int(ig_ctx *c, ig_tensor *x, ig_int v) {
+  ig_value number = ig_of_int(v);
+  return ig_div_value(c, x, &number);
+}
+
+ig_tensor *ig_conj_of(ig_ctx *c, ig_tensor *x) {
+  return x && ig_dtype_is_complex(x->dtype) ? ig_conj_physical(c, x) : x;
+}
+
+ig_value ig_sizes_of(const ig_tensor *t) {
+  return t ? ig_of_ints(ig_sizes(t), (size_t)t->ndim) : ig_none();
+}
+
+ig_int ig_product(ig_ctx *c, const ig_int *sizes, size_t n) {
+  ig_int total = ig_const(1);
+  for (size_t i = 0; i < n; i++) total = ig_int_mul(c, total, sizes[i]);
+  return total;
+}
+
+ig_int ig_numel_of(ig_ctx *c, const ig_tensor *t) {
+  return t ? ig_product(c, ig_sizes(t), (size_t)t->ndim) : ig_const(0);
+}
+
+ig_tensor *ig_cast(ig_ctx *c, ig_tensor *x, ig_dtype dtype) {
+  if (!x || x->dtype == dtype) return x;
+  return ig__to_copy_with(c, x, ig_of_dtype(dtype), ig_none(), ig_none(), ig_none(), false,
+                          ig_none());
+}
+
+ig_tensor *ig_sum_to(ig_ctx *c, ig_tensor *g, const ig_value *like) {
+  if (!g || like->kind != IG_KIND_TENSOR) return g;
+  const ig_tensor *t = like->tensor;
+  ig_int dims[IG_MAX_DIM];
+  size_t n = 0;
+  int lead = g->ndim - t->ndim;
+  for (int d = 0; d < g->ndim; d++) {
+    bool repeated = d < lead || (ig_int_eq_i64(c, ig_sizes(t)[d - lead], 1) &&
+                                 !ig_int_eq_i64(c, ig_sizes(g)[d], 1));
+    if (repeated) dims[n++] = ig_const(d);
+  }
+  if (n) {
+    g = ig_sum_dim_intlist_with(c, g, ig_of_ints(dims, n), true, ig_none());
+    if (lead) g = ig_view(c, g, ig_sizes_of(t));
+  }
+  return g && ig_dtype_is_complex(g->dtype) && !ig_dtype_is_complex(t->dtype)
+             ? ig_cast(c, g, ig_to_real(g->dtype))
+             : g;
+}
+
+ig_tensor *ig_zeros_of(ig_ctx *c, const ig_tensor *like) {
+  if (!like) return NULL;
+  return ig_zeros_with(c, ig_sizes_of(like), ig_of_dtype(like->dtype), ig_none(),
+                       ig_of_device(like->device), ig_none());
+}
+
+ig_tensor *ig_unreduce(ig_ctx *c, ig_tensor *g, const bool *reduced, int ndim) {
+  for (int d = 0; d < ndim && g; d++) {
+    if (reduced[d]) g = ig_unsqueeze(c, g, ig_const(d));
+  }
+  return g;
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operator record and what its functions see.
+//
+//   IG_OP(id) = { .schema = ..., .shape = ..., one of .tile/.kernel/nothing (a view), ... };
+//
+// `id` is the schema's name and overload in lower case, joined by _: add_tensor, mm, __and___tensor.
+// The build reads ids and schemas off src/ops, looks up each schema's in-place and out forms in
+// src/op/aten.tsv, and writes the registry and the typed calls of ingot/aten.h. A record is all
+// there is to write. The parsed records are one process-wide library, immutable and shared.
+#ifndef OP_OP_H_
+#define OP_OP_H_
+
+#include "base/map.h"
+#include "ingot/op.h"
+#include "op/schema.h"
+#include "tensor/tensor.h"
+
+enum { IG_MAX_OPERANDS = 6, IG_MAX_ARGS = 32 };
+
+// One rule for real, fake and symbolic operands: ask only through ig_int_eq and its kin.
+// out[i] describes return i; it comes with ndim 0, the dtype of the first tensor operand and the
+// common device of the operands. A view calls ig_meta_view and sets sizes, strides, offset. A fresh
+// result gets dense strides afterwards unless the rule sets `strided`. A result that does not exist
+// this time sets `absent` (the caller sees None).
+typedef void ig_shape_fn(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out);
+
+// The same for an operator that returns Tensor[]: `push` one meta per element of the list.
+typedef struct ig_metas {
+  ig_ctx *c;
+  ig_meta **at;
+  size_t n;
+  size_t cap;
+} ig_metas;
+ig_meta *ig_metas_push(ig_metas *m, ig_dtype dtype, ig_device device);  // initialised; NULL: error
+typedef void ig_shapes_fn(ig_ctx *c, const ig_op *op, const ig_value *args, ig_metas *out);
+
+// n dense elements per operand, already broadcast and converted to the computing dtype. `out` may
+// be the same memory as one of the operands.
+typedef struct ig_tile {
+  size_t n;
+  const void *in[IG_MAX_OPERANDS];
+  void *out;
+  const ig_value *args;
+  const ig_op *op;
+  ig_dtype dtype;  // the computing dtype
+} ig_tile;
+typedef void ig_tile_fn(const ig_tile *t);
+
+// Fills outs, whose tensors the shape rule made (real, dense unless the rule said otherwise), and
+// sets those that are no tensors. Everything about shapes was checked; a kernel fails only for what
+// stands in the data (an index out of range) or for lack of memory.
+typedef void ig_kernel_fn(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);
+
+// A formula: plain calls. The first form is for one tensor result.
+typedef ig_tensor *ig_decompose_fn(ig_ctx *c, const ig_value *args);
+typedef void ig_decompose_outs_fn(ig_ctx *c, const ig_value *args, ig_value *outs);
+
+// Gradients. Tensor slots of the arguments are numbered through; at[i] is the first slot of
+// argument i (a list takes one slot per element).
+typedef struct ig_vjp {
+  const ig_op *op;
+  const ig_value *args;     // of the forward call; a tensor that .keep does not name has no bytes
+  const ig_value *outs;     // its results, likewise
+  ig_tensor *const *grads;  // gradient per return (per element of a Tensor[] result); NULL: zero
+  ig_tensor *grad;          // grads[0]; never NULL when there is one result
+  ig_tensor *out;           // outs[0].tensor
+  const size_t *at;
+  const bool *wanted;  // per slot
+  ig_tensor **d;       // gradient per slot, to be filled through IG_GRAD
+} ig_vjp;
+typedef void ig_vjp_fn(ig_ctx *c, const ig_vjp *v);
+
+// IG_GRAD(v, 0) = formula;  evaluates the formula only if the gradient of argument 0 is wanted.
+#define IG_WANTED(v, i) ((v)->wanted[(v)->at[i]])
+#define IG_GRAD(v, i) \
+  if (IG_WANTED(v, i)) (v)->d[(v)->at[i]]
+// Element k of the tensor list that is argument i.
+#define IG_GRAD_AT(v, i, k) \
+  if ((v)->wanted[(v)->at[i] + (k)]) (v)->d[(v)->at[i] + (k)]
+
+// How a pointwise operator arrives at its computing dtype.
+typedef enum ig_promotion {
+  IG_PROMOTE,        // PyTorch's rules
+  IG_PROMOTE_FLOAT,  // the same, and integers and bool become the default float dtype
+  IG_PROMOTE_SELF,   // the dtype of the first operand that is no mask
+} ig_promotion;
+
+typedef struct ig_op_def {
+  const char *schema;
+  ig_shape_fn *shape;  // optional for composites: their decomposition tells
+  ig_shapes_fn *shapes;
+  // Pointwise: one function per computing dtype. A dtype without a function of its own uses the
+  // next wider one of its kind (f16, bf16 -> f32; small integers -> i64; c64 -> c128; bool only its
+  // own) with conversion of every tile on the way.
+  ig_tile_fn *tile[IG_DTYPE_COUNT];
+  ig_kernel_fn *kernel;
+  ig_decompose_fn *decompose;
+  ig_decompose_outs_fn *decompose_outs;
+  // For results that are no tensors, or whose shape stands in the data: what a fake call gives. The
+  // kernel then makes its results itself (ig_tensor_make), there is no shape rule.
+  ig_kernel_fn *fake;
+  ig_vjp_fn *vjp;
+  const char *keep;   // names of arguments and "result" whose bytes .vjp reads, "self, result";
+                      // NULL: all; "": none. result0, result1 name one of several
+  unsigned operands;  // tile: leading arguments that are broadcast; 0: the leading Tensor arguments
+  unsigned masks;     // tile: leading operands that stay bool
+  ig_promotion promote;
+  bool view;       // the shape rule is the whole operator
+  bool alias_out;  // kernel: outs[0] may be args[0] itself, of any strides (in-place without a copy)
+  bool random;     // not a function of its operands: the harness compares no values
+  bool numbers;    // Tensor slots after the first take plain numbers though there are no tiles
+  int variant;     // for families that share functions
+  const char *samples;  // "f32[3,5], 2 | f32[4,2].T, key=[0,1]"; see docs/operators.md
+  const char *waive;    // "vjp: reason; decompose: reason": why something is missing
+} ig_op_def;
+
+#define IG_OP(id)                     \
+  extern const ig_op_def ig_def_##id; \
+  const ig_op_def ig_def_##id
+
+typedef enum ig_form { IG_FORM_PLAIN, IG_FORM_INPLACE, IG_FORM_OUT } ig_form;
+
+// Facts about an operator out of src/op/aten.tsv.
+enum {
+  IG_FACT_IMPLICIT = 1,  // CompositeImplicitAutograd: export takes it apart by default
+  IG_FACT_CORE = 2,      // Core ATen
+  IG_FACT_DECOMP = 4,    // run_decompositions() takes it apart
+  IG_FACT_VIEW = 8,
+};
+
+struct ig_op {
+  const ig_op_def *def;
+  const char *id;
+  const char *target;  // "aten.add.Tensor"
+  ig_schema schema;
+  ig_form form;
+  unsigned facts;
+  unsigned number;    // position in the library
+  const ig_op *base;  // in-place, out: the functional operator it is derived from
+  const ig_op *inplace;
+  const ig_op *out;
+  const ig_op *next;  // next overload of the same name
+  size_t operands;
+  uint64_t keep;        // bits of arguments that .vjp reads
+  uint32_t keep_outs;   // bits of results
+  bool composite;       // eager calls run the decomposition
+  bool pointwise;
+  bool has_tensor_list; // some argument is Tensor[] or Tensor?[]
+};
+
+typedef struct ig_lib {
+  ig_arena arena;
+  ig_map by_name;  // "aten::add" -> first overload
+  ig_op *ops;      // records in order of ids (the numbers of ingot/aten.h), then derived ones
+  size_t n;
+} ig_lib;
+
+const ig_lib *ig_lib_get(ig_ctx *c);  // Loads at first use, once per process; NULL after an error.
+const ig_op *ig_lib_overloads(ig_ctx *c, const char *ns, const char *name);  // NULL: unknown
+
+static inline bool ig_op_is_composite(const ig_op *op) {
+  return op->composite;
+}
+static inline bool ig_op_has_decomposition(const ig_op *op) {
+  return op->def->decompose || op->def->decompose_outs;
+}
+// Runs the decomposition, whichever form it has.
+void ig_op_decompose(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);
+
+// The tile for a computing dtype and the dtype that it works in; NULL: PyTorch has none either.
+ig_tile_fn *ig_op_tile(const ig_op *op, ig_dtype dtype, ig_dtype *works_in);
+
+// Message about one argument: "aten.mm.default: argument 'mat2': found ..., expected ... (f.c:3)"
+#define IG_FAIL_ARG(c, op, i, st, fmt, ...) \
+  ig_fail((c), (st), "argument '%s': " fmt, (op)->schema.args[i].name, __VA_ARGS__)
+
+#endif

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// Driver: walks the operands in the order of the result's memory and calls the operator's tile on
+// dense rows. An operand that is dense in the computing dtype is used in place; any other is
+// gathered, converted or repeated into a buffer that stays in the first-level cache.
+#include <string.h>
+
+#include "op/formula.h"
+#include "op/shape.h"
+#include "tensor/copy.h"
+#include "tensor/number.h"
+
+enum { BLOCK = 1024, GRAIN = 32768 };
+
+ig_tile_fn *ig_op_tile(const ig_op *op, ig_dtype dtype, ig_dtype *works_in) {
+  ig_tile_fn *const *tile = op->def->tile;
+  *works_in = dtype;
+  if (tile[dtype] || dtype == IG_BOOL) return tile[dtype];
+  if (dtype == IG_F16 || dtype == IG_BF16) *works_in = IG_F32;
+  if (dtype == IG_C64) *works_in = IG_C128;
+  if (ig_dtype_is_integral(dtype)) *works_in = IG_I64;
+  return tile[*works_in];
+}
+
+typedef struct operand {
+  ig_dtype dtype;    // of its memory
+  ig_dtype works_in;
+  size_t size;       // bytes of an element in memory
+  size_t work_size;  // bytes of an element in the buffer
+  bool number;       // the buffer holds it from the beginning
+} operand;
+
+typedef struct plan {
+  ig_tile_fn *tile;
+  ig_tile proto;
+  size_t n;  // operands, the result not counted
+  ig_dtype out_dtype;
+  ig_dtype out_works_in;
+  size_t out_size;
+  size_t out_work_size;
+  operand in[IG_MAX_OPERANDS];
+  ig_value numbers[IG_MAX_OPERANDS];
+} plan;
+
+// n elements of one operand as a dense block in the working dtype.
+static const void *dense(const operand *o, const char *at, int64_t stride, size_t n, void *buffer,
+                         void *staging) {
+  bool converts = o->dtype != o->works_in;
+  if (stride == (int64_t)o->size && !converts) return at;
+  const char *from = at;
+  if (stride == 0) {
+    ig_convert(buffer, o->works_in, at, o->dtype, 1);
+    char *to = buffer;
+    for (size_t done = 1; done < n;) {
+      size_t step = done < n - done ? done : n - done;
+      memcpy(to + done * o->work_size, to, step * o->work_size);
+      done += step;
+    }
+    return buffer;
+  }
+  if (stride != (int64_t)o->size) {
+    char *to = converts ? staging : buffer;
+    switch (o->size) {
+#define GATHER(bytes)                                                                      \
+  case bytes:                                                                              \
+    for (size_t i = 0; i < n; i++) memcpy(to + i * bytes, at + (int64_t)i * stride, bytes); \
+    break;
+      GATHER(1)
+      GATHER(2)
+      GATHER(4)
+      GATHER(8)
+      GATHER(16)
+#undef GATHER
+      default:
+        break;
+    }
+    from = to;
+  }
+  if (converts) ig_convert(buffer, o->works_in, from, o->dtype, n);
+  return buffer;
+}
+
+static void store(const plan *p, char *at, int64_t stride, size_t n, const char *result,
+                  void *staging) {
+  const char *from = result;
+  bool contiguous = stride == (int64_t)p->out_size;
+  if (p->out_dtype != p->out_works_in) {
+    void *to = contiguous ? (void *)at : staging;
+    ig_convert(to, p->out_dtype, result, p->out_works_in, n);
+    if (contiguous) return;
+    from = staging;
+  }
+  for (size_t i = 0; i < n; i++) {
+    memcpy(at + (int64_t)i * stride, from + i * p->out_size, p->out_size);
+  }
+}
+
+static void row(void *user, char *const *at, const int64_t *stride, int64_t count) {
+  const plan *p = user;
+  double buffers[IG_MAX_OPERANDS][2 * BLOCK];
+  double staging[2 * BLOCK];
+  double result[2 * BLOCK];
+  ig_tile t = p->proto;
+  bool direct = stride[0] == (int64_t)p->out_size && p->out_dtype == p->out_works_in;
+  bool whole = direct;  // every operand can be used where it lies: no need for blocks
+  bool filled[IG_MAX_OPERANDS] = {false};
+  for (size_t i = 0; i < p->n; i++) {
+    const operand *o = &p->in[i];
+    whole = whole && !o->number && stride[i + 1] == (int64_t)o->size && o->dtype == o->works_in;
+  }
+  int64_t block = whole ? count : BLOCK;
+  for (int64_t start = 0; start < count; start += block) {
+    size_t n = (size_t)(count - start < block ? count - start : block);
+    for (size_t i = 0; i < p->n; i++) {
+      const operand *o = &p->in[i];
+      bool repeated = o->number || stride[i + 1] == 0;
+      if (repeated && filled[i]) continue;
+      if (o->number) {
+        ig_fill(buffers[i], o->works_in, n, &p->numbers[i]);
+        t.in[i] = buffers[i];
+      } else {
+        const char *from = at[i + 1] + start * stride[i + 1];
+        t.in[i] = dense(o, from, stride[i + 1], n, buffers[i], staging);
+      }
+      filled[i] = repeated;  // the first block is the longest
+    }
+    t.n = n;
+    char *to = at[0] + start * stride[0];
+    t.out = direct ? (void *)to : result;
+    p->tile(&t);
+    if (!direct) store(p, to, stride[0], n, (const char *)result, staging);
+  }
+}
+
+static bool make_plan(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_tensor *out,
+                      plan *p) {
+  ig_dtype dtype = ig_computing_dtype(c, op, args);
+  ig_dtype works_in = dtype;
+  p->tile = ig_op_tile(op, dtype, &works_in);
+  if (!p->tile) {
+    ig_fail_text(c, IG_UNSUPPORTED, "\"%s\" not implemented for '%s'", op->target,
+                 ig_dtype_text(dtype));
+    return false;
+  }
+  bool compares = op->def->shape == ig_shape_compare;
+  p->n = op->operands;
+  p->out_dtype = out->dtype;
+  p->out_works_in = compares ? IG_BOOL : works_in;
+  p->out_size = ig_dtype_size(p->out_dtype);
+  p->out_work_size = ig_dtype_size(p->out_works_in);
+  p->proto = (ig_tile){.args = args, .op = op, .dtype = works_in};
+  for (size_t i = 0; i < p->n; i++) {
+    operand *o = &p->in[i];
+    o->number = args[i].kind != IG_KIND_TENSOR;
+    o->works_in = i < op->def->masks ? IG_BOOL : works_in;
+    o->dtype = o->number ? o->works_in : args[i].tensor->dtype;
+    o->size = ig_dtype_size(o->dtype);
+    o->work_size = ig_dtype_size(o->works_in);
+    if (o->number) p->numbers[i] = args[i];
+  }
+  return true;
+}
+
+// One dense row without a walk: the frequent case, and the one whose overhead counts.
+static bool run_dense(plan *p, const ig_value *args, ig_tensor *out) {
+  char *at[IG_MAX_OPERANDS + 1];
+  int64_t stride[IG_MAX_OPERANDS + 1];
+  int64_t numel = ig_tensor_numel(out);
+  if (numel > GRAIN || !ig_tensor_is_dense(out)) return false;
+  at[0] = ig_tensor_data(out);
+  stride[0] = (int64_t)p->out_size;
+  for (size_t i = 0; i < p->n; i++) {
+    at[i + 1] = NULL;
+    stride[i + 1] = 0;
+    if (p->in[i].number) continue;
+    const ig_tensor *t = args[i].tensor;
+    at[i + 1] = ig_tensor_data(t);
+    if (ig_tensor_numel(t) == 1) continue;
+    if (t->ndim != out->ndim || !ig_tensor_is_dense(t)) return false;
+    for (int d = 0; d < t->ndim; d++) {
+      if (ig_sizes(t)[d].value != ig_sizes(out)[d].value) return false;
+    }
+    stride[i + 1] = (int64_t)p->in[i].size;
+  }
+  if (numel) row(p, at, stride, numel);
+  return true;
+}
+
+void ig_pointwise_run(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor *out) {
+  plan p;
+  if (!make_plan(c, op, args, out, &p) || run_dense(&p, args, out)) return;
+  ig_walk w;
+  ig_tensor *operands[IG_MAX_OPERANDS + 1] = {out};
+  for (size_t i = 0; i < p.n; i++) operands[i + 1] = ig_value_tensor(&args[i]);
+  ig_walk_make(&w, out, operands, (int)p.n + 1);
+  ig_walk_run(&w, GRAIN, row, &p);
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// In-place and out forms. Both are the functional operator plus a place for its result; where the
+// kernel can write there directly, no memory is taken.
+#include "op/call.h"
+#include "op/formula.h"
+#include "op/tape.h"
+#include "tensor/copy.h"
+
+static bool check_writable(ig_ctx *c, const ig_tensor *to) {
+  if (!ig_is_fake(to) && ig_tensor_has_internal_overlap(to)) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "unsupported operation: more than one element of the written-to tensor refers to "
+                 "a single memory location. Please clone() the tensor before performing the "
+                 "operation.");
+    return false;
+  }
+  return true;
+}
+
+static bool check_dtype(ig_ctx *c, ig_dtype from, ig_dtype to) {
+  if (ig_dtype_can_cast(from, to)) return true;
+  ig_fail_text(c, IG_RUNTIME, "result type %s can't be cast to the desired output type %s",
+               ig_dtype_text(from), ig_dtype_text(to));
+  return false;
+}
+
+static bool same_shape(ig_ctx *c, const ig_tensor *to, const ig_int *sizes, int ndim) {
+  if (to->ndim != ndim) return false;
+  for (int d = 0; d < ndim; d++) {
+    if (!ig_int_eq(c, ig_sizes(to)[d], sizes[d])) return false;
+  }
+  return true;
+}
+
+static const char *shape_text(ig_ctx *c, const ig_int *sizes, int ndim, ig_str *s) {
+  *s = ig_str_make(c->alloc);
+  for (int d = 0; d < ndim; d++) ig_str_add(s, "%s%s", d ? ", " : "", ig_int_text(c, sizes[d]));
+  return s->at ? s->at : "";
+}
+
+static void wrong_shape(ig_ctx *c, const ig_tensor *to, const ig_int *sizes, int ndim) {
+  ig_str a;
+  ig_str b;
+  ig_fail_text(c, IG_RUNTIME,
+               "output with shape [%s] doesn't match the broadcast shape [%s]",
+               shape_text(c, ig_sizes(to), to->ndim, &a), shape_text(c, sizes, ndim, &b));
+  ig_str_free(&a);
+  ig_str_free(&b);
+}
+
+// Does some operand share memory with `to` in a way that a running tile would trip over?
+static ig_overlap worst_overlap(const ig_op *op, const ig_value *args, const ig_tensor *to) {
+  ig_overlap worst = IG_OVERLAP_NONE;
+  for (size_t i = 0; i < op->operands; i++) {
+    if (args[i].kind != IG_KIND_TENSOR) continue;
+    ig_overlap o = ig_tensor_overlap(to, args[i].tensor);
+    if (o > worst) worst = o;
+  }
+  return worst;
+}
+
+// Straight into `to`: its shape must be the broadcast one and its dtype reachable.
+static void pointwise_into(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor *to) {
+  ig_meta m;
+  ig_meta_init(&m, to->dtype, to->device);
+  op->def->shape(c, op, args, &m);
+  if (c->status != IG_OK) return;
+  if (!same_shape(c, to, m.size, m.ndim)) {
+    wrong_shape(c, to, m.size, m.ndim);
+    return;
+  }
+  if (!check_dtype(c, m.dtype, to->dtype) || !check_writable(c, to) || ig_is_fake(to) || c->fake) {
+    return;
+  }
+  if (worst_overlap(op, args, to) == IG_OVERLAP_PARTIAL) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "unsupported operation: some elements of the input tensor and the written-to "
+                 "tensor refer to a single memory location. Please clone() the tensor before "
+                 "performing the operation.");
+    return;
+  }
+  ig_pointwise_run(c, op, args, to);
+}
+
+// Computes the functional result aside, then moves it.
+static void copy_into(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor *to) {
+  ig_value results[IG_MAX_RETURNS];
+  ig_call(c, op, args, results);
+  if (c->status != IG_OK || results[0].kind != IG_KIND_TENSOR) return;
+  ig_tensor *from = results[0].tensor;
+  if (!same_shape(c, to, ig_sizes(from), from->ndim)) {
+    wrong_shape(c, to, ig_sizes(from), from->ndim);
+    return;
+  }
+  if (!check_dtype(c, from->dtype, to->dtype) || !check_writable(c, to)) return;
+  if (!ig_is_fake(to) && !ig_is_fake(from)) ig_tensor_copy(to, from);
+}
+
+// unsqueeze_, t_, detach_ ...: self becomes the view of itself.
+static void view_into(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor *self) {
+  ig_meta m;
+  ig_meta_init(&m, self->dtype, self->device);
+  op->def->shape(c, op, args, &m);
+  if (c->status == IG_OK) (void)ig_tensor_reshape_inplace(c, self, &m);
+}
+
+static void alias_into(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor *self) {
+  ig_meta m;
+  ig_meta_init(&m, self->dtype, self->device);
+  op->def->shape(c, op, args, &m);
+  if (c->status != IG_OK) return;
+  if (!same_shape(c, self, m.size, m.ndim)) {
+    wrong_shape(c, self, m.size, m.ndim);
+    return;
+  }
+  if (!check_writable(c, self) || ig_is_fake(self) || c->fake) return;
+  ig_value out = ig_of_tensor(self);
+  op->def->kernel(c, op, args, &out);
+}
+
+// The call that computes must not be taped on its own: the in-place form is.
+static void compute_into(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor *to) {
+  bool no_grad = c->no_grad;
+  c->no_grad = true;
+  ig_scope s = ig_scope_open(c);
+  if (op->pointwise) {
+    pointwise_into(c, op, args, to);
+  } else if (op->def->view) {
+    view_into(c, op, args, to);
+  } else if (op->def->alias_out && op->def->kernel) {
+    alias_into(c, op, args, to);
+  } else {
+    copy_into(c, op, args, to);
+  }
+  ig_scope_close(c, s);
+  c->no_grad = no_grad;
+}
+
+void ig_run_inplace(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  ig_tensor *self = args[0].tensor;
+  if (!ig_tape_may_write(c, op, self)) return;
+  ig_tape_entry *e = ig_tape_open(c, op, args);
+  if (c->status != IG_OK) return;
+  compute_into(c, op->base, args, self);
+  if (c->status == IG_OK) {
+    if (!op->def->view) ig_tensor_bump(self);
+    outs[0] = args[0];
+  }
+  ig_tape_close(c, e, op, args, outs);
+}
+
+// An out tensor of another shape is resized, as PyTorch does (it warns when it was not empty).
+static bool fit_out(ig_ctx *c, ig_tensor *to, const ig_tensor *from) {
+  if (same_shape(c, to, ig_sizes(from), from->ndim)) return true;
+  ig_meta m;
+  ig_meta_of(from, &m);
+  m.dtype = to->dtype;
+  m.offset = to->offset;
+  ig_meta_contiguous(c, &m);
+  int64_t numel = ig_tensor_numel(from) + to->offset.value;
+  size_t bytes = (size_t)numel * ig_dtype_size(to->dtype);
+  return ig_storage_reserve(c, to->storage, bytes) && ig_tensor_reshape_inplace(c, to, &m);
+}
+
+void ig_run_out(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  const ig_schema *s = &op->schema;
+  size_t first = s->nargs - s->nrets;  // the written arguments come last, one per return
+  ig_value results[IG_MAX_RETURNS];
+  for (size_t i = first; i < s->nargs; i++) {
+    if (args[i].kind != IG_KIND_TENSOR) {
+      (void)IG_FAIL_ARG(c, op, i, IG_BAD_TYPE, "%s", "expected a Tensor");
+      return;
+    }
+    if (args[i].tensor->requires_grad && !c->no_grad) {
+      ig_fail_text(c, IG_RUNTIME,
+                   "%s(): functions with out=... arguments don't support automatic "
+                   "differentiation, but one of the arguments requires grad.",
+                   s->name);
+      return;
+    }
+  }
+  bool no_grad = c->no_grad;
+  ig_scope scope = ig_scope_open(c);
+  c->no_grad = true;
+  ig_call(c, op->base, args, results);
+  c->no_grad = no_grad;
+  for (size_t i = 0; i < s->nrets && c->status == IG_OK; i++) {
+    ig_tensor *to = args[first + i].tensor;
+    ig_tensor *from = ig_value_tensor(&results[i]);
+    if (!from || !check_dtype(c, from->dtype, to->dtype) || !fit_out(c, to, from)) break;
+    if (!check_writable(c, to)) break;
+    if (!ig_is_fake(to) && !ig_is_fake(from)) ig_tensor_copy(to, from);
+    ig_tensor_bump(to);
+  }
+  ig_scope_close(c, scope);
+  for (size_t i = 0; i < s->nrets && c->status == IG_OK; i++) outs[i] = args[first + i];
+}

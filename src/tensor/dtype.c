@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Facts about dtypes and devices.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/ctx.h"
+#include "ingot/tensor.h"
+
+static const struct {
+  const char *text;
+  size_t size;
+} dtypes[] = {
+#define X(name, type, text, brief) [IG_##name] = {text, sizeof(type)},
+    IG_DTYPE_LIST(X)
+#undef X
+};
+
+const char *ig_dtype_text(ig_dtype d) {
+  return dtypes[d].text;
+}
+
+size_t ig_dtype_size(ig_dtype d) {
+  return dtypes[d].size;
+}
+
+bool ig_dtype_is_float(ig_dtype d) {
+  return d == IG_F32 || d == IG_F64 || d == IG_F16 || d == IG_BF16 || d == IG_F8E4M3FN ||
+         d == IG_F8E5M2;
+}
+
+bool ig_dtype_is_complex(ig_dtype d) {
+  return d == IG_C64 || d == IG_C128;
+}
+
+bool ig_dtype_is_integral(ig_dtype d) {
+  return d >= IG_U8 && d <= IG_U64;
+}
+
+ig_dtype ig_dtype_find(const char *text) {
+  int d = 0;
+  while (d < IG_DTYPE_COUNT && strcmp(dtypes[d].text, text) != 0) d++;
+  return (ig_dtype)d;
+}
+
+ig_dtype ig_ctx_default_dtype(const ig_ctx *c) {
+  return c->default_dtype < 0 ? IG_F32 : (ig_dtype)c->default_dtype;
+}
+
+void ig_ctx_set_default_dtype(ig_ctx *c, ig_dtype d) {
+  c->default_dtype = (int)d;
+}
+
+static const char *const device_texts[] = {
+#define X(name, text) text,
+    IG_DEVICE_LIST(X)
+#undef X
+};
+
+const char *ig_device_type_text(ig_device d) {
+  return device_texts[d.type];
+}
+
+bool ig_device_parse(const char *text, ig_device *out) {
+  const char *colon = strchr(text, ':');
+  size_t n = colon ? (size_t)(colon - text) : strlen(text);
+  int type = 0;
+  while (type < IG_DEVICE_COUNT &&
+         !(strlen(device_texts[type]) == n && strncmp(device_texts[type], text, n) == 0)) {
+    type++;
+  }
+  if (type == IG_DEVICE_COUNT) return false;
+  long index = -1;
+  if (colon) {
+    char *end = NULL;
+    if (colon[1] < '0' || colon[1] > '9') return false;
+    index = strtol(colon + 1, &end, 10);
+    if (*end || index > INT16_MAX) return false;
+  }
+  *out = (ig_device){(int16_t)type, (int16_t)index};
+  return true;
+}

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+// Making, sharing and destroying tensors and storages.
+#include "tensor/tensor.h"
+
+#include <string.h>
+
+#include "tensor/number.h"
+
+void (*ig_autograd_free)(ig_tensor *t);
+
+static void storage_destroy(ig_ref *ref) {
+  ig_storage *s = (ig_storage *)ref;
+  if (s->free_fn) s->free_fn(s->user);
+  ig_mem_free(s->alloc, s, s->block);
+}
+
+enum { ALIGN = 64, HEADER = (sizeof(ig_storage) + ALIGN - 1) / ALIGN * ALIGN };
+
+// Not zeroed: kernels write every element. The bytes follow the header, aligned to a cache line.
+static ig_storage *storage_create(ig_ctx *c, size_t bytes) {
+  size_t block = HEADER + ALIGN + bytes;
+  ig_storage *s = bytes < SIZE_MAX / 2 ? c->alloc.fn(c->alloc.user, NULL, 0, block) : NULL;
+  if (!s) {
+    (void)ig_fail(c, IG_NOMEM, "out of memory: %zu bytes for a tensor", bytes);
+    return NULL;
+  }
+  uintptr_t data = ((uintptr_t)s + HEADER + ALIGN - 1) & ~(uintptr_t)(ALIGN - 1);
+  *s = (ig_storage){.ref = {1, storage_destroy},
+                    .alloc = c->alloc,
+                    .data = (void *)data,
+                    .bytes = bytes,
+                    .block = block,
+                    .resizable = true};
+  return s;
+}
+
+static ig_storage *storage_header(ig_ctx *c) {
+  ig_storage *s = ig_mem_new(c->alloc, sizeof *s);
+  if (!s) {
+    (void)ig_fail(c, IG_NOMEM, "out of memory");
+    return NULL;
+  }
+  s->ref = (ig_ref){1, storage_destroy};
+  s->alloc = c->alloc;
+  s->block = sizeof *s;
+  return s;
+}
+
+static void free_bytes(void *user) {
+  ig_storage *s = user;
+  ig_mem_free(s->alloc, s->data, s->bytes);
+}
+
+bool ig_storage_reserve(ig_ctx *c, ig_storage *s, size_t bytes) {
+  if (s->fake || bytes <= s->bytes) return true;
+  if (!s->resizable) {
+    (void)ig_fail(c, IG_RUNTIME, "Trying to resize storage that is not resizable");
+    return false;
+  }
+  void *data = s->alloc.fn(s->alloc.user, NULL, 0, bytes);
+  if (!data) {
+    (void)ig_fail(c, IG_NOMEM, "out of memory: %zu bytes for a tensor", bytes);
+    return false;
+  }
+  if (s->bytes) memcpy(data, s->data, s->bytes);
+  if (s->free_fn) s->free_fn(s->user);
+  s->data = data;
+  s->bytes = bytes;
+  s->free_fn = free_bytes;
+  s->user = s;
+  return true;
+}
+
+static void tensor_destroy(ig_ref *ref) {
+  ig_tensor *t = (ig_tensor *)ref;
+  if (t->autograd) ig_autograd_free(t);
+  if (t->storage) ig_ref_release(&t->storage->ref);
+  if (t->heap_dims) ig_mem_free(t->alloc, t->dims, t->heap_dims * sizeof(ig_int));
+  ig_mem_free(t->alloc, t, sizeof *t + t->own_dims * sizeof(ig_int));
+}
+
+// Elements that the strides reach, in bytes from the start of the storage; false: overflow.
+static bool extent(const ig_meta *m, int64_t *bytes) {
+  int64_t last = m->offset.value;
+  *bytes = 0;
+  for (int d = 0; d < m->ndim; d++) {
+    int64_t step = 0;
+    if (m->size[d].value == 0) return true;
+    if (!ig_checked_mul(m->size[d].value - 1, m->stride[d].value, &step) ||
+        !ig_checked_add(last, step, &last)) {
+      return false;
+    }
+  }
+  return ig_checked_add(last, 1, &last) &&
+         ig_checked_mul(last, (int64_t)ig_dtype_size(m->dtype), bytes);
+}
+
+static ig_storage *storage_for(ig_ctx *c, const ig_meta *m, bool fake) {
+  if (m->view_of) {
+    ig_ref_retain(&m->view_of->storage->ref);
+    return m->view_of->storage;
+  }
+  if (fake || m->device.type != IG_DEVICE_CPU) {
+    ig_storage *s = storage_header(c);
+    if (s) s->fake = true;
+    return s;
+  }
+  int64_t bytes = 0;
+  if (!extent(m, &bytes)) {
+    (void)ig_fail(c, IG_RUNTIME, "Storage size calculation overflowed");
+    return NULL;
+  }
+  return storage_create(c, (size_t)bytes);
+}
+
+ig_tensor *ig_tensor_make(ig_ctx *c, const ig_meta *m, bool fake) {
+  if (c->status != IG_OK) return NULL;
+  size_t ndim = (size_t)m->ndim;
+  ig_storage *storage = storage_for(c, m, fake);
+  if (!storage) return NULL;
+  ig_tensor *t = c->alloc.fn(c->alloc.user, NULL, 0, sizeof *t + 2 * ndim * sizeof(ig_int));
+  if (!t) {
+    ig_ref_release(&storage->ref);
+    (void)ig_fail(c, IG_NOMEM, "out of memory");
+    return NULL;
+  }
+  *t = (ig_tensor){.ref = {1, tensor_destroy},
+                   .alloc = c->alloc,
+                   .storage = storage,
+                   .dtype = m->dtype,
+                   .ndim = m->ndim,
+                   .device = m->device,
+                   .inference = c->inference,
+                   .offset = m->offset,
+                   .dims = t->own,
+                   .own_dims = 2 * ndim};
+  memcpy(t->dims, m->size, ndim * sizeof(ig_int));
+  memcpy(t->dims + ndim, m->stride, ndim * sizeof(ig_int));
+  return ig_pool_add(c, &t->ref) ? t : NULL;
+}
+
+static bool concrete_meta(ig_ctx *c, ig_dtype dtype, const int64_t *sizes, int ndim, ig_meta *m) {
+  ig_meta_init(m, dtype, ig_device_cpu());
+  if (ndim < 0 || ndim > IG_MAX_DIM) {
+    (void)ig_fail(c, IG_RUNTIME, "found %d dimensions, expected at most %d", ndim, IG_MAX_DIM);
+    return false;
+  }
+  m->ndim = ndim;
+  for (int d = 0; d < ndim; d++) {
+    if (sizes[d] < 0) {
+      (void)ig_fail(c, IG_RUNTIME, "dim %d: found size %lld, expected >= 0", d,
+                    (long long)sizes[d]);
+      return false;
+    }
+    m->size[d] = ig_const(sizes[d]);
+  }
+  ig_meta_contiguous(c, m);
+  return c->status == IG_OK;
+}
+
+ig_tensor *ig_tensor_empty(ig_ctx *c, ig_dtype dtype, const int64_t *sizes, int ndim) {
+  ig_meta m;
+  return concrete_meta(c, dtype, sizes, ndim, &m) ? ig_tensor_make(c, &m, false) : NULL;
+}
+
+static bool fits(ig_ctx *c, const ig_meta *m, size_t bytes) {
+  int64_t need = 0;
+  bool ok = extent(m, &need);
+  for (int d = 0; d < m->ndim && ok; d++) ok = m->stride[d].value >= 0;
+  if (ok && (size_t)need <= bytes) return true;
+  (void)ig_fail(c, IG_RUNTIME, "found a block of %zu bytes, expected at least %lld for these sizes",
+                bytes, (long long)need);
+  return false;
+}
+
+ig_tensor *ig_tensor_wrap(ig_ctx *c, ig_dtype dtype, const int64_t *sizes, int ndim,
+                          const ig_foreign *memory) {
+  ig_meta m;
+  ig_storage *s = NULL;
+  bool ok = concrete_meta(c, dtype, sizes, ndim, &m);
+  for (int d = 0; ok && memory->strides && d < ndim; d++) {
+    m.stride[d] = ig_const(memory->strides[d]);
+  }
+  ok = ok && fits(c, &m, memory->bytes);
+  ig_tensor *t = ok ? ig_tensor_make(c, &m, true) : NULL;
+  if (t) s = storage_header(c);
+  if (!s) {
+    if (memory->free_fn) memory->free_fn(memory->user);
+    return NULL;
+  }
+  s->data = memory->data;
+  s->bytes = memory->bytes;
+  s->free_fn = memory->free_fn;
+  s->user = memory->user;
+  ig_ref_release(&t->storage->ref);
+  t->storage = s;
+  return t;
+}
+
+ig_tensor *ig_tensor_twin(ig_ctx *c, ig_tensor *t) {
+  if (!t) return NULL;
+  ig_meta m;
+  ig_meta_view(t, &m);
+  ig_tensor *twin = ig_tensor_make(c, &m, true);
+  if (!twin) return NULL;
+  twin->node = t->node;
+  twin->inference = t->inference;
+  twin->numberlike = t->numberlike;
+  return twin;
+}
+
+ig_tensor *ig_tensor_ghost(ig_ctx *c, ig_tensor *t) {
+  if (!t) return NULL;
+  ig_meta m;
+  ig_meta_of(t, &m);
+  ig_tensor *ghost = ig_tensor_make(c, &m, true);
+  if (ghost) ghost->node = t->node;
+  return ghost;
+}
+
+bool ig_tensor_reshape_inplace(ig_ctx *c, ig_tensor *t, const ig_meta *m) {
+  int64_t bytes = 0;
+  size_t need = 2 * (size_t)m->ndim;
+  if (c->status != IG_OK) return false;
+  if (!t->storage->fake && (!extent(m, &bytes) || (size_t)bytes > t->storage->bytes)) {
+    (void)ig_fail(c, IG_RUNTIME, "found %lld bytes, expected at most the %zu of the storage",
+                  (long long)bytes, t->storage->bytes);
+    return false;
+  }
+  if (need > (t->heap_dims ? t->heap_dims : t->own_dims)) {
+    ig_int *dims = ig_mem_new(t->alloc, need * sizeof *dims);
+    if (!dims) return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
+    if (t->heap_dims) ig_mem_free(t->alloc, t->dims, t->heap_dims * sizeof(ig_int));
+    t->dims = dims;
+    t->heap_dims = need;
+  }
+  t->ndim = m->ndim;
+  t->dtype = m->dtype;
+  t->offset = m->offset;
+  memcpy(t->dims, m->size, (size_t)m->ndim * sizeof(ig_int));
+  memcpy(t->dims + m->ndim, m->stride, (size_t)m->ndim * sizeof(ig_int));
+  return true;
+}
+
+ig_tensor *ig_tensor_retain(ig_tensor *t) {
+  if (t) ig_ref_retain(&t->ref);
+  return t;
+}
+
+void ig_tensor_release(ig_tensor *t) {
+  if (t) ig_ref_release(&t->ref);
+}
+
+ig_tensor *ig_scope_return(ig_ctx *c, ig_scope s, ig_tensor *t) {
+  (void)ig_tensor_retain(t);
+  ig_scope_close(c, s);
+  return t && ig_pool_add(c, &t->ref) ? t : NULL;
+}
+
+bool ig_tensor_is_fake(const ig_tensor *t) {
+  return ig_is_fake(t);
+}
+ig_dtype ig_tensor_dtype(const ig_tensor *t) {
+  return t->dtype;
+}
+ig_device ig_tensor_device(const ig_tensor *t) {
+  return t->device;
+}
+int ig_tensor_ndim(const ig_tensor *t) {
+  return t->ndim;
+}
+ig_int ig_tensor_size(const ig_tensor *t, int dim) {
+  return ig_sizes(t)[dim];
+}
+ig_int ig_tensor_stride(const ig_tensor *t, int dim) {
+  return ig_strides(t)[dim];
+}
+
+int64_t ig_tensor_numel(const ig_tensor *t) {
+  int64_t n = 1;
+  for (int d = 0; d < t->ndim; d++) n *= ig_sizes(t)[d].value;
+  return n;
+}
+
+void *ig_tensor_data(const ig_tensor *t) {
+  if (t->storage->fake || !t->storage->data) return NULL;
+  return (char *)t->storage->data + t->offset.value * (int64_t)ig_dtype_size(t->dtype);
+}
+
+double ig_tensor_get(const ig_tensor *t, int64_t flat) {
+  int64_t at = 0;
+  for (int d = t->ndim - 1; d >= 0; d--) {
+    at += flat % ig_sizes(t)[d].value * ig_strides(t)[d].value;
+    flat /= ig_sizes(t)[d].value;
+  }
+  double x = 0;
+  const char *data = ig_tensor_data(t);
+  ig_convert(&x, IG_F64, data + at * (int64_t)ig_dtype_size(t->dtype), t->dtype, 1);
+  return x;
+}
+
+uint32_t ig_tensor_version(const ig_tensor *t) {
+  return atomic_load_explicit(&t->storage->version, memory_order_relaxed);
+}
+
+bool ig_tensor_requires_grad(const ig_tensor *t) {
+  return t->requires_grad;
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensor = dtype, sizes, strides, offset over a ref-counted storage. Every tensor has a storage;
+// that of a fake tensor has identity but no bytes.
+#ifndef TENSOR_TENSOR_H_
+#define TENSOR_TENSOR_H_
+
+#include "base/ctx.h"
+#include "ingot/tensor.h"
+#include "sym/expr.h"
+
+typedef struct ig_storage {
+  ig_ref ref;
+  ig_alloc alloc;
+  void *data;           // NULL when fake
+  size_t bytes;         // capacity of data
+  size_t block;         // size of this allocation: header, and the bytes if they follow it
+  atomic_uint version;  // in-place writes so far
+  bool fake;
+  bool resizable;  // own memory: resize_ may replace data
+  void (*free_fn)(void *user);
+  void *user;
+} ig_storage;
+
+// What a shape rule produces: everything about a tensor but its bytes. Not zeroed as a whole: only
+// the first ndim sizes and strides mean something. Use ig_meta_init.
+typedef struct ig_meta {
+  ig_dtype dtype;
+  int ndim;
+  ig_device device;
+  bool strided;        // strides and offset are set; otherwise they become dense row-major
+  bool absent;         // an optional result that this call does not have
+  ig_tensor *view_of;  // shares this tensor's storage; NULL: fresh memory
+  ig_int offset;
+  ig_int size[IG_MAX_DIM];
+  ig_int stride[IG_MAX_DIM];
+} ig_meta;
+
+struct ig_tensor {
+  ig_ref ref;
+  ig_alloc alloc;
+  ig_storage *storage;
+  ig_dtype dtype;
+  int ndim;
+  ig_device device;
+  bool requires_grad;  // a leaf that wants a gradient, or a result with history
+  bool inference;      // made in inference mode
+  bool untracked;      // .data: writes through it do not count as versions
+  bool numberlike;     // wraps a Python number: promotes like one
+  ig_int offset;
+  struct ig_autograd *autograd;  // history, gradient, hooks, view relation; NULL: none (op/tape.h)
+  struct ig_node *node;          // node of the open capture that made it
+  void *host;                    // object of the host language that stands for it
+  ig_int *dims;                  // sizes, then strides: own, or a heap block after growing in place
+  size_t own_dims;               // how many ig_int the tensor was made with
+  size_t heap_dims;              // length of the heap block, 0: none
+  ig_int own[];
+};
+
+// The layer above destroys autograd state; set once by it, before the first such tensor exists.
+extern void (*ig_autograd_free)(ig_tensor *t);
+
+static inline const ig_int *ig_sizes(const ig_tensor *t) {
+  return t->dims;
+}
+static inline const ig_int *ig_strides(const ig_tensor *t) {
+  return t->dims + t->ndim;
+}
+static inline bool ig_is_fake(const ig_tensor *t) {
+  return t->storage->fake;
+}
+static inline bool ig_tensor_is_symbolic(const ig_tensor *t) {
+  for (int d = 0; d < 2 * t->ndim; d++) {
+    if (t->dims[d].expr) return true;
+  }
+  return t->offset.expr != NULL;
+}
+
+static inline void ig_meta_init(ig_meta *m, ig_dtype dtype, ig_device device) {
+  m->dtype = dtype;
+  m->ndim = 0;
+  m->device = device;
+  m->strided = false;
+  m->absent = false;
+  m->view_of = NULL;
+  m->offset = ig_const(0);
+}
+
+// Fills strides for a dense row-major layout.
+void ig_meta_contiguous(ig_ctx *c, ig_meta *m);
+// Fills strides for a memory format: channels last needs 4 (or 5) dimensions. IG_RUNTIME: not so.
+void ig_meta_format(ig_ctx *c, ig_meta *m, ig_memory_format format);
+void ig_meta_of(const ig_tensor *t, ig_meta *m);       // same sizes, strides, offset, dtype, device
+void ig_meta_view(ig_tensor *t, ig_meta *m);           // the same, sharing t's memory
+void ig_meta_push_dim(ig_ctx *c, ig_meta *m, ig_int size);  // IG_RUNTIME beyond IG_MAX_DIM
+
+// fake: no bytes even without view_of. The innermost scope owns the result.
+ig_tensor *ig_tensor_make(ig_ctx *c, const ig_meta *m, bool fake);
+
+// A second tensor over the same memory, without gradient history; keeps the node.
+ig_tensor *ig_tensor_twin(ig_ctx *c, ig_tensor *t);
+// Sizes, strides, dtype, device and node of t, but no bytes: what a formula needs to know shapes.
+ig_tensor *ig_tensor_ghost(ig_ctx *c, ig_tensor *t);
+
+// Makes t have other sizes and strides in place (resize_, set_, squeeze_ ...): returns false after
+// an error. The storage must be large enough (checked), t keeps its identity.
+bool ig_tensor_reshape_inplace(ig_ctx *c, ig_tensor *t, const ig_meta *m);
+bool ig_storage_reserve(ig_ctx *c, ig_storage *s, size_t bytes);  // grows own memory
+
+static inline void ig_tensor_bump(ig_tensor *t) {
+  if (!t->untracked) atomic_fetch_add_explicit(&t->storage->version, 1, memory_order_relaxed);
+}
+
+// Layout questions. The symbolic forms ask through ig_int_eq and may guard.
+bool ig_tensor_is_contiguous(ig_ctx *c, const ig_tensor *t);
+bool ig_tensor_has_format(ig_ctx *c, const ig_tensor *t, ig_memory_format format);
+ig_memory_format ig_tensor_suggest_format(ig_ctx *c, const ig_tensor *t);  // as PyTorch suggests
+bool ig_tensor_is_dense_permuted(const ig_tensor *t);  // non-overlapping and dense, by hints
+
+// Memory of two tensors: none, the very same elements in the same order, or something between.
+typedef enum ig_overlap { IG_OVERLAP_NONE, IG_OVERLAP_SAME, IG_OVERLAP_PARTIAL } ig_overlap;
+ig_overlap ig_tensor_overlap(const ig_tensor *a, const ig_tensor *b);
+bool ig_tensor_has_internal_overlap(const ig_tensor *t);  // expanded: several indices, one element
+
+#endif

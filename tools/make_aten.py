@@ -1,0 +1,30 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Write src/op/aten.tsv from a table of ATen facts (ops.tsv, read out of PyTorch 2.5.1).
+
+    tools/make_aten.py OPS_TSV > src/op/aten.tsv
+
+One row per overload: op, schema, facts. Facts are letters: i implicit composite, c Core ATen, d decomposed by default,
+v view.
+"""
+import csv
+import sys
+
+
+def main() -> None:
+    with open(sys.argv[1], encoding="utf-8", newline="") as f:
+        rows = list(csv.DictReader(f, delimiter="\t", quoting=csv.QUOTE_NONE))
+    print("op\tschema\tfacts")
+    for row in sorted(rows, key=lambda r: r["op"]):
+        if not row["op"].startswith("aten::") or row["kind"] == "TorchScript":
+            continue
+        facts = {
+            "i": row["kind"] == "CompositeImplicitAutograd",
+            "c": row["is_core_aten"] == "1",
+            "d": row["has_default_decomp"] == "1",
+            "v": row["is_view"] == "1",
+        }
+        print(f"{row['op']}\t{row['schema']}\t{''.join(k for k, on in facts.items() if on)}")
+
+
+main()
