@@ -8,6 +8,7 @@ import sys
 import pytest
 
 TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
+FILES = ("check_files.py", "check_formulas.py", "check_layers.py", "check_values.py", "csource.py", "layers.txt")
 HEAD = "// SPDX-License-Identifier: Apache-2.0\n"
 
 # check, file, text, what it says (nothing: it passes)
@@ -38,24 +39,30 @@ CASES = [
 ]
 
 
+@pytest.fixture
+def root(tmp_path: pathlib.Path) -> pathlib.Path:
+    """A checkout that has nothing but the checks."""
+    (tmp_path / "tools").mkdir()
+    for name in FILES:
+        shutil.copy(TOOLS / name, tmp_path / "tools")
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    return tmp_path
+
+
 @pytest.mark.parametrize(("check", "name", "text", "says"), CASES)
-def test_check(check: str, name: str, text: str, says: str, tmp_path: pathlib.Path) -> None:
-    shutil.copytree(TOOLS, tmp_path / "tools", ignore=shutil.ignore_patterns("__pycache__"))
-    path = tmp_path / name
+def test_check(check: str, name: str, text: str, says: str, root: pathlib.Path) -> None:
+    path = root / name
     path.parent.mkdir(parents=True)
     path.write_text(HEAD + text + "\n")
-    subprocess.run(["git", "init", "-q", tmp_path], check=True)
-    command = [sys.executable, tmp_path / "tools" / f"check_{check}.py"]
+    command = [sys.executable, root / "tools" / f"check_{check}.py"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.stderr == ""
     assert (done.returncode != 0) == bool(says), done.stdout
     assert says in done.stdout
 
 
-def test_license_line_is_missed(tmp_path: pathlib.Path) -> None:
-    shutil.copytree(TOOLS, tmp_path / "tools", ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "a.c").write_text("int x;\n")
-    subprocess.run(["git", "init", "-q", tmp_path], check=True)
-    command = [sys.executable, tmp_path / "tools/check_files.py"]
+def test_license_line_is_missed(root: pathlib.Path) -> None:
+    (root / "a.c").write_text("int x;\n")
+    command = [sys.executable, root / "tools/check_files.py"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 1 and "a.c:1: no line" in done.stdout

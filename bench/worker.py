@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One provider of `torch` that answers requests for measurements: a line of JSON in, a line of JSON out.
+
+    python bench/worker.py ingot|torch [MODELS_FILE]
+
+bench/run.py starts one per provider and asks them in turn, so that both see the same machine.
+"""
+import importlib
+import importlib.util
+import json
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+PROVIDER = sys.argv[1]
+if PROVIDER == "ingot":
+    importlib.import_module("ingot.as_torch")
+torch: Any = importlib.import_module("torch")
+F: Any = torch.nn.functional
+
+
+def pointwise(n: int) -> Callable[[], Any]:
+    x, y, out = torch.ones(n), torch.ones(n), torch.ones(n)
+    return lambda: torch.add(x, y, out=out)
+
+
+def matmul(*sizes: int) -> Callable[[], Any]:
+    *batch, m, k, n = sizes
+    a, b = torch.randn(*batch, m, k), torch.randn(*batch, k, n)
+    return lambda: a @ b
+
+
+def conv(i: int, o: int, size: int, kernel: int, stride: int = 1, groups: int = 1) -> Callable[[], Any]:
+    x, w = torch.randn(1, i, size, size), torch.randn(o, i // groups, kernel, kernel)
+    return lambda: F.conv2d(x, w, None, stride, kernel // 2, 1, groups)
+
+
+def add4() -> Callable[[], Any]:
+    x = torch.ones(4)
+    return lambda: x + x
+
+
+def unary(name: str, *sizes: int) -> Callable[[], Any]:
+    x = torch.randn(*sizes)
+    call = {
+        "sum": lambda: x.sum(),
+        "softmax": lambda: F.softmax(x, -1),
+        "layer_norm": lambda: F.layer_norm(x, sizes[-1:]),
+        "gelu": lambda: F.gelu(x),
+    }
+    return call[name]
+
+
+CASES: dict[str, Callable[[], Callable[[], Any]]] = {
+    "add, 4 elements": add4,
+    "add, 16 MB": lambda: pointwise(1 << 22),
+    "sum, 16 MB": lambda: unary("sum", 1 << 22),
+    "softmax 1536x128": lambda: unary("softmax", 1536, 128),
+    "layer_norm 128x768": lambda: unary("layer_norm", 128, 768),
+    "gelu 1M": lambda: unary("gelu", 1 << 20),
+    "matmul 64x64x64": lambda: matmul(64, 64, 64),
+    "matmul 128x768x768": lambda: matmul(128, 768, 768),
+    "matmul 128x3072x768": lambda: matmul(128, 3072, 768),
+    "matmul 512x512x512": lambda: matmul(512, 512, 512),
+    "matmul 2048^3": lambda: matmul(2048, 2048, 2048),
+    "matmul 1x4096x4096": lambda: matmul(1, 4096, 4096),
+    "matmul 12 x 128x64x128": lambda: matmul(12, 128, 64, 128),
+    "conv 3x3 64ch 56x56": lambda: conv(64, 64, 56, 3),
+    "conv 3x3 256ch 14x14": lambda: conv(256, 256, 14, 3),
+    "conv 1x1 256->64 56x56": lambda: conv(256, 64, 56, 1),
+    "conv 1x1 1024->256 14x14": lambda: conv(1024, 256, 14, 1),
+    "conv 7x7 stride 2 stem": lambda: conv(3, 64, 224, 7, 2),
+    "conv depthwise 96ch 56x56": lambda: conv(96, 96, 56, 3, 1, 96),
+    "conv depthwise 384ch 14x14": lambda: conv(384, 384, 14, 3, 1, 384),
+}
+
+
+def best(call: Callable[[], Any], budget: float) -> float:
+    """The best time of one call, in seconds, within a budget."""
+    call()
+    start = time.perf_counter()
+    call()
+    once = max(time.perf_counter() - start, 1e-7)
+    inner = max(1, int(1e-3 / once))
+    result, end = float("inf"), time.perf_counter() + budget
+    while time.perf_counter() < end or result == float("inf"):
+        start = time.perf_counter()
+        for _ in range(inner):
+            call()
+        result = min(result, (time.perf_counter() - start) / inner)
+    return result
+
+
+class Models:
+    """The benchmark models; weights and inputs go through a file, so that both providers compute the same."""
+
+    def __init__(self, path: str) -> None:
+        spec = importlib.util.spec_from_file_location("bench_models", path)
+        assert spec and spec.loader
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        self.makers = module.MODELS
+        self.current: tuple[str, Any, Any] = ("", None, None)
+
+    def get(self, name: str) -> tuple[Any, Any]:
+        if self.current[0] != name:
+            self.current = (name, None, None)  # frees the last one first
+            self.current = (name, *self.makers[name]())
+        return self.current[1], self.current[2]
+
+    def exchange(self, name: str, path: str, write: bool) -> None:
+        model, args = self.get(name)
+        state = model.state_dict()
+        if write:
+            tensors = {f"state.{k}": v.detach().numpy() for k, v in state.items()}
+            tensors |= {f"args.{i}": a.detach().numpy() for i, a in enumerate(leaves(args))}
+            numpy.savez(path, **tensors)
+            return
+        with numpy.load(path) as data:
+            model.load_state_dict({k: torch.from_numpy(data[f"state.{k}"].copy()) for k in state})
+            for i, a in enumerate(leaves(args)):
+                a.copy_(torch.from_numpy(data[f"args.{i}"]))
+
+    def output(self, name: str, path: str) -> None:
+        model, args = self.get(name)
+        with torch.no_grad():
+            numpy.savez(path, *[o.detach().numpy() for o in leaves(model(*args))])
+
+    def call(self, name: str, backward: bool) -> Callable[[], Any]:
+        model, args = self.get(name)
+
+        def forward() -> Any:
+            with torch.no_grad():
+                return model(*args)
+
+        def train() -> None:
+            leaves(model(*args))[0].float().sum().backward()
+
+        return train if backward else forward
+
+
+def leaves(value: Any) -> list[Any]:
+    """The tensors of nested tuples, lists, dicts and objects with fields, in order."""
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, dict):
+        value = list(value.values())
+    return [t for v in value for t in leaves(v)] if isinstance(value, (tuple, list)) else []
+
+
+def answer(request: dict[str, Any], models: Models | None) -> Any:
+    torch.set_num_threads(request.get("threads", 1))
+    kind = request["kind"]
+    if kind == "cases":
+        return list(CASES)
+    if kind == "models":
+        return list(models.makers) if models else []
+    if kind == "case":
+        return best(CASES[request["name"]](), request["budget"])
+    assert models
+    if kind == "exchange":
+        return models.exchange(request["name"], request["path"], request["write"])
+    if kind == "output":
+        return models.output(request["name"], request["path"])
+    return best(models.call(request["name"], request["backward"]), request["budget"])
+
+
+def main() -> None:
+    models = Models(sys.argv[2]) if len(sys.argv) > 2 else None
+    for line in sys.stdin:
+        try:
+            reply = {"ok": answer(json.loads(line), models)}
+        except Exception as error:  # the other cases go on
+            reply = {"error": f"{type(error).__name__}: {error}".split("\n")[0]}
+        print(json.dumps(reply), flush=True)
+
+
+main()
