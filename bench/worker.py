@@ -131,6 +131,7 @@ class Models:
 
     def call(self, name: str, backward: bool) -> Callable[[], Any]:
         model, args = self.get(name)
+        model.requires_grad_(backward)
 
         def forward() -> Any:
             with torch.no_grad():

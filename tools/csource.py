@@ -58,4 +58,5 @@ def line_of(text: str, offset: int) -> int:
 
 
 def c_files(root: pathlib.Path, *folders: str) -> list[pathlib.Path]:
-    return [path for folder in folders for path in sorted((root / folder).rglob("*.[ch]"))]
+    found = (path for folder in folders for path in sorted((root / folder).rglob("*")))
+    return [path for path in found if path.suffix in (".c", ".h", ".inc")]
