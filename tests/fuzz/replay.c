@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The main function of a fuzz target without a fuzzer: feeds it every file of the folders and files
-// that are named on the command line, so that the corpus is a regression test for every compiler.
+// that are named on the command line, and cut and bent copies of it, so that the corpus is a
+// regression test for every compiler. What it feeds is the same every time.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <stdint.h>
@@ -13,15 +14,45 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static long inputs;
 
+enum { CUTS = 100, BENDS = 400 };
+
+static uint32_t draw(uint32_t *seed) {
+  *seed = *seed * 1664525u + 1013904223u;
+  return *seed >> 8;
+}
+
+// A block of the exact size, so that a sanitizer sees the first byte that is read beyond it.
+static void feed(const uint8_t *data, size_t size) {
+  uint8_t *copy = malloc(size ? size : 1);
+  if (!copy) return;
+  if (size) memcpy(copy, data, size);
+  (void)LLVMFuzzerTestOneInput(copy, size);
+  free(copy);
+  inputs++;
+}
+
+static void feed_all(uint8_t *data, size_t size) {
+  feed(data, size);
+  for (size_t i = 0; i < CUTS && i < size; i++) feed(data, size * i / CUTS);
+  uint32_t seed = (uint32_t)size;
+  for (int i = 0; i < BENDS && size; i++) {
+    static const uint8_t odd[] = {0, 1, 0x7F, 0x80, 0xFF};
+    size_t at = draw(&seed) % size;
+    uint8_t old = data[at];
+    uint32_t pick = draw(&seed) % 8;
+    data[at] = pick < sizeof odd ? odd[pick] : (uint8_t)draw(&seed);
+    feed(data, size);
+    if (draw(&seed) % 4) data[at] = old;  // some bends stay
+  }
+}
+
 static int replay_file(const char *path, size_t size) {
   FILE *f = fopen(path, "rb");
-  // A block of the exact size, so that a sanitizer sees the first byte that is read beyond it.
   uint8_t *data = malloc(size ? size : 1);
   size_t got = f && data ? fread(data, 1, size, f) : 0;
   int ok = f && data && got == size;
   if (ok) {
-    (void)LLVMFuzzerTestOneInput(data, size);
-    inputs++;
+    feed_all(data, size);
   } else {
     (void)fprintf(stderr, "%s: cannot be read\n", path);
   }

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Zip archives. The reader works over a block of memory (a mapped file) and believes nothing: every
+// count and offset is bounded by the bytes there are, the local headers must agree with the central
+// directory, members may not overlap, names may not leave the archive. Stored members are handed
+// out as slices of the block. The writer streams stored members, aligned so that they can be
+// mapped, and is deterministic: the same members give the same bytes.
+#ifndef CODEC_ZIP_H_
+#define CODEC_ZIP_H_
+
+#include "base/arena.h"
+#include "base/file.h"
+#include "base/map.h"
+
+typedef struct ig_zip_limits {
+  uint64_t max_entries;
+  uint64_t max_inflated;  // bytes of all deflated members together, unpacked
+  bool allow_case_twins;  // names that differ only in case
+} ig_zip_limits;
+extern const ig_zip_limits ig_zip_default_limits;
+
+typedef struct ig_zip_entry {
+  const char *name;  // UTF-8, no NUL inside, no "..", relative
+  ig_bytes packed;   // as it lies in the archive
+  uint64_t size;     // unpacked
+  uint32_t crc;
+  bool deflated;
+  bool no_crc;  // PyTorch's writer can be told to leave the checksum out
+} ig_zip_entry;
+
+typedef struct ig_zip {
+  ig_arena arena;
+  ig_map index;
+  ig_zip_entry *entries;  // in the order of the central directory
+  size_t n;
+} ig_zip;
+
+// `name` is used in messages. The bytes must outlive the archive. limits NULL: the default ones.
+IG_MUST_USE ig_status ig_zip_open(ig_ctx *c, const char *name, ig_bytes bytes,
+                                  const ig_zip_limits *limits, ig_zip *out);
+void ig_zip_close(ig_zip *z);
+const ig_zip_entry *ig_zip_find(const ig_zip *z, const char *name);  // NULL when absent.
+
+// The member's bytes, checked against its checksum: a slice of the archive when it is stored, else
+// unpacked into `arena`.
+IG_MUST_USE ig_status ig_zip_read(ig_ctx *c, const ig_zip_entry *e, ig_arena *arena, ig_bytes *out);
+// Reads a stored member through once; nothing else looks at its checksum.
+IG_MUST_USE ig_status ig_zip_verify(ig_ctx *c, const ig_zip_entry *e);
+// Unpacks a deflated member into e->size bytes of `dst` and checks it.
+IG_MUST_USE ig_status ig_zip_inflate(ig_ctx *c, const ig_zip_entry *e, uint8_t *dst);
+
+typedef struct ig_zip_writer {
+  ig_ctx *c;
+  ig_sink *sink;  // borrowed; the archive begins at its current end
+  uint64_t base;
+  size_t align;
+  ig_arena arena;
+  ig_map names;
+  IG_VEC(struct ig_zip_record) records;
+} ig_zip_writer;
+
+enum { IG_ZIP_ALIGN = 64 };  // what PyTorch aligns members to
+
+// align is a power of two up to 4096. Free the writer whether or not it was finished.
+void ig_zip_writer_init(ig_zip_writer *w, ig_ctx *c, ig_sink *sink, size_t align);
+// One member, its data given in parts.
+IG_MUST_USE ig_status ig_zip_add(ig_zip_writer *w, const char *name, const ig_bytes *parts,
+                                 size_t n);
+IG_MUST_USE ig_status ig_zip_add_text(ig_zip_writer *w, const char *name, const char *text);
+IG_MUST_USE ig_status
+ig_zip_finish(ig_zip_writer *w);  // Writes the directory; the sink stays open.
+void ig_zip_writer_free(ig_zip_writer *w);
+
+// Shared by both sides: NULL, or what is wrong with a member's name.
+const char *ig_zip_name_fault(const char *name, size_t n);
+uint32_t ig_zip_crc(uint32_t crc, const uint8_t *data, size_t n);
+
+#endif

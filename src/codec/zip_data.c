@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// The data of zip members: checksums and unpacking, over zlib.
+#include <string.h>
+#include <zlib.h>
+
+#include "codec/zip.h"
+
+enum { CHUNK = 1 << 30 };  // zlib counts in 32 bits
+
+uint32_t ig_zip_crc(uint32_t crc, const uint8_t *data, size_t n) {
+  for (size_t step = 0; n; data += step, n -= step) {
+    step = n < CHUNK ? n : CHUNK;
+    crc = (uint32_t)crc32(crc, data, (uInt)step);
+  }
+  return crc;
+}
+
+static ig_status check_crc(ig_ctx *c, const ig_zip_entry *e, const uint8_t *data) {
+  if (e->no_crc) return IG_OK;
+  uint32_t found = ig_zip_crc(0, data, (size_t)e->size);
+  if (found == e->crc) return IG_OK;
+  return ig_fail(c, IG_SYNTAX, "zip entry '%s' is damaged: checksum %08x, expected %08x", e->name,
+                 found, e->crc);
+}
+
+ig_status ig_zip_verify(ig_ctx *c, const ig_zip_entry *e) {
+  return e->deflated ? IG_OK : check_crc(c, e, e->packed.at);
+}
+
+// zlib frees without saying the size, which our allocators want: it is kept in front.
+typedef union head {
+  size_t size;
+  long double align;
+} head;
+
+static voidpf z_new(voidpf user, uInt items, uInt size) {
+  const ig_alloc *a = user;
+  size_t n = sizeof(head) + (size_t)items * size;
+  head *p = ig_mem_new(*a, n);
+  if (!p) return Z_NULL;
+  p->size = n;
+  return p + 1;
+}
+
+static void z_free(voidpf user, voidpf at) {
+  const ig_alloc *a = user;
+  head *p = (head *)at - 1;
+  ig_mem_free(*a, p, p->size);
+}
+
+static int inflate_all(z_stream *z, const ig_zip_entry *e, uint8_t *dst) {
+  size_t in = e->packed.n;
+  size_t out = (size_t)e->size;
+  z->next_in = (Bytef *)(uintptr_t)e->packed.at;
+  z->next_out = dst;
+  int rc = Z_OK;
+  while (rc == Z_OK) {
+    uInt in_step = (uInt)(in < CHUNK ? in : CHUNK);
+    uInt out_step = (uInt)(out < CHUNK ? out : CHUNK);
+    z->avail_in = in_step;
+    z->avail_out = out_step;
+    rc = inflate(z, Z_NO_FLUSH);
+    in -= in_step - z->avail_in;
+    out -= out_step - z->avail_out;
+  }
+  return rc == Z_STREAM_END && (in || out) ? Z_DATA_ERROR : rc;
+}
+
+ig_status ig_zip_inflate(ig_ctx *c, const ig_zip_entry *e, uint8_t *dst) {
+  ig_alloc alloc = c->alloc;
+  z_stream z = {.zalloc = z_new, .zfree = z_free, .opaque = &alloc};
+  int rc = inflateInit2(&z, -MAX_WBITS);
+  if (rc == Z_OK) {
+    uint8_t nothing;  // zlib wants an address even for no bytes
+    rc = inflate_all(&z, e, e->size ? dst : &nothing);
+    (void)inflateEnd(&z);
+  }
+  if (rc == Z_MEM_ERROR) return ig_fail(c, IG_NOMEM, "out of memory");
+  if (rc != Z_STREAM_END) {
+    return ig_fail(c, IG_SYNTAX, "zip entry '%s' does not unpack to its %llu bytes", e->name,
+                   (unsigned long long)e->size);
+  }
+  return check_crc(c, e, dst);
+}
+
+ig_status ig_zip_read(ig_ctx *c, const ig_zip_entry *e, ig_arena *arena, ig_bytes *out) {
+  *out = e->packed;
+  if (!e->deflated) return ig_zip_verify(c, e);
+  uint8_t *dst = ig_arena_push(arena, (size_t)e->size);
+  if (!dst) return ig_fail(c, IG_NOMEM, "out of memory");
+  *out = (ig_bytes){dst, (size_t)e->size};
+  return ig_zip_inflate(c, e, dst);
+}

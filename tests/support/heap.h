@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// A counting heap that can fail, a context over it, and the loop that fails every allocation once.
+#ifndef TESTS_HEAP_H_
+#define TESTS_HEAP_H_
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "ingot/ctx.h"
+
+// Counts live blocks and fails the n-th allocation and all after it.
+typedef struct test_heap {
+  long live;
+  long calls;
+  long fail_at;
+} test_heap;
+
+static inline void *test_heap_fn(void *user, void *ptr, size_t old_size, size_t new_size) {
+  test_heap *h = user;
+  (void)old_size;
+  if (new_size == 0) {
+    h->live -= ptr != NULL;
+    free(ptr);
+    return NULL;
+  }
+  if (++h->calls >= h->fail_at && h->fail_at) return NULL;
+  void *p = realloc(ptr, new_size);
+  h->live += p && !ptr;
+  return p;
+}
+
+static inline ig_ctx *test_heap_ctx(test_heap *h) {
+  ig_alloc a = {test_heap_fn, h};
+  ig_ctx *c = NULL;
+  (void)!ig_ctx_create(&a, &c);
+  return c;
+}
+
+// Runs `session` until it passes, each time with one allocation more that succeeds: it must fail
+// with IG_NOMEM and say so, and leave nothing behind.
+static inline void test_every_allocation_fails(ig_status (*session)(ig_ctx *c)) {
+  for (long n = 1;; n++) {
+    test_heap heap = {.fail_at = n};
+    ig_ctx *c = test_heap_ctx(&heap);
+    ig_status st = c ? session(c) : IG_NOMEM;
+    if (c && st != IG_OK) assert_non_null(strstr(ig_ctx_error(c), "out of memory"));
+    ig_ctx_free(c);
+    assert_int_equal(heap.live, 0);
+    if (st == IG_OK) break;
+    assert_int_equal(st, IG_NOMEM);
+    assert_true(n < 100000);
+  }
+}
+
+// The last error of c contains `text`; the error is forgotten.
+static inline void test_error_has(ig_ctx *c, const char *text) {
+  if (!strstr(ig_ctx_error(c), text))
+    fail_msg("error is '%s', expected '%s'", ig_ctx_error(c), text);
+  ig_ctx_clear(c);
+}
+
+#endif
