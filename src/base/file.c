@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mappings and sinks over POSIX calls.
-#define _POSIX_C_SOURCE 200809L
-#define _XOPEN_SOURCE 700
+#define _XOPEN_SOURCE 700  // realpath
 #include "base/file.h"
 
 #include <errno.h>
@@ -17,7 +16,7 @@ enum { SINK_BUFFER = 1 << 16, TEMP_SUFFIX = 32, TEMP_TRIES = 100 };
 
 static void file_destroy(ig_ref *self) {
   ig_file *f = (ig_file *)self;
-  if (f->bytes.n) (void)munmap((void *)(uintptr_t)f->bytes.at, f->bytes.n);
+  if (f->bytes.n) (void)munmap((void *)f->bytes.at, f->bytes.n);
   ig_mem_free(f->alloc, f, sizeof *f);
 }
 

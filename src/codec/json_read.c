@@ -97,10 +97,14 @@ static ig_status read_unicode(ig_json_reader *r, uint32_t *point) {
   return IG_OK;
 }
 
-// pos is behind the backslash.
-static ig_status read_escape(ig_json_reader *r) {
+// pos is at a backslash; bytes from `run` up to it go first.
+static ig_status read_escape(ig_json_reader *r, size_t run) {
   static const char names[] = "\"\\/bfnrt";
   static const char values[] = "\"\\/\b\f\n\r\t";
+  if (!put(&r->scratch, r->in.at + run, r->pos - run)) {
+    return ig_fail(r->c, IG_NOMEM, "out of memory");
+  }
+  r->pos++;
   int ch = peek(r);
   r->pos++;
   uint8_t utf8[4];
@@ -130,14 +134,8 @@ static ig_status read_string(ig_json_reader *r, ig_json_token *t) {
     if (ch == '"') break;
     if (ch == '\\') {
       escaped = true;
-      if (!put(&r->scratch, r->in.at + run, r->pos - run)) {
-        return ig_fail(r->c, IG_NOMEM, "out of memory");
-      }
-      r->pos++;
-      IG_RETURN_IF_ERR(read_escape(r));
+      IG_RETURN_IF_ERR(read_escape(r, run));
       run = r->pos;
-    } else if (ch < 0x80) {
-      r->pos++;
     } else {
       uint32_t point = 0;
       size_t n = ig_utf8_decode(r->in.at + r->pos, r->in.n - r->pos, &point);

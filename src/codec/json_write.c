@@ -15,12 +15,12 @@ static void put(ig_str *s, const char *bytes, size_t n) {
   s->at[s->n] = 0;
 }
 
-static void puts_(ig_str *s, const char *text) {
+static void put_text(ig_str *s, const char *text) {
   put(s, text, strlen(text));
 }
 
 static void item(ig_json_writer *w) {
-  if (w->comma) puts_(w->out, w->compact ? "," : ", ");
+  if (w->comma) put_text(w->out, w->compact ? "," : ", ");
   w->comma = true;
 }
 
@@ -37,18 +37,18 @@ void ig_json_close(ig_json_writer *w, char bracket) {
 
 void ig_json_key(ig_json_writer *w, const char *key) {
   ig_json_str(w, key);
-  puts_(w->out, w->compact ? ":" : ": ");
+  put_text(w->out, w->compact ? ":" : ": ");
   w->comma = false;
 }
 
 void ig_json_null(ig_json_writer *w) {
   item(w);
-  puts_(w->out, "null");
+  put_text(w->out, "null");
 }
 
 void ig_json_bool(ig_json_writer *w, bool b) {
   item(w);
-  puts_(w->out, b ? "true" : "false");
+  put_text(w->out, b ? "true" : "false");
 }
 
 void ig_json_int(ig_json_writer *w, int64_t i) {
@@ -59,9 +59,9 @@ void ig_json_int(ig_json_writer *w, int64_t i) {
 void ig_json_float(ig_json_writer *w, double f) {
   item(w);
   if (isnan(f)) {
-    puts_(w->out, "NaN");
+    put_text(w->out, "NaN");
   } else if (isinf(f)) {
-    puts_(w->out, f > 0 ? "Infinity" : "-Infinity");
+    put_text(w->out, f > 0 ? "Infinity" : "-Infinity");
   } else {
     ig_str_float(w->out, f);
   }
@@ -94,7 +94,7 @@ static void put_control(ig_str *out, uint8_t ch) {
 
 void ig_json_strn(ig_json_writer *w, const char *s, size_t n) {
   item(w);
-  puts_(w->out, "\"");
+  put_text(w->out, "\"");
   const uint8_t *p = (const uint8_t *)s;
   size_t run = 0;  // begin of the bytes that go out as they are
   for (size_t i = 0; i < n;) {
@@ -117,7 +117,7 @@ void ig_json_strn(ig_json_writer *w, const char *s, size_t n) {
     run = i;
   }
   put(w->out, s + run, n - run);
-  puts_(w->out, "\"");
+  put_text(w->out, "\"");
 }
 
 void ig_json_str(ig_json_writer *w, const char *s) {
@@ -155,7 +155,7 @@ void ig_json_value(ig_json_writer *w, const ig_json *v) {
       ig_json_open(w, '{');
       for (size_t i = 0; i < v->n; i++) {
         ig_json_strn(w, v->members[i].key, v->members[i].key_n);
-        puts_(w->out, w->compact ? ":" : ": ");
+        put_text(w->out, w->compact ? ":" : ": ");
         w->comma = false;
         ig_json_value(w, &v->members[i].value);
       }

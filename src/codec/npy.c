@@ -21,7 +21,7 @@ void ig_npy_copy(const ig_npy *a, uint8_t *dst) {
     memcpy(dst, a->data.at, a->data.n);
     return;
   }
-  int64_t stride[IG_NPY_MAX_DIMS];  // in elements
+  int64_t stride[IG_NPY_MAX_DIMS] = {0};  // in elements
   int64_t step = 1;
   for (int k = 0; k < a->ndim; k++) {
     int dim = a->fortran ? k : a->ndim - 1 - k;

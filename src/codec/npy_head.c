@@ -127,25 +127,28 @@ static ig_status read_shape(parser *p, ig_npy *out) {
   return IG_OK;
 }
 
+static const char *const keys[] = {"descr", "fortran_order", "shape"};
+
+static ig_status read_item(parser *p, ig_npy *out, bool seen[3]) {
+  const char *s = NULL;
+  size_t n = 0;
+  size_t k = 0;
+  if (!accept_string(p, &s, &n)) return bad(p, "expected a key");
+  while (k < 3 && (strlen(keys[k]) != n || memcmp(keys[k], s, n) != 0)) k++;
+  if (k == 3 || seen[k]) return bad(p, "unknown or repeated key before");
+  seen[k] = true;
+  if (!accept(p, ":")) return bad(p, "expected ':'");
+  if (k == 0) return read_descr(p, out);
+  if (k == 2) return read_shape(p, out);
+  out->fortran = accept(p, "True");
+  return out->fortran || accept(p, "False") ? IG_OK : bad(p, "expected True or False");
+}
+
 static ig_status read_dict(parser *p, ig_npy *out) {
-  static const char *const keys[] = {"descr", "fortran_order", "shape"};
   bool seen[3] = {false};
   if (!accept(p, "{")) return bad(p, "expected '{'");
   while (!accept(p, "}")) {
-    const char *s = NULL;
-    size_t n = 0;
-    size_t k = 0;
-    if (!accept_string(p, &s, &n)) return bad(p, "expected a key");
-    while (k < 3 && (strlen(keys[k]) != n || memcmp(keys[k], s, n) != 0)) k++;
-    if (k == 3 || seen[k]) return bad(p, "unknown or repeated key before");
-    seen[k] = true;
-    if (!accept(p, ":")) return bad(p, "expected ':'");
-    if (k == 0) IG_RETURN_IF_ERR(read_descr(p, out));
-    if (k == 1) {
-      out->fortran = accept(p, "True");
-      if (!out->fortran && !accept(p, "False")) return bad(p, "expected True or False");
-    }
-    if (k == 2) IG_RETURN_IF_ERR(read_shape(p, out));
+    IG_RETURN_IF_ERR(read_item(p, out, seen));
     if (!accept(p, ",") && (skip_space(p), p->at == p->end || *p->at != '}')) {
       return bad(p, "expected ',' or '}'");
     }

@@ -51,7 +51,7 @@ static void z_free(voidpf user, voidpf at) {
 static int inflate_all(z_stream *z, const ig_zip_entry *e, uint8_t *dst) {
   size_t in = e->packed.n;
   size_t out = (size_t)e->size;
-  z->next_in = (Bytef *)(uintptr_t)e->packed.at;
+  z->next_in = (Bytef *)e->packed.at;
   z->next_out = dst;
   int rc = Z_OK;
   while (rc == Z_OK) {
