@@ -27,7 +27,8 @@ static ig_status map_fd(ig_ctx *c, const char *path, int fd, ig_file *f) {
   if ((uint64_t)info.st_size > SIZE_MAX / 2) return ig_fail(c, IG_IO, "%s: too large", path);
   size_t n = (size_t)info.st_size;
   if (n == 0) return IG_OK;  // mmap refuses length 0
-  void *at = mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0);
+  // Writable and private: a tensor over the mapping may be written to, the file stays as it is.
+  void *at = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
   if (at == MAP_FAILED) return ig_fail(c, IG_IO, "%s: %s", path, strerror(errno));
   f->bytes = (ig_bytes){at, n};
   return IG_OK;

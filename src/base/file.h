@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files: read-only mappings that live as long as anything refers to them, and sinks that bytes are
+// Files: private mappings that live as long as anything refers to them, and sinks that bytes are
 // streamed into. A file sink writes under a temporary name beside the target and renames it when it
 // is closed, so a reader never sees half a file and a failure leaves the old one in place.
 #ifndef BASE_FILE_H_
@@ -15,7 +15,8 @@ typedef struct ig_bytes {
   size_t n;
 } ig_bytes;
 
-// A mapped file. Retain `ref` to keep the mapping alive; nothing in it refers to a context.
+// A mapped file. Retain `ref` to keep the mapping alive; nothing in it refers to a context. Writing
+// to the bytes is allowed and changes only this process's copy of the page.
 typedef struct ig_file {
   ig_ref ref;
   ig_alloc alloc;

@@ -102,6 +102,17 @@ static void a_mapping_lives_as_long_as_it_is_referred_to(void **state) {
   ig_file_release(file);
 }
 
+static void writing_to_a_mapping_leaves_the_file(void **state) {
+  fixture *f = *state;
+  assert_int_equal(ig_file_write(f->c, f->path, "hello", 5), IG_OK);
+  ig_file *file = NULL;
+  assert_int_equal(ig_file_map(f->c, f->path, &file), IG_OK);
+  ((uint8_t *)file->bytes.at)[0] = 'j';
+  assert_memory_equal(file->bytes.at, "jello", 5);
+  ig_file_release(file);
+  file_is(f, "hello");
+}
+
 static void dropped_sinks_leave_the_old_file(void **state) {
   fixture *f = *state;
   assert_int_equal(ig_file_write(f->c, f->path, "old", 3), IG_OK);
@@ -168,6 +179,7 @@ int main(void) {
       TEST(what_is_written_is_read),
       TEST(large_and_small_writes_keep_their_order),
       TEST(a_mapping_lives_as_long_as_it_is_referred_to),
+      TEST(writing_to_a_mapping_leaves_the_file),
       TEST(dropped_sinks_leave_the_old_file),
       TEST(links_are_followed),
       TEST(failures_name_the_file),
