@@ -16,7 +16,7 @@
 #ifndef KERNELS_GEMM_H_
 #define KERNELS_GEMM_H_
 
-#include <complex.h>
+#include <stddef.h>
 #include <stdint.h>
 
 // One product.

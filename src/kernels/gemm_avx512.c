@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The AVX-512 tables: tiles of 8 x 48 floats and 8 x 24 doubles (24 sums, 3 rows of B, 1 of A).
+#include <immintrin.h>
+#include <string.h>
+
+#include "kernels/gemm_kernels.h"
+#include "kernels/gemm_simd.h"
+#include "kernels/gemm_transpose.h"
+
+#define MR 8
+#define NV 3
+#define DR 4
+
+#define X float
+#define NAME(x) x##_f32
+#define V __m512
+#define VL 16
+#define ZERO() _mm512_setzero_ps()
+#define SET1(x) _mm512_set1_ps(x)
+#define LOAD(p) _mm512_loadu_ps(p)
+#define STORE(p, v) _mm512_storeu_ps(p, v)
+#define FMA(a, b, c) _mm512_fmadd_ps(a, b, c)
+#define ADD(a, b) _mm512_add_ps(a, b)
+#define SUM(v) _mm512_reduce_add_ps(v)
+#define MASK __mmask16
+#define MASK_OF(n) ((__mmask16)(0xffffu >> (16 - (n))))
+#define MLOAD(m, p) _mm512_maskz_loadu_ps(m, p)
+#define MSTORE(p, m, v) _mm512_mask_storeu_ps(p, m, v)
+#define T 8
+#define transpose_f32 ig_transpose_f32
+#include "kernels/gemm_simd.inc"
+const ig_gemm_kernels_f32 ig_gemm_f32_avx512 = TABLE;
+#include "kernels/gemm_simd_undef.inc"
+
+#define X double
+#define NAME(x) x##_f64
+#define V __m512d
+#define VL 8
+#define ZERO() _mm512_setzero_pd()
+#define SET1(x) _mm512_set1_pd(x)
+#define LOAD(p) _mm512_loadu_pd(p)
+#define STORE(p, v) _mm512_storeu_pd(p, v)
+#define FMA(a, b, c) _mm512_fmadd_pd(a, b, c)
+#define ADD(a, b) _mm512_add_pd(a, b)
+#define SUM(v) _mm512_reduce_add_pd(v)
+#define MASK __mmask8
+#define MASK_OF(n) ((__mmask8)(0xffu >> (8 - (n))))
+#define MLOAD(m, p) _mm512_maskz_loadu_pd(m, p)
+#define MSTORE(p, m, v) _mm512_mask_storeu_pd(p, m, v)
+#define T 4
+#define transpose_f64 ig_transpose_f64
+#include "kernels/gemm_simd.inc"
+const ig_gemm_kernels_f64 ig_gemm_f64_avx512 = TABLE;

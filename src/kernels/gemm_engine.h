@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the engines of all types share: sizes that were found by measuring, and B packed ahead.
+#ifndef KERNELS_GEMM_ENGINE_H_
+#define KERNELS_GEMM_ENGINE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+  IG_GEMM_FEW = 8,         // so few rows (or columns) that B is not worth packing
+  IG_GEMM_KC = 384,        // rows of B per block
+  IG_GEMM_KC_LONG = 1024,  // the same where C is stored transposed, which costs more per block
+  IG_GEMM_TASK = 1 << 20,  // multiplications that are worth waking a thread for
+};
+
+// How a product is done.
+typedef enum ig_gemm_way { IG_GEMM_TILES, IG_GEMM_DOTS, IG_GEMM_AXPYS } ig_gemm_way;
+
+// B in blocks of kc rows; a block in panels of nr columns, filled up with zeros; a panel row by
+// row.
+struct ig_gemm_packed {
+  const void *kern;  // the table whose nr it was packed for
+  int64_t n, k, kc;
+  int64_t panels_n;  // n rounded up to nr
+  size_t bytes;      // of all, this struct included
+  void *panels;
+};
+
+#endif

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The innermost pieces of matrix products, one table per type and instruction set; the engine
+// (gemm_engine.inc) does blocking, packing and threads on top of any table. Tables for base are
+// portable C. All pieces work on one thread, and none allocates.
+#ifndef KERNELS_GEMM_KERNELS_H_
+#define KERNELS_GEMM_KERNELS_H_
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+  IG_GEMM_MR_MAX = 8,    // rows of a register tile, at most
+  IG_GEMM_NR_MAX = 48,   // columns of a register tile, at most
+  IG_GEMM_DOT_COLS = 4,  // columns of a dot tile
+  IG_GEMM_AXPY_ROWS = 4,
+};
+
+// mr, nr, dot_rows: greatest m and n of tile, greatest m of dot.
+//
+// tile: c[i*c_rs + j] = (add ? c[i*c_rs + j] : 0) + sum over p of a[i*a_rs + p*a_cs] * b[p*b_rs +
+// j]
+//       for i < m <= mr, j < n <= nr. Nothing outside of these elements is touched.
+// pack: dst[p*width + j] = src[p*ks + j*ns] for p < k, j < n, zero for n <= j < width.
+// dot:  out[i*4 + j] = sum over p of a[i*a_rs + p] * b[j*b_cs + p], i < m <= dot_rows, j < n <= 4.
+// axpy: y[i*y_rs + j] += sum over p < k of a[i*a_rs + p*a_cs] * b[p*b_rs + j], i < m <= 4, j < n.
+// store: c[i*c_rs + j*c_cs] = alpha * t[i*nr + j] + beta * c[..], c not read when beta is 0.
+#define IG_GEMM_KERNELS(name, X)                                                                  \
+  typedef struct ig_gemm_kernels_##name {                                                         \
+    int mr, nr, dot_rows;                                                                         \
+    void (*tile)(int m, int n, int64_t k, const X *a, int64_t a_rs, int64_t a_cs, const X *b,     \
+                 int64_t b_rs, X *c, int64_t c_rs, bool add);                                     \
+    void (*pack)(int64_t k, int n, int width, const X *src, int64_t ks, int64_t ns, X *dst);      \
+    void (*dot)(int m, int n, int64_t k, const X *a, int64_t a_rs, const X *b, int64_t b_cs,      \
+                X *out);                                                                          \
+    void (*axpy)(int m, int64_t n, int64_t k, const X *a, int64_t a_rs, int64_t a_cs, const X *b, \
+                 int64_t b_rs, X *y, int64_t y_rs);                                               \
+    void (*store)(int m, int n, const X *t, X alpha, X beta, X *c, int64_t c_rs, int64_t c_cs);   \
+  } ig_gemm_kernels_##name
+
+IG_GEMM_KERNELS(f32, float);
+IG_GEMM_KERNELS(f64, double);
+IG_GEMM_KERNELS(u32, uint32_t);
+IG_GEMM_KERNELS(u64, uint64_t);
+
+extern const ig_gemm_kernels_f32 ig_gemm_f32_base;
+extern const ig_gemm_kernels_f64 ig_gemm_f64_base;
+extern const ig_gemm_kernels_u32 ig_gemm_u32_base;
+extern const ig_gemm_kernels_u64 ig_gemm_u64_base;
+#if defined(__x86_64__)
+extern const ig_gemm_kernels_f32 ig_gemm_f32_avx2, ig_gemm_f32_avx512;
+extern const ig_gemm_kernels_f64 ig_gemm_f64_avx2, ig_gemm_f64_avx512;
+#endif
+
+// The engines, for wrappers that bring operands of other types into these (16-bit floats, small
+// integers, complex): one thread, C with both strides.
+#define IG_GEMM_SERIAL(name, X)                                                                  \
+  void ig_gemm_serial_##name(int64_t m, int64_t n, int64_t k, X alpha, const X *a, int64_t a_rs, \
+                             int64_t a_cs, const X *b, int64_t b_rs, int64_t b_cs, X beta, X *c, \
+                             int64_t c_rs, int64_t c_cs)
+IG_GEMM_SERIAL(f32, float);
+IG_GEMM_SERIAL(f64, double);
+IG_GEMM_SERIAL(u32, uint32_t);
+IG_GEMM_SERIAL(u64, uint64_t);
+
+#endif
