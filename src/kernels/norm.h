@@ -24,8 +24,7 @@ typedef struct ig_norm_layer_grads {
   void *dgamma;  // [n], may be NULL
   void *dbeta;   // [n], may be NULL
 } ig_norm_layer_grads;
-// False: no memory for the sums over rows; nothing was written.
-bool ig_norm_layer_backward(const ig_norm_layer *s, const void *dy, const void *x, const void *mean,
+void ig_norm_layer_backward(const ig_norm_layer *s, const void *dy, const void *x, const void *mean,
                             const void *rstd, const void *gamma, ig_norm_layer_grads g);
 // y = x * gamma / sqrt(mean(x^2) + eps): x[rows][n], gamma[n] may be NULL, rstd[rows] may be NULL.
 void ig_norm_rms_forward(const ig_norm_layer *s, const void *x, const void *gamma, double eps,
@@ -44,7 +43,7 @@ typedef struct ig_norm_batch {
 
 // Per channel: mean and biased variance of x. mean[c], var[c] of type param.
 void ig_norm_batch_stats(const ig_norm_batch *s, const void *x, void *mean, void *var);
-// Training: statistics of x; y, save_mean[c] and save_rstd[c] (may be NULL) are written, running
+// Training: statistics of x; y, save_mean[c] and save_rstd[c] are written (none NULL), running
 // ones (may be NULL) become (1 - momentum) * running + momentum * new, the variance unbiased there.
 void ig_norm_batch_train(const ig_norm_batch *s, const void *x, double momentum, double eps,
                          void *running_mean, void *running_var, void *y, void *save_mean,

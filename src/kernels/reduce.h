@@ -10,7 +10,7 @@
 #include "kernels/reduce_elem.h"
 
 typedef enum ig_reduce_op {
-  IG_REDUCE_SUM,   // out: the same float type, F32 for half types, I64 for integers and bool
+  IG_REDUCE_SUM,   // out: the same float type; I64 for integers and bool
   IG_REDUCE_PROD,  // out: as SUM
   IG_REDUCE_MAX,   // out: the input's type
   IG_REDUCE_MIN,

@@ -92,6 +92,11 @@ static inline float ig_exp_inner_f32(float x) {
   float y = 1.0f + (r + r * r * ig_exp_tail_f32(r));
   return ig_float_of(ig_bits_f32(y) + (ig_bits_f32(t) << 23));
 }
+// For x <= 0 (softmax): results below the normal range are 0.
+static inline float ig_exp_neg_f32(float x) {
+  float y = ig_exp_inner_f32(x < -87.0f ? -87.0f : x);
+  return x < -87.0f ? 0.0f : y;
+}
 static inline float ig_exp_f32(float x) {
   float c = x < -104.0f ? -104.0f : x;
   c = c > 89.0f ? 89.0f : c;
