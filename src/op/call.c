@@ -53,7 +53,8 @@ static void count_operands(ig_ctx *c, const ig_op *op, const ig_value *args, cen
       count_tensor(c, s, args[i].tensor);
     } else if (op->has_tensor_list && args[i].kind == IG_KIND_LIST) {
       for (size_t k = 0; k < args[i].list.n; k++) {
-        if (args[i].list.at[k].kind == IG_KIND_TENSOR) count_tensor(c, s, args[i].list.at[k].tensor);
+        if (args[i].list.at[k].kind == IG_KIND_TENSOR)
+          count_tensor(c, s, args[i].list.at[k].tensor);
       }
     }
   }

@@ -20,8 +20,8 @@ ig_tensor *ig_mul_int(ig_ctx *c, ig_tensor *x, ig_int v);
 ig_tensor *ig_div_int(ig_ctx *c, ig_tensor *x, ig_int v);
 ig_tensor *ig_conj_of(ig_ctx *c, ig_tensor *x);  // x itself when real
 
-bool ig_value_is_number(const ig_value *v);  // int, float, bool, complex
-double ig_value_f64(const ig_value *v);      // of a number; symbolic: its hint
+bool ig_value_is_number(const ig_value *v);     // int, float, bool, complex
+double ig_value_f64(const ig_value *v);         // of a number; symbolic: its hint
 bool ig_value_is(const ig_value *v, double x);  // a constant number equal to x
 ig_tensor *ig_value_tensor(const ig_value *v);  // the tensor or NULL
 

@@ -3,10 +3,11 @@
 //
 //   IG_OP(id) = { .schema = ..., .shape = ..., one of .tile/.kernel/nothing (a view), ... };
 //
-// `id` is the schema's name and overload in lower case, joined by _: add_tensor, mm, __and___tensor.
-// The build reads ids and schemas off src/ops, looks up each schema's in-place and out forms in
-// src/op/aten.tsv, and writes the registry and the typed calls of ingot/aten.h. A record is all
-// there is to write. The parsed records are one process-wide library, immutable and shared.
+// `id` is the schema's name and overload in lower case, joined by _: add_tensor, mm,
+// __and___tensor. The build reads ids and schemas off src/ops, looks up each schema's in-place and
+// out forms in src/op/aten.tsv, and writes the registry and the typed calls of ingot/aten.h. A
+// record is all there is to write. The parsed records are one process-wide library, immutable and
+// shared.
 #ifndef OP_OP_H_
 #define OP_OP_H_
 
@@ -42,7 +43,8 @@ typedef struct ig_tile {
   void *out;
   const ig_value *args;
   const ig_op *op;
-  ig_dtype dtype;  // the computing dtype
+  ig_dtype dtype;             // the computing dtype
+  atomic_bool *zero_divisor;  // an integer tile that would divide by 0 sets it and goes on
 } ig_tile;
 typedef void ig_tile_fn(const ig_tile *t);
 
@@ -55,8 +57,8 @@ typedef void ig_kernel_fn(ig_ctx *c, const ig_op *op, const ig_value *args, ig_v
 typedef ig_tensor *ig_decompose_fn(ig_ctx *c, const ig_value *args);
 typedef void ig_decompose_outs_fn(ig_ctx *c, const ig_value *args, ig_value *outs);
 
-// Gradients. Tensor slots of the arguments are numbered through; at[i] is the first slot of
-// argument i (a list takes one slot per element).
+// Gradients. Arguments have slots, numbered through; at[i] is the first slot of argument i. A list
+// takes one slot per element, any other argument one, tensor or not, so IG_GRAD is always safe.
 typedef struct ig_vjp {
   const ig_op *op;
   const ig_value *args;     // of the forward call; a tensor that .keep does not name has no bytes
@@ -83,6 +85,8 @@ typedef enum ig_promotion {
   IG_PROMOTE,        // PyTorch's rules
   IG_PROMOTE_FLOAT,  // the same, and integers and bool become the default float dtype
   IG_PROMOTE_SELF,   // the dtype of the first operand that is no mask
+  IG_PROMOTE_BOOL,   // every operand as a truth value
+  IG_PROMOTE_DIV,    // IG_PROMOTE_FLOAT unless argument 2 names a rounding mode
 } ig_promotion;
 
 typedef struct ig_op_def {
@@ -105,11 +109,12 @@ typedef struct ig_op_def {
   unsigned operands;  // tile: leading arguments that are broadcast; 0: the leading Tensor arguments
   unsigned masks;     // tile: leading operands that stay bool
   ig_promotion promote;
-  bool view;       // the shape rule is the whole operator
-  bool alias_out;  // kernel: outs[0] may be args[0] itself, of any strides (in-place without a copy)
-  bool random;     // not a function of its operands: the harness compares no values
-  bool numbers;    // Tensor slots after the first take plain numbers though there are no tiles
-  int variant;     // for families that share functions
+  bool view;  // the shape rule is the whole operator
+  bool
+      alias_out;  // kernel: outs[0] may be args[0] itself, of any strides (in-place without a copy)
+  bool random;    // not a function of its operands: the harness compares no values
+  bool numbers;   // Tensor slots after the first take plain numbers though there are no tiles
+  int variant;    // for families that share functions
   const char *samples;  // "f32[3,5], 2 | f32[4,2].T, key=[0,1]"; see docs/operators.md
   const char *waive;    // "vjp: reason; decompose: reason": why something is missing
 } ig_op_def;
@@ -141,11 +146,11 @@ struct ig_op {
   const ig_op *out;
   const ig_op *next;  // next overload of the same name
   size_t operands;
-  uint64_t keep;        // bits of arguments that .vjp reads
-  uint32_t keep_outs;   // bits of results
-  bool composite;       // eager calls run the decomposition
+  uint64_t keep;       // bits of arguments that .vjp reads
+  uint32_t keep_outs;  // bits of results
+  bool composite;      // eager calls run the decomposition
   bool pointwise;
-  bool has_tensor_list; // some argument is Tensor[] or Tensor?[]
+  bool has_tensor_list;  // some argument is Tensor[] or Tensor?[]
 };
 
 typedef struct ig_lib {

@@ -22,7 +22,7 @@ ig_tile_fn *ig_op_tile(const ig_op *op, ig_dtype dtype, ig_dtype *works_in) {
 }
 
 typedef struct operand {
-  ig_dtype dtype;    // of its memory
+  ig_dtype dtype;  // of its memory
   ig_dtype works_in;
   size_t size;       // bytes of an element in memory
   size_t work_size;  // bytes of an element in the buffer
@@ -60,8 +60,8 @@ static const void *dense(const operand *o, const char *at, int64_t stride, size_
   if (stride != (int64_t)o->size) {
     char *to = converts ? staging : buffer;
     switch (o->size) {
-#define GATHER(bytes)                                                                      \
-  case bytes:                                                                              \
+#define GATHER(bytes)                                                                       \
+  case bytes:                                                                               \
     for (size_t i = 0; i < n; i++) memcpy(to + i * bytes, at + (int64_t)i * stride, bytes); \
     break;
       GATHER(1)
@@ -155,7 +155,13 @@ static bool make_plan(ig_ctx *c, const ig_op *op, const ig_value *args, const ig
     o->dtype = o->number ? o->works_in : args[i].tensor->dtype;
     o->size = ig_dtype_size(o->dtype);
     o->work_size = ig_dtype_size(o->works_in);
-    if (o->number) p->numbers[i] = args[i];
+    if (!o->number) continue;
+    p->numbers[i] = args[i];
+    if (compares && dtype != works_in && ig_value_is_number(&args[i])) {
+      double rounded[2];  // a comparison sees the number as an element would hold it
+      ig_element_store(rounded, dtype, &args[i]);
+      p->numbers[i] = ig_element_load(rounded, dtype);
+    }
   }
   return true;
 }
@@ -185,12 +191,21 @@ static bool run_dense(plan *p, const ig_value *args, ig_tensor *out) {
   return true;
 }
 
-void ig_pointwise_run(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor *out) {
-  plan p;
-  if (!make_plan(c, op, args, out, &p) || run_dense(&p, args, out)) return;
+static void run_walk(plan *p, const ig_value *args, ig_tensor *out) {
   ig_walk w;
   ig_tensor *operands[IG_MAX_OPERANDS + 1] = {out};
-  for (size_t i = 0; i < p.n; i++) operands[i + 1] = ig_value_tensor(&args[i]);
-  ig_walk_make(&w, out, operands, (int)p.n + 1);
-  ig_walk_run(&w, GRAIN, row, &p);
+  for (size_t i = 0; i < p->n; i++) operands[i + 1] = ig_value_tensor(&args[i]);
+  ig_walk_make(&w, out, operands, (int)p->n + 1);
+  ig_walk_run(&w, GRAIN, row, p);
+}
+
+void ig_pointwise_run(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor *out) {
+  plan p;
+  atomic_bool zero_divisor = false;
+  if (!make_plan(c, op, args, out, &p)) return;
+  p.proto.zero_divisor = &zero_divisor;
+  if (!run_dense(&p, args, out)) run_walk(&p, args, out);
+  if (atomic_load_explicit(&zero_divisor, memory_order_relaxed)) {
+    ig_fail_text(c, IG_RUNTIME, "ZeroDivisionError");
+  }
 }

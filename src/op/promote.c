@@ -106,6 +106,8 @@ ig_dtype ig_computing_dtype(const ig_ctx *c, const ig_op *op, const ig_value *ar
   if (op->def->promote == IG_PROMOTE_SELF && args[masks].kind == IG_KIND_TENSOR) {
     return args[masks].tensor->dtype;
   }
+  if (op->def->promote == IG_PROMOTE_BOOL) return IG_BOOL;
   ig_dtype d = ig_promote(c, args + masks, op->operands - masks);
-  return op->def->promote == IG_PROMOTE_FLOAT ? ig_to_float(c, d) : d;
+  bool divides = op->def->promote == IG_PROMOTE_DIV && args[2].kind != IG_KIND_STR;
+  return op->def->promote == IG_PROMOTE_FLOAT || divides ? ig_to_float(c, d) : d;
 }

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "op/refuse.h"
 
+#include <math.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "sym/expr.h"
+
 const char *ig_dtype_title(ig_dtype d) {
   static const char *const titles[IG_DTYPE_COUNT] = {
       [IG_BOOL] = "Bool",
@@ -26,4 +32,67 @@ const char *ig_dtype_title(ig_dtype d) {
 
 void ig_refuse_dtype(ig_ctx *c, const char *kernel, ig_dtype d) {
   ig_fail_text(c, IG_UNSUPPORTED, "\"%s\" not implemented for '%s'", kernel, ig_dtype_title(d));
+}
+
+const char *ig_sizes_text(ig_ctx *c, const ig_int *at, size_t n) {
+  ig_str s = ig_str_make(c->alloc);
+  ig_str_add(&s, "[");
+  for (size_t i = 0; i < n; i++) {
+    if (i) ig_str_add(&s, ", ");
+    ig_str_int(&s, at[i]);
+  }
+  ig_str_add(&s, "]");
+  char *kept = s.failed ? NULL : ig_scope_push(c, s.n + 1);
+  if (kept) memcpy(kept, s.at, s.n + 1);
+  ig_str_free(&s);
+  return kept ? kept : "[...]";
+}
+
+typedef struct limits {
+  const char *name;
+  double lowest;
+  double highest;
+  bool is_float;
+} limits;
+
+static const limits limits_of[IG_DTYPE_COUNT] = {
+    [IG_BOOL] = {"bool", -HUGE_VAL, HUGE_VAL, true},
+    [IG_U8] = {"uint8_t", -255, 255, false},
+    [IG_I8] = {"int8_t", -128, 127, false},
+    [IG_I16] = {"int16_t", -32768, 32767, false},
+    [IG_I32] = {"int", -2147483648.0, 2147483647.0, false},
+    [IG_I64] = {"int64_t", -0x1p63, 0x1.fffffffffffffp62, false},
+    [IG_U16] = {"uint16_t", -65535, 65535, false},
+    [IG_U32] = {"uint32_t", -4294967295.0, 4294967295.0, false},
+    [IG_U64] = {"uint64_t", -0x1p64, 0x1.fffffffffffffp63, false},
+    [IG_F16] = {"at::Half", -65504, 65504, true},
+    [IG_BF16] = {"at::BFloat16", -0x1.fep127, 0x1.fep127, true},
+    [IG_F32] = {"float", -0x1.fffffep127, 0x1.fffffep127, true},
+    [IG_F64] = {"double", -HUGE_VAL, HUGE_VAL, true},
+    [IG_C64] = {"c10::complex<float>", -0x1.fffffep127, 0x1.fffffep127, true},
+    [IG_C128] = {"c10::complex<double>", -HUGE_VAL, HUGE_VAL, true},
+    [IG_F8E4M3FN] = {"at::Float8_e4m3fn", -448, 448, true},
+    [IG_F8E5M2] = {"at::Float8_e5m2", -57344, 57344, true},
+};
+
+static bool fits(double x, const limits *l) {
+  if (isnan(x) || isinf(x)) return l->is_float;
+  return x >= l->lowest && x <= l->highest;
+}
+
+bool ig_check_number(ig_ctx *c, const ig_value *number, ig_dtype to) {
+  const limits *l = &limits_of[to];
+  bool ok = true;
+  if (number->kind == IG_KIND_COMPLEX) {
+    ok = ig_dtype_is_complex(to) ? fits(number->z.re, l) && fits(number->z.im, l)
+                                 : number->z.im == 0 && fits(number->z.re, l);
+  } else if (number->kind == IG_KIND_FLOAT) {
+    ok = fits(number->f, l);
+  } else if (number->kind == IG_KIND_INT && !number->i.expr && to != IG_I64 && to != IG_U64) {
+    ok = fits((double)number->i.value, l);
+  }
+  if (!ok) {
+    ig_fail_text(c, IG_RUNTIME, "value cannot be converted to type %s without overflow", l->name);
+  }
+  return ok;
 }

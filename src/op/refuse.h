@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PyTorch's words for dtypes that an operator does not take.
+// PyTorch's words for what an operator does not take, shared by the families.
 #ifndef OP_REFUSE_H_
 #define OP_REFUSE_H_
 
@@ -9,5 +9,12 @@ const char *ig_dtype_title(ig_dtype d);  // "Float", "Long", "ComplexDouble" as 
 
 // Fails with IG_UNSUPPORTED: "kernel" not implemented for 'Long'.
 void ig_refuse_dtype(ig_ctx *c, const char *kernel, ig_dtype d);
+
+// "[2, 3, s0]"; lives as long as the innermost scope, never NULL.
+const char *ig_sizes_text(ig_ctx *c, const ig_int *at, size_t n);
+
+// Can the number be stored in the dtype? Otherwise false and IG_RUNTIME: "value cannot be converted
+// to type uint8_t without overflow". Negative numbers wrap into unsigned dtypes.
+bool ig_check_number(ig_ctx *c, const ig_value *number, ig_dtype to);
 
 #endif

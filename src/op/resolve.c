@@ -140,7 +140,8 @@ static bool adapt(ig_ctx *c, const ig_arg *a, const ig_value *v, binding *b, ig_
   } else if (v->kind == IG_KIND_TENSOR && a->type != IG_TYPE_TENSOR) {
     const ig_op *item = ig_op_find(c, "aten::_local_scalar_dense");
     if (item) ig_call(c, item, v, out);
-    if (a->type == IG_TYPE_FLOAT && out->kind == IG_KIND_INT) *out = ig_of_f64((double)out->i.value);
+    if (a->type == IG_TYPE_FLOAT && out->kind == IG_KIND_INT)
+      *out = ig_of_f64((double)out->i.value);
   }
   return c->status == IG_OK;
 }
@@ -188,16 +189,22 @@ static outcome bind(ig_ctx *c, const ig_op *op, const ig_bound *call, strictness
 }
 
 static void print_found(ig_str *s, const ig_bound *call) {
-  static const char *const kinds[] = {
-      [IG_KIND_NONE] = "NoneType",      [IG_KIND_TENSOR] = "Tensor",
-      [IG_KIND_INT] = "int",            [IG_KIND_FLOAT] = "float",
-      [IG_KIND_BOOL] = "bool",          [IG_KIND_COMPLEX] = "complex",
-      [IG_KIND_STR] = "str",            [IG_KIND_DTYPE] = "torch.dtype",
-      [IG_KIND_DEVICE] = "torch.device", [IG_KIND_LAYOUT] = "torch.layout",
-      [IG_KIND_MEMORY_FORMAT] = "torch.memory_format",
-      [IG_KIND_GENERATOR] = "torch.Generator",
-      [IG_KIND_INTS] = "list of ints",  [IG_KIND_LIST] = "list",
-      [IG_KIND_NODE] = "node",          [IG_KIND_OBJECT] = "object"};
+  static const char *const kinds[] = {[IG_KIND_NONE] = "NoneType",
+                                      [IG_KIND_TENSOR] = "Tensor",
+                                      [IG_KIND_INT] = "int",
+                                      [IG_KIND_FLOAT] = "float",
+                                      [IG_KIND_BOOL] = "bool",
+                                      [IG_KIND_COMPLEX] = "complex",
+                                      [IG_KIND_STR] = "str",
+                                      [IG_KIND_DTYPE] = "torch.dtype",
+                                      [IG_KIND_DEVICE] = "torch.device",
+                                      [IG_KIND_LAYOUT] = "torch.layout",
+                                      [IG_KIND_MEMORY_FORMAT] = "torch.memory_format",
+                                      [IG_KIND_GENERATOR] = "torch.Generator",
+                                      [IG_KIND_INTS] = "list of ints",
+                                      [IG_KIND_LIST] = "list",
+                                      [IG_KIND_NODE] = "node",
+                                      [IG_KIND_OBJECT] = "object"};
   for (size_t i = 0; i < call->npos + call->nkw; i++) {
     bool key = i >= call->npos;
     ig_str_add(s, "%s%s%s%s", i ? ", " : "", key ? call->keys[i - call->npos] : "", key ? "=" : "",

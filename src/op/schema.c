@@ -62,12 +62,18 @@ static ig_status parse_kind(parser *s, ig_arg *a) {
     const char *text;
     ig_type type;
   } types[] = {
-      {"Tensor", IG_TYPE_TENSOR},       {"SymInt", IG_TYPE_SYMINT},
-      {"ScalarType", IG_TYPE_DTYPE},    {"Scalar", IG_TYPE_SCALAR},
-      {"int", IG_TYPE_INT},             {"float", IG_TYPE_FLOAT},
-      {"bool", IG_TYPE_BOOL},           {"complex", IG_TYPE_COMPLEX},
-      {"str", IG_TYPE_STR},             {"Layout", IG_TYPE_LAYOUT},
-      {"Device", IG_TYPE_DEVICE},       {"MemoryFormat", IG_TYPE_MEMORY_FORMAT},
+      {"Tensor", IG_TYPE_TENSOR},
+      {"SymInt", IG_TYPE_SYMINT},
+      {"ScalarType", IG_TYPE_DTYPE},
+      {"Scalar", IG_TYPE_SCALAR},
+      {"int", IG_TYPE_INT},
+      {"float", IG_TYPE_FLOAT},
+      {"bool", IG_TYPE_BOOL},
+      {"complex", IG_TYPE_COMPLEX},
+      {"str", IG_TYPE_STR},
+      {"Layout", IG_TYPE_LAYOUT},
+      {"Device", IG_TYPE_DEVICE},
+      {"MemoryFormat", IG_TYPE_MEMORY_FORMAT},
       {"Generator", IG_TYPE_GENERATOR},
   };
   for (size_t i = 0; i < sizeof types / sizeof *types; i++) {

@@ -13,11 +13,11 @@ ig_shape_fn ig_shape_like;       // sizes, strides (if dense) and dtype of argum
 // numbers, each lower class only raising the category (bool < int < float < complex). Elements of
 // `v` that are neither tensors nor numbers are ignored.
 ig_dtype ig_promote(const ig_ctx *c, const ig_value *v, size_t n);
-ig_dtype ig_dtype_promote(ig_dtype a, ig_dtype b);     // torch.promote_types
-bool ig_dtype_can_cast(ig_dtype from, ig_dtype to);    // torch.can_cast
-ig_dtype ig_to_float(const ig_ctx *c, ig_dtype d);     // integers and bool -> default dtype
-ig_dtype ig_to_real(ig_dtype d);                       // complex64 -> float32 ...
-ig_dtype ig_accumulate_dtype(ig_dtype d);              // sums of integers and bool are int64
+ig_dtype ig_dtype_promote(ig_dtype a, ig_dtype b);   // torch.promote_types
+bool ig_dtype_can_cast(ig_dtype from, ig_dtype to);  // torch.can_cast
+ig_dtype ig_to_float(const ig_ctx *c, ig_dtype d);   // integers and bool -> default dtype
+ig_dtype ig_to_real(ig_dtype d);                     // complex64 -> float32 ...
+ig_dtype ig_accumulate_dtype(ig_dtype d);            // sums of integers and bool are int64
 // The computing dtype of a pointwise call.
 ig_dtype ig_computing_dtype(const ig_ctx *c, const ig_op *op, const ig_value *args);
 

@@ -2,9 +2,16 @@
 // History of results: a tape entry keeps what a .vjp rule needs, and edges to the entries (or
 // leaves) that made its operands. A result owns the entry that made it, an entry its edges, so an
 // unused tape disappears with its last tensor.
+//
+// An entry keeps twins of tensors (same memory, no history) together with the edges and versions
+// that give a twin its history back, never a tensor that could own the entry: that would be a
+// cycle. What .keep does not name is kept as a ghost, which has sizes but no bytes. Bytes that are
+// gone or overwritten when they are wanted are ghosts as well: a rule that reads them gives a
+// ghost, and that is how the sweep notices (grad/apply.c).
 #ifndef OP_TAPE_H_
 #define OP_TAPE_H_
 
+#include "ingot/grad.h"
 #include "op/op.h"
 
 typedef struct ig_tape_entry ig_tape_entry;
@@ -19,10 +26,181 @@ ig_tape_entry *ig_tape_open(ig_ctx *c, const ig_op *op, const ig_value *args);
 // (NULL is allowed); drops it after an error.
 void ig_tape_close(ig_ctx *c, ig_tape_entry *e, const ig_op *op, const ig_value *args,
                    const ig_value *outs);
-// A view made without history (no_grad, detach) and the view relation of those with one.
+// The view relation of what a view operator has made, with history or without.
 void ig_tape_view(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_value *outs);
 // In-place and out calls: false (and an error with PyTorch's text) when `self` may not be written,
 // such as a leaf that requires grad.
 bool ig_tape_may_write(ig_ctx *c, const ig_op *op, ig_tensor *self);
+
+// Where a gradient goes.
+typedef struct ig_edge {
+  ig_tape_entry *entry;  // retained: result `index` of it; or
+  ig_tensor *leaf;       // retained; both NULL: nowhere
+  uint32_t index;
+} ig_edge;
+
+// A tensor as an entry keeps it.
+typedef struct ig_saved {
+  ig_tensor *tensor;  // twin, leaf itself, copy or ghost; NULL: the slot holds no tensor
+  uint32_t version;   // of its memory when it was kept
+  bool bytes;         // kept for its elements
+  bool result;        // CUSTOM: a saved tensor that is a result of the entry itself
+} ig_saved;
+
+// A hook, owned by the tensor it was given to and by the entry that was its history then.
+typedef struct ig_hook {
+  ig_ref ref;
+  ig_alloc alloc;
+  uint64_t number;
+  enum { IG_HOOK_TENSOR, IG_HOOK_ACCUMULATED, IG_HOOK_PRE, IG_HOOK_POST } kind;
+  uint32_t index;  // TENSOR: the result it belongs to
+  bool removed;
+  ig_grad_hook_fn *fn;
+  void (*many)(ig_ctx *c, ig_tensor **grads, size_t n, ig_tensor *const *of_results,
+               size_t nresults, void *user);  // PRE, POST
+  void (*free_fn)(void *user);
+  void *user;
+} ig_hook;
+typedef IG_VEC(ig_hook *) ig_hooks;
+
+typedef enum ig_entry_kind {
+  IG_ENTRY_OP,
+  IG_ENTRY_CUSTOM,  // the host's backward
+  IG_ENTRY_SLICES,  // history of a base whose view was written in place by `inner`
+} ig_entry_kind;
+
+// A result that keeps its gradient. Not retained: it clears itself away when it dies.
+typedef struct ig_retainer {
+  uint32_t index;
+  ig_tensor *tensor;
+} ig_retainer;
+
+// A view that cannot be told by strides over its base because the dtype changes on the way: first
+// come the views of `parent`, then a strided view like `input`, then op.
+typedef struct ig_view_step {
+  ig_ref ref;
+  ig_alloc alloc;
+  struct ig_view_step *parent;  // of the base itself: NULL
+  const ig_op *op;
+  ig_tensor *input;   // ghost of its operand
+  ig_tensor *output;  // ghost of its result
+  ig_value args[4];   // those after self; nothing that points anywhere
+} ig_view_step;
+
+struct ig_tape_entry {
+  ig_ref ref;
+  ig_alloc alloc;
+  size_t size;
+  uint64_t time;  // edges lead to smaller ones
+  ig_entry_kind kind;
+  bool freed;       // bytes were let go by a backward
+  const ig_op *op;  // the functional operator whose rule applies
+  ig_value *args;   // as the rule sees them, tensors from `kept`
+  size_t nargs;
+  const size_t *at;  // first slot of each argument
+  ig_edge *edges;    // per slot
+  ig_saved *kept;    // per slot
+  size_t nslots;
+  size_t self_slot;   // in place: the operand that is written
+  ig_value *outs;     // per return, tensors from `results`
+  ig_saved *results;  // per result, a list counts as its elements
+  size_t nouts;
+  size_t nresults;
+  size_t outs_size;  // block of `outs`, 0: within the entry
+  ig_hooks hooks;
+  IG_VEC(ig_retainer) retainers;
+
+  // CUSTOM
+  char *name;
+  void (*backward)(ig_ctx *c, ig_grad_fn *f, ig_tensor *const *grads, ig_tensor **d, void *user);
+  void (*free_fn)(void *user);
+  void *user;
+  bool materialize;
+  ig_saved *saved;  // with saved_edges
+  ig_edge *saved_edges;
+  size_t nsaved;
+
+  // SLICES: slot 0 is the base, slot 1 + i is slot i of inner
+  ig_tape_entry *inner;
+  uint32_t inner_index;     // the result of inner that was written
+  ig_tensor *view;          // ghost of the written view
+  ig_view_step *view_step;  // how it came about
+
+  void *work;           // of the sweep that runs over it
+  void *host;           // the host's object for it
+  ig_tape_entry *next;  // while entries are destroyed
+};
+
+// How a view came about decides whether it may be written in place.
+typedef enum ig_creation {
+  IG_CREATED_PLAIN,
+  IG_CREATED_CUSTOM,
+  IG_CREATED_MULTI,
+  IG_CREATED_NO_GRAD,
+  IG_CREATED_INFERENCE,
+} ig_creation;
+
+// Hangs on a tensor, made when first needed.
+struct ig_autograd {
+  ig_tape_entry *entry;  // retained; NULL: a leaf
+  uint32_t index;
+  uint32_t epoch;  // changes of history so far: views compare
+  ig_tensor *grad;
+  bool retain_grad;
+  ig_hooks hooks;     // all given to this tensor; those with an entry hang there, too
+  ig_tensor *base;    // retained: this is a view of it
+  uint32_t base_epoch;
+  ig_creation creation;
+  ig_view_step *step;
+  void *work;  // of the sweep that runs over this leaf
+};
+
+struct ig_autograd *ig_tape_state(ig_ctx *c, ig_tensor *t);  // made now; NULL after an error
+
+static inline uint32_t ig_tape_epoch(const ig_tensor *t) {
+  return t->autograd ? t->autograd->epoch : 0;
+}
+// The base was written and this view's history is older.
+static inline bool ig_tape_is_stale(const ig_tensor *t) {
+  const struct ig_autograd *a = t->autograd;
+  return a && a->base && a->base_epoch != ig_tape_epoch(a->base);
+}
+static inline bool ig_tape_requires_grad(const ig_tensor *t) {
+  return t->requires_grad || (ig_tape_is_stale(t) && t->autograd->base->requires_grad);
+}
+void ig_tape_refresh(ig_ctx *c, ig_tensor *t);  // brings the history of a view up to date
+
+// Retained; empty when t wants no gradient. A stale view is refreshed.
+ig_edge ig_edge_of(ig_ctx *c, ig_tensor *t);
+ig_edge ig_edge_copy(ig_edge e);
+void ig_edge_drop(ig_edge *e);
+
+// An entry with room for `nslots` slots and `extra` bytes behind, all zero; owned by the caller.
+ig_tape_entry *ig_entry_create(ig_ctx *c, ig_entry_kind kind, size_t nslots, size_t extra,
+                               void **room);
+void ig_entry_stamp(ig_ctx *c, ig_tape_entry *e);  // later than all its edges
+bool ig_entry_keep(ig_ctx *c, ig_saved *s, ig_tensor *t, bool bytes);
+bool ig_entry_keep_result(ig_ctx *c, ig_saved *s, ig_tensor *t, bool bytes);
+void ig_entry_free_bytes(ig_ctx *c, ig_tape_entry *e);
+
+// Gives t the history (e, index); retains e.
+bool ig_tape_set_history(ig_ctx *c, ig_tensor *t, ig_tape_entry *e, uint32_t index);
+// t was written in place by e: the same, or for a view the history of its base. e is retained.
+bool ig_tape_rebase(ig_ctx *c, ig_tensor *t, ig_tape_entry *e, uint32_t index);
+// Checks of a write that history is kept of; false: an error with PyTorch's text.
+bool ig_tape_check_view_write(ig_ctx *c, ig_tensor *self);
+// out is a view of self, made by op.
+void ig_tape_relate(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor *out,
+                    ig_creation creation);
+// The view `ghost` (made by way of `step`, may be NULL) over another base: `base` has the sizes and
+// strides of `of`, the one that ghost was a view of.
+ig_tensor *ig_tape_replay(ig_ctx *c, ig_tensor *base, const ig_tensor *of, const ig_view_step *step,
+                          const ig_tensor *ghost);
+
+void ig_hook_release(ig_hook *h);
+void ig_hooks_free(ig_alloc alloc, ig_hooks *hooks);
+
+// Name without "Backward0".
+void ig_entry_short_name(const ig_tape_entry *e, char *text, size_t cap);
 
 #endif

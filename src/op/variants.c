@@ -41,8 +41,7 @@ static const char *shape_text(ig_ctx *c, const ig_int *sizes, int ndim, ig_str *
 static void wrong_shape(ig_ctx *c, const ig_tensor *to, const ig_int *sizes, int ndim) {
   ig_str a;
   ig_str b;
-  ig_fail_text(c, IG_RUNTIME,
-               "output with shape [%s] doesn't match the broadcast shape [%s]",
+  ig_fail_text(c, IG_RUNTIME, "output with shape [%s] doesn't match the broadcast shape [%s]",
                shape_text(c, ig_sizes(to), to->ndim, &a), shape_text(c, sizes, ndim, &b));
   ig_str_free(&a);
   ig_str_free(&b);

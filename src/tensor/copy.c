@@ -153,8 +153,8 @@ typedef struct copy_job {
   int64_t from_size;
 } copy_job;
 
-#define STRIDED(type)                                                                  \
-  for (int64_t i = 0; i < n; i++) {                                                    \
+#define STRIDED(type)                                                                      \
+  for (int64_t i = 0; i < n; i++) {                                                        \
     memcpy(dst + i * stride[0], src + i * stride[1], sizeof(type)); /* may be unaligned */ \
   }
 

@@ -30,10 +30,12 @@ float ig_f8e5m2_to_f32(uint8_t x) {
 static int nearest_code(float f, int mantissa, int bias, int top) {
   int e = 0;
   (void)frexpf(f, &e);
-  e = e - 1 < 1 - bias ? 1 - bias : e - 1;  // exponent of the unit in the last place, times 2^mantissa
-  float scaled = ldexpf(f, mantissa - e);   // integer part counts units
+  e = e - 1 < 1 - bias ? 1 - bias
+                       : e - 1;  // exponent of the unit in the last place, times 2^mantissa
+  float scaled = ldexpf(f, mantissa - e);  // integer part counts units
   float whole = nearbyintf(scaled);
-  // Codes of this binade begin at (e + bias - 1) << mantissa when the leading bit is part of `whole`.
+  // Codes of this binade begin at (e + bias - 1) << mantissa when the leading bit is part of
+  // `whole`.
   int code = (int)whole + ((e + bias - 1) << mantissa);
   return code > top ? top + 1 : code;
 }
@@ -72,11 +74,11 @@ static inline uint64_t to_u64(double f) {
 #define LOAD_F8B(x) ig_f8e5m2_to_f32(x)
 #define LOAD_RE(x) (x).re
 
-#define LOOP(attr, name, source, target, load, store)                      \
-  attr static void name(void *dst, const void *src, size_t n) {       \
-    const source *s = src;                                                 \
-    target *d = dst;                                                       \
-    for (size_t i = 0; i < n; i++) d[i] = store(load(s[i]));               \
+#define LOOP(attr, name, source, target, load, store)           \
+  attr static void name(void *dst, const void *src, size_t n) { \
+    const source *s = src;                                      \
+    target *d = dst;                                            \
+    for (size_t i = 0; i < n; i++) d[i] = store(load(s[i]));    \
   }
 
 // Targets of real sources. F is a float or double expression, I an integer one.
@@ -106,23 +108,23 @@ static inline uint64_t to_u64(double f) {
 #define I_U32(i) ((uint32_t)(i))
 #define I_U64(i) ((uint64_t)(i))
 
-#define ROW(attr, tag, source, load, K)                \
-  LOOP(attr, tag##_bool, source, bool, load, F_BOOL)         \
-  LOOP(attr, tag##_u8, source, uint8_t, load, K##_U8)        \
-  LOOP(attr, tag##_i8, source, int8_t, load, K##_I8)         \
-  LOOP(attr, tag##_i16, source, int16_t, load, K##_I16)      \
-  LOOP(attr, tag##_i32, source, int32_t, load, K##_I32)      \
-  LOOP(attr, tag##_i64, source, int64_t, load, K##_I64)      \
-  LOOP(attr, tag##_u16, source, uint16_t, load, K##_U16)     \
-  LOOP(attr, tag##_u32, source, uint32_t, load, K##_U32)     \
-  LOOP(attr, tag##_u64, source, uint64_t, load, K##_U64)     \
-  LOOP(attr, tag##_f16, source, uint16_t, load, F_F16)       \
-  LOOP(attr, tag##_bf16, source, uint16_t, load, F_BF16)     \
-  LOOP(attr, tag##_f32, source, float, load, F_F32)          \
-  LOOP(attr, tag##_f64, source, double, load, F_F64)         \
-  LOOP(attr, tag##_c64, source, ig_c64, load, F_C64)         \
-  LOOP(attr, tag##_c128, source, ig_c128, load, F_C128)      \
-  LOOP(attr, tag##_f8a, source, uint8_t, load, F_F8A)        \
+#define ROW(attr, tag, source, load, K)                  \
+  LOOP(attr, tag##_bool, source, bool, load, F_BOOL)     \
+  LOOP(attr, tag##_u8, source, uint8_t, load, K##_U8)    \
+  LOOP(attr, tag##_i8, source, int8_t, load, K##_I8)     \
+  LOOP(attr, tag##_i16, source, int16_t, load, K##_I16)  \
+  LOOP(attr, tag##_i32, source, int32_t, load, K##_I32)  \
+  LOOP(attr, tag##_i64, source, int64_t, load, K##_I64)  \
+  LOOP(attr, tag##_u16, source, uint16_t, load, K##_U16) \
+  LOOP(attr, tag##_u32, source, uint32_t, load, K##_U32) \
+  LOOP(attr, tag##_u64, source, uint64_t, load, K##_U64) \
+  LOOP(attr, tag##_f16, source, uint16_t, load, F_F16)   \
+  LOOP(attr, tag##_bf16, source, uint16_t, load, F_BF16) \
+  LOOP(attr, tag##_f32, source, float, load, F_F32)      \
+  LOOP(attr, tag##_f64, source, double, load, F_F64)     \
+  LOOP(attr, tag##_c64, source, ig_c64, load, F_C64)     \
+  LOOP(attr, tag##_c128, source, ig_c128, load, F_C128)  \
+  LOOP(attr, tag##_f8a, source, uint8_t, load, F_F8A)    \
   LOOP(attr, tag##_f8b, source, uint8_t, load, F_F8B)
 
 ROW(IG_CLONES, bool, bool, LOAD_PLAIN, I)
@@ -154,21 +156,21 @@ LOOP(, wide_c128_bool, ig_c128, bool, LOAD_PLAIN, BOOL_OF)
 
 typedef void convert_fn(void *dst, const void *src, size_t n);
 
-#define CELLS(tag)                                                                             \
-  {                                                                                            \
-    [IG_BOOL] = tag##_bool, [IG_U8] = tag##_u8, [IG_I8] = tag##_i8, [IG_I16] = tag##_i16,       \
-    [IG_I32] = tag##_i32, [IG_I64] = tag##_i64, [IG_U16] = tag##_u16, [IG_U32] = tag##_u32,     \
-    [IG_U64] = tag##_u64, [IG_F16] = tag##_f16, [IG_BF16] = tag##_bf16, [IG_F32] = tag##_f32,   \
-    [IG_F64] = tag##_f64, [IG_C64] = tag##_c64, [IG_C128] = tag##_c128,                         \
-    [IG_F8E4M3FN] = tag##_f8a, [IG_F8E5M2] = tag##_f8b,                                         \
+#define CELLS(tag)                                                                                 \
+  {                                                                                                \
+    [IG_BOOL] = tag##_bool, [IG_U8] = tag##_u8, [IG_I8] = tag##_i8, [IG_I16] = tag##_i16,          \
+    [IG_I32] = tag##_i32, [IG_I64] = tag##_i64, [IG_U16] = tag##_u16, [IG_U32] = tag##_u32,        \
+    [IG_U64] = tag##_u64, [IG_F16] = tag##_f16, [IG_BF16] = tag##_bf16, [IG_F32] = tag##_f32,      \
+    [IG_F64] = tag##_f64, [IG_C64] = tag##_c64, [IG_C128] = tag##_c128, [IG_F8E4M3FN] = tag##_f8a, \
+    [IG_F8E5M2] = tag##_f8b,                                                                       \
   }
 
 static convert_fn *const table[IG_DTYPE_COUNT][IG_DTYPE_COUNT] = {
-    [IG_BOOL] = CELLS(bool), [IG_U8] = CELLS(u8),     [IG_I8] = CELLS(i8),
-    [IG_I16] = CELLS(i16),   [IG_I32] = CELLS(i32),   [IG_I64] = CELLS(i64),
-    [IG_U16] = CELLS(u16),   [IG_U32] = CELLS(u32),   [IG_U64] = CELLS(u64),
-    [IG_F16] = CELLS(f16),   [IG_BF16] = CELLS(bf16), [IG_F32] = CELLS(f32),
-    [IG_F64] = CELLS(f64),   [IG_C64] = CELLS(c64),   [IG_C128] = CELLS(c128),
+    [IG_BOOL] = CELLS(bool),    [IG_U8] = CELLS(u8),      [IG_I8] = CELLS(i8),
+    [IG_I16] = CELLS(i16),      [IG_I32] = CELLS(i32),    [IG_I64] = CELLS(i64),
+    [IG_U16] = CELLS(u16),      [IG_U32] = CELLS(u32),    [IG_U64] = CELLS(u64),
+    [IG_F16] = CELLS(f16),      [IG_BF16] = CELLS(bf16),  [IG_F32] = CELLS(f32),
+    [IG_F64] = CELLS(f64),      [IG_C64] = CELLS(c64),    [IG_C128] = CELLS(c128),
     [IG_F8E4M3FN] = CELLS(f8a), [IG_F8E5M2] = CELLS(f8b),
 };
 

@@ -89,8 +89,8 @@ static inline void ig_meta_init(ig_meta *m, ig_dtype dtype, ig_device device) {
 void ig_meta_contiguous(ig_ctx *c, ig_meta *m);
 // Fills strides for a memory format: channels last needs 4 (or 5) dimensions. IG_RUNTIME: not so.
 void ig_meta_format(ig_ctx *c, ig_meta *m, ig_memory_format format);
-void ig_meta_of(const ig_tensor *t, ig_meta *m);       // same sizes, strides, offset, dtype, device
-void ig_meta_view(ig_tensor *t, ig_meta *m);           // the same, sharing t's memory
+void ig_meta_of(const ig_tensor *t, ig_meta *m);  // same sizes, strides, offset, dtype, device
+void ig_meta_view(ig_tensor *t, ig_meta *m);      // the same, sharing t's memory
 void ig_meta_push_dim(ig_ctx *c, ig_meta *m, ig_int size);  // IG_RUNTIME beyond IG_MAX_DIM
 
 // fake: no bytes even without view_of. The innermost scope owns the result.

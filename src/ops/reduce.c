@@ -1,0 +1,523 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reductions to one value per row: sum, mean, prod, extrema, any, all, variances, norms.
+#include "ops/reduce.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "op/formula.h"
+#include "op/refuse.h"
+#include "tensor/copy.h"
+#include "tensor/number.h"
+
+// Where the arguments of a family stand; -1: it has none.
+typedef struct places {
+  int dim;
+  int keepdim;
+  int dtype;
+} places;
+
+// sum(self, *, dtype), sum.dim_IntList(self, dim, keepdim, *, dtype), amax(self, dim, keepdim) ...
+static places places_of(const ig_op *op) {
+  places p = {-1, -1, -1};
+  for (int i = 0; i < (int)op->schema.nargs; i++) {
+    const char *name = op->schema.args[i].name;
+    if (strcmp(name, "dim") == 0) p.dim = i;
+    if (strcmp(name, "keepdim") == 0) p.keepdim = i;
+    if (strcmp(name, "dtype") == 0) p.dtype = i;
+  }
+  return p;
+}
+
+static void reduced_dims(ig_ctx *c, const ig_op *op, const ig_value *args, bool *reduced) {
+  places p = places_of(op);
+  ig_value all = ig_none();
+  ig_dims_of(c, p.dim < 0 ? &all : &args[p.dim], args[0].tensor->ndim, true, reduced);
+}
+
+static void reduced_sizes(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  places p = places_of(op);
+  bool reduced[IG_MAX_DIM];
+  reduced_dims(c, op, args, reduced);
+  if (c->status != IG_OK) return;
+  ig_meta_reduce(c, args[0].tensor, reduced, p.keepdim >= 0 && args[p.keepdim].b, out);
+}
+
+static ig_dtype wanted_dtype(const ig_op *op, const ig_value *args, ig_dtype otherwise) {
+  places p = places_of(op);
+  return p.dtype >= 0 && args[p.dtype].kind == IG_KIND_DTYPE ? args[p.dtype].dtype : otherwise;
+}
+
+static void sum_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  reduced_sizes(c, op, args, out);
+  out->dtype = wanted_dtype(op, args, ig_accumulate_dtype(args[0].tensor->dtype));
+}
+
+static void mean_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  reduced_sizes(c, op, args, out);
+  out->dtype = wanted_dtype(op, args, args[0].tensor->dtype);
+  if (!ig_dtype_is_float(out->dtype) && !ig_dtype_is_complex(out->dtype)) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "mean(): could not infer output dtype. Input dtype must be either a floating "
+                 "point or complex dtype. Got: %s",
+                 ig_dtype_title(out->dtype));
+  }
+}
+
+static void bool_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  reduced_sizes(c, op, args, out);
+  out->dtype = args[0].tensor->dtype == IG_U8 ? IG_U8 : IG_BOOL;
+}
+
+static bool nothing_to_reduce(ig_ctx *c, const ig_tensor *self, const bool *reduced) {
+  for (int d = 0; d < self->ndim; d++) {
+    if (reduced[d] && ig_int_eq_i64(c, ig_sizes(self)[d], 0)) return true;
+  }
+  return false;
+}
+
+// Extrema have no neutral element.
+static void extremum_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  const ig_tensor *self = args[0].tensor;
+  bool reduced[IG_MAX_DIM];
+  reduced_sizes(c, op, args, out);
+  if (c->status != IG_OK) return;
+  if (ig_dtype_is_complex(self->dtype)) {
+    ig_refuse_dtype(c, op->schema.name, self->dtype);
+    return;
+  }
+  reduced_dims(c, op, args, reduced);
+  places p = places_of(op);
+  if (!nothing_to_reduce(c, self, reduced)) return;
+  bool all = p.dim < 0 || args[p.dim].kind == IG_KIND_NONE ||
+             (args[p.dim].kind == IG_KIND_INTS && args[p.dim].ints.n == 0);
+  if (all) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+                 "reduction dim with the 'dim' argument.",
+                 op->schema.name);
+  } else {
+    ig_fail_text(c, IG_BAD_INDEX, "%s(): Expected reduction dim to have non-zero size.",
+                 op->schema.name);
+  }
+}
+
+static void arg_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  extremum_shape(c, op, args, out);
+  out->dtype = IG_I64;
+}
+
+static void extremum_dim_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  extremum_shape(c, op, args, &out[0]);
+  out[1].ndim = out[0].ndim;
+  out[1].dtype = IG_I64;
+  memcpy(out[1].size, out[0].size, (size_t)out[0].ndim * sizeof *out[0].size);
+}
+
+static void aminmax_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  extremum_dim_shape(c, op, args, out);
+  out[1].dtype = out[0].dtype;
+}
+
+// Sums of complex numbers are sums of pairs of reals, with inner doubled.
+static void reduce_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  ig_tensor *out = outs[0].tensor;
+  ig_reduce_op what = (ig_reduce_op)op->def->variant;
+  bool reduced[IG_MAX_DIM];
+  ig_axis axis;
+  reduced_dims(c, op, args, reduced);
+  bool truth = what == IG_REDUCE_ANY || what == IG_REDUCE_ALL;
+  bool same = what == IG_REDUCE_MAX || what == IG_REDUCE_MIN;
+  ig_dtype self_dtype = args[0].tensor->dtype;
+  bool direct = !truth && ig_accumulate_dtype(self_dtype) == out->dtype;
+  ig_dtype work = same || direct ? self_dtype : truth ? IG_BOOL : out->dtype;
+  ig_scope s = ig_scope_open(c);
+  const void *x = ig_reduce_operand(c, args[0].tensor, reduced, work, &axis);
+  if (x) {
+    ig_dtype to = truth ? IG_BOOL : out->dtype;
+    bool complex = ig_dtype_is_complex(work);
+    if (complex) axis.inner *= 2;
+    ig_elem e = ig_elem_of(complex ? ig_to_real(work) : work);
+    ig_elem o = ig_elem_of(complex ? ig_to_real(to) : to);
+    bool done = e != IG_ELEM_COUNT && ig_reduce(what, e, x, o, ig_tensor_data(out), axis);
+    if (!done) ig_refuse_dtype(c, op->schema.name, work);
+  }
+  ig_scope_close(c, s);
+}
+
+// Products of complex numbers are no products of pairs.
+static void prod_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  ig_tensor *out = outs[0].tensor;
+  if (!ig_dtype_is_complex(out->dtype)) {
+    reduce_kernel(c, op, args, outs);
+    return;
+  }
+  bool reduced[IG_MAX_DIM];
+  ig_axis a;
+  reduced_dims(c, op, args, reduced);
+  ig_scope s = ig_scope_open(c);
+  const ig_c128 *x = ig_reduce_operand(c, args[0].tensor, reduced, IG_C128, &a);
+  char *to = ig_tensor_data(out);
+  for (int64_t k = 0; x && k < a.outer * a.inner; k++) {
+    ig_c128 p = {1, 0};
+    for (int64_t i = 0; i < a.n; i++) {
+      ig_c128 z = x[(k / a.inner * a.n + i) * a.inner + k % a.inner];
+      p = (ig_c128){p.re * z.re - p.im * z.im, p.re * z.im + p.im * z.re};
+    }
+    ig_convert(to + (size_t)k * ig_dtype_size(out->dtype), out->dtype, &p, IG_C128, 1);
+  }
+  ig_scope_close(c, s);
+}
+
+// max.dim, min.dim, argmax, argmin, aminmax: variant bit 0 says minimum, bit 1 says indices only.
+enum { MINIMUM = 1, INDEX_ONLY = 2 };
+
+static void arg_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  const ig_tensor *self = args[0].tensor;
+  bool reduced[IG_MAX_DIM];
+  ig_axis axis;
+  int how = op->def->variant;
+  reduced_dims(c, op, args, reduced);
+  ig_scope s = ig_scope_open(c);
+  const void *x = ig_reduce_operand(c, self, reduced, self->dtype, &axis);
+  if (x) {
+    void *value = how & INDEX_ONLY ? NULL : ig_tensor_data(outs[0].tensor);
+    int64_t *index = ig_tensor_data(outs[how & INDEX_ONLY ? 0 : 1].tensor);
+    ig_elem e = ig_elem_of(self->dtype);
+    (how & MINIMUM ? ig_reduce_argmin : ig_reduce_argmax)(e, x, value, index, axis);
+  }
+  ig_scope_close(c, s);
+}
+
+static void aminmax_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  const ig_tensor *self = args[0].tensor;
+  bool reduced[IG_MAX_DIM];
+  ig_axis axis;
+  reduced_dims(c, op, args, reduced);
+  ig_scope s = ig_scope_open(c);
+  const void *x = ig_reduce_operand(c, self, reduced, self->dtype, &axis);
+  ig_elem e = ig_elem_of(self->dtype);
+  for (int i = 0; i < 2 && x; i++) {
+    ig_reduce_op what = i ? IG_REDUCE_MAX : IG_REDUCE_MIN;
+    (void)ig_reduce(what, e, x, e, ig_tensor_data(outs[i].tensor), axis);
+  }
+  ig_scope_close(c, s);
+}
+
+// Gradients ---------------------------------------------------------------------------------------
+
+// The gradient of a reduction, as large as the operand again.
+static ig_tensor *spread(ig_ctx *c, const ig_vjp *v, ig_tensor *g) {
+  places p = places_of(v->op);
+  const ig_tensor *self = v->args[0].tensor;
+  bool reduced[IG_MAX_DIM];
+  reduced_dims(c, v->op, v->args, reduced);
+  bool kept = p.keepdim >= 0 && v->args[p.keepdim].b;
+  if (!kept) g = ig_unreduce(c, g, reduced, self->ndim);
+  return ig_expand(c, g, ig_sizes_of(self));
+}
+
+static ig_int reduced_count(ig_ctx *c, const ig_vjp *v) {
+  const ig_tensor *self = v->args[0].tensor;
+  bool reduced[IG_MAX_DIM];
+  ig_int n = ig_const(1);
+  reduced_dims(c, v->op, v->args, reduced);
+  for (int d = 0; d < self->ndim; d++) {
+    if (reduced[d]) n = ig_int_mul(c, n, ig_sizes(self)[d]);
+  }
+  return n;
+}
+
+static void sum_vjp(ig_ctx *c, const ig_vjp *v) {
+  ig_dtype d = v->args[0].tensor->dtype;
+  IG_GRAD(v, 0) = ig_cast(c, spread(c, v, v->grad), d);
+}
+
+static void mean_vjp(ig_ctx *c, const ig_vjp *v) {
+  if (!IG_WANTED(v, 0)) return;
+  ig_tensor *g = spread(c, v, v->grad);
+  g = ig_div_int(c, g, reduced_count(c, v));
+  IG_GRAD(v, 0) = ig_cast(c, g, v->args[0].tensor->dtype);
+}
+
+// Elements equal to the extremum share its gradient.
+static void extremum_vjp(ig_ctx *c, const ig_vjp *v) {
+  if (!IG_WANTED(v, 0)) return;
+  ig_tensor *best = spread(c, v, v->out);
+  ig_tensor *hit = ig_eq_tensor(c, best, v->args[0].tensor);
+  bool reduced[IG_MAX_DIM];
+  ig_int dims[IG_MAX_DIM];
+  size_t n = 0;
+  reduced_dims(c, v->op, v->args, reduced);
+  for (int d = 0; d < v->args[0].tensor->ndim; d++) {
+    if (reduced[d]) dims[n++] = ig_const(d);
+  }
+  ig_tensor *weight = ig_cast(c, hit, v->grad->dtype);
+  ig_tensor *count = ig_sum_dim_intlist_with(c, weight, ig_of_ints(dims, n), true, ig_none());
+  ig_tensor *g = spread(c, v, v->grad);
+  g = ig_mul_tensor(c, g, weight);
+  IG_GRAD(v, 0) = ig_div_tensor(c, g, count);
+}
+
+static void aminmax_vjp(ig_ctx *c, const ig_vjp *v) {
+  if (!IG_WANTED(v, 0)) return;
+  ig_tensor *total = NULL;
+  for (int i = 0; i < 2; i++) {
+    if (!v->grads[i]) continue;
+    ig_vjp one = *v;
+    ig_tensor *d[IG_MAX_ARGS] = {NULL};
+    one.d = d;
+    one.grad = v->grads[i];
+    one.out = v->outs[i].tensor;
+    extremum_vjp(c, &one);
+    total = total ? ig_add_tensor(c, total, d[v->at[0]]) : d[v->at[0]];
+  }
+  IG_GRAD(v, 0) = total;
+}
+
+// The element that was chosen gets the gradient.
+static void chosen_vjp(ig_ctx *c, const ig_vjp *v) {
+  if (!IG_WANTED(v, 0) || !v->grads[0]) return;
+  ig_tensor *self = v->args[0].tensor;
+  ig_tensor *g = v->grads[0];
+  ig_tensor *index = v->outs[1].tensor;
+  ig_int dim = v->args[1].i;
+  ig_tensor *zeros = ig_zeros_of(c, self);
+  if (!v->args[2].b && self->ndim > 0) {
+    g = ig_unsqueeze(c, g, dim);
+    index = ig_unsqueeze(c, index, dim);
+  }
+  IG_GRAD(v, 0) = ig_scatter_src(c, zeros, dim, index, g);
+}
+
+// Product of all the others: out / x where nothing is 0; with zeros by exclusive products. The
+// second way is right in both cases, so a mask of zeros chooses per row.
+static ig_tensor *prod_rows(ig_ctx *c, ig_tensor *x, ig_tensor *out, ig_int dim) {
+  ig_tensor *zero = ig_eq_scalar(c, x, ig_of_i64(0));
+  ig_tensor *safe = ig_masked_fill_scalar(c, x, zero, ig_of_i64(1));
+  ig_tensor *others = ig_div_tensor(c, out, ig_conj_of(c, x));
+  // With exactly one zero in a row, its slope is the product of the rest; other slopes are 0.
+  ig_tensor *rest = ig_prod_dim_int_with(c, safe, dim, true, ig_none());
+  ig_tensor *count = ig_sum_dim_intlist_with(c, zero, ig_of_ints(&dim, 1), true, ig_none());
+  ig_tensor *single = ig_eq_scalar(c, count, ig_of_i64(1));
+  ig_tensor *here = ig_logical_and(c, zero, single);
+  ig_tensor *none = ig_zeros_of(c, x);
+  ig_tensor *special = ig_where_self(c, here, rest, none);
+  ig_tensor *any = ig_gt_scalar(c, count, ig_of_i64(0));
+  return ig_where_self(c, any, special, others);
+}
+
+static void prod_vjp(ig_ctx *c, const ig_vjp *v) {
+  if (!IG_WANTED(v, 0)) return;
+  ig_tensor *self = v->args[0].tensor;
+  places p = places_of(v->op);
+  ig_tensor *g = spread(c, v, v->grad);
+  ig_tensor *out = spread(c, v, v->out);
+  ig_tensor *slope = NULL;
+  if (p.dim >= 0) {
+    slope = prod_rows(c, self, out, v->args[p.dim].i);
+  } else {
+    ig_int flat = ig_const(-1);
+    ig_tensor *x = ig_reshape(c, self, ig_of_ints(&flat, 1));
+    ig_tensor *o = ig_reshape(c, out, ig_of_ints(&flat, 1));
+    slope = ig_reshape(c, prod_rows(c, x, o, ig_const(0)), ig_sizes_of(self));
+  }
+  ig_tensor *d = ig_mul_tensor(c, g, ig_conj_of(c, slope));
+  IG_GRAD(v, 0) = ig_cast(c, d, self->dtype);
+}
+
+static ig_tensor *max_other(ig_ctx *c, const ig_value *args) {
+  return ig_maximum(c, args[0].tensor, args[1].tensor);
+}
+static ig_tensor *min_other(ig_ctx *c, const ig_value *args) {
+  return ig_minimum(c, args[0].tensor, args[1].tensor);
+}
+
+#define SUMS "f32[3,5] | f32[] | f32[0] | i64[3,2] | bool[4] | f32[4,2].T | f32[3], dtype=f64"
+#define SUMS_DIM                                                                                 \
+  "f32[3,5], [1] | f32[2,3,4], [0,2], True | f32[2,3,4], [1] | f32[3,0], [1] | i64[3,2], [0] | " \
+  "f32[2,3].T, [0] | f32[3,4], None | f32[], [0] | f32[3,4], [-1], True"
+
+IG_OP(sum) = {
+    .schema = "aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+    .shape = sum_shape,
+    .kernel = reduce_kernel,
+    .variant = IG_REDUCE_SUM,
+    .vjp = sum_vjp,
+    .keep = "",
+    .samples = SUMS,
+};
+IG_OP(sum_dim_intlist) = {
+    .schema =
+        "aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? "
+        "dtype=None) -> Tensor",
+    .shape = sum_shape,
+    .kernel = reduce_kernel,
+    .variant = IG_REDUCE_SUM,
+    .vjp = sum_vjp,
+    .keep = "",
+    .samples = SUMS_DIM,
+};
+IG_OP(mean) = {
+    .schema = "aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+    .shape = mean_shape,
+    .kernel = reduce_kernel,
+    .variant = IG_REDUCE_MEAN,
+    .vjp = mean_vjp,
+    .keep = "",
+    .samples = "f32[3,5] | f32[] | f32[0] | f32[4,2].T | i64[3], dtype=f32",
+};
+IG_OP(mean_dim) = {
+    .schema =
+        "aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? "
+        "dtype=None) -> Tensor",
+    .shape = mean_shape,
+    .kernel = reduce_kernel,
+    .variant = IG_REDUCE_MEAN,
+    .vjp = mean_vjp,
+    .keep = "",
+    .samples = "f32[3,5], [1] | f32[2,3,4], [0,2], True | f32[2,3,4], [-1] | f32[3,4], None",
+};
+IG_OP(prod) = {
+    .schema = "aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+    .shape = sum_shape,
+    .kernel = prod_kernel,
+    .variant = IG_REDUCE_PROD,
+    .vjp = prod_vjp,
+    .samples = "f32[3,2] | f32[] | f32[0] | i64[3]:<4",
+};
+IG_OP(prod_dim_int) = {
+    .schema =
+        "aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? "
+        "dtype=None) -> Tensor",
+    .shape = sum_shape,
+    .kernel = prod_kernel,
+    .variant = IG_REDUCE_PROD,
+    .vjp = prod_vjp,
+    .samples = "f32[3,2], 1 | f32[2,3], 0, True | i64[3,2]:<4, -1",
+};
+IG_OP(amax) = {
+    .schema = "aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
+    .shape = extremum_shape,
+    .kernel = reduce_kernel,
+    .variant = IG_REDUCE_MAX,
+    .vjp = extremum_vjp,
+    .samples =
+        "f32[3,5] | f32[3,5], [1] | f32[2,3,4], [0,2], True | i64[3] | f32[2,4]:special, [1]",
+};
+IG_OP(amin) = {
+    .schema = "aten::amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
+    .shape = extremum_shape,
+    .kernel = reduce_kernel,
+    .variant = IG_REDUCE_MIN,
+    .vjp = extremum_vjp,
+    .samples =
+        "f32[3,5] | f32[3,5], [1] | f32[2,3,4], [0,2], True | i64[3] | f32[2,4]:special, [1]",
+};
+IG_OP(max) = {
+    .schema = "aten::max(Tensor self) -> Tensor",
+    .shape = extremum_shape,
+    .kernel = reduce_kernel,
+    .variant = IG_REDUCE_MAX,
+    .vjp = extremum_vjp,
+    .samples = "f32[3,5] | f32[] | i64[3] | bool[3]",
+};
+IG_OP(min) = {
+    .schema = "aten::min(Tensor self) -> Tensor",
+    .shape = extremum_shape,
+    .kernel = reduce_kernel,
+    .variant = IG_REDUCE_MIN,
+    .vjp = extremum_vjp,
+    .samples = "f32[3,5] | f32[] | i64[3] | bool[3]",
+};
+IG_OP(max_dim) = {
+    .schema =
+        "aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor "
+        "indices)",
+    .shape = extremum_dim_shape,
+    .kernel = arg_kernel,
+    .vjp = chosen_vjp,
+    .keep = "result1",
+    .samples =
+        "f32[3,5], 1 | f32[3,5], 0, True | f32[2,3,4], 1 | f32[], 0 | i64[3,2], 0 | "
+        "f32[2,4]:special, 1",
+};
+IG_OP(min_dim) = {
+    .schema =
+        "aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor "
+        "indices)",
+    .shape = extremum_dim_shape,
+    .kernel = arg_kernel,
+    .variant = MINIMUM,
+    .vjp = chosen_vjp,
+    .keep = "result1",
+    .samples = "f32[3,5], 1 | f32[3,5], 0, True | f32[2,3,4], 1 | f32[], 0 | i64[3,2], 0",
+};
+IG_OP(max_other) = {
+    .schema = "aten::max.other(Tensor self, Tensor other) -> Tensor",
+    .decompose = max_other,
+    .samples = "f32[3,5], f32[5]",
+};
+IG_OP(min_other) = {
+    .schema = "aten::min.other(Tensor self, Tensor other) -> Tensor",
+    .decompose = min_other,
+    .samples = "f32[3,5], f32[5]",
+};
+IG_OP(argmax) = {
+    .schema = "aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
+    .shape = arg_shape,
+    .kernel = arg_kernel,
+    .variant = INDEX_ONLY,
+    .samples = "f32[3,5] | f32[3,5], 1 | f32[3,5], 0, True | i64[4] | f32[2,4]:special, 1",
+    .waive = "vjp: not differentiable",
+};
+IG_OP(argmin) = {
+    .schema = "aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
+    .shape = arg_shape,
+    .kernel = arg_kernel,
+    .variant = INDEX_ONLY | MINIMUM,
+    .samples = "f32[3,5] | f32[3,5], 1 | f32[3,5], 0, True | i64[4]",
+    .waive = "vjp: not differentiable",
+};
+IG_OP(aminmax) = {
+    .schema =
+        "aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor "
+        "max)",
+    .shape = aminmax_shape,
+    .kernel = aminmax_kernel,
+    .vjp = aminmax_vjp,
+    .samples = "f32[3,5] | f32[3,5], dim=1 | f32[3,5], dim=0, keepdim=True | i64[4]",
+};
+
+#define TRUTH(op) \
+  .shape = bool_shape, .kernel = reduce_kernel, .variant = op, .waive = "vjp: not differentiable"
+IG_OP(any) = {
+    .schema = "aten::any(Tensor self) -> Tensor",
+    TRUTH(IG_REDUCE_ANY),
+    .samples = "bool[3,5] | f32[3] | bool[0] | u8[3]",
+};
+IG_OP(any_dim) = {
+    .schema = "aten::any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
+    TRUTH(IG_REDUCE_ANY),
+    .samples = "bool[3,5], 1 | f32[3,2], 0, True | bool[2,0], 1",
+};
+IG_OP(any_dims) = {
+    .schema = "aten::any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
+    TRUTH(IG_REDUCE_ANY),
+    .samples = "bool[3,5] | bool[2,3,4], [0,2] | f32[3,2], [0], True",
+};
+IG_OP(all) = {
+    .schema = "aten::all(Tensor self) -> Tensor",
+    TRUTH(IG_REDUCE_ALL),
+    .samples = "bool[3,5] | f32[3] | bool[0] | u8[3]",
+};
+IG_OP(all_dim) = {
+    .schema = "aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
+    TRUTH(IG_REDUCE_ALL),
+    .samples = "bool[3,5], 1 | f32[3,2], 0, True | bool[2,0], 1",
+};
+IG_OP(all_dims) = {
+    .schema = "aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
+    TRUTH(IG_REDUCE_ALL),
+    .samples = "bool[3,5] | bool[2,3,4], [0,2] | f32[3,2], [0], True",
+};

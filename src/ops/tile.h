@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Words for pointwise families: a tile is one expression over x[i], y[i], z[i].
+#ifndef OPS_TILE_H_
+#define OPS_TILE_H_
+
+#include <complex.h>
+#include <math.h>
+
+#include "base/cpu.h"
+#include "op/formula.h"
+#include "op/shape.h"
+#include "tensor/number.h"
+
+#undef I  // the macro of complex.h
+
+typedef float _Complex ig_cf;
+typedef double _Complex ig_cd;
+
+#define TILE1(name, type, result, expr)                      \
+  IG_CLONES static void name(const ig_tile *t) {             \
+    const type *x = t->in[0];                                \
+    result *o = t->out;                                      \
+    for (size_t i = 0; i < t->n; i++) o[i] = (result)(expr); \
+  }
+
+#define TILE2(name, type, result, expr)                      \
+  IG_CLONES static void name(const ig_tile *t) {             \
+    const type *x = t->in[0];                                \
+    const type *y = t->in[1];                                \
+    result *o = t->out;                                      \
+    for (size_t i = 0; i < t->n; i++) o[i] = (result)(expr); \
+  }
+
+#define TILE3(name, type, result, expr)                      \
+  IG_CLONES static void name(const ig_tile *t) {             \
+    const type *x = t->in[0];                                \
+    const type *y = t->in[1];                                \
+    const type *z = t->in[2];                                \
+    result *o = t->out;                                      \
+    for (size_t i = 0; i < t->n; i++) o[i] = (result)(expr); \
+  }
+
+static inline float ig_number_f32(const ig_value *v) {
+  return (float)ig_value_f64(v);
+}
+static inline int64_t ig_number_i64(const ig_value *v) {
+  int64_t i = 0;
+  ig_element_store(&i, IG_I64, v);
+  return i;
+}
+static inline ig_cd ig_number_cd(const ig_value *v) {
+  return v->kind == IG_KIND_COMPLEX ? CMPLX(v->z.re, v->z.im) : CMPLX(ig_value_f64(v), 0);
+}
+
+#endif
