@@ -1,0 +1,569 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matrix products: mm, bmm, addmm, baddbmm, mv, dot, matmul, linear, outer.
+#include <complex.h>
+
+#include "kernels/gemm.h"
+#include "op/formula.h"
+#include "op/refuse.h"
+#include "tensor/copy.h"
+#include "tensor/number.h"
+
+// (batch, m, k) x (batch, k, n) with strides in elements; c is dense from its row stride on.
+typedef struct product {
+  int64_t batch, m, n, k;
+  const void *a, *b;
+  int64_t a_bs, a_rs, a_cs;
+  int64_t b_bs, b_rs, b_cs;
+  void *c;
+  int64_t c_bs, c_rs;
+} product;
+
+static double complex to_complex(const ig_value *v) {
+  return v->kind == IG_KIND_COMPLEX ? CMPLX(v->z.re, v->z.im) : CMPLX(ig_value_f64(v), 0);
+}
+
+static int64_t to_whole(const ig_value *v) {
+  int64_t i = 0;
+  ig_element_store(&i, IG_I64, v);
+  return i;
+}
+
+#define RUN(name, type, scalar, read)                                                            \
+  ig_gemm_batch_##name(p->batch, p->m, p->n, p->k, (scalar)read(alpha), (const type *)p->a,      \
+                       p->a_bs, p->a_rs, p->a_cs, (const type *)p->b, p->b_bs, p->b_rs, p->b_cs, \
+                       (scalar)read(beta), (type *)p->c, p->c_bs, p->c_rs)
+
+static void run_product(ig_ctx *c, const ig_op *op, const product *p, ig_dtype d,
+                        const ig_value *alpha, const ig_value *beta) {
+  switch (d) {
+    case IG_F32:
+      RUN(f32, float, float, ig_value_f64);
+      break;
+    case IG_F64:
+      RUN(f64, double, double, ig_value_f64);
+      break;
+    case IG_F16:
+      RUN(f16, uint16_t, float, ig_value_f64);
+      break;
+    case IG_BF16:
+      RUN(bf16, uint16_t, float, ig_value_f64);
+      break;
+    case IG_I64:
+      RUN(i64, int64_t, int64_t, to_whole);
+      break;
+    case IG_I32:
+      RUN(i32, int32_t, int32_t, to_whole);
+      break;
+    case IG_I16:
+      RUN(i16, int16_t, int16_t, to_whole);
+      break;
+    case IG_I8:
+      RUN(i8, int8_t, int8_t, to_whole);
+      break;
+    case IG_U8:
+      RUN(u8, uint8_t, uint8_t, to_whole);
+      break;
+    case IG_C64:
+      RUN(c64, float _Complex, float _Complex, to_complex);
+      break;
+    case IG_C128:
+      RUN(c128, double _Complex, double _Complex, to_complex);
+      break;
+    default:
+      ig_refuse_dtype(c, op->schema.name, d);
+      break;
+  }
+}
+
+static int64_t size_at(const ig_tensor *t, int d) {
+  return ig_sizes(t)[d].value;
+}
+static int64_t stride_at(const ig_tensor *t, int d) {
+  return ig_strides(t)[d].value;
+}
+
+// The last two dimensions are the matrices; one dimension before them is the batch.
+static product product_of(const ig_tensor *a, const ig_tensor *b, ig_tensor *out) {
+  bool batched = a->ndim == 3;
+  int r = batched ? 1 : 0;
+  return (product){.batch = batched ? size_at(a, 0) : 1,
+                   .m = size_at(a, r),
+                   .n = size_at(b, r + 1),
+                   .k = size_at(a, r + 1),
+                   .a = ig_tensor_data(a),
+                   .b = ig_tensor_data(b),
+                   .a_bs = batched ? stride_at(a, 0) : 0,
+                   .a_rs = stride_at(a, r),
+                   .a_cs = stride_at(a, r + 1),
+                   .b_bs = batched ? stride_at(b, 0) : 0,
+                   .b_rs = stride_at(b, r),
+                   .b_cs = stride_at(b, r + 1),
+                   .c = ig_tensor_data(out),
+                   .c_bs = batched ? stride_at(out, 0) : 0,
+                   .c_rs = stride_at(out, r)};
+}
+
+// Shapes ------------------------------------------------------------------------------------------
+
+static void check_dtypes(ig_ctx *c, const ig_tensor *a, const ig_tensor *b) {
+  if (a->dtype == b->dtype) return;
+  ig_fail_text(c, IG_RUNTIME, "expected m1 and m2 to have the same dtype, but got: %s != %s",
+               ig_dtype_title(a->dtype), ig_dtype_title(b->dtype));
+}
+
+static void matrix_shape(ig_ctx *c, const ig_tensor *a, const ig_tensor *b, const char *first,
+                         ig_meta *out) {
+  if (a->ndim != 2 || b->ndim != 2) {
+    ig_fail_text(c, IG_RUNTIME, "%s must be a matrix", a->ndim != 2 ? first : "mat2");
+    return;
+  }
+  if (!ig_int_eq(c, ig_sizes(a)[1], ig_sizes(b)[0])) {
+    ig_fail_text(c, IG_RUNTIME, "mat1 and mat2 shapes cannot be multiplied (%sx%s and %sx%s)",
+                 ig_int_text(c, ig_sizes(a)[0]), ig_int_text(c, ig_sizes(a)[1]),
+                 ig_int_text(c, ig_sizes(b)[0]), ig_int_text(c, ig_sizes(b)[1]));
+    return;
+  }
+  check_dtypes(c, a, b);
+  out->dtype = a->dtype;
+  out->ndim = 2;
+  out->size[0] = ig_sizes(a)[0];
+  out->size[1] = ig_sizes(b)[1];
+}
+
+static void batch_shape(ig_ctx *c, const ig_tensor *a, const ig_tensor *b, ig_meta *out) {
+  if (a->ndim != 3 || b->ndim != 3) {
+    ig_fail_text(c, IG_RUNTIME, "%s must be a 3D tensor", a->ndim != 3 ? "batch1" : "batch2");
+    return;
+  }
+  if (!ig_int_eq(c, ig_sizes(a)[0], ig_sizes(b)[0]) ||
+      !ig_int_eq(c, ig_sizes(a)[2], ig_sizes(b)[1])) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "Expected size for first two dimensions of batch2 tensor to be: [%s, %s] but got: "
+                 "[%s, %s].",
+                 ig_int_text(c, ig_sizes(a)[0]), ig_int_text(c, ig_sizes(a)[2]),
+                 ig_int_text(c, ig_sizes(b)[0]), ig_int_text(c, ig_sizes(b)[1]));
+    return;
+  }
+  check_dtypes(c, a, b);
+  out->dtype = a->dtype;
+  out->ndim = 3;
+  out->size[0] = ig_sizes(a)[0];
+  out->size[1] = ig_sizes(a)[1];
+  out->size[2] = ig_sizes(b)[2];
+}
+
+static void mm_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  (void)op;
+  matrix_shape(c, args[0].tensor, args[1].tensor, "self", out);
+}
+static void bmm_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  (void)op;
+  batch_shape(c, args[0].tensor, args[1].tensor, out);
+}
+
+// self must expand to the product.
+static void check_addend(ig_ctx *c, const ig_tensor *self, const ig_meta *out) {
+  bool fits = self->ndim <= out->ndim;
+  for (int d = 1; d <= self->ndim && fits && c->status == IG_OK; d++) {
+    ig_int have = ig_sizes(self)[self->ndim - d];
+    fits = ig_int_eq_i64(c, have, 1) || ig_int_eq(c, have, out->size[out->ndim - d]);
+  }
+  if (c->status != IG_OK) return;
+  if (!fits) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "The expanded size of the tensor (%s) must match the existing size (%s) at "
+                 "non-singleton dimension %d.",
+                 ig_int_text(c, out->size[out->ndim - 1]),
+                 self->ndim ? ig_int_text(c, ig_sizes(self)[self->ndim - 1]) : "", out->ndim - 1);
+  } else if (self->dtype != out->dtype) {
+    ig_fail_text(c, IG_RUNTIME, "self and mat2 must have the same dtype, but got %s and %s",
+                 ig_dtype_title(self->dtype), ig_dtype_title(out->dtype));
+  }
+}
+
+static void addmm_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  (void)op;
+  matrix_shape(c, args[1].tensor, args[2].tensor, "mat1", out);
+  if (c->status == IG_OK) check_addend(c, args[0].tensor, out);
+}
+static void baddbmm_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  (void)op;
+  batch_shape(c, args[1].tensor, args[2].tensor, out);
+  if (c->status == IG_OK) check_addend(c, args[0].tensor, out);
+}
+
+static void linear_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  (void)op;
+  const ig_tensor *x = args[0].tensor;
+  const ig_tensor *w = args[1].tensor;
+  if (x->ndim == 0 || w->ndim > 2 || w->ndim == 0) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "both arguments to linear need to be at least 1D, but they are %dD and %dD",
+                 x->ndim, w->ndim);
+    return;
+  }
+  ig_int k = ig_sizes(w)[w->ndim - 1];
+  ig_int have = ig_sizes(x)[x->ndim - 1];
+  if (!ig_int_eq(c, have, k)) {
+    ig_int rows = x->ndim == 1 ? ig_const(1) : ig_product(c, ig_sizes(x), (size_t)x->ndim - 1);
+    ig_fail_text(c, IG_RUNTIME, "mat1 and mat2 shapes cannot be multiplied (%sx%s and %sx%s)",
+                 ig_int_text(c, rows), ig_int_text(c, have), ig_int_text(c, k),
+                 w->ndim == 2 ? ig_int_text(c, ig_sizes(w)[0]) : "1");
+    return;
+  }
+  if (x->dtype != w->dtype) {
+    ig_fail_text(c, IG_RUNTIME, "mat1 and mat2 must have the same dtype, but got %s and %s",
+                 ig_dtype_title(x->dtype), ig_dtype_title(w->dtype));
+    return;
+  }
+  out->dtype = x->dtype;
+  for (int d = 0; d < x->ndim - 1; d++) ig_meta_push_dim(c, out, ig_sizes(x)[d]);
+  if (w->ndim == 2) ig_meta_push_dim(c, out, ig_sizes(w)[0]);
+  if (args[2].kind == IG_KIND_TENSOR && out->ndim) check_addend(c, args[2].tensor, out);
+}
+
+// Kernels -----------------------------------------------------------------------------------------
+
+static void mm_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  ig_value one = ig_of_i64(1);
+  ig_value zero = ig_of_i64(0);
+  product p = product_of(args[0].tensor, args[1].tensor, outs[0].tensor);
+  run_product(c, op, &p, outs[0].tensor->dtype, &one, &zero);
+}
+
+static void addmm_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  ig_tensor *out = outs[0].tensor;
+  product p = product_of(args[1].tensor, args[2].tensor, out);
+  if (!ig_value_is(&args[3], 0)) ig_tensor_copy(out, args[0].tensor);
+  run_product(c, op, &p, out->dtype, &args[4], &args[3]);
+}
+
+// x (.., k) W (n, k): rows of x as one matrix, W used transposed where it lies.
+static void linear_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  ig_tensor *out = outs[0].tensor;
+  const ig_tensor *x = args[0].tensor;
+  const ig_tensor *w = args[1].tensor;
+  int64_t k = size_at(x, x->ndim - 1);
+  int64_t n = w->ndim == 2 ? size_at(w, 0) : 1;
+  int64_t rows = 1;
+  for (int d = 0; d < x->ndim - 1; d++) rows *= size_at(x, d);
+  bool flat = x->ndim <= 2 || ig_tensor_is_dense(x);
+  ig_scope s = ig_scope_open(c);
+  const void *data = ig_tensor_data(x);
+  if (!flat) {
+    size_t bytes = (size_t)(rows * k) * ig_dtype_size(x->dtype);
+    void *dense = ig_scope_push(c, bytes + 64);
+    if (dense) ig_tensor_read(x, x->dtype, dense);
+    data = dense;
+  }
+  if (c->status == IG_OK) {
+    bool bias = args[2].kind == IG_KIND_TENSOR;
+    ig_value one = ig_of_i64(1);
+    ig_value beta = ig_of_i64(bias);
+    bool plain = x->ndim == 2;
+    product p = {.batch = 1,
+                 .m = rows,
+                 .n = n,
+                 .k = k,
+                 .a = data,
+                 .b = ig_tensor_data(w),
+                 .a_rs = plain ? stride_at(x, 0) : k,
+                 .a_cs = x->ndim <= 2 ? stride_at(x, x->ndim - 1) : 1,
+                 .b_rs = stride_at(w, w->ndim - 1),
+                 .b_cs = w->ndim == 2 ? stride_at(w, 0) : 0,
+                 .c = ig_tensor_data(out),
+                 .c_rs = n};
+    if (bias) ig_tensor_copy(out, args[2].tensor);
+    run_product(c, op, &p, out->dtype, &one, &beta);
+  }
+  ig_scope_close(c, s);
+}
+
+// Gradients ---------------------------------------------------------------------------------------
+
+static ig_tensor *turned(ig_ctx *c, ig_tensor *t) {
+  ig_tensor *r = t->ndim == 2 ? ig_t(c, t) : ig_transpose_int(c, t, ig_const(-2), ig_const(-1));
+  return ig_conj_of(c, r);
+}
+
+static void mm_vjp(ig_ctx *c, const ig_vjp *v) {
+  IG_GRAD(v, 0) = ig_mm(c, v->grad, turned(c, v->args[1].tensor));
+  IG_GRAD(v, 1) = ig_mm(c, turned(c, v->args[0].tensor), v->grad);
+}
+static void bmm_vjp(ig_ctx *c, const ig_vjp *v) {
+  IG_GRAD(v, 0) = ig_bmm(c, v->grad, turned(c, v->args[1].tensor));
+  IG_GRAD(v, 1) = ig_bmm(c, turned(c, v->args[0].tensor), v->grad);
+}
+
+static ig_tensor *scaled(ig_ctx *c, ig_tensor *g, const ig_value *k) {
+  ig_value conj = k->kind == IG_KIND_COMPLEX ? ig_of_complex(k->z.re, -k->z.im) : *k;
+  return ig_value_is(k, 1) ? g : ig_mul_value(c, g, &conj);
+}
+
+static void addmm_vjp(ig_ctx *c, const ig_vjp *v) {
+  bool batched = v->grad->ndim == 3;
+  if (IG_WANTED(v, 0)) {
+    IG_GRAD(v, 0) = ig_sum_to(c, scaled(c, v->grad, &v->args[3]), &v->args[0]);
+  }
+  if (IG_WANTED(v, 1)) {
+    ig_tensor *other = turned(c, v->args[2].tensor);
+    ig_tensor *d = batched ? ig_bmm(c, v->grad, other) : ig_mm(c, v->grad, other);
+    IG_GRAD(v, 1) = scaled(c, d, &v->args[4]);
+  }
+  if (IG_WANTED(v, 2)) {
+    ig_tensor *other = turned(c, v->args[1].tensor);
+    ig_tensor *d = batched ? ig_bmm(c, other, v->grad) : ig_mm(c, other, v->grad);
+    IG_GRAD(v, 2) = scaled(c, d, &v->args[4]);
+  }
+}
+
+// Rows of a tensor of any rank as one matrix.
+static ig_tensor *as_rows(ig_ctx *c, ig_tensor *t, ig_int columns) {
+  if (t->ndim == 2) return t;
+  ig_int rows = t->ndim <= 1 ? ig_const(1) : ig_product(c, ig_sizes(t), (size_t)t->ndim - 1);
+  ig_int sizes[] = {rows, columns};
+  return ig_reshape(c, t, ig_of_ints(sizes, 2));
+}
+
+static void linear_vjp(ig_ctx *c, const ig_vjp *v) {
+  ig_tensor *x = v->args[0].tensor;
+  ig_tensor *w = v->args[1].tensor;
+  ig_int k = ig_sizes(x)[x->ndim - 1];
+  ig_int n = w->ndim == 2 ? ig_sizes(w)[0] : ig_const(1);
+  ig_int w_sizes[] = {n, k};
+  ig_int rows = ig_product(c, ig_sizes(x), (size_t)x->ndim - 1);
+  ig_int g_sizes[] = {rows, n};
+  ig_tensor *g =
+      v->grad->ndim == 2 && w->ndim == 2 ? v->grad : ig_reshape(c, v->grad, ig_of_ints(g_sizes, 2));
+  if (IG_WANTED(v, 0)) {
+    ig_tensor *wide = w->ndim == 2 ? w : ig_reshape(c, w, ig_of_ints(w_sizes, 2));
+    ig_tensor *d = ig_mm(c, g, ig_conj_of(c, wide));
+    IG_GRAD(v, 0) = x->ndim == 2 ? d : ig_view(c, d, ig_sizes_of(x));
+  }
+  if (IG_WANTED(v, 1)) {
+    ig_tensor *turned_g = ig_t(c, g);
+    ig_tensor *d = ig_mm(c, turned_g, ig_conj_of(c, as_rows(c, x, k)));
+    IG_GRAD(v, 1) = w->ndim == 2 ? d : ig_view(c, d, ig_sizes_of(w));
+  }
+  if (v->args[2].kind == IG_KIND_TENSOR && IG_WANTED(v, 2)) {
+    IG_GRAD(v, 2) = ig_sum_to(c, v->grad, &v->args[2]);
+  }
+}
+
+static ig_tensor *linear_decompose(ig_ctx *c, const ig_value *args) {
+  ig_tensor *x = args[0].tensor;
+  ig_tensor *w = args[1].tensor;
+  ig_tensor *bias = ig_value_tensor(&args[2]);
+  if (w->ndim == 1) {
+    ig_tensor *out = ig_matmul(c, x, w);
+    return bias ? ig_add_tensor(c, out, bias) : out;
+  }
+  ig_tensor *wt = ig_t(c, w);
+  if (x->ndim == 2 && bias) return ig_addmm(c, bias, x, wt);
+  if (x->ndim < 3 || !bias) {
+    ig_tensor *out = ig_matmul(c, x, wt);
+    return bias ? ig_add_tensor(c, out, bias) : out;
+  }
+  ig_int k = ig_sizes(x)[x->ndim - 1];
+  ig_tensor *rows = as_rows(c, x, k);
+  ig_int sizes[IG_MAX_DIM];
+  for (int d = 0; d + 1 < x->ndim; d++) sizes[d] = ig_sizes(x)[d];
+  sizes[x->ndim - 1] = ig_sizes(w)[0];
+  ig_tensor *out = ig_addmm(c, bias, rows, wt);
+  return ig_view(c, out, ig_of_ints(sizes, (size_t)x->ndim));
+}
+
+// matmul ------------------------------------------------------------------------------------------
+
+static ig_tensor *dot_decompose(ig_ctx *c, const ig_value *args) {
+  const ig_tensor *a = args[0].tensor;
+  const ig_tensor *b = args[1].tensor;
+  if (a->ndim != 1 || b->ndim != 1) {
+    ig_fail_text(c, IG_RUNTIME, "1D tensors expected, but got %dD and %dD tensors", a->ndim,
+                 b->ndim);
+    return NULL;
+  }
+  if (!ig_int_eq(c, ig_sizes(a)[0], ig_sizes(b)[0])) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "inconsistent tensor size, expected tensor [%s] and src [%s] to have the same "
+                 "number of elements, but got %s and %s elements respectively",
+                 ig_int_text(c, ig_sizes(a)[0]), ig_int_text(c, ig_sizes(b)[0]),
+                 ig_int_text(c, ig_sizes(a)[0]), ig_int_text(c, ig_sizes(b)[0]));
+    return NULL;
+  }
+  ig_tensor *p = ig_mul_tensor(c, args[0].tensor, args[1].tensor);
+  return ig_cast(c, ig_sum(c, p), a->dtype);
+}
+
+static ig_tensor *mv_decompose(ig_ctx *c, const ig_value *args) {
+  const ig_tensor *a = args[0].tensor;
+  const ig_tensor *b = args[1].tensor;
+  if (a->ndim != 2 || b->ndim != 1 || !ig_int_eq(c, ig_sizes(a)[1], ig_sizes(b)[0])) {
+    ig_fail_text(c, IG_RUNTIME, "vector + matrix @ vector expected, got 1, %d, %d%s", a->ndim,
+                 b->ndim, a->ndim == 2 && b->ndim == 1 ? " with sizes that do not match" : "");
+    return NULL;
+  }
+  ig_tensor *column = ig_unsqueeze(c, args[1].tensor, ig_const(1));
+  ig_tensor *out = ig_mm(c, args[0].tensor, column);
+  return ig_squeeze_dim(c, out, ig_const(1));
+}
+
+static ig_tensor *outer_decompose(ig_ctx *c, const ig_value *args) {
+  ig_tensor *self = args[0].tensor;
+  if (self->ndim != 1 || args[1].tensor->ndim != 1) {
+    ig_fail_text(c, IG_RUNTIME, "outer: Expected 1-D argument %s, but got %d-D",
+                 self->ndim != 1 ? "self" : "vec2",
+                 self->ndim != 1 ? self->ndim : args[1].tensor->ndim);
+    return NULL;
+  }
+  ig_int sizes[] = {ig_sizes(self)[0], ig_const(1)};
+  ig_tensor *column = ig_view(c, self, ig_of_ints(sizes, 2));
+  return ig_mul_tensor(c, column, args[1].tensor);
+}
+
+// May the leading dimensions of a become rows of one matrix without a copy?
+static bool should_fold(ig_ctx *c, const ig_tensor *a, const ig_tensor *b) {
+  if (a->ndim < 3 || b->ndim > 2) return false;
+  if (b->requires_grad) return true;
+  for (int d = 0; d + 2 < a->ndim; d++) {
+    ig_int step = ig_int_mul(c, ig_strides(a)[d + 1], ig_sizes(a)[d + 1]);
+    if (!ig_int_eq(c, ig_strides(a)[d], step)) return false;
+  }
+  return true;
+}
+
+static ig_tensor *fold(ig_ctx *c, ig_tensor *a, ig_tensor *b) {
+  ig_int sizes[IG_MAX_DIM];
+  size_t n = (size_t)a->ndim - 1;
+  for (size_t d = 0; d < n; d++) sizes[d] = ig_sizes(a)[d];
+  ig_tensor *rows = as_rows(c, a, ig_sizes(a)[a->ndim - 1]);
+  if (b->ndim == 1) return ig__unsafe_view(c, ig_mv(c, rows, b), ig_of_ints(sizes, n));
+  sizes[n] = ig_sizes(b)[1];
+  return ig__unsafe_view(c, ig_mm(c, rows, b), ig_of_ints(sizes, n + 1));
+}
+
+// One operand of a batched product: expanded over the batch and flattened to three dimensions.
+static ig_tensor *batched(ig_ctx *c, ig_tensor *t, const ig_meta *batch, ig_int count) {
+  ig_int sizes[IG_MAX_DIM + 2];
+  int n = batch->ndim;
+  for (int d = 0; d < n; d++) sizes[d] = batch->size[d];
+  sizes[n] = ig_sizes(t)[t->ndim - 2];
+  sizes[n + 1] = ig_sizes(t)[t->ndim - 1];
+  ig_tensor *wide = ig_expand(c, t, ig_of_ints(sizes, (size_t)n + 2));
+  ig_int flat[] = {count, sizes[n], sizes[n + 1]};
+  return ig_reshape(c, wide, ig_of_ints(flat, 3));
+}
+
+static ig_tensor *batched_matmul(ig_ctx *c, ig_tensor *a, ig_tensor *b) {
+  bool column = b->ndim == 1;
+  bool row = a->ndim == 1;
+  if (row) a = ig_unsqueeze(c, a, ig_const(0));
+  if (column) b = ig_unsqueeze(c, b, ig_const(1));
+  if (!a || !b) return NULL;
+  ig_meta batch;
+  ig_meta_init(&batch, a->dtype, a->device);
+  ig_broadcast_sizes(c, &batch, ig_sizes(a), a->ndim - 2);
+  ig_broadcast_sizes(c, &batch, ig_sizes(b), b->ndim - 2);
+  ig_int count = ig_product(c, batch.size, (size_t)batch.ndim);
+  ig_int rows = ig_sizes(a)[a->ndim - 2];
+  ig_int columns = ig_sizes(b)[b->ndim - 1];
+  ig_tensor *x = batched(c, a, &batch, count);
+  ig_tensor *y = batched(c, b, &batch, count);
+  ig_tensor *out = ig_bmm(c, x, y);
+  if (!row) ig_meta_push_dim(c, &batch, rows);
+  if (!column) ig_meta_push_dim(c, &batch, columns);
+  return ig__unsafe_view(c, out, ig_of_ints(batch.size, (size_t)batch.ndim));
+}
+
+static ig_tensor *matmul_decompose(ig_ctx *c, const ig_value *args) {
+  ig_tensor *a = args[0].tensor;
+  ig_tensor *b = args[1].tensor;
+  if (a->ndim == 0 || b->ndim == 0) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "both arguments to matmul need to be at least 1D, but they are %dD and %dD",
+                 a->ndim, b->ndim);
+    return NULL;
+  }
+  if (a->ndim == 1 && b->ndim == 1) return ig_dot(c, a, b);
+  if (a->ndim == 2 && b->ndim == 1) return ig_mv(c, a, b);
+  if (a->ndim == 2 && b->ndim == 2) return ig_mm(c, a, b);
+  if (a->ndim == 1 && b->ndim == 2) {
+    ig_tensor *row = ig_unsqueeze(c, a, ig_const(0));
+    return ig_squeeze_dim(c, ig_mm(c, row, b), ig_const(0));
+  }
+  return should_fold(c, a, b) ? fold(c, a, b) : batched_matmul(c, a, b);
+}
+
+IG_OP(mm) = {
+    .schema = "aten::mm(Tensor self, Tensor mat2) -> Tensor",
+    .shape = mm_shape,
+    .kernel = mm_kernel,
+    .vjp = mm_vjp,
+    .keep = "self, mat2",
+    .samples =
+        "f32[3,4], f32[4,5] | f32[4,3].T, f32[5,4].T | f32[2,0], f32[0,3] | i64[2,2], i64[2,2]",
+};
+IG_OP(bmm) = {
+    .schema = "aten::bmm(Tensor self, Tensor mat2) -> Tensor",
+    .shape = bmm_shape,
+    .kernel = mm_kernel,
+    .vjp = bmm_vjp,
+    .keep = "self, mat2",
+    .samples = "f32[2,3,4], f32[2,4,5] | f32[2,4,3].T, f32[2,4,5] | f32[2,3,0], f32[2,0,4]",
+};
+IG_OP(addmm) = {
+    .schema =
+        "aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar "
+        "alpha=1) -> Tensor",
+    .shape = addmm_shape,
+    .kernel = addmm_kernel,
+    .vjp = addmm_vjp,
+    .keep = "mat1, mat2",
+    .samples =
+        "f32[5], f32[3,4], f32[4,5] | f32[3,1], f32[3,4], f32[5,4].T, beta=0.5, alpha=2 | "
+        "f32[3,5], f32[3,4], f32[4,5], beta=0",
+};
+IG_OP(baddbmm) = {
+    .schema =
+        "aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar "
+        "alpha=1) -> Tensor",
+    .shape = baddbmm_shape,
+    .kernel = addmm_kernel,
+    .vjp = addmm_vjp,
+    .keep = "batch1, batch2",
+    .samples = "f32[2,3,5], f32[2,3,4], f32[2,4,5] | f32[5], f32[2,3,4], f32[2,4,5], beta=0.5",
+};
+IG_OP(dot) = {
+    .schema = "aten::dot(Tensor self, Tensor tensor) -> Tensor",
+    .decompose = dot_decompose,
+    .samples = "f32[4], f32[4] | f32[0], f32[0]",
+};
+IG_OP(mv) = {
+    .schema = "aten::mv(Tensor self, Tensor vec) -> Tensor",
+    .decompose = mv_decompose,
+    .samples = "f32[3,4], f32[4]",
+};
+IG_OP(outer) = {
+    .schema = "aten::outer(Tensor self, Tensor vec2) -> Tensor",
+    .decompose = outer_decompose,
+    .samples = "f32[3], f32[4] | i64[2], f32[3]",
+};
+IG_OP(matmul) = {
+    .schema = "aten::matmul(Tensor self, Tensor other) -> Tensor",
+    .decompose = matmul_decompose,
+    .samples =
+        "f32[3,4], f32[4,5] | f32[4], f32[4] | f32[3,4], f32[4] | f32[4], f32[4,5] | "
+        "f32[2,3,4], f32[4,5] | f32[2,3,4], f32[2,4,5] | f32[2,1,3,4], f32[5,4,2] | "
+        "f32[2,3,4], f32[4] | f32[4], f32[2,4,3] | f32[3,4], f32[2,4,5]",
+};
+IG_OP(linear) = {
+    .schema = "aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
+    .shape = linear_shape,
+    .kernel = linear_kernel,
+    .decompose = linear_decompose,
+    .vjp = linear_vjp,
+    .keep = "input, weight",
+    .samples =
+        "f32[3,4], f32[5,4], f32[5] | f32[3,4], f32[5,4] | f32[2,3,4], f32[5,4], f32[5] | "
+        "f32[4], f32[5,4] | f32[2,3,4], f32[5,4] | f32[3,4], f32[4]",
+};
