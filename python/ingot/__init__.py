@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ingot: PyTorch's export stack in C. This package is its Python door: `import ingot as torch` works.
 
-Tensors and operators live in the extension module _C. Here is only what exists because of Python objects. Sub-packages are imported when first used, and
+Tensors and operators live in the extension module _C. Here is only what exists because of Python objects.
+Sub-packages are imported when first used, and
 operators are looked up by name when first used: `ingot.add` asks the library for the schemas of aten::add.
 """
 
@@ -16,11 +17,13 @@ from ingot._info import finfo, iinfo
 from ingot._modes import enable_grad, inference_mode, no_grad, set_grad_enabled
 
 _DTYPES = (
-    "bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "float16", "bfloat16", "float32", "float64", "complex64",
+    "bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "float16", "bfloat16",
+    "float32", "float64", "complex64",
     "complex128", "float8_e4m3fn", "float8_e5m2",
 )  # fmt: skip
 _ALIASES = {
-    "short": "int16", "int": "int32", "long": "int64", "half": "float16", "float": "float32", "double": "float64", "cfloat": "complex64",
+    "short": "int16", "int": "int32", "long": "int64", "half": "float16", "float": "float32", "double": "float64",
+    "cfloat": "complex64",
     "cdouble": "complex128", "chalf": "complex32",
 }  # fmt: skip
 
@@ -29,20 +32,27 @@ globals().update((name, getattr(_C, name)) for name in _DTYPES)
 globals().update((short, getattr(_C, name)) for short, name in _ALIASES.items() if hasattr(_C, name))
 
 _SUBMODULES = frozenset(
-    "amp as_torch autograd backends export fft func functional fx jit library linalg nn onnx overrides random special testing utils version".split()
+    """
+    amp as_torch autograd backends control_flow cuda export fft func functional fx jit library linalg nn onnx
+    overrides random special testing utils version
+    """.split()
 )
 # Names that a Python file defines, by file.
 _HOMES = {
-    "ingot.functional": "broadcast_shapes broadcast_tensors block_diag cartesian_prod cdist einsum is_complex is_floating_point is_storage is_tensor "
-    "meshgrid norm numel stack_trace tensordot typename unique unique_consecutive _check _check_index _check_is_size _check_not_implemented _check_tensor_all "
-    "_check_type _check_value _check_with is_nonzero atleast_1d atleast_2d atleast_3d sym_int sym_float sym_max sym_min sym_not sym_ite sym_sqrt _sym_sqrt "
-    "set_printoptions get_default_device set_default_device compile split chain_matmul",
+    "ingot.functional": """
+        _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_type _check_value
+        _check_with _sym_sqrt atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors
+        cartesian_prod cdist chain_matmul einsum is_complex is_floating_point is_nonzero is_storage is_tensor
+        meshgrid norm numel split sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt tensordot typename
+        unique unique_consecutive
+    """,
     "ingot.random": "manual_seed seed initial_seed get_rng_state set_rng_state",
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
-    "Generator", "Size", "Tensor", "device", "dtype", "enable_grad", "finfo", "iinfo", "inference_mode", "no_grad", "set_grad_enabled", *_DTYPES,
+    "Generator", "Size", "Tensor", "device", "dtype", "enable_grad", "finfo", "iinfo", "inference_mode", "no_grad",
+    "set_grad_enabled", *_DTYPES,
 ]  # fmt: skip
 
 

@@ -34,7 +34,9 @@ class finfo:
         if not isinstance(dtype, _C.dtype):
             raise TypeError(f"torch.finfo() requires a floating point input type, found {dtype!r}")
         if name not in _FLOATS:
-            raise TypeError("torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'")
+            raise TypeError(
+                "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
+            )
         exponent, mantissa, top, digits = _FLOATS[name]
         bias = 2 ** (exponent - 1) - 1
         self.dtype = name

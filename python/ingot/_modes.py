@@ -48,7 +48,8 @@ def _decorate(make: Callable, func: Callable) -> Callable:
 
 
 class _Mode:
-    """A context that sets the mode on entering and puts back the earlier one on leaving. Bare `@no_grad` works as well."""
+    """A context that sets the mode on entering and puts back the earlier one on leaving. Bare `@no_grad` works as
+    well."""
 
     def __new__(cls, func: Any = None, *args: Any) -> Any:
         if callable(func) and not isinstance(func, bool):

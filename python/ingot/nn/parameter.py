@@ -6,11 +6,13 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 import ingot
-from ingot._C import Tensor
+from ingot._C import Tensor, _disabled_torch_function_impl
 
 
 class Parameter(Tensor):
     """A tensor that a module lists among its parameters when it is assigned as an attribute."""
+
+    __torch_function__ = _disabled_torch_function_impl
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
         if data is None:
@@ -29,35 +31,36 @@ class Parameter(Tensor):
         return _rebuild, (type(self), self.detach(), self.requires_grad)
 
 
-class Buffer(Tensor):
-    """A tensor that becomes a buffer of the module when it is assigned as an attribute."""
+class _BufferMeta(type):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor) and getattr(instance, "_is_buffer", False)
 
-    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Buffer:
+
+class Buffer(metaclass=_BufferMeta):
+    """Buffer(data) is a tensor with a mark: it becomes a buffer of the module when it is assigned as an attribute."""
+
+    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
         if data is None:
             data = ingot.empty(0)
-        self = Tensor._make_subclass(cls, data.detach(), data.requires_grad)
-        self.persistent = persistent
-        return self
-
-    def __deepcopy__(self, memo: dict) -> Buffer:
-        if id(self) not in memo:
-            memo[id(self)] = type(self)(self.detach().clone(), persistent=self.persistent)
-        return memo[id(self)]
-
-    def __reduce_ex__(self, protocol: int) -> tuple:
-        return _rebuild_buffer, (type(self), self.detach(), self.persistent)
+        tensor = data.detach().requires_grad_(data.requires_grad)
+        tensor.persistent = persistent
+        tensor._is_buffer = True
+        return tensor
 
 
 def _rebuild(cls: type, data: Tensor, requires_grad: bool) -> Tensor:
     return cls(data, requires_grad)
 
 
-def _rebuild_buffer(cls: type, data: Tensor, persistent: bool) -> Tensor:
-    return cls(data, persistent=persistent)
-
-
 def _rebuild_uninitialized(cls: type, requires_grad: bool, device: Any, dtype: Any) -> Tensor:
     return cls(requires_grad, device, dtype)
+
+
+# What may be asked of a tensor that has no shape yet: attributes, and conversions of the nothing that it holds.
+_ALLOWED = frozenset(
+    "__get__ __set__ __repr__ to cpu half float double bfloat16 is_floating_point is_complex requires_grad_ "
+    "detach".split()
+)
 
 
 class UninitializedTensorMixin:
@@ -72,15 +75,20 @@ class UninitializedTensorMixin:
     @property
     def shape(self) -> NoReturn:
         raise RuntimeError(
-            "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in `load_state_dict` when trying to load an "
-            "uninitialized parameter into an initialized one. Call `forward` to initialize the parameters before accessing their attributes."
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
+            "`load_state_dict` when trying to load an "
+            "uninitialized parameter into an initialized one. Call `forward` to initialize the parameters before "
+            "accessing their attributes."
         )
 
     def size(self, *unused: Any) -> NoReturn:
         return self.shape
 
     def share_memory_(self) -> NoReturn:
-        raise RuntimeError("Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters first.")
+        raise RuntimeError(
+            "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the "
+            "parameters first."
+        )
 
     def __repr__(self, **unused: Any) -> str:
         return f"<{type(self).__name__}>"
@@ -88,26 +96,21 @@ class UninitializedTensorMixin:
     def __reduce_ex__(self, protocol: int) -> tuple:
         return _rebuild_uninitialized, (type(self), self.requires_grad, self.device, self.dtype)
 
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        if getattr(func, "__name__", "") in _ALLOWED:
+            return _disabled_torch_function_impl(func, types, args, kwargs or {})
+        raise ValueError(
+            f"Attempted to use an uninitialized parameter in {func}. This error happens when you are using a "
+            f"`LazyModule` or explicitly manipulating `torch.nn.parameter.{cls.__name__}` objects. When using "
+            f"LazyModules "
+            "Call `forward` with a dummy batch to initialize the parameters before calling torch functions"
+        )
+
     def __deepcopy__(self, memo: dict) -> Any:
         if id(self) not in memo:
             memo[id(self)] = _rebuild_uninitialized(type(self), self.requires_grad, self.device, self.dtype)
         return memo[id(self)]
-
-
-def _refuse(name: str) -> Any:
-    def method(self: Any, *unused: Any, **options: Any) -> NoReturn:
-        raise ValueError(
-            f"Attempted to use an uninitialized parameter in {name}. This error happens when you are using a `LazyModule` or explicitly manipulating "
-            f"`torch.nn.parameter.{type(self).__name__}` objects. When using LazyModules Call `forward` with a dummy batch to initialize the parameters "
-            "before calling torch functions"
-        )
-
-    return method
-
-
-for _name in "add sub mul truediv floordiv mod pow matmul radd rsub rmul rtruediv rpow rmatmul neg abs getitem setitem len iter lt le gt ge".split():
-    setattr(UninitializedTensorMixin, f"__{_name}__", _refuse(_name))
-del _name
 
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):
@@ -118,8 +121,9 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 
 
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):
-    cls_to_become = Buffer
+    cls_to_become = Tensor
     persistent = True
+    _is_buffer = True
 
     def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None) -> UninitializedBuffer:
         return Tensor._make_subclass(cls, ingot.empty(0, device=device, dtype=dtype), requires_grad)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Utilities: pytrees."""
+"""Utilities: pytrees, handles of hooks."""
 
-from ingot.utils import _pytree
+from ingot.utils import _pytree, hooks
 
-__all__ = ["_pytree"]
+__all__ = ["_pytree", "hooks"]

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pytrees: nested Python containers taken apart into leaves and a spec, and put together again.
 
-A container type is one NodeDef in SUPPORTED_NODES: how to list its children with the context that rebuilds it, and how to rebuild it. Everything
-else walks these definitions. The text form of a spec (treespec_dumps) is protocol 1 of PyTorch, byte for byte, because it is stored in .pt2 files.
+A container type is one NodeDef in SUPPORTED_NODES: how to list its children with the context that rebuilds it, and
+how to rebuild it. Everything
+else walks these definitions. The text form of a spec (treespec_dumps) is protocol 1 of PyTorch, byte for byte,
+because it is stored in .pt2 files.
 """
 
 from __future__ import annotations
@@ -19,14 +21,6 @@ from typing import Any, NamedTuple
 
 from ingot._C import Size
 
-__all__ = [
-    "PyTree", "Context", "FlattenFunc", "UnflattenFunc", "DumpableContext", "ToDumpableContextFn", "FromDumpableContextFn", "PyTreeSpec", "TreeSpec",
-    "LeafSpec", "keystr", "key_get", "register_pytree_node", "tree_is_leaf", "tree_flatten", "tree_flatten_with_path", "tree_unflatten", "tree_iter",
-    "tree_leaves", "tree_leaves_with_path", "tree_structure", "tree_map", "tree_map_with_path", "tree_map_", "tree_map_only", "tree_map_only_",
-    "tree_all", "tree_any", "tree_all_only", "tree_any_only", "treespec_dumps", "treespec_loads", "treespec_leaf", "treespec_tuple", "treespec_dict",
-    "treespec_pprint", "is_namedtuple", "is_namedtuple_class", "is_namedtuple_instance", "is_structseq", "is_structseq_class", "is_structseq_instance",
-]  # fmt: skip
-
 PyTree = Any
 Context = Any
 DumpableContext = Any
@@ -40,7 +34,7 @@ DEFAULT_TREESPEC_SERIALIZATION_PROTOCOL = 1
 NO_SERIALIZED_TYPE_NAME_FOUND = "NO_SERIALIZED_TYPE_NAME_FOUND"
 
 
-# Key paths ------------------------------------------------------------------------------------------------------------------------------------------
+# Key paths
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,7 +86,7 @@ def key_get(obj: Any, kp: KeyPath) -> Any:
     return obj
 
 
-# Node definitions -----------------------------------------------------------------------------------------------------------------------------------
+# Node definitions
 
 
 class NodeDef(NamedTuple):
@@ -163,7 +157,9 @@ def register_pytree_node(
     )
 
 
-def _register_pytree_node(cls: type, flatten_fn: FlattenFunc, unflatten_fn: UnflattenFunc, *unused: Any, **options: Any) -> None:
+def _register_pytree_node(
+    cls: type, flatten_fn: FlattenFunc, unflatten_fn: UnflattenFunc, *unused: Any, **options: Any
+) -> None:
     """The older spelling: two string functions that nothing reads, and no error for a second registration."""
     _private_register_pytree_node(cls, flatten_fn, unflatten_fn, **options)
 
@@ -224,25 +220,38 @@ def _register_fields(cls: type, names: list[str], key: Callable, keep_none: bool
         return cls(**dict(zip(there, children)), **dict.fromkeys(absent))
 
     options.setdefault("flatten_with_keys_fn", flatten_with_keys)
-    _private_register_pytree_node(cls, options.pop("flatten_fn", None) or flatten, options.pop("unflatten_fn", None) or unflatten, **options)
+    _private_register_pytree_node(
+        cls, options.pop("flatten_fn", None) or flatten, options.pop("unflatten_fn", None) or unflatten, **options
+    )
 
 
 def register_dataclass(
-    cls: type, *, field_names: list[str] | None = None, drop_field_names: list[str] | None = None, serialized_type_name: str | None = None
+    cls: type,
+    *,
+    field_names: list[str] | None = None,
+    drop_field_names: list[str] | None = None,
+    serialized_type_name: str | None = None,
 ) -> None:
     """Make a dataclass (or a class made from the fields named) an inner node."""
     drop = set(drop_field_names or ())
     if field_names is None:
         if not dataclasses.is_dataclass(cls):
             raise ValueError(
-                f"field_names must be specified with a list of all fields used to initialize {cls}, as it is not a dataclass."
+                f"field_names must be specified with a list of all fields used to initialize {cls}, as it is not a "
+                f"dataclass."
             )
         field_names = [f.name for f in dataclasses.fields(cls) if f.init and f.name not in drop]
     elif dataclasses.is_dataclass(cls):
         required = {f.name for f in dataclasses.fields(cls) if f.init} - drop
-        missing, unexpected = required - set(field_names), set(field_names) - {f.name for f in dataclasses.fields(cls) if f.init}
+        missing, unexpected = (
+            required - set(field_names),
+            set(field_names) - {f.name for f in dataclasses.fields(cls) if f.init},
+        )
         if missing or unexpected:
-            raise ValueError(f"{cls} field_names do not fit its init fields: missing {sorted(missing)}, unexpected {sorted(unexpected)}.")
+            raise ValueError(
+                f"{cls} field_names do not fit its init fields: missing {sorted(missing)}, unexpected "
+                f"{sorted(unexpected)}."
+            )
     _register_fields(cls, list(field_names), GetAttrKey, False, {"serialized_type_name": serialized_type_name})
 
 
@@ -270,7 +279,7 @@ def register_dataclass_as_pytree_node(
     _register_fields(cls, names, MappingKey, return_none_fields, options)
 
 
-# Kinds of tuples ------------------------------------------------------------------------------------------------------------------------------------
+# Kinds of tuples
 
 
 def is_namedtuple_class(cls: type) -> bool:
@@ -290,7 +299,8 @@ def is_namedtuple(obj: Any) -> bool:
 
 
 def is_structseq_class(cls: type) -> bool:
-    """A class of C's named tuples (time.struct_time, the results of torch.max): not a base type, with counted fields."""
+    """A class of C's named tuples (time.struct_time, the results of torch.max): not a base type, with counted
+    fields."""
     return (
         isinstance(cls, type)
         and cls.__bases__ == (tuple,)
@@ -322,12 +332,14 @@ def _namedtuple_serialize(context: Context) -> DumpableContext:
     node = SUPPORTED_SERIALIZED_TYPES.get(context)
     if node is None:
         raise NotImplementedError(
-            f"Can't serialize TreeSpec of namedtuple class {context} because we didn't register a serializated_type_name. "
+            f"Can't serialize TreeSpec of namedtuple class {context} because we didn't register a "
+            f"serializated_type_name. "
             "Please register using `_register_namedtuple`."
         )
     if node.serialized_type_name == NO_SERIALIZED_TYPE_NAME_FOUND:
         raise NotImplementedError(
-            f"Can't serialize TreeSpec of namedtuple class {context} because we couldn't find a serializated_type_name. "
+            f"Can't serialize TreeSpec of namedtuple class {context} because we couldn't find a "
+            f"serializated_type_name. "
             "Please register using `_register_namedtuple`."
         )
     return node.serialized_type_name
@@ -341,7 +353,7 @@ def _namedtuple_deserialize(context: DumpableContext) -> Context:
     return SERIALIZED_TYPE_TO_PYTHON_TYPE[context]
 
 
-# The containers of the standard library --------------------------------------------------------------------------------------------------------------
+# The containers of the standard library
 
 
 def _sequence_keys(d: Iterable) -> list:
@@ -356,7 +368,8 @@ def _factory(context: DumpableContext) -> Context:
     if set(context) != {"default_factory_module", "default_factory_name", "dict_context"}:
         raise ValueError(f"context of a defaultdict: found {sorted(context)}, expected module, name and keys of it.")
     module, name = context["default_factory_module"], context["default_factory_name"]
-    # A spec may come from a file, and loading one must not import what it names: builtins and what is loaded already are enough.
+    # A spec may come from a file, and loading one must not import what it names: builtins and what is loaded already
+    # are enough.
     if module != "builtins" and module not in sys.modules:
         raise ImportError(f"treespec: default factory {module}.{name}: module {module} is not imported.")
     return [getattr(importlib.import_module(module), name), context["dict_context"]]
@@ -372,9 +385,23 @@ _DEFAULTDICT_CONTEXT = {
 }
 
 for _type, _name, _flat, _build, _keyed, _dump in (
-    (tuple, "builtins.tuple", lambda d: (list(d), None), lambda v, c: tuple(v), lambda d: (_sequence_keys(d), None), {}),
+    (
+        tuple,
+        "builtins.tuple",
+        lambda d: (list(d), None),
+        lambda v, c: tuple(v),
+        lambda d: (_sequence_keys(d), None),
+        {},
+    ),
     (list, "builtins.list", lambda d: (d, None), lambda v, c: list(v), lambda d: (_sequence_keys(d), None), {}),
-    (dict, "builtins.dict", lambda d: (list(d.values()), list(d)), lambda v, c: dict(zip(c, v)), lambda d: (_mapping_keys(d), list(d)), {}),
+    (
+        dict,
+        "builtins.dict",
+        lambda d: (list(d.values()), list(d)),
+        lambda v, c: dict(zip(c, v)),
+        lambda d: (_mapping_keys(d), list(d)),
+        {},
+    ),
     (
         namedtuple,
         "collections.namedtuple",
@@ -407,9 +434,18 @@ for _type, _name, _flat, _build, _keyed, _dump in (
         lambda d: (_sequence_keys(d), d.maxlen),
         {},
     ),
-    (Size, "torch.Size", lambda d: (list(d), None), lambda v, c: Size(list(v)), lambda d: (_sequence_keys(d), None), {}),
+    (
+        Size,
+        "torch.Size",
+        lambda d: (list(d), None),
+        lambda v, c: Size(list(v)),
+        lambda d: (_sequence_keys(d), None),
+        {},
+    ),
 ):
-    _private_register_pytree_node(_type, _flat, _build, serialized_type_name=_name, flatten_with_keys_fn=_keyed, **_dump)
+    _private_register_pytree_node(
+        _type, _flat, _build, serialized_type_name=_name, flatten_with_keys_fn=_keyed, **_dump
+    )
 del _type, _name, _flat, _build, _keyed, _dump
 
 STANDARD_DICT_TYPES = frozenset({dict, OrderedDict, defaultdict})
@@ -457,7 +493,7 @@ def _is_leaf(tree: PyTree, is_leaf: IsLeaf | None = None) -> bool:
     return tree_is_leaf(tree, is_leaf)
 
 
-# Specs ----------------------------------------------------------------------------------------------------------------------------------------------
+# Specs
 
 
 class TreeSpec:
@@ -625,7 +661,7 @@ def treespec_pprint(treespec: TreeSpec) -> str:
     return repr(tree_unflatten([_Asterisk()] * treespec.num_leaves, treespec))
 
 
-# Flattening -----------------------------------------------------------------------------------------------------------------------------------------
+# Flattening
 
 
 def _flatten(tree: PyTree, leaves: list, is_leaf: IsLeaf | None) -> TreeSpec:
@@ -707,7 +743,7 @@ def tree_flatten_with_path(tree: PyTree, is_leaf: IsLeaf | None = None) -> tuple
     return tree_leaves_with_path(tree, is_leaf), tree_structure(tree, is_leaf)
 
 
-# Mapping --------------------------------------------------------------------------------------------------------------------------------------------
+# Mapping
 
 
 def _leaf_columns(tree: PyTree, rests: tuple, is_leaf: IsLeaf | None) -> tuple[list[list], TreeSpec]:
@@ -777,7 +813,8 @@ def tree_any_only(kind: Any, /, pred: Callable[[Any], bool], tree: PyTree, is_le
 
 
 def _broadcast_to_and_flatten(tree: PyTree, treespec: TreeSpec, is_leaf: IsLeaf | None = None) -> list | None:
-    """The leaves of tree, each repeated for all leaves of the part of the spec in its place; None if the structures differ."""
+    """The leaves of tree, each repeated for all leaves of the part of the spec in its place; None if the structures
+    differ."""
     _ensure_spec(treespec)
     if tree_is_leaf(tree, is_leaf):
         return [tree] * treespec.num_leaves
@@ -797,7 +834,7 @@ def _broadcast_to_and_flatten(tree: PyTree, treespec: TreeSpec, is_leaf: IsLeaf 
     return found
 
 
-# Text form ------------------------------------------------------------------------------------------------------------------------------------------
+# Text form
 
 
 class EnumEncoder(json.JSONEncoder):
@@ -823,8 +860,6 @@ def enum_object_hook(obj: dict) -> Any:
     return found[obj["name"]]
 
 
-
-
 def _to_json(spec: TreeSpec) -> dict[str, Any]:
     if spec.is_leaf():
         return {"type": None, "context": None, "children_spec": []}
@@ -846,7 +881,11 @@ def _to_json(spec: TreeSpec) -> dict[str, Any]:
                 "Unable to serialize context. Please make the context json dump-able, "
                 "or register a custom serializer using _register_pytree_node."
             ) from error
-    return {"type": stored.serialized_type_name, "context": context, "children_spec": [_to_json(c) for c in spec.children()]}
+    return {
+        "type": stored.serialized_type_name,
+        "context": context,
+        "children_spec": [_to_json(c) for c in spec.children()],
+    }
 
 
 def _from_json(data: Mapping[str, Any]) -> TreeSpec:
@@ -865,7 +904,9 @@ def _from_json(data: Mapping[str, Any]) -> TreeSpec:
 
 def _check_protocol(protocol: Any) -> None:
     if protocol != DEFAULT_TREESPEC_SERIALIZATION_PROTOCOL:
-        raise ValueError(f"Unknown protocol {protocol}. Available protocols: [{DEFAULT_TREESPEC_SERIALIZATION_PROTOCOL}]")
+        raise ValueError(
+            f"Unknown protocol {protocol}. Available protocols: [{DEFAULT_TREESPEC_SERIALIZATION_PROTOCOL}]"
+        )
 
 
 def treespec_dumps(treespec: TreeSpec, protocol: int | None = None) -> str:

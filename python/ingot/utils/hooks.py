@@ -14,7 +14,9 @@ class RemovableHandle:
     """Removes one hook from the dicts that hold it; also a context manager."""
 
     def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
-        extra = [extra_dict] if hasattr(extra_dict, "pop") and not isinstance(extra_dict, list) else list(extra_dict or ())
+        extra = (
+            [extra_dict] if hasattr(extra_dict, "pop") and not isinstance(extra_dict, list) else list(extra_dict or ())
+        )
         self.id = next(_ids)
         self._dicts = [weakref.ref(d) for d in (hooks_dict, *extra)]
 

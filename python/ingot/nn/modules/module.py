@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Module: a callable with named parameters, buffers and children.
 
-The attribute names of the state (_parameters, _buffers, _modules, ...) and the error texts are PyTorch's, because programs look at them. A call without
+The attribute names of the state (_parameters, _buffers, _modules, ...) and the error texts are PyTorch's, because
+programs look at them. A call without
 hooks goes straight to forward.
 """
 
@@ -32,11 +33,21 @@ class _IncompatibleKeys(namedtuple("_IncompatibleKeys", ["missing_keys", "unexpe
     __str__ = __repr__
 
 
-# Hooks on every module -----------------------------------------------------------------------------------------------------------------------------
+# Hooks on every module
 
 _global = {
     kind: HookDict()
-    for kind in ("parameter", "module", "buffer", "forward_pre", "forward", "forward_kwargs", "forward_always", "backward_pre", "backward")
+    for kind in (
+        "parameter",
+        "module",
+        "buffer",
+        "forward_pre",
+        "forward",
+        "forward_kwargs",
+        "forward_always",
+        "backward_pre",
+        "backward",
+    )
 }
 
 
@@ -57,7 +68,9 @@ def register_module_forward_pre_hook(hook: Callable) -> RemovableHandle:
     return _global["forward_pre"].add(hook)
 
 
-def register_module_forward_hook(hook: Callable, *, with_kwargs: bool = False, always_call: bool = False) -> RemovableHandle:
+def register_module_forward_hook(
+    hook: Callable, *, with_kwargs: bool = False, always_call: bool = False
+) -> RemovableHandle:
     marks = [_global[k] for k, wanted in (("forward_kwargs", with_kwargs), ("forward_always", always_call)) if wanted]
     return _global["forward"].add(hook, False, *marks)
 
@@ -88,7 +101,7 @@ def set_call_observer(observer: Callable | None) -> Callable | None:
     return before
 
 
-# Backward hooks ------------------------------------------------------------------------------------------------------------------------------------
+# Backward hooks
 
 
 def _tap(tensors: list, callback: Callable) -> list:
@@ -97,7 +110,8 @@ def _tap(tensors: list, callback: Callable) -> list:
 
 
 class _BackwardHooks:
-    """Full backward hooks of one call: gradients of the outputs are caught first, those of the inputs end the module's part of the backward."""
+    """Full backward hooks of one call: gradients of the outputs are caught first, those of the inputs end the
+    module's part of the backward."""
 
     def __init__(self, module: Module, hooks: list, pre_hooks: list) -> None:
         self.module, self.hooks, self.pre_hooks = module, hooks, pre_hooks
@@ -162,7 +176,8 @@ class _BackwardHooks:
             if changed is not None:
                 if not self.slots:
                     raise RuntimeError(
-                        "Backward hook for Modules where no input requires gradient should always return None or None for all gradients."
+                        "Backward hook for Modules where no input requires gradient should always return None or "
+                        "None for all gradients."
                     )
                 grad_inputs = _same_length("Backward hook", changed, self.count, "grad_input")
         self.grad_outputs = None
@@ -176,11 +191,13 @@ def _same_length(what: str, found: Any, size: int, name: str) -> tuple:
     return found
 
 
-# The class -----------------------------------------------------------------------------------------------------------------------------------------
+# The class
 
 _HOOKS = (
-    "_backward_pre_hooks", "_backward_hooks", "_forward_hooks", "_forward_hooks_with_kwargs", "_forward_hooks_always_called", "_forward_pre_hooks",
-    "_forward_pre_hooks_with_kwargs", "_state_dict_hooks", "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks",
+    "_backward_pre_hooks", "_backward_hooks", "_forward_hooks", "_forward_hooks_with_kwargs",
+    "_forward_hooks_always_called", "_forward_pre_hooks",
+    "_forward_pre_hooks_with_kwargs", "_state_dict_hooks", "_state_dict_pre_hooks", "_load_state_dict_pre_hooks",
+    "_load_state_dict_post_hooks",
 )  # fmt: skip
 
 
@@ -196,11 +213,17 @@ class Module:
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init:
             if kwargs:
-                raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'")
+                raise TypeError(
+                    f"{type(self).__name__}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'"
+                )
             if args:
-                raise TypeError(f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given")
+                raise TypeError(
+                    f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given"
+                )
         state = self.__dict__
-        state.update(training=True, _parameters={}, _buffers={}, _non_persistent_buffers_set=set(), _is_full_backward_hook=None)
+        state.update(
+            training=True, _parameters={}, _buffers={}, _non_persistent_buffers_set=set(), _is_full_backward_hook=None
+        )
         for name in _HOOKS:
             state[name] = HookDict()
         state["_modules"] = {}
@@ -227,7 +250,9 @@ class Module:
             raise AttributeError("cannot assign buffer before Module.__init__() call")
         self._check_name("buffer", name, self._buffers)
         if tensor is not None and not isinstance(tensor, Tensor):
-            raise TypeError(f"cannot assign '{ingot.typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)")
+            raise TypeError(
+                f"cannot assign '{ingot.typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
+            )
         self._buffers[name] = _registered("buffer", self, name, tensor)
         (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
 
@@ -235,16 +260,15 @@ class Module:
         if "_parameters" not in self.__dict__:
             raise AttributeError("cannot assign parameter before Module.__init__() call")
         self._check_name("parameter", name, self._parameters)
-        if param is None:
-            self._parameters[name] = None
-            return
-        if not isinstance(param, Parameter):
+        if param is not None and not isinstance(param, Parameter):
             raise TypeError(
-                f"cannot assign '{ingot.typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)"
+                f"cannot assign '{ingot.typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None "
+                f"required)"
             )
-        if param.grad_fn is not None:
+        if param is not None and param.grad_fn is not None:
             raise ValueError(
-                f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. To express '{name}' as a function "
+                f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. "
+                f"To express '{name}' as a function "
                 "of another Tensor, compute the value in the forward() method."
             )
         self._parameters[name] = _registered("parameter", self, name, param)
@@ -342,7 +366,8 @@ class Module:
         if params is not None and name in params:
             if value is not None:
                 raise TypeError(
-                    f"cannot assign '{ingot.typename(value)}' as parameter '{name}' (torch.nn.Parameter or None expected)"
+                    f"cannot assign '{ingot.typename(value)}' as parameter '{name}' (torch.nn.Parameter or None "
+                    f"expected)"
                 )
             self.register_parameter(name, None)
             return
@@ -356,7 +381,8 @@ class Module:
         if modules is not None and name in modules:
             if value is not None:
                 raise TypeError(
-                    f"cannot assign '{ingot.typename(value)}' as child module '{name}' (torch.nn.Module or None expected)"
+                    f"cannot assign '{ingot.typename(value)}' as child module '{name}' (torch.nn.Module or None "
+                    f"expected)"
                 )
             modules[name] = _registered("module", self, name, value)
             return
@@ -370,7 +396,8 @@ class Module:
             return
         if value is not None and not isinstance(value, Tensor):
             raise TypeError(
-                f"cannot assign '{ingot.typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)"
+                f"cannot assign '{ingot.typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None "
+                f"expected)"
             )
         if buffers is None:
             raise AttributeError("cannot assign buffer before Module.__init__() call")
@@ -402,8 +429,12 @@ class Module:
 
     # Calling
 
-    def register_forward_pre_hook(self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False) -> RemovableHandle:
-        return self._forward_pre_hooks.add(hook, prepend, *([self._forward_pre_hooks_with_kwargs] if with_kwargs else []))
+    def register_forward_pre_hook(
+        self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        return self._forward_pre_hooks.add(
+            hook, prepend, *([self._forward_pre_hooks_with_kwargs] if with_kwargs else [])
+        )
 
     def register_forward_hook(
         self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
@@ -421,7 +452,8 @@ class Module:
 
     def register_backward_hook(self, hook: Callable) -> RemovableHandle:
         raise RuntimeError(
-            "register_backward_hook: the non-full backward hooks are not supported. Please use register_full_backward_hook."
+            "register_backward_hook: the non-full backward hooks are not supported. Please use "
+            "register_full_backward_hook."
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -482,13 +514,20 @@ class Module:
         if changed is None:
             return args, kwargs
         if not (isinstance(changed, tuple) and len(changed) == 2):
-            raise RuntimeError(f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {changed}.")
+            raise RuntimeError(
+                f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {changed}."
+            )
         return changed
 
     def _always_called(self, args: tuple, kwargs: dict, called: set[int]) -> None:
         for what, hooks, always, with_kwargs in (
             ("module forward hook", _global["forward"], _global["forward_always"], _global["forward_kwargs"]),
-            ("module forward hook", self._forward_hooks, self._forward_hooks_always_called, self._forward_hooks_with_kwargs),
+            (
+                "module forward hook",
+                self._forward_hooks,
+                self._forward_hooks_always_called,
+                self._forward_hooks_with_kwargs,
+            ),
         ):
             for key, hook in list(hooks.items()):
                 if key not in always or key in called:
@@ -497,7 +536,8 @@ class Module:
                     hook(self, args, kwargs, None) if key in with_kwargs else hook(self, args, None)
                 except Exception as error:
                     warnings.warn(
-                        f"{what} with ``always_call=True`` raised an exception that was silenced as another error was raised in forward: {error}",
+                        f"{what} with ``always_call=True`` raised an exception that was silenced as another error "
+                        f"was raised in forward: {error}",
                         stacklevel=2,
                     )
 
@@ -514,12 +554,14 @@ class Module:
     def _register_state_dict_hook(self, hook: Callable) -> RemovableHandle:
         if getattr(hook, "_from_public_api", False):
             raise RuntimeError(
-                "Cannot register the same function as the state dict post hook that was previously registered via register_state_dict_post_hook"
+                "Cannot register the same function as the state dict post hook that was previously registered via "
+                "register_state_dict_post_hook"
             )
         return self._state_dict_hooks.add(hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable) -> RemovableHandle:
-        """hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs) before loading."""
+        """hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs) before
+        loading."""
         return self._load_state_dict_pre_hooks.add(functools.partial(hook, self))
 
     def _register_load_state_dict_pre_hook(self, hook: Callable, with_module: bool = False) -> RemovableHandle:
@@ -538,7 +580,9 @@ class Module:
         if type(self).get_extra_state is not Module.get_extra_state:
             destination[prefix + _EXTRA_STATE] = self.get_extra_state()
 
-    def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> dict[str, Any]:
+    def state_dict(
+        self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
+    ) -> dict[str, Any]:
         """All parameters and persistent buffers by dotted name."""
         if args:
             destination = args[0] if destination is None else destination
@@ -568,7 +612,8 @@ class Module:
     def _load_tensor(self, key: str, name: str, current: Tensor, given: Any, assign: bool, errors: list[str]) -> None:
         if not isinstance(given, Tensor):
             errors.append(
-                f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but received {type(given)}'
+                f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
+                f"checkpoint but received {type(given)}"
             )
             return
         lazy = is_lazy(current)
@@ -582,8 +627,10 @@ class Module:
             return
         if current.is_meta and not given.is_meta and not assign:
             warnings.warn(
-                f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, which is a no-op. "
-                "(Did you mean to pass `assign=True` to assign items in the state dictionary to their corresponding key in the module instead of copying "
+                f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current "
+                f"model, which is a no-op. "
+                "(Did you mean to pass `assign=True` to assign items in the state dictionary to their corresponding "
+                "key in the module instead of copying "
                 "them in place?)",
                 stacklevel=4,
             )
@@ -607,7 +654,14 @@ class Module:
             )
 
     def _load_from_state_dict(
-        self, state_dict: Any, prefix: str, local_metadata: dict, strict: bool, missing_keys: list, unexpected_keys: list, error_msgs: list
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: dict,
+        strict: bool,
+        missing_keys: list,
+        unexpected_keys: list,
+        error_msgs: list,
     ) -> None:
         for hook in self._load_state_dict_pre_hooks.values():
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
@@ -659,7 +713,8 @@ class Module:
             for hook in module._load_state_dict_post_hooks.values():
                 if hook(module, keys) is not None:
                     raise AssertionError(
-                        "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values, if incompatible_keys need "
+                        "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return "
+                        "new values, if incompatible_keys need "
                         "to be modified, it should be done inplace."
                     )
 
@@ -677,7 +732,9 @@ class Module:
 
     # Walking
 
-    def _named_members(self, get: Callable, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator:
+    def _named_members(
+        self, get: Callable, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator:
         seen: set = set()
         modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
         for module_prefix, module in modules:
@@ -692,14 +749,18 @@ class Module:
         for _, value in self.named_parameters(recurse=recurse):
             yield value
 
-    def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Parameter]]:
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
         yield from self._named_members(lambda m: m._parameters.items(), prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         for _, value in self.named_buffers(recurse=recurse):
             yield value
 
-    def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
         yield from self._named_members(lambda m: m._buffers.items(), prefix, recurse, remove_duplicate)
 
     def children(self) -> Iterator[Module]:
@@ -717,7 +778,9 @@ class Module:
         for _, module in self.named_modules():
             yield module
 
-    def named_modules(self, memo: set | None = None, prefix: str = "", remove_duplicate: bool = True) -> Iterator[tuple[str, Module]]:
+    def named_modules(
+        self, memo: set | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
         memo = set() if memo is None else memo
         if self in memo:
             return
@@ -796,10 +859,13 @@ class Module:
         return self._apply(lambda t: ingot.empty_like(t, device=device), recurse=recurse)
 
     def to(self: T, *args: Any, **kwargs: Any) -> T:
-        """to(device), to(dtype), to(tensor), to(memory_format=...), and their combinations; integer tensors keep their dtype."""
+        """to(device), to(dtype), to(tensor), to(memory_format=...), and their combinations; integer tensors keep
+        their dtype."""
         device, dtype, non_blocking, memory_format = _parse_to(args, kwargs)
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
-            raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
+            raise TypeError(
+                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
+            )
 
         def convert(t: Tensor) -> Tensor:
             options: dict[str, Any] = {"non_blocking": non_blocking} if non_blocking else {}
@@ -839,7 +905,9 @@ class Module:
                 param.grad = ingot.zeros_like(param.grad)
 
     def share_memory(self: T) -> T:
-        raise NotImplementedError("Module.share_memory: Ingot has no shared-memory tensors; give the state_dict to the other process instead")
+        raise NotImplementedError(
+            "Module.share_memory: Ingot has no shared-memory tensors; give the state_dict to the other process instead"
+        )
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         raise NotImplementedError("Module.compile is not supported")
@@ -891,7 +959,9 @@ def _parse_to(args: tuple, kwargs: dict) -> tuple:
         found["non_blocking"] = rest.pop(0)
         del rest[:1]  # copy: a module is always converted in place
     if rest:
-        raise TypeError(f"to() received an invalid combination of arguments: {rest[0]!r} is neither device, dtype nor tensor")
+        raise TypeError(
+            f"to() received an invalid combination of arguments: {rest[0]!r} is neither device, dtype nor tensor"
+        )
     found.update((k, v) for k, v in kwargs.items() if k in found and v is not None)
     if found["device"] is not None:
         found["device"] = ingot.device(found["device"])

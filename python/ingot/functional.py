@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of the top level that take their arguments in a way no operator does: several tensors as *args, flags
+that choose the result."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from typing import Any
+
+import ingot
+from ingot import _C
+from ingot._C import Tensor
+
+_TYPE_NAMES = {
+    "float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "uint8": "Byte",
+    "int8": "Char", "int16": "Short",
+    "int32": "Int", "int64": "Long", "bool": "Bool", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
+}  # fmt: skip
+
+
+def typename(obj: Any) -> str:
+    """The name of the type of an object, tensors as `torch.FloatTensor`."""
+    if isinstance(obj, Tensor):
+        dtype = str(obj.dtype).rpartition(".")[2]
+        place = "" if obj.device.type in ("cpu", "meta") else f"{obj.device.type}."
+        return f"torch.{place}{_TYPE_NAMES.get(dtype, dtype.capitalize())}Tensor"
+    cls = obj if isinstance(obj, type) else type(obj)
+    module = cls.__module__
+    if module in ("builtins", "__builtin__", ""):
+        return cls.__qualname__
+    return f"{module}.{cls.__qualname__}"
+
+
+def is_tensor(obj: Any) -> bool:
+    return isinstance(obj, Tensor)
+
+
+def is_storage(obj: Any) -> bool:
+    return type(obj).__name__ in ("UntypedStorage", "TypedStorage")
+
+
+def is_floating_point(input: Tensor) -> bool:
+    return input.is_floating_point()
+
+
+def is_complex(input: Tensor) -> bool:
+    return input.is_complex()
+
+
+def is_nonzero(input: Tensor) -> bool:
+    return bool(input)
+
+
+def numel(input: Tensor) -> int:
+    return input.numel()
+
+
+def _several(tensors: tuple) -> list[Tensor]:
+    """f(a, b) and f([a, b]) are the same."""
+    if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
+        return list(tensors[0])
+    return list(tensors)
+
+
+def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
+    return tuple(_C.op("broadcast_tensors")(_several(tensors)))
+
+
+def broadcast_shapes(*shapes: Any) -> Any:
+    """The shape that tensors of these shapes broadcast to."""
+    lists = [[s] if isinstance(s, int) else list(s) for s in shapes]
+    result = [1] * max((len(s) for s in lists), default=0)
+    for sizes in lists:
+        for i in range(-1, -1 - len(sizes), -1):
+            if sizes[i] < 0:
+                raise RuntimeError(f"Trying to create tensor with negative dimension ({sizes[i]}): ({sizes[i]})")
+            if sizes[i] == 1 or sizes[i] == result[i]:
+                continue
+            if result[i] != 1:
+                raise RuntimeError(
+                    "Shape mismatch: objects cannot be broadcast to a single shape: "
+                    f"{sizes[i]} and {result[i]} at dimension {i}"
+                )
+            result[i] = sizes[i]
+    return ingot.Size(result)
+
+
+def block_diag(*tensors: Tensor) -> Tensor:
+    return _C.op("block_diag")(_several(tensors))
+
+
+def cartesian_prod(*tensors: Tensor) -> Tensor:
+    return _C.op("cartesian_prod")(_several(tensors))
+
+
+def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...]:
+    given = _several(tensors)
+    return tuple(_C.op("meshgrid")(given) if indexing is None else _C.op("meshgrid")(given, indexing=indexing))
+
+
+def _atleast(name: str, tensors: tuple) -> Any:
+    function = _C.op(name)
+    if len(tensors) == 1 and isinstance(tensors[0], Tensor):
+        return function(tensors[0])
+    return tuple(function(_several(tensors)))
+
+
+def atleast_1d(*tensors: Tensor) -> Any:
+    return _atleast("atleast_1d", tensors)
+
+
+def atleast_2d(*tensors: Tensor) -> Any:
+    return _atleast("atleast_2d", tensors)
+
+
+def atleast_3d(*tensors: Tensor) -> Any:
+    return _atleast("atleast_3d", tensors)
+
+
+def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
+    result = _C.op("linalg_multi_dot")(_several(matrices))
+    return result if out is None else out.copy_(result)
+
+
+def einsum(*args: Any) -> Tensor:
+    """einsum("ij,jk->ik", a, b), or einsum(a, [0, 1], b, [1, 2], [0, 2]) with numbers for letters."""
+    if len(args) < 2:
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+            "subscripts list"
+        )
+    if isinstance(args[0], Tensor):
+        lists = [*args[1::2], *([args[-1]] if len(args) % 2 else [])]
+        texts = ["".join(map(_letter, numbers)) for numbers in lists]
+        operands = list(args[0 : len(args) - len(args) % 2 : 2])
+        inputs = ",".join(texts[: len(operands)])
+        equation = inputs + ("->" + texts[-1] if len(texts) > len(operands) else "")
+    else:
+        equation, operands = args[0], _several(args[1:])
+    return _C.op("einsum")(equation, operands)
+
+
+def _letter(number: Any) -> str:
+    if number is Ellipsis:
+        return "..."
+    if not 0 <= number < 52:
+        raise ValueError(f"einsum(): subscript {number} is not within the range [0, 52)")
+    return chr(ord("A") + number) if number < 26 else chr(ord("a") + number - 26)
+
+
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
+    """Contract the last dims of a with the first of b, or the pairs of dimensions given."""
+    if isinstance(dims, Tensor):
+        dims = dims.tolist() if dims.numel() > 1 else int(dims.item())
+    if isinstance(dims, (tuple, list)):
+        first, second = ([d] if isinstance(d, int) else list(d) for d in dims)
+    else:
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > builtins.min(a.dim(), b.dim()):
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        first, second = list(range(-dims, 0)), list(range(dims))
+    options = {} if out is None else {"out": out}
+    return _C.op("tensordot")(a, b, first, second, **options)
+
+
+def norm(
+    input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None
+) -> Tensor:
+    """Vector norms, and the Frobenius and nuclear norms of matrices."""
+    dims = [dim] if isinstance(dim, int) else dim
+    options = {k: v for k, v in (("dtype", dtype), ("out", out)) if v is not None}
+    if p == "nuc":
+        return _C.op("linalg_matrix_norm")(input, "nuc", dims or [-2, -1], keepdim, **options)
+    if isinstance(p, str) and p != "fro":
+        raise RuntimeError(f"only valid string values are 'fro' and 'nuc', found {p}")
+    order = 2.0 if p in ("fro", None) else p
+    return _C.op("linalg_vector_norm")(input, order, dims, keepdim, **options)
+
+
+_CDIST = {"use_mm_for_euclid_dist_if_necessary": None, "use_mm_for_euclid_dist": 1, "donot_use_mm_for_euclid_dist": 2}
+
+
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
+    if compute_mode not in _CDIST:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    return _C.op("cdist")(x1, x2, p, _CDIST[compute_mode])
+
+
+def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    return tensor.split(split_size_or_sections, dim)
+
+
+def _picked(found: tuple, return_inverse: bool, return_counts: bool) -> Any:
+    values, inverse, counts = found
+    if not return_inverse and not return_counts:
+        return values
+    return (values, *([inverse] if return_inverse else []), *([counts] if return_counts else []))
+
+
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """The distinct values, and on request where each went and how often it was there."""
+    if dim is None:
+        found = _C.op("_unique2")(input, sorted, return_inverse, return_counts)
+    else:
+        found = _C.op("unique_dim")(input, dim, sorted, return_inverse, return_counts)
+    return _picked(found, return_inverse, return_counts)
+
+
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    found = _C.op("unique_consecutive")(input, return_inverse, return_counts, dim)
+    return _picked(found, return_inverse, return_counts)
+
+
+# Checks that hold for symbolic numbers as well
+
+
+def _check_with(error: type, cond: Any, message: Any) -> None:
+    if not isinstance(cond, (bool, getattr(_C, "SymBool", bool))):
+        raise TypeError(f"cond must be a bool, but got {type(cond)}")
+    expect = getattr(_C, "expect_true", None)
+    if cond if isinstance(cond, bool) or expect is None else expect(cond):
+        return
+    if message is None:
+        text = (
+            "Expected cond to be True, but got False. (Could this error message be improved? If so, please report an "
+            "enhancement request to PyTorch.)"
+        )
+    elif not callable(message):
+        raise TypeError("message must be a callable")
+    else:
+        text = str(message())
+    raise error(text)
+
+
+def _check(cond: Any, message: Any = None) -> None:
+    """Raise RuntimeError unless cond; in a capture a symbolic cond becomes a fact."""
+    _check_with(RuntimeError, cond, message)
+
+
+def _check_is_size(i: Any, message: Any = None, *, max: Any = None) -> None:
+    """i is not negative, and may be used as a size."""
+    mark = getattr(_C, "check_is_size", None)
+    if mark is not None and not isinstance(i, int):
+        mark(i)
+    _check(i >= 0, message)
+    if max is not None:
+        _check(i <= max, message)
+
+
+def _check_index(cond: Any, message: Any = None) -> None:
+    _check_with(IndexError, cond, message)
+
+
+def _check_value(cond: Any, message: Any = None) -> None:
+    _check_with(ValueError, cond, message)
+
+
+def _check_type(cond: Any, message: Any = None) -> None:
+    _check_with(TypeError, cond, message)
+
+
+def _check_not_implemented(cond: Any, message: Any = None) -> None:
+    _check_with(NotImplementedError, cond, message)
+
+
+def _check_tensor_all(cond: Tensor, message: Any = None) -> None:
+    if not is_tensor(cond) or cond.dtype != ingot.bool:
+        raise TypeError(f"cond must be a bool tensor, but got {typename(cond)}")
+    _check(bool(cond.all()), message)
+
+
+def _symbolic(name: str, value: Any, otherwise: Any) -> Any:
+    method = getattr(value, name, None)
+    return otherwise(value) if method is None else method()
+
+
+def sym_int(a: Any) -> Any:
+    return _symbolic("__sym_int__", a, int)
+
+
+def sym_float(a: Any) -> Any:
+    return _symbolic("__sym_float__", a, float)
+
+
+def sym_not(a: Any) -> Any:
+    return _symbolic("__sym_not__", a, lambda v: not v)
+
+
+def sym_sqrt(a: Any) -> Any:
+    return _symbolic("__sym_sqrt__", a, math.sqrt)
+
+
+_sym_sqrt = sym_sqrt
+
+
+def _sym_extreme(name: str, a: Any, b: Any, otherwise: Any) -> Any:
+    for value, other in ((a, b), (b, a)):
+        method = getattr(value, name, None)
+        if method is not None:
+            return method(other)
+    result = otherwise(a, b)
+    return float(result) if isinstance(a, float) or isinstance(b, float) else result
+
+
+def sym_max(a: Any, b: Any) -> Any:
+    return _sym_extreme("__sym_max__", a, b, builtins.max)
+
+
+def sym_min(a: Any, b: Any) -> Any:
+    return _sym_extreme("__sym_min__", a, b, builtins.min)
+
+
+def sym_ite(b: Any, t: Any, f: Any) -> Any:
+    method = getattr(b, "__sym_ite__", None)
+    return (t if b else f) if method is None else method(t, f)

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Layers, their functional forms, initial values and utilities."""
+
+from ingot.nn import attention, functional, init, modules, parameter, utils
+from ingot.nn.modules import *  # noqa: F403
+from ingot.nn.modules import __all__ as _layers
+from ingot.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
+
+__all__ = [
+    "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "attention", "functional", "init",
+    "modules", "parameter", "utils", *_layers,
+]  # fmt: skip

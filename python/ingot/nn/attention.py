@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which implementation of attention may run. Ingot has one per shape and needs no choice; the wish is kept for
+programs that ask."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+class SDPBackend(enum.IntEnum):
+    ERROR = -1
+    MATH = 0
+    FLASH_ATTENTION = 1
+    EFFICIENT_ATTENTION = 2
+    CUDNN_ATTENTION = 3
+    OVERRIDEABLE = 4
+
+
+_wish: list[SDPBackend] = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
+
+
+def _cur_sdpa_kernel_backends(with_priority: bool = False) -> list[SDPBackend]:
+    return list(_wish)
+
+
+@contextmanager
+def sdpa_kernel(backends: Any, set_priority: bool = False) -> Iterator[dict]:
+    """Restrict scaled_dot_product_attention to the given backends while the block runs."""
+    global _wish
+    wanted = [backends] if isinstance(backends, SDPBackend) else list(backends)
+    if not all(isinstance(b, SDPBackend) for b in wanted):
+        raise AssertionError("Backend must be an instance of SDPBackend or a list of SDPBackend instances")
+    before, _wish = _wish, list(dict.fromkeys(wanted))
+    try:
+        yield {}
+    finally:
+        _wish = before
