@@ -62,4 +62,17 @@ IG_GEMM_SERIAL(f64, double);
 IG_GEMM_SERIAL(u32, uint32_t);
 IG_GEMM_SERIAL(u64, uint64_t);
 
+// B packed into the caller's memory, for kernels that use a block of B several times: as one block
+// of k rows (k should not be much more than 512), aligned to 64 bytes. A product may use fewer rows
+// and columns than were packed; panels_k is the number of rows that were. One thread, no scratch.
+#define IG_GEMM_PANELS(name, X)                                                                 \
+  int64_t ig_gemm_panels_size_##name(int64_t n, int64_t k);                                     \
+  void ig_gemm_panels_pack_##name(int64_t n, int64_t k, const X *b, int64_t b_rs, int64_t b_cs, \
+                                  X *panels);                                                   \
+  void ig_gemm_panels_run_##name(int64_t m, int64_t n, int64_t k, X alpha, const X *a,          \
+                                 int64_t a_rs, int64_t a_cs, const X *panels, int64_t panels_k, \
+                                 X beta, X *c, int64_t c_rs)
+IG_GEMM_PANELS(f32, float);
+IG_GEMM_PANELS(f64, double);
+
 #endif

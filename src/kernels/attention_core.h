@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the types of attention share: from a task's number to its (batch, head) and range of
+// queries, and where the operands of that lie.
+#ifndef KERNELS_ATTENTION_CORE_H_
+#define KERNELS_ATTENTION_CORE_H_
+
+#include "base/threads.h"
+#include "kernels/attention.h"
+
+typedef struct ig_attention_part {
+  int64_t batch, head;
+  int64_t first, lq;  // range of queries
+} ig_attention_part;
+
+// Ranges per head, such that there are some tasks for every thread; a range has whole blocks.
+static inline int64_t ig_attention_ranges(const ig_attention_shape *s, int64_t block) {
+  int64_t heads = s->batch * s->heads;
+  int64_t threads = ig_threads_inside() ? 1 : ig_threads_get();
+  int64_t blocks = (s->lq + block - 1) / block;
+  int64_t want = threads < 2 || heads >= 2 * threads ? 1 : (2 * threads + heads - 1) / heads;
+  return want < blocks ? want : blocks < 1 ? 1 : blocks;
+}
+
+static inline ig_attention_part ig_attention_part_of(const ig_attention_shape *s, int64_t task,
+                                                     int64_t ranges, int64_t block) {
+  int64_t head = task / ranges;
+  int64_t range = task % ranges;
+  int64_t blocks = (s->lq + block - 1) / block;
+  int64_t begin = blocks * range / ranges * block;
+  int64_t end = blocks * (range + 1) / ranges * block;
+  if (begin > s->lq) begin = s->lq;
+  if (end > s->lq) end = s->lq;
+  return (ig_attention_part){head / s->heads, head % s->heads, begin, end - begin};
+}
+
+static inline int64_t ig_attention_at(ig_attention_strides t, const ig_attention_part *p,
+                                      int64_t row) {
+  return p->batch * t.batch + p->head * t.head + row * t.row;
+}
+
+static inline bool ig_attention_is_empty(const ig_attention_shape *s) {
+  return s->batch <= 0 || s->heads <= 0;
+}
+
+#endif
