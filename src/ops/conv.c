@@ -1,0 +1,516 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions: one operator over one to three dimensions, plain or transposed, and its gradients.
+#include "kernels/conv.h"
+
+#include <string.h>
+
+#include "op/formula.h"
+#include "op/refuse.h"
+#include "ops/reduce.h"
+#include "tensor/copy.h"
+
+// Where convolution's arguments stand: input, weight, bias, stride, padding, dilation, transposed,
+// output_padding, groups; the backward form has them one later (grad_output in front).
+typedef struct call {
+  const ig_tensor *x;
+  const ig_tensor *w;
+  const ig_value *stride;
+  const ig_value *padding;
+  const ig_value *dilation;
+  const ig_value *output_padding;
+  bool transposed;
+  ig_int groups;
+} call;
+
+static call call_of(const ig_value *args, size_t x, size_t options) {
+  return (call){args[x].tensor,     args[x + 1].tensor, &args[options],      &args[options + 1],
+                &args[options + 2], &args[options + 4], args[options + 3].b, args[options + 5].i};
+}
+
+// A list of one entry counts for every dimension.
+static ig_int entry(const ig_value *list, int i) {
+  return list->ints.n == 1 ? list->ints.at[0] : list->ints.at[i];
+}
+
+static void shape_text(ig_ctx *c, const ig_tensor *t, ig_str *s) {
+  *s = ig_str_make(c->alloc);
+  for (int d = 0; d < t->ndim; d++) {
+    ig_str_add(s, "%s%s", d ? ", " : "", ig_int_text(c, ig_sizes(t)[d]));
+  }
+}
+
+static bool check_rank(ig_ctx *c, const call *k) {
+  if (k->w->ndim >= 3 && k->w->ndim <= 5 && k->x->ndim == k->w->ndim) return true;
+  ig_str w;
+  ig_str x;
+  shape_text(c, k->w, &w);
+  shape_text(c, k->x, &x);
+  ig_fail_text(c, IG_RUNTIME,
+               "Expected %dD (unbatched) or %dD (batched) input to conv%s%dd, but got input of "
+               "size: [%s]",
+               k->w->ndim - 1, k->w->ndim, k->transposed ? "_transpose" : "", k->w->ndim - 2,
+               x.at ? x.at : "");
+  ig_str_free(&w);
+  ig_str_free(&x);
+  return false;
+}
+
+static bool check_lists(ig_ctx *c, const call *k) {
+  size_t n = (size_t)k->x->ndim - 2;
+  const ig_value *lists[] = {k->stride, k->padding, k->dilation, k->output_padding};
+  static const char *const names[] = {"stride", "padding", "dilation", "output_padding"};
+  for (int i = 0; i < 4; i++) {
+    size_t have = lists[i]->ints.n;
+    if (have != n && have != 1) {
+      ig_fail_text(c, IG_RUNTIME,
+                   "expected %s to be a single integer value or a list of %zu values to match the "
+                   "convolution dimensions, but got %zu values",
+                   names[i], n, have);
+      return false;
+    }
+    for (size_t d = 0; d < have; d++) {
+      ig_int v = lists[i]->ints.at[d];
+      bool positive = i == 0 || i == 2;
+      if (!v.expr && v.value < (positive ? 1 : 0)) {
+        ig_fail_text(c, IG_RUNTIME,
+                     positive ? "non-positive %s is not supported" : "negative %s is not supported",
+                     names[i]);
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+static bool check_channels(ig_ctx *c, const call *k, const ig_tensor *bias) {
+  ig_int per_group = k->transposed ? ig_sizes(k->w)[0] : ig_sizes(k->w)[1];
+  ig_int want = k->transposed ? per_group : ig_int_mul(c, per_group, k->groups);
+  if (!ig_int_eq(c, ig_sizes(k->x)[1], want)) {
+    if (c->status != IG_OK) return false;
+    ig_str w;
+    ig_str x;
+    shape_text(c, k->w, &w);
+    shape_text(c, k->x, &x);
+    ig_fail_text(c, IG_RUNTIME,
+                 "Given %sgroups=%s, weight of size [%s], expected input[%s] to have %s channels, "
+                 "but got %s channels instead",
+                 k->transposed ? "transposed=1, " : "", ig_int_text(c, k->groups), w.at, x.at,
+                 ig_int_text(c, want), ig_int_text(c, ig_sizes(k->x)[1]));
+    ig_str_free(&w);
+    ig_str_free(&x);
+    return false;
+  }
+  if (!ig_int_eq_i64(c, ig_int_mod(c, ig_sizes(k->w)[0], k->groups), 0)) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "Given groups=%s, expected weight to be at least %s at dimension 0, and divisible "
+                 "by it, but found %s",
+                 ig_int_text(c, k->groups), ig_int_text(c, k->groups),
+                 ig_int_text(c, ig_sizes(k->w)[0]));
+    return false;
+  }
+  ig_int cout = k->transposed ? ig_int_mul(c, ig_sizes(k->w)[1], k->groups) : ig_sizes(k->w)[0];
+  if (bias && (bias->ndim != 1 || !ig_int_eq(c, ig_sizes(bias)[0], cout))) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "Given weight of size with %s output channels, expected bias to be 1-dimensional "
+                 "with as many elements",
+                 ig_int_text(c, cout));
+    return false;
+  }
+  if (k->x->dtype != k->w->dtype || (bias && bias->dtype != k->x->dtype)) {
+    const ig_tensor *other = k->x->dtype != k->w->dtype ? k->w : bias;
+    ig_fail_text(c, IG_RUNTIME, "Input type (%s) and %s type (%s) should be the same",
+                 ig_dtype_text(k->x->dtype), other == bias ? "bias" : "weight",
+                 ig_dtype_text(other->dtype));
+    return false;
+  }
+  return c->status == IG_OK;
+}
+
+static ig_int out_size(ig_ctx *c, const call *k, int d) {
+  ig_int in = ig_sizes(k->x)[d + 2];
+  ig_int kernel = ig_sizes(k->w)[d + 2];
+  ig_int less = ig_int_sub(c, kernel, ig_const(1));
+  ig_int reach = ig_int_mul(c, entry(k->dilation, d), less);
+  ig_int pads = ig_int_mul(c, entry(k->padding, d), ig_const(2));
+  if (k->transposed) {
+    ig_int size = ig_int_mul(c, ig_int_sub(c, in, ig_const(1)), entry(k->stride, d));
+    size = ig_int_sub(c, size, pads);
+    size = ig_int_add(c, size, reach);
+    size = ig_int_add(c, size, entry(k->output_padding, d));
+    return ig_int_add(c, size, ig_const(1));
+  }
+  ig_int room = ig_int_sub(c, ig_int_add(c, in, pads), reach);
+  room = ig_int_sub(c, room, ig_const(1));
+  if (ig_int_is(c, room, IG_LT, ig_const(0))) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "Calculated padded input size per channel: (%s). Kernel size: (%s). Kernel size "
+                 "can't be greater than actual input size",
+                 ig_int_text(c, ig_int_add(c, in, pads)),
+                 ig_int_text(c, ig_int_add(c, reach, ig_const(1))));
+  }
+  return ig_int_add(c, ig_int_floordiv(c, room, entry(k->stride, d)), ig_const(1));
+}
+
+static bool is_channels_last(ig_ctx *c, const ig_tensor *t) {
+  return ig_tensor_suggest_format(c, t) != IG_CONTIGUOUS;
+}
+
+static void format_like(ig_ctx *c, bool last, ig_meta *m) {
+  if (!last) return;
+  ig_meta_format(c, m, m->ndim == 4 ? IG_CHANNELS_LAST : IG_CHANNELS_LAST_3D);
+  m->strided = true;
+}
+
+static bool wants_channels_last(ig_ctx *c, const call *k) {
+  return k->x->ndim >= 4 && (is_channels_last(c, k->x) || is_channels_last(c, k->w));
+}
+
+static void conv_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  call k = call_of(args, 0, 3);
+  (void)op;
+  if (!check_rank(c, &k) || !check_lists(c, &k)) return;
+  if (!check_channels(c, &k, ig_value_tensor(&args[2]))) return;
+  ig_meta_push_dim(c, out, ig_sizes(k.x)[0]);
+  ig_int cout = k.transposed ? ig_int_mul(c, ig_sizes(k.w)[1], k.groups) : ig_sizes(k.w)[0];
+  ig_meta_push_dim(c, out, cout);
+  for (int d = 0; d + 2 < k.x->ndim; d++) ig_meta_push_dim(c, out, out_size(c, &k, d));
+  format_like(c, wants_channels_last(c, &k), out);
+}
+
+static ig_conv geometry(ig_ctx *c, const call *k, const ig_int *out, bool last) {
+  int nd = k->x->ndim - 2;
+  int64_t groups = ig_int_specialize(c, k->groups);
+  int64_t w0 = ig_sizes(k->w)[0].value;
+  int64_t w1 = ig_sizes(k->w)[1].value;
+  ig_conv g = ig_conv_make(ig_elem_of(k->x->dtype), ig_sizes(k->x)[0].value,
+                           k->transposed ? w0 : w1 * groups, k->transposed ? w1 * groups : w0);
+  g.channels_last = last;
+  g.transposed = k->transposed;
+  g.groups = groups;
+  for (int d = 0; d < nd; d++) {
+    int at = 3 - nd + d;
+    g.in[at] = ig_sizes(k->x)[d + 2].value;
+    g.out[at] = out[d + 2].value;
+    g.kernel[at] = ig_sizes(k->w)[d + 2].value;
+    g.stride[at] = entry(k->stride, d).value;
+    g.padding[at] = entry(k->padding, d).value;
+    g.dilation[at] = entry(k->dilation, d).value;
+  }
+  return g;
+}
+
+// The tensor's memory if it lies as the kernel wants it, else a copy that does.
+static const void *laid_out(ig_ctx *c, const ig_tensor *t, bool last) {
+  ig_meta m;
+  ig_meta_of(t, &m);
+  m.offset = ig_const(0);
+  if (last) {
+    ig_meta_format(c, &m, t->ndim == 4 ? IG_CHANNELS_LAST : IG_CHANNELS_LAST_3D);
+  } else {
+    ig_meta_contiguous(c, &m);
+  }
+  bool same = true;
+  for (int d = 0; d < t->ndim; d++) {
+    bool one = ig_sizes(t)[d].value == 1;
+    same = same && (one || m.stride[d].value == ig_strides(t)[d].value);
+  }
+  if (same) return ig_tensor_data(t);
+  ig_tensor *copy = ig_tensor_make(c, &m, false);
+  if (!copy) return NULL;
+  ig_tensor_copy(copy, t);
+  return ig_tensor_data(copy);
+}
+
+static void conv_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  call k = call_of(args, 0, 3);
+  ig_tensor *out = outs[0].tensor;
+  if (ig_elem_of(out->dtype) == IG_ELEM_COUNT) {
+    ig_refuse_dtype(c, op->schema.name, out->dtype);
+    return;
+  }
+  ig_scope s = ig_scope_open(c);
+  bool last = wants_channels_last(c, &k);
+  ig_conv g = geometry(c, &k, ig_sizes(out), last);
+  const void *x = laid_out(c, k.x, last);
+  const void *w = laid_out(c, k.w, false);
+  const ig_tensor *bias = ig_value_tensor(&args[2]);
+  const void *b = bias ? laid_out(c, bias, false) : NULL;
+  if (c->status == IG_OK && ig_tensor_numel(out)) {
+    ig_conv_forward(&g, x, w, b, ig_tensor_data(out));
+  }
+  ig_scope_close(c, s);
+}
+
+// grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding,
+// groups, output_mask
+static void backward_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  call k = call_of(args, 1, 4);
+  (void)op;
+  const ig_value *mask = args[10].list.at;
+  for (int d = 0; d < k.x->ndim; d++) ig_meta_push_dim(c, &out[0], ig_sizes(k.x)[d]);
+  for (int d = 0; d < k.w->ndim; d++) ig_meta_push_dim(c, &out[1], ig_sizes(k.w)[d]);
+  ig_meta_push_dim(c, &out[2], ig_sizes(args[0].tensor)[1]);
+  for (int i = 0; i < 3; i++) {
+    out[i].absent = !mask[i].b;
+    out[i].dtype = k.x->dtype;
+  }
+  format_like(c, wants_channels_last(c, &k), &out[0]);
+}
+
+static void backward_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  call k = call_of(args, 1, 4);
+  (void)op;
+  ig_scope s = ig_scope_open(c);
+  bool last = wants_channels_last(c, &k);
+  ig_conv g = geometry(c, &k, ig_sizes(args[0].tensor), last);
+  const void *dy = laid_out(c, args[0].tensor, last);
+  const void *x = laid_out(c, k.x, last);
+  const void *w = laid_out(c, k.w, false);
+  if (c->status == IG_OK) {
+    if (outs[0].kind == IG_KIND_TENSOR) {
+      ig_conv_grad_input(&g, dy, w, ig_tensor_data(outs[0].tensor));
+    }
+    if (outs[1].kind == IG_KIND_TENSOR) {
+      ig_conv_grad_weight(&g, dy, x, ig_tensor_data(outs[1].tensor));
+    }
+    if (outs[2].kind == IG_KIND_TENSOR) {
+      ig_conv_grad_bias(&g, dy, ig_tensor_data(outs[2].tensor));
+    }
+  }
+  ig_scope_close(c, s);
+}
+
+static void conv_vjp(ig_ctx *c, const ig_vjp *v) {
+  const ig_value *a = v->args;
+  bool bias = a[2].kind == IG_KIND_TENSOR && IG_WANTED(v, 2);
+  ig_value mask[] = {ig_of_bool(IG_WANTED(v, 0)), ig_of_bool(IG_WANTED(v, 1)), ig_of_bool(bias)};
+  ig_int channels = ig_sizes(v->grad)[1];
+  ig_value sizes = a[2].kind == IG_KIND_TENSOR ? ig_of_ints(&channels, 1) : ig_none();
+  ig_value d[IG_MAX_RETURNS];
+  ig_convolution_backward(c, v->grad, a[0].tensor, a[1].tensor, sizes, a[3], a[4], a[5], a[6].b,
+                          a[7], a[8].i, ig_of_list(mask, 3), d);
+  if (c->status != IG_OK) return;
+  IG_GRAD(v, 0) = ig_value_tensor(&d[0]);
+  IG_GRAD(v, 1) = ig_value_tensor(&d[1]);
+  if (bias) IG_GRAD(v, 2) = ig_value_tensor(&d[2]);
+}
+
+// Both gradients are linear in grad_output, so the second derivative is convolutions again.
+static void backward_vjp(ig_ctx *c, const ig_vjp *v) {
+  const ig_value *a = v->args;
+  ig_tensor *gx = v->grads[0];
+  ig_tensor *gw = v->grads[1];
+  ig_tensor *gb = v->grads[2];
+  bool transposed = a[7].b;
+  if (IG_WANTED(v, 0)) {
+    ig_tensor *d = NULL;
+    if (gx) {
+      d = ig_convolution(c, gx, a[2].tensor, NULL, a[4], a[5], a[6], transposed, a[8], a[9].i);
+    }
+    if (gw) {
+      ig_tensor *part =
+          ig_convolution(c, a[1].tensor, gw, NULL, a[4], a[5], a[6], transposed, a[8], a[9].i);
+      d = d ? ig_add_tensor(c, d, part) : part;
+    }
+    if (gb) {
+      ig_int sizes[5] = {ig_const(1), ig_sizes(gb)[0], ig_const(1), ig_const(1), ig_const(1)};
+      size_t n = (size_t)a[0].tensor->ndim;
+      ig_tensor *part =
+          ig_expand(c, ig_view(c, gb, ig_of_ints(sizes, n)), ig_sizes_of(a[0].tensor));
+      d = d ? ig_add_tensor(c, d, part) : part;
+    }
+    IG_GRAD(v, 0) = d;
+  }
+  ig_value outs[IG_MAX_RETURNS];
+  if (gw && IG_WANTED(v, 1)) {
+    ig_value mask[] = {ig_of_bool(true), ig_of_bool(false), ig_of_bool(false)};
+    ig_convolution_backward(c, a[0].tensor, a[1].tensor, gw, ig_none(), a[4], a[5], a[6],
+                            transposed, a[8], a[9].i, ig_of_list(mask, 3), outs);
+    IG_GRAD(v, 1) = ig_value_tensor(&outs[0]);
+  }
+  if (gx && IG_WANTED(v, 2)) {
+    ig_value mask[] = {ig_of_bool(false), ig_of_bool(true), ig_of_bool(false)};
+    ig_convolution_backward(c, a[0].tensor, gx, a[2].tensor, ig_none(), a[4], a[5], a[6],
+                            transposed, a[8], a[9].i, ig_of_list(mask, 3), outs);
+    IG_GRAD(v, 2) = ig_value_tensor(&outs[1]);
+  }
+}
+
+// conv1d .. conv3d: an input without batch gets one, a list of one entry is spread.
+static ig_tensor *convolve(ig_ctx *c, const ig_value *args, const ig_value *padding,
+                           bool transposed, const ig_value *output_padding,
+                           const ig_value *dilation, ig_int groups) {
+  ig_tensor *x = args[0].tensor;
+  const ig_tensor *w = args[1].tensor;
+  bool single = x->ndim == w->ndim - 1;
+  if (!single && x->ndim != w->ndim) {
+    call k = {.x = x, .w = w, .transposed = transposed};
+    (void)check_rank(c, &k);
+    return NULL;
+  }
+  if (single) x = ig_unsqueeze(c, x, ig_const(0));
+  ig_tensor *out = ig_convolution(c, x, args[1].tensor, ig_value_tensor(&args[2]), args[3],
+                                  *padding, *dilation, transposed, *output_padding, groups);
+  return single ? ig_squeeze_dim(c, out, ig_const(0)) : out;
+}
+
+static ig_tensor *conv_nd(ig_ctx *c, const ig_value *args) {
+  ig_int zeros[3] = {{0, NULL}, {0, NULL}, {0, NULL}};
+  ig_value none = ig_of_ints(zeros, (size_t)(args[1].tensor->ndim - 2));
+  return convolve(c, args, &args[4], false, &none, &args[5], args[6].i);
+}
+
+static ig_tensor *conv_transpose_nd(ig_ctx *c, const ig_value *args) {
+  return convolve(c, args, &args[4], true, &args[5], &args[7], args[6].i);
+}
+
+// padding="same": half of dilation * (kernel - 1) on either side; an odd rest pads the far side.
+static ig_tensor *conv_padding(ig_ctx *c, const ig_value *args) {
+  const ig_tensor *w = args[1].tensor;
+  int nd = w->ndim - 2;
+  ig_int pads[3] = {{0, NULL}, {0, NULL}, {0, NULL}};
+  ig_int extra[6];
+  bool uneven = false;
+  ig_value copy[7];
+  memcpy(copy, args, sizeof copy);
+  if (strcmp(args[4].str, "same") == 0) {
+    for (int d = 0; d < nd; d++) {
+      if (!ig_int_eq_i64(c, entry(&args[3], d), 1)) {
+        ig_fail_text(c, IG_RUNTIME, "padding='same' is not supported for strided convolutions");
+        return NULL;
+      }
+      ig_int less = ig_int_sub(c, ig_sizes(w)[d + 2], ig_const(1));
+      ig_int total = ig_int_mul(c, entry(&args[5], d), less);
+      pads[d] = ig_int_floordiv(c, total, ig_const(2));
+      ig_int odd = ig_int_mod(c, total, ig_const(2));
+      extra[2 * (nd - 1 - d)] = ig_const(0);
+      extra[2 * (nd - 1 - d) + 1] = odd;
+      uneven = uneven || ig_int_eq_i64(c, odd, 1);
+    }
+  } else if (strcmp(args[4].str, "valid") != 0) {
+    ig_fail_text(c, IG_RUNTIME, "Invalid padding string: '%s'", args[4].str);
+    return NULL;
+  }
+  if (uneven) {
+    ig_value amount = ig_of_ints(extra, 2 * (size_t)nd);
+    copy[0] = ig_of_tensor(ig_constant_pad_nd(c, args[0].tensor, amount));
+    if (copy[0].kind != IG_KIND_TENSOR) return NULL;
+  }
+  ig_value padding = ig_of_ints(pads, (size_t)nd);
+  ig_int zeros[3] = {{0, NULL}, {0, NULL}, {0, NULL}};
+  ig_value none = ig_of_ints(zeros, (size_t)nd);
+  return convolve(c, copy, &padding, false, &none, &args[5], args[6].i);
+}
+
+IG_OP(convolution) = {
+    .schema =
+        "aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, "
+        "SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, "
+        "SymInt groups) -> Tensor",
+    .shape = conv_shape,
+    .kernel = conv_kernel,
+    .vjp = conv_vjp,
+    .keep = "input, weight",
+    .samples =
+        "f32[2,3,6,5], f32[4,3,3,3], f32[4], [1,1], [1,1], [1,1], False, [0,0], 1 | "
+        "f32[1,4,7], f32[6,2,3], None, [2], [0], [1], False, [0], 2 | "
+        "f32[1,2,4,4], f32[2,3,2,2], f32[3], [2,2], [0,0], [1,1], True, [1,1], 1 | "
+        "f32[1,3,5,5], f32[3,1,3,3], None, [1,1], [1,1], [1,1], False, [0,0], 3 | "
+        "f32[1,2,3,4,4], f32[2,2,2,2,2], f32[2], [1,1,1], [0,0,0], [1,2,1], False, "
+        "[0,0,0], 1 | f32[2,3,4,4].cl, f32[2,3,1,1], None, [1,1], [0,0], [1,1], False, "
+        "[0,0], 1 | f32[0,3,4,4], f32[2,3,1,1], None, [1,1], [0,0], [1,1], False, [0,0], 1",
+};
+IG_OP(convolution_backward) = {
+    .schema =
+        "aten::convolution_backward(Tensor grad_output, Tensor input, Tensor weight, "
+        "SymInt[]? bias_sizes, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool "
+        "transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask) -> "
+        "(Tensor, Tensor, Tensor)",
+    .shape = backward_shape,
+    .kernel = backward_kernel,
+    .vjp = backward_vjp,
+    .keep = "grad_output, input, weight",
+    .samples =
+        "f32[2,4,4,3], f32[2,3,4,3], f32[4,3,3,3], [4], [1,1], [1,1], [1,1], False, [0,0], "
+        "1, (True, True, True) | f32[1,6,3], f32[1,4,7], f32[6,2,3], None, [2], [0], [1], "
+        "False, [0], 2, (True, True, False)",
+};
+
+#define CONV_SAMPLES_2D                                                                          \
+  "f32[2,3,6,5], f32[4,3,3,3], f32[4] | f32[3,6,5], f32[4,3,3,3] | f32[1,4,5,5], f32[4,1,3,3], " \
+  "None, [2,2], [1,1], [1,1], 4"
+
+IG_OP(conv1d) = {
+    .schema =
+        "aten::conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], "
+        "SymInt[1] padding=[0], SymInt[1] dilation=[1], SymInt groups=1) -> Tensor",
+    .decompose = conv_nd,
+    .samples =
+        "f32[2,3,7], f32[4,3,3], f32[4] | f32[3,7], f32[4,3,3] | f32[1,4,9], f32[4,2,3], "
+        "None, [2], [1], [2], 2",
+};
+IG_OP(conv2d) = {
+    .schema =
+        "aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, "
+        "1], SymInt[2] padding=[0, 0], SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor",
+    .decompose = conv_nd,
+    .samples = CONV_SAMPLES_2D,
+};
+IG_OP(conv3d) = {
+    .schema =
+        "aten::conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], "
+        "SymInt[3] padding=[0, 0, 0], SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor",
+    .decompose = conv_nd,
+    .samples = "f32[1,2,3,4,4], f32[3,2,2,2,2], f32[3]",
+};
+IG_OP(conv1d_padding) = {
+    .schema =
+        "aten::conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] "
+        "stride=[1], str padding=\"valid\", SymInt[1] dilation=[1], SymInt groups=1) -> Tensor",
+    .decompose = conv_padding,
+    .samples =
+        "f32[2,3,7], f32[4,3,3], f32[4], [1], 'same' | f32[1,3,7], f32[4,3,2], None, [1], "
+        "'same' | f32[1,3,7], f32[4,3,2], None, [2], 'valid'",
+};
+IG_OP(conv2d_padding) = {
+    .schema =
+        "aten::conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] "
+        "stride=[1, 1], str padding=\"valid\", SymInt[2] dilation=[1, 1], SymInt groups=1) -> "
+        "Tensor",
+    .decompose = conv_padding,
+    .samples = "f32[1,3,6,5], f32[2,3,3,2], f32[2], [1,1], 'same'",
+};
+IG_OP(conv3d_padding) = {
+    .schema =
+        "aten::conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] "
+        "stride=[1, 1, 1], str padding=\"valid\", SymInt[3] dilation=[1, 1, 1], SymInt "
+        "groups=1) -> Tensor",
+    .decompose = conv_padding,
+    .samples = "f32[1,2,3,4,4], f32[3,2,2,2,2], None, [1,1,1], 'same'",
+};
+IG_OP(conv_transpose1d) = {
+    .schema =
+        "aten::conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] "
+        "stride=[1], SymInt[1] padding=[0], SymInt[1] output_padding=[0], SymInt groups=1, "
+        "SymInt[1] dilation=[1]) -> Tensor",
+    .decompose = conv_transpose_nd,
+    .samples = "f32[1,2,4], f32[2,3,3], f32[3], [2], [1], [1]",
+};
+IG_OP(conv_transpose2d_input) = {
+    .schema =
+        "aten::conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, "
+        "SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] output_padding=[0, 0], "
+        "SymInt groups=1, SymInt[2] dilation=[1, 1]) -> Tensor",
+    .decompose = conv_transpose_nd,
+    .samples =
+        "f32[1,2,4,3], f32[2,3,2,2], f32[3], [2,2] | f32[2,4,3], f32[2,1,3,3], None, [1,1], "
+        "[1,1], [0,0], 2",
+};
+IG_OP(conv_transpose3d_input) = {
+    .schema =
+        "aten::conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, "
+        "SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] "
+        "output_padding=[0, 0, 0], SymInt groups=1, SymInt[3] dilation=[1, 1, 1]) -> Tensor",
+    .decompose = conv_transpose_nd,
+    .samples = "f32[1,2,2,3,3], f32[2,2,2,2,2], f32[2]",
+};

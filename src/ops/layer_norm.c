@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layer normalization.
+#include "kernels/norm.h"
+#include "op/formula.h"
+#include "op/refuse.h"
+#include "ops/reduce.h"
+#include "tensor/copy.h"
+#include "tensor/number.h"
+
+// The shape of the normalized dimensions must be the end of the input's.
+static void check_normalized(ig_ctx *c, const ig_tensor *x, const ig_value *shape) {
+  int n = (int)shape->ints.n;
+  if (n < 1) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "Expected normalized_shape to be at least 1-dimensional, i.e., containing at "
+                 "least one element, but got normalized_shape = []");
+    return;
+  }
+  bool ok = x->ndim >= n;
+  for (int d = 0; d < n && ok; d++) {
+    ok = ig_int_eq(c, ig_sizes(x)[x->ndim - n + d], shape->ints.at[d]);
+  }
+  if (ok || c->status != IG_OK) return;
+  ig_str want = ig_str_make(c->alloc);
+  ig_str have = ig_str_make(c->alloc);
+  for (int d = 0; d < n; d++) {
+    ig_str_add(&want, "%s%s", d ? ", " : "", ig_int_text(c, shape->ints.at[d]));
+  }
+  for (int d = 0; d < x->ndim; d++) {
+    ig_str_add(&have, "%s%s", d ? ", " : "", ig_int_text(c, ig_sizes(x)[d]));
+  }
+  ig_fail_text(c, IG_RUNTIME,
+               "Given normalized_shape=[%s], expected input with shape [*, %s], but got input of "
+               "size[%s]",
+               want.at ? want.at : "", want.at ? want.at : "", have.at ? have.at : "");
+  ig_str_free(&want);
+  ig_str_free(&have);
+}
+
+static void check_param(ig_ctx *c, const ig_value *p, const ig_value *shape, const char *name) {
+  if (p->kind != IG_KIND_TENSOR || c->status != IG_OK) return;
+  bool ok = p->tensor->ndim == (int)shape->ints.n;
+  for (int d = 0; d < p->tensor->ndim && ok; d++) {
+    ok = ig_int_eq(c, ig_sizes(p->tensor)[d], shape->ints.at[d]);
+  }
+  if (ok || c->status != IG_OK) return;
+  ig_fail_text(c, IG_RUNTIME,
+               "Expected %s to be of same shape as normalized_shape, but got %s of %d dimensions",
+               name, name, p->tensor->ndim);
+}
+
+// Statistics of half inputs are kept in float when the parameters are float.
+static ig_dtype param_dtype(ig_dtype x, const ig_value *weight, const ig_value *bias) {
+  const ig_tensor *p = weight->kind == IG_KIND_TENSOR ? weight->tensor : ig_value_tensor(bias);
+  return p ? p->dtype : x;
+}
+
+// input, normalized_shape, weight, bias, eps -> y, mean, rstd
+static void layer_norm_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  const ig_tensor *x = args[0].tensor;
+  check_normalized(c, x, &args[1]);
+  check_param(c, &args[2], &args[1], "weight");
+  check_param(c, &args[3], &args[1], "bias");
+  if (c->status != IG_OK) return;
+  if (!ig_dtype_is_float(x->dtype)) {
+    ig_refuse_dtype(c, "LayerNormKernelImpl", x->dtype);
+    return;
+  }
+  (void)op;
+  for (int d = 0; d < x->ndim; d++) ig_meta_push_dim(c, &out[0], ig_sizes(x)[d]);
+  for (int i = 1; i < 3; i++) {
+    out[i].dtype = param_dtype(x->dtype, &args[2], &args[3]);
+    for (int d = 0; d < x->ndim; d++) {
+      bool row = d < x->ndim - (int)args[1].ints.n;
+      ig_meta_push_dim(c, &out[i], row ? ig_sizes(x)[d] : ig_const(1));
+    }
+  }
+}
+
+// A tensor as a dense block of a dtype: its own memory where possible.
+static const void *dense(ig_ctx *c, const ig_value *v, ig_dtype dtype) {
+  bool none[IG_MAX_DIM] = {false};
+  ig_axis a;
+  return v->kind == IG_KIND_TENSOR ? ig_reduce_operand(c, v->tensor, none, dtype, &a) : NULL;
+}
+
+static ig_norm_layer geometry(const ig_tensor *x, size_t normalized, ig_dtype param) {
+  ig_norm_layer s = {ig_elem_of(x->dtype), ig_elem_of(param), 1, 1};
+  for (int d = 0; d < x->ndim; d++) {
+    *(d < x->ndim - (int)normalized ? &s.rows : &s.n) *= ig_sizes(x)[d].value;
+  }
+  return s;
+}
+
+static void layer_norm_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  const ig_tensor *x = args[0].tensor;
+  ig_dtype p = outs[1].tensor->dtype;
+  (void)op;
+  ig_norm_layer s = geometry(x, args[1].ints.n, p);
+  ig_scope scope = ig_scope_open(c);
+  const void *data = dense(c, &args[0], x->dtype);
+  const void *gamma = dense(c, &args[2], p);
+  const void *beta = dense(c, &args[3], p);
+  if (c->status == IG_OK) {
+    ig_norm_layer_forward(&s, data, gamma, beta, args[4].f, ig_tensor_data(outs[0].tensor),
+                          ig_tensor_data(outs[1].tensor), ig_tensor_data(outs[2].tensor));
+  }
+  ig_scope_close(c, scope);
+}
+
+static bool asked(const ig_value *mask, size_t i) {
+  return mask->list.at[i].b;
+}
+
+// grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask
+static void backward_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  const ig_tensor *x = args[1].tensor;
+  (void)op;
+  for (int d = 0; d < x->ndim; d++) ig_meta_push_dim(c, &out[0], ig_sizes(x)[d]);
+  out[0].dtype = x->dtype;
+  out[0].absent = !asked(&args[7], 0);
+  for (int i = 1; i < 3; i++) {
+    out[i].dtype = param_dtype(x->dtype, &args[5], &args[6]);
+    out[i].absent = !asked(&args[7], (size_t)i);
+    for (size_t d = 0; d < args[2].ints.n; d++) ig_meta_push_dim(c, &out[i], args[2].ints.at[d]);
+  }
+}
+
+static void *data_of(const ig_value *v) {
+  return v->kind == IG_KIND_TENSOR ? ig_tensor_data(v->tensor) : NULL;
+}
+
+static void backward_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  const ig_tensor *x = args[1].tensor;
+  ig_dtype p = param_dtype(x->dtype, &args[5], &args[6]);
+  (void)op;
+  ig_norm_layer s = geometry(x, args[2].ints.n, p);
+  ig_scope scope = ig_scope_open(c);
+  const void *dy = dense(c, &args[0], x->dtype);
+  const void *data = dense(c, &args[1], x->dtype);
+  const void *mean = dense(c, &args[3], p);
+  const void *rstd = dense(c, &args[4], p);
+  const void *gamma = dense(c, &args[5], p);
+  if (c->status == IG_OK) {
+    ig_norm_layer_grads g = {data_of(&outs[0]), data_of(&outs[1]), data_of(&outs[2])};
+    ig_norm_layer_backward(&s, dy, data, mean, rstd, gamma, g);
+  }
+  ig_scope_close(c, scope);
+}
+
+static void layer_norm_vjp(ig_ctx *c, const ig_vjp *v) {
+  if (!v->grads[0]) return;
+  bool weight = v->args[2].kind == IG_KIND_TENSOR && IG_WANTED(v, 2);
+  bool bias = v->args[3].kind == IG_KIND_TENSOR && IG_WANTED(v, 3);
+  ig_value mask[] = {ig_of_bool(IG_WANTED(v, 0)), ig_of_bool(weight), ig_of_bool(bias)};
+  ig_value d[IG_MAX_RETURNS];
+  ig_native_layer_norm_backward(c, v->grads[0], v->args[0].tensor, v->args[1], v->outs[1].tensor,
+                                v->outs[2].tensor, ig_value_tensor(&v->args[2]),
+                                ig_value_tensor(&v->args[3]), ig_of_list(mask, 3), d);
+  if (c->status != IG_OK) return;
+  IG_GRAD(v, 0) = ig_value_tensor(&d[0]);
+  if (weight) IG_GRAD(v, 2) = ig_value_tensor(&d[1]);
+  if (bias) IG_GRAD(v, 3) = ig_value_tensor(&d[2]);
+}
+
+// The gradient again as plain arithmetic on x, so that it can be differentiated once more.
+static void backward_formula(ig_ctx *c, const ig_value *args, ig_value *outs) {
+  ig_tensor *g = args[0].tensor;
+  ig_tensor *x = args[1].tensor;
+  ig_tensor *rstd = args[4].tensor;
+  ig_int rows[IG_MAX_DIM];
+  ig_int inner[IG_MAX_DIM];
+  size_t n = args[2].ints.n;
+  size_t lead = (size_t)x->ndim - n;
+  for (size_t d = 0; d < lead; d++) rows[d] = ig_const((int64_t)d);
+  for (size_t d = 0; d < n; d++) inner[d] = ig_const((int64_t)(lead + d));
+  ig_tensor *centred = ig_sub_tensor(c, x, args[3].tensor);
+  ig_tensor *hat = ig_mul_tensor(c, centred, rstd);
+  ig_tensor *gg = args[5].kind == IG_KIND_TENSOR ? ig_mul_tensor(c, g, args[5].tensor) : g;
+  ig_value dims = ig_of_ints(inner, n);
+  if (asked(&args[7], 0)) {
+    ig_tensor *a = ig_mean_dim_with(c, gg, dims, true, ig_none());
+    ig_tensor *gh = ig_mul_tensor(c, gg, hat);
+    ig_tensor *b = ig_mean_dim_with(c, gh, dims, true, ig_none());
+    ig_tensor *d = ig_sub_tensor(c, gg, a);
+    ig_tensor *hb = ig_mul_tensor(c, hat, b);
+    d = ig_sub_tensor(c, d, hb);
+    d = ig_mul_tensor(c, d, rstd);
+    outs[0] = ig_of_tensor(ig_cast(c, d, x->dtype));
+  }
+  for (size_t i = 1; i < 3; i++) {
+    if (!asked(&args[7], i)) continue;
+    ig_tensor *d = i == 1 ? ig_mul_tensor(c, g, hat) : g;
+    if (lead) d = ig_sum_dim_intlist_with(c, d, ig_of_ints(rows, lead), false, ig_none());
+    outs[i] = ig_of_tensor(ig_cast(c, d, param_dtype(x->dtype, &args[5], &args[6])));
+  }
+}
+
+// Differentiates the formula above instead of a third rule: statistics are functions of x there.
+static void backward_vjp(ig_ctx *c, const ig_vjp *v) {
+  ig_tensor *x = v->args[1].tensor;
+  size_t n = v->args[2].ints.n;
+  size_t lead = (size_t)x->ndim - n;
+  ig_int inner[IG_MAX_DIM];
+  ig_int rows[IG_MAX_DIM];
+  for (size_t d = 0; d < n; d++) inner[d] = ig_const((int64_t)(lead + d));
+  for (size_t d = 0; d < lead; d++) rows[d] = ig_const((int64_t)d);
+  ig_value dims = ig_of_ints(inner, n);
+  ig_tensor *g = v->args[0].tensor;
+  ig_tensor *rstd = v->args[4].tensor;
+  ig_tensor *w = ig_value_tensor(&v->args[5]);
+  ig_tensor *u = v->grads[0];  // gradient of dx
+  ig_tensor *hat = ig_mul_tensor(c, ig_sub_tensor(c, x, v->args[3].tensor), rstd);
+  ig_tensor *gw = w ? ig_mul_tensor(c, g, w) : g;
+  // u enters through the projection P(u) = rstd (u - mean(u) - hat mean(u hat)), which is
+  // symmetric.
+  ig_tensor *pu = NULL;
+  if (u) {
+    ig_tensor *a = ig_mean_dim_with(c, u, dims, true, ig_none());
+    ig_tensor *uh = ig_mul_tensor(c, u, hat);
+    ig_tensor *b = ig_mean_dim_with(c, uh, dims, true, ig_none());
+    pu = ig_sub_tensor(c, u, a);
+    ig_tensor *hb = ig_mul_tensor(c, hat, b);
+    pu = ig_mul_tensor(c, ig_sub_tensor(c, pu, hb), rstd);
+  }
+  ig_tensor *wg = v->grads[1];  // gradient of dgamma, [normalized]
+  ig_tensor *bg = v->grads[2];
+  if (IG_WANTED(v, 0)) {
+    ig_tensor *d = pu ? (w ? ig_mul_tensor(c, pu, w) : pu) : NULL;
+    if (wg) {
+      ig_tensor *part = ig_mul_tensor(c, hat, wg);
+      d = d ? ig_add_tensor(c, d, part) : part;
+    }
+    if (bg) {
+      ig_tensor *part = ig_expand(c, bg, ig_sizes_of(g));
+      d = d ? ig_add_tensor(c, d, part) : part;
+    }
+    IG_GRAD(v, 0) = d;
+  }
+  if (IG_WANTED(v, 1)) {
+    // d(hat) = P(dx); dx = rstd (gw - mean(gw) - hat mean(gw hat)). Vary x through hat and rstd.
+    ig_tensor *total = NULL;
+    if (u) {
+      ig_tensor *gh = ig_mul_tensor(c, gw, hat);
+      ig_tensor *mgh = ig_mean_dim_with(c, gh, dims, true, ig_none());
+      ig_tensor *uh = ig_mul_tensor(c, u, hat);
+      ig_tensor *muh = ig_mean_dim_with(c, uh, dims, true, ig_none());
+      // through hat: -rstd (u mean(gw hat) + gw mean(u hat)), projected
+      ig_tensor *q = ig_add_tensor(c, ig_mul_tensor(c, u, mgh), ig_mul_tensor(c, gw, muh));
+      q = ig_neg(c, ig_mul_tensor(c, q, rstd));
+      ig_tensor *qa = ig_mean_dim_with(c, q, dims, true, ig_none());
+      ig_tensor *qh = ig_mul_tensor(c, q, hat);
+      ig_tensor *qb = ig_mean_dim_with(c, qh, dims, true, ig_none());
+      ig_tensor *proj = ig_sub_tensor(c, q, qa);
+      proj = ig_sub_tensor(c, proj, ig_mul_tensor(c, hat, qb));
+      total = ig_mul_tensor(c, proj, rstd);
+      // through rstd: d rstd = -rstd^2 hat / n; times u . dx / rstd
+      ig_tensor *udx = ig_mul_tensor(c, pu, gw);
+      ig_tensor *m = ig_mean_dim_with(c, udx, dims, true, ig_none());
+      ig_tensor *part = ig_mul_tensor(c, ig_mul_tensor(c, hat, rstd), m);
+      total = ig_sub_tensor(c, total, part);
+    }
+    if (wg) {
+      ig_tensor *q = ig_mul_tensor(c, g, wg);
+      ig_tensor *qa = ig_mean_dim_with(c, q, dims, true, ig_none());
+      ig_tensor *qh = ig_mul_tensor(c, q, hat);
+      ig_tensor *qb = ig_mean_dim_with(c, qh, dims, true, ig_none());
+      ig_tensor *proj = ig_sub_tensor(c, q, qa);
+      proj = ig_sub_tensor(c, proj, ig_mul_tensor(c, hat, qb));
+      proj = ig_mul_tensor(c, proj, rstd);
+      total = total ? ig_add_tensor(c, total, proj) : proj;
+    }
+    IG_GRAD(v, 1) = total;
+  }
+  if (w && u && IG_WANTED(v, 5)) {
+    ig_tensor *d = ig_mul_tensor(c, pu, g);
+    if (lead) d = ig_sum_dim_intlist_with(c, d, ig_of_ints(rows, lead), false, ig_none());
+    IG_GRAD(v, 5) = d;
+  }
+}
+
+static ig_tensor *layer_norm_decompose(ig_ctx *c, const ig_value *args) {
+  ig_value outs[IG_MAX_RETURNS];
+  ig_native_layer_norm(c, args[0].tensor, args[1], ig_value_tensor(&args[2]),
+                       ig_value_tensor(&args[3]), args[4].f, outs);
+  return ig_value_tensor(&outs[0]);
+}
+
+IG_OP(layer_norm) = {
+    .schema =
+        "aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, "
+        "Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> "
+        "Tensor",
+    .decompose = layer_norm_decompose,
+    .samples = "f32[3,5], [5] | f32[3,5], [5], f32[5], f32[5] | f32[2,3,4], [3,4]",
+};
+IG_OP(native_layer_norm) = {
+    .schema =
+        "aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, "
+        "Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
+    .shape = layer_norm_shape,
+    .kernel = layer_norm_kernel,
+    .vjp = layer_norm_vjp,
+    .keep = "input, weight, result1, result2",
+    .samples =
+        "f32[3,5], [5], f32[5], f32[5], 1e-5 | f32[2,3,4], [3,4], None, None, 1e-5 | "
+        "f32[4,3].T, [4], f32[4], None, 0.1",
+};
+IG_OP(native_layer_norm_backward) = {
+    .schema =
+        "aten::native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] "
+        "normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, bool[3] "
+        "output_mask) -> (Tensor, Tensor, Tensor)",
+    .shape = backward_shape,
+    .kernel = backward_kernel,
+    .decompose_outs = backward_formula,
+    .vjp = backward_vjp,
+    .samples =
+        "f32[3,5], f32[3,5], [5], f32[3,1], f32[3,1]:+, f32[5], f32[5], (True, True, True) "
+        "| f32[3,5], f32[3,5], [5], f32[3,1], f32[3,1]:+, None, None, (True, False, False)",
+    .waive =
+        "vjp: mean and rstd stand for functions of the input, so differences that hold them "
+        "fixed do not apply",
+};

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// softmax, log_softmax and their gradients over one dimension.
+#include "kernels/softmax.h"
+
+#include <math.h>
+
+#include "op/formula.h"
+#include "op/refuse.h"
+#include "ops/reduce.h"
+#include "tensor/number.h"
+
+// Dense operand and the axis that dimension `dim` of it is; a copy only where it has gaps.
+static const void *axis_of(ig_ctx *c, const ig_tensor *t, int dim, ig_dtype dtype, ig_axis *a) {
+  bool all[IG_MAX_DIM] = {false};  // nothing reduced: just make it dense
+  const void *x = ig_reduce_operand(c, t, all, dtype, a);
+  *a = (ig_axis){1, t->ndim ? ig_sizes(t)[dim].value : 1, 1};
+  for (int d = 0; d < t->ndim; d++) {
+    if (d < dim) a->outer *= ig_sizes(t)[d].value;
+    if (d > dim) a->inner *= ig_sizes(t)[d].value;
+  }
+  return x;
+}
+
+enum { PLAIN, LOG, SAFE };
+
+static void softmax_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  const ig_tensor *self = args[0].tensor;
+  (void)ig_wrap_dim(c, ig_value_i64(c, &args[1]), self->ndim);
+  if (c->status != IG_OK) return;
+  if (!ig_dtype_is_float(self->dtype)) {
+    const char *name =
+        op->def->variant == LOG ? "log_softmax_lastdim_kernel_impl" : "softmax_lastdim_kernel_impl";
+    ig_refuse_dtype(c, name, self->dtype);
+    return;
+  }
+  bool wide = op->def->variant != SAFE && args[2].kind == IG_KIND_BOOL && args[2].b;
+  bool asked = op->def->variant == SAFE && args[2].kind == IG_KIND_DTYPE;
+  out->dtype = wide ? IG_F32 : asked ? args[2].dtype : self->dtype;
+  for (int d = 0; d < self->ndim; d++) ig_meta_push_dim(c, out, ig_sizes(self)[d]);
+}
+
+static void softmax_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  ig_tensor *out = outs[0].tensor;
+  ig_axis a;
+  int dim = ig_wrap_dim(c, ig_value_i64(c, &args[1]), args[0].tensor->ndim);
+  ig_scope s = ig_scope_open(c);
+  const void *x = axis_of(c, args[0].tensor, dim, out->dtype, &a);
+  ig_elem e = ig_elem_of(out->dtype);
+  if (x) {
+    int how = op->def->variant;
+    (how == LOG    ? ig_softmax_log
+     : how == SAFE ? ig_softmax_safe
+                   : ig_softmax)(e, x, ig_tensor_data(out), a);
+  }
+  ig_scope_close(c, s);
+}
+
+// grad_output, output, dim, input_dtype
+static void backward_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  const ig_tensor *g = args[0].tensor;
+  (void)op;
+  (void)ig_wrap_dim(c, ig_value_i64(c, &args[2]), g->ndim);
+  out->dtype = args[3].dtype;
+  ig_broadcast(c, args, 2, out);
+}
+
+static void backward_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  ig_tensor *out = outs[0].tensor;
+  ig_axis a;
+  ig_dtype d = args[0].tensor->dtype;
+  int dim = ig_wrap_dim(c, ig_value_i64(c, &args[2]), args[0].tensor->ndim);
+  ig_scope s = ig_scope_open(c);
+  const void *dy = axis_of(c, args[0].tensor, dim, d, &a);
+  const void *y = dy ? axis_of(c, args[1].tensor, dim, d, &a) : NULL;
+  void *dx = ig_tensor_data(out);
+  size_t n = (size_t)ig_tensor_numel(out);
+  if (y && out->dtype != d) dx = ig_scope_push(c, n * ig_dtype_size(d) + 1);
+  if (y && dx) {
+    (op->def->variant == LOG ? ig_softmax_log_backward : ig_softmax_backward)(ig_elem_of(d), dy, y,
+                                                                              dx, a);
+    if (out->dtype != d) ig_convert(ig_tensor_data(out), out->dtype, dx, d, n);
+  }
+  ig_scope_close(c, s);
+}
+
+static void softmax_vjp(ig_ctx *c, const ig_vjp *v) {
+  ig_value dtype = ig_of_dtype(v->args[0].tensor->dtype);
+  IG_GRAD(v, 0) = ig__softmax_backward_data(c, v->grad, v->out, v->args[1].i, dtype);
+}
+static void log_softmax_vjp(ig_ctx *c, const ig_vjp *v) {
+  ig_value dtype = ig_of_dtype(v->args[0].tensor->dtype);
+  IG_GRAD(v, 0) = ig__log_softmax_backward_data(c, v->grad, v->out, v->args[1].i, dtype);
+}
+
+// y (g - sum(y g)): linear in g with a symmetric matrix; in y: u g - u sum(y g) - g sum(u y).
+static void softmax_backward_vjp(ig_ctx *c, const ig_vjp *v) {
+  ig_tensor *g = v->args[0].tensor;
+  ig_tensor *y = v->args[1].tensor;
+  ig_tensor *u = v->grad;
+  ig_int dim = v->args[2].i;
+  IG_GRAD(v, 0) = ig__softmax_backward_data(c, u, y, dim, ig_of_dtype(g->dtype));
+  if (IG_WANTED(v, 1)) {
+    ig_value dims = ig_of_ints(&dim, 1);
+    ig_tensor *first = ig_sum_dim_intlist_with(c, ig_mul_tensor(c, y, g), dims, true, ig_none());
+    ig_tensor *second = ig_sum_dim_intlist_with(c, ig_mul_tensor(c, y, u), dims, true, ig_none());
+    ig_tensor *d = ig_mul_tensor(c, u, ig_sub_tensor(c, g, first));
+    IG_GRAD(v, 1) = ig_sub_tensor(c, d, ig_mul_tensor(c, g, second));
+  }
+}
+
+// g - exp(y) sum(g): in g: u - sum(u exp(y)); in y: -u exp(y) sum(g).
+static void log_softmax_backward_vjp(ig_ctx *c, const ig_vjp *v) {
+  ig_tensor *u = v->grad;
+  ig_int dim = v->args[2].i;
+  ig_value dims = ig_of_ints(&dim, 1);
+  ig_tensor *p = ig_exp(c, v->args[1].tensor);
+  ig_tensor *weighted = ig_mul_tensor(c, u, p);
+  if (IG_WANTED(v, 0)) {
+    ig_tensor *sum = ig_sum_dim_intlist_with(c, weighted, dims, true, ig_none());
+    IG_GRAD(v, 0) = ig_sub_tensor(c, u, sum);
+  }
+  if (IG_WANTED(v, 1)) {
+    ig_tensor *sum = ig_sum_dim_intlist_with(c, v->args[0].tensor, dims, true, ig_none());
+    IG_GRAD(v, 1) = ig_neg(c, ig_mul_tensor(c, weighted, sum));
+  }
+}
+
+static ig_tensor *softmax_decompose(ig_ctx *c, const ig_value *args) {
+  ig_tensor *x = args[0].tensor;
+  if (args[2].kind == IG_KIND_DTYPE) x = ig_cast(c, x, args[2].dtype);
+  return ig__softmax(c, x, args[1].i, false);
+}
+static ig_tensor *log_softmax_decompose(ig_ctx *c, const ig_value *args) {
+  ig_tensor *x = args[0].tensor;
+  if (args[2].kind == IG_KIND_DTYPE) x = ig_cast(c, x, args[2].dtype);
+  return ig__log_softmax(c, x, args[1].i, false);
+}
+
+// Rows that are all -inf give 0.
+static ig_tensor *safe_softmax_decompose(ig_ctx *c, const ig_value *args) {
+  ig_tensor *x = args[0].tensor;
+  if (args[2].kind == IG_KIND_DTYPE) x = ig_cast(c, x, args[2].dtype);
+  ig_tensor *out = ig_softmax_int(c, x, args[1].i);
+  ig_tensor *masked = ig_eq_scalar(c, x, ig_of_f64(-INFINITY));
+  ig_tensor *open = ig_logical_not(c, masked);
+  ig_tensor *some = ig_any_dim_with(c, open, args[1].i, true);
+  ig_tensor *none = ig_logical_not(c, some);
+  ig_tensor *zeros = ig_zeros_of(c, out);
+  return ig_where_self(c, none, zeros, out);
+}
+
+#define ROWS                                                                            \
+  "f32[3,5], 1, False | f32[3,5], 0, False | f32[2,3,4], 1, False | f32[], 0, False | " \
+  "f32[4,2].T, -1, False | f32[0,3], 1, False"
+#define BACKWARD "f32[3,5], f32[3,5], 1, f32 | f32[2,3,4], f32[2,3,4], 1, f32"
+
+IG_OP(_softmax) = {
+    .schema = "aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
+    .shape = softmax_shape,
+    .kernel = softmax_kernel,
+    .vjp = softmax_vjp,
+    .keep = "result",
+    .samples = ROWS,
+};
+IG_OP(_log_softmax) = {
+    .schema = "aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
+    .shape = softmax_shape,
+    .kernel = softmax_kernel,
+    .variant = LOG,
+    .vjp = log_softmax_vjp,
+    .keep = "result",
+    .samples = ROWS,
+};
+IG_OP(_softmax_backward_data) = {
+    .schema =
+        "aten::_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType "
+        "input_dtype) -> Tensor",
+    .shape = backward_shape,
+    .kernel = backward_kernel,
+    .vjp = softmax_backward_vjp,
+    .samples = BACKWARD,
+};
+IG_OP(_log_softmax_backward_data) = {
+    .schema =
+        "aten::_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, "
+        "ScalarType input_dtype) -> Tensor",
+    .shape = backward_shape,
+    .kernel = backward_kernel,
+    .variant = LOG,
+    .vjp = log_softmax_backward_vjp,
+    .samples = BACKWARD,
+};
+IG_OP(softmax_int) = {
+    .schema = "aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+    .decompose = softmax_decompose,
+    .samples = "f32[3,5], 1 | f32[3,5], 0, f64",
+};
+IG_OP(log_softmax_int) = {
+    .schema = "aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+    .decompose = log_softmax_decompose,
+    .samples = "f32[3,5], 1 | f32[3,5], 0, f64",
+};
+IG_OP(_safe_softmax) = {
+    .schema = "aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+    .shape = softmax_shape,
+    .kernel = softmax_kernel,
+    .decompose = safe_softmax_decompose,
+    .variant = SAFE,
+    .vjp = softmax_vjp,
+    .keep = "result",
+    .samples = "f32[3,5], 1 | f32[2,4], -1",
+};
