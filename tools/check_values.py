@@ -3,8 +3,8 @@
 """Fail if a rule reads the `.value` of a size: that would specialize a symbolic size silently.
 
 Rules are what records name as .shape, .decompose or .vjp, and what those call in the same file. They ask
-sizes through ig_int_eq and its kin. Where a number has to be concrete, the line (or the line before it)
-says so and why: `// concrete: the rank of the result depends on it`.
+sizes through ig_int_eq and its kin. Where a number has to be concrete, the line, the line before it, or the
+comment above the whole function says so and why: `// concrete: the rank of the result depends on it`.
 """
 import pathlib
 import re
@@ -35,6 +35,14 @@ def reachable(text: str, found: list[csource.Function], roots: set[str]) -> set[
     return seen
 
 
+def excused(lines: list[str], n: int, first: int) -> bool:
+    """Does a mark stand at line n, or in the comment above line `first`, where the function begins?"""
+    above = first - 2
+    while above >= 0 and lines[above].startswith("//"):
+        above -= 1
+    return any("// concrete:" in line for line in lines[max(n - 2, 0) : n] + lines[above + 1 : first - 1])
+
+
 def main() -> int:
     originals = {path: path.read_text() for path in csource.c_files(ROOT, *FOLDERS) if path.suffix == ".c"}
     texts = {path: csource.blank(text) for path, text in originals.items()}
@@ -49,7 +57,7 @@ def main() -> int:
                 continue
             for m in READ.finditer(text, f.start, f.end):
                 n = csource.line_of(text, m.start())
-                if not any("// concrete:" in line for line in lines[max(n - 2, 0) : n]):
+                if not excused(lines, n, csource.line_of(text, f.first)):
                     where = f"{path.relative_to(ROOT)}:{n}"
                     print(f"{where}: {f.name}() reads .value; ask with ig_int_*, or say '// concrete: why'")
                     bad = 1

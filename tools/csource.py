@@ -15,7 +15,8 @@ FUNCTION = re.compile(r"^(?!typedef|struct|enum|union|#)[A-Za-z_][\w\s*]*?\b(\w+
 @dataclasses.dataclass
 class Function:
     name: str
-    start: int  # offset of the opening brace
+    first: int  # offset of the definition
+    start: int  # of its opening brace
     end: int
 
 
@@ -49,7 +50,7 @@ def functions(text: str) -> list[Function]:
     found = []
     for m in FUNCTION.finditer(text):
         end = text.find("\n}", m.end())
-        found.append(Function(m[1], m.end() - 1, end if end >= 0 else len(text)))
+        found.append(Function(m[1], m.start(), m.end() - 1, end if end >= 0 else len(text)))
     return found
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The project's own checks find what they look for, and leave the rest alone."""
+
 import pathlib
 import shutil
 import subprocess
@@ -21,6 +22,7 @@ CASES = [
     ("formulas", "src/ops/a.c", "static int g(ig_ctx *c, int i);\nf(c, g(c, 1), g(c, 2));", ""),
     ("values", "src/ops/a.c", "static void s(int a) {\n  n = size.value;\n}\nX = {.shape = s};", "s() reads .value"),
     ("values", "src/ops/a.c", "static void s(int a) {\n  // concrete: why\n  n = z.value;\n}\nX = {.shape = s};", ""),
+    ("values", "src/ops/a.c", "// concrete: why\nstatic void s(int a) {\n  f();\n  n = z.value;\n}\nX = {.shape = s};", ""),
     ("values", "src/ops/a.c", "static void k(int a) {\n  int n = size.value;\n}\nX = {.kernel = k};", ""),
     (
         "values",
@@ -33,7 +35,7 @@ CASES = [
     ("layers", "src/base/a.c", '#include "../ir/graph.h"', "does not spell its layer"),
     ("layers", "src/attic/a.c", "", "'attic' is not in tools/layers.txt"),
     ("layers", "examples/a.c", '#include "op/op.h"', "layer 'examples' may not include 'op'"),
-    ("files", "src/base/b.c", "int x;  // TO" "DO", "marks unfinished work"),
+    ("files", "src/base/b.c", "int x;  // TODO", "marks unfinished work"),
     ("files", "src/base/b.c", "int x;\n" * 1001, "at most 1000"),
     ("files", "src/base/b.c", "int x;", ""),
 ]
