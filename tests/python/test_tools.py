@@ -22,7 +22,7 @@ CASES = [
     ("formulas", "src/ops/a.c", "static int g(ig_ctx *c, int i);\nf(c, g(c, 1), g(c, 2));", ""),
     ("values", "src/ops/a.c", "static void s(int a) {\n  n = size.value;\n}\nX = {.shape = s};", "s() reads .value"),
     ("values", "src/ops/a.c", "static void s(int a) {\n  // concrete: why\n  n = z.value;\n}\nX = {.shape = s};", ""),
-    ("values", "src/ops/a.c", "// concrete: why\nstatic void s(int a) {\n  f();\n  n = z.value;\n}\nX = {.shape = s};", ""),
+    ("values", "src/ops/a.c", "// concrete: why\nstatic void s(int a) {\n  n = z.value;\n}\nX = {.shape = s};", ""),
     ("values", "src/ops/a.c", "static void k(int a) {\n  int n = size.value;\n}\nX = {.kernel = k};", ""),
     (
         "values",
