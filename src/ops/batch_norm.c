@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: Apache-2.0
+// Batch normalization in ATen's many forms over one kernel. In training the running statistics are
+// written by the forms whose schema says so, and by native_batch_norm, whose schema does not.
+#include "kernels/norm.h"
+#include "op/formula.h"
+#include "op/refuse.h"
+#include "ops/reduce.h"
+#include "tensor/copy.h"
+
+// Where the arguments of a form stand; -1: it has none.
+typedef struct form {
+  int weight;
+  int bias;
+  int mean;
+  int var;
+  int training;
+  int momentum;
+  int eps;
+} form;
+
+static const form with_stats = {1, 2, 3, 4, 5, 6, 7};
+static const form no_stats = {1, 2, -1, -1, 3, 4, 5};
+static const form no_training = {1, 2, 3, 4, -1, 5, 6};
+
+enum { STATS, FUNCTIONAL, NO_STATS, NO_TRAINING };
+
+static const form *form_of(const ig_op *op) {
+  return op->def->variant == NO_STATS      ? &no_stats
+         : op->def->variant == NO_TRAINING ? &no_training
+                                           : &with_stats;
+}
+
+static ig_tensor *tensor_at(const ig_value *args, int i) {
+  return i < 0 ? NULL : ig_value_tensor(&args[i]);
+}
+
+static bool trains(const ig_op *op, const ig_value *args) {
+  const form *f = form_of(op);
+  return op->def->variant == NO_STATS || (f->training >= 0 && args[f->training].b);
+}
+
+static ig_dtype param_dtype(const ig_op *op, const ig_value *args) {
+  const form *f = form_of(op);
+  const int order[] = {f->weight, f->mean, f->bias};
+  for (int i = 0; i < 3; i++) {
+    const ig_tensor *t = tensor_at(args, order[i]);
+    if (t) return t->dtype;
+  }
+  ig_dtype d = args[0].tensor->dtype;
+  return d == IG_F16 || d == IG_BF16 ? IG_F32 : d;
+}
+
+static void check_vector(ig_ctx *c, const ig_tensor *t, ig_int channels, const char *name) {
+  if (!t || c->status != IG_OK) return;
+  if (t->ndim == 1 && ig_int_eq(c, ig_sizes(t)[0], channels)) return;
+  if (c->status != IG_OK) return;
+  ig_fail_text(c, IG_RUNTIME, "%s should contain %s elements not %s", name,
+               ig_int_text(c, channels), t->ndim ? ig_int_text(c, ig_sizes(t)[0]) : "1");
+}
+
+static void bn_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  const ig_tensor *x = args[0].tensor;
+  const form *f = form_of(op);
+  if (x->ndim < 2) {
+    ig_fail_text(c, IG_RUNTIME, "batch_norm: expected at least 2D input, but got a %dD tensor",
+                 x->ndim);
+    return;
+  }
+  ig_int channels = ig_sizes(x)[1];
+  check_vector(c, tensor_at(args, f->weight), channels, "weight");
+  check_vector(c, tensor_at(args, f->bias), channels, "bias");
+  check_vector(c, tensor_at(args, f->mean), channels, "running_mean");
+  check_vector(c, tensor_at(args, f->var), channels, "running_var");
+  if (c->status != IG_OK) return;
+  if (!ig_dtype_is_float(x->dtype)) {
+    ig_refuse_dtype(c, "batch_norm", x->dtype);
+    return;
+  }
+  for (int d = 0; d < x->ndim; d++) ig_meta_push_dim(c, &out[0], ig_sizes(x)[d]);
+  ig_memory_format format = ig_tensor_suggest_format(c, x);
+  if (format != IG_CONTIGUOUS) {
+    ig_meta_format(c, &out[0], format);
+    out[0].strided = true;
+  }
+  ig_int saved = trains(op, args) ? channels : ig_const(0);
+  for (int i = 1; i < 3; i++) {
+    out[i].dtype = param_dtype(op, args);
+    ig_meta_push_dim(c, &out[i], saved);
+  }
+  for (int i = 3; i < (int)op->schema.nrets; i++) {
+    out[i].dtype = args[f->mean].tensor->dtype;
+    ig_meta_push_dim(c, &out[i], channels);
+  }
+}
+
+static const void *dense(ig_ctx *c, const ig_tensor *t, ig_dtype dtype) {
+  bool none[IG_MAX_DIM] = {false};
+  ig_axis a;
+  return t ? ig_reduce_operand(c, t, none, dtype, &a) : NULL;
+}
+
+// Elements in the order of `format`; a copy only where they lie otherwise.
+static const void *laid_out(ig_ctx *c, const ig_tensor *t, ig_memory_format format) {
+  if (ig_tensor_has_format(c, t, format)) return ig_tensor_data(t);
+  ig_meta m;
+  ig_meta_of(t, &m);
+  m.offset = ig_const(0);
+  ig_meta_format(c, &m, format);
+  ig_tensor *copy = ig_tensor_make(c, &m, false);
+  if (copy) ig_tensor_copy(copy, t);
+  return copy ? ig_tensor_data(copy) : NULL;
+}
+
+static ig_norm_batch geometry(ig_ctx *c, const ig_tensor *x, ig_dtype param) {
+  ig_norm_batch s = {.elem = ig_elem_of(x->dtype),
+                     .param = ig_elem_of(param),
+                     .channels_last = ig_tensor_suggest_format(c, x) != IG_CONTIGUOUS,
+                     .n = ig_sizes(x)[0].value,
+                     .c = ig_sizes(x)[1].value,
+                     .spatial = 1};
+  for (int d = 2; d < x->ndim; d++) s.spatial *= ig_sizes(x)[d].value;
+  return s;
+}
+
+// Running statistics are updated where they lie; strided ones through a dense copy.
+typedef struct running {
+  ig_tensor *to;
+  void *data;
+  bool copied;
+} running;
+
+static running open_running(ig_ctx *c, ig_tensor *t, ig_dtype param) {
+  running r = {t, NULL, false};
+  if (!t) return r;
+  if (t->dtype == param && ig_tensor_is_dense(t)) {
+    r.data = ig_tensor_data(t);
+    return r;
+  }
+  size_t n = (size_t)ig_tensor_numel(t);
+  r.copied = true;
+  r.data = ig_scope_push(c, n * ig_dtype_size(param) + 1);
+  if (r.data) ig_tensor_read(t, param, r.data);
+  return r;
+}
+
+static void close_running(ig_ctx *c, const running *r, ig_dtype param) {
+  if (!r->to || c->status != IG_OK) return;
+  if (r->copied) {
+    int64_t n = ig_tensor_numel(r->to);
+    ig_foreign memory = {.data = r->data, .bytes = (size_t)n * ig_dtype_size(param)};
+    ig_tensor *from = ig_tensor_wrap(c, param, &n, 1, &memory);
+    if (from) ig_tensor_copy(r->to, from);
+  }
+  ig_tensor_bump(r->to);
+}
+
+static void bn_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  const ig_tensor *x = args[0].tensor;
+  const form *f = form_of(op);
+  ig_dtype p = param_dtype(op, args);
+  ig_norm_batch s = geometry(c, x, p);
+  ig_scope scope = ig_scope_open(c);
+  const void *data = laid_out(c, x, ig_tensor_suggest_format(c, x));
+  s.gamma = dense(c, tensor_at(args, f->weight), p);
+  s.beta = dense(c, tensor_at(args, f->bias), p);
+  void *y = ig_tensor_data(outs[0].tensor);
+  ig_tensor *mean = tensor_at(args, f->mean);
+  ig_tensor *var = tensor_at(args, f->var);
+  if (op->def->variant == FUNCTIONAL) {  // new statistics instead of written ones
+    ig_tensor_copy(outs[3].tensor, mean);
+    ig_tensor_copy(outs[4].tensor, var);
+    mean = outs[3].tensor;
+    var = outs[4].tensor;
+  }
+  if (c->status == IG_OK && trains(op, args)) {
+    running m = open_running(c, mean, p);
+    running v = open_running(c, var, p);
+    if (c->status == IG_OK) {
+      ig_norm_batch_train(&s, data, args[f->momentum].f, args[f->eps].f, m.data, v.data, y,
+                          ig_tensor_data(outs[1].tensor), ig_tensor_data(outs[2].tensor));
+    }
+    close_running(c, &m, p);
+    close_running(c, &v, p);
+  } else if (c->status == IG_OK) {
+    const void *m = dense(c, mean, p);
+    const void *v = dense(c, var, p);
+    if (c->status == IG_OK) ig_norm_batch_infer(&s, data, m, v, args[f->eps].f, y);
+  }
+  ig_scope_close(c, scope);
+}
+
+// grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps,
+// output_mask
+static void backward_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  const ig_tensor *x = args[1].tensor;
+  const ig_value *mask = args[9].list.at;
+  (void)op;
+  for (int d = 0; d < x->ndim; d++) ig_meta_push_dim(c, &out[0], ig_sizes(x)[d]);
+  out[0].dtype = x->dtype;
+  ig_memory_format format = ig_tensor_suggest_format(c, x);
+  if (format != IG_CONTIGUOUS) {
+    ig_meta_format(c, &out[0], format);
+    out[0].strided = true;
+  }
+  for (int i = 1; i < 3; i++) {
+    out[i].dtype = args[2].kind == IG_KIND_TENSOR ? args[2].tensor->dtype : x->dtype;
+    ig_meta_push_dim(c, &out[i], ig_sizes(x)[1]);
+  }
+  for (int i = 0; i < 3; i++) out[i].absent = !mask[i].b;
+}
+
+static void *data_of(const ig_value *v) {
+  return v->kind == IG_KIND_TENSOR ? ig_tensor_data(v->tensor) : NULL;
+}
+
+static void backward_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  const ig_tensor *x = args[1].tensor;
+  (void)op;
+  bool train = args[7].b;
+  ig_dtype p = args[2].kind == IG_KIND_TENSOR ? args[2].tensor->dtype : x->dtype;
+  ig_norm_batch s = geometry(c, x, p);
+  ig_scope scope = ig_scope_open(c);
+  ig_memory_format format = ig_tensor_suggest_format(c, x);
+  const void *data = laid_out(c, x, format);
+  const void *dy = laid_out(c, args[0].tensor, format);
+  s.gamma = dense(c, ig_value_tensor(&args[2]), p);
+  const void *mean = dense(c, ig_value_tensor(&args[train ? 5 : 3]), p);
+  const void *rstd = NULL;
+  if (train) {
+    rstd = dense(c, ig_value_tensor(&args[6]), p);
+  } else {  // 1 / sqrt(running_var + eps)
+    ig_tensor *var = ig_value_tensor(&args[4]);
+    ig_tensor *inverse = ig_rsqrt(c, ig_add_f64(c, ig_tensor_twin(c, var), args[8].f));
+    rstd = dense(c, inverse, p);
+  }
+  if (c->status == IG_OK) {
+    ig_norm_batch_grads g = {data_of(&outs[0]), data_of(&outs[1]), data_of(&outs[2])};
+    ig_norm_batch_backward(&s, train, dy, data, mean, rstd, g);
+  }
+  ig_scope_close(c, scope);
+}
+
+static void bn_vjp(ig_ctx *c, const ig_vjp *v) {
+  const form *f = form_of(v->op);
+  if (!v->grads[0]) return;
+  bool weight = tensor_at(v->args, f->weight) && IG_WANTED(v, f->weight);
+  bool bias = tensor_at(v->args, f->bias) && IG_WANTED(v, f->bias);
+  ig_value mask[] = {ig_of_bool(IG_WANTED(v, 0)), ig_of_bool(weight), ig_of_bool(bias)};
+  bool train = trains(v->op, v->args);
+  ig_value d[IG_MAX_RETURNS];
+  ig_native_batch_norm_backward(c, v->grads[0], v->args[0].tensor, tensor_at(v->args, f->weight),
+                                tensor_at(v->args, f->mean), tensor_at(v->args, f->var),
+                                v->outs[1].tensor, v->outs[2].tensor, train, v->args[f->eps].f,
+                                ig_of_list(mask, 3), d);
+  if (c->status != IG_OK) return;
+  IG_GRAD(v, 0) = ig_value_tensor(&d[0]);
+  if (weight) IG_GRAD(v, f->weight) = ig_value_tensor(&d[1]);
+  if (bias) IG_GRAD(v, f->bias) = ig_value_tensor(&d[2]);
+}
+
+// The public form: training with running statistics writes them.
+static ig_tensor *batch_norm(ig_ctx *c, const ig_value *args) {
+  ig_value outs[IG_MAX_RETURNS];
+  ig_tensor *w = ig_value_tensor(&args[1]);
+  ig_tensor *b = ig_value_tensor(&args[2]);
+  ig_tensor *mean = ig_value_tensor(&args[3]);
+  ig_tensor *var = ig_value_tensor(&args[4]);
+  bool training = args[5].b;
+  if (training) {
+    const ig_tensor *x = args[0].tensor;
+    ig_int per_channel = ig_const(1);
+    for (int d = 0; d < x->ndim; d++) {
+      if (d != 1) per_channel = ig_int_mul(c, per_channel, ig_sizes(x)[d]);
+    }
+    if (x->ndim >= 2 && !per_channel.expr && per_channel.value == 1) {
+      ig_fail_text(c, IG_INVALID,
+                   "Expected more than 1 value per channel when training, got input size with one "
+                   "value per channel");
+      return NULL;
+    }
+  } else if (!mean || !var) {
+    ig_fail_text(c, IG_RUNTIME, "running_mean and running_var must be given when not training");
+    return NULL;
+  }
+  if (!training) {
+    ig__native_batch_norm_legit_no_training(c, args[0].tensor, w, b, mean, var, args[6].f,
+                                            args[7].f, outs);
+  } else if (mean) {
+    ig__native_batch_norm_legit(c, args[0].tensor, w, b, mean, var, true, args[6].f, args[7].f,
+                                outs);
+  } else {
+    ig__native_batch_norm_legit_no_stats(c, args[0].tensor, w, b, true, args[6].f, args[7].f, outs);
+  }
+  return ig_value_tensor(&outs[0]);
+}
+
+#define KEEP "input, weight, running_mean, running_var, result1, result2"
+
+IG_OP(batch_norm) = {
+    .schema =
+        "aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
+        "Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) "
+        "-> Tensor",
+    .decompose = batch_norm,
+    .samples =
+        "f32[3,4], f32[4], f32[4], f32[4], f32[4]:+, False, 0.1, 1e-5, True | f32[2,3,4], "
+        "None, None, None, None, True, 0.1, 1e-5, True",
+};
+IG_OP(native_batch_norm) = {
+    .schema =
+        "aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? "
+        "running_mean, Tensor? running_var, bool training, float momentum, float eps) -> "
+        "(Tensor, Tensor, Tensor)",
+    .shape = bn_shape,
+    .kernel = bn_kernel,
+    .vjp = bn_vjp,
+    .keep = KEEP,
+    .samples =
+        "f32[3,4], f32[4], f32[4], f32[4], f32[4]:+, False, 0.1, 1e-5 | f32[2,3,4], f32[3], "
+        "f32[3], None, None, True, 0.1, 1e-5",
+};
+IG_OP(_native_batch_norm_legit) = {
+    .schema =
+        "aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, "
+        "Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float momentum, "
+        "float eps) -> (Tensor, Tensor, Tensor)",
+    .shape = bn_shape,
+    .kernel = bn_kernel,
+    .vjp = bn_vjp,
+    .keep = "input, weight, result1, result2",
+    .samples = "f32[2,3,4], f32[3], f32[3], f32[3], f32[3]:+, True, 0.1, 1e-5",
+    .waive = "values: a second call sees the running statistics of the first",
+};
+IG_OP(_native_batch_norm_legit_functional) = {
+    .schema =
+        "aten::_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? "
+        "bias, Tensor running_mean, Tensor running_var, bool training, float momentum, float "
+        "eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)",
+    .shape = bn_shape,
+    .kernel = bn_kernel,
+    .variant = FUNCTIONAL,
+    .vjp = bn_vjp,
+    .keep = KEEP,
+    .samples = "f32[2,3,4], f32[3], f32[3], f32[3], f32[3]:+, True, 0.1, 1e-5",
+    .waive = "vjp: the new running statistics are not differentiated in PyTorch either",
+};
+IG_OP(_native_batch_norm_legit_no_stats) = {
+    .schema =
+        "aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, "
+        "bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+    .shape = bn_shape,
+    .kernel = bn_kernel,
+    .variant = NO_STATS,
+    .vjp = bn_vjp,
+    .keep = "input, weight, result1, result2",
+    .samples =
+        "f32[2,3,4], f32[3], f32[3], True, 0.1, 1e-5 | f32[4,3], None, None, True, 0.1, 1e-5",
+    .waive = "vjp: saved statistics are not differentiated in PyTorch either",
+};
+IG_OP(_native_batch_norm_legit_no_training) = {
+    .schema =
+        "aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? "
+        "bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> "
+        "(Tensor, Tensor, Tensor)",
+    .shape = bn_shape,
+    .kernel = bn_kernel,
+    .variant = NO_TRAINING,
+    .vjp = bn_vjp,
+    .keep = "input, weight, running_mean, running_var",
+    .samples = "f32[2,3,4], f32[3], f32[3], f32[3], f32[3]:+, 0.1, 1e-5",
+};
+IG_OP(native_batch_norm_backward) = {
+    .schema =
+        "aten::native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, "
+        "Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_invstd, "
+        "bool train, float eps, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+    .shape = backward_shape,
+    .kernel = backward_kernel,
+    .samples =
+        "f32[2,3,4], f32[2,3,4], f32[3], f32[3], f32[3]:+, f32[3], f32[3]:+, True, 1e-5, "
+        "(True, True, True) | f32[2,3,4], f32[2,3,4], f32[3], f32[3], f32[3]:+, None, None, "
+        "False, 1e-5, (True, True, True)",
+    .waive = "vjp: second derivatives of batch normalization go through its decomposition",
+};

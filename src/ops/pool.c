@@ -1,0 +1,680 @@
+// SPDX-License-Identifier: Apache-2.0
+// Max, average and adaptive pooling, unfold and fold.
+#include "kernels/pool.h"
+
+#include "op/formula.h"
+#include "op/refuse.h"
+#include "ops/reduce.h"
+#include "tensor/copy.h"
+
+static ig_int entry(const ig_value *list, int i) {
+  return list->ints.n == 1 ? list->ints.at[0] : list->ints.at[i];
+}
+
+// An empty stride is the kernel.
+static ig_int stride_of(const ig_value *stride, const ig_value *kernel, int i) {
+  return stride->ints.n ? entry(stride, i) : entry(kernel, i);
+}
+
+static bool is_last(ig_ctx *c, const ig_tensor *t, int nd) {
+  return t->ndim == nd + 2 && nd >= 2 && ig_tensor_suggest_format(c, t) != IG_CONTIGUOUS;
+}
+
+static void format_like(ig_ctx *c, bool last, ig_meta *m) {
+  if (!last) return;
+  ig_meta_format(c, m, m->ndim == 4 ? IG_CHANNELS_LAST : IG_CHANNELS_LAST_3D);
+  m->strided = true;
+}
+
+static bool check_input(ig_ctx *c, const char *name, const ig_tensor *x, int nd) {
+  bool ok = x->ndim == nd + 1 || x->ndim == nd + 2;
+  if (!ok) {
+    ig_fail_text(c, IG_RUNTIME, "%s: Expected %dD or %dD tensor for input, but got a %dD tensor",
+                 name, nd + 1, nd + 2, x->ndim);
+  }
+  return ok;
+}
+
+static ig_int window_size(ig_ctx *c, ig_int in, ig_int kernel, ig_int stride, ig_int padding,
+                          ig_int dilation, bool ceil_mode) {
+  ig_int reach = ig_int_mul(c, dilation, ig_int_sub(c, kernel, ig_const(1)));
+  ig_int room = ig_int_add(c, in, ig_int_mul(c, padding, ig_const(2)));
+  room = ig_int_sub(c, ig_int_sub(c, room, reach), ig_const(1));
+  ig_int more = ceil_mode ? ig_int_sub(c, stride, ig_const(1)) : ig_const(0);
+  ig_int out = ig_int_add(c, ig_int_floordiv(c, ig_int_add(c, room, more), stride), ig_const(1));
+  if (!ceil_mode) return out;
+  // The last window must begin inside the input or the left padding.
+  ig_int begin = ig_int_mul(c, ig_int_sub(c, out, ig_const(1)), stride);
+  ig_int limit = ig_int_add(c, in, padding);
+  return ig_int_is(c, limit, IG_LE, begin) ? ig_int_sub(c, out, ig_const(1)) : out;
+}
+
+static void check_window(ig_ctx *c, ig_int kernel, ig_int stride, ig_int padding, ig_int out) {
+  if (c->status != IG_OK) return;
+  if (ig_int_is(c, stride, IG_LE, ig_const(0))) {
+    ig_fail_text(c, IG_RUNTIME, "stride should not be zero");
+  } else if (ig_int_is(c, kernel, IG_LT, ig_int_mul(c, padding, ig_const(2)))) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "pad should be at most half of effective kernel size, but got pad=%s, "
+                 "kernel_size=%s and dilation=1",
+                 ig_int_text(c, padding), ig_int_text(c, kernel));
+  } else if (ig_int_is(c, out, IG_LE, ig_const(0))) {
+    ig_fail_text(c, IG_RUNTIME, "Given input size per channel: output size is too small (%s)",
+                 ig_int_text(c, out));
+  }
+}
+
+// Sizes of the batch and channel dimensions, then those of the windows.
+static void pooled_sizes(ig_ctx *c, const ig_tensor *x, int nd, const ig_int *spatial,
+                         ig_meta *out) {
+  for (int d = 0; d < x->ndim - nd; d++) ig_meta_push_dim(c, out, ig_sizes(x)[d]);
+  for (int d = 0; d < nd; d++) ig_meta_push_dim(c, out, spatial[d]);
+  format_like(c, is_last(c, x, nd), out);
+}
+
+// The tensor's memory if it lies as the kernel wants it, else a copy.
+static const void *laid_out(ig_ctx *c, const ig_tensor *t, bool last) {
+  ig_memory_format want = !last          ? IG_CONTIGUOUS
+                          : t->ndim == 4 ? IG_CHANNELS_LAST
+                                         : IG_CHANNELS_LAST_3D;
+  if (ig_tensor_has_format(c, t, want)) return ig_tensor_data(t);
+  ig_meta m;
+  ig_meta_of(t, &m);
+  m.offset = ig_const(0);
+  ig_meta_format(c, &m, want);
+  ig_tensor *copy = ig_tensor_make(c, &m, false);
+  if (!copy) return NULL;
+  ig_tensor_copy(copy, t);
+  return ig_tensor_data(copy);
+}
+
+static ig_pool geometry(const ig_tensor *x, const ig_tensor *y, int nd, bool last) {
+  int64_t planes = 1;
+  for (int d = 0; d < x->ndim - nd; d++) planes *= ig_sizes(x)[d].value;
+  int64_t channels = last ? ig_sizes(x)[1].value : 1;
+  ig_pool p = ig_pool_make(ig_elem_of(x->dtype), channels ? planes / channels : 0, channels);
+  for (int d = 0; d < nd; d++) {
+    p.in[3 - nd + d] = ig_sizes(x)[x->ndim - nd + d].value;
+    p.out[3 - nd + d] = ig_sizes(y)[y->ndim - nd + d].value;
+  }
+  return p;
+}
+
+// kernel, stride, padding and dilation (NULL: 1) of a window.
+static void set_windows(ig_pool *p, int nd, const ig_value *kernel, const ig_value *stride,
+                        const ig_value *padding, const ig_value *dilation) {
+  for (int d = 0; d < nd; d++) {
+    int at = 3 - nd + d;
+    p->kernel[at] = entry(kernel, d).value;
+    p->stride[at] = stride_of(stride, kernel, d).value;
+    p->padding[at] = entry(padding, d).value;
+    p->dilation[at] = dilation ? entry(dilation, d).value : 1;
+  }
+}
+
+// Max -------------------------------------------------------------------------- variant:
+// dimensions
+
+// self, kernel_size, stride, padding, dilation, ceil_mode -> values, indices
+static void max_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  const ig_tensor *x = args[0].tensor;
+  int nd = op->def->variant;
+  ig_int sizes[3];
+  if (!check_input(c, op->schema.name, x, nd)) return;
+  for (int d = 0; d < nd; d++) {
+    ig_int kernel = entry(&args[1], d);
+    ig_int stride = stride_of(&args[2], &args[1], d);
+    ig_int padding = entry(&args[3], d);
+    if (!stride.expr && stride.value <= 0) {
+      ig_fail_text(c, IG_RUNTIME, "stride should not be zero");
+      return;
+    }
+    sizes[d] = window_size(c, ig_sizes(x)[x->ndim - nd + d], kernel, stride, padding,
+                           entry(&args[4], d), args[5].b);
+    check_window(c, kernel, stride, padding, sizes[d]);
+  }
+  if (c->status != IG_OK) return;
+  pooled_sizes(c, x, nd, sizes, &out[0]);
+  pooled_sizes(c, x, nd, sizes, &out[1]);
+  out[1].dtype = IG_I64;
+}
+
+static void max_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  const ig_tensor *x = args[0].tensor;
+  int nd = op->def->variant;
+  bool last = is_last(c, x, nd);
+  if (ig_elem_of(x->dtype) == IG_ELEM_COUNT || x->dtype == IG_BOOL) {
+    ig_refuse_dtype(c, "max_pool2d", x->dtype);
+    return;
+  }
+  ig_scope s = ig_scope_open(c);
+  const void *data = laid_out(c, x, last);
+  if (c->status == IG_OK && ig_tensor_numel(outs[0].tensor)) {
+    ig_pool p = geometry(x, outs[0].tensor, nd, last);
+    set_windows(&p, nd, &args[1], &args[2], &args[3], &args[4]);
+    ig_pool_max(&p, data, ig_tensor_data(outs[0].tensor), ig_tensor_data(outs[1].tensor));
+  }
+  ig_scope_close(c, s);
+}
+
+// grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
+static void max_backward_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  const ig_tensor *x = args[1].tensor;
+  for (int d = 0; d < x->ndim; d++) ig_meta_push_dim(c, out, ig_sizes(x)[d]);
+  out->dtype = x->dtype;
+  format_like(c, is_last(c, x, op->def->variant), out);
+}
+
+static void max_backward_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  const ig_tensor *x = args[1].tensor;
+  int nd = op->def->variant;
+  bool last = is_last(c, x, nd);
+  ig_scope s = ig_scope_open(c);
+  const void *dy = laid_out(c, args[0].tensor, last);
+  const void *index = laid_out(c, args[7].tensor, last);
+  if (c->status == IG_OK && ig_tensor_numel(x)) {
+    ig_pool p = geometry(x, args[0].tensor, nd, last);
+    set_windows(&p, nd, &args[2], &args[3], &args[4], &args[5]);
+    ig_pool_max_backward(&p, dy, index, ig_tensor_data(outs[0].tensor));
+  }
+  ig_scope_close(c, s);
+}
+
+static void max2d_vjp(ig_ctx *c, const ig_vjp *v) {
+  const ig_value *a = v->args;
+  if (!v->grads[0]) return;
+  IG_GRAD(v, 0) = ig_max_pool2d_with_indices_backward(c, v->grads[0], a[0].tensor, a[1], a[2], a[3],
+                                                      a[4], a[5].b, v->outs[1].tensor);
+}
+static void max3d_vjp(ig_ctx *c, const ig_vjp *v) {
+  const ig_value *a = v->args;
+  if (!v->grads[0]) return;
+  IG_GRAD(v, 0) = ig_max_pool3d_with_indices_backward(c, v->grads[0], a[0].tensor, a[1], a[2], a[3],
+                                                      a[4], a[5].b, v->outs[1].tensor);
+}
+
+// The gradient is a scatter by the indices; its own gradient is the gather.
+static void max_backward_vjp(ig_ctx *c, const ig_vjp *v) {
+  if (!IG_WANTED(v, 0)) return;
+  ig_tensor *g = v->args[0].tensor;
+  ig_tensor *index = v->args[7].tensor;
+  int nd = v->op->def->variant;
+  ig_int flat[IG_MAX_DIM];
+  size_t lead = (size_t)(g->ndim - nd);
+  for (size_t d = 0; d < lead; d++) flat[d] = ig_sizes(g)[d];
+  flat[lead] = ig_const(-1);
+  ig_tensor *u = ig_reshape(c, v->grad, ig_of_ints(flat, lead + 1));
+  ig_tensor *i = ig_reshape(c, index, ig_of_ints(flat, lead + 1));
+  ig_tensor *picked = ig_gather(c, u, ig_const(-1), i);
+  IG_GRAD(v, 0) = ig_reshape(c, picked, ig_sizes_of(g));
+}
+
+static ig_tensor *max_pool2d(ig_ctx *c, const ig_value *args) {
+  ig_value outs[IG_MAX_RETURNS];
+  ig_max_pool2d_with_indices_with(c, args[0].tensor, args[1], args[2], args[3], args[4], args[5].b,
+                                  outs);
+  return ig_value_tensor(&outs[0]);
+}
+static ig_tensor *max_pool3d(ig_ctx *c, const ig_value *args) {
+  ig_value outs[IG_MAX_RETURNS];
+  ig_max_pool3d_with_indices_with(c, args[0].tensor, args[1], args[2], args[3], args[4], args[5].b,
+                                  outs);
+  return ig_value_tensor(&outs[0]);
+}
+
+// One dimension is two with a height of 1.
+static void max_pool1d_both(ig_ctx *c, const ig_value *args, ig_value *outs) {
+  ig_int lists[4][2];
+  ig_value v[4];
+  static const int64_t flat[] = {1, 1, 0, 1};
+  for (int i = 0; i < 4; i++) {
+    const ig_value *list = &args[i + 1];
+    size_t n = list->ints.n;
+    lists[i][0] = ig_const(flat[i]);
+    if (n) lists[i][1] = list->ints.at[0];
+    v[i] = ig_of_ints(lists[i], n ? 2 : 0);
+  }
+  ig_tensor *x = ig_unsqueeze(c, args[0].tensor, ig_const(-2));
+  ig_max_pool2d_with_indices_with(c, x, v[0], v[1], v[2], v[3], args[5].b, outs);
+  if (c->status != IG_OK) return;
+  outs[0] = ig_of_tensor(ig_squeeze_dim(c, outs[0].tensor, ig_const(-2)));
+  outs[1] = ig_of_tensor(ig_squeeze_dim(c, outs[1].tensor, ig_const(-2)));
+}
+static ig_tensor *max_pool1d(ig_ctx *c, const ig_value *args) {
+  ig_value outs[IG_MAX_RETURNS] = {{0}};
+  max_pool1d_both(c, args, outs);
+  return ig_value_tensor(&outs[0]);
+}
+
+// Average -----------------------------------------------------------------------------------------
+
+// self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+static void avg_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  const ig_tensor *x = args[0].tensor;
+  int nd = op->def->variant;
+  ig_int sizes[3];
+  if (!check_input(c, op->schema.name, x, nd)) return;
+  if (args[6].kind == IG_KIND_INT && ig_int_eq_i64(c, args[6].i, 0)) {
+    ig_fail_text(c, IG_RUNTIME, "divisor must be not zero");
+    return;
+  }
+  for (int d = 0; d < nd; d++) {
+    ig_int kernel = entry(&args[1], d);
+    ig_int stride = stride_of(&args[2], &args[1], d);
+    ig_int padding = entry(&args[3], d);
+    if (!stride.expr && stride.value <= 0) {
+      ig_fail_text(c, IG_RUNTIME, "stride should not be zero");
+      return;
+    }
+    sizes[d] = window_size(c, ig_sizes(x)[x->ndim - nd + d], kernel, stride, padding, ig_const(1),
+                           args[4].b);
+    check_window(c, kernel, stride, padding, sizes[d]);
+  }
+  if (c->status == IG_OK) pooled_sizes(c, x, nd, sizes, out);
+}
+
+static void set_average(ig_pool *p, const ig_value *count_include_pad, const ig_value *divisor) {
+  p->count_include_pad = count_include_pad->b;
+  p->divisor_override = divisor->kind == IG_KIND_INT ? divisor->i.value : 0;
+}
+
+static void avg_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  const ig_tensor *x = args[0].tensor;
+  int nd = op->def->variant;
+  bool last = is_last(c, x, nd);
+  ig_scope s = ig_scope_open(c);
+  const void *data = laid_out(c, x, last);
+  if (c->status == IG_OK && ig_tensor_numel(outs[0].tensor)) {
+    ig_pool p = geometry(x, outs[0].tensor, nd, last);
+    set_windows(&p, nd, &args[1], &args[2], &args[3], NULL);
+    set_average(&p, &args[5], &args[6]);
+    ig_pool_avg(&p, data, ig_tensor_data(outs[0].tensor));
+  }
+  ig_scope_close(c, s);
+}
+
+static void avg_backward_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  const ig_tensor *x = args[1].tensor;
+  int nd = op->def->variant;
+  bool last = is_last(c, x, nd);
+  ig_scope s = ig_scope_open(c);
+  const void *dy = laid_out(c, args[0].tensor, last);
+  if (c->status == IG_OK && ig_tensor_numel(x)) {
+    ig_pool p = geometry(x, args[0].tensor, nd, last);
+    set_windows(&p, nd, &args[2], &args[3], &args[4], NULL);
+    set_average(&p, &args[6], &args[7]);
+    ig_pool_avg_backward(&p, dy, ig_tensor_data(outs[0].tensor));
+  }
+  ig_scope_close(c, s);
+}
+
+static void avg2d_vjp(ig_ctx *c, const ig_vjp *v) {
+  const ig_value *a = v->args;
+  IG_GRAD(v, 0) =
+      ig_avg_pool2d_backward(c, v->grad, a[0].tensor, a[1], a[2], a[3], a[4].b, a[5].b, a[6]);
+}
+static void avg2d_backward_vjp(ig_ctx *c, const ig_vjp *v) {
+  const ig_value *a = v->args;
+  IG_GRAD(v, 0) = ig_avg_pool2d_with(c, v->grad, a[2], a[3], a[4], a[5].b, a[6].b, a[7]);
+  IG_GRAD(v, 1) = ig_zeros_of(c, a[1].tensor);
+}
+
+// Adaptive ----------------------------------------------------------------------------------------
+
+static void adaptive_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  const ig_tensor *x = args[0].tensor;
+  (void)op;
+  if (x->ndim != 3 && x->ndim != 4) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "adaptive_avg_pool2d(): Expected 3D or 4D tensor, but got a %dD tensor", x->ndim);
+    return;
+  }
+  ig_int sizes[] = {entry(&args[1], 0), entry(&args[1], 1)};
+  pooled_sizes(c, x, 2, sizes, out);
+}
+
+static void adaptive_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  const ig_tensor *x = args[0].tensor;
+  bool last = is_last(c, x, 2);
+  (void)op;
+  if (!ig_dtype_is_float(x->dtype)) {
+    ig_refuse_dtype(c, "adaptive_avg_pool2d", x->dtype);
+    return;
+  }
+  ig_scope s = ig_scope_open(c);
+  const void *data = laid_out(c, x, last);
+  if (c->status == IG_OK && ig_tensor_numel(outs[0].tensor)) {
+    ig_pool p = geometry(x, outs[0].tensor, 2, last);
+    ig_pool_adaptive_avg(&p, data, ig_tensor_data(outs[0].tensor));
+  }
+  ig_scope_close(c, s);
+}
+
+static void adaptive_backward_kernel(ig_ctx *c, const ig_op *op, const ig_value *args,
+                                     ig_value *outs) {
+  const ig_tensor *x = args[1].tensor;
+  bool last = is_last(c, x, 2);
+  (void)op;
+  ig_scope s = ig_scope_open(c);
+  const void *dy = laid_out(c, args[0].tensor, last);
+  if (c->status == IG_OK && ig_tensor_numel(x)) {
+    ig_pool p = geometry(x, args[0].tensor, 2, last);
+    ig_pool_adaptive_avg_backward(&p, dy, ig_tensor_data(outs[0].tensor));
+  }
+  ig_scope_close(c, s);
+}
+
+static void adaptive_vjp(ig_ctx *c, const ig_vjp *v) {
+  IG_GRAD(v, 0) = ig__adaptive_avg_pool2d_backward(c, v->grad, v->args[0].tensor);
+}
+static void adaptive_backward_vjp(ig_ctx *c, const ig_vjp *v) {
+  const ig_tensor *g = v->args[0].tensor;
+  ig_int sizes[] = {ig_sizes(g)[g->ndim - 2], ig_sizes(g)[g->ndim - 1]};
+  IG_GRAD(v, 0) = ig__adaptive_avg_pool2d(c, v->grad, ig_of_ints(sizes, 2));
+  IG_GRAD(v, 1) = ig_zeros_of(c, v->args[1].tensor);
+}
+
+// To one element per plane it is a mean.
+static ig_tensor *adaptive_avg_pool2d(ig_ctx *c, const ig_value *args) {
+  ig_tensor *x = args[0].tensor;
+  bool single = ig_int_eq_i64(c, entry(&args[1], 0), 1) && ig_int_eq_i64(c, entry(&args[1], 1), 1);
+  if (single && (x->ndim == 3 || x->ndim == 4) && ig_tensor_suggest_format(c, x) == IG_CONTIGUOUS) {
+    ig_int dims[] = {ig_const(-1), ig_const(-2)};
+    return ig_mean_dim_with(c, x, ig_of_ints(dims, 2), true, ig_none());
+  }
+  return ig__adaptive_avg_pool2d(c, x, args[1]);
+}
+
+static ig_tensor *adaptive_avg_pool1d(ig_ctx *c, const ig_value *args) {
+  ig_int sizes[] = {ig_const(1), args[1].ints.at[0]};
+  ig_tensor *x = ig_unsqueeze(c, args[0].tensor, ig_const(-2));
+  x = ig_adaptive_avg_pool2d(c, x, ig_of_ints(sizes, 2));
+  return ig_squeeze_dim(c, x, ig_const(-2));
+}
+
+// Unfold and fold ---------------------------------------------------------------------------------
+
+// self, kernel_size, dilation, padding, stride
+static void im2col_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  const ig_tensor *x = args[0].tensor;
+  (void)op;
+  if (x->ndim != 3 && x->ndim != 4) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other "
+                 "non-zero dimensions for input, but got: %dD",
+                 x->ndim);
+    return;
+  }
+  ig_int columns = ig_const(1);
+  ig_int rows = ig_sizes(x)[x->ndim - 3];
+  for (int d = 0; d < 2; d++) {
+    ig_int kernel = entry(&args[1], d);
+    ig_int size = window_size(c, ig_sizes(x)[x->ndim - 2 + d], kernel, entry(&args[4], d),
+                              entry(&args[3], d), entry(&args[2], d), false);
+    if (ig_int_is(c, size, IG_LT, ig_const(1))) {
+      ig_fail_text(c, IG_RUNTIME,
+                   "Given input with spatial size: calculated shape of the array of sliding blocks "
+                   "as %s, but its components must be at least one.",
+                   ig_int_text(c, size));
+    }
+    rows = ig_int_mul(c, rows, kernel);
+    columns = ig_int_mul(c, columns, size);
+  }
+  if (x->ndim == 4) ig_meta_push_dim(c, out, ig_sizes(x)[0]);
+  ig_meta_push_dim(c, out, rows);
+  ig_meta_push_dim(c, out, columns);
+}
+
+// Geometry of unfolding: planes are batch and channels, `image` has the pixels.
+static ig_pool fold_geometry(const ig_tensor *image, ig_elem e, const ig_value *kernel,
+                             const ig_value *dilation, const ig_value *padding,
+                             const ig_value *stride) {
+  int64_t planes = 1;
+  for (int d = 0; d < image->ndim - 2; d++) planes *= ig_sizes(image)[d].value;
+  ig_pool p = ig_pool_make(e, planes, 1);
+  set_windows(&p, 2, kernel, stride, padding, dilation);
+  for (int d = 0; d < 2; d++) {
+    p.in[1 + d] = ig_sizes(image)[image->ndim - 2 + d].value;
+    int64_t reach = p.dilation[1 + d] * (p.kernel[1 + d] - 1) + 1;
+    p.out[1 + d] = (p.in[1 + d] + 2 * p.padding[1 + d] - reach) / p.stride[1 + d] + 1;
+  }
+  return p;
+}
+
+static void im2col_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  const ig_tensor *x = args[0].tensor;
+  (void)op;
+  ig_scope s = ig_scope_open(c);
+  const void *data = laid_out(c, x, false);
+  if (c->status == IG_OK && ig_tensor_numel(outs[0].tensor)) {
+    ig_pool p = fold_geometry(x, IG_ELEM_F32, &args[1], &args[2], &args[3], &args[4]);
+    ig_pool_im2col(&p, ig_dtype_size(x->dtype), data, ig_tensor_data(outs[0].tensor));
+  }
+  ig_scope_close(c, s);
+}
+
+// self, output_size, kernel_size, dilation, padding, stride
+static void col2im_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  const ig_tensor *x = args[0].tensor;
+  (void)op;
+  if (x->ndim != 2 && x->ndim != 3) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and "
+                 "non-zero dimensions for input, but got: %dD",
+                 x->ndim);
+    return;
+  }
+  ig_int window = ig_int_mul(c, entry(&args[2], 0), entry(&args[2], 1));
+  ig_int rows = ig_sizes(x)[x->ndim - 2];
+  if (!ig_int_eq_i64(c, ig_int_mod(c, rows, window), 0)) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "Expected size of input's dimension 1 to be divisible by the product of "
+                 "kernel_size, but got input.size(1)=%s and kernel_size product %s.",
+                 ig_int_text(c, rows), ig_int_text(c, window));
+    return;
+  }
+  ig_int blocks = ig_const(1);
+  for (int d = 0; d < 2; d++) {
+    ig_int size = window_size(c, entry(&args[1], d), entry(&args[2], d), entry(&args[5], d),
+                              entry(&args[4], d), entry(&args[3], d), false);
+    blocks = ig_int_mul(c, blocks, size);
+  }
+  if (!ig_int_eq(c, blocks, ig_sizes(x)[x->ndim - 1])) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "Given output_size and the other parameters, expected size of input's dimension 2 "
+                 "to match the calculated number of sliding blocks %s, but got input.size(2)=%s.",
+                 ig_int_text(c, blocks), ig_int_text(c, ig_sizes(x)[x->ndim - 1]));
+    return;
+  }
+  if (x->ndim == 3) ig_meta_push_dim(c, out, ig_sizes(x)[0]);
+  ig_meta_push_dim(c, out, ig_int_floordiv(c, rows, window));
+  for (int d = 0; d < 2; d++) ig_meta_push_dim(c, out, entry(&args[1], d));
+}
+
+static void col2im_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  ig_tensor *out = outs[0].tensor;
+  (void)op;
+  ig_elem e = ig_elem_of(out->dtype);
+  if (!ig_dtype_is_float(out->dtype) && out->dtype != IG_I64) {
+    ig_refuse_dtype(c, "col2im_out_cpu", out->dtype);
+    return;
+  }
+  ig_scope s = ig_scope_open(c);
+  const void *data = laid_out(c, args[0].tensor, false);
+  if (c->status == IG_OK && ig_tensor_numel(out)) {
+    ig_pool p = fold_geometry(out, e, &args[2], &args[3], &args[4], &args[5]);
+    ig_pool_col2im(&p, data, ig_tensor_data(out));
+  }
+  ig_scope_close(c, s);
+}
+
+static void im2col_vjp(ig_ctx *c, const ig_vjp *v) {
+  const ig_value *a = v->args;
+  const ig_tensor *x = a[0].tensor;
+  ig_int sizes[] = {ig_sizes(x)[x->ndim - 2], ig_sizes(x)[x->ndim - 1]};
+  IG_GRAD(v, 0) = ig_col2im(c, v->grad, ig_of_ints(sizes, 2), a[1], a[2], a[3], a[4]);
+}
+static void col2im_vjp(ig_ctx *c, const ig_vjp *v) {
+  const ig_value *a = v->args;
+  IG_GRAD(v, 0) = ig_im2col(c, v->grad, a[2], a[3], a[4], a[5]);
+}
+
+#define MAX2D                                                                                   \
+  "f32[1,2,6,5], [2,2] | f32[2,6,6], [3,3], [2,2], [1,1] | f32[1,2,7,7], [3,2], [2,1], [1,0], " \
+  "[1,2], True | f32[1,2,4,4].cl, [2,2]"
+
+IG_OP(max_pool2d) = {
+    .schema =
+        "aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] "
+        "padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor",
+    .decompose = max_pool2d,
+    .samples = MAX2D,
+};
+IG_OP(max_pool2d_with_indices) = {
+    .schema =
+        "aten::max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], "
+        "int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",
+    .shape = max_shape,
+    .kernel = max_kernel,
+    .variant = 2,
+    .vjp = max2d_vjp,
+    .keep = "result1",
+    .samples = MAX2D,
+};
+IG_OP(max_pool2d_with_indices_backward) = {
+    .schema =
+        "aten::max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] "
+        "kernel_size, int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor "
+        "indices) -> Tensor",
+    .shape = max_backward_shape,
+    .kernel = max_backward_kernel,
+    .variant = 2,
+    .vjp = max_backward_vjp,
+    .keep = "indices",
+    .samples = "f32[1,2,3,2], f32[1,2,6,5], [2,2], [2,2], [0,0], [1,1], False, i64[1,2,3,2]:<30",
+};
+IG_OP(max_pool3d) = {
+    .schema =
+        "aten::max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] "
+        "padding=0, int[3] dilation=1, bool ceil_mode=False) -> Tensor",
+    .decompose = max_pool3d,
+    .samples = "f32[1,2,4,4,4], [2,2,2]",
+};
+IG_OP(max_pool3d_with_indices) = {
+    .schema =
+        "aten::max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], "
+        "int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",
+    .shape = max_shape,
+    .kernel = max_kernel,
+    .variant = 3,
+    .vjp = max3d_vjp,
+    .keep = "result1",
+    .samples = "f32[1,2,4,4,4], [2,2,2] | f32[2,4,5,4], [3,3,3], [1,1,1], [1,1,1]",
+};
+IG_OP(max_pool3d_with_indices_backward) = {
+    .schema =
+        "aten::max_pool3d_with_indices_backward(Tensor grad_output, Tensor self, int[3] "
+        "kernel_size, int[3] stride, int[3] padding, int[3] dilation, bool ceil_mode, Tensor "
+        "indices) -> Tensor",
+    .shape = max_backward_shape,
+    .kernel = max_backward_kernel,
+    .variant = 3,
+    .vjp = max_backward_vjp,
+    .keep = "indices",
+    .samples =
+        "f32[1,2,2,2,2], f32[1,2,4,4,4], [2,2,2], [2,2,2], [0,0,0], [1,1,1], False, "
+        "i64[1,2,2,2,2]:<64",
+};
+IG_OP(max_pool1d) = {
+    .schema =
+        "aten::max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] "
+        "padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> Tensor",
+    .decompose = max_pool1d,
+    .samples = "f32[1,2,6], [2] | f32[2,7], [3], [2], [1]",
+};
+IG_OP(max_pool1d_with_indices) = {
+    .schema =
+        "aten::max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], "
+        "int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> (Tensor, Tensor)",
+    .decompose_outs = max_pool1d_both,
+    .samples = "f32[1,2,6], [2] | f32[2,7], [3], [2], [1]",
+};
+IG_OP(avg_pool2d) = {
+    .schema =
+        "aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] "
+        "padding=0, bool ceil_mode=False, bool count_include_pad=True, int? "
+        "divisor_override=None) -> Tensor",
+    .shape = avg_shape,
+    .kernel = avg_kernel,
+    .variant = 2,
+    .vjp = avg2d_vjp,
+    .keep = "",
+    .samples =
+        "f32[1,2,6,5], [2,2] | f32[2,6,6], [3,3], [2,2], [1,1], False, False | "
+        "f32[1,2,5,5], [2,2], [2,2], [0,0], True | f32[1,2,4,4], [2,2], [1,1], [0,0], "
+        "False, True, 3",
+};
+IG_OP(avg_pool2d_backward) = {
+    .schema =
+        "aten::avg_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, "
+        "int[2] stride, int[2] padding, bool ceil_mode, bool count_include_pad, int? "
+        "divisor_override) -> Tensor",
+    .shape = max_backward_shape,
+    .kernel = avg_backward_kernel,
+    .variant = 2,
+    .vjp = avg2d_backward_vjp,
+    .keep = "",
+    .samples = "f32[1,2,3,2], f32[1,2,6,5], [2,2], [2,2], [0,0], False, True, None",
+};
+IG_OP(adaptive_avg_pool2d) = {
+    .schema = "aten::adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor",
+    .decompose = adaptive_avg_pool2d,
+    .samples = "f32[1,2,6,5], [1,1] | f32[1,2,6,5], [3,2] | f32[2,5,5], [2,3]",
+};
+IG_OP(_adaptive_avg_pool2d) = {
+    .schema = "aten::_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor",
+    .shape = adaptive_shape,
+    .kernel = adaptive_kernel,
+    .variant = 2,
+    .vjp = adaptive_vjp,
+    .keep = "",
+    .samples =
+        "f32[1,2,6,5], [1,1] | f32[1,2,6,5], [3,2] | f32[2,5,5], [2,3] | f32[1,2,4,4].cl, "
+        "[2,2]",
+};
+IG_OP(_adaptive_avg_pool2d_backward) = {
+    .schema = "aten::_adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self) -> Tensor",
+    .shape = max_backward_shape,
+    .kernel = adaptive_backward_kernel,
+    .variant = 2,
+    .vjp = adaptive_backward_vjp,
+    .keep = "",
+    .samples = "f32[1,2,3,2], f32[1,2,6,5] | f32[2,1,1], f32[2,4,4]",
+};
+IG_OP(adaptive_avg_pool1d) = {
+    .schema = "aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor",
+    .decompose = adaptive_avg_pool1d,
+    .samples = "f32[1,2,6], [3] | f32[2,7], [1]",
+};
+IG_OP(im2col) = {
+    .schema =
+        "aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, "
+        "int[2] stride) -> Tensor",
+    .shape = im2col_shape,
+    .kernel = im2col_kernel,
+    .vjp = im2col_vjp,
+    .keep = "",
+    .samples = "f32[1,2,5,4], [2,2], [1,1], [0,0], [1,1] | f32[2,5,5], [3,2], [1,2], [1,1], [2,1]",
+};
+IG_OP(col2im) = {
+    .schema =
+        "aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] "
+        "dilation, int[2] padding, int[2] stride) -> Tensor",
+    .shape = col2im_shape,
+    .kernel = col2im_kernel,
+    .vjp = col2im_vjp,
+    .keep = "",
+    .samples =
+        "f32[1,8,12], [5,4], [2,2], [1,1], [0,0], [1,1] | f32[8,4], [4,4], [2,2], [1,1], "
+        "[0,0], [2,2]",
+};
