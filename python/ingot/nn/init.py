@@ -83,7 +83,8 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Tensor:
-    """Normal values between a and b, by the inverse of the distribution function."""
+    """Normal values between a and b: draws outside are drawn again; where the interval is unlikely, uniform draws
+    are thinned."""
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
@@ -92,15 +93,27 @@ def trunc_normal_(
         )
 
     def below(x: float) -> float:
-        return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
+        return (1.0 + math.erf((x - mean) / std / math.sqrt(2.0))) / 2.0
 
-    low, high = below((a - mean) / std), below((b - mean) / std)
+    def draw_normal() -> tuple[Tensor, Tensor]:
+        values = ingot.empty_like(tensor).normal_(mean, std, generator=generator)
+        return values, (values >= a) & (values <= b)
+
+    def draw_uniform() -> tuple[Tensor, Tensor]:
+        values = ingot.empty_like(tensor).uniform_(a, b, generator=generator)
+        chances = ((values - mean) / std).square() * -0.5 - top
+        return values, ingot.empty_like(tensor).uniform_(generator=generator).log_() <= chances
+
+    top = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2  # of the logarithm of the density
+    draw = draw_normal if below(b) - below(a) > 0.3 else draw_uniform
+    if tensor.is_meta:
+        return tensor
     with ingot.no_grad():
-        tensor.uniform_(2 * low - 1, 2 * high - 1, generator=generator)
-        tensor.erfinv_()
-        tensor.mul_(std * math.sqrt(2.0))
-        tensor.add_(mean)
-        return tensor.clamp_(min=a, max=b)
+        values, done = draw()
+        while not bool(done.all()):
+            others, good = draw()
+            values, done = ingot.where(done, values, others), done | good
+        return tensor.copy_(values)
 
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:

@@ -29,13 +29,15 @@ class _NormBase(Module):
         track_running_stats: bool = True,
         device: Any = None,
         dtype: Any = None,
+        *,
+        bias: bool = True,
     ) -> None:
         super().__init__()
         options = {"device": device, "dtype": dtype}
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
-        for name in ("weight", "bias"):
-            self.register_parameter(name, Parameter(ingot.empty(num_features, **options)) if affine else None)
+        for name, wanted in (("weight", affine), ("bias", affine and bias)):
+            self.register_parameter(name, Parameter(ingot.empty(num_features, **options)) if wanted else None)
         tracked = track_running_stats
         self.register_buffer("running_mean", ingot.zeros(num_features, **options) if tracked else None)
         self.register_buffer("running_var", ingot.ones(num_features, **options) if tracked else None)
@@ -51,8 +53,9 @@ class _NormBase(Module):
 
     def reset_parameters(self) -> None:
         self.reset_running_stats()
-        if self.affine:
+        if self.weight is not None:
             init.ones_(self.weight)
+        if self.bias is not None:
             init.zeros_(self.bias)
 
     def _check_input_dim(self, input: Tensor) -> None:
@@ -63,7 +66,7 @@ class _NormBase(Module):
     def extra_repr(self) -> str:
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"track_running_stats={self.track_running_stats}"
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
         )
 
     def _load_from_state_dict(
@@ -123,8 +126,10 @@ class _InstanceNorm(_NormBase):
         track_running_stats: bool = False,
         device: Any = None,
         dtype: Any = None,
+        *,
+        bias: bool = True,
     ) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
@@ -180,12 +185,15 @@ class _LazyNorm(LazyModuleMixin):
         track_running_stats: bool = True,
         device: Any = None,
         dtype: Any = None,
+        *,
+        bias: bool = True,
     ) -> None:
         super().__init__(0, eps, momentum, False, False, device, dtype)
         options = {"device": device, "dtype": dtype}
         self.affine, self.track_running_stats = affine, track_running_stats
-        if affine:
-            self.weight, self.bias = UninitializedParameter(**options), UninitializedParameter(**options)
+        for name, wanted in (("weight", affine), ("bias", affine and bias)):
+            if wanted:
+                setattr(self, name, UninitializedParameter(**options))
         if track_running_stats:
             for name in _STATISTICS[:2]:
                 self._buffers[name] = UninitializedBuffer(**options)
@@ -199,9 +207,9 @@ class _LazyNorm(LazyModuleMixin):
         if not self.has_uninitialized_params():
             return
         self.num_features = input.shape[1]
-        for name in ("weight", "bias"):
-            if self.affine:
-                getattr(self, name).materialize((self.num_features,))
+        for parameter in (self.weight, self.bias):
+            if parameter is not None:
+                parameter.materialize((self.num_features,))
         for name in _STATISTICS[:2]:
             if self.track_running_stats:
                 self._buffers[name].materialize((self.num_features,))
@@ -220,26 +228,13 @@ class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
     cls_to_become = BatchNorm3d
 
 
-class _LazyInstanceNorm(_LazyNorm):
-    def __init__(
-        self,
-        eps: float = 1e-5,
-        momentum: float = 0.1,
-        affine: bool = False,
-        track_running_stats: bool = False,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(eps, momentum, affine, track_running_stats, device, dtype)
-
-
-class LazyInstanceNorm1d(_LazyInstanceNorm, InstanceNorm1d):
+class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
     cls_to_become = InstanceNorm1d
 
 
-class LazyInstanceNorm2d(_LazyInstanceNorm, InstanceNorm2d):
+class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
     cls_to_become = InstanceNorm2d
 
 
-class LazyInstanceNorm3d(_LazyInstanceNorm, InstanceNorm3d):
+class LazyInstanceNorm3d(_LazyNorm, InstanceNorm3d):
     cls_to_become = InstanceNorm3d

@@ -800,13 +800,11 @@ class Module:
         for name, param in self._parameters.items():
             if param is None:
                 continue
+            grad = param.grad
             with ingot.no_grad():
-                new = fn(param)
-            self._parameters[name] = self._replaced(param, new)
-            if param.grad is not None:
-                with ingot.no_grad():
-                    grad = fn(param.grad)
-                self._parameters[name].grad = grad.requires_grad_(param.grad.requires_grad)
+                self._parameters[name] = self._replaced(param, fn(param))
+                if grad is not None:
+                    self._parameters[name].grad = fn(grad).requires_grad_(grad.requires_grad)
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = fn(buffer)
@@ -817,10 +815,8 @@ class Module:
         """The same object with new values where its storage kind allows it, so that optimizers keep it."""
         if is_lazy(param) or type(param) is not Parameter or new.device.type == param.device.type:
             if param is not new:
-                grad, param.grad = param.grad, None
+                param.grad = None
                 param.data = new.detach()
-                if grad is not None and grad.dtype == new.dtype and grad.device == new.device:
-                    param.grad = grad
             return param
         return Parameter(new, param.requires_grad)
 

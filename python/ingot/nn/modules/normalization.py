@@ -55,7 +55,7 @@ class LayerNorm(Module):
 
     def extra_repr(self) -> str:
         text = f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
-        return text if self.bias is not None else f"{text}, bias=False"
+        return f"{text}, bias={self.bias is not None}"
 
 
 class GroupNorm(Module):
@@ -67,9 +67,10 @@ class GroupNorm(Module):
         num_channels: int,
         eps: float = 1e-5,
         affine: bool = True,
-        bias: bool = True,
         device: Any = None,
         dtype: Any = None,
+        *,
+        bias: bool = True,
     ) -> None:
         super().__init__()
         if num_groups <= 0:
@@ -92,7 +93,8 @@ class GroupNorm(Module):
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+        text = f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+        return f"{text}, bias={self.bias is not None}"
 
 
 class RMSNorm(Module):
