@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs: capture, printing, rewriting, running. A graph does not change once its capture has ended,
-// except by the passes that say so. It may be moved between contexts and threads.
+// Graphs: capture, printing, rewriting, running. A graph does not change once its capture has
+// ended, except by the passes that say so. It may be moved between contexts and threads.
 #ifndef INGOT_GRAPH_H_
 #define INGOT_GRAPH_H_
 
@@ -87,7 +87,8 @@ IG_API const ig_op *ig_node_op(const ig_node *n);     // NULL: not an operator
 IG_API const char *ig_node_meta(const ig_node *n, ig_meta_key key);  // NULL: none
 // The value: a fake tensor, a number, or a list of those.
 IG_API const ig_value *ig_node_val(const ig_node *n);
-// Positional arguments, then keyword arguments; operands have kind IG_KIND_NODE, lists IG_KIND_LIST.
+// Positional arguments, then keyword arguments; operands have kind IG_KIND_NODE, lists
+// IG_KIND_LIST.
 IG_API size_t ig_node_args(const ig_node *n, const ig_value **args);
 IG_API size_t ig_node_kwargs(const ig_node *n, const ig_value **args, const char *const **keys);
 IG_API size_t ig_node_users(const ig_node *n);  // distinct nodes that read it

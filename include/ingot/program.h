@@ -17,8 +17,8 @@ IG_API ig_program *ig_program_retain(ig_program *p);
 IG_API IG_MUST_USE ig_status ig_capture_end_program(ig_ctx *c, const ig_value *outs, size_t n,
                                                     ig_program **out);
 
-// Capture of a C function. fn makes its outputs by operator calls on fake inputs; it may use its own
-// real tensors that `state` names.
+// Capture of a C function. fn makes its outputs by operator calls on fake inputs; it may use its
+// own real tensors that `state` names.
 typedef struct ig_export_input {
   const char *name;
   ig_tensor *example;

@@ -24,8 +24,9 @@ struct ig_node {
   ig_expr_kind arith;  // ARITH
   bool effect;         // writes to an operand: never dead
   const char *name;
-  const char *target;  // "aten.add.Tensor", "_operator.getitem", attribute path, name of placeholder
-  const ig_op *op;     // CALLEE_OP
+  const char
+      *target;      // "aten.add.Tensor", "_operator.getitem", attribute path, name of placeholder
+  const ig_op *op;  // CALLEE_OP
   ig_graph *graph;
   ig_node *prev;
   ig_node *next;
@@ -51,6 +52,7 @@ struct ig_node {
 
   size_t users;  // distinct nodes that read it
   size_t index;  // number within the graph, below graph->next_index; not the order
+  size_t mark;   // while operands are collected
 };
 
 // A name of a tensor of the program's state, in the order of declaration.
@@ -64,18 +66,19 @@ struct ig_graph {
   ig_alloc alloc;
   ig_arena arena;
   ig_sym *sym;
-  ig_map names;       // names in use -> node
-  ig_map counts;      // base name -> last number given out
-  ig_map texts;       // texts of metadata, each kept once
-  ig_table tensors;   // real tensor -> node that stands for it
-  ig_table ints;      // symbolic expression -> node that computes it
-  ig_table sizes;     // symbol -> placeholder that has it as a size, and its dimension
+  ig_map names;      // names in use -> node
+  ig_map counts;     // base name -> last number given out
+  ig_map texts;      // texts of metadata, each kept once
+  ig_table tensors;  // real tensor -> fake tensor that stands for it
+  ig_table ints;     // symbolic expression -> node that computes it
+  ig_table sizes;    // symbol -> placeholder that has it as a size, and its dimension
   IG_VEC(ig_state) state;
   const char *meta[IG_META_KEY_COUNT];  // for the next nodes
   ig_node *first;
   ig_node *last;
   size_t n;
   size_t next_index;
+  size_t marks;
   size_t lifted;  // anonymous constants so far
 };
 
@@ -89,13 +92,13 @@ static inline ig_node *ig_graph_push(ig_ctx *c, ig_graph *g, const ig_node *prot
                                      const char *base) {
   return ig_graph_insert(c, g, NULL, proto, base);
 }
-void ig_graph_erase(ig_graph *g, ig_node *n);  // n must have no users.
+void ig_graph_erase(ig_graph *g, ig_node *n);                  // n must have no users.
 void ig_graph_move(ig_graph *g, ig_node *n, ig_node *before);  // NULL: to the end
 // Every reader of `from` reads `to` instead.
 bool ig_graph_replace(ig_ctx *c, ig_graph *g, ig_node *from, ig_node *to);
 
-// Names (ir/names.c). Unused until now, as fx numbers them: base, base_1 ...; "sum" is sum_1 because
-// it is a Python word. Numbers are never given out twice.
+// Names (ir/names.c). Unused until now, as fx numbers them: base, base_1 ...; "sum" is sum_1
+// because it is a Python word. Numbers are never given out twice.
 const char *ig_graph_name(ig_ctx *c, ig_graph *g, const char *base);
 // "__and__" -> "and", "numpy_T" -> "numpy_t"; into text.
 const char *ig_name_of_op(const char *op, char *text, size_t cap);

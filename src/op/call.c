@@ -3,6 +3,7 @@
 #include "op/call.h"
 
 #include "op/formula.h"
+#include "op/record.h"
 #include "op/shape.h"
 #include "op/tape.h"
 
@@ -231,10 +232,15 @@ static void run_plain(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value
   if (d->view && c->status == IG_OK) ig_tape_view(c, op, args, outs);
 }
 
+// A gradient is wanted and only the decomposition has one.
+static bool needs_decomposition(const ig_ctx *c, const ig_op *op, const ig_value *args) {
+  return !op->def->vjp && ig_op_has_decomposition(op) && ig_tape_wanted(c, op, args);
+}
+
 void ig_run(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   if (op->base) {
     (op->form == IG_FORM_INPLACE ? ig_run_inplace : ig_run_out)(c, op, args, outs);
-  } else if (op->composite) {
+  } else if (op->composite || needs_decomposition(c, op, args)) {
     decompose(c, op, args, outs);
   } else if (op->form == IG_FORM_INPLACE) {
     run_written(c, op, args, outs);
@@ -257,13 +263,17 @@ void ig_infer(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) 
   c->no_grad = no_grad;
 }
 
-static void record(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+static void record(ig_ctx *c, const ig_op *op, const ig_value *given, ig_value *outs) {
+  ig_value room[IG_MAX_ARGS];
+  const ig_value *args = ig_record_args(c, op, given, room);
+  if (!args) return;
   if (c->rewrite && c->rewrite->fn(c, op, args, outs, c->rewrite->user)) return;
   if (c->status != IG_OK) return;
   ig_tape_entry *e = ig_tape_open(c, op, args);
   ig_infer(c, op, args, outs);
   if (c->status == IG_OK) ig_record(c, op, args, outs);
   ig_tape_close(c, e, op, args, outs);
+  ig_record_return(op, given, args, outs);
 }
 
 void ig_call(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {

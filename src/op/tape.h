@@ -147,8 +147,8 @@ struct ig_autograd {
   uint32_t epoch;  // changes of history so far: views compare
   ig_tensor *grad;
   bool retain_grad;
-  ig_hooks hooks;     // all given to this tensor; those with an entry hang there, too
-  ig_tensor *base;    // retained: this is a view of it
+  ig_hooks hooks;   // all given to this tensor; those with an entry hang there, too
+  ig_tensor *base;  // retained: this is a view of it
   uint32_t base_epoch;
   ig_creation creation;
   ig_view_step *step;

@@ -170,13 +170,13 @@ void ig_run_out(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs
       (void)IG_FAIL_ARG(c, op, i, IG_BAD_TYPE, "%s", "expected a Tensor");
       return;
     }
-    if (args[i].tensor->requires_grad && !c->no_grad) {
-      ig_fail_text(c, IG_RUNTIME,
-                   "%s(): functions with out=... arguments don't support automatic "
-                   "differentiation, but one of the arguments requires grad.",
-                   s->name);
-      return;
-    }
+  }
+  if (ig_tape_wanted(c, op, args)) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "%s(): functions with out=... arguments don't support automatic differentiation, "
+                 "but one of the arguments requires grad.",
+                 s->name);
+    return;
   }
   bool no_grad = c->no_grad;
   ig_scope scope = ig_scope_open(c);

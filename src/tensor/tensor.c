@@ -302,7 +302,3 @@ double ig_tensor_get(const ig_tensor *t, int64_t flat) {
 uint32_t ig_tensor_version(const ig_tensor *t) {
   return atomic_load_explicit(&t->storage->version, memory_order_relaxed);
 }
-
-bool ig_tensor_requires_grad(const ig_tensor *t) {
-  return t->requires_grad;
-}

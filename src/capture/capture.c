@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opening and closing a capture, placeholders and size symbols.
+#include <string.h>
+
+#include "ir/program.h"
+#include "op/record.h"
+
+ig_status ig_capture_begin(ig_ctx *c) {
+  if (c->status != IG_OK) return c->status;
+  if (c->capture) return ig_fail(c, IG_RUNTIME, "a capture is already open");
+  ig_sym *sym = ig_sym_create(c);
+  if (!sym) return c->status;
+  c->capture = ig_graph_create(c, sym);
+  ig_ref_release(&sym->ref);  // the graph holds it now
+  c->sym = c->capture ? sym : NULL;
+  return c->status;
+}
+
+bool ig_capture_is_open(const ig_ctx *c) {
+  return c->capture != NULL;
+}
+
+static bool is_open(ig_ctx *c) {
+  if (c->status == IG_OK && !c->capture) (void)ig_fail(c, IG_RUNTIME, "no capture is open");
+  return c->status == IG_OK;
+}
+
+ig_int ig_capture_dim(ig_ctx *c, int64_t hint, int64_t lo, int64_t hi) {
+  if (!is_open(c)) return ig_const(0);
+  if (hint < lo || hint > hi) {
+    (void)ig_fail(c, IG_INVALID, "example size %lld not in range [%lld, %lld]", (long long)hint,
+                  (long long)lo, (long long)hi);
+    return ig_const(0);
+  }
+  return ig_sym_backed(c, hint, lo, hi);
+}
+
+ig_int ig_capture_unbacked(ig_ctx *c) {
+  return is_open(c) ? ig_sym_unbacked(c) : ig_const(0);
+}
+
+ig_tensor *ig_capture_input(ig_ctx *c, const char *name, ig_dtype dtype, const ig_int *sizes,
+                            int ndim) {
+  if (!is_open(c)) return NULL;
+  if (ndim < 0 || ndim > IG_MAX_DIM) {
+    (void)ig_fail(c, IG_RUNTIME, "input '%s': found %d dimensions, expected at most %d", name, ndim,
+                  IG_MAX_DIM);
+    return NULL;
+  }
+  ig_meta m;
+  ig_meta_init(&m, dtype, ig_device_cpu());
+  m.ndim = ndim;
+  for (int d = 0; d < ndim; d++) m.size[d] = sizes[d];
+  ig_meta_contiguous(c, &m);
+  ig_placeholder p = {.role = IG_INPUT_USER, .name = name, .path = name};
+  return ig_record_placeholder(c, &p, &m);
+}
+
+ig_tensor *ig_capture_input_like(ig_ctx *c, const char *name, ig_tensor *example) {
+  if (!is_open(c) || !example) return NULL;
+  ig_meta m;
+  ig_meta_of(example, &m);
+  ig_placeholder p = {
+      .role = IG_INPUT_USER, .name = name, .path = name, .requires_grad = example->requires_grad};
+  return ig_record_placeholder(c, &p, &m);
+}
+
+void ig_capture_input_value(ig_ctx *c, const char *name, const ig_value *value) {
+  if (!is_open(c)) return;
+  if (value->kind == IG_KIND_TENSOR) {
+    (void)ig_capture_input_like(c, name, value->tensor);
+    return;
+  }
+  ig_placeholder p = {.role = IG_INPUT_USER, .name = name, .path = name};
+  ig_record_placeholder_value(c, &p, value);
+}
+
+static bool remember(ig_ctx *c, ig_state_kind kind, const char *name, ig_tensor *value) {
+  ig_graph *g = c->capture;
+  ig_state s = {kind, ig_graph_keep_text(c, g, name), value};
+  if (!s.name) return false;
+  if (!ig_vec_push(g->alloc, &g->state, s)) {
+    return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
+  }
+  (void)ig_tensor_retain(value);
+  return true;
+}
+
+ig_tensor *ig_capture_state(ig_ctx *c, ig_state_kind kind, const char *name, ig_tensor *value) {
+  static const char *const prefixes[] = {"p_", "b_", "b_", "c_"};
+  static const ig_input_kind roles[] = {IG_INPUT_PARAMETER, IG_INPUT_BUFFER, IG_INPUT_BUFFER,
+                                        IG_INPUT_CONSTANT};
+  char text[256];
+  if (!is_open(c) || !value || !remember(c, kind, name, value)) return NULL;
+  const ig_table_slot *known = ig_table_find(&c->capture->tensors, value);
+  if (known) return known->value;
+  ig_meta m;
+  ig_meta_of(value, &m);
+  ig_placeholder p = {.role = roles[kind],
+                      .persistent = kind == IG_STATE_BUFFER,
+                      .name = ig_name_of_path(prefixes[kind], name, text, sizeof text),
+                      .path = name,
+                      .value = value,
+                      .requires_grad = value->requires_grad};
+  return ig_record_placeholder(c, &p, &m);
+}
+
+void ig_capture_set_meta(ig_ctx *c, ig_meta_key key, const char *text) {
+  if (!is_open(c)) return;
+  c->capture->meta[key] = text ? ig_graph_keep_text(c, c->capture, text) : NULL;
+}
+
+static ig_graph *close_capture(ig_ctx *c) {
+  ig_graph *g = c->capture;
+  c->capture = NULL;
+  c->sym = NULL;
+  return g;
+}
+
+void ig_capture_abort(ig_ctx *c) {
+  if (c->capture) ig_graph_free(close_capture(c));
+}
+
+ig_status ig_capture_end(ig_ctx *c, const ig_value *outs, size_t n, ig_graph **out) {
+  *out = NULL;
+  if (!c->capture) {
+    return c->status != IG_OK ? c->status : ig_fail(c, IG_RUNTIME, "no capture is open");
+  }
+  if (c->status == IG_OK) (void)ig_record_output(c, outs, n);
+  ig_graph *g = close_capture(c);
+  if (c->status == IG_OK) {
+    *out = g;
+  } else {
+    ig_graph_free(g);
+  }
+  return c->status;
+}
+
+ig_status ig_capture_end_program(ig_ctx *c, const ig_value *outs, size_t n, ig_program **out) {
+  ig_graph *g = NULL;
+  *out = NULL;
+  IG_RETURN_IF_ERR(ig_capture_end(c, outs, n, &g));
+  (void)ig_graph_dce(g);
+  if (!ig_graph_lift_constants(c, g) || !ig_graph_rename_placeholders(c, g) ||
+      ig_graph_verify(c, g) != IG_OK) {
+    ig_graph_free(g);
+    return c->status;
+  }
+  *out = ig_program_create(c, g, NULL, NULL);
+  return c->status;
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions whose forward the host has computed and whose backward it gives.
+#include <string.h>
+
+#include "grad/grad.h"
+#include "op/formula.h"
+
+static bool contains(ig_tensor *const *list, size_t n, const ig_tensor *t) {
+  for (size_t i = 0; i < n; i++) {
+    if (list[i] == t) return true;
+  }
+  return false;
+}
+
+static bool wants_history(const ig_ctx *c, const ig_custom *f) {
+  if (c->no_grad || c->inference) return false;
+  for (size_t i = 0; i < f->ninputs; i++) {
+    if (f->inputs[i] && ig_tape_requires_grad(f->inputs[i])) return true;
+  }
+  return false;
+}
+
+static bool check_dirty(ig_ctx *c, const ig_custom *f, bool history) {
+  for (size_t i = 0; i < f->ndirty; i++) {
+    ig_tensor *t = f->dirty[i];
+    if (!t) continue;
+    if (!contains(f->outputs, f->noutputs, t)) {
+      ig_fail_text(c, IG_RUNTIME,
+                   "Some elements marked as dirty during the forward method were not returned as "
+                   "output. The inputs that are modified inplace must all be outputs of the "
+                   "Function.");
+      return false;
+    }
+    if (!history) continue;
+    if (t->requires_grad && ig_tensor_is_leaf(c, t)) {
+      ig_fail_text(c, IG_RUNTIME,
+                   "a leaf Variable that requires grad has been used in an in-place operation.");
+      return false;
+    }
+    if (contains(f->inputs, f->ninputs, t) && !ig_tape_check_view_write(c, t)) return false;
+  }
+  return true;
+}
+
+// A tensor of its own over the same memory.
+static ig_tensor *alias(ig_ctx *c, ig_tensor *t) {
+  ig_tensor *twin = ig_tensor_twin(c, t);
+  if (twin) twin->untracked = t->untracked;
+  return twin;
+}
+
+static ig_tape_entry *entry_of(ig_ctx *c, const ig_custom *f) {
+  size_t name = (strlen(f->name) + 16) / 16 * 16;
+  size_t extra = f->noutputs * (sizeof(ig_value) + sizeof(ig_saved)) +
+                 f->nsaved * (sizeof(ig_saved) + sizeof(ig_edge)) + name;
+  void *room = NULL;
+  ig_tape_entry *e = ig_entry_create(c, IG_ENTRY_CUSTOM, f->ninputs, extra, &room);
+  if (!e) return NULL;
+  e->outs = room;
+  e->results = (ig_saved *)(e->outs + f->noutputs);
+  e->saved = e->results + f->noutputs;
+  e->saved_edges = (ig_edge *)(e->saved + f->nsaved);
+  e->name = (char *)(e->saved_edges + f->nsaved);
+  memcpy(e->name, f->name, strlen(f->name));
+  e->backward = f->backward;
+  e->materialize = f->materialize;
+  e->nouts = e->nresults = f->noutputs;
+  e->nsaved = f->nsaved;
+  for (size_t i = 0; i < f->ninputs; i++) {
+    if (!f->inputs[i]) continue;
+    e->edges[i] = ig_edge_of(c, f->inputs[i]);
+    if (!ig_entry_keep(c, &e->kept[i], f->inputs[i], false)) break;
+  }
+  ig_entry_stamp(c, e);
+  if (c->status == IG_OK) return e;
+  ig_ref_release(&e->ref);
+  return NULL;
+}
+
+static bool is_differentiable(const ig_tensor *t) {
+  return ig_dtype_is_float(t->dtype) || ig_dtype_is_complex(t->dtype);
+}
+
+static size_t position(ig_tensor *const *list, size_t n, const ig_tensor *t) {
+  size_t i = 0;
+  while (i < n && list[i] != t) i++;
+  return i;
+}
+
+// Output i: written input, input returned as it was, view of something, or plainly new.
+static bool adopt(ig_ctx *c, ig_tape_entry *e, const ig_custom *f, size_t i) {
+  ig_tensor *t = f->outputs[i];
+  bool dirty = contains(f->dirty, f->ndirty, t);
+  bool input = contains(f->inputs, f->ninputs, t);
+  bool plain = contains(f->nondiff, f->nnondiff, t) || !is_differentiable(t);
+  if (plain) {
+    if (input && !dirty) f->outputs[i] = t = alias(c, t);
+    return t && ig_entry_keep_result(c, &e->results[i], t, false);
+  }
+  if (dirty && input) {
+    e->self_slot = position(f->inputs, f->ninputs, t);
+    return ig_entry_keep_result(c, &e->results[i], t, false) &&
+           ig_tape_rebase(c, t, e, (uint32_t)i);
+  }
+  bool view = input || (t->autograd && t->autograd->base);
+  if (input) {
+    ig_value self = ig_of_tensor(t);
+    ig_tensor *twin = alias(c, t);
+    if (!twin) return false;
+    ig_tape_relate(c, NULL, &self, twin, IG_CREATED_CUSTOM);
+    f->outputs[i] = t = twin;
+  }
+  if (view) t->autograd->creation = IG_CREATED_CUSTOM;
+  return ig_entry_keep_result(c, &e->results[i], t, false) &&
+         ig_tape_set_history(c, t, e, (uint32_t)i);
+}
+
+// Forward ran without history, so whatever a result has of it is its own.
+static bool save(ig_ctx *c, ig_tape_entry *e, const ig_custom *f) {
+  for (size_t i = 0; i < f->nsaved; i++) {
+    ig_tensor *t = f->saved[i];
+    if (!t) continue;
+    bool own = t->autograd && t->autograd->entry == e;
+    if (own) {
+      e->saved_edges[i].index = t->autograd->index;
+      if (!ig_entry_keep_result(c, &e->saved[i], t, true)) return false;
+    } else {
+      e->saved_edges[i] = ig_edge_of(c, t);
+      if (!ig_entry_keep(c, &e->saved[i], t, true)) return false;
+    }
+    // Without an edge and with a tensor: a result of e itself, or nothing to differentiate.
+    e->saved[i].result = own;
+  }
+  return c->status == IG_OK;
+}
+
+// Nothing is recorded: inputs returned as they were are still tensors of their own.
+static void without_history(ig_ctx *c, const ig_custom *f) {
+  for (size_t i = 0; i < f->noutputs; i++) {
+    ig_tensor *t = f->outputs[i];
+    bool dirty = t && contains(f->dirty, f->ndirty, t);
+    if (!t || dirty || !contains(f->inputs, f->ninputs, t)) continue;
+    ig_value self = ig_of_tensor(t);
+    ig_tensor *twin = alias(c, t);
+    if (!twin) return;
+    ig_tape_relate(c, NULL, &self, twin, c->no_grad ? IG_CREATED_NO_GRAD : IG_CREATED_CUSTOM);
+    f->outputs[i] = twin;
+  }
+}
+
+ig_grad_fn *ig_grad_custom(ig_ctx *c, const ig_custom *f) {
+  bool history = c->status == IG_OK && wants_history(c, f);
+  ig_tape_entry *e = NULL;
+  if (c->status == IG_OK && check_dirty(c, f, history)) {
+    for (size_t i = 0; i < f->ndirty; i++) {
+      if (f->dirty[i]) ig_tensor_bump(f->dirty[i]);
+    }
+    if (history) {
+      e = entry_of(c, f);
+    } else {
+      without_history(c, f);
+    }
+  }
+  bool ok = e != NULL;
+  for (size_t i = 0; ok && i < f->noutputs; i++) {
+    if (f->outputs[i]) ok = adopt(c, e, f, i);
+    if (ok) e->outs[i] = ig_of_tensor(e->results[i].tensor);
+  }
+  ok = ok && save(c, e, f);
+  if (!ok) {
+    if (e) ig_ref_release(&e->ref);
+    if (f->free_fn) f->free_fn(f->user);
+    return NULL;
+  }
+  e->free_fn = f->free_fn;
+  e->user = f->user;
+  // The outputs own it; without a differentiable one it goes when the scope closes.
+  return ig_pool_add(c, &e->ref) ? e : NULL;
+}
+
+size_t ig_grad_fn_saved_count(const ig_grad_fn *f) {
+  return f->nsaved;
+}
+
+ig_tensor *ig_grad_fn_saved(ig_ctx *c, ig_grad_fn *f, size_t i) {
+  if (c->status != IG_OK || i >= f->nsaved) return NULL;
+  if (f->freed) {
+    ig_stale why = {&f->saved[i], NULL, true};
+    ig_stale_fail(c, &why);
+    return NULL;
+  }
+  ig_edge edge = f->saved_edges[i];
+  if (f->saved[i].result) edge.entry = f;
+  return ig_saved_unpack(c, &f->saved[i], &edge, false, NULL);
+}
+
+bool ig_grad_fn_wants(const ig_grad_fn *f, size_t i) {
+  return i < f->nslots && (f->edges[i].entry || f->edges[i].leaf);
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names of nodes, numbered as PyTorch's fx numbers them.
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/graph.h"
+
+enum { NAME_MAX_LENGTH = 200 };
+
+// Python keywords, built-ins and what the printed code itself uses: such names get a number at
+// once.
+static bool is_reserved(const char *name) {
+  static const char *const words[] = {
+      "False",        "None",       "True",       "and",        "as",        "assert",
+      "async",        "await",      "break",      "class",      "continue",  "def",
+      "del",          "elif",       "else",       "except",     "finally",   "for",
+      "from",         "global",     "if",         "import",     "in",        "is",
+      "lambda",       "nonlocal",   "not",        "or",         "pass",      "raise",
+      "return",       "try",        "while",      "with",       "yield",     "abs",
+      "aiter",        "all",        "anext",      "any",        "ascii",     "bin",
+      "bool",         "breakpoint", "bytearray",  "bytes",      "callable",  "chr",
+      "classmethod",  "compile",    "complex",    "copyright",  "credits",   "delattr",
+      "dict",         "dir",        "divmod",     "enumerate",  "eval",      "exec",
+      "exit",         "filter",     "float",      "format",     "frozenset", "getattr",
+      "globals",      "hasattr",    "hash",       "help",       "hex",       "id",
+      "input",        "int",        "isinstance", "issubclass", "iter",      "len",
+      "license",      "list",       "locals",     "map",        "max",       "memoryview",
+      "min",          "next",       "object",     "oct",        "open",      "ord",
+      "pow",          "print",      "property",   "quit",       "range",     "repr",
+      "reversed",     "round",      "set",        "setattr",    "slice",     "sorted",
+      "staticmethod", "str",        "sum",        "super",      "tuple",     "type",
+      "vars",         "zip",        "inf",        "nan",        "NoneType",  "torch",
+      "device",       "fx_pytree",  "pytree"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    if (strcmp(words[i], name) == 0) return true;
+  }
+  return false;
+}
+
+// Length of what stands before a trailing _<digits>, and those digits; -1: there are none.
+static size_t split(const char *name, long *number) {
+  size_t n = strlen(name);
+  size_t k = n;
+  while (k > 0 && isdigit((unsigned char)name[k - 1])) k--;
+  *number = -1;
+  if (k == n || k == 0 || name[k - 1] != '_' || n - k > 9) return n;
+  *number = strtol(name + k, NULL, 10);
+  return k - 1;
+}
+
+static void clean(const char *base, char *text, size_t cap) {
+  size_t n = 0;
+  if (isdigit((unsigned char)base[0]) || !base[0]) text[n++] = '_';
+  for (; *base && n + 1 < cap; base++) {
+    bool word = isalnum((unsigned char)*base) || *base == '_';
+    text[n++] = (char)(word ? *base : '_');
+  }
+  text[n] = 0;
+}
+
+static bool set_count(ig_graph *g, const char *base, size_t length, long number) {
+  char key[NAME_MAX_LENGTH + 16];
+  (void)snprintf(key, sizeof key, "%.*s", (int)length, base);
+  ig_map_value *v = ig_map_find(&g->counts, key);
+  if (!v) {
+    const char *kept = ig_arena_strn(&g->arena, key, strlen(key));
+    v = kept ? ig_map_put(&g->counts, kept) : NULL;
+  }
+  if (v) v->num = (size_t)number;
+  return v != NULL;
+}
+
+const char *ig_graph_name(ig_ctx *c, ig_graph *g, const char *base) {
+  char text[NAME_MAX_LENGTH];
+  char name[NAME_MAX_LENGTH + 32];
+  clean(base, text, sizeof text);
+  long number = -1;
+  size_t length = split(text, &number);
+  (void)snprintf(name, sizeof name, "%s", text);
+  if (number < 0 || ig_map_find(&g->names, text)) {
+    const ig_map_value *count = ig_map_find(&g->counts, text);
+    number = count ? (long)count->num : 0;
+    if (is_reserved(text)) {
+      (void)snprintf(name, sizeof name, "%.*s_%ld", (int)length, text, ++number);
+    }
+  }
+  while (ig_map_find(&g->names, name)) {
+    (void)snprintf(name, sizeof name, "%.*s_%ld", (int)length, text, ++number);
+  }
+  const char *kept = ig_arena_strn(&g->arena, name, strlen(name));
+  if (!kept || !ig_map_put(&g->names, kept) || !set_count(g, text, length, number)) {
+    (void)ig_fail(c, IG_NOMEM, "out of memory");
+    return NULL;
+  }
+  return kept;
+}
+
+const char *ig_name_of_op(const char *op, char *text, size_t cap) {
+  size_t n = strlen(op);
+  if (n > 4 && strncmp(op, "__", 2) == 0 && strcmp(op + n - 2, "__") == 0) {
+    op += 2;
+    n -= 4;
+  }
+  size_t k = 0;
+  for (size_t i = 0; i < n && k + 2 < cap; i++) {
+    bool upper = isupper((unsigned char)op[i]) != 0;
+    if (upper && i > 0 && op[i - 1] != '_' && !isupper((unsigned char)op[i - 1])) text[k++] = '_';
+    text[k++] = (char)tolower((unsigned char)op[i]);
+  }
+  text[k] = 0;
+  return text;
+}
+
+const char *ig_name_of_path(const char *prefix, const char *path, char *text, size_t cap) {
+  int n = snprintf(text, cap, "%s%s", prefix, path);
+  if (n < 0) text[0] = 0;
+  for (char *p = text; *p; p++) {
+    if (!isalnum((unsigned char)*p)) *p = '_';
+  }
+  return text;
+}
+
+bool ig_graph_rename(ig_ctx *c, ig_graph *g, ig_node *n, const char *base) {
+  const char *name = ig_graph_name(c, g, base);
+  if (!name) return false;
+  ig_map_value *old = n->name ? ig_map_find(&g->names, n->name) : NULL;
+  if (old && old->ptr == n) old->ptr = NULL;
+  ig_map_find(&g->names, name)->ptr = n;
+  if (n->name && n->target == n->name) n->target = name;
+  n->name = name;
+  return true;
+}
+
+// Takes all placeholders' names back and deals them out anew, user inputs first. Other nodes have
+// been named after the placeholders and keep out of their way; one that stands where a user input
+// wants to go moves.
+bool ig_graph_rename_placeholders(ig_ctx *c, ig_graph *g) {
+  for (ig_node *n = g->first; n; n = n->next) {
+    if (!ig_node_is_placeholder(n) || n->role != IG_INPUT_USER || !n->path) continue;
+    char wish[NAME_MAX_LENGTH];
+    clean(n->path, wish, sizeof wish);
+    if (strcmp(wish, n->name) == 0) continue;
+    ig_map_value *v = ig_map_find(&g->names, wish);
+    ig_node *other = v ? v->ptr : NULL;
+    if (other && ig_node_is_placeholder(other) && other->role == IG_INPUT_USER) continue;
+    if (!v) {
+      const char *kept = ig_arena_strn(&g->arena, wish, strlen(wish));
+      v = kept ? ig_map_put(&g->names, kept) : NULL;
+      if (!v) return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
+    }
+    const char *kept = ig_arena_strn(&g->arena, wish, strlen(wish));
+    if (!kept) return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
+    if (other && !ig_graph_rename(c, g, other, wish)) return false;
+    v = ig_map_find(&g->names, wish);
+    v->ptr = n;
+    n->name = n->target = kept;
+  }
+  return true;
+}
+
+const char *ig_graph_keep_text(ig_ctx *c, ig_graph *g, const char *text) {
+  ig_map_value *v = ig_map_find(&g->texts, text);
+  if (v) return v->ptr;
+  char *kept = ig_arena_strn(&g->arena, text, strlen(text));
+  v = kept ? ig_map_put(&g->texts, kept) : NULL;
+  if (!v) {
+    (void)ig_fail(c, IG_NOMEM, "out of memory");
+    return NULL;
+  }
+  v->ptr = kept;
+  return kept;
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ir/program.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void program_destroy(ig_ref *ref) {
+  ig_program *p = (ig_program *)ref;
+  for (size_t i = 0; i < p->nstate; i++) ig_tensor_release(p->state[i].tensor);
+  for (size_t i = 0; i < p->nconstants; i++) ig_tensor_release(p->constants[i].tensor);
+  ig_graph_free(p->graph);
+  ig_arena_free(&p->arena);
+  ig_mem_free(p->alloc, p, sizeof *p);
+}
+
+void ig_program_free(ig_program *p) {
+  if (p) ig_ref_release(&p->ref);
+}
+
+ig_program *ig_program_retain(ig_program *p) {
+  if (p) ig_ref_retain(&p->ref);
+  return p;
+}
+
+static bool no_memory(ig_ctx *c) {
+  return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
+}
+
+static bool describe_inputs(ig_ctx *c, ig_program *p) {
+  p->ninputs = ig_graph_input_count(p->graph);
+  p->inputs = ig_arena_push(&p->arena, p->ninputs * sizeof *p->inputs + 1);
+  if (!p->inputs) return no_memory(c);
+  size_t i = 0;
+  for (ig_node *n = p->graph->first; n; n = n->next) {
+    if (!ig_node_is_placeholder(n)) continue;
+    bool user = n->role == IG_INPUT_USER;
+    bool fixed = user && n->val.kind != IG_KIND_TENSOR;
+    p->inputs[i++] = (ig_input_spec){.kind = n->role,
+                                     .name = n->name,
+                                     .target = user ? NULL : n->path,
+                                     .persistent = n->persistent,
+                                     .value = fixed ? n->val : ig_of_node(n)};
+  }
+  return true;
+}
+
+static bool describe_outputs(ig_ctx *c, ig_program *p, const ig_output_kind *kinds,
+                             const char *const *targets) {
+  const ig_node *out = p->graph->last;
+  p->noutputs = ig_graph_output_count(p->graph);
+  p->outputs = ig_arena_push(&p->arena, p->noutputs * sizeof *p->outputs + 1);
+  if (!p->outputs) return no_memory(c);
+  for (size_t i = 0; i < p->noutputs; i++) {
+    ig_output_spec *o = &p->outputs[i];
+    o->kind = kinds ? kinds[i] : IG_OUTPUT_USER;
+    o->value = out->args[i];
+    o->name = out->args[i].kind == IG_KIND_NODE ? out->args[i].node->name : NULL;
+    const char *target = targets ? targets[i] : NULL;
+    if (target) o->target = ig_arena_strn(&p->arena, target, strlen(target));
+    if (target && !o->target) return no_memory(c);
+  }
+  return true;
+}
+
+static bool is_saved(ig_state_kind kind) {
+  return kind == IG_STATE_PARAMETER || kind == IG_STATE_BUFFER;
+}
+
+static void add_weights(ig_program *p, ig_state_kind kind) {
+  const ig_graph *g = p->graph;
+  for (size_t i = 0; i < g->state.n; i++) {
+    const ig_state *s = &g->state.at[i];
+    if (s->kind != kind) continue;
+    ig_weight w = {s->name, ig_tensor_retain(s->tensor)};
+    if (is_saved(kind)) {
+      p->state[p->nstate++] = w;
+    } else {
+      p->constants[p->nconstants++] = w;
+    }
+  }
+}
+
+static bool collect_weights(ig_ctx *c, ig_program *p) {
+  size_t bytes = p->graph->state.n * sizeof *p->state + 1;
+  p->state = ig_arena_push(&p->arena, bytes);
+  p->constants = ig_arena_push(&p->arena, bytes);
+  if (!p->state || !p->constants) return no_memory(c);
+  for (int kind = IG_STATE_PARAMETER; kind <= IG_STATE_CONSTANT; kind++) {
+    add_weights(p, (ig_state_kind)kind);
+  }
+  return true;
+}
+
+ig_program *ig_program_create(ig_ctx *c, ig_graph *g, const ig_output_kind *kinds,
+                              const char *const *targets) {
+  ig_program *p = c->status == IG_OK ? ig_mem_new(c->alloc, sizeof *p) : NULL;
+  if (!p) {
+    ig_graph_free(g);
+    (void)no_memory(c);
+    return NULL;
+  }
+  p->ref = (ig_ref){1, program_destroy};
+  p->alloc = c->alloc;
+  p->arena = ig_arena_make(c->alloc);
+  p->graph = g;
+  p->in_spec = p->out_spec = "";
+  if (describe_inputs(c, p) && describe_outputs(c, p, kinds, targets) && collect_weights(c, p)) {
+    return p;
+  }
+  ig_program_free(p);
+  return NULL;
+}
+
+static ig_node *first_user_input(const ig_graph *g) {
+  ig_node *n = g->first;
+  while (n && ig_node_is_placeholder(n) && n->role != IG_INPUT_USER) n = n->next;
+  return n;
+}
+
+bool ig_graph_lift_constants(ig_ctx *c, ig_graph *g) {
+  ig_node *before = first_user_input(g);
+  size_t count = 0;
+  for (ig_node *n = g->first, *next = NULL; n; n = next) {
+    next = n->next;
+    if (n->kind != IG_NODE_ATTR) continue;
+    char path[48];
+    char name[64];
+    (void)snprintf(path, sizeof path, "lifted_tensor_%zu", count++);
+    (void)snprintf(name, sizeof name, "c_%s", path);
+    n->kind = IG_NODE_PLACEHOLDER;
+    n->role = IG_INPUT_CONSTANT;
+    n->path = ig_graph_keep_text(c, g, path);
+    n->target = n->name;
+    for (size_t i = 0; i < IG_META_KEY_COUNT; i++) n->meta[i] = NULL;
+    if (!n->path || !ig_graph_rename(c, g, n, name)) return false;
+    ig_graph_move(g, n, before);
+    ig_state s = {IG_STATE_CONSTANT, n->path, ig_tensor_retain(n->constant)};
+    if (!ig_vec_push(g->alloc, &g->state, s)) {
+      ig_tensor_release(s.tensor);
+      return no_memory(c);
+    }
+  }
+  return true;
+}
+
+const ig_graph *ig_program_graph(const ig_program *p) {
+  return p->graph;
+}
+size_t ig_program_inputs(const ig_program *p, const ig_input_spec **specs) {
+  *specs = p->inputs;
+  return p->ninputs;
+}
+size_t ig_program_outputs(const ig_program *p, const ig_output_spec **specs) {
+  *specs = p->outputs;
+  return p->noutputs;
+}
+size_t ig_program_state(const ig_program *p, const ig_weight **weights) {
+  *weights = p->state;
+  return p->nstate;
+}
+size_t ig_program_constants(const ig_program *p, const ig_weight **weights) {
+  *weights = p->constants;
+  return p->nconstants;
+}
+
+ig_tensor *ig_program_find_weight(const ig_program *p, const char *name) {
+  for (size_t i = 0; i < p->nstate; i++) {
+    if (strcmp(p->state[i].name, name) == 0) return p->state[i].tensor;
+  }
+  for (size_t i = 0; i < p->nconstants; i++) {
+    if (strcmp(p->constants[i].name, name) == 0) return p->constants[i].tensor;
+  }
+  return NULL;
+}
+
+void ig_program_set_specs(ig_ctx *c, ig_program *p, const char *in_spec, const char *out_spec) {
+  const char *in = ig_arena_strn(&p->arena, in_spec, strlen(in_spec));
+  const char *out = ig_arena_strn(&p->arena, out_spec, strlen(out_spec));
+  if (!in || !out) {
+    (void)no_memory(c);
+    return;
+  }
+  p->in_spec = in;
+  p->out_spec = out;
+}
+
+const char *ig_program_in_spec(const ig_program *p) {
+  return p->in_spec;
+}
+const char *ig_program_out_spec(const ig_program *p) {
+  return p->out_spec;
+}
+
+size_t ig_program_user_inputs(const ig_program *p) {
+  size_t n = 0;
+  for (size_t i = 0; i < p->ninputs; i++) n += p->inputs[i].kind == IG_INPUT_USER;
+  return n;
+}
+
+size_t ig_program_user_outputs(const ig_program *p) {
+  size_t n = 0;
+  for (size_t i = 0; i < p->noutputs; i++) {
+    n += p->outputs[i].kind == IG_OUTPUT_USER || p->outputs[i].kind == IG_OUTPUT_LOSS;
+  }
+  return n;
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program: graph, signature, weights. Made from a finished graph whose placeholders tell what
+// they stand for; everything else about the signature is derived from that.
+#ifndef IR_PROGRAM_H_
+#define IR_PROGRAM_H_
+
+#include "ir/graph.h"
+
+struct ig_program {
+  ig_ref ref;
+  ig_alloc alloc;
+  ig_arena arena;
+  ig_graph *graph;
+  ig_input_spec *inputs;
+  size_t ninputs;
+  ig_output_spec *outputs;
+  size_t noutputs;
+  ig_weight *state;  // tensors retained
+  size_t nstate;
+  ig_weight *constants;  // tensors retained
+  size_t nconstants;
+  const char *in_spec;
+  const char *out_spec;
+};
+
+// Takes the graph over, also after an error (then NULL). `kinds` and `targets` describe outputs;
+// NULL: all are the user's.
+ig_program *ig_program_create(ig_ctx *c, ig_graph *g, const ig_output_kind *kinds,
+                              const char *const *targets);
+
+// Undeclared constants become placeholders c_lifted_tensor_0 in front of the user inputs.
+bool ig_graph_lift_constants(ig_ctx *c, ig_graph *g);
+
+#endif

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// What must hold for every graph between passes: nodes in an order in which they can run, one
+// output at the end, names that are used once, counts that are right, values that describe the
+// results.
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/graph.h"
+
+typedef struct check {
+  ig_ctx *c;
+  const ig_graph *g;
+  bool *seen;     // by node index
+  size_t *users;  // by node index
+} check;
+
+static bool wrong(const check *k, const ig_node *n, const char *what) {
+  (void)ig_fail(k->c, IG_ASSERTION, "graph: node '%s' %s", n->name ? n->name : "?", what);
+  return false;
+}
+
+static bool check_operands(check *k, const ig_node *n, const ig_value *v, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    if (v[i].kind == IG_KIND_TENSOR) return wrong(k, n, "has a tensor for an operand");
+    if (v[i].kind == IG_KIND_LIST && !check_operands(k, n, v[i].list.at, v[i].list.n)) return false;
+    if (v[i].kind != IG_KIND_NODE) continue;
+    const ig_node *from = v[i].node;
+    if (!from || from->graph != k->g || from->index >= k->g->next_index) {
+      return wrong(k, n, "reads a node of another graph");
+    }
+    if (!k->seen[from->index]) return wrong(k, n, "reads a node that comes later");
+  }
+  return true;
+}
+
+static bool check_kind(const check *k, const ig_node *n, bool *body) {
+  if (n->kind == IG_NODE_PLACEHOLDER) {
+    if (*body) return wrong(k, n, "is a placeholder after other nodes");
+    if (n->npos || n->nkw) return wrong(k, n, "is a placeholder with arguments");
+    return true;
+  }
+  *body = true;
+  if (n->kind == IG_NODE_OUTPUT && n->next) return wrong(k, n, "is an output before the end");
+  if (n->kind == IG_NODE_ATTR && !n->constant) return wrong(k, n, "is an attribute without value");
+  if (n->kind == IG_NODE_CALL && n->callee == IG_CALLEE_OP && !n->op) {
+    return wrong(k, n, "calls no operator");
+  }
+  return true;
+}
+
+static bool check_node(check *k, const ig_node *n, bool *body) {
+  const ig_map_value *v = n->name ? ig_map_find(&k->g->names, n->name) : NULL;
+  if (!v || v->ptr != n) return wrong(k, n, "has a name that is not its own");
+  if (n->graph != k->g) return wrong(k, n, "belongs to another graph");
+  if (n->index >= k->g->next_index || k->seen[n->index]) return wrong(k, n, "appears twice");
+  if (!check_kind(k, n, body)) return false;
+  if (!check_operands(k, n, n->args, n->npos + n->nkw)) return false;
+  k->seen[n->index] = true;
+  for (size_t i = 0; i < n->ninputs; i++) k->users[n->inputs[i]->index]++;
+  return true;
+}
+
+static bool check_all(check *k) {
+  bool body = false;
+  size_t count = 0;
+  for (const ig_node *n = k->g->first; n; n = n->next, count++) {
+    if (!check_node(k, n, &body)) return false;
+  }
+  if (count != k->g->n) {
+    return ig_fail(k->c, IG_ASSERTION, "graph: found %zu nodes, expected %zu", count, k->g->n) ==
+           IG_OK;
+  }
+  if (!k->g->last || k->g->last->kind != IG_NODE_OUTPUT) {
+    return ig_fail(k->c, IG_ASSERTION, "graph: the last node is no output") == IG_OK;
+  }
+  for (const ig_node *n = k->g->first; n; n = n->next) {
+    if (k->users[n->index] != n->users) return wrong(k, n, "has a wrong count of users");
+  }
+  return true;
+}
+
+ig_status ig_graph_verify(ig_ctx *c, const ig_graph *g) {
+  if (c->status != IG_OK) return c->status;
+  size_t bytes = g->next_index * (sizeof(size_t) + sizeof(bool)) + 1;
+  size_t *room = ig_mem_new(c->alloc, bytes);
+  if (!room) return ig_fail(c, IG_NOMEM, "out of memory");
+  check k = {c, g, (bool *)(room + g->next_index), room};
+  (void)check_all(&k);
+  ig_mem_free(c->alloc, room, bytes);
+  return c->status;
+}

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// A value dies after its last reader, so that running needs no more memory than the program itself.
+#include "op/interpret.h"
+
+#include <string.h>
+
+#include "op/record.h"
+
+typedef struct machine {
+  ig_ctx *c;
+  const ig_graph *g;
+  ig_value *env;   // per node; tensors retained
+  size_t *unread;  // per node: readers to come
+  ig_arena lists;
+} machine;
+
+static void retain(const ig_value *v) {
+  if (v->kind == IG_KIND_TENSOR) (void)ig_tensor_retain(v->tensor);
+  for (size_t i = 0; v->kind == IG_KIND_LIST && i < v->list.n; i++) retain(&v->list.at[i]);
+}
+
+static void release(ig_value *v) {
+  if (v->kind == IG_KIND_TENSOR) ig_tensor_release(v->tensor);
+  for (size_t i = 0; v->kind == IG_KIND_LIST && i < v->list.n; i++) {
+    release((ig_value *)&v->list.at[i]);
+  }
+  *v = ig_none();
+}
+
+// Lists that calls return belong to a scope that closes.
+static bool keep_lists(machine *m, ig_value *v) {
+  if (v->kind != IG_KIND_LIST) return true;
+  ig_value *items = ig_arena_push(&m->lists, v->list.n * sizeof *items + 1);
+  if (!items) return ig_fail(m->c, IG_NOMEM, "out of memory") == IG_OK;
+  for (size_t i = 0; i < v->list.n; i++) {
+    items[i] = v->list.at[i];
+    if (!keep_lists(m, &items[i])) return false;
+  }
+  v->list.at = items;
+  return true;
+}
+
+static ig_value value_of(const machine *m, const ig_value *v) {
+  return v->kind == IG_KIND_NODE ? m->env[v->node->index] : *v;
+}
+
+static bool wants_ints(const ig_arg *a) {
+  return a->list && (a->type == IG_TYPE_INT || a->type == IG_TYPE_SYMINT);
+}
+
+// An argument as the call takes it.
+static bool arg_of(machine *m, const ig_arg *a, const ig_value *v, ig_value *out) {
+  *out = value_of(m, v);
+  if (v->kind != IG_KIND_LIST) return true;
+  size_t n = v->list.n;
+  if (wants_ints(a)) {
+    ig_int *ints = ig_scope_push(m->c, n * sizeof *ints + 1);
+    for (size_t i = 0; ints && i < n; i++) {
+      ig_value item = value_of(m, &v->list.at[i]);
+      ints[i] = item.kind == IG_KIND_BOOL ? ig_const(item.b) : item.i;
+    }
+    *out = ig_of_ints(ints, n);
+    return ints != NULL;
+  }
+  ig_value *items = ig_scope_push(m->c, n * sizeof *items + 1);
+  for (size_t i = 0; items && i < n; i++) items[i] = value_of(m, &v->list.at[i]);
+  *out = ig_of_list(items, n);
+  return items != NULL;
+}
+
+static const ig_value *find_arg(const ig_node *n, size_t i, const ig_arg *arg) {
+  if (i < n->npos) return &n->args[i];
+  for (size_t k = 0; k < n->nkw; k++) {
+    if (strcmp(n->keys[k], arg->name) == 0) return &n->args[n->npos + k];
+  }
+  return &arg->def;
+}
+
+static ig_value call_op(machine *m, const ig_node *n) {
+  const ig_schema *s = &n->op->schema;
+  ig_value args[IG_MAX_ARGS];
+  ig_value outs[IG_MAX_RETURNS];
+  for (size_t i = 0; i < s->nargs; i++) {
+    if (!arg_of(m, &s->args[i], find_arg(n, i, &s->args[i]), &args[i])) return ig_none();
+  }
+  ig_call(m->c, n->op, args, outs);
+  if (s->nrets == 1) return outs[0];
+  ig_value *items = ig_scope_push(m->c, s->nrets * sizeof *items + 1);
+  if (!items) return ig_none();
+  memcpy(items, outs, s->nrets * sizeof *items);
+  return ig_of_list(items, s->nrets);
+}
+
+static ig_value eval(machine *m, const ig_node *n) {
+  ig_ctx *c = m->c;
+  if (n->kind == IG_NODE_ATTR) return ig_of_tensor(n->constant);
+  if (n->callee == IG_CALLEE_OP) return call_op(m, n);
+  ig_value a = value_of(m, &n->args[0]);
+  ig_value b = value_of(m, &n->args[1]);
+  size_t k = (size_t)b.i.value;
+  switch (n->callee) {
+    case IG_CALLEE_GETITEM:
+      if (a.kind == IG_KIND_LIST && k < a.list.n) return a.list.at[k];
+      break;
+    case IG_CALLEE_SIZE:
+      if (a.kind == IG_KIND_TENSOR && k < (size_t)a.tensor->ndim) {
+        return ig_of_int(ig_sizes(a.tensor)[k]);
+      }
+      break;
+    default:
+      return ig_of_int(ig_int_combine(c, n->arith, a.i, b.i));
+  }
+  if (c->status == IG_OK) (void)ig_fail(c, IG_BAD_INDEX, "%s: no element %zu", n->name, k);
+  return ig_none();
+}
+
+static void forget_operands(machine *m, const ig_node *n) {
+  for (size_t i = 0; i < n->ninputs; i++) {
+    size_t k = n->inputs[i]->index;
+    if (--m->unread[k] == 0) release(&m->env[k]);
+  }
+}
+
+// What nodes recorded on behalf of n carry.
+static void pass_meta(machine *m, const ig_node *n) {
+  (void)ig_ctx_at(m->c, n->file, n->line);
+  ig_graph *to = m->c->capture;
+  for (size_t i = 0; to && i < IG_META_KEY_COUNT; i++) {
+    to->meta[i] = n->meta[i] ? ig_graph_keep_text(m->c, to, n->meta[i]) : NULL;
+  }
+}
+
+static bool step(machine *m, const ig_node *n) {
+  ig_scope s = ig_scope_open(m->c);
+  pass_meta(m, n);
+  ig_value v = eval(m, n);
+  bool ok = m->c->status == IG_OK && keep_lists(m, &v);
+  if (ok && n->users) {
+    retain(&v);
+    m->env[n->index] = v;
+  }
+  ig_scope_close(m->c, s);
+  if (ok) forget_operands(m, n);
+  return ok;
+}
+
+// Hands the outputs to the caller's scope.
+static bool output(machine *m, const ig_node *n, ig_value *outs) {
+  for (size_t i = 0; i < n->npos; i++) {
+    outs[i] = value_of(m, &n->args[i]);
+    if (outs[i].kind == IG_KIND_LIST) {
+      size_t count = outs[i].list.n;
+      ig_value *items = ig_scope_push(m->c, count * sizeof *items + 1);
+      if (!items) return false;
+      for (size_t k = 0; k < count; k++) {
+        items[k] = value_of(m, &outs[i].list.at[k]);
+        retain(&items[k]);
+        if (items[k].kind == IG_KIND_TENSOR && !ig_pool_add(m->c, &items[k].tensor->ref)) {
+          return false;
+        }
+      }
+      outs[i].list.at = items;
+    } else if (outs[i].kind == IG_KIND_TENSOR) {
+      (void)ig_tensor_retain(outs[i].tensor);
+      if (!ig_pool_add(m->c, &outs[i].tensor->ref)) return false;
+    }
+  }
+  return true;
+}
+
+static void walk(machine *m, const ig_value *inputs, ig_value *outs) {
+  for (const ig_node *n = m->g->first; n; n = n->next) {
+    m->unread[n->index] = n->users;
+    if (n->kind == IG_NODE_OUTPUT) {
+      (void)output(m, n, outs);
+    } else if (ig_node_is_placeholder(n)) {
+      retain(inputs);
+      m->env[n->index] = *inputs++;
+    } else if (!step(m, n)) {
+      return;
+    }
+  }
+}
+
+ig_status ig_interpret(ig_ctx *c, const ig_graph *g, const ig_value *inputs, ig_value *outs) {
+  size_t n = g->next_index;
+  machine m = {.c = c, .g = g, .lists = ig_arena_make(c->alloc)};
+  size_t bytes = n * (sizeof *m.env + sizeof *m.unread) + 1;
+  m.env = ig_mem_new(c->alloc, bytes);
+  if (!m.env) return ig_fail(c, IG_NOMEM, "out of memory");
+  m.unread = (size_t *)(m.env + n);
+  walk(&m, inputs, outs);
+  for (size_t i = 0; i < n; i++) release(&m.env[i]);
+  ig_arena_free(&m.lists);
+  ig_mem_free(c->alloc, m.env, bytes);
+  return c->status;
+}
+
+ig_status ig_graph_run(ig_ctx *c, const ig_graph *g, const ig_value *inputs, size_t n,
+                       ig_value *outs) {
+  size_t expected = ig_graph_input_count(g);
+  if (c->status != IG_OK) return c->status;
+  if (n != expected) return ig_fail(c, IG_RUNTIME, "found %zu inputs, expected %zu", n, expected);
+  const char *file = c->file;
+  int line = c->line;
+  ig_status st = ig_interpret(c, g, inputs, outs);
+  (void)ig_ctx_at(c, file, line);
+  return st;
+}
+
+static bool copy_placeholder(ig_ctx *c, const ig_node *p, bool grad, ig_value *out) {
+  ig_placeholder spec = {p->role, p->persistent, p->name, p->path, p->constant, false};
+  *out = p->val;
+  if (p->val.kind != IG_KIND_TENSOR) {
+    ig_record_placeholder_value(c, &spec, &p->val);
+    return c->status == IG_OK;
+  }
+  ig_meta m;
+  ig_meta_of(p->val.tensor, &m);
+  spec.requires_grad = grad && p->val.tensor->requires_grad;
+  out->tensor = ig_record_placeholder(c, &spec, &m);
+  if (out->tensor && !grad) out->tensor->requires_grad = p->val.tensor->requires_grad;
+  return out->tensor != NULL;
+}
+
+static bool copy_state(ig_ctx *c, const ig_graph *g) {
+  ig_graph *to = c->capture;
+  for (size_t i = 0; i < g->state.n; i++) {
+    ig_state s = g->state.at[i];
+    s.name = ig_graph_keep_text(c, to, s.name);
+    if (!s.name) return false;
+    if (!ig_vec_push(to->alloc, &to->state, s)) {
+      return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
+    }
+    (void)ig_tensor_retain(s.tensor);
+  }
+  return true;
+}
+
+static ig_status copy_into(ig_ctx *c, const ig_graph *g, const ig_transform *t) {
+  size_t n = ig_graph_input_count(g);
+  size_t count = ig_graph_output_count(g);
+  ig_value *inputs = ig_scope_push(c, n * sizeof *inputs + 1);
+  ig_value *outs = ig_scope_push(c, count * sizeof *outs + 1);
+  if (!inputs || !outs || !copy_state(c, g)) return c->status;
+  size_t k = 0;
+  for (const ig_node *p = g->first; p; p = p->next) {
+    if (!ig_node_is_placeholder(p)) continue;
+    if (!copy_placeholder(c, p, t->grad, &inputs[k++])) return c->status;
+  }
+  IG_RETURN_IF_ERR(ig_interpret(c, g, inputs, outs));
+  const ig_value *results = outs;
+  if (t->finish) results = t->finish(c, inputs, n, outs, &count, t->user);
+  return c->status == IG_OK ? ig_record_output(c, results, count) : c->status;
+}
+
+ig_status ig_graph_transform(ig_ctx *c, const ig_graph *g, const ig_transform *t, ig_graph **out) {
+  *out = NULL;
+  if (c->status != IG_OK) return c->status;
+  if (c->capture) return ig_fail(c, IG_RUNTIME, "a capture is open");
+  ig_graph *fresh = ig_graph_create(c, g->sym);
+  if (!fresh) return c->status;
+  ig_scope s = ig_scope_open(c);
+  const ig_ctx before = *c;
+  c->locate = NULL;  // nodes keep the locations of the old graph
+  c->capture = fresh;
+  c->sym = g->sym;
+  c->rewrite = t->rewrite.fn ? &t->rewrite : NULL;
+  c->no_grad = !t->grad;
+  c->inference = false;
+  ig_status st = copy_into(c, g, t);
+  c->capture = NULL;
+  c->sym = before.sym;
+  c->rewrite = before.rewrite;
+  c->no_grad = before.no_grad;
+  c->inference = before.inference;
+  c->locate = before.locate;
+  (void)ig_ctx_at(c, before.file, before.line);
+  ig_scope_close(c, s);
+  if (st == IG_OK) {
+    *out = fresh;
+  } else {
+    ig_graph_free(fresh);
+  }
+  return st;
+}

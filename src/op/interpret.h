@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running a graph is calling its nodes; rewriting one is running it under an open capture.
+#ifndef OP_INTERPRET_H_
+#define OP_INTERPRET_H_
+
+#include "op/call.h"
+
+// Calls every node of g in order. inputs: one value per placeholder. Under an open capture this
+// copies g into it, through c->rewrite. outs get one value per output, owned by the innermost
+// scope.
+ig_status ig_interpret(ig_ctx *c, const ig_graph *g, const ig_value *inputs, ig_value *outs);
+
+// Interprets g into a new graph with the same placeholders.
+typedef struct ig_transform {
+  ig_rewrite rewrite;
+  bool grad;  // history is kept; placeholders require grad as they did in g
+  // If not NULL, maps the outputs before they are recorded; gets the new placeholders. The answer
+  // lives in the innermost scope; *n comes with the number of outs. NULL after an error.
+  const ig_value *(*finish)(ig_ctx *c, const ig_value *inputs, size_t ninputs, const ig_value *outs,
+                            size_t *n, void *user);
+  void *user;
+} ig_transform;
+ig_status ig_graph_transform(ig_ctx *c, const ig_graph *g, const ig_transform *t, ig_graph **out);
+
+#endif

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+// From calls to nodes: operands become node references, symbolic sizes become nodes that compute
+// them from an input, trailing defaults disappear. Everything that is looked up here is in a map,
+// so that a capture is linear in the number of its nodes.
+#include "op/record.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool no_memory(ig_ctx *c) {
+  return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
+}
+
+static bool know(ig_ctx *c, const ig_tensor *real, ig_tensor *fake) {
+  ig_table_slot *slot = ig_table_put(&c->capture->tensors, real);
+  if (!slot) return no_memory(c);
+  slot->value = fake;
+  return true;
+}
+
+static ig_tensor *constant(ig_ctx *c, ig_tensor *t) {
+  char name[48];
+  ig_graph *g = c->capture;
+  int len = snprintf(name, sizeof name, "_tensor_constant%zu", g->lifted++);
+  ig_tensor *fake = ig_tensor_ghost(c, t);
+  if (!fake) return NULL;
+  fake->node = NULL;
+  const char *target = ig_arena_strn(&g->arena, name, (size_t)len);
+  ig_node proto = {
+      .kind = IG_NODE_ATTR, .target = target, .constant = t, .val = ig_of_tensor(fake)};
+  return ig_graph_push(c, g, &proto, name) && know(c, t, fake) ? fake : NULL;
+}
+
+ig_tensor *ig_record_fake(ig_ctx *c, ig_tensor *t) {
+  if (ig_is_fake(t) && t->node && t->node->graph == c->capture) return t;
+  const ig_table_slot *slot = ig_table_find(&c->capture->tensors, t);
+  if (slot) return slot->value;
+  if (ig_is_fake(t) && t->device.type != IG_DEVICE_META) {
+    (void)ig_fail(c, IG_RUNTIME, "found a fake tensor of another capture");
+    return NULL;
+  }
+  return constant(c, t);
+}
+
+static bool is_foreign(const ig_ctx *c, const ig_value *v) {
+  return v->kind == IG_KIND_TENSOR &&
+         !(ig_is_fake(v->tensor) && v->tensor->node && v->tensor->node->graph == c->capture);
+}
+
+static bool fake_item(ig_ctx *c, ig_value *v) {
+  if (!is_foreign(c, v)) return true;
+  v->tensor = ig_record_fake(c, v->tensor);
+  return v->tensor != NULL;
+}
+
+const ig_value *ig_record_args(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *room) {
+  bool any = false;
+  for (size_t i = 0; i < op->schema.nargs && !any; i++) {
+    any = is_foreign(c, &args[i]);
+    bool list = op->has_tensor_list && args[i].kind == IG_KIND_LIST;
+    for (size_t k = 0; list && k < args[i].list.n && !any; k++) {
+      any = is_foreign(c, &args[i].list.at[k]);
+    }
+  }
+  if (!any) return args;
+  for (size_t i = 0; i < op->schema.nargs; i++) {
+    room[i] = args[i];
+    if (!fake_item(c, &room[i])) return NULL;
+    if (!op->has_tensor_list || args[i].kind != IG_KIND_LIST) continue;
+    ig_value *items = ig_scope_push(c, args[i].list.n * sizeof *items + 1);
+    if (!items) return NULL;
+    for (size_t k = 0; k < args[i].list.n; k++) {
+      items[k] = args[i].list.at[k];
+      if (!fake_item(c, &items[k])) return NULL;
+    }
+    room[i].list.at = items;
+  }
+  return room;
+}
+
+void ig_record_return(const ig_op *op, const ig_value *given, const ig_value *args,
+                      ig_value *outs) {
+  if (given == args || op->form == IG_FORM_PLAIN) return;
+  for (size_t k = 0; k < op->schema.nrets; k++) {
+    for (size_t i = 0; i < op->schema.nargs && outs[k].kind == IG_KIND_TENSOR; i++) {
+      bool same = args[i].kind == IG_KIND_TENSOR && args[i].tensor == outs[k].tensor;
+      if (same) outs[k] = given[i];
+    }
+  }
+}
+
+static ig_node *node_of_int(ig_ctx *c, ig_int i);
+
+static ig_node *push_size(ig_ctx *c, ig_int i) {
+  const ig_table_slot *slot = ig_table_find(&c->capture->sizes, i.expr);
+  if (!slot) {
+    (void)ig_fail(c, IG_UNSUPPORTED, "no input has size %s", ig_int_text(c, i));
+    return NULL;
+  }
+  ig_value args[] = {ig_of_node(slot->value), ig_of_i64(slot->number)};
+  ig_node proto = {.kind = IG_NODE_CALL,
+                   .callee = IG_CALLEE_SIZE,
+                   .target = "aten.sym_size.int",
+                   .args = args,
+                   .npos = 2,
+                   .val = ig_of_int(i)};
+  return ig_graph_push(c, c->capture, &proto, "sym_size_int");
+}
+
+static ig_int int_of_expr(const ig_expr *e) {
+  return (ig_int){e->value, e->kind == IG_EXPR_CONST ? NULL : e};
+}
+
+static ig_value int_operand(ig_ctx *c, const ig_expr *e) {
+  if (e->kind == IG_EXPR_CONST) return ig_of_i64(e->value);
+  return ig_of_node(node_of_int(c, int_of_expr(e)));
+}
+
+// a + b + d becomes two binary nodes.
+static ig_node *push_arith(ig_ctx *c, const ig_expr *e) {
+  static const char *const names[] = {[IG_EXPR_ADD] = "_operator.add",
+                                      [IG_EXPR_MUL] = "_operator.mul",
+                                      [IG_EXPR_FLOORDIV] = "_operator.floordiv",
+                                      [IG_EXPR_MOD] = "_operator.mod"};
+  ig_int sum = int_of_expr(e->args[0]);
+  ig_value left = int_operand(c, e->args[0]);
+  for (size_t i = 1; i < e->n && c->status == IG_OK; i++) {
+    ig_value right = int_operand(c, e->args[i]);
+    ig_value args[] = {left, right};
+    sum = ig_int_combine(c, e->kind, sum, int_of_expr(e->args[i]));
+    ig_node proto = {.kind = IG_NODE_CALL,
+                     .callee = IG_CALLEE_ARITH,
+                     .arith = e->kind,
+                     .target = names[e->kind],
+                     .args = args,
+                     .npos = 2,
+                     .val = ig_of_int(sum)};
+    left = ig_of_node(ig_graph_push(c, c->capture, &proto, names[e->kind] + 10));
+  }
+  return left.node;
+}
+
+static ig_node *node_of_int(ig_ctx *c, ig_int i) {
+  const ig_table_slot *known = ig_table_find(&c->capture->ints, i.expr);
+  if (known) return known->value;
+  ig_node *n = i.expr->kind == IG_EXPR_SYMBOL ? push_size(c, i) : push_arith(c, i.expr);
+  ig_table_slot *slot = n ? ig_table_put(&c->capture->ints, i.expr) : NULL;
+  if (!slot) {
+    if (n) (void)no_memory(c);
+    return NULL;
+  }
+  slot->value = n;
+  return n;
+}
+
+static bool record_list(ig_ctx *c, const ig_value *in, ig_value *out) {
+  bool ints = in->kind == IG_KIND_INTS;
+  size_t n = ints ? in->ints.n : in->list.n;
+  ig_value *items = ig_arena_push(&c->capture->arena, n * sizeof *items + 1);
+  if (!items) return no_memory(c);
+  for (size_t i = 0; i < n; i++) {
+    ig_value item = ints ? ig_of_int(in->ints.at[i]) : in->list.at[i];
+    if (!ig_record_value(c, &item, &items[i])) return false;
+  }
+  *out = ig_of_list(items, n);
+  return true;
+}
+
+bool ig_record_value(ig_ctx *c, const ig_value *in, ig_value *out) {
+  *out = *in;
+  switch (in->kind) {
+    case IG_KIND_INTS:
+    case IG_KIND_LIST:
+      return record_list(c, in, out);
+    case IG_KIND_TENSOR: {
+      const ig_tensor *fake = ig_record_fake(c, in->tensor);
+      if (fake) *out = ig_of_node(fake->node);
+      return fake != NULL;
+    }
+    case IG_KIND_INT:
+      if (in->i.expr) *out = ig_of_node(node_of_int(c, in->i));
+      return c->status == IG_OK;
+    default:
+      return true;
+  }
+}
+
+static bool same_ints(const ig_value *v, const ig_value *def) {
+  for (size_t i = 0; i < v->ints.n; i++) {
+    const ig_int *d = def->kind == IG_KIND_INTS ? &def->ints.at[i] : &def->i;
+    if (v->ints.at[i].expr || v->ints.at[i].value != d->value) return false;
+  }
+  return true;
+}
+
+static bool is_default(const ig_arg *a, const ig_value *v) {
+  const ig_value *d = &a->def;
+  if (!a->has_default) return false;
+  if (v->kind == IG_KIND_INTS && d->kind == IG_KIND_INTS) {
+    return v->ints.n == d->ints.n && same_ints(v, d);
+  }
+  if (v->kind == IG_KIND_INTS && d->kind == IG_KIND_INT) return same_ints(v, d);
+  if (d->kind != v->kind) return false;
+  switch (v->kind) {
+    case IG_KIND_NONE:
+      return true;
+    case IG_KIND_BOOL:
+      return !v->b_expr && v->b == d->b;
+    case IG_KIND_INT:
+      return !v->i.expr && v->i.value == d->i.value;
+    case IG_KIND_FLOAT:
+      return !v->f_expr && v->f == d->f;
+    case IG_KIND_STR:
+      return strcmp(v->str, d->str) == 0;
+    case IG_KIND_MEMORY_FORMAT:
+      return v->memory_format == d->memory_format;
+    case IG_KIND_DTYPE:
+      return v->dtype == d->dtype;
+    case IG_KIND_LIST:
+      return v->list.n == 0 && d->list.n == 0;
+    default:
+      return false;
+  }
+}
+
+static bool has_effect(const ig_schema *s) {
+  bool written = s->nrets == 0;
+  for (size_t i = 0; i < s->nargs; i++) written = written || s->args[i].written;
+  return written;
+}
+
+// A result that is an operand (x.contiguous()) needs a tensor of its own: that one has its node.
+static bool separate(ig_ctx *c, const ig_op *op, ig_value *out) {
+  if (op->form != IG_FORM_PLAIN) return true;
+  if (out->kind == IG_KIND_LIST) {
+    for (size_t k = 0; k < out->list.n; k++) {
+      if (!separate(c, op, (ig_value *)&out->list.at[k])) return false;
+    }
+    return true;
+  }
+  if (out->kind != IG_KIND_TENSOR) return true;
+  ig_tensor *t = out->tensor;
+  if (!t->node && ig_is_fake(t)) return true;
+  t = ig_is_fake(t) ? ig_tensor_twin(c, t) : ig_tensor_ghost(c, t);
+  if (!t) return false;
+  t->node = NULL;
+  out->tensor = t;
+  return true;
+}
+
+// All elements get their getitem at once, as PyTorch does it; unused ones die later.
+static bool record_items(ig_ctx *c, ig_node *n, const ig_value *items, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    ig_value args[] = {ig_of_node(n), ig_of_i64((int64_t)i)};
+    ig_node proto = {.kind = IG_NODE_CALL,
+                     .callee = IG_CALLEE_GETITEM,
+                     .target = "_operator.getitem",
+                     .args = args,
+                     .npos = 2,
+                     .val = items[i]};
+    ig_node *item = ig_graph_push(c, c->capture, &proto, "getitem");
+    if (!item) return false;
+    bool nested = items[i].kind == IG_KIND_LIST;
+    if (nested && !record_items(c, item, items[i].list.at, items[i].list.n)) return false;
+  }
+  return true;
+}
+
+static bool fill_args(ig_ctx *c, const ig_schema *s, const ig_value *args, ig_node *proto,
+                      ig_value *values, const char **keys) {
+  proto->npos = s->npos;
+  while (proto->npos && is_default(&s->args[proto->npos - 1], &args[proto->npos - 1])) {
+    proto->npos--;
+  }
+  for (size_t i = 0; i < proto->npos; i++) {
+    if (!ig_record_value(c, &args[i], &values[i])) return false;
+  }
+  for (size_t i = s->npos; i < s->nargs; i++) {
+    if (is_default(&s->args[i], &args[i])) continue;
+    keys[proto->nkw] = s->args[i].name;
+    if (!ig_record_value(c, &args[i], &values[proto->npos + proto->nkw++])) return false;
+  }
+  return true;
+}
+
+void ig_record(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  if (c->status != IG_OK) return;
+  const ig_schema *s = &op->schema;
+  ig_value values[IG_MAX_ARGS];
+  const char *keys[IG_MAX_ARGS];
+  for (size_t i = 0; i < s->nrets; i++) {
+    if (!separate(c, op, &outs[i])) return;
+  }
+  bool single = s->nrets == 1 && outs[0].kind != IG_KIND_LIST;
+  ig_node proto = {.kind = IG_NODE_CALL,
+                   .callee = IG_CALLEE_OP,
+                   .op = op,
+                   .target = op->target,
+                   .effect = has_effect(s),
+                   .args = values,
+                   .keys = keys,
+                   .val = s->nrets == 0   ? ig_none()
+                          : s->nrets == 1 ? outs[0]
+                                          : ig_of_list(outs, s->nrets)};
+  char base[128];
+  if (!fill_args(c, s, args, &proto, values, keys)) return;
+  ig_node *n = ig_graph_push(c, c->capture, &proto, ig_name_of_op(s->name, base, sizeof base));
+  if (n && !single) (void)record_items(c, n, n->val.list.at, n->val.list.n);
+}
+
+static bool know_sizes(ig_ctx *c, ig_node *n) {
+  const ig_tensor *t = n->val.tensor;
+  for (int d = 0; d < t->ndim; d++) {
+    const ig_expr *e = ig_sizes(t)[d].expr;
+    if (!e) continue;
+    ig_table_slot *slot = ig_table_put(&c->capture->sizes, e);
+    if (!slot) return no_memory(c);
+    if (slot->value) continue;
+    slot->value = n;
+    slot->number = d;
+  }
+  return true;
+}
+
+static ig_node *push_placeholder(ig_ctx *c, const ig_placeholder *p, const ig_value *val) {
+  ig_graph *g = c->capture;
+  ig_node proto = {.kind = IG_NODE_PLACEHOLDER,
+                   .role = p->role,
+                   .persistent = p->persistent,
+                   .path = ig_graph_keep_text(c, g, p->path),
+                   .constant = p->value,
+                   .val = *val};
+  return ig_graph_push(c, g, &proto, p->name);
+}
+
+ig_tensor *ig_record_placeholder(ig_ctx *c, const ig_placeholder *p, const ig_meta *m) {
+  ig_tensor *t = ig_tensor_make(c, m, true);
+  if (!t) return NULL;
+  t->requires_grad = p->requires_grad;
+  ig_value val = ig_of_tensor(t);
+  ig_node *n = push_placeholder(c, p, &val);
+  if (!n || !know_sizes(c, n)) return NULL;
+  return !p->value || know(c, p->value, t) ? t : NULL;
+}
+
+void ig_record_placeholder_value(ig_ctx *c, const ig_placeholder *p, const ig_value *value) {
+  (void)push_placeholder(c, p, value);
+}
+
+ig_status ig_record_output(ig_ctx *c, const ig_value *outs, size_t n) {
+  ig_value list;
+  ig_value given = ig_of_list(outs, n);
+  if (!ig_record_value(c, &given, &list)) return c->status;
+  ig_node proto = {.kind = IG_NODE_OUTPUT, .args = list.list.at, .npos = n, .target = "output"};
+  (void)ig_graph_push(c, c->capture, &proto, "output");
+  return c->status;
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// From calls to nodes.
+#ifndef OP_RECORD_H_
+#define OP_RECORD_H_
+
+#include "op/call.h"
+
+// The fake tensor that stands for t in the open capture: t itself when it is fake; otherwise the
+// placeholder or the constant it is known as, made a constant now if need be. NULL after an error.
+ig_tensor *ig_record_fake(ig_ctx *c, ig_tensor *t);
+
+// `args` with real tensors replaced by fakes: args itself when there are none, otherwise `room`.
+const ig_value *ig_record_args(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *room);
+// A call that returns an operand returns the one that was given.
+void ig_record_return(const ig_op *op, const ig_value *given, const ig_value *args, ig_value *outs);
+
+// A placeholder for a fake tensor like m. `value` (may be NULL) is the real tensor it stands for.
+typedef struct ig_placeholder {
+  ig_input_kind role;
+  bool persistent;
+  const char *name;  // of the node
+  const char *path;  // "fc.weight", or the user's name
+  ig_tensor *value;
+  bool requires_grad;
+} ig_placeholder;
+ig_tensor *ig_record_placeholder(ig_ctx *c, const ig_placeholder *p, const ig_meta *m);
+void ig_record_placeholder_value(ig_ctx *c, const ig_placeholder *p, const ig_value *value);
+
+ig_status ig_record_output(ig_ctx *c, const ig_value *outs, size_t n);
+
+#endif

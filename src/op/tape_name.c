@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names of functions of the history, as PyTorch gives them: AddBackward0 for aten::add. Where
+// several overloads of an operator have rules of their own, PyTorch numbers them.
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "op/tape.h"
+
+typedef struct row {
+  const char *target;
+  int number;
+} row;
+
+// Overloads whose number is not 0.
+static const row numbers[] = {
+    {"aten.add.Scalar", 1},
+    {"aten.sub.Scalar", 1},
+    {"aten.mul.Scalar", 1},
+    {"aten.div.Scalar", 1},
+    {"aten.div.Tensor_mode", 2},
+    {"aten.div.Scalar_mode", 3},
+    {"aten.pow.Tensor_Tensor", 1},
+    {"aten.pow.Scalar", 2},
+    {"aten.sum.dim_IntList", 1},
+    {"aten.mean.dim", 1},
+    {"aten.max.default", 1},
+    {"aten.min.default", 1},
+    {"aten.norm.ScalarOpt_dim", 1},
+    {"aten.norm.ScalarOpt_dtype", 2},
+    {"aten.norm.ScalarOpt_dim_dtype", 3},
+    {"aten.masked_fill.Tensor", 1},
+    {"aten.prod.dim_int", 1},
+    {"aten.squeeze.dim", 1},
+    {"aten.squeeze.dims", 2},
+    {"aten.fill.Tensor", 1},
+    {"aten.rsub.Scalar", 1},
+    {"aten.index_fill.int_Tensor", 1},
+    {"aten.scatter.value", 1},
+};
+
+static int number_of(const char *target) {
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    if (strcmp(numbers[i].target, target) == 0) return numbers[i].number;
+  }
+  return 0;
+}
+
+// leaky_relu -> LeakyRelu, _softmax -> Softmax
+void ig_entry_short_name(const ig_tape_entry *e, char *text, size_t cap) {
+  if (e->kind == IG_ENTRY_SLICES) {
+    (void)snprintf(text, cap, "CopySlices");
+    return;
+  }
+  if (e->kind == IG_ENTRY_CUSTOM) {
+    size_t len = strlen(e->name);
+    bool suffix = len > 8 && strcmp(e->name + len - 8, "Backward") == 0;
+    (void)snprintf(text, cap, "%.*s", (int)(suffix ? len - 8 : len), e->name);
+    return;
+  }
+  size_t n = 0;
+  bool upper = true;
+  for (const char *p = e->op->schema.name; *p && n + 1 < cap; p++) {
+    if (*p == '_') {
+      upper = true;
+      continue;
+    }
+    text[n++] = (char)(upper ? toupper((unsigned char)*p) : *p);
+    upper = false;
+  }
+  text[n] = 0;
+}
+
+const char *ig_grad_fn_name(const ig_grad_fn *f, char *text, size_t cap) {
+  if (f->kind == IG_ENTRY_CUSTOM) {
+    (void)snprintf(text, cap, "%s", f->name);
+    return text;
+  }
+  ig_entry_short_name(f, text, cap);
+  size_t n = strlen(text);
+  if (f->kind == IG_ENTRY_OP) {
+    (void)snprintf(text + n, cap - n, "Backward%d", number_of(f->op->target));
+  }
+  return text;
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// Views and writing through them. A view knows the base whose memory it shows. Writing to a view
+// changes the base, so the base gets a history that says "all but this part as before" (SLICES),
+// and every other view of that base derives its history anew when it is next used.
+#include <string.h>
+
+#include "op/call.h"
+#include "op/tape.h"
+
+static void step_destroy(ig_ref *ref) {
+  ig_view_step *s = (ig_view_step *)ref;
+  if (s->parent) ig_ref_release(&s->parent->ref);
+  ig_tensor_release(s->input);
+  ig_tensor_release(s->output);
+  ig_mem_free(s->alloc, s, sizeof *s);
+}
+
+static ig_view_step *retain_step(ig_view_step *s) {
+  if (s) ig_ref_retain(&s->ref);
+  return s;
+}
+
+static ig_view_step *step_create(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor *out,
+                                 ig_view_step *parent) {
+  ig_tensor *input = ig_tensor_ghost(c, args[0].tensor);
+  ig_tensor *output = ig_tensor_ghost(c, out);
+  ig_view_step *s = input && output ? ig_mem_new(c->alloc, sizeof *s) : NULL;
+  if (!s) {
+    (void)ig_fail(c, IG_NOMEM, "out of memory");
+    return NULL;
+  }
+  s->ref = (ig_ref){1, step_destroy};
+  s->alloc = c->alloc;
+  s->parent = retain_step(parent);
+  s->op = op;
+  s->input = ig_tensor_retain(input);
+  s->output = ig_tensor_retain(output);
+  for (size_t i = 1; i < op->schema.nargs && i <= 4; i++) s->args[i - 1] = args[i];
+  return s;
+}
+
+void ig_tape_relate(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor *out,
+                    ig_creation creation) {
+  ig_tensor *self = args[0].tensor;
+  out->inference = self->inference;
+  if (self->inference || self == out) return;
+  struct ig_autograd *from = self->autograd;
+  struct ig_autograd *a = ig_tape_state(c, out);
+  if (!a) return;
+  bool nested = from && from->base;
+  ig_view_step *step = nested ? retain_step(from->step) : NULL;
+  if (out->dtype != self->dtype && op) {
+    ig_view_step *longer = step_create(c, op, args, out, step);
+    if (step) ig_ref_release(&step->ref);
+    step = longer;
+  }
+  if (a->step) ig_ref_release(&a->step->ref);
+  a->step = step;
+  ig_tensor *base = ig_tensor_retain(nested ? from->base : self);
+  ig_tensor_release(a->base);
+  a->base = base;
+  a->base_epoch = ig_tape_epoch(base);
+  a->creation = creation == IG_CREATED_PLAIN && nested ? from->creation : creation;
+}
+
+static bool same_ints(const ig_int *a, const ig_int *b, int n) {
+  for (int i = 0; i < n; i++) {
+    if (a[i].value != b[i].value || a[i].expr != b[i].expr) return false;
+  }
+  return true;
+}
+
+static bool same_geometry(const ig_tensor *a, const ig_tensor *b) {
+  return a->ndim == b->ndim && same_ints(a->dims, b->dims, 2 * a->ndim) &&
+         same_ints(&a->offset, &b->offset, 1);
+}
+
+// The elements of t that `ghost` shows of `of`.
+static ig_tensor *strided(ig_ctx *c, ig_tensor *t, const ig_tensor *of, const ig_tensor *ghost) {
+  if (!t || same_geometry(of, ghost)) return t;
+  const ig_op *op = ig_op_find(c, "aten::as_strided");
+  if (!op) {
+    (void)ig_fail(c, IG_UNSUPPORTED, "aten::as_strided does not exist");
+    return NULL;
+  }
+  size_t n = (size_t)ghost->ndim;
+  ig_int offset = ig_int_add(c, ig_int_sub(c, ghost->offset, of->offset), t->offset);
+  ig_value args[] = {ig_of_tensor(t), ig_of_ints(ig_sizes(ghost), n),
+                     ig_of_ints(ig_strides(ghost), n), ig_of_int(offset)};
+  ig_value out[IG_MAX_RETURNS];
+  ig_call(c, op, args, out);
+  return out[0].kind == IG_KIND_TENSOR ? out[0].tensor : NULL;
+}
+
+static ig_tensor *replay_step(ig_ctx *c, ig_tensor *base, const ig_tensor *of,
+                              const ig_view_step *step) {
+  const ig_tensor *from = of;
+  ig_tensor *t = base;
+  if (step->parent) {
+    t = replay_step(c, base, of, step->parent);
+    from = step->parent->output;
+  }
+  t = strided(c, t, from, step->input);
+  if (!t) return NULL;
+  ig_value args[5] = {ig_of_tensor(t)};
+  memcpy(args + 1, step->args, sizeof step->args);
+  ig_value out[IG_MAX_RETURNS];
+  ig_call(c, step->op, args, out);
+  return out[0].kind == IG_KIND_TENSOR ? out[0].tensor : NULL;
+}
+
+ig_tensor *ig_tape_replay(ig_ctx *c, ig_tensor *base, const ig_tensor *of, const ig_view_step *step,
+                          const ig_tensor *ghost) {
+  if (!step) return strided(c, base, of, ghost);
+  return strided(c, replay_step(c, base, of, step), step->output, ghost);
+}
+
+// The same view is made once more, for its history only.
+void ig_tape_refresh(ig_ctx *c, ig_tensor *t) {
+  if (!ig_tape_is_stale(t) || c->status != IG_OK) return;
+  struct ig_autograd *a = t->autograd;
+  uint32_t epoch = ig_tape_epoch(a->base);
+  if (!a->base->requires_grad) {
+    a->base_epoch = epoch;
+    return;
+  }
+  struct ig_graph *capture = c->capture;
+  bool no_grad = c->no_grad;
+  bool inference = c->inference;
+  c->capture = NULL;
+  c->no_grad = c->inference = false;
+  ig_scope s = ig_scope_open(c);
+  ig_tensor *again = ig_tape_replay(c, a->base, a->base, a->step, t);
+  if (again && again->autograd && again->autograd->entry) {
+    (void)ig_tape_set_history(c, t, again->autograd->entry, again->autograd->index);
+  }
+  ig_scope_close(c, s);
+  c->capture = capture;
+  c->no_grad = no_grad;
+  c->inference = inference;
+  a->base_epoch = epoch;
+}
+
+bool ig_tape_check_view_write(ig_ctx *c, ig_tensor *self) {
+  const struct ig_autograd *a = self->autograd;
+  if (!a || !a->base || a->creation == IG_CREATED_PLAIN) return true;
+  char name[128] = "";
+  if (a->entry) ig_entry_short_name(a->entry, name, sizeof name);
+  if (a->creation == IG_CREATED_NO_GRAD || a->creation == IG_CREATED_INFERENCE) {
+    bool inference = a->creation == IG_CREATED_INFERENCE;
+    const char *mode = inference ? "inference_mode" : "no_grad";
+    ig_fail_text(c, IG_RUNTIME,
+                 "A view was created in %s and is being modified inplace %s. Given that this use "
+                 "case is ambiguous and error-prone, it is forbidden. You can clarify your code by "
+                 "moving both the view and the inplace either both inside the %s block (if you "
+                 "don't want the inplace to be tracked) or both outside (if you want the inplace "
+                 "to be tracked).",
+                 inference ? "inference mode" : "no_grad mode",
+                 inference ? "in normal mode" : "with grad mode enabled", mode);
+  } else if (a->creation == IG_CREATED_MULTI) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "Output %u of %s is a view and is being modified inplace. This view is the output "
+                 "of a function that returns multiple views. Such functions do not allow the "
+                 "output views to be modified inplace. You should replace the inplace operation by "
+                 "an out-of-place one.",
+                 a->index, name);
+  } else {
+    ig_fail_text(c, IG_RUNTIME,
+                 "Output %u of %s is a view and is being modified inplace. This view was created "
+                 "inside a custom Function (or because an input was returned as-is) and the "
+                 "autograd logic to handle view+inplace would override the custom backward "
+                 "associated with the custom Function, leading to incorrect gradients. This "
+                 "behavior is forbidden. You can fix this by cloning the output of the custom "
+                 "Function.",
+                 a->index, name);
+  }
+  return false;
+}
+
+// Slot 0: the base as it was; then the operands of the call that wrote.
+static ig_tape_entry *slices(ig_ctx *c, ig_tensor *t, ig_tape_entry *inner, uint32_t index) {
+  struct ig_autograd *a = t->autograd;
+  void *room = NULL;
+  size_t extra = sizeof(ig_value) + sizeof(ig_saved);
+  ig_tape_entry *e = ig_entry_create(c, IG_ENTRY_SLICES, 1 + inner->nslots, extra, &room);
+  if (!e) return NULL;
+  ig_ref_retain(&inner->ref);
+  e->inner = inner;
+  e->inner_index = index;
+  e->view = ig_tensor_retain(ig_tensor_ghost(c, t));
+  e->view_step = retain_step(a->step);
+  e->edges[0] = ig_edge_of(c, a->base);
+  for (size_t i = 0; i < inner->nslots; i++) {
+    // What was written has its gradient in a part of the base's.
+    if (i != inner->self_slot) e->edges[1 + i] = ig_edge_copy(inner->edges[i]);
+  }
+  e->outs = room;
+  e->results = (ig_saved *)(e->outs + 1);
+  e->nouts = e->nresults = 1;
+  bool ok = ig_entry_keep(c, &e->kept[0], a->base, false) &&
+            ig_entry_keep_result(c, &e->results[0], a->base, false) && e->view;
+  e->outs[0] = ig_of_tensor(e->results[0].tensor);
+  ig_entry_stamp(c, e);
+  if (ok) return e;
+  ig_ref_release(&e->ref);
+  return NULL;
+}
+
+bool ig_tape_rebase(ig_ctx *c, ig_tensor *t, ig_tape_entry *e, uint32_t index) {
+  struct ig_autograd *a = t->autograd;
+  if (!a || !a->base) return ig_tape_set_history(c, t, e, index);
+  ig_tape_entry *s = slices(c, t, e, index);
+  if (!s) return false;
+  bool ok = ig_tape_set_history(c, a->base, s, 0);
+  ig_ref_release(&s->ref);
+  if (ok) ig_tape_refresh(c, t);
+  return ok && c->status == IG_OK;
+}
