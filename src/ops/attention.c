@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scaled dot product attention: the fused kernel, its gradient, and the same by plain products.
+#include "kernels/attention.h"
+
+#include <math.h>
+
+#include "op/formula.h"
+#include "op/refuse.h"
+#include "tensor/copy.h"
+
+static int64_t size_at(const ig_tensor *t, int d) {
+  return ig_sizes(t)[d].value;
+}
+
+// [batch, heads, rows, columns] with columns side by side: the tensor itself or a dense copy.
+static const ig_tensor *rows_of(ig_ctx *c, const ig_tensor *t) {
+  if (ig_strides(t)[3].value == 1 || size_at(t, 3) == 1) return t;
+  ig_meta m;
+  ig_meta_of(t, &m);
+  m.offset = ig_const(0);
+  ig_meta_contiguous(c, &m);
+  ig_tensor *copy = ig_tensor_make(c, &m, false);
+  if (copy) ig_tensor_copy(copy, t);
+  return copy;
+}
+
+static ig_attention_strides strides_of(const ig_tensor *t) {
+  const ig_int *s = ig_strides(t);
+  return (ig_attention_strides){s[0].value, s[1].value, s[2].value};
+}
+
+// The mask as numbers to add, in the kernel's own type; bool means "may look".
+static bool set_mask(ig_ctx *c, const ig_tensor *mask, ig_dtype work, ig_attention_shape *s) {
+  if (!mask) return true;
+  const ig_tensor *m = mask;
+  if (mask->dtype == IG_BOOL) {
+    ig_tensor *hidden = ig_logical_not(c, ig_tensor_twin(c, (ig_tensor *)mask));
+    ig_value none = ig_of_f64(-INFINITY);
+    ig_tensor *zeros =
+        ig_zeros_with(c, ig_sizes_of(mask), ig_of_dtype(work), ig_none(), ig_none(), ig_none());
+    m = ig_masked_fill_scalar(c, zeros, hidden, none);
+  } else if (mask->dtype != work) {
+    m = ig_cast(c, ig_tensor_twin(c, (ig_tensor *)mask), work);
+  }
+  if (!m) return false;
+  int64_t strides[4];
+  for (int d = 0; d < 4; d++) {
+    int from = d - (4 - m->ndim);
+    bool repeated = from < 0 || size_at(m, from) == 1;
+    strides[d] = repeated ? 0 : ig_strides(m)[from].value;
+  }
+  s->mask = ig_tensor_data(m);
+  s->mask_batch = strides[0];
+  s->mask_head = strides[1];
+  s->mask_row = strides[2];
+  s->mask_col = strides[3];
+  return true;
+}
+
+static double scale_of(const ig_value *scale, const ig_tensor *q) {
+  return scale->kind == IG_KIND_FLOAT ? scale->f : 1 / sqrt((double)size_at(q, q->ndim - 1));
+}
+
+static ig_attention_shape geometry(const ig_tensor *q, const ig_tensor *k, const ig_tensor *v,
+                                   bool causal, const ig_value *scale) {
+  return (ig_attention_shape){.batch = size_at(q, 0),
+                              .heads = size_at(q, 1),
+                              .lq = size_at(q, 2),
+                              .lk = size_at(k, 2),
+                              .d = size_at(q, 3),
+                              .dv = size_at(v, 3),
+                              .scale = scale_of(scale, q),
+                              .causal = causal,
+                              .q = strides_of(q),
+                              .k = strides_of(k),
+                              .v = strides_of(v)};
+}
+
+static bool check_operand(ig_ctx *c, const ig_tensor *t, const char *name) {
+  if (t->ndim == 4) return true;
+  ig_fail_text(c, IG_RUNTIME,
+               "scaled_dot_product_flash_attention_for_cpu: Accept only 4 dims inputs shape of {B, "
+               "H, T, K}, found %s with %d",
+               name, t->ndim);
+  return false;
+}
+
+// query, key, value, dropout_p, is_causal, *, attn_mask, scale -> output, logsumexp
+static void flash_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  const ig_tensor *q = args[0].tensor;
+  (void)op;
+  static const char *const names[] = {"query", "key", "value"};
+  for (int i = 0; i < 3; i++) {
+    if (!check_operand(c, args[i].tensor, names[i])) return;
+  }
+  if (args[3].f != 0) {
+    ig_fail_text(
+        c, IG_RUNTIME,
+        "scaled_dot_product_flash_attention_for_cpu: Currently do not support dropout > 0");
+    return;
+  }
+  if (!ig_dtype_is_float(q->dtype)) {
+    ig_refuse_dtype(c, "flash_attention", q->dtype);
+    return;
+  }
+  // Laid out [batch, rows, heads, columns], so that the heads can be joined without a copy.
+  ig_int dims[] = {ig_sizes(q)[0], ig_sizes(q)[1], ig_sizes(q)[2], ig_sizes(args[2].tensor)[3]};
+  for (int d = 0; d < 4; d++) ig_meta_push_dim(c, &out[0], dims[d]);
+  out[0].stride[3] = ig_const(1);
+  out[0].stride[1] = dims[3];
+  out[0].stride[2] = ig_int_mul(c, dims[1], dims[3]);
+  out[0].stride[0] = ig_int_mul(c, dims[2], out[0].stride[2]);
+  out[0].strided = true;
+  for (int d = 0; d < 3; d++) ig_meta_push_dim(c, &out[1], dims[d]);
+  out[1].dtype = q->dtype == IG_F64 ? IG_F64 : IG_F32;
+}
+
+static void flash_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  ig_tensor *out = outs[0].tensor;
+  (void)op;
+  ig_scope scope = ig_scope_open(c);
+  const ig_tensor *q = rows_of(c, args[0].tensor);
+  const ig_tensor *k = rows_of(c, args[1].tensor);
+  const ig_tensor *v = rows_of(c, args[2].tensor);
+  ig_dtype work = outs[1].tensor->dtype;
+  bool ok = c->status == IG_OK;
+  if (ok) {
+    ig_attention_shape s = geometry(q, k, v, args[4].b, &args[6]);
+    s.out = strides_of(out);
+    ok = set_mask(c, ig_value_tensor(&args[5]), work, &s);
+    void *to = ig_tensor_data(out);
+    void *lse = ig_tensor_data(outs[1].tensor);
+    const void *x = ig_tensor_data(q);
+    const void *y = ig_tensor_data(k);
+    const void *z = ig_tensor_data(v);
+    bool run = ok && ig_tensor_numel(out) > 0;
+    if (run && q->dtype == IG_F32) ok = ig_attention_f32(&s, x, y, z, to, lse);
+    if (run && q->dtype == IG_F64) ok = ig_attention_f64(&s, x, y, z, to, lse);
+    if (run && q->dtype == IG_F16) ok = ig_attention_f16(&s, x, y, z, to, lse);
+    if (run && q->dtype == IG_BF16) ok = ig_attention_bf16(&s, x, y, z, to, lse);
+    if (!ok && c->status == IG_OK) (void)ig_fail(c, IG_NOMEM, "out of memory");
+  }
+  ig_scope_close(c, scope);
+}
+
+// grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, *, attn_mask, scale
+static void backward_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  (void)op;
+  for (int i = 0; i < 3; i++) {
+    const ig_tensor *t = args[i + 1].tensor;
+    for (int d = 0; d < t->ndim; d++) ig_meta_push_dim(c, &out[i], ig_sizes(t)[d]);
+    out[i].dtype = t->dtype;
+  }
+}
+
+static void backward_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  (void)op;
+  ig_scope scope = ig_scope_open(c);
+  const ig_tensor *t[5];
+  for (int i = 0; i < 5; i++) t[i] = rows_of(c, args[i].tensor);
+  if (c->status == IG_OK) {
+    const ig_tensor *q = t[1];
+    ig_attention_shape s = geometry(q, t[2], t[3], args[7].b, &args[9]);
+    s.out = strides_of(t[4]);
+    ig_attention_grads g = {strides_of(t[0]), strides_of(outs[0].tensor),
+                            strides_of(outs[1].tensor), strides_of(outs[2].tensor)};
+    bool ok = set_mask(c, ig_value_tensor(&args[8]), q->dtype == IG_F64 ? IG_F64 : IG_F32, &s);
+    const void *lse = ig_tensor_data(args[5].tensor);
+    const void *p[5];
+    void *d[3];
+    for (int i = 0; i < 5; i++) p[i] = ig_tensor_data(t[i]);
+    for (int i = 0; i < 3; i++) d[i] = ig_tensor_data(outs[i].tensor);
+#define BACKWARD(name) \
+  ig_attention_backward_##name(&s, &g, p[0], p[1], p[2], p[3], p[4], lse, d[0], d[1], d[2])
+    if (ok && q->dtype == IG_F32) ok = BACKWARD(f32);
+    if (ok && q->dtype == IG_F64) ok = BACKWARD(f64);
+    if (ok && q->dtype == IG_F16) ok = BACKWARD(f16);
+    if (ok && q->dtype == IG_BF16) ok = BACKWARD(bf16);
+#undef BACKWARD
+    if (!ok && c->status == IG_OK) (void)ig_fail(c, IG_NOMEM, "out of memory");
+  }
+  ig_scope_close(c, scope);
+}
+
+static void flash_vjp(ig_ctx *c, const ig_vjp *v) {
+  const ig_value *a = v->args;
+  if (!v->grads[0]) return;
+  ig_value d[IG_MAX_RETURNS];
+  ig__scaled_dot_product_flash_attention_for_cpu_backward_with(
+      c, v->grads[0], a[0].tensor, a[1].tensor, a[2].tensor, v->outs[0].tensor, v->outs[1].tensor,
+      a[3].f, a[4].b, ig_value_tensor(&a[5]), a[6], d);
+  if (c->status != IG_OK) return;
+  for (int i = 0; i < 3; i++) IG_GRAD(v, i) = ig_value_tensor(&d[i]);
+}
+
+// By plain products
+// ---------------------------------------------------------------------------------
+
+// Heads of keys and values that several query heads share are repeated.
+static ig_tensor *repeat_heads(ig_ctx *c, ig_tensor *t, const ig_tensor *q) {
+  ig_int have = ig_sizes(t)[t->ndim - 3];
+  ig_int want = ig_sizes(q)[q->ndim - 3];
+  if (ig_int_eq(c, have, want)) return t;
+  ig_int times = ig_int_floordiv(c, want, have);
+  ig_int sizes[IG_MAX_DIM];
+  int n = t->ndim;
+  ig_tensor *wide = ig_unsqueeze(c, t, ig_const(n - 2));
+  for (int d = 0; d < n + 1; d++) sizes[d] = ig_const(-1);
+  sizes[n - 2] = times;
+  wide = ig_expand(c, wide, ig_of_ints(sizes, (size_t)n + 1));
+  for (int d = 0; d < n; d++) sizes[d] = ig_sizes(t)[d];
+  sizes[n - 3] = want;
+  return ig_reshape(c, wide, ig_of_ints(sizes, (size_t)n));
+}
+
+static ig_tensor *causal_mask(ig_ctx *c, const ig_tensor *q, const ig_tensor *k) {
+  ig_int sizes[] = {ig_sizes(q)[q->ndim - 2], ig_sizes(k)[k->ndim - 2]};
+  ig_tensor *all = ig_ones_with(c, ig_of_ints(sizes, 2), ig_of_dtype(IG_BOOL), ig_none(),
+                                ig_of_device(q->device), ig_none());
+  return ig_tril(c, all);
+}
+
+// A bool mask says where one may look; elsewhere the score is -inf.
+static ig_tensor *additive(ig_ctx *c, ig_tensor *mask, ig_dtype dtype) {
+  if (!mask || mask->dtype != IG_BOOL) return mask;
+  ig_tensor *zeros = ig_zeros_with(c, ig_sizes_of(mask), ig_of_dtype(dtype), ig_none(),
+                                   ig_of_device(mask->device), ig_none());
+  ig_tensor *hidden = ig_logical_not(c, mask);
+  return ig_masked_fill_scalar(c, zeros, hidden, ig_of_f64(-INFINITY));
+}
+
+// query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, *, scale, enable_gqa
+static void math_decompose(ig_ctx *c, const ig_value *args, ig_value *outs) {
+  ig_tensor *q = args[0].tensor;
+  ig_tensor *k = args[1].tensor;
+  ig_tensor *v = args[2].tensor;
+  ig_tensor *mask = ig_value_tensor(&args[3]);
+  if (args[8].kind == IG_KIND_BOOL && args[8].b) {
+    k = repeat_heads(c, k, q);
+    v = repeat_heads(c, v, q);
+  }
+  if (args[5].b) {
+    if (mask) {
+      ig_fail_text(c, IG_RUNTIME,
+                   "_scaled_dot_product_attention: Explicit attn_mask should not be "
+                   "set when is_causal=True");
+      return;
+    }
+    mask = causal_mask(c, q, k);
+  }
+  // Half of the scale on either side keeps the scores small.
+  bool given = args[7].kind == IG_KIND_FLOAT;
+  double scale =
+      given ? args[7].f : 1 / sqrt((double)ig_int_specialize(c, ig_sizes(q)[q->ndim - 1]));
+  double root = sqrt(fabs(scale));
+  mask = additive(c, mask, q->dtype);
+  ig_tensor *left = ig_mul_scalar(c, q, ig_of_f64(scale < 0 ? -root : root));
+  ig_tensor *turned = ig_transpose_int(c, k, ig_const(-2), ig_const(-1));
+  ig_tensor *right = ig_mul_scalar(c, turned, ig_of_f64(root));
+  ig_tensor *scores = ig_matmul(c, left, right);
+  if (mask) scores = ig_add_tensor(c, scores, mask);
+  ig_tensor *p = ig__safe_softmax(c, scores, ig_const(-1));
+  if (args[4].f > 0) {
+    ig_tensor *drop = ig_value_tensor(&args[6]);
+    if (drop) {
+      ig_tensor *hidden = ig_logical_not(c, drop);
+      ig_tensor *kept = ig_masked_fill_scalar(c, p, hidden, ig_of_i64(0));
+      ig_tensor *scaled = ig_mul_f64(c, v, 1 / (1 - args[4].f));
+      outs[0] = ig_of_tensor(ig_matmul(c, kept, scaled));
+      outs[1] = ig_of_tensor(p);
+      return;
+    }
+    p = ig_dropout(c, p, args[4].f, true);
+  }
+  outs[0] = ig_of_tensor(ig_matmul(c, p, v));
+  outs[1] = ig_of_tensor(p);
+}
+
+static bool fused_applies(ig_ctx *c, const ig_value *args) {
+  const ig_tensor *q = args[0].tensor;
+  const ig_tensor *k = args[1].tensor;
+  const ig_tensor *v = args[2].tensor;
+  const ig_tensor *mask = ig_value_tensor(&args[3]);
+  bool same = q->ndim == 4 && k->ndim == 4 && v->ndim == 4 && q->dtype == k->dtype &&
+              k->dtype == v->dtype && ig_dtype_is_float(q->dtype) && q->dtype != IG_F8E4M3FN &&
+              q->dtype != IG_F8E5M2;
+  if (!same || args[4].f > 0 || args[7].b || q->device.type != IG_DEVICE_CPU) return false;
+  if (mask && (mask->requires_grad || (mask->ndim != 2 && mask->ndim != 4))) return false;
+  if (mask && args[5].b) return false;
+  for (int d = 0; d < 4; d++) {
+    bool compare = d != 2;
+    if (compare && !ig_int_eq(c, ig_sizes(q)[d], ig_sizes(k)[d])) return false;
+    if (!ig_int_eq(c, ig_sizes(k)[d], ig_sizes(v)[d])) return false;
+    if (ig_int_eq_i64(c, ig_sizes(q)[d], 0) || ig_int_eq_i64(c, ig_sizes(k)[d], 0)) return false;
+  }
+  return c->status == IG_OK;
+}
+
+static void check_call(ig_ctx *c, const ig_value *args) {
+  static const char *const names[] = {"query", "key", "value"};
+  for (int i = 0; i < 3; i++) {
+    if (args[i].tensor->ndim < 2) {
+      ig_fail_text(c, IG_RUNTIME,
+                   "scaled_dot_product_attention: Expected query, key, and value to all be  at "
+                   "least 2 dimensional, but got %s with %d dimensions",
+                   names[i], args[i].tensor->ndim);
+    } else if (args[i].tensor->dtype != args[0].tensor->dtype) {
+      ig_fail_text(c, IG_RUNTIME,
+                   "Expected query, key, and value to have the same dtype, but got query.dtype: %s "
+                   "%s.dtype: %s",
+                   ig_dtype_text(args[0].tensor->dtype), names[i],
+                   ig_dtype_text(args[i].tensor->dtype));
+    }
+  }
+}
+
+// query, key, value, attn_mask, dropout_p, is_causal, *, scale, enable_gqa
+static ig_tensor *sdpa_decompose(ig_ctx *c, const ig_value *args) {
+  check_call(c, args);
+  if (c->status != IG_OK) return NULL;
+  ig_value outs[IG_MAX_RETURNS];
+  if (fused_applies(c, args)) {
+    ig__scaled_dot_product_flash_attention_for_cpu_with(c, args[0].tensor, args[1].tensor,
+                                                        args[2].tensor, args[4].f, args[5].b,
+                                                        ig_value_tensor(&args[3]), args[6], outs);
+  } else {
+    ig__scaled_dot_product_attention_math_with(c, args[0].tensor, args[1].tensor, args[2].tensor,
+                                               ig_value_tensor(&args[3]), args[4].f, args[5].b,
+                                               NULL, args[6], args[7].b, outs);
+  }
+  return ig_value_tensor(&outs[0]);
+}
+
+static void flash_formula(ig_ctx *c, const ig_value *args, ig_value *outs) {
+  ig_value both[IG_MAX_RETURNS];
+  ig__scaled_dot_product_attention_math_with(c, args[0].tensor, args[1].tensor, args[2].tensor,
+                                             ig_value_tensor(&args[5]), args[3].f, args[4].b, NULL,
+                                             args[6], false, both);
+  if (c->status != IG_OK) return;
+  const ig_tensor *q = args[0].tensor;
+  ig_tensor *turned = ig_transpose_int(c, both[0].tensor, ig_const(1), ig_const(2));
+  turned = ig_clone_with(c, turned, ig_of_memory_format(IG_CONTIGUOUS));
+  outs[0] = ig_of_tensor(ig_transpose_int(c, turned, ig_const(1), ig_const(2)));
+  // The fused form also gives log(sum(exp(score))) per row.
+  ig_tensor *mask = args[4].b ? causal_mask(c, q, args[1].tensor) : ig_value_tensor(&args[5]);
+  ig_tensor *keys = ig_transpose_int(c, args[1].tensor, ig_const(-2), ig_const(-1));
+  ig_tensor *scores = ig_mul_f64(c, ig_matmul(c, args[0].tensor, keys), scale_of(&args[6], q));
+  mask = additive(c, mask, q->dtype);
+  if (mask) scores = ig_add_tensor(c, scores, mask);
+  ig_int last = ig_const(-1);
+  ig_tensor *top = ig_amax_with(c, scores, ig_of_ints(&last, 1), true);
+  ig_tensor *sum = ig_exp(c, ig_sub_tensor(c, scores, top));
+  sum = ig_sum_dim_intlist(c, sum, ig_of_ints(&last, 1));
+  ig_tensor *lse = ig_add_tensor(c, ig_log(c, sum), ig_squeeze_dim(c, top, last));
+  outs[1] = ig_of_tensor(ig_cast(c, lse, q->dtype == IG_F64 ? IG_F64 : IG_F32));
+}
+
+IG_OP(scaled_dot_product_attention) = {
+    .schema =
+        "aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? "
+        "attn_mask=None, float dropout_p=0., bool is_causal=False, *, float? scale=None, "
+        "bool enable_gqa=False) -> Tensor",
+    .decompose = sdpa_decompose,
+    .samples =
+        "f32[1,2,3,4], f32[1,2,5,4], f32[1,2,5,4] | f32[1,2,4,4], f32[1,2,4,4], "
+        "f32[1,2,4,4], is_causal=True | f32[2,3,4], f32[2,5,4], f32[2,5,4], f32[3,5] | "
+        "f32[1,2,3,4], f32[1,2,5,4], f32[1,2,5,4], f32[3,5], scale=0.3 | f32[1,4,3,4], "
+        "f32[1,2,5,4], f32[1,2,5,4], enable_gqa=True",
+};
+IG_OP(_scaled_dot_product_attention_math) = {
+    .schema =
+        "aten::_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, "
+        "Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, Tensor? "
+        "dropout_mask=None, *, float? scale=None, bool enable_gqa=False) -> (Tensor, Tensor)",
+    .decompose_outs = math_decompose,
+    .samples =
+        "f32[1,2,3,4], f32[1,2,5,4], f32[1,2,5,4] | f32[2,4,4], f32[2,4,4], f32[2,4,4], "
+        "is_causal=True",
+};
+IG_OP(_scaled_dot_product_flash_attention_for_cpu) = {
+    .schema =
+        "aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor "
+        "value, float dropout_p=0., bool is_causal=False, *, Tensor? attn_mask=None, float? "
+        "scale=None) -> (Tensor output, Tensor logsumexp)",
+    .shape = flash_shape,
+    .kernel = flash_kernel,
+    .decompose_outs = flash_formula,
+    .vjp = flash_vjp,
+    .samples =
+        "f32[1,2,3,4], f32[1,2,5,4], f32[1,2,5,4] | f32[1,2,4,4], f32[1,2,4,4], "
+        "f32[1,2,4,4], is_causal=True",
+    .waive = "gradient: that of logsumexp is not propagated in PyTorch either",
+};
+IG_OP(_scaled_dot_product_flash_attention_for_cpu_backward) = {
+    .schema =
+        "aten::_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, Tensor query, "
+        "Tensor key, Tensor value, Tensor out, Tensor logsumexp, float dropout_p, bool is_causal, "
+        "*, Tensor? attn_mask=None, float? scale=None) -> (Tensor grad_query, Tensor grad_key, "
+        "Tensor grad_value)",
+    .shape = backward_shape,
+    .kernel = backward_kernel,
+    .samples =
+        "f32[1,2,3,4], f32[1,2,3,4], f32[1,2,5,4], f32[1,2,5,4], f32[1,2,3,4], "
+        "f32[1,2,3]:+, 0.0, False",
+    .waive = "vjp: PyTorch has no second derivative of it; decompose: needs the forward's state",
+};
