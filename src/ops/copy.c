@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies: clone, conversion of dtype and device, copy_, fill, repeat, resize_.
+#include "tensor/copy.h"
+#include "op/formula.h"
+#include "op/refuse.h"
+#include "op/shape.h"
+#include "op/strides.h"
+
+static void clone_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  (void)op;
+  ig_meta_copy_of(c, args[0].tensor, &args[1], out);
+}
+
+static void copy_self_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  (void)c;
+  (void)op;
+  if (outs[0].tensor != args[0].tensor) ig_tensor_copy(outs[0].tensor, args[0].tensor);
+}
+
+static void clone_vjp(ig_ctx *c, const ig_vjp *v) {
+  (void)c;
+  IG_GRAD(v, 0) = v->grad;
+}
+
+static void to_copy_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  (void)op;
+  ig_meta_options(c, args, 1, args[0].tensor->dtype, out);
+  if (c->status == IG_OK) ig_meta_copy_of(c, args[0].tensor, &args[6], out);
+}
+
+static void to_copy_vjp(ig_ctx *c, const ig_vjp *v) {
+  const ig_tensor *self = v->args[0].tensor;
+  bool same = v->grad && self->dtype == v->grad->dtype && self->device.type == v->grad->device.type;
+  if (same) {
+    IG_GRAD(v, 0) = v->grad;
+  } else {
+    IG_GRAD(v, 0) = ig__to_copy_with(c, v->grad, ig_of_dtype(self->dtype), ig_none(),
+                                     ig_of_device(self->device), ig_none(), false, ig_none());
+  }
+}
+
+static bool same_device(const ig_tensor *t, const ig_value *device) {
+  if (device->kind != IG_KIND_DEVICE) return true;
+  bool any = device->device.index < 0 || t->device.index < 0;
+  return t->device.type == device->device.type && (any || t->device.index == device->device.index);
+}
+
+static bool same_format(ig_ctx *c, const ig_tensor *t, const ig_value *format) {
+  if (format->kind != IG_KIND_MEMORY_FORMAT || format->memory_format == IG_PRESERVE) return true;
+  return ig_tensor_suggest_format(c, t) == format->memory_format;
+}
+
+typedef struct target {
+  ig_value dtype;
+  ig_value layout;
+  ig_value device;
+  ig_value pin;
+  bool non_blocking;
+  bool copy;
+  ig_value format;
+} target;
+
+// self when nothing would change, unless a copy is asked for.
+static ig_tensor *to(ig_ctx *c, ig_tensor *self, const target *t) {
+  bool same_dtype = t->dtype.kind != IG_KIND_DTYPE || t->dtype.dtype == self->dtype;
+  if (!t->copy && same_dtype && same_device(self, &t->device) && same_format(c, self, &t->format)) {
+    return self;
+  }
+  return ig__to_copy_with(c, self, t->dtype, t->layout, t->device, t->pin, t->non_blocking,
+                          t->format);
+}
+
+static ig_tensor *to_dtype_decompose(ig_ctx *c, const ig_value *args) {
+  target t = {args[1], ig_none(), ig_none(), ig_none(), args[2].b, args[3].b, args[4]};
+  return to(c, args[0].tensor, &t);
+}
+
+static ig_tensor *to_device_decompose(ig_ctx *c, const ig_value *args) {
+  target t = {args[2], ig_none(), args[1], ig_none(), args[3].b, args[4].b, args[5]};
+  return to(c, args[0].tensor, &t);
+}
+
+static ig_tensor *to_dtype_layout_decompose(ig_ctx *c, const ig_value *args) {
+  target t = {args[1], args[2], args[3], args[4], args[5].b, args[6].b, args[7]};
+  return to(c, args[0].tensor, &t);
+}
+
+static ig_tensor *to_other_decompose(ig_ctx *c, const ig_value *args) {
+  const ig_tensor *other = args[1].tensor;
+  ig_value strided = {.kind = IG_KIND_LAYOUT, .layout = IG_STRIDED};
+  target t = {ig_of_dtype(other->dtype),
+              strided,
+              ig_of_device(other->device),
+              ig_none(),
+              args[2].b,
+              args[3].b,
+              args[4]};
+  return to(c, args[0].tensor, &t);
+}
+
+// src must broadcast to the sizes of self.
+static void check_fits(ig_ctx *c, const ig_tensor *self, const ig_tensor *src) {
+  ig_meta m;
+  ig_meta_of(self, &m);
+  ig_broadcast_sizes(c, &m, ig_sizes(src), src->ndim);
+  bool fits = m.ndim == self->ndim;
+  for (int d = 0; d < m.ndim && fits && c->status == IG_OK; d++) {
+    fits = ig_int_eq(c, m.size[d], ig_sizes(self)[d]);
+  }
+  if (fits || c->status != IG_OK) return;
+  ig_fail_text(c, IG_RUNTIME, "output with shape %s doesn't match the broadcast shape %s",
+               ig_sizes_text(c, ig_sizes(self), (size_t)self->ndim),
+               ig_sizes_text(c, m.size, (size_t)m.ndim));
+}
+
+static void copy_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  check_fits(c, args[0].tensor, args[1].tensor);
+  if (c->status == IG_OK) ig_shape_like(c, op, args, out);
+}
+
+static void copy_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  (void)op;
+  if (ig_tensor_overlap(outs[0].tensor, args[1].tensor) == IG_OVERLAP_PARTIAL) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "unsupported operation: some elements of the input tensor and the written-to "
+                 "tensor refer to a single memory location. Please clone() the tensor before "
+                 "performing the operation.");
+    return;
+  }
+  ig_tensor_copy(outs[0].tensor, args[1].tensor);
+}
+
+static void copy_vjp(ig_ctx *c, const ig_vjp *v) {
+  IG_GRAD(v, 0) = ig_zeros_of(c, v->args[0].tensor);
+  if (!IG_WANTED(v, 1)) return;
+  ig_tensor *g = ig_sum_to(c, v->grad, &v->args[1]);
+  IG_GRAD(v, 1) = ig_cast(c, g, v->args[1].tensor->dtype);
+}
+
+// zero has no second argument; the others have a number or a 0-d tensor.
+static void fill_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  ig_tensor *t = outs[0].tensor;
+  if (op->schema.nargs == 1) {
+    ig_tensor_zero(t);
+  } else if (args[1].kind == IG_KIND_TENSOR) {
+    ig_tensor_copy(t, args[1].tensor);
+  } else if (ig_check_number(c, &args[1], t->dtype)) {
+    ig_tensor_fill(t, &args[1]);
+  }
+}
+
+static void fill_tensor_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  if (args[1].kind == IG_KIND_TENSOR && args[1].tensor->ndim != 0) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "fill_ only supports 0-dimension value tensor but got tensor with %d dimensions.",
+                 args[1].tensor->ndim);
+    return;
+  }
+  ig_shape_like(c, op, args, out);
+}
+
+static void fill_vjp(ig_ctx *c, const ig_vjp *v) {
+  IG_GRAD(v, 0) = ig_zeros_of(c, v->args[0].tensor);
+}
+
+static void fill_tensor_vjp(ig_ctx *c, const ig_vjp *v) {
+  IG_GRAD(v, 0) = ig_zeros_of(c, v->args[0].tensor);
+  if (v->args[1].kind != IG_KIND_TENSOR || !IG_WANTED(v, 1)) return;
+  ig_tensor *g = ig_sum_to(c, v->grad, &v->args[1]);
+  IG_GRAD(v, 1) = ig_cast(c, g, v->args[1].tensor->dtype);
+}
+
+static ig_tensor *fill_decompose(ig_ctx *c, const ig_value *args) {
+  return ig_full_like_with(c, args[0].tensor, args[1], ig_none(), ig_none(), ig_none(),
+                           ig_of_bool(false), ig_none());
+}
+
+static ig_tensor *fill_tensor_decompose(ig_ctx *c, const ig_value *args) {
+  return ig_copy(c, args[0].tensor, args[1].tensor);
+}
+
+static ig_tensor *zero_decompose(ig_ctx *c, const ig_value *args) {
+  return ig_full_like_with(c, args[0].tensor, ig_of_i64(0), ig_none(), ig_none(), ig_none(),
+                           ig_of_bool(false), ig_of_memory_format(IG_PRESERVE));
+}
+
+static void conj_c64(const ig_tile *t) {
+  const ig_c64 *x = t->in[0];
+  ig_c64 *o = t->out;
+  for (size_t i = 0; i < t->n; i++) o[i] = (ig_c64){x[i].re, -x[i].im};
+}
+
+static void conj_c128(const ig_tile *t) {
+  const ig_c128 *x = t->in[0];
+  ig_c128 *o = t->out;
+  for (size_t i = 0; i < t->n; i++) o[i] = (ig_c128){x[i].re, -x[i].im};
+}
+
+static void conj_vjp(ig_ctx *c, const ig_vjp *v) {
+  IG_GRAD(v, 0) = ig_conj_of(c, v->grad);
+}
+
+static ig_tensor *conj_physical_decompose(ig_ctx *c, const ig_value *args) {
+  return ig_dtype_is_complex(args[0].tensor->dtype) ? ig__conj_physical(c, args[0].tensor)
+                                                    : args[0].tensor;
+}
+
+static void repeat_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  (void)op;
+  const ig_tensor *self = args[0].tensor;
+  int lead = (int)args[1].ints.n - self->ndim;
+  if (lead < 0) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "Number of dimensions of repeat dims can not be smaller than number of dimensions "
+                 "of tensor");
+    return;
+  }
+  for (int d = 0; d < (int)args[1].ints.n; d++) {
+    ig_int size = d < lead ? ig_const(1) : ig_sizes(self)[d - lead];
+    ig_meta_push_dim(c, out, ig_int_mul(c, size, args[1].ints.at[d]));
+  }
+  for (int d = 0; d < out->ndim && c->status == IG_OK; d++) {
+    if (!ig_int_is(c, out->size[d], IG_LT, ig_const(0))) continue;
+    ig_fail_text(c, IG_RUNTIME, "Trying to create tensor with negative dimension %s: %s",
+                 ig_int_text(c, out->size[d]), ig_sizes_text(c, out->size, (size_t)out->ndim));
+  }
+}
+
+// Every dimension of the result is seen as two, copies and elements; self repeats along the first.
+static void repeat_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  (void)op;
+  ig_tensor *self = args[0].tensor;
+  ig_tensor *out = outs[0].tensor;
+  int lead = out->ndim - self->ndim;
+  ig_meta to;
+  ig_meta from;
+  ig_meta_view(out, &to);
+  ig_meta_view(self, &from);
+  to.ndim = from.ndim = 0;
+  for (int d = 0; d < out->ndim; d++) {
+    ig_int size = d < lead ? ig_const(1) : ig_sizes(self)[d - lead];
+    ig_int times = args[1].ints.at[d];
+    ig_int stride = ig_strides(out)[d];
+    ig_int sizes[2] = {times, size};
+    ig_int to_strides[2] = {ig_int_mul(c, size, stride), stride};
+    ig_int from_strides[2] = {ig_const(0), d < lead ? ig_const(0) : ig_strides(self)[d - lead]};
+    for (int k = 0; k < 2; k++) {
+      if (ig_int_eq_i64(c, sizes[k], 1)) continue;
+      ig_meta_push_dim(c, &to, sizes[k]);
+      ig_meta_push_dim(c, &from, sizes[k]);
+      if (c->status != IG_OK) return;
+      to.stride[to.ndim - 1] = to_strides[k];
+      from.stride[from.ndim - 1] = from_strides[k];
+    }
+  }
+  ig_tensor *target_view = ig_tensor_make(c, &to, false);
+  ig_tensor *source_view = ig_tensor_make(c, &from, false);
+  if (target_view && source_view) ig_tensor_copy(target_view, source_view);
+}
+
+// Sums over the copies.
+static void repeat_vjp(ig_ctx *c, const ig_vjp *v) {
+  const ig_tensor *self = v->args[0].tensor;
+  if (!IG_WANTED(v, 0)) return;
+  const ig_value *repeats = &v->args[1];
+  int lead = (int)repeats->ints.n - self->ndim;
+  ig_int sizes[IG_MAX_DIM];
+  ig_int dims[IG_MAX_DIM];
+  size_t n = 0;
+  size_t summed = 0;
+  if (repeats->ints.n + (size_t)self->ndim > IG_MAX_DIM) {
+    (void)ig_fail(c, IG_UNSUPPORTED, "gradient of repeat in %zu dimensions", repeats->ints.n);
+    return;
+  }
+  for (int d = 0; d < (int)repeats->ints.n; d++) {
+    dims[summed++] = ig_const((int64_t)n);
+    sizes[n++] = repeats->ints.at[d];
+    if (d >= lead) sizes[n++] = ig_sizes(self)[d - lead];
+  }
+  if (summed == 0) {
+    IG_GRAD(v, 0) = v->grad;
+    return;
+  }
+  ig_tensor *g = ig_reshape(c, v->grad, ig_of_ints(sizes, n));
+  IG_GRAD(v, 0) = ig_sum_dim_intlist_with(c, g, ig_of_ints(dims, summed), false, ig_none());
+}
+
+static void resize_meta(ig_ctx *c, const ig_value *args, ig_meta *m) {
+  ig_meta_of(args[0].tensor, m);
+  ig_meta_sizes(c, &args[1], m);
+  if (c->status != IG_OK) return;
+  if (args[2].kind == IG_KIND_MEMORY_FORMAT && args[2].memory_format == IG_PRESERVE) {
+    ig_fail_text(c, IG_RUNTIME, "Unsupported memory format Preserve");
+    return;
+  }
+  ig_meta_format(c, m,
+                 args[2].kind == IG_KIND_MEMORY_FORMAT ? args[2].memory_format : IG_CONTIGUOUS);
+}
+
+static void resize_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  (void)op;
+  (void)outs;
+  ig_tensor *self = args[0].tensor;
+  ig_meta m;
+  if (self->requires_grad) {
+    ig_fail_text(c, IG_RUNTIME, "cannot resize variables that require grad");
+    return;
+  }
+  resize_meta(c, args, &m);
+  if (c->status != IG_OK) return;
+  int64_t n = m.offset.value;
+  ig_int count = ig_product(c, m.size, (size_t)m.ndim);
+  if (c->status != IG_OK || !ig_checked_add(n, count.value, &n)) return;
+  int64_t bytes;
+  if (!ig_checked_mul(n, (int64_t)ig_dtype_size(m.dtype), &bytes)) {
+    ig_fail_text(c, IG_RUNTIME, "numel: integer multiplication overflow");
+    return;
+  }
+  if (ig_storage_reserve(c, self->storage, (size_t)bytes)) {
+    (void)ig_tensor_reshape_inplace(c, self, &m);
+  }
+}
+
+static void resize_fake(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  (void)op;
+  (void)outs;
+  ig_meta m;
+  resize_meta(c, args, &m);
+  if (c->status == IG_OK) (void)ig_tensor_reshape_inplace(c, args[0].tensor, &m);
+}
+
+IG_OP(clone) = {
+    .schema = "aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
+    .shape = clone_shape,
+    .kernel = copy_self_kernel,
+    .vjp = clone_vjp,
+    .keep = "",
+    .samples = "f32[3,5] | f32[4,2].T | f32[2,3,4,5].cl | f32[2,4].s2 | f32[] | f32[0,3] | bool[3]",
+    .waive = "decompose: it is Core ATen",
+};
+
+IG_OP(_to_copy) = {
+    .schema =
+        "aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
+        "device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? "
+        "memory_format=None) -> Tensor",
+    .shape = to_copy_shape,
+    .kernel = copy_self_kernel,
+    .vjp = to_copy_vjp,
+    .keep = "",
+    .samples =
+        "f32[3,5] | f32[4,2].T, dtype=f64 | f32[3,5], dtype=f16 | f32[3,5], dtype=bf16 | i64[3], "
+        "dtype=f32 | f32[4], dtype=i32 | f32[4], dtype=bool | f32[2], dtype=c64 | bool[3], "
+        "dtype=i64 | f32[2,4].s2, dtype=f64",
+    .waive = "decompose: it is Core ATen",
+};
+
+IG_OP(to_dtype) = {
+    .schema =
+        "aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool "
+        "copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+    .decompose = to_dtype_decompose,
+    .samples = "f32[3], f64 | f32[3], f32 | f32[3], f32, False, True | i64[3], bool",
+};
+
+IG_OP(to_device) = {
+    .schema =
+        "aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, "
+        "bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+    .decompose = to_device_decompose,
+    .samples = "f32[3], 'cpu', f64 | f32[3], 'cpu', f32",
+};
+
+IG_OP(to_dtype_layout) = {
+    .schema =
+        "aten::to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, "
+        "Device? device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, "
+        "MemoryFormat? memory_format=None) -> Tensor(a)",
+    .decompose = to_dtype_layout_decompose,
+    .samples = "f32[3] | f32[3], dtype=f64 | f32[3], device='cpu', copy=True",
+};
+
+IG_OP(to_other) = {
+    .schema =
+        "aten::to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, "
+        "MemoryFormat? memory_format=None) -> Tensor(a)",
+    .decompose = to_other_decompose,
+    .samples = "f32[3], f64[1] | f32[3], f32[2]",
+};
+
+IG_OP(copy) = {
+    .schema = "aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
+    .shape = copy_shape,
+    .kernel = copy_kernel,
+    .vjp = copy_vjp,
+    .keep = "",
+    .alias_out = true,
+    .samples =
+        "f32[3,5], f32[3,5] | f32[3,5], f32[5] | f32[4,2].T, f32[2,1] | f32[3], i64[3] | f32[2], "
+        "f32[]",
+    .waive = "decompose: it is Core ATen",
+};
+
+IG_OP(fill_scalar) = {
+    .schema = "aten::fill.Scalar(Tensor self, Scalar value) -> Tensor",
+    .shape = ig_shape_like,
+    .kernel = fill_kernel,
+    .decompose = fill_decompose,
+    .vjp = fill_vjp,
+    .keep = "",
+    .alias_out = true,
+    .samples = "f32[3,5], 1.5 | f32[4,2].T, 2 | i64[3], 7 | bool[2], True | c64[2], 1+2j",
+};
+
+IG_OP(fill_tensor) = {
+    .schema = "aten::fill.Tensor(Tensor self, Tensor value) -> Tensor",
+    .shape = fill_tensor_shape,
+    .kernel = fill_kernel,
+    .decompose = fill_tensor_decompose,
+    .vjp = fill_tensor_vjp,
+    .keep = "",
+    .alias_out = true,
+    .samples = "f32[3,5], f32[] | f32[4,2].T, i64[]",
+};
+
+IG_OP(zero) = {
+    .schema = "aten::zero(Tensor self) -> Tensor",
+    .shape = ig_shape_like,
+    .kernel = fill_kernel,
+    .decompose = zero_decompose,
+    .vjp = fill_vjp,
+    .keep = "",
+    .alias_out = true,
+    .samples = "f32[3,5] | f32[4,2].T | i64[3]",
+};
+
+IG_OP(repeat) = {
+    .schema = "aten::repeat(Tensor self, SymInt[] repeats) -> Tensor",
+    .shape = repeat_shape,
+    .kernel = repeat_kernel,
+    .vjp = repeat_vjp,
+    .keep = "",
+    .samples = "f32[2,3], [2,2] | f32[3], [2,1,2] | f32[], [3] | f32[4,2].T, [1,3] | f32[2], [0]",
+    .waive = "decompose: it is Core ATen",
+};
+
+IG_OP(resize_) = {
+    .schema =
+        "aten::resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> "
+        "Tensor(a!)",
+    .kernel = resize_kernel,
+    .fake = resize_fake,
+    .random = true,
+    .samples = "f32[2,3], [3,2] | f32[2,3], [2] | f32[2,3], [3,4]",
+    .waive = "vjp: refused for tensors that require grad; decompose: it changes self",
+};
+
+IG_OP(_conj_physical) = {
+    .schema = "aten::_conj_physical(Tensor self) -> Tensor",
+    .shape = ig_shape_pointwise,
+    .tile = {[IG_C64] = conj_c64, [IG_C128] = conj_c128},
+    .vjp = conj_vjp,
+    .keep = "",
+    .samples = "c64[3] | c128[2,2].T",
+    .waive = "decompose: it is basic",
+};
+
+IG_OP(conj_physical) = {
+    .schema = "aten::conj_physical(Tensor self) -> Tensor",
+    .decompose = conj_physical_decompose,
+    .samples = "f32[3] | c64[3] | c128[2,2].T",
+};

@@ -1,0 +1,813 @@
+// SPDX-License-Identifier: Apache-2.0
+// Indexing by tensors. A plan turns the indices into three tables of byte offsets into self: of the
+// dimensions before the indexed ones, of the points, and of the dimensions after. The result is
+// dense in the order before, point, after, so reading, writing and adding are the same short loops.
+#include <string.h>
+
+#include "base/str.h"
+#include "base/threads.h"
+#include "op/formula.h"
+#include "op/refuse.h"
+#include "op/shape.h"
+#include "ops/accumulate.h"
+#include "tensor/copy.h"
+#include "tensor/number.h"
+
+enum { GRAIN = 32768 };
+
+typedef struct plan {
+  ig_tensor *index[IG_MAX_DIM];  // per dimension of self; NULL: all of it
+  int first;                     // dimensions before the indexed ones, which come first
+  int after;                     // where the other dimensions start in the result
+  bool adjacent;                 // indexed dimensions stand side by side
+  ig_meta points;                // common sizes of the indices
+  ig_meta result;
+} plan;
+
+static bool is_index_dtype(ig_dtype d) {
+  return d == IG_I64 || d == IG_I32 || d == IG_BOOL || d == IG_U8;
+}
+
+static bool check_index_mask(ig_ctx *c, const ig_tensor *self, const ig_tensor *mask, int dim) {
+  for (int k = 0; k < mask->ndim; k++) {
+    if (dim + k < self->ndim && ig_int_eq(c, ig_sizes(mask)[k], ig_sizes(self)[dim + k])) continue;
+    if (c->status != IG_OK) return false;
+    ig_fail_text(c, IG_BAD_INDEX,
+                 "The shape of the mask %s at index %d does not match the shape of the indexed "
+                 "tensor %s at index %d",
+                 ig_sizes_text(c, ig_sizes(mask), (size_t)mask->ndim), k,
+                 ig_sizes_text(c, ig_sizes(self), (size_t)self->ndim), dim + k);
+    return false;
+  }
+  return true;
+}
+
+static bool too_many(ig_ctx *c, const ig_tensor *self, size_t n) {
+  ig_fail_text(c, IG_BAD_INDEX, "too many indices for tensor of dimension %d (got %zu)", self->ndim,
+               n);
+  return false;
+}
+
+// Masks become the indices of their true elements, one per dimension. A 0-d mask adds a dimension
+// of size 0 or 1 in PyTorch; here it is asked to have at least one.
+static bool spread_indices(ig_ctx *c, const ig_tensor *self, const ig_value *list, plan *p) {
+  int dim = 0;
+  for (int d = 0; d < self->ndim; d++) p->index[d] = NULL;
+  for (size_t i = 0; i < list->list.n && c->status == IG_OK; i++) {
+    ig_tensor *t = ig_value_tensor(&list->list.at[i]);
+    if (!t) {
+      dim++;
+      continue;
+    }
+    if (!is_index_dtype(t->dtype)) {
+      ig_fail_text(c, IG_BAD_INDEX,
+                   "tensors used as indices must be long, int, byte or bool tensors");
+      return false;
+    }
+    if (t->dtype == IG_I64 || t->dtype == IG_I32) {
+      if (dim >= self->ndim) return too_many(c, self, list->list.n);
+      p->index[dim++] = t;
+      continue;
+    }
+    if (dim + t->ndim > self->ndim) return too_many(c, self, (size_t)(dim + t->ndim));
+    if (!check_index_mask(c, self, t, dim)) return false;
+    ig_tensor *found = ig_nonzero(c, t);
+    for (int k = 0; k < t->ndim && found; k++) {
+      p->index[dim++] = ig_select_int(c, found, ig_const(1), ig_const(k));
+    }
+  }
+  if (c->status == IG_OK && dim > self->ndim) return too_many(c, self, list->list.n);
+  return c->status == IG_OK;
+}
+
+static void mismatch(ig_ctx *c, const ig_tensor *self, const plan *p) {
+  ig_str s = ig_str_make(c->alloc);
+  for (int d = 0; d < self->ndim; d++) {
+    const ig_tensor *t = p->index[d];
+    if (!t) continue;
+    ig_str_add(&s, "%s%s", s.n ? ", " : "", ig_sizes_text(c, ig_sizes(t), (size_t)t->ndim));
+  }
+  ig_fail_text(c, IG_BAD_INDEX,
+               "shape mismatch: indexing tensors could not be broadcast together with shapes %s",
+               s.at ? s.at : "");
+  ig_str_free(&s);
+}
+
+static bool broadcast_points(ig_ctx *c, const ig_tensor *self, plan *p) {
+  ig_meta *m = &p->points;
+  for (int d = 0; d < self->ndim; d++) {
+    const ig_tensor *t = p->index[d];
+    if (!t) continue;
+    int common = m->ndim < t->ndim ? m->ndim : t->ndim;
+    for (int k = 1; k <= common; k++) {
+      ig_int a = m->size[m->ndim - k];
+      ig_int b = ig_sizes(t)[t->ndim - k];
+      if (ig_int_eq(c, a, b) || ig_int_eq_i64(c, a, 1) || ig_int_eq_i64(c, b, 1)) continue;
+      if (c->status == IG_OK) mismatch(c, self, p);
+      return false;
+    }
+    ig_broadcast_sizes(c, m, ig_sizes(t), t->ndim);
+  }
+  return c->status == IG_OK;
+}
+
+// Sizes of the result: the points stand where the indexed dimensions stood, or in front when those
+// are not side by side.
+static bool make_plan(ig_ctx *c, const ig_tensor *self, const ig_value *list, plan *p) {
+  ig_meta_init(&p->points, IG_I64, self->device);
+  ig_meta_init(&p->result, self->dtype, self->device);
+  if (list->list.n == 0) {
+    ig_fail_text(c, IG_BAD_INDEX, "at least one index must be provided");
+    return false;
+  }
+  if (!spread_indices(c, self, list, p) || !broadcast_points(c, self, p)) return false;
+  int first = -1;
+  int last = -1;
+  p->adjacent = true;
+  for (int d = 0; d < self->ndim; d++) {
+    if (!p->index[d]) continue;
+    if (first < 0) first = d;
+    if (last >= 0 && last != d - 1) p->adjacent = false;
+    last = d;
+  }
+  p->first = p->adjacent && first > 0 ? first : 0;
+  for (int d = 0; d < p->first; d++) ig_meta_push_dim(c, &p->result, ig_sizes(self)[d]);
+  for (int d = 0; d < p->points.ndim; d++) ig_meta_push_dim(c, &p->result, p->points.size[d]);
+  p->after = p->result.ndim;
+  for (int d = p->first; d < self->ndim; d++) {
+    if (!p->index[d]) ig_meta_push_dim(c, &p->result, ig_sizes(self)[d]);
+  }
+  return c->status == IG_OK;
+}
+
+// Byte offsets of all elements of the given dimensions, row-major.
+typedef struct table {
+  int64_t *at;
+  int64_t n;
+  bool dense;  // consecutive elements
+} table;
+
+static bool dims_table(ig_ctx *c, const ig_tensor *t, const int *dims, int ndims, table *out) {
+  int64_t size = (int64_t)ig_dtype_size(t->dtype);
+  out->n = 1;
+  for (int k = 0; k < ndims; k++) out->n *= ig_sizes(t)[dims[k]].value;
+  out->at = ig_scope_push(c, (size_t)out->n * sizeof *out->at + 1);
+  out->dense = true;
+  if (!out->at) return false;
+  out->at[0] = 0;
+  int64_t done = 1;
+  for (int k = ndims - 1; k >= 0; k--) {
+    int64_t n = ig_sizes(t)[dims[k]].value;
+    int64_t step = ig_strides(t)[dims[k]].value * size;
+    if (n > 1 && step != done * size) out->dense = false;
+    // The block that is there repeats n times.
+    for (int64_t i = 1; i < n; i++) {
+      for (int64_t j = 0; j < done; j++) out->at[i * done + j] = out->at[j] + i * step;
+    }
+    done *= n;
+    if (done == 0) break;
+  }
+  return true;
+}
+
+// Adds the offsets of one index tensor, wrapped and checked.
+static bool add_points(ig_ctx *c, const plan *p, const ig_tensor *self, int dim, int64_t *to,
+                       int64_t n) {
+  const ig_tensor *t = p->index[dim];
+  ig_scope scope = ig_scope_open(c);
+  ig_meta m = p->points;
+  ig_meta_contiguous(c, &m);
+  ig_tensor *dense = ig_tensor_make(c, &m, false);
+  if (!dense) return false;
+  ig_tensor_copy(dense, t);
+  const int64_t *from = ig_tensor_data(dense);
+  int64_t size = ig_sizes(self)[dim].value;
+  int64_t step = ig_strides(self)[dim].value * (int64_t)ig_dtype_size(self->dtype);
+  for (int64_t i = 0; i < n; i++) {
+    int64_t at = from[i] < 0 ? from[i] + size : from[i];
+    if (at < 0 || at >= size) {
+      ig_fail_text(c, IG_BAD_INDEX, "index %lld is out of bounds for dimension %d with size %lld",
+                   (long long)from[i], dim, (long long)size);
+      break;
+    }
+    to[i] += at * step;
+  }
+  ig_scope_close(c, scope);
+  return c->status == IG_OK;
+}
+
+typedef struct job {
+  table before;
+  table points;
+  table after;
+  char *self;
+  char *dense;  // the result, or the values that are written
+  int64_t size;
+  bool put;
+  bool one_value;  // dense is a single element
+  ig_accumulate_fn *fn;
+} job;
+
+static bool make_tables(ig_ctx *c, const plan *p, ig_tensor *self, job *j) {
+  int before[IG_MAX_DIM];
+  int after[IG_MAX_DIM];
+  int nafter = 0;
+  for (int d = 0; d < p->first; d++) before[d] = d;
+  for (int d = p->first; d < self->ndim; d++) {
+    if (!p->index[d]) after[nafter++] = d;
+  }
+  j->self = ig_tensor_data(self);
+  j->size = (int64_t)ig_dtype_size(self->dtype);
+  j->points.n = 1;
+  for (int d = 0; d < p->points.ndim; d++) j->points.n *= p->points.size[d].value;
+  j->points.at = ig_scope_push(c, (size_t)j->points.n * sizeof(int64_t) + 1);
+  if (!j->points.at || !dims_table(c, self, before, p->first, &j->before) ||
+      !dims_table(c, self, after, nafter, &j->after)) {
+    return false;
+  }
+  memset(j->points.at, 0, (size_t)j->points.n * sizeof(int64_t));
+  bool empty = j->before.n == 0 || j->after.n == 0;
+  for (int d = 0; d < self->ndim; d++) {
+    if (!p->index[d]) continue;
+    if (empty && ig_sizes(self)[d].value == 0 && j->points.n > 0) {
+      ig_fail_text(c, IG_BAD_INDEX, "index is out of bounds for dimension with size 0");
+      return false;
+    }
+    if (!add_points(c, p, self, d, j->points.at, j->points.n)) return false;
+  }
+  return true;
+}
+
+// One point: everything after it.
+static void move_after(const job *j, char *self, char *dense, int64_t begin, int64_t end) {
+  char *to = j->put ? self : dense;
+  const char *from = j->put ? dense : self;
+  int64_t to_step = j->size;
+  int64_t from_step = j->one_value ? 0 : j->size;
+  if (j->after.dense) {
+    int64_t skip = begin * j->size;
+    j->fn(to + skip, to_step, from + (j->one_value ? 0 : skip), from_step, end - begin);
+    return;
+  }
+  for (int64_t a = begin; a < end; a++) {
+    int64_t at = j->after.at[a];
+    int64_t flat = j->one_value ? 0 : a * j->size;
+    j->fn(to + (j->put ? at : flat), to_step, from + (j->put ? flat : at), from_step, 1);
+  }
+}
+
+// Points of a row [begin, end), each a single element.
+#define EACH_POINT(type)                                                   \
+  for (int64_t i = begin; i < end; i++) {                                  \
+    memcpy(dense + i * (int64_t)sizeof(type), self + at[i], sizeof(type)); \
+  }
+
+static void read_points(const job *j, const char *self, char *dense, int64_t begin, int64_t end) {
+  const int64_t *at = j->points.at;
+  switch (j->size) {
+    case 1:
+      EACH_POINT(uint8_t)
+      break;
+    case 2:
+      EACH_POINT(uint16_t)
+      break;
+    case 4:
+      EACH_POINT(uint32_t)
+      break;
+    case 8:
+      EACH_POINT(uint64_t)
+      break;
+    default:
+      EACH_POINT(ig_c128)
+      break;
+  }
+}
+
+// Rows are pairs of before and point.
+static void read_rows(void *arg, int64_t begin, int64_t end) {
+  const job *j = arg;
+  int64_t row = j->after.n * j->size;
+  while (begin < end) {
+    int64_t b = begin / j->points.n;
+    int64_t from = begin % j->points.n;
+    int64_t to = j->points.n - from < end - begin ? j->points.n : from + end - begin;
+    char *self = j->self + j->before.at[b];
+    char *dense = j->dense + b * j->points.n * row;
+    if (j->after.n == 1) {
+      read_points(j, self, dense, from, to);
+    } else {
+      for (int64_t i = from; i < to; i++) {
+        move_after(j, self + j->points.at[i], dense + i * row, 0, j->after.n);
+      }
+    }
+    begin += to - from;
+  }
+}
+
+// Writing goes point by point in order, so that the last of several equal ones wins and sums do
+// not depend on threads; the elements after a point are shared out.
+static void write_columns(void *arg, int64_t begin, int64_t end) {
+  const job *j = arg;
+  int64_t row = j->one_value ? 0 : j->after.n * j->size;
+  for (int64_t b = 0; b < j->before.n; b++) {
+    for (int64_t i = 0; i < j->points.n; i++) {
+      char *self = j->self + j->before.at[b] + j->points.at[i];
+      move_after(j, self, j->dense + (b * j->points.n + i) * row, begin, end);
+    }
+  }
+}
+
+static void index_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  (void)op;
+  ig_tensor *self = args[0].tensor;
+  plan p;
+  job j = {.put = false};
+  if (!make_plan(c, self, &args[1], &p)) return;
+  ig_meta m = p.result;
+  ig_meta_contiguous(c, &m);
+  ig_tensor *out = ig_tensor_make(c, &m, false);
+  if (!out) return;
+  outs[0] = ig_of_tensor(out);
+  ig_scope scope = ig_scope_open(c);
+  if (make_tables(c, &p, self, &j)) {
+    j.dense = ig_tensor_data(out);
+    j.fn = ig_accumulate_move((size_t)j.size);
+    int64_t rows = j.after.n ? j.before.n * j.points.n : 0;
+    ig_parallel_for(rows, GRAIN / (j.after.n + 1) + 1, read_rows, &j);
+  }
+  ig_scope_close(c, scope);
+}
+
+static void index_fake(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  (void)op;
+  plan p;
+  if (!make_plan(c, args[0].tensor, &args[1], &p)) return;
+  ig_meta_contiguous(c, &p.result);
+  outs[0] = ig_of_tensor(ig_tensor_make(c, &p.result, true));
+}
+
+static bool check_values(ig_ctx *c, const ig_tensor *self, const ig_tensor *values) {
+  if (self->dtype == values->dtype) return true;
+  ig_fail_text(c, IG_RUNTIME,
+               "Index put requires the source and destination dtypes match, got %s for the "
+               "destination and %s for the source.",
+               ig_dtype_title(self->dtype), ig_dtype_title(values->dtype));
+  return false;
+}
+
+// Values must broadcast to what the indices select.
+static bool check_values_shape(ig_ctx *c, const plan *p, const ig_tensor *values) {
+  const ig_meta *m = &p->result;
+  bool fits = values->ndim <= m->ndim;
+  for (int k = 1; k <= values->ndim && fits; k++) {
+    ig_int have = ig_sizes(values)[values->ndim - k];
+    fits = ig_int_eq_i64(c, have, 1) || ig_int_eq(c, have, m->size[m->ndim - k]);
+  }
+  if (fits) return c->status == IG_OK;
+  if (c->status == IG_OK) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "shape mismatch: value tensor of shape %s cannot be broadcast to indexing result "
+                 "of shape %s",
+                 ig_sizes_text(c, ig_sizes(values), (size_t)values->ndim),
+                 ig_sizes_text(c, m->size, (size_t)m->ndim));
+  }
+  return false;
+}
+
+static bool any_mask(const ig_value *list) {
+  for (size_t i = 0; i < list->list.n; i++) {
+    const ig_tensor *t = ig_value_tensor(&list->list.at[i]);
+    if (t && (t->dtype == IG_BOOL || t->dtype == IG_U8)) return true;
+  }
+  return false;
+}
+
+// What masks select stands in the data; the kernel checks that.
+static void index_put_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  if (!check_values(c, args[0].tensor, args[2].tensor)) return;
+  if (!any_mask(&args[1])) {
+    plan p;
+    if (!make_plan(c, args[0].tensor, &args[1], &p)) return;
+    if (!check_values_shape(c, &p, args[2].tensor)) return;
+  }
+  ig_shape_like(c, op, args, out);
+}
+
+// The values as one dense block in the shape of the selection.
+static char *dense_values(ig_ctx *c, const plan *p, ig_tensor *values) {
+  ig_meta m = p->result;
+  ig_meta_contiguous(c, &m);
+  bool whole = values->ndim == m.ndim && ig_tensor_is_dense(values);
+  for (int d = 0; d < m.ndim && whole; d++) whole = ig_sizes(values)[d].value == m.size[d].value;
+  if (whole) return ig_tensor_data(values);
+  ig_tensor *dense = ig_tensor_make(c, &m, false);
+  if (!dense) return NULL;
+  ig_tensor_copy(dense, values);
+  return ig_tensor_data(dense);
+}
+
+static void put(ig_ctx *c, ig_tensor *out, const ig_value *indices, ig_tensor *values, bool add) {
+  plan p;
+  job j = {.put = true};
+  if (!make_plan(c, out, indices, &p) || !check_values_shape(c, &p, values)) return;
+  if (!make_tables(c, &p, out, &j)) return;
+  j.one_value = ig_tensor_numel(values) == 1;
+  if (j.before.n == 0 || j.points.n == 0 || j.after.n == 0) return;
+  j.dense = j.one_value ? ig_tensor_data(values) : dense_values(c, &p, values);
+  j.fn = add ? ig_accumulate_add(out->dtype) : ig_accumulate_move((size_t)j.size);
+  if (!j.fn) ig_refuse_dtype(c, "index_put", out->dtype);
+  if (!j.fn || !j.dense) return;
+  int64_t rows = j.before.n * j.points.n;
+  int64_t grain = GRAIN / rows + 16;
+  ig_parallel_for(j.after.n, grain, write_columns, &j);
+}
+
+static void index_put_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  (void)op;
+  ig_tensor *out = outs[0].tensor;
+  if (out != args[0].tensor) ig_tensor_copy(out, args[0].tensor);
+  ig_scope scope = ig_scope_open(c);
+  put(c, out, &args[1], args[2].tensor, args[3].b);
+  ig_scope_close(c, scope);
+}
+
+static ig_tensor *unsafe_index_decompose(ig_ctx *c, const ig_value *args) {
+  return ig_index_tensor(c, args[0].tensor, args[1]);
+}
+
+static ig_tensor *unsafe_index_put_decompose(ig_ctx *c, const ig_value *args) {
+  return ig_index_put_with(c, args[0].tensor, args[1], args[2].tensor, args[3].b);
+}
+
+static void index_vjp(ig_ctx *c, const ig_vjp *v) {
+  if (!IG_WANTED(v, 0)) return;
+  ig_tensor *zeros = ig_zeros_of(c, v->args[0].tensor);
+  IG_GRAD(v, 0) = ig_index_put_with(c, zeros, v->args[1], v->grad, true);
+}
+
+static void index_put_vjp(ig_ctx *c, const ig_vjp *v) {
+  if (IG_WANTED(v, 0) && !v->args[3].b) {
+    ig_tensor *zeros = ig_zeros_of(c, v->args[2].tensor);
+    IG_GRAD(v, 0) = ig_index_put(c, v->grad, v->args[1], zeros);
+  } else {
+    IG_GRAD(v, 0) = v->grad;
+  }
+  if (!IG_WANTED(v, 2)) return;
+  ig_tensor *g = ig_index_tensor(c, v->grad, v->args[1]);
+  IG_GRAD(v, 2) = ig_sum_to(c, g, &v->args[2]);
+}
+
+static bool check_vector(ig_ctx *c, const ig_tensor *index) {
+  if (index->ndim > 1) {
+    ig_fail_text(c, IG_BAD_INDEX, "index_select(): Index is supposed to be a vector");
+  } else if (index->dtype != IG_I64 && index->dtype != IG_I32) {
+    ig_fail_text(c, IG_RUNTIME, "index_select(): Expected dtype int32 or int64 for index");
+  }
+  return c->status == IG_OK;
+}
+
+static void index_select_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  (void)op;
+  const ig_tensor *self = args[0].tensor;
+  const ig_tensor *index = args[2].tensor;
+  int dim = ig_wrap_dim(c, ig_value_i64(c, &args[1]), self->ndim);
+  if (c->status != IG_OK || !check_vector(c, index)) return;
+  ig_int n = index->ndim ? ig_sizes(index)[0] : ig_const(1);
+  for (int d = 0; d < self->ndim; d++) ig_meta_push_dim(c, out, d == dim ? n : ig_sizes(self)[d]);
+  if (self->ndim == 0 && !ig_int_eq_i64(c, n, 1)) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "index_select(): Index to scalar can have only 1 value, got %s value(s)",
+                 ig_int_text(c, n));
+  }
+}
+
+// Offsets of a vector of indices, which may not be negative here.
+static bool vector_points(ig_ctx *c, ig_tensor *index, int64_t size, int64_t step, table *out) {
+  out->n = ig_tensor_numel(index);
+  out->at = ig_scope_push(c, (size_t)out->n * sizeof *out->at + 1);
+  if (!out->at) return false;
+  ig_tensor_read(index, IG_I64, out->at);
+  for (int64_t i = 0; i < out->n; i++) {
+    if (out->at[i] < 0 || out->at[i] >= size) {
+      ig_fail_text(c, IG_BAD_INDEX, "index out of range in self");
+      return false;
+    }
+    out->at[i] *= step;
+  }
+  return true;
+}
+
+// Rows of self along dim, in the order of the index.
+static void select_rows(ig_ctx *c, ig_tensor *self, int dim, ig_tensor *index, ig_tensor *out) {
+  int before[IG_MAX_DIM];
+  int after[IG_MAX_DIM];
+  int nafter = 0;
+  job j = {.self = ig_tensor_data(self), .dense = ig_tensor_data(out)};
+  j.size = (int64_t)ig_dtype_size(self->dtype);
+  j.fn = ig_accumulate_move((size_t)j.size);
+  for (int d = 0; d < dim; d++) before[d] = d;
+  for (int d = dim + 1; d < self->ndim; d++) after[nafter++] = d;
+  int64_t size = self->ndim ? ig_sizes(self)[dim].value : 1;
+  int64_t step = self->ndim ? ig_strides(self)[dim].value * j.size : 0;
+  if (!vector_points(c, index, size, step, &j.points) ||
+      !dims_table(c, self, before, dim, &j.before) ||
+      !dims_table(c, self, after, nafter, &j.after)) {
+    return;
+  }
+  int64_t rows = j.after.n ? j.before.n * j.points.n : 0;
+  ig_parallel_for(rows, GRAIN / (j.after.n + 1) + 1, read_rows, &j);
+}
+
+static void index_select_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  (void)op;
+  ig_scope scope = ig_scope_open(c);
+  int dim = ig_wrap_dim(c, ig_value_i64(c, &args[1]), args[0].tensor->ndim);
+  select_rows(c, args[0].tensor, dim, args[2].tensor, outs[0].tensor);
+  ig_scope_close(c, scope);
+}
+
+static ig_tensor *index_select_backward_decompose(ig_ctx *c, const ig_value *args) {
+  ig_tensor *grad = args[0].tensor;
+  int ndim = (int)args[1].ints.n;
+  int dim = ig_wrap_dim(c, ig_value_i64(c, &args[2]), ndim);
+  if (c->status != IG_OK) return NULL;
+  ig_tensor *full = ig_full_with(c, args[1], ig_of_i64(0), ig_of_dtype(grad->dtype), ig_none(),
+                                 ig_of_device(grad->device), ig_of_bool(false));
+  if (ndim == 0) return ig_add_tensor(c, full, grad);
+  ig_value list[IG_MAX_DIM];
+  for (int d = 0; d < dim; d++) list[d] = ig_none();
+  list[dim] = args[3];
+  return ig_index_put_with(c, full, ig_of_list(list, (size_t)dim + 1), grad, true);
+}
+
+static void index_select_vjp(ig_ctx *c, const ig_vjp *v) {
+  IG_GRAD(v, 0) = ig_index_select_backward(c, v->grad, ig_sizes_of(v->args[0].tensor), v->args[1].i,
+                                           v->args[2].tensor);
+}
+
+static void embedding_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  (void)op;
+  const ig_tensor *weight = args[0].tensor;
+  const ig_tensor *indices = args[1].tensor;
+  if (weight->ndim != 2) {
+    ig_fail_text(c, IG_RUNTIME, "'weight' must be 2-D");
+    return;
+  }
+  if (indices->dtype != IG_I64 && indices->dtype != IG_I32) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "Expected tensor for argument #1 'indices' to have one of the following scalar "
+                 "types: Long, Int; but got torch.%sTensor instead (while checking arguments for "
+                 "embedding)",
+                 ig_dtype_title(indices->dtype));
+    return;
+  }
+  for (int d = 0; d < indices->ndim; d++) ig_meta_push_dim(c, out, ig_sizes(indices)[d]);
+  ig_meta_push_dim(c, out, ig_sizes(weight)[1]);
+}
+
+static void embedding_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  (void)op;
+  ig_scope scope = ig_scope_open(c);
+  select_rows(c, args[0].tensor, 0, args[1].tensor, outs[0].tensor);
+  ig_scope_close(c, scope);
+}
+
+static void embedding_vjp(ig_ctx *c, const ig_vjp *v) {
+  ig_int rows = ig_sizes(v->args[0].tensor)[0];
+  IG_GRAD(v, 0) = ig_embedding_backward(c, v->grad, v->args[1].tensor, rows, v->args[2].i,
+                                        v->args[3].b, v->args[4].b);
+}
+
+static ig_tensor *embedding_backward_decompose(ig_ctx *c, const ig_value *args) {
+  if (args[5].b) {
+    ig_fail_text(c, IG_UNSUPPORTED, "embedding: sparse gradients do not exist here");
+    return NULL;
+  }
+  return ig_embedding_dense_backward(c, args[0].tensor, args[1].tensor, args[2].i, args[3].i,
+                                     args[4].b);
+}
+
+static void embedding_dense_backward_shape(ig_ctx *c, const ig_op *op, const ig_value *args,
+                                           ig_meta *out) {
+  (void)op;
+  const ig_tensor *grad = args[0].tensor;
+  if (grad->ndim == 0) {
+    ig_fail_text(c, IG_RUNTIME, "embedding_dense_backward: expected a gradient with dimensions");
+    return;
+  }
+  ig_meta_push_dim(c, out, args[2].i);
+  ig_meta_push_dim(c, out, ig_sizes(grad)[grad->ndim - 1]);
+}
+
+typedef struct rows_job {
+  const int64_t *row;
+  int64_t n;
+  int64_t width;
+  int64_t rows;
+  int64_t padding;
+  const int64_t *count;  // NULL: no scaling
+  const char *grad;
+  char *out;
+  int64_t size;
+  ig_dtype dtype;
+  ig_accumulate_fn *add;
+} rows_job;
+
+static void scale_row(const rows_job *j, char *to, const char *from, int64_t n, double factor) {
+  for (int64_t k = 0; k < n; k++) {
+    double x;
+    char scaled[16];
+    ig_convert(&x, IG_F64, from + k * j->size, j->dtype, 1);
+    x *= factor;
+    ig_convert(scaled, j->dtype, &x, IG_F64, 1);
+    j->add(to + k * j->size, j->size, scaled, j->size, 1);
+  }
+}
+
+static void add_columns(void *arg, int64_t begin, int64_t end) {
+  const rows_job *j = arg;
+  for (int64_t i = 0; i < j->n; i++) {
+    int64_t row = j->row[i];
+    if (row == j->padding || row < 0 || row >= j->rows) continue;
+    char *to = j->out + (row * j->width + begin) * j->size;
+    const char *from = j->grad + (i * j->width + begin) * j->size;
+    if (j->count) {
+      scale_row(j, to, from, end - begin, 1.0 / (double)j->count[row]);
+    } else {
+      j->add(to, j->size, from, j->size, end - begin);
+    }
+  }
+}
+
+static int64_t *count_rows(ig_ctx *c, const int64_t *row, int64_t n, int64_t rows) {
+  int64_t *count = ig_scope_push(c, (size_t)rows * sizeof *count + 1);
+  if (!count) return NULL;
+  memset(count, 0, (size_t)rows * sizeof *count);
+  for (int64_t i = 0; i < n; i++) {
+    if (row[i] >= 0 && row[i] < rows) count[row[i]]++;
+  }
+  return count;
+}
+
+static void embedding_dense_backward_kernel(ig_ctx *c, const ig_op *op, const ig_value *args,
+                                            ig_value *outs) {
+  (void)op;
+  ig_tensor *grad = args[0].tensor;
+  ig_tensor *out = outs[0].tensor;
+  ig_scope scope = ig_scope_open(c);
+  rows_job j = {.n = ig_tensor_numel(args[1].tensor), .dtype = grad->dtype};
+  j.width = ig_sizes(out)[1].value;
+  j.rows = ig_sizes(out)[0].value;
+  j.padding = ig_value_i64(c, &args[3]);
+  j.size = (int64_t)ig_dtype_size(grad->dtype);
+  j.add = ig_accumulate_add(grad->dtype);
+  j.out = ig_tensor_data(out);
+  int64_t *row = ig_scope_push(c, (size_t)j.n * sizeof *row + 1);
+  grad = ig_contiguous(c, grad);
+  if (!j.add) ig_refuse_dtype(c, "embedding_backward", out->dtype);
+  if (row && grad && j.add) {
+    ig_tensor_read(args[1].tensor, IG_I64, row);
+    j.row = row;
+    j.grad = ig_tensor_data(grad);
+    if (args[4].b) j.count = count_rows(c, row, j.n, j.rows);
+    size_t bytes = (size_t)(j.rows * j.width * j.size);
+    if (bytes) memset(j.out, 0, bytes);
+    ig_parallel_for(j.width, GRAIN / (j.n + 1) + 16, add_columns, &j);
+  }
+  ig_scope_close(c, scope);
+}
+
+// Rows that do not exist or are padding get nothing.
+static ig_tensor *embedding_dense_backward_decompose(ig_ctx *c, const ig_value *args) {
+  ig_tensor *grad = args[0].tensor;
+  ig_tensor *indices = args[1].tensor;
+  ig_int rows = args[2].i;
+  if (ig_value_is(&args[4], 1)) {
+    (void)ig_fail(c, IG_UNSUPPORTED, "scale_grad_by_freq has no decomposition");
+    return NULL;
+  }
+  ig_tensor *low = ig_ge_scalar(c, indices, ig_of_i64(0));
+  ig_tensor *high = ig_lt_scalar(c, indices, args[2]);
+  ig_tensor *valid = ig_bitwise_and_tensor(c, low, high);
+  ig_tensor *real = ig_ne_scalar(c, indices, args[3]);
+  valid = ig_bitwise_and_tensor(c, valid, real);
+  valid = ig_unsqueeze(c, valid, ig_const(-1));
+  if (!valid) return NULL;
+  ig_int sizes[2] = {rows, ig_sizes(grad)[grad->ndim - 1]};
+  ig_tensor *full = ig_full_with(c, ig_of_ints(sizes, 2), ig_of_i64(0), ig_of_dtype(grad->dtype),
+                                 ig_none(), ig_of_device(grad->device), ig_of_bool(false));
+  ig_value lowest = ig_of_int(ig_int_sub(c, ig_const(0), rows));
+  ig_value highest = ig_of_int(ig_int_sub(c, rows, ig_const(1)));
+  ig_value at = ig_of_tensor(ig_clamp_with(c, indices, lowest, highest));
+  ig_tensor *masked = ig_bitwise_not(c, valid);
+  grad = ig_masked_fill_scalar(c, grad, masked, ig_of_i64(0));
+  return ig_index_put_with(c, full, ig_of_list(&at, 1), grad, true);
+}
+
+static void embedding_dense_backward_vjp(ig_ctx *c, const ig_vjp *v) {
+  if (!IG_WANTED(v, 0)) return;
+  ig_tensor *indices = v->args[1].tensor;
+  ig_tensor *g = ig_embedding(c, v->grad, indices);
+  ig_tensor *padding = ig_eq_scalar(c, indices, v->args[3]);
+  padding = ig_unsqueeze(c, padding, ig_const(-1));
+  IG_GRAD(v, 0) = ig_masked_fill_scalar(c, g, padding, ig_of_i64(0));
+}
+
+IG_OP(index_tensor) = {
+    .schema = "aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
+    .kernel = index_kernel,
+    .fake = index_fake,
+    .vjp = index_vjp,
+    .keep = "indices",
+    .samples =
+        "f32[5,4], (i64[3]:<5,) | f32[5,4], (None, i64[2,2]:<4) | f32[5,4], (i64[3]:<5, "
+        "i64[3]:<4) | f32[5,4,3], (i64[2,1]:<5, None, i64[3]:<3) | f32[4,5].T, (i64[2]:<5,) | "
+        "f32[5,4], (bool[5],) | f32[5,4], (bool[5,4],) | f32[2,5,4], (None, bool[5]) | f32[5], "
+        "(i64[]:<5,) | f32[5], (i64[0],) | f32[5], (i32[2]:<5,) | i64[5], (i64[3]:<5,)",
+    .waive = "decompose: it is Core ATen",
+};
+
+IG_OP(_unsafe_index_tensor) = {
+    .schema = "aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
+    .decompose = unsafe_index_decompose,
+    .samples = "f32[5,4], (i64[3]:<5,) | f32[5,4], (None, i64[2]:<4)",
+};
+
+IG_OP(index_put) = {
+    .schema =
+        "aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> "
+        "Tensor",
+    .shape = index_put_shape,
+    .kernel = index_put_kernel,
+    .vjp = index_put_vjp,
+    .keep = "indices",
+    .alias_out = true,
+    .samples =
+        "f32[5,4], (i64[3]:perm,), f32[3,4] | f32[5,4], (i64[3]:<5,), f32[4], True | f32[5,4], "
+        "(None, i64[4]:perm), f32[] | f32[5,4], (i64[3]:perm, i64[3]:<4), f32[3] | f32[5,4], "
+        "(bool[5],), f32[4] | f32[5,4], (bool[5,4],), f32[], True | f32[4,5].T, (i64[2]:perm,), "
+        "f32[2,4]",
+    .waive = "decompose: it is Core ATen",
+};
+
+IG_OP(_unsafe_index_put) = {
+    .schema =
+        "aten::_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool "
+        "accumulate=False) -> Tensor",
+    .decompose = unsafe_index_put_decompose,
+    .samples = "f32[5,4], (i64[3]:perm,), f32[3,4] | f32[5,4], (i64[3]:<5,), f32[4], True",
+};
+
+IG_OP(index_select) = {
+    .schema = "aten::index_select(Tensor self, int dim, Tensor index) -> Tensor",
+    .shape = index_select_shape,
+    .kernel = index_select_kernel,
+    .vjp = index_select_vjp,
+    .keep = "index",
+    .samples =
+        "f32[5,4], 0, i64[3]:<5 | f32[5,4], -1, i64[6]:<4 | f32[4,5].T, 0, i64[2]:<5 | f32[5], 0, "
+        "i32[]:<5 | f32[], 0, i64[1]:<1 | f32[5,4], 1, i64[0]",
+    .waive = "decompose: it is Core ATen",
+};
+
+IG_OP(index_select_backward) = {
+    .schema =
+        "aten::index_select_backward(Tensor grad, SymInt[] self_sizes, int dim, Tensor index) -> "
+        "Tensor",
+    .decompose = index_select_backward_decompose,
+    .samples = "f32[3,4], [5,4], 0, i64[3]:<5 | f32[5,6], [5,4], -1, i64[6]:<4",
+};
+
+IG_OP(embedding) = {
+    .schema =
+        "aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool "
+        "scale_grad_by_freq=False, bool sparse=False) -> Tensor",
+    .shape = embedding_shape,
+    .kernel = embedding_kernel,
+    .vjp = embedding_vjp,
+    .keep = "indices",
+    .samples =
+        "f32[5,4], i64[3]:<5 | f32[5,4], i32[2,3]:<5, 1 | f32[5,4], i64[]:<5 | f32[5,4], i64[0]",
+    .waive = "decompose: it is Core ATen",
+};
+
+IG_OP(embedding_backward) = {
+    .schema =
+        "aten::embedding_backward(Tensor grad, Tensor indices, SymInt num_weights, SymInt "
+        "padding_idx, bool scale_grad_by_freq, bool sparse) -> Tensor",
+    .decompose = embedding_backward_decompose,
+    .samples =
+        "f32[3,4], i64[3]:<5, 5, -1, False, False | f32[2,3,4], i64[2,3]:<5, 5, 2, True, False",
+};
+
+IG_OP(embedding_dense_backward) = {
+    .schema =
+        "aten::embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, "
+        "SymInt padding_idx, bool scale_grad_by_freq) -> Tensor",
+    .shape = embedding_dense_backward_shape,
+    .kernel = embedding_dense_backward_kernel,
+    .decompose = embedding_dense_backward_decompose,
+    .vjp = embedding_dense_backward_vjp,
+    .keep = "indices",
+    .samples = "f32[3,4], i64[3]:<5, 5, -1, False | f32[2,3,4], i32[2,3]:<5, 5, 2, False",
+};

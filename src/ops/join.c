@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several tensors into one: cat, stack, padding.
+#include "op/formula.h"
+#include "op/refuse.h"
+#include "op/shape.h"
+#include "op/strides.h"
+#include "tensor/copy.h"
+
+// An empty vector joins anything and adds nothing (an old habit of PyTorch that programs rely on).
+static bool is_skipped(const ig_tensor *t) {
+  // concrete: only a vector that is known to be empty
+  return t->ndim == 1 && !ig_sizes(t)[0].expr && ig_sizes(t)[0].value == 0;
+}
+
+static const ig_tensor *first_joined(const ig_value *list) {
+  for (size_t i = 0; i < list->list.n; i++) {
+    if (!is_skipped(list->list.at[i].tensor)) return list->list.at[i].tensor;
+  }
+  return list->list.n ? list->list.at[0].tensor : NULL;
+}
+
+static bool check_list(ig_ctx *c, const ig_value *list, const char *what) {
+  for (size_t i = 0; i < list->list.n; i++) {
+    if (list->list.at[i].kind == IG_KIND_TENSOR) continue;
+    ig_fail_text(c, IG_BAD_TYPE, "%s: element %zu of the list is no Tensor", what, i);
+    return false;
+  }
+  return true;
+}
+
+static void check_joined(ig_ctx *c, const ig_meta *out, const ig_tensor *t, int dim, size_t at) {
+  if (t->ndim != out->ndim) {
+    ig_fail_text(c, IG_RUNTIME, "Tensors must have same number of dimensions: got %d and %d",
+                 out->ndim, t->ndim);
+    return;
+  }
+  for (int d = 0; d < out->ndim; d++) {
+    if (d == dim || ig_int_eq(c, out->size[d], ig_sizes(t)[d])) continue;
+    if (c->status != IG_OK) return;
+    ig_fail_text(c, IG_RUNTIME,
+                 "Sizes of tensors must match except in dimension %d. Expected size %s but got "
+                 "size %s for tensor number %zu in the list.",
+                 dim, ig_int_text(c, out->size[d]), ig_int_text(c, ig_sizes(t)[d]), at);
+    return;
+  }
+}
+
+// Channels last when all operands lie so.
+static void cat_format(ig_ctx *c, const ig_value *list, ig_meta *out) {
+  ig_memory_format format = IG_CONTIGUOUS;
+  for (size_t i = 0; i < list->list.n; i++) {
+    const ig_tensor *t = list->list.at[i].tensor;
+    ig_memory_format own = ig_tensor_suggest_format(c, t);
+    if (own == IG_CONTIGUOUS || (i > 0 && own != format)) return;
+    format = own;
+  }
+  ig_meta_format(c, out, format);
+  out->strided = true;
+}
+
+static void cat_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  (void)op;
+  const ig_value *list = &args[0];
+  if (list->list.n == 0) {
+    ig_fail_text(c, IG_INVALID, "torch.cat(): expected a non-empty list of Tensors");
+    return;
+  }
+  if (!check_list(c, list, "torch.cat()")) return;
+  for (size_t i = 0; i < list->list.n; i++) {
+    if (list->list.at[i].tensor->ndim) continue;
+    ig_fail_text(c, IG_RUNTIME, "zero-dimensional tensor (at position %zu) cannot be concatenated",
+                 i);
+    return;
+  }
+  const ig_tensor *first = first_joined(list);
+  int dim = ig_wrap_dim(c, ig_value_i64(c, &args[1]), first->ndim);
+  for (int d = 0; d < first->ndim; d++) ig_meta_push_dim(c, out, ig_sizes(first)[d]);
+  if (c->status != IG_OK) return;
+  ig_int total = ig_const(0);
+  for (size_t i = 0; i < list->list.n && c->status == IG_OK; i++) {
+    const ig_tensor *t = list->list.at[i].tensor;
+    if (is_skipped(t)) continue;
+    check_joined(c, out, t, dim, i);
+    if (c->status == IG_OK) total = ig_int_add(c, total, ig_sizes(t)[dim]);
+  }
+  if (c->status != IG_OK) return;
+  out->size[dim] = is_skipped(first) ? ig_const(0) : total;
+  out->dtype = ig_promote(c, list->list.at, list->list.n);
+  cat_format(c, list, out);
+}
+
+// Copies t into the part of out that starts at `start` of dim.
+static void copy_part(ig_ctx *c, ig_tensor *out, int dim, ig_int start, const ig_tensor *t) {
+  ig_meta m;
+  ig_meta_view(out, &m);
+  m.size[dim] = ig_sizes(t)[dim];
+  m.offset = ig_int_add(c, m.offset, ig_int_mul(c, start, m.stride[dim]));
+  ig_tensor *part = ig_tensor_make(c, &m, false);
+  if (part) ig_tensor_copy(part, t);
+}
+
+static void cat_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  (void)op;
+  ig_tensor *out = outs[0].tensor;
+  int dim = ig_wrap_dim(c, ig_value_i64(c, &args[1]), out->ndim);
+  ig_int start = ig_const(0);
+  ig_scope scope = ig_scope_open(c);
+  for (size_t i = 0; i < args[0].list.n && c->status == IG_OK; i++) {
+    const ig_tensor *t = args[0].list.at[i].tensor;
+    if (is_skipped(t)) continue;
+    copy_part(c, out, dim, start, t);
+    start = ig_int_add(c, start, ig_sizes(t)[dim]);
+  }
+  ig_scope_close(c, scope);
+}
+
+static void cat_vjp(ig_ctx *c, const ig_vjp *v) {
+  const ig_value *list = &v->args[0];
+  int dim = ig_wrap_dim(c, ig_value_i64(c, &v->args[1]), v->grad ? v->grad->ndim : 1);
+  ig_int start = ig_const(0);
+  for (size_t i = 0; i < list->list.n && c->status == IG_OK; i++) {
+    const ig_tensor *t = list->list.at[i].tensor;
+    if (is_skipped(t)) {
+      IG_GRAD_AT(v, 0, i) = ig_zeros_of(c, t);
+      continue;
+    }
+    ig_int end = ig_int_add(c, start, ig_sizes(t)[dim]);
+    if (v->wanted[v->at[0] + i]) {
+      ig_tensor *g = ig_slice_tensor_with(c, v->grad, ig_const(dim), ig_of_int(start),
+                                          ig_of_int(end), ig_const(1));
+      IG_GRAD_AT(v, 0, i) = ig_cast(c, g, t->dtype);
+    }
+    start = end;
+  }
+}
+
+static ig_tensor *concat_decompose(ig_ctx *c, const ig_value *args) {
+  return ig_cat_with(c, args[0], args[1].i);
+}
+
+static void stack_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  (void)op;
+  const ig_value *list = &args[0];
+  if (list->list.n == 0) {
+    ig_fail_text(c, IG_RUNTIME, "stack expects a non-empty TensorList");
+    return;
+  }
+  if (!check_list(c, list, "torch.stack()")) return;
+  const ig_tensor *first = list->list.at[0].tensor;
+  int dim = ig_wrap_dim(c, ig_value_i64(c, &args[1]), first->ndim + 1);
+  for (size_t i = 1; i < list->list.n && c->status == IG_OK; i++) {
+    const ig_tensor *t = list->list.at[i].tensor;
+    bool same = t->ndim == first->ndim;
+    for (int d = 0; d < first->ndim && same; d++) {
+      same = ig_int_eq(c, ig_sizes(first)[d], ig_sizes(t)[d]);
+    }
+    if (same || c->status != IG_OK) continue;
+    ig_fail_text(c, IG_RUNTIME,
+                 "stack expects each tensor to be equal size, but got %s at entry 0 and %s at "
+                 "entry %zu",
+                 ig_sizes_text(c, ig_sizes(first), (size_t)first->ndim),
+                 ig_sizes_text(c, ig_sizes(t), (size_t)t->ndim), i);
+  }
+  for (int d = 0; d <= first->ndim && c->status == IG_OK; d++) {
+    ig_meta_push_dim(c, out,
+                     d == dim  ? ig_const((int64_t)list->list.n)
+                     : d < dim ? ig_sizes(first)[d]
+                               : ig_sizes(first)[d - 1]);
+  }
+  out->dtype = ig_promote(c, list->list.at, list->list.n);
+}
+
+static void stack_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  (void)op;
+  ig_tensor *out = outs[0].tensor;
+  int dim = ig_wrap_dim(c, ig_value_i64(c, &args[1]), out->ndim);
+  ig_scope scope = ig_scope_open(c);
+  for (size_t i = 0; i < args[0].list.n && c->status == IG_OK; i++) {
+    ig_meta m;
+    ig_meta_view(out, &m);
+    m.offset = ig_int_add(c, m.offset, ig_int_mul(c, ig_const((int64_t)i), m.stride[dim]));
+    m.ndim--;
+    for (int d = dim; d < m.ndim; d++) {
+      m.size[d] = m.size[d + 1];
+      m.stride[d] = m.stride[d + 1];
+    }
+    ig_tensor *part = ig_tensor_make(c, &m, false);
+    if (part) ig_tensor_copy(part, args[0].list.at[i].tensor);
+  }
+  ig_scope_close(c, scope);
+}
+
+// Joined along an existing dimension, which is then cut in two; a new last dimension is made first.
+static ig_tensor *stack_decompose(ig_ctx *c, const ig_value *args) {
+  size_t n = args[0].list.n;
+  if (n == 0) return NULL;
+  const ig_tensor *first = args[0].list.at[0].tensor;
+  int dim = ig_wrap_dim(c, ig_value_i64(c, &args[1]), first->ndim + 1);
+  if (c->status != IG_OK) return NULL;
+  if (dim == first->ndim) {
+    ig_value *list = ig_scope_push(c, n * sizeof *list);
+    for (size_t i = 0; list && i < n; i++) {
+      list[i] = ig_of_tensor(ig_unsqueeze(c, args[0].list.at[i].tensor, ig_const(dim)));
+    }
+    return list ? ig_cat_with(c, ig_of_list(list, n), ig_const(dim)) : NULL;
+  }
+  ig_int sizes[IG_MAX_DIM + 1];
+  for (int d = 0; d <= first->ndim; d++) {
+    sizes[d] = d == dim ? ig_const((int64_t)n) : ig_sizes(first)[d < dim ? d : d - 1];
+  }
+  ig_tensor *joined = ig_cat_with(c, args[0], ig_const(dim));
+  return ig_view(c, joined, ig_of_ints(sizes, (size_t)first->ndim + 1));
+}
+
+static void stack_vjp(ig_ctx *c, const ig_vjp *v) {
+  const ig_value *list = &v->args[0];
+  for (size_t i = 0; i < list->list.n; i++) {
+    if (!v->wanted[v->at[0] + i]) continue;
+    ig_tensor *g = ig_select_int(c, v->grad, v->args[1].i, ig_const((int64_t)i));
+    IG_GRAD_AT(v, 0, i) = ig_cast(c, g, list->list.at[i].tensor->dtype);
+  }
+}
+
+// pad lists (before, after) per dimension, the last one first. Negative ones crop.
+static ig_int pad_at(const ig_value *pad, int ndim, int d, int side) {
+  size_t i = 2 * (size_t)(ndim - 1 - d) + (size_t)side;
+  return i < pad->ints.n ? pad->ints.at[i] : ig_const(0);
+}
+
+static void pad_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  (void)op;
+  const ig_tensor *self = args[0].tensor;
+  size_t n = args[1].ints.n;
+  if (n % 2) {
+    ig_fail_text(c, IG_RUNTIME, "Length of pad must be even but instead it equals %zu", n);
+    return;
+  }
+  if (n > 2 * (size_t)self->ndim) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "Length of pad should be no more than twice the number of dimensions of the "
+                 "input. Pad length is %zuwhile the input has %ddimensions.",
+                 n, self->ndim);
+    return;
+  }
+  for (int d = 0; d < self->ndim && c->status == IG_OK; d++) {
+    ig_int size = ig_sizes(self)[d];
+    size = ig_int_add(c, size, pad_at(&args[1], self->ndim, d, 0));
+    size = ig_int_add(c, size, pad_at(&args[1], self->ndim, d, 1));
+    if (ig_int_is(c, size, IG_LT, ig_const(0))) {
+      ig_fail_text(c, IG_RUNTIME, "narrow(): length must be non-negative.");
+      return;
+    }
+    ig_meta_push_dim(c, out, size);
+  }
+  ig_memory_format format = ig_tensor_suggest_format(c, self);
+  if (format == IG_CONTIGUOUS || c->status != IG_OK) return;
+  ig_meta_format(c, out, format);
+  out->strided = true;
+}
+
+// Cuts both sides down to the elements that they share.
+static void pad_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  (void)op;
+  ig_tensor *self = args[0].tensor;
+  ig_tensor *out = outs[0].tensor;
+  if (!ig_check_number(c, &args[2], out->dtype)) return;
+  ig_tensor_fill(out, &args[2]);
+  ig_meta to;
+  ig_meta from;
+  ig_meta_view(out, &to);
+  ig_meta_view(self, &from);
+  for (int d = 0; d < self->ndim; d++) {
+    int64_t before = pad_at(&args[1], self->ndim, d, 0).value;
+    int64_t after = pad_at(&args[1], self->ndim, d, 1).value;
+    int64_t kept = from.size[d].value + (before < 0 ? before : 0) + (after < 0 ? after : 0);
+    if (kept <= 0) return;
+    if (before < 0) from.offset.value -= before * from.stride[d].value;
+    if (before > 0) to.offset.value += before * to.stride[d].value;
+    from.size[d] = to.size[d] = ig_const(kept);
+  }
+  ig_tensor *inside = ig_tensor_make(c, &to, false);
+  ig_tensor *source = ig_tensor_make(c, &from, false);
+  if (inside && source) ig_tensor_copy(inside, source);
+}
+
+static void pad_vjp(ig_ctx *c, const ig_vjp *v) {
+  ig_int back[2 * IG_MAX_DIM];
+  size_t n = v->args[1].ints.n;
+  for (size_t i = 0; i < n; i++) back[i] = ig_int_sub(c, ig_const(0), v->args[1].ints.at[i]);
+  IG_GRAD(v, 0) = ig_constant_pad_nd(c, v->grad, ig_of_ints(back, n));
+}
+
+// Pads every sequence to the longest and stacks them.
+static ig_tensor *pad_sequence_decompose(ig_ctx *c, const ig_value *args) {
+  const ig_value *list = &args[0];
+  const char *side = args[3].str;
+  if (list->list.n == 0) {
+    ig_fail_text(c, IG_RUNTIME, "received an empty list of sequences");
+    return NULL;
+  }
+  bool left = side[0] == 'l';
+  if (!check_list(c, list, "pad_sequence")) return NULL;
+  ig_int longest = ig_const(0);
+  for (size_t i = 0; i < list->list.n; i++) {
+    const ig_tensor *t = list->list.at[i].tensor;
+    if (t->ndim == 0) {
+      ig_fail_text(c, IG_RUNTIME, "pad_sequence: expected sequences of at least one dimension");
+      return NULL;
+    }
+    if (ig_int_is(c, longest, IG_LT, ig_sizes(t)[0])) longest = ig_sizes(t)[0];
+  }
+  ig_value *padded = ig_scope_push(c, list->list.n * sizeof *padded);
+  if (!padded) return NULL;
+  for (size_t i = 0; i < list->list.n; i++) {
+    ig_tensor *t = list->list.at[i].tensor;
+    ig_int pad[2 * IG_MAX_DIM];
+    size_t n = 2 * (size_t)t->ndim;
+    for (size_t k = 0; k < n; k++) pad[k] = ig_const(0);
+    pad[n - (left ? 2 : 1)] = ig_int_sub(c, longest, ig_sizes(t)[0]);
+    padded[i] = ig_of_tensor(ig_constant_pad_nd_with(c, t, ig_of_ints(pad, n), args[2]));
+  }
+  return ig_stack_with(c, ig_of_list(padded, list->list.n), ig_const(args[1].b ? 0 : 1));
+}
+
+IG_OP(cat) = {
+    .schema = "aten::cat(Tensor[] tensors, int dim=0) -> Tensor",
+    .shape = cat_shape,
+    .kernel = cat_kernel,
+    .vjp = cat_vjp,
+    .keep = "",
+    .samples =
+        "(f32[2,3], f32[4,3]) | (f32[2,3], f32[2,1]), 1 | (f32[3], f32[0], f32[2]) | (f32[4,2].T, "
+        "f32[2,4]), -2 | (f32[2], i64[3]) | (f32[0], f32[2,3]) | (f32[2,3,2,2].cl, "
+        "f32[2,1,2,2].cl), 1",
+    .waive = "decompose: it is Core ATen",
+};
+
+IG_OP(concat) = {
+    .schema = "aten::concat(Tensor[] tensors, int dim=0) -> Tensor",
+    .decompose = concat_decompose,
+    .samples = "(f32[2,3], f32[4,3]) | (f32[2,3], f32[2,1]), 1",
+};
+
+IG_OP(concatenate) = {
+    .schema = "aten::concatenate(Tensor[] tensors, int dim=0) -> Tensor",
+    .decompose = concat_decompose,
+    .samples = "(f32[2,3], f32[4,3]) | (f32[2,3], f32[2,1]), 1",
+};
+
+IG_OP(stack) = {
+    .schema = "aten::stack(Tensor[] tensors, int dim=0) -> Tensor",
+    .shape = stack_shape,
+    .kernel = stack_kernel,
+    .decompose = stack_decompose,
+    .vjp = stack_vjp,
+    .keep = "",
+    .samples =
+        "(f32[2,3], f32[2,3]) | (f32[2,3], f32[3,2].T), -1 | (f32[], f32[]) | (f32[4],), 1 | "
+        "(f32[2], i64[2]) | (f32[2,3], f32[2,3]), 1",
+};
+
+IG_OP(constant_pad_nd) = {
+    .schema = "aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
+    .shape = pad_shape,
+    .kernel = pad_kernel,
+    .vjp = pad_vjp,
+    .keep = "",
+    .samples =
+        "f32[2,3], [1,2] | f32[2,3], [1,0,0,2], 1.5 | f32[4,3].T, [-1,1] | f32[2,3,4], "
+        "[0,0,-1,-1,1,1] | i64[3], [1,1], 7 | f32[0], [2,1]",
+    .waive = "decompose: it is Core ATen",
+};
+
+IG_OP(pad_sequence) = {
+    .schema =
+        "aten::pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., "
+        "str "
+        "padding_side=\"right\") -> Tensor",
+    .decompose = pad_sequence_decompose,
+    .samples =
+        "(f32[2,3], f32[4,3]) | (f32[2], f32[5], f32[1]), True, 1.5 | (f32[2], f32[3]), True, 0., "
+        "'left'",
+};

@@ -1,0 +1,531 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensors of a rule: arange, linspace, eye, triangles, sizes as a tensor.
+#include <math.h>
+#include <string.h>
+
+#include "base/threads.h"
+#include "op/formula.h"
+#include "op/refuse.h"
+#include "op/shape.h"
+#include "tensor/copy.h"
+#include "tensor/number.h"
+
+enum { GRAIN = 32768, CHUNK = 512 };
+
+// The three overloads of arange differ in what they leave out.
+typedef struct range {
+  ig_value start;
+  ig_value end;
+  ig_value step;
+  size_t options;  // position of dtype
+} range;
+
+static range range_of(const ig_op *op, const ig_value *args) {
+  size_t n = op->schema.nargs - 4;
+  return (range){n == 1 ? ig_of_i64(0) : args[0], n == 1 ? args[0] : args[1],
+                 n == 3 ? args[2] : ig_of_i64(1), n};
+}
+
+static bool is_integer(const ig_value *v) {
+  return v->kind == IG_KIND_INT || v->kind == IG_KIND_BOOL;
+}
+
+static ig_int integer_of(const ig_value *v) {
+  if (v->kind == IG_KIND_INT) return v->i;
+  if (v->kind == IG_KIND_BOOL) return ig_const(v->b);
+  return ig_const((int64_t)ig_value_f64(v));
+}
+
+static bool wrong_direction(ig_ctx *c) {
+  ig_fail_text(c, IG_RUNTIME, "upper bound and lower bound inconsistent with step sign");
+  return false;
+}
+
+static ig_int count_integers(ig_ctx *c, const range *r) {
+  ig_int start = integer_of(&r->start);
+  ig_int end = integer_of(&r->end);
+  ig_int step = integer_of(&r->step);
+  if (ig_int_eq_i64(c, step, 0)) {
+    ig_fail_text(c, IG_RUNTIME, "step must be nonzero");
+    return ig_const(0);
+  }
+  bool up = ig_int_is(c, ig_const(0), IG_LT, step);
+  if (up ? ig_int_is(c, end, IG_LT, start) : ig_int_is(c, start, IG_LT, end)) {
+    (void)wrong_direction(c);
+    return ig_const(0);
+  }
+  ig_int span = ig_int_sub(c, end, start);
+  if (!step.expr && step.value == 1) return span;  // concrete: the common step raises no question
+  span = ig_int_add(c, span, ig_int_sub(c, step, ig_const(up ? 1 : -1)));
+  return ig_int_floordiv(c, span, step);
+}
+
+static ig_int count_floats(ig_ctx *c, const range *r) {
+  double start = ig_value_f64(&r->start);
+  double end = ig_value_f64(&r->end);
+  double step = ig_value_f64(&r->step);
+  if (step == 0) {
+    ig_fail_text(c, IG_RUNTIME, "step must be nonzero");
+  } else if (!isfinite(start) || !isfinite(end)) {
+    ig_fail_text(c, IG_RUNTIME, "unsupported range: %g -> %g", start, end);
+  } else if (step > 0 ? end < start : end > start) {
+    (void)wrong_direction(c);
+  }
+  if (c->status != IG_OK) return ig_const(0);
+  double n = ceil((end - start) / step);
+  if (!(n >= 0 && n < 0x1p62)) {
+    ig_fail_text(c, IG_RUNTIME, "invalid size, possible overflow?");
+    return ig_const(0);
+  }
+  return ig_const((int64_t)n);
+}
+
+static void arange_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  range r = range_of(op, args);
+  bool integers = is_integer(&r.start) && is_integer(&r.end) && is_integer(&r.step);
+  ig_meta_options(c, args, r.options, integers ? IG_I64 : ig_ctx_default_dtype(c), out);
+  if (c->status != IG_OK) return;
+  // PyTorch converts the bounds first for int64, and counts in double for everything else.
+  bool count = integers || out->dtype == IG_I64;
+  ig_int n = count ? count_integers(c, &r) : count_floats(c, &r);
+  ig_meta_push_dim(c, out, n);
+}
+
+typedef struct series {
+  char *data;
+  ig_dtype dtype;
+  double start;
+  double step;
+  double end;
+  int64_t first;
+  int64_t by;
+  int64_t n;
+} series;
+
+static void integer_range(void *arg, int64_t begin, int64_t end) {
+  const series *s = arg;
+  int64_t buffer[CHUNK];
+  size_t size = ig_dtype_size(s->dtype);
+  for (int64_t i = begin; i < end;) {
+    int64_t m = end - i < CHUNK ? end - i : CHUNK;
+    int64_t *to = s->dtype == IG_I64 ? (int64_t *)s->data + i : buffer;
+    for (int64_t k = 0; k < m; k++) {
+      to[k] = (int64_t)((uint64_t)s->first + (uint64_t)s->by * (uint64_t)(i + k));
+    }
+    if (to == buffer) ig_convert(s->data + (size_t)i * size, s->dtype, buffer, IG_I64, (size_t)m);
+    i += m;
+  }
+}
+
+static void float_range(void *arg, int64_t begin, int64_t end) {
+  const series *s = arg;
+  double buffer[CHUNK];
+  size_t size = ig_dtype_size(s->dtype);
+  for (int64_t i = begin; i < end;) {
+    int64_t m = end - i < CHUNK ? end - i : CHUNK;
+    for (int64_t k = 0; k < m; k++) buffer[k] = s->start + s->step * (double)(i + k);
+    ig_convert(s->data + (size_t)i * size, s->dtype, buffer, IG_F64, (size_t)m);
+    i += m;
+  }
+}
+
+static void arange_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  ig_tensor *t = outs[0].tensor;
+  range r = range_of(op, args);
+  if (t->dtype == IG_BOOL || ig_dtype_is_complex(t->dtype)) {
+    ig_refuse_dtype(c, "arange_cpu", t->dtype);
+    return;
+  }
+  series s = {.data = ig_tensor_data(t), .dtype = t->dtype};
+  s.start = ig_value_f64(&r.start);
+  s.step = ig_value_f64(&r.step);
+  s.first = integer_of(&r.start).value;
+  s.by = integer_of(&r.step).value;
+  bool integers = ig_dtype_is_integral(t->dtype);
+  ig_parallel_for(ig_tensor_numel(t), GRAIN, integers ? integer_range : float_range, &s);
+}
+
+static ig_tensor *arange_from(ig_ctx *c, ig_value start, ig_value end, const ig_value *options) {
+  ig_value strided = {.kind = IG_KIND_LAYOUT, .layout = IG_STRIDED};
+  ig_value layout = options[1].kind == IG_KIND_LAYOUT ? options[1] : strided;
+  ig_value pin = options[3].kind == IG_KIND_BOOL ? options[3] : ig_of_bool(false);
+  return ig_arange_start_step_with(c, start, end, ig_of_i64(1), options[0], layout, options[2],
+                                   pin);
+}
+
+static ig_tensor *arange_decompose(ig_ctx *c, const ig_value *args) {
+  return arange_from(c, ig_of_i64(0), args[0], args + 1);
+}
+
+static ig_tensor *arange_start_decompose(ig_ctx *c, const ig_value *args) {
+  return arange_from(c, args[0], args[1], args + 2);
+}
+
+static void linspace_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  (void)op;
+  int64_t steps = ig_value_i64(c, &args[2]);
+  ig_meta_options(c, args, 3, ig_ctx_default_dtype(c), out);
+  if (steps < 0) {
+    ig_fail_text(c, IG_RUNTIME, "number of steps must be non-negative");
+    return;
+  }
+  ig_meta_push_dim(c, out, ig_const(steps));
+}
+
+// From both ends towards the middle, so that both are exact.
+static void linspace_range(void *arg, int64_t begin, int64_t end) {
+  const series *s = arg;
+  size_t size = ig_dtype_size(s->dtype);
+  for (int64_t i = begin; i < end; i++) {
+    bool low = i < s->n / 2;
+    double x = low ? s->start + s->step * (double)i : s->end - s->step * (double)(s->n - i - 1);
+    if (s->dtype == IG_F32) {
+      float step = (float)s->step;
+      float f =
+          low ? (float)s->start + step * (float)i : (float)s->end - step * (float)(s->n - i - 1);
+      x = f;
+    }
+    ig_convert(s->data + (size_t)i * size, s->dtype, &x, IG_F64, 1);
+  }
+}
+
+static void linspace_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  (void)op;
+  ig_tensor *t = outs[0].tensor;
+  if (t->dtype == IG_BOOL || ig_dtype_is_complex(t->dtype)) {
+    ig_refuse_dtype(c, "linspace_cpu", t->dtype);
+    return;
+  }
+  series s = {.data = ig_tensor_data(t), .dtype = t->dtype, .n = ig_tensor_numel(t)};
+  s.start = ig_value_f64(&args[0]);
+  s.end = ig_value_f64(&args[1]);
+  s.step = s.n > 1 ? (s.end - s.start) / (double)(s.n - 1) : 0;
+  if (s.n == 1) s.end = s.start;
+  ig_parallel_for(s.n, GRAIN, linspace_range, &s);
+}
+
+static bool end_number(ig_ctx *c, const ig_value *v, const char *name, ig_value *number) {
+  *number = *v;
+  if (v->kind != IG_KIND_TENSOR) return true;
+  if (v->tensor->ndim != 0) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "linspace only supports 0-dimensional start and end tensors, but got %s with %d "
+                 "dimension(s).",
+                 name, v->tensor->ndim);
+    return false;
+  }
+  ig_item(c, v->tensor, number);
+  return c->status == IG_OK;
+}
+
+static ig_tensor *linspace_tensor_decompose(ig_ctx *c, const ig_value *args) {
+  ig_value start;
+  ig_value end;
+  if (!end_number(c, &args[0], "start", &start) || !end_number(c, &args[1], "end", &end)) {
+    return NULL;
+  }
+  return ig_linspace_with(c, start, end, args[2].i, args[3], args[4], args[5], args[6]);
+}
+
+// linspace(start, end, steps) in the dtype that it computes in.
+static ig_tensor *linspace_decompose(ig_ctx *c, const ig_value *args) {
+  int64_t steps = ig_value_i64(c, &args[2]);
+  ig_dtype dtype = args[3].kind == IG_KIND_DTYPE ? args[3].dtype : ig_ctx_default_dtype(c);
+  ig_dtype works_in = ig_dtype_is_integral(dtype) ? IG_F64 : dtype;
+  double start = ig_value_f64(&args[0]);
+  double end = ig_value_f64(&args[1]);
+  if (steps == 1) end = start;
+  double step = steps > 1 ? (end - start) / (double)(steps - 1) : 0;
+  ig_tensor *at = ig_arange_with(c, args[2], ig_of_dtype(IG_I64), args[4], args[5], args[6]);
+  ig_tensor *low = ig_lt_scalar(c, at, ig_of_i64(steps / 2));
+  ig_tensor *up = ig_cast(c, at, works_in);
+  up = ig_mul_f64(c, up, step);
+  up = ig_add_f64(c, up, start);
+  ig_tensor *down = ig_rsub_scalar(c, at, ig_of_i64(steps - 1));
+  down = ig_cast(c, down, works_in);
+  down = ig_mul_f64(c, down, step);
+  down = ig_rsub_scalar(c, down, ig_of_f64(end));
+  return ig_cast(c, ig_where_self(c, low, up, down), dtype);
+}
+
+static void eye_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  size_t n = op->schema.nargs - 4;
+  ig_meta_options(c, args, n, ig_ctx_default_dtype(c), out);
+  for (size_t i = 0; i < 2; i++) {
+    ig_int size = args[n == 2 ? i : 0].i;
+    if (ig_int_is(c, size, IG_LT, ig_const(0))) {
+      ig_fail_text(c, IG_RUNTIME, "%s must be greater or equal to 0, got %s", i ? "m" : "n",
+                   ig_int_text(c, size));
+      return;
+    }
+    ig_meta_push_dim(c, out, size);
+  }
+}
+
+static void eye_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  (void)c;
+  (void)op;
+  (void)args;
+  ig_tensor *t = outs[0].tensor;
+  int64_t rows = ig_sizes(t)[0].value;
+  int64_t columns = ig_sizes(t)[1].value;
+  size_t size = ig_dtype_size(t->dtype);
+  char *data = ig_tensor_data(t);
+  ig_value one = ig_of_i64(1);
+  if (rows && columns) memset(data, 0, (size_t)(rows * columns) * size);
+  for (int64_t i = 0; i < rows && i < columns; i++) {
+    ig_element_store(data + (size_t)(i * (columns + 1)) * size, t->dtype, &one);
+  }
+}
+
+static ig_tensor *eye_of(ig_ctx *c, ig_value n, ig_value m, const ig_value *options) {
+  ig_dtype dtype = options[0].kind == IG_KIND_DTYPE ? options[0].dtype : ig_ctx_default_dtype(c);
+  ig_value counts = ig_of_dtype(IG_I64);
+  ig_tensor *row = ig_arange_with(c, n, counts, options[1], options[2], options[3]);
+  ig_tensor *column = ig_arange_with(c, m, counts, options[1], options[2], options[3]);
+  row = ig_unsqueeze(c, row, ig_const(-1));
+  return ig_cast(c, ig_eq_tensor(c, row, column), dtype);
+}
+
+static ig_tensor *eye_decompose(ig_ctx *c, const ig_value *args) {
+  return eye_of(c, args[0], args[0], args + 1);
+}
+
+static ig_tensor *eye_m_decompose(ig_ctx *c, const ig_value *args) {
+  return eye_of(c, args[0], args[1], args + 2);
+}
+
+static void triangle_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  const ig_tensor *self = args[0].tensor;
+  if (self->ndim < 2) {
+    ig_fail_text(c, IG_RUNTIME, "%s: input tensor must have at least 2 dimensions",
+                 op->schema.name);
+    return;
+  }
+  for (int d = 0; d < self->ndim; d++) ig_meta_push_dim(c, out, ig_sizes(self)[d]);
+}
+
+typedef struct triangle {
+  ig_tensor *out;
+  int64_t diagonal;
+  bool upper;
+  int64_t rows;
+  int64_t columns;
+} triangle;
+
+// Clears what does not belong to the triangle in matrix rows [begin, end) of the whole batch.
+static void clear_rows(void *arg, int64_t begin, int64_t end) {
+  const triangle *j = arg;
+  const ig_tensor *t = j->out;
+  int64_t size = (int64_t)ig_dtype_size(t->dtype);
+  int64_t step = ig_strides(t)[t->ndim - 1].value * size;
+  for (int64_t r = begin; r < end; r++) {
+    int64_t rest = r;
+    char *at = ig_tensor_data(t);
+    for (int d = t->ndim - 2; d >= 0; d--) {
+      int64_t n = ig_sizes(t)[d].value;
+      at += rest % n * ig_strides(t)[d].value * size;
+      rest /= n;
+    }
+    int64_t cut = r % j->rows + j->diagonal + (j->upper ? 0 : 1);
+    cut = cut < 0 ? 0 : cut > j->columns ? j->columns : cut;
+    int64_t from = j->upper ? 0 : cut;
+    int64_t to = j->upper ? cut : j->columns;
+    if (step == size) {
+      if (to > from) memset(at + from * size, 0, (size_t)((to - from) * size));
+      continue;
+    }
+    for (int64_t k = from; k < to; k++) memset(at + k * step, 0, (size_t)size);
+  }
+}
+
+static void triangle_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  ig_tensor *t = outs[0].tensor;
+  if (t != args[0].tensor) ig_tensor_copy(t, args[0].tensor);
+  triangle j = {t, ig_value_i64(c, &args[1]), op->def->variant == 1, ig_sizes(t)[t->ndim - 2].value,
+                ig_sizes(t)[t->ndim - 1].value};
+  int64_t total = ig_tensor_numel(t);
+  if (total == 0) return;
+  ig_parallel_for(total / j.columns, GRAIN / j.columns + 1, clear_rows, &j);
+}
+
+static ig_tensor *triangle_mask(ig_ctx *c, const ig_tensor *self) {
+  ig_value device = ig_of_device(self->device);
+  ig_value rows = ig_of_int(ig_sizes(self)[self->ndim - 2]);
+  ig_value columns = ig_of_int(ig_sizes(self)[self->ndim - 1]);
+  ig_value no_pin = ig_of_bool(false);
+  ig_tensor *column = ig_arange_with(c, columns, ig_none(), ig_none(), device, no_pin);
+  column = ig_unsqueeze(c, column, ig_const(-2));
+  ig_tensor *row = ig_arange_with(c, rows, ig_none(), ig_none(), device, no_pin);
+  row = ig_unsqueeze(c, row, ig_const(-1));
+  return ig_sub_tensor(c, column, row);
+}
+
+static ig_tensor *triangle_where(ig_ctx *c, ig_tensor *self, ig_tensor *inside) {
+  ig_tensor *zero = ig_scalar_tensor_with(c, ig_of_i64(0), ig_of_dtype(self->dtype), ig_none(),
+                                          ig_of_device(self->device), ig_none());
+  return ig_where_self(c, inside, self, zero);
+}
+
+static ig_tensor *tril_decompose(ig_ctx *c, const ig_value *args) {
+  ig_tensor *offset = triangle_mask(c, args[0].tensor);
+  return triangle_where(c, args[0].tensor, ig_le_scalar(c, offset, args[1]));
+}
+
+static ig_tensor *triu_decompose(ig_ctx *c, const ig_value *args) {
+  ig_tensor *offset = triangle_mask(c, args[0].tensor);
+  return triangle_where(c, args[0].tensor, ig_ge_scalar(c, offset, args[1]));
+}
+
+static void tril_vjp(ig_ctx *c, const ig_vjp *v) {
+  IG_GRAD(v, 0) = ig_tril_with(c, v->grad, v->args[1].i);
+}
+
+static void triu_vjp(ig_ctx *c, const ig_vjp *v) {
+  IG_GRAD(v, 0) = ig_triu_with(c, v->grad, v->args[1].i);
+}
+
+static void shape_as_tensor_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  (void)op;
+  out->dtype = IG_I64;
+  out->device = ig_device_cpu();
+  ig_meta_push_dim(c, out, ig_const(args[0].tensor->ndim));
+}
+
+static void shape_as_tensor_kernel(ig_ctx *c, const ig_op *op, const ig_value *args,
+                                   ig_value *outs) {
+  (void)c;
+  (void)op;
+  const ig_tensor *self = args[0].tensor;
+  int64_t *to = ig_tensor_data(outs[0].tensor);
+  for (int d = 0; d < self->ndim; d++) to[d] = ig_sizes(self)[d].value;
+}
+
+IG_OP(arange) = {
+    .schema =
+        "aten::arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? "
+        "device=None, bool? pin_memory=None) -> Tensor",
+    .shape = arange_shape,
+    .kernel = arange_kernel,
+    .decompose = arange_decompose,
+    .samples = "5 | 2.5 | 0 | 5, dtype=f32 | 4, dtype=i32",
+    .waive = "vjp: a constant",
+};
+
+IG_OP(arange_start) = {
+    .schema =
+        "aten::arange.start(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? "
+        "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    .shape = arange_shape,
+    .kernel = arange_kernel,
+    .decompose = arange_start_decompose,
+    .samples = "1, 5 | 0.5, 4 | 2, 2 | 1, 5, dtype=f64",
+    .waive = "vjp: a constant",
+};
+
+IG_OP(arange_start_step) = {
+    .schema =
+        "aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? "
+        "dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    .shape = arange_shape,
+    .kernel = arange_kernel,
+    .samples = "1, 8, 3 | 5, 0, -2 | 0.5, 4, 0.25 | 1, 2 | 0, 5, 2, dtype=f16",
+    .waive = "vjp: a constant; decompose: it is basic",
+};
+
+IG_OP(linspace) = {
+    .schema =
+        "aten::linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? "
+        "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    .shape = linspace_shape,
+    .kernel = linspace_kernel,
+    .decompose = linspace_decompose,
+    .samples =
+        "0, 1, 5 | -2, 3.5, 8 | 1, 2, 1 | 0, 1, 0 | 0, 10, 5, dtype=i64 | 0, 1, 7, dtype=f64",
+    .waive = "vjp: a constant",
+};
+
+IG_OP(linspace_tensor_tensor) = {
+    .schema =
+        "aten::linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? "
+        "dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    .decompose = linspace_tensor_decompose,
+    .samples = "f32[], f32[], 4",
+    .waive = "vjp: PyTorch has none",
+};
+
+IG_OP(linspace_tensor_scalar) = {
+    .schema =
+        "aten::linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? "
+        "dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    .decompose = linspace_tensor_decompose,
+    .samples = "f32[], 2, 4",
+    .waive = "vjp: PyTorch has none",
+};
+
+IG_OP(linspace_scalar_tensor) = {
+    .schema =
+        "aten::linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? "
+        "dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    .decompose = linspace_tensor_decompose,
+    .samples = "2, f32[], 4",
+    .waive = "vjp: PyTorch has none",
+};
+
+IG_OP(eye) = {
+    .schema =
+        "aten::eye(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+        "bool? pin_memory=None) -> Tensor",
+    .shape = eye_shape,
+    .kernel = eye_kernel,
+    .decompose = eye_decompose,
+    .samples = "3 | 0 | 2, dtype=i64 | 2, dtype=bool",
+    .waive = "vjp: a constant",
+};
+
+IG_OP(eye_m) = {
+    .schema =
+        "aten::eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? "
+        "device=None, bool? pin_memory=None) -> Tensor",
+    .shape = eye_shape,
+    .kernel = eye_kernel,
+    .decompose = eye_m_decompose,
+    .samples = "3, 2 | 2, 4 | 0, 3 | 2, 3, dtype=f64",
+    .waive = "vjp: a constant",
+};
+
+IG_OP(tril) = {
+    .schema = "aten::tril(Tensor self, int diagonal=0) -> Tensor",
+    .shape = triangle_shape,
+    .kernel = triangle_kernel,
+    .decompose = tril_decompose,
+    .vjp = tril_vjp,
+    .keep = "",
+    .alias_out = true,
+    .variant = 0,
+    .samples =
+        "f32[3,4] | f32[4,3], 1 | f32[2,3,3], -1 | f32[4,3].T, 2 | f32[0,3] | f32[2,2], -5 | "
+        "f32[2,2], 5",
+};
+
+IG_OP(triu) = {
+    .schema = "aten::triu(Tensor self, int diagonal=0) -> Tensor",
+    .shape = triangle_shape,
+    .kernel = triangle_kernel,
+    .decompose = triu_decompose,
+    .vjp = triu_vjp,
+    .keep = "",
+    .alias_out = true,
+    .variant = 1,
+    .samples =
+        "f32[3,4] | f32[4,3], 1 | f32[2,3,3], -1 | f32[4,3].T, 2 | f32[0,3] | f32[2,2], -5 | "
+        "f32[2,2], 5",
+};
+
+IG_OP(_shape_as_tensor) = {
+    .schema = "aten::_shape_as_tensor(Tensor self) -> Tensor",
+    .shape = shape_as_tensor_shape,
+    .kernel = shape_as_tensor_kernel,
+    .samples = "f32[3,4] | f32[]",
+    .waive = "vjp: sizes have no slope; decompose: no operator gives sizes as elements",
+};

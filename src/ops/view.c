@@ -1,0 +1,496 @@
+// SPDX-License-Identifier: Apache-2.0
+// Views that keep the number of elements: reorderings of dimensions, view and its kin. The shape
+// rule of a view is the whole operator.
+#include "op/formula.h"
+#include "op/refuse.h"
+#include "op/shape.h"
+
+// A size that the caller leaves open.
+static bool is_hole(ig_int size) {
+  return !size.expr && size.value == -1;  // concrete: -1 is a mark, not a size
+}
+
+static void move_dim(ig_meta *m, const ig_tensor *from, int to_dim, int from_dim) {
+  m->size[to_dim] = ig_sizes(from)[from_dim];
+  m->stride[to_dim] = ig_strides(from)[from_dim];
+}
+
+static void alias_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  (void)c;
+  (void)op;
+  ig_meta_view(args[0].tensor, out);
+}
+
+static void t_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  (void)op;
+  ig_tensor *self = args[0].tensor;
+  ig_meta_view(self, out);
+  if (self->ndim > 2) {
+    ig_fail_text(c, IG_RUNTIME, "t() expects a tensor with <= 2 dimensions, but self is %dD",
+                 self->ndim);
+  } else if (self->ndim == 2) {
+    move_dim(out, self, 0, 1);
+    move_dim(out, self, 1, 0);
+  }
+}
+
+static void transpose_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  (void)op;
+  ig_tensor *self = args[0].tensor;
+  ig_meta_view(self, out);
+  int a = ig_wrap_dim(c, ig_value_i64(c, &args[1]), self->ndim);
+  int b = ig_wrap_dim(c, ig_value_i64(c, &args[2]), self->ndim);
+  if (self->ndim == 0 || c->status != IG_OK) return;
+  move_dim(out, self, a, b);
+  move_dim(out, self, b, a);
+}
+
+// order[d] is the dimension of self that becomes dimension d.
+static bool permutation(ig_ctx *c, const ig_value *dims, int ndim, int *order) {
+  bool seen[IG_MAX_DIM] = {false};
+  if (dims->ints.n != (size_t)ndim) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "permute(sparse_coo): number of dimensions in the tensor input does not match the "
+                 "length of the desired ordering of dimensions i.e. input.dim() = %d is not equal "
+                 "to len(dims) = %zu",
+                 ndim, dims->ints.n);
+    return false;
+  }
+  for (int d = 0; d < ndim; d++) {
+    order[d] = ig_wrap_dim(c, ig_int_specialize(c, dims->ints.at[d]), ndim);
+    if (c->status != IG_OK) return false;
+    if (seen[order[d]]) {
+      ig_fail_text(c, IG_RUNTIME, "permute(): duplicate dims are not allowed.");
+      return false;
+    }
+    seen[order[d]] = true;
+  }
+  return true;
+}
+
+static void permute_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  (void)op;
+  int order[IG_MAX_DIM];
+  ig_tensor *self = args[0].tensor;
+  ig_meta_view(self, out);
+  if (!permutation(c, &args[1], self->ndim, order)) return;
+  for (int d = 0; d < self->ndim; d++) move_dim(out, self, d, order[d]);
+}
+
+static ig_tensor *t_decompose(ig_ctx *c, const ig_value *args) {
+  if (args[0].tensor->ndim < 2) return ig_alias(c, args[0].tensor);
+  return ig_permute(c, args[0].tensor, ig_of_ints((ig_int[]){ig_const(1), ig_const(0)}, 2));
+}
+
+static ig_tensor *transpose_decompose(ig_ctx *c, const ig_value *args) {
+  ig_int order[IG_MAX_DIM];
+  ig_tensor *self = args[0].tensor;
+  int a = ig_wrap_dim(c, ig_value_i64(c, &args[1]), self->ndim);
+  int b = ig_wrap_dim(c, ig_value_i64(c, &args[2]), self->ndim);
+  if (self->ndim == 0 || a == b) return ig_alias(c, self);
+  for (int d = 0; d < self->ndim; d++) order[d] = ig_const(d == a ? b : d == b ? a : d);
+  return ig_permute(c, self, ig_of_ints(order, (size_t)self->ndim));
+}
+
+// Sizes of the result; a single -1 takes what is left of the elements.
+static bool infer_sizes(ig_ctx *c, const ig_value *size, ig_int numel, ig_meta *out) {
+  int hole = -1;
+  ig_int known = ig_const(1);
+  out->ndim = 0;
+  for (size_t i = 0; i < size->ints.n && c->status == IG_OK; i++) {
+    ig_int s = size->ints.at[i];
+    ig_meta_push_dim(c, out, s);
+    if (is_hole(s)) {
+      if (hole >= 0) {
+        ig_fail_text(c, IG_RUNTIME, "only one dimension can be inferred");
+        return false;
+      }
+      hole = (int)i;
+      continue;
+    }
+    if (ig_int_is(c, s, IG_LT, ig_const(0))) {
+      ig_fail_text(c, IG_RUNTIME, "invalid shape dimension %s at index %zu of shape %s",
+                   ig_int_text(c, s), i, ig_sizes_text(c, size->ints.at, size->ints.n));
+      return false;
+    }
+    known = ig_int_mul(c, known, s);
+  }
+  if (c->status != IG_OK) return false;
+  if (hole >= 0) {
+    if (ig_int_eq_i64(c, known, 0)) {
+      ig_fail_text(c, IG_RUNTIME,
+                   "cannot reshape tensor of 0 elements into shape %s because the unspecified "
+                   "dimension size -1 can be any value and is ambiguous",
+                   ig_sizes_text(c, size->ints.at, size->ints.n));
+      return false;
+    }
+    out->size[hole] = ig_int_floordiv(c, numel, known);
+    known = ig_int_mul(c, known, out->size[hole]);
+  }
+  if (c->status != IG_OK || ig_int_eq(c, known, numel)) return c->status == IG_OK;
+  ig_fail_text(c, IG_RUNTIME, "shape '%s' is invalid for input of size %s",
+               ig_sizes_text(c, size->ints.at, size->ints.n), ig_int_text(c, numel));
+  return false;
+}
+
+// Strides for out->size over the memory of self; false when there are none. Runs of dimensions that
+// lie in memory as one are cut anew.
+static bool restride(ig_ctx *c, const ig_tensor *self, ig_meta *out) {
+  if (ig_tensor_is_contiguous(c, self)) {
+    ig_meta_contiguous(c, out);
+    return true;
+  }
+  const ig_int *size = ig_sizes(self);
+  const ig_int *stride = ig_strides(self);
+  int v = out->ndim - 1;
+  ig_int base = stride[self->ndim - 1];
+  ig_int run = ig_const(1);   // elements of the current run of self
+  ig_int made = ig_const(1);  // elements of the result's dimensions in it
+  for (int d = self->ndim - 1; d >= 0; d--) {
+    run = ig_int_mul(c, run, size[d]);
+    if (d > 0 && (ig_int_eq_i64(c, size[d - 1], 1) ||
+                  ig_int_eq(c, stride[d - 1], ig_int_mul(c, run, base)))) {
+      continue;
+    }
+    while (v >= 0 && (ig_int_is(c, made, IG_LT, run) || ig_int_eq_i64(c, out->size[v], 1))) {
+      out->stride[v] = ig_int_mul(c, made, base);
+      made = ig_int_mul(c, made, out->size[v]);
+      v--;
+    }
+    if (!ig_int_eq(c, made, run)) return false;
+    if (d == 0) break;
+    base = stride[d - 1];
+    run = made = ig_const(1);
+  }
+  return v == -1;
+}
+
+static void view_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  (void)op;
+  ig_tensor *self = args[0].tensor;
+  ig_meta_view(self, out);
+  if (!infer_sizes(c, &args[1], ig_numel_of(c, self), out) || restride(c, self, out)) return;
+  ig_fail_text(c, IG_RUNTIME,
+               "view size is not compatible with input tensor's size and stride (at least one "
+               "dimension spans across two contiguous subspaces). Use .reshape(...) instead.");
+}
+
+static ig_tensor *reshape_to(ig_ctx *c, ig_tensor *self, ig_value shape) {
+  ig_meta m;
+  ig_meta_init(&m, self->dtype, self->device);
+  if (!infer_sizes(c, &shape, ig_numel_of(c, self), &m)) return NULL;
+  if (restride(c, self, &m)) return ig_view(c, self, shape);
+  ig_tensor *dense = ig_clone_with(c, self, ig_of_memory_format(IG_CONTIGUOUS));
+  return ig__unsafe_view(c, dense, shape);
+}
+
+static ig_tensor *reshape_decompose(ig_ctx *c, const ig_value *args) {
+  return reshape_to(c, args[0].tensor, args[1]);
+}
+
+static ig_tensor *unsafe_view_decompose(ig_ctx *c, const ig_value *args) {
+  return ig_view(c, args[0].tensor, args[1]);
+}
+
+static ig_tensor *view_as_decompose(ig_ctx *c, const ig_value *args) {
+  return ig_view(c, args[0].tensor, ig_sizes_of(args[1].tensor));
+}
+
+// The new sizes are numbers in a tensor; they have to be known now.
+static ig_tensor *reshape_from_tensor_decompose(ig_ctx *c, const ig_value *args) {
+  ig_tensor *shape = args[1].tensor;
+  ig_int size[IG_MAX_DIM];
+  if (shape->dtype != IG_I64) {
+    ig_fail_text(c, IG_RUNTIME, "expected scalar type Long but found %s",
+                 ig_dtype_title(shape->dtype));
+    return NULL;
+  }
+  if (shape->ndim != 1 || ig_tensor_numel(shape) > IG_MAX_DIM) {
+    (void)ig_fail(c, IG_RUNTIME, "argument 'shape': found a %d-d tensor, expected a vector",
+                  shape->ndim);
+    return NULL;
+  }
+  if (ig_is_fake(shape)) {
+    (void)ig_fail(c, IG_DATA_DEPENDENT, "argument 'shape': its elements are not known");
+    return NULL;
+  }
+  size_t n = (size_t)ig_tensor_numel(shape);
+  for (size_t i = 0; i < n; i++) size[i] = ig_const((int64_t)ig_tensor_get(shape, (int64_t)i));
+  return ig_reshape(c, args[0].tensor, ig_of_ints(size, n));
+}
+
+static ig_tensor *flatten_decompose(ig_ctx *c, const ig_value *args) {
+  ig_tensor *self = args[0].tensor;
+  int first = ig_wrap_dim(c, ig_value_i64(c, &args[1]), self->ndim);
+  int last = ig_wrap_dim(c, ig_value_i64(c, &args[2]), self->ndim);
+  if (c->status != IG_OK) return NULL;
+  if (first > last) {
+    ig_fail_text(c, IG_RUNTIME, "flatten() has invalid args: start_dim cannot come after end_dim");
+    return NULL;
+  }
+  ig_int size[IG_MAX_DIM];
+  if (self->ndim == 0) {
+    size[0] = ig_const(1);
+    return ig_reshape(c, self, ig_of_ints(size, 1));
+  }
+  if (first == last) return self;
+  size_t n = 0;
+  for (int d = 0; d < first; d++) size[n++] = ig_sizes(self)[d];
+  size[n++] = ig_product(c, ig_sizes(self) + first, (size_t)(last - first + 1));
+  for (int d = last + 1; d < self->ndim; d++) size[n++] = ig_sizes(self)[d];
+  return ig_reshape(c, self, ig_of_ints(size, n));
+}
+
+static ig_tensor *contiguous_decompose(ig_ctx *c, const ig_value *args) {
+  ig_tensor *self = args[0].tensor;
+  ig_memory_format format =
+      args[1].kind == IG_KIND_MEMORY_FORMAT ? args[1].memory_format : IG_CONTIGUOUS;
+  if (ig_tensor_has_format(c, self, format)) return self;
+  if (format == IG_PRESERVE) {
+    ig_fail_text(c, IG_RUNTIME, "preserve memory format is unsupported by the contiguous operator");
+    return NULL;
+  }
+  return ig_clone_with(c, self, ig_of_memory_format(format));
+}
+
+static ig_tensor *itself_decompose(ig_ctx *c, const ig_value *args) {
+  (void)c;
+  return args[0].tensor;
+}
+
+static ig_tensor *clone_decompose(ig_ctx *c, const ig_value *args) {
+  return ig_clone(c, args[0].tensor);
+}
+
+static ig_tensor *detach_decompose(ig_ctx *c, const ig_value *args) {
+  return ig_alias(c, args[0].tensor);
+}
+
+// Elements of another size: `factor` of the smaller ones make one of the larger.
+static void view_larger(ig_ctx *c, const ig_tensor *self, ig_dtype to, int64_t factor,
+                        ig_meta *out) {
+  const char *from_title = ig_dtype_title(self->dtype);
+  const char *to_title = ig_dtype_title(to);
+  int last = self->ndim - 1;
+  ig_int by = ig_const(factor);
+  static const char form[] =
+      "%s must be divisible by %lld to view %s as %s (different element sizes), but got %s";
+  if (!ig_int_eq_i64(c, ig_int_mod(c, out->size[last], by), 0)) {
+    ig_fail_text(c, IG_RUNTIME, form, "self.size(-1)", (long long)factor, from_title, to_title,
+                 ig_int_text(c, out->size[last]));
+    return;
+  }
+  if (!ig_int_eq_i64(c, ig_int_mod(c, out->offset, by), 0)) {
+    ig_fail_text(c, IG_RUNTIME, form, "self.storage_offset()", (long long)factor, from_title,
+                 to_title, ig_int_text(c, out->offset));
+    return;
+  }
+  for (int d = 0; d < last; d++) {
+    if (ig_int_eq_i64(c, ig_int_mod(c, out->stride[d], by), 0)) {
+      out->stride[d] = ig_int_floordiv(c, out->stride[d], by);
+      continue;
+    }
+    ig_fail_text(c, IG_RUNTIME,
+                 "self.stride(%d) must be divisible by %lld to view %s as %s (different element "
+                 "sizes), but got %s",
+                 d, (long long)factor, from_title, to_title, ig_int_text(c, out->stride[d]));
+    return;
+  }
+  out->size[last] = ig_int_floordiv(c, out->size[last], by);
+  out->offset = ig_int_floordiv(c, out->offset, by);
+}
+
+static void view_smaller(ig_ctx *c, const ig_tensor *self, int64_t factor, ig_meta *out) {
+  int last = self->ndim - 1;
+  ig_int by = ig_const(factor);
+  for (int d = 0; d < last; d++) out->stride[d] = ig_int_mul(c, out->stride[d], by);
+  out->size[last] = ig_int_mul(c, out->size[last], by);
+  out->offset = ig_int_mul(c, out->offset, by);
+}
+
+static void view_dtype_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  (void)op;
+  ig_tensor *self = args[0].tensor;
+  ig_dtype to = args[1].dtype;
+  int64_t old_size = (int64_t)ig_dtype_size(self->dtype);
+  int64_t new_size = (int64_t)ig_dtype_size(to);
+  ig_meta_view(self, out);
+  out->dtype = to;
+  if (old_size == new_size) return;
+  const char *from_title = ig_dtype_title(self->dtype);
+  if (self->ndim == 0) {
+    ig_fail_text(c, IG_RUNTIME, "self.dim() cannot be 0 to view %s as %s (different element sizes)",
+                 from_title, ig_dtype_title(to));
+    return;
+  }
+  ig_int stride = ig_strides(self)[self->ndim - 1];
+  if (!ig_int_eq_i64(c, stride, 1)) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "self.stride(-1) must be 1 to view %s as %s (different element sizes), but got %s",
+                 from_title, ig_dtype_title(to), ig_int_text(c, stride));
+  } else if (old_size < new_size) {
+    view_larger(c, self, to, new_size / old_size, out);
+  } else {
+    view_smaller(c, self, old_size / new_size, out);
+  }
+}
+
+static void alias_vjp(ig_ctx *c, const ig_vjp *v) {
+  (void)c;
+  IG_GRAD(v, 0) = v->grad;
+}
+
+static void t_vjp(ig_ctx *c, const ig_vjp *v) {
+  IG_GRAD(v, 0) = ig_t(c, v->grad);
+}
+
+static void transpose_vjp(ig_ctx *c, const ig_vjp *v) {
+  IG_GRAD(v, 0) = ig_transpose_int(c, v->grad, v->args[1].i, v->args[2].i);
+}
+
+static void permute_vjp(ig_ctx *c, const ig_vjp *v) {
+  int order[IG_MAX_DIM];
+  ig_int back[IG_MAX_DIM];
+  int ndim = v->args[0].tensor->ndim;
+  if (!permutation(c, &v->args[1], ndim, order)) return;
+  for (int d = 0; d < ndim; d++) back[order[d]] = ig_const(d);
+  IG_GRAD(v, 0) = ig_permute(c, v->grad, ig_of_ints(back, (size_t)ndim));
+}
+
+static void view_vjp(ig_ctx *c, const ig_vjp *v) {
+  IG_GRAD(v, 0) = ig_reshape(c, v->grad, ig_sizes_of(v->args[0].tensor));
+}
+
+IG_OP(alias) = {
+    .schema = "aten::alias(Tensor(a) self) -> Tensor(a)",
+    .shape = alias_shape,
+    .view = true,
+    .vjp = alias_vjp,
+    .keep = "",
+    .samples = "f32[3,5] | f32[4,2].T | f32[]",
+};
+
+IG_OP(detach) = {
+    .schema = "aten::detach(Tensor(a) self) -> Tensor(a)",
+    .shape = alias_shape,
+    .view = true,
+    .decompose = detach_decompose,
+    .samples = "f32[3,5] | f32[4,2].T | f32[]",
+    .waive = "vjp: it ends the history",
+};
+
+IG_OP(lift_fresh) = {
+    .schema = "aten::lift_fresh(Tensor(a) self) -> Tensor(a)",
+    .shape = alias_shape,
+    .view = true,
+    .vjp = alias_vjp,
+    .keep = "",
+    .samples = "f32[3,5] | f32[]",
+};
+
+IG_OP(lift_fresh_copy) = {
+    .schema = "aten::lift_fresh_copy(Tensor self) -> Tensor",
+    .decompose = clone_decompose,
+    .samples = "f32[3,5] | f32[4,2].T | f32[]",
+};
+
+IG_OP(resolve_conj) = {
+    .schema = "aten::resolve_conj(Tensor(a) self) -> Tensor(a)",
+    .decompose = itself_decompose,
+    .samples = "f32[3,5] | c64[2]",
+};
+
+IG_OP(resolve_neg) = {
+    .schema = "aten::resolve_neg(Tensor(a) self) -> Tensor(a)",
+    .decompose = itself_decompose,
+    .samples = "f32[3,5] | c64[2]",
+};
+
+IG_OP(t) = {
+    .schema = "aten::t(Tensor(a) self) -> Tensor(a)",
+    .shape = t_shape,
+    .view = true,
+    .decompose = t_decompose,
+    .vjp = t_vjp,
+    .keep = "",
+    .samples = "f32[3,5] | f32[4] | f32[] | f32[4,2].T",
+};
+
+IG_OP(transpose_int) = {
+    .schema = "aten::transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
+    .shape = transpose_shape,
+    .view = true,
+    .decompose = transpose_decompose,
+    .vjp = transpose_vjp,
+    .keep = "",
+    .samples = "f32[2,3,4], 0, -1 | f32[3], 0, 0 | f32[], 0, -1 | f32[2,0,4], 1, 2",
+};
+
+IG_OP(permute) = {
+    .schema = "aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)",
+    .shape = permute_shape,
+    .view = true,
+    .vjp = permute_vjp,
+    .keep = "",
+    .samples = "f32[2,3,4], [2,0,1] | f32[2,3,4], [-1,1,0] | f32[], [] | f32[4,2].T, [1,0]",
+};
+
+IG_OP(view) = {
+    .schema = "aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)",
+    .shape = view_shape,
+    .view = true,
+    .vjp = view_vjp,
+    .keep = "",
+    .samples =
+        "f32[2,6], [3,4] | f32[2,6], [4,-1] | f32[], [1] | f32[2,3,4], [-1,4] | f32[0,3], [3,0] | "
+        "f32[2,4].s2, [2,2,2] | f32[1,4,2].T, [2,4]",
+};
+
+IG_OP(view_dtype) = {
+    .schema = "aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)",
+    .shape = view_dtype_shape,
+    .view = true,
+    .samples = "f32[2,6], i32 | f32[2,6], f64 | f32[2,6], i16 | f32[], i32 | i64[3], f32",
+    .waive = "vjp: the bits of a number are no function of it that has a slope",
+};
+
+IG_OP(_unsafe_view) = {
+    .schema = "aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor",
+    .shape = view_shape,
+    .view = true,
+    .decompose = unsafe_view_decompose,
+    .vjp = view_vjp,
+    .keep = "",
+    .samples = "f32[2,6], [3,4] | f32[2,6], [4,-1] | f32[], [1]",
+};
+
+IG_OP(view_as) = {
+    .schema = "aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)",
+    .decompose = view_as_decompose,
+    .samples = "f32[2,6], f32[3,4]",
+};
+
+IG_OP(reshape) = {
+    .schema = "aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)",
+    .decompose = reshape_decompose,
+    .samples = "f32[2,6], [3,4] | f32[4,2].T, [-1] | f32[], [1,1] | f32[0,4], [2,0]",
+};
+
+IG_OP(_reshape_from_tensor) = {
+    .schema = "aten::_reshape_from_tensor(Tensor self, Tensor shape) -> Tensor",
+    .decompose = reshape_from_tensor_decompose,
+    .samples = "f32[0,3], i64[2]:perm | f32[0], i64[1]:perm",
+};
+
+IG_OP(flatten_using_ints) = {
+    .schema =
+        "aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)",
+    .decompose = flatten_decompose,
+    .samples = "f32[2,3,4] | f32[2,3,4], 1 | f32[2,3,4], 0, 1 | f32[] | f32[4,2].T | f32[5], 0, 0",
+};
+
+IG_OP(contiguous) = {
+    .schema = "aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)",
+    .decompose = contiguous_decompose,
+    .samples = "f32[2,3] | f32[4,2].T | f32[2,3,4,5].cl | f32[2,4].s2",
+};
