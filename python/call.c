@@ -1,0 +1,557 @@
+// SPDX-License-Identifier: Apache-2.0
+// The generic binder. ingot.add, Tensor.add, ops.aten.add and ops.aten.add.Tensor hold a list of
+// overloads; a call converts its arguments on the stack as the schema of the first one that fits
+// says, and makes one ig_call. No operator is named here.
+#include <string.h>
+
+#include "py.h"
+
+static struct {
+  PyObject *out;
+  PyObject *requires_grad;
+  PyObject *input;
+} word;
+
+// ---- signatures ----
+
+static const py_sig **sigs;  // by number of the operator
+static PyObject **overloads;
+static size_t sig_count;
+
+static bool find_factory(const ig_op *op, size_t *at) {
+  const ig_schema *s = &op->schema;
+  for (size_t i = 0; i + 3 < s->nargs; i++) {
+    if (s->args[i].type == IG_TYPE_DTYPE && s->args[i + 1].type == IG_TYPE_LAYOUT &&
+        s->args[i + 2].type == IG_TYPE_DEVICE && s->args[i + 3].type == IG_TYPE_BOOL) {
+      *at = i;
+      return strcmp(s->args[i + 3].name, "pin_memory") == 0;
+    }
+  }
+  return false;
+}
+
+static PyObject *tuple_repr(PyObject *o) {
+  PyObject *out = PyUnicode_FromFormat("%s(\n", Py_TYPE(o)->tp_name);
+  PyObject *fields = PyObject_GetAttrString((PyObject *)Py_TYPE(o), "__match_args__");
+  for (Py_ssize_t i = 0; out && fields && i < PyTuple_GET_SIZE(o); i++) {
+    const char *end = i + 1 < PyTuple_GET_SIZE(o) ? ",\n" : ")";
+    PyObject *line =
+        PyUnicode_FromFormat("%S=%R%s", PyTuple_GET_ITEM(fields, i), PyTuple_GET_ITEM(o, i), end);
+    PyUnicode_AppendAndDel(&out, line);
+  }
+  Py_XDECREF(fields);
+  return out;
+}
+
+// torch.return_types.sort: shared by the overloads that have the same fields.
+static PyTypeObject *named_tuple(const ig_op *op) {
+  static PyObject *made;  // "torch.return_types.sort:values,indices" -> type
+  const ig_schema *s = &op->schema;
+  PyStructSequence_Field fields[IG_MAX_RETURNS + 1] = {{NULL, NULL}};
+  char key[256];
+  size_t n = (size_t)snprintf(key, sizeof key, "torch.return_types.%s", s->name);
+  if (!made && !(made = PyDict_New())) return NULL;
+  if (n >= sizeof key) return NULL;
+  char *name = PyMem_Malloc(n + 1);  // the type keeps the text
+  if (!name) return (PyTypeObject *)PyErr_NoMemory();
+  memcpy(name, key, n + 1);
+  for (size_t i = 0; i < s->nrets; i++) {
+    fields[i].name = s->rets[i].name;
+    n += (size_t)snprintf(key + n, n < sizeof key ? sizeof key - n : 0, ",%s", s->rets[i].name);
+    if (n >= sizeof key) n = sizeof key - 1;
+  }
+  PyTypeObject *type = (PyTypeObject *)PyDict_GetItemString(made, key);
+  if (type) {
+    PyMem_Free(name);
+    return type;
+  }
+  PyStructSequence_Desc desc = {name, NULL, fields, (int)s->nrets};
+  type = PyStructSequence_NewType(&desc);
+  if (!type) return NULL;
+  type->tp_repr = tuple_repr;
+  int bad = PyDict_SetItemString(made, key, (PyObject *)type);
+  Py_DECREF(type);
+  return bad ? NULL : type;
+}
+
+static bool has_named_results(const ig_op *op) {
+  const ig_schema *s = &op->schema;
+  for (size_t i = 0; i < s->nrets; i++) {
+    if (!s->rets[i].name[0]) return false;
+  }
+  return s->nrets > 1 && s->nrets <= IG_MAX_RETURNS;
+}
+
+static bool grow_sigs(void) {
+  ig_ctx *c = py_ctx();
+  const ig_lib *lib = ig_lib_get(c);
+  if (!lib) return py_raise(c) != NULL;
+  sigs = PyMem_Calloc(lib->n, sizeof *sigs);
+  overloads = PyMem_Calloc(lib->n, sizeof *overloads);
+  sig_count = lib->n;
+  if (!sigs || !overloads) return PyErr_NoMemory() != NULL;
+  return true;
+}
+
+const py_sig *py_sig_get(const ig_op *op) {
+  if (!sigs && !grow_sigs()) return NULL;
+  if (sigs[op->number]) return sigs[op->number];
+  py_sig *sig = PyMem_Calloc(1, sizeof *sig);
+  PyObject **names = PyMem_Calloc(op->schema.nargs + 1, sizeof(PyObject *));
+  if (!sig || !names) {
+    PyMem_Free(sig);
+    PyMem_Free(names);
+    return (const py_sig *)PyErr_NoMemory();
+  }
+  sig->op = op;
+  sig->names = names;
+  sig->factory = find_factory(op, &sig->factory_at);
+  for (size_t i = 0; i < op->schema.nargs; i++) {
+    names[i] = PyUnicode_InternFromString(op->schema.args[i].name);
+    if (!names[i]) return NULL;
+  }
+  sigs[op->number] = sig;
+  return sig;
+}
+
+// ---- binding ----
+
+const char *py_arg_name(const py_op *op, const ig_op *of, size_t i) {
+  const ig_arg *a = &of->schema.args[i];
+  bool input = op->kind == PY_FUNCTION && a->type == IG_TYPE_TENSOR && strcmp(a->name, "self") == 0;
+  return input ? "input" : a->name;
+}
+
+static PyObject *find_exact(const py_args *call, PyObject *name) {
+  for (size_t k = 0; k < call->nkw; k++) {
+    if (PyTuple_GET_ITEM(call->kwnames, (Py_ssize_t)k) == name) return call->at[call->npos + k];
+  }
+  for (size_t k = 0; k < call->nkw; k++) {  // keys that were not interned
+    PyObject *key = PyTuple_GET_ITEM(call->kwnames, (Py_ssize_t)k);
+    if (!PyUnicode_CHECK_INTERNED(key) && PyUnicode_Compare(key, name) == 0) {
+      return call->at[call->npos + k];
+    }
+  }
+  return NULL;
+}
+
+// NumPy's names for some arguments.
+static PyObject *find_alias(const py_args *call, const char *name) {
+  static const char *const aliases[][2] = {{"dim", "axis"}, {"keepdim", "keepdims"},
+                                           {"input", "x"},  {"input", "a"},
+                                           {"input", "x1"}, {"other", "x2"}};
+  for (size_t i = 0; i < PY_COUNT(aliases); i++) {
+    if (strcmp(aliases[i][0], name) != 0) continue;
+    for (size_t k = 0; k < call->nkw; k++) {
+      PyObject *key = PyTuple_GET_ITEM(call->kwnames, (Py_ssize_t)k);
+      if (PyUnicode_CompareWithASCIIString(key, aliases[i][1]) == 0) {
+        return call->at[call->npos + k];
+      }
+    }
+  }
+  return NULL;
+}
+
+static PyObject *find_keyword(const py_op *op, const py_args *call, const py_sig *sig, size_t i) {
+  PyObject *name = sig->names[i];
+  if (op->kind >= PY_OVERLOAD) return find_exact(call, name);
+  const char *text = py_arg_name(op, sig->op, i);
+  if (text != sig->op->schema.args[i].name) name = word.input;
+  PyObject *found = find_exact(call, name);
+  return found ? found : find_alias(call, text);
+}
+
+// x.view(2, 3), torch.zeros(2, 3): integers that fill the only positional argument.
+static bool is_varargs(const py_op *op, const py_args *call, const ig_schema *s, size_t i) {
+  const ig_arg *a = &s->args[i];
+  bool ints = a->list && (a->type == IG_TYPE_INT || a->type == IG_TYPE_SYMINT);
+  if (!ints || op->kind >= PY_OVERLOAD || i != (op->kind == PY_METHOD) || s->npos != i + 1) {
+    return false;
+  }
+  if (call->npos <= i) return false;
+  PyObject *first = call->at[i];
+  return PyIndex_Check(first) && !PyBool_Check(first) && !PySequence_Check(first) &&
+         !py_is_tensor(first);
+}
+
+static py_take pack(py_room *room, const py_args *call, const ig_arg *a, size_t i, ig_value *v) {
+  size_t n = call->npos - i;
+  ig_int *at = py_room_ints(room, n);
+  if (!at) return PY_FAILED;
+  for (size_t k = 0; k < n; k++) {
+    py_take taken = py_to_int(call->at[i + k], &at[k]);
+    if (taken == PY_TAKEN) continue;
+    bool overflow = PyErr_Occurred() != NULL;
+    PyErr_Clear();
+    char other[128];
+    (void)snprintf(other, sizeof other, "type must be tuple of ints,but got %.60s",
+                   py_type_name(call->at[i + k]));
+    PyErr_Format(PyExc_TypeError,
+                 "%s(): argument '%s' failed to unpack the object at pos %zu with error \"%s\"",
+                 room->name, a->name, k + 1,
+                 overflow ? "Overflow when unpacking long long" : other);
+    return PY_FAILED;
+  }
+  *v = ig_of_ints(at, n);
+  return PY_TAKEN;
+}
+
+// out= of a function: one tensor, or a tuple with one for each written argument.
+static py_take take_out(const py_args *call, const ig_schema *s, ig_value *values, size_t i,
+                        size_t nth) {
+  (void)s;
+  PyObject *o = call->out;
+  if (PyTuple_Check(o) || PyList_Check(o)) {
+    if ((Py_ssize_t)nth >= PySequence_Fast_GET_SIZE(o)) return PY_OTHER;
+    o = PySequence_Fast_GET_ITEM(o, (Py_ssize_t)nth);
+  } else if (nth > 0) {
+    return PY_OTHER;
+  }
+  if (!py_is_tensor(o)) return PY_OTHER;
+  values[i] = ig_of_tensor(py_tensor_of(o));
+  return PY_TAKEN;
+}
+
+static py_take bind(const py_op *op, const py_sig *sig, const py_args *call, py_room *room,
+                    ig_value *values) {
+  const ig_schema *s = &sig->op->schema;
+  size_t pos = 0;
+  size_t used = call->special;
+  size_t outs = 0;
+  room->used = 0;
+  for (size_t i = 0; i < s->nargs; i++) {
+    const ig_arg *a = &s->args[i];
+    PyObject *o = NULL;
+    if (i < s->npos && pos < call->npos) {
+      if (a->list && is_varargs(op, call, s, i)) {
+        py_take taken = pack(room, call, a, i, &values[i]);
+        if (taken != PY_TAKEN) return taken;
+        pos = call->npos;
+        continue;
+      }
+      o = call->at[pos++];
+    } else if (call->out && i >= s->npos && a->written) {
+      py_take taken = take_out(call, s, values, i, outs++);
+      if (taken != PY_TAKEN) return taken;
+      continue;
+    } else if (call->nkw > 0) {
+      o = find_keyword(op, call, sig, i);
+      used += o != NULL;
+    }
+    if (!o) {
+      if (!a->has_default) return PY_OTHER;
+      values[i] = a->def;
+      continue;
+    }
+    if (Py_IS_TYPE(o, py_tensor_type) && a->type == IG_TYPE_TENSOR && !a->list) {
+      values[i] = ig_of_tensor(py_tensor_of(o));
+      continue;
+    }
+    py_take taken = py_convert(room, a, o, op->numbers, &values[i]);
+    if (taken != PY_TAKEN) return taken;
+  }
+  return pos == call->npos && used == call->nkw ? PY_TAKEN : PY_OTHER;
+}
+
+// Takes out= and requires_grad= out of the keywords of a function or method.
+static bool split_keywords(const py_op *op, py_args *call) {
+  if (op->kind >= PY_OVERLOAD) return true;
+  PyObject *out = op->kind == PY_FUNCTION ? find_exact(call, word.out) : NULL;
+  if (out) {
+    call->special++;
+    if (out != Py_None) call->out = out;
+  }
+  PyObject *grad = find_exact(call, word.requires_grad);
+  if (grad && op->sigs[0]->factory) {
+    call->special++;
+    int on = PyObject_IsTrue(grad);
+    if (on < 0) return false;
+    call->requires_grad = on == 1;
+  }
+  return true;
+}
+
+// What PyTorch's Python layer passes along where the caller says nothing.
+static void fill_factory(const py_sig *sig, ig_value *values) {
+  size_t at = sig->factory_at;
+  bool like = sig->op->schema.args[0].type == IG_TYPE_TENSOR && !sig->op->schema.args[0].list;
+  if (!like && values[at + 2].kind == IG_KIND_NONE) {
+    values[at + 2] = ig_of_device(py.default_device);
+  }
+  if (values[at + 3].kind == IG_KIND_NONE) values[at + 3] = ig_of_bool(false);
+}
+
+// ---- results ----
+
+static PyObject *one_result(ig_ctx *c, const ig_value *v, bool named) {
+  if (v->kind == IG_KIND_TENSOR) return py_from_tensor(c, v->tensor);
+  PyObject *o = py_from_value(c, v);
+  if (o && named && v->kind == IG_KIND_LIST) {
+    PyObject *tuple = PyList_AsTuple(o);
+    Py_SETREF(o, tuple);
+  }
+  return o;
+}
+
+PyObject *py_results(ig_ctx *c, const py_sig *sig, const ig_value *outs, bool named) {
+  const ig_op *op = sig->op;
+  size_t n = op->schema.nrets;
+  if (n == 1) return one_result(c, &outs[0], named);
+  if (n == 0) Py_RETURN_NONE;
+  PyObject *tuple = NULL;
+  bool fields = named && has_named_results(op);
+  if (fields) {
+    if (!sig->tuple) ((py_sig *)(uintptr_t)sig)->tuple = named_tuple(op);
+    tuple = sig->tuple ? PyStructSequence_New(sig->tuple) : NULL;
+  } else {
+    tuple = PyTuple_New((Py_ssize_t)n);
+  }
+  for (size_t i = 0; tuple && i < n; i++) {
+    PyObject *item = one_result(c, &outs[i], named);
+    if (!item) {
+      Py_CLEAR(tuple);
+    } else if (fields) {
+      PyStructSequence_SetItem(tuple, (Py_ssize_t)i, item);
+    } else {
+      PyTuple_SET_ITEM(tuple, (Py_ssize_t)i, item);
+    }
+  }
+  return tuple;
+}
+
+// ---- calling ----
+
+static PyObject *run(const py_op *op, ig_ctx *c, const py_args *call) {
+  ig_value values[IG_MAX_ARGS];
+  ig_value outs[IG_MAX_RETURNS];
+  py_room room;
+  room.c = c;
+  room.name = PyUnicode_AsUTF8(op->name);
+  size_t first = call->out ? op->plain : 0;
+  size_t end = call->out || op->kind >= PY_OVERLOAD ? op->n : op->plain;
+  for (size_t i = first; i < end; i++) {
+    const py_sig *sig = op->sigs[i];
+    py_take taken = bind(op, sig, call, &room, values);
+    if (taken == PY_FAILED) return NULL;
+    if (taken == PY_OTHER) continue;
+    if (sig->factory && op->kind < PY_OVERLOAD) fill_factory(sig, values);
+    ig_call(c, sig->op, values, outs);
+    if (c->status == IG_OK && call->requires_grad && outs[0].kind == IG_KIND_TENSOR) {
+      ig_tensor_set_requires_grad(c, outs[0].tensor, true);
+    }
+    if (c->status != IG_OK) return py_raise(c);
+    return py_results(c, sig, outs, op->kind < PY_OVERLOAD);
+  }
+  return py_explain(op, call);
+}
+
+PyObject *py_op_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
+  const py_op *op = (py_op *)self;
+  size_t nkw = kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0;
+  py_args call = {args, (size_t)PyVectorcall_NARGS(nargsf), kwnames, nkw, NULL, 0, false};
+  PyObject *out = NULL;
+  if ((py.overriding || py.modes) && !py.function_off) {
+    int taken = py_overridden(self, args, call.npos, kwnames, false, &out);
+    if (taken != 0) return out;
+  }
+  if (nkw > 0 && !split_keywords(op, &call)) return NULL;
+  ig_ctx *c = py_ctx();
+  ig_scope s = ig_scope_open(c);
+  out = run(op, c, &call);
+  ig_scope_close(c, s);
+  // An argument that no schema takes may be an object with __torch_function__.
+  if (!out && PyErr_ExceptionMatches(PyExc_TypeError) && !py.function_off) {
+    PyObject *type = NULL;
+    PyObject *value = NULL;
+    PyObject *trace = NULL;
+    PyErr_Fetch(&type, &value, &trace);
+    if (py_overridden(self, args, call.npos, kwnames, true, &out) == 0) {
+      PyErr_Restore(type, value, trace);
+    } else {
+      Py_XDECREF(type);
+      Py_XDECREF(value);
+      Py_XDECREF(trace);
+    }
+  }
+  return out;
+}
+
+// ---- making ----
+
+static size_t scalars(const ig_op *op) {
+  size_t n = 0;
+  for (size_t i = 0; i < op->schema.npos; i++) n += op->schema.args[i].type == IG_TYPE_SCALAR;
+  return n;
+}
+
+static bool is_out(const ig_op *op) {
+  const ig_schema *s = &op->schema;
+  for (size_t i = s->npos; i < s->nargs; i++) {
+    if (s->args[i].written) return true;
+  }
+  return false;
+}
+
+// The functions of PyTorch whose tensor arguments may be numbers; all others refuse them.
+static bool takes_numbers(const char *name) {
+  static const char *const names[] = {"add",      "div",      "divide",   "mul",
+                                      "multiply", "sub",      "copy",     "floor_divide",
+                                      "to",       "_to_copy", "subtract", "true_divide"};
+  size_t n = strlen(name);
+  if (n > 1 && name[n - 1] == '_' && name[n - 2] != '_') n--;
+  for (size_t i = 0; i < PY_COUNT(names); i++) {
+    if (strlen(names[i]) == n && strncmp(names[i], name, n) == 0) return true;
+  }
+  return false;
+}
+
+// Is op among the candidates that Python's functions (not ops.aten) try?
+static bool is_wanted(const ig_op *op, py_kind kind, bool numbers) {
+  const ig_schema *s = &op->schema;
+  if (kind >= PY_OVERLOAD) return true;
+  if (kind == PY_METHOD) {
+    bool self = s->nargs > 0 && s->args[0].type == IG_TYPE_TENSOR && !s->args[0].list &&
+                strcmp(s->args[0].name, "self") == 0;
+    if (!self || is_out(op)) return false;
+  }
+  // add.Scalar and its like exist for other callers: numbers go to the Tensor form.
+  return !(numbers && s->npos > 1 && s->args[1].type == IG_TYPE_SCALAR);
+}
+
+static void place(py_op *o, const py_sig *sig) {
+  size_t i = o->n++;
+  size_t floor = 0;
+  bool out = is_out(sig->op);
+  if (o->kind >= PY_OVERLOAD) {
+    o->sigs[i] = sig;
+    return;
+  }
+  if (out) {
+    floor = o->plain;
+  } else {
+    for (; i > o->plain; i--) o->sigs[i] = o->sigs[i - 1];
+    o->plain++;
+  }
+  // Tensors before numbers: a 0-d tensor would do as a number as well.
+  for (; i > floor && scalars(o->sigs[i - 1]->op) > scalars(sig->op); i--) {
+    o->sigs[i] = o->sigs[i - 1];
+  }
+  o->sigs[i] = sig;
+}
+
+static PyTypeObject *type_of_kind(py_kind kind) {
+  PyTypeObject *const types[] = {&py_function_type, &py_method_type, &py_overload_type,
+                                 &py_packet_type};
+  return types[kind];
+}
+
+static py_op *op_alloc(const char *ns, const char *name, py_kind kind, size_t n) {
+  py_op *o = (py_op *)type_of_kind(kind)->tp_alloc(type_of_kind(kind), (Py_ssize_t)n);
+  if (!o) return NULL;
+  o->vectorcall = py_op_call;
+  o->ns = ns;
+  o->kind = kind;
+  o->numbers = takes_numbers(name);
+  o->name = PyUnicode_InternFromString(name);
+  if (!o->name) Py_CLEAR(o);
+  return o;
+}
+
+PyObject *py_op_make(const char *ns, const char *name, py_kind kind) {
+  ig_ctx *c = py_ctx();
+  const ig_op *first = ig_lib_overloads(c, ns, name);
+  if (!first) return c->status == IG_OK ? NULL : py_raise(c);
+  bool numbers = takes_numbers(name);
+  size_t n = 0;
+  for (const ig_op *op = first; op; op = op->next) n += is_wanted(op, kind, numbers);
+  if (n == 0) return NULL;
+  py_op *o = op_alloc(first->schema.ns, first->schema.name, kind, n);
+  for (const ig_op *op = first; o && op; op = op->next) {
+    if (!is_wanted(op, kind, numbers)) continue;
+    const py_sig *sig = py_sig_get(op);
+    if (!sig) {
+      Py_CLEAR(o);
+      break;
+    }
+    place(o, sig);
+  }
+  if (o && o->plain == 0 && kind < PY_OVERLOAD) o->plain = o->n;
+  return (PyObject *)o;
+}
+
+PyObject *py_op_make_overload(const ig_op *op) {
+  const py_sig *sig = py_sig_get(op);
+  if (!sig) return NULL;
+  if (!overloads[op->number]) {
+    py_op *o = op_alloc(op->schema.ns, op->schema.name, PY_OVERLOAD, 1);
+    if (!o) return NULL;
+    o->sigs[0] = sig;
+    o->n = o->plain = 1;
+    overloads[op->number] = (PyObject *)o;
+  }
+  return Py_NewRef(overloads[op->number]);
+}
+
+// ---- calls of the extension itself ----
+
+PyObject *py_fn_get(py_fn fn) {
+  static const char *const names[] = {
+#define X(name) #name,
+      PY_FN_LIST(X)
+#undef X
+  };
+  static PyObject *made[PY_FN_COUNT];
+  if (!made[fn]) made[fn] = py_op_make("aten", names[fn], PY_FUNCTION);
+  if (!made[fn] && !PyErr_Occurred()) {
+    PyErr_Format(PyExc_NotImplementedError, "no operator is called 'aten::%s'", names[fn]);
+  }
+  return made[fn];
+}
+
+PyObject *py_fn_call(py_fn fn, PyObject *const *args, size_t n) {
+  PyObject *op = py_fn_get(fn);
+  return op ? py_op_call(op, args, n, NULL) : NULL;
+}
+
+static const ig_op *target_get(ig_ctx *c, py_target target) {
+  static const char *const texts[] = {
+#define X(name, text) text,
+      PY_TARGET_LIST(X)
+#undef X
+  };
+  static const ig_op *found[PY_TARGET_COUNT];
+  if (!found[target]) found[target] = ig_op_find(c, texts[target]);
+  if (!found[target] && py_ok(c)) {
+    PyErr_Format(PyExc_NotImplementedError, "no operator is called '%s'", texts[target]);
+  }
+  return found[target];
+}
+
+bool py_call_values(ig_ctx *c, py_target target, const ig_value *args, size_t n, ig_value *outs) {
+  const ig_op *op = target_get(c, target);
+  ig_value values[IG_MAX_ARGS];
+  if (!op) return false;
+  for (size_t i = 0; i < op->schema.nargs; i++) {
+    values[i] = i < n ? args[i] : op->schema.args[i].def;
+  }
+  ig_call(c, op, values, outs);
+  return py_ok(c);
+}
+
+ig_tensor *py_call_tensor(ig_ctx *c, py_target target, const ig_value *args, size_t n) {
+  ig_value outs[IG_MAX_RETURNS];
+  if (!py_call_values(c, target, args, n, outs)) return NULL;
+  return outs[0].kind == IG_KIND_TENSOR ? outs[0].tensor : NULL;
+}
+
+int py_add_calls(PyObject *m) {
+  PyTypeObject *types[] = {&py_function_type, &py_method_type, &py_overload_type, &py_packet_type};
+  word.out = PyUnicode_InternFromString("out");
+  word.requires_grad = PyUnicode_InternFromString("requires_grad");
+  word.input = PyUnicode_InternFromString("input");
+  for (size_t i = 0; i < PY_COUNT(types); i++) {
+    if (PyType_Ready(types[i]) != 0) return -1;
+  }
+  (void)m;
+  return word.out && word.requires_grad && word.input ? 0 : -1;
+}

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+// Python objects to values, directed by the argument of a schema.
+//
+// A conversion that does not fit says PY_OTHER without an exception, so that the next overload can
+// be tried; PY_FAILED is for an object of the right type with a wrong content.
+#include <string.h>
+
+#include "py.h"
+#include "tensor/number.h"
+
+ig_int *py_room_ints(py_room *room, size_t n) {
+  if (n <= PY_ROOM - room->used) {
+    ig_int *at = room->ints + room->used;
+    room->used += n;
+    return at;
+  }
+  ig_int *at = ig_scope_push(room->c, n * sizeof *at);
+  if (!at) (void)py_raise(room->c);
+  return at;
+}
+
+ig_value *py_room_values(py_room *room, size_t n) {
+  ig_value *at = ig_scope_push(room->c, (n ? n : 1) * sizeof *at);
+  if (!at) (void)py_raise(room->c);
+  return at;
+}
+
+const char *py_type_name(PyObject *o) {
+  static const struct {
+    PyTypeObject *type;
+    const char *name;
+  } names[] = {
+      {&py_dtype_type, "torch.dtype"},         {&py_device_type, "torch.device"},
+      {&py_size_type, "torch.Size"},           {&py_layout_type, "torch.layout"},
+      {&py_generator_type, "torch.Generator"}, {&py_memory_format_type, "torch.memory_format"},
+      {&py_symint_type, "torch.SymInt"},
+  };
+  if (Py_IS_TYPE(o, py_tensor_type)) return "Tensor";
+  for (size_t i = 0; i < PY_COUNT(names); i++) {
+    if (Py_IS_TYPE(o, names[i].type)) return names[i].name;
+  }
+  return Py_TYPE(o)->tp_name;
+}
+
+static bool is_numpy(PyObject *o) {
+  return strncmp(Py_TYPE(o)->tp_name, "numpy.", 6) == 0;
+}
+static bool is_numpy_bool(PyObject *o) {
+  const char *name = Py_TYPE(o)->tp_name;
+  return strcmp(name, "numpy.bool") == 0 || strcmp(name, "numpy.bool_") == 0;
+}
+static bool is_numpy_scalar(PyObject *o) {
+  return is_numpy(o) && strcmp(Py_TYPE(o)->tp_name, "numpy.ndarray") != 0 &&
+         Py_TYPE(o)->tp_as_number && Py_TYPE(o)->tp_as_number->nb_float;
+}
+
+static py_take from_long(PyObject *o, ig_int *out) {
+  int overflow = 0;
+  long long i = PyLong_AsLongLongAndOverflow(o, &overflow);
+  if (overflow) {
+    PyErr_SetString(PyExc_OverflowError, "int too big to convert");
+    return PY_FAILED;
+  }
+  if (i == -1 && PyErr_Occurred()) return PY_FAILED;
+  *out = ig_const(i);
+  return PY_TAKEN;
+}
+
+// The number in a 0-d tensor that has bytes and no history.
+static bool tensor_number(PyObject *o, ig_value *v) {
+  if (!py_is_tensor(o)) return false;
+  ig_tensor *t = py_tensor_of(o);
+  if (t->ndim != 0 || t->requires_grad || ig_is_fake(t)) return false;
+  *v = ig_element_load(ig_tensor_data(t), t->dtype);
+  return true;
+}
+
+py_take py_to_int(PyObject *o, ig_int *out) {
+  if (PyLong_CheckExact(o)) return from_long(o, out);
+  if (PyBool_Check(o)) return PY_OTHER;
+  if (Py_IS_TYPE(o, &py_symint_type)) {
+    *out = ((py_sym *)o)->v.i;
+    return PY_TAKEN;
+  }
+  ig_value v;
+  if (py_is_tensor(o)) {
+    if (!tensor_number(o, &v) || v.kind != IG_KIND_INT) return PY_OTHER;
+    *out = v.i;
+    return PY_TAKEN;
+  }
+  if (!PyIndex_Check(o)) return PY_OTHER;
+  PyObject *index = PyNumber_Index(o);
+  if (!index) {  // an array of several elements
+    PyErr_Clear();
+    return PY_OTHER;
+  }
+  py_take taken = from_long(index, out);
+  Py_DECREF(index);
+  return taken;
+}
+
+static py_take from_numpy_scalar(PyObject *o, ig_value *v) {
+  if (is_numpy_bool(o)) {
+    int yes = PyObject_IsTrue(o);
+    *v = ig_of_bool(yes == 1);
+    return yes < 0 ? PY_FAILED : PY_TAKEN;
+  }
+  if (PyIndex_Check(o)) {
+    py_take taken = py_to_int(o, &v->i);
+    v->kind = IG_KIND_INT;
+    return taken;
+  }
+  if (strstr(Py_TYPE(o)->tp_name, "complex")) {
+    Py_complex z = PyComplex_AsCComplex(o);
+    *v = ig_of_complex(z.real, z.imag);
+  } else {
+    *v = ig_of_f64(PyFloat_AsDouble(o));
+  }
+  return PyErr_Occurred() ? PY_FAILED : PY_TAKEN;
+}
+
+py_take py_to_number(PyObject *o, ig_value *v) {
+  if (PyFloat_CheckExact(o)) {
+    *v = ig_of_f64(PyFloat_AS_DOUBLE(o));
+  } else if (PyBool_Check(o)) {
+    *v = ig_of_bool(o == Py_True);
+  } else if (PyLong_Check(o)) {
+    v->kind = IG_KIND_INT;
+    return from_long(o, &v->i);
+  } else if (Py_IS_TYPE(o, &py_symint_type) || Py_IS_TYPE(o, &py_symfloat_type) ||
+             Py_IS_TYPE(o, &py_symbool_type)) {
+    *v = ((py_sym *)o)->v;
+  } else if (PyFloat_Check(o)) {
+    *v = ig_of_f64(PyFloat_AS_DOUBLE(o));
+  } else if (PyComplex_Check(o)) {
+    Py_complex z = PyComplex_AsCComplex(o);
+    *v = ig_of_complex(z.real, z.imag);
+  } else {
+    return is_numpy_scalar(o) ? from_numpy_scalar(o, v) : PY_OTHER;
+  }
+  return PY_TAKEN;
+}
+
+static py_take to_scalar(PyObject *o, ig_value *v) {
+  return tensor_number(o, v) ? PY_TAKEN : py_to_number(o, v);
+}
+
+static py_take to_float(PyObject *o, ig_value *v) {
+  py_take taken = to_scalar(o, v);
+  if (taken != PY_TAKEN) return taken;
+  if (v->kind == IG_KIND_INT && !v->i.expr) *v = ig_of_f64((double)v->i.value);
+  if (v->kind == IG_KIND_BOOL && !v->b_expr) *v = ig_of_f64(v->b);
+  return v->kind == IG_KIND_COMPLEX ? PY_OTHER : PY_TAKEN;
+}
+
+static py_take to_bool(PyObject *o, ig_value *v) {
+  if (PyBool_Check(o)) {
+    *v = ig_of_bool(o == Py_True);
+    return PY_TAKEN;
+  }
+  if (Py_IS_TYPE(o, &py_symbool_type)) {
+    *v = ((py_sym *)o)->v;
+    return PY_TAKEN;
+  }
+  if (is_numpy_bool(o)) return from_numpy_scalar(o, v);
+  if (!tensor_number(o, v) || (v->kind != IG_KIND_BOOL && v->kind != IG_KIND_INT)) return PY_OTHER;
+  if (v->kind == IG_KIND_INT) *v = ig_of_bool(v->i.value != 0);
+  return PY_TAKEN;
+}
+
+// First item decides whether it is a list of integers; later ones fail with PyTorch's text.
+py_take py_to_ints(py_room *room, PyObject *o, const char *what, ig_value *v) {
+  bool tuple = PyTuple_Check(o);
+  if (!tuple && !PyList_Check(o)) return PY_OTHER;
+  size_t n = (size_t)(tuple ? PyTuple_GET_SIZE(o) : PyList_GET_SIZE(o));
+  ig_int *at = py_room_ints(room, n);
+  if (!at) return PY_FAILED;
+  for (size_t i = 0; i < n; i++) {
+    Py_ssize_t k = (Py_ssize_t)i;
+    PyObject *item = tuple ? PyTuple_GET_ITEM(o, k) : PyList_GET_ITEM(o, k);
+    py_take taken = py_to_int(item, &at[i]);
+    if (taken == PY_TAKEN) continue;
+    if (taken == PY_OTHER && i == 0) return PY_OTHER;
+    const char *text = "Overflow when unpacking long long";
+    char other[160];
+    if (taken == PY_OTHER) {
+      (void)snprintf(other, sizeof other, "type must be tuple of ints,but got %.80s",
+                     py_type_name(item));
+      text = other;
+    }
+    PyErr_Clear();
+    PyErr_Format(PyExc_TypeError, "%s failed to unpack the object at pos %zu with error \"%s\"",
+                 what, i + 1, text);
+    return PY_FAILED;
+  }
+  *v = ig_of_ints(at, n);
+  return PY_TAKEN;
+}
+
+static py_take one(const ig_arg *a, PyObject *o, ig_value *v);
+
+static py_take to_int_list(py_room *room, const ig_arg *a, PyObject *o, ig_value *v) {
+  if (PyTuple_Check(o) || PyList_Check(o)) {
+    char what[160];
+    (void)snprintf(what, sizeof what, "%.60s%sargument '%.60s'", room->name ? room->name : "",
+                   room->name ? "(): " : "", a->name);
+    return py_to_ints(room, o, what, v);
+  }
+  if (a->fixed == 0) return PY_OTHER;
+  ig_int i;
+  py_take taken = py_to_int(o, &i);
+  if (taken != PY_TAKEN) return taken;
+  ig_int *at = py_room_ints(room, (size_t)a->fixed);
+  if (!at) return PY_FAILED;
+  for (int k = 0; k < a->fixed; k++) at[k] = i;
+  *v = ig_of_ints(at, (size_t)a->fixed);
+  return PY_TAKEN;
+}
+
+static py_take to_list(py_room *room, const ig_arg *a, PyObject *o, ig_value *v) {
+  bool tuple = PyTuple_Check(o);
+  if (!tuple && !PyList_Check(o)) {
+    if (a->fixed == 0 || a->type == IG_TYPE_TENSOR) return PY_OTHER;
+    ig_value *at = py_room_values(room, 1);
+    if (!at) return PY_FAILED;
+    *v = ig_of_list(at, 1);
+    return one(a, o, at);
+  }
+  size_t n = (size_t)(tuple ? PyTuple_GET_SIZE(o) : PyList_GET_SIZE(o));
+  ig_value *at = py_room_values(room, n);
+  if (!at) return PY_FAILED;
+  for (size_t i = 0; i < n; i++) {
+    Py_ssize_t k = (Py_ssize_t)i;
+    PyObject *item = tuple ? PyTuple_GET_ITEM(o, k) : PyList_GET_ITEM(o, k);
+    if (item == Py_None && a->item_optional) {
+      at[i] = ig_none();
+      continue;
+    }
+    py_take taken = one(a, item, &at[i]);
+    if (taken != PY_TAKEN) return taken;
+  }
+  *v = ig_of_list(at, n);
+  return PY_TAKEN;
+}
+
+static py_take to_device(PyObject *o, ig_value *v) {
+  int taken = py_to_device(o, &v->device);
+  v->kind = IG_KIND_DEVICE;
+  return taken == 1 ? PY_TAKEN : taken == 0 ? PY_OTHER : PY_FAILED;
+}
+
+static py_take to_str(PyObject *o, ig_value *v) {
+  if (!PyUnicode_Check(o)) return PY_OTHER;
+  const char *text = PyUnicode_AsUTF8(o);
+  if (!text) return PY_FAILED;
+  *v = ig_of_str(text);
+  return PY_TAKEN;
+}
+
+static py_take to_enum(const ig_arg *a, PyObject *o, ig_value *v) {
+  if (a->type == IG_TYPE_DTYPE) {
+    v->kind = IG_KIND_DTYPE;
+    return py_to_dtype(o, &v->dtype) ? PY_TAKEN : PY_OTHER;
+  }
+  if (a->type == IG_TYPE_LAYOUT) {
+    if (!Py_IS_TYPE(o, &py_layout_type)) return PY_OTHER;
+    *v = (ig_value){.kind = IG_KIND_LAYOUT, .layout = (ig_layout)((py_enum *)o)->v};
+    return PY_TAKEN;
+  }
+  if (!Py_IS_TYPE(o, &py_memory_format_type)) return PY_OTHER;
+  *v = ig_of_memory_format((ig_memory_format)((py_enum *)o)->v);
+  return PY_TAKEN;
+}
+
+// One element, not a list.
+static py_take one(const ig_arg *a, PyObject *o, ig_value *v) {
+  switch (a->type) {
+    case IG_TYPE_TENSOR:
+      if (!py_is_tensor(o)) return PY_OTHER;
+      *v = ig_of_tensor(py_tensor_of(o));
+      return PY_TAKEN;
+    case IG_TYPE_SCALAR:
+      return to_scalar(o, v);
+    case IG_TYPE_INT:
+    case IG_TYPE_SYMINT:
+      v->kind = IG_KIND_INT;
+      return py_to_int(o, &v->i);
+    case IG_TYPE_FLOAT:
+      return to_float(o, v);
+    case IG_TYPE_BOOL:
+      return to_bool(o, v);
+    case IG_TYPE_COMPLEX:
+      return to_scalar(o, v);
+    case IG_TYPE_STR:
+      return to_str(o, v);
+    case IG_TYPE_DEVICE:
+      return to_device(o, v);
+    case IG_TYPE_DTYPE:
+    case IG_TYPE_LAYOUT:
+    case IG_TYPE_MEMORY_FORMAT:
+      return to_enum(a, o, v);
+    case IG_TYPE_GENERATOR:
+      if (!PyObject_TypeCheck(o, &py_generator_type)) return PY_OTHER;
+      *v = (ig_value){.kind = IG_KIND_GENERATOR, .generator = ((py_generator *)o)->g};
+      return PY_TAKEN;
+    default:
+      return PY_OTHER;
+  }
+}
+
+py_take py_convert(py_room *room, const ig_arg *a, PyObject *o, bool numbers, ig_value *v) {
+  if (o == Py_None) {
+    *v = ig_none();
+    return a->optional ? PY_TAKEN : PY_OTHER;
+  }
+  if (a->list) {
+    bool ints = a->type == IG_TYPE_INT || a->type == IG_TYPE_SYMINT;
+    return ints ? to_int_list(room, a, o, v) : to_list(room, a, o, v);
+  }
+  py_take taken = one(a, o, v);
+  if (taken == PY_OTHER && numbers && a->type == IG_TYPE_TENSOR) return py_to_number(o, v);
+  return taken;
+}

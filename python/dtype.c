@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// torch.dtype, torch.layout, torch.memory_format: fixed sets of objects, one per value, so that
+// identity is equality. They print and pickle under the names that the package gives them.
+#include "op/shape.h"
+#include "py.h"
+
+static py_dtype dtypes[IG_DTYPE_COUNT];
+
+PyObject *py_from_dtype(ig_dtype d) {
+  return Py_NewRef((PyObject *)&dtypes[d]);
+}
+
+bool py_to_dtype(PyObject *o, ig_dtype *out) {
+  if (Py_IS_TYPE(o, &py_dtype_type)) {
+    *out = ((py_dtype *)o)->d;
+  } else if (o == (PyObject *)&PyFloat_Type) {
+    *out = IG_F64;
+  } else if (o == (PyObject *)&PyLong_Type) {
+    *out = IG_I64;
+  } else if (o == (PyObject *)&PyBool_Type) {
+    *out = IG_BOOL;
+  } else if (o == (PyObject *)&PyComplex_Type) {
+    *out = IG_C128;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+static ig_dtype dtype_of(PyObject *o) {
+  return ((py_dtype *)o)->d;
+}
+
+static PyObject *dtype_repr(PyObject *o) {
+  return PyUnicode_FromFormat("torch.%s", ig_dtype_text(dtype_of(o)));
+}
+
+static PyObject *dtype_is_float(PyObject *o, void *unused) {
+  (void)unused;
+  return PyBool_FromLong(ig_dtype_is_float(dtype_of(o)));
+}
+static PyObject *dtype_is_complex(PyObject *o, void *unused) {
+  (void)unused;
+  return PyBool_FromLong(ig_dtype_is_complex(dtype_of(o)));
+}
+static PyObject *dtype_is_signed(PyObject *o, void *unused) {
+  (void)unused;
+  ig_dtype d = dtype_of(o);
+  return PyBool_FromLong(d != IG_BOOL && d != IG_U8 && d != IG_U16 && d != IG_U32 && d != IG_U64);
+}
+static PyObject *dtype_itemsize(PyObject *o, void *unused) {
+  (void)unused;
+  return PyLong_FromSize_t(ig_dtype_size(dtype_of(o)));
+}
+static PyObject *package_name(PyObject *o, void *unused) {
+  (void)o;
+  (void)unused;
+  return PyUnicode_FromString("ingot");
+}
+
+static PyObject *dtype_to_complex(PyObject *o, PyObject *unused) {
+  (void)unused;
+  switch (dtype_of(o)) {
+    case IG_F16:
+    case IG_BF16:
+    case IG_F32:
+    case IG_C64:
+      return py_from_dtype(IG_C64);
+    case IG_F64:
+    case IG_C128:
+      return py_from_dtype(IG_C128);
+    default:
+      PyErr_Format(PyExc_RuntimeError, "Unknown Complex ScalarType for %s",
+                   ig_dtype_text(dtype_of(o)));
+      return NULL;
+  }
+}
+
+static PyObject *dtype_to_real(PyObject *o, PyObject *unused) {
+  (void)unused;
+  return py_from_dtype(ig_to_real(dtype_of(o)));
+}
+
+static PyObject *dtype_reduce(PyObject *o, PyObject *unused) {
+  (void)unused;
+  return PyUnicode_FromString(ig_dtype_text(dtype_of(o)));
+}
+
+static PyGetSetDef dtype_getset[] = {
+    {"is_floating_point", dtype_is_float, NULL, NULL, NULL},
+    {"is_complex", dtype_is_complex, NULL, NULL, NULL},
+    {"is_signed", dtype_is_signed, NULL, NULL, NULL},
+    {"itemsize", dtype_itemsize, NULL, NULL, NULL},
+    {"__module__", package_name, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+static PyMethodDef dtype_methods[] = {
+    {"to_complex", dtype_to_complex, METH_NOARGS, NULL},
+    {"to_real", dtype_to_real, METH_NOARGS, NULL},
+    {"__reduce__", dtype_reduce, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+PyTypeObject py_dtype_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "ingot.dtype",
+    .tp_basicsize = sizeof(py_dtype),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_repr = dtype_repr,
+    .tp_getset = dtype_getset,
+    .tp_methods = dtype_methods,
+};
+
+// Layouts and memory formats differ only in their texts.
+static const char *const layout_texts[] = {"strided", "sparse_coo"};
+static const char *const format_texts[] = {"contiguous_format", "preserve_format", "channels_last",
+                                           "channels_last_3d"};
+static py_enum layouts[PY_COUNT(layout_texts)];
+static py_enum formats[PY_COUNT(format_texts)];
+
+PyObject *py_from_layout(ig_layout v) {
+  return Py_NewRef((PyObject *)&layouts[v]);
+}
+PyObject *py_from_memory_format(ig_memory_format v) {
+  return Py_NewRef((PyObject *)&formats[v]);
+}
+
+static const char *enum_text(PyObject *o) {
+  int v = ((py_enum *)o)->v;
+  return Py_IS_TYPE(o, &py_layout_type) ? layout_texts[v] : format_texts[v];
+}
+static PyObject *enum_repr(PyObject *o) {
+  return PyUnicode_FromFormat("torch.%s", enum_text(o));
+}
+static PyObject *enum_reduce(PyObject *o, PyObject *unused) {
+  (void)unused;
+  return PyUnicode_FromString(enum_text(o));
+}
+
+static PyGetSetDef enum_getset[] = {
+    {"__module__", package_name, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+static PyMethodDef enum_methods[] = {
+    {"__reduce__", enum_reduce, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+PyTypeObject py_layout_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "ingot.layout",
+    .tp_basicsize = sizeof(py_enum),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_repr = enum_repr,
+    .tp_getset = enum_getset,
+    .tp_methods = enum_methods,
+};
+PyTypeObject py_memory_format_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "ingot.memory_format",
+    .tp_basicsize = sizeof(py_enum),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_repr = enum_repr,
+    .tp_getset = enum_getset,
+    .tp_methods = enum_methods,
+};
+
+static int add_enums(PyObject *m, PyTypeObject *type, py_enum *at, const char *const *texts,
+                     size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    (void)PyObject_Init((PyObject *)&at[i], type);
+    at[i].v = (int)i;
+    if (PyModule_AddObjectRef(m, texts[i], (PyObject *)&at[i]) != 0) return -1;
+  }
+  return 0;
+}
+
+int py_add_dtypes(PyObject *m) {
+  PyTypeObject *types[] = {&py_dtype_type, &py_layout_type, &py_memory_format_type, &py_device_type,
+                           &py_size_type};
+  static const char *const names[] = {"dtype", "layout", "memory_format", "device", "Size"};
+  for (size_t i = 0; i < PY_COUNT(types); i++) {
+    if (PyType_Ready(types[i]) != 0 || PyModule_AddObjectRef(m, names[i], (PyObject *)types[i])) {
+      return -1;
+    }
+  }
+  for (int d = 0; d < IG_DTYPE_COUNT; d++) {
+    (void)PyObject_Init((PyObject *)&dtypes[d], &py_dtype_type);
+    dtypes[d].d = (ig_dtype)d;
+    if (PyModule_AddObjectRef(m, ig_dtype_text((ig_dtype)d), (PyObject *)&dtypes[d])) return -1;
+  }
+  return add_enums(m, &py_layout_type, layouts, layout_texts, PY_COUNT(layout_texts)) ||
+         add_enums(m, &py_memory_format_type, formats, format_texts, PY_COUNT(format_texts));
+}

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+// Capture and programs from Python: the thin layer that ingot.export is built on. A capture belongs
+// to the context of the thread; a Program object owns one reference to its program.
+#include "ingot/graph.h"
+
+#include <string.h>
+
+#include "ingot/program.h"
+#include "py.h"
+
+typedef struct py_program {
+  PyObject_HEAD ig_program *p;
+} py_program;
+
+static PyTypeObject program_type;
+
+static PyObject *program_wrap(ig_ctx *c, ig_status st, ig_program *p) {
+  if (st != IG_OK) return py_raise(c);
+  py_program *o = PyObject_New(py_program, &program_type);
+  if (o) {
+    o->p = p;
+  } else {
+    ig_program_free(p);
+  }
+  return (PyObject *)o;
+}
+static ig_program *program_of(PyObject *o) {
+  return ((py_program *)o)->p;
+}
+static void program_dealloc(PyObject *o) {
+  ig_program_free(program_of(o));
+  PyObject_Free(o);
+}
+
+static PyObject *own_text(ig_ctx *c, char *text) {
+  if (!text) return py_raise(c);
+  PyObject *out = PyUnicode_FromString(text);
+  ig_text_free(c, text);
+  return out;
+}
+
+// ---- capture ----
+
+static PyObject *capture_begin(PyObject *module, PyObject *unused) {
+  (void)module;
+  (void)unused;
+  ig_ctx *c = py_ctx();
+  return ig_capture_begin(c) == IG_OK ? Py_NewRef(Py_None) : py_raise(c);
+}
+static PyObject *capture_abort(PyObject *module, PyObject *unused) {
+  (void)module;
+  (void)unused;
+  ig_capture_abort(py_ctx());
+  Py_RETURN_NONE;
+}
+static PyObject *capture_is_open(PyObject *module, PyObject *unused) {
+  (void)module;
+  (void)unused;
+  return PyBool_FromLong(ig_capture_is_open(py_ctx()));
+}
+
+// A value that is no list: tensors, numbers, strings, None.
+static bool plain_value(PyObject *o, ig_value *v) {
+  if (py_is_tensor(o)) {
+    *v = ig_of_tensor(py_tensor_of(o));
+    return true;
+  }
+  *v = ig_none();
+  if (o == Py_None) return true;
+  if (PyUnicode_Check(o)) {
+    const char *text = PyUnicode_AsUTF8(o);
+    *v = ig_of_str(text ? text : "");
+    return text != NULL;
+  }
+  py_take taken = py_to_number(o, v);
+  if (taken == PY_OTHER) {
+    PyErr_Format(PyExc_TypeError, "a graph takes no %s", Py_TYPE(o)->tp_name);
+  }
+  return taken == PY_TAKEN;
+}
+
+// capture_input(name, example): the fake tensor that stands for it; other values are fixed.
+static PyObject *capture_input(PyObject *module, PyObject *args) {
+  (void)module;
+  const char *name = NULL;
+  PyObject *example = NULL;
+  if (!PyArg_ParseTuple(args, "sO:capture_input", &name, &example)) return NULL;
+  ig_ctx *c = py_ctx();
+  ig_scope s = ig_scope_open(c);
+  PyObject *out = NULL;
+  if (py_is_tensor(example)) {
+    out = py_from_tensor(c, ig_capture_input_like(c, name, py_tensor_of(example)));
+  } else {
+    ig_value v;
+    if (plain_value(example, &v)) {
+      ig_capture_input_value(c, name, &v);
+      if (py_ok(c)) out = Py_NewRef(example);
+    }
+  }
+  ig_scope_close(c, s);
+  return out;
+}
+
+// capture_state(kind, name, tensor): "parameter", "buffer", "temporary", "constant"
+static PyObject *capture_state(PyObject *module, PyObject *args) {
+  (void)module;
+  static const char *const kinds[] = {"parameter", "buffer", "temporary", "constant"};
+  const char *kind = NULL;
+  const char *name = NULL;
+  PyObject *value = NULL;
+  if (!PyArg_ParseTuple(args, "ssO!:capture_state", &kind, &name, py_tensor_type, &value)) {
+    return NULL;
+  }
+  size_t k = 0;
+  while (k < PY_COUNT(kinds) && strcmp(kinds[k], kind) != 0) k++;
+  if (k == PY_COUNT(kinds)) {
+    PyErr_Format(PyExc_ValueError, "unknown kind of state '%s'", kind);
+    return NULL;
+  }
+  ig_ctx *c = py_ctx();
+  ig_scope s = ig_scope_open(c);
+  PyObject *out =
+      py_from_tensor(c, ig_capture_state(c, (ig_state_kind)k, name, py_tensor_of(value)));
+  ig_scope_close(c, s);
+  return out;
+}
+
+// capture_meta(key, text or None): what nodes recorded from now on carry.
+static PyObject *capture_meta(PyObject *module, PyObject *args) {
+  (void)module;
+  static const char *const keys[] = {"stack_trace", "nn_module_stack", "torch_fn", "source_fn"};
+  const char *key = NULL;
+  const char *text = NULL;
+  if (!PyArg_ParseTuple(args, "sz:capture_meta", &key, &text)) return NULL;
+  for (size_t k = 0; k < PY_COUNT(keys); k++) {
+    if (strcmp(keys[k], key) != 0) continue;
+    ig_capture_set_meta(py_ctx(), (ig_meta_key)k, text);
+    return py_ok(py_ctx()) ? Py_NewRef(Py_None) : NULL;
+  }
+  PyErr_Format(PyExc_ValueError, "unknown metadata '%s'", key);
+  return NULL;
+}
+
+static bool values_of(ig_ctx *c, PyObject *tuple, ig_value **out, size_t *n) {
+  *n = (size_t)PyTuple_GET_SIZE(tuple);
+  *out = ig_scope_push(c, (*n + 1) * sizeof **out);
+  if (!py_ok(c)) return false;
+  for (size_t i = 0; i < *n; i++) {
+    if (!plain_value(PyTuple_GET_ITEM(tuple, (Py_ssize_t)i), &(*out)[i])) return false;
+  }
+  return true;
+}
+
+// capture_end(outputs) -> Program
+static PyObject *capture_end(PyObject *module, PyObject *outputs) {
+  (void)module;
+  ig_ctx *c = py_ctx();
+  PyObject *tuple = PySequence_Tuple(outputs);
+  if (!tuple) return NULL;
+  ig_scope s = ig_scope_open(c);
+  ig_value *values = NULL;
+  size_t n = 0;
+  PyObject *out = NULL;
+  if (values_of(c, tuple, &values, &n)) {
+    ig_program *p = NULL;
+    ig_status st = ig_capture_end_program(c, values, n, &p);
+    out = program_wrap(c, st, p);
+  } else {
+    ig_capture_abort(c);
+  }
+  ig_scope_close(c, s);
+  Py_DECREF(tuple);
+  return out;
+}
+
+// ---- programs ----
+
+static PyObject *program_code(PyObject *o, void *unused) {
+  (void)unused;
+  ig_ctx *c = py_ctx();
+  return own_text(c, ig_program_code(c, program_of(o)));
+}
+static PyObject *program_module_code(PyObject *o, void *unused) {
+  (void)unused;
+  ig_ctx *c = py_ctx();
+  return own_text(c, ig_program_module_code(c, program_of(o)));
+}
+static PyObject *program_graph_text(PyObject *o, void *unused) {
+  (void)unused;
+  ig_ctx *c = py_ctx();
+  return own_text(c, ig_graph_text(c, ig_program_graph(program_of(o))));
+}
+static PyObject *program_str(PyObject *o) {
+  ig_ctx *c = py_ctx();
+  return own_text(c, ig_program_text(c, program_of(o)));
+}
+static PyObject *program_specs(PyObject *o, void *unused) {
+  (void)unused;
+  return Py_BuildValue("(ss)", ig_program_in_spec(program_of(o)),
+                       ig_program_out_spec(program_of(o)));
+}
+static PyObject *program_set_specs(PyObject *o, PyObject *args) {
+  const char *in = NULL;
+  const char *out = NULL;
+  ig_ctx *c = py_ctx();
+  if (!PyArg_ParseTuple(args, "ss:set_specs", &in, &out)) return NULL;
+  ig_program_set_specs(c, program_of(o), in, out);
+  return py_ok(c) ? Py_NewRef(Py_None) : NULL;
+}
+
+static PyObject *weights(const ig_weight *w, size_t n) {
+  ig_ctx *c = py_ctx();
+  PyObject *dict = PyDict_New();
+  for (size_t i = 0; dict && i < n; i++) {
+    PyObject *t = py_from_tensor(c, w[i].tensor);
+    if (!t || PyDict_SetItemString(dict, w[i].name, t) != 0) Py_CLEAR(dict);
+    Py_XDECREF(t);
+  }
+  return dict;
+}
+static PyObject *program_state(PyObject *o, void *unused) {
+  (void)unused;
+  const ig_weight *w = NULL;
+  size_t n = ig_program_state(program_of(o), &w);
+  return weights(w, n);
+}
+static PyObject *program_constants(PyObject *o, void *unused) {
+  (void)unused;
+  const ig_weight *w = NULL;
+  size_t n = ig_program_constants(program_of(o), &w);
+  return weights(w, n);
+}
+
+// (kind, name, target, persistent) per input and (kind, name, target) per output
+static PyObject *program_inputs(PyObject *o, void *unused) {
+  (void)unused;
+  static const char *const kinds[] = {"USER_INPUT",      "PARAMETER",  "BUFFER",
+                                      "CONSTANT_TENSOR", "CUSTOM_OBJ", "TOKEN"};
+  const ig_input_spec *at = NULL;
+  size_t n = ig_program_inputs(program_of(o), &at);
+  PyObject *list = PyList_New((Py_ssize_t)n);
+  for (size_t i = 0; list && i < n; i++) {
+    PyObject *item = Py_BuildValue("(sszO)", kinds[at[i].kind], at[i].name, at[i].target,
+                                   at[i].persistent ? Py_True : Py_False);
+    if (!item) Py_CLEAR(list);
+    if (item) PyList_SET_ITEM(list, (Py_ssize_t)i, item);
+  }
+  return list;
+}
+static PyObject *program_outputs(PyObject *o, void *unused) {
+  (void)unused;
+  static const char *const kinds[] = {"USER_OUTPUT",
+                                      "LOSS_OUTPUT",
+                                      "BUFFER_MUTATION",
+                                      "USER_INPUT_MUTATION",
+                                      "GRADIENT_TO_PARAMETER",
+                                      "GRADIENT_TO_USER_INPUT",
+                                      "TOKEN"};
+  const ig_output_spec *at = NULL;
+  size_t n = ig_program_outputs(program_of(o), &at);
+  PyObject *list = PyList_New((Py_ssize_t)n);
+  for (size_t i = 0; list && i < n; i++) {
+    PyObject *item = Py_BuildValue("(szz)", kinds[at[i].kind], at[i].name, at[i].target);
+    if (!item) Py_CLEAR(list);
+    if (item) PyList_SET_ITEM(list, (Py_ssize_t)i, item);
+  }
+  return list;
+}
+
+static PyObject *program_call(PyObject *o, PyObject *args, PyObject *kwargs) {
+  ig_ctx *c = py_ctx();
+  ig_program *p = program_of(o);
+  ig_value *values = NULL;
+  size_t n = 0;
+  if (kwargs && PyDict_GET_SIZE(kwargs) > 0) {
+    PyErr_SetString(PyExc_TypeError, "a program takes its inputs by position");
+    return NULL;
+  }
+  ig_scope s = ig_scope_open(c);
+  PyObject *list = NULL;
+  size_t nouts = ig_program_user_outputs(p);
+  ig_value *outs = ig_scope_push(c, (nouts + 1) * sizeof *outs);
+  if (!outs) {
+    (void)py_raise(c);
+  } else if (values_of(c, args, &values, &n)) {
+    if (ig_program_run(c, p, values, n, outs) != IG_OK) {
+      (void)py_raise(c);
+    } else {
+      ig_value all = ig_of_list(outs, nouts);
+      list = py_from_value(c, &all);
+    }
+  }
+  ig_scope_close(c, s);
+  return list;
+}
+
+// decompose(core=True): composite operators apart, with core also those that Core ATen lacks.
+static PyObject *program_decompose(PyObject *o, PyObject *args, PyObject *kwargs) {
+  static char *keys[] = {"core", NULL};
+  int core = 1;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p:decompose", keys, &core)) return NULL;
+  ig_ctx *c = py_ctx();
+  ig_decompose_args a = {.level = core ? IG_DECOMPOSE_CORE : IG_DECOMPOSE_COMPOSITE};
+  ig_program *p = NULL;
+  ig_status st = ig_program_decompose(c, program_of(o), &a, &p);
+  return program_wrap(c, st, p);
+}
+static PyObject *program_joint(PyObject *o, PyObject *unused) {
+  (void)unused;
+  ig_ctx *c = py_ctx();
+  ig_program *p = NULL;
+  ig_status st = ig_program_joint(c, program_of(o), &p);
+  return program_wrap(c, st, p);
+}
+
+static PyGetSetDef program_getset[] = {
+    {"code", program_code, NULL, NULL, NULL},
+    {"module_code", program_module_code, NULL, NULL, NULL},
+    {"graph_text", program_graph_text, NULL, NULL, NULL},
+    {"specs", program_specs, NULL, "Tree specifications of arguments and results.", NULL},
+    {"state_dict", program_state, NULL, NULL, NULL},
+    {"constants", program_constants, NULL, NULL, NULL},
+    {"input_specs", program_inputs, NULL, NULL, NULL},
+    {"output_specs", program_outputs, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+static PyMethodDef program_methods[] = {
+    {"set_specs", program_set_specs, METH_VARARGS, NULL},
+    {"decompose", (PyCFunction)(void (*)(void))program_decompose, METH_VARARGS | METH_KEYWORDS,
+     NULL},
+    {"joint", program_joint, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+static PyTypeObject program_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "ingot._C.Program",
+    .tp_basicsize = sizeof(py_program),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_dealloc = program_dealloc,
+    .tp_str = program_str,
+    .tp_call = program_call,
+    .tp_getset = program_getset,
+    .tp_methods = program_methods,
+};
+
+PyMethodDef py_graph_functions[] = {
+    {"capture_begin", capture_begin, METH_NOARGS, NULL},
+    {"capture_abort", capture_abort, METH_NOARGS, NULL},
+    {"capture_is_open", capture_is_open, METH_NOARGS, NULL},
+    {"capture_input", capture_input, METH_VARARGS, NULL},
+    {"capture_state", capture_state, METH_VARARGS, NULL},
+    {"capture_meta", capture_meta, METH_VARARGS, NULL},
+    {"capture_end", capture_end, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+int py_add_graph(PyObject *m) {
+  if (PyType_Ready(&program_type) != 0) return -1;
+  return PyModule_AddObjectRef(m, "Program", (PyObject *)&program_type);
+}

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+// Module ingot._C: contexts of threads, exceptions, locations, and functions about dtypes, devices
+// and threads that are no operators.
+#include <string.h>
+#include <threads.h>
+
+#include "base/threads.h"
+#include "op/shape.h"
+#include "py.h"
+
+py_state py;
+_Thread_local ig_ctx *py_tls;
+
+// ---- contexts ----
+
+static mtx_t lock;
+static tss_t key;
+static ig_ctx **all;  // contexts of living threads
+static size_t n_all;
+static size_t cap_all;
+
+static void locate(ig_ctx *c, void *unused);
+
+static bool list_add(ig_ctx *c) {
+  if (n_all == cap_all) {
+    size_t cap = cap_all ? 2 * cap_all : 8;
+    ig_ctx **bigger = PyMem_RawRealloc(all, cap * sizeof(ig_ctx *));
+    if (!bigger) return false;
+    all = bigger;
+    cap_all = cap;
+  }
+  all[n_all++] = c;
+  return true;
+}
+
+// At the end of a thread. The pool is empty then: scopes close before Python code returns.
+static void forget(void *ctx) {
+  (void)mtx_lock(&lock);
+  for (size_t i = 0; i < n_all; i++) {
+    if (all[i] == ctx) all[i] = all[--n_all];
+  }
+  (void)mtx_unlock(&lock);
+  ig_ctx_free(ctx);
+}
+
+// Where no context can be had, the thread borrows the main one: the GIL keeps them apart.
+ig_ctx *py_ctx_make(void) {
+  ig_ctx *c = NULL;
+  if (ig_ctx_create(NULL, &c) != IG_OK) return py.main;
+  ig_ctx_set_locator(c, locate, NULL);
+  (void)mtx_lock(&lock);
+  bool ok = list_add(c);
+  (void)mtx_unlock(&lock);
+  if (!ok || (py.main && tss_set(key, c) != thrd_success)) {
+    if (ok) n_all--;
+    ig_ctx_free(c);
+    return py.main;
+  }
+  if (py.main) {
+    ig_ctx_set_default_dtype(c, ig_ctx_default_dtype(py.main));
+    py_share_generator(c);
+  }
+  py_tls = c;
+  return c;
+}
+
+void py_each_ctx(void (*fn)(ig_ctx *c, void *user), void *user) {
+  (void)mtx_lock(&lock);
+  for (size_t i = 0; i < n_all; i++) fn(all[i], user);
+  (void)mtx_unlock(&lock);
+}
+
+// ---- errors ----
+
+PyObject *py_raise(ig_ctx *c) {
+  PyObject *const exceptions[] = {
+#define X(name, text, exception) [IG_##name] = PyExc_##exception,
+      IG_STATUS_LIST(X)
+#undef X
+  };
+  ig_status st = ig_ctx_status(c);
+  // IG_HOST: Python code below this call failed; its exception is the one to see.
+  if (st != IG_HOST || !PyErr_Occurred()) {
+    PyErr_SetString(st == IG_DATA_DEPENDENT ? py.guard_error : exceptions[st], ig_ctx_error(c));
+  }
+  ig_ctx_clear(c);
+  return NULL;
+}
+
+bool py_ok(ig_ctx *c) {
+  if (c->status == IG_OK) return !PyErr_Occurred();
+  (void)py_raise(c);
+  return false;
+}
+
+static bool is_ours(PyObject *file) {
+  return py.package &&
+         PyUnicode_Tailmatch(file, py.package, 0, PyUnicode_GET_LENGTH(file), -1) == 1;
+}
+
+// The innermost frame of the user's, asked for only when an error or a node needs it.
+static void locate(ig_ctx *c, void *unused) {
+  (void)unused;
+  PyObject *type = NULL;
+  PyObject *value = NULL;
+  PyObject *trace = NULL;
+  PyErr_Fetch(&type, &value, &trace);
+  PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
+  while (frame) {
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    bool ours = is_ours(code->co_filename);
+    if (!ours) {
+      PyObject *file = PyDict_SetDefault(py.files, code->co_filename, code->co_filename);
+      const char *text = file ? PyUnicode_AsUTF8(file) : NULL;
+      if (text) (void)ig_ctx_at(c, text, PyFrame_GetLineNumber(frame));
+    }
+    Py_DECREF(code);
+    PyFrameObject *back = ours ? PyFrame_GetBack(frame) : NULL;
+    Py_DECREF(frame);
+    frame = back;
+  }
+  PyErr_Clear();
+  PyErr_Restore(type, value, trace);
+}
+
+// ---- functions ----
+
+static void set_default(ig_ctx *c, void *dtype) {
+  ig_ctx_set_default_dtype(c, *(ig_dtype *)dtype);
+}
+static PyObject *set_default_dtype(PyObject *module, PyObject *o) {
+  (void)module;
+  ig_dtype d = IG_F32;
+  bool ok = py_to_dtype(o, &d) && (d == IG_F16 || d == IG_BF16 || d == IG_F32 || d == IG_F64);
+  if (!ok) {
+    PyErr_SetString(PyExc_TypeError,
+                    Py_IS_TYPE(o, &py_dtype_type)
+                        ? "only floating-point types are supported as the default type"
+                        : "invalid dtype object: only floating-point types are "
+                          "supported as the default type");
+    return NULL;
+  }
+  py_each_ctx(set_default, &d);
+  Py_RETURN_NONE;
+}
+static PyObject *get_default_dtype(PyObject *module, PyObject *unused) {
+  (void)module;
+  (void)unused;
+  return py_from_dtype(ig_ctx_default_dtype(py_ctx()));
+}
+
+static PyObject *set_num_threads(PyObject *module, PyObject *o) {
+  (void)module;
+  long n = PyLong_Check(o) ? PyLong_AsLong(o) : 0;
+  if (n <= 0 || n > INT32_MAX) {
+    PyErr_Clear();
+    PyErr_SetString(PyExc_RuntimeError,
+                    PyLong_Check(o) ? "set_num_threads expects a positive integer"
+                                    : "set_num_threads expects an int, but got another type");
+    return NULL;
+  }
+  ig_threads_set((int)n);
+  Py_RETURN_NONE;
+}
+static PyObject *get_num_threads(PyObject *module, PyObject *unused) {
+  (void)module;
+  (void)unused;
+  return PyLong_FromLong(ig_threads_get());
+}
+
+static bool two_dtypes(PyObject *args, const char *name, ig_dtype *a, ig_dtype *b) {
+  PyObject *x = NULL;
+  PyObject *y = NULL;
+  if (!PyArg_UnpackTuple(args, name, 2, 2, &x, &y)) return false;
+  bool first = py_to_dtype(x, a);
+  if (first && py_to_dtype(y, b)) return true;
+  PyErr_Format(PyExc_TypeError, "%s(): argument '%s' (position %d) must be torch.dtype, not %s",
+               name, first ? "type2" : "type1", first ? 2 : 1, py_type_name(first ? y : x));
+  return false;
+}
+static PyObject *promote_types(PyObject *module, PyObject *args) {
+  (void)module;
+  ig_dtype a;
+  ig_dtype b;
+  if (!two_dtypes(args, "promote_types", &a, &b)) return NULL;
+  return py_from_dtype(ig_dtype_promote(a, b));
+}
+static PyObject *can_cast(PyObject *module, PyObject *args) {
+  (void)module;
+  ig_dtype a;
+  ig_dtype b;
+  if (!two_dtypes(args, "can_cast", &a, &b)) return NULL;
+  return PyBool_FromLong(ig_dtype_can_cast(a, b));
+}
+static PyObject *result_type(PyObject *module, PyObject *args) {
+  (void)module;
+  PyObject *o[2];
+  ig_value v[2];
+  if (!PyArg_UnpackTuple(args, "result_type", 2, 2, &o[0], &o[1])) return NULL;
+  for (int i = 0; i < 2; i++) {
+    py_take taken = PY_TAKEN;
+    if (py_is_tensor(o[i])) {
+      v[i] = ig_of_tensor(py_tensor_of(o[i]));
+    } else {
+      taken = py_to_number(o[i], &v[i]);
+    }
+    if (taken == PY_OTHER) {
+      PyErr_Format(PyExc_TypeError, "result_type(): argument %d must be Tensor or Number, not %s",
+                   i + 1, py_type_name(o[i]));
+    }
+    if (taken != PY_TAKEN) return NULL;
+  }
+  return py_from_dtype(ig_promote(py_ctx(), v, 2));
+}
+
+// _set_default_device(device or None) -> what it was; where factories put their tensors.
+static PyObject *set_default_device(PyObject *module, PyObject *o) {
+  (void)module;
+  ig_device d = ig_device_cpu();
+  int taken = o == Py_None ? 1 : py_to_device(o, &d);
+  if (taken == 0) {
+    PyErr_Format(PyExc_TypeError, "expected a device, not %s", py_type_name(o));
+  }
+  if (taken != 1) return NULL;
+  ig_device before = py.default_device;
+  py.default_device = d;
+  return py_from_device(before);
+}
+static PyObject *get_default_device(PyObject *module, PyObject *unused) {
+  (void)module;
+  (void)unused;
+  return py_from_device(py.default_device);
+}
+
+// Things that cost time to make are made when first asked for.
+static PyObject *module_getattr(PyObject *module, PyObject *name) {
+  if (PyUnicode_CompareWithASCIIString(name, "Tag") == 0) {
+    PyObject *enums = PyImport_ImportModule("enum");
+    PyObject *tag = enums ? PyObject_CallMethod(
+                                enums, "Enum", "ss", "Tag",
+                                "core pointwise nondeterministic_seeded nondeterministic_bitwise "
+                                "inplace_view view_copy generated data_dependent_output "
+                                "dynamic_output_shape pt2_compliant_tag needs_fixed_stride_order "
+                                "flexible_layout maybe_aliasing_or_mutating cudagraph_unsafe "
+                                "needs_exact_strides reduction out")
+                          : NULL;
+    Py_XDECREF(enums);
+    if (tag && PyObject_SetAttr(module, name, tag) != 0) Py_CLEAR(tag);
+    return tag;
+  }
+  PyErr_Format(PyExc_AttributeError, "module 'ingot._C' has no attribute '%U'", name);
+  return NULL;
+}
+static PyMethodDef functions[] = {
+    {"set_default_dtype", set_default_dtype, METH_O, NULL},
+    {"get_default_dtype", get_default_dtype, METH_NOARGS, NULL},
+    {"set_num_threads", set_num_threads, METH_O, NULL},
+    {"get_num_threads", get_num_threads, METH_NOARGS, NULL},
+    {"promote_types", promote_types, METH_VARARGS, NULL},
+    {"can_cast", can_cast, METH_VARARGS, NULL},
+    {"result_type", result_type, METH_VARARGS, NULL},
+    {"_set_default_device", set_default_device, METH_O, NULL},
+    {"_get_default_device", get_default_device, METH_NOARGS, NULL},
+    {"__getattr__", module_getattr, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "ingot._C", .m_size = -1,
+                                        .m_methods = functions};
+
+// The folder of the package, for telling its frames from the user's.
+static PyObject *package_folder(void) {
+  PyObject *package = PyImport_ImportModule("ingot");
+  PyObject *path = package ? PyObject_GetAttrString(package, "__path__") : NULL;
+  PyObject *folder = path ? PySequence_GetItem(path, 0) : NULL;
+  Py_XDECREF(package);
+  Py_XDECREF(path);
+  PyErr_Clear();
+  if (!folder) return NULL;
+  PyObject *with_slash = PyUnicode_Check(folder) ? PyUnicode_FromFormat("%U/", folder) : NULL;
+  Py_DECREF(folder);
+  return with_slash;
+}
+
+static int add_all(PyObject *m) {
+  PyMethodDef *const lists[] = {py_data_functions,   py_repr_functions,   py_numpy_functions,
+                                py_dlpack_functions, py_random_functions, py_autograd_functions,
+                                py_graph_functions};
+  for (size_t i = 0; i < PY_COUNT(lists); i++) {
+    if (PyModule_AddFunctions(m, lists[i]) != 0) return -1;
+  }
+  return py_add_calls(m) || py_add_dtypes(m) || py_add_syms(m) || py_add_tensor(m) ||
+         py_add_overrides(m) || py_add_numpy(m) || py_add_random(m) || py_add_storage(m) ||
+         py_add_schema(m) || py_add_autograd(m) || py_add_graph(m) || py_add_namespaces(m) ||
+         py_add_ops(m) || PyModule_AddObjectRef(m, "GuardOnDataDependentSymNode", py.guard_error);
+}
+
+PyMODINIT_FUNC PyInit__C(void);  // NOLINT(readability-identifier-naming): Python's choice
+
+PyMODINIT_FUNC PyInit__C(void) {
+  if (mtx_init(&lock, mtx_plain) != thrd_success || tss_create(&key, forget) != thrd_success) {
+    return PyErr_NoMemory();
+  }
+  py.main = py_ctx_make();
+  if (!py.main) return PyErr_NoMemory();
+  py.default_device = ig_device_cpu();
+  py.files = PyDict_New();
+  py.guard_error = PyErr_NewException(
+      "torch.fx.experimental.symbolic_shapes."
+      "GuardOnDataDependentSymNode",
+      PyExc_RuntimeError, NULL);
+  PyObject *m = PyModule_Create(&definition);
+  py.module = m;
+  if (!m || !py.files || !py.guard_error || add_all(m) != 0) {
+    Py_XDECREF(m);
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_ImportError, "ingot._C: could not be set up");
+    return NULL;
+  }
+  py.package = package_folder();
+  return m;
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// __torch_function__: arguments whose class has one, and modes, take calls over.
+//
+// Exact tensors cost nothing: the check is made only after the first object of an overriding class
+// exists. A class switches it off by assigning _disabled_torch_function_impl, as Parameter does.
+#include "py.h"
+
+static PyObject *attribute;  // "__torch_function__"
+
+bool py_has_override(PyObject *o) {
+  PyTypeObject *type = Py_TYPE(o);
+  if (type == py_tensor_type || PyType_Check(o)) return false;
+  PyObject *found = _PyType_Lookup(type, attribute);
+  return found && found != py.disabled;
+}
+
+// Subclasses come before the classes they derive from.
+static int collect(PyObject *list, PyObject *o) {
+  Py_ssize_t n = PyList_GET_SIZE(list);
+  Py_ssize_t at = n;
+  for (Py_ssize_t i = 0; i < n; i++) {
+    PyObject *seen = PyList_GET_ITEM(list, i);
+    if (Py_TYPE(seen) == Py_TYPE(o)) return 0;
+    if (at == n && PyType_IsSubtype(Py_TYPE(o), Py_TYPE(seen))) at = i;
+  }
+  return PyList_Insert(list, at, o);
+}
+
+// deep: also objects that are no tensors.
+static int scan(PyObject *list, PyObject *o, bool deep) {
+  if (Py_IS_TYPE(o, py_tensor_type) || PyLong_Check(o) || PyFloat_Check(o) || o == Py_None)
+    return 0;
+  if (PyList_CheckExact(o) || PyTuple_CheckExact(o)) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); i++) {
+      PyObject *item = PySequence_Fast_GET_ITEM(o, i);
+      if (!PyList_Check(item) && !PyTuple_Check(item) && scan(list, item, deep) != 0) return -1;
+    }
+    return 0;
+  }
+  if (!deep && !PyObject_TypeCheck(o, py_tensor_type)) return 0;
+  return py_has_override(o) ? collect(list, o) : 0;
+}
+
+static PyObject *types_of(PyObject *list) {
+  PyObject *types = PyTuple_New(PyList_GET_SIZE(list));
+  for (Py_ssize_t i = 0; types && i < PyList_GET_SIZE(list); i++) {
+    PyTuple_SET_ITEM(types, i, Py_NewRef((PyObject *)Py_TYPE(PyList_GET_ITEM(list, i))));
+  }
+  return types;
+}
+
+static PyObject *keywords(PyObject *const *args, PyObject *kwnames) {
+  PyObject *kwargs = PyDict_New();
+  for (Py_ssize_t k = 0; kwargs && kwnames && k < PyTuple_GET_SIZE(kwnames); k++) {
+    if (PyDict_SetItem(kwargs, PyTuple_GET_ITEM(kwnames, k), args[k]) != 0) Py_CLEAR(kwargs);
+  }
+  return kwargs;
+}
+
+// The innermost mode answers with itself taken off the stack.
+static PyObject *ask_mode(PyObject *func, PyObject *types, PyObject *args, PyObject *kwargs) {
+  Py_ssize_t n = PyList_GET_SIZE(py.modes);
+  PyObject *mode = Py_NewRef(PyList_GET_ITEM(py.modes, n - 1));
+  PyObject *all = py.modes;
+  PyObject *rest = PyList_GetSlice(all, 0, n - 1);
+  PyObject *out = NULL;
+  if (rest) {
+    py.modes = n > 1 ? rest : NULL;
+    out = PyObject_CallMethodObjArgs(mode, attribute, func, types, args, kwargs, NULL);
+    py.modes = all;
+  }
+  Py_XDECREF(rest);
+  Py_DECREF(mode);
+  return out;
+}
+
+static PyObject *ask(PyObject *list, PyObject *func, PyObject *types, PyObject *args,
+                     PyObject *kwargs) {
+  if (py.modes) {
+    PyObject *out = ask_mode(func, types, args, kwargs);
+    if (out != Py_NotImplemented) return out;
+    Py_DECREF(out);
+  }
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
+    PyObject *type = (PyObject *)Py_TYPE(PyList_GET_ITEM(list, i));
+    PyObject *out = PyObject_CallMethodObjArgs(type, attribute, func, types, args, kwargs, NULL);
+    if (out != Py_NotImplemented) return out;
+    Py_DECREF(out);
+  }
+  PyErr_Format(PyExc_TypeError,
+               "no implementation found for '%R' on types that implement __torch_function__: %R",
+               func, types);
+  return NULL;
+}
+
+int py_overridden(PyObject *func, PyObject *const *args, size_t n, PyObject *kwnames, bool deep,
+                  PyObject **out) {
+  *out = NULL;
+  if (py.function_off) return 0;
+  size_t nkw = kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0;
+  PyObject *list = PyList_New(0);
+  bool ok = list != NULL;
+  for (size_t i = 0; ok && i < n + nkw; i++) ok = scan(list, args[i], deep) == 0;
+  if (ok && PyList_GET_SIZE(list) == 0 && !(py.modes && !deep)) {
+    Py_DECREF(list);
+    return 0;
+  }
+  PyObject *types = ok ? types_of(list) : NULL;
+  PyObject *tuple = types ? PyTuple_New((Py_ssize_t)n) : NULL;
+  for (size_t i = 0; tuple && i < n; i++) {
+    PyTuple_SET_ITEM(tuple, (Py_ssize_t)i, Py_NewRef(args[i]));
+  }
+  PyObject *kwargs = tuple ? keywords(args + n, kwnames) : NULL;
+  if (kwargs) *out = ask(list, func, types, tuple, kwargs);
+  Py_XDECREF(list);
+  Py_XDECREF(types);
+  Py_XDECREF(tuple);
+  Py_XDECREF(kwargs);
+  return 1;
+}
+
+// ---- Tensor.__torch_function__ ----
+
+static PyObject *as_class(PyObject *o, PyTypeObject *cls) {
+  if (cls == py_tensor_type) return Py_NewRef(o);
+  if (py_is_tensor(o)) {
+    if (PyObject_TypeCheck(o, cls)) return Py_NewRef(o);
+    return PyObject_CallMethod(o, "as_subclass", "O", cls);
+  }
+  if (!PyTuple_CheckExact(o) && !PyList_CheckExact(o)) return Py_NewRef(o);
+  PyObject *list = PyList_New(PySequence_Fast_GET_SIZE(o));
+  for (Py_ssize_t i = 0; list && i < PySequence_Fast_GET_SIZE(o); i++) {
+    PyObject *item = as_class(PySequence_Fast_GET_ITEM(o, i), cls);
+    if (!item) Py_CLEAR(list);
+    if (item) PyList_SET_ITEM(list, i, item);
+  }
+  if (!list || PyList_CheckExact(o)) return list;
+  PyObject *tuple = PyList_AsTuple(list);
+  Py_DECREF(list);
+  return tuple;
+}
+
+// What a subclass gets that defines none: the plain call, results of the subclass.
+static PyObject *default_impl(PyObject *cls, PyObject *args, PyObject *kwargs) {
+  static char *keys[] = {"func", "types", "args", "kwargs", NULL};
+  PyObject *func = NULL;
+  PyObject *types = NULL;
+  PyObject *fargs = NULL;
+  PyObject *fkwargs = NULL;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OO", keys, &func, &types, &fargs, &fkwargs)) {
+    return NULL;
+  }
+  PyObject *it = PyObject_GetIter(types);
+  PyObject *type = NULL;
+  while (it && (type = PyIter_Next(it))) {
+    int sub = PyObject_IsSubclass(cls, type);
+    Py_DECREF(type);
+    if (sub != 1) {
+      Py_DECREF(it);
+      if (sub == 0) Py_RETURN_NOTIMPLEMENTED;
+      return NULL;
+    }
+  }
+  Py_XDECREF(it);
+  if (PyErr_Occurred()) return NULL;
+  PyObject *none = fargs && fargs != Py_None ? NULL : PyTuple_New(0);
+  bool before = py.function_off;
+  py.function_off = true;
+  PyObject *result = PyObject_Call(func, none ? none : fargs, fkwargs == Py_None ? NULL : fkwargs);
+  PyObject *out = result ? as_class(result, (PyTypeObject *)cls) : NULL;
+  py.function_off = before;
+  Py_XDECREF(result);
+  Py_XDECREF(none);
+  return out;
+}
+
+static PyObject *disabled_impl(PyObject *module, PyObject *args, PyObject *kwargs) {
+  (void)module;
+  static char *keys[] = {"func", "types", "args", "kwargs", NULL};
+  PyObject *func = NULL;
+  PyObject *types = NULL;
+  PyObject *fargs = NULL;
+  PyObject *fkwargs = NULL;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OO", keys, &func, &types, &fargs, &fkwargs)) {
+    return NULL;
+  }
+  bool before = py.function_off;
+  py.function_off = true;
+  PyObject *out = PyObject_Call(func, fargs, fkwargs == Py_None ? NULL : fkwargs);
+  py.function_off = before;
+  return out;
+}
+
+// _set_torch_function_enabled(bool) -> what it was
+static PyObject *set_enabled(PyObject *module, PyObject *on) {
+  (void)module;
+  bool before = !py.function_off;
+  int yes = PyObject_IsTrue(on);
+  if (yes < 0) return NULL;
+  py.function_off = yes == 0;
+  return PyBool_FromLong(before);
+}
+static PyObject *is_enabled(PyObject *module, PyObject *unused) {
+  (void)module;
+  (void)unused;
+  return PyBool_FromLong(!py.function_off);
+}
+static PyObject *push_mode(PyObject *module, PyObject *mode) {
+  (void)module;
+  if (!py.modes && !(py.modes = PyList_New(0))) return NULL;
+  if (PyList_Append(py.modes, mode) != 0) return NULL;
+  Py_RETURN_NONE;
+}
+static PyObject *pop_mode(PyObject *module, PyObject *unused) {
+  (void)module;
+  (void)unused;
+  Py_ssize_t n = py.modes ? PyList_GET_SIZE(py.modes) : 0;
+  if (n == 0) {
+    PyErr_SetString(PyExc_RuntimeError, "the stack of modes is empty");
+    return NULL;
+  }
+  PyObject *mode = Py_NewRef(PyList_GET_ITEM(py.modes, n - 1));
+  if (PyList_SetSlice(py.modes, n - 1, n, NULL) != 0) Py_CLEAR(mode);
+  if (n == 1) Py_CLEAR(py.modes);
+  return mode;
+}
+static PyObject *mode_count(PyObject *module, PyObject *unused) {
+  (void)module;
+  (void)unused;
+  return PyLong_FromSsize_t(py.modes ? PyList_GET_SIZE(py.modes) : 0);
+}
+static PyObject *has_function(PyObject *module, PyObject *args) {
+  (void)module;
+  PyObject *list = PyList_New(0);
+  if (!list || scan(list, args, true) != 0) {
+    Py_XDECREF(list);
+    return NULL;
+  }
+  bool any = PyList_GET_SIZE(list) > 0 && !py.function_off;
+  Py_DECREF(list);
+  return PyBool_FromLong(any || (py.modes && !py.function_off));
+}
+
+static PyMethodDef functions[] = {
+    {"_disabled_torch_function_impl", (PyCFunction)(void (*)(void))disabled_impl,
+     METH_VARARGS | METH_KEYWORDS, NULL},
+    {"_set_torch_function_enabled", set_enabled, METH_O, NULL},
+    {"_is_torch_function_enabled", is_enabled, METH_NOARGS, NULL},
+    {"_push_on_torch_function_stack", push_mode, METH_O, NULL},
+    {"_pop_torch_function_stack", pop_mode, METH_NOARGS, NULL},
+    {"_len_torch_function_stack", mode_count, METH_NOARGS, NULL},
+    {"_has_torch_function", has_function, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+static PyMethodDef default_def = {"__torch_function__", (PyCFunction)(void (*)(void))default_impl,
+                                  METH_VARARGS | METH_KEYWORDS | METH_CLASS, NULL};
+
+int py_add_overrides(PyObject *m) {
+  attribute = PyUnicode_InternFromString("__torch_function__");
+  if (!attribute || PyModule_AddFunctions(m, functions) != 0) return -1;
+  py.disabled = PyObject_GetAttrString(m, "_disabled_torch_function_impl");
+  PyObject *method = PyDescr_NewClassMethod(py_tensor_type, &default_def);
+  int bad = !method || PyDict_SetItem(py_tensor_type->tp_dict, attribute, method);
+  Py_XDECREF(method);
+  PyType_Modified(py_tensor_type);
+  return bad || !py.disabled ? -1 : 0;
+}

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shared by the files of the extension module ingot._C.
+//
+// One interpreter, one ig_ctx per Python thread, the GIL held during every call. Functions that
+// return PyObject * return a new reference, or NULL with a Python exception set. Internal headers
+// used: base/ctx, sym/expr, tensor/*, op/*.
+#ifndef PY_H_
+#define PY_H_
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <structmember.h>
+
+#include "base/ctx.h"
+#include "ingot/op.h"
+#include "op/op.h"
+#include "sym/expr.h"
+#include "tensor/tensor.h"
+
+#define PY_COUNT(a) (sizeof(a) / sizeof *(a))
+
+// ---- module.c: state, contexts, errors ----
+
+typedef struct py_state {
+  ig_ctx *main;           // context of the importing thread
+  PyObject *module;       // ingot._C
+  PyObject *files;        // keeps names of source files alive: nodes point at their text
+  PyObject *package;      // folder of the package: its frames are not the user's
+  PyObject *guard_error;  // GuardOnDataDependentSymNode
+  PyObject *modes;        // stack of __torch_function__ modes, NULL while there is none
+  ig_device default_device;
+  PyObject *disabled;  // what a class assigns to __torch_function__ to have none
+  bool function_off;   // __torch_function__ is switched off
+  bool overriding;     // some object with __torch_function__ was made
+} py_state;
+extern py_state py;
+
+extern _Thread_local ig_ctx *py_tls;
+ig_ctx *py_ctx_make(void);
+static inline ig_ctx *py_ctx(void) {
+  return py_tls ? py_tls : py_ctx_make();
+}
+PyObject *py_raise(
+    ig_ctx *c);         // Exception from the context's status, which it clears. Always NULL.
+bool py_ok(ig_ctx *c);  // Raises if the context failed.
+void py_each_ctx(void (*fn)(ig_ctx *c, void *user), void *user);  // contexts of all threads
+
+// ---- dtype.c: dtype, device, layout, memory_format, Size ----
+
+typedef struct py_dtype {
+  PyObject_HEAD ig_dtype d;
+} py_dtype;
+typedef struct py_device {
+  PyObject_HEAD ig_device d;
+} py_device;
+typedef struct py_enum {  // layout, memory_format
+  PyObject_HEAD int v;
+} py_enum;
+
+extern PyTypeObject py_dtype_type;
+extern PyTypeObject py_device_type;
+extern PyTypeObject py_layout_type;
+extern PyTypeObject py_memory_format_type;
+extern PyTypeObject py_size_type;
+
+PyObject *py_from_dtype(ig_dtype d);
+PyObject *py_from_device(ig_device d);
+PyObject *py_from_layout(ig_layout v);
+PyObject *py_from_memory_format(ig_memory_format v);
+// A torch.Size of n integers.
+PyObject *py_size_make(const ig_int *at, int n);
+// Text or object; 1: taken, 0: neither, -1: a wrong text (exception set).
+int py_to_device(PyObject *o, ig_device *out);
+bool py_to_dtype(PyObject *o,
+                 ig_dtype *out);  // torch.dtype, float, int, bool, complex; no exception
+int py_add_dtypes(PyObject *m);
+
+// ---- symint.c ----
+
+typedef struct py_sym {  // SymInt, SymFloat, SymBool
+  PyObject_HEAD ig_value v;
+  ig_sym *sym;
+} py_sym;
+
+extern PyTypeObject py_symint_type;
+extern PyTypeObject py_symfloat_type;
+extern PyTypeObject py_symbool_type;
+PyObject *py_from_int(ig_int i);
+PyObject *py_from_value(ig_ctx *c, const ig_value *v);  // anything that an operator gives
+int py_add_syms(PyObject *m);
+
+// ---- tensor.c: the Tensor type ----
+
+typedef struct py_tensor {
+  PyObject_HEAD ig_tensor *t;
+  PyObject *dict;
+  PyObject *weak;
+} py_tensor;
+
+extern PyTypeObject *py_tensor_type;
+static inline bool py_is_tensor(PyObject *o) {
+  return Py_IS_TYPE(o, py_tensor_type) || PyObject_TypeCheck(o, py_tensor_type);
+}
+static inline ig_tensor *py_tensor_of(PyObject *o) {
+  return ((py_tensor *)o)->t;
+}
+// The object that stands for t, made when there is none; None for NULL. Raises if c failed.
+PyObject *py_from_tensor(ig_ctx *c, ig_tensor *t);
+PyObject *py_wrap_as(ig_tensor *t, PyTypeObject *type);  // a fresh object of a class, retains t
+int py_add_tensor(PyObject *m);
+int py_tensor_add(PyMethodDef *methods, PyGetSetDef *getset);  // more methods of the type
+extern PyMethodDef py_tensor_methods[];                        // methods.c
+extern PyGetSetDef py_tensor_getset[];
+typedef struct py_slot {
+  int id;  // Py_tp_repr
+  void (*fn)(void);
+} py_slot;
+enum { PY_NUMBER_SLOTS = 33 };
+extern const py_slot py_number_slots[PY_NUMBER_SLOTS];  // number.c
+PyObject *py_tensor_compare(PyObject *a, PyObject *b, int how);
+
+// ---- convert.c: Python objects to values ----
+
+enum { PY_ROOM = 24 };
+
+// Room for the lists of one call: integers on the stack first, then the innermost scope.
+typedef struct py_room {
+  ig_ctx *c;
+  const char *name;  // of the operator, for messages; NULL: none
+  size_t used;
+  ig_int ints[PY_ROOM];
+} py_room;
+
+typedef enum py_take {
+  PY_TAKEN,
+  PY_OTHER,  // the object is of another type; no exception
+  PY_FAILED  // exception set
+} py_take;
+
+ig_int *py_room_ints(py_room *room, size_t n);
+ig_value *py_room_values(py_room *room, size_t n);
+// Converts o to what the schema argument wants. numbers: a Tensor slot takes plain numbers.
+py_take py_convert(py_room *room, const ig_arg *a, PyObject *o, bool numbers, ig_value *v);
+py_take py_to_number(PyObject *o,
+                     ig_value *v);            // int, float, bool, complex, symbolic, numpy scalar
+py_take py_to_int(PyObject *o, ig_int *out);  // integers, not bool; 0-d integer tensors
+// A list or tuple of integers; what: for the message, "zeros(): argument 'size'".
+py_take py_to_ints(py_room *room, PyObject *o, const char *what, ig_value *v);
+const char *py_type_name(PyObject *o);  // as PyTorch's texts name it
+
+// ---- call.c: the binder ----
+
+// A call as it came in: npos positional arguments, then the values of kwnames.
+typedef struct py_args {
+  PyObject *const *at;
+  size_t npos;
+  PyObject *kwnames;  // NULL: none
+  size_t nkw;
+  PyObject *out;   // value of out=, NULL: not given or None
+  size_t special;  // how many keywords are no arguments of the schema: out, requires_grad
+  bool requires_grad;
+} py_args;
+
+typedef enum py_kind { PY_FUNCTION, PY_METHOD, PY_OVERLOAD, PY_PACKET } py_kind;
+
+// What is kept about one overload.
+typedef struct py_sig {
+  const ig_op *op;
+  PyObject **names;     // interned names of the arguments
+  PyTypeObject *tuple;  // named tuple of the results; NULL: plain
+  bool factory;         // takes dtype, layout, device, pin_memory
+  size_t factory_at;
+} py_sig;
+
+// ingot.add, Tensor.add, ops.aten.add, ops.aten.add.Tensor: one type per kind, one binder.
+typedef struct py_op {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  PyObject *name;  // "add"
+  PyObject *weak;
+  const char *ns;
+  py_kind kind;
+  bool numbers;  // Tensor slots take plain numbers
+  size_t n;      // overloads, out forms behind the others
+  size_t plain;  // how many are no out forms
+  const py_sig *sigs[];
+} py_op;
+
+extern PyTypeObject py_function_type;
+extern PyTypeObject py_method_type;
+extern PyTypeObject py_overload_type;
+extern PyTypeObject py_packet_type;
+
+const py_sig *py_sig_get(const ig_op *op);  // NULL: exception set
+// Name and overloads; NULL without exception: no operator has that name.
+PyObject *py_op_make(const char *ns, const char *name, py_kind kind);
+PyObject *py_op_make_overload(const ig_op *op);
+PyObject *py_op_call(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnames);
+// Name by which a keyword reaches argument i.
+const char *py_arg_name(const py_op *op, const ig_op *of, size_t i);
+// Says why no overload took the arguments. Always NULL.  (explain.c)
+PyObject *py_explain(const py_op *op, const py_args *call);
+// Results of a call whose values are in outs.
+PyObject *py_results(ig_ctx *c, const py_sig *sig, const ig_value *outs, bool named);
+// __torch_function__: does an argument (or a mode) take over? 1: *out is its answer, 0: no.
+int py_overridden(PyObject *func, PyObject *const *args, size_t n, PyObject *kwnames, bool deep,
+                  PyObject **out);
+bool py_has_override(PyObject *o);  // override.c
+int py_add_overrides(PyObject *m);
+int py_add_calls(PyObject *m);
+
+// Calls of operators that the extension itself makes: by name, through the binder.
+#define PY_FN_LIST(X)                                                                              \
+  X(add)                                                                                           \
+  X(sub)                                                                                           \
+  X(mul) X(div) X(floor_divide) X(remainder) X(pow) X(matmul) X(rsub) X(reciprocal) X(__and__)     \
+      X(__or__) X(__xor__) X(__lshift__) X(__rshift__) X(bitwise_and) X(bitwise_or) X(bitwise_xor) \
+          X(bitwise_left_shift) X(bitwise_right_shift) X(bitwise_not) X(neg) X(positive) X(abs)    \
+              X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(add_) X(sub_) X(mul_) X(div_) X(floor_divide_) \
+                  X(remainder_) X(pow_) X(__iand__) X(__ior__) X(__ixor__) X(__ilshift__)          \
+                      X(__irshift__) X(unbind) X(flip) X(any) X(alias) X(numpy_T) X(mT) X(mH)      \
+                          X(matrix_H) X(real) X(imag) X(to) X(contiguous) X(detach) X(detach_)     \
+                              X(clone) X(lift_fresh) X(fill_) X(copy_) X(view) X(unsqueeze)        \
+                                  X(select) X(slice) X(index) X(index_put_) X(empty) X(expand)     \
+                                      X(item) X(split) X(split_with_sizes) X(new_empty)            \
+                                          X(resolve_conj) X(new_zeros)
+
+typedef enum py_fn {
+#define X(name) PY_FN_##name,
+  PY_FN_LIST(X)
+#undef X
+      PY_FN_COUNT
+} py_fn;
+PyObject *py_fn_get(py_fn fn);  // borrowed; NULL: the library lacks it (exception set)
+PyObject *py_fn_call(py_fn fn, PyObject *const *args, size_t n);
+
+// Overloads that the extension calls on values, the rest of their arguments by default.
+#define PY_TARGET_LIST(X)               \
+  X(SELECT, "aten::select.int")         \
+  X(SLICE, "aten::slice.Tensor")        \
+  X(UNSQUEEZE, "aten::unsqueeze")       \
+  X(ALIAS, "aten::alias")               \
+  X(INDEX, "aten::index.Tensor")        \
+  X(INDEX_PUT, "aten::index_put_")      \
+  X(COPY, "aten::copy_")                \
+  X(FILL, "aten::fill_.Tensor")         \
+  X(FILL_SCALAR, "aten::fill_.Scalar")  \
+  X(EMPTY, "aten::empty.memory_format") \
+  X(VIEW, "aten::view")                 \
+  X(EXPAND, "aten::expand")             \
+  X(LIFT, "aten::lift_fresh")           \
+  X(DETACH_, "aten::detach_")           \
+  X(DETACH, "aten::detach")             \
+  X(TO_DTYPE, "aten::to.dtype")         \
+  X(TO_DEVICE, "aten::to.device")       \
+  X(TO_LAYOUT, "aten::to.dtype_layout") \
+  X(CONTIGUOUS, "aten::contiguous")     \
+  X(CLONE, "aten::clone")               \
+  X(ITEM, "aten::item")                 \
+  X(LOCAL_SCALAR, "aten::_local_scalar_dense")
+
+typedef enum py_target {
+#define X(name, text) PY_##name,
+  PY_TARGET_LIST(X)
+#undef X
+      PY_TARGET_COUNT
+} py_target;
+
+// The first result, a tensor of the innermost scope; NULL: exception set.
+ig_tensor *py_call_tensor(ig_ctx *c, py_target target, const ig_value *args, size_t n);
+bool py_call_values(ig_ctx *c, py_target target, const ig_value *args, size_t n, ig_value *outs);
+
+// ---- index.c ----
+
+PyObject *py_tensor_getitem(PyObject *self, PyObject *index);
+int py_tensor_setitem(PyObject *self, PyObject *index, PyObject *value);
+
+// ---- data.c: tensors from Python data and back ----
+
+PyObject *py_tensor_item(ig_ctx *c, ig_tensor *t);  // the only element
+PyObject *py_element(ig_value v);
+PyObject *py_tolist(ig_ctx *c, ig_tensor *t);
+// torch.tensor(data): a fresh tensor of the innermost scope. dtype < 0: inferred.
+ig_tensor *py_tensor_from_data(ig_ctx *c, PyObject *data, int dtype, ig_device device, bool copy);
+ig_tensor *py_lift(ig_ctx *c, ig_tensor *t);  // a constant enters an open capture
+ig_tensor *py_number_tensor(ig_ctx *c, const ig_value *v, ig_dtype dtype, ig_device device);
+extern PyMethodDef py_data_functions[];
+
+// ---- repr.c ----
+
+PyObject *py_tensor_repr(PyObject *self);
+extern PyMethodDef py_repr_functions[];
+
+// ---- numpy.c ----
+
+// An array (anything with __array_struct__) shares its memory; NULL without exception: it is none.
+ig_tensor *py_from_array(ig_ctx *c, PyObject *o);
+PyObject *py_tensor_numpy(PyObject *self);
+extern PyMethodDef py_numpy_functions[];
+extern PyMethodDef py_dlpack_functions[];  // dlpack.c
+PyObject *py_tensor_dlpack(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *py_tensor_dlpack_device(PyObject *self, PyObject *unused);
+int py_add_numpy(PyObject *m);
+
+// ---- the others ----
+
+typedef struct py_generator {
+  PyObject_HEAD ig_generator *g;
+  bool borrowed;  // the default one
+} py_generator;
+extern PyTypeObject py_generator_type;  // random.c
+extern PyMethodDef py_random_functions[];
+void py_share_generator(ig_ctx *c);  // a new context draws from the default generator
+int py_add_random(PyObject *m);
+
+int py_add_ops(PyObject *m);         // ops.c
+int py_add_namespaces(PyObject *m);  // namespace.c
+int py_add_storage(PyObject *m);     // storage.c
+PyObject *py_tensor_storage(PyObject *self, PyObject *unused);
+int py_add_schema(PyObject *m);  // schema.c
+PyObject *py_schema_of(const ig_op *op);
+extern PyMethodDef py_autograd_methods[];  // autograd.c: methods of Tensor
+extern PyGetSetDef py_autograd_getset[];
+extern PyMethodDef py_autograd_functions[];
+int py_add_autograd(PyObject *m);
+extern PyMethodDef py_graph_functions[];  // graph.c
+int py_add_graph(PyObject *m);
+
+#endif
