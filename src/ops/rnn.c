@@ -1,0 +1,590 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recurrent networks: lstm, gru, rnn_tanh, rnn_relu on dense and on packed sequences. A layer is
+// one product for all inputs, then a loop over time; packed sequences have fewer rows at later
+// steps.
+#include <string.h>
+
+#include "op/formula.h"
+
+typedef enum cell_kind { LSTM, GRU, TANH, RELU } cell_kind;
+
+typedef struct state {
+  ig_tensor *h;
+  ig_tensor *c;  // LSTM
+} state;
+
+// Weights of one layer in one direction.
+typedef struct weights {
+  ig_tensor *ih;
+  ig_tensor *hh;
+  ig_tensor *b_ih;
+  ig_tensor *b_hh;
+  ig_tensor *hr;  // LSTM with projection
+} weights;
+
+typedef struct network {
+  ig_ctx *ctx;
+  cell_kind kind;
+  const ig_value *params;  // a list
+  bool has_biases;
+  int64_t layers;
+  double dropout;
+  bool train;
+  bool bidirectional;
+  bool projected;
+  const int64_t *batch_sizes;  // packed: rows per step; NULL: dense [time, batch, features]
+  int64_t steps;
+} network;
+
+static size_t per_cell(const network *n) {
+  return (n->has_biases ? 4U : 2U) + n->projected;
+}
+
+static weights weights_of(const network *n, size_t cell) {
+  const ig_value *p = n->params->list.at + cell * per_cell(n);
+  weights w = {.ih = p[0].tensor, .hh = p[1].tensor};
+  if (n->has_biases) {
+    w.b_ih = p[2].tensor;
+    w.b_hh = p[3].tensor;
+  }
+  if (n->projected) w.hr = p[n->has_biases ? 4 : 2].tensor;
+  return w;
+}
+
+static ig_tensor *part(ig_ctx *c, ig_tensor *t, int64_t i, ig_int size) {
+  ig_int begin = ig_int_mul(c, size, ig_const(i));
+  ig_int end = ig_int_add(c, begin, size);
+  return ig_slice_tensor_with(c, t, ig_const(1), ig_of_int(begin), ig_of_int(end), ig_const(1));
+}
+
+// i, f, g, o stand side by side in the gates.
+static state lstm_step(ig_ctx *c, ig_tensor *x, state s, const weights *w) {
+  ig_tensor *gates = ig_linear_with(c, s.h, w->hh, w->b_hh);
+  gates = ig_add_tensor(c, gates, x);
+  if (!gates || !s.c) return (state){NULL, NULL};
+  ig_int size = ig_sizes(s.c)[1];
+  ig_tensor *i = ig_sigmoid(c, part(c, gates, 0, size));
+  ig_tensor *f = ig_sigmoid(c, part(c, gates, 1, size));
+  ig_tensor *g = ig_tanh(c, part(c, gates, 2, size));
+  ig_tensor *o = ig_sigmoid(c, part(c, gates, 3, size));
+  ig_tensor *kept = ig_mul_tensor(c, f, s.c);
+  ig_tensor *added = ig_mul_tensor(c, i, g);
+  ig_tensor *next = ig_add_tensor(c, kept, added);
+  ig_tensor *h = ig_mul_tensor(c, o, ig_tanh(c, next));
+  if (w->hr) h = ig_linear(c, h, w->hr);
+  return (state){h, next};
+}
+
+// r, z, n
+static state gru_step(ig_ctx *c, ig_tensor *x, state s, const weights *w) {
+  ig_tensor *hidden = ig_linear_with(c, s.h, w->hh, w->b_hh);
+  if (!hidden || !x) return (state){NULL, NULL};
+  ig_int size = ig_sizes(s.h)[1];
+  ig_tensor *r = ig_add_tensor(c, part(c, x, 0, size), part(c, hidden, 0, size));
+  r = ig_sigmoid(c, r);
+  ig_tensor *z = ig_add_tensor(c, part(c, x, 1, size), part(c, hidden, 1, size));
+  z = ig_sigmoid(c, z);
+  ig_tensor *inner = ig_mul_tensor(c, part(c, hidden, 2, size), r);
+  ig_tensor *n = ig_tanh(c, ig_add_tensor(c, part(c, x, 2, size), inner));
+  ig_tensor *d = ig_mul_tensor(c, ig_sub_tensor(c, s.h, n), z);
+  return (state){ig_add_tensor(c, d, n), NULL};
+}
+
+static state plain_step(ig_ctx *c, ig_tensor *x, state s, const weights *w, bool relu) {
+  ig_tensor *hidden = ig_linear_with(c, s.h, w->hh, w->b_hh);
+  hidden = ig_add_tensor(c, hidden, x);
+  return (state){relu ? ig_relu(c, hidden) : ig_tanh(c, hidden), NULL};
+}
+
+static state step(const network *n, ig_tensor *x, state s, const weights *w) {
+  switch (n->kind) {
+    case LSTM:
+      return lstm_step(n->ctx, x, s, w);
+    case GRU:
+      return gru_step(n->ctx, x, s, w);
+    default:
+      return plain_step(n->ctx, x, s, w, n->kind == RELU);
+  }
+}
+
+static ig_tensor *rows(ig_ctx *c, ig_tensor *t, int64_t begin, int64_t end) {
+  if (!t) return NULL;
+  return ig_slice_tensor_with(c, t, ig_const(0), ig_of_i64(begin), ig_of_i64(end), ig_const(1));
+}
+
+static ig_tensor *joined(ig_ctx *c, ig_tensor *a, ig_tensor *b) {
+  ig_value both[] = {ig_of_tensor(a), ig_of_tensor(b)};
+  return a && b ? ig_cat_with(c, ig_of_list(both, 2), ig_const(0)) : NULL;
+}
+
+// Rows of one step of the input product.
+static ig_tensor *input_at(const network *n, ig_tensor *gates, int64_t t, int64_t offset) {
+  if (!n->batch_sizes) return ig_select_int(n->ctx, gates, ig_const(0), ig_const(t));
+  return rows(n->ctx, gates, offset, offset + n->batch_sizes[t]);
+}
+
+// Forwards through a packed sequence rows drop out: their last states are set aside.
+static state drop_rows(const network *n, state s, int64_t keep, int64_t have, state *done) {
+  ig_ctx *c = n->ctx;
+  if (keep == have) return s;
+  ig_tensor *h = rows(c, s.h, keep, have);
+  done->h = done->h ? joined(c, h, done->h) : h;
+  if (s.c) {
+    ig_tensor *cell = rows(c, s.c, keep, have);
+    done->c = done->c ? joined(c, cell, done->c) : cell;
+  }
+  return (state){rows(c, s.h, 0, keep), s.c ? rows(c, s.c, 0, keep) : NULL};
+}
+
+// Backwards rows come in with their initial states.
+static state add_rows(const network *n, state s, state initial, int64_t have, int64_t want) {
+  ig_ctx *c = n->ctx;
+  if (have == want) return s;
+  ig_tensor *h = rows(c, initial.h, have, want);
+  ig_tensor *cell = initial.c ? rows(c, initial.c, have, want) : NULL;
+  return (state){joined(c, s.h, h), cell ? joined(c, s.c, cell) : NULL};
+}
+
+// One layer in one direction; `out` gets the outputs of all steps in order of time.
+static state run_cell(const network *n, ig_tensor *x, state initial, const weights *w, bool reverse,
+                      ig_tensor **out) {
+  ig_ctx *c = n->ctx;
+  ig_tensor *gates = ig_linear_with(c, x, w->ih, w->b_ih);
+  ig_value *outs = ig_scope_push(c, (size_t)n->steps * sizeof *outs + 1);
+  state done = {NULL, NULL};
+  state s = initial;
+  int64_t offset = 0;
+  int64_t have = n->batch_sizes ? n->batch_sizes[reverse ? n->steps - 1 : 0] : 0;
+  if (!outs) return s;
+  if (n->batch_sizes && reverse) {
+    for (int64_t t = 0; t < n->steps; t++) offset += n->batch_sizes[t];
+    s = (state){rows(c, initial.h, 0, have), initial.c ? rows(c, initial.c, 0, have) : NULL};
+  }
+  for (int64_t k = 0; k < n->steps && c->status == IG_OK; k++) {
+    int64_t t = reverse ? n->steps - 1 - k : k;
+    if (n->batch_sizes) {
+      int64_t want = n->batch_sizes[t];
+      s = reverse ? add_rows(n, s, initial, have, want) : drop_rows(n, s, want, have, &done);
+      have = want;
+      if (reverse) offset -= want;
+    }
+    s = step(n, input_at(n, gates, t, offset), s, w);
+    outs[t] = ig_of_tensor(s.h);
+    if (n->batch_sizes && !reverse) offset += have;
+  }
+  if (c->status != IG_OK) return s;
+  ig_value list = ig_of_list(outs, (size_t)n->steps);
+  *out = n->batch_sizes ? ig_cat_with(c, list, ig_const(0)) : ig_stack_with(c, list, ig_const(0));
+  if (done.h) {
+    s.h = joined(c, s.h, done.h);
+    if (s.c) s.c = joined(c, s.c, done.c);
+  }
+  return s;
+}
+
+static state initial_of(const network *n, ig_tensor *h, ig_tensor *cell, size_t at) {
+  ig_int i = ig_const((int64_t)at);
+  state s = {ig_select_int(n->ctx, h, ig_const(0), i), NULL};
+  if (cell) s.c = ig_select_int(n->ctx, cell, ig_const(0), i);
+  return s;
+}
+
+static void run_network(const network *n, ig_tensor *x, ig_tensor *h, ig_tensor *cell,
+                        ig_value *outs) {
+  ig_ctx *c = n->ctx;
+  size_t directions = n->bidirectional ? 2 : 1;
+  size_t cells = (size_t)n->layers * directions;
+  ig_value *hs = ig_scope_push(c, 2 * cells * sizeof *hs + 1);
+  for (size_t layer = 0; hs && layer < (size_t)n->layers && c->status == IG_OK; layer++) {
+    ig_tensor *out[2] = {NULL, NULL};
+    for (size_t d = 0; d < directions; d++) {
+      size_t at = layer * directions + d;
+      weights w = weights_of(n, at);
+      state s = run_cell(n, x, initial_of(n, h, cell, at), &w, d == 1, &out[d]);
+      hs[at] = ig_of_tensor(s.h);
+      hs[cells + at] = ig_of_tensor(s.c);
+    }
+    x = out[0];
+    if (directions == 2 && c->status == IG_OK) {
+      ig_value both[] = {ig_of_tensor(out[0]), ig_of_tensor(out[1])};
+      x = ig_cat_with(c, ig_of_list(both, 2), ig_const(-1));
+    }
+    bool last = layer + 1 == (size_t)n->layers;
+    if (n->dropout > 0 && n->train && !last) x = ig_dropout(c, x, n->dropout, true);
+  }
+  if (!hs || c->status != IG_OK) return;
+  outs[0] = ig_of_tensor(x);
+  outs[1] = ig_of_tensor(ig_stack_with(c, ig_of_list(hs, cells), ig_const(0)));
+  if (cell) outs[2] = ig_of_tensor(ig_stack_with(c, ig_of_list(hs + cells, cells), ig_const(0)));
+}
+
+static bool check_params(const network *n) {
+  size_t want = (size_t)n->layers * (n->bidirectional ? 2 : 1) * per_cell(n);
+  if (n->params->list.n == want) return true;
+  ig_fail_text(n->ctx, IG_RUNTIME, "rnn: found %zu parameters, expected %zu", n->params->list.n,
+               want);
+  return false;
+}
+
+static bool is_projected(const ig_tensor *h, const ig_tensor *cell) {
+  return cell && h->ndim && cell->ndim &&
+         ig_sizes(h)[h->ndim - 1].value !=
+             ig_sizes(cell)[cell->ndim - 1].value;  // concrete: widths
+}
+
+// input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+static void run_input(ig_ctx *c, const ig_value *args, cell_kind kind, ig_tensor *h,
+                      ig_tensor *cell, ig_value *outs) {
+  network n = {.ctx = c,
+               .kind = kind,
+               .params = &args[2],
+               .has_biases = args[3].b,
+               .layers = ig_value_i64(c, &args[4]),
+               .dropout = args[5].f,
+               .train = args[6].b,
+               .bidirectional = args[7].b,
+               .projected = is_projected(h, cell)};
+  ig_tensor *x = args[0].tensor;
+  if (x->ndim != 3 || h->ndim != 3) {
+    ig_fail_text(c, IG_RUNTIME, "rnn: expected a 3-D input and a 3-D hidden state, found %d and %d",
+                 x->ndim, h->ndim);
+    return;
+  }
+  if (!check_params(&n)) return;
+  if (args[8].b) x = ig_transpose_int(c, x, ig_const(0), ig_const(1));
+  n.steps = x ? ig_int_specialize(c, ig_sizes(x)[0]) : 0;
+  if (c->status == IG_OK && n.steps == 0) {
+    ig_fail_text(c, IG_RUNTIME, "Expected sequence length to be larger than 0 in RNN");
+  }
+  run_network(&n, x, h, cell, outs);
+  if (args[8].b && c->status == IG_OK) {
+    outs[0] = ig_of_tensor(ig_transpose_int(c, outs[0].tensor, ig_const(0), ig_const(1)));
+  }
+}
+
+// data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional
+static void run_data(ig_ctx *c, const ig_value *args, cell_kind kind, ig_tensor *h, ig_tensor *cell,
+                     ig_value *outs) {
+  const ig_tensor *sizes = args[1].tensor;
+  network n = {.ctx = c,
+               .kind = kind,
+               .params = &args[3],
+               .has_biases = args[4].b,
+               .layers = ig_value_i64(c, &args[5]),
+               .dropout = args[6].f,
+               .train = args[7].b,
+               .bidirectional = args[8].b,
+               .projected = is_projected(h, cell)};
+  if (ig_is_fake(sizes)) {
+    ig_fail_text(c, IG_UNSUPPORTED,
+                 "the batch sizes of a packed sequence stand in the data: they are needed here");
+    return;
+  }
+  if (sizes->ndim != 1 || sizes->dtype != IG_I64 || !ig_tensor_is_dense(sizes)) {
+    ig_fail_text(c, IG_RUNTIME, "batch_sizes: expected a dense 1-D int64 tensor");
+    return;
+  }
+  n.steps = ig_sizes(sizes)[0].value;
+  n.batch_sizes = ig_tensor_data(sizes);
+  if (!check_params(&n)) return;
+  for (int64_t t = 1; t < n.steps; t++) {
+    if (n.batch_sizes[t] > n.batch_sizes[t - 1] || n.batch_sizes[t] < 1) {
+      ig_fail_text(c, IG_RUNTIME, "batch_sizes: expected positive numbers that do not grow");
+      return;
+    }
+  }
+  run_network(&n, args[0].tensor, h, cell, outs);
+}
+
+static bool lstm_states(ig_ctx *c, const ig_value *hx) {
+  if (hx->list.n == 2) return true;
+  ig_fail_text(c, IG_RUNTIME, "lstm expects two hidden states");
+  return false;
+}
+
+static void lstm_input(ig_ctx *c, const ig_value *args, ig_value *outs) {
+  if (!lstm_states(c, &args[1])) return;
+  run_input(c, args, LSTM, args[1].list.at[0].tensor, args[1].list.at[1].tensor, outs);
+}
+static void lstm_data(ig_ctx *c, const ig_value *args, ig_value *outs) {
+  if (!lstm_states(c, &args[2])) return;
+  run_data(c, args, LSTM, args[2].list.at[0].tensor, args[2].list.at[1].tensor, outs);
+}
+static void gru_input(ig_ctx *c, const ig_value *args, ig_value *outs) {
+  run_input(c, args, GRU, args[1].tensor, NULL, outs);
+}
+static void gru_data(ig_ctx *c, const ig_value *args, ig_value *outs) {
+  run_data(c, args, GRU, args[2].tensor, NULL, outs);
+}
+static void tanh_input(ig_ctx *c, const ig_value *args, ig_value *outs) {
+  run_input(c, args, TANH, args[1].tensor, NULL, outs);
+}
+static void tanh_data(ig_ctx *c, const ig_value *args, ig_value *outs) {
+  run_data(c, args, TANH, args[2].tensor, NULL, outs);
+}
+static void relu_input(ig_ctx *c, const ig_value *args, ig_value *outs) {
+  run_input(c, args, RELU, args[1].tensor, NULL, outs);
+}
+static void relu_data(ig_ctx *c, const ig_value *args, ig_value *outs) {
+  run_data(c, args, RELU, args[2].tensor, NULL, outs);
+}
+
+// Packing -----------------------------------------------------------------------------------------
+
+// input [time, batch, ..] and lengths that do not grow -> rows of all steps, rows per step.
+static void pack_padded(ig_ctx *c, const ig_value *args, ig_value *outs) {
+  ig_tensor *x = args[0].tensor;
+  const ig_tensor *lengths = args[1].tensor;
+  if (ig_is_fake(lengths)) {
+    ig_fail_text(c, IG_UNSUPPORTED,
+                 "the lengths of sequences stand in the data: they are needed to pack");
+    return;
+  }
+  if (args[2].b) x = ig_transpose_int(c, x, ig_const(0), ig_const(1));
+  if (!x) return;
+  if (lengths->ndim != 1 || lengths->dtype != IG_I64 || !ig_tensor_is_dense(lengths) ||
+      x->ndim < 2 || ig_sizes(lengths)[0].value != ig_sizes(x)[1].value) {  // concrete: data
+    ig_fail_text(c, IG_RUNTIME, "Expected `len(lengths)` to be equal to batch_size, but got %lld",
+                 lengths->ndim ? (long long)ig_sizes(lengths)[0].value : 0LL);
+    return;
+  }
+  int64_t batch = ig_sizes(x)[1].value;
+  const int64_t *at = ig_tensor_data(lengths);
+  for (int64_t b = 0; b < batch; b++) {
+    if (at[b] <= 0) {
+      ig_fail_text(c, IG_RUNTIME,
+                   "Length of all samples has to be greater than 0, but found an element in "
+                   "'lengths' that is <= 0");
+      return;
+    }
+    if (b && at[b] > at[b - 1]) {
+      ig_fail_text(c, IG_RUNTIME,
+                   "`lengths` array must be sorted in decreasing order when `enforce_sorted` is "
+                   "True. You can pass `enforce_sorted=False` to pack_padded_sequence and/or "
+                   "pack_sequence to sidestep this requirement if you do not need ONNX "
+                   "exportability.");
+      return;
+    }
+  }
+  int64_t steps = batch ? at[0] : 0;
+  if (steps > ig_sizes(x)[0].value) {
+    ig_fail_text(c, IG_RUNTIME, "lengths: found %lld, expected at most %s", (long long)steps,
+                 ig_int_text(c, ig_sizes(x)[0]));
+    return;
+  }
+  ig_tensor *sizes = ig_tensor_empty(c, IG_I64, &steps, 1);
+  ig_value *parts = ig_scope_push(c, (size_t)steps * sizeof *parts + 1);
+  if (!sizes || !parts) return;
+  int64_t *counts = ig_tensor_data(sizes);
+  for (int64_t t = 0; t < steps; t++) {
+    int64_t n = 0;
+    while (n < batch && at[n] > t) n++;
+    counts[t] = n;
+    ig_tensor *all = ig_select_int(c, x, ig_const(0), ig_const(t));
+    parts[t] = ig_of_tensor(rows(c, all, 0, n));
+  }
+  if (c->status != IG_OK) return;
+  outs[0] = ig_of_tensor(ig_cat_with(c, ig_of_list(parts, (size_t)steps), ig_const(0)));
+  outs[1] = ig_of_tensor(sizes);
+}
+
+// grad, input_size, batch_sizes, batch_first
+static ig_tensor *pack_padded_backward(ig_ctx *c, const ig_value *args) {
+  const ig_tensor *sizes = args[2].tensor;
+  if (ig_is_fake(sizes)) {
+    ig_fail_text(c, IG_UNSUPPORTED, "the batch sizes of a packed sequence stand in the data");
+    return NULL;
+  }
+  bool first = args[3].b;
+  ig_int dims[IG_MAX_DIM];
+  size_t n = args[1].ints.n;
+  memcpy(dims, args[1].ints.at, n * sizeof *dims);
+  if (first) {
+    dims[0] = args[1].ints.at[1];
+    dims[1] = args[1].ints.at[0];
+  }
+  const ig_tensor *g = args[0].tensor;
+  int64_t steps = ig_sizes(sizes)[0].value;
+  int64_t time = ig_int_specialize(c, dims[0]);
+  int64_t batch = ig_int_specialize(c, dims[1]);
+  const int64_t *counts = ig_tensor_data(sizes);
+  ig_value *parts = ig_scope_push(c, (size_t)time * sizeof *parts + 1);
+  int64_t offset = 0;
+  for (int64_t t = 0; parts && t < time; t++) {
+    int64_t have = t < steps ? counts[t] : 0;
+    ig_int rest[IG_MAX_DIM];
+    memcpy(rest, dims + 1, (n - 1) * sizeof *rest);
+    rest[0] = ig_const(batch - have);
+    ig_tensor *zeros = ig_zeros_with(c, ig_of_ints(rest, n - 1), ig_of_dtype(g->dtype), ig_none(),
+                                     ig_none(), ig_none());
+    ig_tensor *part_of = have ? rows(c, args[0].tensor, offset, offset + have) : NULL;
+    parts[t] = ig_of_tensor(!have ? zeros : have == batch ? part_of : joined(c, part_of, zeros));
+    offset += have;
+  }
+  if (!parts || c->status != IG_OK) return NULL;
+  ig_tensor *out = ig_stack_with(c, ig_of_list(parts, (size_t)time), ig_const(0));
+  return first ? ig_transpose_int(c, out, ig_const(0), ig_const(1)) : out;
+}
+
+// data, batch_sizes, batch_first, padding_value, total_length -> padded, lengths
+static void pad_packed(ig_ctx *c, const ig_value *args, ig_value *outs) {
+  const ig_tensor *sizes = args[1].tensor;
+  ig_tensor *data = args[0].tensor;
+  if (ig_is_fake(sizes)) {
+    ig_fail_text(c, IG_UNSUPPORTED, "the batch sizes of a packed sequence stand in the data");
+    return;
+  }
+  if (sizes->ndim != 1 || sizes->dtype != IG_I64 || !ig_tensor_is_dense(sizes)) {
+    ig_fail_text(c, IG_RUNTIME, "batch_sizes: expected a dense 1-D int64 tensor");
+    return;
+  }
+  const int64_t *counts = ig_tensor_data(sizes);
+  int64_t steps = ig_sizes(sizes)[0].value;
+  int64_t total = ig_value_i64(c, &args[4]);
+  int64_t batch = steps ? counts[0] : 0;
+  if (total > 0 && total < steps) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "Expected total_length to be at least the length of the longest sequence in "
+                 "input, but got total_length=%lld and max sequence length being %lld",
+                 (long long)total, (long long)steps);
+    return;
+  }
+  int64_t time = total > 0 ? total : steps;
+  ig_value *parts = ig_scope_push(c, (size_t)time * sizeof *parts + 1);
+  ig_tensor *lengths = ig_tensor_empty(c, IG_I64, &batch, 1);
+  if (!parts || !lengths) return;
+  int64_t *length = ig_tensor_data(lengths);
+  memset(length, 0, (size_t)batch * sizeof *length);
+  int64_t offset = 0;
+  for (int64_t t = 0; t < time && c->status == IG_OK; t++) {
+    int64_t have = t < steps ? counts[t] : 0;
+    for (int64_t b = 0; b < have; b++) length[b] = t + 1;
+    ig_int rest[IG_MAX_DIM];
+    memcpy(rest, ig_sizes(data), (size_t)data->ndim * sizeof *rest);
+    rest[0] = ig_const(batch - have);
+    ig_tensor *mine = have ? rows(c, data, offset, offset + have) : NULL;
+    ig_tensor *pad = have == batch
+                         ? NULL
+                         : ig_full_with(c, ig_of_ints(rest, (size_t)data->ndim), args[3],
+                                        ig_of_dtype(data->dtype), ig_none(), ig_none(), ig_none());
+    parts[t] = ig_of_tensor(!pad ? mine : !mine ? pad : joined(c, mine, pad));
+    offset += have;
+  }
+  if (c->status != IG_OK) return;
+  ig_tensor *out = ig_stack_with(c, ig_of_list(parts, (size_t)time), ig_const(0));
+  if (args[2].b) out = ig_transpose_int(c, out, ig_const(0), ig_const(1));
+  outs[0] = ig_of_tensor(out);
+  outs[1] = ig_of_tensor(lengths);
+}
+
+#define SIMPLE(name)                                                                    \
+  "f32[3,2,4], f32[1,2,5], (f32[" name ",4], f32[" name ",5], f32[" name "], f32[" name \
+  "]), True, 1, 0.0, False, False, False"
+#define BOTH(name)                                                                           \
+  " | f32[2,3,4], f32[2,2,5], (f32[" name ",4], f32[" name ",5], f32[" name ",4], f32[" name \
+  ",5]), "                                                                                   \
+  "False, 1, 0.0, False, True, True"
+
+IG_OP(lstm_input) = {
+    .schema =
+        "aten::lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int "
+        "num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> "
+        "(Tensor, Tensor, Tensor)",
+    .decompose_outs = lstm_input,
+    .samples =
+        "f32[3,2,4], (f32[1,2,5], f32[1,2,5]), (f32[20,4], f32[20,5], f32[20], f32[20]), "
+        "True, 1, 0.0, False, False, False | f32[2,3,4], (f32[2,2,5], f32[2,2,5]), "
+        "(f32[20,4], f32[20,5], f32[20,4], f32[20,5]), False, 1, 0.0, False, True, True",
+};
+IG_OP(lstm_data) = {
+    .schema =
+        "aten::lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx, Tensor[] params, bool "
+        "has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> "
+        "(Tensor, Tensor, Tensor)",
+    .decompose_outs = lstm_data,
+    .samples =
+        "f32[3,4], i64[3]:ones, (f32[1,1,5], f32[1,1,5]), (f32[20,4], f32[20,5], f32[20], "
+        "f32[20]), True, 1, 0.0, False, False",
+    .waive = "fake: batch sizes stand in the data",
+};
+IG_OP(gru_input) = {
+    .schema =
+        "aten::gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int "
+        "num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> "
+        "(Tensor, Tensor)",
+    .decompose_outs = gru_input,
+    .samples = SIMPLE("15") BOTH("15"),
+};
+IG_OP(gru_data) = {
+    .schema =
+        "aten::gru.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool "
+        "has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> "
+        "(Tensor, Tensor)",
+    .decompose_outs = gru_data,
+    .samples =
+        "f32[3,4], i64[3]:ones, f32[1,1,5], (f32[15,4], f32[15,5], f32[15], f32[15]), True, "
+        "1, 0.0, False, False",
+    .waive = "fake: batch sizes stand in the data",
+};
+IG_OP(rnn_tanh_input) = {
+    .schema =
+        "aten::rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int "
+        "num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> "
+        "(Tensor, Tensor)",
+    .decompose_outs = tanh_input,
+    .samples = SIMPLE("5") BOTH("5"),
+};
+IG_OP(rnn_tanh_data) = {
+    .schema =
+        "aten::rnn_tanh.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, "
+        "bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> "
+        "(Tensor, Tensor)",
+    .decompose_outs = tanh_data,
+    .samples =
+        "f32[3,4], i64[3]:ones, f32[1,1,5], (f32[5,4], f32[5,5], f32[5], f32[5]), True, 1, "
+        "0.0, False, False",
+    .waive = "fake: batch sizes stand in the data",
+};
+IG_OP(rnn_relu_input) = {
+    .schema =
+        "aten::rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int "
+        "num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> "
+        "(Tensor, Tensor)",
+    .decompose_outs = relu_input,
+    .samples = SIMPLE("5") BOTH("5"),
+};
+IG_OP(rnn_relu_data) = {
+    .schema =
+        "aten::rnn_relu.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, "
+        "bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> "
+        "(Tensor, Tensor)",
+    .decompose_outs = relu_data,
+    .samples =
+        "f32[3,4], i64[3]:ones, f32[1,1,5], (f32[5,4], f32[5,5], f32[5], f32[5]), True, 1, "
+        "0.0, False, False",
+    .waive = "fake: batch sizes stand in the data",
+};
+IG_OP(_pack_padded_sequence) = {
+    .schema =
+        "aten::_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> "
+        "(Tensor, Tensor)",
+    .decompose_outs = pack_padded,
+    .samples = "f32[3,2,4], i64[2]:ones, False | f32[2,3,4], i64[2]:ones, True",
+    .waive = "fake: lengths stand in the data",
+};
+IG_OP(_pack_padded_sequence_backward) = {
+    .schema =
+        "aten::_pack_padded_sequence_backward(Tensor grad, SymInt[] input_size, Tensor "
+        "batch_sizes, bool batch_first) -> Tensor",
+    .decompose = pack_padded_backward,
+    .samples = "f32[2,4], [3,1,4], i64[2]:ones, False",
+    .waive = "fake: batch sizes stand in the data",
+};
+IG_OP(_pad_packed_sequence) = {
+    .schema =
+        "aten::_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, "
+        "Scalar padding_value, int total_length) -> (Tensor, Tensor)",
+    .decompose_outs = pad_packed,
+    .samples = "f32[3,4], i64[3]:ones, False, 0.0, 0 | f32[3,4], i64[3]:ones, True, 1.5, 5",
+    .waive = "fake: batch sizes stand in the data",
+};
