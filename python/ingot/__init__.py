@@ -43,7 +43,8 @@ _HOMES = {
         _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_type _check_value
         _check_with _sym_sqrt atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors
         cartesian_prod cdist chain_matmul einsum is_complex is_floating_point is_nonzero is_storage is_tensor
-        meshgrid norm numel split sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt tensordot typename
+        istft
+        meshgrid norm numel split stft sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt tensordot typename
         unique unique_consecutive
     """,
     "ingot.random": "manual_seed seed initial_seed get_rng_state set_rng_state",

@@ -221,6 +221,47 @@ def unique_consecutive(
     return _picked(found, return_inverse, return_counts)
 
 
+def stft(
+    input: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    center: bool = True,
+    pad_mode: str = "reflect",
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+    align_to_window: bool | None = None,
+) -> Tensor:
+    """Short-time Fourier transform; with center the signal is padded by half a frame on both sides."""
+    if center:
+        rank, half = input.dim(), n_fft // 2
+        padded = _C.op("pad")(input.view([1] * (3 - rank) + list(input.size())), [half, half], pad_mode)
+        input = padded.view(padded.shape[-rank:])
+    return _C.op("stft")(
+        input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window
+    )
+
+
+def istft(
+    input: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    center: bool = True,
+    normalized: bool = False,
+    onesided: bool | None = None,
+    length: int | None = None,
+    return_complex: bool = False,
+) -> Tensor:
+    """The inverse of stft."""
+    return _C.op("istft")(
+        input, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex
+    )
+
+
 # Checks that hold for symbolic numbers as well
 
 

@@ -15,6 +15,9 @@ import ingot as _t
 from ingot._C import Tensor
 from ingot.nn._arguments import repeat
 
+Flag = bool | None
+Maybe = Tensor | None
+
 # Operators whose own arguments are those of the functional form.
 _NAMES = """
     adaptive_avg_pool1d avg_pool1d avg_pool2d avg_pool3d bilinear celu_ channel_shuffle conv1d conv2d conv3d
@@ -33,7 +36,7 @@ def __getattr__(name: str) -> Any:
     return found
 
 
-def _reduction(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> int:
+def _reduction(reduction: str, size_average: Flag = None, reduce: Flag = None) -> int:
     """The number of a reduction; the two old flags win where they are given."""
     if size_average is not None or reduce is not None:
         average, reduces = size_average is not False, reduce is not False
@@ -387,7 +390,7 @@ def fractional_max_pool2d(
     output_size: Any = None,
     output_ratio: Any = None,
     return_indices: bool = False,
-    _random_samples: Tensor | None = None,
+    _random_samples: Maybe = None,
 ) -> Any:
     return _fractional_max_pool(2, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
 
@@ -398,7 +401,7 @@ def fractional_max_pool3d(
     output_size: Any = None,
     output_ratio: Any = None,
     return_indices: bool = False,
-    _random_samples: Tensor | None = None,
+    _random_samples: Maybe = None,
 ) -> Any:
     return _fractional_max_pool(3, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
 
@@ -416,10 +419,10 @@ def _check_values_per_channel(size: Any) -> None:
 
 def batch_norm(
     input: Tensor,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
+    running_mean: Maybe,
+    running_var: Maybe,
+    weight: Maybe = None,
+    bias: Maybe = None,
     training: bool = False,
     momentum: float = 0.1,
     eps: float = 1e-5,
@@ -431,10 +434,10 @@ def batch_norm(
 
 def instance_norm(
     input: Tensor,
-    running_mean: Tensor | None = None,
-    running_var: Tensor | None = None,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
+    running_mean: Maybe = None,
+    running_var: Maybe = None,
+    weight: Maybe = None,
+    bias: Maybe = None,
     use_input_stats: bool = True,
     momentum: float = 0.1,
     eps: float = 1e-5,
@@ -445,22 +448,16 @@ def instance_norm(
 
 
 def layer_norm(
-    input: Tensor,
-    normalized_shape: Any,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-5,
+    input: Tensor, normalized_shape: Any, weight: Maybe = None, bias: Maybe = None, eps: float = 1e-5
 ) -> Tensor:
     return _t.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
-def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
+def rms_norm(input: Tensor, normalized_shape: Any, weight: Maybe = None, eps: float | None = None) -> Tensor:
     return _t.rms_norm(input, normalized_shape, weight, eps)
 
 
-def group_norm(
-    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
-) -> Tensor:
+def group_norm(input: Tensor, num_groups: int, weight: Maybe = None, bias: Maybe = None, eps: float = 1e-5) -> Tensor:
     if input.dim() < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
     size = input.size()
@@ -485,7 +482,7 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     return input / means.mul(alpha).add(k).pow(beta)
 
 
-def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
+def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Maybe = None) -> Tensor:
     dims = [dim] if isinstance(dim, int) else dim
     norms = _t.linalg_vector_norm(input, p, dims, True).clamp_min(eps).expand_as(input)
     return input / norms if out is None else _t.div(input, norms, out=out)
@@ -522,13 +519,13 @@ def embedding(
 def embedding_bag(
     input: Tensor,
     weight: Tensor,
-    offsets: Tensor | None = None,
+    offsets: Maybe = None,
     max_norm: float | None = None,
     norm_type: float = 2,
     scale_grad_by_freq: bool = False,
     mode: str = "mean",
     sparse: bool = False,
-    per_sample_weights: Tensor | None = None,
+    per_sample_weights: Maybe = None,
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Tensor:
@@ -615,8 +612,8 @@ def interpolate(
     size: Any = None,
     scale_factor: Any = None,
     mode: str = "nearest",
-    align_corners: bool | None = None,
-    recompute_scale_factor: bool | None = None,
+    align_corners: Flag = None,
+    recompute_scale_factor: Flag = None,
     antialias: bool = False,
 ) -> Tensor:
     aligned_modes = ("linear", "bilinear", "bicubic", "trilinear")
@@ -669,7 +666,7 @@ def interpolate(
 
 
 def upsample(
-    input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
+    input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: Flag = None
 ) -> Tensor:
     return interpolate(input, size, scale_factor, mode, align_corners)
 
@@ -690,11 +687,7 @@ def _choice(what: str, value: str, choices: tuple[str, ...]) -> int:
 
 
 def grid_sample(
-    input: Tensor,
-    grid: Tensor,
-    mode: str = "bilinear",
-    padding_mode: str = "zeros",
-    align_corners: bool | None = None,
+    input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: Flag = None
 ) -> Tensor:
     return _t.grid_sampler(
         input,
@@ -705,7 +698,7 @@ def grid_sample(
     )
 
 
-def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> Tensor:
+def affine_grid(theta: Tensor, size: Any, align_corners: Flag = None) -> Tensor:
     if not theta.is_floating_point():
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
     rows = {4: 2, 5: 3}.get(len(size))
@@ -725,7 +718,7 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
 # Losses
 
 
-def _weighted(losses: Tensor, weight: Tensor | None, reduction: int) -> Tensor:
+def _weighted(losses: Tensor, weight: Maybe, reduction: int) -> Tensor:
     """Weighted elements; the mean is over the weights."""
     losses = losses * weight
     if reduction == 0:
@@ -743,7 +736,7 @@ def _warn_sizes(name: str, input: Tensor, target: Tensor) -> None:
         )
 
 
-def _pair_loss(name: str, input: Tensor, target: Tensor, weight: Tensor | None, reduction: int, *args: Any) -> Tensor:
+def _pair_loss(name: str, input: Tensor, target: Tensor, weight: Maybe, reduction: int, *args: Any) -> Tensor:
     """Losses of broadcastable pairs."""
     _warn_sizes(name, input, target)
     input, target = _t.broadcast_tensors(input, target)
@@ -757,10 +750,10 @@ def _pair_loss(name: str, input: Tensor, target: Tensor, weight: Tensor | None, 
 def mse_loss(
     input: Tensor,
     target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
+    size_average: Flag = None,
+    reduce: Flag = None,
     reduction: str = "mean",
-    weight: Tensor | None = None,
+    weight: Maybe = None,
 ) -> Tensor:
     return _pair_loss("mse_loss", input, target, weight, _reduction(reduction, size_average, reduce))
 
@@ -768,10 +761,10 @@ def mse_loss(
 def l1_loss(
     input: Tensor,
     target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
+    size_average: Flag = None,
+    reduce: Flag = None,
     reduction: str = "mean",
-    weight: Tensor | None = None,
+    weight: Maybe = None,
 ) -> Tensor:
     return _pair_loss("l1_loss", input, target, weight, _reduction(reduction, size_average, reduce))
 
@@ -779,8 +772,8 @@ def l1_loss(
 def smooth_l1_loss(
     input: Tensor,
     target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
+    size_average: Flag = None,
+    reduce: Flag = None,
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
@@ -791,7 +784,7 @@ def smooth_l1_loss(
 
 
 def huber_loss(
-    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
+    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Maybe = None
 ) -> Tensor:
     return _pair_loss("huber_loss", input, target, weight, _reduction(reduction), delta)
 
@@ -799,10 +792,10 @@ def huber_loss(
 def cross_entropy(
     input: Tensor,
     target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
+    weight: Maybe = None,
+    size_average: Flag = None,
     ignore_index: int = -100,
-    reduce: bool | None = None,
+    reduce: Flag = None,
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
@@ -813,10 +806,10 @@ def cross_entropy(
 def nll_loss(
     input: Tensor,
     target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
+    weight: Maybe = None,
+    size_average: Flag = None,
     ignore_index: int = -100,
-    reduce: bool | None = None,
+    reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
     return _t.nll_loss_nd(input, target, weight, _reduction(reduction, size_average, reduce), ignore_index)
@@ -827,9 +820,9 @@ def poisson_nll_loss(
     target: Tensor,
     log_input: bool = True,
     full: bool = False,
-    size_average: bool | None = None,
+    size_average: Flag = None,
     eps: float = 1e-8,
-    reduce: bool | None = None,
+    reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
     number = _reduction(reduction, size_average, reduce)
@@ -863,8 +856,8 @@ def gaussian_nll_loss(
 def kl_div(
     input: Tensor,
     target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
+    size_average: Flag = None,
+    reduce: Flag = None,
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
@@ -877,9 +870,9 @@ def kl_div(
 def binary_cross_entropy(
     input: Tensor,
     target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
+    weight: Maybe = None,
+    size_average: Flag = None,
+    reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
     number = _reduction(reduction, size_average, reduce)
@@ -897,11 +890,11 @@ def binary_cross_entropy(
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
+    weight: Maybe = None,
+    size_average: Flag = None,
+    reduce: Flag = None,
     reduction: str = "mean",
-    pos_weight: Tensor | None = None,
+    pos_weight: Maybe = None,
 ) -> Tensor:
     number = _reduction(reduction, size_average, reduce)
     if target.size() != input.size():
@@ -913,29 +906,21 @@ def hinge_embedding_loss(
     input: Tensor,
     target: Tensor,
     margin: float = 1.0,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
+    size_average: Flag = None,
+    reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
     return _t.hinge_embedding_loss(input, target, margin, _reduction(reduction, size_average, reduce))
 
 
 def multilabel_margin_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
+    input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
 ) -> Tensor:
     return _t.multilabel_margin_loss(input, target, _reduction(reduction, size_average, reduce))
 
 
 def soft_margin_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
+    input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
 ) -> Tensor:
     return _t.soft_margin_loss(input, target, _reduction(reduction, size_average, reduce))
 
@@ -943,9 +928,9 @@ def soft_margin_loss(
 def multilabel_soft_margin_loss(
     input: Tensor,
     target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
+    weight: Maybe = None,
+    size_average: Flag = None,
+    reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
     number = _reduction(reduction, size_average, reduce)
@@ -963,8 +948,8 @@ def cosine_embedding_loss(
     input2: Tensor,
     target: Tensor,
     margin: float = 0,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
+    size_average: Flag = None,
+    reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
     return _t.cosine_embedding_loss(input1, input2, target, margin, _reduction(reduction, size_average, reduce))
@@ -975,8 +960,8 @@ def margin_ranking_loss(
     input2: Tensor,
     target: Tensor,
     margin: float = 0,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
+    size_average: Flag = None,
+    reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
     number = _reduction(reduction, size_average, reduce)
@@ -994,9 +979,9 @@ def multi_margin_loss(
     target: Tensor,
     p: int = 1,
     margin: float = 1.0,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
+    weight: Maybe = None,
+    size_average: Flag = None,
+    reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
     number = _reduction(reduction, size_average, reduce)
@@ -1015,8 +1000,8 @@ def triplet_margin_loss(
     p: float = 2,
     eps: float = 1e-6,
     swap: bool = False,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
+    size_average: Flag = None,
+    reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
     number = _reduction(reduction, size_average, reduce)

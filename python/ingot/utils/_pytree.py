@@ -457,10 +457,7 @@ def _structseq_node(cls: type) -> NodeDef | None:
     if not (cls.__module__.endswith("return_types") and is_structseq_class(cls)):
         return None
     _private_register_pytree_node(
-        cls,
-        lambda d: (list(d), None),
-        lambda v, c: cls(v),
-        flatten_with_keys_fn=lambda d: (_sequence_keys(d), None),
+        cls, lambda d: (list(d), None), lambda v, c: cls(v), flatten_with_keys_fn=lambda d: (_sequence_keys(d), None)
     )
     return SUPPORTED_NODES[cls]
 

@@ -36,30 +36,15 @@ class _ConvNd(Module):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        self._setup(
-            in_channels,
-            out_channels,
-            kernel_size,
-            stride,
-            padding,
-            dilation,
-            0,
-            groups,
-            bias,
-            padding_mode,
-            device,
-            dtype,
-        )
+        sizes = {"kernel_size": kernel_size, "stride": stride, "dilation": dilation, "output_padding": 0}
+        self._setup(in_channels, out_channels, sizes, padding, groups, bias, padding_mode, device, dtype)
 
     def _setup(
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size: Any,
-        stride: Any,
+        sizes: dict,
         padding: Any,
-        dilation: Any,
-        output_padding: Any,
         groups: int,
         bias: bool,
         padding_mode: str,
@@ -73,7 +58,8 @@ class _ConvNd(Module):
             raise ValueError("in_channels must be divisible by groups")
         if out_channels % groups != 0:
             raise ValueError("out_channels must be divisible by groups")
-        self.kernel_size, self.stride, self.dilation = (repeat(v, self.dims) for v in (kernel_size, stride, dilation))
+        for name, value in sizes.items():
+            setattr(self, name, repeat(value, self.dims))
         if isinstance(padding, str):
             if padding not in ("same", "valid"):
                 raise ValueError(f"Invalid padding string {padding!r}, should be one of {{'valid', 'same'}}")
@@ -89,7 +75,6 @@ class _ConvNd(Module):
             padding_mode,
         )
         self.padding = padding if isinstance(padding, str) else repeat(padding, self.dims)
-        self.output_padding = repeat(output_padding, self.dims)
         self._reversed_padding_repeated_twice = self._explicit_padding()
         first, second = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
         shape = (first, second // groups, *self.kernel_size)
@@ -188,20 +173,8 @@ class _ConvTransposeNd(_ConvNd):
     ) -> None:
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
-        self._setup(
-            in_channels,
-            out_channels,
-            kernel_size,
-            stride,
-            padding,
-            dilation,
-            output_padding,
-            groups,
-            bias,
-            padding_mode,
-            device,
-            dtype,
-        )
+        sizes = {"kernel_size": kernel_size, "stride": stride, "dilation": dilation, "output_padding": output_padding}
+        self._setup(in_channels, out_channels, sizes, padding, groups, bias, padding_mode, device, dtype)
 
     def _output_padding(self, input: Tensor, output_size: Any) -> tuple:
         """The padding that makes the output as large as asked."""
