@@ -88,7 +88,7 @@ static void qr_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value
   int64_t n = ig_sizes(a)[a->ndim - 1].value;
   int64_t k = m < n ? m : n;
   int64_t w = mode == COMPLETE ? m : k;
-  int64_t count = m * n ? ig_tensor_numel(a) / (m * n) : 0;
+  int64_t count = m > 0 && n > 0 ? ig_tensor_numel(a) / (m * n) : 0;
   if (m > INT32_MAX / 2 || n > INT32_MAX / 2) {
     ig_fail_text(c, IG_RUNTIME, "linalg.qr: the matrix is too large for LAPACK");
     return;
