@@ -187,6 +187,9 @@ static ig_status parse_default(parser *s, ig_arg *a) {
     return IG_OK;
   }
   IG_RETURN_IF_ERR(parse_number(s, a, &a->def));
+  // PyTorch's numbers: 4 is int64, the only dtype that stands as a default; 0 is contiguous_format.
+  if (a->type == IG_TYPE_DTYPE) a->def = ig_of_dtype(IG_I64);
+  if (a->type == IG_TYPE_MEMORY_FORMAT) a->def = ig_of_memory_format(IG_CONTIGUOUS);
   if (a->list) {  // int[2] stride=1: a lone number fills the list
     ig_int *at = ig_arena_push(s->arena, (size_t)a->fixed * sizeof *at + 1);
     if (!at) return no_memory(s);

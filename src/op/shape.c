@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "op/formula.h"
+#include "op/refuse.h"
 
 static ig_int broadcast_dim(ig_ctx *c, int dim, ig_int a, ig_int b) {
   if (a.expr ? a.expr == b.expr : !b.expr && a.value == b.value) return a;
@@ -231,9 +232,8 @@ void ig_meta_sizes(ig_ctx *c, const ig_value *sizes, ig_meta *out) {
   for (size_t i = 0; i < sizes->ints.n && c->status == IG_OK; i++) {
     ig_int size = sizes->ints.at[i];
     if (size.expr ? ig_int_is(c, size, IG_LT, ig_const(0)) : size.value < 0) {
-      ig_fail_text(c, IG_RUNTIME,
-                   "Trying to create tensor with negative dimension %s: found in size %zu",
-                   ig_int_text(c, size), i);
+      ig_fail_text(c, IG_RUNTIME, "Trying to create tensor with negative dimension %s: %s",
+                   ig_int_text(c, size), ig_sizes_text(c, sizes->ints.at, sizes->ints.n));
       return;
     }
     ig_meta_push_dim(c, out, size);
