@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// ONNX of matrix products.
+#include "onnx/writer.h"
+
+static int ndim_of(const ig_value *v) {
+  const ig_tensor *t = ig_onnx_tensor_of(v);
+  return t ? t->ndim : -1;
+}
+
+static const char *emit2(ig_onnx *x, const char *op, const char *a, const char *b,
+                         const char *out) {
+  return ig_onnx_emit(x, &(ig_onnx_node){.op_type = op, .in = {a, b}, .out = out});
+}
+
+// One product of matrices is a Gemm; more dimensions need the weight turned and the bias added.
+static void linear(ig_onnx *x, const ig_onnx_call *call) {
+  const char *in = ig_onnx_operand(x, &call->args[0], IG_DTYPE_COUNT);
+  const char *weight = ig_onnx_operand(x, &call->args[1], IG_DTYPE_COUNT);
+  const char *bias = ig_onnx_operand(x, &call->args[2], IG_DTYPE_COUNT);
+  if (ndim_of(&call->args[0]) == 2 && ndim_of(&call->args[1]) == 2) {
+    (void)ig_onnx_emit(x, &(ig_onnx_node){.op_type = "Gemm",
+                                          .in = {in, weight, bias[0] ? bias : NULL},
+                                          .attrs = {ig_onnx_int("transB", 1)},
+                                          .out = call->out});
+    return;
+  }
+  if (ndim_of(&call->args[1]) == 2) {
+    static const int64_t perm[] = {1, 0};
+    weight = ig_onnx_emit(
+        x, &(ig_onnx_node){
+               .op_type = "Transpose", .in = {weight}, .attrs = {ig_onnx_ints("perm", perm, 2)}});
+  }
+  const char *product = emit2(x, "MatMul", in, weight, bias[0] ? NULL : call->out);
+  if (bias[0]) (void)emit2(x, "Add", product, bias, call->out);
+}
+
+static void matmul(ig_onnx *x, const ig_onnx_call *call) {
+  const char *a = ig_onnx_operand(x, &call->args[0], IG_DTYPE_COUNT);
+  const char *b = ig_onnx_operand(x, &call->args[1], IG_DTYPE_COUNT);
+  (void)emit2(x, "MatMul", a, b, call->out);
+}
+
+// beta * self + alpha * mat1 @ mat2
+static void addmm(ig_onnx *x, const ig_onnx_call *call) {
+  const char *bias = ig_onnx_operand(x, &call->args[0], IG_DTYPE_COUNT);
+  const char *a = ig_onnx_operand(x, &call->args[1], IG_DTYPE_COUNT);
+  const char *b = ig_onnx_operand(x, &call->args[2], IG_DTYPE_COUNT);
+  double beta = ig_onnx_float_of(x, &call->args[3]);
+  double alpha = ig_onnx_float_of(x, &call->args[4]);
+  (void)ig_onnx_emit(
+      x, &(ig_onnx_node){.op_type = "Gemm",
+                         .in = {a, b, bias},
+                         .attrs = {ig_onnx_float("alpha", alpha), ig_onnx_float("beta", beta)},
+                         .out = call->out});
+}
+
+static void baddbmm(ig_onnx *x, const ig_onnx_call *call) {
+  ig_dtype d = call->val->dtype;
+  const char *self = ig_onnx_operand(x, &call->args[0], IG_DTYPE_COUNT);
+  const char *a = ig_onnx_operand(x, &call->args[1], IG_DTYPE_COUNT);
+  const char *b = ig_onnx_operand(x, &call->args[2], IG_DTYPE_COUNT);
+  double beta = ig_onnx_float_of(x, &call->args[3]);
+  double alpha = ig_onnx_float_of(x, &call->args[4]);
+  const char *product = emit2(x, "MatMul", a, b, NULL);
+  if (alpha != 1) product = emit2(x, "Mul", product, ig_onnx_number(x, d, alpha), NULL);
+  if (beta != 1) self = emit2(x, "Mul", self, ig_onnx_number(x, d, beta), NULL);
+  (void)emit2(x, "Add", self, product, call->out);
+}
+
+static void embedding(ig_onnx *x, const ig_onnx_call *call) {
+  const char *weight = ig_onnx_operand(x, &call->args[0], IG_DTYPE_COUNT);
+  const char *index = ig_onnx_operand(x, &call->args[1], IG_DTYPE_COUNT);
+  (void)emit2(x, "Gather", weight, index, call->out);
+}
+
+const ig_onnx_row ig_onnx_linear[] = {
+    {"aten.linear.default", linear, NULL},       {"aten.addmm.default", addmm, NULL},
+    {"aten.mm.default", matmul, NULL},           {"aten.bmm.default", matmul, NULL},
+    {"aten.matmul.default", matmul, NULL},       {"aten.baddbmm.default", baddbmm, NULL},
+    {"aten.embedding.default", embedding, NULL}, {NULL, NULL, NULL},
+};

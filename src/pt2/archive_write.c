@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// Program -> .pt2: the members and their order as PyTorch 2.13 writes them. A storage is written
+// once, however many names refer to it.
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "codec/json.h"
+#include "ingot/file.h"
+#include "pt2/archive.h"
+#include "pt2/schema.h"
+#include "pt2/values.h"
+
+typedef struct saver {
+  ig_ctx *c;
+  const ig_program *p;
+  ig_zip_writer zip;
+  ig_table parameters;  // tensors that are parameters
+  const char *root;
+  size_t root_n;
+  uint64_t names_hash;  // FNV-1a over names and contents: what identifies the archive
+  uint64_t data_hash;
+} saver;
+
+static uint64_t hash(uint64_t h, const void *data, size_t n) {
+  const uint8_t *p = data;
+  for (size_t i = 0; i < n; i++) h = (h ^ p[i]) * 1099511628211u;
+  return h;
+}
+
+static ig_status put(saver *s, const char *name, ig_bytes data) {
+  ig_str path = ig_str_make(s->c->alloc);
+  ig_str_add(&path, "%.*s/%s", (int)s->root_n, s->root, name);
+  ig_status st = path.failed ? ig_fail(s->c, IG_NOMEM, "out of memory")
+                             : ig_zip_add(&s->zip, path.at, &data, 1);
+  uint32_t crc = ig_zip_crc(0, data.at, data.n);
+  s->names_hash = hash(s->names_hash, name, strlen(name) + 1);
+  s->data_hash = hash(s->data_hash, &crc, sizeof crc);
+  ig_str_free(&path);
+  return st;
+}
+
+static ig_status put_text(saver *s, const char *name, const char *text) {
+  return put(s, name, (ig_bytes){(const uint8_t *)text, strlen(text)});
+}
+
+// ---- weights
+// --------------------------------------------------------------------------------------
+
+// Writes the storage of w unless an earlier weight has it; *number is that of its record.
+static ig_status put_storage(saver *s, ig_table *seen, const char *folder, const char *stem,
+                             const ig_weight *w, int64_t *number) {
+  const ig_storage *storage = w->tensor->storage;
+  if (storage->fake)
+    return ig_fail(s->c, IG_INVALID, "weight '%s' has no data: it is a fake tensor", w->name);
+  size_t next = seen->n;
+  ig_table_slot *slot = ig_table_put(seen, storage);
+  if (!slot) return ig_fail(s->c, IG_NOMEM, "out of memory");
+  if (slot->value) {
+    *number = slot->number;
+    return IG_OK;
+  }
+  slot->value = w->tensor;
+  slot->number = *number = (int64_t)next;
+  char name[64];
+  (void)snprintf(name, sizeof name, "data/%s/%s%" PRId64, folder, stem, *number);
+  return put(s, name, (ig_bytes){storage->data, storage->bytes});
+}
+
+static ig_status find_parameters(saver *s) {
+  const ig_input_spec *in = NULL;
+  size_t n = ig_program_inputs(s->p, &in);
+  for (size_t i = 0; i < n; i++) {
+    if (in[i].kind != IG_INPUT_PARAMETER) continue;
+    const ig_tensor *t = ig_program_find_weight(s->p, in[i].target);
+    if (t && !ig_table_put(&s->parameters, t)) return ig_fail(s->c, IG_NOMEM, "out of memory");
+  }
+  return IG_OK;
+}
+
+static void put_entry(saver *s, ig_json_writer *json, const ig_weight *w, const char *path) {
+  ig_pt2_out out = {.c = s->c, .w = json};
+  ig_json_key(json, w->name);
+  ig_json_open(json, '{');
+  ig_json_key(json, "path_name");
+  ig_json_str(json, path);
+  ig_json_key(json, "is_param");
+  ig_json_bool(json, ig_table_find(&s->parameters, w->tensor) != NULL);
+  ig_json_key(json, "use_pickle");
+  ig_json_bool(json, false);
+  ig_json_key(json, "tensor_meta");
+  ig_pt2_put_tensor_meta(&out, w->tensor, w->tensor->requires_grad);
+  ig_json_close(json, '}');
+}
+
+static ig_status put_weights(saver *s, const char *folder, const char *stem, const ig_weight *list,
+                             size_t n) {
+  ig_table seen = ig_table_make(s->c->alloc);
+  ig_str text = ig_str_make(s->c->alloc);
+  ig_json_writer json = {.out = &text};
+  ig_status st = IG_OK;
+  ig_json_open(&json, '{');
+  ig_json_key(&json, "config");
+  ig_json_open(&json, '{');
+  for (size_t i = 0; i < n && st == IG_OK; i++) {
+    char path[32];
+    int64_t number = 0;
+    st = put_storage(s, &seen, folder, stem, &list[i], &number);
+    (void)snprintf(path, sizeof path, "%s%" PRId64, stem, number);
+    if (st == IG_OK) put_entry(s, &json, &list[i], path);
+  }
+  ig_json_close(&json, '}');
+  ig_json_close(&json, '}');
+  if (text.failed) st = ig_fail(s->c, IG_NOMEM, "out of memory");
+  char name[64];
+  (void)snprintf(name, sizeof name, "data/%s/model_%s_config.json", folder, folder);
+  if (st == IG_OK) st = ig_ctx_status(s->c);
+  if (st == IG_OK) st = put(s, name, (ig_bytes){(const uint8_t *)text.at, text.n});
+  ig_str_free(&text);
+  ig_table_free(&seen);
+  return st;
+}
+
+// ---- archive
+// --------------------------------------------------------------------------------------
+
+static ig_status put_model(saver *s) {
+  ig_str text = ig_str_make(s->c->alloc);
+  ig_status st = ig_pt2_write_program(s->c, s->p, &text);
+  if (st == IG_OK) st = put(s, "models/model.json", (ig_bytes){(const uint8_t *)text.at, text.n});
+  ig_str_free(&text);
+  return st;
+}
+
+static ig_status put_all(saver *s) {
+  const ig_weight *list = NULL;
+  IG_RETURN_IF_ERR(find_parameters(s));
+  size_t n = ig_program_state(s->p, &list);
+  IG_RETURN_IF_ERR(put_weights(s, "weights", "weight_", list, n));
+  n = ig_program_constants(s->p, &list);
+  IG_RETURN_IF_ERR(put_weights(s, "constants", "tensor_", list, n));
+  IG_RETURN_IF_ERR(put_model(s));
+  // Examples would be a pickle; an empty record means that there are none.
+  IG_RETURN_IF_ERR(put_text(s, "data/sample_inputs/model.pt", ""));
+  IG_RETURN_IF_ERR(put_text(s, "archive_format", "pt2"));
+  IG_RETURN_IF_ERR(put_text(s, "archive_version", "0"));
+  IG_RETURN_IF_ERR(put_text(s, ".data/version", "6\n"));
+  IG_RETURN_IF_ERR(put_text(s, "byteorder", "little"));
+  char id[48];
+  (void)snprintf(id, sizeof id, "%020" PRIu64 "%020" PRIu64, s->names_hash, s->data_hash);
+  return put_text(s, ".data/serialization_id", id);
+}
+
+// The folder inside is called like the file, without its last extension.
+static void set_root(saver *s, const char *path) {
+  const char *slash = strrchr(path, '/');
+  s->root = slash ? slash + 1 : path;
+  const char *dot = strrchr(s->root, '.');
+  s->root_n = dot && dot != s->root ? (size_t)(dot - s->root) : strlen(s->root);
+  if (ig_zip_name_fault(s->root, s->root_n) || strcmp(s->root, ".") == 0) {
+    s->root = "archive";
+    s->root_n = strlen(s->root);
+  }
+}
+
+ig_status ig_program_save(ig_ctx *c, const ig_program *p, const char *path) {
+  if (ig_ctx_status(c) != IG_OK) return ig_ctx_status(c);
+  ig_sink sink;
+  IG_RETURN_IF_ERR(ig_sink_file(c, path, &sink));
+  const uint64_t basis = 14695981039346656037u;
+  saver s = {.c = c, .p = p, .names_hash = basis, .data_hash = basis};
+  s.parameters = ig_table_make(c->alloc);
+  set_root(&s, path);
+  ig_zip_writer_init(&s.zip, c, &sink, IG_ZIP_ALIGN);
+  ig_status st = put_all(&s);
+  if (st == IG_OK) st = ig_zip_finish(&s.zip);
+  if (st == IG_OK) st = ig_sink_close(c, &sink);
+  ig_zip_writer_free(&s.zip);
+  ig_table_free(&s.parameters);
+  ig_sink_drop(&sink);
+  return st;
+}

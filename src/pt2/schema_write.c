@@ -1,0 +1,513 @@
+// SPDX-License-Identifier: Apache-2.0
+// Program -> JSON of the export schema 8.20: keys in the order in which PyTorch writes them, every
+// field present. Nodes with several results have no getitem in the file: their outputs are listed
+// under the names of those.
+#include <stdio.h>
+#include <string.h>
+
+#include "op/op.h"
+#include "pt2/schema.h"
+#include "pt2/values.h"
+
+typedef struct writer {
+  ig_ctx *c;
+  const ig_program *p;
+  const ig_graph *g;
+  ig_json_writer *w;
+  ig_pt2_out out;
+  ig_arena arena;
+  ig_table results;  // node with several results -> their names (const char **)
+} writer;
+
+// ---- names
+// ----------------------------------------------------------------------------------------
+
+static size_t result_count(const ig_node *n) {
+  return n->val.kind == IG_KIND_LIST ? n->val.list.n : 0;
+}
+
+static bool is_getitem(const ig_node *n) {
+  return n->kind == IG_NODE_CALL && n->callee == IG_CALLEE_GETITEM;
+}
+
+// Of a getitem node: the slot for its name in its operand's list; NULL: it is not of that form.
+static const char **slot_of(const writer *w, const ig_node *n) {
+  if (n->npos < 2 || n->args[0].kind != IG_KIND_NODE || n->args[1].kind != IG_KIND_INT) return NULL;
+  ig_table_slot *s = ig_table_find(&w->results, n->args[0].node);
+  int64_t i = n->args[1].i.value;
+  size_t count = result_count(n->args[0].node);
+  if (i < 0) i += (int64_t)count;
+  return s && i >= 0 && (size_t)i < count ? (const char **)s->value + i : NULL;
+}
+
+static bool name_results(writer *w, const ig_node *n) {
+  size_t count = result_count(n);
+  const char **names = ig_arena_push(&w->arena, (count + 1) * sizeof *names);
+  ig_table_slot *s = names ? ig_table_put(&w->results, n) : NULL;
+  if (!s) {
+    (void)ig_fail(w->c, IG_NOMEM, "out of memory");
+    return false;
+  }
+  s->value = names;
+  return true;
+}
+
+static void name_unused(writer *w, const ig_node *n, const char **names) {
+  for (size_t i = 0; i < result_count(n); i++) {
+    if (names[i]) continue;
+    char text[512];
+    int len = snprintf(text, sizeof text, "%s_unused_%zu", n->name, i);
+    names[i] =
+        ig_arena_strn(&w->arena, text, (size_t)len < sizeof text ? (size_t)len : sizeof text - 1);
+    if (!names[i]) (void)ig_fail(w->c, IG_NOMEM, "out of memory");
+  }
+}
+
+static void name_all(writer *w) {
+  for (const ig_node *n = w->g->first; n; n = n->next) {
+    if (n->kind != IG_NODE_CALL || n->val.kind != IG_KIND_LIST) continue;
+    if (!name_results(w, n)) return;
+  }
+  for (const ig_node *n = w->g->first; n; n = n->next) {
+    const char **slot = is_getitem(n) ? slot_of(w, n) : NULL;
+    if (slot && !*slot) *slot = n->name;
+  }
+  for (const ig_node *n = w->g->first; n; n = n->next) {
+    ig_table_slot *s = n->kind == IG_NODE_CALL ? ig_table_find(&w->results, n) : NULL;
+    if (s) name_unused(w, n, s->value);
+  }
+}
+
+// Two getitem nodes of the same result have one name in the file.
+static const char *name_of(void *user, const ig_node *n) {
+  const char **slot = is_getitem(n) ? slot_of(user, n) : NULL;
+  return slot ? *slot : n->name;
+}
+
+// ---- nodes
+// ----------------------------------------------------------------------------------------
+
+static void put_input(writer *w, const char *name, const ig_value *v, const ig_arg *type,
+                      int kind) {
+  ig_json_open(w->w, '{');
+  ig_json_key(w->w, "name");
+  ig_json_str(w->w, name);
+  ig_json_key(w->w, "arg");
+  ig_pt2_put_argument(&w->out, v, type);
+  ig_json_key(w->w, "kind");
+  ig_json_int(w->w, kind);
+  ig_json_close(w->w, '}');
+}
+
+static const ig_arg *find_arg(const ig_schema *s, const char *name) {
+  for (size_t i = 0; i < s->nargs; i++) {
+    if (strcmp(s->args[i].name, name) == 0) return &s->args[i];
+  }
+  return NULL;
+}
+
+static void put_inputs(writer *w, const ig_node *n) {
+  ig_json_key(w->w, "inputs");
+  ig_json_open(w->w, '[');
+  for (size_t i = 0; i < n->npos; i++) {
+    const ig_arg *type = n->op && i < n->op->schema.nargs ? &n->op->schema.args[i] : NULL;
+    const char *sym[] = {"self", "dim"};  // aten.sym_size.int
+    const char *name = type ? type->name : n->callee == IG_CALLEE_SIZE && i < 2 ? sym[i] : "";
+    put_input(w, name, &n->args[i], type, 1);
+  }
+  for (size_t i = 0; i < n->nkw; i++) {
+    const ig_arg *type = n->op ? find_arg(&n->op->schema, n->keys[i]) : NULL;
+    put_input(w, n->keys[i], &n->args[n->npos + i], type, 2);
+  }
+  ig_json_close(w->w, ']');
+}
+
+static void put_output(writer *w, const char *name, const ig_value *val) {
+  if (val->kind == IG_KIND_TENSOR) {
+    ig_pt2_put_named(&w->out, "as_tensor", name);
+    return;
+  }
+  if (val->kind == IG_KIND_NONE) {
+    ig_pt2_put_argument(&w->out, val, NULL);
+    return;
+  }
+  const char *key = val->kind == IG_KIND_INT     ? "as_sym_int"
+                    : val->kind == IG_KIND_FLOAT ? "as_sym_float"
+                    : val->kind == IG_KIND_BOOL  ? "as_sym_bool"
+                                                 : NULL;
+  if (!key) {
+    (void)ig_fail(w->c, IG_UNSUPPORTED, "result '%s': the export schema has no such result", name);
+    return;
+  }
+  ig_json_open(w->w, '{');
+  ig_json_key(w->w, key);
+  ig_json_open(w->w, '{');
+  ig_json_key(w->w, "as_name");
+  ig_json_str(w->w, name);
+  ig_json_close(w->w, '}');
+  ig_json_close(w->w, '}');
+}
+
+static void put_outputs(writer *w, const ig_node *n) {
+  ig_json_key(w->w, "outputs");
+  ig_json_open(w->w, '[');
+  ig_table_slot *s = ig_table_find(&w->results, n);
+  const char **names = s ? s->value : NULL;
+  bool list = names && n->op && n->op->schema.nrets == 1 && n->op->schema.rets[0].list;
+  if (list) {
+    ig_json_open(w->w, '{');
+    ig_json_key(w->w, "as_tensors");
+    ig_json_open(w->w, '[');
+    for (size_t i = 0; i < result_count(n); i++) {
+      ig_json_open(w->w, '{');
+      ig_json_key(w->w, "name");
+      ig_json_str(w->w, names[i]);
+      ig_json_close(w->w, '}');
+    }
+    ig_json_close(w->w, ']');
+    ig_json_close(w->w, '}');
+  } else if (names) {
+    for (size_t i = 0; i < result_count(n); i++) put_output(w, names[i], &n->val.list.at[i]);
+  } else {
+    put_output(w, n->name, &n->val);
+  }
+  ig_json_close(w->w, ']');
+}
+
+static void put_metadata(writer *w, const ig_node *n) {
+  static const struct {
+    const char *key;
+    ig_meta_key meta;
+  } keys[] = {{"stack_trace", IG_META_STACK_TRACE},
+              {"nn_module_stack", IG_META_NN_MODULE_STACK},
+              {"source_fn_stack", IG_META_SOURCE_FN},
+              {"torch_fn", IG_META_TORCH_FN}};
+  ig_json_key(w->w, "metadata");
+  ig_json_open(w->w, '{');
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    const char *text = n->meta[keys[i].meta];
+    if (!text) continue;
+    ig_json_key(w->w, keys[i].key);
+    ig_json_str(w->w, text);
+  }
+  ig_json_close(w->w, '}');
+}
+
+static void put_node(writer *w, const ig_node *n) {
+  char target[512];
+  bool python = n->callee == IG_CALLEE_ARITH;  // "_operator.mul" is written as it is
+  (void)snprintf(target, sizeof target, "%s%s", python ? "" : "torch.ops.", n->target);
+  ig_json_open(w->w, '{');
+  ig_json_key(w->w, "target");
+  ig_json_str(w->w, target);
+  put_inputs(w, n);
+  put_outputs(w, n);
+  put_metadata(w, n);
+  ig_json_key(w->w, "is_hop_single_tensor_return");
+  ig_json_null(w->w);
+  ig_json_key(w->w, "name");
+  ig_json_str(w->w, n->name);
+  ig_json_close(w->w, '}');
+}
+
+static void put_nodes(writer *w) {
+  ig_json_key(w->w, "nodes");
+  ig_json_open(w->w, '[');
+  for (const ig_node *n = w->g->first; n; n = n->next) {
+    if (n->kind == IG_NODE_ATTR) {
+      (void)ig_fail(w->c, IG_UNSUPPORTED, "constant '%s' is not part of the program's signature",
+                    n->target);
+    }
+    if (n->kind == IG_NODE_CALL && !is_getitem(n)) put_node(w, n);
+  }
+  ig_json_close(w->w, ']');
+}
+
+// ---- values
+// ---------------------------------------------------------------------------------------
+
+static bool is_tensor(const ig_value *v) {
+  return v->kind == IG_KIND_TENSOR;
+}
+
+static void put_tensor_value(writer *w, const char *name, const ig_value *v) {
+  if (!is_tensor(v)) return;
+  ig_json_key(w->w, name);
+  ig_pt2_put_tensor_meta(&w->out, v->tensor, v->tensor->requires_grad);
+}
+
+static void put_tensor_values(writer *w) {
+  ig_json_key(w->w, "tensor_values");
+  ig_json_open(w->w, '{');
+  for (const ig_node *n = w->g->first; n; n = n->next) {
+    if (n->kind == IG_NODE_OUTPUT || is_getitem(n)) continue;
+    ig_table_slot *s = ig_table_find(&w->results, n);
+    const char **names = s ? s->value : NULL;
+    for (size_t i = 0; names && i < result_count(n); i++) {
+      put_tensor_value(w, names[i], &n->val.list.at[i]);
+    }
+    if (!names) put_tensor_value(w, n->name, &n->val);
+  }
+  ig_json_close(w->w, '}');
+}
+
+static void put_empty(writer *w, const char *key, const char *brackets) {
+  ig_json_key(w->w, key);
+  ig_json_open(w->w, brackets[0]);
+  ig_json_close(w->w, brackets[1]);
+}
+
+static void put_graph(writer *w) {
+  const ig_input_spec *in = NULL;
+  const ig_output_spec *out = NULL;
+  size_t nin = ig_program_inputs(w->p, &in);
+  size_t nout = ig_program_outputs(w->p, &out);
+  ig_json_key(w->w, "graph");
+  ig_json_open(w->w, '{');
+  ig_json_key(w->w, "inputs");
+  ig_json_open(w->w, '[');
+  for (size_t i = 0; i < nin; i++) ig_pt2_put_argument(&w->out, &in[i].value, NULL);
+  ig_json_close(w->w, ']');
+  ig_json_key(w->w, "outputs");
+  ig_json_open(w->w, '[');
+  for (size_t i = 0; i < nout; i++) ig_pt2_put_argument(&w->out, &out[i].value, NULL);
+  ig_json_close(w->w, ']');
+  put_nodes(w);
+  put_tensor_values(w);
+  put_empty(w, "sym_int_values", "{}");
+  put_empty(w, "sym_bool_values", "{}");
+  ig_json_key(w->w, "is_single_tensor_return");
+  ig_json_bool(w->w, false);
+  put_empty(w, "custom_obj_values", "{}");
+  put_empty(w, "sym_float_values", "{}");
+  ig_json_close(w->w, '}');
+}
+
+// ---- signature
+// ------------------------------------------------------------------------------------
+
+static void put_field(writer *w, const char *key, const char *text) {
+  ig_json_key(w->w, key);
+  ig_json_str(w->w, text);
+}
+
+static void put_arg_name(writer *w, const char *name) {
+  ig_json_key(w->w, "arg");
+  ig_json_open(w->w, '{');
+  put_field(w, "name", name);
+  ig_json_close(w->w, '}');
+}
+
+static void put_input_spec(writer *w, const ig_input_spec *s) {
+  static const char *const keys[] = {[IG_INPUT_USER] = "user_input",
+                                     [IG_INPUT_PARAMETER] = "parameter",
+                                     [IG_INPUT_BUFFER] = "buffer",
+                                     [IG_INPUT_CONSTANT] = "tensor_constant"};
+  bool constant = s->kind == IG_INPUT_USER && s->value.kind != IG_KIND_NODE;
+  if ((size_t)s->kind >= sizeof keys / sizeof *keys) {
+    (void)ig_fail(w->c, IG_UNSUPPORTED, "input '%s': objects and tokens cannot be written",
+                  s->name);
+    return;
+  }
+  ig_json_open(w->w, '{');
+  ig_json_key(w->w, constant ? "constant_input" : keys[s->kind]);
+  ig_json_open(w->w, '{');
+  if (constant) {
+    put_field(w, "name", s->name);
+    ig_json_key(w->w, "value");
+    ig_pt2_put_argument(&w->out, &s->value, NULL);
+  } else if (s->kind == IG_INPUT_USER) {
+    ig_json_key(w->w, "arg");
+    ig_pt2_put_argument(&w->out, &s->value, NULL);
+  } else {
+    static const char *const names[] = {[IG_INPUT_PARAMETER] = "parameter_name",
+                                        [IG_INPUT_BUFFER] = "buffer_name",
+                                        [IG_INPUT_CONSTANT] = "tensor_constant_name"};
+    put_arg_name(w, s->name);
+    put_field(w, names[s->kind], s->target);
+    if (s->kind == IG_INPUT_BUFFER) {
+      ig_json_key(w->w, "persistent");
+      ig_json_bool(w->w, s->persistent);
+    }
+  }
+  ig_json_close(w->w, '}');
+  ig_json_close(w->w, '}');
+}
+
+static void put_output_spec(writer *w, const ig_output_spec *s) {
+  static const char *const keys[][2] = {
+      [IG_OUTPUT_USER] = {"user_output", NULL},
+      [IG_OUTPUT_LOSS] = {"loss_output", NULL},
+      [IG_OUTPUT_BUFFER_MUTATION] = {"buffer_mutation", "buffer_name"},
+      [IG_OUTPUT_INPUT_MUTATION] = {"user_input_mutation", "user_input_name"},
+      [IG_OUTPUT_GRAD_PARAMETER] = {"gradient_to_parameter", "parameter_name"},
+      [IG_OUTPUT_GRAD_INPUT] = {"gradient_to_user_input", "user_input_name"}};
+  if ((size_t)s->kind >= sizeof keys / sizeof *keys) {
+    (void)ig_fail(w->c, IG_UNSUPPORTED, "output '%s': tokens cannot be written", s->name);
+    return;
+  }
+  ig_json_open(w->w, '{');
+  ig_json_key(w->w, keys[s->kind][0]);
+  ig_json_open(w->w, '{');
+  if (s->kind == IG_OUTPUT_USER) {
+    ig_json_key(w->w, "arg");
+    ig_pt2_put_argument(&w->out, &s->value, NULL);
+  } else {
+    put_arg_name(w, s->value.kind == IG_KIND_NODE ? name_of(w, s->value.node) : s->name);
+  }
+  if (keys[s->kind][1]) put_field(w, keys[s->kind][1], s->target);
+  ig_json_close(w->w, '}');
+  ig_json_close(w->w, '}');
+}
+
+static void put_signature(writer *w) {
+  const ig_input_spec *in = NULL;
+  const ig_output_spec *out = NULL;
+  size_t nin = ig_program_inputs(w->p, &in);
+  size_t nout = ig_program_outputs(w->p, &out);
+  ig_json_key(w->w, "signature");
+  ig_json_open(w->w, '{');
+  ig_json_key(w->w, "input_specs");
+  ig_json_open(w->w, '[');
+  for (size_t i = 0; i < nin; i++) put_input_spec(w, &in[i]);
+  ig_json_close(w->w, ']');
+  ig_json_key(w->w, "output_specs");
+  ig_json_open(w->w, '[');
+  for (size_t i = 0; i < nout; i++) put_output_spec(w, &out[i]);
+  ig_json_close(w->w, ']');
+  ig_json_close(w->w, '}');
+}
+
+// ---- calling convention
+// ---------------------------------------------------------------------------
+
+static void put_leaves(ig_json_writer *t, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    ig_json_open(t, '{');
+    ig_json_key(t, "type");
+    ig_json_null(t);
+    ig_json_key(t, "context");
+    ig_json_null(t);
+    ig_json_key(t, "children_spec");
+    ig_json_open(t, '[');
+    ig_json_close(t, ']');
+    ig_json_close(t, '}');
+  }
+}
+
+static void open_spec(ig_json_writer *t, const char *type, const char *context) {
+  ig_json_open(t, '{');
+  ig_json_key(t, "type");
+  ig_json_str(t, type);
+  ig_json_key(t, "context");
+  ig_json_str(t, context);
+  ig_json_key(t, "children_spec");
+  ig_json_open(t, '[');
+}
+
+static void close_spec(ig_json_writer *t) {
+  ig_json_close(t, ']');
+  ig_json_close(t, '}');
+}
+
+// What a host without trees of arguments means: f(x, y) -> z or (z, u).
+static void put_default_spec(writer *w, const char *key, size_t n, bool in) {
+  ig_str text = ig_str_make(w->c->alloc);
+  ig_json_writer t = {.out = &text};
+  ig_json_open(&t, '[');
+  ig_json_int(&t, 1);
+  if (in) open_spec(&t, "builtins.tuple", "null");
+  if (in || n != 1) open_spec(&t, "builtins.tuple", "null");
+  put_leaves(&t, n);
+  if (in || n != 1) close_spec(&t);
+  if (in) {
+    open_spec(&t, "builtins.dict", "[]");
+    close_spec(&t);
+    close_spec(&t);
+  }
+  ig_json_close(&t, ']');
+  if (text.failed) (void)ig_fail(w->c, IG_NOMEM, "out of memory");
+  if (!text.failed) put_field(w, key, text.at);
+  ig_str_free(&text);
+}
+
+static void put_spec(writer *w, const char *key, const char *spec, size_t n, bool in) {
+  if (spec[0]) {
+    put_field(w, key, spec);
+  } else {
+    put_default_spec(w, key, n, in);
+  }
+}
+
+static void put_module_calls(writer *w) {
+  const ig_input_spec *in = NULL;
+  size_t nin = ig_program_inputs(w->p, &in);
+  ig_json_key(w->w, "module_call_graph");
+  ig_json_open(w->w, '[');
+  ig_json_open(w->w, '{');
+  put_field(w, "fqn", "");
+  ig_json_key(w->w, "signature");
+  ig_json_open(w->w, '{');
+  put_empty(w, "inputs", "[]");
+  put_empty(w, "outputs", "[]");
+  put_spec(w, "in_spec", ig_program_in_spec(w->p), ig_program_user_inputs(w->p), true);
+  put_spec(w, "out_spec", ig_program_out_spec(w->p), ig_program_user_outputs(w->p), false);
+  ig_json_key(w->w, "forward_arg_names");
+  ig_json_open(w->w, '[');
+  for (size_t i = 0; i < nin; i++) {
+    if (in[i].kind == IG_INPUT_USER) ig_json_str(w->w, in[i].name);
+  }
+  ig_json_close(w->w, ']');
+  ig_json_close(w->w, '}');
+  ig_json_close(w->w, '}');
+  ig_json_close(w->w, ']');
+}
+
+static void put_program(writer *w) {
+  ig_json_open(w->w, '{');
+  ig_json_key(w->w, "graph_module");
+  ig_json_open(w->w, '{');
+  put_graph(w);
+  put_signature(w);
+  put_module_calls(w);
+  put_empty(w, "metadata", "{}");
+  put_empty(w, "treespec_namedtuple_fields", "{}");
+  ig_json_close(w->w, '}');
+  ig_json_key(w->w, "opset_version");
+  ig_json_open(w->w, '{');
+  ig_json_key(w->w, "aten");
+  ig_json_int(w->w, IG_PT2_ATEN_OPSET);
+  ig_json_close(w->w, '}');
+  put_empty(w, "range_constraints", "{}");
+  ig_json_key(w->w, "schema_version");
+  ig_json_open(w->w, '{');
+  ig_json_key(w->w, "major");
+  ig_json_int(w->w, IG_PT2_SCHEMA_MAJOR);
+  ig_json_key(w->w, "minor");
+  ig_json_int(w->w, IG_PT2_SCHEMA_MINOR);
+  ig_json_close(w->w, '}');
+  ig_json_key(w->w, "verifiers");
+  ig_json_open(w->w, '[');
+  ig_json_str(w->w, "TRAINING");
+  ig_json_close(w->w, ']');
+  put_field(w, "torch_version", IG_PT2_TORCH_VERSION);
+  put_empty(w, "guards_code", "[]");
+  ig_json_close(w->w, '}');
+}
+
+ig_status ig_pt2_write_program(ig_ctx *c, const ig_program *p, ig_str *out) {
+  ig_json_writer json = {.out = out};
+  writer w = {.c = c,
+              .p = p,
+              .g = ig_program_graph(p),
+              .w = &json,
+              .arena = ig_arena_make(c->alloc),
+              .results = ig_table_make(c->alloc)};
+  w.out = (ig_pt2_out){c, &json, name_of, &w};
+  name_all(&w);
+  if (ig_ctx_status(c) == IG_OK) put_program(&w);
+  if (out->failed) (void)ig_fail(c, IG_NOMEM, "out of memory");
+  ig_table_free(&w.results);
+  ig_arena_free(&w.arena);
+  return ig_ctx_status(c);
+}

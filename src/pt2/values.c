@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers of the export schema, and values as JSON.
+#include "pt2/values.h"
+
+#include <math.h>
+#include <string.h>
+
+// ScalarType of the schema; these are not the numbers that PyTorch uses inside.
+static const uint8_t dtype_numbers[IG_DTYPE_COUNT] = {
+    [IG_BOOL] = 12,     [IG_U8] = 1,      [IG_I8] = 2,   [IG_I16] = 3,  [IG_I32] = 4,
+    [IG_I64] = 5,       [IG_U16] = 28,    [IG_U32] = 34, [IG_U64] = 35, [IG_F16] = 6,
+    [IG_BF16] = 13,     [IG_F32] = 7,     [IG_F64] = 8,  [IG_C64] = 10, [IG_C128] = 11,
+    [IG_F8E4M3FN] = 29, [IG_F8E5M2] = 30,
+};
+
+// Order of ig_layout and ig_memory_format.
+static const uint8_t layout_numbers[IG_LAYOUT_COUNT] = {[IG_STRIDED] = 7, [IG_SPARSE_COO] = 1};
+static const uint8_t format_numbers[IG_MEMORY_FORMAT_COUNT] = {
+    [IG_CONTIGUOUS] = 1, [IG_PRESERVE] = 4, [IG_CHANNELS_LAST] = 2, [IG_CHANNELS_LAST_3D] = 3};
+
+// Position of `number` in a table, or n.
+static size_t find_number(const uint8_t *table, size_t n, int64_t number) {
+  size_t i = 0;
+  while (i < n && table[i] != number) i++;
+  return i;
+}
+
+ig_dtype ig_pt2_dtype_find(int64_t number) {
+  return (ig_dtype)find_number(dtype_numbers, IG_DTYPE_COUNT, number);
+}
+
+ig_layout ig_pt2_layout_find(int64_t number) {
+  return (ig_layout)find_number(layout_numbers, IG_LAYOUT_COUNT, number);
+}
+
+ig_memory_format ig_pt2_memory_format_find(int64_t number) {
+  return (ig_memory_format)find_number(format_numbers, IG_MEMORY_FORMAT_COUNT, number);
+}
+
+// ---- writing
+// --------------------------------------------------------------------------------------
+
+static void open_union(ig_pt2_out *o, const char *key) {
+  ig_json_open(o->w, '{');
+  ig_json_key(o->w, key);
+}
+
+static void close_union(ig_pt2_out *o) {
+  ig_json_close(o->w, '}');
+}
+
+static void put_int(ig_pt2_out *o, const char *key, int64_t i) {
+  open_union(o, key);
+  ig_json_int(o->w, i);
+  close_union(o);
+}
+
+static void put_text(ig_pt2_out *o, const char *key, const char *text) {
+  open_union(o, key);
+  ig_json_str(o->w, text);
+  close_union(o);
+}
+
+static void put_bool(ig_pt2_out *o, const char *key, bool b) {
+  open_union(o, key);
+  ig_json_bool(o->w, b);
+  close_union(o);
+}
+
+// JSON has no infinities: the schema writes them as strings.
+static void put_float(ig_pt2_out *o, double f) {
+  if (isnan(f)) {
+    ig_json_str(o->w, "NaN");
+  } else if (isinf(f)) {
+    ig_json_str(o->w, f > 0 ? "Infinity" : "-Infinity");
+  } else {
+    ig_json_float(o->w, f);
+  }
+}
+
+void ig_pt2_put_named(ig_pt2_out *o, const char *union_key, const char *name) {
+  open_union(o, union_key);
+  put_text(o, "name", name);
+  close_union(o);
+}
+
+static void refuse_symbol(ig_pt2_out *o, ig_int i) {
+  (void)ig_fail(o->c, IG_UNSUPPORTED, "a .pt2 with the symbolic size %s cannot be written yet",
+                ig_int_text(o->c, i));
+}
+
+void ig_pt2_put_int_value(ig_pt2_out *o, ig_int i) {
+  if (i.expr) refuse_symbol(o, i);
+  put_int(o, "as_int", i.value);
+}
+
+static void put_sizes(ig_pt2_out *o, const char *key, const ig_int *at, int n) {
+  ig_json_key(o->w, key);
+  ig_json_open(o->w, '[');
+  for (int i = 0; i < n; i++) ig_pt2_put_int_value(o, at[i]);
+  ig_json_close(o->w, ']');
+}
+
+static void put_device(ig_pt2_out *o, ig_device d) {
+  ig_json_open(o->w, '{');
+  ig_json_key(o->w, "type");
+  ig_json_str(o->w, ig_device_type_text(d));
+  ig_json_key(o->w, "index");
+  if (d.index < 0) ig_json_null(o->w);
+  if (d.index >= 0) ig_json_int(o->w, d.index);
+  ig_json_close(o->w, '}');
+}
+
+void ig_pt2_put_tensor_meta(ig_pt2_out *o, const ig_tensor *t, bool requires_grad) {
+  ig_json_open(o->w, '{');
+  ig_json_key(o->w, "dtype");
+  ig_json_int(o->w, dtype_numbers[t->dtype]);
+  put_sizes(o, "sizes", ig_sizes(t), t->ndim);
+  ig_json_key(o->w, "requires_grad");
+  ig_json_bool(o->w, requires_grad);
+  ig_json_key(o->w, "device");
+  put_device(o, t->device);
+  put_sizes(o, "strides", ig_strides(t), t->ndim);
+  ig_json_key(o->w, "storage_offset");
+  ig_pt2_put_int_value(o, t->offset);
+  ig_json_key(o->w, "layout");
+  ig_json_int(o->w, layout_numbers[IG_STRIDED]);
+  ig_json_close(o->w, '}');
+}
+
+static void put_node(ig_pt2_out *o, const ig_node *n) {
+  const char *name = o->name(o->user, n);
+  const char *key = NULL;
+  switch (n->val.kind) {
+    case IG_KIND_TENSOR:
+      ig_pt2_put_named(o, "as_tensor", name);
+      return;
+    case IG_KIND_INT:
+      key = "as_sym_int";
+      break;
+    case IG_KIND_FLOAT:
+      key = "as_sym_float";
+      break;
+    case IG_KIND_BOOL:
+      key = "as_sym_bool";
+      break;
+    case IG_KIND_NONE:
+      put_bool(o, "as_none", true);
+      return;
+    default:
+      (void)ig_fail(o->c, IG_UNSUPPORTED,
+                    "node '%s' is used whole, and is neither tensor nor number", n->name);
+      return;
+  }
+  open_union(o, key);
+  put_text(o, "as_name", name);
+  close_union(o);
+}
+
+static void put_complex(ig_pt2_out *o, ig_c128 z) {
+  open_union(o, "as_complex");
+  ig_json_open(o->w, '{');
+  ig_json_key(o->w, "real");
+  put_float(o, z.re);
+  ig_json_key(o->w, "imag");
+  put_float(o, z.im);
+  ig_json_close(o->w, '}');
+  close_union(o);
+}
+
+static void put_ints(ig_pt2_out *o, const ig_int *at, size_t n) {
+  open_union(o, "as_ints");
+  ig_json_open(o->w, '[');
+  for (size_t i = 0; i < n; i++) {
+    if (at[i].expr) refuse_symbol(o, at[i]);
+    ig_json_int(o->w, at[i].value);
+  }
+  ig_json_close(o->w, ']');
+  close_union(o);
+}
+
+// ---- lists
+// ----------------------------------------------------------------------------------------
+
+// What an element of a list is, nodes looked through.
+static ig_kind element_kind(const ig_value *v) {
+  return v->kind == IG_KIND_NODE ? v->node->val.kind : v->kind;
+}
+
+static const char *empty_list_key(const ig_arg *type) {
+  switch (type ? type->type : IG_TYPE_TENSOR) {
+    case IG_TYPE_INT:
+    case IG_TYPE_SYMINT:
+      return "as_ints";
+    case IG_TYPE_FLOAT:
+      return "as_floats";
+    case IG_TYPE_BOOL:
+      return "as_bools";
+    case IG_TYPE_STR:
+      return "as_strings";
+    default:
+      return "as_tensors";
+  }
+}
+
+typedef struct list_facts {
+  bool kinds[IG_KIND_COUNT];
+  size_t distinct;
+  bool nodes;
+} list_facts;
+
+static list_facts look_at_list(const ig_value *v) {
+  list_facts f = {0};
+  for (size_t i = 0; i < v->list.n; i++) {
+    const ig_value *e = &v->list.at[i];
+    ig_kind kind = element_kind(e);
+    f.distinct += !f.kinds[kind];
+    f.kinds[kind] = true;
+    f.nodes = f.nodes || e->kind == IG_KIND_NODE;
+  }
+  return f;
+}
+
+static const char *list_key(const ig_value *v, const ig_arg *type) {
+  list_facts f = look_at_list(v);
+  if (f.distinct == 0) return empty_list_key(type);
+  if (f.kinds[IG_KIND_TENSOR] && f.distinct == 1) return "as_tensors";
+  if (f.kinds[IG_KIND_TENSOR] && f.kinds[IG_KIND_NONE] && f.distinct == 2)
+    return "as_optional_tensors";
+  if (f.kinds[IG_KIND_NONE] && f.distinct == 1) return "as_optional_tensors";
+  if (f.kinds[IG_KIND_INT] && f.distinct == 1) return f.nodes ? "as_sym_ints" : "as_ints";
+  if (f.nodes) return NULL;
+  if (f.kinds[IG_KIND_FLOAT] && f.distinct == 1) return "as_floats";
+  if (f.kinds[IG_KIND_BOOL] && f.distinct == 1) return "as_bools";
+  if (f.kinds[IG_KIND_STR] && f.distinct == 1) return "as_strings";
+  return NULL;
+}
+
+static void put_element(ig_pt2_out *o, const ig_value *e, const char *key) {
+  bool optional = strcmp(key, "as_optional_tensors") == 0;
+  bool symbolic = strcmp(key, "as_sym_ints") == 0;
+  if (e->kind == IG_KIND_NODE && optional) {
+    ig_pt2_put_named(o, "as_tensor", o->name(o->user, e->node));
+  } else if (e->kind == IG_KIND_NODE) {
+    put_text(o, symbolic ? "as_name" : "name", o->name(o->user, e->node));
+  } else if (e->kind == IG_KIND_NONE) {
+    put_bool(o, "as_none", true);
+  } else if (symbolic) {
+    ig_pt2_put_int_value(o, e->i);
+  } else if (e->kind == IG_KIND_INT) {
+    if (e->i.expr) refuse_symbol(o, e->i);
+    ig_json_int(o->w, e->i.value);
+  } else if (e->kind == IG_KIND_FLOAT) {
+    put_float(o, e->f);
+  } else if (e->kind == IG_KIND_BOOL) {
+    ig_json_bool(o->w, e->b);
+  } else {
+    ig_json_str(o->w, e->str);
+  }
+}
+
+static void put_list(ig_pt2_out *o, const ig_value *v, const ig_arg *type) {
+  const char *key = list_key(v, type);
+  if (!key) {
+    (void)ig_fail(o->c, IG_UNSUPPORTED,
+                  "argument '%s': the export schema has no list of such values",
+                  type ? type->name : "");
+    return;
+  }
+  open_union(o, key);
+  ig_json_open(o->w, '[');
+  for (size_t i = 0; i < v->list.n; i++) put_element(o, &v->list.at[i], key);
+  ig_json_close(o->w, ']');
+  close_union(o);
+}
+
+void ig_pt2_put_argument(ig_pt2_out *o, const ig_value *v, const ig_arg *type) {
+  switch (v->kind) {
+    case IG_KIND_NONE:
+      put_bool(o, "as_none", true);
+      break;
+    case IG_KIND_NODE:
+      put_node(o, v->node);
+      break;
+    case IG_KIND_INT:
+      if (v->i.expr) refuse_symbol(o, v->i);
+      put_int(o, "as_int", v->i.value);
+      break;
+    case IG_KIND_FLOAT:
+      open_union(o, "as_float");
+      put_float(o, v->f);
+      close_union(o);
+      break;
+    case IG_KIND_BOOL:
+      put_bool(o, "as_bool", v->b);
+      break;
+    case IG_KIND_COMPLEX:
+      put_complex(o, v->z);
+      break;
+    case IG_KIND_STR:
+      put_text(o, "as_string", v->str);
+      break;
+    case IG_KIND_DTYPE:
+      put_int(o, "as_scalar_type", dtype_numbers[v->dtype]);
+      break;
+    case IG_KIND_LAYOUT:
+      put_int(o, "as_layout", layout_numbers[v->layout]);
+      break;
+    case IG_KIND_MEMORY_FORMAT:
+      put_int(o, "as_memory_format", format_numbers[v->memory_format]);
+      break;
+    case IG_KIND_DEVICE:
+      open_union(o, "as_device");
+      put_device(o, v->device);
+      close_union(o);
+      break;
+    case IG_KIND_INTS:
+      put_ints(o, v->ints.at, v->ints.n);
+      break;
+    case IG_KIND_LIST:
+      put_list(o, v, type);
+      break;
+    default:
+      (void)ig_fail(o->c, IG_UNSUPPORTED, "argument '%s': the export schema has no such value",
+                    type ? type->name : "");
+  }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values of the export schema: numbers of dtypes, layouts and memory formats, devices, sizes,
+// tensor metadata and arguments, each in both directions.
+#ifndef PT2_VALUES_H_
+#define PT2_VALUES_H_
+
+#include "codec/json.h"
+#include "ir/graph.h"
+#include "op/schema.h"
+#include "tensor/tensor.h"
+
+// ---- writing; errors go into the ctx
+// --------------------------------------------------------------
+
+// How a node is called in the file: results of a multi-result call are named after their getitem.
+typedef const char *ig_pt2_namer(void *user, const ig_node *n);
+
+typedef struct ig_pt2_out {
+  ig_ctx *c;
+  ig_json_writer *w;
+  ig_pt2_namer *name;
+  void *user;
+} ig_pt2_out;
+
+void ig_pt2_put_named(ig_pt2_out *o, const char *union_key,
+                      const char *name);             // {"k": {"name": n}}
+void ig_pt2_put_int_value(ig_pt2_out *o, ig_int i);  // SymInt
+void ig_pt2_put_tensor_meta(ig_pt2_out *o, const ig_tensor *t, bool requires_grad);
+// `type` (may be NULL) tells what an empty list is a list of.
+void ig_pt2_put_argument(ig_pt2_out *o, const ig_value *v, const ig_arg *type);
+
+// Numbers of the schema; the COUNT of the kind: unknown.
+ig_dtype ig_pt2_dtype_find(int64_t number);
+ig_layout ig_pt2_layout_find(int64_t number);
+ig_memory_format ig_pt2_memory_format_find(int64_t number);
+
+// ---- reading
+// --------------------------------------------------------------------------------------
+
+typedef struct ig_pt2_in {
+  ig_ctx *c;
+  const char *file;     // name of the JSON member, for messages
+  ig_bytes text;        // to tell lines
+  ig_arena *arena;      // for values that are lists
+  const ig_map *names;  // name -> ig_value *: what was defined so far
+} ig_pt2_in;
+
+// Fails with "file: line 1 column 7: text".
+ig_status ig_pt2_fail(const ig_pt2_in *in, const ig_json *at, ig_status st, const char *fmt, ...)
+    IG_PRINTF(4, 5);
+// Members that must be there and be of a kind; NULL after an error.
+const ig_json *ig_pt2_get(const ig_pt2_in *in, const ig_json *object, const char *key,
+                          ig_json_kind kind);
+const char *ig_pt2_get_text(const ig_pt2_in *in, const ig_json *object, const char *key);
+int64_t ig_pt2_get_int(const ig_pt2_in *in, const ig_json *object, const char *key);
+// The only member of a union; NULL after an error.
+const ig_json_member *ig_pt2_union(const ig_pt2_in *in, const ig_json *v);
+
+ig_int ig_pt2_get_size(const ig_pt2_in *in, const ig_json *v);  // SymInt
+bool ig_pt2_get_tensor_meta(const ig_pt2_in *in, const ig_json *v, ig_meta *out, bool *grad);
+ig_value ig_pt2_get_argument(const ig_pt2_in *in, const ig_json *v);
+
+#endif
