@@ -24,7 +24,7 @@ bool ig_tape_wanted(const ig_ctx *c, const ig_op *op, const ig_value *args) {
   if (c->no_grad || c->inference) return false;
   for (size_t i = 0; i < op->schema.nargs; i++) {
     if (args[i].kind == IG_KIND_TENSOR) {
-      if (ig_tape_requires_grad(args[i].tensor)) return true;
+      if (ig_tape_requires_grad(args[i].tensor)) return !is_detach(op);
     } else if (op->has_tensor_list && args[i].kind == IG_KIND_LIST) {
       for (size_t k = 0; k < args[i].list.n; k++) {
         const ig_value *v = &args[i].list.at[k];
@@ -153,7 +153,6 @@ ig_tape_entry *ig_tape_open(ig_ctx *c, const ig_op *op, const ig_value *args) {
   if (c->no_grad || c->status != IG_OK || !ig_tape_wanted(c, op, args)) return NULL;
   const ig_op *f = functional(op);
   ig_tensor *written = is_in_place(op) ? args[0].tensor : NULL;
-  if (is_detach(op)) return NULL;
   // An in-place call without a rule gets an entry that refuses to run: the history that self has
   // would be wrong.
   if (!f->def->vjp && (!written || op->composite)) return NULL;
