@@ -43,6 +43,12 @@ static PyObject *requires_grad_(PyObject *o, PyObject *args, PyObject *kwargs) {
   static char *keys[] = {"requires_grad", NULL};
   int on = 1;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p:requires_grad_", keys, &on)) return NULL;
+  const ig_tensor *t = py_tensor_of(o);
+  if (on && !ig_dtype_is_float(t->dtype) && !ig_dtype_is_complex(t->dtype)) {
+    PyErr_SetString(PyExc_RuntimeError,
+                    "only Tensors of floating point dtype can require gradients");
+    return NULL;
+  }
   return set_requires_grad(o, on ? Py_True : Py_False, NULL) == 0 ? Py_NewRef(o) : NULL;
 }
 

@@ -162,7 +162,7 @@ static PyObject *find_keyword(const py_op *op, const py_args *call, const py_sig
 }
 
 // x.view(2, 3), torch.zeros(2, 3): integers that fill the only positional argument.
-static bool is_varargs(const py_op *op, const py_args *call, const ig_schema *s, size_t i) {
+bool py_is_varargs(const py_op *op, const py_args *call, const ig_schema *s, size_t i) {
   const ig_arg *a = &s->args[i];
   bool ints = a->list && (a->type == IG_TYPE_INT || a->type == IG_TYPE_SYMINT);
   if (!ints || op->kind >= PY_OVERLOAD || i != (op->kind == PY_METHOD) || s->npos != i + 1) {
@@ -199,9 +199,10 @@ static py_take pack(py_room *room, const py_args *call, const ig_arg *a, size_t 
 // out= of a function: one tensor, or a tuple with one for each written argument.
 static py_take take_out(const py_args *call, const ig_schema *s, ig_value *values, size_t i,
                         size_t nth) {
-  (void)s;
   PyObject *o = call->out;
-  if (PyTuple_Check(o) || PyList_Check(o)) {
+  size_t places = 0;
+  for (size_t k = s->npos; k < s->nargs; k++) places += s->args[k].written;
+  if (places > 1 && (PyTuple_Check(o) || PyList_Check(o))) {
     if ((Py_ssize_t)nth >= PySequence_Fast_GET_SIZE(o)) return PY_OTHER;
     o = PySequence_Fast_GET_ITEM(o, (Py_ssize_t)nth);
   } else if (nth > 0) {
@@ -223,7 +224,7 @@ static py_take bind(const py_op *op, const py_sig *sig, const py_args *call, py_
     const ig_arg *a = &s->args[i];
     PyObject *o = NULL;
     if (i < s->npos && pos < call->npos) {
-      if (a->list && is_varargs(op, call, s, i)) {
+      if (a->list && py_is_varargs(op, call, s, i)) {
         py_take taken = pack(room, call, a, i, &values[i]);
         if (taken != PY_TAKEN) return taken;
         pos = call->npos;
@@ -422,10 +423,6 @@ static void place(py_op *o, const py_sig *sig) {
   size_t i = o->n++;
   size_t floor = 0;
   bool out = is_out(sig->op);
-  if (o->kind >= PY_OVERLOAD) {
-    o->sigs[i] = sig;
-    return;
-  }
   if (out) {
     floor = o->plain;
   } else {
@@ -475,7 +472,7 @@ PyObject *py_op_make(const char *ns, const char *name, py_kind kind) {
     }
     place(o, sig);
   }
-  if (o && o->plain == 0 && kind < PY_OVERLOAD) o->plain = o->n;
+  if (o && o->plain == 0) o->plain = o->n;
   return (PyObject *)o;
 }
 

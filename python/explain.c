@@ -227,15 +227,16 @@ static bool complain(const py_op *op, const py_sig *sig, const py_args *call) {
   ig_ctx *c = py_ctx();
   py_room room = {.c = c, .name = PyUnicode_AsUTF8(op->name)};
   size_t from = first_arg(op);
-  if (call->npos > sc->npos) {
+  bool packed = from < sc->nargs && py_is_varargs(op, call, sc, from);
+  if (call->npos > sc->npos && !packed) {
     size_t max = sc->npos - from;
     PyErr_Format(PyExc_TypeError, "%U() takes %zu positional argument%s but %zu %s given", op->name,
                  max, max == 1 ? "" : "s", call->npos - from,
                  call->npos - from == 1 ? "was" : "were");
     return true;
   }
-  for (size_t i = from; i < sc->nargs; i++) {
-    bool named = i >= call->npos;
+  for (size_t i = from + packed; i < sc->nargs; i++) {
+    bool named = packed || i >= call->npos;
     PyObject *o = named ? keyword(call, py_arg_name(op, sig->op, i)) : call->at[i];
     ig_value v;
     if (!o || py_convert(&room, &sc->args[i], o, op->numbers, &v) == PY_TAKEN) continue;
@@ -259,7 +260,9 @@ static bool complain(const py_op *op, const py_sig *sig, const py_args *call) {
 // Could the count of arguments fit? Required ones given, not more than there are.
 static bool is_plausible(const py_op *op, const py_sig *sig, const py_args *call) {
   const ig_schema *sc = &sig->op->schema;
-  size_t given = call->npos + call->nkw - first_arg(op);
+  size_t from = first_arg(op);
+  bool packed = from < sc->nargs && py_is_varargs(op, call, sc, from);
+  size_t given = (packed ? 1 : call->npos - from) + call->nkw;
   size_t max = sc->nargs - first_arg(op) + (out_of(op, sig->op) != NULL) + sig->factory;
   size_t min = 0;
   for (size_t i = first_arg(op); i < sc->nargs; i++) min += !sc->args[i].has_default;
@@ -347,6 +350,27 @@ static void schema_type(const ig_arg *a, char *text, size_t cap) {
                  item, a->list ? "]" : "", a->optional ? "]" : "");
 }
 
+static const char *text_or(PyObject *o, const char *other) {
+  const char *text = o ? PyUnicode_AsUTF8(o) : NULL;
+  PyErr_Clear();
+  return text ? text : other;
+}
+
+static void add_cast_error(ig_str *s, const ig_schema *sc, size_t i, PyObject *o) {
+  char type[96];
+  schema_type(&sc->args[i], type, sizeof type);
+  PyObject *repr = PyObject_Repr(o);
+  PyObject *str = PyObject_Str(o);
+  ig_str_add(s,
+             "%s::%s() Expected a value of type '%s' for argument '%s' but instead found type "
+             "'%s'.\nPosition: %zu\nValue: %s\nDeclaration: %s\nCast error details: %s %s to %s",
+             sc->ns, sc->name, type, sc->args[i].name, Py_TYPE(o)->tp_name, i, text_or(repr, "?"),
+             sc->text, strcmp(type, "number") == 0 ? "Cannot cast" : "Unable to cast",
+             text_or(str, "?"), type);
+  Py_XDECREF(repr);
+  Py_XDECREF(str);
+}
+
 static void mismatch(ig_str *s, const py_op *op, const py_sig *sig, const py_args *call) {
   const ig_schema *sc = &sig->op->schema;
   size_t given = call->npos + call->nkw;
@@ -377,18 +401,7 @@ static void mismatch(ig_str *s, const py_op *op, const py_sig *sig, const py_arg
     }
     if (py_convert(&room, &sc->args[i], o, op->numbers, &v) == PY_TAKEN) continue;
     PyErr_Clear();
-    char type[96];
-    schema_type(&sc->args[i], type, sizeof type);
-    PyObject *shown = PyObject_Repr(o);
-    PyErr_Clear();
-    const char *text = shown ? PyUnicode_AsUTF8(shown) : NULL;
-    ig_str_add(s,
-               "%s::%s() Expected a value of type '%s' for argument '%s' but instead found type "
-               "'%s'.\nPosition: %zu\nValue: %s\nDeclaration: %s\nCast error details: Unable to "
-               "cast %s to %s",
-               sc->ns, sc->name, type, sc->args[i].name, Py_TYPE(o)->tp_name, i, text ? text : "?",
-               sc->text, text ? text : "?", type);
-    Py_XDECREF(shown);
+    add_cast_error(s, sc, i, o);
     return;
   }
   for (size_t k = 0; k < call->nkw; k++) {

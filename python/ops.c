@@ -9,9 +9,6 @@
 static const ig_op *op_of(PyObject *o) {
   return ((py_op *)o)->sigs[0]->op;
 }
-static const char *name_of(PyObject *o) {
-  return PyUnicode_AsUTF8(((py_op *)o)->name);
-}
 
 static void op_dealloc(PyObject *o) {
   if (((py_op *)o)->weak) PyObject_ClearWeakRefs(o);

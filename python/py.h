@@ -195,6 +195,8 @@ const py_sig *py_sig_get(const ig_op *op);  // NULL: exception set
 PyObject *py_op_make(const char *ns, const char *name, py_kind kind);
 PyObject *py_op_make_overload(const ig_op *op);
 PyObject *py_op_call(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnames);
+// x.view(2, 3): do integers by place fill the list that is argument i?
+bool py_is_varargs(const py_op *op, const py_args *call, const ig_schema *s, size_t i);
 // Name by which a keyword reaches argument i.
 const char *py_arg_name(const py_op *op, const ig_op *of, size_t i);
 // Says why no overload took the arguments. Always NULL.  (explain.c)
@@ -212,8 +214,9 @@ int py_add_calls(PyObject *m);
 #define PY_FN_LIST(X)                                                                              \
   X(add)                                                                                           \
   X(sub)                                                                                           \
-  X(mul) X(div) X(floor_divide) X(remainder) X(pow) X(matmul) X(rsub) X(reciprocal) X(__and__)     \
-      X(__or__) X(__xor__) X(__lshift__) X(__rshift__) X(bitwise_and) X(bitwise_or) X(bitwise_xor) \
+  X(mul)                                                                                           \
+  X(div) X(floor_divide) X(remainder) X(pow) X(matmul) X(rsub) X(reciprocal) X(__and__) X(__or__)  \
+      X(__xor__) X(__lshift__) X(__rshift__) X(bitwise_and) X(bitwise_or) X(bitwise_xor)           \
           X(bitwise_left_shift) X(bitwise_right_shift) X(bitwise_not) X(neg) X(positive) X(abs)    \
               X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(add_) X(sub_) X(mul_) X(div_) X(floor_divide_) \
                   X(remainder_) X(pow_) X(__iand__) X(__ior__) X(__ixor__) X(__ilshift__)          \

@@ -323,6 +323,7 @@ int py_add_tensor(PyObject *m) {
                       .slots = all};
   py_tensor_type = (PyTypeObject *)PyType_FromSpec(&spec);
   if (!py_tensor_type) return -1;
+  py_tensor_type->tp_name = "Tensor";  // how messages of Python name it
   if (py_tensor_add(py_tensor_methods, py_tensor_getset) ||
       py_tensor_add(py_autograd_methods, py_autograd_getset)) {
     return -1;

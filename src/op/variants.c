@@ -3,6 +3,7 @@
 // kernel can write there directly, no memory is taken.
 #include "op/call.h"
 #include "op/formula.h"
+#include "op/refuse.h"
 #include "op/tape.h"
 #include "tensor/copy.h"
 
@@ -20,7 +21,7 @@ static bool check_writable(ig_ctx *c, const ig_tensor *to) {
 static bool check_dtype(ig_ctx *c, ig_dtype from, ig_dtype to) {
   if (ig_dtype_can_cast(from, to)) return true;
   ig_fail_text(c, IG_RUNTIME, "result type %s can't be cast to the desired output type %s",
-               ig_dtype_text(from), ig_dtype_text(to));
+               ig_dtype_title(from), ig_dtype_title(to));
   return false;
 }
 

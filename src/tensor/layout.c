@@ -184,7 +184,11 @@ ig_overlap ig_tensor_overlap(const ig_tensor *a, const ig_tensor *b) {
     same = ig_sizes(a)[d].value == ig_sizes(b)[d].value &&
            (ig_sizes(a)[d].value == 1 || ig_strides(a)[d].value == ig_strides(b)[d].value);
   }
-  return same ? IG_OVERLAP_SAME : IG_OVERLAP_PARTIAL;
+  if (same) return IG_OVERLAP_SAME;
+  // Views with gaps may interleave without sharing an element (two columns); like PyTorch, nothing
+  // is said about them.
+  bool dense = ig_tensor_is_dense_permuted(a) && ig_tensor_is_dense_permuted(b);
+  return dense ? IG_OVERLAP_PARTIAL : IG_OVERLAP_NONE;
 }
 
 bool ig_tensor_has_internal_overlap(const ig_tensor *t) {
