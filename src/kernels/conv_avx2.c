@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolution kernels for AVX2 and FMA: tiles of 4 output channels by 24 pixels (12 accumulators).
+#include <immintrin.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "kernels/conv_kernels.h"
+#include "kernels/gemm_simd.h"
+
+#define V __m256
+#define MASK __m256i
+#define LANES 8
+#define ROWS 4
+#define VECS 3
+
+INLINE MASK mask_of(uint32_t bits) {
+  const __m256i lane = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+  return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)bits), lane), lane);
+}
+INLINE V zero(void) {
+  return _mm256_setzero_ps();
+}
+INLINE V broadcast(float f) {
+  return _mm256_set1_ps(f);
+}
+INLINE V load(const float *p) {
+  return _mm256_loadu_ps(p);
+}
+INLINE V load_mask(MASK m, const float *p) {
+  return _mm256_maskload_ps(p, m);
+}
+INLINE void store(float *p, V v) {
+  _mm256_storeu_ps(p, v);
+}
+INLINE void store_mask(float *p, MASK m, V v) {
+  _mm256_maskstore_ps(p, m, v);
+}
+INLINE V add(V a, V b) {
+  return _mm256_add_ps(a, b);
+}
+INLINE V mla(V a, V b, V c) {
+  return _mm256_fmadd_ps(a, b, c);
+}
+INLINE float sum(V v) {
+  __m128 h = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+  h = _mm_add_ps(h, _mm_movehl_ps(h, h));
+  return _mm_cvtss_f32(_mm_add_ss(h, _mm_shuffle_ps(h, h, 1)));
+}
+
+INLINE void collect(const ig_conv_pick *q, int64_t k, const float *s, const int64_t *off,
+                    float *d) {
+  for (int64_t p = 0; p < k; p++) {
+    const float *from = s + off[p];
+    float *to = d + p * LANES * VECS;
+    for (int l = 0; l < LANES; l++) to[l] = from[q->index[l]];
+  }
+}
+
+#include "kernels/conv_simd.inc"
+
+const ig_conv_kernels ig_conv_kernels_avx2 = {
+    .rows = ROWS,
+    .lanes = LANES,
+    .vectors = VECS,
+    .packed = packed,
+    .direct = direct,
+    .dots = dots,
+    .pack = pack,
+    .depth = depth,
+};

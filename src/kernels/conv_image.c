@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Geometry and filling of padded images.
+#include "kernels/conv_image.h"
+
+#include <string.h>
+
+#include "base/cpu.h"
+
+// Number of distinct (k * dilation) % stride for k < kernel, and the rank of one among them.
+// With g = gcd(stride, dilation), remainders repeat after stride / g steps, in the order met.
+static int64_t cycle(int64_t stride, int64_t dilation) {
+  int64_t a = stride;
+  int64_t b = dilation % stride;
+  while (b != 0) {
+    int64_t t = a % b;
+    a = b;
+    b = t;
+  }
+  return stride / a;
+}
+
+static int64_t count_phases(const ig_conv *c, int dim) {
+  int64_t n = cycle(c->stride[dim], c->dilation[dim]);
+  return c->kernel[dim] < n ? c->kernel[dim] : n;
+}
+
+ig_conv_image ig_conv_image_make(const ig_conv *c) {
+  ig_conv_image m = {.c = c};
+  m.rows = c->out[1] + (c->kernel[1] - 1) * c->dilation[1] / c->stride[1];
+  m.cols = c->out[2] + (c->kernel[2] - 1) * c->dilation[2] / c->stride[2];
+  m.depth = (c->out[0] - 1) * c->stride[0] + (c->kernel[0] - 1) * c->dilation[0] + 1;
+  m.phases[0] = (int)count_phases(c, 1);
+  m.phases[1] = (int)count_phases(c, 2);
+  m.plane = m.rows * m.cols * m.phases[0] * m.phases[1];
+  m.channel = m.plane * m.depth;
+  m.alias = c->padding[0] == 0 && c->padding[1] == 0 && c->padding[2] == 0 && c->stride[1] == 1 &&
+            c->stride[2] == 1 && m.rows == c->in[1] && m.cols == c->in[2];
+  if (m.alias) {
+    m.depth = c->in[0];
+    m.channel = m.plane * m.depth;
+  }
+  return m;
+}
+
+void ig_conv_image_offsets(const ig_conv_image *m, int64_t *off) {
+  const ig_conv *c = m->c;
+  for (int64_t i = 0; i < c->cin / c->groups; i++) {
+    for (int64_t kd = 0; kd < c->kernel[0]; kd++) {
+      int64_t plane = i * m->channel + kd * c->dilation[0] * m->plane;
+      for (int64_t kh = 0; kh < c->kernel[1]; kh++) {
+        for (int64_t kw = 0; kw < c->kernel[2]; kw++) {
+          int64_t phase = kh % m->phases[0] * m->phases[1] + kw % m->phases[1];
+          int64_t row = kh * c->dilation[1] / c->stride[1];
+          int64_t col = kw * c->dilation[2] / c->stride[2];
+          *off++ = plane + (phase * m->rows + row) * m->cols + col;
+        }
+      }
+    }
+  }
+}
+
+// dst[0..n) = src[i * step]
+IG_CLONES
+static void copy_row(const float *restrict src, int64_t step, int64_t n, float *restrict dst) {
+  if (step == 1)
+    for (int64_t i = 0; i < n; i++) dst[i] = src[i];
+  else if (step == 2)
+    for (int64_t i = 0; i < n; i++) dst[i] = src[2 * i];
+  else
+    for (int64_t i = 0; i < n; i++) dst[i] = src[i * step];
+}
+
+// One row of a phase: columns q hold x[q * stride + shift], zero where that is outside.
+static void fill_row(const ig_conv_image *m, const float *x, int64_t shift, float *row) {
+  const ig_conv *c = m->c;
+  int64_t s = c->stride[2];
+  int64_t lo = shift < 0 ? (-shift + s - 1) / s : 0;
+  int64_t hi = c->in[2] > shift ? (c->in[2] - shift + s - 1) / s : 0;
+  lo = lo < m->cols ? lo : m->cols;
+  hi = hi < m->cols ? hi : m->cols;
+  if (hi < lo) hi = lo;
+  for (int64_t q = 0; q < lo; q++) row[q] = 0.0f;
+  for (int64_t q = hi; q < m->cols; q++) row[q] = 0.0f;
+  if (hi > lo) copy_row(x + lo * s + shift, s, hi - lo, row + lo);
+}
+
+void ig_conv_image_fill(const ig_conv_image *m, const float *x, float *image) {
+  const ig_conv *c = m->c;
+  for (int64_t d = 0; d < m->depth; d++) {
+    int64_t id = d - c->padding[0];
+    for (int64_t ph = 0; ph < m->phases[0]; ph++) {
+      for (int64_t pw = 0; pw < m->phases[1]; pw++) {
+        int64_t top = ph * c->dilation[1] % c->stride[1] - c->padding[1];
+        int64_t left = pw * c->dilation[2] % c->stride[2] - c->padding[2];
+        for (int64_t r = 0; r < m->rows; r++, image += m->cols) {
+          int64_t ih = r * c->stride[1] + top;
+          if (id < 0 || id >= c->in[0] || ih < 0 || ih >= c->in[1])
+            memset(image, 0, (size_t)m->cols * sizeof *image);
+          else
+            fill_row(m, x + (id * c->in[1] + ih) * c->in[2], left, image);
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inner kernels of the f32 convolution, one table per instruction set. Weights are read as they
+// are, a row of k numbers per output channel (stride lda); outputs are rows of pixels (stride ldc).
+// `init` holds one starting value per row, or is NULL: then results are added to c.
+#ifndef KERNELS_CONV_KERNELS_H_
+#define KERNELS_CONV_KERNELS_H_
+
+#include <stdint.h>
+
+// Where the lanes of one vector of flat positions go: up to two runs of pixels.
+typedef struct ig_conv_lanes {
+  uint32_t mask[2];
+  int64_t at[2];  // of lane 0, relative to the tile's c
+} ig_conv_lanes;
+
+// How one vector of pixels is collected from the image.
+typedef struct ig_conv_pick {
+  int count;          // lanes in use
+  int span;           // image elements from the first to the last pixel, counting both
+  int64_t base;       // flat position of the first pixel
+  int32_t index[16];  // of each lane, relative to base; lanes not in use repeat the last
+} ig_conv_pick;
+
+typedef struct ig_conv_kernels {
+  int rows;     // output channels of a tile
+  int lanes;    // of a vector
+  int vectors;  // of a panel: lanes * vectors pixels
+  // c[m][n] = a[m][k] * b[k][panel], b packed.
+  void (*packed)(int m, int n, int64_t k, const float *a, int64_t lda, const float *b,
+                 const float *init, float *c, int64_t ldc);
+  // The same with b[p] read in place at b + off[p], v vectors of flat positions.
+  void (*direct)(int m, int v, int64_t k, const float *a, int64_t lda, const float *b,
+                 const int64_t *off, const ig_conv_lanes *lanes, const float *init, float *c,
+                 int64_t ldc);
+  // c[m][t] = a[m][k] * b[t][ldb]: single pixels, whose columns are rows of b.
+  void (*dots)(int m, int t, int64_t k, const float *a, int64_t lda, const float *b, int64_t ldb,
+               const float *init, float *c, int64_t ldc);
+  // Fills a panel b[k][lanes * vectors] from the image, v vectors per row.
+  void (*pack)(int v, int64_t k, const float *image, const int64_t *off, const ig_conv_pick *pick,
+               float *b);
+  // y[n] = bias + sum of w[t] * x[off[t] + i]: one row of a depthwise convolution.
+  void (*depth)(int64_t n, int64_t taps, const float *x, const int64_t *off, const float *w,
+                float bias, float *y);
+} ig_conv_kernels;
+
+#if defined(__x86_64__)
+extern const ig_conv_kernels ig_conv_kernels_avx2;
+extern const ig_conv_kernels ig_conv_kernels_avx512;
+#endif
+
+#endif
