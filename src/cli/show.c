@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ingot show: a program as text.
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/cli.h"
 
@@ -13,7 +14,11 @@ static int run(ig_ctx *c, int argc, char **argv) {
   ig_program *p = NULL;
   if (ig_program_load(c, args.files[0], &p) != IG_OK) return cli_fail(c);
   char *text = graph ? ig_program_text(c, p) : ig_program_code(c, p);
-  if (text) printf("%s\n", text);
+  // The text begins and ends as PyTorch's does, with blank lines.
+  const char *first = text ? text + strspn(text, "\n") : "";
+  int length = (int)strlen(first);
+  while (length && strchr(" \n", first[length - 1])) length--;
+  if (text) printf("%.*s\n", length, first);
   if (!text) code = cli_fail(c);
   ig_text_free(c, text);
   ig_program_free(p);

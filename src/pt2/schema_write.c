@@ -226,14 +226,11 @@ static void put_nodes(writer *w) {
 // ---- values
 // ---------------------------------------------------------------------------------------
 
-static bool is_tensor(const ig_value *v) {
-  return v->kind == IG_KIND_TENSOR;
-}
-
-static void put_tensor_value(writer *w, const char *name, const ig_value *v) {
-  if (!is_tensor(v)) return;
+// Only inputs can require grad: programs are captured without history.
+static void put_tensor_value(writer *w, const char *name, const ig_value *v, bool input) {
+  if (v->kind != IG_KIND_TENSOR) return;
   ig_json_key(w->w, name);
-  ig_pt2_put_tensor_meta(&w->out, v->tensor, v->tensor->requires_grad);
+  ig_pt2_put_tensor_meta(&w->out, v->tensor, input && v->tensor->requires_grad);
 }
 
 static void put_tensor_values(writer *w) {
@@ -244,9 +241,9 @@ static void put_tensor_values(writer *w) {
     ig_table_slot *s = ig_table_find(&w->results, n);
     const char **names = s ? s->value : NULL;
     for (size_t i = 0; names && i < result_count(n); i++) {
-      put_tensor_value(w, names[i], &n->val.list.at[i]);
+      put_tensor_value(w, names[i], &n->val.list.at[i], false);
     }
-    if (!names) put_tensor_value(w, n->name, &n->val);
+    if (!names) put_tensor_value(w, n->name, &n->val, ig_node_is_placeholder(n));
   }
   ig_json_close(w->w, '}');
 }
@@ -439,6 +436,41 @@ static void put_spec(writer *w, const char *key, const char *spec, size_t n, boo
   }
 }
 
+static void put_module_entry(writer *w, const char *path, size_t n) {
+  ig_json_open(w->w, '{');
+  ig_json_key(w->w, "fqn");
+  ig_json_strn(w->w, path, n);
+  ig_json_key(w->w, "signature");
+  ig_json_null(w->w);
+  ig_json_close(w->w, '}');
+}
+
+// "key,path,class;key,path,class": every path that was not seen yet gets an entry.
+static void put_modules_of(writer *w, ig_map *seen, const char *stack) {
+  while (stack && *stack) {
+    const char *end = strchr(stack, ';');
+    size_t n = end ? (size_t)(end - stack) : strlen(stack);
+    const char *path = memchr(stack, ',', n);
+    const char *stop = path ? memchr(path + 1, ',', n - (size_t)(path + 1 - stack)) : NULL;
+    if (stop && stop > path + 1) {
+      const char *kept = ig_arena_strn(&w->arena, path + 1, (size_t)(stop - path - 1));
+      ig_map_value *v = kept ? ig_map_put(seen, kept) : NULL;
+      if (!v) (void)ig_fail(w->c, IG_NOMEM, "out of memory");
+      if (v && !v->num) put_module_entry(w, kept, strlen(kept));
+      if (v) v->num = 1;
+    }
+    stack = end ? end + 1 : NULL;
+  }
+}
+
+static void put_submodules(writer *w) {
+  ig_map seen = ig_map_make(w->c->alloc);
+  for (const ig_node *n = w->g->first; n && ig_ctx_status(w->c) == IG_OK; n = n->next) {
+    put_modules_of(w, &seen, n->meta[IG_META_NN_MODULE_STACK]);
+  }
+  ig_map_free(&seen);
+}
+
 static void put_module_calls(writer *w) {
   const ig_input_spec *in = NULL;
   size_t nin = ig_program_inputs(w->p, &in);
@@ -460,6 +492,7 @@ static void put_module_calls(writer *w) {
   ig_json_close(w->w, ']');
   ig_json_close(w->w, '}');
   ig_json_close(w->w, '}');
+  put_submodules(w);
   ig_json_close(w->w, ']');
 }
 
