@@ -9,12 +9,15 @@ operators are looked up by name when first used: `ingot.add` asks the library fo
 from __future__ import annotations
 
 import importlib
-from typing import Any
 
 from ingot import _C
 from ingot._C import Generator, Size, Tensor, device, dtype
 from ingot._info import finfo, iinfo
 from ingot._modes import enable_grad, inference_mode, no_grad, set_grad_enabled
+
+TYPE_CHECKING = False  # importing typing would cost a third of the time that `import ingot` takes
+if TYPE_CHECKING:
+    from typing import Any
 
 _DTYPES = (
     "bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "float16", "bfloat16",

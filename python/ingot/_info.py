@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from ingot import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # name: (exponent bits, mantissa bits, largest value, printed digits); a largest value of None follows the IEEE rule.
 _FLOATS = {

@@ -3,19 +3,22 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable
-from typing import Any
-
 from ingot import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 
 def _decorate(make: Callable, func: Callable) -> Callable:
     """func with its body (each step of it, if it is a generator) inside a fresh context."""
-    if inspect.isclass(func):
+    import functools  # on demand: it is slow to import
+
+    if isinstance(func, type):
         raise TypeError("cannot decorate a class with a grad mode; decorate its methods instead")
-    if not inspect.isgeneratorfunction(func):
+    code = getattr(func, "__code__", None)
+    if code is None or not code.co_flags & 0x20:  # CO_GENERATOR; importing inspect would be slow
 
         @functools.wraps(func)
         def call(*args: Any, **kwargs: Any) -> Any:

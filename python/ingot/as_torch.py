@@ -11,6 +11,7 @@ sys.modules. A name that Ingot lacks raises AttributeError (or, imported, Import
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 import types
 from importlib.machinery import ModuleSpec
@@ -147,16 +148,15 @@ class TorchModule(types.ModuleType):
 
 
 def _exists(target: str) -> bool:
-    """Whether the Ingot module of a row is there (later parts of Ingot fill the table's last rows)."""
-    module = target.partition(":")[0]
-    try:
-        return importlib.util.find_spec(module) is not None
-    except (ModuleNotFoundError, ValueError):
-        try:
-            _resolve(target)
-        except AttributeError:
-            return False
-        return True
+    """Whether the Ingot module of a row is there, without importing it (later parts of Ingot fill the last rows)."""
+    parts = target.partition(":")[0].split(".")[1:]
+    if parts[:1] == ["_C"]:
+        found: Any = ingot._C
+        for part in parts[1:]:
+            found = getattr(found, part, None)
+        return found is not None
+    path = os.path.join(os.path.dirname(ingot.__file__), *parts)
+    return os.path.isdir(path) or os.path.isfile(path + ".py")
 
 
 def _make(name: str) -> None:

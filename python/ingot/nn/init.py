@@ -101,7 +101,7 @@ def trunc_normal_(
 
     def draw_uniform() -> tuple[Tensor, Tensor]:
         values = ingot.empty_like(tensor).uniform_(a, b, generator=generator)
-        chances = ((values - mean) / std).square() * -0.5 - top
+        chances = ((values - mean) / std).pow(2) * -0.5 - top
         return values, ingot.empty_like(tensor).uniform_(generator=generator).log_() <= chances
 
     top = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2  # of the logarithm of the density

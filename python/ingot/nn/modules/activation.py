@@ -52,9 +52,6 @@ class ReLU6(Hardtanh):
     arguments, shows = "inplace=False", ""
     min_val, max_val = 0.0, 6.0
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.relu6(input, self.inplace)
-
 
 class Sigmoid(SimpleModule):
     def forward(self, input: Tensor) -> Tensor:
