@@ -55,9 +55,9 @@ void ig_stale_fail(ig_ctx *c, const ig_stale *why) {
   char name[128];
   char from[192] = "";
   const ig_tensor *t = why->saved->tensor;
-  if (why->edge && why->edge->entry) {
-    ig_entry_short_name(why->edge->entry, name, sizeof name);
-    (void)snprintf(from, sizeof from, ", which is output %u of %s,", why->edge->index, name);
+  if (why->edge.entry) {
+    ig_entry_short_name(why->edge.entry, name, sizeof name);
+    (void)snprintf(from, sizeof from, ", which is output %u of %s,", why->edge.index, name);
   }
   ig_fail_text(c, IG_RUNTIME,
                "one of the variables needed for gradient computation has been modified by an "
@@ -82,7 +82,7 @@ ig_tensor *ig_saved_unpack(ig_ctx *c, const ig_saved *s, const ig_edge *edge, bo
   if (!t || !s->bytes || c->status != IG_OK) return t;
   bool gone = freed;
   if (gone || ig_tensor_version(t) != s->version) {
-    ig_stale found = {s, edge, gone};
+    ig_stale found = {s, edge ? *edge : (ig_edge){0}, gone};
     if (!why || (!gone && ig_is_fake(t))) {
       ig_stale_fail(c, &found);
       return NULL;

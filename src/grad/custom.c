@@ -185,7 +185,7 @@ size_t ig_grad_fn_saved_count(const ig_grad_fn *f) {
 ig_tensor *ig_grad_fn_saved(ig_ctx *c, ig_grad_fn *f, size_t i) {
   if (c->status != IG_OK || i >= f->nsaved) return NULL;
   if (f->freed) {
-    ig_stale why = {&f->saved[i], NULL, true};
+    ig_stale why = {&f->saved[i], {0}, true};
     ig_stale_fail(c, &why);
     return NULL;
   }

@@ -12,10 +12,10 @@ bool ig_entry_apply(ig_ctx *c, ig_tape_entry *e, ig_tensor *const *grads, const 
                     ig_tensor **d);
 
 // A kept tensor with its history, checked. With `why` NULL stale bytes are an error at once;
-// otherwise a ghost stands for them and *why gets the kept tensor (of `edge`) if none was set.
+// otherwise a ghost stands for them and *why tells about the first one.
 typedef struct ig_stale {
   const ig_saved *saved;
-  const ig_edge *edge;
+  ig_edge edge;  // borrowed
   bool freed;
 } ig_stale;
 ig_tensor *ig_saved_unpack(ig_ctx *c, const ig_saved *s, const ig_edge *edge, bool freed,

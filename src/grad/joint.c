@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Forward and backward in one graph: interpret under a recording context with the tape on, then ask
 // for gradients there. Operators without a rule of their own are decomposed on the way.
+#include <string.h>
+
 #include "ir/program.h"
 #include "op/interpret.h"
 #include "op/tape.h"
@@ -9,6 +11,7 @@ static bool make_differentiable(ig_ctx *c, const ig_op *op, const ig_value *args
                                 void *user) {
   (void)user;
   if (op->def->vjp || op->base || !ig_op_has_decomposition(op)) return false;
+  if (op->def->waive && strstr(op->def->waive, "vjp:")) return false;
   if (!op->composite && !ig_tape_wanted(c, op, args)) return false;
   ig_op_decompose(c, op, args, outs);
   return true;

@@ -133,29 +133,26 @@ bool ig_graph_rename(ig_ctx *c, ig_graph *g, ig_node *n, const char *base) {
   return true;
 }
 
-// Takes all placeholders' names back and deals them out anew, user inputs first. Other nodes have
-// been named after the placeholders and keep out of their way; one that stands where a user input
-// wants to go moves.
+static void set_name(ig_graph *g, ig_node *n, const char *name) {
+  if (n->target == n->name) n->target = name;
+  n->name = name;
+  ig_map_find(&g->names, name)->ptr = n;
+}
+
+// A user input that had to take a number because state came first changes names with that one.
 bool ig_graph_rename_placeholders(ig_ctx *c, ig_graph *g) {
-  for (ig_node *n = g->first; n; n = n->next) {
-    if (!ig_node_is_placeholder(n) || n->role != IG_INPUT_USER || !n->path) continue;
+  (void)c;
+  for (ig_node *n = g->first; n && ig_node_is_placeholder(n); n = n->next) {
     char wish[NAME_MAX_LENGTH];
+    if (n->role != IG_INPUT_USER || !n->path) continue;
     clean(n->path, wish, sizeof wish);
-    if (strcmp(wish, n->name) == 0) continue;
-    ig_map_value *v = ig_map_find(&g->names, wish);
+    const ig_map_value *v = ig_map_find(&g->names, wish);
     ig_node *other = v ? v->ptr : NULL;
-    if (other && ig_node_is_placeholder(other) && other->role == IG_INPUT_USER) continue;
-    if (!v) {
-      const char *kept = ig_arena_strn(&g->arena, wish, strlen(wish));
-      v = kept ? ig_map_put(&g->names, kept) : NULL;
-      if (!v) return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
-    }
-    const char *kept = ig_arena_strn(&g->arena, wish, strlen(wish));
-    if (!kept) return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
-    if (other && !ig_graph_rename(c, g, other, wish)) return false;
-    v = ig_map_find(&g->names, wish);
-    v->ptr = n;
-    n->name = n->target = kept;
+    if (!other || other == n || !ig_node_is_placeholder(other)) continue;
+    if (other->role == IG_INPUT_USER) continue;
+    const char *taken = other->name;
+    set_name(g, other, n->name);
+    set_name(g, n, taken);
   }
   return true;
 }

@@ -2,6 +2,8 @@
 // ig_call: the one place where it is decided what a call does.
 #include "op/call.h"
 
+#include <string.h>
+
 #include "op/formula.h"
 #include "op/record.h"
 #include "op/shape.h"
@@ -232,9 +234,10 @@ static void run_plain(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value
   if (d->view && c->status == IG_OK) ig_tape_view(c, op, args, outs);
 }
 
-// A gradient is wanted and only the decomposition has one.
+// A gradient is wanted, and only the decomposition has one. Records that waive it (detach) have none.
 static bool needs_decomposition(const ig_ctx *c, const ig_op *op, const ig_value *args) {
-  return !op->def->vjp && ig_op_has_decomposition(op) && ig_tape_wanted(c, op, args);
+  if (op->def->vjp || !ig_op_has_decomposition(op) || !ig_tape_wanted(c, op, args)) return false;
+  return !op->def->waive || !strstr(op->def->waive, "vjp:");
 }
 
 void ig_run(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {

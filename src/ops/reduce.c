@@ -338,11 +338,16 @@ static ig_tensor *min_other(ig_ctx *c, const ig_value *args) {
   "f32[3,5], [1] | f32[2,3,4], [0,2], True | f32[2,3,4], [1] | f32[3,0], [1] | i64[3,2], [0] | " \
   "f32[2,3].T, [0] | f32[3,4], None | f32[], [0] | f32[3,4], [-1], True"
 
+static ig_tensor *sum_decompose(ig_ctx *c, const ig_value *args) {
+  return ig_sum_dim_intlist_with(c, args[0].tensor, ig_of_ints(NULL, 0), false, args[1]);
+}
+
 IG_OP(sum) = {
     .schema = "aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     .shape = sum_shape,
     .kernel = reduce_kernel,
     .variant = IG_REDUCE_SUM,
+    .decompose = sum_decompose,
     .vjp = sum_vjp,
     .keep = "",
     .samples = SUMS,
