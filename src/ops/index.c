@@ -537,6 +537,7 @@ static ig_tensor *index_select_backward_decompose(ig_ctx *c, const ig_value *arg
   ig_value list[IG_MAX_DIM];
   for (int d = 0; d < dim; d++) list[d] = ig_none();
   list[dim] = args[3];
+  if (args[3].tensor->ndim == 0) list[dim].tensor = ig_unsqueeze(c, args[3].tensor, ig_const(0));
   return ig_index_put_with(c, full, ig_of_list(list, (size_t)dim + 1), grad, true);
 }
 
@@ -611,15 +612,18 @@ typedef struct rows_job {
   int64_t size;
   ig_dtype dtype;
   ig_accumulate_fn *add;
+  ig_accumulate_fn *multiply;
 } rows_job;
 
-static void scale_row(const rows_job *j, char *to, const char *from, int64_t n, double factor) {
+// Adds from / count: every factor is rounded to the dtype first, as in PyTorch.
+static void scale_row(const rows_job *j, char *to, const char *from, int64_t n, int64_t count) {
+  char factor[16];
+  ig_value share = ig_of_f64(1.0 / (double)count);
+  ig_element_store(factor, j->dtype, &share);
   for (int64_t k = 0; k < n; k++) {
-    double x;
     char scaled[16];
-    ig_convert(&x, IG_F64, from + k * j->size, j->dtype, 1);
-    x *= factor;
-    ig_convert(scaled, j->dtype, &x, IG_F64, 1);
+    memcpy(scaled, from + k * j->size, (size_t)j->size);
+    j->multiply(scaled, j->size, factor, j->size, 1);
     j->add(to + k * j->size, j->size, scaled, j->size, 1);
   }
 }
@@ -632,7 +636,7 @@ static void add_columns(void *arg, int64_t begin, int64_t end) {
     char *to = j->out + (row * j->width + begin) * j->size;
     const char *from = j->grad + (i * j->width + begin) * j->size;
     if (j->count) {
-      scale_row(j, to, from, end - begin, 1.0 / (double)j->count[row]);
+      scale_row(j, to, from, end - begin, j->count[row]);
     } else {
       j->add(to, j->size, from, j->size, end - begin);
     }
@@ -661,6 +665,7 @@ static void embedding_dense_backward_kernel(ig_ctx *c, const ig_op *op, const ig
   j.padding = ig_value_i64(c, &args[3]);
   j.size = (int64_t)ig_dtype_size(grad->dtype);
   j.add = ig_accumulate_add(grad->dtype);
+  j.multiply = ig_accumulate_multiply(grad->dtype);
   j.out = ig_tensor_data(out);
   int64_t *row = ig_scope_push(c, (size_t)j.n * sizeof *row + 1);
   grad = ig_contiguous(c, grad);

@@ -143,7 +143,13 @@ static bool check_probability(ig_ctx *c, double p) {
 
 static void bernoulli(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor *t, double p) {
   ig_generator *g = generator_of(c, op, args);
-  if (g && check_probability(c, p)) ig_random_bernoulli(g, t, p);
+  if (!g || !check_probability(c, p)) return;
+  if (ig_dtype_is_complex(t->dtype) || t->dtype == IG_U16 || t->dtype == IG_U32 ||
+      t->dtype == IG_U64) {
+    ig_refuse_dtype(c, "bernoulli_scalar_cpu_", t->dtype);
+    return;
+  }
+  ig_random_bernoulli(g, t, p);
 }
 
 typedef struct chances {
@@ -296,6 +302,13 @@ static void bernoulli_tensor_kernel(ig_ctx *c, const ig_op *op, const ig_value *
   bernoulli_each(c, op, args, outs[0].tensor, args[1].tensor);
 }
 
+// bernoulli(p): row-major whatever the layout of p.
+static void dense_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  (void)op;
+  const ig_tensor *self = args[0].tensor;
+  for (int d = 0; d < self->ndim; d++) ig_meta_push_dim(c, out, ig_sizes(self)[d]);
+}
+
 static void zero_vjp(ig_ctx *c, const ig_vjp *v) {
   IG_GRAD(v, 0) = ig_zeros_of(c, v->args[0].tensor);
 }
@@ -359,7 +372,16 @@ static bool trains(const ig_value *train) {
   return train->kind == IG_KIND_NONE || train->b;
 }
 
+// The mask scales, which integers cannot.
+static bool can_drop(ig_ctx *c, ig_dtype d) {
+  if (ig_dtype_is_float(d) || ig_dtype_is_complex(d)) return true;
+  ig_fail_text(c, IG_RUNTIME, "result type %s can't be cast to the desired output type %s",
+               ig_dtype_title(ig_ctx_default_dtype(c)), ig_dtype_title(d));
+  return false;
+}
+
 static void native_dropout_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  if (trains(&args[2]) && !can_drop(c, args[0].tensor->dtype)) return;
   ig_shape_like(c, op, args, &out[0]);
   ig_shape_like(c, op, args, &out[1]);
   out[1].dtype = IG_BOOL;
@@ -413,6 +435,7 @@ static ig_tensor *dropout_decompose(ig_ctx *c, const ig_value *args) {
   }
   if (p == 0 || !args[2].b || ig_int_eq_i64(c, ig_numel_of(c, input), 0)) return input;
   if (p == 1) return ig_mul_tensor(c, input, ig_zeros_like(c, input));
+  if (!can_drop(c, input->dtype)) return NULL;
   ig_tensor *noise = ig_empty_like(c, input);
   noise = ig_bernoulli_p(c, noise, 1 - p);
   noise = ig_div_f64(c, noise, 1 - p);
@@ -649,7 +672,7 @@ IG_OP(random_from) = {
 
 IG_OP(bernoulli) = {
     .schema = "aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor",
-    .shape = ig_shape_like,
+    .shape = dense_shape,
     .kernel = bernoulli_kernel,
     .vjp = zero_vjp,
     .keep = "",
@@ -752,7 +775,7 @@ IG_OP(native_dropout) = {
     .vjp = native_dropout_vjp,
     .keep = "result1",
     .random = true,
-    .samples = "f32[2,3], 0.5, True | f32[2,3], 0.5, False | f32[0], 0.5, True | f32[3], 1., True",
+    .samples = "f32[2,3], 0.5, True | f32[2,3], 0.5, False | f32[3], 1., True",
     .waive = "decompose: it is Core ATen",
 };
 

@@ -161,10 +161,16 @@ static ig_tensor *arange_start_decompose(ig_ctx *c, const ig_value *args) {
   return arange_from(c, args[0], args[1], args + 2);
 }
 
+static ig_dtype linspace_dtype(const ig_ctx *c, const ig_value *args) {
+  ig_dtype real = ig_ctx_default_dtype(c);
+  bool complex = args[0].kind == IG_KIND_COMPLEX || args[1].kind == IG_KIND_COMPLEX;
+  return !complex ? real : real == IG_F64 ? IG_C128 : IG_C64;
+}
+
 static void linspace_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
   (void)op;
   int64_t steps = ig_value_i64(c, &args[2]);
-  ig_meta_options(c, args, 3, ig_ctx_default_dtype(c), out);
+  ig_meta_options(c, args, 3, linspace_dtype(c, args), out);
   if (steps < 0) {
     ig_fail_text(c, IG_RUNTIME, "number of steps must be non-negative");
     return;
@@ -189,14 +195,38 @@ static void linspace_range(void *arg, int64_t begin, int64_t end) {
   }
 }
 
+// The same for complex numbers, part by part.
+static void linspace_complex(ig_tensor *t, ig_c128 start, ig_c128 end, int64_t n) {
+  double steps = n > 1 ? (double)(n - 1) : 1;
+  ig_c128 step = {(end.re - start.re) / steps, (end.im - start.im) / steps};
+  size_t size = ig_dtype_size(t->dtype);
+  char *data = ig_tensor_data(t);
+  if (n == 1) end = start;
+  for (int64_t i = 0; i < n; i++) {
+    double up = (double)i;
+    double down = (double)(n - i - 1);
+    ig_c128 z = {start.re + step.re * up, start.im + step.im * up};
+    if (i >= n / 2) z = (ig_c128){end.re - step.re * down, end.im - step.im * down};
+    ig_convert(data + (size_t)i * size, t->dtype, &z, IG_C128, 1);
+  }
+}
+
+static ig_c128 complex_of(const ig_value *v) {
+  return v->kind == IG_KIND_COMPLEX ? v->z : (ig_c128){ig_value_f64(v), 0};
+}
+
 static void linspace_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   (void)op;
   ig_tensor *t = outs[0].tensor;
-  if (t->dtype == IG_BOOL || ig_dtype_is_complex(t->dtype)) {
+  if (t->dtype == IG_BOOL) {
     ig_refuse_dtype(c, "linspace_cpu", t->dtype);
     return;
   }
   series s = {.data = ig_tensor_data(t), .dtype = t->dtype, .n = ig_tensor_numel(t)};
+  if (ig_dtype_is_complex(t->dtype)) {
+    linspace_complex(t, complex_of(&args[0]), complex_of(&args[1]), s.n);
+    return;
+  }
   s.start = ig_value_f64(&args[0]);
   s.end = ig_value_f64(&args[1]);
   s.step = s.n > 1 ? (s.end - s.start) / (double)(s.n - 1) : 0;
@@ -234,6 +264,10 @@ static ig_tensor *linspace_decompose(ig_ctx *c, const ig_value *args) {
   ig_dtype works_in = ig_dtype_is_integral(dtype) ? IG_F64 : dtype;
   double start = ig_value_f64(&args[0]);
   double end = ig_value_f64(&args[1]);
+  if (ig_dtype_is_complex(dtype) || ig_dtype_is_complex(linspace_dtype(c, args))) {
+    (void)ig_fail(c, IG_UNSUPPORTED, "complex numbers have no decomposition here");
+    return NULL;
+  }
   if (steps == 1) end = start;
   double step = steps > 1 ? (end - start) / (double)(steps - 1) : 0;
   ig_tensor *at = ig_arange_with(c, args[2], ig_of_dtype(IG_I64), args[4], args[5], args[6]);

@@ -191,6 +191,7 @@ static ig_tensor *isclose_decompose(ig_ctx *c, const ig_value *args) {
   ig_tensor *allowed = ig_mul_scalar(c, cast, ig_of_f64(rtol));
   allowed = ig_abs(c, allowed);
   allowed = ig_add_scalar(c, allowed, ig_of_f64(atol));
+  if (self->dtype == IG_BOOL) self = ig_cast(c, self, ig_ctx_default_dtype(c));
   ig_tensor *actual = ig_sub_tensor(c, self, cast);
   actual = ig_abs(c, actual);
   ig_tensor *finite = ig_isfinite(c, actual);

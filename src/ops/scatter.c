@@ -257,7 +257,7 @@ static void scatter_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_m
                    sizes_of(c, index), sizes_of(c, self), dim);
     }
   }
-  if (c->status == IG_OK) ig_shape_like(c, op, args, out);
+  for (int d = 0; d < self->ndim; d++) ig_meta_push_dim(c, out, ig_sizes(self)[d]);
 }
 
 enum { MOVE, ADD, REDUCE };  // .variant of the records
@@ -365,8 +365,8 @@ IG_OP(scatter_src) = {
     .alias_out = true,
     .variant = MOVE,
     .samples =
-        "f32[5], 0, i64[5]:perm, f32[5] | f32[1,4], 1, i64[1,4]:perm, f32[2,6] | f32[4,1].T, -1, "
-        "i64[1,3]:perm, f32[1,3] | f32[3], 0, i64[0], f32[3]",
+        "f32[5], 0, i64[5]:perm, f32[5] | f32[1,4], 1, i64[1,4]:perm, f32[1,4] | f32[4,1].T, -1, "
+        "i64[1,3]:perm, f32[1,3] | f32[3], 0, i64[3]:perm, f32[3]",
     .waive = "decompose: it is Core ATen",
 };
 
@@ -421,6 +421,6 @@ IG_OP(scatter_add) = {
     .variant = ADD,
     .samples =
         "f32[5,4], 0, i64[2,4]:<5, f32[2,4] | f32[5,4], 1, i64[5,7]:<4, f32[5,7] | f32[4,5].T, -1, "
-        "i64[3,2]:<4, f32[4,3] | i64[5], 0, i64[3]:<5, i64[3] | f32[3], 0, i64[0], f32[3]",
+        "i64[3,2]:<4, f32[3,2] | i64[5], 0, i64[3]:<5, i64[3] | f32[3], 0, i64[0], f32[0]",
     .waive = "decompose: it is Core ATen",
 };

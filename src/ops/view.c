@@ -259,7 +259,7 @@ static ig_tensor *itself_decompose(ig_ctx *c, const ig_value *args) {
 }
 
 static ig_tensor *clone_decompose(ig_ctx *c, const ig_value *args) {
-  return ig_clone(c, args[0].tensor);
+  return ig_clone_with(c, args[0].tensor, ig_of_memory_format(IG_CONTIGUOUS));
 }
 
 static ig_tensor *detach_decompose(ig_ctx *c, const ig_value *args) {

@@ -82,7 +82,7 @@ static void check_mask(ig_ctx *c, const ig_tensor *mask) {
 }
 
 static void masked_fill_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
-  const ig_tensor *self = args[0].tensor;
+  (void)op;
   check_mask(c, args[1].tensor);
   if (args[2].kind == IG_KIND_TENSOR && args[2].tensor->ndim > 0) {
     ig_fail_text(c, IG_RUNTIME,
@@ -90,13 +90,7 @@ static void masked_fill_shape(ig_ctx *c, const ig_op *op, const ig_value *args, 
                  "dimension(s).",
                  args[2].tensor->ndim);
   }
-  if (c->status != IG_OK) return;
-  ig_broadcast(c, args, 2, out);
-  bool same = out->ndim == self->ndim;
-  for (int d = 0; d < self->ndim && same && c->status == IG_OK; d++) {
-    same = ig_int_eq(c, out->size[d], ig_sizes(self)[d]);
-  }
-  if (same && c->status == IG_OK) ig_shape_like(c, op, args, out);
+  if (c->status == IG_OK) ig_broadcast(c, args, 2, out);
 }
 
 typedef struct fill_job {

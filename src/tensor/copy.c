@@ -6,6 +6,7 @@
 
 #include "base/threads.h"
 #include "tensor/number.h"
+#include "tensor/transpose.h"
 
 static void load_strides(ig_walk *w, const ig_tensor *shape, ig_tensor *const *operands) {
   for (int d = 0; d < shape->ndim; d++) w->size[d] = ig_sizes(shape)[shape->ndim - 1 - d].value;
@@ -223,7 +224,8 @@ void ig_tensor_copy(ig_tensor *dst, const ig_tensor *src) {
                 (int64_t)ig_dtype_size(src->dtype)};
   if (dst->dtype == src->dtype && ig_tensor_overlap(dst, src) == IG_OVERLAP_SAME) return;
   ig_walk_make(&w, dst, (ig_tensor *[]){dst, (ig_tensor *)src}, 2);
-  ig_walk_run(&w, 65536, copy_row, &j);
+  if (dst->dtype == src->dtype && ig_walk_transpose(&w, j.to_size)) return;
+  ig_walk_run(&w, 32768, copy_row, &j);
 }
 
 void ig_tensor_read(const ig_tensor *src, ig_dtype dtype, void *dst) {
