@@ -82,6 +82,12 @@ static bool has_named_results(const ig_op *op) {
   return s->nrets > 1 && s->nrets <= IG_MAX_RETURNS;
 }
 
+PyTypeObject *py_return_type(const char *name) {
+  const ig_op *op = ig_lib_overloads(py_ctx(), "aten", name);
+  while (op && !has_named_results(op)) op = op->next;
+  return op ? named_tuple(op) : NULL;
+}
+
 static bool grow_sigs(void) {
   ig_ctx *c = py_ctx();
   const ig_lib *lib = ig_lib_get(c);

@@ -131,8 +131,29 @@ static PyTypeObject root_type = {
     .tp_getattro = root_getattr,
 };
 
+// ---- torch.return_types ----
+
+static PyObject *returns_getattr(PyObject *o, PyObject *name) {
+  const char *text = PyUnicode_AsUTF8(name);
+  PyTypeObject *type = text && text[0] != '_' ? py_return_type(text) : NULL;
+  if (type) return Py_NewRef((PyObject *)type);
+  return PyErr_Occurred() ? NULL : PyObject_GenericGetAttr(o, name);
+}
+static PyTypeObject returns_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "ingot._C.return_types",
+    .tp_basicsize = sizeof(PyObject),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_getattro = returns_getattr,
+};
+
 int py_add_namespaces(PyObject *m) {
-  if (PyType_Ready(&namespace_type) != 0 || PyType_Ready(&root_type) != 0) return -1;
+  if (PyType_Ready(&namespace_type) != 0 || PyType_Ready(&root_type) != 0 ||
+      PyType_Ready(&returns_type) != 0) {
+    return -1;
+  }
+  PyObject *returns = PyObject_New(PyObject, &returns_type);
+  if (!returns || PyModule_AddObjectRef(m, "return_types", returns) != 0) return -1;
+  Py_DECREF(returns);
   PyObject *ops = namespace_new(&root_type, NULL);
   int bad = !ops || PyModule_AddObjectRef(m, "ops", ops) ||
             PyModule_AddObjectRef(m, "_OpNamespace", (PyObject *)&namespace_type);

@@ -203,6 +203,8 @@ const char *py_arg_name(const py_op *op, const ig_op *of, size_t i);
 PyObject *py_explain(const py_op *op, const py_args *call);
 // Results of a call whose values are in outs.
 PyObject *py_results(ig_ctx *c, const py_sig *sig, const ig_value *outs, bool named);
+// torch.return_types.<name>, borrowed; NULL without exception: there is none.
+PyTypeObject *py_return_type(const char *name);
 // __torch_function__: does an argument (or a mode) take over? 1: *out is its answer, 0: no.
 int py_overridden(PyObject *func, PyObject *const *args, size_t n, PyObject *kwnames, bool deep,
                   PyObject **out);
@@ -215,7 +217,8 @@ int py_add_calls(PyObject *m);
   X(add)                                                                                           \
   X(sub)                                                                                           \
   X(mul)                                                                                           \
-  X(div) X(floor_divide) X(remainder) X(pow) X(matmul) X(rsub) X(reciprocal) X(__and__) X(__or__)  \
+  X(div)                                                                                           \
+  X(floor_divide) X(remainder) X(pow) X(matmul) X(rsub) X(reciprocal) X(__and__) X(__or__)         \
       X(__xor__) X(__lshift__) X(__rshift__) X(bitwise_and) X(bitwise_or) X(bitwise_xor)           \
           X(bitwise_left_shift) X(bitwise_right_shift) X(bitwise_not) X(neg) X(positive) X(abs)    \
               X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(add_) X(sub_) X(mul_) X(div_) X(floor_divide_) \
