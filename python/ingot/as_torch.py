@@ -66,7 +66,7 @@ TABLE: dict[str, str] = {
     "torch.nn.utils.*": "ingot.nn.utils",
     **{
         f"torch.nn.utils.{name}.*": f"ingot.nn.utils.{name}"
-        for name in "clip_grad convert_parameters parametrizations parametrize rnn stateless weight_norm".split()
+        for name in "clip_grad convert_parameters rnn stateless".split()
     },
     "torch.onnx.*": "ingot.onnx",
     "torch.onnx.operators.*": "ingot.onnx.operators",

@@ -757,47 +757,6 @@ def test_clipping_and_vectors():
     assert vector.shape == (3,) and layer.weight.tolist() == [[0.0, 1.0]] and layer.bias.tolist() == [2.0]
 
 
-def test_weight_norm():
-    from ingot.nn.utils import parametrizations, remove_weight_norm, weight_norm
-
-    layer = nn.Linear(3, 2)
-    before, x = layer.weight.detach().clone(), ingot.ones(1, 3)
-    out = layer(x).detach()
-    weight_norm(layer)
-    assert sorted(layer.state_dict()) == ["bias", "weight_g", "weight_v"] and layer.weight_g.shape == (2, 1)
-    assert_close(layer(x).detach(), out)
-    remove_weight_norm(layer)
-    assert_close(layer.weight.detach(), before)
-    parametrizations.weight_norm(layer)
-    names = [n for n, _ in layer.named_parameters()]
-    assert names == ["bias", "parametrizations.weight.original0", "parametrizations.weight.original1"]
-    assert_close(layer(x).detach(), out)
-
-
-def test_parametrize():
-    from ingot.nn.utils import parametrize
-
-    class Symmetric(nn.Module):
-        def forward(self, x):
-            return x.triu() + x.triu(1).t()
-
-        def right_inverse(self, x):
-            return x.triu()
-
-    layer = nn.Linear(3, 3)
-    parametrize.register_parametrization(layer, "weight", Symmetric())
-    assert_close(layer.weight, layer.weight.t())
-    assert parametrize.is_parametrized(layer, "weight") and not parametrize.is_parametrized(layer, "bias")
-    layer(ingot.ones(1, 3)).sum().backward()
-    assert layer.parametrizations.weight.original.grad is not None
-    value = layer.weight.detach().clone()
-    other = copy.deepcopy(layer)
-    assert_close(other.weight, layer.weight)
-    parametrize.remove_parametrizations(layer, "weight")
-    assert type(layer) is nn.Linear and isinstance(layer.weight, nn.Parameter)
-    assert_close(layer.weight.detach(), value)
-
-
 def test_call_observer():
     from ingot.nn.modules.module import set_call_observer
 

@@ -1,20 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Layers that are a functional form with constants: the constructor's arguments are one line of text and become
-attributes."""
+attributes, and forward hands them on by name."""
 
 from __future__ import annotations
 
 import inspect
 from typing import Any
 
+from ingot._C import Tensor
+from ingot.nn import functional as F
 from ingot.nn.modules.module import Module
 
 
 class SimpleModule(Module):
-    """A subclass says `arguments` (as in a def, parsed once per class) and which of them its repr `shows`."""
+    """A subclass says its `arguments` (as in a def, parsed once per class), which of them its repr `shows`, and which
+    `function` of nn.functional it is; `modal` functions are told whether the layer is training."""
 
     arguments = ""
     shows = ""
+    function = ""
+    modal = False
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -28,8 +33,18 @@ class SimpleModule(Module):
         except TypeError as error:
             raise TypeError(f"{type(self).__name__}.__init__(): {error}") from None
         bound.apply_defaults()
+        self._passed = list(bound.arguments)
         for name, value in bound.arguments.items():
             setattr(self, name, value)
+
+    def _call(self, *inputs: Any) -> Any:
+        options = {name: getattr(self, name) for name in self._passed}
+        if self.modal:
+            options["training"] = self.training
+        return getattr(F, self.function)(*inputs, **options)
+
+    def forward(self, input: Tensor) -> Any:
+        return self._call(input)
 
     def extra_repr(self) -> str:
         parts = [f"{name}={getattr(self, name)!r}" for name in self.shows.split()]

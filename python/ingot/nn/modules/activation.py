@@ -16,10 +16,7 @@ from ingot.nn.parameter import Parameter
 
 
 class Threshold(SimpleModule):
-    arguments, shows = "threshold, value, inplace=False", "threshold value"
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.threshold(input, self.threshold, self.value, self.inplace)
+    arguments, shows, function = "threshold, value, inplace=False", "threshold value", "threshold"
 
 
 class ReLU(SimpleModule):
@@ -30,10 +27,8 @@ class ReLU(SimpleModule):
 
 
 class RReLU(SimpleModule):
-    arguments, shows = "lower=1.0 / 8, upper=1.0 / 3, inplace=False", "lower upper"
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
+    arguments, shows, function = "lower=1.0 / 8, upper=1.0 / 3, inplace=False", "lower upper", "rrelu"
+    modal = True
 
 
 class Hardtanh(SimpleModule):
@@ -54,121 +49,79 @@ class ReLU6(Hardtanh):
 
 
 class Sigmoid(SimpleModule):
-    def forward(self, input: Tensor) -> Tensor:
-        return ingot.sigmoid(input)
+    function = "sigmoid"
 
 
-class Hardsigmoid(SimpleModule):
+class _Silent(SimpleModule):
+    """Does not show that it works in place."""
+
     arguments = "inplace=False"
 
     def extra_repr(self) -> str:
         return ""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.hardsigmoid(input, self.inplace)
+
+class Hardsigmoid(_Silent):
+    function = "hardsigmoid"
+
+
+class Hardswish(_Silent):
+    function = "hardswish"
 
 
 class Tanh(SimpleModule):
-    def forward(self, input: Tensor) -> Tensor:
-        return ingot.tanh(input)
+    function = "tanh"
 
 
 class SiLU(SimpleModule):
-    arguments = "inplace=False"
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.silu(input, self.inplace)
+    arguments, function = "inplace=False", "silu"
 
 
 class Mish(SimpleModule):
-    arguments = "inplace=False"
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.mish(input, self.inplace)
-
-
-class Hardswish(SimpleModule):
-    arguments = "inplace=False"
-
-    def extra_repr(self) -> str:
-        return ""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.hardswish(input, self.inplace)
+    arguments, function = "inplace=False", "mish"
 
 
 class ELU(SimpleModule):
-    arguments, shows = "alpha=1.0, inplace=False", "alpha"
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.elu(input, self.alpha, self.inplace)
+    arguments, shows, function = "alpha=1.0, inplace=False", "alpha", "elu"
 
 
 class CELU(SimpleModule):
-    arguments, shows = "alpha=1.0, inplace=False", "alpha"
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.celu(input, self.alpha, self.inplace)
+    arguments, shows, function = "alpha=1.0, inplace=False", "alpha", "celu"
 
 
 class SELU(SimpleModule):
-    arguments = "inplace=False"
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.selu(input, self.inplace)
+    arguments, function = "inplace=False", "selu"
 
 
 class GLU(SimpleModule):
-    arguments, shows = "dim=-1", "dim"
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.glu(input, self.dim)
+    arguments, shows, function = "dim=-1", "dim", "glu"
 
 
 class GELU(SimpleModule):
-    arguments, shows = "approximate='none'", "approximate"
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.gelu(input, approximate=self.approximate)
+    arguments, shows, function = "approximate='none'", "approximate", "gelu"
 
 
 class Hardshrink(SimpleModule):
-    arguments = "lambd=0.5"
+    arguments, function = "lambd=0.5", "hardshrink"
 
     def extra_repr(self) -> str:
         return f"{self.lambd}"
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.hardshrink(input, self.lambd)
+
+class Softshrink(Hardshrink):
+    function = "softshrink"
 
 
 class LeakyReLU(SimpleModule):
-    arguments, shows = "negative_slope=0.01, inplace=False", "negative_slope"
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.leaky_relu(input, self.negative_slope, self.inplace)
+    arguments, shows, function = "negative_slope=0.01, inplace=False", "negative_slope", "leaky_relu"
 
 
 class LogSigmoid(SimpleModule):
-    def forward(self, input: Tensor) -> Tensor:
-        return F.logsigmoid(input)
+    function = "logsigmoid"
 
 
 class Softplus(SimpleModule):
-    arguments, shows = "beta=1.0, threshold=20.0", "beta threshold"
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softplus(input, self.beta, self.threshold)
-
-
-class Softshrink(SimpleModule):
-    arguments = "lambd=0.5"
-
-    def extra_repr(self) -> str:
-        return f"{self.lambd}"
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softshrink(input, self.lambd)
+    arguments, shows, function = "beta=1.0, threshold=20.0", "beta threshold", "softplus"
 
 
 class PReLU(Module):
@@ -189,41 +142,30 @@ class PReLU(Module):
 
 
 class Softsign(SimpleModule):
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softsign(input)
+    function = "softsign"
 
 
 class Tanhshrink(SimpleModule):
-    def forward(self, input: Tensor) -> Tensor:
-        return F.tanhshrink(input)
+    function = "tanhshrink"
 
 
 class Softmin(SimpleModule):
-    arguments, shows = "dim=None", "dim"
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softmin(input, self.dim, _stacklevel=5)
+    arguments, shows, function = "dim=None", "dim", "softmin"
 
 
 class Softmax(SimpleModule):
-    arguments, shows = "dim=None", "dim"
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softmax(input, self.dim, _stacklevel=5)
+    arguments, shows, function = "dim=None", "dim", "softmax"
 
 
 class LogSoftmax(SimpleModule):
-    arguments, shows = "dim=None", "dim"
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.log_softmax(input, self.dim, _stacklevel=5)
+    arguments, shows, function = "dim=None", "dim", "log_softmax"
 
 
 class Softmax2d(SimpleModule):
     def forward(self, input: Tensor) -> Tensor:
         if input.dim() not in (3, 4):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
-        return F.softmax(input, -3, _stacklevel=5)
+        return F.softmax(input, -3)
 
 
 class MultiheadAttention(Module):

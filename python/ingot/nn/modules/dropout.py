@@ -5,13 +5,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ingot._C import Tensor
-from ingot.nn import functional as F
 from ingot.nn.modules._simple import SimpleModule
 
 
 class _DropoutNd(SimpleModule):
     arguments = "p=0.5, inplace=False"
+    modal = True
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -23,30 +22,24 @@ class _DropoutNd(SimpleModule):
 
 
 class Dropout(_DropoutNd):
-    def forward(self, input: Tensor) -> Tensor:
-        return F.dropout(input, self.p, self.training, self.inplace)
+    function = "dropout"
 
 
 class Dropout1d(_DropoutNd):
-    def forward(self, input: Tensor) -> Tensor:
-        return F.dropout1d(input, self.p, self.training, self.inplace)
+    function = "dropout1d"
 
 
 class Dropout2d(_DropoutNd):
-    def forward(self, input: Tensor) -> Tensor:
-        return F.dropout2d(input, self.p, self.training, self.inplace)
+    function = "dropout2d"
 
 
 class Dropout3d(_DropoutNd):
-    def forward(self, input: Tensor) -> Tensor:
-        return F.dropout3d(input, self.p, self.training, self.inplace)
+    function = "dropout3d"
 
 
 class AlphaDropout(_DropoutNd):
-    def forward(self, input: Tensor) -> Tensor:
-        return F.alpha_dropout(input, self.p, self.training)
+    function = "alpha_dropout"
 
 
 class FeatureAlphaDropout(_DropoutNd):
-    def forward(self, input: Tensor) -> Tensor:
-        return F.feature_alpha_dropout(input, self.p, self.training)
+    function = "feature_alpha_dropout"

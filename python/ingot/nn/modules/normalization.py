@@ -16,10 +16,7 @@ from ingot.nn.parameter import Parameter
 
 
 class LocalResponseNorm(SimpleModule):
-    arguments = "size, alpha=1e-4, beta=0.75, k=1.0"
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+    arguments, function = "size, alpha=1e-4, beta=0.75, k=1.0", "local_response_norm"
 
     def extra_repr(self) -> str:
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

@@ -19,31 +19,17 @@ class _MaxPoolNd(SimpleModule):
         super().__init__(*args, **kwargs)
         self.stride = self.kernel_size if self.stride is None else self.stride
 
-    def _pool(self, function: Any, input: Tensor) -> Any:
-        return function(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.dilation,
-            ceil_mode=self.ceil_mode,
-            return_indices=self.return_indices,
-        )
-
 
 class MaxPool1d(_MaxPoolNd):
-    def forward(self, input: Tensor) -> Any:
-        return self._pool(F.max_pool1d, input)
+    function = "max_pool1d"
 
 
 class MaxPool2d(_MaxPoolNd):
-    def forward(self, input: Tensor) -> Any:
-        return self._pool(F.max_pool2d, input)
+    function = "max_pool2d"
 
 
 class MaxPool3d(_MaxPoolNd):
-    def forward(self, input: Tensor) -> Any:
-        return self._pool(F.max_pool3d, input)
+    function = "max_pool3d"
 
 
 class _MaxUnpoolNd(SimpleModule):
@@ -74,7 +60,7 @@ class MaxUnpool3d(_MaxUnpoolNd):
 
 class AvgPool1d(SimpleModule):
     arguments = "kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True"
-    shows = "kernel_size stride padding"
+    shows, function = "kernel_size stride padding", "avg_pool1d"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -82,29 +68,18 @@ class AvgPool1d(SimpleModule):
         for name in ("kernel_size", "stride", "padding"):
             setattr(self, name, repeat(getattr(self, name), 1))
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
-
 
 class AvgPool2d(SimpleModule):
     arguments = "kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None"
-    shows = "kernel_size stride padding"
+    shows, function = "kernel_size stride padding", "avg_pool2d"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.stride = self.kernel_size if self.stride is None else self.stride
 
-    def _arguments(self) -> tuple:
-        window = (self.kernel_size, self.stride, self.padding)
-        return (*window, self.ceil_mode, self.count_include_pad, self.divisor_override)
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool2d(input, *self._arguments())
-
 
 class AvgPool3d(AvgPool2d):
-    def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool3d(input, *self._arguments())
+    function = "avg_pool3d"
 
 
 class _LPPoolNd(SimpleModule):
@@ -128,51 +103,39 @@ class LPPool3d(_LPPoolNd):
     dims = 3
 
 
-class _AdaptivePool(SimpleModule):
+class _AdaptiveAvgPool(SimpleModule):
+    arguments = "output_size"
+
     def extra_repr(self) -> str:
         return f"output_size={self.output_size}"
 
 
-class AdaptiveAvgPool1d(_AdaptivePool):
-    arguments = "output_size"
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.adaptive_avg_pool1d(input, self.output_size)
-
-
-class AdaptiveAvgPool2d(_AdaptivePool):
-    arguments = "output_size"
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.adaptive_avg_pool2d(input, self.output_size)
-
-
-class AdaptiveAvgPool3d(_AdaptivePool):
-    arguments = "output_size"
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.adaptive_avg_pool3d(input, self.output_size)
-
-
-class AdaptiveMaxPool1d(_AdaptivePool):
+class _AdaptiveMaxPool(_AdaptiveAvgPool):
     arguments = "output_size, return_indices=False"
 
-    def forward(self, input: Tensor) -> Any:
-        return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
+
+class AdaptiveAvgPool1d(_AdaptiveAvgPool):
+    function = "adaptive_avg_pool1d"
 
 
-class AdaptiveMaxPool2d(_AdaptivePool):
-    arguments = "output_size, return_indices=False"
-
-    def forward(self, input: Tensor) -> Any:
-        return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
+class AdaptiveAvgPool2d(_AdaptiveAvgPool):
+    function = "adaptive_avg_pool2d"
 
 
-class AdaptiveMaxPool3d(_AdaptivePool):
-    arguments = "output_size, return_indices=False"
+class AdaptiveAvgPool3d(_AdaptiveAvgPool):
+    function = "adaptive_avg_pool3d"
 
-    def forward(self, input: Tensor) -> Any:
-        return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)
+
+class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+    function = "adaptive_max_pool1d"
+
+
+class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+    function = "adaptive_max_pool2d"
+
+
+class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+    function = "adaptive_max_pool3d"
 
 
 class _FractionalMaxPoolNd(SimpleModule):

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ingot._C import Tensor
-from ingot.nn import functional as F
 from ingot.nn.modules._simple import SimpleModule
 
 
 class Upsample(SimpleModule):
     arguments = "size=None, scale_factor=None, mode='nearest', align_corners=None, recompute_scale_factor=None"
+    function = "interpolate"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -21,11 +20,6 @@ class Upsample(SimpleModule):
             self.scale_factor = tuple(float(s) for s in scale)
         else:
             self.scale_factor = float(scale) if scale else None
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.interpolate(
-            input, self.size, self.scale_factor, self.mode, self.align_corners, self.recompute_scale_factor
-        )
 
     def extra_repr(self) -> str:
         how = f"size={self.size!r}" if self.scale_factor is None else f"scale_factor={self.scale_factor!r}"
