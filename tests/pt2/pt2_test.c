@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+// .pt2 archives: those that the real PyTorch saved (tools/make_pt2_goldens.py) load, run with its
+// numbers and survive a round trip; hostile ones are refused in words.
+#define _POSIX_C_SOURCE 200809L
+#include <math.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "codec/zip.h"
+#include "heap.h"
+#include "ingot/file.h"
+#include "tensor/tensor.h"
+
+static const char *const models[] = {"mlp", "cnn", "mixed"};
+enum { NMODELS = 3, MAX_VALUES = 8 };
+
+static char folder[64];
+
+typedef struct fixture {
+  test_heap heap;
+  ig_ctx *c;
+  char path[128];
+} fixture;
+
+static int setup(void **state) {
+  fixture *f = calloc(1, sizeof *f);
+  f->c = test_heap_ctx(&f->heap);
+  strcpy(folder, "/tmp/ingot-pt2-test-XXXXXX");
+  assert_non_null(mkdtemp(folder));
+  (void)snprintf(f->path, sizeof f->path, "%s/saved.pt2", folder);
+  *state = f;
+  return 0;
+}
+
+static int teardown(void **state) {
+  fixture *f = *state;
+  (void)unlink(f->path);
+  assert_int_equal(rmdir(folder), 0);
+  ig_ctx_free(f->c);
+  assert_int_equal(f->heap.live, 0);
+  free(f);
+  return 0;
+}
+
+static const char *golden(const char *name, const char *suffix) {
+  static char path[512];
+  (void)snprintf(path, sizeof path, "%s/pt2/data/%s%s", TEST_DATA, name, suffix);
+  return path;
+}
+
+static ig_program *load(fixture *f, const char *path) {
+  ig_program *p = NULL;
+  if (ig_program_load(f->c, path, &p) != IG_OK) fail_msg("%s", ig_ctx_error(f->c));
+  return p;
+}
+
+static void same_numbers(const ig_tensor *a, const ig_tensor *b) {
+  assert_int_equal(ig_tensor_dtype(a), ig_tensor_dtype(b));
+  assert_int_equal(ig_tensor_ndim(a), ig_tensor_ndim(b));
+  for (int d = 0; d < ig_tensor_ndim(a); d++) {
+    assert_int_equal(ig_tensor_size(a, d).value, ig_tensor_size(b, d).value);
+  }
+  for (int64_t i = 0; i < ig_tensor_numel(a); i++) {
+    double x = ig_tensor_get(a, i);
+    double y = ig_tensor_get(b, i);
+    if (x != y && !(fabs(x - y) <= 1e-6 + 1e-5 * fabs(y)))
+      fail_msg("element %d: %g and %g", (int)i, x, y);
+  }
+}
+
+static void runs_with_golden_numbers(fixture *f, const ig_program *p, const char *name) {
+  const ig_weight *given = NULL;
+  const ig_weight *wanted = NULL;
+  size_t n = 0;
+  size_t nwanted = 0;
+  ig_scope s = ig_scope_open(f->c);
+  assert_int_equal(ig_tensors_load(f->c, golden(name, ".in.npz"), &given, &n), IG_OK);
+  assert_int_equal(ig_tensors_load(f->c, golden(name, ".out.npz"), &wanted, &nwanted), IG_OK);
+  ig_value inputs[MAX_VALUES];
+  ig_value outs[MAX_VALUES];
+  const ig_input_spec *specs = NULL;
+  size_t nspecs = ig_program_inputs(p, &specs);
+  size_t next = 0;
+  size_t nin = 0;
+  for (size_t i = 0; i < nspecs; i++) {
+    if (specs[i].kind != IG_INPUT_USER) continue;
+    bool tensor = specs[i].value.kind == IG_KIND_NODE;
+    inputs[nin++] = tensor ? ig_of_tensor(given[next++].tensor) : specs[i].value;
+  }
+  assert_int_equal(next, n);
+  assert_int_equal(ig_program_user_outputs(p), nwanted);
+  if (ig_program_run(f->c, p, inputs, nin, outs) != IG_OK) fail_msg("%s", ig_ctx_error(f->c));
+  for (size_t i = 0; i < nwanted; i++) same_numbers(outs[i].tensor, wanted[i].tensor);
+  ig_scope_close(f->c, s);
+}
+
+static void same_code(fixture *f, const ig_program *a, const ig_program *b) {
+  char *x = ig_program_text(f->c, a);
+  char *y = ig_program_text(f->c, b);
+  assert_string_equal(x, y);
+  ig_text_free(f->c, x);
+  ig_text_free(f->c, y);
+}
+
+static void archives_of_pytorch_load_and_run(void **state) {
+  fixture *f = *state;
+  for (size_t i = 0; i < NMODELS; i++) {
+    ig_program *p = load(f, golden(models[i], ".pt2"));
+    runs_with_golden_numbers(f, p, models[i]);
+    ig_program_free(p);
+  }
+}
+
+static void what_is_saved_is_loaded(void **state) {
+  fixture *f = *state;
+  for (size_t i = 0; i < NMODELS; i++) {
+    ig_program *p = load(f, golden(models[i], ".pt2"));
+    assert_int_equal(ig_program_save(f->c, p, f->path), IG_OK);
+    ig_program *again = load(f, f->path);
+    same_code(f, p, again);
+    assert_string_equal(ig_program_in_spec(p), ig_program_in_spec(again));
+    runs_with_golden_numbers(f, again, models[i]);
+    ig_program_free(again);
+    ig_program_free(p);
+  }
+}
+
+static void the_same_program_gives_the_same_bytes(void **state) {
+  fixture *f = *state;
+  ig_file *first = NULL;
+  ig_file *second = NULL;
+  ig_program *p = load(f, golden("cnn", ".pt2"));
+  assert_int_equal(ig_program_save(f->c, p, f->path), IG_OK);
+  assert_int_equal(ig_file_map(f->c, f->path, &first), IG_OK);
+  ig_program *again = load(f, f->path);
+  assert_int_equal(ig_program_save(f->c, again, f->path), IG_OK);
+  assert_int_equal(ig_file_map(f->c, f->path, &second), IG_OK);
+  assert_int_equal(first->bytes.n, second->bytes.n);
+  assert_memory_equal(first->bytes.at, second->bytes.at, first->bytes.n);
+  ig_file_release(first);
+  ig_file_release(second);
+  ig_program_free(again);
+  ig_program_free(p);
+}
+
+static void weights_are_not_copied_and_may_be_written(void **state) {
+  fixture *f = *state;
+  ig_program *p = load(f, golden("mixed", ".pt2"));
+  const ig_weight *list = NULL;
+  size_t n = ig_program_state(p, &list);
+  assert_int_equal(n, 5);
+  for (size_t i = 0; i < n; i++) {
+    assert_non_null(list[i].tensor->storage->free_fn);  // foreign memory: the file
+    assert_int_equal((uintptr_t)ig_tensor_data(list[i].tensor) % 64, 0);
+  }
+  const ig_tensor *left = ig_program_find_weight(p, "left.weight");
+  const ig_tensor *right = ig_program_find_weight(p, "right.weight");
+  assert_ptr_equal(ig_tensor_data(left), ig_tensor_data(right));
+  // The program counts in a buffer; the file does not notice.
+  const ig_tensor *count = ig_program_find_weight(p, "count");
+  assert_true(ig_tensor_get(count, 0) == 0);
+  runs_with_golden_numbers(f, p, "mixed");
+  assert_true(ig_tensor_get(count, 0) == 1);
+  ig_program_free(p);
+  p = load(f, golden("mixed", ".pt2"));
+  assert_true(ig_tensor_get(ig_program_find_weight(p, "count"), 0) == 0);
+  ig_program_free(p);
+}
+
+// ---- hostile archives
+// -----------------------------------------------------------------------------
+
+// Copies a golden archive with one text of one member replaced; member NULL: nothing, "-name": that
+// member is left out.
+static void forge(fixture *f, const char *name, const char *member, const char *from,
+                  const char *to) {
+  ig_file *file = NULL;
+  ig_zip z;
+  assert_int_equal(ig_file_map(f->c, golden(name, ".pt2"), &file), IG_OK);
+  assert_int_equal(ig_zip_open(f->c, name, file->bytes, NULL, &z), IG_OK);
+  ig_sink sink;
+  assert_int_equal(ig_sink_file(f->c, f->path, &sink), IG_OK);
+  ig_zip_writer w;
+  ig_zip_writer_init(&w, f->c, &sink, IG_ZIP_ALIGN);
+  bool done = false;
+  for (size_t i = 0; i < z.n; i++) {
+    const ig_zip_entry *e = &z.entries[i];
+    const char *tail = strchr(e->name, '/') + 1;
+    if (member[0] == '-' && strcmp(tail, member + 1) == 0) {
+      done = true;
+      continue;
+    }
+    ig_bytes parts[3] = {e->packed};
+    size_t n = 1;
+    if (strcmp(tail, member) == 0) {
+      char *text = ig_arena_strn(&z.arena, (const char *)e->packed.at, e->packed.n);
+      const char *at = *from ? strstr(text, from) : text;
+      assert_non_null(at);
+      size_t before = (size_t)(at - text);
+      parts[0].n = before;
+      parts[1] = (ig_bytes){(const uint8_t *)to, strlen(to)};
+      parts[2] =
+          (ig_bytes){e->packed.at + before + strlen(from), e->packed.n - before - strlen(from)};
+      n = 3;
+      done = true;
+    }
+    assert_int_equal(ig_zip_add(&w, e->name, parts, n), IG_OK);
+  }
+  assert_true(done);
+  assert_int_equal(ig_zip_finish(&w), IG_OK);
+  assert_int_equal(ig_sink_close(f->c, &sink), IG_OK);
+  ig_zip_writer_free(&w);
+  ig_sink_drop(&sink);
+  ig_zip_close(&z);
+  ig_file_release(file);
+}
+
+static void refuse(fixture *f, const char *why) {
+  ig_program *p = NULL;
+  if (ig_program_load(f->c, f->path, &p) == IG_OK) fail_msg("accepted; expected '%s'", why);
+  assert_null(p);
+  test_error_has(f->c, why);
+}
+
+static void hostile_programs_are_refused(void **state) {
+  fixture *f = *state;
+#define MODEL "models/model.json"
+#define WEIGHTS "data/weights/model_weights_config.json"
+  static const char *const cases[][4] = {
+      {MODEL, "{\"graph_module\"", "[\"graph_module\"", "expected ',' or ']'"},
+      {MODEL, "\"graph_module\"", "\"graph\"", "'graph_module' is missing"},
+      {MODEL, "\"major\": 8", "\"major\": 9", "export schema 9, only 8 is read"},
+      {MODEL, "\"nodes\": [", "\"nodes\": {}, \"x\": [", "'nodes' is an object, expected an array"},
+      {MODEL, "torch.ops.aten.relu.default", "torch.ops.aten.evil.default",
+       "operator 'torch.ops.aten.evil.default' is not known"},
+      {MODEL, "torch.ops.aten.relu.default", "os.system", "operator 'os.system' is not known"},
+      {MODEL, "{\"name\": \"self\", \"arg\": {\"as_tensor\": {\"name\": \"linear\"}}",
+       "{\"name\": \"self\", \"arg\": {\"as_tensor\": {\"name\": \"nothing\"}}",
+       "no tensor called 'nothing' was defined before"},
+      {MODEL, "{\"name\": \"self\", \"arg\": {\"as_tensor\": {\"name\": \"linear\"}}",
+       "{\"name\": \"self\", \"arg\": {\"as_tensor\": {\"name\": \"linear_1\"}}",
+       "no tensor called 'linear_1' was defined before"},
+      {MODEL, "{\"name\": \"self\", \"arg\": {\"as_tensor\": {\"name\": \"linear\"}}",
+       "{\"name\": \"self\", \"arg\": {\"as_string\": \"linear\"}", "str"},
+      {MODEL, "{\"name\": \"self\", \"arg\": {\"as_tensor\": {\"name\": \"linear\"}}",
+       "{\"name\": \"self\", \"arg\": {\"as_tensor\": {\"name\": \"x\"}}", "other sizes"},
+      {MODEL, "{\"name\": \"self\", \"arg\": {\"as_tensor\": {\"name\": \"linear\"}}",
+       "{\"name\": \"self\", \"arg\": {\"as_graph\": {}}", "kind 'as_graph' are not supported"},
+      {MODEL, "{\"name\": \"self\", \"arg\": {\"as_tensor\": {\"name\": \"linear\"}}",
+       "{\"name\": \"self\", \"arg\": {}", "exactly one member"},
+      {MODEL, "{\"name\": \"bias\"", "{\"name\": \"soul\"", "soul"},
+      {MODEL, "\"outputs\": [{\"as_tensor\": {\"name\": \"relu\"}}]",
+       "\"outputs\": [{\"as_tensor\": {\"name\": \"linear\"}}]", "'linear' is defined twice"},
+      {MODEL, "\"outputs\": [{\"as_tensor\": {\"name\": \"relu\"}}]",
+       "\"outputs\": [{\"as_tensor\": {\"name\": \"a b\"}}]", "tensor 'a b' is not described"},
+      {MODEL, "\"outputs\": [{\"as_tensor\": {\"name\": \"relu\"}}]",
+       "\"outputs\": [{\"as_tensor\": {\"name\": \"relu\"}}, {\"as_tensor\": {\"name\": \"r\"}}]",
+       "2 results for aten.relu.default"},
+      {MODEL, "\"arg\": {\"as_tensor\": {\"name\": \"x\"}}}",
+       "\"arg\": {\"as_tensor\": {\"name\": 7}}}", "'name' is an integer, expected a string"},
+      {MODEL, "\"parameter_name\": \"fc1.bias\"", "\"parameter_name\": \"fc9.bias\"",
+       "no weight 'fc9.bias'"},
+      {MODEL, "\"user_input\"", "\"token\"", "kind 'token' are not supported"},
+      {MODEL, "\"user_output\"", "\"surprise\"", "kind 'surprise' are not supported"},
+      {MODEL, "\"x\": {\"dtype\": 7", "\"x\": {\"dtype\": 99", "dtype number 99 is not supported"},
+      {MODEL, "\"x\": {\"dtype\": 7, \"sizes\": [{\"as_int\": 3}",
+       "\"x\": {\"dtype\": 7, \"sizes\": [{\"as_int\": -3}", "negative number -3"},
+      {MODEL, "\"x\": {\"dtype\": 7, \"sizes\": [{\"as_int\": 3}, ",
+       "\"x\": {\"dtype\": 7, \"sizes\": [", "1 sizes and 2 strides"},
+      {MODEL, "\"x\": {\"dtype\": 7, \"sizes\": [{\"as_int\": 3}",
+       "\"x\": {\"dtype\": 7, \"sizes\": [{\"as_expr\": {\"expr_str\": \"Symbol('s0')\"}}",
+       "Symbol('s0')"},
+      {WEIGHTS, "\"sizes\": [{\"as_int\": 8}", "\"sizes\": [{\"as_int\": 9}",
+       "reaches beyond the 128 bytes"},
+      {WEIGHTS, "\"strides\": [{\"as_int\": 4}", "\"strides\": [{\"as_int\": 4611686018427387904}",
+       "reaches beyond"},
+      {WEIGHTS, "\"storage_offset\": {\"as_int\": 0}", "\"storage_offset\": {\"as_int\": 1}",
+       "reaches beyond"},
+      {WEIGHTS, "\"storage_offset\": {\"as_int\": 0}", "\"storage_offset\": {\"as_int\": -1}",
+       "negative"},
+      {WEIGHTS, "\"path_name\": \"weight_0\"", "\"path_name\": \"../../etc/passwd\"", "is missing"},
+      {WEIGHTS, "\"use_pickle\": false", "\"use_pickle\": true", "is a pickle"},
+      {WEIGHTS, "\"layout\": 7", "\"layout\": 1", "only strided"},
+      {"archive_format", "pt2", "pt3", "archive_format is 'pt3'"},
+      {"archive_version", "0", "7", "archive_version is '7'"},
+      {"byteorder", "little", "big", "byteorder is 'big'"},
+      {"-archive_format", "", "", "not a .pt2"},
+      {"-archive_version", "", "", "'archive_version' is missing"},
+      {"-models/model.json", "", "", "0 models"},
+      {"-data/weights/weight_0", "", "", "record 'data/weights/weight_0' is missing"},
+      {"-data/weights/model_weights_config.json", "", "", "model_weights_config.json' is missing"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    forge(f, "mlp", cases[i][0], cases[i][1], cases[i][2]);
+    refuse(f, cases[i][3]);
+  }
+}
+
+static void files_that_are_no_archives_are_refused(void **state) {
+  fixture *f = *state;
+  refuse(f, "saved.pt2: No such file");
+  assert_int_equal(ig_file_write(f->c, f->path, "hello", 5), IG_OK);
+  refuse(f, "not a zip archive");
+}
+
+static ig_status session(ig_ctx *c) {
+  char path[128];
+  (void)snprintf(path, sizeof path, "%s/saved.pt2", folder);
+  ig_program *p = NULL;
+  ig_status st = ig_program_load(c, golden("mixed", ".pt2"), &p);
+  if (st == IG_OK) st = ig_program_save(c, p, path);
+  ig_program_free(p);
+  return st;
+}
+
+static void every_allocation_may_fail(void **state) {
+  (void)state;
+  test_every_allocation_fails(session);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(archives_of_pytorch_load_and_run),
+      TEST(what_is_saved_is_loaded),
+      TEST(the_same_program_gives_the_same_bytes),
+      TEST(weights_are_not_copied_and_may_be_written),
+      TEST(hostile_programs_are_refused),
+      TEST(files_that_are_no_archives_are_refused),
+      TEST(every_allocation_may_fail),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Make tests/pt2/data: small programs saved by the real PyTorch, with inputs and outputs.
+
+Needs PyTorch 2.13. Static shapes. Paths of this machine are taken out of the stack traces.
+"""
+import pathlib
+
+import numpy
+import torch
+from torch import nn
+from torch.nn import functional
+
+OUT = pathlib.Path(__file__).resolve().parents[1] / "tests/pt2/data"
+HERE = str(pathlib.Path(torch.__file__).parent)
+
+
+class Mlp(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc1 = nn.Linear(4, 8)
+        self.fc2 = nn.Linear(8, 2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.fc2(functional.relu(self.fc1(x)))
+
+
+class Cnn(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(3, 8, 3, padding=1)
+        self.norm = nn.BatchNorm2d(8)
+        self.pool = nn.MaxPool2d(2)
+        self.average = nn.AdaptiveAvgPool2d(2)
+        self.drop = nn.Dropout()
+        self.head = nn.Linear(32, 10)
+        self.register_buffer("ramp", torch.arange(10.0), persistent=False)
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        x = self.average(self.pool(torch.relu(self.norm(self.conv(x)))))
+        y = self.head(self.drop(torch.flatten(x, 1)))
+        a, b = torch.cat([y, y * 2 + self.ramp], 1).softmax(-1).chunk(2, 1)
+        return functional.gelu(a - b), b.mean(1), y.transpose(0, 1)
+
+
+class Mixed(nn.Module):
+    """Shared weights, a buffer that is written, constants, other dtypes, arguments that are no tensors."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.left = nn.Linear(3, 3)
+        self.right = nn.Linear(3, 3)
+        self.right.weight = self.left.weight
+        self.register_buffer("count", torch.zeros(3))
+
+    def forward(self, x: torch.Tensor, n: int, *, mask: torch.Tensor) -> dict[str, torch.Tensor]:
+        self.count.add_(1)
+        y = self.left(x) + self.right(x) * n + self.count
+        y = torch.where(mask, y, torch.tensor([1.0, 2.0, float("inf")]))
+        values, indices = y.max(1)
+        ones = torch.ones(2, dtype=torch.float16)
+        return {"y": y, "index": indices, "best": torch.stack([values, values * 2]), "ones": ones, "x": x}
+
+
+def save(name: str, module: nn.Module, args: tuple, kwargs: dict | None = None) -> None:
+    torch.manual_seed(0)
+    module = module.eval()
+    program = torch.export.export(module, args, kwargs or {})
+    for node in program.graph.nodes:
+        if "stack_trace" in node.meta:
+            node.meta["stack_trace"] = node.meta["stack_trace"].replace(HERE, "torch").replace(__file__, "models.py")
+    torch.export.save(program, OUT / f"{name}.pt2")  # before a run changes the buffers
+    with torch.no_grad():
+        result = module(*args, **(kwargs or {}))
+    leaves = torch.utils._pytree.tree_leaves(result)
+    inputs = [leaf for leaf in torch.utils._pytree.tree_leaves((args, kwargs or {})) if isinstance(leaf, torch.Tensor)]
+    numpy.savez(OUT / f"{name}.in.npz", *[leaf.numpy() for leaf in inputs])
+    numpy.savez(OUT / f"{name}.out.npz", *[leaf.numpy() for leaf in leaves])
+
+
+def main() -> None:
+    OUT.mkdir(parents=True, exist_ok=True)
+    torch.manual_seed(1)
+    save("mlp", Mlp(), (torch.randn(3, 4),))
+    save("cnn", Cnn(), (torch.randn(2, 3, 8, 8),))
+    save("mixed", Mixed(), (torch.randn(2, 3), 3), {"mask": torch.tensor([[True, False, True], [False, True, False]])})
+
+
+main()
