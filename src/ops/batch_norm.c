@@ -247,11 +247,13 @@ static void bn_vjp(ig_ctx *c, const ig_vjp *v) {
   bool bias = tensor_at(v->args, f->bias) && IG_WANTED(v, f->bias);
   ig_value mask[] = {ig_of_bool(IG_WANTED(v, 0)), ig_of_bool(weight), ig_of_bool(bias)};
   bool train = trains(v->op, v->args);
+  // Training does not read the running statistics, which the forward may have written since.
+  ig_tensor *mean = train ? NULL : tensor_at(v->args, f->mean);
+  ig_tensor *var = train ? NULL : tensor_at(v->args, f->var);
   ig_value d[IG_MAX_RETURNS];
   ig_native_batch_norm_backward(c, v->grads[0], v->args[0].tensor, tensor_at(v->args, f->weight),
-                                tensor_at(v->args, f->mean), tensor_at(v->args, f->var),
-                                v->outs[1].tensor, v->outs[2].tensor, train, v->args[f->eps].f,
-                                ig_of_list(mask, 3), d);
+                                mean, var, v->outs[1].tensor, v->outs[2].tensor, train,
+                                v->args[f->eps].f, ig_of_list(mask, 3), d);
   if (c->status != IG_OK) return;
   IG_GRAD(v, 0) = ig_value_tensor(&d[0]);
   if (weight) IG_GRAD(v, f->weight) = ig_value_tensor(&d[1]);
@@ -327,7 +329,7 @@ IG_OP(_native_batch_norm_legit) = {
     .shape = bn_shape,
     .kernel = bn_kernel,
     .vjp = bn_vjp,
-    .keep = "input, weight, result1, result2",
+    .keep = KEEP,
     .samples = "f32[2,3,4], f32[3], f32[3], f32[3], f32[3]:+, True, 0.1, 1e-5",
     .waive = "values: a second call sees the running statistics of the first",
 };
@@ -366,7 +368,7 @@ IG_OP(_native_batch_norm_legit_no_training) = {
     .kernel = bn_kernel,
     .variant = NO_TRAINING,
     .vjp = bn_vjp,
-    .keep = "input, weight, running_mean, running_var",
+    .keep = KEEP,
     .samples = "f32[2,3,4], f32[3], f32[3], f32[3], f32[3]:+, 0.1, 1e-5",
 };
 IG_OP(native_batch_norm_backward) = {

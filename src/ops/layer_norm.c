@@ -301,7 +301,7 @@ IG_OP(native_layer_norm) = {
     .shape = layer_norm_shape,
     .kernel = layer_norm_kernel,
     .vjp = layer_norm_vjp,
-    .keep = "input, weight, result1, result2",
+    .keep = "input, weight, bias, result1, result2",
     .samples =
         "f32[3,5], [5], f32[5], f32[5], 1e-5 | f32[2,3,4], [3,4], None, None, 1e-5 | "
         "f32[4,3].T, [4], f32[4], None, 0.1",

@@ -332,7 +332,7 @@ IG_OP(nll_loss_forward) = {
     .kernel = nll_kernel,
     .variant = 1,
     .vjp = nll_vjp,
-    .keep = "target, weight, result1",
+    .keep = "self, target, weight, result1",
     .samples = NLL,
     .waive = "gradient: the weight is a constant in PyTorch",
 };
@@ -344,7 +344,7 @@ IG_OP(nll_loss_backward) = {
     .kernel = nll_backward_kernel,
     .variant = 1,
     .vjp = nll_backward_vjp,
-    .keep = "target, weight",
+    .keep = "self, target, weight, total_weight",
     .samples = "f32[], f32[3,5], i64[3]:<5, None, 1, -100, f32[]:+",
     .waive = "gradient: weight and total_weight are constants in PyTorch",
 };
@@ -356,7 +356,7 @@ IG_OP(nll_loss2d_forward) = {
     .kernel = nll_kernel,
     .variant = 2,
     .vjp = nll_vjp,
-    .keep = "target, weight, result1",
+    .keep = "self, target, weight, result1",
     .samples = NLL2D,
     .waive = "gradient: the weight is a constant in PyTorch",
 };
@@ -368,7 +368,7 @@ IG_OP(nll_loss2d_backward) = {
     .kernel = nll_backward_kernel,
     .variant = 2,
     .vjp = nll_backward_vjp,
-    .keep = "target, weight",
+    .keep = "self, target, weight, total_weight",
     .samples = "f32[], f32[2,3,2,2], i64[2,2,2]:<3, None, 1, -100, f32[]:+",
     .waive = "gradient: weight and total_weight are constants in PyTorch",
 };

@@ -538,7 +538,7 @@ IG_OP(max_pool2d_with_indices) = {
     .kernel = max_kernel,
     .variant = 2,
     .vjp = max2d_vjp,
-    .keep = "result1",
+    .keep = "self, result1",
     .samples = MAX2D,
 };
 IG_OP(max_pool2d_with_indices_backward) = {
@@ -550,7 +550,7 @@ IG_OP(max_pool2d_with_indices_backward) = {
     .kernel = max_backward_kernel,
     .variant = 2,
     .vjp = max_backward_vjp,
-    .keep = "indices",
+    .keep = "self, indices",
     .samples = "f32[1,2,3,2], f32[1,2,6,5], [2,2], [2,2], [0,0], [1,1], False, i64[1,2,3,2]:<30",
 };
 IG_OP(max_pool3d) = {
@@ -568,7 +568,7 @@ IG_OP(max_pool3d_with_indices) = {
     .kernel = max_kernel,
     .variant = 3,
     .vjp = max3d_vjp,
-    .keep = "result1",
+    .keep = "self, result1",
     .samples = "f32[1,2,4,4,4], [2,2,2] | f32[2,4,5,4], [3,3,3], [1,1,1], [1,1,1]",
 };
 IG_OP(max_pool3d_with_indices_backward) = {
@@ -580,7 +580,7 @@ IG_OP(max_pool3d_with_indices_backward) = {
     .kernel = max_backward_kernel,
     .variant = 3,
     .vjp = max_backward_vjp,
-    .keep = "indices",
+    .keep = "self, indices",
     .samples =
         "f32[1,2,2,2,2], f32[1,2,4,4,4], [2,2,2], [2,2,2], [0,0,0], [1,1,1], False, "
         "i64[1,2,2,2,2]:<64",
@@ -608,7 +608,7 @@ IG_OP(avg_pool2d) = {
     .kernel = avg_kernel,
     .variant = 2,
     .vjp = avg2d_vjp,
-    .keep = "",
+    .keep = "self",
     .samples =
         "f32[1,2,6,5], [2,2] | f32[2,6,6], [3,3], [2,2], [1,1], False, False | "
         "f32[1,2,5,5], [2,2], [2,2], [0,0], True | f32[1,2,4,4], [2,2], [1,1], [0,0], "
@@ -623,7 +623,7 @@ IG_OP(avg_pool2d_backward) = {
     .kernel = avg_backward_kernel,
     .variant = 2,
     .vjp = avg2d_backward_vjp,
-    .keep = "",
+    .keep = "self",
     .samples = "f32[1,2,3,2], f32[1,2,6,5], [2,2], [2,2], [0,0], False, True, None",
 };
 IG_OP(adaptive_avg_pool2d) = {
@@ -637,7 +637,7 @@ IG_OP(_adaptive_avg_pool2d) = {
     .kernel = adaptive_kernel,
     .variant = 2,
     .vjp = adaptive_vjp,
-    .keep = "",
+    .keep = "self",
     .samples =
         "f32[1,2,6,5], [1,1] | f32[1,2,6,5], [3,2] | f32[2,5,5], [2,3] | f32[1,2,4,4].cl, "
         "[2,2]",
@@ -648,7 +648,7 @@ IG_OP(_adaptive_avg_pool2d_backward) = {
     .kernel = adaptive_backward_kernel,
     .variant = 2,
     .vjp = adaptive_backward_vjp,
-    .keep = "",
+    .keep = "self",
     .samples = "f32[1,2,3,2], f32[1,2,6,5] | f32[2,1,1], f32[2,4,4]",
 };
 IG_OP(adaptive_avg_pool1d) = {
