@@ -2,8 +2,8 @@
 """Ingot: PyTorch's export stack in C. This package is its Python door: `import ingot as torch` works.
 
 Tensors and operators live in the extension module _C. Here is only what exists because of Python objects.
-Sub-packages are imported when first used, and
-operators are looked up by name when first used: `ingot.add` asks the library for the schemas of aten::add.
+Sub-packages are imported when first used, and operators are looked up by name when first used: `ingot.add` asks the
+library for the schemas of aten::add.
 """
 
 from __future__ import annotations
@@ -21,13 +21,11 @@ if TYPE_CHECKING:
 
 _DTYPES = (
     "bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "float16", "bfloat16",
-    "float32", "float64", "complex64",
-    "complex128", "float8_e4m3fn", "float8_e5m2",
+    "float32", "float64", "complex64", "complex128", "float8_e4m3fn", "float8_e5m2",
 )  # fmt: skip
 _ALIASES = {
     "short": "int16", "int": "int32", "long": "int64", "half": "float16", "float": "float32", "double": "float64",
-    "cfloat": "complex64",
-    "cdouble": "complex128", "chalf": "complex32",
+    "cfloat": "complex64", "cdouble": "complex128",
 }  # fmt: skip
 
 # Assigned through the dict: a module-level `bool` or `float` must not shadow the builtins for the code of this file.
@@ -45,10 +43,9 @@ _HOMES = {
     "ingot.functional": """
         _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_type _check_value
         _check_with _sym_sqrt atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors
-        cartesian_prod cdist chain_matmul einsum is_complex is_floating_point is_nonzero is_storage is_tensor
-        istft
-        meshgrid norm numel split stft sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt tensordot typename
-        unique unique_consecutive
+        cartesian_prod cdist chain_matmul einsum get_default_device is_complex is_floating_point is_nonzero
+        is_storage is_tensor istft meshgrid norm numel set_default_device split stft sym_float sym_int sym_ite
+        sym_max sym_min sym_not sym_sqrt tensordot typename unique unique_consecutive
     """,
     "ingot.random": "manual_seed seed initial_seed get_rng_state set_rng_state",
 }

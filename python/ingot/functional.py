@@ -56,6 +56,15 @@ def numel(input: Tensor) -> int:
     return input.numel()
 
 
+def set_default_device(device: Any) -> None:
+    """Where factories make tensors when they are not told."""
+    _C._set_default_device(None if device is None else _C.device(device))
+
+
+def get_default_device() -> Any:
+    return _C._get_default_device()
+
+
 def _several(tensors: tuple) -> list[Tensor]:
     """f(a, b) and f([a, b]) are the same."""
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
