@@ -4,6 +4,7 @@
 
 Needs PyTorch 2.13. Static shapes. Paths of this machine are taken out of the stack traces.
 """
+
 import pathlib
 
 import numpy

@@ -113,13 +113,6 @@ static void clip(ig_onnx *x, const ig_onnx_call *call) {
                                         .out = call->out});
 }
 
-static void relu6(ig_onnx *x, const ig_onnx_call *call) {
-  const char *low = ig_onnx_number(x, call->val->dtype, 0);
-  const char *high = ig_onnx_number(x, call->val->dtype, 6);
-  (void)ig_onnx_emit(
-      x, &(ig_onnx_node){.op_type = "Clip", .in = {self_of(x, call), low, high}, .out = call->out});
-}
-
 static void silu(ig_onnx *x, const ig_onnx_call *call) {
   const char *self = self_of(x, call);
   (void)emit2(x, "Mul", self, emit1(x, "Sigmoid", self, NULL), call->out);
@@ -144,33 +137,6 @@ static void gelu(ig_onnx *x, const ig_onnx_call *call) {
   inner = emit2(x, "Add", inner, ig_onnx_number(x, d, 1), NULL);
   const char *half = emit2(x, "Mul", self, ig_onnx_number(x, d, 0.5), NULL);
   (void)emit2(x, "Mul", half, inner, call->out);
-}
-
-static void leaky_relu(ig_onnx *x, const ig_onnx_call *call) {
-  double slope = ig_onnx_float_of(x, &call->args[1]);
-  (void)ig_onnx_emit(x, &(ig_onnx_node){.op_type = "LeakyRelu",
-                                        .in = {self_of(x, call)},
-                                        .attrs = {ig_onnx_float("alpha", slope)},
-                                        .out = call->out});
-}
-
-static void elu(ig_onnx *x, const ig_onnx_call *call) {
-  double alpha = ig_onnx_float_of(x, &call->args[1]);
-  if (ig_onnx_float_of(x, &call->args[2]) != 1 || ig_onnx_float_of(x, &call->args[3]) != 1) {
-    ig_onnx_refuse(x, call->node, "a scale other than 1 cannot be written as ONNX yet");
-  }
-  (void)ig_onnx_emit(x, &(ig_onnx_node){.op_type = "Elu",
-                                        .in = {self_of(x, call)},
-                                        .attrs = {ig_onnx_float("alpha", alpha)},
-                                        .out = call->out});
-}
-
-static void hardsigmoid(ig_onnx *x, const ig_onnx_call *call) {
-  (void)ig_onnx_emit(
-      x, &(ig_onnx_node){.op_type = "HardSigmoid",
-                         .in = {self_of(x, call)},
-                         .attrs = {ig_onnx_float("alpha", 1.0 / 6), ig_onnx_float("beta", 0.5)},
-                         .out = call->out});
 }
 
 // ---- copies and conversions
@@ -203,16 +169,10 @@ const ig_onnx_row ig_onnx_pointwise[] = {
     {"aten.sqrt.default", unary, "Sqrt"},
     {"aten.neg.default", unary, "Neg"},
     {"aten.abs.default", unary, "Abs"},
-    {"aten.erf.default", unary, "Erf"},
-    {"aten.floor.default", unary, "Floor"},
-    {"aten.ceil.default", unary, "Ceil"},
     {"aten.round.default", unary, "Round"},
-    {"aten.sign.default", unary, "Sign"},
     {"aten.sin.default", unary, "Sin"},
     {"aten.cos.default", unary, "Cos"},
     {"aten.reciprocal.default", unary, "Reciprocal"},
-    {"aten.hardswish.default", unary, "HardSwish"},
-    {"aten.mish.default", unary, "Mish"},
     {"aten.isnan.default", test, "IsNaN"},
     {"aten.logical_not.default", logical_not, NULL},
     {"aten.rsqrt.default", rsqrt, NULL},
@@ -247,12 +207,8 @@ const ig_onnx_row ig_onnx_pointwise[] = {
     {"aten.where.self", where, NULL},
     {"aten.clamp.default", clip, NULL},
     {"aten.hardtanh.default", clip, NULL},
-    {"aten.relu6.default", relu6, NULL},
     {"aten.silu.default", silu, NULL},
     {"aten.gelu.default", gelu, NULL},
-    {"aten.leaky_relu.default", leaky_relu, NULL},
-    {"aten.elu.default", elu, NULL},
-    {"aten.hardsigmoid.default", hardsigmoid, NULL},
     {"aten.clone.default", identity, NULL},
     {"aten.contiguous.default", identity, NULL},
     {"aten.detach.default", identity, NULL},

@@ -258,7 +258,6 @@ const ig_onnx_row ig_onnx_window[] = {
     {"aten.max_pool2d_with_indices.default", max_pool, NULL},
     {"aten.max_pool3d_with_indices.default", max_pool, NULL},
     {"aten.avg_pool2d.default", avg_pool, NULL},
-    {"aten.avg_pool3d.default", avg_pool, NULL},
     {"aten.adaptive_avg_pool1d.default", adaptive_avg_pool, NULL},
     {"aten.adaptive_avg_pool2d.default", adaptive_avg_pool, NULL},
     {"aten._adaptive_avg_pool2d.default", adaptive_avg_pool, NULL},

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// ONNX writer: the model of a small CNN read back by our own wire reader, refusals with the user's
+// line, the same bytes every time. Whether others accept it is asked by tests/python/test_files.py.
+#define _POSIX_C_SOURCE 200809L
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/str.h"
+#include "codec/proto.h"
+#include "heap.h"
+#include "ingot/file.h"
+#include "onnx/writer.h"
+
+static char folder[64];
+
+typedef struct fixture {
+  test_heap heap;
+  ig_ctx *c;
+  char path[128];
+} fixture;
+
+static int setup(void **state) {
+  fixture *f = calloc(1, sizeof *f);
+  f->c = test_heap_ctx(&f->heap);
+  strcpy(folder, "/tmp/ingot-onnx-test-XXXXXX");
+  assert_non_null(mkdtemp(folder));
+  (void)snprintf(f->path, sizeof f->path, "%s/saved.onnx", folder);
+  *state = f;
+  return 0;
+}
+
+static int teardown(void **state) {
+  fixture *f = *state;
+  (void)unlink(f->path);
+  assert_int_equal(rmdir(folder), 0);
+  ig_ctx_free(f->c);
+  assert_int_equal(f->heap.live, 0);
+  free(f);
+  return 0;
+}
+
+static const char *golden(const char *name) {
+  static char path[512];
+  (void)snprintf(path, sizeof path, "%s/pt2/data/%s.pt2", TEST_DATA, name);
+  return path;
+}
+
+static ig_status convert(ig_ctx *c, const char *from, const char *to) {
+  ig_program *p = NULL;
+  ig_status st = ig_program_load(c, golden(from), &p);
+  if (st == IG_OK) st = ig_program_save_onnx(c, p, to);
+  ig_program_free(p);
+  return st;
+}
+
+// ---- reading back
+// ---------------------------------------------------------------------------------
+
+enum { GRAPH = 7, NODE = 1, INITIALIZER = 5, INPUT = 11, OUTPUT = 12 };
+
+// Appends one text field of a message, and a space.
+static void add_text(ig_proto message, uint32_t field, ig_str *out, ig_arena *arena) {
+  ig_proto_field f;
+  while (ig_proto_next(&message, &f)) {
+    if (f.number == field) ig_str_add(out, "%s ", ig_proto_text(&message, &f, arena));
+  }
+}
+
+// The texts `field` of all messages `kind` of the graph, in order.
+static void list(fixture *f, uint32_t kind, uint32_t field, const char *want) {
+  ig_file *file = NULL;
+  assert_int_equal(ig_file_map(f->c, f->path, &file), IG_OK);
+  ig_str out = ig_str_make(f->c->alloc);
+  ig_arena arena = ig_arena_make(f->c->alloc);
+  ig_proto model = ig_proto_make(f->c, "model", file->bytes);
+  ig_proto_field m;
+  while (ig_proto_next(&model, &m)) {
+    if (m.number != GRAPH) continue;
+    ig_proto graph = ig_proto_message(&model, &m);
+    ig_proto_field g;
+    while (ig_proto_next(&graph, &g)) {
+      if (g.number == kind) add_text(ig_proto_message(&graph, &g), field, &out, &arena);
+    }
+  }
+  assert_int_equal(ig_ctx_status(f->c), IG_OK);
+  assert_string_equal(out.at ? out.at : "", want);
+  ig_arena_free(&arena);
+  ig_str_free(&out);
+  ig_file_release(file);
+}
+
+static void an_mlp_is_two_products(void **state) {
+  fixture *f = *state;
+  assert_int_equal(convert(f->c, "mlp", f->path), IG_OK);
+  list(f, NODE, 4, "Gemm Relu Gemm ");
+  list(f, NODE, 1, "x fc1.weight fc1.bias linear relu fc2.weight fc2.bias ");
+  list(f, NODE, 2, "linear relu linear_1 ");
+  list(f, INITIALIZER, 8, "fc1.weight fc1.bias fc2.weight fc2.bias ");
+  list(f, INPUT, 1, "x ");
+  list(f, OUTPUT, 1, "linear_1 ");
+}
+
+static void a_cnn_has_all_its_parts(void **state) {
+  fixture *f = *state;
+  assert_int_equal(convert(f->c, "cnn", f->path), IG_OK);
+  list(f, NODE, 4,
+       "Conv BatchNormalization Relu MaxPool AveragePool Reshape Identity Gemm Mul Add Concat "
+       "Softmax Split Sub "
+       "Mul Erf Add Mul Mul ReduceMean Transpose ");
+  list(f, OUTPUT, 1, "gelu mean transpose ");
+}
+
+static void the_same_program_gives_the_same_bytes(void **state) {
+  fixture *f = *state;
+  ig_file *first = NULL;
+  ig_file *second = NULL;
+  assert_int_equal(convert(f->c, "cnn", f->path), IG_OK);
+  assert_int_equal(ig_file_map(f->c, f->path, &first), IG_OK);
+  assert_int_equal(convert(f->c, "cnn", f->path), IG_OK);
+  assert_int_equal(ig_file_map(f->c, f->path, &second), IG_OK);
+  assert_int_equal(first->bytes.n, second->bytes.n);
+  assert_memory_equal(first->bytes.at, second->bytes.at, first->bytes.n);
+  ig_file_release(first);
+  ig_file_release(second);
+}
+
+static void an_operator_without_row_is_named_with_its_line(void **state) {
+  fixture *f = *state;
+  assert_int_equal(convert(f->c, "mixed", f->path), IG_UNSUPPORTED);
+  test_error_has(
+      f->c, "aten.add_.Tensor: this operator cannot be written as ONNX (opset 18) (models.py:57)");
+  assert_int_not_equal(access(f->path, F_OK), 0);
+}
+
+static void every_row_names_an_operator(void **state) {
+  fixture *f = *state;
+  const ig_onnx_row *const families[] = {ig_onnx_pointwise, ig_onnx_linear, ig_onnx_window,
+                                         ig_onnx_norm,      ig_onnx_shape,  ig_onnx_reduce};
+  size_t missing = 0;
+  for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+    for (const ig_onnx_row *row = families[i]; row->target; row++) {
+      if (ig_op_find(f->c, row->target)) continue;
+      print_error("no operator %s\n", row->target);
+      missing++;
+    }
+  }
+  assert_int_equal(missing, 0);
+}
+
+static ig_status session(ig_ctx *c) {
+  char path[128];
+  (void)snprintf(path, sizeof path, "%s/saved.onnx", folder);
+  return convert(c, "cnn", path);
+}
+
+static void every_allocation_may_fail(void **state) {
+  (void)state;
+  test_every_allocation_fails(session);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(an_mlp_is_two_products),
+      TEST(a_cnn_has_all_its_parts),
+      TEST(the_same_program_gives_the_same_bytes),
+      TEST(an_operator_without_row_is_named_with_its_line),
+      TEST(every_row_names_an_operator),
+      TEST(every_allocation_may_fail),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
