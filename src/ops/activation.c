@@ -311,7 +311,7 @@ IG_OP(threshold_backward) = {
     .samples = "f32[3,5], f32[3,5], 0 | f32[2,3], f32[2,3], 0.25",
 };
 IG_OP(gelu) = {
-    .schema = "aten::gelu(Tensor self, *, str approximate='none') -> Tensor",
+    .schema = "aten::gelu(Tensor self, *, str approximate=\"none\") -> Tensor",
     .shape = gelu_shape,
     .tile = {[IG_F32] = gelu_f32, [IG_F64] = gelu_f64},
     .vjp = gelu_vjp,
@@ -320,7 +320,7 @@ IG_OP(gelu) = {
 };
 IG_OP(gelu_backward) = {
     .schema =
-        "aten::gelu_backward(Tensor grad_output, Tensor self, *, str approximate='none') -> "
+        "aten::gelu_backward(Tensor grad_output, Tensor self, *, str approximate=\"none\") -> "
         "Tensor",
     .shape = gelu_shape,
     .tile = {[IG_F32] = gelu_backward_f32, [IG_F64] = gelu_backward_f64},

@@ -114,7 +114,7 @@ IG_OP(ge_scalar) = {
     .samples = WITH_NUMBER,
 };
 
-#define BITS "i64[3,5], i64[5] | bool[3], bool[3] | i64[3], bool[3] | u8[2], 1"
+#define BITS "i64[3,5], i64[5] | bool[3], bool[3] | i64[3], bool[3] | u8[2], u8[2]"
 #define BITS_NUMBER "i64[3], 3 | bool[3], True | u8[2], 1"
 
 IG_OP(bitwise_and_tensor) = {

@@ -1,0 +1,593 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contract of every operator record, checked on every sample. There is no per-operator code.
+//
+// A check that fails prints the operator, the sample and what was wrong; the test goes on and fails
+// at the end. `contract_test NAME` runs the operators whose id contains NAME.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <math.h>
+
+#include "golden.h"
+#include "heap.h"
+#include "ingot/aten.h"
+#include "ingot/grad.h"
+#include "ingot/graph.h"
+#include "op/call.h"
+#include "op/formula.h"
+#include "sample.h"
+#include "tensor/copy.h"
+#include "tensor/number.h"
+
+static ig_ctx *c;
+static const ig_op *op;   // under test
+static const char *text;  // of the sample
+static const char *only;
+static ig_dtype floats;
+static size_t records;
+static size_t samples;
+static size_t checks;
+static size_t failures;
+
+static bool check(bool ok, const char *fmt, ...) IG_PRINTF(2, 3);
+static bool check(bool ok, const char *fmt, ...) {
+  checks++;
+  if (ok) return true;
+  failures++;
+  va_list ap;
+  va_start(ap, fmt);
+  print_error("%s(%.*s) as %s: ", op->target, (int)strcspn(text, "|"), text, ig_dtype_text(floats));
+  vprint_error(fmt, ap);
+  va_end(ap);
+  print_error("%s%s\n", ig_ctx_status(c) != IG_OK ? ": " : "", ig_ctx_error(c));
+  ig_ctx_clear(c);
+  return false;
+}
+
+// .waive = "gradient: reason; fake: reason"
+static bool waived(const char *what) {
+  const char *at = op->def->waive ? strstr(op->def->waive, what) : NULL;
+  return at && at[strlen(what)] == ':';
+}
+
+static double tolerance_of(ig_dtype d) {
+  switch (d) {
+    case IG_F16:
+      return 2e-3;
+    case IG_BF16:
+      return 2e-2;
+    case IG_F32:
+    case IG_C64:
+      return 2e-5;
+    case IG_F64:
+    case IG_C128:
+      return 1e-8;
+    default:
+      return 0;
+  }
+}
+
+// The widest error that two roundings of the operands can explain.
+static double tolerance_now(const ig_tensor *t) {
+  double a = tolerance_of(t->dtype);
+  double b = tolerance_of(floats);
+  return a == 0 ? 0 : a > b ? a : b;
+}
+
+static bool close(double x, double y, double tolerance) {
+  if (isnan(x) || isnan(y)) return isnan(x) && isnan(y);
+  if (isinf(x) || isinf(y)) return x == y;
+  return fabs(x - y) <= tolerance * (1 + fabs(y));
+}
+
+static bool same_meta(const ig_tensor *a, const ig_tensor *b, bool strides, const char *what) {
+  if (!check(a->dtype == b->dtype, "%s: dtype %s, expected %s", what, ig_dtype_text(a->dtype),
+             ig_dtype_text(b->dtype))) {
+    return false;
+  }
+  if (!check(a->ndim == b->ndim, "%s: %d dimensions, expected %d", what, a->ndim, b->ndim)) {
+    return false;
+  }
+  bool empty = ig_tensor_numel(b) == 0;
+  for (int d = 0; d < a->ndim; d++) {
+    int64_t x = ig_sizes(a)[d].value;
+    int64_t y = ig_sizes(b)[d].value;
+    if (!check(x == y, "%s: size %d is %d, expected %d", what, d, (int)x, (int)y)) return false;
+    x = ig_strides(a)[d].value;
+    int64_t z = ig_strides(b)[d].value;
+    if (strides && y > 1 && !empty &&
+        !check(x == z, "%s: stride %d is %d, expected %d", what, d, (int)x, (int)z)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool same_values(const ig_tensor *a, const ig_tensor *b, double tolerance,
+                        const char *what) {
+  size_t n = (size_t)ig_tensor_numel(b);
+  ig_c128 *x = malloc((2 * n + 1) * sizeof *x);
+  ig_c128 *y = x + n;
+  bool ok = x != NULL;
+  if (ok) {
+    ig_tensor_read(a, IG_C128, x);
+    ig_tensor_read(b, IG_C128, y);
+  }
+  for (size_t i = 0; ok && i < n; i++) {
+    bool equal = close(x[i].re, y[i].re, tolerance) && close(x[i].im, y[i].im, tolerance);
+    ok = check(equal, "%s: element %d is %.9g%+.9gj, expected %.9g%+.9gj", what, (int)i, x[i].re,
+               x[i].im, y[i].re, y[i].im);
+  }
+  free(x);
+  return ok;
+}
+
+static bool same_value(const ig_value *a, const ig_value *b, double slack, bool strides,
+                       const char *what) {
+  if (b->kind == IG_KIND_TENSOR) {
+    if (!check(a->kind == IG_KIND_TENSOR, "%s: no tensor", what)) return false;
+    if (!same_meta(a->tensor, b->tensor, strides, what)) return false;
+    if (ig_is_fake(a->tensor) || ig_is_fake(b->tensor) || op->def->random) return true;
+    if (op->def->samples && strncmp(op->schema.name, "empty", 5) == 0) return true;
+    if (strncmp(op->schema.name, "new_empty", 9) == 0) return true;
+    return same_values(a->tensor, b->tensor, slack * tolerance_now(b->tensor), what);
+  }
+  if (b->kind == IG_KIND_LIST) {
+    if (!check(a->kind == IG_KIND_LIST && a->list.n == b->list.n, "%s: list", what)) return false;
+    for (size_t i = 0; i < b->list.n; i++) {
+      if (!same_value(&a->list.at[i], &b->list.at[i], slack, strides, what)) return false;
+    }
+    return true;
+  }
+  if (!check(a->kind == b->kind, "%s: kind %d, expected %d", what, (int)a->kind, (int)b->kind)) {
+    return false;
+  }
+  if (!ig_value_is_number(b)) return true;
+  return check(close(ig_value_f64(a), ig_value_f64(b), slack * tolerance_of(floats) + 1e-12),
+               "%s: %g, expected %g", what, ig_value_f64(a), ig_value_f64(b));
+}
+
+static void same_results(const ig_value *a, const ig_value *b, double slack, bool strides,
+                         const char *what) {
+  for (size_t i = 0; i < op->schema.nrets; i++) {
+    if (!same_value(&a[i], &b[i], slack, strides, what)) return;
+  }
+}
+
+static ig_value map_value(sample *s, const ig_value *v, ig_tensor *(*fn)(ig_tensor *t)) {
+  if (v->kind == IG_KIND_TENSOR) return ig_of_tensor(fn(v->tensor));
+  if (v->kind != IG_KIND_LIST) return *v;
+  ig_value *at = s->items[s->lists++];
+  for (size_t i = 0; i < v->list.n; i++) at[i] = map_value(s, &v->list.at[i], fn);
+  return ig_of_list(at, v->list.n);
+}
+
+// A copy of the sample whose tensors went through fn.
+static void map_sample(const sample *from, sample *to, ig_tensor *(*fn)(ig_tensor *t)) {
+  to->lists = from->lists;
+  for (size_t i = 0; i < op->schema.nargs; i++) to->args[i] = map_value(to, &from->args[i], fn);
+}
+
+static ig_tensor *to_fake(ig_tensor *t) {
+  return ig_tensor_ghost(c, t);
+}
+
+// The same elements with gaps between them.
+static ig_tensor *to_strided(ig_tensor *t) {
+  ig_meta m;
+  ig_meta_of(t, &m);
+  ig_int step = ig_const(3);
+  for (int d = t->ndim - 1; d >= 0; d--) {
+    m.stride[d] = step;
+    step = ig_const(step.value * (m.size[d].value + 1));
+  }
+  m.offset = ig_const(2);
+  ig_tensor *copy = ig_tensor_make(c, &m, false);
+  if (copy) ig_tensor_copy(copy, t);
+  return copy;
+}
+
+static ig_tensor *to_copy(ig_tensor *t) {
+  ig_meta m;
+  ig_meta_of(t, &m);
+  m.offset = ig_const(0);
+  int64_t last = 0;
+  for (int d = 0; d < t->ndim; d++) last += (m.size[d].value - 1) * m.stride[d].value;
+  if (last < 0 || ig_tensor_has_internal_overlap(t)) ig_meta_contiguous(c, &m);
+  ig_tensor *copy = ig_tensor_make(c, &m, false);
+  if (copy) ig_tensor_copy(copy, t);
+  return copy;
+}
+
+static void check_fake(const sample *s, const ig_value *real) {
+  static sample fake;
+  ig_value outs[IG_MAX_RETURNS];
+  bool dynamic = op->def->fake != NULL;
+  if (waived("fake") || dynamic) return;
+  map_sample(s, &fake, to_fake);
+  bool before = c->fake;
+  c->fake = true;
+  ig_call(c, op, fake.args, outs);
+  c->fake = before;
+  if (!check(ig_ctx_status(c) == IG_OK, "fake call")) return;
+  same_results(outs, real, 1, true, "fake call");
+  for (size_t i = 0; i < op->schema.nrets; i++) {
+    if (outs[i].kind == IG_KIND_TENSOR) check(ig_is_fake(outs[i].tensor), "fake call gave bytes");
+  }
+}
+
+// Every size of at least 2 of every tensor argument becomes a symbol; the captured graph must
+// compute what eager does.
+static size_t symbolic_inputs(const sample *s, sample *sym, ig_value *inputs) {
+  size_t n = 0;
+  sym->lists = s->lists;
+  for (size_t i = 0; i < op->schema.nargs; i++) {
+    sym->args[i] = s->args[i];
+    size_t count = s->args[i].kind == IG_KIND_TENSOR ? 1
+                   : s->args[i].kind == IG_KIND_LIST ? s->args[i].list.n
+                                                     : 0;
+    ig_value *items = s->args[i].kind == IG_KIND_LIST ? sym->items[sym->lists++] : NULL;
+    for (size_t k = 0; k < count; k++) {
+      const ig_value *from = items ? &s->args[i].list.at[k] : &s->args[i];
+      ig_value *to = items ? &items[k] : &sym->args[i];
+      *to = *from;
+      if (from->kind != IG_KIND_TENSOR) continue;
+      const ig_tensor *t = from->tensor;
+      ig_int sizes[IG_MAX_DIM];
+      for (int d = 0; d < t->ndim; d++) {
+        sizes[d] = ig_sizes(t)[d];
+        if (sizes[d].value >= 2) sizes[d] = ig_capture_dim(c, sizes[d].value, 2, INT64_MAX);
+      }
+      char name[32];
+      (void)snprintf(name, sizeof name, "x%zu", n);
+      inputs[n++] = *from;
+      *to = ig_of_tensor(ig_capture_input(c, name, t->dtype, sizes, t->ndim));
+    }
+    if (items) sym->args[i] = ig_of_list(items, count);
+  }
+  return n;
+}
+
+static void check_symbolic(const sample *s, const ig_value *real) {
+  static sample sym;
+  ig_value inputs[IG_MAX_ARGS + SAMPLE_ITEMS];
+  ig_value outs[IG_MAX_RETURNS];
+  ig_value flat[SAMPLE_ITEMS * IG_MAX_RETURNS];
+  size_t count = 0;
+  bool writes = false;
+  for (size_t i = 0; i < op->schema.nargs; i++) writes = writes || op->schema.args[i].written;
+  if (waived("fake") || waived("symbolic") || op->def->fake || writes) return;
+  if (!check(ig_capture_begin(c) == IG_OK, "capture")) return;
+  size_t n = symbolic_inputs(s, &sym, inputs);
+  ig_call(c, op, sym.args, outs);
+  if (!check(ig_ctx_status(c) == IG_OK, "symbolic call")) {
+    ig_capture_abort(c);
+    return;
+  }
+  same_results(outs, real, 1, false, "symbolic call");
+  for (size_t i = 0; i < op->schema.nrets; i++) {
+    if (outs[i].kind == IG_KIND_LIST) {
+      for (size_t k = 0; k < outs[i].list.n; k++) flat[count++] = outs[i].list.at[k];
+    } else if (outs[i].kind == IG_KIND_TENSOR) {
+      flat[count++] = outs[i];
+    }
+  }
+  ig_graph *g = NULL;
+  if (!check(ig_capture_end(c, flat, count, &g) == IG_OK, "end of capture")) return;
+  ig_value again[SAMPLE_ITEMS * IG_MAX_RETURNS];
+  if (check(ig_graph_run(c, g, inputs, n, again) == IG_OK, "run of the captured graph")) {
+    size_t at = 0;
+    for (size_t i = 0; i < op->schema.nrets; i++) {
+      size_t items = real[i].kind == IG_KIND_LIST ? real[i].list.n : real[i].kind == IG_KIND_TENSOR;
+      for (size_t k = 0; k < items; k++) {
+        const ig_value *want = real[i].kind == IG_KIND_LIST ? &real[i].list.at[k] : &real[i];
+        if (!same_value(&again[at++], want, 1, false, "run of the captured graph")) break;
+      }
+    }
+  }
+  ig_graph_free(g);
+}
+
+static void check_decomposition(const sample *s, const ig_value *real) {
+  ig_value outs[IG_MAX_RETURNS];
+  if (!ig_op_has_decomposition(op) || ig_op_is_composite(op) || waived("decompose")) return;
+  for (size_t i = 0; i < IG_MAX_RETURNS; i++) outs[i] = ig_none();
+  ig_op_decompose(c, op, s->args, outs);
+  if (check(ig_ctx_status(c) == IG_OK, "decomposition")) {
+    same_results(outs, real, 4, false, "decomposition");
+  }
+}
+
+static void check_strided(const sample *s, const ig_value *real) {
+  static sample strided;
+  ig_value outs[IG_MAX_RETURNS];
+  if (op->def->view || op->facts & IG_FACT_VIEW || waived("strided") || waived("values")) return;
+  map_sample(s, &strided, to_strided);
+  ig_call(c, op, strided.args, outs);
+  if (check(ig_ctx_status(c) == IG_OK, "strided operands")) {
+    same_results(outs, real, 1, false, "strided operands");
+  }
+}
+
+static void check_inplace(const sample *s, const ig_value *real) {
+  static sample in;
+  ig_value outs[IG_MAX_RETURNS];
+  const ig_tensor *want = ig_value_tensor(&real[0]);
+  if (!op->inplace || !want || s->args[0].kind != IG_KIND_TENSOR || op->def->view) return;
+  const ig_tensor *self = s->args[0].tensor;
+  bool fits = self->ndim == want->ndim && self->dtype == want->dtype;
+  for (int d = 0; fits && d < self->ndim; d++) {
+    fits = ig_sizes(self)[d].value == ig_sizes(want)[d].value;
+  }
+  if (!fits || ig_tensor_has_internal_overlap(self)) return;
+  for (int strided = 0; strided < 2; strided++) {
+    map_sample(s, &in, strided ? to_strided : to_copy);
+    ig_call(c, op->inplace, in.args, outs);
+    const char *what = strided ? "strided in-place variant" : "in-place variant";
+    if (!check(ig_ctx_status(c) == IG_OK, "%s", what)) return;
+    check(outs[0].kind == IG_KIND_TENSOR && outs[0].tensor == in.args[0].tensor,
+          "%s: another tensor", what);
+    (void)same_value(&outs[0], &real[0], 1, false, what);
+  }
+}
+
+static void check_out(const sample *s, const ig_value *real) {
+  ig_value args[IG_MAX_ARGS];
+  ig_value outs[IG_MAX_RETURNS];
+  if (!op->out) return;
+  const ig_schema *schema = &op->out->schema;
+  size_t first = schema->nargs - schema->nrets;
+  for (size_t i = 0; i < first; i++) args[i] = s->args[i];
+  for (size_t i = 0; i < schema->nrets; i++) {
+    if (real[i].kind != IG_KIND_TENSOR) return;
+    int64_t zero = 0;  // too small: it must be resized
+    args[first + i] = ig_of_tensor(ig_tensor_empty(c, real[i].tensor->dtype, &zero, 1));
+  }
+  ig_call(c, op->out, args, outs);
+  if (!check(ig_ctx_status(c) == IG_OK, "out variant")) return;
+  for (size_t i = 0; i < schema->nrets; i++) {
+    check(outs[i].tensor == args[first + i].tensor, "out variant: another tensor");
+  }
+  same_results(outs, real, 1, false, "out variant");
+}
+
+// Gradients ---------------------------------------------------------------------------------------
+
+static bool differentiable(const ig_value *v) {
+  return v->kind == IG_KIND_TENSOR && v->tensor->dtype == IG_F64;
+}
+
+// sum(out * w) over every float64 result
+static ig_tensor *loss_of(const ig_value *args) {
+  ig_value outs[IG_MAX_RETURNS];
+  ig_call(c, op, args, outs);
+  ig_tensor *loss = NULL;
+  for (size_t i = 0; i < op->schema.nrets; i++) {
+    size_t n = outs[i].kind == IG_KIND_LIST ? outs[i].list.n : 1;
+    for (size_t k = 0; k < n; k++) {
+      const ig_value *v = outs[i].kind == IG_KIND_LIST ? &outs[i].list.at[k] : &outs[i];
+      if (!differentiable(v)) continue;
+      int64_t sizes[IG_MAX_DIM];
+      for (int d = 0; d < v->tensor->ndim; d++) sizes[d] = ig_sizes(v->tensor)[d].value;
+      ig_tensor *w = ig_tensor_empty(c, IG_F64, sizes, v->tensor->ndim);
+      for (int64_t e = 0; w && e < ig_tensor_numel(w); e++) {
+        ((double *)ig_tensor_data(w))[e] = 0.3 + 0.1 * (double)(e % 7);
+      }
+      ig_tensor *part = ig_sum(c, ig_mul_tensor(c, v->tensor, w));
+      loss = loss ? ig_add_tensor(c, loss, part) : part;
+    }
+  }
+  return loss;
+}
+
+static double loss_now(const ig_value *args) {
+  ig_scope s = ig_scope_open(c);
+  ig_tensor *loss = loss_of(args);
+  double x = loss ? ig_tensor_get(loss, 0) : NAN;
+  ig_scope_close(c, s);
+  return x;
+}
+
+static void check_difference(const ig_value *args, ig_tensor *x, const ig_tensor *grad) {
+  const double h = 1e-5;
+  int64_t n = ig_tensor_numel(x);
+  for (int64_t i = 0; i < n && i < 40; i++) {
+    double *at = (double *)ig_tensor_data(x) + i;
+    double middle = *at;
+    *at = middle + h;
+    double up = loss_now(args);
+    *at = middle - h;
+    double down = loss_now(args);
+    *at = middle;
+    double slope = (up - down) / (2 * h);
+    double got = grad ? ig_tensor_get(grad, i) : 0;
+    if (!check(close(got, slope, 2e-5), "gradient of element %d is %.9g, difference is %.9g",
+               (int)i, got, slope)) {
+      return;
+    }
+  }
+}
+
+static size_t collect(ig_value *v, ig_tensor **inputs, size_t n) {
+  if (differentiable(v)) {
+    int64_t sizes[IG_MAX_DIM];
+    for (int d = 0; d < v->tensor->ndim; d++) sizes[d] = ig_sizes(v->tensor)[d].value;
+    ig_tensor *dense = ig_tensor_empty(c, IG_F64, sizes, v->tensor->ndim);
+    if (!dense) return n;
+    ig_tensor_copy(dense, v->tensor);
+    ig_tensor_set_requires_grad(c, dense, true);
+    v->tensor = dense;
+    inputs[n++] = dense;
+  } else if (v->kind == IG_KIND_LIST) {
+    for (size_t k = 0; k < v->list.n; k++) n = collect((ig_value *)&v->list.at[k], inputs, n);
+  }
+  return n;
+}
+
+static void check_gradient(const char *start) {
+  static sample s;
+  ig_tensor *inputs[IG_MAX_ARGS + SAMPLE_ITEMS];
+  ig_tensor *grads[IG_MAX_ARGS + SAMPLE_ITEMS];
+  size_t n = 0;
+  const char *p = start;
+  const char *special = strstr(start, "special");
+  bool odd = special && special < start + strcspn(start, "|");  // no slopes at NaN and infinity
+  if (waived("gradient") || waived("vjp") || op->def->random || odd) return;
+  if (!check(sample_parse(c, op, &p, IG_F64, &s), "bad sample")) return;
+  for (size_t i = 0; i < op->schema.nargs; i++) n = collect(&s.args[i], inputs, n);
+  if (n == 0) return;
+  ig_tensor *loss = loss_of(s.args);
+  if (!check(ig_ctx_status(c) == IG_OK, "call with gradient") || !loss) return;
+  if (!check(ig_tensor_requires_grad(loss), "no history")) return;
+  ig_backward_args run = {
+      .outputs = &loss, .noutputs = 1, .inputs = inputs, .ninputs = n, .allow_unused = true};
+  if (!check(ig_backward(c, &run, grads) == IG_OK, "backward")) return;
+  bool before = ig_grad_set_enabled(c, false);
+  for (size_t i = 0; i < n; i++) check_difference(s.args, inputs[i], grads[i]);
+  (void)ig_grad_set_enabled(c, before);
+  check(ig_ctx_status(c) == IG_OK, "differences");
+}
+
+// Drivers -----------------------------------------------------------------------------------------
+
+static void check_golden(size_t number, const ig_value *real) {
+  golden g;
+  if (waived("values")) return;
+  if (!golden_find(c, op, number, floats, &g)) {
+    check(false, "no golden values: run tools/make_goldens.py");
+    return;
+  }
+  if (!g.refused) same_results(real, g.outs, 1, !waived("strides"), "golden values");
+}
+
+static bool refused_by_golden(size_t number) {
+  golden g;
+  return golden_find(c, op, number, floats, &g) && g.refused;
+}
+
+static void check_sample(const char **at, size_t number) {
+  static sample s;
+  ig_value real[IG_MAX_RETURNS];
+  const char *start = *at;
+  text = start;
+  floats = IG_F32;
+  if (!check(sample_parse(c, op, at, IG_F32, &s), "bad sample")) {
+    *at += strcspn(*at, "|");
+    if (**at) ++*at;
+    return;
+  }
+  samples++;
+  ig_call(c, op, s.args, real);
+  if (!check(ig_ctx_status(c) == IG_OK, "call")) return;
+  check_golden(number, real);
+  check_fake(&s, real);
+  check_symbolic(&s, real);
+  check_decomposition(&s, real);
+  check_strided(&s, real);
+  check_inplace(&s, real);
+  check_out(&s, real);
+  check_gradient(start);
+}
+
+// The same sample in another dtype, where PyTorch has it.
+static void check_dtype(const char *start, size_t number, ig_dtype dtype) {
+  static sample s;
+  ig_value real[IG_MAX_RETURNS];
+  golden g;
+  const char *p = start;
+  floats = dtype;
+  text = start;
+  if (!golden_find(c, op, number, dtype, &g) || refused_by_golden(number)) return;
+  if (!check(sample_parse(c, op, &p, dtype, &s), "bad sample")) return;
+  ig_call(c, op, s.args, real);
+  if (!check(ig_ctx_status(c) == IG_OK, "call")) return;
+  check_golden(number, real);
+}
+
+static void check_record(void) {
+  check(op->def->samples, "no samples");
+  check(op->def->shape || op->def->shapes || op->def->fake || ig_op_is_composite(op) ||
+            op->form == IG_FORM_INPLACE,
+        "no shape rule");
+  check(op->def->vjp || ig_op_is_composite(op) || op->def->waive || op->def->fake,
+        "no vjp, no reason");
+  size_t number = 0;
+  for (const char *at = op->def->samples; at && *at; number++) {
+    const char *start = at;
+    ig_scope s = ig_scope_open(c);
+    check_sample(&at, number);
+    for (int d = 0; number < 2 && d < IG_DTYPE_COUNT; d++) {
+      if (d != IG_F32) check_dtype(start, number, (ig_dtype)d);
+    }
+    ig_scope_close(c, s);
+    ig_ctx_clear(c);
+  }
+}
+
+static void every_record_keeps_its_contract(void **state) {
+  (void)state;
+  test_heap heap = {0};
+  c = test_heap_ctx(&heap);
+  const ig_lib *lib = ig_lib_get(c);
+  assert_non_null(lib);
+  assert_true(golden_open(TEST_DATA "/ops/goldens.txt.gz"));
+  for (size_t i = 0; i < lib->n; i++) {
+    op = &lib->ops[i];
+    text = "";
+    if (op->base || (only && !strstr(op->id, only))) continue;
+    records++;
+    check_record();
+  }
+  golden_close();
+  ig_ctx_free(c);
+  print_message("%zu records, %zu samples, %zu checks, %zu failures\n", records, samples, checks,
+                failures);
+  assert_int_equal(heap.live, 0);
+  assert_int_equal(failures, 0);
+}
+
+static bool pinned(const char *file, const char *schema) {
+  const char *at = strstr(file, schema);
+  size_t n = strlen(schema);
+  return at && at[-1] == '\t' && at[n] == '\t';
+}
+
+static void schemas_equal_the_pinned_text(void **state) {
+  (void)state;
+  ig_status st = ig_ctx_create(NULL, &c);
+  assert_int_equal(st, IG_OK);
+  FILE *f = fopen(TEST_DATA "/../src/op/aten.tsv", "r");
+  assert_non_null(f);
+  size_t cap = 4 << 20;
+  char *file = malloc(cap);
+  assert_non_null(file);
+  size_t n = fread(file, 1, cap - 1, f);
+  file[n] = 0;
+  (void)fclose(f);
+  const ig_lib *lib = ig_lib_get(c);
+  assert_non_null(lib);
+  for (size_t i = 0; i < lib->n; i++) {
+    op = &lib->ops[i];
+    text = "";
+    if (strcmp(op->schema.ns, "aten") != 0) continue;
+    check(pinned(file, op->schema.text), "schema differs from ATen's: %s", op->schema.text);
+  }
+  free(file);
+  ig_ctx_free(c);
+  assert_int_equal(failures, 0);
+}
+
+int main(int argc, char **argv) {
+  only = argc > 1 ? argv[1] : NULL;
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(schemas_equal_the_pinned_text),
+      cmocka_unit_test(every_record_keeps_its_contract),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Results of the real PyTorch, made by tools/make_goldens.py.
+#ifndef TESTS_GOLDEN_H_
+#define TESTS_GOLDEN_H_
+
+#include "op/op.h"
+
+typedef struct golden {
+  bool refused;  // PyTorch raised an exception
+  ig_value outs[IG_MAX_RETURNS];
+  ig_value items[64];
+} golden;
+
+bool golden_open(const char *path);  // Reads the whole file; false: there is none.
+void golden_close(void);
+
+// The results of sample `number` of op with f32 read as `floats`; tensors belong to the innermost
+// scope. False: not recorded.
+bool golden_find(ig_ctx *c, const ig_op *op, size_t number, ig_dtype floats, golden *out);
+
+#endif
