@@ -63,7 +63,11 @@ static void empty_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_met
 }
 
 static void sizes_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
-  (void)op;
+  for (size_t i = 0; i < args[0].ints.n && op->def->kernel == zeros_kernel; i++) {
+    if (!ig_int_is(c, args[0].ints.at[i], IG_LT, ig_const(0))) continue;
+    ig_fail_text(c, IG_RUNTIME, "zeros: Dimension size must be non-negative.");
+    return;
+  }
   ig_meta_options(c, args, 1, ig_ctx_default_dtype(c), out);
   ig_meta_sizes(c, &args[0], out);
 }

@@ -129,6 +129,62 @@ static int64_t step_of(const ig_tensor *t, int dim) {
   return t->ndim ? ig_strides(t)[dim].value * (int64_t)ig_dtype_size(t->dtype) : 0;
 }
 
+// Keys of a row; the frequent dtypes without a question per element.
+static void load_keys(const job *j, const char *from, int64_t step, pair *p) {
+  uint64_t flip = j->descending ? UINT64_MAX : 0;
+  if (j->self->dtype == IG_F32) {
+    for (int64_t i = 0; i < j->n; i++) {
+      float x;
+      memcpy(&x, from + i * step, sizeof x);
+      p[i] = (pair){key_of_f32(x) ^ flip, i};
+    }
+    return;
+  }
+  if (j->self->dtype == IG_I64) {
+    for (int64_t i = 0; i < j->n; i++) {
+      uint64_t x;
+      memcpy(&x, from + i * step, sizeof x);
+      p[i] = (pair){x ^ 1ULL << 63 ^ flip, i};
+    }
+    return;
+  }
+  for (int64_t i = 0; i < j->n; i++)
+    p[i] = (pair){key_of(from + i * step, j->self->dtype) ^ flip, i};
+}
+
+static bool comes_later(pair a, pair b) {
+  return a.key != b.key ? a.key > b.key : a.at > b.at;
+}
+
+static void sift_down(pair *heap, int64_t n, int64_t at) {
+  pair held = heap[at];
+  for (;;) {
+    int64_t child = 2 * at + 1;
+    if (child >= n) break;
+    if (child + 1 < n && comes_later(heap[child + 1], heap[child])) child++;
+    if (!comes_later(heap[child], held)) break;
+    heap[at] = heap[child];
+    at = child;
+  }
+  heap[at] = held;
+}
+
+// The first k of n in order, at the front of p: a heap whose top is the last of them.
+static void select_first(pair *p, int64_t n, int64_t k) {
+  for (int64_t i = k / 2 - 1; i >= 0; i--) sift_down(p, k, i);
+  for (int64_t i = k; i < n; i++) {
+    if (!comes_later(p[0], p[i])) continue;
+    p[0] = p[i];
+    sift_down(p, k, 0);
+  }
+  for (int64_t i = k - 1; i > 0; i--) {
+    pair last = p[0];
+    p[0] = p[i];
+    p[i] = last;
+    sift_down(p, i, 0);
+  }
+}
+
 static void sort_row(const job *j, int64_t r, pair *p, pair *spare) {
   const char *from = (const char *)ig_tensor_data(j->self) + row_at(j->self, j->dim, r);
   char *values = (char *)ig_tensor_data(j->values) + row_at(j->values, j->dim, r);
@@ -137,12 +193,11 @@ static void sort_row(const job *j, int64_t r, pair *p, pair *spare) {
   int64_t values_step = step_of(j->values, j->dim);
   int64_t indices_step = step_of(j->indices, j->dim);
   size_t size = ig_dtype_size(j->self->dtype);
-  for (int64_t i = 0; i < j->n; i++) {
-    uint64_t key = key_of(from + i * from_step, j->self->dtype);
-    p[i] = (pair){j->descending ? ~key : key, i};
-  }
+  load_keys(j, from, from_step, p);
   if (j->n <= SMALL) {
     insertion_sort(p, j->n);
+  } else if (j->kept < j->n / 8) {
+    select_first(p, j->n, j->kept);
   } else {
     p = radix_sort(p, spare, j->n);
   }

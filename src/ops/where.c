@@ -172,92 +172,75 @@ static void masked_fill_vjp(ig_ctx *c, const ig_vjp *v) {
   IG_GRAD(v, 2) = ig_sum_to(c, g, &v->args[2]);
 }
 
-// Is any byte of an element not zero? Floats need care: -0.0 is zero.
-static bool is_nonzero(const char *at, ig_dtype dtype) {
-  switch (dtype) {
-    case IG_F32: {
-      float x;
-      memcpy(&x, at, sizeof x);
-      return x != 0;
-    }
-    case IG_F64: {
-      double x;
-      memcpy(&x, at, sizeof x);
-      return x != 0;
-    }
-    case IG_C64: {
-      ig_c64 z;
-      memcpy(&z, at, sizeof z);
-      return z.re != 0 || z.im != 0;
-    }
-    case IG_C128: {
-      ig_c128 z;
-      memcpy(&z, at, sizeof z);
-      return z.re != 0 || z.im != 0;
-    }
-    case IG_F16:
-    case IG_BF16: {
-      uint16_t h;
-      memcpy(&h, at, sizeof h);
-      return (h & 0x7fff) != 0;
-    }
-    case IG_F8E4M3FN:
-    case IG_F8E5M2:
-      return (*at & 0x7f) != 0;
-    default: {
-      uint64_t bits = 0;
-      memcpy(&bits, at, ig_dtype_size(dtype));
-      return bits != 0;
-    }
-  }
+enum { CHUNK = 1024 };
+
+static ig_tensor *dense_of(ig_ctx *c, ig_tensor *t) {
+  if (ig_tensor_is_dense(t)) return t;
+  ig_meta m;
+  ig_meta_of(t, &m);
+  m.offset = ig_const(0);
+  ig_meta_contiguous(c, &m);
+  ig_tensor *copy = ig_tensor_make(c, &m, false);
+  if (copy) ig_tensor_copy(copy, t);
+  return copy;
 }
 
-// Walks t in row-major order, calling back with the index of every element.
-typedef struct counter {
-  const ig_tensor *t;
-  const char *at;
-  int64_t index[IG_MAX_DIM];
-  int64_t size;
-} counter;
-
-static void counter_start(counter *k, const ig_tensor *t) {
-  k->t = t;
-  k->at = ig_tensor_data(t);
-  k->size = (int64_t)ig_dtype_size(t->dtype);
-  memset(k->index, 0, sizeof k->index);
+// Elements [from, from + n) of a dense tensor, n <= CHUNK, as 0 or 1.
+static const uint8_t *truths(const ig_tensor *t, int64_t from, int64_t n, uint8_t *buffer) {
+  const char *at = (const char *)ig_tensor_data(t) + from * (int64_t)ig_dtype_size(t->dtype);
+  if (t->dtype == IG_BOOL) return (const uint8_t *)at;
+  ig_convert(buffer, IG_BOOL, at, t->dtype, (size_t)n);
+  return buffer;
 }
 
-static void counter_next(counter *k) {
-  for (int d = k->t->ndim - 1; d >= 0; d--) {
-    int64_t step = ig_strides(k->t)[d].value * k->size;
-    k->at += step;
-    if (++k->index[d] < ig_sizes(k->t)[d].value) return;
-    k->at -= step * k->index[d];
-    k->index[d] = 0;
-  }
-}
-
-static int64_t count_nonzero(const ig_tensor *t) {
-  counter k;
+static int64_t count_true(const ig_tensor *t) {
+  uint8_t buffer[CHUNK];
   int64_t numel = ig_tensor_numel(t);
   int64_t found = 0;
-  if (ig_tensor_is_dense(t)) {
-    const char *at = ig_tensor_data(t);
-    int64_t size = (int64_t)ig_dtype_size(t->dtype);
-    for (int64_t i = 0; i < numel; i++, at += size) found += is_nonzero(at, t->dtype);
-    return found;
+  for (int64_t i = 0; i < numel; i += CHUNK) {
+    int64_t n = numel - i < CHUNK ? numel - i : CHUNK;
+    const uint8_t *is = truths(t, i, n, buffer);
+    uint32_t here = 0;
+    for (int64_t k = 0; k < n; k++) here += is[k];
+    found += here;
   }
-  counter_start(&k, t);
-  for (int64_t i = 0; i < numel; i++, counter_next(&k)) found += is_nonzero(k.at, t->dtype);
   return found;
+}
+
+// Writes the indices column by column. Rows of the last dimension share the indices before it.
+static void list_true(const ig_tensor *t, int64_t *to, int64_t rows) {
+  uint8_t buffer[CHUNK];
+  int64_t index[IG_MAX_DIM] = {0};
+  int last = t->ndim - 1;
+  int64_t width = ig_sizes(t)[last].value;
+  int64_t lines = width ? ig_tensor_numel(t) / width : 0;
+  int64_t row = 0;
+  for (int64_t line = 0; line < lines; line++) {
+    int64_t first = row;
+    for (int64_t i = 0; i < width; i += CHUNK) {
+      int64_t n = width - i < CHUNK ? width - i : CHUNK;
+      const uint8_t *is = truths(t, line * width + i, n, buffer);
+      for (int64_t k = 0; k < n; k++) {
+        if (is[k]) to[last * rows + row++] = i + k;
+      }
+    }
+    for (int d = 0; d < last; d++) {
+      for (int64_t r = first; r < row; r++) to[d * rows + r] = index[d];
+    }
+    for (int d = last - 1; d >= 0; d--) {
+      if (++index[d] < ig_sizes(t)[d].value) break;
+      index[d] = 0;
+    }
+  }
 }
 
 static void nonzero_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   (void)op;
-  const ig_tensor *self = args[0].tensor;
+  ig_tensor *self = dense_of(c, args[0].tensor);
+  if (!self) return;
   ig_meta m;
   ig_meta_init(&m, IG_I64, self->device);
-  ig_meta_push_dim(c, &m, ig_const(count_nonzero(self)));
+  ig_meta_push_dim(c, &m, ig_const(count_true(self)));
   ig_meta_push_dim(c, &m, ig_const(self->ndim));
   // PyTorch fills column by column and hands out the transposed view.
   m.strided = true;
@@ -265,17 +248,7 @@ static void nonzero_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_
   m.stride[1] = m.size[0].value > 1 ? m.size[0] : ig_const(1);
   ig_tensor *out = ig_tensor_make(c, &m, false);
   if (!out) return;
-  int64_t *to = ig_tensor_data(out);
-  int64_t rows = m.size[0].value;
-  int64_t row = 0;
-  int64_t numel = ig_tensor_numel(self);
-  counter k;
-  counter_start(&k, self);
-  for (int64_t i = 0; i < numel; i++, counter_next(&k)) {
-    if (!is_nonzero(k.at, self->dtype)) continue;
-    for (int d = 0; d < self->ndim; d++) to[d * rows + row] = k.index[d];
-    row++;
-  }
+  if (self->ndim) list_true(self, ig_tensor_data(out), m.size[0].value);
   outs[0] = ig_of_tensor(out);
 }
 
@@ -330,6 +303,14 @@ static ig_tensor *spread(ig_ctx *c, ig_tensor *t, const ig_meta *m) {
   return ig_tensor_make(c, &v, false);
 }
 
+#define KEEP_TRUE(bytes)                   \
+  for (int64_t i = 0; i < numel; i++) {    \
+    if (!is[i]) continue;                  \
+    memcpy(to, from + i * (bytes), bytes); \
+    to += (bytes);                         \
+  }                                        \
+  break;
+
 static void masked_select_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   (void)op;
   ig_meta m;
@@ -337,20 +318,27 @@ static void masked_select_kernel(ig_ctx *c, const ig_op *op, const ig_value *arg
   ig_tensor *self = spread(c, args[0].tensor, &m);
   ig_tensor *mask = spread(c, args[1].tensor, &m);
   if (!self || !mask) return;
-  int64_t found = count_nonzero(mask);
+  self = dense_of(c, self);
+  mask = dense_of(c, mask);
+  if (!self || !mask) return;
+  int64_t found = count_true(mask);
   ig_tensor *out = ig_tensor_empty(c, self->dtype, &found, 1);
   if (!out) return;
-  size_t size = ig_dtype_size(self->dtype);
+  const uint8_t *is = ig_tensor_data(mask);
+  const char *from = ig_tensor_data(self);
   char *to = ig_tensor_data(out);
   int64_t numel = ig_tensor_numel(self);
-  counter from;
-  counter choice;
-  counter_start(&from, self);
-  counter_start(&choice, mask);
-  for (int64_t i = 0; i < numel; i++, counter_next(&from), counter_next(&choice)) {
-    if (!*choice.at) continue;
-    memcpy(to, from.at, size);
-    to += size;
+  switch (ig_dtype_size(self->dtype)) {
+    case 1:
+      KEEP_TRUE(1)
+    case 2:
+      KEEP_TRUE(2)
+    case 4:
+      KEEP_TRUE(4)
+    case 8:
+      KEEP_TRUE(8)
+    default:
+      KEEP_TRUE(16)
   }
   outs[0] = ig_of_tensor(out);
 }
