@@ -16,23 +16,23 @@
 #define IG_MAX_DIM 64
 
 // X(name, C type of an element, text, short text used in samples)
-#define IG_DTYPE_LIST(X)                              \
-  X(BOOL, bool, "bool", "bool")                       \
-  X(U8, uint8_t, "uint8", "u8")                       \
-  X(I8, int8_t, "int8", "i8")                         \
-  X(I16, int16_t, "int16", "i16")                     \
-  X(I32, int32_t, "int32", "i32")                     \
-  X(I64, int64_t, "int64", "i64")                     \
-  X(U16, uint16_t, "uint16", "u16")                   \
-  X(U32, uint32_t, "uint32", "u32")                   \
-  X(U64, uint64_t, "uint64", "u64")                   \
-  X(F16, uint16_t, "float16", "f16")                  \
-  X(BF16, uint16_t, "bfloat16", "bf16")               \
-  X(F32, float, "float32", "f32")                     \
-  X(F64, double, "float64", "f64")                    \
-  X(C64, ig_c64, "complex64", "c64")                  \
-  X(C128, ig_c128, "complex128", "c128")              \
-  X(F8E4M3FN, uint8_t, "float8_e4m3fn", "f8e4m3fn")   \
+#define IG_DTYPE_LIST(X)                            \
+  X(BOOL, bool, "bool", "bool")                     \
+  X(U8, uint8_t, "uint8", "u8")                     \
+  X(I8, int8_t, "int8", "i8")                       \
+  X(I16, int16_t, "int16", "i16")                   \
+  X(I32, int32_t, "int32", "i32")                   \
+  X(I64, int64_t, "int64", "i64")                   \
+  X(U16, uint16_t, "uint16", "u16")                 \
+  X(U32, uint32_t, "uint32", "u32")                 \
+  X(U64, uint64_t, "uint64", "u64")                 \
+  X(F16, uint16_t, "float16", "f16")                \
+  X(BF16, uint16_t, "bfloat16", "bf16")             \
+  X(F32, float, "float32", "f32")                   \
+  X(F64, double, "float64", "f64")                  \
+  X(C64, ig_c64, "complex64", "c64")                \
+  X(C128, ig_c128, "complex128", "c128")            \
+  X(F8E4M3FN, uint8_t, "float8_e4m3fn", "f8e4m3fn") \
   X(F8E5M2, uint8_t, "float8_e5m2", "f8e5m2")
 
 typedef struct ig_c64 {

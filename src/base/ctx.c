@@ -20,7 +20,7 @@ ig_status ig_ctx_create(const ig_alloc *alloc, ig_ctx **out) {
   if (!*out) return IG_NOMEM;
   (*out)->alloc = a;
   (*out)->message = (*out)->small;
-  (*out)->message_cap = sizeof (*out)->small;
+  (*out)->message_cap = sizeof(*out)->small;
   (*out)->default_dtype = -1;
   return IG_OK;
 }

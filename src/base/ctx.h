@@ -26,8 +26,8 @@ struct ig_ctx {
   ig_status status;
   char *message;  // grows; never NULL
   size_t message_cap;
-  char small[256];         // the message before it had to grow
-  char scratch[4][128];    // texts of symbolic integers inside one message
+  char small[256];       // the message before it had to grow
+  char scratch[4][128];  // texts of symbolic integers inside one message
   unsigned scratch_next;
 
   const char *op_target;  // operator being called, for messages
@@ -70,7 +70,8 @@ void ig_locate(ig_ctx *c);  // Brings file and line up to date.
 // Hands one reference to the innermost scope. On failure it is released and false returned.
 bool ig_pool_add(ig_ctx *c, ig_ref *r);
 
-// Memory that lives as long as the innermost scope, 16-byte aligned, not zeroed; NULL after an error.
+// Memory that lives as long as the innermost scope, 16-byte aligned, not zeroed; NULL after an
+// error.
 void *ig_scope_push(ig_ctx *c, size_t size);
 
 #endif
