@@ -47,6 +47,14 @@ INLINE float sum(V v) {
   return _mm_cvtss_f32(_mm_add_ss(h, _mm_shuffle_ps(h, h, 1)));
 }
 
+INLINE void prefetch(const float *p) {
+  _mm_prefetch((const char *)p, _MM_HINT_T1);
+}
+INLINE V evens(V a, V b) {
+  __m256 v = _mm256_shuffle_ps(a, b, 0x88);  // a0 a2 b0 b2, a4 a6 b4 b6
+  return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(v), 0xd8));
+}
+
 INLINE void collect(const ig_conv_pick *q, int64_t k, const float *s, const int64_t *off,
                     float *d) {
   for (int64_t p = 0; p < k; p++) {
@@ -66,5 +74,8 @@ const ig_conv_kernels ig_conv_kernels_avx2 = {
     .direct = direct,
     .dots = dots,
     .pack = pack,
+    .pack_same = pack_same,
     .depth = depth,
+    .depth_same = depth_same,
+    .fill = fill,
 };

@@ -44,6 +44,15 @@ INLINE float sum(V v) {
   return _mm512_reduce_add_ps(v);
 }
 
+INLINE void prefetch(const float *p) {
+  _mm_prefetch((const char *)p, _MM_HINT_T1);
+}
+INLINE V evens(V a, V b) {
+  const __m512i index =
+      _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  return _mm512_permutex2var_ps(a, index, b);
+}
+
 // Pixels with gaps between them: two loads and a permutation where they reach, else a gather.
 INLINE void collect(const ig_conv_pick *q, int64_t k, const float *s, const int64_t *off,
                     float *d) {
@@ -75,5 +84,8 @@ const ig_conv_kernels ig_conv_kernels_avx512 = {
     .direct = direct,
     .dots = dots,
     .pack = pack,
+    .pack_same = pack_same,
     .depth = depth,
+    .depth_same = depth_same,
+    .fill = fill,
 };

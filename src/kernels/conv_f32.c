@@ -2,8 +2,9 @@
 // The f32 forward convolution on planes: a matrix product whose right side is never stored. Output
 // channels are rows, pixels are columns; a panel of pixels is read from the padded image either in
 // place (flat positions, a few wasted at the row ends) or packed first (no waste, one more pass),
-// whichever costs less for the shape. The few pixels beyond whole vectors are done as dot products.
-// Depthwise convolutions read the image of one plane at a time.
+// whichever costs less for the shape; where output and input are the same size, panels are packed
+// from the input itself, with masks for what lies outside. The few pixels beyond whole vectors are
+// done as dot products. Depthwise convolutions read the image of one plane at a time.
 #include "base/cpu.h"
 #include "base/threads.h"
 #include "kernels/conv_image.h"
@@ -11,9 +12,11 @@
 #include "kernels/scratch.h"
 
 enum {
-  DEPTH = 192,       // k per pass: a panel and a tile's weights stay in the first cache
+  DEPTH = 256,       // k per pass: a panel and a tile's weights stay in the first cache
+  DEEP = 576,        // the same where weights are used for one or two panels only
   BLOCK = 8,         // panels per task: weights of a pass stay in the second cache
-  PANEL = 48,        // pixels of the widest panel
+  PACK = 32 << 10,   // floats of packed panels of a task, at least DEEP * (48 + 8)
+  TAPS = 49,         // kernel elements that masks are kept for
   SLACK = 64,        // floats readable behind an image
   LIMIT = 16 << 20,  // floats of images held at a time
 };
@@ -30,9 +33,13 @@ typedef struct job {
   const int64_t *off;  // [k]
   int64_t first;       // image that `images` begins with
   int64_t k;
-  int64_t pixels;   // of one output plane
-  bool in_place;    // panels are flat positions of the image
-  int64_t columns;  // flat positions or pixels that are done in panels
+  int64_t depth;          // k per pass
+  int64_t pixels;         // of one output plane
+  bool in_place;          // panels are flat positions of the image
+  bool same;              // panels are packed from x itself
+  bool far;               // and every k is a stream of its own
+  const uint16_t *masks;  // depthwise: lanes inside the input
+  int64_t columns;        // flat positions or pixels that are done in panels
   int64_t panels;
   int64_t pixel_blocks;
   int64_t row_blocks;
@@ -58,14 +65,21 @@ static int min_int(int64_t a, int64_t b) {
 
 // ---- one panel ----
 
+typedef struct span {
+  int64_t at;
+  int64_t n;
+} span;
+
 typedef struct panel {
-  int n;  // columns
+  bool dots;  // single pixels, done as dot products
+  int n;      // columns
   int vectors;
   bool in_place;
   int64_t base;   // in place: flat position of column 0
   int64_t pixel;  // packed: output position of column 0
   ig_conv_lanes lanes[4];
   ig_conv_pick pick[4];
+  uint32_t masks[TAPS * 3];  // same: [taps][vectors] lanes inside the input
 } panel;
 
 // Lanes of flat positions [f, f + n): those inside a row become runs of pixels. Rows are at least a
@@ -103,7 +117,38 @@ static ig_conv_pick pick_of(const job *j, int64_t pixel, int n) {
   return q;
 }
 
+// Lanes of pixels [pixel, pixel + n) whose row (column) k lies inside the input.
+static void inside(const job *j, int64_t pixel, int n, int dim, int64_t k, uint32_t *mask) {
+  const ig_conv *c = &j->c;
+  int64_t shift = k * c->dilation[dim] - c->padding[dim];
+  int64_t width = c->out[2];
+  int64_t row = pixel / width;
+  int64_t col = pixel % width;
+  for (int v = 0; v < j->f->vectors; v++) mask[v] = 0;
+  for (int i = 0; i < n; i++) {
+    int64_t at = (dim == 1 ? row : col) + shift;
+    if (at >= 0 && at < c->in[dim]) mask[i / j->f->lanes] |= 1U << (i % j->f->lanes);
+    if (++col == width) {
+      col = 0;
+      row++;
+    }
+  }
+}
+
+static void set_masks(const job *j, panel *p) {
+  const ig_conv *c = &j->c;
+  uint32_t rows[TAPS][3];
+  uint32_t cols[TAPS][3];
+  for (int64_t k = 0; k < c->kernel[1]; k++) inside(j, p->pixel, p->n, 1, k, rows[k]);
+  for (int64_t k = 0; k < c->kernel[2]; k++) inside(j, p->pixel, p->n, 2, k, cols[k]);
+  int vectors = j->f->vectors;
+  for (int64_t t = 0; t < ig_conv_taps(c); t++)
+    for (int v = 0; v < vectors; v++)
+      p->masks[t * vectors + v] = rows[t / c->kernel[2]][v] & cols[t % c->kernel[2]][v];
+}
+
 static void set_panel(const job *j, int64_t index, panel *p) {
+  p->dots = false;
   int lanes = j->f->lanes;
   int width = lanes * j->f->vectors;
   int64_t at = index * width;
@@ -118,7 +163,8 @@ static void set_panel(const job *j, int64_t index, panel *p) {
     p->n = (int)(j->pixels - p->pixel);
   }
   p->vectors = (p->n + lanes - 1) / lanes;
-  for (int v = 0; v < p->vectors; v++) {
+  if (j->same) set_masks(j, p);
+  for (int v = 0; v < p->vectors && !j->same; v++) {
     int n = min_int(p->n - v * lanes, lanes);
     if (p->in_place)
       p->lanes[v] = lanes_of(j, at + v * lanes, n);
@@ -135,46 +181,83 @@ typedef struct task {
   const float *bias;   // NULL or of the first row
   float *y;            // first row
   int64_t rows;
-  float *pack;  // this thread's panel
+  float *pack;  // [PACK]
 } task;
 
-static void init_rows(const task *t, int64_t row, int m, float *init) {
+// One tile of rows against one panel.
+static void run_tile(const job *j, const task *t, const panel *p, const float *packed, int64_t row,
+                     span k) {
+  // Channels of a large image are far apart; each tile of rows asks for one cache line of every k
+  // of the next panel.
+  int64_t line = row / j->f->rows * 16;
+  int width = j->f->lanes * j->f->vectors;
+  bool more = j->far && line < width && p->pixel + 2 * width <= j->pixels;
+  const float *ahead = more ? t->image + p->pixel + width + line : NULL;
+  int64_t ldc = j->pixels * j->c.out[0];
+  int m = min_int(t->rows - row, j->f->rows);
+  float init[8];
   for (int i = 0; i < m; i++) init[i] = t->bias ? t->bias[row + i] : 0.0f;
+  const float *start = k.at == 0 ? init : NULL;
+  const float *w = t->w + row * j->k + k.at;
+  float *y = t->y + row * ldc;
+  if (p->dots)
+    j->f->dots(m, p->n, k.n, w, j->k, packed, k.n, start, y + p->pixel, ldc);
+  else if (p->in_place)
+    j->f->direct(m, p->vectors, k.n, w, j->k, t->image + p->base, j->off + k.at, p->lanes, start, y,
+                 ldc);
+  else
+    j->f->packed(m, p->n, k.n, w, j->k, packed, start, y + p->pixel, ldc, ahead, j->off + k.at);
 }
 
-static void run_panel(const job *j, const task *t, const panel *p, int64_t k0, int64_t k) {
-  const int64_t *off = j->off + k0;
-  if (!p->in_place) j->f->pack(p->vectors, k, t->image, off, p->pick, t->pack);
-  int64_t ldc = j->pixels * j->c.out[0];
-  for (int64_t r = 0; r < t->rows; r += j->f->rows) {
-    int m = min_int(t->rows - r, j->f->rows);
-    float init[8];
-    init_rows(t, r, m, init);
-    const float *start = k0 == 0 ? init : NULL;
-    const float *w = t->w + r * j->k + k0;
-    float *y = t->y + r * ldc;
-    if (p->in_place)
-      j->f->direct(m, p->vectors, k, w, j->k, t->image + p->base, off, p->lanes, start, y, ldc);
-    else
-      j->f->packed(m, p->n, k, w, j->k, t->pack, start, y + p->pixel, ldc);
+// Columns of single pixels, one after the other.
+static void pack_dots(const job *j, const task *t, const panel *p, span k, float *to) {
+  const int64_t *off = j->off + k.at;
+  int64_t taps = ig_conv_taps(&j->c);
+  for (int i = 0; i < p->n; i++, to += k.n) {
+    const float *s = t->image + (j->same ? p->pixel + i : flat_of(j, p->pixel + i));
+    int64_t tap = k.at % taps;
+    for (int64_t q = 0; q < k.n; q++) {
+      bool in = !j->same || p->masks[tap * j->f->vectors] >> i & 1U;
+      to[q] = in ? s[off[q]] : 0.0f;
+      tap = tap + 1 < taps ? tap + 1 : 0;
+    }
   }
 }
 
-// Pixels [columns, pixels) of the plane, as dot products.
-static void run_dots(const job *j, const task *t, int64_t k0, int64_t k) {
-  int n = (int)(j->pixels - j->columns);
-  int64_t ldc = j->pixels * j->c.out[0];
-  for (int i = 0; i < n; i++) {
-    const float *s = t->image + flat_of(j, j->columns + i);
-    for (int64_t p = 0; p < k; p++) t->pack[i * DEPTH + p] = s[j->off[k0 + p]];
+static void pack_panel(const job *j, const task *t, const panel *p, span k, float *to) {
+  const int64_t *off = j->off + k.at;
+  int64_t taps = ig_conv_taps(&j->c);
+  if (p->dots) {
+    pack_dots(j, t, p, k, to);
+  } else if (j->same) {
+    j->f->pack_same(p->vectors, k.n, t->image + p->pixel, off, p->masks, taps, k.at % taps, to);
+  } else if (!p->in_place) {
+    j->f->pack(p->vectors, k.n, t->image, off, p->pick, to);
   }
-  for (int64_t r = 0; r < t->rows; r += j->f->rows) {
-    int m = min_int(t->rows - r, j->f->rows);
-    float init[8];
-    init_rows(t, r, m, init);
-    j->f->dots(m, n, k, t->w + r * j->k + k0, j->k, t->pack, DEPTH, k0 == 0 ? init : NULL,
-               t->y + r * ldc + j->columns, ldc);
+}
+
+// Panels one after the other, each packed into the same place, which stays in the first cache; or,
+// where all of them are small, rows one after the other, which writes longer runs of the output.
+static void run_pass(const job *j, const task *t, const panel *p, int panels, span k) {
+  int64_t at[BLOCK + 1];
+  int64_t size = 0;
+  for (int i = 0; i < panels; i++) {
+    at[i] = size;
+    // Rounded up to whole cache lines.
+    size += p[i].in_place ? 0
+            : p[i].dots   ? (p[i].n * k.n + 15) / 16 * 16
+                          : j->f->lanes * j->f->vectors * k.n;
   }
+  if (size > PACK) {
+    for (int i = 0; i < panels; i++) {
+      pack_panel(j, t, p + i, k, t->pack);
+      for (int64_t r = 0; r < t->rows; r += j->f->rows) run_tile(j, t, p + i, t->pack, r, k);
+    }
+    return;
+  }
+  for (int i = 0; i < panels; i++) pack_panel(j, t, p + i, k, t->pack + at[i]);
+  for (int64_t r = 0; r < t->rows; r += j->f->rows)
+    for (int i = 0; i < panels; i++) run_tile(j, t, p + i, t->pack + at[i], r, k);
 }
 
 static void run_task(void *arg, int64_t id) {
@@ -190,45 +273,73 @@ static void run_task(void *arg, int64_t id) {
   int64_t cg = c->cin / c->groups;
   int64_t row = row_block * j->rows_each;
   int64_t channel = g * og + row;
-  _Alignas(64) float pack[DEPTH * PANEL];
-  const float *images = j->images ? j->images : j->x + j->first * c->cin * j->m.channel;
+  _Alignas(64) float pack[PACK];
+  const float *images = j->images ? j->images : j->x + j->first * c->cin * ig_conv_in(c);
+  int64_t plane = j->same ? j->pixels : j->m.plane;
+  int64_t channel_size = j->same ? ig_conv_in(c) : j->m.channel;
   task t = {
-      .image = images + (n * c->cin + g * cg) * j->m.channel + od * c->stride[0] * j->m.plane,
+      .image = images + (n * c->cin + g * cg) * channel_size + od * c->stride[0] * plane,
       .w = j->w + channel * j->k,
       .bias = j->bias ? j->bias + channel : NULL,
       .y = j->y + (((j->first + n) * c->cout + channel) * c->out[0] + od) * j->pixels,
       .rows = og - row < j->rows_each ? og - row : j->rows_each,
       .pack = pack,
   };
-  int64_t p0 = pixel_block * BLOCK;
-  int64_t p1 = p0 + BLOCK < j->panels ? p0 + BLOCK : j->panels;
-  bool tail = pixel_block == j->pixel_blocks - 1 && j->columns < j->pixels && !j->in_place;
-  for (int64_t k0 = 0; k0 < j->k; k0 += DEPTH) {
-    int64_t k = j->k - k0 < DEPTH ? j->k - k0 : DEPTH;
-    for (int64_t p = p0; p < p1; p++) {
-      panel at;
-      set_panel(j, p, &at);
-      run_panel(j, &t, &at, k0, k);
-    }
-    if (tail) run_dots(j, &t, k0, k);
+  panel panels[BLOCK + 1];
+  int count = 0;
+  for (int64_t p = pixel_block * BLOCK; count < BLOCK && p < j->panels; p++)
+    set_panel(j, p, &panels[count++]);
+  bool tail = pixel_block == j->pixel_blocks - 1 && !j->in_place && j->columns < j->pixels;
+  if (tail) {
+    panel *p = &panels[count++];
+    p->dots = true;
+    p->n = (int)(j->pixels - j->columns);
+    p->pixel = j->columns;
+    if (j->same) set_masks(j, p);
+  }
+  for (span k = {0, 0}; k.at < j->k; k.at += k.n) {
+    k.n = j->k - k.at < j->depth ? j->k - k.at : j->depth;
+    run_pass(j, &t, panels, count, k);
   }
 }
 
 // ---- choosing ----
 
-// Costs per output, in vectors of multiply-adds: reading in place wastes the row ends, packing a
-// panel costs about six vectors' worth of every k, shared by all rows.
+// Shares of the products' time: packing a panel costs about four cycles per vector and k, spread
+// over the rows; reading in place wastes the row ends, and a tenth where vectors straddle cache
+// lines or every k is on another page.
 static bool reads_in_place(const job *j) {
   if (j->m.cols < j->f->lanes) return false;
-  double waste = (double)(j->m.cols - j->c.out[2]) / (double)j->c.out[2];
   double rows = (double)(j->c.cout / j->c.groups);
-  return waste <= 6.0 / rows;
+  double waste = (double)(j->m.cols - j->c.out[2]) / (double)j->c.out[2];
+  bool aligned = ig_conv_taps(&j->c) == 1 && j->m.plane % 16 == 0 && (uintptr_t)j->x % 64 == 0;
+  bool near = j->m.channel * (j->k < DEPTH ? j->k : DEPTH) <= 64 * 1024;
+  return waste + (aligned && near ? 0.02 : 0.10) <= 4.5 / rows;
+}
+
+// Output and input planes of one size, no stride: a kernel element is one shift of the whole input.
+static bool is_same(const job *j) {
+  const ig_conv *c = &j->c;
+  bool flat = c->kernel[0] == 1 && c->padding[0] == 0 && c->stride[0] == 1;
+  return flat && c->stride[1] == 1 && c->stride[2] == 1 && c->in[1] == c->out[1] &&
+         c->in[2] == c->out[2] && ig_conv_taps(c) <= TAPS;
+}
+
+// Shift of each of the k elements.
+static void same_offsets(const ig_conv *c, int64_t *off) {
+  for (int64_t i = 0; i < c->cin / c->groups; i++)
+    for (int64_t kh = 0; kh < c->kernel[1]; kh++)
+      for (int64_t kw = 0; kw < c->kernel[2]; kw++)
+        *off++ = i * ig_conv_in(c) + (kh * c->dilation[1] - c->padding[1]) * c->in[2] +
+                 kw * c->dilation[2] - c->padding[2];
 }
 
 static void cut(job *j) {
   const ig_conv *c = &j->c;
   int width = j->f->lanes * j->f->vectors;
   j->in_place = reads_in_place(j);
+  j->same = !j->in_place && is_same(j);
+  j->far = j->same && ig_conv_taps(c) == 1 && j->pixels >= 512;
   if (j->in_place) {
     j->columns = (c->out[1] - 1) * j->m.cols + c->out[2];
   } else {
@@ -238,6 +349,8 @@ static void cut(job *j) {
   }
   j->panels = (j->columns + width - 1) / width;
   j->pixel_blocks = (j->panels + BLOCK - 1) / BLOCK;
+  // Weights that are used once or twice are read in longer runs.
+  j->depth = j->panels <= 2 ? DEEP : DEPTH;
   int64_t og = c->cout / c->groups;
   j->row_blocks = 1;
   j->rows_each = og;
@@ -258,7 +371,7 @@ static void fill_planes(void *arg, int64_t begin, int64_t end) {
   int64_t in = ig_conv_in(&j->c);
   const float *x = j->x + j->first * j->c.cin * in;
   for (int64_t i = begin; i < end; i++)
-    ig_conv_image_fill(&j->m, x + i * in, j->images + i * j->m.channel);
+    ig_conv_image_fill(&j->m, j->f, x + i * in, j->images + i * j->m.channel);
 }
 
 static bool dense(job *j) {
@@ -267,18 +380,22 @@ static bool dense(job *j) {
   cut(j);
   int64_t *off = ig_scratch_get(IG_SCRATCH_CONV_2, (size_t)j->k * sizeof *off);
   if (!off) return false;
-  ig_conv_image_offsets(&j->m, off);
+  if (j->same)
+    same_offsets(c, off);
+  else
+    ig_conv_image_offsets(&j->m, off);
   j->off = off;
   int64_t image = c->cin * j->m.channel;
   int64_t each = c->n;  // images at a time
-  if (!j->m.alias) {
+  bool copy = !j->m.alias && !j->same;
+  if (copy) {
     each = LIMIT / image < 1 ? 1 : LIMIT / image < c->n ? LIMIT / image : c->n;
     j->images = ig_scratch_get(IG_SCRATCH_CONV_0, (size_t)(each * image + SLACK) * sizeof(float));
     if (!j->images) return false;
   }
   for (j->first = 0; j->first < c->n; j->first += each) {
     int64_t n = c->n - j->first < each ? c->n - j->first : each;
-    if (!j->m.alias) ig_parallel_for(n * c->cin, 8192 / (j->m.channel + 1) + 1, fill_planes, j);
+    if (copy) ig_parallel_for(n * c->cin, 8192 / (j->m.channel + 1) + 1, fill_planes, j);
     int64_t tasks = n * c->groups * c->out[0] * j->pixel_blocks * j->row_blocks;
     ig_parallel_tasks(tasks, run_task, j);
   }
@@ -286,6 +403,45 @@ static bool dense(job *j) {
 }
 
 // ---- depthwise ----
+
+// Same-sized planes: one list of masks serves all of them.
+static void run_depth_same(void *arg, int64_t begin, int64_t end) {
+  const job *j = arg;
+  const ig_conv *c = &j->c;
+  int64_t og = c->cout / c->groups;
+  for (int64_t t = begin; t < end; t++) {  // (n, cin, d)
+    int64_t plane = t / c->out[0];
+    for (int64_t o = 0; o < og; o++) {
+      int64_t channel = plane % c->cin * og + o;
+      int64_t to = (plane / c->cin * c->cout + channel) * c->out[0] + t % c->out[0];
+      j->f->depth_same(j->pixels, j->k, j->x + t * j->pixels, j->off, j->masks,
+                       j->w + channel * j->k, j->bias ? j->bias[channel] : 0.0f,
+                       j->y + to * j->pixels);
+    }
+  }
+}
+
+static bool depthwise_same(job *j) {
+  const ig_conv *c = &j->c;
+  int64_t taps = j->k;
+  int lanes = j->f->lanes;
+  int64_t vectors = (j->pixels + lanes - 1) / lanes;
+  uint16_t *masks = ig_scratch_get(IG_SCRATCH_CONV_1, (size_t)(vectors * taps) * sizeof *masks);
+  if (!masks) return false;
+  for (int64_t v = 0; v < vectors; v++) {
+    uint32_t rows[TAPS][3];
+    uint32_t cols[TAPS][3];
+    int n = min_int(j->pixels - v * lanes, lanes);
+    for (int64_t k = 0; k < c->kernel[1]; k++) inside(j, v * lanes, n, 1, k, rows[k]);
+    for (int64_t k = 0; k < c->kernel[2]; k++) inside(j, v * lanes, n, 2, k, cols[k]);
+    for (int64_t t = 0; t < taps; t++)
+      masks[v * taps + t] = (uint16_t)(rows[t / c->kernel[2]][0] & cols[t % c->kernel[2]][0]);
+  }
+  j->masks = masks;
+  int64_t each = c->cout / c->groups * j->pixels * taps;
+  ig_parallel_for(c->n * c->cin * c->out[0], 65536 / (each + 1) + 1, run_depth_same, j);
+  return true;
+}
 
 // All outputs of one input plane t = (n, cin), whose padded image is given.
 static void depth_plane(const job *j, int64_t t, const float *image) {
@@ -326,7 +482,7 @@ static void run_depth(void *arg, int64_t begin, int64_t end) {
     if (j->m.alias) {
       depth_plane(j, t, x);
     } else if (image) {
-      ig_conv_image_fill(&j->m, x, image);
+      ig_conv_image_fill(&j->m, j->f, x, image);
       depth_plane(j, t, image);
     } else {
       depth_plane_slow(j, t);
@@ -339,8 +495,12 @@ static bool depthwise(job *j) {
   j->k = ig_conv_taps(c);
   int64_t *off = ig_scratch_get(IG_SCRATCH_CONV_2, (size_t)j->k * sizeof *off);
   if (!off) return false;
-  ig_conv_image_offsets(&j->m, off);
   j->off = off;
+  if (is_same(j)) {
+    same_offsets(c, off);
+    return depthwise_same(j);
+  }
+  ig_conv_image_offsets(&j->m, off);
   int64_t each = c->cout / c->groups * j->pixels * c->out[0] * j->k;
   ig_parallel_for(c->n * c->cin, 65536 / (each + 1) + 1, run_depth, j);
   return true;

@@ -2,10 +2,6 @@
 // Geometry and filling of padded images.
 #include "kernels/conv_image.h"
 
-#include <string.h>
-
-#include "base/cpu.h"
-
 // Number of distinct (k * dilation) % stride for k < kernel, and the rank of one among them.
 // With g = gcd(stride, dilation), remainders repeat after stride / g steps, in the order met.
 static int64_t cycle(int64_t stride, int64_t dilation) {
@@ -59,32 +55,19 @@ void ig_conv_image_offsets(const ig_conv_image *m, int64_t *off) {
   }
 }
 
-// dst[0..n) = src[i * step]
-IG_CLONES
-static void copy_row(const float *restrict src, int64_t step, int64_t n, float *restrict dst) {
-  if (step == 1)
-    for (int64_t i = 0; i < n; i++) dst[i] = src[i];
-  else if (step == 2)
-    for (int64_t i = 0; i < n; i++) dst[i] = src[2 * i];
-  else
-    for (int64_t i = 0; i < n; i++) dst[i] = src[i * step];
-}
-
 // One row of a phase: columns q hold x[q * stride + shift], zero where that is outside.
-static void fill_row(const ig_conv_image *m, const float *x, int64_t shift, float *row) {
-  const ig_conv *c = m->c;
-  int64_t s = c->stride[2];
+static void fill_row(const ig_conv_image *m, const ig_conv_kernels *f, const float *x,
+                     int64_t shift, float *row) {
+  int64_t s = m->c->stride[2];
+  int64_t in = m->c->in[2];
   int64_t lo = shift < 0 ? (-shift + s - 1) / s : 0;
-  int64_t hi = c->in[2] > shift ? (c->in[2] - shift + s - 1) / s : 0;
-  lo = lo < m->cols ? lo : m->cols;
+  int64_t hi = in > shift ? (in - shift + s - 1) / s : 0;
   hi = hi < m->cols ? hi : m->cols;
-  if (hi < lo) hi = lo;
-  for (int64_t q = 0; q < lo; q++) row[q] = 0.0f;
-  for (int64_t q = hi; q < m->cols; q++) row[q] = 0.0f;
-  if (hi > lo) copy_row(x + lo * s + shift, s, hi - lo, row + lo);
+  f->fill(m->cols, lo, hi < lo ? lo : hi, s, x + shift, row);
 }
 
-void ig_conv_image_fill(const ig_conv_image *m, const float *x, float *image) {
+void ig_conv_image_fill(const ig_conv_image *m, const ig_conv_kernels *f, const float *x,
+                        float *image) {
   const ig_conv *c = m->c;
   for (int64_t d = 0; d < m->depth; d++) {
     int64_t id = d - c->padding[0];
@@ -95,9 +78,9 @@ void ig_conv_image_fill(const ig_conv_image *m, const float *x, float *image) {
         for (int64_t r = 0; r < m->rows; r++, image += m->cols) {
           int64_t ih = r * c->stride[1] + top;
           if (id < 0 || id >= c->in[0] || ih < 0 || ih >= c->in[1])
-            memset(image, 0, (size_t)m->cols * sizeof *image);
+            f->fill(m->cols, 0, 0, 1, x, image);
           else
-            fill_row(m, x + (id * c->in[1] + ih) * c->in[2], left, image);
+            fill_row(m, f, x + (id * c->in[1] + ih) * c->in[2], left, image);
         }
       }
     }

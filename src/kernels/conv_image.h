@@ -10,6 +10,7 @@
 #define KERNELS_CONV_IMAGE_H_
 
 #include "kernels/conv_inner.h"
+#include "kernels/conv_kernels.h"
 
 typedef struct ig_conv_image {
   const ig_conv *c;
@@ -28,6 +29,7 @@ ig_conv_image ig_conv_image_make(const ig_conv *c);
 void ig_conv_image_offsets(const ig_conv_image *m, int64_t *off);
 
 // Fills one channel's image from x[d][h][w].
-void ig_conv_image_fill(const ig_conv_image *m, const float *x, float *image);
+void ig_conv_image_fill(const ig_conv_image *m, const ig_conv_kernels *f, const float *x,
+                        float *image);
 
 #endif

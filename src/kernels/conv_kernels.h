@@ -25,9 +25,10 @@ typedef struct ig_conv_kernels {
   int rows;     // output channels of a tile
   int lanes;    // of a vector
   int vectors;  // of a panel: lanes * vectors pixels
-  // c[m][n] = a[m][k] * b[k][panel], b packed.
+  // c[m][n] = a[m][k] * b[k][panel], b packed. Meanwhile ahead + off[p] is brought closer for every
+  // p, if not NULL: what will be packed next.
   void (*packed)(int m, int n, int64_t k, const float *a, int64_t lda, const float *b,
-                 const float *init, float *c, int64_t ldc);
+                 const float *init, float *c, int64_t ldc, const float *ahead, const int64_t *off);
   // The same with b[p] read in place at b + off[p], v vectors of flat positions.
   void (*direct)(int m, int v, int64_t k, const float *a, int64_t lda, const float *b,
                  const int64_t *off, const ig_conv_lanes *lanes, const float *init, float *c,
@@ -38,9 +39,19 @@ typedef struct ig_conv_kernels {
   // Fills a panel b[k][lanes * vectors] from the image, v vectors per row.
   void (*pack)(int v, int64_t k, const float *image, const int64_t *off, const ig_conv_pick *pick,
                float *b);
+  // The same from an image without gaps or padding: row p is v vectors at x + off[p], of which
+  // masks[t][vectors] says what is inside, t = first, first + 1, ... modulo taps.
+  void (*pack_same)(int v, int64_t k, const float *x, const int64_t *off, const uint32_t *masks,
+                    int64_t taps, int64_t first, float *b);
   // y[n] = bias + sum of w[t] * x[off[t] + i]: one row of a depthwise convolution.
   void (*depth)(int64_t n, int64_t taps, const float *x, const int64_t *off, const float *w,
                 float bias, float *y);
+  // The same for a whole plane whose output and input have one size, n pixels without rows: tap t
+  // reads x + off[t] + i; masks[n / lanes, rounded up][taps] say which lanes lie inside.
+  void (*depth_same)(int64_t n, int64_t taps, const float *x, const int64_t *off,
+                     const uint16_t *masks, const float *w, float bias, float *y);
+  // y[q] = x[q * step] for lo <= q < hi, 0 elsewhere in [0, n).
+  void (*fill)(int64_t n, int64_t lo, int64_t hi, int64_t step, const float *x, float *y);
 } ig_conv_kernels;
 
 #if defined(__x86_64__)
