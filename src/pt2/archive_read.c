@@ -20,14 +20,16 @@ void ig_pt2_close(ig_pt2_archive *a) {
 
 const ig_zip_entry *ig_pt2_find(const ig_pt2_archive *a, const char *fmt, ...) {
   char name[1024];
-  int n = snprintf(name, sizeof name, "%s/", a->root);
+  size_t root = strlen(a->root);
+  if (root + 2 > sizeof name) return NULL;
+  memcpy(name, a->root, root);
+  name[root] = '/';
+  size_t room = sizeof name - root - 1;
   va_list ap;
   va_start(ap, fmt);
-  int more =
-      n > 0 && (size_t)n < sizeof name ? vsnprintf(name + n, sizeof name - (size_t)n, fmt, ap) : -1;
+  int n = vsnprintf(name + root + 1, room, fmt, ap);
   va_end(ap);
-  if (more < 0 || (size_t)(n + more) >= sizeof name) return NULL;
-  return ig_zip_find(&a->zip, name);
+  return n >= 0 && (size_t)n < room ? ig_zip_find(&a->zip, name) : NULL;
 }
 
 // ---- layout

@@ -132,6 +132,24 @@ static ig_status put_model(saver *s) {
   return st;
 }
 
+// What says that this is a .pt2, and of which kind.
+static ig_status put_records(saver *s) {
+  static const char *const records[][2] = {
+      // Examples would be a pickle; an empty record means that there are none.
+      {"data/sample_inputs/model.pt", ""},
+      {"archive_format", "pt2"},
+      {"archive_version", "0"},
+      {".data/version", "6\n"},
+      {"byteorder", "little"},
+  };
+  for (size_t i = 0; i < sizeof records / sizeof *records; i++) {
+    IG_RETURN_IF_ERR(put_text(s, records[i][0], records[i][1]));
+  }
+  char id[48];
+  (void)snprintf(id, sizeof id, "%020" PRIu64 "%020" PRIu64, s->names_hash, s->data_hash);
+  return put_text(s, ".data/serialization_id", id);
+}
+
 static ig_status put_all(saver *s) {
   const ig_weight *list = NULL;
   IG_RETURN_IF_ERR(find_parameters(s));
@@ -140,15 +158,7 @@ static ig_status put_all(saver *s) {
   n = ig_program_constants(s->p, &list);
   IG_RETURN_IF_ERR(put_weights(s, "constants", "tensor_", list, n));
   IG_RETURN_IF_ERR(put_model(s));
-  // Examples would be a pickle; an empty record means that there are none.
-  IG_RETURN_IF_ERR(put_text(s, "data/sample_inputs/model.pt", ""));
-  IG_RETURN_IF_ERR(put_text(s, "archive_format", "pt2"));
-  IG_RETURN_IF_ERR(put_text(s, "archive_version", "0"));
-  IG_RETURN_IF_ERR(put_text(s, ".data/version", "6\n"));
-  IG_RETURN_IF_ERR(put_text(s, "byteorder", "little"));
-  char id[48];
-  (void)snprintf(id, sizeof id, "%020" PRIu64 "%020" PRIu64, s->names_hash, s->data_hash);
-  return put_text(s, ".data/serialization_id", id);
+  return put_records(s);
 }
 
 // The folder inside is called like the file, without its last extension.

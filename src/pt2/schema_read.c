@@ -313,16 +313,17 @@ static const ig_json *named_result(reader *r, const ig_json *v) {
   return NULL;
 }
 
-static ig_status take_results(reader *r, const ig_json *node, ig_node *call) {
-  const ig_json *outputs = ig_pt2_get(&r->in, node, "outputs", IG_JSON_ARRAY);
-  if (!outputs) return ig_ctx_status(r->c);
-  const ig_json *list = outputs->n == 1 ? ig_json_find(&outputs->items[0], "as_tensors") : NULL;
-  if (list && list->kind != IG_JSON_ARRAY)
-    return ig_pt2_fail(&r->in, list, IG_SYNTAX, "expected an array");
-  if (!list && outputs->n == 1 && call->val.kind != IG_KIND_LIST) {
-    const ig_json *named = named_result(r, &outputs->items[0]);
-    return named ? take_result(r, named, &call->val, call) : ig_ctx_status(r->c);
-  }
+// A call with several results has a name of its own.
+static ig_status name_call(reader *r, const ig_json *node, ig_node *call) {
+  const ig_json *name = ig_json_find(node, "name");
+  if (!name || name->kind != IG_JSON_STRING) return IG_OK;  // since schema 8.17
+  ig_value none = ig_none();
+  IG_RETURN_IF_ERR(define(r, name, name->text, &none));
+  return name_later(r, call, name->text);
+}
+
+static ig_status take_several(reader *r, const ig_json *node, const ig_json *outputs,
+                              const ig_json *list, ig_node *call) {
   size_t n = list ? list->n : outputs->n;
   const ig_json **named = ig_arena_push(r->source->arena, (n + 1) * sizeof *named);
   if (!named) return no_memory(r);
@@ -331,13 +332,23 @@ static ig_status take_results(reader *r, const ig_json *node, ig_node *call) {
   }
   IG_RETURN_IF_ERR(ig_ctx_status(r->c));
   if (n == 0 && call->val.kind == IG_KIND_NONE) return IG_OK;
-  const ig_json *name = ig_json_find(node, "name");
-  if (name && name->kind == IG_JSON_STRING && is_identifier(name->text)) {
-    ig_value none = ig_none();
-    IG_RETURN_IF_ERR(define(r, name, name->text, &none));
-    IG_RETURN_IF_ERR(name_later(r, call, name->text));
-  }
+  IG_RETURN_IF_ERR(name_call(r, node, call));
   return take_items(r, outputs, call, named, n);
+}
+
+static ig_status take_results(reader *r, const ig_json *node, ig_node *call) {
+  const ig_json *outputs = ig_pt2_get(&r->in, node, "outputs", IG_JSON_ARRAY);
+  if (!outputs) return ig_ctx_status(r->c);
+  const ig_json *only = outputs->n == 1 ? &outputs->items[0] : NULL;
+  const ig_json *list = only ? ig_json_find(only, "as_tensors") : NULL;
+  if (list && list->kind != IG_JSON_ARRAY) {
+    return ig_pt2_fail(&r->in, list, IG_SYNTAX, "expected an array");
+  }
+  if (list || !only || call->val.kind == IG_KIND_LIST) {
+    return take_several(r, node, outputs, list, call);
+  }
+  const ig_json *named = named_result(r, only);
+  return named ? take_result(r, named, &call->val, call) : ig_ctx_status(r->c);
 }
 
 static ig_status read_node(reader *r, const ig_json *node) {
