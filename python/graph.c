@@ -2,6 +2,7 @@
 // Capture and programs from Python: the thin layer that ingot.export is built on. A capture belongs
 // to the context of the thread; a Program object owns one reference to its program.
 #include "ingot/graph.h"
+#include "ingot/file.h"
 
 #include <string.h>
 
@@ -313,6 +314,36 @@ static PyObject *program_joint(PyObject *o, PyObject *unused) {
   return program_wrap(c, st, p);
 }
 
+static PyObject *save_by(PyObject *o, PyObject *path,
+                         ig_status (*fn)(ig_ctx *, const ig_program *, const char *)) {
+  ig_ctx *c = py_ctx();
+  const char *text = PyUnicode_AsUTF8(path);
+  if (!text) return NULL;
+  ig_scope s = ig_scope_open(c);
+  ig_status st = fn(c, program_of(o), text);
+  ig_scope_close(c, s);
+  return st == IG_OK ? Py_NewRef(Py_None) : py_raise(c);
+}
+static PyObject *program_save(PyObject *o, PyObject *path) {
+  return save_by(o, path, ig_program_save);
+}
+static PyObject *program_save_onnx(PyObject *o, PyObject *path) {
+  return save_by(o, path, ig_program_save_onnx);
+}
+
+// program_load(path) -> Program
+static PyObject *program_load(PyObject *module, PyObject *path) {
+  (void)module;
+  ig_ctx *c = py_ctx();
+  const char *text = PyUnicode_AsUTF8(path);
+  if (!text) return NULL;
+  ig_program *p = NULL;
+  ig_scope s = ig_scope_open(c);
+  ig_status st = ig_program_load(c, text, &p);
+  ig_scope_close(c, s);
+  return program_wrap(c, st, p);
+}
+
 static PyGetSetDef program_getset[] = {
     {"code", program_code, NULL, NULL, NULL},
     {"module_code", program_module_code, NULL, NULL, NULL},
@@ -329,6 +360,8 @@ static PyMethodDef program_methods[] = {
     {"decompose", (PyCFunction)(void (*)(void))program_decompose, METH_VARARGS | METH_KEYWORDS,
      NULL},
     {"joint", program_joint, METH_NOARGS, NULL},
+    {"save", program_save, METH_O, "Writes a .pt2 archive."},
+    {"save_onnx", program_save_onnx, METH_O, "Writes an ONNX model."},
     {NULL, NULL, 0, NULL},
 };
 static PyTypeObject program_type = {
@@ -350,6 +383,7 @@ PyMethodDef py_graph_functions[] = {
     {"capture_state", capture_state, METH_VARARGS, NULL},
     {"capture_meta", capture_meta, METH_VARARGS, NULL},
     {"capture_end", capture_end, METH_O, NULL},
+    {"program_load", program_load, METH_O, "Reads a .pt2 archive."},
     {NULL, NULL, 0, NULL},
 };
 
