@@ -9,7 +9,7 @@
 #include "kernels/reduce_elem.h"
 #include "kernels/scratch.h"
 
-enum { BLOCK = 32 };  // queries per block: ranges are made of whole blocks
+enum { BLOCK = 48 };  // queries per block: ranges are made of whole blocks
 
 typedef struct job {
   ig_elem e;

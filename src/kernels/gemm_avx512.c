@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The AVX-512 tables: tiles of 8 x 48 floats and 8 x 24 doubles (24 sums, 3 rows of B, 1 of A).
+// The AVX-512 tables: tiles of 6 x 64 floats and 6 x 32 doubles: 24 sums, 4 vectors of B, 1 of A.
+// Of the shapes that fill the registers this one loads least per multiplication.
 #include <immintrin.h>
 #include <string.h>
 
@@ -7,8 +8,8 @@
 #include "kernels/gemm_simd.h"
 #include "kernels/gemm_transpose.h"
 
-#define MR 8
-#define NV 3
+#define MR 6
+#define NV 4
 #define DR 4
 
 #define X float

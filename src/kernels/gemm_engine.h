@@ -8,7 +8,7 @@
 
 enum {
   IG_GEMM_FEW = 8,         // so few rows (or columns) that B is not worth packing
-  IG_GEMM_KC = 384,        // rows of B per block
+  IG_GEMM_KC = 384,        // rows of B per block, for types of 4 bytes
   IG_GEMM_KC_LONG = 1024,  // the same where C is stored transposed, which costs more per block
   IG_GEMM_TASK = 1 << 20,  // multiplications that are worth waking a thread for
 };
@@ -21,6 +21,7 @@ typedef enum ig_gemm_way { IG_GEMM_TILES, IG_GEMM_DOTS, IG_GEMM_AXPYS } ig_gemm_
 struct ig_gemm_packed {
   const void *kern;  // the table whose nr it was packed for
   int64_t n, k, kc;
+  int nr;            // columns of a panel
   int64_t panels_n;  // n rounded up to nr
   size_t bytes;      // of all, this struct included
   void *panels;

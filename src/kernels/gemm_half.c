@@ -89,15 +89,14 @@ static void put(const packed_product *p, float t, uint16_t *c) {
 // Without scratch: element by element out of the panels.
 static void packed_unwidened(const packed_product *p, int64_t i) {
   const ig_gemm_packed *b = p->b;
-  const ig_gemm_kernels_f32 *kern = b->kern;
   const float *panels = b->panels;
   for (int64_t j = 0; j < b->n; j++) {
     float sum = 0;
     for (int64_t q = 0; q < b->k; q++) {
       int64_t q0 = q / b->kc * b->kc;
       int64_t rows = b->k - q0 < b->kc ? b->k - q0 : b->kc;
-      int64_t at = q0 * b->panels_n + j / kern->nr * kern->nr * rows + (q - q0) * kern->nr;
-      sum += get(p->e, p->a[i * p->a_rs + q * p->a_cs]) * panels[at + j % kern->nr];
+      int64_t at = q0 * b->panels_n + j / b->nr * b->nr * rows + (q - q0) * b->nr;
+      sum += get(p->e, p->a[i * p->a_rs + q * p->a_cs]) * panels[at + j % b->nr];
     }
     put(p, sum, p->c + i * p->c_rs + j);
   }

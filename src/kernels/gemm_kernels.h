@@ -10,25 +10,28 @@
 
 enum {
   IG_GEMM_MR_MAX = 8,    // rows of a register tile, at most
-  IG_GEMM_NR_MAX = 48,   // columns of a register tile, at most
+  IG_GEMM_NR_MAX = 64,   // columns of a register tile, at most
   IG_GEMM_DOT_COLS = 4,  // columns of a dot tile
   IG_GEMM_AXPY_ROWS = 4,
+  IG_GEMM_SLACK = 16,  // elements behind a packed block that pack may overwrite
 };
 
-// mr, nr, dot_rows: greatest m and n of tile, greatest m of dot.
+// mr, nr, dot_rows: greatest m and n of tile, greatest m of dot; nr_short: a narrower panel that is
+// nearly as good, for widths that nr divides badly.
 //
 // tile: c[i*c_rs + j] = (add ? c[i*c_rs + j] : 0) + sum over p of a[i*a_rs + p*a_cs] * b[p*b_rs +
 // j]
-//       for i < m <= mr, j < n <= nr. Nothing outside of these elements is touched.
+//       for i < m <= mr, j < n <= nr. Nothing outside of these elements is touched, but where b is
+//       padded (a packed panel) it may be read up to a whole number of vectors.
 // pack: dst[p*width + j] = src[p*ks + j*ns] for p < k, j < n, zero for n <= j < width.
 // dot:  out[i*4 + j] = sum over p of a[i*a_rs + p] * b[j*b_cs + p], i < m <= dot_rows, j < n <= 4.
 // axpy: y[i*y_rs + j] += sum over p < k of a[i*a_rs + p*a_cs] * b[p*b_rs + j], i < m <= 4, j < n.
 // store: c[i*c_rs + j*c_cs] = alpha * t[i*nr + j] + beta * c[..], c not read when beta is 0.
 #define IG_GEMM_KERNELS(name, X)                                                                  \
   typedef struct ig_gemm_kernels_##name {                                                         \
-    int mr, nr, dot_rows;                                                                         \
+    int mr, nr, nr_short, dot_rows;                                                               \
     void (*tile)(int m, int n, int64_t k, const X *a, int64_t a_rs, int64_t a_cs, const X *b,     \
-                 int64_t b_rs, X *c, int64_t c_rs, bool add);                                     \
+                 int64_t b_rs, bool padded, X *c, int64_t c_rs, bool add);                        \
     void (*pack)(int64_t k, int n, int width, const X *src, int64_t ks, int64_t ns, X *dst);      \
     void (*dot)(int m, int n, int64_t k, const X *a, int64_t a_rs, const X *b, int64_t b_cs,      \
                 X *out);                                                                          \
@@ -66,12 +69,13 @@ IG_GEMM_SERIAL(u64, uint64_t);
 // of k rows (k should not be much more than 512), aligned to 64 bytes. A product may use fewer rows
 // and columns than were packed; panels_k is the number of rows that were. One thread, no scratch.
 #define IG_GEMM_PANELS(name, X)                                                                 \
+  int ig_gemm_panels_width_##name(int64_t n);                                                   \
   int64_t ig_gemm_panels_size_##name(int64_t n, int64_t k);                                     \
   void ig_gemm_panels_pack_##name(int64_t n, int64_t k, const X *b, int64_t b_rs, int64_t b_cs, \
                                   X *panels);                                                   \
   void ig_gemm_panels_run_##name(int64_t m, int64_t n, int64_t k, X alpha, const X *a,          \
                                  int64_t a_rs, int64_t a_cs, const X *panels, int64_t panels_k, \
-                                 X beta, X *c, int64_t c_rs)
+                                 int width, X beta, X *c, int64_t c_rs)
 IG_GEMM_PANELS(f32, float);
 IG_GEMM_PANELS(f64, double);
 
