@@ -293,6 +293,7 @@ static void run_task(void *arg, int64_t id) {
   if (tail) {
     panel *p = &panels[count++];
     p->dots = true;
+    p->in_place = false;
     p->n = (int)(j->pixels - j->columns);
     p->pixel = j->columns;
     if (j->same) set_masks(j, p);
