@@ -114,6 +114,7 @@ static ig_graph *close_capture(ig_ctx *c) {
   ig_graph *g = c->capture;
   c->capture = NULL;
   c->sym = NULL;
+  ig_graph_forget_history(g);
   return g;
 }
 

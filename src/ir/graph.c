@@ -35,6 +35,15 @@ static void drop(ig_node *n) {
   ig_tensor_release(n->constant);
 }
 
+static void forget_val(const ig_value *v) {
+  if (v->kind == IG_KIND_TENSOR && v->tensor->autograd) ig_autograd_free(v->tensor);
+  for (size_t i = 0; v->kind == IG_KIND_LIST && i < v->list.n; i++) forget_val(&v->list.at[i]);
+}
+
+void ig_graph_forget_history(ig_graph *g) {
+  for (ig_node *n = g->first; n; n = n->next) forget_val(&n->val);
+}
+
 void ig_graph_free(ig_graph *g) {
   if (!g) return;
   for (ig_node *n = g->first; n; n = n->next) drop(n);

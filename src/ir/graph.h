@@ -92,7 +92,9 @@ static inline ig_node *ig_graph_push(ig_ctx *c, ig_graph *g, const ig_node *prot
                                      const char *base) {
   return ig_graph_insert(c, g, NULL, proto, base);
 }
-void ig_graph_erase(ig_graph *g, ig_node *n);                  // n must have no users.
+void ig_graph_erase(ig_graph *g, ig_node *n);  // n must have no users.
+// When recording has ended: the fake tensors let go of the history of gradients that they had.
+void ig_graph_forget_history(ig_graph *g);
 void ig_graph_move(ig_graph *g, ig_node *n, ig_node *before);  // NULL: to the end
 // Every reader of `from` reads `to` instead.
 bool ig_graph_replace(ig_ctx *c, ig_graph *g, ig_node *from, ig_node *to);

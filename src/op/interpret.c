@@ -277,6 +277,7 @@ ig_status ig_graph_transform(ig_ctx *c, const ig_graph *g, const ig_transform *t
   c->locate = before.locate;
   (void)ig_ctx_at(c, before.file, before.line);
   ig_scope_close(c, s);
+  ig_graph_forget_history(fresh);
   if (st == IG_OK) {
     *out = fresh;
   } else {
