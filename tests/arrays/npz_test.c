@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensors in .npz files: every dtype that NumPy has, any strides, pages of the file where they fit,
+// clear words for the rest.
+#define _POSIX_C_SOURCE 200809L
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "codec/npy.h"
+#include "heap.h"
+#include "ingot/file.h"
+#include "tensor/tensor.h"
+
+static char folder[64];
+
+typedef struct fixture {
+  test_heap heap;
+  ig_ctx *c;
+  char path[128];
+} fixture;
+
+static int setup(void **state) {
+  fixture *f = calloc(1, sizeof *f);
+  f->c = test_heap_ctx(&f->heap);
+  strcpy(folder, "/tmp/ingot-npz-test-XXXXXX");
+  assert_non_null(mkdtemp(folder));
+  (void)snprintf(f->path, sizeof f->path, "%s/a.npz", folder);
+  *state = f;
+  return 0;
+}
+
+static int teardown(void **state) {
+  fixture *f = *state;
+  (void)unlink(f->path);
+  assert_int_equal(rmdir(folder), 0);
+  ig_ctx_free(f->c);
+  assert_int_equal(f->heap.live, 0);
+  free(f);
+  return 0;
+}
+
+// Element i is i in its dtype.
+static ig_tensor *count(ig_ctx *c, ig_dtype dtype, int64_t rows, int64_t cols) {
+  int64_t sizes[] = {rows, cols};
+  ig_tensor *t = ig_tensor_empty(c, dtype, sizes, 2);
+  if (t) memset(ig_tensor_data(t), 0, (size_t)ig_tensor_numel(t) * ig_dtype_size(dtype));
+  uint8_t *p = t ? ig_tensor_data(t) : NULL;
+  for (int64_t i = 0; p && i < ig_tensor_numel(t); i++) {
+    if (dtype == IG_F32) ((float *)p)[i] = (float)i;
+    if (dtype != IG_F32)
+      p[(size_t)i * ig_dtype_size(dtype)] = (uint8_t)(dtype == IG_BOOL ? i % 2 : i);
+  }
+  return t;
+}
+
+static void every_dtype_of_numpy_comes_back(void **state) {
+  fixture *f = *state;
+  static const ig_dtype dtypes[] = {IG_BOOL, IG_U8,  IG_I8,  IG_I16, IG_I32, IG_I64, IG_U16,
+                                    IG_U32,  IG_U64, IG_F16, IG_F32, IG_F64, IG_C64, IG_C128};
+  enum { N = sizeof dtypes / sizeof *dtypes };
+  ig_weight list[N];
+  for (size_t i = 0; i < N; i++)
+    list[i] = (ig_weight){ig_dtype_text(dtypes[i]), count(f->c, dtypes[i], 2, 3)};
+  assert_int_equal(ig_tensors_save(f->c, f->path, list, N), IG_OK);
+  const ig_weight *back = NULL;
+  size_t n = 0;
+  assert_int_equal(ig_tensors_load(f->c, f->path, &back, &n), IG_OK);
+  assert_int_equal(n, N);
+  for (size_t i = 0; i < N; i++) {
+    assert_string_equal(back[i].name, list[i].name);
+    assert_int_equal(ig_tensor_dtype(back[i].tensor), dtypes[i]);
+    assert_memory_equal(ig_tensor_data(back[i].tensor), ig_tensor_data(list[i].tensor),
+                        6 * ig_dtype_size(dtypes[i]));
+    assert_non_null(back[i].tensor->storage->free_fn);  // a piece of the file
+  }
+}
+
+static void strided_scalar_and_empty_tensors_are_saved(void **state) {
+  fixture *f = *state;
+  ig_tensor *t = count(f->c, IG_F32, 2, 3);
+  int64_t turned_sizes[] = {3, 2};
+  int64_t turned_strides[] = {1, 3};
+  ig_foreign memory = {.data = ig_tensor_data(t), .bytes = 24, .strides = turned_strides};
+  ig_tensor *turned = ig_tensor_wrap(f->c, IG_F32, turned_sizes, 2, &memory);
+  int64_t none[] = {0, 4};
+  ig_weight list[] = {{"turned", turned},
+                      {"scalar", ig_tensor_empty(f->c, IG_I64, NULL, 0)},
+                      {"empty", ig_tensor_empty(f->c, IG_F64, none, 2)}};
+  *(int64_t *)ig_tensor_data(list[1].tensor) = -7;
+  assert_int_equal(ig_tensors_save(f->c, f->path, list, 3), IG_OK);
+  const ig_weight *back = NULL;
+  size_t n = 0;
+  assert_int_equal(ig_tensors_load(f->c, f->path, &back, &n), IG_OK);
+  for (int64_t i = 0; i < 6; i++) {
+    assert_true(ig_tensor_get(back[0].tensor, i) == ig_tensor_get(turned, i));
+  }
+  assert_int_equal(ig_tensor_ndim(back[1].tensor), 0);
+  assert_true(ig_tensor_get(back[1].tensor, 0) == -7);
+  assert_int_equal(ig_tensor_size(back[2].tensor, 1).value, 4);
+}
+
+static void fortran_order_and_big_endian_are_straightened(void **state) {
+  fixture *f = *state;
+  static const uint8_t columns[] = {1, 4, 2, 5, 3, 6};
+  static const uint8_t head[] =
+      "\x93NUMPY\x01\x00\x38\x00{'descr': '>i2', 'fortran_order': False, 'shape': (2,)}\n\0\1\1\0";
+  ig_npy a = {
+      .kind = 'u', .width = 1, .fortran = true, .ndim = 2, .shape = {2, 3}, .data = {columns, 6}};
+  ig_sink sink;
+  ig_zip_writer w;
+  assert_int_equal(ig_sink_file(f->c, f->path, &sink), IG_OK);
+  ig_zip_writer_init(&w, f->c, &sink, IG_ZIP_ALIGN);
+  assert_int_equal(ig_npz_add(&w, "fortran", &a), IG_OK);
+  assert_int_equal(ig_zip_add(&w, "big.npy", &(ig_bytes){head, sizeof head - 1}, 1), IG_OK);
+  assert_int_equal(ig_zip_finish(&w), IG_OK);
+  assert_int_equal(ig_sink_close(f->c, &sink), IG_OK);
+  ig_zip_writer_free(&w);
+  ig_sink_drop(&sink);
+  const ig_weight *back = NULL;
+  size_t n = 0;
+  if (ig_tensors_load(f->c, f->path, &back, &n) != IG_OK) fail_msg("%s", ig_ctx_error(f->c));
+  for (int64_t i = 0; i < 6; i++) assert_true(ig_tensor_get(back[0].tensor, i) == (double)i + 1);
+  assert_true(ig_tensor_get(back[1].tensor, 0) == 1);
+  assert_true(ig_tensor_get(back[1].tensor, 1) == 256);
+}
+
+static void what_numpy_lacks_is_refused(void **state) {
+  fixture *f = *state;
+  ig_weight bf16 = {"y", count(f->c, IG_BF16, 1, 1)};
+  assert_int_equal(ig_tensors_save(f->c, f->path, &bf16, 1), IG_UNSUPPORTED);
+  test_error_has(f->c, "array 'y': NumPy has no bfloat16");
+  assert_int_not_equal(access(f->path, F_OK), 0);
+  ig_meta m;
+  ig_meta_init(&m, IG_F32, ig_device_cpu());
+  ig_weight fake = {"z", ig_tensor_make(f->c, &m, true)};
+  assert_int_equal(ig_tensors_save(f->c, f->path, &fake, 1), IG_INVALID);
+  test_error_has(f->c, "array 'z' has no data");
+}
+
+static ig_status session(ig_ctx *c) {
+  char path[128];
+  (void)snprintf(path, sizeof path, "%s/a.npz", folder);
+  ig_weight list[] = {{"x", count(c, IG_F32, 2, 3)}, {"y", count(c, IG_I64, 3, 1)}};
+  const ig_weight *back = NULL;
+  size_t n = 0;
+  ig_status st = ig_ctx_status(c);
+  if (st == IG_OK) st = ig_tensors_save(c, path, list, 2);
+  if (st == IG_OK) st = ig_tensors_load(c, path, &back, &n);
+  return st;
+}
+
+static void every_allocation_may_fail(void **state) {
+  (void)state;
+  test_every_allocation_fails(session);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(every_dtype_of_numpy_comes_back),
+      TEST(strided_scalar_and_empty_tensors_are_saved),
+      TEST(fortran_order_and_big_endian_are_straightened),
+      TEST(what_numpy_lacks_is_refused),
+      TEST(every_allocation_may_fail),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
