@@ -11,10 +11,13 @@ void ig_grad_fn_release(ig_grad_fn *f) {
   if (f) ig_ref_release(&f->ref);
 }
 
-// Operands of an operator that are tensors, in order; None and numbers do not count.
+// Operands of an operator that are tensors, or numbers in the place of one; None does not count.
 static bool is_operand(const ig_grad_fn *f, size_t slot) {
-  if (f->kind != IG_ENTRY_OP) return true;
-  return f->kept[slot].tensor != NULL;
+  if (f->kind != IG_ENTRY_OP || f->kept[slot].tensor) return true;
+  size_t i = f->nargs;
+  while (i > 0 && f->at[i - 1] > slot) i--;
+  return i > 0 && f->op->schema.args[i - 1].type == IG_TYPE_TENSOR &&
+         f->args[i - 1].kind != IG_KIND_NONE && f->args[i - 1].kind != IG_KIND_LIST;
 }
 
 bool ig_grad_fn_next(const ig_grad_fn *f, size_t i, ig_grad_fn **next, uint32_t *index,

@@ -268,6 +268,7 @@ void ig_infer(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) 
 
 static void record(ig_ctx *c, const ig_op *op, const ig_value *given, ig_value *outs) {
   ig_value room[IG_MAX_ARGS];
+  op = ig_record_op(c, op);
   const ig_value *args = ig_record_args(c, op, given, room);
   if (!args) return;
   if (c->rewrite && c->rewrite->fn(c, op, args, outs, c->rewrite->user)) return;

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ingot/aten.h"
+
 static bool no_memory(ig_ctx *c) {
   return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
 }
@@ -22,7 +24,7 @@ static ig_tensor *constant(ig_ctx *c, ig_tensor *t) {
   char name[48];
   ig_graph *g = c->capture;
   int len = snprintf(name, sizeof name, "_tensor_constant%zu", g->lifted++);
-  ig_tensor *fake = ig_tensor_ghost(c, t);
+  ig_tensor *fake = ig_tensor_fake(c, t);
   if (!fake) return NULL;
   fake->node = NULL;
   const char *target = ig_arena_strn(&g->arena, name, (size_t)len);
@@ -78,9 +80,16 @@ const ig_value *ig_record_args(ig_ctx *c, const ig_op *op, const ig_value *args,
   return room;
 }
 
+// A constant enters a graph as a copy, so that what is written to it stays inside.
+const ig_op *ig_record_op(ig_ctx *c, const ig_op *op) {
+  if (op->number != IG_ID_LIFT_FRESH) return op;
+  const ig_lib *lib = ig_lib_get(c);
+  return lib ? &lib->ops[IG_ID_LIFT_FRESH_COPY] : op;
+}
+
 void ig_record_return(const ig_op *op, const ig_value *given, const ig_value *args,
                       ig_value *outs) {
-  if (given == args || op->form == IG_FORM_PLAIN) return;
+  if (given == args) return;
   for (size_t k = 0; k < op->schema.nrets; k++) {
     for (size_t i = 0; i < op->schema.nargs && outs[k].kind == IG_KIND_TENSOR; i++) {
       bool same = args[i].kind == IG_KIND_TENSOR && args[i].tensor == outs[k].tensor;
@@ -229,22 +238,27 @@ static bool has_effect(const ig_schema *s) {
   return written;
 }
 
-// A result that is an operand (x.contiguous()) needs a tensor of its own: that one has its node.
-static bool separate(ig_ctx *c, const ig_op *op, ig_value *out) {
-  if (op->form != IG_FORM_PLAIN) return true;
-  if (out->kind == IG_KIND_LIST) {
-    for (size_t k = 0; k < out->list.n; k++) {
-      if (!separate(c, op, (ig_value *)&out->list.at[k])) return false;
-    }
-    return true;
+// Symbols that a placeholder or a result brings along can be read off it later.
+static bool know_sizes(ig_ctx *c, ig_node *n) {
+  const ig_tensor *t = n->val.tensor;
+  for (int d = 0; d < t->ndim; d++) {
+    const ig_expr *e = ig_sizes(t)[d].expr;
+    if (!e) continue;
+    ig_table_slot *slot = ig_table_put(&c->capture->sizes, e);
+    if (!slot) return no_memory(c);
+    if (slot->value) continue;
+    slot->value = n;
+    slot->number = d;
   }
-  if (out->kind != IG_KIND_TENSOR) return true;
-  ig_tensor *t = out->tensor;
-  if (!t->node && ig_is_fake(t)) return true;
-  t = ig_is_fake(t) ? ig_tensor_twin(c, t) : ig_tensor_ghost(c, t);
-  if (!t) return false;
-  t->node = NULL;
-  out->tensor = t;
+  return true;
+}
+
+static bool know_symbols(ig_ctx *c, ig_node *n) {
+  if (n->val.kind == IG_KIND_TENSOR) return know_sizes(c, n);
+  if (n->val.kind != IG_KIND_INT || !n->val.i.expr) return true;
+  ig_table_slot *slot = ig_table_put(&c->capture->ints, n->val.i.expr);
+  if (!slot) return no_memory(c);
+  if (!slot->value) slot->value = n;
   return true;
 }
 
@@ -259,7 +273,7 @@ static bool record_items(ig_ctx *c, ig_node *n, const ig_value *items, size_t co
                      .npos = 2,
                      .val = items[i]};
     ig_node *item = ig_graph_push(c, c->capture, &proto, "getitem");
-    if (!item) return false;
+    if (!item || !know_symbols(c, item)) return false;
     bool nested = items[i].kind == IG_KIND_LIST;
     if (nested && !record_items(c, item, items[i].list.at, items[i].list.n)) return false;
   }
@@ -288,9 +302,6 @@ void ig_record(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs)
   const ig_schema *s = &op->schema;
   ig_value values[IG_MAX_ARGS];
   const char *keys[IG_MAX_ARGS];
-  for (size_t i = 0; i < s->nrets; i++) {
-    if (!separate(c, op, &outs[i])) return;
-  }
   bool single = s->nrets == 1 && outs[0].kind != IG_KIND_LIST;
   ig_node proto = {.kind = IG_NODE_CALL,
                    .callee = IG_CALLEE_OP,
@@ -305,21 +316,8 @@ void ig_record(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs)
   char base[128];
   if (!fill_args(c, s, args, &proto, values, keys)) return;
   ig_node *n = ig_graph_push(c, c->capture, &proto, ig_name_of_op(s->name, base, sizeof base));
+  if (n && single) (void)know_symbols(c, n);
   if (n && !single) (void)record_items(c, n, n->val.list.at, n->val.list.n);
-}
-
-static bool know_sizes(ig_ctx *c, ig_node *n) {
-  const ig_tensor *t = n->val.tensor;
-  for (int d = 0; d < t->ndim; d++) {
-    const ig_expr *e = ig_sizes(t)[d].expr;
-    if (!e) continue;
-    ig_table_slot *slot = ig_table_put(&c->capture->sizes, e);
-    if (!slot) return no_memory(c);
-    if (slot->value) continue;
-    slot->value = n;
-    slot->number = d;
-  }
-  return true;
 }
 
 static ig_node *push_placeholder(ig_ctx *c, const ig_placeholder *p, const ig_value *val) {
@@ -339,7 +337,7 @@ ig_tensor *ig_record_placeholder(ig_ctx *c, const ig_placeholder *p, const ig_me
   t->requires_grad = p->requires_grad;
   ig_value val = ig_of_tensor(t);
   ig_node *n = push_placeholder(c, p, &val);
-  if (!n || !know_sizes(c, n)) return NULL;
+  if (!n || !know_symbols(c, n)) return NULL;
   return !p->value || know(c, p->value, t) ? t : NULL;
 }
 

@@ -11,6 +11,8 @@ ig_tensor *ig_record_fake(ig_ctx *c, ig_tensor *t);
 
 // `args` with real tensors replaced by fakes: args itself when there are none, otherwise `room`.
 const ig_value *ig_record_args(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *room);
+// The operator that stands in the graph for a call of op.
+const ig_op *ig_record_op(ig_ctx *c, const ig_op *op);
 // A call that returns an operand returns the one that was given.
 void ig_record_return(const ig_op *op, const ig_value *given, const ig_value *args, ig_value *outs);
 

@@ -16,7 +16,8 @@ static bool listed(const char *const *table, const char *target) {
 
 static bool applies(const ig_decompose_args *a, const ig_op *op) {
   if (op->base || !ig_op_has_decomposition(op) || listed(a->preserve, op->target)) return false;
-  if (op->composite || (op->facts & IG_FACT_IMPLICIT)) return true;
+  // Not op->composite: how an operator is computed here does not matter to programs.
+  if (op->facts & IG_FACT_IMPLICIT) return true;
   if (a->level == IG_DECOMPOSE_CORE && (op->facts & IG_FACT_DECOMP)) return true;
   return listed(a->also, op->target);
 }
