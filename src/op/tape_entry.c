@@ -141,8 +141,8 @@ bool ig_entry_keep_result(ig_ctx *c, ig_saved *s, ig_tensor *t, bool bytes) {
 bool ig_entry_keep(ig_ctx *c, ig_saved *s, ig_tensor *t, bool bytes) {
   bool leaf = t->requires_grad && !(t->autograd && t->autograd->entry);
   if (bytes && !check_inference(c, t)) return false;
-  if (!bytes || !leaf) return ig_entry_keep_result(c, s, t, bytes);
-  *s = (ig_saved){ig_tensor_retain(t), ig_tensor_version(t), true, false};
+  if (!leaf) return ig_entry_keep_result(c, s, t, bytes);
+  *s = (ig_saved){ig_tensor_retain(t), ig_tensor_version(t), bytes, false};
   return true;
 }
 

@@ -113,11 +113,9 @@ static ig_storage *storage_for(ig_ctx *c, const ig_meta *m, bool fake) {
   return storage_create(c, (size_t)bytes);
 }
 
-ig_tensor *ig_tensor_make(ig_ctx *c, const ig_meta *m, bool fake) {
-  if (c->status != IG_OK) return NULL;
+// Takes over one reference to the storage.
+static ig_tensor *make_over(ig_ctx *c, const ig_meta *m, ig_storage *storage) {
   size_t ndim = (size_t)m->ndim;
-  ig_storage *storage = storage_for(c, m, fake);
-  if (!storage) return NULL;
   ig_tensor *t = c->alloc.fn(c->alloc.user, NULL, 0, sizeof *t + 2 * ndim * sizeof(ig_int));
   if (!t) {
     ig_ref_release(&storage->ref);
@@ -137,6 +135,11 @@ ig_tensor *ig_tensor_make(ig_ctx *c, const ig_meta *m, bool fake) {
   memcpy(t->dims, m->size, ndim * sizeof(ig_int));
   memcpy(t->dims + ndim, m->stride, ndim * sizeof(ig_int));
   return ig_pool_add(c, &t->ref) ? t : NULL;
+}
+
+ig_tensor *ig_tensor_make(ig_ctx *c, const ig_meta *m, bool fake) {
+  ig_storage *storage = c->status == IG_OK ? storage_for(c, m, fake) : NULL;
+  return storage ? make_over(c, m, storage) : NULL;
 }
 
 static bool concrete_meta(ig_ctx *c, ig_dtype dtype, const int64_t *sizes, int ndim, ig_meta *m) {
@@ -209,13 +212,29 @@ ig_tensor *ig_tensor_twin(ig_ctx *c, ig_tensor *t) {
   return twin;
 }
 
+// A ghost stands for shapes alone, so all of them share one storage, which is never freed.
+static void never(ig_ref *ref) {
+  (void)ref;
+}
+static ig_storage nowhere = {.ref = {1, never}, .fake = true};
+
 ig_tensor *ig_tensor_ghost(ig_ctx *c, ig_tensor *t) {
+  if (!t || c->status != IG_OK) return NULL;
+  ig_meta m;
+  ig_meta_of(t, &m);
+  ig_ref_retain(&nowhere.ref);
+  ig_tensor *ghost = make_over(c, &m, &nowhere);
+  if (ghost) ghost->node = t->node;
+  return ghost;
+}
+
+ig_tensor *ig_tensor_fake(ig_ctx *c, ig_tensor *t) {
   if (!t) return NULL;
   ig_meta m;
   ig_meta_of(t, &m);
-  ig_tensor *ghost = ig_tensor_make(c, &m, true);
-  if (ghost) ghost->node = t->node;
-  return ghost;
+  ig_tensor *fake = ig_tensor_make(c, &m, true);
+  if (fake) fake->node = t->node;
+  return fake;
 }
 
 bool ig_tensor_reshape_inplace(ig_ctx *c, ig_tensor *t, const ig_meta *m) {

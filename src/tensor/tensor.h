@@ -99,7 +99,10 @@ ig_tensor *ig_tensor_make(ig_ctx *c, const ig_meta *m, bool fake);
 // A second tensor over the same memory, without gradient history; keeps the node.
 ig_tensor *ig_tensor_twin(ig_ctx *c, ig_tensor *t);
 // Sizes, strides, dtype, device and node of t, but no bytes: what a formula needs to know shapes.
+// All ghosts share one storage.
 ig_tensor *ig_tensor_ghost(ig_ctx *c, ig_tensor *t);
+// The same with an identity of its own: a fake tensor that may be viewed and written.
+ig_tensor *ig_tensor_fake(ig_ctx *c, ig_tensor *t);
 
 // Makes t have other sizes and strides in place (resize_, set_, squeeze_ ...): returns false after
 // an error. The storage must be large enough (checked), t keeps its identity.

@@ -50,10 +50,19 @@ static bool check(bool ok, const char *fmt, ...) {
   return false;
 }
 
-// .waive = "gradient: reason; fake: reason"
+// .waive = "gradient: reason; fake: reason; gradient of weight: reason"
+static bool waived_with(const char *what, const char *name) {
+  size_t n = strlen(what);
+  size_t m = strlen(name);
+  for (const char *at = op->def->waive; at; at = strchr(at, ';')) {
+    at += strspn(at, "; ");
+    if (strncmp(at, what, n) == 0 && strncmp(at + n, name, m) == 0 && at[n + m] == ':') return true;
+  }
+  return false;
+}
+
 static bool waived(const char *what) {
-  const char *at = op->def->waive ? strstr(op->def->waive, what) : NULL;
-  return at && at[strlen(what)] == ':';
+  return waived_with(what, "");
 }
 
 static double tolerance_of(ig_dtype d) {
@@ -145,10 +154,12 @@ static bool same_value(const ig_value *a, const ig_value *b, double slack, bool 
     }
     return true;
   }
-  if (!check(a->kind == b->kind, "%s: kind %d, expected %d", what, (int)a->kind, (int)b->kind)) {
+  bool numbers = ig_value_is_number(a) && ig_value_is_number(b);
+  if (!check(numbers || a->kind == b->kind, "%s: kind %d, expected %d", what, (int)a->kind,
+             (int)b->kind)) {
     return false;
   }
-  if (!ig_value_is_number(b)) return true;
+  if (!numbers) return true;
   return check(close(ig_value_f64(a), ig_value_f64(b), slack * tolerance_of(floats) + 1e-12),
                "%s: %g, expected %g", what, ig_value_f64(a), ig_value_f64(b));
 }
@@ -175,7 +186,7 @@ static void map_sample(const sample *from, sample *to, ig_tensor *(*fn)(ig_tenso
 }
 
 static ig_tensor *to_fake(ig_tensor *t) {
-  return ig_tensor_ghost(c, t);
+  return ig_tensor_fake(c, t);
 }
 
 // The same elements with gaps between them.
@@ -360,26 +371,39 @@ static void check_out(const sample *s, const ig_value *real) {
 // Gradients ---------------------------------------------------------------------------------------
 
 static bool differentiable(const ig_value *v) {
-  return v->kind == IG_KIND_TENSOR && v->tensor->dtype == IG_F64;
+  if (v->kind != IG_KIND_TENSOR) return false;
+  return v->tensor->dtype == IG_F64 || v->tensor->dtype == IG_C128;
 }
 
-// sum(out * w) over every float64 result
+static ig_tensor *dense_like(const ig_tensor *t) {
+  int64_t sizes[IG_MAX_DIM];
+  for (int d = 0; d < t->ndim; d++) sizes[d] = ig_sizes(t)[d].value;
+  return ig_tensor_empty(c, t->dtype, sizes, t->ndim);
+}
+
+// Real part of sum(t * w), where w is some fixed weight per element.
+static ig_tensor *weighted(ig_tensor *t) {
+  ig_tensor *w = dense_like(t);
+  size_t parts = t->dtype == IG_C128 ? 2 : 1;
+  size_t n = w ? (size_t)ig_tensor_numel(w) * parts : 0;
+  for (size_t e = 0; e < n; e++) {
+    ((double *)ig_tensor_data(w))[e] = 0.3 + 0.1 * (double)(e / parts % 7) - (double)(e % parts);
+  }
+  ig_tensor *sum = ig_sum(c, ig_mul_tensor(c, t, w));
+  return ig_cast(c, sum, IG_F64);
+}
+
 static ig_tensor *loss_of(const ig_value *args) {
   ig_value outs[IG_MAX_RETURNS];
   ig_call(c, op, args, outs);
   ig_tensor *loss = NULL;
   for (size_t i = 0; i < op->schema.nrets; i++) {
+    if (op->def->diff_results && !(op->def->diff_results >> i & 1)) continue;
     size_t n = outs[i].kind == IG_KIND_LIST ? outs[i].list.n : 1;
     for (size_t k = 0; k < n; k++) {
       const ig_value *v = outs[i].kind == IG_KIND_LIST ? &outs[i].list.at[k] : &outs[i];
       if (!differentiable(v)) continue;
-      int64_t sizes[IG_MAX_DIM];
-      for (int d = 0; d < v->tensor->ndim; d++) sizes[d] = ig_sizes(v->tensor)[d].value;
-      ig_tensor *w = ig_tensor_empty(c, IG_F64, sizes, v->tensor->ndim);
-      for (int64_t e = 0; w && e < ig_tensor_numel(w); e++) {
-        ((double *)ig_tensor_data(w))[e] = 0.3 + 0.1 * (double)(e % 7);
-      }
-      ig_tensor *part = ig_sum(c, ig_mul_tensor(c, v->tensor, w));
+      ig_tensor *part = weighted(v->tensor);
       loss = loss ? ig_add_tensor(c, loss, part) : part;
     }
   }
@@ -394,59 +418,77 @@ static double loss_now(const ig_value *args) {
   return x;
 }
 
-static void check_difference(const ig_value *args, ig_tensor *x, const ig_tensor *grad) {
+// An operand, its argument's name and its gradient.
+typedef struct slope {
+  ig_tensor *x;
+  const char *name;
+} slope;
+
+static double difference(const ig_value *args, double *at) {
   const double h = 1e-5;
-  int64_t n = ig_tensor_numel(x);
-  for (int64_t i = 0; i < n && i < 40; i++) {
-    double *at = (double *)ig_tensor_data(x) + i;
-    double middle = *at;
-    *at = middle + h;
-    double up = loss_now(args);
-    *at = middle - h;
-    double down = loss_now(args);
-    *at = middle;
-    double slope = (up - down) / (2 * h);
-    double got = grad ? ig_tensor_get(grad, i) : 0;
-    if (!check(close(got, slope, 2e-5), "gradient of element %d is %.9g, difference is %.9g",
-               (int)i, got, slope)) {
-      return;
-    }
-  }
+  double middle = *at;
+  *at = middle + h;
+  double up = loss_now(args);
+  *at = middle - h;
+  double down = loss_now(args);
+  *at = middle;
+  return (up - down) / (2 * h);
 }
 
-static size_t collect(ig_value *v, ig_tensor **inputs, size_t n) {
+static void check_difference(const ig_value *args, slope s, const ig_tensor *grad) {
+  size_t parts = s.x->dtype == IG_C128 ? 2 : 1;
+  size_t n = (size_t)ig_tensor_numel(s.x) * parts;
+  double *got = calloc(n + 1, sizeof *got);
+  if (got && grad) ig_tensor_read(grad, s.x->dtype, got);
+  if (grad && !same_meta(grad, s.x, false, "gradient")) n = 0;
+  for (size_t i = 0; got && i < n && i < 40; i++) {
+    double want = difference(args, (double *)ig_tensor_data(s.x) + i);
+    if (!check(close(got[i], want, 2e-5),
+               "gradient of %s, element %zu%s is %.9g, difference is %.9g", s.name, i / parts,
+               i % parts ? " (imaginary)" : "", got[i], want)) {
+      break;
+    }
+  }
+  free(got);
+}
+
+static size_t collect(ig_value *v, const char *name, slope *inputs, size_t n) {
   if (differentiable(v)) {
-    int64_t sizes[IG_MAX_DIM];
-    for (int d = 0; d < v->tensor->ndim; d++) sizes[d] = ig_sizes(v->tensor)[d].value;
-    ig_tensor *dense = ig_tensor_empty(c, IG_F64, sizes, v->tensor->ndim);
+    ig_tensor *dense = dense_like(v->tensor);
     if (!dense) return n;
     ig_tensor_copy(dense, v->tensor);
     ig_tensor_set_requires_grad(c, dense, true);
     v->tensor = dense;
-    inputs[n++] = dense;
+    inputs[n++] = (slope){dense, name};
   } else if (v->kind == IG_KIND_LIST) {
-    for (size_t k = 0; k < v->list.n; k++) n = collect((ig_value *)&v->list.at[k], inputs, n);
+    for (size_t k = 0; k < v->list.n; k++) n = collect((ig_value *)&v->list.at[k], name, inputs, n);
   }
   return n;
 }
 
-static void check_gradient(const char *start) {
+// Gradients against central differences, in float64 or complex128.
+static void check_gradient(const char *start, ig_dtype dtype) {
   static sample s;
-  ig_tensor *inputs[IG_MAX_ARGS + SAMPLE_ITEMS];
+  slope inputs[IG_MAX_ARGS + SAMPLE_ITEMS];
+  ig_tensor *of[IG_MAX_ARGS + SAMPLE_ITEMS];
   ig_tensor *grads[IG_MAX_ARGS + SAMPLE_ITEMS];
   size_t n = 0;
   const char *p = start;
   const char *special = strstr(start, "special");
   bool odd = special && special < start + strcspn(start, "|");  // no slopes at NaN and infinity
   if (waived("gradient") || waived("vjp") || op->def->random || odd) return;
-  if (!check(sample_parse(c, op, &p, IG_F64, &s), "bad sample")) return;
-  for (size_t i = 0; i < op->schema.nargs; i++) n = collect(&s.args[i], inputs, n);
+  if (!check(sample_parse(c, op, &p, dtype, &s), "bad sample")) return;
+  for (size_t i = 0; i < op->schema.nargs; i++) {
+    const char *name = op->schema.args[i].name;
+    if (!waived_with("gradient of ", name)) n = collect(&s.args[i], name, inputs, n);
+  }
   if (n == 0) return;
   ig_tensor *loss = loss_of(s.args);
   if (!check(ig_ctx_status(c) == IG_OK, "call with gradient") || !loss) return;
   if (!check(ig_tensor_requires_grad(loss), "no history")) return;
+  for (size_t i = 0; i < n; i++) of[i] = inputs[i].x;
   ig_backward_args run = {
-      .outputs = &loss, .noutputs = 1, .inputs = inputs, .ninputs = n, .allow_unused = true};
+      .outputs = &loss, .noutputs = 1, .inputs = of, .ninputs = n, .allow_unused = true};
   if (!check(ig_backward(c, &run, grads) == IG_OK, "backward")) return;
   bool before = ig_grad_set_enabled(c, false);
   for (size_t i = 0; i < n; i++) check_difference(s.args, inputs[i], grads[i]);
@@ -492,7 +534,7 @@ static void check_sample(const char **at, size_t number) {
   check_strided(&s, real);
   check_inplace(&s, real);
   check_out(&s, real);
-  check_gradient(start);
+  check_gradient(start, IG_F64);
 }
 
 // The same sample in another dtype, where PyTorch has it.
@@ -508,6 +550,7 @@ static void check_dtype(const char *start, size_t number, ig_dtype dtype) {
   ig_call(c, op, s.args, real);
   if (!check(ig_ctx_status(c) == IG_OK, "call")) return;
   check_golden(number, real);
+  if (dtype == IG_C128 && !waived("complex gradient")) check_gradient(start, dtype);
 }
 
 static void check_record(void) {
