@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of a table by index, and the gradient that adds rows back.
+#include <math.h>
 #include <string.h>
 
 #include "base/threads.h"
@@ -80,6 +81,70 @@ static void embedding_vjp(ig_ctx *c, const ig_vjp *v) {
   ig_int rows = ig_sizes(v->args[0].tensor)[0];
   IG_GRAD(v, 0) = ig_embedding_backward(c, v->grad, v->args[1].tensor, rows, v->args[2].i,
                                         v->args[3].b, v->args[4].b);
+}
+
+static void renorm_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  const ig_tensor *indices = args[1].tensor;
+  if (args[0].tensor->ndim != 2) {
+    ig_fail_text(c, IG_RUNTIME, "Expected 2-dimensional tensor, but got %d-dimensional tensor",
+                 args[0].tensor->ndim);
+  } else if (indices->dtype != IG_I64 && indices->dtype != IG_I32) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "Expected tensor for argument #1 'indices' to have one of the following scalar "
+                 "types: Long, Int; but got torch.%sTensor instead (while checking arguments for "
+                 "embedding_renorm_)",
+                 ig_dtype_title(indices->dtype));
+  } else if (!ig_dtype_is_float(args[0].tensor->dtype)) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "norm(): input dtype should be either floating point or complex. Got %s instead.",
+                 ig_dtype_title(args[0].tensor->dtype));
+  } else {
+    ig_shape_like(c, op, args, out);
+  }
+}
+
+// Brings one row down to max_norm if it is longer.
+static void renorm_row(char *row, ig_dtype dtype, int64_t step, int64_t n, double most, double p) {
+  double sum = 0;
+  for (int64_t k = 0; k < n; k++) {
+    double x;
+    ig_convert(&x, IG_F64, row + k * step, dtype, 1);
+    x = fabs(x);
+    sum = isinf(p) ? (x > sum ? x : sum) : sum + (p == 2 ? x * x : pow(x, p));
+  }
+  double norm = isinf(p) ? sum : p == 2 ? sqrt(sum) : pow(sum, 1 / p);
+  if (norm <= most) return;
+  for (int64_t k = 0; k < n; k++) {
+    double x;
+    ig_convert(&x, IG_F64, row + k * step, dtype, 1);
+    x *= most / (norm + 1e-7);
+    ig_convert(row + k * step, dtype, &x, IG_F64, 1);
+  }
+}
+
+// Rows that are named several times are scaled once: afterwards they are short enough.
+static void renorm_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  (void)op;
+  ig_tensor *out = outs[0].tensor;
+  if (out != args[0].tensor) ig_tensor_copy(out, args[0].tensor);
+  ig_scope scope = ig_scope_open(c);
+  int64_t n = ig_tensor_numel(args[1].tensor);
+  int64_t *row = rows_of(c, args[1].tensor, n);
+  int64_t size = (int64_t)ig_dtype_size(out->dtype);
+  bool *done = ig_scope_push(c, (size_t)ig_sizes(out)[0].value + 1);
+  if (done) memset(done, 0, (size_t)ig_sizes(out)[0].value + 1);
+  for (int64_t i = 0; row && done && i < n; i++) {
+    if (row[i] < 0 || row[i] >= ig_sizes(out)[0].value) {
+      ig_fail_text(c, IG_BAD_INDEX, "index out of range in self");
+      break;
+    }
+    if (done[row[i]]) continue;
+    done[row[i]] = true;
+    char *at = (char *)ig_tensor_data(out) + row[i] * ig_strides(out)[0].value * size;
+    renorm_row(at, out->dtype, ig_strides(out)[1].value * size, ig_sizes(out)[1].value,
+               ig_value_f64(&args[2]), ig_value_f64(&args[3]));
+  }
+  ig_scope_close(c, scope);
 }
 
 static ig_tensor *embedding_backward_decompose(ig_ctx *c, const ig_value *args) {
@@ -231,6 +296,17 @@ IG_OP(embedding) = {
     .samples =
         "f32[5,4], i64[3]:<5 | f32[5,4], i32[2,3]:<5, 1 | f32[5,4], i64[]:<5 | f32[5,4], i64[0]",
     .waive = "decompose: it is Core ATen",
+};
+
+IG_OP(embedding_renorm) = {
+    .schema =
+        "aten::embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> "
+        "Tensor",
+    .shape = renorm_shape,
+    .kernel = renorm_kernel,
+    .alias_out = true,
+    .samples = "f32[5,4], i64[3]:<5, 1., 2. | f32[5,4], i64[2,2]:<5, 0.5, 1.",
+    .waive = "vjp: PyTorch has none; decompose: PyTorch has none",
 };
 
 IG_OP(embedding_backward) = {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several tensors into one: cat, stack, padding.
+#include <string.h>
+
 #include "op/formula.h"
 #include "op/refuse.h"
 #include "op/shape.h"
@@ -290,6 +292,16 @@ static void pad_vjp(ig_ctx *c, const ig_vjp *v) {
   IG_GRAD(v, 0) = ig_constant_pad_nd(c, v->grad, ig_of_ints(back, n));
 }
 
+static ig_tensor *any_pad_decompose(ig_ctx *c, const ig_value *args) {
+  if (strcmp(args[2].str, "constant") != 0) {
+    (void)ig_fail(c, IG_UNSUPPORTED, "argument 'mode': found '%s', expected 'constant'",
+                  args[2].str);
+    return NULL;
+  }
+  ig_value value = args[3].kind == IG_KIND_NONE ? ig_of_f64(0) : args[3];
+  return ig_constant_pad_nd_with(c, args[0].tensor, args[1], value);
+}
+
 // Pads every sequence to the longest and stacks them.
 static ig_tensor *pad_sequence_decompose(ig_ctx *c, const ig_value *args) {
   const ig_value *list = &args[0];
@@ -369,6 +381,13 @@ IG_OP(constant_pad_nd) = {
         "f32[2,3], [1,2] | f32[2,3], [1,0,0,2], 1.5 | f32[4,3].T, [-1,1] | f32[2,3,4], "
         "[0,0,-1,-1,1,1] | i64[3], [1,1], 7 | f32[0], [2,1]",
     .waive = "decompose: it is Core ATen",
+};
+
+IG_OP(pad) = {
+    .schema =
+        "aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor",
+    .decompose = any_pad_decompose,
+    .samples = "f32[2,3], [1,2] | f32[2,3], [1,0,0,2], 'constant', 1.5",
 };
 
 IG_OP(pad_sequence) = {

@@ -92,30 +92,56 @@ static ig_tensor *transpose_decompose(ig_ctx *c, const ig_value *args) {
   return ig_permute(c, self, ig_of_ints(order, (size_t)self->ndim));
 }
 
+// A symbolic size of self that is asked for again: it stays out of the count on both sides, which
+// then mostly has constants.
+static bool cancels(const ig_tensor *self, ig_int size, bool *used) {
+  for (int d = 0; size.expr && d < self->ndim; d++) {
+    if (used[d] || ig_sizes(self)[d].expr != size.expr) continue;
+    used[d] = true;
+    return true;
+  }
+  return false;
+}
+
+static ig_int count_rest(ig_ctx *c, const ig_tensor *self, const bool *used) {
+  ig_int n = ig_const(1);
+  for (int d = 0; d < self->ndim; d++) {
+    if (!used[d]) n = ig_int_mul(c, n, ig_sizes(self)[d]);
+  }
+  return n;
+}
+
+static bool check_size(ig_ctx *c, const ig_value *size, size_t i) {
+  ig_int s = size->ints.at[i];
+  if (!ig_int_is(c, s, IG_LT, ig_const(0))) return c->status == IG_OK;
+  ig_fail_text(c, IG_RUNTIME, "invalid shape dimension %s at index %zu of shape %s",
+               ig_int_text(c, s), i, ig_sizes_text(c, size->ints.at, size->ints.n));
+  return false;
+}
+
 // Sizes of the result; a single -1 takes what is left of the elements.
-static bool infer_sizes(ig_ctx *c, const ig_value *size, ig_int numel, ig_meta *out) {
+static bool infer_sizes(ig_ctx *c, const ig_tensor *self, const ig_value *size, ig_meta *out) {
   int hole = -1;
+  bool used[IG_MAX_DIM] = {false};
   ig_int known = ig_const(1);
   out->ndim = 0;
   for (size_t i = 0; i < size->ints.n && c->status == IG_OK; i++) {
     ig_int s = size->ints.at[i];
     ig_meta_push_dim(c, out, s);
-    if (is_hole(s)) {
-      if (hole >= 0) {
-        ig_fail_text(c, IG_RUNTIME, "only one dimension can be inferred");
-        return false;
-      }
-      hole = (int)i;
-      continue;
-    }
-    if (ig_int_is(c, s, IG_LT, ig_const(0))) {
-      ig_fail_text(c, IG_RUNTIME, "invalid shape dimension %s at index %zu of shape %s",
-                   ig_int_text(c, s), i, ig_sizes_text(c, size->ints.at, size->ints.n));
+    if (is_hole(s) && hole >= 0) {
+      ig_fail_text(c, IG_RUNTIME, "only one dimension can be inferred");
       return false;
     }
-    known = ig_int_mul(c, known, s);
+    if (is_hole(s)) {
+      hole = (int)i;
+    } else if (!check_size(c, size, i)) {
+      return false;
+    } else if (!cancels(self, s, used)) {
+      known = ig_int_mul(c, known, s);
+    }
   }
   if (c->status != IG_OK) return false;
+  ig_int rest = count_rest(c, self, used);
   if (hole >= 0) {
     if (ig_int_eq_i64(c, known, 0)) {
       ig_fail_text(c, IG_RUNTIME,
@@ -124,10 +150,11 @@ static bool infer_sizes(ig_ctx *c, const ig_value *size, ig_int numel, ig_meta *
                    ig_sizes_text(c, size->ints.at, size->ints.n));
       return false;
     }
-    out->size[hole] = ig_int_floordiv(c, numel, known);
+    out->size[hole] = ig_int_floordiv(c, rest, known);
     known = ig_int_mul(c, known, out->size[hole]);
   }
-  if (c->status != IG_OK || ig_int_eq(c, known, numel)) return c->status == IG_OK;
+  if (c->status != IG_OK || ig_int_eq(c, known, rest)) return c->status == IG_OK;
+  ig_int numel = ig_numel_of(c, self);
   ig_fail_text(c, IG_RUNTIME, "shape '%s' is invalid for input of size %s",
                ig_sizes_text(c, size->ints.at, size->ints.n), ig_int_text(c, numel));
   return false;
@@ -169,7 +196,7 @@ static void view_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta
   (void)op;
   ig_tensor *self = args[0].tensor;
   ig_meta_view(self, out);
-  if (!infer_sizes(c, &args[1], ig_numel_of(c, self), out) || restride(c, self, out)) return;
+  if (!infer_sizes(c, self, &args[1], out) || restride(c, self, out)) return;
   ig_fail_text(c, IG_RUNTIME,
                "view size is not compatible with input tensor's size and stride (at least one "
                "dimension spans across two contiguous subspaces). Use .reshape(...) instead.");
@@ -178,7 +205,7 @@ static void view_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta
 static ig_tensor *reshape_to(ig_ctx *c, ig_tensor *self, ig_value shape) {
   ig_meta m;
   ig_meta_init(&m, self->dtype, self->device);
-  if (!infer_sizes(c, &shape, ig_numel_of(c, self), &m)) return NULL;
+  if (!infer_sizes(c, self, &shape, &m)) return NULL;
   if (restride(c, self, &m)) return ig_view(c, self, shape);
   ig_tensor *dense = ig_clone_with(c, self, ig_of_memory_format(IG_CONTIGUOUS));
   return ig__unsafe_view(c, dense, shape);
@@ -333,6 +360,66 @@ static void view_dtype_shape(ig_ctx *c, const ig_op *op, const ig_value *args, i
   } else {
     view_smaller(c, self, old_size / new_size, out);
   }
+}
+
+// A complex tensor as pairs of real numbers in a last dimension, and back.
+static void view_as_real_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  (void)op;
+  ig_tensor *self = args[0].tensor;
+  ig_int two = ig_const(2);
+  ig_meta_view(self, out);
+  if (!ig_dtype_is_complex(self->dtype)) {
+    ig_fail_text(c, IG_RUNTIME, "view_as_real is only supported for complex tensors");
+    return;
+  }
+  out->dtype = ig_to_real(self->dtype);
+  for (int d = 0; d < out->ndim; d++) out->stride[d] = ig_int_mul(c, out->stride[d], two);
+  out->offset = ig_int_mul(c, out->offset, two);
+  ig_meta_push_dim(c, out, two);
+  if (c->status == IG_OK) out->stride[out->ndim - 1] = ig_const(1);
+}
+
+static void view_as_complex_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  (void)op;
+  ig_tensor *self = args[0].tensor;
+  ig_dtype d = self->dtype;
+  ig_int two = ig_const(2);
+  ig_meta_view(self, out);
+  if (d != IG_F32 && d != IG_F64) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "view_as_complex is only supported for half, float and double tensors, but got a "
+                 "tensor of scalar type: %s",
+                 ig_dtype_title(d));
+    return;
+  }
+  int last = self->ndim - 1;
+  if (self->ndim == 0) {
+    ig_fail_text(c, IG_RUNTIME, "Input tensor must have one or more dimensions");
+  } else if (!ig_int_eq_i64(c, out->size[last], 2)) {
+    ig_fail_text(c, IG_RUNTIME, "Tensor must have a last dimension of size 2");
+  } else if (!ig_int_eq_i64(c, out->stride[last], 1)) {
+    ig_fail_text(c, IG_RUNTIME, "Tensor must have a last dimension with stride 1");
+  } else if (!ig_int_eq_i64(c, ig_int_mod(c, out->offset, two), 0)) {
+    ig_fail_text(c, IG_RUNTIME, "Tensor must have a storage_offset divisible by 2");
+  }
+  out->ndim--;
+  for (int k = 0; k < last && c->status == IG_OK; k++) {
+    if (!ig_int_eq_i64(c, ig_int_mod(c, out->stride[k], two), 0)) {
+      ig_fail_text(c, IG_RUNTIME,
+                   "Tensor must have a stride divisible by 2 for all but last dimension");
+    }
+    out->stride[k] = ig_int_floordiv(c, out->stride[k], two);
+  }
+  out->offset = ig_int_floordiv(c, out->offset, two);
+  out->dtype = d == IG_F32 ? IG_C64 : IG_C128;
+}
+
+static void view_as_real_vjp(ig_ctx *c, const ig_vjp *v) {
+  IG_GRAD(v, 0) = ig_view_as_complex(c, ig_contiguous(c, v->grad));
+}
+
+static void view_as_complex_vjp(ig_ctx *c, const ig_vjp *v) {
+  IG_GRAD(v, 0) = ig_view_as_real(c, v->grad);
 }
 
 static void alias_vjp(ig_ctx *c, const ig_vjp *v) {
@@ -493,4 +580,22 @@ IG_OP(contiguous) = {
     .schema = "aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)",
     .decompose = contiguous_decompose,
     .samples = "f32[2,3] | f32[4,2].T | f32[2,3,4,5].cl | f32[2,4].s2",
+};
+
+IG_OP(view_as_real) = {
+    .schema = "aten::view_as_real(Tensor(a) self) -> Tensor(a)",
+    .shape = view_as_real_shape,
+    .view = true,
+    .vjp = view_as_real_vjp,
+    .keep = "",
+    .samples = "c64[3] | c128[2,3].T | c64[]",
+};
+
+IG_OP(view_as_complex) = {
+    .schema = "aten::view_as_complex(Tensor(a) self) -> Tensor(a)",
+    .shape = view_as_complex_shape,
+    .view = true,
+    .vjp = view_as_complex_vjp,
+    .keep = "",
+    .samples = "f32[3,2] | f64[2] | f32[2,3,2]",
 };
