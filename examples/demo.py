@@ -60,7 +60,8 @@ def compare(who: str, got: numpy.ndarray, expected: numpy.ndarray) -> None:
 
 def run(*command: object) -> None:
     words = [str(word) for word in command]
-    print("   $ " + " ".join(pathlib.Path(w).name if w.startswith("/") else w for w in words))
+    shown = [pathlib.Path(w).name if w.startswith("/") else w for w in words]
+    print("   $ " + " ".join("..." if " " in w else w for w in shown))
     done = subprocess.run(words, capture_output=True, text=True)
     print("".join(f"   {line}\n" for line in done.stdout.splitlines()), end="")
     if done.returncode != 0:
