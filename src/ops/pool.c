@@ -329,6 +329,10 @@ static void adaptive_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_
                  "adaptive_avg_pool2d(): Expected 3D or 4D tensor, but got a %dD tensor", x->ndim);
     return;
   }
+  if (args[1].ints.n != 2) {
+    ig_fail_text(c, IG_RUNTIME, "adaptive_avg_pool2d: output_size must be 2");
+    return;
+  }
   ig_int sizes[] = {entry(&args[1], 0), entry(&args[1], 1)};
   pooled_sizes(c, x, 2, sizes, out);
 }
@@ -374,9 +378,16 @@ static void adaptive_backward_vjp(ig_ctx *c, const ig_vjp *v) {
   IG_GRAD(v, 1) = ig_zeros_of(c, v->args[1].tensor);
 }
 
+static bool has_length(ig_ctx *c, const ig_value *sizes, int n) {
+  if (sizes->ints.n == (size_t)n) return true;
+  ig_fail_text(c, IG_RUNTIME, "adaptive_avg_pool%dd: output_size must be %d", n, n);
+  return false;
+}
+
 // To one element per plane it is a mean.
 static ig_tensor *adaptive_avg_pool2d(ig_ctx *c, const ig_value *args) {
   ig_tensor *x = args[0].tensor;
+  if (!has_length(c, &args[1], 2)) return NULL;
   bool single = ig_int_eq_i64(c, entry(&args[1], 0), 1) && ig_int_eq_i64(c, entry(&args[1], 1), 1);
   if (single && (x->ndim == 3 || x->ndim == 4) && ig_tensor_suggest_format(c, x) == IG_CONTIGUOUS) {
     ig_int dims[] = {ig_const(-1), ig_const(-2)};
@@ -386,6 +397,7 @@ static ig_tensor *adaptive_avg_pool2d(ig_ctx *c, const ig_value *args) {
 }
 
 static ig_tensor *adaptive_avg_pool1d(ig_ctx *c, const ig_value *args) {
+  if (!has_length(c, &args[1], 1)) return NULL;
   ig_int sizes[] = {ig_const(1), args[1].ints.at[0]};
   ig_tensor *x = ig_unsqueeze(c, args[0].tensor, ig_const(-2));
   x = ig_adaptive_avg_pool2d(c, x, ig_of_ints(sizes, 2));
