@@ -4,7 +4,8 @@
 
 Rules are what records name as .shape, .decompose or .vjp, and what those call in the same file. They ask
 sizes through ig_int_eq and its kin. Where a number has to be concrete, the line, the line before it, or the
-comment above the whole function says so and why: `// concrete: the rank of the result depends on it`.
+comment above the whole function says so and why: `// concrete: the rank of the result depends on it`. A
+statement that looks at the `.expr` of the same size beside its `.value` knows what it does.
 """
 import pathlib
 import re
@@ -16,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = ("src/ops", "src/op")
 RULE = re.compile(r"\.(?:shape|decompose|vjp)\s*=\s*(\w+)")
 SHARED = re.compile(r"ig_shape_\w+$|ig_rule_\w+$")  # rules of op/ that several records name
-READ = re.compile(r"(?:\.|->)value\b(?!\s*=[^=])")
+READ = re.compile(r"([\w\]\[().>-]*?)(?:\.|->)value\b(?!\s*=[^=])")
 
 
 def rules(texts: dict[pathlib.Path, str]) -> set[str]:
@@ -33,6 +34,14 @@ def reachable(text: str, found: list[csource.Function], roots: set[str]) -> set[
             seen.add(name)
             todo += [other for other in bodies if other not in seen and re.search(rf"\b{other}\b", bodies[name])]
     return seen
+
+
+def aware(text: str, m: re.Match[str]) -> bool:
+    """Does the statement around a read of X.value look at X.expr, too?"""
+    begin = max(text.rfind(ch, 0, m.start()) for ch in ";{}")
+    end = min((at for ch in ";{}" if (at := text.find(ch, m.end())) >= 0), default=len(text))
+    base = m[1].lstrip("(")
+    return base != "" and re.search(rf"(?<![\w.>]){re.escape(base)}(?:\.|->)expr\b", text[begin:end]) is not None
 
 
 def excused(lines: list[str], n: int, first: int) -> bool:
@@ -57,7 +66,7 @@ def main() -> int:
                 continue
             for m in READ.finditer(text, f.start, f.end):
                 n = csource.line_of(text, m.start())
-                if not excused(lines, n, csource.line_of(text, f.first)):
+                if not aware(text, m) and not excused(lines, n, csource.line_of(text, f.first)):
                     where = f"{path.relative_to(ROOT)}:{n}"
                     print(f"{where}: {f.name}() reads .value; ask with ig_int_*, or say '// concrete: why'")
                     bad = 1

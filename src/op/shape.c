@@ -56,7 +56,7 @@ static bool same_strides(const ig_tensor *a, const ig_tensor *b) {
   return true;
 }
 
-// By hints: the order of dimensions is no reason for a guard.
+// concrete: by hints, the order of dimensions is no reason for a guard.
 static int64_t step_of(const ig_tensor *t, const ig_meta *m, int dim, int own) {
   bool repeated = ig_sizes(t)[own].value == 1 && m->size[dim].value != 1;
   return repeated ? 0 : ig_strides(t)[own].value;
@@ -74,6 +74,7 @@ static int compare_dims(const ig_value *args, size_t n, const ig_meta *m, int a,
     int64_t y = step_of(t, m, b, b - lead);
     if (x == 0 || y == 0) continue;
     if (x != y) return x < y ? -1 : 1;
+    // concrete: by hints, as step_of
     if (m->size[a].value > m->size[b].value) return 1;
   }
   return 0;

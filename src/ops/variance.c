@@ -231,7 +231,8 @@ static void norm_vjp(ig_ctx *c, const ig_vjp *v) {
     ig_tensor *hit = ig_cast(c, ig_eq_tensor(c, size, norm), g->dtype);
     ig_tensor *count = ig_sum_dim_intlist_with(c, hit, v->args[2], true, ig_none());
     ig_tensor *share = ig_div_tensor(c, g, count);
-    d = ig_mul_tensor(c, ig_mul_tensor(c, share, hit), ig_sgn(c, self));
+    share = ig_mul_tensor(c, share, hit);
+    d = ig_mul_tensor(c, share, ig_sgn(c, self));
   } else {
     ig_tensor *size = ig_abs(c, self);
     ig_tensor *inner = ig_pow_tensor_scalar(c, size, ig_of_f64(p - 1));
@@ -239,7 +240,8 @@ static void norm_vjp(ig_ctx *c, const ig_vjp *v) {
     ig_tensor *ratio = ig_div_tensor(c, inner, outer);
     ig_tensor *zero = ig_eq_scalar(c, norm, ig_of_i64(0));
     ratio = ig_masked_fill_scalar(c, ratio, zero, ig_of_i64(0));
-    d = ig_mul_tensor(c, ig_mul_tensor(c, g, ratio), ig_sgn(c, self));
+    ratio = ig_mul_tensor(c, g, ratio);
+    d = ig_mul_tensor(c, ratio, ig_sgn(c, self));
   }
   IG_GRAD(v, 0) = ig_cast(c, d, self->dtype);
 }

@@ -23,6 +23,8 @@ CASES = [
     ("values", "src/ops/a.c", "static void s(int a) {\n  n = size.value;\n}\nX = {.shape = s};", "s() reads .value"),
     ("values", "src/ops/a.c", "static void s(int a) {\n  // concrete: why\n  n = z.value;\n}\nX = {.shape = s};", ""),
     ("values", "src/ops/a.c", "// concrete: why\nstatic void s(int a) {\n  n = z.value;\n}\nX = {.shape = s};", ""),
+    ("values", "src/ops/a.c", "static void s(int a) {\n  if (!z.expr && z.value < 1) f();\n}\nX = {.shape = s};", ""),
+    ("values", "src/ops/a.c", "static void s(int a) {\n  if (!y.expr && z.value) f();\n}\nX = {.shape = s};", "reads"),
     ("values", "src/ops/a.c", "static void k(int a) {\n  int n = size.value;\n}\nX = {.kernel = k};", ""),
     (
         "values",
@@ -35,7 +37,7 @@ CASES = [
     ("layers", "src/base/a.c", '#include "../ir/graph.h"', "does not spell its layer"),
     ("layers", "src/attic/a.c", "", "'attic' is not in tools/layers.txt"),
     ("layers", "examples/a.c", '#include "op/op.h"', "layer 'examples' may not include 'op'"),
-    ("files", "src/base/b.c", "int x;  // TODO", "marks unfinished work"),
+    ("files", "src/base/b.c", "int x;  // " + "TO" + "DO", "marks unfinished work"),
     ("files", "src/base/b.c", "int x;\n" * 1001, "at most 1000"),
     ("files", "src/base/b.c", "int x;", ""),
 ]
