@@ -118,8 +118,28 @@ static void alias_into(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tens
   op->def->kernel(c, op, args, &out);
 }
 
+// Elements cannot come out of an operand that has none.
+static bool check_bytes(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_tensor *to) {
+  if (c->fake || ig_is_fake(to)) return true;
+  for (size_t i = 0; i < op->schema.nargs; i++) {
+    bool list = args[i].kind == IG_KIND_LIST && op->has_tensor_list;
+    size_t n = list ? args[i].list.n : 1;
+    for (size_t k = 0; k < n; k++) {
+      const ig_value *v = list ? &args[i].list.at[k] : &args[i];
+      if (v->kind != IG_KIND_TENSOR || !ig_is_fake(v->tensor)) continue;
+      ig_fail_text(c, IG_RUNTIME,
+                   "Expected all tensors to be on the same device, but found at least two devices, "
+                   "%s and %s!",
+                   ig_device_type_text(to->device), ig_device_type_text(v->tensor->device));
+      return false;
+    }
+  }
+  return true;
+}
+
 // The call that computes must not be taped on its own: the in-place form is.
 static void compute_into(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor *to) {
+  if (!check_bytes(c, op, args, to)) return;
   bool no_grad = c->no_grad;
   c->no_grad = true;
   ig_scope s = ig_scope_open(c);
@@ -162,6 +182,28 @@ static bool fit_out(ig_ctx *c, ig_tensor *to, const ig_tensor *from) {
   return ig_storage_reserve(c, to->storage, bytes) && ig_tensor_reshape_inplace(c, to, &m);
 }
 
+static bool write_out(ig_ctx *c, ig_tensor *to, const ig_tensor *from) {
+  if (!from || !check_dtype(c, from->dtype, to->dtype) || !fit_out(c, to, from)) return false;
+  if (!check_writable(c, to)) return false;
+  if (!ig_is_fake(to) && !ig_is_fake(from)) ig_tensor_copy(to, from);
+  ig_tensor_bump(to);
+  return true;
+}
+
+// out is a list of tensors, one per element of the result; nothing is returned.
+static void write_list(ig_ctx *c, const ig_op *op, const ig_value *out, const ig_value *result) {
+  size_t n = result->kind == IG_KIND_LIST ? result->list.n : 0;
+  if (c->status != IG_OK) return;
+  if (out->kind != IG_KIND_LIST || out->list.n != n) {
+    ig_fail_text(c, IG_RUNTIME, "%s(): expected a list of %zu tensors as out", op->schema.name, n);
+    return;
+  }
+  for (size_t i = 0; i < n; i++) {
+    ig_tensor *to = ig_value_tensor(&out->list.at[i]);
+    if (!to || !write_out(c, to, ig_value_tensor(&result->list.at[i]))) return;
+  }
+}
+
 void ig_run_out(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   const ig_schema *s = &op->schema;
   size_t first = s->nargs - s->nrets;  // the written arguments come last, one per return
@@ -185,13 +227,9 @@ void ig_run_out(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs
   ig_call(c, op->base, args, results);
   c->no_grad = no_grad;
   for (size_t i = 0; i < s->nrets && c->status == IG_OK; i++) {
-    ig_tensor *to = args[first + i].tensor;
-    ig_tensor *from = ig_value_tensor(&results[i]);
-    if (!from || !check_dtype(c, from->dtype, to->dtype) || !fit_out(c, to, from)) break;
-    if (!check_writable(c, to)) break;
-    if (!ig_is_fake(to) && !ig_is_fake(from)) ig_tensor_copy(to, from);
-    ig_tensor_bump(to);
+    if (!write_out(c, args[first + i].tensor, ig_value_tensor(&results[i]))) break;
   }
+  if (s->nrets == 0) write_list(c, op, &args[s->nargs - 1], &results[0]);
   ig_scope_close(c, scope);
   for (size_t i = 0; i < s->nrets && c->status == IG_OK; i++) outs[i] = args[first + i];
 }

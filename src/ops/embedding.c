@@ -94,7 +94,8 @@ static void renorm_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_me
                  "types: Long, Int; but got torch.%sTensor instead (while checking arguments for "
                  "embedding_renorm_)",
                  ig_dtype_title(indices->dtype));
-  } else if (!ig_dtype_is_float(args[0].tensor->dtype)) {
+  } else if (!ig_dtype_is_float(args[0].tensor->dtype) &&
+             !ig_dtype_is_complex(args[0].tensor->dtype)) {
     ig_fail_text(c, IG_RUNTIME,
                  "norm(): input dtype should be either floating point or complex. Got %s instead.",
                  ig_dtype_title(args[0].tensor->dtype));
@@ -106,19 +107,19 @@ static void renorm_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_me
 // Brings one row down to max_norm if it is longer.
 static void renorm_row(char *row, ig_dtype dtype, int64_t step, int64_t n, double most, double p) {
   double sum = 0;
+  ig_c128 z;
   for (int64_t k = 0; k < n; k++) {
-    double x;
-    ig_convert(&x, IG_F64, row + k * step, dtype, 1);
-    x = fabs(x);
+    ig_convert(&z, IG_C128, row + k * step, dtype, 1);
+    double x = hypot(z.re, z.im);
     sum = isinf(p) ? (x > sum ? x : sum) : sum + (p == 2 ? x * x : pow(x, p));
   }
   double norm = isinf(p) ? sum : p == 2 ? sqrt(sum) : pow(sum, 1 / p);
   if (norm <= most) return;
+  double factor = most / (norm + 1e-7);
   for (int64_t k = 0; k < n; k++) {
-    double x;
-    ig_convert(&x, IG_F64, row + k * step, dtype, 1);
-    x *= most / (norm + 1e-7);
-    ig_convert(row + k * step, dtype, &x, IG_F64, 1);
+    ig_convert(&z, IG_C128, row + k * step, dtype, 1);
+    z = (ig_c128){z.re * factor, z.im * factor};
+    ig_convert(row + k * step, dtype, &z, IG_C128, 1);
   }
 }
 
@@ -294,7 +295,7 @@ IG_OP(embedding) = {
     .vjp = embedding_vjp,
     .keep = "indices",
     .samples =
-        "f32[5,4], i64[3]:<5 | f32[5,4], i32[2,3]:<5, 1 | f32[5,4], i64[]:<5 | f32[5,4], i64[0]",
+        "f32[5,4], i64[3]:<5 | f32[5,4], i32[2,3]:<1, 1 | f32[5,4], i64[]:<5 | f32[5,4], i64[0]",
     .waive = "decompose: it is Core ATen",
 };
 
@@ -315,7 +316,7 @@ IG_OP(embedding_backward) = {
         "padding_idx, bool scale_grad_by_freq, bool sparse) -> Tensor",
     .decompose = embedding_backward_decompose,
     .samples =
-        "f32[3,4], i64[3]:<5, 5, -1, False, False | f32[2,3,4], i64[2,3]:<5, 5, 2, True, False",
+        "f32[3,4], i64[3]:<5, 5, -1, False, False | f32[3,4], i64[3]:perm, 5, 1, True, False",
 };
 
 IG_OP(embedding_dense_backward) = {

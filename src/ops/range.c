@@ -485,7 +485,7 @@ IG_OP(linspace_tensor_tensor) = {
         "dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     .decompose = linspace_tensor_decompose,
     .samples = "f32[], f32[], 4",
-    .waive = "vjp: PyTorch has none",
+    .waive = "vjp: PyTorch has none; fake: the bounds are elements of tensors",
 };
 
 IG_OP(linspace_tensor_scalar) = {
@@ -494,7 +494,7 @@ IG_OP(linspace_tensor_scalar) = {
         "dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     .decompose = linspace_tensor_decompose,
     .samples = "f32[], 2, 4",
-    .waive = "vjp: PyTorch has none",
+    .waive = "vjp: PyTorch has none; fake: the bounds are elements of tensors",
 };
 
 IG_OP(linspace_scalar_tensor) = {
@@ -503,7 +503,7 @@ IG_OP(linspace_scalar_tensor) = {
         "dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     .decompose = linspace_tensor_decompose,
     .samples = "2, f32[], 4",
-    .waive = "vjp: PyTorch has none",
+    .waive = "vjp: PyTorch has none; fake: the bounds are elements of tensors",
 };
 
 IG_OP(eye) = {

@@ -315,12 +315,14 @@ IG_OP(item) = {
     .schema = "aten::item(Tensor self) -> Scalar",
     .decompose_outs = item_decompose,
     .samples = "f32[] | i64[1,1] | bool[] | c64[1]",
+    .waive = "fake: the element is not known",
 };
 
 IG_OP(is_nonzero) = {
     .schema = "aten::is_nonzero(Tensor self) -> bool",
     .decompose_outs = is_nonzero_decompose,
     .samples = "f32[] | i64[1]:<2 | bool[]",
+    .waive = "fake: the element is not known",
 };
 
 IG_OP(is_same_size) = {
@@ -355,6 +357,7 @@ IG_OP(allclose) = {
         "atol=1e-08, bool equal_nan=False) -> bool",
     .decompose_outs = allclose_decompose,
     .samples = "f32[3,5], f32[3,5] | f32[3,5], f32[5], 9., 9. | i64[0], i64[0]",
+    .waive = "fake: the answer depends on the elements",
 };
 
 IG_OP(sym_size_int) = {
@@ -370,7 +373,7 @@ IG_OP(sym_stride_int) = {
     .kernel = sym_stride_kernel,
     .fake = sym_stride_kernel,
     .samples = "f32[2,3], 0 | f32[4,2].T, -1",
-    .waive = "vjp: no tensor result; decompose: it asks strides",
+    .waive = "vjp: no tensor result; decompose: it asks strides; strided: it tells about memory",
 };
 
 IG_OP(sym_numel) = {
@@ -386,7 +389,7 @@ IG_OP(sym_storage_offset) = {
     .kernel = sym_offset_kernel,
     .fake = sym_offset_kernel,
     .samples = "f32[2,3]",
-    .waive = "vjp: no tensor result; decompose: it asks the offset",
+    .waive = "vjp: no tensor result; decompose: it asks the offset; strided: it tells about memory",
 };
 
 IG_OP(_assert_scalar) = {

@@ -384,8 +384,8 @@ IG_OP(topk) = {
     .vjp = topk_vjp,
     .keep = "result1",
     .samples =
-        "f32[3,5], 2 | f32[3,5], 2, 0, False | f32[4,3].T, 3, 1 | i64[7]:perm, 4 | f32[], 1 | "
-        "f32[5], 0",
+        "f32[3,5]:perm, 2 | f32[3,5]:perm, 2, 0, False | f32[4,3].T:perm, 3, 1 | i64[7]:perm, 4 | "
+        "f32[], 1 | f32[5], 0",
     .waive = "decompose: it is Core ATen",
 };
 

@@ -420,6 +420,7 @@ IG_OP(where) = {
     .schema = "aten::where(Tensor condition) -> Tensor[]",
     .decompose_outs = nonzero_numpy_decompose,
     .samples = "bool[3,5] | f32[4] | bool[]",
+    .waive = "fake: how many there are depends on the elements",
 };
 
 IG_OP(masked_fill_scalar) = {
@@ -458,6 +459,7 @@ IG_OP(nonzero_numpy) = {
     .schema = "aten::nonzero_numpy(Tensor self) -> Tensor[]",
     .decompose_outs = nonzero_numpy_decompose,
     .samples = "bool[3,5] | f32[4] | bool[]",
+    .waive = "fake: how many there are depends on the elements",
 };
 
 IG_OP(masked_select) = {
@@ -474,5 +476,5 @@ IG_OP(masked_select) = {
 IG_OP(masked_select_backward) = {
     .schema = "aten::masked_select_backward(Tensor grad, Tensor input, Tensor mask) -> Tensor",
     .decompose = masked_select_backward_decompose,
-    .waive = "samples: how long grad is depends on the elements of mask; masked_select covers it",
+    .samples = "f32[0], f32[0], bool[0] | f32[0], f32[2,0], bool[2,1]",
 };
