@@ -191,6 +191,23 @@ static void constants_and_names(void **state) {
   ig_program_free(p);
 }
 
+// A call that gives back its operand: from then on the call stands for it, as in PyTorch.
+static void operand_returned(void **state) {
+  (void)state;
+  assert_int_equal(ig_capture_begin(c), IG_OK);
+  ig_tensor *x = input("x", 2, 2);
+  ig_tensor *same = ig_to_dtype(c, x, ig_of_dtype(IG_F32));
+  assert_ptr_equal(same, x);
+  ig_program *p = end(ig_mul_tensor(c, same, x));
+  prints(ig_program_code(c, p),
+         "\n\n\ndef forward(self, x):\n"
+         "    to = torch.ops.aten.to.dtype(x, torch.float32);  x = None\n"
+         "    mul = torch.ops.aten.mul.Tensor(to, to);  to = None\n"
+         "    return (mul,)\n    ");
+  assert_true(run1(p, filled(2, 2, 2, 3)) == 9);
+  ig_program_free(p);
+}
+
 static ig_program *mlp(void) {
   ig_tensor *w = param(2, 2, 3, 0.5);
   ig_tensor *b = param(1, 2, 0, 0.25);
@@ -349,6 +366,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(state_and_writes, setup, teardown),
       cmocka_unit_test_setup_teardown(results_and_defaults, setup, teardown),
       cmocka_unit_test_setup_teardown(constants_and_names, setup, teardown),
+      cmocka_unit_test_setup_teardown(operand_returned, setup, teardown),
       cmocka_unit_test_setup_teardown(decomposed, setup, teardown),
       cmocka_unit_test_setup_teardown(joint, setup, teardown),
       cmocka_unit_test_setup_teardown(metadata, setup, teardown),
