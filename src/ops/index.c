@@ -48,8 +48,7 @@ static bool too_many(ig_ctx *c, const ig_tensor *self, size_t n) {
   return false;
 }
 
-// Masks become the indices of their true elements, one per dimension. A 0-d mask adds a dimension
-// of size 0 or 1 in PyTorch; here it is asked to have at least one.
+// Masks become the indices of their true elements, one per dimension of the mask.
 static bool spread_indices(ig_ctx *c, const ig_tensor *self, const ig_value *list, plan *p) {
   int dim = 0;
   for (int d = 0; d < self->ndim; d++) p->index[d] = NULL;
@@ -68,6 +67,11 @@ static bool spread_indices(ig_ctx *c, const ig_tensor *self, const ig_value *lis
       if (dim >= self->ndim) return too_many(c, self, list->list.n);
       p->index[dim++] = t;
       continue;
+    }
+    if (t->ndim == 0) {
+      ig_fail_text(c, IG_BAD_INDEX,
+                   "a mask without dimensions selects nothing: unsqueeze it first");
+      return false;
     }
     if (dim + t->ndim > self->ndim) return too_many(c, self, (size_t)(dim + t->ndim));
     if (!check_index_mask(c, self, t, dim)) return false;

@@ -72,6 +72,9 @@ static void gather_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_me
 
 // One row is the last dimension of the index. `large` is indexed (gather reads it, scatter writes
 // it), `small` is as large as the index or repeats one element.
+// Loops of their own for frequent cases of writing.
+typedef enum put_kind { PUT_ANY, PUT_4, PUT_8, ADD_F32, ADD_F64 } put_kind;
+
 typedef struct job {
   const ig_tensor *index;
   int dim;
@@ -87,6 +90,7 @@ typedef struct job {
   int ndim;
   int64_t stride;  // bytes along the indexed dimension
   ig_accumulate_fn *fn;
+  put_kind kind;
   atomic_bool failed;
   int64_t bad;
 } job;
@@ -102,15 +106,17 @@ static int64_t load_index(const job *j, const char *at) {
   return i;
 }
 
+static bool fail(job *j, int64_t at) {
+  if (!atomic_exchange(&j->failed, true)) j->bad = at;
+  return false;
+}
+
 static bool run_row(job *j, char *large, char *small, const char *index) {
   int last = j->ndim - 1;
   int64_t n = j->sizes[last];
   for (int64_t i = 0; i < n; i++) {
     int64_t at = load_index(j, index + i * j->index_step[last]);
-    if (at < 0 || at >= j->limit) {
-      if (!atomic_exchange(&j->failed, true)) j->bad = at;
-      return false;
-    }
+    if (at < 0 || at >= j->limit) return fail(j, at);
     char *there = large + i * j->large_step[last] + at * j->stride;
     char *here = small + i * j->small_step[last];
     if (j->put) {
@@ -144,6 +150,38 @@ static bool gather_row(job *j, char *large, char *small, const char *index) {
   return run_row(j, large, small, index);
 }
 
+// Likewise writing of such elements, and adding of floats.
+#define SCATTER_ROW(type, expr)                                     \
+  for (int64_t i = 0; i < n; i++) {                                 \
+    int64_t at = load_index(j, index + i * j->index_step[last]);    \
+    if (at < 0 || at >= j->limit) return fail(j, at);               \
+    type x;                                                         \
+    type y;                                                         \
+    char *there = large + i * j->large_step[last] + at * j->stride; \
+    memcpy(&x, there, sizeof x);                                    \
+    memcpy(&y, small + i * j->small_step[last], sizeof y);          \
+    x = (expr);                                                     \
+    memcpy(there, &x, sizeof x);                                    \
+  }                                                                 \
+  return true;
+
+static bool scatter_row(job *j, char *large, char *small, const char *index) {
+  int last = j->ndim - 1;
+  int64_t n = j->sizes[last];
+  switch (j->kind) {
+    case PUT_4:
+      SCATTER_ROW(uint32_t, y)
+    case PUT_8:
+      SCATTER_ROW(uint64_t, y)
+    case ADD_F32:
+      SCATTER_ROW(float, x + y)
+    case ADD_F64:
+      SCATTER_ROW(double, x + y)
+    default:
+      return run_row(j, large, small, index);
+  }
+}
+
 static void run_rows(void *arg, int64_t begin, int64_t end) {
   job *j = arg;
   const char *index = ig_tensor_data(j->index);
@@ -159,7 +197,7 @@ static void run_rows(void *arg, int64_t begin, int64_t end) {
       small += i * j->small_step[d];
       at += i * j->index_step[d];
     }
-    bool ok = j->put ? run_row(j, j->large + large, j->small + small, index + at)
+    bool ok = j->put ? scatter_row(j, j->large + large, j->small + small, index + at)
                      : gather_row(j, j->large + large, j->small + small, index + at);
     if (!ok) return;
   }
@@ -275,6 +313,13 @@ static ig_accumulate_fn *accumulator(ig_ctx *c, const ig_op *op, const ig_value 
   return fn;
 }
 
+static put_kind kind_of(ig_accumulate_fn *fn, ig_dtype dtype) {
+  size_t size = ig_dtype_size(dtype);
+  if (fn == ig_accumulate_move(size)) return size == 4 ? PUT_4 : size == 8 ? PUT_8 : PUT_ANY;
+  if (fn != ig_accumulate_add(dtype)) return PUT_ANY;
+  return dtype == IG_F32 ? ADD_F32 : dtype == IG_F64 ? ADD_F64 : PUT_ANY;
+}
+
 static void scatter_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   ig_tensor *out = outs[0].tensor;
   ig_tensor *src = ig_value_tensor(&args[3]);
@@ -283,6 +328,7 @@ static void scatter_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_
   j.fn = accumulator(c, op, args, out->dtype);
   if (!src && !ig_check_number(c, &args[3], out->dtype)) return;
   if (!j.fn) return;
+  j.kind = kind_of(j.fn, out->dtype);
   if (out != args[0].tensor) ig_tensor_copy(out, args[0].tensor);
   if (ig_tensor_numel(args[2].tensor) == 0) return;
   prepare(&j, out, src, ig_wrap_dim(c, ig_value_i64(c, &args[1]), out->ndim));
