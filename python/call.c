@@ -254,7 +254,7 @@ static py_take bind(const py_op *op, const py_sig *sig, const py_args *call, py_
       values[i] = ig_of_tensor(py_tensor_of(o));
       continue;
     }
-    py_take taken = py_convert(room, a, o, op->numbers, &values[i]);
+    py_take taken = py_convert(room, a, o, op->numbers && !a->written, &values[i]);
     if (taken != PY_TAKEN) return taken;
   }
   return pos == call->npos && used == call->nkw ? PY_TAKEN : PY_OTHER;

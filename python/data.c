@@ -178,6 +178,16 @@ static ig_dtype infer(ig_ctx *c, PyObject *o, int depth) {
   return d;
 }
 
+// Can an integer dtype hold i, either as signed or as unsigned bits?
+static bool fits(ig_dtype d, int64_t i) {
+  if (!ig_dtype_is_integral(d) || ig_dtype_size(d) == 8) return true;
+  int bits = (int)ig_dtype_size(d) * 8;
+  bool is_signed = d == IG_I8 || d == IG_I16 || d == IG_I32;
+  int64_t hi = ((int64_t)1 << (is_signed ? bits - 1 : bits)) - 1;
+  int64_t lo = is_signed ? -hi - 1 : -hi;
+  return i >= lo && i <= hi;
+}
+
 static bool store_leaf(char *at, ig_dtype d, PyObject *o) {
   ig_value v;
   if (py_is_tensor(o)) {
@@ -215,19 +225,10 @@ static bool store_leaf(char *at, ig_dtype d, PyObject *o) {
     v = ig_of_i64(PyLong_AsLongLong(plain));
     Py_DECREF(plain);
   }
-  if (taken == PY_TAKEN && v.kind == IG_KIND_INT && d != IG_I64 && ig_dtype_is_integral(d)) {
-    // A value that the integer dtype cannot hold, either as signed or as unsigned bits.
-    int bits = (int)ig_dtype_size(d) * 8;
-    bool is_signed = d == IG_I8 || d == IG_I16 || d == IG_I32;
-    int64_t hi = is_signed    ? ((int64_t)1 << (bits - 1)) - 1
-                 : bits == 64 ? INT64_MAX
-                              : ((int64_t)1 << bits) - 1;
-    int64_t lo = is_signed ? -hi - 1 : -hi;
-    if (v.i.value > hi || v.i.value < lo) {
-      PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow",
-                   d == IG_U8 ? "uint8" : ig_dtype_text(d));
-      return false;
-    }
+  if (taken == PY_TAKEN && v.kind == IG_KIND_INT && !fits(d, v.i.value)) {
+    PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow",
+                 ig_dtype_text(d));
+    return false;
   }
   if (taken == PY_TAKEN) {
     ig_element_store(at, d, &v);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attributes and methods of Tensor that are no operators: sizes and layout, conversions between
-// dtypes and devices, Python's and NumPy's protocols.
+// Attributes and methods of Tensor that are no operators: sizes and layout, Python's and NumPy's
+// protocols.
 #include <string.h>
 
-#include "op/refuse.h"
 #include "py.h"
 
 static ig_tensor *self_of(PyObject *o) {
@@ -201,22 +200,6 @@ static PyObject *is_set_to(PyObject *o, PyObject *other) {
   return PyBool_FromLong(same);
 }
 
-// The argument memory_format, given by place or name.
-static bool format_argument(const char *name, PyObject *const *args, Py_ssize_t n,
-                            PyObject *kwnames, ig_value *out) {
-  PyObject *format = n > 0 || (kwnames && PyTuple_GET_SIZE(kwnames) > 0) ? args[0] : Py_None;
-  *out = ig_none();
-  if (format == Py_None) return true;
-  if (!Py_IS_TYPE(format, &py_memory_format_type)) {
-    PyErr_Format(PyExc_TypeError,
-                 "%s(): argument 'memory_format' must be torch.memory_format, not %s", name,
-                 py_type_name(format));
-    return false;
-  }
-  *out = ig_of_memory_format((ig_memory_format)((py_enum *)format)->v);
-  return true;
-}
-
 static bool has_format(ig_ctx *c, const ig_tensor *t, const ig_value *format) {
   bool plain = format->kind == IG_KIND_NONE || format->memory_format == IG_CONTIGUOUS;
   return plain ? ig_tensor_is_contiguous(c, t) : ig_tensor_has_format(c, t, format->memory_format);
@@ -225,7 +208,7 @@ static bool has_format(ig_ctx *c, const ig_tensor *t, const ig_value *format) {
 static PyObject *is_contiguous(PyObject *o, PyObject *const *args, Py_ssize_t n,
                                PyObject *kwnames) {
   ig_value format;
-  if (!format_argument("is_contiguous", args, n, kwnames, &format)) return NULL;
+  if (!py_to_format("is_contiguous", args, n, kwnames, &format)) return NULL;
   ig_ctx *c = py_ctx();
   bool yes = has_format(c, self_of(o), &format);
   return py_ok(c) ? PyBool_FromLong(yes) : NULL;
@@ -233,7 +216,7 @@ static PyObject *is_contiguous(PyObject *o, PyObject *const *args, Py_ssize_t n,
 
 static PyObject *contiguous(PyObject *o, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
   ig_value format;
-  if (!format_argument("contiguous", args, n, kwnames, &format)) return NULL;
+  if (!py_to_format("contiguous", args, n, kwnames, &format)) return NULL;
   ig_ctx *c = py_ctx();
   if (has_format(c, self_of(o), &format)) return Py_NewRef(o);
   if (!py_ok(c)) return NULL;
@@ -244,196 +227,6 @@ static PyObject *contiguous(PyObject *o, PyObject *const *args, Py_ssize_t n, Py
   PyObject *out = t ? py_from_tensor(c, t) : NULL;
   ig_scope_close(c, s);
   return out;
-}
-
-// ---- conversions ----
-
-typedef struct conversion {
-  bool has_device;
-  bool has_dtype;
-  ig_device device;
-  ig_dtype dtype;
-  bool non_blocking;
-  bool copy;
-  ig_value format;
-} conversion;
-
-// Makes the very call that PyTorch makes for each spelling.
-static PyObject *convert(PyObject *o, const conversion *k, bool always) {
-  ig_tensor *t = self_of(o);
-  ig_value nb = ig_of_bool(k->non_blocking);
-  ig_value copy = ig_of_bool(k->copy);
-  ig_value self = ig_of_tensor(t);
-  if (!always && !k->has_device && !k->has_dtype && !k->copy && k->format.kind == IG_KIND_NONE) {
-    return Py_NewRef(o);
-  }
-  ig_ctx *c = py_ctx();
-  ig_scope s = ig_scope_open(c);
-  ig_tensor *r = NULL;
-  if (k->has_device && k->has_dtype) {
-    ig_value v[] = {self, ig_of_device(k->device), ig_of_dtype(k->dtype), nb, copy, k->format};
-    r = py_call_tensor(c, PY_TO_DEVICE, v, 6);
-  } else if (k->has_dtype) {
-    ig_value v[] = {self, ig_of_dtype(k->dtype), nb, copy, k->format};
-    r = py_call_tensor(c, PY_TO_DTYPE, v, 5);
-  } else {
-    ig_value v[] = {self,
-                    ig_of_dtype(t->dtype),
-                    (ig_value){.kind = IG_KIND_LAYOUT, .layout = IG_STRIDED},
-                    ig_of_device(k->has_device ? k->device : t->device),
-                    ig_none(),
-                    nb,
-                    copy,
-                    k->format};
-    r = py_call_tensor(c, PY_TO_LAYOUT, v, 8);
-  }
-  PyObject *out = r ? py_from_tensor(c, r) : NULL;
-  ig_scope_close(c, s);
-  return out;
-}
-
-static bool flag(PyObject *o, bool *out) {
-  int yes = PyObject_IsTrue(o);
-  *out = yes == 1;
-  return yes >= 0;
-}
-
-static bool bad_to(PyObject *o) {
-  PyErr_Format(PyExc_TypeError,
-               "to() received an invalid combination of arguments - got (%s), but expected one "
-               "of:\n * (torch.device device = None, torch.dtype dtype = None, bool non_blocking = "
-               "False, bool copy = False, *, torch.memory_format memory_format = None)\n * "
-               "(torch.dtype dtype, bool non_blocking = False, bool copy = False, *, "
-               "torch.memory_format memory_format = None)\n * (Tensor tensor, bool non_blocking = "
-               "False, bool copy = False, *, torch.memory_format memory_format = None)\n",
-               py_type_name(o));
-  return false;
-}
-
-// A place in the argument list of to(): device, dtype or tensor first, then the flags.
-static bool to_positional(conversion *k, PyObject *const *args, Py_ssize_t n) {
-  Py_ssize_t i = 0;
-  if (n > 0 && py_is_tensor(args[0])) {
-    k->has_device = k->has_dtype = true;
-    k->device = self_of(args[0])->device;
-    k->dtype = self_of(args[0])->dtype;
-    i = 1;
-  } else if (n > 0) {
-    if (args[0] != Py_None && py_to_dtype(args[0], &k->dtype)) {
-      k->has_dtype = true;
-      i = 1;
-    } else if (args[0] == Py_None) {
-      i = 1;
-    } else {
-      int taken = py_to_device(args[0], &k->device);
-      if (taken <= 0) return taken == 0 ? bad_to(args[0]) : false;
-      k->has_device = true;
-      i = 1;
-    }
-    if (!k->has_dtype && i < n && (args[i] == Py_None || py_to_dtype(args[i], &k->dtype))) {
-      k->has_dtype = args[i] != Py_None;
-      i++;
-    }
-  }
-  if (i < n && !flag(args[i++], &k->non_blocking)) return false;
-  if (i < n && !flag(args[i++], &k->copy)) return false;
-  return i == n || bad_to(args[i]);
-}
-
-static bool to_keyword(conversion *k, PyObject *name, PyObject *o) {
-  const char *key = PyUnicode_AsUTF8(name);
-  if (!key) return false;
-  if (strcmp(key, "non_blocking") == 0) return flag(o, &k->non_blocking);
-  if (strcmp(key, "copy") == 0) return flag(o, &k->copy);
-  if (o == Py_None) return true;
-  if (strcmp(key, "dtype") == 0) {
-    k->has_dtype = py_to_dtype(o, &k->dtype);
-    return k->has_dtype || bad_to(o);
-  }
-  if (strcmp(key, "device") == 0) {
-    int taken = py_to_device(o, &k->device);
-    k->has_device = taken == 1;
-    return taken == 0 ? bad_to(o) : taken == 1;
-  }
-  if (strcmp(key, "memory_format") == 0) return format_argument("to", &o, 1, NULL, &k->format);
-  if (strcmp(key, "other") == 0 || strcmp(key, "tensor") == 0) return to_positional(k, &o, 1);
-  PyErr_Format(PyExc_TypeError, "to() got an unexpected keyword argument '%U'", name);
-  return false;
-}
-
-static PyObject *to(PyObject *o, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
-  conversion k = {.format = ig_none()};
-  if (!to_positional(&k, args, n)) return NULL;
-  for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); i++) {
-    if (!to_keyword(&k, PyTuple_GET_ITEM(kwnames, i), args[n + i])) return NULL;
-  }
-  return convert(o, &k, false);
-}
-
-static PyObject *as_dtype(PyObject *o, const char *name, ig_dtype d, PyObject *const *args,
-                          Py_ssize_t n, PyObject *kwnames) {
-  conversion k = {.has_dtype = true, .dtype = d};
-  if (!format_argument(name, args, n, kwnames, &k.format)) return NULL;
-  return convert(o, &k, false);
-}
-#define CAST(name, text, d)                                                                    \
-  static PyObject *name(PyObject *o, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) { \
-    return as_dtype(o, text, d, args, n, kwnames);                                             \
-  }
-CAST(to_float, "float", IG_F32)
-CAST(to_double, "double", IG_F64)
-CAST(to_half, "half", IG_F16)
-CAST(to_bfloat16, "bfloat16", IG_BF16)
-CAST(to_int, "int", IG_I32)
-CAST(to_long, "long", IG_I64)
-CAST(to_short, "short", IG_I16)
-CAST(to_char, "char", IG_I8)
-CAST(to_byte, "byte", IG_U8)
-CAST(to_bool, "bool", IG_BOOL)
-CAST(to_cfloat, "cfloat", IG_C64)
-CAST(to_cdouble, "cdouble", IG_C128)
-
-static PyObject *cpu(PyObject *o, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
-  conversion k = {.has_device = true, .device = ig_device_cpu()};
-  if (!format_argument("cpu", args, n, kwnames, &k.format)) return NULL;
-  return convert(o, &k, true);
-}
-static PyObject *cuda(PyObject *o, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
-  conversion k = {.has_device = true, .device = {IG_DEVICE_CUDA, 0}, .format = ig_none()};
-  (void)kwnames;
-  int taken = n > 0 && args[0] != Py_None ? py_to_device(args[0], &k.device) : 1;
-  if (taken == 0) (void)bad_to(args[0]);
-  if (taken != 1) return NULL;
-  return convert(o, &k, true);
-}
-
-// type() -> "torch.FloatTensor"; type(dtype or such a text) converts.
-static PyObject *type(PyObject *o, PyObject *args, PyObject *kwargs) {
-  static char *keys[] = {"dtype", "non_blocking", NULL};
-  PyObject *want = Py_None;
-  int nb = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|Op:type", keys, &want, &nb)) return NULL;
-  if (want == Py_None) {
-    return PyUnicode_FromFormat("torch.%sTensor", ig_dtype_title(self_of(o)->dtype));
-  }
-  conversion k = {.has_dtype = true, .non_blocking = nb == 1, .format = ig_none()};
-  if (PyUnicode_Check(want)) {
-    for (int d = 0; d < IG_DTYPE_COUNT; d++) {
-      char text[64];
-      (void)snprintf(text, sizeof text, "torch.%sTensor", ig_dtype_title((ig_dtype)d));
-      if (PyUnicode_CompareWithASCIIString(want, text) == 0) {
-        k.dtype = (ig_dtype)d;
-        return convert(o, &k, false);
-      }
-    }
-    PyErr_Format(PyExc_ValueError, "invalid type: %R", want);
-    return NULL;
-  }
-  if (!py_to_dtype(want, &k.dtype)) {
-    PyErr_SetString(PyExc_TypeError, "dtype must be a type, str, or dtype object");
-    return NULL;
-  }
-  return convert(o, &k, false);
 }
 
 // ---- Python's protocols ----
@@ -627,22 +420,6 @@ PyMethodDef py_tensor_methods[] = {
     {"is_set_to", is_set_to, METH_O, NULL},
     {"is_contiguous", FAST(is_contiguous)},
     {"contiguous", FAST(contiguous)},
-    {"to", FAST(to)},
-    {"type", WORDS(type)},
-    {"cpu", FAST(cpu)},
-    {"cuda", FAST(cuda)},
-    {"float", FAST(to_float)},
-    {"double", FAST(to_double)},
-    {"half", FAST(to_half)},
-    {"bfloat16", FAST(to_bfloat16)},
-    {"int", FAST(to_int)},
-    {"long", FAST(to_long)},
-    {"short", FAST(to_short)},
-    {"char", FAST(to_char)},
-    {"byte", FAST(to_byte)},
-    {"bool", FAST(to_bool)},
-    {"cfloat", FAST(to_cfloat)},
-    {"cdouble", FAST(to_cdouble)},
     {"item", item, METH_NOARGS, NULL},
     {"tolist", tolist, METH_NOARGS, NULL},
     {"numpy", WORDS(numpy)},

@@ -218,8 +218,9 @@ int py_add_calls(PyObject *m);
   X(sub)                                                                                           \
   X(mul)                                                                                           \
   X(div)                                                                                           \
-  X(floor_divide) X(remainder) X(pow) X(matmul) X(rsub) X(reciprocal) X(__and__) X(__or__)         \
-      X(__xor__) X(__lshift__) X(__rshift__) X(bitwise_and) X(bitwise_or) X(bitwise_xor)           \
+  X(floor_divide)                                                                                  \
+  X(remainder) X(pow) X(matmul) X(rsub) X(reciprocal) X(__and__) X(__or__) X(__xor__)              \
+      X(__lshift__) X(__rshift__) X(bitwise_and) X(bitwise_or) X(bitwise_xor)                      \
           X(bitwise_left_shift) X(bitwise_right_shift) X(bitwise_not) X(neg) X(positive) X(abs)    \
               X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(add_) X(sub_) X(mul_) X(div_) X(floor_divide_) \
                   X(remainder_) X(pow_) X(__iand__) X(__ior__) X(__ixor__) X(__ilshift__)          \
@@ -318,6 +319,10 @@ extern PyMethodDef py_random_functions[];
 void py_share_generator(ig_ctx *c);  // a new context draws from the default generator
 int py_add_random(PyObject *m);
 
+int py_add_conversions(void);  // to.c
+// The argument memory_format, given by place or name; NONE when absent.
+bool py_to_format(const char *name, PyObject *const *args, Py_ssize_t n, PyObject *kwnames,
+                  ig_value *out);
 int py_add_ops(PyObject *m);         // ops.c
 int py_add_namespaces(PyObject *m);  // namespace.c
 int py_add_storage(PyObject *m);     // storage.c
@@ -327,8 +332,22 @@ PyObject *py_schema_of(const ig_op *op);
 extern PyMethodDef py_autograd_methods[];  // autograd.c: methods of Tensor
 extern PyGetSetDef py_autograd_getset[];
 extern PyMethodDef py_autograd_functions[];
-int py_add_autograd(PyObject *m);
-extern PyMethodDef py_graph_functions[];  // graph.c
+
+// ---- node.c: grad_fn and hooks ----
+
+struct ig_tape_entry;
+PyObject *py_node_wrap(struct ig_tape_entry *f);  // None for NULL
+ig_tensor *py_lend(ig_ctx *c, PyObject *tensor);  // to the innermost scope
+void py_host_failed(ig_ctx *c);                   // a Python exception is pending
+void py_drop(void *object);                       // drops a reference, from any thread
+PyObject *py_grads_tuple(ig_ctx *c, ig_tensor *const *grads, size_t n);
+// A tuple (or a lone tensor) of n gradients; who: for the message.
+bool py_take_grads(ig_ctx *c, PyObject *answer, ig_tensor **grads, size_t n, const char *who);
+int py_add_nodes(PyObject *m);
+
+// ---- graph.c ----
+
+extern PyMethodDef py_graph_functions[];
 int py_add_graph(PyObject *m);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "ingot/grad.h"
 #include "py.h"
+#include "tensor/number.h"
 
 typedef struct py_storage {
   PyObject_HEAD ig_tensor *t;  // flat bytes over the whole storage; owns a reference
@@ -202,6 +203,95 @@ static PyTypeObject storage_type = {
     .tp_methods = storage_methods,
 };
 
+// ---- TypedStorage: the same with elements, as old code wants it ----
+
+typedef struct py_typed {
+  PyObject_HEAD PyObject *storage;
+  ig_dtype dtype;
+} py_typed;
+
+static PyTypeObject typed_type;
+
+static PyObject *typed_make(PyObject *tensor, PyObject *unused) {
+  (void)unused;
+  PyObject *storage = py_tensor_storage(tensor, NULL);
+  py_typed *o = storage ? PyObject_New(py_typed, &typed_type) : NULL;
+  if (!o) {
+    Py_XDECREF(storage);
+    return NULL;
+  }
+  o->storage = storage;
+  o->dtype = py_tensor_of(tensor)->dtype;
+  return (PyObject *)o;
+}
+static void typed_dealloc(PyObject *o) {
+  Py_DECREF(((py_typed *)o)->storage);
+  PyObject_Free(o);
+}
+static PyObject *typed_untyped(PyObject *o, PyObject *unused) {
+  (void)unused;
+  return Py_NewRef(((py_typed *)o)->storage);
+}
+static PyObject *typed_get_untyped(PyObject *o, void *unused) {
+  (void)unused;
+  return Py_NewRef(((py_typed *)o)->storage);
+}
+static Py_ssize_t typed_length(PyObject *o) {
+  const py_typed *t = (py_typed *)o;
+  return (Py_ssize_t)(storage_of(t->storage)->bytes / ig_dtype_size(t->dtype));
+}
+static PyObject *typed_size(PyObject *o, PyObject *unused) {
+  (void)unused;
+  return PyLong_FromSsize_t(typed_length(o));
+}
+static PyObject *typed_data_ptr(PyObject *o, PyObject *unused) {
+  return storage_data_ptr(((py_typed *)o)->storage, unused);
+}
+static PyObject *typed_nbytes(PyObject *o, PyObject *unused) {
+  return storage_nbytes(((py_typed *)o)->storage, unused);
+}
+static PyObject *typed_dtype(PyObject *o, void *unused) {
+  (void)unused;
+  return py_from_dtype(((py_typed *)o)->dtype);
+}
+static PyObject *typed_cdata(PyObject *o, void *unused) {
+  return storage_cdata(((py_typed *)o)->storage, unused);
+}
+static PyObject *typed_item(PyObject *o, Py_ssize_t i) {
+  const py_typed *t = (py_typed *)o;
+  const ig_storage *s = storage_of(t->storage);
+  if (i < 0 || i >= typed_length(o) || !s->data) {
+    PyErr_SetString(PyExc_IndexError, "index out of range");
+    return NULL;
+  }
+  size_t size = ig_dtype_size(t->dtype);
+  return py_element(ig_element_load((const char *)s->data + (size_t)i * size, t->dtype));
+}
+
+static PySequenceMethods typed_sequence = {.sq_length = typed_length, .sq_item = typed_item};
+static PyGetSetDef typed_getset[] = {
+    {"dtype", typed_dtype, NULL, NULL, NULL},
+    {"_cdata", typed_cdata, NULL, NULL, NULL},
+    {"_untyped_storage", typed_get_untyped, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+static PyMethodDef typed_methods[] = {
+    {"data_ptr", typed_data_ptr, METH_NOARGS, NULL},
+    {"nbytes", typed_nbytes, METH_NOARGS, NULL},
+    {"size", typed_size, METH_NOARGS, NULL},
+    {"untyped", typed_untyped, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+static PyTypeObject typed_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "ingot.TypedStorage",
+    .tp_basicsize = sizeof(py_typed),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_dealloc = typed_dealloc,
+    .tp_as_sequence = &typed_sequence,
+    .tp_getset = typed_getset,
+    .tp_methods = typed_methods,
+};
+
 // ---- tensors over a storage ----
 
 static bool read_dims(ig_ctx *c, PyObject *o, ig_int *to, int *n) {
@@ -390,6 +480,8 @@ static PyMethodDef functions[] = {
 };
 static PyMethodDef tensor_methods[] = {
     {"untyped_storage", py_tensor_storage, METH_NOARGS, NULL},
+    {"storage", typed_make, METH_NOARGS, NULL},
+    {"_typed_storage", typed_make, METH_NOARGS, NULL},
     {"__reduce_ex__", tensor_reduce, METH_O, NULL},
     {"__deepcopy__", tensor_deepcopy, METH_O, NULL},
     {NULL, NULL, 0, NULL},
@@ -397,7 +489,9 @@ static PyMethodDef tensor_methods[] = {
 
 int py_add_storage(PyObject *m) {
   alive = PyDict_New();
-  if (!alive || PyType_Ready(&storage_type) != 0 || PyModule_AddFunctions(m, functions) != 0 ||
+  if (!alive || PyType_Ready(&storage_type) != 0 || PyType_Ready(&typed_type) != 0 ||
+      PyModule_AddObjectRef(m, "TypedStorage", (PyObject *)&typed_type) != 0 ||
+      PyModule_AddFunctions(m, functions) != 0 ||
       PyModule_AddObjectRef(m, "UntypedStorage", (PyObject *)&storage_type) != 0) {
     return -1;
   }

@@ -161,6 +161,8 @@ def test_storage():
     assert x[1:].untyped_storage()._cdata == s._cdata
     assert x[1:].untyped_storage() is s
     assert x.clone().untyped_storage() != s
+    typed = x[2:].storage()
+    assert len(typed) == typed.size() == 4 and typed.dtype is ingot.float32 and typed.data_ptr() == x.data_ptr() and list(typed) == [0, 0, 0, 0]
 
 
 def test_weakref_and_gc():
