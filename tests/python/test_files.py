@@ -14,8 +14,9 @@ from typing import Any
 import numpy
 import pytest
 
-COMMAND = pathlib.Path(os.environ["INGOT_BUILD"]) / "ingot"
-DATA = pathlib.Path(__file__).resolve().parents[1] / "pt2/data"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+COMMAND = pathlib.Path(os.environ.get("INGOT_BUILD", ROOT / "build/release")) / "ingot"
+DATA = ROOT / "tests/pt2/data"
 
 
 def ingot(*words: object, code: int = 0) -> subprocess.CompletedProcess:
@@ -330,3 +331,20 @@ def test_pytorch_loads_what_ingot_wrote(name: str, tmp_path: pathlib.Path) -> No
     with t.no_grad():
         for a, b in zip(leaves(second.module()(*args)), leaves(module(*args)), strict=True):
             assert t.equal(a, b) or t.allclose(a, b)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_pytorch_runs_what_ingot_captured(name: str, tmp_path: pathlib.Path) -> None:
+    torch = provider("torch")
+    t = provider("ingot")
+    t.manual_seed(0)
+    make, make_args = CASES[name]
+    module = as_module(t, make(t))
+    args = make_args(t)
+    t.export.save(t.export.export(module, args), tmp_path / "m.pt2")
+    program = torch.export.load(tmp_path / "m.pt2")
+    with t.no_grad(), torch.no_grad():
+        want = leaves(module(*args))
+        got = leaves(program.module()(*[torch.from_numpy(a.numpy()) for a in args]))
+    for a, b in zip(got, want, strict=True):
+        numpy.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-4, atol=1e-5)
