@@ -6,7 +6,8 @@
 
 Samples are read off src/ops/*.c, inputs are made as tests/support/sample.c makes them. One line per call:
     op <tab> sample number <tab> dtype that stands for f32 <tab> results
-Results are joined by ";": dtype|sizes|strides|values, or a number, or None; "!Class" when PyTorch refuses. Every sample
+Results (and arguments that the call wrote) are joined by ";": dtype|sizes|strides|values, or a number, or None;
+"!Class" when PyTorch refuses. Every sample
 runs as it stands; the first two of each operator also in every other dtype.
 """
 import gzip
@@ -93,7 +94,8 @@ def make_tensor(dtype: torch.dtype, sizes: list[int], number: int, how: str, lay
     if layout == ".T":
         return t.transpose(-2, -1)
     if layout == ".cl":
-        return t.contiguous(memory_format=torch.channels_last_3d if t.dim() == 5 else torch.channels_last)
+        layout = torch.channels_last_3d if t.dim() == 5 else torch.channels_last
+        return torch.empty(sizes, dtype=dtype, memory_format=layout).copy_(t)
     if layout == ".s2" and t.dim():
         strides, step = [], 2
         for size in reversed(sizes):
@@ -107,6 +109,7 @@ class Reader:
     """One sample; the grammar of tests/support/sample.c."""
 
     TENSOR = re.compile(r"(\w+)\[([-\d, ]*)\]((?:\.T|\.cl|\.s2|:[+\w<]+)*)")
+    ELEMENTS = re.compile(r"(\w+)\{([^}]*)\}")
     NUMBER = re.compile(r"-?\d+(\.\d*)?(e-?\d+)?([+-]\d+(\.\d*)?j)?")
 
     def __init__(self, text: str, floats: str) -> None:
@@ -140,6 +143,11 @@ class Reader:
         if m and m[1] in DTYPES:
             self.at = m.end()
             return self.tensor(m)
+        m = self.ELEMENTS.match(self.text, self.at)
+        if m and m[1] in DTYPES:
+            self.at = m.end()
+            self.tensors += 1
+            return torch.tensor([float(v) for v in m[2].split(",")]).to(self.dtype(m[1]))
         m = re.compile(r"\w+").match(self.text, self.at)
         if m and m[0] in DTYPES:
             self.at = m.end()
@@ -262,8 +270,13 @@ def find(op: str):
 def run(op: str, text: str, floats: str) -> str:
     target = find(op)
     args, kwargs = Reader(text, floats).call(target._schema)
+    schema = target._schema
+    written = [a for a, s in zip(args, schema.arguments) if s.alias_info and s.alias_info.is_write]
     try:
-        return result_text(target(*args, **kwargs))
+        result = target(*args, **kwargs)
+        if any(r.alias_info for r in schema.returns):
+            written = []  # the result is what was written
+        return result_text([result, *written] if written else result)
     except Exception as e:  # noqa: BLE001: whatever PyTorch raises is the answer
         return f"!{type(e).__name__}"
 

@@ -37,7 +37,7 @@ void ig_pool_adaptive_max(const ig_pool *p, const void *x, void *y, int64_t *ind
 void ig_pool_max_backward(const ig_pool *p, const void *dy, const int64_t *index, void *dx);
 
 void ig_pool_avg(const ig_pool *p, const void *x, void *y);             // floats and integers
-void ig_pool_avg_backward(const ig_pool *p, const void *dy, void *dx);  // floats
+void ig_pool_avg_backward(const ig_pool *p, const void *dy, void *dx);  // floats and I64
 void ig_pool_adaptive_avg(const ig_pool *p, const void *x, void *y);    // floats
 void ig_pool_adaptive_avg_backward(const ig_pool *p, const void *dy, void *dx);
 

@@ -18,7 +18,8 @@ typedef struct job {
 #define CAT(a, b) CAT2(a, b)
 #define NAME(x) CAT(TAG, x)
 
-#define FLOATS 1
+#define GRAD 1
+#define SHARE(v, n) ((v) * (1 / (n)))
 #define LOAD(t) (t)
 #define STORE(v) (v)
 #define CLONES IG_CLONES
@@ -61,9 +62,9 @@ typedef struct job {
 #undef STORE
 #undef T
 #undef A
-#undef FLOATS
+#undef SHARE
 
-#define FLOATS 0
+#define SHARE(v, n) ((v) / (n))
 #define A int64_t
 #define LOAD(t) ((int64_t)(t))
 #define STORE(v) ((T)(v))
@@ -72,6 +73,9 @@ typedef struct job {
 #include "kernels/pool_avg.inc"
 #undef TAG
 #undef T
+#undef GRAD
+
+#define GRAD 0
 
 #define TAG u8
 #define T uint8_t
@@ -124,8 +128,12 @@ static void average(const ig_pool *p, bool adaptive, const void *x, void *y) {
 }
 
 static void average_grad(const ig_pool *p, bool adaptive, const void *dy, void *dx) {
-  static kernel *const table[4] = {f32_avg_grad, f64_avg_grad, f16_avg_grad, bf16_avg_grad};
+  static kernel *const table[IG_ELEM_COUNT] = {
+      [IG_ELEM_F32] = f32_avg_grad,   [IG_ELEM_F64] = f64_avg_grad, [IG_ELEM_F16] = f16_avg_grad,
+      [IG_ELEM_BF16] = bf16_avg_grad, [IG_ELEM_I64] = i64_avg_grad,
+  };
   job j = {.fn = table[p->elem], .p = *p, .adaptive = adaptive, .x = dy, .y = dx};
+  if (!j.fn) return;
   int64_t each = p->in[0] * p->in[1] * p->in[2] * p->inner;
   ig_parallel_for(p->planes, GRAIN / (each > 0 ? each : 1) + 1, run, &j);
 }

@@ -157,8 +157,14 @@ void ig_pool_adaptive_max(const ig_pool *p, const void *x, void *y, int64_t *ind
 }
 
 void ig_pool_max_backward(const ig_pool *p, const void *dy, const int64_t *index, void *dx) {
-  static kernel *const table[4] = {f32_max_grad, f64_max_grad, f16_max_grad, bf16_max_grad};
+  static kernel *const table[IG_ELEM_COUNT] = {
+      [IG_ELEM_F32] = f32_max_grad,
+      [IG_ELEM_F64] = f64_max_grad,
+      [IG_ELEM_F16] = f16_max_grad,
+      [IG_ELEM_BF16] = bf16_max_grad,
+  };
   job j = {.fn = table[p->elem], .p = *p, .x = dy, .from = index, .y = dx};
+  if (!j.fn) return;
   int64_t each = p->in[0] * p->in[1] * p->in[2] * p->inner;
   ig_parallel_for(p->planes, GRAIN / (each > 0 ? each : 1) + 1, run, &j);
 }

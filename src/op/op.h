@@ -106,6 +106,9 @@ typedef struct ig_op_def {
   ig_vjp_fn *vjp;
   const char *keep;   // names of arguments and "result" whose bytes .vjp reads, "self, result";
                       // NULL: all; "": none. result0, result1 name one of several
+  // Bits of the results that have a history, as PyTorch's output_differentiability; 0: every one
+  // whose dtype allows it.
+  unsigned diff_results;
   unsigned operands;  // tile: leading arguments that are broadcast; 0: the leading Tensor arguments
   unsigned masks;     // tile: leading operands that stay bool
   ig_promotion promote;

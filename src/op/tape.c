@@ -73,8 +73,10 @@ static size_t slots_of(const ig_arg *a, const ig_value *v) {
 // copy has a version of its own.
 static bool keep_copy(ig_ctx *c, ig_saved *s, ig_tensor *t) {
   if (ig_is_fake(t)) {
-    *s = (ig_saved){.tensor = ig_tensor_retain(ig_tensor_ghost(c, t)), .bytes = true};
-    return s->tensor != NULL;
+    ig_tensor *ghost = ig_tensor_retain(ig_tensor_ghost(c, t));
+    *s =
+        (ig_saved){.tensor = ghost, .version = ghost ? ig_tensor_version(ghost) : 0, .bytes = true};
+    return ghost != NULL;
   }
   ig_meta m;
   ig_meta_of(t, &m);
@@ -229,6 +231,10 @@ static bool is_differentiable(const ig_tensor *t) {
   return ig_dtype_is_float(t->dtype) || ig_dtype_is_complex(t->dtype);
 }
 
+static bool has_history(const ig_op *op, size_t result) {
+  return op->def->diff_results == 0 || (op->def->diff_results >> result & 1) != 0;
+}
+
 static void attach(ig_ctx *c, ig_tape_entry *e, const ig_op *op, const ig_value *out,
                    uint32_t index) {
   ig_tensor *t = out->kind == IG_KIND_TENSOR ? out->tensor : NULL;
@@ -247,11 +253,12 @@ void ig_tape_close(ig_ctx *c, ig_tape_entry *e, const ig_op *op, const ig_value 
   if (e && ok && make_room(c, e, outs, n) && keep_results(c, e)) {
     uint32_t index = 0;
     for (size_t i = 0; i < n; i++) {
-      if (outs[i].kind != IG_KIND_LIST) {
-        attach(c, e, op, &outs[i], index++);
-        continue;
-      }
-      for (size_t k = 0; k < outs[i].list.n; k++) attach(c, e, op, &outs[i].list.at[k], index++);
+      bool list = outs[i].kind == IG_KIND_LIST;
+      size_t count = list ? outs[i].list.n : 1;
+      const ig_value *items = list ? outs[i].list.at : &outs[i];
+      for (size_t k = 0; k < count && has_history(e->op, i); k++)
+        attach(c, e, op, &items[k], index + (uint32_t)k);
+      index += (uint32_t)count;
     }
   }
   if (e) ig_ref_release(&e->ref);
@@ -267,6 +274,8 @@ void ig_tape_view(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_val
     if (outs[0].kind == IG_KIND_TENSOR) outs[0].tensor->inference = args[0].tensor->inference;
     return;
   }
+  // A constant that enters a capture is nobody's view: it may be detached in place.
+  if (strcmp(op->schema.name, "lift_fresh") == 0) return;
   ig_creation how = c->inference ? IG_CREATED_INFERENCE
                     : c->no_grad ? IG_CREATED_NO_GRAD
                                  : IG_CREATED_PLAIN;

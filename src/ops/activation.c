@@ -86,6 +86,11 @@ static inline double silu_slope_f64(double y) {
   double s = ig_sigmoid_f64(y);
   return s * (1 + y * (1 - s));
 }
+static inline ig_cd silu_slope_c128(ig_cd y) {
+  ig_cd s = 1.0 / (1.0 + cexp(-y));
+  return s * (1 + y * (1 - s));
+}
+TILE2(silu_backward_c128, ig_cd, ig_cd, x[i] * silu_slope_c128(y[i]))
 TILE2(silu_backward_f32, float, float, x[i] * silu_slope_f32(y[i]))
 TILE2(silu_backward_f64, double, double, x[i] * silu_slope_f64(y[i]))
 
@@ -162,31 +167,34 @@ static void gelu_vjp(ig_ctx *c, const ig_vjp *v) {
   IG_GRAD(v, 0) = ig_gelu_backward_with(c, v->grad, v->args[0].tensor, v->args[1]);
 }
 static void silu_vjp(ig_ctx *c, const ig_vjp *v) {
-  IG_GRAD(v, 0) = ig_silu_backward(c, v->grad, v->args[0].tensor);
+  IG_GRAD(v, 0) = ig_silu_backward(c, v->grad, ig_conj_of(c, v->args[0].tensor));
 }
 static void hardtanh_vjp(ig_ctx *c, const ig_vjp *v) {
   IG_GRAD(v, 0) = ig_hardtanh_backward(c, v->grad, v->args[0].tensor, v->args[1], v->args[2]);
 }
 
-// s(1-s)g: linear in g; in s the slope is g(1-2s).
+// These are g conj(slope(y)), so the gradient of g takes conj(y), and that of y is
+// conj(G) g conj(slope'(y)).
+
+// slope s(1-s), slope' 1-2s
 static void sigmoid_backward_vjp(ig_ctx *c, const ig_vjp *v) {
-  ig_tensor *grad_output = v->args[0].tensor;
-  ig_tensor *output = v->args[1].tensor;
+  ig_tensor *output = ig_conj_of(c, v->args[1].tensor);
   IG_GRAD(v, 0) = ig_sigmoid_backward(c, v->grad, output);
   if (IG_WANTED(v, 1)) {
-    ig_tensor *slope = ig_mul_f64(c, output, -2);
-    slope = ig_add_f64(c, slope, 1);
-    slope = ig_mul_tensor(c, slope, grad_output);
-    IG_GRAD(v, 1) = ig_mul_tensor(c, v->grad, ig_conj_of(c, slope));
+    ig_tensor *bend = ig_mul_f64(c, output, -2);
+    bend = ig_add_f64(c, bend, 1);
+    bend = ig_mul_tensor(c, bend, v->args[0].tensor);
+    IG_GRAD(v, 1) = ig_mul_tensor(c, bend, ig_conj_of(c, v->grad));
   }
 }
+// slope 1-t^2, slope' -2t
 static void tanh_backward_vjp(ig_ctx *c, const ig_vjp *v) {
-  ig_tensor *output = v->args[1].tensor;
+  ig_tensor *output = ig_conj_of(c, v->args[1].tensor);
   IG_GRAD(v, 0) = ig_tanh_backward(c, v->grad, output);
   if (IG_WANTED(v, 1)) {
-    ig_tensor *slope = ig_mul_tensor(c, output, v->args[0].tensor);
-    slope = ig_mul_f64(c, slope, -2);
-    IG_GRAD(v, 1) = ig_mul_tensor(c, v->grad, ig_conj_of(c, slope));
+    ig_tensor *bend = ig_mul_tensor(c, output, v->args[0].tensor);
+    bend = ig_mul_f64(c, bend, -2);
+    IG_GRAD(v, 1) = ig_mul_tensor(c, bend, ig_conj_of(c, v->grad));
   }
 }
 static void threshold_backward_vjp(ig_ctx *c, const ig_vjp *v) {
@@ -198,19 +206,19 @@ static void hardtanh_backward_vjp(ig_ctx *c, const ig_vjp *v) {
   IG_GRAD(v, 1) = ig_zeros_of(c, v->args[1].tensor);
 }
 
-// d/dy of s(1 + y(1-s)) = s(1-s)(2 + y(1-2s)).
+// g slope(y), without a conjugate. d/dy of s(1 + y(1-s)) = s(1-s)(2 + y(1-2s)).
 static void silu_backward_vjp(ig_ctx *c, const ig_vjp *v) {
   ig_tensor *y = v->args[1].tensor;
-  IG_GRAD(v, 0) = ig_silu_backward(c, v->grad, y);
+  IG_GRAD(v, 0) = ig_silu_backward(c, v->grad, ig_conj_of(c, y));
   if (IG_WANTED(v, 1)) {
     ig_tensor *s = ig_sigmoid(c, y);
     ig_tensor *rest = ig_mul_f64(c, s, -2);
     rest = ig_add_f64(c, rest, 1);
     rest = ig_mul_tensor(c, rest, y);
     rest = ig_add_f64(c, rest, 2);
-    ig_tensor *bend = ig_sigmoid_backward(c, rest, s);
-    bend = ig_mul_tensor(c, bend, v->args[0].tensor);
-    IG_GRAD(v, 1) = ig_mul_tensor(c, v->grad, bend);
+    ig_tensor *bend = ig_sigmoid_backward(c, ig_conj_of(c, rest), s);
+    bend = ig_mul_tensor(c, bend, ig_conj_of(c, v->args[0].tensor));
+    IG_GRAD(v, 1) = ig_mul_tensor(c, bend, v->grad);
   }
 }
 
@@ -339,7 +347,9 @@ IG_OP(silu) = {
 IG_OP(silu_backward) = {
     .schema = "aten::silu_backward(Tensor grad_output, Tensor self) -> Tensor",
     .shape = ig_shape_pointwise,
-    .tile = {[IG_F32] = silu_backward_f32, [IG_F64] = silu_backward_f64},
+    .tile = {[IG_F32] = silu_backward_f32,
+             [IG_F64] = silu_backward_f64,
+             [IG_C128] = silu_backward_c128},
     .vjp = silu_backward_vjp,
     .samples = "f32[3,5], f32[3,5] | f32[], f32[]",
 };

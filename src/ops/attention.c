@@ -76,27 +76,58 @@ static ig_attention_shape geometry(const ig_tensor *q, const ig_tensor *k, const
                               .v = strides_of(v)};
 }
 
-static bool check_operand(ig_ctx *c, const ig_tensor *t, const char *name) {
-  if (t->ndim == 4) return true;
-  ig_fail_text(c, IG_RUNTIME,
-               "scaled_dot_product_flash_attention_for_cpu: Accept only 4 dims inputs shape of {B, "
-               "H, T, K}, found %s with %d",
-               name, t->ndim);
+#define FLASH "scaled_dot_product_flash_attention_for_cpu: "
+
+static bool refuse_operand(ig_ctx *c, const char *what, const char *name) {
+  if (c->status == IG_OK) ig_fail_text(c, IG_RUNTIME, FLASH "%s, found another %s", what, name);
   return false;
+}
+
+// query, key, value: [batch, heads, rows, columns], alike but for their rows.
+static bool check_operands(ig_ctx *c, const ig_value *args) {
+  static const char *const names[] = {"query", "key", "value"};
+  const ig_tensor *q = args[0].tensor;
+  const ig_tensor *k = args[1].tensor;
+  for (int i = 0; i < 3; i++) {
+    const ig_tensor *t = args[i].tensor;
+    if (t->ndim != 4)
+      return refuse_operand(c, "Accept only 4 dims inputs shape of {B, H, T, K}", names[i]);
+    if (t->dtype != q->dtype)
+      return refuse_operand(c, "Q/K/V should have the same data type", names[i]);
+    bool same = ig_int_eq(c, ig_sizes(q)[0], ig_sizes(t)[0]) &&
+                ig_int_eq(c, ig_sizes(q)[1], ig_sizes(t)[1]) &&
+                ig_int_eq(c, ig_sizes(q)[3], ig_sizes(t)[3]);
+    if (!same)
+      return refuse_operand(c, "Q/K/V should have the same batch, heads and head size", names[i]);
+    if (i == 2 && !ig_int_eq(c, ig_sizes(k)[2], ig_sizes(t)[2]))
+      return refuse_operand(c, "K/V should have the same length", names[i]);
+  }
+  return c->status == IG_OK;
+}
+
+// The mask broadcasts to [batch, heads, query rows, key rows].
+static bool check_mask(ig_ctx *c, const ig_value *args, const ig_tensor *mask) {
+  const ig_tensor *q = args[0].tensor;
+  if (!mask) return true;
+  bool typed = mask->dtype == IG_BOOL || ig_dtype_is_float(mask->dtype);
+  if (!typed || (mask->ndim != 2 && mask->ndim != 4))
+    return refuse_operand(c, "Attention mask must be bool or floating with dim in {2, 4}", "mask");
+  ig_int want[] = {ig_sizes(q)[0], ig_sizes(q)[1], ig_sizes(q)[2], ig_sizes(args[1].tensor)[2]};
+  for (int d = 0; d < mask->ndim; d++) {
+    ig_int size = ig_sizes(mask)[d];
+    bool fits = ig_int_eq_i64(c, size, 1) || ig_int_eq(c, size, want[4 - mask->ndim + d]);
+    if (!fits) return refuse_operand(c, "Attention mask must broadcast to {B, H, Tq, Tk}", "mask");
+  }
+  return c->status == IG_OK;
 }
 
 // query, key, value, dropout_p, is_causal, *, attn_mask, scale -> output, logsumexp
 static void flash_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
   const ig_tensor *q = args[0].tensor;
   (void)op;
-  static const char *const names[] = {"query", "key", "value"};
-  for (int i = 0; i < 3; i++) {
-    if (!check_operand(c, args[i].tensor, names[i])) return;
-  }
+  if (!check_operands(c, args) || !check_mask(c, args, ig_value_tensor(&args[5]))) return;
   if (args[3].f != 0) {
-    ig_fail_text(
-        c, IG_RUNTIME,
-        "scaled_dot_product_flash_attention_for_cpu: Currently do not support dropout > 0");
+    ig_fail_text(c, IG_RUNTIME, FLASH "Currently do not support dropout > 0");
     return;
   }
   if (!ig_dtype_is_float(q->dtype)) {
@@ -145,7 +176,19 @@ static void flash_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_va
 
 // grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, *, attn_mask, scale
 static void backward_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
-  (void)op;
+  if (!check_operands(c, args + 1) || !check_mask(c, args + 1, ig_value_tensor(&args[8]))) return;
+  const ig_tensor *q = args[1].tensor;
+  for (int i = 0; i < 6; i++) {
+    const ig_tensor *t = args[i].tensor;  // grad_out, out and logsumexp have the rows of the query
+    if (i > 0 && i < 4) continue;
+    bool same = t->ndim == (i == 5 ? 3 : 4) && (i == 5 || t->dtype == q->dtype);
+    for (int d = 0; d < t->ndim && same; d++) same = ig_int_eq(c, ig_sizes(t)[d], ig_sizes(q)[d]);
+    if (!same) {
+      (void)refuse_operand(c, "the gradient, the output and logsumexp must fit the query",
+                           op->schema.args[i].name);
+      return;
+    }
+  }
   for (int i = 0; i < 3; i++) {
     const ig_tensor *t = args[i + 1].tensor;
     for (int d = 0; d < t->ndim; d++) ig_meta_push_dim(c, &out[i], ig_sizes(t)[d]);
@@ -164,8 +207,13 @@ static void backward_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig
     s.out = strides_of(t[4]);
     ig_attention_grads g = {strides_of(t[0]), strides_of(outs[0].tensor),
                             strides_of(outs[1].tensor), strides_of(outs[2].tensor)};
-    bool ok = set_mask(c, ig_value_tensor(&args[8]), q->dtype == IG_F64 ? IG_F64 : IG_F32, &s);
-    const void *lse = ig_tensor_data(args[5].tensor);
+    ig_dtype work = q->dtype == IG_F64 ? IG_F64 : IG_F32;
+    bool ok = set_mask(c, ig_value_tensor(&args[8]), work, &s);
+    const ig_tensor *sums = args[5].tensor;
+    size_t count = (size_t)ig_tensor_numel(sums);
+    void *lse = ig_scope_push(c, count * ig_dtype_size(work) + 1);
+    if (lse) ig_tensor_read(sums, work, lse);
+    ok = ok && lse && count > 0;
     const void *p[5];
     void *d[3];
     for (int i = 0; i < 5; i++) p[i] = ig_tensor_data(t[i]);
@@ -351,7 +399,8 @@ static void flash_formula(ig_ctx *c, const ig_value *args, ig_value *outs) {
   ig_tensor *top = ig_amax_with(c, scores, ig_of_ints(&last, 1), true);
   ig_tensor *sum = ig_exp(c, ig_sub_tensor(c, scores, top));
   sum = ig_sum_dim_intlist(c, sum, ig_of_ints(&last, 1));
-  ig_tensor *lse = ig_add_tensor(c, ig_log(c, sum), ig_squeeze_dim(c, top, last));
+  ig_tensor *shift = ig_squeeze_dim(c, top, last);
+  ig_tensor *lse = ig_add_tensor(c, ig_log(c, sum), shift);
   outs[1] = ig_of_tensor(ig_cast(c, lse, q->dtype == IG_F64 ? IG_F64 : IG_F32));
 }
 
@@ -366,6 +415,7 @@ IG_OP(scaled_dot_product_attention) = {
         "f32[1,2,4,4], is_causal=True | f32[2,3,4], f32[2,5,4], f32[2,5,4], f32[3,5] | "
         "f32[1,2,3,4], f32[1,2,5,4], f32[1,2,5,4], f32[3,5], scale=0.3 | f32[1,4,3,4], "
         "f32[1,2,5,4], f32[1,2,5,4], enable_gqa=True",
+    .waive = "strides: heads can be joined without a copy",
 };
 IG_OP(_scaled_dot_product_attention_math) = {
     .schema =
@@ -386,10 +436,14 @@ IG_OP(_scaled_dot_product_flash_attention_for_cpu) = {
     .kernel = flash_kernel,
     .decompose_outs = flash_formula,
     .vjp = flash_vjp,
+    .diff_results = 1,
     .samples =
         "f32[1,2,3,4], f32[1,2,5,4], f32[1,2,5,4] | f32[1,2,4,4], f32[1,2,4,4], "
         "f32[1,2,4,4], is_causal=True",
-    .waive = "gradient: that of logsumexp is not propagated in PyTorch either",
+    .waive =
+        "strides: heads can be joined without a copy; gradient of attn_mask: a constant in "
+        "PyTorch; "
+        "second: PyTorch has none",
 };
 IG_OP(_scaled_dot_product_flash_attention_for_cpu_backward) = {
     .schema =
@@ -402,5 +456,7 @@ IG_OP(_scaled_dot_product_flash_attention_for_cpu_backward) = {
     .samples =
         "f32[1,2,3,4], f32[1,2,3,4], f32[1,2,5,4], f32[1,2,5,4], f32[1,2,3,4], "
         "f32[1,2,3]:+, 0.0, False",
-    .waive = "vjp: PyTorch has no second derivative of it; decompose: needs the forward's state",
+    .waive =
+        "vjp: PyTorch has no second derivative of it; decompose: needs the forward's state; "
+        "strides: dense is what the products after it want",
 };

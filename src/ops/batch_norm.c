@@ -46,8 +46,7 @@ static ig_dtype param_dtype(const ig_op *op, const ig_value *args) {
     const ig_tensor *t = tensor_at(args, order[i]);
     if (t) return t->dtype;
   }
-  ig_dtype d = args[0].tensor->dtype;
-  return d == IG_F16 || d == IG_BF16 ? IG_F32 : d;
+  return args[0].tensor->dtype;
 }
 
 static void check_vector(ig_ctx *c, const ig_tensor *t, ig_int channels, const char *name) {
@@ -189,12 +188,37 @@ static void bn_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value
   ig_scope_close(c, scope);
 }
 
+static bool check_backward(ig_ctx *c, const ig_op *op, const ig_value *args) {
+  const ig_tensor *x = args[1].tensor;
+  const ig_tensor *g = args[0].tensor;
+  bool same = x->ndim >= 2 && x->ndim == g->ndim && args[9].list.n == 3;
+  for (int d = 0; d < x->ndim && same; d++) same = ig_int_eq(c, ig_sizes(x)[d], ig_sizes(g)[d]);
+  if (!same && c->status == IG_OK) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "batch_norm_backward: expected grad_out and input of the same shape with at least "
+                 "2 dimensions and a mask of 3");
+  }
+  if (c->status == IG_OK && (!ig_dtype_is_float(x->dtype) || g->dtype != x->dtype))
+    ig_refuse_dtype(c, "batch_norm_backward", g->dtype);
+  size_t stats = args[7].b ? 5 : 3;  // read with training: what was saved; else the running ones
+  for (size_t i = 2; i < 7 && c->status == IG_OK; i++) {
+    const ig_tensor *t = ig_value_tensor(&args[i]);
+    bool read = i == stats || i == stats + 1;
+    if (!t && read) {
+      ig_fail_text(c, IG_RUNTIME, "batch_norm_backward: %s must be given when train is %s",
+                   op->schema.args[i].name, args[7].b ? "true" : "false");
+    }
+    if (t && (read || i == 2)) check_vector(c, t, ig_sizes(x)[1], op->schema.args[i].name);
+  }
+  return c->status == IG_OK;
+}
+
 // grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps,
 // output_mask
 static void backward_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
   const ig_tensor *x = args[1].tensor;
   const ig_value *mask = args[9].list.at;
-  (void)op;
+  if (!check_backward(c, op, args)) return;
   for (int d = 0; d < x->ndim; d++) ig_meta_push_dim(c, &out[0], ig_sizes(x)[d]);
   out[0].dtype = x->dtype;
   ig_memory_format format = ig_tensor_suggest_format(c, x);
@@ -238,6 +262,128 @@ static void backward_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig
     ig_norm_batch_backward(&s, train, dy, data, mean, rstd, g);
   }
   ig_scope_close(c, scope);
+}
+
+// The gradient as plain arithmetic, and its gradient ----------------------------------------------
+
+// (x - mean) * rstd and what belongs to it, shaped to stand beside x.
+typedef struct normalized {
+  ig_tensor *hat;
+  ig_tensor *rstd;
+  ig_tensor *gamma;  // NULL: none
+  bool train;
+  int ndim;
+  ig_int dims[IG_MAX_DIM];  // all but the channels
+} normalized;
+
+static ig_tensor *beside(ig_ctx *c, ig_tensor *t, int ndim) {
+  ig_int sizes[IG_MAX_DIM];
+  if (!t) return NULL;
+  for (int d = 0; d < ndim; d++) sizes[d] = d == 1 ? ig_sizes(t)[0] : ig_const(1);
+  return ig_reshape(c, t, ig_of_ints(sizes, (size_t)ndim));
+}
+
+static normalized normalize(ig_ctx *c, const ig_value *args) {
+  ig_tensor *x = args[1].tensor;
+  normalized n = {.train = args[7].b, .ndim = x->ndim};
+  for (int d = 0, k = 0; d < x->ndim; d++) {
+    if (d != 1) n.dims[k++] = ig_const(d);
+  }
+  ig_tensor *rstd = ig_value_tensor(&args[6]);
+  if (!n.train) rstd = ig_rsqrt(c, ig_add_f64(c, ig_value_tensor(&args[4]), args[8].f));
+  ig_tensor *mean = beside(c, ig_value_tensor(&args[n.train ? 5 : 3]), x->ndim);
+  n.rstd = beside(c, rstd, x->ndim);
+  n.gamma = beside(c, ig_value_tensor(&args[2]), x->ndim);
+  n.hat = ig_mul_tensor(c, ig_sub_tensor(c, x, mean), n.rstd);
+  return n;
+}
+
+static ig_tensor *mean_over(ig_ctx *c, const normalized *n, ig_tensor *t) {
+  return ig_mean_dim_with(c, t, ig_of_ints(n->dims, (size_t)n->ndim - 1), true, ig_none());
+}
+
+static ig_tensor *sum_over(ig_ctx *c, const normalized *n, ig_tensor *t) {
+  return ig_sum_dim_intlist_with(c, t, ig_of_ints(n->dims, (size_t)n->ndim - 1), false, ig_none());
+}
+
+// The derivative of hat, a symmetric map: rstd (u - mean(u) - hat mean(u hat)). Without training
+// the statistics are constants.
+static ig_tensor *project(ig_ctx *c, const normalized *n, ig_tensor *u) {
+  if (!n->train) return ig_mul_tensor(c, u, n->rstd);
+  ig_tensor *a = mean_over(c, n, u);
+  ig_tensor *b = mean_over(c, n, ig_mul_tensor(c, u, n->hat));
+  ig_tensor *d = ig_sub_tensor(c, u, a);
+  b = ig_mul_tensor(c, n->hat, b);
+  return ig_mul_tensor(c, ig_sub_tensor(c, d, b), n->rstd);
+}
+
+static ig_tensor *scaled(ig_ctx *c, const normalized *n, ig_tensor *t) {
+  return n->gamma ? ig_mul_tensor(c, t, n->gamma) : t;
+}
+
+static ig_tensor *sum_of(ig_ctx *c, ig_tensor *a, ig_tensor *b) {
+  return a && b ? ig_add_tensor(c, a, b) : a ? a : b;
+}
+
+static void backward_formula(ig_ctx *c, const ig_value *args, ig_value *outs) {
+  const ig_value *mask = args[9].list.at;
+  ig_tensor *g = args[0].tensor;
+  ig_dtype dtype = args[1].tensor->dtype;
+  ig_dtype p = args[2].kind == IG_KIND_TENSOR ? args[2].tensor->dtype : dtype;
+  normalized n = normalize(c, args);
+  if (mask[0].b) {
+    ig_tensor *d = scaled(c, &n, project(c, &n, g));
+    outs[0] = ig_of_tensor(ig_cast(c, d, dtype));
+  }
+  if (mask[1].b) {
+    ig_tensor *d = sum_over(c, &n, ig_mul_tensor(c, g, n.hat));
+    outs[1] = ig_of_tensor(ig_cast(c, d, p));
+  }
+  if (mask[2].b) outs[2] = ig_of_tensor(ig_cast(c, sum_over(c, &n, g), p));
+}
+
+// How dx = gamma project(g) and dgamma = sum(g hat) vary with x, which training statistics follow.
+static ig_tensor *second_of_input(ig_ctx *c, const normalized *n, ig_tensor *g, ig_tensor *u,
+                                  ig_tensor *wg) {
+  ig_tensor *by_gamma = wg ? project(c, n, ig_mul_tensor(c, g, wg)) : NULL;
+  if (!u || !n->train) return by_gamma;
+  ig_tensor *gw = scaled(c, n, g);
+  ig_tensor *a = mean_over(c, n, ig_mul_tensor(c, gw, n->hat));
+  ig_tensor *b = mean_over(c, n, ig_mul_tensor(c, u, n->hat));
+  a = ig_mul_tensor(c, u, a);
+  b = ig_mul_tensor(c, gw, b);
+  ig_tensor *q = ig_mul_tensor(c, ig_add_tensor(c, a, b), n->rstd);
+  ig_tensor *by_hat = project(c, n, q);
+  // rstd varies by -rstd^2 hat / count
+  ig_tensor *pu = project(c, n, u);
+  ig_tensor *m = mean_over(c, n, ig_mul_tensor(c, pu, gw));
+  ig_tensor *slope = ig_mul_tensor(c, n->hat, n->rstd);
+  ig_tensor *by_rstd = ig_mul_tensor(c, slope, m);
+  ig_tensor *total = ig_neg(c, ig_add_tensor(c, by_hat, by_rstd));
+  return sum_of(c, total, by_gamma);
+}
+
+static void backward_vjp(ig_ctx *c, const ig_vjp *v) {
+  ig_tensor *g = v->args[0].tensor;
+  ig_tensor *u = v->grads[0];  // gradients of dx, dgamma, dbeta
+  normalized n = normalize(c, v->args);
+  ig_tensor *wg = beside(c, v->grads[1], n.ndim);
+  ig_tensor *bg = beside(c, v->grads[2], n.ndim);
+  ig_tensor *pu = u ? project(c, &n, u) : NULL;
+  if (IG_WANTED(v, 0)) {
+    ig_tensor *d = pu ? scaled(c, &n, pu) : NULL;
+    d = sum_of(c, d, wg ? ig_mul_tensor(c, n.hat, wg) : NULL);
+    d = sum_of(c, d, bg ? ig_expand(c, bg, ig_sizes_of(g)) : NULL);
+    IG_GRAD(v, 0) = ig_cast(c, d, g->dtype);
+  }
+  if (IG_WANTED(v, 1)) {
+    ig_tensor *d = second_of_input(c, &n, g, u, wg);
+    IG_GRAD(v, 1) = d ? ig_cast(c, d, v->args[1].tensor->dtype) : NULL;
+  }
+  if (pu && n.gamma && IG_WANTED(v, 2)) {
+    ig_tensor *d = sum_over(c, &n, ig_mul_tensor(c, pu, g));
+    IG_GRAD(v, 2) = ig_cast(c, d, v->args[2].tensor->dtype);
+  }
 }
 
 static void bn_vjp(ig_ctx *c, const ig_vjp *v) {
@@ -307,6 +453,7 @@ IG_OP(batch_norm) = {
     .samples =
         "f32[3,4], f32[4], f32[4], f32[4], f32[4]:+, False, 0.1, 1e-5, True | f32[2,3,4], "
         "None, None, None, None, True, 0.1, 1e-5, True",
+    .waive = "gradient of running_mean: a constant in PyTorch; gradient of running_var: likewise",
 };
 IG_OP(native_batch_norm) = {
     .schema =
@@ -316,10 +463,12 @@ IG_OP(native_batch_norm) = {
     .shape = bn_shape,
     .kernel = bn_kernel,
     .vjp = bn_vjp,
+    .diff_results = 1,
     .keep = KEEP,
     .samples =
         "f32[3,4], f32[4], f32[4], f32[4], f32[4]:+, False, 0.1, 1e-5 | f32[2,3,4], f32[3], "
         "f32[3], None, None, True, 0.1, 1e-5",
+    .waive = "gradient of running_mean: a constant in PyTorch; gradient of running_var: likewise",
 };
 IG_OP(_native_batch_norm_legit) = {
     .schema =
@@ -329,9 +478,10 @@ IG_OP(_native_batch_norm_legit) = {
     .shape = bn_shape,
     .kernel = bn_kernel,
     .vjp = bn_vjp,
+    .diff_results = 1,
     .keep = KEEP,
     .samples = "f32[2,3,4], f32[3], f32[3], f32[3], f32[3]:+, True, 0.1, 1e-5",
-    .waive = "values: a second call sees the running statistics of the first; gradient: differences would, too",
+    .waive = "gradient of running_mean: a constant in PyTorch; gradient of running_var: likewise",
 };
 IG_OP(_native_batch_norm_legit_functional) = {
     .schema =
@@ -342,9 +492,10 @@ IG_OP(_native_batch_norm_legit_functional) = {
     .kernel = bn_kernel,
     .variant = FUNCTIONAL,
     .vjp = bn_vjp,
+    .diff_results = 1,
     .keep = KEEP,
     .samples = "f32[2,3,4], f32[3], f32[3], f32[3], f32[3]:+, True, 0.1, 1e-5",
-    .waive = "vjp: the new running statistics are not differentiated in PyTorch either",
+    .waive = "gradient of running_mean: a constant in PyTorch; gradient of running_var: likewise",
 };
 IG_OP(_native_batch_norm_legit_no_stats) = {
     .schema =
@@ -354,10 +505,10 @@ IG_OP(_native_batch_norm_legit_no_stats) = {
     .kernel = bn_kernel,
     .variant = NO_STATS,
     .vjp = bn_vjp,
+    .diff_results = 1,
     .keep = "input, weight, result1, result2",
     .samples =
         "f32[2,3,4], f32[3], f32[3], True, 0.1, 1e-5 | f32[4,3], None, None, True, 0.1, 1e-5",
-    .waive = "vjp: saved statistics are not differentiated in PyTorch either",
 };
 IG_OP(_native_batch_norm_legit_no_training) = {
     .schema =
@@ -368,8 +519,10 @@ IG_OP(_native_batch_norm_legit_no_training) = {
     .kernel = bn_kernel,
     .variant = NO_TRAINING,
     .vjp = bn_vjp,
+    .diff_results = 1,
     .keep = KEEP,
     .samples = "f32[2,3,4], f32[3], f32[3], f32[3], f32[3]:+, 0.1, 1e-5",
+    .waive = "gradient of running_mean: a constant in PyTorch; gradient of running_var: likewise",
 };
 IG_OP(native_batch_norm_backward) = {
     .schema =
@@ -378,9 +531,13 @@ IG_OP(native_batch_norm_backward) = {
         "bool train, float eps, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
     .shape = backward_shape,
     .kernel = backward_kernel,
+    .decompose_outs = backward_formula,
+    .vjp = backward_vjp,
     .samples =
         "f32[2,3,4], f32[2,3,4], f32[3], f32[3], f32[3]:+, f32[3], f32[3]:+, True, 1e-5, "
         "(True, True, True) | f32[2,3,4], f32[2,3,4], f32[3], f32[3], f32[3]:+, None, None, "
         "False, 1e-5, (True, True, True)",
-    .waive = "vjp: second derivatives of batch normalization go through its decomposition",
+    .waive =
+        "gradient: the saved statistics stand for functions of the input, so differences that hold "
+        "them fixed do not apply",
 };

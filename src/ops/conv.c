@@ -83,6 +83,10 @@ static bool check_lists(ig_ctx *c, const call *k) {
 }
 
 static bool check_channels(ig_ctx *c, const call *k, const ig_tensor *bias) {
+  if (ig_int_is(c, k->groups, IG_LE, ig_const(0))) {
+    ig_fail_text(c, IG_RUNTIME, "non-positive groups is not supported");
+    return false;
+  }
   ig_int per_group = k->transposed ? ig_sizes(k->w)[0] : ig_sizes(k->w)[1];
   ig_int want = k->transposed ? per_group : ig_int_mul(c, per_group, k->groups);
   if (!ig_int_eq(c, ig_sizes(k->x)[1], want)) {
@@ -221,9 +225,104 @@ static const void *laid_out(ig_ctx *c, const ig_tensor *t, bool last) {
   return ig_tensor_data(copy);
 }
 
+// Complex tensors by their parts: real numbers first, then imaginary ones.
+typedef struct parts {
+  ig_tensor *re;
+  ig_tensor *im;
+} parts;
+
+static parts parts_of(ig_ctx *c, const ig_tensor *t) {
+  if (!t) return (parts){NULL, NULL};
+  ig_dtype real = ig_to_real(t->dtype);
+  size_t n = (size_t)ig_tensor_numel(t);
+  int64_t sizes[IG_MAX_DIM];
+  for (int d = 0; d < t->ndim; d++) sizes[d] = ig_sizes(t)[d].value;
+  parts p = {ig_tensor_empty(c, real, sizes, t->ndim), ig_tensor_empty(c, real, sizes, t->ndim)};
+  size_t size = ig_dtype_size(real);
+  char *both = ig_scope_push(c, 2 * n * size + 1);
+  if (!p.re || !p.im || !both) return (parts){NULL, NULL};
+  ig_tensor_read(t, t->dtype, both);
+  for (size_t i = 0; i < n; i++) {
+    memcpy((char *)ig_tensor_data(p.re) + i * size, both + 2 * i * size, size);
+    memcpy((char *)ig_tensor_data(p.im) + i * size, both + (2 * i + 1) * size, size);
+  }
+  return p;
+}
+
+static void join_parts(ig_ctx *c, parts p, ig_tensor *out) {
+  size_t n = (size_t)ig_tensor_numel(out);
+  if (!p.re || !p.im || c->status != IG_OK) return;
+  size_t size = ig_dtype_size(p.re->dtype);
+  char *both = ig_scope_push(c, 4 * n * size + 1);
+  if (!both) return;
+  char *re = both + 2 * n * size;
+  char *im = re + n * size;
+  ig_tensor_read(p.re, p.re->dtype, re);
+  ig_tensor_read(p.im, p.im->dtype, im);
+  for (size_t i = 0; i < n; i++) {
+    memcpy(both + 2 * i * size, re + i * size, size);
+    memcpy(both + (2 * i + 1) * size, im + i * size, size);
+  }
+  int64_t sizes[IG_MAX_DIM];
+  for (int d = 0; d < out->ndim; d++) sizes[d] = ig_sizes(out)[d].value;
+  ig_foreign memory = {.data = both, .bytes = 2 * n * size};
+  ig_tensor *joined = ig_tensor_wrap(c, out->dtype, sizes, out->ndim, &memory);
+  if (joined) ig_tensor_copy(out, joined);
+}
+
+// (x + iy)(u + iv): four real convolutions.
+static void conv_complex(ig_ctx *c, const ig_value *args, ig_tensor *out) {
+  const ig_value *a = args;
+  parts x = parts_of(c, a[0].tensor);
+  parts w = parts_of(c, a[1].tensor);
+  parts b = parts_of(c, ig_value_tensor(&a[2]));
+#define CONV(p, q, bias) ig_convolution(c, p, q, bias, a[3], a[4], a[5], a[6].b, a[7], a[8].i)
+  ig_tensor *rr = CONV(x.re, w.re, b.re);
+  ig_tensor *ii = CONV(x.im, w.im, NULL);
+  ig_tensor *ri = CONV(x.re, w.im, b.im);
+  ig_tensor *ir = CONV(x.im, w.re, NULL);
+#undef CONV
+  parts y = {ig_sub_tensor(c, rr, ii), NULL};
+  y.im = ig_add_tensor(c, ri, ir);
+  join_parts(c, y, out);
+}
+
+// Gradients by the conjugated operands: g conj(w), g conj(x), and the sum of g.
+static void backward_complex(ig_ctx *c, const ig_value *args, ig_value *outs) {
+  parts g = parts_of(c, args[0].tensor);
+  parts x = parts_of(c, args[1].tensor);
+  parts w = parts_of(c, args[2].tensor);
+  ig_value d[4][IG_MAX_RETURNS];
+  ig_tensor *const gs[] = {g.re, g.im, g.im, g.re};
+  ig_tensor *const xs[] = {x.re, x.im, x.re, x.im};
+  ig_tensor *const ws[] = {w.re, w.im, w.re, w.im};
+  for (int k = 0; k < 4; k++) {
+    ig_convolution_backward(c, gs[k], xs[k], ws[k], args[3], args[4], args[5], args[6], args[7].b,
+                            args[8], args[9].i, args[10], d[k]);
+  }
+  for (int i = 0; i < 3 && c->status == IG_OK; i++) {
+    if (outs[i].kind != IG_KIND_TENSOR) continue;
+    parts p = {d[0][i].tensor, d[2][i].tensor};
+    if (i < 2) {  // re: g.re u.re + g.im u.im; im: g.im u.re - g.re u.im
+      p.re = ig_add_tensor(c, p.re, d[1][i].tensor);
+      p.im = ig_sub_tensor(c, p.im, d[3][i].tensor);
+    }
+    join_parts(c, p, outs[i].tensor);
+  }
+}
+
 static void conv_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   call k = call_of(args, 0, 3);
   ig_tensor *out = outs[0].tensor;
+  if (ig_dtype_is_complex(out->dtype)) {
+    ig_scope inner = ig_scope_open(c);
+    bool no_grad = c->no_grad;
+    c->no_grad = true;
+    conv_complex(c, args, out);
+    c->no_grad = no_grad;
+    ig_scope_close(c, inner);
+    return;
+  }
   if (ig_elem_of(out->dtype) == IG_ELEM_COUNT) {
     ig_refuse_dtype(c, op->schema.name, out->dtype);
     return;
@@ -245,8 +344,26 @@ static void conv_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_val
 // groups, output_mask
 static void backward_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
   call k = call_of(args, 1, 4);
+  const ig_tensor *g = args[0].tensor;
   (void)op;
   const ig_value *mask = args[10].list.at;
+  if (!check_rank(c, &k) || !check_lists(c, &k) || !check_channels(c, &k, NULL)) return;
+  ig_int cout = k.transposed ? ig_int_mul(c, ig_sizes(k.w)[1], k.groups) : ig_sizes(k.w)[0];
+  bool same = g->ndim == k.x->ndim && g->dtype == k.x->dtype &&
+              ig_int_eq(c, ig_sizes(g)[0], ig_sizes(k.x)[0]) && ig_int_eq(c, ig_sizes(g)[1], cout);
+  for (int d = 0; d + 2 < k.x->ndim && same; d++) {
+    same = ig_int_eq(c, ig_sizes(g)[d + 2], out_size(c, &k, d));
+  }
+  if (!same) {
+    if (c->status != IG_OK) return;
+    ig_str text;
+    shape_text(c, g, &text);
+    ig_fail_text(c, IG_RUNTIME,
+                 "convolution_backward: grad_output of size [%s] does not fit the input and weight",
+                 text.at ? text.at : "");
+    ig_str_free(&text);
+    return;
+  }
   for (int d = 0; d < k.x->ndim; d++) ig_meta_push_dim(c, &out[0], ig_sizes(k.x)[d]);
   for (int d = 0; d < k.w->ndim; d++) ig_meta_push_dim(c, &out[1], ig_sizes(k.w)[d]);
   ig_meta_push_dim(c, &out[2], ig_sizes(args[0].tensor)[1]);
@@ -259,8 +376,18 @@ static void backward_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_
 
 static void backward_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   call k = call_of(args, 1, 4);
-  (void)op;
   ig_scope s = ig_scope_open(c);
+  if (ig_dtype_is_complex(k.x->dtype)) {
+    bool no_grad = c->no_grad;
+    c->no_grad = true;
+    backward_complex(c, args, outs);
+    c->no_grad = no_grad;
+    ig_scope_close(c, s);
+    return;
+  }
+  if (!ig_dtype_is_float(k.x->dtype) || ig_elem_of(k.x->dtype) == IG_ELEM_COUNT) {
+    ig_refuse_dtype(c, op->schema.name, k.x->dtype);
+  }
   bool last = wants_channels_last(c, &k);
   ig_conv g = geometry(c, &k, ig_sizes(args[0].tensor), last);
   const void *dy = laid_out(c, args[0].tensor, last);

@@ -95,6 +95,7 @@ IG_OP(native_dropout) = {
     .shape = native_dropout_shape,
     .kernel = native_dropout_kernel,
     .vjp = native_dropout_vjp,
+    .diff_results = 1,
     .keep = "result1",
     .random = true,
     .samples = "f32[2,3], 0.5, True | f32[2,3], 0.5, False | f32[3], 1., True",

@@ -4,7 +4,9 @@
 
 #include "op/formula.h"
 #include "op/refuse.h"
+#include "op/strides.h"
 #include "tensor/copy.h"
+#include "tensor/number.h"
 
 #ifdef IG_HAVE_LAPACK
 #include <lapacke.h>
@@ -28,6 +30,19 @@ static ig_int lesser(ig_ctx *c, ig_int a, ig_int b) {
   return ig_int_is(c, a, IG_LE, b) ? a : b;
 }
 
+// Matrices lie by columns, as LAPACK and PyTorch have them.
+static void columns_first(ig_ctx *c, ig_meta *m) {
+  int n = m->ndim;
+  ig_int step = ig_int_mul(c, m->size[n - 2], m->size[n - 1]);
+  m->stride[n - 2] = ig_const(1);
+  m->stride[n - 1] = m->size[n - 2];
+  for (int d = n - 3; d >= 0; d--) {
+    m->stride[d] = step;
+    step = ig_int_mul(c, step, m->size[d]);
+  }
+  m->strided = true;
+}
+
 // A [.., m, n] -> Q [.., m, k], R [.., k, n], k the lesser of m and n (complete: m)
 static void qr_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
   const ig_tensor *a = args[0].tensor;
@@ -35,8 +50,8 @@ static void qr_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *
   qr_mode mode = mode_of(c, args[1].str);
   if (a->ndim < 2) {
     ig_fail_text(c, IG_RUNTIME, "linalg.qr: The input tensor A must have at least 2 dimensions.");
-  } else if (a->dtype != IG_F32 && a->dtype != IG_F64) {
-    ig_fail_text(c, IG_UNSUPPORTED,
+  } else if (a->dtype != IG_F32 && a->dtype != IG_F64 && !ig_dtype_is_complex(a->dtype)) {
+    ig_fail_text(c, IG_RUNTIME,
                  "linalg.qr: Expected a floating point or complex tensor as input. Got %s",
                  ig_dtype_title(a->dtype));
   }
@@ -52,30 +67,40 @@ static void qr_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *
     for (int d = 0; d < a->ndim - 2; d++) ig_meta_push_dim(c, &out[i], ig_sizes(a)[d]);
     ig_meta_push_dim(c, &out[i], i == 0 ? m : mode == COMPLETE ? m : k);
     ig_meta_push_dim(c, &out[i], i == 0 ? (mode == COMPLETE ? m : k) : n);
+    columns_first(c, &out[i]);
   }
 }
 
 #ifdef IG_HAVE_LAPACK
-// One matrix, row-major: `work` is m x w (w: columns of Q, at least n), tau has min(m, n).
-#define QR(name, type, geqrf, orgqr)                                                             \
-  static int name(const type *a, type *work, type *tau, type *q, type *r, int m, int n, int w,   \
-                  int rows_r) {                                                                  \
-    int k = m < n ? m : n;                                                                       \
-    int wide = n > w ? n : w;                                                                    \
-    for (int i = 0; i < m; i++)                                                                  \
-      memcpy(work + (size_t)i * (size_t)wide, a + (size_t)i * (size_t)n, (size_t)n * sizeof *a); \
-    int info = geqrf(LAPACK_ROW_MAJOR, m, n, work, wide, tau);                                   \
-    for (int i = 0; i < rows_r; i++) {                                                           \
-      for (int j = 0; j < n; j++) r[i * n + j] = j >= i ? work[i * wide + j] : 0;                \
-    }                                                                                            \
-    if (info || !q) return info;                                                                 \
-    info = orgqr(LAPACK_ROW_MAJOR, m, w, k, work, wide, tau);                                    \
-    for (int i = 0; i < m; i++)                                                                  \
-      memcpy(q + (size_t)i * (size_t)w, work + (size_t)i * (size_t)wide, (size_t)w * sizeof *q); \
-    return info;                                                                                 \
+// One matrix by columns: `work` holds the m x n matrix and has room for w columns, tau for
+// min(m, n). R is rows x n, Q m x w.
+typedef int qr_fn(void *work, void *tau, void *q, void *r, int m, int n, int w, int rows);
+
+#define QR(name, type, lapack, geqrf, orgqr)                                                \
+  static int name(void *work, void *tau, void *q, void *r, int m, int n, int w, int rows) { \
+    int k = m < n ? m : n;                                                                  \
+    const type *a = work;                                                                   \
+    type *to = r;                                                                           \
+    int info = geqrf(LAPACK_COL_MAJOR, m, n, (lapack *)work, m, (lapack *)tau);             \
+    for (int j = 0; j < n; j++) {                                                           \
+      for (int i = 0; i < rows; i++) {                                                      \
+        to[(size_t)j * (size_t)rows + (size_t)i] =                                          \
+            i <= j && i < m ? a[(size_t)j * (size_t)m + (size_t)i] : (type){0};             \
+      }                                                                                     \
+    }                                                                                       \
+    if (info || !q) return info;                                                            \
+    info = orgqr(LAPACK_COL_MAJOR, m, w, k, (lapack *)work, m, (lapack *)tau);              \
+    memcpy(q, work, (size_t)m *(size_t)w * sizeof(type));                                   \
+    return info;                                                                            \
   }
-QR(qr_f32, float, LAPACKE_sgeqrf, LAPACKE_sorgqr)
-QR(qr_f64, double, LAPACKE_dgeqrf, LAPACKE_dorgqr)
+QR(qr_f32, float, float, LAPACKE_sgeqrf, LAPACKE_sorgqr)
+QR(qr_f64, double, double, LAPACKE_dgeqrf, LAPACKE_dorgqr)
+QR(qr_c64, ig_c64, lapack_complex_float, LAPACKE_cgeqrf, LAPACKE_cungqr)
+QR(qr_c128, ig_c128, lapack_complex_double, LAPACKE_zgeqrf, LAPACKE_zungqr)
+
+static qr_fn *qr_of(ig_dtype d) {
+  return d == IG_F32 ? qr_f32 : d == IG_F64 ? qr_f64 : d == IG_C64 ? qr_c64 : qr_c128;
+}
 #endif
 
 static void qr_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
@@ -88,30 +113,44 @@ static void qr_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value
   int64_t n = ig_sizes(a)[a->ndim - 1].value;
   int64_t k = m < n ? m : n;
   int64_t w = mode == COMPLETE ? m : k;
-  int64_t count = m > 0 && n > 0 ? ig_tensor_numel(a) / (m * n) : 0;
+  int64_t count = 1;
+  for (int d = 0; d < a->ndim - 2; d++) count *= ig_sizes(a)[d].value;
   if (m > INT32_MAX / 2 || n > INT32_MAX / 2) {
     ig_fail_text(c, IG_RUNTIME, "linalg.qr: the matrix is too large for LAPACK");
     return;
   }
+  if (n == 0 && mode == COMPLETE) {  // nothing to reflect
+    ig_tensor *eye = outs[0].tensor;
+    ig_value zero = ig_of_i64(0);
+    ig_value one = ig_of_i64(1);
+    ig_tensor_fill(eye, &zero);
+    char *at = ig_tensor_data(eye);
+    size_t step = ig_dtype_size(a->dtype);
+    for (int64_t i = 0; i < count * m; i++) {
+      ig_element_store(at + (size_t)(i / m * m * m + i % m * (m + 1)) * step, a->dtype, &one);
+    }
+    return;
+  }
+  if (ig_tensor_numel(a) == 0) return;
   size_t size = ig_dtype_size(a->dtype);
   ig_scope s = ig_scope_open(c);
-  char *dense = ig_scope_push(c, (size_t)ig_tensor_numel(a) * size + 1);
-  int64_t wide = n > w ? n : w;
-  char *work = ig_scope_push(c, (size_t)(m * wide) * size + 1);
+  ig_meta by_columns;
+  ig_meta_of(a, &by_columns);
+  by_columns.offset = ig_const(0);
+  columns_first(c, &by_columns);
+  ig_tensor *from = ig_tensor_make(c, &by_columns, false);
+  char *work = ig_scope_push(c, (size_t)(m * (n > w ? n : w)) * size + 1);
   char *tau = ig_scope_push(c, (size_t)k * size + 1);
-  if (dense && work && tau) {
-    ig_tensor_read(a, a->dtype, dense);
+  if (from && work && tau) {
+    ig_tensor_copy(from, a);
     char *q = mode == R_ONLY ? NULL : ig_tensor_data(outs[0].tensor);
-    char *to = ig_tensor_data(r);
     int64_t rows = ig_sizes(r)[r->ndim - 2].value;
     for (int64_t i = 0; i < count && c->status == IG_OK; i++) {
-      const void *from = dense + (size_t)(i * m * n) * size;
+      memcpy(work, (char *)ig_tensor_data(from) + (size_t)(i * m * n) * size,
+             (size_t)(m * n) * size);
       void *qi = q ? q + (size_t)(i * m * w) * size : NULL;
-      void *ri = to + (size_t)(i * rows * n) * size;
-      int info =
-          a->dtype == IG_F32
-              ? qr_f32(from, (void *)work, (void *)tau, qi, ri, (int)m, (int)n, (int)w, (int)rows)
-              : qr_f64(from, (void *)work, (void *)tau, qi, ri, (int)m, (int)n, (int)w, (int)rows);
+      void *ri = (char *)ig_tensor_data(r) + (size_t)(i * rows * n) * size;
+      int info = qr_of(a->dtype)(work, tau, qi, ri, (int)m, (int)n, (int)w, (int)rows);
       if (info) (void)ig_fail(c, IG_RUNTIME, "linalg.qr: LAPACK reports %d", info);
     }
   }
@@ -129,11 +168,18 @@ static ig_tensor *turned(ig_ctx *c, ig_tensor *t) {
   return ig_transpose_int(c, t, ig_const(-2), ig_const(-1));
 }
 
-// For m >= n: dA = (dQ + Q copyltu(M)) R^-T with M = R dR^T - dQ^T Q, copyltu(M) the symmetric
-// matrix of M's lower triangle. The inverse is applied by back substitution column by column.
+static ig_tensor *adjoint(ig_ctx *c, ig_tensor *t) {
+  return turned(c, ig_conj_of(c, t));
+}
+
+static ig_tensor *sum_of(ig_ctx *c, ig_tensor *a, ig_tensor *b) {
+  return a && b ? ig_add_tensor(c, a, b) : a ? a : b;
+}
+
+// x R^H = b: x_j = (b_j - sum_{k>j} x_k conj(R_jk)) / conj(R_jj), from the last column.
 static ig_tensor *solve_right(ig_ctx *c, ig_tensor *b, ig_tensor *r, int64_t n) {
-  // x R^T = b: x_j = (b_j - sum_{k>j} x_k R_jk) / R_jj, from the last column.
   ig_value *columns = ig_scope_push(c, (size_t)n * sizeof *columns + 1);
+  r = ig_conj_of(c, r);
   for (int64_t j = n - 1; columns && j >= 0 && c->status == IG_OK; j--) {
     ig_tensor *x = ig_select_int(c, b, ig_const(-1), ig_const(j));
     ig_tensor *row = ig_select_int(c, r, ig_const(-2), ig_const(j));
@@ -151,6 +197,38 @@ static ig_tensor *solve_right(ig_ctx *c, ig_tensor *b, ig_tensor *r, int64_t n) 
   return ig_stack_with(c, ig_of_list(columns, (size_t)n), ig_const(-1));
 }
 
+// For m >= n: dA = (dQ + Q S) R^-H, S the Hermitian matrix that has the lower triangle of
+// M = R dR^H - dQ^H Q, its diagonal real.
+static ig_tensor *tall(ig_ctx *c, ig_tensor *q, ig_tensor *r, ig_tensor *gq, ig_tensor *gr) {
+  ig_tensor *m = gr ? ig_matmul(c, r, adjoint(c, gr)) : NULL;
+  if (gq) m = sum_of(c, m, ig_neg(c, ig_matmul(c, adjoint(c, gq), q)));
+  ig_tensor *low = ig_tril(c, m);
+  low = ig_add_tensor(c, low, ig_tril_with(c, m, ig_const(-1)));
+  ig_tensor *s = ig_mul_f64(c, ig_add_tensor(c, low, adjoint(c, low)), 0.5);
+  ig_tensor *b = sum_of(c, ig_matmul(c, q, s), gq);
+  return b ? solve_right(c, b, r, ig_int_specialize(c, ig_sizes(r)[r->ndim - 1])) : NULL;
+}
+
+static ig_tensor *columns_of(ig_ctx *c, ig_tensor *t, ig_int begin, ig_int end) {
+  if (!t) return NULL;
+  return ig_slice_tensor_with(c, t, ig_const(-1), ig_of_int(begin), ig_of_int(end), ig_const(1));
+}
+
+// For m < n: A = [A1 A2], R = [R1 R2]. A1 = Q R1 is square, and R2 = Q^H A2.
+static ig_tensor *wide(ig_ctx *c, const ig_vjp *v, ig_int m, ig_int n) {
+  ig_tensor *q = v->outs[0].tensor;
+  ig_tensor *r1 = columns_of(c, v->outs[1].tensor, ig_const(0), m);
+  ig_tensor *gr1 = columns_of(c, v->grads[1], ig_const(0), m);
+  ig_tensor *gr2 = columns_of(c, v->grads[1], m, n);
+  ig_tensor *gq = v->grads[0];
+  ig_tensor *a2 = columns_of(c, v->args[0].tensor, m, n);
+  if (gr2) gq = sum_of(c, gq, ig_matmul(c, a2, adjoint(c, gr2)));
+  ig_tensor *d1 = tall(c, q, r1, gq, gr1);
+  ig_tensor *d2 = gr2 ? ig_matmul(c, q, gr2) : ig_zeros_of(c, a2);
+  ig_value both[] = {ig_of_tensor(d1), ig_of_tensor(d2)};
+  return d1 && d2 ? ig_cat_with(c, ig_of_list(both, 2), ig_const(-1)) : NULL;
+}
+
 static void qr_vjp(ig_ctx *c, const ig_vjp *v) {
   if (!IG_WANTED(v, 0)) return;
   qr_mode mode = mode_of(c, v->args[1].str);
@@ -164,28 +242,20 @@ static void qr_vjp(ig_ctx *c, const ig_vjp *v) {
                  "through linalg.qr.");
     return;
   }
-  if (!ig_int_is(c, n, IG_LE, m) || (mode == COMPLETE && !ig_int_eq(c, m, n))) {
+  if (ig_int_eq_i64(c, n, 0) || ig_int_eq_i64(c, m, 0)) {
+    IG_GRAD(v, 0) = ig_zeros_of(c, a);
+    return;
+  }
+  bool is_tall = ig_int_is(c, n, IG_LE, m);
+  if (mode == COMPLETE && is_tall && !ig_int_eq(c, m, n)) {
     ig_fail_text(c, IG_RUNTIME,
-                 "The QR decomposition is not differentiable when mode='%s' and nrows %s ncols",
-                 v->args[1].str, mode == COMPLETE ? ">" : "<");
+                 "The QR decomposition is not differentiable when mode='complete' and nrows > "
+                 "ncols");
     return;
   }
   ig_tensor *q = v->outs[0].tensor;
-  ig_tensor *r = v->outs[1].tensor;
-  ig_tensor *gq = v->grads[0];
-  ig_tensor *gr = v->grads[1];
-  ig_tensor *mm = NULL;
-  if (gr) mm = ig_matmul(c, r, turned(c, gr));
-  if (gq) {
-    ig_tensor *part = ig_matmul(c, turned(c, gq), q);
-    mm = mm ? ig_sub_tensor(c, mm, part) : ig_neg(c, part);
-  }
-  ig_tensor *low = ig_tril(c, mm);
-  ig_tensor *strict = ig_tril_with(c, mm, ig_const(-1));
-  ig_tensor *symmetric = ig_add_tensor(c, low, turned(c, strict));
-  ig_tensor *b = ig_matmul(c, q, symmetric);
-  if (gq) b = ig_add_tensor(c, b, gq);
-  IG_GRAD(v, 0) = solve_right(c, b, r, ig_int_specialize(c, n));
+  IG_GRAD(v, 0) =
+      is_tall ? tall(c, q, v->outs[1].tensor, v->grads[0], v->grads[1]) : wide(c, v, m, n);
 }
 
 IG_OP(linalg_qr) = {
@@ -193,6 +263,7 @@ IG_OP(linalg_qr) = {
     .shape = qr_shape,
     .kernel = qr_kernel,
     .vjp = qr_vjp,
-    .keep = "result",
-    .samples = "f32[4,3] | f32[2,3,3] | f32[3,3], 'complete'",
+    .samples =
+        "f32[4,3] | f32[2,3,3] | f32[3,3], 'complete' | f32[2,3] | f32[2,2,4], 'complete' | "
+        "f32[3,0] | f32[0,2,2] | f32[4,2].T",
 };

@@ -332,9 +332,10 @@ IG_OP(nll_loss_forward) = {
     .kernel = nll_kernel,
     .variant = 1,
     .vjp = nll_vjp,
+    .diff_results = 1,
     .keep = "self, target, weight, result1",
     .samples = NLL,
-    .waive = "gradient: the weight is a constant in PyTorch",
+    .waive = "gradient of weight: a constant in PyTorch",
 };
 IG_OP(nll_loss_backward) = {
     .schema =
@@ -345,8 +346,10 @@ IG_OP(nll_loss_backward) = {
     .variant = 1,
     .vjp = nll_backward_vjp,
     .keep = "self, target, weight, total_weight",
-    .samples = "f32[], f32[3,5], i64[3]:<5, None, 1, -100, f32[]:+",
-    .waive = "gradient: weight and total_weight are constants in PyTorch",
+    .samples =
+        "f32[], f32[3,5], i64[3]:<5, None, 2, -100, f32[]:+ | f32[], f32[1,5], i64[1]:<5, None, "
+        "1, -100, f32[]:ones | f32[3], f32[3,5], i64[3]:<5, f32[5]:+, 0, 1, f32[]:+",
+    .waive = "gradient of weight: a constant in PyTorch; gradient of total_weight: likewise",
 };
 IG_OP(nll_loss2d_forward) = {
     .schema =
@@ -356,9 +359,10 @@ IG_OP(nll_loss2d_forward) = {
     .kernel = nll_kernel,
     .variant = 2,
     .vjp = nll_vjp,
+    .diff_results = 1,
     .keep = "self, target, weight, result1",
     .samples = NLL2D,
-    .waive = "gradient: the weight is a constant in PyTorch",
+    .waive = "gradient of weight: a constant in PyTorch",
 };
 IG_OP(nll_loss2d_backward) = {
     .schema =
@@ -369,8 +373,11 @@ IG_OP(nll_loss2d_backward) = {
     .variant = 2,
     .vjp = nll_backward_vjp,
     .keep = "self, target, weight, total_weight",
-    .samples = "f32[], f32[2,3,2,2], i64[2,2,2]:<3, None, 1, -100, f32[]:+",
-    .waive = "gradient: weight and total_weight are constants in PyTorch",
+    .samples =
+        "f32[], f32[2,3,2,2], i64[2,2,2]:<3, None, 2, -100, f32[]:+ | f32[], f32[1,3,1,1], "
+        "i64[1,1,1]:<3, None, 1, -100, f32[]:ones | f32[2,2,2], f32[2,3,2,2], i64[2,2,2]:<3, "
+        "f32[3]:+, 0, 1, f32[]:+",
+    .waive = "gradient of weight: a constant in PyTorch; gradient of total_weight: likewise",
 };
 IG_OP(nll_loss) = {
     .schema =
@@ -403,4 +410,5 @@ IG_OP(cross_entropy_loss) = {
         "f32[3,5], i64[3]:<5 | f32[3,5], f32[3,5]:u | f32[3,5], i64[3]:<5, f32[5]:+, 1, "
         "-100, 0.1 | f32[5], i64[]:<5 | f32[2,3,4], i64[2,4]:<3, None, 0 | f32[3,5], "
         "f32[3,5]:u, None, 0, -100, 0.2",
+    .waive = "gradient of weight: a constant in PyTorch",
 };

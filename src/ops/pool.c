@@ -2,10 +2,13 @@
 // Max, average and adaptive pooling, unfold and fold.
 #include "kernels/pool.h"
 
+#include <string.h>
+
 #include "op/formula.h"
 #include "op/refuse.h"
 #include "ops/reduce.h"
 #include "tensor/copy.h"
+#include "tensor/number.h"
 
 static ig_int entry(const ig_value *list, int i) {
   return list->ints.n == 1 ? list->ints.at[0] : list->ints.at[i];
@@ -49,19 +52,30 @@ static ig_int window_size(ig_ctx *c, ig_int in, ig_int kernel, ig_int stride, ig
   return ig_int_is(c, limit, IG_LE, begin) ? ig_int_sub(c, out, ig_const(1)) : out;
 }
 
-static void check_window(ig_ctx *c, ig_int kernel, ig_int stride, ig_int padding, ig_int out) {
-  if (c->status != IG_OK) return;
-  if (ig_int_is(c, stride, IG_LE, ig_const(0))) {
+static bool check_window(ig_ctx *c, ig_int kernel, ig_int stride, ig_int padding, ig_int dilation) {
+  if (c->status != IG_OK) return false;
+  if (ig_int_is(c, kernel, IG_LE, ig_const(0))) {
+    ig_fail_text(c, IG_RUNTIME, "kernel size should be greater than zero, but got %s",
+                 ig_int_text(c, kernel));
+  } else if (ig_int_is(c, stride, IG_LE, ig_const(0))) {
     ig_fail_text(c, IG_RUNTIME, "stride should not be zero");
-  } else if (ig_int_is(c, kernel, IG_LT, ig_int_mul(c, padding, ig_const(2)))) {
-    ig_fail_text(c, IG_RUNTIME,
-                 "pad should be at most half of effective kernel size, but got pad=%s, "
-                 "kernel_size=%s and dilation=1",
-                 ig_int_text(c, padding), ig_int_text(c, kernel));
-  } else if (ig_int_is(c, out, IG_LE, ig_const(0))) {
-    ig_fail_text(c, IG_RUNTIME, "Given input size per channel: output size is too small (%s)",
-                 ig_int_text(c, out));
+  } else if (ig_int_is(c, dilation, IG_LE, ig_const(0))) {
+    ig_fail_text(c, IG_RUNTIME, "dilation should be greater than zero, but got %s",
+                 ig_int_text(c, dilation));
+  } else if (ig_int_is(c, padding, IG_LT, ig_const(0))) {
+    ig_fail_text(c, IG_RUNTIME, "pad must be non-negative, but got pad: %s",
+                 ig_int_text(c, padding));
+  } else {
+    ig_int reach = ig_int_mul(c, dilation, ig_int_sub(c, kernel, ig_const(1)));
+    reach = ig_int_add(c, reach, ig_const(1));
+    if (ig_int_is(c, reach, IG_LT, ig_int_mul(c, padding, ig_const(2)))) {
+      ig_fail_text(c, IG_RUNTIME,
+                   "pad should be at most half of effective kernel size, but got pad=%s, "
+                   "kernel_size=%s and dilation=%s",
+                   ig_int_text(c, padding), ig_int_text(c, kernel), ig_int_text(c, dilation));
+    }
   }
+  return c->status == IG_OK;
 }
 
 // Sizes of the batch and channel dimensions, then those of the windows.
@@ -115,38 +129,75 @@ static void set_windows(ig_pool *p, int nd, const ig_value *kernel, const ig_val
 // Max -------------------------------------------------------------------------- variant:
 // dimensions
 
+// Sizes of the windows' results in every dimension; wrong windows are refused.
+static bool pooled(ig_ctx *c, const ig_op *op, const ig_tensor *x, const ig_value *kernel,
+                   const ig_value *stride, const ig_value *padding, const ig_value *dilation,
+                   bool ceil_mode, ig_int *sizes) {
+  int nd = op->def->variant;
+  if (!check_input(c, op->schema.name, x, nd)) return false;
+  for (int d = 0; d < nd; d++) {
+    ig_int k = entry(kernel, d);
+    ig_int s = stride_of(stride, kernel, d);
+    ig_int p = entry(padding, d);
+    ig_int spread = dilation ? entry(dilation, d) : ig_const(1);
+    if (!check_window(c, k, s, p, spread)) return false;
+    sizes[d] = window_size(c, ig_sizes(x)[x->ndim - nd + d], k, s, p, spread, ceil_mode);
+    if (c->status == IG_OK && ig_int_is(c, sizes[d], IG_LE, ig_const(0))) {
+      ig_fail_text(c, IG_RUNTIME, "Given input size per channel: output size is too small (%s)",
+                   ig_int_text(c, sizes[d]));
+    }
+  }
+  return c->status == IG_OK;
+}
+
 // self, kernel_size, stride, padding, dilation, ceil_mode -> values, indices
 static void max_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
   const ig_tensor *x = args[0].tensor;
   int nd = op->def->variant;
   ig_int sizes[3];
-  if (!check_input(c, op->schema.name, x, nd)) return;
-  for (int d = 0; d < nd; d++) {
-    ig_int kernel = entry(&args[1], d);
-    ig_int stride = stride_of(&args[2], &args[1], d);
-    ig_int padding = entry(&args[3], d);
-    if (!stride.expr && stride.value <= 0) {
-      ig_fail_text(c, IG_RUNTIME, "stride should not be zero");
-      return;
-    }
-    sizes[d] = window_size(c, ig_sizes(x)[x->ndim - nd + d], kernel, stride, padding,
-                           entry(&args[4], d), args[5].b);
-    check_window(c, kernel, stride, padding, sizes[d]);
-  }
-  if (c->status != IG_OK) return;
+  if (!pooled(c, op, x, &args[1], &args[2], &args[3], &args[4], args[5].b, sizes)) return;
   pooled_sizes(c, x, nd, sizes, &out[0]);
   pooled_sizes(c, x, nd, sizes, &out[1]);
   out[1].dtype = IG_I64;
+}
+
+// Element types that the kernels have, which are those of PyTorch.
+static bool can_pool(ig_ctx *c, const ig_op *op, ig_dtype d, bool integers) {
+  bool small = d == IG_U8 || d == IG_I8 || d == IG_I16 || d == IG_I32;
+  bool floats = d == IG_F16 || d == IG_BF16 || d == IG_F32 || d == IG_F64;
+  if (floats || d == IG_I64 || (integers && small)) return true;
+  ig_refuse_dtype(c, op->schema.name, d);
+  return false;
+}
+
+// A gradient has the sizes of what was pooled but for the windows, and the dtype of the input.
+static bool check_grad(ig_ctx *c, const ig_op *op, const ig_tensor *g, const ig_tensor *x,
+                       const ig_int *sizes) {
+  int nd = op->def->variant;
+  if (!check_input(c, op->schema.name, x, nd)) return false;
+  bool same = g->ndim == x->ndim;
+  for (int d = 0; d < x->ndim && same; d++) {
+    int spatial = d - (x->ndim - nd);
+    if (spatial < 0) same = ig_int_eq(c, ig_sizes(g)[d], ig_sizes(x)[d]);
+    if (spatial >= 0 && sizes) same = ig_int_eq(c, ig_sizes(g)[d], sizes[spatial]);
+  }
+  if (!same && c->status == IG_OK) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "%s: expected a gradient with the sizes of the pooled input, found other sizes",
+                 op->schema.name);
+  }
+  if (c->status == IG_OK && g->dtype != x->dtype) {
+    ig_fail_text(c, IG_RUNTIME, "%s: expected dtype %s for `grad_output` but got dtype %s",
+                 op->schema.name, ig_dtype_title(x->dtype), ig_dtype_title(g->dtype));
+  }
+  return c->status == IG_OK;
 }
 
 static void max_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   const ig_tensor *x = args[0].tensor;
   int nd = op->def->variant;
   bool last = is_last(c, x, nd);
-  if (ig_elem_of(x->dtype) == IG_ELEM_COUNT || x->dtype == IG_BOOL) {
-    ig_refuse_dtype(c, "max_pool2d", x->dtype);
-    return;
-  }
+  if (!can_pool(c, op, x->dtype, true)) return;
   ig_scope s = ig_scope_open(c);
   const void *data = laid_out(c, x, last);
   if (c->status == IG_OK && ig_tensor_numel(outs[0].tensor)) {
@@ -157,18 +208,37 @@ static void max_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_valu
   ig_scope_close(c, s);
 }
 
-// grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
-static void max_backward_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
-  const ig_tensor *x = args[1].tensor;
+static void shape_of_input(ig_ctx *c, const ig_op *op, const ig_tensor *x, ig_meta *out) {
   for (int d = 0; d < x->ndim; d++) ig_meta_push_dim(c, out, ig_sizes(x)[d]);
   out->dtype = x->dtype;
   format_like(c, is_last(c, x, op->def->variant), out);
+}
+
+// grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
+static void max_backward_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  const ig_tensor *g = args[0].tensor;
+  const ig_tensor *x = args[1].tensor;
+  const ig_tensor *index = args[7].tensor;
+  ig_int sizes[3];
+  if (!pooled(c, op, x, &args[2], &args[3], &args[4], &args[5], args[6].b, sizes)) return;
+  if (!check_grad(c, op, g, x, sizes)) return;
+  bool same = index->ndim == g->ndim && index->dtype == IG_I64;
+  for (int d = 0; d < g->ndim && same; d++) same = ig_int_eq(c, ig_sizes(g)[d], ig_sizes(index)[d]);
+  if (!same && c->status == IG_OK) {
+    ig_fail_text(c, IG_RUNTIME, "%s: expected int64 indices with the sizes of the gradient",
+                 op->schema.name);
+  }
+  if (c->status == IG_OK) shape_of_input(c, op, x, out);
 }
 
 static void max_backward_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   const ig_tensor *x = args[1].tensor;
   int nd = op->def->variant;
   bool last = is_last(c, x, nd);
+  if (!ig_dtype_is_float(x->dtype) || !can_pool(c, op, x->dtype, false)) {
+    ig_refuse_dtype(c, op->schema.name, x->dtype);
+    return;
+  }
   ig_scope s = ig_scope_open(c);
   const void *dy = laid_out(c, args[0].tensor, last);
   const void *index = laid_out(c, args[7].tensor, last);
@@ -253,24 +323,25 @@ static void avg_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta 
   const ig_tensor *x = args[0].tensor;
   int nd = op->def->variant;
   ig_int sizes[3];
-  if (!check_input(c, op->schema.name, x, nd)) return;
   if (args[6].kind == IG_KIND_INT && ig_int_eq_i64(c, args[6].i, 0)) {
     ig_fail_text(c, IG_RUNTIME, "divisor must be not zero");
     return;
   }
-  for (int d = 0; d < nd; d++) {
-    ig_int kernel = entry(&args[1], d);
-    ig_int stride = stride_of(&args[2], &args[1], d);
-    ig_int padding = entry(&args[3], d);
-    if (!stride.expr && stride.value <= 0) {
-      ig_fail_text(c, IG_RUNTIME, "stride should not be zero");
-      return;
-    }
-    sizes[d] = window_size(c, ig_sizes(x)[x->ndim - nd + d], kernel, stride, padding, ig_const(1),
-                           args[4].b);
-    check_window(c, kernel, stride, padding, sizes[d]);
+  if (pooled(c, op, x, &args[1], &args[2], &args[3], NULL, args[4].b, sizes)) {
+    pooled_sizes(c, x, nd, sizes, out);
   }
-  if (c->status == IG_OK) pooled_sizes(c, x, nd, sizes, out);
+}
+
+// grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+static void avg_backward_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  const ig_tensor *x = args[1].tensor;
+  ig_int sizes[3];
+  if (args[7].kind == IG_KIND_INT && ig_int_eq_i64(c, args[7].i, 0)) {
+    ig_fail_text(c, IG_RUNTIME, "divisor must be not zero");
+    return;
+  }
+  if (!pooled(c, op, x, &args[2], &args[3], &args[4], NULL, args[5].b, sizes)) return;
+  if (check_grad(c, op, args[0].tensor, x, sizes)) shape_of_input(c, op, x, out);
 }
 
 static void set_average(ig_pool *p, const ig_value *count_include_pad, const ig_value *divisor) {
@@ -282,6 +353,7 @@ static void avg_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_valu
   const ig_tensor *x = args[0].tensor;
   int nd = op->def->variant;
   bool last = is_last(c, x, nd);
+  if (!can_pool(c, op, x->dtype, false)) return;
   ig_scope s = ig_scope_open(c);
   const void *data = laid_out(c, x, last);
   if (c->status == IG_OK && ig_tensor_numel(outs[0].tensor)) {
@@ -297,6 +369,7 @@ static void avg_backward_kernel(ig_ctx *c, const ig_op *op, const ig_value *args
   const ig_tensor *x = args[1].tensor;
   int nd = op->def->variant;
   bool last = is_last(c, x, nd);
+  if (!can_pool(c, op, x->dtype, false)) return;
   ig_scope s = ig_scope_open(c);
   const void *dy = laid_out(c, args[0].tensor, last);
   if (c->status == IG_OK && ig_tensor_numel(x)) {
@@ -337,12 +410,18 @@ static void adaptive_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_
   pooled_sizes(c, x, 2, sizes, out);
 }
 
+static void adaptive_backward_shape(ig_ctx *c, const ig_op *op, const ig_value *args,
+                                    ig_meta *out) {
+  if (check_grad(c, op, args[0].tensor, args[1].tensor, NULL)) {
+    shape_of_input(c, op, args[1].tensor, out);
+  }
+}
+
 static void adaptive_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   const ig_tensor *x = args[0].tensor;
   bool last = is_last(c, x, 2);
-  (void)op;
-  if (!ig_dtype_is_float(x->dtype)) {
-    ig_refuse_dtype(c, "adaptive_avg_pool2d", x->dtype);
+  if (!ig_dtype_is_float(x->dtype) || !can_pool(c, op, x->dtype, false)) {
+    ig_refuse_dtype(c, op->schema.name, x->dtype);
     return;
   }
   ig_scope s = ig_scope_open(c);
@@ -358,7 +437,10 @@ static void adaptive_backward_kernel(ig_ctx *c, const ig_op *op, const ig_value 
                                      ig_value *outs) {
   const ig_tensor *x = args[1].tensor;
   bool last = is_last(c, x, 2);
-  (void)op;
+  if (!ig_dtype_is_float(x->dtype) || !can_pool(c, op, x->dtype, false)) {
+    ig_refuse_dtype(c, op->schema.name, x->dtype);
+    return;
+  }
   ig_scope s = ig_scope_open(c);
   const void *dy = laid_out(c, args[0].tensor, last);
   if (c->status == IG_OK && ig_tensor_numel(x)) {
@@ -406,6 +488,22 @@ static ig_tensor *adaptive_avg_pool1d(ig_ctx *c, const ig_value *args) {
 
 // Unfold and fold ---------------------------------------------------------------------------------
 
+static bool check_fold(ig_ctx *c, ig_int kernel, ig_int stride, ig_int padding, ig_int dilation) {
+  const ig_int positive[] = {kernel, stride, dilation};
+  static const char *const names[] = {"kernel size", "stride", "dilation"};
+  for (int i = 0; i < 3 && c->status == IG_OK; i++) {
+    if (ig_int_is(c, positive[i], IG_LE, ig_const(0))) {
+      ig_fail_text(c, IG_RUNTIME, "%s should be greater than zero, but got %s", names[i],
+                   ig_int_text(c, positive[i]));
+    }
+  }
+  if (c->status == IG_OK && ig_int_is(c, padding, IG_LT, ig_const(0))) {
+    ig_fail_text(c, IG_RUNTIME, "padding should be non-negative, but got %s",
+                 ig_int_text(c, padding));
+  }
+  return c->status == IG_OK;
+}
+
 // self, kernel_size, dilation, padding, stride
 static void im2col_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
   const ig_tensor *x = args[0].tensor;
@@ -421,6 +519,7 @@ static void im2col_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_me
   ig_int rows = ig_sizes(x)[x->ndim - 3];
   for (int d = 0; d < 2; d++) {
     ig_int kernel = entry(&args[1], d);
+    if (!check_fold(c, kernel, entry(&args[4], d), entry(&args[3], d), entry(&args[2], d))) return;
     ig_int size = window_size(c, ig_sizes(x)[x->ndim - 2 + d], kernel, entry(&args[4], d),
                               entry(&args[3], d), entry(&args[2], d), false);
     if (ig_int_is(c, size, IG_LT, ig_const(1))) {
@@ -476,6 +575,10 @@ static void col2im_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_me
                  x->ndim);
     return;
   }
+  for (int d = 0; d < 2; d++) {
+    ig_int kernel = entry(&args[2], d);
+    if (!check_fold(c, kernel, entry(&args[5], d), entry(&args[4], d), entry(&args[3], d))) return;
+  }
   ig_int window = ig_int_mul(c, entry(&args[2], 0), entry(&args[2], 1));
   ig_int rows = ig_sizes(x)[x->ndim - 2];
   if (!ig_int_eq_i64(c, ig_int_mod(c, rows, window), 0)) {
@@ -503,19 +606,41 @@ static void col2im_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_me
   for (int d = 0; d < 2; d++) ig_meta_push_dim(c, out, entry(&args[1], d));
 }
 
+// Bool adds as numbers do, complex numbers as pairs.
+static void col2im_as(ig_ctx *c, const ig_value *args, ig_tensor *out, ig_dtype work) {
+  size_t n = (size_t)ig_tensor_numel(args[0].tensor);
+  size_t m = (size_t)ig_tensor_numel(out);
+  bool pairs = ig_dtype_is_complex(out->dtype);
+  size_t size = ig_dtype_size(work);
+  size_t parts = pairs ? 2 : 1;
+  char *from = ig_scope_push(c, (n * parts + n) * size + 1);
+  char *to = ig_scope_push(c, (m * parts + m) * size + 1);
+  if (!from || !to) return;
+  char *one = from + n * parts * size;
+  char *sum = to + m * parts * size;
+  ig_tensor_read(args[0].tensor, pairs ? out->dtype : work, from);
+  ig_pool p = fold_geometry(out, ig_elem_of(work), &args[2], &args[3], &args[4], &args[5]);
+  for (size_t k = 0; k < parts; k++) {
+    for (size_t i = 0; i < n; i++) memcpy(one + i * size, from + (i * parts + k) * size, size);
+    ig_pool_col2im(&p, one, sum);
+    for (size_t i = 0; i < m; i++) memcpy(to + (i * parts + k) * size, sum + i * size, size);
+  }
+  ig_convert(ig_tensor_data(out), out->dtype, to, pairs ? out->dtype : work, m);
+}
+
 static void col2im_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   ig_tensor *out = outs[0].tensor;
-  (void)op;
-  ig_elem e = ig_elem_of(out->dtype);
-  if (!ig_dtype_is_float(out->dtype) && out->dtype != IG_I64) {
-    ig_refuse_dtype(c, "col2im_out_cpu", out->dtype);
-    return;
-  }
+  bool pairs = ig_dtype_is_complex(out->dtype);
+  bool direct = out->dtype != IG_BOOL && !pairs;
+  if (direct && !can_pool(c, op, out->dtype, false)) return;
+  if (ig_tensor_numel(out) == 0) return;
   ig_scope s = ig_scope_open(c);
-  const void *data = laid_out(c, args[0].tensor, false);
-  if (c->status == IG_OK && ig_tensor_numel(out)) {
-    ig_pool p = fold_geometry(out, e, &args[2], &args[3], &args[4], &args[5]);
-    ig_pool_col2im(&p, data, ig_tensor_data(out));
+  if (!direct) {
+    col2im_as(c, args, out, pairs ? ig_to_real(out->dtype) : IG_I64);
+  } else {
+    const void *data = laid_out(c, args[0].tensor, false);
+    ig_pool p = fold_geometry(out, ig_elem_of(out->dtype), &args[2], &args[3], &args[4], &args[5]);
+    if (c->status == IG_OK) ig_pool_col2im(&p, data, ig_tensor_data(out));
   }
   ig_scope_close(c, s);
 }
@@ -631,7 +756,7 @@ IG_OP(avg_pool2d_backward) = {
         "aten::avg_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, "
         "int[2] stride, int[2] padding, bool ceil_mode, bool count_include_pad, int? "
         "divisor_override) -> Tensor",
-    .shape = max_backward_shape,
+    .shape = avg_backward_shape,
     .kernel = avg_backward_kernel,
     .variant = 2,
     .vjp = avg2d_backward_vjp,
@@ -656,7 +781,7 @@ IG_OP(_adaptive_avg_pool2d) = {
 };
 IG_OP(_adaptive_avg_pool2d_backward) = {
     .schema = "aten::_adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self) -> Tensor",
-    .shape = max_backward_shape,
+    .shape = adaptive_backward_shape,
     .kernel = adaptive_backward_kernel,
     .variant = 2,
     .vjp = adaptive_backward_vjp,

@@ -78,7 +78,7 @@ static ig_tensor *pow_grad_exponent(ig_ctx *c, const ig_vjp *v) {
   ig_tensor *exponent = v->args[1].tensor;
   if (base->kind != IG_KIND_TENSOR) {
     double b = ig_value_f64(base);
-    ig_tensor *g = ig_mul_tensor(c, v->grad, v->out);
+    ig_tensor *g = ig_mul_tensor(c, v->grad, ig_conj_of(c, v->out));
     if (b != 0) return ig_mul_f64(c, g, log(b));
     ig_tensor *calm = ig_ge_scalar(c, exponent, ig_of_i64(0));
     g = ig_mul_f64(c, g, log(b));
@@ -120,12 +120,23 @@ CLAMP(clamp_f32, float, IS_NAN)
 CLAMP(clamp_f64, double, IS_NAN)
 CLAMP(clamp_i64, int64_t, NEVER)
 
+// One-sided with bool tensors it is the greater or the lesser.
+static void clamp_bool(const ig_tile *t) {
+  bool low = t->args[1].kind != IG_KIND_NONE;
+  const bool *x = t->in[0];
+  const bool *y = t->in[low ? 1 : 2];
+  bool *o = t->out;
+  for (size_t i = 0; i < t->n; i++) o[i] = low ? x[i] || y[i] : x[i] && y[i];
+}
+
 static void clamp_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
   if (args[1].kind == IG_KIND_NONE && args[2].kind == IG_KIND_NONE) {
     ig_fail_text(c, IG_RUNTIME, "torch.clamp: At least one of 'min' or 'max' must not be None");
   }
   ig_shape_pointwise(c, op, args, out);
-  if (out->dtype == IG_BOOL || ig_dtype_is_complex(out->dtype)) {
+  bool both = args[1].kind != IG_KIND_NONE && args[2].kind != IG_KIND_NONE;
+  bool truth = out->dtype == IG_BOOL && (both || !op->def->tile[IG_BOOL]);
+  if (truth || ig_dtype_is_complex(out->dtype)) {
     ig_fail_text(c, IG_UNSUPPORTED, "clamp is not supported for %s",
                  out->dtype == IG_BOOL ? "bool" : "complex types");
   }
@@ -220,7 +231,8 @@ IG_OP(clamp) = {
 IG_OP(clamp_tensor) = {
     .schema = "aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
     .shape = clamp_shape,
-    CLAMP_TILES,
+    .tile =
+        {[IG_F32] = clamp_f32, [IG_F64] = clamp_f64, [IG_I64] = clamp_i64, [IG_BOOL] = clamp_bool},
     .vjp = clamp_vjp,
     .samples = "f32[3,5], f32[5]:s, f32[3,1]:+ | f32[3], None, f32[3] | f32[3], f32[]",
 };

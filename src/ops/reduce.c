@@ -295,7 +295,7 @@ static void chosen_vjp(ig_ctx *c, const ig_vjp *v) {
 static ig_tensor *prod_rows(ig_ctx *c, ig_tensor *x, ig_tensor *out, ig_int dim) {
   ig_tensor *zero = ig_eq_scalar(c, x, ig_of_i64(0));
   ig_tensor *safe = ig_masked_fill_scalar(c, x, zero, ig_of_i64(1));
-  ig_tensor *others = ig_div_tensor(c, out, ig_conj_of(c, x));
+  ig_tensor *others = ig_div_tensor(c, out, x);
   // With exactly one zero in a row, its slope is the product of the rest; other slopes are 0.
   ig_tensor *rest = ig_prod_dim_int_with(c, safe, dim, true, ig_none());
   ig_tensor *count = ig_sum_dim_intlist_with(c, zero, ig_of_ints(&dim, 1), true, ig_none());

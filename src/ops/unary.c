@@ -121,6 +121,22 @@ static void abs_vjp(ig_ctx *c, const ig_vjp *v) {
   ig_tensor *sign = ig_sgn(c, v->args[0].tensor);
   IG_GRAD(v, 0) = ig_mul_tensor(c, v->grad, sign);
 }
+// sgn(z) = z / |z| turns only across: (g - s Re(conj(s) g)) / |z|. For real operands that is 0.
+static void sgn_vjp(ig_ctx *c, const ig_vjp *v) {
+  ig_tensor *self = v->args[0].tensor;
+  if (!IG_WANTED(v, 0)) return;
+  if (!ig_dtype_is_complex(self->dtype)) {
+    IG_GRAD(v, 0) = ig_zeros_of(c, v->grad);
+    return;
+  }
+  ig_tensor *s = ig_sgn(c, self);
+  ig_tensor *along = ig_mul_tensor(c, v->grad, ig_conj_of(c, s));
+  along = ig_mul_tensor(c, s, ig_cast(c, along, ig_to_real(self->dtype)));
+  ig_tensor *size = ig_abs(c, self);
+  ig_tensor *across = ig_div_tensor(c, ig_sub_tensor(c, v->grad, along), size);
+  ig_tensor *zero = ig_eq_scalar(c, size, ig_of_i64(0));
+  IG_GRAD(v, 0) = ig_masked_fill_scalar(c, across, zero, ig_of_i64(0));
+}
 static void flat_vjp(ig_ctx *c, const ig_vjp *v) {
   IG_GRAD(v, 0) = ig_zeros_of(c, v->grad);
 }
@@ -240,8 +256,8 @@ IG_OP(sgn) = {
              [IG_I64] = sgn_i64,
              [IG_BOOL] = sgn_bool,
              [IG_C128] = sgn_c128},
-    .vjp = flat_vjp,
-    .keep = "",
+    .vjp = sgn_vjp,
+    .keep = "self",
     .samples = "f32[3,5] | f32[] | i64[3] | bool[2]",
 };
 IG_OP(round) = {

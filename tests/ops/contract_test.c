@@ -216,6 +216,18 @@ static ig_tensor *to_copy(ig_tensor *t) {
   return copy;
 }
 
+// Some operators write to arguments: every call gets arguments of its own.
+static const ig_value *fresh(const sample *s, sample *room) {
+  bool writes = false;
+  for (size_t i = 0; i < op->schema.nargs; i++) {
+    room->args[i] = s->args[i];
+    if (!op->schema.args[i].written || s->args[i].kind != IG_KIND_TENSOR) continue;
+    room->args[i] = ig_of_tensor(to_copy(s->args[i].tensor));
+    writes = true;
+  }
+  return writes ? room->args : s->args;
+}
+
 static void check_fake(const sample *s, const ig_value *real) {
   static sample fake;
   ig_value outs[IG_MAX_RETURNS];
@@ -308,8 +320,9 @@ static void check_symbolic(const sample *s, const ig_value *real) {
 static void check_decomposition(const sample *s, const ig_value *real) {
   ig_value outs[IG_MAX_RETURNS];
   if (!ig_op_has_decomposition(op) || ig_op_is_composite(op) || waived("decompose")) return;
+  static sample room;
   for (size_t i = 0; i < IG_MAX_RETURNS; i++) outs[i] = ig_none();
-  ig_op_decompose(c, op, s->args, outs);
+  ig_op_decompose(c, op, fresh(s, &room), outs);
   if (check(ig_ctx_status(c) == IG_OK, "decomposition")) {
     same_results(outs, real, 4, false, "decomposition");
   }
@@ -415,9 +428,10 @@ static ig_tensor *weighted(ig_tensor *t) {
   return ig_cast(c, sum, IG_F64);
 }
 
-static ig_tensor *loss_of(const ig_value *args) {
+static ig_tensor *loss_of(const sample *s) {
+  static sample room;
   ig_value outs[IG_MAX_RETURNS];
-  ig_call(c, op, args, outs);
+  ig_call(c, op, fresh(s, &room), outs);
   ig_tensor *loss = NULL;
   for (size_t i = 0; i < op->schema.nrets; i++) {
     if (op->def->diff_results && !(op->def->diff_results >> i & 1)) continue;
@@ -432,41 +446,82 @@ static ig_tensor *loss_of(const ig_value *args) {
   return loss;
 }
 
-static double loss_now(const ig_value *args) {
-  ig_scope s = ig_scope_open(c);
-  ig_tensor *loss = loss_of(args);
-  double x = loss ? ig_tensor_get(loss, 0) : NAN;
-  ig_scope_close(c, s);
-  return x;
-}
-
-// An operand, its argument's name and its gradient.
+// An operand and its argument's name.
 typedef struct slope {
   ig_tensor *x;
   const char *name;
 } slope;
 
-static double difference(const ig_value *args, double *at) {
+enum { MAX_SLOPES = IG_MAX_ARGS + SAMPLE_ITEMS };
+
+typedef struct slopes {
+  sample s;
+  slope at[MAX_SLOPES];
+  size_t n;
+} slopes;
+
+// The gradients of the loss; some may be NULL.
+static bool gradients_of(const slopes *w, ig_tensor *loss, bool create_graph, ig_tensor **grads) {
+  ig_tensor *of[MAX_SLOPES];
+  for (size_t i = 0; i < w->n; i++) of[i] = w->at[i].x;
+  ig_backward_args run = {.outputs = &loss,
+                          .noutputs = 1,
+                          .inputs = of,
+                          .ninputs = w->n,
+                          .allow_unused = true,
+                          .retain_graph = create_graph,
+                          .create_graph = create_graph};
+  return ig_backward(c, &run, grads) == IG_OK;
+}
+
+// A function of the first gradients, to be differentiated again; NULL: nothing to differentiate.
+static ig_tensor *second_loss_of(const slopes *w) {
+  ig_tensor *grads[MAX_SLOPES];
+  ig_tensor *loss = loss_of(&w->s);
+  if (!loss || !gradients_of(w, loss, true, grads)) return NULL;
+  ig_tensor *sum = NULL;
+  for (size_t i = 0; i < w->n; i++) {
+    if (!grads[i] || !ig_tensor_requires_grad(grads[i])) continue;
+    ig_tensor *part = weighted(grads[i]);
+    sum = sum ? ig_add_tensor(c, sum, part) : part;
+  }
+  return sum;
+}
+
+static double loss_now(const slopes *w, bool second) {
+  ig_scope s = ig_scope_open(c);
+  bool before = ig_grad_set_enabled(c, second);
+  ig_tensor *loss = second ? second_loss_of(w) : loss_of(&w->s);
+  double x = loss ? ig_tensor_get(loss, 0) : NAN;
+  (void)ig_grad_set_enabled(c, before);
+  ig_scope_close(c, s);
+  return x;
+}
+
+static double difference(const slopes *w, bool second, double *at) {
   const double h = 1e-5;
   double middle = *at;
   *at = middle + h;
-  double up = loss_now(args);
+  double up = loss_now(w, second);
   *at = middle - h;
-  double down = loss_now(args);
+  double down = loss_now(w, second);
   *at = middle;
   return (up - down) / (2 * h);
 }
 
-static void check_difference(const ig_value *args, slope s, const ig_tensor *grad) {
-  size_t parts = s.x->dtype == IG_C128 ? 2 : 1;
-  size_t n = (size_t)ig_tensor_numel(s.x) * parts;
+static void check_difference(const slopes *w, bool second, size_t k, const ig_tensor *grad) {
+  ig_tensor *x = w->at[k].x;
+  size_t parts = x->dtype == IG_C128 ? 2 : 1;
+  size_t n = (size_t)ig_tensor_numel(x) * parts;
+  size_t most = second ? 12 : 40;
   double *got = calloc(n + 1, sizeof *got);
-  if (got && grad) ig_tensor_read(grad, s.x->dtype, got);
-  if (grad && !same_meta(grad, s.x, false, "gradient")) n = 0;
-  for (size_t i = 0; got && i < n && i < 40; i++) {
-    double want = difference(args, (double *)ig_tensor_data(s.x) + i);
-    if (!check(close(got[i], want, 2e-5),
-               "gradient of %s, element %zu%s is %.9g, difference is %.9g", s.name, i / parts,
+  if (got && grad) ig_tensor_read(grad, x->dtype, got);
+  if (grad && !same_meta(grad, x, false, "gradient")) n = 0;
+  for (size_t i = 0; got && i < n && i < most; i++) {
+    double want = difference(w, second, (double *)ig_tensor_data(x) + i);
+    if (!check(close(got[i], want, 3e-5),
+               "%s gradient of %s, element %zu%s is %.9g, difference is %.9g",
+               second ? "second" : "first", w->at[k].name, i / parts,
                i % parts ? " (imaginary)" : "", got[i], want)) {
       break;
     }
@@ -474,60 +529,70 @@ static void check_difference(const ig_value *args, slope s, const ig_tensor *gra
   free(got);
 }
 
-static size_t collect(ig_value *v, const char *name, slope *inputs, size_t n) {
+static void collect(slopes *w, ig_value *v, const char *name) {
   if (differentiable(v)) {
     ig_tensor *dense = dense_like(v->tensor);
-    if (!dense) return n;
+    if (!dense) return;
     ig_tensor_copy(dense, v->tensor);
     ig_tensor_set_requires_grad(c, dense, true);
     v->tensor = dense;
-    inputs[n++] = (slope){dense, name};
+    w->at[w->n++] = (slope){dense, name};
   } else if (v->kind == IG_KIND_LIST) {
-    for (size_t k = 0; k < v->list.n; k++) n = collect((ig_value *)&v->list.at[k], name, inputs, n);
+    for (size_t k = 0; k < v->list.n; k++) collect(w, (ig_value *)&v->list.at[k], name);
   }
-  return n;
+}
+
+static void check_second(const slopes *w) {
+  ig_tensor *grads[MAX_SLOPES];
+  if (waived("second")) return;
+  ig_tensor *loss = second_loss_of(w);
+  if (!check(ig_ctx_status(c) == IG_OK, "second derivative")) return;
+  if (!loss) return;
+  if (!check(gradients_of(w, loss, false, grads), "second backward")) return;
+  for (size_t i = 0; i < w->n; i++) check_difference(w, true, i, grads[i]);
+  check(ig_ctx_status(c) == IG_OK, "second differences");
 }
 
 // Gradients against central differences, in float64 or complex128.
 static void check_gradient(const char *start, ig_dtype dtype) {
-  static sample s;
-  slope inputs[IG_MAX_ARGS + SAMPLE_ITEMS];
-  ig_tensor *of[IG_MAX_ARGS + SAMPLE_ITEMS];
-  ig_tensor *grads[IG_MAX_ARGS + SAMPLE_ITEMS];
-  size_t n = 0;
+  static slopes w;
+  ig_tensor *grads[MAX_SLOPES];
   const char *p = start;
   const char *special = strstr(start, "special");
   bool odd = special && special < start + strcspn(start, "|");  // no slopes at NaN and infinity
   if (waived("gradient") || waived("vjp") || op->def->random || odd) return;
-  if (!check(sample_parse(c, op, &p, dtype, &s), "bad sample")) return;
+  if (!check(sample_parse(c, op, &p, dtype, &w.s), "bad sample")) return;
+  w.n = 0;
   for (size_t i = 0; i < op->schema.nargs; i++) {
     const char *name = op->schema.args[i].name;
-    if (!waived_with("gradient of ", name)) n = collect(&s.args[i], name, inputs, n);
+    if (!waived_with("gradient of ", name)) collect(&w, &w.s.args[i], name);
   }
-  if (n == 0) return;
-  ig_tensor *loss = loss_of(s.args);
+  if (w.n == 0) return;
+  ig_tensor *loss = loss_of(&w.s);
   if (!check(ig_ctx_status(c) == IG_OK, "call with gradient") || !loss) return;
   if (!check(ig_tensor_requires_grad(loss), "no history")) return;
-  for (size_t i = 0; i < n; i++) of[i] = inputs[i].x;
-  ig_backward_args run = {
-      .outputs = &loss, .noutputs = 1, .inputs = of, .ninputs = n, .allow_unused = true};
-  if (!check(ig_backward(c, &run, grads) == IG_OK, "backward")) return;
-  bool before = ig_grad_set_enabled(c, false);
-  for (size_t i = 0; i < n; i++) check_difference(s.args, inputs[i], grads[i]);
-  (void)ig_grad_set_enabled(c, before);
-  check(ig_ctx_status(c) == IG_OK, "differences");
+  if (!check(gradients_of(&w, loss, false, grads), "backward")) return;
+  for (size_t i = 0; i < w.n; i++) check_difference(&w, false, i, grads[i]);
+  if (!check(ig_ctx_status(c) == IG_OK, "differences")) return;
+  if (dtype == IG_F64) check_second(&w);
 }
 
 // Drivers -----------------------------------------------------------------------------------------
 
-static void check_golden(size_t number, const ig_value *real) {
+static void check_golden(size_t number, const ig_value *args, const ig_value *real) {
   golden g;
   if (waived("values")) return;
   if (!golden_find(c, op, number, floats, &g)) {
     check(false, "no golden values: run tools/make_goldens.py");
     return;
   }
-  if (!g.refused) same_results(real, g.outs, 1, !waived("strides"), "golden values");
+  if (g.refused) return;
+  same_results(real, g.outs, 1, !waived("strides"), "golden values");
+  size_t next = op->schema.nrets;  // then the arguments that were written
+  for (size_t i = 0; i < op->schema.nargs && next < g.n; i++) {
+    if (!op->schema.args[i].written) continue;
+    (void)same_value(&args[i], &g.outs[next++], 1, false, op->schema.args[i].name);
+  }
 }
 
 static bool refused_by_golden(size_t number) {
@@ -547,9 +612,11 @@ static void check_sample(const char **at, size_t number) {
     return;
   }
   samples++;
-  ig_call(c, op, s.args, real);
+  static sample room;
+  const ig_value *args = fresh(&s, &room);
+  ig_call(c, op, args, real);
   if (!check(ig_ctx_status(c) == IG_OK, "call")) return;
-  check_golden(number, real);
+  check_golden(number, args, real);
   check_fake(&s, real);
   check_symbolic(&s, real);
   check_decomposition(&s, real);
@@ -571,7 +638,7 @@ static void check_dtype(const char *start, size_t number, ig_dtype dtype) {
   if (!check(sample_parse(c, op, &p, dtype, &s), "bad sample")) return;
   ig_call(c, op, s.args, real);
   if (!check(ig_ctx_status(c) == IG_OK, "call")) return;
-  check_golden(number, real);
+  check_golden(number, s.args, real);
   if (dtype == IG_C128 && !waived("complex gradient")) check_gradient(start, dtype);
 }
 

@@ -143,15 +143,16 @@ bool golden_find(ig_ctx *c, const ig_op *op, size_t number, ig_dtype floats, gol
   bool list = s->nrets == 1 && s->rets[0].list;
   size_t n = 0;
   ig_value *to = list ? out->items : out->outs;
-  while (*p && n < (list ? 64 : IG_MAX_RETURNS)) {
+  while (*p && n < (list ? 64 : IG_MAX_RETURNS + 4)) {
     to[n++] = read_value(c, &p);
     if (*p == ';') p++;
   }
   if (list) out->outs[0] = ig_of_list(out->items, n);
+  out->n = list ? 1 : n;
   // Numbers come back without their kind: the schema has it.
-  for (size_t i = 0; !list && i < n; i++) {
-    bool scalar = s->rets[i].type == IG_TYPE_BOOL ||
-                  (s->rets[i].type == IG_TYPE_SCALAR && floats == IG_BOOL);
+  for (size_t i = 0; !list && i < n && i < s->nrets; i++) {
+    bool scalar =
+        s->rets[i].type == IG_TYPE_BOOL || (s->rets[i].type == IG_TYPE_SCALAR && floats == IG_BOOL);
     bool truth = scalar && out->outs[i].kind == IG_KIND_INT;
     if (truth) out->outs[i] = ig_of_bool(out->outs[i].i.value != 0);
   }

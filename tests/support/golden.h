@@ -6,8 +6,9 @@
 #include "op/op.h"
 
 typedef struct golden {
-  bool refused;  // PyTorch raised an exception
-  ig_value outs[IG_MAX_RETURNS];
+  bool refused;                       // PyTorch raised an exception
+  ig_value outs[IG_MAX_RETURNS + 4];  // results, then tensors that the call wrote
+  size_t n;
   ig_value items[64];
 } golden;
 

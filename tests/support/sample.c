@@ -207,7 +207,28 @@ static bool parse_tensor(reader *r, ig_dtype dtype, ig_value *out) {
   return out->kind == IG_KIND_TENSOR;
 }
 
-// "f32[" is a tensor, "f64" alone a dtype.
+// "i64{3,1}": the elements of a 1-d tensor.
+static bool parse_elements(reader *r, ig_dtype dtype, ig_value *out) {
+  double v[SAMPLE_ITEMS];
+  int64_t n = 0;
+  while (!take(r, "}")) {
+    (void)take(r, ",");
+    skip(r);
+    char *stop = NULL;
+    if (n == SAMPLE_ITEMS) return false;
+    v[n++] = strtod(*r->p, &stop);
+    if (stop == *r->p) return false;
+    *r->p = stop;
+  }
+  ig_tensor *t = ig_tensor_empty(r->c, dtype == IG_F32 ? r->floats : dtype, &n, 1);
+  if (!t) return false;
+  ig_convert(ig_tensor_data(t), t->dtype, v, IG_F64, (size_t)n);
+  r->s->tensors++;
+  *out = ig_of_tensor(t);
+  return true;
+}
+
+// "f32[" and "f32{" are tensors, "f64" alone a dtype.
 static bool parse_dtype(reader *r, ig_value *out, bool *found) {
   static const char *const briefs[] = {
 #define X(name, type, text, brief) brief,
@@ -220,12 +241,17 @@ static bool parse_dtype(reader *r, ig_value *out, bool *found) {
     size_t n = strlen(briefs[d]);
     if (strncmp(*r->p, briefs[d], n) != 0) continue;
     char next = (*r->p)[n];
-    if (next != '[' && next != ',' && next != ' ' && next != ')' && next != 0) continue;
+    if (next != '[' && next != '{' && next != ',' && next != ' ' && next != ')' && next != 0)
+      continue;
     *found = true;
     *r->p += n;
     if (next == '[') {
       ++*r->p;
       return parse_tensor(r, (ig_dtype)d, out);
+    }
+    if (next == '{') {
+      ++*r->p;
+      return parse_elements(r, (ig_dtype)d, out);
     }
     *out = ig_of_dtype(d == IG_F32 ? r->floats : (ig_dtype)d);
     return true;
@@ -279,7 +305,9 @@ static bool parse_value(reader *r, ig_value *out) {
   if (take(r, "'")) {
     char *to = r->s->strings[r->s->lists++];
     size_t n = strcspn(*r->p, "'");
+    if (n >= sizeof r->s->strings[0]) return false;
     memcpy(to, *r->p, n);
+    to[n] = 0;
     *r->p += n + 1;
     *out = ig_of_str(to);
     return true;
