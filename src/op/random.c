@@ -27,7 +27,7 @@ static uint32_t twist(uint32_t a, uint32_t b) {
   return mixed >> 1 ^ (b & 1 ? 0x9908b0dfU : 0);
 }
 
-static void renew(ig_generator *g) {
+void ig_random_renew(ig_generator *g) {
   uint32_t *s = g->state;
   int i = 0;
   for (; i < IG_RANDOM_STATE_N - SHIFT; i++) s[i] = s[i + SHIFT] ^ twist(s[i], s[i + 1]);
@@ -37,28 +37,6 @@ static void renew(ig_generator *g) {
   s[i] = s[i + SHIFT - IG_RANDOM_STATE_N] ^ twist(s[i], s[0]);
   g->left = IG_RANDOM_STATE_N;
   g->next = 0;
-}
-
-uint32_t ig_random_u32(ig_generator *g) {
-  if (--g->left == 0) renew(g);
-  uint32_t y = g->state[g->next++];
-  y ^= y >> 11;
-  y ^= y << 7 & 0x9d2c5680U;
-  y ^= y << 15 & 0xefc60000U;
-  return y ^ y >> 18;
-}
-
-uint64_t ig_random_u64(ig_generator *g) {
-  uint64_t high = ig_random_u32(g);
-  return high << 32 | ig_random_u32(g);
-}
-
-double ig_random_f64(ig_generator *g) {
-  return (double)(ig_random_u64(g) & ((1ULL << 53) - 1)) * 0x1p-53;
-}
-
-float ig_random_f32(ig_generator *g) {
-  return (float)(ig_random_u32(g) & ((1U << 24) - 1)) * 0x1p-24F;
 }
 
 double ig_random_normal(ig_generator *g) {

@@ -39,10 +39,26 @@ uint64_t ig_generator_initial_seed(const ig_generator *g);
 void ig_generator_get_state(const ig_generator *g, uint8_t *bytes);
 ig_status ig_generator_set_state(ig_ctx *c, ig_generator *g, const uint8_t *bytes, size_t n);
 
-uint32_t ig_random_u32(ig_generator *g);
-uint64_t ig_random_u64(ig_generator *g);
-double ig_random_f64(ig_generator *g);     // [0, 1) by 53 bits
-float ig_random_f32(ig_generator *g);      // [0, 1) by 24 bits
+void ig_random_renew(ig_generator *g);  // the next 624 words
+
+static inline uint32_t ig_random_u32(ig_generator *g) {
+  if (--g->left == 0) ig_random_renew(g);
+  uint32_t y = g->state[g->next++];
+  y ^= y >> 11;
+  y ^= y << 7 & 0x9d2c5680U;
+  y ^= y << 15 & 0xefc60000U;
+  return y ^ y >> 18;
+}
+static inline uint64_t ig_random_u64(ig_generator *g) {
+  uint64_t high = ig_random_u32(g);
+  return high << 32 | ig_random_u32(g);
+}
+static inline double ig_random_f64(ig_generator *g) {  // [0, 1) by 53 bits
+  return (double)(ig_random_u64(g) & ((1ULL << 53) - 1)) * 0x1p-53;
+}
+static inline float ig_random_f32(ig_generator *g) {  // [0, 1) by 24 bits
+  return (float)(ig_random_u32(g) & ((1U << 24) - 1)) * 0x1p-24F;
+}
 double ig_random_normal(ig_generator *g);  // one sample; the second of the pair waits
 
 // Fills of whole tensors (real, of any strides) as the operators do them.

@@ -172,7 +172,7 @@ void ig_random_bernoulli(ig_generator *g, ig_tensor *t, double p) {
   visit(t, bernoulli_row, &d);
 }
 
-static void store_integer(char *p, ig_dtype dtype, int64_t x) {
+static inline void store_integer(char *p, ig_dtype dtype, int64_t x) {
   switch (dtype) {
     case IG_BOOL:
       *(bool *)p = x != 0;
@@ -208,9 +208,16 @@ static void store_integer(char *p, ig_dtype dtype, int64_t x) {
 static void integers_row(void *user, char *const *at, const int64_t *stride, int64_t n) {
   draw *d = user;
   char *p = at[0];
+  if (d->range >= 1ULL << 28) {
+    for (int64_t i = 0; i < n; i++, p += stride[0]) {
+      uint64_t x = ig_random_u64(d->g) % d->range;
+      store_integer(p, d->dtype, (int64_t)(x + (uint64_t)d->from));
+    }
+    return;
+  }
+  uint32_t range = (uint32_t)d->range;
   for (int64_t i = 0; i < n; i++, p += stride[0]) {
-    uint64_t bits = d->range >= 1ULL << 28 ? ig_random_u64(d->g) : ig_random_u32(d->g);
-    store_integer(p, d->dtype, (int64_t)(bits % d->range + (uint64_t)d->from));
+    store_integer(p, d->dtype, d->from + (int64_t)(ig_random_u32(d->g) % range));
   }
 }
 
