@@ -22,7 +22,6 @@ static const struct {
 enum { NTYPES = sizeof types / sizeof *types };
 
 // ---- loading
-// --------------------------------------------------------------------------------------
 
 static void release_file(void *user) {
   ig_file_release(user);
@@ -82,7 +81,6 @@ ig_status ig_tensors_load(ig_ctx *c, const char *path, const ig_weight **list, s
 }
 
 // ---- saving
-// ---------------------------------------------------------------------------------------
 
 static ig_status describe(ig_ctx *c, const ig_weight *w, ig_npy *a) {
   const ig_tensor *t = w->tensor;

@@ -66,7 +66,6 @@ static int match_inputs(job *j, const char *file) {
 }
 
 // ---- results
-// --------------------------------------------------------------------------------------
 
 static bool is_result(const ig_output_spec *s) {
   return s->kind == IG_OUTPUT_USER || s->kind == IG_OUTPUT_LOSS;

@@ -34,7 +34,6 @@ enum { IG_JSON_MAX_DEPTH = 1024 };
 extern const ig_json_limits ig_json_default_limits;
 
 // ---- pull parser
-// ----------------------------------------------------------------------------------
 
 typedef struct ig_json_token {
   ig_json_kind kind;
@@ -67,7 +66,6 @@ void ig_json_reader_free(ig_json_reader *r);
 ig_status ig_json_fail(const ig_json_reader *r, size_t at, const char *what);
 
 // ---- tree
-// -----------------------------------------------------------------------------------------
 
 typedef struct ig_json ig_json;
 struct ig_json {
@@ -100,7 +98,6 @@ const ig_json *ig_json_find(const ig_json *object, const char *key);  // NULL: a
 const char *ig_json_kind_text(ig_json_kind kind);                     // "a string", "an object" ...
 
 // ---- writer
-// ---------------------------------------------------------------------------------------
 
 // Output equals json.dumps(value) with its defaults; `compact` is separators=(",", ":"), `unicode`
 // is ensure_ascii=False. Out of memory is sticky in `out`. The caller nests correctly.

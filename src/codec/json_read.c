@@ -56,7 +56,6 @@ static int peek(const ig_json_reader *r) {
 }
 
 // ---- strings
-// --------------------------------------------------------------------------------------
 
 static bool put(ig_str *s, const uint8_t *bytes, size_t n) {
   if (!ig_mem_grow(s->alloc, (void **)&s->at, &s->cap, 1, s->n + n + 1)) return false;
@@ -155,7 +154,6 @@ static ig_status read_string(ig_json_reader *r, ig_json_token *t) {
 }
 
 // ---- numbers
-// --------------------------------------------------------------------------------------
 
 static size_t skip_digits(ig_json_reader *r) {
   size_t start = r->pos;
@@ -218,7 +216,6 @@ static ig_status read_number(ig_json_reader *r, ig_json_token *t) {
 }
 
 // ---- tokens
-// ---------------------------------------------------------------------------------------
 
 static bool word(ig_json_reader *r, const char *text) {
   size_t n = strlen(text);

@@ -11,7 +11,6 @@
 #include "base/file.h"
 
 // ---- reader
-// ---------------------------------------------------------------------------------------
 
 typedef enum ig_proto_wire {
   IG_PROTO_VARINT = 0,
@@ -60,7 +59,6 @@ ig_status ig_proto_add_floats(ig_proto *p, const ig_proto_field *f, ig_proto_flo
 ig_status ig_proto_add_doubles(ig_proto *p, const ig_proto_field *f, ig_proto_doubles *out);
 
 // ---- writer
-// ---------------------------------------------------------------------------------------
 
 typedef struct ig_proto_writer {
   ig_alloc alloc;

@@ -38,7 +38,6 @@ typedef struct reader {
 #define BAD(r, ...) ig_fail((r)->c, IG_SYNTAX, __VA_ARGS__)
 
 // ---- the end of the file
-// --------------------------------------------------------------------------
 
 static bool find_end(const reader *r, size_t *at) {
   if (r->in.n < ZIP_END_SIZE) return false;
@@ -120,7 +119,6 @@ static ig_status read_end(reader *r) {
 }
 
 // ---- names
-// ----------------------------------------------------------------------------------------
 
 const char *ig_zip_name_fault(const char *name, size_t n) {
   if (n == 0) return "empty";
@@ -160,7 +158,6 @@ static ig_status add_name(reader *r, ig_map *folded, const char *name, size_t en
 }
 
 // ---- entries
-// --------------------------------------------------------------------------------------
 
 typedef struct sizes {
   uint64_t size;

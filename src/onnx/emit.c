@@ -44,7 +44,6 @@ static const char *fresh(ig_onnx *x, const char *op_type) {
 }
 
 // ---- nodes
-// ----------------------------------------------------------------------------------------
 
 static void put_attr(ig_proto_writer *w, const ig_onnx_attr *a) {
   size_t mark = ig_proto_open(w, NODE_ATTRIBUTE);
@@ -84,7 +83,6 @@ const char *ig_onnx_cast(ig_onnx *x, const char *name, ig_dtype dtype, const cha
 }
 
 // ---- constants
-// ------------------------------------------------------------------------------------
 
 // A new initializer for `key`, or NULL when there is one already; *name is set either way.
 static void *constant(ig_onnx *x, const char *key, ig_dtype dtype, int64_t numel, int ndim,
@@ -139,7 +137,6 @@ const char *ig_onnx_vector(ig_onnx *x, const int64_t *at, size_t n) {
 }
 
 // ---- operands
-// -------------------------------------------------------------------------------------
 
 const ig_tensor *ig_onnx_tensor_of(const ig_value *v) {
   if (v->kind != IG_KIND_NODE || v->node->val.kind != IG_KIND_TENSOR) return NULL;
@@ -207,7 +204,6 @@ int ig_onnx_sizes(ig_onnx *x, const ig_tensor *t, int64_t *sizes) {
 }
 
 // ---- refusing
-// -------------------------------------------------------------------------------------
 
 // "model.py:14" from the node's location or its stack trace.
 static void locate(const ig_node *n, char *out, size_t cap) {

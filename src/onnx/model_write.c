@@ -21,7 +21,6 @@ enum { SHAPE_DIM = 1, DIM_VALUE = 1, DIM_PARAM = 2 };
 #define MAX_MODEL_BYTES INT32_MAX  // what protobuf allows a message to be
 
 // ---- state
-// ----------------------------------------------------------------------------------------
 
 static bool set_name(ig_onnx *x, const ig_node *n, const char *name) {
   ig_table_slot *s = ig_table_put(&x->names, n);
@@ -70,7 +69,6 @@ static void add_weights(ig_onnx *x) {
 }
 
 // ---- nodes
-// ----------------------------------------------------------------------------------------
 
 static bool is_getitem(const ig_node *n) {
   return n->kind == IG_NODE_CALL && n->callee == IG_CALLEE_GETITEM;
@@ -143,7 +141,6 @@ static void put_nodes(ig_onnx *x) {
 }
 
 // ---- graph
-// ----------------------------------------------------------------------------------------
 
 static void put_tensors(ig_onnx *x) {
   ig_proto_writer *w = &x->w;
@@ -253,7 +250,6 @@ static void put_model(ig_onnx *x) {
 }
 
 // ---- file
-// -----------------------------------------------------------------------------------------
 
 static ig_status index_rows(ig_onnx *x) {
   const ig_onnx_row *const families[] = {ig_onnx_pointwise, ig_onnx_linear, ig_onnx_window,

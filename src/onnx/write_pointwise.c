@@ -38,7 +38,6 @@ static void rsqrt(ig_onnx *x, const ig_onnx_call *call) {
 }
 
 // ---- two operands
-// ---------------------------------------------------------------------------------
 
 static void binary(ig_onnx *x, const ig_onnx_call *call) {
   const char *b = ig_onnx_operand(x, &call->args[1], call->val->dtype);
@@ -102,7 +101,6 @@ static void where(ig_onnx *x, const ig_onnx_call *call) {
 }
 
 // ---- activations
-// ----------------------------------------------------------------------------------
 
 // clamp, hardtanh: bounds may be None.
 static void clip(ig_onnx *x, const ig_onnx_call *call) {
@@ -140,7 +138,6 @@ static void gelu(ig_onnx *x, const ig_onnx_call *call) {
 }
 
 // ---- copies and conversions
-// -----------------------------------------------------------------------
 
 static void identity(ig_onnx *x, const ig_onnx_call *call) {
   const ig_tensor *self = ig_onnx_tensor_of(&call->args[0]);

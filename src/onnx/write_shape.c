@@ -110,7 +110,6 @@ static void index_select(ig_onnx *x, const ig_onnx_call *call) {
 }
 
 // ---- lists
-// ----------------------------------------------------------------------------------------
 
 static bool is_legacy_empty(const ig_tensor *tensor) {
   return tensor && tensor->ndim == 1 && !ig_sizes(tensor)[0].expr && ig_sizes(tensor)[0].value == 0;

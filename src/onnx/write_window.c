@@ -40,7 +40,6 @@ static void finish(ig_onnx *x, ig_onnx_node *node, const ig_onnx_call *call, boo
 }
 
 // ---- convolution
-// ----------------------------------------------------------------------------------
 
 typedef struct conv {
   const ig_value *stride;
@@ -121,7 +120,6 @@ static void convolution(ig_onnx *x, const ig_onnx_call *call) {
 }
 
 // ---- pooling
-// --------------------------------------------------------------------------------------
 
 static size_t spatial(const ig_onnx_call *call) {
   const char *digit = strpbrk(call->node->target, "123");

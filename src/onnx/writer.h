@@ -55,7 +55,6 @@ extern const ig_onnx_row ig_onnx_shape[];
 extern const ig_onnx_row ig_onnx_reduce[];
 
 // ---- emitting
-// -------------------------------------------------------------------------------------
 
 typedef struct ig_onnx_attr {
   const char *name;
@@ -104,7 +103,6 @@ const char *ig_onnx_filled(ig_onnx *x, ig_dtype dtype, int64_t n, double v);
 void *ig_onnx_push(ig_onnx *x, size_t size);  // Zeroed memory for the time of writing; NULL: error.
 
 // ---- looking at operands
-// --------------------------------------------------------------------------
 
 // The tensor that an operand stands for; NULL: it is none.
 const ig_tensor *ig_onnx_tensor_of(const ig_value *v);

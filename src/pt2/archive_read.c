@@ -33,7 +33,6 @@ const ig_zip_entry *ig_pt2_find(const ig_pt2_archive *a, const char *fmt, ...) {
 }
 
 // ---- layout
-// ---------------------------------------------------------------------------------------
 
 static ig_status not_a_program(ig_ctx *c, const char *path, const ig_pt2_archive *a) {
   if (ig_zip_find(&a->zip, "serialized_exported_program.json")) {
@@ -110,7 +109,6 @@ ig_status ig_pt2_open(ig_ctx *c, const char *path, ig_pt2_archive *out) {
 }
 
 // ---- weights
-// --------------------------------------------------------------------------------------
 
 typedef struct loader {
   ig_ctx *c;
@@ -252,7 +250,6 @@ ig_status ig_pt2_load_weights(ig_ctx *c, ig_pt2_archive *a, const char *kind, ig
 }
 
 // ---- program
-// --------------------------------------------------------------------------------------
 
 static ig_status load(ig_ctx *c, ig_pt2_archive *a, ig_program **out) {
   ig_pt2_weights state;

@@ -45,7 +45,6 @@ static ig_status put_text(saver *s, const char *name, const char *text) {
 }
 
 // ---- weights
-// --------------------------------------------------------------------------------------
 
 // Writes the storage of w unless an earlier weight has it; *number is that of its record.
 static ig_status put_storage(saver *s, ig_table *seen, const char *folder, const char *stem,
@@ -122,7 +121,6 @@ static ig_status put_weights(saver *s, const char *folder, const char *stem, con
 }
 
 // ---- archive
-// --------------------------------------------------------------------------------------
 
 static ig_status put_model(saver *s) {
   ig_str text = ig_str_make(s->c->alloc);

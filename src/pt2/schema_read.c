@@ -36,7 +36,6 @@ static ig_status no_memory(reader *r) {
 }
 
 // ---- names
-// ----------------------------------------------------------------------------------------
 
 // Names end up in printed code.
 static bool is_identifier(const char *s) {
@@ -102,7 +101,6 @@ static void drop_unread_items(ig_graph *g) {
 }
 
 // ---- inputs
-// ---------------------------------------------------------------------------------------
 
 static const ig_json *described(const reader *r, const char *name) {
   return ig_json_find(r->tensor_values, name);
@@ -196,7 +194,6 @@ static ig_status read_input(reader *r, const ig_json *v, size_t number) {
 }
 
 // ---- nodes
-// ----------------------------------------------------------------------------------------
 
 static const ig_op *find_op(reader *r, const ig_json *node) {
   const char *target = ig_pt2_get_text(&r->in, node, "target");
@@ -372,7 +369,6 @@ static ig_status read_node(reader *r, const ig_json *node) {
 }
 
 // ---- outputs
-// --------------------------------------------------------------------------------------
 
 static ig_status read_output(reader *r, const ig_json *v, size_t i) {
   static const struct {
@@ -415,7 +411,6 @@ static ig_status read_outputs(reader *r, const ig_json *specs) {
 }
 
 // ---- program
-// --------------------------------------------------------------------------------------
 
 static ig_status index_weights(reader *r, const ig_pt2_weights *list) {
   for (size_t i = 0; i < list->n; i++) {

@@ -20,7 +20,6 @@ typedef struct writer {
 } writer;
 
 // ---- names
-// ----------------------------------------------------------------------------------------
 
 static size_t result_count(const ig_node *n) {
   return n->val.kind == IG_KIND_LIST ? n->val.list.n : 0;
@@ -85,7 +84,6 @@ static const char *name_of(void *user, const ig_node *n) {
 }
 
 // ---- nodes
-// ----------------------------------------------------------------------------------------
 
 static void put_input(writer *w, const char *name, const ig_value *v, const ig_arg *type,
                       int kind) {
@@ -224,7 +222,6 @@ static void put_nodes(writer *w) {
 }
 
 // ---- values
-// ---------------------------------------------------------------------------------------
 
 // Only inputs can require grad: programs are captured without history.
 static void put_tensor_value(writer *w, const char *name, const ig_value *v, bool input) {
@@ -281,7 +278,6 @@ static void put_graph(writer *w) {
 }
 
 // ---- signature
-// ------------------------------------------------------------------------------------
 
 static void put_field(writer *w, const char *key, const char *text) {
   ig_json_key(w->w, key);
@@ -376,7 +372,6 @@ static void put_signature(writer *w) {
 }
 
 // ---- calling convention
-// ---------------------------------------------------------------------------
 
 static void put_leaves(ig_json_writer *t, size_t n) {
   for (size_t i = 0; i < n; i++) {

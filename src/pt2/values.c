@@ -38,7 +38,6 @@ ig_memory_format ig_pt2_memory_format_find(int64_t number) {
 }
 
 // ---- writing
-// --------------------------------------------------------------------------------------
 
 static void open_union(ig_pt2_out *o, const char *key) {
   ig_json_open(o->w, '{');
@@ -180,7 +179,6 @@ static void put_ints(ig_pt2_out *o, const ig_int *at, size_t n) {
 }
 
 // ---- lists
-// ----------------------------------------------------------------------------------------
 
 // What an element of a list is, nodes looked through.
 static ig_kind element_kind(const ig_value *v) {

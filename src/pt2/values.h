@@ -10,7 +10,6 @@
 #include "tensor/tensor.h"
 
 // ---- writing; errors go into the ctx
-// --------------------------------------------------------------
 
 // How a node is called in the file: results of a multi-result call are named after their getitem.
 typedef const char *ig_pt2_namer(void *user, const ig_node *n);
@@ -35,7 +34,6 @@ ig_layout ig_pt2_layout_find(int64_t number);
 ig_memory_format ig_pt2_memory_format_find(int64_t number);
 
 // ---- reading
-// --------------------------------------------------------------------------------------
 
 typedef struct ig_pt2_in {
   ig_ctx *c;

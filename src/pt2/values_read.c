@@ -76,7 +76,6 @@ static ig_status wrong(const ig_pt2_in *in, const ig_json *v, const char *expect
 }
 
 // ---- sizes and metadata
-// ---------------------------------------------------------------------------
 
 ig_int ig_pt2_get_size(const ig_pt2_in *in, const ig_json *v) {
   const ig_json_member *m = ig_pt2_union(in, v);
@@ -165,7 +164,6 @@ bool ig_pt2_get_tensor_meta(const ig_pt2_in *in, const ig_json *v, ig_meta *out,
 }
 
 // ---- arguments
-// ------------------------------------------------------------------------------------
 
 // What was defined under a name.
 static ig_value get_defined(const ig_pt2_in *in, const ig_json *at, const char *name,

@@ -31,7 +31,6 @@ static int teardown(void **state) {
 }
 
 // ---- writing
-// --------------------------------------------------------------------------------------
 
 // `want` is what numpy.save puts before the data, without the filler.
 static void head_is(fixture *f, const ig_npy *a, size_t size, const char *want) {
@@ -68,16 +67,16 @@ static void what_npy_cannot_hold_is_refused(void **state) {
 }
 
 // ---- reading
-// --------------------------------------------------------------------------------------
 
 static uint8_t file[4096];
 
 static ig_bytes npy(const char *head, const void *data, size_t n) {
   size_t head_n = strlen(head);
-  memcpy(file, "\x93NUMPY\x01\x00", 8);
+  static const uint8_t magic[] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0};
+  memcpy(file, magic, sizeof magic);
   file[8] = (uint8_t)head_n;
   file[9] = (uint8_t)(head_n >> 8);
-  memcpy(file + 10, head, head_n);
+  for (size_t i = 0; i < head_n; i++) file[10 + i] = (uint8_t)head[i];
   if (n) memcpy(file + 10 + head_n, data, n);
   return (ig_bytes){file, 10 + head_n + n};
 }
@@ -92,7 +91,7 @@ static void every_dtype_comes_back(void **state) {
   static const uint8_t data[96] = {1, 0, 1, 1};
   for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
     ig_npy a = {.kind = types[i].kind, .width = types[i].width, .ndim = 2, .shape = {2, 3}};
-    a.data = (ig_bytes){data, 6u * a.width};
+    a.data = (ig_bytes){data, (size_t)6 * a.width};
     ig_str_free(&f->text);
     assert_int_equal(ig_npy_head(f->c, &a, &f->text), IG_OK);
     memcpy(file, f->text.at, f->text.n);
@@ -197,7 +196,6 @@ static void hostile_files_are_refused(void **state) {
 }
 
 // ---- archives
-// -------------------------------------------------------------------------------------
 
 static ig_status save_two(ig_ctx *c, ig_sink *out) {
   static const float x[] = {1, 2, 3, 4, 5, 6};

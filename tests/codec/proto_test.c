@@ -109,10 +109,10 @@ static void numbers_are_taken_packed_or_not(void **state) {
   }
   assert_int_equal(ig_ctx_status(f->c), IG_OK);
   assert_int_equal(ints.n, 3);
-  assert_int_equal(ints.at[2], 7);
+  assert_true(ints.at && ints.at[2] == 7);
   assert_int_equal(doubles.n, 2);
-  assert_true(doubles.at[0] == 1 && doubles.at[1] == 2);
-  assert_true(floats.n == 1 && floats.at[0] == 1);
+  assert_true(doubles.at && doubles.at[0] == 1 && doubles.at[1] == 2);
+  assert_true(floats.n == 1 && floats.at && floats.at[0] == 1);
   ig_vec_free(f->c->alloc, &ints);
   ig_vec_free(f->c->alloc, &doubles);
   ig_vec_free(f->c->alloc, &floats);

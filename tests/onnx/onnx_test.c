@@ -55,7 +55,6 @@ static ig_status convert(ig_ctx *c, const char *from, const char *to) {
 }
 
 // ---- reading back
-// ---------------------------------------------------------------------------------
 
 enum { GRAPH = 7, NODE = 1, INITIALIZER = 5, INPUT = 11, OUTPUT = 12 };
 

@@ -169,7 +169,6 @@ static void weights_are_not_copied_and_may_be_written(void **state) {
 }
 
 // ---- hostile archives
-// -----------------------------------------------------------------------------
 
 // Copies a golden archive with one text of one member replaced; member NULL: nothing, "-name": that
 // member is left out.

@@ -25,7 +25,7 @@ def ingot(*words: object, code: int = 0) -> subprocess.CompletedProcess:
     return done
 
 
-# ---- the command -----------------------------------------------------------------------------------------------------
+# ---- the command
 
 
 def test_help_and_version() -> None:
@@ -104,7 +104,7 @@ def test_our_archive_says_what_pytorch_says(tmp_path: pathlib.Path) -> None:
             assert a == b, member
 
 
-# ---- programs of both providers --------------------------------------------------------------------------------------
+# ---- programs of both providers
 
 
 def provider(name: str) -> Any:
