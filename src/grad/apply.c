@@ -161,7 +161,7 @@ static bool apply_op(ig_ctx *c, ig_tape_entry *e, ig_tensor *const *grads, const
     return false;
   }
   ig_value args[IG_MAX_ARGS];
-  ig_value outs[IG_MAX_RETURNS];
+  ig_value outs[IG_MAX_RETURNS] = {{0}};
   ig_stale why = {0};
   if (!unpack_args(c, e, args, &why) || !unpack_outs(c, e, outs, &why)) return false;
   ig_vjp v = {.op = e->op,

@@ -224,11 +224,11 @@ static bool leaf_done(sweep *s, work *w) {
   return --w->pending > 0 || finish_leaf(s, w);
 }
 
-static void call_many(ig_ctx *c, const ig_hooks *hooks, int kind, ig_tensor **grads, size_t n,
-                      ig_tensor *const *of_results, size_t nresults) {
+static void call_many(ig_ctx *c, const ig_hooks *hooks, ig_hook_kind kind, ig_tensor **grads,
+                      size_t n, ig_tensor *const *of_results, size_t nresults) {
   for (size_t i = 0; i < hooks->n && c->status == IG_OK; i++) {
     ig_hook *h = hooks->at[i];
-    if ((int)h->kind != kind || h->removed) continue;
+    if (h->kind != kind || h->removed) continue;
     ig_ref_retain(&h->ref);  // it may remove itself
     h->many(c, grads, n, of_results, nresults, h->user);
     ig_hook_release(h);
@@ -368,7 +368,7 @@ static bool check(sweep *s) {
                  a->accumulate ? "backward" : "grad");
     return false;
   }
-  for (size_t i = 0; i < a->ninputs; i++) {
+  for (size_t i = 0; a->inputs && i < a->ninputs; i++) {
     if (a->inputs[i] && ig_tape_requires_grad(a->inputs[i])) continue;
     ig_fail_text(s->c, IG_RUNTIME, "%s",
                  a->accumulate ? "can't retain_grad on Tensor that has requires_grad=False"
@@ -388,7 +388,7 @@ static bool find_roots(sweep *s) {
 
 static bool check_unused(sweep *s) {
   const ig_backward_args *a = s->args;
-  for (size_t i = 0; i < a->ninputs && !a->accumulate; i++) {
+  for (size_t i = 0; a->inputs && i < a->ninputs && !a->accumulate; i++) {
     if (s->grads[i]) continue;
     if (a->materialize_grads) {
       s->grads[i] = ig_tensor_retain(ig_zeros_of(s->c, a->inputs[i]));

@@ -29,7 +29,8 @@ bool ig_grad_accumulate(ig_ctx *c, ig_tensor *t, ig_tensor *g);
 ig_tensor *ig_grad_plus(ig_ctx *c, ig_tensor *a, ig_tensor *b, bool owned);
 
 // Calls the tensor hooks of `index` among hooks; g is replaced by what they answer.
-ig_tensor *ig_hooks_call(ig_ctx *c, const ig_hooks *hooks, int kind, uint32_t index, ig_tensor *g);
+ig_tensor *ig_hooks_call(ig_ctx *c, const ig_hooks *hooks, ig_hook_kind kind, uint32_t index,
+                         ig_tensor *g);
 
 // "[2, 3]", into text
 const char *ig_grad_sizes_text(ig_ctx *c, const ig_tensor *t, char *text, size_t cap);

@@ -15,7 +15,7 @@ static void hook_destroy(ig_ref *ref) {
   ig_mem_free(h->alloc, h, sizeof *h);
 }
 
-static ig_hook *hook_create(ig_ctx *c, int kind, void (*free_fn)(void *user), void *user) {
+static ig_hook *hook_create(ig_ctx *c, ig_hook_kind kind, void (*free_fn)(void *user), void *user) {
   ig_hook *h = c->status == IG_OK ? ig_mem_new(c->alloc, sizeof *h) : NULL;
   if (!h) {
     (void)ig_fail(c, IG_NOMEM, "out of memory");
@@ -37,7 +37,7 @@ static bool push(ig_ctx *c, ig_alloc alloc, ig_hooks *hooks, ig_hook *h) {
   return true;
 }
 
-static uint64_t add(ig_ctx *c, ig_tensor *t, int kind, const ig_grad_hook *hook) {
+static uint64_t add(ig_ctx *c, ig_tensor *t, ig_hook_kind kind, const ig_grad_hook *hook) {
   ig_hook *h = hook_create(c, kind, hook->free_fn, hook->user);
   struct ig_autograd *a = h ? ig_tape_state(c, t) : NULL;
   uint64_t number = 0;
@@ -88,7 +88,7 @@ void ig_tensor_remove_hook(ig_ctx *c, ig_tensor *t, uint64_t number) {
 }
 
 uint64_t ig_grad_fn_add_hook(ig_ctx *c, ig_grad_fn *f, const ig_grad_fn_hook *hook) {
-  int kind = hook->pre ? IG_HOOK_PRE : IG_HOOK_POST;
+  ig_hook_kind kind = hook->pre ? IG_HOOK_PRE : IG_HOOK_POST;
   ig_hook *h = hook_create(c, kind, hook->free_fn, hook->user);
   if (!h) return 0;
   h->many = hook->fn;
@@ -117,10 +117,11 @@ static bool check_answer(ig_ctx *c, const ig_tensor *g, const ig_tensor *answer)
   return c->status == IG_OK;
 }
 
-ig_tensor *ig_hooks_call(ig_ctx *c, const ig_hooks *hooks, int kind, uint32_t index, ig_tensor *g) {
+ig_tensor *ig_hooks_call(ig_ctx *c, const ig_hooks *hooks, ig_hook_kind kind, uint32_t index,
+                         ig_tensor *g) {
   for (size_t i = 0; i < hooks->n && c->status == IG_OK; i++) {
     ig_hook *h = hooks->at[i];
-    if ((int)h->kind != kind || h->index != index || h->removed) continue;
+    if (h->kind != kind || h->index != index || h->removed) continue;
     ig_ref_retain(&h->ref);  // it may remove itself
     ig_tensor *answer = h->fn(c, g, h->user);
     ig_hook_release(h);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Running a program: user inputs are checked against what was captured, weights fill the other
 // placeholders, new values of buffers and inputs are written back.
+#include <math.h>
 #include <string.h>
 
 #include "ir/program.h"
@@ -13,7 +14,7 @@ static bool same_value(const ig_value *a, const ig_value *b) {
     case IG_KIND_INT:
       return a->i.value == b->i.value;
     case IG_KIND_FLOAT:
-      return memcmp(&a->f, &b->f, sizeof a->f) == 0;
+      return a->f == b->f || (isnan(a->f) && isnan(b->f));
     case IG_KIND_BOOL:
       return a->b == b->b;
     case IG_KIND_STR:

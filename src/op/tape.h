@@ -47,12 +47,19 @@ typedef struct ig_saved {
   bool result;        // CUSTOM: a saved tensor that is a result of the entry itself
 } ig_saved;
 
+typedef enum ig_hook_kind {
+  IG_HOOK_TENSOR,
+  IG_HOOK_ACCUMULATED,  // after accumulation, on a leaf
+  IG_HOOK_PRE,          // on an entry, before it runs
+  IG_HOOK_POST,
+} ig_hook_kind;
+
 // A hook, owned by the tensor it was given to and by the entry that was its history then.
 typedef struct ig_hook {
   ig_ref ref;
   ig_alloc alloc;
   uint64_t number;
-  enum { IG_HOOK_TENSOR, IG_HOOK_ACCUMULATED, IG_HOOK_PRE, IG_HOOK_POST } kind;
+  ig_hook_kind kind;
   uint32_t index;  // TENSOR: the result it belongs to
   bool removed;
   ig_grad_hook_fn *fn;

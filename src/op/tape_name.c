@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names of functions of the history, as PyTorch gives them: AddBackward0 for aten::add. Where
 // several overloads of an operator have rules of their own, PyTorch numbers them.
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -107,28 +106,27 @@ static int number_of(const char *target) {
 }
 
 // leaky_relu -> LeakyRelu, _softmax -> Softmax
+static void camel_case(const char *name, char *text, size_t cap) {
+  size_t n = 0;
+  bool upper = true;
+  for (; *name && n + 1 < cap; name++) {
+    bool lower = *name >= 'a' && *name <= 'z';
+    if (*name != '_') text[n++] = (char)(upper && lower ? *name - 'a' + 'A' : *name);
+    upper = *name == '_';
+  }
+  text[n] = 0;
+}
+
 void ig_entry_short_name(const ig_tape_entry *e, char *text, size_t cap) {
   if (e->kind == IG_ENTRY_SLICES) {
     (void)snprintf(text, cap, "CopySlices");
-    return;
-  }
-  if (e->kind == IG_ENTRY_CUSTOM) {
+  } else if (e->kind == IG_ENTRY_CUSTOM) {
     size_t len = strlen(e->name);
     bool suffix = len > 8 && strcmp(e->name + len - 8, "Backward") == 0;
     (void)snprintf(text, cap, "%.*s", (int)(suffix ? len - 8 : len), e->name);
-    return;
+  } else {
+    camel_case(e->op->schema.name, text, cap);
   }
-  size_t n = 0;
-  bool upper = true;
-  for (const char *p = e->op->schema.name; *p && n + 1 < cap; p++) {
-    if (*p == '_') {
-      upper = true;
-      continue;
-    }
-    text[n++] = (char)(upper ? toupper((unsigned char)*p) : *p);
-    upper = false;
-  }
-  text[n] = 0;
 }
 
 const char *ig_grad_fn_name(const ig_grad_fn *f, char *text, size_t cap) {
