@@ -9,8 +9,8 @@
 enum { GRAIN = 16384, WIDTH = 64, CHUNK = 256 };
 
 // better(b, a): b takes the place of an earlier a.
-#define MORE(b, a) (((b) > (a)) | (((b) != (b)) & ((a) == (a))))
-#define LESS(b, a) (((b) < (a)) | (((b) != (b)) & ((a) == (a))))
+#define MORE(b, a) ((int)((b) > (a)) | ((int)((b) != (b)) & (int)((a) == (a))))
+#define LESS(b, a) ((int)((b) < (a)) | ((int)((b) != (b)) & (int)((a) == (a))))
 
 // Rows: chunks whose extreme beats the best so far are searched for the place.
 #define ROWS(name, T, V, LOAD, BETTER)                                                    \
