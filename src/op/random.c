@@ -122,7 +122,7 @@ void ig_generator_get_state(const ig_generator *g, uint8_t *bytes) {
   memcpy(bytes + AT_LEFT, &g->left, 4);
   memcpy(bytes + AT_SEEDED, &one, 4);
   memcpy(bytes + AT_NEXT, &next, 8);
-  for (int i = 0; i < IG_RANDOM_STATE_N; i++) {
+  for (size_t i = 0; i < IG_RANDOM_STATE_N; i++) {
     uint64_t word = g->state[i];
     memcpy(bytes + AT_STATE + 8 * i, &word, 8);
   }
@@ -173,7 +173,7 @@ ig_status ig_generator_set_state(ig_ctx *c, ig_generator *g, const uint8_t *byte
   memcpy(&g->seed, bytes + AT_SEED, 8);
   g->left = left;
   g->next = (uint32_t)next;
-  for (int i = 0; i < IG_RANDOM_STATE_N; i++) {
+  for (size_t i = 0; i < IG_RANDOM_STATE_N; i++) {
     uint64_t word;
     memcpy(&word, bytes + AT_STATE + 8 * i, 8);
     g->state[i] = (uint32_t)word;

@@ -51,7 +51,7 @@ static bool too_many(ig_ctx *c, const ig_tensor *self, size_t n) {
 // Masks become the indices of their true elements, one per dimension of the mask.
 static bool spread_indices(ig_ctx *c, const ig_tensor *self, const ig_value *list, plan *p) {
   int dim = 0;
-  for (int d = 0; d < self->ndim; d++) p->index[d] = NULL;
+  memset(p->index, 0, sizeof p->index);
   for (size_t i = 0; i < list->list.n && c->status == IG_OK; i++) {
     ig_tensor *t = ig_value_tensor(&list->list.at[i]);
     if (!t) {
@@ -73,7 +73,7 @@ static bool spread_indices(ig_ctx *c, const ig_tensor *self, const ig_value *lis
                    "a mask without dimensions selects nothing: unsqueeze it first");
       return false;
     }
-    if (dim + t->ndim > self->ndim) return too_many(c, self, (size_t)(dim + t->ndim));
+    if (dim + t->ndim > self->ndim) return too_many(c, self, (size_t)dim + (size_t)t->ndim);
     if (!check_index_mask(c, self, t, dim)) return false;
     ig_tensor *found = ig_nonzero(c, t);
     for (int k = 0; k < t->ndim && found; k++) {
@@ -155,7 +155,7 @@ static bool dims_table(ig_ctx *c, const ig_tensor *t, const int *dims, int ndims
   int64_t size = (int64_t)ig_dtype_size(t->dtype);
   out->n = 1;
   for (int k = 0; k < ndims; k++) out->n *= ig_sizes(t)[dims[k]].value;
-  out->at = ig_scope_push(c, (size_t)out->n * sizeof *out->at + 1);
+  out->at = ig_scope_push(c, ((size_t)out->n + 1) * sizeof *out->at);
   out->dense = true;
   if (!out->at) return false;
   out->at[0] = 0;
@@ -213,8 +213,8 @@ typedef struct job {
 } job;
 
 static bool make_tables(ig_ctx *c, const plan *p, ig_tensor *self, job *j) {
-  int before[IG_MAX_DIM];
-  int after[IG_MAX_DIM];
+  int before[IG_MAX_DIM] = {0};
+  int after[IG_MAX_DIM] = {0};
   int nafter = 0;
   for (int d = 0; d < p->first; d++) before[d] = d;
   for (int d = p->first; d < self->ndim; d++) {
@@ -503,8 +503,8 @@ static bool vector_points(ig_ctx *c, ig_tensor *index, int64_t size, int64_t ste
 
 // Rows of self along dim, in the order of the index.
 static void select_rows(ig_ctx *c, ig_tensor *self, int dim, ig_tensor *index, ig_tensor *out) {
-  int before[IG_MAX_DIM];
-  int after[IG_MAX_DIM];
+  int before[IG_MAX_DIM] = {0};
+  int after[IG_MAX_DIM] = {0};
   int nafter = 0;
   job j = {.self = ig_tensor_data(self), .dense = ig_tensor_data(out)};
   j.size = (int64_t)ig_dtype_size(self->dtype);

@@ -263,7 +263,7 @@ static ig_tensor *flatten_decompose(ig_ctx *c, const ig_value *args) {
   if (first == last) return self;
   size_t n = 0;
   for (int d = 0; d < first; d++) size[n++] = ig_sizes(self)[d];
-  size[n++] = ig_product(c, ig_sizes(self) + first, (size_t)(last - first + 1));
+  size[n++] = ig_product(c, ig_sizes(self) + first, (size_t)last - (size_t)first + 1);
   for (int d = last + 1; d < self->ndim; d++) size[n++] = ig_sizes(self)[d];
   return ig_reshape(c, self, ig_of_ints(size, n));
 }

@@ -98,38 +98,36 @@ typedef struct fill_job {
   size_t size;
 } fill_job;
 
-#define FILL_ROW(type)                                                    \
-  {                                                                       \
-    type x;                                                               \
-    memcpy(&x, j->image, sizeof x);                                       \
-    if (stride[0] == (int64_t)sizeof(type) && stride[1] == 1) {           \
-      type *dense = (type *)(void *)to;                                   \
-      for (int64_t i = 0; i < n; i++) dense[i] = mask[i] ? x : dense[i];  \
-      break;                                                              \
-    }                                                                     \
-    for (int64_t i = 0; i < n; i++, to += stride[0], mask += stride[1]) { \
-      if (*mask) memcpy(to, &x, sizeof x);                                \
-    }                                                                     \
-    break;                                                                \
+#define FILL_ROW(name, type)                                                        \
+  static void name(void *user, char *const *at, const int64_t *stride, int64_t n) { \
+    const fill_job *j = user;                                                       \
+    char *to = at[0];                                                               \
+    const char *mask = at[1];                                                       \
+    type x;                                                                         \
+    memcpy(&x, j->image, sizeof x);                                                 \
+    if (stride[0] == (int64_t)sizeof(type) && stride[1] == 1) {                     \
+      type *dense = (type *)(void *)to;                                             \
+      for (int64_t i = 0; i < n; i++) dense[i] = mask[i] ? x : dense[i];            \
+      return;                                                                       \
+    }                                                                               \
+    for (int64_t i = 0; i < n; i++, to += stride[0], mask += stride[1]) {           \
+      if (*mask) memcpy(to, &x, sizeof x);                                          \
+    }                                                                               \
   }
 
-static void masked_fill_row(void *user, char *const *at, const int64_t *stride, int64_t n) {
-  const fill_job *j = user;
-  char *to = at[0];
-  const char *mask = at[1];
-  switch (j->size) {
-    case 1:
-      FILL_ROW(uint8_t)
-    case 2:
-      FILL_ROW(uint16_t)
-    case 4:
-      FILL_ROW(uint32_t)
-    case 8:
-      FILL_ROW(uint64_t)
-    default:
-      FILL_ROW(ig_c128)
-  }
-}
+FILL_ROW(fill_row_1, uint8_t)
+FILL_ROW(fill_row_2, uint16_t)
+FILL_ROW(fill_row_4, uint32_t)
+FILL_ROW(fill_row_8, uint64_t)
+FILL_ROW(fill_row_16, ig_c128)
+
+// The function for elements of 1, 2, 4, 8 or 16 bytes.
+#define BY_SIZE(size, name) \
+  ((size) == 1   ? name##_1 \
+   : (size) == 2 ? name##_2 \
+   : (size) == 4 ? name##_4 \
+   : (size) == 8 ? name##_8 \
+                 : name##_16)
 
 static void masked_fill_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   (void)op;
@@ -144,7 +142,7 @@ static void masked_fill_kernel(ig_ctx *c, const ig_op *op, const ig_value *args,
   if (out != args[0].tensor) ig_tensor_copy(out, args[0].tensor);
   ig_walk w;
   ig_walk_make(&w, out, (ig_tensor *[]){out, args[1].tensor}, 2);
-  ig_walk_run(&w, 32768, masked_fill_row, &j);
+  ig_walk_run(&w, 32768, BY_SIZE(j.size, fill_row), &j);
 }
 
 static ig_tensor *masked_fill_decompose(ig_ctx *c, const ig_value *args) {
@@ -303,13 +301,20 @@ static ig_tensor *spread(ig_ctx *c, ig_tensor *t, const ig_meta *m) {
   return ig_tensor_make(c, &v, false);
 }
 
-#define KEEP_TRUE(bytes)                   \
-  for (int64_t i = 0; i < numel; i++) {    \
-    if (!is[i]) continue;                  \
-    memcpy(to, from + i * (bytes), bytes); \
-    to += (bytes);                         \
-  }                                        \
-  break;
+#define KEEP_TRUE(name, bytes)                                                 \
+  static void name(char *to, const char *from, const uint8_t *is, int64_t n) { \
+    for (int64_t i = 0; i < n; i++) {                                          \
+      if (!is[i]) continue;                                                    \
+      memcpy(to, from + i * (bytes), bytes);                                   \
+      to += (bytes);                                                           \
+    }                                                                          \
+  }
+
+KEEP_TRUE(keep_1, 1)
+KEEP_TRUE(keep_2, 2)
+KEEP_TRUE(keep_4, 4)
+KEEP_TRUE(keep_8, 8)
+KEEP_TRUE(keep_16, 16)
 
 static void masked_select_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   (void)op;
@@ -324,22 +329,9 @@ static void masked_select_kernel(ig_ctx *c, const ig_op *op, const ig_value *arg
   int64_t found = count_true(mask);
   ig_tensor *out = ig_tensor_empty(c, self->dtype, &found, 1);
   if (!out) return;
-  const uint8_t *is = ig_tensor_data(mask);
-  const char *from = ig_tensor_data(self);
-  char *to = ig_tensor_data(out);
-  int64_t numel = ig_tensor_numel(self);
-  switch (ig_dtype_size(self->dtype)) {
-    case 1:
-      KEEP_TRUE(1)
-    case 2:
-      KEEP_TRUE(2)
-    case 4:
-      KEEP_TRUE(4)
-    case 8:
-      KEEP_TRUE(8)
-    default:
-      KEEP_TRUE(16)
-  }
+  size_t size = ig_dtype_size(self->dtype);
+  BY_SIZE(size, keep)
+  (ig_tensor_data(out), ig_tensor_data(self), ig_tensor_data(mask), ig_tensor_numel(self));
   outs[0] = ig_of_tensor(out);
 }
 

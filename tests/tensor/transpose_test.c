@@ -82,7 +82,7 @@ static void test_matrices(void **state) {
   fixture *f = *state;
   static const ig_dtype dtypes[] = {IG_U8, IG_BF16, IG_F32, IG_F64, IG_C128};
   static const int64_t sides[] = {1, 3, 4, 8, 16, 17, 63, 64, 65, 130};
-  static const int order[] = {1, 0};
+  static const int order[4] = {1, 0, 2, 3};
   for (size_t k = 0; k < 5; k++) {
     for (size_t i = 0; i < 10; i++) {
       for (size_t j = 0; j < 10; j++) {
@@ -107,7 +107,7 @@ static void test_orders(void **state) {
 static void test_large(void **state) {
   fixture *f = *state;
   static const int64_t sizes[] = {601, 517};
-  static const int order[] = {1, 0};
+  static const int order[4] = {1, 0, 2, 3};
   ig_cpu levels[] = {IG_CPU_BASE, IG_CPU_AVX512};
   for (size_t k = 0; k < 2; k++) {
     (void)ig_cpu_limit(levels[k]);
