@@ -8,6 +8,8 @@
 #include "tensor/copy.h"
 #include "tensor/number.h"
 
+#define ONE_THREAD (INT64_MAX / 4)  // a grain that no tensor reaches
+
 typedef struct draw {
   ig_generator *g;
   ig_dtype dtype;
@@ -21,7 +23,7 @@ static void visit(ig_tensor *t, ig_row_fn *fn, draw *d) {
   ig_walk w;
   d->dtype = t->dtype;
   ig_walk_make(&w, t, &t, 1);
-  ig_walk_run(&w, INT64_MAX, fn, d);
+  ig_walk_run(&w, ONE_THREAD, fn, d);
 }
 
 // x * scale + shift with one rounding, as PyTorch's builds do it. The product of two floats is
