@@ -246,6 +246,13 @@ static void flash_vjp(ig_ctx *c, const ig_vjp *v) {
 
 // Heads of keys and values that several query heads share are repeated.
 static ig_tensor *repeat_heads(ig_ctx *c, ig_tensor *t, const ig_tensor *q) {
+  if (t->ndim < 3 || q->ndim < 3 || t->ndim == IG_MAX_DIM) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "scaled_dot_product_attention: enable_gqa needs a dimension of heads, but got %d "
+                 "and %d dimensions",
+                 q->ndim, t->ndim);
+    return NULL;
+  }
   ig_int have = ig_sizes(t)[t->ndim - 3];
   ig_int want = ig_sizes(q)[q->ndim - 3];
   if (ig_int_eq(c, have, want)) return t;
@@ -286,6 +293,7 @@ static void math_decompose(ig_ctx *c, const ig_value *args, ig_value *outs) {
   if (args[8].kind == IG_KIND_BOOL && args[8].b) {
     k = repeat_heads(c, k, q);
     v = repeat_heads(c, v, q);
+    if (c->status != IG_OK) return;
   }
   if (args[5].b) {
     if (mask) {

@@ -196,7 +196,56 @@ static void backward_formula(ig_ctx *c, const ig_value *args, ig_value *outs) {
   }
 }
 
-// Differentiates the formula above instead of a third rule: statistics are functions of x there.
+// The second derivative differentiates the formula above: statistics are functions of x there. Its
+// parts meet in a few words: the normalized input, g times gamma, and a projection.
+typedef struct second {
+  ig_ctx *c;
+  ig_value dims;  // normalized ones
+  ig_tensor *hat;
+  ig_tensor *rstd;
+  ig_tensor *g;
+  ig_tensor *gw;  // g times gamma
+} second;
+
+static ig_tensor *mean_of(const second *s, ig_tensor *t) {
+  return ig_mean_dim_with(s->c, t, s->dims, true, ig_none());
+}
+
+static ig_tensor *mean_product(const second *s, ig_tensor *a, ig_tensor *b) {
+  return mean_of(s, ig_mul_tensor(s->c, a, b));
+}
+
+static ig_tensor *sum_of(ig_ctx *c, ig_tensor *a, ig_tensor *b) {
+  return a && b ? ig_add_tensor(c, a, b) : a ? a : b;
+}
+
+// rstd (q - mean(q) - hat mean(q hat)): how a change of hat becomes one of x. Symmetric.
+static ig_tensor *project(const second *s, ig_tensor *q) {
+  ig_tensor *a = mean_of(s, q);
+  ig_tensor *b = mean_product(s, q, s->hat);
+  ig_tensor *out = ig_sub_tensor(s->c, q, a);
+  ig_tensor *along = ig_mul_tensor(s->c, s->hat, b);
+  out = ig_sub_tensor(s->c, out, along);
+  return ig_mul_tensor(s->c, out, s->rstd);
+}
+
+// What u, the gradient of dx, makes of x: dx = rstd (gw - mean(gw) - hat mean(gw hat)) varies with
+// hat, by -rstd (u mean(gw hat) + gw mean(u hat)), and with rstd, whose slope is -rstd^2 hat / n.
+static ig_tensor *input_from_dx(const second *s, ig_tensor *u, ig_tensor *pu) {
+  ig_ctx *c = s->c;
+  ig_tensor *gh = mean_product(s, s->gw, s->hat);
+  ig_tensor *uh = mean_product(s, u, s->hat);
+  ig_tensor *q = ig_mul_tensor(c, u, gh);
+  ig_tensor *other = ig_mul_tensor(c, s->gw, uh);
+  q = ig_add_tensor(c, q, other);
+  q = ig_mul_tensor(c, q, s->rstd);
+  ig_tensor *through_hat = project(s, ig_neg(c, q));
+  ig_tensor *m = mean_product(s, pu, s->gw);
+  ig_tensor *scaled = ig_mul_tensor(c, s->hat, s->rstd);
+  ig_tensor *through_rstd = ig_mul_tensor(c, scaled, m);
+  return ig_sub_tensor(c, through_hat, through_rstd);
+}
+
 static void backward_vjp(ig_ctx *c, const ig_vjp *v) {
   ig_tensor *x = v->args[1].tensor;
   size_t n = v->args[2].ints.n;
@@ -205,76 +254,30 @@ static void backward_vjp(ig_ctx *c, const ig_vjp *v) {
   ig_int rows[IG_MAX_DIM];
   for (size_t d = 0; d < n; d++) inner[d] = ig_const((int64_t)(lead + d));
   for (size_t d = 0; d < lead; d++) rows[d] = ig_const((int64_t)d);
-  ig_value dims = ig_of_ints(inner, n);
-  ig_tensor *g = v->args[0].tensor;
-  ig_tensor *rstd = v->args[4].tensor;
   ig_tensor *w = ig_value_tensor(&v->args[5]);
-  ig_tensor *u = v->grads[0];  // gradient of dx
-  ig_tensor *hat = ig_mul_tensor(c, ig_sub_tensor(c, x, v->args[3].tensor), rstd);
-  ig_tensor *gw = w ? ig_mul_tensor(c, g, w) : g;
-  // u enters through the projection P(u) = rstd (u - mean(u) - hat mean(u hat)), which is
-  // symmetric.
-  ig_tensor *pu = NULL;
-  if (u) {
-    ig_tensor *a = ig_mean_dim_with(c, u, dims, true, ig_none());
-    ig_tensor *uh = ig_mul_tensor(c, u, hat);
-    ig_tensor *b = ig_mean_dim_with(c, uh, dims, true, ig_none());
-    pu = ig_sub_tensor(c, u, a);
-    ig_tensor *hb = ig_mul_tensor(c, hat, b);
-    pu = ig_mul_tensor(c, ig_sub_tensor(c, pu, hb), rstd);
-  }
-  ig_tensor *wg = v->grads[1];  // gradient of dgamma, [normalized]
-  ig_tensor *bg = v->grads[2];
+  second s = {
+      .c = c, .dims = ig_of_ints(inner, n), .rstd = v->args[4].tensor, .g = v->args[0].tensor};
+  ig_tensor *centred = ig_sub_tensor(c, x, v->args[3].tensor);
+  s.hat = ig_mul_tensor(c, centred, s.rstd);
+  s.gw = w ? ig_mul_tensor(c, s.g, w) : s.g;
+  ig_tensor *u = v->grads[0];   // gradient of dx
+  ig_tensor *wg = v->grads[1];  // of dgamma, [normalized]
+  ig_tensor *bg = v->grads[2];  // of dbeta
+  ig_tensor *pu = u ? project(&s, u) : NULL;
   if (IG_WANTED(v, 0)) {
-    ig_tensor *d = pu ? (w ? ig_mul_tensor(c, pu, w) : pu) : NULL;
-    if (wg) {
-      ig_tensor *part = ig_mul_tensor(c, hat, wg);
-      d = d ? ig_add_tensor(c, d, part) : part;
-    }
-    if (bg) {
-      ig_tensor *part = ig_expand(c, bg, ig_sizes_of(g));
-      d = d ? ig_add_tensor(c, d, part) : part;
-    }
-    IG_GRAD(v, 0) = d;
+    ig_tensor *d = w && pu ? ig_mul_tensor(c, pu, w) : pu;
+    ig_tensor *from_w = wg ? ig_mul_tensor(c, s.hat, wg) : NULL;
+    d = sum_of(c, d, from_w);
+    ig_tensor *from_b = bg ? ig_expand(c, bg, ig_sizes_of(s.g)) : NULL;
+    IG_GRAD(v, 0) = sum_of(c, d, from_b);
   }
   if (IG_WANTED(v, 1)) {
-    // d(hat) = P(dx); dx = rstd (gw - mean(gw) - hat mean(gw hat)). Vary x through hat and rstd.
-    ig_tensor *total = NULL;
-    if (u) {
-      ig_tensor *gh = ig_mul_tensor(c, gw, hat);
-      ig_tensor *mgh = ig_mean_dim_with(c, gh, dims, true, ig_none());
-      ig_tensor *uh = ig_mul_tensor(c, u, hat);
-      ig_tensor *muh = ig_mean_dim_with(c, uh, dims, true, ig_none());
-      // through hat: -rstd (u mean(gw hat) + gw mean(u hat)), projected
-      ig_tensor *q = ig_mul_tensor(c, u, mgh);
-      q = ig_add_tensor(c, q, ig_mul_tensor(c, gw, muh));
-      q = ig_neg(c, ig_mul_tensor(c, q, rstd));
-      ig_tensor *qa = ig_mean_dim_with(c, q, dims, true, ig_none());
-      ig_tensor *qh = ig_mul_tensor(c, q, hat);
-      ig_tensor *qb = ig_mean_dim_with(c, qh, dims, true, ig_none());
-      ig_tensor *proj = ig_sub_tensor(c, q, qa);
-      proj = ig_sub_tensor(c, proj, ig_mul_tensor(c, hat, qb));
-      total = ig_mul_tensor(c, proj, rstd);
-      // through rstd: d rstd = -rstd^2 hat / n; times u . dx / rstd
-      ig_tensor *udx = ig_mul_tensor(c, pu, gw);
-      ig_tensor *m = ig_mean_dim_with(c, udx, dims, true, ig_none());
-      ig_tensor *part = ig_mul_tensor(c, ig_mul_tensor(c, hat, rstd), m);
-      total = ig_sub_tensor(c, total, part);
-    }
-    if (wg) {
-      ig_tensor *q = ig_mul_tensor(c, g, wg);
-      ig_tensor *qa = ig_mean_dim_with(c, q, dims, true, ig_none());
-      ig_tensor *qh = ig_mul_tensor(c, q, hat);
-      ig_tensor *qb = ig_mean_dim_with(c, qh, dims, true, ig_none());
-      ig_tensor *proj = ig_sub_tensor(c, q, qa);
-      proj = ig_sub_tensor(c, proj, ig_mul_tensor(c, hat, qb));
-      proj = ig_mul_tensor(c, proj, rstd);
-      total = total ? ig_add_tensor(c, total, proj) : proj;
-    }
-    IG_GRAD(v, 1) = total;
+    ig_tensor *from_dx = u ? input_from_dx(&s, u, pu) : NULL;
+    ig_tensor *from_w = wg ? project(&s, ig_mul_tensor(c, s.g, wg)) : NULL;
+    IG_GRAD(v, 1) = sum_of(c, from_dx, from_w);
   }
   if (w && u && IG_WANTED(v, 5)) {
-    ig_tensor *d = ig_mul_tensor(c, pu, g);
+    ig_tensor *d = ig_mul_tensor(c, pu, s.g);
     if (lead) d = ig_sum_dim_intlist_with(c, d, ig_of_ints(rows, lead), false, ig_none());
     IG_GRAD(v, 5) = d;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix products: mm, bmm, addmm, baddbmm, mv, dot, matmul, linear, outer.
 #include <complex.h>
+#include <string.h>
 
 #include "kernels/gemm.h"
 #include "op/formula.h"
@@ -19,7 +20,10 @@ typedef struct product {
 } product;
 
 static double complex to_complex(const ig_value *v) {
-  return v->kind == IG_KIND_COMPLEX ? CMPLX(v->z.re, v->z.im) : CMPLX(ig_value_f64(v), 0);
+  ig_c128 z = v->kind == IG_KIND_COMPLEX ? v->z : (ig_c128){ig_value_f64(v), 0};
+  double complex out;
+  memcpy(&out, &z, sizeof out);  // C11's CMPLX, which clang 14 does not have
+  return out;
 }
 
 static int64_t to_whole(const ig_value *v) {

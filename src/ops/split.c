@@ -172,6 +172,20 @@ static bool chunk_size(ig_ctx *c, const ig_value *args, int *dim, ig_int *size) 
   return true;
 }
 
+// As many zeros as `chunks` says.
+static ig_int *empty_sizes(ig_ctx *c, const ig_value *chunks, size_t *n) {
+  int64_t count = ig_value_i64(c, chunks);
+  if (count > INT32_MAX) {
+    ig_fail_text(c, IG_RUNTIME, "chunk: found %lld chunks, expected at most %d", (long long)count,
+                 INT32_MAX);
+    return NULL;
+  }
+  ig_int *sizes = ig_scope_push(c, (size_t)count * sizeof *sizes);
+  for (int64_t i = 0; sizes && i < count; i++) sizes[i] = ig_const(0);
+  *n = sizes ? (size_t)count : 0;
+  return sizes;
+}
+
 static void chunk_decompose(ig_ctx *c, const ig_value *args, ig_value *outs) {
   int dim;
   ig_int size;
@@ -181,9 +195,8 @@ static void chunk_decompose(ig_ctx *c, const ig_value *args, ig_value *outs) {
     return;
   }
   // An empty dimension still gives as many chunks as were asked for.
-  size_t n = (size_t)ig_value_i64(c, &args[1]);
-  ig_int *sizes = ig_scope_push(c, n * sizeof *sizes);
-  for (size_t i = 0; sizes && i < n; i++) sizes[i] = ig_const(0);
+  size_t n = 0;
+  ig_int *sizes = empty_sizes(c, &args[1], &n);
   ig_split_with_sizes_with(c, args[0].tensor, ig_of_ints(sizes, sizes ? n : 0), ig_const(dim),
                            outs);
 }
@@ -196,9 +209,8 @@ static void unsafe_chunk_decompose(ig_ctx *c, const ig_value *args, ig_value *ou
     ig_unsafe_split_tensor_with(c, args[0].tensor, size, ig_const(dim), outs);
     return;
   }
-  size_t n = (size_t)ig_value_i64(c, &args[1]);
-  ig_int *sizes = ig_scope_push(c, n * sizeof *sizes);
-  for (size_t i = 0; sizes && i < n; i++) sizes[i] = ig_const(0);
+  size_t n = 0;
+  ig_int *sizes = empty_sizes(c, &args[1], &n);
   ig_unsafe_split_with_sizes_with(c, args[0].tensor, ig_of_ints(sizes, sizes ? n : 0),
                                   ig_const(dim), outs);
 }

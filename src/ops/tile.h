@@ -5,6 +5,7 @@
 
 #include <complex.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/cpu.h"
 #include "op/formula.h"
@@ -49,7 +50,10 @@ static inline int64_t ig_number_i64(const ig_value *v) {
   return i;
 }
 static inline ig_cd ig_number_cd(const ig_value *v) {
-  return v->kind == IG_KIND_COMPLEX ? CMPLX(v->z.re, v->z.im) : CMPLX(ig_value_f64(v), 0);
+  ig_c128 z = v->kind == IG_KIND_COMPLEX ? v->z : (ig_c128){ig_value_f64(v), 0};
+  ig_cd out;
+  memcpy(&out, &z, sizeof out);  // C11's CMPLX, which clang 14 does not have
+  return out;
 }
 
 #endif
