@@ -90,10 +90,13 @@ torch.ops.aten.add.Tensor
 str(torch.ops.aten.add.Tensor), str(torch.ops.aten.add), repr(torch.ops.aten.add)
 torch.ops.aten.add.Tensor.name(), torch.ops.aten.relu.default.name(), torch.ops.aten.add.Tensor.__name__
 torch.ops.aten.relu.default._schema
-str(torch.ops.aten.add.Tensor._schema), torch.ops.aten.add.Tensor._schema.name, torch.ops.aten.add.Tensor._overloadname
+str(torch.ops.aten.add.Tensor._schema)
+torch.ops.aten.add.Tensor._schema.name, torch.ops.aten.add.Tensor._overloadname
 torch.ops.aten.add.Tensor.namespace, torch.ops.aten.add.Tensor.overloadpacket is torch.ops.aten.add
-[a.name for a in torch.ops.aten.add.Tensor._schema.arguments], [str(a.type) for a in torch.ops.aten.addmm.default._schema.arguments]
-[a.default_value for a in torch.ops.aten.add.Tensor._schema.arguments], [a.kwarg_only for a in torch.ops.aten.add.Tensor._schema.arguments]
+[a.name for a in torch.ops.aten.add.Tensor._schema.arguments]
+[str(a.type) for a in torch.ops.aten.addmm.default._schema.arguments]
+[a.default_value for a in torch.ops.aten.add.Tensor._schema.arguments]
+[a.kwarg_only for a in torch.ops.aten.add.Tensor._schema.arguments]
 [str(a.type) for a in torch.ops.aten.sum.dim_IntList._schema.arguments]
 torch.max(torch.tensor([[1., 5.], [7., 2.]]), 0)
 torch.tensor([[1., 5.], [7., 2.]]).sort(descending=True)
@@ -357,7 +360,8 @@ torch.add(i, i, alpha=1.5)
 i.add_(1.5)
 x == 'a', x != None, x == None
 torch.float32.itemsize, torch.float32.is_floating_point, torch.int8.is_signed, torch.uint8.is_signed
-torch.promote_types(torch.int32, torch.float16), torch.result_type(x, 1), torch.result_type(i, 1.5), torch.can_cast(torch.float32, torch.int32)
+torch.promote_types(torch.int32, torch.float16), torch.can_cast(torch.float32, torch.int32)
+torch.result_type(x, 1), torch.result_type(i, 1.5)
 x.numel(), x.nelement(), x.dim(), x.ndim, x.element_size(), x.itemsize, x.nbytes
 x.is_cpu, x.is_cuda, x.is_meta, x.layout, x.is_leaf, x.requires_grad, x.grad
 torch.tensor(np.float32(1.5)).dtype, torch.tensor(np.int16(3)).dtype, torch.tensor(np.array([1., 2.])).dtype
@@ -397,5 +401,10 @@ def outcome(torch: Any, kind: str, line: str) -> list[str]:
 if __name__ == "__main__":
     import torch as real
 
-    json.dump({f"{kind}: {line}": outcome(real, kind, line) for kind, line in cases()}, sys.stdout, indent=0, ensure_ascii=False)
+    json.dump(
+        {f"{kind}: {line}": outcome(real, kind, line) for kind, line in cases()},
+        sys.stdout,
+        indent=0,
+        ensure_ascii=False,
+    )
     print()

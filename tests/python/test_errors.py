@@ -4,8 +4,9 @@
 import json
 import pathlib
 
-import ingot
 import pytest
+
+import ingot
 import python_cases
 
 GOLDEN = json.loads(pathlib.Path(__file__).with_name("golden_python.json").read_text(encoding="utf-8"))
@@ -20,8 +21,13 @@ def test_list_of_candidates():
     with pytest.raises(TypeError) as error:
         ingot.sum(ingot.ones(2), "a")
     text = str(error.value)
-    assert text.startswith("sum() received an invalid combination of arguments - got (Tensor, str), but expected one of:\n")
-    assert " * (Tensor input, tuple of ints dim, bool keepdim = False, *, torch.dtype dtype = None, Tensor out = None)\n" in text
+    assert text.startswith(
+        "sum() received an invalid combination of arguments - got (Tensor, str), but expected one of:\n"
+    )
+    assert (
+        " * (Tensor input, tuple of ints dim, bool keepdim = False, *, torch.dtype dtype = None, Tensor out = None)\n"
+        in text
+    )
 
 
 def test_large_numbers_are_refused():

@@ -4,8 +4,9 @@
 import json
 import pathlib
 
-import ingot
 import pytest
+
+import ingot
 import python_cases
 
 GOLDEN = json.loads(pathlib.Path(__file__).with_name("golden_python.json").read_text(encoding="utf-8"))
@@ -32,7 +33,11 @@ RECORDED = {
     "x[..., 0]": ["aten.select.int(x, 2, 0)"],
     "x[...]": ["aten.alias.default(x)"],
     "x[None]": ["aten.unsqueeze.default(x, 0)"],
-    "x[0, :, None, 1]": ["aten.select.int(x, 0, 0)", "aten.unsqueeze.default(select, 1)", "aten.select.int(unsqueeze, 2, 1)"],
+    "x[0, :, None, 1]": [
+        "aten.select.int(x, 0, 0)",
+        "aten.unsqueeze.default(select, 1)",
+        "aten.select.int(unsqueeze, 2, 1)",
+    ],
     "x[i]": ["aten.index.Tensor(x, [i])"],
     "x[:, i]": ["aten.index.Tensor(x, [None, i])"],
     "x[i, :, i]": ["aten.index.Tensor(x, [i, None, i])"],
@@ -71,5 +76,7 @@ def test_recorded(line):
         program = ingot._C.capture_end([eval(line, {"torch": ingot, **scope})])
     finally:
         ingot._C.capture_abort()
-    calls = [part.split(";")[0].split(" = torch.ops.", 1)[1] for part in program.code.splitlines() if " = torch.ops." in part]
+    calls = [
+        part.split(";")[0].split(" = torch.ops.", 1)[1] for part in program.code.splitlines() if " = torch.ops." in part
+    ]
     assert calls == RECORDED[line]

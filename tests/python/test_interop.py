@@ -7,9 +7,10 @@ import pickle
 import sys
 import weakref
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 
 DTYPES = "bool uint8 int8 int16 int32 int64 uint16 uint32 uint64 float16 float32 float64 complex64 complex128".split()
 
@@ -128,7 +129,14 @@ def test_pickle():
     assert pair[1][0].item() == 9
     y = ingot.ones(2, requires_grad=True)
     assert pickle.loads(pickle.dumps(y)).requires_grad
-    for thing in (ingot.float32, ingot.device("cuda:1"), ingot.Size([2, 3]), ingot.strided, ingot.ops.aten.add.Tensor, ingot.ops.aten.add):
+    for thing in (
+        ingot.float32,
+        ingot.device("cuda:1"),
+        ingot.Size([2, 3]),
+        ingot.strided,
+        ingot.ops.aten.add.Tensor,
+        ingot.ops.aten.add,
+    ):
         assert pickle.loads(pickle.dumps(thing)) == thing
     assert pickle.loads(pickle.dumps(ingot.float32)) is ingot.float32
 
@@ -162,7 +170,12 @@ def test_storage():
     assert x[1:].untyped_storage() is s
     assert x.clone().untyped_storage() != s
     typed = x[2:].storage()
-    assert len(typed) == typed.size() == 4 and typed.dtype is ingot.float32 and typed.data_ptr() == x.data_ptr() and list(typed) == [0, 0, 0, 0]
+    assert (
+        len(typed) == typed.size() == 4
+        and typed.dtype is ingot.float32
+        and typed.data_ptr() == x.data_ptr()
+        and list(typed) == [0, 0, 0, 0]
+    )
 
 
 def test_weakref_and_gc():

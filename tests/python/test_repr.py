@@ -4,8 +4,9 @@
 import json
 import pathlib
 
-import ingot
 import pytest
+
+import ingot
 import python_cases
 
 GOLDEN = json.loads(pathlib.Path(__file__).with_name("golden_python.json").read_text(encoding="utf-8"))

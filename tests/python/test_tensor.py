@@ -5,8 +5,9 @@ import gc
 import threading
 import weakref
 
-import ingot
 import pytest
+
+import ingot
 
 
 def test_identity():
@@ -36,13 +37,45 @@ def test_hash_and_equality():
 @pytest.mark.parametrize(
     ("expression", "value"),
     [
-        ("7 - x", [6, 5]), ("x - 7", [-6, -5]), ("7 // x", [7, 3]), ("x // 2", [0, 1]), ("7 % x", [0, 1]), ("x % 2", [1, 0]),
-        ("2 ** x", [2, 4]), ("x ** 2", [1, 4]), ("4 / x", [4, 2]), ("x / 2", [0.5, 1]), ("-x", [-1, -2]), ("abs(-x)", [1, 2]),
-        ("x & 1", [1, 0]), ("1 & x", [1, 0]), ("x | 4", [5, 6]), ("4 | x", [5, 6]), ("~x", [-2, -3]), ("x < 2", [True, False]),
-        ("2 > x", [True, False]), ("x >= 2", [False, True]), ("x @ x", 5), ("bool(x[0])", True), ("int(x[1])", 2), ("float(x[1])", 2.0),
-        ("complex(x[1])", 2 + 0j), ("[10, 20, 30][x[1]]", 30), ("len(x)", 2), ("sum(x)", 3), ("max(x).item()", 2), ("x[1].__format__('03d')", "002"),
+        ("7 - x", [6, 5]),
+        ("x - 7", [-6, -5]),
+        ("7 // x", [7, 3]),
+        ("x // 2", [0, 1]),
+        ("7 % x", [0, 1]),
+        ("x % 2", [1, 0]),
+        ("2 ** x", [2, 4]),
+        ("x ** 2", [1, 4]),
+        ("4 / x", [4, 2]),
+        ("x / 2", [0.5, 1]),
+        ("-x", [-1, -2]),
+        ("abs(-x)", [1, 2]),
+        ("x & 1", [1, 0]),
+        ("x ^ 3", [2, 1]),
+        ("3 ^ x", [2, 1]),
+        ("x << 2", [4, 8]),
+        ("1 << x", [2, 4]),
+        ("x >> 1", [0, 1]),
+        ("8 >> x", [4, 2]),
+        ("+x", [1, 2]),
+        ("1 & x", [1, 0]),
+        ("x | 4", [5, 6]),
+        ("4 | x", [5, 6]),
+        ("~x", [-2, -3]),
+        ("x < 2", [True, False]),
+        ("2 > x", [True, False]),
+        ("x >= 2", [False, True]),
+        ("x @ x", 5),
+        ("bool(x[0])", True),
+        ("int(x[1])", 2),
+        ("float(x[1])", 2.0),
+        ("complex(x[1])", 2 + 0j),
+        ("[10, 20, 30][x[1]]", 30),
+        ("len(x)", 2),
+        ("sum(x)", 3),
+        ("max(x).item()", 2),
+        ("x[1].__format__('03d')", "002"),
     ],
-)  # fmt: skip
+)
 def test_operators(expression, value):
     found = eval(expression, {"x": ingot.tensor([1, 2])})
     assert (found.tolist() if isinstance(found, ingot.Tensor) else found) == value
@@ -151,7 +184,9 @@ def test_tensor_type_takes_attributes():
 def test_functions_methods_overloads():
     x = ingot.tensor([1.0, -1.0])
     aten = ingot.ops.aten
-    assert ingot.relu(x).tolist() == x.relu().tolist() == aten.relu(x).tolist() == aten.relu.default(x).tolist() == [1, 0]
+    assert (
+        ingot.relu(x).tolist() == x.relu().tolist() == aten.relu(x).tolist() == aten.relu.default(x).tolist() == [1, 0]
+    )
     assert aten.add.Tensor is aten.add.Tensor and aten.add is ingot.ops.aten.add
     assert {aten.add.Tensor: 1}[aten.add.Tensor] == 1
     assert "Tensor" in aten.add.overloads() and aten.add.overloads()[0] == "Tensor"
@@ -177,7 +212,12 @@ def test_varargs_and_sequences():
 def test_conversions():
     x = ingot.tensor([1.7, -1.7])
     assert x.int().tolist() == [1, -1] and x.long().dtype is ingot.int64 and x.bool().tolist() == [True, True]
-    assert x.double().dtype is x.to(ingot.float64).dtype is x.type(ingot.float64).dtype is x.type("torch.DoubleTensor").dtype
+    assert (
+        x.double().dtype
+        is x.to(ingot.float64).dtype
+        is x.type(ingot.float64).dtype
+        is x.type("torch.DoubleTensor").dtype
+    )
     assert x.to(ingot.zeros(1, dtype=ingot.int8)).dtype is ingot.int8
     assert x.to("cpu", ingot.float16).dtype is x.to(device="cpu", dtype=ingot.float16).dtype is ingot.float16
     assert x.to(ingot.float32, copy=True) is not x
@@ -310,14 +350,24 @@ def test_generator():
 
 def test_new_and_legacy_constructors():
     x = ingot.ones(2, dtype=ingot.float64)
-    assert x.new_tensor([1, 2]).dtype is ingot.float64 and x.new_zeros(2, 3).shape == (2, 3) and x.new_ones((1,)).tolist() == [1]
+    assert (
+        x.new_tensor([1, 2]).dtype is ingot.float64
+        and x.new_zeros(2, 3).shape == (2, 3)
+        and x.new_ones((1,)).tolist() == [1]
+    )
     assert ingot.Tensor([[1, 2]]).shape == (1, 2) and ingot.Tensor(3).shape == (3,)
     assert ingot.asarray([1, 2]).tolist() == [1, 2]
 
 
 def test_sizes():
     s = ingot.Size([2, 3, 4])
-    assert s == (2, 3, 4) and s.numel() == 24 and isinstance(s[1:], ingot.Size) and s[0] == 2 and isinstance(s + (1,), ingot.Size)
+    assert (
+        s == (2, 3, 4)
+        and s.numel() == 24
+        and isinstance(s[1:], ingot.Size)
+        and s[0] == 2
+        and isinstance(s + (1,), ingot.Size)
+    )
     assert isinstance((1,) + s, ingot.Size)
     assert hash(s) == hash((2, 3, 4))
 
