@@ -57,7 +57,9 @@ void ig_scratch_free(void) {
   release(&mine);
 }
 
-__attribute__((destructor)) static void free_last(void) {
+// With a priority, so that it runs after the pool's destructor, which has none: the pool's threads
+// free their buffers through the key as they end.
+__attribute__((destructor(200))) static void free_last(void) {
   release(&mine);
   if (have_key) pthread_key_delete(key);
   have_key = false;
