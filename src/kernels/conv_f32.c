@@ -12,7 +12,8 @@
 #include "kernels/scratch.h"
 
 enum {
-  DEPTH = 256,       // k per pass: a panel and a tile's weights stay in the first cache
+  DEPTH = 192,       // k per pass: a panel and a tile's weights stay in the first cache
+  LONG = 256,        // the same where many rows share a panel
   DEEP = 576,        // the same where weights are used for one or two panels only
   BLOCK = 8,         // panels per task: weights of a pass stay in the second cache
   PACK = 32 << 10,   // floats of packed panels of a task, at least DEEP * (48 + 8)
@@ -187,12 +188,11 @@ typedef struct task {
 // One tile of rows against one panel.
 static void run_tile(const job *j, const task *t, const panel *p, const float *packed, int64_t row,
                      span k) {
-  // Channels of a large image are far apart; each tile of rows asks for one cache line of every k
+  // Channels of a large image are far apart: each tile of rows asks for one cache line of every k
   // of the next panel.
-  int64_t line = row / j->f->rows * 16;
   int width = j->f->lanes * j->f->vectors;
-  bool more = j->far && line < width && p->pixel + 2 * width <= j->pixels;
-  const float *ahead = more ? t->image + p->pixel + width + line : NULL;
+  int64_t line = row / j->f->rows * 16;
+  int64_t ahead = j->far && line < width && p->pixel + 2 * width <= j->pixels ? width + line : 0;
   int64_t ldc = j->pixels * j->c.out[0];
   int m = min_int(t->rows - row, j->f->rows);
   float init[8];
@@ -204,9 +204,10 @@ static void run_tile(const job *j, const task *t, const panel *p, const float *p
     j->f->dots(m, p->n, k.n, w, j->k, packed, k.n, start, y + p->pixel, ldc);
   else if (p->in_place)
     j->f->direct(m, p->vectors, k.n, w, j->k, t->image + p->base, j->off + k.at, p->lanes, start, y,
-                 ldc);
+                 ldc, ahead);
   else
-    j->f->packed(m, p->n, k.n, w, j->k, packed, start, y + p->pixel, ldc, ahead, j->off + k.at);
+    j->f->packed(m, p->n, k.n, w, j->k, packed, start, y + p->pixel, ldc,
+                 ahead ? t->image + p->pixel + ahead : NULL, j->off + k.at);
 }
 
 // Columns of single pixels, one after the other.
@@ -340,7 +341,7 @@ static void cut(job *j) {
   int width = j->f->lanes * j->f->vectors;
   j->in_place = reads_in_place(j);
   j->same = !j->in_place && is_same(j);
-  j->far = j->same && ig_conv_taps(c) == 1 && j->pixels >= 512;
+  j->far = (j->same || j->m.alias) && ig_conv_taps(c) == 1 && j->pixels >= 512;
   if (j->in_place) {
     j->columns = (c->out[1] - 1) * j->m.cols + c->out[2];
   } else {
@@ -351,7 +352,7 @@ static void cut(job *j) {
   j->panels = (j->columns + width - 1) / width;
   j->pixel_blocks = (j->panels + BLOCK - 1) / BLOCK;
   // Weights that are used once or twice are read in longer runs.
-  j->depth = j->panels <= 2 ? DEEP : DEPTH;
+  j->depth = j->panels <= 2 ? DEEP : c->cout / c->groups <= 128 ? DEPTH : LONG;
   int64_t og = c->cout / c->groups;
   j->row_blocks = 1;
   j->rows_each = og;
@@ -453,11 +454,9 @@ static void depth_plane(const job *j, int64_t t, const float *image) {
     const float *w = j->w + channel * j->k;
     float bias = j->bias ? j->bias[channel] : 0.0f;
     float *y = j->y + (t / c->cin * c->cout + channel) * c->out[0] * j->pixels;
-    for (int64_t od = 0; od < c->out[0]; od++) {
-      const float *row = image + od * c->stride[0] * j->m.plane;
-      for (int64_t oh = 0; oh < c->out[1]; oh++, row += j->m.cols, y += c->out[2])
-        j->f->depth(c->out[2], j->k, row, j->off, w, bias, y);
-    }
+    for (int64_t od = 0; od < c->out[0]; od++, y += j->pixels)
+      j->f->depth(c->out[1], c->out[2], j->m.cols, j->k, image + od * c->stride[0] * j->m.plane,
+                  j->off, w, bias, y);
   }
 }
 

@@ -55,15 +55,12 @@ void ig_conv_image_offsets(const ig_conv_image *m, int64_t *off) {
   }
 }
 
-// One row of a phase: columns q hold x[q * stride + shift], zero where that is outside.
-static void fill_row(const ig_conv_image *m, const ig_conv_kernels *f, const float *x,
-                     int64_t shift, float *row) {
-  int64_t s = m->c->stride[2];
-  int64_t in = m->c->in[2];
-  int64_t lo = shift < 0 ? (-shift + s - 1) / s : 0;
-  int64_t hi = in > shift ? (in - shift + s - 1) / s : 0;
-  hi = hi < m->cols ? hi : m->cols;
-  f->fill(m->cols, lo, hi < lo ? lo : hi, s, x + shift, row);
+// Positions q of [0, n) with 0 <= q * stride + shift < in.
+static void bounds(int64_t n, int64_t stride, int64_t shift, int64_t in, int64_t *lo, int64_t *hi) {
+  *lo = shift < 0 ? (-shift + stride - 1) / stride : 0;
+  *hi = in > shift ? (in - shift + stride - 1) / stride : 0;
+  if (*hi > n) *hi = n;
+  if (*hi < *lo) *hi = *lo;
 }
 
 void ig_conv_image_fill(const ig_conv_image *m, const ig_conv_kernels *f, const float *x,
@@ -71,17 +68,19 @@ void ig_conv_image_fill(const ig_conv_image *m, const ig_conv_kernels *f, const 
   const ig_conv *c = m->c;
   for (int64_t d = 0; d < m->depth; d++) {
     int64_t id = d - c->padding[0];
+    bool empty = id < 0 || id >= c->in[0];
     for (int64_t ph = 0; ph < m->phases[0]; ph++) {
-      for (int64_t pw = 0; pw < m->phases[1]; pw++) {
+      for (int64_t pw = 0; pw < m->phases[1]; pw++, image += m->rows * m->cols) {
         int64_t top = ph * c->dilation[1] % c->stride[1] - c->padding[1];
         int64_t left = pw * c->dilation[2] % c->stride[2] - c->padding[2];
-        for (int64_t r = 0; r < m->rows; r++, image += m->cols) {
-          int64_t ih = r * c->stride[1] + top;
-          if (id < 0 || id >= c->in[0] || ih < 0 || ih >= c->in[1])
-            f->fill(m->cols, 0, 0, 1, x, image);
-          else
-            fill_row(m, f, x + (id * c->in[1] + ih) * c->in[2], left, image);
-        }
+        ig_conv_phase p = {.rows = m->rows,
+                           .cols = m->cols,
+                           .row_step = c->stride[1] * c->in[2],
+                           .step = c->stride[2]};
+        bounds(m->rows, c->stride[1], top, c->in[1], &p.top, &p.bottom);
+        bounds(m->cols, c->stride[2], left, c->in[2], &p.lo, &p.hi);
+        if (empty) p.bottom = p.top;
+        f->fill(&p, x + ((empty ? 0 : id) * c->in[1] + top) * c->in[2] + left, image);
       }
     }
   }

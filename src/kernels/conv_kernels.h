@@ -21,6 +21,17 @@ typedef struct ig_conv_pick {
   int32_t index[16];  // of each lane, relative to base; lanes not in use repeat the last
 } ig_conv_pick;
 
+typedef struct ig_conv_phase {
+  int64_t rows;
+  int64_t cols;
+  int64_t top;  // rows of y with input
+  int64_t bottom;
+  int64_t row_step;  // elements of x between rows of y
+  int64_t lo;        // columns of y with input
+  int64_t hi;
+  int64_t step;  // elements of x between columns of y
+} ig_conv_phase;
+
 typedef struct ig_conv_kernels {
   int rows;     // output channels of a tile
   int lanes;    // of a vector
@@ -29,10 +40,11 @@ typedef struct ig_conv_kernels {
   // p, if not NULL: what will be packed next.
   void (*packed)(int m, int n, int64_t k, const float *a, int64_t lda, const float *b,
                  const float *init, float *c, int64_t ldc, const float *ahead, const int64_t *off);
-  // The same with b[p] read in place at b + off[p], v vectors of flat positions.
+  // The same with b[p] read in place at b + off[p], v vectors of flat positions; what is brought
+  // closer is `ahead` elements from there, if not 0.
   void (*direct)(int m, int v, int64_t k, const float *a, int64_t lda, const float *b,
                  const int64_t *off, const ig_conv_lanes *lanes, const float *init, float *c,
-                 int64_t ldc);
+                 int64_t ldc, int64_t ahead);
   // c[m][t] = a[m][k] * b[t][ldb]: single pixels, whose columns are rows of b.
   void (*dots)(int m, int t, int64_t k, const float *a, int64_t lda, const float *b, int64_t ldb,
                const float *init, float *c, int64_t ldc);
@@ -43,15 +55,16 @@ typedef struct ig_conv_kernels {
   // masks[t][vectors] says what is inside, t = first, first + 1, ... modulo taps.
   void (*pack_same)(int v, int64_t k, const float *x, const int64_t *off, const uint32_t *masks,
                     int64_t taps, int64_t first, float *b);
-  // y[n] = bias + sum of w[t] * x[off[t] + i]: one row of a depthwise convolution.
-  void (*depth)(int64_t n, int64_t taps, const float *x, const int64_t *off, const float *w,
-                float bias, float *y);
+  // y[rows][n] = bias + sum of w[t] * x[r * cols + off[t] + i]: a plane of a depthwise convolution.
+  void (*depth)(int64_t rows, int64_t n, int64_t cols, int64_t taps, const float *x,
+                const int64_t *off, const float *w, float bias, float *y);
   // The same for a whole plane whose output and input have one size, n pixels without rows: tap t
   // reads x + off[t] + i; masks[n / lanes, rounded up][taps] say which lanes lie inside.
   void (*depth_same)(int64_t n, int64_t taps, const float *x, const int64_t *off,
                      const uint16_t *masks, const float *w, float bias, float *y);
-  // y[q] = x[q * step] for lo <= q < hi, 0 elsewhere in [0, n).
-  void (*fill)(int64_t n, int64_t lo, int64_t hi, int64_t step, const float *x, float *y);
+  // One phase of a plane: y[rows][cols] = x[r * row_step][q * step] where lo <= q < hi and
+  // top <= r < bottom, 0 elsewhere.
+  void (*fill)(const ig_conv_phase *p, const float *x, float *y);
 } ig_conv_kernels;
 
 #if defined(__x86_64__)

@@ -5,6 +5,8 @@
 #include "kernels/norm.h"
 #include "kernels/norm_param.h"
 
+#define ROW_CLONES IG_CLONES  // also of half types, whose other kernels are compiled once
+
 enum { LANES = 32, BLOCK = 1024, COLS = 64, SLAB = 32, GRAIN = 8192 };
 
 #define V64(v) V16(v), V16(v), V16(v), V16(v)

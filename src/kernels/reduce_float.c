@@ -24,6 +24,8 @@ enum { LANES = 32, BLOCK = 1024, WIDTH = IG_REDUCE_WIDTH, SLAB = 32, STACK = 48 
 #define COLD __attribute__((cold))
 #define HOT IG_CLONES
 #define WARM IG_CLONES
+#define LOGIC COLD
+#define NORM IG_CLONES
 #include "kernels/reduce_type.inc"
 
 #define ADD(a, b) ((a) + (b))
@@ -42,6 +44,8 @@ enum { LANES = 32, BLOCK = 1024, WIDTH = IG_REDUCE_WIDTH, SLAB = 32, STACK = 48 
 #define COLD __attribute__((cold))
 #define HOT IG_CLONES
 #define WARM IG_CLONES
+#define LOGIC COLD
+#define NORM COLD
 #include "kernels/reduce_type.inc"
 
 #define ADD(a, b) ((a) + (b))
@@ -60,6 +64,8 @@ enum { LANES = 32, BLOCK = 1024, WIDTH = IG_REDUCE_WIDTH, SLAB = 32, STACK = 48 
 #define COLD __attribute__((cold))
 #define HOT IG_CLONES
 #define WARM COLD
+#define LOGIC COLD
+#define NORM COLD
 #include "kernels/reduce_type.inc"
 
 #define ADD(a, b) ((a) + (b))
@@ -78,6 +84,8 @@ enum { LANES = 32, BLOCK = 1024, WIDTH = IG_REDUCE_WIDTH, SLAB = 32, STACK = 48 
 #define COLD __attribute__((cold))
 #define HOT IG_CLONES
 #define WARM COLD
+#define LOGIC COLD
+#define NORM COLD
 #include "kernels/reduce_type.inc"
 
 #define ROW(tag)                                                                          \

@@ -23,6 +23,8 @@ enum { LANES = 32, BLOCK = 1024, WIDTH = IG_REDUCE_WIDTH, SLAB = 32, STACK = 48 
 #define COLD __attribute__((cold))
 #define HOT IG_CLONES
 #define WARM COLD
+#define LOGIC IG_CLONES
+#define NORM COLD
 #include "kernels/reduce_type.inc"
 
 #define TAG i8
@@ -41,6 +43,8 @@ enum { LANES = 32, BLOCK = 1024, WIDTH = IG_REDUCE_WIDTH, SLAB = 32, STACK = 48 
 #define COLD __attribute__((cold))
 #define HOT COLD
 #define WARM COLD
+#define LOGIC COLD
+#define NORM COLD
 #include "kernels/reduce_type.inc"
 
 #define TAG u16
@@ -59,6 +63,8 @@ enum { LANES = 32, BLOCK = 1024, WIDTH = IG_REDUCE_WIDTH, SLAB = 32, STACK = 48 
 #define COLD __attribute__((cold))
 #define HOT COLD
 #define WARM COLD
+#define LOGIC COLD
+#define NORM COLD
 #include "kernels/reduce_type.inc"
 
 #define TAG i16
@@ -77,6 +83,8 @@ enum { LANES = 32, BLOCK = 1024, WIDTH = IG_REDUCE_WIDTH, SLAB = 32, STACK = 48 
 #define COLD __attribute__((cold))
 #define HOT COLD
 #define WARM COLD
+#define LOGIC COLD
+#define NORM COLD
 #include "kernels/reduce_type.inc"
 
 #define TAG u32
@@ -95,6 +103,8 @@ enum { LANES = 32, BLOCK = 1024, WIDTH = IG_REDUCE_WIDTH, SLAB = 32, STACK = 48 
 #define COLD __attribute__((cold))
 #define HOT COLD
 #define WARM COLD
+#define LOGIC COLD
+#define NORM COLD
 #include "kernels/reduce_type.inc"
 
 #define TAG i32
@@ -113,6 +123,8 @@ enum { LANES = 32, BLOCK = 1024, WIDTH = IG_REDUCE_WIDTH, SLAB = 32, STACK = 48 
 #define COLD __attribute__((cold))
 #define HOT IG_CLONES
 #define WARM COLD
+#define LOGIC COLD
+#define NORM COLD
 #include "kernels/reduce_type.inc"
 
 #define TAG u64
@@ -131,6 +143,8 @@ enum { LANES = 32, BLOCK = 1024, WIDTH = IG_REDUCE_WIDTH, SLAB = 32, STACK = 48 
 #define COLD __attribute__((cold))
 #define HOT COLD
 #define WARM COLD
+#define LOGIC COLD
+#define NORM COLD
 #include "kernels/reduce_type.inc"
 
 #define TAG i64
@@ -149,6 +163,8 @@ enum { LANES = 32, BLOCK = 1024, WIDTH = IG_REDUCE_WIDTH, SLAB = 32, STACK = 48 
 #define COLD __attribute__((cold))
 #define HOT IG_CLONES
 #define WARM IG_CLONES
+#define LOGIC COLD
+#define NORM COLD
 #include "kernels/reduce_type.inc"
 
 #define ROW(tag)                                                                \

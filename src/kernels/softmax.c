@@ -6,6 +6,8 @@
 #include "base/threads.h"
 #include "kernels/vmath.h"
 
+#define ROW_CLONES IG_CLONES  // also of half types, whose columns are compiled once
+
 enum { LANES = 32, WIDTH = 32, GRAIN = 8192 };
 enum { PLAIN, SAFE, LOGS };
 
