@@ -23,7 +23,7 @@ static int set_requires_grad(PyObject *o, PyObject *on, void *unused) {
   ig_tensor_set_requires_grad(c, py_tensor_of(o), on == Py_True);
   return py_ok(c) ? 0 : -1;
 }
-static PyObject *requires_grad_(PyObject *o, PyObject *args, PyObject *kwargs) {
+static PyObject *change_requires_grad(PyObject *o, PyObject *args, PyObject *kwargs) {
   static char *keys[] = {"requires_grad", NULL};
   int on = 1;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p:requires_grad_", keys, &on)) return NULL;
@@ -360,8 +360,8 @@ PyGetSetDef py_autograd_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 PyMethodDef py_autograd_methods[] = {
-    {"requires_grad_", (PyCFunction)(void (*)(void))requires_grad_, METH_VARARGS | METH_KEYWORDS,
-     NULL},
+    {"requires_grad_", (PyCFunction)(void (*)(void))change_requires_grad,
+     METH_VARARGS | METH_KEYWORDS, NULL},
     {"backward", (PyCFunction)(void (*)(void))backward, METH_VARARGS | METH_KEYWORDS, NULL},
     {"retain_grad", retain_grad, METH_NOARGS, NULL},
     {"_is_view", is_view, METH_NOARGS, NULL},

@@ -14,7 +14,7 @@ static struct {
 
 // ---- signatures ----
 
-static const py_sig **sigs;  // by number of the operator
+static py_sig **sigs;  // by number of the operator
 static PyObject **overloads;
 static size_t sig_count;
 
@@ -99,7 +99,7 @@ static bool grow_sigs(void) {
   return true;
 }
 
-const py_sig *py_sig_get(const ig_op *op) {
+py_sig *py_sig_get(const ig_op *op) {
   if (!sigs && !grow_sigs()) return NULL;
   if (sigs[op->number]) return sigs[op->number];
   py_sig *sig = PyMem_Calloc(1, sizeof *sig);
@@ -107,7 +107,7 @@ const py_sig *py_sig_get(const ig_op *op) {
   if (!sig || !names) {
     PyMem_Free(sig);
     PyMem_Free(names);
-    return (const py_sig *)PyErr_NoMemory();
+    return (py_sig *)PyErr_NoMemory();
   }
   sig->op = op;
   sig->names = names;
@@ -158,7 +158,7 @@ static PyObject *find_alias(const py_args *call, const char *name) {
   return NULL;
 }
 
-static PyObject *find_keyword(const py_op *op, const py_args *call, const py_sig *sig, size_t i) {
+static PyObject *find_keyword(const py_op *op, const py_args *call, py_sig *sig, size_t i) {
   PyObject *name = sig->names[i];
   if (op->kind >= PY_OVERLOAD) return find_exact(call, name);
   const char *text = py_arg_name(op, sig->op, i);
@@ -219,45 +219,52 @@ static py_take take_out(const py_args *call, const ig_schema *s, ig_value *value
   return PY_TAKEN;
 }
 
-static py_take bind(const py_op *op, const py_sig *sig, const py_args *call, py_room *room,
-                    ig_value *values) {
+// Where the binding of one call stands.
+typedef struct cursor {
+  size_t pos;   // positional arguments used
+  size_t used;  // keywords used
+  size_t outs;  // places of out= used
+} cursor;
+
+// One argument of the schema from what the caller gave.
+static py_take bind_one(const py_op *op, py_sig *sig, const py_args *call, py_room *room, size_t i,
+                        cursor *at, ig_value *values) {
   const ig_schema *s = &sig->op->schema;
-  size_t pos = 0;
-  size_t used = call->special;
-  size_t outs = 0;
+  const ig_arg *a = &s->args[i];
+  PyObject *o = NULL;
+  if (i < s->npos && at->pos < call->npos) {
+    if (a->list && py_is_varargs(op, call, s, i)) {
+      at->pos = call->npos;
+      return pack(room, call, a, i, &values[i]);
+    }
+    o = call->at[at->pos++];
+  } else if (call->out && i >= s->npos && a->written) {
+    return take_out(call, s, values, i, at->outs++);
+  } else if (call->nkw > 0) {
+    o = find_keyword(op, call, sig, i);
+    at->used += o != NULL;
+  }
+  if (!o) {
+    if (!a->has_default) return PY_OTHER;
+    values[i] = a->def;
+    return PY_TAKEN;
+  }
+  if (Py_IS_TYPE(o, py_tensor_type) && a->type == IG_TYPE_TENSOR && !a->list) {
+    values[i] = ig_of_tensor(py_tensor_of(o));
+    return PY_TAKEN;
+  }
+  return py_convert(room, a, o, op->numbers && !a->written, &values[i]);
+}
+
+static py_take bind(const py_op *op, py_sig *sig, const py_args *call, py_room *room,
+                    ig_value *values) {
+  cursor at = {.used = call->special};
   room->used = 0;
-  for (size_t i = 0; i < s->nargs; i++) {
-    const ig_arg *a = &s->args[i];
-    PyObject *o = NULL;
-    if (i < s->npos && pos < call->npos) {
-      if (a->list && py_is_varargs(op, call, s, i)) {
-        py_take taken = pack(room, call, a, i, &values[i]);
-        if (taken != PY_TAKEN) return taken;
-        pos = call->npos;
-        continue;
-      }
-      o = call->at[pos++];
-    } else if (call->out && i >= s->npos && a->written) {
-      py_take taken = take_out(call, s, values, i, outs++);
-      if (taken != PY_TAKEN) return taken;
-      continue;
-    } else if (call->nkw > 0) {
-      o = find_keyword(op, call, sig, i);
-      used += o != NULL;
-    }
-    if (!o) {
-      if (!a->has_default) return PY_OTHER;
-      values[i] = a->def;
-      continue;
-    }
-    if (Py_IS_TYPE(o, py_tensor_type) && a->type == IG_TYPE_TENSOR && !a->list) {
-      values[i] = ig_of_tensor(py_tensor_of(o));
-      continue;
-    }
-    py_take taken = py_convert(room, a, o, op->numbers && !a->written, &values[i]);
+  for (size_t i = 0; i < sig->op->schema.nargs; i++) {
+    py_take taken = bind_one(op, sig, call, room, i, &at, values);
     if (taken != PY_TAKEN) return taken;
   }
-  return pos == call->npos && used == call->nkw ? PY_TAKEN : PY_OTHER;
+  return at.pos == call->npos && at.used == call->nkw ? PY_TAKEN : PY_OTHER;
 }
 
 // Takes out= and requires_grad= out of the keywords of a function or method.
@@ -279,7 +286,7 @@ static bool split_keywords(const py_op *op, py_args *call) {
 }
 
 // What PyTorch's Python layer passes along where the caller says nothing.
-static void fill_factory(const py_sig *sig, ig_value *values) {
+static void fill_factory(py_sig *sig, ig_value *values) {
   size_t at = sig->factory_at;
   bool like = sig->op->schema.args[0].type == IG_TYPE_TENSOR && !sig->op->schema.args[0].list;
   if (!like && values[at + 2].kind == IG_KIND_NONE) {
@@ -300,7 +307,7 @@ static PyObject *one_result(ig_ctx *c, const ig_value *v, bool named) {
   return o;
 }
 
-PyObject *py_results(ig_ctx *c, const py_sig *sig, const ig_value *outs, bool named) {
+PyObject *py_results(ig_ctx *c, py_sig *sig, const ig_value *outs, bool named) {
   const ig_op *op = sig->op;
   size_t n = op->schema.nrets;
   if (n == 1) return one_result(c, &outs[0], named);
@@ -308,7 +315,7 @@ PyObject *py_results(ig_ctx *c, const py_sig *sig, const ig_value *outs, bool na
   PyObject *tuple = NULL;
   bool fields = named && has_named_results(op);
   if (fields) {
-    if (!sig->tuple) ((py_sig *)(uintptr_t)sig)->tuple = named_tuple(op);
+    if (!sig->tuple) sig->tuple = named_tuple(op);
     tuple = sig->tuple ? PyStructSequence_New(sig->tuple) : NULL;
   } else {
     tuple = PyTuple_New((Py_ssize_t)n);
@@ -337,7 +344,7 @@ static PyObject *run(const py_op *op, ig_ctx *c, const py_args *call) {
   size_t first = call->out ? op->plain : 0;
   size_t end = call->out || op->kind >= PY_OVERLOAD ? op->n : op->plain;
   for (size_t i = first; i < end; i++) {
-    const py_sig *sig = op->sigs[i];
+    py_sig *sig = op->sigs[i];
     py_take taken = bind(op, sig, call, &room, values);
     if (taken == PY_FAILED) return NULL;
     if (taken == PY_OTHER) continue;
@@ -425,7 +432,7 @@ static bool is_wanted(const ig_op *op, py_kind kind, bool numbers) {
   return !(numbers && s->npos > 1 && s->args[1].type == IG_TYPE_SCALAR);
 }
 
-static void place(py_op *o, const py_sig *sig) {
+static void place(py_op *o, py_sig *sig) {
   size_t i = o->n++;
   size_t floor = 0;
   bool out = is_out(sig->op);
@@ -471,7 +478,7 @@ PyObject *py_op_make(const char *ns, const char *name, py_kind kind) {
   py_op *o = op_alloc(first->schema.ns, first->schema.name, kind, n);
   for (const ig_op *op = first; o && op; op = op->next) {
     if (!is_wanted(op, kind, numbers)) continue;
-    const py_sig *sig = py_sig_get(op);
+    py_sig *sig = py_sig_get(op);
     if (!sig) {
       Py_CLEAR(o);
       break;
@@ -483,7 +490,7 @@ PyObject *py_op_make(const char *ns, const char *name, py_kind kind) {
 }
 
 PyObject *py_op_make_overload(const ig_op *op) {
-  const py_sig *sig = py_sig_get(op);
+  py_sig *sig = py_sig_get(op);
   if (!sig) return NULL;
   if (!overloads[op->number]) {
     py_op *o = op_alloc(op->schema.ns, op->schema.name, PY_OVERLOAD, 1);

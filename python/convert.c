@@ -120,18 +120,16 @@ static py_take from_numpy_scalar(PyObject *o, ig_value *v) {
 }
 
 py_take py_to_number(PyObject *o, ig_value *v) {
-  if (PyFloat_CheckExact(o)) {
-    *v = ig_of_f64(PyFloat_AS_DOUBLE(o));
-  } else if (PyBool_Check(o)) {
+  if (PyBool_Check(o)) {
     *v = ig_of_bool(o == Py_True);
   } else if (PyLong_Check(o)) {
     v->kind = IG_KIND_INT;
     return from_long(o, &v->i);
+  } else if (PyFloat_Check(o)) {
+    *v = ig_of_f64(PyFloat_AS_DOUBLE(o));
   } else if (Py_IS_TYPE(o, &py_symint_type) || Py_IS_TYPE(o, &py_symfloat_type) ||
              Py_IS_TYPE(o, &py_symbool_type)) {
     *v = ((py_sym *)o)->v;
-  } else if (PyFloat_Check(o)) {
-    *v = ig_of_f64(PyFloat_AS_DOUBLE(o));
   } else if (PyComplex_Check(o)) {
     Py_complex z = PyComplex_AsCComplex(o);
     *v = ig_of_complex(z.real, z.imag);

@@ -87,37 +87,37 @@ static size_t first_arg(const py_op *op) {
   return op->kind == PY_METHOD;  // self is not listed
 }
 
+static void add_out(ig_str *s, const ig_op *out, size_t *n) {
+  size_t places = 0;
+  for (size_t k = out->schema.npos; k < out->schema.nargs; k++)
+    places += out->schema.args[k].written;
+  ig_str_add(s, "%s%s out = None", (*n)++ ? ", " : "", places > 1 ? "tuple of Tensors" : "Tensor");
+}
+
+static void add_argument(ig_str *s, const py_op *op, const py_sig *sig, size_t i, size_t *n) {
+  const ig_arg *a = &sig->op->schema.args[i];
+  ig_str_add(s, "%s%s %s", (*n)++ ? ", " : "", type_text(a), py_arg_name(op, sig->op, i));
+  if (sig->factory && i == sig->factory_at + 3) {
+    ig_str_add(s, " = False");  // pin_memory
+  } else if (a->has_default) {
+    add_default(s, a);
+  }
+}
+
 // "(Tensor input, Tensor other, *, Number alpha = 1, Tensor out = None)"; answers how many tokens.
 static size_t add_signature(ig_str *s, const py_op *op, const py_sig *sig) {
   const ig_schema *sc = &sig->op->schema;
   const ig_op *out = out_of(op, sig->op);
   size_t n = 0;
-  bool star = false;
+  size_t out_at = sig->factory ? sig->factory_at : sc->nargs;
   ig_str_add(s, "(");
-  for (size_t i = first_arg(op); i <= sc->nargs; i++) {
-    bool last = i == sc->nargs;
-    bool out_here = out && (last || (sig->factory && i == sig->factory_at));
-    if ((i >= sc->npos && !star) && (!last || out || sig->factory)) {
-      ig_str_add(s, "%s*", n++ ? ", " : "");
-      star = true;
-    }
-    if (out_here) {
-      size_t outs = 0;
-      for (size_t k = out->schema.npos; k < out->schema.nargs; k++)
-        outs += out->schema.args[k].written;
-      ig_str_add(s, "%s%s out = None", n++ ? ", " : "", outs > 1 ? "tuple of Tensors" : "Tensor");
-      out = NULL;
-    }
-    if (last) break;
-    const ig_arg *a = &sc->args[i];
-    ig_str_add(s, "%s%s %s", n++ ? ", " : "", type_text(a), py_arg_name(op, sig->op, i));
-    bool pin = sig->factory && i == sig->factory_at + 3;
-    if (pin) {
-      ig_str_add(s, " = False");
-    } else if (a->has_default) {
-      add_default(s, a);
-    }
+  for (size_t i = first_arg(op); i < sc->npos; i++) add_argument(s, op, sig, i, &n);
+  if (sc->nargs > sc->npos || out || sig->factory) ig_str_add(s, "%s*", n++ ? ", " : "");
+  for (size_t i = sc->npos; i < sc->nargs; i++) {
+    if (out && i == out_at) add_out(s, out, &n);
+    add_argument(s, op, sig, i, &n);
   }
+  if (out && out_at == sc->nargs) add_out(s, out, &n);
   if (sig->factory) ig_str_add(s, "%sbool requires_grad = False", n++ ? ", " : "");
   ig_str_add(s, ")");
   return n;
@@ -139,7 +139,7 @@ static void add_type(ig_str *s, PyObject *o) {
 }
 
 // Types of the arguments as they came, those that differ from the signature between !.
-static void add_got(ig_str *s, const py_op *op, const py_args *call, const py_sig *marked) {
+static void add_got(ig_str *s, const py_op *op, const py_args *call, py_sig *marked) {
   size_t from = first_arg(op);
   ig_str_add(s, "(");
   for (size_t i = from; i < call->npos + call->nkw; i++) {
@@ -160,7 +160,7 @@ static void add_got(ig_str *s, const py_op *op, const py_args *call, const py_si
   ig_str_add(s, ")");
 }
 
-static bool is_known_word(const py_op *op, const py_sig *sig, PyObject *key) {
+static bool is_known_word(const py_op *op, py_sig *sig, PyObject *key) {
   const ig_schema *sc = &sig->op->schema;
   for (size_t i = first_arg(op); i < sc->nargs; i++) {
     if (PyUnicode_CompareWithASCIIString(key, py_arg_name(op, sig->op, i)) == 0) return true;
@@ -188,7 +188,7 @@ static PyObject *element_error(const py_op *op, PyObject *o, size_t i) {
   return NULL;
 }
 
-static PyObject *bad_type(const py_op *op, const py_sig *sig, size_t i, PyObject *o, bool named) {
+static PyObject *bad_type(const py_op *op, py_sig *sig, size_t i, PyObject *o, bool named) {
   const ig_arg *a = &sig->op->schema.args[i];
   const char *name = py_arg_name(op, sig->op, i);
   if (a->list && a->type == IG_TYPE_TENSOR && (PyList_Check(o) || PyTuple_Check(o))) {
@@ -204,7 +204,7 @@ static PyObject *bad_type(const py_op *op, const py_sig *sig, size_t i, PyObject
   return NULL;
 }
 
-static PyObject *missing(const py_op *op, const py_sig *sig, const py_args *call) {
+static PyObject *missing(const py_op *op, py_sig *sig, const py_args *call) {
   const ig_schema *sc = &sig->op->schema;
   ig_str s = ig_str_make(py_ctx()->alloc);
   size_t n = 0;
@@ -222,7 +222,7 @@ static PyObject *missing(const py_op *op, const py_sig *sig, const py_args *call
 }
 
 // The first thing that one signature does not like; true: said so.
-static bool complain(const py_op *op, const py_sig *sig, const py_args *call) {
+static bool complain(const py_op *op, py_sig *sig, const py_args *call) {
   const ig_schema *sc = &sig->op->schema;
   ig_ctx *c = py_ctx();
   py_room room = {.c = c, .name = PyUnicode_AsUTF8(op->name)};
@@ -258,7 +258,7 @@ static bool complain(const py_op *op, const py_sig *sig, const py_args *call) {
 }
 
 // Could the count of arguments fit? Required ones given, not more than there are.
-static bool is_plausible(const py_op *op, const py_sig *sig, const py_args *call) {
+static bool is_plausible(const py_op *op, py_sig *sig, const py_args *call) {
   const ig_schema *sc = &sig->op->schema;
   size_t from = first_arg(op);
   bool packed = from < sc->nargs && py_is_varargs(op, call, sc, from);
@@ -269,7 +269,7 @@ static bool is_plausible(const py_op *op, const py_sig *sig, const py_args *call
   return given >= min && given <= max;
 }
 
-static void add_reason(ig_str *s, const py_op *op, const py_sig *sig, const py_args *call,
+static void add_reason(ig_str *s, const py_op *op, py_sig *sig, const py_args *call,
                        size_t tokens) {
   if (call->npos + call->nkw - first_arg(op) != tokens) return;
   size_t wrong = 0;
@@ -318,7 +318,7 @@ static PyObject *no_combination(const py_op *op, const py_args *call) {
 
 static PyObject *explain_function(const py_op *op, const py_args *call) {
   size_t n = op->plain ? op->plain : op->n;
-  const py_sig *only = NULL;
+  py_sig *only = NULL;
   size_t plausible = 0;
   if (op->kind == PY_METHOD && (call->npos == 0 || !py_is_tensor(call->at[0]))) {
     PyErr_Format(PyExc_TypeError,
@@ -371,7 +371,7 @@ static void add_cast_error(ig_str *s, const ig_schema *sc, size_t i, PyObject *o
   Py_XDECREF(str);
 }
 
-static void mismatch(ig_str *s, const py_op *op, const py_sig *sig, const py_args *call) {
+static void mismatch(ig_str *s, const py_op *op, py_sig *sig, const py_args *call) {
   const ig_schema *sc = &sig->op->schema;
   size_t given = call->npos + call->nkw;
   ig_ctx *c = py_ctx();

@@ -34,7 +34,7 @@ static PyObject *get_layout(PyObject *o, void *unused) {
 }
 // The closure is the device type asked for.
 static PyObject *is_device(PyObject *o, void *type) {
-  return PyBool_FromLong(self_of(o)->device.type == (int)(intptr_t)type);
+  return PyBool_FromLong(self_of(o)->device.type == *(int *)type);
 }
 static PyObject *is_never(PyObject *o, void *unused) {
   (void)o;
@@ -73,7 +73,7 @@ static PyObject *get_cdata(PyObject *o, void *unused) {
 }
 // The closure is the operator.
 static PyObject *by_operator(PyObject *o, void *fn) {
-  return py_fn_call((py_fn)(intptr_t)fn, &o, 1);
+  return py_fn_call(*(py_fn *)fn, &o, 1);
 }
 static PyObject *get_real(PyObject *o, void *unused) {
   (void)unused;
@@ -358,10 +358,11 @@ DELEGATE(unique_consecutive)
 DELEGATE(stft)
 DELEGATE(istft)
 
-#define DEVICE(name, type) \
-  { name, is_device, NULL, NULL, (void *)(intptr_t)(type) }
-#define BY(name, fn) \
-  { name, by_operator, NULL, NULL, (void *)(intptr_t)(fn) }
+// What the closures of the table below point at.
+static int devices[] = {IG_DEVICE_CPU, IG_DEVICE_CUDA, IG_DEVICE_META, IG_DEVICE_MPS,
+                        IG_DEVICE_XPU, IG_DEVICE_XLA,  IG_DEVICE_MTIA};
+static py_fn views[] = {PY_FN_numpy_T, PY_FN_mT, PY_FN_mH, PY_FN_matrix_H};
+
 PyGetSetDef py_tensor_getset[] = {
     {"shape", get_shape, NULL, NULL, NULL},
     {"ndim", get_ndim, NULL, NULL, NULL},
@@ -370,23 +371,23 @@ PyGetSetDef py_tensor_getset[] = {
     {"layout", get_layout, NULL, NULL, NULL},
     {"itemsize", get_itemsize, NULL, NULL, NULL},
     {"nbytes", get_nbytes, NULL, NULL, NULL},
-    DEVICE("is_cpu", IG_DEVICE_CPU),
-    DEVICE("is_cuda", IG_DEVICE_CUDA),
-    DEVICE("is_meta", IG_DEVICE_META),
-    DEVICE("is_mps", IG_DEVICE_MPS),
-    DEVICE("is_xpu", IG_DEVICE_XPU),
-    DEVICE("is_xla", IG_DEVICE_XLA),
-    DEVICE("is_mtia", IG_DEVICE_MTIA),
+    {"is_cpu", is_device, NULL, NULL, &devices[0]},
+    {"is_cuda", is_device, NULL, NULL, &devices[1]},
+    {"is_meta", is_device, NULL, NULL, &devices[2]},
+    {"is_mps", is_device, NULL, NULL, &devices[3]},
+    {"is_xpu", is_device, NULL, NULL, &devices[4]},
+    {"is_xla", is_device, NULL, NULL, &devices[5]},
+    {"is_mtia", is_device, NULL, NULL, &devices[6]},
     {"is_sparse", is_never, NULL, NULL, NULL},
     {"is_sparse_csr", is_never, NULL, NULL, NULL},
     {"is_quantized", is_never, NULL, NULL, NULL},
     {"is_mkldnn", is_never, NULL, NULL, NULL},
     {"is_nested", is_never, NULL, NULL, NULL},
     {"is_vulkan", is_never, NULL, NULL, NULL},
-    BY("T", PY_FN_numpy_T),
-    BY("mT", PY_FN_mT),
-    BY("mH", PY_FN_mH),
-    BY("H", PY_FN_matrix_H),
+    {"T", by_operator, NULL, NULL, &views[0]},
+    {"mT", by_operator, NULL, NULL, &views[1]},
+    {"mH", by_operator, NULL, NULL, &views[2]},
+    {"H", by_operator, NULL, NULL, &views[3]},
     {"real", get_real, NULL, NULL, NULL},
     {"imag", get_imag, NULL, NULL, NULL},
     {"__array_priority__", get_priority, NULL, NULL, NULL},

@@ -146,14 +146,37 @@ static PyTypeObject returns_type = {
     .tp_getattro = returns_getattr,
 };
 
+// ---- torch._C._VariableFunctions: the functions by name ----
+
+static PyObject *functions_getattr(PyObject *o, PyObject *name) {
+  PyObject *found = PyObject_GenericGetAttr(o, name);
+  if (found || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
+  PyErr_Clear();
+  PyObject *package = PyImport_ImportModule("ingot");
+  found = package ? PyObject_GetAttr(package, name) : NULL;
+  Py_XDECREF(package);
+  return found;
+}
+static PyTypeObject functions_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "ingot._C._VariableFunctionsClass",
+    .tp_basicsize = sizeof(PyObject),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_getattro = functions_getattr,
+};
+
+static int add_object(PyObject *m, const char *name, PyTypeObject *type) {
+  PyObject *o = PyType_Ready(type) == 0 ? PyObject_New(PyObject, type) : NULL;
+  int bad = !o || PyModule_AddObjectRef(m, name, o);
+  Py_XDECREF(o);
+  return bad;
+}
+
 int py_add_namespaces(PyObject *m) {
   if (PyType_Ready(&namespace_type) != 0 || PyType_Ready(&root_type) != 0 ||
-      PyType_Ready(&returns_type) != 0) {
+      add_object(m, "return_types", &returns_type) ||
+      add_object(m, "_VariableFunctions", &functions_type)) {
     return -1;
   }
-  PyObject *returns = PyObject_New(PyObject, &returns_type);
-  if (!returns || PyModule_AddObjectRef(m, "return_types", returns) != 0) return -1;
-  Py_DECREF(returns);
   PyObject *ops = namespace_new(&root_type, NULL);
   int bad = !ops || PyModule_AddObjectRef(m, "ops", ops) ||
             PyModule_AddObjectRef(m, "_OpNamespace", (PyObject *)&namespace_type);

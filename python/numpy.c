@@ -62,30 +62,30 @@ static ig_dtype array_dtype(PyObject *o, const array_struct *a) {
 // Sizes and strides in elements, and the bytes that they reach over.
 static bool array_layout(const array_struct *a, int64_t *sizes, int64_t *strides, size_t *bytes) {
   int64_t last = 0;
+  int64_t dense = 1;
   bool empty = false;
-  for (int d = 0; d < a->nd; d++) {
-    sizes[d] = a->shape[d];
-    empty |= sizes[d] == 0;
-    if (a->strides[d] < 0 && sizes[d] > 1) {
+  for (int d = a->nd - 1; d >= 0; d--) {
+    int64_t n = a->shape[d];
+    if (n > 1 && a->strides[d] < 0) {
       PyErr_SetString(PyExc_ValueError,
                       "At least one stride in the given numpy array is negative, and tensors with "
                       "negative strides are not currently supported. (You can probably work around "
                       "this by making a copy of your array  with array.copy().) ");
       return false;
     }
-    strides[d] = sizes[d] > 1 ? a->strides[d] / a->itemsize : 1;
-    if (sizes[d] > 1 && a->strides[d] % a->itemsize != 0) {
+    if (n > 1 && a->strides[d] % a->itemsize != 0) {
       PyErr_SetString(PyExc_ValueError,
                       "given numpy array strides not a multiple of the element byte size. Copy the "
                       "numpy array to reallocate the memory.");
       return false;
     }
-    last += (sizes[d] - 1) * strides[d];
-  }
-  // A dimension of one element has the stride that a dense array would have.
-  for (int d = a->nd - 1; d >= 0; d--) {
-    if (sizes[d] <= 1)
-      strides[d] = d + 1 < a->nd ? strides[d + 1] * (sizes[d + 1] > 1 ? sizes[d + 1] : 1) : 1;
+    // A dimension of one element has the stride that a dense array would have.
+    int64_t stride = n > 1 ? a->strides[d] / a->itemsize : dense;
+    dense = stride * (n > 1 ? n : 1);
+    sizes[d] = n;
+    strides[d] = stride;
+    empty |= n == 0;
+    if (n > 1) last += (n - 1) * stride;
   }
   *bytes = empty ? 0 : (size_t)(last + 1) * (size_t)a->itemsize;
   return true;

@@ -182,7 +182,7 @@ typedef struct py_op {
   bool numbers;  // Tensor slots take plain numbers
   size_t n;      // overloads, out forms behind the others
   size_t plain;  // how many are no out forms
-  const py_sig *sigs[];
+  py_sig *sigs[];
 } py_op;
 
 extern PyTypeObject py_function_type;
@@ -190,11 +190,11 @@ extern PyTypeObject py_method_type;
 extern PyTypeObject py_overload_type;
 extern PyTypeObject py_packet_type;
 
-const py_sig *py_sig_get(const ig_op *op);  // NULL: exception set
+py_sig *py_sig_get(const ig_op *op);  // NULL: exception set
 // Name and overloads; NULL without exception: no operator has that name.
 PyObject *py_op_make(const char *ns, const char *name, py_kind kind);
 PyObject *py_op_make_overload(const ig_op *op);
-PyObject *py_op_call(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnames);
+PyObject *py_op_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames);
 // x.view(2, 3): do integers by place fill the list that is argument i?
 bool py_is_varargs(const py_op *op, const py_args *call, const ig_schema *s, size_t i);
 // Name by which a keyword reaches argument i.
@@ -202,7 +202,7 @@ const char *py_arg_name(const py_op *op, const ig_op *of, size_t i);
 // Says why no overload took the arguments. Always NULL.  (explain.c)
 PyObject *py_explain(const py_op *op, const py_args *call);
 // Results of a call whose values are in outs.
-PyObject *py_results(ig_ctx *c, const py_sig *sig, const ig_value *outs, bool named);
+PyObject *py_results(ig_ctx *c, py_sig *sig, const ig_value *outs, bool named);
 // torch.return_types.<name>, borrowed; NULL without exception: there is none.
 PyTypeObject *py_return_type(const char *name);
 // __torch_function__: does an argument (or a mode) take over? 1: *out is its answer, 0: no.
@@ -219,17 +219,18 @@ int py_add_calls(PyObject *m);
   X(mul)                                                                                           \
   X(div)                                                                                           \
   X(floor_divide)                                                                                  \
-  X(remainder) X(pow) X(matmul) X(rsub) X(reciprocal) X(__and__) X(__or__) X(__xor__)              \
-      X(__lshift__) X(__rshift__) X(bitwise_and) X(bitwise_or) X(bitwise_xor)                      \
-          X(bitwise_left_shift) X(bitwise_right_shift) X(bitwise_not) X(neg) X(positive) X(abs)    \
-              X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(add_) X(sub_) X(mul_) X(div_) X(floor_divide_) \
-                  X(remainder_) X(pow_) X(__iand__) X(__ior__) X(__ixor__) X(__ilshift__)          \
-                      X(__irshift__) X(unbind) X(flip) X(any) X(alias) X(numpy_T) X(mT) X(mH)      \
-                          X(matrix_H) X(real) X(imag) X(to) X(contiguous) X(detach) X(detach_)     \
-                              X(clone) X(lift_fresh) X(fill_) X(copy_) X(view) X(unsqueeze)        \
-                                  X(select) X(slice) X(index) X(index_put_) X(empty) X(expand)     \
-                                      X(item) X(split) X(split_with_sizes) X(new_empty)            \
-                                          X(resolve_conj) X(new_zeros)
+  X(remainder)                                                                                     \
+  X(pow) X(matmul) X(rsub) X(reciprocal) X(__and__) X(__or__) X(__xor__) X(__lshift__)             \
+      X(__rshift__) X(bitwise_and) X(bitwise_or) X(bitwise_xor) X(bitwise_left_shift)              \
+          X(bitwise_right_shift) X(bitwise_not) X(neg) X(positive) X(abs) X(eq) X(ne) X(lt) X(le)  \
+              X(gt) X(ge) X(add_) X(sub_) X(mul_) X(div_) X(floor_divide_) X(remainder_) X(pow_)   \
+                  X(__iand__) X(__ior__) X(__ixor__) X(__ilshift__) X(__irshift__) X(unbind)       \
+                      X(flip) X(any) X(alias) X(numpy_T) X(mT) X(mH) X(matrix_H) X(real) X(imag)   \
+                          X(to) X(contiguous) X(detach) X(detach_) X(clone) X(lift_fresh) X(fill_) \
+                              X(copy_) X(view) X(unsqueeze) X(select) X(slice) X(index)            \
+                                  X(index_put_) X(empty) X(expand) X(item) X(split)                \
+                                      X(split_with_sizes) X(new_empty) X(resolve_conj)             \
+                                          X(new_zeros)
 
 typedef enum py_fn {
 #define X(name) PY_FN_##name,
@@ -337,9 +338,9 @@ extern PyMethodDef py_autograd_functions[];
 
 struct ig_tape_entry;
 PyObject *py_node_wrap(struct ig_tape_entry *f);  // None for NULL
-ig_tensor *py_lend(ig_ctx *c, PyObject *tensor);  // to the innermost scope
+ig_tensor *py_lend(ig_ctx *c, PyObject *o);       // a tensor, to the innermost scope
 void py_host_failed(ig_ctx *c);                   // a Python exception is pending
-void py_drop(void *object);                       // drops a reference, from any thread
+void py_drop(void *user);                         // drops a reference, from any thread
 PyObject *py_grads_tuple(ig_ctx *c, ig_tensor *const *grads, size_t n);
 // A tuple (or a lone tensor) of n gradients; who: for the message.
 bool py_take_grads(ig_ctx *c, PyObject *answer, ig_tensor **grads, size_t n, const char *who);

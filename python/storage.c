@@ -33,9 +33,10 @@ static ig_tensor *whole(ig_ctx *c, ig_tensor *t) {
 
 static PyObject *storage_wrap(ig_ctx *c, ig_tensor *t) {
   PyObject *key = PyLong_FromVoidPtr(t->storage);
-  PyObject *found = key ? PyDict_GetItemWithError(alive, key) : NULL;
+  if (!key) return NULL;
+  PyObject *found = PyDict_GetItemWithError(alive, key);
   if (found || PyErr_Occurred()) {
-    Py_XDECREF(key);
+    Py_DECREF(key);
     return found ? Py_NewRef((PyObject *)PyLong_AsVoidPtr(found)) : NULL;
   }
   py_storage *o = NULL;

@@ -11,7 +11,7 @@
 PyTypeObject *py_tensor_type;
 
 static PyObject *adopt(PyObject *o, ig_tensor *t) {
-  if (!o) return NULL;
+  if (!o || !t) return o;
   ((py_tensor *)o)->t = ig_tensor_retain(t);
   t->host = o;
   return o;
@@ -115,7 +115,7 @@ static PyObject *make_subclass(PyObject *unused, PyObject *args, PyObject *kwarg
   PyObject *out = NULL;
   ig_tensor *t = ig_tensor_twin(c, py_tensor_of(data));
   if (t && grad) ig_tensor_set_requires_grad(c, t, true);
-  if (py_ok(c)) out = py_wrap_as(t, (PyTypeObject *)cls);
+  if (py_ok(c) && t) out = py_wrap_as(t, (PyTypeObject *)cls);
   ig_scope_close(c, s);
   return out;
 }
@@ -132,18 +132,14 @@ static PyObject *as_subclass(PyObject *self, PyObject *cls) {
   return out;
 }
 
-static ig_tensor *legacy_sized(ig_ctx *c, PyObject *args) {
+static ig_tensor *legacy_sized(ig_ctx *c, PyObject *args, PyObject *first) {
   py_room room = {.c = c, .name = "Tensor"};
   ig_value sizes;
-  PyObject *list = args;
-  if (PyTuple_GET_SIZE(args) == 1 && Py_IS_TYPE(PyTuple_GET_ITEM(args, 0), &py_size_type)) {
-    list = PyTuple_GET_ITEM(args, 0);
-  }
+  PyObject *list = Py_IS_TYPE(first, &py_size_type) ? first : args;
   py_take taken = py_to_ints(&room, list, "new(): argument 'size'", &sizes);
   if (taken != PY_TAKEN) {
     if (taken == PY_OTHER) {
-      PyErr_Format(PyExc_TypeError, "new(): data must be a sequence (got %s)",
-                   py_type_name(PyTuple_GET_ITEM(args, 0)));
+      PyErr_Format(PyExc_TypeError, "new(): data must be a sequence (got %s)", py_type_name(first));
     }
     return NULL;
   }
@@ -164,10 +160,9 @@ static PyObject *tensor_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
   } else if (py_is_tensor(first)) {
     ig_value v = ig_of_tensor(py_tensor_of(first));
     t = py_call_tensor(c, PY_ALIAS, &v, 1);
-  } else if (PyIndex_Check(first) && !PySequence_Check(first)) {
-    t = legacy_sized(c, args);
-  } else if (Py_IS_TYPE(first, &py_size_type)) {
-    t = legacy_sized(c, args);
+  } else if (Py_IS_TYPE(first, &py_size_type) ||
+             (PyIndex_Check(first) && !PySequence_Check(first))) {
+    t = legacy_sized(c, args, first);
   } else {
     int d = (int)ig_ctx_default_dtype(c);
     t = py_tensor_from_data(c, first, d, py.default_device, true);
