@@ -292,14 +292,87 @@ static void pad_vjp(ig_ctx *c, const ig_vjp *v) {
   IG_GRAD(v, 0) = ig_constant_pad_nd(c, v->grad, ig_of_ints(back, n));
 }
 
+typedef enum pad_mode {
+  PAD_CONSTANT,
+  PAD_REFLECT,
+  PAD_REPLICATE,
+  PAD_CIRCULAR,
+  PAD_MODES
+} pad_mode;
+
+static pad_mode pad_mode_of(ig_ctx *c, const char *text) {
+  static const char *const names[] = {"constant", "reflect", "replicate", "circular"};
+  int m = 0;
+  while (m < PAD_MODES && strcmp(names[m], text) != 0) m++;
+  if (m == PAD_MODES) {
+    ig_fail_text(c, IG_UNSUPPORTED, "Unrecognised padding mode %s", text);
+    m = PAD_CONSTANT;
+  }
+  return (pad_mode)m;
+}
+
+// Padding that PyTorch refuses: reflected and repeated pixels must be there.
+static bool check_pad(ig_ctx *c, pad_mode mode, ig_int size, ig_int before, ig_int after, int dim) {
+  for (int side = 0; side < 2; side++) {
+    ig_int pad = side ? after : before;
+    bool fits = mode == PAD_REFLECT    ? ig_int_is(c, pad, IG_LT, size)
+                : mode == PAD_CIRCULAR ? ig_int_is(c, pad, IG_LE, size)
+                                       : true;
+    if (c->status != IG_OK) return false;
+    if (fits) continue;
+    if (mode == PAD_REFLECT) {
+      ig_fail_text(c, IG_RUNTIME,
+                   "Argument #4: Padding size should be less than the corresponding input "
+                   "dimension, but got: padding (%s, %s) at dimension %d of size %s",
+                   ig_int_text(c, before), ig_int_text(c, after), dim, ig_int_text(c, size));
+    } else {
+      ig_fail_text(c, IG_RUNTIME, "Padding value causes wrapping around more than once.");
+    }
+    return false;
+  }
+  return true;
+}
+
+// Which element of a dimension stands at each place of the padded one.
+static ig_tensor *pad_index(ig_ctx *c, pad_mode mode, ig_int size, ig_int before, ig_int after,
+                            ig_device device) {
+  ig_value start = ig_of_int(ig_int_sub(c, ig_const(0), before));
+  ig_value end = ig_of_int(ig_int_add(c, size, after));
+  ig_tensor *i = ig_arange_start_with(c, start, end, ig_of_dtype(IG_I64), ig_none(),
+                                      ig_of_device(device), ig_none());
+  ig_value last = ig_of_int(ig_int_sub(c, size, ig_const(1)));
+  if (mode == PAD_REPLICATE) return ig_clamp_with(c, i, ig_of_i64(0), last);
+  if (mode == PAD_CIRCULAR) return ig_remainder_scalar(c, i, ig_of_int(size));
+  i = ig_abs(c, i);  // n-1 - |n-1 - |i||
+  i = ig_rsub_scalar(c, i, last);
+  i = ig_abs(c, i);
+  return ig_rsub_scalar(c, i, last);
+}
+
 static ig_tensor *any_pad_decompose(ig_ctx *c, const ig_value *args) {
-  if (strcmp(args[2].str, "constant") != 0) {
-    (void)ig_fail(c, IG_UNSUPPORTED, "argument 'mode': found '%s', expected 'constant'",
-                  args[2].str);
+  pad_mode mode = pad_mode_of(c, args[2].str);
+  ig_tensor *x = args[0].tensor;
+  size_t n = args[1].ints.n;
+  if (c->status != IG_OK) return NULL;
+  if (mode == PAD_CONSTANT) {
+    ig_value value = args[3].kind == IG_KIND_NONE ? ig_of_f64(0) : args[3];
+    return ig_constant_pad_nd_with(c, x, args[1], value);
+  }
+  int padded = (int)(n / 2);
+  if (n % 2 != 0 || padded < 1 || padded > 3 || (x->ndim != padded + 1 && x->ndim != padded + 2)) {
+    ig_fail_text(c, IG_UNSUPPORTED,
+                 "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now");
     return NULL;
   }
-  ig_value value = args[3].kind == IG_KIND_NONE ? ig_of_f64(0) : args[3];
-  return ig_constant_pad_nd_with(c, args[0].tensor, args[1], value);
+  for (int k = 0; k < padded && x; k++) {  // the first pair is for the last dimension
+    int dim = x->ndim - 1 - k;
+    ig_int before = args[1].ints.at[2 * k];
+    ig_int after = args[1].ints.at[2 * k + 1];
+    if (!check_pad(c, mode, ig_sizes(x)[dim], before, after, dim)) return NULL;
+    ig_tensor *index = pad_index(c, mode, ig_sizes(x)[dim], before, after, x->device);
+    x = ig_index_select(c, x, ig_const(dim), index);
+  }
+  return x;
 }
 
 // Pads every sequence to the longest and stacks them.
@@ -387,7 +460,10 @@ IG_OP(pad) = {
     .schema =
         "aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor",
     .decompose = any_pad_decompose,
-    .samples = "f32[2,3], [1,2] | f32[2,3], [1,0,0,2], 'constant', 1.5",
+    .samples =
+        "f32[2,3], [1,2] | f32[2,3], [1,0,0,2], 'constant', 1.5 | f32[2,3,4], [1,2], "
+        "'reflect' | f32[1,2,3,4], [1,0,2,1], 'replicate' | f32[1,2,3,4], [1,2,0,1], "
+        "'circular' | f32[2,5], [2,1], 'replicate'",
 };
 
 IG_OP(pad_sequence) = {
