@@ -5,8 +5,9 @@ import pathlib
 import subprocess
 import sys
 
-import fuzz_calls
 import pytest
+
+import fuzz_calls
 
 
 @pytest.mark.parametrize("seed", [101, 102, 103])
