@@ -229,12 +229,13 @@ static double best_time(job *j, double budget) {
 #define FMA(n, s) "vfmadd213ps %%" s "mm14, %%" s "mm15, %%" s "mm" #n "\n\t"
 #define CLEAR(n, s) "vxorps %%xmm" #n ", %%xmm" #n ", %%xmm" #n "\n\t"
 #define CHAINS(s) \
-  __asm__ volatile(EACH(CLEAR, "x") CLEAR(14, "x") CLEAR(15, "x") "1:\n\t" EACH(FMA, s) "dec %0\n\t" \
-                   "jnz 1b\n\t"                                                                     \
-                   "vzeroupper"                                                                     \
-                   : "+r"(steps)                                                                    \
-                   :                                                                                \
-                   : "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8",  \
+  __asm__ volatile(EACH(CLEAR, "x") CLEAR(14, "x") CLEAR(15, "x") "1:\n\t" EACH(FMA, s) \
+                   "dec %0\n\t" \
+                   "jnz 1b\n\t" \
+                   "vzeroupper" \
+                   : "+r"(steps) \
+                   : \
+                   : "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", \
                      "xmm9", "xmm10", "xmm11", "xmm14", "xmm15")
 
 static double fma_flops(long steps) {

@@ -3,10 +3,10 @@
 //
 // A is m x k, B is k x n; each has a row stride (rs) and a column stride (cs) counted in elements,
 // so transposed and sliced operands cost no copy (strides may be zero or negative). C is m x n with
-// a row stride and columns side by side; it must not overlap A or B. beta == 0 does not read C; k
-// == 0 or alpha == 0 gives beta * C; NaN and infinity in A and B propagate. Floating products are
-// summed in a fixed order that does not depend on the number of threads. Nothing here fails:
-// without scratch memory the work is done by slower loops.
+// a row stride and columns side by side; it must not overlap A or B. With beta == 0 C is not read;
+// with k == 0 or alpha == 0 the result is beta * C; NaN and infinity in A and B propagate. Floating
+// products are summed in a fixed order that does not depend on the number of threads. Nothing here
+// fails: without scratch memory the work is done by slower loops.
 //
 // Types: f16 and bf16 are stored as 16 bits, computed in float, rounded once at the end (alpha and
 // beta are float). Integers wrap. Complex numbers are C11's float complex and double complex
