@@ -213,24 +213,20 @@ int py_add_overrides(PyObject *m);
 int py_add_calls(PyObject *m);
 
 // Calls of operators that the extension itself makes: by name, through the binder.
-#define PY_FN_LIST(X)                                                                              \
-  X(add)                                                                                           \
-  X(sub)                                                                                           \
-  X(mul)                                                                                           \
-  X(div)                                                                                           \
-  X(floor_divide)                                                                                  \
-  X(remainder)                                                                                     \
-  X(pow) X(matmul) X(rsub) X(reciprocal) X(__and__) X(__or__) X(__xor__) X(__lshift__)             \
-      X(__rshift__) X(bitwise_and) X(bitwise_or) X(bitwise_xor) X(bitwise_left_shift)              \
-          X(bitwise_right_shift) X(bitwise_not) X(neg) X(positive) X(abs) X(eq) X(ne) X(lt) X(le)  \
-              X(gt) X(ge) X(add_) X(sub_) X(mul_) X(div_) X(floor_divide_) X(remainder_) X(pow_)   \
-                  X(__iand__) X(__ior__) X(__ixor__) X(__ilshift__) X(__irshift__) X(unbind)       \
-                      X(flip) X(any) X(alias) X(numpy_T) X(mT) X(mH) X(matrix_H) X(real) X(imag)   \
-                          X(to) X(contiguous) X(detach) X(detach_) X(clone) X(lift_fresh) X(fill_) \
-                              X(copy_) X(view) X(unsqueeze) X(select) X(slice) X(index)            \
-                                  X(index_put_) X(empty) X(expand) X(item) X(split)                \
-                                      X(split_with_sizes) X(new_empty) X(resolve_conj)             \
-                                          X(new_zeros)
+// It has no stable opinion of this list.
+// clang-format off
+#define PY_FN_LIST(X) \
+  X(add) X(sub) X(mul) X(div) X(floor_divide) X(remainder) X(pow) X(matmul) X(rsub) \
+  X(reciprocal) X(__and__) X(__or__) X(__xor__) X(__lshift__) X(__rshift__) X(bitwise_and) \
+  X(bitwise_or) X(bitwise_xor) X(bitwise_left_shift) X(bitwise_right_shift) X(bitwise_not) \
+  X(neg) X(positive) X(abs) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(add_) X(sub_) X(mul_) \
+  X(div_) X(floor_divide_) X(remainder_) X(pow_) X(__iand__) X(__ior__) X(__ixor__) \
+  X(__ilshift__) X(__irshift__) X(unbind) X(flip) X(any) X(alias) X(numpy_T) X(mT) X(mH) \
+  X(matrix_H) X(real) X(imag) X(to) X(contiguous) X(detach) X(detach_) X(clone) \
+  X(lift_fresh) X(fill_) X(copy_) X(view) X(unsqueeze) X(select) X(slice) X(index) \
+  X(index_put_) X(empty) X(expand) X(item) X(split) X(split_with_sizes) X(new_empty) \
+  X(resolve_conj) X(new_zeros)
+// clang-format on
 
 typedef enum py_fn {
 #define X(name) PY_FN_##name,

@@ -217,7 +217,8 @@ def number_text(x) -> str:
 def result_text(x) -> str:
     if isinstance(x, torch.Tensor):
         flat = x.detach().reshape(-1)
-        values = flat.to(torch.float32).tolist() if flat.dtype.is_floating_point and flat.dtype.itemsize < 4 else flat.tolist()
+        narrow = flat.dtype.is_floating_point and flat.dtype.itemsize < 4
+        values = (flat.to(torch.float32) if narrow else flat).tolist()
         sizes, strides = ",".join(map(str, x.shape)), ",".join(map(str, x.stride()))
         return f"{BRIEF[x.dtype]}|{sizes}|{strides}|{' '.join(map(number_text, values))}"
     if isinstance(x, (list, tuple)):
@@ -290,8 +291,9 @@ def main() -> None:
             if k < 2 and "f32" in text and not random:
                 lines += [f"{op}\t{k}\t{d}\t{run(op, text, d)}" for d in VARIANTS]
     data = "\n".join(sorted(lines)) + "\n"
-    with open(ROOT / "tests/ops/goldens.txt.gz", "wb") as raw, gzip.GzipFile(fileobj=raw, mode="wb", mtime=0, filename="") as f:
-        f.write(data.encode())
+    with open(ROOT / "tests/ops/goldens.txt.gz", "wb") as raw:
+        with gzip.GzipFile(fileobj=raw, mode="wb", mtime=0, filename="") as f:
+            f.write(data.encode())
     refused = [line for line in lines if "\tf32\t!" in line]
     print(f"{len(lines)} calls; refused as they stand: {len(refused)}")
     print("\n".join(refused))

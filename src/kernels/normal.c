@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Portable form. The product of two floats is exact in double, which makes one rounding of the sum.
 #define FMA(a, b, c) ((float)((double)(a) * (double)(b) + (double)(c)))
-#include "kernels/normal_impl.h"
+#include "kernels/normal_impl.inc"
 
 #include "base/cpu.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The same for machines with a fused multiply-add instruction.
 #define FMA(a, b, c) __builtin_fmaf((a), (b), (c))
-#include "kernels/normal_impl.h"
+#include "kernels/normal_impl.inc"
 
 void ig_normal_blocks_avx2(float *data, size_t blocks, float mean, float std) {
   normal_blocks(data, blocks, mean, std);

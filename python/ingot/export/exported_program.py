@@ -92,7 +92,9 @@ class ExportedProgram:
         self._program.save_onnx(os.fspath(path))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError("Unable to call ExportedProgram directly. You should use `exported_program.module()` instead.")
+        raise RuntimeError(
+            "Unable to call ExportedProgram directly. You should use `exported_program.module()` instead."
+        )
 
     def __str__(self) -> str:
         return str(self._program)
