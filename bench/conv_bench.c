@@ -154,14 +154,14 @@ static void run(const row *r, bool json) {
     us[t] = measure(&c, x, w, b, y);
   }
   double work =
-      2.0 * (double)weights * (double)(r->transposed ? r->size * r->size : c.out[1] * c.out[2]);
+      2.0 * (double)weights * (double)(r->transposed ? c.in[1] * c.in[2] : c.out[1] * c.out[2]);
   const char *form =
       json ? "{\"model\": \"%s\", \"cin\": %d, \"size\": %d, \"cout\": %d, \"kernel\": %d, "
              "\"stride\": %d, \"groups\": %d, \"us1\": %.1f, \"us2\": %.1f, \"gflops1\": %.1f}\n"
            : "%-13s %4d x%3d -> %4d  k%d s%d g%-4d %9.1f us %9.1f us  %6.1f GFLOP/s\n";
   printf(form, r->model, r->cin, r->size, r->cout, r->kernel, r->stride, r->groups, us[0], us[1],
          us[0] > 0.0 ? work / us[0] * 1e-3 : 0.0);
-  fflush(stdout);
+  (void)fflush(stdout);
   free(x);
   free(w);
   free(b);

@@ -125,7 +125,7 @@ static void inside(const job *j, int64_t pixel, int n, int dim, int64_t k, uint3
   int64_t width = c->out[2];
   int64_t row = pixel / width;
   int64_t col = pixel % width;
-  for (int v = 0; v < j->f->vectors; v++) mask[v] = 0;
+  mask[0] = mask[1] = mask[2] = 0;
   for (int i = 0; i < n; i++) {
     int64_t at = (dim == 1 ? row : col) + shift;
     if (at >= 0 && at < c->in[dim]) mask[i / j->f->lanes] |= 1U << (i % j->f->lanes);
@@ -138,8 +138,8 @@ static void inside(const job *j, int64_t pixel, int n, int dim, int64_t k, uint3
 
 static void set_masks(const job *j, panel *p) {
   const ig_conv *c = &j->c;
-  uint32_t rows[TAPS][3];
-  uint32_t cols[TAPS][3];
+  uint32_t rows[TAPS][3] = {{0}};
+  uint32_t cols[TAPS][3] = {{0}};
   for (int64_t k = 0; k < c->kernel[1]; k++) inside(j, p->pixel, p->n, 1, k, rows[k]);
   for (int64_t k = 0; k < c->kernel[2]; k++) inside(j, p->pixel, p->n, 2, k, cols[k]);
   int vectors = j->f->vectors;
@@ -168,9 +168,9 @@ static void set_panel(const job *j, int64_t index, panel *p) {
   for (int v = 0; v < p->vectors && !j->same; v++) {
     int n = min_int(p->n - v * lanes, lanes);
     if (p->in_place)
-      p->lanes[v] = lanes_of(j, at + v * lanes, n);
+      p->lanes[v] = lanes_of(j, at + (int64_t)v * lanes, n);
     else
-      p->pick[v] = pick_of(j, p->pixel + v * lanes, n);
+      p->pick[v] = pick_of(j, p->pixel + (int64_t)v * lanes, n);
   }
 }
 
@@ -190,7 +190,7 @@ static void run_tile(const job *j, const task *t, const panel *p, const float *p
                      span k) {
   // Channels of a large image are far apart: each tile of rows asks for one cache line of every k
   // of the next panel.
-  int width = j->f->lanes * j->f->vectors;
+  int64_t width = (int64_t)j->f->lanes * j->f->vectors;
   int64_t line = row / j->f->rows * 16;
   int64_t ahead = j->far && line < width && p->pixel + 2 * width <= j->pixels ? width + line : 0;
   int64_t ldc = j->pixels * j->c.out[0];
@@ -247,7 +247,7 @@ static void run_pass(const job *j, const task *t, const panel *p, int panels, sp
     // Rounded up to whole cache lines.
     size += p[i].in_place ? 0
             : p[i].dots   ? (p[i].n * k.n + 15) / 16 * 16
-                          : j->f->lanes * j->f->vectors * k.n;
+                          : (int64_t)j->f->lanes * j->f->vectors * k.n;
   }
   if (size > PACK) {
     for (int i = 0; i < panels; i++) {
@@ -312,11 +312,11 @@ static void run_task(void *arg, int64_t id) {
 // lines or every k is on another page.
 static bool reads_in_place(const job *j) {
   if (j->m.cols < j->f->lanes) return false;
-  double rows = (double)(j->c.cout / j->c.groups);
+  int64_t rows = j->c.cout / j->c.groups;
   double waste = (double)(j->m.cols - j->c.out[2]) / (double)j->c.out[2];
   bool aligned = ig_conv_taps(&j->c) == 1 && j->m.plane % 16 == 0 && (uintptr_t)j->x % 64 == 0;
-  bool near = j->m.channel * (j->k < DEPTH ? j->k : DEPTH) <= 64 * 1024;
-  return waste + (aligned && near ? 0.02 : 0.10) <= 4.5 / rows;
+  bool near = j->m.channel * (j->k < DEPTH ? j->k : DEPTH) <= 1 << 16;
+  return waste + (aligned && near ? 0.02 : 0.10) <= 4.5 / (double)rows;
 }
 
 // Output and input planes of one size, no stride: a kernel element is one shift of the whole input.
@@ -431,8 +431,8 @@ static bool depthwise_same(job *j) {
   uint16_t *masks = ig_scratch_get(IG_SCRATCH_CONV_1, (size_t)(vectors * taps) * sizeof *masks);
   if (!masks) return false;
   for (int64_t v = 0; v < vectors; v++) {
-    uint32_t rows[TAPS][3];
-    uint32_t cols[TAPS][3];
+    uint32_t rows[TAPS][3] = {{0}};
+    uint32_t cols[TAPS][3] = {{0}};
     int n = min_int(j->pixels - v * lanes, lanes);
     for (int64_t k = 0; k < c->kernel[1]; k++) inside(j, v * lanes, n, 1, k, rows[k]);
     for (int64_t k = 0; k < c->kernel[2]; k++) inside(j, v * lanes, n, 2, k, cols[k]);
@@ -506,6 +506,7 @@ static bool depthwise(job *j) {
   return true;
 }
 
+// NOLINTBEGIN(readability-non-const-parameter): written through the job
 bool ig_conv_forward_f32(const ig_conv *c, const float *x, const float *w, const float *bias,
                          float *y) {
   const ig_conv_kernels *f = kernels();
@@ -516,3 +517,4 @@ bool ig_conv_forward_f32(const ig_conv *c, const float *x, const float *w, const
   if (c->groups == c->cin && c->groups > 1) return depthwise(&j);
   return dense(&j);
 }
+// NOLINTEND(readability-non-const-parameter)

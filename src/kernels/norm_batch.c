@@ -137,6 +137,7 @@ void ig_norm_batch_infer(const ig_norm_batch *s, const void *x, const void *mean
   apply(&j);
 }
 
+// NOLINTNEXTLINE(readability-function-size): the operands of the operator, one by one
 void ig_norm_batch_train(const ig_norm_batch *s, const void *x, double momentum, double eps,
                          void *running_mean, void *running_var, void *y, void *save_mean,
                          void *save_rstd) {

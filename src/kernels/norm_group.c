@@ -18,6 +18,8 @@ typedef struct job {
   void *y;
   void *mean;
   void *rstd;
+  const void *saved_mean;  // of the forward pass
+  const void *saved_rstd;
   void *dgamma;
   void *dbeta;
 } job;
@@ -43,6 +45,7 @@ static void start(job *j, kernel *fn, int64_t tasks, int64_t each) {
   ig_parallel_for(tasks, GRAIN / (each > 0 ? each : 1) + 1, run, j);
 }
 
+// NOLINTNEXTLINE(readability-function-size): the operands of the operator, one by one
 void ig_norm_group_forward(const ig_norm_group *s, const void *x, const void *gamma,
                            const void *beta, double eps, void *y, void *mean, void *rstd) {
   static kernel *const table[4] = {f32_forward, f64_forward, f16_forward, bf16_forward};
@@ -62,14 +65,13 @@ void ig_norm_group_backward(const ig_norm_group *s, const void *dy, const void *
   static kernel *const input[4] = {f32_grad_input, f64_grad_input, f16_grad_input, bf16_grad_input};
   static kernel *const weight[4] = {f32_grad_param, f64_grad_param, f16_grad_param,
                                     bf16_grad_param};
-  // The kernels only read mean and rstd here.
   job j = {.s = *s,
            .x = x,
            .dy = dy,
            .gamma = gamma,
            .y = g.dx,
-           .mean = (void *)(uintptr_t)mean,
-           .rstd = (void *)(uintptr_t)rstd,
+           .saved_mean = mean,
+           .saved_rstd = rstd,
            .dgamma = g.dgamma,
            .dbeta = g.dbeta};
   if (g.dx) start(&j, input[s->elem], s->n * s->groups, s->c / s->groups * s->spatial);

@@ -29,6 +29,8 @@ typedef struct job {
   void *y;  // dx for the backward
   void *mean;
   void *rstd;
+  const void *saved_mean;  // of the forward pass
+  const void *saved_rstd;
   void *dgamma;
   void *dbeta;
 } job;
@@ -52,6 +54,7 @@ static void start(job *j, kernel *fn, int64_t tasks, int64_t each) {
 
 static kernel *const forward[4] = {f32_forward, f64_forward, f16_forward, bf16_forward};
 
+// NOLINTNEXTLINE(readability-function-size): the operands of the operator, one by one
 void ig_norm_layer_forward(const ig_norm_layer *s, const void *x, const void *gamma,
                            const void *beta, double eps, void *y, void *mean, void *rstd) {
   job j = {.s = *s,
@@ -75,14 +78,13 @@ void ig_norm_layer_backward(const ig_norm_layer *s, const void *dy, const void *
                             const void *rstd, const void *gamma, ig_norm_layer_grads g) {
   static kernel *const input[4] = {f32_grad_input, f64_grad_input, f16_grad_input, bf16_grad_input};
   static kernel *const param[4] = {f32_grad_param, f64_grad_param, f16_grad_param, bf16_grad_param};
-  // The kernels only read mean and rstd here.
   job j = {.s = *s,
            .x = x,
            .dy = dy,
            .gamma = gamma,
            .y = g.dx,
-           .mean = (void *)(uintptr_t)mean,
-           .rstd = (void *)(uintptr_t)rstd,
+           .saved_mean = mean,
+           .saved_rstd = rstd,
            .dgamma = g.dgamma,
            .dbeta = g.dbeta};
   if (g.dx) start(&j, input[s->elem], s->rows, s->n);

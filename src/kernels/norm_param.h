@@ -23,6 +23,7 @@ static inline const float *ig_norm_get_f32(ig_elem e, const void *p, int64_t at,
   ig_elem_widen(e, (const uint16_t *)p + at, buf, n);
   return buf;
 }
+// NOLINTBEGIN(readability-non-const-parameter): same form as the f32 one
 static inline const double *ig_norm_get_f64(ig_elem e, const void *p, int64_t at, int64_t n,
                                             const double *absent, double *buf) {
   (void)e;
@@ -30,6 +31,7 @@ static inline const double *ig_norm_get_f64(ig_elem e, const void *p, int64_t at
   (void)buf;
   return p ? (const double *)p + at : absent;
 }
+// NOLINTEND(readability-non-const-parameter)
 
 // One number of any float type.
 static inline double ig_norm_one(ig_elem e, const void *p, int64_t at) {

@@ -136,6 +136,7 @@ static void run(void *arg, int64_t begin, int64_t end) {
 }
 
 // Unsigned integers beyond 8 bits have no kernel: PyTorch pools none of them.
+// NOLINTNEXTLINE(readability-non-const-parameter): written through the job
 static void max_pool(const ig_pool *p, bool adaptive, const void *x, void *y, int64_t *index) {
   static kernel *const table[IG_ELEM_COUNT] = {
       [IG_ELEM_F32] = f32_max,   [IG_ELEM_F64] = f64_max, [IG_ELEM_F16] = f16_max,

@@ -10,7 +10,13 @@
 #include "kernels/reduce_kernel.h"
 #include "kernels/scratch.h"
 
-enum { GRAIN = 32768, PARTS = 64 };  // elements per task; partial results of a two-stage reduction
+enum {
+  GRAIN = 32768,                // elements per task
+  PARTS = 64,                   // partial results of a two-stage reduction, which is for
+  WIDE = 16 * IG_REDUCE_WIDTH,  // at most so many columns,
+  LEAST = 4 * PARTS,            // so many rows
+  LARGE = 4 * GRAIN,            // and so many elements or more
+};
 
 typedef struct job {
   const ig_reduce_kernel *k;
@@ -53,8 +59,8 @@ static size_t out_size(ig_elem e, ig_reduce_kind k) {
 // Partial results are kept in the result's type, so half types stay in one stage.
 static bool two_stages(ig_elem e, ig_reduce_kind k, const void *x, void *y, ig_axis a, double p) {
   if (ig_elem_is_half(e) || k > IG_KERNEL_ALL) return false;
-  if (a.outer != 1 || a.inner > 16 * IG_REDUCE_WIDTH || a.n < 4 * PARTS) return false;
-  if (a.n * a.inner < 4 * GRAIN) return false;
+  if (a.outer != 1 || a.inner > WIDE || a.n < LEAST) return false;
+  if (a.n * a.inner < LARGE) return false;
   size_t size = out_size(e, k);
   char *parts = ig_scratch_get(IG_SCRATCH_NORM, (size_t)(PARTS + 1) * (size_t)a.inner * size);
   if (!parts) return false;

@@ -107,6 +107,7 @@ static void run(void *arg, int64_t begin, int64_t end) {
     }                                   \
   }
 
+// NOLINTNEXTLINE(readability-non-const-parameter): written through the job
 static void extreme(ig_elem e, int least, const void *x, void *value, int64_t *index, ig_axis a) {
   static arg_fn *const table[IG_ELEM_COUNT][2][2] = {
       [IG_ELEM_F32] = ROW(f32),   [IG_ELEM_F64] = ROW(f64), [IG_ELEM_F16] = ROW(f16),

@@ -73,7 +73,8 @@ static inline uint16_t ig_bf16_put(float f) {
 static inline float ig_f16_get(uint16_t h) {
   uint32_t sign = (uint32_t)(h & 0x8000U) << 16;
   uint32_t mag = (uint32_t)(h & 0x7fffU) << 13;
-  // Exponent + 112; subnormals as a difference of normal floats, inf and NaN with the full exponent.
+  // Exponent + 112; subnormals as a difference of normal floats, inf and NaN with the full
+  // exponent.
   uint32_t tiny = ig_elem_to_bits(ig_elem_from_bits(mag + 0x38800000U) - 0x1p-14f);
   uint32_t u = mag < 0x00800000U ? tiny : mag + 0x38000000U;
   u = mag >= 0x0f800000U ? mag | 0x7f800000U : u;

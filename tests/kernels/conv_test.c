@@ -7,16 +7,17 @@
 #include "kernels/elems.h"
 
 static void describe(const ig_conv *c, char *buf, size_t size) {
-  snprintf(buf, size,
-           "elem %d last %d transposed %d n %d cin %d cout %d groups %d in %d,%d,%d out %d,%d,%d k "
-           "%d,%d,%d s %d,%d,%d p "
-           "%d,%d,%d d %d,%d,%d level %d threads %d",
-           (int)c->elem, c->channels_last, c->transposed, (int)c->n, (int)c->cin, (int)c->cout,
-           (int)c->groups, (int)c->in[0], (int)c->in[1], (int)c->in[2], (int)c->out[0],
-           (int)c->out[1], (int)c->out[2], (int)c->kernel[0], (int)c->kernel[1], (int)c->kernel[2],
-           (int)c->stride[0], (int)c->stride[1], (int)c->stride[2], (int)c->padding[0],
-           (int)c->padding[1], (int)c->padding[2], (int)c->dilation[0], (int)c->dilation[1],
-           (int)c->dilation[2], (int)ig_cpu_level(), ig_threads_get());
+  (void)snprintf(
+      buf, size,
+      "elem %d last %d transposed %d n %d cin %d cout %d groups %d in %d,%d,%d out %d,%d,%d k "
+      "%d,%d,%d s %d,%d,%d p "
+      "%d,%d,%d d %d,%d,%d level %d threads %d",
+      (int)c->elem, c->channels_last, c->transposed, (int)c->n, (int)c->cin, (int)c->cout,
+      (int)c->groups, (int)c->in[0], (int)c->in[1], (int)c->in[2], (int)c->out[0], (int)c->out[1],
+      (int)c->out[2], (int)c->kernel[0], (int)c->kernel[1], (int)c->kernel[2], (int)c->stride[0],
+      (int)c->stride[1], (int)c->stride[2], (int)c->padding[0], (int)c->padding[1],
+      (int)c->padding[2], (int)c->dilation[0], (int)c->dilation[1], (int)c->dilation[2],
+      (int)ig_cpu_level(), ig_threads_get());
 }
 
 static void compare(const ig_conv *c, const char *what, const void *found, const void *want,
@@ -76,14 +77,16 @@ static void check(const ig_conv *c) {
   free(dw_ref);
 }
 
-static ig_conv planes(ig_elem e, int n, int cin, int cout, int h, int w, int k, int s, int p) {
-  ig_conv c = ig_conv_make(e, n, cin, cout);
-  c.in[1] = h;
-  c.in[2] = w;
+// f: n cin cout h w kernel stride padding groups
+static ig_conv planes(const int f[9]) {
+  ig_conv c = ig_conv_make(IG_ELEM_F32, f[0], f[1], f[2]);
+  c.in[1] = f[3];
+  c.in[2] = f[4];
+  c.groups = f[8];
   for (int i = 1; i < 3; i++) {
-    c.kernel[i] = k;
-    c.stride[i] = s;
-    c.padding[i] = p;
+    c.kernel[i] = f[5];
+    c.stride[i] = f[6];
+    c.padding[i] = f[7];
   }
   ig_conv_set_out(&c, NULL);
   return c;
@@ -106,9 +109,7 @@ static void check_known(void) {
       {1, 9, 9, 21, 21, 4, 3, 2, 3},
   };
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-    const int *k = known[i];
-    ig_conv c = planes(IG_ELEM_F32, k[0], k[1], k[2], k[3], k[4], k[5], k[6], k[7]);
-    c.groups = k[8];
+    ig_conv c = planes(known[i]);
     check(&c);
   }
 }
@@ -116,7 +117,8 @@ static void check_known(void) {
 static void check_random(ig_elem e, int count) {
   for (int i = 0; i < count; i++) {
     int groups = pick(0, 3) ? 1 : pick(1, 4);
-    ig_conv c = ig_conv_make(e, pick(1, 2), groups * pick(1, 9), groups * pick(1, 11));
+    int64_t cin = (int64_t)groups * pick(1, 9);
+    ig_conv c = ig_conv_make(e, pick(1, 2), cin, (int64_t)groups * pick(1, 11));
     c.groups = groups;
     c.channels_last = pick(0, 2) == 0;
     c.transposed = pick(0, 2) == 0;
@@ -161,7 +163,7 @@ static void test_oracle(void **state) {
   float w[4] = {1, 10, 100, 1000};
   float bias[1] = {0.5f};
   float y[4];
-  ig_conv c = planes(IG_ELEM_F32, 1, 1, 1, 3, 3, 2, 1, 0);
+  ig_conv c = planes((const int[9]){1, 1, 1, 3, 3, 2, 1, 0, 1});
   ig_conv_forward_ref(&c, x, w, bias, y);
   float want[4] = {5421.5f, 6532.5f, 8754.5f, 9865.5f};
   for (int i = 0; i < 4; i++) assert_true(y[i] == want[i]);
@@ -180,7 +182,7 @@ static void test_bias(void **state) {
   (void)state;
   float dy[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
   float db[3];
-  ig_conv c = planes(IG_ELEM_F32, 2, 1, 3, 1, 2, 1, 1, 0);
+  ig_conv c = planes((const int[9]){2, 1, 3, 1, 2, 1, 1, 0, 1});
   ig_conv_grad_bias(&c, dy, db);
   assert_true(db[0] == 1 + 2 + 7 + 8 && db[1] == 3 + 4 + 9 + 10 && db[2] == 5 + 6 + 11 + 12);
   c.channels_last = true;
@@ -191,7 +193,7 @@ static void test_bias(void **state) {
 // NaN and infinity in the padding's neighbourhood must not leak into other pixels.
 static void test_nan(void **state) {
   (void)state;
-  ig_conv c = planes(IG_ELEM_F32, 1, 1, 1, 8, 20, 3, 1, 1);
+  ig_conv c = planes((const int[9]){1, 1, 1, 8, 20, 3, 1, 1, 1});
   float x[160] = {0};
   float w[9];
   float y[160];
