@@ -13,15 +13,53 @@ static const char *kind_text(const ig_value *v) {
   return v->kind == IG_KIND_NONE ? "None" : ig_value_is_number(v) ? "a number" : "another type";
 }
 
+static bool check_tensor(ig_ctx *c, const ig_op *op, const ig_value *args, size_t i) {
+  const ig_arg *a = &op->schema.args[i];
+  if (a->optional && args[i].kind == IG_KIND_NONE) return true;
+  if (ig_value_is_number(&args[i]) && ig_op_takes_number(op, i)) return true;
+  (void)IG_FAIL_ARG(c, op, i, IG_BAD_TYPE, "found %s, expected a Tensor", kind_text(&args[i]));
+  return false;
+}
+
+static bool check_tensors(ig_ctx *c, const ig_op *op, const ig_value *args, size_t i) {
+  const ig_arg *a = &op->schema.args[i];
+  const ig_value *v = &args[i];
+  if (v->kind == IG_KIND_NONE && a->optional) return true;
+  if (v->kind == IG_KIND_INTS && v->ints.n == 0) return true;  // [] of no type
+  bool ok = v->kind == IG_KIND_LIST;
+  for (size_t k = 0; ok && k < v->list.n; k++) {
+    ig_kind kind = v->list.at[k].kind;
+    ok = kind == IG_KIND_TENSOR || (kind == IG_KIND_NONE && a->item_optional);
+  }
+  if (!ok) (void)IG_FAIL_ARG(c, op, i, IG_BAD_TYPE, "%s", "expected a list of Tensors");
+  return ok;
+}
+
+// int[2] and its like: one number for all or as many as the schema says. An empty stride stands
+// for the kernel's size.
+static bool check_length(ig_ctx *c, const ig_op *op, const ig_value *args, size_t i) {
+  const ig_arg *a = &op->schema.args[i];
+  const ig_value *v = &args[i];
+  if (v->kind != IG_KIND_INTS && v->kind != IG_KIND_LIST) return true;
+  size_t n = v->kind == IG_KIND_INTS ? v->ints.n : v->list.n;
+  bool all = n == 1 && v->kind == IG_KIND_INTS;
+  bool none = n == 0 && strcmp(a->name, "stride") == 0;
+  if (n == (size_t)a->fixed || all || none) return true;
+  ig_fail_text(c, IG_RUNTIME,
+               "%s: expected %s to be a single value or a list of %d values, but got %zu values",
+               op->schema.name, a->name, a->fixed, n);
+  return false;
+}
+
 static bool check_args(ig_ctx *c, const ig_op *op, const ig_value *args) {
   for (size_t i = 0; i < op->schema.nargs; i++) {
     const ig_arg *a = &op->schema.args[i];
-    if (a->type != IG_TYPE_TENSOR || a->list || args[i].kind == IG_KIND_TENSOR) continue;
-    if (a->optional && args[i].kind == IG_KIND_NONE) continue;
-    bool number = ig_value_is_number(&args[i]);
-    if (number && i < op->operands && (op->pointwise || op->def->numbers)) continue;
-    (void)IG_FAIL_ARG(c, op, i, IG_BAD_TYPE, "found %s, expected a Tensor", kind_text(&args[i]));
-    return false;
+    if (a->type == IG_TYPE_TENSOR) {
+      if (args[i].kind == IG_KIND_TENSOR && !a->list) continue;
+      if (!(a->list ? check_tensors : check_tensor)(c, op, args, i)) return false;
+    } else if (a->fixed > 1 && !check_length(c, op, args, i)) {
+      return false;
+    }
   }
   return true;
 }
@@ -234,7 +272,8 @@ static void run_plain(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value
   if (d->view && c->status == IG_OK) ig_tape_view(c, op, args, outs);
 }
 
-// A gradient is wanted, and only the decomposition has one. Records that waive it (detach) have none.
+// A gradient is wanted, and only the decomposition has one. Records that waive it (detach) have
+// none.
 static bool needs_decomposition(const ig_ctx *c, const ig_op *op, const ig_value *args) {
   if (op->def->vjp || !ig_op_has_decomposition(op) || !ig_tape_wanted(c, op, args)) return false;
   return !op->def->waive || !strstr(op->def->waive, "vjp:");

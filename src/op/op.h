@@ -116,7 +116,7 @@ typedef struct ig_op_def {
   bool
       alias_out;  // kernel: outs[0] may be args[0] itself, of any strides (in-place without a copy)
   bool random;    // not a function of its operands: the harness compares no values
-  bool numbers;   // Tensor slots after the first take plain numbers though there are no tiles
+  bool numbers;   // Tensor slots take plain numbers, for users all but the first
   int variant;    // for families that share functions
   const char *samples;  // "f32[3,5], 2 | f32[4,2].T, key=[0,1]"; see docs/operators.md
   const char *waive;    // "vjp: reason; decompose: reason": why something is missing
@@ -174,6 +174,11 @@ static inline bool ig_op_has_decomposition(const ig_op *op) {
 }
 // Runs the decomposition, whichever form it has.
 void ig_op_decompose(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);
+
+// May a plain number stand in Tensor slot i?
+static inline bool ig_op_takes_number(const ig_op *op, size_t i) {
+  return i < op->operands && op->def->numbers && !op->schema.args[i].written;
+}
 
 // The tile for a computing dtype and the dtype that it works in; NULL: PyTorch has none either.
 ig_tile_fn *ig_op_tile(const ig_op *op, ig_dtype dtype, ig_dtype *works_in);

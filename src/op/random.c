@@ -56,7 +56,7 @@ double ig_random_normal(ig_generator *g) {
 ig_generator *ig_generator_create(ig_ctx *c, uint64_t seed) {
   ig_generator *g = ig_mem_new(c->alloc, sizeof *g);
   if (!g) {
-    (void)ig_fail(c, IG_NOMEM, "random generator");
+    (void)ig_fail(c, IG_NOMEM, "out of memory: random generator");
     return NULL;
   }
   g->alloc = c->alloc;

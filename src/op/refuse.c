@@ -34,6 +34,12 @@ void ig_refuse_dtype(ig_ctx *c, const char *kernel, ig_dtype d) {
   ig_fail_text(c, IG_UNSUPPORTED, "\"%s\" not implemented for '%s'", kernel, ig_dtype_title(d));
 }
 
+bool ig_check_float(ig_ctx *c, const char *kernel, ig_dtype d) {
+  if (d == IG_F16 || d == IG_BF16 || d == IG_F32 || d == IG_F64) return true;
+  ig_refuse_dtype(c, kernel, d);
+  return false;
+}
+
 const char *ig_sizes_text(ig_ctx *c, const ig_int *at, size_t n) {
   ig_str s = ig_str_make(c->alloc);
   ig_str_add(&s, "[");

@@ -10,6 +10,10 @@ const char *ig_dtype_title(ig_dtype d);  // "Float", "Long", "ComplexDouble" as 
 // Fails with IG_UNSUPPORTED: "kernel" not implemented for 'Long'.
 void ig_refuse_dtype(ig_ctx *c, const char *kernel, ig_dtype d);
 
+// A dtype that kernels of real numbers compute with: half, bfloat16, float, double. Others are
+// refused.
+bool ig_check_float(ig_ctx *c, const char *kernel, ig_dtype d);
+
 // "[2, 3, s0]"; lives as long as the innermost scope, never NULL.
 const char *ig_sizes_text(ig_ctx *c, const ig_int *at, size_t n);
 

@@ -65,8 +65,7 @@ static bool fits(const ig_op *op, size_t i, const ig_value *v, strictness how) {
   switch (a->type) {
     case IG_TYPE_TENSOR:
       return v->kind == IG_KIND_TENSOR ||
-             (lenient && i > 0 && ig_value_is_number(v) &&
-              (op->def->numbers || (op->pointwise && i < op->operands)));
+             (lenient && i > 0 && ig_value_is_number(v) && ig_op_takes_number(op, i));
     case IG_TYPE_SCALAR:
       return ig_value_is_number(v) || (lenient && tensor_as_number(v, a->type));
     case IG_TYPE_INT:

@@ -130,10 +130,7 @@ static void flash_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_met
     ig_fail_text(c, IG_RUNTIME, FLASH "Currently do not support dropout > 0");
     return;
   }
-  if (!ig_dtype_is_float(q->dtype)) {
-    ig_refuse_dtype(c, "flash_attention", q->dtype);
-    return;
-  }
+  if (!ig_check_float(c, "flash_attention", q->dtype)) return;
   // Laid out [batch, rows, heads, columns], so that the heads can be joined without a copy.
   ig_int dims[] = {ig_sizes(q)[0], ig_sizes(q)[1], ig_sizes(q)[2], ig_sizes(args[2].tensor)[3]};
   for (int d = 0; d < 4; d++) ig_meta_push_dim(c, &out[0], dims[d]);

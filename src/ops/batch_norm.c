@@ -71,10 +71,13 @@ static void bn_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *
   check_vector(c, tensor_at(args, f->mean), channels, "running_mean");
   check_vector(c, tensor_at(args, f->var), channels, "running_var");
   if (c->status != IG_OK) return;
-  if (!ig_dtype_is_float(x->dtype)) {
-    ig_refuse_dtype(c, "batch_norm", x->dtype);
+  if (!trains(op, args) && (!tensor_at(args, f->mean) || !tensor_at(args, f->var))) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "Expected running_mean and running_var to be defined when not training");
     return;
   }
+  if (!ig_check_float(c, "batch_norm", x->dtype)) return;
+  if (!ig_check_float(c, "batch_norm", param_dtype(op, args))) return;
   for (int d = 0; d < x->ndim; d++) ig_meta_push_dim(c, &out[0], ig_sizes(x)[d]);
   ig_memory_format format = ig_tensor_suggest_format(c, x);
   if (format != IG_CONTIGUOUS) {
@@ -198,8 +201,11 @@ static bool check_backward(ig_ctx *c, const ig_op *op, const ig_value *args) {
                  "batch_norm_backward: expected grad_out and input of the same shape with at least "
                  "2 dimensions and a mask of 3");
   }
-  if (c->status == IG_OK && (!ig_dtype_is_float(x->dtype) || g->dtype != x->dtype))
+  ig_dtype p = args[2].kind == IG_KIND_TENSOR ? args[2].tensor->dtype : x->dtype;
+  if (c->status == IG_OK && ig_check_float(c, "batch_norm_backward", x->dtype) &&
+      ig_check_float(c, "batch_norm_backward", p) && g->dtype != x->dtype) {
     ig_refuse_dtype(c, "batch_norm_backward", g->dtype);
+  }
   size_t stats = args[7].b ? 5 : 3;  // read with training: what was saved; else the running ones
   for (size_t i = 2; i < 7 && c->status == IG_OK; i++) {
     const ig_tensor *t = ig_value_tensor(&args[i]);

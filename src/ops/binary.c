@@ -264,7 +264,8 @@ static void div_vjp(ig_ctx *c, const ig_vjp *v) {
     if (rounds(v)) {
       g = ig_zeros_of(c, v->grad);
     } else {  // -g * (self / other / other)
-      ig_tensor *q = ig_div_value(c, v->args[0].tensor, &v->args[1]);
+      ig_value ratio_args[] = {v->args[0], v->args[1]};
+      ig_tensor *q = ig_call_id(c, IG_ID_DIV_TENSOR, ratio_args, 2);
       q = ig_div_value(c, q, &v->args[1]);
       ig_value ratio = ig_of_tensor(ig_conj_of(c, q));
       g = ig_mul_value(c, g, &ratio);
@@ -324,6 +325,7 @@ static ig_tensor *rsub_decompose(ig_ctx *c, const ig_value *args) {
 
 IG_OP(add_tensor) = {
     .schema = "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    .numbers = true,
     .shape = add_shape,
     ADD_TILES,
     .vjp = add_vjp,
@@ -346,6 +348,7 @@ IG_OP(add_scalar) = {
 
 IG_OP(sub_tensor) = {
     .schema = "aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    .numbers = true,
     .shape = sub_shape,
     SUB_TILES,
     .vjp = sub_vjp,
@@ -377,6 +380,7 @@ IG_OP(rsub_scalar) = {
 
 IG_OP(mul_tensor) = {
     .schema = "aten::mul.Tensor(Tensor self, Tensor other) -> Tensor",
+    .numbers = true,
     .shape = ig_shape_pointwise,
     MUL_TILES,
     .vjp = mul_vjp,
@@ -398,6 +402,7 @@ IG_OP(mul_scalar) = {
 
 IG_OP(div_tensor) = {
     .schema = "aten::div.Tensor(Tensor self, Tensor other) -> Tensor",
+    .numbers = true,
     .shape = ig_shape_pointwise,
     DIV_TILES,
     .promote = IG_PROMOTE_FLOAT,
@@ -424,6 +429,7 @@ IG_OP(div_scalar) = {
 
 IG_OP(div_tensor_mode) = {
     .schema = "aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
+    .numbers = true,
     .shape = div_mode_shape,
     DIV_MODE_TILES,
     .promote = IG_PROMOTE_DIV,
@@ -453,6 +459,7 @@ IG_OP(div_scalar_mode) = {
 
 IG_OP(floor_divide) = {
     .schema = "aten::floor_divide(Tensor self, Tensor other) -> Tensor",
+    .numbers = true,
     .shape = ig_shape_pointwise,
     FLOOR_TILES,
     .vjp = zero_vjp,

@@ -6,6 +6,7 @@
 
 #include "op/formula.h"
 #include "op/refuse.h"
+#include "op/strides.h"
 #include "ops/reduce.h"
 #include "tensor/copy.h"
 
@@ -70,6 +71,10 @@ static bool check_lists(ig_ctx *c, const call *k) {
     }
     for (size_t d = 0; d < have; d++) {
       ig_int v = lists[i]->ints.at[d];
+      if (!v.expr && v.value > INT32_MAX) {
+        ig_fail_text(c, IG_RUNTIME, "integer out of range: %s of %s", names[i], ig_int_text(c, v));
+        return false;
+      }
       bool positive = i == 0 || i == 2;
       if (!v.expr && v.value < (positive ? 1 : 0)) {
         ig_fail_text(c, IG_RUNTIME,
@@ -133,6 +138,10 @@ static bool check_channels(ig_ctx *c, const call *k, const ig_tensor *bias) {
 static ig_int out_size(ig_ctx *c, const call *k, int d) {
   ig_int in = ig_sizes(k->x)[d + 2];
   ig_int kernel = ig_sizes(k->w)[d + 2];
+  if (ig_int_eq_i64(c, kernel, 0)) {
+    ig_fail_text(c, IG_RUNTIME, "kernel size should be greater than zero, but got 0");
+    return kernel;
+  }
   ig_int less = ig_int_sub(c, kernel, ig_const(1));
   ig_int reach = ig_int_mul(c, entry(k->dilation, d), less);
   ig_int pads = ig_int_mul(c, entry(k->padding, d), ig_const(2));
@@ -225,6 +234,24 @@ static const void *laid_out(ig_ctx *c, const ig_tensor *t, bool last) {
   return ig_tensor_data(copy);
 }
 
+// No input channels: nothing is added to the bias.
+static void only_bias(ig_ctx *c, const ig_tensor *bias, ig_tensor *out) {
+  ig_value zero = ig_of_i64(0);
+  if (!bias) {
+    ig_tensor_fill(out, &zero);
+    return;
+  }
+  ig_meta m;
+  ig_meta_view((ig_tensor *)bias, &m);
+  m.ndim = out->ndim;
+  for (int d = 0; d < m.ndim; d++) {
+    m.size[d] = ig_sizes(out)[d];
+    m.stride[d] = d == 1 ? ig_strides(bias)[0] : ig_const(0);
+  }
+  ig_tensor *wide = ig_tensor_make(c, &m, false);
+  if (wide) ig_tensor_copy(out, wide);
+}
+
 // Complex tensors by their parts: real numbers first, then imaginary ones.
 typedef struct parts {
   ig_tensor *re;
@@ -237,7 +264,8 @@ static parts parts_of(ig_ctx *c, const ig_tensor *t) {
   size_t n = (size_t)ig_tensor_numel(t);
   int64_t sizes[IG_MAX_DIM];
   for (int d = 0; d < t->ndim; d++) sizes[d] = ig_sizes(t)[d].value;
-  parts p = {ig_tensor_empty(c, real, sizes, t->ndim), ig_tensor_empty(c, real, sizes, t->ndim)};
+  parts p = {ig_tensor_empty(c, real, sizes, t->ndim), NULL};
+  p.im = ig_tensor_empty(c, real, sizes, t->ndim);
   size_t size = ig_dtype_size(real);
   char *both = ig_scope_push(c, 2 * n * size + 1);
   if (!p.re || !p.im || !both) return (parts){NULL, NULL};
@@ -334,7 +362,9 @@ static void conv_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_val
   const void *w = laid_out(c, k.w, false);
   const ig_tensor *bias = ig_value_tensor(&args[2]);
   const void *b = bias ? laid_out(c, bias, false) : NULL;
-  if (c->status == IG_OK && ig_tensor_numel(out)) {
+  if (c->status == IG_OK && ig_tensor_numel(k.w) == 0) {
+    only_bias(c, bias, out);
+  } else if (c->status == IG_OK && ig_tensor_numel(out)) {
     ig_conv_forward(&g, x, w, b, ig_tensor_data(out));
   }
   ig_scope_close(c, s);
@@ -393,11 +423,16 @@ static void backward_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig
   const void *dy = laid_out(c, args[0].tensor, last);
   const void *x = laid_out(c, k.x, last);
   const void *w = laid_out(c, k.w, false);
+  bool empty = ig_tensor_numel(k.w) == 0 || ig_tensor_numel(k.x) == 0;
+  for (int i = 0; i < 2 && empty && c->status == IG_OK; i++) {
+    ig_value zero = ig_of_i64(0);
+    if (outs[i].kind == IG_KIND_TENSOR) ig_tensor_fill(outs[i].tensor, &zero);
+  }
   if (c->status == IG_OK) {
-    if (outs[0].kind == IG_KIND_TENSOR) {
+    if (outs[0].kind == IG_KIND_TENSOR && !empty) {
       ig_conv_grad_input(&g, dy, w, ig_tensor_data(outs[0].tensor));
     }
-    if (outs[1].kind == IG_KIND_TENSOR) {
+    if (outs[1].kind == IG_KIND_TENSOR && !empty) {
       ig_conv_grad_weight(&g, dy, x, ig_tensor_data(outs[1].tensor));
     }
     if (outs[2].kind == IG_KIND_TENSOR) {
@@ -481,20 +516,33 @@ static ig_tensor *convolve(ig_ctx *c, const ig_value *args, const ig_value *padd
   return single ? ig_squeeze_dim(c, out, ig_const(0)) : out;
 }
 
-static ig_tensor *conv_nd(ig_ctx *c, const ig_value *args) {
+// Does the weight have the dimensions of conv<nd>d?
+static bool is_conv(ig_ctx *c, const ig_value *args, int nd, bool transposed) {
+  if (args[1].tensor->ndim == nd + 2) return true;
+  ig_str x;
+  shape_text(c, args[1].tensor, &x);
+  ig_fail_text(c, IG_RUNTIME, "Expected %dD weight for conv%s%dd, but got weight of size: [%s]",
+               nd + 2, transposed ? "_transpose" : "", nd, x.at ? x.at : "");
+  ig_str_free(&x);
+  return false;
+}
+
+static ig_tensor *conv_nd(ig_ctx *c, const ig_value *args, int nd) {
   ig_int zeros[3] = {{0, NULL}, {0, NULL}, {0, NULL}};
-  ig_value none = ig_of_ints(zeros, (size_t)(args[1].tensor->ndim - 2));
+  ig_value none = ig_of_ints(zeros, (size_t)nd);
+  if (!is_conv(c, args, nd, false)) return NULL;
   return convolve(c, args, &args[4], false, &none, &args[5], args[6].i);
 }
 
-static ig_tensor *conv_transpose_nd(ig_ctx *c, const ig_value *args) {
+static ig_tensor *conv_transpose_nd(ig_ctx *c, const ig_value *args, int nd) {
+  if (!is_conv(c, args, nd, true)) return NULL;
   return convolve(c, args, &args[4], true, &args[5], &args[7], args[6].i);
 }
 
 // padding="same": half of dilation * (kernel - 1) on either side; an odd rest pads the far side.
-static ig_tensor *conv_padding(ig_ctx *c, const ig_value *args) {
+static ig_tensor *conv_padding(ig_ctx *c, const ig_value *args, int nd) {
   const ig_tensor *w = args[1].tensor;
-  int nd = w->ndim - 2;
+  if (!is_conv(c, args, nd, false)) return NULL;
   ig_int pads[3] = {{0, NULL}, {0, NULL}, {0, NULL}};
   ig_int extra[6];
   bool uneven = false;
@@ -528,6 +576,20 @@ static ig_tensor *conv_padding(ig_ctx *c, const ig_value *args) {
   ig_value none = ig_of_ints(zeros, (size_t)nd);
   return convolve(c, copy, &padding, false, &none, &args[5], args[6].i);
 }
+
+#define FORMS(nd)                                                            \
+  static ig_tensor *conv##nd##d(ig_ctx *c, const ig_value *args) {           \
+    return conv_nd(c, args, nd);                                             \
+  }                                                                          \
+  static ig_tensor *conv##nd##d_padding(ig_ctx *c, const ig_value *args) {   \
+    return conv_padding(c, args, nd);                                        \
+  }                                                                          \
+  static ig_tensor *conv_transpose##nd##d(ig_ctx *c, const ig_value *args) { \
+    return conv_transpose_nd(c, args, nd);                                   \
+  }
+FORMS(1)
+FORMS(2)
+FORMS(3)
 
 IG_OP(convolution) = {
     .schema =
@@ -571,7 +633,7 @@ IG_OP(conv1d) = {
     .schema =
         "aten::conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], "
         "SymInt[1] padding=[0], SymInt[1] dilation=[1], SymInt groups=1) -> Tensor",
-    .decompose = conv_nd,
+    .decompose = conv1d,
     .samples =
         "f32[2,3,7], f32[4,3,3], f32[4] | f32[3,7], f32[4,3,3] | f32[1,4,9], f32[4,2,3], "
         "None, [2], [1], [2], 2",
@@ -580,21 +642,21 @@ IG_OP(conv2d) = {
     .schema =
         "aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, "
         "1], SymInt[2] padding=[0, 0], SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor",
-    .decompose = conv_nd,
+    .decompose = conv2d,
     .samples = CONV_SAMPLES_2D,
 };
 IG_OP(conv3d) = {
     .schema =
         "aten::conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], "
         "SymInt[3] padding=[0, 0, 0], SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor",
-    .decompose = conv_nd,
+    .decompose = conv3d,
     .samples = "f32[1,2,3,4,4], f32[3,2,2,2,2], f32[3]",
 };
 IG_OP(conv1d_padding) = {
     .schema =
         "aten::conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] "
         "stride=[1], str padding=\"valid\", SymInt[1] dilation=[1], SymInt groups=1) -> Tensor",
-    .decompose = conv_padding,
+    .decompose = conv1d_padding,
     .samples =
         "f32[2,3,7], f32[4,3,3], f32[4], [1], 'same' | f32[1,3,7], f32[4,3,2], None, [1], "
         "'same' | f32[1,3,7], f32[4,3,2], None, [2], 'valid'",
@@ -604,7 +666,7 @@ IG_OP(conv2d_padding) = {
         "aten::conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] "
         "stride=[1, 1], str padding=\"valid\", SymInt[2] dilation=[1, 1], SymInt groups=1) -> "
         "Tensor",
-    .decompose = conv_padding,
+    .decompose = conv2d_padding,
     .samples = "f32[1,3,6,5], f32[2,3,3,2], f32[2], [1,1], 'same'",
 };
 IG_OP(conv3d_padding) = {
@@ -612,7 +674,7 @@ IG_OP(conv3d_padding) = {
         "aten::conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] "
         "stride=[1, 1, 1], str padding=\"valid\", SymInt[3] dilation=[1, 1, 1], SymInt "
         "groups=1) -> Tensor",
-    .decompose = conv_padding,
+    .decompose = conv3d_padding,
     .samples = "f32[1,2,3,4,4], f32[3,2,2,2,2], None, [1,1,1], 'same'",
 };
 IG_OP(conv_transpose1d) = {
@@ -620,7 +682,7 @@ IG_OP(conv_transpose1d) = {
         "aten::conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] "
         "stride=[1], SymInt[1] padding=[0], SymInt[1] output_padding=[0], SymInt groups=1, "
         "SymInt[1] dilation=[1]) -> Tensor",
-    .decompose = conv_transpose_nd,
+    .decompose = conv_transpose1d,
     .samples = "f32[1,2,4], f32[2,3,3], f32[3], [2], [1], [1]",
 };
 IG_OP(conv_transpose2d_input) = {
@@ -628,7 +690,7 @@ IG_OP(conv_transpose2d_input) = {
         "aten::conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, "
         "SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] output_padding=[0, 0], "
         "SymInt groups=1, SymInt[2] dilation=[1, 1]) -> Tensor",
-    .decompose = conv_transpose_nd,
+    .decompose = conv_transpose2d,
     .samples =
         "f32[1,2,4,3], f32[2,3,2,2], f32[3], [2,2] | f32[2,4,3], f32[2,1,3,3], None, [1,1], "
         "[1,1], [0,0], 2",
@@ -638,6 +700,6 @@ IG_OP(conv_transpose3d_input) = {
         "aten::conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, "
         "SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] "
         "output_padding=[0, 0, 0], SymInt groups=1, SymInt[3] dilation=[1, 1, 1]) -> Tensor",
-    .decompose = conv_transpose_nd,
+    .decompose = conv_transpose3d,
     .samples = "f32[1,2,2,3,3], f32[2,2,2,2,2], f32[2]",
 };

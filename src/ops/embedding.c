@@ -165,6 +165,17 @@ static void embedding_dense_backward_shape(ig_ctx *c, const ig_op *op, const ig_
     ig_fail_text(c, IG_RUNTIME, "embedding_dense_backward: expected a gradient with dimensions");
     return;
   }
+  const ig_tensor *indices = args[1].tensor;
+  bool same = grad->ndim == indices->ndim + 1;
+  for (int d = 0; d < indices->ndim && same; d++) {
+    same = ig_int_eq(c, ig_sizes(grad)[d], ig_sizes(indices)[d]);
+  }
+  if (!same && c->status == IG_OK) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "embedding_dense_backward: expected a gradient with the sizes of indices and one "
+                 "dimension more");
+  }
+  if (c->status != IG_OK) return;
   ig_meta_push_dim(c, out, args[2].i);
   ig_meta_push_dim(c, out, ig_sizes(grad)[grad->ndim - 1]);
 }

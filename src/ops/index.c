@@ -160,7 +160,7 @@ static bool dims_table(ig_ctx *c, const ig_tensor *t, const int *dims, int ndims
   if (!out->at) return false;
   out->at[0] = 0;
   int64_t done = 1;
-  for (int k = ndims - 1; k >= 0; k--) {
+  for (int k = ndims - 1; k >= 0 && out->n; k--) {
     int64_t n = ig_sizes(t)[dims[k]].value;
     int64_t step = ig_strides(t)[dims[k]].value * size;
     if (n > 1 && step != done * size) out->dense = false;
@@ -169,7 +169,6 @@ static bool dims_table(ig_ctx *c, const ig_tensor *t, const int *dims, int ndims
       for (int64_t j = 0; j < done; j++) out->at[i * done + j] = out->at[j] + i * step;
     }
     done *= n;
-    if (done == 0) break;
   }
   return true;
 }

@@ -62,10 +62,8 @@ static void layer_norm_shape(ig_ctx *c, const ig_op *op, const ig_value *args, i
   check_param(c, &args[2], &args[1], "weight");
   check_param(c, &args[3], &args[1], "bias");
   if (c->status != IG_OK) return;
-  if (!ig_dtype_is_float(x->dtype)) {
-    ig_refuse_dtype(c, "LayerNormKernelImpl", x->dtype);
-    return;
-  }
+  if (!ig_check_float(c, "LayerNormKernelImpl", x->dtype)) return;
+  if (!ig_check_float(c, "LayerNormKernelImpl", param_dtype(x->dtype, &args[2], &args[3]))) return;
   (void)op;
   for (int d = 0; d < x->ndim; d++) ig_meta_push_dim(c, &out[0], ig_sizes(x)[d]);
   for (int i = 1; i < 3; i++) {
@@ -112,10 +110,37 @@ static bool asked(const ig_value *mask, size_t i) {
   return mask->list.at[i].b;
 }
 
+// grad_out is as large as the input, and there is one mean and rstd per row.
+static bool check_backward(ig_ctx *c, const ig_op *op, const ig_value *args) {
+  const ig_tensor *x = args[1].tensor;
+  check_normalized(c, x, &args[2]);
+  check_param(c, &args[5], &args[2], "weight");
+  check_param(c, &args[6], &args[2], "bias");
+  if (c->status != IG_OK) return false;
+  if (!ig_check_float(c, "LayerNormBackwardKernelImpl", x->dtype)) return false;
+  ig_dtype p = param_dtype(x->dtype, &args[5], &args[6]);
+  if (!ig_check_float(c, "LayerNormBackwardKernelImpl", p)) return false;
+  int rows = x->ndim - (int)args[2].ints.n;
+  static const size_t checked[] = {0, 3, 4};
+  for (int i = 0; i < 3; i++) {
+    const ig_tensor *t = args[checked[i]].tensor;
+    bool same = t->ndim == x->ndim;
+    for (int d = 0; d < x->ndim && same; d++) {
+      bool one = i > 0 && d >= rows;
+      same = ig_int_eq(c, ig_sizes(t)[d], one ? ig_const(1) : ig_sizes(x)[d]);
+    }
+    if (!same && c->status == IG_OK) {
+      ig_fail_text(c, IG_RUNTIME, "native_layer_norm_backward: the sizes of %s do not fit the input",
+                   op->schema.args[checked[i]].name);
+    }
+  }
+  return c->status == IG_OK;
+}
+
 // grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask
 static void backward_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
   const ig_tensor *x = args[1].tensor;
-  (void)op;
+  if (!check_backward(c, op, args)) return;
   for (int d = 0; d < x->ndim; d++) ig_meta_push_dim(c, &out[0], ig_sizes(x)[d]);
   out[0].dtype = x->dtype;
   out[0].absent = !asked(&args[7], 0);

@@ -62,7 +62,7 @@ static void nll_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta 
   const ig_tensor *t = args[1].tensor;
   check_sizes(c, op, x, t, ig_value_tensor(&args[2]));
   if (c->status != IG_OK) return;
-  if (!ig_dtype_is_float(x->dtype)) ig_refuse_dtype(c, "nll_loss_out_frame", x->dtype);
+  if (!ig_check_float(c, "nll_loss_out_frame", x->dtype)) return;
   bool each = ig_value_i64(c, &args[3]) == REDUCE_NONE;
   for (int d = 0; d < t->ndim && each && x->ndim > 1; d++) {
     ig_meta_push_dim(c, &out[0], ig_sizes(t)[d]);
@@ -308,6 +308,15 @@ static ig_tensor *cross_entropy(ig_ctx *c, const ig_value *args) {
     ig_fail_text(c, IG_RUNTIME,
                  "Expected floating point type for target with class probabilities, got %s",
                  ig_dtype_title(target->dtype));
+    return NULL;
+  }
+  const ig_tensor *w = ig_value_tensor(&args[2]);
+  ig_int classes = ig_sizes(x)[x->ndim == 1 ? 0 : 1];
+  if (w && (w->ndim != 1 || !ig_int_eq(c, ig_sizes(w)[0], classes))) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "cross_entropy: weight tensor should be defined either for all %s classes or no "
+                 "classes but got weight tensor of shape: %s",
+                 ig_int_text(c, classes), ig_sizes_text(c, ig_sizes(w), (size_t)w->ndim));
     return NULL;
   }
   ig_tensor *logp = ig_log_softmax_int(c, args[0].tensor, dim);

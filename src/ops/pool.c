@@ -52,8 +52,17 @@ static ig_int window_size(ig_ctx *c, ig_int in, ig_int kernel, ig_int stride, ig
   return ig_int_is(c, limit, IG_LE, begin) ? ig_int_sub(c, out, ig_const(1)) : out;
 }
 
-static bool check_window(ig_ctx *c, ig_int kernel, ig_int stride, ig_int padding, ig_int dilation) {
+// Windows are 32-bit numbers, as in PyTorch; so no product of them overflows.
+static bool in_range(ig_ctx *c, ig_int v) {
   if (c->status != IG_OK) return false;
+  if (v.expr || (v.value >= INT32_MIN && v.value <= INT32_MAX)) return true;
+  ig_fail_text(c, IG_RUNTIME, "integer out of range: %s", ig_int_text(c, v));
+  return false;
+}
+
+static bool check_window(ig_ctx *c, ig_int kernel, ig_int stride, ig_int padding, ig_int dilation) {
+  if (!in_range(c, kernel) || !in_range(c, stride) || !in_range(c, padding)) return false;
+  if (!in_range(c, dilation)) return false;
   if (ig_int_is(c, kernel, IG_LE, ig_const(0))) {
     ig_fail_text(c, IG_RUNTIME, "kernel size should be greater than zero, but got %s",
                  ig_int_text(c, kernel));
@@ -489,6 +498,8 @@ static ig_tensor *adaptive_avg_pool1d(ig_ctx *c, const ig_value *args) {
 // Unfold and fold ---------------------------------------------------------------------------------
 
 static bool check_fold(ig_ctx *c, ig_int kernel, ig_int stride, ig_int padding, ig_int dilation) {
+  if (!in_range(c, kernel) || !in_range(c, stride) || !in_range(c, padding)) return false;
+  if (!in_range(c, dilation)) return false;
   const ig_int positive[] = {kernel, stride, dilation};
   static const char *const names[] = {"kernel size", "stride", "dilation"};
   for (int i = 0; i < 3 && c->status == IG_OK; i++) {

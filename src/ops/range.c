@@ -361,7 +361,8 @@ static void clear_rows(void *arg, int64_t begin, int64_t end) {
       at += rest % n * ig_strides(t)[d].value * size;
       rest /= n;
     }
-    int64_t cut = r % j->rows + j->diagonal + (j->upper ? 0 : 1);
+    int64_t cut = r % j->rows + j->diagonal;
+    if (!j->upper) cut++;
     cut = cut < 0 ? 0 : cut > j->columns ? j->columns : cut;
     int64_t from = j->upper ? 0 : cut;
     int64_t to = j->upper ? cut : j->columns;
@@ -376,8 +377,12 @@ static void clear_rows(void *arg, int64_t begin, int64_t end) {
 static void triangle_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   ig_tensor *t = outs[0].tensor;
   if (t != args[0].tensor) ig_tensor_copy(t, args[0].tensor);
-  triangle j = {t, ig_value_i64(c, &args[1]), op->def->variant == 1, ig_sizes(t)[t->ndim - 2].value,
-                ig_sizes(t)[t->ndim - 1].value};
+  int64_t rows = ig_sizes(t)[t->ndim - 2].value;
+  int64_t columns = ig_sizes(t)[t->ndim - 1].value;
+  int64_t diagonal = ig_value_i64(c, &args[1]);  // beyond the corners there is nothing more
+  if (diagonal > columns) diagonal = columns;
+  if (diagonal < -rows - 1) diagonal = -rows - 1;
+  triangle j = {t, diagonal, op->def->variant == 1, rows, columns};
   int64_t total = ig_tensor_numel(t);
   if (total == 0) return;
   ig_parallel_for(total / j.columns, GRAIN / j.columns + 1, clear_rows, &j);

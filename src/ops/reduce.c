@@ -139,7 +139,8 @@ static void reduce_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_v
     if (complex) axis.inner *= 2;
     ig_elem e = ig_elem_of(complex ? ig_to_real(work) : work);
     ig_elem o = ig_elem_of(complex ? ig_to_real(to) : to);
-    bool done = e != IG_ELEM_COUNT && ig_reduce(what, e, x, o, ig_tensor_data(out), axis);
+    bool done = e != IG_ELEM_COUNT && o != IG_ELEM_COUNT &&
+                ig_reduce(what, e, x, o, ig_tensor_data(out), axis);
     if (!done) ig_refuse_dtype(c, op->schema.name, work);
   }
   ig_scope_close(c, s);
@@ -180,7 +181,9 @@ static void arg_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_valu
   reduced_dims(c, op, args, reduced);
   ig_scope s = ig_scope_open(c);
   const void *x = ig_reduce_operand(c, self, reduced, self->dtype, &axis);
-  if (x) {
+  if (x && ig_elem_of(self->dtype) == IG_ELEM_COUNT) {
+    ig_refuse_dtype(c, op->schema.name, self->dtype);
+  } else if (x) {
     void *value = how & INDEX_ONLY ? NULL : ig_tensor_data(outs[0].tensor);
     int64_t *index = ig_tensor_data(outs[how & INDEX_ONLY ? 0 : 1].tensor);
     ig_elem e = ig_elem_of(self->dtype);
@@ -197,7 +200,8 @@ static void aminmax_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_
   ig_scope s = ig_scope_open(c);
   const void *x = ig_reduce_operand(c, self, reduced, self->dtype, &axis);
   ig_elem e = ig_elem_of(self->dtype);
-  for (int i = 0; i < 2 && x; i++) {
+  if (e == IG_ELEM_COUNT) ig_refuse_dtype(c, op->schema.name, self->dtype);
+  for (int i = 0; i < 2 && x && e != IG_ELEM_COUNT; i++) {
     ig_reduce_op what = i ? IG_REDUCE_MAX : IG_REDUCE_MIN;
     (void)ig_reduce(what, e, x, e, ig_tensor_data(outs[i].tensor), axis);
   }

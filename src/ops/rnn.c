@@ -156,6 +156,21 @@ static bool is_plain_f32(const ig_tensor *t) {
   return !t || (t->dtype == IG_F32 && !ig_is_fake(t) && !t->requires_grad && ig_tensor_is_dense(t));
 }
 
+static bool has_sizes(const ig_tensor *t, int64_t rows, int64_t columns) {
+  return t->ndim == 2 && ig_sizes(t)[0].value == rows && ig_sizes(t)[1].value == columns;
+}
+
+// Wrong shapes are left to the operators, which refuse them.
+static bool shapes_fit(const network *n, const ig_tensor *gates, const state *s, const weights *w) {
+  if (s->h->ndim != 2 || gates->ndim != 3) return false;
+  int64_t batch = ig_sizes(s->h)[0].value;
+  int64_t hidden = ig_sizes(s->h)[1].value;
+  const ig_int *g = ig_sizes(gates);
+  bool bias = !w->b_hh || (w->b_hh->ndim == 1 && ig_sizes(w->b_hh)[0].value == 4 * hidden);
+  return bias && has_sizes(s->c, batch, hidden) && has_sizes(w->hh, 4 * hidden, hidden) &&
+         g[0].value == n->steps && g[1].value == batch && g[2].value == 4 * hidden;
+}
+
 // May the loop over time run on bare memory? Only where nobody watches: no capture, no gradient.
 static bool fused_applies(const network *n, const ig_tensor *gates, const state *s,
                           const weights *w) {
@@ -163,7 +178,8 @@ static bool fused_applies(const network *n, const ig_tensor *gates, const state 
   bool watched = c->capture || c->fake || !gates || gates->requires_grad;
   return n->kind == LSTM && !n->batch_sizes && !w->hr && !watched && s->h && s->c &&
          gates->dtype == IG_F32 && !ig_is_fake(gates) && ig_tensor_is_dense(gates) &&
-         is_plain_f32(s->h) && is_plain_f32(s->c) && is_plain_f32(w->hh) && is_plain_f32(w->b_hh);
+         is_plain_f32(s->h) && is_plain_f32(s->c) && is_plain_f32(w->hh) && is_plain_f32(w->b_hh) &&
+         shapes_fit(n, gates, s, w);
 }
 
 // gates [time, batch, 4 hidden] hold the products of the inputs; out [time, batch, hidden].
@@ -300,7 +316,7 @@ static const int64_t *read_batch_sizes(ig_ctx *c, const ig_tensor *t, int64_t *s
   if (!sizes) return NULL;
   ig_tensor_read(t, IG_I64, sizes);
   for (int64_t i = 0; i < *steps; i++) {
-    if (sizes[i] >= 1 && (i == 0 || sizes[i] <= sizes[i - 1])) continue;
+    if (sizes[i] >= 1 && sizes[i] <= INT32_MAX && (i == 0 || sizes[i] <= sizes[i - 1])) continue;
     ig_fail_text(c, IG_RUNTIME, "batch_sizes: expected positive numbers that do not grow");
     return NULL;
   }

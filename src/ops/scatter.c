@@ -358,6 +358,7 @@ static void gather_vjp(ig_ctx *c, const ig_vjp *v) {
 static ig_tensor *grad_of_src(ig_ctx *c, const ig_vjp *v) {
   const ig_tensor *src = v->args[3].tensor;
   ig_tensor *g = ig_gather(c, v->grad, v->args[1].i, v->args[2].tensor);
+  if (g && g->ndim != src->ndim) return ig_reshape(c, g, ig_sizes_of(src));  // 0-d counts as 1-d
   for (int d = 0; g && d < g->ndim; d++) {
     if (ig_int_eq(c, ig_sizes(g)[d], ig_sizes(src)[d])) continue;
     ig_int pad[2 * IG_MAX_DIM];

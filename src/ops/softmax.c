@@ -27,15 +27,13 @@ static void softmax_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_m
   const ig_tensor *self = args[0].tensor;
   (void)ig_wrap_dim(c, ig_value_i64(c, &args[1]), self->ndim);
   if (c->status != IG_OK) return;
-  if (!ig_dtype_is_float(self->dtype)) {
-    const char *name =
-        op->def->variant == LOG ? "log_softmax_lastdim_kernel_impl" : "softmax_lastdim_kernel_impl";
-    ig_refuse_dtype(c, name, self->dtype);
-    return;
-  }
+  const char *name =
+      op->def->variant == LOG ? "log_softmax_lastdim_kernel_impl" : "softmax_lastdim_kernel_impl";
   bool wide = op->def->variant != SAFE && args[2].kind == IG_KIND_BOOL && args[2].b;
   bool asked = op->def->variant == SAFE && args[2].kind == IG_KIND_DTYPE;
   out->dtype = wide ? IG_F32 : asked ? args[2].dtype : self->dtype;
+  if (!asked && !ig_check_float(c, name, self->dtype)) return;
+  if (!ig_check_float(c, name, out->dtype)) return;
   for (int d = 0; d < self->ndim; d++) ig_meta_push_dim(c, out, ig_sizes(self)[d]);
 }
 
@@ -58,10 +56,19 @@ static void softmax_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_
 // grad_output, output, dim, input_dtype
 static void backward_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
   const ig_tensor *g = args[0].tensor;
-  (void)op;
+  const ig_tensor *y = args[1].tensor;
   (void)ig_wrap_dim(c, ig_value_i64(c, &args[2]), g->ndim);
+  if (c->status != IG_OK || !ig_check_float(c, op->schema.name, g->dtype)) return;
+  if (!ig_check_float(c, op->schema.name, args[3].dtype)) return;
+  bool same = g->ndim == y->ndim;
+  for (int d = 0; d < g->ndim && same; d++) same = ig_int_eq(c, ig_sizes(g)[d], ig_sizes(y)[d]);
+  if (!same && c->status == IG_OK) {
+    ig_fail_text(c, IG_RUNTIME, "%s: expected grad_output and output of the same sizes",
+                 op->schema.name);
+  }
+  if (c->status != IG_OK) return;
   out->dtype = args[3].dtype;
-  ig_broadcast(c, args, 2, out);
+  for (int d = 0; d < g->ndim; d++) ig_meta_push_dim(c, out, ig_sizes(g)[d]);
 }
 
 static void backward_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {

@@ -166,7 +166,7 @@ static void abs_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_valu
 static ig_tensor *round_decimals(ig_ctx *c, const ig_value *args) {
   int64_t decimals = ig_value_i64(c, &args[1]);
   if (decimals == 0) return ig_round(c, args[0].tensor);
-  double scale = pow(10, (double)(decimals < 0 ? -decimals : decimals));
+  double scale = pow(10, fabs((double)decimals));
   ig_tensor *x =
       decimals < 0 ? ig_div_f64(c, args[0].tensor, scale) : ig_mul_f64(c, args[0].tensor, scale);
   x = ig_round(c, x);

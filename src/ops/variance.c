@@ -17,11 +17,17 @@ static void check_float(ig_ctx *c, ig_dtype d) {
   ig_fail_text(c, IG_RUNTIME, "std and var only support floating point and complex dtypes");
 }
 
+// Eight-bit floats are only stored.
+static bool computes(ig_ctx *c, const char *name, ig_dtype d) {
+  return ig_dtype_is_complex(d) || ig_check_float(c, name, d);
+}
+
 // self, dim, *, correction, keepdim
 static void var_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
   const ig_tensor *self = args[0].tensor;
   bool reduced[IG_MAX_DIM];
   check_float(c, self->dtype);
+  if (c->status != IG_OK || !computes(c, op->schema.name, self->dtype)) return;
   ig_dims_of(c, &args[1], self->ndim, true, reduced);
   if (c->status != IG_OK) return;
   out[0].dtype = ig_to_real(self->dtype);
@@ -174,16 +180,17 @@ static void var_mean_dim(ig_ctx *c, const ig_value *args, ig_value *outs) {
 static void norm_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
   const ig_tensor *self = args[0].tensor;
   bool reduced[IG_MAX_DIM];
-  (void)op;
   if (!ig_dtype_is_float(self->dtype) && !ig_dtype_is_complex(self->dtype)) {
     ig_fail_text(c, IG_RUNTIME,
                  "linalg.vector_norm: Expected a floating point or complex tensor as input. Got %s",
                  ig_dtype_title(self->dtype));
+    return;
   }
   ig_dims_of(c, &args[2], self->ndim, true, reduced);
   if (c->status != IG_OK) return;
   ig_meta_reduce(c, self, reduced, args[3].b, out);
   out->dtype = ig_to_real(args[4].kind == IG_KIND_DTYPE ? args[4].dtype : self->dtype);
+  (void)ig_check_float(c, op->schema.name, out->dtype);
 }
 
 static void norm_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {

@@ -17,7 +17,9 @@ static void load_strides(ig_walk *w, const ig_tensor *shape, ig_tensor *const *o
     for (int d = 0; d < shape->ndim; d++) {
       int from = t ? t->ndim - 1 - d : -1;
       bool repeated = from < 0 || ig_sizes(t)[from].value == 1;
-      w->stride[k][d] = repeated ? 0 : ig_strides(t)[from].value * bytes;
+      // Only tensors without elements have strides that leave the range.
+      uint64_t step = repeated ? 0 : (uint64_t)ig_strides(t)[from].value * (uint64_t)bytes;
+      w->stride[k][d] = (int64_t)step;
     }
   }
 }
@@ -140,7 +142,7 @@ static void run_range(void *arg, int64_t begin, int64_t end) {
 
 void ig_walk_run(const ig_walk *w, int64_t grain, ig_row_fn *fn, void *user) {
   job j = {w, fn, user};
-  if (w->numel < 2 * grain) {
+  if (w->numel / 2 < grain) {
     if (w->numel > 0) run_range(&j, 0, w->numel);
   } else {
     ig_parallel_for(w->numel, grain, run_range, &j);

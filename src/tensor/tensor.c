@@ -95,7 +95,37 @@ static bool extent(const ig_meta *m, int64_t *bytes) {
          ig_checked_mul(last, (int64_t)ig_dtype_size(m->dtype), bytes);
 }
 
+// The number of elements must be a number, also where strides of 0 need no memory for them.
+static bool countable(ig_ctx *c, const ig_meta *m) {
+  int64_t n = 1;
+  bool ok = true;
+  for (int d = 0; d < m->ndim; d++) {
+    if (m->size[d].expr) return true;
+    if (m->size[d].value == 0) return true;
+    ok = ok && ig_checked_mul(n, m->size[d].value, &n);
+  }
+  if (!ok) (void)ig_fail(c, IG_RUNTIME, "numel: integer multiplication overflow");
+  return ok;
+}
+
+// Whatever a view's rule says, it stays within its memory.
+static bool inside(ig_ctx *c, const ig_meta *m) {
+  const ig_storage *s = m->view_of->storage;
+  int64_t need = 0;
+  if (s->fake) return true;
+  bool ok = m->offset.value >= 0 && extent(m, &need) && need >= 0 && (size_t)need <= s->bytes;
+  for (int d = 0; d < m->ndim && ok; d++) ok = m->stride[d].value >= 0;
+  if (!ok) {
+    (void)ig_fail(c, IG_RUNTIME,
+                  "setStorage: a view with storage offset %lld that needs %lld bytes is out of "
+                  "bounds for storage of size %zu",
+                  (long long)m->offset.value, (long long)need, s->bytes);
+  }
+  return ok;
+}
+
 static ig_storage *storage_for(ig_ctx *c, const ig_meta *m, bool fake) {
+  if (!countable(c, m) || (m->view_of && !inside(c, m))) return NULL;
   if (m->view_of) {
     ig_ref_retain(&m->view_of->storage->ref);
     return m->view_of->storage;

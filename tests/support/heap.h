@@ -19,6 +19,7 @@ typedef struct test_heap {
   long live;
   long calls;
   long fail_at;
+  size_t limit;  // larger requests fail; 0: none
 } test_heap;
 
 static inline void *test_heap_fn(void *user, void *ptr, size_t old_size, size_t new_size) {
@@ -30,6 +31,7 @@ static inline void *test_heap_fn(void *user, void *ptr, size_t old_size, size_t 
     return NULL;
   }
   if (++h->calls >= h->fail_at && h->fail_at) return NULL;
+  if (h->limit && new_size > h->limit) return NULL;
   void *p = realloc(ptr, new_size);
   h->live += p && !ptr;
   return p;
