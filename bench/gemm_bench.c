@@ -91,7 +91,7 @@ static double now(void) {
 static void *alloc(int64_t count, size_t size) {
   void *p = aligned_alloc(64, ((size_t)count * size + 127) / 64 * 64);
   if (!p) {
-    fprintf(stderr, "gemm_bench: out of memory\n");
+    (void)fprintf(stderr, "gemm_bench: out of memory\n");
     exit(1);
   }
   return p;
@@ -147,7 +147,9 @@ static void attend(job *j) {
 
 static void run(job *j) {
   const row *r = &j->r;
-  int64_t m = r->m, n = r->n, k = r->k;
+  int64_t m = r->m;
+  int64_t n = r->n;
+  int64_t k = r->k;
   switch (r->kind) {
     case PLAIN:
       ig_gemm_f32(m, n, k, 1, j->a, k, 1, j->b, n, 1, 0, j->c, n);
@@ -268,51 +270,60 @@ static double measure_peak(void) {
   return best;
 }
 
-static bool wanted(const char *name, int argc, char **argv) {
-  bool any = false;
-  for (int i = 1; i < argc; i++) {
-    if (argv[i][0] == '-' || (i > 1 && !strcmp(argv[i - 1], "--threads"))) continue;
-    any = true;
-    if (strstr(name, argv[i])) return true;
+typedef struct options {
+  bool json;
+  double budget;  // seconds per row
+  int threads;    // 0: one, then two
+  int first;      // where the words begin
+} options;
+
+static options options_of(int argc, char **argv) {
+  options o = {.budget = 0.3, .first = 1};
+  for (; o.first < argc && argv[o.first][0] == '-'; o.first++) {
+    const char *word = argv[o.first];
+    if (!strcmp(word, "--json")) o.json = true;
+    if (!strcmp(word, "--quick")) o.budget = 0.05;
+    if (!strcmp(word, "--cpu")) clock_id = CLOCK_THREAD_CPUTIME_ID;
+    if (!strcmp(word, "--threads") && o.first + 1 < argc)
+      o.threads = (int)strtol(argv[++o.first], NULL, 10);
   }
-  return !any;
+  if (clock_id != CLOCK_MONOTONIC) o.threads = 1;
+  return o;
+}
+
+static bool wanted(const char *name, int count, char **words) {
+  for (int i = 0; i < count; i++)
+    if (strstr(name, words[i])) return true;
+  return count == 0;
+}
+
+static void show(const row *r, const options *o, int threads, double peak) {
+  job j = {.r = *r};
+  prepare(&j);
+  double t = best_time(&j, o->budget);
+  finish(&j);
+  double flops = 2.0 * (double)(r->batch * r->m) * (double)(r->n * r->k);
+  if (r->kind == ATTEND) flops *= 2;
+  if (r->kind == ATTEND_BACK) flops *= 5;
+  double share = peak > 0 ? flops / t / peak / threads : 0;
+  if (r->kind == DOUBLE) share *= 2;  // half as many fit a vector
+  if (o->json)
+    printf("{\"name\": \"%s\", \"threads\": %d, \"us\": %.2f, \"gflops\": %.2f, \"peak\": %.3f}\n",
+           r->name, threads, t * 1e6, flops / t / 1e9, share);
+  else
+    printf("%-32s %d thread%s %10.2f us  %7.1f GFLOP/s  %4.0f %%\n", r->name, threads,
+           threads > 1 ? "s" : " ", t * 1e6, flops / t / 1e9, share * 100);
+  (void)fflush(stdout);
 }
 
 int main(int argc, char **argv) {
-  bool json = false;
-  double budget = 0.3;
-  int only = 0;
-  for (int i = 1; i < argc; i++) {
-    if (!strcmp(argv[i], "--json")) json = true;
-    if (!strcmp(argv[i], "--quick")) budget = 0.05;
-    if (!strcmp(argv[i], "--cpu")) clock_id = CLOCK_THREAD_CPUTIME_ID;
-    if (!strcmp(argv[i], "--threads") && i + 1 < argc) only = atoi(argv[i + 1]);
-  }
-  if (clock_id != CLOCK_MONOTONIC) only = 1;
+  options o = options_of(argc, argv);
   double peak = measure_peak();
-  if (!json) printf("peak of one thread: %.1f GFLOP/s\n", peak / 1e9);
-  for (int threads = only ? only : 1; threads <= (only ? only : 2); threads++) {
+  if (!o.json) printf("peak of one thread: %.1f GFLOP/s\n", peak / 1e9);
+  for (int threads = o.threads ? o.threads : 1; threads <= (o.threads ? o.threads : 2); threads++) {
     ig_threads_set(threads);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-      if (!wanted(rows[i].name, argc, argv)) continue;
-      job j = {.r = rows[i]};
-      prepare(&j);
-      double t = best_time(&j, budget);
-      finish(&j);
-      double flops = 2.0 * (double)(j.r.batch * j.r.m) * (double)(j.r.n * j.r.k);
-      if (j.r.kind == ATTEND) flops *= 2;
-      if (j.r.kind == ATTEND_BACK) flops *= 5;
-      double share = peak > 0 ? flops / t / peak / threads : 0;
-      if (j.r.kind == DOUBLE) share *= 2;
-      if (json)
-        printf(
-            "{\"name\": \"%s\", \"threads\": %d, \"us\": %.2f, \"gflops\": %.2f, \"peak\": %.3f}\n",
-            j.r.name, threads, t * 1e6, flops / t / 1e9, share);
-      else
-        printf("%-32s %d thread%s %10.2f us  %7.1f GFLOP/s  %4.0f %%\n", j.r.name, threads,
-               threads > 1 ? "s" : " ", t * 1e6, flops / t / 1e9, share * 100);
-      fflush(stdout);
-    }
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+      if (wanted(rows[i].name, argc - o.first, argv + o.first)) show(&rows[i], &o, threads, peak);
   }
   return 0;
 }

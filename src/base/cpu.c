@@ -19,21 +19,24 @@
 
 // True when the operating system saves the registers of these XCR0 bits.
 static bool os_saves(uint32_t bits) {
-  uint32_t lo, hi;
+  uint32_t lo;
+  uint32_t hi;
   __asm__ volatile("xgetbv" : "=a"(lo), "=d"(hi) : "c"(0));
   return (lo & bits) == bits;
 }
 
+// Bits of cpuid: leaf 1, ecx, and leaf 7, ebx.
+#define LEAF1_AVX (1u << 12 | 1u << 27 | 1u << 28 | 1u << 29)  // FMA, OSXSAVE, AVX, F16C
+#define LEAF7_AVX2 (1u << 5)
+#define LEAF7_AVX512 (1u << 16 | 1u << 17 | 1u << 30 | 1u << 31)  // F, DQ, BW, VL
+
 static ig_cpu probe(void) {
-  uint32_t a, b, c, d;
-  const uint32_t fma = 1u << 12, osxsave = 1u << 27, avx = 1u << 28, f16c = 1u << 29;
-  const uint32_t want = fma | osxsave | avx | f16c;
-  if (!__get_cpuid(1, &a, &b, &c, &d) || (c & want) != want || !os_saves(0x6)) return IG_CPU_BASE;
-  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return IG_CPU_BASE;
-  const uint32_t avx2 = 1u << 5, f = 1u << 16, dq = 1u << 17, bw = 1u << 30, vl = 1u << 31;
-  if (!(b & avx2)) return IG_CPU_BASE;
-  if ((b & (f | dq | bw | vl)) != (f | dq | bw | vl) || !os_saves(0xe6)) return IG_CPU_AVX2;
-  return IG_CPU_AVX512;
+  uint32_t r[4];  // eax, ebx, ecx, edx
+  if (!__get_cpuid(1, &r[0], &r[1], &r[2], &r[3])) return IG_CPU_BASE;
+  if ((r[2] & LEAF1_AVX) != LEAF1_AVX || !os_saves(0x6)) return IG_CPU_BASE;
+  if (!__get_cpuid_count(7, 0, &r[0], &r[1], &r[2], &r[3])) return IG_CPU_BASE;
+  if (!(r[1] & LEAF7_AVX2)) return IG_CPU_BASE;
+  return (r[1] & LEAF7_AVX512) == LEAF7_AVX512 && os_saves(0xe6) ? IG_CPU_AVX512 : IG_CPU_AVX2;
 }
 #else
 static ig_cpu probe(void) {
@@ -97,7 +100,7 @@ static bool read_line(const char *path, char *buf, int size) {
   FILE *f = fopen(path, "re");
   if (!f) return false;
   bool ok = fgets(buf, size, f) != NULL;
-  fclose(f);
+  (void)fclose(f);
   return ok;
 }
 
@@ -112,16 +115,16 @@ static int quota_of(const char *dir, bool v2) {
   char path[PATH_MAX + 32];
   char line[128];
   if (v2) {
-    snprintf(path, sizeof path, "%s/cpu.max", dir);
+    (void)snprintf(path, sizeof path, "%s/cpu.max", dir);
     if (!read_line(path, line, sizeof line) || !strncmp(line, "max", 3)) return INT_MAX;
     char *end;
     long long quota = strtoll(line, &end, 10);
     return quota_to_cpus(quota, strtoll(end, NULL, 10));
   }
-  snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", dir);
+  (void)snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", dir);
   if (!read_line(path, line, sizeof line)) return INT_MAX;
   long long quota = strtoll(line, NULL, 10);
-  snprintf(path, sizeof path, "%s/cpu.cfs_period_us", dir);
+  (void)snprintf(path, sizeof path, "%s/cpu.cfs_period_us", dir);
   if (!read_line(path, line, sizeof line)) return INT_MAX;
   return quota_to_cpus(quota, strtoll(line, NULL, 10));
 }
@@ -175,7 +178,7 @@ static int cgroup_count(void) {
     }
     if (n < best) best = n;
   }
-  fclose(f);
+  (void)fclose(f);
   return best;
 }
 

@@ -166,7 +166,8 @@ static void start_workers(int count) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   if (pool.started >= count) return;
   pthread_once(&once, watch_fork);
-  sigset_t all, before;  // Signals are for the program's own threads.
+  sigset_t all;  // Signals are for the program's own threads.
+  sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   while (pool.started < count) {

@@ -79,6 +79,7 @@ static bool forward(job *j) {
   return !atomic_load(&j->failed);
 }
 
+// NOLINTBEGIN(readability-non-const-parameter): written through the job
 bool ig_attention_f16(const ig_attention_shape *s, const uint16_t *q, const uint16_t *k,
                       const uint16_t *v, uint16_t *out, float *logsumexp) {
   job j = {.e = IG_ELEM_F16, .s = s, .q = q, .k = k, .v = v, .out = out, .lse = logsumexp};
@@ -90,6 +91,8 @@ bool ig_attention_bf16(const ig_attention_shape *s, const uint16_t *q, const uin
   job j = {.e = IG_ELEM_BF16, .s = s, .q = q, .k = k, .v = v, .out = out, .lse = logsumexp};
   return forward(&j);
 }
+
+// NOLINTEND(readability-non-const-parameter)
 
 // ---- backward ----
 
@@ -150,6 +153,7 @@ static bool backward(job *j) {
   return !atomic_load(&j->failed);
 }
 
+// NOLINTNEXTLINE(readability-function-size): the operands of the operator, one by one
 bool ig_attention_backward_f16(const ig_attention_shape *s, const ig_attention_grads *g,
                                const uint16_t *grad_out, const uint16_t *q, const uint16_t *k,
                                const uint16_t *v, const uint16_t *out, const float *logsumexp,
@@ -159,6 +163,7 @@ bool ig_attention_backward_f16(const ig_attention_shape *s, const ig_attention_g
   return backward(&j);
 }
 
+// NOLINTNEXTLINE(readability-function-size): the operands of the operator, one by one
 bool ig_attention_backward_bf16(const ig_attention_shape *s, const ig_attention_grads *g,
                                 const uint16_t *grad_out, const uint16_t *q, const uint16_t *k,
                                 const uint16_t *v, const uint16_t *out, const float *logsumexp,

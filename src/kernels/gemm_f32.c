@@ -26,12 +26,14 @@ static const ig_gemm_kernels_f32 *best_table(void) {
 #include "kernels/gemm_engine.inc"
 #include "kernels/gemm_packed.inc"
 
+// NOLINTNEXTLINE(readability-function-size): the operands of a product, one by one
 void ig_gemm_f32(int64_t m, int64_t n, int64_t k, float alpha, const float *a, int64_t a_rs,
                  int64_t a_cs, const float *b, int64_t b_rs, int64_t b_cs, float beta, float *c,
                  int64_t c_rs) {
   multiply_f32(1, m, n, k, alpha, a, 0, a_rs, a_cs, b, 0, b_rs, b_cs, beta, c, 0, c_rs);
 }
 
+// NOLINTNEXTLINE(readability-function-size): the operands of a product, one by one
 void ig_gemm_batch_f32(int64_t batch, int64_t m, int64_t n, int64_t k, float alpha, const float *a,
                        int64_t a_bs, int64_t a_rs, int64_t a_cs, const float *b, int64_t b_bs,
                        int64_t b_rs, int64_t b_cs, float beta, float *c, int64_t c_bs,
@@ -50,6 +52,7 @@ ig_gemm_packed *ig_gemm_pack_f32(int64_t n, int64_t k, const float *b, int64_t b
   return p;
 }
 
+// NOLINTNEXTLINE(readability-function-size): the operands of a product, one by one
 void ig_gemm_packed_f32(int64_t m, float alpha, const float *a, int64_t a_rs, int64_t a_cs,
                         const ig_gemm_packed *b, float beta, float *c, int64_t c_rs) {
   packed_multiply_f32(m, alpha, a, a_rs, a_cs, b, beta, c, c_rs);

@@ -26,12 +26,14 @@ static const ig_gemm_kernels_f64 *best_table(void) {
 #include "kernels/gemm_engine.inc"
 #include "kernels/gemm_packed.inc"
 
+// NOLINTNEXTLINE(readability-function-size): the operands of a product, one by one
 void ig_gemm_f64(int64_t m, int64_t n, int64_t k, double alpha, const double *a, int64_t a_rs,
                  int64_t a_cs, const double *b, int64_t b_rs, int64_t b_cs, double beta, double *c,
                  int64_t c_rs) {
   multiply_f64(1, m, n, k, alpha, a, 0, a_rs, a_cs, b, 0, b_rs, b_cs, beta, c, 0, c_rs);
 }
 
+// NOLINTNEXTLINE(readability-function-size): the operands of a product, one by one
 void ig_gemm_batch_f64(int64_t batch, int64_t m, int64_t n, int64_t k, double alpha,
                        const double *a, int64_t a_bs, int64_t a_rs, int64_t a_cs, const double *b,
                        int64_t b_bs, int64_t b_rs, int64_t b_cs, double beta, double *c,
@@ -51,6 +53,7 @@ ig_gemm_packed *ig_gemm_pack_f64(int64_t n, int64_t k, const double *b, int64_t 
   return p;
 }
 
+// NOLINTNEXTLINE(readability-function-size): the operands of a product, one by one
 void ig_gemm_packed_f64(int64_t m, double alpha, const double *a, int64_t a_rs, int64_t a_cs,
                         const ig_gemm_packed *b, double beta, double *c, int64_t c_rs) {
   packed_multiply_f64(m, alpha, a, a_rs, a_cs, b, beta, c, c_rs);

@@ -128,6 +128,7 @@ static void multiply_packed(const packed_product *p, int64_t m) {
   for (int64_t i = 0; i < m; i += ROWS) packed_rows(p, i, m - i < ROWS ? m - i : ROWS);
 }
 
+// NOLINTBEGIN(readability-function-size,readability-non-const-parameter): operands, one by one
 void ig_gemm_packed_f16(int64_t m, float alpha, const uint16_t *a, int64_t a_rs, int64_t a_cs,
                         const ig_gemm_packed *b, float beta, uint16_t *c, int64_t c_rs) {
   packed_product p = {IG_ELEM_F16, b, a, a_rs, a_cs, alpha, beta, c, c_rs};
@@ -139,3 +140,4 @@ void ig_gemm_packed_bf16(int64_t m, float alpha, const uint16_t *a, int64_t a_rs
   packed_product p = {IG_ELEM_BF16, b, a, a_rs, a_cs, alpha, beta, c, c_rs};
   multiply_packed(&p, m);
 }
+// NOLINTEND(readability-function-size,readability-non-const-parameter)

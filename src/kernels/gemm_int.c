@@ -29,6 +29,7 @@
 #undef X
 #undef NAME
 
+// NOLINTBEGIN(readability-function-size): the operands of a product, one by one
 // Signed elements are read and written through the unsigned type of the same width.
 #define DOORS(name, S, U, wide)                                                                   \
   void ig_gemm_##name(int64_t m, int64_t n, int64_t k, S alpha, const S *a, int64_t a_rs,         \
@@ -46,6 +47,7 @@
   }
 DOORS(i32, int32_t, uint32_t, u32)
 DOORS(i64, int64_t, uint64_t, u64)
+// NOLINTEND(readability-function-size)
 
 #define X uint32_t
 #define SERIAL ig_gemm_serial_u32

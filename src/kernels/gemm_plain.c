@@ -4,6 +4,7 @@
 // wrap.
 #include "kernels/gemm.h"
 
+// NOLINTBEGIN(readability-function-size): the operands of a product, one by one
 #define PLAIN(name, S, U)                                                                       \
   void ig_gemm_plain_##name(int64_t m, int64_t n, int64_t k, S alpha, const S *a, int64_t a_rs, \
                             int64_t a_cs, const S *b, int64_t b_rs, int64_t b_cs, S beta, S *c, \
@@ -32,7 +33,8 @@ PLAIN(i32, int32_t, uint32_t)
     const R *be = (const R *)&beta;                                                             \
     for (int64_t i = 0; i < m; i++)                                                             \
       for (int64_t j = 0; j < n; j++) {                                                         \
-        R re = 0, im = 0;                                                                       \
+        R re = 0;                                                                               \
+        R im = 0;                                                                               \
         for (int64_t p = 0; p < k && alpha != 0; p++) {                                         \
           const R *x = (const R *)(a + i * a_rs + p * a_cs);                                    \
           const R *y = (const R *)(b + p * b_rs + j * b_cs);                                    \
@@ -51,3 +53,4 @@ PLAIN(i32, int32_t, uint32_t)
 
 PLAIN_COMPLEX(c64, float _Complex, float)
 PLAIN_COMPLEX(c128, double _Complex, double)
+// NOLINTEND(readability-function-size)

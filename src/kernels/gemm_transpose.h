@@ -10,7 +10,8 @@
 // dst[p*ds + j] = src[j*ss + p] for p, j < 8. Halves are joined while loading, which leaves only
 // shuffles inside of 128-bit lanes.
 static inline void ig_transpose_f32(const float *src, int64_t ss, float *dst, int64_t ds) {
-  __m256 r[8], t[8];
+  __m256 r[8];
+  __m256 t[8];
   for (int i = 0; i < 4; i++) {
     const float *lo = src + i * ss;
     const float *hi = src + (i + 4) * ss;

@@ -238,7 +238,8 @@ static void test_limits(void **state) {
 
 static void test_affinity(void **state) {
   (void)state;
-  cpu_set_t before, one;
+  cpu_set_t before;
+  cpu_set_t one;
   assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
   size_t cpu = 0;
   while (!CPU_ISSET(cpu, &before)) cpu++;

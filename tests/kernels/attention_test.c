@@ -101,6 +101,7 @@ static void define(const problem *p, const double *q, const double *k, const dou
   free(w);
 }
 
+// NOLINTNEXTLINE(readability-function-size): the operands, one by one
 static void define_back(const problem *p, const double *q, const double *k, const double *v,
                         const double *mask, const double *grad, double *dq, double *dk,
                         double *dv) {
@@ -247,7 +248,9 @@ static void run_free(run *r) {
 }
 
 static bool forward(run *r) {
-  const void *q = r->q.at, *k = r->k.at, *v = r->v.at;
+  const void *q = r->q.at;
+  const void *k = r->k.at;
+  const void *v = r->v.at;
   switch (r->q.t) {
     case F32:
       return ig_attention_f32(&r->s, q, k, v, r->out.at, r->lse);
@@ -262,9 +265,10 @@ static bool forward(run *r) {
 
 static void check_forward(type t, problem p, bool turned) {
   char what[160];
-  snprintf(what, sizeof what, "level %d threads %d type %d: %dx%d %dx%dx%dx%d causal %d mask %d",
-           (int)ig_cpu_level(), ig_threads_get(), (int)t, (int)p.batch, (int)p.heads, (int)p.lq,
-           (int)p.lk, (int)p.d, (int)p.dv, p.causal, p.mask);
+  (void)snprintf(what, sizeof what,
+                 "level %d threads %d type %d: %dx%d %dx%dx%dx%d causal %d mask %d",
+                 (int)ig_cpu_level(), ig_threads_get(), (int)t, (int)p.batch, (int)p.heads,
+                 (int)p.lq, (int)p.lk, (int)p.d, (int)p.dv, p.causal, p.mask);
   run r = run_new(t, p, turned);
   define(&r.p, r.dq, r.dk, r.dv, r.mask, r.dout, r.dlse);
   assert_true(forward(&r));
@@ -291,7 +295,10 @@ static void check_backward(type t, problem p, bool turned) {
   define_back(&p, r.dq, r.dk, r.dv, r.mask, grad, wq, wk, wv);
   assert_true(forward(&r));
   ig_attention_grads s = {g.s, dq.s, dk.s, dv.s};
-  const void *q = r.q.at, *k = r.k.at, *v = r.v.at, *o = r.out.at;
+  const void *q = r.q.at;
+  const void *k = r.k.at;
+  const void *v = r.v.at;
+  const void *o = r.out.at;
   bool ok =
       t == F32   ? ig_attention_backward_f32(&r.s, &s, g.at, q, k, v, o, r.lse, dq.at, dk.at, dv.at)
       : t == F64 ? ig_attention_backward_f64(&r.s, &s, g.at, q, k, v, o, r.lse, dq.at, dk.at, dv.at)

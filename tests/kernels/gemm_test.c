@@ -77,6 +77,7 @@ static const double alphas[] = {1, 1, 1, 2, 0.5, 0, -1};
 static const double betas[] = {0, 1, 2, 0, 3, 2, 1};
 enum { SCALARS = 7 };
 
+// NOLINTBEGIN(readability-function-size): the operands of a product, one by one
 #define PRODUCT(name, S, A)                                                                     \
   static void product_##name(bool oracle, int64_t batch, int64_t m, int64_t n, int64_t k,       \
                              int scalars, const void *a, const matrix *as, const void *b,       \
@@ -110,6 +111,7 @@ PRODUCT(i8, int8_t, int8_t)
 PRODUCT(u8, uint8_t, uint8_t)
 PRODUCT(c64, float _Complex, float _Complex)
 PRODUCT(c128, double _Complex, double _Complex)
+// NOLINTEND(readability-function-size)
 
 static double unit(void) {
   return (double)random_bits() / 8388608.0 - 1;
@@ -215,10 +217,10 @@ typedef struct shape {
 
 static void check(const type *t, shape s, layout la, layout lb, bool gap, int scalars) {
   char what[160];
-  snprintf(what, sizeof what,
-           "level %d threads %d batch %d: %dx%dx%d layouts %d %d gap %d scalars %d",
-           (int)ig_cpu_level(), ig_threads_get(), (int)s.batch, (int)s.m, (int)s.n, (int)s.k,
-           (int)la, (int)lb, gap, scalars);
+  (void)snprintf(what, sizeof what,
+                 "level %d threads %d batch %d: %dx%dx%d layouts %d %d gap %d scalars %d",
+                 (int)ig_cpu_level(), ig_threads_get(), (int)s.batch, (int)s.m, (int)s.n, (int)s.k,
+                 (int)la, (int)lb, gap, scalars);
   matrix a = matrix_of(s.batch, s.m, s.k, la);
   matrix b = matrix_of(s.batch, s.k, s.n, lb);
   matrix c = matrix_of(s.batch, s.m, s.n, gap ? ROWS_GAP : ROWS);
@@ -334,13 +336,25 @@ static void test_empty(void **state) {
         check(&types[t], shapes[i], ROWS, ROWS, true, scalars);
 }
 
-// One NaN and one infinity in A or B reach exactly the elements that they belong to, also beside
-// zeros; with beta == 0 a NaN in C is not read.
+// The last element of A is NaN or infinite, and column 0 of B zero.
+static void check_spread(const float *c, int64_t rs, shape s, bool nan) {
+  for (int64_t x = 0; x < s.m; x++)
+    for (int64_t y = 0; y < s.n; y++) {
+      float v = c[x * rs + y];
+      bool spoilt = x == s.m - 1;
+      bool is_nan = spoilt && (nan || y == 0);  // infinity times zero is NaN too
+      assert_int_equal(isnan(v) != 0, is_nan);
+      assert_int_equal(isinf(v) != 0, spoilt && !is_nan);
+    }
+}
+
+// One NaN or infinity in A reaches exactly the elements that it belongs to, also beside zeros; with
+// beta == 0 a NaN in C is not read.
 static void nan_and_inf(void) {
   static const shape shapes[] = {
       {1, 20, 70, 30}, {1, 1, 100, 40}, {1, 100, 1, 40}, {1, 100, 300, 120}, {1, 4, 60, 20}};
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-    for (int turn = 0; turn < 8; turn++) {
+    for (unsigned turn = 0; turn < 8; turn++) {
       shape s = shapes[i];
       matrix a = matrix_of(1, s.m, s.k, turn & 1 ? COLUMNS : ROWS);
       matrix b = matrix_of(1, s.k, s.n, turn & 2 ? COLUMNS : ROWS);
@@ -348,20 +362,11 @@ static void nan_and_inf(void) {
       float *pa = make(&types[0], &a);
       float *pb = make(&types[0], &b);
       float *pc = make(&types[0], &c);
-      for (int64_t q = 0; q < s.k; q++) pb[q * b.rs] = 0;  // column 0
+      for (int64_t q = 0; q < s.k; q++) pb[q * b.rs] = 0;
       pa[(s.m - 1) * a.rs + (s.k - 1) * a.cs] = turn & 4 ? NAN : INFINITY;
       for (size_t e = 0; e < c.count; e++) pc[e] = NAN;
       ig_gemm_f32(s.m, s.n, s.k, 1, pa, a.rs, a.cs, pb, b.rs, b.cs, 0, pc, c.rs);
-      for (int64_t x = 0; x < s.m; x++)
-        for (int64_t y = 0; y < s.n; y++) {
-          float v = pc[x * c.rs + y];
-          if (x < s.m - 1)
-            assert_true(isfinite(v));
-          else if (y == 0 || turn & 4)
-            assert_true(isnan(v));  // infinity times zero, or NaN
-          else
-            assert_true(isinf(v));
-        }
+      check_spread(pc, c.rs, s, turn & 4);
       free(pa), free(pb), free(pc);
     }
 }
@@ -443,26 +448,37 @@ static void test_threads_do_not_change_results(void **state) {
   ig_threads_set(0);
 }
 
+static void close_to(const float *got, const float *want, int64_t n) {
+  for (int64_t i = 0; i < n; i++) assert_true(fabsf(got[i] - want[i]) < 1e-4f);
+}
+
 // Strides of zero and below zero, and an operand shared by a batch.
 static void test_odd_strides(void **state) {
   (void)state;
-  enum { M = 20, N = 60, K = 30 };
-  float a[M * K], b[K * N], row[N], got[M * N], want[M * N];
-  for (size_t i = 0; i < M * K; i++) fill_f32(a, i);
-  for (size_t i = 0; i < K * N; i++) fill_f32(b, i);
-  for (size_t i = 0; i < N; i++) fill_f32(row, i);
-  ig_gemm_f32(M, N, K, 1, a + (M - 1) * K, -K, 1, row, 0, 1, 0, got, N);
-  ig_gemm_plain_f32(M, N, K, 1, a + (M - 1) * K, -K, 1, row, 0, 1, 0, want, N);
-  for (int i = 0; i < M * N; i++) assert_true(fabsf(got[i] - want[i]) < 1e-4f);
-  ig_gemm_f32(M, N, K, 1, a, K, 1, b + K * N - 1, -N, -1, 0, got, N);
-  ig_gemm_plain_f32(M, N, K, 1, a, K, 1, b + K * N - 1, -N, -1, 0, want, N);
-  for (int i = 0; i < M * N; i++) assert_true(fabsf(got[i] - want[i]) < 1e-4f);
-  // Two products of M / 2 rows with the same B are one of M rows.
-  ig_gemm_batch_f32(2, M / 2, N, K, 1, a, M / 2 * K, K, 1, b, 0, N, 1, 0, got, M / 2 * N, N);
-  ig_gemm_plain_f32(M, N, K, 1, a, K, 1, b, N, 1, 0, want, N);
-  for (int i = 0; i < M * N; i++) assert_true(fabsf(got[i] - want[i]) < 1e-4f);
-  ig_gemm_batch_f32(2, M / 2, N, K, 1, a, 0, K, 1, b, 0, 1, K, 0, got, M / 2 * N, N);
-  assert_memory_equal(got, got + M / 2 * N, M / 2 * N * sizeof *got);
+  const int64_t m = 20;
+  const int64_t n = 60;
+  const int64_t k = 30;
+  static float a[600];   // m x k
+  static float b[1800];  // k x n
+  static float got[1200];
+  static float want[1200];
+  for (size_t i = 0; i < sizeof a / sizeof *a; i++) fill_f32(a, i);
+  for (size_t i = 0; i < sizeof b / sizeof *b; i++) fill_f32(b, i);
+  const float *last = a + (m - 1) * k;  // rows backwards, by one row of B again and again
+  ig_gemm_f32(m, n, k, 1, last, -k, 1, b, 0, 1, 0, got, n);
+  ig_gemm_plain_f32(m, n, k, 1, last, -k, 1, b, 0, 1, 0, want, n);
+  close_to(got, want, m * n);
+  const float *end = b + k * n - 1;
+  ig_gemm_f32(m, n, k, 1, a, k, 1, end, -n, -1, 0, got, n);
+  ig_gemm_plain_f32(m, n, k, 1, a, k, 1, end, -n, -1, 0, want, n);
+  close_to(got, want, m * n);
+  // Two products of m / 2 rows with the same B are one of m rows.
+  const int64_t half = m / 2;
+  ig_gemm_batch_f32(2, half, n, k, 1, a, half * k, k, 1, b, 0, n, 1, 0, got, half * n, n);
+  ig_gemm_plain_f32(m, n, k, 1, a, k, 1, b, n, 1, 0, want, n);
+  close_to(got, want, m * n);
+  ig_gemm_batch_f32(2, half, n, k, 1, a, 0, k, 1, b, 0, 1, k, 0, got, half * n, n);
+  assert_memory_equal(got, got + half * n, (size_t)(half * n) * sizeof *got);
 }
 
 static void test_scratch(void **state) {
