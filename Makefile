@@ -26,7 +26,7 @@ OPTIONS = -Dpython=$(CURDIR)/$(VENV)/bin/python -Dwerror=$(WERROR)
 SANITIZE = -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false -Db_ndebug=false \
   -Dc_args='-g1 -fno-omit-frame-pointer -fno-sanitize-recover=all'
 
-.PHONY: demo test build lint asan bench install fuzz clean prepare test-release
+.PHONY: demo test build lint check asan bench install fuzz clean prepare test-release
 
 build: prepare
 	@tools/configure $(RELEASE) $(OPTIONS)
@@ -41,7 +41,7 @@ prepare:
 demo: build
 	@$(VENV)/bin/python examples/demo.py
 
-test: test-release asan lint
+test: test-release asan check
 
 test-release: build
 	@tools/venv $(VENV) test
@@ -52,6 +52,12 @@ asan: prepare
 	@tools/configure $(ASAN) $(OPTIONS) $(SANITIZE)
 	@ninja -C $(ASAN)
 	meson test -C $(ASAN) --print-errorlogs
+
+# All checks but clang-tidy, which takes minutes: `make lint` has it too.
+check: build
+	@tools/bootstrap lint
+	@tools/venv $(VENV) lint
+	@$(VENV)/bin/python tools/lint.py $(RELEASE) files layers formulas values symbols ruff format headers
 
 lint: build
 	@tools/bootstrap lint
