@@ -104,8 +104,8 @@ typedef struct ig_op_def {
   // kernel then makes its results itself (ig_tensor_make), there is no shape rule.
   ig_kernel_fn *fake;
   ig_vjp_fn *vjp;
-  const char *keep;   // names of arguments and "result" whose bytes .vjp reads, "self, result";
-                      // NULL: all; "": none. result0, result1 name one of several
+  const char *keep;  // names of arguments and "result" whose bytes .vjp reads, "self, result";
+                     // NULL: all; "": none. result0, result1 name one of several
   // Bits of the results that have a history, as PyTorch's output_differentiability; 0: every one
   // whose dtype allows it.
   unsigned diff_results;

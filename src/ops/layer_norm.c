@@ -130,7 +130,8 @@ static bool check_backward(ig_ctx *c, const ig_op *op, const ig_value *args) {
       same = ig_int_eq(c, ig_sizes(t)[d], one ? ig_const(1) : ig_sizes(x)[d]);
     }
     if (!same && c->status == IG_OK) {
-      ig_fail_text(c, IG_RUNTIME, "native_layer_norm_backward: the sizes of %s do not fit the input",
+      ig_fail_text(c, IG_RUNTIME,
+                   "native_layer_norm_backward: the sizes of %s do not fit the input",
                    op->schema.args[checked[i]].name);
     }
   }
