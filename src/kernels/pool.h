@@ -28,7 +28,8 @@ typedef struct ig_pool {
 ig_pool ig_pool_make(ig_elem e, int64_t planes, int64_t inner);
 
 // x[planes][in][inner] -> y[planes][out][inner]; index (may be NULL) like y: the element's flat
-// position in the input plane, d, h, w only. NaN wins; of equal ones the first. All real types.
+// position in the input plane, d, h, w only. Of equal ones the first; the last NaN wins. All real
+// types.
 void ig_pool_max(const ig_pool *p, const void *x, void *y, int64_t *index);
 // Like ig_pool_max but windows [floor(i * in / out), ceil((i + 1) * in / out)).
 void ig_pool_adaptive_max(const ig_pool *p, const void *x, void *y, int64_t *index);

@@ -6,6 +6,7 @@
 
 #include "op/formula.h"
 #include "op/refuse.h"
+#include "op/strides.h"
 #include "tensor/copy.h"
 
 static int64_t size_at(const ig_tensor *t, int d) {
@@ -162,6 +163,8 @@ static void flash_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_va
     const void *y = ig_tensor_data(k);
     const void *z = ig_tensor_data(v);
     bool run = ok && ig_tensor_numel(out) > 0;
+    ig_value zero = ig_of_i64(0);
+    if (ok && !run) ig_tensor_fill(outs[1].tensor, &zero);
     if (run && q->dtype == IG_F32) ok = ig_attention_f32(&s, x, y, z, to, lse);
     if (run && q->dtype == IG_F64) ok = ig_attention_f64(&s, x, y, z, to, lse);
     if (run && q->dtype == IG_F16) ok = ig_attention_f16(&s, x, y, z, to, lse);
@@ -210,17 +213,21 @@ static void backward_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig
     size_t count = (size_t)ig_tensor_numel(sums);
     void *lse = ig_scope_push(c, count * ig_dtype_size(work) + 1);
     if (lse) ig_tensor_read(sums, work, lse);
-    ok = ok && lse && count > 0;
+    ok = ok && lse;
+    bool empty = count == 0 || ig_tensor_numel(t[2]) == 0;
+    ig_value zero = ig_of_i64(0);
+    for (int i = 0; i < 3 && ok && empty; i++) ig_tensor_fill(outs[i].tensor, &zero);
     const void *p[5];
     void *d[3];
     for (int i = 0; i < 5; i++) p[i] = ig_tensor_data(t[i]);
     for (int i = 0; i < 3; i++) d[i] = ig_tensor_data(outs[i].tensor);
 #define BACKWARD(name) \
   ig_attention_backward_##name(&s, &g, p[0], p[1], p[2], p[3], p[4], lse, d[0], d[1], d[2])
-    if (ok && q->dtype == IG_F32) ok = BACKWARD(f32);
-    if (ok && q->dtype == IG_F64) ok = BACKWARD(f64);
-    if (ok && q->dtype == IG_F16) ok = BACKWARD(f16);
-    if (ok && q->dtype == IG_BF16) ok = BACKWARD(bf16);
+    bool run = ok && !empty;
+    if (run && q->dtype == IG_F32) ok = BACKWARD(f32);
+    if (run && q->dtype == IG_F64) ok = BACKWARD(f64);
+    if (run && q->dtype == IG_F16) ok = BACKWARD(f16);
+    if (run && q->dtype == IG_BF16) ok = BACKWARD(bf16);
 #undef BACKWARD
     if (!ok && c->status == IG_OK) (void)ig_fail(c, IG_NOMEM, "out of memory");
   }
@@ -420,7 +427,9 @@ IG_OP(scaled_dot_product_attention) = {
         "f32[1,2,4,4], is_causal=True | f32[2,3,4], f32[2,5,4], f32[2,5,4], f32[3,5] | "
         "f32[1,2,3,4], f32[1,2,5,4], f32[1,2,5,4], f32[3,5], scale=0.3 | f32[1,4,3,4], "
         "f32[1,2,5,4], f32[1,2,5,4], enable_gqa=True",
-    .waive = "strides: heads can be joined without a copy",
+    .waive =
+        "strides: heads can be joined without a copy; special: a row with NaN is NaN, where "
+        "PyTorch has some zeros",
 };
 IG_OP(_scaled_dot_product_attention_math) = {
     .schema =
@@ -448,7 +457,8 @@ IG_OP(_scaled_dot_product_flash_attention_for_cpu) = {
     .waive =
         "strides: heads can be joined without a copy; gradient of attn_mask: a constant in "
         "PyTorch; "
-        "second: PyTorch has none",
+        "second: PyTorch has none; special: a row with NaN is NaN, where PyTorch has some zeros; "
+        "sizes: PyTorch crashes for those of 0",
 };
 IG_OP(_scaled_dot_product_flash_attention_for_cpu_backward) = {
     .schema =

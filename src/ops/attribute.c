@@ -73,7 +73,19 @@ static ig_tensor *unflatten_decompose(ig_ctx *c, const ig_value *args) {
     return NULL;
   }
   for (int d = 0; d < dim; d++) size[n++] = ig_sizes(self)[d];
-  for (size_t i = 0; i < sizes->ints.n; i++) size[n++] = sizes->ints.at[i];
+  // -1 is what the others leave of the dimension, whatever the rest of the tensor is.
+  ig_int rest = ig_sizes(self)[dim];
+  ig_int others = ig_const(1);
+  for (size_t i = 0; i < sizes->ints.n; i++) {
+    ig_int s = sizes->ints.at[i];
+    if (s.expr || s.value != -1) others = ig_int_mul(c, others, s);  // concrete: -1 is a word
+  }
+  bool splits = !ig_int_eq_i64(c, others, 0);
+  for (size_t i = 0; i < sizes->ints.n; i++) {
+    ig_int s = sizes->ints.at[i];
+    bool open = !s.expr && s.value == -1;  // concrete: -1 is a word
+    size[n++] = open && splits ? ig_int_floordiv(c, rest, others) : s;
+  }
   for (int d = dim + 1; d < self->ndim; d++) size[n++] = ig_sizes(self)[d];
   return ig_view(c, self, ig_of_ints(size, n));
 }

@@ -66,6 +66,13 @@ static void bn_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *
     return;
   }
   ig_int channels = ig_sizes(x)[1];
+  for (int d = 0; d < x->ndim && trains(op, args); d++) {
+    if (!ig_int_eq_i64(c, ig_sizes(x)[d], 0)) continue;
+    ig_fail_text(c, IG_RUNTIME,
+                 "input tensor must have at least one element, but got input_sizes = %s",
+                 ig_sizes_text(c, ig_sizes(x), (size_t)x->ndim));
+    return;
+  }
   check_vector(c, tensor_at(args, f->weight), channels, "weight");
   check_vector(c, tensor_at(args, f->bias), channels, "bias");
   check_vector(c, tensor_at(args, f->mean), channels, "running_mean");
@@ -412,6 +419,17 @@ static void bn_vjp(ig_ctx *c, const ig_vjp *v) {
   if (bias) IG_GRAD(v, f->bias) = ig_value_tensor(&d[2]);
 }
 
+// As PyTorch has it: the first weight and bias keep a history.
+static ig_tensor *without_elements(ig_ctx *c, const ig_value *args) {
+  ig_tensor *out = ig_clone(c, args[0].tensor);
+  for (int i = 1; i < 3; i++) {
+    ig_tensor *t = ig_value_tensor(&args[i]);
+    ig_tensor *one = t ? ig_select_int(c, t, ig_const(0), ig_const(0)) : NULL;
+    if (t) out = i == 1 ? ig_mul_tensor(c, out, one) : ig_add_tensor(c, out, one);
+  }
+  return out;
+}
+
 // The public form: training with running statistics writes them.
 static ig_tensor *batch_norm(ig_ctx *c, const ig_value *args) {
   ig_value outs[IG_MAX_RETURNS];
@@ -420,6 +438,7 @@ static ig_tensor *batch_norm(ig_ctx *c, const ig_value *args) {
   ig_tensor *mean = ig_value_tensor(&args[3]);
   ig_tensor *var = ig_value_tensor(&args[4]);
   bool training = args[5].b;
+  if (ig_int_eq_i64(c, ig_numel_of(c, args[0].tensor), 0)) return without_elements(c, args);
   if (training) {
     const ig_tensor *x = args[0].tensor;
     ig_int per_channel = ig_const(1);
@@ -545,5 +564,6 @@ IG_OP(native_batch_norm_backward) = {
         "False, 1e-5, (True, True, True)",
     .waive =
         "gradient: the saved statistics stand for functions of the input, so differences that hold "
-        "them fixed do not apply",
+        "them fixed do not apply; special: without training 0 times the distance from the mean is "
+        "added",
 };

@@ -208,7 +208,7 @@ static ig_tensor *unfold_backward_decompose(ig_ctx *c, const ig_value *args) {
   ig_tensor *places = ig_arange_with(c, ig_of_int(sizes.ints.at[dim]), ig_of_dtype(IG_I64),
                                      ig_none(), device, ig_none());
   places = ig_unfold(c, places, ig_const(0), args[3].i, args[4].i);
-  places = ig_reshape(c, places, ig_of_ints((ig_int[]){ig_const(-1)}, 1));
+  places = ig_flatten_using_ints(c, places);
   // The window comes behind its dimension, then both are one.
   ig_int order[IG_MAX_DIM];
   ig_int size[IG_MAX_DIM];
@@ -217,7 +217,7 @@ static ig_tensor *unfold_backward_decompose(ig_ctx *c, const ig_value *args) {
   for (int d = 0; d <= ndim; d++) order[d] = ig_const(d <= dim ? d : d == dim + 1 ? ndim : d - 1);
   grad = ig_permute(c, grad, ig_of_ints(order, (size_t)ndim + 1));
   for (int d = 0; d < ndim; d++) {
-    size[d] = d == dim ? ig_const(-1) : sizes.ints.at[d];
+    size[d] = d == dim && places ? ig_sizes(places)[0] : sizes.ints.at[d];
     indices[d] = d == dim ? ig_of_tensor(places) : ig_none();
   }
   grad = ig_reshape(c, grad, ig_of_ints(size, (size_t)ndim));
@@ -388,6 +388,7 @@ IG_OP(unfold_backward) = {
     .vjp = unfold_backward_vjp,
     .keep = "",
     .samples = "f32[3,3], [7], 0, 3, 2 | f32[2,4,3,2], [2,5,3], 1, 2, 1",
+    .waive = "sizes: input_sizes tells them",
 };
 
 IG_OP(as_strided) = {

@@ -603,7 +603,8 @@ IG_OP(index_select) = {
     .samples =
         "f32[5,4], 0, i64[3]:<5 | f32[5,4], -1, i64[6]:<4 | f32[4,5].T, 0, i64[2]:<5 | f32[5], 0, "
         "i32[]:<5 | f32[], 0, i64[1]:<1 | f32[5,4], 1, i64[0]",
-    .waive = "decompose: it is Core ATen",
+    .waive =
+        "decompose: it is Core ATen; refusal: the class depends on the kernel that PyTorch takes",
 };
 
 IG_OP(index_select_backward) = {
@@ -612,4 +613,5 @@ IG_OP(index_select_backward) = {
         "Tensor",
     .decompose = index_select_backward_decompose,
     .samples = "f32[3,4], [5,4], 0, i64[3]:<5 | f32[5,6], [5,4], -1, i64[6]:<4",
+    .waive = "sizes: self_sizes tells them",
 };

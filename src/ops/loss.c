@@ -247,6 +247,7 @@ static ig_tensor *with_probabilities(ig_ctx *c, const ig_value *args, ig_tensor 
   }
   ig_tensor *loss = ig_neg(c, ig_sum(c, p));
   if (reduction == REDUCE_SUM) return loss;
+  if (ig_int_eq_i64(c, classes, 0)) return ig_div_f64(c, loss, 0);
   return ig_div_int(c, loss, ig_int_floordiv(c, ig_numel_of(c, x), classes));
 }
 

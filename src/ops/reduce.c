@@ -91,7 +91,11 @@ static void extremum_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_
   if (!nothing_to_reduce(c, self, reduced)) return;
   bool all = p.dim < 0 || args[p.dim].kind == IG_KIND_NONE ||
              (args[p.dim].kind == IG_KIND_INTS && args[p.dim].ints.n == 0);
-  if (all) {
+  if (all && strncmp(op->schema.name, "arg", 3) == 0) {
+    ig_fail_text(c, IG_BAD_INDEX,
+                 "%s(): Expected reduction dim to be specified for input.numel() == 0.",
+                 op->schema.name);
+  } else if (all) {
     ig_fail_text(c, IG_RUNTIME,
                  "%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
                  "reduction dim with the 'dim' argument.",

@@ -323,6 +323,31 @@ static const int64_t *read_batch_sizes(ig_ctx *c, const ig_tensor *t, int64_t *s
   return sizes;
 }
 
+// There is a state for every cell, and the weights of every cell fit it.
+static bool check_cells(const network *n, const ig_tensor *h, const ig_tensor *cell) {
+  ig_ctx *c = n->ctx;
+  static const int gates[] = {[LSTM] = 4, [GRU] = 3, [TANH] = 1, [RELU] = 1};
+  int64_t cells = n->layers * (n->bidirectional ? 2 : 1);
+  if (ig_int_is(c, ig_sizes(h)[0], IG_LT, ig_const(cells))) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "Expected more hidden states in stacked_rnn: found %s, expected %lld",
+                 ig_int_text(c, ig_sizes(h)[0]), (long long)cells);
+    return false;
+  }
+  ig_int hidden = ig_sizes(cell ? cell : h)[2];
+  ig_int rows = ig_int_mul(c, hidden, ig_const(gates[n->kind]));
+  for (size_t i = 0; i < (size_t)cells && c->status == IG_OK; i++) {
+    weights w = weights_of(n, i);
+    bool fits = w.ih->ndim == 2 && w.hh->ndim == 2 && ig_int_eq(c, ig_sizes(w.ih)[0], rows) &&
+                ig_int_eq(c, ig_sizes(w.hh)[0], rows);
+    if (fits || c->status != IG_OK) continue;
+    ig_fail_text(c, IG_RUNTIME,
+                 "rnn: the weights of cell %zu do not fit a hidden state of %s: expected %s rows",
+                 i, ig_int_text(c, hidden), ig_int_text(c, rows));
+  }
+  return c->status == IG_OK;
+}
+
 static bool is_projected(const ig_tensor *h, const ig_tensor *cell) {
   return cell && h->ndim && cell->ndim &&
          ig_sizes(h)[h->ndim - 1].value !=
@@ -342,7 +367,7 @@ static void run_input(ig_ctx *c, const ig_value *args, cell_kind kind, ig_tensor
                .bidirectional = args[7].b,
                .projected = is_projected(h, cell)};
   ig_tensor *x = args[0].tensor;
-  if (!check_ranks(c, x, 3, h, cell) || !check_params(&n)) return;
+  if (!check_ranks(c, x, 3, h, cell) || !check_params(&n) || !check_cells(&n, h, cell)) return;
   if (args[8].b) x = ig_transpose_int(c, x, ig_const(0), ig_const(1));
   n.steps = x ? ig_int_specialize(c, ig_sizes(x)[0]) : 0;
   if (c->status == IG_OK && n.steps == 0) {
@@ -366,8 +391,14 @@ static void run_data(ig_ctx *c, const ig_value *args, cell_kind kind, ig_tensor 
                .train = args[7].b,
                .bidirectional = args[8].b,
                .projected = is_projected(h, cell)};
-  n.batch_sizes = read_batch_sizes(c, args[1].tensor, &n.steps);
-  if (!n.batch_sizes || !check_ranks(c, args[0].tensor, 2, h, cell) || !check_params(&n)) return;
+  const ig_tensor *sizes = args[1].tensor;
+  if (sizes->ndim == 1 && ig_int_eq_i64(c, ig_sizes(sizes)[0], 0)) {
+    ig_fail_text(c, IG_INVALID, "batch_sizes: expected at least one step, found none");
+    return;
+  }
+  n.batch_sizes = read_batch_sizes(c, sizes, &n.steps);
+  if (!n.batch_sizes || !check_ranks(c, args[0].tensor, 2, h, cell)) return;
+  if (!check_params(&n) || !check_cells(&n, h, cell)) return;
   run_network(&n, args[0].tensor, h, cell, outs);
 }
 
@@ -448,6 +479,11 @@ static void pack_padded(ig_ctx *c, const ig_value *args, ig_value *outs) {
   if (x->ndim < 2) {
     ig_fail_text(c, IG_RUNTIME, "_pack_padded_sequence: expected at least 2 dimensions, found %d",
                  x->ndim);
+    return;
+  }
+  for (int d = 0; d < x->ndim; d++) {
+    if (!ig_int_eq_i64(c, ig_sizes(x)[d], 0)) continue;
+    ig_fail_text(c, IG_RUNTIME, "Cannot pack empty tensors.");
     return;
   }
   if (args[2].b) x = ig_transpose_int(c, x, ig_const(0), ig_const(1));
@@ -584,6 +620,7 @@ IG_OP(lstm_input) = {
         "f32[3,2,4], (f32[1,2,5], f32[1,2,5]), (f32[20,4], f32[20,5], f32[20], f32[20]), "
         "True, 1, 0.0, False, False, False | f32[2,3,4], (f32[2,2,5], f32[2,2,5]), "
         "(f32[20,4], f32[20,5], f32[20,4], f32[20,5]), False, 1, 0.0, False, True, True",
+    .waive = "refusal: the class depends on the kernel that PyTorch takes",
 };
 IG_OP(lstm_data) = {
     .schema =
@@ -595,7 +632,7 @@ IG_OP(lstm_data) = {
         "f32[3,4], i64[3]:ones, (f32[1,1,5], f32[1,1,5]), (f32[20,4], f32[20,5], f32[20], "
         "f32[20]), True, 1, 0.0, False, False | f32[6,4], i64{3,2,1}, (f32[2,3,5], f32[2,3,5]), "
         "(f32[20,4], f32[20,5], f32[20,4], f32[20,5]), False, 1, 0.0, False, True",
-    .waive = "fake: batch sizes stand in the data",
+    .waive = "fake: batch sizes stand in the data; sizes: PyTorch broadcasts a hidden state of 1",
 };
 IG_OP(gru_input) = {
     .schema =
@@ -660,7 +697,9 @@ IG_OP(_pack_padded_sequence) = {
         "(Tensor, Tensor)",
     .decompose_outs = pack_padded,
     .samples =
-        "f32[3,2,4], i64[2]:ones, False | f32[2,3,4], i64{3,1}, True | f32[4,3], i64{4,2,2}, False",
+        "f32[3,2,4], i64[2]:ones, False | f32[3,1,2], i64[1]:ones, False | f32[2,3,4], i64{3,1}, "
+        "True "
+        "| f32[4,3], i64{4,2,2}, False",
     .waive = "fake: lengths stand in the data",
 };
 IG_OP(_pack_padded_sequence_backward) = {
@@ -669,7 +708,7 @@ IG_OP(_pack_padded_sequence_backward) = {
         "batch_sizes, bool batch_first) -> Tensor",
     .decompose = pack_padded_backward,
     .samples = "f32[2,4], [3,1,4], i64[2]:ones, False | f32[4,2], [2,3,2], i64{2,1,1}, True",
-    .waive = "fake: batch sizes stand in the data",
+    .waive = "fake: batch sizes stand in the data; sizes: input_size tells them",
 };
 IG_OP(_pad_packed_sequence) = {
     .schema =

@@ -137,10 +137,40 @@ static ig_tensor *narrow_tensor_decompose(ig_ctx *c, const ig_value *args) {
   return ig_narrow(c, args[0].tensor, args[1].i, at.i, args[3].i);
 }
 
+// Does src broadcast to the part that m describes? Sizes that are not known are not asked.
+static void check_part(ig_ctx *c, const ig_tensor *src, const ig_meta *m) {
+  for (int d = 0; d < src->ndim && c->status == IG_OK; d++) {
+    ig_int have = ig_sizes(src)[src->ndim - 1 - d];
+    ig_int want = d < m->ndim ? m->size[m->ndim - 1 - d] : ig_const(1);
+    bool same = have.expr || want.expr || have.value == want.value;  // concrete: only constants
+    if (same || known(have, 1)) continue;
+    ig_fail_text(c, IG_RUNTIME,
+                 "The size of tensor a (%s) must match the size of tensor b (%s) at non-singleton "
+                 "dimension %d",
+                 ig_int_text(c, want), ig_int_text(c, have), m->ndim - 1 - d);
+  }
+}
+
+// Sizes of what the forward call took out of a tensor of sizes args[1].
+static bool part_sizes(ig_ctx *c, const ig_value *args, bool select, ig_meta *m) {
+  ig_meta_sizes(c, &args[1], m);
+  if (c->status != IG_OK) return false;
+  ig_meta_contiguous(c, m);
+  if (select) {
+    select_in(c, m, &args[2], args[3].i);
+  } else {
+    slice_in(c, m, &args[2]);
+  }
+  return c->status == IG_OK;
+}
+
 // A fresh tensor of the given sizes in which the gradient fills one part and the rest is 0.
 static void backward_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
-  (void)op;
+  ig_meta part = *out;
   ig_meta_sizes(c, &args[1], out);
+  if (c->status == IG_OK && part_sizes(c, args, op->schema.nargs == 4, &part)) {
+    check_part(c, args[0].tensor, &part);
+  }
 }
 
 static ig_tensor *part_of(ig_ctx *c, const ig_meta *m) {
@@ -202,14 +232,31 @@ static ig_tensor *place(ig_ctx *c, ig_tensor *self, ig_tensor *src, const ig_val
   return ig_where_self(c, mask, src, self);
 }
 
+// The gradient with the sizes of the part: itself, save where it is broadcast.
+static ig_tensor *as_part(ig_ctx *c, const ig_value *args, bool select) {
+  ig_tensor *grad = args[0].tensor;
+  ig_meta part;
+  ig_meta_init(&part, grad->dtype, grad->device);
+  if (!part_sizes(c, args, select, &part)) return NULL;
+  bool same = grad->ndim == part.ndim;
+  for (int d = 0; d < part.ndim && same; d++) {
+    ig_int have = ig_sizes(grad)[d];
+    same =
+        have.expr || part.size[d].expr || known(have, part.size[d].value);  // concrete: constants
+  }
+  return same ? grad : ig_expand(c, grad, ig_of_ints(part.size, (size_t)part.ndim));
+}
+
 static ig_tensor *select_backward_decompose(ig_ctx *c, const ig_value *args) {
   ig_tensor *full = zeros_for(c, &args[1], args[0].tensor);
-  return place(c, full, args[0].tensor, &args[2], args[3].i);
+  ig_tensor *grad = as_part(c, args, true);
+  return place(c, full, grad, &args[2], args[3].i);
 }
 
 static ig_tensor *slice_backward_decompose(ig_ctx *c, const ig_value *args) {
   ig_tensor *full = zeros_for(c, &args[1], args[0].tensor);
-  return ig_slice_scatter_with(c, full, args[0].tensor, args[2].i, args[3], args[4], args[5].i);
+  ig_tensor *grad = as_part(c, args, false);
+  return ig_slice_scatter_with(c, full, grad, args[2].i, args[3], args[4], args[5].i);
 }
 
 static ig_tensor *select_scatter_decompose(ig_ctx *c, const ig_value *args) {

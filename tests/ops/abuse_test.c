@@ -269,7 +269,7 @@ static void abuse(const ig_op *op, const char *text, size_t arg) {
     for (int form = 0; form < 3; form++) {
       const char *p = text;
       ig_scope scope = ig_scope_open(c);
-      if (sample_parse(c, op, &p, IG_F32, &s)) {
+      if (sample_parse(c, op, &p, (sample_how){.floats = IG_F32}, &s)) {
         more = damage(&s.args[arg], &op->schema.args[arg], &s, how);
         if (more && form == 0) call_once(op, s.args);
         if (more && form == 1 && op->inplace) call_once(op->inplace, s.args);
@@ -324,7 +324,7 @@ static ig_status starve(ig_ctx *ctx) {
   ig_value outs[IG_MAX_RETURNS];
   ig_scope scope = ig_scope_open(ctx);
   c = ctx;
-  if (sample_parse(c, starved, &p, IG_F32, &s)) {
+  if (sample_parse(c, starved, &p, (sample_how){.floats = IG_F32}, &s)) {
     leaves l = {.n = 0};
     bool writes = starved->schema.nargs && starved->schema.args[0].written;  // leaves are not
     for (size_t i = 0; !writes && i < starved->schema.nargs; i++) want_gradient(&l, &s.args[i]);

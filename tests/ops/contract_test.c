@@ -29,7 +29,7 @@ static ig_ctx *c;
 static const ig_op *op;   // under test
 static const char *text;  // of the sample
 static const char *only;
-static ig_dtype floats;
+static sample_how how;  // the sample is read
 static size_t records;
 static size_t samples;
 static size_t checks;
@@ -42,7 +42,10 @@ static bool check(bool ok, const char *fmt, ...) {
   failures++;
   va_list ap;
   va_start(ap, fmt);
-  print_error("%s(%.*s) as %s: ", op->target, (int)strcspn(text, "|"), text, ig_dtype_text(floats));
+  print_error("%s(%.*s) as %s", op->target, (int)strcspn(text, "|"), text,
+              ig_dtype_text(how.floats));
+  if (how.from) print_error(", %d is %d", (int)how.from, (int)how.to);
+  print_error("%s: ", how.flat ? ", 0-d" : how.special ? ", special" : "");
   vprint_error(fmt, ap);
   va_end(ap);
   print_error("%s%s\n", ig_ctx_status(c) != IG_OK ? ": " : "", ig_ctx_error(c));
@@ -85,7 +88,7 @@ static double tolerance_of(ig_dtype d) {
 // The widest error that two roundings of the operands can explain.
 static double tolerance_now(const ig_tensor *t) {
   double a = tolerance_of(t->dtype);
-  double b = tolerance_of(floats);
+  double b = tolerance_of(how.floats);
   return a == 0 ? 0 : a > b ? a : b;
 }
 
@@ -160,7 +163,7 @@ static bool same_value(const ig_value *a, const ig_value *b, double slack, bool 
     return false;
   }
   if (!numbers) return true;
-  return check(close(ig_value_f64(a), ig_value_f64(b), slack * tolerance_of(floats) + 1e-12),
+  return check(close(ig_value_f64(a), ig_value_f64(b), slack * tolerance_of(how.floats) + 1e-12),
                "%s: %g, expected %g", what, ig_value_f64(a), ig_value_f64(b));
 }
 
@@ -554,14 +557,17 @@ static void check_second(const slopes *w) {
 }
 
 // Gradients against central differences, in float64 or complex128.
-static void check_gradient(const char *start, ig_dtype dtype) {
+static void check_gradient(const char *start) {
   static slopes w;
   ig_tensor *grads[MAX_SLOPES];
   const char *p = start;
   const char *special = strstr(start, "special");
-  bool odd = special && special < start + strcspn(start, "|");  // no slopes at NaN and infinity
-  if (waived("gradient") || waived("vjp") || op->def->random || odd) return;
-  if (!check(sample_parse(c, op, &p, dtype, &w.s), "bad sample")) return;
+  bool odd = how.special || (special && special < start + strcspn(start, "|"));
+  if (waived("gradient") || waived("vjp") || op->def->random) return;
+  if (odd) return;  // no slopes at NaN and infinity
+  sample_how wide = how;
+  wide.floats = how.floats == IG_C128 ? IG_C128 : IG_F64;
+  if (!check(sample_parse(c, op, &p, wide, &w.s), "bad sample")) return;
   w.n = 0;
   for (size_t i = 0; i < op->schema.nargs; i++) {
     const char *name = op->schema.args[i].name;
@@ -574,7 +580,7 @@ static void check_gradient(const char *start, ig_dtype dtype) {
   if (!check(gradients_of(&w, loss, false, grads), "backward")) return;
   for (size_t i = 0; i < w.n; i++) check_difference(&w, false, i, grads[i]);
   if (!check(ig_ctx_status(c) == IG_OK, "differences")) return;
-  if (dtype == IG_F64) check_second(&w);
+  if (wide.floats == IG_F64) check_second(&w);
 }
 
 // Drivers -----------------------------------------------------------------------------------------
@@ -582,7 +588,7 @@ static void check_gradient(const char *start, ig_dtype dtype) {
 static void check_golden(size_t number, const ig_value *args, const ig_value *real) {
   golden g;
   if (waived("values")) return;
-  if (!golden_find(c, op, number, floats, &g)) {
+  if (!golden_find(c, op, number, how, &g)) {
     check(false, "no golden values: run tools/make_goldens.py");
     return;
   }
@@ -595,51 +601,102 @@ static void check_golden(size_t number, const ig_value *args, const ig_value *re
   }
 }
 
-static bool refused_by_golden(size_t number) {
-  golden g;
-  return golden_find(c, op, number, floats, &g) && g.refused;
+static const char *class_of(ig_status st) {
+  switch (st) {
+    case IG_BAD_TYPE:
+      return "TypeError";
+    case IG_BAD_INDEX:
+      return "IndexError";
+    case IG_INVALID:
+      return "ValueError";
+    case IG_UNSUPPORTED:
+      return "NotImplementedError";
+    default:
+      return "RuntimeError";
+  }
 }
 
-static void check_sample(const char **at, size_t number) {
-  static sample s;
+// What PyTorch refuses is refused here, with the same class of exception.
+static void check_refusal(const golden *g, const ig_value *args) {
   ig_value real[IG_MAX_RETURNS];
-  const char *start = *at;
-  text = start;
-  floats = IG_F32;
-  if (!check(sample_parse(c, op, at, IG_F32, &s), "bad sample")) {
-    *at += strcspn(*at, "|");
-    if (**at) ++*at;
+  ig_call(c, op, args, real);
+  ig_status st = ig_ctx_status(c);
+  if (waived("refusal") || strcmp(g->class, "Crash") == 0) {
+    ig_ctx_clear(c);
     return;
   }
-  samples++;
+  if (!check(st != IG_OK, "PyTorch refuses (%s)", g->class)) return;
+  const char *mine = class_of(st);
+  // Without dimensions PyTorch often stumbles over a dimension before it looks at the rank.
+  bool same = how.flat || strcmp(mine, g->class) == 0;
+  if (!same) check(false, "PyTorch raises %s, found %s", g->class, mine);
+  checks++;
+  ig_ctx_clear(c);
+}
+
+// Every check of one call.
+static void check_call(const char *start, size_t number) {
+  static sample s;
   static sample room;
+  ig_value real[IG_MAX_RETURNS];
+  golden g;
+  const char *p = start;
+  if (!check(sample_parse(c, op, &p, how, &s), "bad sample")) return;
   const ig_value *args = fresh(&s, &room);
+  bool derived = how.from || how.flat || how.special;
+  if (derived && golden_find(c, op, number, how, &g) && g.refused) {
+    check_refusal(&g, args);
+    return;
+  }
   ig_call(c, op, args, real);
   if (!check(ig_ctx_status(c) == IG_OK, "call")) return;
   check_golden(number, args, real);
+  if (how.floats != IG_F32) {
+    if (how.floats == IG_C128 && !waived("complex gradient")) check_gradient(start);
+    return;
+  }
   check_fake(&s, real);
   check_symbolic(&s, real);
   check_decomposition(&s, real);
   check_strided(&s, real);
   check_inplace(&s, real);
   check_out(&s, real);
-  check_gradient(start, IG_F64);
+  check_gradient(start);
 }
 
-// The same sample in another dtype, where PyTorch has it.
-static void check_dtype(const char *start, size_t number, ig_dtype dtype) {
-  static sample s;
-  ig_value real[IG_MAX_RETURNS];
-  golden g;
-  const char *p = start;
-  floats = dtype;
+static void check_how(const char *start, size_t number, sample_how as) {
+  ig_scope s = ig_scope_open(c);
+  how = as;
   text = start;
-  if (!golden_find(c, op, number, dtype, &g) || refused_by_golden(number)) return;
-  if (!check(sample_parse(c, op, &p, dtype, &s), "bad sample")) return;
-  ig_call(c, op, s.args, real);
-  if (!check(ig_ctx_status(c) == IG_OK, "call")) return;
-  check_golden(number, s.args, real);
-  if (dtype == IG_C128 && !waived("complex gradient")) check_gradient(start, dtype);
+  check_call(start, number);
+  ig_scope_close(c, s);
+  ig_ctx_clear(c);
+}
+
+// The first samples again: in other dtypes where PyTorch has them, with sizes of 0 and 1, without
+// dimensions, full of NaN and infinity.
+static void check_variants(const char *start, size_t number) {
+  golden g;
+  int64_t sizes[SAMPLE_SIZES];
+  for (int d = 0; d < IG_DTYPE_COUNT; d++) {
+    sample_how as = {.floats = (ig_dtype)d};
+    ig_scope s = ig_scope_open(c);
+    bool known = d != IG_F32 && golden_find(c, op, number, as, &g) && !g.refused;
+    ig_scope_close(c, s);
+    if (known) check_how(start, number, as);
+  }
+  size_t n = sample_sizes(start, sizes);
+  bool resize = !op->def->random && !waived("sizes");
+  for (size_t i = 0; i < n && resize; i++) {
+    check_how(start, number, (sample_how){.floats = IG_F32, .from = sizes[i], .to = 0});
+    check_how(start, number, (sample_how){.floats = IG_F32, .from = sizes[i], .to = 1});
+  }
+  const char *end = start + strcspn(start, "|");
+  const char *f32 = strstr(start, "f32[");
+  if (!f32 || f32 >= end || op->def->random) return;
+  if (resize) check_how(start, number, (sample_how){.floats = IG_F32, .flat = true});
+  if (waived("special")) return;
+  check_how(start, number, (sample_how){.floats = IG_F32, .special = true});
 }
 
 static void check_record(void) {
@@ -652,13 +709,11 @@ static void check_record(void) {
   size_t number = 0;
   for (const char *at = op->def->samples; at && *at; number++) {
     const char *start = at;
-    ig_scope s = ig_scope_open(c);
-    check_sample(&at, number);
-    for (int d = 0; number < 2 && d < IG_DTYPE_COUNT; d++) {
-      if (d != IG_F32) check_dtype(start, number, (ig_dtype)d);
-    }
-    ig_scope_close(c, s);
-    ig_ctx_clear(c);
+    samples++;
+    check_how(start, number, (sample_how){.floats = IG_F32});
+    if (number < 2) check_variants(start, number);
+    at += strcspn(at, "|");
+    if (*at) at++;
   }
 }
 

@@ -125,21 +125,36 @@ static ig_value read_value(ig_ctx *c, const char **p) {
   return read_number(p, whole ? IG_I64 : IG_F64);
 }
 
-bool golden_find(ig_ctx *c, const ig_op *op, size_t number, ig_dtype floats, golden *out) {
+// "2", "2:3>0", "2:flat", "2:special"
+static void name_of(size_t number, sample_how how, char *text, size_t cap) {
+  const char *kind = how.flat ? ":flat" : how.special ? ":special" : "";
+  int n = snprintf(text, cap, "%zu%s", number, kind);
+  if (how.from) {
+    (void)snprintf(text + n, cap - (size_t)n, ":%lld>%lld", (long long)how.from, (long long)how.to);
+  }
+}
+
+bool golden_find(ig_ctx *c, const ig_op *op, size_t number, sample_how how, golden *out) {
   static const char *const briefs[] = {
 #define X(name, type, text, brief) brief,
       IG_DTYPE_LIST(X)
 #undef X
   };
   char key[200];
+  char name[64];
+  ig_dtype floats = how.floats;
+  name_of(number, how, name, sizeof name);
   const ig_schema *s = &op->schema;
   bool plain = strcmp(s->overload, "default") == 0;
-  (void)snprintf(key, sizeof key, "%s::%s%s%s\t%zu\t%s\t", s->ns, s->name, plain ? "" : ".",
-                 plain ? "" : s->overload, number, briefs[floats]);
+  (void)snprintf(key, sizeof key, "%s::%s%s%s\t%s\t%s\t", s->ns, s->name, plain ? "" : ".",
+                 plain ? "" : s->overload, name, briefs[floats]);
   const char *p = find_line(key);
   if (!p) return false;
   out->refused = *p == '!';
-  if (out->refused) return true;
+  if (out->refused) {
+    (void)snprintf(out->class, sizeof out->class, "%s", p + 1);
+    return true;
+  }
   bool list = s->nrets == 1 && s->rets[0].list;
   size_t n = 0;
   ig_value *to = list ? out->items : out->outs;

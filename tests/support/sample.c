@@ -12,7 +12,7 @@
 typedef struct reader {
   ig_ctx *c;
   const char **p;
-  ig_dtype floats;
+  sample_how how;
   sample *s;
 } reader;
 
@@ -198,9 +198,16 @@ static bool parse_tensor(reader *r, ig_dtype dtype, ig_value *out) {
   size_t n = 0;
   wish w = {0};
   if (!parse_ints(r, "]", dims, &n)) return false;
-  for (size_t i = 0; i < n; i++) sizes[i] = dims[i].value;
+  for (size_t i = 0; i < n; i++) {
+    sizes[i] = dims[i].value == r->how.from ? r->how.to : dims[i].value;
+  }
   parse_wish(r, &w);
-  ig_tensor *t = ig_tensor_empty(r->c, dtype == IG_F32 ? r->floats : dtype, sizes, (int)n);
+  if (r->how.special && dtype == IG_F32 && !w.how) w.how = 'x';
+  if (r->how.flat && dtype == IG_F32) {
+    n = 0;
+    w = (wish){.how = w.how};
+  }
+  ig_tensor *t = ig_tensor_empty(r->c, dtype == IG_F32 ? r->how.floats : dtype, sizes, (int)n);
   if (!t) return false;
   fill(t, r->s->tensors++, &w);
   *out = ig_of_tensor(relaid(r->c, t, &w));
@@ -220,7 +227,7 @@ static bool parse_elements(reader *r, ig_dtype dtype, ig_value *out) {
     if (stop == *r->p) return false;
     *r->p = stop;
   }
-  ig_tensor *t = ig_tensor_empty(r->c, dtype == IG_F32 ? r->floats : dtype, &n, 1);
+  ig_tensor *t = ig_tensor_empty(r->c, dtype == IG_F32 ? r->how.floats : dtype, &n, 1);
   if (!t) return false;
   ig_convert(ig_tensor_data(t), t->dtype, v, IG_F64, (size_t)n);
   r->s->tensors++;
@@ -253,7 +260,7 @@ static bool parse_dtype(reader *r, ig_value *out, bool *found) {
       ++*r->p;
       return parse_elements(r, (ig_dtype)d, out);
     }
-    *out = ig_of_dtype(d == IG_F32 ? r->floats : (ig_dtype)d);
+    *out = ig_of_dtype(d == IG_F32 ? r->how.floats : (ig_dtype)d);
     return true;
   }
   return false;
@@ -353,9 +360,31 @@ static size_t named(reader *r, const ig_schema *s, size_t otherwise) {
   return otherwise;
 }
 
-bool sample_parse(ig_ctx *c, const ig_op *op, const char **text, ig_dtype floats, sample *out) {
+size_t sample_sizes(const char *text, int64_t *sizes) {
+  size_t n = 0;
+  bool inside = false;
+  for (const char *p = text; *p && *p != '|'; p++) {
+    // A bracket behind a letter or digit opens the sizes of a tensor, any other a list.
+    if (*p == '[')
+      inside = p > text && p[-1] != ' ' && p[-1] != ',' && p[-1] != '=' && p[-1] != '(';
+    if (*p == ']') inside = false;
+    if (!inside || *p < '0' || *p > '9') continue;
+    char *end = NULL;
+    int64_t v = strtoll(p, &end, 10);
+    p = end - 1;
+    size_t at = 0;
+    while (at < n && sizes[at] < v) at++;
+    if (v < 2 || (at < n && sizes[at] == v) || at == SAMPLE_SIZES) continue;
+    if (n < SAMPLE_SIZES) n++;
+    for (size_t k = n - 1; k > at; k--) sizes[k] = sizes[k - 1];
+    sizes[at] = v;
+  }
+  return n;
+}
+
+bool sample_parse(ig_ctx *c, const ig_op *op, const char **text, sample_how how, sample *out) {
   const ig_schema *s = &op->schema;
-  reader r = {c, text, floats, out};
+  reader r = {c, text, how, out};
   out->lists = out->tensors = 0;
   for (size_t i = 0; i < s->nargs; i++) out->args[i] = s->args[i].def;
   skip(&r);

@@ -19,8 +19,21 @@ typedef struct sample {
   size_t tensors;
 } sample;
 
-// Reads one sample and moves *text behind it (and the bar). Tensors that the text calls f32 are
-// made with dtype `floats`. False: malformed; the context may tell more.
-bool sample_parse(ig_ctx *c, const ig_op *op, const char **text, ig_dtype floats, sample *out);
+// How a sample is read. The same call with other sizes or elements is a sample of its own.
+typedef struct sample_how {
+  ig_dtype floats;  // what the text calls f32
+  int64_t from;     // a size, 0: none, that becomes
+  int64_t to;       // 0 or 1
+  bool flat;        // every f32 tensor has no dimensions
+  bool special;     // f32 tensors that ask for nothing else are full of NaN and infinity
+} sample_how;
+
+// Reads one sample and moves *text behind it (and the bar). False: malformed; the context may tell
+// more.
+bool sample_parse(ig_ctx *c, const ig_op *op, const char **text, sample_how how, sample *out);
+
+enum { SAMPLE_SIZES = 3 };
+// Distinct sizes of at least 2 in the tensors of a sample, rising, at most SAMPLE_SIZES.
+size_t sample_sizes(const char *text, int64_t *sizes);
 
 #endif
