@@ -7,8 +7,8 @@
 Samples are read off src/ops/*.c, inputs are made as tests/support/sample.c makes them. One line per call:
     op <tab> sample number <tab> dtype that stands for f32 <tab> results
 Results (and arguments that the call wrote) are joined by ";": dtype|sizes|strides|values, or a number, or None;
-"!Class" when PyTorch refuses. Every sample
-runs as it stands; the first two of each operator also in every other dtype, and with other sizes and elements ("2:3>0").
+"!Class" when PyTorch refuses. Every sample runs as it stands; the first two of each operator also in every other dtype,
+and with other sizes and elements ("2:3>0").
 """
 import gzip
 import math

@@ -7,8 +7,8 @@
 #include "sample.h"
 
 typedef struct golden {
-  bool refused;    // PyTorch raised an exception
-  char class[32];  // of this class
+  bool refused;                       // PyTorch raised an exception
+  char class[32];                     // of this class
   ig_value outs[IG_MAX_RETURNS + 4];  // results, then tensors that the call wrote
   size_t n;
   ig_value items[64];
