@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // In-place and out forms. Both are the functional operator plus a place for its result; where the
 // kernel can write there directly, no memory is taken.
+#include <string.h>
+
 #include "op/call.h"
 #include "op/formula.h"
 #include "op/refuse.h"
@@ -204,6 +206,23 @@ static void write_list(ig_ctx *c, const ig_op *op, const ig_value *out, const ig
   }
 }
 
+// Arguments of the functional form. A factory's out form has no options: the tensor tells them.
+static void plain_args(const ig_op *op, const ig_value *args, ig_value *to) {
+  const ig_schema *from = &op->schema;
+  const ig_schema *plain = &op->base->schema;
+  const ig_tensor *out = ig_value_tensor(&args[from->nargs - 1]);
+  for (size_t i = 0, next = 0; i < plain->nargs; i++) {
+    const ig_arg *a = &plain->args[i];
+    if (next < from->nargs && strcmp(a->name, from->args[next].name) == 0) {
+      to[i] = args[next++];
+    } else {
+      to[i] = a->def;
+      if (out && a->type == IG_TYPE_DTYPE) to[i] = ig_of_dtype(out->dtype);
+      if (out && a->type == IG_TYPE_DEVICE) to[i] = ig_of_device(out->device);
+    }
+  }
+}
+
 void ig_run_out(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   const ig_schema *s = &op->schema;
   size_t first = s->nargs - s->nrets;  // the written arguments come last, one per return
@@ -224,7 +243,9 @@ void ig_run_out(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs
   bool no_grad = c->no_grad;
   ig_scope scope = ig_scope_open(c);
   c->no_grad = true;
-  ig_call(c, op->base, args, results);
+  ig_value plain[IG_MAX_ARGS];
+  plain_args(op, args, plain);
+  ig_call(c, op->base, plain, results);
   c->no_grad = no_grad;
   for (size_t i = 0; i < s->nrets && c->status == IG_OK; i++) {
     if (!write_out(c, args[first + i].tensor, ig_value_tensor(&results[i]))) break;

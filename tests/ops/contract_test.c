@@ -392,7 +392,11 @@ static void check_out(const sample *s, const ig_value *real) {
     return;
   }
   size_t first = schema->nargs - schema->nrets;
-  for (size_t i = 0; i < first; i++) args[i] = s->args[i];
+  for (size_t i = 0; i < first; i++) {
+    size_t k = 0;
+    while (strcmp(op->schema.args[k].name, schema->args[i].name) != 0) k++;
+    args[i] = s->args[k];
+  }
   for (size_t i = 0; i < schema->nrets; i++) {
     if (real[i].kind != IG_KIND_TENSOR) return;
     int64_t zero = 0;  // too small: it must be resized
