@@ -5,6 +5,7 @@
 #include "kernels/scratch.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@ typedef struct buffers {
 } buffers;
 
 static _Thread_local buffers mine;
+static _Atomic size_t limit = SIZE_MAX - 4096;  // the most that one request may ask for
 static pthread_key_t key;
 static bool have_key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -43,14 +45,20 @@ static bool watch(buffers *b) {
 
 void *ig_scratch_get(ig_scratch_slot slot, size_t bytes) {
   buffers *b = &mine;
+  if (bytes > atomic_load_explicit(&limit, memory_order_relaxed)) return NULL;
   if (bytes <= b->size[slot] && b->at[slot]) return b->at[slot];
-  if (bytes > SIZE_MAX - 4096 || !watch(b)) return NULL;
+  if (!watch(b)) return NULL;
   size_t size = (bytes + 4095) / 4096 * 4096;  // A multiple of 64, and few regrowths.
   if (size == 0) size = 4096;
   free(b->at[slot]);  // Contents need not survive.
   b->at[slot] = aligned_alloc(64, size);
   b->size[slot] = b->at[slot] ? size : 0;
   return b->at[slot];
+}
+
+void ig_scratch_limit(size_t bytes) {
+  const size_t most = SIZE_MAX - 4096;
+  atomic_store_explicit(&limit, bytes < most ? bytes : most, memory_order_relaxed);
 }
 
 void ig_scratch_free(void) {

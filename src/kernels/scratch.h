@@ -24,6 +24,9 @@ typedef enum ig_scratch_slot {
 // At least `bytes`, aligned to 64, contents arbitrary; NULL when memory is out.
 void *ig_scratch_get(ig_scratch_slot slot, size_t bytes);
 
+// For tests: requests of more bytes fail from now on, in every thread, as if memory were out.
+void ig_scratch_limit(size_t bytes);
+
 // Frees all buffers of the calling thread (they come back when asked for).
 void ig_scratch_free(void);
 

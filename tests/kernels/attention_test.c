@@ -17,6 +17,7 @@
 #include "base/cpu.h"
 #include "base/threads.h"
 #include "kernels/reduce_elem.h"
+#include "kernels/scratch.h"
 
 static uint32_t seed = 1;
 static double unit(void) {
@@ -430,11 +431,28 @@ static void test_shared_heads(void **state) {
   run_free(&r);
 }
 
+// Without scratch memory the call says so.
+static void test_without_scratch(void **state) {
+  (void)state;
+  for (int t = 0; t < TYPES; t++) {
+    run r = run_new((type)t, problems[1], false);
+    ig_scratch_limit(0);
+    assert_false(forward(&r));
+    ig_scratch_limit(SIZE_MAX);
+    assert_true(forward(&r));
+    run_free(&r);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_formulas), cmocka_unit_test(test_forward),
-      cmocka_unit_test(test_backward), cmocka_unit_test(test_empty),
-      cmocka_unit_test(test_nan),      cmocka_unit_test(test_shared_heads),
+      cmocka_unit_test(test_formulas),
+      cmocka_unit_test(test_forward),
+      cmocka_unit_test(test_backward),
+      cmocka_unit_test(test_empty),
+      cmocka_unit_test(test_nan),
+      cmocka_unit_test(test_shared_heads),
+      cmocka_unit_test(test_without_scratch),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

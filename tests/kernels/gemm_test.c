@@ -481,6 +481,23 @@ static void test_odd_strides(void **state) {
   assert_memory_equal(got, got + half * n, (size_t)(half * n) * sizeof *got);
 }
 
+// Without scratch memory every product is still right.
+static void without_scratch(void) {
+  static const shape shapes[] = {{1, 40, 90, 70}, {1, 5, 70, 30}, {1, 70, 5, 30}, {3, 30, 30, 30}};
+  ig_scratch_limit(0);
+  for (int t = 0; t < TYPES; t++)
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+      for (int l = 0; l < LAYOUTS; l++)
+        check(&types[t], shapes[i], (layout)l, (layout)((l + 1) % LAYOUTS), true, l);
+  for (int t = 0; t < 4; t++) packed_case(t, (shape){1, 30, 200, 410}, COLUMNS, ROWS, 4);
+  ig_scratch_limit(SIZE_MAX);
+}
+
+static void test_without_scratch(void **state) {
+  (void)state;
+  at_every_level(without_scratch);
+}
+
 static void test_scratch(void **state) {
   (void)state;
   char *p = ig_scratch_get(IG_SCRATCH_NORM, 100);
@@ -493,7 +510,11 @@ static void test_scratch(void **state) {
   memset(q, 2, 1 << 20);
   assert_int_equal(p[99], 1);
   assert_null(ig_scratch_get(IG_SCRATCH_NORM, SIZE_MAX - 100));
-  assert_null(ig_scratch_get(IG_SCRATCH_NORM, SIZE_MAX / 2));
+  ig_scratch_limit(1000);
+  assert_null(ig_scratch_get(IG_SCRATCH_NORM, 1001));
+  assert_non_null(ig_scratch_get(IG_SCRATCH_NORM, 1000));
+  ig_scratch_limit(SIZE_MAX);
+  assert_non_null(ig_scratch_get(IG_SCRATCH_NORM, 1001));
   assert_non_null(ig_scratch_get(IG_SCRATCH_NORM, 10));
   ig_scratch_free();
 }
@@ -504,7 +525,8 @@ int main(void) {
       cmocka_unit_test(test_large_shapes), cmocka_unit_test(test_other_types),
       cmocka_unit_test(test_empty),        cmocka_unit_test(test_nan_and_inf),
       cmocka_unit_test(test_packed),       cmocka_unit_test(test_threads_do_not_change_results),
-      cmocka_unit_test(test_odd_strides),  cmocka_unit_test(test_scratch),
+      cmocka_unit_test(test_odd_strides),  cmocka_unit_test(test_without_scratch),
+      cmocka_unit_test(test_scratch),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
