@@ -279,6 +279,7 @@ static void max3d_vjp(ig_ctx *c, const ig_vjp *v) {
 
 // The gradient is a scatter by the indices; its own gradient is the gather.
 static void max_backward_vjp(ig_ctx *c, const ig_vjp *v) {
+  IG_GRAD(v, 1) = ig_zeros_of(c, v->args[1].tensor);
   if (!IG_WANTED(v, 0)) return;
   ig_tensor *g = v->args[0].tensor;
   ig_tensor *index = v->args[7].tensor;

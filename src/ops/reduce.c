@@ -135,17 +135,22 @@ static void reduce_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_v
   ig_dtype self_dtype = args[0].tensor->dtype;
   bool direct = !truth && ig_accumulate_dtype(self_dtype) == out->dtype;
   ig_dtype work = same || direct ? self_dtype : truth ? IG_BOOL : out->dtype;
+  // Integers are added up in 64 bits, whatever the result is kept in.
+  bool narrow = !truth && !same && out->dtype != IG_I64 &&
+                (out->dtype == IG_BOOL || ig_dtype_is_integral(out->dtype));
   ig_scope s = ig_scope_open(c);
   const void *x = ig_reduce_operand(c, args[0].tensor, reduced, work, &axis);
-  if (x) {
-    ig_dtype to = truth ? IG_BOOL : out->dtype;
+  size_t n = (size_t)ig_tensor_numel(out);
+  void *y = narrow ? ig_scope_push(c, n * sizeof(int64_t) + 1) : ig_tensor_data(out);
+  if (x && (y || n == 0)) {
+    ig_dtype to = truth ? IG_BOOL : narrow ? IG_I64 : out->dtype;
     bool complex = ig_dtype_is_complex(work);
     if (complex) axis.inner *= 2;
     ig_elem e = ig_elem_of(complex ? ig_to_real(work) : work);
     ig_elem o = ig_elem_of(complex ? ig_to_real(to) : to);
-    bool done = e != IG_ELEM_COUNT && o != IG_ELEM_COUNT &&
-                ig_reduce(what, e, x, o, ig_tensor_data(out), axis);
+    bool done = e != IG_ELEM_COUNT && o != IG_ELEM_COUNT && ig_reduce(what, e, x, o, y, axis);
     if (!done) ig_refuse_dtype(c, op->schema.name, work);
+    if (done && narrow) ig_convert(ig_tensor_data(out), out->dtype, y, IG_I64, n);
   }
   ig_scope_close(c, s);
 }
@@ -341,7 +346,9 @@ static ig_tensor *min_other(ig_ctx *c, const ig_value *args) {
   return ig_minimum(c, args[0].tensor, args[1].tensor);
 }
 
-#define SUMS "f32[3,5] | f32[] | f32[0] | i64[3,2] | bool[4] | f32[4,2].T | f32[3], dtype=f64"
+#define SUMS                                                                           \
+  "f32[3,5] | f32[] | f32[0] | i64[3,2] | bool[4] | f32[4,2].T | f32[3], dtype=f64 | " \
+  "i64[6], dtype=i32 | i64[3,2], dtype=u8 | f32[4], dtype=i64 | i64[3], dtype=bool"
 #define SUMS_DIM                                                                                 \
   "f32[3,5], [1] | f32[2,3,4], [0,2], True | f32[2,3,4], [1] | f32[3,0], [1] | i64[3,2], [0] | " \
   "f32[2,3].T, [0] | f32[3,4], None | f32[], [0] | f32[3,4], [-1], True"
