@@ -68,7 +68,10 @@ def key(path: pathlib.Path, *settings: str) -> str:
 
 
 def cached(path: pathlib.Path, settings: list[str], check: Callable[[], Result]) -> Result:
-    mark = CACHE / key(path, *settings)
+    try:
+        mark = CACHE / key(path, *settings)
+    except OSError as error:  # the file went away meanwhile
+        return False, f"{path.relative_to(ROOT)}: {error}\n"
     if mark.exists():
         return True, ""
     result = check()
