@@ -184,8 +184,18 @@ static bool fit_out(ig_ctx *c, ig_tensor *to, const ig_tensor *from) {
   return ig_storage_reserve(c, to->storage, bytes) && ig_tensor_reshape_inplace(c, to, &m);
 }
 
+static bool check_device(ig_ctx *c, const ig_tensor *to, const ig_tensor *from) {
+  if (to->device.type == from->device.type) return true;
+  ig_fail_text(c, IG_RUNTIME,
+               "Attempting to copy from device %s to device %s, but cross-device copies are not "
+               "allowed!",
+               ig_device_type_text(from->device), ig_device_type_text(to->device));
+  return false;
+}
+
 static bool write_out(ig_ctx *c, ig_tensor *to, const ig_tensor *from) {
-  if (!from || !check_dtype(c, from->dtype, to->dtype) || !fit_out(c, to, from)) return false;
+  if (!from || !check_device(c, to, from) || !check_dtype(c, from->dtype, to->dtype)) return false;
+  if (!fit_out(c, to, from)) return false;
   if (!check_writable(c, to)) return false;
   if (!ig_is_fake(to) && !ig_is_fake(from)) ig_tensor_copy(to, from);
   ig_tensor_bump(to);

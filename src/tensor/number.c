@@ -68,6 +68,7 @@ static inline uint64_t to_u64(double f) {
 // The frequent sources are compiled for several instruction sets.
 // Source kinds: integers come as themselves, real floats as float or double.
 #define LOAD_PLAIN(x) (x)
+#define LOAD_BOOL(x) ((x) != 0)  // foreign memory may hold other bytes than 0 and 1
 #define LOAD_BF16(x) ig_bf16_to_f32(x)
 #define LOAD_F16(x) ig_f16_to_f32(x)
 #define LOAD_F8A(x) ig_f8e4m3fn_to_f32(x)
@@ -127,7 +128,7 @@ static inline uint64_t to_u64(double f) {
   LOOP(attr, tag##_f8a, source, uint8_t, load, F_F8A)    \
   LOOP(attr, tag##_f8b, source, uint8_t, load, F_F8B)
 
-ROW(IG_CLONES, bool, bool, LOAD_PLAIN, I)
+ROW(IG_CLONES, bool, uint8_t, LOAD_BOOL, I)
 ROW(, u8, uint8_t, LOAD_PLAIN, I)
 ROW(, i8, int8_t, LOAD_PLAIN, I)
 ROW(, i16, int16_t, LOAD_PLAIN, I)
@@ -205,7 +206,7 @@ void ig_element_store(void *at, ig_dtype dtype, const ig_value *number) {
 }
 
 ig_value ig_element_load(const void *at, ig_dtype dtype) {
-  if (dtype == IG_BOOL) return ig_of_bool(*(const bool *)at);
+  if (dtype == IG_BOOL) return ig_of_bool(*(const unsigned char *)at != 0);
   if (ig_dtype_is_integral(dtype)) {
     int64_t i = 0;
     ig_convert(&i, IG_I64, at, dtype, 1);
