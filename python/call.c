@@ -88,19 +88,27 @@ PyTypeObject *py_return_type(const char *name) {
   return op ? named_tuple(op) : NULL;
 }
 
-static bool grow_sigs(void) {
+// Operators of users have numbers behind those of the library.
+static bool grow_sigs(size_t number) {
   ig_ctx *c = py_ctx();
   const ig_lib *lib = ig_lib_get(c);
   if (!lib) return py_raise(c) != NULL;
-  sigs = PyMem_Calloc(lib->n, sizeof *sigs);
-  overloads = PyMem_Calloc(lib->n, sizeof *overloads);
-  sig_count = lib->n;
-  if (!sigs || !overloads) return PyErr_NoMemory() != NULL;
+  size_t n = number < lib->n ? lib->n : number + 64;
+  py_sig **more = PyMem_Realloc(sigs, n * sizeof *sigs);
+  if (more) sigs = more;
+  PyObject **objects = more ? PyMem_Realloc(overloads, n * sizeof(PyObject *)) : NULL;
+  if (!objects) return PyErr_NoMemory() != NULL;
+  overloads = objects;
+  for (size_t i = sig_count; i < n; i++) {
+    sigs[i] = NULL;
+    overloads[i] = NULL;
+  }
+  sig_count = n;
   return true;
 }
 
 py_sig *py_sig_get(const ig_op *op) {
-  if (!sigs && !grow_sigs()) return NULL;
+  if (op->number >= sig_count && !grow_sigs(op->number)) return NULL;
   if (sigs[op->number]) return sigs[op->number];
   py_sig *sig = PyMem_Calloc(1, sizeof *sig);
   PyObject **names = PyMem_Calloc(op->schema.nargs + 1, sizeof(PyObject *));

@@ -2,6 +2,8 @@
 // How operators look from Python: functions (ingot.add), methods (Tensor.add), ops.aten with its
 // packets (ops.aten.add) and overloads (ops.aten.add.Tensor). Packets and overloads are made once,
 // so identity is equality; they pickle by name.
+#include "ingot/library.h"
+
 #include <string.h>
 
 #include "py.h"
@@ -140,19 +142,18 @@ static PyObject *overload_schema(PyObject *o, void *unused) {
 }
 static PyObject *overload_packet(PyObject *o, void *unused);
 
-// Tags that the facts of the library tell, as names.
+// Tags that the facts of the library tell, or that the user gave.
 static PyObject *overload_tags(PyObject *o, void *unused) {
   (void)unused;
   const ig_op *op = op_of(o);
   PyObject *tags = PyList_New(0);
   PyObject *type = PyObject_GetAttrString(py.module, "Tag");
-  if (tags && type && op->facts & IG_FACT_CORE) {
-    PyObject *tag = PyObject_GetAttrString(type, "core");
-    if (!tag || PyList_Append(tags, tag) != 0) Py_CLEAR(tags);
-    Py_XDECREF(tag);
-  }
-  if (tags && type && op->def->random) {
-    PyObject *tag = PyObject_GetAttrString(type, "nondeterministic_seeded");
+  unsigned bits = ig_op_tags(op);
+  if (op->facts & IG_FACT_CORE) bits |= 1U << IG_TAG_CORE;
+  if (op->def->random) bits |= 1U << IG_TAG_NONDETERMINISTIC_SEEDED;
+  for (int t = 0; tags && type && t < IG_TAG_COUNT; t++) {
+    if (!(bits >> t & 1)) continue;
+    PyObject *tag = PyObject_GetAttrString(type, ig_tag_text((ig_tag)t));
     if (!tag || PyList_Append(tags, tag) != 0) Py_CLEAR(tags);
     Py_XDECREF(tag);
   }
@@ -237,6 +238,21 @@ static PyObject *packet_get(const char *ns, const char *name) {
   PyObject *made = py_op_make(ns, name, PY_PACKET);
   if (made && PyDict_SetItemString(packets, key, made) != 0) Py_CLEAR(made);
   return made;
+}
+
+void py_packet_forget(const ig_op *op) {
+  char key[160];
+  const ig_schema *s = &op->schema;
+  if ((size_t)snprintf(key, sizeof key, "%s::%s", s->ns, s->name) >= sizeof key) return;
+  PyObject *found = PyDict_GetItemString(packets, key);
+  if (!found) return;
+  if (PyDict_DelItemString(packets, key) != 0) PyErr_Clear();
+  // ops.<ns> keeps what it has found.
+  PyObject *ops = PyObject_GetAttrString(py.module, "ops");
+  PyObject *ns = ops ? PyObject_GetAttrString(ops, s->ns) : NULL;
+  if (!ns || PyObject_SetAttrString(ns, s->name, NULL) != 0) PyErr_Clear();
+  Py_XDECREF(ns);
+  Py_XDECREF(ops);
 }
 
 static PyObject *overload_packet(PyObject *o, void *unused) {

@@ -320,9 +320,11 @@ int py_add_conversions(void);  // to.c
 // The argument memory_format, given by place or name; NONE when absent.
 bool py_to_format(const char *name, PyObject *const *args, Py_ssize_t n, PyObject *kwnames,
                   ig_value *out);
-int py_add_ops(PyObject *m);         // ops.c
-int py_add_namespaces(PyObject *m);  // namespace.c
-int py_add_storage(PyObject *m);     // storage.c
+int py_add_ops(PyObject *m);                // ops.c
+void py_packet_forget(const ig_op *op);     // its overloads have changed
+extern PyMethodDef py_library_functions[];  // library.c
+int py_add_namespaces(PyObject *m);         // namespace.c
+int py_add_storage(PyObject *m);            // storage.c
 PyObject *py_tensor_storage(PyObject *self, PyObject *unused);
 int py_add_schema(PyObject *m);  // schema.c
 PyObject *py_schema_of(const ig_op *op);

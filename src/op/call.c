@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "op/formula.h"
+#include "op/library.h"
 #include "op/record.h"
 #include "op/shape.h"
 #include "op/tape.h"
@@ -199,8 +200,7 @@ static void move_list(ig_ctx *c, ig_value *v, ig_value *copy) {
   for (size_t k = 0; k < v->list.n; k++) ((ig_value *)copy->list.at)[k] = v->list.at[k];
 }
 
-// Closes the scope and hands the results over to the one around it.
-static void return_values(ig_ctx *c, ig_scope s, ig_value *outs, size_t n) {
+void ig_return_values(ig_ctx *c, ig_scope s, ig_value *outs, size_t n) {
   ig_value copies[IG_MAX_RETURNS];
   for (size_t i = 0; i < n; i++) {
     copies[i] = outs[i];
@@ -227,7 +227,7 @@ static void return_values(ig_ctx *c, ig_scope s, ig_value *outs, size_t n) {
 static void decompose(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   ig_scope s = ig_scope_open(c);
   ig_op_decompose(c, op, args, outs);
-  return_values(c, s, outs, op->schema.nrets);
+  ig_return_values(c, s, outs, op->schema.nrets);
   if (c->status != IG_OK) ig_note(c, "in %s", op->target);
 }
 
@@ -280,7 +280,9 @@ static bool needs_decomposition(const ig_ctx *c, const ig_op *op, const ig_value
 }
 
 void ig_run(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  if (op->base) {
+  if (op->user) {
+    ig_library_run(c, op, args, outs);
+  } else if (op->base) {
     (op->form == IG_FORM_INPLACE ? ig_run_inplace : ig_run_out)(c, op, args, outs);
   } else if (op->composite || needs_decomposition(c, op, args)) {
     decompose(c, op, args, outs);
@@ -299,7 +301,7 @@ void ig_infer(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) 
   c->fake = c->no_grad = true;
   ig_scope s = ig_scope_open(c);
   ig_run(c, op, args, outs);
-  return_values(c, s, outs, op->schema.nrets);
+  ig_return_values(c, s, outs, op->schema.nrets);
   c->capture = capture;
   c->fake = fake;
   c->no_grad = no_grad;
@@ -312,6 +314,11 @@ static void record(ig_ctx *c, const ig_op *op, const ig_value *given, ig_value *
   if (!args) return;
   if (c->rewrite && c->rewrite->fn(c, op, args, outs, c->rewrite->user)) return;
   if (c->status != IG_OK) return;
+  // The rule for gradients calls the operator again, without a gradient.
+  if (op->user && ig_library_has(op, IG_IMPL_AUTOGRAD) && ig_tape_wanted(c, op, args) &&
+      ig_library_call(c, op, IG_IMPL_AUTOGRAD, args, outs)) {
+    return;
+  }
   ig_tape_entry *e = ig_tape_open(c, op, args);
   ig_infer(c, op, args, outs);
   if (c->status == IG_OK) ig_record(c, op, args, outs);

@@ -23,6 +23,9 @@ void ig_infer(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);
 void ig_record(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);
 bool ig_record_value(ig_ctx *c, const ig_value *in, ig_value *out);  // tensors become nodes
 
+// Closes the scope and hands the results of a call over to the one around it.
+void ig_return_values(ig_ctx *c, ig_scope s, ig_value *outs, size_t n);
+
 // In-place and out forms, derived from the functional record.
 void ig_run_inplace(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);
 void ig_run_out(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);

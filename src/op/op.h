@@ -142,16 +142,17 @@ struct ig_op {
   const char *target;  // "aten.add.Tensor"
   ig_schema schema;
   ig_form form;
-  unsigned facts;
-  unsigned number;    // position in the library
-  const ig_op *base;  // in-place, out: the functional operator it is derived from
+  atomic_uint facts;        // a user's operator gets its implementations later
+  unsigned number;          // position in the library; those of users stand behind it
+  struct ig_user_op *user;  // NULL: built in
+  const ig_op *base;        // in-place, out: the functional operator it is derived from
   const ig_op *inplace;
   const ig_op *out;
-  const ig_op *next;  // next overload of the same name
+  _Atomic(const ig_op *) next;  // next overload of the same name
   size_t operands;
-  uint64_t keep;       // bits of arguments that .vjp reads
-  uint32_t keep_outs;  // bits of results
-  bool composite;      // eager calls run the decomposition
+  uint64_t keep;          // bits of arguments that .vjp reads
+  uint32_t keep_outs;     // bits of results
+  atomic_bool composite;  // eager calls run the decomposition
   bool pointwise;
   bool has_tensor_list;  // some argument is Tensor[] or Tensor?[]
 };
@@ -170,7 +171,7 @@ static inline bool ig_op_is_composite(const ig_op *op) {
   return op->composite;
 }
 static inline bool ig_op_has_decomposition(const ig_op *op) {
-  return op->def->decompose || op->def->decompose_outs;
+  return op->def->decompose || op->def->decompose_outs || (op->user && op->composite);
 }
 // Runs the decomposition, whichever form it has.
 void ig_op_decompose(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);

@@ -202,7 +202,7 @@ static bool same_ints(const ig_value *v, const ig_value *def) {
   return true;
 }
 
-static bool is_default(const ig_arg *a, const ig_value *v) {
+bool ig_arg_is_default(const ig_arg *a, const ig_value *v) {
   const ig_value *d = &a->def;
   if (!a->has_default) return false;
   if (v->kind == IG_KIND_INTS && d->kind == IG_KIND_INTS) {
@@ -283,14 +283,14 @@ static bool record_items(ig_ctx *c, ig_node *n, const ig_value *items, size_t co
 static bool fill_args(ig_ctx *c, const ig_schema *s, const ig_value *args, ig_node *proto,
                       ig_value *values, const char **keys) {
   proto->npos = s->npos;
-  while (proto->npos && is_default(&s->args[proto->npos - 1], &args[proto->npos - 1])) {
+  while (proto->npos && ig_arg_is_default(&s->args[proto->npos - 1], &args[proto->npos - 1])) {
     proto->npos--;
   }
   for (size_t i = 0; i < proto->npos; i++) {
     if (!ig_record_value(c, &args[i], &values[i])) return false;
   }
   for (size_t i = s->npos; i < s->nargs; i++) {
-    if (is_default(&s->args[i], &args[i])) continue;
+    if (ig_arg_is_default(&s->args[i], &args[i])) continue;
     keys[proto->nkw] = s->args[i].name;
     if (!ig_record_value(c, &args[i], &values[proto->npos + proto->nkw++])) return false;
   }

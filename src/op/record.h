@@ -16,6 +16,9 @@ const ig_op *ig_record_op(ig_ctx *c, const ig_op *op);
 // A call that returns an operand returns the one that was given.
 void ig_record_return(const ig_op *op, const ig_value *given, const ig_value *args, ig_value *outs);
 
+// Is v the default of the argument? Such values are not written down.
+bool ig_arg_is_default(const ig_arg *a, const ig_value *v);
+
 // A placeholder for a fake tensor like m. `value` (may be NULL) is the real tensor it stands for.
 typedef struct ig_placeholder {
   ig_input_kind role;

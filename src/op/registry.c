@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "op/library.h"
 #include "op/op.h"
 
 #define X(id, facts) extern const ig_op_def ig_def_##id;
@@ -172,7 +173,7 @@ const ig_op *ig_lib_overloads(ig_ctx *c, const char *ns, const char *name) {
   int n = snprintf(key, sizeof key, "%s::%s", ns ? ns : "aten", name);
   if (!lib || n < 0 || (size_t)n >= sizeof key) return NULL;
   ig_map_value *slot = ig_map_find(&lib->by_name, key);
-  return slot ? slot->ptr : NULL;
+  return slot ? slot->ptr : ig_library_overloads(key);
 }
 
 // "aten::add.Tensor", "aten.add.Tensor", "add.Tensor"? The namespace is everything before :: or,
@@ -228,7 +229,9 @@ size_t ig_op_returns(const ig_op *op) {
 }
 
 void ig_op_decompose(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  if (op->def->decompose_outs) {
+  if (op->user) {
+    (void)ig_library_call(c, op, IG_IMPL_COMPOSITE, args, outs);
+  } else if (op->def->decompose_outs) {
     op->def->decompose_outs(c, args, outs);
   } else {
     outs[0] = ig_of_tensor(op->def->decompose(c, args));
