@@ -102,14 +102,16 @@ static PyObject *capture_input(PyObject *module, PyObject *args) {
   return out;
 }
 
-// capture_state(kind, name, tensor): "parameter", "buffer", "temporary", "constant"
+// capture_state(kind, name, tensor, how="state"): kinds "parameter", "buffer", "temporary",
+// "constant"; how: "state", "alias" or "name", see ig_capture_state and its kin.
 static PyObject *capture_state(PyObject *module, PyObject *args) {
   (void)module;
   static const char *const kinds[] = {"parameter", "buffer", "temporary", "constant"};
   const char *kind = NULL;
   const char *name = NULL;
+  const char *how = "state";
   PyObject *value = NULL;
-  if (!PyArg_ParseTuple(args, "ssO!:capture_state", &kind, &name, py_tensor_type, &value)) {
+  if (!PyArg_ParseTuple(args, "ssO!|s:capture_state", &kind, &name, py_tensor_type, &value, &how)) {
     return NULL;
   }
   size_t k = 0;
@@ -120,10 +122,16 @@ static PyObject *capture_state(PyObject *module, PyObject *args) {
   }
   ig_ctx *c = py_ctx();
   ig_scope s = ig_scope_open(c);
-  PyObject *out =
-      py_from_tensor(c, ig_capture_state(c, (ig_state_kind)k, name, py_tensor_of(value)));
+  ig_tensor *t = py_tensor_of(value);
+  if (strcmp(how, "name") == 0) {
+    ig_capture_name(c, (ig_state_kind)k, name, t);
+  } else if (strcmp(how, "alias") == 0) {
+    (void)ig_capture_alias(c, (ig_state_kind)k, name, t);
+  } else {
+    (void)ig_capture_state(c, (ig_state_kind)k, name, t);
+  }
   ig_scope_close(c, s);
-  return out;
+  return py_ok(c) ? Py_NewRef(Py_None) : NULL;
 }
 
 // capture_meta(key, text or None): what nodes recorded from now on carry.
@@ -152,19 +160,40 @@ static bool values_of(ig_ctx *c, PyObject *tuple, ig_value **out, size_t *n) {
   return true;
 }
 
-// capture_end(outputs) -> Program
-static PyObject *capture_end(PyObject *module, PyObject *outputs) {
+static bool writes_of(ig_ctx *c, PyObject *pairs, ig_capture_write **out, size_t *n) {
+  *n = pairs ? (size_t)PyList_GET_SIZE(pairs) : 0;
+  *out = ig_scope_push(c, (*n + 1) * sizeof **out);
+  if (!py_ok(c)) return false;
+  for (size_t i = 0; i < *n; i++) {
+    PyObject *state = NULL;
+    PyObject *value = NULL;
+    if (!PyArg_ParseTuple(PyList_GET_ITEM(pairs, (Py_ssize_t)i), "O!O!", py_tensor_type, &state,
+                          py_tensor_type, &value)) {
+      return false;
+    }
+    (*out)[i] = (ig_capture_write){py_tensor_of(state), py_tensor_of(value)};
+  }
+  return true;
+}
+
+// capture_end(outputs, [(state, new value)]) -> Program
+static PyObject *capture_end(PyObject *module, PyObject *args) {
   (void)module;
   ig_ctx *c = py_ctx();
+  PyObject *outputs = NULL;
+  PyObject *pairs = NULL;
+  if (!PyArg_ParseTuple(args, "O|O!:capture_end", &outputs, &PyList_Type, &pairs)) return NULL;
   PyObject *tuple = PySequence_Tuple(outputs);
   if (!tuple) return NULL;
   ig_scope s = ig_scope_open(c);
   ig_value *values = NULL;
+  ig_capture_write *writes = NULL;
   size_t n = 0;
+  size_t nwrites = 0;
   PyObject *out = NULL;
-  if (values_of(c, tuple, &values, &n)) {
+  if (values_of(c, tuple, &values, &n) && writes_of(c, pairs, &writes, &nwrites)) {
     ig_program *p = NULL;
-    ig_status st = ig_capture_end_program(c, values, n, &p);
+    ig_status st = ig_capture_end_writes(c, writes, nwrites, values, n, &p);
     out = program_wrap(c, st, p);
   } else {
     ig_capture_abort(c);
@@ -232,7 +261,13 @@ static PyObject *program_constants(PyObject *o, void *unused) {
   return weights(w, n);
 }
 
-// (kind, name, target, persistent) per input and (kind, name, target) per output
+// The value of a spec: None for a node, except that a tensor is told by the tensor itself.
+static PyObject *spec_value(const ig_value *v) {
+  const ig_value *val = v->kind == IG_KIND_NODE ? ig_node_val(v->node) : v;
+  return py_from_value(py_ctx(), val);
+}
+
+// (kind, name, target, persistent, value) per input and (kind, name, target, value) per output
 static PyObject *program_inputs(PyObject *o, void *unused) {
   (void)unused;
   static const char *const kinds[] = {"USER_INPUT",      "PARAMETER",  "BUFFER",
@@ -241,8 +276,8 @@ static PyObject *program_inputs(PyObject *o, void *unused) {
   size_t n = ig_program_inputs(program_of(o), &at);
   PyObject *list = PyList_New((Py_ssize_t)n);
   for (size_t i = 0; list && i < n; i++) {
-    PyObject *item = Py_BuildValue("(sszO)", kinds[at[i].kind], at[i].name, at[i].target,
-                                   at[i].persistent ? Py_True : Py_False);
+    PyObject *item = Py_BuildValue("(sszON)", kinds[at[i].kind], at[i].name, at[i].target,
+                                   at[i].persistent ? Py_True : Py_False, spec_value(&at[i].value));
     if (!item) Py_CLEAR(list);
     if (item) PyList_SET_ITEM(list, (Py_ssize_t)i, item);
   }
@@ -261,7 +296,8 @@ static PyObject *program_outputs(PyObject *o, void *unused) {
   size_t n = ig_program_outputs(program_of(o), &at);
   PyObject *list = PyList_New((Py_ssize_t)n);
   for (size_t i = 0; list && i < n; i++) {
-    PyObject *item = Py_BuildValue("(szz)", kinds[at[i].kind], at[i].name, at[i].target);
+    PyObject *item = Py_BuildValue("(szzN)", kinds[at[i].kind], at[i].name, at[i].target,
+                                   spec_value(&at[i].value));
     if (!item) Py_CLEAR(list);
     if (item) PyList_SET_ITEM(list, (Py_ssize_t)i, item);
   }
@@ -382,7 +418,7 @@ PyMethodDef py_graph_functions[] = {
     {"capture_input", capture_input, METH_VARARGS, NULL},
     {"capture_state", capture_state, METH_VARARGS, NULL},
     {"capture_meta", capture_meta, METH_VARARGS, NULL},
-    {"capture_end", capture_end, METH_O, NULL},
+    {"capture_end", capture_end, METH_VARARGS, NULL},
     {"program_load", program_load, METH_O, "Reads a .pt2 archive."},
     {NULL, NULL, 0, NULL},
 };

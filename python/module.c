@@ -293,7 +293,8 @@ static int add_all(PyObject *m) {
          py_add_overrides(m) || py_add_numpy(m) || py_add_random(m) || py_add_storage(m) ||
          py_add_schema(m) || py_add_nodes(m) || py_add_conversions() || py_add_graph(m) ||
          py_add_namespaces(m) || py_add_ops(m) ||
-         PyModule_AddObjectRef(m, "GuardOnDataDependentSymNode", py.guard_error);
+         PyModule_AddObjectRef(m, "GuardOnDataDependentSymNode", py.guard_error) ||
+         PyModule_AddObjectRef(m, "ConstraintViolationError", py.constraint_error);
 }
 
 PyMODINIT_FUNC PyInit__C(void);  // NOLINT(readability-identifier-naming): Python's choice
@@ -310,9 +311,11 @@ PyMODINIT_FUNC PyInit__C(void) {
       "torch.fx.experimental.symbolic_shapes."
       "GuardOnDataDependentSymNode",
       PyExc_RuntimeError, NULL);
+  py.constraint_error = PyErr_NewException(
+      "torch.fx.experimental.symbolic_shapes.ConstraintViolationError", PyExc_RuntimeError, NULL);
   PyObject *m = PyModule_Create(&definition);
   py.module = m;
-  if (!m || !py.files || !py.guard_error || add_all(m) != 0) {
+  if (!m || !py.files || !py.guard_error || !py.constraint_error || add_all(m) != 0) {
     Py_XDECREF(m);
     if (!PyErr_Occurred()) PyErr_SetString(PyExc_ImportError, "ingot._C: could not be set up");
     return NULL;

@@ -22,12 +22,13 @@
 // ---- module.c: state, contexts, errors ----
 
 typedef struct py_state {
-  ig_ctx *main;           // context of the importing thread
-  PyObject *module;       // ingot._C
-  PyObject *files;        // keeps names of source files alive: nodes point at their text
-  PyObject *package;      // folder of the package: its frames are not the user's
-  PyObject *guard_error;  // GuardOnDataDependentSymNode
-  PyObject *modes;        // stack of __torch_function__ modes, NULL while there is none
+  ig_ctx *main;                // context of the importing thread
+  PyObject *module;            // ingot._C
+  PyObject *files;             // keeps names of source files alive: nodes point at their text
+  PyObject *package;           // folder of the package: its frames are not the user's
+  PyObject *guard_error;       // GuardOnDataDependentSymNode
+  PyObject *constraint_error;  // ConstraintViolationError
+  PyObject *modes;             // stack of __torch_function__ modes, NULL while there is none
   ig_device default_device;
   PyObject *disabled;  // what a class assigns to __torch_function__ to have none
   bool function_off;   // __torch_function__ is switched off

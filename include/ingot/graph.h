@@ -38,6 +38,12 @@ typedef enum ig_state_kind {
 } ig_state_kind;
 IG_API ig_tensor *ig_capture_state(ig_ctx *c, ig_state_kind kind, const char *name,
                                    ig_tensor *value);
+// One more name of a tensor. alias: with a placeholder of its own, which stands for the tensor from
+// then on. name: without; a constant (an attribute of a model, say) gets its placeholder under the
+// first of its names when a call reads it, and is no constant of the program if none does.
+IG_API ig_tensor *ig_capture_alias(ig_ctx *c, ig_state_kind kind, const char *name,
+                                   ig_tensor *value);
+IG_API void ig_capture_name(ig_ctx *c, ig_state_kind kind, const char *name, ig_tensor *value);
 static inline ig_tensor *ig_capture_param(ig_ctx *c, const char *name, ig_tensor *value) {
   return ig_capture_state(c, IG_STATE_PARAMETER, name, value);
 }

@@ -17,6 +17,16 @@ IG_API ig_program *ig_program_retain(ig_program *p);
 IG_API IG_MUST_USE ig_status ig_capture_end_program(ig_ctx *c, const ig_value *outs, size_t n,
                                                     ig_program **out);
 
+// The same for a program that gave pieces of its state (declared to the capture) other tensors as
+// their values: those are its first outputs, written back when it runs.
+typedef struct ig_capture_write {
+  ig_tensor *state;
+  ig_tensor *value;
+} ig_capture_write;
+IG_API IG_MUST_USE ig_status ig_capture_end_writes(ig_ctx *c, const ig_capture_write *writes,
+                                                   size_t nwrites, const ig_value *outs, size_t n,
+                                                   ig_program **out);
+
 // Capture of a C function. fn makes its outputs by operator calls on fake inputs; it may use its
 // own real tensors that `state` names.
 typedef struct ig_export_input {

@@ -9,6 +9,7 @@ library for the schemas of aten::add.
 from __future__ import annotations
 
 import importlib
+import os
 
 from ingot import _C
 from ingot._C import Generator, Size, Tensor, device, dtype
@@ -32,12 +33,18 @@ _ALIASES = {
 globals().update((name, getattr(_C, name)) for name in _DTYPES)
 globals().update((short, getattr(_C, name)) for short, name in _ALIASES.items() if hasattr(_C, name))
 
-_SUBMODULES = frozenset(
-    """
-    amp as_torch autograd backends control_flow cuda export fft func functional fx jit library linalg nn onnx
-    overrides random special testing utils version
-    """.split()
-)
+
+
+def _submodules() -> frozenset[str]:
+    """Modules and packages beside this file."""
+    global _found
+    if _found is None:
+        names = (entry.name.partition(".") for entry in os.scandir(__path__[0]))
+        _found = frozenset(name for name, _, kind in names if kind in ("", "py") and name[:2] != "__")
+    return _found
+
+
+_found: frozenset[str] | None = None
 # Names that a Python file defines, by file.
 _HOMES = {
     "ingot.functional": """
@@ -61,13 +68,8 @@ def __getattr__(name: str) -> Any:
     """Sub-packages, then names of Python files, then names of _C, then operators; what is found is kept."""
     if name.startswith("__"):
         raise AttributeError(f"module 'ingot' has no attribute {name!r}")
-    if name in _SUBMODULES:
-        try:
-            return importlib.import_module(f"ingot.{name}")
-        except ModuleNotFoundError as error:
-            if error.name != f"ingot.{name}":
-                raise
-            raise AttributeError(f"module 'ingot' has no attribute {name!r}") from None
+    if name not in _HOME_OF and name in _submodules():
+        return importlib.import_module(f"ingot.{name}")
     if name in _HOME_OF:
         found = getattr(importlib.import_module(_HOME_OF[name]), name)
     elif hasattr(_C, name):
@@ -82,7 +84,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_SUBMODULES, *_HOME_OF, *dir(_C)})
+    return sorted({*globals(), *_submodules(), *_HOME_OF, *dir(_C)})
 
 
 __version__ = getattr(_C, "__version__", "0.1.0")

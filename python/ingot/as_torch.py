@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make `import torch` mean Ingot: one table from PyTorch's dotted names to Ingot's objects.
+"""Make `import torch` mean Ingot.
 
-A row `torch.nn.*` gives all names of an Ingot module to a torch module; any other row gives one name. Targets are
-`module` or `module:attribute` and are
-looked up when first used. From the table this file makes module objects for every torch module named in it (and
-their parents) and puts them into
-sys.modules. A name that Ingot lacks raises AttributeError (or, imported, ImportError) with that name.
+Every module file of the package is the torch module of the same path: ingot/nn/init.py is torch.nn.init. The table
+holds the exceptions. A row `torch.amp.*` gives all names of an Ingot module to a torch module; any other row gives one
+name. Targets are `module` or `module:attribute` and are looked up when first used. From files and table module objects
+are made (their parents too) and put into sys.modules. A name that Ingot lacks raises AttributeError (or, imported,
+ImportError) with that name.
 """
 
 from __future__ import annotations
@@ -19,11 +19,6 @@ from typing import Any
 
 import ingot
 
-_LAYER_FILES = """
-    activation adaptive batchnorm channelshuffle container conv distance dropout flatten fold instancenorm lazy
-    linear loss module normalization padding pixelshuffle pooling rnn sparse transformer upsampling
-"""
-
 TABLE: dict[str, str] = {
     "torch.*": "ingot",
     "torch.__version__": "ingot.version:torch",
@@ -33,58 +28,14 @@ TABLE: dict[str, str] = {
     "torch._C._fft.*": "ingot.fft",
     "torch._C._special.*": "ingot.special",
     "torch._C._functorch.*": "ingot.func",
-    "torch._prims_common.*": "ingot._prims_common",
     "torch._tensor.Tensor": "ingot:Tensor",
-    "torch.amp.*": "ingot.amp",
-    "torch.autograd.*": "ingot.autograd",
-    "torch.autograd.forward_ad.*": "ingot.autograd.forward_ad",
-    "torch.autograd.function.*": "ingot.autograd.function",
-    "torch.autograd.functional.*": "ingot.autograd.functional",
     "torch.autograd.grad_mode.*": "ingot._modes",
-    "torch.autograd.gradcheck.*": "ingot.autograd.gradcheck",
     "torch.autograd.variable.Variable": "ingot.autograd:Variable",
-    "torch.backends.*": "ingot.backends",
-    "torch.cuda.*": "ingot.cuda",
-    "torch.export.*": "ingot.export",
-    "torch.export.graph_signature.*": "ingot.export.graph_signature",
-    "torch.export.exported_program.*": "ingot.export.exported_program",
-    "torch.export.dynamic_shapes.*": "ingot.export.dynamic_shapes",
-    "torch.fft.*": "ingot.fft",
-    "torch.func.*": "ingot.func",
-    "torch.functional.*": "ingot.functional",
-    "torch.fx.*": "ingot.fx",
-    "torch.jit.*": "ingot.jit",
-    "torch.library.*": "ingot.library",
-    "torch.linalg.*": "ingot.linalg",
-    "torch.nn.*": "ingot.nn",
-    "torch.nn.attention.*": "ingot.nn.attention",
-    "torch.nn.functional.*": "ingot.nn.functional",
-    "torch.nn.init.*": "ingot.nn.init",
-    "torch.nn.modules.*": "ingot.nn.modules",
-    **{f"torch.nn.modules.{name}.*": f"ingot.nn.modules.{name}" for name in _LAYER_FILES.split()},
-    "torch.nn.parameter.*": "ingot.nn.parameter",
-    "torch.nn.utils.*": "ingot.nn.utils",
-    **{
-        f"torch.nn.utils.{name}.*": f"ingot.nn.utils.{name}"
-        for name in "clip_grad convert_parameters rnn stateless".split()
-    },
-    "torch.onnx.*": "ingot.onnx",
-    "torch.onnx.operators.*": "ingot.onnx.operators",
-    "torch.overrides.*": "ingot.overrides",
-    "torch.random.*": "ingot.random",
     "torch.return_types.*": "ingot._C.return_types",
-    "torch.special.*": "ingot.special",
-    "torch.testing.*": "ingot.testing",
-    "torch.types.*": "ingot.types",
-    "torch.utils.*": "ingot.utils",
-    "torch.utils._pytree.*": "ingot.utils._pytree",
     "torch.utils._cxx_pytree.*": "ingot.utils._pytree",
     "torch.utils.pytree.*": "ingot.utils._pytree",
-    "torch.utils.hooks.*": "ingot.utils.hooks",
     "torch.utils.dlpack.from_dlpack": "ingot:from_dlpack",
     "torch.utils.dlpack.to_dlpack": "ingot:to_dlpack",
-    "torch.version.*": "ingot.version",
-    "torch._export.utils.register_dataclass_as_pytree_node": "ingot.utils._pytree:register_dataclass_as_pytree_node",
     "functorch.*": "ingot.func",
     "functorch.experimental.*": "ingot.func",
     "functorch.experimental.control_flow.*": "ingot.control_flow",
@@ -121,8 +72,20 @@ class TorchModule(types.ModuleType):
         found = sys.modules.get(path)
         if found is None:
             found = self._look_up(path, name)
-        setattr(self, name, found)
+        if not self._is_live():
+            setattr(self, name, found)
         return found
+
+    def _is_live(self) -> bool:
+        """Whether the Ingot module is a record of settings, whose names change their values."""
+        target = TABLE.get(f"{self.__name__}.*")
+        return target is not None and getattr(sys.modules.get(target), "__live__", False)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not name.startswith("__") and self._is_live():
+            setattr(sys.modules[TABLE[f"{self.__name__}.*"]], name, value)
+        else:
+            super().__setattr__(name, value)
 
     def _look_up(self, path: str, name: str) -> Any:
         if name not in _OWN and (not name.startswith("__") or path in TABLE):
@@ -168,8 +131,22 @@ def _make(name: str) -> None:
         setattr(sys.modules[parent], leaf, sys.modules[name])
 
 
+def _add_files() -> None:
+    """A row for every module file of the package that the table does not name."""
+    top = os.path.dirname(ingot.__file__)
+    for folder, folders, files in os.walk(top, followlinks=True):
+        folders[:] = sorted(f for f in folders if f != "__pycache__")
+        inside = os.path.relpath(folder, top).split(os.sep) if folder != top else []
+        for file in sorted(files):
+            name, dot, kind = file.rpartition(".")
+            if dot and kind == "py" and name != "__main__" and not (not inside and name in _OWN):
+                parts = inside + ([] if name == "__init__" else [name])
+                TABLE.setdefault(".".join(["torch", *parts, "*"]), ".".join(["ingot", *parts]))
+
+
 def install() -> None:
-    """Put the modules of the table into sys.modules."""
+    """Put the modules of files and table into sys.modules."""
+    _add_files()
     for name in ("torch", "functorch"):
         module = sys.modules.get(name)
         if module is not None and not isinstance(module, TorchModule):

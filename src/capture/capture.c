@@ -75,9 +75,10 @@ void ig_capture_input_value(ig_ctx *c, const char *name, const ig_value *value) 
   ig_record_placeholder_value(c, &p, value);
 }
 
-static bool remember(ig_ctx *c, ig_state_kind kind, const char *name, ig_tensor *value) {
+static bool remember(ig_ctx *c, ig_state_kind kind, const char *name, ig_tensor *value,
+                     bool unread) {
   ig_graph *g = c->capture;
-  ig_state s = {kind, ig_graph_keep_text(c, g, name), value};
+  ig_state s = {kind, ig_graph_keep_text(c, g, name), value, unread};
   if (!s.name) return false;
   if (!ig_vec_push(g->alloc, &g->state, s)) {
     return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
@@ -86,14 +87,11 @@ static bool remember(ig_ctx *c, ig_state_kind kind, const char *name, ig_tensor 
   return true;
 }
 
-ig_tensor *ig_capture_state(ig_ctx *c, ig_state_kind kind, const char *name, ig_tensor *value) {
+static ig_tensor *push_state(ig_ctx *c, ig_state_kind kind, const char *name, ig_tensor *value) {
   static const char *const prefixes[] = {"p_", "b_", "b_", "c_"};
   static const ig_input_kind roles[] = {IG_INPUT_PARAMETER, IG_INPUT_BUFFER, IG_INPUT_BUFFER,
                                         IG_INPUT_CONSTANT};
   char text[256];
-  if (!is_open(c) || !value || !remember(c, kind, name, value)) return NULL;
-  const ig_table_slot *known = ig_table_find(&c->capture->tensors, value);
-  if (known) return known->value;
   ig_meta m;
   ig_meta_of(value, &m);
   ig_placeholder p = {.role = roles[kind],
@@ -103,6 +101,22 @@ ig_tensor *ig_capture_state(ig_ctx *c, ig_state_kind kind, const char *name, ig_
                       .value = value,
                       .requires_grad = value->requires_grad};
   return ig_record_placeholder(c, &p, &m);
+}
+
+ig_tensor *ig_capture_state(ig_ctx *c, ig_state_kind kind, const char *name, ig_tensor *value) {
+  if (!is_open(c) || !value || !remember(c, kind, name, value, false)) return NULL;
+  const ig_table_slot *known = ig_table_find(&c->capture->tensors, value);
+  return known ? known->value : push_state(c, kind, name, value);
+}
+
+ig_tensor *ig_capture_alias(ig_ctx *c, ig_state_kind kind, const char *name, ig_tensor *value) {
+  if (!is_open(c) || !value || !remember(c, kind, name, value, false)) return NULL;
+  return push_state(c, kind, name, value);
+}
+
+void ig_capture_name(ig_ctx *c, ig_state_kind kind, const char *name, ig_tensor *value) {
+  if (!is_open(c) || !value) return;
+  (void)remember(c, kind, name, value, kind == IG_STATE_CONSTANT);
 }
 
 void ig_capture_set_meta(ig_ctx *c, ig_meta_key key, const char *text) {
@@ -137,16 +151,50 @@ ig_status ig_capture_end(ig_ctx *c, const ig_value *outs, size_t n, ig_graph **o
   return c->status;
 }
 
-ig_status ig_capture_end_program(ig_ctx *c, const ig_value *outs, size_t n, ig_program **out) {
+// Writes come first among the outputs. Their targets are the names of what is written.
+static ig_status end_with(ig_ctx *c, const ig_capture_write *writes, size_t nwrites,
+                          const ig_value *outs, size_t n, ig_graph **g, ig_output_kind *kinds,
+                          const char **targets) {
+  ig_value *all = ig_scope_push(c, (nwrites + n) * sizeof *all + 1);
+  for (size_t i = 0; all && i < nwrites; i++) {
+    const ig_tensor *fake = ig_record_fake(c, writes[i].state);
+    if (!fake) break;
+    kinds[i] = IG_OUTPUT_BUFFER_MUTATION;
+    targets[i] = fake->node->path;
+    all[i] = ig_of_tensor(writes[i].value);
+  }
+  for (size_t i = 0; all && i < n; i++) all[nwrites + i] = outs[i];
+  return ig_capture_end(c, all, nwrites + n, g);
+}
+
+ig_status ig_capture_end_writes(ig_ctx *c, const ig_capture_write *writes, size_t nwrites,
+                                const ig_value *outs, size_t n, ig_program **out) {
   ig_graph *g = NULL;
   *out = NULL;
-  IG_RETURN_IF_ERR(ig_capture_end(c, outs, n, &g));
+  ig_output_kind *kinds = ig_scope_push(c, (nwrites + n) * sizeof *kinds + 1);
+  const char **targets = ig_scope_push(c, (nwrites + n) * sizeof *targets + 1);
+  if (!kinds || !targets) {
+    ig_capture_abort(c);
+    return c->status;
+  }
+  for (size_t i = 0; i < nwrites + n; i++) {
+    kinds[i] = IG_OUTPUT_USER;
+    targets[i] = NULL;
+  }
+  IG_RETURN_IF_ERR(end_with(c, writes, nwrites, outs, n, &g, kinds, targets));
   (void)ig_graph_dce(g);
   if (!ig_graph_lift_constants(c, g) || !ig_graph_rename_placeholders(c, g) ||
       ig_graph_verify(c, g) != IG_OK) {
     ig_graph_free(g);
     return c->status;
   }
-  *out = ig_program_create(c, g, NULL, NULL);
+  *out = ig_program_create(c, g, kinds, targets);
   return c->status;
+}
+
+ig_status ig_capture_end_program(ig_ctx *c, const ig_value *outs, size_t n, ig_program **out) {
+  ig_scope s = ig_scope_open(c);
+  ig_status st = ig_capture_end_writes(c, NULL, 0, outs, n, out);
+  ig_scope_close(c, s);
+  return st;
 }

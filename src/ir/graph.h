@@ -60,6 +60,7 @@ typedef struct ig_state {
   ig_state_kind kind;
   const char *name;
   ig_tensor *tensor;
+  bool unread;  // a constant that no call has read yet: it has no placeholder
 } ig_state;
 
 struct ig_graph {

@@ -70,7 +70,7 @@ static void add_weights(ig_program *p, ig_state_kind kind) {
   const ig_graph *g = p->graph;
   for (size_t i = 0; i < g->state.n; i++) {
     const ig_state *s = &g->state.at[i];
-    if (s->kind != kind) continue;
+    if (s->kind != kind || s->unread) continue;
     ig_weight w = {s->name, ig_tensor_retain(s->tensor)};
     if (is_saved(kind)) {
       p->state[p->nstate++] = w;
@@ -117,28 +117,49 @@ static ig_node *first_user_input(const ig_graph *g) {
   return n;
 }
 
+// The first name that was declared for a constant; all of them are read now. NULL: it has none.
+static const char *declared_name(ig_graph *g, const ig_tensor *t) {
+  const char *name = NULL;
+  for (size_t i = 0; i < g->state.n; i++) {
+    ig_state *s = &g->state.at[i];
+    if (!s->unread || s->tensor != t) continue;
+    s->unread = false;
+    if (!name) name = s->name;
+  }
+  return name;
+}
+
+static const char *invent_name(ig_ctx *c, ig_graph *g, ig_tensor *t, size_t number) {
+  char path[48];
+  (void)snprintf(path, sizeof path, "lifted_tensor_%zu", number);
+  ig_state s = {IG_STATE_CONSTANT, ig_graph_keep_text(c, g, path), t, false};
+  if (!s.name) return NULL;
+  if (!ig_vec_push(g->alloc, &g->state, s)) {
+    (void)no_memory(c);
+    return NULL;
+  }
+  (void)ig_tensor_retain(t);
+  return s.name;
+}
+
 bool ig_graph_lift_constants(ig_ctx *c, ig_graph *g) {
   ig_node *before = first_user_input(g);
   size_t count = 0;
   for (ig_node *n = g->first, *next = NULL; n; n = next) {
     next = n->next;
-    if (n->kind != IG_NODE_ATTR) continue;
-    char path[48];
-    char name[64];
-    (void)snprintf(path, sizeof path, "lifted_tensor_%zu", count++);
-    (void)snprintf(name, sizeof name, "c_%s", path);
+    if (n->kind != IG_NODE_ATTR || !n->constant) continue;
+    const char *path = declared_name(g, n->constant);
+    if (!path) path = invent_name(c, g, n->constant, count++);
+    char name[256];
     n->kind = IG_NODE_PLACEHOLDER;
     n->role = IG_INPUT_CONSTANT;
-    n->path = ig_graph_keep_text(c, g, path);
+    n->path = path;
     n->target = n->name;
     for (size_t i = 0; i < IG_META_KEY_COUNT; i++) n->meta[i] = NULL;
-    if (!n->path || !ig_graph_rename(c, g, n, name)) return false;
-    ig_graph_move(g, n, before);
-    ig_state s = {IG_STATE_CONSTANT, n->path, ig_tensor_retain(n->constant)};
-    if (!ig_vec_push(g->alloc, &g->state, s)) {
-      ig_tensor_release(s.tensor);
-      return no_memory(c);
+    if (!path || !ig_graph_rename(c, g, n, ig_name_of_path("c_", path, name, sizeof name))) {
+      return false;
     }
+    ig_graph_move(g, n, before);
   }
   return true;
 }

@@ -431,7 +431,7 @@ static ig_status keep_state(reader *r, const ig_pt2_weights *list, bool constant
     ig_state_kind kind = constants     ? (buffer ? IG_STATE_TEMPORARY : IG_STATE_CONSTANT)
                          : w->is_param ? IG_STATE_PARAMETER
                                        : IG_STATE_BUFFER;
-    ig_state s = {kind, ig_graph_keep_text(r->c, g, w->name), w->tensor};
+    ig_state s = {kind, ig_graph_keep_text(r->c, g, w->name), w->tensor, false};
     if (!s.name || !ig_vec_push(g->alloc, &g->state, s)) return no_memory(r);
     (void)ig_tensor_retain(w->tensor);
   }

@@ -1,6 +1,59 @@
 # SPDX-License-Identifier: Apache-2.0
 """Capture of modules into programs, and programs in files."""
-from ingot.export._capture import export
-from ingot.export.exported_program import ExportedProgram, load, save
+from __future__ import annotations
 
-__all__ = ["ExportedProgram", "export", "load", "save"]
+from typing import Any
+
+from ingot import nn
+from ingot.export import _trace, dynamic_shapes, exported_program, graph_signature
+from ingot.export.dynamic_shapes import Constraint, Dim, ShapesCollection, dims, dynamic_dim
+from ingot.export.exported_program import ExportedProgram, load, save
+from ingot.export.graph_signature import ExportBackwardSignature, ExportGraphSignature
+from ingot.utils._pytree import register_dataclass_as_pytree_node
+
+__all__ = [
+    "Constraint", "Dim", "ExportBackwardSignature", "ExportGraphSignature", "ExportedProgram", "ShapesCollection",
+    "dims", "dynamic_dim", "dynamic_shapes", "export", "export_for_training", "exported_program", "graph_signature",
+    "load", "register_dataclass", "save",
+]  # fmt: skip
+
+
+def export(
+    mod: nn.Module,
+    args: tuple,
+    kwargs: dict[str, Any] | None = None,
+    *,
+    dynamic_shapes: Any = None,
+    strict: bool = True,
+    preserve_module_call_signature: tuple[str, ...] = (),
+) -> ExportedProgram:
+    """Captures `mod` called with `args` and `kwargs` as a program without writes, composite operators whole.
+
+    `dynamic_shapes` says which sizes may differ from those of the examples: by parameter name or position, nested as
+    the inputs are, per tensor {dimension: Dim} or a tuple with one entry per dimension.
+    """
+    return _trace._export(
+        mod, args, kwargs, dynamic_shapes, strict=strict, pre_dispatch=True,
+        preserve_module_call_signature=preserve_module_call_signature,
+    )  # fmt: skip
+
+
+def export_for_training(
+    mod: nn.Module,
+    args: tuple,
+    kwargs: dict[str, Any] | None = None,
+    *,
+    dynamic_shapes: Any = None,
+    strict: bool = True,
+    preserve_module_call_signature: tuple[str, ...] = (),
+) -> ExportedProgram:
+    """As export, but writes in place stay as they are: a program that can be trained."""
+    return _trace._export_for_training(
+        mod, args, kwargs, dynamic_shapes, strict=strict,
+        preserve_module_call_signature=preserve_module_call_signature,
+    )  # fmt: skip
+
+
+def register_dataclass(cls: type, *, serialized_type_name: str | None = None) -> None:
+    """Makes a dataclass a container: its instances may be inputs and outputs of programs."""
+    register_dataclass_as_pytree_node(cls, serialized_type_name=serialized_type_name)

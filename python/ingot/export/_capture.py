@@ -1,65 +1,107 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a module and example inputs to a program: binds arguments to names, declares the module's state, runs it on fake
-tensors while the engine records."""
-import inspect
-import re
+"""From a module and example inputs to a program of training level: declares state and inputs to the engine, runs the
+module on fake tensors while the engine records, and reads off what the module did to its own state."""
+from __future__ import annotations
+
+import dataclasses
 from typing import Any
 
 from ingot import _C, nn
-from ingot.export.exported_program import ExportedProgram
+from ingot._dynamo import exc
+from ingot.export._binding import Input, bind
+from ingot.export._errors import strict_error
+from ingot.export._modules import ModuleStack
+from ingot.export._state import State, refuse_assigned
+from ingot.export.dynamic_shapes import read_shapes
 from ingot.utils import _pytree as pytree
 
 
-def _key_text(key: object) -> str:
-    for field in ("key", "idx", "name"):
-        if hasattr(key, field):
-            return str(getattr(key, field))
-    return str(key)
+@dataclasses.dataclass
+class Options:
+    strict: bool = True
+    disable_forced_specializations: bool = False
+    allow_complex_guards: bool = False
+    allow_rnn: bool = True
 
 
-def _input_names(forward: Any, args: tuple, kwargs: dict) -> list[str]:
-    """One name per flat input: the argument's, followed by the path inside it."""
-    try:
-        bound = inspect.signature(forward).bind(*args, **kwargs)
-    except TypeError as e:
-        raise TypeError(f"export: the arguments do not fit {getattr(forward, '__qualname__', forward)}: {e}") from e
-    kinds = inspect.signature(forward).parameters
-    tree: dict[str, Any] = {}
-    for name, value in bound.arguments.items():
-        if kinds[name].kind is inspect.Parameter.VAR_KEYWORD:
-            tree |= value
-        else:
-            tree[name] = value
-    paths, _ = pytree.tree_flatten_with_path(tree)
-    return [re.sub(r"\W", "_", "_".join(_key_text(k) for k in path)).lower() for path, _ in paths]
-
-
-def _declare_state(module: nn.Module) -> None:
-    persistent = set(module.state_dict(keep_vars=True))
-    for name, tensor in module.named_parameters(remove_duplicate=False):
-        _C.capture_state("parameter", name, tensor)
-    for name, tensor in module.named_buffers(remove_duplicate=False):
-        _C.capture_state("buffer" if name in persistent else "temporary", name, tensor)
-
-
-def export(mod: nn.Module, args: tuple, kwargs: dict[str, Any] | None = None) -> ExportedProgram:
-    """Captures `mod` called with `args` and `kwargs` as a program of fixed shapes."""
+def _check_arguments(mod: Any, args: Any, kwargs: Any) -> dict[str, Any]:
     if not isinstance(mod, nn.Module):
         raise ValueError(f"Expected `mod` to be an instance of `torch.nn.Module`, got {type(mod)}.")
     if not isinstance(args, tuple):
-        raise TypeError(f"Expecting `args` to be a tuple of example positional inputs, got {type(args)}")
-    kwargs = kwargs or {}
-    leaves, in_spec = pytree.tree_flatten((args, kwargs))
-    names = _input_names(mod.forward, args, kwargs)
-    _C.capture_begin()
-    try:
-        _declare_state(mod)
-        fakes = [_C.capture_input(name, leaf) for name, leaf in zip(names, leaves, strict=True)]
-        fake_args, fake_kwargs = pytree.tree_unflatten(fakes, in_spec)
-        outputs, out_spec = pytree.tree_flatten(mod(*fake_args, **fake_kwargs))
-        program = _C.capture_end(outputs)
-    except BaseException:
-        _C.capture_abort()
-        raise
-    program.set_specs(pytree.treespec_dumps(in_spec), pytree.treespec_dumps(out_spec))
-    return ExportedProgram(program)
+        raise exc.UserError(
+            exc.UserErrorType.INVALID_INPUT,
+            f"Expecting `args` to be a tuple of example positional inputs, got {type(args)}",
+        )
+    return dict(kwargs) if kwargs else {}
+
+
+def _declare_inputs(inputs: list[Input], shapes: dict[tuple, Any], strict: bool) -> list[Any]:
+    fakes = []
+    for i in inputs:
+        dims = shapes.get(i.path)
+        if dims is None:
+            fakes.append(_C.capture_input(i.name, i.value))
+        else:
+            fakes.append(_C.capture_input(i.name, i.value, i.source if strict else i.flat_source, dims))
+    return fakes
+
+
+def _outputs(result: Any) -> tuple[list[Any], Any]:
+    leaves, spec = pytree.tree_flatten(result)
+    plain = (_C.Tensor, int, float, bool, str, type(None), _C.SymInt, _C.SymFloat, _C.SymBool)
+    for path, leaf in pytree.tree_flatten_with_path(result)[0]:
+        if not isinstance(leaf, plain):
+            raise exc.UserError(
+                exc.UserErrorType.INVALID_OUTPUT,
+                f"It looks like one of the outputs{pytree.keystr(path)} with type `{type(leaf)}` is not supported or "
+                "pytree-flattenable. \nExported graphs outputs can only contain the following types: tensors, ints, "
+                "floats, bools, strings and None. If you are using a custom class object, please register a "
+                "pytree_flatten/unflatten function using `torch.utils._pytree.register_pytree_node`.",
+            )
+    return leaves, spec
+
+
+class _Run:
+    """One capture."""
+
+    def __init__(self, mod: nn.Module, args: tuple, kwargs: dict[str, Any], options: Options) -> None:
+        self.mod, self.args, self.kwargs, self.options = mod, args, kwargs, options
+        self.state = State(mod)
+        self.in_spec = pytree.tree_structure((args, kwargs))
+
+    def record(self, inputs: list[Input], shapes: dict[tuple, Any]) -> Any:
+        strict = self.options.strict
+        self.state.declare(strict)
+        fakes = _declare_inputs(inputs, shapes, strict)
+        args, kwargs = pytree.tree_unflatten(fakes, self.in_spec)
+        with ModuleStack(self.mod, self.options):
+            result = self.mod(*args, **kwargs)
+        refuse_assigned(self.state.assigned_attributes())
+        outputs, self.out_spec = _outputs(result)
+        mutations = self.state.assigned_buffers()
+        return _C.capture_end(outputs, mutations)
+
+    def program(self, shapes: Any) -> Any:
+        entries = read_shapes(self.mod, self.args, self.kwargs, shapes)
+        inputs = bind(self.mod, self.args, self.kwargs)
+        _C.capture_begin()
+        try:
+            program = self.record(inputs, entries)
+        except BaseException as error:
+            _C.capture_abort()
+            other = strict_error(error) if self.options.strict else None
+            if other is None:
+                raise
+            raise other from error
+        finally:
+            self.state.restore()
+        program.set_specs(pytree.treespec_dumps(self.in_spec), pytree.treespec_dumps(self.out_spec))
+        return program
+
+
+def capture(mod: nn.Module, args: tuple, kwargs: dict[str, Any] | None, shapes: Any, options: Options) -> _Run:
+    """Runs the capture; the result has .program, .in_spec and .out_spec."""
+    kwargs = _check_arguments(mod, args, kwargs)
+    run = _Run(mod, args, kwargs, options)
+    run.result = run.program(shapes)
+    return run

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which module of the hierarchy is being called, for the metadata of nodes, while a program is captured."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ingot import _C, nn
+from ingot._dynamo import exc
+from ingot.nn.modules.module import set_call_observer
+
+
+def class_name(cls: type) -> str:
+    """Qualified, classes of Ingot as PyTorch's."""
+    module = cls.__module__
+    if module == "ingot" or module.startswith("ingot."):
+        module = "torch" + module[len("ingot") :]
+    return f"{module}.{cls.__qualname__}"
+
+
+class ModuleStack:
+    """While it is entered, calls of sub-modules of `root` keep the engine's nn_module_stack up to date. Modules that are
+    not in the hierarchy (made while the program runs) belong to whoever calls them."""
+
+    def __init__(self, root: nn.Module, options: Any) -> None:
+        self._strict = options.strict
+        self._allow_rnn = options.allow_rnn
+        self._names: dict[int, list[str]] = {}
+        for path, module in root.named_modules(remove_duplicate=False):
+            self._names.setdefault(id(module), []).append(path)
+        self._root = root
+        self._stack: list[tuple[str, str]] = []  # (path, text of the whole stack)
+        self._texts: dict[tuple[str, str], str] = {}
+
+    def _path(self, module: nn.Module) -> str | None:
+        names = self._names.get(id(module))
+        if names is None:
+            return None
+        if len(names) > 1 and self._stack:  # a module of several names: the one below the caller
+            prefix = self._stack[-1][0]
+            inside = [n for n in names if n.startswith(f"{prefix}." if prefix else "")]
+            return inside[0] if inside else names[0]
+        return names[0]
+
+    def _text(self, above: str, path: str, module: nn.Module) -> str:
+        key = above, path
+        text = self._texts.get(key)
+        if text is None:
+            below = path.replace(".", "_") if self._strict else path
+            name = "L__self__" + ("_" + below if self._strict and path else below)
+            entry = f"{name},{path},{class_name(type(module))}"
+            text = self._texts[key] = f"{above};{entry}" if above else entry
+        return text
+
+    def __call__(self, module: nn.Module, call: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+        path = self._path(module)
+        if path is None:
+            return call(*args, **kwargs)
+        if not self._allow_rnn and isinstance(module, (nn.RNN, nn.GRU, nn.LSTM)):
+            raise exc.Unsupported("TorchDynamo purposely graph breaks on RNN, GRU, LSTMs")
+        above = self._stack[-1][1] if self._stack else ""
+        text = self._text(above, path, module)
+        self._stack.append((path, text))
+        _C.capture_meta("nn_module_stack", text)
+        try:
+            return call(*args, **kwargs)
+        finally:
+            self._stack.pop()
+            if _C.capture_is_open():
+                _C.capture_meta("nn_module_stack", above or None)
+
+    def __enter__(self) -> None:
+        self._before = set_call_observer(self)
+
+    def __exit__(self, *unused: Any) -> None:
+        set_call_observer(self._before)

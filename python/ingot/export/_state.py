@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The state of a module around a capture: what is declared to the engine, and what the program did to it meanwhile.
+
+Parameters and buffers are declared under all their names. Tensors that are plain attributes get a name and become
+inputs only if the program reads them. When the capture is over, everything is as it was before it: attributes,
+containers in them, buffers. A buffer that was assigned is a mutation; a plain tensor attribute must not be.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ingot import _C, nn
+from ingot._C import Tensor
+
+_OWN = frozenset(nn.Module().__dict__) - {"training"}
+
+
+def _containers(value: Any, depth: int = 0) -> Any:
+    """A copy of nested lists, dicts and sets whose leaves are the same objects; other values as they are."""
+    if depth > 20:
+        return value
+    if type(value) is list:
+        return [_containers(v, depth + 1) for v in value]
+    if type(value) is tuple:
+        return tuple(_containers(v, depth + 1) for v in value)
+    if isinstance(value, dict) and not isinstance(value, nn.Module):
+        return {k: _containers(v, depth + 1) for k, v in value.items()}
+    if type(value) is set:
+        return set(value)
+    return value
+
+
+def _tensors(value: Any, text: str) -> Iterator[tuple[str, Tensor]]:
+    if isinstance(value, Tensor):
+        yield text, value
+    elif isinstance(value, (list, tuple)):
+        for i, item in enumerate(value):
+            yield from _tensors(item, f"{text}[{i}]")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _tensors(item, f"{text}[{key!r}]")
+
+
+class _Attributes:
+    """The plain attributes of one module as they were."""
+
+    def __init__(self, path: str, module: nn.Module) -> None:
+        self.path = path
+        self.module = module
+        self.values = {k: v for k, v in module.__dict__.items() if k not in _OWN}
+        self.copies = {k: _containers(v) for k, v in self.values.items()}
+
+    def assigned(self) -> list[str]:
+        """Names of tensor attributes that are other tensors now, spelled from the root."""
+        prefix = f"self.{self.path}." if self.path else "self."
+        before = dict(pair for k, v in self.copies.items() for pair in _tensors(v, prefix + k))
+        now = {k: v for k, v in self.module.__dict__.items() if k not in _OWN}
+        after = dict(pair for k, v in now.items() for pair in _tensors(v, prefix + k))
+        return [name for name, t in after.items() if before.get(name) is not t]
+
+    def restore(self) -> None:
+        state = self.module.__dict__
+        for name in [k for k in state if k not in _OWN and k not in self.values]:
+            del state[name]
+        for name, value in self.values.items():
+            state[name] = value
+            _restore_container(value, self.copies[name])
+
+
+def _restore_container(value: Any, copy: Any) -> None:
+    if value is copy:
+        return
+    if type(value) is list:
+        if len(value) != len(copy) or any(a is not b for a, b in zip(value, copy, strict=True)):
+            value[:] = copy
+        for item, old in zip(value, copy, strict=True):
+            _restore_container(item, old)
+    elif type(value) is tuple:
+        for item, old in zip(value, copy, strict=True):
+            _restore_container(item, old)
+    elif isinstance(value, dict):
+        value.clear()
+        value.update(copy)
+    elif type(value) is set:
+        value.clear()
+        value.update(copy)
+
+
+class State:
+    """The state of a module, taken before a capture."""
+
+    def __init__(self, module: nn.Module) -> None:
+        self.module = module
+        self.modules = list(module.named_modules())
+        self.attributes = [_Attributes(path, m) for path, m in self.modules]
+        self.buffers = [(m, k, t) for _, m in self.modules for k, t in m._buffers.items() if t is not None]
+        self.parameters = [(m, k, t) for _, m in self.modules for k, t in m._parameters.items()]
+
+    def declare(self, strict: bool) -> None:
+        """Tells the open capture about all tensors of the module. A tensor of several names has a placeholder for each
+        of them, the last one in use; in a strict capture that one alone."""
+        persistent = set(self.module.state_dict(keep_vars=True))
+        parameters = [("parameter", k, t) for k, t in self.module.named_parameters(remove_duplicate=False)]
+        buffers = [
+            ("buffer" if k in persistent else "temporary", k, t)
+            for k, t in self.module.named_buffers(remove_duplicate=False)
+        ]
+        last = {id(t): name for _, name, t in parameters + buffers}
+        for kind, name, tensor in parameters + buffers:
+            _C.capture_state(kind, name, tensor, "alias" if not strict or last[id(tensor)] == name else "name")
+        for path, module in self.module.named_modules(remove_duplicate=False):
+            for name, value in module.__dict__.items():
+                if name not in _OWN and isinstance(value, Tensor):
+                    _C.capture_state("constant", f"{path}.{name}" if path else name, value, "name")
+
+    def assigned_buffers(self) -> list[tuple[Tensor, Tensor]]:
+        """(buffer, what was assigned instead) for buffers that are other tensors now."""
+        out = []
+        for module, name, tensor in self.buffers:
+            now = module._buffers.get(name)
+            if now is not None and now is not tensor:
+                out.append((tensor, now))
+        return out
+
+    def assigned_attributes(self) -> list[str]:
+        return [name for attributes in self.attributes for name in attributes.assigned()]
+
+    def restore(self) -> None:
+        for attributes in self.attributes:
+            attributes.restore()
+        for module, name, tensor in self.buffers:
+            module._buffers[name] = tensor
+        for module, name, tensor in self.parameters:
+            module._parameters[name] = tensor
+
+
+def refuse_assigned(names: list[str]) -> None:
+    """Plain tensor attributes that the program assigned."""
+    if not names:
+        return
+    many = len(names) > 1
+    raise ValueError(
+        f"The tensor attribute{'s' * many} {', '.join(names)} {'were' if many else 'was'} assigned during export. "
+        "Such attributes must be registered as buffers using the `register_buffer` API "
+        "(https://pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.register_buffer)."
+    )

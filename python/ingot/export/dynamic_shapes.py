@@ -1,0 +1,511 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dim and the spellings of dynamic_shapes: from what the user writes to one tuple of dimensions per flat input.
+
+A tuple has an entry per dimension, as the engine takes it: None (static), an int (static, checked), (name, lo, hi),
+(text, root, lo, hi, k, c) for k*root + c, True (automatic) or ... (dynamic). What they mean is the engine's business.
+"""
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ingot import _C, nn
+from ingot._C import Tensor
+from ingot._dynamo.exc import UserError, UserErrorType
+from ingot.utils import _pytree as pytree
+
+__all__ = ["Constraint", "Dim", "ShapesCollection", "dims", "dynamic_dim", "refine_dynamic_shapes_from_suggested_fixes"]
+
+_LINEAR = "(Only increasing linear operations with integer coefficients are supported.)"
+
+
+class _Hint:
+    """Dim.AUTO, Dim.DYNAMIC, Dim.STATIC: what to do with a dimension that gets no name."""
+
+    def __init__(self, name: str, entry: Any) -> None:
+        self._name = name
+        self.entry = entry
+
+    def __repr__(self) -> str:
+        return f"Dim.{self._name}"
+
+    def __copy__(self) -> _Hint:
+        return self
+
+    def __deepcopy__(self, memo: dict) -> _Hint:
+        return self
+
+
+class Dim:
+    """A named size with bounds. Two of one name are the same size; `2 * d + 1` is a size derived from it."""
+
+    AUTO = _Hint("AUTO", True)
+    DYNAMIC = _Hint("DYNAMIC", ...)
+    STATIC = _Hint("STATIC", None)
+
+    def __init__(self, name: str, *, min: int | None = None, max: int | None = None) -> None:
+        if not isinstance(name, str) or not name.isidentifier():
+            raise AssertionError(f"Dim name must be a valid identifier, got {name}")
+        low, high = 0 if min is None else min, sys.maxsize if max is None else max
+        if high <= low:
+            raise AssertionError(f"Cannot create Dim with inconsistent min={min}, max={max}")
+        self.__name__ = name
+        self._bounds = low, high
+        self._root = self
+        self._factor, self._term = 1, 0
+
+    @classmethod
+    def _derive(cls, root: Dim, factor: int, term: int) -> Dim:
+        if factor == 1 and term == 0:
+            return root
+        self = cls.__new__(cls)
+        scaled = root.__name__ if factor == 1 else f"{factor}*{root.__name__}"
+        self.__name__ = scaled if term == 0 else f"{scaled} {'+' if term > 0 else '-'} {abs(term)}"
+        self._root, self._factor, self._term = root, factor, term
+        return self
+
+    @property
+    def name(self) -> str:
+        return self.__name__
+
+    @property
+    def root(self) -> Dim:
+        return self._root
+
+    @property
+    def min(self) -> int:
+        if self._root is self:
+            return self._bounds[0]
+        low = self._factor * self._root.min + self._term
+        if low < 0:
+            raise AssertionError(
+                f"Expected derived min value of {self.__name__} to be >= 0. Please specify an appropriate min value "
+                f"for {self._root.__name__} (currently {self._root.min})."
+            )
+        return low
+
+    @property
+    def max(self) -> int:
+        if self._root is self:
+            return self._bounds[1]
+        return sys.maxsize if self._root.max == sys.maxsize else self._factor * self._root.max + self._term
+
+    def __add__(self, other: int) -> Dim:
+        if type(other) is not int:
+            raise NotImplementedError(
+                f"Attempted to add {other} to {self.__name__}, where an integer was expected. {_LINEAR}"
+            )
+        return self._derive(self._root, self._factor, self._term + other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: int) -> Dim:
+        if type(other) is not int:
+            raise NotImplementedError(
+                f"Attempted to subtract {other} from {self.__name__}, where an integer was expected. {_LINEAR}"
+            )
+        return self._derive(self._root, self._factor, self._term - other)
+
+    def __rsub__(self, other: Any) -> Dim:
+        raise NotImplementedError(f"Attempted to negate {self.__name__}. {_LINEAR}")
+
+    def __mul__(self, other: int) -> Dim:
+        if type(other) is not int or other <= 0:
+            raise NotImplementedError(
+                f"Attempted to multiply {other} with {self.__name__}, where a positive integer was expected. {_LINEAR}"
+            )
+        return self._derive(self._root, self._factor * other, self._term * other)
+
+    __rmul__ = __mul__
+
+    def _derived(self) -> bool:
+        return self._root is not self
+
+    def _entry(self) -> tuple:
+        """What the engine is told."""
+        low, high = self._root._bounds
+        top = None if high == sys.maxsize else high
+        if self._derived():
+            return self.__name__, self._root.__name__, low, top, self._factor, self._term
+        return self.__name__, low, top
+
+    def __repr__(self) -> str:
+        if self._derived():
+            return self.__name__
+        low, high = self._bounds
+        bounds = [f"min={low}"] * (low != 0) + [f"max={high}"] * (high != sys.maxsize)
+        return f"Dim({', '.join([repr(self.__name__), *bounds])})"
+
+    def __copy__(self) -> Dim:
+        return self
+
+    def __deepcopy__(self, memo: dict) -> Dim:
+        return self
+
+
+def dims(*names: str, min: int | None = None, max: int | None = None) -> tuple[Dim, ...]:
+    """Several Dims of the same bounds."""
+    return tuple(Dim(name, min=min, max=max) for name in names)
+
+
+@dataclasses.dataclass(frozen=True)
+class Constraint:
+    """A dimension of a tensor marked dynamic, with bounds: `2 <= dynamic_dim(x, 0)` narrows it."""
+
+    tensor: Tensor
+    dim: int
+    min: int = 0
+    max: int = sys.maxsize
+
+    def __ge__(self, low: int) -> Constraint:
+        return dataclasses.replace(self, min=max(self.min, low))
+
+    def __gt__(self, low: int) -> Constraint:
+        return self >= low + 1
+
+    def __le__(self, high: int) -> Constraint:
+        return dataclasses.replace(self, max=min(self.max, high))
+
+    def __lt__(self, high: int) -> Constraint:
+        return self <= high - 1
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            "Cannot determine truth value of Constraint. If you are trying to combine Constraint's with logical "
+            "connectives, you can specify them separately instead."
+        )
+
+
+def dynamic_dim(t: Tensor, index: int) -> Constraint:
+    """Marks dimension `index` of a tensor (the older spelling of dynamic_shapes)."""
+    if not isinstance(t, Tensor):
+        raise UserError(UserErrorType.DYNAMIC_DIM, f"Expected tensor as input to dynamic_dim but got {type(t)}")
+    if t.dim() < 1:
+        raise UserError(UserErrorType.DYNAMIC_DIM, "Cannot mark 0-dimension tensors to be dynamic")
+    if not 0 <= index < t.dim():
+        raise UserError(
+            UserErrorType.DYNAMIC_DIM,
+            f"Expected the dimension passed to dynamic_dim to be in the range [0:{t.dim() - 1}] but got {index}, "
+            "which is out of bounds for the given tensor.",
+        )
+    return Constraint(t, index)
+
+
+class ShapesCollection:
+    """Shapes by tensor: `c[x] = (dim,)`. Passed as dynamic_shapes, or turned into a tree by dynamic_shapes(m, args)."""
+
+    def __init__(self) -> None:
+        self._shapes: dict[int, tuple[Any, Any]] = {}
+
+    def __setitem__(self, t: Any, shape: Any) -> None:
+        if not isinstance(t, Tensor):
+            raise AssertionError(f"Cannot assign shape to non-tensor type {type(t)}")
+        known = self._shapes.get(id(t))
+        if known is not None and known[1] != shape:
+            raise AssertionError(f"Shapes assigned to input is a mismatch: {known[1]} and {shape}")
+        self._shapes[id(t)] = t, shape  # the tensor is kept: its id stays its own
+
+    def __getitem__(self, t: Tensor) -> Any:
+        if id(t) not in self._shapes:
+            self._shapes[id(t)] = t, {}
+        return self._shapes[id(t)][1]
+
+    def __len__(self) -> int:
+        return len(self._shapes)
+
+    def dynamic_shapes(self, m: Any, args: tuple, kwargs: dict[str, Any] | None = None) -> Any:
+        """The tree of shapes for these arguments; every tensor of the collection must be among them."""
+        found: set[int] = set()
+
+        def shape_of(leaf: Any) -> Any:
+            if id(leaf) not in self._shapes:
+                return None
+            found.add(id(leaf))
+            return self._shapes[id(leaf)][1]
+
+        tree = {name: _map(shape_of, value) for name, value in combine_args(m, args, kwargs).items()}
+        if len(found) != len(self._shapes):
+            raise ValueError(
+                "Some tensors that were assigned shapes were not found in args. Maybe such tensors were copied when "
+                "passing them as args? Maybe such tensors are contained in classes that were not registered with "
+                "pytree?"
+            )
+        return tree
+
+
+def combine_args(f: Any, args: tuple, kwargs: dict[str, Any] | None) -> dict[str, Any]:
+    """Arguments by parameter name: *args a tuple, **kwargs a dict."""
+    kwargs = kwargs or {}
+    signature = inspect.signature(f.forward if isinstance(f, nn.Module) else f)
+    try:
+        return dict(signature.bind(*args, **kwargs).arguments)
+    except TypeError as error:
+        raise TypeError(str(error)) from None
+
+
+# Trees. A registered class is entered by its fields, so a list mirrors it.
+
+
+def _children(value: Any) -> tuple[str, list[Any], list[Any]] | None:
+    """Kind of container, keys, children; None: a leaf."""
+    if isinstance(value, dict):
+        return "dict", list(value), list(value.values())
+    node = pytree._node_of(value)
+    if node is None:
+        return None
+    items = list(node.flatten_fn(value)[0])
+    kind = node.type.__name__ if node.type in (list, tuple) else "sequence"
+    return kind, list(range(len(items))), items
+
+
+def _map(fn: Callable[[Any], Any], value: Any) -> Any:
+    inside = _children(value)
+    if inside is None:
+        return fn(value)
+    kind, keys, items = inside
+    mapped = [_map(fn, item) for item in items]
+    return dict(zip(keys, mapped, strict=True)) if kind == "dict" else tuple(mapped) if kind == "tuple" else mapped
+
+
+def _where(path: tuple) -> str:
+    return "".join(f"[{key!r}]" for key in path)
+
+
+def _mismatch(text: str) -> UserError:
+    return UserError(
+        UserErrorType.INVALID_INPUT,
+        f"Detected mismatch between the structure of `inputs` and `dynamic_shapes`: {text}",
+        case_name="dynamic_shapes_validation",
+    )
+
+
+def _sub_shapes(path: tuple, kind: str, keys: list, shapes: Any) -> list[Any]:
+    """The shapes for the children of a container."""
+    at = _where(path)
+    if isinstance(shapes, dict) and kind == "dict":
+        if set(shapes) != set(keys):
+            raise _mismatch(f"`inputs{at}` has keys {keys}, but `dynamic_shapes{at}` has keys {list(shapes)}")
+        return [shapes[key] for key in keys]
+    if isinstance(shapes, (list, tuple)) and kind != "dict":
+        if len(shapes) != len(keys):
+            raise _mismatch(
+                f"`inputs{at}` has {len(keys)} elements, but `dynamic_shapes{at}` has {len(shapes)} elements"
+            )
+        return list(shapes)
+    inputs = {"dict": dict, "list": list, "tuple": tuple}.get(kind, list)
+    raise _mismatch(f"`inputs{at}` is a {inputs}, but `dynamic_shapes{at}` is a {type(shapes)}")
+
+
+def _leaves(path: tuple, value: Any, shapes: Any) -> Iterator[tuple[tuple, Any, Any]]:
+    """(path, leaf, its shape) in flat order. None stands for a whole sub-tree."""
+    inside = _children(value)
+    if inside is None:
+        yield path, value, shapes
+        return
+    kind, keys, items = inside
+    below = [None] * len(items) if shapes is None else _sub_shapes(path, kind, keys, shapes)
+    for key, item, shape in zip(keys, items, below, strict=True):
+        yield from _leaves((*path, key), item, shape)
+
+
+_WANTED = "an int, a Dim, Dim.AUTO, Dim.STATIC, or Dim.DYNAMIC"
+
+
+class _Reader:
+    """Reads the shapes of tensors and remembers the definitions of names."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, Dim] = {}
+
+    def _entry(self, dim: Any, where: str) -> Any:
+        if dim is None or type(dim) is int:
+            return dim
+        if isinstance(dim, _Hint):
+            return dim.entry
+        if not isinstance(dim, Dim):
+            raise UserError(
+                UserErrorType.INVALID_INPUT,
+                f"Unexpected dimension {where} (expected None, {_WANTED}, but got {dim} instead)",
+                case_name="dynamic_shapes_validation",
+            )
+        root = dim.root
+        known = self._seen.setdefault(root.__name__, root)
+        if known._bounds != root._bounds:
+            raise UserError(
+                UserErrorType.INVALID_INPUT,
+                f"Found different definitions {known!r} and {root!r} for the same symbolic dimension {root!r}!",
+            )
+        _ = dim.min  # its own complaint about a derived size below 0
+        return dim._entry()
+
+    def _check_index(self, tensor: Tensor, index: Any, where: str) -> None:
+        if type(index) is not int:
+            raise UserError(
+                UserErrorType.INVALID_INPUT,
+                f"Unexpected key {index!r} in the shape specified at `{where}` (expected the index of a dimension)",
+                case_name="dynamic_shapes_validation",
+            )
+        if tensor.dim() < 1:
+            raise UserError(UserErrorType.DYNAMIC_DIM, "Cannot mark 0-dimension tensors to be dynamic")
+        if not 0 <= index < tensor.dim():
+            raise UserError(
+                UserErrorType.DYNAMIC_DIM,
+                f"Expected the dimension passed to dynamic_dim to be in the range [0:{tensor.dim() - 1}] but got "
+                f"{index}, which is out of bounds for the given tensor.",
+            )
+
+    def shape(self, path: tuple, leaf: Any, shape: Any) -> tuple | None:
+        """The entries of one tensor; None: all static."""
+        at = f"dynamic_shapes{_where(path)}"
+        if not isinstance(leaf, Tensor):
+            if shape is not None:
+                raise UserError(
+                    UserErrorType.INVALID_INPUT,
+                    f"Cannot associate shape {shape} specified at `{at}` to non-tensor type {type(leaf)} at "
+                    f"`inputs{_where(path)}` (expected None)",
+                    case_name="dynamic_shapes_validation",
+                )
+            return None
+        if shape is None:
+            return None
+        entries: list[Any] = [None] * leaf.dim()
+        if isinstance(shape, dict):
+            for i, dim in shape.items():
+                what = f"mapped to index {i} in input tensor shape {shape} specified at `{at}`"
+                entry = self._entry(dim, what)
+                self._check_index(leaf, i, at)
+                entries[i] = entry
+        elif isinstance(shape, (tuple, list)):
+            for i, dim in enumerate(shape):
+                entry = self._entry(dim, f"#{i} in input tensor shape {shape} specified at `{at}`")
+                self._check_index(leaf, i, at)
+                entries[i] = entry
+            if len(shape) < leaf.dim():
+                raise UserError(
+                    UserErrorType.INVALID_INPUT,
+                    f"Expected a dimension for each of the {leaf.dim()} dimensions of `inputs{_where(path)}`, but the "
+                    f"shape {shape} specified at `{at}` has {len(shape)}",
+                    case_name="dynamic_shapes_validation",
+                )
+        else:
+            raise UserError(
+                UserErrorType.INVALID_INPUT,
+                f"Unexpected input tensor shape {shape} specified at `{at}` (expected either a list/tuple of "
+                f"dimensions, or a dict mapping indices to dimensions, where each dimension is {_WANTED})",
+                case_name="dynamic_shapes_validation",
+            )
+        return tuple(entries) if any(e is not None for e in entries) else None
+
+
+def _by_name(combined: dict[str, Any], shapes: Any) -> dict[str, Any]:
+    """The shapes of each argument."""
+    if isinstance(shapes, dict):
+        names = list(combined)
+        if sorted(map(str, shapes)) != sorted(names):
+            text = (
+                f"When `dynamic_shapes` is specified as a dict, its top-level keys must be the arg names {names} of "
+                f"`inputs`, but here they are {list(shapes)}. "
+            )
+            if len(names) == 1 and isinstance(combined[names[0]], dict):
+                text += (
+                    "Since here `inputs` is a list/tuple enclosing a single dict, maybe you just forgot to enclose "
+                    "`dynamic_shapes` in a list/tuple?"
+                )
+            else:
+                text += (
+                    "Alternatively, you could also ignore arg names entirely and specify `dynamic_shapes` as a "
+                    "list/tuple matching `inputs`."
+                )
+            raise UserError(UserErrorType.INVALID_INPUT, text, case_name="dynamic_shapes_validation")
+        return shapes
+    if isinstance(shapes, (list, tuple)):
+        if len(shapes) != len(combined):
+            raise _mismatch(f"`inputs` has {len(combined)} elements, but `dynamic_shapes` has {len(shapes)} elements")
+        return dict(zip(combined, shapes, strict=True))
+    raise UserError(
+        UserErrorType.INVALID_INPUT,
+        f"Expected dynamic_shapes to be a dict, a list, a tuple or a ShapesCollection, but got {type(shapes)}",
+        case_name="dynamic_shapes_validation",
+    )
+
+
+def read_shapes(f: Any, args: tuple, kwargs: dict[str, Any], shapes: Any) -> dict[tuple, tuple | None]:
+    """The entries of each tensor by its path (parameter, key, index, ...); what is static may be absent."""
+    if isinstance(shapes, ShapesCollection):
+        shapes = shapes.dynamic_shapes(f, args, kwargs)
+    if shapes is None or (isinstance(shapes, (dict, list, tuple)) and len(shapes) == 0):
+        return {}
+    combined = combine_args(f, args, kwargs)
+    reader = _Reader()
+    by_name = _by_name(combined, shapes)
+    positional = isinstance(shapes, (list, tuple))
+    out: dict[tuple, tuple | None] = {}
+    for i, (name, value) in enumerate(combined.items()):
+        for path, leaf, shape in _leaves((i if positional else name,), value, by_name[name]):
+            out[(name, *path[1:])] = reader.shape(path, leaf, shape)
+    return out
+
+
+def shapes_of_constraints(constraints: list[Constraint], leaves: list[Any]) -> list[tuple | None]:
+    """The entries of marked dimensions (dynamic_dim), each its own name."""
+    out: list[list[Any] | None] = [None] * len(leaves)
+    for number, mark in enumerate(constraints):
+        for i, leaf in enumerate(leaves):
+            if leaf is not mark.tensor:
+                continue
+            entries = out[i] or [None] * leaf.dim()
+            entries[mark.dim] = f"_dim{number}", mark.min, None if mark.max == sys.maxsize else mark.max
+            out[i] = entries
+    return [None if entries is None else tuple(entries) for entries in out]
+
+
+# The other way round: fixes that an error suggests
+
+
+def refine_dynamic_shapes_from_suggested_fixes(msg: str, dynamic_shapes: Any) -> Any:
+    """dynamic_shapes with the "Suggested fixes:" of a constraint violation applied."""
+    fixes = dict(_C.dim_fixes(msg))
+    if not fixes:
+        raise ValueError("the message has no suggested fixes")
+    made: dict[str, Any] = {}
+
+    def root(name: str, like: Dim | None = None) -> Dim:
+        if name not in made:
+            bounds = fixes.get(name)
+            if isinstance(bounds, tuple) and len(bounds) == 2:
+                made[name] = Dim(name, min=bounds[0], max=bounds[1])
+            else:
+                made[name] = like if like is not None else Dim(name)
+        return made[name]
+
+    def fixed(dim: Any) -> Any:
+        if not isinstance(dim, Dim):
+            return dim
+        fix = fixes.get(dim.__name__)
+        if fix is None and dim._derived():
+            base = fixed(dim.root)
+            return dim._factor * base + dim._term
+        if isinstance(fix, int):
+            return fix
+        if isinstance(fix, tuple) and len(fix) == 3:
+            name, factor, term = fix
+            return factor * root(name, seen.get(name)) + term
+        return root(dim.__name__, dim)
+
+    def collect(dim: Any) -> None:
+        if isinstance(dim, Dim):
+            seen.setdefault(dim.root.__name__, dim.root)
+
+    def walk(tree: Any, fn: Callable[[Any], Any]) -> Any:
+        if isinstance(tree, dict):
+            return {key: walk(value, fn) for key, value in tree.items()}
+        if isinstance(tree, (list, tuple)):
+            return type(tree)(walk(value, fn) for value in tree)
+        return fn(tree)
+
+    seen: dict[str, Dim] = {}
+    walk(dynamic_shapes, collect)
+    return walk(dynamic_shapes, fixed)
