@@ -78,9 +78,11 @@ IG_API void ig_text_free(ig_ctx *c, char *text);             // NULL is allowed.
 // Looking at nodes, in order; borrowed.
 typedef enum ig_node_kind {
   IG_NODE_PLACEHOLDER,
-  IG_NODE_ATTR,    // get_attr of a constant tensor
-  IG_NODE_CALL,    // call_function: an operator, getitem, or arithmetic on symbolic integers
+  IG_NODE_ATTR,    // get_attr of a constant tensor, a sub-graph or an opaque object
+  IG_NODE_CALL,    // call_function: an operator, getitem, arithmetic on symbolic numbers ...
   IG_NODE_OUTPUT,  // last node
+  IG_NODE_MODULE,  // call_module: a module of the host, by path
+  IG_NODE_METHOD,  // call_method: a method of the first operand, by name
 } ig_node_kind;
 IG_API size_t ig_graph_node_count(const ig_graph *g);
 IG_API const ig_node *ig_graph_first(const ig_graph *g);
@@ -98,6 +100,10 @@ IG_API const ig_value *ig_node_val(const ig_node *n);
 IG_API size_t ig_node_args(const ig_node *n, const ig_value **args);
 IG_API size_t ig_node_kwargs(const ig_node *n, const ig_value **args, const char *const **keys);
 IG_API size_t ig_node_users(const ig_node *n);  // distinct nodes that read it
+// Sub-graphs (branches and bodies of higher-order operators) by attribute name, in order.
+IG_API size_t ig_graph_sub_count(const ig_graph *g);
+IG_API ig_graph *ig_graph_sub(const ig_graph *g, size_t i, const char **name);  // borrowed
+IG_API ig_graph *ig_graph_find_sub(const ig_graph *g, const char *name);        // NULL: none
 
 // Runs on real tensors: one value per placeholder, in order. outs gets one value per output.
 IG_API size_t ig_graph_input_count(const ig_graph *g);

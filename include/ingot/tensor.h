@@ -91,6 +91,8 @@ typedef struct ig_tensor ig_tensor;
 typedef struct ig_expr ig_expr;
 typedef struct ig_node ig_node;
 typedef struct ig_generator ig_generator;
+typedef struct ig_op ig_op;
+typedef struct ig_graph ig_graph;
 
 // An integer that may be symbolic. expr NULL: the constant `value`. Otherwise `value` is the
 // hint, meaningless when the expression contains an unbacked symbol.
@@ -118,12 +120,24 @@ typedef enum ig_kind {
   IG_KIND_LIST,    // list of values: tensors, optional tensors, floats, bools ...
   IG_KIND_NODE,    // only inside graphs
   IG_KIND_OBJECT,  // opaque object of a host language
+  IG_KIND_OP,      // an operator as an argument
+  IG_KIND_GRAPH,   // a sub-graph as an argument, while a graph runs
   IG_KIND_COUNT
 } ig_kind;
+
+// What a LIST is in the host's language. The elements are the same in every form, so that who walks
+// over values need not ask; only printers and hosts do.
+typedef enum ig_seq {
+  IG_SEQ_LIST,   // [a, b]
+  IG_SEQ_TUPLE,  // (a, b)
+  IG_SEQ_DICT,   // {a: b, c: d}: keys and values by turns
+  IG_SEQ_SLICE,  // slice(a, b, c): three elements
+} ig_seq;
 
 // What operators take and give. Pointers are borrowed for the time of a call.
 struct ig_value {
   ig_kind kind;
+  ig_seq seq;  // of a LIST
   union {
     ig_tensor *tensor;
     ig_int i;
@@ -144,6 +158,8 @@ struct ig_value {
     ig_generator *generator;
     ig_node *node;
     void *object;
+    const ig_op *op;
+    ig_graph *graph;
     struct {
       const ig_int *at;
       size_t n;
@@ -196,6 +212,15 @@ static inline ig_value ig_of_ints(const ig_int *at, size_t n) {
 }
 static inline ig_value ig_of_list(const ig_value *at, size_t n) {
   return (ig_value){.kind = IG_KIND_LIST, .list = {at, n}};
+}
+static inline ig_value ig_of_tuple(const ig_value *at, size_t n) {
+  return (ig_value){.kind = IG_KIND_LIST, .seq = IG_SEQ_TUPLE, .list = {at, n}};
+}
+static inline ig_value ig_of_op(const ig_op *op) {
+  return (ig_value){.kind = IG_KIND_OP, .op = op};
+}
+static inline ig_value ig_of_graph(ig_graph *g) {
+  return (ig_value){.kind = IG_KIND_GRAPH, .graph = g};
 }
 
 IG_API const char *ig_dtype_text(ig_dtype d);  // "float32"

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Making and changing graphs. Operands are flattened once when a node is put in, so users, clean-up
-// and dead code are short loops.
+// Making graphs: nodes, what they own, questions about them. Changing them is in ir/edit.c.
 #include "ir/graph.h"
 
 #include <string.h>
+
+static void destroy(ig_ref *ref);
 
 ig_graph *ig_graph_create(ig_ctx *c, ig_sym *sym) {
   ig_graph *g = c->status == IG_OK ? ig_mem_new(c->alloc, sizeof *g) : NULL;
@@ -11,7 +12,9 @@ ig_graph *ig_graph_create(ig_ctx *c, ig_sym *sym) {
     (void)ig_fail(c, IG_NOMEM, "out of memory");
     return NULL;
   }
+  g->ref = (ig_ref){1, destroy};
   g->alloc = c->alloc;
+  g->host = c->host;
   g->arena = ig_arena_make(c->alloc);
   g->sym = sym;
   g->names = g->counts = g->texts = ig_map_make(c->alloc);
@@ -30,9 +33,10 @@ static void drop_val(const ig_node *n, const ig_value *v) {
   }
 }
 
-static void drop(ig_node *n) {
+void ig_node_drop(ig_node *n) {
   drop_val(n, &n->val);
-  ig_tensor_release(n->constant);
+  n->val = ig_none();
+  ig_node_set_attr(n, NULL, NULL, NULL);
 }
 
 static void forget_val(const ig_value *v) {
@@ -44,11 +48,24 @@ void ig_graph_forget_history(ig_graph *g) {
   for (ig_node *n = g->first; n; n = n->next) forget_val(&n->val);
 }
 
+ig_graph *ig_graph_retain(ig_graph *g) {
+  if (g) ig_ref_retain(&g->ref);
+  return g;
+}
+
 void ig_graph_free(ig_graph *g) {
-  if (!g) return;
-  for (ig_node *n = g->first; n; n = n->next) drop(n);
+  if (g) ig_ref_release(&g->ref);
+}
+
+static void destroy(ig_ref *ref) {
+  ig_graph *g = (ig_graph *)ref;
+  for (ig_node *n = g->first; n; n = n->next) ig_node_drop(n);
   for (size_t i = 0; i < g->state.n; i++) ig_tensor_release(g->state.at[i].tensor);
+  for (size_t i = 0; i < g->subs.n; i++) ig_graph_free(g->subs.at[i].graph);
+  for (size_t i = 0; i < g->objects.n; i++) g->host->release(g->objects.at[i]);
   ig_vec_free(g->alloc, &g->state);
+  ig_vec_free(g->alloc, &g->subs);
+  ig_vec_free(g->alloc, &g->objects);
   ig_ref_release(&g->sym->ref);
   ig_map_free(&g->names);
   ig_map_free(&g->counts);
@@ -60,104 +77,115 @@ void ig_graph_free(ig_graph *g) {
   ig_mem_free(g->alloc, g, sizeof *g);
 }
 
-// Lists of integers become lists of values: a graph has one kind of list.
-static bool copy_value(ig_graph *g, ig_value *v) {
-  if (v->kind == IG_KIND_STR) {
-    v->str = ig_arena_strn(&g->arena, v->str, strlen(v->str));
-    return v->str != NULL;
+bool ig_graph_keep_object(ig_ctx *c, ig_graph *g, void *object) {
+  if (!object) return true;
+  if (!g->host) g->host = c->host;
+  if (!g->host) return ig_fail(c, IG_RUNTIME, "an object, but no host language") == IG_OK;
+  if (!ig_vec_push(g->alloc, &g->objects, object)) {
+    return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
   }
-  if (v->kind != IG_KIND_LIST && v->kind != IG_KIND_INTS) return true;
+  g->host->retain(object);
+  return true;
+}
+
+// Lists of integers become lists of values: a graph has one kind of list.
+static bool copy_list(ig_ctx *c, ig_graph *g, ig_value *v) {
   bool ints = v->kind == IG_KIND_INTS;
   size_t n = ints ? v->ints.n : v->list.n;
   ig_value *items = ig_arena_push(&g->arena, n * sizeof *items + 1);
-  if (!items) return false;
+  if (!items) return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
   for (size_t i = 0; i < n; i++) {
     items[i] = ints ? ig_of_int(v->ints.at[i]) : v->list.at[i];
-    if (!copy_value(g, &items[i])) return false;
+    if (!ig_graph_copy_value(c, g, &items[i])) return false;
   }
+  ig_seq seq = ints ? IG_SEQ_LIST : v->seq;
   *v = ig_of_list(items, n);
+  v->seq = seq;
   return true;
+}
+
+bool ig_graph_copy_value(ig_ctx *c, ig_graph *g, ig_value *v) {
+  switch (v->kind) {
+    case IG_KIND_STR:
+      v->str = ig_arena_strn(&g->arena, v->str, strlen(v->str));
+      return v->str || ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
+    case IG_KIND_LIST:
+    case IG_KIND_INTS:
+      return copy_list(c, g, v);
+    case IG_KIND_OBJECT:
+      return ig_graph_keep_object(c, g, v->object);
+    default:
+      return true;
+  }
 }
 
 static void retain_val(ig_node *n, const ig_value *v) {
   if (v->kind == IG_KIND_TENSOR) {
     (void)ig_tensor_retain(v->tensor);
-    if (n->val.kind == IG_KIND_TENSOR) v->tensor->node = n;  // of a list each getitem has its own
+    // Of a list each getitem has its own; a tensor of another graph stays there.
+    const ig_node *at = v->tensor->node;
+    if (n->val.kind == IG_KIND_TENSOR && (!at || at->graph == n->graph)) v->tensor->node = n;
   } else if (v->kind == IG_KIND_LIST) {
     for (size_t i = 0; i < v->list.n; i++) retain_val(n, &v->list.at[i]);
   }
 }
 
-static size_t count_operands(const ig_value *v, size_t n) {
-  size_t count = 0;
-  for (size_t i = 0; i < n; i++) {
-    count += v[i].kind == IG_KIND_NODE;
-    if (v[i].kind == IG_KIND_LIST) count += count_operands(v[i].list.at, v[i].list.n);
-  }
-  return count;
-}
-
-// `mark` is on every operand that is in the list already.
-static void collect_operands(ig_node *node, const ig_value *v, size_t n, size_t mark) {
-  for (size_t i = 0; i < n; i++) {
-    if (v[i].kind == IG_KIND_LIST) collect_operands(node, v[i].list.at, v[i].list.n, mark);
-    if (v[i].kind != IG_KIND_NODE || v[i].node->mark == mark) continue;
-    v[i].node->mark = mark;
-    node->inputs[node->ninputs++] = v[i].node;
-  }
-}
-
-static bool list_operands(ig_graph *g, ig_node *node) {
-  size_t nargs = node->npos + node->nkw;
-  size_t count = count_operands(node->args, nargs);
-  node->inputs = ig_arena_push(&g->arena, count * sizeof *node->inputs + 1);
-  node->ninputs = 0;
-  if (!node->inputs) return false;
-  collect_operands(node, node->args, nargs, ++g->marks);
+bool ig_node_set_val(ig_ctx *c, ig_node *n, const ig_value *val) {
+  ig_value copy = *val;
+  if (!ig_graph_copy_value(c, n->graph, &copy)) return false;
+  ig_value old = n->val;
+  n->val = copy;
+  retain_val(n, &n->val);
+  drop_val(NULL, &old);
   return true;
 }
 
+void ig_node_set_attr(ig_node *n, ig_tensor *constant, ig_graph *sub, void *object) {
+  (void)ig_tensor_retain(constant);
+  (void)ig_graph_retain(sub);
+  ig_tensor_release(n->constant);
+  ig_graph_free(n->sub);
+  n->constant = constant;
+  n->sub = sub;
+  n->object = object;
+}
+
 static bool fill(ig_ctx *c, ig_graph *g, ig_node *node, const char *base) {
-  size_t nargs = node->npos + node->nkw;
-  ig_value args = ig_of_list(node->args, nargs);
-  if (!copy_value(g, &args) || !copy_value(g, &node->val)) return false;
-  node->args = args.list.at;
-  if (node->nkw) {
-    const char **keys = ig_arena_push(&g->arena, node->nkw * sizeof *keys);
-    if (!keys) return false;
-    for (size_t i = 0; i < node->nkw; i++) keys[i] = node->keys[i];
-    node->keys = keys;
+  if (!ig_graph_copy_value(c, g, &node->val)) return false;
+  if (!ig_graph_keep_object(c, g, node->host_fn) || !ig_graph_keep_object(c, g, node->object)) {
+    return false;
   }
   node->name = ig_graph_name(c, g, base);
-  if (!node->name || !list_operands(g, node)) return false;
+  if (!node->name) return false;
   if (!node->target) node->target = node->name;
   ig_map_find(&g->names, node->name)->ptr = node;
   return true;
 }
 
-static void link_before(ig_graph *g, ig_node *n, ig_node *before) {
+void ig_graph_link(ig_graph *g, ig_node *n, ig_node *before) {
   n->next = before;
   n->prev = before ? before->prev : g->last;
   *(n->prev ? &n->prev->next : &g->first) = n;
   *(before ? &before->prev : &g->last) = n;
 }
 
-static void unlink_node(ig_graph *g, ig_node *n) {
-  *(n->prev ? &n->prev->next : &g->first) = n->next;
-  *(n->next ? &n->next->prev : &g->last) = n->prev;
-}
-
 ig_node *ig_graph_insert(ig_ctx *c, ig_graph *g, ig_node *before, const ig_node *proto,
                          const char *base) {
   if (c->status != IG_OK) return NULL;
   ig_node *n = ig_arena_push(&g->arena, sizeof *n);
-  if (n) *n = *proto;
-  if (!n || !fill(c, g, n, base)) {
+  if (!n) {
     (void)ig_fail(c, IG_NOMEM, "out of memory");
     return NULL;
   }
-  ig_locate(c);
+  *n = *proto;
   n->graph = g;
+  n->reads = n->first_use = n->last_use = NULL;
+  n->inputs = NULL;
+  n->ninputs = n->users = n->mark = 0;
+  n->extra = n->host_meta = NULL;
+  if (!fill(c, g, n, base)) return NULL;
+  if (!ig_node_set_args(c, n, proto->args, proto->npos, proto->nkw, proto->keys)) return NULL;
+  ig_locate(c);
   n->file = c->file;
   n->line = c->line;
   for (size_t i = 0; i < IG_META_KEY_COUNT; i++) {
@@ -165,46 +193,11 @@ ig_node *ig_graph_insert(ig_ctx *c, ig_graph *g, ig_node *before, const ig_node 
   }
   retain_val(n, &n->val);
   (void)ig_tensor_retain(n->constant);
-  link_before(g, n, before);
-  for (size_t i = 0; i < n->ninputs; i++) n->inputs[i]->users++;
+  (void)ig_graph_retain(n->sub);
+  ig_graph_link(g, n, before);
   n->index = g->next_index++;
   g->n++;
   return n;
-}
-
-void ig_graph_erase(ig_graph *g, ig_node *n) {
-  unlink_node(g, n);
-  for (size_t i = 0; i < n->ninputs; i++) n->inputs[i]->users--;
-  ig_map_value *v = ig_map_find(&g->names, n->name);
-  if (v && v->ptr == n) v->ptr = NULL;
-  drop(n);
-  g->n--;
-}
-
-void ig_graph_move(ig_graph *g, ig_node *n, ig_node *before) {
-  if (n == before) return;
-  unlink_node(g, n);
-  link_before(g, n, before);
-}
-
-static void substitute(ig_value *v, size_t n, const ig_node *from, ig_node *to) {
-  for (size_t i = 0; i < n; i++) {
-    if (v[i].kind == IG_KIND_NODE && v[i].node == from) v[i].node = to;
-    if (v[i].kind == IG_KIND_LIST) substitute((ig_value *)v[i].list.at, v[i].list.n, from, to);
-  }
-}
-
-bool ig_graph_replace(ig_ctx *c, ig_graph *g, ig_node *from, ig_node *to) {
-  for (ig_node *n = g->first; n; n = n->next) {
-    bool reads = false;
-    for (size_t i = 0; i < n->ninputs; i++) reads = reads || n->inputs[i] == from;
-    if (!reads || n == to) continue;
-    for (size_t i = 0; i < n->ninputs; i++) n->inputs[i]->users--;
-    substitute((ig_value *)n->args, n->npos + n->nkw, from, to);
-    if (!list_operands(g, n)) return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
-    for (size_t i = 0; i < n->ninputs; i++) n->inputs[i]->users++;
-  }
-  return true;
 }
 
 size_t ig_graph_node_count(const ig_graph *g) {
@@ -260,4 +253,11 @@ size_t ig_node_kwargs(const ig_node *n, const ig_value **args, const char *const
 }
 size_t ig_node_users(const ig_node *n) {
   return n->users;
+}
+size_t ig_graph_sub_count(const ig_graph *g) {
+  return g->subs.n;
+}
+ig_graph *ig_graph_sub(const ig_graph *g, size_t i, const char **name) {
+  if (name) *name = g->subs.at[i].name;
+  return g->subs.at[i].graph;
 }

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/map.h"
+#include "base/str.h"
 #include "ingot/program.h"
 #include "ir/table.h"
 #include "tensor/tensor.h"
@@ -15,18 +16,56 @@ typedef enum ig_callee {
   IG_CALLEE_OP,       // an operator
   IG_CALLEE_GETITEM,  // one of several results
   IG_CALLEE_SIZE,     // aten.sym_size.int
-  IG_CALLEE_ARITH,    // a Python operator on symbolic integers
+  IG_CALLEE_SYM,      // a function of symbolic numbers: _operator.add, _operator.ge, torch.sym_max
+  IG_CALLEE_HOP,      // a higher-order operator
+  IG_CALLEE_HOST,     // a callable of the host language
 } ig_callee;
+
+// A higher-order operator: some of its operands are sub-graphs.
+typedef struct ig_hop {
+  const char *name;  // "cond"
+  const char *base;  // of the names of its nodes: "conditional"
+  const char *path;  // as printed: "torch.ops.higher_order.cond"
+  bool effect;       // its nodes are never dead
+  // Calls it on evaluated arguments (n->npos positional ones, then n->nkw by name; a sub-graph is
+  // IG_KIND_GRAPH, an operator IG_KIND_OP). *out lives in the innermost scope.
+  void (*call)(ig_ctx *c, const ig_node *n, const ig_value *args, ig_value *out);
+} ig_hop;
+
+// The host language: counts references to its objects, prints and calls them. Kept in ctx->host and
+// taken over by graphs; must outlive both. release may come from any thread.
+typedef struct ig_host {
+  void (*retain)(void *object);
+  void (*release)(void *object);
+  // Appends the object as it stands in code (or, !code, in the list of nodes).
+  void (*print)(ig_str *s, void *object, bool code);
+  // Calls a HOST, MODULE or METHOD node, or a Python operator on values that are no numbers.
+  void (*call)(ig_ctx *c, const ig_node *n, const ig_value *args, ig_value *out);
+} ig_host;
+
+enum { IG_MAX_KEYS = 64 };  // keyword arguments of one node
+
+// One reading of a node by another.
+typedef struct ig_use {
+  ig_node *user;
+  struct ig_use *prev;  // readings of the same node, in order of age
+  struct ig_use *next;
+} ig_use;
 
 struct ig_node {
   ig_node_kind kind;
   ig_callee callee;    // CALL
-  ig_expr_kind arith;  // ARITH
+  ig_expr_kind arith;  // SYM: the function
   bool effect;         // writes to an operand: never dead
+  bool bare;           // OUTPUT: args[0] is returned as it is; otherwise a tuple of args
+  bool erased;         // no longer in the graph
   const char *name;
-  const char
-      *target;      // "aten.add.Tensor", "_operator.getitem", attribute path, name of placeholder
-  const ig_op *op;  // CALLEE_OP
+  // "aten.add.Tensor", "_operator.getitem", path of HOP and HOST, attribute path, method, name of a
+  // placeholder
+  const char *target;
+  const ig_op *op;    // CALLEE_OP
+  const ig_hop *hop;  // CALLEE_HOP
+  void *host_fn;      // CALLEE_HOST: kept by the graph
   ig_graph *graph;
   ig_node *prev;
   ig_node *next;
@@ -36,6 +75,7 @@ struct ig_node {
   size_t nkw;
   const char *const *keys;
   ig_node **inputs;  // distinct operands in order of first appearance
+  ig_use *reads;     // one per input: its place among the uses of that input
   size_t ninputs;
 
   ig_value val;  // metadata: fake tensor, number, or a list of those; a placeholder's fixed value
@@ -43,13 +83,20 @@ struct ig_node {
   // PLACEHOLDER: what it stands for in the signature.
   ig_input_kind role;
   bool persistent;
-  const char *path;     // "fc.weight"
-  ig_tensor *constant;  // value of such a placeholder, and of ATTR
+  const char *path;  // "fc.weight"
+  // Value of such a placeholder and of ATTR: one of these.
+  ig_tensor *constant;  // retained
+  ig_graph *sub;        // retained
+  void *object;         // opaque object of the host, kept by the graph
 
   const char *file;  // user location
   int line;
   const char *meta[IG_META_KEY_COUNT];
+  void *extra;      // wrapper of the host; it keeps the graph, not the other way round
+  void *host_meta;  // further metadata of the host, kept by the graph
 
+  ig_use *first_use;
+  ig_use *last_use;
   size_t users;  // distinct nodes that read it
   size_t index;  // number within the graph, below graph->next_index; not the order
   size_t mark;   // while operands are collected
@@ -63,8 +110,17 @@ typedef struct ig_state {
   bool unread;  // a constant that no call has read yet: it has no placeholder
 } ig_state;
 
+// A sub-graph under its attribute name, retained.
+typedef struct ig_sub {
+  const char *name;
+  ig_graph *graph;
+} ig_sub;
+
 struct ig_graph {
+  ig_ref ref;
   ig_alloc alloc;
+  const ig_host *host;  // NULL: none
+  void *extra;          // wrapper of the host, borrowed
   ig_arena arena;
   ig_sym *sym;
   ig_map names;      // names in use -> node
@@ -74,6 +130,8 @@ struct ig_graph {
   ig_table ints;     // symbolic expression -> node that computes it
   ig_table sizes;    // symbol -> placeholder that has it as a size, and its dimension
   IG_VEC(ig_state) state;
+  IG_VEC(ig_sub) subs;
+  IG_VEC(void *) objects;  // of the host, each retained once per use until the graph goes
   const char *meta[IG_META_KEY_COUNT];  // for the next nodes
   ig_node *first;
   ig_node *last;
@@ -85,6 +143,8 @@ struct ig_graph {
 
 ig_graph *ig_graph_create(ig_ctx *c, ig_sym *sym);  // Shares sym; NULL after an error.
 
+ig_graph *ig_graph_retain(ig_graph *g);  // ig_graph_free drops one reference.
+
 // Puts a copy of proto (arguments copied deeply) in front of `before` (NULL: at the end), named
 // after `base`; NULL after an error.
 ig_node *ig_graph_insert(ig_ctx *c, ig_graph *g, ig_node *before, const ig_node *proto,
@@ -93,12 +153,37 @@ static inline ig_node *ig_graph_push(ig_ctx *c, ig_graph *g, const ig_node *prot
                                      const char *base) {
   return ig_graph_insert(c, g, NULL, proto, base);
 }
-void ig_graph_erase(ig_graph *g, ig_node *n);  // n must have no users.
+void ig_graph_erase(ig_graph *g, ig_node *n);  // n must have no users; its memory stays.
 // When recording has ended: the fake tensors let go of the history of gradients that they had.
 void ig_graph_forget_history(ig_graph *g);
 void ig_graph_move(ig_graph *g, ig_node *n, ig_node *before);  // NULL: to the end
-// Every reader of `from` reads `to` instead.
+// Every reader of `from` except `to` reads `to` instead; linear in the number of readers.
 bool ig_graph_replace(ig_ctx *c, ig_graph *g, ig_node *from, ig_node *to);
+// Gives n other arguments: npos positional ones, then nkw by keys; copied deeply.
+bool ig_node_set_args(ig_ctx *c, ig_node *n, const ig_value *args, size_t npos, size_t nkw,
+                      const char *const *keys);
+bool ig_node_replace_input(ig_ctx *c, ig_node *n, ig_node *from, ig_node *to);
+bool ig_node_set_val(ig_ctx *c, ig_node *n, const ig_value *val);
+// Makes n an attribute's value; the old one is let go. At most one is not NULL.
+void ig_node_set_attr(ig_node *n, ig_tensor *constant, ig_graph *sub, void *object);
+
+// Sub-graphs. add: retained, under prefix_N with the first N that is no attribute and no name of a
+// placeholder ("true_graph_0"); set: under that very name, in place of what was there. The name is
+// returned; NULL after an error.
+const char *ig_graph_add_sub(ig_ctx *c, ig_graph *g, const char *prefix, ig_graph *sub);
+const char *ig_graph_set_sub(ig_ctx *c, ig_graph *g, const char *name, ig_graph *sub);
+
+// A whole copy with sub-graphs, names and metadata; fake tensors, constants and symbols are shared.
+// NULL after an error.
+ig_graph *ig_graph_copy(ig_ctx *c, const ig_graph *g);
+
+// Parts of the above, for ir/*.c.
+void ig_graph_link(ig_graph *g, ig_node *n, ig_node *before);
+bool ig_graph_copy_value(ig_ctx *c, ig_graph *g, ig_value *v);  // what it points to, into the arena
+void ig_node_drop(ig_node *n);                                  // lets go of val and attribute
+
+// Retains an object of the host for as long as the graph lives.
+bool ig_graph_keep_object(ig_ctx *c, ig_graph *g, void *object);
 
 // Names (ir/names.c). Unused until now, as fx numbers them: base, base_1 ...; "sum" is sum_1
 // because it is a Python word. Numbers are never given out twice.
@@ -110,6 +195,12 @@ const char *ig_name_of_path(const char *prefix, const char *path, char *text, si
 bool ig_graph_rename(ig_ctx *c, ig_graph *g, ig_node *n, const char *base);
 // Gives user inputs their plain names, also those that an earlier placeholder has taken.
 bool ig_graph_rename_placeholders(ig_ctx *c, ig_graph *g);
+
+// Functions of symbolic numbers by their Python names: "_operator.add", "torch.sym_max"; NULL:
+// none.
+const char *ig_sym_target(ig_expr_kind kind);
+bool ig_sym_find(const char *target, ig_expr_kind *kind);  // the other way round
+const char *ig_sym_base(const char *target);               // of the names of such nodes: "add"
 
 const char *ig_graph_keep_text(ig_ctx *c, ig_graph *g, const char *text);  // one copy; NULL: error
 

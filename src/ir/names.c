@@ -79,14 +79,13 @@ const char *ig_graph_name(ig_ctx *c, ig_graph *g, const char *base) {
   long number = -1;
   size_t length = split(text, &number);
   (void)snprintf(name, sizeof name, "%s", text);
-  if (number < 0 || ig_map_find(&g->names, text)) {
-    const ig_map_value *count = ig_map_find(&g->counts, text);
+  if (number <= 0) {
+    char stem[NAME_MAX_LENGTH];
+    (void)snprintf(stem, sizeof stem, "%.*s", (int)length, text);
+    const ig_map_value *count = ig_map_find(&g->counts, stem);
     number = count ? (long)count->num : 0;
-    if (is_reserved(text)) {
-      (void)snprintf(name, sizeof name, "%.*s_%ld", (int)length, text, ++number);
-    }
   }
-  while (ig_map_find(&g->names, name)) {
+  while (ig_map_find(&g->names, name) || is_reserved(name)) {
     (void)snprintf(name, sizeof name, "%.*s_%ld", (int)length, text, ++number);
   }
   const char *kept = ig_arena_strn(&g->arena, name, strlen(name));

@@ -3,6 +3,7 @@
 // them.
 #include "ir/print.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -69,6 +70,30 @@ const char *ig_print_name(const ig_printer *p, const ig_node *n) {
   return p->names && p->names[n->index] ? p->names[n->index] : n->name;
 }
 
+static void print_dict(const ig_printer *p, const ig_value *v) {
+  ig_str_add(p->s, "{");
+  for (size_t i = 0; i + 1 < v->list.n; i += 2) {
+    if (i) ig_str_add(p->s, ", ");
+    ig_print_value(p, &v->list.at[i]);
+    ig_str_add(p->s, ": ");
+    ig_print_value(p, &v->list.at[i + 1]);
+  }
+  ig_str_add(p->s, "}");
+}
+
+static void print_list(const ig_printer *p, const ig_value *v) {
+  static const char *const open[] = {
+      [IG_SEQ_LIST] = "[", [IG_SEQ_TUPLE] = "(", [IG_SEQ_SLICE] = "slice("};
+  if (v->seq == IG_SEQ_DICT) {
+    print_dict(p, v);
+    return;
+  }
+  ig_str_add(p->s, "%s", open[v->seq]);
+  ig_print_values(p, v->list.at, v->list.n);
+  if (v->seq == IG_SEQ_TUPLE && v->list.n == 1) ig_str_add(p->s, ",");
+  ig_str_add(p->s, v->seq == IG_SEQ_LIST ? "]" : ")");
+}
+
 void ig_print_value(const ig_printer *p, const ig_value *v) {
   ig_str *s = p->s;
   switch (v->kind) {
@@ -103,9 +128,13 @@ void ig_print_value(const ig_printer *p, const ig_value *v) {
       print_str(p, v->str);
       break;
     case IG_KIND_LIST:
-      ig_str_add(s, "[");
-      ig_print_values(p, v->list.at, v->list.n);
-      ig_str_add(s, "]");
+      print_list(p, v);
+      break;
+    case IG_KIND_OP:
+      ig_str_add(s, "%s%s", p->form == IG_TEXT_CODE ? "torch.ops." : "", ig_op_target(v->op));
+      break;
+    case IG_KIND_OBJECT:
+      if (p->host) p->host->print(s, v->object, p->form == IG_TEXT_CODE);
       break;
     default:
       ig_str_add(s, "None");
@@ -120,18 +149,117 @@ void ig_print_values(const ig_printer *p, const ig_value *v, size_t n) {
   }
 }
 
-static const char *infix(ig_expr_kind kind) {
-  return kind == IG_EXPR_ADD ? "+" : kind == IG_EXPR_MUL ? "*" : kind == IG_EXPR_MOD ? "%" : "//";
-}
-
-static void print_call(const ig_printer *p, const ig_node *n) {
-  ig_str_add(p->s, "torch.ops.%s(", n->target);
-  ig_print_values(p, n->args, n->npos);
+static void print_arguments(const ig_printer *p, const ig_node *n, size_t from) {
+  ig_str_add(p->s, "(");
+  ig_print_values(p, n->args + from, n->npos - from);
   for (size_t i = 0; i < n->nkw; i++) {
-    ig_str_add(p->s, "%s%s = ", n->npos + i ? ", " : "", n->keys[i]);
+    ig_str_add(p->s, "%s%s = ", n->npos - from + i ? ", " : "", n->keys[i]);
     ig_print_value(p, &n->args[n->npos + i]);
   }
   ig_str_add(p->s, ")");
+}
+
+static bool is_word(const char *text, size_t n) {
+  if (n == 0 || isdigit((unsigned char)text[0])) return false;
+  for (size_t i = 0; i < n; i++) {
+    if (!isalnum((unsigned char)text[i]) && text[i] != '_') return false;
+  }
+  return true;
+}
+
+// What a path leads to, seen from base: self.fc.weight, getattr(self.layers, "0").weight.
+void ig_print_path(const ig_printer *p, const char *base, const char *path) {
+  size_t odd = 0;
+  const char *end = NULL;
+  for (const char *at = path; at; at = end ? end + 1 : NULL) {
+    end = strchr(at, '.');
+    odd += !is_word(at, end ? (size_t)(end - at) : strlen(at));
+  }
+  for (size_t i = 0; i < odd; i++) ig_str_add(p->s, "getattr(");
+  ig_str_add(p->s, "%s", base);
+  for (const char *at = path; at; at = end ? end + 1 : NULL) {
+    end = strchr(at, '.');
+    int n = (int)(end ? (size_t)(end - at) : strlen(at));
+    ig_str_add(p->s, is_word(at, (size_t)n) ? ".%.*s" : ", \"%.*s\")", n, at);
+  }
+}
+
+// Python's operators, a $ for each operand; NULL: a call.
+static const char *operator_format(const char *target) {
+  static const char *const table[][2] = {
+      {"add", "$ + $"},        {"sub", "$ - $"},        {"mul", "$ * $"},
+      {"floordiv", "$ // $"},  {"truediv", "$ / $"},    {"mod", "$ % $"},
+      {"pow", "$ ** $"},       {"eq", "$ == $"},        {"ne", "$ != $"},
+      {"lt", "$ < $"},         {"gt", "$ > $"},         {"le", "$ <= $"},
+      {"ge", "$ >= $"},        {"pos", "+$"},           {"neg", "-$"},
+      {"invert", "~$"},        {"lshift", "$ << $"},    {"rshift", "$ >> $"},
+      {"and_", "$ & $"},       {"or_", "$ | $"},        {"xor", "$ ^ $"},
+      {"getitem", "$[$]"},     {"matmul", "$ @ $"},     {"iadd", "$ += $;"},
+      {"isub", "$ -= $;"},     {"imul", "$ *= $;"},     {"ifloordiv", "$ //= $;"},
+      {"itruediv", "$ /= $;"}, {"imod", "$ %= $;"},     {"ipow", "$ **= $;"},
+      {"ilshift", "$ <<= $;"}, {"irshift", "$ >>= $;"}, {"iand", "$ &= $;"},
+      {"ior", "$ |= $;"},      {"ixor", "$ ^= $;"},     {"imatmul", "$ @= $;"}};
+  if (strncmp(target, "_operator.", 10) != 0) return NULL;
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+    if (strcmp(table[i][0], target + 10) == 0) return table[i][1];
+  }
+  return NULL;
+}
+
+// The operands take the places of $; a format that ends with ; writes to the first.
+static void print_operator(const ig_printer *p, const ig_node *n, const char *format) {
+  bool writes = strchr(format, ';') != NULL;
+  size_t k = 0;
+  if (!writes) ig_str_add(p->s, "%s = ", ig_print_name(p, n));
+  for (const char *at = format; *at; at++) {
+    if (*at == '$') {
+      ig_print_value(p, &n->args[k++]);
+    } else {
+      ig_str_add(p->s, "%c", *at);
+    }
+  }
+  if (!writes) return;
+  ig_str_add(p->s, "  %s = ", ig_print_name(p, n));
+  ig_print_value(p, &n->args[0]);
+}
+
+static size_t operator_operands(const char *format) {
+  size_t n = 0;
+  for (; *format; format++) n += *format == '$';
+  return n;
+}
+
+static bool is_operator_call(const ig_node *n) {
+  return n->callee == IG_CALLEE_OP || n->callee == IG_CALLEE_SIZE;
+}
+
+// A function of another module is a global of the printed code: math.ceil is math_ceil.
+static void print_callee(const ig_printer *p, const ig_node *n) {
+  if (is_operator_call(n)) {
+    ig_str_add(p->s, "torch.ops.%s", n->target);
+  } else if (strncmp(n->target, "torch.", 6) == 0) {
+    ig_str_add(p->s, "%s", n->target);
+  } else {
+    for (const char *at = n->target; *at; at++) ig_str_add(p->s, "%c", *at == '.' ? '_' : *at);
+  }
+}
+
+static void print_function(const ig_printer *p, const ig_node *n) {
+  const char *format = is_operator_call(n) ? NULL : operator_format(n->target);
+  if (format && n->npos == operator_operands(format) && n->nkw == 0) {
+    print_operator(p, n, format);
+    return;
+  }
+  ig_str_add(p->s, "%s = ", ig_print_name(p, n));
+  bool plain = n->callee == IG_CALLEE_HOST && n->npos == 2 && n->args[1].kind == IG_KIND_STR;
+  if (plain && strcmp(n->target, "getattr") == 0 &&
+      is_word(n->args[1].str, strlen(n->args[1].str))) {
+    ig_print_value(p, &n->args[0]);
+    ig_str_add(p->s, ".%s", n->args[1].str);
+    return;
+  }
+  print_callee(p, n);
+  print_arguments(p, n, 0);
 }
 
 // ";  x = y = None" for the operands that no later node reads.
@@ -145,23 +273,32 @@ static void print_cleanup(const ig_printer *p, const ig_node *n) {
   if (any) ig_str_add(p->s, " = None");
 }
 
+static void print_method(const ig_printer *p, const ig_node *n) {
+  ig_print_value(p, &n->args[0]);
+  ig_print_path(p, "", n->target);
+  print_arguments(p, n, 1);
+}
+
 void ig_print_code_line(const ig_printer *p, const ig_node *n) {
   ig_str *s = p->s;
-  if (n->kind == IG_NODE_PLACEHOLDER || n->kind == IG_NODE_OUTPUT) return;
-  ig_str_add(s, "    %s = ", ig_print_name(p, n));
-  if (n->kind == IG_NODE_ATTR) {
-    ig_str_add(s, "self.%s", n->target);
-  } else if (n->callee == IG_CALLEE_GETITEM) {
-    ig_print_value(p, &n->args[0]);
-    ig_str_add(s, "[");
-    ig_print_value(p, &n->args[1]);
-    ig_str_add(s, "]");
-  } else if (n->callee == IG_CALLEE_ARITH) {
-    ig_print_value(p, &n->args[0]);
-    ig_str_add(s, " %s ", infix(n->arith));
-    ig_print_value(p, &n->args[1]);
+  const char *name = ig_print_name(p, n);
+  if (n->kind == IG_NODE_OUTPUT) return;
+  if (n->kind == IG_NODE_PLACEHOLDER) {
+    const char *target = n->target + strspn(n->target, "*");
+    if (!p->names && strcmp(target, name) != 0) ig_str_add(s, "    %s = %s\n", name, target);
+    return;
+  }
+  ig_str_add(s, "    ");
+  if (n->kind == IG_NODE_CALL) {
+    print_function(p, n);
   } else {
-    print_call(p, n);
+    ig_str_add(s, "%s = ", name);
+    if (n->kind == IG_NODE_METHOD && n->npos) {
+      print_method(p, n);
+    } else {
+      ig_print_path(p, "self", n->target);
+      if (n->kind == IG_NODE_MODULE) print_arguments(p, n, 0);
+    }
   }
   print_cleanup(p, n);
   ig_str_add(s, "\n");
@@ -170,9 +307,28 @@ void ig_print_code_line(const ig_printer *p, const ig_node *n) {
 static void print_return(const ig_printer *p, const ig_node *n) {
   ig_printer plain = *p;
   plain.form = IG_TEXT_CODE;  // without %
-  ig_str_add(p->s, "    return (");
-  ig_print_values(&plain, n->args, n->npos);
-  ig_str_add(p->s, n->npos == 1 ? ",)" : ")");
+  ig_value all = ig_of_tuple(n->args, n->npos);
+  ig_str_add(p->s, "    return ");
+  ig_print_value(&plain, n->bare ? &n->args[0] : &all);
+}
+
+// As the list of nodes spells what is called.
+static void list_callee(const ig_printer *p, const ig_node *n) {
+  static const char *const ops[] = {[IG_NODE_CALL] = "call_function",
+                                    [IG_NODE_MODULE] = "call_module",
+                                    [IG_NODE_METHOD] = "call_method"};
+  const char *target = n->target;
+  const char *prefix = "";
+  if (n->kind == IG_NODE_CALL) {
+    if (is_operator_call(n)) {
+      prefix = "torch.ops.";
+    } else if (strncmp(target, "_operator.", 10) == 0) {
+      target++;
+    } else if (!strchr(target, '.')) {
+      prefix = "builtins.";
+    }
+  }
+  ig_str_add(p->s, "%s[target=%s%s]", ops[n->kind], prefix, target);
 }
 
 static void list_line(const ig_printer *p, const ig_node *n) {
@@ -185,12 +341,16 @@ static void list_line(const ig_printer *p, const ig_node *n) {
   ig_str_add(s, "    %%%s : [num_users=%zu] = ", n->name, n->users);
   if (n->kind == IG_NODE_PLACEHOLDER) {
     ig_str_add(s, "placeholder[target=%s]", n->target);
+    if (n->npos) {
+      ig_str_add(s, "(default=");
+      ig_print_value(p, &n->args[0]);
+      ig_str_add(s, ")");
+    }
   } else if (n->kind == IG_NODE_ATTR) {
     ig_str_add(s, "get_attr[target=%s]", n->target);
   } else {
-    bool python = n->target[0] == '_' && strncmp(n->target, "_operator.", 10) == 0;
-    ig_str_add(s, "call_function[target=%s%s](args = (", python ? "" : "torch.ops.",
-               n->target + python);
+    list_callee(p, n);
+    ig_str_add(s, "(args = (");
     ig_print_values(p, n->args, n->npos);
     ig_str_add(s, "%s), kwargs = {", n->npos == 1 ? "," : "");
     for (size_t i = 0; i < n->nkw; i++) {
@@ -230,10 +390,15 @@ char *ig_graph_code(ig_ctx *c, const ig_graph *g) {
   ig_str s = ig_str_make(c->alloc);
   const ig_node **readers = ig_graph_last_readers(c, g);
   if (!readers) return NULL;
-  ig_printer p = {&s, IG_TEXT_CODE, NULL, readers};
+  ig_printer p = {&s, IG_TEXT_CODE, NULL, readers, g->host};
   ig_str_add(&s, "\n\n\ndef forward(self");
   for (const ig_node *n = g->first; n; n = n->next) {
-    if (ig_node_is_placeholder(n)) ig_str_add(&s, ", %s", n->name);
+    if (!ig_node_is_placeholder(n)) continue;
+    ig_str_add(&s, ", %s", n->target);
+    if (n->npos) {
+      ig_str_add(&s, " = ");
+      ig_print_value(&p, &n->args[0]);
+    }
   }
   ig_str_add(&s, "):\n");
   for (const ig_node *n = g->first; n; n = n->next) {
@@ -247,7 +412,7 @@ char *ig_graph_code(ig_ctx *c, const ig_graph *g) {
 
 char *ig_graph_text(ig_ctx *c, const ig_graph *g) {
   ig_str s = ig_str_make(c->alloc);
-  ig_printer p = {&s, IG_TEXT_LIST, NULL, NULL};
+  ig_printer p = {&s, IG_TEXT_LIST, NULL, NULL, g->host};
   ig_str_add(&s, "graph():");
   for (const ig_node *n = g->first; n; n = n->next) list_line(&p, n);
   return ig_print_end(c, &s);

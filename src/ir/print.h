@@ -13,11 +13,13 @@ typedef struct ig_printer {
   ig_form_of_text form;
   const char *const *names;       // by node index: other names; NULL: their own
   const ig_node *const *readers;  // by node index: the last reader
+  const ig_host *host;
 } ig_printer;
 
 void ig_print_value(const ig_printer *p, const ig_value *v);
 void ig_print_values(const ig_printer *p, const ig_value *v, size_t n);
 const char *ig_print_name(const ig_printer *p, const ig_node *n);
+void ig_print_path(const ig_printer *p, const char *base, const char *path);
 void ig_print_code_line(const ig_printer *p, const ig_node *n);  // one node; not outputs
 // By node index; freed by the caller (next_index pointers). NULL after an error.
 const ig_node **ig_graph_last_readers(ig_ctx *c, const ig_graph *g);

@@ -68,7 +68,9 @@ static void print_head(const unlift *u, const ig_printer *p) {
 static void print_state(const unlift *u, const ig_printer *p) {
   for (const ig_node *n = u->p->graph->first; n && ig_node_is_placeholder(n); n = n->next) {
     if (n->role == IG_INPUT_USER || n->users == 0) continue;
-    ig_str_add(p->s, "    %s = self.%s\n", ig_print_name(p, n), n->path);
+    ig_str_add(p->s, "    %s = ", ig_print_name(p, n));
+    ig_print_path(p, "self", n->path);
+    ig_str_add(p->s, "\n");
   }
 }
 
@@ -124,7 +126,7 @@ static void print_return(const unlift *u, const ig_printer *p) {
 
 static char *print_module(unlift *u, const ig_node **readers) {
   ig_str s = ig_str_make(u->c->alloc);
-  ig_printer p = {&s, IG_TEXT_CODE, u->names, readers};
+  ig_printer p = {&s, IG_TEXT_CODE, u->names, readers, u->p->graph->host};
   const ig_graph *g = u->p->graph;
   // What is written to stays until it was.
   for (size_t i = 0; i < u->p->noutputs; i++) {

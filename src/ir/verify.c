@@ -41,7 +41,9 @@ static bool check_kind(const check *k, const ig_node *n, bool *body) {
   }
   *body = true;
   if (n->kind == IG_NODE_OUTPUT && n->next) return wrong(k, n, "is an output before the end");
-  if (n->kind == IG_NODE_ATTR && !n->constant) return wrong(k, n, "is an attribute without value");
+  if (n->kind == IG_NODE_ATTR && !n->constant && !n->sub && !n->object) {
+    return wrong(k, n, "is an attribute without value");
+  }
   if (n->kind == IG_NODE_CALL && n->callee == IG_CALLEE_OP && !n->op) {
     return wrong(k, n, "calls no operator");
   }

@@ -40,8 +40,24 @@ static bool keep_lists(machine *m, ig_value *v) {
   return true;
 }
 
+// What an argument is worth now. Lists are made anew only when they contain nodes.
+static bool has_nodes(const ig_value *v) {
+  bool any = v->kind == IG_KIND_NODE;
+  for (size_t i = 0; v->kind == IG_KIND_LIST && i < v->list.n && !any; i++) {
+    any = has_nodes(&v->list.at[i]);
+  }
+  return any;
+}
+
 static ig_value value_of(const machine *m, const ig_value *v) {
-  return v->kind == IG_KIND_NODE ? m->env[v->node->index] : *v;
+  if (v->kind == IG_KIND_NODE) return m->env[v->node->index];
+  if (v->kind != IG_KIND_LIST || !has_nodes(v)) return *v;
+  ig_value out = *v;
+  ig_value *items = ig_scope_push(m->c, v->list.n * sizeof *items + 1);
+  for (size_t i = 0; items && i < v->list.n; i++) items[i] = value_of(m, &v->list.at[i]);
+  if (!items) return ig_none();
+  out.list.at = items;
+  return out;
 }
 
 static bool wants_ints(const ig_arg *a) {
@@ -62,10 +78,7 @@ static bool arg_of(machine *m, const ig_arg *a, const ig_value *v, ig_value *out
     *out = ig_of_ints(ints, n);
     return ints != NULL;
   }
-  ig_value *items = ig_scope_push(m->c, n * sizeof *items + 1);
-  for (size_t i = 0; items && i < n; i++) items[i] = value_of(m, &v->list.at[i]);
-  *out = ig_of_list(items, n);
-  return items != NULL;
+  return m->c->status == IG_OK;
 }
 
 static const ig_value *find_arg(const ig_node *n, size_t i, const ig_arg *arg) {
@@ -91,27 +104,86 @@ static ig_value call_op(machine *m, const ig_node *n) {
   return ig_of_list(items, s->nrets);
 }
 
-static ig_value eval(machine *m, const ig_node *n) {
+static ig_value attribute(const ig_node *n) {
+  if (n->sub) return ig_of_graph(n->sub);
+  if (n->object) return (ig_value){.kind = IG_KIND_OBJECT, .object = n->object};
+  return ig_of_tensor(n->constant);
+}
+
+typedef void caller(ig_ctx *c, const ig_node *n, const ig_value *args, ig_value *out);
+
+// A higher-order operator, or something that only the host can call.
+static ig_value call_by(machine *m, const ig_node *n, caller *fn) {
   ig_ctx *c = m->c;
-  if (n->kind == IG_NODE_ATTR) return ig_of_tensor(n->constant);
-  if (n->callee == IG_CALLEE_OP) return call_op(m, n);
+  ig_value out = ig_none();
+  size_t count = n->npos + n->nkw;
+  ig_value *args = ig_scope_push(c, count * sizeof *args + 1);
+  if (!args) return out;
+  if (!fn) {
+    (void)ig_fail(c, IG_UNSUPPORTED, "%s: nobody can call %s here", n->name, n->target);
+    return out;
+  }
+  for (size_t i = 0; i < count; i++) args[i] = value_of(m, &n->args[i]);
+  if (c->status == IG_OK) fn(c, n, args, &out);
+  return out;
+}
+
+static ig_value call_host(machine *m, const ig_node *n) {
+  const ig_host *host = m->g->host ? m->g->host : m->c->host;
+  return call_by(m, n, host ? host->call : NULL);
+}
+
+static ig_value call_item(machine *m, const ig_node *n) {
   ig_value a = value_of(m, &n->args[0]);
   ig_value b = value_of(m, &n->args[1]);
   size_t k = (size_t)b.i.value;
-  switch (n->callee) {
-    case IG_CALLEE_GETITEM:
-      if (a.kind == IG_KIND_LIST && k < a.list.n) return a.list.at[k];
-      break;
-    case IG_CALLEE_SIZE:
-      if (a.kind == IG_KIND_TENSOR && k < (size_t)a.tensor->ndim) {
-        return ig_of_int(ig_sizes(a.tensor)[k]);
-      }
-      break;
-    default:
-      return ig_of_int(ig_int_combine(c, n->arith, a.i, b.i));
+  if (a.kind == IG_KIND_LIST && b.kind == IG_KIND_INT && a.seq <= IG_SEQ_TUPLE) {
+    if (b.i.value < 0) k += a.list.n;
+    if (k < a.list.n) return a.list.at[k];
+    (void)ig_fail(m->c, IG_BAD_INDEX, "%s: no element %lld", n->name, (long long)b.i.value);
+    return ig_none();
   }
-  if (c->status == IG_OK) (void)ig_fail(c, IG_BAD_INDEX, "%s: no element %zu", n->name, k);
+  return call_host(m, n);
+}
+
+static ig_value call_size(machine *m, const ig_node *n) {
+  ig_value a = value_of(m, &n->args[0]);
+  ig_value b = value_of(m, &n->args[1]);
+  int64_t k = b.i.value;
+  if (a.kind == IG_KIND_TENSOR && k < 0) k += a.tensor->ndim;
+  if (a.kind == IG_KIND_TENSOR && k >= 0 && k < a.tensor->ndim) {
+    return ig_of_int(ig_sizes(a.tensor)[k]);
+  }
+  (void)ig_fail(m->c, IG_BAD_INDEX, "%s: no size %lld", n->name, (long long)b.i.value);
   return ig_none();
+}
+
+static ig_value call_sym(machine *m, const ig_node *n) {
+  ig_value a = value_of(m, &n->args[0]);
+  ig_value b = n->npos > 1 ? value_of(m, &n->args[1]) : ig_none();
+  if (a.kind == IG_KIND_INT && b.kind == IG_KIND_INT) {
+    return ig_of_int(ig_int_combine(m->c, n->arith, a.i, b.i));
+  }
+  return call_host(m, n);
+}
+
+static ig_value eval(machine *m, const ig_node *n) {
+  if (n->kind == IG_NODE_ATTR) return attribute(n);
+  if (n->kind != IG_NODE_CALL) return call_host(m, n);
+  switch (n->callee) {
+    case IG_CALLEE_OP:
+      return call_op(m, n);
+    case IG_CALLEE_GETITEM:
+      return n->npos == 2 ? call_item(m, n) : call_host(m, n);
+    case IG_CALLEE_SIZE:
+      return n->npos == 2 ? call_size(m, n) : call_host(m, n);
+    case IG_CALLEE_SYM:
+      return n->npos ? call_sym(m, n) : call_host(m, n);
+    case IG_CALLEE_HOP:
+      return call_by(m, n, n->hop->call);
+    default:
+      return call_host(m, n);
+  }
 }
 
 static void forget_operands(machine *m, const ig_node *n) {

@@ -127,10 +127,7 @@ static ig_value int_operand(ig_ctx *c, const ig_expr *e) {
 
 // a + b + d becomes two binary nodes.
 static ig_node *push_arith(ig_ctx *c, const ig_expr *e) {
-  static const char *const names[] = {[IG_EXPR_ADD] = "_operator.add",
-                                      [IG_EXPR_MUL] = "_operator.mul",
-                                      [IG_EXPR_FLOORDIV] = "_operator.floordiv",
-                                      [IG_EXPR_MOD] = "_operator.mod"};
+  const char *target = ig_sym_target(e->kind);
   ig_int sum = int_of_expr(e->args[0]);
   ig_value left = int_operand(c, e->args[0]);
   for (size_t i = 1; i < e->n && c->status == IG_OK; i++) {
@@ -138,13 +135,13 @@ static ig_node *push_arith(ig_ctx *c, const ig_expr *e) {
     ig_value args[] = {left, right};
     sum = ig_int_combine(c, e->kind, sum, int_of_expr(e->args[i]));
     ig_node proto = {.kind = IG_NODE_CALL,
-                     .callee = IG_CALLEE_ARITH,
+                     .callee = IG_CALLEE_SYM,
                      .arith = e->kind,
-                     .target = names[e->kind],
+                     .target = target,
                      .args = args,
                      .npos = 2,
                      .val = ig_of_int(sum)};
-    left = ig_of_node(ig_graph_push(c, c->capture, &proto, names[e->kind] + 10));
+    left = ig_of_node(ig_graph_push(c, c->capture, &proto, ig_sym_base(target)));
   }
   return left.node;
 }
@@ -172,6 +169,7 @@ static bool record_list(ig_ctx *c, const ig_value *in, ig_value *out) {
     if (!ig_record_value(c, &item, &items[i])) return false;
   }
   *out = ig_of_list(items, n);
+  if (!ints) out->seq = in->seq;
   return true;
 }
 
@@ -297,6 +295,14 @@ static bool fill_args(ig_ctx *c, const ig_schema *s, const ig_value *args, ig_no
   return true;
 }
 
+// Pushes a call whose arguments are nodes already, and what reads its results.
+static ig_node *push_call(ig_ctx *c, const ig_node *proto, const char *base, bool single) {
+  ig_node *n = ig_graph_push(c, c->capture, proto, base);
+  if (!n) return NULL;
+  bool ok = single ? know_symbols(c, n) : record_items(c, n, n->val.list.at, n->val.list.n);
+  return ok ? n : NULL;
+}
+
 void ig_record(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   if (c->status != IG_OK) return;
   const ig_schema *s = &op->schema;
@@ -315,9 +321,24 @@ void ig_record(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs)
                                           : ig_of_list(outs, s->nrets)};
   char base[128];
   if (!fill_args(c, s, args, &proto, values, keys)) return;
-  ig_node *n = ig_graph_push(c, c->capture, &proto, ig_name_of_op(s->name, base, sizeof base));
-  if (n && single) (void)know_symbols(c, n);
-  if (n && !single) (void)record_items(c, n, n->val.list.at, n->val.list.n);
+  (void)push_call(c, &proto, ig_name_of_op(s->name, base, sizeof base), single || s->nrets == 0);
+}
+
+ig_node *ig_record_node(ig_ctx *c, const ig_node *proto, const char *base) {
+  if (c->status != IG_OK) return NULL;
+  ig_value given = ig_of_list(proto->args, proto->npos + proto->nkw);
+  ig_value args;
+  if (!ig_record_value(c, &given, &args)) return NULL;
+  ig_node copy = *proto;
+  copy.args = args.list.at;
+  return push_call(c, &copy, base, proto->val.kind != IG_KIND_LIST);
+}
+
+ig_node *ig_record_sub(ig_ctx *c, const char *prefix, ig_graph *sub) {
+  if (c->status != IG_OK) return NULL;
+  const char *name = ig_graph_add_sub(c, c->capture, prefix, sub);
+  ig_node proto = {.kind = IG_NODE_ATTR, .target = name, .sub = sub};
+  return name ? ig_graph_push(c, c->capture, &proto, name) : NULL;
 }
 
 static ig_node *push_placeholder(ig_ctx *c, const ig_placeholder *p, const ig_value *val) {

@@ -18,6 +18,11 @@ void ig_record_return(const ig_op *op, const ig_value *given, const ig_value *ar
 
 // Is v the default of the argument? Such values are not written down.
 bool ig_arg_is_default(const ig_arg *a, const ig_value *v);
+// Records the call of anything: proto->args are live values (tensors, symbolic numbers, lists of
+// them) or nodes, proto->val is the result; the elements of a list get their getitem nodes.
+ig_node *ig_record_node(ig_ctx *c, const ig_node *proto, const char *base);
+// Gives the graph a sub-graph (retained) as prefix_N, and reads it: a get_attr node.
+ig_node *ig_record_sub(ig_ctx *c, const char *prefix, ig_graph *sub);
 
 // A placeholder for a fake tensor like m. `value` (may be NULL) is the real tensor it stands for.
 typedef struct ig_placeholder {

@@ -193,7 +193,7 @@ static void put_metadata(writer *w, const ig_node *n) {
 
 static void put_node(writer *w, const ig_node *n) {
   char target[512];
-  bool python = n->callee == IG_CALLEE_ARITH;  // "_operator.mul" is written as it is
+  bool python = n->callee == IG_CALLEE_SYM;  // "_operator.mul" is written as it is
   (void)snprintf(target, sizeof target, "%s%s", python ? "" : "torch.ops.", n->target);
   ig_json_open(w->w, '{');
   ig_json_key(w->w, "target");

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Changing graphs. Operands are flattened once when arguments are set, and every node knows its
+// readers in order of age, so that replacing, erasing and clean-up touch only those concerned.
+#include <string.h>
+
+#include "ir/graph.h"
+
+static size_t count_operands(const ig_value *v, size_t n) {
+  size_t count = 0;
+  for (size_t i = 0; i < n; i++) {
+    count += v[i].kind == IG_KIND_NODE;
+    if (v[i].kind == IG_KIND_LIST) count += count_operands(v[i].list.at, v[i].list.n);
+  }
+  return count;
+}
+
+// `mark` is on every operand that is in the list already.
+static void collect_operands(ig_node *node, const ig_value *v, size_t n, size_t mark) {
+  for (size_t i = 0; i < n; i++) {
+    if (v[i].kind == IG_KIND_LIST) collect_operands(node, v[i].list.at, v[i].list.n, mark);
+    if (v[i].kind != IG_KIND_NODE || v[i].node->mark == mark) continue;
+    v[i].node->mark = mark;
+    node->inputs[node->ninputs++] = v[i].node;
+  }
+}
+
+static void add_use(ig_node *of, ig_use *u) {
+  u->next = NULL;
+  u->prev = of->last_use;
+  *(u->prev ? &u->prev->next : &of->first_use) = u;
+  of->last_use = u;
+  of->users++;
+}
+
+static void remove_use(ig_node *of, ig_use *u) {
+  *(u->prev ? &u->prev->next : &of->first_use) = u->next;
+  *(u->next ? &u->next->prev : &of->last_use) = u->prev;
+  of->users--;
+}
+
+static void drop_uses(ig_node *n) {
+  for (size_t i = 0; i < n->ninputs; i++) remove_use(n->inputs[i], &n->reads[i]);
+  n->ninputs = 0;
+}
+
+// Reads n->args afresh. A node that was an operand before keeps its place among the readers.
+static bool list_operands(ig_ctx *c, ig_graph *g, ig_node *n) {
+  size_t nargs = n->npos + n->nkw;
+  size_t count = count_operands(n->args, nargs);
+  ig_node **inputs = ig_arena_push(&g->arena, count * sizeof *inputs + 1);
+  ig_use *reads = ig_arena_push(&g->arena, count * sizeof *reads + 1);
+  if (!inputs || !reads) return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
+  drop_uses(n);
+  n->inputs = inputs;
+  n->reads = reads;
+  collect_operands(n, n->args, nargs, ++g->marks);
+  for (size_t i = 0; i < n->ninputs; i++) {
+    reads[i].user = n;
+    add_use(inputs[i], &reads[i]);
+  }
+  return true;
+}
+
+bool ig_node_set_args(ig_ctx *c, ig_node *n, const ig_value *args, size_t npos, size_t nkw,
+                      const char *const *keys) {
+  ig_graph *g = n->graph;
+  ig_value copy = ig_of_list(args, npos + nkw);
+  const char **names = NULL;
+  if (!ig_graph_copy_value(c, g, &copy)) return false;
+  if (nkw) {
+    names = ig_arena_push(&g->arena, nkw * sizeof *names);
+    if (!names) return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
+    for (size_t i = 0; i < nkw; i++) names[i] = keys[i];
+  }
+  n->args = copy.list.at;
+  n->npos = npos;
+  n->nkw = nkw;
+  n->keys = names;
+  return list_operands(c, g, n);
+}
+
+static void unlink_node(ig_graph *g, ig_node *n) {
+  *(n->prev ? &n->prev->next : &g->first) = n->next;
+  *(n->next ? &n->next->prev : &g->last) = n->prev;
+}
+
+void ig_graph_erase(ig_graph *g, ig_node *n) {
+  unlink_node(g, n);
+  drop_uses(n);
+  ig_map_value *v = ig_map_find(&g->names, n->name);
+  if (v && v->ptr == n) v->ptr = NULL;
+  ig_node_drop(n);
+  n->erased = true;
+  g->n--;
+}
+
+void ig_graph_move(ig_graph *g, ig_node *n, ig_node *before) {
+  if (n == before) return;
+  unlink_node(g, n);
+  ig_graph_link(g, n, before);
+}
+
+static void substitute(ig_value *v, size_t n, const ig_node *from, ig_node *to) {
+  for (size_t i = 0; i < n; i++) {
+    if (v[i].kind == IG_KIND_NODE && v[i].node == from) v[i].node = to;
+    if (v[i].kind == IG_KIND_LIST) substitute((ig_value *)v[i].list.at, v[i].list.n, from, to);
+  }
+}
+
+bool ig_node_replace_input(ig_ctx *c, ig_node *n, ig_node *from, ig_node *to) {
+  substitute((ig_value *)n->args, n->npos + n->nkw, from, to);
+  return list_operands(c, n->graph, n);
+}
+
+bool ig_graph_replace(ig_ctx *c, ig_graph *g, ig_node *from, ig_node *to) {
+  (void)g;
+  for (ig_use *u = from->first_use, *next = NULL; u && from != to; u = next) {
+    next = u->next;
+    if (u->user != to && !ig_node_replace_input(c, u->user, from, to)) return false;
+  }
+  return true;
+}
