@@ -367,6 +367,20 @@ static PyObject *run(const py_op *op, ig_ctx *c, const py_args *call) {
   return py_explain(op, call);
 }
 
+// The name under which metadata knows a call.
+static bool enter(ig_ctx *c, const py_op *op) {
+  static const char *const classes[] = {[PY_FUNCTION] = "builtin_function_or_method",
+                                        [PY_METHOD] = "method_descriptor",
+                                        [PY_OVERLOAD] = "OpOverload",
+                                        [PY_PACKET] = "OpOverloadPacket"};
+  const char *name = PyUnicode_AsUTF8(op->name);
+  if (op->kind == PY_OVERLOAD) {
+    const char *dot = strchr(op->sigs[0]->op->target, '.');
+    if (dot) name = dot + 1;
+  }
+  return py_region_enter(c, classes[op->kind], name, NULL);
+}
+
 PyObject *py_op_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
   const py_op *op = (py_op *)self;
   size_t nkw = kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0;
@@ -378,9 +392,11 @@ PyObject *py_op_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObj
   }
   if (nkw > 0 && !split_keywords(op, &call)) return NULL;
   ig_ctx *c = py_ctx();
+  bool inside = c->capture && enter(c, op);
   ig_scope s = ig_scope_open(c);
   out = run(op, c, &call);
   ig_scope_close(c, s);
+  if (inside) py_region_leave(c);
   // An argument that no schema takes may be an object with __torch_function__.
   if (!out && PyErr_ExceptionMatches(PyExc_TypeError) && !py.function_off) {
     PyObject *type = NULL;
@@ -528,7 +544,13 @@ PyObject *py_fn_get(py_fn fn) {
 
 PyObject *py_fn_call(py_fn fn, PyObject *const *args, size_t n) {
   PyObject *op = py_fn_get(fn);
-  return op ? py_op_call(op, args, n, NULL) : NULL;
+  if (!op) return NULL;
+  ig_ctx *c = py_ctx();
+  const char *name = PyUnicode_AsUTF8(((py_op *)op)->name);
+  bool inside = py_region(c, "method_descriptor", name, NULL);
+  PyObject *out = py_op_call(op, args, n, NULL);
+  if (inside) py_region_leave(c);
+  return out;
 }
 
 static const ig_op *target_get(ig_ctx *c, py_target target) {

@@ -406,7 +406,11 @@ static PyObject *tensor(PyObject *module, PyObject *args, PyObject *kwargs) {
                    1) != 0) {
     return NULL;
   }
-  return construct(&o, NULL, true, true);
+  ig_ctx *c = py_ctx();
+  bool inside = py_region(c, "builtin_function_or_method", "tensor", NULL);
+  PyObject *out = construct(&o, NULL, true, true);
+  if (inside) py_region_leave(c);
+  return out;
 }
 
 static PyObject *as_tensor(PyObject *module, PyObject *args, PyObject *kwargs) {

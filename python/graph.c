@@ -42,16 +42,23 @@ static PyObject *own_text(ig_ctx *c, char *text) {
 
 // ---- capture ----
 
-static PyObject *capture_begin(PyObject *module, PyObject *unused) {
+// capture_begin(strict=False)
+static PyObject *capture_begin(PyObject *module, PyObject *args, PyObject *kwargs) {
   (void)module;
-  (void)unused;
+  static char *keys[] = {"strict", NULL};
+  int strict = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p:capture_begin", keys, &strict)) return NULL;
   ig_ctx *c = py_ctx();
-  return ig_capture_begin(c) == IG_OK ? Py_NewRef(Py_None) : py_raise(c);
+  if (ig_capture_begin(c) != IG_OK) return py_raise(c);
+  if (py_trace_begin(c, strict)) Py_RETURN_NONE;
+  ig_capture_abort(c);
+  return NULL;
 }
 static PyObject *capture_abort(PyObject *module, PyObject *unused) {
   (void)module;
   (void)unused;
   ig_capture_abort(py_ctx());
+  py_trace_end(py_ctx());
   Py_RETURN_NONE;
 }
 static PyObject *capture_is_open(PyObject *module, PyObject *unused) {
@@ -134,22 +141,6 @@ static PyObject *capture_state(PyObject *module, PyObject *args) {
   return py_ok(c) ? Py_NewRef(Py_None) : NULL;
 }
 
-// capture_meta(key, text or None): what nodes recorded from now on carry.
-static PyObject *capture_meta(PyObject *module, PyObject *args) {
-  (void)module;
-  static const char *const keys[] = {"stack_trace", "nn_module_stack", "torch_fn", "source_fn"};
-  const char *key = NULL;
-  const char *text = NULL;
-  if (!PyArg_ParseTuple(args, "sz:capture_meta", &key, &text)) return NULL;
-  for (size_t k = 0; k < PY_COUNT(keys); k++) {
-    if (strcmp(keys[k], key) != 0) continue;
-    ig_capture_set_meta(py_ctx(), (ig_meta_key)k, text);
-    return py_ok(py_ctx()) ? Py_NewRef(Py_None) : NULL;
-  }
-  PyErr_Format(PyExc_ValueError, "unknown metadata '%s'", key);
-  return NULL;
-}
-
 static bool values_of(ig_ctx *c, PyObject *tuple, ig_value **out, size_t *n) {
   *n = (size_t)PyTuple_GET_SIZE(tuple);
   *out = ig_scope_push(c, (*n + 1) * sizeof **out);
@@ -199,6 +190,7 @@ static PyObject *capture_end(PyObject *module, PyObject *args) {
     ig_capture_abort(c);
   }
   ig_scope_close(c, s);
+  py_trace_end(c);
   Py_DECREF(tuple);
   return out;
 }
@@ -412,12 +404,12 @@ static PyTypeObject program_type = {
 };
 
 PyMethodDef py_graph_functions[] = {
-    {"capture_begin", capture_begin, METH_NOARGS, NULL},
+    {"capture_begin", (PyCFunction)(void (*)(void))capture_begin, METH_VARARGS | METH_KEYWORDS,
+     NULL},
     {"capture_abort", capture_abort, METH_NOARGS, NULL},
     {"capture_is_open", capture_is_open, METH_NOARGS, NULL},
     {"capture_input", capture_input, METH_VARARGS, NULL},
     {"capture_state", capture_state, METH_VARARGS, NULL},
-    {"capture_meta", capture_meta, METH_VARARGS, NULL},
     {"capture_end", capture_end, METH_VARARGS, NULL},
     {"program_load", program_load, METH_O, "Reads a .pt2 archive."},
     {NULL, NULL, 0, NULL},

@@ -293,10 +293,12 @@ PyObject *py_tensor_getitem(PyObject *self, PyObject *index) {
   PyObject *out = NULL;
   if (overridden("__getitem__", self, index, NULL, &out)) return out;
   ig_ctx *c = py_ctx();
+  bool inside = py_region(c, "wrapper_descriptor", "__getitem__", "getitem");
   ig_scope s = ig_scope_open(c);
   ig_tensor *t = get(c, py_tensor_of(self), index);
   if (t) out = py_from_tensor(c, t);
   ig_scope_close(c, s);
+  if (inside) py_region_leave(c);
   return out;
 }
 
@@ -394,9 +396,11 @@ int py_tensor_setitem(PyObject *self, PyObject *index, PyObject *value) {
     return out ? 0 : -1;
   }
   ig_ctx *c = py_ctx();
+  bool inside = py_region(c, "wrapper_descriptor", "__setitem__", "setitem");
   ig_scope s = ig_scope_open(c);
   ig_tensor *v = value_tensor(c, py_tensor_of(self), value);
   bool ok = v && set(c, py_tensor_of(self), index, v);
   ig_scope_close(c, s);
+  if (inside) py_region_leave(c);
   return ok ? 0 : -1;
 }

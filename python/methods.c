@@ -222,10 +222,12 @@ static PyObject *contiguous(PyObject *o, PyObject *const *args, Py_ssize_t n, Py
   if (!py_ok(c)) return NULL;
   if (format.kind == IG_KIND_NONE) format = ig_of_memory_format(IG_CONTIGUOUS);
   ig_value v[] = {ig_of_tensor(self_of(o)), format};
+  bool inside = py_region(c, "method_descriptor", "contiguous", NULL);
   ig_scope s = ig_scope_open(c);
   ig_tensor *t = py_call_tensor(c, PY_CONTIGUOUS, v, 2);
   PyObject *out = t ? py_from_tensor(c, t) : NULL;
   ig_scope_close(c, s);
+  if (inside) py_region_leave(c);
   return out;
 }
 
@@ -233,11 +235,19 @@ static PyObject *contiguous(PyObject *o, PyObject *const *args, Py_ssize_t n, Py
 
 static PyObject *item(PyObject *o, PyObject *unused) {
   (void)unused;
-  return py_tensor_item(py_ctx(), self_of(o));
+  ig_ctx *c = py_ctx();
+  bool inside = py_region(c, "method_descriptor", "item", NULL);
+  PyObject *out = py_tensor_item(c, self_of(o));
+  if (inside) py_region_leave(c);
+  return out;
 }
 static PyObject *tolist(PyObject *o, PyObject *unused) {
   (void)unused;
-  return py_tolist(py_ctx(), self_of(o));
+  ig_ctx *c = py_ctx();
+  bool inside = py_region(c, "method_descriptor", "tolist", NULL);
+  PyObject *out = py_tolist(c, self_of(o));
+  if (inside) py_region_leave(c);
+  return out;
 }
 static PyObject *numpy(PyObject *o, PyObject *args, PyObject *kwargs) {
   static char *keys[] = {"force", NULL};

@@ -19,7 +19,7 @@ static ig_ctx **all;  // contexts of living threads
 static size_t n_all;
 static size_t cap_all;
 
-static void locate(ig_ctx *c, void *unused);
+static void locate(ig_ctx *c, void *trace);
 
 static bool list_add(ig_ctx *c) {
   if (n_all == cap_all) {
@@ -99,13 +99,13 @@ static bool is_ours(PyObject *file) {
 }
 
 // The innermost frame of the user's, asked for only when an error or a node needs it.
-static void locate(ig_ctx *c, void *unused) {
-  (void)unused;
+static void locate(ig_ctx *c, void *trace) {
   PyObject *type = NULL;
   PyObject *value = NULL;
-  PyObject *trace = NULL;
-  PyErr_Fetch(&type, &value, &trace);
-  PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
+  PyObject *traceback = NULL;
+  PyErr_Fetch(&type, &value, &traceback);
+  if (trace && c->capture) py_trace_locate(c, trace);
+  PyFrameObject *frame = trace && c->capture ? NULL : PyThreadState_GetFrame(PyThreadState_Get());
   while (frame) {
     PyCodeObject *code = PyFrame_GetCode(frame);
     bool ours = is_ours(code->co_filename);
@@ -120,7 +120,7 @@ static void locate(ig_ctx *c, void *unused) {
     frame = back;
   }
   PyErr_Clear();
-  PyErr_Restore(type, value, trace);
+  PyErr_Restore(type, value, traceback);
 }
 
 // ---- functions ----
@@ -283,9 +283,9 @@ static PyObject *package_folder(void) {
 }
 
 static int add_all(PyObject *m) {
-  PyMethodDef *const lists[] = {py_data_functions,   py_repr_functions,   py_numpy_functions,
-                                py_dlpack_functions, py_random_functions, py_autograd_functions,
-                                py_graph_functions,  py_library_functions};
+  PyMethodDef *const lists[] = {py_data_functions,   py_repr_functions,    py_numpy_functions,
+                                py_dlpack_functions, py_random_functions,  py_autograd_functions,
+                                py_graph_functions,  py_library_functions, py_trace_functions};
   for (size_t i = 0; i < PY_COUNT(lists); i++) {
     if (PyModule_AddFunctions(m, lists[i]) != 0) return -1;
   }

@@ -73,9 +73,17 @@ static PyObject *nb_rshift(PyObject *a, PyObject *b) {
   return call2(py_is_tensor(a) ? PY_FN___rshift__ : PY_FN_bitwise_right_shift, a, b);
 }
 
+static PyObject *inplace(py_fn fn, const char *name, const char *source, PyObject *a, PyObject *b) {
+  ig_ctx *c = py_ctx();
+  bool inside = py_region(c, "method_descriptor", name, source);
+  PyObject *out = call2(fn, a, b);
+  if (inside) py_region_leave(c);
+  return out;
+}
+
 #define INPLACE(slot, name)                               \
   static PyObject *nb_i##slot(PyObject *a, PyObject *b) { \
-    return call2(PY_FN_##name, a, b);                     \
+    return inplace(PY_FN_##name, #name, "i" #slot, a, b); \
   }
 INPLACE(add, add_)
 INPLACE(sub, sub_)

@@ -345,6 +345,23 @@ PyObject *py_grads_tuple(ig_ctx *c, ig_tensor *const *grads, size_t n);
 bool py_take_grads(ig_ctx *c, PyObject *answer, ig_tensor **grads, size_t n, const char *who);
 int py_add_nodes(PyObject *m);
 
+// ---- trace.c: metadata of nodes ----
+
+typedef struct py_trace py_trace;
+struct ig_str;
+py_trace *py_trace_begin(ig_ctx *c, bool strict);  // The context's capture is watched. NULL: error.
+void py_trace_end(ig_ctx *c);
+void py_trace_locate(ig_ctx *c, py_trace *t);  // Location and metadata of the next node.
+void py_trace_stack(const py_trace *trace, ig_ctx *c, struct ig_str *out);  // the user's frames
+// The program enters a torch function, say "method_descriptor" "add_"; `source` is what the caller
+// wrote ("iadd"; NULL: the name). true: leave it again.
+bool py_region_enter(ig_ctx *c, const char *cls, const char *name, const char *source);
+void py_region_leave(ig_ctx *c);
+static inline bool py_region(ig_ctx *c, const char *cls, const char *name, const char *source) {
+  return c->capture && py_region_enter(c, cls, name, source);
+}
+extern PyMethodDef py_trace_functions[];
+
 // ---- graph.c ----
 
 extern PyMethodDef py_graph_functions[];

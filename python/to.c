@@ -23,6 +23,7 @@ bool py_to_format(const char *name, PyObject *const *args, Py_ssize_t n, PyObjec
 }
 
 typedef struct conversion {
+  const char *name;  // of the method
   bool has_device;
   bool has_dtype;
   ig_device device;
@@ -42,6 +43,7 @@ static PyObject *convert(PyObject *o, const conversion *k, bool always) {
     return Py_NewRef(o);
   }
   ig_ctx *c = py_ctx();
+  bool inside = py_region(c, "method_descriptor", k->name, NULL);
   ig_scope s = ig_scope_open(c);
   ig_tensor *r = NULL;
   if (k->has_device && k->has_dtype) {
@@ -63,6 +65,7 @@ static PyObject *convert(PyObject *o, const conversion *k, bool always) {
   }
   PyObject *out = r ? py_from_tensor(c, r) : NULL;
   ig_scope_close(c, s);
+  if (inside) py_region_leave(c);
   return out;
 }
 
@@ -136,7 +139,7 @@ static bool to_keyword(conversion *k, PyObject *name, PyObject *o) {
 }
 
 static PyObject *to(PyObject *o, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
-  conversion k = {.format = ig_none()};
+  conversion k = {.name = "to", .format = ig_none()};
   if (!to_positional(&k, args, n)) return NULL;
   for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); i++) {
     if (!to_keyword(&k, PyTuple_GET_ITEM(kwnames, i), args[n + i])) return NULL;
@@ -146,7 +149,7 @@ static PyObject *to(PyObject *o, PyObject *const *args, Py_ssize_t n, PyObject *
 
 static PyObject *as_dtype(PyObject *o, const char *name, ig_dtype d, PyObject *const *args,
                           Py_ssize_t n, PyObject *kwnames) {
-  conversion k = {.has_dtype = true, .dtype = d};
+  conversion k = {.name = name, .has_dtype = true, .dtype = d};
   if (!py_to_format(name, args, n, kwnames, &k.format)) return NULL;
   return convert(o, &k, false);
 }
@@ -168,12 +171,13 @@ CAST(to_cfloat, "cfloat", IG_C64)
 CAST(to_cdouble, "cdouble", IG_C128)
 
 static PyObject *cpu(PyObject *o, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
-  conversion k = {.has_device = true, .device = ig_device_cpu()};
+  conversion k = {.name = "cpu", .has_device = true, .device = ig_device_cpu()};
   if (!py_to_format("cpu", args, n, kwnames, &k.format)) return NULL;
   return convert(o, &k, true);
 }
 static PyObject *cuda(PyObject *o, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
-  conversion k = {.has_device = true, .device = {IG_DEVICE_CUDA, 0}, .format = ig_none()};
+  conversion k = {
+      .name = "cuda", .has_device = true, .device = {IG_DEVICE_CUDA, 0}, .format = ig_none()};
   (void)kwnames;
   int taken = n > 0 && args[0] != Py_None ? py_to_device(args[0], &k.device) : 1;
   if (taken == 0) (void)bad_to(args[0]);
@@ -190,7 +194,7 @@ static PyObject *type(PyObject *o, PyObject *args, PyObject *kwargs) {
   if (want == Py_None) {
     return PyUnicode_FromFormat("torch.%sTensor", ig_dtype_title(py_tensor_of(o)->dtype));
   }
-  conversion k = {.has_dtype = true, .non_blocking = nb == 1, .format = ig_none()};
+  conversion k = {.name = "type", .has_dtype = true, .non_blocking = nb == 1, .format = ig_none()};
   if (PyUnicode_Check(want)) {
     for (int d = 0; d < IG_DTYPE_COUNT; d++) {
       char text[64];

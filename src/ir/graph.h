@@ -192,6 +192,7 @@ const char *ig_graph_name(ig_ctx *c, ig_graph *g, const char *base);
 const char *ig_name_of_op(const char *op, char *text, size_t cap);
 // p_ + "fc.weight" -> p_fc_weight; into text.
 const char *ig_name_of_path(const char *prefix, const char *path, char *text, size_t cap);
+bool ig_name_is_reserved(const char *name);  // a word of Python: such names get a number at once
 bool ig_graph_rename(ig_ctx *c, ig_graph *g, ig_node *n, const char *base);
 // Gives user inputs their plain names, also those that an earlier placeholder has taken.
 bool ig_graph_rename_placeholders(ig_ctx *c, ig_graph *g);

@@ -11,7 +11,7 @@ enum { NAME_MAX_LENGTH = 200 };
 
 // Python keywords, built-ins and what the printed code itself uses: such names get a number at
 // once.
-static bool is_reserved(const char *name) {
+bool ig_name_is_reserved(const char *name) {
   static const char *const words[] = {
       "False",        "None",       "True",       "and",        "as",        "assert",
       "async",        "await",      "break",      "class",      "continue",  "def",
@@ -85,7 +85,7 @@ const char *ig_graph_name(ig_ctx *c, ig_graph *g, const char *base) {
     const ig_map_value *count = ig_map_find(&g->counts, stem);
     number = count ? (long)count->num : 0;
   }
-  while (ig_map_find(&g->names, name) || is_reserved(name)) {
+  while (ig_map_find(&g->names, name) || ig_name_is_reserved(name)) {
     (void)snprintf(name, sizeof name, "%.*s_%ld", (int)length, text, ++number);
   }
   const char *kept = ig_arena_strn(&g->arena, name, strlen(name));

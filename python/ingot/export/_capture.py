@@ -84,7 +84,7 @@ class _Run:
     def program(self, shapes: Any) -> Any:
         entries = read_shapes(self.mod, self.args, self.kwargs, shapes)
         inputs = bind(self.mod, self.args, self.kwargs)
-        _C.capture_begin()
+        _C.capture_begin(strict=self.options.strict)
         try:
             program = self.record(inputs, entries)
         except BaseException as error:

@@ -28,7 +28,7 @@ class ModuleStack:
         self._names: dict[int, list[str]] = {}
         for path, module in root.named_modules(remove_duplicate=False):
             self._names.setdefault(id(module), []).append(path)
-        self._root = root
+        self._in_layer = False
         self._stack: list[tuple[str, str]] = []  # (path, text of the whole stack)
         self._texts: dict[tuple[str, str], str] = {}
 
@@ -52,22 +52,33 @@ class ModuleStack:
             text = self._texts[key] = f"{above};{entry}" if above else entry
         return text
 
+    def _is_layer(self, module: nn.Module) -> bool:
+        """Whether a strict capture takes the call for one function: a layer of PyTorch, no container."""
+        containers = (nn.Sequential, nn.ModuleList, nn.ModuleDict, nn.ParameterList, nn.ParameterDict)
+        return type(module).__module__.startswith("ingot.nn.") and not isinstance(module, containers)
+
     def __call__(self, module: nn.Module, call: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
         path = self._path(module)
         if path is None:
             return call(*args, **kwargs)
-        if not self._allow_rnn and isinstance(module, (nn.RNN, nn.GRU, nn.LSTM)):
+        if not self._allow_rnn and isinstance(module, nn.RNNBase):
             raise exc.Unsupported("TorchDynamo purposely graph breaks on RNN, GRU, LSTMs")
         above = self._stack[-1][1] if self._stack else ""
         text = self._text(above, path, module)
+        layer = self._strict and not self._in_layer and self._is_layer(module)
+        if layer:
+            _C.trace_layer("l__self___" + path.replace(".", "_").lower(), type(module).__name__)
+            self._in_layer = True
         self._stack.append((path, text))
-        _C.capture_meta("nn_module_stack", text)
+        _C.trace_module(text)
         try:
             return call(*args, **kwargs)
         finally:
             self._stack.pop()
-            if _C.capture_is_open():
-                _C.capture_meta("nn_module_stack", above or None)
+            _C.trace_module(above or None)
+            if layer:
+                _C.trace_layer(None)
+                self._in_layer = False
 
     def __enter__(self) -> None:
         self._before = set_call_observer(self)

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a captured Python program is: the metadata that its nodes carry.
+//
+// A node is recorded about once a microsecond, so nothing is formatted per node. The user's frames
+// from the capture inwards are a path in a tree of call sites (code, instruction); the text of a
+// stack is made once, when its last site is first met. The torch function that a node comes from is
+// the outermost one: the binder and the methods of Tensor say when they are entered, functions that
+// are written in Python are seen among the frames.
+#include <string.h>
+
+#include "base/map.h"
+#include "base/str.h"
+#include "ir/graph.h"
+#include "py.h"
+
+enum { MAX_FRAMES = 64, CODES = 128 };
+
+typedef struct site {
+  const struct site *outer;
+  PyCodeObject *code;  // retained
+  int at;              // instruction
+  int line;
+  const char *file;
+  const char *text;       // of the whole stack, outermost frame first
+  const ig_graph *graph;  // where `kept` belongs
+  const char *kept;
+} site;
+
+typedef enum code_kind { CODE_UNKNOWN, CODE_USER, CODE_OURS, CODE_FUNCTION } code_kind;
+
+typedef struct known_code {
+  PyCodeObject *code;  // retained
+  code_kind kind;
+} known_code;
+
+struct py_trace {
+  bool strict;
+  PyFrameObject *edge;  // frame that opened the capture
+  ig_arena arena;
+  IG_VEC(site *) sites;  // open addressing, a power of two
+  size_t nsites;
+  known_code codes[CODES];
+  ig_map counts;             // "method_descriptor.add" -> calls so far
+  ig_map sources;            // names given out to source functions
+  size_t depth;              // regions entered
+  PyFrameObject *function;   // Python function that recorded last, retained
+  const char *module_stack;  // texts for the next nodes, in the arena; NULL: none
+  const char *torch_fn;
+  const char *source_fn;
+  const char *module_source;  // strict: the layer being called; it wins over functions
+  const ig_graph *graph;      // the three, as this graph keeps them
+  const char *given[3];
+  const char *kept[3];
+};
+
+// ---- life ----
+
+static void forget_function(py_trace *t) {
+  Py_CLEAR(t->function);
+}
+
+py_trace *py_trace_begin(ig_ctx *c, bool strict) {
+  py_trace *t = PyMem_Calloc(1, sizeof *t);
+  if (!t) return (py_trace *)PyErr_NoMemory();
+  t->strict = strict;
+  t->arena = ig_arena_make(c->alloc);
+  t->counts = t->sources = ig_map_make(c->alloc);
+  t->edge = PyThreadState_GetFrame(PyThreadState_Get());
+  c->locate_user = t;
+  return t;
+}
+
+void py_trace_end(ig_ctx *c) {
+  py_trace *t = c->locate_user;
+  if (!t) return;
+  c->locate_user = NULL;
+  forget_function(t);
+  Py_XDECREF(t->edge);
+  for (size_t i = 0; i < t->sites.cap; i++) {
+    if (t->sites.at[i]) Py_DECREF(t->sites.at[i]->code);
+  }
+  for (size_t i = 0; i < CODES; i++) Py_XDECREF(t->codes[i].code);
+  ig_vec_free(c->alloc, &t->sites);
+  ig_map_free(&t->counts);
+  ig_map_free(&t->sources);
+  ig_arena_free(&t->arena);
+  PyMem_Free(t);
+}
+
+// ---- frames ----
+
+static bool ends_with(PyObject *file, const char *end) {
+  PyObject *text = PyUnicode_FromString(end);
+  bool yes = text && PyUnicode_Tailmatch(file, text, 0, PyUnicode_GET_LENGTH(file), 1) == 1;
+  Py_XDECREF(text);
+  return yes;
+}
+
+// Functions of the package that PyTorch has as Python functions, too.
+static code_kind kind_of_ours(PyCodeObject *code) {
+  static const char *const files[] = {"nn/functional.py", "ingot/functional.py", "nn/_attention.py",
+                                      "nn/_losses.py"};
+  const char *name = PyUnicode_AsUTF8(code->co_name);
+  if (!name || name[0] == '_' || name[0] == '<') return CODE_OURS;
+  for (size_t i = 0; i < PY_COUNT(files); i++) {
+    if (ends_with(code->co_filename, files[i])) return CODE_FUNCTION;
+  }
+  return CODE_OURS;
+}
+
+static code_kind kind_of(py_trace *t, PyCodeObject *code) {
+  known_code *k = &t->codes[((uintptr_t)code >> 5) % CODES];
+  if (k->code == code) return k->kind;
+  PyObject *file = code->co_filename;
+  bool ours =
+      py.package && PyUnicode_Tailmatch(file, py.package, 0, PyUnicode_GET_LENGTH(file), -1) == 1;
+  Py_XDECREF(k->code);
+  k->code = (PyCodeObject *)Py_NewRef((PyObject *)code);
+  k->kind = ours ? kind_of_ours(code) : CODE_USER;
+  return k->kind;
+}
+
+static uint64_t hash_site(const site *outer, const PyCodeObject *code, int at) {
+  uint64_t h = (uintptr_t)outer * 0x9e3779b97f4a7c15u;
+  h = (h ^ (uintptr_t)code) * 0xff51afd7ed558ccdu;
+  h = (h ^ (uint64_t)at) * 0xc4ceb9fe1a85ec53u;
+  return h ^ (h >> 29);
+}
+
+static bool grow(ig_ctx *c, py_trace *t) {
+  size_t cap = t->sites.cap ? 2 * t->sites.cap : 64;
+  site **old = t->sites.at;
+  size_t ncap = t->sites.cap;
+  site **fresh = ig_mem_new(c->alloc, cap * sizeof *fresh);
+  if (!fresh) return false;
+  for (size_t i = 0; i < ncap; i++) {
+    if (!old[i]) continue;
+    size_t at = hash_site(old[i]->outer, old[i]->code, old[i]->at) & (cap - 1);
+    while (fresh[at]) at = (at + 1) & (cap - 1);
+    fresh[at] = old[i];
+  }
+  ig_vec_free(c->alloc, &t->sites);
+  t->sites.at = fresh;
+  t->sites.cap = cap;
+  return true;
+}
+
+// The text of line `line` of a file, stripped; a new reference or NULL without exception.
+static PyObject *source_line(PyObject *file, int line) {
+  PyObject *cache = PyImport_ImportModule("linecache");
+  PyObject *text = cache ? PyObject_CallMethod(cache, "getline", "Oi", file, line) : NULL;
+  PyObject *stripped = text ? PyObject_CallMethod(text, "strip", NULL) : NULL;
+  Py_XDECREF(cache);
+  Py_XDECREF(text);
+  PyErr_Clear();
+  return stripped;
+}
+
+static bool write_text(ig_ctx *c, py_trace *t, site *s) {
+  PyObject *line = source_line(s->code->co_filename, s->line);
+  const char *words = line ? PyUnicode_AsUTF8(line) : NULL;
+  const char *name = PyUnicode_AsUTF8(s->code->co_name);
+  ig_str text = ig_str_make(c->alloc);
+  if (s->outer) ig_str_add(&text, "%s", s->outer->text);
+  ig_str_add(&text, "  File \"%s\", line %d, in %s\n", s->file, s->line, name ? name : "?");
+  if (words && words[0]) ig_str_add(&text, "    %s\n", words);
+  PyErr_Clear();
+  Py_XDECREF(line);
+  s->text = text.failed ? NULL : ig_arena_strn(&t->arena, text.at ? text.at : "", text.n);
+  ig_str_free(&text);
+  return s->text != NULL;
+}
+
+static site *make_site(ig_ctx *c, py_trace *t, const site *outer, PyCodeObject *code, int at) {
+  site *s = ig_arena_push(&t->arena, sizeof *s);
+  if (!s) return NULL;
+  PyObject *file = PyDict_SetDefault(py.files, code->co_filename, code->co_filename);
+  const char *path = file ? PyUnicode_AsUTF8(file) : NULL;
+  *s = (site){.outer = outer,
+              .code = (PyCodeObject *)Py_NewRef((PyObject *)code),
+              .at = at,
+              .line = PyCode_Addr2Line(code, at),
+              .file = path ? path : "?"};
+  return write_text(c, t, s) ? s : (Py_DECREF(code), NULL);
+}
+
+static site *find_site(ig_ctx *c, py_trace *t, const site *outer, PyCodeObject *code, int at) {
+  if (2 * t->nsites >= t->sites.cap && !grow(c, t)) return NULL;
+  size_t mask = t->sites.cap - 1;
+  size_t i = hash_site(outer, code, at) & mask;
+  for (; t->sites.at[i]; i = (i + 1) & mask) {
+    site *s = t->sites.at[i];
+    if (s->outer == outer && s->code == code && s->at == at) return s;
+  }
+  site *s = make_site(c, t, outer, code, at);
+  if (s) {
+    t->sites.at[i] = s;
+    t->nsites++;
+  }
+  return s;
+}
+
+typedef struct walk {
+  PyCodeObject *codes[MAX_FRAMES];  // borrowed: the frames are running
+  int at[MAX_FRAMES];
+  size_t n;
+  PyFrameObject *function;  // outermost frame of a Python-level torch function, retained
+} walk;
+
+static void walk_frames(py_trace *t, walk *w) {
+  w->n = 0;
+  w->function = NULL;
+  PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
+  while (frame && frame != t->edge) {
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    code_kind kind = kind_of(t, code);
+    if (kind == CODE_USER && w->n < MAX_FRAMES) {
+      w->codes[w->n] = code;
+      w->at[w->n++] = PyFrame_GetLasti(frame);
+    }
+    if (kind == CODE_FUNCTION) {
+      Py_XDECREF(w->function);
+      w->function = (PyFrameObject *)Py_NewRef((PyObject *)frame);
+    }
+    Py_DECREF(code);
+    PyFrameObject *back = PyFrame_GetBack(frame);
+    Py_DECREF(frame);
+    frame = back;
+  }
+  Py_XDECREF(frame);
+}
+
+// ---- torch functions ----
+
+static size_t count_call(py_trace *t, const char *cls, const char *name) {
+  char key[160];
+  (void)snprintf(key, sizeof key, "%s.%s", cls, name);
+  ig_map_value *v = ig_map_find(&t->counts, key);
+  if (!v) {
+    const char *kept = ig_arena_strn(&t->arena, key, strlen(key));
+    v = kept ? ig_map_put(&t->counts, kept) : NULL;
+    if (v) v->num = 0;
+  }
+  return v ? ++v->num : 1;
+}
+
+// A name as fx would give it to the call: sum_1, add, add_1.
+static void unique_source(py_trace *t, const char *base, char *out, size_t cap) {
+  char key[160];
+  (void)snprintf(key, sizeof key, "%s", base);
+  ig_map_value *v = ig_map_find(&t->sources, key);
+  if (!v) {
+    const char *kept = ig_arena_strn(&t->arena, key, strlen(key));
+    v = kept ? ig_map_put(&t->sources, kept) : NULL;
+    if (v) v->num = ig_name_is_reserved(base) ? 1 : 0;
+  }
+  size_t number = v ? v->num++ : 0;
+  if (number) {
+    (void)snprintf(out, cap, "%s_%zu", base, number);
+  } else {
+    (void)snprintf(out, cap, "%s", base);
+  }
+}
+
+static void enter_function(py_trace *t, const char *cls, const char *name, const char *source) {
+  char text[320];
+  size_t count = count_call(t, cls, name);
+  int n = snprintf(text, sizeof text, "%s_%zu;%s.%s", name, count, cls, name);
+  t->torch_fn = ig_arena_strn(&t->arena, text, (size_t)n < sizeof text ? (size_t)n : 0);
+  t->source_fn = NULL;
+  if (!t->strict) return;
+  char unique[176];
+  unique_source(t, source, unique, sizeof unique);
+  n = snprintf(text, sizeof text, "%s,%s", unique, source);
+  t->source_fn = ig_arena_strn(&t->arena, text, (size_t)n < sizeof text ? (size_t)n : 0);
+}
+
+bool py_region_enter(ig_ctx *c, const char *cls, const char *name, const char *source) {
+  py_trace *t = c->locate_user;
+  if (!t) return false;
+  if (t->depth++ == 0) enter_function(t, cls, name, source ? source : name);
+  return true;
+}
+
+void py_region_leave(ig_ctx *c) {
+  py_trace *t = c->locate_user;
+  if (t && t->depth) t->depth--;
+}
+
+static void see_function(py_trace *t, walk *w) {
+  if (!w->function) {
+    forget_function(t);
+  } else if (w->function == t->function) {
+    Py_DECREF(w->function);
+  } else {
+    PyCodeObject *code = PyFrame_GetCode(w->function);
+    const char *name = PyUnicode_AsUTF8(code->co_name);
+    Py_XSETREF(t->function, w->function);
+    if (name) enter_function(t, "function", name, name);
+    Py_DECREF(code);
+  }
+}
+
+// ---- the next node ----
+
+static const char *keep(ig_ctx *c, py_trace *t, size_t k, const char *text) {
+  if (t->graph != c->capture) {
+    t->graph = c->capture;
+    memset(t->given, 0, sizeof t->given);
+  }
+  if (!text) return NULL;
+  if (t->given[k] != text) {
+    t->given[k] = text;
+    t->kept[k] = ig_graph_keep_text(c, c->capture, text);
+  }
+  return t->kept[k];
+}
+
+void py_trace_locate(ig_ctx *c, py_trace *t) {
+  walk w;
+  walk_frames(t, &w);
+  see_function(t, &w);
+  const char **meta = c->capture->meta;
+  site *s = NULL;
+  for (size_t i = w.n; i-- > 0;) {
+    site *inner = find_site(c, t, s, w.codes[i], w.at[i]);
+    if (!inner) break;
+    s = inner;
+  }
+  meta[IG_META_STACK_TRACE] = NULL;
+  if (s) {
+    if (s->graph != c->capture) {
+      s->graph = c->capture;
+      s->kept = ig_graph_keep_text(c, c->capture, s->text);
+    }
+    meta[IG_META_STACK_TRACE] = s->kept;
+    (void)ig_ctx_at(c, s->file, s->line);
+  }
+  meta[IG_META_NN_MODULE_STACK] = keep(c, t, 0, t->module_stack);
+  meta[IG_META_TORCH_FN] = keep(c, t, 1, t->torch_fn);
+  meta[IG_META_SOURCE_FN] = keep(c, t, 2, t->module_source ? t->module_source : t->source_fn);
+}
+
+void py_trace_stack(const py_trace *trace, ig_ctx *c, ig_str *out) {
+  py_trace *t = (py_trace *)trace;
+  walk w;
+  walk_frames(t, &w);
+  Py_XDECREF(w.function);
+  const site *s = NULL;
+  for (size_t i = w.n; i-- > 0;) s = find_site(c, t, s, w.codes[i], w.at[i]);
+  if (s) ig_str_add(out, "%s", s->text);
+}
+
+// ---- Python ----
+
+static const char *text_of(py_trace *t, PyObject *o) {
+  const char *text = o == Py_None ? NULL : PyUnicode_AsUTF8(o);
+  return text ? ig_arena_strn(&t->arena, text, strlen(text)) : NULL;
+}
+
+// trace_module(text or None): the stack of modules that are being called.
+static PyObject *trace_module(PyObject *module, PyObject *text) {
+  (void)module;
+  py_trace *t = py_ctx()->locate_user;
+  if (t) t->module_stack = text_of(t, text);
+  return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
+
+// trace_layer(name, class) or trace_layer(None): a layer of PyTorch is called, as one function.
+static PyObject *trace_layer(PyObject *module, PyObject *args) {
+  (void)module;
+  const char *base = NULL;
+  const char *cls = NULL;
+  if (!PyArg_ParseTuple(args, "z|z:trace_layer", &base, &cls)) return NULL;
+  py_trace *t = py_ctx()->locate_user;
+  if (t && t->strict) {
+    char unique[176];
+    char text[320];
+    t->module_source = NULL;
+    if (base && cls) {
+      unique_source(t, base, unique, sizeof unique);
+      int n = snprintf(text, sizeof text, "%s,%s", unique, cls);
+      t->module_source = ig_arena_strn(&t->arena, text, (size_t)n < sizeof text ? (size_t)n : 0);
+    }
+  }
+  Py_RETURN_NONE;
+}
+
+// trace_stack(): the user's frames inside the capture, as a traceback prints them.
+static PyObject *trace_stack(PyObject *module, PyObject *unused) {
+  (void)module;
+  (void)unused;
+  ig_ctx *c = py_ctx();
+  py_trace *t = c->locate_user;
+  ig_str text = ig_str_make(c->alloc);
+  if (t) py_trace_stack(t, c, &text);
+  PyObject *out = PyUnicode_FromStringAndSize(text.at ? text.at : "", (Py_ssize_t)text.n);
+  ig_str_free(&text);
+  return out;
+}
+
+PyMethodDef py_trace_functions[] = {
+    {"trace_module", trace_module, METH_O, NULL},
+    {"trace_layer", trace_layer, METH_VARARGS, NULL},
+    {"trace_stack", trace_stack, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
