@@ -37,7 +37,7 @@ typedef void ig_shapes_fn(ig_ctx *c, const ig_op *op, const ig_value *args, ig_m
 
 // n dense elements per operand, already broadcast and converted to the computing dtype. `out` may
 // be the same memory as one of the operands.
-typedef struct ig_tile {
+typedef struct ig_tile_args {
   size_t n;
   const void *in[IG_MAX_OPERANDS];
   void *out;
@@ -45,8 +45,8 @@ typedef struct ig_tile {
   const ig_op *op;
   ig_dtype dtype;             // the computing dtype
   atomic_bool *zero_divisor;  // an integer tile that would divide by 0 sets it and goes on
-} ig_tile;
-typedef void ig_tile_fn(const ig_tile *t);
+} ig_tile_args;
+typedef void ig_tile_fn(const ig_tile_args *t);
 
 // Fills outs, whose tensors the shape rule made (real, dense unless the rule said otherwise), and
 // sets those that are no tensors. Everything about shapes was checked; a kernel fails only for what

@@ -31,7 +31,7 @@ typedef struct operand {
 
 typedef struct plan {
   ig_tile_fn *tile;
-  ig_tile proto;
+  ig_tile_args proto;
   size_t n;  // operands, the result not counted
   ig_dtype out_dtype;
   ig_dtype out_works_in;
@@ -99,7 +99,7 @@ static void row(void *user, char *const *at, const int64_t *stride, int64_t coun
   double buffers[IG_MAX_OPERANDS][2 * BLOCK];
   double staging[2 * BLOCK];
   double result[2 * BLOCK];
-  ig_tile t = p->proto;
+  ig_tile_args t = p->proto;
   bool direct = stride[0] == (int64_t)p->out_size && p->out_dtype == p->out_works_in;
   bool whole = direct;  // every operand can be used where it lies: no need for blocks
   bool filled[IG_MAX_OPERANDS] = {false};
@@ -147,7 +147,7 @@ static bool make_plan(ig_ctx *c, const ig_op *op, const ig_value *args, const ig
   p->out_works_in = compares ? IG_BOOL : works_in;
   p->out_size = ig_dtype_size(p->out_dtype);
   p->out_work_size = ig_dtype_size(p->out_works_in);
-  p->proto = (ig_tile){.args = args, .op = op, .dtype = works_in};
+  p->proto = (ig_tile_args){.args = args, .op = op, .dtype = works_in};
   for (size_t i = 0; i < p->n; i++) {
     operand *o = &p->in[i];
     o->number = args[i].kind != IG_KIND_TENSOR;

@@ -34,10 +34,10 @@ TILE1(gelu_erf_f32, float, float, ig_gelu_f32(x[i]))
 TILE1(gelu_tanh_f32, float, float, ig_gelu_tanh_f32(x[i]))
 TILE1(gelu_erf_f64, double, double, 0.5 * x[i] * (1 + erf(x[i] * sqrt_half)))
 TILE1(gelu_tanh_f64, double, double, gelu_tanh_one(x[i]))
-static void gelu_f32(const ig_tile *t) {
+static void gelu_f32(const ig_tile_args *t) {
   (is_tanh(&t->args[1]) ? gelu_tanh_f32 : gelu_erf_f32)(t);
 }
-static void gelu_f64(const ig_tile *t) {
+static void gelu_f64(const ig_tile_args *t) {
   (is_tanh(&t->args[1]) ? gelu_tanh_f64 : gelu_erf_f64)(t);
 }
 
@@ -64,10 +64,10 @@ TILE2(gelu_back_erf_f32, float, float, x[i] * slope_erf_f32(y[i]))
 TILE2(gelu_back_erf_f64, double, double, x[i] * slope_erf_f64(y[i]))
 TILE2(gelu_back_tanh_f32, float, float, x[i] * slope_tanh_f32(y[i]))
 TILE2(gelu_back_tanh_f64, double, double, x[i] * slope_tanh_f64(y[i]))
-static void gelu_backward_f32(const ig_tile *t) {
+static void gelu_backward_f32(const ig_tile_args *t) {
   (is_tanh(&t->args[2]) ? gelu_back_tanh_f32 : gelu_back_erf_f32)(t);
 }
-static void gelu_backward_f64(const ig_tile *t) {
+static void gelu_backward_f64(const ig_tile_args *t) {
   (is_tanh(&t->args[2]) ? gelu_back_tanh_f64 : gelu_back_erf_f64)(t);
 }
 
@@ -95,7 +95,7 @@ TILE2(silu_backward_f32, float, float, x[i] * silu_slope_f32(y[i]))
 TILE2(silu_backward_f64, double, double, x[i] * silu_slope_f64(y[i]))
 
 #define THRESHOLD(name, type, read)                                    \
-  IG_CLONES static void name(const ig_tile *t) {                       \
+  IG_CLONES static void name(const ig_tile_args *t) {                  \
     const type *x = t->in[0];                                          \
     const type *y = t->in[1];                                          \
     const type limit = (type)read(&t->args[2]);                        \
@@ -106,23 +106,23 @@ THRESHOLD(threshold_backward_f32, float, ig_value_f64)
 THRESHOLD(threshold_backward_f64, double, ig_value_f64)
 THRESHOLD(threshold_backward_i64, int64_t, ig_number_i64)
 
-#define HARDTANH(name, type, read)               \
-  IG_CLONES static void name(const ig_tile *t) { \
-    const type *x = t->in[0];                    \
-    const type lo = (type)read(&t->args[1]);     \
-    const type hi = (type)read(&t->args[2]);     \
-    type *o = t->out;                            \
-    for (size_t i = 0; i < t->n; i++) {          \
-      type at_least = x[i] < lo ? lo : x[i];     \
-      o[i] = at_least > hi ? hi : at_least;      \
-    }                                            \
+#define HARDTANH(name, type, read)                    \
+  IG_CLONES static void name(const ig_tile_args *t) { \
+    const type *x = t->in[0];                         \
+    const type lo = (type)read(&t->args[1]);          \
+    const type hi = (type)read(&t->args[2]);          \
+    type *o = t->out;                                 \
+    for (size_t i = 0; i < t->n; i++) {               \
+      type at_least = x[i] < lo ? lo : x[i];          \
+      o[i] = at_least > hi ? hi : at_least;           \
+    }                                                 \
   }
 HARDTANH(hardtanh_f32, float, ig_value_f64)
 HARDTANH(hardtanh_f64, double, ig_value_f64)
 HARDTANH(hardtanh_i64, int64_t, ig_number_i64)
 
 #define HARDTANH_BACKWARD(name, type)                                             \
-  IG_CLONES static void name(const ig_tile *t) {                                  \
+  IG_CLONES static void name(const ig_tile_args *t) {                             \
     const type *x = t->in[0];                                                     \
     const type *y = t->in[1];                                                     \
     const type lo = (type)ig_value_f64(&t->args[2]);                              \

@@ -5,27 +5,27 @@
 
 #include "ops/tile.h"
 
-#define ALPHA(name, type, read, expr)            \
-  IG_CLONES static void name(const ig_tile *t) { \
-    const type *x = t->in[0];                    \
-    const type *y = t->in[1];                    \
-    const type a = (type)read(&t->args[2]);      \
-    type *o = t->out;                            \
-    if (a == 1) {                                \
-      for (size_t i = 0; i < t->n; i++) {        \
-        const type p = y[i];                     \
-        o[i] = expr;                             \
-      }                                          \
-    } else {                                     \
-      for (size_t i = 0; i < t->n; i++) {        \
-        const type p = a * y[i];                 \
-        o[i] = expr;                             \
-      }                                          \
-    }                                            \
+#define ALPHA(name, type, read, expr)                 \
+  IG_CLONES static void name(const ig_tile_args *t) { \
+    const type *x = t->in[0];                         \
+    const type *y = t->in[1];                         \
+    const type a = (type)read(&t->args[2]);           \
+    type *o = t->out;                                 \
+    if (a == 1) {                                     \
+      for (size_t i = 0; i < t->n; i++) {             \
+        const type p = y[i];                          \
+        o[i] = expr;                                  \
+      }                                               \
+    } else {                                          \
+      for (size_t i = 0; i < t->n; i++) {             \
+        const type p = a * y[i];                      \
+        o[i] = expr;                                  \
+      }                                               \
+    }                                                 \
   }
 // Wrapping arithmetic on the unsigned twin: overflow is defined there.
 #define WRAP(name, type, op)                                                  \
-  IG_CLONES static void name(const ig_tile *t) {                              \
+  IG_CLONES static void name(const ig_tile_args *t) {                         \
     const type *x = t->in[0];                                                 \
     const type *y = t->in[1];                                                 \
     const type a = (type)(uint64_t)ig_number_i64(&t->args[2]);                \
@@ -108,7 +108,7 @@ static int64_t int_remainder(int64_t a, int64_t b) {
   return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
-static void divide_i64(const ig_tile *t, divide_fn *fn) {
+static void divide_i64(const ig_tile_args *t, divide_fn *fn) {
   const int64_t *x = t->in[0];
   const int64_t *y = t->in[1];
   int64_t *o = t->out;
@@ -130,34 +130,34 @@ TILE2(fmod_f32, float, float, fmodf(x[i], y[i]))
 TILE2(fmod_f64, double, double, fmod(x[i], y[i]))
 TILE2(remainder_f32, float, float, remainder_one_f32(x[i], y[i]))
 TILE2(remainder_f64, double, double, remainder_one_f64(x[i], y[i]))
-static void floor_divide_i64(const ig_tile *t) {
+static void floor_divide_i64(const ig_tile_args *t) {
   divide_i64(t, int_floor);
 }
-static void fmod_i64(const ig_tile *t) {
+static void fmod_i64(const ig_tile_args *t) {
   divide_i64(t, int_fmod);
 }
-static void remainder_i64(const ig_tile *t) {
+static void remainder_i64(const ig_tile_args *t) {
   divide_i64(t, int_remainder);
 }
 
-static bool floors(const ig_tile *t) {
+static bool floors(const ig_tile_args *t) {
   return strcmp(t->args[2].str, "floor") == 0;
 }
-static void div_mode_f32(const ig_tile *t) {
+static void div_mode_f32(const ig_tile_args *t) {
   if (t->args[2].kind != IG_KIND_STR) {
     div_f32(t);
   } else {
     (floors(t) ? floor_divide_f32 : trunc_divide_f32)(t);
   }
 }
-static void div_mode_f64(const ig_tile *t) {
+static void div_mode_f64(const ig_tile_args *t) {
   if (t->args[2].kind != IG_KIND_STR) {
     div_f64(t);
   } else {
     (floors(t) ? floor_divide_f64 : trunc_divide_f64)(t);
   }
 }
-static void div_mode_i64(const ig_tile *t) {
+static void div_mode_i64(const ig_tile_args *t) {
   divide_i64(t, floors(t) ? int_floor : int_trunc);
 }
 

@@ -184,13 +184,13 @@ static ig_tensor *zero_decompose(ig_ctx *c, const ig_value *args) {
                            ig_of_bool(false), ig_of_memory_format(IG_PRESERVE));
 }
 
-static void conj_c64(const ig_tile *t) {
+static void conj_c64(const ig_tile_args *t) {
   const ig_c64 *x = t->in[0];
   ig_c64 *o = t->out;
   for (size_t i = 0; i < t->n; i++) o[i] = (ig_c64){x[i].re, -x[i].im};
 }
 
-static void conj_c128(const ig_tile *t) {
+static void conj_c128(const ig_tile_args *t) {
   const ig_c128 *x = t->in[0];
   ig_c128 *o = t->out;
   for (size_t i = 0; i < t->n; i++) o[i] = (ig_c128){x[i].re, -x[i].im};

@@ -26,7 +26,7 @@ TILE1(inverse_f64, double, double, 1 / x[i])
 TILE2(pow_i64, int64_t, int64_t, int_pow(x[i], y[i]))
 TILE2(pow_c128, ig_cd, ig_cd, y[i] == 2 ? x[i] * x[i] : cpow(x[i], y[i]))
 
-static void pow_f32(const ig_tile *t) {
+static void pow_f32(const ig_tile_args *t) {
   const ig_value *e = &t->args[1];
   (ig_value_is(e, 2)     ? square_f32
    : ig_value_is(e, 3)   ? cube_f32
@@ -34,7 +34,7 @@ static void pow_f32(const ig_tile *t) {
    : ig_value_is(e, -1)  ? inverse_f32
                          : pow_any_f32)(t);
 }
-static void pow_f64(const ig_tile *t) {
+static void pow_f64(const ig_tile_args *t) {
   const ig_value *e = &t->args[1];
   (ig_value_is(e, 2)     ? square_f64
    : ig_value_is(e, 3)   ? cube_f64
@@ -100,7 +100,7 @@ static void pow_vjp(ig_ctx *c, const ig_vjp *v) {
 }
 
 #define CLAMP(name, type, broken)                          \
-  IG_CLONES static void name(const ig_tile *t) {           \
+  IG_CLONES static void name(const ig_tile_args *t) {      \
     const type *x = t->in[0];                              \
     const type *lo = t->in[1];                             \
     const type *hi = t->in[2];                             \
@@ -121,7 +121,7 @@ CLAMP(clamp_f64, double, IS_NAN)
 CLAMP(clamp_i64, int64_t, NEVER)
 
 // One-sided with bool tensors it is the greater or the lesser.
-static void clamp_bool(const ig_tile *t) {
+static void clamp_bool(const ig_tile_args *t) {
   bool low = t->args[1].kind != IG_KIND_NONE;
   const bool *x = t->in[0];
   const bool *y = t->in[low ? 1 : 2];

@@ -18,14 +18,14 @@ typedef float _Complex ig_cf;
 typedef double _Complex ig_cd;
 
 #define TILE1(name, type, result, expr)                      \
-  IG_CLONES static void name(const ig_tile *t) {             \
+  IG_CLONES static void name(const ig_tile_args *t) {        \
     const type *x = t->in[0];                                \
     result *o = t->out;                                      \
     for (size_t i = 0; i < t->n; i++) o[i] = (result)(expr); \
   }
 
 #define TILE2(name, type, result, expr)                      \
-  IG_CLONES static void name(const ig_tile *t) {             \
+  IG_CLONES static void name(const ig_tile_args *t) {        \
     const type *x = t->in[0];                                \
     const type *y = t->in[1];                                \
     result *o = t->out;                                      \
@@ -33,7 +33,7 @@ typedef double _Complex ig_cd;
   }
 
 #define TILE3(name, type, result, expr)                      \
-  IG_CLONES static void name(const ig_tile *t) {             \
+  IG_CLONES static void name(const ig_tile_args *t) {        \
     const type *x = t->in[0];                                \
     const type *y = t->in[1];                                \
     const type *z = t->in[2];                                \
@@ -49,11 +49,15 @@ static inline int64_t ig_number_i64(const ig_value *v) {
   ig_element_store(&i, IG_I64, v);
   return i;
 }
-static inline ig_cd ig_number_cd(const ig_value *v) {
-  ig_c128 z = v->kind == IG_KIND_COMPLEX ? v->z : (ig_c128){ig_value_f64(v), 0};
+static inline ig_cd ig_cd_of(double re, double im) {
+  ig_c128 z = {re, im};
   ig_cd out;
   memcpy(&out, &z, sizeof out);  // C11's CMPLX, which clang 14 does not have
   return out;
+}
+static inline ig_cd ig_number_cd(const ig_value *v) {
+  ig_c128 z = v->kind == IG_KIND_COMPLEX ? v->z : (ig_c128){ig_value_f64(v), 0};
+  return ig_cd_of(z.re, z.im);
 }
 
 #endif

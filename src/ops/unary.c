@@ -23,10 +23,10 @@ TILE1(sin_f64, double, double, sin(x[i]))
 TILE1(sin_c128, ig_cd, ig_cd, csin(x[i]))
 TILE1(cos_f64, double, double, cos(x[i]))
 TILE1(cos_c128, ig_cd, ig_cd, ccos(x[i]))
-IG_CLONES static void sin_f32(const ig_tile *t) {
+IG_CLONES static void sin_f32(const ig_tile_args *t) {
   ig_sin_block_f32((int64_t)t->n, t->in[0], t->out);
 }
-IG_CLONES static void cos_f32(const ig_tile *t) {
+IG_CLONES static void cos_f32(const ig_tile_args *t) {
   ig_cos_block_f32((int64_t)t->n, t->in[0], t->out);
 }
 TILE1(neg_f32, float, float, -x[i])

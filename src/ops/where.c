@@ -9,7 +9,7 @@
 #include "tensor/number.h"
 
 #define TILE(name, type)                                            \
-  static void name(const ig_tile *t) {                              \
+  static void name(const ig_tile_args *t) {                         \
     const bool *mask = t->in[0];                                    \
     const type *x = t->in[1];                                       \
     const type *y = t->in[2];                                       \

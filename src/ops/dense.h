@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operands of any strides and dtype as dense rows of one type, for kernels whose work is not in
+// the reading.
+#ifndef OPS_DENSE_H_
+#define OPS_DENSE_H_
+
+#include "op/op.h"
+
+// Elements of t in row-major order, converted, with room for one more; in the innermost scope.
+// NULL after an error.
+void *ig_dense_read(ig_ctx *c, const ig_tensor *t, ig_dtype dtype);
+// Elements in row-major order into t, whatever its strides and dtype.
+void ig_dense_write(ig_ctx *c, ig_tensor *t, ig_dtype dtype, void *from);
+// Room for n elements, zeros.
+void *ig_dense_room(ig_ctx *c, size_t n, ig_dtype dtype);
+
+#endif

@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of two and three operands beyond arithmetic: atan2, copysign, fmax, fmin, hypot, gcd,
+// lcm, nextafter, xlogy, logaddexp, heaviside, ldexp, lerp, addcmul, addcdiv, float_power.
+#include "op/refuse.h"
+#include "ops/tile.h"
+
+#define LIBM2(name)                                    \
+  TILE2(name##_f32, float, float, name##f(x[i], y[i])) \
+  TILE2(name##_f64, double, double, name(x[i], y[i]))
+LIBM2(atan2)
+LIBM2(copysign)
+LIBM2(hypot)
+LIBM2(nextafter)
+TILE2(fmax_f32, float, float, fmaxf(x[i], y[i]))
+TILE2(fmax_f64, double, double, fmax(x[i], y[i]))
+TILE2(fmax_i64, int64_t, int64_t, x[i] > y[i] ? x[i] : y[i])
+TILE2(fmax_bool, bool, bool, x[i] || y[i])
+TILE2(fmin_f32, float, float, fminf(x[i], y[i]))
+TILE2(fmin_f64, double, double, fmin(x[i], y[i]))
+TILE2(fmin_i64, int64_t, int64_t, x[i] < y[i] ? x[i] : y[i])
+TILE2(fmin_bool, bool, bool, x[i] && y[i])
+
+static int64_t gcd_of(int64_t a, int64_t b) {
+  uint64_t x = a < 0 ? 0 - (uint64_t)a : (uint64_t)a;
+  uint64_t y = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
+  while (y) {
+    uint64_t rest = x % y;
+    x = y;
+    y = rest;
+  }
+  return (int64_t)x;
+}
+static int64_t lcm_of(int64_t a, int64_t b) {
+  int64_t g = gcd_of(a, b);
+  if (g == 0) return 0;
+  uint64_t m = (uint64_t)(a / g) * (uint64_t)b;
+  return (int64_t)m < 0 ? (int64_t)(0 - m) : (int64_t)m;
+}
+TILE2(gcd_i64, int64_t, int64_t, gcd_of(x[i], y[i]))
+TILE2(lcm_i64, int64_t, int64_t, lcm_of(x[i], y[i]))
+
+static void down(ig_ctx *c, const ig_vjp *v, size_t i, ig_tensor *g) {
+  IG_GRAD(v, i) = ig_sum_to(c, g, &v->args[i]);
+}
+
+// (y, x) -> g x / (x^2 + y^2), -g y / (x^2 + y^2)
+static void atan2_vjp(ig_ctx *c, const ig_vjp *v) {
+  ig_tensor *y = v->args[0].tensor;
+  ig_tensor *x = v->args[1].tensor;
+  ig_tensor *a = ig_mul_tensor(c, y, y);
+  ig_tensor *b = ig_mul_tensor(c, x, x);
+  ig_tensor *r = ig_reciprocal(c, ig_add_tensor(c, a, b));
+  r = ig_masked_fill_scalar(c, r, ig_isinf(c, r), ig_of_i64(0));
+  ig_tensor *g = ig_mul_tensor(c, v->grad, r);
+  if (IG_WANTED(v, 0)) down(c, v, 0, ig_mul_tensor(c, g, x));
+  if (IG_WANTED(v, 1)) down(c, v, 1, ig_mul_tensor(c, g, ig_neg(c, y)));
+}
+static void copysign_vjp(ig_ctx *c, const ig_vjp *v) {
+  if (IG_WANTED(v, 0)) {
+    ig_tensor *x = v->args[0].tensor;
+    ig_tensor *ratio = ig_div_tensor(c, v->out, x);
+    ratio = ig_masked_fill_scalar(c, ratio, ig_eq_scalar(c, x, ig_of_i64(0)), ig_of_i64(0));
+    down(c, v, 0, ig_mul_tensor(c, v->grad, ratio));
+  }
+  if (v->args[1].kind == IG_KIND_TENSOR) IG_GRAD(v, 1) = ig_zeros_of(c, v->args[1].tensor);
+}
+static void hypot_vjp(ig_ctx *c, const ig_vjp *v) {
+  ig_tensor *g = ig_div_tensor(c, v->grad, v->out);
+  for (size_t i = 0; i < 2; i++) {
+    if (IG_WANTED(v, i)) down(c, v, i, ig_mul_tensor(c, g, v->args[i].tensor));
+  }
+}
+// The chosen operand gets the gradient; the first one when they are equal or the other is NaN.
+static void fextreme_vjp(ig_ctx *c, const ig_vjp *v) {
+  ig_tensor *x = v->args[0].tensor;
+  ig_tensor *y = v->args[1].tensor;
+  ig_tensor *first = v->op->def->variant ? ig_ge_tensor(c, x, y) : ig_le_tensor(c, x, y);
+  first = ig_logical_or(c, first, ig_isnan(c, y));
+  ig_value zero = ig_of_i64(0);
+  if (IG_WANTED(v, 0)) down(c, v, 0, ig_where_scalarother(c, first, v->grad, zero));
+  if (IG_WANTED(v, 1)) down(c, v, 1, ig_where_scalarself(c, first, zero, v->grad));
+}
+
+static void integral_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  ig_shape_pointwise(c, op, args, out);
+  if (c->status == IG_OK && !ig_dtype_is_integral(out->dtype)) {
+    ig_refuse_dtype(c, op->schema.name, out->dtype);
+  }
+}
+
+// x log y, 0 where x is 0, NaN where y is
+static ig_tensor *xlogy_decompose(ig_ctx *c, const ig_value *args) {
+  ig_tensor *x = args[0].tensor;
+  ig_tensor *zero = ig_eq_scalar(c, x, ig_of_i64(0));
+  ig_tensor *prod = ig_mul_tensor(c, x, ig_log(c, args[1].tensor));
+  ig_tensor *out = ig_where_scalarself(c, zero, ig_of_i64(0), prod);
+  ig_tensor *nan = ig_isnan(c, args[1].tensor);
+  return ig_where_scalarself(c, nan, ig_of_f64(NAN), out);
+}
+static ig_tensor *number_tensor(ig_ctx *c, const ig_value *v, const ig_tensor *like) {
+  ig_dtype d = ig_promote(c, (ig_value[]){*v, ig_of_tensor((ig_tensor *)like)}, 2);
+  return ig_scalar_tensor_with(c, *v, ig_of_dtype(d), ig_none(), ig_of_device(like->device),
+                               ig_none());
+}
+static ig_tensor *xlogy_other(ig_ctx *c, const ig_value *args) {
+  ig_value pair[] = {args[0], ig_of_tensor(number_tensor(c, &args[1], args[0].tensor))};
+  return ig_xlogy_tensor(c, pair[0].tensor, pair[1].tensor);
+}
+static ig_tensor *xlogy_self(ig_ctx *c, const ig_value *args) {
+  ig_tensor *x = number_tensor(c, &args[0], args[1].tensor);
+  return ig_xlogy_tensor(c, x, args[1].tensor);
+}
+
+static bool real_pair(ig_ctx *c, const ig_value *args, const char *name) {
+  for (int i = 0; i < 2; i++) {
+    ig_dtype d = args[i].tensor->dtype;
+    if (ig_dtype_is_float(d) || ig_dtype_is_complex(d)) continue;
+    ig_refuse_dtype(c, name, d);
+    return false;
+  }
+  return true;
+}
+// max + log1p(exp(min - max)); infinities of the same sign stay
+static ig_tensor *logadd(ig_ctx *c, const ig_value *args, bool two) {
+  ig_tensor *x = args[0].tensor;
+  ig_tensor *y = args[1].tensor;
+  ig_tensor *ge = ig_ge_tensor(c, x, y);
+  ig_tensor *high = ig_where_self(c, ge, x, y);
+  ig_tensor *low = ig_where_self(c, ge, y, x);
+  ig_tensor *finite = ig_isfinite(c, x);
+  ig_tensor *wild = ig_logical_not(c, finite);
+  ig_tensor *same = ig_logical_and(c, wild, ig_eq_tensor(c, x, y));
+  ig_tensor *part = ig_sub_tensor(c, low, high);
+  part = ig_log1p(c, two ? ig_exp2(c, part) : ig_exp(c, part));
+  if (two) part = ig_mul_f64(c, part, 1.44269504088896340736);
+  ig_tensor *sum = ig_add_tensor(c, high, part);
+  return ig_where_self(c, same, x, sum);
+}
+static ig_tensor *logaddexp_decompose(ig_ctx *c, const ig_value *args) {
+  if (ig_dtype_is_complex(args[0].tensor->dtype)) {
+    ig_tensor *a = ig_exp(c, args[0].tensor);
+    return ig_log(c, ig_add_tensor(c, a, ig_exp(c, args[1].tensor)));
+  }
+  return real_pair(c, args, "logaddexp_cpu") ? logadd(c, args, false) : NULL;
+}
+static ig_tensor *logaddexp2_decompose(ig_ctx *c, const ig_value *args) {
+  return real_pair(c, args, "logaddexp2_cpu") ? logadd(c, args, true) : NULL;
+}
+
+static ig_tensor *heaviside_decompose(ig_ctx *c, const ig_value *args) {
+  ig_tensor *x = args[0].tensor;
+  if (x->dtype != args[1].tensor->dtype) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "heaviside is not yet implemented for tensors with different dtypes.");
+    return NULL;
+  }
+  if (ig_dtype_is_complex(x->dtype)) {
+    ig_fail_text(c, IG_RUNTIME, "heaviside is not yet implemented for complex tensors.");
+    return NULL;
+  }
+  ig_tensor *zero = ig_eq_scalar(c, x, ig_of_i64(0));
+  ig_tensor *low = ig_lt_scalar(c, x, ig_of_i64(0));
+  low = ig_logical_or(c, low, ig_isnan(c, x));
+  ig_tensor *step = ig_where_scalar(c, low, ig_of_i64(0), ig_of_i64(1));
+  ig_tensor *out = ig_where_self(c, zero, args[1].tensor, step);
+  return ig_cast(c, out, x->dtype);
+}
+
+static ig_tensor *ldexp_decompose(ig_ctx *c, const ig_value *args) {
+  ig_tensor *power = ig_pow_scalar(c, ig_of_f64(2), args[1].tensor);
+  return ig_mul_tensor(c, args[0].tensor, power);
+}
+
+static ig_tensor *lerp(ig_ctx *c, ig_tensor *x, ig_tensor *y, ig_tensor *w) {
+  ig_tensor *far = ig_ge_scalar(c, ig_abs(c, w), ig_of_f64(0.5));
+  ig_value one = ig_of_i64(1);
+  ig_tensor *weight = ig_where_self(c, far, ig_sub_value(c, w, &one), w);
+  ig_tensor *base = ig_where_self(c, far, y, x);
+  ig_tensor *span = ig_sub_tensor(c, y, x);
+  ig_tensor *step = ig_mul_tensor(c, weight, span);
+  return ig_add_tensor(c, step, base);
+}
+static bool lerp_dtypes(ig_ctx *c, const ig_tensor *x, const ig_value *other, const char *what) {
+  if (other->kind != IG_KIND_TENSOR || other->tensor->dtype == x->dtype) return true;
+  ig_fail_text(c, IG_RUNTIME, "expected dtype %s for `%s` but got dtype %s",
+               ig_dtype_text(x->dtype), what, ig_dtype_text(other->tensor->dtype));
+  return false;
+}
+static bool lerp_kind(ig_ctx *c, ig_dtype d) {
+  if (ig_dtype_is_float(d) || ig_dtype_is_complex(d)) return true;
+  ig_refuse_dtype(c, "lerp_kernel", d);
+  return false;
+}
+static ig_tensor *lerp_tensor(ig_ctx *c, const ig_value *args) {
+  ig_tensor *x = args[0].tensor;
+  if (!lerp_dtypes(c, x, &args[1], "end") || !lerp_dtypes(c, x, &args[2], "weight")) return NULL;
+  if (!lerp_kind(c, x->dtype)) return NULL;
+  return lerp(c, x, args[1].tensor, args[2].tensor);
+}
+static ig_tensor *lerp_scalar(ig_ctx *c, const ig_value *args) {
+  ig_tensor *x = args[0].tensor;
+  if (!lerp_dtypes(c, x, &args[1], "end") || !lerp_kind(c, x->dtype)) return NULL;
+  ig_tensor *w = ig_new_full_with(c, x, ig_of_ints(NULL, 0), args[2], ig_none(), ig_none(),
+                                  ig_none(), ig_none());
+  return lerp(c, x, args[1].tensor, w);
+}
+
+static ig_tensor *addcmul_decompose(ig_ctx *c, const ig_value *args) {
+  ig_tensor *t = ig_mul_value(c, args[1].tensor, &args[3]);
+  t = ig_mul_tensor(c, t, args[2].tensor);
+  return ig_add_tensor(c, args[0].tensor, t);
+}
+static ig_tensor *addcdiv_decompose(ig_ctx *c, const ig_value *args) {
+  ig_dtype a = args[1].tensor->dtype;
+  ig_dtype b = args[2].tensor->dtype;
+  bool whole = !ig_dtype_is_float(a) && !ig_dtype_is_complex(a) && !ig_dtype_is_float(b) &&
+               !ig_dtype_is_complex(b);
+  if (whole) {
+    ig_fail_text(
+        c, IG_RUNTIME,
+        "Integer division with addcdiv is no longer supported, and in a future release "
+        "addcdiv will perform a true division of tensor1 and tensor2. The historic addcdiv "
+        "behavior can be implemented as (input + value * torch.trunc(tensor1 / "
+        "tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / "
+        "tensor2) for float inputs. The future addcdiv behavior is just the latter "
+        "implementation: (input + value * tensor1 / tensor2), for all dtypes.");
+    return NULL;
+  }
+  ig_tensor *t = ig_mul_value(c, args[1].tensor, &args[3]);
+  t = ig_div_tensor(c, t, args[2].tensor);
+  return ig_add_tensor(c, args[0].tensor, t);
+}
+
+// Powers in double precision.
+static ig_dtype wide(const ig_value *a, const ig_value *b) {
+  const ig_value *v[] = {a, b};
+  for (int i = 0; i < 2; i++) {
+    bool z = v[i]->kind == IG_KIND_TENSOR ? ig_dtype_is_complex(v[i]->tensor->dtype)
+                                          : v[i]->kind == IG_KIND_COMPLEX;
+    if (z) return IG_C128;
+  }
+  return IG_F64;
+}
+static ig_value wide_number(const ig_value *v) {
+  return v->kind == IG_KIND_COMPLEX ? *v : ig_of_f64(ig_value_f64(v));
+}
+static ig_tensor *wide_tensor(ig_ctx *c, ig_tensor *x, ig_dtype d) {
+  return x->dtype == d ? x : ig_to_dtype(c, x, ig_of_dtype(d));
+}
+static ig_tensor *float_power_tensor_tensor(ig_ctx *c, const ig_value *args) {
+  ig_dtype d = wide(&args[0], &args[1]);
+  ig_tensor *y = wide_tensor(c, args[1].tensor, d);
+  ig_tensor *x = wide_tensor(c, args[0].tensor, d);
+  return ig_pow_tensor_tensor(c, x, y);
+}
+static ig_tensor *float_power_tensor_scalar(ig_ctx *c, const ig_value *args) {
+  ig_dtype d = wide(&args[0], &args[1]);
+  ig_tensor *x = wide_tensor(c, args[0].tensor, d);
+  return ig_pow_tensor_scalar(c, x, wide_number(&args[1]));
+}
+static ig_tensor *float_power_scalar(ig_ctx *c, const ig_value *args) {
+  ig_dtype d = wide(&args[0], &args[1]);
+  ig_tensor *y = wide_tensor(c, args[1].tensor, d);
+  return ig_pow_scalar(c, wide_number(&args[0]), y);
+}
+// Distance of two tensors as vectors.
+static ig_tensor *dist_decompose(ig_ctx *c, const ig_value *args) {
+  ig_tensor *d = ig_sub_tensor(c, args[0].tensor, args[1].tensor);
+  return ig_linalg_vector_norm_with(c, d, args[2], ig_none(), false, ig_none());
+}
+
+#define BOTH(name) \
+  .shape = ig_shape_pointwise, .tile = {[IG_F32] = name##_f32, [IG_F64] = name##_f64}
+#define EXTREME(name, number)        \
+  .shape = ig_shape_pointwise,       \
+  .tile = {[IG_F32] = name##_f32,    \
+           [IG_F64] = name##_f64,    \
+           [IG_I64] = name##_i64,    \
+           [IG_BOOL] = name##_bool}, \
+  .vjp = fextreme_vjp, .keep = "self, other", .variant = (number)
+#define PAIRS "f32[3,5], f32[5] | f32[], f32[2,3] | f32[4,2].T, f32[2,4]"
+
+IG_OP(atan2) = {
+    .schema = "aten::atan2(Tensor self, Tensor other) -> Tensor",
+    BOTH(atan2),
+    .promote = IG_PROMOTE_FLOAT,
+    .vjp = atan2_vjp,
+    .keep = "self, other",
+    .samples = "f32[3,5], f32[5] | f32[], f32[2,3] | i64[3], f32[3]",
+};
+IG_OP(copysign_tensor) = {
+    .schema = "aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor",
+    BOTH(copysign),
+    .promote = IG_PROMOTE_FLOAT,
+    .vjp = copysign_vjp,
+    .samples = PAIRS,
+};
+IG_OP(copysign_scalar) = {
+    .schema = "aten::copysign.Scalar(Tensor self, Scalar other) -> Tensor",
+    BOTH(copysign),
+    .promote = IG_PROMOTE_FLOAT,
+    .vjp = copysign_vjp,
+    .operands = 2,
+    .samples = "f32[3,5], -2 | i64[3], 1.5",
+};
+IG_OP(hypot) = {
+    .schema = "aten::hypot(Tensor self, Tensor other) -> Tensor",
+    BOTH(hypot),
+    .vjp = hypot_vjp,
+    .samples = PAIRS,
+};
+IG_OP(nextafter) = {
+    .schema = "aten::nextafter(Tensor self, Tensor other) -> Tensor",
+    BOTH(nextafter),
+    .samples = PAIRS,
+    .waive = "vjp: not differentiable",
+};
+IG_OP(fmax) = {
+    .schema = "aten::fmax(Tensor self, Tensor other) -> Tensor",
+    EXTREME(fmax, 1),
+    .samples = PAIRS,
+};
+IG_OP(fmin) = {
+    .schema = "aten::fmin(Tensor self, Tensor other) -> Tensor",
+    EXTREME(fmin, 0),
+    .samples = PAIRS,
+};
+IG_OP(gcd) = {
+    .schema = "aten::gcd(Tensor self, Tensor other) -> Tensor",
+    .shape = integral_shape,
+    .tile = {[IG_I64] = gcd_i64},
+    .samples = "i64[3,5], i64[5] | u8[3], u8[3]",
+    .waive = "vjp: not differentiable",
+};
+IG_OP(lcm) = {
+    .schema = "aten::lcm(Tensor self, Tensor other) -> Tensor",
+    .shape = integral_shape,
+    .tile = {[IG_I64] = lcm_i64},
+    .samples = "i64[3,5], i64[5] | u8[3], u8[3]",
+    .waive = "vjp: not differentiable",
+};
+IG_OP(xlogy_tensor) = {
+    .schema = "aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor",
+    .decompose = xlogy_decompose,
+    .samples = "f32[3,5], f32[5]:+ | i64[3], i64[3] | f32[], f32[2,3]:+",
+};
+IG_OP(xlogy_scalar_other) = {
+    .schema = "aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor",
+    .decompose = xlogy_other,
+    .samples = "f32[3,5], 2 | f32[3], 0.5",
+};
+IG_OP(xlogy_scalar_self) = {
+    .schema = "aten::xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor",
+    .decompose = xlogy_self,
+    .samples = "2, f32[3,5]:+ | 0.5, f32[3]:+",
+};
+IG_OP(logaddexp) = {
+    .schema = "aten::logaddexp(Tensor self, Tensor other) -> Tensor",
+    .decompose = logaddexp_decompose,
+    .samples = PAIRS,
+};
+IG_OP(logaddexp2) = {
+    .schema = "aten::logaddexp2(Tensor self, Tensor other) -> Tensor",
+    .decompose = logaddexp2_decompose,
+    .samples = PAIRS,
+};
+IG_OP(heaviside) = {
+    .schema = "aten::heaviside(Tensor self, Tensor values) -> Tensor",
+    .decompose = heaviside_decompose,
+    .samples = "f32[3,5], f32[5] | f32[], f32[3] | i64[4], i64[4]",
+    .waive = "vjp: PyTorch has none",
+};
+IG_OP(ldexp_tensor) = {
+    .schema = "aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor",
+    .decompose = ldexp_decompose,
+    .samples = "f32[3,5], f32[5] | f32[3], f32[]",
+};
+IG_OP(lerp_tensor) = {
+    .schema = "aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
+    .decompose = lerp_tensor,
+    .samples = "f32[3,5], f32[3,5], f32[3,5]:u | f32[3], f32[3], f32[]:u",
+};
+IG_OP(lerp_scalar) = {
+    .schema = "aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
+    .decompose = lerp_scalar,
+    .samples = "f32[3,5], f32[3,5], 0.3 | f32[3], f32[3], 0.75",
+};
+IG_OP(addcmul) = {
+    .schema =
+        "aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) "
+        "-> Tensor",
+    .decompose = addcmul_decompose,
+    .samples = "f32[3,5], f32[3,5], f32[5] | f32[3], f32[3], f32[3], value=2",
+};
+IG_OP(addcdiv) = {
+    .schema =
+        "aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) "
+        "-> Tensor",
+    .decompose = addcdiv_decompose,
+    .samples = "f32[3,5], f32[3,5], f32[5]:+ | f32[3], f32[3], f32[3]:+, value=2",
+};
+IG_OP(float_power_tensor_tensor) = {
+    .schema = "aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
+    .decompose = float_power_tensor_tensor,
+    .samples = "f32[3,5]:+, f32[5] | i64[3], f32[3]",
+};
+IG_OP(float_power_tensor_scalar) = {
+    .schema = "aten::float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
+    .decompose = float_power_tensor_scalar,
+    .samples = "f32[3,5]:+, 2 | i64[3], 0.5",
+};
+IG_OP(float_power_scalar) = {
+    .schema = "aten::float_power.Scalar(Scalar self, Tensor exponent) -> Tensor",
+    .decompose = float_power_scalar,
+    .samples = "2, f32[3,5] | 0.5, i64[3]",
+};
+IG_OP(dist) = {
+    .schema = "aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
+    .decompose = dist_decompose,
+    .samples = "f32[3,5], f32[3,5] | f32[3], f32[3], 1 | f32[3,5], f32[5], 3",
+};
