@@ -6,27 +6,27 @@
 #include "ops/tile.h"
 
 #define NUMBER(i) ig_value_f64(&t->args[i])
-#define ONE(name, type, expr, ...)               \
+#define ONE(name, type, expr, ...)                    \
   IG_CLONES static void name(const ig_tile_args *t) { \
-    const type *x = t->in[0];                    \
-    type *o = t->out;                            \
-    __VA_ARGS__                                  \
-    for (size_t i = 0; i < t->n; i++) {          \
-      const type a = x[i];                       \
-      o[i] = (type)(expr);                       \
-    }                                            \
+    const type *x = t->in[0];                         \
+    type *o = t->out;                                 \
+    __VA_ARGS__                                       \
+    for (size_t i = 0; i < t->n; i++) {               \
+      const type a = x[i];                            \
+      o[i] = (type)(expr);                            \
+    }                                                 \
   }
-#define TWO(name, type, expr, ...)               \
+#define TWO(name, type, expr, ...)                    \
   IG_CLONES static void name(const ig_tile_args *t) { \
-    const type *x = t->in[0];                    \
-    const type *y = t->in[1];                    \
-    type *o = t->out;                            \
-    __VA_ARGS__                                  \
-    for (size_t i = 0; i < t->n; i++) {          \
-      const type g = x[i];                       \
-      const type a = y[i];                       \
-      o[i] = (type)(expr);                       \
-    }                                            \
+    const type *x = t->in[0];                         \
+    const type *y = t->in[1];                         \
+    type *o = t->out;                                 \
+    __VA_ARGS__                                       \
+    for (size_t i = 0; i < t->n; i++) {               \
+      const type g = x[i];                            \
+      const type a = y[i];                            \
+      o[i] = (type)(expr);                            \
+    }                                                 \
   }
 #define ONES(name, expr, ...)               \
   ONE(name##_f32, float, expr, __VA_ARGS__) \
