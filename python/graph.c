@@ -15,7 +15,7 @@ typedef struct py_program {
 
 static PyTypeObject program_type;
 
-static PyObject *program_wrap(ig_ctx *c, ig_status st, ig_program *p) {
+PyObject *py_program_wrap(ig_ctx *c, ig_status st, ig_program *p) {
   if (st != IG_OK) return py_raise(c);
   py_program *o = PyObject_New(py_program, &program_type);
   if (o) {
@@ -25,8 +25,11 @@ static PyObject *program_wrap(ig_ctx *c, ig_status st, ig_program *p) {
   }
   return (PyObject *)o;
 }
-static ig_program *program_of(PyObject *o) {
+ig_program *py_program_of(PyObject *o) {
   return ((py_program *)o)->p;
+}
+static ig_program *program_of(PyObject *o) {
+  return py_program_of(o);
 }
 static void program_dealloc(PyObject *o) {
   ig_program_free(program_of(o));
@@ -185,7 +188,7 @@ static PyObject *capture_end(PyObject *module, PyObject *args) {
   if (values_of(c, tuple, &values, &n) && writes_of(c, pairs, &writes, &nwrites)) {
     ig_program *p = NULL;
     ig_status st = ig_capture_end_writes(c, writes, nwrites, values, n, &p);
-    out = program_wrap(c, st, p);
+    out = py_program_wrap(c, st, p);
   } else {
     ig_capture_abort(c);
   }
@@ -323,25 +326,6 @@ static PyObject *program_call(PyObject *o, PyObject *args, PyObject *kwargs) {
   return list;
 }
 
-// decompose(core=True): composite operators apart, with core also those that Core ATen lacks.
-static PyObject *program_decompose(PyObject *o, PyObject *args, PyObject *kwargs) {
-  static char *keys[] = {"core", NULL};
-  int core = 1;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p:decompose", keys, &core)) return NULL;
-  ig_ctx *c = py_ctx();
-  ig_decompose_args a = {.level = core ? IG_DECOMPOSE_CORE : IG_DECOMPOSE_COMPOSITE};
-  ig_program *p = NULL;
-  ig_status st = ig_program_decompose(c, program_of(o), &a, &p);
-  return program_wrap(c, st, p);
-}
-static PyObject *program_joint(PyObject *o, PyObject *unused) {
-  (void)unused;
-  ig_ctx *c = py_ctx();
-  ig_program *p = NULL;
-  ig_status st = ig_program_joint(c, program_of(o), &p);
-  return program_wrap(c, st, p);
-}
-
 static PyObject *save_by(PyObject *o, PyObject *path,
                          ig_status (*fn)(ig_ctx *, const ig_program *, const char *)) {
   ig_ctx *c = py_ctx();
@@ -369,7 +353,7 @@ static PyObject *program_load(PyObject *module, PyObject *path) {
   ig_scope s = ig_scope_open(c);
   ig_status st = ig_program_load(c, text, &p);
   ig_scope_close(c, s);
-  return program_wrap(c, st, p);
+  return py_program_wrap(c, st, p);
 }
 
 static PyGetSetDef program_getset[] = {
@@ -385,9 +369,6 @@ static PyGetSetDef program_getset[] = {
 };
 static PyMethodDef program_methods[] = {
     {"set_specs", program_set_specs, METH_VARARGS, NULL},
-    {"decompose", (PyCFunction)(void (*)(void))program_decompose, METH_VARARGS | METH_KEYWORDS,
-     NULL},
-    {"joint", program_joint, METH_NOARGS, NULL},
     {"save", program_save, METH_O, "Writes a .pt2 archive."},
     {"save_onnx", program_save_onnx, METH_O, "Writes an ONNX model."},
     {NULL, NULL, 0, NULL},

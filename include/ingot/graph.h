@@ -120,6 +120,10 @@ typedef struct ig_decompose_args {
   ig_decompose_level level;
   const char *const *also;      // further targets, "aten.leaky_relu.default"; ended by NULL
   const char *const *preserve;  // targets to leave whole; ended by NULL
+  // If not NULL, asked before the built-in decompositions: answers a call by other calls (which are
+  // taken apart in turn) and fills outs, or returns false.
+  bool (*replace)(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs, void *user);
+  void *user;
 } ig_decompose_args;
 IG_API IG_MUST_USE ig_status ig_graph_decompose(ig_ctx *c, const ig_graph *g,
                                                 const ig_decompose_args *args, ig_graph **out);

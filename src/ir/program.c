@@ -129,9 +129,13 @@ static const char *declared_name(ig_graph *g, const ig_tensor *t) {
   return name;
 }
 
-static const char *invent_name(ig_ctx *c, ig_graph *g, ig_tensor *t, size_t number) {
-  char path[48];
-  (void)snprintf(path, sizeof path, "lifted_tensor_%zu", number);
+// Some numbers may be taken since an earlier pass.
+static const char *invent_name(ig_ctx *c, ig_graph *g, ig_tensor *t, size_t *number) {
+  char name[64];
+  const char *path = name + 2;
+  do {
+    (void)snprintf(name, sizeof name, "c_lifted_tensor_%zu", (*number)++);
+  } while (ig_map_find(&g->names, name));
   ig_state s = {IG_STATE_CONSTANT, ig_graph_keep_text(c, g, path), t, false};
   if (!s.name) return NULL;
   if (!ig_vec_push(g->alloc, &g->state, s)) {
@@ -149,7 +153,7 @@ bool ig_graph_lift_constants(ig_ctx *c, ig_graph *g) {
     next = n->next;
     if (n->kind != IG_NODE_ATTR || !n->constant) continue;
     const char *path = declared_name(g, n->constant);
-    if (!path) path = invent_name(c, g, n->constant, count++);
+    if (!path) path = invent_name(c, g, n->constant, &count);
     char name[256];
     n->kind = IG_NODE_PLACEHOLDER;
     n->role = IG_INPUT_CONSTANT;

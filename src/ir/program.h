@@ -21,6 +21,7 @@ struct ig_program {
   size_t nconstants;
   const char *in_spec;
   const char *out_spec;
+  bool training;  // as captured: may write to its operands
 };
 
 // Takes the graph over, also after an error (then NULL). `kinds` and `targets` describe outputs;

@@ -11,6 +11,9 @@
 typedef struct ig_rewrite {
   bool (*fn)(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs, void *user);
   void *user;
+  // If not NULL: called with values that are about to become operands or outputs of a graph other
+  // than through fn, so that the nodes they stand for can be brought up to date.
+  void (*settle)(ig_ctx *c, const ig_value *values, size_t n, void *user);
 } ig_rewrite;
 
 // Runs a call without recording: what ig_call does when no capture is open.
@@ -29,5 +32,7 @@ void ig_return_values(ig_ctx *c, ig_scope s, ig_value *outs, size_t n);
 // In-place and out forms, derived from the functional record.
 void ig_run_inplace(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);
 void ig_run_out(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);
+// Arguments of the functional operator that an out form is derived from.
+void ig_out_args(const ig_op *op, const ig_value *args, ig_value *to);
 
 #endif

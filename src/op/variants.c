@@ -217,7 +217,7 @@ static void write_list(ig_ctx *c, const ig_op *op, const ig_value *out, const ig
 }
 
 // Arguments of the functional form. A factory's out form has no options: the tensor tells them.
-static void plain_args(const ig_op *op, const ig_value *args, ig_value *to) {
+void ig_out_args(const ig_op *op, const ig_value *args, ig_value *to) {
   const ig_schema *from = &op->schema;
   const ig_schema *plain = &op->base->schema;
   const ig_tensor *out = ig_value_tensor(&args[from->nargs - 1]);
@@ -254,7 +254,7 @@ void ig_run_out(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs
   ig_scope scope = ig_scope_open(c);
   c->no_grad = true;
   ig_value plain[IG_MAX_ARGS];
-  plain_args(op, args, plain);
+  ig_out_args(op, args, plain);
   ig_call(c, op->base, plain, results);
   c->no_grad = no_grad;
   for (size_t i = 0; i < s->nrets && c->status == IG_OK; i++) {

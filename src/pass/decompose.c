@@ -4,36 +4,66 @@
 // decompositions need no second pass.
 #include <string.h>
 
-#include "ir/program.h"
-#include "op/interpret.h"
+#include "ingot/aten.h"
+#include "pass/pass.h"
 
-static bool listed(const char *const *table, const char *target) {
-  for (; table && *table; table++) {
-    if (strcmp(*table, target) == 0) return true;
+// The table as sets of operators, so that a question about a node is one look.
+typedef struct table {
+  const ig_decompose_args *args;
+  ig_table also;
+  ig_table preserve;
+} table;
+
+static bool add_all(ig_ctx *c, ig_table *set, const char *const *names) {
+  for (; names && *names; names++) {
+    const ig_op *op = ig_op_find(c, *names);
+    if (!op) return ig_fail(c, IG_INVALID, "decompose: unknown operator '%s'", *names) == IG_OK;
+    if (!ig_table_put(set, op)) return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
   }
-  return false;
+  return true;
 }
 
-static bool applies(const ig_decompose_args *a, const ig_op *op) {
-  if (op->base || !ig_op_has_decomposition(op) || listed(a->preserve, op->target)) return false;
+static bool table_fill(ig_ctx *c, table *t) {
+  t->also = t->preserve = ig_table_make(c->alloc);
+  return add_all(c, &t->also, t->args->also) && add_all(c, &t->preserve, t->args->preserve);
+}
+
+static void table_free(table *t) {
+  ig_table_free(&t->also);
+  ig_table_free(&t->preserve);
+}
+
+static bool applies(const table *t, const ig_op *op) {
+  if (op->base || !ig_op_has_decomposition(op)) return false;
+  // A literal is a constant of the graph by now, and its copy is like any other.
+  if (op->number == IG_ID_LIFT_FRESH_COPY) return true;
   // Not op->composite: how an operator is computed here does not matter to programs.
   if (op->facts & IG_FACT_IMPLICIT) return true;
-  if (a->level == IG_DECOMPOSE_CORE && (op->facts & IG_FACT_DECOMP)) return true;
-  return listed(a->also, op->target);
+  if (t->args->level == IG_DECOMPOSE_CORE && (op->facts & IG_FACT_DECOMP)) return true;
+  return t->also.n && ig_table_find(&t->also, op);
 }
 
 static bool decompose(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs,
                       void *user) {
-  if (!applies(user, op)) return false;
+  const table *t = user;
+  if (t->preserve.n && ig_table_find(&t->preserve, op)) return false;
+  const ig_decompose_args *a = t->args;
+  if (a->replace && a->replace(c, op, args, outs, a->user)) return true;
+  if (c->status != IG_OK || !applies(t, op)) return false;
   ig_op_decompose(c, op, args, outs);
   return true;
 }
 
 ig_status ig_graph_decompose(ig_ctx *c, const ig_graph *g, const ig_decompose_args *args,
                              ig_graph **out) {
-  ig_decompose_args plain = {.level = IG_DECOMPOSE_CORE};
-  ig_transform t = {.rewrite = {decompose, (void *)(args ? args : &plain)}};
-  IG_RETURN_IF_ERR(ig_graph_transform(c, g, &t, out));
+  static const ig_decompose_args core = {.level = IG_DECOMPOSE_CORE};
+  *out = NULL;
+  if (c->status != IG_OK) return c->status;
+  table known = {.args = args ? args : &core};
+  ig_transform t = {.rewrite = {.fn = decompose, .user = &known}};
+  if (table_fill(c, &known)) (void)ig_graph_transform(c, g, &t, out);
+  table_free(&known);
+  if (!*out) return c->status;
   (void)ig_graph_dce(*out);
   if (ig_graph_verify(c, *out) == IG_OK) return IG_OK;
   ig_graph_free(*out);
@@ -41,21 +71,82 @@ ig_status ig_graph_decompose(ig_ctx *c, const ig_graph *g, const ig_decompose_ar
   return c->status;
 }
 
+static ig_status lower(ig_ctx *c, const ig_program *p, const ig_decompose_args *args,
+                       ig_program **out) {
+  ig_graph *g = NULL;
+  IG_RETURN_IF_ERR(ig_graph_decompose(c, p->graph, args, &g));
+  *out = ig_pass_program(c, p, g, NULL, NULL);
+  return c->status;
+}
+
 ig_status ig_program_decompose(ig_ctx *c, const ig_program *p, const ig_decompose_args *args,
                                ig_program **out) {
-  ig_graph *g = NULL;
   *out = NULL;
-  IG_RETURN_IF_ERR(ig_graph_decompose(c, p->graph, args, &g));
-  ig_scope s = ig_scope_open(c);
-  ig_output_kind *kinds = ig_scope_push(c, p->noutputs * sizeof *kinds + 1);
-  const char **targets = ig_scope_push(c, p->noutputs * sizeof *targets + 1);
-  for (size_t i = 0; kinds && targets && i < p->noutputs; i++) {
-    kinds[i] = p->outputs[i].kind;
-    targets[i] = p->outputs[i].target;
+  if (!p->training) return lower(c, p, args, out);
+  // The first step only lowers to functional operators, whatever the table.
+  static const ig_decompose_args composite = {.level = IG_DECOMPOSE_COMPOSITE};
+  ig_program *inference = NULL;
+  IG_RETURN_IF_ERR(ig_program_functionalize(c, p, &inference));
+  ig_status st = lower(c, inference, &composite, out);
+  ig_program_free(inference);
+  return st;
+}
+
+// ---- what cannot be left whole ----
+
+static bool is_metadata(const char *target) {
+  static const char *const names[] = {
+      "aten.is_contiguous.default",
+      "aten.is_contiguous.memory_format",
+      "aten.is_strides_like_format.default",
+      "aten.is_non_overlapping_and_dense.default",
+      "aten.size.default",
+      "aten.sym_size.default",
+      "aten.stride.default",
+      "aten.sym_stride.default",
+      "aten.storage_offset.default",
+      "aten.sym_storage_offset.default",
+      "aten.numel.default",
+      "aten.sym_numel.default",
+      "aten.dim.default",
+      "prim.device.default",
+  };
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (strcmp(names[i], target) == 0) return true;
   }
-  if (!ig_graph_lift_constants(c, g)) (void)ig_fail(c, IG_NOMEM, "out of memory");
-  *out = ig_program_create(c, g, kinds, targets);
-  ig_scope_close(c, s);
-  if (*out) ig_program_set_specs(c, *out, p->in_spec, p->out_spec);
+  return false;
+}
+
+static bool has_alias(const ig_op *op) {
+  for (size_t i = 0; i < op->schema.nargs; i++) {
+    if (op->schema.args[i].alias) return true;
+  }
+  return false;
+}
+
+static ig_status check_preserved(ig_ctx *c, const char *name) {
+  const ig_op *op = ig_op_find(c, name);
+  const char *why = NULL;
+  if (is_metadata(name)) {
+    why =
+        "%s is a metadata query function, it will be preserved implicitly in our tracing system. "
+        "Please file an issue on github if you see otherwise";
+  } else if (!op) {
+    return ig_fail(c, IG_INVALID, "decompose: unknown operator '%s'", name);
+  } else if (ig_op_may_alias(op)) {
+    why = "We can't detect %s as a functional op statically, so we can't preserve it";
+  } else if (has_alias(op)) {
+    why = "%s is a mutating/aliasing op, we can't preserve it as is";
+  } else if (!(op->facts & IG_FACT_IMPLICIT)) {
+    why = "%s is not CompositeImplicitAutograd op, so we will preserve it as is";
+  } else {
+    return IG_OK;
+  }
+  ig_fail_text(c, IG_RUNTIME, why, op ? op->target : name);
+  return c->status;
+}
+
+ig_status ig_decompose_check_preserve(ig_ctx *c, const char *const *ops) {
+  for (; ops && *ops && c->status == IG_OK; ops++) (void)check_preserved(c, *ops);
   return c->status;
 }

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Passes: from one program to another. Every pass gives a new program over the same weights and
+// leaves the old one as it is, unless it says otherwise; after an error *out is NULL.
+#ifndef INGOT_PASS_H_
+#define INGOT_PASS_H_
+
+#include "ingot/program.h"
+
+// A program as it was captured may write to its operands (training IR); so is every program that
+// says so here. Decomposing such a program functionalizes it first.
+IG_API bool ig_program_is_training(const ig_program *p);
+IG_API void ig_program_set_training(ig_program *p, bool training);  // before it is shared
+
+// The same program without writes (inference IR). In-place operators become functional ones; what a
+// view writes is put back into its base; new values of buffers and of user inputs are outputs in
+// front of the user's, buffers first. Composite operators that may alias or write are taken apart,
+// other composite operators stay whole. IG_RUNTIME: "cannot mutate tensors with frozen storage" for
+// a write to the result of a conversion, which may be the operand itself.
+IG_API IG_MUST_USE ig_status ig_program_functionalize(ig_ctx *c, const ig_program *p,
+                                                      ig_program **out);
+
+// Refuses operators that decomposition cannot leave whole (IG_RUNTIME tells why). `ops` is ended by
+// NULL: "aten.linear.default".
+IG_API IG_MUST_USE ig_status ig_decompose_check_preserve(ig_ctx *c, const char *const *ops);
+
+// The graph that a module of this program runs: placeholders are the user's inputs, weights that
+// are used are attributes, new values of buffers and inputs are written back by copy_, and only the
+// user's outputs are returned. The caller frees it.
+IG_API IG_MUST_USE ig_status ig_program_unlift(ig_ctx *c, const ig_program *p, ig_graph **out);
+
+#endif

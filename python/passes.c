@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+// Passes over programs from Python: methods of Program, each of which gives a new Program.
+#include <string.h>
+
+#include "ingot/pass.h"
+#include "py.h"
+
+static PyObject *pass_functionalize(PyObject *o, PyObject *unused) {
+  (void)unused;
+  ig_ctx *c = py_ctx();
+  ig_program *p = NULL;
+  ig_status st = ig_program_functionalize(c, py_program_of(o), &p);
+  return py_program_wrap(c, st, p);
+}
+
+static PyObject *pass_joint(PyObject *o, PyObject *unused) {
+  (void)unused;
+  ig_ctx *c = py_ctx();
+  ig_program *p = NULL;
+  ig_status st = ig_program_joint(c, py_program_of(o), &p);
+  return py_program_wrap(c, st, p);
+}
+
+// set_training(bool): the program is as it was captured and may write to its operands.
+static PyObject *pass_set_training(PyObject *o, PyObject *on) {
+  int training = PyObject_IsTrue(on);
+  if (training < 0) return NULL;
+  ig_program_set_training(py_program_of(o), training);
+  Py_RETURN_NONE;
+}
+
+// ---- decompose ----
+
+// A table from Python: operators with a built-in decomposition, and functions for others.
+typedef struct table {
+  PyObject *functions;  // dict: OpOverload -> callable; NULL: none
+  const char **also;
+  const char **preserve;
+} table;
+
+static void table_free(table *t) {
+  Py_XDECREF(t->functions);
+  PyMem_Free((void *)t->also);
+  PyMem_Free((void *)t->preserve);
+}
+
+// Texts live as long as the operators they name.
+static const char *target_of(PyObject *o) {
+  if (Py_IS_TYPE(o, &py_overload_type)) return ((py_op *)o)->sigs[0]->op->target;
+  const char *text = PyUnicode_Check(o) ? PyUnicode_AsUTF8(o) : NULL;
+  if (!text && !PyErr_Occurred()) {
+    PyErr_Format(PyExc_TypeError, "expected an operator overload, found %s", Py_TYPE(o)->tp_name);
+  }
+  return text;
+}
+
+static bool take_preserve(table *t, PyObject *given) {
+  PyObject *list = PySequence_Fast(given, "_preserve_ops must be a sequence of operators");
+  if (!list) return false;
+  Py_ssize_t n = PySequence_Fast_GET_SIZE(list);
+  t->preserve = PyMem_Calloc((size_t)n + 1, sizeof *t->preserve);
+  bool ok = t->preserve != NULL;
+  if (!ok) PyErr_NoMemory();
+  for (Py_ssize_t i = 0; ok && i < n; i++) {
+    t->preserve[i] = target_of(PySequence_Fast_GET_ITEM(list, i));
+    ok = t->preserve[i] != NULL;
+  }
+  Py_DECREF(list);
+  return ok;
+}
+
+static PyTypeObject decomposition_type;
+
+static bool take_table(table *t, PyObject *given) {
+  if (!PyMapping_Check(given)) {
+    PyErr_SetString(PyExc_TypeError, "decomp_table must map operators to functions");
+    return false;
+  }
+  PyObject *items = PyMapping_Items(given);
+  Py_ssize_t n = items ? PyList_GET_SIZE(items) : 0;
+  t->functions = PyDict_New();
+  t->also = PyMem_Calloc((size_t)n + 1, sizeof *t->also);
+  bool ok = items && t->functions && t->also;
+  if (!ok && !PyErr_Occurred()) PyErr_NoMemory();
+  size_t count = 0;
+  for (Py_ssize_t i = 0; ok && i < n; i++) {
+    PyObject *pair = PyList_GET_ITEM(items, i);
+    PyObject *op = PyTuple_GET_ITEM(pair, 0);
+    PyObject *fn = PyTuple_GET_ITEM(pair, 1);
+    if (Py_IS_TYPE(fn, &decomposition_type)) {
+      t->also[count] = target_of(op);
+      ok = t->also[count++] != NULL;
+    } else {
+      ok = PyDict_SetItem(t->functions, op, fn) == 0;
+    }
+  }
+  Py_XDECREF(items);
+  return ok;
+}
+
+// Positional arguments and keyword-only ones as the schema has them.
+static PyObject *call_with(ig_ctx *c, const ig_op *op, const ig_value *args, PyObject *fn) {
+  const ig_schema *s = &op->schema;
+  PyObject *pos = PyTuple_New((Py_ssize_t)s->npos);
+  PyObject *kw = PyDict_New();
+  bool ok = pos && kw;
+  for (size_t i = 0; ok && i < s->nargs; i++) {
+    PyObject *v = py_from_value(c, &args[i]);
+    ok = v != NULL;
+    if (ok && i < s->npos) {
+      PyTuple_SET_ITEM(pos, (Py_ssize_t)i, v);
+    } else if (ok) {
+      ok = PyDict_SetItemString(kw, s->args[i].name, v) == 0;
+      Py_DECREF(v);
+    }
+  }
+  PyObject *answer = ok ? PyObject_Call(fn, pos, kw) : NULL;
+  Py_XDECREF(pos);
+  Py_XDECREF(kw);
+  return answer;
+}
+
+static bool take_result(ig_ctx *c, PyObject *o, ig_value *out) {
+  *out = ig_none();
+  if (o == Py_None) return true;
+  if (py_is_tensor(o)) {
+    *out = ig_of_tensor(py_lend(c, o));
+    return out->kind == IG_KIND_TENSOR;
+  }
+  if (PyTuple_Check(o) || PyList_Check(o)) {
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+    ig_value *items = ig_scope_push(c, (size_t)n * sizeof *items + 1);
+    for (Py_ssize_t i = 0; items && i < n; i++) {
+      if (!take_result(c, PySequence_Fast_GET_ITEM(o, i), &items[i])) return false;
+    }
+    *out = ig_of_list(items, (size_t)n);
+    return items != NULL;
+  }
+  py_take taken = py_to_number(o, out);
+  if (taken == PY_OTHER) {
+    PyErr_Format(PyExc_TypeError, "a decomposition returned %s, expected tensors or numbers",
+                 Py_TYPE(o)->tp_name);
+  }
+  return taken == PY_TAKEN;
+}
+
+static bool take_results(ig_ctx *c, const ig_op *op, PyObject *answer, ig_value *outs) {
+  size_t n = op->schema.nrets;
+  if (n == 1) return take_result(c, answer, &outs[0]);
+  if (n == 0) return true;
+  bool fits = (PyTuple_Check(answer) || PyList_Check(answer)) &&
+              (size_t)PySequence_Fast_GET_SIZE(answer) == n;
+  if (!fits) {
+    PyErr_Format(PyExc_TypeError, "the decomposition of %s must return %zu values", op->target, n);
+    return false;
+  }
+  for (size_t i = 0; i < n; i++) {
+    if (!take_result(c, PySequence_Fast_GET_ITEM(answer, (Py_ssize_t)i), &outs[i])) return false;
+  }
+  return true;
+}
+
+static bool replace(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs, void *user) {
+  const table *t = user;
+  PyObject *key = py_op_make_overload(op);
+  PyObject *fn = key ? PyDict_GetItemWithError(t->functions, key) : NULL;
+  Py_XDECREF(key);
+  if (!fn) {
+    if (PyErr_Occurred()) py_host_failed(c);
+    return false;
+  }
+  Py_INCREF(fn);
+  PyObject *answer = call_with(c, op, args, fn);
+  Py_DECREF(fn);
+  if (!answer || !take_results(c, op, answer, outs)) py_host_failed(c);
+  Py_XDECREF(answer);
+  return true;
+}
+
+static PyObject *run(PyObject *o, bool core, const table *t) {
+  ig_ctx *c = py_ctx();
+  ig_program *p = NULL;
+  ig_decompose_args a = {.level = core ? IG_DECOMPOSE_CORE : IG_DECOMPOSE_COMPOSITE,
+                         .also = t->also,
+                         .preserve = t->preserve};
+  if (t->functions && PyDict_GET_SIZE(t->functions)) {
+    a.replace = replace;
+    a.user = (void *)t;
+  }
+  ig_status st = ig_decompose_check_preserve(c, t->preserve);
+  if (st == IG_OK) st = ig_program_decompose(c, py_program_of(o), &a, &p);
+  return py_program_wrap(c, st, p);
+}
+
+// decompose(core=True, table=None, preserve=()): table replaces the built-in one.
+static PyObject *pass_decompose(PyObject *o, PyObject *args, PyObject *kwargs) {
+  static char *keys[] = {"core", "table", "preserve", NULL};
+  int core = 1;
+  PyObject *given = Py_None;
+  PyObject *preserve = NULL;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|pOO:decompose", keys, &core, &given,
+                                   &preserve)) {
+    return NULL;
+  }
+  table t = {0};
+  PyObject *out = NULL;
+  bool ok =
+      (!preserve || take_preserve(&t, preserve)) && (given == Py_None || take_table(&t, given));
+  if (ok) out = run(o, core && given == Py_None, &t);
+  table_free(&t);
+  return out;
+}
+
+// ---- built-in decompositions as objects of a table ----
+
+typedef struct py_decomposition {
+  PyObject_HEAD PyObject *overload;
+} py_decomposition;
+
+static void decomposition_dealloc(PyObject *o) {
+  Py_DECREF(((py_decomposition *)o)->overload);
+  PyObject_Free(o);
+}
+static PyObject *decomposition_repr(PyObject *o) {
+  return PyUnicode_FromFormat("<decomposition of %S>", ((py_decomposition *)o)->overload);
+}
+// The operator computes what its decomposition does.
+static PyObject *decomposition_call(PyObject *o, PyObject *args, PyObject *kwargs) {
+  return PyObject_Call(((py_decomposition *)o)->overload, args, kwargs);
+}
+static PyTypeObject decomposition_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "ingot._C.Decomposition",
+    .tp_basicsize = sizeof(py_decomposition),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_dealloc = decomposition_dealloc,
+    .tp_repr = decomposition_repr,
+    .tp_call = decomposition_call,
+};
+
+static int add_decomposition(PyObject *dict, const ig_op *op) {
+  PyObject *key = py_op_make_overload(op);
+  py_decomposition *value = key ? PyObject_New(py_decomposition, &decomposition_type) : NULL;
+  int bad = -1;
+  if (value) {
+    value->overload = Py_NewRef(key);
+    bad = PyDict_SetItem(dict, key, (PyObject *)value);
+    Py_DECREF(value);
+  }
+  Py_XDECREF(key);
+  return bad;
+}
+
+// decomposition_table(core): OpOverload -> Decomposition; those of the default table or all.
+static PyObject *decomposition_table(PyObject *module, PyObject *core) {
+  (void)module;
+  int only = PyObject_IsTrue(core);
+  ig_ctx *c = py_ctx();
+  PyObject *dict = only < 0 ? NULL : PyDict_New();
+  size_t n = ig_op_count(c);
+  for (size_t i = 0; dict && i < n; i++) {
+    const ig_op *op = ig_op_at(c, i);
+    bool takes = !op->base && ig_op_has_decomposition(op) && !(op->facts & IG_FACT_IMPLICIT);
+    if (!takes || (only && !(op->facts & IG_FACT_DECOMP))) continue;
+    if (add_decomposition(dict, op) != 0) Py_CLEAR(dict);
+  }
+  return dict;
+}
+
+static PyMethodDef functions[] = {
+    {"decomposition_table", decomposition_table, METH_O,
+     "Operators with a built-in decomposition: those of the default table, or all."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMethodDef methods[] = {
+    {"functionalize", pass_functionalize, METH_NOARGS, "The same program without writes."},
+    {"decompose", (PyCFunction)(void (*)(void))pass_decompose, METH_VARARGS | METH_KEYWORDS,
+     "The program with operators replaced by their decompositions."},
+    {"joint", pass_joint, METH_NOARGS, "Loss and gradients in one program."},
+    {"set_training", pass_set_training, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+int py_add_passes(PyObject *m) {
+  PyObject *program = PyObject_GetAttrString(m, "Program");
+  if (!program) return -1;
+  PyTypeObject *type = (PyTypeObject *)program;
+  int bad = PyType_Ready(&decomposition_type) || PyModule_AddFunctions(m, functions);
+  for (PyMethodDef *d = methods; !bad && d->ml_name; d++) {
+    PyObject *method = PyDescr_NewMethod(type, d);
+    bad = !method || PyDict_SetItemString(type->tp_dict, d->ml_name, method) != 0;
+    Py_XDECREF(method);
+  }
+  PyType_Modified(type);
+  Py_DECREF(program);
+  return bad ? -1 : 0;
+}

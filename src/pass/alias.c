@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes are lazy, as in PyTorch: they are applied to the base when a tensor over the memory is
+// read, and a tensor is stale when more writes have happened than it has seen. A view that is taken
+// after a write counts as stale once, so that the graphs come out with PyTorch's nodes and numbers.
+#include "pass/alias.h"
+
+typedef struct update {
+  ig_tensor *value;
+  const ig_alias_view *view;  // through which it was written; NULL: the whole base
+} update;
+
+typedef struct memory {
+  struct memory *next;
+  ig_tensor *base;  // its value with all but the waiting updates
+  IG_VEC(update) waiting;
+  size_t writes;
+  bool frozen;
+} memory;
+
+typedef struct state {
+  memory *mem;
+  const ig_alias_view *view;  // NULL: the tensor is the base
+  size_t seen;                // writes that its node knows
+  ig_node *home;              // the node whose value the tensor is
+} state;
+
+ig_aliases ig_aliases_make(ig_ctx *c) {
+  return (ig_aliases){.c = c, .arena = ig_arena_make(c->alloc), .states = ig_table_make(c->alloc)};
+}
+
+void ig_aliases_free(ig_aliases *a) {
+  for (memory *m = a->memories; m; m = m->next) ig_vec_free(a->c->alloc, &m->waiting);
+  for (size_t i = 0; i < a->kept.n; i++) ig_tensor_release(a->kept.at[i]);
+  ig_vec_free(a->c->alloc, &a->kept);
+  ig_table_free(&a->states);
+  ig_arena_free(&a->arena);
+}
+
+static bool no_memory(const ig_aliases *a) {
+  return ig_fail(a->c, IG_NOMEM, "out of memory") == IG_OK;
+}
+
+static state *find_state(const ig_aliases *a, const ig_tensor *t) {
+  const ig_table_slot *slot = ig_table_find(&a->states, t);
+  return slot ? slot->value : NULL;
+}
+
+static bool keep(ig_aliases *a, ig_tensor *t) {
+  if (!ig_vec_push(a->c->alloc, &a->kept, t)) return no_memory(a);
+  (void)ig_tensor_retain(t);
+  return true;
+}
+
+static state *add_state(ig_aliases *a, ig_tensor *t) {
+  state *s = ig_arena_push(&a->arena, sizeof *s);
+  ig_table_slot *slot = s ? ig_table_put(&a->states, t) : NULL;
+  if (!slot) {
+    (void)no_memory(a);
+    return NULL;
+  }
+  s->home = t->node;
+  slot->value = s;
+  return keep(a, t) ? s : NULL;
+}
+
+// A tensor that no view has made is the base of its own memory.
+static state *get_state(ig_aliases *a, ig_tensor *t) {
+  state *s = find_state(a, t);
+  if (s) return s;
+  s = add_state(a, t);
+  memory *m = s ? ig_arena_push(&a->arena, sizeof *m) : NULL;
+  if (!m) {
+    (void)no_memory(a);
+    return NULL;
+  }
+  m->base = t;
+  m->next = a->memories;
+  a->memories = m;
+  s->mem = m;
+  return s;
+}
+
+static bool copy_arg(ig_aliases *a, const ig_value *from, ig_value *to) {
+  *to = *from;
+  if (from->kind == IG_KIND_INTS) {
+    ig_int *ints = ig_arena_push(&a->arena, from->ints.n * sizeof *ints + 1);
+    for (size_t i = 0; ints && i < from->ints.n; i++) ints[i] = from->ints.at[i];
+    to->ints.at = ints;
+    return ints != NULL;
+  }
+  if (from->kind != IG_KIND_LIST) return true;
+  ig_value *items = ig_arena_push(&a->arena, from->list.n * sizeof *items + 1);
+  to->list.at = items;
+  for (size_t i = 0; items && i < from->list.n; i++) {
+    if (!copy_arg(a, &from->list.at[i], &items[i])) return false;
+  }
+  return items != NULL;
+}
+
+static ig_alias_view *make_view(ig_aliases *a, const ig_op *op, const ig_value *args,
+                                const ig_alias_view *parent) {
+  size_t n = op->schema.nargs - 1;
+  ig_alias_view *v = ig_arena_push(&a->arena, sizeof *v);
+  ig_value *copies = ig_arena_push(&a->arena, n * sizeof *copies + 1);
+  bool ok = v && copies;
+  for (size_t i = 0; ok && i < n; i++) ok = copy_arg(a, &args[i + 1], &copies[i]);
+  if (!ok) {
+    (void)no_memory(a);
+    return NULL;
+  }
+  *v = (ig_alias_view){parent, op, copies, 0, parent ? parent->depth + 1 : 1};
+  return v;
+}
+
+static bool relate(ig_aliases *a, const ig_alias_view *view, memory *m, ig_tensor *t) {
+  state *s = t ? add_state(a, t) : NULL;
+  if (!s) return false;
+  s->mem = m;
+  s->view = view;
+  return true;
+}
+
+bool ig_alias_relate(ig_aliases *a, const ig_op *op, const ig_value *args, const ig_value *result) {
+  const state *from = get_state(a, args[0].tensor);
+  if (!from || a->c->status != IG_OK) return false;
+  if (result->kind == IG_KIND_TENSOR) {
+    const ig_alias_view *v = make_view(a, op, args, from->view);
+    return v && relate(a, v, from->mem, result->tensor);
+  }
+  for (size_t i = 0; result->kind == IG_KIND_LIST && i < result->list.n; i++) {
+    ig_alias_view *v = make_view(a, op, args, from->view);
+    if (!v) return false;
+    v->index = i;
+    if (!relate(a, v, from->mem, result->list.at[i].tensor)) return false;
+  }
+  return true;
+}
+
+// The node keeps a description of what the tensor was.
+static bool leave_home(ig_aliases *a, state *s, ig_tensor *self) {
+  ig_tensor *twin = ig_tensor_twin(a->c, self);
+  if (!twin || !keep(a, twin)) return false;
+  ig_node *home = s->home;
+  if (home && home->val.kind == IG_KIND_TENSOR && home->val.tensor == self) {
+    home->val.tensor = ig_tensor_retain(twin);
+    ig_tensor_release(self);
+  }
+  s->home = NULL;
+  if (s->mem->base == self) s->mem->base = twin;
+  return true;
+}
+
+bool ig_alias_become(ig_aliases *a, const ig_op *op, const ig_value *args, ig_tensor *self,
+                     ig_tensor *view) {
+  state *s = get_state(a, self);
+  if (!s || !view) return false;
+  const ig_alias_view *v = make_view(a, op, args, s->view);
+  if (!v || !leave_home(a, s, self)) return false;
+  ig_meta m;
+  ig_meta_view(self, &m);
+  m.ndim = view->ndim;
+  m.offset = view->offset;
+  for (int d = 0; d < view->ndim; d++) {
+    m.size[d] = ig_sizes(view)[d];
+    m.stride[d] = ig_strides(view)[d];
+  }
+  m.strided = true;
+  if (!ig_tensor_reshape_inplace(a->c, self, &m)) return false;
+  s->view = v;
+  self->node = view->node;
+  return true;
+}
+
+static ig_tensor *forward(ig_ctx *c, const ig_alias_view *v, ig_tensor *t) {
+  ig_value args[IG_MAX_ARGS];
+  ig_value outs[IG_MAX_RETURNS];
+  if (!t) return NULL;
+  args[0] = ig_of_tensor(t);
+  for (size_t i = 1; i < v->op->schema.nargs; i++) args[i] = v->args[i - 1];
+  ig_call(c, v->op, args, outs);
+  if (outs[0].kind == IG_KIND_TENSOR) return outs[0].tensor;
+  bool has = outs[0].kind == IG_KIND_LIST && v->index < outs[0].list.n;
+  return has ? outs[0].list.at[v->index].tensor : NULL;
+}
+
+static const ig_alias_view **chain_of(ig_ctx *c, const ig_alias_view *v) {
+  const ig_alias_view **chain = ig_scope_push(c, v->depth * sizeof *chain);
+  for (size_t i = v->depth; chain && i-- > 0; v = v->parent) chain[i] = v;
+  return chain;
+}
+
+static ig_tensor *apply(ig_ctx *c, const update *u, ig_tensor *base) {
+  if (!u->view) return u->value;
+  size_t n = u->view->depth;
+  const ig_alias_view **chain = chain_of(c, u->view);
+  ig_tensor **parts = ig_scope_push(c, n * sizeof *parts);
+  if (!chain || !parts) return NULL;
+  parts[0] = base;
+  for (size_t i = 0; i + 1 < n; i++) parts[i + 1] = forward(c, chain[i], parts[i]);
+  ig_tensor *t = u->value;
+  for (size_t i = n; i-- > 0;) t = ig_alias_invert(c, chain[i], parts[i], t);
+  return t;
+}
+
+static bool apply_waiting(ig_aliases *a, memory *m) {
+  for (size_t i = 0; i < m->waiting.n; i++) {
+    ig_tensor *base = apply(a->c, &m->waiting.at[i], m->base);
+    if (!base || !keep(a, base)) return false;
+    m->base = base;
+  }
+  m->waiting.n = 0;
+  return true;
+}
+
+static ig_tensor *regenerate(ig_ctx *c, const state *s) {
+  ig_tensor *t = s->mem->base;
+  if (!s->view) return t;
+  const ig_alias_view **chain = chain_of(c, s->view);
+  for (size_t i = 0; chain && i < s->view->depth; i++) t = forward(c, chain[i], t);
+  return chain ? t : NULL;
+}
+
+bool ig_alias_sync(ig_aliases *a, ig_tensor *t) {
+  ig_ctx *c = a->c;
+  state *s = find_state(a, t);
+  if (!s || s->seen == s->mem->writes) return c->status == IG_OK;
+  const ig_rewrite *rewrite = c->rewrite;
+  c->rewrite = NULL;
+  ig_scope scope = ig_scope_open(c);
+  ig_tensor *now = apply_waiting(a, s->mem) ? regenerate(c, s) : NULL;
+  if (now) t->node = now->node;
+  ig_scope_close(c, scope);
+  c->rewrite = rewrite;
+  s->seen = s->mem->writes;
+  return now != NULL;
+}
+
+bool ig_alias_write(ig_aliases *a, ig_tensor *t, ig_tensor *value) {
+  state *s = get_state(a, t);
+  if (!s || !value) return false;
+  if (s->mem->frozen) {
+    ig_fail_text(a->c, IG_RUNTIME, "cannot mutate tensors with frozen storage");
+    return false;
+  }
+  // What is written may change later: its value of now counts.
+  if (find_state(a, value)) value = ig_tensor_twin(a->c, value);
+  update u = {value, s->view};
+  if (!value || !keep(a, value) || !ig_vec_push(a->c->alloc, &s->mem->waiting, u))
+    return no_memory(a);
+  s->mem->writes++;
+  return ig_alias_sync(a, t);
+}
+
+void ig_alias_freeze(ig_aliases *a, ig_tensor *t) {
+  state *s = t ? get_state(a, t) : NULL;
+  if (s) s->mem->frozen = true;
+}
+
+bool ig_alias_is_written(const ig_aliases *a, const ig_tensor *t) {
+  const state *s = find_state(a, t);
+  return s && s->mem->writes;
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which tensors of a program share memory, kept while it is rewritten into one without writes.
+//
+// A tensor stands for the node that computes its present value (tensor->node). A write to it is a
+// new value of its memory: the write waits there, and every tensor that shows the memory is brought
+// up to date when it is next read, by taking its views again from the new base.
+#ifndef PASS_ALIAS_H_
+#define PASS_ALIAS_H_
+
+#include "op/call.h"
+
+// One view, after those of its parent: the operator and its arguments but for the tensor.
+typedef struct ig_alias_view {
+  const struct ig_alias_view *parent;  // NULL: taken from the base
+  const ig_op *op;
+  const ig_value *args;  // one per argument after the first
+  size_t index;          // of the result, when there are several
+  size_t depth;          // views up to here
+} ig_alias_view;
+
+typedef struct ig_aliases {
+  ig_ctx *c;
+  ig_arena arena;
+  ig_table states;  // tensor -> its memory and views
+  struct memory *memories;
+  IG_VEC(ig_tensor *) kept;  // outlive the nodes whose values they were
+} ig_aliases;
+
+ig_aliases ig_aliases_make(ig_ctx *c);
+void ig_aliases_free(ig_aliases *a);
+
+// The results of a recorded view of args[0]: a tensor or a list of tensors.
+bool ig_alias_relate(ig_aliases *a, const ig_op *op, const ig_value *args, const ig_value *result);
+// self itself becomes that view (squeeze_, t_ ...).
+bool ig_alias_become(ig_aliases *a, const ig_op *op, const ig_value *args, ig_tensor *self,
+                     ig_tensor *view);
+// Brings t up to date: afterwards t->node computes its value.
+bool ig_alias_sync(ig_aliases *a, ig_tensor *t);
+// `value` is written to t; other tensors over the same memory see it.
+bool ig_alias_write(ig_aliases *a, ig_tensor *t, ig_tensor *value);
+bool ig_alias_is_written(const ig_aliases *a,
+                         const ig_tensor *t);       // Has its memory been written to?
+void ig_alias_freeze(ig_aliases *a, ig_tensor *t);  // Writes to its memory are refused from now on.
+
+// The value of `base` (of which `view` shows a part) after the part has become `part`.
+ig_tensor *ig_alias_invert(ig_ctx *c, const ig_alias_view *view, ig_tensor *base, ig_tensor *part);
+
+#endif

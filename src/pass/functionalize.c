@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a program that writes to its operands to one that does not: interpretation under a recording
+// context. A call that writes is answered by its functional form, whose result becomes the new
+// value of the memory (pass/alias.h); views are recorded and remembered; what may alias or write is
+// taken apart, and the calls of its decomposition come here again.
+#include <stdio.h>
+#include <string.h>
+
+#include "op/formula.h"
+#include "pass/alias.h"
+#include "pass/pass.h"
+
+typedef struct functionalizer {
+  ig_aliases aliases;
+  const ig_program *p;
+  bool *written;  // per placeholder, when done
+} functionalizer;
+
+static bool sync_value(functionalizer *f, const ig_value *v) {
+  if (v->kind == IG_KIND_TENSOR) return ig_alias_sync(&f->aliases, v->tensor);
+  for (size_t i = 0; v->kind == IG_KIND_LIST && i < v->list.n; i++) {
+    if (!sync_value(f, &v->list.at[i])) return false;
+  }
+  return true;
+}
+
+static bool sync_args(functionalizer *f, const ig_op *op, const ig_value *args) {
+  for (size_t i = 0; i < op->schema.nargs; i++) {
+    if (!sync_value(f, &args[i])) return false;
+  }
+  return true;
+}
+
+static void record(functionalizer *f, const ig_op *op, const ig_value *args, ig_value *outs) {
+  if (sync_args(f, op, args)) ig_pass_record(f->aliases.c, op, args, outs);
+}
+
+// ---- what is taken apart ----
+
+bool ig_op_may_alias(const ig_op *op) {
+  static const char *const names[] = {
+      "batch_norm",
+      "native_batch_norm",
+      "_batch_norm_impl_index",
+      "cudnn_batch_norm",
+      "miopen_batch_norm",
+      "atleast_1d",
+      "atleast_2d",
+      "atleast_3d",
+      "cartesian_prod",
+      "conj_physical",
+      "alpha_dropout",
+      "feature_dropout",
+      "feature_alpha_dropout",
+      "unsafe_chunk",
+  };
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (strcmp(names[i], op->schema.name) == 0) return true;
+  }
+  return false;
+}
+
+static bool has_alias(const ig_op *op) {
+  for (size_t i = 0; i < op->schema.nargs; i++) {
+    if (op->schema.args[i].alias) return true;
+  }
+  return false;
+}
+
+static bool is_written(const ig_op *op) {
+  for (size_t i = 0; i < op->schema.nargs; i++) {
+    if (op->schema.args[i].written) return true;
+  }
+  return false;
+}
+
+static bool is_expanded(const ig_op *op) {
+  if (!(op->facts & IG_FACT_IMPLICIT) || !ig_op_has_decomposition(op)) return false;
+  return has_alias(op) || ig_op_may_alias(op);
+}
+
+static bool is_view(const ig_op *op) {
+  const ig_schema *s = &op->schema;
+  return s->nargs && s->args[0].alias && s->nrets == 1 && op->def->view;
+}
+
+// ---- conversions and literals ----
+
+static const ig_value *arg_named(const ig_op *op, const ig_value *args, const char *name) {
+  for (size_t i = 0; i < op->schema.nargs; i++) {
+    if (strcmp(op->schema.args[i].name, name) == 0) return &args[i];
+  }
+  return NULL;
+}
+
+// x.to(...) is a copy even when nothing changes; since it may be x itself, nobody writes to it.
+static void convert(functionalizer *f, const ig_op *op, const ig_value *args, ig_value *outs) {
+  ig_ctx *c = f->aliases.c;
+  const ig_op *copy = ig_op_find(c, "aten::_to_copy");
+  ig_value given[IG_MAX_ARGS];
+  for (size_t i = 0; i < copy->schema.nargs; i++) {
+    const ig_value *v = arg_named(op, args, copy->schema.args[i].name);
+    given[i] = v ? *v : copy->schema.args[i].def;
+  }
+  const ig_value *other = arg_named(op, args, "other");
+  if (other && other->kind == IG_KIND_TENSOR) {
+    given[1] = ig_of_dtype(other->tensor->dtype);
+    given[2] = (ig_value){.kind = IG_KIND_LAYOUT, .layout = IG_STRIDED};
+    given[3] = ig_of_device(other->tensor->device);
+  }
+  record(f, copy, given, outs);
+  ig_alias_freeze(&f->aliases, ig_value_tensor(&outs[0]));
+}
+
+static bool is_conversion(const ig_op *op) {
+  return strcmp(op->schema.name, "to") == 0 && strcmp(op->schema.ns, "aten") == 0;
+}
+
+static bool is_constant(const ig_tensor *t) {
+  const ig_node *n = t->node;
+  return n->kind == IG_NODE_ATTR || (ig_node_is_placeholder(n) && n->role == IG_INPUT_CONSTANT);
+}
+
+// Statistics are written when there are any and it trains, though the schema does not say so.
+static void batch_norm(ig_ctx *c, const ig_value *args, ig_value *outs) {
+  ig_tensor *x = args[0].tensor;
+  ig_tensor *w = ig_value_tensor(&args[1]);
+  ig_tensor *b = ig_value_tensor(&args[2]);
+  ig_tensor *mean = ig_value_tensor(&args[3]);
+  ig_tensor *var = ig_value_tensor(&args[4]);
+  if (!args[5].b) {
+    ig__native_batch_norm_legit_no_training(c, x, w, b, mean, var, args[6].f, args[7].f, outs);
+  } else if (mean && var) {
+    ig__native_batch_norm_legit(c, x, w, b, mean, var, true, args[6].f, args[7].f, outs);
+  } else {
+    ig__native_batch_norm_legit_no_stats(c, x, w, b, true, args[6].f, args[7].f, outs);
+  }
+}
+
+static bool special(functionalizer *f, const ig_op *op, const ig_value *args, ig_value *outs) {
+  ig_ctx *c = f->aliases.c;
+  if (is_conversion(op)) {
+    convert(f, op, args, outs);
+  } else if (op->number == IG_ID_LIFT_FRESH_COPY && !is_constant(args[0].tensor)) {
+    outs[0] = ig_of_tensor(ig_clone(c, args[0].tensor));
+  } else if (op->number == IG_ID_NATIVE_BATCH_NORM) {
+    batch_norm(c, args, outs);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// ---- writing ----
+
+// The operator that computes what this one writes; its results are those of op that are no
+// operands, then one per written argument.
+static const ig_op *functional_of(ig_ctx *c, const ig_op *op) {
+  static const char *const forms[] = {"%s::%s.%s", "%s::%s_functional.%s"};
+  if (op->base) return op->base;
+  char name[96];
+  char full[200];
+  int n = snprintf(name, sizeof name, "%s", op->schema.name);
+  if (n > 0 && name[n - 1] == '_') name[n - 1] = 0;
+  const char *overload = op->schema.overload;
+  if (strcmp(name, "bernoulli") == 0 && strcmp(overload, "float") == 0) overload = "p";
+  for (size_t i = 0; i < 2; i++) {
+    (void)snprintf(full, sizeof full, forms[i], op->schema.ns, name, overload);
+    const ig_op *found = ig_op_find(c, full);
+    if (found && found != op && !is_written(found)) return found;
+  }
+  (void)ig_fail(c, IG_UNSUPPORTED, "it writes to its operands and has no functional form");
+  return NULL;
+}
+
+static ig_tensor *as_dtype(functionalizer *f, ig_tensor *t, ig_dtype dtype) {
+  if (!t || t->dtype == dtype) return t;
+  const ig_op *copy = ig_op_find(f->aliases.c, "aten::_to_copy");
+  ig_value args[IG_MAX_ARGS];
+  ig_value outs[IG_MAX_RETURNS];
+  args[0] = ig_of_tensor(t);
+  for (size_t i = 1; i < copy->schema.nargs; i++) args[i] = copy->schema.args[i].def;
+  args[1] = ig_of_dtype(dtype);
+  args[2] = (ig_value){.kind = IG_KIND_LAYOUT, .layout = IG_STRIDED};
+  ig_pass_record(f->aliases.c, copy, args, outs);
+  return ig_value_tensor(&outs[0]);
+}
+
+static bool write(functionalizer *f, const ig_value *to, const ig_value *value) {
+  ig_tensor *self = ig_value_tensor(to);
+  ig_tensor *now = self ? as_dtype(f, ig_value_tensor(value), self->dtype) : NULL;
+  return now && ig_alias_write(&f->aliases, self, now);
+}
+
+// Composite forms are taken apart on the way.
+static void compute(functionalizer *f, const ig_op *op, const ig_op *plain, const ig_value *args,
+                    ig_value *outs) {
+  bool composite = (op->facts & IG_FACT_IMPLICIT) || is_expanded(plain);
+  if (!sync_args(f, plain, args)) return;
+  if (composite && ig_op_has_decomposition(plain)) {
+    ig_op_decompose(f->aliases.c, plain, args, outs);
+  } else {
+    ig_pass_record(f->aliases.c, plain, args, outs);
+  }
+}
+
+// squeeze_ and its kin: self shows its memory in another way from now on.
+static void become_view(functionalizer *f, const ig_op *op, const ig_value *args) {
+  ig_ctx *c = f->aliases.c;
+  ig_value outs[IG_MAX_RETURNS];
+  ig_pass_record(c, op, args, outs);
+  ig_tensor *view = ig_value_tensor(&outs[0]);
+  if (view) (void)ig_alias_become(&f->aliases, op, args, args[0].tensor, view);
+}
+
+// A smaller tensor is a view of the old one.
+static void resize(functionalizer *f, const ig_value *args) {
+  ig_ctx *c = f->aliases.c;
+  ig_tensor *self = args[0].tensor;
+  ig_meta m;
+  ig_meta_init(&m, self->dtype, self->device);
+  for (size_t i = 0; i < args[1].ints.n; i++) ig_meta_push_dim(c, &m, args[1].ints.at[i]);
+  ig_meta_contiguous(c, &m);
+  ig_int before = ig_numel_of(c, self);
+  ig_int after = ig_product(c, m.size, (size_t)m.ndim);
+  if (c->status != IG_OK) return;
+  if (!ig_int_is(c, after, IG_LE, before)) {
+    ig_fail_text(c, IG_UNSUPPORTED,
+                 "resize_: a program without writes cannot make a tensor larger");
+    return;
+  }
+  const ig_op *op = ig_op_find(c, "aten::as_strided");
+  ig_value view[] = {args[0], ig_of_ints(m.size, (size_t)m.ndim),
+                     ig_of_ints(m.stride, (size_t)m.ndim), ig_none()};
+  become_view(f, op, view);
+}
+
+static void write_inplace(functionalizer *f, const ig_op *op, const ig_value *args,
+                          ig_value *outs) {
+  ig_ctx *c = f->aliases.c;
+  ig_value results[IG_MAX_RETURNS];
+  const ig_op *plain = NULL;
+  if (strcmp(op->schema.name, "resize_") == 0) {
+    resize(f, args);
+  } else {
+    plain = functional_of(c, op);
+  }
+  if (plain && plain->def->view) {
+    become_view(f, plain, args);
+  } else if (plain) {
+    compute(f, op, plain, args, results);
+    if (c->status == IG_OK) (void)write(f, &args[0], &results[0]);
+  }
+  outs[0] = args[0];
+}
+
+// An out tensor takes the sizes of what is written.
+static bool fit(functionalizer *f, ig_tensor *to, const ig_tensor *from) {
+  ig_ctx *c = f->aliases.c;
+  bool same = to->ndim == from->ndim;
+  for (int d = 0; same && d < to->ndim; d++) {
+    same = ig_int_eq(c, ig_sizes(to)[d], ig_sizes(from)[d]);
+  }
+  if (same) return true;
+  ig_meta m;
+  ig_meta_of(from, &m);
+  m.dtype = to->dtype;
+  return ig_tensor_reshape_inplace(c, to, &m);
+}
+
+static void write_out(functionalizer *f, const ig_op *op, const ig_value *args, ig_value *outs) {
+  ig_ctx *c = f->aliases.c;
+  const ig_schema *s = &op->schema;
+  ig_value plain[IG_MAX_ARGS];
+  ig_value results[IG_MAX_RETURNS];
+  ig_out_args(op, args, plain);
+  compute(f, op, op->base, plain, results);
+  size_t n = s->nrets ? s->nrets : 1;
+  for (size_t i = 0; i < n && c->status == IG_OK; i++) {
+    const ig_value *to = &args[s->nargs - n + i];
+    bool list = to->kind == IG_KIND_LIST;
+    size_t count = list ? to->list.n : 1;
+    for (size_t k = 0; k < count; k++) {
+      const ig_value *item = list ? &to->list.at[k] : to;
+      const ig_value *value = list ? &results[i].list.at[k] : &results[i];
+      if (item->kind != IG_KIND_TENSOR || value->kind != IG_KIND_TENSOR) return;
+      if (!fit(f, item->tensor, value->tensor) || !write(f, item, value)) return;
+    }
+    if (s->nrets) outs[i] = *to;
+  }
+}
+
+// Written arguments in the middle, as those of batch normalization.
+static void write_some(functionalizer *f, const ig_op *op, const ig_value *args, ig_value *outs) {
+  ig_ctx *c = f->aliases.c;
+  const ig_op *plain = functional_of(c, op);
+  ig_value results[IG_MAX_RETURNS];
+  if (!plain) return;
+  compute(f, op, plain, args, results);
+  size_t k = op->schema.nrets;
+  for (size_t i = 0; i < op->schema.nargs && c->status == IG_OK; i++) {
+    if (op->schema.args[i].written && k < plain->schema.nrets)
+      (void)write(f, &args[i], &results[k++]);
+  }
+  for (size_t i = 0; i < op->schema.nrets; i++) outs[i] = results[i];
+}
+
+static void mutate(functionalizer *f, const ig_op *op, const ig_value *args, ig_value *outs) {
+  if (op->base && op->form == IG_FORM_OUT) {
+    write_out(f, op, args, outs);
+  } else if (op->form == IG_FORM_INPLACE) {
+    write_inplace(f, op, args, outs);
+  } else if (op->composite && (op->facts & IG_FACT_IMPLICIT)) {
+    ig_op_decompose(f->aliases.c, op, args, outs);
+  } else {
+    write_some(f, op, args, outs);
+  }
+}
+
+// ---- the handler ----
+
+static bool functionalize(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs,
+                          void *user) {
+  functionalizer *f = user;
+  if (special(f, op, args, outs)) return true;
+  if (is_written(op)) {
+    mutate(f, op, args, outs);
+  } else if (is_expanded(op)) {
+    ig_op_decompose(c, op, args, outs);
+  } else if (is_view(op)) {
+    // The result of a view is brought up to date when it is read, so the operand need not be.
+    ig_pass_record(c, op, args, outs);
+    if (c->status == IG_OK) (void)ig_alias_relate(&f->aliases, op, args, &outs[0]);
+  } else {
+    record(f, op, args, outs);
+    if (op->number == IG_ID__TO_COPY || op->number == IG_ID_DROPOUT) {
+      ig_alias_freeze(&f->aliases, ig_value_tensor(&outs[0]));
+    }
+  }
+  return true;
+}
+
+static void sync_outputs(ig_ctx *c, const ig_value *values, size_t n, void *user) {
+  (void)c;
+  ig_value list = ig_of_list(values, n);
+  (void)sync_value(user, &list);
+}
+
+// The output that gives the placeholder its new value already, because the program assigned one.
+static bool is_assigned(const ig_program *p, const ig_node *n, size_t *at) {
+  for (size_t i = 0; i < p->noutputs; i++) {
+    const ig_output_spec *o = &p->outputs[i];
+    bool named = o->kind == IG_OUTPUT_BUFFER_MUTATION && n->role != IG_INPUT_USER && n->path;
+    *at = i;
+    if (named && strcmp(o->target, n->path) == 0) return true;
+  }
+  return false;
+}
+
+// outs -> new values of written placeholders, the other outs
+static const ig_value *finish(ig_ctx *c, const ig_value *inputs, size_t ninputs,
+                              const ig_value *outs, size_t *n, void *user) {
+  functionalizer *f = user;
+  ig_value *all = ig_scope_push(c, (ninputs + *n) * sizeof *all + 1);
+  if (!all) return NULL;
+  size_t k = 0;
+  const ig_node *p = f->p->graph->first;
+  for (size_t i = 0; i < ninputs; i++, p = p->next) {
+    bool tensor = inputs[i].kind == IG_KIND_TENSOR;
+    size_t at = 0;
+    bool assigned = tensor && is_assigned(f->p, p, &at);
+    f->written[i] = assigned || (tensor && ig_alias_is_written(&f->aliases, inputs[i].tensor));
+    if (f->written[i]) all[k++] = assigned ? outs[at] : inputs[i];
+  }
+  for (size_t i = 0; i < *n; i++) {
+    if (f->p->outputs[i].kind != IG_OUTPUT_BUFFER_MUTATION) all[k++] = outs[i];
+  }
+  *n = k;
+  sync_outputs(c, all, k, f);
+  return c->status == IG_OK ? all : NULL;
+}
+
+static ig_program *assemble(ig_ctx *c, const functionalizer *f, ig_graph *g) {
+  size_t n = ig_graph_output_count(g);
+  ig_output_kind *kinds = ig_scope_push(c, n * sizeof *kinds + 1);
+  const char **targets = ig_scope_push(c, n * sizeof *targets + 1);
+  if (!kinds || !targets) {
+    ig_graph_free(g);
+    return NULL;
+  }
+  size_t k = 0;
+  size_t i = 0;
+  for (const ig_node *p = g->first; p && ig_node_is_placeholder(p); p = p->next, i++) {
+    if (!f->written[i]) continue;
+    bool user = p->role == IG_INPUT_USER;
+    kinds[k] = user ? IG_OUTPUT_INPUT_MUTATION : IG_OUTPUT_BUFFER_MUTATION;
+    targets[k++] = user ? p->name : p->path;
+  }
+  for (size_t j = 0; j < f->p->noutputs; j++) {
+    if (f->p->outputs[j].kind == IG_OUTPUT_BUFFER_MUTATION) continue;
+    kinds[k] = f->p->outputs[j].kind;
+    targets[k++] = f->p->outputs[j].target;
+  }
+  return ig_pass_program(c, f->p, g, kinds, targets);
+}
+
+ig_status ig_program_functionalize(ig_ctx *c, const ig_program *p, ig_program **out) {
+  *out = NULL;
+  if (c->status != IG_OK) return c->status;
+  ig_scope s = ig_scope_open(c);
+  functionalizer f = {.aliases = ig_aliases_make(c), .p = p};
+  f.written = ig_scope_push(c, p->ninputs * sizeof *f.written + 1);
+  ig_transform t = {.rewrite = {functionalize, &f, sync_outputs}, .finish = finish, .user = &f};
+  ig_graph *g = NULL;
+  bool ok = f.written && ig_graph_transform(c, p->graph, &t, &g) == IG_OK;
+  ig_aliases_free(&f.aliases);
+  if (ok) *out = assemble(c, &f, g);
+  ig_scope_close(c, s);
+  return c->status;
+}

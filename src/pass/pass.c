@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pass/pass.h"
+
+bool ig_program_is_training(const ig_program *p) {
+  return p->training;
+}
+void ig_program_set_training(ig_program *p, bool training) {
+  p->training = training;
+}
+
+void ig_pass_record(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  const ig_rewrite *rewrite = c->rewrite;
+  c->rewrite = NULL;
+  ig_call(c, op, args, outs);
+  c->rewrite = rewrite;
+}
+
+static ig_program *same_outputs(ig_ctx *c, const ig_program *p, ig_graph *g) {
+  ig_scope s = ig_scope_open(c);
+  ig_output_kind *kinds = ig_scope_push(c, p->noutputs * sizeof *kinds + 1);
+  const char **targets = ig_scope_push(c, p->noutputs * sizeof *targets + 1);
+  for (size_t i = 0; kinds && targets && i < p->noutputs; i++) {
+    kinds[i] = p->outputs[i].kind;
+    targets[i] = p->outputs[i].target;
+  }
+  ig_program *out = ig_program_create(c, g, kinds, targets);
+  ig_scope_close(c, s);
+  return out;
+}
+
+ig_program *ig_pass_program(ig_ctx *c, const ig_program *p, ig_graph *g,
+                            const ig_output_kind *kinds, const char *const *targets) {
+  (void)ig_graph_dce(g);
+  if (!ig_graph_lift_constants(c, g) || ig_graph_verify(c, g) != IG_OK) {
+    ig_graph_free(g);
+    return NULL;
+  }
+  ig_program *out = kinds ? ig_program_create(c, g, kinds, targets) : same_outputs(c, p, g);
+  if (out) ig_program_set_specs(c, out, p->in_spec, p->out_spec);
+  if (c->status == IG_OK) return out;
+  ig_program_free(out);
+  return NULL;
+}

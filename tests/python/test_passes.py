@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Passes over programs: functionalization, decomposition by table."""
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ingot as torch
+from ingot import nn
+from ingot.export import export
+
+
+def capture(fn, args, **buffers):
+    """The program as it is captured: writes and views kept."""
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            for name, value in buffers.items():
+                self.register_buffer(name, value)
+
+        def forward(self, *inputs):
+            return fn(self, *inputs)
+
+    module = Model()
+    program = export(module, args)._program
+    return module, program
+
+
+def body(program):
+    lines = program.code.strip().splitlines()[1:]
+    return [re.sub(r";  .*", "", line.strip()) for line in lines]
+
+
+def test_write_through_a_chain_of_views():
+    def fn(_, x):
+        y = x * 1
+        part = y.view(2, 3).t()[1:]
+        part.mul_(10)
+        return y, part.sum(0)
+
+    _, program = capture(fn, (torch.arange(6.0),))
+    out = program.functionalize()
+    assert not any("mul_." in line for line in body(out))
+    y, total = out(torch.arange(6.0))
+    assert y.tolist() == [0.0, 10.0, 20.0, 3.0, 40.0, 50.0]
+    assert total.tolist() == [30.0, 90.0]
+
+
+def test_buffers_come_before_inputs_in_the_outputs():
+    def fn(m, x, z):
+        z.add_(1)
+        m.b[0].add_(x)
+        m.a.mul_(2)
+        return x + z
+
+    _, program = capture(fn, (torch.ones(2), torch.ones(2)), a=torch.ones(2), b=torch.zeros(3, 2))
+    kinds = [(kind, target) for kind, _, target in program.functionalize().output_specs]
+    assert kinds == [
+        ("BUFFER_MUTATION", "a"),
+        ("BUFFER_MUTATION", "b"),
+        ("USER_INPUT_MUTATION", "inputs_1"),
+        ("USER_OUTPUT", None),
+    ]
+
+
+def test_conversions_are_copies_that_nobody_writes_to():
+    _, program = capture(lambda _, x: x.to(torch.float32) + 1, (torch.ones(2),))
+    assert body(program.functionalize())[0] == "_to_copy = torch.ops.aten._to_copy.default(inputs_0, dtype = torch.float32)"
+    for convert in (lambda x: x.to(torch.float32), lambda x: x.double(), lambda x: x.to("cpu")):
+        _, program = capture(lambda _, x, convert=convert: convert(x).add_(1), (torch.ones(2),))
+        with pytest.raises(RuntimeError, match="^cannot mutate tensors with frozen storage$"):
+            program.functionalize()
+
+
+def test_views_in_place_change_what_the_tensor_shows():
+    def fn(_, x):
+        y = x.clone()
+        y.t_()
+        y.unsqueeze_(0)
+        y[0, 1].fill_(5)
+        return y, y.squeeze_(0).sum(0)
+
+    module, program = capture(fn, (torch.zeros(2, 3),))
+    for ours, eager in zip(program.functionalize()(torch.zeros(2, 3)), module(torch.zeros(2, 3)), strict=True):
+        assert torch.equal(ours, eager)
+
+
+def test_out_forms():
+    def fn(_, x):
+        out = torch.empty(3)
+        torch.add(x, 1, out=out)
+        values, indices = torch.empty(0), torch.empty(0, dtype=torch.int64)
+        torch.sort(x, descending=True, out=(values, indices))
+        return out, values, indices
+
+    module, program = capture(fn, (torch.arange(3.0),))
+    out = program.functionalize()
+    assert not any("_out(" in line or ".out(" in line for line in body(out))
+    for ours, eager in zip(out(torch.arange(3.0)), module(torch.arange(3.0)), strict=True):
+        assert torch.equal(ours, eager)
+
+
+def test_training_batch_norm_is_functional():
+    module = nn.BatchNorm1d(3)
+    program = export(module, (torch.randn(4, 3),))._program.functionalize()
+    assert [k for k, _, _ in program.output_specs] == ["BUFFER_MUTATION"] * 3 + ["USER_OUTPUT"]
+    assert "_native_batch_norm_legit_functional" in program.code
+    x = torch.randn(4, 3)
+    mean = module.running_mean.clone()
+    (y,) = program(x)
+    assert not torch.equal(module.running_mean, mean)
+    assert torch.allclose(module.running_mean, mean * 0.9 + x.mean(0) * 0.1)
+    assert torch.allclose(y, nn.functional.batch_norm(x, None, None, training=True), atol=1e-5)
+
+
+def test_training_programs_are_lowered_first_whatever_the_table():
+    model = nn.Sequential(nn.Linear(3, 3), nn.ReLU(inplace=True))
+    program = export(model, (torch.randn(2, 3),))._program
+    program.set_training(True)
+    once = program.decompose()
+    assert [line.split(" = ")[0] for line in body(once)] == ["t", "addmm", "relu", "return (relu,)"]
+    assert [line.split(" = ")[0] for line in body(once.decompose())][0] == "permute"
+
+
+def test_tables():
+    model = nn.Sequential(nn.Linear(3, 3), nn.ReLU(), nn.Hardtanh())
+    program = export(model, (torch.randn(2, 3),))._program
+    aten = torch.ops.aten
+    kept = program.decompose(table={}, preserve=[aten.linear.default])
+    assert "aten.linear.default" in kept.code
+    own = program.decompose(table={aten.relu.default: lambda x: torch.maximum(x, torch.zeros_like(x))})
+    assert "aten.maximum.default" in own.code and "aten.relu" not in own.code
+    x = torch.randn(2, 3)
+    assert torch.allclose(own(x)[0], program(x)[0])
+    with pytest.raises(ZeroDivisionError):
+        program.decompose(table={aten.relu.default: lambda x: 1 / 0})
+    with pytest.raises(TypeError, match="returned str"):
+        program.decompose(table={aten.relu.default: lambda x: "no"})
+    table = torch._C.decomposition_table(True)
+    del table[aten.t.default]
+    assert "aten.t.default" in program.decompose(table=table).code
+
+
+@pytest.mark.parametrize(
+    ("op", "text"),
+    [
+        ("aten.chunk.default", "aten.chunk.default is a mutating/aliasing op"),
+        ("aten.add.Tensor", "aten.add.Tensor is not CompositeImplicitAutograd op, so we will preserve it as"),
+        ("aten.sym_size.default", "aten.sym_size.default is a metadata query function"),
+        ("aten.native_batch_norm.default", "We can't detect aten.native_batch_norm.default as a functional op statically"),
+    ],
+)
+def test_what_cannot_be_preserved(op, text):
+    program = export(nn.Linear(2, 2), (torch.ones(1, 2),))._program
+    with pytest.raises(RuntimeError, match="^" + re.escape(text)):
+        program.decompose(preserve=[op])
+
+
+# ---- random programs of views and writes ----
+
+
+def _views(t):
+    """What can be taken from a tensor, by its shape."""
+    options = [lambda t: t.t() if t.dim() <= 2 else t.transpose(0, 1), lambda t: t.unsqueeze(0), lambda t: t.detach()]
+    if t.dim() > 0:
+        options.append(lambda t: t[1:] if t.size(0) > 1 else t[:1])
+        options.append(lambda t: t.select(0, t.size(0) - 1))
+        options.append(lambda t: t.split(2, 0)[0])
+        options.append(lambda t: t.unbind(0)[0])
+        options.append(lambda t: t[..., ::2])
+    if t.dim() > 1:
+        options.append(lambda t: t.permute(*range(t.dim() - 1, -1, -1)))
+        options.append(lambda t: t.squeeze())
+    if t.is_contiguous() and t.numel() % 2 == 0:
+        options.append(lambda t: t.view(2, -1))
+    return options
+
+
+_WRITES = [
+    lambda t, s: t.add_(s.sum()),
+    lambda t, s: t.mul_(2),
+    lambda t, s: t.fill_(3),
+    lambda t, s: t.copy_(s.mean()),
+    lambda t, s: t.zero_(),
+    lambda t, s: t.sub_(t.flatten()[0].clone()) if t.numel() else t,
+    lambda t, s: t.clamp_(-2, 2),
+]
+
+_steps = st.lists(st.tuples(st.sampled_from("vvwwn"), st.integers(0, 99), st.integers(0, 99)), min_size=1, max_size=9)
+
+
+def _run(steps, x, buffer):
+    """The program that the numbers describe, on whatever tensors."""
+    tensors = [x, buffer, x + 1]
+    for what, i, k in steps:
+        t = tensors[i % len(tensors)]
+        if what == "v":
+            options = _views(t)
+            tensors.append(options[k % len(options)](t))
+        elif what == "w":
+            _WRITES[k % len(_WRITES)](t, tensors[(i + k) % len(tensors)])
+        else:
+            tensors.append(t * 0.5 + 1)
+    return tuple(tensors[-3:])
+
+
+@settings(max_examples=150, deadline=None)
+@given(steps=_steps)
+def test_functionalized_programs_equal_eager(steps):
+    start, held = torch.arange(12.0).reshape(3, 4), torch.arange(6.0).reshape(2, 3)
+    _, program = capture(lambda m, x: _run(steps, x, m.b), (start.clone(),), b=held.clone())
+    functional = program.functionalize()
+    assert not re.search(r"aten\.\w+_\.", functional.code)
+    x, b = start.clone(), held.clone()
+    eager = _run(steps, x, b)
+    mine = start.clone()
+    ours = functional(mine)
+    for a, e in zip(ours, eager, strict=True):
+        assert a.shape == e.shape and torch.equal(a, e), (steps, functional.code)
+    assert torch.equal(mine, x), functional.code
+    (kept,) = [t for name, t in functional.state_dict.items() if name == "b"]
+    assert torch.equal(kept, b), functional.code
