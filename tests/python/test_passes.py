@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import ingot as torch
 from ingot import nn
 from ingot.export import export
+from ingot.export._trace import _export_for_training
 
 
 def capture(fn, args, **buffers):
@@ -24,8 +25,7 @@ def capture(fn, args, **buffers):
             return fn(self, *inputs)
 
     module = Model()
-    program = export(module, args)._program
-    return module, program
+    return module, _export_for_training(module, args)._program
 
 
 def body(program):
@@ -56,7 +56,7 @@ def test_buffers_come_before_inputs_in_the_outputs():
         return x + z
 
     _, program = capture(fn, (torch.ones(2), torch.ones(2)), a=torch.ones(2), b=torch.zeros(3, 2))
-    kinds = [(kind, target) for kind, _, target in program.functionalize().output_specs]
+    kinds = [(kind, target) for kind, _, target, *_ in program.functionalize().output_specs]
     assert kinds == [
         ("BUFFER_MUTATION", "a"),
         ("BUFFER_MUTATION", "b"),
@@ -104,8 +104,8 @@ def test_out_forms():
 
 def test_training_batch_norm_is_functional():
     module = nn.BatchNorm1d(3)
-    program = export(module, (torch.randn(4, 3),))._program.functionalize()
-    assert [k for k, _, _ in program.output_specs] == ["BUFFER_MUTATION"] * 3 + ["USER_OUTPUT"]
+    program = export(module, (torch.randn(4, 3),))._program
+    assert [spec[0] for spec in program.output_specs] == ["BUFFER_MUTATION"] * 3 + ["USER_OUTPUT"]
     assert "_native_batch_norm_legit_functional" in program.code
     x = torch.randn(4, 3)
     mean = module.running_mean.clone()
@@ -117,8 +117,7 @@ def test_training_batch_norm_is_functional():
 
 def test_training_programs_are_lowered_first_whatever_the_table():
     model = nn.Sequential(nn.Linear(3, 3), nn.ReLU(inplace=True))
-    program = export(model, (torch.randn(2, 3),))._program
-    program.set_training(True)
+    program = _export_for_training(model, (torch.randn(2, 3),))._program
     once = program.decompose()
     assert [line.split(" = ")[0] for line in body(once)] == ["t", "addmm", "relu", "return (relu,)"]
     assert [line.split(" = ")[0] for line in body(once.decompose())][0] == "permute"

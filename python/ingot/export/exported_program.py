@@ -181,8 +181,7 @@ class ExportedProgram:
 
     def run_decompositions(self, decomp_table: Any = None, _preserve_ops: tuple = ()) -> ExportedProgram:
         """The same program in Core ATen (no table), or with the replacements of a table."""
-        out = self._program.decompose(core=decomp_table is None)
-        out.set_specs(*self._program.specs)
+        out = self._program.decompose(table=decomp_table, preserve=_preserve_ops)
         return ExportedProgram(out, self._example_inputs)
 
     def save_onnx(self, path: str | os.PathLike) -> None:
