@@ -324,8 +324,12 @@ bool py_to_format(const char *name, PyObject *const *args, Py_ssize_t n, PyObjec
 int py_add_ops(PyObject *m);                // ops.c
 void py_packet_forget(const ig_op *op);     // its overloads have changed
 extern PyMethodDef py_library_functions[];  // library.c
-int py_add_namespaces(PyObject *m);         // namespace.c
-int py_add_storage(PyObject *m);            // storage.c
+extern PyMethodDef py_hop_functions[];      // hop.c
+struct ig_hop;
+PyObject *py_from_hop(const struct ig_hop *hop);  // torch.ops.higher_order.<name>
+const struct ig_hop *py_hop_of(PyObject *o);      // NULL without exception: it is none
+int py_add_namespaces(PyObject *m);               // namespace.c
+int py_add_storage(PyObject *m);                  // storage.c
 PyObject *py_tensor_storage(PyObject *self, PyObject *unused);
 int py_add_schema(PyObject *m);  // schema.c
 PyObject *py_schema_of(const ig_op *op);

@@ -14,21 +14,22 @@
 #endif
 
 // X(name, text, Python exception)
-#define IG_STATUS_LIST(X)                                 \
-  X(OK, "ok", RuntimeError)                               \
-  X(NOMEM, "out of memory", MemoryError)                  \
-  X(RUNTIME, "runtime error", RuntimeError)               \
-  X(INVALID, "invalid argument", ValueError)              \
-  X(BAD_TYPE, "wrong type", TypeError)                    \
-  X(MISMATCH, "shape mismatch", RuntimeError)             \
-  X(BAD_INDEX, "index out of range", IndexError)          \
-  X(OVERFLOW, "integer overflow", OverflowError)          \
-  X(SYNTAX, "malformed text", ValueError)                 \
-  X(NOT_FOUND, "not found", AttributeError)               \
-  X(UNSUPPORTED, "unsupported", NotImplementedError)      \
-  X(ASSERTION, "assertion failed", AssertionError)        \
-  X(IO, "file error", OSError)                            \
-  X(DATA_DEPENDENT, "data-dependent guard", RuntimeError) \
+#define IG_STATUS_LIST(X)                                                    \
+  X(OK, "ok", RuntimeError)                                                  \
+  X(NOMEM, "out of memory", MemoryError)                                     \
+  X(RUNTIME, "runtime error", RuntimeError)                                  \
+  X(INVALID, "invalid argument", ValueError)                                 \
+  X(BAD_TYPE, "wrong type", TypeError)                                       \
+  X(MISMATCH, "shape mismatch", RuntimeError)                                \
+  X(BAD_INDEX, "index out of range", IndexError)                             \
+  X(OVERFLOW, "integer overflow", OverflowError)                             \
+  X(SYNTAX, "malformed text", ValueError)                                    \
+  X(NOT_FOUND, "not found", AttributeError)                                  \
+  X(UNSUPPORTED, "unsupported", NotImplementedError)                         \
+  X(ASSERTION, "assertion failed", AssertionError)                           \
+  X(IO, "file error", OSError)                                               \
+  X(DATA_DEPENDENT, "data-dependent guard", RuntimeError)                    \
+  X(BRANCH, "functions of a higher-order operator do not fit", RuntimeError) \
   X(HOST, "error in the host language", RuntimeError)
 
 typedef enum ig_status {

@@ -64,6 +64,7 @@ static void destroy(ig_ref *ref) {
   for (size_t i = 0; i < g->subs.n; i++) ig_graph_free(g->subs.at[i].graph);
   for (size_t i = 0; i < g->objects.n; i++) g->host->release(g->objects.at[i]);
   ig_vec_free(g->alloc, &g->state);
+  ig_vec_free(g->alloc, &g->operands);
   ig_vec_free(g->alloc, &g->subs);
   ig_vec_free(g->alloc, &g->objects);
   ig_ref_release(&g->sym->ref);

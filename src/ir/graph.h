@@ -27,6 +27,7 @@ typedef struct ig_hop {
   const char *base;  // of the names of its nodes: "conditional"
   const char *path;  // as printed: "torch.ops.higher_order.cond"
   bool effect;       // its nodes are never dead
+  bool numbered;     // placeholders of its sub-graphs are called arg0_1, arg1_1, ...
   // Calls it on evaluated arguments (n->npos positional ones, then n->nkw by name; a sub-graph is
   // IG_KIND_GRAPH, an operator IG_KIND_OP). *out lives in the innermost scope.
   void (*call)(ig_ctx *c, const ig_node *n, const ig_value *args, ig_value *out);
@@ -139,6 +140,11 @@ struct ig_graph {
   size_t next_index;
   size_t marks;
   size_t lifted;  // anonymous constants so far
+
+  // A graph captured inside another: see op/nested.h.
+  ig_graph *outer;            // while its capture is open
+  IG_VEC(ig_value) operands;  // what its placeholders stand for outside
+  ig_node *last_operand;      // the newest of those placeholders
 };
 
 ig_graph *ig_graph_create(ig_ctx *c, ig_sym *sym);  // Shares sym; NULL after an error.
@@ -196,6 +202,9 @@ bool ig_name_is_reserved(const char *name);  // a word of Python: such names get
 bool ig_graph_rename(ig_ctx *c, ig_graph *g, ig_node *n, const char *base);
 // Gives user inputs their plain names, also those that an earlier placeholder has taken.
 bool ig_graph_rename_placeholders(ig_ctx *c, ig_graph *g);
+// Placeholders of sub-graphs take the names of the operands, at every depth (ir/subnames.c). Part
+// of ig_graph_rename_placeholders.
+bool ig_graph_name_subs(ig_ctx *c, ig_graph *g);
 
 // Functions of symbolic numbers by their Python names: "_operator.add", "torch.sym_max"; NULL:
 // none.

@@ -140,7 +140,6 @@ static void set_name(ig_graph *g, ig_node *n, const char *name) {
 
 // A user input that had to take a number because state came first changes names with that one.
 bool ig_graph_rename_placeholders(ig_ctx *c, ig_graph *g) {
-  (void)c;
   for (ig_node *n = g->first; n && ig_node_is_placeholder(n); n = n->next) {
     char wish[NAME_MAX_LENGTH];
     if (n->role != IG_INPUT_USER || !n->path) continue;
@@ -153,7 +152,7 @@ bool ig_graph_rename_placeholders(ig_ctx *c, ig_graph *g) {
     set_name(g, other, n->name);
     set_name(g, n, taken);
   }
-  return true;
+  return ig_graph_name_subs(c, g);
 }
 
 const char *ig_graph_keep_text(ig_ctx *c, ig_graph *g, const char *text) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ingot/aten.h"
+#include "op/nested.h"
 
 static bool no_memory(ig_ctx *c) {
   return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
@@ -37,6 +38,7 @@ ig_tensor *ig_record_fake(ig_ctx *c, ig_tensor *t) {
   if (ig_is_fake(t) && t->node && t->node->graph == c->capture) return t;
   const ig_table_slot *slot = ig_table_find(&c->capture->tensors, t);
   if (slot) return slot->value;
+  if (c->capture->outer) return ig_nested_lift(c, t);
   if (ig_is_fake(t) && t->device.type != IG_DEVICE_META) {
     (void)ig_fail(c, IG_RUNTIME, "found a fake tensor of another capture");
     return NULL;
@@ -102,6 +104,10 @@ static ig_node *node_of_int(ig_ctx *c, ig_int i);
 
 static ig_node *push_size(ig_ctx *c, ig_int i) {
   const ig_table_slot *slot = ig_table_find(&c->capture->sizes, i.expr);
+  if (!slot && c->capture->outer) {
+    ig_value v = ig_of_int(i);
+    return ig_nested_lift_number(c, &v);
+  }
   if (!slot) {
     (void)ig_fail(c, IG_UNSUPPORTED, "no input has size %s", ig_int_text(c, i));
     return NULL;

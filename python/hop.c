@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+// Higher-order operators from Python: functions that take and give flat lists of tensors and
+// numbers. Containers are taken apart and put together in Python.
+#include "ingot/hop.h"
+
+#include <string.h>
+
+#include "op/hop.h"
+#include "py.h"
+
+// A value of a call; what it points at belongs to o.
+static bool to_value(PyObject *o, ig_value *v) {
+  *v = ig_none();
+  if (o == Py_None) return true;
+  if (py_is_tensor(o)) {
+    *v = ig_of_tensor(py_tensor_of(o));
+    return true;
+  }
+  py_take taken = py_to_number(o, v);
+  if (taken == PY_OTHER) {
+    PyErr_Format(
+        PyExc_TypeError,
+        "a higher-order operator takes tensors and numbers, not %s; close over other values",
+        py_type_name(o));
+  }
+  return taken == PY_TAKEN;
+}
+
+// All items of a sequence, in the innermost scope.
+static ig_value *to_values(ig_ctx *c, PyObject *o, size_t *n) {
+  PyObject *list = PySequence_Fast(o, "operands must be a list or a tuple");
+  if (!list) return NULL;
+  *n = (size_t)PySequence_Fast_GET_SIZE(list);
+  ig_value *at = ig_scope_push(c, (*n + 1) * sizeof *at);
+  for (size_t i = 0; at && i < *n; i++) {
+    PyObject *item = PySequence_Fast_GET_ITEM(list, (Py_ssize_t)i);
+    if (!to_value(item, &at[i])) {
+      Py_DECREF(list);
+      return NULL;
+    }
+    // The list may be the only owner.
+    if (at[i].kind == IG_KIND_TENSOR && !py_lend(c, item)) at = NULL;
+  }
+  Py_DECREF(list);
+  if (!at) (void)py_raise(c);
+  return at;
+}
+
+static PyObject *from_values(ig_ctx *c, const ig_value *at, size_t n) {
+  ig_value list = ig_of_list(at, n);
+  return py_from_value(c, &list);
+}
+
+// fn(*values) -> list
+static const ig_value *call_fn(ig_ctx *c, const ig_value *in, size_t n, size_t *nouts, void *user) {
+  PyObject *list = from_values(c, in, n);
+  PyObject *tuple = list ? PyList_AsTuple(list) : NULL;
+  PyObject *answer = tuple ? PyObject_CallObject(user, tuple) : NULL;
+  const ig_value *out = answer ? to_values(c, answer, nouts) : NULL;
+  if (!out && c->status == IG_OK) py_host_failed(c);
+  Py_XDECREF(answer);
+  Py_XDECREF(tuple);
+  Py_XDECREF(list);
+  return out;
+}
+
+static ig_branch branch_of(PyObject *fn) {
+  return (ig_branch){.fn = call_fn, .user = fn};
+}
+
+static PyObject *finish(ig_ctx *c, ig_scope s, const ig_value *outs, size_t n) {
+  PyObject *list = outs ? from_values(c, outs, n) : PyErr_Occurred() ? NULL : py_raise(c);
+  // An exception of Python leaves a status behind.
+  if (!outs && c->status != IG_OK) ig_ctx_clear(c);
+  ig_scope_close(c, s);
+  return list;
+}
+
+// Texts of a list; NULL without exception: o is None.
+static const char *const *to_texts(ig_ctx *c, PyObject *o, size_t n) {
+  if (o == Py_None) return NULL;
+  if (!PyList_Check(o) || (size_t)PyList_GET_SIZE(o) != n) {
+    PyErr_SetString(PyExc_ValueError, "expected one key per operand");
+    return NULL;
+  }
+  const char **at = ig_scope_push(c, (n + 1) * sizeof *at);
+  for (size_t i = 0; at && i < n; i++) {
+    at[i] = PyUnicode_AsUTF8(PyList_GET_ITEM(o, (Py_ssize_t)i));
+    if (!at[i]) return NULL;
+  }
+  return at;
+}
+
+// hop_cond(pred, true_fn, false_fn, operands, keys=None) -> list
+static PyObject *hop_cond(PyObject *module, PyObject *args) {
+  (void)module;
+  PyObject *pred = NULL;
+  PyObject *yes = NULL;
+  PyObject *no = NULL;
+  PyObject *operands = NULL;
+  PyObject *keys = Py_None;
+  if (!PyArg_ParseTuple(args, "OOOO|O:hop_cond", &pred, &yes, &no, &operands, &keys)) return NULL;
+  ig_ctx *c = py_ctx();
+  ig_scope s = ig_scope_open(c);
+  ig_branch t = branch_of(yes);
+  ig_branch f = branch_of(no);
+  ig_value p;
+  ig_cond_args a = {.pred = &p, .yes = &t, .no = &f};
+  const ig_value *outs = NULL;
+  size_t n = 0;
+  if (to_value(pred, &p)) a.operands = to_values(c, operands, &a.noperands);
+  if (a.operands) a.keys = to_texts(c, keys, a.noperands);
+  if (a.operands && !PyErr_Occurred()) outs = ig_cond(c, &a, &n);
+  return finish(c, s, outs, n);
+}
+
+// hop_map(fn, xs, args) -> list
+static PyObject *hop_map(PyObject *module, PyObject *args) {
+  (void)module;
+  PyObject *fn = NULL;
+  PyObject *xs = NULL;
+  PyObject *rest = NULL;
+  if (!PyArg_ParseTuple(args, "OOO:hop_map", &fn, &xs, &rest)) return NULL;
+  ig_ctx *c = py_ctx();
+  ig_scope s = ig_scope_open(c);
+  ig_branch body = branch_of(fn);
+  const ig_value *outs = NULL;
+  size_t nx = 0;
+  size_t na = 0;
+  size_t n = 0;
+  const ig_value *x = to_values(c, xs, &nx);
+  const ig_value *a = x ? to_values(c, rest, &na) : NULL;
+  if (a) outs = ig_map_over(c, &body, x, nx, a, na, &n);
+  return finish(c, s, outs, n);
+}
+
+// hop_while_loop(cond_fn, body_fn, carried, extra) -> list
+static PyObject *hop_while_loop(PyObject *module, PyObject *args) {
+  (void)module;
+  PyObject *cond = NULL;
+  PyObject *fn = NULL;
+  PyObject *carried = NULL;
+  PyObject *extra = NULL;
+  if (!PyArg_ParseTuple(args, "OOOO:hop_while_loop", &cond, &fn, &carried, &extra)) return NULL;
+  ig_ctx *c = py_ctx();
+  ig_scope s = ig_scope_open(c);
+  ig_branch test = branch_of(cond);
+  ig_branch body = branch_of(fn);
+  const ig_value *outs = NULL;
+  size_t nc = 0;
+  size_t ne = 0;
+  size_t n = 0;
+  const ig_value *a = to_values(c, carried, &nc);
+  const ig_value *b = a ? to_values(c, extra, &ne) : NULL;
+  if (b) outs = ig_while_loop(c, &test, &body, a, nc, b, ne, &n);
+  return finish(c, s, outs, n);
+}
+
+// hop_scan(combine_fn, init, xs, extra, dim, reverse) -> list
+static PyObject *hop_scan(PyObject *module, PyObject *args) {
+  (void)module;
+  PyObject *fn = NULL;
+  PyObject *init = NULL;
+  PyObject *xs = NULL;
+  PyObject *extra = NULL;
+  long long dim = 0;
+  int reverse = 0;
+  if (!PyArg_ParseTuple(args, "OOOOLp:hop_scan", &fn, &init, &xs, &extra, &dim, &reverse)) {
+    return NULL;
+  }
+  ig_ctx *c = py_ctx();
+  ig_scope s = ig_scope_open(c);
+  ig_branch combine = branch_of(fn);
+  ig_scan_args a = {.combine = &combine, .dim = dim, .reverse = reverse != 0};
+  const ig_value *outs = NULL;
+  size_t n = 0;
+  a.init = to_values(c, init, &a.ninit);
+  if (a.init) a.xs = to_values(c, xs, &a.nxs);
+  if (a.xs) a.extra = to_values(c, extra, &a.nextra);
+  if (a.extra) outs = ig_scan(c, &a, &n);
+  return finish(c, s, outs, n);
+}
+
+// hop_strict_mode(fn, operands) -> list
+static PyObject *hop_strict_mode(PyObject *module, PyObject *args) {
+  (void)module;
+  PyObject *fn = NULL;
+  PyObject *operands = NULL;
+  if (!PyArg_ParseTuple(args, "OO:hop_strict_mode", &fn, &operands)) return NULL;
+  ig_ctx *c = py_ctx();
+  ig_scope s = ig_scope_open(c);
+  ig_branch body = branch_of(fn);
+  const ig_value *outs = NULL;
+  size_t nx = 0;
+  size_t n = 0;
+  const ig_value *x = to_values(c, operands, &nx);
+  if (x) outs = ig_strict_mode(c, &body, x, nx, &n);
+  return finish(c, s, outs, n);
+}
+
+// hop_set_grad(enabled, fn, operands) -> list
+static PyObject *hop_set_grad(PyObject *module, PyObject *args) {
+  (void)module;
+  int enabled = 0;
+  PyObject *fn = NULL;
+  PyObject *operands = NULL;
+  if (!PyArg_ParseTuple(args, "pOO:hop_set_grad", &enabled, &fn, &operands)) return NULL;
+  ig_ctx *c = py_ctx();
+  ig_scope s = ig_scope_open(c);
+  ig_branch body = branch_of(fn);
+  const ig_value *outs = NULL;
+  size_t nx = 0;
+  size_t n = 0;
+  const ig_value *x = to_values(c, operands, &nx);
+  if (x) outs = ig_wrap_set_grad_enabled(c, enabled != 0, &body, x, nx, &n);
+  return finish(c, s, outs, n);
+}
+
+static bool fill_args(ig_ctx *c, const ig_op *op, PyObject *kwargs, ig_value *values) {
+  py_room room = {.c = c, .used = PY_ROOM};
+  for (size_t i = 0; i < op->schema.nargs; i++) {
+    const ig_arg *a = &op->schema.args[i];
+    PyObject *o = PyDict_GetItemString(kwargs, a->name);
+    values[i] = a->def;
+    if (!o && a->has_default) continue;
+    py_take taken = o ? py_convert(&room, a, o, false, &values[i]) : PY_OTHER;
+    if (taken == PY_TAKEN) continue;
+    if (!PyErr_Occurred()) {
+      PyErr_Format(PyExc_TypeError, "auto_functionalized: argument '%s' of %s is %s", a->name,
+                   op->target, o ? "of another type" : "missing");
+    }
+    return false;
+  }
+  return true;
+}
+
+// hop_auto_functionalized(overload, {name: value}) -> list
+static PyObject *hop_functional(PyObject *module, PyObject *args) {
+  (void)module;
+  PyObject *overload = NULL;
+  PyObject *kwargs = NULL;
+  if (!PyArg_ParseTuple(args, "O!O!:hop_auto_functionalized", &py_overload_type, &overload,
+                        &PyDict_Type, &kwargs)) {
+    return NULL;
+  }
+  const ig_op *op = ((py_op *)overload)->sigs[0]->op;
+  ig_ctx *c = py_ctx();
+  ig_scope s = ig_scope_open(c);
+  ig_value values[IG_MAX_ARGS];
+  const ig_value *outs = NULL;
+  size_t n = 0;
+  if (fill_args(c, op, kwargs, values)) outs = ig_auto_functionalized(c, op, values, &n);
+  return finish(c, s, outs, n);
+}
+
+// ---- the objects that stand for them ----
+
+static PyObject *objects;  // name -> object of Python
+
+// hop_register(name, object): what nodes that call it have as target.
+static PyObject *hop_register(PyObject *module, PyObject *args) {
+  (void)module;
+  const char *name = NULL;
+  PyObject *object = NULL;
+  if (!PyArg_ParseTuple(args, "sO:hop_register", &name, &object)) return NULL;
+  if (!objects && !(objects = PyDict_New())) return NULL;
+  return PyDict_SetItemString(objects, name, object) == 0 ? Py_NewRef(Py_None) : NULL;
+}
+
+PyObject *py_from_hop(const ig_hop *hop) {
+  PyObject *found = objects ? PyDict_GetItemString(objects, hop->name) : NULL;
+  if (!found) {  // they are made when first needed
+    PyObject *home = PyImport_ImportModule("ingot._higher_order_ops");
+    if (!home) return NULL;
+    Py_DECREF(home);
+    found = objects ? PyDict_GetItemString(objects, hop->name) : NULL;
+  }
+  if (!found)
+    PyErr_Format(PyExc_RuntimeError, "no object for torch.ops.higher_order.%s", hop->name);
+  return Py_XNewRef(found);
+}
+
+const ig_hop *py_hop_of(PyObject *o) {
+  PyObject *key = NULL;
+  PyObject *value = NULL;
+  Py_ssize_t at = 0;
+  while (objects && PyDict_Next(objects, &at, &key, &value)) {
+    if (value == o) return ig_hop_find(PyUnicode_AsUTF8(key));
+  }
+  return NULL;
+}
+
+static PyObject *hop_object(PyObject *module, PyObject *name) {
+  (void)module;
+  const char *text = PyUnicode_AsUTF8(name);
+  const ig_hop *hop = text ? ig_hop_find(text) : NULL;
+  if (hop) return py_from_hop(hop);
+  if (text) PyErr_Format(PyExc_AttributeError, "no higher-order operator is called '%s'", text);
+  return NULL;
+}
+
+PyMethodDef py_hop_functions[] = {
+    {"hop_cond", hop_cond, METH_VARARGS, NULL},
+    {"hop_map", hop_map, METH_VARARGS, NULL},
+    {"hop_while_loop", hop_while_loop, METH_VARARGS, NULL},
+    {"hop_scan", hop_scan, METH_VARARGS, NULL},
+    {"hop_strict_mode", hop_strict_mode, METH_VARARGS, NULL},
+    {"hop_set_grad", hop_set_grad, METH_VARARGS, NULL},
+    {"hop_auto_functionalized", hop_functional, METH_VARARGS, NULL},
+    {"hop_register", hop_register, METH_VARARGS, NULL},
+    {"hop_object", hop_object, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Regions: with another grad mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ingot import _C
+from ingot._higher_order_ops._calls import Flat, unflatten
+from ingot._ops import HigherOrderOperator
+from ingot.utils import _pytree as pytree
+
+__all__ = ["wrap_with_set_grad_enabled"]
+
+
+def _call(enable_grad: bool, wrapped_func: Callable, *args: Any) -> Any:
+    leaves, spec = pytree.tree_flatten(list(args))
+    body = Flat(wrapped_func, spec)
+    return unflatten(_C.hop_set_grad(enable_grad, body, leaves), body)
+
+
+wrap_with_set_grad_enabled = HigherOrderOperator("wrap_with_set_grad_enabled", _call)
+_C.hop_register("wrap_with_set_grad_enabled", wrap_with_set_grad_enabled)

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names inside sub-graphs: the placeholders are called as the operands are in the graph around
+// them, and all other nodes give way.
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/graph.h"
+
+enum { CAP = 240 };
+
+static bool no_memory(ig_ctx *c) {
+  return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
+}
+
+static bool take(ig_ctx *c, ig_graph *g, ig_node *n, const char *name) {
+  const char *kept =
+      strcmp(n->name, name) == 0 ? n->name : ig_arena_strn(&g->arena, name, strlen(name));
+  ig_map_value *slot = kept ? ig_map_put(&g->names, kept) : NULL;
+  if (!slot) return no_memory(c);
+  slot->ptr = n;
+  if (ig_node_is_placeholder(n) || n->target == n->name) n->target = kept;
+  n->name = kept;
+  return true;
+}
+
+// "add_1" counts on from 1, "add" from 0; a placeholder keeps what its name ends with.
+static bool take_free(ig_ctx *c, ig_graph *g, ig_node *n, const char *wish) {
+  char name[CAP];
+  size_t length = strlen(wish);
+  size_t k = length;
+  long number = 0;
+  while (k > 0 && isdigit((unsigned char)wish[k - 1])) k--;
+  bool numbered = k < length && k > 1 && wish[k - 1] == '_' && length - k < 10;
+  if (numbered && !ig_node_is_placeholder(n)) {
+    number = strtol(wish + k, NULL, 10);
+    length = k - 1;
+  }
+  (void)snprintf(name, sizeof name, "%s", wish);
+  while (ig_map_find(&g->names, name)) {
+    (void)snprintf(name, sizeof name, "%.*s_%ld", (int)length, wish, ++number);
+  }
+  return take(c, g, n, name);
+}
+
+// Flat operands: what stands behind the last sub-graph among the arguments.
+typedef struct operands {
+  const ig_value *args;  // the next argument
+  size_t nargs;
+  size_t at;  // within a list
+} operands;
+
+static const ig_value *next(operands *o) {
+  for (; o->nargs; o->args++, o->nargs--, o->at = 0) {
+    const ig_value *v = o->args;
+    if (v->kind == IG_KIND_LIST && o->at < v->list.n) return &v->list.at[o->at++];
+    if (v->kind != IG_KIND_NODE) continue;  // a number that is no operand
+    o->args++;
+    o->nargs--;
+    o->at = 0;
+    return v;
+  }
+  return NULL;
+}
+
+static bool rename_sub(ig_ctx *c, ig_graph *g, operands o, bool keep) {
+  ig_map_free(&g->names);
+  g->names = ig_map_make(g->alloc);
+  for (ig_node *n = g->first; n; n = n->next) {
+    const ig_value *outer = ig_node_is_placeholder(n) && !keep ? next(&o) : NULL;
+    const char *wish = outer && outer->kind == IG_KIND_NODE ? outer->node->name : n->name;
+    if (!take_free(c, g, n, wish)) return false;
+  }
+  return true;
+}
+
+static bool is_sub(const ig_value *v) {
+  return v->kind == IG_KIND_NODE && v->node->kind == IG_NODE_ATTR && v->node->sub;
+}
+
+bool ig_graph_name_subs(ig_ctx *c, ig_graph *g) {
+  for (ig_node *n = g->first; n; n = n->next) {
+    if (n->kind != IG_NODE_CALL || n->callee != IG_CALLEE_HOP) continue;
+    size_t last = 0;
+    for (size_t i = 0; i < n->npos; i++) last = is_sub(&n->args[i]) ? i + 1 : last;
+    for (size_t i = 0; i < last; i++) {
+      if (!is_sub(&n->args[i])) continue;
+      ig_graph *sub = n->args[i].node->sub;
+      operands o = {n->args + last, n->npos - last, 0};
+      if (!rename_sub(c, sub, o, n->hop->numbered) || !ig_graph_name_subs(c, sub)) return false;
+    }
+  }
+  return true;
+}

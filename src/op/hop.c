@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all higher-order operators share.
+#include "op/hop.h"
+
+#include <string.h>
+
+#include "base/str.h"
+#include "op/interpret.h"
+
+const ig_hop *ig_hop_find(const char *name) {
+  static const ig_hop *const all[] = {
+      &ig_hop_cond,        &ig_hop_map,      &ig_hop_while_loop,          &ig_hop_scan,
+      &ig_hop_strict_mode, &ig_hop_set_grad, &ig_hop_auto_functionalized,
+  };
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    if (strcmp(all[i]->name, name) == 0) return all[i];
+  }
+  return NULL;
+}
+
+const ig_value *ig_branch_call(ig_ctx *c, const ig_branch *b, const ig_value *in, size_t n,
+                               size_t *nouts) {
+  *nouts = 0;
+  if (c->status != IG_OK) return NULL;
+  if (!b->graph) {
+    const ig_value *outs = b->fn(c, in, n, nouts, b->user);
+    if (!outs && c->status == IG_OK) (void)ig_fail(c, IG_RUNTIME, "a function gave no results");
+    return c->status == IG_OK ? outs : NULL;
+  }
+  size_t expected = ig_graph_input_count(b->graph);
+  if (n != expected) {
+    (void)ig_fail(c, IG_RUNTIME, "found %zu operands, the sub-graph expects %zu", n, expected);
+    return NULL;
+  }
+  *nouts = ig_graph_output_count(b->graph);
+  ig_value *outs = ig_scope_push(c, (*nouts + 1) * sizeof *outs);
+  return outs && ig_interpret(c, b->graph, in, outs) == IG_OK ? outs : NULL;
+}
+
+static bool keep(ig_ctx *c, ig_value *v) {
+  if (v->kind == IG_KIND_TENSOR) return ig_pool_add(c, &v->tensor->ref);
+  return true;
+}
+
+const ig_value *ig_branch_run(ig_ctx *c, const ig_branch *b, const ig_value *in, size_t n,
+                              size_t *nouts) {
+  ig_scope s = ig_scope_open(c);
+  const ig_value *outs = ig_branch_call(c, b, in, n, nouts);
+  size_t bytes = *nouts * sizeof *outs + 1;
+  ig_value *copy = outs ? ig_mem_new(c->alloc, bytes) : NULL;
+  for (size_t i = 0; copy && i < *nouts; i++) {
+    copy[i] = outs[i];
+    if (copy[i].kind == IG_KIND_TENSOR) (void)ig_tensor_retain(copy[i].tensor);
+  }
+  if (outs && !copy) (void)ig_fail(c, IG_NOMEM, "out of memory");
+  ig_scope_close(c, s);
+  ig_value *kept = copy ? ig_scope_push(c, bytes) : NULL;
+  for (size_t i = 0; copy && i < *nouts; i++) {
+    if (kept) kept[i] = copy[i];
+    (void)keep(c, &copy[i]);
+  }
+  ig_mem_free(c->alloc, copy, copy ? bytes : 0);
+  return c->status == IG_OK ? kept : NULL;
+}
+
+ig_graph *ig_branch_capture(ig_ctx *c, const ig_branch *b, const ig_branch_inputs *in) {
+  if (!ig_nested_push(c)) return NULL;
+  ig_scope s = ig_scope_open(c);
+  const ig_value *values = in->operands;
+  if (!in->lazy) {
+    ig_value *inner = ig_scope_push(c, (in->n + 1) * sizeof *inner);
+    for (size_t i = 0; inner && i < in->n; i++) {
+      const ig_meta *like = in->likes ? in->likes[i] : NULL;
+      if (!ig_nested_operand(c, &in->operands[i], like, in->names ? in->names[i] : NULL,
+                             &inner[i])) {
+        break;
+      }
+    }
+    values = inner;
+  }
+  size_t nouts = 0;
+  const ig_value *outs = ig_branch_call(c, b, values, in->n, &nouts);
+  ig_graph *g = ig_nested_pop(c, outs, nouts);
+  ig_scope_close(c, s);
+  return g;
+}
+
+const ig_value *ig_branch_outputs(ig_ctx *c, const ig_graph *sub, size_t *n) {
+  const ig_node *out = sub->last;
+  *n = out->npos;
+  ig_value *values = ig_scope_push(c, (*n + 1) * sizeof *values);
+  for (size_t i = 0; values && i < *n; i++) {
+    values[i] = out->args[i].kind == IG_KIND_NODE ? out->args[i].node->val : out->args[i];
+  }
+  return values;
+}
+
+ig_value ig_branch_result(ig_ctx *c, const ig_value *inner) {
+  if (inner->kind != IG_KIND_TENSOR) return *inner;
+  ig_meta m;
+  ig_meta_of(inner->tensor, &m);
+  m.offset = ig_const(0);
+  return ig_of_tensor(ig_tensor_make(c, &m, true));
+}
+
+ig_value ig_branch_operands(ig_ctx *c, const ig_value *given, size_t n, const ig_graph *sub,
+                            size_t from, ig_seq seq) {
+  size_t more = sub->operands.n - from;
+  ig_value *all = ig_scope_push(c, (n + more + 1) * sizeof *all);
+  if (!all) return ig_none();
+  for (size_t i = 0; i < n; i++) all[i] = given[i];
+  for (size_t i = 0; i < more; i++) all[n + i] = sub->operands.at[from + i];
+  ig_value list = ig_of_list(all, n + more);
+  list.seq = seq;
+  return list;
+}
+
+bool ig_hop_record(ig_ctx *c, const ig_hop *hop, const ig_value *args, size_t npos,
+                   const char *const *keys, size_t nkw, const ig_value *results, size_t n) {
+  ig_node proto = {.kind = IG_NODE_CALL,
+                   .callee = IG_CALLEE_HOP,
+                   .hop = hop,
+                   .target = hop->path,
+                   .effect = hop->effect,
+                   .args = args,
+                   .npos = npos,
+                   .nkw = nkw,
+                   .keys = keys,
+                   .val = ig_of_list(results, n)};
+  return ig_record_node(c, &proto, hop->base) != NULL;
+}
+
+const char *ig_hop_describe(ig_ctx *c, const ig_value *v) {
+  if (v->kind != IG_KIND_TENSOR) {
+    return v->kind == IG_KIND_INT ? "an int" : v->kind == IG_KIND_NONE ? "None" : "no tensor";
+  }
+  ig_str s = ig_str_make(c->alloc);
+  ig_str_add(&s, "%s[", ig_dtype_text(v->tensor->dtype));
+  for (int d = 0; d < v->tensor->ndim; d++) {
+    if (d) ig_str_add(&s, ", ");
+    ig_str_int(&s, ig_sizes(v->tensor)[d]);
+  }
+  ig_str_add(&s, "]");
+  char *text = ig_scope_push(c, s.n + 1);
+  if (text) memcpy(text, s.failed ? "" : s.at, s.failed ? 1 : s.n + 1);
+  ig_str_free(&s);
+  return text ? text : "";
+}
+
+bool ig_hop_alike(const ig_value *a, const ig_value *b) {
+  if (a->kind != b->kind) return false;
+  if (a->kind != IG_KIND_TENSOR) return ig_nested_same(a, b);
+  const ig_tensor *x = a->tensor;
+  const ig_tensor *y = b->tensor;
+  if (x->dtype != y->dtype || x->ndim != y->ndim || x->device.type != y->device.type) return false;
+  for (int d = 0; d < x->ndim; d++) {
+    ig_int i = ig_sizes(x)[d];
+    ig_int k = ig_sizes(y)[d];
+    if (i.expr != k.expr || (!i.expr && i.value != k.value)) return false;
+  }
+  return true;
+}
