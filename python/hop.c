@@ -299,7 +299,35 @@ static PyObject *hop_object(PyObject *module, PyObject *name) {
   return NULL;
 }
 
+// ---- about the open capture ----
+
+// capture_strict(flag): is it a strict capture?
+static PyObject *capture_strict(PyObject *module, PyObject *on) {
+  (void)module;
+  ig_ctx *c = py_ctx();
+  if (c->capture) c->capture->strict = on == Py_True;
+  Py_RETURN_NONE;
+}
+static PyObject *capture_is_strict(PyObject *module, PyObject *unused) {
+  (void)module;
+  (void)unused;
+  const ig_ctx *c = py_ctx();
+  return PyBool_FromLong(c->capture && c->capture->strict);
+}
+
+// capture_name(tensor) -> (name of its node, is it an input of the user?), None: it has no node
+static PyObject *capture_name(PyObject *module, PyObject *o) {
+  (void)module;
+  const ig_node *n = py_is_tensor(o) ? py_tensor_of(o)->node : NULL;
+  if (!n) Py_RETURN_NONE;
+  bool input = ig_node_is_placeholder(n) && n->role == IG_INPUT_USER;
+  return Py_BuildValue("(sO)", n->name, input ? Py_True : Py_False);
+}
+
 PyMethodDef py_hop_functions[] = {
+    {"capture_strict", capture_strict, METH_O, NULL},
+    {"capture_is_strict", capture_is_strict, METH_NOARGS, NULL},
+    {"capture_name", capture_name, METH_O, NULL},
     {"hop_cond", hop_cond, METH_VARARGS, NULL},
     {"hop_map", hop_map, METH_VARARGS, NULL},
     {"hop_while_loop", hop_while_loop, METH_VARARGS, NULL},

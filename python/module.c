@@ -72,6 +72,16 @@ void py_each_ctx(void (*fn)(ig_ctx *c, void *user), void *user) {
 
 // ---- errors ----
 
+// A class of a module that is imported when it is needed; borrowed, the module keeps it.
+static PyObject *class_in(const char *module, const char *name, PyObject *otherwise) {
+  PyObject *home = PyImport_ImportModule(module);
+  PyObject *found = home ? PyObject_GetAttrString(home, name) : NULL;
+  Py_XDECREF(home);
+  if (!found) PyErr_Clear();
+  Py_XDECREF(found);
+  return found ? found : otherwise;
+}
+
 PyObject *py_raise(ig_ctx *c) {
   PyObject *const exceptions[] = {
 #define X(name, text, exception) [IG_##name] = PyExc_##exception,
@@ -81,7 +91,9 @@ PyObject *py_raise(ig_ctx *c) {
   ig_status st = ig_ctx_status(c);
   // IG_HOST: Python code below this call failed; its exception is the one to see.
   if (st != IG_HOST || !PyErr_Occurred()) {
-    PyErr_SetString(st == IG_DATA_DEPENDENT ? py.guard_error : exceptions[st], ig_ctx_error(c));
+    PyObject *type = st == IG_DATA_DEPENDENT ? py.guard_error : exceptions[st];
+    if (st == IG_BRANCH) type = class_in("ingot._dynamo.exc", "UncapturedHigherOrderOpError", type);
+    PyErr_SetString(type, ig_ctx_error(c));
   }
   ig_ctx_clear(c);
   return NULL;

@@ -57,6 +57,13 @@ static PyObject *namespace_getattr(PyObject *o, PyObject *name) {
   PyObject *ns = ((py_namespace *)o)->name;
   const char *text = PyUnicode_AsUTF8(name);
   if (!text) return NULL;
+  // Higher-order operators are made when their package is imported.
+  if (text[0] != '_' && PyUnicode_CompareWithASCIIString(ns, "higher_order") == 0) {
+    PyObject *home = PyImport_ImportModule("ingot._higher_order_ops");
+    Py_XDECREF(home);
+    found = home ? PyObject_GenericGetAttr(o, name) : NULL;
+    return found;
+  }
   if (strncmp(text, "__", 2) != 0 || strcmp(text, "__and__") == 0 || text[2] != 0) {
     found = PyObject_CallMethod(py.module, "_packet", "OO", ns, name);
     if (!found) return NULL;

@@ -145,6 +145,7 @@ struct ig_graph {
   ig_graph *outer;            // while its capture is open
   IG_VEC(ig_value) operands;  // what its placeholders stand for outside
   ig_node *last_operand;      // the newest of those placeholders
+  bool strict;                // captured as a strict capture sorts and words things
 };
 
 ig_graph *ig_graph_create(ig_ctx *c, ig_sym *sym);  // Shares sym; NULL after an error.

@@ -12,6 +12,7 @@ bool ig_nested_push(ig_ctx *c) {
   ig_graph *g = ig_graph_create(c, outer->sym);
   if (!g) return false;
   g->outer = outer;
+  g->strict = outer->strict;
   for (size_t i = 0; i < IG_META_KEY_COUNT; i++) {
     if (outer->meta[i]) g->meta[i] = ig_graph_keep_text(c, g, outer->meta[i]);
   }

@@ -71,6 +71,7 @@ class _Run:
 
     def record(self, inputs: list[Input], shapes: dict[tuple, Any]) -> Any:
         strict = self.options.strict
+        _C.capture_strict(strict)
         self.state.declare(strict)
         fakes = _declare_inputs(inputs, shapes, strict)
         args, kwargs = pytree.tree_unflatten(fakes, self.in_spec)
