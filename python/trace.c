@@ -33,6 +33,24 @@ typedef struct known_code {
   code_kind kind;
 } known_code;
 
+// A torch function and how often it was called.
+typedef struct fn_count {
+  const char *cls;
+  const char *name;
+  size_t calls;
+} fn_count;
+
+// The call that nodes come from; its texts are made when its first node is recorded.
+typedef struct region {
+  const fn_count *fn;  // NULL: none yet
+  size_t number;       // of the call
+  const char *source;  // strict: name of the function as the caller wrote it, NULL: none
+  char source_name[96];
+  const ig_graph *graph;  // where the texts are
+  const char *torch_fn;
+  const char *source_fn;
+} region;
+
 struct py_trace {
   bool strict;
   PyFrameObject *edge;  // frame that opened the capture
@@ -40,17 +58,17 @@ struct py_trace {
   IG_VEC(site *) sites;  // open addressing, a power of two
   size_t nsites;
   known_code codes[CODES];
-  ig_map counts;             // "method_descriptor.add" -> calls so far
-  ig_map sources;            // names given out to source functions
-  size_t depth;              // regions entered
-  PyFrameObject *function;   // Python function that recorded last, retained
-  const char *module_stack;  // texts for the next nodes, in the arena; NULL: none
-  const char *torch_fn;
-  const char *source_fn;
+  fn_count *recent[CODES];  // by hash of the name
+  ig_map counts;            // "method_descriptor.add" -> fn_count
+  ig_map sources;           // names given out to source functions
+  size_t depth;             // regions entered
+  PyFrameObject *function;  // Python function that recorded last, retained
+  region at;
+  const char *module_stack;   // text for the next nodes, in the arena; NULL: none
   const char *module_source;  // strict: the layer being called; it wins over functions
-  const ig_graph *graph;      // the three, as this graph keeps them
-  const char *given[3];
-  const char *kept[3];
+  const ig_graph *graph;      // the two, as this graph keeps them
+  const char *given[2];
+  const char *kept[2];
 };
 
 // ---- life ----
@@ -232,16 +250,28 @@ static void walk_frames(py_trace *t, walk *w) {
 
 // ---- torch functions ----
 
-static size_t count_call(py_trace *t, const char *cls, const char *name) {
+static fn_count *find_count(py_trace *t, const char *cls, const char *name) {
   char key[160];
   (void)snprintf(key, sizeof key, "%s.%s", cls, name);
   ig_map_value *v = ig_map_find(&t->counts, key);
-  if (!v) {
-    const char *kept = ig_arena_strn(&t->arena, key, strlen(key));
-    v = kept ? ig_map_put(&t->counts, kept) : NULL;
-    if (v) v->num = 0;
-  }
-  return v ? ++v->num : 1;
+  if (v) return v->ptr;
+  const char *kept = ig_arena_strn(&t->arena, key, strlen(key));
+  fn_count *f = kept ? ig_arena_push(&t->arena, sizeof *f) : NULL;
+  v = f ? ig_map_put(&t->counts, kept) : NULL;
+  if (!v) return NULL;
+  *f = (fn_count){.cls = ig_arena_strn(&t->arena, cls, strlen(cls)),
+                  .name = ig_arena_strn(&t->arena, name, strlen(name))};
+  v->ptr = f->cls && f->name ? f : NULL;
+  return v->ptr;
+}
+
+static fn_count *count_of(py_trace *t, const char *cls, const char *name) {
+  size_t h = (unsigned char)cls[0];
+  for (const char *at = name; *at; at++) h = h * 31 + (unsigned char)*at;
+  fn_count **recent = &t->recent[h % CODES];
+  bool same = *recent && strcmp((*recent)->name, name) == 0 && strcmp((*recent)->cls, cls) == 0;
+  if (!same) *recent = find_count(t, cls, name);
+  return *recent;
 }
 
 // A name as fx would give it to the call: sum_1, add, add_1.
@@ -263,16 +293,14 @@ static void unique_source(py_trace *t, const char *base, char *out, size_t cap) 
 }
 
 static void enter_function(py_trace *t, const char *cls, const char *name, const char *source) {
-  char text[320];
-  size_t count = count_call(t, cls, name);
-  int n = snprintf(text, sizeof text, "%s_%zu;%s.%s", name, count, cls, name);
-  t->torch_fn = ig_arena_strn(&t->arena, text, (size_t)n < sizeof text ? (size_t)n : 0);
-  t->source_fn = NULL;
-  if (!t->strict) return;
-  char unique[176];
-  unique_source(t, source, unique, sizeof unique);
-  n = snprintf(text, sizeof text, "%s,%s", unique, source);
-  t->source_fn = ig_arena_strn(&t->arena, text, (size_t)n < sizeof text ? (size_t)n : 0);
+  fn_count *f = count_of(t, cls, name);
+  t->at.fn = f;
+  t->at.number = f ? ++f->calls : 0;
+  t->at.graph = NULL;
+  t->at.source = NULL;
+  if (!t->strict || !f) return;
+  t->at.source = source == name ? f->name : source;
+  unique_source(t, source, t->at.source_name, sizeof t->at.source_name);
 }
 
 bool py_region_enter(ig_ctx *c, const char *cls, const char *name, const char *source) {
@@ -316,6 +344,36 @@ static const char *keep(ig_ctx *c, py_trace *t, size_t k, const char *text) {
   return t->kept[k];
 }
 
+// a + b + ... in the graph's memory; the parts end with NULL.
+static const char *join(ig_ctx *c, const char *const *parts) {
+  size_t n = 0;
+  for (size_t i = 0; parts[i]; i++) n += strlen(parts[i]);
+  char *text = ig_arena_push(&c->capture->arena, n + 1);
+  for (size_t i = 0, at = 0; text && parts[i]; i++) {
+    size_t length = strlen(parts[i]);
+    memcpy(text + at, parts[i], length);
+    at += length;
+  }
+  return text;
+}
+
+static const char *decimal(size_t n, char *end) {
+  *--end = 0;
+  do *--end = (char)('0' + n % 10);
+  while (n /= 10);
+  return end;
+}
+
+static void write_region(ig_ctx *c, region *r) {
+  char digits[24];
+  const char *name = r->fn->name;
+  const char *number = decimal(r->number, digits + sizeof digits);
+  r->graph = c->capture;
+  r->torch_fn = join(c, (const char *[]){name, "_", number, ";", r->fn->cls, ".", name, NULL});
+  r->source_fn = NULL;
+  if (r->source) r->source_fn = join(c, (const char *[]){r->source_name, ",", r->source, NULL});
+}
+
 void py_trace_locate(ig_ctx *c, py_trace *t) {
   walk w;
   walk_frames(t, &w);
@@ -336,9 +394,11 @@ void py_trace_locate(ig_ctx *c, py_trace *t) {
     meta[IG_META_STACK_TRACE] = s->kept;
     (void)ig_ctx_at(c, s->file, s->line);
   }
+  if (t->at.fn && t->at.graph != c->capture) write_region(c, &t->at);
+  const char *layer = keep(c, t, 1, t->module_source);
   meta[IG_META_NN_MODULE_STACK] = keep(c, t, 0, t->module_stack);
-  meta[IG_META_TORCH_FN] = keep(c, t, 1, t->torch_fn);
-  meta[IG_META_SOURCE_FN] = keep(c, t, 2, t->module_source ? t->module_source : t->source_fn);
+  meta[IG_META_TORCH_FN] = t->at.fn ? t->at.torch_fn : NULL;
+  meta[IG_META_SOURCE_FN] = layer || !t->at.fn ? layer : t->at.source_fn;
 }
 
 void py_trace_stack(const py_trace *trace, ig_ctx *c, ig_str *out) {

@@ -34,7 +34,7 @@ bool ig_name_is_reserved(const char *name) {
       "vars",         "zip",        "inf",        "nan",        "NoneType",  "torch",
       "device",       "fx_pytree",  "pytree"};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-    if (strcmp(words[i], name) == 0) return true;
+    if (words[i][0] == name[0] && strcmp(words[i], name) == 0) return true;
   }
   return false;
 }
