@@ -35,6 +35,24 @@ def _check_arguments(mod: Any, args: Any, kwargs: Any) -> dict[str, Any]:
     return dict(kwargs) if kwargs else {}
 
 
+_PLAIN = (_C.Tensor, int, float, bool, str, type(None), _C.SymInt, _C.SymFloat, _C.SymBool)
+
+
+def _check_inputs(inputs: list[Input], strict: bool) -> None:
+    for i in inputs:
+        if isinstance(i.value, _PLAIN):
+            continue
+        if not strict:
+            raise ValueError(f"Unsupported input type {type(i.value)}")
+        raise exc.UserError(
+            exc.UserErrorType.INVALID_INPUT,
+            f"It looks like one of the inputs with type `{type(i.value)}` is not supported or pytree-flattenable. \n"
+            f"Exported graphs inputs can only contain the following supported types: {list(_PLAIN)}. \n"
+            "If you are using a custom class object, please register a pytree_flatten/unflatten function using "
+            "`torch.utils._pytree.register_pytree_node` or `torch.export.register_dataclass`.",
+        )
+
+
 def _declare_inputs(inputs: list[Input], shapes: dict[tuple, Any], strict: bool) -> list[Any]:
     fakes = []
     for i in inputs:
@@ -48,9 +66,8 @@ def _declare_inputs(inputs: list[Input], shapes: dict[tuple, Any], strict: bool)
 
 def _outputs(result: Any) -> tuple[list[Any], Any]:
     leaves, spec = pytree.tree_flatten(result)
-    plain = (_C.Tensor, int, float, bool, str, type(None), _C.SymInt, _C.SymFloat, _C.SymBool)
     for path, leaf in pytree.tree_flatten_with_path(result)[0]:
-        if not isinstance(leaf, plain):
+        if not isinstance(leaf, _PLAIN):
             raise exc.UserError(
                 exc.UserErrorType.INVALID_OUTPUT,
                 f"It looks like one of the outputs{pytree.keystr(path)} with type `{type(leaf)}` is not supported or "
@@ -85,6 +102,7 @@ class _Run:
     def program(self, shapes: Any) -> Any:
         entries = read_shapes(self.mod, self.args, self.kwargs, shapes)
         inputs = bind(self.mod, self.args, self.kwargs)
+        _check_inputs(inputs, self.options.strict)
         _C.capture_begin(strict=self.options.strict)
         try:
             program = self.record(inputs, entries)
@@ -96,12 +114,11 @@ class _Run:
             raise other from error
         finally:
             self.state.restore()
-        program.set_specs(pytree.treespec_dumps(self.in_spec), pytree.treespec_dumps(self.out_spec))
         return program
 
 
 def capture(mod: nn.Module, args: tuple, kwargs: dict[str, Any] | None, shapes: Any, options: Options) -> _Run:
-    """Runs the capture; the result has .program, .in_spec and .out_spec."""
+    """Runs the capture; the answer has .result (the program), .in_spec and .out_spec."""
     kwargs = _check_arguments(mod, args, kwargs)
     run = _Run(mod, args, kwargs, options)
     run.result = run.program(shapes)

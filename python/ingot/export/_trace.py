@@ -44,7 +44,7 @@ def _export_for_training(
     """A program of training level: composite operators whole, writes in place."""
     run = _capture(mod, args, kwargs, dynamic_shapes, strict)
     run.result.set_training(True)
-    return ExportedProgram(run.result, (args, kwargs or {}))
+    return ExportedProgram(run.result, (run.in_spec, run.out_spec), (args, kwargs or {}))
 
 
 def _export(
@@ -66,7 +66,7 @@ def _export(
         disable_forced_specializations=_disable_forced_specializations,
         allow_complex_guards=_allow_complex_guards_as_runtime_asserts or allow_complex_guards_as_runtime_asserts,
     )  # fmt: skip
-    return ExportedProgram(run.result.functionalize(), (args, kwargs or {}))
+    return ExportedProgram(run.result.functionalize(), (run.in_spec, run.out_spec), (args, kwargs or {}))
 
 
 def _export_to_torch_ir(

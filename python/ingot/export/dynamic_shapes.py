@@ -311,6 +311,13 @@ def _leaves(path: tuple, value: Any, shapes: Any) -> Iterator[tuple[tuple, Any, 
         yield from _leaves((*path, key), item, shape)
 
 
+def _readable(dim: Dim) -> str:
+    """A definition with its bounds; those that every size has are left out."""
+    low, high = dim._bounds
+    bounds = [f"min={low}"] * (low != 2) + [f"max={high}"] * (high != sys.maxsize)
+    return f"Dim({', '.join([repr(dim.__name__), *bounds])})"
+
+
 _WANTED = "an int, a Dim, Dim.AUTO, Dim.STATIC, or Dim.DYNAMIC"
 
 
@@ -336,7 +343,8 @@ class _Reader:
         if known._bounds != root._bounds:
             raise UserError(
                 UserErrorType.INVALID_INPUT,
-                f"Found different definitions {known!r} and {root!r} for the same symbolic dimension {root!r}!",
+                f"Found different definitions {_readable(known)} and {_readable(root)} for the same symbolic "
+                f"dimension {root.__name__}!",
             )
         _ = dim.min  # its own complaint about a derived size below 0
         return dim._entry()

@@ -103,13 +103,15 @@ def _output_spec(kind: str, name: str | None, target: str | None, value: Any) ->
 class ExportedProgram:
     """A captured program: one graph of ATen operators, a signature, weights, ranges of its symbolic sizes."""
 
-    def __init__(self, program: Any, example_inputs: tuple[tuple, dict] | None = None) -> None:
+    def __init__(
+        self, program: Any, specs: tuple[Any, Any] | None = None, example_inputs: tuple[tuple, dict] | None = None
+    ) -> None:
         self._program = program
         self._example_inputs = example_inputs
         self._signature: ExportGraphSignature | None = None
         self._state: dict[str, Any] | None = None
         self._constant: dict[str, Any] | None = None
-        self._call: CallSpec | None = None
+        self._call = None if specs is None else CallSpec(*specs)
 
     @property
     def graph_module(self) -> Any:
@@ -182,7 +184,7 @@ class ExportedProgram:
     def run_decompositions(self, decomp_table: Any = None, _preserve_ops: tuple = ()) -> ExportedProgram:
         """The same program in Core ATen (no table), or with the replacements of a table."""
         out = self._program.decompose(table=decomp_table, preserve=_preserve_ops)
-        return ExportedProgram(out, self._example_inputs)
+        return ExportedProgram(out, self.call_spec, self._example_inputs)
 
     def save_onnx(self, path: str | os.PathLike) -> None:
         self._program.save_onnx(os.fspath(path))
@@ -198,6 +200,7 @@ class ExportedProgram:
 
 def save(ep: ExportedProgram, f: str | os.PathLike) -> None:
     """Writes a .pt2 archive that torch.export.load of PyTorch 2.8 and newer reads."""
+    ep._program.set_specs(*(pytree.treespec_dumps(spec) for spec in ep.call_spec))
     ep._program.save(os.fspath(f))
 
 
