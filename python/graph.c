@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "fx.h"
 #include "ingot/program.h"
 #include "py.h"
 
@@ -356,7 +357,13 @@ static PyObject *program_load(PyObject *module, PyObject *path) {
   return py_program_wrap(c, st, p);
 }
 
+static PyObject *program_graph(PyObject *o, void *unused) {
+  (void)unused;
+  return py_from_graph((ig_graph *)ig_program_graph(program_of(o)));
+}
+
 static PyGetSetDef program_getset[] = {
+    {"graph", program_graph, NULL, "The program's own graph.", NULL},
     {"code", program_code, NULL, NULL, NULL},
     {"module_code", program_module_code, NULL, NULL, NULL},
     {"graph_text", program_graph_text, NULL, NULL, NULL},

@@ -5,6 +5,7 @@
 #include <threads.h>
 
 #include "base/threads.h"
+#include "fx.h"
 #include "op/shape.h"
 #include "py.h"
 
@@ -48,6 +49,7 @@ ig_ctx *py_ctx_make(void) {
   ig_ctx *c = NULL;
   if (ig_ctx_create(NULL, &c) != IG_OK) return py.main;
   ig_ctx_set_locator(c, locate, NULL);
+  c->host = &py_host;
   (void)mtx_lock(&lock);
   bool ok = list_add(c);
   (void)mtx_unlock(&lock);
@@ -305,7 +307,7 @@ static int add_all(PyObject *m) {
   return py_add_calls(m) || py_add_dtypes(m) || py_add_syms(m) || py_add_tensor(m) ||
          py_add_overrides(m) || py_add_numpy(m) || py_add_random(m) || py_add_storage(m) ||
          py_add_schema(m) || py_add_nodes(m) || py_add_conversions() || py_add_graph(m) ||
-         py_add_passes(m) || py_add_namespaces(m) || py_add_ops(m) ||
+         py_add_passes(m) || py_add_fx(m) || py_add_namespaces(m) || py_add_ops(m) ||
          PyModule_AddObjectRef(m, "GuardOnDataDependentSymNode", py.guard_error) ||
          PyModule_AddObjectRef(m, "ConstraintViolationError", py.constraint_error);
 }

@@ -201,11 +201,31 @@ const char *ig_name_of_op(const char *op, char *text, size_t cap);
 const char *ig_name_of_path(const char *prefix, const char *path, char *text, size_t cap);
 bool ig_name_is_reserved(const char *name);  // a word of Python: such names get a number at once
 bool ig_graph_rename(ig_ctx *c, ig_graph *g, ig_node *n, const char *base);
+// That very name, even if it is taken: the verifier will tell.
+bool ig_graph_set_name(ig_ctx *c, ig_graph *g, ig_node *n, const char *text);
 // Gives user inputs their plain names, also those that an earlier placeholder has taken.
 bool ig_graph_rename_placeholders(ig_ctx *c, ig_graph *g);
 // Placeholders of sub-graphs take the names of the operands, at every depth (ir/subnames.c). Part
 // of ig_graph_rename_placeholders.
 bool ig_graph_name_subs(ig_ctx *c, ig_graph *g);
+
+// What a graph that is being edited must have: names used once, operands before their readers.
+// IG_RUNTIME with the first thing that is wrong, in PyTorch's words.
+ig_status ig_graph_lint(ig_ctx *c, const ig_graph *g);
+
+// Printed forms, besides those of ingot/graph.h; freed by ig_text_free, NULL after an error.
+char *ig_node_text(ig_ctx *c, const ig_node *n);  // its line of ig_graph_text
+// Code of a function that takes and returns trees: n arguments, the first npos by place, the others
+// in the dictionary of keyword arguments under keys.
+typedef struct ig_tree_args {
+  const char *const *names;
+  size_t n;
+  size_t npos;
+  const char *const *keys;
+} ig_tree_args;
+char *ig_graph_tree_code(ig_ctx *c, const ig_graph *g, const ig_tree_args *tree);
+// With types, locations and sub-graphs, as a class of that name: print_readable.
+char *ig_graph_readable(ig_ctx *c, const ig_graph *g, const char *name, const ig_tree_args *tree);
 
 // Functions of symbolic numbers by their Python names: "_operator.add", "torch.sym_max"; NULL:
 // none.

@@ -138,6 +138,18 @@ static void set_name(ig_graph *g, ig_node *n, const char *name) {
   ig_map_find(&g->names, name)->ptr = n;
 }
 
+bool ig_graph_set_name(ig_ctx *c, ig_graph *g, ig_node *n, const char *text) {
+  const char *name = ig_graph_keep_text(c, g, text);
+  ig_map_value *v = name ? ig_map_put(&g->names, name) : NULL;
+  if (!v) return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
+  ig_map_value *old = ig_map_find(&g->names, n->name);
+  if (old && old->ptr == n) old->ptr = NULL;
+  if (!v->ptr) v->ptr = n;
+  if (n->target == n->name && n->kind == IG_NODE_PLACEHOLDER) n->target = name;
+  n->name = name;
+  return true;
+}
+
 // A user input that had to take a number because state came first changes names with that one.
 bool ig_graph_rename_placeholders(ig_ctx *c, ig_graph *g) {
   for (ig_node *n = g->first; n && ig_node_is_placeholder(n); n = n->next) {

@@ -149,6 +149,33 @@ void ig_print_values(const ig_printer *p, const ig_value *v, size_t n) {
   }
 }
 
+// f32[2, s0]
+void ig_print_type(const ig_printer *p, const ig_value *v) {
+  static const char *const shorts[IG_DTYPE_COUNT] = {
+      [IG_F64] = "f64", [IG_F32] = "f32",   [IG_F16] = "f16", [IG_BF16] = "bf16",
+      [IG_C64] = "c64", [IG_C128] = "c128", [IG_I64] = "i64", [IG_I32] = "i32",
+      [IG_I16] = "i16", [IG_I8] = "i8",     [IG_U8] = "u8",   [IG_BOOL] = "b8"};
+  if (v->kind == IG_KIND_TENSOR) {
+    const char *name = shorts[v->tensor->dtype];
+    ig_str_add(p->s, ": \"%s[", name ? name : ig_dtype_text(v->tensor->dtype));
+    for (int d = 0; d < v->tensor->ndim; d++) {
+      if (d) ig_str_add(p->s, ", ");
+      ig_str_int(p->s, ig_sizes(v->tensor)[d]);
+    }
+    ig_str_add(p->s, "]\"");
+  } else if (v->kind == IG_KIND_INT && v->i.expr) {
+    ig_str_add(p->s, ": \"Sym(");
+    ig_str_int(p->s, v->i);
+    ig_str_add(p->s, ")\"");
+  }
+}
+
+static void print_assigned(const ig_printer *p, const ig_node *n) {
+  ig_str_add(p->s, "%s", ig_print_name(p, n));
+  if (p->typed) ig_print_type(p, &n->val);
+  ig_str_add(p->s, " = ");
+}
+
 static void print_arguments(const ig_printer *p, const ig_node *n, size_t from) {
   ig_str_add(p->s, "(");
   ig_print_values(p, n->args + from, n->npos - from);
@@ -210,7 +237,7 @@ static const char *operator_format(const char *target) {
 static void print_operator(const ig_printer *p, const ig_node *n, const char *format) {
   bool writes = strchr(format, ';') != NULL;
   size_t k = 0;
-  if (!writes) ig_str_add(p->s, "%s = ", ig_print_name(p, n));
+  if (!writes) print_assigned(p, n);
   for (const char *at = format; *at; at++) {
     if (*at == '$') {
       ig_print_value(p, &n->args[k++]);
@@ -250,7 +277,7 @@ static void print_function(const ig_printer *p, const ig_node *n) {
     print_operator(p, n, format);
     return;
   }
-  ig_str_add(p->s, "%s = ", ig_print_name(p, n));
+  print_assigned(p, n);
   bool plain = n->callee == IG_CALLEE_HOST && n->npos == 2 && n->args[1].kind == IG_KIND_STR;
   if (plain && strcmp(n->target, "getattr") == 0 &&
       is_word(n->args[1].str, strlen(n->args[1].str))) {
@@ -285,14 +312,15 @@ void ig_print_code_line(const ig_printer *p, const ig_node *n) {
   if (n->kind == IG_NODE_OUTPUT) return;
   if (n->kind == IG_NODE_PLACEHOLDER) {
     const char *target = n->target + strspn(n->target, "*");
-    if (!p->names && strcmp(target, name) != 0) ig_str_add(s, "    %s = %s\n", name, target);
+    if (p->names || p->tree || strcmp(target, name) == 0) return;
+    ig_str_add(s, "    %s = %s\n", name, target);
     return;
   }
   ig_str_add(s, "    ");
   if (n->kind == IG_NODE_CALL) {
     print_function(p, n);
   } else {
-    ig_str_add(s, "%s = ", name);
+    print_assigned(p, n);
     if (n->kind == IG_NODE_METHOD && n->npos) {
       print_method(p, n);
     } else {
@@ -304,12 +332,14 @@ void ig_print_code_line(const ig_printer *p, const ig_node *n) {
   ig_str_add(s, "\n");
 }
 
-static void print_return(const ig_printer *p, const ig_node *n) {
+void ig_print_return(const ig_printer *p, const ig_node *n) {
   ig_printer plain = *p;
   plain.form = IG_TEXT_CODE;  // without %
   ig_value all = ig_of_tuple(n->args, n->npos);
-  ig_str_add(p->s, "    return ");
+  ig_str_add(p->s, "return ");
+  if (p->tree) ig_str_add(p->s, "pytree.tree_unflatten(");
   ig_print_value(&plain, n->bare ? &n->args[0] : &all);
+  if (p->tree) ig_str_add(p->s, ", self._out_spec)");
 }
 
 // As the list of nodes spells what is called.
@@ -331,14 +361,13 @@ static void list_callee(const ig_printer *p, const ig_node *n) {
   ig_str_add(p->s, "%s[target=%s%s]", ops[n->kind], prefix, target);
 }
 
-static void list_line(const ig_printer *p, const ig_node *n) {
+static void list_node(const ig_printer *p, const ig_node *n) {
   ig_str *s = p->s;
-  ig_str_add(s, "\n");
   if (n->kind == IG_NODE_OUTPUT) {
-    print_return(p, n);
+    ig_print_return(p, n);
     return;
   }
-  ig_str_add(s, "    %%%s : [num_users=%zu] = ", n->name, n->users);
+  ig_str_add(s, "%%%s : [num_users=%zu] = ", n->name, n->users);
   if (n->kind == IG_NODE_PLACEHOLDER) {
     ig_str_add(s, "placeholder[target=%s]", n->target);
     if (n->npos) {
@@ -386,35 +415,21 @@ void ig_text_free(ig_ctx *c, char *text) {
   if (text) ig_mem_free(c->alloc, text, strlen(text) + 1);
 }
 
-char *ig_graph_code(ig_ctx *c, const ig_graph *g) {
+char *ig_node_text(ig_ctx *c, const ig_node *n) {
   ig_str s = ig_str_make(c->alloc);
-  const ig_node **readers = ig_graph_last_readers(c, g);
-  if (!readers) return NULL;
-  ig_printer p = {&s, IG_TEXT_CODE, NULL, readers, g->host};
-  ig_str_add(&s, "\n\n\ndef forward(self");
-  for (const ig_node *n = g->first; n; n = n->next) {
-    if (!ig_node_is_placeholder(n)) continue;
-    ig_str_add(&s, ", %s", n->target);
-    if (n->npos) {
-      ig_str_add(&s, " = ");
-      ig_print_value(&p, &n->args[0]);
-    }
-  }
-  ig_str_add(&s, "):\n");
-  for (const ig_node *n = g->first; n; n = n->next) {
-    ig_print_code_line(&p, n);
-    if (n->kind == IG_NODE_OUTPUT) print_return(&p, n);
-  }
-  ig_str_add(&s, "\n    ");
-  ig_mem_free(c->alloc, (void *)readers, g->next_index * sizeof *readers + 1);
+  ig_printer p = {.s = &s, .form = IG_TEXT_LIST, .host = n->graph->host};
+  list_node(&p, n);
   return ig_print_end(c, &s);
 }
 
 char *ig_graph_text(ig_ctx *c, const ig_graph *g) {
   ig_str s = ig_str_make(c->alloc);
-  ig_printer p = {&s, IG_TEXT_LIST, NULL, NULL, g->host};
+  ig_printer p = {.s = &s, .form = IG_TEXT_LIST, .host = g->host};
   ig_str_add(&s, "graph():");
-  for (const ig_node *n = g->first; n; n = n->next) list_line(&p, n);
+  for (const ig_node *n = g->first; n; n = n->next) {
+    ig_str_add(&s, "\n    ");
+    list_node(&p, n);
+  }
   return ig_print_end(c, &s);
 }
 

@@ -14,11 +14,15 @@ typedef struct ig_printer {
   const char *const *names;       // by node index: other names; NULL: their own
   const ig_node *const *readers;  // by node index: the last reader
   const ig_host *host;
+  const ig_tree_args *tree;  // code of a function of trees; NULL: of flat values
+  bool typed;                // with the types of values
 } ig_printer;
 
 void ig_print_value(const ig_printer *p, const ig_value *v);
 void ig_print_values(const ig_printer *p, const ig_value *v, size_t n);
 const char *ig_print_name(const ig_printer *p, const ig_node *n);
+void ig_print_type(const ig_printer *p, const ig_value *v);
+void ig_print_return(const ig_printer *p, const ig_node *n);
 void ig_print_path(const ig_printer *p, const char *base, const char *path);
 void ig_print_code_line(const ig_printer *p, const ig_node *n);  // one node; not outputs
 // By node index; freed by the caller (next_index pointers). NULL after an error.

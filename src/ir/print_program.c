@@ -126,7 +126,7 @@ static void print_return(const unlift *u, const ig_printer *p) {
 
 static char *print_module(unlift *u, const ig_node **readers) {
   ig_str s = ig_str_make(u->c->alloc);
-  ig_printer p = {&s, IG_TEXT_CODE, u->names, readers, u->p->graph->host};
+  ig_printer p = {&s, IG_TEXT_CODE, u->names, readers, u->p->graph->host, NULL, false};
   const ig_graph *g = u->p->graph;
   // What is written to stays until it was.
   for (size_t i = 0; i < u->p->noutputs; i++) {

@@ -36,7 +36,7 @@ static bool check_operands(check *k, const ig_node *n, const ig_value *v, size_t
 static bool check_kind(const check *k, const ig_node *n, bool *body) {
   if (n->kind == IG_NODE_PLACEHOLDER) {
     if (*body) return wrong(k, n, "is a placeholder after other nodes");
-    if (n->npos || n->nkw) return wrong(k, n, "is a placeholder with arguments");
+    if (n->npos > 1 || n->nkw) return wrong(k, n, "is a placeholder with arguments");
     return true;
   }
   *body = true;
@@ -89,5 +89,54 @@ ig_status ig_graph_verify(ig_ctx *c, const ig_graph *g) {
   check k = {c, g, (bool *)(room + g->next_index), room};
   (void)check_all(&k);
   ig_mem_free(c->alloc, room, bytes);
+  return c->status;
+}
+
+// ---- what fx calls lint ----
+
+static const ig_node *undefined_operand(const check *k, const ig_value *v, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    const ig_node *bad = NULL;
+    if (v[i].kind == IG_KIND_LIST) bad = undefined_operand(k, v[i].list.at, v[i].list.n);
+    if (v[i].kind == IG_KIND_NODE && !k->seen[v[i].node->index]) bad = v[i].node;
+    if (bad) return bad;
+  }
+  return NULL;
+}
+
+static bool lint_node(check *k, const ig_node *n) {
+  ig_ctx *c = k->c;
+  if (n->graph != k->g) {
+    ig_fail_text(c, IG_RUNTIME, "Node '%s' does not belong to this Graph!", n->name);
+    return false;
+  }
+  const ig_map_value *v = ig_map_find(&k->g->names, n->name);
+  if (!v || v->ptr != n) {
+    ig_fail_text(c, IG_RUNTIME, "Node redefined name %s!", n->name);
+    return false;
+  }
+  const ig_node *bad = undefined_operand(k, n->args, n->npos + n->nkw);
+  if (bad) {
+    ig_fail_text(
+        c, IG_RUNTIME,
+        "Argument '%s' of Node '%s' %s! Please check that Nodes in the graph are "
+        "topologically ordered",
+        bad->name, n->name,
+        bad->erased ? "was removed from the graph" : "was used before it has been defined");
+    return false;
+  }
+  k->seen[n->index] = true;
+  return true;
+}
+
+ig_status ig_graph_lint(ig_ctx *c, const ig_graph *g) {
+  if (c->status != IG_OK) return c->status;
+  size_t bytes = g->next_index * sizeof(bool) + 1;
+  check k = {c, g, ig_mem_new(c->alloc, bytes), NULL};
+  if (!k.seen) return ig_fail(c, IG_NOMEM, "out of memory");
+  for (const ig_node *n = g->first; n && lint_node(&k, n); n = n->next) {
+    if (n->sub && ig_graph_lint(c, n->sub) != IG_OK) break;
+  }
+  ig_mem_free(c->alloc, k.seen, bytes);
   return c->status;
 }

@@ -236,7 +236,8 @@ bool ig_arg_is_default(const ig_arg *a, const ig_value *v) {
   }
 }
 
-static bool has_effect(const ig_schema *s) {
+bool ig_op_has_effect(const ig_op *op) {
+  const ig_schema *s = &op->schema;
   bool written = s->nrets == 0;
   for (size_t i = 0; i < s->nargs; i++) written = written || s->args[i].written;
   return written;
@@ -319,7 +320,7 @@ void ig_record(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs)
                    .callee = IG_CALLEE_OP,
                    .op = op,
                    .target = op->target,
-                   .effect = has_effect(s),
+                   .effect = ig_op_has_effect(op),
                    .args = values,
                    .keys = keys,
                    .val = s->nrets == 0   ? ig_none()

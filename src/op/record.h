@@ -18,6 +18,8 @@ void ig_record_return(const ig_op *op, const ig_value *given, const ig_value *ar
 
 // Is v the default of the argument? Such values are not written down.
 bool ig_arg_is_default(const ig_arg *a, const ig_value *v);
+bool ig_op_has_effect(const ig_op *op);  // Does it write, or return nothing? Never dead.
+
 // Records the call of anything: proto->args are live values (tensors, symbolic numbers, lists of
 // them) or nodes, proto->val is the result; the elements of a list get their getitem nodes.
 ig_node *ig_record_node(ig_ctx *c, const ig_node *proto, const char *base);

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// node.meta: a plain dictionary that is made from the engine's metadata when it is first asked for,
+// and is Python's from then on. py_fx_sync brings what Python changed back.
+#include "fx.h"
+
+#include <string.h>
+
+// "a,b,c;d,e,f" -> parts between separators, from *at on; the last part reaches to the end.
+static PyObject *part(const char **at, char stop) {
+  const char *end = strchr(*at, stop);
+  size_t n = end ? (size_t)(end - *at) : strlen(*at);
+  PyObject *out = PyUnicode_FromStringAndSize(*at, (Py_ssize_t)n);
+  *at += n + (end != NULL);
+  return out;
+}
+
+// "key,path,class;..." -> {key: (path, class)}
+static PyObject *module_stack(const char *text) {
+  PyObject *dict = PyDict_New();
+  while (dict && *text) {
+    PyObject *entry = part(&text, ';');
+    const char *at = entry ? PyUnicode_AsUTF8(entry) : NULL;
+    PyObject *key = at ? part(&at, ',') : NULL;
+    PyObject *path = key ? part(&at, ',') : NULL;
+    PyObject *pair = path ? Py_BuildValue("(Os)", path, at) : NULL;
+    if (!pair || PyDict_SetItem(dict, key, pair) != 0) Py_CLEAR(dict);
+    Py_XDECREF(pair);
+    Py_XDECREF(path);
+    Py_XDECREF(key);
+    Py_XDECREF(entry);
+  }
+  return dict;
+}
+
+// "linear_1;builtin_function_or_method.linear" -> two texts
+static PyObject *pair_of(const char *text) {
+  PyObject *first = part(&text, ';');
+  return first ? Py_BuildValue("(Ns)", first, text) : NULL;
+}
+
+// "name,fn;name,fn" -> [(name, fn)]
+static PyObject *pairs_of(const char *text) {
+  PyObject *list = PyList_New(0);
+  while (list && *text) {
+    PyObject *entry = part(&text, ';');
+    const char *at = entry ? PyUnicode_AsUTF8(entry) : NULL;
+    PyObject *name = at ? part(&at, ',') : NULL;
+    PyObject *pair = name ? Py_BuildValue("(Ns)", name, at) : NULL;
+    if (!pair || PyList_Append(list, pair) != 0) Py_CLEAR(list);
+    Py_XDECREF(pair);
+    Py_XDECREF(entry);
+  }
+  return list;
+}
+
+static const char *const keys[IG_META_KEY_COUNT] = {[IG_META_STACK_TRACE] = "stack_trace",
+                                                    [IG_META_NN_MODULE_STACK] = "nn_module_stack",
+                                                    [IG_META_TORCH_FN] = "torch_fn",
+                                                    [IG_META_SOURCE_FN] = "source_fn_stack"};
+
+static PyObject *text_value(ig_meta_key key, const char *text) {
+  switch (key) {
+    case IG_META_NN_MODULE_STACK:
+      return module_stack(text);
+    case IG_META_TORCH_FN:
+      return pair_of(text);
+    case IG_META_SOURCE_FN:
+      return pairs_of(text);
+    default:
+      return PyUnicode_FromString(text);
+  }
+}
+
+static bool put(PyObject *dict, const char *key, PyObject *value) {
+  bool ok = value && PyDict_SetItemString(dict, key, value) == 0;
+  Py_XDECREF(value);
+  return ok;
+}
+
+static PyObject *val_of(ig_ctx *c, const ig_node *n) {
+  if (n->val.kind == IG_KIND_LIST && n->val.seq != IG_SEQ_DICT) {
+    ig_value copy = n->val;  // results come as tuples unless the operator returns a list
+    bool list = n->callee == IG_CALLEE_OP && n->op && n->op->schema.nrets == 1;
+    PyObject *items = py_from_value(c, &copy);
+    if (!items || list || !PyList_Check(items)) return items;
+    PyObject *tuple = PyList_AsTuple(items);
+    Py_DECREF(items);
+    return tuple;
+  }
+  return py_from_value(c, &n->val);
+}
+
+static bool has_val(const ig_node *n) {
+  if (n->kind == IG_NODE_PLACEHOLDER) return n->val.kind != IG_KIND_NONE || n->path;
+  return n->val.kind != IG_KIND_NONE;
+}
+
+PyObject *py_fx_meta(ig_ctx *c, ig_node *n) {
+  if (n->host_meta) return n->host_meta;
+  PyObject *dict = PyDict_New();
+  bool ok = dict != NULL;
+  for (int k = 0; ok && k < IG_META_KEY_COUNT; k++) {
+    if (n->meta[k]) ok = put(dict, keys[k], text_value((ig_meta_key)k, n->meta[k]));
+  }
+  if (ok && has_val(n)) ok = put(dict, "val", val_of(c, n));
+  if (ok && !ig_graph_keep_object(c, n->graph, dict)) ok = py_ok(c) && false;
+  if (ok) n->host_meta = dict;
+  Py_XDECREF(dict);  // the graph has it
+  return ok ? n->host_meta : NULL;
+}
+
+bool py_fx_set_meta(ig_ctx *c, ig_node *n, PyObject *value) {
+  PyObject *dict = PyDict_New();
+  bool ok = dict && PyDict_Update(dict, value) == 0;
+  if (ok && !ig_graph_keep_object(c, n->graph, dict)) ok = py_ok(c) && false;
+  if (ok) n->host_meta = dict;
+  Py_XDECREF(dict);
+  return ok;
+}
+
+// ---- back to the engine ----
+
+static bool join(ig_str *s, PyObject *first, PyObject *second, const char *before) {
+  const char *a = PyUnicode_Check(first) ? PyUnicode_AsUTF8(first) : NULL;
+  const char *b = PyUnicode_Check(second) ? PyUnicode_AsUTF8(second) : NULL;
+  if (a && b) ig_str_add(s, "%s%s,%s", before, a, b);
+  return a && b;
+}
+
+static bool stack_text(ig_str *s, PyObject *dict) {
+  PyObject *key = NULL;
+  PyObject *pair = NULL;
+  Py_ssize_t at = 0;
+  bool first = true;
+  while (PyDict_Next(dict, &at, &key, &pair)) {
+    const char *name = PyUnicode_Check(key) ? PyUnicode_AsUTF8(key) : NULL;
+    if (!name || !PyTuple_Check(pair) || PyTuple_GET_SIZE(pair) != 2) return false;
+    char before[8] = "";
+    if (!first) before[0] = ';';
+    ig_str_add(s, "%s%s,", before, name);
+    if (!join(s, PyTuple_GET_ITEM(pair, 0), PyTuple_GET_ITEM(pair, 1), "")) return false;
+    first = false;
+  }
+  return true;
+}
+
+// Only what has the form that the engine knows; anything else stays Python's alone.
+static bool meta_text(ig_str *s, ig_meta_key key, PyObject *value) {
+  if (key == IG_META_NN_MODULE_STACK) return PyDict_Check(value) && stack_text(s, value);
+  if (key == IG_META_TORCH_FN) {
+    if (!PyTuple_Check(value) || PyTuple_GET_SIZE(value) != 2) return false;
+    const char *a = PyUnicode_Check(PyTuple_GET_ITEM(value, 0))
+                        ? PyUnicode_AsUTF8(PyTuple_GET_ITEM(value, 0))
+                        : NULL;
+    const char *b = PyUnicode_Check(PyTuple_GET_ITEM(value, 1))
+                        ? PyUnicode_AsUTF8(PyTuple_GET_ITEM(value, 1))
+                        : NULL;
+    if (a && b) ig_str_add(s, "%s;%s", a, b);
+    return a && b;
+  }
+  if (key == IG_META_SOURCE_FN) {
+    if (!PyList_Check(value)) return false;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(value); i++) {
+      PyObject *pair = PyList_GET_ITEM(value, i);
+      if (!PyTuple_Check(pair) || PyTuple_GET_SIZE(pair) != 2) return false;
+      if (!join(s, PyTuple_GET_ITEM(pair, 0), PyTuple_GET_ITEM(pair, 1), i ? ";" : ""))
+        return false;
+    }
+    return true;
+  }
+  const char *text = PyUnicode_Check(value) ? PyUnicode_AsUTF8(value) : NULL;
+  if (text) ig_str_add(s, "%s", text);
+  return text != NULL;
+}
+
+static bool sync_text(ig_ctx *c, ig_node *n, ig_meta_key key, PyObject *value) {
+  if (!value) {
+    n->meta[key] = NULL;
+    return true;
+  }
+  ig_str s = ig_str_make(c->alloc);
+  bool ok = meta_text(&s, key, value);
+  PyErr_Clear();
+  if (ok && s.n) n->meta[key] = ig_graph_keep_text(c, n->graph, s.at);
+  bool failed = s.failed || (ok && s.n && !n->meta[key]);
+  ig_str_free(&s);
+  if (failed) PyErr_NoMemory();
+  return !failed;
+}
+
+// Tensors, numbers and sequences of them; anything else is no value of the engine.
+static bool to_val(ig_ctx *c, ig_graph *g, PyObject *o, ig_value *v) {
+  if (py_is_tensor(o)) {
+    *v = ig_of_tensor(py_tensor_of(o));
+    return true;
+  }
+  if (PyTuple_Check(o) || PyList_Check(o)) {
+    size_t n = (size_t)PySequence_Fast_GET_SIZE(o);
+    ig_value *items = ig_scope_push(c, n * sizeof *items + 1);
+    if (!items) return false;
+    for (size_t i = 0; i < n; i++) {
+      if (!to_val(c, g, PySequence_Fast_GET_ITEM(o, (Py_ssize_t)i), &items[i])) return false;
+    }
+    *v = ig_of_list(items, n);
+    return true;
+  }
+  return py_fx_to_value(c, g, o, v) && v->kind != IG_KIND_OBJECT && v->kind != IG_KIND_NODE;
+}
+
+static bool sync_node(ig_ctx *c, ig_node *n) {
+  PyObject *dict = n->host_meta;
+  for (int k = 0; k < IG_META_KEY_COUNT; k++) {
+    if (!sync_text(c, n, (ig_meta_key)k, PyDict_GetItemString(dict, keys[k]))) return false;
+  }
+  PyObject *val = PyDict_GetItemString(dict, "val");
+  ig_scope s = ig_scope_open(c);
+  ig_value v = ig_none();
+  bool ok = true;
+  if (val && to_val(c, n->graph, val, &v)) ok = ig_node_set_val(c, n, &v);
+  PyErr_Clear();
+  ig_scope_close(c, s);
+  return ok || py_ok(c);
+}
+
+bool py_fx_sync(ig_ctx *c, ig_graph *g) {
+  for (ig_node *n = g->first; n; n = n->next) {
+    if (n->host_meta && !sync_node(c, n)) return false;
+    if (n->sub && !py_fx_sync(c, n->sub)) return false;
+  }
+  return true;
+}

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Graphs as Python objects: looking at them, editing them, running them node by node, tracing into them."""
+from ingot.fx._symbolic_trace import Tracer, symbolic_trace, wrap
+from ingot.fx.graph import CodeGen, Graph
+from ingot.fx.graph_module import GraphModule
+from ingot.fx.interpreter import Interpreter, Transformer
+from ingot.fx.node import Node, has_side_effect, map_arg
+from ingot.fx.proxy import Proxy
+
+__all__ = [
+    "CodeGen",
+    "Graph",
+    "GraphModule",
+    "Interpreter",
+    "Node",
+    "Proxy",
+    "Tracer",
+    "Transformer",
+    "has_side_effect",
+    "map_arg",
+    "symbolic_trace",
+    "wrap",
+]

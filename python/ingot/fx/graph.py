@@ -1,0 +1,408 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Graphs. Structure, names, order, printing and checks are the engine's (_C.Graph); here are the insert points, the
+builders by name, and the form of the arguments of the function that a graph is printed as."""
+from __future__ import annotations
+
+import builtins
+import math
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Optional
+
+from ingot import _C
+from ingot.fx import _pytree as fx_pytree
+from ingot.fx.node import Node, _get_qualified_name, map_aggregate, map_arg
+from ingot.utils import _pytree as pytree
+
+__all__ = ["CodeGen", "Graph", "PythonCode"]
+
+
+class PythonCode:
+    """Source text of a graph, and what it needs beside builtins; made when somebody looks."""
+
+    def __init__(self, graph: Graph, verbose: bool = False) -> None:
+        self._graph = graph
+        self._verbose = verbose
+        self._lineno_map: dict[int, Optional[int]] = {}
+
+    @property
+    def src(self) -> str:
+        return self._graph._code("_" if self._verbose else None, *self._graph._codegen._tree())
+
+    @property
+    def globals(self) -> dict[str, Any]:
+        return self._graph._globals()
+
+
+class _PyTreeInfo(NamedTuple):
+    orig_args: list[str]
+    in_spec: pytree.TreeSpec
+    out_spec: Optional[pytree.TreeSpec]
+
+
+class CodeGen:
+    """How the function of a graph takes its arguments: one per placeholder."""
+
+    def _tree(self) -> tuple[Optional[tuple[str, ...]], int, tuple[str, ...]]:
+        """Names of the arguments, how many are positional, keys of the others; None: one per placeholder."""
+        return None, 0, ()
+
+    def process_inputs(self, *args: Any) -> Any:
+        return args
+
+    def process_outputs(self, outputs: Any) -> Any:
+        return outputs
+
+    def additional_globals(self) -> list[tuple[str, Any]]:
+        return []
+
+
+class _PyTreeCodeGen(CodeGen):
+    """Arguments and results are trees, flattened and unflattened by specifications."""
+
+    def __init__(self, pytree_info: _PyTreeInfo) -> None:
+        self.pytree_info = pytree_info
+
+    def _tree(self) -> tuple[Optional[tuple[str, ...]], int, tuple[str, ...]]:
+        names = [n for n in self.pytree_info.orig_args if n != "self"]
+        spec = self.pytree_info.in_spec
+        both = spec.type is tuple and spec.num_children == 2
+        if both and spec.children_specs[0].type is tuple and spec.children_specs[1].type is dict:
+            npos = spec.children_specs[0].num_children
+            return tuple(names), npos, tuple(map(str, spec.children_specs[1].context))
+        return tuple(names), len(names), ()
+
+    def process_inputs(self, *args: Any) -> Any:
+        return pytree.tree_leaves(args)
+
+    def process_outputs(self, outputs: Any) -> Any:
+        if self.pytree_info.out_spec is None:
+            return outputs
+        if not isinstance(outputs, (list, tuple)):
+            outputs = [outputs]
+        return pytree.tree_unflatten(list(outputs), self.pytree_info.out_spec)
+
+    def additional_globals(self) -> list[tuple[str, Any]]:
+        return [("pytree", pytree), ("fx_pytree", fx_pytree)]
+
+
+class _InsertPoint:
+    """Where new nodes go, until it is left. It is in force from the call on, with or without `with`."""
+
+    def __init__(self, graph: Graph, node: Optional[Node], after: bool) -> None:
+        self._graph = graph
+        self._before = graph._insert_at(node, after)
+
+    def __enter__(self) -> _InsertPoint:
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        self._graph._insert_at(*self._before)
+
+
+class _node_list:  # noqa: N801 (PyTorch's name)
+    """The nodes of a graph in order; nodes may be put in and erased while it is walked."""
+
+    def __init__(self, graph: Graph, direction: str = "_next") -> None:
+        self.graph = graph
+        self.direction = direction
+
+    def __len__(self) -> int:
+        return self.graph._count
+
+    def __iter__(self) -> Iterator[Node]:
+        back = self.direction == "_prev"
+        node = self.graph._last if back else self.graph._first
+        while node is not None:
+            if not node._erased:
+                yield node
+            node = node.prev if back else node.next
+
+    def __reversed__(self) -> _node_list:
+        return _node_list(self.graph, "_next" if self.direction == "_prev" else "_prev")
+
+
+def _snake_case(name: str) -> str:
+    out = []
+    for i, ch in enumerate(name):
+        if ch.isupper() and i and name[i - 1] != "_" and not name[i - 1].isupper():
+            out.append("_")
+        out.append(ch.lower())
+    return "".join(out)
+
+
+class _Pickled(NamedTuple):
+    """A node inside pickled arguments: by its place in the graph."""
+
+    index: int
+
+
+class Graph(_C.Graph):
+    """Nodes in execution order, to be looked at and edited."""
+
+    def __new__(cls, *unused: Any, **also_unused: Any) -> Graph:
+        return super().__new__(cls)
+
+    def __init__(
+        self, owning_module: Any = None, tracer_cls: Optional[type] = None, tracer_extras: Optional[dict] = None
+    ) -> None:
+        if owning_module is not None:
+            self.owning_module = owning_module
+        if tracer_cls is not None:
+            self._tracer_cls = tracer_cls
+
+    owning_module: Any = None
+    _tracer_cls: Optional[type] = None
+    _codegen: CodeGen = CodeGen()
+
+    # ---- looking ----
+
+    @property
+    def nodes(self) -> _node_list:
+        return _node_list(self)
+
+    def output_node(self) -> Node:
+        last = self._last
+        if last is None or last.op != "output":
+            raise AssertionError("the graph has no output node")
+        return last
+
+    def find_nodes(self, *, op: str, target: Any = None, sort: bool = True) -> list[Node]:
+        """Nodes of one kind, with a target if given, in order."""
+        if op == "call_function" and target is None:
+            raise AssertionError("find_nodes of call_function needs a target")
+        return self._list(op, target)
+
+    # ---- building ----
+
+    def _target_to_str(self, target: Any) -> str:
+        if callable(target):
+            name = getattr(target, "__name__", None) or type(target).__name__
+            if isinstance(target, _C.OpOverload):
+                name = str(target).split(".", 1)[1].replace(".", "_")
+        else:
+            name = target
+            if len(name) > 4 and name.startswith("__") and name.endswith("__"):
+                name = name[2:-2]
+        return _snake_case(name.replace("<lambda>", "lambda"))
+
+    def create_node(
+        self,
+        op: str,
+        target: Any,
+        args: Optional[tuple[Any, ...]] = None,
+        kwargs: Optional[dict[str, Any]] = None,
+        name: Optional[str] = None,
+        type_expr: Optional[Any] = None,
+    ) -> Node:
+        """Puts a node at the insert point. `name` is a wish: it gets a number when it is taken."""
+        node = self._create(op, target, args, kwargs, name if name is not None else self._target_to_str(target))
+        if type_expr is not None:
+            node.type = type_expr
+        return node
+
+    def placeholder(self, name: str, type_expr: Optional[Any] = None, default_value: Any = ...) -> Node:
+        args = () if default_value is ... else (default_value,)
+        return self.create_node("placeholder", name, args, type_expr=type_expr, name=name.replace("*", ""))
+
+    def get_attr(self, qualified_name: str, type_expr: Optional[Any] = None) -> Node:
+        node = self.create_node("get_attr", qualified_name, type_expr=type_expr)
+        self._bind(node)
+        return node
+
+    def _bind(self, node: Node) -> None:
+        """Tells the engine what a get_attr node stands for, as far as the owning module has it."""
+        from ingot.fx.graph_module import GraphModule
+
+        found = self.owning_module
+        for part in node.target.split("."):
+            if not hasattr(found, part):
+                return
+            found = getattr(found, part)
+        node._set_attr(found.graph if isinstance(found, GraphModule) else found)
+
+    def call_module(
+        self, module_name: str, args: Optional[tuple] = None, kwargs: Optional[dict] = None, type_expr: Any = None
+    ) -> Node:
+        return self.create_node("call_module", module_name, args, kwargs, type_expr=type_expr)
+
+    def call_method(
+        self, method_name: str, args: Optional[tuple] = None, kwargs: Optional[dict] = None, type_expr: Any = None
+    ) -> Node:
+        return self.create_node("call_method", method_name, args, kwargs, type_expr=type_expr)
+
+    def call_function(
+        self, the_function: Callable, args: Optional[tuple] = None, kwargs: Optional[dict] = None, type_expr: Any = None
+    ) -> Node:
+        return self.create_node("call_function", the_function, args, kwargs, type_expr=type_expr)
+
+    def output(self, result: Any, type_expr: Optional[Any] = None) -> Node:
+        return self.create_node("output", "output", (result,), type_expr=type_expr)
+
+    def inserting_before(self, n: Optional[Node] = None) -> _InsertPoint:
+        """New nodes go in front of n; without n, in front of all."""
+        return _InsertPoint(self, None, True) if n is None else _InsertPoint(self, n, False)
+
+    def inserting_after(self, n: Optional[Node] = None) -> _InsertPoint:
+        """Each new node goes right behind n; without n, behind all."""
+        return _InsertPoint(self, None, False) if n is None else _InsertPoint(self, n, True)
+
+    def erase_node(self, to_erase: Node) -> None:
+        self._erase(to_erase)
+
+    def node_copy(self, node: Node, arg_transform: Callable[[Node], Any] = lambda x: x) -> Node:
+        """A copy at the insert point; arg_transform gives this graph's operand for each of the other's."""
+        args = map_arg(node.args, arg_transform)
+        kwargs = map_arg(node.kwargs, arg_transform)
+        copy = self._create(node.op, node.target, tuple(args), dict(kwargs), node.name)
+        copy.meta = node.meta
+        if node.type is not None:
+            copy.type = node.type
+        if node.op == "get_attr":
+            attribute = node._attr()
+            if attribute is not None:
+                copy._set_attr(attribute)
+        return copy
+
+    def graph_copy(self, g: Graph, val_map: dict[Node, Any], return_output_node: bool = False) -> Any:
+        """Copies all nodes of g but its output, whose value is returned; val_map says what stands for what."""
+        for node in g.nodes:
+            if node in val_map:
+                continue
+            if node.op == "output":
+                value = map_arg(node.args[0], lambda n: val_map[n])
+                return (value, node) if return_output_node else value
+            val_map[node] = self.node_copy(node, lambda n: val_map[n])
+        return None
+
+    # ---- as a whole ----
+
+    def lint(self) -> None:
+        """RuntimeError with the first thing that is wrong."""
+        self._verify()
+        owner = self.owning_module
+        if owner is None:
+            return
+        for node in self.nodes:
+            if node.op not in ("get_attr", "call_module"):
+                continue
+            found = owner
+            for part in node.target.split("."):
+                if not hasattr(found, part):
+                    what = "attribute" if node.op == "get_attr" else "submodule"
+                    raise RuntimeError(
+                        f"Node {node} target {node.target} references nonexistent {what} {part} of "
+                        f"{type(found).__name__}"
+                    )
+                found = getattr(found, part)
+
+    def eliminate_dead_code(self, is_impure_node: Optional[Callable[[Node], bool]] = None) -> bool:
+        """Removes calls that nobody reads and that have no effect; whether there were any."""
+        self._verify()
+        if is_impure_node is None and not _impure_callables(self):
+            return self._dce() > 0
+        pure = is_impure_node or Node.is_impure
+        before = self._count
+        for node in reversed(self.nodes):
+            if not node.users and not pure(node):
+                self.erase_node(node)
+        return self._count < before
+
+    def set_codegen(self, codegen: CodeGen) -> None:
+        self._codegen = codegen
+
+    def process_inputs(self, *args: Any) -> Any:
+        return self._codegen.process_inputs(*args)
+
+    def process_outputs(self, out: Any) -> Any:
+        return self._codegen.process_outputs(out)
+
+    def python_code(self, root_module: str = "self", *, verbose: bool = False, **unused: Any) -> PythonCode:
+        """Source text and the objects that it names."""
+        return PythonCode(self, verbose)
+
+    def _globals(self) -> dict[str, Any]:
+        import ingot
+
+        found: dict[str, Any] = {
+            "inf": math.inf, "nan": math.nan, "NoneType": type(None), "torch": ingot, "device": ingot.device
+        }  # fmt: skip
+        found.update(self._codegen.additional_globals())
+        for node in self._list("call_function", None):
+            target = node.target
+            if isinstance(target, _C.OpOverload):
+                continue
+            name = _get_qualified_name(target)
+            if "." in name and not name.startswith(("torch.", "_operator.")):
+                found[name.replace(".", "_")] = target
+            elif name.startswith("_operator."):
+                found[name.replace(".", "_")] = getattr(operator, name[10:])
+        return found
+
+    def print_tabular(self) -> None:
+        """A table of the nodes, one line each."""
+        rows = [("opcode", "name", "target", "args", "kwargs")]
+        rows += [(n.op, n.name, str(n.target), str(n.args), str(dict(n.kwargs))) for n in self.nodes]
+        widths = [builtins.max(len(row[i]) for row in rows) for i in range(5)]
+        lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+        lines.insert(1, "  ".join("-" * w for w in widths))
+        print("\n".join(lines))
+
+    def __copy__(self) -> Graph:
+        return self.__deepcopy__({})
+
+    def __deepcopy__(self, memo: Optional[dict] = None) -> Graph:
+        copy = self._copy()
+        if self._codegen is not Graph._codegen:
+            copy._codegen = self._codegen
+        if self._tracer_cls is not None:
+            copy._tracer_cls = self._tracer_cls
+        if memo is not None:
+            memo[id(self)] = copy
+            memo.update({id(a): b for a, b in zip(self.nodes, copy.nodes, strict=True)})
+        return copy
+
+    def __reduce__(self) -> tuple:
+        places = {node: _Pickled(i) for i, node in enumerate(self.nodes)}
+
+        def swap(value: Any) -> Any:
+            return map_aggregate(value, lambda x: places.get(x, x) if isinstance(x, Node) else x)
+
+        rows = []
+        for n in self.nodes:
+            meta = {k: v for k, v in n.meta.items() if k in ("stack_trace", "nn_module_stack", "torch_fn")}
+            rows.append((n.op, n.target, swap(n.args), swap(n.kwargs), n.name, meta))
+        codegen = None if self._codegen is Graph._codegen else self._codegen
+        return _unpickle, (rows, codegen)
+
+
+def _impure_callables(graph: Graph) -> bool:
+    """Whether Python has a word on dead code: modules marked impure, functions marked by has_side_effect."""
+    from ingot.fx.node import _side_effectful_functions
+
+    return bool(_side_effectful_functions) or bool(graph._list("call_module", None))
+
+
+def _unpickle(rows: list[tuple], codegen: Optional[CodeGen]) -> Graph:
+    graph = Graph()
+    made: list[Node] = []
+
+    def swap(value: Any) -> Any:
+        if isinstance(value, _Pickled):
+            return made[value.index]
+        if isinstance(value, tuple):
+            return tuple(swap(v) for v in value)
+        if isinstance(value, list):
+            return [swap(v) for v in value]
+        if isinstance(value, dict):
+            return {k: swap(v) for k, v in value.items()}
+        if isinstance(value, slice):
+            return slice(swap(value.start), swap(value.stop), swap(value.step))
+        return value
+
+    for op, target, args, kwargs, name, meta in rows:
+        made.append(graph._create(op, target, swap(args), swap(kwargs), name))
+        made[-1].meta.update(meta)
+    if codegen is not None:
+        graph.set_codegen(codegen)
+    return graph

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes of graphs. The type is the engine's (_C.FxNode); here is what concerns Python objects alone: names of functions,
+mapping over nested arguments."""
+from __future__ import annotations
+
+import builtins
+import enum
+import types
+from collections.abc import Callable
+from typing import Any, Optional
+
+from ingot import _C
+from ingot.fx.immutable_collections import immutable_dict, immutable_list
+
+__all__ = ["Node", "has_side_effect", "map_aggregate", "map_arg"]
+
+Argument = Any
+Target = Any
+
+_side_effectful_functions: set[Callable] = set()
+
+
+def has_side_effect(fn: Callable) -> Callable:
+    """Marks a function: calls of it are not dead code, whoever reads the result."""
+    _side_effectful_functions.add(fn)
+    return fn
+
+
+def _module_name(module: str) -> str:
+    """Ingot's modules are PyTorch's in printed code."""
+    if module == "ingot" or module.startswith("ingot."):
+        module = "torch" + module[len("ingot") :]
+    return module.replace("torch._ops", "torch.ops")
+
+
+def _find_module(fn: Callable) -> str | None:
+    """The module of a function: its own word, or that of the namespace where it is known by its name."""
+    name = getattr(fn, "__name__", None)
+    module = getattr(fn, "__module__", None)
+    if module is not None or name is None:
+        return module
+    import ingot
+
+    for guess in (ingot, ingot.nn.functional, _C):
+        if getattr(guess, name, None) is fn:
+            return guess.__name__
+    return None
+
+
+def _get_qualified_name(func: Callable) -> str:
+    name = getattr(func, "__name__", None) or type(func).__name__
+    if getattr(builtins, name, None) is func:
+        return name
+    if isinstance(func, (types.MethodDescriptorType, types.WrapperDescriptorType)):
+        return f"torch.Tensor.{name}"
+    if isinstance(func, (_C.OpOverload, _C.OpOverloadPacket)):
+        return f"torch.ops.{func}"
+    module = _find_module(func)
+    if module is None:
+        raise RuntimeError(f"cannot find the module of {func!r}: give the function a __module__ to use it in a graph")
+    if name == "<lambda>":
+        name = "lambda"
+    if module == "_operator":
+        return f"_operator.{name}"
+    return f"{_module_name(module)}.{name}"
+
+
+def _code_repr(arg: Any) -> str:
+    """An argument as printed code spells it, for objects that the engine does not know."""
+    if isinstance(arg, enum.Enum):
+        return f"{type(arg).__name__}.{arg.name}"
+    if isinstance(arg, type):
+        return _get_qualified_name(arg)
+    return repr(arg)
+
+
+class Node(_C.FxNode):
+    """One step of a graph. Made by its graph (create_node and its kin); there is one object per node."""
+
+    type: Any = None
+
+    @property
+    def stack_trace(self) -> Optional[str]:
+        return self.meta.get("stack_trace")
+
+    @stack_trace.setter
+    def stack_trace(self, trace: Optional[str]) -> None:
+        self.meta["stack_trace"] = trace
+
+    def update_arg(self, idx: int, arg: Any) -> None:
+        args = list(self.args)
+        args[idx] = arg
+        self.args = tuple(args)
+
+    def insert_arg(self, idx: int, arg: Any) -> None:
+        if not 0 <= idx <= len(self.args):
+            raise AssertionError("insert_args index must be between 0 and len(self.args)")
+        self.args = (*self.args[:idx], arg, *self.args[idx:])
+
+    def update_kwarg(self, key: str, arg: Any) -> None:
+        self.kwargs = {**self.kwargs, key: arg}
+
+    def replace_all_uses_with(
+        self,
+        replace_with: Node,
+        delete_user_cb: Callable[[Node], bool] = lambda user: True,
+        *,
+        propagate_meta: bool = False,
+    ) -> list[Node]:
+        """Every reader that the callback allows reads `replace_with` from now on; all readers there were."""
+        if propagate_meta:
+            if len(replace_with.meta) != 0:
+                raise AssertionError(
+                    "Called node.replace_all_uses_with(replace_with, propagate_meta=True), "
+                    "but replace_with already has .meta keys"
+                )
+            replace_with.meta.update(self.meta)
+        users = list(self.users)
+        self._replace(replace_with, [u for u in users if delete_user_cb(u)])
+        return users
+
+    def is_impure(self) -> bool:
+        """Whether dead code elimination keeps it."""
+        if self.op in ("placeholder", "output"):
+            return True
+        if self.op == "call_module":
+            module = getattr(self.graph, "owning_module", None)
+            return bool(module is not None and getattr(module.get_submodule(self.target), "_is_impure", False))
+        return self._effect or (self.op == "call_function" and self.target in _side_effectful_functions)
+
+    def _pretty_print_target(self, target: Any) -> str:
+        if isinstance(target, str):
+            return target
+        name = _get_qualified_name(target)
+        if name.startswith("_operator."):
+            return name[1:]
+        return name if "." in name else f"builtins.{name}"
+
+    def format_node(
+        self, placeholder_names: Optional[list[str]] = None, maybe_return_typename: Optional[list[str]] = None
+    ) -> Optional[str]:
+        """The node's line of str(graph); a placeholder goes to placeholder_names when they are collected."""
+        if placeholder_names is not None and self.op == "placeholder":
+            placeholder_names.append(self.target)
+            return None
+        return self._text()
+
+    def normalized_arguments(self, root: Any, *unused: Any, **also_unused: Any) -> Any:
+        raise NotImplementedError("arguments of operators are normalized by the engine when they are recorded")
+
+
+def map_arg(a: Any, fn: Callable[[Node], Any]) -> Any:
+    """Applies fn to each Node in a; the rest stays."""
+    if not callable(fn):
+        raise AssertionError("torch.fx.map_arg(a, fn): fn must be a callable")
+    return map_aggregate(a, lambda x: fn(x) if isinstance(x, Node) else x)
+
+
+def map_aggregate(a: Any, fn: Callable[[Any], Any]) -> Any:
+    """Applies fn to each leaf of nested tuples, lists, dicts and slices, whose kinds are kept (lists and dicts become
+    immutable)."""
+    if isinstance(a, tuple):
+        parts = [map_aggregate(x, fn) for x in a]
+        return type(a)(*parts) if hasattr(a, "_fields") else tuple(parts)
+    if isinstance(a, list):
+        return immutable_list([map_aggregate(x, fn) for x in a])
+    if isinstance(a, dict):
+        return immutable_dict({k: map_aggregate(v, fn) for k, v in a.items()})
+    if isinstance(a, slice):
+        return slice(map_aggregate(a.start, fn), map_aggregate(a.stop, fn), map_aggregate(a.step, fn))
+    return fn(a)

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// A graph as Python code: plain, as a function of trees, and annotated with types and locations.
+#include <stdio.h>
+#include <string.h>
+
+#include "ir/print.h"
+
+static void print_parameters(const ig_printer *p, const ig_graph *g) {
+  if (p->tree) {
+    for (size_t i = 0; i < p->tree->n; i++) ig_str_add(p->s, ", %s", p->tree->names[i]);
+    return;
+  }
+  for (const ig_node *n = g->first; n; n = n->next) {
+    if (!ig_node_is_placeholder(n)) continue;
+    ig_str_add(p->s, ", %s", n->target);
+    if (p->typed) ig_print_type(p, &n->val);
+    if (n->npos) {
+      ig_str_add(p->s, " = ");
+      ig_print_value(p, &n->args[0]);
+    }
+  }
+}
+
+// x, y, = fx_pytree.tree_flatten_spec(([a], {'b':b}), self._in_spec)
+static void print_flatten(const ig_printer *p, const ig_graph *g) {
+  bool any = false;
+  for (const ig_node *n = g->first; n; n = n->next) {
+    if (!ig_node_is_placeholder(n)) continue;
+    ig_str_add(p->s, "%s%s", any ? ", " : "    ", n->name);
+    any = true;
+  }
+  if (!any) return;
+  const ig_tree_args *t = p->tree;
+  ig_str_add(p->s, ", = fx_pytree.tree_flatten_spec(([");
+  for (size_t i = 0; i < t->npos; i++) ig_str_add(p->s, "%s%s", i ? ", " : "", t->names[i]);
+  ig_str_add(p->s, "], {");
+  for (size_t i = t->npos; i < t->n; i++) {
+    ig_str_add(p->s, "%s'%s':%s", i > t->npos ? ", " : "", t->keys[i - t->npos], t->names[i]);
+  }
+  ig_str_add(p->s, "}), self._in_spec)\n");
+}
+
+// The location of a node: "File ..., line 5, in forward\n    source". The last frame counts.
+static void print_location(const ig_printer *p, const char *trace) {
+  const char *at = trace;
+  for (const char *next = at; next; next = strstr(next + 1, "File \"")) at = next;
+  char file[256];
+  char name[128];
+  int line = 0;
+  const char *code = strchr(at, '\n');
+  if (sscanf(at, " File \"%255[^\"]\", line %d, in %127[^\n]", file, &line, name) != 3 || !code) {
+    return;
+  }
+  code += strspn(code, "\n ");
+  ig_str_add(p->s, "# File: %s:%d in %s, code: %.*s", file, line, name, (int)strcspn(code, "\n"),
+             code);
+}
+
+static void print_body(const ig_printer *p, const ig_graph *g) {
+  const char *last = NULL;
+  bool any = false;
+  for (const ig_node *n = g->first; n; n = n->next) {
+    bool inner = !ig_node_is_placeholder(n) && n->kind != IG_NODE_OUTPUT;
+    const char *trace = n->meta[IG_META_STACK_TRACE];
+    if (p->typed && inner && trace && (!last || strcmp(trace, last) != 0)) {
+      ig_str_add(p->s, "%s    ", any ? "    \n" : "");
+      print_location(p, trace);
+      ig_str_add(p->s, "\n");
+      last = trace;
+    } else if (p->typed && inner && !trace && last) {
+      ig_str_add(p->s, "%s    # No stacktrace found for following nodes\n", any ? "    \n" : "");
+      last = NULL;
+    }
+    ig_print_code_line(p, n);
+    any = any || inner;
+    if (n->kind == IG_NODE_OUTPUT) {
+      ig_str_add(p->s, "    ");
+      ig_print_return(p, n);
+      ig_str_add(p->s, "\n    ");
+    }
+  }
+  if (!g->first || g->last->kind != IG_NODE_OUTPUT)
+    ig_str_add(p->s, any ? "    " : "    pass\n    ");
+}
+
+static bool print_function(ig_ctx *c, ig_printer *p, const ig_graph *g) {
+  const ig_node **readers = ig_graph_last_readers(c, g);
+  if (!readers) return false;
+  p->readers = readers;
+  p->host = g->host;
+  ig_str_add(p->s, "def forward(self");
+  print_parameters(p, g);
+  ig_str_add(p->s, "):\n");
+  if (p->tree) print_flatten(p, g);
+  print_body(p, g);
+  ig_mem_free(c->alloc, (void *)readers, g->next_index * sizeof *readers + 1);
+  return true;
+}
+
+char *ig_graph_tree_code(ig_ctx *c, const ig_graph *g, const ig_tree_args *tree) {
+  ig_str s = ig_str_make(c->alloc);
+  ig_printer p = {.s = &s, .form = IG_TEXT_CODE, .tree = tree};
+  ig_str_add(&s, "\n\n\n");
+  if (print_function(c, &p, g)) return ig_print_end(c, &s);
+  ig_str_free(&s);
+  return NULL;
+}
+
+char *ig_graph_code(ig_ctx *c, const ig_graph *g) {
+  return ig_graph_tree_code(c, g, NULL);
+}
+
+// Every line but the first moves to the right.
+static void add_indented(ig_str *s, const char *text, size_t by) {
+  for (; *text; text++) {
+    ig_str_add(s, "%c", *text);
+    if (*text == '\n') ig_str_add(s, "%*s", (int)by, "");
+  }
+}
+
+static bool print_class(ig_ctx *c, ig_str *out, const ig_graph *g, const char *name,
+                        const ig_tree_args *tree, size_t by) {
+  ig_str s = ig_str_make(c->alloc);
+  ig_printer p = {.s = &s, .form = IG_TEXT_CODE, .tree = tree, .typed = true};
+  ig_str_add(&s, "class %s(torch.nn.Module):\n", name);
+  bool ok = print_function(c, &p, g);
+  ok = ok && !s.failed;
+  if (ok) add_indented(out, s.at, by + 4);
+  ig_str_free(&s);
+  for (size_t i = 0; ok && i < g->subs.n; i++) {
+    ig_str_add(out, "\n%*s", (int)by + 4, "");
+    ok = print_class(c, out, g->subs.at[i].graph, g->subs.at[i].name, NULL, by + 4);
+  }
+  return ok;
+}
+
+char *ig_graph_readable(ig_ctx *c, const ig_graph *g, const char *name, const ig_tree_args *tree) {
+  ig_str s = ig_str_make(c->alloc);
+  if (print_class(c, &s, g, name, tree, 0)) return ig_print_end(c, &s);
+  ig_str_free(&s);
+  if (c->status == IG_OK) (void)ig_fail(c, IG_NOMEM, "out of memory while printing");
+  return NULL;
+}
