@@ -110,6 +110,14 @@ static bool set_function(ig_ctx *c, ig_graph *g, PyObject *target, ig_node *prot
                  Py_TYPE(target)->tp_name);
     return false;
   }
+  const ig_hop *hop = py_hop_of(target);
+  if (hop) {
+    proto->callee = IG_CALLEE_HOP;
+    proto->hop = hop;
+    proto->target = hop->path;
+    proto->effect = hop->effect;
+    return true;
+  }
   const char *name = qualified_name(c, g, target);
   if (!name) return false;
   proto->target = name;
