@@ -166,7 +166,7 @@ def test_recorded_texts() -> None:
         if row["graph"] is not None and counted(str(graph), row) != counted(as_older(row["graph"]), row):
             wrong.append((row["name"], row["graph"], str(graph)))
     assert not wrong, f"{len(wrong)} differ; the first, {wrong[0][0]}: expected\n{wrong[0][1]}\nfound\n{wrong[0][2]}"
-    assert missing < 0.1 * len(RECORDS)
+    assert missing < 0.12 * len(RECORDS)
 
 
 @pytest.mark.parametrize("name", ["sum", "x", "add_", "_assert_scalar"])
