@@ -336,9 +336,17 @@ static PyObject *is_inference_enabled(PyObject *module, PyObject *unused) {
   return PyBool_FromLong(ig_inference_is_enabled(py_ctx()));
 }
 static PyObject *set_grad_enabled(PyObject *module, PyObject *on) {
-  (void)module;
   int yes = PyObject_IsTrue(on);
-  return yes < 0 ? NULL : PyBool_FromLong(ig_grad_set_enabled(py_ctx(), yes == 1));
+  if (yes < 0) return NULL;
+  ig_ctx *c = py_ctx();
+  if (c->capture) {
+    PyObject *fn = PyObject_GetAttrString(module, "_set_grad_enabled");
+    bool noted = fn && py_trace_grad_mode(c, yes == 1, fn);
+    Py_XDECREF(fn);
+    if (!fn) return NULL;
+    if (noted) return PyBool_FromLong(ig_grad_is_enabled(c));
+  }
+  return PyBool_FromLong(ig_grad_set_enabled(c, yes == 1));
 }
 static PyObject *set_inference(PyObject *module, PyObject *on) {
   (void)module;

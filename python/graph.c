@@ -46,15 +46,18 @@ static PyObject *own_text(ig_ctx *c, char *text) {
 
 // ---- capture ----
 
-// capture_begin(strict=False)
+// capture_begin(strict=False, grad_modes=False)
 static PyObject *capture_begin(PyObject *module, PyObject *args, PyObject *kwargs) {
   (void)module;
-  static char *keys[] = {"strict", NULL};
+  static char *keys[] = {"strict", "grad_modes", NULL};
   int strict = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p:capture_begin", keys, &strict)) return NULL;
+  int modes = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|pp:capture_begin", keys, &strict, &modes)) {
+    return NULL;
+  }
   ig_ctx *c = py_ctx();
   if (ig_capture_begin(c) != IG_OK) return py_raise(c);
-  if (py_trace_begin(c, strict)) Py_RETURN_NONE;
+  if (py_trace_begin(c, strict, modes)) Py_RETURN_NONE;
   ig_capture_abort(c);
   return NULL;
 }
@@ -114,7 +117,8 @@ static PyObject *capture_input(PyObject *module, PyObject *args) {
 }
 
 // capture_state(kind, name, tensor, how="state"): kinds "parameter", "buffer", "temporary",
-// "constant"; how: "state", "alias" or "name", see ig_capture_state and its kin.
+// "constant"; how: "state", "alias" or "name", see ig_capture_state and its kin. The answer is the
+// fake tensor, of the same class as the tensor; None for a name.
 static PyObject *capture_state(PyObject *module, PyObject *args) {
   (void)module;
   static const char *const kinds[] = {"parameter", "buffer", "temporary", "constant"};
@@ -134,15 +138,19 @@ static PyObject *capture_state(PyObject *module, PyObject *args) {
   ig_ctx *c = py_ctx();
   ig_scope s = ig_scope_open(c);
   ig_tensor *t = py_tensor_of(value);
+  ig_tensor *fake = NULL;
   if (strcmp(how, "name") == 0) {
     ig_capture_name(c, (ig_state_kind)k, name, t);
   } else if (strcmp(how, "alias") == 0) {
-    (void)ig_capture_alias(c, (ig_state_kind)k, name, t);
+    fake = ig_capture_alias(c, (ig_state_kind)k, name, t);
   } else {
-    (void)ig_capture_state(c, (ig_state_kind)k, name, t);
+    fake = ig_capture_state(c, (ig_state_kind)k, name, t);
   }
+  PyObject *out = NULL;
+  if (py_ok(c))
+    out = fake && !fake->host ? py_wrap_as(fake, Py_TYPE(value)) : py_from_tensor(c, fake);
   ig_scope_close(c, s);
-  return py_ok(c) ? Py_NewRef(Py_None) : NULL;
+  return out;
 }
 
 static bool values_of(ig_ctx *c, PyObject *tuple, ig_value **out, size_t *n) {
@@ -188,6 +196,7 @@ static PyObject *capture_end(PyObject *module, PyObject *args) {
   PyObject *out = NULL;
   if (values_of(c, tuple, &values, &n) && writes_of(c, pairs, &writes, &nwrites)) {
     ig_program *p = NULL;
+    py_trace_merge(c);
     ig_status st = ig_capture_end_writes(c, writes, nwrites, values, n, &p);
     out = py_program_wrap(c, st, p);
   } else {

@@ -353,10 +353,15 @@ int py_add_nodes(PyObject *m);
 
 typedef struct py_trace py_trace;
 struct ig_str;
-py_trace *py_trace_begin(ig_ctx *c, bool strict);  // The context's capture is watched. NULL: error.
+// The context's capture is watched. grad_modes: switches of the grad mode become nodes. NULL:
+// error.
+py_trace *py_trace_begin(ig_ctx *c, bool strict, bool grad_modes);
 void py_trace_end(ig_ctx *c);
 void py_trace_locate(ig_ctx *c, py_trace *t);  // Location and metadata of the next node.
 void py_trace_stack(const py_trace *trace, ig_ctx *c, struct ig_str *out);  // the user's frames
+// The program switches the grad mode. true: the capture has noted it, the mode itself stays.
+bool py_trace_grad_mode(ig_ctx *c, bool enabled, PyObject *fn);
+void py_trace_merge(ig_ctx *c);  // before the capture ends: a strict one keeps no idle switches
 // The program enters a torch function, say "method_descriptor" "add_"; `source` is what the caller
 // wrote ("iadd"; NULL: the name). true: leave it again.
 bool py_region_enter(ig_ctx *c, const char *cls, const char *name, const char *source);

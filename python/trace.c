@@ -11,6 +11,7 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "ir/graph.h"
+#include "op/grad_mode.h"
 #include "py.h"
 
 enum { MAX_FRAMES = 64, CODES = 128 };
@@ -53,6 +54,7 @@ typedef struct region {
 
 struct py_trace {
   bool strict;
+  bool grad_modes;      // switches of the grad mode become nodes
   PyFrameObject *edge;  // frame that opened the capture
   ig_arena arena;
   IG_VEC(site *) sites;  // open addressing, a power of two
@@ -77,10 +79,11 @@ static void forget_function(py_trace *t) {
   Py_CLEAR(t->function);
 }
 
-py_trace *py_trace_begin(ig_ctx *c, bool strict) {
+py_trace *py_trace_begin(ig_ctx *c, bool strict, bool grad_modes) {
   py_trace *t = PyMem_Calloc(1, sizeof *t);
   if (!t) return (py_trace *)PyErr_NoMemory();
   t->strict = strict;
+  t->grad_modes = grad_modes;
   t->arena = ig_arena_make(c->alloc);
   t->counts = t->sources = ig_map_make(c->alloc);
   t->edge = PyThreadState_GetFrame(PyThreadState_Get());
@@ -327,6 +330,20 @@ static void see_function(py_trace *t, walk *w) {
     if (name) enter_function(t, "function", name, name);
     Py_DECREF(code);
   }
+}
+
+// ---- grad mode ----
+
+bool py_trace_grad_mode(ig_ctx *c, bool enabled, PyObject *fn) {
+  const py_trace *t = c->locate_user;
+  if (!c->capture || !t) return false;
+  if (t->grad_modes) ig_record_grad_mode(c, enabled, fn);
+  return !t->strict;
+}
+
+void py_trace_merge(ig_ctx *c) {
+  const py_trace *t = c->locate_user;
+  if (t && t->strict && c->capture) ig_graph_merge_grad_modes(c->capture, !c->no_grad);
 }
 
 // ---- the next node ----

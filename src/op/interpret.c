@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "op/grad_mode.h"
 #include "op/record.h"
 
 typedef struct machine {
@@ -129,6 +130,15 @@ static ig_value call_by(machine *m, const ig_node *n, caller *fn) {
 }
 
 static ig_value call_host(machine *m, const ig_node *n) {
+  bool grad = false;
+  if (ig_node_is_grad_mode(n, &grad)) {
+    if (m->c->capture) {
+      ig_record_grad_mode(m->c, grad, n->host_fn);
+    } else {
+      m->c->no_grad = !grad;
+    }
+    return ig_none();
+  }
   const ig_host *host = m->g->host ? m->g->host : m->c->host;
   return call_by(m, n, host ? host->call : NULL);
 }
@@ -273,10 +283,12 @@ ig_status ig_graph_run(ig_ctx *c, const ig_graph *g, const ig_value *inputs, siz
   size_t expected = ig_graph_input_count(g);
   if (c->status != IG_OK) return c->status;
   if (n != expected) return ig_fail(c, IG_RUNTIME, "found %zu inputs, expected %zu", n, expected);
-  const char *file = c->file;
-  int line = c->line;
+  const ig_ctx before = *c;
+  if (c->capture) c->locate = NULL;  // nodes keep the metadata of this graph
   ig_status st = ig_interpret(c, g, inputs, outs);
-  (void)ig_ctx_at(c, file, line);
+  c->locate = before.locate;
+  c->no_grad = before.no_grad;
+  (void)ig_ctx_at(c, before.file, before.line);
   return st;
 }
 

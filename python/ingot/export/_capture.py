@@ -22,6 +22,7 @@ class Options:
     disable_forced_specializations: bool = False
     allow_complex_guards: bool = False
     allow_rnn: bool = True
+    grad_modes: bool = True  # switches of the grad mode become nodes
 
 
 def _check_arguments(mod: Any, args: Any, kwargs: Any) -> dict[str, Any]:
@@ -103,7 +104,7 @@ class _Run:
         entries = read_shapes(self.mod, self.args, self.kwargs, shapes)
         inputs = bind(self.mod, self.args, self.kwargs)
         _check_inputs(inputs, self.options.strict)
-        _C.capture_begin(strict=self.options.strict)
+        _C.capture_begin(strict=self.options.strict, grad_modes=self.options.grad_modes)
         try:
             program = self.record(inputs, entries)
         except BaseException as error:

@@ -87,6 +87,12 @@ def _restore_container(value: Any, copy: Any) -> None:
         value.update(copy)
 
 
+def _copy_attributes(tensor: Tensor, fake: Tensor) -> None:
+    """What the program may have hung on its parameters."""
+    for name, value in tensor.__dict__.items():
+        setattr(fake, name, value)
+
+
 class State:
     """The state of a module, taken before a capture."""
 
@@ -96,19 +102,33 @@ class State:
         self.attributes = [_Attributes(path, m) for path, m in self.modules]
         self.buffers = [(m, k, t) for _, m in self.modules for k, t in m._buffers.items() if t is not None]
         self.parameters = [(m, k, t) for _, m in self.modules for k, t in m._parameters.items()]
+        self._real: dict[tuple[int, str], Tensor] = {}  # by the place that holds it
+        self._fakes: dict[tuple[int, str], Tensor] = {}
 
     def declare(self, strict: bool) -> None:
-        """Tells the open capture about all tensors of the module. A tensor of several names has a placeholder for each
-        of them, the last one in use; in a strict capture that one alone."""
+        """Tells the open capture about all tensors of the module, and puts fake ones in their places.
+
+        A module of several names has a placeholder for each of them, the last one in use; in a strict capture that one
+        alone. Two modules that share a tensor have a placeholder each.
+        """
         persistent = set(self.module.state_dict(keep_vars=True))
-        parameters = [("parameter", k, t) for k, t in self.module.named_parameters(remove_duplicate=False)]
-        buffers = [
-            ("buffer" if k in persistent else "temporary", k, t)
-            for k, t in self.module.named_buffers(remove_duplicate=False)
-        ]
-        last = {id(t): name for _, name, t in parameters + buffers}
-        for kind, name, tensor in parameters + buffers:
-            _C.capture_state(kind, name, tensor, "alias" if not strict or last[id(tensor)] == name else "name")
+        for slots in ("_parameters", "_buffers"):
+            found: list[tuple[str, dict, str]] = []
+            for path, module in self.module.named_modules(remove_duplicate=False):
+                members = getattr(module, slots)
+                found += [(f"{path}.{k}" if path else k, members, k) for k, t in members.items() if t is not None]
+            last = {(id(members), key): name for name, members, key in found}
+            for name, members, key in found:
+                kind = "parameter" if slots == "_parameters" else "buffer" if name in persistent else "temporary"
+                tensor = self._real.get((id(members), key), members[key])
+                self._real[id(members), key] = tensor
+                own = not strict or last[id(members), key] == name
+                fake = _C.capture_state(kind, name, tensor, "alias" if own else "name")
+                if own:
+                    _copy_attributes(tensor, fake)
+                    self._fakes[id(members), key] = fake
+            for _, members, key in found:
+                members[key] = self._fakes[id(members), key]
         for path, module in self.module.named_modules(remove_duplicate=False):
             for name, value in module.__dict__.items():
                 if name not in _OWN and isinstance(value, Tensor):
@@ -119,7 +139,7 @@ class State:
         out = []
         for module, name, tensor in self.buffers:
             now = module._buffers.get(name)
-            if now is not None and now is not tensor:
+            if now is not None and now is not self._fakes.get((id(module._buffers), name), tensor):
                 out.append((tensor, now))
         return out
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from ingot import nn
+from ingot import _C, nn
 from ingot._dynamo import config
 from ingot.export._capture import Options, capture
 from ingot.export.exported_program import ExportedProgram
@@ -65,6 +65,7 @@ def _export(
         mod, args, kwargs, dynamic_shapes, strict,
         disable_forced_specializations=_disable_forced_specializations,
         allow_complex_guards=_allow_complex_guards_as_runtime_asserts or allow_complex_guards_as_runtime_asserts,
+        grad_modes=hasattr(_C.Program, "wrap_grad_regions"),
     )  # fmt: skip
     return ExportedProgram(run.result.functionalize(), (run.in_spec, run.out_spec), (args, kwargs or {}))
 

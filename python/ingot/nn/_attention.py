@@ -197,7 +197,8 @@ def multi_head_attention_forward(
     v = v.view(batch, num_heads, source, head)
     out = _t.scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal)
     out = out.permute(2, 0, 1, 3).contiguous().view(batch * target, embed)
-    out = _t.linear(out, out_proj_weight, out_proj_bias).view(target, batch, -1)
+    out = _t.linear(out, out_proj_weight, out_proj_bias)
+    out = out.view(target, batch, out.size(1))
     return (out if batched else out.squeeze(1)), None
 
 
@@ -224,7 +225,8 @@ def _with_weights(
     if dropout_p > 0.0:
         weights = _t.dropout(weights, dropout_p, True)
     out = _t.bmm(weights, v).transpose(0, 1).contiguous().view(target * batch, heads * head)
-    out = _t.linear(out, out_weight, out_bias).view(target, batch, -1)
+    out = _t.linear(out, out_weight, out_bias)
+    out = out.view(target, batch, out.size(1))
     weights = weights.view(batch, heads, target, source)
     if average:
         weights = weights.mean(dim=1)

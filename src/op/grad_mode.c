@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "op/grad_mode.h"
+
+#include <string.h>
+
+#include "op/record.h"
+
+static const char target[] = "torch._C._set_grad_enabled";
+
+void ig_record_grad_mode(ig_ctx *c, bool enabled, void *host_fn) {
+  if (!c->capture || c->status != IG_OK) return;
+  ig_value arg = ig_of_bool(enabled);
+  ig_node proto = {.kind = IG_NODE_CALL,
+                   .callee = IG_CALLEE_HOST,
+                   .target = target,
+                   .host_fn = host_fn,
+                   .effect = true,
+                   .args = &arg,
+                   .npos = 1,
+                   .val = ig_none()};
+  (void)ig_record_node(c, &proto, "_set_grad_enabled");
+}
+
+bool ig_node_is_grad_mode(const ig_node *n, bool *enabled) {
+  bool yes = n->kind == IG_NODE_CALL && n->callee == IG_CALLEE_HOST && n->npos == 1 &&
+             n->args[0].kind == IG_KIND_BOOL && strcmp(n->target, target) == 0;
+  if (yes && enabled) *enabled = n->args[0].b;
+  return yes;
+}
+
+void ig_graph_merge_grad_modes(ig_graph *g, bool enabled) {
+  for (ig_node *n = g->first, *next = NULL; n; n = next) {
+    next = n->next;
+    bool to = enabled;
+    if (!ig_node_is_grad_mode(n, &to)) continue;
+    bool replaced = next && ig_node_is_grad_mode(next, NULL);
+    if (replaced || to == enabled) {
+      ig_graph_erase(g, n);
+    } else {
+      enabled = to;
+    }
+  }
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The switch of the grad mode as a node: torch._C._set_grad_enabled(True). A capture records it
+// where the program switches; running the graph switches as well.
+#ifndef OP_GRAD_MODE_H_
+#define OP_GRAD_MODE_H_
+
+#include "ir/graph.h"
+
+// host_fn: what the host knows the call by, NULL: nothing.
+void ig_record_grad_mode(ig_ctx *c, bool enabled, void *host_fn);
+bool ig_node_is_grad_mode(const ig_node *n, bool *enabled);  // enabled may be NULL
+// Drops switches that have no effect: those right before another one, and those to the mode that
+// holds already. `enabled` is the mode at the beginning.
+void ig_graph_merge_grad_modes(ig_graph *g, bool enabled);
+
+#endif
