@@ -316,13 +316,14 @@ static PyObject *graph_subs(PyObject *o, PyObject *unused) {
   return dict;
 }
 
-// Can the engine run the graph without help? Every target an operator, every attribute its own.
+// Can the engine run the graph? Every target an operator or a switch of a mode, every value its
+// own.
 static PyObject *graph_native(PyObject *o, void *unused) {
   (void)unused;
   for (const ig_node *n = graph_of(o)->first; n; n = n->next) {
     bool help = n->kind == IG_NODE_MODULE || n->kind == IG_NODE_METHOD ||
                 (n->kind == IG_NODE_ATTR && !n->constant && !n->sub) ||
-                (n->kind == IG_NODE_CALL && n->callee >= IG_CALLEE_SYM);
+                (n->kind == IG_NODE_CALL && n->callee == IG_CALLEE_HOST && !n->effect);
     for (size_t i = 0; i < n->npos + n->nkw && !help; i++) {
       help = n->args[i].kind == IG_KIND_OBJECT;
     }

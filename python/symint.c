@@ -21,14 +21,33 @@ PyObject *py_from_int(ig_int i) {
   return i.expr ? sym_make(&py_symint_type, ig_of_int(i)) : PyLong_FromLongLong(i.value);
 }
 
+static PyObject *from_dict(ig_ctx *c, const ig_value *v) {
+  PyObject *out = PyDict_New();
+  for (size_t i = 0; out && i + 1 < v->list.n; i += 2) {
+    PyObject *key = py_from_value(c, &v->list.at[i]);
+    PyObject *item = key ? py_from_value(c, &v->list.at[i + 1]) : NULL;
+    if (!item || PyDict_SetItem(out, key, item) != 0) Py_CLEAR(out);
+    Py_XDECREF(key);
+    Py_XDECREF(item);
+  }
+  return out;
+}
+
 static PyObject *from_list(ig_ctx *c, const ig_value *v) {
+  if (v->seq == IG_SEQ_DICT) return from_dict(c, v);
   PyObject *out = PyList_New((Py_ssize_t)v->list.n);
   for (size_t i = 0; out && i < v->list.n; i++) {
     PyObject *item = py_from_value(c, &v->list.at[i]);
     if (!item) Py_CLEAR(out);
     if (item) PyList_SET_ITEM(out, (Py_ssize_t)i, item);
   }
-  return out;
+  if (!out || v->seq == IG_SEQ_LIST) return out;
+  PyObject *as =
+      v->seq == IG_SEQ_TUPLE
+          ? PyList_AsTuple(out)
+          : PySlice_New(PyList_GET_ITEM(out, 0), PyList_GET_ITEM(out, 1), PyList_GET_ITEM(out, 2));
+  Py_DECREF(out);
+  return as;
 }
 
 static PyObject *from_ints(const ig_value *v) {

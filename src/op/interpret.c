@@ -226,26 +226,26 @@ static bool step(machine *m, const ig_node *n) {
   return ok;
 }
 
-// Hands the outputs to the caller's scope.
+// Hands a value to the caller's scope: tensors and the lists around them.
+static bool hand_out(machine *m, ig_value *v) {
+  if (v->kind == IG_KIND_TENSOR) {
+    return ig_pool_add(m->c, &ig_tensor_retain(v->tensor)->ref);
+  }
+  if (v->kind != IG_KIND_LIST) return true;
+  ig_value *items = ig_scope_push(m->c, v->list.n * sizeof *items + 1);
+  if (!items) return false;
+  for (size_t i = 0; i < v->list.n; i++) {
+    items[i] = v->list.at[i];
+    if (!hand_out(m, &items[i])) return false;
+  }
+  v->list.at = items;
+  return true;
+}
+
 static bool output(machine *m, const ig_node *n, ig_value *outs) {
   for (size_t i = 0; i < n->npos; i++) {
     outs[i] = value_of(m, &n->args[i]);
-    if (outs[i].kind == IG_KIND_LIST) {
-      size_t count = outs[i].list.n;
-      ig_value *items = ig_scope_push(m->c, count * sizeof *items + 1);
-      if (!items) return false;
-      for (size_t k = 0; k < count; k++) {
-        items[k] = value_of(m, &outs[i].list.at[k]);
-        retain(&items[k]);
-        if (items[k].kind == IG_KIND_TENSOR && !ig_pool_add(m->c, &items[k].tensor->ref)) {
-          return false;
-        }
-      }
-      outs[i].list.at = items;
-    } else if (outs[i].kind == IG_KIND_TENSOR) {
-      (void)ig_tensor_retain(outs[i].tensor);
-      if (!ig_pool_add(m->c, &outs[i].tensor->ref)) return false;
-    }
+    if (!hand_out(m, &outs[i])) return false;
   }
   return true;
 }
@@ -271,7 +271,10 @@ ig_status ig_interpret(ig_ctx *c, const ig_graph *g, const ig_value *inputs, ig_
   m.env = ig_mem_new(c->alloc, bytes);
   if (!m.env) return ig_fail(c, IG_NOMEM, "out of memory");
   m.unread = (size_t *)(m.env + n);
+  void (*locate)(ig_ctx *, void *) = c->locate;
+  if (c->capture) c->locate = NULL;  // recorded nodes keep what the nodes of g say of themselves
   walk(&m, inputs, outs);
+  c->locate = locate;
   for (size_t i = 0; i < n; i++) release(&m.env[i]);
   ig_arena_free(&m.lists);
   ig_mem_free(c->alloc, m.env, bytes);
