@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "fx.h"
+#include "ingot/pass.h"
 #include "ingot/program.h"
 #include "py.h"
 
@@ -371,6 +372,16 @@ static PyObject *program_graph(PyObject *o, void *unused) {
   return py_from_graph((ig_graph *)ig_program_graph(program_of(o)));
 }
 
+static PyObject *program_unlift(PyObject *o, PyObject *unused) {
+  (void)unused;
+  ig_ctx *c = py_ctx();
+  ig_graph *g = NULL;
+  if (ig_program_unlift(c, program_of(o), &g) != IG_OK) return py_raise(c);
+  PyObject *out = py_from_graph(g);
+  ig_graph_free(g);
+  return out;
+}
+
 static PyGetSetDef program_getset[] = {
     {"graph", program_graph, NULL, "The program's own graph.", NULL},
     {"code", program_code, NULL, NULL, NULL},
@@ -385,6 +396,7 @@ static PyGetSetDef program_getset[] = {
 };
 static PyMethodDef program_methods[] = {
     {"set_specs", program_set_specs, METH_VARARGS, NULL},
+    {"unlift", program_unlift, METH_NOARGS, "The graph of the program as a module runs it."},
     {"save", program_save, METH_O, "Writes a .pt2 archive."},
     {"save_onnx", program_save_onnx, METH_O, "Writes an ONNX model."},
     {NULL, NULL, 0, NULL},

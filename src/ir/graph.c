@@ -190,7 +190,8 @@ ig_node *ig_graph_insert(ig_ctx *c, ig_graph *g, ig_node *before, const ig_node 
   n->file = c->file;
   n->line = c->line;
   for (size_t i = 0; i < IG_META_KEY_COUNT; i++) {
-    if (!n->meta[i] && !ig_node_is_placeholder(n)) n->meta[i] = g->meta[i];
+    bool inner = !ig_node_is_placeholder(n) && n->kind != IG_NODE_OUTPUT;
+    if (!n->meta[i] && inner) n->meta[i] = g->meta[i];
   }
   retain_val(n, &n->val);
   (void)ig_tensor_retain(n->constant);

@@ -158,7 +158,14 @@ static bool copy_node(unlifter *u, const ig_node *n) {
   if (n->kind == IG_NODE_OUTPUT) return copy_output(u, n);
   ig_node proto = *n;
   proto.target = ig_graph_keep_text(u->c, u->to, n->target);
-  return push_copy(u, n, &proto, n->name);
+  if (!n->sub) return push_copy(u, n, &proto, n->name);
+  proto.sub = ig_graph_find_sub(u->to, n->target);
+  if (proto.sub) return push_copy(u, n, &proto, n->name);
+  proto.sub = ig_graph_copy(u->c, n->sub);  // a module's sub-graphs are its own
+  bool ok = proto.sub && ig_graph_set_sub(u->c, u->to, n->target, proto.sub) &&
+            push_copy(u, n, &proto, n->name);
+  ig_graph_free(proto.sub);
+  return ok;
 }
 
 // User inputs come first: they are what the module is called with.

@@ -59,6 +59,12 @@ def _pieces(forward: Any, args: tuple, kwargs: dict[str, Any]) -> Iterator[tuple
         yield (key,) if named else (more, key), value, f"L['args'][1]['{key}']"
 
 
+def argument_names(mod: Any, args: tuple, kwargs: dict[str, Any]) -> list[str]:
+    """One name per argument, *rest numbered: the parameters of the module that the program becomes."""
+    return ["_".join(map(str, path)) if "[0][" in flat else str(path[-1])
+            for path, _, flat in _pieces(forward_of(mod), args, kwargs)]  # fmt: skip
+
+
 def _name(path: tuple, below: tuple, named: bool) -> str:
     words = [str(key) for key in (path if named else path[1:])] + [key_text(key) for key in below]
     return re.sub(r"[^a-zA-Z0-9]", "_", "_".join(words)).lower()

@@ -8,7 +8,7 @@ from typing import Any
 
 from ingot import _C, nn
 from ingot._dynamo import exc
-from ingot.export._binding import Input, bind
+from ingot.export._binding import Input, argument_names, bind
 from ingot.export._errors import strict_error
 from ingot.export._modules import ModuleStack
 from ingot.export._state import State, refuse_assigned
@@ -86,6 +86,7 @@ class _Run:
         self.mod, self.args, self.kwargs, self.options = mod, args, kwargs, options
         self.state = State(mod)
         self.in_spec = pytree.tree_structure((args, kwargs))
+        self.arg_names = argument_names(mod, args, kwargs)
 
     def record(self, inputs: list[Input], shapes: dict[tuple, Any]) -> Any:
         strict = self.options.strict

@@ -44,7 +44,7 @@ def _export_for_training(
     """A program of training level: composite operators whole, writes in place."""
     run = _capture(mod, args, kwargs, dynamic_shapes, strict)
     run.result.set_training(True)
-    return ExportedProgram(run.result, (run.in_spec, run.out_spec), (args, kwargs or {}))
+    return ExportedProgram(run.result, (run.in_spec, run.out_spec), (args, kwargs or {}), run.arg_names)
 
 
 def _export(
@@ -67,7 +67,7 @@ def _export(
         allow_complex_guards=_allow_complex_guards_as_runtime_asserts or allow_complex_guards_as_runtime_asserts,
         grad_modes=hasattr(_C.Program, "wrap_grad_regions"),
     )  # fmt: skip
-    return ExportedProgram(run.result.functionalize(), (run.in_spec, run.out_spec), (args, kwargs or {}))
+    return ExportedProgram(run.result.functionalize(), (run.in_spec, run.out_spec), (args, kwargs or {}), run.arg_names)
 
 
 def _export_to_torch_ir(

@@ -6,64 +6,52 @@ import os
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ingot import _C, nn
+from ingot import _C, fx, nn
 from ingot._C import Tensor
 from ingot.export.graph_signature import (
     ConstantArgument, CustomObjArgument, ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec,
     TensorArgument,
 )  # fmt: skip
+from ingot.fx.graph import _PyTreeCodeGen, _PyTreeInfo
 from ingot.utils import _pytree as pytree
 
 __all__ = ["ExportedProgram", "load", "save"]
 
 
-class _Graph:
-    def __init__(self, program: Any) -> None:
-        self._program = program
+class _ProgramModule(fx.GraphModule):
+    """A program called as the captured module was, with its state under the captured names. Arguments must have the
+    captured structure and sizes that the program admits."""
 
-    def __str__(self) -> str:
-        return self._program.graph_text
-
-
-class _GraphModule:
-    """The graph with its printed forms."""
-
-    def __init__(self, program: Any) -> None:
-        self._program = program
-
-    @property
-    def code(self) -> str:
-        return self._program.code
-
-    @property
-    def graph(self) -> _Graph:
-        return _Graph(self._program)
-
-
-class _ProgramModule(nn.Module):
-    """A program called like the module it came from. Arguments must have the captured structure."""
-
-    def __init__(self, program: ExportedProgram) -> None:
-        super().__init__()
-        self._ep = program
-
-    @property
-    def code(self) -> str:
-        return self._ep._program.module_code
+    _shared = ("_program",)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        spec = self._ep.call_spec
-        leaves = flatten_inputs(args, kwargs, spec.in_spec)
-        return pytree.tree_unflatten(self._ep._program(*leaves), spec.out_spec)
-
-    def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        return dict(self._ep.state_dict)
+        info = self.graph._codegen.pytree_info
+        leaves = tuple(flatten_inputs(args, kwargs, info.in_spec))
+        if not _C.capture_is_open() and hasattr(self._program, "check_inputs"):
+            self._program.check_inputs(leaves, input_paths(info.in_spec))
+        return self.graph._codegen.process_outputs(self._run(leaves))
 
     def train(self, mode: bool = True) -> nn.Module:
         raise NotImplementedError("Calling train() is not supported yet.")
 
     def eval(self) -> nn.Module:
         raise NotImplementedError("Calling eval() is not supported yet.")
+
+
+def input_paths(in_spec: Any) -> tuple[str, ...]:
+    """How messages call the flat inputs: *args[0], *args[1]['k'], **kwargs['x']."""
+    marks = pytree.tree_unflatten(list(range(in_spec.num_leaves)), in_spec)
+    args, kwargs = marks if in_spec.num_children == 2 else (marks, {})
+    found = [f"*args{pytree.keystr(path)}" for path, _ in pytree.tree_flatten_with_path(args)[0]]
+    found += [f"**kwargs{pytree.keystr(path)}" for path, _ in pytree.tree_flatten_with_path(kwargs)[0]]
+    return tuple(found)
+
+
+def _codegen(names: list[str] | None, spec: CallSpec) -> _PyTreeCodeGen:
+    if names is None:
+        names = [f"arg_{i}" for i in range(spec.in_spec.children_specs[0].num_children)]
+        names += map(str, spec.in_spec.children_specs[1].context)
+    return _PyTreeCodeGen(_PyTreeInfo(["self", *names], spec.in_spec, spec.out_spec))
 
 
 def flatten_inputs(args: tuple, kwargs: dict[str, Any], in_spec: Any) -> list[Any]:
@@ -85,6 +73,20 @@ class CallSpec(NamedTuple):
     out_spec: Any
 
 
+def _register(module: nn.Module, path: str, value: Any, persistent: bool) -> None:
+    """Puts a weight at its path, with empty modules on the way."""
+    *prefix, name = path.split(".")
+    for part in prefix:
+        if not hasattr(module, part):
+            nn.Module.__setattr__(module, part, nn.Module())
+        module = getattr(module, part)
+    if isinstance(value, nn.Parameter):
+        module.register_parameter(name, value)
+    elif isinstance(value, Tensor):
+        module._buffers.pop(name, None)
+        module.register_buffer(name, value, persistent=persistent)
+
+
 def _input_spec(kind: str, name: str, target: str | None, persistent: bool, value: Any) -> InputSpec:
     if kind == "CUSTOM_OBJ":
         arg: Any = CustomObjArgument(name, type(value).__qualname__)
@@ -104,9 +106,15 @@ class ExportedProgram:
     """A captured program: one graph of ATen operators, a signature, weights, ranges of its symbolic sizes."""
 
     def __init__(
-        self, program: Any, specs: tuple[Any, Any] | None = None, example_inputs: tuple[tuple, dict] | None = None
+        self,
+        program: Any,
+        specs: tuple[Any, Any] | None = None,
+        example_inputs: tuple[tuple, dict] | None = None,
+        arg_names: list[str] | None = None,
     ) -> None:
         self._program = program
+        self._arg_names = arg_names
+        self._graph_module: fx.GraphModule | None = None
         self._example_inputs = example_inputs
         self._signature: ExportGraphSignature | None = None
         self._state: dict[str, Any] | None = None
@@ -114,12 +122,17 @@ class ExportedProgram:
         self._call = None if specs is None else CallSpec(*specs)
 
     @property
-    def graph_module(self) -> Any:
-        return _GraphModule(self._program)
+    def graph_module(self) -> fx.GraphModule:
+        if self._graph_module is None:
+            graph = self._program.graph
+            attributes = {n.target: n._attr() for n in graph.nodes if n.op == "get_attr"}
+            plain = {k: v for k, v in attributes.items() if not isinstance(v, fx.Graph)}
+            self._graph_module = fx.GraphModule(plain, graph)
+        return self._graph_module
 
     @property
-    def graph(self) -> Any:
-        return _Graph(self._program)
+    def graph(self) -> fx.Graph:
+        return self.graph_module.graph
 
     @property
     def graph_signature(self) -> ExportGraphSignature:
@@ -179,12 +192,34 @@ class ExportedProgram:
 
     def module(self) -> nn.Module:
         """A module that is called as the captured one was, with its own state under the captured names."""
-        return _ProgramModule(self)
+        self._sync()
+        graph = self._program.unlift()
+        graph.set_codegen(_codegen(self._arg_names, self.call_spec))
+        signature = self.graph_signature
+        state: dict[str, Any] = {}
+        for name, value in self.named_parameters():
+            state[name] = value if isinstance(value, nn.Parameter) else nn.Parameter(value, value.requires_grad)
+        state |= dict(self.named_buffers())
+        state |= {name: self.constants[name] for name in signature.lifted_tensor_constants}
+        state |= {n.target: n._attr() for n in graph.nodes if n.op == "get_attr" and n.target not in state}
+        module = _ProgramModule({k: v for k, v in state.items() if not isinstance(v, fx.Graph)}, graph)
+        passing = set(signature.non_persistent_buffers)
+        for name, value in state.items():
+            _register(module, name, value, name not in passing)
+        module.meta.update(self.graph_module.meta)
+        module.__dict__["_program"] = self._program
+        return module
+
+    def _sync(self) -> None:
+        """What Python changed in metadata, back to the engine."""
+        if self._graph_module is not None:
+            self._graph_module.graph._sync()
 
     def run_decompositions(self, decomp_table: Any = None, _preserve_ops: tuple = ()) -> ExportedProgram:
         """The same program in Core ATen (no table), or with the replacements of a table."""
+        self._sync()
         out = self._program.decompose(table=decomp_table, preserve=_preserve_ops)
-        return ExportedProgram(out, self.call_spec, self._example_inputs)
+        return ExportedProgram(out, self.call_spec, self._example_inputs, self._arg_names)
 
     def save_onnx(self, path: str | os.PathLike) -> None:
         self._program.save_onnx(os.fspath(path))
@@ -200,6 +235,7 @@ class ExportedProgram:
 
 def save(ep: ExportedProgram, f: str | os.PathLike) -> None:
     """Writes a .pt2 archive that torch.export.load of PyTorch 2.8 and newer reads."""
+    ep._sync()
     ep._program.set_specs(*(pytree.treespec_dumps(spec) for spec in ep.call_spec))
     ep._program.save(os.fspath(f))
 

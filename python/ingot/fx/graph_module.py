@@ -4,6 +4,7 @@ the engine runs the graph where every target is an operator, an Interpreter does
 from __future__ import annotations
 
 import copy
+import inspect
 from typing import Any, Optional
 
 from ingot import _C, nn
@@ -47,6 +48,8 @@ def _assign_attr(value: Any, target: nn.Module, path: str) -> None:
 class GraphModule(nn.Module):
     """A module made from a graph. `root` gives the attributes that the graph names: a module, or a dict from paths to
     values."""
+
+    _shared: tuple[str, ...] = ()  # attributes that copies have in common
 
     def __new__(cls, *args: Any, **kwargs: Any) -> GraphModule:
         # A class of its own for each module, so that what is done to the class concerns this module alone.
@@ -110,7 +113,19 @@ class GraphModule(nn.Module):
             self.__dict__["_out_spec"] = info.out_spec
         for node in graph._list("get_attr", None):
             graph._bind(node)
+        self._set_signature()
         return PythonCode(graph)
+
+    def _set_signature(self) -> None:
+        """The forward of this module's own class has the parameters that the printed code has."""
+        cls = type(self)
+        base = super(cls, cls).forward
+
+        def forward(self: GraphModule, *args: Any, **kwargs: Any) -> Any:
+            return base(self, *args, **kwargs)
+
+        forward.__signature__ = _signature(self._graph)  # type: ignore[attr-defined]
+        cls.forward = forward  # type: ignore[method-assign]
 
     @property
     def code(self) -> str:
@@ -192,7 +207,7 @@ class GraphModule(nn.Module):
         type(fresh).__name__ = type(self).__name__
         for key, value in self.__dict__.items():
             if key != "_graph":
-                fresh.__dict__[key] = copy.deepcopy(value, memo)
+                fresh.__dict__[key] = value if key in self._shared else copy.deepcopy(value, memo)
         fresh._set_graph(copy.deepcopy(self._graph, memo))
         return fresh
 
@@ -217,6 +232,25 @@ class GraphModule(nn.Module):
     def __str__(self) -> str:
         reminder = "# To see more debug info, please use `graph_module.print_readable()`"
         return "\n".join([super().__str__(), self.code, reminder])
+
+
+def _signature(graph: Graph) -> inspect.Signature:
+    kinds = inspect.Parameter
+    names, _, _ = graph._codegen._tree()
+    if names is not None:
+        found = [kinds(n, kinds.POSITIONAL_OR_KEYWORD) for n in names]
+    else:
+        found = []
+        for node in graph._list("placeholder", None):
+            name = node.target.lstrip("*")
+            star = len(node.target) - len(name)
+            kind = (kinds.POSITIONAL_OR_KEYWORD, kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD)[star]
+            default = node.args[0] if node.args and not star else kinds.empty
+            found.append(kinds(name, kind, default=default))
+    try:
+        return inspect.Signature([kinds("self", kinds.POSITIONAL_OR_KEYWORD), *found])
+    except ValueError:  # names that are no identifiers, or a default before none: anything may be passed
+        return inspect.Signature([kinds("self", kinds.POSITIONAL_OR_KEYWORD), kinds("args", kinds.VAR_POSITIONAL)])
 
 
 def _has(root: Any, path: str) -> bool:
