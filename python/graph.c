@@ -95,17 +95,21 @@ static bool plain_value(PyObject *o, ig_value *v) {
   return taken == PY_TAKEN;
 }
 
-// capture_input(name, example): the fake tensor that stands for it; other values are fixed.
+// capture_input(name, example, source=None, dims=None): the fake tensor that stands for it; other
+// values are fixed. See dims.c for the dims.
 static PyObject *capture_input(PyObject *module, PyObject *args) {
   (void)module;
   const char *name = NULL;
   PyObject *example = NULL;
-  if (!PyArg_ParseTuple(args, "sO:capture_input", &name, &example)) return NULL;
+  const char *source = NULL;
+  PyObject *dims = Py_None;
+  if (!PyArg_ParseTuple(args, "sO|zO:capture_input", &name, &example, &source, &dims)) return NULL;
   ig_ctx *c = py_ctx();
   ig_scope s = ig_scope_open(c);
   PyObject *out = NULL;
   if (py_is_tensor(example)) {
-    out = py_from_tensor(c, ig_capture_input_like(c, name, py_tensor_of(example)));
+    ig_tensor *t = py_capture_input_dims(c, name, source, py_tensor_of(example), dims);
+    if (t || py_ok(c)) out = PyErr_Occurred() ? NULL : py_from_tensor(c, t);
   } else {
     ig_value v;
     if (plain_value(example, &v)) {
@@ -367,6 +371,15 @@ static PyObject *program_load(PyObject *module, PyObject *path) {
   return py_program_wrap(c, st, p);
 }
 
+static PyObject *program_ranges(PyObject *o, void *unused) {
+  (void)unused;
+  return py_program_ranges(program_of(o));
+}
+// check_inputs(flat tuple, paths or None)
+static PyObject *program_check(PyObject *o, PyObject *args) {
+  return py_program_check(program_of(o), args, plain_value);
+}
+
 static PyObject *program_graph(PyObject *o, void *unused) {
   (void)unused;
   return py_from_graph((ig_graph *)ig_program_graph(program_of(o)));
@@ -384,6 +397,7 @@ static PyObject *program_unlift(PyObject *o, PyObject *unused) {
 
 static PyGetSetDef program_getset[] = {
     {"graph", program_graph, NULL, "The program's own graph.", NULL},
+    {"ranges", program_ranges, NULL, "(expression, lower, upper) of symbolic sizes.", NULL},
     {"code", program_code, NULL, NULL, NULL},
     {"module_code", program_module_code, NULL, NULL, NULL},
     {"graph_text", program_graph_text, NULL, NULL, NULL},
@@ -397,6 +411,7 @@ static PyGetSetDef program_getset[] = {
 static PyMethodDef program_methods[] = {
     {"set_specs", program_set_specs, METH_VARARGS, NULL},
     {"unlift", program_unlift, METH_NOARGS, "The graph of the program as a module runs it."},
+    {"check_inputs", program_check, METH_VARARGS, NULL},
     {"save", program_save, METH_O, "Writes a .pt2 archive."},
     {"save_onnx", program_save_onnx, METH_O, "Writes an ONNX model."},
     {NULL, NULL, 0, NULL},

@@ -94,6 +94,8 @@ PyObject *py_raise(ig_ctx *c) {
   // IG_HOST: Python code below this call failed; its exception is the one to see.
   if (st != IG_HOST || !PyErr_Occurred()) {
     PyObject *type = st == IG_DATA_DEPENDENT ? py.guard_error : exceptions[st];
+    if (st == IG_CONSTRAINT) type = py.constraint_error;
+    if (st == IG_USER_ERROR) type = class_in("ingot._dynamo.exc", "UserError", type);
     if (st == IG_BRANCH) type = class_in("ingot._dynamo.exc", "UncapturedHigherOrderOpError", type);
     PyErr_SetString(type, ig_ctx_error(c));
   }
@@ -300,7 +302,7 @@ static int add_all(PyObject *m) {
   PyMethodDef *const lists[] = {py_data_functions,   py_repr_functions,    py_numpy_functions,
                                 py_dlpack_functions, py_random_functions,  py_autograd_functions,
                                 py_graph_functions,  py_library_functions, py_trace_functions,
-                                py_hop_functions};
+                                py_hop_functions,    py_dims_functions};
   for (size_t i = 0; i < PY_COUNT(lists); i++) {
     if (PyModule_AddFunctions(m, lists[i]) != 0) return -1;
   }

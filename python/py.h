@@ -379,4 +379,15 @@ int py_add_passes(PyObject *m);  // after py_add_graph: methods of Program
 struct ig_program *py_program_of(PyObject *o);
 PyObject *py_program_wrap(ig_ctx *c, ig_status st, struct ig_program *p);  // takes p over
 
+// ---- dims.c: dynamic dimensions ----
+
+struct ig_program;
+
+extern PyMethodDef py_dims_functions[];
+ig_tensor *py_capture_input_dims(ig_ctx *c, const char *name, const char *source, ig_tensor *t,
+                                 PyObject *dims);
+PyObject *py_program_ranges(const struct ig_program *p);
+PyObject *py_program_check(const struct ig_program *p, PyObject *args,
+                           bool (*value_of)(PyObject *o, ig_value *v));
+
 #endif

@@ -30,6 +30,8 @@
   X(IO, "file error", OSError)                                               \
   X(DATA_DEPENDENT, "data-dependent guard", RuntimeError)                    \
   X(BRANCH, "functions of a higher-order operator do not fit", RuntimeError) \
+  X(USER_ERROR, "wrong program or inputs", RuntimeError)                     \
+  X(CONSTRAINT, "constraint violated", RuntimeError)                         \
   X(HOST, "error in the host language", RuntimeError)
 
 typedef enum ig_status {

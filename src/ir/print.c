@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "sym/env.h"
+
 static void print_device(const ig_printer *p, ig_device d) {
   const char *type = ig_device_type_text(d);
   if (p->form == IG_TEXT_CODE) {
@@ -435,8 +437,9 @@ char *ig_graph_text(ig_ctx *c, const ig_graph *g) {
 
 char *ig_graph_guards(ig_ctx *c, const ig_graph *g) {
   ig_str s = ig_str_make(c->alloc);
-  for (size_t i = 0; i < g->sym->guards.n; i++) {
-    ig_str_guard(&s, g->sym->guards.at[i]);
+  const ig_env *env = g->sym->env;
+  for (size_t i = 0; env && i < env->guards.n; i++) {
+    ig_str_expr(&s, env->guards.at[i].expr);
     ig_str_add(&s, "\n");
   }
   return ig_print_end(c, &s);

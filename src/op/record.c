@@ -9,6 +9,7 @@
 
 #include "ingot/aten.h"
 #include "op/nested.h"
+#include "sym/env.h"
 
 static bool no_memory(ig_ctx *c) {
   return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
@@ -310,9 +311,20 @@ static ig_node *push_call(ig_ctx *c, const ig_node *proto, const char *base, boo
   return ok ? n : NULL;
 }
 
+// PyTorch's non-strict capture looks at each view that it records: is it empty?
+static void ask_empty(ig_ctx *c, const ig_schema *s, const ig_value *out) {
+  bool asks = c->sym && c->sym->env && c->sym->env->asks_empty;
+  if (!asks || !s->nrets || !s->rets[0].aliased || out->kind != IG_KIND_TENSOR) return;
+  const ig_tensor *t = out->tensor;
+  ig_int numel = ig_const(1);
+  for (int d = 0; d < t->ndim; d++) numel = ig_int_mul(c, numel, ig_sizes(t)[d]);
+  if (numel.expr) (void)ig_int_eq_i64(c, numel, 0);
+}
+
 void ig_record(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   if (c->status != IG_OK) return;
   const ig_schema *s = &op->schema;
+  ask_empty(c, s, &outs[0]);
   ig_value values[IG_MAX_ARGS];
   const char *keys[IG_MAX_ARGS];
   bool single = s->nrets == 1 && outs[0].kind != IG_KIND_LIST;

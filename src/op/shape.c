@@ -10,7 +10,7 @@
 static ig_int broadcast_dim(ig_ctx *c, int dim, ig_int a, ig_int b) {
   if (a.expr ? a.expr == b.expr : !b.expr && a.value == b.value) return a;
   if (ig_int_eq_i64(c, a, 1)) return b;
-  if (ig_int_eq_i64(c, b, 1) || ig_int_eq(c, a, b)) return a;
+  if (ig_int_eq_i64(c, b, 1) || ig_int_expect(c, a, IG_EQ, b)) return a;
   ig_fail_text(c, IG_RUNTIME,
                "The size of tensor a (%s) must match the size of tensor b (%s) at non-singleton "
                "dimension %d",
@@ -141,9 +141,37 @@ static void result_strides(ig_ctx *c, const ig_op *op, const ig_value *args, ig_
   permuted_strides(c, args, op->operands, m);
 }
 
+bool ig_ask_contiguous(ig_ctx *c, const ig_tensor *t) {
+  ig_int numel = ig_const(1);
+  ig_int step = ig_const(1);
+  for (int d = 0; d < t->ndim; d++) numel = ig_int_mul(c, numel, ig_sizes(t)[d]);
+  if (ig_int_is(c, numel, IG_EQ, ig_const(0))) return true;
+  for (int d = t->ndim - 1; d >= 0 && c->status == IG_OK; d--) {
+    ig_int size = ig_sizes(t)[d];
+    if (!ig_int_is(c, size, IG_NE, ig_const(1))) continue;
+    if (ig_int_is(c, ig_strides(t)[d], IG_NE, step)) return false;
+    step = ig_int_mul(c, step, size);
+  }
+  return c->status == IG_OK;
+}
+
+// PyTorch takes a short way for arithmetic on two operands, on which it looks at their strides.
+static void ask_operands(ig_ctx *c, const ig_op *op, const ig_value *args) {
+  static const char *const names[] = {"add", "sub", "mul", "div"};
+  bool arithmetic = false;
+  for (size_t i = 0; i < 4; i++) arithmetic = arithmetic || strcmp(op->schema.name, names[i]) == 0;
+  if (!arithmetic) return;
+  bool contiguous = true;
+  for (size_t i = 0; i < 2 && contiguous && c->status == IG_OK; i++) {
+    const ig_tensor *t = args[i].kind == IG_KIND_TENSOR ? args[i].tensor : NULL;
+    if (t && ig_tensor_is_symbolic(t)) contiguous = ig_ask_contiguous(c, t);
+  }
+}
+
 void ig_shape_pointwise(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
   ig_broadcast(c, args, op->operands, out);
   if (c->status != IG_OK) return;
+  if (c->sym && op->operands >= 2) ask_operands(c, op, args);
   out->dtype = ig_computing_dtype(c, op, args);
   result_strides(c, op, args, out);
 }

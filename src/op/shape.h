@@ -4,6 +4,7 @@
 #define OP_SHAPE_H_
 
 #include "op/op.h"
+#include "sym/env.h"
 
 ig_shape_fn ig_shape_pointwise;  // broadcast, promote (by .promote), strides as PyTorch's iterators
 ig_shape_fn ig_shape_compare;    // the same with result bool
@@ -26,6 +27,9 @@ ig_dtype ig_computing_dtype(const ig_ctx *c, const ig_op *op, const ig_value *ar
 void ig_broadcast(ig_ctx *c, const ig_value *v, size_t n, ig_meta *m);
 // Adds one more shape to it.
 void ig_broadcast_sizes(ig_ctx *c, ig_meta *m, const ig_int *sizes, int ndim);
+
+// Is t row-major, by the questions that PyTorch asks (they are recorded as its guards are)?
+bool ig_ask_contiguous(ig_ctx *c, const ig_tensor *t);
 
 // Runs the tile over real operands into `out`, of any strides and of any dtype that the computing
 // dtype can be cast to. IG_UNSUPPORTED: no tile for the computing dtype.

@@ -51,7 +51,7 @@ static ig_int bound(ig_ctx *c, const ig_value *v, ig_int size, ig_int otherwise)
     if (negative(c, i)) return ig_const(0);
     return i;
   }
-  return ig_int_is(c, size, IG_LT, i) ? size : i;
+  return ig_int_is(c, i, IG_GT, size) ? size : i;
 }
 
 // dim, start, end, step are args[at .. at+3].

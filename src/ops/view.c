@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Views that keep the number of elements: reorderings of dimensions, view and its kin. The shape
 // rule of a view is the whole operator.
+#include <string.h>
+
 #include "op/formula.h"
 #include "op/refuse.h"
 #include "op/shape.h"
@@ -92,25 +94,6 @@ static ig_tensor *transpose_decompose(ig_ctx *c, const ig_value *args) {
   return ig_permute(c, self, ig_of_ints(order, (size_t)self->ndim));
 }
 
-// A symbolic size of self that is asked for again: it stays out of the count on both sides, which
-// then mostly has constants.
-static bool cancels(const ig_tensor *self, ig_int size, bool *used) {
-  for (int d = 0; size.expr && d < self->ndim; d++) {
-    if (used[d] || ig_sizes(self)[d].expr != size.expr) continue;
-    used[d] = true;
-    return true;
-  }
-  return false;
-}
-
-static ig_int count_rest(ig_ctx *c, const ig_tensor *self, const bool *used) {
-  ig_int n = ig_const(1);
-  for (int d = 0; d < self->ndim; d++) {
-    if (!used[d]) n = ig_int_mul(c, n, ig_sizes(self)[d]);
-  }
-  return n;
-}
-
 static bool check_size(ig_ctx *c, const ig_value *size, size_t i) {
   ig_int s = size->ints.at[i];
   if (!ig_int_is(c, s, IG_LT, ig_const(0))) return c->status == IG_OK;
@@ -119,10 +102,31 @@ static bool check_size(ig_ctx *c, const ig_value *size, size_t i) {
   return false;
 }
 
+static bool refuse_shape(ig_ctx *c, const ig_value *size, ig_int numel) {
+  if (c->status != IG_OK) return false;
+  ig_fail_text(c, IG_RUNTIME, "shape '%s' is invalid for input of size %s",
+               ig_sizes_text(c, size->ints.at, size->ints.n), ig_int_text(c, numel));
+  return false;
+}
+
+// What is left of the elements for a -1.
+static bool fill_hole(ig_ctx *c, const ig_value *size, ig_int numel, ig_int known, ig_int *hole) {
+  if (ig_int_eq_i64(c, known, 0)) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "cannot reshape tensor of 0 elements into shape %s because the unspecified "
+                 "dimension size -1 can be any value and is ambiguous",
+                 ig_sizes_text(c, size->ints.at, size->ints.n));
+    return false;
+  }
+  ig_int rest = ig_int_mod(c, numel, known);
+  if (!ig_int_expect(c, rest, IG_EQ, ig_const(0))) return refuse_shape(c, size, numel);
+  *hole = ig_int_floordiv(c, numel, known);
+  return c->status == IG_OK;
+}
+
 // Sizes of the result; a single -1 takes what is left of the elements.
 static bool infer_sizes(ig_ctx *c, const ig_tensor *self, const ig_value *size, ig_meta *out) {
   int hole = -1;
-  bool used[IG_MAX_DIM] = {false};
   ig_int known = ig_const(1);
   out->ndim = 0;
   for (size_t i = 0; i < size->ints.n && c->status == IG_OK; i++) {
@@ -136,36 +140,46 @@ static bool infer_sizes(ig_ctx *c, const ig_tensor *self, const ig_value *size, 
       hole = (int)i;
     } else if (!check_size(c, size, i)) {
       return false;
-    } else if (!cancels(self, s, used)) {
+    } else {
       known = ig_int_mul(c, known, s);
     }
   }
-  if (c->status != IG_OK) return false;
-  ig_int rest = count_rest(c, self, used);
-  if (hole >= 0) {
-    if (ig_int_eq_i64(c, known, 0)) {
-      ig_fail_text(c, IG_RUNTIME,
-                   "cannot reshape tensor of 0 elements into shape %s because the unspecified "
-                   "dimension size -1 can be any value and is ambiguous",
-                   ig_sizes_text(c, size->ints.at, size->ints.n));
-      return false;
-    }
-    out->size[hole] = ig_int_floordiv(c, rest, known);
-    known = ig_int_mul(c, known, out->size[hole]);
-  }
-  if (c->status != IG_OK || ig_int_eq(c, known, rest)) return c->status == IG_OK;
   ig_int numel = ig_numel_of(c, self);
-  ig_fail_text(c, IG_RUNTIME, "shape '%s' is invalid for input of size %s",
-               ig_sizes_text(c, size->ints.at, size->ints.n), ig_int_text(c, numel));
-  return false;
+  if (c->status != IG_OK) return false;
+  if (hole >= 0) return fill_hole(c, size, numel, known, &out->size[hole]);
+  return ig_int_expect(c, numel, IG_EQ, known) || refuse_shape(c, size, numel);
+}
+
+// The questions that PyTorch asks on the way from one shape to the other: does a dimension stay, how
+// many are taken together, is one split.
+static void ask_dims(ig_ctx *c, const ig_tensor *self, const ig_meta *out) {
+  ig_int have[2 * IG_MAX_DIM];
+  int n = self->ndim;
+  memcpy(have, ig_sizes(self), (size_t)n * sizeof *have);
+  for (int at = 0; at < out->ndim && at < n && c->status == IG_OK; at++) {
+    ig_int length = out->size[at];
+    if (ig_int_eq(c, length, have[at])) continue;
+    while (at + 1 < n && ig_int_is(c, ig_int_mod(c, have[at], length), IG_NE, ig_const(0))) {
+      have[at] = ig_int_mul(c, have[at], have[at + 1]);
+      memmove(&have[at + 1], &have[at + 2], (size_t)(n - at - 2) * sizeof *have);
+      n--;
+    }
+    if (n == 2 * IG_MAX_DIM || ig_int_eq(c, have[at], length)) continue;
+    memmove(&have[at + 1], &have[at], (size_t)(n - at) * sizeof *have);
+    have[at + 1] = ig_int_floordiv(c, have[at + 1], length);
+    n++;
+  }
 }
 
 // Strides for out->size over the memory of self; false when there are none. Runs of dimensions that
 // lie in memory as one are cut anew.
 static bool restride(ig_ctx *c, const ig_tensor *self, ig_meta *out) {
-  if (ig_tensor_is_contiguous(c, self)) {
+  bool empty = ig_int_eq_i64(c, ig_numel_of(c, self), 0);
+  if (empty || ig_tensor_is_contiguous(c, self)) {
+    bool plain = out->ndim < 2 || (self->ndim == 1 && out->ndim == 2) || self->ndim == 0;
+    if (!empty && !plain && ig_tensor_is_symbolic(self)) ask_dims(c, self, out);
     ig_meta_contiguous(c, out);
-    return true;
+    return c->status == IG_OK;
   }
   const ig_int *size = ig_sizes(self);
   const ig_int *stride = ig_strides(self);

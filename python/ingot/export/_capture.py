@@ -92,13 +92,23 @@ class _Run:
         strict = self.options.strict
         _C.capture_strict(strict)
         self.state.declare(strict)
+        solving = {
+            "strict": strict,
+            "no_forced": self.options.disable_forced_specializations,
+            "allow_complex_guards": self.options.allow_complex_guards,
+        }
+        _C.capture_options(**solving)
         fakes = _declare_inputs(inputs, shapes, strict)
+        _C.capture_inputs_done()
         args, kwargs = pytree.tree_unflatten(fakes, self.in_spec)
         with ModuleStack(self.mod, self.options):
             result = self.mod(*args, **kwargs)
         refuse_assigned(self.state.assigned_attributes())
         outputs, self.out_spec = _outputs(result)
         mutations = self.state.assigned_buffers()
+        if not strict:
+            _C.capture_ask_outputs(outputs)
+        _C.capture_solve(**solving)
         return _C.capture_end(outputs, mutations)
 
     def program(self, shapes: Any) -> Any:

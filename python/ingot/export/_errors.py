@@ -13,8 +13,8 @@ _CASE = "https://pytorch.org/docs/main/generated/exportdb/index.html#constrain-a
 
 _INSIDE = (
     "Tried to use data-dependent value in the subsequent computation. This can happen when we encounter unbounded "
-    "dynamic value that is unknown during tracing time. You will need to explicitly give hint to the compiler. Please "
-    "take a look at torch._check OR torch._check_is_size APIs. "
+    "dynamic value that is unknown during tracing time.  You will need to explicitly give hint to the compiler. Please "
+    "take a look at torch._check OR torch._check_is_size APIs.  "
 )
 
 
@@ -52,11 +52,10 @@ def strict_error(error: BaseException) -> Exception | None:
     if isinstance(error, Exception) and _is_raised_by_program(error):
         return Unsupported(from_user_code("Observed exception", _user_stack(error)))
     if isinstance(error, GuardOnDataDependentSymNode):
-        # A question that an operator asked, not the program itself: its name stands in front of the text.
-        inside = not str(error).startswith("Could not")
+        inside = "\n\nWhile calling " in str(error)  # a question that an operator asked, not the program itself
         advice = _INSIDE if inside else "Consider annotating your code using torch._check*(). "
         text = f"{advice}{error}\nFor more information about this error, see: {_CASE}"
         return UserError(UserErrorType.ANTI_PATTERN, text)
     if isinstance(error, ConstraintViolationError):
-        return UserError(UserErrorType.CONSTRAINT_VIOLATION, str(error))
+        return UserError(UserErrorType.CONSTRAINT_VIOLATION, f"{error}\n\n{_LOGS}\n")
     return None

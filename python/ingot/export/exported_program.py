@@ -14,6 +14,7 @@ from ingot.export.graph_signature import (
 )  # fmt: skip
 from ingot.fx.graph import _PyTreeCodeGen, _PyTreeInfo
 from ingot.utils import _pytree as pytree
+from ingot.utils._sympy.value_ranges import ValueRanges, ranges_of
 
 __all__ = ["ExportedProgram", "load", "save"]
 
@@ -120,6 +121,7 @@ class ExportedProgram:
         self._state: dict[str, Any] | None = None
         self._constant: dict[str, Any] | None = None
         self._call = None if specs is None else CallSpec(*specs)
+        self._ranges: dict[Any, ValueRanges] | None = None
 
     @property
     def graph_module(self) -> fx.GraphModule:
@@ -168,6 +170,12 @@ class ExportedProgram:
     @property
     def tensor_constants(self) -> dict[str, Any]:
         return self.constants
+
+    @property
+    def range_constraints(self) -> dict[Any, ValueRanges]:
+        if self._ranges is None:
+            self._ranges = ranges_of(self._program)
+        return self._ranges
 
     @property
     def example_inputs(self) -> tuple[tuple, dict] | None:

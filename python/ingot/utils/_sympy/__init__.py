@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Symbolic expressions and ranges as Python sees them."""

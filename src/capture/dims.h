@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// What was declared about the inputs of a capture.
+#ifndef CAPTURE_DIMS_H_
+#define CAPTURE_DIMS_H_
+
+#include "ingot/dims.h"
+#include "ir/program.h"
+#include "sym/solve.h"
+
+// One size (or stride that is a symbol) of one input.
+typedef struct ig_dim_use {
+  ig_dim dim;          // texts in the arena of the environment
+  const char *source;  // "L['x'].size()[0]"
+  bool is_size;
+  int64_t example;
+  ig_int size;  // as it was made
+  ig_int now;   // with replacements, set by ig_capture_solve
+} ig_dim_use;
+
+// A root of derived dims that is on no input.
+typedef struct ig_dim_root {
+  const char *name;
+  int64_t lo;
+  int64_t hi;
+  ig_int size;
+  ig_int now;
+} ig_dim_root;
+
+typedef struct ig_dims {
+  IG_VEC(ig_dim_use) uses;
+  IG_VEC(ig_dim_root) phantoms;
+  IG_VEC(ig_range_entry) ranges;
+  bool done;
+} ig_dims;
+
+ig_dims *ig_dims_get(ig_ctx *c);                        // of the open capture; NULL after an error
+const char *ig_dims_text(ig_ctx *c, const char *text);  // kept by the environment
+static inline bool ig_dim_is_strict(const ig_dim *d) {
+  return d->kind == IG_DIM_NAMED || d->kind == IG_DIM_DERIVED;
+}
+// Bounds of the dim itself.
+void ig_dim_bounds(const ig_dim *d, int64_t *lo, int64_t *hi);
+// "dx" or, without a name, the source
+static inline const char *ig_use_name(const ig_dim_use *u) {
+  return ig_dim_is_strict(&u->dim) ? u->dim.name : u->source;
+}
+
+// What the solver found, by name of a dim, printed as fixes. (fixes.c)
+void ig_dims_fixes_text(ig_ctx *c, ig_dims *d, ig_solver *s, ig_str *out);
+// k*name + c as SymPy prints it
+void ig_str_affine(ig_str *s, int64_t k, const char *name, int64_t c);
+// An expression with the sources of its symbols.
+void ig_dims_str_expr(const ig_dims *d, ig_str *s, const ig_expr *e);
+// First use of a symbol: its index; phantoms follow the uses. SIZE_MAX: none
+size_t ig_dims_first(const ig_dims *d, const ig_expr *symbol);
+// A declared dim as k*root + c; false: it has no name.
+bool ig_dim_affine(const ig_dim *d, const char **root, int64_t *k, int64_t *c);
+
+// Sizes of recorded values with replacements (settle.c).
+ig_status ig_capture_settle(ig_ctx *c);
+
+// Ranges of the program (ranges.c), after the solver.
+bool ig_dims_list_ranges(ig_ctx *c, ig_dims *d);
+
+#endif

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// range_constraints of a program: symbols read from data as they were made, then the sizes of the
+// inputs by expression with the declared bounds, then roots that are no size themselves.
+#include <string.h>
+
+#include "capture/dims.h"
+
+static bool put(ig_ctx *c, ig_dims *d, const ig_expr *e, int64_t lo, int64_t hi, bool overwrite) {
+  for (size_t i = 0; i < d->ranges.n; i++) {
+    if (d->ranges.at[i].expr != e) continue;
+    if (overwrite) {
+      d->ranges.at[i].lo = lo;
+      d->ranges.at[i].hi = hi;
+    }
+    return true;
+  }
+  ig_str s = ig_str_make(c->alloc);
+  ig_str_expr(&s, e);
+  ig_range_entry entry = {e, s.failed ? NULL : ig_dims_text(c, s.at), lo, hi};
+  bool ok = entry.text && ig_vec_push(c->sym->env->alloc, &d->ranges, entry);
+  if (!ok) (void)ig_fail(c, IG_NOMEM, "out of memory");
+  ig_str_free(&s);
+  return ok;
+}
+
+static int64_t low(ig_vrange r) {
+  return r.lo <= INT64_MIN ? INT64_MIN : (int64_t)r.lo;
+}
+static int64_t high(ig_vrange r) {
+  return r.hi >= INT64_MAX ? INT64_MAX : (int64_t)r.hi;
+}
+
+static bool put_symbols(ig_ctx *c, ig_dims *d, const ig_expr *e) {
+  size_t n = 0;
+  const ig_expr *const *free = ig_expr_symbols(c, e, &n);
+  for (size_t i = 0; i < n; i++) {
+    ig_vrange r = ig_symbol_range(c, free[i]);
+    if (free[i]->backed && !put(c, d, free[i], low(r), high(r), false)) return false;
+  }
+  return true;
+}
+
+bool ig_dims_list_ranges(ig_ctx *c, ig_dims *d) {
+  d->ranges.n = 0;
+  for (size_t i = 0; i < d->uses.n; i++) {
+    const ig_dim_use *u = &d->uses.at[i];
+    ig_int now = ig_int_find(c, u->size);
+    if (!u->is_size || !now.expr) continue;
+    ig_vrange r = ig_symbol_range(c, u->size.expr);
+    int64_t lo = low(r);
+    int64_t hi = high(r);
+    if (ig_dim_is_strict(&u->dim)) ig_dim_bounds(&u->dim, &lo, &hi);
+    if (!put(c, d, now.expr, lo, hi, true)) return false;
+  }
+  for (size_t i = 0; i < d->uses.n; i++) {
+    ig_int now = ig_int_find(c, d->uses.at[i].size);
+    if (d->uses.at[i].is_size && now.expr && !put_symbols(c, d, now.expr)) return false;
+  }
+  return c->status == IG_OK;
+}
+
+static size_t list(ig_ctx *c, const ig_env *env, const ig_range_entry **out) {
+  size_t cap = env->symbols.n + (env->dims ? env->dims->ranges.n : 0);
+  ig_range_entry *all = ig_scope_push(c, cap * sizeof *all + 1);
+  size_t n = 0;
+  *out = all;
+  if (!all) return 0;
+  for (size_t i = 0; i < env->symbols.n; i++) {
+    const ig_expr *e = env->symbols.at[i].expr;
+    if (!e || e->backed || e->name[0] != 'u') continue;
+    ig_vrange r = ig_symbol_range(c, e);
+    all[n++] = (ig_range_entry){e, e->name, low(r), high(r)};
+  }
+  for (size_t i = 0; env->dims && i < env->dims->ranges.n; i++) all[n++] = env->dims->ranges.at[i];
+  return n;
+}
+
+size_t ig_program_ranges(ig_ctx *c, const ig_program *p, const ig_range_entry **out) {
+  *out = NULL;
+  ig_sym *sym = p->graph->sym;
+  if (c->status != IG_OK || !sym || !sym->env) return 0;
+  ig_sym *open = c->sym;
+  c->sym = sym;
+  size_t n = list(c, sym->env, out);
+  c->sym = open;
+  return n;
+}
