@@ -150,8 +150,8 @@ static bool infer_sizes(ig_ctx *c, const ig_tensor *self, const ig_value *size, 
   return ig_int_expect(c, numel, IG_EQ, known) || refuse_shape(c, size, numel);
 }
 
-// The questions that PyTorch asks on the way from one shape to the other: does a dimension stay, how
-// many are taken together, is one split.
+// The questions that PyTorch asks on the way from one shape to the other: does a dimension stay,
+// how many are taken together, is one split.
 static void ask_dims(ig_ctx *c, const ig_tensor *self, const ig_meta *out) {
   ig_int have[2 * IG_MAX_DIM];
   int n = self->ndim;
