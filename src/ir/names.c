@@ -132,10 +132,9 @@ bool ig_graph_rename(ig_ctx *c, ig_graph *g, ig_node *n, const char *base) {
   return true;
 }
 
-static void set_name(ig_graph *g, ig_node *n, const char *name) {
+static void set_name_text(ig_node *n, const char *name) {
   if (n->target == n->name) n->target = name;
   n->name = name;
-  ig_map_find(&g->names, name)->ptr = n;
 }
 
 bool ig_graph_set_name(ig_ctx *c, ig_graph *g, ig_node *n, const char *text) {
@@ -150,21 +149,64 @@ bool ig_graph_set_name(ig_ctx *c, ig_graph *g, ig_node *n, const char *text) {
   return true;
 }
 
-// A user input that had to take a number because state came first changes names with that one.
-bool ig_graph_rename_placeholders(ig_ctx *c, ig_graph *g) {
-  for (ig_node *n = g->first; n && ig_node_is_placeholder(n); n = n->next) {
-    char wish[NAME_MAX_LENGTH];
-    if (n->role != IG_INPUT_USER || !n->path) continue;
-    clean(n->path, wish, sizeof wish);
-    const ig_map_value *v = ig_map_find(&g->names, wish);
-    ig_node *other = v ? v->ptr : NULL;
-    if (!other || other == n || !ig_node_is_placeholder(other)) continue;
-    if (other->role == IG_INPUT_USER) continue;
-    const char *taken = other->name;
-    set_name(g, other, n->name);
-    set_name(g, n, taken);
+// The name that a placeholder would like to have.
+static const char *wish_of(const ig_node *n, char *text, size_t cap) {
+  static const char *const prefixes[] = {[IG_INPUT_PARAMETER] = "p_",
+                                         [IG_INPUT_BUFFER] = "b_",
+                                         [IG_INPUT_CONSTANT] = "c_",
+                                         [IG_INPUT_OBJECT] = "obj_",
+                                         [IG_INPUT_TOKEN] = "token_"};
+  if (!n->path) return n->name;
+  if (n->role != IG_INPUT_USER) return ig_name_of_path(prefixes[n->role], n->path, text, cap);
+  clean(n->path, text, cap);
+  return text;
+}
+
+// The wish, or wish_1, wish_2 ... if others were first.
+static bool choose(ig_ctx *c, ig_graph *g, ig_map *taken, ig_node *n) {
+  char text[NAME_MAX_LENGTH];
+  char name[NAME_MAX_LENGTH + 24];
+  const char *wish = wish_of(n, text, sizeof text);
+  (void)snprintf(name, sizeof name, "%s", wish);
+  for (size_t k = 1; ig_map_find(taken, name); k++) {
+    (void)snprintf(name, sizeof name, "%s_%zu", wish, k);
   }
-  return ig_graph_name_subs(c, g);
+  const char *kept = ig_graph_keep_text(c, g, name);
+  ig_map_value *v = kept ? ig_map_put(taken, kept) : NULL;
+  if (!v) return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
+  v->ptr = n;
+  if (strcmp(kept, n->name) == 0) return true;
+  ig_map_value *old = ig_map_find(&g->names, n->name);
+  if (old && old->ptr == n) old->ptr = NULL;
+  set_name_text(n, kept);
+  return true;
+}
+
+// Others give way to a placeholder that has their name now.
+static bool claim(ig_ctx *c, ig_graph *g, ig_node *n) {
+  ig_map_value *v = ig_map_put(&g->names, n->name);
+  if (!v) return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
+  ig_node *other = v->ptr;
+  v->ptr = n;
+  if (!other || other == n || ig_node_is_placeholder(other)) return true;
+  return ig_graph_rename(c, g, other, other->name) &&
+         ((ig_map_find(&g->names, n->name)->ptr = n), true);
+}
+
+// User inputs are named first; a name that is taken gets a number behind it, whatever it ends with.
+bool ig_graph_rename_placeholders(ig_ctx *c, ig_graph *g) {
+  ig_map taken = ig_map_make(g->alloc);
+  bool ok = true;
+  for (int state = 0; state < 2 && ok; state++) {
+    for (ig_node *n = g->first; n && ok && ig_node_is_placeholder(n); n = n->next) {
+      if ((n->role != IG_INPUT_USER) == (state == 1)) ok = choose(c, g, &taken, n);
+    }
+  }
+  ig_map_free(&taken);
+  for (ig_node *n = g->first; n && ok && ig_node_is_placeholder(n); n = n->next) {
+    ok = claim(c, g, n);
+  }
+  return ok && ig_graph_name_subs(c, g);
 }
 
 const char *ig_graph_keep_text(ig_ctx *c, ig_graph *g, const char *text) {
