@@ -7,7 +7,8 @@ from typing import Any
 
 from ingot import _C, nn
 from ingot._dynamo import exc
-from ingot.nn.modules.module import set_call_observer
+from ingot.export._errors import from_user_code
+from ingot.nn.modules.module import set_assign_observer, set_call_observer
 
 
 def class_name(cls: type) -> str:
@@ -80,8 +81,16 @@ class ModuleStack:
                 _C.trace_layer(None)
                 self._in_layer = False
 
+    def _assigned(self, module: nn.Module, name: str, value: Any) -> None:
+        """A strict capture cannot say that a tensor becomes an attribute of a module."""
+        if isinstance(value, _C.Tensor) and id(module) in self._names:
+            text = f"Mutating module attribute {name} during export."
+            raise AssertionError(from_user_code(text, _C.trace_stack()))
+
     def __enter__(self) -> None:
-        self._before = set_call_observer(self)
+        self._before = set_call_observer(self), set_assign_observer(self._assigned if self._strict else None)
 
     def __exit__(self, *unused: Any) -> None:
-        set_call_observer(self._before)
+        call, assign = self._before
+        set_call_observer(call)
+        set_assign_observer(assign)

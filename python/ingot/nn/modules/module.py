@@ -94,6 +94,17 @@ def _registered(kind: str, module: Module, name: str, value: Any) -> Any:
 _observer: Callable | None = None
 
 
+# Asked before an attribute of a module is assigned, while programs are captured.
+_assign_observer: Callable | None = None
+
+
+def set_assign_observer(observer: Callable | None) -> Callable | None:
+    """observer(module, name, value) before every assignment of an attribute; returns the earlier one."""
+    global _assign_observer
+    before, _assign_observer = _assign_observer, observer
+    return before
+
+
 def set_call_observer(observer: Callable | None) -> Callable | None:
     """Let observer run every module call; returns the one before."""
     global _observer
@@ -355,6 +366,8 @@ class Module:
                 members.pop(name, None)
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if _assign_observer is not None:
+            _assign_observer(self, name, value)
         state = self.__dict__
         params = state.get("_parameters")
         if isinstance(value, Parameter):
