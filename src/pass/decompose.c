@@ -35,12 +35,31 @@ static void table_free(table *t) {
 
 static bool applies(const table *t, const ig_op *op) {
   if (op->base || !ig_op_has_decomposition(op)) return false;
-  // A literal is a constant of the graph by now, and its copy is like any other.
-  if (op->number == IG_ID_LIFT_FRESH_COPY) return true;
   // Not op->composite: how an operator is computed here does not matter to programs.
   if (op->facts & IG_FACT_IMPLICIT) return true;
   if (t->args->level == IG_DECOMPOSE_CORE && (op->facts & IG_FACT_DECOMP)) return true;
   return t->also.n && ig_table_find(&t->also, op);
+}
+
+// What PyTorch's second trace of a program makes of it, whatever the table: a literal is a constant
+// by now, and its copy is like any other; a detach comes three times.
+static bool trace_again(ig_ctx *c, const table *t, const ig_op *op, const ig_value *args,
+                        ig_value *outs) {
+  if (op->number == IG_ID_LIFT_FRESH_COPY) {
+    outs[0] = ig_of_tensor(ig_clone(c, args[0].tensor));
+    return true;
+  }
+  if (op->number != IG_ID_DETACH) return false;
+  ig_value last = args[0];
+  for (int i = 0; i < 3; i++) {
+    if (applies(t, op)) {
+      ig_op_decompose(c, op, &last, outs);
+    } else {
+      ig_pass_record(c, op, &last, outs);
+    }
+    last = outs[0];
+  }
+  return true;
 }
 
 static bool decompose(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs,
@@ -49,7 +68,9 @@ static bool decompose(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value
   if (t->preserve.n && ig_table_find(&t->preserve, op)) return false;
   const ig_decompose_args *a = t->args;
   if (a->replace && a->replace(c, op, args, outs, a->user)) return true;
-  if (c->status != IG_OK || !applies(t, op)) return false;
+  if (c->status != IG_OK) return false;
+  if (trace_again(c, t, op, args, outs)) return true;
+  if (!applies(t, op)) return false;
   ig_op_decompose(c, op, args, outs);
   return true;
 }

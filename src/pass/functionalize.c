@@ -55,7 +55,7 @@ bool ig_op_may_alias(const ig_op *op) {
       "unsafe_chunk",
   };
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    if (strcmp(names[i], op->schema.name) == 0) return true;
+    if (strcmp(names[i], op->schema.name) == 0) return strcmp(op->schema.overload, "default") == 0;
   }
   return false;
 }
