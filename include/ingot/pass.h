@@ -28,4 +28,18 @@ IG_API IG_MUST_USE ig_status ig_decompose_check_preserve(ig_ctx *c, const char *
 // user's outputs are returned. The caller frees it.
 IG_API IG_MUST_USE ig_status ig_program_unlift(ig_ctx *c, const ig_program *p, ig_graph **out);
 
+// The tree of modules that the program came from, rebuilt from the module stacks of its nodes: one
+// graph per module, which gets the values it reads as placeholders (named after the nodes outside),
+// its weights as attributes, and calls its children (call_module, by path from here). A module that
+// is called again in the same way has one graph; in another way, one more under "path@1".
+typedef struct ig_module_tree ig_module_tree;
+typedef struct ig_module_entry {
+  const char *path;  // "" is the root, which comes first; every other comes after its children
+  ig_graph *graph;   // borrowed
+} ig_module_entry;
+IG_API IG_MUST_USE ig_status ig_program_unflatten(ig_ctx *c, const ig_program *p,
+                                                  ig_module_tree **out);
+IG_API size_t ig_module_tree_entries(const ig_module_tree *t, const ig_module_entry **entries);
+IG_API void ig_module_tree_free(ig_module_tree *t);  // NULL is allowed.
+
 #endif

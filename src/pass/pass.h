@@ -18,4 +18,20 @@ void ig_pass_record(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *
 // Functional by its schema, but it may return an operand, a view of one, or write to one.
 bool ig_op_may_alias(const ig_op *op);
 
+// Copies of single nodes into another graph. `map` gives the node of `to` that stands for one of
+// the old graph; NULL after an error.
+typedef struct ig_node_copier {
+  ig_ctx *c;
+  ig_graph *to;
+  ig_node *(*map)(void *user, const ig_node *n);
+  void *user;
+} ig_node_copier;
+
+// A value with its nodes mapped; lists live in the innermost scope.
+bool ig_copy_value(const ig_node_copier *k, const ig_value *from, ig_value *to);
+// Puts a copy of n, changed as `change` (may be NULL) does it, in front of `before` (NULL: at the
+// end). Values, constants, locations and metadata are shared or copied; NULL after an error.
+ig_node *ig_copy_node(const ig_node_copier *k, const ig_node *n, ig_node *before, const char *name,
+                      void (*change)(ig_node *proto, const void *with), const void *with);
+
 #endif

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies of single nodes from one graph into another.
+#include "pass/pass.h"
+
+bool ig_copy_value(const ig_node_copier *k, const ig_value *from, ig_value *to) {
+  *to = *from;
+  if (from->kind == IG_KIND_NODE) {
+    to->node = k->map(k->user, from->node);
+    return to->node != NULL;
+  }
+  if (from->kind != IG_KIND_LIST) return true;
+  ig_value *items = ig_scope_push(k->c, from->list.n * sizeof *items + 1);
+  to->list.at = items;
+  for (size_t i = 0; items && i < from->list.n; i++) {
+    if (!ig_copy_value(k, &from->list.at[i], &items[i])) return false;
+  }
+  return items != NULL;
+}
+
+static bool keep(const ig_node_copier *k, const char **text) {
+  if (*text) *text = ig_graph_keep_text(k->c, k->to, *text);
+  return k->c->status == IG_OK;
+}
+
+static bool keep_texts(const ig_node_copier *k, ig_node *proto, const char **keys) {
+  for (size_t i = 0; i < proto->nkw; i++) {
+    keys[i] = proto->keys[i];
+    if (!keep(k, &keys[i])) return false;
+  }
+  for (size_t i = 0; i < IG_META_KEY_COUNT; i++) {
+    if (!keep(k, &proto->meta[i])) return false;
+  }
+  proto->keys = keys;
+  return keep(k, &proto->target) && keep(k, &proto->path);
+}
+
+static void start(ig_node *proto, const ig_node *n) {
+  *proto = (ig_node){.kind = n->kind,
+                     .callee = n->callee,
+                     .arith = n->arith,
+                     .effect = n->effect,
+                     .bare = n->bare,
+                     .target = n->target,
+                     .op = n->op,
+                     .hop = n->hop,
+                     .host_fn = n->host_fn,
+                     .args = n->args,
+                     .npos = n->npos,
+                     .nkw = n->nkw,
+                     .keys = n->keys,
+                     .val = n->val,
+                     .role = n->role,
+                     .persistent = n->persistent,
+                     .path = n->path,
+                     .constant = n->constant,
+                     .sub = n->sub,
+                     .object = n->object,
+                     .host_meta = n->host_meta};
+  for (size_t i = 0; i < IG_META_KEY_COUNT; i++) proto->meta[i] = n->meta[i];
+}
+
+static bool keep_objects(const ig_node_copier *k, const ig_node *n) {
+  void *objects[] = {n->host_fn, n->object, n->host_meta};
+  for (size_t i = 0; i < 3; i++) {
+    if (objects[i] && !ig_graph_keep_object(k->c, k->to, objects[i])) return false;
+  }
+  return true;
+}
+
+ig_node *ig_copy_node(const ig_node_copier *k, const ig_node *n, ig_node *before, const char *name,
+                      void (*change)(ig_node *proto, const void *with), const void *with) {
+  ig_node proto;
+  ig_node *copy = NULL;
+  const char *keys[IG_MAX_KEYS];
+  start(&proto, n);
+  if (change) change(&proto, with);
+  ig_scope s = ig_scope_open(k->c);
+  ig_value list = ig_of_list(proto.args, proto.npos + proto.nkw);
+  ig_value args;
+  if (proto.nkw <= IG_MAX_KEYS && ig_copy_value(k, &list, &args) && keep_texts(k, &proto, keys)) {
+    proto.args = args.list.at;
+    bool sub = proto.kind == IG_NODE_ATTR && proto.sub;
+    bool ok = !sub || ig_graph_set_sub(k->c, k->to, proto.target, proto.sub);
+    if (ok && keep_objects(k, &proto)) copy = ig_graph_insert(k->c, k->to, before, &proto, name);
+  }
+  ig_scope_close(k->c, s);
+  if (!copy) return NULL;
+  copy->file = n->file;
+  copy->line = n->line;
+  for (size_t i = 0; i < IG_META_KEY_COUNT; i++) copy->meta[i] = proto.meta[i];
+  return copy;
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pass/tree.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct removed {
+  bool *at;  // by position of the placeholder when the tree stood
+  size_t n;
+} removed;
+
+struct ig_module_tree {
+  ig_alloc alloc;
+  ig_arena arena;
+  ig_map by_path;  // -> position in entries
+  IG_VEC(ig_module_entry) entries;
+  removed *removed;  // per entry
+};
+
+ig_module_tree *ig_module_tree_create(ig_ctx *c) {
+  ig_module_tree *t = ig_mem_new(c->alloc, sizeof *t);
+  if (!t) {
+    (void)ig_fail(c, IG_NOMEM, "out of memory");
+    return NULL;
+  }
+  t->alloc = c->alloc;
+  t->arena = ig_arena_make(c->alloc);
+  t->by_path = ig_map_make(c->alloc);
+  return t;
+}
+
+void ig_module_tree_free(ig_module_tree *t) {
+  if (!t) return;
+  for (size_t i = 0; i < t->entries.n; i++) ig_graph_free(t->entries.at[i].graph);
+  ig_vec_free(t->alloc, &t->entries);
+  ig_map_free(&t->by_path);
+  ig_arena_free(&t->arena);
+  ig_mem_free(t->alloc, t, sizeof *t);
+}
+
+size_t ig_module_tree_entries(const ig_module_tree *t, const ig_module_entry **entries) {
+  *entries = t->entries.at;
+  return t->entries.n;
+}
+
+static bool no_memory(ig_ctx *c) {
+  return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
+}
+
+// ---- equal graphs ----
+
+static bool same_value(const ig_table *at, const ig_value *a, const ig_value *b) {
+  if (a->kind != b->kind) return false;
+  switch (a->kind) {
+    case IG_KIND_NODE: {
+      const ig_table_slot *slot = ig_table_find(at, a->node);
+      return slot && slot->value == b->node;
+    }
+    case IG_KIND_LIST:
+      if (a->list.n != b->list.n) return false;
+      for (size_t i = 0; i < a->list.n; i++) {
+        if (!same_value(at, &a->list.at[i], &b->list.at[i])) return false;
+      }
+      return true;
+    case IG_KIND_STR:
+      return strcmp(a->str, b->str) == 0;
+    case IG_KIND_INT:
+      return a->i.expr == b->i.expr && (a->i.expr || a->i.value == b->i.value);
+    case IG_KIND_FLOAT:
+      return a->f_expr == b->f_expr && (a->f == b->f || (a->f != a->f && b->f != b->f));
+    case IG_KIND_BOOL:
+      return a->b_expr == b->b_expr && a->b == b->b;
+    case IG_KIND_COMPLEX:
+      return a->z.re == b->z.re && a->z.im == b->z.im;
+    case IG_KIND_DTYPE:
+      return a->dtype == b->dtype;
+    case IG_KIND_DEVICE:
+      return a->device.type == b->device.type && a->device.index == b->device.index;
+    case IG_KIND_LAYOUT:
+      return a->layout == b->layout;
+    case IG_KIND_MEMORY_FORMAT:
+      return a->memory_format == b->memory_format;
+    case IG_KIND_NONE:
+      return true;
+    default:
+      return a->object == b->object;
+  }
+}
+
+static bool same_node(ig_table *at, const ig_node *a, const ig_node *b) {
+  bool placeholder = ig_node_is_placeholder(a);
+  if (a->kind != b->kind || a->callee != b->callee || a->op != b->op || a->hop != b->hop ||
+      a->host_fn != b->host_fn || a->constant != b->constant || a->object != b->object ||
+      a->npos != b->npos || a->nkw != b->nkw) {
+    return false;
+  }
+  if (placeholder ? a->role != b->role : strcmp(a->target, b->target) != 0) return false;
+  for (size_t i = 0; i < a->npos + a->nkw; i++) {
+    if (!same_value(at, &a->args[i], &b->args[i])) return false;
+  }
+  return true;
+}
+
+// Do both compute the same? Names do not matter. False also for lack of memory (c tells).
+static bool same_graph(ig_ctx *c, const ig_graph *a, const ig_graph *b) {
+  if (a->n != b->n) return false;
+  ig_table at = ig_table_make(c->alloc);
+  bool same = true;
+  const ig_node *n = b->first;
+  for (const ig_node *m = a->first; m && same; m = m->next, n = n->next) {
+    ig_table_slot *slot = ig_table_put(&at, m);
+    if (!slot) (void)no_memory(c);
+    if (slot) slot->value = (void *)n;
+    same = slot && same_node(&at, m, n);
+  }
+  ig_table_free(&at);
+  return same;
+}
+
+// ---- adding ----
+
+static bool push(ig_ctx *c, ig_module_tree *t, const char *path, ig_graph *g) {
+  ig_module_entry e = {ig_arena_strn(&t->arena, path, strlen(path)), g};
+  ig_map_value *slot = e.path ? ig_map_put(&t->by_path, e.path) : NULL;
+  if (!slot || !ig_vec_push(t->alloc, &t->entries, e)) return no_memory(c);
+  slot->num = t->entries.n - 1;
+  (void)ig_graph_retain(g);
+  return true;
+}
+
+bool ig_module_tree_add(ig_ctx *c, ig_module_tree *t, const char *path, ig_graph *g,
+                        const char **name) {
+  char full[560];
+  (void)snprintf(full, sizeof full, "%s", path);
+  int again = 0;
+  for (const ig_map_value *v = NULL; (v = ig_map_find(&t->by_path, full)) != NULL;) {
+    if (same_graph(c, t->entries.at[v->num].graph, g)) break;
+    if (c->status != IG_OK) return false;
+    (void)snprintf(full, sizeof full, "%s@%d", path, ++again);
+  }
+  if (again) {
+    size_t above = strlen(path) - strlen(*name);
+    *name = ig_arena_strn(&t->arena, full + above, strlen(full + above));
+    if (!*name) return no_memory(c);
+  }
+  return ig_map_find(&t->by_path, full) || push(c, t, full, g);
+}
+
+// ---- sinking ----
+
+// The name of the tensor below `path`: "weight" of "fc.weight" in "fc"; NULL: not there.
+static const char *name_below(const char *path, const char *name) {
+  size_t n = strcspn(path, "@");
+  if (n == 0) return name;
+  return strncmp(name, path, n) == 0 && name[n] == '.' ? name + n + 1 : NULL;
+}
+
+static const char *find_below(const ig_weight *w, size_t n, const ig_tensor *value,
+                              const char *path) {
+  for (size_t i = 0; i < n; i++) {
+    const char *name = w[i].tensor == value ? name_below(path, w[i].name) : NULL;
+    if (name) return name;
+  }
+  return NULL;
+}
+
+// A weight under any of its names.
+static const char *attribute_of(const ig_program *p, const ig_node *input, const char *path) {
+  const char *own = name_below(path, input->path);
+  if (own || !input->constant) return own;
+  own = find_below(p->state, p->nstate, input->constant, path);
+  return own ? own : find_below(p->constants, p->nconstants, input->constant, path);
+}
+
+// Arguments of calls follow the placeholders of what is called.
+static bool drop_arguments(ig_ctx *c, const ig_module_tree *t, const char *path, ig_node *call) {
+  char full[560];
+  (void)snprintf(full, sizeof full, "%s%s%s", path, *path ? "." : "", call->target);
+  const ig_map_value *v = ig_map_find(&t->by_path, full);
+  const removed *r = v ? &t->removed[v->num] : NULL;
+  if (!r || !r->n) return true;
+  ig_value *args = ig_scope_push(c, call->npos * sizeof *args + 1);
+  size_t n = 0;
+  for (size_t i = 0; args && i < call->npos; i++) {
+    if (i >= r->n || !r->at[i]) args[n++] = call->args[i];
+  }
+  return args && ig_node_set_args(c, call, args, n, 0, NULL);
+}
+
+static bool sink_one(ig_ctx *c, ig_graph *g, ig_node *input, const char *name, ig_node *before) {
+  if (input->users) {
+    ig_node proto = {.kind = IG_NODE_ATTR,
+                     .target = ig_graph_keep_text(c, g, name),
+                     .val = input->val,
+                     .constant = input->constant,
+                     .object = input->object};
+    if (!proto.target) return false;
+    if (proto.object && !ig_graph_keep_object(c, g, proto.object)) return false;
+    ig_node *attr = ig_graph_insert(c, g, before, &proto, name);
+    if (!attr || !ig_graph_replace(c, g, input, attr)) return false;
+  }
+  ig_graph_erase(g, input);
+  return true;
+}
+
+static bool sink_inputs(ig_ctx *c, const ig_module_tree *t, const ig_program *p, size_t at) {
+  ig_graph *g = t->entries.at[at].graph;
+  const char *path = t->entries.at[at].path;
+  size_t count = ig_graph_input_count(g);
+  removed *r = &t->removed[at];
+  r->at = ig_arena_push((ig_arena *)&t->arena, count * sizeof *r->at + 1);
+  r->n = count;
+  if (!r->at) return no_memory(c);
+  // Each goes right behind the last placeholder, so the first comes last.
+  ig_node *body = g->first;
+  while (body && ig_node_is_placeholder(body)) body = body->next;
+  ig_node *input = g->first;
+  for (size_t i = 0; i < count; i++) {
+    ig_node *next = input->next;
+    bool weight = input->role != IG_INPUT_USER;
+    const char *name = weight ? attribute_of(p, input, path) : NULL;
+    if (name) {
+      ig_node *old = body->prev;
+      r->at[i] = true;
+      if (!sink_one(c, g, input, name, body)) return false;
+      if (body->prev != old && body->prev->kind == IG_NODE_ATTR) body = body->prev;
+    }
+    input = next;
+  }
+  return true;
+}
+
+static bool sink(ig_ctx *c, const ig_module_tree *t, const ig_program *p, size_t at) {
+  ig_graph *g = t->entries.at[at].graph;
+  for (ig_node *n = g->first; n; n = n->next) {
+    if (n->kind != IG_NODE_MODULE) continue;
+    ig_scope s = ig_scope_open(c);
+    bool ok = drop_arguments(c, t, t->entries.at[at].path, n);
+    ig_scope_close(c, s);
+    if (!ok) return false;
+  }
+  return sink_inputs(c, t, p, at) && ig_graph_verify(c, g) == IG_OK;
+}
+
+bool ig_module_tree_sink(ig_ctx *c, ig_module_tree *t, const ig_program *p) {
+  t->removed = ig_arena_push(&t->arena, t->entries.n * sizeof *t->removed + 1);
+  if (!t->removed) return no_memory(c);
+  // Children are added when they are done, parents after them; the root is first.
+  for (size_t i = 1; i < t->entries.n; i++) {
+    if (!sink(c, t, p, i)) return false;
+  }
+  return t->entries.n == 0 || sink(c, t, p, 0);
+}

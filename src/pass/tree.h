@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Trees of modules under construction.
+#ifndef PASS_TREE_H_
+#define PASS_TREE_H_
+
+#include "ingot/pass.h"
+#include "ir/program.h"
+
+ig_module_tree *ig_module_tree_create(ig_ctx *c);
+
+// Adds a module, whose graph is retained. One that is there under this path with an equal graph
+// stands for it; with another graph, the new one gets "path@1". *name (the last part of the path as
+// the parent writes it) is changed then. Lives in the tree.
+bool ig_module_tree_add(ig_ctx *c, ig_module_tree *t, const char *path, ig_graph *g,
+                        const char **name);
+
+// Placeholders that stand for weights of p become attributes in the modules that own them, and
+// disappear from the calls of those modules. Then every graph is checked.
+bool ig_module_tree_sink(ig_ctx *c, ig_module_tree *t, const ig_program *p);
+
+#endif
