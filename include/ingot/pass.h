@@ -42,4 +42,9 @@ IG_API IG_MUST_USE ig_status ig_program_unflatten(ig_ctx *c, const ig_program *p
 IG_API size_t ig_module_tree_entries(const ig_module_tree *t, const ig_module_entry **entries);
 IG_API void ig_module_tree_free(ig_module_tree *t);  // NULL is allowed.
 
+// Stretches that were captured in another grad mode than the one around the capture become
+// sub-graphs submod_N, called through wrap_with_set_grad_enabled. *out may be p itself (retained).
+IG_API IG_MUST_USE ig_status ig_program_wrap_grad_regions(ig_ctx *c, ig_program *p,
+                                                          ig_program **out);
+
 #endif

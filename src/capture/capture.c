@@ -13,6 +13,7 @@ ig_status ig_capture_begin(ig_ctx *c) {
   c->capture = ig_graph_create(c, sym);
   ig_ref_release(&sym->ref);  // the graph holds it now
   c->sym = c->capture ? sym : NULL;
+  if (c->capture) c->capture->no_grad = c->no_grad;
   return c->status;
 }
 

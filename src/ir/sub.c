@@ -105,6 +105,7 @@ static bool copy_node(copier *k, const ig_node *n) {
   if (!copy) return false;
   copy->file = n->file;
   copy->line = n->line;
+  copy->no_grad = n->no_grad;
   for (size_t i = 0; i < IG_META_KEY_COUNT; i++) copy->meta[i] = proto.meta[i];
   k->map[n->index] = copy;
   return true;
@@ -141,6 +142,7 @@ ig_graph *ig_graph_copy(ig_ctx *c, const ig_graph *g) {
   if (k.map) {
     to->host = g->host;
     to->lifted = g->lifted;
+    to->no_grad = g->no_grad;
     if (copy_subs(c, g, to) && copy_state(c, g, to)) {
       for (const ig_node *n = g->first; n && copy_node(&k, n);) n = n->next;
     }

@@ -125,6 +125,8 @@ static ig_value call_by(machine *m, const ig_node *n, caller *fn) {
     return out;
   }
   for (size_t i = 0; i < count; i++) args[i] = value_of(m, &n->args[i]);
+  const ig_rewrite *r = c->capture ? c->rewrite : NULL;
+  if (r && r->settle) r->settle(c, args, count, r->user);
   if (c->status == IG_OK) fn(c, n, args, &out);
   return out;
 }
@@ -207,6 +209,7 @@ static void forget_operands(machine *m, const ig_node *n) {
 static void pass_meta(machine *m, const ig_node *n) {
   (void)ig_ctx_at(m->c, n->file, n->line);
   ig_graph *to = m->c->capture;
+  if (to && to->mode != IG_GRAD_OF_CTX) to->mode = n->no_grad ? IG_GRAD_OFF : IG_GRAD_ON;
   for (size_t i = 0; to && i < IG_META_KEY_COUNT; i++) {
     to->meta[i] = n->meta[i] ? ig_graph_keep_text(m->c, to, n->meta[i]) : NULL;
   }
@@ -351,6 +354,8 @@ ig_status ig_graph_transform(ig_ctx *c, const ig_graph *g, const ig_transform *t
   const ig_ctx before = *c;
   c->locate = NULL;  // nodes keep the locations of the old graph
   c->capture = fresh;
+  fresh->no_grad = g->no_grad;
+  fresh->mode = IG_GRAD_ON;  // nodes keep the modes of the old graph
   c->sym = g->sym;
   c->rewrite = t->rewrite.fn ? &t->rewrite : NULL;
   c->no_grad = !t->grad;

@@ -13,6 +13,8 @@ bool ig_nested_push(ig_ctx *c) {
   if (!g) return false;
   g->outer = outer;
   g->strict = outer->strict;
+  g->mode = outer->mode;
+  g->no_grad = g->mode == IG_GRAD_OF_CTX ? c->no_grad : g->mode == IG_GRAD_OFF;
   for (size_t i = 0; i < IG_META_KEY_COUNT; i++) {
     if (outer->meta[i]) g->meta[i] = ig_graph_keep_text(c, g, outer->meta[i]);
   }
@@ -22,6 +24,7 @@ bool ig_nested_push(ig_ctx *c) {
 
 ig_graph *ig_nested_pop(ig_ctx *c, const ig_value *outs, size_t n) {
   ig_graph *g = c->capture;
+  if (c->rewrite && c->rewrite->settle) c->rewrite->settle(c, outs, n, c->rewrite->user);
   if (c->status == IG_OK) (void)ig_record_output(c, outs, n);
   c->capture = g->outer;
   g->outer = NULL;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "op/formula.h"
+#include "op/hop.h"
 #include "pass/alias.h"
 #include "pass/pass.h"
 
@@ -290,6 +291,29 @@ static void write_out(functionalizer *f, const ig_op *op, const ig_value *args, 
   }
 }
 
+// An operator of the user's, of which nothing is known but its schema.
+static void write_opaque(functionalizer *f, const ig_op *op, const ig_value *args,
+                         ig_value *outs) {
+  ig_ctx *c = f->aliases.c;
+  size_t n = 0;
+  if (!sync_args(f, op, args)) return;
+  const ig_value *results = ig_auto_functionalized(c, op, args, &n);
+  if (!results) return;
+  size_t k = op->schema.nrets ? op->schema.nrets : 1;
+  for (size_t i = 0; i < op->schema.nargs && c->status == IG_OK; i++) {
+    if (!op->schema.args[i].written) continue;
+    const ig_value *value = &results[k++];
+    size_t count = args[i].kind == IG_KIND_LIST ? args[i].list.n : 1;
+    for (size_t j = 0; j < count; j++) {
+      bool list = args[i].kind == IG_KIND_LIST;
+      const ig_value *to = list ? &args[i].list.at[j] : &args[i];
+      const ig_value *from = list ? &value->list.at[j] : value;
+      if (to->kind == IG_KIND_TENSOR && !write(f, to, from)) return;
+    }
+  }
+  for (size_t i = 0; i < op->schema.nrets; i++) outs[i] = results[i];
+}
+
 // Written arguments in the middle, as those of batch normalization.
 static void write_some(functionalizer *f, const ig_op *op, const ig_value *args, ig_value *outs) {
   ig_ctx *c = f->aliases.c;
@@ -308,10 +332,12 @@ static void write_some(functionalizer *f, const ig_op *op, const ig_value *args,
 static void mutate(functionalizer *f, const ig_op *op, const ig_value *args, ig_value *outs) {
   if (op->base && op->form == IG_FORM_OUT) {
     write_out(f, op, args, outs);
+  } else if (op->user && ig_op_has_decomposition(op) && (op->facts & IG_FACT_IMPLICIT)) {
+    ig_op_decompose(f->aliases.c, op, args, outs);
+  } else if (op->user) {
+    write_opaque(f, op, args, outs);
   } else if (op->form == IG_FORM_INPLACE) {
     write_inplace(f, op, args, outs);
-  } else if (op->composite && (op->facts & IG_FACT_IMPLICIT)) {
-    ig_op_decompose(f->aliases.c, op, args, outs);
   } else {
     write_some(f, op, args, outs);
   }

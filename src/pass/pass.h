@@ -34,4 +34,6 @@ bool ig_copy_value(const ig_node_copier *k, const ig_value *from, ig_value *to);
 ig_node *ig_copy_node(const ig_node_copier *k, const ig_node *n, ig_node *before, const char *name,
                       void (*change)(ig_node *proto, const void *with), const void *with);
 
+ig_status ig_graph_wrap_grad_regions(ig_ctx *c, const ig_graph *g, ig_graph **out);
+
 #endif

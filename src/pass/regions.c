@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stretches of a graph whose grad mode is not the one around it become sub-graphs that are called
+// through wrap_with_set_grad_enabled. Stretches are counted through, those of the ambient mode
+// included, and give the sub-graphs their numbers: the first one outside is submod_1.
+#include <stdio.h>
+
+#include "op/hop.h"
+#include "pass/pass.h"
+
+// A stretch of nodes of the other mode.
+typedef struct region {
+  ig_graph *g;
+  ig_table map;                  // old node -> node in g
+  IG_VEC(ig_node *) operands;    // old nodes that it reads from outside, in order
+  IG_VEC(const ig_node *) outs;  // its nodes that others read, in the order of reading
+  const ig_node *first;
+} region;
+
+typedef struct wrapper {
+  ig_ctx *c;
+  const ig_graph *from;
+  ig_graph *to;
+  ig_node **map;   // by old index: node of `to`
+  size_t *where;   // by old index: 1 + number of the region; 0: none
+  bool *given;     // by old index: is among the outs of its region
+  region *at;
+  size_t n;
+  region *open;  // the copier copies into this one
+} wrapper;
+
+static bool no_memory(ig_ctx *c) {
+  return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
+}
+
+static bool is_other(const ig_graph *g, const ig_node *n) {
+  bool fixed = ig_node_is_placeholder(n) || n->kind == IG_NODE_OUTPUT;
+  return !fixed && n->no_grad != g->no_grad;
+}
+
+static bool has_other(const ig_graph *g) {
+  for (const ig_node *n = g->first; n; n = n->next) {
+    if (is_other(g, n)) return true;
+  }
+  for (size_t i = 0; i < g->subs.n; i++) {
+    if (has_other(g->subs.at[i].graph)) return true;
+  }
+  return false;
+}
+
+static size_t count_regions(const ig_graph *g) {
+  size_t n = 0;
+  bool inside = false;
+  for (const ig_node *m = g->first; m; m = m->next) {
+    bool other = is_other(g, m);
+    n += other && !inside;
+    inside = other;
+  }
+  return n;
+}
+
+// Which region each node is in, and which of a region's values others read.
+static bool survey(wrapper *w) {
+  bool inside = false;
+  size_t current = 0;
+  for (const ig_node *n = w->from->first; n; n = n->next) {
+    bool other = is_other(w->from, n);
+    if (other && !inside) w->at[current++].first = n;
+    inside = other;
+    w->where[n->index] = other ? current : 0;
+    for (size_t i = 0; i < n->ninputs; i++) {
+      const ig_node *in = n->inputs[i];
+      size_t home = w->where[in->index];
+      if (!home || home == w->where[n->index] || w->given[in->index]) continue;
+      w->given[in->index] = true;
+      if (!ig_vec_push(w->c->alloc, &w->at[home - 1].outs, in)) return no_memory(w->c);
+    }
+  }
+  return true;
+}
+
+static ig_node *outside(void *user, const ig_node *n) {
+  const wrapper *w = user;
+  return w->map[n->index];
+}
+
+// The node of the open region for an old one; operands come in the order in which they are read.
+static ig_node *inside(void *user, const ig_node *n) {
+  wrapper *w = user;
+  region *r = w->open;
+  ig_table_slot *slot = ig_table_put(&r->map, n);
+  if (slot && slot->value) return slot->value;
+  ig_node *before = r->g->first;
+  while (before && ig_node_is_placeholder(before)) before = before->next;
+  ig_node proto = {.kind = IG_NODE_PLACEHOLDER, .role = IG_INPUT_USER, .val = n->val};
+  ig_node *p = slot ? ig_graph_insert(w->c, r->g, before, &proto, n->name) : NULL;
+  if (!p || !ig_vec_push(w->c->alloc, &r->operands, (ig_node *)n)) {
+    (void)no_memory(w->c);
+    return NULL;
+  }
+  slot->value = p;
+  return p;
+}
+
+// A sub-graph may have regions of its own.
+static bool wrap_sub(ig_ctx *c, ig_node *copy) {
+  if (!copy || copy->kind != IG_NODE_ATTR || !copy->sub || !has_other(copy->sub)) return copy;
+  ig_graph *sub = NULL;
+  if (ig_graph_wrap_grad_regions(c, copy->sub, &sub) != IG_OK) return false;
+  ig_node_set_attr(copy, NULL, sub, NULL);
+  bool ok = ig_graph_set_sub(c, copy->graph, copy->target, sub);
+  ig_graph_free(sub);
+  return ok;
+}
+
+static bool copy_inside(wrapper *w, region *r, const ig_node *n) {
+  w->open = r;
+  ig_node_copier k = {w->c, r->g, inside, w};
+  ig_node *copy = ig_copy_node(&k, n, NULL, n->name, NULL, NULL);
+  ig_table_slot *slot = copy ? ig_table_put(&r->map, n) : NULL;
+  if (!slot) return no_memory(w->c);
+  slot->value = copy;
+  return wrap_sub(w->c, copy);
+}
+
+static bool end_region(const wrapper *w, region *r) {
+  ig_scope s = ig_scope_open(w->c);
+  ig_value *args = ig_scope_push(w->c, r->outs.n * sizeof *args + 1);
+  for (size_t i = 0; args && i < r->outs.n; i++) {
+    args[i] = ig_of_node(ig_table_find(&r->map, r->outs.at[i])->value);
+  }
+  ig_node proto = {.kind = IG_NODE_OUTPUT,
+                   .target = "output",
+                   .bare = r->outs.n == 1,
+                   .args = args,
+                   .npos = r->outs.n};
+  bool ok = args && ig_graph_push(w->c, r->g, &proto, "output");
+  ig_scope_close(w->c, s);
+  return ok;
+}
+
+static ig_node *push_attr(wrapper *w, const region *r, size_t number) {
+  char name[48];
+  (void)snprintf(name, sizeof name, "submod_%zu", 2 * number + 1);
+  ig_node proto = {.kind = IG_NODE_ATTR, .sub = r->g};
+  proto.target = ig_graph_set_sub(w->c, w->to, name, r->g);
+  for (size_t i = 0; i < IG_META_KEY_COUNT; i++) {
+    if (r->first->meta[i]) proto.meta[i] = ig_graph_keep_text(w->c, w->to, r->first->meta[i]);
+  }
+  (void)snprintf(name, sizeof name, "submod_%zu", 2 * w->n + 1 + number);
+  return proto.target ? ig_graph_push(w->c, w->to, &proto, name) : NULL;
+}
+
+static bool push_items(wrapper *w, const region *r, ig_node *call) {
+  for (size_t i = 0; i < r->outs.n; i++) {
+    const ig_node *out = r->outs.at[i];
+    ig_value args[] = {ig_of_node(call), ig_of_i64((int64_t)i)};
+    ig_node proto = {.kind = IG_NODE_CALL,
+                     .callee = IG_CALLEE_GETITEM,
+                     .target = "_operator.getitem",
+                     .args = args,
+                     .npos = 2,
+                     .val = out->val};
+    for (size_t k = 0; k < IG_META_KEY_COUNT; k++) proto.meta[k] = call->meta[k];
+    w->map[out->index] = ig_graph_push(w->c, w->to, &proto, out->name);
+    if (!w->map[out->index]) return false;
+  }
+  return true;
+}
+
+// The call has the name of its only result; several are read off it under their names.
+static bool push_call(wrapper *w, const region *r, size_t number) {
+  ig_ctx *c = w->c;
+  ig_node *attr = push_attr(w, r, number);
+  ig_value *args = ig_scope_push(c, (r->operands.n + 2) * sizeof *args);
+  ig_value *vals = ig_scope_push(c, r->outs.n * sizeof *vals + 1);
+  if (!attr || !args || !vals) return false;
+  args[0] = ig_of_bool(w->from->no_grad);
+  args[1] = ig_of_node(attr);
+  for (size_t i = 0; i < r->operands.n; i++) {
+    args[i + 2] = ig_of_node(w->map[r->operands.at[i]->index]);
+  }
+  for (size_t i = 0; i < r->outs.n; i++) vals[i] = r->outs.at[i]->val;
+  bool one = r->outs.n == 1;
+  ig_node proto = {.kind = IG_NODE_CALL,
+                   .callee = IG_CALLEE_HOP,
+                   .hop = &ig_hop_set_grad,
+                   .target = ig_hop_set_grad.path,
+                   .effect = r->outs.n == 0,
+                   .args = args,
+                   .npos = r->operands.n + 2,
+                   .val = one ? vals[0] : ig_of_list(vals, r->outs.n)};
+  for (size_t i = 0; i < IG_META_KEY_COUNT; i++) proto.meta[i] = attr->meta[i];
+  const char *name = one ? r->outs.at[0]->name : ig_hop_set_grad.base;
+  ig_node *call = ig_graph_push(c, w->to, &proto, name);
+  if (call && one) w->map[r->outs.at[0]->index] = call;
+  return call && (one || push_items(w, r, call));
+}
+
+static bool copy_region(wrapper *w, size_t number) {
+  region *r = &w->at[number];
+  r->map = ig_table_make(w->c->alloc);
+  r->g = ig_graph_create(w->c, w->from->sym);
+  if (!r->g) return false;
+  r->g->host = w->from->host;
+  r->g->no_grad = !w->from->no_grad;
+  const ig_node *n = r->first;
+  for (; n && w->where[n->index] == number + 1; n = n->next) {
+    if (!copy_inside(w, r, n)) return false;
+  }
+  ig_scope s = ig_scope_open(w->c);
+  bool ok = end_region(w, r) && ig_graph_verify(w->c, r->g) == IG_OK && push_call(w, r, number);
+  ig_scope_close(w->c, s);
+  return ok;
+}
+
+static bool copy_state(const wrapper *w) {
+  for (size_t i = 0; i < w->from->state.n; i++) {
+    ig_state s = w->from->state.at[i];
+    s.name = ig_graph_keep_text(w->c, w->to, s.name);
+    if (!s.name || !ig_vec_push(w->to->alloc, &w->to->state, s)) return no_memory(w->c);
+    (void)ig_tensor_retain(s.tensor);
+  }
+  return true;
+}
+
+static bool copy_all(wrapper *w) {
+  ig_node_copier k = {w->c, w->to, outside, w};
+  size_t done = 0;
+  if (!copy_state(w)) return false;
+  for (const ig_node *n = w->from->first; n; n = n->next) {
+    size_t home = w->where[n->index];
+    if (home > done) {
+      done = home;
+      if (!copy_region(w, home - 1)) return false;
+    }
+    if (home) continue;
+    ig_node *copy = ig_copy_node(&k, n, NULL, n->name, NULL, NULL);
+    w->map[n->index] = copy;
+    if (!wrap_sub(w->c, copy)) return false;
+  }
+  return true;
+}
+
+static void free_regions(wrapper *w) {
+  for (size_t i = 0; w->at && i < w->n; i++) {
+    region *r = &w->at[i];
+    ig_graph_free(r->g);
+    if (r->map.cap) ig_table_free(&r->map);
+    ig_vec_free(w->c->alloc, &r->operands);
+    ig_vec_free(w->c->alloc, &r->outs);
+  }
+}
+
+ig_status ig_graph_wrap_grad_regions(ig_ctx *c, const ig_graph *g, ig_graph **out) {
+  *out = NULL;
+  if (c->status != IG_OK) return c->status;
+  ig_scope s = ig_scope_open(c);
+  wrapper w = {.c = c, .from = g, .n = count_regions(g)};
+  w.to = ig_graph_create(c, g->sym);
+  size_t n = g->next_index;
+  size_t bytes = n * (sizeof *w.map + sizeof *w.where + sizeof *w.given) + w.n * sizeof *w.at + 1;
+  w.at = ig_mem_new(c->alloc, bytes);
+  if (!w.at) (void)no_memory(c);
+  bool ok = w.to && w.at;
+  if (ok) {
+    w.to->host = g->host;
+    w.to->lifted = g->lifted;
+    w.to->no_grad = g->no_grad;
+    w.map = (ig_node **)(w.at + w.n);
+    w.where = (size_t *)(w.map + n);
+    w.given = (bool *)(w.where + n);
+    ok = survey(&w) && copy_all(&w);
+  }
+  free_regions(&w);
+  ig_mem_free(c->alloc, w.at, bytes);
+  ig_scope_close(c, s);
+  if (ok && ig_graph_verify(c, w.to) == IG_OK) {
+    *out = w.to;
+  } else {
+    ig_graph_free(w.to);
+  }
+  return c->status;
+}
+
+ig_status ig_program_wrap_grad_regions(ig_ctx *c, ig_program *p, ig_program **out) {
+  *out = NULL;
+  if (c->status != IG_OK) return c->status;
+  if (!has_other(p->graph)) {
+    *out = ig_program_retain(p);
+    return IG_OK;
+  }
+  ig_graph *g = NULL;
+  IG_RETURN_IF_ERR(ig_graph_wrap_grad_regions(c, p->graph, &g));
+  *out = ig_pass_program(c, p, g, NULL, NULL);
+  return c->status;
+}
