@@ -2,6 +2,7 @@
 // Passes over programs from Python: methods of Program, each of which gives a new Program.
 #include <string.h>
 
+#include "fx.h"
 #include "ingot/pass.h"
 #include "py.h"
 
@@ -19,6 +20,42 @@ static PyObject *pass_joint(PyObject *o, PyObject *unused) {
   ig_program *p = NULL;
   ig_status st = ig_program_joint(c, py_program_of(o), &p);
   return py_program_wrap(c, st, p);
+}
+
+static PyObject *pass_wrap_grad_regions(PyObject *o, PyObject *unused) {
+  (void)unused;
+  ig_ctx *c = py_ctx();
+  ig_program *p = NULL;
+  ig_status st = ig_program_wrap_grad_regions(c, py_program_of(o), &p);
+  return py_program_wrap(c, st, p);
+}
+
+static PyObject *pass_unlift(PyObject *o, PyObject *unused) {
+  (void)unused;
+  ig_ctx *c = py_ctx();
+  ig_graph *g = NULL;
+  if (ig_program_unlift(c, py_program_of(o), &g) != IG_OK) return py_raise(c);
+  PyObject *out = py_from_graph(g);
+  ig_graph_free(g);
+  return out;
+}
+
+// unflatten() -> [(path, Graph)], the root first
+static PyObject *pass_unflatten(PyObject *o, PyObject *unused) {
+  (void)unused;
+  ig_ctx *c = py_ctx();
+  ig_module_tree *t = NULL;
+  if (ig_program_unflatten(c, py_program_of(o), &t) != IG_OK) return py_raise(c);
+  const ig_module_entry *at = NULL;
+  size_t n = ig_module_tree_entries(t, &at);
+  PyObject *list = PyList_New((Py_ssize_t)n);
+  for (size_t i = 0; list && i < n; i++) {
+    PyObject *item = Py_BuildValue("(sN)", at[i].path, py_from_graph(at[i].graph));
+    if (!item) Py_CLEAR(list);
+    if (item) PyList_SET_ITEM(list, (Py_ssize_t)i, item);
+  }
+  ig_module_tree_free(t);
+  return list;
 }
 
 // set_training(bool): the program is as it was captured and may write to its operands.
@@ -277,6 +314,10 @@ static PyMethodDef methods[] = {
     {"decompose", (PyCFunction)(void (*)(void))pass_decompose, METH_VARARGS | METH_KEYWORDS,
      "The program with operators replaced by their decompositions."},
     {"joint", pass_joint, METH_NOARGS, "Loss and gradients in one program."},
+    {"wrap_grad_regions", pass_wrap_grad_regions, METH_NOARGS,
+     "Stretches of another grad mode as sub-graphs."},
+    {"unlift", pass_unlift, METH_NOARGS, "The graph that a module of the program runs."},
+    {"unflatten", pass_unflatten, METH_NOARGS, "The tree of modules: [(path, graph)]."},
     {"set_training", pass_set_training, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };

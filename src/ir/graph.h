@@ -134,8 +134,8 @@ struct ig_graph {
   IG_VEC(ig_state) state;
   IG_VEC(ig_sub) subs;
   IG_VEC(void *) objects;  // of the host, each retained once per use until the graph goes
-  const char *meta[IG_META_KEY_COUNT];  // for the next nodes
-  bool no_grad;                         // the mode around the capture
+  const char *meta[IG_META_KEY_COUNT];                    // for the next nodes
+  bool no_grad;                                           // the mode around the capture
   enum { IG_GRAD_OF_CTX, IG_GRAD_ON, IG_GRAD_OFF } mode;  // of the next nodes
   ig_node *first;
   ig_node *last;

@@ -67,6 +67,20 @@ static bool keep_objects(const ig_node_copier *k, const ig_node *n) {
   return true;
 }
 
+static bool give_sub(const ig_node_copier *k, ig_node *proto) {
+  ig_graph *there = ig_graph_find_sub(k->to, proto->target);
+  if (k->own_subs && there) {
+    proto->sub = there;
+    return true;
+  }
+  if (!k->own_subs) return ig_graph_set_sub(k->c, k->to, proto->target, proto->sub);
+  ig_graph *copy = ig_graph_copy(k->c, proto->sub);
+  bool ok = copy && ig_graph_set_sub(k->c, k->to, proto->target, copy);
+  ig_graph_free(copy);  // the graph holds it
+  proto->sub = copy;
+  return ok;
+}
+
 ig_node *ig_copy_node(const ig_node_copier *k, const ig_node *n, ig_node *before, const char *name,
                       void (*change)(ig_node *proto, const void *with), const void *with) {
   ig_node proto;
@@ -79,8 +93,7 @@ ig_node *ig_copy_node(const ig_node_copier *k, const ig_node *n, ig_node *before
   ig_value args;
   if (proto.nkw <= IG_MAX_KEYS && ig_copy_value(k, &list, &args) && keep_texts(k, &proto, keys)) {
     proto.args = args.list.at;
-    bool sub = proto.kind == IG_NODE_ATTR && proto.sub;
-    bool ok = !sub || ig_graph_set_sub(k->c, k->to, proto.target, proto.sub);
+    bool ok = !proto.sub || give_sub(k, &proto);
     if (ok && keep_objects(k, &proto)) copy = ig_graph_insert(k->c, k->to, before, &proto, name);
   }
   ig_scope_close(k->c, s);

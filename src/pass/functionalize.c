@@ -292,8 +292,7 @@ static void write_out(functionalizer *f, const ig_op *op, const ig_value *args, 
 }
 
 // An operator of the user's, of which nothing is known but its schema.
-static void write_opaque(functionalizer *f, const ig_op *op, const ig_value *args,
-                         ig_value *outs) {
+static void write_opaque(functionalizer *f, const ig_op *op, const ig_value *args, ig_value *outs) {
   ig_ctx *c = f->aliases.c;
   size_t n = 0;
   if (!sync_args(f, op, args)) return;

@@ -25,6 +25,7 @@ typedef struct ig_node_copier {
   ig_graph *to;
   ig_node *(*map)(void *user, const ig_node *n);
   void *user;
+  bool own_subs;  // sub-graphs are copied, too
 } ig_node_copier;
 
 // A value with its nodes mapped; lists live in the innermost scope.

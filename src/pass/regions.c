@@ -20,9 +20,9 @@ typedef struct wrapper {
   ig_ctx *c;
   const ig_graph *from;
   ig_graph *to;
-  ig_node **map;   // by old index: node of `to`
-  size_t *where;   // by old index: 1 + number of the region; 0: none
-  bool *given;     // by old index: is among the outs of its region
+  ig_node **map;  // by old index: node of `to`
+  size_t *where;  // by old index: 1 + number of the region; 0: none
+  bool *given;    // by old index: is among the outs of its region
   region *at;
   size_t n;
   region *open;  // the copier copies into this one
@@ -114,7 +114,7 @@ static bool wrap_sub(ig_ctx *c, ig_node *copy) {
 
 static bool copy_inside(wrapper *w, region *r, const ig_node *n) {
   w->open = r;
-  ig_node_copier k = {w->c, r->g, inside, w};
+  ig_node_copier k = {w->c, r->g, inside, w, false};
   ig_node *copy = ig_copy_node(&k, n, NULL, n->name, NULL, NULL);
   ig_table_slot *slot = copy ? ig_table_put(&r->map, n) : NULL;
   if (!slot) return no_memory(w->c);
@@ -224,7 +224,7 @@ static bool copy_state(const wrapper *w) {
 }
 
 static bool copy_all(wrapper *w) {
-  ig_node_copier k = {w->c, w->to, outside, w};
+  ig_node_copier k = {w->c, w->to, outside, w, false};
   size_t done = 0;
   if (!copy_state(w)) return false;
   for (const ig_node *n = w->from->first; n; n = n->next) {

@@ -149,7 +149,7 @@ static ig_node *remap(void *user, const ig_node *n) {
 }
 
 static bool copy_node(frame *f, const ig_node *n) {
-  ig_node_copier k = {f->u->c, f->g, remap, f};
+  ig_node_copier k = {f->u->c, f->g, remap, f, false};
   ig_node *copy = ig_copy_node(&k, n, NULL, n->name, NULL, NULL);
   f->u->seen[n->index] = true;
   return copy && remember(f, n, copy);
@@ -271,14 +271,14 @@ static const ig_node *run(frame *f, const ig_node *n) {
 static bool run_root(frame *f) {
   const ig_node *n = f->u->flat->first;
   for (; n && ig_node_is_placeholder(n); n = n->next) {
-    ig_node_copier k = {f->u->c, f->g, remap, f};
+    ig_node_copier k = {f->u->c, f->g, remap, f, false};
     ig_node *p = ig_copy_node(&k, n, NULL, n->name, NULL, NULL);
     ig_table_slot *slot = p ? ig_table_put(&f->inputs, n) : NULL;
     if (!slot) return no_memory(f->u->c);
     slot->value = p;
   }
   if (!run(f, n)) return false;
-  ig_node_copier k = {f->u->c, f->g, remap, f};
+  ig_node_copier k = {f->u->c, f->g, remap, f, false};
   return ig_copy_node(&k, f->u->flat->last, NULL, "output", NULL, NULL) != NULL;
 }
 

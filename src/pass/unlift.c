@@ -139,7 +139,7 @@ ig_status ig_program_unlift(ig_ctx *c, const ig_program *p, ig_graph **out) {
   size_t count = p->graph->next_index;
   size_t bytes = count * (sizeof(ig_node *) + sizeof(bool)) + 1;
   ig_graph *to = ig_graph_create(c, p->graph->sym);
-  unlifter u = {.copier = {c, to, mapped, NULL}, .p = p};
+  unlifter u = {.copier = {c, to, mapped, NULL, true}, .p = p};
   u.copier.user = &u;
   u.map = ig_mem_new(c->alloc, bytes);
   if (!u.map) (void)ig_fail(c, IG_NOMEM, "out of memory");

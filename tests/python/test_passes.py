@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import ingot as torch
 from ingot import nn
-from ingot.export import export
+from ingot.export import FlatArgsAdapter, export, unflatten
 from ingot.export._trace import _export_for_training
 
 
@@ -155,6 +155,105 @@ def test_what_cannot_be_preserved(op, text):
     program = export(nn.Linear(2, 2), (torch.ones(1, 2),))._program
     with pytest.raises(RuntimeError, match="^" + re.escape(text)):
         program.decompose(preserve=[op])
+
+
+# ---- grad-mode regions ----
+
+
+class Regions(nn.Module):
+    def forward(self, x):
+        y = x * 2
+        with torch.no_grad():
+            a = y + 1
+            with torch.enable_grad():
+                b = a * y
+            c = b - a
+        return c + 1, b
+
+
+def test_regions_of_another_mode_are_sub_graphs():
+    ep = export(Regions(), (torch.ones(2),))
+    lines = body(ep._program)
+    assert lines == [
+        "mul = torch.ops.aten.mul.Tensor(x, 2)",
+        "submod_5 = self.submod_1",
+        "add = torch._higher_order_ops.wrap.wrap_with_set_grad_enabled(False, submod_5, mul)",
+        "mul_1 = torch.ops.aten.mul.Tensor(add, mul)",
+        "submod_6 = self.submod_3",
+        "sub = torch._higher_order_ops.wrap.wrap_with_set_grad_enabled(False, submod_6, mul_1, add)",
+        "add_1 = torch.ops.aten.add.Tensor(sub, 1)",
+        "return (add_1, mul_1)",
+    ]
+    x = torch.randn(2)
+    for ours, eager in zip(ep._program(x), Regions()(x), strict=True):
+        assert torch.equal(ours, eager)
+    flat = ep.run_decompositions()
+    assert "submod" not in flat.graph_module.code and len(body(flat._program)) == 6
+
+
+def test_the_mode_around_the_capture_is_not_wrapped():
+    with torch.no_grad():
+        ep = export(Regions(), (torch.ones(2),))
+    code = ep._program.code
+    assert code.count("wrap_with_set_grad_enabled(True") == 1 and "wrap_with_set_grad_enabled(False" not in code
+
+
+# ---- trees of modules ----
+
+
+class Counter(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("n", torch.zeros(1))
+        self.scale = torch.full((2,), 3.0)
+        self.lin = nn.Linear(2, 2)
+
+    def forward(self, x, twice=False):
+        self.n += 1
+        x = self.lin(x) * self.scale + self.n
+        return self.lin(x) if twice else x
+
+
+class Outer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.c = Counter()
+        self.layers = nn.ModuleList([nn.Linear(2, 2), nn.Tanh()])
+        self.same = self.layers[0]
+
+    def forward(self, x):
+        y = self.c(x)
+        for layer in self.layers:
+            y = layer(y)
+        return self.same(self.c(y, True)) + y, {"n": self.c.n.clone()}
+
+
+def test_unflattened_programs_have_the_tree_and_compute_the_same():
+    model = Outer()
+    tree = unflatten(export(model, (torch.ones(1, 2),), strict=False))
+    assert set(tree.state_dict()) == set(model.state_dict())
+    assert {"c", "c.lin", "layers", "layers.0", "layers.1"} <= set(dict(tree.named_modules()))
+    for _ in range(3):
+        x = torch.randn(1, 2)
+        (a, more), (b, want) = tree(x), model(x)
+        assert torch.allclose(a, b) and torch.equal(more["n"], want["n"])
+    assert torch.equal(tree.c.n, model.c.n)
+
+
+def test_unflattened_modules_adapt_their_arguments():
+    class Pair(nn.Module):
+        def forward(self, x):
+            return x["a"] - x["b"]
+
+    class Swap(FlatArgsAdapter):
+        def adapt(self, target_spec, input_spec, input_args):
+            return list(reversed(input_args))
+
+    ep = export(Pair(), ({"a": torch.ones(1), "b": torch.zeros(1)},))
+    args = ([torch.zeros(1), torch.ones(1)],)
+    with pytest.raises(TypeError, match="no flat args adapter"):
+        unflatten(ep)(*args)
+    assert unflatten(ep, Swap())(*args).item() == 1
 
 
 # ---- random programs of views and writes ----

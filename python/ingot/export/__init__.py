@@ -9,12 +9,13 @@ from ingot.export import _trace, dynamic_shapes, exported_program, graph_signatu
 from ingot.export.dynamic_shapes import Constraint, Dim, ShapesCollection, dims, dynamic_dim
 from ingot.export.exported_program import ExportedProgram, load, save
 from ingot.export.graph_signature import ExportBackwardSignature, ExportGraphSignature
+from ingot.export.unflatten import FlatArgsAdapter, UnflattenedModule, unflatten
 from ingot.utils._pytree import register_dataclass_as_pytree_node
 
 __all__ = [
-    "Constraint", "Dim", "ExportBackwardSignature", "ExportGraphSignature", "ExportedProgram", "ShapesCollection",
-    "dims", "dynamic_dim", "dynamic_shapes", "export", "export_for_training", "exported_program", "graph_signature",
-    "load", "register_dataclass", "save",
+    "Constraint", "Dim", "ExportBackwardSignature", "ExportGraphSignature", "ExportedProgram", "FlatArgsAdapter",
+    "ShapesCollection", "UnflattenedModule", "dims", "dynamic_dim", "dynamic_shapes", "export", "export_for_training", "exported_program", "graph_signature",
+    "load", "register_dataclass", "save", "unflatten",
 ]  # fmt: skip
 
 

@@ -65,9 +65,10 @@ def _export(
         mod, args, kwargs, dynamic_shapes, strict,
         disable_forced_specializations=_disable_forced_specializations,
         allow_complex_guards=_allow_complex_guards_as_runtime_asserts or allow_complex_guards_as_runtime_asserts,
-        grad_modes=hasattr(_C.Program, "wrap_grad_regions"),
+        grad_modes=True,
     )  # fmt: skip
-    return ExportedProgram(run.result.functionalize(), (run.in_spec, run.out_spec), (args, kwargs or {}), run.arg_names)
+    program = run.result.functionalize().wrap_grad_regions()
+    return ExportedProgram(program, (run.in_spec, run.out_spec), (args, kwargs or {}), run.arg_names)
 
 
 def _export_to_torch_ir(

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tree of modules that a program came from. The engine rebuilds the graphs; here they become modules with the
+program's state under its names."""
+from __future__ import annotations
+
+import abc
+from typing import Any
+
+from ingot import nn
+from ingot._C import Tensor
+from ingot.export.exported_program import ExportedProgram
+from ingot.fx import GraphModule, Interpreter
+from ingot.utils import _pytree as pytree
+
+__all__ = ["FlatArgsAdapter", "InterpreterModule", "UnflattenedModule", "unflatten"]
+
+
+class FlatArgsAdapter(abc.ABC):
+    """Turns the arguments of one structure into those of another, leaf by leaf."""
+
+    @abc.abstractmethod
+    def adapt(self, target_spec: Any, input_spec: Any, input_args: list[Any]) -> list[Any]:
+        """The leaves of `input_args`, which have the structure `input_spec`, in the order of `target_spec`."""
+
+
+class InterpreterModule(nn.Module):
+    """A module whose forward runs its graph node by node."""
+
+    def __init__(self, graph: Any) -> None:
+        super().__init__()
+        self.__dict__["graph"] = graph
+        graph.owning_module = self
+
+    @property
+    def arg_names(self) -> list[str]:
+        return [node.name for node in self.graph.nodes if node.op == "placeholder"]
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            names = self.arg_names
+            args = (*args, *(kwargs[name] for name in names[len(args) :]))
+        return self._interpreter().run(*args, enable_io_processing=False)
+
+    def _interpreter(self) -> Interpreter:
+        return Interpreter(self, graph=self.graph)
+
+
+class _AgainModule(InterpreterModule):
+    """Another way of calling a module: what the graph names belongs to that module."""
+
+    def __init__(self, graph: Any, owner: nn.Module) -> None:
+        super().__init__(graph)
+        self.__dict__["_owner"] = owner
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["_owner"], name)
+
+    def _interpreter(self) -> Interpreter:
+        interpreter = super()._interpreter()
+        interpreter.submodules = dict(self._owner.named_modules())
+        return interpreter
+
+
+def _set(root: nn.Module, path: str, value: Any, persistent: bool = True) -> None:
+    *above, name = path.split(".")
+    for part in above:
+        below = root._modules.get(part)
+        if below is None:
+            below = nn.Module()
+            root.add_module(part, below)
+        root = below
+    if isinstance(value, nn.Parameter):
+        root.register_parameter(name, value)
+    elif isinstance(value, nn.Module):
+        root.add_module(name, value)
+    elif isinstance(value, Tensor) and persistent is not None:
+        root.register_buffer(name, value, persistent=persistent)
+    else:
+        setattr(root, name, value)
+
+
+class UnflattenedModule(InterpreterModule):
+    """A program as a tree of modules, called as the original was."""
+
+    def __init__(self, export_module: ExportedProgram, flat_args_adapter: FlatArgsAdapter | None = None) -> None:
+        graphs = export_module._program.unflatten()
+        super().__init__(graphs[0][1])
+        self.flat_args_adapter = flat_args_adapter
+        self.graph_signature = export_module.graph_signature
+        self.call_spec = export_module.call_spec
+        self.__dict__["_program"] = export_module._program
+        modules = {path: InterpreterModule(graph) for path, graph in graphs[1:] if "@" not in path}
+        for path, graph in graphs[1:]:
+            if "@" in path:  # "lin@1" is lin, called in another way
+                modules[path] = _AgainModule(graph, modules[path.split("@")[0]])
+        for path in sorted(modules, key=lambda path: path.count(".")):
+            _set(self, path, modules[path])
+        self._give_state(export_module)
+        for _, module in [("", self), *modules.items()]:
+            for name, sub in module.graph._subs().items():
+                if name not in module._modules:
+                    module.add_module(name, GraphModule({}, sub))
+
+    def _give_state(self, program: ExportedProgram) -> None:
+        """Every tensor once, under all of its names."""
+        signature = program.graph_signature
+        parameters = set(signature.parameters)
+        passing = set(signature.non_persistent_buffers)
+        made: dict[int, Any] = {}
+
+        def copy_of(value: Any, parameter: bool) -> Any:
+            if id(value) not in made:
+                copied = value.detach().clone()
+                made[id(value)] = nn.Parameter(copied, requires_grad=value.requires_grad) if parameter else copied
+            return made[id(value)]
+
+        for name, value in program.state_dict.items():
+            parameter = name in parameters or isinstance(value, nn.Parameter)
+            _set(self, name, copy_of(value, parameter))
+        for name, value in program.constants.items():
+            if not isinstance(value, Tensor):
+                _set(self, name, value)
+            else:
+                _set(self, name, copy_of(value, False), False if name in passing else None)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        in_spec = self.call_spec.in_spec
+        leaves, spec = pytree.tree_flatten((args, kwargs))
+        if spec != in_spec:
+            if self.flat_args_adapter is None:
+                raise TypeError(
+                    "There is no flat args adapter sepcified. Are you sure you are calling this with the right "
+                    f"arguments?\nInput treespec: {spec}\nExported treespec: {in_spec}"
+                )
+            leaves = self.flat_args_adapter.adapt(target_spec=in_spec, input_spec=spec, input_args=leaves)
+            if len(leaves) != in_spec.num_leaves:
+                raise TypeError(
+                    f"Flat args adaption failed, number of args mismatch\nAdatped: {len(leaves)}\n"
+                    f"Exported module: {in_spec.num_leaves}"
+                )
+        return pytree.tree_unflatten(list(super().forward(*leaves)), self.call_spec.out_spec)
+
+
+def unflatten(module: ExportedProgram, flat_args_adapter: FlatArgsAdapter | None = None) -> UnflattenedModule:
+    """The program as a tree of modules like the one it was captured from."""
+    return UnflattenedModule(module, flat_args_adapter)
