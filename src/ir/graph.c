@@ -189,7 +189,6 @@ ig_node *ig_graph_insert(ig_ctx *c, ig_graph *g, ig_node *before, const ig_node 
   ig_locate(c);
   n->file = c->file;
   n->line = c->line;
-  n->no_grad = g->mode == IG_GRAD_OF_CTX ? c->no_grad : g->mode == IG_GRAD_OFF;
   for (size_t i = 0; i < IG_META_KEY_COUNT; i++) {
     bool inner = !ig_node_is_placeholder(n) && n->kind != IG_NODE_OUTPUT;
     if (!n->meta[i] && inner) n->meta[i] = g->meta[i];

@@ -60,7 +60,6 @@ struct ig_node {
   bool effect;         // writes to an operand: never dead
   bool bare;           // OUTPUT: args[0] is returned as it is; otherwise a tuple of args
   bool erased;         // no longer in the graph
-  bool no_grad;        // recorded while no history was kept
   const char *name;
   // "aten.add.Tensor", "_operator.getitem", path of HOP and HOST, attribute path, method, name of a
   // placeholder
@@ -134,9 +133,8 @@ struct ig_graph {
   IG_VEC(ig_state) state;
   IG_VEC(ig_sub) subs;
   IG_VEC(void *) objects;  // of the host, each retained once per use until the graph goes
-  const char *meta[IG_META_KEY_COUNT];                    // for the next nodes
-  bool no_grad;                                           // the mode around the capture
-  enum { IG_GRAD_OF_CTX, IG_GRAD_ON, IG_GRAD_OFF } mode;  // of the next nodes
+  const char *meta[IG_META_KEY_COUNT];  // for the next nodes
+  bool no_grad;                         // the mode around the capture
   ig_node *first;
   ig_node *last;
   size_t n;

@@ -105,7 +105,6 @@ static bool copy_node(copier *k, const ig_node *n) {
   if (!copy) return false;
   copy->file = n->file;
   copy->line = n->line;
-  copy->no_grad = n->no_grad;
   for (size_t i = 0; i < IG_META_KEY_COUNT; i++) copy->meta[i] = proto.meta[i];
   k->map[n->index] = copy;
   return true;

@@ -41,3 +41,11 @@ void ig_graph_merge_grad_modes(ig_graph *g, bool enabled) {
     }
   }
 }
+
+bool ig_graph_no_grad(const ig_graph *g) {
+  bool enabled = !g->no_grad;
+  for (const ig_node *n = g->last; n; n = n->prev) {
+    if (ig_node_is_grad_mode(n, &enabled)) break;
+  }
+  return !enabled;
+}

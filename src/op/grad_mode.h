@@ -13,4 +13,6 @@ bool ig_node_is_grad_mode(const ig_node *n, bool *enabled);  // enabled may be N
 // holds already. `enabled` is the mode at the beginning.
 void ig_graph_merge_grad_modes(ig_graph *g, bool enabled);
 
+bool ig_graph_no_grad(const ig_graph *g);  // the mode at the end of the graph
+
 #endif

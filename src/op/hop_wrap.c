@@ -5,6 +5,7 @@
 
 #include "ingot/aten.h"
 #include "ingot/library.h"
+#include "op/grad_mode.h"
 #include "op/hop.h"
 
 // ---- strict_mode ----
@@ -75,8 +76,14 @@ const ig_hop ig_hop_strict_mode = {.name = "strict_mode",
 const ig_value *ig_wrap_set_grad_enabled(ig_ctx *c, bool enabled, const ig_branch *body,
                                          const ig_value *operands, size_t n, size_t *nouts) {
   bool no_grad = c->no_grad;
-  c->no_grad = !enabled;
+  bool before = c->capture && !ig_graph_no_grad(c->capture);
+  if (c->capture) {
+    ig_record_grad_mode(c, enabled, NULL);
+  } else {
+    c->no_grad = !enabled;
+  }
   const ig_value *outs = ig_branch_call(c, body, operands, n, nouts);
+  if (c->capture) ig_record_grad_mode(c, before, NULL);
   c->no_grad = no_grad;
   return outs;
 }

@@ -209,7 +209,6 @@ static void forget_operands(machine *m, const ig_node *n) {
 static void pass_meta(machine *m, const ig_node *n) {
   (void)ig_ctx_at(m->c, n->file, n->line);
   ig_graph *to = m->c->capture;
-  if (to && to->mode != IG_GRAD_OF_CTX) to->mode = n->no_grad ? IG_GRAD_OFF : IG_GRAD_ON;
   for (size_t i = 0; to && i < IG_META_KEY_COUNT; i++) {
     to->meta[i] = n->meta[i] ? ig_graph_keep_text(m->c, to, n->meta[i]) : NULL;
   }
@@ -276,7 +275,9 @@ ig_status ig_interpret(ig_ctx *c, const ig_graph *g, const ig_value *inputs, ig_
   m.unread = (size_t *)(m.env + n);
   void (*locate)(ig_ctx *, void *) = c->locate;
   if (c->capture) c->locate = NULL;  // recorded nodes keep what the nodes of g say of themselves
+  bool no_grad = c->no_grad;         // the graph may switch it
   walk(&m, inputs, outs);
+  c->no_grad = no_grad;
   c->locate = locate;
   for (size_t i = 0; i < n; i++) release(&m.env[i]);
   ig_arena_free(&m.lists);
@@ -355,7 +356,6 @@ ig_status ig_graph_transform(ig_ctx *c, const ig_graph *g, const ig_transform *t
   c->locate = NULL;  // nodes keep the locations of the old graph
   c->capture = fresh;
   fresh->no_grad = g->no_grad;
-  fresh->mode = IG_GRAD_ON;  // nodes keep the modes of the old graph
   c->sym = g->sym;
   c->rewrite = t->rewrite.fn ? &t->rewrite : NULL;
   c->no_grad = !t->grad;

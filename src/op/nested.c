@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "op/grad_mode.h"
 #include "op/tape.h"
 
 bool ig_nested_push(ig_ctx *c) {
@@ -13,8 +14,7 @@ bool ig_nested_push(ig_ctx *c) {
   if (!g) return false;
   g->outer = outer;
   g->strict = outer->strict;
-  g->mode = outer->mode;
-  g->no_grad = g->mode == IG_GRAD_OF_CTX ? c->no_grad : g->mode == IG_GRAD_OFF;
+  g->no_grad = ig_graph_no_grad(outer);
   for (size_t i = 0; i < IG_META_KEY_COUNT; i++) {
     if (outer->meta[i]) g->meta[i] = ig_graph_keep_text(c, g, outer->meta[i]);
   }

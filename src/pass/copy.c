@@ -100,7 +100,6 @@ ig_node *ig_copy_node(const ig_node_copier *k, const ig_node *n, ig_node *before
   if (!copy) return NULL;
   copy->file = n->file;
   copy->line = n->line;
-  copy->no_grad = n->no_grad;
   for (size_t i = 0; i < IG_META_KEY_COUNT; i++) copy->meta[i] = proto.meta[i];
   return copy;
 }

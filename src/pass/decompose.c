@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ingot/aten.h"
+#include "op/grad_mode.h"
 #include "pass/pass.h"
 
 // The table as sets of operators, so that a question about a node is one look.
@@ -75,6 +76,15 @@ static bool decompose(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value
   return true;
 }
 
+// Programs that are taken apart keep no grad modes.
+static void drop_grad_modes(ig_graph *g) {
+  for (ig_node *n = g->first, *next = NULL; n; n = next) {
+    next = n->next;
+    if (ig_node_is_grad_mode(n, NULL)) ig_graph_erase(g, n);
+  }
+  for (size_t i = 0; i < g->subs.n; i++) drop_grad_modes(g->subs.at[i].graph);
+}
+
 ig_status ig_graph_decompose(ig_ctx *c, const ig_graph *g, const ig_decompose_args *args,
                              ig_graph **out) {
   static const ig_decompose_args core = {.level = IG_DECOMPOSE_CORE};
@@ -85,6 +95,7 @@ ig_status ig_graph_decompose(ig_ctx *c, const ig_graph *g, const ig_decompose_ar
   if (table_fill(c, &known)) (void)ig_graph_transform(c, g, &t, out);
   table_free(&known);
   if (!*out) return c->status;
+  drop_grad_modes(*out);
   (void)ig_graph_dce(*out);
   if (ig_graph_verify(c, *out) == IG_OK) return IG_OK;
   ig_graph_free(*out);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stretches of a graph whose grad mode is not the one around it become sub-graphs that are called
-// through wrap_with_set_grad_enabled. Stretches are counted through, those of the ambient mode
-// included, and give the sub-graphs their numbers: the first one outside is submod_1.
+// through wrap_with_set_grad_enabled. Every switch of the mode begins a stretch; they are counted
+// through, also those that need no sub-graph, and give the sub-graphs their numbers.
 #include <stdio.h>
 
+#include "op/grad_mode.h"
 #include "op/hop.h"
 #include "pass/pass.h"
 
@@ -25,48 +26,42 @@ typedef struct wrapper {
   bool *given;    // by old index: is among the outs of its region
   region *at;
   size_t n;
-  region *open;  // the copier copies into this one
+  size_t wrapped;  // sub-graphs so far
+  region *open;    // the copier copies into this one
 } wrapper;
 
 static bool no_memory(ig_ctx *c) {
   return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
 }
 
-static bool is_other(const ig_graph *g, const ig_node *n) {
-  bool fixed = ig_node_is_placeholder(n) || n->kind == IG_NODE_OUTPUT;
-  return !fixed && n->no_grad != g->no_grad;
-}
-
-static bool has_other(const ig_graph *g) {
+static bool has_switches(const ig_graph *g) {
   for (const ig_node *n = g->first; n; n = n->next) {
-    if (is_other(g, n)) return true;
+    if (ig_node_is_grad_mode(n, NULL)) return true;
   }
   for (size_t i = 0; i < g->subs.n; i++) {
-    if (has_other(g->subs.at[i].graph)) return true;
+    if (has_switches(g->subs.at[i].graph)) return true;
   }
   return false;
 }
 
-static size_t count_regions(const ig_graph *g) {
+static size_t count_switches(const ig_graph *g) {
   size_t n = 0;
-  bool inside = false;
-  for (const ig_node *m = g->first; m; m = m->next) {
-    bool other = is_other(g, m);
-    n += other && !inside;
-    inside = other;
-  }
+  for (const ig_node *m = g->first; m; m = m->next) n += ig_node_is_grad_mode(m, NULL);
   return n;
 }
 
 // Which region each node is in, and which of a region's values others read.
 static bool survey(wrapper *w) {
-  bool inside = false;
+  bool enabled = !w->from->no_grad;
   size_t current = 0;
   for (const ig_node *n = w->from->first; n; n = n->next) {
-    bool other = is_other(w->from, n);
-    if (other && !inside) w->at[current++].first = n;
-    inside = other;
-    w->where[n->index] = other ? current : 0;
+    if (ig_node_is_grad_mode(n, &enabled)) {
+      current++;
+      continue;
+    }
+    bool other = n->kind != IG_NODE_OUTPUT && enabled == w->from->no_grad;
+    if (other && !w->at[current].first) w->at[current].first = n;
+    w->where[n->index] = other ? current + 1 : 0;
     for (size_t i = 0; i < n->ninputs; i++) {
       const ig_node *in = n->inputs[i];
       size_t home = w->where[in->index];
@@ -103,7 +98,7 @@ static ig_node *inside(void *user, const ig_node *n) {
 
 // A sub-graph may have regions of its own.
 static bool wrap_sub(ig_ctx *c, ig_node *copy) {
-  if (!copy || copy->kind != IG_NODE_ATTR || !copy->sub || !has_other(copy->sub)) return copy;
+  if (!copy || copy->kind != IG_NODE_ATTR || !copy->sub || !has_switches(copy->sub)) return copy;
   ig_graph *sub = NULL;
   if (ig_graph_wrap_grad_regions(c, copy->sub, &sub) != IG_OK) return false;
   ig_node_set_attr(copy, NULL, sub, NULL);
@@ -140,13 +135,13 @@ static bool end_region(const wrapper *w, region *r) {
 
 static ig_node *push_attr(wrapper *w, const region *r, size_t number) {
   char name[48];
-  (void)snprintf(name, sizeof name, "submod_%zu", 2 * number + 1);
+  (void)snprintf(name, sizeof name, "submod_%zu", number);
   ig_node proto = {.kind = IG_NODE_ATTR, .sub = r->g};
   proto.target = ig_graph_set_sub(w->c, w->to, name, r->g);
   for (size_t i = 0; i < IG_META_KEY_COUNT; i++) {
     if (r->first->meta[i]) proto.meta[i] = ig_graph_keep_text(w->c, w->to, r->first->meta[i]);
   }
-  (void)snprintf(name, sizeof name, "submod_%zu", 2 * w->n + 1 + number);
+  (void)snprintf(name, sizeof name, "submod_%zu", w->n + w->wrapped++);
   return proto.target ? ig_graph_push(w->c, w->to, &proto, name) : NULL;
 }
 
@@ -204,7 +199,7 @@ static bool copy_region(wrapper *w, size_t number) {
   r->g->host = w->from->host;
   r->g->no_grad = !w->from->no_grad;
   const ig_node *n = r->first;
-  for (; n && w->where[n->index] == number + 1; n = n->next) {
+  for (; n && w->where[n->index] == number + 1 && !ig_node_is_grad_mode(n, NULL); n = n->next) {
     if (!copy_inside(w, r, n)) return false;
   }
   ig_scope s = ig_scope_open(w->c);
@@ -229,6 +224,7 @@ static bool copy_all(wrapper *w) {
   if (!copy_state(w)) return false;
   for (const ig_node *n = w->from->first; n; n = n->next) {
     size_t home = w->where[n->index];
+    if (ig_node_is_grad_mode(n, NULL)) continue;
     if (home > done) {
       done = home;
       if (!copy_region(w, home - 1)) return false;
@@ -255,7 +251,7 @@ ig_status ig_graph_wrap_grad_regions(ig_ctx *c, const ig_graph *g, ig_graph **ou
   *out = NULL;
   if (c->status != IG_OK) return c->status;
   ig_scope s = ig_scope_open(c);
-  wrapper w = {.c = c, .from = g, .n = count_regions(g)};
+  wrapper w = {.c = c, .from = g, .n = count_switches(g) + 1};
   w.to = ig_graph_create(c, g->sym);
   size_t n = g->next_index;
   size_t bytes = n * (sizeof *w.map + sizeof *w.where + sizeof *w.given) + w.n * sizeof *w.at + 1;
@@ -285,7 +281,7 @@ ig_status ig_graph_wrap_grad_regions(ig_ctx *c, const ig_graph *g, ig_graph **ou
 ig_status ig_program_wrap_grad_regions(ig_ctx *c, ig_program *p, ig_program **out) {
   *out = NULL;
   if (c->status != IG_OK) return c->status;
-  if (!has_other(p->graph)) {
+  if (!has_switches(p->graph)) {
     *out = ig_program_retain(p);
     return IG_OK;
   }

@@ -175,7 +175,8 @@ static const char *attribute_of(const ig_program *p, const ig_node *input, const
 // Arguments of calls follow the placeholders of what is called.
 static bool drop_arguments(ig_ctx *c, const ig_module_tree *t, const char *path, ig_node *call) {
   char full[560];
-  (void)snprintf(full, sizeof full, "%s%s%s", path, *path ? "." : "", call->target);
+  int above = (int)strcspn(path, "@");  // children are the same however it is called
+  (void)snprintf(full, sizeof full, "%.*s%s%s", above, path, *path ? "." : "", call->target);
   const ig_map_value *v = ig_map_find(&t->by_path, full);
   const removed *r = v ? &t->removed[v->num] : NULL;
   if (!r || !r->n) return true;
