@@ -325,6 +325,7 @@ int py_add_ops(PyObject *m);                // ops.c
 void py_packet_forget(const ig_op *op);     // its overloads have changed
 extern PyMethodDef py_library_functions[];  // library.c
 extern PyMethodDef py_hop_functions[];      // hop.c
+extern PyMethodDef py_expr_functions[];     // expr.c
 struct ig_hop;
 PyObject *py_from_hop(const struct ig_hop *hop);  // torch.ops.higher_order.<name>
 const struct ig_hop *py_hop_of(PyObject *o);      // NULL without exception: it is none

@@ -119,7 +119,35 @@ static bool cancel(ig_ctx *c, const ig_expr **a, const ig_expr **b) {
   return changed;
 }
 
-// Terms of a that the literal d divides move out of the quotient; NULL without error: none does.
+static bool is_even_sum(const ig_expr *e) {
+  return e->kind == IG_EXPR_ADD && content(e) % 2 == 0;
+}
+
+// term / d without fractions; NULL without error: d does not divide it. What the coefficient lacks
+// is taken out of even sums: s0*(2*s1 + 2) by 2 is s0*(s1 + 1).
+static const ig_expr *divided(ig_ctx *c, const ig_expr *term, ig_wide d) {
+  ig_num k = ig_term_coeff(term);
+  if (!divides(term, d)) return NULL;
+  ig_wide g = ig_wide_gcd(k.p, d);
+  ig_wide rest = d / g;
+  ig_num scale = {.p = rest < 0 ? -1 : 1, .q = g};
+  ig_wide twos = power_of_two(rest < 0 ? -rest : rest);
+  size_t n = 0;
+  const ig_expr *const *f = ig_term_factors(&term, &n);
+  ig_list l;
+  ig_list_init(&l, c);
+  bool ok = ig_num_mul(k, scale, &k) && ig_list_push(c, &l, ig_expr_of_num(c, k));
+  for (size_t i = 0; ok && i < n; i++) {
+    bool half = twos > 0 && is_even_sum(f[i]);
+    if (half) twos--;
+    ok = ig_list_push(c, &l, half ? ig_build_scaled(c, (ig_num){.p = 1, .q = 2}, f[i]) : f[i]);
+  }
+  const ig_expr *e = ok && twos == 0 ? ig_build_product(c, l.at, l.n) : NULL;
+  ig_list_free(&l);
+  return e;
+}
+
+// Terms of a that the literal b divides move out of the quotient; NULL without error: none does.
 static const ig_expr *move_out(ig_ctx *c, ig_expr_kind kind, const ig_expr *a, const ig_expr *b) {
   size_t n = 0;
   const ig_expr *const *t = terms_of(&a, &n);
@@ -129,14 +157,8 @@ static const ig_expr *move_out(ig_ctx *c, ig_expr_kind kind, const ig_expr *a, c
   ig_list_init(&out, c);
   bool ok = true;
   for (size_t i = 0; ok && i < n; i++) {
-    if (!divides(t[i], b->num)) {
-      ok = ig_list_push(c, &in, t[i]);
-    } else {
-      ok = ig_list_push(
-          c, &out,
-          ig_build_scaled(c, (ig_num){.p = b->num < 0 ? -1 : 1, .q = b->num < 0 ? -b->num : b->num},
-                          t[i]));
-    }
+    const ig_expr *q = divided(c, t[i], b->num);
+    ok = c->status == IG_OK && (q ? ig_list_push(c, &out, q) : ig_list_push(c, &in, t[i]));
   }
   const ig_expr *e = NULL;
   if (ok && out.n) {
