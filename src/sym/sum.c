@@ -39,17 +39,20 @@ static const ig_expr *finish(ig_ctx *c, ig_list *l) {
   return ig_expr_intern(c, IG_EXPR_ADD, sort_of(l->at, l->n), l->at, l->n);
 }
 
+// Adds the sum of two terms that are alike but for their coefficients.
+static bool push_merged(ig_ctx *c, ig_list *l, const ig_expr *a, const ig_expr *b) {
+  ig_num k;
+  if (!ig_num_add(ig_term_coeff(a), ig_term_coeff(b), &k)) return ig_expr_overflow(c) != NULL;
+  const ig_expr *sum = with_coeff(c, k, b);
+  return sum && (is_zero(sum) || ig_list_push(c, l, sum));
+}
+
 // Adds a term behind all others; merges it with the last one when they are alike.
 static bool append(ig_ctx *c, ig_list *l, const ig_expr *term) {
   const ig_expr *last = l->n ? l->at[l->n - 1] : NULL;
   if (!last || ig_term_cmp(last, term) != 0) return is_zero(term) || ig_list_push(c, l, term);
-  ig_num k;
-  if (!ig_num_add(ig_term_coeff(last), ig_term_coeff(term), &k)) return ig_expr_overflow(c) != NULL;
-  const ig_expr *sum = with_coeff(c, k, term);
-  if (!sum) return false;
-  l->at[l->n - 1] = sum;
-  if (is_zero(sum)) l->n--;
-  return true;
+  l->n--;
+  return push_merged(c, l, last, term);
 }
 
 static const ig_expr *const *terms_of(const ig_expr *const *e, size_t *n) {
@@ -58,6 +61,8 @@ static const ig_expr *const *terms_of(const ig_expr *const *e, size_t *n) {
 }
 
 static const ig_expr *sum_two(ig_ctx *c, const ig_expr *a, const ig_expr *b) {
+  if (is_zero(a)) return b;
+  if (is_zero(b)) return a;
   size_t n = 0;
   size_t m = 0;
   const ig_expr *const *x = terms_of(&a, &n);
@@ -67,10 +72,14 @@ static const ig_expr *sum_two(ig_ctx *c, const ig_expr *a, const ig_expr *b) {
   bool ok = true;
   size_t i = 0;
   size_t j = 0;
-  while (ok && (i < n || j < m)) {
-    bool left = j == m || (i < n && ig_term_cmp(x[i], y[j]) <= 0);
-    ok = append(c, &l, left ? x[i++] : y[j++]);
+  while (ok && i < n && j < m) {
+    int r = ig_term_cmp(x[i], y[j]);
+    ok = r < 0   ? ig_list_push(c, &l, x[i++])
+         : r > 0 ? ig_list_push(c, &l, y[j++])
+                 : push_merged(c, &l, x[i++], y[j++]);
   }
+  while (ok && i < n) ok = ig_list_push(c, &l, x[i++]);
+  while (ok && j < m) ok = ig_list_push(c, &l, y[j++]);
   const ig_expr *e = ok ? finish(c, &l) : NULL;
   ig_list_free(&l);
   return e;

@@ -290,8 +290,24 @@ static bool hint_of_arg(void *user, const ig_expr *e, ig_hint *out) {
   return ig_hint_of(e, out);
 }
 
+// Sums and products of 64-bit hints, the common case. False: something else, or too large.
+static bool set_int_hint(ig_expr *e) {
+  int64_t v = e->kind == IG_EXPR_MUL;
+  if ((e->kind != IG_EXPR_ADD && e->kind != IG_EXPR_MUL) || e->sort != IG_SORT_INT) return false;
+  for (size_t i = 0; i < e->n; i++) {
+    const ig_expr *a = e->args[i];
+    bool ok = a->hinted && (e->kind == IG_EXPR_ADD ? ig_checked_add(v, a->value, &v)
+                                                   : ig_checked_mul(v, a->value, &v));
+    if (!ok) return false;
+  }
+  e->value = v;
+  e->hinted = true;
+  return true;
+}
+
 static void set_hint(ig_expr *e) {
   ig_hint h = {0};
+  if (e->backed && set_int_hint(e)) return;
   if (!e->backed || !ig_expr_fold_args(e, hint_of_arg, NULL, &h)) return;
   if (h.sort == IG_SORT_FLOAT) {
     e->f = h.f;
