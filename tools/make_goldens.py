@@ -80,7 +80,7 @@ def make_tensor(dtype: torch.dtype, sizes: list[int], number: int, how: str, lay
         t = torch.from_numpy(wholes(number, i, how, n).copy()).to(dtype)
     else:
         v = reals(number, i, how)
-        if how == "spd" and n:
+        if how == "spd" and n and len(sizes) > 1 and n % (sizes[-1] * sizes[-1]) == 0:
             k = sizes[-1]
             a = v.reshape(-1, k, k)
             v = (a @ a.transpose(0, 2, 1) + k * np.eye(k)).reshape(-1)

@@ -120,7 +120,8 @@ static void fill(ig_tensor *t, size_t number, const wish *w) {
   }
   double *v = malloc((size_t)n * sizeof *v);
   for (int64_t i = 0; v && i < n; i++) v[i] = real_at(number, i, w);
-  if (v && w->how == 'd') make_spd(v, n, ig_sizes(t)[t->ndim - 1].value);
+  int64_t k = t->ndim > 1 ? ig_sizes(t)[t->ndim - 1].value : 0;
+  if (v && w->how == 'd' && k > 0 && n % (k * k) == 0) make_spd(v, n, k);
   if (v && w->how == 'o') qsort(v, (size_t)n, sizeof *v, ascending);
   for (int64_t i = 0; v && i < n; i++) {
     ig_c128 z = {v[i], ig_dtype_is_complex(t->dtype) ? real_at(number, i + 7919, w) : 0};

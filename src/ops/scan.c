@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: Apache-2.0
+// Along one dimension: running sums, products and extrema; k-th values, medians, modes. Rows are
+// read dense, in double precision or in 64-bit integers.
+#include <math.h>
+#include <string.h>
+
+#include "op/formula.h"
+#include "op/refuse.h"
+#include "op/shape.h"
+#include "ops/dense.h"
+
+enum { SUM, PROD, LOGSUMEXP };
+
+// Elements [outer, n, inner] of a dense row-major tensor around one dimension.
+typedef struct rows {
+  int64_t outer;
+  int64_t n;
+  int64_t inner;
+} rows;
+static rows rows_of(const ig_tensor *t, int dim) {
+  rows r = {1, 1, 1};
+  for (int d = 0; d < t->ndim; d++) {
+    int64_t size = ig_sizes(t)[d].value;  // concrete: a kernel sees real sizes
+    *(d < dim ? &r.outer : d == dim ? &r.n : &r.inner) *= size;
+  }
+  return r;
+}
+static int64_t start(rows r, int64_t k) {
+  return k / r.inner * r.n * r.inner + k % r.inner;
+}
+static int dim_arg(ig_ctx *c, const ig_value *args, size_t i) {
+  return ig_wrap_dim(c, ig_value_i64(c, &args[i]), args[0].tensor->ndim);
+}
+
+static ig_dtype scan_dtype(const ig_op *op, const ig_value *args) {
+  if (op->def->variant == LOGSUMEXP) return args[0].tensor->dtype;
+  return args[2].kind == IG_KIND_DTYPE ? args[2].dtype : ig_accumulate_dtype(args[0].tensor->dtype);
+}
+static void scan_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  (void)dim_arg(c, args, 1);
+  if (c->status != IG_OK) return;
+  const ig_tensor *x = args[0].tensor;
+  for (int d = 0; d < x->ndim; d++) ig_meta_push_dim(c, out, ig_sizes(x)[d]);
+  out->dtype = scan_dtype(op, args);
+  if (out->dtype == IG_BOOL) {
+    ig_refuse_dtype(c, op->schema.name, out->dtype);
+  }
+  if (op->def->variant == LOGSUMEXP && !ig_dtype_is_complex(out->dtype)) {
+    (void)ig_check_float(c, "logcumsumexp_out_cpu", out->dtype);
+  }
+}
+static double log_add(double a, double b) {
+  if (isnan(a) || isnan(b)) return NAN;
+  double high = a > b ? a : b;
+  double low = a > b ? b : a;
+  if (isinf(high) && high == low) return high;
+  return high + log1p(exp(low - high));
+}
+static void scan_real(double *x, rows r, int how) {
+  for (int64_t k = 0; k < r.outer * r.inner; k++) {
+    double *row = x + start(r, k);
+    double sum = how == PROD ? 1 : how == SUM ? 0 : -HUGE_VAL;
+    for (int64_t i = 0; i < r.n; i++) {
+      double v = row[i * r.inner];
+      sum = how == PROD ? sum * v : how == SUM ? sum + v : log_add(sum, v);
+      row[i * r.inner] = sum;
+    }
+  }
+}
+static void scan_whole(int64_t *x, rows r, int how) {
+  for (int64_t k = 0; k < r.outer * r.inner; k++) {
+    int64_t *row = x + start(r, k);
+    uint64_t sum = how == PROD;
+    for (int64_t i = 0; i < r.n; i++) {
+      uint64_t v = (uint64_t)row[i * r.inner];
+      sum = how == PROD ? sum * v : sum + v;
+      row[i * r.inner] = (int64_t)sum;
+    }
+  }
+}
+static ig_c128 log_add_complex(ig_c128 a, ig_c128 b) {
+  double high = a.re > b.re ? a.re : b.re;
+  if (isinf(high) && high < 0) return a.re > b.re ? a : b;
+  double re = exp(a.re - high) * cos(a.im) + exp(b.re - high) * cos(b.im);
+  double im = exp(a.re - high) * sin(a.im) + exp(b.re - high) * sin(b.im);
+  return (ig_c128){high + log(hypot(re, im)), atan2(im, re)};
+}
+static void scan_complex(ig_c128 *x, rows r, int how) {
+  for (int64_t k = 0; k < r.outer * r.inner; k++) {
+    ig_c128 *row = x + start(r, k);
+    ig_c128 sum = {how == PROD ? 1 : how == SUM ? 0 : -HUGE_VAL, 0};
+    for (int64_t i = 0; i < r.n; i++) {
+      ig_c128 v = row[i * r.inner];
+      if (how == SUM) {
+        sum = (ig_c128){sum.re + v.re, sum.im + v.im};
+      } else if (how == PROD) {
+        sum = (ig_c128){sum.re * v.re - sum.im * v.im, sum.re * v.im + sum.im * v.re};
+      } else {
+        sum = log_add_complex(sum, v);
+      }
+      row[i * r.inner] = sum;
+    }
+  }
+}
+static void scan_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  ig_tensor *out = outs[0].tensor;
+  rows r = rows_of(out, dim_arg(c, args, 1));
+  int how = op->def->variant;
+  bool real = ig_dtype_is_float(out->dtype);
+  ig_dtype work = real ? IG_F64 : ig_dtype_is_complex(out->dtype) ? IG_C128 : IG_I64;
+  ig_scope s = ig_scope_open(c);
+  void *x = ig_dense_read(c, args[0].tensor, work);
+  if (x && ig_tensor_numel(out)) {
+    if (work == IG_F64) scan_real(x, r, how);
+    if (work == IG_I64) scan_whole(x, r, how);
+    if (work == IG_C128) scan_complex(x, r, how);
+    ig_dense_write(c, out, work, x);
+  }
+  ig_scope_close(c, s);
+}
+static ig_tensor *from_end(ig_ctx *c, ig_tensor *g, ig_int dim) {
+  ig_value at = ig_of_ints(&dim, 1);
+  if (g && g->ndim == 0) return g;
+  g = ig_cumsum(c, ig_flip(c, g, at), dim);
+  return ig_flip(c, g, at);
+}
+static void cumsum_vjp(ig_ctx *c, const ig_vjp *v) {
+  const ig_tensor *x = v->args[0].tensor;
+  IG_GRAD(v, 0) = ig_cast(c, from_end(c, v->grad, v->args[1].i), x->dtype);
+}
+// d_i = sum over j >= i of g_j prod over k <= j, k != i: by the quotient where no factor is 0, else
+// by taking every factor out in turn.
+static ig_tensor *cumprod_slow(ig_ctx *c, const ig_vjp *v, ig_tensor *x) {
+  int dim = ig_wrap_dim(c, v->args[1].i.value, x->ndim);  // concrete: a dimension
+  int64_t n = x->ndim ? ig_int_specialize(c, ig_sizes(x)[dim]) : 1;
+  ig_int at = ig_const(dim);
+  ig_value *parts = ig_scope_push(c, (size_t)n * sizeof *parts + 1);
+  if (!parts) return NULL;
+  for (int64_t i = 0; i < n; i++) {
+    ig_tensor *one = ig_ones_like(c, ig_narrow(c, x, at, ig_const(i), ig_const(1)));
+    ig_value list[3];
+    size_t k = 0;
+    if (i > 0) list[k++] = ig_of_tensor(ig_narrow(c, x, at, ig_const(0), ig_const(i)));
+    list[k++] = ig_of_tensor(one);
+    if (i + 1 < n)
+      list[k++] = ig_of_tensor(ig_narrow(c, x, at, ig_const(i + 1), ig_const(n - 1 - i)));
+    ig_tensor *without = ig_cumprod(c, ig_cat_with(c, ig_of_list(list, k), at), at);
+    without = ig_narrow(c, without, at, ig_const(i), ig_const(n - i));
+    ig_tensor *g = ig_narrow(c, v->grad, at, ig_const(i), ig_const(n - i));
+    ig_tensor *term = ig_mul_tensor(c, g, ig_conj_of(c, without));
+    parts[i] = ig_of_tensor(ig_sum_dim_intlist_with(c, term, ig_of_ints(&at, 1), true, ig_none()));
+  }
+  return ig_cat_with(c, ig_of_list(parts, (size_t)n), at);
+}
+static void cumprod_vjp(ig_ctx *c, const ig_vjp *v) {
+  ig_tensor *x = v->args[0].tensor;
+  if (!IG_WANTED(v, 0)) return;
+  if (x->ndim == 0) {
+    IG_GRAD(v, 0) = ig_cast(c, v->grad, x->dtype);
+    return;
+  }
+  if (ig_int_eq_i64(c, ig_numel_of(c, x), 0)) {
+    IG_GRAD(v, 0) = ig_zeros_of(c, x);
+    return;
+  }
+  IG_GRAD(v, 0) = ig_cast(c, cumprod_slow(c, v, x), x->dtype);
+}
+// sum over j >= i of g_j exp(x_i - out_j)
+static void logcumsumexp_vjp(ig_ctx *c, const ig_vjp *v) {
+  ig_tensor *x = v->args[0].tensor;
+  if (!IG_WANTED(v, 0)) return;
+  ig_tensor *g = ig_mul_tensor(c, v->grad, ig_conj_of(c, ig_exp(c, ig_neg(c, v->out))));
+  g = from_end(c, g, v->args[1].i);
+  IG_GRAD(v, 0) = ig_mul_tensor(c, g, ig_conj_of(c, ig_exp(c, x)));
+}
+
+// ---- cummax, cummin ----
+
+static void extremes_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  (void)dim_arg(c, args, 1);
+  if (c->status != IG_OK) return;
+  if (ig_dtype_is_complex(args[0].tensor->dtype)) {
+    ig_refuse_dtype(c, op->def->variant ? "cummax_cpu" : "cummin_cpu", args[0].tensor->dtype);
+    return;
+  }
+  for (int k = 0; k < 2; k++) {
+    for (int d = 0; d < args[0].tensor->ndim; d++) {
+      ig_meta_push_dim(c, &out[k], ig_sizes(args[0].tensor)[d]);
+    }
+  }
+  out[1].dtype = IG_I64;
+}
+static void extremes_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  const ig_tensor *x = args[0].tensor;
+  rows r = rows_of(x, dim_arg(c, args, 1));
+  size_t n = (size_t)ig_tensor_numel(x);
+  bool most = op->def->variant;
+  bool real = ig_dtype_is_float(x->dtype);
+  ig_scope s = ig_scope_open(c);
+  double *f = real ? ig_dense_read(c, x, IG_F64) : NULL;
+  int64_t *w = real ? NULL : ig_dense_read(c, x, IG_I64);
+  int64_t *at = ig_dense_room(c, n, IG_I64);
+  for (int64_t k = 0; at && n && k < r.outer * r.inner; k++) {
+    int64_t from = start(r, k);
+    int64_t best = 0;
+    for (int64_t i = 0; i < r.n; i++) {
+      int64_t p = from + i * r.inner;
+      int64_t q = from + best * r.inner;
+      bool better = real ? isnan(f[p]) || (!isnan(f[q]) && (most ? f[p] >= f[q] : f[p] <= f[q]))
+                         : (most ? w[p] >= w[q] : w[p] <= w[q]);
+      if (better) best = i;
+      at[p] = best;
+      if (real) f[p] = f[from + best * r.inner];
+      if (!real) w[p] = w[from + best * r.inner];
+    }
+  }
+  if (real) ig_dense_write(c, outs[0].tensor, IG_F64, f);
+  if (!real) ig_dense_write(c, outs[0].tensor, IG_I64, w);
+  ig_dense_write(c, outs[1].tensor, IG_I64, at);
+  ig_scope_close(c, s);
+}
+static void extremes_vjp(ig_ctx *c, const ig_vjp *v) {
+  if (!v->grads[0] || !IG_WANTED(v, 0)) return;
+  ig_tensor *zeros = ig_zeros_of(c, v->args[0].tensor);
+  IG_GRAD(v, 0) = ig_scatter_add(c, zeros, v->args[1].i, v->outs[1].tensor, v->grads[0]);
+}
+
+// ---- kthvalue, median, mode: one value per row and where it stands ----
+
+enum { KTH, MEDIAN, NANMEDIAN, MODE };
+
+typedef struct entry {
+  double f;
+  int64_t w;
+  int64_t at;
+} entry;
+
+// NaN is the largest. Merge sort, because positions of equal elements matter.
+static bool before(const entry *a, const entry *b, bool real) {
+  if (!real) return a->w < b->w;
+  return isnan(b->f) ? !isnan(a->f) : a->f < b->f;
+}
+static void sort_entries(entry *e, entry *room, int64_t n, bool real) {
+  if (n < 2) return;
+  int64_t half = n / 2;
+  sort_entries(e, room, half, real);
+  sort_entries(e + half, room, n - half, real);
+  memcpy(room, e, (size_t)n * sizeof *e);
+  int64_t i = 0;
+  int64_t j = half;
+  for (int64_t k = 0; k < n; k++) {
+    bool right = i == half || (j < n && before(&room[j], &room[i], real));
+    e[k] = right ? room[j++] : room[i++];
+  }
+}
+static bool same(const entry *a, const entry *b, bool real) {
+  return real ? a->f == b->f || (isnan(a->f) && isnan(b->f)) : a->w == b->w;
+}
+static entry choose(entry *e, int64_t n, int how, int64_t k, bool real) {
+  int64_t nans = 0;
+  while (real && nans < n && isnan(e[n - 1 - nans].f)) nans++;
+  if (how == KTH) return e[k - 1];
+  if (how == MEDIAN) return nans ? e[n - nans] : e[(n - 1) / 2];
+  if (how == NANMEDIAN) return nans == n ? e[0] : e[(n - nans - 1) / 2];
+  int64_t best = 0;
+  int64_t most = 0;
+  for (int64_t i = 0, run = 0; i < n; i++) {
+    run = i && same(&e[i], &e[i - 1], real) ? run + 1 : 1;
+    if (run <= most) continue;
+    most = run;
+    best = i;
+  }
+  return e[best];
+}
+typedef struct places {
+  size_t dim;
+  size_t keepdim;
+} places;
+static places places_of(const ig_op *op) {
+  return op->def->variant == KTH ? (places){2, 3} : (places){1, 2};
+}
+static void choose_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  const ig_tensor *x = args[0].tensor;
+  places p = places_of(op);
+  int dim = dim_arg(c, args, p.dim);
+  if (c->status != IG_OK) return;
+  if (ig_dtype_is_complex(x->dtype) || (x->dtype == IG_BOOL && op->def->variant != MODE)) {
+    ig_refuse_dtype(c, op->schema.name, x->dtype);
+    return;
+  }
+  if (x->ndim && ig_int_eq_i64(c, ig_sizes(x)[dim], 0)) {
+    ig_fail_text(c, IG_BAD_INDEX, "%s(): Expected reduction dim %d to have non-zero size.",
+                 op->schema.name, dim);
+    return;
+  }
+  if (op->def->variant == KTH) {
+    ig_int size = x->ndim ? ig_sizes(x)[dim] : ig_const(1);
+    if (ig_int_is(c, args[1].i, IG_LE, ig_const(0)) || ig_int_is(c, size, IG_LT, args[1].i)) {
+      ig_fail_text(c, IG_RUNTIME, "kthvalue(): selected number k out of range for dimension %d",
+                   dim);
+      return;
+    }
+  }
+  bool reduced[IG_MAX_DIM] = {false};
+  if (x->ndim) reduced[dim] = true;
+  for (int k = 0; k < 2; k++) ig_meta_reduce(c, x, reduced, args[p.keepdim].b, &out[k]);
+  out[1].dtype = IG_I64;
+}
+static void choose_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  const ig_tensor *x = args[0].tensor;
+  places p = places_of(op);
+  rows r = rows_of(x, dim_arg(c, args, p.dim));
+  bool real = ig_dtype_is_float(x->dtype);
+  int64_t count = r.outer * r.inner;
+  int64_t kth = op->def->variant == KTH ? ig_value_i64(c, &args[1]) : 0;
+  ig_scope s = ig_scope_open(c);
+  const double *f = real ? ig_dense_read(c, x, IG_F64) : NULL;
+  const int64_t *w = real ? NULL : ig_dense_read(c, x, IG_I64);
+  double *of = ig_dense_room(c, (size_t)count, IG_F64);
+  int64_t *ow = ig_dense_room(c, (size_t)count, IG_I64);
+  int64_t *at = ig_dense_room(c, (size_t)count, IG_I64);
+  entry *e = ig_scope_push(c, (size_t)(2 * r.n + 1) * sizeof *e);
+  for (int64_t k = 0; e && at && ow && of && k < count; k++) {
+    for (int64_t i = 0; i < r.n; i++) {
+      int64_t q = start(r, k) + i * r.inner;
+      e[i] = (entry){real ? f[q] : 0, real ? 0 : w[q], i};
+    }
+    sort_entries(e, e + r.n, r.n, real);
+    entry found = choose(e, r.n, op->def->variant, kth, real);
+    of[k] = found.f;
+    ow[k] = found.w;
+    at[k] = found.at;
+  }
+  ig_dense_write(c, outs[0].tensor, real ? IG_F64 : IG_I64, real ? (void *)of : (void *)ow);
+  ig_dense_write(c, outs[1].tensor, IG_I64, at);
+  ig_scope_close(c, s);
+}
+static void choose_vjp(ig_ctx *c, const ig_vjp *v) {
+  if (!v->grads[0]) return;
+  places p = places_of(v->op);
+  IG_GRAD(v, 0) =
+      ig_value_selecting_reduction_backward(c, v->grads[0], v->args[p.dim].i, v->outs[1].tensor,
+                                            ig_sizes_of(v->args[0].tensor), v->args[p.keepdim].b);
+}
+
+static void all_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  ig_dtype d = args[0].tensor->dtype;
+  (void)out;
+  if (ig_dtype_is_complex(d) || d == IG_BOOL) ig_refuse_dtype(c, op->schema.name, d);
+}
+static void all_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  const ig_tensor *x = args[0].tensor;
+  bool real = ig_dtype_is_float(x->dtype);
+  int64_t n = ig_tensor_numel(x);
+  ig_scope s = ig_scope_open(c);
+  const double *f = real ? ig_dense_read(c, x, IG_F64) : NULL;
+  const int64_t *w = real ? NULL : ig_dense_read(c, x, IG_I64);
+  entry *e = ig_scope_push(c, (size_t)(2 * n + 1) * sizeof *e);
+  for (int64_t i = 0; e && i < n; i++) e[i] = (entry){real ? f[i] : 0, real ? 0 : w[i], i};
+  if (e) sort_entries(e, e + n, n, real);
+  entry found = {NAN, INT64_MIN, 0};
+  if (e && n) found = choose(e, n, op->def->variant, 0, real);
+  ig_dense_write(c, outs[0].tensor, real ? IG_F64 : IG_I64,
+                 real ? (void *)&found.f : (void *)&found.w);
+  ig_scope_close(c, s);
+}
+// Elements equal to the result share the gradient.
+static void all_vjp(ig_ctx *c, const ig_vjp *v) {
+  if (!IG_WANTED(v, 0)) return;
+  ig_tensor *x = v->args[0].tensor;
+  ig_tensor *hit = ig_eq_tensor(c, x, v->out);
+  hit = ig_logical_or(c, hit, ig_logical_and(c, ig_isnan(c, x), ig_isnan(c, v->out)));
+  hit = ig_cast(c, hit, x->dtype);
+  ig_tensor *share = ig_div_tensor(c, hit, ig_sum(c, hit));
+  IG_GRAD(v, 0) = ig_mul_tensor(c, v->grad, share);
+}
+static ig_tensor *msort_decompose(ig_ctx *c, const ig_value *args) {
+  ig_value outs[IG_MAX_RETURNS];
+  ig_sort_with(c, args[0].tensor, ig_const(0), false, outs);
+  return ig_value_tensor(&outs[0]);
+}
+
+#define SCAN(name, how) \
+  .shape = scan_shape, .kernel = scan_kernel, .vjp = name##_vjp, .variant = (how)
+#define EXTREMES(how)                                                                         \
+  .shape = extremes_shape, .kernel = extremes_kernel, .vjp = extremes_vjp, .diff_results = 1, \
+  .keep = "result1", .variant = (how)
+#define CHOOSE(how)                                                                     \
+  .shape = choose_shape, .kernel = choose_kernel, .vjp = choose_vjp, .diff_results = 1, \
+  .keep = "result1", .variant = (how)
+
+IG_OP(cumsum) = {
+    .schema = "aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+    SCAN(cumsum, SUM),
+    .keep = "",
+    .samples = "f32[3,5], 1 | f32[3,5], 0 | f32[4,2].T, 0 | i64[5], 0, dtype=f32 | f32[], 0",
+};
+IG_OP(cumprod) = {
+    .schema = "aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+    SCAN(cumprod, PROD),
+    .keep = "self",
+    .samples = "f32[3,4], 1 | f32[3,2], 0 | i64[4], 0",
+};
+IG_OP(logcumsumexp) = {
+    .schema = "aten::logcumsumexp(Tensor self, int dim) -> Tensor",
+    SCAN(logcumsumexp, LOGSUMEXP),
+    .samples = "f32[3,5], 1 | f32[3,5], 0",
+    .waive = "special: infinities of both signs",
+};
+IG_OP(cummax) = {
+    .schema = "aten::cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)",
+    EXTREMES(1),
+    .samples = "f32[3,5], 1 | f32[3,5], 0 | i64[5], 0",
+};
+IG_OP(cummin) = {
+    .schema = "aten::cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)",
+    EXTREMES(0),
+    .samples = "f32[3,5], 1 | f32[3,5], 0 | i64[5], 0",
+};
+IG_OP(kthvalue) = {
+    .schema =
+        "aten::kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor "
+        "values, Tensor indices)",
+    CHOOSE(KTH),
+    .samples = "f32[3,5]:perm, 2 | f32[3,2]:perm, 1, 0, True | i64[5]:perm, 3",
+};
+IG_OP(median_dim) = {
+    .schema =
+        "aten::median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, "
+        "Tensor indices)",
+    CHOOSE(MEDIAN),
+    .samples = "f32[3,5]:perm, 1 | f32[3,2]:perm, 0, True | i64[5]:perm, 0",
+};
+IG_OP(nanmedian_dim) = {
+    .schema =
+        "aten::nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor "
+        "values, Tensor indices)",
+    CHOOSE(NANMEDIAN),
+    .samples = "f32[3,5]:perm, 1 | f32[3,2]:perm, 0, True | i64[5]:perm, 0",
+};
+IG_OP(mode) = {
+    .schema =
+        "aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, "
+        "Tensor indices)",
+    CHOOSE(MODE),
+    .samples = "i64[3,5]:<3 | f32[3,5]:perm, 0, True",
+};
+IG_OP(median) = {
+    .schema = "aten::median(Tensor self) -> Tensor",
+    .shape = all_shape,
+    .kernel = all_kernel,
+    .vjp = all_vjp,
+    .variant = MEDIAN,
+    .samples = "f32[3,5]:perm | i64[5]:perm",
+};
+IG_OP(nanmedian) = {
+    .schema = "aten::nanmedian(Tensor self) -> Tensor",
+    .shape = all_shape,
+    .kernel = all_kernel,
+    .vjp = all_vjp,
+    .variant = NANMEDIAN,
+    .samples = "f32[3,5]:perm | i64[5]:perm",
+};
+IG_OP(msort) = {
+    .schema = "aten::msort(Tensor self) -> Tensor",
+    .decompose = msort_decompose,
+    .samples = "f32[3,5]:perm | f32[4]:perm",
+};
