@@ -94,6 +94,11 @@ static ig_tensor *ger_decompose(ig_ctx *c, const ig_value *args) {
 
 static bool contracted(ig_ctx *c, const ig_tensor *t, const ig_value *dims, bool *set) {
   for (int d = 0; d < t->ndim || d == 0; d++) set[d] = false;
+  if (t->ndim == 0 && dims->ints.n) {
+    ig_fail_text(c, IG_BAD_INDEX, "Dimension specified as %lld but tensor has no dimensions",
+                 (long long)dims->ints.at[0].value);
+    return false;
+  }
   for (size_t i = 0; i < dims->ints.n; i++) {
     int d = ig_wrap_dim(c, ig_int_specialize(c, dims->ints.at[i]), t->ndim);
     if (c->status != IG_OK) return false;

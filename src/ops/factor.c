@@ -500,6 +500,17 @@ static void lu_unpack_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig
   ig_int m = ig_sizes(lu)[lu->ndim - 2];
   ig_int n = ig_sizes(lu)[lu->ndim - 1];
   ig_int k = ig_int_is(c, m, IG_LT, n) ? m : n;
+  const ig_tensor *p = args[1].tensor;
+  bool fits = p->ndim == lu->ndim - 1 && ig_int_eq(c, ig_sizes(p)[p->ndim - 1], k);
+  for (int d = 0; fits && d < p->ndim - 1; d++)
+    fits = ig_int_eq(c, ig_sizes(p)[d], ig_sizes(lu)[d]);
+  if (!fits) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "torch.lu_unpack: LU_pivots has shape %s, which does not fit LU_data of shape %s",
+                 ig_sizes_text(c, ig_sizes(p), (size_t)p->ndim),
+                 ig_sizes_text(c, ig_sizes(lu), (size_t)lu->ndim));
+    return;
+  }
   ig_int pairs[3][2] = {{m, m}, {m, k}, {k, n}};
   for (int i = 0; i < 3; i++) {
     batch_sizes(c, lu, 2, &out[i]);

@@ -535,6 +535,16 @@ static void scatter_reduce_shape(ig_ctx *c, const ig_op *op, const ig_value *arg
                  "Index tensor must have the same number of dimensions as self tensor");
     return;
   }
+  int dim = ig_wrap_dim(c, args[1].i.value, x->ndim);  // concrete: a dimension
+  for (int d = 0; ranks && d < x->ndim && d < i->ndim; d++) {
+    bool over = d != dim && ig_int_is(c, ig_sizes(x)[d], IG_LT, ig_sizes(i)[d]);
+    if (!over) continue;
+    ig_fail_text(c, IG_RUNTIME,
+                 "Expected index %s to be no larger than self %s apart from dimension %d",
+                 ig_sizes_text(c, ig_sizes(i), (size_t)i->ndim),
+                 ig_sizes_text(c, ig_sizes(x), (size_t)x->ndim), dim);
+    return;
+  }
   ig_shape_like(c, op, args, out);
 }
 static void scatter_reduce_kernel(ig_ctx *c, const ig_op *op, const ig_value *args,
@@ -555,7 +565,8 @@ static void scatter_reduce_kernel(ig_ctx *c, const ig_op *op, const ig_value *ar
   const void *from = ok && corner ? ig_dense_read(c, corner, s.work) : NULL;
   int64_t n = ig_tensor_numel(index);
   int64_t limit = x->ndim ? ig_sizes(x)[dim].value : 1;  // concrete: real sizes
-  for (int64_t k = 0; at && from && k < n; k++) {
+  bool fits = index->ndim == x->ndim || n <= 1;
+  for (int64_t k = 0; at && from && fits && k < n; k++) {
     int64_t rest = k;
     int64_t to = 0;
     int64_t step = 1;

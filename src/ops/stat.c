@@ -433,6 +433,7 @@ static ig_tensor *quantile_at(ig_ctx *c, ig_tensor *sorted, ig_tensor *rank, int
   if (how == LOWER) rank = ig_floor(c, rank);
   if (how == HIGHER) rank = ig_ceil(c, rank);
   if (how == NEAREST) rank = ig_round(c, rank);
+  if (!rank) return NULL;
   ig_tensor *below = ig_cast(c, rank, IG_I64);
   ig_tensor *values = ig_gather(c, sorted, last, below);
   if (how != LINEAR && how != MIDPOINT) return values;
@@ -497,8 +498,10 @@ static ig_tensor *quantile(ig_ctx *c, const quantile_args *a) {
   if (!sorted) return NULL;
   bool moved = !all && dim != x->ndim - 1 && x->ndim > 0;
   if (moved) sorted = ig_squeeze_dim(c, sorted, ig_const(dim));
+  if (!sorted) return NULL;
   ig_int n = sorted->ndim ? ig_sizes(sorted)[sorted->ndim - 1] : ig_const(1);
   if (sorted->ndim == 0) sorted = ig_unsqueeze(c, sorted, ig_const(-1));
+  if (!sorted) return NULL;
   ig_tensor *rank = ranks(c, a, sorted, n);
   if (!rank) return NULL;
   // One rank per quantile and row, the quantiles last.
