@@ -395,6 +395,18 @@ static PyObject *program_unlift(PyObject *o, PyObject *unused) {
   return out;
 }
 
+// name_sources(): a parameter or buffer comes from the function that reads it first.
+static PyObject *program_name_sources(PyObject *o, PyObject *unused) {
+  (void)unused;
+  const ig_graph *g = ig_program_graph(program_of(o));
+  for (ig_node *n = g->first; n && ig_node_is_placeholder(n); n = n->next) {
+    bool state = n->role == IG_INPUT_PARAMETER || n->role == IG_INPUT_BUFFER;
+    if (!state || !n->first_use) continue;
+    n->meta[IG_META_SOURCE_FN] = n->first_use->user->meta[IG_META_SOURCE_FN];
+  }
+  Py_RETURN_NONE;
+}
+
 static PyGetSetDef program_getset[] = {
     {"graph", program_graph, NULL, "The program's own graph.", NULL},
     {"ranges", program_ranges, NULL, "(expression, lower, upper) of symbolic sizes.", NULL},
@@ -410,6 +422,7 @@ static PyGetSetDef program_getset[] = {
 };
 static PyMethodDef program_methods[] = {
     {"set_specs", program_set_specs, METH_VARARGS, NULL},
+    {"name_sources", program_name_sources, METH_NOARGS, NULL},
     {"unlift", program_unlift, METH_NOARGS, "The graph of the program as a module runs it."},
     {"check_inputs", program_check, METH_VARARGS, NULL},
     {"save", program_save, METH_O, "Writes a .pt2 archive."},

@@ -311,6 +311,10 @@ static bool copy_placeholder(ig_ctx *c, const ig_node *p, bool grad, ig_value *o
   spec.requires_grad = grad && p->val.tensor->requires_grad;
   out->tensor = ig_record_placeholder(c, &spec, &m);
   if (out->tensor && !grad) out->tensor->requires_grad = p->val.tensor->requires_grad;
+  for (size_t i = 0; out->tensor && i < IG_META_KEY_COUNT; i++) {
+    const char *text = p->meta[i];
+    if (text) out->tensor->node->meta[i] = ig_graph_keep_text(c, c->capture, text);
+  }
   return out->tensor != NULL;
 }
 

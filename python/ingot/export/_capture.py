@@ -12,7 +12,8 @@ from ingot.export._binding import Input, argument_names, bind
 from ingot.export._errors import strict_error
 from ingot.export._modules import ModuleStack
 from ingot.export._state import State, refuse_assigned
-from ingot.export.dynamic_shapes import read_shapes
+from ingot.export.dynamic_shapes import read_shapes, shape_constraints
+from ingot.export.exported_program import ProgramModule
 from ingot.utils import _pytree as pytree
 
 
@@ -67,11 +68,11 @@ def _declare_inputs(inputs: list[Input], shapes: dict[tuple, Any], strict: bool)
 
 def _outputs(result: Any) -> tuple[list[Any], Any]:
     leaves, spec = pytree.tree_flatten(result)
-    for path, leaf in pytree.tree_flatten_with_path(result)[0]:
+    for leaf in leaves:
         if not isinstance(leaf, _PLAIN):
             raise exc.UserError(
                 exc.UserErrorType.INVALID_OUTPUT,
-                f"It looks like one of the outputs{pytree.keystr(path)} with type `{type(leaf)}` is not supported or "
+                f"It looks like one of the outputs with type `{type(leaf)}` is not supported or "
                 "pytree-flattenable. \nExported graphs outputs can only contain the following types: tensors, ints, "
                 "floats, bools, strings and None. If you are using a custom class object, please register a "
                 "pytree_flatten/unflatten function using `torch.utils._pytree.register_pytree_node`.",
@@ -87,6 +88,7 @@ class _Run:
         self.state = State(mod)
         self.in_spec = pytree.tree_structure((args, kwargs))
         self.arg_names = argument_names(mod, args, kwargs)
+        self.shape_constraints: list[dict[str, Any]] | None = None  # a strict capture's, for the graph's metadata
 
     def record(self, inputs: list[Input], shapes: dict[tuple, Any]) -> Any:
         strict = self.options.strict
@@ -109,12 +111,19 @@ class _Run:
         if not strict:
             _C.capture_ask_outputs(outputs)
         _C.capture_solve(**solving)
-        return _C.capture_end(outputs, mutations)
+        program = _C.capture_end(outputs, mutations)
+        if strict:
+            program.name_sources()
+        return program
 
     def program(self, shapes: Any) -> Any:
         entries = read_shapes(self.mod, self.args, self.kwargs, shapes)
         inputs = bind(self.mod, self.args, self.kwargs)
         _check_inputs(inputs, self.options.strict)
+        if isinstance(self.mod, ProgramModule):
+            self.mod.check_inputs(self.args, self.kwargs)
+        if self.options.strict:
+            self.shape_constraints = shape_constraints(inputs, entries)
         _C.capture_begin(strict=self.options.strict, grad_modes=self.options.grad_modes)
         try:
             program = self.record(inputs, entries)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from ingot import _C, nn
-from ingot._dynamo import config
+from ingot import fx, nn
 from ingot.export._capture import Options, capture
 from ingot.export.exported_program import ExportedProgram
 
@@ -32,6 +31,13 @@ def _capture(
     return capture(mod, args, kwargs, dynamic_shapes, options)
 
 
+def _program(run: Any, program: Any) -> ExportedProgram:
+    out = ExportedProgram(program, (run.in_spec, run.out_spec), (run.args, run.kwargs), run.arg_names)
+    if run.shape_constraints is not None:
+        out._graph_meta["input_shape_constraints"] = run.shape_constraints
+    return out
+
+
 def _export_for_training(
     mod: nn.Module,
     args: tuple,
@@ -44,7 +50,7 @@ def _export_for_training(
     """A program of training level: composite operators whole, writes in place."""
     run = _capture(mod, args, kwargs, dynamic_shapes, strict)
     run.result.set_training(True)
-    return ExportedProgram(run.result, (run.in_spec, run.out_spec), (args, kwargs or {}), run.arg_names)
+    return _program(run, run.result)
 
 
 def _export(
@@ -67,8 +73,7 @@ def _export(
         allow_complex_guards=_allow_complex_guards_as_runtime_asserts or allow_complex_guards_as_runtime_asserts,
         grad_modes=True,
     )  # fmt: skip
-    program = run.result.functionalize().wrap_grad_regions()
-    return ExportedProgram(program, (run.in_spec, run.out_spec), (args, kwargs or {}), run.arg_names)
+    return _program(run, run.result.functionalize().wrap_grad_regions())
 
 
 def _export_to_torch_ir(
@@ -84,7 +89,25 @@ def _export_to_torch_ir(
     **unused: Any,
 ) -> Any:
     """The program before lowering, as a module whose state has underscores where names have dots."""
-    return _export_for_training(f, args, kwargs, dynamic_shapes).module()
+    module = _export_for_training(f, args, kwargs, dynamic_shapes).module()
+    flat = {name: name.replace(".", "_") for name in [*module.state_dict(keep_vars=True), *dict(module.named_buffers())]}
+    values = {flat[name]: _attribute(module, name) for name in flat}
+    for node in module.graph._list("get_attr", None):
+        if node.target in flat:
+            node.target = flat[node.target]
+    for name in [name for name, child in module.named_children() if not isinstance(child, fx.GraphModule)]:
+        delattr(module, name)
+    for name, value in values.items():
+        if isinstance(value, nn.Parameter):
+            module.register_parameter(name, value)
+        else:
+            module._buffers.pop(name, None)
+            module.register_buffer(name, value)
+    module.recompile()
+    return module
 
 
-_ = config
+def _attribute(module: nn.Module, path: str) -> Any:
+    for part in path.split("."):
+        module = getattr(module, part)
+    return module

@@ -470,6 +470,18 @@ def shapes_of_constraints(constraints: list[Constraint], leaves: list[Any]) -> l
     return [None if entries is None else tuple(entries) for entries in out]
 
 
+def shape_constraints(inputs: list[Any], shapes: dict[tuple, tuple | None]) -> list[dict[str, Any]]:
+    """The dynamic dimensions one by one: which input, which dimension, its bounds."""
+    out = []
+    for number, given in enumerate(inputs):
+        for dim, entry in enumerate(shapes.get(given.path) or ()):
+            if entry is None or type(entry) is int:
+                continue
+            low, high = (entry[-2], entry[-1]) if type(entry) is tuple and len(entry) == 3 else (0, None)
+            out.append({"input": number, "name": given.name, "dim": dim, "min": low, "max": high})
+    return out
+
+
 # The other way round: fixes that an error suggests
 
 

@@ -19,18 +19,25 @@ from ingot.utils._sympy.value_ranges import ValueRanges, ranges_of
 __all__ = ["ExportedProgram", "load", "save"]
 
 
-class _ProgramModule(fx.GraphModule):
+class ProgramModule(fx.GraphModule):
     """A program called as the captured module was, with its state under the captured names. Arguments must have the
     captured structure and sizes that the program admits."""
 
     _shared = ("_program",)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        info = self.graph._codegen.pytree_info
-        leaves = tuple(flatten_inputs(args, kwargs, info.in_spec))
-        if not _C.capture_is_open() and hasattr(self._program, "check_inputs"):
-            self._program.check_inputs(leaves, input_paths(info.in_spec))
+        if _C.capture_is_open():  # the examples were checked before
+            leaves = tuple(flatten_inputs(args, kwargs, self.graph._codegen.pytree_info.in_spec))
+        else:
+            leaves = self.check_inputs(args, kwargs)
         return self.graph._codegen.process_outputs(self._run(leaves))
+
+    def check_inputs(self, args: tuple, kwargs: dict[str, Any]) -> tuple:
+        """The leaves of a call, or what is wrong with its structure, sizes or constants."""
+        spec = self.graph._codegen.pytree_info.in_spec
+        leaves = tuple(flatten_inputs(args, kwargs, spec))
+        self._program.check_inputs(leaves, input_paths(spec))
+        return leaves
 
     def train(self, mode: bool = True) -> nn.Module:
         raise NotImplementedError("Calling train() is not supported yet.")
@@ -122,6 +129,7 @@ class ExportedProgram:
         self._constant: dict[str, Any] | None = None
         self._call = None if specs is None else CallSpec(*specs)
         self._ranges: dict[Any, ValueRanges] | None = None
+        self._graph_meta: dict[str, Any] = {}  # of the graph module, which is made when it is asked for
 
     @property
     def graph_module(self) -> fx.GraphModule:
@@ -130,6 +138,7 @@ class ExportedProgram:
             attributes = {n.target: n._attr() for n in graph.nodes if n.op == "get_attr"}
             plain = {k: v for k, v in attributes.items() if not isinstance(v, fx.Graph)}
             self._graph_module = fx.GraphModule(plain, graph)
+            self._graph_module.meta.update(self._graph_meta)
         return self._graph_module
 
     @property
@@ -210,7 +219,7 @@ class ExportedProgram:
         state |= dict(self.named_buffers())
         state |= {name: self.constants[name] for name in signature.lifted_tensor_constants}
         state |= {n.target: n._attr() for n in graph.nodes if n.op == "get_attr" and n.target not in state}
-        module = _ProgramModule({k: v for k, v in state.items() if not isinstance(v, fx.Graph)}, graph)
+        module = ProgramModule({k: v for k, v in state.items() if not isinstance(v, fx.Graph)}, graph)
         passing = set(signature.non_persistent_buffers)
         for name, value in state.items():
             _register(module, name, value, name not in passing)
@@ -227,7 +236,9 @@ class ExportedProgram:
         """The same program in Core ATen (no table), or with the replacements of a table."""
         self._sync()
         out = self._program.decompose(table=decomp_table, preserve=_preserve_ops)
-        return ExportedProgram(out, self.call_spec, self._example_inputs, self._arg_names)
+        fresh = ExportedProgram(out, self.call_spec, self._example_inputs, self._arg_names)
+        fresh._graph_meta = dict(self.graph_module.meta if self._graph_module is not None else self._graph_meta)
+        return fresh
 
     def save_onnx(self, path: str | os.PathLike) -> None:
         self._program.save_onnx(os.fspath(path))
