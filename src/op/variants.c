@@ -233,6 +233,30 @@ void ig_out_args(const ig_op *op, const ig_value *args, ig_value *to) {
   }
 }
 
+// Tries to let a pointwise kernel write to `to` itself. Whatever needs care (another shape or a
+// dtype that cannot take the result, shared memory, fake operands) is left to the long way.
+static bool out_straight(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor *to) {
+  if (!op->pointwise || op->def->kernel || op->def->fake || c->fake || ig_is_fake(to)) return false;
+  if (to->device.type != IG_DEVICE_CPU) return false;
+  const ig_tensor *first = NULL;
+  for (size_t i = 0; i < op->schema.nargs; i++) {
+    const ig_tensor *t = ig_value_tensor(&args[i]);
+    if (!t) continue;
+    if (ig_is_fake(t) || t->device.type != IG_DEVICE_CPU) return false;
+    if (!first) first = t;
+  }
+  if (!first || ig_tensor_has_internal_overlap(to)) return false;
+  ig_meta m;
+  ig_meta_init(&m, first->dtype, first->device);
+  op->def->shape(c, op, args, &m);
+  if (c->status != IG_OK) return true;
+  if (!same_shape(c, to, m.size, m.ndim) || !ig_dtype_can_cast(m.dtype, to->dtype)) return false;
+  if (worst_overlap(op, args, to) == IG_OVERLAP_PARTIAL) return false;
+  ig_pointwise_run(c, op, args, to);
+  ig_tensor_bump(to);
+  return true;
+}
+
 void ig_run_out(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   const ig_schema *s = &op->schema;
   size_t first = s->nargs - s->nrets;  // the written arguments come last, one per return
@@ -255,9 +279,10 @@ void ig_run_out(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs
   c->no_grad = true;
   ig_value plain[IG_MAX_ARGS];
   ig_out_args(op, args, plain);
-  ig_call(c, op->base, plain, results);
+  bool written = s->nrets == 1 && out_straight(c, op->base, plain, args[first].tensor);
+  if (!written) ig_call(c, op->base, plain, results);
   c->no_grad = no_grad;
-  for (size_t i = 0; i < s->nrets && c->status == IG_OK; i++) {
+  for (size_t i = 0; i < s->nrets && c->status == IG_OK && !written; i++) {
     if (!write_out(c, args[first + i].tensor, ig_value_tensor(&results[i]))) break;
   }
   if (s->nrets == 0) write_list(c, op, &args[s->nargs - 1], &results[0]);

@@ -26,6 +26,22 @@ def test_identity():
     assert result[0] is values and result.indices is indices
 
 
+def test_out_is_written_in_place() -> None:
+    base = ingot.arange(12.0)
+    x, y = base[:6], base[6:]
+    pointer = y.data_ptr()
+    ingot.add(x, y, out=y)  # out is an operand
+    assert y.tolist() == [6, 8, 10, 12, 14, 16] and y.data_ptr() == pointer and y._version == 1
+    whole = ingot.zeros(2, 3, dtype=ingot.float64)
+    ingot.mul(ingot.ones(3), ingot.full((2, 1), 2), out=whole)  # another dtype, broadcast operands
+    assert whole.tolist() == [[2, 2, 2], [2, 2, 2]]
+    across = ingot.zeros(3, 2).t()
+    ingot.sub(ingot.ones(2, 3), 3, out=across)  # another order of the memory
+    assert across.tolist() == [[-2, -2, -2], [-2, -2, -2]] and across.stride() == (1, 2)
+    with pytest.raises(RuntimeError, match="can't be cast"):
+        ingot.add(ingot.ones(2), 1, out=ingot.zeros(2, dtype=ingot.int64))
+
+
 def test_hash_and_equality():
     x, y = ingot.ones(2), ingot.ones(2)
     assert len({x, y, x}) == 2
