@@ -4,22 +4,31 @@
 // taken the caller closes the job, so that late workers cannot join, and waits only for those that
 // did. Whoever finds the pool taken, or is inside a loop already, works alone.
 //
+// Waking a thread that sleeps takes tens of microseconds, as long as many a loop. So waiting starts
+// with watching: a worker watches as long as loops came often of late, the caller as long as its
+// workers are about to finish. Who watches yields the processor to anyone who can use it.
+//
 // After fork the child has no workers and forgets the old ones; it starts its own when it needs
 // them.
 #define _GNU_SOURCE
 #include "base/threads.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/cpu.h"
 
 enum {
   MAX_THREADS = 256,
   RANGES_PER_THREAD = 4,  // Enough that a thread the system holds back leaves work to others.
-  SPINS = 64,             // About 3 microseconds of pause instructions.
+  PAUSES = 32,            // Pause instructions between two looks at the clock: a microsecond.
+  LEAST_WATCH = 4000,     // Nanoseconds that a worker watches for the next job before it sleeps,
+  MOST_WATCH = 100000,    // as it learns from the jobs before;
+  JOIN_WATCH = 200000,    // the same of the caller for the workers' last ranges.
 };
 
 typedef struct job {
@@ -56,6 +65,12 @@ static inline void pause_cpu(void) {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
 #endif
+}
+
+static int64_t now(void) {
+  struct timespec t;
+  (void)clock_gettime(CLOCK_MONOTONIC, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 // ---- how many ----
@@ -106,17 +121,35 @@ static void work(job *j) {
   }
 }
 
-// Waits, locked, until there is a job with a free seat; NULL: the pool stops.
-static job *await_job(void) {
+// Watches for another job than the one seen, until a time.
+static void watch_opened(unsigned seen, int64_t until) {
+  for (int i = 0;; i++) {
+    for (int k = 0; k < PAUSES; k++) {
+      if (atomic_load_explicit(&opened, memory_order_relaxed) != seen) return;
+      pause_cpu();
+    }
+    if (now() >= until) return;
+    if (i > 2) (void)sched_yield();
+  }
+}
+
+// Waits, locked, until there is a job with a free seat; NULL: the pool stops. *watch is how long
+// this worker watches: to the full after a wait that watching would have covered, ever less after
+// longer ones.
+static job *await_job(int64_t *watch) {
+  int64_t start = 0;
   while (!pool.stop) {
-    if (pool.open && pool.open->seats > 0) return pool.open;
+    if (pool.open && pool.open->seats > 0) {
+      if (start) {
+        int64_t less = *watch / 2 > LEAST_WATCH ? *watch / 2 : LEAST_WATCH;
+        *watch = now() - start < MOST_WATCH ? MOST_WATCH : less;
+      }
+      return pool.open;
+    }
     unsigned seen = atomic_load_explicit(&opened, memory_order_relaxed);
     pthread_mutex_unlock(&pool.lock);
-    int spins = 0;
-    while (spins < SPINS && atomic_load_explicit(&opened, memory_order_relaxed) == seen) {
-      pause_cpu();
-      spins++;
-    }
+    if (!start) start = now();
+    watch_opened(seen, start + *watch);
     pthread_mutex_lock(&pool.lock);
     if (atomic_load_explicit(&opened, memory_order_relaxed) != seen || pool.stop) continue;
     pool.sleeping++;
@@ -129,8 +162,9 @@ static job *await_job(void) {
 static void *worker(void *unused) {
   (void)unused;
   inside = true;
+  int64_t watch = LEAST_WATCH;
   pthread_mutex_lock(&pool.lock);
-  for (job *j; (j = await_job());) {
+  for (job *j; (j = await_job(&watch));) {
     j->seats--;
     atomic_fetch_add_explicit(&j->working, 1, memory_order_relaxed);
     pthread_mutex_unlock(&pool.lock);
@@ -203,16 +237,24 @@ static void open_job(job *j) {
   pthread_mutex_unlock(&pool.lock);
 }
 
+static void watch_working(const job *j, int64_t until) {
+  for (int i = 0;; i++) {
+    for (int k = 0; k < PAUSES; k++) {
+      if (atomic_load_explicit(&j->working, memory_order_relaxed) == 0) return;
+      pause_cpu();
+    }
+    if (now() >= until) return;
+    if (i > 2) (void)sched_yield();
+  }
+}
+
 static void close_job(job *j) {
   pthread_mutex_lock(&pool.lock);
   pool.open = NULL;
   bool done = atomic_load_explicit(&j->working, memory_order_acquire) == 0;
   pthread_mutex_unlock(&pool.lock);
   if (done) return;
-  for (int i = 0; i < SPINS; i++) {
-    if (atomic_load_explicit(&j->working, memory_order_relaxed) == 0) break;
-    pause_cpu();
-  }
+  watch_working(j, now() + JOIN_WATCH);
   pthread_mutex_lock(&pool.lock);
   while (atomic_load_explicit(&j->working, memory_order_acquire) > 0)
     pthread_cond_wait(&pool.left, &pool.lock);

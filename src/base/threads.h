@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // One process-wide pool of passive worker threads.
 //
-// Workers start with the first parallel loop and sleep when there is nothing to do (they spin for a
-// few microseconds at most). The calling thread always works too, and never waits for a worker that
-// has not begun. Any thread may call anything here at any time; nothing here fails, prints or
-// aborts: where threads cannot be had, loops run in the caller.
+// Workers start with the first parallel loop and sleep when there is nothing to do (while loops
+// come often they watch for the next one, a tenth of a millisecond at most, and yield to whoever
+// needs the processor). The calling thread always works too, and never waits for a worker that has
+// not begun. Any thread may call anything here at any time; nothing here fails, prints or aborts:
+// where threads cannot be had, loops run in the caller.
 #ifndef BASE_THREADS_H_
 #define BASE_THREADS_H_
 
