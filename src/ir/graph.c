@@ -18,7 +18,7 @@ ig_graph *ig_graph_create(ig_ctx *c, ig_sym *sym) {
   g->arena = ig_arena_make(c->alloc);
   g->sym = sym;
   g->names = g->counts = g->texts = ig_map_make(c->alloc);
-  g->tensors = g->ints = g->sizes = ig_table_make(c->alloc);
+  g->tensors = g->ints = g->sizes = g->recipes = ig_table_make(c->alloc);
   ig_ref_retain(&sym->ref);
   return g;
 }
@@ -74,6 +74,7 @@ static void destroy(ig_ref *ref) {
   ig_table_free(&g->tensors);
   ig_table_free(&g->ints);
   ig_table_free(&g->sizes);
+  ig_table_free(&g->recipes);
   ig_arena_free(&g->arena);
   ig_mem_free(g->alloc, g, sizeof *g);
 }

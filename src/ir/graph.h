@@ -44,6 +44,8 @@ typedef struct ig_host {
   void (*call)(ig_ctx *c, const ig_node *n, const ig_value *args, ig_value *out);
 } ig_host;
 
+typedef struct ig_recipe ig_recipe;  // op/record_sym.c
+
 enum { IG_MAX_KEYS = 64 };  // keyword arguments of one node
 
 // One reading of a node by another.
@@ -129,6 +131,7 @@ struct ig_graph {
   ig_map texts;      // texts of metadata, each kept once
   ig_table tensors;  // real tensor -> fake tensor that stands for it
   ig_table ints;     // symbolic expression -> node that computes it
+  ig_table recipes;  // symbolic expression -> how the program computed it (ig_recipe)
   ig_table sizes;    // symbol -> placeholder that has it as a size, and its dimension
   IG_VEC(ig_state) state;
   IG_VEC(ig_sub) subs;

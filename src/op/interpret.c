@@ -170,13 +170,22 @@ static ig_value call_size(machine *m, const ig_node *n) {
   return ig_none();
 }
 
+static bool is_number(const ig_value *v) {
+  return v->kind == IG_KIND_INT || v->kind == IG_KIND_FLOAT || v->kind == IG_KIND_BOOL;
+}
+
+// Python's operators on anything but numbers are the host's.
 static ig_value call_sym(machine *m, const ig_node *n) {
-  ig_value a = value_of(m, &n->args[0]);
-  ig_value b = n->npos > 1 ? value_of(m, &n->args[1]) : ig_none();
-  if (a.kind == IG_KIND_INT && b.kind == IG_KIND_INT) {
-    return ig_of_int(ig_int_combine(m->c, n->arith, a.i, b.i));
+  ig_value args[3];
+  bool numbers = n->npos && n->npos <= 3 && n->nkw == 0;
+  for (size_t i = 0; i < n->npos && numbers; i++) {
+    args[i] = value_of(m, &n->args[i]);
+    numbers = is_number(&args[i]);
   }
-  return call_host(m, n);
+  if (!numbers) return call_host(m, n);
+  ig_value out = ig_none();
+  ig_sym_call(m->c, n->arith, args, n->npos, &out);
+  return out;
 }
 
 static ig_value eval(machine *m, const ig_node *n) {
@@ -190,7 +199,7 @@ static ig_value eval(machine *m, const ig_node *n) {
     case IG_CALLEE_SIZE:
       return n->npos == 2 ? call_size(m, n) : call_host(m, n);
     case IG_CALLEE_SYM:
-      return n->npos ? call_sym(m, n) : call_host(m, n);
+      return call_sym(m, n);
     case IG_CALLEE_HOP:
       return call_by(m, n, n->hop->call);
     default:

@@ -101,71 +101,6 @@ void ig_record_return(const ig_op *op, const ig_value *given, const ig_value *ar
   }
 }
 
-static ig_node *node_of_int(ig_ctx *c, ig_int i);
-
-static ig_node *push_size(ig_ctx *c, ig_int i) {
-  const ig_table_slot *slot = ig_table_find(&c->capture->sizes, i.expr);
-  if (!slot && c->capture->outer) {
-    ig_value v = ig_of_int(i);
-    return ig_nested_lift_number(c, &v);
-  }
-  if (!slot) {
-    (void)ig_fail(c, IG_UNSUPPORTED, "no input has size %s", ig_int_text(c, i));
-    return NULL;
-  }
-  ig_value args[] = {ig_of_node(slot->value), ig_of_i64(slot->number)};
-  ig_node proto = {.kind = IG_NODE_CALL,
-                   .callee = IG_CALLEE_SIZE,
-                   .target = "aten.sym_size.int",
-                   .args = args,
-                   .npos = 2,
-                   .val = ig_of_int(i)};
-  return ig_graph_push(c, c->capture, &proto, "sym_size_int");
-}
-
-static ig_int int_of_expr(const ig_expr *e) {
-  return (ig_int){e->value, e->kind == IG_EXPR_CONST ? NULL : e};
-}
-
-static ig_value int_operand(ig_ctx *c, const ig_expr *e) {
-  if (e->kind == IG_EXPR_CONST) return ig_of_i64(e->value);
-  return ig_of_node(node_of_int(c, int_of_expr(e)));
-}
-
-// a + b + d becomes two binary nodes.
-static ig_node *push_arith(ig_ctx *c, const ig_expr *e) {
-  const char *target = ig_sym_target(e->kind);
-  ig_int sum = int_of_expr(e->args[0]);
-  ig_value left = int_operand(c, e->args[0]);
-  for (size_t i = 1; i < e->n && c->status == IG_OK; i++) {
-    ig_value right = int_operand(c, e->args[i]);
-    ig_value args[] = {left, right};
-    sum = ig_int_combine(c, e->kind, sum, int_of_expr(e->args[i]));
-    ig_node proto = {.kind = IG_NODE_CALL,
-                     .callee = IG_CALLEE_SYM,
-                     .arith = e->kind,
-                     .target = target,
-                     .args = args,
-                     .npos = 2,
-                     .val = ig_of_int(sum)};
-    left = ig_of_node(ig_graph_push(c, c->capture, &proto, ig_sym_base(target)));
-  }
-  return left.node;
-}
-
-static ig_node *node_of_int(ig_ctx *c, ig_int i) {
-  const ig_table_slot *known = ig_table_find(&c->capture->ints, i.expr);
-  if (known) return known->value;
-  ig_node *n = i.expr->kind == IG_EXPR_SYMBOL ? push_size(c, i) : push_arith(c, i.expr);
-  ig_table_slot *slot = n ? ig_table_put(&c->capture->ints, i.expr) : NULL;
-  if (!slot) {
-    if (n) (void)no_memory(c);
-    return NULL;
-  }
-  slot->value = n;
-  return n;
-}
-
 static bool record_list(ig_ctx *c, const ig_value *in, ig_value *out) {
   bool ints = in->kind == IG_KIND_INTS;
   size_t n = ints ? in->ints.n : in->list.n;
@@ -192,7 +127,9 @@ bool ig_record_value(ig_ctx *c, const ig_value *in, ig_value *out) {
       return fake != NULL;
     }
     case IG_KIND_INT:
-      if (in->i.expr) *out = ig_of_node(node_of_int(c, in->i));
+    case IG_KIND_FLOAT:
+    case IG_KIND_BOOL:
+      if (ig_value_expr(in)) *out = ig_of_node(ig_record_number(c, in));
       return c->status == IG_OK;
     default:
       return true;
@@ -244,30 +181,6 @@ bool ig_op_has_effect(const ig_op *op) {
   return written;
 }
 
-// Symbols that a placeholder or a result brings along can be read off it later.
-static bool know_sizes(ig_ctx *c, ig_node *n) {
-  const ig_tensor *t = n->val.tensor;
-  for (int d = 0; d < t->ndim; d++) {
-    const ig_expr *e = ig_sizes(t)[d].expr;
-    if (!e) continue;
-    ig_table_slot *slot = ig_table_put(&c->capture->sizes, e);
-    if (!slot) return no_memory(c);
-    if (slot->value) continue;
-    slot->value = n;
-    slot->number = d;
-  }
-  return true;
-}
-
-static bool know_symbols(ig_ctx *c, ig_node *n) {
-  if (n->val.kind == IG_KIND_TENSOR) return know_sizes(c, n);
-  if (n->val.kind != IG_KIND_INT || !n->val.i.expr) return true;
-  ig_table_slot *slot = ig_table_put(&c->capture->ints, n->val.i.expr);
-  if (!slot) return no_memory(c);
-  if (!slot->value) slot->value = n;
-  return true;
-}
-
 // All elements get their getitem at once, as PyTorch does it; unused ones die later.
 static bool record_items(ig_ctx *c, ig_node *n, const ig_value *items, size_t count) {
   for (size_t i = 0; i < count; i++) {
@@ -279,7 +192,7 @@ static bool record_items(ig_ctx *c, ig_node *n, const ig_value *items, size_t co
                      .npos = 2,
                      .val = items[i]};
     ig_node *item = ig_graph_push(c, c->capture, &proto, "getitem");
-    if (!item || !know_symbols(c, item)) return false;
+    if (!item || !ig_record_know(c, item)) return false;
     bool nested = items[i].kind == IG_KIND_LIST;
     if (nested && !record_items(c, item, items[i].list.at, items[i].list.n)) return false;
   }
@@ -307,7 +220,7 @@ static bool fill_args(ig_ctx *c, const ig_schema *s, const ig_value *args, ig_no
 static ig_node *push_call(ig_ctx *c, const ig_node *proto, const char *base, bool single) {
   ig_node *n = ig_graph_push(c, c->capture, proto, base);
   if (!n) return NULL;
-  bool ok = single ? know_symbols(c, n) : record_items(c, n, n->val.list.at, n->val.list.n);
+  bool ok = single ? ig_record_know(c, n) : record_items(c, n, n->val.list.at, n->val.list.n);
   return ok ? n : NULL;
 }
 
@@ -377,12 +290,13 @@ ig_tensor *ig_record_placeholder(ig_ctx *c, const ig_placeholder *p, const ig_me
   t->requires_grad = p->requires_grad;
   ig_value val = ig_of_tensor(t);
   ig_node *n = push_placeholder(c, p, &val);
-  if (!n || !know_symbols(c, n)) return NULL;
+  if (!n || !ig_record_know(c, n)) return NULL;
   return !p->value || know(c, p->value, t) ? t : NULL;
 }
 
 void ig_record_placeholder_value(ig_ctx *c, const ig_placeholder *p, const ig_value *value) {
-  (void)push_placeholder(c, p, value);
+  ig_node *n = push_placeholder(c, p, value);
+  if (n) (void)ig_record_know(c, n);
 }
 
 ig_status ig_record_output(ig_ctx *c, const ig_value *outs, size_t n) {

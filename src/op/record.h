@@ -18,6 +18,13 @@ void ig_record_return(const ig_op *op, const ig_value *given, const ig_value *ar
 
 // Is v the default of the argument? Such values are not written down.
 bool ig_arg_is_default(const ig_arg *a, const ig_value *v);
+// Symbolic numbers (op/record_sym.c): ig_sym_apply that, while a capture is open, remembers how the
+// result was computed; the node comes when the number is first used.
+void ig_sym_call(ig_ctx *c, ig_expr_kind fn, const ig_value *args, size_t n, ig_value *out);
+const ig_expr *ig_value_expr(const ig_value *v);          // of a symbolic number; NULL: v is none
+ig_node *ig_record_number(ig_ctx *c, const ig_value *v);  // v is symbolic; NULL after an error
+bool ig_record_know(ig_ctx *c, ig_node *n);               // what n's value tells about symbols
+
 bool ig_op_has_effect(const ig_op *op);  // Does it write, or return nothing? Never dead.
 
 // Records the call of anything: proto->args are live values (tensors, symbolic numbers, lists of

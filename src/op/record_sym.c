@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// Symbolic numbers in graphs. A number becomes a node when it is first used as an operand: read off
+// a tensor that has it as a size, or computed the way the program computed it (its recipe), or,
+// when nobody knows how it came about, from its canonical form.
+#include <string.h>
+
+#include "op/nested.h"
+#include "op/record.h"
+
+enum { MAX_OPERANDS = 4 };
+
+struct ig_recipe {
+  ig_expr_kind fn;
+  bool busy;  // being followed: expressions that lead back to themselves take the canonical form
+  size_t n;
+  ig_value args[MAX_OPERANDS];
+};
+
+static bool no_memory(ig_ctx *c) {
+  return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
+}
+
+const ig_expr *ig_value_expr(const ig_value *v) {
+  switch (v->kind) {
+    case IG_KIND_INT:
+      return v->i.expr;
+    case IG_KIND_FLOAT:
+      return v->f_expr;
+    case IG_KIND_BOOL:
+      return v->b_expr;
+    default:
+      return NULL;
+  }
+}
+
+// ---- recipes ----
+
+static bool is_plain(const ig_value *args, size_t n, const ig_expr *result) {
+  for (size_t i = 0; i < n; i++) {
+    if (ig_value_expr(&args[i]) == result) return true;  // x * 1
+  }
+  return false;
+}
+
+void ig_sym_call(ig_ctx *c, ig_expr_kind fn, const ig_value *args, size_t n, ig_value *out) {
+  *out = ig_none();
+  ig_sym_apply(c, fn, args, n, out);
+  const ig_expr *e = c->status == IG_OK && c->capture ? ig_value_expr(out) : NULL;
+  if (!e || e->kind == IG_EXPR_SYMBOL || n > MAX_OPERANDS || is_plain(args, n, e)) return;
+  ig_table_slot *slot = ig_table_put(&c->capture->recipes, e);
+  if (!slot) {
+    (void)no_memory(c);
+    return;
+  }
+  if (slot->value) return;
+  ig_recipe *r = ig_arena_push(&c->capture->arena, sizeof *r);
+  if (!r) {
+    (void)no_memory(c);
+    return;
+  }
+  r->fn = fn;
+  r->n = n;
+  memcpy(r->args, args, n * sizeof *args);
+  slot->value = r;
+}
+
+// ---- nodes ----
+
+static ig_node *push_sym(ig_ctx *c, ig_expr_kind fn, const ig_value *args, size_t n,
+                         const ig_value *val) {
+  const char *target = ig_sym_target(fn);
+  if (!target) {
+    (void)ig_fail(c, IG_UNSUPPORTED, "%s has no name in Python", ig_expr_kind_text(fn));
+    return NULL;
+  }
+  ig_node proto = {.kind = IG_NODE_CALL,
+                   .callee = IG_CALLEE_SYM,
+                   .target = target,
+                   .args = args,
+                   .npos = n,
+                   .val = *val};
+  (void)ig_sym_find(target, &proto.arith);
+  return ig_graph_push(c, c->capture, &proto, ig_sym_base(target));
+}
+
+static ig_value operand(ig_ctx *c, const ig_value *v) {
+  if (!ig_value_expr(v)) return *v;
+  return ig_of_node(ig_record_number(c, v));
+}
+
+static ig_node *push_recipe(ig_ctx *c, ig_recipe *r, const ig_value *val) {
+  ig_value args[MAX_OPERANDS];
+  r->busy = true;
+  for (size_t i = 0; i < r->n && c->status == IG_OK; i++) args[i] = operand(c, &r->args[i]);
+  r->busy = false;
+  return c->status == IG_OK ? push_sym(c, r->fn, args, r->n, val) : NULL;
+}
+
+static ig_node *push_size(ig_ctx *c, const ig_table_slot *slot, const ig_value *val) {
+  ig_value args[] = {ig_of_node(slot->value), ig_of_i64(slot->number)};
+  ig_node proto = {.kind = IG_NODE_CALL,
+                   .callee = IG_CALLEE_SIZE,
+                   .target = "aten.sym_size.int",
+                   .args = args,
+                   .npos = 2,
+                   .val = *val};
+  return ig_graph_push(c, c->capture, &proto, "sym_size_int");
+}
+
+static bool is_chain(ig_expr_kind kind) {
+  return kind == IG_EXPR_ADD || kind == IG_EXPR_MUL || kind == IG_EXPR_MIN || kind == IG_EXPR_MAX ||
+         kind == IG_EXPR_AND || kind == IG_EXPR_OR;
+}
+
+// a + b + d becomes two binary nodes.
+static ig_node *push_chain(ig_ctx *c, const ig_expr *e) {
+  ig_value sum;
+  ig_value_of_expr(e->args[0], &sum);
+  ig_value left = operand(c, &sum);
+  for (size_t i = 1; i < e->n && c->status == IG_OK; i++) {
+    ig_value right;
+    ig_value_of_expr(e->args[i], &right);
+    ig_value pair[] = {sum, right};
+    ig_value args[] = {left, operand(c, &right)};
+    ig_sym_apply(c, e->kind, pair, 2, &sum);
+    if (c->status == IG_OK) left = ig_of_node(push_sym(c, e->kind, args, 2, &sum));
+  }
+  return c->status == IG_OK && left.kind == IG_KIND_NODE ? left.node : NULL;
+}
+
+static ig_node *push_canonical(ig_ctx *c, const ig_expr *e, const ig_value *val) {
+  if (is_chain(e->kind)) return push_chain(c, e);
+  ig_value args[MAX_OPERANDS];
+  size_t n = e->kind == IG_EXPR_PIECEWISE && e->n == MAX_OPERANDS ? 3 : e->n;
+  if (n > MAX_OPERANDS || n == 0) {
+    (void)ig_fail(c, IG_UNSUPPORTED, "%s cannot be computed in a graph",
+                  ig_int_text(c, (ig_int){0, e}));
+    return NULL;
+  }
+  for (size_t i = 0; i < n && c->status == IG_OK; i++) {
+    // value, condition, other value, True -> condition, value, other value
+    size_t at = e->kind == IG_EXPR_PIECEWISE && i < 2 ? 1 - i : i;
+    ig_value v;
+    ig_value_of_expr(e->args[at], &v);
+    args[i] = operand(c, &v);
+  }
+  return c->status == IG_OK ? push_sym(c, e->kind, args, n, val) : NULL;
+}
+
+static bool known_outside(const ig_graph *g, const ig_expr *e) {
+  for (g = g->outer; g; g = g->outer) {
+    if (e->kind == IG_EXPR_SYMBOL || ig_table_find(&g->ints, e) || ig_table_find(&g->recipes, e) ||
+        ig_table_find(&g->sizes, e)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static ig_node *make(ig_ctx *c, const ig_expr *e, const ig_value *v) {
+  const ig_table_slot *recipe = ig_table_find(&c->capture->recipes, e);
+  ig_recipe *r = recipe ? recipe->value : NULL;
+  if (r && !r->busy) return push_recipe(c, r, v);
+  const ig_table_slot *size = ig_table_find(&c->capture->sizes, e);
+  if (size) return push_size(c, size, v);
+  if (known_outside(c->capture, e)) return ig_nested_lift_number(c, v);
+  if (e->kind != IG_EXPR_SYMBOL) return push_canonical(c, e, v);
+  (void)ig_fail(c, IG_UNSUPPORTED, "no input has size %s", ig_int_text(c, (ig_int){0, e}));
+  return NULL;
+}
+
+ig_node *ig_record_number(ig_ctx *c, const ig_value *v) {
+  const ig_expr *e = ig_value_expr(v);
+  const ig_table_slot *known = ig_table_find(&c->capture->ints, e);
+  if (known) return known->value;
+  ig_node *n = make(c, e, v);
+  ig_table_slot *slot = n ? ig_table_put(&c->capture->ints, e) : NULL;
+  if (!slot) {
+    if (n) (void)no_memory(c);
+    return NULL;
+  }
+  slot->value = n;
+  return n;
+}
+
+// ---- what nodes bring along ----
+
+// Symbols that a placeholder or a result brings along can be read off it later.
+static bool know_sizes(ig_ctx *c, ig_node *n) {
+  const ig_tensor *t = n->val.tensor;
+  for (int d = 0; d < t->ndim; d++) {
+    const ig_expr *e = ig_sizes(t)[d].expr;
+    if (!e) continue;
+    ig_table_slot *slot = ig_table_put(&c->capture->sizes, e);
+    if (!slot) return no_memory(c);
+    if (slot->value) continue;
+    slot->value = n;
+    slot->number = d;
+  }
+  return true;
+}
+
+bool ig_record_know(ig_ctx *c, ig_node *n) {
+  if (n->val.kind == IG_KIND_TENSOR) return know_sizes(c, n);
+  const ig_expr *e = ig_value_expr(&n->val);
+  if (!e) return true;
+  ig_table_slot *slot = ig_table_put(&c->capture->ints, e);
+  if (!slot) return no_memory(c);
+  if (!slot->value) slot->value = n;
+  return true;
+}
