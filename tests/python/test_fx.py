@@ -320,3 +320,97 @@ def test_random_editing_never_crashes(data: st.DataObject) -> None:
     pickle.loads(pickle.dumps(twin)).lint()
     g.eliminate_dead_code()
     g.lint()
+
+
+class Branches(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(3, 4)
+
+    def forward(self, x):
+        a, _ = x.split(2)
+        y = torch.cond(x.sum() > 0, lambda q: q + 1, lambda q: q * 2, (a,))
+        return self.fc(y).relu()
+
+
+def test_interpreter_pass_writes_a_new_graph() -> None:
+    from ingot._export.pass_base import _ExportPassBaseDeprecatedDoNotUse as Base
+
+    class Negate(Base):
+        def call_operator(self, op, args, kwargs, meta):
+            return super().call_operator(aten.neg.default if op is aten.relu.default else op, args, kwargs, meta)
+
+    model, x = Branches(), torch.randn(4, 3)
+    ep = torch.export.export(model, (x,))
+    result = Negate()(ep.graph_module)
+    assert result.modified and "aten.neg.default(linear)" in result.graph_module.code
+    assert "relu" not in result.graph_module.code and "relu" in ep.graph_module.code
+    weights = [model.fc.weight, model.fc.bias]
+    same, other = ep.graph_module(*weights, x)[0], result.graph_module(*weights, x)[0]
+    assert_close(same, model(x))
+    assert_close(other.neg().relu(), model(x))
+    by = by_name(result.graph_module.graph)
+    assert by["neg"].meta["val"].shape == (2, 4) and by["neg"].meta["stack_trace"] == by_name(ep.graph)["relu"].stack_trace
+
+
+def test_verifier_names_what_is_wrong() -> None:
+    from ingot._export.verifier import SpecViolationError, TrainingIRVerifier, Verifier
+
+    ep = torch.export.export(Branches(), (torch.randn(4, 3),))
+    Verifier()(ep)
+    node = by_name(ep.graph)["linear"]
+    with ep.graph.inserting_after(node):
+        write = ep.graph.call_function(aten.relu_.default, (node,))
+    with pytest.raises(SpecViolationError, match="Node.meta relu__default is missing val field"):
+        Verifier()(ep)
+    write.meta["val"] = node.meta["val"]
+    with pytest.raises(SpecViolationError, match=r"operator 'aten.relu_.default' is not functional"):
+        Verifier()(ep)
+    TrainingIRVerifier()(ep)
+
+
+def test_an_edited_program_is_what_runs_and_prints() -> None:
+    model, x = Branches(), torch.randn(4, 3)
+    ep = torch.export.export(model, (x,))
+    relu = by_name(ep.graph)["relu"]
+    relu.target = aten.neg.default
+    ep.graph_module.recompile()
+    assert "aten.neg.default" in ep.module().code
+    assert_close(ep.module()(x).neg().relu(), model(x))
+    node = by_name(ep.graph)["linear"]
+    node.meta["stack_trace"] = "changed"
+    node.meta["nn_module_stack"] = {"k": ("path", "a.Class")}
+    moved = [n for n in ep.run_decompositions({}).graph.nodes if n.meta.get("stack_trace") == "changed"]
+    assert moved and moved[0].meta["nn_module_stack"] == {"k": ("path", "a.Class")}
+
+
+def test_retracing_keeps_origins() -> None:
+    model, x = Branches(), torch.randn(4, 3)
+    ep = torch.export.export(model, (x,))
+    again = torch.export.export(ep.module(), (x,))
+    for name in ("linear", "relu", "split"):
+        a, b = by_name(ep.graph)[name], by_name(again.graph)[name]
+        assert a.meta["stack_trace"] == b.meta["stack_trace"] and "test_fx.py" in a.stack_trace
+        assert a.meta["nn_module_stack"] == b.meta["nn_module_stack"]
+    assert by_name(again.graph)["linear"].meta["nn_module_stack"]["L__self___fc"][0] == "fc"
+
+
+def test_exported_modules_copy_and_run_as_printed() -> None:
+    class Counter(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("n", torch.zeros(1))
+
+        def forward(self, x, *, scale):
+            self.n.add_(1)
+            return {"y": x["a"] * scale + self.n}
+
+    x, scale = {"a": torch.randn(2)}, torch.tensor(3.0)
+    module = torch.export.export(Counter(), (x,), {"scale": scale}).module()
+    twin = copy.deepcopy(module)
+    want = x["a"] * 3
+    assert_close(module(x, scale=scale)["y"], want + 1)
+    assert_close(module(x, scale=scale)["y"], want + 2)
+    assert_close(twin(x, scale=scale)["y"], want + 1)  # its own buffer
+    assert_close(run_code(module, x, scale)["y"], want + 3)
+    assert module.n.item() == 3 and twin.n.item() == 1
