@@ -101,6 +101,13 @@ static bool fold_round_decimal(const ig_hint *a, const ig_hint *b, ig_hint *out)
 
 static bool fold2(ig_expr_kind kind, const ig_hint *a, const ig_hint *b, ig_hint *out) {
   ig_num r;
+  bool floats = a->sort == IG_SORT_FLOAT || b->sort == IG_SORT_FLOAT;
+  if (floats && (kind == IG_EXPR_ADD || kind == IG_EXPR_MUL)) {  // Python's: inf and nan may result
+    double x = ig_num_double(num_of(a));
+    double y = ig_num_double(num_of(b));
+    *out = of_float(kind == IG_EXPR_ADD ? x + y : x * y);
+    return true;
+  }
   switch (kind) {
     case IG_EXPR_ADD:
       return ig_num_add(num_of(a), num_of(b), &r) && of_num(r, out);

@@ -93,7 +93,7 @@ static ig_wide mul(ig_wide a, ig_wide b) {
   return r;
 }
 
-static double fmul(double a, double b) {
+static double multiplied(double a, double b) {
   return a == 0 || b == 0 ? 0 : a * b;
 }
 
@@ -128,8 +128,8 @@ static ig_vrange range_mul(ig_vrange a, ig_vrange b) {
   if (is_real(a) || is_real(b)) {
     a = as_floats(a);
     b = as_floats(b);
-    const double p[] = {fmul(a.flo, b.flo), fmul(a.flo, b.fhi), fmul(a.fhi, b.flo),
-                        fmul(a.fhi, b.fhi)};
+    const double p[] = {multiplied(a.flo, b.flo), multiplied(a.flo, b.fhi),
+                        multiplied(a.fhi, b.flo), multiplied(a.fhi, b.fhi)};
     return fhull(p, 4);
   }
   const ig_wide p[] = {mul(a.lo, b.lo), mul(a.lo, b.hi), mul(a.hi, b.lo), mul(a.hi, b.hi)};

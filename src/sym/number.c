@@ -76,7 +76,7 @@ static bool reduced(ig_wide p, ig_wide q, ig_num *out) {
 bool ig_num_add(ig_num a, ig_num b, ig_num *out) {
   if (a.is_float || b.is_float) {
     *out = ig_num_float(ig_num_double(a) + ig_num_double(b));
-    return true;
+    return isfinite(out->f);
   }
   ig_wide x = 0;
   ig_wide y = 0;
@@ -97,7 +97,7 @@ bool ig_num_mul(ig_num a, ig_num b, ig_num *out) {
   }
   if (a.is_float || b.is_float) {
     *out = ig_num_float(ig_num_double(a) * ig_num_double(b));
-    return true;
+    return isfinite(out->f);
   }
   ig_wide p = 0;
   ig_wide q = 0;
@@ -115,7 +115,7 @@ bool ig_num_div(ig_num a, ig_num b, ig_num *out) {
 bool ig_num_pow(ig_num a, ig_wide exponent, ig_num *out) {
   if (a.is_float) {
     *out = ig_num_float(pow(a.f, (double)exponent));
-    return true;
+    return isfinite(out->f);
   }
   ig_num r = ig_num_int(1);
   if (!ig_wide_pow(a.p, exponent, &r.p) || !ig_wide_pow(a.q, exponent, &r.q)) return false;

@@ -6,6 +6,7 @@
 // Texts come from files: nesting, length of numbers and the size of what they build are limited,
 // and an error says what stands where.
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,7 +80,7 @@ static const ig_expr *parse_number(parser *p) {
   if (is_float) {
     char *end = NULL;
     double f = strtod(start, &end);
-    if (p->at - start > 64 || end <= start || is_name_char(*end)) {
+    if (end - start > 64 || end <= start || is_name_char(*end) || !isfinite(f)) {
       p->at = start;
       return refuse(p, "a number");
     }
@@ -151,7 +152,7 @@ static const ig_expr *parse_float(parser *p) {
   char *end = NULL;
   if (!parse_quoted(p, digits)) return NULL;
   double f = strtod(digits, &end);
-  if (*end || !(f - f == 0)) return refuse(p, "the digits of a float");
+  if (*end || !isfinite(f)) return refuse(p, "the digits of a float");
   if (accept(p, ",") && (!accept_word(p, "precision") || !expect(p, "=") || !parse_number(p))) {
     return refuse(p, "precision=53");
   }
@@ -288,25 +289,61 @@ static const ig_expr *parse_unary(parser *p) {
   return e;
 }
 
-static const ig_expr *parse_product(parser *p) {
-  const ig_expr *e = parse_unary(p);
-  while (e) {
-    skip_space(p);
-    if (accept(p, "//")) {
-      e = ig_expr_make2(p->c, IG_EXPR_FLOORDIV, e, parse_unary(p));
-    } else if (p->at[0] == '*' && p->at[1] != '*') {
-      p->at++;
-      e = ig_expr_make2(p->c, IG_EXPR_MUL, e, parse_unary(p));
-    } else if (accept(p, "%")) {
-      const ig_expr *b = parse_unary(p);
-      e = b ? ig_expr_make2(p->c, ig_mod_kind(e, b), e, b) : NULL;
-    } else if (accept(p, "/")) {
-      const ig_expr *b = parse_unary(p);
-      e = b ? divided(p, e, b) : NULL;
-    } else {
-      break;
-    }
+// The factors so far become one.
+static bool fold_factors(parser *p, ig_list *l) {
+  const ig_expr *e = ig_expr_make(p->c, IG_EXPR_MUL, l->at, l->n);
+  l->n = 0;
+  return ig_list_push(p->c, l, e);
+}
+
+// One more operator and its operand; *more: there was one.
+static bool parse_factor(parser *p, ig_list *l, bool *more) {
+  skip_space(p);
+  *more = true;
+  if (accept(p, "//") || accept(p, "%")) {
+    bool floor = p->at[-1] == '/';
+    if (!fold_factors(p, l)) return false;
+    const ig_expr *b = parse_unary(p);
+    if (!b) return false;
+    l->at[0] =
+        ig_expr_make2(p->c, floor ? IG_EXPR_FLOORDIV : ig_mod_kind(l->at[0], b), l->at[0], b);
+    return l->at[0] != NULL;
   }
+  if (p->at[0] == '*' && p->at[1] != '*') {
+    p->at++;
+    return ig_list_push(p->c, l, parse_unary(p));
+  }
+  if (accept(p, "/")) {
+    const ig_expr *b = parse_unary(p);
+    const ig_expr *one = ig_expr_of_i64(p->c, 1);
+    return b && one && ig_list_push(p->c, l, divided(p, one, b));
+  }
+  *more = false;
+  return true;
+}
+
+// The factors of a product are multiplied at once, so that 2*(a + b)*c keeps its coefficient, and a
+// minus in front is a factor as well.
+static const ig_expr *parse_product(parser *p) {
+  ig_list l;
+  ig_list_init(&l, p->c);
+  skip_space(p);
+  bool ok = true;
+  bool more = true;
+  while (ok && *p->at == '-') {
+    p->at++;
+    skip_space(p);
+    ok = ig_list_push(p->c, &l, ig_expr_of_i64(p->c, -1));
+  }
+  size_t minus = l.n;
+  const ig_expr *first = ok ? parse_unary(p) : NULL;
+  ok = first && ig_list_push(p->c, &l, first);
+  bool boolean = ok && first->sort == IG_SORT_BOOL && minus == 0;
+  while (ok && more) ok = parse_factor(p, &l, &more);
+  const ig_expr *e = !ok                   ? NULL
+                     : boolean && l.n == 1 ? first
+                                           : ig_expr_make(p->c, IG_EXPR_MUL, l.at, l.n);
+  ig_list_free(&l);
   return e;
 }
 

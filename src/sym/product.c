@@ -51,7 +51,7 @@ static bool merge_powers(ig_ctx *c, ig_list *l) {
 }
 
 static const ig_expr *finish(ig_ctx *c, ig_num k, ig_list *l) {
-  if (ig_num_is(k, 0)) return ig_expr_of_i64(c, 0);
+  if (ig_num_sign(k) == 0) return ig_expr_of_num(c, k);
   if (l->n == 0) return ig_expr_of_num(c, k);
   if (l->n == 1) return ig_build_scaled(c, k, l->at[0]);
   if (l->n > IG_EXPR_MAX_TERMS) return ig_expr_too_large(c);

@@ -17,7 +17,7 @@ static const ig_expr *with_coeff(ig_ctx *c, ig_num k, const ig_expr *term) {
   size_t n = 0;
   const ig_expr *const *f = ig_term_factors(&term, &n);
   if (n == 0) return ig_expr_of_num(c, k);
-  if (ig_num_is(k, 0)) return ig_expr_of_i64(c, 0);
+  if (ig_num_sign(k) == 0) return ig_expr_of_num(c, k);
   if (ig_num_is(k, 1)) return n == 1 ? f[0] : ig_expr_intern(c, IG_EXPR_MUL, sort_of(f, n), f, n);
   ig_list l;
   ig_list_init(&l, c);
@@ -109,7 +109,7 @@ const ig_expr *ig_build_sum(ig_ctx *c, const ig_expr *const *args, size_t n) {
 
 const ig_expr *ig_build_scaled(ig_ctx *c, ig_num k, const ig_expr *e) {
   if (ig_num_is(k, 1)) return e;
-  if (ig_num_is(k, 0)) return ig_expr_of_i64(c, 0);
+  if (ig_num_sign(k) == 0) return ig_expr_of_num(c, k);
   if (e->kind != IG_EXPR_ADD) {
     ig_num v;
     if (!ig_num_mul(k, ig_term_coeff(e), &v)) return ig_expr_overflow(c);

@@ -235,7 +235,7 @@ BAD = [
     ("s0/s1", "a number other than 0"), ("s0//0", "division by zero"), ("Mod(s0, 0)", "division by zero"),
     ("99999999999999999999999999999999999999999999", "38 digits"), ("Symbol('a b')", "letters"), ("Symbol(s0)", "quoted"),
     ("Integer(s0)", "integers inside"), ("s0**100000000", "at most"), ("(" * 1000 + "s0" + ")" * 1000, "nested"),
-    ("-" * 5000 + "s0", "nested"), ("int_oo + 1", "finite"), ("Piecewise(s0, s1)", "value, condition"),
+    ("~" * 5000 + "(s0 > 3)", "nested"), ("int_oo + 1", "finite"), ("Piecewise(s0, s1)", "value, condition"),
     ("And(s0, s1)", "does not take"), ("s0**-1", "negative power"), ("FloorDiv(s0)", "number of operands"),
 ]
 
