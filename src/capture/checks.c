@@ -215,9 +215,12 @@ ig_status ig_program_check_inputs(ig_ctx *c, const ig_program *p, const ig_value
   if (n != expected) return ig_fail(c, IG_RUNTIME, "found %zu inputs, expected %zu", n, expected);
   ig_scope s = ig_scope_open(c);
   checker k = {.c = c};
-  k.nranges = ig_program_ranges(c, p, &k.ranges);
   const ig_sym *sym = p->graph->sym;
-  size_t symbols = sym && sym->env ? sym->env->symbols.n : 0;
+  if (sym && sym->env && sym->env->dims) {
+    k.ranges = sym->env->dims->ranges.at;
+    k.nranges = sym->env->dims->ranges.n;
+  }
+  size_t symbols = sym ? sym->exprs.ranges.n : 0;
   k.bound = ig_scope_push(c, symbols * sizeof *k.bound + 1);
   ig_sym *open = c->sym;
   c->sym = p->graph->sym;

@@ -184,7 +184,7 @@ static void take_unknown(fixes *f, const ig_unknown *u) {
   result *r = put(f, use->dim.name, use->source);
   if (!r) return;
   r->derived = use->dim.kind == IG_DIM_DERIVED;
-  if (u->fixed) {
+  if (u->fixed || (u->bounded && u->lo == u->hi)) {
     r->is_number = true;
     r->value = u->hint;
     return;
@@ -212,6 +212,7 @@ static void take_equivalence(fixes *f, const ig_equivalence *q) {
       return;
     }
   }
+  if (symbol && strcmp(root, use->dim.name) == 0) return;  // itself
   result *r = put(f, use->dim.name, use->source);
   if (!r) return;
   r->derived = use->dim.kind == IG_DIM_DERIVED;
@@ -220,7 +221,6 @@ static void take_equivalence(fixes *f, const ig_equivalence *q) {
     r->value = c;
     return;
   }
-  if (strcmp(root, use->dim.name) == 0) return;  // itself
   if (r->is_derived) return;
   r->is_derived = true;
   r->root = root;

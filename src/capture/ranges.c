@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // range_constraints of a program: symbols read from data as they were made, then the sizes of the
 // inputs by expression with the declared bounds, then roots that are no size themselves.
-#include <string.h>
+#include <stdio.h>
 
 #include "capture/dims.h"
 
@@ -59,29 +59,32 @@ bool ig_dims_list_ranges(ig_ctx *c, ig_dims *d) {
   return c->status == IG_OK;
 }
 
-static size_t list(ig_ctx *c, const ig_env *env, const ig_range_entry **out) {
-  size_t cap = env->symbols.n + (env->dims ? env->dims->ranges.n : 0);
+static size_t list(ig_ctx *c, const ig_sym *sym, const ig_range_entry **out) {
+  const ig_dims *d = sym->env ? sym->env->dims : NULL;
+  size_t cap = sym->counts[0] + (d ? d->ranges.n : 0);
   ig_range_entry *all = ig_scope_push(c, cap * sizeof *all + 1);
   size_t n = 0;
   *out = all;
   if (!all) return 0;
-  for (size_t i = 0; i < env->symbols.n; i++) {
-    const ig_expr *e = env->symbols.at[i].expr;
-    if (!e || e->backed || e->name[0] != 'u') continue;
+  for (uint32_t i = 0; i < sym->counts[0]; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "u%u", i);
+    const ig_expr *e = ig_expr_find(c, name);
+    if (!e) continue;
     ig_vrange r = ig_symbol_range(c, e);
     all[n++] = (ig_range_entry){e, e->name, low(r), high(r)};
   }
-  for (size_t i = 0; env->dims && i < env->dims->ranges.n; i++) all[n++] = env->dims->ranges.at[i];
+  for (size_t i = 0; d && i < d->ranges.n; i++) all[n++] = d->ranges.at[i];
   return n;
 }
 
 size_t ig_program_ranges(ig_ctx *c, const ig_program *p, const ig_range_entry **out) {
   *out = NULL;
   ig_sym *sym = p->graph->sym;
-  if (c->status != IG_OK || !sym || !sym->env) return 0;
+  if (c->status != IG_OK || !sym) return 0;
   ig_sym *open = c->sym;
   c->sym = sym;
-  size_t n = list(c, sym->env, out);
+  size_t n = list(c, sym, out);
   c->sym = open;
   return n;
 }

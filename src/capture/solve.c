@@ -339,6 +339,7 @@ static bool is_new(seen *s, const ig_expr *e) {
 
 static void issue(verdict *v, const ig_expr *e) {
   bool trivial = is_about_dims(v, e) && ig_solver_add(&v->solver, e);
+  if (!v->solver.forced) return;  // what no dim can express is left to the operators
   size_t n = 0;
   const ig_expr *const *free = ig_expr_symbols(v->c, e, &n);
   if (!trivial && n == 1 && first_of(v, free[0]) != SIZE_MAX) {

@@ -84,7 +84,6 @@ void ig_env_narrow(ig_ctx *c, const ig_expr *symbol, ig_wide lo, ig_wide hi) {
   ig_vrange old = ig_symbol_range(c, symbol);
   if (old.lo == r.lo && old.hi == r.hi) return;
   ig_symbol_set_range(c, symbol, r);
-  if (r.lo == r.hi) ig_env_equate(c, symbol, ig_expr_of_i64(c, (int64_t)r.lo));
 }
 
 static bool inside(ig_vrange a, ig_vrange b) {
@@ -129,11 +128,10 @@ static bool reconcile(ig_ctx *c, const ig_expr *symbol, const ig_expr *target) {
   return inside(ig_expr_range(c, target), own);
 }
 
-// k*s + c over one symbol, or a number
+// k*s + c over one symbol
 static bool is_affine(ig_ctx *c, const ig_expr *e) {
   size_t n = 0;
   (void)ig_expr_symbols(c, e, &n);
-  if (n == 0) return true;
   if (n != 1) return false;
   const ig_expr *term = e;
   if (e->kind == IG_EXPR_ADD) {

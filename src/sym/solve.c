@@ -194,7 +194,7 @@ static void solve_congruences(ig_solver *s) {
     if (u->fixed) continue;
     ig_congruences_merge(u);
     if (u->complex && s->forced) fix(u);
-    if (u->equality) u->fixed = true;
+    if (u->equality && s->forced) u->fixed = true;
   }
 }
 
@@ -237,8 +237,8 @@ static void solve_equivalences(ig_solver *s) {
 }
 
 void ig_solver_run(ig_solver *s) {
-  solve_equalities(s);
   if (s->forced) {
+    solve_equalities(s);
     for (size_t i = 0; i < s->parked.n; i++) force_divisors(s, s->parked.at[i]);
     sort_again(s);
   }
