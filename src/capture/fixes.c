@@ -18,6 +18,8 @@ typedef struct result {
   bool has_hi;
   bool fresh;    // a new root
   bool derived;  // the name is that of a derived dim
+  bool itself;   // a root that is no symbol any more, but what is derived from it is
+  bool told;     // its range was translated
   bool dead;
   int64_t value;
   int64_t lo;
@@ -212,13 +214,16 @@ static void take_equivalence(fixes *f, const ig_equivalence *q) {
       return;
     }
   }
-  if (symbol && strcmp(root, use->dim.name) == 0) return;  // itself
   result *r = put(f, use->dim.name, use->source);
   if (!r) return;
   r->derived = use->dim.kind == IG_DIM_DERIVED;
   if (!symbol) {
     r->is_number = true;
     r->value = c;
+    return;
+  }
+  if (strcmp(root, use->dim.name) == 0) {
+    r->itself = true;
     return;
   }
   if (r->is_derived) return;
@@ -294,6 +299,7 @@ static void translate(fixes *f, const char *root) {
     int64_t hi = has_hi ? ig_floor_div(r->hi - d->c, d->k) : INT64_MAX;
     result *to = put(f, root, order_of(f->dims, root));
     if (to) set_bounds(to, lo, hi);
+    if (to) to->told = true;
     return;
   }
 }
@@ -302,8 +308,7 @@ static void settle_roots(fixes *f) {
   size_t n = f->all.n;
   for (size_t i = 0; i < n; i++) {
     const result *r = &f->all.at[i];
-    if (r->derived && r->is_derived && !r->is_number && r->root[0]) translate(f, r->root);
-    if (!r->derived && r->is_derived && !r->is_number) translate(f, r->root);
+    if (r->is_derived && !r->is_number) translate(f, r->root);
   }
   for (size_t i = 0; i < n; i++) {
     const ig_dim *d = f->all.at[i].derived ? declared(f->dims, f->all.at[i].name) : NULL;
@@ -311,9 +316,9 @@ static void settle_roots(fixes *f) {
   }
   for (size_t i = 0; i < f->all.n; i++) {
     result *r = &f->all.at[i];
-    if (r->derived || (!r->fresh && has_range(r) && is_same_range(f, r))) r->dead = true;
-    if (!r->fresh && has_range(r) && !r->has_lo && !r->has_hi && is_same_range(f, r))
-      r->dead = true;
+    bool silent = r->itself && !r->told;
+    if (r->derived) r->dead = true;
+    if (!r->fresh && has_range(r) && (silent || is_same_range(f, r))) r->dead = true;
   }
 }
 

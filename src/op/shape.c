@@ -256,15 +256,33 @@ void ig_meta_options(ig_ctx *c, const ig_value *args, size_t i, ig_dtype dtype, 
   }
 }
 
+bool ig_use_as_size(ig_ctx *c, ig_int size) {
+  if (!size.expr) return size.value >= 0;
+  const ig_expr *now = ig_env_find(c, size.expr);
+  if (!now) return false;
+  if (now->backed) return !ig_int_is(c, size, IG_LT, ig_const(0));
+  if (now->kind == IG_EXPR_SYMBOL) ig_sym_constrain(c, size, 0, INT64_MAX, true);
+  return c->status == IG_OK;
+}
+
+static bool is_unbacked(ig_int i) {
+  return i.expr && !i.expr->backed;
+}
+
 void ig_meta_sizes(ig_ctx *c, const ig_value *sizes, ig_meta *out) {
+  bool unbacked = false;
+  ig_int numel = ig_const(1);
   out->ndim = 0;
   for (size_t i = 0; i < sizes->ints.n && c->status == IG_OK; i++) {
     ig_int size = sizes->ints.at[i];
-    if (size.expr ? ig_int_is(c, size, IG_LT, ig_const(0)) : size.value < 0) {
+    if (!ig_use_as_size(c, size) && c->status == IG_OK) {
       ig_fail_text(c, IG_RUNTIME, "Trying to create tensor with negative dimension %s: %s",
                    ig_int_text(c, size), ig_sizes_text(c, sizes->ints.at, sizes->ints.n));
       return;
     }
+    unbacked = unbacked || is_unbacked(size);
     ig_meta_push_dim(c, out, size);
   }
+  for (int d = 0; unbacked && d < out->ndim; d++) numel = ig_int_mul(c, numel, out->size[d]);
+  if (unbacked) (void)ig_int_eq_i64(c, numel, 0);  // as PyTorch asks of every new tensor
 }

@@ -51,6 +51,8 @@ void ig_meta_reduce(ig_ctx *c, const ig_tensor *self, const bool *reduced, bool 
 
 // Factories: dtype, layout, device, pin_memory at args[i..i+3]; `dtype` when none is given.
 void ig_meta_options(ig_ctx *c, const ig_value *args, size_t i, ig_dtype dtype, ig_meta *out);
+// A number is used as a size: false if it is negative. One read from data becomes size-like.
+bool ig_use_as_size(ig_ctx *c, ig_int size);
 // Sizes from an int list; IG_RUNTIME: a negative one.
 void ig_meta_sizes(ig_ctx *c, const ig_value *sizes, ig_meta *out);
 

@@ -74,7 +74,7 @@ static void expand_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_me
   for (size_t i = 0; i < size->ints.n; i++) ig_meta_push_dim(c, out, ig_const(0));
   for (int d = out->ndim - 1; d >= 0 && c->status == IG_OK; d--) {
     expand_dim(c, self, size, d, out);
-    if (c->status == IG_OK && ig_int_is(c, out->size[d], IG_LT, ig_const(0))) {
+    if (c->status == IG_OK && !ig_use_as_size(c, out->size[d]) && c->status == IG_OK) {
       wrong_expand(c, self, size, d, ig_const(1));
     }
   }

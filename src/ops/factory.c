@@ -64,7 +64,7 @@ static void empty_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_met
 
 static void sizes_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
   for (size_t i = 0; i < args[0].ints.n && op->def->kernel == zeros_kernel; i++) {
-    if (!ig_int_is(c, args[0].ints.at[i], IG_LT, ig_const(0))) continue;
+    if (ig_use_as_size(c, args[0].ints.at[i]) || c->status != IG_OK) continue;
     ig_fail_text(c, IG_RUNTIME, "zeros: Dimension size must be non-negative.");
     return;
   }

@@ -50,12 +50,16 @@ static ig_int count_integers(ig_ctx *c, const range *r) {
     return ig_const(0);
   }
   bool up = ig_int_is(c, ig_const(0), IG_LT, step);
-  if (up ? ig_int_is(c, end, IG_LT, start) : ig_int_is(c, start, IG_LT, end)) {
+  if (!ig_int_expect(c, up ? end : start, IG_GE, up ? start : end)) {
+    if (c->status != IG_OK) return ig_const(0);
     (void)wrong_direction(c);
     return ig_const(0);
   }
   ig_int span = ig_int_sub(c, end, start);
-  if (!step.expr && step.value == 1) return span;  // concrete: the common step raises no question
+  if (!step.expr && step.value == 1) {  // concrete: the common step raises no question
+    (void)ig_use_as_size(c, span);
+    return span;
+  }
   span = ig_int_add(c, span, ig_int_sub(c, step, ig_const(up ? 1 : -1)));
   return ig_int_floordiv(c, span, step);
 }

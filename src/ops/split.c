@@ -71,7 +71,7 @@ static void split_with_sizes_shapes(ig_ctx *c, const ig_op *op, const ig_value *
   const ig_int *sizes = args[1].ints.at;
   size_t n = args[1].ints.n;
   for (size_t i = 0; i < n && c->status == IG_OK; i++) {
-    if (ig_int_is(c, sizes[i], IG_LT, ig_const(0))) {
+    if (!ig_use_as_size(c, sizes[i]) && c->status == IG_OK) {
       ig_fail_text(c, IG_RUNTIME,
                    "split_with_sizes expects split_sizes have only non-negative entries, but got "
                    "split_sizes=%s",

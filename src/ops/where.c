@@ -252,7 +252,7 @@ static void nonzero_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_
 
 static ig_int unbacked_size(ig_ctx *c, ig_int most) {
   ig_int n = ig_sym_unbacked(c);
-  ig_int_assume(c, n, 0, most.expr ? INT64_MAX : most.value);
+  ig_sym_constrain(c, n, 0, most.expr ? INT64_MAX : most.value, true);
   return n;
 }
 

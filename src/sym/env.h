@@ -92,6 +92,8 @@ bool ig_bool_oblivious(ig_ctx *c, const ig_value *b);
 
 // torch._check: false at once is IG_RUNTIME with the message; otherwise it holds from now on.
 void ig_sym_check(ig_ctx *c, const ig_value *b, const char *message);
+// The same with the answer: false if it is known not to hold, or the hints say so.
+bool ig_bool_expect(ig_ctx *c, const ig_value *b, const char *message);
 // What a shape rule relies on (sizes that must agree): false only if it is known to be false or the
 // hints say so; for unbacked sizes it becomes an assertion.
 bool ig_int_expect(ig_ctx *c, ig_int a, ig_rel rel, ig_int b);
