@@ -65,26 +65,9 @@ static PyObject *list_of(const ig_tensor *t, const char *data, int dim) {
   return list;
 }
 
-// In a capture: the parts of the first dimension, one by one.
-static PyObject *list_of_items(ig_ctx *c, ig_tensor *t) {
-  ig_value parts;
-  const ig_value args[] = {ig_of_tensor(t), ig_of_i64(0)};
-  const ig_op *unbind = ig_op_find(c, "aten::unbind.int");
-  if (!unbind) return py_raise(c);
-  ig_call(c, unbind, args, &parts);
-  PyObject *list = py_ok(c) ? PyList_New((Py_ssize_t)parts.list.n) : NULL;
-  for (size_t i = 0; list && i < parts.list.n; i++) {
-    PyObject *item = py_tolist(c, parts.list.at[i].tensor);
-    if (!item) Py_CLEAR(list);
-    if (item) PyList_SET_ITEM(list, (Py_ssize_t)i, item);
-  }
-  return list;
-}
-
 PyObject *py_tolist(ig_ctx *c, ig_tensor *t) {
   if (ig_is_fake(t)) {
     if (t->ndim == 0) return py_tensor_item(c, t);
-    if (c->capture) return list_of_items(c, t);
     PyErr_SetString(PyExc_NotImplementedError, "Cannot copy out of meta tensor; no data!");
     return NULL;
   }

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of the engine as Python objects.
+// SymInt, SymFloat, SymBool, and values of the engine as Python objects.
+//
+// Arithmetic of a SymInt goes through ig_int_*; a comparison is a question to the engine, which
+// knows the answer, guards, or refuses. Where Python needs a number (an index, a float), the symbol
+// is specialised to its hint.
+#include "op/shape.h"
 #include "py.h"
 
 static PyObject *sym_make(PyTypeObject *type, ig_value v) {
@@ -86,4 +91,171 @@ PyObject *py_from_value(ig_ctx *c, const ig_value *v) {
     default:
       Py_RETURN_NONE;
   }
+}
+
+static void sym_dealloc(PyObject *o) {
+  py_sym *s = (py_sym *)o;
+  if (s->sym) ig_ref_release(&s->sym->ref);
+  PyObject_Free(o);
+}
+
+static bool two_ints(PyObject *a, PyObject *b, ig_int *x, ig_int *y) {
+  bool ok = py_to_int(a, x) == PY_TAKEN && py_to_int(b, y) == PY_TAKEN;
+  if (!ok) PyErr_Clear();
+  return ok;
+}
+
+static PyObject *answer(ig_int i) {
+  return py_ok(py_ctx()) ? py_from_int(i) : NULL;
+}
+
+// A float operand makes the result a float: the symbol is specialised.
+static PyObject *as_floats(PyObject *a, PyObject *b, binaryfunc fn) {
+  if (!PyFloat_Check(a) && !PyFloat_Check(b)) Py_RETURN_NOTIMPLEMENTED;
+  PyObject *x = PyNumber_Float(a);
+  PyObject *y = x ? PyNumber_Float(b) : NULL;
+  PyObject *out = y ? fn(x, y) : NULL;
+  Py_XDECREF(x);
+  Py_XDECREF(y);
+  return out;
+}
+
+#define ARITHMETIC(name, fallback)                                            \
+  static PyObject *symint_##name(PyObject *a, PyObject *b) {                  \
+    ig_int x;                                                                 \
+    ig_int y;                                                                 \
+    if (!two_ints(a, b, &x, &y)) return as_floats(a, b, PyNumber_##fallback); \
+    return answer(ig_int_##name(py_ctx(), x, y));                             \
+  }
+ARITHMETIC(add, Add)
+ARITHMETIC(sub, Subtract)
+ARITHMETIC(mul, Multiply)
+ARITHMETIC(floordiv, FloorDivide)
+ARITHMETIC(mod, Remainder)
+
+static PyObject *symint_neg(PyObject *o) {
+  return answer(ig_int_sub(py_ctx(), ig_const(0), ((py_sym *)o)->v.i));
+}
+static PyObject *symint_pos(PyObject *o) {
+  return Py_NewRef(o);
+}
+
+static PyObject *symint_compare(PyObject *a, PyObject *b, int how) {
+  ig_int x;
+  ig_int y;
+  ig_ctx *c = py_ctx();
+  if (!two_ints(a, b, &x, &y)) Py_RETURN_NOTIMPLEMENTED;
+  static const ig_rel rels[] = {[Py_LT] = IG_LT, [Py_LE] = IG_LE, [Py_EQ] = IG_EQ,
+                                [Py_NE] = IG_NE, [Py_GT] = IG_LT, [Py_GE] = IG_LE};
+  bool swap = how == Py_GT || how == Py_GE;
+  bool yes = ig_int_is(c, swap ? y : x, rels[how], swap ? x : y);
+  return py_ok(c) ? PyBool_FromLong(yes) : NULL;
+}
+
+static PyObject *symint_int(PyObject *o) {
+  ig_ctx *c = py_ctx();
+  int64_t i = ig_int_specialize(c, ((py_sym *)o)->v.i);
+  return py_ok(c) ? PyLong_FromLongLong(i) : NULL;
+}
+static PyObject *symint_float(PyObject *o) {
+  PyObject *i = symint_int(o);
+  PyObject *f = i ? PyNumber_Float(i) : NULL;
+  Py_XDECREF(i);
+  return f;
+}
+static PyObject *symint_truediv(PyObject *a, PyObject *b) {
+  PyObject *x = PyNumber_Float(a);
+  PyObject *y = x ? PyNumber_Float(b) : NULL;
+  PyObject *out = y ? PyNumber_TrueDivide(x, y) : NULL;
+  Py_XDECREF(x);
+  Py_XDECREF(y);
+  return out;
+}
+static PyObject *symint_power(PyObject *a, PyObject *b, PyObject *unused) {
+  (void)unused;
+  ig_int base;
+  if (py_to_int(a, &base) != PY_TAKEN || !PyLong_Check(b)) {
+    PyErr_Clear();
+    Py_RETURN_NOTIMPLEMENTED;
+  }
+  long n = PyLong_AsLong(b);
+  if (n < 0 || n > 64 || PyErr_Occurred()) {
+    PyErr_Clear();
+    Py_RETURN_NOTIMPLEMENTED;
+  }
+  ig_int out = ig_const(1);
+  for (long i = 0; i < n; i++) out = ig_int_mul(py_ctx(), out, base);
+  return answer(out);
+}
+static int symint_bool(PyObject *o) {
+  ig_ctx *c = py_ctx();
+  bool yes = ig_int_is(c, ((py_sym *)o)->v.i, IG_NE, ig_const(0));
+  return py_ok(c) ? yes : -1;
+}
+
+static PyObject *symint_repr(PyObject *o) {
+  return PyUnicode_FromString(ig_int_text(py_ctx(), ((py_sym *)o)->v.i));
+}
+static Py_hash_t sym_hash(PyObject *o) {
+  return _Py_HashPointer(((py_sym *)o)->v.i.expr);
+}
+
+static PyNumberMethods symint_number = {
+    .nb_add = symint_add,
+    .nb_subtract = symint_sub,
+    .nb_multiply = symint_mul,
+    .nb_floor_divide = symint_floordiv,
+    .nb_remainder = symint_mod,
+    .nb_true_divide = symint_truediv,
+    .nb_power = symint_power,
+    .nb_negative = symint_neg,
+    .nb_positive = symint_pos,
+    .nb_bool = symint_bool,
+    .nb_int = symint_int,
+    .nb_index = symint_int,
+    .nb_float = symint_float,
+};
+PyTypeObject py_symint_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "ingot.SymInt",
+    .tp_basicsize = sizeof(py_sym),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_dealloc = sym_dealloc,
+    .tp_repr = symint_repr,
+    .tp_hash = sym_hash,
+    .tp_as_number = &symint_number,
+    .tp_richcompare = symint_compare,
+};
+
+static PyObject *symfloat_float(PyObject *o) {
+  return PyFloat_FromDouble(((py_sym *)o)->v.f);
+}
+static PyNumberMethods symfloat_number = {.nb_float = symfloat_float};
+PyTypeObject py_symfloat_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "ingot.SymFloat",
+    .tp_basicsize = sizeof(py_sym),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_dealloc = sym_dealloc,
+    .tp_as_number = &symfloat_number,
+};
+
+static int symbool_bool(PyObject *o) {
+  return ((py_sym *)o)->v.b;
+}
+static PyNumberMethods symbool_number = {.nb_bool = symbool_bool};
+PyTypeObject py_symbool_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "ingot.SymBool",
+    .tp_basicsize = sizeof(py_sym),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_dealloc = sym_dealloc,
+    .tp_as_number = &symbool_number,
+};
+
+int py_add_syms(PyObject *m) {
+  if (PyType_Ready(&py_symint_type) || PyType_Ready(&py_symfloat_type) ||
+      PyType_Ready(&py_symbool_type)) {
+    return -1;
+  }
+  return PyModule_AddObjectRef(m, "SymInt", (PyObject *)&py_symint_type) ||
+         PyModule_AddObjectRef(m, "SymFloat", (PyObject *)&py_symfloat_type) ||
+         PyModule_AddObjectRef(m, "SymBool", (PyObject *)&py_symbool_type);
 }

@@ -48,7 +48,7 @@ _found: frozenset[str] | None = None
 # Names that a Python file defines, by file.
 _HOMES = {
     "ingot.functional": """
-        _check _check_index _check_is_size _constrain_as_size _check_not_implemented _check_tensor_all _check_type _check_value
+        _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_type _check_value
         _check_with _sym_sqrt atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors
         cartesian_prod cdist chain_matmul einsum get_default_device is_complex is_floating_point is_nonzero
         is_storage is_tensor istft meshgrid norm numel set_default_device split stft sym_float sym_int sym_ite

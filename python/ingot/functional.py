@@ -307,23 +307,6 @@ def _check_is_size(i: Any, message: Any = None, *, max: Any = None) -> None:
         _check(i <= max, message)
 
 
-def _constrain_as_size(symbol: Any, min: int | None = None, max: int | None = None) -> None:
-    """symbol is a size between min and max."""
-    sym_constrain_range_for_size(symbol, min=min, max=max)
-
-
-def sym_constrain_range(size: Any, *, min: int | None = None, max: int | None = None) -> None:
-    """size lies between min and max."""
-    _C.sym_constrain(size, min, max, False)
-
-
-def sym_constrain_range_for_size(size: Any, *, min: int | None = None, max: int | None = None) -> None:
-    """The same, and it may be used as a size."""
-    if max is not None and max <= 2:
-        raise RuntimeError(f"Max value to constrain_range_for_size must be greater than 2. got: {max}")
-    _C.sym_constrain(size, min, max, True)
-
-
 def _check_index(cond: Any, message: Any = None) -> None:
     _check_with(IndexError, cond, message)
 
