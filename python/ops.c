@@ -193,11 +193,17 @@ static PyObject *overload_copy(PyObject *o, PyObject *unused) {
   return Py_NewRef(o);
 }
 
+static PyObject *overload_name_field(PyObject *o, void *unused) {
+  (void)unused;
+  return overload_full_name(o, NULL);
+}
+
 static PyGetSetDef overload_getset[] = {
     {"__name__", overload_name, NULL, NULL, NULL},
     {"__qualname__", overload_name, NULL, NULL, NULL},
     {"__module__", op_module, NULL, NULL, NULL},
     {"_schema", overload_schema, NULL, NULL, NULL},
+    {"_name", overload_name_field, NULL, NULL, NULL},
     {"_overloadname", overload_overload, NULL, NULL, NULL},
     {"overloadpacket", overload_packet, NULL, NULL, NULL},
     {"_overloadpacket", overload_packet, NULL, NULL, NULL},

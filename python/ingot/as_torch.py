@@ -69,7 +69,7 @@ class TorchModule(types.ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         path = f"{self.__name__}.{name}"
-        found = sys.modules.get(path)
+        found = self._same_name(name) or sys.modules.get(path)
         if found is None:
             found = self._look_up(path, name)
         if not self._is_live():
@@ -86,6 +86,14 @@ class TorchModule(types.ModuleType):
             setattr(sys.modules[TABLE[f"{self.__name__}.*"]], name, value)
         else:
             super().__setattr__(name, value)
+
+    def _same_name(self, name: str) -> Any:
+        """What a package calls by the name of one of its files: torch.export.unflatten is a function."""
+        whole = TABLE.get(f"{self.__name__}.*")
+        if whole is None or f"{self.__name__}.{name}" not in sys.modules:
+            return None
+        found = vars(_resolve(whole)).get(name) if _exists(whole) else None
+        return None if isinstance(found, types.ModuleType) else found
 
     def _look_up(self, path: str, name: str) -> Any:
         if name not in _OWN and (not name.startswith("__") or path in TABLE):
@@ -125,10 +133,9 @@ def _exists(target: str) -> bool:
 def _make(name: str) -> None:
     if name not in sys.modules:
         sys.modules[name] = TorchModule(name)
-    parent, _, leaf = name.rpartition(".")
+    parent = name.rpartition(".")[0]
     if parent:
         _make(parent)
-        setattr(sys.modules[parent], leaf, sys.modules[name])
 
 
 def _add_files() -> None:
