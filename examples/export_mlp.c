@@ -44,7 +44,7 @@ static void loss_fn(ig_ctx *c, ig_tensor *const *inputs, ig_tensor **outputs, vo
 typedef void model_fn(ig_ctx *c, ig_tensor *const *inputs, ig_tensor **outputs, void *user);
 
 static ig_status capture(ig_ctx *c, mlp *m, ig_tensor *x, model_fn *fn, ig_program **out) {
-  ig_export_input input = {"x", x};
+  ig_export_input input = {.name = "x", .example = x};
   ig_export_state state[] = {{IG_STATE_PARAMETER, "fc1.weight", m->w1},
                              {IG_STATE_PARAMETER, "fc1.bias", m->b1},
                              {IG_STATE_PARAMETER, "fc2.weight", m->w2},

@@ -29,9 +29,11 @@ IG_API IG_MUST_USE ig_status ig_capture_end_writes(ig_ctx *c, const ig_capture_w
 
 // Capture of a C function. fn makes its outputs by operator calls on fake inputs; it may use its
 // own real tensors that `state` names.
+struct ig_dim;
 typedef struct ig_export_input {
   const char *name;
   ig_tensor *example;
+  const struct ig_dim *dims;  // one per dimension (ingot/dims.h); NULL: as the example
 } ig_export_input;
 typedef struct ig_export_state {
   ig_state_kind kind;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Capture of a C function.
+#include "ingot/dims.h"
 #include "op/record.h"
 
 static bool declare(ig_ctx *c, const ig_export_args *a, ig_tensor **inputs) {
@@ -10,10 +11,11 @@ static bool declare(ig_ctx *c, const ig_export_args *a, ig_tensor **inputs) {
     }
   }
   for (size_t i = 0; i < a->ninputs; i++) {
-    inputs[i] = ig_capture_input_like(c, a->inputs[i].name, a->inputs[i].example);
+    const ig_export_input *in = &a->inputs[i];
+    inputs[i] = ig_capture_input_dims(c, in->name, NULL, in->example, in->dims);
     if (!inputs[i]) return false;
   }
-  return true;
+  return ig_capture_inputs_done(c) == IG_OK;
 }
 
 static ig_status capture(ig_ctx *c, const ig_export_args *a, ig_program **out) {
@@ -25,6 +27,7 @@ static ig_status capture(ig_ctx *c, const ig_export_args *a, ig_program **out) {
   for (size_t i = 0; i < a->noutputs; i++) made[i] = NULL;
   if (declare(c, a, inputs)) a->fn(c, inputs, made, a->user);
   for (size_t i = 0; i < a->noutputs; i++) outs[i] = ig_of_tensor(made[i]);
+  (void)ig_capture_solve(c, NULL);  // its error is the one that the end returns
   return ig_capture_end_program(c, outs, a->noutputs, out);
 }
 

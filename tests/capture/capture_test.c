@@ -336,7 +336,7 @@ static ig_status session(ig_ctx *with) {
   ig_tensor *w = filled(2, 2, 2, 1);
   ig_tensor *x = filled(2, 2, 2, 1);
   if (!w || !x) return ig_ctx_status(c);
-  ig_export_input in = {"x", x};
+  ig_export_input in = {.name = "x", .example = x};
   ig_export_state state = {IG_STATE_PARAMETER, "w", w};
   ig_export_args args = {model, &w, &in, 1, &state, 1, 1};
   ig_program *p = NULL;
