@@ -16,18 +16,43 @@ from ingot._C import Tensor
 _OWN = frozenset(nn.Module().__dict__) - {"training"}
 
 
-def _containers(value: Any, depth: int = 0) -> Any:
-    """A copy of nested lists, dicts and sets whose leaves are the same objects; other values as they are."""
-    if depth > 20:
+class _Snapshot:
+    """A list, dict or set (or a tuple that holds some) and what it contains; leaves are the same objects."""
+
+    __slots__ = ("content", "value")
+
+    def __init__(self, value: Any, content: Any) -> None:
+        self.value = value
+        self.content = content
+
+
+def _snapshot(value: Any, depth: int = 0) -> Any:
+    if depth > 20 or isinstance(value, nn.Module):
         return value
-    if type(value) is list:
-        return [_containers(v, depth + 1) for v in value]
-    if type(value) is tuple:
-        return tuple(_containers(v, depth + 1) for v in value)
-    if isinstance(value, dict) and not isinstance(value, nn.Module):
-        return {k: _containers(v, depth + 1) for k, v in value.items()}
+    if type(value) is list or type(value) is tuple:
+        return _Snapshot(value, [_snapshot(v, depth + 1) for v in value])
+    if isinstance(value, dict):
+        return _Snapshot(value, {k: _snapshot(v, depth + 1) for k, v in value.items()})
+    return _Snapshot(value, set(value)) if type(value) is set else value
+
+
+def _restored(saved: Any) -> Any:
+    """The object of a snapshot, with its contents of then."""
+    if not isinstance(saved, _Snapshot):
+        return saved
+    value, content = saved.value, saved.content
     if type(value) is set:
-        return set(value)
+        value.clear()
+        value.update(content)
+    elif isinstance(value, dict):
+        items = {k: _restored(v) for k, v in content.items()}
+        if len(items) != len(value) or any(k not in value or value[k] is not v for k, v in items.items()):
+            value.clear()
+            value.update(items)
+    else:
+        items = [_restored(v) for v in content]
+        if type(value) is list and (len(items) != len(value) or any(map(lambda a, b: a is not b, items, value))):
+            value[:] = items
     return value
 
 
@@ -48,43 +73,26 @@ class _Attributes:
     def __init__(self, path: str, module: nn.Module) -> None:
         self.path = path
         self.module = module
-        self.values = {k: v for k, v in module.__dict__.items() if k not in _OWN}
-        self.copies = {k: _containers(v) for k, v in self.values.items()}
+        values = {k: v for k, v in module.__dict__.items() if k not in _OWN}
+        self.values = {k: _snapshot(v) for k, v in values.items()}
+        self.tensors = self._named(values)
+
+    def _named(self, values: dict[str, Any]) -> dict[str, Tensor]:
+        """Tensors among the attributes by their spelling from the root."""
+        prefix = f"self.{self.path}." if self.path else "self."
+        return dict(pair for k, v in values.items() for pair in _tensors(v, prefix + k))
 
     def assigned(self) -> list[str]:
         """Names of tensor attributes that are other tensors now, spelled from the root."""
-        prefix = f"self.{self.path}." if self.path else "self."
-        before = dict(pair for k, v in self.copies.items() for pair in _tensors(v, prefix + k))
         now = {k: v for k, v in self.module.__dict__.items() if k not in _OWN}
-        after = dict(pair for k, v in now.items() for pair in _tensors(v, prefix + k))
-        return [name for name, t in after.items() if before.get(name) is not t]
+        return [name for name, t in self._named(now).items() if self.tensors.get(name) is not t]
 
     def restore(self) -> None:
         state = self.module.__dict__
         for name in [k for k in state if k not in _OWN and k not in self.values]:
             del state[name]
-        for name, value in self.values.items():
-            state[name] = value
-            _restore_container(value, self.copies[name])
-
-
-def _restore_container(value: Any, copy: Any) -> None:
-    if value is copy:
-        return
-    if type(value) is list:
-        if len(value) != len(copy) or any(a is not b for a, b in zip(value, copy, strict=True)):
-            value[:] = copy
-        for item, old in zip(value, copy, strict=True):
-            _restore_container(item, old)
-    elif type(value) is tuple:
-        for item, old in zip(value, copy, strict=True):
-            _restore_container(item, old)
-    elif isinstance(value, dict):
-        value.clear()
-        value.update(copy)
-    elif type(value) is set:
-        value.clear()
-        value.update(copy)
+        for name, saved in self.values.items():
+            state[name] = _restored(saved)
 
 
 def _copy_attributes(tensor: Tensor, fake: Tensor) -> None:

@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Python front of export: Dim and dynamic_shapes, binding of arguments, state around a capture, metadata."""
+import collections
+import dataclasses
+
+import pytest
+
+import ingot as torch
+from ingot._dynamo import config, exc
+from ingot.export import Dim, ShapesCollection, dims, dynamic_dim, export, export_for_training, register_dataclass
+from ingot.export._trace import _export_to_torch_ir
+from ingot.export.dynamic_shapes import read_shapes, refine_dynamic_shapes_from_suggested_fixes
+
+
+class Add(torch.nn.Module):
+    def forward(self, x, y):
+        return x + y
+
+
+def placeholders(program):
+    return [spec.arg.name for spec in program.graph_signature.input_specs]
+
+
+# Dim
+
+
+def test_dim_arithmetic():
+    d = Dim("d", min=3, max=6)
+    assert [str(e) for e in (2 * d, d * 2 + 1, 3 + d - 5, (d + 1) * 4, d + 1 - 1)] == [
+        "2*d", "2*d + 1", "d - 2", "4*d + 4", "Dim('d', min=3, max=6)",
+    ]  # fmt: skip
+    derived = 2 * d + 1
+    assert (derived.min, derived.max, derived.root) == (7, 13, d)
+    assert [x.name for x in dims("a", "b", max=4)] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "make, error, text",
+    [
+        (lambda d: d + 1.0, NotImplementedError, "Attempted to add 1.0 to d, where an integer was expected."),
+        (lambda d: d - "1", NotImplementedError, "Attempted to subtract 1 from d, where an integer was expected."),
+        (lambda d: 1 - d, NotImplementedError, "Attempted to negate d."),
+        (lambda d: d * 0, NotImplementedError, "Attempted to multiply 0 with d, where a positive integer was expected."),
+        (lambda d: (d - 9).min, AssertionError, "Expected derived min value of d - 9 to be >= 0."),
+        (lambda d: Dim("2d"), AssertionError, "Dim name must be a valid identifier, got 2d"),
+        (lambda d: Dim("d", min=4, max=4), AssertionError, "Cannot create Dim with inconsistent min=4, max=4"),
+    ],
+)
+def test_dim_errors(make, error, text):
+    with pytest.raises(error) as caught:
+        make(Dim("d", min=2))
+    assert str(caught.value).startswith(text)
+
+
+def test_dynamic_dim():
+    mark = 2 <= dynamic_dim(torch.ones(3, 4), 1)
+    assert (mark.dim, (mark <= 8).max, mark.min) == (1, 8, 2)
+    with pytest.raises(TypeError, match="truth value"):
+        bool(mark)
+
+
+# dynamic_shapes
+
+
+def test_shapes_by_name_and_place():
+    x, y = torch.ones(3, 2), [torch.ones(4)]
+    d = Dim("d")
+    for shapes in ({"x": {0: d}, "y": [(2 * d,)]}, ((d, None), [{0: 2 * d}])):
+        found = read_shapes(Add(), (x, y), {}, shapes)
+        assert found == {("x",): (("d", 0, None), None), ("y", 0): (("2*d", "d", 0, None, 2, 0),)}
+    assert read_shapes(Add(), (x, y), {}, {"x": (Dim.AUTO, Dim.DYNAMIC), "y": None})["x",] == (True, ...)
+
+
+@pytest.mark.parametrize(
+    "shapes, text",
+    [
+        ({"x": {0: None}}, "top-level keys must be the arg names ['x', 'y'] of `inputs`, but here they are ['x']"),
+        (({0: None},), "`inputs` has 2 elements, but `dynamic_shapes` has 1 elements"),
+        ({"x": None, "y": {"b": None}}, "`inputs['y']` has keys ['a'], but `dynamic_shapes['y']` has keys ['b']"),
+        ({"x": None, "y": [None]}, "`inputs['y']` is a <class 'dict'>, but `dynamic_shapes['y']` is a <class 'list'>"),
+        ({"x": {0: "n"}, "y": None}, "Unexpected dimension mapped to index 0 in input tensor shape"),
+        ({"x": (None, 2.5), "y": None}, "Unexpected dimension #1 in input tensor shape"),
+        ({"x": 3, "y": None}, "Unexpected input tensor shape 3 specified at `dynamic_shapes['x']`"),
+        ({"x": {2: Dim("n")}, "y": None}, "to be in the range [0:1] but got 2"),
+        (({0: Dim("n", max=4)}, {"a": {0: Dim("n", max=5)}}), "Found different definitions Dim('n', min=0, max=4) and"),
+    ],
+)
+def test_wrong_shapes(shapes, text):
+    with pytest.raises(exc.UserError) as caught:
+        read_shapes(Add(), (torch.ones(2, 3), {"a": torch.ones(2)}), {}, shapes)
+    assert text in str(caught.value)
+
+
+def test_shape_of_a_number():
+    with pytest.raises(exc.UserError, match="to non-tensor type <class 'int'> at `inputs\\['y'\\]` \\(expected None\\)"):
+        read_shapes(Add(), (torch.ones(2), 3), {}, {"x": None, "y": {0: Dim("n")}})
+
+
+def test_shapes_collection():
+    x, y = torch.ones(4), torch.ones(4)
+    shapes = ShapesCollection()
+    shapes[y] = (Dim("n"),)
+    assert shapes.dynamic_shapes(Add(), (x,), {"y": y}) == {"x": None, "y": shapes[y]}
+    shapes[torch.ones(1)] = {0: Dim("m")}
+    with pytest.raises(ValueError, match="not found in args"):
+        shapes.dynamic_shapes(Add(), (x, y))
+
+
+def test_refined_shapes_export():
+    class Rows(torch.nn.Module):
+        def forward(self, x, y):
+            return x.view(-1, 3).sum(1), y[:2] if y.shape[0] <= 7 else y
+
+    shapes = {"x": (Dim("n", max=90),), "y": (Dim("m"),)}
+    args = (torch.ones(12), torch.ones(5))
+    with pytest.raises(exc.UserError, match="Constraints violated") as caught:
+        export(Rows(), args, dynamic_shapes=shapes)
+    module = export(
+        Rows(), args, dynamic_shapes=refine_dynamic_shapes_from_suggested_fixes(str(caught.value), shapes)
+    ).module()
+    assert module(torch.ones(9), torch.ones(7))[0].shape == (3,)
+    with pytest.raises(RuntimeError, match="shape\\[0\\]"):
+        module(torch.ones(9), torch.ones(8))
+
+
+# Binding
+
+
+@dataclasses.dataclass
+class Pair:
+    left: torch.Tensor
+    right: torch.Tensor | None = None
+
+
+register_dataclass(Pair, serialized_type_name="test_export_front.Pair")
+Point = collections.namedtuple("Point", "a b")
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_names_of_placeholders(strict):
+    class M(torch.nn.Module):
+        def forward(self, first, pair, *rest, key, **more):
+            return first["k-1"][0] + pair.left + rest[0].a + rest[0].b + key + more["Late"]
+
+    one = torch.ones(2)
+    args = ({"k-1": [one]}, Pair(one), Point(one, one))
+    kwargs = {"Late": one, "key": one}
+    program = export(M(), args, kwargs, strict=strict)
+    assert placeholders(program) == ["first_k_1_0", "pair_left", "rest_0_a", "rest_0_b", "late", "key"]
+    assert program.module()(*args, key=one, Late=one).tolist() == [6.0, 6.0]
+
+
+def test_arguments_of_the_wrong_kind():
+    with pytest.raises(exc.UserError, match="to be a tuple of example positional inputs"):
+        export(Add(), [torch.ones(1)])
+    with pytest.raises(ValueError, match="instance of `torch.nn.Module`"):
+        export(lambda x: x, (torch.ones(1),))
+    with pytest.raises(TypeError, match="missing a required argument: 'y'"):
+        export(Add(), (torch.ones(1),))
+    with pytest.raises(ValueError, match="Unsupported input type <class 'object'>"):
+        export(Add(), (torch.ones(1), object()), strict=False)
+    with pytest.raises(exc.UserError, match="one of the inputs with type"):
+        export(Add(), (torch.ones(1), object()))
+
+
+# State
+
+
+class Stateful(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(2))
+        self.weight.note = "kept"
+        self.register_buffer("count", torch.zeros(2))
+        self.log = []
+        self.nested = {"n": [1]}
+
+    def forward(self, x):
+        assert self.weight.note == "kept" and isinstance(self.weight, torch.nn.Parameter)
+        self.count.add_(1)
+        self.log.append(x)
+        self.nested["n"].append(len(self.log))
+        return x * self.weight + self.count
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_module_is_as_before(strict):
+    m = Stateful()
+    weight, count, log, inner = m.weight, m.count, m.log, m.nested["n"]
+    try:
+        export(m, (torch.ones(2),), strict=strict)
+    except ValueError as error:  # a tensor in a list is an attribute that was assigned
+        assert not strict or "self.log[0]" in str(error)
+    assert m.weight is weight and m.count is count and m.log is log and m.nested["n"] is inner
+    assert log == [] and inner == [1] and count.tolist() == [0.0, 0.0]
+
+
+def test_assigned_buffer_is_a_mutation():
+    class M(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("mean", torch.zeros(2))
+
+        def forward(self, x):
+            self.mean = self.mean * 0.5 + x
+            return self.mean - x
+
+    program = export(M(), (torch.ones(2),), strict=False)
+    assert dict(program.graph_signature.buffers_to_mutate) == {"add": "mean"}
+    module, eager = program.module(), M()
+    for _ in range(3):
+        x = torch.rand(2)
+        assert torch.equal(module(x), eager(x)) and torch.equal(module.mean, eager.mean)
+    with pytest.raises(AssertionError, match="Mutating module attribute mean during export"):
+        export(M(), (torch.ones(2),))
+
+
+def test_shared_weights_and_constants():
+    class M(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = torch.nn.Linear(2, 2, bias=False)
+            self.b = torch.nn.Linear(2, 2, bias=False)
+            self.b.weight = self.a.weight
+            self.c = torch.full((2,), 3.0)
+            self.unread = torch.ones(1)
+
+        def forward(self, x):
+            return self.b(self.a(x)) + self.c + torch.tensor(1.0)
+
+    program = export(M(), (torch.ones(1, 2),), strict=False)
+    assert placeholders(program) == ["p_a_weight", "p_b_weight", "c_c", "c_lifted_tensor_0", "x"]
+    assert list(program.constants) == ["c", "lifted_tensor_0"]
+    assert list(program.state_dict) == ["a.weight", "b.weight"]
+    flat = _export_to_torch_ir(M(), (torch.ones(1, 2),))
+    assert {"a_weight", "b_weight"} <= set(flat.state_dict())
+
+
+# Metadata
+
+
+class Leaf(torch.nn.Module):
+    def forward(self, x):
+        return torch.nn.functional.relu(x.mul(2) + 1)[0]
+
+
+class Tree(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.leaf = Leaf()
+        self.fc = torch.nn.Linear(2, 2)
+
+    def forward(self, x):
+        return self.leaf(self.fc(x))
+
+
+def test_metadata():
+    nodes = {n.name: n.meta for n in export(Tree(), (torch.ones(1, 2),), strict=False).graph.nodes}
+    assert nodes["mul"]["torch_fn"] == ("mul_1", "method_descriptor.mul")
+    assert nodes["add"]["torch_fn"] == ("add_1", "method_descriptor.add")
+    assert nodes["relu"]["torch_fn"] == ("relu_1", "function.relu")
+    assert nodes["select"]["torch_fn"] == ("__getitem___1", "wrapper_descriptor.__getitem__")
+    assert nodes["linear"]["torch_fn"] == ("linear_1", "builtin_function_or_method.linear")
+    stack = nodes["mul"]["nn_module_stack"]
+    assert list(stack) == ["L__self__", "L__self__leaf"] and stack["L__self__leaf"] == ("leaf", f"{__name__}.Leaf")
+    assert list(nodes["linear"]["nn_module_stack"].values())[1] == ("fc", "torch.nn.modules.linear.Linear")
+    trace = nodes["relu"]["stack_trace"]
+    assert trace.count("File") == 2 and "in forward\n    return self.leaf(self.fc(x))" in trace
+    assert trace.rstrip().endswith("return torch.nn.functional.relu(x.mul(2) + 1)[0]")
+    assert "source_fn_stack" not in nodes["mul"]
+
+
+def test_strict_metadata():
+    program = export(Tree(), (torch.ones(1, 2),))
+    nodes = {n.name: n.meta for n in program.graph.nodes}
+    names = {k: [(a, b if isinstance(b, str) else b.__name__) for a, b in nodes[k]["source_fn_stack"]]
+             for k in ("linear", "mul", "p_fc_weight")}  # fmt: skip
+    assert names == {
+        "linear": [("l__self___fc", "Linear")], "mul": [("mul", "mul")], "p_fc_weight": [("l__self___fc", "Linear")],
+    }  # fmt: skip
+    assert program.graph_module.meta["input_shape_constraints"] == []
+
+
+def test_grad_modes_of_training_programs():
+    class M(torch.nn.Module):
+        def forward(self, x):
+            with torch.no_grad():
+                y = x + 1
+            with torch.set_grad_enabled(True):
+                return y * 2
+
+    code = export_for_training(M(), (torch.ones(1),)).graph_module.code
+    switches = [line.split("_set_grad_enabled(")[1][:5].strip(");") for line in code.splitlines() if "torch._C" in line]
+    assert switches == ["False", "True"]
+    assert torch.is_grad_enabled()
+
+
+# Switches
+
+
+def test_is_compiling():
+    class M(torch.nn.Module):
+        def forward(self, x):
+            return x * 2 if torch.compiler.is_compiling() and torch._utils.is_compiling() else x
+
+    assert M()(torch.ones(1)).item() == 1.0 and export(M(), (torch.ones(1),)).module()(torch.ones(1)).item() == 2.0
+
+
+def test_config_patch():
+    with config.patch(do_not_emit_runtime_asserts=True):
+        assert config.do_not_emit_runtime_asserts
+    assert not config.do_not_emit_runtime_asserts
+    with pytest.raises(AttributeError, match="no setting 'nope'"):
+        config.patch(nope=1)
+
+
+def test_user_errors_in_strict_mode():
+    class M(torch.nn.Module):
+        def forward(self, x):
+            raise KeyError("mine")
+
+    with pytest.raises(exc.Unsupported, match="Observed exception\n\nfrom user code:\n   File") as caught:
+        export(M(), (torch.ones(1),))
+    assert isinstance(caught.value.__cause__, KeyError)
+    with pytest.raises(KeyError, match="mine"):
+        export(M(), (torch.ones(1),), strict=False)
+    assert not torch._C.capture_is_open()
