@@ -176,6 +176,10 @@ static void set_congruence(fixes *f, const ig_dim *d, const ig_unknown *u) {
   r->root = name;
   r->k = m;
   r->c = rest ? rest - m : 0;
+  if (d->kind != IG_DIM_DERIVED || !u->bounded) return;  // the bounds are those of the dim itself
+  int64_t hi = clip(u->hi);
+  set_bounds(r, -ig_floor_div(-(clip(u->lo) - c), k),
+             hi == INT64_MAX ? hi : ig_floor_div(hi - c, k));
 }
 
 static void take_unknown(fixes *f, const ig_unknown *u) {
@@ -249,12 +253,19 @@ static void introduce(fixes *f) {
     bool open = !r->has_hi;
     int64_t most = r->hi;
     r->has_lo = r->has_hi = false;
+    int64_t from = -ig_floor_div(-(least - c), k);
+    int64_t to = open ? INT64_MAX : ig_floor_div(most - c, k);
+    if (from == to) {  // a root of one value is none
+      r->is_number = true;
+      r->value = k * from + c;
+      continue;
+    }
     const char *order = prefixed(f, r->order);
     result *fresh = order ? put(f, r->root, order) : NULL;
     if (!fresh) return;
     fresh->fresh = true;
-    fresh->lo = -ig_floor_div(-(least - c), k);
-    fresh->hi = open ? INT64_MAX : ig_floor_div(most - c, k);
+    fresh->lo = from;
+    fresh->hi = to;
     fresh->has_lo = fresh->lo != LEAST;
     fresh->has_hi = !open;
   }
@@ -266,6 +277,10 @@ static void rewrite(fixes *f) {
     result *r = &f->all.at[i];
     if (!r->is_derived || r->is_number) continue;
     const result *old = find(f, r->root);
+    if (old && old != r && old->is_number) {
+      r->is_number = true;
+      r->value = r->k * old->value + r->c;
+    }
     if (!old || old == r || old->fresh || !old->is_derived || old->is_number) continue;
     r->c += r->k * old->c;
     r->k *= old->k;
@@ -316,7 +331,7 @@ static void settle_roots(fixes *f) {
   }
   for (size_t i = 0; i < f->all.n; i++) {
     result *r = &f->all.at[i];
-    bool silent = r->itself && !r->told;
+    bool silent = r->itself && !r->told && !r->has_lo && !r->has_hi;
     if (r->derived) r->dead = true;
     if (!r->fresh && has_range(r) && (silent || is_same_range(f, r))) r->dead = true;
   }
