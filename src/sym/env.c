@@ -61,6 +61,12 @@ static const ig_expr *replaced(void *user, const ig_expr *e) {
   return end;
 }
 
+const ig_expr *ig_env_find(ig_ctx *c, const ig_expr *e) {
+  if (!e || !ig_env_get(c)) return NULL;
+  const ig_expr *r = ig_expr_replace(c, e, replaced, c);
+  return r ? ig_expr_simplify(c, r) : NULL;
+}
+
 // Python's remainder is the plain one where nothing is negative.
 static const ig_expr *plain_mod(void *user, const ig_expr *e) {
   ig_ctx *c = user;
@@ -69,12 +75,9 @@ static const ig_expr *plain_mod(void *user, const ig_expr *e) {
   return plain ? ig_expr_make2(c, IG_EXPR_MOD, e->args[0], e->args[1]) : NULL;
 }
 
-const ig_expr *ig_env_find(ig_ctx *c, const ig_expr *e) {
+const ig_expr *ig_env_question(ig_ctx *c, const ig_expr *e) {
   if (!e || !ig_env_get(c)) return NULL;
-  const ig_expr *r = ig_expr_replace(c, e, replaced, c);
-  if (r) r = ig_expr_simplify(c, r);
-  if (r && ig_expr_has_kind(r, IG_EXPR_PYTHONMOD)) r = ig_expr_replace(c, r, plain_mod, c);
-  return r;
+  return ig_expr_has_kind(e, IG_EXPR_PYTHONMOD) ? ig_expr_replace(c, e, plain_mod, c) : e;
 }
 
 ig_int ig_int_find(ig_ctx *c, ig_int i) {

@@ -65,6 +65,8 @@ void ig_env_free(ig_env *env);
 ig_symbol *ig_env_symbol(ig_ctx *c, const ig_expr *symbol);  // NULL after an error
 // With replacements, simplified.
 const ig_expr *ig_env_find(ig_ctx *c, const ig_expr *e);
+// As the question is asked: remainders of what is not negative by its range are plain ones.
+const ig_expr *ig_env_question(ig_ctx *c, const ig_expr *e);
 ig_int ig_int_find(ig_ctx *c, ig_int i);
 void ig_env_narrow(ig_ctx *c, const ig_expr *symbol, ig_wide lo, ig_wide hi);
 void ig_env_equate(ig_ctx *c, const ig_expr *symbol, const ig_expr *target);
