@@ -168,7 +168,7 @@ class _ExportPassBaseDeprecatedDoNotUse(PassBase):
             self.ExportInterpreter(self, graph_module).run(*inputs, enable_io_processing=False)
             graph = self._graphs[-1]
             graph.set_codegen(graph_module.graph._codegen)
-            named = {n.target for n in graph.nodes if n.op == "get_attr"}
+            named = {n.target for n in graph._list("get_attr", None)}
             made = fx.GraphModule({k: v for k, v in self._roots[-1].items() if k in named}, graph)
         finally:
             self._graphs.pop()

@@ -135,7 +135,7 @@ class ExportedProgram:
     def graph_module(self) -> fx.GraphModule:
         if self._graph_module is None:
             graph = self._program.graph
-            attributes = {n.target: n._attr() for n in graph.nodes if n.op == "get_attr"}
+            attributes = {n.target: n._attr() for n in graph._list("get_attr", None)}
             plain = {k: v for k, v in attributes.items() if not isinstance(v, fx.Graph)}
             self._graph_module = fx.GraphModule(plain, graph)
             self._graph_module.meta.update(self._graph_meta)
@@ -218,7 +218,7 @@ class ExportedProgram:
             state[name] = value if isinstance(value, nn.Parameter) else nn.Parameter(value, value.requires_grad)
         state |= dict(self.named_buffers())
         state |= {name: self.constants[name] for name in signature.lifted_tensor_constants}
-        state |= {n.target: n._attr() for n in graph.nodes if n.op == "get_attr" and n.target not in state}
+        state |= {n.target: n._attr() for n in graph._list("get_attr", None) if n.target not in state}
         module = ProgramModule({k: v for k, v in state.items() if not isinstance(v, fx.Graph)}, graph)
         passing = set(signature.non_persistent_buffers)
         for name, value in state.items():

@@ -63,7 +63,7 @@ class GraphModule(nn.Module):
         super().__init__()
         type(self).__name__ = class_name
         self.__dict__["meta"] = {}
-        named = [n.target for n in graph.nodes if n.op in ("get_attr", "call_module")]
+        named = [n.target for op in ("get_attr", "call_module") for n in graph._list(op, None)]
         if isinstance(root, nn.Module):
             if isinstance(getattr(root, "meta", None), dict):
                 self.meta.update(root.meta)
