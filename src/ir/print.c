@@ -151,6 +151,10 @@ void ig_print_values(const ig_printer *p, const ig_value *v, size_t n) {
   }
 }
 
+bool ig_has_type(const ig_value *v) {
+  return v->kind == IG_KIND_TENSOR || (v->kind == IG_KIND_INT && v->i.expr);
+}
+
 // f32[2, s0]
 void ig_print_type(const ig_printer *p, const ig_value *v) {
   static const char *const shorts[IG_DTYPE_COUNT] = {

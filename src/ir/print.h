@@ -21,6 +21,7 @@ typedef struct ig_printer {
 void ig_print_value(const ig_printer *p, const ig_value *v);
 void ig_print_values(const ig_printer *p, const ig_value *v, size_t n);
 const char *ig_print_name(const ig_printer *p, const ig_node *n);
+bool ig_has_type(const ig_value *v);  // Does the annotated form show one?
 void ig_print_type(const ig_printer *p, const ig_value *v);
 void ig_print_return(const ig_printer *p, const ig_node *n);
 void ig_print_path(const ig_printer *p, const char *base, const char *path);

@@ -24,6 +24,15 @@ static void print_parameters(const ig_printer *p, const ig_graph *g) {
 // x, y, = fx_pytree.tree_flatten_spec(([a], {'b':b}), self._in_spec)
 static void print_flatten(const ig_printer *p, const ig_graph *g) {
   bool any = false;
+  bool typed = false;
+  for (const ig_node *n = g->first; n && p->typed; n = n->next) {
+    if (!ig_node_is_placeholder(n) || !ig_has_type(&n->val)) continue;
+    ig_str_add(p->s, "%s%s", typed ? "" : "    ", n->name);
+    ig_print_type(p, &n->val);
+    ig_str_add(p->s, "; ");
+    typed = true;
+  }
+  if (typed) ig_str_add(p->s, "\n\n");
   for (const ig_node *n = g->first; n; n = n->next) {
     if (!ig_node_is_placeholder(n)) continue;
     ig_str_add(p->s, "%s%s", any ? ", " : "    ", n->name);
@@ -42,6 +51,10 @@ static void print_flatten(const ig_printer *p, const ig_graph *g) {
 
 // The location of a node: "File ..., line 5, in forward\n    source". The last frame counts.
 static void print_location(const ig_printer *p, const char *trace) {
+  if (!*trace) {
+    ig_str_add(p->s, "# No stacktrace found for following nodes");
+    return;
+  }
   const char *at = trace;
   for (const char *next = at; next; next = strstr(next + 1, "File \"")) at = next;
   char file[256];
@@ -57,19 +70,16 @@ static void print_location(const ig_printer *p, const char *trace) {
 }
 
 static void print_body(const ig_printer *p, const ig_graph *g) {
-  const char *last = NULL;
+  const char *last = "?";  // of no node; "" stands for none
   bool any = false;
   for (const ig_node *n = g->first; n; n = n->next) {
     bool inner = !ig_node_is_placeholder(n) && n->kind != IG_NODE_OUTPUT;
-    const char *trace = n->meta[IG_META_STACK_TRACE];
-    if (p->typed && inner && trace && (!last || strcmp(trace, last) != 0)) {
+    const char *trace = n->meta[IG_META_STACK_TRACE] ? n->meta[IG_META_STACK_TRACE] : "";
+    if (p->typed && inner && strcmp(trace, last) != 0) {
       ig_str_add(p->s, "%s    ", any ? "    \n" : "");
       print_location(p, trace);
       ig_str_add(p->s, "\n");
       last = trace;
-    } else if (p->typed && inner && !trace && last) {
-      ig_str_add(p->s, "%s    # No stacktrace found for following nodes\n", any ? "    \n" : "");
-      last = NULL;
     }
     ig_print_code_line(p, n);
     any = any || inner;

@@ -146,11 +146,13 @@ static void sub_graphs(void **state) {
   prints(ig_graph_readable(c, g, "Model", NULL),
          "class Model(torch.nn.Module):\n"
          "    def forward(self, true_graph_1):\n"
+         "        # No stacktrace found for following nodes\n"
          "        true_graph_0 = self.true_graph_0\n"
          "        return (true_graph_0,)\n"
          "        \n"
          "    class true_graph_0(torch.nn.Module):\n"
          "        def forward(self, x):\n"
+         "            # No stacktrace found for following nodes\n"
          "            relu = torch.ops.aten.relu.default(x);  x = None\n"
          "            return relu\n"
          "            \n"
@@ -160,6 +162,7 @@ static void sub_graphs(void **state) {
          "            \n"
          "    class false_graph_0(torch.nn.Module):\n"
          "        def forward(self, x):\n"
+         "            # No stacktrace found for following nodes\n"
          "            relu = torch.ops.aten.relu.default(x);  x = None\n"
          "            return relu\n"
          "            ");

@@ -214,10 +214,33 @@ def test_operators_run_in_the_engine_and_sub_graphs_print() -> None:
     gm2 = fx.GraphModule({"body": gm}, outer)
     assert outer._subs()["body"] is g and gm2.body is gm and sub._attr() is g
     text = gm2.print_readable(print_output=False)
-    assert text.startswith("class GraphModule(torch.nn.Module):\n    def forward(self, x):\n        body = self.body\n")
-    assert "\n    class body(torch.nn.Module):\n        def forward(self, x, y):\n            add_tensor" in text
+    none = "# No stacktrace found for following nodes"
+    head = "class GraphModule(torch.nn.Module):\n    def forward(self, x):\n"
+    assert text.startswith(f"{head}        {none}\n        body = self.body\n")
+    inner = "\n    class body(torch.nn.Module):\n        def forward(self, x, y):\n"
+    assert f"{inner}            {none}\n            add_tensor = " in text
     twin = copy.deepcopy(gm2)
     assert twin.body is not gm and twin.graph._subs()["body"] is twin.body.graph
+
+
+def test_readable_form_of_an_exported_module() -> None:
+    class Model(nn.Module):
+        def forward(self, x, d):
+            return x + d["k"]
+
+    ep = torch.export.export(Model(), (torch.ones(2, 3), {"k": torch.ones(3, dtype=torch.int64)}))
+    line = Model.forward.__code__.co_firstlineno + 1
+    assert ep.module().print_readable(print_output=False) == (
+        "class GraphModule(torch.nn.Module):\n"
+        "    def forward(self, x, d):\n"
+        '        x: "f32[2, 3]"; d_k: "i64[3]"; \n'
+        "    \n"
+        "        x, d_k, = fx_pytree.tree_flatten_spec(([x, d], {}), self._in_spec)\n"
+        f'        # File: {__file__}:{line} in forward, code: return x + d["k"]\n'
+        '        add: "f32[2, 3]" = torch.ops.aten.add.Tensor(x, d_k);  x = d_k = None\n'
+        "        return pytree.tree_unflatten((add,), self._out_spec)\n"
+        "        "
+    )
 
 
 def test_dead_code_keeps_effects() -> None:
