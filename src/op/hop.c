@@ -63,6 +63,48 @@ const ig_value *ig_branch_run(ig_ctx *c, const ig_branch *b, const ig_value *in,
   return c->status == IG_OK ? kept : NULL;
 }
 
+static const ig_storage *memory_of(const ig_value *v) {
+  const ig_value *val = v->kind == IG_KIND_NODE ? &v->node->val : v;
+  return val->kind == IG_KIND_TENSOR ? val->tensor->storage : NULL;
+}
+
+static bool is_input(const ig_graph *g, const ig_storage *s) {
+  for (const ig_node *p = g->first; s && p && ig_node_is_placeholder(p); p = p->next) {
+    if (p->val.kind == IG_KIND_TENSOR && p->val.tensor->storage == s) return true;
+  }
+  return false;
+}
+
+static bool writes_input(const ig_graph *g, const ig_node *n) {
+  if (n->kind != IG_NODE_CALL || n->callee != IG_CALLEE_OP) return false;
+  const ig_schema *s = &n->op->schema;
+  for (size_t i = 0; i < n->npos && i < s->nargs; i++) {
+    if (s->args[i].written && is_input(g, memory_of(&n->args[i]))) return true;
+  }
+  for (size_t k = 0; k < n->nkw; k++) {  // out forms
+    for (size_t i = s->npos; i < s->nargs; i++) {
+      bool named = strcmp(s->args[i].name, n->keys[k]) == 0;
+      if (named && s->args[i].written && is_input(g, memory_of(&n->args[n->npos + k]))) return true;
+    }
+  }
+  return false;
+}
+
+// A graph that runs or not, or many times, must not change what others see.
+static ig_graph *check_writes(ig_ctx *c, ig_graph *g, const char *who) {
+  for (const ig_node *n = g ? g->first : NULL; n; n = n->next) {
+    if (!writes_input(g, n)) continue;
+    ig_fail_text(
+        c, IG_BRANCH,
+        "One of torch.%s branch might be modifying the input! %s writes to an operand or a "
+        "value from outside; let the function return the new value instead.",
+        who, n->target);
+    ig_graph_free(g);
+    return NULL;
+  }
+  return g;
+}
+
 ig_graph *ig_branch_capture(ig_ctx *c, const ig_branch *b, const ig_branch_inputs *in) {
   if (!ig_nested_push(c)) return NULL;
   ig_scope s = ig_scope_open(c);
@@ -82,7 +124,7 @@ ig_graph *ig_branch_capture(ig_ctx *c, const ig_branch *b, const ig_branch_input
   const ig_value *outs = ig_branch_call(c, b, values, in->n, &nouts);
   ig_graph *g = ig_nested_pop(c, outs, nouts);
   ig_scope_close(c, s);
-  return g;
+  return check_writes(c, g, in->who);
 }
 
 const ig_value *ig_branch_outputs(ig_ctx *c, const ig_graph *sub, size_t *n) {
@@ -127,6 +169,8 @@ bool ig_hop_record(ig_ctx *c, const ig_hop *hop, const ig_value *args, size_t np
                    .nkw = nkw,
                    .keys = keys,
                    .val = ig_of_list(results, n)};
+  const ig_rewrite *r = c->rewrite;
+  if (r && r->settle) r->settle(c, args, npos + nkw, r->user);
   return ig_record_node(c, &proto, hop->base) != NULL;
 }
 

@@ -21,9 +21,11 @@ const ig_value *ig_branch_call(ig_ctx *c, const ig_branch *b, const ig_value *in
 const ig_value *ig_branch_run(ig_ctx *c, const ig_branch *b, const ig_value *in, size_t n,
                               size_t *nouts);
 
-// Captures a function as a graph of its own. likes (may be NULL, or have NULLs) and names (may be
-// NULL): see ig_nested_operand; `lazy`: operands become placeholders only when they are read.
+// Captures a function as a graph of its own. IG_BRANCH: it writes to its operands. likes (may be
+// NULL, or have NULLs) and names (may be NULL): see ig_nested_operand; `lazy`: operands become
+// placeholders only when they are read.
 typedef struct ig_branch_inputs {
+  const char *who;  // "cond", for messages
   const ig_value *operands;
   size_t n;
   const ig_meta *const *likes;

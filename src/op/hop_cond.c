@@ -137,7 +137,8 @@ static const ig_value *record(ig_ctx *c, const ig_cond_args *a, ig_graph *yes, i
 
 static const ig_value *capture(ig_ctx *c, const ig_cond_args *a, size_t *nouts) {
   bool keep_order = a->yes->graph && a->no->graph;
-  ig_branch_inputs in = {.operands = a->operands, .n = a->noperands, .lazy = !keep_order};
+  ig_branch_inputs in = {
+      .who = "cond", .operands = a->operands, .n = a->noperands, .lazy = !keep_order};
   // The predicate is a node before the sub-graphs are.
   ig_value pred;
   if (!ig_record_value(c, a->pred, &pred)) return NULL;

@@ -130,7 +130,7 @@ static const ig_value *map_capture(ig_ctx *c, const ig_branch *body, const ig_va
     operands[i] = i < nxs ? xs[i] : args[i - nxs];
     likes[i] = i < nxs ? slice_meta(c, xs[i].tensor, 0) : NULL;
   }
-  ig_branch_inputs in = {.operands = operands, .n = n, .likes = likes};
+  ig_branch_inputs in = {.who = "map", .operands = operands, .n = n, .likes = likes};
   ig_graph *sub = ig_branch_capture(c, body, &in);
   const ig_value *inner = sub ? ig_branch_outputs(c, sub, nouts) : NULL;
   ig_value *results = inner ? ig_scope_push(c, (*nouts + 1) * sizeof *results) : NULL;
@@ -260,7 +260,7 @@ static const ig_value *loop_record(ig_ctx *c, const loop *l, ig_graph *cond, ig_
 }
 
 static const ig_value *loop_capture(ig_ctx *c, const loop *l, size_t *nouts) {
-  ig_branch_inputs in = {.operands = l->in, .n = l->n};
+  ig_branch_inputs in = {.who = "while_loop", .operands = l->in, .n = l->n};
   ig_graph *cond = ig_branch_capture(c, l->cond, &in);
   ig_graph *body = cond ? ig_branch_capture(c, l->body, &in) : NULL;
   const ig_value *out = body ? loop_record(c, l, cond, body, nouts) : NULL;
@@ -356,7 +356,7 @@ static const ig_value *scan_capture(ig_ctx *c, const ig_scan_args *a, ig_int siz
     operands[i] = i < a->ninit ? a->init[i] : x ? a->xs[k] : a->extra[k - a->nxs];
     likes[i] = x ? slice_meta(c, a->xs[k].tensor, a->dim) : NULL;
   }
-  ig_branch_inputs in = {.operands = operands, .n = n, .likes = likes};
+  ig_branch_inputs in = {.who = "scan", .operands = operands, .n = n, .likes = likes};
   ig_graph *sub = ig_branch_capture(c, a->combine, &in);
   const ig_value *inner = sub ? ig_branch_outputs(c, sub, nouts) : NULL;
   if (inner && *nouts < a->ninit) {

@@ -37,7 +37,8 @@ const ig_value *ig_strict_mode(ig_ctx *c, const ig_branch *body, const ig_value 
   *nouts = 0;
   if (c->status != IG_OK) return NULL;
   if (!c->capture) return ig_branch_call(c, body, operands, n, nouts);
-  ig_branch_inputs in = {.operands = operands, .n = n, .names = numbered(c, n)};
+  ig_branch_inputs in = {
+      .who = "strict_mode", .operands = operands, .n = n, .names = numbered(c, n)};
   ig_graph *sub = in.names ? ig_branch_capture(c, body, &in) : NULL;
   const ig_value *inner = sub ? ig_branch_outputs(c, sub, nouts) : NULL;
   ig_value *results = inner ? ig_scope_push(c, (*nouts + 1) * sizeof *results) : NULL;

@@ -22,9 +22,15 @@ bool ig_nested_push(ig_ctx *c) {
   return true;
 }
 
+// Values that a rewrite keeps waiting become nodes.
+static void settle(ig_ctx *c, const ig_value *values, size_t n) {
+  const ig_rewrite *r = c->rewrite;
+  if (r && r->settle && c->status == IG_OK) r->settle(c, values, n, r->user);
+}
+
 ig_graph *ig_nested_pop(ig_ctx *c, const ig_value *outs, size_t n) {
   ig_graph *g = c->capture;
-  if (c->rewrite && c->rewrite->settle) c->rewrite->settle(c, outs, n, c->rewrite->user);
+  settle(c, outs, n);
   if (c->status == IG_OK) (void)ig_record_output(c, outs, n);
   c->capture = g->outer;
   g->outer = NULL;
@@ -74,7 +80,9 @@ static bool add_operand(ig_ctx *c, const ig_value *outer) {
 // What stands for t one level further out, as a node of that graph.
 static ig_tensor *outer_fake(ig_ctx *c, ig_tensor *t) {
   ig_graph *inner = c->capture;
+  ig_value v = ig_of_tensor(t);
   c->capture = inner->outer;
+  settle(c, &v, 1);
   ig_tensor *fake = ig_record_fake(c, t);
   c->capture = inner;
   return fake;

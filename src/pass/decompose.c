@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ingot/aten.h"
+#include "ingot/library.h"
 #include "op/grad_mode.h"
 #include "pass/pass.h"
 
@@ -103,12 +104,26 @@ ig_status ig_graph_decompose(ig_ctx *c, const ig_graph *g, const ig_decompose_ar
   return c->status;
 }
 
+static bool writes(const ig_graph *g) {
+  for (const ig_node *n = g->first; n; n = n->next) {
+    if (n->kind == IG_NODE_CALL && n->callee == IG_CALLEE_OP && ig_op_mutates(n->op)) return true;
+    if (n->kind == IG_NODE_ATTR && n->sub && writes(n->sub)) return true;
+  }
+  return false;
+}
+
 static ig_status lower(ig_ctx *c, const ig_program *p, const ig_decompose_args *args,
                        ig_program **out) {
   ig_graph *g = NULL;
   IG_RETURN_IF_ERR(ig_graph_decompose(c, p->graph, args, &g));
   *out = ig_pass_program(c, p, g, NULL, NULL);
-  return c->status;
+  if (!*out || !writes((*out)->graph)) return c->status;
+  // What a decomposition of the user writes.
+  ig_program *lowered = *out;
+  *out = NULL;
+  ig_status st = ig_program_functionalize(c, lowered, out);
+  ig_program_free(lowered);
+  return st;
 }
 
 ig_status ig_program_decompose(ig_ctx *c, const ig_program *p, const ig_decompose_args *args,

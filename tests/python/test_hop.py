@@ -207,3 +207,41 @@ def test_objects():
 def test_namespace_without_import():
     code = "import ingot; print(ingot.ops.higher_order.while_loop)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "while_loop\n"
+
+
+def test_writes_inside_a_branch():
+    def f(m, x):
+        def yes(v):
+            v = v * 2
+            v[0].add_(m.off)
+            return v
+
+        return torch.cond(x.sum() > 0, yes, lambda v: v.clone().mul_(3), (x,))
+
+    same(f, X)
+    same(f, X - 10)
+
+
+def test_values_written_before_a_branch():
+    def f(m, x):
+        y = x + 1
+        y.mul_(2)
+        y[1].add_(5)
+        return torch.cond(x.sum() > 0, lambda v: v + y, lambda v: v - y, (y[0],))
+
+    same(f, X)
+    same(f, X - 10)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda m, x: torch.cond(x.sum() > 0, lambda v: v.add_(1), lambda v: v, (x,)),
+        lambda m, x: torch.cond(x.sum() > 0, lambda v: v + 0, lambda v: v + m.off.add_(1), (x,)),
+        lambda m, x: control_map(lambda v: v.add_(1), x),
+        lambda m, x: while_loop(lambda v: v.sum() < 1, lambda v: (v.t().add_(1).t(),), (x[:1, :2],)),
+    ],
+)
+def test_branches_must_not_write(call):
+    with pytest.raises(torch._dynamo.exc.UncapturedHigherOrderOpError, match="might be modifying the input"):
+        torch.export.export(Fn(call), (X,), strict=False)
