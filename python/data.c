@@ -77,6 +77,7 @@ PyObject *py_tolist(ig_ctx *c, ig_tensor *t) {
 // ---- in ----
 
 ig_tensor *py_lift(ig_ctx *c, ig_tensor *t) {
+  if (t && c->fake && !c->capture && !ig_is_fake(t)) return ig_tensor_fake(c, t);  // a fake mode
   if (!t || !c->capture) return t;
   ig_value v = ig_of_tensor(t);
   return py_call_tensor(c, PY_LIFT, &v, 1);
@@ -373,6 +374,8 @@ static PyObject *construct(const options *o, ig_tensor *like, bool copy, bool fr
     t = py_lift(c, t);
     ig_value v = ig_of_tensor(t);
     if (t) t = py_call_tensor(c, PY_DETACH_, &v, 1);
+  } else if (t && fresh) {
+    t = py_lift(c, t);
   }
   c->no_grad = no_grad;
   if (t && o->requires_grad) {

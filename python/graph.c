@@ -9,6 +9,7 @@
 #include "fx.h"
 #include "ingot/pass.h"
 #include "ingot/program.h"
+#include "op/record.h"
 #include "py.h"
 
 typedef struct py_program {
@@ -47,17 +48,23 @@ static PyObject *own_text(ig_ctx *c, char *text) {
 
 // ---- capture ----
 
-// capture_begin(strict=False, grad_modes=False)
+// capture_begin(strict=False, grad_modes=False, env=None): env is the environment of fake inputs or
+// weights.
 static PyObject *capture_begin(PyObject *module, PyObject *args, PyObject *kwargs) {
   (void)module;
-  static char *keys[] = {"strict", "grad_modes", NULL};
+  static char *keys[] = {"strict", "grad_modes", "env", NULL};
   int strict = 0;
   int modes = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|pp:capture_begin", keys, &strict, &modes)) {
+  PyObject *env = NULL;
+  ig_sym *sym = NULL;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|ppO:capture_begin", keys, &strict, &modes,
+                                   &env)) {
     return NULL;
   }
+  if (!py_to_env(env, &sym)) return NULL;
   ig_ctx *c = py_ctx();
-  if (ig_capture_begin(c) != IG_OK) return py_raise(c);
+  if (ig_capture_begin_in(c, sym ? sym : c->ambient) != IG_OK) return py_raise(c);
+  c->capture->strict = strict != 0;
   if (py_trace_begin(c, strict, modes)) Py_RETURN_NONE;
   ig_capture_abort(c);
   return NULL;

@@ -301,13 +301,6 @@ static PyObject *hop_object(PyObject *module, PyObject *name) {
 
 // ---- about the open capture ----
 
-// capture_strict(flag): is it a strict capture?
-static PyObject *capture_strict(PyObject *module, PyObject *on) {
-  (void)module;
-  ig_ctx *c = py_ctx();
-  if (c->capture) c->capture->strict = on == Py_True;
-  Py_RETURN_NONE;
-}
 static PyObject *capture_is_strict(PyObject *module, PyObject *unused) {
   (void)module;
   (void)unused;
@@ -325,7 +318,6 @@ static PyObject *capture_name(PyObject *module, PyObject *o) {
 }
 
 PyMethodDef py_hop_functions[] = {
-    {"capture_strict", capture_strict, METH_O, NULL},
     {"capture_is_strict", capture_is_strict, METH_NOARGS, NULL},
     {"capture_name", capture_name, METH_O, NULL},
     {"hop_cond", hop_cond, METH_VARARGS, NULL},

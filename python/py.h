@@ -326,6 +326,8 @@ void py_packet_forget(const ig_op *op);     // its overloads have changed
 extern PyMethodDef py_library_functions[];  // library.c
 extern PyMethodDef py_hop_functions[];      // hop.c
 extern PyMethodDef py_expr_functions[];     // expr.c
+bool py_to_env(PyObject *o, ig_sym **out);  // fake.c: NULL for None; false: exception set
+int py_add_fakes(PyObject *m);
 struct ig_hop;
 PyObject *py_from_hop(const struct ig_hop *hop);  // torch.ops.higher_order.<name>
 const struct ig_hop *py_hop_of(PyObject *o);      // NULL without exception: it is none

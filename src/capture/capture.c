@@ -6,13 +6,21 @@
 #include "op/record.h"
 
 ig_status ig_capture_begin(ig_ctx *c) {
+  return ig_capture_begin_in(c, c->ambient);
+}
+
+ig_status ig_capture_begin_in(ig_ctx *c, ig_sym *sym) {
   if (c->status != IG_OK) return c->status;
   if (c->capture) return ig_fail(c, IG_RUNTIME, "a capture is already open");
-  ig_sym *sym = ig_sym_create(c);
+  if (sym) {
+    ig_ref_retain(&sym->ref);
+  } else {
+    sym = ig_sym_create(c);
+  }
   if (!sym) return c->status;
   c->capture = ig_graph_create(c, sym);
   ig_ref_release(&sym->ref);  // the graph holds it now
-  c->sym = c->capture ? sym : NULL;
+  c->sym = c->capture ? sym : c->ambient;
   if (c->capture) c->capture->no_grad = c->no_grad;
   return c->status;
 }
@@ -128,7 +136,7 @@ void ig_capture_set_meta(ig_ctx *c, ig_meta_key key, const char *text) {
 static ig_graph *close_capture(ig_ctx *c) {
   ig_graph *g = c->capture;
   c->capture = NULL;
-  c->sym = NULL;
+  c->sym = c->ambient;
   ig_graph_forget_history(g);
   return g;
 }

@@ -326,6 +326,30 @@ static void record(ig_ctx *c, const ig_op *op, const ig_value *given, ig_value *
   ig_record_return(op, given, args, outs);
 }
 
+// Fake operands bring their environment along, wherever they are used.
+static ig_sym *sym_of_operands(const ig_op *op, const ig_value *args) {
+  for (size_t i = 0; i < op->schema.nargs; i++) {
+    if (args[i].kind == IG_KIND_TENSOR) {
+      ig_sym *sym = ig_tensor_sym(args[i].tensor);
+      if (sym) return sym;
+    } else if (op->has_tensor_list && args[i].kind == IG_KIND_LIST) {
+      for (size_t k = 0; k < args[i].list.n; k++) {
+        const ig_value *v = &args[i].list.at[k];
+        ig_sym *sym = v->kind == IG_KIND_TENSOR ? ig_tensor_sym(v->tensor) : NULL;
+        if (sym) return sym;
+      }
+    }
+  }
+  return NULL;
+}
+
+static void run(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  ig_sym *sym = c->sym;
+  if (!sym) c->sym = sym_of_operands(op, args);
+  ig_run(c, op, args, outs);
+  c->sym = sym;
+}
+
 void ig_call(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   size_t n = op->schema.nrets;
   for (size_t i = 0; i < n || i == 0; i++) outs[i] = ig_none();
@@ -336,7 +360,7 @@ void ig_call(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
     if (c->capture) {
       record(c, op, args, outs);
     } else {
-      ig_run(c, op, args, outs);
+      run(c, op, args, outs);
     }
     for (size_t i = 0; c->status != IG_OK && i < n; i++) outs[i] = ig_none();
   }

@@ -40,7 +40,8 @@ ig_tensor *ig_record_fake(ig_ctx *c, ig_tensor *t) {
   const ig_table_slot *slot = ig_table_find(&c->capture->tensors, t);
   if (slot) return slot->value;
   if (c->capture->outer) return ig_nested_lift(c, t);
-  if (ig_is_fake(t) && t->device.type != IG_DEVICE_META) {
+  // A fake tensor of a mode is a constant without elements.
+  if (ig_is_fake(t) && t->node) {
     (void)ig_fail(c, IG_RUNTIME, "found a fake tensor of another capture");
     return NULL;
   }

@@ -5,6 +5,9 @@
 
 #include "op/call.h"
 
+// ig_capture_begin with the symbols of an environment (retained; NULL: new ones).
+ig_status ig_capture_begin_in(ig_ctx *c, ig_sym *sym);
+
 // The fake tensor that stands for t in the open capture: t itself when it is fake; otherwise the
 // placeholder or the constant it is known as, made a constant now if need be. NULL after an error.
 ig_tensor *ig_record_fake(ig_ctx *c, ig_tensor *t);

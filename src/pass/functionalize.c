@@ -328,38 +328,8 @@ static void write_some(functionalizer *f, const ig_op *op, const ig_value *args,
   for (size_t i = 0; i < op->schema.nrets; i++) outs[i] = results[i];
 }
 
-static bool write_each(functionalizer *f, const ig_value *to, const ig_value *value) {
-  if (to->kind != IG_KIND_LIST) return to->kind != IG_KIND_TENSOR || write(f, to, value);
-  for (size_t i = 0; i < to->list.n; i++) {
-    if (!write_each(f, &to->list.at[i], &value->list.at[i])) return false;
-  }
-  return true;
-}
-
-// An operator of the user: a node computes its results and the new values of what it writes.
-static void write_user(functionalizer *f, const ig_op *op, const ig_value *args, ig_value *outs) {
-  const ig_schema *s = &op->schema;
-  size_t n = 0;
-  if (!sync_args(f, op, args)) return;
-  const ig_value *results = ig_auto_functionalized(f->aliases.c, op, args, &n);
-  if (!results) return;
-  for (size_t i = 0; i < s->nrets; i++) outs[i] = results[i];
-  size_t k = s->nrets ? s->nrets : 1;
-  for (size_t i = 0; i < s->nargs; i++) {
-    if (!s->args[i].written) continue;
-    const ig_value *now = &results[k++];
-    // A result that is a written operand stays that operand.
-    for (size_t r = 0; r < s->nrets && now->kind == IG_KIND_TENSOR; r++) {
-      if (outs[r].kind == IG_KIND_TENSOR && outs[r].tensor == now->tensor) outs[r] = args[i];
-    }
-    if (!write_each(f, &args[i], now)) return;
-  }
-}
-
 static void mutate(functionalizer *f, const ig_op *op, const ig_value *args, ig_value *outs) {
-  if (op->user && !op->composite) {
-    write_user(f, op, args, outs);
-  } else if (op->base && op->form == IG_FORM_OUT) {
+  if (op->base && op->form == IG_FORM_OUT) {
     write_out(f, op, args, outs);
   } else if (op->user && ig_op_has_decomposition(op) && (op->facts & IG_FACT_IMPLICIT)) {
     ig_op_decompose(f->aliases.c, op, args, outs);

@@ -124,6 +124,15 @@ static bool inside(ig_ctx *c, const ig_meta *m) {
   return ok;
 }
 
+// Storages of fake tensors have no bytes to free, but symbols of their sizes to keep.
+static void drop_sym(void *user) {
+  ig_ref_release(&((ig_sym *)user)->ref);
+}
+
+ig_sym *ig_tensor_sym(const ig_tensor *t) {
+  return t->storage->fake && t->storage->free_fn == drop_sym ? t->storage->user : NULL;
+}
+
 static ig_storage *storage_for(ig_ctx *c, const ig_meta *m, bool fake) {
   if (!countable(c, m) || (m->view_of && !inside(c, m))) return NULL;
   if (m->view_of) {
@@ -133,6 +142,11 @@ static ig_storage *storage_for(ig_ctx *c, const ig_meta *m, bool fake) {
   if (fake || m->device.type != IG_DEVICE_CPU) {
     ig_storage *s = storage_header(c);
     if (s) s->fake = true;
+    if (s && c->sym) {
+      ig_ref_retain(&c->sym->ref);
+      s->user = c->sym;
+      s->free_fn = drop_sym;
+    }
     return s;
   }
   int64_t bytes = 0;

@@ -93,6 +93,9 @@ void ig_meta_of(const ig_tensor *t, ig_meta *m);  // same sizes, strides, offset
 void ig_meta_view(ig_tensor *t, ig_meta *m);      // the same, sharing t's memory
 void ig_meta_push_dim(ig_ctx *c, ig_meta *m, ig_int size);  // IG_RUNTIME beyond IG_MAX_DIM
 
+// The environment that a fake tensor belongs to, kept by its storage; NULL: none.
+ig_sym *ig_tensor_sym(const ig_tensor *t);
+
 // fake: no bytes even without view_of. The innermost scope owns the result.
 ig_tensor *ig_tensor_make(ig_ctx *c, const ig_meta *m, bool fake);
 

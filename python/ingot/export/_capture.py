@@ -80,6 +80,16 @@ def _outputs(result: Any) -> tuple[list[Any], Any]:
     return leaves, spec
 
 
+def _env_of_fakes(mod: nn.Module, inputs: list[Input]) -> Any:
+    """The environment of the first fake input or weight, which the capture goes on in; None: all are real."""
+    values = [i.value for i in inputs]
+    for value in (*values, *mod.parameters(), *mod.buffers()):
+        env = _C.env_of(value)
+        if env is not None:
+            return env
+    return None
+
+
 class _Run:
     """One capture."""
 
@@ -92,7 +102,6 @@ class _Run:
 
     def record(self, inputs: list[Input], shapes: dict[tuple, Any]) -> Any:
         strict = self.options.strict
-        _C.capture_strict(strict)
         self.state.declare(strict)
         solving = {
             "strict": strict,
@@ -124,7 +133,8 @@ class _Run:
             self.mod.check_inputs(self.args, self.kwargs)
         if self.options.strict:
             self.shape_constraints = shape_constraints(inputs, entries)
-        _C.capture_begin(strict=self.options.strict, grad_modes=self.options.grad_modes)
+        env = _env_of_fakes(self.mod, inputs)
+        _C.capture_begin(strict=self.options.strict, grad_modes=self.options.grad_modes, env=env)
         try:
             program = self.record(inputs, entries)
         except BaseException as error:

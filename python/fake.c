@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// Environments and fake tensors from Python: ShapeEnv, entering a FakeTensorMode, tensors without
+// elements. Which mode a tensor belongs to is told by the environment that its storage keeps.
+#include "op/shape.h"
+#include "py.h"
+
+typedef struct py_env {
+  PyObject_HEAD ig_sym *sym;
+} py_env;
+
+static PyTypeObject env_type;
+
+static ig_sym *sym_of(PyObject *o) {
+  if (PyObject_TypeCheck(o, &env_type)) return ((py_env *)o)->sym;
+  PyErr_Format(PyExc_TypeError, "expected a ShapeEnv, not %s", py_type_name(o));
+  return NULL;
+}
+
+// ---- ShapeEnv ----
+
+static PyObject *env_wrap(PyTypeObject *type, ig_sym *sym) {
+  py_env *o = (py_env *)type->tp_alloc(type, 0);
+  if (!o) return NULL;
+  ig_ref_retain(&sym->ref);
+  o->sym = sym;
+  return (PyObject *)o;
+}
+
+static PyObject *env_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  (void)args;
+  (void)kwargs;
+  ig_ctx *c = py_ctx();
+  ig_sym *sym = ig_sym_create(c);
+  if (!sym) return py_raise(c);
+  PyObject *o = env_wrap(type, sym);
+  ig_ref_release(&sym->ref);
+  return o;
+}
+static void env_dealloc(PyObject *o) {
+  ig_ref_release(&((py_env *)o)->sym->ref);
+  PyTypeObject *type = Py_TYPE(o);
+  type->tp_free(o);
+  if (type->tp_flags & Py_TPFLAGS_HEAPTYPE) Py_DECREF(type);
+}
+static PyObject *env_key(PyObject *o, void *unused) {
+  (void)unused;
+  return PyLong_FromVoidPtr(((py_env *)o)->sym);
+}
+
+// Runs fn with the environment as the current one.
+static PyObject *within(PyObject *o, ig_int (*fn)(ig_ctx *c)) {
+  ig_ctx *c = py_ctx();
+  ig_sym *before = c->sym;
+  c->sym = ((py_env *)o)->sym;
+  ig_int i = fn(c);
+  PyObject *out = py_ok(c) ? py_from_int(i) : NULL;
+  c->sym = before;
+  return out;
+}
+static PyObject *env_unbacked(PyObject *o, PyObject *unused) {
+  (void)unused;
+  return within(o, ig_sym_unbacked);
+}
+
+// new_symbol(hint, lo, hi or None) -> SymInt
+static PyObject *env_symbol(PyObject *o, PyObject *args) {
+  long long hint = 0;
+  long long lo = 0;
+  PyObject *hi = Py_None;
+  if (!PyArg_ParseTuple(args, "LL|O:new_symbol", &hint, &lo, &hi)) return NULL;
+  long long most = hi == Py_None ? INT64_MAX : PyLong_AsLongLong(hi);
+  if (most == -1 && PyErr_Occurred()) return NULL;
+  ig_ctx *c = py_ctx();
+  ig_sym *before = c->sym;
+  c->sym = ((py_env *)o)->sym;
+  ig_int i = ig_sym_backed(c, hint, lo, most);
+  PyObject *out = py_ok(c) ? py_from_int(i) : NULL;
+  c->sym = before;
+  return out;
+}
+
+static PyGetSetDef env_getset[] = {
+    {"_key", env_key, NULL, "The same number for every object of one environment.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+static PyMethodDef env_methods[] = {
+    {"create_unbacked_symint", env_unbacked, METH_NOARGS, NULL},
+    {"_new_symbol", env_symbol, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+static PyTypeObject env_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "ingot._C.ShapeEnv",
+    .tp_basicsize = sizeof(py_env),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .tp_new = env_new,
+    .tp_dealloc = env_dealloc,
+    .tp_getset = env_getset,
+    .tp_methods = env_methods,
+};
+
+// ---- modes ----
+
+static PyObject *env_of_sym(ig_sym *sym) {
+  return sym ? env_wrap(&env_type, sym) : Py_NewRef(Py_None);
+}
+
+// fake_mode_enter(env or None) -> what fake_mode_exit takes. None: real tensors again.
+static PyObject *mode_enter(PyObject *module, PyObject *o) {
+  (void)module;
+  ig_ctx *c = py_ctx();
+  ig_sym *sym = o == Py_None ? NULL : sym_of(o);
+  if (o != Py_None && !sym) return NULL;
+  PyObject *old = env_of_sym(c->ambient);
+  PyObject *token = old ? Py_BuildValue("(NO)", old, c->fake ? Py_True : Py_False) : NULL;
+  if (!token) return NULL;
+  if (sym) ig_ref_retain(&sym->ref);
+  if (c->ambient) ig_ref_release(&c->ambient->ref);
+  c->ambient = sym;
+  c->fake = sym != NULL;
+  if (!c->capture) c->sym = sym;
+  return token;
+}
+
+static PyObject *mode_exit(PyObject *module, PyObject *token) {
+  (void)module;
+  PyObject *env = NULL;
+  int fake = 0;
+  if (!PyArg_ParseTuple(token, "Op", &env, &fake)) return NULL;
+  PyObject *mine = mode_enter(module, env);
+  if (!mine) return NULL;
+  Py_DECREF(mine);
+  py_ctx()->fake = fake != 0;
+  Py_RETURN_NONE;
+}
+
+// env_of(tensor) -> ShapeEnv or None: the environment of a fake tensor.
+static PyObject *env_of(PyObject *module, PyObject *o) {
+  (void)module;
+  return env_of_sym(py_is_tensor(o) ? ig_tensor_sym(py_tensor_of(o)) : NULL);
+}
+
+// Sizes of the result: symbols where `dynamic` says so; equal sizes share one.
+static bool fake_sizes(ig_ctx *c, ig_meta *m, PyObject *known) {
+  for (int d = 0; d < m->ndim; d++) {
+    int64_t size = m->size[d].value;
+    if (m->size[d].expr || size < 2) continue;
+    PyObject *key = PyLong_FromLongLong(size);
+    PyObject *found = key ? PyDict_GetItem(known, key) : NULL;
+    if (found) {
+      m->size[d] = ((py_sym *)found)->v.i;
+    } else {
+      m->size[d] = ig_sym_backed(c, size, 2, INT64_MAX);
+      PyObject *made = py_ok(c) ? py_from_int(m->size[d]) : NULL;
+      if (!made || PyDict_SetItem(known, key, made) != 0) PyErr_Clear();
+      Py_XDECREF(made);
+    }
+    Py_XDECREF(key);
+    if (c->status != IG_OK) return false;
+  }
+  return true;
+}
+
+// fake_from_tensor(env, tensor, known): known is None (sizes stay numbers) or a dict that keeps the
+// symbols of sizes.
+static PyObject *fake_from_tensor(PyObject *module, PyObject *args) {
+  (void)module;
+  PyObject *env = NULL;
+  PyObject *o = NULL;
+  PyObject *known = Py_None;
+  if (!PyArg_ParseTuple(args, "OO!|O:fake_from_tensor", &env, py_tensor_type, &o, &known)) {
+    return NULL;
+  }
+  ig_sym *sym = sym_of(env);
+  if (!sym) return NULL;
+  ig_ctx *c = py_ctx();
+  ig_sym *before = c->sym;
+  c->sym = sym;
+  ig_scope s = ig_scope_open(c);
+  ig_meta m;
+  ig_tensor *t = py_tensor_of(o);
+  ig_meta_of(t, &m);
+  bool dense = ig_tensor_is_contiguous(c, t);
+  bool ok = known == Py_None || fake_sizes(c, &m, known);
+  if (ok && known != Py_None && dense) ig_meta_contiguous(c, &m);
+  ig_tensor *fake = ok ? ig_tensor_make(c, &m, true) : NULL;
+  if (fake) fake->requires_grad = t->requires_grad;
+  PyObject *out = fake ? py_from_tensor(c, fake) : py_raise(c);
+  ig_scope_close(c, s);
+  c->sym = before;
+  return out;
+}
+
+// ---- attributes of tensors ----
+
+static PyObject *get_fake_mode(PyObject *o, void *unused) {
+  (void)unused;
+  PyObject *home = PyImport_ImportModule("ingot._subclasses.fake_tensor");
+  PyObject *mode = home ? PyObject_CallMethod(home, "_mode_of", "O", o) : NULL;
+  Py_XDECREF(home);
+  return mode;
+}
+static bool must_be_fake(PyObject *o, const char *name) {
+  if (ig_tensor_sym(py_tensor_of(o))) return true;
+  PyErr_Format(PyExc_AttributeError, "'Tensor' object has no attribute '%s'", name);
+  return false;
+}
+static PyObject *get_fake_device(PyObject *o, void *unused) {
+  (void)unused;
+  return must_be_fake(o, "fake_device") ? py_from_device(py_tensor_of(o)->device) : NULL;
+}
+static int set_fake_device(PyObject *o, PyObject *value, void *unused) {
+  (void)unused;
+  ig_device d;
+  if (!must_be_fake(o, "fake_device")) return -1;
+  int taken = value ? py_to_device(value, &d) : 0;
+  if (taken == 0) PyErr_SetString(PyExc_TypeError, "fake_device must be a torch.device");
+  if (taken != 1) return -1;
+  py_tensor_of(o)->device = d;
+  return 0;
+}
+
+static PyGetSetDef tensor_getset[] = {
+    {"fake_mode", get_fake_mode, NULL, NULL, NULL},
+    {"fake_device", get_fake_device, set_fake_device, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+static PyMethodDef functions[] = {
+    {"fake_mode_enter", mode_enter, METH_O, NULL},
+    {"fake_mode_exit", mode_exit, METH_O, NULL},
+    {"env_of", env_of, METH_O, NULL},
+    {"fake_from_tensor", fake_from_tensor, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+bool py_to_env(PyObject *o, ig_sym **out) {
+  *out = o && o != Py_None ? sym_of(o) : NULL;
+  return *out || !o || o == Py_None;
+}
+
+int py_add_fakes(PyObject *m) {
+  if (PyType_Ready(&env_type) != 0 || py_tensor_add(NULL, tensor_getset) != 0) return -1;
+  return PyModule_AddFunctions(m, functions) ||
+         PyModule_AddObjectRef(m, "ShapeEnv", (PyObject *)&env_type);
+}

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""FakeTensorMode and ShapeEnv: tensors without elements, modes around captures, fake inputs and weights."""
+
+import gc
+import weakref
+
+import pytest
+
+import ingot as torch
+from ingot._subclasses import FakeTensor, FakeTensorMode
+from ingot._subclasses.fake_tensor import maybe_get_fake_mode, unset_fake_temporarily
+from ingot.fx.experimental.symbolic_shapes import ShapeEnv
+
+
+def test_inside_the_mode():
+    mode = FakeTensorMode()
+    with mode as entered:
+        assert entered is mode
+        made = [torch.randn(2, 3), torch.tensor([1.0]), torch.arange(4), torch.zeros(2).add_(1)]
+        layer = torch.nn.Linear(3, 5)
+        out = layer(made[0])
+    real = torch.ones(2)
+    for t in [*made, layer.weight, out, made[0].t(), made[0][1:]]:
+        assert isinstance(t, FakeTensor) and t.fake_mode is mode and maybe_get_fake_mode(t) is mode
+    assert out.shape == (2, 5)
+    assert not isinstance(real, FakeTensor) and maybe_get_fake_mode(real) is None
+    with pytest.raises(AttributeError):
+        real.fake_mode  # noqa: B018
+    # Operators on fakes give fakes of their mode outside as well.
+    assert (out + 1).fake_mode is mode
+
+
+def test_nested_and_unset():
+    outer, inner = FakeTensorMode(), FakeTensorMode()
+    with outer:
+        with inner:
+            a = torch.ones(2)
+            with unset_fake_temporarily():
+                assert torch.ones(2).sum().item() == 2
+            b = torch.ones(2)
+        c = torch.ones(2)
+    assert (a.fake_mode, b.fake_mode, c.fake_mode) == (inner, inner, outer)
+    assert torch.ones(1).item() == 1
+
+
+def test_mode_ends_with_an_error():
+    with pytest.raises(ZeroDivisionError), FakeTensorMode():
+        _ = 1 / 0
+    assert torch.ones(2).tolist() == [1, 1]
+
+
+def test_from_tensor():
+    mode = FakeTensorMode(shape_env=ShapeEnv())
+    t = torch.randn(3, 1, 3, requires_grad=True)
+    fake = mode.from_tensor(t)
+    assert mode.from_tensor(t) is fake and mode.from_tensor(fake) is fake
+    assert str(fake.shape[0]) == str(fake.shape[2]) == "s0" and fake.shape[1] == 1
+    assert fake.requires_grad and fake.dtype == t.dtype
+    assert mode.from_tensor(torch.ones(3), static_shapes=True).shape == (3,)
+    with pytest.raises(AssertionError, match="Mixing fake modes"):
+        FakeTensorMode().from_tensor(fake)
+    with pytest.raises(TypeError):
+        FakeTensor()
+
+
+def test_devices():
+    with FakeTensorMode(), torch.device("meta"):
+        x = torch.rand(2)
+    assert x.device.type == "meta"
+    x.fake_device = torch.device("cuda:1")
+    assert x.device == torch.device("cuda:1") and (x + 1).fake_device == torch.device("cuda:1")
+    with pytest.raises(TypeError):
+        x.fake_device = 3.5
+    with pytest.raises(AttributeError):
+        torch.ones(1).fake_device = torch.device("cpu")
+
+
+class Sum(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.randn(3, 3))
+        self.register_buffer("b", torch.zeros(3))
+
+    def forward(self, x):
+        return x @ self.w + self.b + torch.tensor([1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_export_with_fakes(strict):
+    mode = FakeTensorMode(shape_env=ShapeEnv(tracked_fakes=[]))
+    real = Sum()
+    with mode:
+        x = torch.randn(2, 3)
+        fake = Sum()
+    ep = torch.export.export(real, (x,), strict=strict)
+    example = torch.randn(2, 3)
+    assert torch.allclose(ep.module()(example), real(example))
+    torch.export.export(fake, (torch.randn(2, 3),), strict=strict)
+    with mode:
+        inside = torch.export.export(fake, (x,), strict=strict)
+        assert inside.module()(x).fake_mode is mode
+    assert torch.ones(1).item() == 1
+
+
+def test_lives_as_long_as_needed():
+    mode = FakeTensorMode()
+    with mode:
+        x = torch.ones(2)
+    gone = weakref.ref(mode)
+    del mode
+    gc.collect()
+    assert gone() is None
+    # The tensor is still a fake one; its mode is made anew, and stays the same while somebody has it.
+    again = x.fake_mode
+    assert (x + 1).fake_mode is again
