@@ -40,8 +40,9 @@ ig_tensor *ig_record_fake(ig_ctx *c, ig_tensor *t) {
   const ig_table_slot *slot = ig_table_find(&c->capture->tensors, t);
   if (slot) return slot->value;
   if (c->capture->outer) return ig_nested_lift(c, t);
-  // A fake tensor of a mode is a constant without elements.
-  if (ig_is_fake(t) && t->node) {
+  // A fake tensor of the mode around the capture is a constant without elements.
+  const ig_sym *sym = ig_tensor_sym(t);
+  if (t->node || (sym && sym != c->capture->sym)) {
     (void)ig_fail(c, IG_RUNTIME, "found a fake tensor of another capture");
     return NULL;
   }
