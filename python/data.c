@@ -65,9 +65,26 @@ static PyObject *list_of(const ig_tensor *t, const char *data, int dim) {
   return list;
 }
 
+// Elements that nobody knows: row by row, each becomes a symbol.
+static PyObject *list_of_fakes(ig_ctx *c, ig_tensor *t) {
+  PyObject *self = py_from_tensor(c, t);
+  PyObject *rows = self ? py_fn_call(PY_FN_unbind, &self, 1) : NULL;
+  PyObject *items = rows ? PySequence_List(rows) : NULL;
+  for (Py_ssize_t i = 0; items && i < PyList_GET_SIZE(items); i++) {
+    PyObject *row = PyList_GET_ITEM(items, i);
+    PyObject *item = py_tolist(c, py_tensor_of(row));
+    if (!item) Py_CLEAR(items);
+    if (item) PyList_SetItem(items, i, item);
+  }
+  Py_XDECREF(rows);
+  Py_XDECREF(self);
+  return items;
+}
+
 PyObject *py_tolist(ig_ctx *c, ig_tensor *t) {
   if (ig_is_fake(t)) {
     if (t->ndim == 0) return py_tensor_item(c, t);
+    if (c->capture || ig_tensor_sym(t)) return list_of_fakes(c, t);
     PyErr_SetString(PyExc_NotImplementedError, "Cannot copy out of meta tensor; no data!");
     return NULL;
   }

@@ -38,9 +38,7 @@ static PyObject *env_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
 }
 static void env_dealloc(PyObject *o) {
   ig_ref_release(&((py_env *)o)->sym->ref);
-  PyTypeObject *type = Py_TYPE(o);
-  type->tp_free(o);
-  if (type->tp_flags & Py_TPFLAGS_HEAPTYPE) Py_DECREF(type);
+  Py_TYPE(o)->tp_free(o);
 }
 static PyObject *env_key(PyObject *o, void *unused) {
   (void)unused;
@@ -100,7 +98,7 @@ static PyTypeObject env_type = {
 
 // ---- modes ----
 
-static PyObject *env_of_sym(ig_sym *sym) {
+PyObject *py_from_env(ig_sym *sym) {
   return sym ? env_wrap(&env_type, sym) : Py_NewRef(Py_None);
 }
 
@@ -110,7 +108,7 @@ static PyObject *mode_enter(PyObject *module, PyObject *o) {
   ig_ctx *c = py_ctx();
   ig_sym *sym = o == Py_None ? NULL : sym_of(o);
   if (o != Py_None && !sym) return NULL;
-  PyObject *old = env_of_sym(c->ambient);
+  PyObject *old = py_from_env(c->ambient);
   PyObject *token = old ? Py_BuildValue("(NO)", old, c->fake ? Py_True : Py_False) : NULL;
   if (!token) return NULL;
   if (sym) ig_ref_retain(&sym->ref);
@@ -136,7 +134,7 @@ static PyObject *mode_exit(PyObject *module, PyObject *token) {
 // env_of(tensor) -> ShapeEnv or None: the environment of a fake tensor.
 static PyObject *env_of(PyObject *module, PyObject *o) {
   (void)module;
-  return env_of_sym(py_is_tensor(o) ? ig_tensor_sym(py_tensor_of(o)) : NULL);
+  return py_from_env(py_is_tensor(o) ? ig_tensor_sym(py_tensor_of(o)) : NULL);
 }
 
 // Sizes of the result: symbols where `dynamic` says so; equal sizes share one.

@@ -13,7 +13,7 @@ static ig_tensor *self_of(PyObject *o) {
 
 static PyObject *get_shape(PyObject *o, void *unused) {
   (void)unused;
-  return py_size_make(ig_sizes(self_of(o)), self_of(o)->ndim);
+  return py_sizes_of(self_of(o), ig_sizes(self_of(o)));
 }
 static PyObject *get_ndim(PyObject *o, void *unused) {
   (void)unused;
@@ -123,7 +123,8 @@ static PyObject *size(PyObject *o, PyObject *const *args, Py_ssize_t n, PyObject
   int d = dim_argument(o, "size", args, n, kwnames);
   if (d < 0) return NULL;
   const ig_tensor *t = self_of(o);
-  return d == t->ndim ? py_size_make(ig_sizes(t), t->ndim) : py_from_int(ig_sizes(t)[d]);
+  if (d == t->ndim) return py_sizes_of(t, ig_sizes(t));
+  return py_int_of(t, ig_sizes(t)[d]);
 }
 static PyObject *stride(PyObject *o, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
   int d = dim_argument(o, "stride", args, n, kwnames);

@@ -87,8 +87,15 @@ extern PyTypeObject py_symint_type;
 extern PyTypeObject py_symfloat_type;
 extern PyTypeObject py_symbool_type;
 PyObject *py_from_int(ig_int i);
-PyObject *py_from_value(ig_ctx *c, const ig_value *v);  // anything that an operator gives
+PyObject *py_from_value(ig_ctx *c, const ig_value *v);        // anything that an operator gives
+PyObject *py_int_of(const ig_tensor *t, ig_int i);            // a size or stride of t
+PyObject *py_sizes_of(const ig_tensor *t, const ig_int *at);  // as torch.Size
 int py_add_syms(PyObject *m);
+bool py_is_sym(PyObject *o);
+PyObject *py_sym_node(PyObject *o, void *unused);       // symnode.c
+PyObject *py_from_expr(const ig_expr *e, ig_sym *sym);  // SymExpr
+int py_add_symnode(PyObject *m);
+PyObject *py_from_env(ig_sym *sym);  // fake.c: a ShapeEnv, None for NULL
 
 // ---- tensor.c: the Tensor type ----
 

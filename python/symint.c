@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SymInt, SymFloat, SymBool, and values of the engine as Python objects.
 //
-// Arithmetic of a SymInt goes through ig_int_*; a comparison is a question to the engine, which
-// knows the answer, guards, or refuses. Where Python needs a number (an index, a float), the symbol
-// is specialised to its hint.
-#include "op/shape.h"
+// Arithmetic and comparisons build expressions (ig_sym_call), which a capture records. Where Python
+// needs a truth value or a number, the environment is asked: it knows the answer, guards, or
+// refuses. A number keeps its environment alive and works also where that is not the current one.
+#include <string.h>
+
+#include "op/record.h"
 #include "py.h"
+#include "sym/env.h"
 
 static PyObject *sym_make(PyTypeObject *type, ig_value v) {
   ig_ctx *c = py_ctx();
@@ -19,6 +22,29 @@ static PyObject *sym_make(PyTypeObject *type, ig_value v) {
 
 PyObject *py_from_int(ig_int i) {
   return i.expr ? sym_make(&py_symint_type, ig_of_int(i)) : PyLong_FromLongLong(i.value);
+}
+
+// Sizes of a fake tensor belong to its environment, whichever is the current one.
+static ig_sym *enter_tensor(ig_ctx *c, const ig_tensor *t) {
+  ig_sym *before = c->sym;
+  ig_sym *own = ig_tensor_sym(t);
+  if (own) c->sym = own;
+  return before;
+}
+PyObject *py_int_of(const ig_tensor *t, ig_int i) {
+  if (!i.expr) return PyLong_FromLongLong(i.value);
+  ig_ctx *c = py_ctx();
+  ig_sym *before = enter_tensor(c, t);
+  PyObject *o = py_from_int(i);
+  c->sym = before;
+  return o;
+}
+PyObject *py_sizes_of(const ig_tensor *t, const ig_int *at) {
+  ig_ctx *c = py_ctx();
+  ig_sym *before = enter_tensor(c, t);
+  PyObject *o = py_size_make(at, t->ndim);
+  c->sym = before;
+  return o;
 }
 
 static PyObject *from_dict(ig_ctx *c, const ig_value *v) {
@@ -99,63 +125,138 @@ static void sym_dealloc(PyObject *o) {
   PyObject_Free(o);
 }
 
-static bool two_ints(PyObject *a, PyObject *b, ig_int *x, ig_int *y) {
-  bool ok = py_to_int(a, x) == PY_TAKEN && py_to_int(b, y) == PY_TAKEN;
-  if (!ok) PyErr_Clear();
-  return ok;
+bool py_is_sym(PyObject *o) {
+  return Py_IS_TYPE(o, &py_symint_type) || Py_IS_TYPE(o, &py_symfloat_type) ||
+         Py_IS_TYPE(o, &py_symbool_type);
 }
 
-static PyObject *answer(ig_int i) {
-  return py_ok(py_ctx()) ? py_from_int(i) : NULL;
+// ---- arithmetic ----
+
+// The environment of a number becomes the current one where there is none; what it was before.
+static ig_sym *enter(ig_ctx *c, PyObject *const *at, size_t n) {
+  ig_sym *before = c->sym;
+  for (size_t i = 0; i < n && !c->sym; i++) {
+    if (py_is_sym(at[i])) c->sym = ((py_sym *)at[i])->sym;
+  }
+  return before;
 }
 
-// A float operand makes the result a float: the symbol is specialised.
-static PyObject *as_floats(PyObject *a, PyObject *b, binaryfunc fn) {
-  if (!PyFloat_Check(a) && !PyFloat_Check(b)) Py_RETURN_NOTIMPLEMENTED;
-  PyObject *x = PyNumber_Float(a);
-  PyObject *y = x ? PyNumber_Float(b) : NULL;
-  PyObject *out = y ? fn(x, y) : NULL;
-  Py_XDECREF(x);
-  Py_XDECREF(y);
+// fn of numbers; NotImplemented when one is something else.
+static PyObject *apply(ig_expr_kind fn, PyObject *const *at, size_t n) {
+  enum { MOST = 3 };
+  ig_value args[MOST];
+  ig_value out;
+  for (size_t i = 0; i < n; i++) {
+    py_take taken = py_is_tensor(at[i]) ? PY_OTHER : py_to_number(at[i], &args[i]);
+    if (taken == PY_FAILED) return NULL;
+    if (taken == PY_OTHER || args[i].kind == IG_KIND_COMPLEX) Py_RETURN_NOTIMPLEMENTED;
+  }
+  ig_ctx *c = py_ctx();
+  ig_sym *before = enter(c, at, n);
+  ig_sym_call(c, fn, args, n, &out);
+  PyObject *result = py_ok(c) ? py_from_value(c, &out) : NULL;
+  c->sym = before;
+  return result;
+}
+
+static bool is_float(PyObject *o) {
+  return PyFloat_Check(o) || Py_IS_TYPE(o, &py_symfloat_type);
+}
+
+// floor(a / b) as a float: what Python means by // when one of the two is a float.
+static PyObject *float_quotient(PyObject *a, PyObject *b) {
+  PyObject *q = apply(IG_EXPR_TRUEDIV, (PyObject *[]){a, b}, 2);
+  if (!q || q == Py_NotImplemented) return q;
+  PyObject *whole = apply(IG_EXPR_FLOOR, &q, 1);
+  PyObject *out = whole ? apply(IG_EXPR_TO_FLOAT, &whole, 1) : NULL;
+  Py_DECREF(q);
+  Py_XDECREF(whole);
+  return out;
+}
+static PyObject *sym_floordiv(PyObject *a, PyObject *b) {
+  if (is_float(a) || is_float(b)) return float_quotient(a, b);
+  return apply(IG_EXPR_FLOORDIV, (PyObject *[]){a, b}, 2);
+}
+// a - floor(a / b) * b
+static PyObject *sym_mod(PyObject *a, PyObject *b) {
+  if (!is_float(a) && !is_float(b)) return apply(IG_EXPR_MOD, (PyObject *[]){a, b}, 2);
+  PyObject *q = float_quotient(a, b);
+  if (!q || q == Py_NotImplemented) return q;
+  PyObject *part = apply(IG_EXPR_MUL, (PyObject *[]){q, b}, 2);
+  PyObject *out = part ? apply(IG_EXPR_SUB, (PyObject *[]){a, part}, 2) : NULL;
+  Py_DECREF(q);
+  Py_XDECREF(part);
   return out;
 }
 
-#define ARITHMETIC(name, fallback)                                            \
-  static PyObject *symint_##name(PyObject *a, PyObject *b) {                  \
-    ig_int x;                                                                 \
-    ig_int y;                                                                 \
-    if (!two_ints(a, b, &x, &y)) return as_floats(a, b, PyNumber_##fallback); \
-    return answer(ig_int_##name(py_ctx(), x, y));                             \
+#define BINARY(name, fn)                                  \
+  static PyObject *sym_##name(PyObject *a, PyObject *b) { \
+    return apply(IG_EXPR_##fn, (PyObject *[]){a, b}, 2);  \
   }
-ARITHMETIC(add, Add)
-ARITHMETIC(sub, Subtract)
-ARITHMETIC(mul, Multiply)
-ARITHMETIC(floordiv, FloorDivide)
-ARITHMETIC(mod, Remainder)
+BINARY(add, ADD)
+BINARY(sub, SUB)
+BINARY(mul, MUL)
+BINARY(truediv, TRUEDIV)
+BINARY(lshift, LSHIFT)
+BINARY(rshift, RSHIFT)
+BINARY(and, AND)
+BINARY(or, OR)
 
-static PyObject *symint_neg(PyObject *o) {
-  return answer(ig_int_sub(py_ctx(), ig_const(0), ((py_sym *)o)->v.i));
-}
-static PyObject *symint_pos(PyObject *o) {
+#define UNARY(name, fn)                      \
+  static PyObject *sym_##name(PyObject *o) { \
+    return apply(IG_EXPR_##fn, &o, 1);       \
+  }
+UNARY(neg, NEG)
+UNARY(abs, ABS)
+UNARY(not, NOT)
+
+static PyObject *sym_pos(PyObject *o) {
   return Py_NewRef(o);
 }
-
-static PyObject *symint_compare(PyObject *a, PyObject *b, int how) {
-  ig_int x;
-  ig_int y;
-  ig_ctx *c = py_ctx();
-  if (!two_ints(a, b, &x, &y)) Py_RETURN_NOTIMPLEMENTED;
-  static const ig_rel rels[] = {[Py_LT] = IG_LT, [Py_LE] = IG_LE, [Py_EQ] = IG_EQ,
-                                [Py_NE] = IG_NE, [Py_GT] = IG_LT, [Py_GE] = IG_LE};
-  bool swap = how == Py_GT || how == Py_GE;
-  bool yes = ig_int_is(c, swap ? y : x, rels[how], swap ? x : y);
-  return py_ok(c) ? PyBool_FromLong(yes) : NULL;
+static PyObject *sym_pow(PyObject *a, PyObject *b, PyObject *mod) {
+  if (mod != Py_None) Py_RETURN_NOTIMPLEMENTED;
+  return apply(IG_EXPR_POW, (PyObject *[]){a, b}, 2);
+}
+static PyObject *sym_divmod(PyObject *a, PyObject *b) {
+  PyObject *q = sym_floordiv(a, b);
+  PyObject *r = q && q != Py_NotImplemented ? sym_mod(a, b) : NULL;
+  if (q == Py_NotImplemented || !r) return q == Py_NotImplemented ? q : (Py_XDECREF(q), NULL);
+  return Py_BuildValue("(NN)", q, r);
+}
+static PyObject *sym_compare(PyObject *a, PyObject *b, int how) {
+  static const ig_expr_kind kinds[] = {
+      [Py_LT] = IG_EXPR_LT, [Py_LE] = IG_EXPR_LE, [Py_EQ] = IG_EXPR_EQ,
+      [Py_NE] = IG_EXPR_NE, [Py_GT] = IG_EXPR_GT, [Py_GE] = IG_EXPR_GE};
+  return apply(kinds[how], (PyObject *[]){a, b}, 2);
 }
 
+// ---- where Python needs a number: the environment knows it, guards, or refuses ----
+
+static int sym_bool(PyObject *o) {
+  ig_ctx *c = py_ctx();
+  ig_sym *before = enter(c, &o, 1);
+  ig_value v = ((py_sym *)o)->v;
+  if (v.kind != IG_KIND_BOOL) {
+    ig_value args[] = {v, v.kind == IG_KIND_INT ? ig_of_i64(0) : ig_of_f64(0)};
+    ig_sym_apply(c, IG_EXPR_NE, args, 2, &v);
+  }
+  bool yes = ig_bool_guard(c, &v);
+  c->sym = before;
+  return py_ok(c) ? yes : -1;
+}
 static PyObject *symint_int(PyObject *o) {
   ig_ctx *c = py_ctx();
-  int64_t i = ig_int_specialize(c, ((py_sym *)o)->v.i);
+  ig_sym *before = enter(c, &o, 1);
+  int64_t i = ig_int_guard(c, ((py_sym *)o)->v.i);
+  c->sym = before;
   return py_ok(c) ? PyLong_FromLongLong(i) : NULL;
+}
+static PyObject *symfloat_float(PyObject *o) {
+  ig_ctx *c = py_ctx();
+  ig_sym *before = enter(c, &o, 1);
+  double f = ig_float_guard(c, &((py_sym *)o)->v);
+  c->sym = before;
+  return py_ok(c) ? PyFloat_FromDouble(f) : NULL;
 }
 static PyObject *symint_float(PyObject *o) {
   PyObject *i = symint_int(o);
@@ -163,91 +264,209 @@ static PyObject *symint_float(PyObject *o) {
   Py_XDECREF(i);
   return f;
 }
-static PyObject *symint_truediv(PyObject *a, PyObject *b) {
-  PyObject *x = PyNumber_Float(a);
-  PyObject *y = x ? PyNumber_Float(b) : NULL;
-  PyObject *out = y ? PyNumber_TrueDivide(x, y) : NULL;
-  Py_XDECREF(x);
-  Py_XDECREF(y);
-  return out;
+static PyObject *symfloat_int(PyObject *o) {
+  PyObject *f = symfloat_float(o);
+  PyObject *i = f ? PyNumber_Long(f) : NULL;
+  Py_XDECREF(f);
+  return i;
 }
-static PyObject *symint_power(PyObject *a, PyObject *b, PyObject *unused) {
-  (void)unused;
-  ig_int base;
-  if (py_to_int(a, &base) != PY_TAKEN || !PyLong_Check(b)) {
-    PyErr_Clear();
-    Py_RETURN_NOTIMPLEMENTED;
-  }
-  long n = PyLong_AsLong(b);
-  if (n < 0 || n > 64 || PyErr_Occurred()) {
-    PyErr_Clear();
-    Py_RETURN_NOTIMPLEMENTED;
-  }
-  ig_int out = ig_const(1);
-  for (long i = 0; i < n; i++) out = ig_int_mul(py_ctx(), out, base);
-  return answer(out);
+static PyObject *symbool_int(PyObject *o) {
+  int yes = sym_bool(o);
+  return yes < 0 ? NULL : PyLong_FromLong(yes);
 }
-static int symint_bool(PyObject *o) {
-  ig_ctx *c = py_ctx();
-  bool yes = ig_int_is(c, ((py_sym *)o)->v.i, IG_NE, ig_const(0));
-  return py_ok(c) ? yes : -1;
+static PyObject *symbool_float(PyObject *o) {
+  int yes = sym_bool(o);
+  return yes < 0 ? NULL : PyFloat_FromDouble(yes);
 }
 
-static PyObject *symint_repr(PyObject *o) {
-  return PyUnicode_FromString(ig_int_text(py_ctx(), ((py_sym *)o)->v.i));
+// ---- methods ----
+
+static PyObject *to_int(PyObject *o, ig_expr_kind fn) {
+  return Py_IS_TYPE(o, &py_symfloat_type) ? apply(fn, &o, 1) : Py_NewRef(o);
+}
+static PyObject *sym_floor(PyObject *o, PyObject *unused) {
+  (void)unused;
+  return to_int(o, IG_EXPR_FLOOR);
+}
+static PyObject *sym_ceil(PyObject *o, PyObject *unused) {
+  (void)unused;
+  return to_int(o, IG_EXPR_CEIL);
+}
+static PyObject *sym_trunc(PyObject *o, PyObject *unused) {
+  (void)unused;
+  return to_int(o, IG_EXPR_TRUNC);
+}
+static PyObject *sym_round(PyObject *o, PyObject *args) {
+  PyObject *digits = Py_None;
+  if (!PyArg_ParseTuple(args, "|O:__round__", &digits)) return NULL;
+  if (!Py_IS_TYPE(o, &py_symfloat_type)) return Py_NewRef(o);
+  if (digits == Py_None) return apply(IG_EXPR_ROUND, &o, 1);
+  return apply(IG_EXPR_ROUND_DECIMAL, (PyObject *[]){o, digits}, 2);
+}
+static PyObject *sym_is_integer(PyObject *o, PyObject *unused) {
+  (void)unused;
+  if (!Py_IS_TYPE(o, &py_symfloat_type)) Py_RETURN_TRUE;
+  PyObject *whole = apply(IG_EXPR_FLOOR, &o, 1);
+  PyObject *same = whole ? sym_compare(whole, o, Py_EQ) : NULL;
+  Py_XDECREF(whole);
+  return same;
+}
+static PyObject *sym_copy(PyObject *o, PyObject *unused) {
+  (void)unused;
+  return Py_NewRef(o);
+}
+
+static PyObject *sym_repr(PyObject *o) {
+  const ig_expr *e = ig_value_expr(&((py_sym *)o)->v);
+  ig_str s = ig_str_make(ig_alloc_libc());
+  ig_str_expr(&s, e);
+  PyObject *text = s.failed ? PyErr_NoMemory() : PyUnicode_FromString(s.at);
+  ig_str_free(&s);
+  return text;
 }
 static Py_hash_t sym_hash(PyObject *o) {
-  return _Py_HashPointer(((py_sym *)o)->v.i.expr);
+  return _Py_HashPointer(ig_value_expr(&((py_sym *)o)->v));
 }
 
+static PyMethodDef sym_methods[] = {
+    {"__floor__", sym_floor, METH_NOARGS, NULL},       {"__ceil__", sym_ceil, METH_NOARGS, NULL},
+    {"__trunc__", sym_trunc, METH_NOARGS, NULL},       {"__round__", sym_round, METH_VARARGS, NULL},
+    {"is_integer", sym_is_integer, METH_NOARGS, NULL}, {"__copy__", sym_copy, METH_NOARGS, NULL},
+    {"__deepcopy__", sym_copy, METH_O, NULL},          {NULL, NULL, 0, NULL},
+};
+static PyGetSetDef sym_getset[] = {
+    {"node", py_sym_node, NULL, "Expression, hint and environment.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+#define ARITHMETIC                                                                   \
+  .nb_add = sym_add, .nb_subtract = sym_sub, .nb_multiply = sym_mul,                 \
+  .nb_floor_divide = sym_floordiv, .nb_remainder = sym_mod, .nb_divmod = sym_divmod, \
+  .nb_true_divide = sym_truediv, .nb_power = sym_pow, .nb_negative = sym_neg,        \
+  .nb_positive = sym_pos, .nb_absolute = sym_abs, .nb_bool = sym_bool
 static PyNumberMethods symint_number = {
-    .nb_add = symint_add,
-    .nb_subtract = symint_sub,
-    .nb_multiply = symint_mul,
-    .nb_floor_divide = symint_floordiv,
-    .nb_remainder = symint_mod,
-    .nb_true_divide = symint_truediv,
-    .nb_power = symint_power,
-    .nb_negative = symint_neg,
-    .nb_positive = symint_pos,
-    .nb_bool = symint_bool,
-    .nb_int = symint_int,
-    .nb_index = symint_int,
-    .nb_float = symint_float,
+    ARITHMETIC,      .nb_lshift = sym_lshift, .nb_rshift = sym_rshift, .nb_and = sym_and,
+    .nb_or = sym_or, .nb_int = symint_int,    .nb_index = symint_int,  .nb_float = symint_float,
 };
-PyTypeObject py_symint_type = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "ingot.SymInt",
-    .tp_basicsize = sizeof(py_sym),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .tp_dealloc = sym_dealloc,
-    .tp_repr = symint_repr,
-    .tp_hash = sym_hash,
-    .tp_as_number = &symint_number,
-    .tp_richcompare = symint_compare,
+static PyNumberMethods symfloat_number = {
+    ARITHMETIC,
+    .nb_int = symfloat_int,
+    .nb_float = symfloat_float,
+};
+static PyNumberMethods symbool_number = {
+    .nb_add = sym_add,
+    .nb_subtract = sym_sub,
+    .nb_multiply = sym_mul,
+    .nb_and = sym_and,
+    .nb_or = sym_or,
+    .nb_invert = sym_not,
+    .nb_bool = sym_bool,
+    .nb_int = symbool_int,
+    .nb_float = symbool_float,
 };
 
-static PyObject *symfloat_float(PyObject *o) {
-  return PyFloat_FromDouble(((py_sym *)o)->v.f);
-}
-static PyNumberMethods symfloat_number = {.nb_float = symfloat_float};
-PyTypeObject py_symfloat_type = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "ingot.SymFloat",
-    .tp_basicsize = sizeof(py_sym),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .tp_dealloc = sym_dealloc,
-    .tp_as_number = &symfloat_number,
-};
+#define SYM_TYPE(name, number)                                                              \
+  {                                                                                         \
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "ingot." name, .tp_basicsize = sizeof(py_sym), \
+                                .tp_flags =                                                 \
+                                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, \
+                                .tp_dealloc = sym_dealloc, .tp_repr = sym_repr,             \
+                                .tp_hash = sym_hash, .tp_as_number = &(number),             \
+                                .tp_richcompare = sym_compare, .tp_methods = sym_methods,   \
+                                .tp_getset = sym_getset                                     \
+  }
+PyTypeObject py_symint_type = SYM_TYPE("SymInt", symint_number);
+PyTypeObject py_symfloat_type = SYM_TYPE("SymFloat", symfloat_number);
+PyTypeObject py_symbool_type = SYM_TYPE("SymBool", symbool_number);
 
-static int symbool_bool(PyObject *o) {
-  return ((py_sym *)o)->v.b;
+// ---- functions of the module ----
+
+// sym_apply(name, *numbers): "max", "min", "ite", "not", "sqrt", "float", "int", "cos", ...
+static PyObject *sym_apply(PyObject *module, PyObject *const *args, Py_ssize_t n) {
+  (void)module;
+  static const struct {
+    const char *name;
+    ig_expr_kind fn;
+    Py_ssize_t n;
+  } table[] = {
+      {"max", IG_EXPR_MAX, 2},   {"min", IG_EXPR_MIN, 2},   {"ite", IG_EXPR_PIECEWISE, 3},
+      {"not", IG_EXPR_NOT, 1},   {"sqrt", IG_EXPR_SQRT, 1}, {"float", IG_EXPR_TO_FLOAT, 1},
+      {"int", IG_EXPR_TRUNC, 1}, {"cos", IG_EXPR_COS, 1},   {"cosh", IG_EXPR_COSH, 1},
+      {"sin", IG_EXPR_SIN, 1},   {"sinh", IG_EXPR_SINH, 1}, {"tan", IG_EXPR_TAN, 1},
+      {"tanh", IG_EXPR_TANH, 1}, {"asin", IG_EXPR_ASIN, 1}, {"acos", IG_EXPR_ACOS, 1},
+      {"atan", IG_EXPR_ATAN, 1}, {"log2", IG_EXPR_LOG2, 1}, {"add", IG_EXPR_ADD, 2},
+  };
+  const char *name = n > 0 ? PyUnicode_AsUTF8(args[0]) : "";
+  for (size_t i = 0; name && i < PY_COUNT(table); i++) {
+    if (strcmp(table[i].name, name) != 0 || table[i].n != n - 1) continue;
+    PyObject *out = apply(table[i].fn, args + 1, (size_t)(n - 1));
+    if (out != Py_NotImplemented) return out;
+    Py_DECREF(out);
+    PyErr_Format(PyExc_TypeError, "torch.sym_%s: expected numbers", name);
+    return NULL;
+  }
+  if (name)
+    PyErr_Format(PyExc_TypeError, "sym_apply: no function '%s' of %zd numbers", name, n - 1);
+  return NULL;
 }
-static PyNumberMethods symbool_number = {.nb_bool = symbool_bool};
-PyTypeObject py_symbool_type = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "ingot.SymBool",
-    .tp_basicsize = sizeof(py_sym),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .tp_dealloc = sym_dealloc,
-    .tp_as_number = &symbool_number,
+
+// sym_check(cond, message or None) -> bool: torch._check. False: it is known not to hold.
+static PyObject *sym_check(PyObject *module, PyObject *args) {
+  (void)module;
+  PyObject *cond = NULL;
+  const char *message = NULL;
+  if (!PyArg_ParseTuple(args, "O!|z:sym_check", &py_symbool_type, &cond, &message)) return NULL;
+  ig_ctx *c = py_ctx();
+  ig_sym *before = enter(c, &cond, 1);
+  const ig_value *v = &((py_sym *)cond)->v;
+  bool yes = true;
+  if (!ig_bool_known(c, v, &yes)) {
+    yes = true;
+    ig_sym_check(c, v, message);
+  }
+  c->sym = before;
+  return py_ok(c) ? PyBool_FromLong(yes) : NULL;
+}
+
+// sym_is_size(i): may be used as a size.
+static PyObject *sym_is_size(PyObject *module, PyObject *o) {
+  (void)module;
+  ig_int i;
+  if (py_to_int(o, &i) != PY_TAKEN) {
+    if (!PyErr_Occurred())
+      PyErr_Format(PyExc_TypeError, "expected an integer, not %s", py_type_name(o));
+    return NULL;
+  }
+  ig_ctx *c = py_ctx();
+  ig_sym *before = enter(c, &o, 1);
+  if (i.expr) ig_sym_constrain(c, i, 0, INT64_MAX, true);
+  c->sym = before;
+  return py_ok(c) ? Py_NewRef(Py_None) : NULL;
+}
+
+// sym_known(cond) -> True, False, or None: what is known without any guard.
+static PyObject *sym_known(PyObject *module, PyObject *o) {
+  (void)module;
+  if (PyBool_Check(o)) return Py_NewRef(o);
+  if (!Py_IS_TYPE(o, &py_symbool_type)) {
+    PyErr_Format(PyExc_TypeError, "expected a bool, not %s", py_type_name(o));
+    return NULL;
+  }
+  ig_ctx *c = py_ctx();
+  ig_sym *before = enter(c, &o, 1);
+  bool yes = false;
+  bool known = ig_bool_known(c, &((py_sym *)o)->v, &yes);
+  c->sym = before;
+  if (!py_ok(c)) return NULL;
+  return known ? PyBool_FromLong(yes) : Py_NewRef(Py_None);
+}
+
+static PyMethodDef functions[] = {
+    {"sym_apply", (PyCFunction)(void (*)(void))sym_apply, METH_FASTCALL, NULL},
+    {"sym_check", sym_check, METH_VARARGS, NULL},
+    {"sym_is_size", sym_is_size, METH_O, NULL},
+    {"sym_known", sym_known, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
 };
 
 int py_add_syms(PyObject *m) {
@@ -255,7 +474,8 @@ int py_add_syms(PyObject *m) {
       PyType_Ready(&py_symbool_type)) {
     return -1;
   }
-  return PyModule_AddObjectRef(m, "SymInt", (PyObject *)&py_symint_type) ||
+  return PyModule_AddFunctions(m, functions) || py_add_symnode(m) ||
+         PyModule_AddObjectRef(m, "SymInt", (PyObject *)&py_symint_type) ||
          PyModule_AddObjectRef(m, "SymFloat", (PyObject *)&py_symfloat_type) ||
          PyModule_AddObjectRef(m, "SymBool", (PyObject *)&py_symbool_type);
 }

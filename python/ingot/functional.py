@@ -275,10 +275,9 @@ def istft(
 
 
 def _check_with(error: type, cond: Any, message: Any) -> None:
-    if not isinstance(cond, (bool, getattr(_C, "SymBool", bool))):
+    if not isinstance(cond, (bool, _C.SymBool)):
         raise TypeError(f"cond must be a bool, but got {type(cond)}")
-    expect = getattr(_C, "expect_true", None)
-    if cond if isinstance(cond, bool) or expect is None else expect(cond):
+    if cond if isinstance(cond, bool) else _C.sym_check(cond, None if message is None else str(message())):
         return
     if message is None:
         text = (
@@ -299,9 +298,8 @@ def _check(cond: Any, message: Any = None) -> None:
 
 def _check_is_size(i: Any, message: Any = None, *, max: Any = None) -> None:
     """i is not negative, and may be used as a size."""
-    mark = getattr(_C, "check_is_size", None)
-    if mark is not None and not isinstance(i, int):
-        mark(i)
+    if isinstance(i, _C.SymInt):
+        _C.sym_is_size(i)
     _check(i >= 0, message)
     if max is not None:
         _check(i <= max, message)
@@ -329,47 +327,69 @@ def _check_tensor_all(cond: Tensor, message: Any = None) -> None:
     _check(bool(cond.all()), message)
 
 
-def _symbolic(name: str, value: Any, otherwise: Any) -> Any:
-    method = getattr(value, name, None)
-    return otherwise(value) if method is None else method()
+_SYMBOLIC = (_C.SymInt, _C.SymFloat, _C.SymBool)
 
 
 def sym_int(a: Any) -> Any:
-    return _symbolic("__sym_int__", a, int)
+    """int(a), symbolic if a is."""
+    if isinstance(a, _C.SymBool):
+        return _C.sym_apply("ite", a, 1, 0)
+    return a.__trunc__() if isinstance(a, _SYMBOLIC) else int(a)
 
 
 def sym_float(a: Any) -> Any:
-    return _symbolic("__sym_float__", a, float)
+    """float(a), symbolic if a is."""
+    if isinstance(a, _C.SymFloat):
+        return a
+    return _C.sym_apply("float", a) if isinstance(a, _SYMBOLIC) else float(a)
 
 
 def sym_not(a: Any) -> Any:
-    return _symbolic("__sym_not__", a, lambda v: not v)
+    """not a, symbolic if a is."""
+    return _C.sym_apply("not", a) if isinstance(a, _SYMBOLIC) else not a
 
 
-def sym_sqrt(a: Any) -> Any:
-    return _symbolic("__sym_sqrt__", a, math.sqrt)
+def _sym_function(name: str) -> Any:
+    def fn(a: Any) -> Any:
+        return _C.sym_apply(name, a) if isinstance(a, _SYMBOLIC) else getattr(math, name)(a)
+
+    fn.__name__ = fn.__qualname__ = f"_sym_{name}"
+    return fn
 
 
-_sym_sqrt = sym_sqrt
+_sym_sqrt, _sym_cos, _sym_cosh, _sym_sin, _sym_sinh, _sym_tan, _sym_tanh, _sym_asin, _sym_acos, _sym_atan, _sym_log2 = (
+    _sym_function(name) for name in "sqrt cos cosh sin sinh tan tanh asin acos atan log2".split()
+)
+sym_sqrt = _sym_sqrt
 
 
 def _sym_extreme(name: str, a: Any, b: Any, otherwise: Any) -> Any:
-    for value, other in ((a, b), (b, a)):
-        method = getattr(value, name, None)
-        if method is not None:
-            return method(other)
+    if isinstance(a, _SYMBOLIC) or isinstance(b, _SYMBOLIC):
+        return _C.sym_apply(name, a, b)
     result = otherwise(a, b)
     return float(result) if isinstance(a, float) or isinstance(b, float) else result
 
 
 def sym_max(a: Any, b: Any) -> Any:
-    return _sym_extreme("__sym_max__", a, b, builtins.max)
+    """max(a, b) without deciding which one it is."""
+    return _sym_extreme("max", a, b, builtins.max)
 
 
 def sym_min(a: Any, b: Any) -> Any:
-    return _sym_extreme("__sym_min__", a, b, builtins.min)
+    """min(a, b) without deciding which one it is."""
+    return _sym_extreme("min", a, b, builtins.min)
+
+
+def sym_sum(args: Any) -> Any:
+    """The sum of all numbers."""
+    total: Any = 0
+    for i, value in enumerate(args):
+        total = value if i == 0 else total + value
+    return total
 
 
 def sym_ite(b: Any, t: Any, f: Any) -> Any:
-    method = getattr(b, "__sym_ite__", None)
-    return (t if b else f) if method is None else method(t, f)
+    """t if b else f, without deciding b."""
+    if isinstance(b, _C.SymBool):
+        return _C.sym_apply("ite", b, t, f)
+    return t if b else f

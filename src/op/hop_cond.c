@@ -9,6 +9,7 @@
 
 #include "op/formula.h"
 #include "op/hop.h"
+#include "sym/env.h"
 
 // An operand of the recorded node on its way through sorting.
 typedef struct entry {
@@ -158,7 +159,7 @@ static bool decide(ig_ctx *c, const ig_value *pred) {
     ig_call(c, item, pred, out);
     return out[0].kind != IG_KIND_NONE && ig_value_f64(&out[0]) != 0;
   }
-  return pred->b;
+  return ig_bool_guard(c, pred);
 }
 
 const ig_value *ig_cond(ig_ctx *c, const ig_cond_args *args, size_t *nouts) {

@@ -6,6 +6,7 @@
 #include "ingot/aten.h"
 #include "op/formula.h"
 #include "op/hop.h"
+#include "sym/env.h"
 
 // One slice along dimension 0 of each xs, in the innermost scope.
 static bool slices(ig_ctx *c, const ig_value *xs, size_t n, int64_t dim, int64_t i, ig_value *out) {
@@ -153,7 +154,7 @@ const ig_value *ig_map_over(ig_ctx *c, const ig_branch *body, const ig_value *xs
   if (c->status != IG_OK || !leading(c, "map", xs, nxs, 0, &size)) return NULL;
   if (c->capture) return map_capture(c, body, xs, nxs, args, nargs, size, nouts);
   ig_value *in = ig_scope_push(c, (nxs + nargs + 1) * sizeof *in);
-  rows r = {.steps = (size_t)ig_int_specialize(c, size)};
+  rows r = {.steps = (size_t)ig_int_guard(c, size)};
   for (size_t i = 0; in && i < nargs; i++) in[nxs + i] = args[i];
   for (size_t i = 0; in && i < r.steps; i++) {
     if (!slices(c, xs, nxs, 0, (int64_t)i, in)) return NULL;
@@ -275,7 +276,7 @@ static int goes_on(ig_ctx *c, const loop *l, const ig_value *in) {
   const ig_value *pred = ig_branch_run(c, l->cond, in, l->n, &n);
   if (!pred) return -1;
   if (n == 1 && pred->kind == IG_KIND_BOOL) {
-    bool yes = pred->b;
+    bool yes = ig_bool_guard(c, pred);
     return c->status == IG_OK ? yes : -1;
   }
   if (n != 1 || pred->kind != IG_KIND_TENSOR) {
@@ -427,7 +428,7 @@ const ig_value *ig_scan(ig_ctx *c, const ig_scan_args *given, size_t *nouts) {
   }
   if (!leading(c, "scan", a.xs, a.nxs, a.dim, &size)) return NULL;
   if (c->capture) return scan_capture(c, &a, size, nouts);
-  return scan_run(c, &a, ig_int_specialize(c, size), nouts);
+  return scan_run(c, &a, ig_int_guard(c, size), nouts);
 }
 
 static void scan_call(ig_ctx *c, const ig_node *n, const ig_value *args, ig_value *out) {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Between tensors and plain values: item, comparisons with one answer, sizes, assertions and ranges
 // of symbolic integers.
+#include <stdio.h>
+
 #include "op/formula.h"
 #include "op/refuse.h"
 #include "op/shape.h"
+#include "sym/env.h"
 #include "tensor/copy.h"
 #include "tensor/number.h"
 
@@ -19,12 +22,36 @@ static void local_scalar_kernel(ig_ctx *c, const ig_op *op, const ig_value *args
   outs[0] = ig_element_load(ig_tensor_data(self), self->dtype);
 }
 
-// An element nobody knows: integers become symbols.
+// Symbols for what stands in the data: u0, zuf0; a bool is the relation Eq(u0, 1).
+static void unbacked_float(ig_ctx *c, ig_value *out) {
+  char name[32];
+  (void)snprintf(name, sizeof name, "zuf%u", c->sym->floats++);
+  ig_symbol_info info = {.sort = IG_SORT_FLOAT, .range = ig_vrange_all(IG_SORT_FLOAT)};
+  const ig_expr *e = ig_expr_symbol(c, name, &info);
+  if (e) *out = (ig_value){.kind = IG_KIND_FLOAT, .f_expr = e};
+}
+
+static void unbacked_bool(ig_ctx *c, ig_value *out) {
+  ig_int u = ig_sym_unbacked(c);
+  ig_sym_constrain(c, u, 0, 1, false);
+  ig_value args[] = {ig_of_int(u), ig_of_i64(1)};
+  ig_sym_apply(c, IG_EXPR_EQ, args, 2, out);
+}
+
+// An element nobody knows.
 static void local_scalar_fake(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   (void)op;
   const ig_tensor *self = args[0].tensor;
   if (ig_dtype_is_integral(self->dtype) && c->sym) {
     outs[0] = ig_of_int(ig_sym_unbacked(c));
+    return;
+  }
+  if (c->sym && self->dtype == IG_BOOL) {
+    unbacked_bool(c, &outs[0]);
+    return;
+  }
+  if (c->sym && ig_dtype_is_float(self->dtype)) {
+    unbacked_float(c, &outs[0]);
     return;
   }
   (void)ig_fail(c, IG_DATA_DEPENDENT, "argument 'self': its element is not known (%s)",

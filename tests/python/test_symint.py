@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SymInt, SymFloat, SymBool: arithmetic as Python's, expressions as printed, questions, nodes of a capture."""
+
+import itertools
+import math
+import operator
+
+import pytest
+
+import ingot as torch
+from ingot import SymBool, SymFloat, SymInt
+from ingot.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeEnv
+
+
+@pytest.fixture
+def env():
+    return ShapeEnv()
+
+
+def symbol(env, hint=7):
+    return env._new_symbol(hint, 2, None)
+
+
+BINARY = [
+    operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod, operator.truediv, operator.lt,
+    operator.le, operator.eq, operator.ne, operator.gt, operator.ge, torch.sym_max, torch.sym_min,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("fn", BINARY, ids=lambda f: f.__name__)
+@pytest.mark.parametrize(("hint", "other"), itertools.product([5, 8], [3, 2.5, -4]))
+def test_hints_agree_with_python(env, fn, hint, other):
+    s = symbol(env, hint)
+    plain = {torch.sym_max: max, torch.sym_min: min}.get(fn, fn)
+    for got, want in ((fn(s, other), plain(hint, other)), (fn(other, s), plain(other, hint))):
+        value = got.node.require_hint() if isinstance(got, (SymInt, SymFloat, SymBool)) else got
+        assert value == pytest.approx(want)
+        if isinstance(got, SymBool):
+            assert isinstance(want, bool)
+        elif isinstance(got, (SymInt, int)):
+            assert not isinstance(want, float) or want == int(want)
+
+
+def test_unary_and_functions(env):
+    s = symbol(env)
+    assert (-s).node.hint == -7 and abs(-s).node.hint == 7 and (+s) is s
+    assert (s**2).node.hint == 49 and str(s**2) == "s0**2"
+    q, r = divmod(s, 2)
+    assert (q.node.hint, r.node.hint) == (3, 1)
+    half = s / 2
+    assert isinstance(half, SymFloat)
+    assert math.floor(half).node.hint == 3 and math.ceil(half).node.hint == 4 and math.trunc(half).node.hint == 3
+    assert round(half).node.hint == round(3.5)
+    assert math.floor(s) is s and round(s) is s
+    assert torch.sym_sqrt(s).node.hint == pytest.approx(math.sqrt(7))
+    assert torch.sym_int(half).node.hint == 3 and torch.sym_float(s).node.hint == 7.0
+    assert torch.sym_ite(s > 3, s, 2).node.hint == 7
+    assert torch.sym_sum([s, 2, s]).node.hint == 16
+    assert torch.sym_not(s > 9).node.hint is True
+
+
+def test_plain_numbers():
+    assert torch.sym_max(2, 3) == 3 and torch.sym_min(2, 3.0) == 2.0 and torch.sym_int(2.7) == 2
+    assert torch.sym_ite(False, 1, 2) == 2 and torch.sym_not(True) is False and torch.sym_sqrt(4) == 2.0
+    assert torch.sym_sum([1, 2, 3]) == 6 and torch.sym_sum([]) == 0
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda s: 2 * s + 1, "2*s0 + 1"),
+        (lambda s: (s + 1) // 2, "((s0 + 1)//2)"),
+        (lambda s: s % 3, "Mod(s0, 3)"),
+        (lambda s: s - s, "0"),
+        (lambda s: s * s - 1, "s0**2 - 1"),
+        (lambda s: s > 4, "s0 > 4"),
+        (lambda s: s == 4, "Eq(s0, 4)"),
+        (lambda s: (s > 4) & (s < 9), "(s0 > 4) & (s0 < 9)"),
+        (lambda s: torch.sym_max(s, 5), "Max(5, s0)"),
+    ],
+)
+def test_texts(env, make, text):
+    assert str(make(symbol(env))) == text
+
+
+def test_questions_guard(env):
+    s = symbol(env)
+    assert s > 3 and not s == 9 and bool(s)
+    assert int(s) == 7 and list(range(s))[-1] == 6  # specialised
+    assert s == 7
+
+
+def test_known_without_a_guard(env):
+    s = symbol(env)
+    assert (s >= 2) is True or torch._C.sym_known(s >= 2) is True
+    assert torch._C.sym_known(s > 5) is None
+
+
+def test_unbacked(env):
+    u = env.create_unbacked_symint()
+    assert str(u) == "u0" and u.node.hint is None and not u.node.has_hint()
+    with pytest.raises(GuardOnDataDependentSymNode, match="Could not guard on data-dependent expression"):
+        bool(u > 4)
+    with pytest.raises(GuardOnDataDependentSymNode):
+        int(u)
+    with pytest.raises(RuntimeError, match="no hint"):
+        u.node.require_hint()
+    torch._check(u > 4)
+    assert u > 4 and u + 1 > 5 and not u < 3
+
+
+def test_checks(env):
+    torch._check(True)
+    with pytest.raises(RuntimeError, match="Expected cond to be True, but got False"):
+        torch._check(False)
+    with pytest.raises(ValueError, match="three"):
+        torch._check_value(False, lambda: "three")
+    with pytest.raises(TypeError, match="cond must be a bool"):
+        torch._check(1)
+    u = env.create_unbacked_symint()
+    torch._check_is_size(u)
+    assert u >= 0
+    with pytest.raises(RuntimeError):
+        torch._check(u < 0)
+
+
+def test_objects(env):
+    s = symbol(env)
+    e = (2 * s + 1).node.expr
+    assert str(e) == "2*s0 + 1" and e == (1 + s * 2).node.expr and hash(e) == hash((s + s + 1).node.expr)
+    assert {str(x) for x in e.free_symbols} == {"s0"} and not e.is_number
+    assert s.node.expr.is_symbol and s.node.expr.name == "s0" and s.node.pytype is int
+    assert s.node.shape_env._key == env._key
+    assert (s == "x") is False and (s != None) is True  # noqa: E711: what Python answers for other types
+    with pytest.raises(TypeError):
+        s + "x"
+
+
+def export(fn, *args, dims=None, strict=False):
+    class M(torch.nn.Module):
+        def forward(self, *args):
+            return fn(*args)
+
+    shapes = None if dims is None else (tuple({k: torch.export.Dim(v, max=64) for k, v in d.items()} for d in dims),)
+    return torch.export.export(M(), args, dynamic_shapes=shapes, strict=strict)
+
+
+def test_recorded_as_written():
+    ep = export(lambda x: x / torch.sym_sqrt(x.shape[0]) + (x.shape[0] * 2 - 1), torch.ones(4, 3), dims=[{0: "n"}])
+    code = ep.graph_module.code
+    assert code.count("torch._sym_sqrt(") == 1
+    assert "sym_size_int * 2" in code and "- 1" in code
+    for n in (2, 5):
+        x = torch.randn(n, 3)
+        assert torch.allclose(ep.module()(x), x / math.sqrt(n) + 2 * n - 1)
+
+
+def test_dead_arithmetic_disappears():
+    def f(x):
+        _ = x.shape[0] * 3 + 1
+        return x + 1
+
+    assert "sym_size" not in export(f, torch.ones(4, 3), dims=[{0: "n"}]).graph_module.code
+
+
+def test_outputs():
+    ep = export(lambda x: (x.shape[0] + 1, x.shape[0] > 3, x.sum()), torch.ones(5, 2), dims=[{0: "n"}])
+    n, big, _ = ep.module()(torch.ones(2, 2))
+    assert n == 3 and big is False
+
+
+def test_item_and_tolist():
+    ep = export(lambda x, y: torch.full((2,), x.item() * 2 + 1) + y, torch.tensor(4), torch.ones(2))
+    assert ep.module()(torch.tensor(6), torch.ones(2)).tolist() == [14, 14]
+
+    def g(x):
+        a, b = x.tolist()
+        return torch.full((2,), a + b)
+
+    assert export(g, torch.tensor([1.5, 2.0])).module()(torch.tensor([3.0, 4.0])).tolist() == [7, 7]
+
+
+def test_data_dependent_branch():
+    with pytest.raises(GuardOnDataDependentSymNode, match="Could not guard on data-dependent expression"):
+        export(lambda x: x + 1 if x.item() > 3 else x, torch.tensor(4))
+
+
+def test_outside_of_any_environment():
+    ep = export(lambda x: x * 2, torch.ones(4, 3), dims=[{0: "n"}])
+    size = next(iter(ep.graph.nodes)).meta["val"].shape[0]
+    del ep
+    assert isinstance(size, SymInt) and str(size * 2 + size) == "3*s0"
