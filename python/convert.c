@@ -301,6 +301,12 @@ static py_take one(const ig_arg *a, PyObject *o, ig_value *v) {
       if (!PyObject_TypeCheck(o, &py_generator_type)) return PY_OTHER;
       *v = (ig_value){.kind = IG_KIND_GENERATOR, .generator = ((py_generator *)o)->g};
       return PY_TAKEN;
+    case IG_TYPE_OTHER:  // an object of a class that only its operators know
+      if (py_is_tensor(o) || PyLong_Check(o) || PyFloat_Check(o) || PyUnicode_Check(o)) {
+        return PY_OTHER;
+      }
+      *v = (ig_value){.kind = IG_KIND_OBJECT, .object = o};
+      return PY_TAKEN;
     default:
       return PY_OTHER;
   }

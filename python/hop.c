@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "fx.h"
 #include "op/hop.h"
 #include "py.h"
 
@@ -253,6 +254,76 @@ static PyObject *hop_functional(PyObject *module, PyObject *args) {
   return finish(c, s, outs, n);
 }
 
+// ---- a capture that ends as a graph ----
+
+// Outputs as they are: tensors and numbers in lists, tuples and dicts; in the innermost scope.
+static bool to_tree(ig_ctx *c, PyObject *o, ig_value *v) {
+  bool dict = PyDict_Check(o);
+  if (!dict && !PyList_Check(o) && !PyTuple_Check(o)) {
+    if (PyUnicode_Check(o)) {
+      *v = ig_of_str(PyUnicode_AsUTF8(o));
+      return v->str != NULL;
+    }
+    return to_value(o, v);
+  }
+  PyObject *list = dict ? PyDict_Items(o) : PySequence_Fast(o, "a sequence");
+  if (!list) return false;
+  size_t n = (size_t)PySequence_Fast_GET_SIZE(list);
+  ig_value *at = ig_scope_push(c, ((dict ? 2 : 1) * n + 1) * sizeof *at);
+  bool ok = at != NULL;
+  for (size_t i = 0; ok && i < n; i++) {
+    PyObject *item = PySequence_Fast_GET_ITEM(list, (Py_ssize_t)i);
+    if (dict) {
+      ok = to_tree(c, PyTuple_GET_ITEM(item, 0), &at[2 * i]) &&
+           to_tree(c, PyTuple_GET_ITEM(item, 1), &at[2 * i + 1]);
+    } else {
+      ok = to_tree(c, item, &at[i]);
+    }
+  }
+  if (ok) {
+    *v = ig_of_list(at, (dict ? 2 : 1) * n);
+    v->seq = dict ? IG_SEQ_DICT : PyTuple_Check(o) ? IG_SEQ_TUPLE : IG_SEQ_LIST;
+  }
+  Py_DECREF(list);
+  return ok;
+}
+
+// capture_end_graph(result, composite) -> Graph: `result` is what the graph returns; composite:
+// composite operators are taken apart.
+static PyObject *capture_end_graph(PyObject *module, PyObject *args) {
+  (void)module;
+  PyObject *result = NULL;
+  int composite = 0;
+  if (!PyArg_ParseTuple(args, "Op:capture_end_graph", &result, &composite)) return NULL;
+  ig_ctx *c = py_ctx();
+  ig_scope s = ig_scope_open(c);
+  ig_value v;
+  ig_graph *g = NULL;
+  if (!to_tree(c, result, &v)) {
+    ig_scope_close(c, s);
+    return PyErr_Occurred() ? NULL : py_raise(c);
+  }
+  bool tuple = v.kind == IG_KIND_LIST && v.seq == IG_SEQ_TUPLE;
+  ig_status st = tuple ? ig_capture_end(c, v.list.at, v.list.n, &g) : ig_capture_end(c, &v, 1, &g);
+  py_trace_end(c);
+  if (st == IG_OK && !tuple) g->last->bare = true;
+  if (st == IG_OK) (void)ig_graph_dce(g);
+  if (st == IG_OK && composite) {
+    ig_graph *lower = NULL;
+    ig_decompose_args level = {.level = IG_DECOMPOSE_COMPOSITE};
+    bool bare = g->last->bare;
+    st = ig_graph_decompose(c, g, &level, &lower);
+    ig_graph_free(g);
+    g = lower;
+    if (g) g->last->bare = bare;
+  }
+  ig_scope_close(c, s);
+  if (st != IG_OK) return py_raise(c);
+  PyObject *out = py_from_graph(g);
+  ig_graph_free(g);
+  return out;
+}
+
 // ---- the objects that stand for them ----
 
 static PyObject *objects;  // name -> object of Python
@@ -327,6 +398,7 @@ PyMethodDef py_hop_functions[] = {
     {"hop_strict_mode", hop_strict_mode, METH_VARARGS, NULL},
     {"hop_set_grad", hop_set_grad, METH_VARARGS, NULL},
     {"hop_auto_functionalized", hop_functional, METH_VARARGS, NULL},
+    {"capture_end_graph", capture_end_graph, METH_VARARGS, NULL},
     {"hop_register", hop_register, METH_VARARGS, NULL},
     {"hop_object", hop_object, METH_O, NULL},
     {NULL, NULL, 0, NULL},

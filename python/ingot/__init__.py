@@ -55,6 +55,7 @@ _HOMES = {
         is_storage is_tensor istft meshgrid norm numel set_default_device split stft sym_float sym_int sym_ite
         sym_max sym_min sym_not sym_sqrt sym_sum tensordot typename unique unique_consecutive
     """,
+    "ingot._compile": "compile",
     "ingot._higher_order_ops.cond": "cond",
     "ingot.random": "manual_seed seed initial_seed get_rng_state set_rng_state",
 }

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""make_fx, torch.compile with a function as backend, custom objects, strict regions."""
+
+import pytest
+
+import ingot as torch
+from ingot import fx
+from ingot._export.wrappers import _mark_strict_experimental
+from ingot.fx.experimental.proxy_tensor import make_fx
+
+
+def f(x, y):
+    return torch.nn.functional.linear(x, y).sin() + 1
+
+
+@pytest.mark.parametrize("mode", ["real", "fake", "symbolic"])
+def test_make_fx(mode):
+    x, y = torch.randn(3, 4), torch.randn(5, 4)
+    gm = make_fx(f, tracing_mode=mode)(x, y)
+    assert isinstance(gm, fx.GraphModule)
+    assert [n.name for n in gm.graph.nodes if n.op == "placeholder"] == ["x_1", "y_1"]
+    assert "linear" not in gm.code
+    assert torch.allclose(gm(x, y), f(x, y))
+    if mode == "symbolic":
+        assert torch.allclose(gm(torch.ones(6, 4), y), f(torch.ones(6, 4), y))
+
+
+def test_pre_dispatch_keeps_composites():
+    assert "linear" in make_fx(f, pre_dispatch=True)(torch.ones(2, 3), torch.ones(4, 3)).code
+
+
+def test_structures():
+    def g(pair, k):
+        return {"a": [pair[0] + k], "b": pair[1] * torch.tensor([1.0, 2.0])}
+
+    pair = (torch.ones(2), torch.ones(2))
+    gm = make_fx(g)(pair, 3)
+    assert [n.name for n in gm.graph.nodes if n.op == "placeholder"] == ["pair_1", "pair_2", "k_1"]
+    out = gm(pair[0], pair[1], 3)
+    assert out["a"][0].tolist() == [4, 4] and out["b"].tolist() == [1, 2]
+
+
+def test_modules_and_writes():
+    class M(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = torch.nn.Parameter(torch.ones(3))
+
+        def forward(self, x):
+            y = x * self.w
+            y.add_(1)
+            return (y,)
+
+    m = M()
+    gm = make_fx(m)(torch.ones(3))
+    assert "add_" in gm.code and gm(torch.ones(3))[0].tolist() == [2, 2, 2]
+
+
+def test_errors():
+    with pytest.raises(AssertionError, match="tracing_mode"):
+        make_fx(f, tracing_mode="other")
+    with pytest.raises(TypeError, match="expected tensors"):
+        make_fx(lambda x: x)(object())
+    with pytest.raises(ZeroDivisionError):
+        make_fx(lambda x: 1 / 0)(torch.ones(1))
+    assert make_fx(lambda x: x + 1)(torch.ones(1))(torch.ones(1)).item() == 2
+
+
+def test_compile_with_a_backend():
+    seen = []
+
+    def backend(gm, inputs):
+        seen.append((gm, [tuple(t.shape) for t in inputs]))
+        return gm
+
+    @torch.compile(backend=backend)
+    def g(x, k, *, y):
+        return {"out": x * k + y}
+
+    x = torch.ones(2)
+    for _ in range(2):
+        assert g(x, 3, y=x)["out"].tolist() == [4, 4]
+    assert len(seen) == 1 and seen[0][1] == [(2,), (2,)]
+    assert g(x, 4, y=x)["out"].tolist() == [5, 5] and g(torch.ones(3), 3, y=torch.ones(3))["out"].shape == (3,)
+    assert len(seen) == 3 and isinstance(seen[0][0], fx.GraphModule)
+
+
+def test_compile_by_name():
+    m = torch.nn.Linear(2, 2)
+    x = torch.ones(1, 2)
+    for name in ("eager", "inductor"):
+        assert torch.allclose(torch.compile(m, backend=name)(x), m(x))
+    with pytest.raises(RuntimeError, match="Invalid backend"):
+        torch.compile(m, backend="nothing")
+
+
+def test_export_as_backend():
+    def backend(gm, inputs):
+        return torch.export.export(gm, tuple(inputs), strict=False).run_decompositions().module()
+
+    x = torch.randn(3)
+    assert torch.allclose(torch.compile(lambda a, b: a * b + 1, backend=backend)(x, x), x * x + 1)
+
+
+def test_strict_region():
+    @_mark_strict_experimental
+    class B(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("b", torch.ones(3))
+
+        def forward(self, x):
+            return x.sum() + (self.b + 6).sum()
+
+    class M(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.sub = B()
+
+        def forward(self, x):
+            return self.sub(x.sin()), x + 3
+
+    m, x = M(), torch.randn(3)
+    ep = torch.export.export(m, (x,), strict=False)
+    assert "torch.ops.higher_order.strict_mode(strict_graph_0, (sin, b_sub_b))" in ep.graph_module.code
+    assert "def forward(self, arg0_1, arg1_1):" in ep.graph_module.strict_graph_0.code
+    for a, b in zip(ep.module()(x), m(x), strict=True):
+        assert torch.allclose(a, b)
+
+
+def test_custom_objects():
+    obj = torch.classes._TorchScriptTesting._PickleTester([3, 5])
+    assert torch.ops._TorchScriptTesting.take_an_instance(obj).shape == (5, 4)
+    assert obj.top() == 5
+    with pytest.raises(AttributeError, match="not registered"):
+        torch.classes.nothing.There  # noqa: B018
