@@ -160,7 +160,7 @@ def test_lint_finds_what_is_wrong() -> None:
     g = small()
     x, y, a, b, out = g.nodes
     b.append(a)
-    with pytest.raises(RuntimeError, match="Argument 'add_tensor' of Node 'mul_tensor' was used before it has been defined"):
+    with pytest.raises(RuntimeError, match="Argument 'add_tensor' of Node 'mul_tensor' was used before"):
         g.lint()
     b.prepend(a)
     g.lint()
@@ -282,6 +282,7 @@ def test_pytree_code() -> None:
 TARGETS = [aten.add.Tensor, aten.relu.default, operator.add, operator.getitem, torch.relu, len, aten.add_.Tensor]
 
 
+@pytest.mark.filterwarnings("ignore:.*already erased node")
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_random_editing_never_crashes(data: st.DataObject) -> None:
@@ -325,8 +326,6 @@ def test_random_editing_never_crashes(data: st.DataObject) -> None:
             else:
                 pick().target = data.draw(st.sampled_from(TARGETS))
         except (RuntimeError, TypeError, ValueError, AssertionError):
-            pass
-        except Warning:
             pass
     str(g), g._code(None, None, 0, ()), g._code("Name", None, 0, ()), g._sync()
     try:
@@ -373,7 +372,8 @@ def test_interpreter_pass_writes_a_new_graph() -> None:
     assert_close(same, model(x))
     assert_close(other.neg().relu(), model(x))
     by = by_name(result.graph_module.graph)
-    assert by["neg"].meta["val"].shape == (2, 4) and by["neg"].meta["stack_trace"] == by_name(ep.graph)["relu"].stack_trace
+    assert by["neg"].meta["val"].shape == (2, 4)
+    assert by["neg"].meta["stack_trace"] == by_name(ep.graph)["relu"].stack_trace
 
 
 def test_verifier_names_what_is_wrong() -> None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Printed forms to the letter: graphs are built by hand from code that PyTorch printed, and must print as that very code
-and as the node list that PyTorch gave for it."""
+"""Printed forms to the letter: graphs are built by hand from code that PyTorch printed, and must print as that very
+code and as the node list that PyTorch gave for it."""
 import ast
 import gzip
 import json

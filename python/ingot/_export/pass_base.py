@@ -61,7 +61,8 @@ class _ExportPassBaseDeprecatedDoNotUse(PassBase):
                 return self.callback.call_cond(*args, meta)  # pred, both branches, operands
             if name == "map_impl":
                 return self.callback.call_map(*args, meta)
-            if getattr(target, "__module__", "") in ("_operator", "math", "builtins") or name.startswith(("sym_", "_sym_")):
+            module = getattr(target, "__module__", "")
+            if module in ("_operator", "math", "builtins") or name.startswith(("sym_", "_sym_")):
                 return self.callback.call_sym(target, args, meta)
             return self.callback._fx("call_function", target, args, kwargs, meta, meta.data.get("val"))
 

@@ -20,4 +20,5 @@ def tree_flatten_spec(tree: Any, spec: pytree.TreeSpec, exact_structural_match: 
         children = [tree[key] for key in spec.context]
     else:
         children = spec._children_of(tree)
-    return [leaf for child, s in zip(children, spec.children_specs, strict=True) for leaf in tree_flatten_spec(child, s)]
+    pairs = zip(children, spec.children_specs, strict=True)
+    return [leaf for child, below in pairs for leaf in tree_flatten_spec(child, below)]

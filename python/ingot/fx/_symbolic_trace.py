@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tracing a module by running it on proxies: Python's operators, functions of Ingot, methods and modules become nodes."""
+"""Tracing a module by running it on proxies: operators, functions, methods and modules become nodes."""
 from __future__ import annotations
 
 import inspect

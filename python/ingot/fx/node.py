@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes of graphs. The type is the engine's (_C.FxNode); here is what concerns Python objects alone: names of functions,
-mapping over nested arguments."""
+"""Nodes of graphs. The type is the engine's (_C.FxNode); here is what concerns Python objects alone: names of
+functions, mapping over nested arguments."""
 from __future__ import annotations
 
 import builtins
