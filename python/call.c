@@ -4,6 +4,7 @@
 // says, and makes one ig_call. No operator is named here.
 #include <string.h>
 
+#include "op/call.h"
 #include "py.h"
 
 static struct {
@@ -362,7 +363,12 @@ static PyObject *run(const py_op *op, ig_ctx *c, const py_args *call) {
       ig_tensor_set_requires_grad(c, outs[0].tensor, true);
     }
     if (c->status != IG_OK) return py_raise(c);
-    return py_results(c, sig, outs, op->kind < PY_OVERLOAD);
+    // Symbolic results belong to the environment of the operands.
+    ig_sym *open = c->sym;
+    if (!open) c->sym = ig_sym_of_operands(sig->op, values);
+    PyObject *out = py_results(c, sig, outs, op->kind < PY_OVERLOAD);
+    c->sym = open;
+    return out;
   }
   return py_explain(op, call);
 }

@@ -77,7 +77,7 @@ static bool put(PyObject *dict, const char *key, PyObject *value) {
   return ok;
 }
 
-static PyObject *val_of(ig_ctx *c, const ig_node *n) {
+static PyObject *val_of_now(ig_ctx *c, const ig_node *n) {
   if (n->val.kind == IG_KIND_LIST && n->val.seq != IG_SEQ_DICT) {
     ig_value copy = n->val;  // results come as tuples unless the operator returns a list
     bool list = n->callee == IG_CALLEE_OP && n->op && n->op->schema.nrets == 1;
@@ -88,6 +88,16 @@ static PyObject *val_of(ig_ctx *c, const ig_node *n) {
     return tuple;
   }
   return py_from_value(c, &n->val);
+}
+
+// Symbolic numbers belong to the environment of the graph, open or not.
+static PyObject *val_of(ig_ctx *c, const ig_node *n) {
+  ig_ctx *ctx = py_ctx();
+  ig_sym *open = ctx->sym;
+  ctx->sym = n->graph->sym;
+  PyObject *out = val_of_now(c, n);
+  ctx->sym = open;
+  return out;
 }
 
 static bool has_val(const ig_node *n) {

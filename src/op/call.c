@@ -326,8 +326,7 @@ static void record(ig_ctx *c, const ig_op *op, const ig_value *given, ig_value *
   ig_record_return(op, given, args, outs);
 }
 
-// Fake operands bring their environment along, wherever they are used.
-static ig_sym *sym_of_operands(const ig_op *op, const ig_value *args) {
+ig_sym *ig_sym_of_operands(const ig_op *op, const ig_value *args) {
   for (size_t i = 0; i < op->schema.nargs; i++) {
     if (args[i].kind == IG_KIND_TENSOR) {
       ig_sym *sym = ig_tensor_sym(args[i].tensor);
@@ -345,7 +344,7 @@ static ig_sym *sym_of_operands(const ig_op *op, const ig_value *args) {
 
 static void run(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   ig_sym *sym = c->sym;
-  if (!sym) c->sym = sym_of_operands(op, args);
+  if (!sym) c->sym = ig_sym_of_operands(op, args);
   ig_run(c, op, args, outs);
   c->sym = sym;
 }

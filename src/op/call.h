@@ -26,6 +26,9 @@ void ig_infer(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);
 void ig_record(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);
 bool ig_record_value(ig_ctx *c, const ig_value *in, ig_value *out);  // tensors become nodes
 
+// The environment that fake operands bring along, wherever they are used; NULL: none.
+ig_sym *ig_sym_of_operands(const ig_op *op, const ig_value *args);
+
 // Closes the scope and hands the results of a call over to the one around it.
 void ig_return_values(ig_ctx *c, ig_scope s, ig_value *outs, size_t n);
 

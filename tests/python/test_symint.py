@@ -190,3 +190,11 @@ def test_outside_of_any_environment():
     size = next(iter(ep.graph.nodes)).meta["val"].shape[0]
     del ep
     assert isinstance(size, SymInt) and str(size * 2 + size) == "3*s0"
+
+
+def test_numbers_of_nodes_keep_their_environment():
+    ep = export(lambda x: x + (x.shape[0] * 2), torch.ones(4, 3), dims=[{0: "n"}])
+    (size,) = [n for n in ep.graph.nodes if n.name == "mul"]
+    value = size.meta["val"]
+    del ep, size
+    assert str(value + 1) == "2*s0 + 1"
