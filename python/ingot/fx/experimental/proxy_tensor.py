@@ -44,7 +44,8 @@ def _input(name: str, value: Any, mode: str) -> Any:
         return _C.capture_input(name, value) if dims is None else _C.capture_input(name, value, None, dims)
     if isinstance(value, _PLAIN):
         return _C.capture_input(name, value)
-    raise TypeError(f"make_fx: the argument {name} is a {type(value).__name__}; expected tensors, numbers, strings, None")
+    kind = type(value).__name__
+    raise TypeError(f"make_fx: the argument {name} is a {kind}; expected tensors, numbers, strings, None")
 
 
 def _attributes(graph: Any) -> dict[str, Any]:
