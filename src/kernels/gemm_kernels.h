@@ -14,7 +14,27 @@ enum {
   IG_GEMM_DOT_COLS = 4,  // columns of a dot tile
   IG_GEMM_AXPY_ROWS = 4,
   IG_GEMM_SLACK = 16,  // elements behind a packed block that pack may overwrite
+  IG_GEMM_AHEAD = 32,  // rows of B between two times that a tile fetches ahead
 };
+
+// Memory that is wanted next: rows of so many lines of 64 bytes. Tiles fetch it into the second
+// cache, a line for every four rows of B (more would hold up the loads that they wait for), and
+// advance it. The portable tables leave it to the processor.
+typedef struct ig_gemm_ahead {
+  const char *at;
+  int64_t count;        // lines that are left, of all rows
+  int64_t lines, left;  // of a row; of this row
+  int64_t jump;         // from the end of a row's lines to the next row
+} ig_gemm_ahead;
+
+static inline void ig_gemm_advance(ig_gemm_ahead *f) {
+  f->count--;
+  f->at += 64;
+  if (--f->left == 0) {
+    f->at += f->jump;
+    f->left = f->lines;
+  }
+}
 
 // mr, nr, dot_rows: greatest m and n of tile, greatest m of dot; nr_short: a narrower panel that is
 // nearly as good, for widths that nr divides badly.
@@ -31,7 +51,7 @@ enum {
   typedef struct ig_gemm_kernels_##name {                                                         \
     int mr, nr, nr_short, dot_rows;                                                               \
     void (*tile)(int m, int n, int64_t k, const X *a, int64_t a_rs, int64_t a_cs, const X *b,     \
-                 int64_t b_rs, bool padded, X *c, int64_t c_rs, bool add);                        \
+                 int64_t b_rs, bool padded, X *c, int64_t c_rs, bool add, ig_gemm_ahead *ahead);  \
     void (*pack)(int64_t k, int n, int width, const X *src, int64_t ks, int64_t ns, X *dst);      \
     void (*dot)(int m, int n, int64_t k, const X *a, int64_t a_rs, const X *b, int64_t b_cs,      \
                 X *out);                                                                          \

@@ -15,4 +15,7 @@
 #define UNROLL(n)
 #endif
 
+// The compiler takes the pointer as it is, and makes no table of addresses of all steps to come.
+#define KEEP(p) __asm__("" : "+r"(p))
+
 #endif
