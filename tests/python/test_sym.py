@@ -146,10 +146,20 @@ def test_booleans(e, environment: dict) -> None:
     agree_with_python(e, environment)
 
 
+def needs_more_than_64_bits(e) -> bool:
+    numbers = sympy.expand(in_sympy(e)).atoms(sympy.Rational)
+    parts = e[1:] if isinstance(e, tuple) else ()
+    return any(abs(n.p) >= 2**63 for n in numbers) or any(needs_more_than_64_bits(part) for part in parts)
+
+
 @settings(max_examples=250, deadline=None)
 @given(polynomials)
 def test_polynomials_print_as_in_sympy(e) -> None:
-    answers = _C._sym_ask(text(e), {})
+    try:
+        answers = _C._sym_ask(text(e), {})
+    except OverflowError:
+        assert needs_more_than_64_bits(e), text(e)
+        return
     known = in_sympy(e)
     assert answers["str"] == str(known), text(e)
     assert answers["srepr"] == sympy.srepr(known), text(e)
