@@ -128,6 +128,8 @@ IG_OP(arctan2) = {
 IG_OP(multiply_tensor) = {
     .schema = "aten::multiply.Tensor(Tensor self, Tensor other) -> Tensor",
     .decompose = to_mul,
+    .numbers = true,
+    .operands = 2,
     .samples = TWO,
 };
 IG_OP(multiply_scalar) = {
@@ -138,6 +140,8 @@ IG_OP(multiply_scalar) = {
 IG_OP(divide_tensor) = {
     .schema = "aten::divide.Tensor(Tensor self, Tensor other) -> Tensor",
     .decompose = to_div,
+    .numbers = true,
+    .operands = 2,
     .samples = "f32[3,5], f32[5]:+ | f32[], f32[2,3]:+",
 };
 IG_OP(divide_scalar) = {
@@ -150,6 +154,8 @@ IG_OP(divide_tensor_mode) = {
         "aten::divide.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> "
         "Tensor",
     .decompose = to_div_mode,
+    .numbers = true,
+    .operands = 2,
     .samples =
         "f32[3,5], f32[5]:+, rounding_mode='floor' | f32[3], f32[3]:+, "
         "rounding_mode=None",
@@ -166,6 +172,8 @@ IG_OP(divide_scalar_mode) = {
 IG_OP(true_divide_tensor) = {
     .schema = "aten::true_divide.Tensor(Tensor self, Tensor other) -> Tensor",
     .decompose = to_div,
+    .numbers = true,
+    .operands = 2,
     .samples = "f32[3,5], f32[5]:+ | f32[], f32[2,3]:+",
 };
 IG_OP(true_divide_scalar) = {
@@ -176,6 +184,8 @@ IG_OP(true_divide_scalar) = {
 IG_OP(subtract_tensor) = {
     .schema = "aten::subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     .decompose = to_sub,
+    .numbers = true,
+    .operands = 2,
     .samples = "f32[3,5], f32[5] | f32[3], f32[3], alpha=2",
 };
 IG_OP(subtract_scalar) = {

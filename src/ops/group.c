@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: Apache-2.0
+// Norms over groups, instances and roots of squares, cells of recurrent networks, and dropouts of
+// whole features.
+#include <float.h>
+#include <math.h>
+
+#include "op/formula.h"
+#include "op/refuse.h"
+#include "op/shape.h"
+#include "ops/dense.h"
+
+// ---- group norm ----
+
+// input, weight, bias, N, C, HxW, group, eps -> output, mean, rstd
+static void group_norm_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  const ig_tensor *x = args[0].tensor;
+  if (!ig_check_float(c, "GroupNormKernelImpl", x->dtype)) return;
+  int64_t group = ig_value_i64(c, &args[6]);
+  if (group <= 0 ||
+      !ig_int_eq_i64(c, ig_int_mod(c, args[4].i, ig_const(group > 0 ? group : 1)), 0)) {
+    ig_fail_text(
+        c, IG_RUNTIME,
+        "Expected number of channels in input to be divisible by num_groups, but got input "
+        "of shape %s and num_groups=%lld",
+        ig_sizes_text(c, ig_sizes(x), (size_t)x->ndim), (long long)group);
+    return;
+  }
+  ig_int total = ig_int_mul(c, ig_int_mul(c, args[3].i, args[4].i), args[5].i);
+  if (!ig_int_eq(c, total, ig_numel_of(c, x))) {
+    ig_fail_text(c, IG_RUNTIME, "native_group_norm: N * C * HxW does not fit input of shape %s",
+                 ig_sizes_text(c, ig_sizes(x), (size_t)x->ndim));
+    return;
+  }
+  for (int k = 1; k < 3; k++) {
+    if (args[k].kind != IG_KIND_TENSOR) continue;
+    const ig_tensor *w = args[k].tensor;
+    if (w->ndim == 1 && ig_int_eq(c, ig_sizes(w)[0], args[4].i)) continue;
+    ig_fail_text(c, IG_RUNTIME,
+                 "Expected %s to be a vector of size equal to the number of channels in input, but "
+                 "got %s of shape %s",
+                 k == 1 ? "weight" : "bias", k == 1 ? "weight" : "bias",
+                 ig_sizes_text(c, ig_sizes(w), (size_t)w->ndim));
+    return;
+  }
+  ig_shape_like(c, op, args, &out[0]);
+  for (int k = 1; k < 3; k++) {
+    ig_meta_push_dim(c, &out[k], args[3].i);
+    ig_meta_push_dim(c, &out[k], ig_const(group));
+  }
+}
+static void group_norm_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  (void)op;
+  int64_t n = args[3].i.value;  // concrete: a kernel sees plain numbers
+  int64_t channels = args[4].i.value;
+  int64_t inner = args[5].i.value;
+  int64_t group = args[6].i.value;
+  double eps = ig_value_f64(&args[7]);
+  int64_t per = channels / group;
+  ig_scope s = ig_scope_open(c);
+  double *x = ig_dense_read(c, args[0].tensor, IG_F64);
+  const double *w =
+      args[1].kind == IG_KIND_TENSOR ? ig_dense_read(c, args[1].tensor, IG_F64) : NULL;
+  const double *b =
+      args[2].kind == IG_KIND_TENSOR ? ig_dense_read(c, args[2].tensor, IG_F64) : NULL;
+  double *mean = ig_dense_room(c, (size_t)(n * group), IG_F64);
+  double *rstd = ig_dense_room(c, (size_t)(n * group), IG_F64);
+  for (int64_t k = 0; x && mean && rstd && k < n * group; k++) {
+    double *row = x + k * per * inner;
+    double count = (double)(per * inner);
+    double m = 0;
+    double v = 0;
+    for (int64_t i = 0; i < per * inner; i++) m += row[i];
+    m /= count;
+    for (int64_t i = 0; i < per * inner; i++) v += (row[i] - m) * (row[i] - m);
+    mean[k] = m;
+    rstd[k] = 1 / sqrt(v / count + eps);
+    for (int64_t i = 0; i < per * inner; i++) {
+      int64_t ch = k % group * per + i / inner;
+      row[i] = (row[i] - m) * rstd[k] * (w ? w[ch] : 1) + (b ? b[ch] : 0);
+    }
+  }
+  ig_dense_write(c, outs[0].tensor, IG_F64, x);
+  ig_dense_write(c, outs[1].tensor, IG_F64, mean);
+  ig_dense_write(c, outs[2].tensor, IG_F64, rstd);
+  ig_scope_close(c, s);
+}
+static void group_norm_vjp(ig_ctx *c, const ig_vjp *v) {
+  const ig_value *a = v->args;
+  ig_value outs[IG_MAX_RETURNS];
+  if (!v->grads[0]) return;
+  ig_value mask[] = {ig_of_bool(IG_WANTED(v, 0)), ig_of_bool(IG_WANTED(v, 1)),
+                     ig_of_bool(IG_WANTED(v, 2))};
+  ig_value args[] = {
+      ig_of_tensor(v->grads[0]), a[0], v->outs[1], v->outs[2], a[1], a[3], a[4], a[5], a[6],
+      ig_of_list(mask, 3)};
+  ig_call_id_outs(c, IG_ID_NATIVE_GROUP_NORM_BACKWARD, args, 10, outs);
+  if (c->status != IG_OK) return;
+  for (size_t i = 0; i < 3; i++) IG_GRAD(v, i) = ig_value_tensor(&outs[i]);
+}
+static ig_tensor *viewed(ig_ctx *c, ig_tensor *x, const ig_int *sizes, size_t n) {
+  return ig_view(c, x, ig_of_ints(sizes, n));
+}
+static ig_tensor *summed(ig_ctx *c, ig_tensor *x, int dim) {
+  ig_int d = ig_const(dim);
+  return ig_sum_dim_intlist(c, x, ig_of_ints(&d, 1));
+}
+static ig_tensor *last_two(ig_ctx *c, ig_tensor *x) {
+  x = ig_unsqueeze(c, x, ig_const(-1));
+  return ig_unsqueeze(c, x, ig_const(-1));
+}
+static ig_tensor *input_grad(ig_ctx *c, const ig_value *args, ig_tensor *ds, ig_tensor *db) {
+  ig_tensor *mean = args[2].tensor;
+  ig_tensor *rstd = args[3].tensor;
+  ig_tensor *w = ig_value_tensor(&args[4]);
+  ig_int n = args[5].i;
+  ig_int group = args[8].i;
+  ig_int per = ig_int_floordiv(c, args[6].i, group);
+  ig_int inner = args[7].i;
+  ig_int rows[] = {n, group, per};
+  ig_int one[] = {ig_const(1), group, per};
+  double s = 1.0 / ((double)per.value * (double)inner.value);  // concrete: PyTorch divides here too
+  ig_tensor *dsv = w ? ig_mul_tensor(c, ds, ig_unsqueeze(c, w, ig_const(0))) : ds;
+  dsv = summed(c, viewed(c, dsv, rows, 3), 2);
+  ig_tensor *dbv = w ? ig_mul_tensor(c, db, ig_unsqueeze(c, w, ig_const(0))) : db;
+  dbv = summed(c, viewed(c, dbv, rows, 3), 2);
+  ig_tensor *c1 = ig_unsqueeze(c, rstd, ig_const(-1));
+  if (w) {
+    c1 = ig_mul_tensor(c, c1, viewed(c, w, one, 3));
+  } else {
+    ig_tensor *ones = ig_new_ones(c, rstd, ig_of_ints(one, 3));
+    c1 = ig_mul_tensor(c, c1, ones);
+  }
+  ig_tensor *c2 = ig_sub_tensor(c, ig_mul_tensor(c, dbv, mean), dsv);
+  for (int k = 0; k < 3; k++) c2 = ig_mul_tensor(c, c2, rstd);
+  c2 = ig_mul_f64(c, c2, s);
+  ig_tensor *c3 = ig_mul_tensor(c, ig_neg(c, c2), mean);
+  ig_tensor *rest = ig_mul_f64(c, ig_mul_tensor(c, dbv, rstd), s);
+  c3 = ig_sub_tensor(c, c3, rest);
+  c1 = ig_unsqueeze(c, c1, ig_const(-1));
+  c2 = last_two(c, c2);
+  c3 = last_two(c, c3);
+  ig_int four[] = {n, group, per, inner};
+  ig_tensor *g = ig_mul_tensor(c, viewed(c, args[0].tensor, four, 4), c1);
+  ig_tensor *x = ig_mul_tensor(c, viewed(c, args[1].tensor, four, 4), c2);
+  g = ig_add_tensor(c, ig_add_tensor(c, g, x), c3);
+  return ig_view(c, g, ig_sizes_of(args[1].tensor));
+}
+// grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask
+static void group_norm_backward_decompose(ig_ctx *c, const ig_value *args, ig_value *outs) {
+  ig_int three[] = {args[5].i, args[6].i, args[7].i};
+  ig_int group = args[8].i;
+  ig_int rows[] = {args[5].i, group, ig_int_floordiv(c, args[6].i, group)};
+  const ig_value *mask = args[9].list.at;
+  ig_tensor *ds = ig_mul_tensor(c, args[0].tensor, args[1].tensor);
+  ds = summed(c, viewed(c, ds, three, 3), 2);
+  ig_tensor *db = summed(c, viewed(c, args[0].tensor, three, 3), 2);
+  if (mask[0].b) outs[0] = ig_of_tensor(input_grad(c, args, ds, db));
+  if (mask[1].b) {
+    ig_tensor *a = viewed(c, ds, rows, 3);
+    ig_tensor *b = viewed(c, db, rows, 3);
+    b = ig_mul_tensor(c, b, ig_unsqueeze(c, args[2].tensor, ig_const(-1)));
+    a = ig_sub_tensor(c, a, b);
+    a = ig_mul_tensor(c, a, ig_unsqueeze(c, args[3].tensor, ig_const(-1)));
+    outs[1] = ig_of_tensor(viewed(c, summed(c, a, 0), &args[6].i, 1));
+  }
+  if (mask[2].b) outs[2] = ig_of_tensor(summed(c, db, 0));
+}
+// input, num_groups, weight, bias, eps, cudnn_enabled
+static ig_tensor *group_norm_decompose(ig_ctx *c, const ig_value *args) {
+  ig_tensor *x = args[0].tensor;
+  ig_value outs[IG_MAX_RETURNS];
+  if (x->ndim < 2) {
+    ig_fail_text(c, IG_RUNTIME, "Expected at least 2 dimensions for input tensor but received %d",
+                 x->ndim);
+    return NULL;
+  }
+  ig_int inner = ig_product(c, ig_sizes(x) + 2, (size_t)x->ndim - 2);
+  ig_value all[] = {
+      args[0],          args[2], args[3], ig_of_int(ig_sizes(x)[0]), ig_of_int(ig_sizes(x)[1]),
+      ig_of_int(inner), args[1], args[4]};
+  ig_call_id_outs(c, IG_ID_NATIVE_GROUP_NORM, all, 8, outs);
+  return ig_value_tensor(&outs[0]);
+}
+
+// input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled
+static ig_tensor *repeated(ig_ctx *c, const ig_value *v, ig_int n) {
+  return v->kind == IG_KIND_TENSOR ? ig_repeat(c, v->tensor, ig_of_ints(&n, 1)) : NULL;
+}
+static ig_tensor *instance_norm_decompose(ig_ctx *c, const ig_value *args) {
+  ig_tensor *x = args[0].tensor;
+  bool stats = args[3].kind == IG_KIND_TENSOR;
+  if (x->ndim < 2 || (!args[5].b && !stats)) {
+    ig_fail_text(c, IG_RUNTIME,
+                 x->ndim < 2 ? "instance_norm: expected at least 2 dimensions"
+                             : "Expected running_mean and running_var to be defined when "
+                               "use_input_stats is false");
+    return NULL;
+  }
+  ig_int n = ig_sizes(x)[0];
+  ig_int sizes[IG_MAX_DIM];
+  sizes[0] = ig_const(1);
+  sizes[1] = ig_int_mul(c, n, ig_sizes(x)[1]);
+  for (int d = 2; d < x->ndim; d++) sizes[d] = ig_sizes(x)[d];
+  ig_tensor *w = repeated(c, &args[1], n);
+  ig_tensor *b = repeated(c, &args[2], n);
+  ig_tensor *mean = repeated(c, &args[3], n);
+  ig_tensor *var = repeated(c, &args[4], n);
+  ig_tensor *flat = ig_view(c, ig_contiguous(c, x), ig_of_ints(sizes, (size_t)x->ndim));
+  ig_tensor *out = ig_batch_norm(c, flat, w, b, mean, var, args[5].b, ig_value_f64(&args[6]),
+                                 ig_value_f64(&args[7]), args[8].b);
+  ig_int table[] = {n, ig_sizes(x)[1]};
+  ig_int first = ig_const(0);
+  for (int k = 0; k < 2 && stats && args[5].b; k++) {
+    ig_tensor *now = ig_view(c, k ? var : mean, ig_of_ints(table, 2));
+    now = ig_mean_dim(c, now, ig_of_ints(&first, 1));
+    (void)ig_copy_(c, args[3 + k].tensor, now);
+  }
+  return ig_view(c, out, ig_sizes_of(x));
+}
+// input, normalized_shape, weight, eps
+static ig_tensor *rms_norm_decompose(ig_ctx *c, const ig_value *args) {
+  ig_tensor *x = args[0].tensor;
+  ig_int dims[IG_MAX_DIM];
+  int n = (int)args[1].ints.n;
+  bool fits = n > 0 && n <= x->ndim;
+  for (int d = 0; d < n && fits; d++) {
+    fits = ig_int_eq(c, args[1].ints.at[d], ig_sizes(x)[x->ndim - n + d]);
+    dims[d] = ig_const(x->ndim - n + d);
+  }
+  if (!fits) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "Given normalized_shape=%s, expected input with shape [*, ...], but got input of "
+                 "size%s",
+                 ig_sizes_text(c, args[1].ints.at, args[1].ints.n),
+                 ig_sizes_text(c, ig_sizes(x), (size_t)x->ndim));
+    return NULL;
+  }
+  double eps = args[3].kind == IG_KIND_NONE
+                   ? (ig_to_real(x->dtype) == IG_F64 ? DBL_EPSILON : (double)FLT_EPSILON)
+                   : ig_value_f64(&args[3]);
+  ig_tensor *wide = ig_cast(c, x, x->dtype == IG_F16 || x->dtype == IG_BF16 ? IG_F32 : x->dtype);
+  ig_tensor *square = ig_pow_tensor_scalar(c, wide, ig_of_i64(2));
+  ig_tensor *mean = ig_mean_dim_with(c, square, ig_of_ints(dims, (size_t)n), true, ig_none());
+  ig_tensor *root = ig_rsqrt(c, ig_add_scalar(c, mean, ig_of_f64(eps)));
+  ig_tensor *out = ig_cast(c, ig_mul_tensor(c, wide, root), x->dtype);
+  return args[2].kind == IG_KIND_TENSOR ? ig_mul_tensor(c, out, args[2].tensor) : out;
+}
+
+// ---- cells: input, hx, w_ih, w_hh, b_ih, b_hh ----
+
+static ig_tensor *gates(ig_ctx *c, const ig_value *args, ig_tensor *h) {
+  ig_tensor *hidden = ig_linear_with(c, h, args[3].tensor, ig_value_tensor(&args[5]));
+  ig_tensor *input = ig_linear_with(c, args[0].tensor, args[2].tensor, ig_value_tensor(&args[4]));
+  return ig_add_tensor(c, hidden, input);
+}
+static ig_tensor *rnn_tanh_cell_decompose(ig_ctx *c, const ig_value *args) {
+  return ig_tanh(c, gates(c, args, args[1].tensor));
+}
+static ig_tensor *rnn_relu_cell_decompose(ig_ctx *c, const ig_value *args) {
+  return ig_relu(c, gates(c, args, args[1].tensor));
+}
+static void lstm_cell_decompose(ig_ctx *c, const ig_value *args, ig_value *outs) {
+  ig_value parts[IG_MAX_RETURNS];
+  if (args[1].kind != IG_KIND_LIST || args[1].list.n != 2) {
+    ig_fail_text(c, IG_RUNTIME, "lstm_cell expects two hidden states");
+    return;
+  }
+  ig_tensor *sum = gates(c, args, args[1].list.at[0].tensor);
+  ig_unsafe_chunk_with(c, sum, ig_const(4), ig_const(1), parts);
+  if (c->status != IG_OK || parts[0].list.n != 4) return;
+  ig_tensor *in = ig_sigmoid(c, parts[0].list.at[0].tensor);
+  ig_tensor *forget = ig_sigmoid(c, parts[0].list.at[1].tensor);
+  ig_tensor *cell = ig_tanh(c, parts[0].list.at[2].tensor);
+  ig_tensor *out = ig_sigmoid(c, parts[0].list.at[3].tensor);
+  ig_tensor *kept = ig_mul_tensor(c, forget, args[1].list.at[1].tensor);
+  ig_tensor *cy = ig_add_tensor(c, kept, ig_mul_tensor(c, in, cell));
+  outs[0] = ig_of_tensor(ig_mul_tensor(c, out, ig_tanh(c, cy)));
+  outs[1] = ig_of_tensor(cy);
+}
+static ig_tensor *gru_cell_decompose(ig_ctx *c, const ig_value *args) {
+  ig_value in[IG_MAX_RETURNS];
+  ig_value hid[IG_MAX_RETURNS];
+  ig_tensor *h = args[1].tensor;
+  ig_tensor *x = ig_linear_with(c, args[0].tensor, args[2].tensor, ig_value_tensor(&args[4]));
+  ig_unsafe_chunk_with(c, x, ig_const(3), ig_const(1), in);
+  ig_tensor *y = ig_linear_with(c, h, args[3].tensor, ig_value_tensor(&args[5]));
+  ig_unsafe_chunk_with(c, y, ig_const(3), ig_const(1), hid);
+  if (c->status != IG_OK || in[0].list.n != 3 || hid[0].list.n != 3) return NULL;
+  const ig_value *i = in[0].list.at;
+  const ig_value *k = hid[0].list.at;
+  ig_tensor *reset = ig_sigmoid(c, ig_add_tensor(c, k[0].tensor, i[0].tensor));
+  ig_tensor *update = ig_sigmoid(c, ig_add_tensor(c, k[1].tensor, i[1].tensor));
+  ig_tensor *fresh = ig_mul_tensor(c, k[2].tensor, reset);
+  fresh = ig_tanh(c, ig_add_tensor(c, i[2].tensor, fresh));
+  ig_tensor *out = ig_mul_tensor(c, ig_sub_tensor(c, h, fresh), update);
+  return ig_add_tensor(c, out, fresh);
+}
+
+// ---- dropouts ----
+
+static ig_tensor *drop(ig_ctx *c, const ig_value *args, bool feature, bool alpha) {
+  ig_tensor *x = args[0].tensor;
+  double p = ig_value_f64(&args[1]);
+  if (!(p >= 0 && p <= 1)) {
+    ig_fail_text(c, IG_RUNTIME, "dropout probability has to be between 0 and 1, but got %g", p);
+    return NULL;
+  }
+  if (p == 0 || !args[2].b || ig_int_eq_i64(c, ig_numel_of(c, x), 0)) return x;
+  if (p == 1) return ig_mul_tensor(c, x, ig_zeros_like(c, x));
+  ig_tensor *noise = NULL;
+  if (feature) {
+    ig_int sizes[IG_MAX_DIM];
+    if (x->ndim < 2) {
+      ig_fail_text(c, IG_RUNTIME, "Feature dropout requires at least 2 dimensions in the input");
+      return NULL;
+    }
+    for (int d = 0; d < x->ndim; d++) sizes[d] = d < 2 ? ig_sizes(x)[d] : ig_const(1);
+    noise = ig_new_empty(c, x, ig_of_ints(sizes, (size_t)x->ndim));
+  } else {
+    noise = ig_empty_like(c, x);
+  }
+  noise = ig_bernoulli_p(c, noise, 1 - p);
+  if (!alpha) {
+    noise = ig_div_scalar(c, noise, ig_of_f64(1 - p));
+    return ig_mul_tensor(c, x, noise);
+  }
+  double slope = 1.7580993408473766;
+  double a = 1 / sqrt((slope * slope * p + 1) * (1 - p));
+  ig_tensor *shift = ig_mul_scalar(c, ig_add_scalar(c, noise, ig_of_i64(-1)), ig_of_f64(slope * a));
+  shift = ig_add_scalar(c, shift, ig_of_f64(slope * a * p));
+  noise = ig_mul_scalar(c, noise, ig_of_f64(a));
+  return ig_add_tensor(c, ig_mul_tensor(c, x, noise), shift);
+}
+static ig_tensor *alpha_dropout_decompose(ig_ctx *c, const ig_value *args) {
+  return drop(c, args, false, true);
+}
+static ig_tensor *feature_dropout_decompose(ig_ctx *c, const ig_value *args) {
+  return drop(c, args, true, false);
+}
+static ig_tensor *feature_alpha_dropout_decompose(ig_ctx *c, const ig_value *args) {
+  return drop(c, args, true, true);
+}
+// self, lower, upper, training: slopes of the negative part by chance, or their mean
+static ig_tensor *rrelu_decompose(ig_ctx *c, const ig_value *args) {
+  ig_tensor *x = args[0].tensor;
+  double low = ig_value_f64(&args[1]);
+  double high = ig_value_f64(&args[2]);
+  if (!args[3].b) return ig_leaky_relu_with(c, x, ig_of_f64((low + high) / 2));
+  ig_tensor *slope = ig_uniform_with(c, ig_empty_like(c, x), low, high, args[4]);
+  ig_tensor *down = ig_le_scalar(c, x, ig_of_i64(0));
+  return ig_where_self(c, down, ig_mul_tensor(c, x, slope), x);
+}
+
+IG_OP(native_group_norm) = {
+    .schema =
+        "aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, "
+        "SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
+    .shape = group_norm_shape,
+    .kernel = group_norm_kernel,
+    .vjp = group_norm_vjp,
+    .diff_results = 1,
+    .keep = "input, weight, result1, result2",
+    .samples =
+        "f32[2,4,3], f32[4], f32[4], 2, 4, 3, 2, 0.00001 | f32[2,4,3], None, None, 2, "
+        "4, 3, 4, 0.00001",
+    .waive =
+        "sizes: the arguments tell them; second: through the decomposition; special: "
+        "sums of infinities",
+};
+IG_OP(native_group_norm_backward) = {
+    .schema =
+        "aten::native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, "
+        "Tensor rstd, Tensor? weight, SymInt N, SymInt C, SymInt HxW, int group, "
+        "bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+    .decompose_outs = group_norm_backward_decompose,
+    .samples =
+        "f32[2,4,3], f32[2,4,3], f32[2,2], f32[2,2]:+, f32[4], 2, 4, 3, 2, "
+        "(True,True,True)",
+    .waive = "sizes: the arguments tell them",
+};
+IG_OP(group_norm) = {
+    .schema =
+        "aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? "
+        "bias=None, float eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> "
+        "Tensor",
+    .decompose = group_norm_decompose,
+    .samples = "f32[2,4,3], 2 | f32[2,4,3], 2, f32[4], f32[4], 0.001",
+    .waive = "sizes: other texts; second: mean and rstd are constants of the backward call",
+};
+IG_OP(instance_norm) = {
+    .schema =
+        "aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? "
+        "running_mean, Tensor? running_var, bool use_input_stats, float momentum, "
+        "float eps, bool cudnn_enabled) -> Tensor",
+    .decompose = instance_norm_decompose,
+    .samples =
+        "f32[2,3,4], None, None, None, None, True, 0.1, 0.00001, True | f32[2,3,2,2], "
+        "f32[3], f32[3], None, None, True, 0.1, 0.001, True",
+    .waive = "sizes: other texts",
+};
+IG_OP(rms_norm) = {
+    .schema =
+        "aten::rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, "
+        "float? eps=None) -> Tensor",
+    .decompose = rms_norm_decompose,
+    .samples = "f32[2,4], [4] | f32[2,3,4], [3,4], f32[3,4], 0.001",
+};
+IG_OP(rnn_tanh_cell) = {
+    .schema =
+        "aten::rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, "
+        "Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor",
+    .decompose = rnn_tanh_cell_decompose,
+    .samples = "f32[2,3], f32[2,2], f32[2,3], f32[2,2], f32[2], f32[2]",
+};
+IG_OP(rnn_relu_cell) = {
+    .schema =
+        "aten::rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, "
+        "Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor",
+    .decompose = rnn_relu_cell_decompose,
+    .samples = "f32[2,3], f32[2,2], f32[2,3], f32[2,2]",
+};
+IG_OP(lstm_cell) = {
+    .schema =
+        "aten::lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? "
+        "b_ih=None, Tensor? b_hh=None) -> (Tensor, Tensor)",
+    .decompose_outs = lstm_cell_decompose,
+    .samples = "f32[2,3], (f32[2,2], f32[2,2]), f32[8,3], f32[8,2], f32[8], f32[8]",
+    .waive = "sizes: other texts",
+};
+IG_OP(gru_cell) = {
+    .schema =
+        "aten::gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? "
+        "b_ih=None, Tensor? b_hh=None) -> Tensor",
+    .decompose = gru_cell_decompose,
+    .samples = "f32[2,3], f32[2,2], f32[6,3], f32[6,2], f32[6], f32[6]",
+    .waive = "sizes: other texts",
+};
+IG_OP(alpha_dropout) = {
+    .schema = "aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor",
+    .decompose = alpha_dropout_decompose,
+    .random = true,
+    .samples = "f32[2,3], 0.5, True | f32[2,3], 0.5, False",
+};
+IG_OP(feature_dropout) = {
+    .schema = "aten::feature_dropout(Tensor input, float p, bool train) -> Tensor",
+    .decompose = feature_dropout_decompose,
+    .random = true,
+    .samples = "f32[2,3,2], 0.5, True | f32[2,3], 0.5, False",
+};
+IG_OP(feature_alpha_dropout) = {
+    .schema = "aten::feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor",
+    .decompose = feature_alpha_dropout_decompose,
+    .random = true,
+    .samples = "f32[2,3,2], 0.5, True | f32[2,3], 0.5, False",
+};
+IG_OP(rrelu) = {
+    .schema =
+        "aten::rrelu(Tensor self, Scalar lower=0.125, Scalar "
+        "upper=0.33333333333333331, bool training=False, Generator? generator=None) -> "
+        "Tensor",
+    .decompose = rrelu_decompose,
+    .random = true,
+    .samples = "f32[2,3] | f32[2,3], 0.1, 0.3, True",
+};

@@ -1,0 +1,751 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pictures at other places and sizes: upsampling, affine grids, sampling at grid points, and the
+// poolings that pool.c does not have. Everything but the poolings is made of index and arithmetic.
+#include <float.h>
+#include <math.h>
+
+#include "op/formula.h"
+#include "op/refuse.h"
+#include "op/shape.h"
+#include "ops/dense.h"
+
+static ig_tensor *to_copy(ig_ctx *c, ig_tensor *x, ig_dtype d) {
+  return ig__to_copy_with(c, x, ig_of_dtype(d), ig_none(), ig_none(), ig_none(), false, ig_none());
+}
+static ig_dtype work_dtype(const ig_tensor *x) {
+  bool low = x->dtype == IG_F16 || x->dtype == IG_BF16 || x->dtype == IG_U8;
+  return low ? IG_F32 : x->dtype;
+}
+
+// ---- upsampling ----
+
+typedef struct target {
+  ig_int size[2];
+  double scale[2];  // 0: from the sizes
+} target;
+
+// output_size or scale_factors of the .vec overloads
+static bool target_of(ig_ctx *c, const ig_tensor *x, const ig_value *size, const ig_value *scales,
+                      target *t) {
+  bool by_size = size->kind == IG_KIND_INTS;
+  bool by_scale = scales->kind == IG_KIND_LIST && scales->list.n == 2;
+  if (by_size == by_scale || (by_size && size->ints.n != 2)) {
+    ig_fail_text(c, IG_RUNTIME, "Must specify exactly one of output_size and scale_factors");
+    return false;
+  }
+  for (int d = 0; d < 2; d++) {
+    t->scale[d] = by_scale ? ig_value_f64(&scales->list.at[d]) : 0;
+    if (by_size) {
+      t->size[d] = size->ints.at[d];
+    } else {
+      // concrete: a fraction of a size
+      double n = floor((double)ig_int_specialize(c, ig_sizes(x)[2 + d]) * t->scale[d]);
+      t->size[d] = ig_const((int64_t)n);
+    }
+  }
+  return true;
+}
+static bool is_picture(ig_ctx *c, const ig_tensor *x, const target *t) {
+  if (x->ndim != 4) {
+    ig_fail_text(c, IG_RUNTIME, "It is expected input_size equals to 4, but got size %d", x->ndim);
+    return false;
+  }
+  for (int d = 0; d < 2; d++) {
+    if (!ig_int_is(c, t->size[d], IG_LE, ig_const(0)) && !ig_int_eq_i64(c, ig_sizes(x)[2 + d], 0)) {
+      continue;
+    }
+    ig_fail_text(c, IG_RUNTIME, "Input and output sizes should be greater than 0");
+    return false;
+  }
+  return c->status == IG_OK;
+}
+static ig_value places(ig_tensor *h, ig_tensor *w, ig_value *room) {
+  room[0] = room[1] = ig_none();
+  room[2] = ig_of_tensor(h);
+  room[3] = ig_of_tensor(w);
+  return ig_of_list(room, 4);
+}
+// concrete: PyTorch divides hints here as well
+static double ratio(ig_int in, ig_int out, double scale) {
+  return scale > 0 ? 1 / scale : (double)in.value / (double)out.value;
+}
+static ig_tensor *nearest(ig_ctx *c, ig_tensor *x, const target *t) {
+  if (!is_picture(c, x, t)) return NULL;
+  ig_tensor *wide = to_copy(c, x, work_dtype(x));
+  ig_tensor *at[2];
+  for (int d = 0; d < 2; d++) {
+    ig_tensor *i = ig_arange_with(c, ig_of_int(t->size[d]), ig_of_dtype(IG_F32), ig_none(),
+                                  ig_of_device(x->device), ig_of_bool(false));
+    i = ig_add_f64(c, i, 0);
+    i = ig_mul_f64(c, i, ratio(ig_sizes(x)[2 + d], t->size[d], t->scale[d]));
+    at[d] = ig_to_dtype(c, i, ig_of_dtype(IG_I64));
+    if (d == 0) at[0] = ig_unsqueeze(c, at[0], ig_const(-1));
+  }
+  ig_value room[4];
+  if (c->status != IG_OK) return NULL;
+  ig_tensor *out = ig_index_tensor(c, wide, places(at[0], at[1], room));
+  return to_copy(c, out, x->dtype);
+}
+static ig_tensor *upsample_nearest2d_vec(ig_ctx *c, const ig_value *args) {
+  target t;
+  if (args[0].tensor->ndim != 4)
+    t = (target){{ig_const(1), ig_const(1)}, {0, 0}};
+  else if (!target_of(c, args[0].tensor, &args[1], &args[2], &t))
+    return NULL;
+  return nearest(c, args[0].tensor, &t);
+}
+static double given(const ig_value *v) {
+  return v->kind == IG_KIND_NONE ? 0 : ig_value_f64(v);
+}
+static ig_tensor *upsample_nearest2d(ig_ctx *c, const ig_value *args) {
+  target t = {{args[1].ints.at[0], args[1].ints.at[1]}, {given(&args[2]), given(&args[3])}};
+  return nearest(c, args[0].tensor, &t);
+}
+
+typedef struct line {
+  ig_tensor *at;    // where between the pixels
+  ig_tensor *low;   // the pixel before
+  ig_tensor *high;  // and after
+} line;
+static line line_of(ig_ctx *c, const ig_tensor *x, const target *t, int d, bool corners) {
+  line l = {0};
+  ig_int in = ig_sizes(x)[2 + d];
+  ig_int out = t->size[d];
+  ig_tensor *i = ig_arange_with(c, ig_of_int(out), ig_none(), ig_none(), ig_of_device(x->device),
+                                ig_of_bool(false));
+  i = ig_to_dtype(c, i, ig_of_dtype(work_dtype(x)));
+  if (corners) {
+    // concrete: PyTorch divides hints here as well
+    double step = out.value > 1 ? (double)(in.value - 1) / (double)(out.value - 1) : 0;
+    i = ig_mul_f64(c, i, step);
+  } else {
+    i = ig_mul_f64(c, ig_add_f64(c, i, 0.5), ratio(in, out, t->scale[d]));
+    ig_value half = ig_of_f64(0.5);
+    i = ig_sub_value(c, i, &half);
+  }
+  i = ig_clamp_with(c, i, ig_of_f64(0), ig_none());
+  ig_int sizes[] = {out, ig_const(1)};
+  l.at = ig_view(c, i, ig_of_ints(sizes, d == 0 ? 2 : 1));
+  l.low = ig_to_dtype(c, l.at, ig_of_dtype(IG_I64));
+  ig_value one = ig_of_i64(1);
+  ig_value last = ig_of_int(ig_int_sub(c, in, ig_const(1)));
+  l.high = ig_clamp_with(c, ig_add_value(c, l.low, &one), ig_none(), last);
+  return l;
+}
+static ig_tensor *weight(ig_ctx *c, const line *l, ig_dtype d) {
+  ig_tensor *w = ig_sub_tensor(c, l->at, l->low);
+  w = ig_clamp_with(c, w, ig_of_f64(0), ig_of_f64(1));
+  return to_copy(c, w, d);
+}
+static ig_tensor *between(ig_ctx *c, ig_tensor *a, ig_tensor *b, ig_tensor *w) {
+  ig_tensor *step = ig_mul_tensor(c, ig_sub_tensor(c, b, a), w);
+  return ig_add_tensor(c, a, step);
+}
+static ig_tensor *bilinear(ig_ctx *c, ig_tensor *x, const target *t, bool corners) {
+  ig_value room[4];
+  if (!is_picture(c, x, t)) return NULL;
+  if (x->dtype != IG_U8 && !ig_check_float(c, "upsample_bilinear2d", x->dtype)) return NULL;
+  ig_dtype d = work_dtype(x);
+  ig_tensor *wide = to_copy(c, x, d);
+  line h = line_of(c, x, t, 0, corners);
+  line w = line_of(c, x, t, 1, corners);
+  if (c->status != IG_OK) return NULL;
+  ig_tensor *v1 = ig_index_tensor(c, wide, places(h.low, w.low, room));
+  ig_tensor *v2 = ig_index_tensor(c, wide, places(h.low, w.high, room));
+  ig_tensor *v3 = ig_index_tensor(c, wide, places(h.high, w.low, room));
+  ig_tensor *v4 = ig_index_tensor(c, wide, places(h.high, w.high, room));
+  ig_tensor *across = weight(c, &w, d);
+  ig_tensor *top = between(c, v1, v2, across);
+  ig_tensor *bottom = between(c, v3, v4, across);
+  ig_tensor *out = between(c, top, bottom, weight(c, &h, d));
+  if (x->dtype == IG_U8) out = ig_round(c, out);
+  return to_copy(c, out, x->dtype);
+}
+static ig_tensor *upsample_bilinear2d_vec(ig_ctx *c, const ig_value *args) {
+  target t;
+  if (args[0].tensor->ndim != 4)
+    t = (target){{ig_const(1), ig_const(1)}, {0, 0}};
+  else if (!target_of(c, args[0].tensor, &args[1], &args[3], &t))
+    return NULL;
+  return bilinear(c, args[0].tensor, &t, args[2].b);
+}
+static ig_tensor *upsample_bilinear2d(ig_ctx *c, const ig_value *args) {
+  target t = {{args[1].ints.at[0], args[1].ints.at[1]}, {given(&args[3]), given(&args[4])}};
+  return bilinear(c, args[0].tensor, &t, args[2].b);
+}
+
+// ---- affine grids ----
+
+// Coordinates from -1 to 1 as a column of the grid with `ndim` dimensions.
+static ig_tensor *axis(ig_ctx *c, const ig_tensor *like, ig_int size, bool corners, int at,
+                       int ndim) {
+  double end = corners || size.value == 0 ? 1 : 1 - 1.0 / (double)size.value;  // concrete: a step
+  ig_tensor *t =
+      ig_linspace_with(c, ig_of_f64(corners ? -1 : -end), ig_of_f64(end), size,
+                       ig_of_dtype(like->dtype), ig_none(), ig_of_device(like->device), ig_none());
+  ig_int sizes[5];
+  for (int d = 0; d < ndim; d++) sizes[d] = ig_const(1);
+  sizes[at] = size;
+  return ig_view(c, t, ig_of_ints(sizes, (size_t)ndim));
+}
+// theta, size, align_corners
+static ig_tensor *affine_grid_generator(ig_ctx *c, const ig_value *args) {
+  ig_tensor *theta = args[0].tensor;
+  const ig_int *size = args[1].ints.at;
+  int n = (int)args[1].ints.n - 2;
+  if ((n != 2 && n != 3) || theta->ndim != 3) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "affine_grid_generator needs 4d (spatial) or 5d (volumetric) inputs.");
+    return NULL;
+  }
+  ig_tensor *cols[4];
+  for (int k = 0; k < n; k++)
+    cols[k] = axis(c, theta, size[1 + n - k], args[2].b, n - 1 - k, n + 1);
+  ig_int ones[] = {ig_const(1), ig_const(1), ig_const(1), ig_const(1)};
+  cols[n] = ig_ones_with(c, ig_of_ints(ones, (size_t)(n + 1)), ig_of_dtype(theta->dtype), ig_none(),
+                         ig_of_device(theta->device), ig_none());
+  for (int k = 0; k <= n; k++) {
+    ig_int pad[] = {ig_const(k), ig_const(n - k)};
+    cols[k] = ig_constant_pad_nd_with(c, cols[k], ig_of_ints(pad, 2), ig_of_f64(0));
+  }
+  ig_tensor *grid = cols[0];
+  for (int k = 1; k <= n; k++) grid = ig_add_tensor(c, grid, cols[k]);
+  ig_int rows[] = {ig_const(-1), ig_const(n + 1), ig_const(1)};
+  grid = ig_view(c, grid, ig_of_ints(rows, 3));
+  ig_tensor *turn =
+      ig_unsqueeze(c, ig_transpose_int(c, theta, ig_const(1), ig_const(2)), ig_const(1));
+  ig_int dim = ig_const(-2);
+  bool whole = ig_dtype_is_integral(theta->dtype);
+  grid = ig_mul_tensor(c, grid, turn);
+  grid = ig_sum_dim_intlist_with(c, grid, ig_of_ints(&dim, 1), false,
+                                 whole ? ig_of_dtype(theta->dtype) : ig_none());
+  ig_int out[5] = {size[0]};
+  for (int k = 0; k < n; k++) out[1 + k] = size[2 + k];
+  out[n + 1] = ig_const(n);
+  return ig_view(c, grid, ig_of_ints(out, (size_t)(n + 2)));
+}
+
+// ---- sampling at grid points ----
+
+enum { BILINEAR, NEAREST, BICUBIC };
+enum { ZEROS, BORDER, REFLECTION };
+typedef struct sampler {
+  ig_ctx *c;
+  ig_tensor *x;    // [n, c, h * w]
+  ig_int size[2];  // h, w
+  int padding;
+  bool corners;
+} sampler;
+
+static ig_tensor *scaled(ig_ctx *c, ig_tensor *x, double a, double b) {
+  return ig_add_f64(c, ig_mul_f64(c, x, a), b);
+}
+static ig_tensor *unnormalized(const sampler *s, ig_tensor *x, int d) {
+  double n = (double)ig_int_specialize(s->c, s->size[d]);  // concrete: a factor of coordinates
+  return s->corners ? scaled(s->c, x, (n - 1) / 2, (n - 1) / 2)
+                    : scaled(s->c, x, n / 2, (n - 1) / 2);
+}
+// Back and forth between the borders.
+static ig_tensor *reflected(const sampler *s, ig_tensor *x, int d) {
+  ig_ctx *c = s->c;
+  double n = (double)ig_int_specialize(c, s->size[d]);  // concrete: a bound of coordinates
+  double low = s->corners ? 0 : -0.5;
+  double span = s->corners ? n - 1 : n;
+  if (span <= 0) return ig_zeros_like(c, x);
+  ig_tensor *from = ig_abs(c, ig_add_f64(c, x, -low));
+  ig_tensor *flips = ig_floor(c, ig_div_f64(c, from, span));
+  ig_tensor *extra = ig_fmod_scalar(c, from, ig_of_f64(span));
+  ig_tensor *odd = ig_eq_scalar(c, ig_fmod_scalar(c, flips, ig_of_i64(2)), ig_of_i64(1));
+  ig_tensor *back = scaled(c, extra, -1, span + low);
+  return ig_where_self(c, odd, back, ig_add_f64(c, extra, low));
+}
+static ig_tensor *clipped(const sampler *s, ig_tensor *x, int d) {
+  double n = (double)ig_int_specialize(s->c, s->size[d]);  // concrete: a bound of coordinates
+  return ig_clamp_with(s->c, x, ig_of_i64(0), ig_of_f64(n - 1));
+}
+static ig_tensor *inside(const sampler *s, ig_tensor *x, int d) {
+  if (s->padding == REFLECTION) x = reflected(s, x, d);
+  return s->padding == ZEROS ? x : clipped(s, x, d);
+}
+// Pixels at whole coordinates [n, oh, ow], 0 outside, times a weight (may be NULL).
+static ig_tensor *pixel(const sampler *s, ig_tensor *y, ig_tensor *x, ig_tensor *w) {
+  ig_ctx *c = s->c;
+  ig_tensor *yy = clipped(s, y, 0);
+  ig_tensor *xx = clipped(s, x, 1);
+  ig_tensor *in = ig_logical_and(c, ig_eq_tensor(c, yy, y), ig_eq_tensor(c, xx, x));
+  ig_tensor *at = ig_add_tensor(c, ig_mul_int(c, yy, s->size[1]), xx);
+  at = ig_cast(c, at, IG_I64);
+  if (!at) return NULL;
+  ig_int n = ig_sizes(at)[0];
+  ig_int flat[] = {n, ig_const(1), ig_int_mul(c, ig_sizes(at)[1], ig_sizes(at)[2])};
+  ig_int wide[] = {n, ig_sizes(s->x)[1], flat[2]};
+  ig_int out[] = {n, ig_sizes(s->x)[1], ig_sizes(at)[1], ig_sizes(at)[2]};
+  ig_tensor *index = ig_expand(c, ig_reshape(c, at, ig_of_ints(flat, 3)), ig_of_ints(wide, 3));
+  ig_tensor *v = ig_view(c, ig_gather(c, s->x, ig_const(2), index), ig_of_ints(out, 4));
+  ig_tensor *keep = ig_unsqueeze(c, in, ig_const(1));
+  v = ig_where_scalarother(c, keep, v, ig_of_i64(0));
+  return w ? ig_mul_tensor(c, v, ig_unsqueeze(c, w, ig_const(1))) : v;
+}
+static ig_tensor *sample_linear(const sampler *s, ig_tensor *y, ig_tensor *x) {
+  ig_ctx *c = s->c;
+  ig_tensor *y0 = ig_floor(c, y);
+  ig_tensor *x0 = ig_floor(c, x);
+  ig_tensor *wy[] = {NULL, ig_sub_tensor(c, y, y0)};
+  wy[0] = scaled(c, wy[1], -1, 1);
+  ig_tensor *wx[] = {NULL, ig_sub_tensor(c, x, x0)};
+  wx[0] = scaled(c, wx[1], -1, 1);
+  ig_tensor *sum = NULL;
+  for (int i = 0; i < 2; i++) {
+    for (int j = 0; j < 2; j++) {
+      ig_tensor *w = ig_mul_tensor(c, wy[i], wx[j]);
+      ig_tensor *yy = ig_add_f64(c, y0, i);
+      ig_tensor *v = pixel(s, yy, ig_add_f64(c, x0, j), w);
+      sum = sum ? ig_add_tensor(c, sum, v) : v;
+    }
+  }
+  return sum;
+}
+// Weights of the four neighbours by cubic convolution with A = -0.75.
+static void cubic(ig_ctx *c, ig_tensor *t, ig_tensor **w) {
+  static const double a = -0.75;
+  for (int k = 0; k < 4; k++) {
+    ig_tensor *d = k == 0   ? ig_add_f64(c, t, 1)
+                   : k == 1 ? t
+                   : k == 2 ? scaled(c, t, -1, 1)
+                            : scaled(c, t, -1, 2);
+    bool near = k == 1 || k == 2;
+    ig_tensor *v = near ? scaled(c, d, a + 2, -(a + 3)) : scaled(c, d, a, -5 * a);
+    v = ig_mul_tensor(c, v, d);
+    v = near ? ig_mul_tensor(c, v, d) : ig_mul_tensor(c, ig_add_f64(c, v, 8 * a), d);
+    w[k] = ig_add_f64(c, v, near ? 1 : -4 * a);
+  }
+}
+static ig_tensor *sample_cubic(const sampler *s, ig_tensor *y, ig_tensor *x) {
+  ig_ctx *c = s->c;
+  ig_tensor *y0 = ig_floor(c, y);
+  ig_tensor *x0 = ig_floor(c, x);
+  ig_tensor *wy[4];
+  ig_tensor *wx[4];
+  cubic(c, ig_sub_tensor(c, y, y0), wy);
+  cubic(c, ig_sub_tensor(c, x, x0), wx);
+  ig_tensor *sum = NULL;
+  for (int i = 0; i < 4; i++) {
+    ig_tensor *yy = inside(s, ig_add_f64(c, y0, i - 1), 0);
+    for (int j = 0; j < 4; j++) {
+      ig_tensor *w = ig_mul_tensor(c, wy[i], wx[j]);
+      ig_tensor *v = pixel(s, yy, inside(s, ig_add_f64(c, x0, j - 1), 1), w);
+      sum = sum ? ig_add_tensor(c, sum, v) : v;
+    }
+  }
+  return sum;
+}
+static bool grid_fits(ig_ctx *c, const ig_tensor *x, const ig_tensor *g) {
+  if (x->ndim != 4 || g->ndim != 4 || !ig_int_eq_i64(c, ig_sizes(g)[3], 2)) {
+    ig_fail_text(
+        c, IG_RUNTIME,
+        "grid_sampler(): expected 4D input and grid with same number of dimensions, but got "
+        "input with sizes %s and grid with sizes %s",
+        ig_sizes_text(c, ig_sizes(x), (size_t)x->ndim),
+        ig_sizes_text(c, ig_sizes(g), (size_t)g->ndim));
+    return false;
+  }
+  if (!ig_int_eq(c, ig_sizes(x)[0], ig_sizes(g)[0])) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "grid_sampler(): expected grid and input to have same batch size, but got input "
+                 "with sizes %s and grid with sizes %s",
+                 ig_sizes_text(c, ig_sizes(x), 4), ig_sizes_text(c, ig_sizes(g), 4));
+    return false;
+  }
+  if (ig_int_eq_i64(c, ig_int_mul(c, ig_sizes(x)[2], ig_sizes(x)[3]), 0)) {
+    ig_fail_text(
+        c, IG_RUNTIME,
+        "grid_sampler(): expected input to have non-empty spatial dimensions, but input has "
+        "sizes %s",
+        ig_sizes_text(c, ig_sizes(x), 4));
+    return false;
+  }
+  return ig_check_float(c, "grid_sampler_2d_cpu", x->dtype);
+}
+// input, grid, interpolation_mode, padding_mode, align_corners
+static ig_tensor *grid_sampler_2d(ig_ctx *c, const ig_value *args) {
+  ig_tensor *x = args[0].tensor;
+  ig_tensor *g = args[1].tensor;
+  if (!grid_fits(c, x, g)) return NULL;
+  int64_t mode = ig_value_i64(c, &args[2]);
+  ig_int h = ig_sizes(x)[2];
+  ig_int w = ig_sizes(x)[3];
+  ig_int sizes[] = {ig_sizes(x)[0], ig_sizes(x)[1], ig_int_mul(c, h, w)};
+  sampler s = {
+      c, ig_reshape(c, x, ig_of_ints(sizes, 3)), {h, w}, (int)ig_value_i64(c, &args[3]), args[4].b};
+  ig_tensor *gx = unnormalized(&s, ig_select_int(c, g, ig_const(-1), ig_const(0)), 1);
+  ig_tensor *gy = unnormalized(&s, ig_select_int(c, g, ig_const(-1), ig_const(1)), 0);
+  if (c->status != IG_OK) return NULL;
+  if (mode == BICUBIC) return sample_cubic(&s, gy, gx);
+  gx = inside(&s, gx, 1);
+  gy = inside(&s, gy, 0);
+  if (mode == BILINEAR) return sample_linear(&s, gy, gx);
+  ig_tensor *row = ig_round(c, gy);
+  return pixel(&s, row, ig_round(c, gx), NULL);
+}
+static ig_tensor *grid_sampler(ig_ctx *c, const ig_value *args) {
+  if (args[0].tensor->ndim == 5) {
+    ig_fail_text(c, IG_UNSUPPORTED,
+                 "grid_sampler: found a volume, expected pictures (4 dimensions)");
+    return NULL;
+  }
+  return ig_call_id(c, IG_ID_GRID_SAMPLER_2D, args, 5);
+}
+
+// ---- poolings ----
+
+// avg_pool1d by way of pictures with one row
+static ig_tensor *avg_pool1d(ig_ctx *c, const ig_value *args) {
+  ig_int kernel[] = {ig_const(1), args[1].ints.at[0]};
+  ig_int stride[] = {ig_const(1), args[2].ints.n ? args[2].ints.at[0] : args[1].ints.at[0]};
+  ig_int pad[] = {ig_const(0), args[3].ints.at[0]};
+  if (args[0].tensor->ndim != 2 && args[0].tensor->ndim != 3) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, "
+                 "but got:%s",
+                 ig_sizes_text(c, ig_sizes(args[0].tensor), (size_t)args[0].tensor->ndim));
+    return NULL;
+  }
+  ig_tensor *x = ig_unsqueeze(c, args[0].tensor, ig_const(-2));
+  x = ig_avg_pool2d_with(c, x, ig_of_ints(kernel, 2), ig_of_ints(stride, 2), ig_of_ints(pad, 2),
+                         args[4].b, args[5].b, ig_none());
+  return ig_squeeze_dim(c, x, ig_const(-2));
+}
+static void adaptive_max_pool1d(ig_ctx *c, const ig_value *args, ig_value *outs) {
+  ig_int size[] = {ig_const(1), args[1].ints.at[0]};
+  ig_value both[IG_MAX_RETURNS];
+  ig_tensor *x = args[0].tensor;
+  if (x->ndim != 2 && x->ndim != 3) {
+    ig_fail_text(c, IG_RUNTIME, "adaptive_max_pool1d() expected 2D or 3D input, got %dD", x->ndim);
+    return;
+  }
+  ig_adaptive_max_pool2d(c, ig_unsqueeze(c, x, ig_const(-2)), ig_of_ints(size, 2), both);
+  if (c->status != IG_OK) return;
+  outs[1] = ig_of_tensor(ig_squeeze_dim(c, both[1].tensor, ig_const(-2)));
+  outs[0] = ig_of_tensor(ig_squeeze_dim(c, both[0].tensor, ig_const(-2)));
+}
+static ig_tensor *adaptive_avg_pool3d(ig_ctx *c, const ig_value *args) {
+  const ig_int *size = args[1].ints.at;
+  bool ones = true;
+  for (int d = 0; d < 3; d++) ones = ones && ig_int_eq_i64(c, size[d], 1);
+  ig_int dims[] = {ig_const(-1), ig_const(-2), ig_const(-3)};
+  if (ones && args[0].tensor->ndim >= 4) {
+    return ig_mean_dim_with(c, args[0].tensor, ig_of_ints(dims, 3), true, ig_none());
+  }
+  return ig__adaptive_avg_pool3d(c, args[0].tensor, args[1]);
+}
+
+// Windows over `n` trailing dimensions of dense planes.
+enum { AVERAGE, ADAPTIVE_AVERAGE, ADAPTIVE_MAX };
+typedef struct window {
+  int n;
+  int64_t in[3];
+  int64_t out[3];
+  int64_t kernel[3];
+  int64_t stride[3];
+  int64_t pad[3];
+  int how;
+  bool count_pad;
+  int64_t divisor;
+  int64_t planes;
+} window;
+static void bounds(const window *w, int d, int64_t o, int64_t *from, int64_t *to, int64_t *full) {
+  if (w->how == AVERAGE) {
+    *from = o * w->stride[d] - w->pad[d];
+    *to = *from + w->kernel[d];
+    if (*to > w->in[d] + w->pad[d]) *to = w->in[d] + w->pad[d];
+    *full = *to - *from;
+    *from = *from < 0 ? 0 : *from;
+    *to = *to > w->in[d] ? w->in[d] : *to;
+  } else {
+    *from = o * w->in[d] / w->out[d];
+    *to = ((o + 1) * w->in[d] + w->out[d] - 1) / w->out[d];
+    *full = *to - *from;
+  }
+}
+typedef struct cell {
+  int64_t from[3];
+  int64_t to[3];
+  double count;
+} cell;
+static cell cell_of(const window *w, int64_t o) {
+  cell c = {{0, 0, 0}, {1, 1, 1}, 1};
+  double pads = 1;
+  for (int d = w->n - 1; d >= 0; d--) {
+    int64_t full;
+    int k = d + 3 - w->n;
+    bounds(w, d, o % w->out[d], &c.from[k], &c.to[k], &full);
+    o /= w->out[d];
+    pads *= (double)full;
+    c.count *= (double)(c.to[k] - c.from[k]);
+  }
+  if (w->how == AVERAGE && w->count_pad) c.count = pads;
+  if (w->divisor) c.count = (double)w->divisor;
+  return c;
+}
+static int64_t plane_of(const window *w, const int64_t *sizes) {
+  int64_t n = 1;
+  for (int d = 0; d < w->n; d++) n *= sizes[d];
+  return n;
+}
+static int64_t offset_of(const window *w, int64_t z, int64_t y, int64_t x) {
+  int64_t wx = w->in[w->n - 1];
+  int64_t wy = w->n > 1 ? w->in[w->n - 2] : 1;
+  return (z * wy + y) * wx + x;
+}
+static void pool_forward(const window *w, const double *x, double *out, int64_t *at) {
+  int64_t from = plane_of(w, w->in);
+  int64_t to = plane_of(w, w->out);
+  for (int64_t k = 0; k < w->planes * to; k++) {
+    const double *plane = x + k / to * from;
+    cell c = cell_of(w, k % to);
+    double sum = w->how == ADAPTIVE_MAX ? -HUGE_VAL : 0;
+    int64_t best = offset_of(w, c.from[0], c.from[1], c.from[2]);
+    for (int64_t z = c.from[0]; z < c.to[0]; z++) {
+      for (int64_t y = c.from[1]; y < c.to[1]; y++) {
+        for (int64_t i = c.from[2]; i < c.to[2]; i++) {
+          int64_t p = offset_of(w, z, y, i);
+          if (w->how != ADAPTIVE_MAX) {
+            sum += plane[p];
+          } else if (plane[p] > sum || isnan(plane[p])) {
+            sum = plane[p];
+            best = p;
+          }
+        }
+      }
+    }
+    out[k] = w->how == ADAPTIVE_MAX ? sum : sum / c.count;
+    if (at) at[k] = best;
+  }
+}
+static void pool_backward(const window *w, const double *g, double *out) {
+  int64_t from = plane_of(w, w->in);
+  int64_t to = plane_of(w, w->out);
+  for (int64_t k = 0; k < w->planes * to; k++) {
+    double *plane = out + k / to * from;
+    cell c = cell_of(w, k % to);
+    for (int64_t z = c.from[0]; z < c.to[0]; z++) {
+      for (int64_t y = c.from[1]; y < c.to[1]; y++) {
+        for (int64_t i = c.from[2]; i < c.to[2]; i++)
+          plane[offset_of(w, z, y, i)] += g[k] / c.count;
+      }
+    }
+  }
+}
+static bool planes_fit(ig_ctx *c, const ig_tensor *x, int n, const char *name) {
+  bool ok = x->ndim == n + 1 || x->ndim == n + 2;
+  for (int d = x->ndim - n; ok && d < x->ndim; d++) ok = !ig_int_eq_i64(c, ig_sizes(x)[d], 0);
+  if (!ok) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "%s(): Expected %dD or %dD tensor with non-empty planes, but got %s", name, n + 1,
+                 n + 2, ig_sizes_text(c, ig_sizes(x), (size_t)x->ndim));
+  }
+  return ok && ig_check_float(c, name, x->dtype);
+}
+// variant: 3, 2: adaptive max over as many dimensions; 13: adaptive average; others: avg_pool3d
+static void adaptive_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  const ig_tensor *x = args[0].tensor;
+  int n = op->def->variant % 10;
+  if (!planes_fit(c, x, n, op->schema.name)) return;
+  for (size_t k = 0; k < op->schema.nrets; k++) {
+    for (int d = 0; d < x->ndim - n; d++) ig_meta_push_dim(c, &out[k], ig_sizes(x)[d]);
+    for (int d = 0; d < n; d++) {
+      ig_int size = args[1].ints.at[args[1].ints.n == 1 ? 0 : d];
+      ig_meta_push_dim(c, &out[k], size);
+    }
+    out[k].dtype = k ? IG_I64 : x->dtype;
+  }
+}
+static window adaptive_window(const ig_op *op, const ig_tensor *x, const ig_tensor *out) {
+  window w = {.n = op->def->variant % 10};
+  w.how = op->def->variant > 10 ? ADAPTIVE_AVERAGE : ADAPTIVE_MAX;
+  w.planes = 1;
+  for (int d = 0; d < x->ndim; d++) {
+    int k = d - (x->ndim - w.n);
+    if (k < 0) w.planes *= ig_sizes(x)[d].value;  // concrete: real sizes
+    if (k >= 0) w.in[k] = ig_sizes(x)[d].value;
+    if (k >= 0) w.out[k] = ig_sizes(out)[d].value;
+  }
+  return w;
+}
+static void adaptive_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  ig_tensor *out = outs[0].tensor;
+  size_t n = (size_t)ig_tensor_numel(out);
+  window w = adaptive_window(op, args[0].tensor, out);
+  ig_scope s = ig_scope_open(c);
+  const double *x = ig_dense_read(c, args[0].tensor, IG_F64);
+  double *o = ig_dense_room(c, n, IG_F64);
+  int64_t *at = ig_dense_room(c, n, IG_I64);
+  if (x && o && at && n) pool_forward(&w, x, o, at);
+  ig_dense_write(c, out, IG_F64, o);
+  if (op->schema.nrets == 2) ig_dense_write(c, outs[1].tensor, IG_I64, at);
+  ig_scope_close(c, s);
+}
+static void adaptive_max_vjp(ig_ctx *c, const ig_vjp *v) {
+  ig_tensor *x = v->args[0].tensor;
+  int n = v->op->def->variant;
+  if (!v->grads[0] || !IG_WANTED(v, 0)) return;
+  ig_int end = ig_const(-1);
+  ig_int start = ig_const(-n);
+  ig_tensor *zeros = ig_flatten_using_ints_with(c, ig_zeros_of(c, x), start, end);
+  ig_tensor *at = ig_flatten_using_ints_with(c, v->outs[1].tensor, start, end);
+  ig_tensor *g = ig_flatten_using_ints_with(c, v->grads[0], start, end);
+  IG_GRAD(v, 0) = ig_view(c, ig_scatter_add(c, zeros, end, at, g), ig_sizes_of(x));
+}
+static void adaptive_avg_vjp(ig_ctx *c, const ig_vjp *v) {
+  IG_GRAD(v, 0) = ig__adaptive_avg_pool3d_backward(c, v->grad, v->args[0].tensor);
+}
+static void like_second(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  const ig_tensor *x = args[1].tensor;
+  if (!planes_fit(c, x, 3, op->schema.name)) return;
+  for (int d = 0; d < x->ndim; d++) ig_meta_push_dim(c, out, ig_sizes(x)[d]);
+  out->dtype = x->dtype;
+}
+static void adaptive_avg_backward(ig_ctx *c, const ig_op *op, const ig_value *args,
+                                  ig_value *outs) {
+  ig_tensor *out = outs[0].tensor;
+  window w = adaptive_window(op, args[1].tensor, args[0].tensor);
+  ig_scope s = ig_scope_open(c);
+  const double *g = ig_dense_read(c, args[0].tensor, IG_F64);
+  double *o = ig_dense_room(c, (size_t)ig_tensor_numel(out), IG_F64);
+  bool fits = args[0].tensor->ndim == args[1].tensor->ndim;
+  if (g && o && fits && ig_tensor_numel(args[0].tensor)) pool_backward(&w, g, o);
+  ig_dense_write(c, out, IG_F64, o);
+  ig_scope_close(c, s);
+}
+static void adaptive_avg_backward_vjp(ig_ctx *c, const ig_vjp *v) {
+  const ig_tensor *g = v->args[0].tensor;
+  ig_value size = ig_of_ints(ig_sizes(g) + g->ndim - 3, 3);
+  IG_GRAD(v, 0) = ig__adaptive_avg_pool3d(c, v->grad, size);
+  IG_GRAD(v, 1) = ig_zeros_of(c, v->args[1].tensor);
+}
+
+IG_OP(upsample_nearest2d_vec) = {
+    .schema =
+        "aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? "
+        "scale_factors) -> Tensor",
+    .decompose = upsample_nearest2d_vec,
+    .samples = "f32[1,2,3,3], None, (2., 2.) | f32[1,2,3,3], [5,4], None",
+    .waive = "sizes: other texts",
+};
+IG_OP(upsample_nearest2d) = {
+    .schema =
+        "aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? "
+        "scales_h=None, float? scales_w=None) -> Tensor",
+    .decompose = upsample_nearest2d,
+    .samples = "f32[1,2,3,3], [5,4] | f32[1,2,3,3], [6,6], 2., 2.",
+    .waive = "sizes: other texts",
+};
+IG_OP(upsample_bilinear2d_vec) = {
+    .schema =
+        "aten::upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool "
+        "align_corners, float[]? scale_factors) -> Tensor",
+    .decompose = upsample_bilinear2d_vec,
+    .samples = "f32[1,2,3,3], None, False, (2., 2.) | f32[1,2,3,3], [5,4], True, None",
+    .waive =
+        "sizes: other texts; special: the decomposition multiplies infinity by 0; "
+        "values: integers are computed in fixed point there",
+};
+IG_OP(upsample_bilinear2d) = {
+    .schema =
+        "aten::upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool "
+        "align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
+    .decompose = upsample_bilinear2d,
+    .samples = "f32[1,2,3,3], [5,4], False | f32[1,2,3,3], [6,6], True",
+    .waive =
+        "sizes: other texts; special: the decomposition multiplies infinity by 0; "
+        "values: integers are computed in fixed point there",
+};
+IG_OP(affine_grid_generator) = {
+    .schema =
+        "aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) "
+        "-> Tensor",
+    .decompose = affine_grid_generator,
+    .samples = "f32[1,2,3], [1,1,2,2], True | f32[2,3,4], [2,1,2,2,2], True",
+    .waive = "sizes: the arguments tell them",
+};
+IG_OP(grid_sampler_2d) = {
+    .schema =
+        "aten::grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int "
+        "padding_mode, bool align_corners) -> Tensor",
+    .decompose = grid_sampler_2d,
+    .samples =
+        "f32[1,2,3,3], f32[1,2,2,2]:s, 0, 0, False | f32[1,1,3,3], f32[1,2,2,2]:s, 1, "
+        "1, True | f32[1,1,4,4], f32[1,2,2,2]:s, 2, 2, False | f32[1,1,3,3], "
+        "f32[1,2,2,2], 0, 2, True",
+    .waive = "sizes: other texts; special: NaN is clipped otherwise",
+};
+IG_OP(grid_sampler) = {
+    .schema =
+        "aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int "
+        "padding_mode, bool align_corners) -> Tensor",
+    .decompose = grid_sampler,
+    .samples = "f32[1,2,3,3], f32[1,2,2,2]:s, 0, 0, False",
+    .waive = "sizes: other texts; special: NaN is clipped otherwise",
+};
+IG_OP(avg_pool1d) = {
+    .schema =
+        "aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] "
+        "padding=[0], bool ceil_mode=False, bool count_include_pad=True) -> Tensor",
+    .decompose = avg_pool1d,
+    .samples = "f32[1,2,6], [2] | f32[2,2,6], [3], [1], [1], False, False",
+    .waive = "sizes: other texts",
+};
+IG_OP(adaptive_max_pool1d) = {
+    .schema = "aten::adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)",
+    .decompose_outs = adaptive_max_pool1d,
+    .samples = "f32[1,2,5]:perm, [2]",
+    .waive = "sizes: other texts",
+};
+IG_OP(adaptive_max_pool2d) = {
+    .schema = "aten::adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)",
+    .shape = adaptive_shape,
+    .kernel = adaptive_kernel,
+    .vjp = adaptive_max_vjp,
+    .diff_results = 1,
+    .keep = "result1",
+    .variant = 2,
+    .samples = "f32[1,2,4,6]:perm, [1,3]",
+    .waive = "sizes: other texts",
+};
+IG_OP(adaptive_max_pool3d) = {
+    .schema = "aten::adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)",
+    .shape = adaptive_shape,
+    .kernel = adaptive_kernel,
+    .vjp = adaptive_max_vjp,
+    .diff_results = 1,
+    .keep = "result1",
+    .variant = 3,
+    .samples = "f32[1,2,4,4,3]:perm, [2,2,2]",
+    .waive = "sizes: other texts",
+};
+IG_OP(_adaptive_avg_pool3d) = {
+    .schema = "aten::_adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor",
+    .shape = adaptive_shape,
+    .kernel = adaptive_kernel,
+    .vjp = adaptive_avg_vjp,
+    .keep = "",
+    .variant = 13,
+    .samples = "f32[1,2,4,4,3], [2,2,2]",
+    .waive = "sizes: other texts",
+};
+IG_OP(_adaptive_avg_pool3d_backward) = {
+    .schema = "aten::_adaptive_avg_pool3d_backward(Tensor grad_output, Tensor self) -> Tensor",
+    .shape = like_second,
+    .kernel = adaptive_avg_backward,
+    .vjp = adaptive_avg_backward_vjp,
+    .keep = "",
+    .variant = 13,
+    .samples = "f32[1,2,2,2,2], f32[1,2,4,4,3]",
+    .waive = "sizes: other texts",
+};
+IG_OP(adaptive_avg_pool3d) = {
+    .schema = "aten::adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor",
+    .decompose = adaptive_avg_pool3d,
+    .samples = "f32[1,2,4,4,3], [2,2,2] | f32[1,2,3,3,3], [1,1,1]",
+    .waive = "sizes: other texts",
+};
