@@ -187,7 +187,7 @@ static bool apply_plain(ig_expr_kind fn, const ig_hint *h, size_t n, ig_hint *ou
   return ig_hint_fold(meant(fn, floats), h, n, out);
 }
 
-// Integers beside floats become floats, except in relations and sums.
+// Integers beside floats become floats.
 static const ig_expr *as_float(ig_ctx *c, const ig_expr *e) {
   return e && e->sort == IG_SORT_INT ? ig_expr_make1(c, IG_EXPR_TO_FLOAT, e) : e;
 }
@@ -201,7 +201,7 @@ static const ig_expr *apply_symbolic(ig_ctx *c, ig_expr_kind fn, const ig_expr *
   }
   bool arithmetic = fn == IG_EXPR_ADD || fn == IG_EXPR_SUB || fn == IG_EXPR_MUL ||
                     fn == IG_EXPR_TRUEDIV || fn == IG_EXPR_POW || fn == IG_EXPR_MIN ||
-                    fn == IG_EXPR_MAX;
+                    fn == IG_EXPR_MAX || (fn >= IG_EXPR_EQ && fn <= IG_EXPR_GE);
   for (size_t i = 0; floats && arithmetic && i < n; i++) e[i] = as_float(c, e[i]);
   fn = meant(fn, floats);
   if (fn == IG_EXPR_MOD && e[0] && e[1] && !floats) fn = ig_mod_kind(e[0], e[1]);

@@ -56,7 +56,7 @@ static const ig_expr *beside(ig_ctx *c, ig_expr_kind kind, const ig_expr *e, con
     changed = changed || x != e->args[i];
     ok = x && flatten(c, e->kind, x, &l);
   }
-  const ig_expr *out = !ok ? NULL : changed ? node(c, e->kind, &l) : e;
+  const ig_expr *out = !ok ? NULL : changed ? ig_build_minmax(c, e->kind, l.at, l.n) : e;
   ig_list_free(&l);
   return out;
 }
@@ -138,7 +138,7 @@ static const ig_expr *factored(ig_ctx *c, ig_expr_kind kind, const ig_list *nest
     }
     empty = empty || rest.n == 0;
     if (ok && rest.n) {
-      const ig_expr *r = node(c, other, &rest);
+      const ig_expr *r = ig_build_minmax(c, other, rest.at, rest.n);
       ok = r && flatten(c, kind, r, &rests);
     }
     ig_list_free(&rest);
@@ -146,10 +146,10 @@ static const ig_expr *factored(ig_ctx *c, ig_expr_kind kind, const ig_list *nest
   const ig_expr *out = NULL;
   if (ok && common.n) {
     if (!empty) {
-      const ig_expr *r = node(c, kind, &rests);
+      const ig_expr *r = ig_build_minmax(c, kind, rests.at, rests.n);
       ok = r && flatten(c, other, r, &common);
     }
-    if (ok) out = node(c, other, &common);
+    if (ok) out = ig_build_minmax(c, other, common.at, common.n);
   }
   ig_list_free(&common);
   ig_list_free(&rests);

@@ -130,14 +130,17 @@ static const ig_expr *parse_symbol(parser *p) {
   ig_symbol_info info = {.sort = IG_SORT_FLOAT};
   while (accept(p, ",")) {
     bool positive = accept_word(p, "positive");
-    if (!positive && !accept_word(p, "integer")) return refuse(p, "positive or integer");
-    if (!expect(p, "=")) return NULL;
-    if (!accept_word(p, "True")) return refuse(p, "True");
-    if (positive) {
-      info.positive = true;
-    } else {
-      info.sort = IG_SORT_INT;
+    bool integer = !positive && accept_word(p, "integer");
+    skip_space(p);
+    if (!positive && !integer && !isalpha((unsigned char)*p->at)) {
+      return refuse(p, "an assumption like positive=True");
     }
+    while (is_name_char(*p->at)) p->at++;  // real, nonnegative ...: of no use here
+    if (!expect(p, "=")) return NULL;
+    bool yes = accept_word(p, "True");
+    if (!yes && !accept_word(p, "False")) return refuse(p, "True or False");
+    if (positive) info.positive = yes;
+    if (integer && yes) info.sort = IG_SORT_INT;
   }
   if (!expect(p, ")")) return NULL;
   info.range = info.sort == IG_SORT_FLOAT

@@ -206,6 +206,7 @@ FLOATS = [
     ("TruncToInt(-2.5)", "-2", -2), ("IntTrueDiv(7, 2)", "3.50000000000000", 3.5), ("0.1", "0.100000000000000", 0.1),
     ("1e20", "1.00000000000000e+20", 1e20), ("1e-5", "1.00000000000000e-5", 1e-5), ("0.0001", "0.000100000000000000", 1e-4),
     ("FloatPow(ToFloat(s0), 2.0)", "FloatPow(ToFloat(s0), 2.0)", 49.0), ("1e20*ToFloat(s0)", "1.0e+20*ToFloat(s0)", 7e20),
+    ("Symbol('s0', positive=True, integer=True, real=True) + 1", "s0 + 1", 8),
     ("s0/2 + 1/3", "s0/2 + 1/3", (23, 6)), ("-s0/2", "-s0/2", (-7, 2)),
 ]
 
@@ -243,7 +244,7 @@ BAD = [
     ("", "expected a number, a symbol or a function, found the end"), ("s0 +", "found the end"), ("s0 s1", "expected the end"),
     ("(s0", "expected \\)"), ("Foo(s0)", "expected a function"), ("s0 < 3 + True", "does not take"), ("1/0", "other than 0"),
     ("s0/s1", "a number other than 0"), ("s0//0", "division by zero"), ("Mod(s0, 0)", "division by zero"),
-    ("99999999999999999999999999999999999999999999", "38 digits"), ("Symbol('a b')", "letters"), ("Symbol(s0)", "quoted"),
+    ("99999999999999999999999999999999999999999999", "38 digits"), ("Symbol('a b')", "letters"), ("Symbol(s0)", "quoted"), ("Symbol('a', 3)", "an assumption"), ("Symbol('a', real=3)", "True or False"),
     ("Integer(s0)", "integers inside"), ("s0**100000000", "at most"), ("(" * 1000 + "s0" + ")" * 1000, "nested"),
     ("~" * 5000 + "(s0 > 3)", "nested"), ("int_oo + 1", "finite"), ("Piecewise(s0, s1)", "value, condition"),
     ("And(s0, s1)", "does not take"), ("s0**-1", "negative power"), ("FloorDiv(s0)", "number of operands"),

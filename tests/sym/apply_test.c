@@ -122,6 +122,8 @@ static void test_symbolic_values(void **state) {
   assert_true(half.f == 1.5);
   assert_value(half, "IntTrueDiv(s0, 4)");
   assert_value(apply2(IG_EXPR_MUL, s, ig_of_f64(0.5)), "0.5*ToFloat(s0)");
+  assert_value(apply2(IG_EXPR_LT, half, ig_of_i64(2)), "IntTrueDiv(s0, 4) < 2.0");
+  assert_value(apply2(IG_EXPR_GE, s, ig_of_f64(2.5)), "ToFloat(s0) >= 2.5");
   assert_value(apply2(IG_EXPR_POW, s, ig_of_i64(2)), "s0**2");
   assert_value(apply2(IG_EXPR_POW, ig_of_i64(2), s), "PowByNatural(2, s0)");
   assert_value(apply2(IG_EXPR_MOD, s, t), "Mod(s0, s1)");
