@@ -176,6 +176,21 @@ static const ig_expr *division_by_zero(ig_ctx *c) {
   return NULL;
 }
 
+static bool is_quotient(const ig_expr *e) {
+  return e->kind == IG_EXPR_FLOORDIV || e->kind == IG_EXPR_CLEANDIV;
+}
+
+// Beyond the assumptions: a quotient of what is not negative is not negative.
+static bool is_never_negative(const ig_expr *e) {
+  if (ig_expr_facts(e) & IG_IS_NONNEG) return true;
+  bool parts = is_quotient(e) || e->kind == IG_EXPR_ADD || e->kind == IG_EXPR_MUL ||
+               e->kind == IG_EXPR_MIN || e->kind == IG_EXPR_MAX || e->kind == IG_EXPR_POW;
+  for (size_t i = 0; parts && i < e->n; i++) parts = is_never_negative(e->args[i]);
+  return parts;
+}
+
+// (x//p)//q is x//(p*q) unless q is negative: (1//2)//-2 is 0, but 1//-4 is -1.
+//
 // The rules that need no cancelling; *done: decided (the result may be NULL after an error).
 static const ig_expr *simple_quotient(ig_ctx *c, const ig_expr *a, const ig_expr *b, bool *done) {
   *done = true;
@@ -185,7 +200,7 @@ static const ig_expr *simple_quotient(ig_ctx *c, const ig_expr *a, const ig_expr
   if (a->kind == IG_EXPR_CONST && b->kind == IG_EXPR_CONST) {
     return ig_expr_of_wide(c, ig_wide_floordiv(a->num, b->num));
   }
-  if (a->kind == IG_EXPR_FLOORDIV || a->kind == IG_EXPR_CLEANDIV) {
+  if (is_quotient(a) && is_never_negative(b)) {
     const ig_expr *d[] = {a->args[1], b};
     const ig_expr *product = ig_build_product(c, d, 2);
     return product ? ig_build_quotient(c, IG_EXPR_FLOORDIV, a->args[0], product) : NULL;
