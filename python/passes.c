@@ -30,6 +30,14 @@ static PyObject *pass_wrap_grad_regions(PyObject *o, PyObject *unused) {
   return py_program_wrap(c, st, p);
 }
 
+static PyObject *pass_insert_asserts(PyObject *o, PyObject *unused) {
+  (void)unused;
+  ig_ctx *c = py_ctx();
+  ig_program *p = NULL;
+  ig_status st = ig_program_insert_asserts(c, py_program_of(o), &p);
+  return py_program_wrap(c, st, p);
+}
+
 static PyObject *pass_unlift(PyObject *o, PyObject *unused) {
   (void)unused;
   ig_ctx *c = py_ctx();
@@ -316,6 +324,8 @@ static PyMethodDef methods[] = {
     {"joint", pass_joint, METH_NOARGS, "Loss and gradients in one program."},
     {"wrap_grad_regions", pass_wrap_grad_regions, METH_NOARGS,
      "Stretches of another grad mode as sub-graphs."},
+    {"insert_asserts", pass_insert_asserts, METH_NOARGS,
+     "What was assumed about data and sizes as calls that check it."},
     {"unlift", pass_unlift, METH_NOARGS, "The graph that a module of the program runs."},
     {"unflatten", pass_unflatten, METH_NOARGS, "The tree of modules: [(path, graph)]."},
     {"set_training", pass_set_training, METH_O, NULL},

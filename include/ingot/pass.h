@@ -47,4 +47,8 @@ IG_API void ig_module_tree_free(ig_module_tree *t);  // NULL is allowed.
 IG_API IG_MUST_USE ig_status ig_program_wrap_grad_regions(ig_ctx *c, ig_program *p,
                                                           ig_program **out);
 
+// What was assumed about numbers in the data, and complex relations of sizes, as calls that check
+// it when the program runs (sym_constrain_range, _assert_scalar). *out may be p itself (retained).
+IG_API IG_MUST_USE ig_status ig_program_insert_asserts(ig_ctx *c, ig_program *p, ig_program **out);
+
 #endif

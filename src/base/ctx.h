@@ -42,6 +42,7 @@ struct ig_ctx {
   const struct ig_rewrite *rewrite;  // asked first while recording
   struct ig_sym *sym;                // symbols of the open capture
   struct ig_sym *ambient;            // of the fake mode around it, retained; NULL: none
+  struct ig_renewal *renewal;        // not NULL: unbacked symbols are taken from here
   const struct ig_host *host;        // objects of the host language: see ir/graph.h
   void *observer;                    // host language: called before dispatch, see op/call.h
   int default_dtype;                 // ig_dtype

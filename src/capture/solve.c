@@ -465,7 +465,6 @@ ig_status ig_capture_solve(ig_ctx *c, const ig_solve_options *options) {
     conclude(&v, o);
   }
   if (c->status == IG_OK && ig_dims_list_ranges(c, d)) (void)ig_capture_settle(c);
-  if (c->status == IG_OK && c->sym->env->asks_empty) ig_env_make_twins(c);
   ig_solver_free(&v.solver);
   ig_vec_free(c->alloc, &v.names);
   ig_str_free(&v.bullets);

@@ -185,6 +185,13 @@ ig_node *ig_graph_insert(ig_ctx *c, ig_graph *g, ig_node *before, const ig_node 
   n->inputs = NULL;
   n->ninputs = n->users = n->mark = 0;
   n->extra = n->host_meta = NULL;
+  if (n->kind == IG_NODE_CALL && n->callee == IG_CALLEE_OP && !n->binds) {
+    const ig_value *v = &n->val;
+    const ig_expr *e = v->kind == IG_KIND_INT     ? v->i.expr
+                       : v->kind == IG_KIND_FLOAT ? v->f_expr
+                                                  : NULL;
+    if (e && e->kind == IG_EXPR_SYMBOL && !e->backed) n->binds = e;
+  }
   if (!fill(c, g, n, base)) return NULL;
   if (!ig_node_set_args(c, n, proto->args, proto->npos, proto->nkw, proto->keys)) return NULL;
   ig_locate(c);

@@ -81,6 +81,7 @@ struct ig_node {
   ig_use *reads;     // one per input: its place among the uses of that input
   size_t ninputs;
 
+  const ig_expr *binds;  // the unbacked symbol that this call made, when it gives a number
   ig_value val;  // metadata: fake tensor, number, or a list of those; a placeholder's fixed value
 
   // PLACEHOLDER: what it stands for in the signature.

@@ -6,7 +6,7 @@
 
 #include "op/grad_mode.h"
 #include "op/record.h"
-#include "sym/env.h"
+#include "op/renewals.h"
 
 typedef struct machine {
   ig_ctx *c;
@@ -189,18 +189,6 @@ static ig_value call_sym(machine *m, const ig_node *n) {
   return out;
 }
 
-// Sizes read from data keep their symbols when the node that reads them is traced again.
-static void replay(machine *m, const ig_node *n) {
-  ig_ctx *c = m->c;
-  if (!c->capture || !c->sym || c->sym != m->g->sym) return;
-  if (n->val.kind == IG_KIND_TENSOR) {
-    ig_value sizes = ig_of_ints(ig_sizes(n->val.tensor), (size_t)n->val.tensor->ndim);
-    ig_env_replay(c, &sizes);
-  } else {
-    ig_env_replay(c, &n->val);
-  }
-}
-
 static ig_value eval(machine *m, const ig_node *n) {
   if (n->kind == IG_NODE_ATTR) return attribute(n);
   if (n->kind != IG_NODE_CALL) return call_host(m, n);
@@ -239,9 +227,8 @@ static void pass_meta(machine *m, const ig_node *n) {
 static bool step(machine *m, const ig_node *n) {
   ig_scope s = ig_scope_open(m->c);
   pass_meta(m, n);
-  replay(m, n);
+  ig_renewals_enter(m->c, n);
   ig_value v = eval(m, n);
-  if (m->c->sym) ig_env_replay(m->c, NULL);
   bool ok = m->c->status == IG_OK && keep_lists(m, &v);
   if (ok && n->users) {
     retain(&v);
@@ -384,11 +371,15 @@ ig_status ig_graph_transform(ig_ctx *c, const ig_graph *g, const ig_transform *t
   c->locate = NULL;  // nodes keep the locations of the old graph
   c->capture = fresh;
   fresh->no_grad = g->no_grad;
+  fresh->strict = g->strict;
   c->sym = g->sym;
   c->rewrite = t->rewrite.fn ? &t->rewrite : NULL;
   c->no_grad = !t->grad;
   c->inference = false;
-  ig_status st = copy_into(c, g, t);
+  ig_renewals symbols;
+  if (ig_renewals_open(c, g, t->renew, &symbols)) (void)copy_into(c, g, t);
+  ig_renewals_close(c, &symbols);
+  ig_status st = c->status;
   c->capture = NULL;
   c->sym = before.sym;
   c->rewrite = before.rewrite;

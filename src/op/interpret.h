@@ -14,6 +14,8 @@ ig_status ig_interpret(ig_ctx *c, const ig_graph *g, const ig_value *inputs, ig_
 typedef struct ig_transform {
   ig_rewrite rewrite;
   bool grad;  // history is kept; placeholders require grad as they did in g
+  // Symbols of what stands in the data are named anew; otherwise they stay.
+  bool renew;
   // If not NULL, maps the outputs before they are recorded; gets the new placeholders. The answer
   // lives in the innermost scope; *n comes with the number of outs. NULL after an error.
   const ig_value *(*finish)(ig_ctx *c, const ig_value *inputs, size_t ninputs, const ig_value *outs,

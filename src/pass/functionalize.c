@@ -435,7 +435,10 @@ ig_status ig_program_functionalize(ig_ctx *c, const ig_program *p, ig_program **
   ig_scope s = ig_scope_open(c);
   functionalizer f = {.aliases = ig_aliases_make(c), .p = p};
   f.written = ig_scope_push(c, p->ninputs * sizeof *f.written + 1);
-  ig_transform t = {.rewrite = {functionalize, &f, sync_outputs}, .finish = finish, .user = &f};
+  ig_transform t = {.rewrite = {functionalize, &f, sync_outputs},
+                    .renew = !p->graph->strict,
+                    .finish = finish,
+                    .user = &f};
   ig_graph *g = NULL;
   bool ok = f.written && ig_graph_transform(c, p->graph, &t, &g) == IG_OK;
   ig_aliases_free(&f.aliases);

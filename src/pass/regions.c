@@ -288,5 +288,6 @@ ig_status ig_program_wrap_grad_regions(ig_ctx *c, ig_program *p, ig_program **ou
   ig_graph *g = NULL;
   IG_RETURN_IF_ERR(ig_graph_wrap_grad_regions(c, p->graph, &g));
   *out = ig_pass_program(c, p, g, NULL, NULL);
+  if (*out) (*out)->training = p->training;
   return c->status;
 }

@@ -13,7 +13,6 @@ void ig_env_free(ig_env *env) {
   ig_vec_free(a, &env->symbols);
   ig_vec_free(a, &env->guards);
   ig_vec_free(a, &env->asserts);
-  ig_vec_free(a, &env->replay);
   ig_mem_free(a, env->known, env->known_cap * sizeof *env->known);
   ig_arena_free(&env->arena);
   ig_mem_free(a, env, sizeof *env);

@@ -32,7 +32,6 @@ typedef struct ig_assert {
 typedef struct ig_symbol {
   const ig_expr *expr;
   const ig_expr *replacement;  // what it equals; NULL: itself
-  const ig_expr *twin;         // unbacked: what the second trace calls it; NULL: the same
   bool size_like;              // unbacked: taken as >= 2 by shape rules
 } ig_symbol;
 
@@ -50,10 +49,8 @@ typedef struct ig_env {
   ig_known_slot *known;  // relations and their truth, open addressing
   size_t nknown;
   size_t known_cap;
-  bool asks_empty;  // views are asked whether they are empty, as non-strict PyTorch does
-  bool deferred;    // complex guards become assertions
-  IG_VEC(const ig_expr *) replay;  // unbacked symbols that a node has when it is run again
-  size_t replayed;
+  bool asks_empty;         // views are asked whether they are empty, as non-strict PyTorch does
+  bool deferred;           // complex guards become assertions
   const ig_expr *refused;  // the last question that had no answer
   struct ig_dims *dims;    // declared dimensions of the inputs, see capture/dims.h
   void (*dims_free)(struct ig_env *env, struct ig_dims *dims);
@@ -70,14 +67,6 @@ const ig_expr *ig_env_question(ig_ctx *c, const ig_expr *e);
 ig_int ig_int_find(ig_ctx *c, ig_int i);
 void ig_env_narrow(ig_ctx *c, const ig_expr *symbol, ig_wide lo, ig_wide hi);
 void ig_env_equate(ig_ctx *c, const ig_expr *symbol, const ig_expr *target);
-
-// A graph is traced again in the same environment: the symbols that `old` (the value of a node)
-// reads from data are given out anew by ig_sym_unbacked until the next call; NULL: none.
-void ig_env_replay(ig_ctx *c, const ig_value *old);
-bool ig_env_next(ig_ctx *c, ig_int *out);  // the next of them
-// After a non-strict capture PyTorch numbers its second trace on: u0 becomes u<n>, with everything
-// that is known about it. Assertions are then about the new symbols.
-void ig_env_make_twins(ig_ctx *c);
 
 // What is known without any guard.
 enum { IG_ASK_OBLIVIOUS = 1, IG_ASK_WITHOUT_FACTS = 2 };

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "op/renewals.h"
+
+static bool is_unbacked(const ig_expr *e) {
+  return e && e->kind == IG_EXPR_SYMBOL && !e->backed;
+}
+
+// Calls fn for the symbols in a value, as often as they occur.
+static void each_symbol(const ig_value *v, void (*fn)(const ig_expr *e, void *user), void *user) {
+  if (v->kind == IG_KIND_TENSOR) {
+    for (int d = 0; d < v->tensor->ndim; d++) {
+      if (is_unbacked(ig_sizes(v->tensor)[d].expr)) fn(ig_sizes(v->tensor)[d].expr, user);
+    }
+  }
+  if (v->kind == IG_KIND_INT && is_unbacked(v->i.expr)) fn(v->i.expr, user);
+  for (size_t i = 0; v->kind == IG_KIND_LIST && i < v->list.n; i++) {
+    each_symbol(&v->list.at[i], fn, user);
+  }
+}
+
+typedef struct census {
+  ig_table seen;
+  const ig_expr **at;  // NULL: only counting
+  size_t n;
+  bool failed;
+} census;
+
+static void count(const ig_expr *e, void *user) {
+  census *k = user;
+  ig_table_slot *slot = ig_table_put(&k->seen, e);
+  if (!slot) k->failed = true;
+  if (!slot || slot->number) return;
+  slot->number = 1;
+  if (k->at) k->at[k->n] = e;
+  k->n++;
+}
+
+static void count_node(census *k, const ig_node *n) {
+  if (n->kind != IG_NODE_CALL || n->callee == IG_CALLEE_SYM || n->callee == IG_CALLEE_SIZE) return;
+  if (n->binds) count(n->binds, k);
+  each_symbol(&n->val, count, k);
+}
+
+static void count_graph(census *k, const ig_graph *g) {
+  for (const ig_node *n = g->first; n; n = n->next) count_node(k, n);
+  for (size_t i = 0; i < g->subs.n; i++) count_graph(k, g->subs.at[i].graph);
+}
+
+static bool collect(census *k, const ig_graph *g, ig_renewals *r) {
+  for (const ig_node *n = g->first; n; n = n->next) {
+    size_t before = k->n;
+    count_node(k, n);
+    if (k->failed) return false;
+    if (k->n == before) continue;
+    ig_table_slot *slot = ig_table_put(&r->nodes, n);
+    if (!slot) return false;
+    slot->value = (void *)(r->fresh + before);
+    slot->number = (int64_t)(k->n - before);
+  }
+  for (size_t i = 0; i < g->subs.n; i++) {
+    if (!collect(k, g->subs.at[i].graph, r)) return false;
+  }
+  return true;
+}
+
+static bool list_symbols(ig_ctx *c, const ig_graph *g, ig_renewals *r, size_t *n) {
+  census k = {.seen = ig_table_make(c->alloc)};
+  count_graph(&k, g);
+  ig_table_free(&k.seen);
+  *n = k.n;
+  if (k.n == 0 && !k.failed) return true;
+  r->bytes = 2 * k.n * sizeof *r->old + 1;
+  r->old = k.failed ? NULL : ig_mem_new(c->alloc, r->bytes);
+  if (!r->old) return false;
+  r->fresh = r->old + k.n;
+  census again = {.seen = ig_table_make(c->alloc), .at = r->old};
+  bool ok = collect(&again, g, r);
+  ig_table_free(&again.seen);
+  return ok;
+}
+
+bool ig_renewals_open(ig_ctx *c, const ig_graph *g, bool renew, ig_renewals *r) {
+  *r = (ig_renewals){.outer = c->renewal};
+  r->nodes = ig_table_make(c->alloc);
+  c->renewal = NULL;
+  size_t n = 0;
+  if (!list_symbols(c, g, r, &n)) return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
+  if (n == 0) return true;
+  for (size_t i = 0; i < n; i++) r->fresh[i] = r->old[i];
+  if (renew && !ig_sym_renew(c, r->old, r->fresh, n)) return false;
+  c->renewal = &r->queue;
+  return true;
+}
+
+void ig_renewals_close(ig_ctx *c, ig_renewals *r) {
+  c->renewal = r->outer;
+  ig_table_free(&r->nodes);
+  ig_mem_free(c->alloc, r->old, r->bytes);
+}
+
+void ig_renewals_enter(ig_ctx *c, const ig_node *n) {
+  if (!c->renewal) return;
+  ig_renewals *r = (ig_renewals *)c->renewal;  // the queue is its first member
+  const ig_table_slot *slot = ig_table_find(&r->nodes, n);
+  c->renewal->at = slot ? slot->value : NULL;
+  c->renewal->n = slot ? (size_t)slot->number : 0;
+  c->renewal->next = 0;
+}
