@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 from ingot import fx, nn
+from ingot._dynamo import config
 from ingot.export._capture import Options, capture
 from ingot.export.exported_program import ExportedProgram
 
@@ -38,6 +39,10 @@ def _program(run: Any, program: Any) -> ExportedProgram:
     return out
 
 
+def _with_asserts(program: Any) -> Any:
+    return program if config.do_not_emit_runtime_asserts else program.insert_asserts()
+
+
 def _export_for_training(
     mod: nn.Module,
     args: tuple,
@@ -50,7 +55,7 @@ def _export_for_training(
     """A program of training level: composite operators whole, writes in place."""
     run = _capture(mod, args, kwargs, dynamic_shapes, strict)
     run.result.set_training(True)
-    return _program(run, run.result)
+    return _program(run, _with_asserts(run.result))
 
 
 def _export(
@@ -73,7 +78,7 @@ def _export(
         allow_complex_guards=_allow_complex_guards_as_runtime_asserts or allow_complex_guards_as_runtime_asserts,
         grad_modes=True,
     )  # fmt: skip
-    return _program(run, run.result.functionalize().wrap_grad_regions())
+    return _program(run, _with_asserts(run.result.functionalize()).wrap_grad_regions())
 
 
 def _export_to_torch_ir(
