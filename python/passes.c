@@ -14,11 +14,13 @@ static PyObject *pass_functionalize(PyObject *o, PyObject *unused) {
   return py_program_wrap(c, st, p);
 }
 
-static PyObject *pass_joint(PyObject *o, PyObject *unused) {
-  (void)unused;
+// joint(loss=0): the number of the user's output that is the loss
+static PyObject *pass_joint(PyObject *o, PyObject *args) {
+  Py_ssize_t loss = 0;
+  if (!PyArg_ParseTuple(args, "|n:joint", &loss)) return NULL;
   ig_ctx *c = py_ctx();
   ig_program *p = NULL;
-  ig_status st = ig_program_joint(c, py_program_of(o), &p);
+  ig_status st = ig_program_joint_at(c, py_program_of(o), (size_t)loss, &p);
   return py_program_wrap(c, st, p);
 }
 
@@ -321,7 +323,7 @@ static PyMethodDef methods[] = {
     {"functionalize", pass_functionalize, METH_NOARGS, "The same program without writes."},
     {"decompose", (PyCFunction)(void (*)(void))pass_decompose, METH_VARARGS | METH_KEYWORDS,
      "The program with operators replaced by their decompositions."},
-    {"joint", pass_joint, METH_NOARGS, "Loss and gradients in one program."},
+    {"joint", pass_joint, METH_VARARGS, "Loss and gradients in one program."},
     {"wrap_grad_regions", pass_wrap_grad_regions, METH_NOARGS,
      "Stretches of another grad mode as sub-graphs."},
     {"insert_asserts", pass_insert_asserts, METH_NOARGS,

@@ -118,6 +118,9 @@ IG_API IG_MUST_USE ig_status ig_program_decompose(ig_ctx *c, const ig_program *p
                                                   const ig_decompose_args *args, ig_program **out);
 // Loss and gradients of parameters: see ig_graph_joint.
 IG_API IG_MUST_USE ig_status ig_program_joint(ig_ctx *c, const ig_program *p, ig_program **out);
+// The same for the user's output number `loss`; the other outputs stay where they are.
+IG_API IG_MUST_USE ig_status ig_program_joint_at(ig_ctx *c, const ig_program *p, size_t loss,
+                                                 ig_program **out);
 
 // Printed forms, to be freed by ig_text_free. The code and graph forms are those of its graph.
 IG_API char *ig_program_code(ig_ctx *c, const ig_program *p);

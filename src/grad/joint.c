@@ -17,60 +17,92 @@ static bool make_differentiable(ig_ctx *c, const ig_op *op, const ig_value *args
   return true;
 }
 
-// outs: loss -> loss, gradients of the placeholders that require them
+// outs -> outs, gradients of the loss by the placeholders that require them
 static const ig_value *append_grads(ig_ctx *c, const ig_value *inputs, size_t ninputs,
                                     const ig_value *outs, size_t *n, void *user) {
-  (void)user;
-  if (*n == 0 || outs[0].kind != IG_KIND_TENSOR) {
-    (void)ig_fail(c, IG_RUNTIME, "joint graph: output 0 is no tensor");
+  size_t at = *(const size_t *)user;
+  if (at >= *n || outs[at].kind != IG_KIND_TENSOR) {
+    (void)ig_fail(c, IG_RUNTIME, "joint graph: output %zu is no tensor", at);
     return NULL;
   }
   ig_tensor **wanted = ig_scope_push(c, ninputs * sizeof *wanted + 1);
   ig_tensor **grads = ig_scope_push(c, ninputs * sizeof *grads + 1);
-  ig_value *all = ig_scope_push(c, (ninputs + 1) * sizeof *all);
+  ig_value *all = ig_scope_push(c, (ninputs + *n) * sizeof *all);
   if (!wanted || !grads || !all) return NULL;
   size_t count = 0;
   for (size_t i = 0; i < ninputs; i++) {
     bool wants = inputs[i].kind == IG_KIND_TENSOR && inputs[i].tensor->requires_grad;
     if (wants) wanted[count++] = inputs[i].tensor;
   }
-  ig_tensor *loss = outs[0].tensor;
+  ig_tensor *loss = outs[at].tensor;
   ig_backward_args args = {
       .outputs = &loss, .noutputs = 1, .inputs = wanted, .ninputs = count, .allow_unused = true};
   if (count && ig_backward(c, &args, grads) != IG_OK) return NULL;
-  all[0] = outs[0];
-  for (size_t i = 0; i < count; i++) all[i + 1] = ig_of_tensor(grads[i]);
-  *n = count + 1;
+  for (size_t i = 0; i < *n; i++) all[i] = outs[i];
+  for (size_t i = 0; i < count; i++) all[*n + i] = ig_of_tensor(grads[i]);
+  *n += count;
   return all;
 }
 
-ig_status ig_graph_joint(ig_ctx *c, const ig_graph *g, ig_graph **out) {
-  ig_transform t = {.rewrite = {make_differentiable, NULL}, .grad = true, .finish = append_grads};
+static ig_status joint(ig_ctx *c, const ig_graph *g, size_t loss, ig_graph **out) {
+  ig_transform t = {
+      .rewrite = {make_differentiable, NULL}, .grad = true, .finish = append_grads, .user = &loss};
   IG_RETURN_IF_ERR(ig_graph_transform(c, g, &t, out));
   (void)ig_graph_dce(*out);
   return IG_OK;
 }
 
-ig_status ig_program_joint(ig_ctx *c, const ig_program *p, ig_program **out) {
+ig_status ig_graph_joint(ig_ctx *c, const ig_graph *g, ig_graph **out) {
+  return joint(c, g, 0, out);
+}
+
+// The output that is the user's `loss`-th.
+static size_t find_loss(const ig_program *p, size_t loss) {
+  size_t k = 0;
+  for (size_t i = 0; i < p->noutputs; i++) {
+    if (p->outputs[i].kind == IG_OUTPUT_USER && k++ == loss) return i;
+  }
+  return p->noutputs;
+}
+
+static ig_program *describe(ig_ctx *c, const ig_program *p, ig_graph *g, size_t loss) {
+  size_t n = ig_graph_output_count(g);
+  ig_output_kind *kinds = ig_scope_push(c, n * sizeof *kinds + 1);
+  const char **targets = ig_scope_push(c, n * sizeof *targets + 1);
+  if (!kinds || !targets) {
+    ig_graph_free(g);
+    return NULL;
+  }
+  size_t i = 0;
+  for (; i < p->noutputs; i++) {
+    kinds[i] = i == loss ? IG_OUTPUT_LOSS : p->outputs[i].kind;
+    targets[i] = p->outputs[i].target;
+  }
+  for (const ig_node *node = g->first; node && ig_node_is_placeholder(node); node = node->next) {
+    if (node->val.kind != IG_KIND_TENSOR || !node->val.tensor->requires_grad) continue;
+    bool user = node->role == IG_INPUT_USER;
+    kinds[i] = user ? IG_OUTPUT_GRAD_INPUT : IG_OUTPUT_GRAD_PARAMETER;
+    targets[i++] = user ? node->name : node->path;
+  }
+  return ig_program_create(c, g, kinds, targets);
+}
+
+ig_status ig_program_joint_at(ig_ctx *c, const ig_program *p, size_t loss, ig_program **out) {
   ig_graph *g = NULL;
   *out = NULL;
-  IG_RETURN_IF_ERR(ig_graph_joint(c, p->graph, &g));
-  size_t n = ig_graph_output_count(g);
+  size_t at = find_loss(p, loss);
+  IG_RETURN_IF_ERR(joint(c, p->graph, at, &g));
   ig_scope s = ig_scope_open(c);
-  ig_output_kind *kinds = ig_scope_push(c, n * sizeof *kinds);
-  const char **targets = ig_scope_push(c, n * sizeof *targets);
-  size_t i = 0;
-  if (kinds && targets) {
-    kinds[i] = IG_OUTPUT_LOSS;
-    targets[i++] = NULL;
-    for (const ig_node *node = g->first; node && ig_node_is_placeholder(node); node = node->next) {
-      if (node->val.kind != IG_KIND_TENSOR || !node->val.tensor->requires_grad) continue;
-      bool user = node->role == IG_INPUT_USER;
-      kinds[i] = user ? IG_OUTPUT_GRAD_INPUT : IG_OUTPUT_GRAD_PARAMETER;
-      targets[i++] = user ? node->name : node->path;
-    }
+  if (ig_graph_lift_constants(c, g)) {
+    *out = describe(c, p, g, at);
+  } else {
+    ig_graph_free(g);
   }
-  *out = ig_program_create(c, g, kinds, targets);
   ig_scope_close(c, s);
+  if (*out) ig_program_set_specs(c, *out, p->in_spec, p->out_spec);
   return c->status;
+}
+
+ig_status ig_program_joint(ig_ctx *c, const ig_program *p, ig_program **out) {
+  return ig_program_joint_at(c, p, 0, out);
 }

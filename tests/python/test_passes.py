@@ -10,6 +10,7 @@ import ingot as torch
 from ingot import nn
 from ingot.export import FlatArgsAdapter, export, unflatten
 from ingot.export._trace import _export_for_training
+from ingot.export.experimental import _export_forward_backward
 
 
 def capture(fn, args, **buffers):
@@ -196,6 +197,35 @@ def test_the_mode_around_the_capture_is_not_wrapped():
         ep = export(Regions(), (torch.ones(2),))
     code = ep._program.code
     assert code.count("wrap_with_set_grad_enabled(True") == 1 and "wrap_with_set_grad_enabled(False" not in code
+
+
+# ---- joint graphs ----
+
+
+def test_loss_and_gradients_in_one_program():
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lin = nn.Linear(3, 2)
+            self.register_buffer("seen", torch.zeros(1))
+
+        def forward(self, x):
+            self.seen += 1
+            y = self.lin(x).tanh()
+            return y, (y * y).sum()
+
+    model = Model()
+    ep = export(model, (torch.randn(4, 3),), strict=False)
+    joint = _export_forward_backward(ep, 1)
+    kinds = [spec[0] for spec in joint._program.output_specs]
+    assert kinds == ["BUFFER_MUTATION", "USER_OUTPUT", "LOSS_OUTPUT", "GRADIENT_TO_PARAMETER", "GRADIENT_TO_PARAMETER"]
+    x = torch.randn(4, 3)
+    state = joint.state_dict
+    _, _, loss, weight, bias = joint.graph_module(state["lin.weight"], state["lin.bias"], torch.zeros(1), x)
+    want = model(x)[1]
+    want.backward()
+    assert torch.allclose(loss, want)
+    assert torch.allclose(weight, model.lin.weight.grad) and torch.allclose(bias, model.lin.bias.grad)
 
 
 # ---- trees of modules ----
