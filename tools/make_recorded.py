@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Extract recorded calls of the real PyTorch: tests/python/recorded_ops.json.gz.
 
-    python tools/make_recorded.py OPS.JSONL NEEDED.TXT
+    python tools/make_recorded.py OPS.JSONL
 
-OPS.JSONL has one recorded call a line (source, inputs, result, gradients, ...), NEEDED.TXT one "tier <tab> name".
-Kept are the calls of tier 1 and of their fields those that tests/python/test_recorded.py compares.
+OPS.JSONL has one recorded call a line: source, inputs, result, gradients, texts of captured programs. Kept are the
+fields that tests/python/test_recorded.py and test_ops_records.py compare; "second" holds the texts of PyTorch 2.4.1 where
+they differ.
 """
 import gzip
 import json
@@ -13,25 +14,24 @@ import pathlib
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FIELDS = ("name", "op", "source", "seed", "inputs", "out", "grads", "error")
+FIELDS = ("name", "op", "source", "seed", "inputs", "out", "grads", "dynamic", "training_code", "core_code")
+TEXTS = ("training_code", "core_code")
 
 
 def main() -> None:
-    calls, needed = map(pathlib.Path, sys.argv[1:])
-    tier = {line.split("\t")[1] for line in needed.read_text().splitlines() if line.startswith("1\t")}
-    kept = []
-    for line in calls.read_text().splitlines():
+    kept: dict[str, dict] = {}
+    for line in pathlib.Path(sys.argv[1]).read_text().splitlines():
         record = json.loads(line)
-        if record["op"] not in tier or "differs_in" in record:
+        if "differs_in" in record:
+            kept[record["name"]]["second"] = {f: record[f] for f in TEXTS if f in record}
             continue
         short = {field: record[field] for field in FIELDS if field in record}
-        failed = record.get("error", {}).get("out")
-        short.pop("error", None)
+        failed = {f: e for f, e in record.get("error", {}).items() if f == "out" or f in TEXTS}
         if failed:
-            short["error"] = {"class": failed["class"], "text": failed["text"]}
-        if "out" in short or failed:
-            kept.append(short)
-    text = json.dumps(kept, separators=(",", ":"), ensure_ascii=False)
+            short["errors"] = {f: {"class": e["class"], "text": e["text"][:400]} for f, e in failed.items()}
+        if "out" in short or "out" in failed:
+            kept[record["name"]] = short
+    text = json.dumps(list(kept.values()), separators=(",", ":"), ensure_ascii=False)
     path = ROOT / "tests/python/recorded_ops.json.gz"
     with open(path, "wb") as raw, gzip.GzipFile(fileobj=raw, mode="wb", mtime=0, filename="") as f:
         f.write(text.encode())
