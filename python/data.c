@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "op/shape.h"
+#include "ingot/aten.h"
 #include "py.h"
 #include "tensor/copy.h"
 #include "tensor/number.h"
@@ -288,11 +289,58 @@ static bool store(char **at, ig_dtype d, const shape *s, int dim, PyObject *o) {
   return true;
 }
 
+static bool is_list(PyObject *o) {
+  return is_sequence(o) && !py_is_tensor(o);
+}
+
+// Does a symbolic number stand somewhere in it?
+static bool has_symbol(PyObject *o, const shape *s, int dim) {
+  if (dim == s->ndim || !is_list(o)) {
+    return Py_IS_TYPE(o, &py_symint_type) || Py_IS_TYPE(o, &py_symfloat_type) ||
+           Py_IS_TYPE(o, &py_symbool_type);
+  }
+  Py_ssize_t n = PySequence_Size(o);
+  bool found = false;
+  for (Py_ssize_t i = 0; i < n && !found; i++) {
+    PyObject *item = PySequence_GetItem(o, i);
+    found = item && has_symbol(item, s, dim + 1);
+    Py_XDECREF(item);
+  }
+  if (PyErr_Occurred()) PyErr_Clear();  // reading the data again will tell
+  return found;
+}
+
+// Symbolic numbers stay symbolic: each element is a tensor by itself, and rows are stacked.
+static ig_tensor *from_symbols(ig_ctx *c, PyObject *o, ig_value dtype, ig_value device) {
+  if (py_is_tensor(o)) return py_tensor_of(o);
+  if (!is_list(o)) {
+    ig_value v;
+    py_take taken = py_to_number(o, &v);
+    if (taken == PY_OTHER) PyErr_Format(PyExc_TypeError, "not a number: %s", py_type_name(o));
+    if (taken != PY_TAKEN) return NULL;
+    ig_tensor *t = ig_scalar_tensor_with(c, v, dtype, ig_none(), device, ig_none());
+    return py_ok(c) ? t : NULL;
+  }
+  Py_ssize_t n = PySequence_Size(o);
+  ig_value *rows = n >= 0 ? ig_scope_push(c, (size_t)n * sizeof *rows + 1) : NULL;
+  for (Py_ssize_t i = 0; rows && i < n; i++) {
+    PyObject *item = PySequence_GetItem(o, i);
+    rows[i] = ig_of_tensor(item ? from_symbols(c, item, dtype, device) : NULL);
+    Py_XDECREF(item);
+    if (rows[i].kind == IG_KIND_NONE) return NULL;
+  }
+  ig_tensor *t = rows ? ig_stack(c, ig_of_list(rows, (size_t)n)) : NULL;
+  return py_ok(c) ? t : NULL;
+}
+
 static ig_tensor *from_nested(ig_ctx *c, PyObject *data, int dtype, ig_device device) {
   shape s;
   if (!measure(data, &s)) return NULL;
   ig_dtype d = dtype >= 0 ? (ig_dtype)dtype : infer(c, data, 0);
   if (d == IG_DTYPE_COUNT) return NULL;
+  if (c->sym && has_symbol(data, &s, 0)) {
+    return from_symbols(c, data, ig_of_dtype(d), ig_of_device(device));
+  }
   ig_tensor *t = ig_tensor_empty(c, d, s.size, s.ndim);
   if (!py_ok(c)) return NULL;
   char *at = ig_tensor_data(t);
@@ -387,11 +435,11 @@ static PyObject *construct(const options *o, ig_tensor *like, bool copy, bool fr
   ig_scope s = ig_scope_open(c);
   if (fresh) c->no_grad = true;
   ig_tensor *t = py_tensor_from_data(c, o->data, dtype, device, copy);
-  if (t && fresh && c->capture) {
+  if (t && fresh && c->capture && !ig_is_fake(t)) {
     t = py_lift(c, t);
     ig_value v = ig_of_tensor(t);
     if (t) t = py_call_tensor(c, PY_DETACH_, &v, 1);
-  } else if (t && fresh) {
+  } else if (t && fresh && !c->capture) {
     t = py_lift(c, t);
   }
   c->no_grad = no_grad;

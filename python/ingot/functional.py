@@ -298,9 +298,9 @@ def _check(cond: Any, message: Any = None) -> None:
 
 def _check_is_size(i: Any, message: Any = None, *, max: Any = None) -> None:
     """i is not negative, and may be used as a size."""
+    _check(i >= 0, message)
     if isinstance(i, _C.SymInt):
         _C.sym_is_size(i)
-    _check(i >= 0, message)
     if max is not None:
         _check(i <= max, message)
 

@@ -256,11 +256,20 @@ void ig_meta_options(ig_ctx *c, const ig_value *args, size_t i, ig_dtype dtype, 
   }
 }
 
+// Asked before the number becomes a size, so that a program checks what it was promised.
+static void expect_not_negative(ig_ctx *c, ig_int size) {
+  ig_value args[] = {ig_of_int(size), ig_of_i64(0)};
+  ig_value held = ig_none();
+  ig_sym_apply(c, IG_EXPR_GE, args, 2, &held);
+  if (c->status == IG_OK) ig_sym_check(c, &held, NULL);
+}
+
 bool ig_use_as_size(ig_ctx *c, ig_int size) {
   if (!size.expr) return size.value >= 0;
   const ig_expr *now = ig_env_find(c, size.expr);
   if (!now) return false;
   if (now->backed) return !ig_int_is(c, size, IG_LT, ig_const(0));
+  expect_not_negative(c, size);
   if (now->kind == IG_EXPR_SYMBOL) ig_sym_constrain(c, size, 0, INT64_MAX, true);
   return c->status == IG_OK;
 }

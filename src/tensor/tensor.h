@@ -50,6 +50,8 @@ struct ig_tensor {
   struct ig_autograd *autograd;  // history, gradient, hooks, view relation; NULL: none (op/tape.h)
   struct ig_node *node;          // node of the open capture that made it
   void *host;                    // object of the host language that stands for it
+  const struct ig_expr *read;    // fake: symbol that stands for its only element, read at
+  uint32_t read_version;         // this version
   ig_int *dims;                  // sizes, then strides: own, or a heap block after growing in place
   size_t own_dims;               // how many ig_int the tensor was made with
   size_t heap_dims;              // length of the heap block, 0: none
