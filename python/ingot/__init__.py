@@ -57,6 +57,7 @@ _HOMES = {
     """,
     "ingot._compile": "compile",
     "ingot._higher_order_ops.cond": "cond",
+    "ingot._constrain": "_constrain_as_size",
     "ingot.random": "manual_seed seed initial_seed get_rng_state set_rng_state",
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}

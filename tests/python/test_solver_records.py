@@ -19,6 +19,10 @@ RECORDS = json.loads(gzip.decompress((pathlib.Path(__file__).parent / "solver_re
 VOID = {"p0164", "p0350", "p0358", "p0063", "u0013", "u0074", "u0096", "u0165"}
 
 
+# Sizes read from data need comparisons that are not decided at once.
+KINDS = ["solver", "unbacked"] if hasattr(ingot.SymInt, "node") else ["solver"]
+
+
 def endless(text: str) -> str:
     """The two releases spell infinity differently."""
     return text.replace("9223372036854775806", "int_oo")
@@ -74,7 +78,7 @@ def compare(record: dict, mode: str, calls: bool) -> str | None:
 
 
 @pytest.mark.parametrize("mode", ["strict", "non_strict"])
-@pytest.mark.parametrize("kind", ["solver"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_records(kind: str, mode: str) -> None:
     ours = [r for r in RECORDS if r["kind"] == kind and mode in r["modes"] and r["id"] not in VOID]
     wrong = {}
