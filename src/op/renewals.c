@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "op/renewals.h"
 
+#include <stdio.h>
+
 static bool is_unbacked(const ig_expr *e) {
   return e && e->kind == IG_EXPR_SYMBOL && !e->backed;
 }
@@ -79,15 +81,48 @@ static bool list_symbols(ig_ctx *c, const ig_graph *g, ig_renewals *r, size_t *n
   return ok;
 }
 
+// All symbols by number, also those that no node reads any more: the second trace met them too.
+static size_t list_all(ig_ctx *c, const ig_renewals *r, size_t n, const ig_expr **all) {
+  size_t count = 0;
+  for (uint32_t i = 0; i < c->sym->counts[0]; i++) {
+    char name[16];
+    (void)snprintf(name, sizeof name, "u%u", i);
+    const ig_expr *e = ig_expr_find(c, name);
+    if (e) all[count++] = e;
+  }
+  for (size_t i = 0; i < n; i++) {
+    bool known = false;
+    for (size_t k = 0; k < count; k++) known = known || all[k] == r->old[i];
+    if (!known) all[count++] = r->old[i];
+  }
+  return count;
+}
+
+static bool renew_all(ig_ctx *c, ig_renewals *r, size_t n) {
+  size_t cap = c->sym->counts[0] + n;
+  if (cap == 0) return true;
+  const ig_expr **all = ig_mem_new(c->alloc, 2 * cap * sizeof *all);
+  if (!all) return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
+  size_t count = list_all(c, r, n, all);
+  bool ok = ig_sym_renew(c, all, all + cap, count);
+  for (size_t i = 0; ok && i < n; i++) {
+    for (size_t k = 0; k < count; k++) {
+      if (all[k] == r->old[i]) r->fresh[i] = all[cap + k];
+    }
+  }
+  ig_mem_free(c->alloc, (void *)all, 2 * cap * sizeof *all);
+  return ok;
+}
+
 bool ig_renewals_open(ig_ctx *c, const ig_graph *g, bool renew, ig_renewals *r) {
   *r = (ig_renewals){.outer = c->renewal};
   r->nodes = ig_table_make(c->alloc);
   c->renewal = NULL;
   size_t n = 0;
   if (!list_symbols(c, g, r, &n)) return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
-  if (n == 0) return true;
   for (size_t i = 0; i < n; i++) r->fresh[i] = r->old[i];
-  if (renew && !ig_sym_renew(c, r->old, r->fresh, n)) return false;
+  if (renew && c->sym && !renew_all(c, r, n)) return false;
+  if (n == 0) return true;
   c->renewal = &r->queue;
   return true;
 }
