@@ -362,14 +362,15 @@ static ig_tensor *linear_decompose(ig_ctx *c, const ig_value *args) {
     ig_tensor *out = ig_matmul(c, x, w);
     return bias ? ig_add_tensor(c, out, bias) : out;
   }
-  ig_tensor *wt = ig_t(c, w);
-  if (x->ndim == 2 && bias) return ig_addmm(c, bias, x, wt);
   if (x->ndim < 3 || !bias) {
+    ig_tensor *wt = ig_t(c, w);
+    if (x->ndim == 2 && bias) return ig_addmm(c, bias, x, wt);
     ig_tensor *out = ig_matmul(c, x, wt);
     return bias ? ig_add_tensor(c, out, bias) : out;
   }
   ig_int k = ig_sizes(x)[x->ndim - 1];
   ig_tensor *rows = as_rows(c, x, k);
+  ig_tensor *wt = ig_t(c, w);
   ig_int sizes[IG_MAX_DIM];
   for (int d = 0; d + 1 < x->ndim; d++) sizes[d] = ig_sizes(x)[d];
   sizes[x->ndim - 1] = ig_sizes(w)[0];

@@ -295,6 +295,7 @@ static void assert_scalar_fake(ig_ctx *c, const ig_op *op, const ig_value *args,
                   (args[0].kind == IG_KIND_BOOL && args[0].b_expr) ||
                   (args[0].kind == IG_KIND_FLOAT && args[0].f_expr);
   if (!symbolic) assert_scalar_kernel(c, op, args, outs);
+  if (args[0].kind == IG_KIND_BOOL) ig_sym_believe(c, &args[0]);
 }
 
 static int64_t bound_of(ig_ctx *c, const ig_value *v, int64_t otherwise) {
@@ -308,11 +309,11 @@ static bool check_range(ig_ctx *c, int64_t lo, int64_t hi) {
   return false;
 }
 
-static void constrain(ig_ctx *c, const ig_value *v, int64_t lo, int64_t hi) {
+static void constrain(ig_ctx *c, const ig_value *v, int64_t lo, int64_t hi, bool size) {
   if (v->kind != IG_KIND_INT) {
     ig_fail_text(c, IG_INVALID, "Constraining SymFloat or Symbool is nyi");
   } else if (v->i.expr) {
-    ig_int_assume(c, v->i, lo, hi);
+    ig_sym_constrain(c, v->i, lo, hi, size);
   } else if (v->i.value < lo || v->i.value > hi) {
     ig_fail_text(c, IG_RUNTIME, "Invalid value range for %lld between [%lld, %lld].",
                  (long long)v->i.value, (long long)lo, (long long)hi);
@@ -324,7 +325,7 @@ static void constrain_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, i
   (void)outs;
   int64_t lo = bound_of(c, &args[1], INT64_MIN);
   int64_t hi = bound_of(c, &args[2], INT64_MAX);
-  if (check_range(c, lo, hi)) constrain(c, &args[0], lo, hi);
+  if (check_range(c, lo, hi)) constrain(c, &args[0], lo, hi, false);
 }
 
 static void constrain_size_kernel(ig_ctx *c, const ig_op *op, const ig_value *args,
@@ -339,7 +340,7 @@ static void constrain_size_kernel(ig_ctx *c, const ig_op *op, const ig_value *ar
                  (long long)hi);
     return;
   }
-  if (check_range(c, lo, hi)) constrain(c, &args[0], lo, hi);
+  if (check_range(c, lo, hi)) constrain(c, &args[0], lo, hi, true);
 }
 
 IG_OP(_local_scalar_dense) = {

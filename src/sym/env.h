@@ -48,6 +48,7 @@ typedef struct ig_env {
   IG_VEC(ig_assert) asserts;
   ig_known_slot *known;  // relations and their truth, open addressing
   size_t nknown;
+  bool remembers;  // some of them hold in canonical form
   size_t known_cap;
   bool asks_empty;         // views are asked whether they are empty, as non-strict PyTorch does
   bool deferred;           // complex guards become assertions
@@ -94,7 +95,9 @@ bool ig_bool_oblivious(ig_ctx *c, const ig_value *b);
 
 // torch._check: false at once is IG_RUNTIME with the message; otherwise it holds from now on.
 void ig_sym_check(ig_ctx *c, const ig_value *b, const char *message);
-// The same with the answer: false if it is known not to hold, or the hints say so.
+// Something about the data that the program itself asserts where it runs: it holds from now on.
+void ig_sym_believe(ig_ctx *c, const ig_value *b);
+// ig_sym_check with the answer: false if it is known not to hold, or the hints say so.
 bool ig_bool_expect(ig_ctx *c, const ig_value *b, const char *message);
 // What a shape rule relies on (sizes that must agree): false only if it is known to be false or the
 // hints say so; for unbacked sizes it becomes an assertion.

@@ -91,6 +91,8 @@ void ig_env_remember(ig_ctx *c, const ig_expr *e) {
   if (canonical->kind == IG_EXPR_AND) {
     for (size_t i = 0; i < canonical->n; i++) ig_env_remember(c, canonical->args[i]);
   }
+  ig_env *env = ig_env_get(c);
+  if (env) env->remembers = true;
   enter(c, canonical, true);
   const ig_expr *no = ig_expr_make(c, IG_EXPR_NOT, &canonical, 1);
   if (no && no->kind != IG_EXPR_BOOL) enter(c, ig_expr_canonical(c, no), false);
@@ -128,7 +130,7 @@ ig_answer ig_env_recall(ig_ctx *c, const ig_expr *relation) {
   const ig_env *env = ig_env_get(c);
   if (!env || env->nknown == 0) return IG_UNKNOWN;
   ig_answer same = look_up(env, relation);
-  if (same != IG_UNKNOWN || env->asserts.n == 0) return same;
+  if (same != IG_UNKNOWN || !env->remembers) return same;
   const ig_expr *canonical = ig_expr_canonical(c, relation);
   if (!canonical) return IG_UNKNOWN;
   if (canonical->kind == IG_EXPR_BOOL) return canonical->value ? IG_YES : IG_NO;
