@@ -456,7 +456,7 @@ static ig_tensor *finish(equation *e, ig_tensor *t) {
 }
 static ig_tensor *einsum_decompose(ig_ctx *c, const ig_value *args) {
   equation *e = ig_scope_push(c, sizeof *e);
-  ig_value ops[32];
+  ig_value ops[32] = {{.kind = IG_KIND_NONE}};
   if (!e) return NULL;
   *e = (equation){.c = c, .n = args[1].kind == IG_KIND_LIST ? args[1].list.n : 0};
   if (e->n == 0) {

@@ -104,7 +104,7 @@ static bool sorts_fit(ig_expr_kind kind, const ig_expr *const *args, size_t n) {
     case IG_EXPR_LSHIFT:
     case IG_EXPR_RSHIFT:
     case IG_EXPR_POW_NATURAL:
-      return args[0]->sort == IG_SORT_INT && args[1]->sort == IG_SORT_INT;
+      return n == 2 && args[0]->sort == IG_SORT_INT && args[1]->sort == IG_SORT_INT;
     default:
       return all_of(args, n, false);
   }
