@@ -266,6 +266,19 @@ static void sym_size_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig
   if (dim >= 0) outs[0] = ig_of_int(ig_sizes(args[0].tensor)[dim]);
 }
 
+// The tensor owns the numbers.
+static void sym_sizes_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  (void)c;
+  (void)op;
+  outs[0] = ig_of_ints(ig_sizes(args[0].tensor), (size_t)args[0].tensor->ndim);
+}
+
+static void sym_strides_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  (void)c;
+  (void)op;
+  outs[0] = ig_of_ints(ig_strides(args[0].tensor), (size_t)args[0].tensor->ndim);
+}
+
 static void sym_stride_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   (void)op;
   int dim = existing_dim(c, args);
@@ -406,6 +419,22 @@ IG_OP(sym_size_int) = {
     .fake = sym_size_kernel,
     .samples = "f32[2,3], 0 | f32[2,3], -1",
     .waive = "vjp: no tensor result; decompose: it asks sizes",
+};
+
+IG_OP(sym_size) = {
+    .schema = "aten::sym_size(Tensor self) -> SymInt[]",
+    .kernel = sym_sizes_kernel,
+    .fake = sym_sizes_kernel,
+    .samples = "f32[2,3] | f32[] | i64[0,4]",
+    .waive = "vjp: no tensor result; decompose: it asks sizes",
+};
+
+IG_OP(sym_stride) = {
+    .schema = "aten::sym_stride(Tensor self) -> SymInt[]",
+    .kernel = sym_strides_kernel,
+    .fake = sym_strides_kernel,
+    .samples = "f32[2,3] | f32[] | f32[4,2].T",
+    .waive = "vjp: no tensor result; decompose: it asks strides; strided: it tells about memory",
 };
 
 IG_OP(sym_stride_int) = {

@@ -150,6 +150,13 @@ static bool same_value(const ig_value *a, const ig_value *b, double slack, bool 
     if (strncmp(op->schema.name, "new_empty", 9) == 0) return true;
     return same_values(a->tensor, b->tensor, slack * tolerance_now(b->tensor), what);
   }
+  if (b->kind == IG_KIND_LIST && a->kind == IG_KIND_INTS) {
+    bool equal = a->ints.n == b->list.n;
+    for (size_t k = 0; equal && k < a->ints.n; k++) {
+      equal = b->list.at[k].kind == IG_KIND_INT && b->list.at[k].i.value == a->ints.at[k].value;
+    }
+    return check(equal, "%s: integers", what);
+  }
   if (b->kind == IG_KIND_LIST) {
     if (!check(a->kind == IG_KIND_LIST && a->list.n == b->list.n, "%s: list", what)) return false;
     for (size_t i = 0; i < b->list.n; i++) {
