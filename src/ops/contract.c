@@ -677,7 +677,8 @@ static ig_tensor *chain_matmul_decompose(ig_ctx *c, const ig_value *args) {
 // Powers by squaring, in the order of PyTorch.
 static ig_tensor *matrix_power_decompose(ig_ctx *c, const ig_value *args) {
   ig_tensor *x = args[0].tensor;
-  int64_t n = ig_value_i64(c, &args[1]);
+  int64_t power = ig_value_i64(c, &args[1]);
+  uint64_t n = power < 0 ? 0 - (uint64_t)power : (uint64_t)power;
   if (x->ndim < 2 || !ig_int_eq(c, ig_sizes(x)[x->ndim - 1], ig_sizes(x)[x->ndim - 2])) {
     ig_fail_text(c, IG_RUNTIME,
                  "linalg.matrix_power: A must be batches of square matrices, but got %s",
@@ -689,11 +690,8 @@ static ig_tensor *matrix_power_decompose(ig_ctx *c, const ig_value *args) {
                                  ig_of_device(x->device), ig_none());
     return ig_clone(c, ig_expand(c, eye, ig_sizes_of(x)));
   }
-  if (n < 0) {
-    x = ig_linalg_inv(c, x);
-    n = -n;
-  }
-  if (n == 1) return args[1].i.value == 1 ? ig_clone(c, x) : x;  // concrete: the power is plain
+  if (power < 0) x = ig_linalg_inv(c, x);
+  if (n == 1) return power == 1 ? ig_clone(c, x) : x;
   if (n == 2) return ig_matmul(c, x, x);
   if (n == 3) {
     ig_tensor *square = ig_matmul(c, x, x);
@@ -701,7 +699,7 @@ static ig_tensor *matrix_power_decompose(ig_ctx *c, const ig_value *args) {
   }
   ig_tensor *z = NULL;
   ig_tensor *out = NULL;
-  for (; n > 0; n /= 2) {
+  for (; n > 0 && c->status == IG_OK; n /= 2) {
     z = z ? ig_matmul(c, z, z) : x;
     if (n % 2) out = out ? ig_matmul(c, out, z) : z;
   }
