@@ -3,10 +3,11 @@
 
     python bench/export.py MODELS_FILE [--torch PYTHON] [--only TEXT]
 
-MODELS_FILE has MODELS = {name: maker of (module, args)} and chain(n), a net of n small operators. Each model is exported twice in a
-process of its own, and the second time counts: PyTorch's first one also imports what it needs. Of chains, the time per node is what
-matters; `extra` is the memory that the export added to the process at its peak.
+MODELS_FILE has MODELS = {name: maker of (module, args)} and chain(n), a net of n small operators. Each model is
+exported twice in a process of its own, and the second time counts: PyTorch's first one also imports what it needs.
+Of chains, the time per node is what matters; `extra` is the memory that the export added to the process at its peak.
 """
+
 import argparse
 import importlib
 import importlib.util
@@ -77,7 +78,7 @@ def line(name: str, results: dict[str, Any]) -> str:
             )
     both = [r for r in results.values() if not isinstance(r, str)]
     if len(both) == 2:
-        cells.append(f"{both[1]['export'] / both[0]['export']:>7.0f}x {both[1]['decompose'] / both[0]['decompose']:>7.0f}x")
+        cells += [f"{both[1][what] / both[0][what]:>7.0f}x" for what in ("export", "decompose")]
     return "  ".join(cells)
 
 
@@ -100,8 +101,8 @@ def main() -> None:
         if options.only and options.only not in name:
             continue
         long = name.startswith("chain(") and int(name[6:-1]) not in TORCH_CHAINS
-        print(line(name, {p: ask(python, p, options.models, name) for p, python in pythons.items() if p == "ingot" or not long}),
-              flush=True)
+        asked = {p: python for p, python in pythons.items() if p == "ingot" or not long}
+        print(line(name, {p: ask(python, p, options.models, name) for p, python in asked.items()}), flush=True)
 
 
 main()

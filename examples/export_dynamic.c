@@ -25,14 +25,18 @@ static ig_tensor *rows(ig_ctx *c, int64_t n) {
 }
 
 static ig_status capture(ig_ctx *c, const ig_dim *x, const ig_dim *z, ig_program **out) {
-  ig_export_input inputs[] = {{"x", rows(c, 4), x}, {"z", rows(c, 5), z}};
+  ig_export_input inputs[] = {{"x", NULL, x}, {"z", NULL, z}};
+  inputs[0].example = rows(c, 4);
+  inputs[1].example = rows(c, 5);
   ig_export_args args = {.fn = shifted, .inputs = inputs, .ninputs = 2, .noutputs = 1};
   return ig_export(c, &args, out);
 }
 
 // Whether the program takes n rows of x and m of z; what it says if not.
 static bool takes(ig_ctx *c, const ig_program *p, int64_t n, int64_t m) {
-  ig_value in[] = {ig_of_tensor(rows(c, n)), ig_of_tensor(rows(c, m))};
+  ig_value in[2];
+  in[0] = ig_of_tensor(rows(c, n));
+  in[1] = ig_of_tensor(rows(c, m));
   ig_value out = ig_none();
   bool ok = ig_program_check_inputs(c, p, in, NULL, 2) == IG_OK &&
             ig_program_run(c, p, in, 2, &out) == IG_OK;

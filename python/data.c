@@ -2,8 +2,8 @@
 // Tensors from Python data and back: torch.tensor, as_tensor, item, tolist.
 #include <string.h>
 
-#include "op/shape.h"
 #include "ingot/aten.h"
+#include "op/shape.h"
 #include "py.h"
 #include "tensor/copy.h"
 #include "tensor/number.h"

@@ -5,8 +5,8 @@
     python tools/make_recorded.py OPS.JSONL
 
 OPS.JSONL has one recorded call a line: source, inputs, result, gradients, texts of captured programs. Kept are the
-fields that tests/python/test_recorded.py and test_ops_records.py compare; "second" holds the texts of PyTorch 2.4.1 where
-they differ.
+fields that tests/python/test_recorded.py and test_ops_records.py compare; "second" holds the texts of PyTorch 2.4.1
+where they differ.
 """
 import gzip
 import json

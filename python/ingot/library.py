@@ -261,7 +261,7 @@ def _schema_type(t: Any) -> str | None:
     origin, args = typing.get_origin(t), typing.get_args(t)
     if origin in (typing.Union, types.UnionType) and types.NoneType in args:
         rest = tuple(a for a in args if a is not types.NoneType)
-        inner = _schema_type(rest[0] if len(rest) == 1 else typing.Union[rest])  # noqa: UP007: made from a tuple
+        inner = _schema_type(rest[0] if len(rest) == 1 else typing.Union[rest])  # noqa: UP007
         return None if inner is None else f"{inner}?"
     if origin in (list, Sequence) or getattr(origin, "__name__", "") == "Sequence":
         inner = args[0] if args else None

@@ -237,7 +237,7 @@ static ig_tensor *rot90_decompose(ig_ctx *c, const ig_value *args) {
   if (da == db) {
     ig_fail_text(c, IG_RUNTIME,
                  "expected rotation dims to be different, but got dim0 = %lld and dim1 = %lld",
-                 (long long)a.value, (long long)b.value);
+                 (long long)a.value, (long long)b.value);  // concrete: numbers of dimensions
     return NULL;
   }
   switch (k < 0 ? k + 4 : k) {

@@ -91,8 +91,9 @@ static void complex_vjp(ig_ctx *c, const ig_vjp *v) {
 static void polar_vjp(ig_ctx *c, const ig_vjp *v) {
   ig_tensor *turned = ig_mul_tensor(c, ig_conj_physical(c, v->grad), v->out);
   if (IG_WANTED(v, 0)) {
-    ig_tensor *along =
-        part(c, ig_mul_tensor(c, ig_conj_physical(c, v->grad), ig_sgn(c, v->out)), 0);
+    ig_tensor *sign = ig_sgn(c, v->out);
+    ig_tensor *along = ig_mul_tensor(c, ig_conj_physical(c, v->grad), sign);
+    along = part(c, along, 0);
     IG_GRAD(v, 0) = ig_sum_to(c, along, &v->args[0]);
   }
   if (IG_WANTED(v, 1)) {

@@ -96,7 +96,7 @@ static bool contracted(ig_ctx *c, const ig_tensor *t, const ig_value *dims, bool
   for (int d = 0; d < t->ndim || d == 0; d++) set[d] = false;
   if (t->ndim == 0 && dims->ints.n) {
     ig_fail_text(c, IG_BAD_INDEX, "Dimension specified as %lld but tensor has no dimensions",
-                 (long long)dims->ints.at[0].value);
+                 (long long)dims->ints.at[0].value);  // concrete: a dimension's number
     return false;
   }
   for (size_t i = 0; i < dims->ints.n; i++) {
@@ -557,7 +557,8 @@ static ig_tensor *linalg_cross_decompose(ig_ctx *c, const ig_value *args) {
       !ig_int_eq_i64(c, ig_sizes(y)[dim], 3)) {
     ig_fail_text(c, IG_RUNTIME,
                  "linalg.cross: inputs dimension %lld must have length 3. Got %s and %s",
-                 (long long)args[2].i.value, x->ndim ? ig_int_text(c, ig_sizes(x)[dim]) : "1",
+                 (long long)args[2].i.value,  // concrete: a dimension's number
+                 x->ndim ? ig_int_text(c, ig_sizes(x)[dim]) : "1",
                  y->ndim ? ig_int_text(c, ig_sizes(y)[dim]) : "1");
     return NULL;
   }
@@ -609,8 +610,8 @@ static ig_tensor *chain_of(ig_ctx *c, ig_tensor *const *m, int n) {
   double(*cost)[CHAIN] = ig_scope_push(c, sizeof(double[CHAIN][CHAIN]));
   double p[CHAIN + 1];
   if (!split || !cost) return NULL;
-  for (int i = 0; i < n; i++) p[i] = (double)ig_sizes(m[i])[0].value;
-  p[n] = (double)ig_sizes(m[n - 1])[1].value;
+  for (int i = 0; i < n; i++) p[i] = (double)ig_sizes(m[i])[0].value;  // concrete: cost by hints
+  p[n] = (double)ig_sizes(m[n - 1])[1].value;                          // concrete: the same
   for (int i = 0; i < n; i++) cost[i][i] = 0;
   for (int len = 1; len < n; len++) {
     for (int i = 0; i + len < n; i++) {

@@ -22,7 +22,7 @@ static void diagonal_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_
   if (c->status != IG_OK) return;
   if (a == b || x->ndim < 2) {
     ig_fail_text(c, IG_RUNTIME, "diagonal dimensions cannot be identical %lld, %lld",
-                 (long long)args[2].i.value, (long long)args[3].i.value);
+                 (long long)args[2].i.value, (long long)args[3].i.value);  // concrete: numbers
     return;
   }
   ig_meta_view(x, out);
@@ -134,7 +134,7 @@ static ig_tensor *diag_embed_decompose(ig_ctx *c, const ig_value *args) {
   if (c->status != IG_OK) return NULL;
   if (a == b || x->ndim == 0) {
     ig_fail_text(c, IG_RUNTIME, "diagonal dimensions cannot be identical %lld, %lld",
-                 (long long)args[2].i.value, (long long)args[3].i.value);
+                 (long long)args[2].i.value, (long long)args[3].i.value);  // concrete: numbers
     return NULL;
   }
   // As from low to high: the mirror of a diagonal has the other offset.

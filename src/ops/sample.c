@@ -272,7 +272,8 @@ static ig_tensor *pixel(const sampler *s, ig_tensor *y, ig_tensor *x, ig_tensor 
   ig_ctx *c = s->c;
   ig_tensor *yy = clipped(s, y, 0);
   ig_tensor *xx = clipped(s, x, 1);
-  ig_tensor *in = ig_logical_and(c, ig_eq_tensor(c, yy, y), ig_eq_tensor(c, xx, x));
+  ig_tensor *in = ig_eq_tensor(c, yy, y);
+  in = ig_logical_and(c, in, ig_eq_tensor(c, xx, x));
   ig_tensor *at = ig_add_tensor(c, ig_mul_int(c, yy, s->size[1]), xx);
   at = ig_cast(c, at, IG_I64);
   if (!at) return NULL;

@@ -369,7 +369,9 @@ static void all_vjp(ig_ctx *c, const ig_vjp *v) {
   if (!IG_WANTED(v, 0)) return;
   ig_tensor *x = v->args[0].tensor;
   ig_tensor *hit = ig_eq_tensor(c, x, v->out);
-  hit = ig_logical_or(c, hit, ig_logical_and(c, ig_isnan(c, x), ig_isnan(c, v->out)));
+  ig_tensor *unknown = ig_isnan(c, x);
+  unknown = ig_logical_and(c, unknown, ig_isnan(c, v->out));
+  hit = ig_logical_or(c, hit, unknown);
   hit = ig_cast(c, hit, x->dtype);
   ig_tensor *share = ig_div_tensor(c, hit, ig_sum(c, hit));
   IG_GRAD(v, 0) = ig_mul_tensor(c, v->grad, share);

@@ -265,7 +265,8 @@ static ig_tensor *gradient_step(ig_ctx *c, ig_tensor *x, int dim, double dx, int
   } else {
     ig_tensor *p[3];
     for (int k = 0; k < 3; k++) p[k] = slice(c, x, at, ig_of_i64(k), ig_of_i64(k + 1));
-    ig_tensor *t = ig_sub_tensor(c, ig_mul_f64(c, p[1], 4), ig_mul_f64(c, p[0], 3));
+    ig_tensor *t = ig_mul_f64(c, p[1], 4);
+    t = ig_sub_tensor(c, t, ig_mul_f64(c, p[0], 3));
     first = ig_div_scalar(c, ig_sub_tensor(c, t, p[2]), ig_of_f64(2 * dx));
     p[0] = slice(c, x, at, ig_of_i64(-1), none);
     p[1] = slice(c, x, at, ig_of_i64(-2), ig_of_i64(-1));

@@ -25,7 +25,9 @@ typedef struct state {
 } state;
 
 ig_aliases ig_aliases_make(ig_ctx *c) {
-  return (ig_aliases){.c = c, .arena = ig_arena_make(c->alloc), .states = ig_table_make(c->alloc)};
+  ig_aliases a = {.c = c, .arena = ig_arena_make(c->alloc)};
+  a.states = ig_table_make(c->alloc);
+  return a;
 }
 
 void ig_aliases_free(ig_aliases *a) {

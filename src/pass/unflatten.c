@@ -352,7 +352,8 @@ static bool unflatten(unflattener *u) {
 ig_status ig_program_unflatten(ig_ctx *c, const ig_program *p, ig_module_tree **out) {
   *out = NULL;
   if (c->status != IG_OK) return c->status;
-  unflattener u = {.c = c, .arena = ig_arena_make(c->alloc), .stacks = ig_table_make(c->alloc)};
+  unflattener u = {.c = c, .arena = ig_arena_make(c->alloc)};
+  u.stacks = ig_table_make(c->alloc);
   u.flat = ig_graph_copy(c, p->graph);
   u.tree = u.flat ? ig_module_tree_create(c) : NULL;
   bool ok = u.tree && write_in_place(c, p, u.flat);

@@ -2,6 +2,7 @@
 """Replays recorded programs (programs.json.gz: what PyTorch printed for them) with Ingot in place of torch and tells
 which fields agree. Run as a program: `program_replay.py RECORDS [NAME ...]` prints a JSON object
 "name mode field" -> null (agrees with one of the recorded versions) or [found, expected]."""
+
 import copy
 import gzip
 import json
@@ -12,8 +13,9 @@ import sys
 import traceback
 import types
 
-import ingot.as_torch  # noqa: F401
 import torch
+
+import ingot.as_torch  # noqa: F401
 
 MODES = ("nonstrict", "strict", "training", "training_nonstrict", "pre_dispatch", "capture")
 FIELDS = (
@@ -36,7 +38,13 @@ def number(v):
     if isinstance(v, complex):
         return [number(v.real), number(v.imag)]
     if isinstance(v, float):
-        return "nan" if v != v else ("inf" if v > 0 else "-inf") if v in (float("inf"), -float("inf")) else float("%.9g" % v)
+        return (
+            "nan"
+            if v != v
+            else ("inf" if v > 0 else "-inf")
+            if v in (float("inf"), -float("inf"))
+            else float(f"{v:.9g}")
+        )
     return v
 
 
@@ -85,7 +93,7 @@ def argument(a):
 
 def val_text(v):
     if isinstance(v, torch.Tensor):
-        return "%s[%s]" % (str(v.dtype).replace("torch.", ""), ", ".join(str(s) for s in v.shape))
+        return f"{str(v.dtype).replace('torch.', '')}[{', '.join(str(s) for s in v.shape)}]"
     if isinstance(v, (list, tuple)):
         return [val_text(x) for x in v]
     return None if v is None else clean(str(v))

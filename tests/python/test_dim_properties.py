@@ -106,5 +106,5 @@ def test_fixes_and_sizes(seed: int) -> None:
             continue
         sizes = sizes_for(shapes, {name: max(2, d.min) for name, d in roots.items()}, example)
         sizes[position] = (dim.max if isinstance(dim, Dim) else sizes[position]) + 1
-        with pytest.raises(RuntimeError, match=rf"Expected input (at \*args\[\d\]|\w+)\.shape\[0\]"):
+        with pytest.raises(RuntimeError, match=r"Expected input (at \*args\[\d\]|\w+)\.shape\[0\]"):
             outputs(run, sizes, 0)

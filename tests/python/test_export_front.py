@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python front of export: Dim and dynamic_shapes, binding of arguments, state around a capture, metadata."""
+
 import collections
 import dataclasses
 
@@ -40,7 +41,11 @@ def test_dim_arithmetic():
         (lambda d: d + 1.0, NotImplementedError, "Attempted to add 1.0 to d, where an integer was expected."),
         (lambda d: d - "1", NotImplementedError, "Attempted to subtract 1 from d, where an integer was expected."),
         (lambda d: 1 - d, NotImplementedError, "Attempted to negate d."),
-        (lambda d: d * 0, NotImplementedError, "Attempted to multiply 0 with d, where a positive integer was expected."),
+        (
+            lambda d: d * 0,
+            NotImplementedError,
+            "Attempted to multiply 0 with d, where a positive integer was expected.",
+        ),
         (lambda d: (d - 9).min, AssertionError, "Expected derived min value of d - 9 to be >= 0."),
         (lambda d: Dim("2d"), AssertionError, "Dim name must be a valid identifier, got 2d"),
         (lambda d: Dim("d", min=4, max=4), AssertionError, "Cannot create Dim with inconsistent min=4, max=4"),
@@ -92,7 +97,9 @@ def test_wrong_shapes(shapes, text):
 
 
 def test_shape_of_a_number():
-    with pytest.raises(exc.UserError, match="to non-tensor type <class 'int'> at `inputs\\['y'\\]` \\(expected None\\)"):
+    with pytest.raises(
+        exc.UserError, match="to non-tensor type <class 'int'> at `inputs\\['y'\\]` \\(expected None\\)"
+    ):
         read_shapes(Add(), (torch.ones(2), 3), {}, {"x": None, "y": {0: Dim("n")}})
 
 

@@ -6,10 +6,11 @@ import operator
 import pickle
 import weakref
 
-import ingot as torch
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import ingot as torch
 from ingot import fx, nn
 from ingot.fx.immutable_collections import immutable_dict, immutable_list
 from ingot.testing import assert_close

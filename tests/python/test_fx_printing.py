@@ -9,8 +9,9 @@ import operator
 import pathlib
 import re
 
-import ingot as torch
 import pytest
+
+import ingot as torch
 from ingot import fx
 from ingot.fx.graph import _PyTreeCodeGen, _PyTreeInfo
 from ingot.utils import _pytree as pytree

@@ -7,8 +7,9 @@ import re
 import subprocess
 import sys
 
-import ingot as torch
 import pytest
+
+import ingot as torch
 from ingot._higher_order_ops import scan, strict_mode, while_loop
 from ingot.control_flow import map as control_map
 

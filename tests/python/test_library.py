@@ -3,8 +3,9 @@
 
 import threading
 
-import ingot as torch
 import pytest
+
+import ingot as torch
 from ingot import Tensor
 from ingot.library import Library, _scoped_library
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Passes over programs: functionalization, decomposition by table."""
+
 import re
 
 import pytest
@@ -68,7 +69,10 @@ def test_buffers_come_before_inputs_in_the_outputs():
 
 def test_conversions_are_copies_that_nobody_writes_to():
     _, program = capture(lambda _, x: x.to(torch.float32) + 1, (torch.ones(2),))
-    assert body(program.functionalize())[0] == "_to_copy = torch.ops.aten._to_copy.default(inputs_0, dtype = torch.float32)"
+    assert (
+        body(program.functionalize())[0]
+        == "_to_copy = torch.ops.aten._to_copy.default(inputs_0, dtype = torch.float32)"
+    )
     for convert in (lambda x: x.to(torch.float32), lambda x: x.double(), lambda x: x.to("cpu")):
         _, program = capture(lambda _, x, convert=convert: convert(x).add_(1), (torch.ones(2),))
         with pytest.raises(RuntimeError, match="^cannot mutate tensors with frozen storage$"):
@@ -149,7 +153,10 @@ def test_tables():
         ("aten.chunk.default", "aten.chunk.default is a mutating/aliasing op"),
         ("aten.add.Tensor", "aten.add.Tensor is not CompositeImplicitAutograd op, so we will preserve it as"),
         ("aten.sym_size.default", "aten.sym_size.default is a metadata query function"),
-        ("aten.native_batch_norm.default", "We can't detect aten.native_batch_norm.default as a functional op statically"),
+        (
+            "aten.native_batch_norm.default",
+            "We can't detect aten.native_batch_norm.default as a functional op statically",
+        ),
     ],
 )
 def test_what_cannot_be_preserved(op, text):

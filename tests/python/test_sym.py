@@ -4,6 +4,7 @@
 An expression is drawn as a small tree. Its text is given to the engine; its value is computed here by Python's
 own operators; where SymPy has the same functions, SymPy prints and expands it too.
 """
+
 from __future__ import annotations
 
 import math
@@ -30,21 +31,32 @@ SYMPY = symbols_of_sympy()
 numbers = st.integers(-12, 12)
 leaves = st.one_of(st.sampled_from(SIZES + DATA), numbers)
 
-polynomials = st.recursive(leaves, lambda inner: st.one_of(
-    st.tuples(st.sampled_from(["+", "-", "*"]), inner, inner),
-    st.tuples(st.just("**"), inner, st.integers(0, 3)),
-), max_leaves=9)
+polynomials = st.recursive(
+    leaves,
+    lambda inner: st.one_of(
+        st.tuples(st.sampled_from(["+", "-", "*"]), inner, inner),
+        st.tuples(st.just("**"), inner, st.integers(0, 3)),
+    ),
+    max_leaves=9,
+)
 
-integers = st.recursive(leaves, lambda inner: st.one_of(
-    st.tuples(st.sampled_from(["+", "-", "*", "Max", "Min"]), inner, inner),
-    st.tuples(st.sampled_from(["//", "%"]), inner, st.one_of(st.integers(1, 9), st.integers(-9, -1), inner)),
-    st.tuples(st.just("Abs"), inner),
-    st.tuples(st.just("**"), inner, st.integers(0, 3)),
-), max_leaves=9)
+integers = st.recursive(
+    leaves,
+    lambda inner: st.one_of(
+        st.tuples(st.sampled_from(["+", "-", "*", "Max", "Min"]), inner, inner),
+        st.tuples(st.sampled_from(["//", "%"]), inner, st.one_of(st.integers(1, 9), st.integers(-9, -1), inner)),
+        st.tuples(st.just("Abs"), inner),
+        st.tuples(st.just("**"), inner, st.integers(0, 3)),
+    ),
+    max_leaves=9,
+)
 
 relations = st.tuples(st.sampled_from(["Eq", "Ne", "<", "<=", ">", ">="]), integers, integers)
-booleans = st.recursive(relations, lambda inner: st.one_of(
-    st.tuples(st.sampled_from(["&", "|"]), inner, inner), st.tuples(st.just("~"), inner)), max_leaves=4)
+booleans = st.recursive(
+    relations,
+    lambda inner: st.one_of(st.tuples(st.sampled_from(["&", "|"]), inner, inner), st.tuples(st.just("~"), inner)),
+    max_leaves=4,
+)
 conditionals = st.tuples(st.just("ite"), booleans, integers, integers)
 
 
@@ -64,11 +76,25 @@ def text(e) -> str:
 
 
 PYTHON = {
-    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "**": lambda a, b: a ** b,
-    "//": lambda a, b: a // b, "%": lambda a, b: a % b, "Max": max, "Min": min, "Abs": abs,
-    "Eq": lambda a, b: a == b, "Ne": lambda a, b: a != b, "<": lambda a, b: a < b, "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b, ">=": lambda a, b: a >= b, "&": lambda a, b: a and b, "|": lambda a, b: a or b,
-    "~": lambda a: not a, "ite": lambda c, a, b: a if c else b,
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "**": lambda a, b: a**b,
+    "//": lambda a, b: a // b,
+    "%": lambda a, b: a % b,
+    "Max": max,
+    "Min": min,
+    "Abs": abs,
+    "Eq": lambda a, b: a == b,
+    "Ne": lambda a, b: a != b,
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+    "&": lambda a, b: a and b,
+    "|": lambda a, b: a or b,
+    "~": lambda a: not a,
+    "ite": lambda c, a, b: a if c else b,
 }
 
 
@@ -190,24 +216,40 @@ def test_facts_are_true(e, name: str) -> None:
         values = {n: k + 3 * i for i, n in enumerate(SIZES)} | {n: (-1) ** k * k + i for i, n in enumerate(DATA)}
         values[name] = k
         v = value(e, values)
-        claims = [(1, v > 0), (2, v < 0), (4, v >= 0), (8, v <= 0), (16, v == 0), (32, v != 0), (64, v % 2 == 0),
-                  (128, v % 2 == 1)]
+        claims = [
+            (1, v > 0),
+            (2, v < 0),
+            (4, v >= 0),
+            (8, v <= 0),
+            (16, v == 0),
+            (32, v != 0),
+            (64, v % 2 == 0),
+            (128, v % 2 == 1),
+        ]
         for bit, holds in claims:
             assert holds or not facts & bit, (text(e), values, v, facts)
 
 
 FLOATS = [
-    ("0.5*ToFloat(s0)", "0.5*ToFloat(s0)", 3.5), ("IntTrueDiv(s0, 4)", "IntTrueDiv(s0, 4)", 1.75),
+    ("0.5*ToFloat(s0)", "0.5*ToFloat(s0)", 3.5),
+    ("IntTrueDiv(s0, 4)", "IntTrueDiv(s0, 4)", 1.75),
     ("FloatTrueDiv(ToFloat(s0), 2.0)", "FloatTrueDiv(ToFloat(s0), 2.0)", 3.5),
     ("OpaqueUnaryFn_sqrt(ToFloat(s0 + 2))", "OpaqueUnaryFn_sqrt(ToFloat(s0 + 2))", 3.0),
     ("CeilToInt(IntTrueDiv(s0, 2))", "CeilToInt(IntTrueDiv(s0, 2))", 4),
     ("FloorToInt(IntTrueDiv(s0, 2))", "FloorToInt(IntTrueDiv(s0, 2))", 3),
-    ("RoundToInt(IntTrueDiv(s0, 2))", "RoundToInt(IntTrueDiv(s0, 2))", 4), ("RoundToInt(2.5)", "2", 2),
-    ("TruncToInt(-2.5)", "-2", -2), ("IntTrueDiv(7, 2)", "3.50000000000000", 3.5), ("0.1", "0.100000000000000", 0.1),
-    ("1e20", "1.00000000000000e+20", 1e20), ("1e-5", "1.00000000000000e-5", 1e-5), ("0.0001", "0.000100000000000000", 1e-4),
-    ("FloatPow(ToFloat(s0), 2.0)", "FloatPow(ToFloat(s0), 2.0)", 49.0), ("1e20*ToFloat(s0)", "1.0e+20*ToFloat(s0)", 7e20),
+    ("RoundToInt(IntTrueDiv(s0, 2))", "RoundToInt(IntTrueDiv(s0, 2))", 4),
+    ("RoundToInt(2.5)", "2", 2),
+    ("TruncToInt(-2.5)", "-2", -2),
+    ("IntTrueDiv(7, 2)", "3.50000000000000", 3.5),
+    ("0.1", "0.100000000000000", 0.1),
+    ("1e20", "1.00000000000000e+20", 1e20),
+    ("1e-5", "1.00000000000000e-5", 1e-5),
+    ("0.0001", "0.000100000000000000", 1e-4),
+    ("FloatPow(ToFloat(s0), 2.0)", "FloatPow(ToFloat(s0), 2.0)", 49.0),
+    ("1e20*ToFloat(s0)", "1.0e+20*ToFloat(s0)", 7e20),
     ("Symbol('s0', positive=True, integer=True, real=True) + 1", "s0 + 1", 8),
-    ("s0/2 + 1/3", "s0/2 + 1/3", (23, 6)), ("-s0/2", "-s0/2", (-7, 2)),
+    ("s0/2 + 1/3", "s0/2 + 1/3", (23, 6)),
+    ("-s0/2", "-s0/2", (-7, 2)),
 ]
 
 
@@ -228,8 +270,14 @@ def test_float_texts_are_those_of_sympy(number: float) -> None:
 
 
 CANONICAL = [
-    ("u0 >= 0", "0 <= u0"), ("u0 > 2", "2 < u0"), ("u0 < 6", "u0 < 6"), ("Eq(2*u0, 4*u1)", "Eq(u0, 2*u1)"),
-    ("u0 <= s0 - 1", "u0 + 1 <= s0"), ("Ne(s0, s1)", "Ne(s0, s1)"), ("Eq(s0**2, 3*s1)", "Eq(s0**2, 3*s1)"), ("Eq(3*s1, s0**2)", "Eq(3*s1, s0**2)"),
+    ("u0 >= 0", "0 <= u0"),
+    ("u0 > 2", "2 < u0"),
+    ("u0 < 6", "u0 < 6"),
+    ("Eq(2*u0, 4*u1)", "Eq(u0, 2*u1)"),
+    ("u0 <= s0 - 1", "u0 + 1 <= s0"),
+    ("Ne(s0, s1)", "Ne(s0, s1)"),
+    ("Eq(s0**2, 3*s1)", "Eq(s0**2, 3*s1)"),
+    ("Eq(3*s1, s0**2)", "Eq(3*s1, s0**2)"),
     ("~((u0 > 2) & Eq(u1, 3))", "(u0 <= 2) | Ne(u1, 3)"),
     ("(u0 > 2) | ((u1 > 3) & (u1 < 5))", "((2 < u0) | (3 < u1)) & ((2 < u0) | (u1 < 5))"),
 ]
@@ -241,13 +289,30 @@ def test_canonical(given_text: str, form: str) -> None:
 
 
 BAD = [
-    ("", "expected a number, a symbol or a function, found the end"), ("s0 +", "found the end"), ("s0 s1", "expected the end"),
-    ("(s0", "expected \\)"), ("Foo(s0)", "expected a function"), ("s0 < 3 + True", "does not take"), ("1/0", "other than 0"),
-    ("s0/s1", "a number other than 0"), ("s0//0", "division by zero"), ("Mod(s0, 0)", "division by zero"),
-    ("99999999999999999999999999999999999999999999", "38 digits"), ("Symbol('a b')", "letters"), ("Symbol(s0)", "quoted"), ("Symbol('a', 3)", "an assumption"), ("Symbol('a', real=3)", "True or False"),
-    ("Integer(s0)", "integers inside"), ("s0**100000000", "at most"), ("(" * 1000 + "s0" + ")" * 1000, "nested"),
-    ("~" * 5000 + "(s0 > 3)", "nested"), ("int_oo + 1", "finite"), ("Piecewise(s0, s1)", "value, condition"),
-    ("And(s0, s1)", "does not take"), ("s0**-1", "negative power"), ("FloorDiv(s0)", "number of operands"),
+    ("", "expected a number, a symbol or a function, found the end"),
+    ("s0 +", "found the end"),
+    ("s0 s1", "expected the end"),
+    ("(s0", "expected \\)"),
+    ("Foo(s0)", "expected a function"),
+    ("s0 < 3 + True", "does not take"),
+    ("1/0", "other than 0"),
+    ("s0/s1", "a number other than 0"),
+    ("s0//0", "division by zero"),
+    ("Mod(s0, 0)", "division by zero"),
+    ("99999999999999999999999999999999999999999999", "38 digits"),
+    ("Symbol('a b')", "letters"),
+    ("Symbol(s0)", "quoted"),
+    ("Symbol('a', 3)", "an assumption"),
+    ("Symbol('a', real=3)", "True or False"),
+    ("Integer(s0)", "integers inside"),
+    ("s0**100000000", "at most"),
+    ("(" * 1000 + "s0" + ")" * 1000, "nested"),
+    ("~" * 5000 + "(s0 > 3)", "nested"),
+    ("int_oo + 1", "finite"),
+    ("Piecewise(s0, s1)", "value, condition"),
+    ("And(s0, s1)", "does not take"),
+    ("s0**-1", "negative power"),
+    ("FloorDiv(s0)", "number of operands"),
 ]
 
 

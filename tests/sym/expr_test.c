@@ -42,7 +42,7 @@ static void declare(replay *r, const ig_json *rec) {
   const ig_json *symbols = ig_json_find(rec, "symbols");
   const ig_json *after = ig_json_find(rec, "ranges_after_facts");
   for (int i = 0; i < 9; i++) {
-    char name[4];
+    char name[16];
     bool size = i < 6;
     (void)snprintf(name, sizeof name, "%c%d", size ? 's' : 'u', size ? i : i - 6);
     const ig_json *s = ig_json_find(symbols, name);

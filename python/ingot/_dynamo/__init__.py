@@ -23,7 +23,7 @@ def is_dynamo_supported() -> bool:
 
 
 def disable(fn: Callable | None = None, recursive: bool = True) -> Any:
-    """Marks a function that compilers must not look into; capture sees calls of operators only, so it stays as it is."""
+    """Marks a function that compilers must not look into; capture sees calls of operators only, so it stays."""
     return (lambda f: f) if fn is None else fn
 
 

@@ -4,7 +4,7 @@ Sub-classes override the step of the nodes that they change."""
 from __future__ import annotations
 
 import operator
-from typing import Any, Optional
+from typing import Any
 
 from ingot import _C, fx, no_grad
 from ingot._export.pass_infra.node_metadata import NodeMetadata
@@ -34,7 +34,7 @@ class _ExportPassBaseDeprecatedDoNotUse(PassBase):
             super().__init__(gm)
             self.callback = callback
             self.extra_traceback = False
-            self.node: Optional[fx.Node] = None
+            self.node: fx.Node | None = None
 
         def run_node(self, n: fx.Node) -> Any:
             self.node = n
@@ -111,7 +111,7 @@ class _ExportPassBaseDeprecatedDoNotUse(PassBase):
             node.meta["val"] = data
         return ProxyValue(data, node)
 
-    def _target_name(self, target: Any) -> Optional[str]:
+    def _target_name(self, target: Any) -> str | None:
         return str(target).split(".")[1] if isinstance(target, _C.OpOverload) else None
 
     # ---- steps ----

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Capture of modules into programs, and programs in files."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -14,7 +15,8 @@ from ingot.utils._pytree import register_dataclass_as_pytree_node
 
 __all__ = [
     "Constraint", "Dim", "ExportBackwardSignature", "ExportGraphSignature", "ExportedProgram", "FlatArgsAdapter",
-    "ShapesCollection", "UnflattenedModule", "dims", "dynamic_dim", "dynamic_shapes", "export", "export_for_training", "exported_program", "graph_signature",
+    "ShapesCollection", "UnflattenedModule", "dims", "dynamic_dim", "dynamic_shapes", "export",
+    "export_for_training", "exported_program", "graph_signature",
     "load", "register_dataclass", "save", "unflatten",
 ]  # fmt: skip
 

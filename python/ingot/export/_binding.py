@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Example inputs bound to the parameters of a module: flat leaves, their names, and how guards call them."""
+
 from __future__ import annotations
 
 import inspect
@@ -48,7 +49,9 @@ def _pieces(forward: Any, args: tuple, kwargs: dict[str, Any]) -> Iterator[tuple
     signature = inspect.signature(forward)
     signature.bind(*args, **kwargs)  # its own TypeError
     kinds = inspect.Parameter
-    positional = [p for p in signature.parameters.values() if p.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)]
+    positional = [
+        p for p in signature.parameters.values() if p.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)
+    ]
     rest = next((p.name for p in signature.parameters.values() if p.kind is kinds.VAR_POSITIONAL), "args")
     more = next((p.name for p in signature.parameters.values() if p.kind is kinds.VAR_KEYWORD), "kwargs")
     for i, value in enumerate(args):

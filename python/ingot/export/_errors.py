@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a strict capture words the errors of the engine."""
+
 from __future__ import annotations
 
 import dis
@@ -30,7 +31,9 @@ def from_user_code(text: str, stack: str) -> str:
 def _user_stack(error: BaseException) -> str:
     """The user's frames of a traceback, from the capture inwards."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if not os.path.abspath(f.filename).startswith(package)]
+    frames = [
+        f for f in traceback.extract_tb(error.__traceback__) if not os.path.abspath(f.filename).startswith(package)
+    ]
     return "".join(traceback.format_list(frames))
 
 

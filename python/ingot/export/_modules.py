@@ -20,8 +20,8 @@ def class_name(cls: type) -> str:
 
 
 class ModuleStack:
-    """While it is entered, calls of sub-modules of `root` keep the engine's nn_module_stack up to date. Modules that are
-    not in the hierarchy (made while the program runs) belong to whoever calls them."""
+    """While it is entered, calls of sub-modules of `root` keep the engine's nn_module_stack up to date. Modules that
+    are not in the hierarchy (made while the program runs) belong to whoever calls them."""
 
     def __init__(self, root: nn.Module, options: Any) -> None:
         self._strict = options.strict

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The levels of export: training, inference, before dispatch; and the older ways to ask for them."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -95,7 +96,9 @@ def _export_to_torch_ir(
 ) -> Any:
     """The program before lowering, as a module whose state has underscores where names have dots."""
     module = _export_for_training(f, args, kwargs, dynamic_shapes).module()
-    flat = {name: name.replace(".", "_") for name in [*module.state_dict(keep_vars=True), *dict(module.named_buffers())]}
+    flat = {
+        name: name.replace(".", "_") for name in [*module.state_dict(keep_vars=True), *dict(module.named_buffers())]
+    }
     values = {flat[name]: _attribute(module, name) for name in flat}
     for node in module.graph._list("get_attr", None):
         if node.target in flat:

@@ -9,7 +9,13 @@ from typing import Any, NamedTuple
 from ingot import _C, fx, nn
 from ingot._C import Tensor
 from ingot.export.graph_signature import (
-    ConstantArgument, CustomObjArgument, ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec,
+    ConstantArgument,
+    CustomObjArgument,
+    ExportGraphSignature,
+    InputKind,
+    InputSpec,
+    OutputKind,
+    OutputSpec,
     TensorArgument,
 )  # fmt: skip
 from ingot.fx.graph import _PyTreeCodeGen, _PyTreeInfo

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, Optional
+from typing import Any
 
 from ingot import _C, nn
 from ingot.fx.graph import Graph
@@ -103,7 +103,7 @@ class Tracer(TracerBase):
                 args.append(value)
         return args, kwargs
 
-    def trace(self, root: Any, concrete_args: Optional[dict[str, Any]] = None) -> Graph:
+    def trace(self, root: Any, concrete_args: dict[str, Any] | None = None) -> Graph:
         """The graph of root called on proxies."""
         if isinstance(root, nn.Module):
             self.root, fn = root, root.forward
@@ -160,7 +160,7 @@ def _recording(original: Any) -> Callable:
     return call
 
 
-def symbolic_trace(root: Any, concrete_args: Optional[dict[str, Any]] = None) -> GraphModule:
+def symbolic_trace(root: Any, concrete_args: dict[str, Any] | None = None) -> GraphModule:
     """A GraphModule of what root does, found by running it once on proxies."""
     tracer = Tracer()
     graph = tracer.trace(root, concrete_args)

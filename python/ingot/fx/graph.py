@@ -7,7 +7,7 @@ import builtins
 import math
 import operator
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 from ingot import _C
 from ingot.fx import _pytree as fx_pytree
@@ -23,7 +23,7 @@ class PythonCode:
     def __init__(self, graph: Graph, verbose: bool = False) -> None:
         self._graph = graph
         self._verbose = verbose
-        self._lineno_map: dict[int, Optional[int]] = {}
+        self._lineno_map: dict[int, int | None] = {}
 
     @property
     def src(self) -> str:
@@ -37,13 +37,13 @@ class PythonCode:
 class _PyTreeInfo(NamedTuple):
     orig_args: list[str]
     in_spec: pytree.TreeSpec
-    out_spec: Optional[pytree.TreeSpec]
+    out_spec: pytree.TreeSpec | None
 
 
 class CodeGen:
     """How the function of a graph takes its arguments: one per placeholder."""
 
-    def _tree(self) -> tuple[Optional[tuple[str, ...]], int, tuple[str, ...]]:
+    def _tree(self) -> tuple[tuple[str, ...] | None, int, tuple[str, ...]]:
         """Names of the arguments, how many are positional, keys of the others; None: one per placeholder."""
         return None, 0, ()
 
@@ -63,7 +63,7 @@ class _PyTreeCodeGen(CodeGen):
     def __init__(self, pytree_info: _PyTreeInfo) -> None:
         self.pytree_info = pytree_info
 
-    def _tree(self) -> tuple[Optional[tuple[str, ...]], int, tuple[str, ...]]:
+    def _tree(self) -> tuple[tuple[str, ...] | None, int, tuple[str, ...]]:
         names = [n for n in self.pytree_info.orig_args if n != "self"]
         spec = self.pytree_info.in_spec
         both = spec.type is tuple and spec.num_children == 2
@@ -89,7 +89,7 @@ class _PyTreeCodeGen(CodeGen):
 class _InsertPoint:
     """Where new nodes go, until it is left. It is in force from the call on, with or without `with`."""
 
-    def __init__(self, graph: Graph, node: Optional[Node], after: bool) -> None:
+    def __init__(self, graph: Graph, node: Node | None, after: bool) -> None:
         self._graph = graph
         self._before = graph._insert_at(node, after)
 
@@ -144,7 +144,7 @@ class Graph(_C.Graph):
         return super().__new__(cls)
 
     def __init__(
-        self, owning_module: Any = None, tracer_cls: Optional[type] = None, tracer_extras: Optional[dict] = None
+        self, owning_module: Any = None, tracer_cls: type | None = None, tracer_extras: dict | None = None
     ) -> None:
         if owning_module is not None:
             self.owning_module = owning_module
@@ -152,7 +152,7 @@ class Graph(_C.Graph):
             self._tracer_cls = tracer_cls
 
     owning_module: Any = None
-    _tracer_cls: Optional[type] = None
+    _tracer_cls: type | None = None
     _codegen: CodeGen = CodeGen()
 
     # ---- looking ----
@@ -190,10 +190,10 @@ class Graph(_C.Graph):
         self,
         op: str,
         target: Any,
-        args: Optional[tuple[Any, ...]] = None,
-        kwargs: Optional[dict[str, Any]] = None,
-        name: Optional[str] = None,
-        type_expr: Optional[Any] = None,
+        args: tuple[Any, ...] | None = None,
+        kwargs: dict[str, Any] | None = None,
+        name: str | None = None,
+        type_expr: Any | None = None,
     ) -> Node:
         """Puts a node at the insert point. `name` is a wish: it gets a number when it is taken."""
         node = self._create(op, target, args, kwargs, name if name is not None else self._target_to_str(target))
@@ -201,11 +201,11 @@ class Graph(_C.Graph):
             node.type = type_expr
         return node
 
-    def placeholder(self, name: str, type_expr: Optional[Any] = None, default_value: Any = ...) -> Node:
+    def placeholder(self, name: str, type_expr: Any | None = None, default_value: Any = ...) -> Node:
         args = () if default_value is ... else (default_value,)
         return self.create_node("placeholder", name, args, type_expr=type_expr, name=name.replace("*", ""))
 
-    def get_attr(self, qualified_name: str, type_expr: Optional[Any] = None) -> Node:
+    def get_attr(self, qualified_name: str, type_expr: Any | None = None) -> Node:
         node = self.create_node("get_attr", qualified_name, type_expr=type_expr)
         self._bind(node)
         return node
@@ -222,28 +222,28 @@ class Graph(_C.Graph):
         node._set_attr(found.graph if isinstance(found, GraphModule) else found)
 
     def call_module(
-        self, module_name: str, args: Optional[tuple] = None, kwargs: Optional[dict] = None, type_expr: Any = None
+        self, module_name: str, args: tuple | None = None, kwargs: dict | None = None, type_expr: Any = None
     ) -> Node:
         return self.create_node("call_module", module_name, args, kwargs, type_expr=type_expr)
 
     def call_method(
-        self, method_name: str, args: Optional[tuple] = None, kwargs: Optional[dict] = None, type_expr: Any = None
+        self, method_name: str, args: tuple | None = None, kwargs: dict | None = None, type_expr: Any = None
     ) -> Node:
         return self.create_node("call_method", method_name, args, kwargs, type_expr=type_expr)
 
     def call_function(
-        self, the_function: Callable, args: Optional[tuple] = None, kwargs: Optional[dict] = None, type_expr: Any = None
+        self, the_function: Callable, args: tuple | None = None, kwargs: dict | None = None, type_expr: Any = None
     ) -> Node:
         return self.create_node("call_function", the_function, args, kwargs, type_expr=type_expr)
 
-    def output(self, result: Any, type_expr: Optional[Any] = None) -> Node:
+    def output(self, result: Any, type_expr: Any | None = None) -> Node:
         return self.create_node("output", "output", (result,), type_expr=type_expr)
 
-    def inserting_before(self, n: Optional[Node] = None) -> _InsertPoint:
+    def inserting_before(self, n: Node | None = None) -> _InsertPoint:
         """New nodes go in front of n; without n, in front of all."""
         return _InsertPoint(self, None, True) if n is None else _InsertPoint(self, n, False)
 
-    def inserting_after(self, n: Optional[Node] = None) -> _InsertPoint:
+    def inserting_after(self, n: Node | None = None) -> _InsertPoint:
         """Each new node goes right behind n; without n, behind all."""
         return _InsertPoint(self, None, False) if n is None else _InsertPoint(self, n, True)
 
@@ -296,7 +296,7 @@ class Graph(_C.Graph):
                     )
                 found = getattr(found, part)
 
-    def eliminate_dead_code(self, is_impure_node: Optional[Callable[[Node], bool]] = None) -> bool:
+    def eliminate_dead_code(self, is_impure_node: Callable[[Node], bool] | None = None) -> bool:
         """Removes calls that nobody reads and that have no effect; whether there were any."""
         self._verify()
         if is_impure_node is None and not _impure_callables(self):
@@ -351,7 +351,7 @@ class Graph(_C.Graph):
     def __copy__(self) -> Graph:
         return self.__deepcopy__({})
 
-    def __deepcopy__(self, memo: Optional[dict] = None) -> Graph:
+    def __deepcopy__(self, memo: dict | None = None) -> Graph:
         copy = self._copy()
         if self._codegen is not Graph._codegen:
             copy._codegen = self._codegen
@@ -383,7 +383,7 @@ def _impure_callables(graph: Graph) -> bool:
     return bool(_side_effectful_functions) or bool(graph._list("call_module", None))
 
 
-def _unpickle(rows: list[tuple], codegen: Optional[CodeGen]) -> Graph:
+def _unpickle(rows: list[tuple], codegen: CodeGen | None) -> Graph:
     graph = Graph()
     made: list[Node] = []
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from typing import Any, Optional
+from typing import Any
 
 from ingot import _C, nn
 from ingot.fx.graph import Graph, PythonCode, _PyTreeCodeGen
@@ -304,7 +304,7 @@ def reduce_graph_module(state: dict[str, Any], graph: Graph, class_name: str) ->
 
 
 def _of_graph(graph: Graph, attributes: dict[str, Any], class_name: str = "GraphModule",
-              codegen: Optional[Any] = None) -> GraphModule:  # fmt: skip
+              codegen: Any | None = None) -> GraphModule:  # fmt: skip
     """A GraphModule over a graph of the engine: attributes by path, sub-graphs from the graph itself."""
     if codegen is not None:
         graph.set_codegen(codegen)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Optional
+from typing import Any
 
 from ingot import nn
 from ingot.fx import traceback as fx_traceback
@@ -17,7 +17,7 @@ __all__ = ["Interpreter", "Transformer"]
 class Interpreter:
     """Executes the graph of a module. Sub-classes override run_node or the method of one kind of node."""
 
-    def __init__(self, module: nn.Module, garbage_collect_values: bool = True, graph: Optional[Graph] = None) -> None:
+    def __init__(self, module: nn.Module, garbage_collect_values: bool = True, graph: Graph | None = None) -> None:
         self.module = module
         self.submodules = dict(module.named_modules()) if isinstance(module, nn.Module) else {}
         self.graph: Graph = graph if graph is not None else module.graph
@@ -34,7 +34,7 @@ class Interpreter:
                         seen.add(used)
                         self.user_to_last_uses.setdefault(node, []).append(used)
 
-    def run(self, *args: Any, initial_env: Optional[dict[Node, Any]] = None, enable_io_processing: bool = True) -> Any:
+    def run(self, *args: Any, initial_env: dict[Node, Any] | None = None, enable_io_processing: bool = True) -> Any:
         """The value of the graph's output for these arguments, one per placeholder."""
         self.env = dict(initial_env) if initial_env is not None else {}
         if enable_io_processing:

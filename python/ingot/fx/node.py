@@ -7,7 +7,7 @@ import builtins
 import enum
 import types
 from collections.abc import Callable
-from typing import Any, Optional
+from typing import Any
 
 from ingot import _C
 from ingot.fx.immutable_collections import immutable_dict, immutable_list
@@ -80,11 +80,11 @@ class Node(_C.FxNode):
     type: Any = None
 
     @property
-    def stack_trace(self) -> Optional[str]:
+    def stack_trace(self) -> str | None:
         return self.meta.get("stack_trace")
 
     @stack_trace.setter
-    def stack_trace(self, trace: Optional[str]) -> None:
+    def stack_trace(self, trace: str | None) -> None:
         self.meta["stack_trace"] = trace
 
     def update_arg(self, idx: int, arg: Any) -> None:
@@ -137,8 +137,8 @@ class Node(_C.FxNode):
         return name if "." in name else f"builtins.{name}"
 
     def format_node(
-        self, placeholder_names: Optional[list[str]] = None, maybe_return_typename: Optional[list[str]] = None
-    ) -> Optional[str]:
+        self, placeholder_names: list[str] | None = None, maybe_return_typename: list[str] | None = None
+    ) -> str | None:
         """The node's line of str(graph); a placeholder goes to placeholder_names when they are collected."""
         if placeholder_names is not None and self.op == "placeholder":
             placeholder_names.append(self.target)

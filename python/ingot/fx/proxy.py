@@ -6,7 +6,7 @@ import inspect
 import operator
 import types
 from collections.abc import Callable, Iterator
-from typing import Any, Optional
+from typing import Any
 
 from ingot import _C
 from ingot.fx import traceback as fx_traceback
@@ -36,8 +36,8 @@ class TracerBase:
         target: Any,
         args: tuple,
         kwargs: dict[str, Any],
-        name: Optional[str] = None,
-        type_expr: Optional[Any] = None,
+        name: str | None = None,
+        type_expr: Any | None = None,
     ) -> Node:
         node = self.graph.create_node(kind, target, args, kwargs, name, type_expr)
         if fx_traceback.has_preserved_node_meta():
@@ -54,9 +54,9 @@ class TracerBase:
         target: Any,
         args: tuple,
         kwargs: dict[str, Any],
-        name: Optional[str] = None,
-        type_expr: Optional[Any] = None,
-        proxy_factory_fn: Optional[Callable[[Node], Any]] = None,
+        name: str | None = None,
+        type_expr: Any | None = None,
+        proxy_factory_fn: Callable[[Node], Any] | None = None,
     ) -> Any:
         args_ = self.create_arg(args)
         kwargs_ = self.create_arg(kwargs)
@@ -96,7 +96,7 @@ class TracerBase:
 class Proxy:
     """Stands for the value of a node."""
 
-    def __init__(self, node: Node, tracer: Optional[TracerBase] = None) -> None:
+    def __init__(self, node: Node, tracer: TracerBase | None = None) -> None:
         if tracer is None:
             tracer = GraphAppendingTracer(node.graph)
         self.tracer = tracer
@@ -135,7 +135,7 @@ class Proxy:
         self.tracer.create_proxy("call_function", operator.setitem, (self, key, value), {})
 
     @classmethod
-    def __torch_function__(cls, orig_method: Any, kinds: Any, args: tuple = (), kwargs: Optional[dict] = None) -> Any:
+    def __torch_function__(cls, orig_method: Any, kinds: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         kwargs = kwargs or {}
         found: list[Proxy] = []
 
@@ -159,7 +159,7 @@ class Attribute(Proxy):
         self.root = root
         self.attr = attr
         self.tracer = root.tracer
-        self._node: Optional[Node] = None
+        self._node: Node | None = None
 
     @property
     def node(self) -> Node:

@@ -7,7 +7,11 @@ from typing import Any
 from ingot import fx, nn
 from ingot._C import Tensor
 from ingot.export.graph_signature import (
-    CustomObjArgument, ExportGraphSignature, InputKind, InputSpec, TensorArgument,
+    CustomObjArgument,
+    ExportGraphSignature,
+    InputKind,
+    InputSpec,
+    TensorArgument,
 )  # fmt: skip
 
 __all__ = ["ConstantAttrMap", "lift_constants_pass"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 from ingot.fx.graph_module import GraphModule
 
@@ -20,14 +20,14 @@ class PassResult(NamedTuple):
 class PassBase(abc.ABC):
     """A pass: `requires` before, `call`, `ensures` after."""
 
-    def __call__(self, graph_module: GraphModule) -> Optional[PassResult]:
+    def __call__(self, graph_module: GraphModule) -> PassResult | None:
         self.requires(graph_module)
         result = self.call(graph_module)
         self.ensures(graph_module)
         return result
 
     @abc.abstractmethod
-    def call(self, graph_module: GraphModule) -> Optional[PassResult]:
+    def call(self, graph_module: GraphModule) -> PassResult | None:
         """The pass itself."""
 
     def requires(self, graph_module: GraphModule) -> None:  # noqa: B027 (nothing is required by default)
