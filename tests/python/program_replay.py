@@ -13,9 +13,8 @@ import sys
 import traceback
 import types
 
-import torch
-
-import ingot.as_torch  # noqa: F401
+import ingot.as_torch  # noqa: F401, I001
+import torch  # means Ingot from here on
 
 MODES = ("nonstrict", "strict", "training", "training_nonstrict", "pre_dispatch", "capture")
 FIELDS = (

@@ -40,7 +40,7 @@ static ig_wide bound(const ig_json *j, ig_wide open) {
 static void declare(replay *r, const ig_json *rec) {
   const ig_json *symbols = ig_json_find(rec, "symbols");
   for (int i = 0; i < 9; i++) {
-    char name[4];
+    char name[16];
     bool size = i < 6;
     (void)snprintf(name, sizeof name, "%c%d", size ? 's' : 'u', size ? i : i - 6);
     const ig_json *s = ig_json_find(symbols, name);
