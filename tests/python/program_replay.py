@@ -13,8 +13,9 @@ import sys
 import traceback
 import types
 
-import ingot.as_torch  # noqa: F401, I001
-import torch  # means Ingot from here on
+import ingot.as_torch  # noqa: F401
+
+import torch  # isort: skip  # means Ingot from here on
 
 MODES = ("nonstrict", "strict", "training", "training_nonstrict", "pre_dispatch", "capture")
 FIELDS = (
