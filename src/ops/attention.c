@@ -273,7 +273,10 @@ static ig_tensor *repeat_heads(ig_ctx *c, ig_tensor *t, const ig_tensor *q) {
 }
 
 static ig_tensor *causal_mask(ig_ctx *c, const ig_tensor *q, const ig_tensor *k) {
-  ig_int sizes[] = {ig_sizes(q)[q->ndim - 2], ig_sizes(k)[k->ndim - 2]};
+  int rows = ig_wrap_dim(c, -2, q->ndim);
+  int columns = ig_wrap_dim(c, -2, k->ndim);
+  if (c->status != IG_OK) return NULL;
+  ig_int sizes[] = {ig_sizes(q)[rows], ig_sizes(k)[columns]};
   ig_tensor *all = ig_ones_with(c, ig_of_ints(sizes, 2), ig_of_dtype(IG_BOOL), ig_none(),
                                 ig_of_device(q->device), ig_none());
   return ig_tril(c, all);

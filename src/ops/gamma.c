@@ -245,7 +245,7 @@ static ig_tensor *mvlgamma_decompose(ig_ctx *c, const ig_value *args) {
   ig_tensor *sum = ig_add_tensor(c, ig_unsqueeze(c, x, ig_const(-1)), steps);
   ig_int last = ig_const(-1);
   sum = ig_sum_dim_intlist(c, ig_lgamma(c, sum), ig_of_ints(&last, 1));
-  return ig_add_f64(c, sum, (double)(p * (p - 1)) / 4 * log(pi));
+  return ig_add_f64(c, sum, (double)p * (double)(p - 1) / 4 * log(pi));
 }
 
 #define REAL(name)                                                                     \

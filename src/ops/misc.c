@@ -82,6 +82,8 @@ static void window_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_v
 
 static int64_t triangle(int64_t rows, int64_t cols, int64_t offset, bool upper, int64_t *at) {
   int64_t n = 0;
+  // Beyond the corners nothing changes any more.
+  offset = offset > cols ? cols : offset < -rows ? -rows : offset;
   // Rows without elements are not walked; all of them fit, since the elements were counted.
   int64_t first = upper || offset >= 0 ? 0 : -offset;
   int64_t last = upper && offset < cols && cols - offset < rows ? cols - offset : rows;

@@ -13,6 +13,11 @@
 // ---- diagonals ----
 
 // self, offset, dim1, dim2
+// How far an offset is from 0; the smallest integer has no opposite.
+static int64_t distance(int64_t offset) {
+  return offset == INT64_MIN ? INT64_MAX : offset < 0 ? -offset : offset;
+}
+
 static void diagonal_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
   (void)op;
   ig_tensor *x = args[0].tensor;
@@ -28,7 +33,7 @@ static void diagonal_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_
   ig_meta_view(x, out);
   ig_int rows = ig_sizes(x)[a];
   ig_int cols = ig_sizes(x)[b];
-  ig_int skip = ig_const(offset < 0 ? -offset : offset);
+  ig_int skip = ig_const(distance(offset));
   if (offset < 0) rows = ig_int_sub(c, rows, skip);
   if (offset > 0) cols = ig_int_sub(c, cols, skip);
   ig_int least = ig_int_is(c, rows, IG_LT, cols) ? rows : cols;
@@ -142,17 +147,17 @@ static ig_tensor *diag_embed_decompose(ig_ctx *c, const ig_value *args) {
     int swap = a;
     a = b;
     b = swap;
-    offset = -offset;
+    offset = offset < 0 ? distance(offset) : -offset;
   }
   ig_int last = ig_sizes(x)[x->ndim - 1];
   if (offset) {
     ig_int sizes[IG_MAX_DIM];
     memcpy(sizes, ig_sizes(x), (size_t)x->ndim * sizeof *sizes);
-    sizes[x->ndim - 1] = ig_const(offset < 0 ? -offset : offset);
+    sizes[x->ndim - 1] = ig_const(distance(offset));
     ig_tensor *zeros = ig_new_zeros(c, x, ig_of_ints(sizes, (size_t)x->ndim));
     ig_value pair[] = {ig_of_tensor(offset > 0 ? zeros : x), ig_of_tensor(offset > 0 ? x : zeros)};
     x = ig_cat_with(c, ig_of_list(pair, 2), ig_const(-1));
-    last = ig_int_add(c, last, ig_const(offset < 0 ? -offset : offset));
+    last = ig_int_add(c, last, ig_const(distance(offset)));
   }
   // The new dimension stands at a; the last one goes to b.
   x = ig_unsqueeze(c, x, ig_const(a));
@@ -562,8 +567,15 @@ static void scatter_reduce_kernel(ig_ctx *c, const ig_op *op, const ig_value *ar
   for (int d = 0; d < index->ndim && corner && corner->ndim == index->ndim; d++) {
     corner = ig_narrow(c, corner, ig_const(d), ig_const(0), ig_sizes(index)[d]);
   }
-  const void *from = ok && corner ? ig_dense_read(c, corner, s.work) : NULL;
   int64_t n = ig_tensor_numel(index);
+  if (c->status == IG_OK && corner && ig_tensor_numel(corner) < n) {
+    const ig_tensor *src = args[3].tensor;
+    ig_fail_text(c, IG_RUNTIME, "Expected index %s to be no larger than src %s",
+                 ig_sizes_text(c, ig_sizes(index), (size_t)index->ndim),
+                 ig_sizes_text(c, ig_sizes(src), (size_t)src->ndim));
+  }
+  ok = ok && c->status == IG_OK;
+  const void *from = ok && corner ? ig_dense_read(c, corner, s.work) : NULL;
   int64_t limit = x->ndim ? ig_sizes(x)[dim].value : 1;  // concrete: real sizes
   bool fits = index->ndim == x->ndim || n <= 1;
   for (int64_t k = 0; at && from && fits && k < n; k++) {
@@ -715,7 +727,10 @@ static void repeat_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_v
       ig_fail_text(c, IG_RUNTIME, "repeats can not be negative");
       return;
     }
-    total += reps[i];
+    if (!ig_checked_add(total, reps[i], &total)) {
+      ig_fail_text(c, IG_OVERFLOW, "repeats: their sum is too large");
+      return;
+    }
   }
   if (args[1].kind == IG_KIND_INT && args[1].i.value != total) {  // concrete: a real count
     ig_fail_text(c, IG_RUNTIME, "allocated size does not match required size");

@@ -601,8 +601,19 @@ static void adaptive_avg_vjp(ig_ctx *c, const ig_vjp *v) {
   IG_GRAD(v, 0) = ig__adaptive_avg_pool3d_backward(c, v->grad, v->args[0].tensor);
 }
 static void like_second(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  const ig_tensor *g = args[0].tensor;
   const ig_tensor *x = args[1].tensor;
   if (!planes_fit(c, x, 3, op->schema.name)) return;
+  bool fits = g->ndim == x->ndim;
+  for (int d = 0; fits && d < x->ndim - 3; d++) {
+    fits = ig_int_eq(c, ig_sizes(g)[d], ig_sizes(x)[d]);
+  }
+  if (!fits && c->status == IG_OK) {
+    ig_fail_text(c, IG_RUNTIME, "%s: found a gradient of sizes %s for an input of sizes %s",
+                 op->schema.name, ig_sizes_text(c, ig_sizes(g), (size_t)g->ndim),
+                 ig_sizes_text(c, ig_sizes(x), (size_t)x->ndim));
+    return;
+  }
   for (int d = 0; d < x->ndim; d++) ig_meta_push_dim(c, out, ig_sizes(x)[d]);
   out->dtype = x->dtype;
 }
@@ -613,8 +624,7 @@ static void adaptive_avg_backward(ig_ctx *c, const ig_op *op, const ig_value *ar
   ig_scope s = ig_scope_open(c);
   const double *g = ig_dense_read(c, args[0].tensor, IG_F64);
   double *o = ig_dense_room(c, (size_t)ig_tensor_numel(out), IG_F64);
-  bool fits = args[0].tensor->ndim == args[1].tensor->ndim;
-  if (g && o && fits && ig_tensor_numel(args[0].tensor)) pool_backward(&w, g, o);
+  if (g && o && ig_tensor_numel(args[0].tensor)) pool_backward(&w, g, o);
   ig_dense_write(c, out, IG_F64, o);
   ig_scope_close(c, s);
 }

@@ -284,6 +284,10 @@ static bool edge_fits(ig_ctx *c, const ig_tensor *x, int dim, int64_t edge) {
     ig_fail_text(c, IG_RUNTIME, "torch.gradient only supports edge_order=1 and edge_order=2.");
     return false;
   }
+  if (x->ndim == 0) {
+    ig_fail_text(c, IG_BAD_INDEX, "Dimension specified as %d but tensor has no dimensions", dim);
+    return false;
+  }
   if (!ig_int_is(c, ig_sizes(x)[dim], IG_LT, ig_const(edge + 1))) return true;
   ig_fail_text(c, IG_RUNTIME,
                "torch.gradient expected each dimension size to be at least edge_order+1");
@@ -297,7 +301,7 @@ static void gradient(ig_ctx *c, ig_tensor *x, const ig_value *spacing, const ig_
   if (dim->kind == IG_KIND_INT) {
     dims[n++] = ig_wrap_dim(c, ig_value_i64(c, dim), x->ndim);
   } else if (dim->kind == IG_KIND_INTS) {
-    for (size_t i = 0; i < dim->ints.n; i++) {
+    for (size_t i = 0; i < dim->ints.n && i < IG_MAX_DIM; i++) {
       dims[n++] = ig_wrap_dim(c, ig_int_specialize(c, dim->ints.at[i]), x->ndim);
     }
   } else {

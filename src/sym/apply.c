@@ -24,8 +24,9 @@ static bool fold(ig_expr_kind kind, int64_t a, int64_t b, int64_t *out) {
       return true;
     default:
       if (b == -1) return ig_checked_mul(a, kind == IG_EXPR_FLOORDIV ? -1 : 0, out);
-      *out = ig_floor_div(a, b);
-      if (kind != IG_EXPR_FLOORDIV) *out = a - *out * b;
+      *out = kind == IG_EXPR_FLOORDIV ? ig_floor_div(a, b) : a % b;
+      // The remainder has the sign of the divisor, as Python's.
+      if (kind != IG_EXPR_FLOORDIV && *out != 0 && (*out < 0) != (b < 0)) *out += b;
       return true;
   }
 }
