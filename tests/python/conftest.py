@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Property tests draw the same examples in every run; INGOT_HYPOTHESIS=random draws fresh ones."""
+import os
+
+try:
+    from hypothesis import settings
+except ImportError:  # those tests are skipped then
+    settings = None
+
+if settings and os.environ.get("INGOT_HYPOTHESIS") != "random":
+    settings.register_profile("repeatable", derandomize=True)
+    settings.load_profile("repeatable")
