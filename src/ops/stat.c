@@ -300,8 +300,11 @@ static void gradient(ig_ctx *c, ig_tensor *x, const ig_value *spacing, const ig_
   int n = 0;
   if (dim->kind == IG_KIND_INT) {
     dims[n++] = ig_wrap_dim(c, ig_value_i64(c, dim), x->ndim);
+  } else if (dim->kind == IG_KIND_INTS && dim->ints.n > IG_MAX_DIM) {
+    ig_fail_text(c, IG_RUNTIME, "torch.gradient: found %zu dims, expected at most %d", dim->ints.n,
+                 IG_MAX_DIM);
   } else if (dim->kind == IG_KIND_INTS) {
-    for (size_t i = 0; i < dim->ints.n && i < IG_MAX_DIM; i++) {
+    for (size_t i = 0; i < dim->ints.n; i++) {
       dims[n++] = ig_wrap_dim(c, ig_int_specialize(c, dim->ints.at[i]), x->ndim);
     }
   } else {
