@@ -43,6 +43,7 @@ struct ig_ctx {
   struct ig_sym *sym;                // symbols of the open capture
   struct ig_sym *ambient;            // of the fake mode around it, retained; NULL: none
   struct ig_renewal *renewal;        // not NULL: unbacked symbols are taken from here
+  const struct ig_watch *watch;      // told every value that a graph computes, see op/interpret.h
   const struct ig_host *host;        // objects of the host language: see ir/graph.h
   void *observer;                    // host language: called before dispatch, see op/call.h
   int default_dtype;                 // ig_dtype

@@ -12,10 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// Threads that a parallel loop may use, the caller included. At first OMP_NUM_THREADS, or else
-// ig_cpu_count() of base/cpu.h. Set: n < 1 restores that default; n may exceed the number of CPUs.
-int ig_threads_get(void);
-void ig_threads_set(int n);
+#include "ingot/threads.h"
 
 // True inside the body of a parallel loop: loops opened there run in the calling thread.
 bool ig_threads_inside(void);

@@ -230,6 +230,8 @@ static bool step(machine *m, const ig_node *n) {
   ig_renewals_enter(m->c, n);
   ig_value v = eval(m, n);
   bool ok = m->c->status == IG_OK && keep_lists(m, &v);
+  const ig_watch *watch = m->c->watch;
+  if (ok && watch) watch->fn(watch->user, n, &v);
   if (ok && n->users) {
     retain(&v);
     m->env[n->index] = v;

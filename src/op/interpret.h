@@ -10,6 +10,12 @@
 // scope.
 ig_status ig_interpret(ig_ctx *c, const ig_graph *g, const ig_value *inputs, ig_value *outs);
 
+// Told of every value that a node of a running graph has computed, sub-graphs included (c->watch).
+typedef struct ig_watch {
+  void (*fn)(void *user, const ig_node *n, const ig_value *value);
+  void *user;
+} ig_watch;
+
 // Interprets g into a new graph with the same placeholders.
 typedef struct ig_transform {
   ig_rewrite rewrite;

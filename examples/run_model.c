@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opens a model file of any kind, tells what it takes, runs it on ones and prints what comes out:
+//
+//     run_model model.pt2
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "ingot/model.h"
+
+// A tensor of ones for an input; a dynamic size is the smallest that is allowed.
+static ig_tensor *ones(ig_ctx *c, const ig_model_port *port) {
+  int64_t sizes[IG_MAX_DIM];
+  for (int d = 0; d < port->ndim; d++) sizes[d] = port->dims[d]->lo;
+  ig_tensor *t = ig_tensor_empty(c, port->dtype, sizes, port->ndim);
+  for (int64_t i = 0; t && port->dtype == IG_F32 && i < ig_tensor_numel(t); i++) {
+    ((float *)ig_tensor_data(t))[i] = 1;
+  }
+  return t;
+}
+
+static ig_status run(ig_ctx *c, ig_model *m, ig_session *s) {
+  const ig_model_port *const *ports = NULL;
+  size_t n = ig_model_inputs(m, &ports);
+  for (size_t i = 0; i < n; i++) {
+    if (ports[i]->kind != IG_KIND_TENSOR) continue;
+    printf("input %s: %s", ports[i]->name, ig_dtype_text(ports[i]->dtype));
+    for (int d = 0; d < ports[i]->ndim; d++) {
+      const ig_model_dim *dim = ports[i]->dims[d];
+      if (dim->name) printf(" %s=%" PRId64 "..", dim->name, dim->lo);
+      if (!dim->name) printf(" %" PRId64, dim->value);
+    }
+    printf("\n");
+    ig_status st = ig_session_set(s, ports[i]->name, ones(c, ports[i]));
+    if (st != IG_OK) return st;
+  }
+  ig_status st = ig_session_run(s);
+  n = st == IG_OK ? ig_model_outputs(m, &ports) : 0;
+  for (size_t i = 0; i < n; i++) {
+    const ig_value *v = ig_session_output_at(s, i);
+    if (v->kind != IG_KIND_TENSOR) continue;
+    printf("output %s:", ports[i]->name);
+    for (int64_t k = 0; k < ig_tensor_numel(v->tensor) && k < 8; k++) {
+      printf(" %g", ig_tensor_get(v->tensor, k));
+    }
+    printf("\n");
+  }
+  return st;
+}
+
+int main(int argc, char **argv) {
+  ig_ctx *c = NULL;
+  ig_model *m = NULL;
+  ig_session *s = NULL;
+  if (argc != 2 || ig_ctx_create(NULL, &c) != IG_OK) return 2;
+  ig_status st = ig_model_open(c, argv[1], NULL, &m);
+  if (st == IG_OK) st = ig_session_create(c, m, &s);
+  if (st == IG_OK) st = run(c, m, s);
+  if (st != IG_OK) fprintf(stderr, "%s: %s\n", ig_status_text(st), ig_ctx_error(c));
+  ig_session_free(s);
+  ig_model_free(m);
+  ig_ctx_free(c);
+  return st == IG_OK ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything at once. ingot/aten.h (a typed call per operator) is the largest of them.
+#ifndef INGOT_INGOT_H_
+#define INGOT_INGOT_H_
+
+#include "ingot/aten.h"
+#include "ingot/ctx.h"
+#include "ingot/dims.h"
+#include "ingot/file.h"
+#include "ingot/grad.h"
+#include "ingot/graph.h"
+#include "ingot/hop.h"
+#include "ingot/library.h"
+#include "ingot/model.h"
+#include "ingot/op.h"
+#include "ingot/pass.h"
+#include "ingot/program.h"
+#include "ingot/status.h"
+#include "ingot/tensor.h"
+#include "ingot/threads.h"
+#include "ingot/version.h"
+
+#endif

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside of an open model file. A kind of file is one row of the table in formats.c: how it is
+// known, how it is opened, what is special about running it. Everything else is common.
+#ifndef MODEL_MODEL_H_
+#define MODEL_MODEL_H_
+
+#include "base/arena.h"
+#include "codec/zip.h"
+#include "ingot/model.h"
+#include "ir/program.h"
+
+typedef struct ig_model_format ig_model_format;
+
+struct ig_model {
+  ig_ref ref;
+  ig_alloc alloc;
+  ig_arena arena;
+  const ig_model_format *format;
+  ig_model_options options;  // only while it is being opened
+  const char *name;
+  bool in_memory;  // there are no files beside it
+  ig_file *file;
+  bool is_zip;
+  ig_zip zip;
+  const char *root;      // folder that all members are in, with its slash; "" when there is none
+  ig_program *program;   // as the file has it
+  ig_program *runnable;  // without writes
+  void *inner;           // what the format keeps; freed by it
+  IG_VEC(ig_model_port *) inputs;
+  IG_VEC(ig_model_port *) outputs;
+  IG_VEC(ig_model_weight *) weights;
+  IG_VEC(ig_model_operator *) operators;
+  IG_VEC(ig_model_fact *) facts;
+  IG_VEC(ig_model_member *) members;
+  IG_VEC(ig_model_finding *) findings;
+};
+
+struct ig_model_format {
+  ig_model_kind kind;
+  bool (*detect)(const ig_model *m);          // by m->file, m->zip
+  ig_status (*open)(ig_ctx *c, ig_model *m);  // fills the model
+  // If not NULL: runs it in place of the program. One value per input and output of the model.
+  ig_status (*run)(ig_ctx *c, const ig_model *m, const ig_value *inputs, ig_value *outs);
+  // If not NULL: further rules of ig_model_verify.
+  ig_status (*verify)(ig_ctx *c, const ig_model *m);
+  void (*close)(ig_model *m);  // If not NULL: frees `inner`.
+  const char *no_run;          // why files of this kind cannot be run; NULL: they can
+};
+
+// The row of what the file is; NULL after an error that says what the file looks like instead.
+const ig_model_format *ig_model_detect(ig_ctx *c, const ig_model *m);
+
+// Building a model; false after an error.
+const char *ig_model_text(ig_ctx *c, ig_model *m, const char *text);  // a copy; NULL: error
+bool ig_model_add_fact(ig_ctx *c, ig_model *m, ig_fact_group group, const char *name,
+                       const char *fmt, ...) IG_PRINTF(5, 6);
+bool ig_model_add_finding(ig_ctx *c, ig_model *m, ig_status code, const char *where,
+                          const char *fmt, ...) IG_PRINTF(5, 6);
+bool ig_model_add_weight(ig_ctx *c, ig_model *m, const char *name, ig_weight_role role,
+                         ig_tensor *t);  // retained
+ig_model_port *ig_model_add_input(ig_ctx *c, ig_model *m, const char *name);
+ig_model_port *ig_model_add_output(ig_ctx *c, ig_model *m, const char *name);
+// Makes a port a tensor's: dtype and sizes, with the ranges of the program.
+bool ig_model_port_tensor(ig_ctx *c, ig_model *m, ig_model_port *port, ig_dtype dtype, int ndim);
+bool ig_model_count_operator(ig_ctx *c, ig_model *m, const char *name, size_t count);
+void ig_model_sort_operators(ig_model *m);
+// Ports, weights and operators of m->program.
+ig_status ig_model_take_program(ig_ctx *c, ig_model *m, ig_program *p);
+// What the reading of the program answered. With options.inspect an error becomes a finding.
+ig_status ig_model_settle(ig_ctx *c, ig_model *m, ig_status st);
+
+void ig_model_stage(const ig_model *m, const char *stage, uint64_t done, uint64_t total);
+// A member by its name under the root; NULL: none.
+const ig_zip_entry *ig_model_find(const ig_model *m, const char *name);
+// The text of a short member without white space at its end, in the model's arena; NULL: none.
+const char *ig_model_member_text(ig_ctx *c, ig_model *m, const char *name);
+
+// The formats.
+ig_status ig_model_open_pt2(ig_ctx *c, ig_model *m);
+ig_status ig_model_open_arrays(ig_ctx *c, ig_model *m);
+
+#endif

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running a model: inputs by name, checked when they are given; buffers that the model writes live
+// in the session, so that sessions of several threads can share one model.
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "ingot/dims.h"
+#include "model/model.h"
+#include "op/interpret.h"
+#include "tensor/copy.h"
+
+struct ig_session {
+  ig_ctx *c;
+  ig_model *m;
+  size_t nin;
+  size_t nout;
+  bool *given;         // per input
+  ig_value *inputs;    // per input of the model; tensors retained
+  ig_value *outputs;   // per output of the model; tensors retained, lists in `lists`
+  size_t nweights;     // placeholders of the program
+  ig_tensor **values;  // new values of its buffers, retained; NULL: the model's own
+  ig_arena memory;     // the arrays above
+  ig_arena lists;      // of the last run
+  bool ran;
+  ig_session_watch_fn *watch;
+  void *watch_user;
+};
+
+static void retain(const ig_value *v) {
+  if (v->kind == IG_KIND_TENSOR) (void)ig_tensor_retain(v->tensor);
+  for (size_t i = 0; v->kind == IG_KIND_LIST && i < v->list.n; i++) retain(&v->list.at[i]);
+}
+
+static void release(ig_value *v) {
+  if (v->kind == IG_KIND_TENSOR) ig_tensor_release(v->tensor);
+  for (size_t i = 0; v->kind == IG_KIND_LIST && i < v->list.n; i++) {
+    release((ig_value *)&v->list.at[i]);
+  }
+  *v = ig_none();
+}
+
+// ---- life
+
+static void *push(ig_session *s, size_t n, size_t size) {
+  void *p = ig_arena_push(&s->memory, n * size + 1);
+  if (!p) (void)ig_fail(s->c, IG_NOMEM, "out of memory");
+  return p;
+}
+
+static bool allocate(ig_session *s) {
+  s->nin = s->m->inputs.n;
+  s->nout = s->m->outputs.n;
+  s->nweights = s->m->runnable ? s->m->runnable->ninputs : 0;
+  s->given = push(s, s->nin, sizeof *s->given);
+  s->inputs = push(s, s->nin, sizeof *s->inputs);
+  s->outputs = push(s, s->nout, sizeof *s->outputs);
+  s->values = push(s, s->nweights, sizeof *s->values);
+  return s->c->status == IG_OK;
+}
+
+ig_status ig_session_create(ig_ctx *c, ig_model *m, ig_session **out) {
+  *out = NULL;
+  if (c->status != IG_OK) return c->status;
+  if (m->format->no_run) {
+    return ig_fail(c, IG_UNSUPPORTED, "%s: %s", m->name, m->format->no_run);
+  }
+  if (!m->runnable && !m->format->run) {
+    const char *why = m->findings.n ? m->findings.at[0]->text : "the file holds no program to run";
+    return ig_fail(c, IG_UNSUPPORTED, "%s: %s", m->name, why);
+  }
+  ig_session *s = ig_mem_new(c->alloc, sizeof *s);
+  if (!s) return ig_fail(c, IG_NOMEM, "out of memory");
+  s->c = c;
+  s->m = ig_model_retain(m);
+  s->memory = ig_arena_make(c->alloc);
+  s->lists = ig_arena_make(c->alloc);
+  if (!allocate(s)) {
+    ig_session_free(s);
+    return c->status;
+  }
+  ig_session_reset(s);
+  *out = s;
+  return IG_OK;
+}
+
+static void forget_outputs(ig_session *s) {
+  for (size_t i = 0; s->outputs && i < s->nout; i++) release(&s->outputs[i]);
+  ig_arena_free(&s->lists);
+  s->lists = ig_arena_make(s->c->alloc);
+  s->ran = false;
+}
+
+void ig_session_reset(ig_session *s) {
+  forget_outputs(s);
+  for (size_t i = 0; s->inputs && i < s->nin; i++) {
+    const ig_model_port *p = s->m->inputs.at[i];
+    if (s->given[i]) release(&s->inputs[i]);
+    s->given[i] = p->kind != IG_KIND_TENSOR;
+    s->inputs[i] = s->given[i] ? p->value : ig_none();
+  }
+  for (size_t i = 0; s->values && i < s->nweights; i++) {
+    ig_tensor_release(s->values[i]);
+    s->values[i] = NULL;
+  }
+}
+
+void ig_session_free(ig_session *s) {
+  if (!s) return;
+  ig_session_reset(s);
+  ig_model_free(s->m);
+  ig_arena_free(&s->memory);
+  ig_arena_free(&s->lists);
+  ig_mem_free(s->c->alloc, s, sizeof *s);
+}
+
+// ---- inputs
+
+static ig_status no_input(const ig_session *s, const char *name) {
+  ig_str text = ig_str_make(s->c->alloc);
+  for (size_t i = 0; i < s->nin; i++) {
+    ig_str_add(&text, "%s%s", i ? ", " : "", s->m->inputs.at[i]->name);
+  }
+  ig_status st = ig_fail(s->c, IG_NOT_FOUND, "%s: no input '%s'; the model takes: %s", s->m->name,
+                         name, text.at ? text.at : "nothing");
+  ig_str_free(&text);
+  return st;
+}
+
+static ig_status bad_size(const ig_session *s, const ig_model_port *p, int d, int64_t size) {
+  const ig_model_dim *dim = p->dims[d];
+  if (!dim->name) {
+    return ig_fail(s->c, IG_MISMATCH, "%s: input '%s': dim %d: found size %lld, expected %lld",
+                   s->m->name, p->name, d, (long long)size, (long long)dim->value);
+  }
+  char hi[32] = "";
+  if (dim->hi != INT64_MAX) (void)snprintf(hi, sizeof hi, " to %lld", (long long)dim->hi);
+  return ig_fail(s->c, IG_MISMATCH,
+                 "%s: input '%s': dim %d (%s): found size %lld, expected %lld%s%s", s->m->name,
+                 p->name, d, dim->name, (long long)size, (long long)dim->lo, hi,
+                 hi[0] ? "" : " or more");
+}
+
+// Sizes 0 and 1 are let through where the program was captured from 2 on, as PyTorch does.
+static bool fits(const ig_model_dim *dim, int64_t size) {
+  if (!dim->name) return dim->value < 0 || size == dim->value;
+  return (dim->lo <= 2 || size >= dim->lo) && size <= dim->hi;
+}
+
+static ig_status check_sizes(const ig_session *s, const ig_model_port *p, const int64_t *sizes,
+                             int ndim) {
+  if (p->ndim < 0) return IG_OK;
+  if (ndim != p->ndim) {
+    return ig_fail(s->c, IG_MISMATCH, "%s: input '%s': found %d dimensions, expected %d",
+                   s->m->name, p->name, ndim, p->ndim);
+  }
+  for (int d = 0; d < ndim; d++) {
+    if (!fits(p->dims[d], sizes[d])) return bad_size(s, p, d, sizes[d]);
+  }
+  return IG_OK;
+}
+
+static ig_status find_port(const ig_session *s, const char *name, size_t *index,
+                           const ig_model_port **port) {
+  if (s->c->status != IG_OK) return s->c->status;
+  int i = ig_model_find_input(s->m, name);
+  if (i < 0) return no_input(s, name);
+  *index = (size_t)i;
+  *port = s->m->inputs.at[i];
+  if ((*port)->kind == IG_KIND_TENSOR) return IG_OK;
+  return ig_fail(s->c, IG_BAD_TYPE, "%s: input '%s' is no tensor: its value is fixed", s->m->name,
+                 name);
+}
+
+ig_status ig_session_set(ig_session *s, const char *name, ig_tensor *t) {
+  size_t i = 0;
+  const ig_model_port *p = NULL;
+  IG_RETURN_IF_ERR(find_port(s, name, &i, &p));
+  if (!t || ig_tensor_is_fake(t)) {
+    return ig_fail(s->c, IG_INVALID, "%s: input '%s': the tensor has no data", s->m->name, name);
+  }
+  if (t->dtype != p->dtype) {
+    return ig_fail(s->c, IG_BAD_TYPE, "%s: input '%s': found %s, expected %s", s->m->name, p->name,
+                   ig_dtype_text(t->dtype), ig_dtype_text(p->dtype));
+  }
+  int64_t sizes[IG_MAX_DIM];
+  for (int d = 0; d < t->ndim; d++) sizes[d] = ig_tensor_size(t, d).value;
+  IG_RETURN_IF_ERR(check_sizes(s, p, sizes, t->ndim));
+  (void)ig_tensor_retain(t);
+  release(&s->inputs[i]);
+  s->inputs[i] = ig_of_tensor(t);
+  s->given[i] = true;
+  return IG_OK;
+}
+
+ig_status ig_session_bind(ig_session *s, const char *name, const int64_t *sizes, int ndim,
+                          const void *data, size_t bytes) {
+  size_t i = 0;
+  const ig_model_port *p = NULL;
+  IG_RETURN_IF_ERR(find_port(s, name, &i, &p));
+  if (ndim < 0 || ndim > IG_MAX_DIM) {
+    return ig_fail(s->c, IG_INVALID, "%s: input '%s': %d dimensions", s->m->name, p->name, ndim);
+  }
+  IG_RETURN_IF_ERR(check_sizes(s, p, sizes, ndim));
+  ig_scope scope = ig_scope_open(s->c);
+  ig_foreign memory = {.data = (void *)data, .bytes = bytes};
+  ig_tensor *t = ig_tensor_wrap(s->c, p->dtype, sizes, ndim, &memory);
+  ig_status st = t ? ig_session_set(s, name, t) : s->c->status;
+  if (!t) ig_note(s->c, "in input '%s' of %s", p->name, s->m->name);
+  ig_scope_close(s->c, scope);
+  return st;
+}
+
+// ---- running
+
+static ig_status all_given(const ig_session *s) {
+  for (size_t i = 0; i < s->nin; i++) {
+    if (s->given[i]) continue;
+    return ig_fail(s->c, IG_INVALID, "%s: input '%s' was not given", s->m->name,
+                   s->m->inputs.at[i]->name);
+  }
+  return IG_OK;
+}
+
+static ig_status check_relations(const ig_session *s) {
+  const char **paths = ig_scope_push(s->c, (s->nin + 1) * sizeof *paths);
+  for (size_t i = 0; paths && i < s->nin; i++) paths[i] = s->m->inputs.at[i]->name;
+  return ig_program_check_inputs(s->c, s->m->runnable, s->inputs, paths, s->nin);
+}
+
+static void told(void *user, const ig_node *n, const ig_value *value) {
+  const ig_session *s = user;
+  s->watch(s->watch_user, n->name, n->kind == IG_NODE_CALL ? n->target : "", value);
+}
+
+// One value per placeholder: weights, buffers as this session has them, inputs.
+static const ig_value *arguments(const ig_session *s) {
+  const ig_graph *g = s->m->runnable->graph;
+  ig_value *values = ig_scope_push(s->c, (s->nweights + 1) * sizeof *values);
+  size_t k = 0;
+  size_t user = 0;
+  for (const ig_node *n = g->first; values && n; n = n->next) {
+    if (!ig_node_is_placeholder(n)) continue;
+    values[k] = n->role == IG_INPUT_USER ? s->inputs[user++]
+                : s->values[k]           ? ig_of_tensor(s->values[k])
+                                         : ig_of_tensor(n->constant);
+    k++;
+  }
+  return values;
+}
+
+static ig_status run_program(const ig_session *s, ig_value *outs) {
+  IG_RETURN_IF_ERR(check_relations(s));
+  const ig_value *values = arguments(s);
+  if (!values) return s->c->status;
+  ig_watch watch = {told, (void *)s};
+  const ig_watch *before = s->c->watch;
+  s->c->watch = s->watch ? &watch : NULL;
+  ig_status st = ig_graph_run(s->c, s->m->runnable->graph, values, s->nweights, outs);
+  s->c->watch = before;
+  return st;
+}
+
+static bool copy_lists(ig_session *s, ig_value *v) {
+  if (v->kind != IG_KIND_LIST) return true;
+  ig_value *items = ig_arena_push(&s->lists, v->list.n * sizeof *items + 1);
+  if (!items) return ig_fail(s->c, IG_NOMEM, "out of memory") == IG_OK;
+  for (size_t i = 0; i < v->list.n; i++) {
+    items[i] = v->list.at[i];
+    if (!copy_lists(s, &items[i])) return false;
+  }
+  v->list.at = items;
+  return true;
+}
+
+// New values of buffers are what the next run begins with.
+static void keep_buffers(ig_session *s) {
+  for (size_t i = 0; s->m->runnable && i < s->nout; i++) {
+    const ig_model_port *p = s->m->outputs.at[i];
+    if (p->role != IG_PORT_BUFFER || s->outputs[i].kind != IG_KIND_TENSOR) continue;
+    for (size_t k = 0; k < s->nweights; k++) {
+      const char *target = s->m->runnable->inputs[k].target;
+      if (!target || strcmp(target, p->target) != 0) continue;
+      ig_tensor *fresh = ig_tensor_retain(s->outputs[i].tensor);
+      ig_tensor_release(s->values[k]);
+      s->values[k] = fresh;
+    }
+  }
+}
+
+ig_status ig_session_run(ig_session *s) {
+  ig_ctx *c = s->c;
+  if (c->status != IG_OK) return c->status;
+  IG_RETURN_IF_ERR(all_given(s));
+  forget_outputs(s);
+  ig_scope scope = ig_scope_open(c);
+  ig_value *outs = ig_scope_push(c, (s->nout + 1) * sizeof *outs);
+  bool no_grad = c->no_grad;
+  c->no_grad = true;
+  ig_status st = !outs               ? c->status
+                 : s->m->format->run ? s->m->format->run(c, s->m, s->inputs, outs)
+                                     : run_program(s, outs);
+  c->no_grad = no_grad;
+  for (size_t i = 0; i < s->nout && st == IG_OK; i++) {
+    if (!copy_lists(s, &outs[i])) st = c->status;
+  }
+  for (size_t i = 0; i < s->nout && st == IG_OK; i++) {
+    retain(&outs[i]);
+    s->outputs[i] = outs[i];
+  }
+  ig_scope_close(c, scope);
+  if (st != IG_OK) return st;
+  keep_buffers(s);
+  s->ran = true;
+  return IG_OK;
+}
+
+// ---- outputs
+
+const ig_value *ig_session_output_at(const ig_session *s, size_t i) {
+  return s->ran && i < s->nout ? &s->outputs[i] : NULL;
+}
+
+static int find_output(const ig_session *s, const char *name) {
+  return ig_model_find_output(s->m, name ? name : "out0");
+}
+
+const ig_tensor *ig_session_output(const ig_session *s, const char *name) {
+  int i = find_output(s, name);
+  const ig_value *v = i < 0 ? NULL : ig_session_output_at(s, (size_t)i);
+  return v && v->kind == IG_KIND_TENSOR ? v->tensor : NULL;
+}
+
+ig_status ig_session_read(ig_session *s, const char *name, void *data, size_t bytes) {
+  if (s->c->status != IG_OK) return s->c->status;
+  if (!s->ran) return ig_fail(s->c, IG_INVALID, "%s: not run yet", s->m->name);
+  const ig_tensor *t = ig_session_output(s, name);
+  if (!t) {
+    return ig_fail(s->c, IG_NOT_FOUND, "%s: no output '%s' that is a tensor", s->m->name,
+                   name ? name : "out0");
+  }
+  size_t have = (size_t)ig_tensor_numel(t) * ig_dtype_size(t->dtype);
+  if (bytes != have) {
+    return ig_fail(s->c, IG_MISMATCH, "%s: output '%s' has %zu bytes, the caller's memory %zu",
+                   s->m->name, name ? name : "out0", have, bytes);
+  }
+  if (have) ig_tensor_read(t, t->dtype, data);
+  return IG_OK;
+}
+
+void ig_session_watch(ig_session *s, ig_session_watch_fn *fn, void *user) {
+  s->watch = fn;
+  s->watch_user = user;
+}

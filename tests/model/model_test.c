@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0
+// Model files through the public header alone: files are known by content, described, run with the
+// numbers of the real PyTorch, by several threads at once; misuse is answered in words.
+#define _POSIX_C_SOURCE 200809L
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "heap.h"
+#include "ingot/file.h"
+#include "ingot/model.h"
+
+typedef struct fixture {
+  test_heap heap;
+  ig_ctx *c;
+} fixture;
+
+static int setup(void **state) {
+  fixture *f = calloc(1, sizeof *f);
+  f->c = test_heap_ctx(&f->heap);
+  *state = f;
+  return 0;
+}
+
+static int teardown(void **state) {
+  fixture *f = *state;
+  ig_ctx_free(f->c);
+  assert_int_equal(f->heap.live, 0);
+  free(f);
+  return 0;
+}
+
+static const char *data(const char *name) {
+  static char path[512];
+  (void)snprintf(path, sizeof path, "%s/%s", TEST_DATA, name);
+  return path;
+}
+
+static ig_model *open_model(ig_ctx *c, const char *name) {
+  ig_model *m = NULL;
+  if (ig_model_open(c, data(name), NULL, &m) != IG_OK) fail_msg("%s", ig_ctx_error(c));
+  return m;
+}
+
+static ig_session *open_session(ig_ctx *c, ig_model *m) {
+  ig_session *s = NULL;
+  if (ig_session_create(c, m, &s) != IG_OK) fail_msg("%s", ig_ctx_error(c));
+  return s;
+}
+
+static ig_tensor *find(const ig_weight *list, size_t n, const char *name) {
+  for (size_t i = 0; i < n; i++) {
+    if (strcmp(list[i].name, name) == 0) return list[i].tensor;
+  }
+  fail_msg("no array '%s'", name);
+  return NULL;
+}
+
+static void same_numbers(const ig_tensor *a, const ig_tensor *b) {
+  assert_non_null(a);
+  assert_int_equal(ig_tensor_dtype(a), ig_tensor_dtype(b));
+  assert_int_equal(ig_tensor_numel(a), ig_tensor_numel(b));
+  for (int64_t i = 0; i < ig_tensor_numel(a); i++) {
+    double x = ig_tensor_get(a, i);
+    double y = ig_tensor_get(b, i);
+    if (!(fabs(x - y) <= 1e-6 + 1e-5 * fabs(y))) fail_msg("element %d: %g, %g", (int)i, x, y);
+  }
+}
+
+// ---- looking
+
+static void describes_a_program(void **state) {
+  fixture *f = *state;
+  ig_model *m = open_model(f->c, "pt2/data/mlp.pt2");
+  const ig_model_port *const *ports = NULL;
+  const ig_model_weight *const *weights = NULL;
+  const ig_model_operator *const *operators = NULL;
+  assert_int_equal(ig_model_get_kind(m), IG_MODEL_PT2);
+  assert_string_equal(ig_model_kind_word(ig_model_get_kind(m)), "pt2");
+  assert_non_null(ig_model_program(m));
+  assert_int_equal(ig_model_inputs(m, &ports), 1);
+  assert_string_equal(ports[0]->name, "x");
+  assert_int_equal(ports[0]->kind, IG_KIND_TENSOR);
+  assert_int_equal(ports[0]->dtype, IG_F32);
+  assert_int_equal(ports[0]->ndim, 2);
+  assert_null(ports[0]->dims[0]->name);
+  assert_int_equal(ports[0]->dims[0]->value, ports[0]->dims[0]->hi);
+  assert_int_equal(ig_model_outputs(m, &ports), 1);
+  assert_int_equal(ports[0]->role, IG_PORT_USER);
+  size_t n = ig_model_weights(m, &weights);
+  assert_true(n > 0);
+  for (size_t i = 0; i < n; i++) assert_int_equal(weights[i]->role, IG_WEIGHT_PARAMETER);
+  n = ig_model_operators(m, &operators);
+  for (size_t i = 1; i < n; i++) assert_true(operators[i - 1]->count >= operators[i]->count);
+  assert_int_equal(ig_model_find_input(m, "arg0"), 0);
+  assert_int_equal(ig_model_find_input(m, "arg1"), -1);
+  assert_int_equal(ig_model_find_input(m, "argx"), -1);
+  assert_int_equal(ig_model_find_output(m, "out0"), 0);
+  assert_int_equal(ig_model_find_output(m, "mut_buf.x"), -1);
+  assert_int_equal(ig_model_find_output(m, "mut_arg0"), -1);
+  assert_int_equal(ig_model_find_output(m, "mut_arg9"), -1);
+  assert_int_equal(ig_model_verify(f->c, m, NULL), IG_OK);
+  ig_model_free(m);
+}
+
+static void describes_arrays(void **state) {
+  fixture *f = *state;
+  ig_model *m = open_model(f->c, "pt2/data/mlp.in.npz");
+  const ig_model_weight *const *weights = NULL;
+  const ig_model_member *const *members = NULL;
+  assert_int_equal(ig_model_get_kind(m), IG_MODEL_NPZ);
+  assert_int_equal(ig_model_weights(m, &weights), 1);
+  assert_int_equal(weights[0]->role, IG_WEIGHT_ARRAY);
+  assert_int_equal(ig_model_members(m, &members), 1);
+  ig_scope s = ig_scope_open(f->c);
+  const void *bytes = NULL;
+  size_t n = 0;
+  assert_int_equal(ig_model_member_data(f->c, m, 0, &bytes, &n), IG_OK);
+  assert_int_equal(n, members[0]->bytes);
+  assert_memory_equal(bytes, "\x93NUMPY", 6);
+  assert_int_equal(ig_model_member_data(f->c, m, 1, &bytes, &n), IG_BAD_INDEX);
+  test_error_has(f->c, "no member 1: there are 1");
+  ig_session *session = NULL;
+  assert_int_equal(ig_session_create(f->c, m, &session), IG_UNSUPPORTED);
+  test_error_has(f->c, "holds no program to run");
+  ig_scope_close(f->c, s);
+  ig_model_free(m);
+}
+
+// ---- what is no model
+
+static void refuses(fixture *f, const char *bytes, size_t n, ig_status code, const char *text) {
+  ig_model *m = NULL;
+  assert_int_equal(ig_model_open_bytes(f->c, "blob", bytes, n, NULL, &m), code);
+  assert_null(m);
+  test_error_has(f->c, text);
+}
+
+static void refuses_strangers_by_name(void **state) {
+  fixture *f = *state;
+  refuses(f, "", 0, IG_SYNTAX, "blob: the file is empty");
+  refuses(f,
+          "\x7f"
+          "ELF....",
+          8, IG_SYNTAX, "a compiled program or library");
+  refuses(f, "PYTORCH1....", 12, IG_SYNTAX, "before PyTorch 1.0");
+  refuses(f, "version https://git-lfs.github.com/spec/v1", 42, IG_SYNTAX, "git lfs pull");
+  refuses(f, "<!DOCTYPE html>", 15, IG_SYNTAX, "HTML");
+  refuses(f, "\x01\x02\x03", 3, IG_SYNTAX, "begins with 01 02 03; expected .pt2");
+  refuses(f, "PK\x05\x06", 4, IG_SYNTAX, "blob");
+  ig_model *m = NULL;
+  assert_int_equal(ig_model_open(f->c, "/nowhere/at/all.pt2", NULL, &m), IG_IO);
+  test_error_has(f->c, "/nowhere/at/all.pt2");
+}
+
+// ---- running
+
+static void runs_on_foreign_memory(void **state) {
+  fixture *f = *state;
+  ig_ctx *c = f->c;
+  ig_model *m = open_model(c, "pt2/data/mlp.pt2");
+  ig_session *s = open_session(c, m);
+  const ig_weight *in = NULL;
+  const ig_weight *out = NULL;
+  size_t nin = 0;
+  size_t nout = 0;
+  assert_int_equal(ig_tensors_load(c, data("pt2/data/mlp.in.npz"), &in, &nin), IG_OK);
+  assert_int_equal(ig_tensors_load(c, data("pt2/data/mlp.out.npz"), &out, &nout), IG_OK);
+  ig_tensor *x = in[0].tensor;
+  int64_t sizes[] = {ig_tensor_size(x, 0).value, ig_tensor_size(x, 1).value};
+  size_t bytes = (size_t)ig_tensor_numel(x) * sizeof(float);
+  float *own = malloc(bytes);
+  memcpy(own, ig_tensor_data(x), bytes);
+  assert_int_equal(ig_session_bind(s, "x", sizes, 2, own, bytes), IG_OK);
+  assert_int_equal(ig_session_run(s), IG_OK);
+  same_numbers(ig_session_output(s, NULL), out[0].tensor);
+  size_t got = (size_t)ig_tensor_numel(out[0].tensor) * sizeof(float);
+  float *result = malloc(got);
+  assert_int_equal(ig_session_read(s, "out0", result, got), IG_OK);
+  assert_float_equal(result[0], ig_tensor_get(out[0].tensor, 0), 1e-5);
+  assert_int_equal(ig_session_read(s, "out0", result, got - 1), IG_MISMATCH);
+  test_error_has(c, "the caller's memory");
+  assert_int_equal(ig_session_read(s, "nothing", result, got), IG_NOT_FOUND);
+  test_error_has(c, "no output 'nothing'");
+  memset(own, 0, bytes);  // the session reads the caller's memory anew
+  assert_int_equal(ig_session_run(s), IG_OK);
+  assert_true(fabs(ig_tensor_get(ig_session_output(s, NULL), 0) - result[0]) > 1e-6);
+  free(result);
+  free(own);
+  ig_session_free(s);
+  ig_model_free(m);
+}
+
+static void misuse_is_named(void **state) {
+  fixture *f = *state;
+  ig_ctx *c = f->c;
+  ig_model *m = open_model(c, "pt2/data/mlp.pt2");
+  ig_session *s = open_session(c, m);
+  const ig_model_port *const *ports = NULL;
+  (void)ig_model_inputs(m, &ports);
+  int64_t sizes[] = {ports[0]->dims[0]->value, ports[0]->dims[1]->value};
+  assert_null(ig_session_output(s, NULL));
+  assert_int_equal(ig_session_run(s), IG_INVALID);
+  test_error_has(c, "input 'x' was not given");
+  assert_int_equal(ig_session_set(s, "y", ig_tensor_empty(c, IG_F32, sizes, 2)), IG_NOT_FOUND);
+  test_error_has(c, "no input 'y'; the model takes: x");
+  assert_int_equal(ig_session_set(s, "x", ig_tensor_empty(c, IG_F64, sizes, 2)), IG_BAD_TYPE);
+  test_error_has(c, "input 'x': found float64, expected float32");
+  assert_int_equal(ig_session_set(s, "x", ig_tensor_empty(c, IG_F32, sizes, 1)), IG_MISMATCH);
+  test_error_has(c, "input 'x': found 1 dimensions, expected 2");
+  int64_t wrong[] = {sizes[0], sizes[1] + 1};
+  assert_int_equal(ig_session_set(s, "x", ig_tensor_empty(c, IG_F32, wrong, 2)), IG_MISMATCH);
+  test_error_has(c, "input 'x': dim 1: found size");
+  float few[1] = {0};
+  assert_int_not_equal(ig_session_bind(s, "x", sizes, 2, few, sizeof few), IG_OK);
+  test_error_has(c, "input 'x'");
+  assert_int_equal(ig_session_set(s, "x", NULL), IG_INVALID);
+  test_error_has(c, "has no data");
+  ig_session_free(s);
+  ig_model_free(m);
+}
+
+// An older caller's options end before the fields that it does not know.
+static void options_may_be_shorter(void **state) {
+  fixture *f = *state;
+  ig_model_options o = {.size = sizeof o.size, .inspect = true};
+  ig_model *m = NULL;
+  o.progress = (void (*)(void *, const char *, uint64_t, uint64_t))(uintptr_t)1;  // never called
+  assert_int_equal(ig_model_open(f->c, data("pt2/data/mlp.pt2"), &o, &m), IG_OK);
+  ig_model_free(m);
+}
+
+// ---- state
+
+static double element(const ig_session *s, const char *name) {
+  const ig_tensor *t = ig_session_output(s, name);
+  assert_non_null(t);
+  return ig_tensor_get(t, 0);
+}
+
+static void buffers_belong_to_the_session(void **state) {
+  fixture *f = *state;
+  ig_ctx *c = f->c;
+  ig_model *m = open_model(c, "model/data/counter.pt2");
+  const ig_weight *io = NULL;
+  size_t n = 0;
+  assert_int_equal(ig_tensors_load(c, data("model/data/counter.io.npz"), &io, &n), IG_OK);
+  for (int round = 0; round < 2; round++) {  // the second one finds the model as it was
+    ig_session *s = open_session(c, m);
+    assert_int_equal(ig_session_set(s, "arg0", find(io, n, "arg0")), IG_OK);
+    assert_int_equal(ig_session_run(s), IG_OK);
+    same_numbers(ig_session_output(s, "out0"), find(io, n, "out0"));
+    same_numbers(ig_session_output(s, "mut_buf.count"), find(io, n, "mut_buf.count"));
+    same_numbers(ig_session_output(s, "mut_buf.total"), find(io, n, "mut_buf.total"));
+    double count = element(s, "mut_buf.count");
+    assert_int_equal(ig_session_run(s), IG_OK);
+    assert_true(element(s, "mut_buf.count") == count + 1);
+    ig_session_reset(s);
+    assert_null(ig_session_output(s, "out0"));
+    assert_int_equal(ig_session_set(s, "arg0", find(io, n, "arg0")), IG_OK);
+    assert_int_equal(ig_session_run(s), IG_OK);
+    assert_true(element(s, "mut_buf.count") == count);
+    ig_session_free(s);
+  }
+  ig_model_free(m);
+}
+
+static void count_values(void *user, const char *name, const char *target, const ig_value *value) {
+  size_t *n = user;
+  assert_non_null(name);
+  assert_non_null(value);
+  *n += target[0] != 0;
+}
+
+static void a_watcher_sees_every_value(void **state) {
+  fixture *f = *state;
+  ig_ctx *c = f->c;
+  ig_model *m = open_model(c, "model/data/counter.pt2");
+  ig_session *s = open_session(c, m);
+  const ig_model_port *const *ports = NULL;
+  (void)ig_model_inputs(m, &ports);
+  int64_t sizes[] = {ports[0]->dims[0]->value, ports[0]->dims[1]->value};
+  assert_int_equal(ig_session_set(s, "arg0", ig_tensor_empty(c, IG_F32, sizes, 2)), IG_OK);
+  size_t seen = 0;
+  ig_session_watch(s, count_values, &seen);
+  assert_int_equal(ig_session_run(s), IG_OK);
+  assert_true(seen >= 5);
+  ig_session_watch(s, NULL, NULL);
+  size_t before = seen;
+  assert_int_equal(ig_session_run(s), IG_OK);
+  assert_int_equal(seen, before);
+  ig_session_free(s);
+  ig_model_free(m);
+}
+
+// ---- threads
+
+typedef struct worker {
+  pthread_t thread;
+  ig_model *m;
+  bool ok;
+} worker;
+
+static void *work(void *arg) {
+  worker *w = arg;
+  ig_ctx *c = NULL;
+  ig_session *s = NULL;
+  if (ig_ctx_create(NULL, &c) != IG_OK) return NULL;
+  const ig_weight *io = NULL;
+  size_t n = 0;
+  char path[512];
+  (void)snprintf(path, sizeof path, "%s/model/data/counter.io.npz", TEST_DATA);
+  w->ok = ig_tensors_load(c, path, &io, &n) == IG_OK && ig_session_create(c, w->m, &s) == IG_OK;
+  for (int i = 0; i < 50 && w->ok; i++) {
+    ig_scope scope = ig_scope_open(c);
+    w->ok = ig_session_set(s, "arg0", find(io, n, "arg0")) == IG_OK && ig_session_run(s) == IG_OK;
+    double first = ig_tensor_get(find(io, n, "mut_buf.count"), 0);
+    w->ok = w->ok && ig_tensor_get(ig_session_output(s, "mut_buf.count"), 0) == first + i;
+    ig_scope_close(c, scope);
+  }
+  ig_session_free(s);
+  ig_ctx_free(c);
+  return NULL;
+}
+
+static void threads_share_one_model(void **state) {
+  fixture *f = *state;
+  worker workers[3] = {{0}};
+  ig_model *m = open_model(f->c, "model/data/counter.pt2");
+  for (int i = 0; i < 3; i++) {
+    workers[i].m = m;
+    assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
+  }
+  for (int i = 0; i < 3; i++) {
+    (void)pthread_join(workers[i].thread, NULL);
+    assert_true(workers[i].ok);
+  }
+  ig_model_free(m);
+}
+
+// ---- memory
+
+static ig_status whole_life(ig_ctx *c) {
+  ig_model *m = NULL;
+  ig_session *s = NULL;
+  ig_status st = ig_model_open(c, data("pt2/data/mlp.pt2"), NULL, &m);
+  if (st == IG_OK) st = ig_session_create(c, m, &s);
+  const ig_model_port *const *ports = NULL;
+  if (st == IG_OK) (void)ig_model_inputs(m, &ports);
+  if (st == IG_OK) {
+    int64_t sizes[] = {ports[0]->dims[0]->value, ports[0]->dims[1]->value};
+    ig_tensor *x = ig_tensor_empty(c, IG_F32, sizes, 2);
+    st = x ? ig_session_set(s, "x", x) : ig_ctx_status(c);
+  }
+  if (st == IG_OK) st = ig_session_run(s);
+  ig_session_free(s);
+  ig_model_free(m);
+  return st;
+}
+
+static void every_allocation_may_fail(void **state) {
+  (void)state;
+  test_every_allocation_fails(whole_life);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(describes_a_program, setup, teardown),
+      cmocka_unit_test_setup_teardown(describes_arrays, setup, teardown),
+      cmocka_unit_test_setup_teardown(refuses_strangers_by_name, setup, teardown),
+      cmocka_unit_test_setup_teardown(runs_on_foreign_memory, setup, teardown),
+      cmocka_unit_test_setup_teardown(misuse_is_named, setup, teardown),
+      cmocka_unit_test_setup_teardown(options_may_be_shorter, setup, teardown),
+      cmocka_unit_test_setup_teardown(buffers_belong_to_the_session, setup, teardown),
+      cmocka_unit_test_setup_teardown(a_watcher_sees_every_value, setup, teardown),
+      cmocka_unit_test_setup_teardown(threads_share_one_model, setup, teardown),
+      cmocka_unit_test(every_allocation_may_fail),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
