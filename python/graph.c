@@ -9,6 +9,7 @@
 #include "fx.h"
 #include "ingot/pass.h"
 #include "ingot/program.h"
+#include "ir/program.h"
 #include "op/record.h"
 #include "py.h"
 
@@ -48,23 +49,25 @@ static PyObject *own_text(ig_ctx *c, char *text) {
 
 // ---- capture ----
 
-// capture_begin(strict=False, grad_modes=False, env=None): env is the environment of fake inputs or
-// weights.
+// capture_begin(strict=False, grad_modes=False, env=None, late_names=False): env is the environment
+// of fake inputs or weights; late_names: placeholders are named by Program.name_inputs().
 static PyObject *capture_begin(PyObject *module, PyObject *args, PyObject *kwargs) {
   (void)module;
-  static char *keys[] = {"strict", "grad_modes", "env", NULL};
+  static char *keys[] = {"strict", "grad_modes", "env", "late_names", NULL};
   int strict = 0;
   int modes = 0;
+  int late = 0;
   PyObject *env = NULL;
   ig_sym *sym = NULL;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|ppO:capture_begin", keys, &strict, &modes,
-                                   &env)) {
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|ppOp:capture_begin", keys, &strict, &modes, &env,
+                                   &late)) {
     return NULL;
   }
   if (!py_to_env(env, &sym)) return NULL;
   ig_ctx *c = py_ctx();
   if (ig_capture_begin_in(c, sym ? sym : c->ambient) != IG_OK) return py_raise(c);
   c->capture->strict = strict != 0;
+  c->capture->unnamed = late != 0;
   if (py_trace_begin(c, strict, modes)) Py_RETURN_NONE;
   ig_capture_abort(c);
   return NULL;
@@ -402,6 +405,12 @@ static PyObject *program_unlift(PyObject *o, PyObject *unused) {
   return out;
 }
 
+static PyObject *program_name_inputs(PyObject *o, PyObject *unused) {
+  (void)unused;
+  ig_ctx *c = py_ctx();
+  return ig_program_name_inputs(c, program_of(o)) == IG_OK ? Py_NewRef(o) : py_raise(c);
+}
+
 // name_sources(): a parameter or buffer comes from the function that reads it first.
 static PyObject *program_name_sources(PyObject *o, PyObject *unused) {
   (void)unused;
@@ -429,6 +438,8 @@ static PyGetSetDef program_getset[] = {
 };
 static PyMethodDef program_methods[] = {
     {"set_specs", program_set_specs, METH_VARARGS, NULL},
+    {"name_inputs", program_name_inputs, METH_NOARGS,
+     "Names the placeholders of a capture with late names; the program itself."},
     {"name_sources", program_name_sources, METH_NOARGS, NULL},
     {"unlift", program_unlift, METH_NOARGS, "The graph of the program as a module runs it."},
     {"check_inputs", program_check, METH_VARARGS, NULL},

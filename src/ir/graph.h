@@ -145,6 +145,9 @@ struct ig_graph {
   size_t next_index;
   size_t marks;
   size_t lifted;  // anonymous constants so far
+  // Placeholders are called arg0_1, arg1_1, ... and take no name from a call until
+  // ig_graph_rename_placeholders.
+  bool unnamed;
 
   // A graph captured inside another: see op/nested.h.
   ig_graph *outer;            // while its capture is open
@@ -208,11 +211,14 @@ bool ig_name_is_reserved(const char *name);  // a word of Python: such names get
 bool ig_graph_rename(ig_ctx *c, ig_graph *g, ig_node *n, const char *base);
 // That very name, even if it is taken: the verifier will tell.
 bool ig_graph_set_name(ig_ctx *c, ig_graph *g, ig_node *n, const char *text);
-// Gives user inputs their plain names, also those that an earlier placeholder has taken.
+// Gives placeholders their names, user inputs first; calls that have such a name give way, in
+// order.
 bool ig_graph_rename_placeholders(ig_ctx *c, ig_graph *g);
 // Placeholders of sub-graphs take the names of the operands, at every depth (ir/subnames.c). Part
 // of ig_graph_rename_placeholders.
 bool ig_graph_name_subs(ig_ctx *c, ig_graph *g);
+// Names everything but the first `keep` nodes anew: as it was called, or counting on from there.
+bool ig_graph_name_rest(ig_ctx *c, ig_graph *g, size_t keep);
 
 // What a graph that is being edited must have: names used once, operands before their readers.
 // IG_RUNTIME with the first thing that is wrong, in PyTorch's words.

@@ -182,31 +182,21 @@ static bool choose(ig_ctx *c, ig_graph *g, ig_map *taken, ig_node *n) {
   return true;
 }
 
-// Others give way to a placeholder that has their name now.
-static bool claim(ig_ctx *c, ig_graph *g, ig_node *n) {
-  ig_map_value *v = ig_map_put(&g->names, n->name);
-  if (!v) return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
-  ig_node *other = v->ptr;
-  v->ptr = n;
-  if (!other || other == n || ig_node_is_placeholder(other)) return true;
-  return ig_graph_rename(c, g, other, other->name) &&
-         ((ig_map_find(&g->names, n->name)->ptr = n), true);
-}
-
 // User inputs are named first; a name that is taken gets a number behind it, whatever it ends with.
 bool ig_graph_rename_placeholders(ig_ctx *c, ig_graph *g) {
   ig_map taken = ig_map_make(g->alloc);
   bool ok = true;
+  size_t n = 0;
   for (int state = 0; state < 2 && ok; state++) {
-    for (ig_node *n = g->first; n && ok && ig_node_is_placeholder(n); n = n->next) {
-      if ((n->role != IG_INPUT_USER) == (state == 1)) ok = choose(c, g, &taken, n);
+    for (ig_node *p = g->first; p && ok && ig_node_is_placeholder(p); p = p->next) {
+      if ((p->role != IG_INPUT_USER) != (state == 1)) continue;
+      ok = choose(c, g, &taken, p);
+      n++;
     }
   }
   ig_map_free(&taken);
-  for (ig_node *n = g->first; n && ok && ig_node_is_placeholder(n); n = n->next) {
-    ok = claim(c, g, n);
-  }
-  return ok && ig_graph_name_subs(c, g);
+  g->unnamed = false;
+  return ok && ig_graph_name_rest(c, g, n) && ig_graph_name_subs(c, g);
 }
 
 const char *ig_graph_keep_text(ig_ctx *c, ig_graph *g, const char *text) {

@@ -111,6 +111,32 @@ ig_program *ig_program_create(ig_ctx *c, ig_graph *g, const ig_output_kind *kind
   return NULL;
 }
 
+static const ig_node *find_input(const ig_graph *g, const char *name) {
+  for (const ig_node *n = g->first; n && ig_node_is_placeholder(n); n = n->next) {
+    if (strcmp(n->name, name) == 0) return n;
+  }
+  return NULL;
+}
+
+ig_status ig_program_name_inputs(ig_ctx *c, ig_program *p) {
+  if (c->status != IG_OK || !p->graph->unnamed) return c->status;
+  const ig_node **written = ig_arena_push(&p->arena, p->noutputs * sizeof *written + 1);
+  if (!written) return ig_fail(c, IG_NOMEM, "out of memory");
+  for (size_t i = 0; i < p->noutputs; i++) {
+    bool input = p->outputs[i].kind == IG_OUTPUT_INPUT_MUTATION;
+    written[i] = input ? find_input(p->graph, p->outputs[i].target) : NULL;
+  }
+  if (!ig_graph_rename_placeholders(c, p->graph)) return c->status;
+  const ig_node *n = p->graph->first;
+  for (size_t i = 0; i < p->ninputs; i++, n = n->next) p->inputs[i].name = n->name;
+  for (size_t i = 0; i < p->noutputs; i++) {
+    ig_output_spec *o = &p->outputs[i];
+    if (o->value.kind == IG_KIND_NODE) o->name = o->value.node->name;
+    if (written[i]) o->target = written[i]->name;
+  }
+  return ig_graph_verify(c, p->graph);
+}
+
 static ig_node *first_user_input(const ig_graph *g) {
   ig_node *n = g->first;
   while (n && ig_node_is_placeholder(n) && n->role != IG_INPUT_USER) n = n->next;

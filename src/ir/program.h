@@ -29,6 +29,10 @@ struct ig_program {
 ig_program *ig_program_create(ig_ctx *c, ig_graph *g, const ig_output_kind *kinds,
                               const char *const *targets);
 
+// Names the placeholders of a graph that was captured without names (graph->unnamed). Before the
+// program is shared.
+ig_status ig_program_name_inputs(ig_ctx *c, ig_program *p);
+
 // Undeclared constants become placeholders c_lifted_tensor_0 in front of the user inputs.
 bool ig_graph_lift_constants(ig_ctx *c, ig_graph *g);
 

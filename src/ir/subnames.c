@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names inside sub-graphs: the placeholders are called as the operands are in the graph around
-// them, and all other nodes give way.
+// Names that are given late: placeholders of a sub-graph are called as the operands are in the
+// graph around it, and in every graph all other nodes give way to the placeholders.
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,6 +71,17 @@ static bool rename_sub(ig_ctx *c, ig_graph *g, operands o, bool keep) {
     const ig_value *outer = ig_node_is_placeholder(n) && !keep ? next(&o) : NULL;
     const char *wish = outer && outer->kind == IG_KIND_NODE ? outer->node->name : n->name;
     if (!take_free(c, g, n, wish)) return false;
+  }
+  return true;
+}
+
+bool ig_graph_name_rest(ig_ctx *c, ig_graph *g, size_t keep) {
+  ig_map_free(&g->names);
+  g->names = ig_map_make(g->alloc);
+  for (ig_node *n = g->first; n; n = n->next) {
+    bool ok = keep ? take(c, g, n, n->name) : take_free(c, g, n, n->name);
+    if (!ok) return false;
+    keep -= keep > 0;
   }
   return true;
 }

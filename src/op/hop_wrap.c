@@ -44,6 +44,10 @@ const ig_value *ig_strict_mode(ig_ctx *c, const ig_branch *body, const ig_value 
   ig_value *results = inner ? ig_scope_push(c, (*nouts + 1) * sizeof *results) : NULL;
   for (size_t i = 0; results && i < *nouts; i++) results[i] = ig_branch_result(c, &inner[i]);
   bool ok = results && rename_lifted(c, sub, n);
+  // Results are numbered behind the operands: the first of a call with two operands is getitem_2.
+  for (size_t i = 0; ok && !c->capture->strict && i < sub->operands.n; i++) {
+    ok = ig_graph_name(c, c->capture, "getitem") != NULL;
+  }
   ig_node *node = ok ? ig_record_sub(c, "strict_graph", sub) : NULL;
   if (node) {
     ig_value args[] = {ig_of_node(node), ig_branch_operands(c, operands, n, sub, n, IG_SEQ_TUPLE)};

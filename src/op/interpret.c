@@ -374,6 +374,7 @@ ig_status ig_graph_transform(ig_ctx *c, const ig_graph *g, const ig_transform *t
   c->capture = fresh;
   fresh->no_grad = g->no_grad;
   fresh->strict = g->strict;
+  fresh->unnamed = g->unnamed;
   c->sym = g->sym;
   c->rewrite = t->rewrite.fn ? &t->rewrite : NULL;
   c->no_grad = !t->grad;

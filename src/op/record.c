@@ -277,13 +277,15 @@ ig_node *ig_record_sub(ig_ctx *c, const char *prefix, ig_graph *sub) {
 
 static ig_node *push_placeholder(ig_ctx *c, const ig_placeholder *p, const ig_value *val) {
   ig_graph *g = c->capture;
+  char number[32];
+  (void)snprintf(number, sizeof number, "arg%zu_1", g->n);
   ig_node proto = {.kind = IG_NODE_PLACEHOLDER,
                    .role = p->role,
                    .persistent = p->persistent,
                    .path = ig_graph_keep_text(c, g, p->path),
                    .constant = p->value,
                    .val = *val};
-  return ig_graph_push(c, g, &proto, p->name);
+  return ig_graph_push(c, g, &proto, g->unnamed ? number : p->name);
 }
 
 ig_tensor *ig_record_placeholder(ig_ctx *c, const ig_placeholder *p, const ig_meta *m) {

@@ -262,6 +262,7 @@ ig_status ig_graph_wrap_grad_regions(ig_ctx *c, const ig_graph *g, ig_graph **ou
     w.to->host = g->host;
     w.to->lifted = g->lifted;
     w.to->no_grad = g->no_grad;
+    w.to->unnamed = g->unnamed;
     w.map = (ig_node **)(w.at + w.n);
     w.where = (size_t *)(w.map + n);
     w.given = (bool *)(w.where + n);

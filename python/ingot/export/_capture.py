@@ -134,7 +134,7 @@ class _Run:
         if self.options.strict:
             self.shape_constraints = shape_constraints(inputs, entries)
         env = _env_of_fakes(self.mod, inputs)
-        _C.capture_begin(strict=self.options.strict, grad_modes=self.options.grad_modes, env=env)
+        _C.capture_begin(strict=self.options.strict, grad_modes=self.options.grad_modes, env=env, late_names=True)
         try:
             program = self.record(inputs, entries)
         except BaseException as error:

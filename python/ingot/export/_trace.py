@@ -56,7 +56,7 @@ def _export_for_training(
     """A program of training level: composite operators whole, writes in place."""
     run = _capture(mod, args, kwargs, dynamic_shapes, strict)
     run.result.set_training(True)
-    return _program(run, _with_asserts(run.result))
+    return _program(run, _with_asserts(run.result).name_inputs())
 
 
 def _export(
@@ -79,7 +79,7 @@ def _export(
         allow_complex_guards=_allow_complex_guards_as_runtime_asserts or allow_complex_guards_as_runtime_asserts,
         grad_modes=True,
     )  # fmt: skip
-    return _program(run, _with_asserts(run.result.functionalize()).wrap_grad_regions())
+    return _program(run, _with_asserts(run.result.functionalize()).wrap_grad_regions().name_inputs())
 
 
 def _export_to_torch_ir(
