@@ -70,7 +70,7 @@ ig_status ig_tensors_load(ig_ctx *c, const char *path, const ig_weight **list, s
   ig_file *f = NULL;
   IG_RETURN_IF_ERR(ig_file_map(c, path, &f));
   ig_npz z;
-  ig_status st = ig_npz_open(c, path, f->bytes, &z);
+  ig_status st = ig_npz_open(c, path, f->bytes, NULL, &z);
   if (st == IG_OK) {
     st = load_all(c, f, &z, list);
     if (st == IG_OK) *n = z.n;

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/ctx.h"
 #include "base/file.h"
+#include "base/limits.h"
 #include "base/str.h"
 
 typedef enum ig_json_kind {
@@ -24,14 +25,6 @@ typedef enum ig_json_kind {
   IG_JSON_CLOSE,  // of the innermost array or object
   IG_JSON_END,    // of the text
 } ig_json_kind;
-
-typedef struct ig_json_limits {
-  size_t max_bytes;
-  size_t max_depth;  // at most IG_JSON_MAX_DEPTH
-  size_t max_values;
-} ig_json_limits;
-enum { IG_JSON_MAX_DEPTH = 1024 };
-extern const ig_json_limits ig_json_default_limits;
 
 // ---- pull parser
 
@@ -50,16 +43,17 @@ typedef struct ig_json_reader {
   const char *name;  // of the document, for messages
   ig_bytes in;
   size_t pos;
-  const ig_json_limits *limits;
+  ig_limits limits;
+  ig_deadline deadline;
   size_t depth;
   size_t values;
   int state;
-  uint8_t is_object[IG_JSON_MAX_DEPTH / 8];
+  uint8_t is_object[IG_LIMITS_DEPTH / 8];
   ig_str scratch;  // the last string that had escapes
 } ig_json_reader;
 
 void ig_json_reader_init(ig_json_reader *r, ig_ctx *c, const char *name, ig_bytes in,
-                         const ig_json_limits *limits);
+                         const ig_limits *limits);
 IG_MUST_USE ig_status ig_json_next(ig_json_reader *r, ig_json_token *out);
 void ig_json_reader_free(ig_json_reader *r);
 // "name: line 3 column 7: ..." for an offset into the text.
@@ -93,7 +87,7 @@ typedef struct ig_json_member {
 
 // The tree lives in `arena` and does not refer to the text. limits NULL: the default ones.
 IG_MUST_USE ig_status ig_json_parse(ig_ctx *c, const char *name, ig_bytes text, ig_arena *arena,
-                                    const ig_json_limits *limits, const ig_json **out);
+                                    const ig_limits *limits, const ig_json **out);
 const ig_json *ig_json_find(const ig_json *object, const char *key);  // NULL: absent or no object.
 const char *ig_json_kind_text(ig_json_kind kind);                     // "a string", "an object" ...
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pull parser for JSON. It never recurses; what is open is one bit per level.
 #include <errno.h>
+#include <inttypes.h>
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,23 +10,20 @@
 #include "codec/bits.h"
 #include "codec/json.h"
 
-const ig_json_limits ig_json_default_limits = {
-    .max_bytes = (size_t)1 << 30,
-    .max_depth = 256,
-    .max_values = (size_t)1 << 26,
-};
+enum { CLOCK_EVERY = 1 << 16 };
 
 // What may come next.
 enum { VALUE, FIRST_ITEM, FIRST_KEY, KEY, AFTER_VALUE, DONE };
 
 void ig_json_reader_init(ig_json_reader *r, ig_ctx *c, const char *name, ig_bytes in,
-                         const ig_json_limits *limits) {
+                         const ig_limits *limits) {
   *r = (ig_json_reader){.c = c,
                         .name = name,
                         .in = in,
-                        .limits = limits ? limits : &ig_json_default_limits,
+                        .limits = ig_limits_of(limits),
                         .state = VALUE,
                         .scratch = ig_str_make(c->alloc)};
+  r->deadline = ig_deadline_start(&r->limits);
 }
 
 void ig_json_reader_free(ig_json_reader *r) {
@@ -249,7 +247,7 @@ static ig_status read_word(ig_json_reader *r, ig_json_token *t) {
 }
 
 static ig_status open_level(ig_json_reader *r, ig_json_token *t, bool object) {
-  if (r->depth >= r->limits->max_depth || r->depth >= IG_JSON_MAX_DEPTH) {
+  if (r->depth >= r->limits.max_depth) {
     return ig_json_fail(r, r->pos, "nested too deeply");
   }
   uint8_t bit = (uint8_t)(1u << (r->depth & 7));
@@ -267,7 +265,9 @@ static bool in_object(const ig_json_reader *r) {
 }
 
 static ig_status read_value(ig_json_reader *r, ig_json_token *t) {
-  if (++r->values > r->limits->max_values) return ig_json_fail(r, r->pos, "too many values");
+  if (++r->values > r->limits.max_nodes) return ig_json_fail(r, r->pos, "too many values");
+  if (r->values % CLOCK_EVERY == 0)
+    IG_RETURN_IF_ERR(ig_deadline_check(r->c, &r->deadline, r->name));
   int ch = peek(r);
   if (ch == '{' || ch == '[') return open_level(r, t, ch == '{');
   r->state = r->depth ? AFTER_VALUE : DONE;
@@ -299,9 +299,9 @@ static ig_status close_level(ig_json_reader *r, ig_json_token *t) {
 
 ig_status ig_json_next(ig_json_reader *r, ig_json_token *out) {
   *out = (ig_json_token){.kind = IG_JSON_END};
-  if (r->in.n > r->limits->max_bytes) {
-    return ig_fail(r->c, IG_SYNTAX, "%s: %zu bytes of JSON, the limit is %zu", r->name, r->in.n,
-                   r->limits->max_bytes);
+  if (r->in.n > r->limits.max_text) {
+    return ig_fail(r->c, IG_SYNTAX, "%s: %zu bytes of JSON, the limit is %" PRIu64, r->name,
+                   r->in.n, r->limits.max_text);
   }
   skip_space(r);
   int close = r->depth ? (in_object(r) ? '}' : ']') : 0;

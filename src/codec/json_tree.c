@@ -105,7 +105,7 @@ static ig_status take(builder *b, const ig_json_token *t) {
 }
 
 ig_status ig_json_parse(ig_ctx *c, const char *name, ig_bytes text, ig_arena *arena,
-                        const ig_json_limits *limits, const ig_json **out) {
+                        const ig_limits *limits, const ig_json **out) {
   *out = NULL;
   builder b = {.arena = arena};
   ig_json_reader_init(&b.r, c, name, text, limits);

@@ -71,12 +71,11 @@ static ig_status read_member(ig_ctx *c, ig_npz *z, size_t i) {
   return ig_npy_read(c, e->name, bytes, &z->arrays[i]);
 }
 
-ig_status ig_npz_open(ig_ctx *c, const char *name, ig_bytes in, ig_npz *out) {
+ig_status ig_npz_open(ig_ctx *c, const char *name, ig_bytes in, const ig_limits *limits,
+                      ig_npz *out) {
   *out = (ig_npz){.arena = ig_arena_make(c->alloc)};
   // Arrays are named by users; x and X are two names.
-  ig_zip_limits limits = ig_zip_default_limits;
-  limits.allow_case_twins = true;
-  IG_RETURN_IF_ERR(ig_zip_open(c, name, in, &limits, &out->zip));
+  IG_RETURN_IF_ERR(ig_zip_open_twins(c, name, in, limits, &out->zip));
   size_t n = out->zip.n;
   out->names = ig_arena_push(&out->arena, n * sizeof *out->names);
   out->arrays = ig_arena_push(&out->arena, n * sizeof *out->arrays);

@@ -36,8 +36,9 @@ typedef struct ig_npz {
   size_t n;
 } ig_npz;
 
-// The bytes must outlive the archive.
-IG_MUST_USE ig_status ig_npz_open(ig_ctx *c, const char *name, ig_bytes in, ig_npz *out);
+// The bytes must outlive the archive. limits NULL: the default ones.
+IG_MUST_USE ig_status ig_npz_open(ig_ctx *c, const char *name, ig_bytes in, const ig_limits *limits,
+                                  ig_npz *out);
 void ig_npz_close(ig_npz *z);
 const ig_npy *ig_npz_find(const ig_npz *z, const char *name);  // NULL when absent.
 // One more array of an archive being written.

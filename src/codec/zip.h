@@ -10,13 +10,7 @@
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/map.h"
-
-typedef struct ig_zip_limits {
-  uint64_t max_entries;
-  uint64_t max_inflated;  // bytes of all deflated members together, unpacked
-  bool allow_case_twins;  // names that differ only in case
-} ig_zip_limits;
-extern const ig_zip_limits ig_zip_default_limits;
+#include "ingot/limits.h"
 
 typedef struct ig_zip_entry {
   const char *name;  // UTF-8, no NUL inside, no "..", relative
@@ -35,8 +29,12 @@ typedef struct ig_zip {
 } ig_zip;
 
 // `name` is used in messages. The bytes must outlive the archive. limits NULL: the default ones.
+// Names that differ only in case are refused.
 IG_MUST_USE ig_status ig_zip_open(ig_ctx *c, const char *name, ig_bytes bytes,
-                                  const ig_zip_limits *limits, ig_zip *out);
+                                  const ig_limits *limits, ig_zip *out);
+// The same for archives whose names are the user's: twins are let through.
+IG_MUST_USE ig_status ig_zip_open_twins(ig_ctx *c, const char *name, ig_bytes bytes,
+                                        const ig_limits *limits, ig_zip *out);
 void ig_zip_close(ig_zip *z);
 const ig_zip_entry *ig_zip_find(const ig_zip *z, const char *name);  // NULL when absent.
 

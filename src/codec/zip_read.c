@@ -4,14 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "codec/bits.h"
 #include "codec/zip.h"
 #include "codec/zip_layout.h"
-
-const ig_zip_limits ig_zip_default_limits = {
-    .max_entries = 1u << 20,
-    .max_inflated = (uint64_t)4 << 30,
-};
 
 // Deflate cannot shrink by more than this.
 enum { MAX_RATIO = 1032 };
@@ -26,7 +22,8 @@ typedef struct reader {
   ig_ctx *c;
   const char *name;
   ig_bytes in;
-  const ig_zip_limits *limits;
+  ig_limits limits;
+  bool twins;  // names may differ only in case
   ig_zip *zip;
   uint64_t count;
   uint64_t dir;  // offset of the central directory
@@ -111,9 +108,9 @@ static ig_status read_end(reader *r) {
     return BAD(r, "%s: %llu zip entries cannot fit into a directory of %llu bytes", r->name,
                (unsigned long long)r->count, (unsigned long long)r->dir_size);
   }
-  if (r->count > r->limits->max_entries) {
+  if (r->count > r->limits.max_entries) {
     return BAD(r, "%s: %llu zip entries, the limit is %llu", r->name, (unsigned long long)r->count,
-               (unsigned long long)r->limits->max_entries);
+               (unsigned long long)r->limits.max_entries);
   }
   return IG_OK;
 }
@@ -144,7 +141,7 @@ static ig_status add_name(reader *r, ig_map *folded, const char *name, size_t en
   if (!v) return ig_fail(r->c, IG_NOMEM, "out of memory");
   if (v->num) return BAD(r, "%s: zip entry '%s' occurs twice", r->name, name);
   v->num = entry + 1;
-  if (r->limits->allow_case_twins) return IG_OK;
+  if (r->twins) return IG_OK;
   char *lower = ig_arena_strn(&r->zip->arena, name, strlen(name));
   if (!lower) return ig_fail(r->c, IG_NOMEM, "out of memory");
   for (char *p = lower; *p; p++) {
@@ -259,9 +256,9 @@ static ig_status check_sizes(reader *r, const sizes *s, const ig_zip_entry *e) {
                "%s: zip entry '%s' claims to grow from %llu to %llu bytes, more than deflate can",
                r->name, e->name, (unsigned long long)s->packed, (unsigned long long)s->size);
   }
-  if (s->size > r->limits->max_inflated - r->inflated) {
+  if (s->size > r->limits.max_inflated - r->inflated) {
     return BAD(r, "%s: deflated zip entries need more than the limit of %llu bytes at '%s'",
-               r->name, (unsigned long long)r->limits->max_inflated, e->name);
+               r->name, (unsigned long long)r->limits.max_inflated, e->name);
   }
   r->inflated += s->size;
   return IG_OK;
@@ -334,19 +331,30 @@ static ig_status read_entries(reader *r) {
   return st == IG_OK ? check_overlaps(r) : st;
 }
 
-ig_status ig_zip_open(ig_ctx *c, const char *name, ig_bytes bytes, const ig_zip_limits *limits,
-                      ig_zip *out) {
+static ig_status open_zip(ig_ctx *c, const char *name, ig_bytes bytes, const ig_limits *limits,
+                          bool twins, ig_zip *out) {
   *out = (ig_zip){.arena = ig_arena_make(c->alloc), .index = ig_map_make(c->alloc)};
   reader r = {.c = c,
               .name = name,
               .in = bytes,
-              .limits = limits ? limits : &ig_zip_default_limits,
+              .limits = ig_limits_of(limits),
+              .twins = twins,
               .zip = out};
   ig_status st = read_end(&r);
   if (st == IG_OK) st = read_entries(&r);
   ig_mem_free(c->alloc, r.spans, (size_t)r.count * sizeof *r.spans);
   if (st != IG_OK) ig_zip_close(out);
   return st;
+}
+
+ig_status ig_zip_open(ig_ctx *c, const char *name, ig_bytes bytes, const ig_limits *limits,
+                      ig_zip *out) {
+  return open_zip(c, name, bytes, limits, false, out);
+}
+
+ig_status ig_zip_open_twins(ig_ctx *c, const char *name, ig_bytes bytes, const ig_limits *limits,
+                            ig_zip *out) {
+  return open_zip(c, name, bytes, limits, true, out);
 }
 
 void ig_zip_close(ig_zip *z) {

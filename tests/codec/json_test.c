@@ -146,7 +146,7 @@ static void limits_hold(void **state) {
   deep[514] = 0;
   refuse(f, deep, "nested too deeply");
   const ig_json *v = NULL;
-  ig_json_limits small = {.max_bytes = 10, .max_depth = 4, .max_values = 3};
+  ig_limits small = {.size = sizeof small, .max_text = 10, .max_depth = 4, .max_nodes = 3};
   assert_int_equal(ig_json_parse(f->c, "doc", text("[1,2]"), &f->arena, &small, &v), IG_OK);
   assert_int_equal(ig_json_parse(f->c, "doc", text("[1,2,3]"), &f->arena, &small, &v), IG_SYNTAX);
   test_error_has(f->c, "too many values");

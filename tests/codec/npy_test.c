@@ -216,7 +216,7 @@ static ig_status session(ig_ctx *c) {
   ig_sink s = ig_sink_memory(c->alloc);
   ig_status st = save_two(c, &s);
   ig_npz z;
-  if (st == IG_OK) st = ig_npz_open(c, "t.npz", (ig_bytes){s.at, s.n}, &z);
+  if (st == IG_OK) st = ig_npz_open(c, "t.npz", (ig_bytes){s.at, s.n}, NULL, &z);
   if (st == IG_OK) ig_npz_close(&z);
   ig_sink_drop(&s);
   return st;
@@ -227,7 +227,7 @@ static void archives_come_back(void **state) {
   ig_sink s = ig_sink_memory(f->c->alloc);
   assert_int_equal(save_two(f->c, &s), IG_OK);
   ig_npz z;
-  assert_int_equal(ig_npz_open(f->c, "t.npz", (ig_bytes){s.at, s.n}, &z), IG_OK);
+  assert_int_equal(ig_npz_open(f->c, "t.npz", (ig_bytes){s.at, s.n}, NULL, &z), IG_OK);
   assert_int_equal(z.n, 2);
   assert_string_equal(z.names[0], "x");
   const ig_npy *x = ig_npz_find(&z, "x");
@@ -248,7 +248,7 @@ static void a_member_that_is_no_array_is_named(void **state) {
   assert_int_equal(ig_zip_finish(&w), IG_OK);
   ig_zip_writer_free(&w);
   ig_npz z;
-  assert_int_equal(ig_npz_open(f->c, "t.npz", (ig_bytes){s.at, s.n}, &z), IG_SYNTAX);
+  assert_int_equal(ig_npz_open(f->c, "t.npz", (ig_bytes){s.at, s.n}, NULL, &z), IG_SYNTAX);
   test_error_has(f->c, "note.txt: not an npy array");
   ig_sink_drop(&s);
 }

@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   if (ig_npy_read(c, "fuzz", (ig_bytes){data, n}, &a) == IG_OK) use(c, &a);
   ig_ctx_clear(c);
   ig_npz z;
-  if (ig_npz_open(c, "fuzz", (ig_bytes){data, n}, &z) == IG_OK) {
+  if (ig_npz_open(c, "fuzz", (ig_bytes){data, n}, NULL, &z) == IG_OK) {
     for (size_t i = 0; i < z.n; i++) use(c, &z.arrays[i]);
     ig_npz_close(&z);
   }

@@ -8,7 +8,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   ig_ctx *c = NULL;
   if (ig_ctx_create(NULL, &c) != IG_OK) return 0;
-  ig_zip_limits limits = {.max_entries = 1000, .max_inflated = 1 << 20};
+  ig_limits limits = {.size = sizeof limits, .max_entries = 1000, .max_inflated = 1 << 20};
   ig_zip z;
   if (ig_zip_open(c, "fuzz", (ig_bytes){data, n}, &limits, &z) == IG_OK) {
     for (size_t i = 0; i < z.n; i++) {

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Trees of plain values as they are found in torch.save files: numbers, texts, containers, tensors.
+//
+// An object is counted: a function that makes one gives the caller a reference, ig_object_free ends
+// it. What is put into a container belongs to the container from then on, also when the call fails.
+// Makers return NULL after an error and take NULL, so that a tree is built without error branches.
+// Objects are complete before they are shared; then threads may read them at the same time.
+// An object may be reached on several ways (a list that occurs twice), never from within itself.
+#ifndef INGOT_OBJECT_H_
+#define INGOT_OBJECT_H_
+
+#include "ingot/limits.h"
+#include "ingot/tensor.h"
+
+typedef struct ig_object ig_object;
+
+typedef enum ig_object_kind {
+  IG_OBJECT_NONE,
+  IG_OBJECT_BOOL,
+  IG_OBJECT_INT,
+  IG_OBJECT_BIG,  // an integer beyond 64 bits: two's complement, least byte first
+  IG_OBJECT_FLOAT,
+  IG_OBJECT_COMPLEX,
+  IG_OBJECT_STR,    // UTF-8
+  IG_OBJECT_BYTES,  // bytes, bytearray
+  IG_OBJECT_LIST,
+  IG_OBJECT_TUPLE,
+  IG_OBJECT_SIZE,  // torch.Size: a tuple of integers
+  IG_OBJECT_SET,
+  IG_OBJECT_DICT,     // in the order of insertion
+  IG_OBJECT_ORDERED,  // collections.OrderedDict, with attributes where it has any (_metadata)
+  IG_OBJECT_TENSOR,
+  IG_OBJECT_DTYPE,
+  IG_OBJECT_DEVICE,
+  IG_OBJECT_LAYOUT,
+  IG_OBJECT_INSTANCE,  // of a class that the caller allowed by name, or of a TorchScript class
+  IG_OBJECT_KIND_COUNT
+} ig_object_kind;
+
+IG_API ig_object *ig_object_retain(const ig_object *o);  // NULL is allowed.
+IG_API void ig_object_free(ig_object *o);                // Drops one reference. NULL is allowed.
+
+// ---- looking
+
+IG_API ig_object_kind ig_object_kind_of(const ig_object *o);  // NULL: IG_OBJECT_NONE
+IG_API const char *ig_object_kind_text(ig_object_kind kind);  // "a list"
+IG_API bool ig_object_bool(const ig_object *o);
+IG_API int64_t ig_object_int(const ig_object *o);   // INT, BOOL; 0 for others
+IG_API double ig_object_float(const ig_object *o);  // FLOAT, INT, BOOL; 0 for others
+IG_API ig_c128 ig_object_complex(const ig_object *o);
+// STR, BYTES, BIG, and the class of an INSTANCE. Ends with a zero byte that *n does not count.
+IG_API const char *ig_object_text(const ig_object *o, size_t *n);
+IG_API size_t ig_object_count(const ig_object *o);  // items, or pairs of a dictionary
+// Item i, or value i of a dictionary. NULL beyond the end. Borrowed, as all that follow.
+IG_API const ig_object *ig_object_at(const ig_object *o, size_t i);
+IG_API const ig_object *ig_object_key(const ig_object *o, size_t i);          // of a dictionary
+IG_API const ig_object *ig_object_find(const ig_object *o, const char *key);  // by a text
+IG_API ig_tensor *ig_object_tensor(const ig_object *o);                       // NULL: no tensor
+IG_API bool ig_object_is_parameter(const ig_object *o);  // a tensor that is a Parameter
+IG_API ig_dtype ig_object_dtype(const ig_object *o);     // IG_DTYPE_COUNT: none
+IG_API ig_device ig_object_device(const ig_object *o);
+IG_API ig_layout ig_object_layout(const ig_object *o);
+// Attributes: a dictionary for ORDERED and TENSOR, any value for an INSTANCE; NULL: none.
+IG_API const ig_object *ig_object_state(const ig_object *o);
+IG_API const ig_object *ig_object_args(const ig_object *o);  // of an INSTANCE: a tuple, or NULL
+
+// ---- making
+
+IG_API ig_object *ig_object_none(ig_ctx *c);
+IG_API ig_object *ig_object_of_bool(ig_ctx *c, bool b);
+IG_API ig_object *ig_object_of_int(ig_ctx *c, int64_t i);
+IG_API ig_object *ig_object_of_float(ig_ctx *c, double f);
+IG_API ig_object *ig_object_of_complex(ig_ctx *c, ig_c128 z);
+// STR (must be UTF-8), BYTES or BIG; copied.
+IG_API ig_object *ig_object_of_text(ig_ctx *c, ig_object_kind kind, const void *text, size_t n);
+IG_API ig_object *ig_object_of_str(ig_ctx *c, const char *text);
+IG_API ig_object *ig_object_of_tensor(ig_ctx *c, ig_tensor *t, bool parameter);  // Retains t.
+IG_API ig_object *ig_object_of_dtype(ig_ctx *c, ig_dtype d);
+IG_API ig_object *ig_object_of_device(ig_ctx *c, ig_device d);
+IG_API ig_object *ig_object_of_layout(ig_ctx *c, ig_layout l);
+IG_API ig_object *ig_object_of_class(ig_ctx *c, const char *name, ig_object *args);  // INSTANCE
+// An empty LIST, TUPLE, SIZE, SET, DICT or ORDERED.
+IG_API ig_object *ig_object_new(ig_ctx *c, ig_object_kind kind);
+IG_API IG_MUST_USE ig_status ig_object_push(ig_ctx *c, ig_object *o, ig_object *item);
+// A key is a number, a text, bytes, None, a dtype, a device or a tuple of such, and occurs once
+// (numbers are compared as in Python: 1, 1.0 and True are the same key). IG_SYNTAX: it is there.
+IG_API IG_MUST_USE ig_status ig_object_put(ig_ctx *c, ig_object *o, ig_object *key,
+                                           ig_object *value);
+IG_API IG_MUST_USE ig_status ig_object_put_str(ig_ctx *c, ig_object *o, const char *key,
+                                               ig_object *value);
+IG_API IG_MUST_USE ig_status ig_object_set_state(ig_ctx *c, ig_object *o, ig_object *state);
+
+// ---- files of torch.save
+
+typedef struct ig_torch_options {
+  size_t size;                 // sizeof(ig_torch_options)
+  const ig_limits *limits;     // NULL: the default ones
+  const char *const *classes;  // "module.name" of classes that become an INSTANCE; ends with NULL
+  bool meta;                   // tensors get no bytes (map_location="meta")
+} ig_torch_options;
+
+// The zip form and the one from before PyTorch 1.6. Nothing found in the file is executed: a global
+// outside the closed set is refused with IG_UNSUPPORTED and its name. Tensors are the pages of the
+// mapped file (private: writing changes this process's memory only). Tensors that shared memory
+// when they were saved share it again; wherever they were, their bytes are in this memory now.
+IG_API IG_MUST_USE ig_status ig_torch_load(ig_ctx *c, const char *path, const ig_torch_options *o,
+                                           ig_object **out);
+// As torch.save writes it, readable with torch.load(weights_only=True). The same tree gives the
+// same bytes. A storage is written once, whole, however many tensors view it.
+IG_API IG_MUST_USE ig_status ig_torch_save(ig_ctx *c, const ig_object *o, const char *path);
+
+#endif

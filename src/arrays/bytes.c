@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bytes of files as tensors: mapped where they lie well, and put right where a file may hold what
+// memory may not.
+#include <string.h>
+
+#include "arrays/unpack.h"
+#include "tensor/tensor.h"
+
+static void release_file(void *user) {
+  ig_file_release(user);
+}
+
+ig_tensor *ig_bytes_tensor(ig_ctx *c, ig_bytes b, ig_file *owner, size_t width) {
+  int64_t n = (int64_t)b.n;
+  if (owner && n && (uintptr_t)b.at % width == 0) {
+    ig_ref_retain(&owner->ref);
+    ig_foreign memory = {
+        .data = (void *)b.at, .bytes = b.n, .free_fn = release_file, .user = owner};
+    return ig_tensor_wrap(c, IG_U8, &n, 1, &memory);
+  }
+  ig_tensor *t = ig_tensor_empty(c, IG_U8, &n, 1);
+  if (t && n) memcpy(ig_tensor_data(t), b.at, b.n);
+  return t;
+}
+
+size_t ig_element_align(ig_dtype d) {
+  return ig_dtype_size(d) / (ig_dtype_is_complex(d) ? 2 : 1);
+}
+
+void ig_bools_normalize(uint8_t *at, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    if (at[i] > 1) at[i] = 1;
+  }
+}
+
+void ig_elements_swap(ig_dtype d, uint8_t *at, size_t n) {
+  size_t width = ig_element_align(d);
+  for (size_t i = 0; width > 1 && i + width <= n; i += width) {
+    for (size_t a = i, b = i + width - 1; a < b; a++, b--) {
+      uint8_t keep = at[a];
+      at[a] = at[b];
+      at[b] = keep;
+    }
+  }
+}

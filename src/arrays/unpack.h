@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the tree of a pickle to plain values and tensors: the closed set of what torch.save and
+// TorchScript write. Who opened the container says where storages are.
+#ifndef ARRAYS_UNPACK_H_
+#define ARRAYS_UNPACK_H_
+
+#include "base/file.h"
+#include "base/limits.h"
+#include "codec/pickle.h"
+#include "ingot/object.h"
+
+// A persistent id: ("storage", class, key, location, numel[, view]).
+typedef struct ig_storage_id {
+  ig_dtype dtype;  // IG_U8 with `untyped` set: the class has none
+  bool untyped;
+  ig_dtype element;  // of the tensor that wants it
+  const char *key;
+  const char *location;
+  int64_t numel;   // elements, of the untyped class bytes
+  int64_t offset;  // of a view into the storage: legacy files
+  size_t at;       // offset in the file, for messages
+} ig_storage_id;
+
+typedef struct ig_unpack {
+  ig_ctx *c;
+  const char *name;  // of the file, for messages
+  ig_limits limits;
+  const char *const *classes;  // see ig_torch_options; NULL: none
+  bool script;                 // TorchScript: its classes and helpers are allowed
+  bool meta;
+  // The bytes of a storage as a tensor of the innermost scope, little-endian; NULL after an error.
+  ig_tensor *(*storage)(struct ig_unpack *u, const ig_storage_id *id);
+  void *user;
+  IG_VEC(ig_object *) made;  // one reference each, by the nodes' `user`
+} ig_unpack;
+
+// For ig_pickle_source: user is the ig_unpack.
+ig_pickle_rule ig_unpack_rule(const char *global, void *user);
+IG_MUST_USE ig_status ig_unpack_tree(ig_unpack *u, ig_pickle *tree, ig_object **out);
+// False after an error: p is no such id.
+bool ig_unpack_storage_id(ig_unpack *u, const ig_pickle *p, ig_storage_id *out);
+
+// ---- between its files
+
+// All return false or NULL after an error.
+bool ig_unpack_bad(ig_unpack *u, const ig_pickle *p, ig_status st, const char *fmt, ...)
+    IG_PRINTF(4, 5);
+ig_object *ig_unpack_value(ig_unpack *u, ig_pickle *p, size_t depth);
+
+// A function or class of the closed set.
+typedef struct ig_unpack_call {
+  const char *name;
+  ig_pickle_rule rule;
+  ig_object *(*build)(ig_unpack *u, ig_pickle *call, size_t depth);  // NULL: refused with `why`
+  const char *why;
+} ig_unpack_call;
+extern const ig_unpack_call ig_unpack_tensor_calls[];  // ends with a name NULL
+// The dtype of a storage class or of "torch.float32". False: neither. *why: known, not supported.
+bool ig_unpack_storage_class(const char *global, ig_dtype *dtype, bool *untyped, const char **why);
+bool ig_unpack_dtype(const char *global, ig_dtype *dtype, const char **why);
+
+// n bytes at `at` as a tensor of bytes in the innermost scope: in place, keeping the mapping alive,
+// where there is one and the address suits elements of `width` bytes; otherwise a copy.
+ig_tensor *ig_bytes_tensor(ig_ctx *c, ig_bytes b, ig_file *owner, size_t width);
+size_t ig_element_align(ig_dtype d);  // complex numbers are two reals
+
+// Bytes of a tensor of bools that are neither 0 nor 1 become 1: C has no other ones. Only memory
+// that is written to in this process.
+void ig_bools_normalize(uint8_t *at, size_t n);
+// Turns the byte order of n bytes of elements around.
+void ig_elements_swap(ig_dtype d, uint8_t *at, size_t n);
+
+#endif

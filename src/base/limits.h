@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Limits as readers use them: complete, whatever the caller filled in, and a clock.
+#ifndef BASE_LIMITS_H_
+#define BASE_LIMITS_H_
+
+#include "base/ctx.h"
+#include "ingot/limits.h"
+
+enum { IG_LIMITS_DEPTH = 1024 };  // deeper is not honoured: readers recurse
+
+// The default ones for NULL and for fields that the caller's struct does not have.
+ig_limits ig_limits_of(const ig_limits *given);
+
+// Time is looked at now and then, not for every byte.
+typedef struct ig_deadline {
+  uint64_t start;
+  uint64_t millis;  // 0: any time
+} ig_deadline;
+ig_deadline ig_deadline_start(const ig_limits *limits);
+IG_MUST_USE ig_status ig_deadline_check(ig_ctx *c, const ig_deadline *d, const char *name);
+
+#endif
