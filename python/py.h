@@ -386,6 +386,7 @@ extern PyMethodDef py_trace_functions[];
 extern PyMethodDef py_graph_functions[];
 int py_add_graph(PyObject *m);
 int py_add_passes(PyObject *m);  // after py_add_graph: methods of Program
+int py_add_onnx(PyObject *m);    // the same
 struct ig_program *py_program_of(PyObject *o);
 PyObject *py_program_wrap(ig_ctx *c, ig_status st, struct ig_program *p);  // takes p over
 

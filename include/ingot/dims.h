@@ -74,6 +74,8 @@ typedef struct ig_range_entry {
   int64_t hi;        // INT64_MAX: unbounded
 } ig_range_entry;
 IG_API size_t ig_program_ranges(ig_ctx *c, const ig_program *p, const ig_range_entry **entries);
+// The declared name of a size: "batch" of Dim("batch"); NULL: it has none. Files do not keep it.
+IG_API const char *ig_program_dim_name(const ig_program *p, const ig_expr *size);
 
 // One value per user input, checked as exported modules do it: IG_RUNTIME "Expected input at
 // *args[0].shape[0] to be <= 12, but got 14". `paths` names the inputs, NULL: "*args[i]".

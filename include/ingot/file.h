@@ -14,9 +14,38 @@
 IG_API IG_MUST_USE ig_status ig_program_save(ig_ctx *c, const ig_program *p, const char *path);
 IG_API IG_MUST_USE ig_status ig_program_load(ig_ctx *c, const char *path, ig_program **out);
 
-// ONNX, opset 18. IG_UNSUPPORTED names the operator that has no counterpart and the user's line.
+// ONNX. The program is brought into a form that ONNX can say first: functional, and taken apart
+// where ONNX has no operator of its own. IG_UNSUPPORTED lists every call that has no counterpart,
+// one per line with the user's line.
+enum { IG_ONNX_OPSET_OLDEST = 13, IG_ONNX_OPSET_DEFAULT = 18, IG_ONNX_OPSET_NEWEST = 28 };
+typedef enum ig_onnx_external {
+  IG_ONNX_EXTERNAL_AUTO,    // weights in a file beside the model when it would pass 2 GiB
+  IG_ONNX_EXTERNAL_NEVER,   // IG_UNSUPPORTED then
+  IG_ONNX_EXTERNAL_ALWAYS,  // all weights of 1 KiB and more
+} ig_onnx_external;
+typedef struct ig_onnx_options {
+  int opset;  // 0: the default
+  ig_onnx_external external;
+  const char *const *input_names;  // of the first inputs, instead of those of the placeholders
+  size_t ninput_names;
+  const char *const *output_names;
+  size_t noutput_names;
+  bool functions;               // one function per class of modules
+  bool weights_as_inputs;       // weights are inputs of the model and not in the file
+  bool initializers_as_inputs;  // weights are inputs with defaults
+  bool no_metadata;             // no source locations, module paths, ranges
+  bool no_node_names;
+} ig_onnx_options;
+// options may be NULL. External weights are in path + ".data".
 IG_API IG_MUST_USE ig_status ig_program_save_onnx(ig_ctx *c, const ig_program *p, const char *path);
-
+IG_API IG_MUST_USE ig_status ig_program_save_onnx_as(ig_ctx *c, const ig_program *p,
+                                                     const ig_onnx_options *options,
+                                                     const char *path);
+// Into a sink; no external weights.
+struct ig_sink;
+IG_API IG_MUST_USE ig_status ig_program_write_onnx(ig_ctx *c, const ig_program *p,
+                                                   const ig_onnx_options *options,
+                                                   struct ig_sink *sink);
 // Named tensors as NumPy's .npz. Loaded ones, and the list, belong to the innermost scope; they are
 // pages of the file where its alignment allows. bfloat16 and float8 are not known to NumPy.
 IG_API IG_MUST_USE ig_status ig_tensors_load(ig_ctx *c, const char *path, const ig_weight **list,

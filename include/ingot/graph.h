@@ -123,6 +123,9 @@ typedef struct ig_decompose_args {
   // If not NULL, asked before the built-in decompositions: answers a call by other calls (which are
   // taken apart in turn) and fills outs, or returns false.
   bool (*replace)(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs, void *user);
+  // If not NULL: whether a call is left whole, asked before everything else. Arguments are one per
+  // schema argument.
+  bool (*keep)(const ig_op *op, const ig_value *args, void *user);
   void *user;
 } ig_decompose_args;
 IG_API IG_MUST_USE ig_status ig_graph_decompose(ig_ctx *c, const ig_graph *g,

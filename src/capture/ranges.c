@@ -88,3 +88,16 @@ size_t ig_program_ranges(ig_ctx *c, const ig_program *p, const ig_range_entry **
   c->sym = open;
   return n;
 }
+
+const char *ig_program_dim_name(const ig_program *p, const ig_expr *size) {
+  const ig_env *env = p->graph->sym ? p->graph->sym->env : NULL;
+  const ig_dims *d = env ? env->dims : NULL;
+  for (size_t i = 0; d && i < d->uses.n; i++) {
+    const ig_dim_use *u = &d->uses.at[i];
+    if (u->dim.kind == IG_DIM_NAMED && u->now.expr == size) return u->dim.name;
+  }
+  for (size_t i = 0; d && i < d->phantoms.n; i++) {
+    if (d->phantoms.at[i].now.expr == size) return d->phantoms.at[i].name;
+  }
+  return NULL;
+}

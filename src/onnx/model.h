@@ -7,6 +7,12 @@
 #include "ingot/tensor.h"
 
 enum {
+  IG_ONNX_NODE_METADATA = 9,
+  IG_ONNX_MODEL_METADATA = 14,
+  IG_ONNX_ENTRY_KEY = 1,
+  IG_ONNX_ENTRY_VALUE = 2,
+};
+enum {
   IG_ONNX_GRAPH_NODE = 1,
   IG_ONNX_GRAPH_NAME = 2,
   IG_ONNX_GRAPH_INITIALIZER = 5,
@@ -19,8 +25,19 @@ struct ig_onnx_tensor {
   const char *name;
   ig_dtype dtype;
   int ndim;
-  int64_t dims[IG_MAX_DIM];
+  const int64_t *dims;
   ig_bytes data;
+  bool is_weight;    // of the program; otherwise a constant of the writer
+  bool is_external;  // in the file of weights, at
+  uint64_t offset;
+};
+
+// External weights: how large they are at least, and how they are aligned.
+enum {
+  IG_ONNX_EXTERNAL_MIN = 1024,
+  IG_ONNX_ALIGN = 4096,
+  IG_ONNX_LARGE = 1 << 20,
+  IG_ONNX_ALIGN_LARGE = 65536
 };
 
 #endif

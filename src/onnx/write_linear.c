@@ -74,8 +74,12 @@ static void embedding(ig_onnx *x, const ig_onnx_call *call) {
 }
 
 const ig_onnx_row ig_onnx_linear[] = {
-    {"aten.linear.default", linear, NULL},       {"aten.addmm.default", addmm, NULL},
-    {"aten.mm.default", matmul, NULL},           {"aten.bmm.default", matmul, NULL},
-    {"aten.matmul.default", matmul, NULL},       {"aten.baddbmm.default", baddbmm, NULL},
-    {"aten.embedding.default", embedding, NULL}, {NULL, NULL, NULL},
+    {"aten.linear.default", linear, NULL, NULL},
+    {"aten.addmm.default", addmm, NULL, NULL},
+    {"aten.mm.default", matmul, NULL, NULL},
+    {"aten.bmm.default", matmul, NULL, NULL},
+    {"aten.matmul.default", matmul, NULL, NULL},
+    {"aten.baddbmm.default", baddbmm, NULL, NULL},
+    {"aten.embedding.default", embedding, NULL, NULL},
+    {NULL, NULL, NULL, NULL},
 };

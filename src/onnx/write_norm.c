@@ -86,13 +86,13 @@ static void softmax(ig_onnx *x, const ig_onnx_call *call) {
 }
 
 const ig_onnx_row ig_onnx_norm[] = {
-    {"aten.batch_norm.default", batch_norm, NULL},
-    {"aten._native_batch_norm_legit_no_training.default", batch_norm_core, NULL},
-    {"aten.layer_norm.default", layer_norm, NULL},
-    {"aten.native_layer_norm.default", layer_norm, NULL},
-    {"aten.softmax.int", softmax, "Softmax"},
-    {"aten._softmax.default", softmax, "Softmax"},
-    {"aten.log_softmax.int", softmax, "LogSoftmax"},
-    {"aten._log_softmax.default", softmax, "LogSoftmax"},
-    {NULL, NULL, NULL},
+    {"aten.batch_norm.default", batch_norm, NULL, NULL},
+    {"aten._native_batch_norm_legit_no_training.default", batch_norm_core, NULL, NULL},
+    {"aten.layer_norm.default", layer_norm, NULL, NULL},
+    {"aten.native_layer_norm.default", layer_norm, NULL, NULL},
+    {"aten.softmax.int", softmax, "Softmax", NULL},
+    {"aten._softmax.default", softmax, "Softmax", NULL},
+    {"aten.log_softmax.int", softmax, "LogSoftmax", NULL},
+    {"aten._log_softmax.default", softmax, "LogSoftmax", NULL},
+    {NULL, NULL, NULL, NULL},
 };

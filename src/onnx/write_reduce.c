@@ -37,15 +37,15 @@ static void arg_reduce(ig_onnx *x, const ig_onnx_call *call) {
 }
 
 const ig_onnx_row ig_onnx_reduce[] = {
-    {"aten.mean.default", reduce_all, "ReduceMean"},
-    {"aten.mean.dim", reduce_dims, "ReduceMean"},
-    {"aten.sum.default", reduce_all, "ReduceSum"},
-    {"aten.sum.dim_IntList", reduce_dims, "ReduceSum"},
-    {"aten.amax.default", reduce_dims, "ReduceMax"},
-    {"aten.amin.default", reduce_dims, "ReduceMin"},
-    {"aten.max.default", reduce_all, "ReduceMax"},
-    {"aten.min.default", reduce_all, "ReduceMin"},
-    {"aten.argmax.default", arg_reduce, "ArgMax"},
-    {"aten.argmin.default", arg_reduce, "ArgMin"},
-    {NULL, NULL, NULL},
+    {"aten.mean.default", reduce_all, "ReduceMean", NULL},
+    {"aten.mean.dim", reduce_dims, "ReduceMean", NULL},
+    {"aten.sum.default", reduce_all, "ReduceSum", NULL},
+    {"aten.sum.dim_IntList", reduce_dims, "ReduceSum", NULL},
+    {"aten.amax.default", reduce_dims, "ReduceMax", NULL},
+    {"aten.amin.default", reduce_dims, "ReduceMin", NULL},
+    {"aten.max.default", reduce_all, "ReduceMax", NULL},
+    {"aten.min.default", reduce_all, "ReduceMin", NULL},
+    {"aten.argmax.default", arg_reduce, "ArgMax", NULL},
+    {"aten.argmin.default", arg_reduce, "ArgMin", NULL},
+    {NULL, NULL, NULL, NULL},
 };

@@ -1,118 +1,196 @@
 // SPDX-License-Identifier: Apache-2.0
-// ONNX of operators that rearrange: views, transpositions, pieces, concatenation.
+// ONNX of operators that rearrange: views, transpositions, pieces. Sizes may be symbolic.
+#include <string.h>
+
 #include "onnx/writer.h"
 
 static const char *self_of(ig_onnx *x, const ig_onnx_call *call) {
   return ig_onnx_operand(x, &call->args[0], IG_DTYPE_COUNT);
 }
 
-static int self_ndim(const ig_onnx_call *call) {
-  const ig_tensor *t = ig_onnx_tensor_of(&call->args[0]);
-  return t ? t->ndim : 0;
+static bool is_zero(ig_int i) {
+  return !i.expr && i.value == 0;
 }
 
-// A dimension that may count from the end.
-static int64_t dim_of(ig_onnx *x, const ig_value *v, int ndim) {
-  int64_t d = ig_onnx_int_of(x, v);
-  return d < 0 ? d + ndim : d;
+// The sizes to give to Reshape: one may be -1 (what is left), 0 takes the size of the input at the
+// same place. Only where that does not suffice they are computed.
+static const char *reshape_sizes(ig_onnx *x, const ig_tensor *self, const ig_tensor *to) {
+  int64_t plain[IG_MAX_DIM] = {0};
+  int open = 0;
+  for (int d = 0; d < to->ndim; d++) {
+    ig_int size = ig_sizes(to)[d];
+    if (is_zero(size)) return ig_onnx_sizes_name(x, to);
+    plain[d] = size.value;
+    if (!size.expr) continue;
+    bool same = self && d < self->ndim && ig_sizes(self)[d].expr == size.expr;
+    plain[d] = same ? 0 : -1;
+    open += !same;
+  }
+  if (open > 1) return ig_onnx_sizes_name(x, to);
+  return ig_onnx_vector(x, plain, (size_t)to->ndim);
+}
+
+static bool has_zero(const ig_tensor *t) {
+  for (int d = 0; d < t->ndim; d++) {
+    if (is_zero(ig_sizes(t)[d])) return true;
+  }
+  return false;
 }
 
 // Everything whose elements stay in row-major order.
 static void reshape(ig_onnx *x, const ig_onnx_call *call) {
-  int64_t sizes[IG_MAX_DIM] = {0};
-  size_t n = (size_t)ig_onnx_sizes(x, call->val, sizes);
-  bool empty = false;
-  for (size_t i = 0; i < n; i++) empty = empty || sizes[i] == 0;
-  ig_onnx_node node = {.op_type = "Reshape",
-                       .in = {self_of(x, call), ig_onnx_vector(x, sizes, n)},
-                       .out = call->out};
-  if (empty) node.attrs[0] = ig_onnx_int("allowzero", 1);  // 0 would mean: as in the input
+  const ig_tensor *self = ig_onnx_tensor_of(&call->args[0]);
+  const char *in = self_of(x, call);
+  ig_onnx_node node = {
+      .op_type = "Reshape", .in = {in, reshape_sizes(x, self, call->val)}, .out = call->out};
+  if (has_zero(call->val)) {  // 0 would mean: as in the input
+    if (x->opset >= 14) {
+      node.attrs[0] = ig_onnx_int("allowzero", 1);
+    } else {
+      // Nothing is rearranged: any empty tensor of that dtype will do.
+      node = (ig_onnx_node){.op_type = "Expand", .out = call->out};
+      node.in[0] = ig_onnx_number(x, call->val->dtype, 0);
+      node.in[1] = ig_onnx_sizes_name(x, call->val);
+    }
+  }
   (void)ig_onnx_emit(x, &node);
-}
-
-static void transpose_by(ig_onnx *x, const ig_onnx_call *call, const int64_t *perm, int n) {
-  (void)ig_onnx_emit(x, &(ig_onnx_node){.op_type = "Transpose",
-                                        .in = {self_of(x, call)},
-                                        .attrs = {ig_onnx_ints("perm", perm, (size_t)n)},
-                                        .out = call->out});
 }
 
 static void swap_dims(ig_onnx *x, const ig_onnx_call *call, int64_t a, int64_t b) {
   int64_t perm[IG_MAX_DIM] = {0};
-  int n = self_ndim(call);
+  int n = ig_onnx_ndim(&call->args[0]);
   for (int i = 0; i < n; i++) perm[i] = i;
   if (a >= 0 && a < n && b >= 0 && b < n) {
     perm[a] = b;
     perm[b] = a;
   }
-  transpose_by(x, call, perm, n);
+  (void)ig_onnx_transpose(x, self_of(x, call), perm, (size_t)n, call->out);
 }
 
 static void transpose(ig_onnx *x, const ig_onnx_call *call) {
-  int n = self_ndim(call);
-  swap_dims(x, call, dim_of(x, &call->args[1], n), dim_of(x, &call->args[2], n));
+  int n = ig_onnx_ndim(&call->args[0]);
+  swap_dims(x, call, ig_onnx_dim(x, &call->args[1], n), ig_onnx_dim(x, &call->args[2], n));
 }
 
 static void t(ig_onnx *x, const ig_onnx_call *call) {
   swap_dims(x, call, 0, 1);
 }
 
+static void reverse_dims(ig_onnx *x, const ig_onnx_call *call) {
+  int64_t perm[IG_MAX_DIM] = {0};
+  int n = ig_onnx_ndim(&call->args[0]);
+  for (int i = 0; i < n; i++) perm[i] = n - 1 - i;
+  (void)ig_onnx_transpose(x, self_of(x, call), perm, (size_t)n, call->out);
+}
+
+static void swap_last(ig_onnx *x, const ig_onnx_call *call) {
+  int n = ig_onnx_ndim(&call->args[0]);
+  swap_dims(x, call, n - 2, n - 1);
+}
+
 static void permute(ig_onnx *x, const ig_onnx_call *call) {
   int64_t perm[IG_MAX_DIM] = {0};
-  int n = self_ndim(call);
+  int n = ig_onnx_ndim(&call->args[0]);
   size_t count = ig_onnx_int_list(x, &call->args[1], perm, IG_MAX_DIM, 0);
   for (size_t i = 0; i < count; i++) perm[i] += perm[i] < 0 ? n : 0;
-  transpose_by(x, call, perm, (int)count);
+  (void)ig_onnx_transpose(x, self_of(x, call), perm, count, call->out);
+}
+
+// From source to destination, the others in order.
+static void movedim(ig_onnx *x, const ig_onnx_call *call) {
+  int64_t from[IG_MAX_DIM] = {0};
+  int64_t to[IG_MAX_DIM] = {0};
+  int64_t perm[IG_MAX_DIM];
+  bool taken[IG_MAX_DIM] = {false};
+  int n = ig_onnx_ndim(&call->args[0]);
+  size_t count = ig_onnx_int_list(x, &call->args[1], from, IG_MAX_DIM, 0);
+  if (ig_onnx_int_list(x, &call->args[2], to, IG_MAX_DIM, 0) != count) return;
+  for (int i = 0; i < n; i++) perm[i] = -1;
+  for (size_t i = 0; i < count; i++) {
+    from[i] += from[i] < 0 ? n : 0;
+    to[i] += to[i] < 0 ? n : 0;
+    if (from[i] < 0 || from[i] >= n || to[i] < 0 || to[i] >= n) return;
+    perm[to[i]] = from[i];
+    taken[from[i]] = true;
+  }
+  int next = 0;
+  for (int i = 0; i < n; i++) {
+    if (perm[i] >= 0) continue;
+    while (next < n && taken[next]) next++;
+    perm[i] = next++;
+  }
+  (void)ig_onnx_transpose(x, self_of(x, call), perm, (size_t)n, call->out);
+}
+
+// The sizes of a tensor as an operand that is asked of the tensor itself, when the model runs.
+static const char *shape_of_operand(ig_onnx *x, const ig_value *v) {
+  return ig_onnx_emit1(x, "Shape", ig_onnx_operand(x, v, IG_DTYPE_COUNT), NULL);
 }
 
 static void expand(ig_onnx *x, const ig_onnx_call *call) {
-  int64_t sizes[IG_MAX_DIM] = {0};
-  size_t n = (size_t)ig_onnx_sizes(x, call->val, sizes);
-  (void)ig_onnx_emit(x, &(ig_onnx_node){.op_type = "Expand",
-                                        .in = {self_of(x, call), ig_onnx_vector(x, sizes, n)},
-                                        .out = call->out});
+  const char *in = self_of(x, call);
+  (void)ig_onnx_emit2(x, "Expand", in, ig_onnx_sizes_name(x, call->val), call->out);
+}
+
+static void expand_as(ig_onnx *x, const ig_onnx_call *call) {
+  const ig_tensor *other = ig_onnx_tensor_of(&call->args[1]);
+  const char *in = self_of(x, call);
+  bool known = other && !ig_tensor_is_symbolic(other);
+  const char *sizes = known ? ig_onnx_sizes_name(x, other) : shape_of_operand(x, &call->args[1]);
+  (void)ig_onnx_emit2(x, "Expand", in, sizes, call->out);
+}
+
+// self, src: src in the sizes and the dtype of self
+static void copy(ig_onnx *x, const ig_onnx_call *call) {
+  const char *src = ig_onnx_operand(x, &call->args[1], call->val->dtype);
+  (void)ig_onnx_emit2(x, "Expand", src, ig_onnx_sizes_name(x, call->val), call->out);
+}
+
+// ---- pieces
+
+// A bound of a slice: -1 of PyTorch counts from the end, and so does ONNX; symbolic ones too.
+static const char *bound(ig_onnx *x, const ig_value *v, int64_t otherwise) {
+  if (ig_onnx_is_none(v)) return ig_onnx_vector(x, &otherwise, 1);
+  return ig_onnx_size(x, ig_onnx_symint_of(x, v));
 }
 
 // self, dim, start, end, step
 static void slice(ig_onnx *x, const ig_onnx_call *call) {
   const ig_value *a = call->args;
-  int64_t axis = dim_of(x, &a[1], self_ndim(call));
-  int64_t start = ig_onnx_is_none(&a[2]) ? 0 : ig_onnx_int_of(x, &a[2]);
-  int64_t end = ig_onnx_is_none(&a[3]) ? INT64_MAX : ig_onnx_int_of(x, &a[3]);
+  int64_t axis = ig_onnx_dim(x, &a[1], ig_onnx_ndim(&a[0]));
   int64_t step = ig_onnx_int_of(x, &a[4]);
   // One after the other: what is made first is named first.
-  const char *starts = ig_onnx_vector(x, &start, 1);
-  const char *ends = ig_onnx_vector(x, &end, 1);
-  const char *axes = ig_onnx_vector(x, &axis, 1);
-  const char *steps = ig_onnx_vector(x, &step, 1);
-  (void)ig_onnx_emit(x, &(ig_onnx_node){.op_type = "Slice",
-                                        .in = {self_of(x, call), starts, ends, axes, steps},
-                                        .out = call->out});
+  const char *starts = bound(x, &a[2], 0);
+  const char *ends = bound(x, &a[3], INT64_MAX);
+  (void)ig_onnx_slice(x, self_of(x, call), starts, ends, axis, step, call->out);
+}
+
+// self, dim, start, length
+static void narrow(ig_onnx *x, const ig_onnx_call *call) {
+  const ig_value *a = call->args;
+  int64_t axis = ig_onnx_dim(x, &a[1], ig_onnx_ndim(&a[0]));
+  ig_int start = ig_onnx_symint_of(x, &a[2]);
+  ig_int length = ig_onnx_symint_of(x, &a[3]);
+  const ig_tensor *self = ig_onnx_tensor_of(&a[0]);
+  if (!start.expr && start.value < 0 && self) {
+    start = ig_int_add(x->c, ig_sizes(self)[axis], start);
+  }
+  const char *starts = ig_onnx_size(x, start);
+  const char *ends = ig_onnx_size(x, ig_int_add(x->c, start, length));
+  (void)ig_onnx_slice(x, self_of(x, call), starts, ends, axis, 1, call->out);
 }
 
 // One index of a dimension, which disappears.
 static void select(ig_onnx *x, const ig_onnx_call *call) {
-  int64_t axis = dim_of(x, &call->args[1], self_ndim(call));
-  double index = (double)ig_onnx_int_of(x, &call->args[2]);
-  (void)ig_onnx_emit(x, &(ig_onnx_node){.op_type = "Gather",
-                                        .in = {self_of(x, call), ig_onnx_number(x, IG_I64, index)},
-                                        .attrs = {ig_onnx_int("axis", axis)},
-                                        .out = call->out});
-}
-
-static void index_select(ig_onnx *x, const ig_onnx_call *call) {
-  int64_t axis = dim_of(x, &call->args[1], self_ndim(call));
-  const char *index = ig_onnx_operand(x, &call->args[2], IG_DTYPE_COUNT);
-  (void)ig_onnx_emit(x, &(ig_onnx_node){.op_type = "Gather",
-                                        .in = {self_of(x, call), index},
-                                        .attrs = {ig_onnx_int("axis", axis)},
-                                        .out = call->out});
+  int64_t axis = ig_onnx_dim(x, &call->args[1], ig_onnx_ndim(&call->args[0]));
+  const char *index = ig_onnx_operand(x, &call->args[2], IG_I64);
+  (void)ig_onnx_gather(x, self_of(x, call), index, axis, call->out);
 }
 
 // ---- lists
 
 static bool is_legacy_empty(const ig_tensor *tensor) {
-  return tensor && tensor->ndim == 1 && !ig_sizes(tensor)[0].expr && ig_sizes(tensor)[0].value == 0;
+  return tensor && tensor->ndim == 1 && is_zero(ig_sizes(tensor)[0]);
 }
 
 static void join(ig_onnx *x, const ig_onnx_call *call, bool stack) {
@@ -121,7 +199,7 @@ static void join(ig_onnx *x, const ig_onnx_call *call, bool stack) {
     ig_onnx_refuse(x, call->node, "the list of tensors is not written out in the graph");
     return;
   }
-  int64_t axis = dim_of(x, &call->args[1], call->val->ndim);
+  int64_t axis = ig_onnx_dim(x, &call->args[1], call->val->ndim);
   const char **names = ig_onnx_push(x, (list->list.n + 1) * sizeof *names);
   size_t n = 0;
   for (size_t i = 0; names && i < list->list.n; i++) {
@@ -129,18 +207,10 @@ static void join(ig_onnx *x, const ig_onnx_call *call, bool stack) {
     // PyTorch leaves out empty vectors, whatever the dimensions of the others.
     if (!stack && call->val->ndim != 1 && is_legacy_empty(ig_onnx_tensor_of(v))) continue;
     names[n] = ig_onnx_operand(x, v, call->val->dtype);
-    if (stack) {
-      names[n] = ig_onnx_emit(x, &(ig_onnx_node){.op_type = "Unsqueeze",
-                                                 .in = {names[n], ig_onnx_vector(x, &axis, 1)}});
-    }
+    if (stack) names[n] = ig_onnx_unsqueeze(x, names[n], axis, NULL);
     n++;
   }
-  if (!names) return;
-  (void)ig_onnx_emit(x, &(ig_onnx_node){.op_type = "Concat",
-                                        .many = names,
-                                        .nmany = n,
-                                        .attrs = {ig_onnx_int("axis", axis)},
-                                        .out = call->out});
+  if (names) (void)ig_onnx_concat(x, names, n, axis, call->out);
 }
 
 static void cat(ig_onnx *x, const ig_onnx_call *call) {
@@ -155,43 +225,80 @@ static void stack(ig_onnx *x, const ig_onnx_call *call) {
 static void split(ig_onnx *x, const ig_onnx_call *call) {
   const ig_value *results = &call->node->val;
   if (results->kind != IG_KIND_LIST || results->list.n == 0) return;
-  int64_t axis = dim_of(x, &call->args[2], self_ndim(call));
-  int64_t *sizes = ig_onnx_push(x, results->list.n * sizeof *sizes);
-  for (size_t i = 0; sizes && i < results->list.n; i++) {
-    int64_t dims[IG_MAX_DIM] = {0};
-    const ig_tensor *piece = results->list.at[i].tensor;
-    if (axis >= 0 && axis < ig_onnx_sizes(x, piece, dims)) sizes[i] = dims[axis];
+  int64_t axis = ig_onnx_dim(x, &call->args[2], ig_onnx_ndim(&call->args[0]));
+  size_t n = results->list.n;
+  if (n == 1) {
+    (void)ig_onnx_emit1(x, "Identity", self_of(x, call), call->out);
+    return;
   }
-  if (!sizes) return;
-  (void)ig_onnx_emit(
-      x, &(ig_onnx_node){.op_type = "Split",
-                         .in = {self_of(x, call), ig_onnx_vector(x, sizes, results->list.n)},
-                         .attrs = {ig_onnx_int("axis", axis)},
-                         .outs = call->outs,
-                         .nouts = call->nouts});
+  const char **sizes = ig_onnx_push(x, n * sizeof *sizes);
+  int64_t *plain = ig_onnx_push(x, n * sizeof *plain);
+  bool known = true;
+  for (size_t i = 0; sizes && plain && i < n; i++) {
+    ig_int size = ig_sizes(results->list.at[i].tensor)[axis];
+    known = known && !size.expr;
+    plain[i] = size.value;
+  }
+  for (size_t i = 0; sizes && plain && !known && i < n; i++) {
+    sizes[i] = ig_onnx_size(x, ig_sizes(results->list.at[i].tensor)[axis]);
+  }
+  if (!sizes || !plain) return;
+  const char *lengths = known ? ig_onnx_vector(x, plain, n) : ig_onnx_concat(x, sizes, n, 0, NULL);
+  (void)ig_onnx_emit(x, &(ig_onnx_node){.op_type = "Split",
+                                        .in = {self_of(x, call), lengths},
+                                        .attrs = {ig_onnx_int("axis", axis)},
+                                        .outs = call->outs,
+                                        .nouts = call->nouts});
+}
+
+// The dimension disappears from each piece.
+static void unbind(ig_onnx *x, const ig_onnx_call *call) {
+  int64_t axis = ig_onnx_dim(x, &call->args[1], ig_onnx_ndim(&call->args[0]));
+  for (size_t i = 0; i < call->nouts; i++) {
+    if (!call->outs[i]) continue;
+    const char *index = ig_onnx_integer(x, IG_I64, (int64_t)i);
+    (void)ig_onnx_gather(x, self_of(x, call), index, axis, call->outs[i]);
+  }
 }
 
 const ig_onnx_row ig_onnx_shape[] = {
-    {"aten.view.default", reshape, NULL},
-    {"aten._unsafe_view.default", reshape, NULL},
-    {"aten.reshape.default", reshape, NULL},
-    {"aten.flatten.using_ints", reshape, NULL},
-    {"aten.unflatten.int", reshape, NULL},
-    {"aten.squeeze.default", reshape, NULL},
-    {"aten.squeeze.dim", reshape, NULL},
-    {"aten.squeeze.dims", reshape, NULL},
-    {"aten.unsqueeze.default", reshape, NULL},
-    {"aten.transpose.int", transpose, NULL},
-    {"aten.t.default", t, NULL},
-    {"aten.permute.default", permute, NULL},
-    {"aten.expand.default", expand, NULL},
-    {"aten.slice.Tensor", slice, NULL},
-    {"aten.select.int", select, NULL},
-    {"aten.index_select.default", index_select, NULL},
-    {"aten.cat.default", cat, NULL},
-    {"aten.stack.default", stack, NULL},
-    {"aten.split.Tensor", split, NULL},
-    {"aten.split_with_sizes.default", split, NULL},
-    {"aten.chunk.default", split, NULL},
-    {NULL, NULL, NULL},
+    {"aten.view.default", reshape, NULL, NULL},
+    {"aten._unsafe_view.default", reshape, NULL, NULL},
+    {"aten.reshape.default", reshape, NULL, NULL},
+    {"aten.view_as.default", reshape, NULL, NULL},
+    {"aten.reshape_as.default", reshape, NULL, NULL},
+    {"aten._reshape_alias.default", reshape, NULL, NULL},
+    {"aten.flatten.using_ints", reshape, NULL, NULL},
+    {"aten.ravel.default", reshape, NULL, NULL},
+    {"aten.unflatten.int", reshape, NULL, NULL},
+    {"aten.squeeze.default", reshape, NULL, NULL},
+    {"aten.squeeze.dim", reshape, NULL, NULL},
+    {"aten.squeeze.dims", reshape, NULL, NULL},
+    {"aten.unsqueeze.default", reshape, NULL, NULL},
+    {"aten.transpose.int", transpose, NULL, NULL},
+    {"aten.swapaxes.default", transpose, NULL, NULL},
+    {"aten.swapdims.default", transpose, NULL, NULL},
+    {"aten.t.default", t, NULL, NULL},
+    {"aten.numpy_T.default", reverse_dims, NULL, NULL},
+    {"aten.mT.default", swap_last, NULL, NULL},
+    {"aten.permute.default", permute, NULL, NULL},
+    {"aten.movedim.intlist", movedim, NULL, NULL},
+    {"aten.movedim.int", movedim, NULL, NULL},
+    {"aten.expand.default", expand, NULL, NULL},
+    {"aten.broadcast_to.default", expand, NULL, NULL},
+    {"aten.expand_as.default", expand_as, NULL, NULL},
+    {"aten.copy.default", copy, NULL, NULL},
+    {"aten.slice.Tensor", slice, NULL, NULL},
+    {"aten.narrow.default", narrow, NULL, NULL},
+    {"aten.select.int", select, NULL, NULL},
+    {"aten.cat.default", cat, NULL, NULL},
+    {"aten.concat.default", cat, NULL, NULL},
+    {"aten.concatenate.default", cat, NULL, NULL},
+    {"aten.stack.default", stack, NULL, NULL},
+    {"aten.split.Tensor", split, NULL, NULL},
+    {"aten.split.sizes", split, NULL, NULL},
+    {"aten.split_with_sizes.default", split, NULL, NULL},
+    {"aten.chunk.default", split, NULL, NULL},
+    {"aten.unbind.int", unbind, NULL, NULL},
+    {NULL, NULL, NULL, NULL},
 };

@@ -1,31 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writing ONNX: what the rows of operators see. A row is called for one node of the graph, with one
 // value per schema argument (defaults filled in), and emits ONNX nodes, the last of which produces
-// call->out. Errors are sticky in the context; emitting after one does nothing, so rows have no
-// error branches. One file per operator family, one table of rows each.
+// call->out. Refusals are collected, so that one error tells them all; other errors are sticky in
+// the context, and emitting after one does nothing: rows have no error branches. One file per
+// operator family, one table of rows each.
 #ifndef ONNX_WRITER_H_
 #define ONNX_WRITER_H_
 
 #include "base/arena.h"
 #include "base/map.h"
+#include "base/str.h"
 #include "codec/proto.h"
+#include "ingot/file.h"
 #include "ir/graph.h"
 #include "op/op.h"
 
-enum { IG_ONNX_OPSET = 18, IG_ONNX_IR_VERSION = 8 };
+// A value that was made once and may be used again while the graph it was made in is open.
+typedef struct ig_onnx_made {
+  const char *name;
+  size_t scope;
+} ig_onnx_made;
+
+// Where a symbol comes from: a dimension of a tensor (which is k * symbol + c), or a number.
+typedef struct ig_onnx_source {
+  const char *tensor;
+  int dim;   // -1: the tensor is the number itself, as a vector of one element
+  int ndim;  // of the tensor
+  int64_t k;
+  int64_t c;
+  size_t scope;
+} ig_onnx_source;
 
 typedef struct ig_onnx {
   ig_ctx *c;
   const ig_program *p;
-  const ig_graph *g;
+  const ig_graph *g;  // the graph whose nodes are written: the program's, or a sub-graph
+  const ig_onnx_options *options;
+  int opset;
   ig_proto_writer w;  // ModelProto; while nodes are emitted, inside its graph
   ig_arena arena;
   ig_map rows;        // target -> ig_onnx_row
   ig_map constants;   // text of a constant -> its name
+  ig_map dim_names;   // symbol -> the user's name of it
+  ig_map outputs;     // names of outputs so far
+  ig_map refused;     // texts of refusals
   ig_table names;     // node -> its name in the file, where that is not its own
   ig_table elements;  // node with several results -> their names (const char **)
+  ig_table sources;   // symbol -> ig_onnx_source
+  ig_table numbers;   // expression -> ig_onnx_made, a vector of one element
   IG_VEC(struct ig_onnx_tensor) tensors;  // initializers, written after the nodes
+  IG_VEC(bool) scopes;                    // by number: is that graph still open?
+  size_t scope;                           // the innermost open one
+  const ig_node *node;                    // the one that is being written, for its metadata
+  ig_str refusals;
+  size_t nrefusals;
   size_t temps;
+  const char *data_name;  // of the file of weights; NULL: they are in the model
+  uint64_t external;      // its bytes so far
 } ig_onnx;
 
 struct ig_onnx_row;
@@ -40,10 +71,13 @@ typedef struct ig_onnx_call {
 } ig_onnx_call;
 
 typedef void ig_onnx_fn(ig_onnx *x, const ig_onnx_call *call);
+// Whether a row can write a call (arguments are tensors, not nodes); otherwise it is decomposed.
+typedef bool ig_onnx_can(int opset, const ig_value *args, size_t n);
 typedef struct ig_onnx_row {
   const char *target;  // "aten.relu.default"
   ig_onnx_fn *fn;
   const char *op_type;  // for functions that serve several rows
+  ig_onnx_can *can;     // NULL: every call
 } ig_onnx_row;
 
 // Families. A table ends with a row without target.
@@ -53,6 +87,15 @@ extern const ig_onnx_row ig_onnx_window[];
 extern const ig_onnx_row ig_onnx_norm[];
 extern const ig_onnx_row ig_onnx_shape[];
 extern const ig_onnx_row ig_onnx_reduce[];
+extern const ig_onnx_row *const ig_onnx_families[];  // all of them; NULL at the end
+
+// What has no row and no decomposition that helps: ATen calls that say the same. False: not this
+// one.
+typedef struct ig_onnx_lowering {
+  const char *target;
+  bool (*fn)(ig_ctx *c, int opset, const ig_value *args, ig_value *outs);
+} ig_onnx_lowering;
+extern const ig_onnx_lowering ig_onnx_lowerings[];
 
 // ---- emitting
 
@@ -62,9 +105,16 @@ typedef struct ig_onnx_attr {
   int64_t i;
   float f;
   const int64_t *ints;
+  const char *s;
   size_t n;
 } ig_onnx_attr;
-enum { IG_ONNX_FLOAT = 1, IG_ONNX_INT = 2, IG_ONNX_INTS = 7 };
+enum {
+  IG_ONNX_FLOAT = 1,
+  IG_ONNX_INT = 2,
+  IG_ONNX_STRING = 3,
+  IG_ONNX_GRAPH = 5,
+  IG_ONNX_INTS = 7
+};
 
 static inline ig_onnx_attr ig_onnx_int(const char *name, int64_t i) {
   return (ig_onnx_attr){.name = name, .type = IG_ONNX_INT, .i = i};
@@ -72,15 +122,19 @@ static inline ig_onnx_attr ig_onnx_int(const char *name, int64_t i) {
 static inline ig_onnx_attr ig_onnx_float(const char *name, double f) {
   return (ig_onnx_attr){.name = name, .type = IG_ONNX_FLOAT, .f = (float)f};
 }
+static inline ig_onnx_attr ig_onnx_string(const char *name, const char *s) {
+  return (ig_onnx_attr){.name = name, .type = IG_ONNX_STRING, .s = s};
+}
 static inline ig_onnx_attr ig_onnx_ints(const char *name, const int64_t *at, size_t n) {
   return (ig_onnx_attr){.name = name, .type = IG_ONNX_INTS, .ints = at, .n = n};
 }
 
-enum { IG_ONNX_MAX_ATTRS = 8, IG_ONNX_MAX_INPUTS = 8 };
+enum { IG_ONNX_MAX_ATTRS = 10, IG_ONNX_MAX_INPUTS = 8 };
 // An ONNX node. Lists end with the first unset member: an attribute without name, an input of NULL
 // ("" is an input that is left out). `many` replaces `in` where there may be more.
 typedef struct ig_onnx_node {
   const char *op_type;
+  const char *domain;  // NULL: the standard's
   const char *in[IG_ONNX_MAX_INPUTS + 1];
   const char *const *many;
   size_t nmany;
@@ -91,34 +145,107 @@ typedef struct ig_onnx_node {
 } ig_onnx_node;
 // Returns the (first) output's name, never NULL.
 const char *ig_onnx_emit(ig_onnx *x, const ig_onnx_node *n);
+static inline const char *ig_onnx_emit1(ig_onnx *x, const char *op, const char *a,
+                                        const char *out) {
+  return ig_onnx_emit(x, &(ig_onnx_node){.op_type = op, .in = {a}, .out = out});
+}
+static inline const char *ig_onnx_emit2(ig_onnx *x, const char *op, const char *a, const char *b,
+                                        const char *out) {
+  return ig_onnx_emit(x, &(ig_onnx_node){.op_type = op, .in = {a, b}, .out = out});
+}
+static inline const char *ig_onnx_emit3(ig_onnx *x, const char *op, const char *a, const char *b,
+                                        const char *c, const char *out) {
+  return ig_onnx_emit(x, &(ig_onnx_node){.op_type = op, .in = {a, b, c}, .out = out});
+}
+// A node whose body follows: close it with ig_onnx_close after its attributes. Used for nodes that
+// hold graphs.
+size_t ig_onnx_open(ig_onnx *x, const ig_onnx_node *n);
+void ig_onnx_close(ig_onnx *x, size_t mark);
 
-// The name of an operand, converted to dtype if it has another one (IG_DTYPE_COUNT: as it is). A
-// plain number becomes a constant. None gives "".
-const char *ig_onnx_operand(ig_onnx *x, const ig_value *v, ig_dtype dtype);
+// Operators that changed over the opsets.
+const char *ig_onnx_reduce_node(ig_onnx *x, const char *op, const char *in, const int64_t *axes,
+                                size_t n, bool keep, const char *out);  // n 0: all axes
+const char *ig_onnx_unsqueeze(ig_onnx *x, const char *in, int64_t axis, const char *out);
+const char *ig_onnx_squeeze(ig_onnx *x, const char *in, int64_t axis, const char *out);
+const char *ig_onnx_transpose(ig_onnx *x, const char *in, const int64_t *perm, size_t n,
+                              const char *out);
+const char *ig_onnx_gather(ig_onnx *x, const char *in, const char *index, int64_t axis,
+                           const char *out);
+// Part of one axis; starts and ends are names of vectors of one int64.
+const char *ig_onnx_slice(ig_onnx *x, const char *in, const char *start, const char *end,
+                          int64_t axis, int64_t step, const char *out);
+const char *ig_onnx_concat(ig_onnx *x, const char *const *names, size_t n, int64_t axis,
+                           const char *out);
+
 const char *ig_onnx_cast(ig_onnx *x, const char *name, ig_dtype dtype, const char *out);
 // Constants: equal ones are one initializer.
 const char *ig_onnx_number(ig_onnx *x, ig_dtype dtype, double v);
+const char *ig_onnx_integer(ig_onnx *x, ig_dtype dtype, int64_t v);   // exact
 const char *ig_onnx_vector(ig_onnx *x, const int64_t *at, size_t n);  // int64
 const char *ig_onnx_filled(ig_onnx *x, ig_dtype dtype, int64_t n, double v);
+// A constant of n elements under a key of its own; *fresh: the caller fills the memory it returns.
+void *ig_onnx_constant(ig_onnx *x, const char *key, ig_dtype dtype, const int64_t *dims, int ndim,
+                       const char **name);
 void *ig_onnx_push(ig_onnx *x, size_t size);  // Zeroed memory for the time of writing; NULL: error.
+const char *ig_onnx_keep(ig_onnx *x, const char *text);      // a copy
+const char *ig_onnx_fresh(ig_onnx *x, const char *op_type);  // a name that nothing has
+bool ig_onnx_set_name(ig_onnx *x, const ig_node *n, const char *name);
 
-// ---- looking at operands
+// ---- operands
 
+// The name of an operand, converted to dtype if it has another one (IG_DTYPE_COUNT: as it is). A
+// plain number becomes a constant, a symbolic one a computation. None gives "".
+const char *ig_onnx_operand(ig_onnx *x, const ig_value *v, ig_dtype dtype);
+// The dtype in which an operator of the standard computes what a tensor of dtype d wants: d itself,
+// or a wider one.
+ig_dtype ig_onnx_compute_type(const ig_onnx *x, const char *op_type, ig_dtype d);
 // The tensor that an operand stands for; NULL: it is none.
 const ig_tensor *ig_onnx_tensor_of(const ig_value *v);
-// Sizes as plain numbers; IG_UNSUPPORTED when symbolic. Returns their count, 0 after an error.
+int ig_onnx_ndim(const ig_value *v);  // 0: no tensor
+// A dimension that may count from the end.
+int64_t ig_onnx_dim(ig_onnx *x, const ig_value *v, int ndim);
+// Sizes as plain numbers; refused when symbolic. Returns their count, 0 after an error.
 int ig_onnx_sizes(ig_onnx *x, const ig_tensor *t, int64_t *sizes);
 // A list of integers; a lone integer, or a list of one, is repeated `want` times (0: as it is).
 size_t ig_onnx_int_list(ig_onnx *x, const ig_value *v, int64_t *out, size_t cap, size_t want);
+// The same with symbols kept.
+size_t ig_onnx_symint_list(ig_onnx *x, const ig_value *v, ig_int *out, size_t cap, size_t want);
+ig_int ig_onnx_symint_of(ig_onnx *x, const ig_value *v);
 int64_t ig_onnx_int_of(ig_onnx *x, const ig_value *v);
 double ig_onnx_float_of(ig_onnx *x, const ig_value *v);
 bool ig_onnx_bool_of(ig_onnx *x, const ig_value *v);
+bool ig_onnx_is_symbolic(const ig_value *v);  // a number that is known only when the model runs
 static inline bool ig_onnx_is_none(const ig_value *v) {
   return v->kind == IG_KIND_NONE;
 }
-// Fails with IG_UNSUPPORTED: "aten.foo.default: <text>: cannot be written as ONNX (model.py:14)".
+
+// ---- numbers that are known when the model runs
+
+const char *ig_onnx_size(ig_onnx *x, ig_int i);                        // vector of one int64
+const char *ig_onnx_shape_of(ig_onnx *x, const ig_int *at, size_t n);  // vector of n int64
+const char *ig_onnx_number_of(ig_onnx *x, const ig_expr *e);           // vector of one element
+ig_dtype ig_onnx_number_type(const ig_expr *e);
+const char *ig_onnx_scalar_of(ig_onnx *x, const ig_expr *e, ig_dtype dtype);  // no dimensions
+const char *ig_onnx_sizes_name(ig_onnx *x, const ig_tensor *t);  // the sizes of t, as a vector
+// Symbols that the sizes of a tensor tell.
+void ig_onnx_learn(ig_onnx *x, const char *name, const ig_tensor *t);
+void ig_onnx_learn_number(ig_onnx *x, const char *name, const ig_expr *e);
+
+// ---- graphs
+
+void ig_onnx_put_model(ig_onnx *x);
+void ig_onnx_add_weights(ig_onnx *x);
+void ig_onnx_put_nodes(ig_onnx *x, const ig_graph *g);
+void ig_onnx_fill_args(const ig_node *n, ig_value *args);  // one per schema argument
+void ig_onnx_put_hop(ig_onnx *x, const ig_node *n);
+void ig_onnx_put_value_info(ig_onnx *x, uint32_t field, const char *name, const ig_tensor *t);
+size_t ig_onnx_scope_open(ig_onnx *x);  // returns the scope around it
+void ig_onnx_scope_close(ig_onnx *x, size_t outer);
+
+// "aten.foo.default: <text> (model.py:14)"; all of them are one IG_UNSUPPORTED in the end.
 void ig_onnx_refuse(ig_onnx *x, const ig_node *n, const char *fmt, ...) IG_PRINTF(3, 4);
 
 int64_t ig_onnx_elem_type(ig_dtype d);  // TensorProto.DataType
+int ig_onnx_ir_version(int opset);
 
 #endif

@@ -69,6 +69,7 @@ static bool decompose(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value
   const table *t = user;
   if (t->preserve.n && ig_table_find(&t->preserve, op)) return false;
   const ig_decompose_args *a = t->args;
+  if (a->keep && a->keep(op, args, a->user)) return false;
   if (a->replace && a->replace(c, op, args, outs, a->user)) return true;
   if (c->status != IG_OK) return false;
   if (trace_again(c, t, op, args, outs)) return true;

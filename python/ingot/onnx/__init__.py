@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs as ONNX models: torch.onnx."""
+from __future__ import annotations
+
+from ingot.onnx import errors
+from ingot.onnx._exporter import dynamo_export, export
+from ingot.onnx._options import (
+    DiagnosticOptions,
+    ExportOptions,
+    ONNXFakeContext,
+    ONNXRuntimeOptions,
+    OnnxRegistry,
+    enable_fake_mode,
+)
+from ingot.onnx._program import ONNXProgram
+from ingot.onnx.errors import OnnxExporterError
+
+__all__ = [
+    "DiagnosticOptions", "ExportOptions", "ONNXFakeContext", "ONNXProgram", "ONNXRuntimeOptions", "OnnxExporterError",
+    "OnnxRegistry", "dynamo_export", "enable_fake_mode", "errors", "export", "is_in_onnx_export",
+]  # fmt: skip
+
+producer_name = "ingot"
+
+
+def is_in_onnx_export() -> bool:
+    """Whether a model is being captured for ONNX only; captures here serve every format."""
+    return False

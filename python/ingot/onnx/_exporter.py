@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From modules and programs to ONNX."""
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import ingot
+from ingot import export as ingot_export
+from ingot import nn
+from ingot._C import Tensor
+from ingot.export import Dim, ExportedProgram
+from ingot.onnx import errors
+from ingot.onnx._diagnostics import Diagnostic
+from ingot.onnx._options import ExportOptions
+from ingot.onnx._program import ONNXProgram
+from ingot.utils import _pytree as pytree
+
+
+def _every_dim(args: tuple, kwargs: dict[str, Any]) -> Any:
+    """All sizes of all tensors may vary, as far as the program allows."""
+
+    def auto(leaf: Any) -> Any:
+        return {i: Dim.AUTO for i in range(leaf.dim())} if isinstance(leaf, Tensor) else None
+
+    shapes = [pytree.tree_map(auto, arg) for arg in (*args, *kwargs.values())]
+    return tuple(shapes)
+
+
+class _Function(nn.Module):
+    """A function as a module."""
+
+    def __init__(self, fn: Callable) -> None:
+        super().__init__()
+        self._fn = fn
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        return self._fn(*args, **kwargs)
+
+
+def _as_module(model: Any) -> nn.Module:
+    if isinstance(model, nn.Module):
+        return model
+    if callable(model):
+        return _Function(model)
+    raise TypeError(f"expected a module, a function or an ExportedProgram, found {type(model).__name__}")
+
+
+def _raise(error: Exception, program: ONNXProgram) -> None:
+    for line in str(error).splitlines():
+        program.diagnostic_context.add(Diagnostic.of_text("FXE0008", "error", line))
+    program._export_exception = errors.UnsupportedOperatorError(
+        f"The model cannot be written as ONNX.\n{error}", program
+    )
+    raise program._export_exception from error
+
+
+def _write(program: ONNXProgram) -> ONNXProgram:
+    try:
+        _ = program.model_bytes
+    except NotImplementedError as error:
+        _raise(error, program)
+    return program
+
+
+def dynamo_export(
+    model: nn.Module | Callable | ExportedProgram,
+    /,
+    *model_args: Any,
+    export_options: ExportOptions | None = None,
+    **model_kwargs: Any,
+) -> ONNXProgram:
+    """Writes a module (captured with the arguments given) or a program as ONNX."""
+    options = export_options or ExportOptions()
+    if isinstance(model, ExportedProgram):
+        ep = model
+    else:
+        shapes = _every_dim(model_args, model_kwargs) if options.dynamic_shapes else None
+        ep = ingot_export.export(_as_module(model), model_args, model_kwargs, dynamic_shapes=shapes)
+    writing: dict[str, Any] = {}
+    if options.onnx_registry is not None:
+        writing["opset"] = options.onnx_registry.opset_version
+        writing["translations"] = options.onnx_registry.functions
+    if options.fake_context is not None:
+        writing["weights_as_inputs"] = True
+    return _write(ONNXProgram(ep, writing, fake_context=options.fake_context))
+
+
+def _shapes_of_axes(axes: Mapping[str, Any], input_names: Sequence[str], args: tuple) -> Any:
+    """dynamic_axes of the older interface: {name: [axis] or {axis: name}} for tensors among the arguments."""
+    dims: dict[str, Any] = {}
+    shapes: list[Any] = []
+    for name, arg in zip(input_names, args, strict=False):
+        given = axes.get(name)
+        if given is None or not isinstance(arg, Tensor):
+            shapes.append(None)
+            continue
+        named = given if isinstance(given, Mapping) else {axis: f"{name}_dim_{axis}" for axis in given}
+        shape = {}
+        for axis, text in named.items():
+            known = dims.setdefault(text, Dim(text)) if str(text).isidentifier() else Dim.AUTO
+            shape[axis % arg.dim()] = known
+        shapes.append(shape)
+    shapes += [None] * (len(args) - len(shapes))
+    return tuple(shapes)
+
+
+def _check(program: ONNXProgram, args: tuple, kwargs: dict[str, Any], verbose: bool) -> None:
+    """Runs model and program on the examples and tells how far they are apart."""
+    ep = program.exported_program
+    assert ep is not None
+    found = program(*args, **kwargs)
+    want = program._run_program(program._fed)
+    for i, (a, b) in enumerate(zip(found, want, strict=True)):
+        a, b = (v if isinstance(v, Tensor) else ingot.tensor(v) for v in (a, b))
+        if not a.numel():
+            continue
+        exact = a.to(ingot.float64) if a.dtype != ingot.bool else a.to(ingot.int64).to(ingot.float64)
+        other = b.to(ingot.float64) if b.dtype != ingot.bool else b.to(ingot.int64).to(ingot.float64)
+        distance = (exact - other).abs()
+        absolute = distance.max().item()
+        relative = (distance / (other.abs() + 1e-12)).max().item()
+        level = "none" if absolute <= 1e-3 + 1e-3 * other.abs().max().item() else "warning"
+        text = f"output {i}: max abs error {absolute:.3g}, max rel error {relative:.3g}"
+        program.diagnostic_context.add(Diagnostic("verify", level, text))
+        if verbose or level != "none":
+            print(f"[ingot.onnx] {text}", file=sys.stderr)
+
+
+def export(
+    model: Any,
+    args: Any = (),
+    f: str | os.PathLike | Any | None = None,
+    *,
+    kwargs: dict[str, Any] | None = None,
+    export_params: bool = True,
+    verbose: bool | None = None,
+    input_names: Sequence[str] | None = None,
+    output_names: Sequence[str] | None = None,
+    opset_version: int | None = None,
+    dynamic_axes: Mapping[str, Any] | None = None,
+    keep_initializers_as_inputs: bool = False,
+    dynamo: bool = False,
+    external_data: bool | None = None,
+    dynamic_shapes: Any = None,
+    custom_translation_table: Mapping[Any, Callable] | None = None,
+    report: bool = False,
+    optimize: bool = True,
+    verify: bool | None = None,
+    profile: bool = False,
+    dump_exported_program: bool = False,
+    artifacts_dir: str | os.PathLike = ".",
+    fallback: bool = False,
+    export_modules_as_functions: bool = False,
+    runtime: str | None = None,
+    **ignored: Any,
+) -> ONNXProgram | None:
+    """Writes a module or a program as ONNX, into the file `f` if one is given.
+
+    Unless verify=False, the model then runs on the examples; how far each output is from the program's is printed.
+    """
+    if not dynamo:
+        raise errors.OnnxExporterError(
+            "torch.onnx.export without dynamo=True is the TorchScript exporter, which Ingot does not have: "
+            "pass dynamo=True"
+        )
+    args = args if isinstance(args, tuple) else (args,)
+    kwargs = kwargs or {}
+    if isinstance(model, ExportedProgram):
+        ep = model
+    else:
+        if dynamic_shapes is None and dynamic_axes:
+            dynamic_shapes = _shapes_of_axes(dynamic_axes, input_names or (), args)
+        ep = ingot_export.export(_as_module(model), args, kwargs, dynamic_shapes=dynamic_shapes)
+    writing: dict[str, Any] = {"opset": opset_version or 0, "external": "auto"}
+    if input_names:
+        writing["input_names"] = list(input_names)
+    if output_names:
+        writing["output_names"] = list(output_names)
+    if not export_params:
+        writing["weights_as_inputs"] = True
+    if keep_initializers_as_inputs:
+        writing["initializers_as_inputs"] = True
+    if export_modules_as_functions:
+        writing["functions"] = True
+    if custom_translation_table:
+        from ingot.onnx._options import target_of
+
+        writing["translations"] = {target_of(op): fn for op, fn in custom_translation_table.items()}
+    program = _write(ONNXProgram(ep, writing, runtime=runtime, arrays=False))
+    if dump_exported_program:
+        ingot_export.save(ep, os.path.join(os.fspath(artifacts_dir), "exported_program.pt2"))
+    if f is not None:
+        program.save(f, external_data=external_data or None)
+    if verify is not False and export_params:
+        examples = (args, kwargs) if args or kwargs else ep.example_inputs
+        if examples is not None:
+            _check(program, examples[0], examples[1], verbose is not False)
+    if report:
+        program.diagnostic_context.dump(os.path.join(os.fspath(artifacts_dir), "onnx_export_report.sarif"))
+    return program

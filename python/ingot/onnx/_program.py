@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ONNXProgram: a written model that is called as the program it was written from."""
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, BinaryIO
+
+import ingot
+from ingot import nn
+from ingot._C import Tensor
+from ingot.export.exported_program import ExportedProgram, flatten_inputs
+from ingot.onnx import errors
+from ingot.onnx._diagnostics import DiagnosticContext
+from ingot.utils import _pytree as pytree
+from ingot.version import __version__
+
+__all__ = ["ONNXProgram"]
+
+# Which engine runs models: Ingot's own, or "onnxruntime".
+ENGINE = "INGOT_ONNX_RUNTIME"
+
+
+class _Signature:
+    """How the flat values of a program map to inputs and outputs of its model."""
+
+    def __init__(self, ep: ExportedProgram) -> None:
+        self.in_spec = ep.call_spec.in_spec
+        self.inputs = list(ep._program.input_specs)
+        self.outputs = list(ep._program.output_specs)
+
+    def user_inputs(self) -> list[tuple]:
+        return [spec for spec in self.inputs if spec[0] == "USER_INPUT"]
+
+    def is_fed(self, spec: tuple) -> bool:
+        """Whether an input of the program is one of the model: tensors, and numbers that may vary."""
+        return isinstance(spec[4], (Tensor, ingot.SymInt, ingot.SymFloat, ingot.SymBool))
+
+
+def _is_output(value: Any) -> bool:
+    return value is not None and not isinstance(value, str)
+
+
+class ONNXProgram:
+    """A model in ONNX with the program that it stands for. Calling it runs the model: by Ingot's own runtime, or with
+    INGOT_ONNX_RUNTIME=onnxruntime (or `runtime="onnxruntime"`) by the real one."""
+
+    def __init__(
+        self,
+        exported_program: ExportedProgram | None,
+        options: dict[str, Any] | None = None,
+        *,
+        diagnostic_context: DiagnosticContext | None = None,
+        fake_context: Any = None,
+        export_exception: Exception | None = None,
+        runtime: str | None = None,
+        arrays: bool = True,
+    ) -> None:
+        self.exported_program = exported_program
+        self.runtime = runtime
+        self._options = dict(options or {})
+        self._bytes: bytes | None = None
+        self._session: Any = None
+        self._arrays = arrays
+        self._fed: list[Any] = []
+        self.diagnostic_context = diagnostic_context or DiagnosticContext("ingot.onnx", __version__)
+        self.fake_context = fake_context
+        self._export_exception = export_exception
+        self._signature = None if exported_program is None else _Signature(exported_program)
+
+    # ---- the model
+
+    def _program(self) -> ExportedProgram:
+        if self._export_exception is not None:
+            raise self._export_exception
+        assert self.exported_program is not None
+        return self.exported_program
+
+    @property
+    def model_bytes(self) -> bytes:
+        """The serialized model."""
+        if self._bytes is None:
+            ep = self._program()
+            ep._sync()
+            self._bytes = ep._program.write_onnx(**self._options)
+        return self._bytes
+
+    @property
+    def model_proto(self) -> Any:
+        """The model as an onnx.ModelProto; needs the onnx package."""
+        try:
+            import onnx
+        except ImportError as error:
+            raise errors.OnnxExporterError(
+                "model_proto needs the onnx package; model_bytes and save() do not"
+            ) from error
+        return onnx.load_model_from_string(self.model_bytes)
+
+    @property
+    def model_signature(self) -> Any:
+        return self._program().graph_signature
+
+    def save(
+        self,
+        destination: str | os.PathLike | BinaryIO,
+        *,
+        include_initializers: bool = True,
+        keep_initializers_as_inputs: bool = False,
+        external_data: bool | None = None,
+        model_state: dict[str, Any] | str | None = None,
+        serializer: Callable | None = None,
+    ) -> None:
+        """Writes the model. External data (a file beside it) is chosen by size unless told."""
+        if serializer is not None:
+            with open(destination, "wb") as stream:  # type: ignore[arg-type]
+                serializer.serialize(self, stream) if hasattr(serializer, "serialize") else serializer(self, stream)
+            return
+        ep = self._program()
+        if model_state is not None:
+            ep = self._with_state(ep, model_state)
+        options = dict(self._options)
+        if not include_initializers:
+            options["weights_as_inputs"] = True
+        if keep_initializers_as_inputs:
+            options["initializers_as_inputs"] = True
+        if external_data is not None:
+            options["external"] = "always" if external_data else "never"
+        ep._sync()
+        if isinstance(destination, (str, os.PathLike)):
+            ep._program.write_onnx(os.fspath(destination), **options)
+        else:
+            options["external"] = "never"
+            destination.write(ep._program.write_onnx(**options))
+
+    def _with_state(self, ep: ExportedProgram, state: dict[str, Any] | str) -> ExportedProgram:
+        """The program with other weights: for models that were exported without data."""
+        if not isinstance(state, dict):
+            state = ingot.load(state)
+        weights = ep.state_dict
+        missing = [name for name in state if name not in weights]
+        if missing:
+            raise errors.OnnxExporterError(f"model_state has names that the program lacks: {', '.join(missing)}")
+        return ep._with_weights(state)
+
+    def save_diagnostics(self, destination: str | os.PathLike) -> None:
+        """Writes what the export had to tell as SARIF."""
+        if not os.fspath(destination).endswith(".sarif"):
+            message = f"'destination' must have a '.sarif' extension, got {os.fspath(destination)}"
+            raise ValueError(message)
+        self.diagnostic_context.dump(destination)
+
+    # ---- inputs and outputs
+
+    def adapt_torch_inputs_to_onnx(
+        self, *model_args: Any, model_with_state_dict: Any = None, **model_kwargs: Any
+    ) -> Sequence[Tensor | int | float | bool]:
+        """The values for the inputs of the model, in order: flat, without None and what the capture fixed."""
+        ep = self._program()
+        signature = self._signature
+        assert signature is not None
+        names = signature.in_spec.children_specs[1].context if signature.in_spec.num_children == 2 else ()
+        kwargs = {name: model_kwargs[name] for name in names if name in model_kwargs} | model_kwargs
+        leaves = flatten_inputs(model_args, kwargs, signature.in_spec)
+        specs = signature.user_inputs()
+        fed = [leaf for leaf, spec in zip(leaves, specs, strict=True) if signature.is_fed(spec)]
+        if self._options.get("weights_as_inputs"):
+            state = ep.state_dict | ep.constants
+            if model_with_state_dict is not None and isinstance(model_with_state_dict, nn.Module):
+                state = state | dict(model_with_state_dict.state_dict())
+            fed += [state[spec[2]] for spec in signature.inputs if spec[0] != "USER_INPUT"]
+        self._fed = leaves
+        return fed
+
+    def adapt_torch_outputs_to_onnx(self, model_outputs: Any, model_with_state_dict: Any = None) -> Sequence[Any]:
+        """The flat outputs of the model for a result of the program: new values of buffers and inputs first."""
+        ep = self._program()
+        signature = self._signature
+        assert signature is not None
+        state = ep.state_dict | ep.constants
+        users = [spec[1] for spec in signature.user_inputs()]
+        mutated: list[Any] = []
+        for kind, _, target, _ in signature.outputs:
+            if kind == "BUFFER_MUTATION":
+                mutated.append(state[target])
+            elif kind == "USER_INPUT_MUTATION":
+                mutated.append(self._fed[users.index(target)])
+        return mutated + [leaf for leaf in pytree.tree_leaves(model_outputs) if _is_output(leaf)]
+
+    # ---- running
+
+    def _engine(self) -> str:
+        return self.runtime or os.environ.get(ENGINE) or "ingot"
+
+    def _run_onnxruntime(self, inputs: Sequence[Any], options: Any) -> list[Any]:
+        import onnxruntime
+
+        if self._session is None:
+            settings = getattr(options, "session_options", None)
+            providers = getattr(options, "execution_providers", None) or ["CPUExecutionProvider"]
+            self._session = onnxruntime.InferenceSession(self.model_bytes, settings, providers=providers)
+        feeds = {}
+        for info, value in zip(self._session.get_inputs(), inputs, strict=True):
+            feeds[info.name] = (value if isinstance(value, Tensor) else ingot.tensor(value)).detach().numpy()
+        return self._session.run(None, feeds)
+
+    def _run_program(self, leaves: Sequence[Any]) -> list[Any]:
+        """The program without its writes: every output of the graph, new values of buffers among them."""
+        ep = self._program()
+        signature = self._signature
+        assert signature is not None
+        state = ep.state_dict | ep.constants
+        given = iter(leaves)
+        values = [next(given) if spec[0] == "USER_INPUT" else state[spec[2]] for spec in signature.inputs]
+        with ingot.no_grad():
+            found = ep._program.graph._run(tuple(values))
+        return [value for value in (found if isinstance(found, (tuple, list)) else (found,)) if _is_output(value)]
+
+    def __call__(
+        self, *args: Any, model_with_state_dict: Any = None, options: ONNXRuntimeOptions | None = None, **kwargs: Any
+    ) -> Sequence[Any]:
+        inputs = self.adapt_torch_inputs_to_onnx(*args, **kwargs)
+        if self._engine() == "onnxruntime":
+            found = self._run_onnxruntime(inputs, options)
+            return found if self._arrays else [ingot.tensor(value) for value in found]
+        found = self._run_program(self._fed)
+        return [self._plain(value) for value in found] if self._arrays else found
+
+    @staticmethod
+    def _plain(value: Any) -> Any:
+        value = value if isinstance(value, Tensor) else ingot.tensor(value)
+        return value.detach().numpy()
+
+    def __repr__(self) -> str:
+        return f"ONNXProgram(opset={self._options.get('opset', 18)}, exported_program={self.exported_program!r})"
+
+    def optimize(self) -> None:
+        """Nothing is left to do: the writer folds and shares as it writes."""
+
+    def release(self) -> None:
+        """Lets go of the session of onnxruntime."""
+        self._session = None
+
+    def to_bytes_io(self) -> io.BytesIO:
+        return io.BytesIO(self.model_bytes)
+
+
+from ingot.onnx._options import ONNXRuntimeOptions  # noqa: E402

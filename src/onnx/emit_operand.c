@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading the operands of graph nodes, and refusing what ONNX cannot say. Refusals are kept with
+// the user's line, each once, and reported together.
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "onnx/writer.h"
+
+const ig_tensor *ig_onnx_tensor_of(const ig_value *v) {
+  if (v->kind == IG_KIND_TENSOR) return v->tensor;
+  if (v->kind != IG_KIND_NODE || v->node->val.kind != IG_KIND_TENSOR) return NULL;
+  return v->node->val.tensor;
+}
+
+int ig_onnx_ndim(const ig_value *v) {
+  const ig_tensor *t = ig_onnx_tensor_of(v);
+  return t ? t->ndim : 0;
+}
+
+static const char *name_of(const ig_onnx *x, const ig_node *n) {
+  ig_table_slot *s = ig_table_find(&x->names, n);
+  return s ? s->value : n->name;
+}
+
+// A number that is a node of its own stands for its value.
+static const ig_value *value_of(const ig_value *v) {
+  return v->kind == IG_KIND_NODE ? &v->node->val : v;
+}
+
+static const ig_expr *expr_of(const ig_value *v) {
+  return v->kind == IG_KIND_INT     ? v->i.expr
+         : v->kind == IG_KIND_FLOAT ? v->f_expr
+         : v->kind == IG_KIND_BOOL  ? v->b_expr
+                                    : NULL;
+}
+
+bool ig_onnx_is_symbolic(const ig_value *v) {
+  return expr_of(value_of(v)) != NULL;
+}
+
+const char *ig_onnx_operand(ig_onnx *x, const ig_value *v, ig_dtype dtype) {
+  const ig_tensor *t = ig_onnx_tensor_of(v);
+  if (t) {
+    const char *name = name_of(x, v->node);
+    return dtype == IG_DTYPE_COUNT || t->dtype == dtype ? name : ig_onnx_cast(x, name, dtype, NULL);
+  }
+  v = value_of(v);
+  if (v->kind == IG_KIND_NONE) return "";
+  ig_dtype own = v->kind == IG_KIND_INT ? IG_I64 : v->kind == IG_KIND_BOOL ? IG_BOOL : IG_F32;
+  if (dtype == IG_DTYPE_COUNT) dtype = own;
+  if (expr_of(v)) return ig_onnx_scalar_of(x, expr_of(v), dtype);
+  if (v->kind == IG_KIND_INT) return ig_onnx_integer(x, dtype, v->i.value);
+  return ig_onnx_number(x, dtype, ig_onnx_float_of(x, v));
+}
+
+static void unexpected(ig_onnx *x, const char *what) {
+  if (x->node) {
+    ig_onnx_refuse(x, x->node, "%s must be known when the model is written", what);
+  } else {
+    (void)ig_fail(x->c, IG_UNSUPPORTED, "ONNX: %s must be known when the model is written", what);
+  }
+}
+
+ig_int ig_onnx_symint_of(ig_onnx *x, const ig_value *v) {
+  v = value_of(v);
+  if (v->kind == IG_KIND_INT) return v->i;
+  if (v->kind == IG_KIND_BOOL && !v->b_expr) return ig_const(v->b);
+  unexpected(x, "an integer argument");
+  return ig_const(0);
+}
+
+int64_t ig_onnx_int_of(ig_onnx *x, const ig_value *v) {
+  v = value_of(v);
+  if (v->kind == IG_KIND_INT && !v->i.expr) return v->i.value;
+  if (v->kind == IG_KIND_BOOL && !v->b_expr) return v->b;
+  unexpected(x, "an integer argument");
+  return 0;
+}
+
+double ig_onnx_float_of(ig_onnx *x, const ig_value *v) {
+  v = value_of(v);
+  if (v->kind == IG_KIND_FLOAT && !v->f_expr) return v->f;
+  if (v->kind == IG_KIND_COMPLEX) {
+    if (x->node) ig_onnx_refuse(x, x->node, "complex numbers cannot be written as ONNX");
+    return v->z.re;
+  }
+  return (double)ig_onnx_int_of(x, v);
+}
+
+bool ig_onnx_bool_of(ig_onnx *x, const ig_value *v) {
+  return ig_onnx_int_of(x, v) != 0;
+}
+
+int64_t ig_onnx_dim(ig_onnx *x, const ig_value *v, int ndim) {
+  int64_t d = ig_onnx_int_of(x, v);
+  if (d < 0) d += ndim;
+  return d < 0 || ndim == 0 ? 0 : d;
+}
+
+size_t ig_onnx_symint_list(ig_onnx *x, const ig_value *v, ig_int *out, size_t cap, size_t want) {
+  size_t n = 0;
+  if (v->kind == IG_KIND_LIST) {
+    if (v->list.n > cap) unexpected(x, "a shorter list");
+    for (; n < v->list.n && n < cap; n++) out[n] = ig_onnx_symint_of(x, &v->list.at[n]);
+  } else if (v->kind == IG_KIND_INTS) {
+    if (v->ints.n > cap) unexpected(x, "a shorter list");
+    for (; n < v->ints.n && n < cap; n++) out[n] = v->ints.at[n];
+  } else if (v->kind != IG_KIND_NONE) {
+    out[n++] = ig_onnx_symint_of(x, v);
+  }
+  for (; n == 0 ? false : n < want && n < cap; n++) out[n] = out[0];
+  return n;
+}
+
+size_t ig_onnx_int_list(ig_onnx *x, const ig_value *v, int64_t *out, size_t cap, size_t want) {
+  ig_int all[IG_MAX_DIM];
+  size_t n = ig_onnx_symint_list(x, v, all, cap < IG_MAX_DIM ? cap : IG_MAX_DIM, want);
+  for (size_t i = 0; i < n; i++) {
+    if (all[i].expr) unexpected(x, "an integer argument");
+    out[i] = all[i].value;
+  }
+  return n;
+}
+
+int ig_onnx_sizes(ig_onnx *x, const ig_tensor *t, int64_t *sizes) {
+  for (int d = 0; t && d < t->ndim; d++) {
+    if (ig_sizes(t)[d].expr) unexpected(x, "a size");
+    sizes[d] = ig_sizes(t)[d].value;
+  }
+  return t ? t->ndim : 0;
+}
+
+// ---- refusing
+
+// "model.py:14" from the node's location or its stack trace.
+static void locate(const ig_node *n, char *out, size_t cap) {
+  const char *file = n->file;
+  int line = n->line;
+  size_t len = file ? strlen(file) : 0;
+  const char *trace = n->meta[IG_META_STACK_TRACE];
+  const char *quote = !file && trace ? strstr(trace, "File \"") : NULL;
+  if (quote) {
+    file = quote + strlen("File \"");
+    const char *end = strchr(file, '"');
+    len = end ? (size_t)(end - file) : 0;
+    if (!end || sscanf(end, "\", line %d", &line) != 1) len = 0;  // NOLINT(cert-err34-c): 0 is fine
+  }
+  for (size_t i = 0; i < len; i++) {
+    if (file[i] != '/') continue;
+    file += i + 1;
+    len -= i + 1;
+    i = (size_t)-1;
+  }
+  out[0] = 0;
+  if (len) (void)snprintf(out, cap, " (%.*s:%d)", (int)(len < 200 ? len : 200), file, line);
+}
+
+void ig_onnx_refuse(ig_onnx *x, const ig_node *n, const char *fmt, ...) {
+  char text[256];
+  char where[256];
+  char line[640];
+  va_list ap;
+  va_start(ap, fmt);
+  (void)vsnprintf(text, sizeof text, fmt, ap);
+  va_end(ap);
+  locate(n, where, sizeof where);
+  (void)snprintf(line, sizeof line, "%.100s: %s%s", n->target ? n->target : n->name, text, where);
+  ig_map_value *seen = ig_map_put(&x->refused, ig_onnx_keep(x, line));
+  if (!seen) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
+  if (!seen || seen->num++) return;
+  ig_str_add(&x->refusals, "%s%s", x->nrefusals ? "\n" : "", line);
+  x->nrefusals++;
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// Program -> file: options, the form of the program that has rows for all its calls, and weights in
+// a file of their own where the model would be larger than protobuf allows. Their offsets are
+// aligned, so that a reader can map them.
+#include <stdio.h>
+#include <string.h>
+
+#include "ingot/pass.h"
+#include "onnx/model.h"
+#include "onnx/writer.h"
+
+#define MAX_MODEL_BYTES INT32_MAX  // what protobuf allows a message to be
+
+// ---- the program as it is written
+
+static const ig_onnx_row *find_row(const ig_onnx *x, const char *target) {
+  ig_map_value *v = ig_map_find(&x->rows, target);
+  return v ? v->ptr : NULL;
+}
+
+static bool keep(const ig_op *op, const ig_value *args, void *user) {
+  const ig_onnx *x = user;
+  const ig_onnx_row *row = find_row(x, op->target);
+  return row && (!row->can || row->can(x->opset, args, op->schema.nargs));
+}
+
+// Whether some call is none of a row, or only of some arguments: then the program is interpreted
+// once more.
+static bool needs_lowering(const ig_onnx *x, const ig_graph *g) {
+  for (const ig_node *n = g->first; n; n = n->next) {
+    if (n->kind == IG_NODE_ATTR && n->sub && needs_lowering(x, n->sub)) return true;
+    if (n->kind != IG_NODE_CALL || n->callee != IG_CALLEE_OP || !n->op) continue;
+    const ig_onnx_row *row = find_row(x, n->target);
+    ig_value args[IG_MAX_ARGS];
+    if (!row || n->op->schema.nargs > IG_MAX_ARGS) return true;
+    if (row->can) ig_onnx_fill_args(n, args);
+    if (row->can && !row->can(x->opset, args, n->op->schema.nargs)) return true;
+  }
+  return false;
+}
+
+static bool replace(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs, void *user) {
+  const ig_onnx *x = user;
+  for (const ig_onnx_lowering *l = ig_onnx_lowerings; l->target; l++) {
+    if (strcmp(l->target, op->target) == 0) return l->fn(c, x->opset, args, outs);
+  }
+  return false;
+}
+
+static ig_status lower(ig_onnx *x, const ig_program *p, ig_program **out) {
+  *out = NULL;
+  ig_program *functional = NULL;
+  if (ig_program_is_training(p)) {
+    IG_RETURN_IF_ERR(ig_program_functionalize(x->c, p, &functional));
+    p = functional;
+  }
+  ig_status st = IG_OK;
+  if (needs_lowering(x, ig_program_graph(p))) {
+    ig_decompose_args args = {
+        .level = IG_DECOMPOSE_CORE, .replace = replace, .keep = keep, .user = x};
+    st = ig_program_decompose(x->c, p, &args, out);
+    ig_program_free(functional);
+  } else {
+    *out = functional ? functional : ig_program_retain((ig_program *)p);
+  }
+  return st;
+}
+
+// ---- state
+
+static ig_status index_rows(ig_onnx *x) {
+  for (const ig_onnx_row *const *family = ig_onnx_families; *family; family++) {
+    for (const ig_onnx_row *row = *family; row->target; row++) {
+      ig_map_value *v = ig_map_put(&x->rows, row->target);
+      if (!v) return ig_fail(x->c, IG_NOMEM, "out of memory");
+      v->ptr = (void *)row;
+    }
+  }
+  return IG_OK;
+}
+
+static void state_init(ig_onnx *x) {
+  ig_alloc alloc = x->c->alloc;
+  x->w = ig_proto_writer_make(alloc);
+  x->arena = ig_arena_make(alloc);
+  x->rows = x->constants = x->refused = x->dim_names = x->outputs = ig_map_make(alloc);
+  x->names = x->elements = x->sources = x->numbers = ig_table_make(alloc);
+  x->refusals = ig_str_make(alloc);
+  (void)ig_onnx_scope_open(x);
+}
+
+// Everything that depends on the model being written, and not on the program.
+static void state_free(ig_onnx *x) {
+  ig_alloc alloc = x->c->alloc;
+  ig_vec_free(alloc, &x->tensors);
+  ig_vec_free(alloc, &x->scopes);
+  ig_table *tables[] = {&x->names, &x->elements, &x->sources, &x->numbers};
+  for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) ig_table_free(tables[i]);
+  ig_map *maps[] = {&x->rows, &x->constants, &x->refused, &x->dim_names, &x->outputs};
+  for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) ig_map_free(maps[i]);
+  ig_str_free(&x->refusals);
+  ig_arena_free(&x->arena);
+  ig_proto_writer_free(&x->w);
+}
+
+// All calls that have no counterpart are one error.
+static ig_status report(ig_onnx *x) {
+  if (ig_ctx_status(x->c) != IG_OK || !x->nrefusals) return ig_ctx_status(x->c);
+  if (x->refusals.failed) return ig_fail(x->c, IG_NOMEM, "out of memory");
+  if (x->nrefusals == 1) {
+    ig_fail_text(x->c, IG_UNSUPPORTED, "%s", x->refusals.at);
+  } else {
+    ig_fail_text(x->c, IG_UNSUPPORTED, "%zu calls cannot be written as ONNX (opset %d):\n%s",
+                 x->nrefusals, x->opset, x->refusals.at);
+  }
+  return ig_ctx_status(x->c);
+}
+
+static uint64_t weight_total(const ig_program *p) {
+  uint64_t total = 0;
+  const ig_weight *w = NULL;
+  size_t n = ig_program_state(p, &w);
+  for (int round = 0; round < 2; round++) {
+    for (size_t i = 0; i < n; i++) {
+      if (!ig_tensor_is_fake(w[i].tensor)) {
+        total += (uint64_t)ig_tensor_numel(w[i].tensor) * ig_dtype_size(w[i].tensor->dtype);
+      }
+    }
+    n = ig_program_constants(p, &w);
+  }
+  return total;
+}
+
+typedef struct target {
+  const char *path;  // NULL: into the sink
+  ig_sink *sink;
+} target;
+
+static ig_status put_data(ig_onnx *x, const char *path) {
+  ig_sink sink;
+  IG_RETURN_IF_ERR(ig_sink_file(x->c, path, &sink));
+  for (size_t i = 0; i < x->tensors.n; i++) {
+    const struct ig_onnx_tensor *t = &x->tensors.at[i];
+    if (!t->is_external) continue;
+    ig_sink_zeros(&sink, (size_t)(t->offset - sink.total));
+    ig_sink_put(&sink, t->data.at, t->data.n);
+  }
+  ig_status st = ig_sink_close(x->c, &sink);
+  ig_sink_drop(&sink);
+  return st;
+}
+
+static ig_status put_file(ig_onnx *x, const char *path, const char *data_path) {
+  if (x->external) IG_RETURN_IF_ERR(put_data(x, data_path));
+  ig_sink sink;
+  IG_RETURN_IF_ERR(ig_sink_file(x->c, path, &sink));
+  ig_status st = ig_proto_write(x->c, &x->w, &sink);
+  if (st == IG_OK) st = ig_sink_close(x->c, &sink);
+  ig_sink_drop(&sink);
+  return st;
+}
+
+static ig_status put(ig_onnx *x, const target *to, const char *data_path) {
+  if (x->w.failed) return ig_fail(x->c, IG_NOMEM, "out of memory");
+  if (x->w.total > MAX_MODEL_BYTES) {
+    return ig_fail(
+        x->c, IG_UNSUPPORTED,
+        "%s: the model has %llu bytes, an ONNX file at most 2 GB: save it with its weights "
+        "in a file beside it",
+        to->path ? to->path : "ONNX", (unsigned long long)x->w.total);
+  }
+  return to->path ? put_file(x, to->path, data_path) : ig_proto_write(x->c, &x->w, to->sink);
+}
+
+static ig_status write_program(ig_onnx *x, const ig_program *p, const target *to) {
+  ig_program *lowered = NULL;
+  IG_RETURN_IF_ERR(lower(x, p, &lowered));
+  x->p = lowered;
+  x->g = ig_program_graph(lowered);
+  size_t length = to->path ? strlen(to->path) : 0;
+  char *data_path = length ? ig_onnx_push(x, length + sizeof ".data") : NULL;
+  if (data_path) (void)snprintf(data_path, length + sizeof ".data", "%s.data", to->path);
+  const char *slash = data_path ? strrchr(data_path, '/') : NULL;
+  ig_onnx_external how = x->options->external;
+  bool large = weight_total(lowered) > MAX_MODEL_BYTES - (64 << 20);  // room for the nodes
+  if (data_path && (how == IG_ONNX_EXTERNAL_ALWAYS || (how == IG_ONNX_EXTERNAL_AUTO && large))) {
+    x->data_name = slash ? slash + 1 : data_path;
+  }
+  ig_sym *sym = x->c->sym;
+  x->c->sym = x->g->sym;
+  ig_onnx_put_model(x);
+  x->c->sym = sym;
+  ig_status st = report(x);
+  if (st == IG_OK) st = put(x, to, data_path);
+  ig_program_free(lowered);
+  return st;
+}
+
+static ig_status write_to(ig_ctx *c, const ig_program *p, const ig_onnx_options *options,
+                          const target *to) {
+  static const ig_onnx_options plain = {0};
+  if (ig_ctx_status(c) != IG_OK) return ig_ctx_status(c);
+  if (!options) options = &plain;
+  int opset = options->opset ? options->opset : IG_ONNX_OPSET_DEFAULT;
+  if (opset < IG_ONNX_OPSET_OLDEST || opset > IG_ONNX_OPSET_NEWEST) {
+    return ig_fail(c, IG_INVALID, "ONNX: opset %d is not known, %d to %d are", opset,
+                   IG_ONNX_OPSET_OLDEST, IG_ONNX_OPSET_NEWEST);
+  }
+  ig_onnx x = {.c = c, .options = options, .opset = opset};
+  state_init(&x);
+  ig_status st = index_rows(&x);
+  if (st == IG_OK) st = write_program(&x, p, to);
+  if (st == IG_OK) st = ig_ctx_status(c);
+  state_free(&x);
+  return st;
+}
+
+ig_status ig_program_write_onnx(ig_ctx *c, const ig_program *p, const ig_onnx_options *options,
+                                ig_sink *sink) {
+  return write_to(c, p, options, &(target){.sink = sink});
+}
+
+ig_status ig_program_save_onnx_as(ig_ctx *c, const ig_program *p, const ig_onnx_options *options,
+                                  const char *path) {
+  return write_to(c, p, options, &(target){.path = path});
+}
+
+ig_status ig_program_save_onnx(ig_ctx *c, const ig_program *p, const char *path) {
+  return ig_program_save_onnx_as(c, p, NULL, path);
+}

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+// The model around the nodes: inputs, outputs, initializers, metadata. Sizes that vary are named as
+// the user named them, expressions of them are written out; what is known about them (ranges,
+// relations) is metadata of the model.
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ingot/dims.h"
+#include "ingot/version.h"
+#include "onnx/model.h"
+#include "onnx/writer.h"
+#include "sym/env.h"
+
+enum { MODEL_IR_VERSION = 1, MODEL_PRODUCER = 2, MODEL_PRODUCER_VERSION = 3, MODEL_GRAPH = 7 };
+enum { MODEL_OPSET = 8, OPSET_DOMAIN = 1, OPSET_VERSION = 2 };
+enum { TENSOR_DIMS = 1, TENSOR_TYPE = 2, TENSOR_NAME = 8, TENSOR_RAW = 9 };
+enum { TENSOR_EXTERNAL = 13, TENSOR_LOCATION = 14, LOCATION_EXTERNAL = 1 };
+enum { VALUE_NAME = 1, VALUE_TYPE = 2, TYPE_TENSOR = 1, ELEM_TYPE = 1, SHAPE = 2 };
+enum { SHAPE_DIM = 1, DIM_VALUE = 1, DIM_PARAM = 2 };
+
+int ig_onnx_ir_version(int opset) {
+  static const int versions[] = {7, 7, 8, 8, 8, 8, 9, 9, 10, 10, 11, 12, 13, 13, 13, 14};
+  return versions[opset - IG_ONNX_OPSET_OLDEST];
+}
+
+// ---- sizes
+
+// An expression with the names that the user gave to its symbols.
+static void add_named(ig_onnx *x, ig_str *out, const char *text) {
+  while (*text) {
+    size_t n = 0;
+    while (isalnum((unsigned char)text[n]) || text[n] == '_') n++;
+    char word[64] = "";
+    if (n && n < sizeof word) memcpy(word, text, n);
+    ig_map_value *name = word[0] ? ig_map_find(&x->dim_names, word) : NULL;
+    if (n == 0) n = 1;
+    if (name) ig_str_add(out, "%s", (const char *)name->ptr);
+    if (!name) ig_str_add(out, "%.*s", (int)n, text);
+    text += n;
+  }
+}
+
+static const char *expr_text(ig_onnx *x, const ig_expr *e) {
+  ig_str plain = ig_str_make(x->c->alloc);
+  ig_str named = ig_str_make(x->c->alloc);
+  ig_str_expr(&plain, e);
+  if (!plain.failed) add_named(x, &named, plain.at);
+  bool failed = plain.failed || named.failed;
+  if (failed) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
+  const char *out = failed ? "" : ig_onnx_keep(x, named.at);
+  ig_str_free(&plain);
+  ig_str_free(&named);
+  return out;
+}
+
+static void learn_names(ig_onnx *x, const ig_tensor *t) {
+  for (int d = 0; d < t->ndim; d++) {
+    const ig_expr *e = ig_sizes(t)[d].expr;
+    size_t n = 0;
+    const ig_expr *const *symbols = e ? ig_expr_symbols(x->c, e, &n) : NULL;
+    for (size_t i = 0; i < n; i++) {
+      const char *name = ig_program_dim_name(x->p, symbols[i]);
+      ig_map_value *v = name ? ig_map_put(&x->dim_names, symbols[i]->name) : NULL;
+      if (v) v->ptr = (void *)name;
+    }
+  }
+}
+
+static void put_dim(ig_onnx *x, ig_int size) {
+  size_t mark = ig_proto_open(&x->w, SHAPE_DIM);
+  if (size.expr) {
+    ig_proto_put_text(&x->w, DIM_PARAM, expr_text(x, size.expr));
+  } else {
+    ig_proto_put_int(&x->w, DIM_VALUE, size.value);
+  }
+  ig_proto_close(&x->w, mark);
+}
+
+static void put_info(ig_onnx *x, uint32_t field, const char *name, ig_dtype dtype,
+                     const ig_int *sizes, int ndim) {
+  ig_proto_writer *w = &x->w;
+  size_t info = ig_proto_open(w, field);
+  ig_proto_put_text(w, VALUE_NAME, name);
+  size_t type = ig_proto_open(w, VALUE_TYPE);
+  size_t tensor = ig_proto_open(w, TYPE_TENSOR);
+  ig_proto_put_int(w, ELEM_TYPE, ig_onnx_elem_type(dtype));
+  size_t shape = ig_proto_open(w, SHAPE);
+  for (int d = 0; d < ndim; d++) put_dim(x, sizes[d]);
+  ig_proto_close(w, shape);
+  ig_proto_close(w, tensor);
+  ig_proto_close(w, type);
+  ig_proto_close(w, info);
+}
+
+void ig_onnx_put_value_info(ig_onnx *x, uint32_t field, const char *name, const ig_tensor *t) {
+  put_info(x, field, name, t->dtype, ig_sizes(t), t->ndim);
+}
+
+// ---- initializers
+
+static void put_entry(ig_onnx *x, uint32_t field, const char *key, const char *value) {
+  size_t mark = ig_proto_open(&x->w, field);
+  ig_proto_put_text(&x->w, IG_ONNX_ENTRY_KEY, key);
+  ig_proto_put_text(&x->w, IG_ONNX_ENTRY_VALUE, value);
+  ig_proto_close(&x->w, mark);
+}
+
+static void put_location(ig_onnx *x, struct ig_onnx_tensor *t) {
+  char text[32];
+  uint64_t align = t->data.n >= IG_ONNX_LARGE ? IG_ONNX_ALIGN_LARGE : IG_ONNX_ALIGN;
+  x->external = (x->external + align - 1) / align * align;
+  t->offset = x->external;
+  x->external += t->data.n;
+  put_entry(x, TENSOR_EXTERNAL, "location", x->data_name);
+  (void)snprintf(text, sizeof text, "%" PRIu64, t->offset);
+  put_entry(x, TENSOR_EXTERNAL, "offset", text);
+  (void)snprintf(text, sizeof text, "%zu", t->data.n);
+  put_entry(x, TENSOR_EXTERNAL, "length", text);
+  ig_proto_put_int(&x->w, TENSOR_LOCATION, LOCATION_EXTERNAL);
+}
+
+static void put_tensors(ig_onnx *x) {
+  ig_proto_writer *w = &x->w;
+  for (size_t i = 0; i < x->tensors.n; i++) {
+    struct ig_onnx_tensor *t = &x->tensors.at[i];
+    if (t->is_weight && x->options->weights_as_inputs) continue;
+    size_t mark = ig_proto_open(w, IG_ONNX_GRAPH_INITIALIZER);
+    for (int d = 0; d < t->ndim; d++) ig_proto_put_int(w, TENSOR_DIMS, t->dims[d]);
+    ig_proto_put_int(w, TENSOR_TYPE, ig_onnx_elem_type(t->dtype));
+    ig_proto_put_text(w, TENSOR_NAME, t->name);
+    t->is_external = x->data_name && t->data.n >= IG_ONNX_EXTERNAL_MIN;
+    if (t->is_external) {
+      put_location(x, t);
+    } else {
+      ig_proto_put_borrowed(w, TENSOR_RAW, t->data);
+    }
+    ig_proto_close(w, mark);
+  }
+}
+
+static void put_weight_inputs(ig_onnx *x) {
+  if (!x->options->weights_as_inputs && !x->options->initializers_as_inputs) return;
+  for (size_t i = 0; i < x->tensors.n; i++) {
+    const struct ig_onnx_tensor *t = &x->tensors.at[i];
+    ig_int sizes[IG_MAX_DIM];
+    if (!t->is_weight) continue;
+    for (int d = 0; d < t->ndim; d++) sizes[d] = ig_const(t->dims[d]);
+    put_info(x, IG_ONNX_GRAPH_INPUT, t->name, t->dtype, sizes, t->ndim);
+  }
+}
+
+// ---- inputs
+
+static bool is_number(const ig_value *v) {
+  return v->kind == IG_KIND_INT || v->kind == IG_KIND_FLOAT || v->kind == IG_KIND_BOOL;
+}
+
+// A name that the user gives; a node that has it by chance gives way.
+static void give_name(ig_onnx *x, const ig_node *n, const char *name) {
+  const ig_node *other = ig_graph_find(x->g, name);
+  if (other && other != n && !ig_table_find(&x->names, other)) {
+    (void)ig_onnx_set_name(x, other, ig_onnx_fresh(x, name));
+  }
+  (void)ig_onnx_set_name(x, n, name);
+}
+
+static const char *input_name(ig_onnx *x, const ig_node *n) {
+  ig_table_slot *s = ig_table_find(&x->names, n);
+  return s ? s->value : n->name;
+}
+
+// Symbolic numbers are inputs without dimensions; a number that was fixed by the capture is none.
+static void put_input(ig_onnx *x, const ig_node *n) {
+  const char *name = input_name(x, n);
+  if (n->val.kind == IG_KIND_TENSOR) {
+    ig_onnx_put_value_info(x, IG_ONNX_GRAPH_INPUT, name, n->val.tensor);
+    ig_onnx_learn(x, name, n->val.tensor);
+  } else if (is_number(&n->val) && ig_onnx_is_symbolic(&n->val)) {
+    const ig_expr *e = n->val.kind == IG_KIND_INT ? n->val.i.expr : n->val.f_expr;
+    put_info(x, IG_ONNX_GRAPH_INPUT, name, ig_onnx_number_type(e), NULL, 0);
+    ig_onnx_learn_number(x, ig_onnx_unsqueeze(x, name, 0, NULL), e);
+  }
+}
+
+static void put_inputs(ig_onnx *x) {
+  const ig_input_spec *in = NULL;
+  size_t n = ig_program_inputs(x->p, &in);
+  for (size_t i = 0; i < n; i++) {
+    const ig_node *node = ig_graph_find(x->g, in[i].name);
+    if (in[i].kind == IG_INPUT_USER && node) put_input(x, node);
+  }
+}
+
+// Names of inputs and outputs, before anything is written.
+static void name_inputs(ig_onnx *x) {
+  const ig_input_spec *in = NULL;
+  size_t n = ig_program_inputs(x->p, &in);
+  size_t k = 0;
+  for (size_t i = 0; i < n; i++) {
+    const ig_node *node = ig_graph_find(x->g, in[i].name);
+    if (in[i].kind != IG_INPUT_USER || !node) continue;
+    bool tensor = node->val.kind == IG_KIND_TENSOR;
+    if (tensor) learn_names(x, node->val.tensor);
+    if (!tensor && !(is_number(&node->val) && ig_onnx_is_symbolic(&node->val))) continue;
+    if (k < x->options->ninput_names) give_name(x, node, x->options->input_names[k++]);
+  }
+}
+
+// ---- outputs
+
+// None and texts are no outputs of a model.
+static bool is_output(const ig_output_spec *out) {
+  const ig_value *v = out->value.kind == IG_KIND_NODE ? &out->value.node->val : &out->value;
+  return v->kind == IG_KIND_TENSOR || is_number(v);
+}
+
+static void name_outputs(ig_onnx *x) {
+  const ig_output_spec *out = NULL;
+  size_t n = ig_program_outputs(x->p, &out);
+  size_t k = 0;
+  for (size_t i = 0; i < n && k < x->options->noutput_names; i++) {
+    if (!is_output(&out[i])) continue;
+    const char *name = x->options->output_names[k++];
+    const ig_value *v = &out[i].value;
+    bool made = v->kind == IG_KIND_NODE && v->node->kind == IG_NODE_CALL &&
+                v->node->val.kind == IG_KIND_TENSOR && !ig_table_find(&x->names, v->node);
+    if (made) give_name(x, v->node, name);
+  }
+}
+
+// What ONNX asks of outputs: each has a name of its own and is made by a node.
+static const char *output_name(ig_onnx *x, const ig_value *v, const char *given, size_t i) {
+  const char *name = ig_onnx_operand(x, v, IG_DTYPE_COUNT);
+  ig_map_value *seen = ig_map_put(&x->outputs, name);
+  if (!seen) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
+  bool made = v->kind == IG_KIND_NODE && v->node->kind == IG_NODE_CALL;
+  if (seen && !seen->num && made && ig_onnx_tensor_of(v) && (!given || strcmp(given, name) == 0)) {
+    seen->num = 1;
+    return name;
+  }
+  char text[32];
+  (void)snprintf(text, sizeof text, "output::%zu", i);
+  const char *own = given ? given : ig_onnx_keep(x, text);
+  if (!given && made && !ig_onnx_tensor_of(v)) own = v->node->name;  // a number has no node yet
+  return ig_onnx_emit1(x, "Identity", name, own);
+}
+
+static void put_output(ig_onnx *x, const ig_output_spec *out, const char *given, size_t i) {
+  const ig_value *v = &out->value;
+  const char *name = output_name(x, v, given, i);
+  const ig_tensor *t = ig_onnx_tensor_of(v);
+  if (t) {
+    ig_onnx_put_value_info(x, IG_ONNX_GRAPH_OUTPUT, name, t);
+    return;
+  }
+  const ig_value *number = v->kind == IG_KIND_NODE ? &v->node->val : v;
+  ig_dtype d = number->kind == IG_KIND_INT    ? IG_I64
+               : number->kind == IG_KIND_BOOL ? IG_BOOL
+                                              : IG_F32;
+  put_info(x, IG_ONNX_GRAPH_OUTPUT, name, d, NULL, 0);
+}
+
+static void put_outputs(ig_onnx *x) {
+  const ig_output_spec *out = NULL;
+  size_t n = ig_program_outputs(x->p, &out);
+  size_t k = 0;
+  for (size_t i = 0; i < n && ig_ctx_status(x->c) == IG_OK; i++) {
+    if (!is_output(&out[i])) continue;
+    const char *given = k < x->options->noutput_names ? x->options->output_names[k] : NULL;
+    put_output(x, &out[i], given, i);
+    k++;
+  }
+}
+
+// ---- metadata
+
+static void put_property(ig_onnx *x, const char *key, const char *value) {
+  put_entry(x, IG_ONNX_MODEL_METADATA, key, value);
+}
+
+static void put_ranges(ig_onnx *x) {
+  const ig_range_entry *at = NULL;
+  size_t n = ig_program_ranges(x->c, x->p, &at);
+  for (size_t i = 0; i < n; i++) {
+    char key[128];
+    char text[96];
+    char lo[32] = "-int_oo";
+    char hi[32] = "int_oo";
+    if (at[i].lo != INT64_MIN) (void)snprintf(lo, sizeof lo, "%" PRId64, at[i].lo);
+    if (at[i].hi != INT64_MAX) (void)snprintf(hi, sizeof hi, "%" PRId64, at[i].hi);
+    (void)snprintf(key, sizeof key, "ingot.range.%.100s", expr_text(x, at[i].expr));
+    (void)snprintf(text, sizeof text, "[%s, %s]", lo, hi);
+    put_property(x, key, text);
+  }
+}
+
+// Which symbol of the program a named dimension is, and what must hold between sizes.
+static void put_relations(ig_onnx *x) {
+  const ig_env *env = x->g->sym ? x->g->sym->env : NULL;
+  for (size_t i = 0; env && i < env->asserts.n; i++) {
+    char key[64];
+    (void)snprintf(key, sizeof key, "ingot.relation.%zu", i);
+    put_property(x, key, expr_text(x, env->asserts.at[i].expr));
+  }
+}
+
+static void put_metadata(ig_onnx *x) {
+  if (x->options->no_metadata) return;
+  put_ranges(x);
+  put_relations(x);
+}
+
+// ---- the model
+
+void ig_onnx_put_model(ig_onnx *x) {
+  ig_proto_writer *w = &x->w;
+  ig_proto_put_int(w, MODEL_IR_VERSION, ig_onnx_ir_version(x->opset));
+  ig_proto_put_text(w, MODEL_PRODUCER, "ingot");
+  ig_proto_put_text(w, MODEL_PRODUCER_VERSION, IG_VERSION);
+  size_t graph = ig_proto_open(w, MODEL_GRAPH);
+  ig_proto_put_text(w, IG_ONNX_GRAPH_NAME, "main_graph");
+  name_inputs(x);
+  name_outputs(x);
+  ig_onnx_add_weights(x);
+  put_inputs(x);
+  put_weight_inputs(x);
+  ig_onnx_put_nodes(x, x->g);
+  put_outputs(x);
+  put_tensors(x);
+  ig_proto_close(w, graph);
+  size_t opset = ig_proto_open(w, MODEL_OPSET);
+  ig_proto_put_text(w, OPSET_DOMAIN, "");
+  ig_proto_put_int(w, OPSET_VERSION, x->opset);
+  ig_proto_close(w, opset);
+  put_metadata(x);
+}
