@@ -8,8 +8,8 @@ from ingot.onnx._options import (
     DiagnosticOptions,
     ExportOptions,
     ONNXFakeContext,
-    ONNXRuntimeOptions,
     OnnxRegistry,
+    ONNXRuntimeOptions,
     enable_fake_mode,
 )
 from ingot.onnx._program import ONNXProgram
