@@ -173,6 +173,31 @@ typedef struct ig_model_finding {
 } ig_model_finding;
 IG_API size_t ig_model_findings(const ig_model *m, const ig_model_finding *const **findings);
 
+// Sizes and numbers of the program that are not fixed: each expression with the value that has it
+// first (inputs come first) and the user's line that made it. In the innermost scope.
+typedef struct ig_model_symbol {
+  const char *name;   // "s0", "2*s0 + 1", "u0"
+  int64_t lo;         // bounds, both included
+  int64_t hi;         // INT64_MAX: none
+  const char *value;  // name of an input or node
+  int dim;            // of that value; -1: it is a number
+  bool input;         // it is an input
+  const char *file;   // user's line; NULL: not known
+  int line;
+  const char *source;  // text of that line; NULL: not known
+} ig_model_symbol;
+IG_API size_t ig_model_symbols(ig_ctx *c, const ig_model *m, const ig_model_symbol *const **list);
+
+// What must hold between them, as the program checks it when it runs. In the innermost scope.
+typedef struct ig_model_relation {
+  const char *text;
+  const char *file;  // as above
+  int line;
+  const char *source;
+} ig_model_relation;
+IG_API size_t ig_model_relations(ig_ctx *c, const ig_model *m,
+                                 const ig_model_relation *const **list);
+
 // Every rule of the loader and the verifier, checksums of all members included; nothing is run. The
 // first thing that is wrong is the error. options may be NULL.
 IG_API IG_MUST_USE ig_status ig_model_verify(ig_ctx *c, const ig_model *m,

@@ -1,115 +1,196 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options, messages and short descriptions for the subcommands.
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
+// The command line by table: options anywhere, "--name VALUE", "--name=VALUE", "-n VALUE"; "--"
+// ends them; a lone "-" is a file. Mistyped words are answered with the nearest ones.
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
 
-int cli_usage(const cli_command *command, const char *fmt, ...) {
-  va_list ap;
-  (void)fprintf(stderr, "ingot %s: ", command->name);
-  va_start(ap, fmt);
-  (void)vfprintf(stderr, fmt, ap);
-  va_end(ap);
-  (void)fprintf(stderr, "\nusage: ingot %s %s\n", command->name, command->arguments);
-  return CLI_USAGE;
+static const char *color_word;
+static bool help_switch;
+static const cli_option common[] = {
+    {"--color", NULL, "WHEN", CLI_TEXT, &color_word, "auto (default), always or never"},
+    {"--help", "-h", NULL, CLI_SWITCH, &help_switch, "this text"},
+};
+enum { NCOMMON = sizeof common / sizeof *common };
+
+static const cli_option *option_at(const cli_command *command, size_t i) {
+  return i < command->noptions ? &command->options[i] : &common[i - command->noptions];
 }
 
-int cli_fail(const ig_ctx *c) {
-  (void)fprintf(stderr, "ingot: %s\n", ig_ctx_error(c));
-  return CLI_FAILED;
-}
+// ---- help
 
-static bool matches(const cli_option *o, const char *word, const char **inline_value) {
-  size_t n = strlen(o->name);
-  *inline_value = NULL;
-  if (strcmp(word, o->name) == 0 || (o->brief && strcmp(word, o->brief) == 0)) return true;
-  if (!o->value || strncmp(word, o->name, n) != 0 || word[n] != '=') return false;
-  *inline_value = word + n + 1;
-  return true;
-}
-
-static int take_option(const cli_command *command, const cli_option *o, const char *given, int argc,
-                       char **argv, int *i) {
-  if (!o->value) {
-    *o->found = true;
-    return CLI_OK;
+static void help_option(const cli_option *o) {
+  char left[64];
+  (void)snprintf(left, sizeof left, "%s%s%s%s%s", o->brief ? o->brief : "",
+                 o->brief ? ", " : "    ", o->name, o->value ? " " : "", o->value ? o->value : "");
+  if (strlen(left) > 26) {
+    printf("  %s\n  %-26s  ", left, "");
+  } else {
+    printf("  %-26s  ", left);
   }
-  if (!given && *i + 1 >= argc) return cli_usage(command, "%s needs a value", o->name);
-  *o->value = given ? given : argv[++*i];
-  return CLI_OK;
+  for (const char *s = o->help; *s; s++) {
+    (void)putchar(*s);
+    if (*s == '\n') printf("  %-26s  ", "");
+  }
+  (void)putchar('\n');
 }
 
-static int take_word(const cli_command *command, int argc, char **argv, int *i,
-                     const cli_option *options, size_t noptions, cli_args *out) {
-  const char *word = argv[*i];
-  for (size_t k = 0; k < noptions; k++) {
-    const char *given = NULL;
-    if (matches(&options[k], word, &given)) {
-      return take_option(command, &options[k], given, argc, argv, i);
+void cli_help(const cli_command *command) {
+  cli_put(stdout, CLI_BOLD, "usage:");
+  printf(" ingot %s %s\n\n%s\n\n", command->name, command->arguments, command->details);
+  cli_put(stdout, CLI_BOLD, "options:");
+  (void)putchar('\n');
+  for (size_t i = 0; i < command->noptions + NCOMMON; i++) help_option(option_at(command, i));
+  (void)putchar('\n');
+  cli_put(stdout, CLI_BOLD, "examples:");
+  (void)putchar('\n');
+  for (size_t i = 0; i < command->nexamples; i++) {
+    printf("  %s\n      %s\n", command->examples[i].line, command->examples[i].text);
+  }
+  (void)putchar('\n');
+  cli_put(stdout, CLI_BOLD, "exit codes:");
+  printf(
+      " 0 fine, 1 numbers disagree, 2 wrong command line, 3 file refused,\n"
+      "            4 file cannot be read or written, 5 running failed\n");
+}
+
+// ---- suggestions
+
+// Edit distance with swapped neighbours as one step; words are short.
+static size_t distance(const char *a, const char *b) {
+  enum { MAX = 40 };
+  size_t n = strlen(a);
+  size_t m = strlen(b);
+  size_t rows[3][MAX + 1];
+  if (n > MAX || m > MAX) return MAX;
+  for (size_t j = 0; j <= m; j++) rows[0][j] = j;
+  for (size_t i = 1; i <= n; i++) {
+    size_t *row = rows[i % 3];
+    const size_t *above = rows[(i + 2) % 3];
+    const size_t *two = rows[(i + 1) % 3];
+    row[0] = i;
+    for (size_t j = 1; j <= m; j++) {
+      size_t best = above[j - 1] + (a[i - 1] != b[j - 1]);
+      if (above[j] + 1 < best) best = above[j] + 1;
+      if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+      bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped && two[j - 2] + 1 < best) best = two[j - 2] + 1;
+      row[j] = best;
     }
   }
-  if (word[0] == '-' && word[1]) return cli_usage(command, "unknown option '%s'", word);
-  if (out->nfiles == CLI_MAX_FILES) return cli_usage(command, "too many files");
-  out->files[out->nfiles++] = word;
-  return CLI_OK;
+  return rows[n % 3][m];
 }
 
-int cli_parse(const cli_command *command, int argc, char **argv, const cli_option *options,
-              size_t noptions, int nfiles, cli_args *out) {
-  *out = (cli_args){0};
-  for (int i = 0; i < argc; i++) {
-    int code = take_word(command, argc, argv, &i, options, noptions, out);
-    if (code != CLI_OK) return code;
+const char *cli_nearest(const char *word, const char *const *words, size_t n) {
+  const char *best = NULL;
+  size_t least = strlen(word) / 3 + 2;
+  for (size_t i = 0; i < n; i++) {
+    bool prefix = strlen(word) > 2 && strncmp(words[i], word, strlen(word)) == 0;
+    size_t d = prefix ? 1 : distance(word, words[i]);
+    if (d < least) {
+      least = d;
+      best = words[i];
+    }
   }
-  if (out->nfiles == nfiles) return CLI_OK;
-  return cli_usage(command, "%d file%s given, expected %d", out->nfiles,
-                   out->nfiles == 1 ? "" : "s", nfiles);
+  return best;
 }
 
-bool cli_has_suffix(const char *path, const char *suffix) {
-  size_t n = strlen(path);
-  size_t k = strlen(suffix);
-  return n > k && strcmp(path + n - k, suffix) == 0;
-}
-
-static const char *describe_tensor(const ig_tensor *t, char *text, size_t cap) {
-  size_t n = (size_t)snprintf(text, cap, "%s[", ig_dtype_text(ig_tensor_dtype(t)));
-  for (int d = 0; d < ig_tensor_ndim(t) && n < cap; d++) {
-    ig_int size = ig_tensor_size(t, d);
-    const char *comma = d ? ", " : "";
-    n += (size_t)(size.expr ? snprintf(text + n, cap - n, "%s?", comma)
-                            : snprintf(text + n, cap - n, "%s%" PRId64, comma, size.value));
+static int unknown_option(const cli_command *command, const char *word) {
+  const char *names[64];
+  size_t n = 0;
+  char name[64];
+  (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+  for (size_t i = 0; i < command->noptions + NCOMMON && n < 64; i++) {
+    names[n++] = option_at(command, i)->name;
   }
-  if (n < cap) (void)snprintf(text + n, cap - n, "]");
-  return text;
+  const char *near = cli_nearest(name, names, n);
+  if (near) return cli_usage(command, "unknown option '%s'; did you mean %s?", name, near);
+  return cli_usage(command, "unknown option '%s'", name);
 }
 
-const char *cli_describe(const ig_value *v, char *text, size_t cap) {
-  switch (v->kind) {
-    case IG_KIND_TENSOR:
-      return describe_tensor(v->tensor, text, cap);
-    case IG_KIND_INT:
-      (void)snprintf(text, cap, "%" PRId64, v->i.value);
-      return text;
-    case IG_KIND_FLOAT:
-      (void)snprintf(text, cap, "%.17g", v->f);
-      return text;
-    case IG_KIND_BOOL:
-      (void)snprintf(text, cap, "%s", v->b ? "True" : "False");
-      return text;
-    case IG_KIND_STR:
-      (void)snprintf(text, cap, "'%s'", v->str);
-      return text;
-    case IG_KIND_NODE:
-      return cli_describe(ig_node_val(v->node), text, cap);
-    case IG_KIND_NONE:
-      (void)snprintf(text, cap, "None");
-      return text;
+// ---- values
+
+static int take_number(const cli_command *command, const cli_option *o, const char *text) {
+  char *end = NULL;
+  errno = 0;
+  if (o->type == CLI_INT) {
+    *(long *)o->to = strtol(text, &end, 10);
+  } else {
+    *(double *)o->to = strtod(text, &end);
+  }
+  if (end != text && *end == 0 && errno == 0) return CLI_OK;
+  return cli_usage(command, "%s: '%s' is no %s", o->name, text,
+                   o->type == CLI_INT ? "whole number" : "number");
+}
+
+static int take_value(const cli_command *command, const cli_option *o, const char *text) {
+  cli_texts *list = o->to;
+  switch (o->type) {
+    case CLI_SWITCH:
+      *(bool *)o->to = true;
+      return CLI_OK;
+    case CLI_TEXT:
+      *(const char **)o->to = text;
+      return CLI_OK;
+    case CLI_TEXTS:
+      if (list->n == CLI_MAX_TEXTS) return cli_usage(command, "%s: given too often", o->name);
+      list->at[list->n++] = text;
+      return CLI_OK;
     default:
-      (void)snprintf(text, cap, "a value");
-      return text;
+      return take_number(command, o, text);
   }
+}
+
+static const cli_option *find_option(const cli_command *command, const char *word,
+                                     const char **value) {
+  size_t n = strcspn(word, "=");
+  *value = NULL;
+  for (size_t i = 0; i < command->noptions + NCOMMON; i++) {
+    const cli_option *o = option_at(command, i);
+    if (o->brief && strcmp(word, o->brief) == 0) return o;
+    if (strlen(o->name) != n || strncmp(o->name, word, n) != 0) continue;
+    if (word[n]) *value = word + n + 1;
+    return o;
+  }
+  return NULL;
+}
+
+static int take_word(const cli_command *command, int argc, char **argv, int *i) {
+  const char *value = NULL;
+  const cli_option *o = find_option(command, argv[*i], &value);
+  if (!o) return unknown_option(command, argv[*i]);
+  if (!o->value && value) return cli_usage(command, "%s takes no value", o->name);
+  if (o->value && !value) {
+    if (*i + 1 >= argc) return cli_usage(command, "%s needs a value: %s", o->name, o->value);
+    value = argv[++*i];
+  }
+  return take_value(command, o, value);
+}
+
+int cli_parse(const cli_command *command, int argc, char **argv, const char **files) {
+  int n = 0;
+  bool only_files = false;
+  for (int i = 0; i < argc; i++) {
+    bool option = !only_files && argv[i][0] == '-' && argv[i][1];
+    if (option && strcmp(argv[i], "--") == 0) {
+      only_files = true;
+    } else if (option) {
+      int code = take_word(command, argc, argv, &i);
+      if (code != CLI_OK) return code;
+    } else {
+      if (n < CLI_MAX_FILES) files[n] = argv[i];
+      n++;
+    }
+  }
+  if (color_word && !cli_set_color(color_word)) {
+    return cli_usage(command, "--color: '%s' is none of auto, always, never", color_word);
+  }
+  if (help_switch) {
+    cli_help(command);
+    return -1;
+  }
+  if (n == command->nfiles) return CLI_OK;
+  return cli_usage(command, "%d file%s given, expected %d", n, n == 1 ? "" : "s", command->nfiles);
 }

@@ -1,51 +1,135 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command's own small frame: subcommands, options, failing. Exit codes: 0 done, 1 it could not
-// be done, 2 the command line is wrong.
+// The command's own frame: subcommands and their options as tables, from which --help is printed;
+// failing with an exit code that tells why; colours, JSON, progress. Only the public headers of the
+// library are used here.
 #ifndef CLI_CLI_H_
 #define CLI_CLI_H_
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "ingot/file.h"
+#include "ingot/model.h"
 
-enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
+// Exit codes, part of the contract (docs/command.md, ingot --help).
+enum {
+  CLI_OK = 0,
+  CLI_DIFFERS = 1,  // numbers disagree
+  CLI_USAGE = 2,    // the command line is wrong
+  CLI_REFUSED = 3,  // a file is malformed or holds what is not supported
+  CLI_IO = 4,       // a file cannot be read or written
+  CLI_FAILED = 5,   // running failed: inputs do not fit, an operator refused, out of memory
+};
+
+// ---- options (args.c)
+
+typedef enum cli_type { CLI_SWITCH, CLI_TEXT, CLI_TEXTS, CLI_INT, CLI_REAL } cli_type;
+enum { CLI_MAX_TEXTS = 64 };
+typedef struct cli_texts {
+  const char *at[CLI_MAX_TEXTS];
+  size_t n;
+} cli_texts;
+
+typedef struct cli_option {
+  const char *name;   // "--inputs"
+  const char *brief;  // "-i"; NULL: none
+  const char *value;  // "FILE"; NULL: a switch
+  cli_type type;
+  void *to;  // bool, const char *, cli_texts, long, double
+  const char *help;
+} cli_option;
+
+typedef struct cli_example {
+  const char *line;
+  const char *text;
+} cli_example;
 
 typedef struct cli_command {
   const char *name;
-  const char *arguments;  // "MODEL.pt2 --inputs FILE.npz"
-  const char *summary;
-  const char *details;  // lines for its own --help
-  int (*run)(ig_ctx *c, int argc, char **argv);
+  const char *arguments;  // "FILE"
+  const char *summary;    // one line of ingot --help
+  const char *details;    // a paragraph of its own --help
+  const cli_option *options;
+  size_t noptions;
+  const cli_example *examples;
+  size_t nexamples;
+  int nfiles;
+  int (*run)(ig_ctx *c, const char *const *files);
 } cli_command;
 
-extern const cli_command cli_run;
 extern const cli_command cli_info;
 extern const cli_command cli_show;
+extern const cli_command cli_run;
 extern const cli_command cli_convert;
+extern const cli_command cli_verify;
+extern const cli_command cli_shapes;
+extern const cli_command cli_bench;
 
-// Options with or without a value, "--name VALUE", "--name=VALUE" or "-n VALUE", and the rest.
-typedef struct cli_option {
-  const char *name;    // "--inputs"
-  const char *brief;   // "-i"; NULL: none
-  const char **value;  // NULL: a switch
-  bool *found;         // of a switch
-} cli_option;
 enum { CLI_MAX_FILES = 4 };
-typedef struct cli_args {
-  const char *files[CLI_MAX_FILES];
-  int nfiles;
-} cli_args;
-// Reads argv; wants `nfiles` files. CLI_OK, or CLI_USAGE after saying what is wrong.
-int cli_parse(const cli_command *command, int argc, char **argv, const cli_option *options,
-              size_t noptions, int nfiles, cli_args *out);
+// Options and files of a command line; CLI_OK, or CLI_USAGE after saying what is wrong.
+int cli_parse(const cli_command *command, int argc, char **argv, const char **files);
+void cli_help(const cli_command *command);
+// The most similar of the words; NULL: none is similar.
+const char *cli_nearest(const char *word, const char *const *words, size_t n);
 
-int cli_usage(const cli_command *command, const char *fmt, ...);
-// Prints the context's error; CLI_FAILED.
-int cli_fail(const ig_ctx *c);
+// ---- failing (fail.c)
 
+int cli_usage(const cli_command *command, const char *fmt, ...) IG_PRINTF(2, 3);
+// "ingot: " and the context's error, with the file's name in front if it is not there. The exit
+// code is `code`, or CLI_IO when the system refused.
+int cli_fail(const ig_ctx *c, const char *file, int code);
+int cli_error(int code, const char *fmt, ...) IG_PRINTF(2, 3);
+void cli_warn(const char *fmt, ...) IG_PRINTF(1, 2);
+int cli_no_memory(void);
+
+// ---- looks (style.c)
+
+typedef enum cli_style {
+  CLI_PLAIN,
+  CLI_BOLD,
+  CLI_DIM,
+  CLI_RED,
+  CLI_GREEN,
+  CLI_YELLOW,
+  CLI_BLUE,
+  CLI_CYAN,
+} cli_style;
+bool cli_set_color(const char *when);  // "auto", "always", "never"; false: another word
+// Prints with a style if the stream takes colours.
+void cli_put(FILE *to, cli_style style, const char *fmt, ...) IG_PRINTF(3, 4);
+const char *cli_bytes(uint64_t n, char *text, size_t cap);  // "21.9 kB"; returns text
+const char *cli_count(uint64_t n, char *text, size_t cap);  // "1,234,567"; returns text
+
+// ---- JSON (json.c): to stdout, indented; the caller nests correctly
+
+void cli_json_open(char bracket);
+void cli_json_close(char bracket);
+void cli_json_key(const char *key);
+void cli_json_str(const char *text);  // NULL: null
+void cli_json_int(int64_t i);
+void cli_json_real(double f);  // NaN and infinities as strings
+void cli_json_bool(bool b);
+void cli_json_null(void);
+void cli_json_end(void);
+
+// ---- progress (progress.c): on a terminal, after a second
+
+// A new stage; total 0: not known. The unit is "MB" or what is counted ("nodes").
+void cli_stage(const char *stage, uint64_t total, const char *unit);
+void cli_step(uint64_t done);
+void cli_stage_end(void);
+
+// ---- files (source.c)
+
+// Opens a model file; "-" is stdin. CLI_OK or an exit code after saying what is wrong.
+int cli_open(ig_ctx *c, const char *path, bool inspect, ig_model **out);
 bool cli_has_suffix(const char *path, const char *suffix);
-// "float32[3, 4]", "None", "7": what a value is, without its elements. Into text; returns text.
+
+// ---- text of values (text.c)
+
+// "float32[3, 4]", "None", "7"; into text, returns text.
 const char *cli_describe(const ig_value *v, char *text, size_t cap);
+const char *cli_port_text(const ig_model_port *p, char *text, size_t cap);
 
 #endif

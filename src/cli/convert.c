@@ -1,27 +1,219 @@
 // SPDX-License-Identifier: Apache-2.0
-// ingot convert: a program into another format.
-#include "cli/cli.h"
+// ingot convert: a file into another format, and a look whether it still says the same.
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-static int run(ig_ctx *c, int argc, char **argv) {
-  cli_args args;
-  int code = cli_parse(&cli_convert, argc, argv, NULL, 0, 2, &args);
-  if (code != CLI_OK) return code;
-  const char *to = args.files[1];
-  bool onnx = cli_has_suffix(to, ".onnx");
-  if (!onnx && !cli_has_suffix(to, ".pt2")) {
-    return cli_usage(&cli_convert, "%s: the name must end in .onnx or .pt2", to);
-  }
-  ig_program *p = NULL;
-  if (ig_program_load(c, args.files[0], &p) != IG_OK) return cli_fail(c);
-  ig_status st = onnx ? ig_program_save_onnx(c, p, to) : ig_program_save(c, p, to);
-  ig_program_free(p);
-  return st == IG_OK ? CLI_OK : cli_fail(c);
+#include "cli/feed.h"
+
+static struct {
+  const char *to;
+  bool no_check;
+  cli_feed feed;
+  cli_tolerance tolerance;
+} o = {.tolerance = {-1, -1}};
+
+typedef struct job {
+  ig_ctx *c;
+  ig_model *from;
+  const struct target *target;
+} job;
+
+// ---- writing
+
+static int save_pt2(const char *path, void *user) {
+  const job *j = user;
+  ig_status st = ig_program_save(j->c, ig_model_program(j->from), path);
+  return st == IG_OK ? CLI_OK : cli_fail(j->c, path, CLI_FAILED);
 }
 
+static int save_onnx(const char *path, void *user) {
+  const job *j = user;
+  ig_status st = ig_program_save_onnx(j->c, ig_model_runnable(j->from), path);
+  return st == IG_OK ? CLI_OK : cli_fail(j->c, path, CLI_REFUSED);
+}
+
+static int save_weights(const char *path, void *user) {
+  const job *j = user;
+  const ig_model_weight *const *weights = NULL;
+  size_t n = ig_model_weights(j->from, &weights);
+  ig_weight *list = calloc(n + 1, sizeof *list);
+  if (!list) return cli_no_memory();
+  for (size_t i = 0; i < n; i++) list[i] = (ig_weight){weights[i]->name, weights[i]->tensor};
+  int code = cli_save_arrays(j->c, path, "npz", list, n);
+  free(list);
+  return code;
+}
+
+// What can be written, by ending.
+static const struct target {
+  const char *word;
+  const char *suffix;
+  bool program;  // needs one; otherwise weights alone are written
+  int (*save)(const char *path, void *user);
+} targets[] = {
+    {"pt2", ".pt2", true, save_pt2},
+    {"onnx", ".onnx", true, save_onnx},
+    {"npz", ".npz", false, save_weights},
+};
+enum { NTARGETS = sizeof targets / sizeof *targets };
+
+static const struct target *find_target(const char *path) {
+  for (size_t i = 0; i < NTARGETS; i++) {
+    if (o.to ? strcmp(o.to, targets[i].word) == 0 : cli_has_suffix(path, targets[i].suffix)) {
+      return &targets[i];
+    }
+  }
+  return NULL;
+}
+
+static int no_target(const char *path) {
+  const char *words[NTARGETS];
+  for (size_t i = 0; i < NTARGETS; i++) words[i] = targets[i].word;
+  const char *near = o.to ? cli_nearest(o.to, words, NTARGETS) : NULL;
+  char list[256] = "";
+  for (size_t i = 0; i < NTARGETS; i++) {
+    size_t n = strlen(list);
+    (void)snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "",
+                   o.to ? targets[i].word : targets[i].suffix);
+  }
+  if (o.to) {
+    return cli_usage(&cli_convert, "--to: '%s' is none of %s%s%s%s", o.to, list,
+                     near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+  }
+  return cli_usage(&cli_convert, "%s: the name must end in one of %s, or --to must tell", path,
+                   list);
+}
+
+// ---- the self-check
+
+static int compare_weights(ig_ctx *c, const ig_model *a, const ig_model *b, bool *agrees) {
+  const ig_model_weight *const *x = NULL;
+  const ig_model_weight *const *y = NULL;
+  size_t n = ig_model_weights(a, &x);
+  size_t m = ig_model_weights(b, &y);
+  *agrees = n == m;
+  for (size_t i = 0; i < n && *agrees; i++) {
+    size_t k = i < m && strcmp(y[i]->name, x[i]->name) == 0 ? i : 0;
+    while (k < m && strcmp(y[k]->name, x[i]->name) != 0) k++;
+    cli_diff d = {0};
+    ig_scope s = ig_scope_open(c);
+    if (k < m) cli_compare(c, x[i]->tensor, y[k]->tensor, &(cli_tolerance){0, 0}, &d);
+    ig_scope_close(c, s);
+    *agrees = d.agrees;
+    if (!d.agrees) cli_print_diff(stderr, x[i]->name, &d);
+  }
+  if (*agrees) (void)fprintf(stderr, "  %zu tensors are the same\n", n);
+  return CLI_OK;
+}
+
+static const ig_value *user_output(const ig_model *m, const ig_session *s, size_t number) {
+  const ig_model_port *const *ports = NULL;
+  size_t n = ig_model_outputs(m, &ports);
+  for (size_t i = 0; i < n; i++) {
+    if (ports[i]->role == IG_PORT_USER && number-- == 0) return ig_session_output_at(s, i);
+  }
+  return NULL;
+}
+
+// Inputs of the copy, by order: formats may rename them.
+static int copy_inputs(ig_ctx *c, ig_model *b, ig_session *s) {
+  return cli_feed_session(c, b, s, &o.feed);
+}
+
+static int compare_runs(ig_ctx *c, ig_model *a, ig_model *b, bool *agrees) {
+  ig_session *x = NULL;
+  ig_session *y = NULL;
+  int code = CLI_OK;
+  if (ig_session_create(c, a, &x) != IG_OK || ig_session_create(c, b, &y) != IG_OK) {
+    code = cli_fail(c, ig_model_name(b), CLI_REFUSED);
+  }
+  if (code == CLI_OK) code = cli_feed_session(c, a, x, &o.feed);
+  if (code == CLI_OK) code = copy_inputs(c, b, y);
+  if (code == CLI_OK && (ig_session_run(x) != IG_OK || ig_session_run(y) != IG_OK)) {
+    code = cli_fail(c, ig_model_name(b), CLI_FAILED);
+  }
+  *agrees = true;
+  for (size_t i = 0; code == CLI_OK; i++) {
+    const ig_value *v = user_output(a, x, i);
+    const ig_value *w = user_output(b, y, i);
+    if (!v) break;
+    if (v->kind != IG_KIND_TENSOR) continue;
+    cli_diff d = {0};
+    char name[32];
+    (void)snprintf(name, sizeof name, "out%zu", i);
+    ig_scope s = ig_scope_open(c);
+    if (w && w->kind == IG_KIND_TENSOR) cli_compare(c, w->tensor, v->tensor, &o.tolerance, &d);
+    ig_scope_close(c, s);
+    cli_print_diff(stderr, name, &d);
+    *agrees = *agrees && d.agrees;
+  }
+  ig_session_free(x);
+  ig_session_free(y);
+  return code;
+}
+
+static int self_check(const job *j, const char *path) {
+  ig_model *copy = NULL;
+  bool agrees = false;
+  int code = cli_open(j->c, path, false, &copy);
+  if (code != CLI_OK) return code;
+  bool runs = j->target->program;
+  (void)fprintf(
+      stderr, "%s: checked against %s%s\n", path, ig_model_name(j->from),
+      runs ? j->from && o.feed.arrays ? " on the given inputs" : " on random inputs" : "");
+  code = runs ? compare_runs(j->c, j->from, copy, &agrees)
+              : compare_weights(j->c, j->from, copy, &agrees);
+  ig_model_free(copy);
+  if (code != CLI_OK || agrees) return code;
+  return cli_error(CLI_DIFFERS, "%s: disagrees with %s; please report this", path,
+                   ig_model_name(j->from));
+}
+
+static int convert(job *j, const char *to) {
+  if (j->target->program && !ig_model_program(j->from)) {
+    return cli_error(CLI_REFUSED, "%s: %s holds no program, which %s needs; weights can go to .npz",
+                     ig_model_name(j->from), ig_model_kind_text(ig_model_get_kind(j->from)),
+                     j->target->suffix);
+  }
+  if (strcmp(to, "-") == 0) return cli_to_stdout(j->target->suffix, j->target->save, j);
+  int code = j->target->save(to, j);
+  return code == CLI_OK && !o.no_check ? self_check(j, to) : code;
+}
+
+static int run(ig_ctx *c, const char *const *files) {
+  job j = {.c = c, .target = find_target(files[1])};
+  if (!j.target) return no_target(files[1]);
+  o.feed.random = true;
+  int code = cli_open(c, files[0], false, &j.from);
+  if (code == CLI_OK) code = convert(&j, files[1]);
+  ig_model_free(j.from);
+  return code;
+}
+
+static const cli_option options[] = {
+    {"--to", NULL, "KIND", CLI_TEXT, &o.to, "pt2, onnx, npz (default: by the ending of OUT)"},
+    {"--no-check", NULL, NULL, CLI_SWITCH, &o.no_check, "do not read the copy back and compare"},
+    CLI_FEED_OPTIONS(o.feed),
+    {"--rtol", NULL, "X", CLI_REAL, &o.tolerance.rtol, "relative tolerance of the check"},
+    {"--atol", NULL, "X", CLI_REAL, &o.tolerance.atol, "absolute tolerance of the check"},
+};
+static const cli_example examples[] = {
+    {"ingot convert model.pt2 model.onnx", "a program for ONNX Runtime"},
+    {"ingot convert model.pt2 weights.npz", "its weights alone"},
+    {"ingot convert model.pt2 - --to onnx > model.onnx", "to stdout, not checked"},
+};
 const cli_command cli_convert = {
     .name = "convert",
-    .arguments = "MODEL.pt2 OUT",
-    .summary = "write a program in another format",
-    .details = "OUT tells the format by its ending: .onnx (opset 18) or .pt2.",
+    .arguments = "FILE OUT [--to KIND] [--no-check] [OPTIONS]",
+    .summary = "write a file in another format, and check the copy",
+    .details =
+        "Writes a program or its weights in another format. The copy is read back, run on the\n"
+        "same inputs (random ones, if none are given) and compared; exit code 1 if it disagrees.",
+    .options = options,
+    .noptions = sizeof options / sizeof *options,
+    .examples = examples,
+    .nexamples = sizeof examples / sizeof *examples,
+    .nfiles = 2,
     .run = run,
 };

@@ -1,119 +1,399 @@
 // SPDX-License-Identifier: Apache-2.0
 // ingot info: what is in a file.
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
 
-static void print_line(const char *name, const ig_value *v) {
-  char text[512];
-  printf("  %-32s %s\n", name, cli_describe(v, text, sizeof text));
-}
+static bool as_json;
+static bool all;
+enum { SHOWN = 12 };  // weights, operators and members listed without --all
 
-static void print_inputs(const ig_program *p) {
-  const ig_input_spec *specs = NULL;
-  size_t n = ig_program_inputs(p, &specs);
-  printf("inputs\n");
+// ---- for people
+
+static void print_ports(const char *title, const ig_model_port *const *ports, size_t n) {
+  if (n == 0) return;
+  cli_put(stdout, CLI_BOLD, "%s", title);
+  (void)putchar('\n');
   for (size_t i = 0; i < n; i++) {
-    if (specs[i].kind == IG_INPUT_USER) print_line(specs[i].name, &specs[i].value);
+    const ig_model_port *p = ports[i];
+    char text[512];
+    printf("  ");
+    cli_put(stdout, CLI_CYAN, "%-24s", p->name);
+    printf(" %s", cli_port_text(p, text, sizeof text));
+    if (p->role == IG_PORT_BUFFER) printf("  -> buffer %s", p->target);
+    if (p->role == IG_PORT_INPUT) printf("  -> input %s", p->target);
+    if (p->role == IG_PORT_GRAD) printf("  gradient of %s", p->target ? p->target : "?");
+    (void)putchar('\n');
   }
 }
 
-static void print_outputs(const ig_program *p) {
-  static const char *const kinds[] = {[IG_OUTPUT_BUFFER_MUTATION] = "buffer",
-                                      [IG_OUTPUT_INPUT_MUTATION] = "input",
-                                      [IG_OUTPUT_GRAD_PARAMETER] = "gradient",
-                                      [IG_OUTPUT_GRAD_INPUT] = "gradient",
-                                      [IG_OUTPUT_TOKEN] = "token"};
-  const ig_output_spec *specs = NULL;
-  size_t n = ig_program_outputs(p, &specs);
-  printf("outputs\n");
-  for (size_t i = 0; i < n; i++) {
-    char text[600];
-    const char *kind = kinds[specs[i].kind];
-    const char *name = specs[i].name ? specs[i].name : "(constant)";
-    if (kind) {
-      (void)snprintf(text, sizeof text, "%s (%s %s)", name, kind,
-                     specs[i].target ? specs[i].target : "");
+static bool seen(const ig_model_port *const *ports, size_t i, int d) {
+  for (size_t k = 0; k <= i; k++) {
+    for (int e = 0; ports[k]->kind == IG_KIND_TENSOR && e < ports[k]->ndim; e++) {
+      if (k == i && e == d) return false;
+      const char *name = ports[k]->dims[e]->name;
+      if (name && strcmp(name, ports[i]->dims[d]->name) == 0) return true;
     }
-    print_line(kind ? text : name, &specs[i].value);
+  }
+  return false;
+}
+
+static void print_range(const ig_model_dim *dim) {
+  printf("%" PRId64 " to ", dim->lo);
+  if (dim->hi == INT64_MAX) {
+    printf("any");
+  } else {
+    printf("%" PRId64, dim->hi);
   }
 }
 
-static void print_weights(const char *title, const ig_weight *list, size_t n) {
-  int64_t elements = 0;
-  int64_t bytes = 0;
+static void print_dims(const ig_model *m) {
+  const ig_model_port *const *ports = NULL;
+  size_t n = ig_model_inputs(m, &ports);
+  bool any = false;
   for (size_t i = 0; i < n; i++) {
-    int64_t numel = ig_tensor_numel(list[i].tensor);
-    elements += numel;
-    bytes += numel * (int64_t)ig_dtype_size(ig_tensor_dtype(list[i].tensor));
+    for (int d = 0; ports[i]->kind == IG_KIND_TENSOR && d < ports[i]->ndim; d++) {
+      const ig_model_dim *dim = ports[i]->dims[d];
+      if (!dim->name || seen(ports, i, d)) continue;
+      if (!any) cli_put(stdout, CLI_BOLD, "dynamic sizes\n");
+      any = true;
+      printf("  ");
+      cli_put(stdout, CLI_CYAN, "%-24s", dim->name);
+      printf(" ");
+      print_range(dim);
+      printf("  (%s, dim %d)\n", ports[i]->name, d);
+    }
   }
-  printf("%s: %zu tensors, %" PRId64 " elements, %" PRId64 " bytes\n", title, n, elements, bytes);
+}
+
+static uint64_t weight_bytes(const ig_model_weight *w) {
+  return (uint64_t)ig_tensor_numel(w->tensor) * ig_dtype_size(ig_tensor_dtype(w->tensor));
+}
+
+static void print_rest(size_t n, size_t shown, const char *what) {
+  if (n > shown) cli_put(stdout, CLI_DIM, "  ... and %zu more %s (--all)\n", n - shown, what);
+}
+
+static void print_weights(const ig_model *m) {
+  static const char *const roles[] = {"parameter", "buffer", "constant", ""};
+  const ig_model_weight *const *list = NULL;
+  size_t n = ig_model_weights(m, &list);
+  uint64_t elements = 0;
+  uint64_t bytes = 0;
+  char a[64];
+  char b[64];
+  char text[512];
   for (size_t i = 0; i < n; i++) {
-    ig_value v = ig_of_tensor(list[i].tensor);
-    print_line(list[i].name, &v);
+    elements += (uint64_t)ig_tensor_numel(list[i]->tensor);
+    bytes += weight_bytes(list[i]);
+  }
+  cli_put(stdout, CLI_BOLD, "weights");
+  printf(" %zu tensor%s, %s elements, %s\n", n, n == 1 ? "" : "s", cli_count(elements, a, sizeof a),
+         cli_bytes(bytes, b, sizeof b));
+  size_t shown = all || n <= SHOWN + 1 ? n : SHOWN;
+  for (size_t i = 0; i < shown; i++) {
+    ig_value v = ig_of_tensor(list[i]->tensor);
+    printf("  ");
+    cli_put(stdout, CLI_CYAN, "%-24s", list[i]->name);
+    printf(" %s", cli_describe(&v, text, sizeof text));
+    if (roles[list[i]->role][0]) printf("  %s", roles[list[i]->role]);
+    (void)putchar('\n');
+  }
+  print_rest(n, shown, "weights");
+}
+
+static void print_operators(const ig_model *m) {
+  const ig_model_operator *const *list = NULL;
+  size_t n = ig_model_operators(m, &list);
+  size_t calls = 0;
+  if (n == 0) return;
+  for (size_t i = 0; i < n; i++) calls += list[i]->count;
+  cli_put(stdout, CLI_BOLD, "operators");
+  printf(" %zu call%s of %zu kind%s\n", calls, calls == 1 ? "" : "s", n, n == 1 ? "" : "s");
+  size_t shown = all || n <= SHOWN + 1 ? n : SHOWN;
+  for (size_t i = 0; i < shown; i++) printf("  %7zu %s\n", list[i]->count, list[i]->name);
+  print_rest(n, shown, "operators");
+}
+
+static void print_facts(const ig_model *m, ig_fact_group group) {
+  const ig_model_fact *const *list = NULL;
+  size_t n = ig_model_facts(m, &list);
+  bool any = false;
+  for (size_t i = 0; i < n; i++) {
+    if (list[i]->group != group) continue;
+    if (group == IG_FACT_VERSION) {
+      printf("%s%s %s", any ? ", " : "  ", list[i]->name, list[i]->value);
+    } else {
+      if (!any) cli_put(stdout, CLI_BOLD, "metadata\n");
+      printf("  ");
+      cli_put(stdout, CLI_CYAN, "%-24s", list[i]->name);
+      printf(" %s\n", list[i]->value);
+    }
+    any = true;
+  }
+  if (any && group == IG_FACT_VERSION) (void)putchar('\n');
+}
+
+static void print_members(const ig_model *m) {
+  const ig_model_member *const *list = NULL;
+  size_t n = ig_model_members(m, &list);
+  char text[64];
+  bool any = false;
+  for (size_t i = 0; i < n; i++) {
+    if (!all && !list[i]->extra) continue;
+    if (!any) cli_put(stdout, CLI_BOLD, all ? "members\n" : "extra files\n");
+    any = true;
+    printf("  ");
+    cli_put(stdout, CLI_CYAN, "%-40s", list[i]->name);
+    printf(" %10s%s\n", cli_bytes(list[i]->bytes, text, sizeof text),
+           all && list[i]->extra ? "  extra" : "");
   }
 }
 
-static int by_text(const void *a, const void *b) {
-  return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static int print_operators(const ig_program *p) {
-  const ig_graph *g = ig_program_graph(p);
-  const char **targets = calloc(ig_graph_node_count(g) + 1, sizeof *targets);
-  size_t n = 0;
-  if (!targets) return CLI_FAILED;
-  for (const ig_node *node = ig_graph_first(g); node; node = ig_node_next(node)) {
-    if (ig_node_op(node)) targets[n++] = ig_node_target(node);
+static void print_findings(const ig_model *m) {
+  const ig_model_finding *const *list = NULL;
+  size_t n = ig_model_findings(m, &list);
+  for (size_t i = 0; i < n; i++) {
+    bool refused = list[i]->code != IG_OK;
+    cli_put(stdout, refused ? CLI_RED : CLI_YELLOW, refused ? "refused" : "left alone");
+    printf(" %s%s%s\n", list[i]->where, list[i]->where[0] ? ": " : "", list[i]->text);
   }
-  qsort(targets, n, sizeof *targets, by_text);
-  printf("operators: %zu calls\n", n);
-  for (size_t i = 0, run = 1; i < n; i++, run++) {
-    if (i + 1 < n && strcmp(targets[i], targets[i + 1]) == 0) continue;
-    printf("  %-32s %zu\n", targets[i], run);
-    run = 0;
+}
+
+static void print_text(const ig_model *m) {
+  char text[64];
+  const ig_model_port *const *ports = NULL;
+  cli_put(stdout, CLI_BOLD, "%s", ig_model_name(m));
+  printf(": %s, %s\n", ig_model_kind_text(ig_model_get_kind(m)),
+         cli_bytes(ig_model_file_bytes(m), text, sizeof text));
+  print_facts(m, IG_FACT_VERSION);
+  size_t n = ig_model_inputs(m, &ports);
+  print_ports("inputs", ports, n);
+  n = ig_model_outputs(m, &ports);
+  print_ports("outputs", ports, n);
+  print_dims(m);
+  print_weights(m);
+  print_operators(m);
+  print_facts(m, IG_FACT_METADATA);
+  print_members(m);
+  print_findings(m);
+}
+
+// ---- for machines
+
+static void json_value(const ig_value *v) {
+  char text[512];
+  switch (v->kind) {
+    case IG_KIND_INT:
+      cli_json_int(v->i.value);
+      break;
+    case IG_KIND_FLOAT:
+      cli_json_real(v->f);
+      break;
+    case IG_KIND_BOOL:
+      cli_json_bool(v->b);
+      break;
+    case IG_KIND_NONE:
+      cli_json_null();
+      break;
+    case IG_KIND_STR:
+      cli_json_str(v->str);
+      break;
+    default:
+      cli_json_str(cli_describe(v, text, sizeof text));
   }
-  free(targets);
-  return CLI_OK;
 }
 
-static int program_info(ig_ctx *c, const char *path) {
-  ig_program *p = NULL;
-  if (ig_program_load(c, path, &p) != IG_OK) return cli_fail(c);
-  const ig_weight *list = NULL;
-  printf("%s: exported program\n", path);
-  print_inputs(p);
-  print_outputs(p);
-  size_t n = ig_program_state(p, &list);
-  print_weights("weights", list, n);
-  n = ig_program_constants(p, &list);
-  if (n) print_weights("constants", list, n);
-  int code = print_operators(p);
-  ig_program_free(p);
-  return code;
+static void json_dim(const ig_model_dim *d) {
+  cli_json_open('{');
+  cli_json_key("name");
+  cli_json_str(d->name);
+  cli_json_key("size");
+  if (d->name || d->value < 0) {
+    cli_json_null();
+  } else {
+    cli_json_int(d->value);
+  }
+  cli_json_key("min");
+  cli_json_int(d->lo);
+  cli_json_key("max");
+  if (d->hi == INT64_MAX) {
+    cli_json_null();
+  } else {
+    cli_json_int(d->hi);
+  }
+  cli_json_close('}');
 }
 
-static int run(ig_ctx *c, int argc, char **argv) {
-  cli_args args;
-  int code = cli_parse(&cli_info, argc, argv, NULL, 0, 1, &args);
+static void json_ports(const char *key, const ig_model_port *const *ports, size_t n) {
+  static const char *const roles[] = {"user", "buffer", "input", "gradient", "token"};
+  cli_json_key(key);
+  cli_json_open('[');
+  for (size_t i = 0; i < n; i++) {
+    const ig_model_port *p = ports[i];
+    cli_json_open('{');
+    cli_json_key("name");
+    cli_json_str(p->name);
+    cli_json_key("role");
+    cli_json_str(roles[p->role]);
+    cli_json_key("target");
+    cli_json_str(p->target);
+    cli_json_key("dtype");
+    cli_json_str(p->kind == IG_KIND_TENSOR ? ig_dtype_text(p->dtype) : NULL);
+    if (p->kind == IG_KIND_TENSOR) {
+      cli_json_key("dims");
+      if (p->ndim < 0) cli_json_null();
+      if (p->ndim >= 0) cli_json_open('[');
+      for (int d = 0; d < p->ndim; d++) json_dim(p->dims[d]);
+      if (p->ndim >= 0) cli_json_close(']');
+    } else {
+      cli_json_key("value");
+      json_value(&p->value);
+    }
+    cli_json_close('}');
+  }
+  cli_json_close(']');
+}
+
+static void json_facts(const ig_model *m, const char *key, ig_fact_group group) {
+  const ig_model_fact *const *list = NULL;
+  size_t n = ig_model_facts(m, &list);
+  cli_json_key(key);
+  cli_json_open('{');
+  for (size_t i = 0; i < n; i++) {
+    if (list[i]->group != group) continue;
+    cli_json_key(list[i]->name);
+    cli_json_str(list[i]->value);
+  }
+  cli_json_close('}');
+}
+
+static void json_weights(const ig_model *m) {
+  static const char *const roles[] = {"parameter", "buffer", "constant", "array"};
+  const ig_model_weight *const *list = NULL;
+  size_t n = ig_model_weights(m, &list);
+  cli_json_key("weights");
+  cli_json_open('[');
+  for (size_t i = 0; i < n; i++) {
+    const ig_tensor *t = list[i]->tensor;
+    cli_json_open('{');
+    cli_json_key("name");
+    cli_json_str(list[i]->name);
+    cli_json_key("role");
+    cli_json_str(roles[list[i]->role]);
+    cli_json_key("dtype");
+    cli_json_str(ig_dtype_text(ig_tensor_dtype(t)));
+    cli_json_key("shape");
+    cli_json_open('[');
+    for (int d = 0; d < ig_tensor_ndim(t); d++) cli_json_int(ig_tensor_size(t, d).value);
+    cli_json_close(']');
+    cli_json_key("bytes");
+    cli_json_int((int64_t)weight_bytes(list[i]));
+    cli_json_close('}');
+  }
+  cli_json_close(']');
+}
+
+static void json_lists(const ig_model *m) {
+  const ig_model_operator *const *operators = NULL;
+  const ig_model_member *const *members = NULL;
+  const ig_model_finding *const *findings = NULL;
+  size_t n = ig_model_operators(m, &operators);
+  cli_json_key("operators");
+  cli_json_open('{');
+  for (size_t i = 0; i < n; i++) {
+    cli_json_key(operators[i]->name);
+    cli_json_int((int64_t)operators[i]->count);
+  }
+  cli_json_close('}');
+  n = ig_model_members(m, &members);
+  cli_json_key("members");
+  cli_json_open('[');
+  for (size_t i = 0; i < n; i++) {
+    cli_json_open('{');
+    cli_json_key("name");
+    cli_json_str(members[i]->name);
+    cli_json_key("bytes");
+    cli_json_int((int64_t)members[i]->bytes);
+    cli_json_key("extra");
+    cli_json_bool(members[i]->extra);
+    cli_json_close('}');
+  }
+  cli_json_close(']');
+  n = ig_model_findings(m, &findings);
+  cli_json_key("findings");
+  cli_json_open('[');
+  for (size_t i = 0; i < n; i++) {
+    cli_json_open('{');
+    cli_json_key("refused");
+    cli_json_bool(findings[i]->code != IG_OK);
+    cli_json_key("code");
+    cli_json_str(ig_status_text(findings[i]->code));
+    cli_json_key("where");
+    cli_json_str(findings[i]->where);
+    cli_json_key("text");
+    cli_json_str(findings[i]->text);
+    cli_json_close('}');
+  }
+  cli_json_close(']');
+}
+
+static void print_json(const ig_model *m) {
+  const ig_model_port *const *ports = NULL;
+  cli_json_open('{');
+  cli_json_key("file");
+  cli_json_str(ig_model_name(m));
+  cli_json_key("kind");
+  cli_json_str(ig_model_kind_word(ig_model_get_kind(m)));
+  cli_json_key("bytes");
+  cli_json_int((int64_t)ig_model_file_bytes(m));
+  json_facts(m, "versions", IG_FACT_VERSION);
+  json_facts(m, "metadata", IG_FACT_METADATA);
+  size_t n = ig_model_inputs(m, &ports);
+  json_ports("inputs", ports, n);
+  n = ig_model_outputs(m, &ports);
+  json_ports("outputs", ports, n);
+  json_weights(m);
+  json_lists(m);
+  cli_json_close('}');
+  cli_json_end();
+}
+
+static int run(ig_ctx *c, const char *const *files) {
+  ig_model *m = NULL;
+  int code = cli_open(c, files[0], true, &m);
   if (code != CLI_OK) return code;
-  const char *path = args.files[0];
-  if (!cli_has_suffix(path, ".npz")) return program_info(c, path);
-  const ig_weight *list = NULL;
-  size_t n = 0;
-  if (ig_tensors_load(c, path, &list, &n) != IG_OK) return cli_fail(c);
-  print_weights(path, list, n);
+  if (as_json) {
+    print_json(m);
+  } else {
+    print_text(m);
+  }
+  ig_model_free(m);
   return CLI_OK;
 }
 
+static const cli_option options[] = {
+    {"--json", NULL, NULL, CLI_SWITCH, &as_json, "for machines; docs/command.md lists the fields"},
+    {"--all", "-a", NULL, CLI_SWITCH, &all, "every weight, operator and member of the archive"},
+};
+static const cli_example examples[] = {
+    {"ingot info model.pt2", "inputs, outputs, sizes, weights, operators, what would be refused"},
+    {"ingot info model.pt2 --json | jq '.inputs[].name'", "the names of the inputs"},
+    {"curl -s URL | ingot info -", "a file from elsewhere; nothing in it is executed"},
+};
 const cli_command cli_info = {
     .name = "info",
-    .arguments = "FILE",
-    .summary = "tell what is in a .pt2 or .npz file",
+    .arguments = "FILE [--json] [--all]",
+    .summary = "tell what is in a file: inputs, outputs, weights, operators, refusals",
     .details =
-        "Inputs, outputs, weights and how often each operator is called; of an .npz its arrays.",
+        "Kind and versions of a file, inputs and outputs with named sizes and their ranges, "
+        "weights,\n"
+        "operators by count, metadata, extra files, and what would be refused and why.",
+    .options = options,
+    .noptions = sizeof options / sizeof *options,
+    .examples = examples,
+    .nexamples = sizeof examples / sizeof *examples,
+    .nfiles = 1,
     .run = run,
 };

@@ -1,40 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
-// ingot: exported programs from the command line.
-#include <stdio.h>
+// ingot: model files from the command line.
+#include <signal.h>
 #include <string.h>
 
 #include "cli/cli.h"
 #include "ingot/version.h"
 
-static const cli_command *const commands[] = {&cli_run, &cli_info, &cli_show, &cli_convert};
+static const cli_command *const commands[] = {&cli_info,   &cli_show,   &cli_run,  &cli_convert,
+                                              &cli_verify, &cli_shapes, &cli_bench};
 enum { NCOMMANDS = sizeof commands / sizeof *commands };
 
 static void help(FILE *to) {
-  (void)fprintf(to,
-                "ingot %s: runs, shows and converts exported programs (.pt2)\n\n"
-                "usage: ingot COMMAND [ARGUMENTS]\n\ncommands:\n",
-                IG_VERSION);
+  cli_put(to, CLI_BOLD, "ingot");
+  (void)fprintf(to, " " IG_VERSION
+                    ": looks into model files, runs and converts them\n\n"
+                    "usage: ingot COMMAND FILE [OPTIONS]\n\n");
+  cli_put(to, CLI_BOLD, "commands:");
+  (void)fputc('\n', to);
   for (size_t i = 0; i < NCOMMANDS; i++) {
-    (void)fprintf(to, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
+    (void)fputs("  ", to);
+    cli_put(to, CLI_CYAN, "%-8s", commands[i]->name);
+    (void)fprintf(to, " %s\n", commands[i]->summary);
   }
+  (void)fprintf(
+      to,
+      "\nFILE is a .pt2, TorchScript, torch.save, safetensors, .npz, .npy or ONNX file, known "
+      "by its\ncontent; - is stdin. ingot COMMAND --help tells more, with examples; "
+      "man ingot has it all.\n\n");
+  cli_put(to, CLI_BOLD, "exit codes:");
   (void)fprintf(to,
-                "\ningot COMMAND --help tells more about one.\n"
-                "exit codes: 0 done, 1 it could not be done, 2 wrong command line\n");
+                " 0 fine, 1 numbers disagree, 2 wrong command line, 3 file refused,\n"
+                "            4 file cannot be read or written, 5 running failed\n");
 }
 
 static int run(const cli_command *command, int argc, char **argv) {
-  for (int i = 0; i < argc; i++) {
-    if (strcmp(argv[i], "--help") != 0 && strcmp(argv[i], "-h") != 0) continue;
-    printf("usage: ingot %s %s\n\n%s\n", command->name, command->arguments, command->details);
-    return CLI_OK;
-  }
+  const char *files[CLI_MAX_FILES] = {0};
+  int code = cli_parse(command, argc, argv, files);
+  if (code != CLI_OK) return code < 0 ? CLI_OK : code;
   ig_ctx *c = NULL;
-  if (ig_ctx_create(NULL, &c) != IG_OK) {
-    (void)fprintf(stderr, "ingot: out of memory\n");
-    return CLI_FAILED;
-  }
+  if (ig_ctx_create(NULL, &c) != IG_OK) return cli_no_memory();
   ig_scope s = ig_scope_open(c);
-  int code = command->run(c, argc, argv);
+  code = command->run(c, files);
   ig_scope_close(c, s);
   ig_ctx_free(c);
   return code;
@@ -42,25 +48,63 @@ static int run(const cli_command *command, int argc, char **argv) {
 
 // A closed pipe or a full disk must not look like success.
 static int finish(int code) {
+  cli_stage_end();
   if (fflush(stdout) == 0 && !ferror(stdout)) return code;
   (void)fprintf(stderr, "ingot: the output could not be written\n");
-  return CLI_FAILED;
+  return code == CLI_OK ? CLI_IO : code;
+}
+
+static int unknown(const char *word) {
+  const char *names[NCOMMANDS];
+  for (size_t i = 0; i < NCOMMANDS; i++) names[i] = commands[i]->name;
+  const char *near = cli_nearest(word, names, NCOMMANDS);
+  bool option = word[0] == '-';
+  (void)cli_error(CLI_USAGE, "unknown %s '%s'%s%s%s; ingot --help lists all",
+                  option ? "option" : "command", word, near ? "; did you mean " : "",
+                  near ? near : "", near ? "?" : "");
+  return CLI_USAGE;
+}
+
+static const cli_command *find(const char *word) {
+  for (size_t i = 0; i < NCOMMANDS; i++) {
+    if (strcmp(word, commands[i]->name) == 0) return commands[i];
+  }
+  return NULL;
+}
+
+static bool is_help(const char *word) {
+  return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
+}
+
+static int dispatch(int argc, char **argv) {
+  const char *word = argc > 0 ? argv[0] : "";
+  if (is_help(word)) {
+    const cli_command *about = argc > 1 ? find(argv[1]) : NULL;
+    if (argc > 1 && !about) return unknown(argv[1]);
+    if (about) cli_help(about);
+    if (!about) help(stdout);
+    return CLI_OK;
+  }
+  if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
+    printf("ingot %s\n", IG_VERSION);
+    return CLI_OK;
+  }
+  const cli_command *command = find(word);
+  if (command) return run(command, argc - 1, argv + 1);
+  if (argc > 0) return unknown(word);
+  help(stderr);
+  return CLI_USAGE;
 }
 
 int main(int argc, char **argv) {
-  const char *word = argc > 1 ? argv[1] : "";
-  if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
-    help(stdout);
-    return finish(CLI_OK);
+  int skip = 1;
+  (void)signal(SIGPIPE, SIG_IGN);  // written to a closed pipe: reported by finish
+  while (skip < argc && strncmp(argv[skip], "--color", 7) == 0) {  // before the command, too
+    const char *when = argv[skip][7] == '=' ? argv[skip] + 8 : skip + 1 < argc ? argv[++skip] : "";
+    if (!cli_set_color(when)) {
+      return cli_error(CLI_USAGE, "--color: '%s' is none of auto, always, never", when);
+    }
+    skip++;
   }
-  if (strcmp(word, "--version") == 0) {
-    printf("ingot %s\n", IG_VERSION);
-    return finish(CLI_OK);
-  }
-  for (size_t i = 0; i < NCOMMANDS; i++) {
-    if (strcmp(word, commands[i]->name) == 0) return finish(run(commands[i], argc - 2, argv + 2));
-  }
-  if (argc > 1) (void)fprintf(stderr, "ingot: unknown command '%s'\n\n", word);
-  help(stderr);
-  return CLI_USAGE;
+  return finish(dispatch(argc - skip, argv + skip));
 }

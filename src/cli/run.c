@@ -1,79 +1,110 @@
 // SPDX-License-Identifier: Apache-2.0
-// ingot run: a program on arrays.
-#include <stdio.h>
+// ingot run: a model on arrays.
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-#include "cli/cli.h"
+#include "cli/feed.h"
+#include "ingot/threads.h"
 
 enum { SHOWN = 6 };  // elements printed of a result
 
-typedef struct job {
+static struct {
+  cli_feed feed;
+  const char *output;
+  const char *check;
+  const char *dump;
+  cli_tolerance tolerance;
+  long threads;
+  bool json;
+} o = {.tolerance = {-1, -1}};
+
+// ---- every value
+
+typedef struct watcher {
   ig_ctx *c;
-  ig_program *program;
-  const ig_weight *given;
-  size_t ngiven;
-  ig_value *inputs;  // one per user input
-  ig_value *results;
-} job;
+  FILE *index;
+  uint64_t n;
+  int code;
+} watcher;
 
-static ig_tensor *find(const job *j, const char *name) {
-  for (size_t i = 0; i < j->ngiven; i++) {
-    if (strcmp(j->given[i].name, name) == 0) return j->given[i].tensor;
+static void dump_tensor(watcher *w, const char *name, const char *target, ig_tensor *t) {
+  char path[1024];
+  char file[300];
+  char text[256];
+  ig_value v = ig_of_tensor(t);
+  (void)snprintf(file, sizeof file, "%05" PRIu64 "_%.200s.npy", w->n, name);
+  for (char *s = file; *s; s++) {
+    if (*s == '/') *s = '_';
   }
-  return NULL;
+  (void)snprintf(path, sizeof path, "%.600s/%s", o.dump, file);
+  ig_scope s = ig_scope_open(w->c);
+  w->code = cli_save_npy(w->c, path, t);
+  ig_scope_close(w->c, s);
+  (void)fprintf(w->index, "%s\t%s\t%s\t%s\n", file, name, target,
+                cli_describe(&v, text, sizeof text));
 }
 
-static bool is_tensor_input(const ig_input_spec *s) {
-  return s->kind == IG_INPUT_USER && s->value.kind == IG_KIND_NODE;
+static void dump_value(watcher *w, const char *name, const char *target, const ig_value *v) {
+  if (v->kind == IG_KIND_TENSOR) {
+    dump_tensor(w, name, target, v->tensor);
+  } else if (v->kind == IG_KIND_LIST) {
+    for (size_t i = 0; i < v->list.n && w->code == CLI_OK; i++) {
+      char item[256];
+      (void)snprintf(item, sizeof item, "%.200s.%zu", name, i);
+      dump_value(w, item, target, &v->list.at[i]);
+    }
+  } else {
+    char text[256];
+    (void)fprintf(w->index, "-\t%s\t%s\t%s\n", name, target, cli_describe(v, text, sizeof text));
+  }
 }
 
-static void list_names(const job *j, const ig_input_spec *specs, size_t n) {
-  (void)fprintf(stderr, "  the program takes:");
-  for (size_t i = 0; i < n; i++) {
-    if (is_tensor_input(&specs[i])) (void)fprintf(stderr, " %s", specs[i].name);
-  }
-  (void)fprintf(stderr, "\n  the file has:");
-  for (size_t i = 0; i < j->ngiven; i++) (void)fprintf(stderr, " %s", j->given[i].name);
-  (void)fprintf(stderr, "\n");
+static void watch(void *user, const char *name, const char *target, const ig_value *value) {
+  watcher *w = user;
+  w->n++;
+  cli_step(w->n);
+  bool item = strcmp(target, "_operator.getitem") == 0;  // its list was written already
+  if (w->index && w->code == CLI_OK && !item) dump_value(w, name, target, value);
 }
 
-// Arrays are matched by name; if none of the names fits, by their order (numpy.savez(f, x, y)).
-static int match_inputs(job *j, const char *file) {
-  const ig_input_spec *specs = NULL;
-  size_t n = ig_program_inputs(j->program, &specs);
-  size_t wanted = 0;
-  size_t named = 0;
-  for (size_t i = 0; i < n; i++) {
-    wanted += is_tensor_input(&specs[i]);
-    named += is_tensor_input(&specs[i]) && find(j, specs[i].name);
-  }
-  bool by_order = named == 0 && wanted == j->ngiven;
-  if (!by_order && (named != wanted || wanted != j->ngiven)) {
-    (void)fprintf(stderr, "ingot: %s: its arrays are not the inputs of the program\n", file);
-    list_names(j, specs, n);
-    return CLI_FAILED;
-  }
-  size_t next = 0;
-  size_t out = 0;
-  for (size_t i = 0; i < n; i++) {
-    if (specs[i].kind != IG_INPUT_USER) continue;
-    j->inputs[out++] = !is_tensor_input(&specs[i]) ? specs[i].value
-                       : by_order                  ? ig_of_tensor(j->given[next++].tensor)
-                                                   : ig_of_tensor(find(j, specs[i].name));
-  }
+static int open_dump(watcher *w) {
+  char path[1024];
+  (void)snprintf(path, sizeof path, "%.600s/index.tsv", o.dump);
+  (void)mkdir(o.dump, 0777);
+  w->index = fopen(path, "w");
+  if (!w->index) return cli_error(CLI_IO, "%s: cannot be written; is %s a folder?", path, o.dump);
+  (void)fprintf(w->index, "file\tname\toperator\tvalue\n");
   return CLI_OK;
+}
+
+static int execute(ig_ctx *c, const ig_model *m, ig_session *s) {
+  watcher w = {.c = c};
+  ig_program *p = ig_model_runnable(m);
+  if (o.dump) {
+    int code = open_dump(&w);
+    if (code != CLI_OK) return code;
+  }
+  cli_stage("running", p ? ig_graph_node_count(ig_program_graph(p)) : 0, "nodes");
+  ig_session_watch(s, watch, &w);
+  ig_status st = ig_session_run(s);
+  ig_session_watch(s, NULL, NULL);
+  cli_stage_end();
+  if (w.index && fclose(w.index) != 0 && w.code == CLI_OK) {
+    w.code = cli_error(CLI_IO, "%s: the list of values could not be written", o.dump);
+  }
+  if (w.code != CLI_OK) return w.code;
+  return st == IG_OK ? CLI_OK : cli_fail(c, ig_model_name(m), CLI_FAILED);
 }
 
 // ---- results
 
-static bool is_result(const ig_output_spec *s) {
-  return s->kind == IG_OUTPUT_USER || s->kind == IG_OUTPUT_LOSS;
-}
-
 static void print_result(const char *name, const ig_value *v) {
   char text[512];
-  printf("%s: %s", name, cli_describe(v, text, sizeof text));
+  printf("  ");
+  cli_put(stdout, CLI_CYAN, "%-24s", name);
+  printf(" %s", cli_describe(v, text, sizeof text));
   if (v->kind == IG_KIND_TENSOR) {
     int64_t n = ig_tensor_numel(v->tensor);
     for (int64_t i = 0; i < n && i < SHOWN; i++) {
@@ -84,80 +115,204 @@ static void print_result(const char *name, const ig_value *v) {
   printf("\n");
 }
 
-// Names of the results; one that occurs before gets its number.
-static void name_results(const job *j, char (*names)[256]) {
-  const ig_output_spec *specs = NULL;
-  size_t n = ig_program_outputs(j->program, &specs);
-  size_t out = 0;
-  for (size_t i = 0; i < n; i++) {
-    if (!is_result(&specs[i])) continue;
-    (void)snprintf(names[out], sizeof *names, "%s", specs[i].name ? specs[i].name : "output");
-    for (size_t k = 0; k < out; k++) {
-      if (strcmp(names[k], names[out]) != 0) continue;
-      (void)snprintf(names[out], sizeof *names, "output_%zu", out);
-      break;
+static void json_result(const char *name, const ig_model_port *p, const ig_value *v) {
+  static const char *const roles[] = {"user", "buffer", "input", "gradient", "token"};
+  bool tensor = v->kind == IG_KIND_TENSOR;
+  char text[512];
+  cli_json_open('{');
+  cli_json_key("name");
+  cli_json_str(name);
+  cli_json_key("role");
+  cli_json_str(roles[p->role]);
+  cli_json_key("dtype");
+  cli_json_str(tensor ? ig_dtype_text(ig_tensor_dtype(v->tensor)) : NULL);
+  if (tensor) {
+    cli_json_key("shape");
+    cli_json_open('[');
+    for (int d = 0; d < ig_tensor_ndim(v->tensor); d++) {
+      cli_json_int(ig_tensor_size(v->tensor, d).value);
     }
-    out++;
+    cli_json_close(']');
+  } else {
+    cli_json_key("value");
+    cli_json_str(cli_describe(v, text, sizeof text));
   }
+  cli_json_close('}');
 }
 
-static int save_results(const job *j, size_t n, char (*names)[256], const char *path) {
-  ig_weight *list = calloc(n + 1, sizeof *list);
-  size_t count = 0;
-  if (!list) return CLI_FAILED;
+static void show_results(const ig_model *m, const ig_session *s) {
+  const ig_model_port *const *ports = NULL;
+  size_t n = ig_model_outputs(m, &ports);
+  if (o.json) {
+    cli_json_key("outputs");
+    cli_json_open('[');
+  }
   for (size_t i = 0; i < n; i++) {
-    if (j->results[i].kind == IG_KIND_TENSOR)
-      list[count++] = (ig_weight){names[i], j->results[i].tensor};
+    char name[300];
+    (void)cli_output_name(m, i, name, sizeof name);
+    if (o.json) {
+      json_result(name, ports[i], ig_session_output_at(s, i));
+    } else {
+      print_result(name, ig_session_output_at(s, i));
+    }
   }
-  ig_status st = ig_tensors_save(j->c, path, list, count);
-  free(list);
-  return st == IG_OK ? CLI_OK : cli_fail(j->c);
+  if (o.json) cli_json_close(']');
 }
 
-static int run_program(job *j, const char *outputs) {
-  size_t nin = ig_program_user_inputs(j->program);
-  size_t nout = ig_program_user_outputs(j->program);
-  if (ig_program_run(j->c, j->program, j->inputs, nin, j->results) != IG_OK) return cli_fail(j->c);
-  char(*names)[256] = calloc(nout + 1, sizeof *names);
-  if (!names) return CLI_FAILED;
-  name_results(j, names);
-  int code = outputs ? save_results(j, nout, names, outputs) : CLI_OK;
-  for (size_t i = 0; i < nout && code == CLI_OK; i++) print_result(names[i], &j->results[i]);
+static int save_results(ig_ctx *c, const ig_model *m, const ig_session *s) {
+  const ig_model_port *const *ports = NULL;
+  size_t n = ig_model_outputs(m, &ports);
+  ig_weight *list = calloc(n + 1, sizeof *list);
+  char(*names)[300] = calloc(n + 1, sizeof *names);
+  size_t count = 0;
+  int code = list && names ? CLI_OK : cli_no_memory();
+  for (size_t i = 0; i < n && code == CLI_OK; i++) {
+    const ig_value *v = ig_session_output_at(s, i);
+    if (v->kind != IG_KIND_TENSOR) continue;
+    list[count].name = cli_output_name(m, i, names[count], sizeof *names);
+    list[count++].tensor = v->tensor;
+  }
+  if (code == CLI_OK) code = cli_save_arrays(c, o.output, NULL, list, count);
   free(names);
+  free(list);
   return code;
 }
 
-static int run(ig_ctx *c, int argc, char **argv) {
-  const char *inputs = NULL;
-  const char *outputs = NULL;
-  cli_option options[] = {{"--inputs", "-i", &inputs, NULL}, {"--outputs", "-o", &outputs, NULL}};
-  cli_args args;
-  int code = cli_parse(&cli_run, argc, argv, options, 2, 1, &args);
-  if (code != CLI_OK) return code;
-  job j = {.c = c};
-  if (ig_program_load(c, args.files[0], &j.program) != IG_OK) return cli_fail(c);
-  if (inputs && ig_tensors_load(c, inputs, &j.given, &j.ngiven) != IG_OK) {
-    ig_program_free(j.program);
-    return cli_fail(c);
+// ---- checking
+
+static void report(const char *name, const cli_diff *d) {
+  if (o.json) {
+    cli_json_diff(name, d);
+  } else {
+    cli_print_diff(stdout, name, d);
   }
-  j.inputs = calloc(ig_program_user_inputs(j.program) + 1, sizeof *j.inputs);
-  j.results = calloc(ig_program_user_outputs(j.program) + 1, sizeof *j.results);
-  code = j.inputs && j.results ? match_inputs(&j, inputs ? inputs : "no --inputs") : CLI_FAILED;
-  if (code == CLI_OK) code = run_program(&j, outputs);
-  free(j.inputs);
-  free(j.results);
-  ig_program_free(j.program);
+}
+
+static int by_order(const ig_model *m, size_t wanted) {
+  const ig_model_port *const *ports = NULL;
+  size_t n = ig_model_outputs(m, &ports);
+  for (size_t i = 0; i < n; i++) {
+    if (ports[i]->role == IG_PORT_USER && ports[i]->kind == IG_KIND_TENSOR && wanted-- == 0) {
+      return (int)i;
+    }
+  }
+  return -1;
+}
+
+static bool check_one(ig_ctx *c, const ig_session *s, int k, const ig_weight *want) {
+  cli_diff d = {0};
+  const ig_value *v = k < 0 ? NULL : ig_session_output_at(s, (size_t)k);
+  if (v && v->kind == IG_KIND_TENSOR) {
+    ig_scope scope = ig_scope_open(c);
+    cli_compare(c, v->tensor, want->tensor, &o.tolerance, &d);
+    ig_scope_close(c, scope);
+  } else {
+    (void)snprintf(d.why, sizeof d.why, "the model has no such output");
+  }
+  report(want->name, &d);
+  return d.agrees;
+}
+
+static int check_results(ig_ctx *c, const ig_model *m, const ig_session *s) {
+  const ig_weight *list = NULL;
+  size_t n = 0;
+  int code = cli_load_arrays(c, o.check, &list, &n);
+  if (code != CLI_OK) return code;
+  size_t named = 0;
+  for (size_t i = 0; i < n; i++) {
+    named += ig_model_find_output(m, list[i].name) >= 0 || cli_is_golden_name(list[i].name);
+  }
+  bool agrees = true;
+  size_t checked = 0;
+  if (o.json) {
+    cli_json_key("checks");
+    cli_json_open('[');
+  }
+  for (size_t i = 0; i < n; i++) {
+    int k = named ? ig_model_find_output(m, list[i].name) : by_order(m, i);
+    if (k < 0 && ig_model_find_input(m, list[i].name) >= 0) continue;
+    agrees = check_one(c, s, k, &list[i]) && agrees;
+    checked++;
+  }
+  if (o.json) {
+    cli_json_close(']');
+    cli_json_key("agrees");
+    cli_json_bool(agrees && checked);
+  }
+  if (checked == 0) return cli_error(CLI_DIFFERS, "%s: holds nothing to compare with", o.check);
+  if (!agrees) return cli_error(CLI_DIFFERS, "%s and %s disagree", ig_model_name(m), o.check);
+  return CLI_OK;
+}
+
+static int finish(ig_ctx *c, const ig_model *m, const ig_session *s) {
+  bool to_stdout = o.output && strcmp(o.output, "-") == 0;
+  int code = o.output ? save_results(c, m, s) : CLI_OK;
+  if (code != CLI_OK || to_stdout) return code;
+  if (o.json) {
+    cli_json_open('{');
+    cli_json_key("file");
+    cli_json_str(ig_model_name(m));
+  }
+  if (!o.check || o.json) show_results(m, s);
+  if (o.check) code = check_results(c, m, s);
+  if (o.json) {
+    cli_json_close('}');
+    cli_json_end();
+  }
   return code;
 }
 
+static int run(ig_ctx *c, const char *const *files) {
+  ig_model *m = NULL;
+  ig_session *s = NULL;
+  if (o.threads) ig_threads_set((int)o.threads);
+  int code = cli_open(c, files[0], false, &m);
+  if (code != CLI_OK) return code;
+  if (ig_session_create(c, m, &s) != IG_OK) code = cli_fail(c, ig_model_name(m), CLI_REFUSED);
+  if (code == CLI_OK) code = cli_feed_session(c, m, s, &o.feed);
+  if (code == CLI_OK) code = execute(c, m, s);
+  if (code == CLI_OK) code = finish(c, m, s);
+  ig_session_free(s);
+  ig_model_free(m);
+  return code;
+}
+
+static const cli_option options[] = {
+    CLI_FEED_OPTIONS(o.feed),
+    {"--output", "-o", "FILE", CLI_TEXT, &o.output,
+     "where the results go, whole: .npz, .npy; - is stdout"},
+    {"--check", "-c", "FILE", CLI_TEXT, &o.check,
+     "compare with these arrays; exit code 1 if they differ"},
+    {"--rtol", NULL, "X", CLI_REAL, &o.tolerance.rtol,
+     "relative tolerance (default by dtype: float32 1e-5)"},
+    {"--atol", NULL, "X", CLI_REAL, &o.tolerance.atol,
+     "absolute tolerance (default by dtype: float32 1e-5)"},
+    {"--dump-all", NULL, "DIR", CLI_TEXT, &o.dump,
+     "every value on the way as .npy, listed in DIR/index.tsv"},
+    {"--threads", "-t", "N", CLI_INT, &o.threads, "threads to use (default: all processors)"},
+    {"--json", NULL, NULL, CLI_SWITCH, &o.json, "for machines; docs/command.md lists the fields"},
+};
+static const cli_example examples[] = {
+    {"ingot run m.pt2 --inputs x.npz --output y.npz", "arrays in, arrays out"},
+    {"ingot run m.pt2 --input x=x.npy --input mask=m.npy", "inputs one by one"},
+    {"ingot run m.pt2 --inputs m.io.npz --check m.io.npz",
+     "one file with arg0.. and out0.., mut_arg0.., mut_buf.NAME"},
+    {"ingot run m.pt2 --random --dump-all values", "every intermediate value"},
+};
 const cli_command cli_run = {
     .name = "run",
-    .arguments = "MODEL.pt2 [--inputs FILE.npz] [--outputs FILE.npz]",
-    .summary = "run a program on arrays of an .npz file",
+    .arguments = "FILE [--inputs FILE.npz] [--output FILE.npz] [--check FILE.npz] [OPTIONS]",
+    .summary = "run a model on arrays; compare the results, dump every value",
     .details =
-        "Inputs are matched by name; if no name fits, in their order. Each result is printed in\n"
-        "short; --outputs writes all of them whole.\n\n"
-        "  -i, --inputs FILE.npz   arrays to run on\n"
-        "  -o, --outputs FILE.npz  where the results go",
+        "Runs a model. Each result is printed in short; --output writes all of them whole. "
+        "Buffers\n"
+        "and inputs that the model writes are results, too: mut_buf.NAME and mut_argN. bfloat16 "
+        "is\n"
+        "read and written as uint16 where a format does not know it.",
+    .options = options,
+    .noptions = sizeof options / sizeof *options,
+    .examples = examples,
+    .nexamples = sizeof examples / sizeof *examples,
+    .nfiles = 1,
     .run = run,
 };

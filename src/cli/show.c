@@ -1,36 +1,119 @@
 // SPDX-License-Identifier: Apache-2.0
 // ingot show: a program as text.
-#include <stdio.h>
+#include <regex.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/tree.h"
 
-static int run(ig_ctx *c, int argc, char **argv) {
-  bool graph = false;
-  cli_option options[] = {{"--graph", "-g", NULL, &graph}};
-  cli_args args;
-  int code = cli_parse(&cli_show, argc, argv, options, 1, 1, &args);
-  if (code != CLI_OK) return code;
-  ig_program *p = NULL;
-  if (ig_program_load(c, args.files[0], &p) != IG_OK) return cli_fail(c);
-  char *text = graph ? ig_program_text(c, p) : ig_program_code(c, p);
-  // The text begins and ends as PyTorch's does, with blank lines.
-  const char *first = text ? text + strspn(text, "\n") : "";
-  int length = (int)strlen(first);
-  while (length && strchr(" \n", first[length - 1])) length--;
-  if (text) printf("%.*s\n", length, first);
-  if (!text) code = cli_fail(c);
-  ig_text_free(c, text);
-  ig_program_free(p);
+static struct {
+  bool graph;
+  bool tree;
+  bool flat;
+  bool code;
+  const char *grep;
+} o;
+
+// A line with what matches in it set off; false: nothing matches.
+static bool put_match(const regex_t *re, const char *line) {
+  regmatch_t at;
+  if (regexec(re, line, 1, &at, 0) != 0) return false;
+  int flags = 0;
+  while (at.rm_eo > at.rm_so) {
+    printf("%.*s", (int)at.rm_so, line);
+    cli_put(stdout, CLI_RED, "%.*s", (int)(at.rm_eo - at.rm_so), line + at.rm_so);
+    line += at.rm_eo;
+    flags = REG_NOTBOL;
+    if (regexec(re, line, 1, &at, flags) != 0) break;
+  }
+  printf("%s\n", line);
+  return true;
+}
+
+static size_t put_lines(char *text, const regex_t *re) {
+  size_t found = 0;
+  for (char *line = text; line; found++) {
+    char *end = strchr(line, '\n');
+    if (end) *end = 0;
+    if (!re) {
+      printf("%s\n", line);
+    } else if (!put_match(re, line)) {
+      found--;
+    }
+    line = end ? end + 1 : NULL;
+  }
+  return found;
+}
+
+// The text begins and ends as PyTorch's does, with blank lines.
+static char *trim(char *text) {
+  text += strspn(text, "\n");
+  size_t n = strlen(text);
+  while (n && strchr(" \n", text[n - 1])) n--;
+  text[n] = 0;
+  return text;
+}
+
+static int show(ig_ctx *c, const ig_model *m, const regex_t *re) {
+  ig_program *p = ig_model_program(m);
+  char *text = o.tree    ? cli_tree_text(m, o.flat)
+               : o.graph ? ig_program_text(c, p)
+                         : ig_program_code(c, p);
+  if (!text) return o.tree ? cli_no_memory() : cli_fail(c, ig_model_name(m), CLI_FAILED);
+  size_t found = put_lines(trim(text), re);
+  if (o.tree) {
+    cli_tree_free(text);
+  } else {
+    ig_text_free(c, text);
+  }
+  if (found || !re) return CLI_OK;
+  return cli_error(CLI_DIFFERS, "%s: no line matches '%s'", ig_model_name(m), o.grep);
+}
+
+static int run(ig_ctx *c, const char *const *files) {
+  ig_model *m = NULL;
+  regex_t re;
+  if (o.graph + o.tree + o.code > 1) {
+    return cli_usage(&cli_show, "--code, --graph and --tree exclude each other");
+  }
+  int bad = o.grep ? regcomp(&re, o.grep, REG_EXTENDED) : 0;
+  if (bad) {
+    char why[128];
+    (void)regerror(bad, &re, why, sizeof why);
+    return cli_usage(&cli_show, "--grep: '%s': %s", o.grep, why);
+  }
+  int code = cli_open(c, files[0], false, &m);
+  if (code == CLI_OK && !ig_model_program(m)) {
+    code = cli_error(CLI_REFUSED, "%s: %s holds no program; ingot info lists what it has",
+                     ig_model_name(m), ig_model_kind_text(ig_model_get_kind(m)));
+  }
+  if (code == CLI_OK) code = show(c, m, o.grep ? &re : NULL);
+  if (o.grep) regfree(&re);
+  ig_model_free(m);
   return code;
 }
 
+static const cli_option options[] = {
+    {"--code", NULL, NULL, CLI_SWITCH, &o.code, "as code, one call per line (default)"},
+    {"--graph", "-g", NULL, CLI_SWITCH, &o.graph, "one line per node, with users and arguments"},
+    {"--tree", "-t", NULL, CLI_SWITCH, &o.tree,
+     "by module: classes, parameters, operators; layers that are the\nsame stand once"},
+    {"--flat", NULL, NULL, CLI_SWITCH, &o.flat, "--tree without folding equal layers"},
+    {"--grep", NULL, "REGEX", CLI_TEXT, &o.grep, "only lines that match (exit code 1: none does)"},
+};
+static const cli_example examples[] = {
+    {"ingot show model.pt2", "the program as code, as PyTorch prints it"},
+    {"ingot show model.pt2 --tree", "the modules it came from"},
+    {"ingot show model.pt2 --graph --grep 'conv|linear'", "nodes by pattern"},
+};
 const cli_command cli_show = {
     .name = "show",
-    .arguments = "MODEL.pt2 [--graph]",
-    .summary = "print a program as code",
-    .details =
-        "The code form of PyTorch's fx.\n\n"
-        "  -g, --graph  the graph form instead: one line per node",
+    .arguments = "FILE [--code | --graph | --tree] [--grep REGEX]",
+    .summary = "print a program: as code, as a graph, as a tree of modules",
+    .details = "Prints the program of a file, in the forms of PyTorch's fx or by module.",
+    .options = options,
+    .noptions = sizeof options / sizeof *options,
+    .examples = examples,
+    .nexamples = sizeof examples / sizeof *examples,
+    .nfiles = 1,
     .run = run,
 };

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+// ingot bench: how long a model takes, where the time goes, how much memory it needs.
+#define _POSIX_C_SOURCE 200809L
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "cli/feed.h"
+#include "ingot/threads.h"
+
+static struct {
+  cli_feed feed;
+  long threads;
+  double seconds;
+  bool json;
+} o = {.seconds = 2};
+
+static double now(void) {
+  struct timespec t;
+  (void)clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+// ---- samples
+
+typedef struct samples {
+  double *at;  // microseconds
+  size_t n;
+  size_t cap;
+  double load;
+  double first;
+} samples;
+
+static bool add(samples *s, double us) {
+  if (s->n == s->cap) {
+    size_t cap = s->cap ? 2 * s->cap : 1024;
+    double *more = realloc(s->at, cap * sizeof *more);
+    if (!more) return false;
+    s->at = more;
+    s->cap = cap;
+  }
+  s->at[s->n++] = us;
+  return true;
+}
+
+static int measure(ig_session *s, samples *out) {
+  double t = now();
+  if (ig_session_run(s) != IG_OK) return CLI_FAILED;
+  out->first = (now() - t) * 1e6;
+  double end = now() + o.seconds;
+  cli_stage("measuring", 0, "runs");
+  do {
+    t = now();
+    if (ig_session_run(s) != IG_OK) return CLI_FAILED;
+    if (!add(out, (now() - t) * 1e6)) return cli_no_memory();
+  } while (now() < end);
+  cli_stage_end();
+  return CLI_OK;
+}
+
+static int by_size(const void *a, const void *b) {
+  double x = *(const double *)a;
+  double y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static double quantile(const double *sorted, size_t n, double q) {
+  double at = q * (double)(n - 1);
+  size_t i = (size_t)at;
+  double rest = at - (double)i;
+  return i + 1 < n ? sorted[i] * (1 - rest) + sorted[i + 1] * rest : sorted[n - 1];
+}
+
+// ---- operators
+
+enum { MAX_KINDS = 512, PROFILED = 5 };
+typedef struct kind {
+  const char *target;
+  double us;
+  size_t calls;
+} kind;
+typedef struct profile {
+  kind kinds[MAX_KINDS];
+  size_t n;
+  double last;
+  double total;
+} profile;
+
+static void watch(void *user, const char *name, const char *target, const ig_value *value) {
+  profile *p = user;
+  double t = now();
+  double us = (t - p->last) * 1e6;
+  size_t i = 0;
+  (void)name;
+  (void)value;
+  while (i < p->n && p->kinds[i].target != target && strcmp(p->kinds[i].target, target) != 0) i++;
+  if (i == p->n && p->n < MAX_KINDS) p->kinds[p->n++] = (kind){.target = target};
+  if (i < p->n) {
+    p->kinds[i].us += us;
+    p->kinds[i].calls++;
+  }
+  p->total += us;
+  p->last = now();
+}
+
+static int by_time(const void *a, const void *b) {
+  double x = ((const kind *)a)->us;
+  double y = ((const kind *)b)->us;
+  return (x < y) - (x > y);
+}
+
+static int take_profile(ig_session *s, profile *p) {
+  ig_session_watch(s, watch, p);
+  for (int i = 0; i < PROFILED; i++) {
+    p->last = now();
+    if (ig_session_run(s) != IG_OK) return CLI_FAILED;
+    if (o.seconds <= 0) break;
+  }
+  ig_session_watch(s, NULL, NULL);
+  qsort(p->kinds, p->n, sizeof *p->kinds, by_time);
+  return CLI_OK;
+}
+
+// ---- report
+
+static uint64_t weight_bytes(const ig_model *m) {
+  const ig_model_weight *const *list = NULL;
+  size_t n = ig_model_weights(m, &list);
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < n; i++) {
+    bytes += (uint64_t)ig_tensor_numel(list[i]->tensor) *
+             ig_dtype_size(ig_tensor_dtype(list[i]->tensor));
+  }
+  return bytes;
+}
+
+static uint64_t peak_bytes(void) {
+  struct rusage u;
+  (void)getrusage(RUSAGE_SELF, &u);
+  return (uint64_t)u.ru_maxrss * 1024;
+}
+
+static void print_json(const ig_model *m, const samples *s, const double *sorted,
+                       const profile *p) {
+  cli_json_open('{');
+  cli_json_key("file");
+  cli_json_str(ig_model_name(m));
+  cli_json_key("threads");
+  cli_json_int(ig_threads_get());
+  cli_json_key("runs");
+  cli_json_int((int64_t)s->n);
+  static const struct {
+    const char *key;
+    double q;
+  } marks[] = {{"best_us", 0}, {"p50_us", 0.5}, {"p90_us", 0.9}, {"p99_us", 0.99}};
+  for (size_t i = 0; i < 4; i++) {
+    cli_json_key(marks[i].key);
+    cli_json_real(quantile(sorted, s->n, marks[i].q));
+  }
+  cli_json_key("load_us");
+  cli_json_real(s->load);
+  cli_json_key("first_us");
+  cli_json_real(s->first);
+  cli_json_key("weight_bytes");
+  cli_json_int((int64_t)weight_bytes(m));
+  cli_json_key("peak_bytes");
+  cli_json_int((int64_t)peak_bytes());
+  cli_json_key("operators");
+  cli_json_open('[');
+  for (size_t i = 0; i < p->n; i++) {
+    cli_json_open('{');
+    cli_json_key("name");
+    cli_json_str(p->kinds[i].target);
+    cli_json_key("share");
+    cli_json_real(p->total > 0 ? p->kinds[i].us / p->total : 0);
+    cli_json_key("calls");
+    cli_json_int((int64_t)p->kinds[i].calls);
+    cli_json_key("us");
+    cli_json_real(p->kinds[i].us);
+    cli_json_close('}');
+  }
+  cli_json_close(']');
+  cli_json_key("samples_us");
+  cli_json_open('[');
+  for (size_t i = 0; i < s->n; i++) cli_json_real(s->at[i]);
+  cli_json_close(']');
+  cli_json_close('}');
+  cli_json_end();
+}
+
+static void print_time(const char *name, double us) {
+  printf("  %-12s", name);
+  if (us < 1000) {
+    cli_put(stdout, CLI_BOLD, "%10.1f us", us);
+  } else {
+    cli_put(stdout, CLI_BOLD, "%10.3f ms", us / 1000);
+  }
+  printf("\n");
+}
+
+static void print_text(const ig_model *m, const samples *s, const double *sorted,
+                       const profile *p) {
+  char a[64];
+  char b[64];
+  cli_put(stdout, CLI_BOLD, "%s", ig_model_name(m));
+  printf(": %zu runs, %d thread%s\n", s->n, ig_threads_get(), ig_threads_get() == 1 ? "" : "s");
+  print_time("p50", quantile(sorted, s->n, 0.5));
+  print_time("p90", quantile(sorted, s->n, 0.9));
+  print_time("p99", quantile(sorted, s->n, 0.99));
+  print_time("best", sorted[0]);
+  print_time("first run", s->first);
+  print_time("load", s->load);
+  printf("  %-12s%s weights, %s at most\n", "memory", cli_bytes(weight_bytes(m), a, sizeof a),
+         cli_bytes(peak_bytes(), b, sizeof b));
+  cli_put(stdout, CLI_BOLD, "operators\n");
+  for (size_t i = 0; i < p->n && i < 12; i++) {
+    printf("  %5.1f %%  %-40s %zu calls\n", p->total > 0 ? 100 * p->kinds[i].us / p->total : 0,
+           p->kinds[i].target, p->kinds[i].calls / (o.seconds > 0 ? PROFILED : 1));
+  }
+}
+
+static int report(const ig_model *m, const samples *s, const profile *p) {
+  double *sorted = malloc((s->n + 1) * sizeof *sorted);
+  if (!sorted) return cli_no_memory();
+  memcpy(sorted, s->at, s->n * sizeof *sorted);
+  qsort(sorted, s->n, sizeof *sorted, by_size);
+  if (o.json) {
+    print_json(m, s, sorted, p);
+  } else {
+    print_text(m, s, sorted, p);
+  }
+  free(sorted);
+  return CLI_OK;
+}
+
+static int bench(ig_ctx *c, ig_model *m, samples *all) {
+  static profile p;
+  ig_session *s = NULL;
+  if (ig_session_create(c, m, &s) != IG_OK) return cli_fail(c, ig_model_name(m), CLI_REFUSED);
+  int code = cli_feed_session(c, m, s, &o.feed);
+  if (code == CLI_OK) {
+    code = measure(s, all);
+    if (code == CLI_OK) code = take_profile(s, &p);
+    if (code != CLI_OK && ig_ctx_status(c) != IG_OK) code = cli_fail(c, ig_model_name(m), code);
+  }
+  if (code == CLI_OK) code = report(m, all, &p);
+  ig_session_free(s);
+  return code;
+}
+
+static int run(ig_ctx *c, const char *const *files) {
+  samples all = {0};
+  ig_model *m = NULL;
+  double t = now();
+  if (o.threads) ig_threads_set((int)o.threads);
+  o.feed.random = true;  // for inputs that are not given
+  int code = cli_open(c, files[0], false, &m);
+  all.load = (now() - t) * 1e6;
+  if (code == CLI_OK) code = bench(c, m, &all);
+  free(all.at);
+  ig_model_free(m);
+  return code;
+}
+
+static const cli_option options[] = {
+    {"--threads", "-t", "N", CLI_INT, &o.threads, "threads to use (default: all processors)"},
+    {"--seconds", "-s", "X", CLI_REAL, &o.seconds, "how long to measure (default 2; 0: one run)"},
+    CLI_FEED_OPTIONS(o.feed),
+    {"--json", NULL, NULL, CLI_SWITCH, &o.json,
+     "for machines, with every sample; docs/command.md lists the fields"},
+};
+static const cli_example examples[] = {
+    {"ingot bench model.pt2 --threads 1", "on random inputs, in one thread"},
+    {"ingot bench model.pt2 --inputs x.npz --seconds 10", "on given inputs, longer"},
+    {"ingot bench model.pt2 --json | jq .p50_us", "for scripts"},
+};
+const cli_command cli_bench = {
+    .name = "bench",
+    .arguments = "FILE [--threads N] [--seconds X] [--json] [OPTIONS]",
+    .summary = "measure: p50, p90, p99, share of each operator, memory",
+    .details =
+        "Runs a model over and over. The first run is told apart: it touches the weights. The "
+        "share\n"
+        "of operators is measured in runs of its own, so that watching does not count.",
+    .options = options,
+    .noptions = sizeof options / sizeof *options,
+    .examples = examples,
+    .nexamples = sizeof examples / sizeof *examples,
+    .nfiles = 1,
+    .run = run,
+};

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inputs of a run: arrays from files matched by name, by "arg<i>", or by their order; random
+// numbers; what the file itself brings along.
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/feed.h"
+#include "ingot/op.h"
+
+// ---- tensors
+
+static ig_tensor *call(ig_ctx *c, const char *name, const ig_value *args, size_t n) {
+  ig_value outs[IG_MAX_RETURNS];
+  ig_call_bound(c, &(ig_bound){.name = name, .values = args, .npos = n}, NULL, outs);
+  return ig_ctx_status(c) == IG_OK && outs[0].kind == IG_KIND_TENSOR ? outs[0].tensor : NULL;
+}
+
+ig_tensor *cli_dense(ig_ctx *c, ig_tensor *t) {
+  if (!t || ig_tensor_is_dense(t)) return t;
+  return call(c, "contiguous", (ig_value[]){ig_of_tensor(t)}, 1);
+}
+
+static void release(void *user) {
+  ig_tensor_release(user);
+}
+
+ig_tensor *cli_as_dtype(ig_ctx *c, ig_tensor *t, ig_dtype dtype) {
+  ig_dtype from = ig_tensor_dtype(t);
+  bool bits =
+      (from == IG_U16 && dtype == IG_BF16) || (from == IG_BF16 && dtype == IG_U16) ||
+      (ig_dtype_size(from) == 1 && ig_dtype_size(dtype) == 1 && (from == IG_U8 || dtype == IG_U8) &&
+       from != IG_BOOL && dtype != IG_BOOL && from != IG_I8 && dtype != IG_I8);
+  if (from == dtype || !bits) return t;
+  t = cli_dense(c, t);
+  if (!t) return NULL;
+  int64_t sizes[IG_MAX_DIM];
+  for (int d = 0; d < ig_tensor_ndim(t); d++) sizes[d] = ig_tensor_size(t, d).value;
+  ig_foreign memory = {.data = ig_tensor_data(t),
+                       .bytes = (size_t)ig_tensor_numel(t) * ig_dtype_size(from),
+                       .free_fn = release,
+                       .user = ig_tensor_retain(t)};
+  return ig_tensor_wrap(c, dtype, sizes, ig_tensor_ndim(t), &memory);
+}
+
+// ---- files
+
+int cli_load_arrays(ig_ctx *c, const char *path, const ig_weight **list, size_t *n) {
+  ig_model *m = NULL;
+  int code = cli_open(c, path, false, &m);
+  if (code != CLI_OK) return code;
+  const ig_model_weight *const *weights = NULL;
+  *n = ig_model_weights(m, &weights);
+  // The model lives until the process ends, and with it the names and tensors.
+  ig_weight *out = calloc(*n + 1, sizeof *out);
+  if (!out) return cli_no_memory();
+  for (size_t i = 0; i < *n; i++) out[i] = (ig_weight){weights[i]->name, weights[i]->tensor};
+  *list = out;
+  return CLI_OK;
+}
+
+static bool numbered(const char *name, const char *prefix) {
+  size_t n = strlen(prefix);
+  return strncmp(name, prefix, n) == 0 && name[n] && !name[n + strspn(name + n, "0123456789")];
+}
+
+static bool is_result_name(const char *name) {
+  return numbered(name, "out") || numbered(name, "mut_arg") || strncmp(name, "mut_buf.", 8) == 0;
+}
+
+bool cli_is_golden_name(const char *name) {
+  return numbered(name, "arg") || is_result_name(name);
+}
+
+static int set_input(ig_ctx *c, ig_session *s, const ig_model *m, int i, ig_tensor *t,
+                     const char *from) {
+  const ig_model_port *const *ports = NULL;
+  (void)ig_model_inputs(m, &ports);
+  t = cli_as_dtype(c, t, ports[i]->dtype);
+  if (t && ig_session_set(s, ports[i]->name, t) == IG_OK) return CLI_OK;
+  int code = cli_fail(c, ig_model_name(m), CLI_FAILED);
+  (void)fprintf(stderr, "  given by %s\n", from);
+  return code;
+}
+
+static void list_names(const ig_model *m, const ig_weight *given, size_t n) {
+  const ig_model_port *const *ports = NULL;
+  size_t count = ig_model_inputs(m, &ports);
+  (void)fprintf(stderr, "  the model takes:");
+  for (size_t i = 0; i < count; i++) {
+    if (ports[i]->kind == IG_KIND_TENSOR) (void)fprintf(stderr, " %s", ports[i]->name);
+  }
+  (void)fprintf(stderr, "\n  the file has:");
+  for (size_t i = 0; i < n; i++) (void)fprintf(stderr, " %s", given[i].name);
+  (void)fprintf(stderr, "\n");
+}
+
+static int next_tensor(const ig_model *m, int i) {
+  const ig_model_port *const *ports = NULL;
+  int n = (int)ig_model_inputs(m, &ports);
+  while (i < n && ports[i]->kind != IG_KIND_TENSOR) i++;
+  return i < n ? i : -1;
+}
+
+// numpy.savez(f, x, y) calls its arrays arr_0, arr_1: no name fits, so their order counts.
+static int feed_by_order(ig_ctx *c, const ig_model *m, ig_session *s, const char *path,
+                         const ig_weight *list, size_t n) {
+  int to = next_tensor(m, 0);
+  for (size_t i = 0; i < n; i++) {
+    if (to < 0) {
+      (void)cli_error(CLI_FAILED, "%s: %zu arrays, more than the model has inputs", path, n);
+      list_names(m, list, n);
+      return CLI_FAILED;
+    }
+    int code = set_input(c, s, m, to, list[i].tensor, path);
+    if (code != CLI_OK) return code;
+    to = next_tensor(m, to + 1);
+  }
+  return CLI_OK;
+}
+
+static int feed_file(ig_ctx *c, const ig_model *m, ig_session *s, const char *path, bool *given) {
+  const ig_weight *list = NULL;
+  size_t n = 0;
+  int code = cli_load_arrays(c, path, &list, &n);
+  if (code != CLI_OK) return code;
+  size_t named = 0;
+  size_t strange = 0;
+  for (size_t i = 0; i < n; i++) {
+    bool input = ig_model_find_input(m, list[i].name) >= 0;
+    named += input;
+    strange += !input && !is_result_name(list[i].name);
+  }
+  if (named == 0 && strange == n) {
+    for (size_t i = 0; i < n; i++) given[i] = true;
+    return feed_by_order(c, m, s, path, list, n);
+  }
+  if (strange) {
+    (void)cli_error(CLI_FAILED, "%s: its arrays are not the inputs of the model", path);
+    list_names(m, list, n);
+    return CLI_FAILED;
+  }
+  for (size_t i = 0; i < n && code == CLI_OK; i++) {
+    int k = ig_model_find_input(m, list[i].name);
+    if (k < 0) continue;
+    code = set_input(c, s, m, k, list[i].tensor, path);
+    given[k] = true;
+  }
+  return code;
+}
+
+static int feed_single(ig_ctx *c, const ig_model *m, ig_session *s, const char *word, bool *given) {
+  const char *equals = strchr(word, '=');
+  char name[256];
+  if (!equals) return cli_error(CLI_USAGE, "--input: '%s' has no '='; write NAME=FILE.npy", word);
+  (void)snprintf(name, sizeof name, "%.*s", (int)(equals - word), word);
+  int k = ig_model_find_input(m, name);
+  if (k < 0) {
+    (void)cli_error(CLI_FAILED, "--input: the model has no input '%s'", name);
+    list_names(m, NULL, 0);
+    return CLI_FAILED;
+  }
+  const ig_weight *list = NULL;
+  size_t n = 0;
+  int code = cli_load_arrays(c, equals + 1, &list, &n);
+  if (code != CLI_OK) return code;
+  if (n != 1) {
+    return cli_error(CLI_FAILED, "%s: %zu arrays, expected one; --inputs takes several", equals + 1,
+                     n);
+  }
+  given[k] = true;
+  return set_input(c, s, m, k, list[0].tensor, equals + 1);
+}
+
+// ---- random numbers, the same on every machine
+
+static uint64_t next_bits(uint64_t *state) {  // SplitMix64
+  uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+static ig_tensor *random_tensor(ig_ctx *c, const ig_model_port *p, uint64_t *state) {
+  int64_t sizes[IG_MAX_DIM];
+  bool fraction = ig_dtype_is_float(p->dtype) || ig_dtype_is_complex(p->dtype);
+  for (int d = 0; d < p->ndim; d++) sizes[d] = p->dims[d]->value < 0 ? 1 : p->dims[d]->value;
+  if (ig_dtype_is_complex(p->dtype)) sizes[p->ndim] = 2;
+  int ndim = p->ndim + ig_dtype_is_complex(p->dtype);
+  ig_tensor *t = ig_tensor_empty(c, IG_F64, sizes, ndim);
+  int64_t n = t ? ig_tensor_numel(t) : 0;
+  double *data = t ? ig_tensor_data(t) : NULL;
+  for (int64_t i = 0; i < n; i++) {
+    uint64_t bits = next_bits(state);
+    data[i] = fraction ? (double)(bits >> 11) * 0x1p-52 - 1 : (double)(bits >> 63);
+  }
+  if (ig_dtype_is_complex(p->dtype))
+    t = call(c, "view_as_complex", (ig_value[]){ig_of_tensor(t)}, 1);
+  return call(c, "to", (ig_value[]){ig_of_tensor(t), ig_of_dtype(p->dtype)}, 2);
+}
+
+static int feed_random(ig_ctx *c, const ig_model *m, ig_session *s, long seed, const bool *given) {
+  const ig_model_port *const *ports = NULL;
+  size_t n = ig_model_inputs(m, &ports);
+  uint64_t state = (uint64_t)seed;
+  for (size_t i = 0; i < n; i++) {
+    if (ports[i]->kind != IG_KIND_TENSOR || given[i]) continue;
+    if (ports[i]->ndim < 0) {
+      return cli_error(CLI_FAILED, "%s: input '%s' has no known sizes; give it with --input",
+                       ig_model_name(m), ports[i]->name);
+    }
+    ig_tensor *t = random_tensor(c, ports[i], &state);
+    if (!t) return cli_fail(c, ig_model_name(m), CLI_FAILED);
+    int code = set_input(c, s, m, (int)i, t, "--random");
+    if (code != CLI_OK) return code;
+  }
+  return CLI_OK;
+}
+
+static int missing(const ig_model *m, const bool *given) {
+  const ig_model_port *const *ports = NULL;
+  size_t n = ig_model_inputs(m, &ports);
+  for (size_t i = 0; i < n; i++) {
+    if (ports[i]->kind != IG_KIND_TENSOR || given[i]) continue;
+    char text[512];
+    return cli_error(
+        CLI_FAILED,
+        "%s: input '%s' (%s) was not given; use --inputs FILE.npz, --input %s=FILE.npy or "
+        "--random",
+        ig_model_name(m), ports[i]->name, cli_port_text(ports[i], text, sizeof text),
+        ports[i]->name);
+  }
+  return CLI_OK;
+}
+
+int cli_feed_session(ig_ctx *c, const ig_model *m, ig_session *s, const cli_feed *f) {
+  const ig_model_port *const *ports = NULL;
+  bool *given = calloc(ig_model_inputs(m, &ports) + CLI_MAX_TEXTS, sizeof *given);
+  if (!given) return cli_no_memory();
+  int code = f->arrays ? feed_file(c, m, s, f->arrays, given) : CLI_OK;
+  for (size_t i = 0; i < f->single.n && code == CLI_OK; i++) {
+    code = feed_single(c, m, s, f->single.at[i], given);
+  }
+  if (code == CLI_OK && f->random) {
+    code = feed_random(c, m, s, f->seed, given);
+  } else if (code == CLI_OK) {
+    code = missing(m, given);
+  }
+  free(given);
+  return code;
+}
+
+const char *cli_output_name(const ig_model *m, size_t i, char *text, size_t cap) {
+  const ig_model_port *const *inputs = NULL;
+  const ig_model_port *const *ports = NULL;
+  size_t nin = ig_model_inputs(m, &inputs);
+  (void)ig_model_outputs(m, &ports);
+  const ig_model_port *p = ports[i];
+  (void)snprintf(text, cap, "%s", p->name);
+  if (p->role == IG_PORT_BUFFER) (void)snprintf(text, cap, "mut_buf.%s", p->target);
+  for (size_t k = 0; p->role == IG_PORT_INPUT && k < nin; k++) {
+    if (strcmp(inputs[k]->name, p->target) == 0) (void)snprintf(text, cap, "mut_arg%zu", k);
+  }
+  if (p->role != IG_PORT_USER) return text;
+  size_t number = 0;
+  bool taken = false;
+  for (size_t k = 0; k < i; k++) {
+    if (ports[k]->role != IG_PORT_USER) continue;
+    number++;
+    taken = taken || strcmp(ports[k]->name, p->name) == 0;
+  }
+  if (taken || p->name[0] == '(') (void)snprintf(text, cap, "out%zu", number);
+  return text;
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a model is run on, and comparing what comes out.
+#ifndef CLI_FEED_H_
+#define CLI_FEED_H_
+
+#include "cli/cli.h"
+
+// ---- inputs (feed.c)
+
+typedef struct cli_feed {
+  const char *arrays;  // a file of arrays by name; NULL: none
+  cli_texts single;    // "NAME=FILE"
+  bool random;
+  long seed;
+} cli_feed;
+
+// The options of it, for the tables of commands.
+#define CLI_FEED_OPTIONS(f)                                                                   \
+  {"--inputs",  "-i",                                                                         \
+   "FILE",      CLI_TEXT,                                                                     \
+   &(f).arrays, "arrays by name: .npz, .safetensors, ...; if no name fits, in\ntheir order"}, \
+      {"--input",                                                                             \
+       NULL,                                                                                  \
+       "NAME=FILE",                                                                           \
+       CLI_TEXTS,                                                                             \
+       &(f).single,                                                                           \
+       "one input from a .npy; may be given "                                                 \
+       "several times"},                                                                      \
+      {"--random",                                                                            \
+       "-r",                                                                                  \
+       NULL,                                                                                  \
+       CLI_SWITCH,                                                                            \
+       &(f).random,                                                                           \
+       "random numbers for inputs that are not given: floats in -1..1,\nintegers 0 or 1"},    \
+  {                                                                                           \
+    "--seed", NULL, "N", CLI_INT, &(f).seed, "of --random (default 0)"                        \
+  }
+
+// Gives the session its inputs; without any option the example inputs of the file, if there are.
+int cli_feed_session(ig_ctx *c, const ig_model *m, ig_session *s, const cli_feed *f);
+
+// Arrays of a file by name, in the innermost scope.
+int cli_load_arrays(ig_ctx *c, const char *path, const ig_weight **list, size_t *n);
+// t, or the same bits as another dtype of that width: bfloat16 is stored as uint16 by NumPy.
+ig_tensor *cli_as_dtype(ig_ctx *c, ig_tensor *t, ig_dtype dtype);
+ig_tensor *cli_dense(ig_ctx *c, ig_tensor *t);  // row-major
+// "arg0", "out3", "mut_buf.x": a name of files that hold inputs and results together.
+bool cli_is_golden_name(const char *name);
+// How an output is called in files: its name, mut_buf.NAME, mut_argN; into text, returns text.
+const char *cli_output_name(const ig_model *m, size_t i, char *text, size_t cap);
+
+// ---- results (compare.c)
+
+typedef struct cli_tolerance {
+  double rtol;  // < 0: by dtype
+  double atol;
+} cli_tolerance;
+
+typedef struct cli_diff {
+  bool agrees;
+  char why[160];  // dtype or sizes that differ; "" otherwise
+  double max_abs;
+  double max_rel;
+  double max_ulp;  // of floating point, otherwise 0
+  int64_t bad;     // elements out of tolerance
+  int64_t worst;   // flat index of the largest relative error
+  int64_t n;
+  double rtol;  // what was used
+  double atol;
+} cli_diff;
+void cli_compare(ig_ctx *c, ig_tensor *got, ig_tensor *want, const cli_tolerance *tol,
+                 cli_diff *out);
+// One line: name, errors, verdict.
+void cli_print_diff(FILE *to, const char *name, const cli_diff *d);
+void cli_json_diff(const char *name, const cli_diff *d);
+
+// ---- writing (sink.c)
+
+// Tensors by name, in the format of the ending (.npz, .npy, .safetensors, .pt) or `word`; "-" is
+// stdout. What NumPy has no type for is stored as its bits.
+int cli_save_arrays(ig_ctx *c, const char *path, const char *word, ig_weight *list, size_t n);
+// Writes by a function that wants a path, and copies that file to stdout.
+int cli_to_stdout(const char *suffix, int (*save)(const char *path, void *user), void *user);
+int cli_save_npy(ig_ctx *c, const char *path, ig_tensor *t);
+
+#endif

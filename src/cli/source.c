@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files that the command reads. "-" is stdin, read whole into memory.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+static uint8_t *stdin_bytes;  // lives until the process ends: tensors refer to it
+static size_t stdin_size;
+
+static int read_stdin(void) {
+  size_t cap = 1 << 16;
+  if (stdin_bytes) return cli_error(CLI_USAGE, "stdin (-) can be read only once");
+  stdin_bytes = malloc(cap);
+  while (stdin_bytes) {
+    stdin_size += fread(stdin_bytes + stdin_size, 1, cap - stdin_size, stdin);
+    if (ferror(stdin)) return cli_error(CLI_IO, "stdin: %s", strerror(errno));
+    if (stdin_size < cap) return CLI_OK;
+    uint8_t *more = realloc(stdin_bytes, 2 * cap);
+    if (!more) free(stdin_bytes);
+    stdin_bytes = more;
+    cap *= 2;
+  }
+  return cli_no_memory();
+}
+
+static void tell(void *user, const char *stage, uint64_t done, uint64_t total) {
+  (void)user;
+  if (done == 0) cli_stage(stage, total, "MB");
+  cli_step(done);
+}
+
+int cli_open(ig_ctx *c, const char *path, bool inspect, ig_model **out) {
+  ig_model_options o = {.size = sizeof o, .inspect = inspect, .progress = tell};
+  bool from_stdin = strcmp(path, "-") == 0;
+  const char *name = from_stdin ? "<stdin>" : path;
+  if (from_stdin) {
+    int code = read_stdin();
+    if (code != CLI_OK) return code;
+  }
+  ig_status st = from_stdin ? ig_model_open_bytes(c, name, stdin_bytes, stdin_size, &o, out)
+                            : ig_model_open(c, path, &o, out);
+  cli_stage_end();
+  return st == IG_OK ? CLI_OK : cli_fail(c, name, CLI_REFUSED);
+}
+
+bool cli_has_suffix(const char *path, const char *suffix) {
+  size_t n = strlen(path);
+  size_t k = strlen(suffix);
+  return n > k && strcmp(path + n - k, suffix) == 0;
+}

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tree of modules, rebuilt from the module stacks that nodes carry ("key,path,class;...").
+// Every module lists the operators called in it and the elements of its parameters; neighbours that
+// do the same (layers.0, layers.1, ...) are folded into one entry.
+#include "cli/tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct call {
+  const char *target;
+  size_t count;
+  struct call *next;
+} call;
+
+typedef struct module {
+  char *path;
+  char *class;
+  call *calls;
+  struct module *child;
+  struct module *next;
+  uint64_t elements;  // of parameters and buffers under its path
+  uint64_t digest;    // of what it does, names apart
+} module;
+
+typedef struct builder {
+  module *root;
+  bool failed;
+} builder;
+
+static char *copy(builder *b, const char *text, size_t n) {
+  char *s = malloc(n + 1);
+  b->failed = b->failed || !s;
+  if (s) {
+    memcpy(s, text, n);
+    s[n] = 0;
+  }
+  return s;
+}
+
+static void free_tree(module *m) {
+  while (m) {
+    module *next = m->next;
+    for (call *k = m->calls; k;) {
+      call *after = k->next;
+      free(k);
+      k = after;
+    }
+    free_tree(m->child);
+    free(m->path);
+    free(m->class);
+    free(m);
+    m = next;
+  }
+}
+
+// ---- building
+
+static module *new_module(builder *b, const char *path, size_t npath, const char *class,
+                          size_t nclass) {
+  module *m = calloc(1, sizeof *m);
+  b->failed = b->failed || !m;
+  if (!m) return NULL;
+  m->path = copy(b, path, npath);
+  m->class = copy(b, class, nclass);
+  return m;
+}
+
+static module *find_child(builder *b, module *parent, const char *path, size_t npath,
+                          const char *class, size_t nclass) {
+  module **at = &parent->child;
+  for (; *at; at = &(*at)->next) {
+    if (strlen((*at)->path) == npath && memcmp((*at)->path, path, npath) == 0) return *at;
+  }
+  *at = new_module(b, path, npath, class, nclass);
+  return *at;
+}
+
+// Length up to the mark, brackets skipped.
+static size_t until(const char *s, const char *end, char mark) {
+  int depth = 0;
+  const char *p = s;
+  for (; p < end && (depth > 0 || *p != mark); p++) {
+    depth += *p == '[' || *p == '(';
+    depth -= *p == ']' || *p == ')';
+  }
+  return (size_t)(p - s);
+}
+
+// Goes down the stack of a node; the innermost module.
+static module *enter(builder *b, const char *stack) {
+  module *at = b->root;
+  const char *end = stack + strlen(stack);
+  while (stack < end && at && !b->failed) {
+    const char *item_end = stack + until(stack, end, ';');
+    const char *path = stack + until(stack, item_end, ',');
+    path += path < item_end;
+    size_t npath = until(path, item_end, ',');
+    const char *class = path + npath;
+    class += class < item_end;
+    size_t nclass = (size_t)(item_end - class);
+    if (npath == 0) {
+      if (!at->class[0]) {
+        free(at->class);
+        at->class = copy(b, class, nclass);
+      }
+    } else {
+      at = find_child(b, at, path, npath, class, nclass);
+    }
+    stack = item_end + (item_end < end);
+  }
+  return at;
+}
+
+static void add_call(builder *b, module *m, const char *target) {
+  call **at = &m->calls;
+  while (*at && strcmp((*at)->target, target) != 0) at = &(*at)->next;
+  if (!*at) *at = calloc(1, sizeof **at);
+  b->failed = b->failed || !*at;
+  if (!*at) return;
+  (*at)->target = target;
+  (*at)->count++;
+}
+
+static void build(builder *b, const ig_graph *g) {
+  for (const ig_node *n = ig_graph_first(g); n && !b->failed; n = ig_node_next(n)) {
+    const char *target = ig_node_target(n);
+    if (ig_node_get_kind(n) != IG_NODE_CALL || strcmp(target, "_operator.getitem") == 0) continue;
+    const char *stack = ig_node_meta(n, IG_META_NN_MODULE_STACK);
+    module *m = enter(b, stack ? stack : "");
+    if (m && !b->failed) add_call(b, m, target);
+  }
+}
+
+// ---- weights
+
+static bool under(const char *path, const char *name) {
+  size_t n = strlen(path);
+  return n == 0 || (strncmp(path, name, n) == 0 && name[n] == '.');
+}
+
+static void add_weight(module *m, const char *name, uint64_t elements) {
+  for (; m; m = m->next) {
+    if (!under(m->path, name)) continue;
+    m->elements += elements;
+    add_weight(m->child, name, elements);
+  }
+}
+
+// ---- folding
+
+static uint64_t mix(uint64_t h, const char *text) {
+  for (; *text; text++) h = (h ^ (unsigned char)*text) * 0x100000001b3u;
+  return (h ^ 0xff) * 0x100000001b3u;
+}
+
+static const char *last_name(const module *m) {
+  const char *dot = strrchr(m->path, '.');
+  return dot ? dot + 1 : m->path;
+}
+
+static uint64_t digest(module *m) {
+  uint64_t h = mix(0xcbf29ce484222325u, m->class);
+  for (const call *k = m->calls; k; k = k->next) h = mix(h, k->target) + k->count;
+  for (module *child = m->child; child; child = child->next) {
+    h = mix(h, last_name(child)) ^ (digest(child) * 31);
+  }
+  m->digest = h + m->elements;
+  return m->digest;
+}
+
+// ---- printing
+
+typedef struct text {
+  char *at;
+  size_t n;
+  size_t cap;
+  bool failed;
+} text;
+
+static void put(text *t, const char *s) {
+  size_t n = strlen(s);
+  if (t->n + n + 1 > t->cap) {
+    size_t cap = 2 * (t->n + n + 1);
+    char *more = realloc(t->at, cap);
+    t->failed = t->failed || !more;
+    if (!more) return;
+    t->at = more;
+    t->cap = cap;
+  }
+  memcpy(t->at + t->n, s, n + 1);
+  t->n += n;
+}
+
+static void put_calls(text *t, const module *m, int depth) {
+  for (const call *k = m->calls; k; k = k->next) {
+    char count[32];
+    for (int i = 0; i < depth; i++) put(t, "  ");
+    put(t, k->target);
+    (void)snprintf(count, sizeof count, k->count > 1 ? " x %zu\n" : "\n", k->count);
+    put(t, count);
+  }
+}
+
+static const char *short_class(const char *class) {
+  const char *dot = strrchr(class, '.');
+  return dot ? dot + 1 : class;
+}
+
+static void put_head(text *t, const module *m, const module *last, size_t times, int depth) {
+  char line[64];
+  char count[40];
+  for (int i = 0; i < depth; i++) put(t, "  ");
+  if (m->path[0]) put(t, m->path);
+  if (times > 1) {
+    put(t, " ... ");
+    put(t, last_name(last));
+    (void)snprintf(line, sizeof line, " (%zu times)", times);
+    put(t, line);
+  }
+  if (m->path[0]) put(t, ": ");
+  put(t, m->class[0] ? short_class(m->class) : "program");
+  if (m->elements) {
+    put(t, ", ");
+    put(t, cli_count(m->elements, count, sizeof count));
+    put(t, times > 1 ? " elements each" : " elements");
+  }
+  put(t, "\n");
+}
+
+static void put_module(text *t, const module *m, int depth, bool flat) {
+  while (m && !t->failed) {
+    const module *last = m;
+    size_t times = 1;
+    while (!flat && last->next && last->next->digest == m->digest) {
+      last = last->next;
+      times++;
+    }
+    put_head(t, m, last, times, depth);
+    put_calls(t, m, depth + 1);
+    put_module(t, m->child, depth + 1, flat);
+    m = last->next;
+  }
+}
+
+char *cli_tree_text(const ig_model *m, bool flat) {
+  builder b = {0};
+  text t = {0};
+  b.root = new_module(&b, "", 0, "", 0);
+  if (!b.failed) build(&b, ig_program_graph(ig_model_program(m)));
+  const ig_model_weight *const *weights = NULL;
+  size_t n = b.failed ? 0 : ig_model_weights(m, &weights);
+  for (size_t i = 0; i < n; i++) {
+    add_weight(b.root, weights[i]->name, (uint64_t)ig_tensor_numel(weights[i]->tensor));
+  }
+  if (!b.failed) {
+    (void)digest(b.root);
+    put_module(&t, b.root, 0, flat);
+  }
+  free_tree(b.root);
+  if (!b.failed && !t.failed) return t.at;
+  free(t.at);
+  return NULL;
+}
+
+void cli_tree_free(char *tree) {
+  free(tree);
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where sizes come from: every symbolic expression of a program with its range, the value that has
+// it first, and the user's line behind that; and what the program checks about them.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "ingot/dims.h"
+#include "model/model.h"
+#include "sym/env.h"
+
+typedef struct collector {
+  ig_ctx *c;
+  ig_map names;
+  IG_VEC(ig_model_symbol *) symbols;
+  IG_VEC(ig_model_relation *) relations;
+  const ig_range_entry *ranges;
+  size_t nranges;
+} collector;
+
+static bool no_memory(const collector *k) {
+  return ig_fail(k->c, IG_NOMEM, "out of memory") == IG_OK;
+}
+
+static const char *keep(const collector *k, const char *text, size_t n) {
+  char *copy = ig_scope_push(k->c, n + 1);
+  if (!copy) return NULL;
+  memcpy(copy, text, n);
+  copy[n] = 0;
+  return copy;
+}
+
+// ---- the user's line
+
+// The innermost frame of a stack trace: File "model.py", line 7, in forward\n    y = x + 1
+static void parse_trace(const collector *k, const char *trace, const char **file, int *line,
+                        const char **source) {
+  const char *frame = NULL;
+  for (const char *s = strstr(trace, "File \""); s; s = strstr(s + 1, "File \"")) frame = s;
+  const char *end = frame ? strchr(frame + 6, '"') : NULL;
+  if (!end) return;
+  *file = keep(k, frame + 6, (size_t)(end - frame - 6));
+  if (strncmp(end, "\", line ", 8) == 0) *line = atoi(end + 8);
+  const char *text = strchr(end, '\n');
+  if (!text) return;
+  text += 1 + strspn(text + 1, " ");
+  size_t n = strcspn(text, "\n");
+  if (n) *source = keep(k, text, n);
+}
+
+static void locate(const collector *k, const ig_node *n, const char **file, int *line,
+                   const char **source) {
+  const char *trace = n->meta[IG_META_STACK_TRACE];
+  if (trace) parse_trace(k, trace, file, line, source);
+  if (!*file && n->file) {
+    *file = n->file;
+    *line = n->line;
+  }
+}
+
+// ---- symbols
+
+static void set_range(const collector *k, const ig_expr *e, ig_model_symbol *s) {
+  ig_vrange r = ig_expr_range(k->c, e);
+  s->lo = r.lo < INT64_MIN ? INT64_MIN : (int64_t)r.lo;
+  s->hi = r.hi > INT64_MAX ? INT64_MAX : (int64_t)r.hi;
+  for (size_t i = 0; i < k->nranges; i++) {
+    if (strcmp(k->ranges[i].text, s->name) != 0) continue;
+    s->lo = k->ranges[i].lo;
+    s->hi = k->ranges[i].hi;
+  }
+}
+
+static bool add_symbol(collector *k, const ig_node *n, const ig_expr *e, int dim) {
+  ig_str text = ig_str_make(k->c->alloc);
+  ig_str_expr(&text, e);
+  const char *name = text.failed ? NULL : keep(k, text.at, text.n);
+  ig_str_free(&text);
+  ig_map_value *known = name ? ig_map_put(&k->names, name) : NULL;
+  if (!known) return no_memory(k);
+  if (known->ptr) return true;
+  ig_model_symbol *s = ig_scope_push(k->c, sizeof *s);
+  if (!s) return false;
+  *s = (ig_model_symbol){
+      .name = name, .value = n->name, .dim = dim, .input = ig_node_is_placeholder(n)};
+  known->ptr = s;
+  set_range(k, e, s);
+  locate(k, n, &s->file, &s->line, &s->source);
+  return ig_vec_push(k->c->alloc, &k->symbols, s) || no_memory(k);
+}
+
+static bool add_value(collector *k, const ig_node *n, const ig_value *v) {
+  if (v->kind == IG_KIND_INT && v->i.expr) return add_symbol(k, n, v->i.expr, -1);
+  for (size_t i = 0; v->kind == IG_KIND_LIST && i < v->list.n; i++) {
+    if (!add_value(k, n, &v->list.at[i])) return false;
+  }
+  for (int d = 0; v->kind == IG_KIND_TENSOR && d < v->tensor->ndim; d++) {
+    ig_int size = ig_tensor_size(v->tensor, d);
+    if (size.expr && !add_symbol(k, n, size.expr, d)) return false;
+  }
+  return true;
+}
+
+static bool add_graph(collector *k, const ig_graph *g) {
+  for (const ig_node *n = g->first; n; n = n->next) {
+    if (!add_value(k, n, &n->val)) return false;
+  }
+  for (size_t i = 0; i < g->subs.n; i++) {
+    if (!add_graph(k, g->subs.at[i].graph)) return false;
+  }
+  return true;
+}
+
+// Copies a vector of pointers into the innermost scope.
+static const void *hand_out(collector *k, const void *at, size_t n, size_t *count) {
+  void *copy = ig_scope_push(k->c, (n + 1) * sizeof(void *));
+  *count = copy ? n : 0;
+  if (copy && n) memcpy(copy, at, n * sizeof(void *));
+  return copy;
+}
+
+size_t ig_model_symbols(ig_ctx *c, const ig_model *m, const ig_model_symbol *const **list) {
+  *list = NULL;
+  size_t n = 0;
+  if (c->status != IG_OK || !m->program || !m->program->graph->sym) return 0;
+  collector k = {.c = c, .names = ig_map_make(c->alloc)};
+  k.nranges = ig_program_ranges(c, m->program, &k.ranges);
+  ig_sym *open = c->sym;
+  c->sym = m->program->graph->sym;
+  bool ok = add_graph(&k, m->program->graph);
+  c->sym = open;
+  if (ok) *list = hand_out(&k, (const void *)k.symbols.at, k.symbols.n, &n);
+  ig_map_free(&k.names);
+  ig_vec_free(c->alloc, &k.symbols);
+  return n;
+}
+
+// ---- relations
+
+static bool add_relation(collector *k, const char *text, size_t len, const ig_node *n) {
+  ig_model_relation *r = ig_scope_push(k->c, sizeof *r);
+  if (!r) return false;
+  *r = (ig_model_relation){.text = keep(k, text, len)};
+  if (n) locate(k, n, &r->file, &r->line, &r->source);
+  return r->text && (ig_vec_push(k->c->alloc, &k->relations, r) || no_memory(k));
+}
+
+// "Runtime assertion failed for expression u0 >= 0 on node 'ge'": the expression is enough.
+static bool add_message(collector *k, const char *text, const ig_node *n) {
+  static const char before[] = "Runtime assertion failed for expression ";
+  size_t len = strlen(text);
+  if (strncmp(text, before, sizeof before - 1) == 0) {
+    text += sizeof before - 1;
+    const char *end = strstr(text, " on node");
+    len = end ? (size_t)(end - text) : strlen(text);
+  }
+  return add_relation(k, text, len, n);
+}
+
+static bool is_assertion(const ig_node *n) {
+  return n->kind == IG_NODE_CALL && n->target && strncmp(n->target, "aten._assert_", 13) == 0;
+}
+
+static bool add_assertions(collector *k, const ig_graph *g) {
+  for (const ig_node *n = g->first; n; n = n->next) {
+    for (size_t i = 0; is_assertion(n) && i < n->npos + n->nkw; i++) {
+      if (n->args[i].kind == IG_KIND_STR && !add_message(k, n->args[i].str, n)) return false;
+    }
+  }
+  for (size_t i = 0; i < g->subs.n; i++) {
+    if (!add_assertions(k, g->subs.at[i].graph)) return false;
+  }
+  return true;
+}
+
+static bool add_guards(collector *k, const ig_graph *g) {
+  char *text = ig_graph_guards(k->c, g);
+  bool ok = text != NULL;
+  for (const char *s = text; ok && s && *s;) {
+    size_t n = strcspn(s, "\n");
+    if (n) ok = add_relation(k, s, n, NULL);
+    s += n + (s[n] == '\n');
+  }
+  ig_text_free(k->c, text);
+  return ok;
+}
+
+size_t ig_model_relations(ig_ctx *c, const ig_model *m, const ig_model_relation *const **list) {
+  *list = NULL;
+  size_t n = 0;
+  if (c->status != IG_OK || !m->program) return 0;
+  collector k = {.c = c};
+  if (add_guards(&k, m->program->graph) && add_assertions(&k, m->program->graph)) {
+    *list = hand_out(&k, (const void *)k.relations.at, k.relations.n, &n);
+  }
+  ig_vec_free(c->alloc, &k.relations);
+  return n;
+}
