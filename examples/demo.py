@@ -115,7 +115,7 @@ def tour(make: Callable[[], nn.Module], x: ingot.Tensor, folder: pathlib.Path) -
     path = folder / f"{name}.pt2"
     ingot.export.save(program, path)
     numpy.savez(folder / "x.npz", x=x.numpy())
-    run(COMMAND, "run", path, "--inputs", folder / "x.npz", "--outputs", folder / "y.npz")
+    run(COMMAND, "run", path, "--inputs", folder / "x.npz", "--output", folder / "y.npz")
     result = numpy.load(folder / "y.npz")
     compare("the command", result[result.files[0]], y)
 

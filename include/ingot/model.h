@@ -93,7 +93,7 @@ IG_API ig_program *ig_model_runnable(const ig_model *m);
 // One size of an input or output.
 typedef struct ig_model_dim {
   const char *name;  // of a dynamic one: "s0", "2*s0 + 1", "batch"; NULL: fixed
-  int64_t value;     // fixed: the size; dynamic: the size of the example, -1: not known
+  int64_t value;     // fixed: the size; dynamic: one that fits with the others; -1: not known
   int64_t lo;        // bounds, both included; a fixed one has its size
   int64_t hi;        // INT64_MAX: none
 } ig_model_dim;

@@ -124,6 +124,7 @@ void cli_stage_end(void);
 
 // Opens a model file; "-" is stdin. CLI_OK or an exit code after saying what is wrong.
 int cli_open(ig_ctx *c, const char *path, bool inspect, ig_model **out);
+ig_status cli_open_quietly(ig_ctx *c, const char *path, bool inspect, ig_model **out);
 bool cli_has_suffix(const char *path, const char *suffix);
 
 // ---- text of values (text.c)

@@ -116,11 +116,6 @@ static const ig_value *user_output(const ig_model *m, const ig_session *s, size_
   return NULL;
 }
 
-// Inputs of the copy, by order: formats may rename them.
-static int copy_inputs(ig_ctx *c, ig_model *b, ig_session *s) {
-  return cli_feed_session(c, b, s, &o.feed);
-}
-
 static int compare_runs(ig_ctx *c, ig_model *a, ig_model *b, bool *agrees) {
   ig_session *x = NULL;
   ig_session *y = NULL;
@@ -129,7 +124,7 @@ static int compare_runs(ig_ctx *c, ig_model *a, ig_model *b, bool *agrees) {
     code = cli_fail(c, ig_model_name(b), CLI_REFUSED);
   }
   if (code == CLI_OK) code = cli_feed_session(c, a, x, &o.feed);
-  if (code == CLI_OK) code = copy_inputs(c, b, y);
+  if (code == CLI_OK) code = cli_feed_session(c, b, y, &o.feed);
   if (code == CLI_OK && (ig_session_run(x) != IG_OK || ig_session_run(y) != IG_OK)) {
     code = cli_fail(c, ig_model_name(b), CLI_FAILED);
   }
@@ -156,8 +151,14 @@ static int compare_runs(ig_ctx *c, ig_model *a, ig_model *b, bool *agrees) {
 static int self_check(const job *j, const char *path) {
   ig_model *copy = NULL;
   bool agrees = false;
-  int code = cli_open(j->c, path, false, &copy);
+  int code = cli_open(j->c, path, true, &copy);
   if (code != CLI_OK) return code;
+  const ig_model_finding *const *findings = NULL;
+  if (ig_model_findings(copy, &findings) && findings[0]->code == IG_UNSUPPORTED) {
+    cli_warn("%s: not checked: %s", path, findings[0]->text);
+    ig_model_free(copy);
+    return CLI_OK;
+  }
   bool runs = j->target->program;
   (void)fprintf(
       stderr, "%s: checked against %s%s\n", path, ig_model_name(j->from),
@@ -172,9 +173,9 @@ static int self_check(const job *j, const char *path) {
 
 static int convert(job *j, const char *to) {
   if (j->target->program && !ig_model_program(j->from)) {
-    return cli_error(CLI_REFUSED, "%s: %s holds no program, which %s needs; weights can go to .npz",
-                     ig_model_name(j->from), ig_model_kind_text(ig_model_get_kind(j->from)),
-                     j->target->suffix);
+    return cli_error(
+        CLI_REFUSED, "%s: this %s holds no program, which %s needs; weights can go to .npz",
+        ig_model_name(j->from), ig_model_kind_text(ig_model_get_kind(j->from)), j->target->suffix);
   }
   if (strcmp(to, "-") == 0) return cli_to_stdout(j->target->suffix, j->target->save, j);
   int code = j->target->save(to, j);

@@ -89,7 +89,7 @@ static void list_names(const ig_model *m, const ig_weight *given, size_t n) {
   for (size_t i = 0; i < count; i++) {
     if (ports[i]->kind == IG_KIND_TENSOR) (void)fprintf(stderr, " %s", ports[i]->name);
   }
-  (void)fprintf(stderr, "\n  the file has:");
+  if (n) (void)fprintf(stderr, "\n  the file has:");
   for (size_t i = 0; i < n; i++) (void)fprintf(stderr, " %s", given[i].name);
   (void)fprintf(stderr, "\n");
 }

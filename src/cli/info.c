@@ -84,6 +84,7 @@ static void print_weights(const ig_model *m) {
   char a[64];
   char b[64];
   char text[512];
+  if (n == 0) return;
   for (size_t i = 0; i < n; i++) {
     elements += (uint64_t)ig_tensor_numel(list[i]->tensor);
     bytes += weight_bytes(list[i]);

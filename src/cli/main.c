@@ -59,10 +59,9 @@ static int unknown(const char *word) {
   for (size_t i = 0; i < NCOMMANDS; i++) names[i] = commands[i]->name;
   const char *near = cli_nearest(word, names, NCOMMANDS);
   bool option = word[0] == '-';
-  (void)cli_error(CLI_USAGE, "unknown %s '%s'%s%s%s; ingot --help lists all",
-                  option ? "option" : "command", word, near ? "; did you mean " : "",
-                  near ? near : "", near ? "?" : "");
-  return CLI_USAGE;
+  const char *kind = option ? "option" : "command";
+  if (near) return cli_error(CLI_USAGE, "unknown %s '%s'; did you mean %s?", kind, word, near);
+  return cli_error(CLI_USAGE, "unknown %s '%s'; ingot --help lists all", kind, word);
 }
 
 static const cli_command *find(const char *word) {

@@ -31,18 +31,20 @@ static void tell(void *user, const char *stage, uint64_t done, uint64_t total) {
   cli_step(done);
 }
 
-int cli_open(ig_ctx *c, const char *path, bool inspect, ig_model **out) {
+ig_status cli_open_quietly(ig_ctx *c, const char *path, bool inspect, ig_model **out) {
   ig_model_options o = {.size = sizeof o, .inspect = inspect, .progress = tell};
   bool from_stdin = strcmp(path, "-") == 0;
-  const char *name = from_stdin ? "<stdin>" : path;
-  if (from_stdin) {
-    int code = read_stdin();
-    if (code != CLI_OK) return code;
-  }
-  ig_status st = from_stdin ? ig_model_open_bytes(c, name, stdin_bytes, stdin_size, &o, out)
+  if (from_stdin && read_stdin() != CLI_OK) return IG_IO;
+  ig_status st = from_stdin ? ig_model_open_bytes(c, "<stdin>", stdin_bytes, stdin_size, &o, out)
                             : ig_model_open(c, path, &o, out);
   cli_stage_end();
-  return st == IG_OK ? CLI_OK : cli_fail(c, name, CLI_REFUSED);
+  return st;
+}
+
+int cli_open(ig_ctx *c, const char *path, bool inspect, ig_model **out) {
+  if (cli_open_quietly(c, path, inspect, out) == IG_OK) return CLI_OK;
+  if (ig_ctx_status(c) == IG_OK) return CLI_IO;  // said already: stdin
+  return cli_fail(c, strcmp(path, "-") == 0 ? "<stdin>" : path, CLI_REFUSED);
 }
 
 bool cli_has_suffix(const char *path, const char *suffix) {

@@ -58,6 +58,16 @@ static bool is_npy(const ig_model *m) {
   return begins(m, "\x93NUMPY", 6);
 }
 
+static bool take_varint(const ig_bytes *b, size_t *at, uint64_t *out) {
+  *out = 0;
+  for (unsigned shift = 0; shift < 64 && *at < b->n; shift += 7) {
+    uint8_t byte = b->at[(*at)++];
+    *out |= (uint64_t)(byte & 127) << shift;
+    if (byte < 128) return true;
+  }
+  return false;
+}
+
 static bool is_safetensors(const ig_model *m) {
   const ig_bytes *b = &m->file->bytes;
   uint64_t head = 0;
@@ -66,7 +76,27 @@ static bool is_safetensors(const ig_model *m) {
   return head >= 2 && head <= b->n - 8 && b->at[8] == '{';
 }
 
-const ig_model_format ig_model_formats[] = {
+// A protobuf message whose fields are those of ModelProto, with a graph or imported operator sets.
+static bool is_onnx(const ig_model *m) {
+  const ig_bytes *b = &m->file->bytes;
+  size_t at = 0;
+  bool telling = false;
+  while (at < b->n) {
+    uint64_t tag = 0;
+    uint64_t value = 0;
+    if (!take_varint(b, &at, &tag) || tag >> 3 == 0 || tag >> 3 > 40) return false;
+    if ((tag & 7) != 0 && (tag & 7) != 2) return false;
+    if (!take_varint(b, &at, &value)) return false;
+    if ((tag & 7) == 2) {
+      if (value > b->n - at) return false;
+      at += (size_t)value;
+    }
+    telling = telling || tag == (7 << 3 | 2) || tag == (8 << 3 | 2);
+  }
+  return telling;
+}
+
+static const ig_model_format formats[] = {
     {.kind = IG_MODEL_PT2, .detect = is_pt2, .open = ig_model_open_pt2},
     {.kind = IG_MODEL_TORCHSCRIPT, .detect = is_torchscript},
     {.kind = IG_MODEL_TORCH_SAVE, .detect = is_torch_save},
@@ -74,8 +104,9 @@ const ig_model_format ig_model_formats[] = {
     {.kind = IG_MODEL_NPZ, .detect = is_npz, .open = ig_model_open_arrays},
     {.kind = IG_MODEL_NPY, .detect = is_npy},
     {.kind = IG_MODEL_SAFETENSORS, .detect = is_safetensors},
+    {.kind = IG_MODEL_ONNX, .detect = is_onnx},
 };
-enum { NFORMATS = sizeof ig_model_formats / sizeof *ig_model_formats };
+enum { NFORMATS = sizeof formats / sizeof *formats };
 
 // What people hand over instead of a model, by its first bytes.
 static const struct {
@@ -124,7 +155,7 @@ static const ig_model_format *no_format(ig_ctx *c, const ig_model *m) {
 
 const ig_model_format *ig_model_detect(ig_ctx *c, const ig_model *m) {
   for (size_t i = 0; i < NFORMATS; i++) {
-    if (ig_model_formats[i].detect(m)) return &ig_model_formats[i];
+    if (formats[i].detect(m)) return &formats[i];
   }
   return no_format(c, m);
 }

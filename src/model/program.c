@@ -28,12 +28,29 @@ typedef struct describer {
   size_t nranges;
 } describer;
 
+// A size for a symbol: that of the example, or else the smallest from 2 on that is allowed.
+static bool example(void *user, const ig_expr *symbol, ig_hint *out) {
+  const describer *d = user;
+  ig_vrange r = ig_symbol_range(d->c, symbol);
+  ig_wide v = symbol->hinted ? symbol->value : 2;
+  if (v < r.lo) v = r.lo;
+  if (v > r.hi) v = r.hi;
+  *out = (ig_hint){.sort = IG_SORT_INT, .i = v, .den = 1};
+  return true;
+}
+
+static int64_t example_size(const describer *d, const ig_expr *e) {
+  ig_hint v;
+  bool ok = ig_expr_eval(e, example, (void *)d, &v) && v.sort == IG_SORT_INT;
+  return ok && v.i >= 0 && v.i <= INT64_MAX ? (int64_t)v.i : -1;
+}
+
 static bool set_dim(const describer *d, ig_int size, ig_model_dim *out) {
   *out = (ig_model_dim){NULL, size.value, size.value, size.value};
   if (!size.expr) return true;
   ig_str text = ig_str_make(d->c->alloc);
   ig_str_expr(&text, size.expr);
-  *out = (ig_model_dim){NULL, -1, 0, INT64_MAX};
+  *out = (ig_model_dim){NULL, example_size(d, size.expr), 0, INT64_MAX};
   if (!text.failed) out->name = ig_model_text(d->c, d->m, text.at);
   ig_str_free(&text);
   ig_vrange range = ig_expr_range(d->c, size.expr);

@@ -28,64 +28,6 @@ def ingot(*words: object, code: int = 0) -> subprocess.CompletedProcess:
 # ---- the command
 
 
-def test_help_and_version() -> None:
-    assert "usage: ingot COMMAND" in ingot("--help").stdout
-    assert ingot("--version").stdout.startswith("ingot ")
-    for command in ("run", "info", "show", "convert"):
-        assert f"usage: ingot {command}" in ingot(command, "--help").stdout
-
-
-@pytest.mark.parametrize(
-    "words, code, text",
-    [
-        ((), 2, "usage: ingot COMMAND"),
-        (("dance",), 2, "unknown command 'dance'"),
-        (("run",), 2, "0 files given, expected 1"),
-        (("run", "a", "--loud"), 2, "unknown option '--loud'"),
-        (("run", "a", "--inputs"), 2, "--inputs needs a value"),
-        (("convert", "a.pt2", "b.txt"), 2, "must end in .onnx or .pt2"),
-        (("run", "missing.pt2"), 1, "missing.pt2: No such file or directory"),
-        (("info", DATA / "mlp.in.npz.gone"), 1, "No such file"),
-    ],
-)
-def test_wrong_command_lines(words: tuple, code: int, text: str) -> None:
-    done = ingot(*words, code=code)
-    assert text in done.stderr
-    assert done.stdout == ""
-
-
-def test_run_writes_what_pytorch_computed(tmp_path: pathlib.Path) -> None:
-    for name in ("mlp", "cnn", "mixed"):
-        out = tmp_path / "out.npz"
-        printed = ingot("run", DATA / f"{name}.pt2", "--inputs", DATA / f"{name}.in.npz", "--outputs", out).stdout
-        got = list(numpy.load(out).values())
-        want = list(numpy.load(DATA / f"{name}.out.npz").values())
-        assert len(got) == len(want) == len(printed.splitlines())
-        for a, b in zip(got, want, strict=True):
-            assert a.dtype == b.dtype
-            numpy.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
-
-
-def test_run_matches_inputs_by_name_and_says_what_does_not_fit(tmp_path: pathlib.Path) -> None:
-    arrays = list(numpy.load(DATA / "mixed.in.npz").values())
-    numpy.savez(tmp_path / "named.npz", mask=arrays[1], x=arrays[0])
-    assert "getitem_1: int64[2]  0 2" in ingot("run", DATA / "mixed.pt2", "-i", tmp_path / "named.npz").stdout
-    numpy.savez(tmp_path / "wrong.npz", y=arrays[0])
-    text = ingot("run", DATA / "mixed.pt2", "-i", tmp_path / "wrong.npz", code=1).stderr
-    assert "the program takes: x mask" in text and "the file has: y" in text
-    numpy.savez(tmp_path / "shape.npz", x=arrays[0][:1], mask=arrays[1])
-    assert ingot("run", DATA / "mixed.pt2", "-i", tmp_path / "shape.npz", code=1).stderr
-
-
-def test_info_and_show(tmp_path: pathlib.Path) -> None:
-    text = ingot("info", DATA / "cnn.pt2").stdout
-    for part in ("x                                float32[2, 3, 8, 8]", "weights: 9 tensors", "aten.conv2d.default"):
-        assert part in text
-    assert "float32[3, 4]" in ingot("info", DATA / "mlp.in.npz").stdout
-    assert ingot("show", DATA / "mlp.pt2").stdout.startswith("def forward(self, p_fc1_weight,")
-    assert ingot("show", DATA / "mlp.pt2", "--graph").stdout.startswith("graph():")
-
-
 def test_our_archive_says_what_pytorch_says(tmp_path: pathlib.Path) -> None:
     """The text of the program is the same, byte for byte, but for the version of its writer."""
     for name in ("mlp", "cnn", "mixed"):

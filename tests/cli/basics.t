@@ -1,0 +1,176 @@
+# What the command says of itself.
+$ ingot --version
+ingot 0.1.0
+
+$ ingot --help
+ingot 0.1.0: looks into model files, runs and converts them
+
+usage: ingot COMMAND FILE [OPTIONS]
+
+commands:
+  info     tell what is in a file: inputs, outputs, weights, operators, refusals
+  show     print a program: as code, as a graph, as a tree of modules
+  run      run a model on arrays; compare the results, dump every value
+  convert  write a file in another format, and check the copy
+  verify   check a file by every rule of loader and verifier; nothing is executed
+  shapes   list dynamic sizes: symbol, range, relations, the user's line that made each
+  bench    measure: p50, p90, p99, share of each operator, memory
+
+FILE is a .pt2, TorchScript, torch.save, safetensors, .npz, .npy or ONNX file, known by its
+content; - is stdin. ingot COMMAND --help tells more, with examples; man ingot has it all.
+
+exit codes: 0 fine, 1 numbers disagree, 2 wrong command line, 3 file refused,
+            4 file cannot be read or written, 5 running failed
+
+$ ingot help info
+usage: ingot info FILE [--json] [--all]
+
+Kind and versions of a file, inputs and outputs with named sizes and their ranges, weights,
+operators by count, metadata, extra files, and what would be refused and why.
+
+options:
+      --json                  for machines; docs/command.md lists the fields
+  -a, --all                   every weight, operator and member of the archive
+      --color WHEN            auto (default), always or never
+  -h, --help                  this text
+
+examples:
+  ingot info model.pt2
+      inputs, outputs, sizes, weights, operators, what would be refused
+  ingot info model.pt2 --json | jq '.inputs[].name'
+      the names of the inputs
+  curl -s URL | ingot info -
+      a file from elsewhere; nothing in it is executed
+
+exit codes: 0 fine, 1 numbers disagree, 2 wrong command line, 3 file refused,
+            4 file cannot be read or written, 5 running failed
+
+$ ingot --color=sometimes info mlp.pt2
+2> ingot: --color: 'sometimes' is none of auto, always, never
+[2]
+
+$ ingot
+2> ingot 0.1.0: looks into model files, runs and converts them
+2> 
+2> usage: ingot COMMAND FILE [OPTIONS]
+2> 
+2> commands:
+2>   info     tell what is in a file: inputs, outputs, weights, operators, refusals
+2>   show     print a program: as code, as a graph, as a tree of modules
+2>   run      run a model on arrays; compare the results, dump every value
+2>   convert  write a file in another format, and check the copy
+2>   verify   check a file by every rule of loader and verifier; nothing is executed
+2>   shapes   list dynamic sizes: symbol, range, relations, the user's line that made each
+2>   bench    measure: p50, p90, p99, share of each operator, memory
+2> 
+2> FILE is a .pt2, TorchScript, torch.save, safetensors, .npz, .npy or ONNX file, known by its
+2> content; - is stdin. ingot COMMAND --help tells more, with examples; man ingot has it all.
+2> 
+2> exit codes: 0 fine, 1 numbers disagree, 2 wrong command line, 3 file refused,
+2>             4 file cannot be read or written, 5 running failed
+[2]
+
+$ ingot dance
+2> ingot: unknown command 'dance'; ingot --help lists all
+[2]
+
+$ ingot rnu mlp.pt2
+2> ingot: unknown command 'rnu'; did you mean run?
+[2]
+
+$ ingot --hepl
+2> ingot: unknown option '--hepl'; ingot --help lists all
+[2]
+
+$ ingot help runn
+2> ingot: unknown command 'runn'; did you mean run?
+[2]
+
+$ ingot run
+2> ingot run: 0 files given, expected 1
+2> usage: ingot run FILE [--inputs FILE.npz] [--output FILE.npz] [--check FILE.npz] [OPTIONS]
+2>        ingot run --help tells more
+[2]
+
+$ ingot run mlp.pt2 cnn.pt2
+2> ingot run: 2 files given, expected 1
+2> usage: ingot run FILE [--inputs FILE.npz] [--output FILE.npz] [--check FILE.npz] [OPTIONS]
+2>        ingot run --help tells more
+[2]
+
+$ ingot run mlp.pt2 --inputz x.npz
+2> ingot run: unknown option '--inputz'; did you mean --inputs?
+2> usage: ingot run FILE [--inputs FILE.npz] [--output FILE.npz] [--check FILE.npz] [OPTIONS]
+2>        ingot run --help tells more
+[2]
+
+$ ingot run mlp.pt2 --loudly
+2> ingot run: unknown option '--loudly'
+2> usage: ingot run FILE [--inputs FILE.npz] [--output FILE.npz] [--check FILE.npz] [OPTIONS]
+2>        ingot run --help tells more
+[2]
+
+$ ingot run mlp.pt2 --inputs
+2> ingot run: --inputs needs a value: FILE
+2> usage: ingot run FILE [--inputs FILE.npz] [--output FILE.npz] [--check FILE.npz] [OPTIONS]
+2>        ingot run --help tells more
+[2]
+
+$ ingot run mlp.pt2 --threads many
+2> ingot run: --threads: 'many' is no whole number
+2> usage: ingot run FILE [--inputs FILE.npz] [--output FILE.npz] [--check FILE.npz] [OPTIONS]
+2>        ingot run --help tells more
+[2]
+
+$ ingot run mlp.pt2 --random=3
+2> ingot run: --random takes no value
+2> usage: ingot run FILE [--inputs FILE.npz] [--output FILE.npz] [--check FILE.npz] [OPTIONS]
+2>        ingot run --help tells more
+[2]
+
+$ ingot info missing.pt2
+2> ingot: missing.pt2: No such file or directory
+[4]
+
+$ ingot info .
+2> ingot: .: not a regular file
+[4]
+
+# Files are known by their content, whatever their name.
+$ cp mlp.in.npz x.onnx && ingot info x.onnx
+x.onnx: NumPy archive (.npz), 312 B
+weights 1 tensor, 12 elements, 48 B
+  arr_0                    float32[3, 4]
+
+$ printf 'version https://git-lfs.github.com/spec/v1\noid ...\n' > lfs.pt2 && ingot info lfs.pt2
+2> ingot: lfs.pt2: this is a Git LFS pointer, not the file itself; run: git lfs pull
+[3]
+
+$ printf '\037\213\010' > z.pt2 && ingot info z.pt2
+2> ingot: z.pt2: this is compressed with gzip; unpack it first
+[3]
+
+$ printf 'hello' > h.pt2 && ingot info h.pt2
+2> ingot: h.pt2: not a model file: it begins with 68 65 6c 6c 6f; expected .pt2, TorchScript, torch.save, safetensors, .npz, .npy or ONNX
+[3]
+
+$ : > empty.pt2 && ingot info empty.pt2
+2> ingot: empty.pt2: the file is empty; expected .pt2, TorchScript, torch.save, safetensors, .npz, .npy or ONNX
+[3]
+
+$ head -c 4000 mlp.pt2 > cut.pt2 && ingot info cut.pt2
+2> ingot: cut.pt2: not a zip archive (no end of central directory in 4000 bytes)
+[3]
+
+# stdin, colours, a closed pipe
+$ ingot info --color=always mlp.in.npz | cat -v
+^[[1mmlp.in.npz^[[0m: NumPy archive (.npz), 312 B
+^[[1mweights^[[0m 1 tensor, 12 elements, 48 B
+  ^[[36marr_0                   ^[[0m float32[3, 4]
+
+$ NO_COLOR=1 ingot --color always verify mlp.in.npz | cat -v
+^[[1mmlp.in.npz^[[0m: ^[[32msound^[[0m NumPy archive (.npz), 312 B, 1 members, 1 tensors
+
+$ ingot info mlp.pt2 > /dev/full
+2> ingot: the output could not be written
+[4]

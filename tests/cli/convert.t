@@ -1,0 +1,36 @@
+$ ingot convert mlp.pt2 copy.pt2
+2> copy.pt2: checked against mlp.pt2 on random inputs
+2>   out0                     max abs \S+ +max rel \S+ +max ulp \S+ +agrees (re)
+
+$ ingot run copy.pt2 -i mlp.in.npz -c mlp.out.npz
+  arr_0                    max abs \S+ +max rel \S+ +max ulp \S+ +agrees (re)
+
+$ ingot convert counter.pt2 counter.npz && ingot info counter.npz
+counter.npz: NumPy archive (.npz), 532 B
+weights 2 tensors, 5 elements, 24 B
+  count                    int64[]
+  total                    float32[4]
+2> counter.npz: checked against counter.pt2
+2>   2 tensors are the same
+
+$ ingot convert mlp.pt2 x.txt
+2> ingot convert: x.txt: the name must end in one of .pt2, .onnx, .npz, or --to must tell
+2> usage: ingot convert FILE OUT [--to KIND] [--no-check] [OPTIONS]
+2>        ingot convert --help tells more
+[2]
+
+$ ingot convert mlp.pt2 x --to np
+2> ingot convert: --to: 'np' is none of pt2, onnx, npz; did you mean npz?
+2> usage: ingot convert FILE OUT [--to KIND] [--no-check] [OPTIONS]
+2>        ingot convert --help tells more
+[2]
+
+$ ingot convert mlp.in.npz x.pt2
+2> ingot: mlp.in.npz: this NumPy archive (.npz) holds no program, which .pt2 needs; weights can go to .npz
+[3]
+
+$ ingot convert mlp.pt2 /nowhere/x.pt2
+2> ingot: /nowhere/x.pt2: No such file or directory
+[4]
+
+$ ingot convert mlp.pt2 copy2.pt2 --no-check

@@ -1,0 +1,286 @@
+$ ingot info mlp.pt2
+mlp.pt2: exported program (.pt2), 10.9 kB
+  archive 0, container 6
+inputs
+  x                        float32[3, 4]
+outputs
+  linear_1                 float32[3, 2]
+weights 4 tensors, 58 elements, 232 B
+  fc1.weight               float32[8, 4]  parameter
+  fc1.bias                 float32[8]  parameter
+  fc2.weight               float32[2, 8]  parameter
+  fc2.bias                 float32[2]  parameter
+operators 3 calls of 2 kinds
+        2 aten.linear.default
+        1 aten.relu.default
+
+$ ingot info counter.pt2
+counter.pt2: exported program (.pt2), 9.8 kB
+  archive 0, container 6
+inputs
+  x                        float32[3, 4]
+outputs
+  add                      int64[]  -> buffer count
+  add_1                    float32[4]  -> buffer total
+  add_2                    float32[3, 4]
+weights 2 tensors, 5 elements, 24 B
+  count                    int64[]  buffer
+  total                    float32[4]  buffer
+operators 5 calls of 4 kinds
+        2 aten.add_.Tensor
+        1 aten.add.Tensor
+        1 aten.mul.Tensor
+        1 aten.sum.dim_IntList
+
+$ ingot info mixed.pt2
+mixed.pt2: exported program (.pt2), 21.4 kB
+  archive 0, container 6
+inputs
+  x                        float32[2, 3]
+  n                        3
+  mask                     bool[2, 3]
+outputs
+  add                      float32[3]  -> buffer count
+  where                    float32[2, 3]
+  getitem_1                int64[2]
+  stack                    float32[2, 2]
+  ones                     float16[2]
+  x                        float32[2, 3]
+weights 6 tensors, 30 elements, 120 B
+  left.weight              float32[3, 3]  parameter
+  right.weight             float32[3, 3]  parameter
+  left.bias                float32[3]  parameter
+  right.bias               float32[3]  parameter
+  count                    float32[3]  buffer
+  lifted_tensor_0          float32[3]  constant
+operators 13 calls of 10 kinds
+        2 aten.add.Tensor
+        2 aten.linear.default
+        2 aten.mul.Tensor
+        1 aten.add_.Tensor
+        1 aten.detach_.default
+        1 aten.lift_fresh_copy.default
+        1 aten.max.dim
+        1 aten.ones.default
+        1 aten.stack.default
+        1 aten.where.self
+
+$ ingot info --all mlp.pt2
+mlp.pt2: exported program (.pt2), 10.9 kB
+  archive 0, container 6
+inputs
+  x                        float32[3, 4]
+outputs
+  linear_1                 float32[3, 2]
+weights 4 tensors, 58 elements, 232 B
+  fc1.weight               float32[8, 4]  parameter
+  fc1.bias                 float32[8]  parameter
+  fc2.weight               float32[2, 8]  parameter
+  fc2.bias                 float32[2]  parameter
+operators 3 calls of 2 kinds
+        2 aten.linear.default
+        1 aten.relu.default
+members
+  data/weights/weight_0                         128 B
+  data/weights/weight_1                          32 B
+  data/weights/weight_2                          64 B
+  data/weights/weight_3                           8 B
+  data/weights/model_weights_config.json       1.2 kB
+  data/constants/model_constants_config.json       14 B
+  models/model.json                            5.4 kB
+  data/sample_inputs/model.pt                  1.6 kB
+  archive_format                                  3 B
+  archive_version                                 1 B
+  .data/version                                   2 B
+  byteorder                                       6 B
+  .data/serialization_id                         40 B
+
+$ ingot info --json counter.pt2
+{
+  "file": "counter.pt2",
+  "kind": "pt2",
+  "bytes": 9819,
+  "versions": {
+    "archive": "0",
+    "container": "6"
+  },
+  "metadata": {},
+  "inputs": [
+    {
+      "name": "x",
+      "role": "user",
+      "target": null,
+      "dtype": "float32",
+      "dims": [
+        {
+          "name": null,
+          "size": 3,
+          "min": 3,
+          "max": 3
+        },
+        {
+          "name": null,
+          "size": 4,
+          "min": 4,
+          "max": 4
+        }
+      ]
+    }
+  ],
+  "outputs": [
+    {
+      "name": "add",
+      "role": "buffer",
+      "target": "count",
+      "dtype": "int64",
+      "dims": []
+    },
+    {
+      "name": "add_1",
+      "role": "buffer",
+      "target": "total",
+      "dtype": "float32",
+      "dims": [
+        {
+          "name": null,
+          "size": 4,
+          "min": 4,
+          "max": 4
+        }
+      ]
+    },
+    {
+      "name": "add_2",
+      "role": "user",
+      "target": null,
+      "dtype": "float32",
+      "dims": [
+        {
+          "name": null,
+          "size": 3,
+          "min": 3,
+          "max": 3
+        },
+        {
+          "name": null,
+          "size": 4,
+          "min": 4,
+          "max": 4
+        }
+      ]
+    }
+  ],
+  "weights": [
+    {
+      "name": "count",
+      "role": "buffer",
+      "dtype": "int64",
+      "shape": [],
+      "bytes": 8
+    },
+    {
+      "name": "total",
+      "role": "buffer",
+      "dtype": "float32",
+      "shape": [
+        4
+      ],
+      "bytes": 16
+    }
+  ],
+  "operators": {
+    "aten.add_.Tensor": 2,
+    "aten.add.Tensor": 1,
+    "aten.mul.Tensor": 1,
+    "aten.sum.dim_IntList": 1
+  },
+  "members": [
+    {
+      "name": "data/weights/weight_0",
+      "bytes": 8,
+      "extra": false
+    },
+    {
+      "name": "data/weights/weight_1",
+      "bytes": 16,
+      "extra": false
+    },
+    {
+      "name": "data/weights/model_weights_config.json",
+      "bytes": 528,
+      "extra": false
+    },
+    {
+      "name": "data/constants/model_constants_config.json",
+      "bytes": 14,
+      "extra": false
+    },
+    {
+      "name": "models/model.json",
+      "bytes": 5428,
+      "extra": false
+    },
+    {
+      "name": "data/sample_inputs/model.pt",
+      "bytes": 1577,
+      "extra": false
+    },
+    {
+      "name": "archive_format",
+      "bytes": 3,
+      "extra": false
+    },
+    {
+      "name": "archive_version",
+      "bytes": 1,
+      "extra": false
+    },
+    {
+      "name": ".data/version",
+      "bytes": 2,
+      "extra": false
+    },
+    {
+      "name": "byteorder",
+      "bytes": 6,
+      "extra": false
+    },
+    {
+      "name": ".data/serialization_id",
+      "bytes": 40,
+      "extra": false
+    }
+  ],
+  "findings": []
+}
+
+$ ingot info counter.io.npz
+counter.io.npz: NumPy archive (.npz), 1.1 kB
+weights 4 tensors, 29 elements, 120 B
+  arg0                     float32[3, 4]
+  out0                     float32[3, 4]
+  mut_buf.count            int64[]
+  mut_buf.total            float32[4]
+
+$ ingot info --help
+usage: ingot info FILE [--json] [--all]
+
+Kind and versions of a file, inputs and outputs with named sizes and their ranges, weights,
+operators by count, metadata, extra files, and what would be refused and why.
+
+options:
+      --json                  for machines; docs/command.md lists the fields
+  -a, --all                   every weight, operator and member of the archive
+      --color WHEN            auto (default), always or never
+  -h, --help                  this text
+
+examples:
+  ingot info model.pt2
+      inputs, outputs, sizes, weights, operators, what would be refused
+  ingot info model.pt2 --json | jq '.inputs[].name'
+      the names of the inputs
+  curl -s URL | ingot info -
+      a file from elsewhere; nothing in it is executed
+
+exit codes: 0 fine, 1 numbers disagree, 2 wrong command line, 3 file refused,
+            4 file cannot be read or written, 5 running failed

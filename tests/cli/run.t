@@ -1,0 +1,175 @@
+# Results agree with PyTorch's; buffers that the model writes are results, too.
+$ ingot run mlp.pt2 --inputs mlp.in.npz --check mlp.out.npz
+  arr_0                    max abs \S+ +max rel \S+ +max ulp \S+ +agrees (re)
+
+$ ingot run counter.pt2 --inputs counter.io.npz --check counter.io.npz
+  out0                     max abs \S+ +max rel \S+ +max ulp \S+ +agrees (re)
+  mut_buf\.count            max abs \S+ +max rel \S+ +max ulp \S+ +agrees (re)
+  mut_buf\.total            max abs \S+ +max rel \S+ +max ulp \S+ +agrees (re)
+
+$ ingot run counter.pt2 --inputs counter.io.npz --check counter.io.npz --json
+{
+  "file": "counter.pt2",
+  "outputs": [
+    {
+      "name": "mut_buf.count",
+      "role": "buffer",
+      "dtype": "int64",
+      "shape": []
+    },
+    {
+      "name": "mut_buf.total",
+      "role": "buffer",
+      "dtype": "float32",
+      "shape": [
+        4
+      ]
+    },
+    {
+      "name": "add_2",
+      "role": "user",
+      "dtype": "float32",
+      "shape": [
+        3,
+        4
+      ]
+    }
+  ],
+  "checks": [
+    {
+      "name": "out0",
+      "agrees": true,
+      "max_abs": 0,
+      "max_rel": 0,
+      "max_ulp": 0,
+      "bad": 0,
+      "elements": 12,
+      "rtol": 1e-05,
+      "atol": 1e-05,
+      "why": null
+    },
+    {
+      "name": "mut_buf.count",
+      "agrees": true,
+      "max_abs": 0,
+      "max_rel": 0,
+      "max_ulp": 0,
+      "bad": 0,
+      "elements": 1,
+      "rtol": 0,
+      "atol": 0,
+      "why": null
+    },
+    {
+      "name": "mut_buf.total",
+      "agrees": true,
+      "max_abs": 0,
+      "max_rel": 0,
+      "max_ulp": 0,
+      "bad": 0,
+      "elements": 4,
+      "rtol": 1e-05,
+      "atol": 1e-05,
+      "why": null
+    }
+  ],
+  "agrees": true
+}
+
+$ ingot run counter.pt2 -i counter.io.npz
+  mut_buf.count            int64[]  1
+  mut_buf.total            float32[4]  -0.450782895 0.972119451 0.926034391 -0.765060961
+  add_2                    float32[3, 4]  -2.20054841 1.31479979 2.07907009 -1.01749706 0.530537903 1.48633838 ...
+
+$ ingot run counter.pt2 -i counter.io.npz -o out.npz > /dev/null && ingot run counter.pt2 -i counter.io.npz -c out.npz
+  mut_buf\.count            max abs \S+ +max rel \S+ +max ulp \S+ +agrees (re)
+  mut_buf\.total            max abs \S+ +max rel \S+ +max ulp \S+ +agrees (re)
+  add_2                    max abs \S+ +max rel \S+ +max ulp \S+ +agrees (re)
+
+$ ingot run mlp.pt2 --random --seed 7 -o a.npz > /dev/null; ingot run mlp.pt2 --random --seed 7 --check a.npz
+  linear_1                 max abs \S+ +max rel \S+ +max ulp \S+ +agrees (re)
+
+$ ingot run mlp.pt2 --random --seed 8 --check a.npz
+  linear_1                 max abs \S+ +max rel \S+ +max ulp \S+ +differs .* (re)
+2> ingot: mlp.pt2 and a.npz disagree
+[1]
+
+$ ingot run mlp.pt2 --random --seed 8 --check a.npz --rtol 1e9 --atol 1e9 --threads 1
+  linear_1                 max abs \S+ +max rel \S+ +max ulp \S+ +agrees (re)
+
+# Wrong inputs
+$ ingot run mlp.pt2
+2> ingot: mlp.pt2: input 'x' (float32[3, 4]) was not given; use --inputs FILE.npz, --input x=FILE.npy or --random
+[5]
+
+$ ingot run mlp.pt2 --inputs cnn.in.npz
+2> ingot: mlp.pt2: input 'x': found 4 dimensions, expected 2
+2>   given by cnn.in.npz
+[5]
+
+$ ingot run mlp.pt2 --inputs mixed.in.npz
+2> ingot: mlp.pt2: input 'x': dim 0: found size 2, expected 3
+2>   given by mixed.in.npz
+[5]
+
+$ ingot run mlp.pt2 --inputs counter.io.npz
+  linear_1                 float32[3, 2]  -0.252447009 0.38563332 -0.0301087461 -0.171797931 0.022781603 -0.112904981
+
+$ ingot run mlp.pt2 --input y=mlp.in.npz
+2> ingot: --input: the model has no input 'y'
+2>   the model takes: x
+[5]
+
+$ ingot run mlp.pt2 --input x
+2> ingot: --input: 'x' has no '='; write NAME=FILE.npy
+[2]
+
+$ ingot run mlp.pt2 --input x=mixed.in.npz
+2> ingot: mixed.in.npz: 2 arrays, expected one; --inputs takes several
+[5]
+
+$ ingot run mlp.pt2 --input x=mlp.in.npz --check mlp.out.npz
+  arr_0                    max abs \S+ +max rel \S+ +max ulp \S+ +agrees (re)
+
+$ ingot run mlp.pt2 -i mlp.in.npz --check counter.io.npz
+  out0                     found float32[3, 2], expected float32[3, 4] differs
+  mut_buf.count            the model has no such output differs
+  mut_buf.total            the model has no such output differs
+2> ingot: mlp.pt2 and counter.io.npz disagree
+[1]
+
+$ ingot run mlp.pt2 -i mlp.in.npz --check mlp.in.npz
+  arr_0                    found float32[3, 2], expected float32[3, 4] differs
+2> ingot: mlp.pt2 and mlp.in.npz disagree
+[1]
+
+$ ingot run mlp.pt2 -i missing.npz
+2> ingot: missing.npz: No such file or directory
+[4]
+
+$ ingot run mlp.pt2 -i mlp.in.npz -o /nowhere/y.npz
+2> ingot: /nowhere/y.npz: No such file or directory
+[4]
+
+$ ingot run mlp.in.npz
+2> ingot: mlp.in.npz: the file holds no program to run
+[3]
+
+# Every value on the way
+$ ingot run counter.pt2 -i counter.io.npz --dump-all values > /dev/null; cat values/index.tsv; ls values
+file	name	operator	value
+00001_add.npy	add	aten.add.Tensor	int64[]
+00002_sum_1.npy	sum_1	aten.sum.dim_IntList	float32[4]
+00003_add_1.npy	add_1	aten.add.Tensor	float32[4]
+00004_mul.npy	mul	aten.mul.Tensor	float32[3, 4]
+00005_add_2.npy	add_2	aten.add.Tensor	float32[3, 4]
+00001_add.npy
+00002_sum_1.npy
+00003_add_1.npy
+00004_mul.npy
+00005_add_2.npy
+index.tsv
+
+$ ingot run counter.pt2 -i counter.io.npz --dump-all counter.pt2
+2> ingot: counter.pt2/index.tsv: cannot be written; is counter.pt2 a folder?
+[4]

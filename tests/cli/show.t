@@ -1,0 +1,75 @@
+$ ingot show mlp.pt2
+def forward(self, p_fc1_weight, p_fc1_bias, p_fc2_weight, p_fc2_bias, x):
+    linear = torch.ops.aten.linear.default(x, p_fc1_weight, p_fc1_bias);  x = p_fc1_weight = p_fc1_bias = None
+    relu = torch.ops.aten.relu.default(linear);  linear = None
+    linear_1 = torch.ops.aten.linear.default(relu, p_fc2_weight, p_fc2_bias);  relu = p_fc2_weight = p_fc2_bias = None
+    return (linear_1,)
+
+$ ingot show --graph mlp.pt2
+graph():
+    %p_fc1_weight : [num_users=1] = placeholder[target=p_fc1_weight]
+    %p_fc1_bias : [num_users=1] = placeholder[target=p_fc1_bias]
+    %p_fc2_weight : [num_users=1] = placeholder[target=p_fc2_weight]
+    %p_fc2_bias : [num_users=1] = placeholder[target=p_fc2_bias]
+    %x : [num_users=1] = placeholder[target=x]
+    %linear : [num_users=1] = call_function[target=torch.ops.aten.linear.default](args = (%x, %p_fc1_weight, %p_fc1_bias), kwargs = {})
+    %relu : [num_users=1] = call_function[target=torch.ops.aten.relu.default](args = (%linear,), kwargs = {})
+    %linear_1 : [num_users=1] = call_function[target=torch.ops.aten.linear.default](args = (%relu, %p_fc2_weight, %p_fc2_bias), kwargs = {})
+    return (linear_1,)
+
+$ ingot show --tree cnn.pt2
+Cnn, 597 elements
+  aten.relu.default
+  aten.flatten.using_ints
+  aten.mul.Tensor
+  aten.add.Tensor
+  aten.cat.default
+  aten.softmax.int
+  aten.chunk.default
+  aten.sub.Tensor
+  aten.gelu.default
+  aten.mean.dim
+  aten.transpose.int
+  conv: Conv2d, 224 elements
+    aten.conv2d.default
+  norm: BatchNorm2d, 33 elements
+    aten.batch_norm.default
+  pool: MaxPool2d
+    aten.max_pool2d.default
+  average: AdaptiveAvgPool2d
+    aten.adaptive_avg_pool2d.default
+  drop: Dropout
+    aten.dropout.default
+  head: Linear, 330 elements
+    aten.linear.default
+
+$ ingot show counter.pt2 --grep 'add_?\.'
+    add_ = torch.ops.aten.add_.Tensor(b_count, 1);  b_count = None
+    add__1 = torch.ops.aten.add_.Tensor(b_total, sum_1);  b_total = sum_1 = None
+    add = torch.ops.aten.add.Tensor(mul, add__1);  mul = add__1 = None
+
+$ ingot show counter.pt2 --grep nothing_like_it
+2> ingot: counter.pt2: no line matches 'nothing_like_it'
+[1]
+
+$ ingot show counter.pt2 --grep '('
+2> ingot show: --grep: '(': Unmatched ( or \(
+2> usage: ingot show FILE [--code | --graph | --tree] [--grep REGEX]
+2>        ingot show --help tells more
+[2]
+
+$ ingot show counter.pt2 --tree --graph
+2> ingot show: --code, --graph and --tree exclude each other
+2> usage: ingot show FILE [--code | --graph | --tree] [--grep REGEX]
+2>        ingot show --help tells more
+[2]
+
+$ ingot show mlp.in.npz
+2> ingot: mlp.in.npz: this NumPy archive (.npz) holds no program; ingot info lists what it has
+[3]
+
+$ ingot show mlp.pt2 --grep linear --color=always | cat -v
+    ^[[31mlinear^[[0m = torch.ops.aten.^[[31mlinear^[[0m.default(x, p_fc1_weight, p_fc1_bias);  x = p_fc1_weight = p_fc1_bias = None
+    relu = torch.ops.aten.relu.default(^[[31mlinear^[[0m);  ^[[31mlinear^[[0m = None
+    ^[[31mlinear^[[0m_1 = torch.ops.aten.^[[31mlinear^[[0m.default(relu, p_fc2_weight, p_fc2_bias);  relu = p_fc2_weight = p_fc2_bias = None
+    return (^[[31mlinear^[[0m_1,)

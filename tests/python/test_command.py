@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command, by transcripts: tests/cli/*.t holds command lines and what they print.
+
+    $ ingot info mlp.pt2          a line for bash, in a folder with the files of tests/pt2/data and tests/model/data
+    mlp.pt2: exported ...         its stdout; a line that ends in " (re)" is a regular expression
+    2> ingot: ...                 its stderr, the same way
+    [3]                           its exit status, if it is not 0
+
+INGOT_UPDATE=1 writes the transcripts anew; lines with (re) that still match stay.
+"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("INGOT_BUILD", ROOT / "build/release"))
+INGOT = BUILD / "ingot"
+UPDATE = os.environ.get("INGOT_UPDATE")
+
+pytestmark = pytest.mark.skipif(not INGOT.exists(), reason="the command is not built")
+
+
+def environment() -> dict[str, str]:
+    env = {k: v for k, v in os.environ.items() if k not in ("LD_PRELOAD", "NO_COLOR")}
+    return dict(env, PATH=f"{BUILD}{os.pathsep}{env['PATH']}", TERM="dumb", LC_ALL="C.UTF-8")
+
+
+def cases(path: pathlib.Path) -> list[tuple[str, list[str]]]:
+    """(comments and the command line, expected lines) in order; blank lines between cases belong to no case."""
+    found: list[tuple[str, list[str]]] = []
+    lead = ""
+    for line in path.read_text().splitlines():
+        if line.startswith("$ "):
+            found.append((lead + line, []))
+            lead = ""
+        elif line.startswith("#") or not found:
+            lead += line + "\n"
+        else:
+            found[-1][1].append(line)
+    return found
+
+
+def actual(command: str, folder: pathlib.Path) -> list[str]:
+    done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment(), capture_output=True, text=True,
+                          timeout=60)
+    lines = done.stdout.splitlines()
+    lines += [f"2> {line}" for line in done.stderr.splitlines()]
+    return lines + ([f"[{done.returncode}]"] if done.returncode else [])
+
+
+def matches(expected: str, line: str) -> bool:
+    if expected.endswith(" (re)"):
+        return re.fullmatch(expected.removesuffix(" (re)"), line) is not None
+    return expected == line
+
+
+def merged(expected: list[str], got: list[str]) -> list[str]:
+    """The new transcript: patterns that match the line in their place stay."""
+    return [e if e.endswith(" (re)") and matches(e, g) else g
+            for e, g in zip(expected + [""] * len(got), got, strict=False)]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "tests/cli").glob("*.t")), ids=lambda path: path.stem)
+def test_transcript(path: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    for folder in ("tests/pt2/data", "tests/model/data"):
+        for file in (ROOT / folder).iterdir():
+            shutil.copyfile(file, tmp_path / file.name)
+    text = ""
+    wrong = []
+    for head, expected in cases(path):
+        command = head.rsplit("$ ", 1)[1]
+        while expected and not expected[-1]:
+            expected.pop()
+        got = actual(command, tmp_path)
+        same = len(got) == len(expected) and all(map(matches, expected, got))
+        if not same:
+            wrong.append("\n".join([f"$ {command}", *(f"- {x}" for x in expected), *(f"+ {x}" for x in got)]))
+        text += "\n".join([head, *merged(expected, got)]) + "\n\n"
+    if UPDATE:
+        path.write_text(text.rstrip("\n") + "\n")
+    else:
+        assert not wrong, "\n\n".join(wrong)
