@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mappings and sinks over POSIX calls.
-#define _XOPEN_SOURCE 700  // realpath
+#define _GNU_SOURCE  // realpath, syscall
 #include "base/file.h"
 
 #include <errno.h>
@@ -46,6 +46,67 @@ ig_status ig_file_map(ig_ctx *c, const char *path, ig_file **out) {
   ig_status st =
       fd < 0 ? ig_fail(c, IG_IO, "%s: %s", path, strerror(errno)) : map_fd(c, path, fd, f);
   if (fd >= 0) (void)close(fd);
+  if (st != IG_OK) {
+    ig_file_release(f);
+    return st;
+  }
+  *out = f;
+  return IG_OK;
+}
+
+// Step by step, so that no part of the path can be a link. Always -1 with errno set, or a file.
+static int open_below(int dir, const char *path) {
+  int at = dup(dir);
+  while (at >= 0) {
+    const char *slash = strchr(path, '/');
+    size_t n = slash ? (size_t)(slash - path) : strlen(path);
+    char part[256];
+    if (n == 0 || n >= sizeof part || (n == 2 && memcmp(path, "..", 2) == 0)) {
+      (void)close(at);
+      errno = EXDEV;
+      return -1;
+    }
+    memcpy(part, path, n);
+    part[n] = 0;
+    int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW;
+    int next = openat(at, part, slash ? flags | O_DIRECTORY : flags);
+    int why = errno;
+    (void)close(at);
+    errno = why;
+    if (!slash || next < 0) return next;
+    at = next;
+    path = slash + 1;
+  }
+  return -1;
+}
+
+static ig_status map_below(ig_ctx *c, const char *folder, const char *path, ig_file *f) {
+  int dir = open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+  if (dir < 0) return ig_fail(c, IG_IO, "%s: %s", folder, strerror(errno));
+  int fd = open_below(dir, path);
+  int why = errno;
+  (void)close(dir);
+  if (fd < 0) {
+    return ig_fail(c, IG_IO, "%s in %s: %s", path, folder,
+                   why == ELOOP ? "is a symbolic link" : strerror(why));
+  }
+  struct stat info;
+  ig_status st = map_fd(c, path, fd, f);
+  if (st == IG_OK && (fstat(fd, &info) != 0 || info.st_nlink != 1)) {
+    st = ig_fail(c, IG_IO, "%s in %s: has a second name (hard link)", path, folder);
+  }
+  (void)close(fd);
+  return st;
+}
+
+ig_status ig_file_map_beneath(ig_ctx *c, const char *folder, const char *path, ig_file **out) {
+  *out = NULL;
+  ig_file *f = ig_mem_new(c->alloc, sizeof *f);
+  if (!f) return ig_fail(c, IG_NOMEM, "out of memory");
+  f->alloc = c->alloc;
+  f->ref.destroy = file_destroy;
+  ig_ref_retain(&f->ref);
+  ig_status st = map_below(c, folder, path, f);
   if (st != IG_OK) {
     ig_file_release(f);
     return st;

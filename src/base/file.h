@@ -26,6 +26,10 @@ typedef struct ig_file {
 // The caller owns one reference of *out. Only regular files can be mapped; an empty one has n 0.
 // Truncating a file while it is mapped is the owner's mistake, as everywhere with mappings.
 IG_MUST_USE ig_status ig_file_map(ig_ctx *c, const char *path, ig_file **out);
+// A file that is named inside another one and therefore hostile: opened below `folder`, over no
+// symbolic link, regular, without a second name.
+IG_MUST_USE ig_status ig_file_map_beneath(ig_ctx *c, const char *folder, const char *path,
+                                          ig_file **out);
 static inline void ig_file_release(ig_file *f) {
   if (f) ig_ref_release(&f->ref);
 }

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// ONNX models: opening, describing, running, and turning them into programs.
+//
+// A model is parsed whole and checked for what the format itself demands (see docs/onnx.md); its
+// weights are pages of the file or of its external data files. It is immutable, counted, and may be
+// shared between threads.
+#ifndef INGOT_ONNX_H_
+#define INGOT_ONNX_H_
+
+#include "ingot/program.h"
+
+typedef struct ig_onnx_model ig_onnx_model;
+struct ig_limits;
+
+// IG_SYNTAX: malformed; IG_UNSUPPORTED; IG_IO. limits NULL: defaults.
+IG_API IG_MUST_USE ig_status ig_onnx_open(ig_ctx *c, const char *path,
+                                          const struct ig_limits *limits, ig_onnx_model **out);
+// Out of memory, which must outlive the model and its tensors. folder: where external data is
+// looked for, NULL: refused.
+IG_API IG_MUST_USE ig_status ig_onnx_parse(ig_ctx *c, const char *name, const void *data, size_t n,
+                                           const char *folder, const struct ig_limits *limits,
+                                           ig_onnx_model **out);
+IG_API ig_onnx_model *ig_onnx_retain(ig_onnx_model *m);
+IG_API void ig_onnx_free(ig_onnx_model *m);  // Drops one reference. NULL is allowed.
+
+// What the model says about itself.
+typedef struct ig_onnx_facts {
+  int64_t ir_version;
+  const char *producer_name;
+  const char *producer_version;
+  const char *domain;
+  int64_t model_version;
+  const char *doc;
+  const char *graph_name;
+  size_t nnodes;  // of the main graph
+  size_t ninitializers;
+  size_t nfunctions;
+} ig_onnx_facts;
+IG_API ig_onnx_facts ig_onnx_describe(const ig_onnx_model *m);
+// Imported operator sets and metadata, by number; false: there is none.
+IG_API bool ig_onnx_opset(const ig_onnx_model *m, size_t i, const char **domain, int64_t *version);
+IG_API bool ig_onnx_metadata(const ig_onnx_model *m, size_t i, const char **key,
+                             const char **value);
+// Nodes of the main graph, by number; false: there is none.
+IG_API bool ig_onnx_node_at(const ig_onnx_model *m, size_t i, const char **name,
+                            const char **domain, const char **op_type);
+
+// Inputs that have no initializer, and outputs, by number. elem is TensorProto.DataType of a
+// tensor, 0 for sequences, optionals and maps.
+typedef struct ig_onnx_port {
+  const char *name;
+  int elem;
+  int ndim;  // -1: unknown rank, or no tensor
+} ig_onnx_port;
+IG_API size_t ig_onnx_inputs(const ig_onnx_model *m);
+IG_API size_t ig_onnx_outputs(const ig_onnx_model *m);
+IG_API bool ig_onnx_input(const ig_onnx_model *m, size_t i, ig_onnx_port *out);
+IG_API bool ig_onnx_output(const ig_onnx_model *m, size_t i, ig_onnx_port *out);
+// Size of one dimension: its number, or -1 and its name, or -1 and NULL.
+IG_API int64_t ig_onnx_input_dim(const ig_onnx_model *m, size_t i, int dim, const char **param);
+IG_API int64_t ig_onnx_output_dim(const ig_onnx_model *m, size_t i, int dim, const char **param);
+
+#endif

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// External data: elements of a tensor that lie in a file beside the model. The file is opened below
+// the model's folder and nowhere else: no absolute path, no "..", no symbolic link on the way, no
+// second name (hard link) of the file.
+#include <stdlib.h>
+#include <string.h>
+
+#include "onnx/proto_parse.h"
+
+static ig_status bad(ig_om_parser *p, const ig_om_tensor *t, const char *what, const char *found) {
+  return ig_fail(p->c, IG_SYNTAX, "%s: tensor '%s': external data: %s '%s'", p->m->name, t->name,
+                 what, found);
+}
+
+static ig_status number(ig_om_parser *p, const ig_om_tensor *t, const ig_om_entry *e,
+                        uint64_t *out) {
+  uint64_t v = 0;
+  const char *s = e->value;
+  for (; *s >= '0' && *s <= '9' && v <= (uint64_t)INT64_MAX / 10 - 1; s++) {
+    v = v * 10 + (uint64_t)(*s - '0');
+  }
+  if (*s || s == e->value) return bad(p, t, "expected a number of bytes, found", e->value);
+  *out = v;
+  return IG_OK;
+}
+
+static bool is_relative(const char *path) {
+  if (!path[0] || path[0] == '/' || strchr(path, '\\') || strchr(path, ':')) return false;
+  for (const char *part = path; part;) {
+    const char *slash = strchr(part, '/');
+    size_t n = slash ? (size_t)(slash - part) : strlen(part);
+    if (n == 0 || (n == 2 && part[0] == '.' && part[1] == '.')) return false;
+    part = slash ? slash + 1 : NULL;
+  }
+  return true;
+}
+
+static ig_status file_of(ig_om_parser *p, const char *location, ig_file **out) {
+  ig_onnx_model *m = p->m;
+  for (size_t i = 0; i < m->files.n; i++) {
+    if (strcmp(m->files.at[i].location, location) != 0) continue;
+    *out = m->files.at[i].file;
+    return IG_OK;
+  }
+  ig_file *f = NULL;
+  IG_RETURN_IF_ERR(ig_file_map_beneath(p->c, m->folder, location, &f));
+  struct ig_om_file item = {location, f};
+  if (!ig_vec_push(p->c->alloc, &m->files, item)) {
+    ig_file_release(f);
+    return ig_fail(p->c, IG_NOMEM, "out of memory");
+  }
+  *out = f;
+  return IG_OK;
+}
+
+ig_status ig_om_external(ig_om_parser *p, ig_om_tensor *t, size_t bytes) {
+  const char *location = NULL;
+  uint64_t offset = 0;
+  uint64_t length = bytes;
+  for (size_t i = 0; i < t->nexternal; i++) {
+    const ig_om_entry *e = &t->externals[i];
+    if (strcmp(e->key, "location") == 0) {
+      location = e->value;
+    } else if (strcmp(e->key, "offset") == 0) {
+      IG_RETURN_IF_ERR(number(p, t, e, &offset));
+    } else if (strcmp(e->key, "length") == 0) {
+      IG_RETURN_IF_ERR(number(p, t, e, &length));
+    } else if (strcmp(e->key, "checksum") != 0 && strcmp(e->key, "basepath") != 0) {
+      return bad(p, t, "expected location, offset, length or checksum, found", e->key);
+    }
+  }
+  if (!location) return bad(p, t, "there is no", "location");
+  if (!is_relative(location))
+    return bad(p, t, "expected a path below the model's folder, found", location);
+  if (!p->m->folder)
+    return bad(p, t, "the model was not opened from a folder that could hold", location);
+  if (length != bytes) {
+    return ig_fail(p->c, IG_SYNTAX, "%s: tensor '%s': external data has %llu bytes, expected %zu",
+                   p->m->name, t->name, (unsigned long long)length, bytes);
+  }
+  ig_file *f = NULL;
+  IG_RETURN_IF_ERR(file_of(p, location, &f));
+  if (bytes > f->bytes.n || offset > f->bytes.n - bytes) {
+    return ig_fail(p->c, IG_SYNTAX, "%s: tensor '%s': bytes %llu to %llu of '%s', which has %zu",
+                   p->m->name, t->name, (unsigned long long)offset,
+                   (unsigned long long)(offset + bytes), location, f->bytes.n);
+  }
+  t->file = f;
+  t->raw = (ig_bytes){f->bytes.at + offset, bytes};
+  return IG_OK;
+}
