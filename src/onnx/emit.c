@@ -89,7 +89,7 @@ static void put_metadata(ig_onnx *x) {
   }
 }
 
-size_t ig_onnx_open(ig_onnx *x, const ig_onnx_node *n) {
+size_t ig_onnx_begin(ig_onnx *x, const ig_onnx_node *n) {
   ig_proto_writer *w = &x->w;
   const char *out = n->nouts ? n->outs[0] : n->out;
   size_t mark = ig_proto_open(w, IG_ONNX_GRAPH_NODE);
@@ -108,7 +108,7 @@ size_t ig_onnx_open(ig_onnx *x, const ig_onnx_node *n) {
   return mark;
 }
 
-void ig_onnx_close(ig_onnx *x, size_t mark) {
+void ig_onnx_end(ig_onnx *x, size_t mark) {
   put_metadata(x);
   ig_proto_close(&x->w, mark);
 }
@@ -127,8 +127,8 @@ const char *ig_onnx_emit(ig_onnx *x, const ig_onnx_node *n) {
     named.outs = outs;
   }
   named.out = first;
-  size_t mark = ig_onnx_open(x, &named);
-  ig_onnx_close(x, mark);
+  size_t mark = ig_onnx_begin(x, &named);
+  ig_onnx_end(x, mark);
   return first;
 }
 

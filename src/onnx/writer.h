@@ -157,10 +157,10 @@ static inline const char *ig_onnx_emit3(ig_onnx *x, const char *op, const char *
                                         const char *c, const char *out) {
   return ig_onnx_emit(x, &(ig_onnx_node){.op_type = op, .in = {a, b, c}, .out = out});
 }
-// A node whose body follows: close it with ig_onnx_close after its attributes. Used for nodes that
+// A node whose body follows: close it with ig_onnx_end after its attributes. Used for nodes that
 // hold graphs.
-size_t ig_onnx_open(ig_onnx *x, const ig_onnx_node *n);
-void ig_onnx_close(ig_onnx *x, size_t mark);
+size_t ig_onnx_begin(ig_onnx *x, const ig_onnx_node *n);
+void ig_onnx_end(ig_onnx *x, size_t mark);
 
 // Operators that changed over the opsets.
 const char *ig_onnx_reduce_node(ig_onnx *x, const char *op, const char *in, const int64_t *axes,
