@@ -4,7 +4,7 @@
 #   make test    everything that CI checks          make asan     tests under address and undefined sanitizers
 #   make build   build/bin/ingot, build/venv        make bench    figures, beside PyTorch where it is installed
 #   make fuzz    fuzz targets under libFuzzer       make install  library, headers, ingot.pc, command
-#   make clean
+#   make docs    pages of the public headers        make clean
 #
 # Variables: CC=clang, WERROR=false, PYTHON=/path/to/python3, PREFIX=/usr/local, DESTDIR=, FUZZ_SECONDS=30
 SHELL := /bin/bash
@@ -26,7 +26,7 @@ OPTIONS = -Dpython=$(CURDIR)/$(VENV)/bin/python -Dwerror=$(WERROR)
 SANITIZE = -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false -Db_ndebug=false \
   -Dc_args='-g1 -fno-omit-frame-pointer -fno-sanitize-recover=all'
 
-.PHONY: demo test build lint check asan bench install fuzz clean prepare test-release
+.PHONY: demo test build lint check asan bench install fuzz docs clean prepare test-release
 
 build: prepare
 	@tools/configure $(RELEASE) $(OPTIONS)
@@ -70,6 +70,10 @@ bench: build
 fuzz: prepare
 	@tools/bootstrap lint
 	@tools/fuzz $(FUZZ_SECONDS) $(OPTIONS)
+
+docs:
+	@tools/bootstrap lint
+	@tools/docs
 
 install: build
 	@meson configure $(RELEASE) -Dprefix=$(PREFIX)

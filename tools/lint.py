@@ -128,6 +128,11 @@ def step_headers(build: pathlib.Path) -> Result:
     return each(c_files(".h"), check)
 
 
+def step_docs(_: pathlib.Path) -> Result:
+    settings = [version("doxygen"), *((ROOT / f).read_text() for f in ("docs/Doxyfile", "tools/doxygen_filter.py"))]
+    return cached(ROOT / "include/ingot/ingot.h", settings, lambda: run([str(ROOT / "tools/docs")]))
+
+
 def script(name: str) -> Callable[[pathlib.Path], Result]:
     return lambda build: run([sys.executable, str(ROOT / "tools" / name), str(build)])
 
@@ -146,6 +151,7 @@ STEPS = {
     "ruff": step_ruff,
     "format": step_format,
     "headers": step_headers,
+    "docs": step_docs,
     "tidy": step_tidy,
 }
 
