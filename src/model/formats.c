@@ -99,8 +99,8 @@ static bool is_onnx(const ig_model *m) {
 static const ig_model_format formats[] = {
     {.kind = IG_MODEL_PT2, .detect = is_pt2, .open = ig_model_open_pt2},
     {.kind = IG_MODEL_TORCHSCRIPT, .detect = is_torchscript},
-    {.kind = IG_MODEL_TORCH_SAVE, .detect = is_torch_save},
-    {.kind = IG_MODEL_TORCH_LEGACY, .detect = is_torch_legacy},
+    {.kind = IG_MODEL_TORCH_SAVE, .detect = is_torch_save, .open = ig_model_open_torch},
+    {.kind = IG_MODEL_TORCH_LEGACY, .detect = is_torch_legacy, .open = ig_model_open_torch},
     {.kind = IG_MODEL_NPZ, .detect = is_npz, .open = ig_model_open_arrays},
     {.kind = IG_MODEL_NPY, .detect = is_npy},
     {.kind = IG_MODEL_SAFETENSORS, .detect = is_safetensors},

@@ -78,5 +78,6 @@ const char *ig_model_member_text(ig_ctx *c, ig_model *m, const char *name);
 // The formats.
 ig_status ig_model_open_pt2(ig_ctx *c, ig_model *m);
 ig_status ig_model_open_arrays(ig_ctx *c, ig_model *m);
+ig_status ig_model_open_torch(ig_ctx *c, ig_model *m);
 
 #endif
