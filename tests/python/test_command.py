@@ -84,3 +84,20 @@ def test_transcript(path: pathlib.Path, tmp_path: pathlib.Path) -> None:
         path.write_text(text.rstrip("\n") + "\n")
     else:
         assert not wrong, "\n\n".join(wrong)
+
+
+COMMANDS = ["info", "show", "run", "convert", "verify", "shapes", "bench"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_manual_page_has_every_option(command: str) -> None:
+    page = (ROOT / "docs/ingot.1").read_text().replace("\\-", "-")
+    section = page.split(f".SS {command} ")[1].split(".SS ")[0].split(".SH ")[0]
+    common = page.split(".SH COMMON OPTIONS")[1]
+    if "options for inputs of" in section:
+        common += page.split(".SS run ")[1]
+    printed = subprocess.run([INGOT, command, "--help"], env=environment(), capture_output=True, text=True).stdout
+    options = re.findall(r"^ +(?:-\w, )?(--[\w-]+)", printed, re.M)
+    assert "--help" in options
+    for option in options:
+        assert option in section or option in common, f"{command}: {option} is not in docs/ingot.1"
