@@ -3,7 +3,7 @@
 #   make demo    build, then the guided tour        make lint     formatting, clang-tidy, the project's own checks
 #   make test    everything that CI checks          make asan     tests under address and undefined sanitizers
 #   make build   build/bin/ingot, build/venv        make bench    figures, beside PyTorch where it is installed
-#   make fuzz    fuzz targets under libFuzzer       make install  library, headers, ingot.pc, command
+#   make fuzz    fuzz targets under libFuzzer       make install  library, headers, ingot.pc, command, manual page
 #   make docs    pages of the public headers        make clean
 #
 # Variables: CC=clang, WERROR=false, PYTHON=/path/to/python3, PREFIX=/usr/local, DESTDIR=, FUZZ_SECONDS=30
@@ -77,7 +77,7 @@ docs:
 
 install: build
 	@meson configure $(RELEASE) -Dprefix=$(PREFIX)
-	meson install -C $(RELEASE) --strip --tags=runtime,devel,command
+	meson install -C $(RELEASE) --strip --tags=runtime,devel,command,man
 
 clean:
 	rm -rf build
