@@ -5,10 +5,13 @@
 #include <unistd.h>
 
 #include "cli/feed.h"
+#include "ingot/object.h"
 
 static struct {
   const char *to;
   bool no_check;
+  long opset;
+  const char *external;
   cli_feed feed;
   cli_tolerance tolerance;
 } o = {.tolerance = {-1, -1}};
@@ -29,7 +32,10 @@ static int save_pt2(const char *path, void *user) {
 
 static int save_onnx(const char *path, void *user) {
   const job *j = user;
-  ig_status st = ig_program_save_onnx(j->c, ig_model_runnable(j->from), path);
+  ig_onnx_options options = {.opset = (int)o.opset};
+  if (o.external && strcmp(o.external, "never") == 0) options.external = IG_ONNX_EXTERNAL_NEVER;
+  if (o.external && strcmp(o.external, "always") == 0) options.external = IG_ONNX_EXTERNAL_ALWAYS;
+  ig_status st = ig_program_save_onnx_as(j->c, ig_model_program(j->from), &options, path);
   return st == IG_OK ? CLI_OK : cli_fail(j->c, path, CLI_REFUSED);
 }
 
@@ -45,6 +51,22 @@ static int save_weights(const char *path, void *user) {
   return code;
 }
 
+// A dictionary of all tensors, as torch.save writes a state_dict.
+static int save_torch(const char *path, void *user) {
+  const job *j = user;
+  const ig_model_weight *const *weights = NULL;
+  size_t n = ig_model_weights(j->from, &weights);
+  ig_object *dict = ig_object_new(j->c, IG_OBJECT_ORDERED);
+  ig_status st = ig_ctx_status(j->c);
+  for (size_t i = 0; i < n && st == IG_OK; i++) {
+    ig_object *value = ig_object_of_tensor(j->c, weights[i]->tensor, false);
+    st = ig_object_put_str(j->c, dict, weights[i]->name, value);
+  }
+  if (st == IG_OK) st = ig_torch_save(j->c, dict, path);
+  ig_object_free(dict);
+  return st == IG_OK ? CLI_OK : cli_fail(j->c, path, CLI_FAILED);
+}
+
 // What can be written, by ending.
 static const struct target {
   const char *word;
@@ -54,6 +76,7 @@ static const struct target {
 } targets[] = {
     {"pt2", ".pt2", true, save_pt2},
     {"onnx", ".onnx", true, save_onnx},
+    {"torch", ".pt", false, save_torch},
     {"npz", ".npz", false, save_weights},
 };
 enum { NTARGETS = sizeof targets / sizeof *targets };
@@ -183,8 +206,14 @@ static int convert(job *j, const char *to) {
 }
 
 static int run(ig_ctx *c, const char *const *files) {
+  static const char *const words[] = {"auto", "never", "always"};
   job j = {.c = c, .target = find_target(files[1])};
   if (!j.target) return no_target(files[1]);
+  bool known = !o.external;
+  for (size_t i = 0; i < 3 && !known; i++) known = strcmp(o.external, words[i]) == 0;
+  if (!known) {
+    return cli_usage(&cli_convert, "--external: '%s' is none of auto, never, always", o.external);
+  }
   o.feed.random = true;
   int code = cli_open(c, files[0], false, &j.from);
   if (code == CLI_OK) code = convert(&j, files[1]);
@@ -193,7 +222,12 @@ static int run(ig_ctx *c, const char *const *files) {
 }
 
 static const cli_option options[] = {
-    {"--to", NULL, "KIND", CLI_TEXT, &o.to, "pt2, onnx, npz (default: by the ending of OUT)"},
+    {"--to", NULL, "KIND", CLI_TEXT, &o.to,
+     "pt2, onnx, torch, npz (default: by the ending of OUT)"},
+    {"--opset", NULL, "N", CLI_INT, &o.opset, "of ONNX: 13 to 28 (default 18)"},
+    {"--external", NULL, "WHEN", CLI_TEXT, &o.external,
+     "weights of ONNX in a file of their own: auto (default: when it\nwould pass 2 GiB), never, "
+     "always"},
     {"--no-check", NULL, NULL, CLI_SWITCH, &o.no_check, "do not read the copy back and compare"},
     CLI_FEED_OPTIONS(o.feed),
     {"--rtol", NULL, "X", CLI_REAL, &o.tolerance.rtol, "relative tolerance of the check"},

@@ -14,13 +14,13 @@ weights 2 tensors, 5 elements, 24 B
 2>   2 tensors are the same
 
 $ ingot convert mlp.pt2 x.txt
-2> ingot convert: x.txt: the name must end in one of .pt2, .onnx, .npz, or --to must tell
+2> ingot convert: x.txt: the name must end in one of .pt2, .onnx, .pt, .npz, or --to must tell
 2> usage: ingot convert FILE OUT [--to KIND] [--no-check] [OPTIONS]
 2>        ingot convert --help tells more
 [2]
 
 $ ingot convert mlp.pt2 x --to np
-2> ingot convert: --to: 'np' is none of pt2, onnx, npz; did you mean npz?
+2> ingot convert: --to: 'np' is none of pt2, onnx, torch, npz; did you mean npz?
 2> usage: ingot convert FILE OUT [--to KIND] [--no-check] [OPTIONS]
 2>        ingot convert --help tells more
 [2]
@@ -34,3 +34,24 @@ $ ingot convert mlp.pt2 /nowhere/x.pt2
 [4]
 
 $ ingot convert mlp.pt2 copy2.pt2 --no-check
+
+$ ingot convert mlp.pt2 state.pt && ingot info state.pt
+state.pt: torch.save file, 2.0 kB
+  container 3
+weights 4 tensors, 58 elements, 232 B
+  fc1.weight               float32[8, 4]
+  fc1.bias                 float32[8]
+  fc2.weight               float32[2, 8]
+  fc2.bias                 float32[2]
+2> state.pt: checked against mlp.pt2
+2>   4 tensors are the same
+
+$ ingot convert mlp.pt2 x.onnx --external sometimes
+2> ingot convert: --external: 'sometimes' is none of auto, never, always
+2> usage: ingot convert FILE OUT [--to KIND] [--no-check] [OPTIONS]
+2>        ingot convert --help tells more
+[2]
+
+$ ingot convert mlp.pt2 x.onnx --opset 3
+2> ingot: x.onnx: ONNX: opset 3 is not known, 13 to 28 are
+[3]
