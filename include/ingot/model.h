@@ -218,6 +218,10 @@ IG_API IG_MUST_USE ig_status ig_session_set(ig_session *s, const char *name, ig_
 // must stay there and may be changed between runs.
 IG_API IG_MUST_USE ig_status ig_session_bind(ig_session *s, const char *name, const int64_t *sizes,
                                              int ndim, const void *data, size_t bytes);
+// An input that is no tensor. It must be of the kind that was captured and, unless the program left
+// it open, have the value that was captured; that is checked when the session runs.
+IG_API IG_MUST_USE ig_status ig_session_set_value(ig_session *s, const char *name,
+                                                  const ig_value *value);
 // Forgets inputs, outputs and the state of buffers.
 IG_API void ig_session_reset(ig_session *s);
 

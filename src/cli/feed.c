@@ -103,7 +103,7 @@ static int next_tensor(const ig_model *m, int i) {
 
 // numpy.savez(f, x, y) calls its arrays arr_0, arr_1: no name fits, so their order counts.
 static int feed_by_order(ig_ctx *c, const ig_model *m, ig_session *s, const char *path,
-                         const ig_weight *list, size_t n) {
+                         const ig_weight *list, size_t n, bool *given) {
   int to = next_tensor(m, 0);
   for (size_t i = 0; i < n; i++) {
     if (to < 0) {
@@ -113,6 +113,7 @@ static int feed_by_order(ig_ctx *c, const ig_model *m, ig_session *s, const char
     }
     int code = set_input(c, s, m, to, list[i].tensor, path);
     if (code != CLI_OK) return code;
+    given[to] = true;
     to = next_tensor(m, to + 1);
   }
   return CLI_OK;
@@ -130,10 +131,7 @@ static int feed_file(ig_ctx *c, const ig_model *m, ig_session *s, const char *pa
     named += input;
     strange += !input && !is_result_name(list[i].name);
   }
-  if (named == 0 && strange == n) {
-    for (size_t i = 0; i < n; i++) given[i] = true;
-    return feed_by_order(c, m, s, path, list, n);
-  }
+  if (named == 0 && strange == n) return feed_by_order(c, m, s, path, list, n, given);
   if (strange) {
     (void)cli_error(CLI_FAILED, "%s: its arrays are not the inputs of the model", path);
     list_names(m, list, n);
@@ -148,6 +146,26 @@ static int feed_file(ig_ctx *c, const ig_model *m, ig_session *s, const char *pa
   return code;
 }
 
+// An input that is no tensor: its value stands on the command line.
+static int feed_value(ig_ctx *c, const ig_model *m, ig_session *s, int k, const char *text) {
+  const ig_model_port *const *ports = NULL;
+  (void)ig_model_inputs(m, &ports);
+  ig_kind kind = ports[k]->kind;
+  char *end = NULL;
+  ig_value v = kind == IG_KIND_INT     ? ig_of_i64(strtoll(text, &end, 10))
+               : kind == IG_KIND_FLOAT ? ig_of_f64(strtod(text, &end))
+                                       : ig_of_bool(strcmp(text, "True") == 0);
+  bool ok = kind == IG_KIND_BOOL ? strcmp(text, "True") == 0 || strcmp(text, "False") == 0
+            : kind == IG_KIND_INT || kind == IG_KIND_FLOAT ? end != text && *end == 0
+                                                           : false;
+  if (!ok) {
+    return cli_error(CLI_USAGE, "--input: '%s' is not a value for input '%s'", text,
+                     ports[k]->name);
+  }
+  if (ig_session_set_value(s, ports[k]->name, &v) == IG_OK) return CLI_OK;
+  return cli_fail(c, ig_model_name(m), CLI_FAILED);
+}
+
 static int feed_single(ig_ctx *c, const ig_model *m, ig_session *s, const char *word, bool *given) {
   const char *equals = strchr(word, '=');
   char name[256];
@@ -159,6 +177,9 @@ static int feed_single(ig_ctx *c, const ig_model *m, ig_session *s, const char *
     list_names(m, NULL, 0);
     return CLI_FAILED;
   }
+  const ig_model_port *const *ports = NULL;
+  (void)ig_model_inputs(m, &ports);
+  if (ports[k]->kind != IG_KIND_TENSOR) return feed_value(c, m, s, k, equals + 1);
   const ig_weight *list = NULL;
   size_t n = 0;
   int code = cli_load_arrays(c, equals + 1, &list, &n);
@@ -234,7 +255,7 @@ static int missing(const ig_model *m, const bool *given) {
 
 int cli_feed_session(ig_ctx *c, const ig_model *m, ig_session *s, const cli_feed *f) {
   const ig_model_port *const *ports = NULL;
-  bool *given = calloc(ig_model_inputs(m, &ports) + CLI_MAX_TEXTS, sizeof *given);
+  bool *given = calloc(ig_model_inputs(m, &ports) + 1, sizeof *given);
   if (!given) return cli_no_memory();
   int code = f->arrays ? feed_file(c, m, s, f->arrays, given) : CLI_OK;
   for (size_t i = 0; i < f->single.n && code == CLI_OK; i++) {

@@ -15,25 +15,17 @@ typedef struct cli_feed {
 } cli_feed;
 
 // The options of it, for the tables of commands.
-#define CLI_FEED_OPTIONS(f)                                                                   \
-  {"--inputs",  "-i",                                                                         \
-   "FILE",      CLI_TEXT,                                                                     \
-   &(f).arrays, "arrays by name: .npz, .safetensors, ...; if no name fits, in\ntheir order"}, \
-      {"--input",                                                                             \
-       NULL,                                                                                  \
-       "NAME=FILE",                                                                           \
-       CLI_TEXTS,                                                                             \
-       &(f).single,                                                                           \
-       "one input from a .npy; may be given "                                                 \
-       "several times"},                                                                      \
-      {"--random",                                                                            \
-       "-r",                                                                                  \
-       NULL,                                                                                  \
-       CLI_SWITCH,                                                                            \
-       &(f).random,                                                                           \
-       "random numbers for inputs that are not given: floats in -1..1,\nintegers 0 or 1"},    \
-  {                                                                                           \
-    "--seed", NULL, "N", CLI_INT, &(f).seed, "of --random (default 0)"                        \
+#define CLI_FEED_INPUTS_HELP \
+  "arrays by name: .npz, .safetensors, ...; if no name fits, in\ntheir order"
+#define CLI_FEED_INPUT_HELP \
+  "one input from a .npy, or its value if it is a number; may be\ngiven several times"
+#define CLI_FEED_RANDOM_HELP \
+  "random numbers for inputs that are not given: floats in -1..1,\nintegers 0 or 1"
+#define CLI_FEED_OPTIONS(f)                                                        \
+  {"--inputs", "-i", "FILE", CLI_TEXT, &(f).arrays, CLI_FEED_INPUTS_HELP},         \
+      {"--input", NULL, "NAME=FILE", CLI_TEXTS, &(f).single, CLI_FEED_INPUT_HELP}, \
+      {"--random", "-r", NULL, CLI_SWITCH, &(f).random, CLI_FEED_RANDOM_HELP}, {   \
+    "--seed", NULL, "N", CLI_INT, &(f).seed, "of --random (default 0)"             \
   }
 
 // Gives the session its inputs; without any option the example inputs of the file, if there are.

@@ -160,22 +160,36 @@ static ig_status check_sizes(const ig_session *s, const ig_model_port *p, const 
   return IG_OK;
 }
 
-static ig_status find_port(const ig_session *s, const char *name, size_t *index,
+static ig_status find_port(const ig_session *s, const char *name, bool tensor, size_t *index,
                            const ig_model_port **port) {
   if (s->c->status != IG_OK) return s->c->status;
   int i = ig_model_find_input(s->m, name);
   if (i < 0) return no_input(s, name);
   *index = (size_t)i;
   *port = s->m->inputs.at[i];
-  if ((*port)->kind == IG_KIND_TENSOR) return IG_OK;
-  return ig_fail(s->c, IG_BAD_TYPE, "%s: input '%s' is no tensor: its value is fixed", s->m->name,
-                 name);
+  if (((*port)->kind == IG_KIND_TENSOR) == tensor) return IG_OK;
+  return ig_fail(s->c, IG_BAD_TYPE, "%s: input '%s' is %s", s->m->name, (*port)->name,
+                 tensor ? "no tensor" : "a tensor");
+}
+
+ig_status ig_session_set_value(ig_session *s, const char *name, const ig_value *value) {
+  size_t i = 0;
+  const ig_model_port *p = NULL;
+  IG_RETURN_IF_ERR(find_port(s, name, false, &i, &p));
+  bool plain = value->kind == IG_KIND_INT || value->kind == IG_KIND_FLOAT ||
+               value->kind == IG_KIND_BOOL || value->kind == IG_KIND_NONE;
+  if (!plain || value->kind != p->kind) {
+    return ig_fail(s->c, IG_BAD_TYPE, "%s: input '%s': not the kind of value that was captured",
+                   s->m->name, p->name);
+  }
+  s->inputs[i] = *value;
+  return IG_OK;
 }
 
 ig_status ig_session_set(ig_session *s, const char *name, ig_tensor *t) {
   size_t i = 0;
   const ig_model_port *p = NULL;
-  IG_RETURN_IF_ERR(find_port(s, name, &i, &p));
+  IG_RETURN_IF_ERR(find_port(s, name, true, &i, &p));
   if (!t || ig_tensor_is_fake(t)) {
     return ig_fail(s->c, IG_INVALID, "%s: input '%s': the tensor has no data", s->m->name, name);
   }
@@ -197,7 +211,7 @@ ig_status ig_session_bind(ig_session *s, const char *name, const int64_t *sizes,
                           const void *data, size_t bytes) {
   size_t i = 0;
   const ig_model_port *p = NULL;
-  IG_RETURN_IF_ERR(find_port(s, name, &i, &p));
+  IG_RETURN_IF_ERR(find_port(s, name, true, &i, &p));
   if (ndim < 0 || ndim > IG_MAX_DIM) {
     return ig_fail(s->c, IG_INVALID, "%s: input '%s': %d dimensions", s->m->name, p->name, ndim);
   }

@@ -221,6 +221,34 @@ static void misuse_is_named(void **state) {
   ig_model_free(m);
 }
 
+static void values_are_checked(void **state) {
+  fixture *f = *state;
+  ig_ctx *c = f->c;
+  ig_model *m = open_model(c, "pt2/data/mixed.pt2");
+  ig_session *s = open_session(c, m);
+  const ig_weight *in = NULL;
+  size_t n = 0;
+  assert_int_equal(ig_tensors_load(c, data("pt2/data/mixed.in.npz"), &in, &n), IG_OK);
+  ig_value three = ig_of_i64(3);
+  ig_value four = ig_of_i64(4);
+  ig_value text = ig_of_str("3");
+  assert_int_equal(ig_session_set(s, "x", in[0].tensor), IG_OK);
+  assert_int_equal(ig_session_set(s, "mask", in[1].tensor), IG_OK);
+  assert_int_equal(ig_session_set_value(s, "n", &three), IG_OK);
+  assert_int_equal(ig_session_run(s), IG_OK);
+  assert_int_equal(ig_session_set_value(s, "n", &text), IG_BAD_TYPE);
+  test_error_has(c, "input 'n': not the kind");
+  assert_int_equal(ig_session_set_value(s, "x", &three), IG_BAD_TYPE);
+  test_error_has(c, "input 'x' is a tensor");
+  assert_int_equal(ig_session_set(s, "n", in[0].tensor), IG_BAD_TYPE);
+  test_error_has(c, "input 'n' is no tensor");
+  assert_int_equal(ig_session_set_value(s, "n", &four), IG_OK);
+  assert_int_equal(ig_session_run(s), IG_RUNTIME);
+  test_error_has(c, "Expected input at n to be equal to 3, but got 4");
+  ig_session_free(s);
+  ig_model_free(m);
+}
+
 // An older caller's options end before the fields that it does not know.
 static void options_may_be_shorter(void **state) {
   fixture *f = *state;
@@ -371,6 +399,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(refuses_strangers_by_name, setup, teardown),
       cmocka_unit_test_setup_teardown(runs_on_foreign_memory, setup, teardown),
       cmocka_unit_test_setup_teardown(misuse_is_named, setup, teardown),
+      cmocka_unit_test_setup_teardown(values_are_checked, setup, teardown),
       cmocka_unit_test_setup_teardown(options_may_be_shorter, setup, teardown),
       cmocka_unit_test_setup_teardown(buffers_belong_to_the_session, setup, teardown),
       cmocka_unit_test_setup_teardown(a_watcher_sees_every_value, setup, teardown),

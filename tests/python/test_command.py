@@ -10,6 +10,7 @@ INGOT_UPDATE=1 writes the transcripts anew; lines with (re) that still match sta
 """
 import os
 import pathlib
+import pty
 import re
 import shutil
 import subprocess
@@ -101,3 +102,39 @@ def test_the_manual_page_has_every_option(command: str) -> None:
     assert "--help" in options
     for option in options:
         assert option in section or option in common, f"{command}: {option} is not in docs/ingot.1"
+
+
+def on_a_terminal(*words: str, env: dict[str, str] | None = None) -> str:
+    """What a person sees: stdout and stderr are one terminal."""
+    master, slave = pty.openpty()
+    env = environment() | {"TERM": "xterm"} | (env or {})
+    done = subprocess.Popen([INGOT, *words], stdout=slave, stderr=slave, env=env)
+    os.close(slave)
+    seen = b""
+    while True:
+        try:
+            block = os.read(master, 4096)
+        except OSError:  # the other side is closed
+            break
+        if not block:
+            break
+        seen += block
+    os.close(master)
+    assert done.wait(60) == 0
+    return seen.decode()
+
+
+def test_colours_are_for_terminals_that_want_them() -> None:
+    model = str(ROOT / "tests/pt2/data/mlp.pt2")
+    assert "\x1b[1m" in on_a_terminal("info", model)
+    assert "\x1b[" not in on_a_terminal("info", model, env={"NO_COLOR": "1"})
+    assert "\x1b[" not in on_a_terminal("info", model, env={"TERM": "dumb"})
+    assert "\x1b[" not in on_a_terminal("info", model, "--color=never")
+    assert "\x1b[" in on_a_terminal("info", model, "--color=always", env={"NO_COLOR": "1"})
+
+
+def test_progress_appears_after_a_second_and_goes() -> None:
+    seen = on_a_terminal("bench", str(ROOT / "tests/pt2/data/mlp.pt2"), "--seconds", "1.6", "--threads", "1")
+    drawn = re.findall(r"\r\x1b\[K(measuring [^\r]*)", seen)
+    assert drawn and all(re.fullmatch(r"measuring \d+ s", line) for line in drawn)
+    assert seen.split("\r\x1b[K")[-1].lstrip("\x1b[1m").startswith(str(ROOT))

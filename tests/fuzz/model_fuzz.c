@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any bytes as a model file: what is known by its content is opened, described and verified, as the
+// command does it; nothing is run.
+#include <stdint.h>
+
+#include "ingot/model.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
+  ig_ctx *c = NULL;
+  ig_model *m = NULL;
+  if (ig_ctx_create(NULL, &c) != IG_OK) return 0;
+  for (int inspect = 0; inspect < 2; inspect++) {
+    ig_model_options o = {.size = sizeof o, .inspect = inspect};
+    ig_scope s = ig_scope_open(c);
+    if (ig_model_open_bytes(c, "fuzz", data, n, &o, &m) == IG_OK) {
+      const ig_model_symbol *const *symbols = NULL;
+      const ig_model_relation *const *relations = NULL;
+      (void)ig_model_symbols(c, m, &symbols);
+      (void)ig_model_relations(c, m, &relations);
+      (void)!ig_model_verify(c, m, NULL);
+      ig_model_free(m);
+    }
+    ig_scope_close(c, s);
+    ig_ctx_clear(c);
+  }
+  ig_ctx_free(c);
+  return 0;
+}
