@@ -6,6 +6,7 @@
 
 #include "base/threads.h"
 #include "fx.h"
+#include "object.h"
 #include "op/shape.h"
 #include "py.h"
 
@@ -302,7 +303,8 @@ static int add_all(PyObject *m) {
   PyMethodDef *const lists[] = {py_data_functions,   py_repr_functions,    py_numpy_functions,
                                 py_dlpack_functions, py_random_functions,  py_autograd_functions,
                                 py_graph_functions,  py_library_functions, py_trace_functions,
-                                py_hop_functions,    py_dims_functions,    py_expr_functions};
+                                py_hop_functions,    py_dims_functions,    py_expr_functions,
+                                py_object_functions, py_file_functions};
   for (size_t i = 0; i < PY_COUNT(lists); i++) {
     if (PyModule_AddFunctions(m, lists[i]) != 0) return -1;
   }

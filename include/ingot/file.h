@@ -8,6 +8,7 @@
 #ifndef INGOT_FILE_H_
 #define INGOT_FILE_H_
 
+#include "ingot/limits.h"
 #include "ingot/program.h"
 
 // .pt2 archives, as torch.export.save of PyTorch 2.13 writes them.
@@ -46,8 +47,34 @@ struct ig_sink;
 IG_API IG_MUST_USE ig_status ig_program_write_onnx(ig_ctx *c, const ig_program *p,
                                                    const ig_onnx_options *options,
                                                    struct ig_sink *sink);
-// Named tensors as NumPy's .npz. Loaded ones, and the list, belong to the innermost scope; they are
-// pages of the file where its alignment allows. bfloat16 and float8 are not known to NumPy.
+
+// Named tensors. What is loaded, and the list, belong to the innermost scope; tensors are pages of
+// the file where its alignment allows, and bytes that elements cannot have (bools other than 0 and
+// 1) are put right in this process's memory.
+typedef struct ig_text_pair {
+  const char *key;
+  const char *value;
+} ig_text_pair;
+typedef struct ig_tensor_list {
+  const ig_weight *at;
+  size_t n;
+  const ig_text_pair *metadata;  // safetensors: its __metadata__, in the order of the file
+  size_t n_metadata;
+} ig_tensor_list;
+
+// By content: safetensors, NumPy's .npz and .npy (one array, called "arr_0"), or a file of
+// torch.save that holds a dictionary of tensors. limits NULL: the default ones.
+IG_API IG_MUST_USE ig_status ig_tensors_open(ig_ctx *c, const char *path, const ig_limits *limits,
+                                             ig_tensor_list *out);
+// By the name's ending: .safetensors, .pt and .pth (as torch.save writes a dictionary), otherwise
+// NumPy's .npz. bfloat16 and float8 are not known to NumPy: IG_UNSUPPORTED names the array.
+IG_API IG_MUST_USE ig_status ig_tensors_write(ig_ctx *c, const char *path,
+                                              const ig_tensor_list *list);
+// Arrays for NumPy; element types that it lacks become unsigned integers of the same bits.
+IG_API IG_MUST_USE ig_status ig_tensors_write_bits(ig_ctx *c, const char *path,
+                                                   const ig_tensor_list *list);
+
+// The same without metadata.
 IG_API IG_MUST_USE ig_status ig_tensors_load(ig_ctx *c, const char *path, const ig_weight **list,
                                              size_t *n);
 IG_API IG_MUST_USE ig_status ig_tensors_save(ig_ctx *c, const char *path, const ig_weight *list,

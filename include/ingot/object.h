@@ -62,7 +62,10 @@ IG_API ig_device ig_object_device(const ig_object *o);
 IG_API ig_layout ig_object_layout(const ig_object *o);
 // Attributes: a dictionary for ORDERED and TENSOR, any value for an INSTANCE; NULL: none.
 IG_API const ig_object *ig_object_state(const ig_object *o);
-IG_API const ig_object *ig_object_args(const ig_object *o);  // of an INSTANCE: a tuple, or NULL
+// Of an INSTANCE: a tuple; NULL: it is the class or function itself.
+IG_API const ig_object *ig_object_args(const ig_object *o);
+// An INSTANCE that stands for a call of it; otherwise it is an object made without a call.
+IG_API bool ig_object_is_call(const ig_object *o);
 
 // ---- making
 
@@ -78,7 +81,8 @@ IG_API ig_object *ig_object_of_tensor(ig_ctx *c, ig_tensor *t, bool parameter); 
 IG_API ig_object *ig_object_of_dtype(ig_ctx *c, ig_dtype d);
 IG_API ig_object *ig_object_of_device(ig_ctx *c, ig_device d);
 IG_API ig_object *ig_object_of_layout(ig_ctx *c, ig_layout l);
-IG_API ig_object *ig_object_of_class(ig_ctx *c, const char *name, ig_object *args);  // INSTANCE
+IG_API ig_object *ig_object_of_class(ig_ctx *c, const char *name, ig_object *args,
+                                     bool call);  // INSTANCE
 // An empty LIST, TUPLE, SIZE, SET, DICT or ORDERED.
 IG_API ig_object *ig_object_new(ig_ctx *c, ig_object_kind kind);
 IG_API IG_MUST_USE ig_status ig_object_push(ig_ctx *c, ig_object *o, ig_object *item);
@@ -93,10 +97,13 @@ IG_API IG_MUST_USE ig_status ig_object_set_state(ig_ctx *c, ig_object *o, ig_obj
 // ---- files of torch.save
 
 typedef struct ig_torch_options {
-  size_t size;                 // sizeof(ig_torch_options)
-  const ig_limits *limits;     // NULL: the default ones
-  const char *const *classes;  // "module.name" of classes that become an INSTANCE; ends with NULL
-  bool meta;                   // tensors get no bytes (map_location="meta")
+  size_t size;              // sizeof(ig_torch_options)
+  const ig_limits *limits;  // NULL: the default ones
+  // Asked about a global ("module.name") outside the closed set. true: what the file does with it
+  // becomes an INSTANCE, a description that executes nothing. NULL: all are refused.
+  bool (*allow)(const char *global, void *user);
+  void *user;
+  bool meta;  // tensors get no bytes (map_location="meta")
 } ig_torch_options;
 
 // The zip form and the one from before PyTorch 1.6. Nothing found in the file is executed: a global

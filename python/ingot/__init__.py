@@ -58,6 +58,7 @@ _HOMES = {
     "ingot._compile": "compile",
     "ingot._higher_order_ops.cond": "cond",
     "ingot._constrain": "_constrain_as_size",
+    "ingot.serialization": "load load_file load_state_dict save save_file",
     "ingot.random": "manual_seed seed initial_seed get_rng_state set_rng_state",
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}

@@ -15,7 +15,7 @@ enum { SMALL = 8, KEY_DEPTH = 32 };
 struct ig_object {
   atomic_int count;
   uint8_t kind;  // ig_object_kind
-  bool parameter;
+  bool flag;     // a parameter, a call
   ig_alloc alloc;
   union {
     bool b;
@@ -191,14 +191,15 @@ ig_object *ig_object_of_tensor(ig_ctx *c, ig_tensor *t, bool parameter) {
   ig_object *o = t ? make(c, IG_OBJECT_TENSOR) : NULL;
   if (!o) return NULL;
   o->tensor = ig_tensor_retain(t);
-  o->parameter = parameter;
+  o->flag = parameter;
   return o;
 }
 
-ig_object *ig_object_of_class(ig_ctx *c, const char *name, ig_object *args) {
+ig_object *ig_object_of_class(ig_ctx *c, const char *name, ig_object *args, bool call) {
   ig_object *o = ig_object_of_text(c, IG_OBJECT_INSTANCE, name, strlen(name));
   if (o) {
     o->args = args;
+    o->flag = call;
   } else {
     ig_object_free(args);
   }
@@ -459,7 +460,7 @@ ig_tensor *ig_object_tensor(const ig_object *o) {
   return o && o->kind == IG_OBJECT_TENSOR ? o->tensor : NULL;
 }
 bool ig_object_is_parameter(const ig_object *o) {
-  return o && o->parameter;
+  return o && o->kind == IG_OBJECT_TENSOR && o->flag;
 }
 ig_dtype ig_object_dtype(const ig_object *o) {
   return o && o->kind == IG_OBJECT_DTYPE ? o->dtype : IG_DTYPE_COUNT;
@@ -472,6 +473,9 @@ ig_layout ig_object_layout(const ig_object *o) {
 }
 const ig_object *ig_object_state(const ig_object *o) {
   return o ? o->state : NULL;
+}
+bool ig_object_is_call(const ig_object *o) {
+  return o && o->kind == IG_OBJECT_INSTANCE && o->flag;
 }
 const ig_object *ig_object_args(const ig_object *o) {
   return o ? o->args : NULL;

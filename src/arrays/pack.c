@@ -297,24 +297,19 @@ static bool set(ig_pack *p, const ig_object *o, size_t depth) {
 
 // ---- other values
 
-// Protocol 2 has no bytes: a text of the same characters that is encoded when it is read.
+// Protocol 2 has no bytes: a text of the same characters that is encoded when it is read. Python
+// writes no bytes at all as bytes(), which torch.load does not take.
 static bool bytes(ig_pack *p, const ig_object *o) {
   size_t n = 0;
   const uint8_t *b = (const uint8_t *)ig_object_text(o, &n);
-  if (n == 0) {
-    if (!global(p, "__builtin__", "bytes")) return false;
-    op(p, IG_PICKLE_OP_EMPTY_TUPLE);
-    op(p, IG_PICKLE_OP_REDUCE);
-    return memoize(p, o);
-  }
   if (!global(p, "_codecs", "encode")) return false;
-  uint8_t *wide = ig_mem_new(p->c->alloc, 2 * n);
+  uint8_t *wide = ig_mem_new(p->c->alloc, 2 * n + 1);
   if (!wide) return no_memory(p);
   size_t used = 0;
   for (size_t i = 0; i < n; i++) used += ig_utf8_encode(b[i], wide + used);
   ig_pickle_str(&p->w, (const char *)wide, used);
   (void)ig_pickle_put(&p->w);
-  ig_mem_free(p->c->alloc, wide, 2 * n);
+  ig_mem_free(p->c->alloc, wide, 2 * n + 1);
   ig_pickle_str(&p->w, "latin1", 6);
   (void)ig_pickle_put(&p->w);
   op_put(p, IG_PICKLE_OP_TUPLE2);

@@ -207,9 +207,7 @@ static const ig_unpack_call *find_call(const ig_unpack *u, const char *global) {
 
 // Classes that the caller named, and those of TorchScript's own name space.
 static bool is_class(const ig_unpack *u, const char *global) {
-  for (const char *const *p = u->classes; p && *p; p++) {
-    if (strcmp(*p, global) == 0) return true;
-  }
+  if (u->allow && u->allow(global, u->allow_user)) return true;
   return u->script && strncmp(global, "__torch__.", strlen("__torch__.")) == 0;
 }
 
@@ -239,14 +237,15 @@ static ig_object *from_global(ig_unpack *u, const ig_pickle *p) {
     (void)ig_unpack_bad(u, p, IG_UNSUPPORTED, "dtype %s: %s", p->text, why);
     return NULL;
   }
-  if (is_class(u, p->text)) return ig_object_of_class(u->c, p->text, NULL);
+  if (is_class(u, p->text)) return ig_object_of_class(u->c, p->text, NULL, false);
   (void)BAD(u, p, "'%.200s' in place of a value", p->text);
   return NULL;
 }
 
 static ig_object *from_instance(ig_unpack *u, ig_pickle *p, size_t depth) {
   ig_object *args = ig_unpack_value(u, p->args, depth + 1);
-  ig_object *o = args ? ig_object_of_class(u->c, p->global->text, args) : NULL;
+  bool call = p->rule == IG_PICKLE_CALLED;
+  ig_object *o = args ? ig_object_of_class(u->c, p->global->text, args, call) : NULL;
   if (o && p->state &&
       ig_object_set_state(u->c, o, ig_unpack_value(u, p->state, depth + 1)) != IG_OK) {
     ig_object_free(o);

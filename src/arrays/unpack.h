@@ -25,8 +25,9 @@ typedef struct ig_unpack {
   ig_ctx *c;
   const char *name;  // of the file, for messages
   ig_limits limits;
-  const char *const *classes;  // see ig_torch_options; NULL: none
-  bool script;                 // TorchScript: its classes and helpers are allowed
+  bool (*allow)(const char *global, void *user);  // see ig_torch_options
+  void *allow_user;
+  bool script;  // TorchScript: its classes and helpers are allowed
   bool meta;
   // The bytes of a storage as a tensor of the innermost scope, little-endian; NULL after an error.
   ig_tensor *(*storage)(struct ig_unpack *u, const ig_storage_id *id);

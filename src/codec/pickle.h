@@ -34,7 +34,7 @@ typedef enum ig_pickle_kind {
 typedef struct ig_pickle ig_pickle;
 struct ig_pickle {
   uint8_t kind;  // ig_pickle_kind
-  uint8_t rule;  // of a GLOBAL: ig_pickle_rule
+  uint8_t rule;  // of a GLOBAL: ig_pickle_rule; of a CALL: CALLED, or CLASS when it was NEWOBJ
   size_t at;     // offset of the opcode that made it
   size_t n;      // bytes of text, items
   size_t cap;

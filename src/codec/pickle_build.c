@@ -236,6 +236,7 @@ static bool push_call(ig_unpickler *u, ig_pickle_rule least) {
   if (!p) return false;
   p->global = what;
   p->args = args;
+  p->rule = (uint8_t)least;
   return ig_unpickle_push(u, p);
 }
 static bool op_reduce(ig_unpickler *u) {
