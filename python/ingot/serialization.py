@@ -13,8 +13,8 @@ from typing import Any
 from ingot import _C
 
 __all__ = [
-    "FileError", "ScriptArchive", "add_safe_globals", "clear_safe_globals", "get_safe_globals", "get_unsafe_globals_in_checkpoint", "load",
-    "load_file", "load_state_dict", "safe_globals", "save", "save_file",
+    "FileError", "ScriptArchive", "add_safe_globals", "clear_safe_globals", "get_safe_globals",
+    "get_unsafe_globals_in_checkpoint", "load", "load_file", "load_state_dict", "safe_globals", "save", "save_file",
 ]  # fmt: skip
 
 
@@ -116,7 +116,9 @@ def save(
     elif hasattr(f, "write"):
         f.write(_C.torch_print(obj))
     else:
-        raise AttributeError(f"expected 'f' to be string, path, or a file-like object with a 'write' attribute, got {f}")
+        raise AttributeError(
+            "expected 'f' to be string, path, or a file-like object with a 'write' attribute, got " + type(f).__name__
+        )
 
 
 def load(
@@ -154,9 +156,7 @@ def _os_error(error: OSError, path: str) -> OSError:
 def _explain(error: Exception, weights_only: bool | None) -> str:
     text = f"Weights only load failed. {error}"
     if "is not in the closed set" in text:
-        text += (
-            "\nIf it is a class of yours, allow it with torch.serialization.add_safe_globals([...]) before loading."
-        )
+        text += "\nIf it is a class of yours, allow it with torch.serialization.add_safe_globals([...]) before loading."
     if weights_only is False:
         text += "\nweights_only=False is refused: Ingot never runs code that is found in a file."
     return text
