@@ -28,6 +28,11 @@ enum {
   ZIP_EXTRA64 = 1,
   ZIP_EXTRA_PAD = 0x4246,  // "FB", PyTorch's filler
   ZIP_DATE = 0x21,         // 1980-01-01, the first date there is
+  ZIP_UNIX = 3,            // made on Unix: the mode is in the external attributes
+  ZIP_UNIX_TYPE = 0170000,
+  ZIP_UNIX_FILE = 0100000,
+  ZIP_UNIX_FOLDER = 0040000,
+  ZIP_UNIX_LINK = 0120000,
   ZIP_VERSION = 20,
   ZIP_VERSION64 = 45,
 };

@@ -200,6 +200,16 @@ static ig_status check_flags(const reader *r, const char *name, unsigned flags, 
   return IG_OK;
 }
 
+// An archive made on Unix tells what kind of file a member was. Links and devices are no data.
+static ig_status check_type(const reader *r, const char *name, unsigned system, uint32_t mode) {
+  uint32_t type = mode & ZIP_UNIX_TYPE;
+  if (system != ZIP_UNIX || type == 0 || type == ZIP_UNIX_FILE || type == ZIP_UNIX_FOLDER) {
+    return IG_OK;
+  }
+  return BAD(r, "%s: zip entry '%s' is %s", r->name, name,
+             type == ZIP_UNIX_LINK ? "a symbolic link" : "no regular file");
+}
+
 // The local header repeats what the directory said; where the data begins only it knows.
 static ig_status check_local(reader *r, const uint8_t *central, const sizes *s, ig_zip_entry *e,
                              span *where) {
@@ -283,6 +293,7 @@ static ig_status read_entry(reader *r, ig_map *folded, size_t i, uint64_t *at) {
   if (fault) return BAD(r, "%s: name of zip entry %zu ('%.100s'): %s", r->name, i, e->name, fault);
   IG_RETURN_IF_ERR(add_name(r, folded, e->name, i));
   IG_RETURN_IF_ERR(check_flags(r, e->name, ig_load16(p + 8), ig_load16(p + 10)));
+  IG_RETURN_IF_ERR(check_type(r, e->name, ig_load16(p + 4) >> 8, ig_load32(p + 38) >> 16));
   sizes s = {ig_load32(p + 24), ig_load32(p + 20), ig_load32(p + 42)};
   if (!read_extra(p + ZIP_CENTRAL_SIZE + name_n, extra_n, &s, NULL)) {
     return BAD(r, "%s: zip entry '%s' has a malformed extra field", r->name, e->name);

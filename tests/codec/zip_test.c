@@ -147,6 +147,7 @@ typedef struct member {
   int64_t offset_delta;
   uint64_t size;    // of a deflated member, unpacked
   uint32_t crc;     // of a deflated member
+  unsigned mode;    // of Unix
   uint64_t offset;  // set by put_member
 } member;
 
@@ -195,7 +196,7 @@ static void put_member(ig_sink *s, member *m) {
 
 static void put_directory(ig_sink *s, const member *m) {
   put32(s, ZIP_CENTRAL);
-  put16(s, 20);
+  put16(s, m->mode ? ZIP_UNIX << 8 | 20 : 20);
   put16(s, 20);
   put16(s, m->flags | (m->later ? ZIP_FLAG_DESCRIPTOR : 0));
   put16(s, m->method);
@@ -206,7 +207,8 @@ static void put_directory(ig_sink *s, const member *m) {
   put16(s, (unsigned)name_size(m->name, m));
   put16(s, m->zip64 ? (m->short_extra ? 20 : 28) : 0);
   put16(s, 0);
-  put64(s, 0);
+  put32(s, 0);
+  put32(s, (uint64_t)m->mode << 16);
   put32(s, m->zip64 ? ZIP_MAX32 : m->offset + (uint64_t)m->offset_delta);
   ig_sink_put(s, m->name, name_size(m->name, m));
   if (!m->zip64) return;
@@ -310,6 +312,22 @@ static void lying_members_are_refused(void **state) {
   refuse_members(f, ONE(.zip64 = true, .offset_delta = INT64_MIN), "outside the file");
   refuse_members(f, ONE(.zip64 = true, .short_extra = true), "malformed extra");
   refuse_members(f, ONE(.method = 8, .size = 1 << 20), "more than deflate can");
+  refuse_members(f, ONE(.mode = 0120777), "'a' is a symbolic link");
+  refuse_members(f, ONE(.mode = 0020666), "'a' is no regular file");
+}
+
+static void more_members_than_allowed_are_refused(void **state) {
+  fixture *f = *state;
+  member m[] = {{.name = "a", .data = text("x"), .mode = 0100644},
+                {.name = "b/", .data = text(""), .mode = 0040755},
+                {.name = "c", .data = text("z")}};
+  build(&f->out, m, 3);
+  ig_limits two = {.size = sizeof two, .max_entries = 2};
+  refuse(f, &two, "3 zip entries, the limit is 2");
+  two.max_entries = 3;
+  ig_zip z;
+  assert_int_equal(ig_zip_open(f->c, "t.zip", bytes_of(&f->out), &two, &z), IG_OK);
+  ig_zip_close(&z);
 }
 
 static void overlapping_members_are_refused(void **state) {
@@ -516,6 +534,7 @@ int main(void) {
       TEST(names_that_leave_the_archive_are_refused),
       TEST(twins_are_refused),
       TEST(lying_members_are_refused),
+      TEST(more_members_than_allowed_are_refused),
       TEST(overlapping_members_are_refused),
       TEST(broken_ends_are_refused),
       TEST(broken_zip64_ends_are_refused),

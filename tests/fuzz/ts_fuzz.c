@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any bytes as a TorchScript archive: what opens is looked at everywhere.
+#include <string.h>
+
+#include "tensor/tensor.h"
+#include "ts/archive.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
+  ig_ctx *c = NULL;
+  if (ig_ctx_create(NULL, &c) != IG_OK) return 0;
+  ig_limits limits = {.size = sizeof limits, .max_nodes = 1 << 16, .max_inflated = 1 << 20};
+  ig_ts *ts = NULL;
+  if (ig_ts_parse(c, "fuzz", (ig_bytes){data, n}, NULL, &limits, &ts) == IG_OK) {
+    const ig_ts_weight *weights = NULL;
+    const ig_ts_module *modules = NULL;
+    const ig_ts_source *sources = NULL;
+    const ig_ts_member *members = NULL;
+    size_t letters = 0;
+    volatile double sum = 0;
+    for (size_t i = ig_ts_weights(ts, &weights); i-- > 0;) {
+      letters += strlen(weights[i].name);
+      if (ig_tensor_numel(weights[i].tensor)) sum += ig_tensor_get(weights[i].tensor, 0);
+    }
+    for (size_t i = ig_ts_modules(ts, &modules); i-- > 0;) letters += strlen(modules[i].class_name);
+    for (size_t i = ig_ts_sources(ts, &sources); i-- > 0;) letters += strlen(sources[i].text);
+    for (size_t i = ig_ts_members(ts, &members); i-- > 0;) letters += strlen(members[i].name);
+    if (letters > 1u << 30) __builtin_trap();
+  }
+  ig_ts_free(ts);
+  ig_ctx_free(c);
+  return 0;
+}
