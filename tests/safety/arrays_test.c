@@ -70,9 +70,10 @@ static void refuse_header(fixture *f, const char *text, size_t data, const char 
   refuse(f, NULL, IG_SYNTAX, why);
 }
 
-#define ENTRY(name, dtype, shape, begin, end)                                                      \
-  "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":[" begin "," end "]" \
-                                                                                               "}"
+#define ENTRY(name, dtype, shape, begin, end)                                                  \
+  "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":[" begin "," end \
+  "]"                                                                                          \
+  "}"
 
 static void safetensors_keep_every_rule(void **state) {
   fixture *f = *state;
