@@ -36,6 +36,9 @@ typedef struct ig_onnx_options {
   bool initializers_as_inputs;  // weights are inputs with defaults
   bool no_metadata;             // no source locations, module paths, ranges
   bool no_node_names;
+  bool no_folding;           // calls on constants stay calls
+  const ig_weight *weights;  // instead of those of the program, by name
+  size_t nweights;
 } ig_onnx_options;
 // options may be NULL. External weights are in path + ".data".
 IG_API IG_MUST_USE ig_status ig_program_save_onnx(ig_ctx *c, const ig_program *p, const char *path);

@@ -18,9 +18,16 @@ int ig_onnx_ndim(const ig_value *v) {
   return t ? t->ndim : 0;
 }
 
-static const char *name_of(const ig_onnx *x, const ig_node *n) {
+// A result that was computed already becomes an initializer when it is first read.
+static const char *name_of(ig_onnx *x, const ig_node *n) {
   ig_table_slot *s = ig_table_find(&x->names, n);
-  return s ? s->value : n->name;
+  const char *name = s ? s->value : n->name;
+  ig_table_slot *known = ig_table_find(&x->folded, n);
+  if (!known || known->number) return name;
+  known->number = 1;
+  if (!s && x->scope) name = ig_onnx_fresh(x, name);
+  (void)ig_onnx_set_name(x, n, name);
+  return ig_onnx_add_tensor(x, name, known->value);
 }
 
 // A number that is a node of its own stands for its value.

@@ -42,9 +42,12 @@ static bool needs_lowering(const ig_onnx *x, const ig_graph *g) {
 static bool replace(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs, void *user) {
   const ig_onnx *x = user;
   for (const ig_onnx_lowering *l = ig_onnx_lowerings; l->target; l++) {
-    if (strcmp(l->target, op->target) == 0) return l->fn(c, x->opset, args, outs);
+    if (strcmp(l->target, op->target) == 0 && l->fn(c, x->opset, args, outs)) return true;
   }
-  return false;
+  // Whatever takes it apart is better than nothing.
+  if (op->base || !ig_op_has_decomposition(op)) return false;
+  ig_op_decompose(c, op, args, outs);
+  return true;
 }
 
 static ig_status lower(ig_onnx *x, const ig_program *p, ig_program **out) {
@@ -84,7 +87,7 @@ static void state_init(ig_onnx *x) {
   x->w = ig_proto_writer_make(alloc);
   x->arena = ig_arena_make(alloc);
   x->rows = x->constants = x->refused = x->dim_names = x->outputs = ig_map_make(alloc);
-  x->names = x->elements = x->sources = x->numbers = ig_table_make(alloc);
+  x->names = x->elements = x->sources = x->numbers = x->folded = ig_table_make(alloc);
   x->refusals = ig_str_make(alloc);
   (void)ig_onnx_scope_open(x);
 }
@@ -98,6 +101,7 @@ static void state_free(ig_onnx *x) {
   for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) ig_table_free(tables[i]);
   ig_map *maps[] = {&x->rows, &x->constants, &x->refused, &x->dim_names, &x->outputs};
   for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) ig_map_free(maps[i]);
+  ig_onnx_fold_free(x);
   ig_str_free(&x->refusals);
   ig_arena_free(&x->arena);
   ig_proto_writer_free(&x->w);

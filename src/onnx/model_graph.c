@@ -235,7 +235,8 @@ static const char *output_name(ig_onnx *x, const ig_value *v, const char *given,
   const char *name = ig_onnx_operand(x, v, IG_DTYPE_COUNT);
   ig_map_value *seen = ig_map_put(&x->outputs, name);
   if (!seen) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
-  bool made = v->kind == IG_KIND_NODE && v->node->kind == IG_NODE_CALL;
+  bool made = v->kind == IG_KIND_NODE && v->node->kind == IG_NODE_CALL &&
+              !ig_table_find(&x->folded, v->node);
   if (seen && !seen->num && made && ig_onnx_tensor_of(v) && (!given || strcmp(given, name) == 0)) {
     seen->num = 1;
     return name;
@@ -243,7 +244,8 @@ static const char *output_name(ig_onnx *x, const ig_value *v, const char *given,
   char text[32];
   (void)snprintf(text, sizeof text, "output::%zu", i);
   const char *own = given ? given : ig_onnx_keep(x, text);
-  if (!given && made && !ig_onnx_tensor_of(v)) own = v->node->name;  // a number has no node yet
+  if (!given && v->kind == IG_KIND_NODE && !ig_onnx_tensor_of(v))
+    own = v->node->name;  // a number has no node yet
   return ig_onnx_emit1(x, "Identity", name, own);
 }
 

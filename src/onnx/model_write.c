@@ -21,20 +21,38 @@ static ig_bytes weight_bytes(ig_onnx *x, const ig_tensor *t) {
   return (ig_bytes){copy, copy ? n : 0};
 }
 
+static void push_tensor(ig_onnx *x, const char *name, const ig_tensor *t, bool weight) {
+  int64_t *dims = ig_onnx_push(x, ((size_t)t->ndim + 1) * sizeof *dims);
+  if (!dims) return;
+  struct ig_onnx_tensor w = {.name = name, .dtype = t->dtype, .ndim = t->ndim, .dims = dims};
+  for (int d = 0; d < t->ndim; d++) dims[d] = ig_tensor_size(t, d).value;
+  if (!ig_tensor_is_fake(t)) w.data = weight_bytes(x, t);
+  w.is_weight = weight;
+  if (!ig_vec_push(x->c->alloc, &x->tensors, w)) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
+}
+
+const char *ig_onnx_add_tensor(ig_onnx *x, const char *name, const ig_tensor *t) {
+  push_tensor(x, name, t, false);
+  return name;
+}
+
+static const ig_tensor *given_weight(const ig_onnx *x, const char *name) {
+  for (size_t i = 0; i < x->options->nweights; i++) {
+    if (strcmp(x->options->weights[i].name, name) == 0) return x->options->weights[i].tensor;
+  }
+  return NULL;
+}
+
 static void add_weight(ig_onnx *x, const ig_node *n, const char *name, const ig_tensor *t) {
+  const ig_tensor *other = given_weight(x, name);
+  if (other) t = other;
   if (ig_tensor_is_fake(t) && !x->options->weights_as_inputs) {
     (void)ig_fail(x->c, IG_INVALID, "weight '%s' has no data: it is a fake tensor", name);
     return;
   }
   // A weight may be called like a node; then it keeps the name of its placeholder.
   const char *own = ig_graph_find(x->g, name) ? n->name : name;
-  int64_t *dims = ig_onnx_push(x, ((size_t)t->ndim + 1) * sizeof *dims);
-  if (!dims) return;
-  struct ig_onnx_tensor w = {.name = own, .dtype = t->dtype, .ndim = t->ndim, .dims = dims};
-  for (int d = 0; d < t->ndim; d++) dims[d] = ig_tensor_size(t, d).value;
-  if (!ig_tensor_is_fake(t)) w.data = weight_bytes(x, t);
-  w.is_weight = true;
-  if (!ig_vec_push(x->c->alloc, &x->tensors, w)) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
+  push_tensor(x, own, t, true);
   (void)ig_onnx_set_name(x, n, own);
 }
 
@@ -170,14 +188,15 @@ static void put_op(ig_onnx *x, const ig_node *n) {
     put_number(x, n);
     return;
   }
+  ig_value args[IG_MAX_ARGS];
+  if (!n->op || n->op->schema.nargs > IG_MAX_ARGS) return;
+  ig_onnx_fill_args(n, args);
+  if (x->options->no_folding ? false : ig_onnx_fold(x, n, args)) return;
   ig_map_value *row = ig_map_find(&x->rows, n->target);
-  if (!row || !n->op) {
+  if (!row) {
     ig_onnx_refuse(x, n, "this operator cannot be written as ONNX (opset %d)", x->opset);
     return;
   }
-  ig_value args[IG_MAX_ARGS];
-  if (n->op->schema.nargs > IG_MAX_ARGS) return;
-  ig_onnx_fill_args(n, args);
   ig_onnx_call call = {.node = n, .row = row->ptr, .args = args, .out = own_name(x, n)};
   call.outs = elements_of(x, n);
   if (call.outs) {

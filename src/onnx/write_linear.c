@@ -67,12 +67,6 @@ static void baddbmm(ig_onnx *x, const ig_onnx_call *call) {
   (void)emit2(x, "Add", self, product, call->out);
 }
 
-static void embedding(ig_onnx *x, const ig_onnx_call *call) {
-  const char *weight = ig_onnx_operand(x, &call->args[0], IG_DTYPE_COUNT);
-  const char *index = ig_onnx_operand(x, &call->args[1], IG_DTYPE_COUNT);
-  (void)emit2(x, "Gather", weight, index, call->out);
-}
-
 const ig_onnx_row ig_onnx_linear[] = {
     {"aten.linear.default", linear, NULL, NULL},
     {"aten.addmm.default", addmm, NULL, NULL},
@@ -80,6 +74,5 @@ const ig_onnx_row ig_onnx_linear[] = {
     {"aten.bmm.default", matmul, NULL, NULL},
     {"aten.matmul.default", matmul, NULL, NULL},
     {"aten.baddbmm.default", baddbmm, NULL, NULL},
-    {"aten.embedding.default", embedding, NULL, NULL},
     {NULL, NULL, NULL, NULL},
 };

@@ -1,191 +1,261 @@
 // SPDX-License-Identifier: Apache-2.0
-// ONNX of pointwise operators. ONNX does not promote types: operands are converted to the dtype of
-// the result, or of the comparison, first.
+// ONNX of functions of several operands, element by element: arithmetic, comparisons, logic. ONNX
+// broadcasts as PyTorch does but does not promote: operands are converted to the dtype of the
+// result, or of the comparison, first.
 #include <math.h>
 #include <string.h>
 
 #include "onnx/writer.h"
+#include "op/shape.h"
 
-static const char *emit1(ig_onnx *x, const char *op, const char *a, const char *out) {
-  return ig_onnx_emit(x, &(ig_onnx_node){.op_type = op, .in = {a}, .out = out});
+static bool is_integral(ig_dtype d) {
+  return d == IG_BOOL || ig_dtype_is_integral(d);
 }
-
-static const char *emit2(ig_onnx *x, const char *op, const char *a, const char *b,
-                         const char *out) {
-  return ig_onnx_emit(x, &(ig_onnx_node){.op_type = op, .in = {a, b}, .out = out});
-}
-
-static const char *self_of(ig_onnx *x, const ig_onnx_call *call) {
-  return ig_onnx_operand(x, &call->args[0], call->val->dtype);
-}
-
-static void unary(ig_onnx *x, const ig_onnx_call *call) {
-  (void)emit1(x, call->row->op_type, self_of(x, call), call->out);
-}
-
-// The result is a truth value; the operand keeps its dtype.
-static void test(ig_onnx *x, const ig_onnx_call *call) {
-  (void)emit1(x, call->row->op_type, ig_onnx_operand(x, &call->args[0], IG_DTYPE_COUNT), call->out);
-}
-
-static void logical_not(ig_onnx *x, const ig_onnx_call *call) {
-  (void)emit1(x, "Not", ig_onnx_operand(x, &call->args[0], IG_BOOL), call->out);
-}
-
-static void rsqrt(ig_onnx *x, const ig_onnx_call *call) {
-  const char *root = emit1(x, "Sqrt", self_of(x, call), NULL);
-  (void)emit1(x, "Reciprocal", root, call->out);
-}
-
-// ---- two operands
 
 static void binary(ig_onnx *x, const ig_onnx_call *call) {
-  const char *b = ig_onnx_operand(x, &call->args[1], call->val->dtype);
-  (void)emit2(x, call->row->op_type, self_of(x, call), b, call->out);
+  ig_dtype d = ig_onnx_compute_type(x, call->row->op_type, call->val->dtype);
+  const char *a = ig_onnx_operand(x, &call->args[0], d);
+  const char *b = ig_onnx_operand(x, &call->args[1], d);
+  ig_onnx_node node = {.op_type = call->row->op_type, .in = {a, b}};
+  (void)ig_onnx_emit_as(x, call, &node, d);
+}
+
+static bool is_one(const ig_value *v) {
+  return (v->kind == IG_KIND_INT && !v->i.expr && v->i.value == 1) ||
+         (v->kind == IG_KIND_FLOAT && !v->f_expr && v->f == 1);
 }
 
 // add and sub: self + alpha * other
 static void scaled(ig_onnx *x, const ig_onnx_call *call) {
-  const char *b = ig_onnx_operand(x, &call->args[1], call->val->dtype);
-  double alpha = ig_onnx_float_of(x, &call->args[2]);
-  if (alpha != 1) b = emit2(x, "Mul", b, ig_onnx_number(x, call->val->dtype, alpha), NULL);
-  (void)emit2(x, call->row->op_type, self_of(x, call), b, call->out);
+  ig_dtype d = ig_onnx_compute_type(x, call->row->op_type, call->val->dtype);
+  const char *a = ig_onnx_operand(x, &call->args[0], d);
+  const char *b = ig_onnx_operand(x, &call->args[1], d);
+  if (!is_one(&call->args[2])) {
+    b = ig_onnx_emit2(x, "Mul", b, ig_onnx_operand(x, &call->args[2], d), NULL);
+  }
+  ig_onnx_node node = {.op_type = call->row->op_type, .in = {a, b}};
+  (void)ig_onnx_emit_as(x, call, &node, d);
 }
 
+// other - alpha * self
 static void rsub(ig_onnx *x, const ig_onnx_call *call) {
-  const char *a = self_of(x, call);
-  double alpha = ig_onnx_float_of(x, &call->args[2]);
-  if (alpha != 1) a = emit2(x, "Mul", a, ig_onnx_number(x, call->val->dtype, alpha), NULL);
-  (void)emit2(x, "Sub", ig_onnx_operand(x, &call->args[1], call->val->dtype), a, call->out);
+  ig_dtype d = ig_onnx_compute_type(x, "Sub", call->val->dtype);
+  const char *a = ig_onnx_operand(x, &call->args[0], d);
+  const char *b = ig_onnx_operand(x, &call->args[1], d);
+  if (!is_one(&call->args[2])) {
+    a = ig_onnx_emit2(x, "Mul", a, ig_onnx_operand(x, &call->args[2], d), NULL);
+  }
+  ig_onnx_node node = {.op_type = "Sub", .in = {b, a}};
+  (void)ig_onnx_emit_as(x, call, &node, d);
+}
+
+// ---- division
+
+static const char *modulo(ig_onnx *x, const char *a, const char *b, bool fmod, const char *out) {
+  ig_onnx_node node = {.op_type = "Mod", .in = {a, b}, .out = out};
+  if (fmod) node.attrs[0] = ig_onnx_int("fmod", 1);
+  return ig_onnx_emit(x, &node);
+}
+
+static const char *toward_zero(ig_onnx *x, const char *name) {
+  const char *size = ig_onnx_emit1(x, "Abs", name, NULL);
+  size = ig_onnx_emit1(x, "Floor", size, NULL);
+  return ig_onnx_emit2(x, "Mul", ig_onnx_emit1(x, "Sign", name, NULL), size, NULL);
+}
+
+// ONNX divides integers towards zero; its Mod has the sign of the divisor.
+static void divide(ig_onnx *x, const ig_onnx_call *call, bool floor) {
+  ig_dtype d = ig_onnx_compute_type(x, "Div", call->val->dtype);
+  const char *a = ig_onnx_operand(x, &call->args[0], d);
+  const char *b = ig_onnx_operand(x, &call->args[1], d);
+  if (is_integral(d) && floor) a = ig_onnx_emit2(x, "Sub", a, modulo(x, a, b, false, NULL), NULL);
+  const char *out = ig_onnx_emit2(x, "Div", a, b, NULL);
+  if (!is_integral(d)) out = floor ? ig_onnx_emit1(x, "Floor", out, NULL) : toward_zero(x, out);
+  (void)ig_onnx_finish(x, call, out, d);
+}
+
+// self, other, rounding_mode
+static void div_mode(ig_onnx *x, const ig_onnx_call *call) {
+  const ig_value *mode = &call->args[2];
+  if (mode->kind != IG_KIND_STR) {
+    const char *a = ig_onnx_operand(x, &call->args[0], call->val->dtype);
+    const char *b = ig_onnx_operand(x, &call->args[1], call->val->dtype);
+    (void)ig_onnx_emit2(x, "Div", a, b, call->out);
+    return;
+  }
+  divide(x, call, strcmp(mode->str, "floor") == 0);
+}
+
+static void floor_divide(ig_onnx *x, const ig_onnx_call *call) {
+  divide(x, call, true);
+}
+
+static void fmod_(ig_onnx *x, const ig_onnx_call *call) {
+  ig_dtype d = ig_onnx_compute_type(x, "Mod", call->val->dtype);
+  const char *a = ig_onnx_operand(x, &call->args[0], d);
+  const char *b = ig_onnx_operand(x, &call->args[1], d);
+  (void)ig_onnx_finish(x, call, modulo(x, a, b, true, NULL), d);
+}
+
+// The remainder has the sign of the divisor.
+static void remainder_(ig_onnx *x, const ig_onnx_call *call) {
+  ig_dtype d = ig_onnx_compute_type(x, "Mod", call->val->dtype);
+  const char *a = ig_onnx_operand(x, &call->args[0], d);
+  const char *b = ig_onnx_operand(x, &call->args[1], d);
+  if (is_integral(d)) {
+    (void)ig_onnx_finish(x, call, modulo(x, a, b, false, NULL), d);
+    return;
+  }
+  const char *zero = ig_onnx_number(x, d, 0);
+  const char *rest = modulo(x, a, b, true, NULL);
+  const char *below = ig_onnx_emit2(x, "Less", rest, zero, NULL);
+  const char *other = ig_onnx_emit2(x, "Xor", below, ig_onnx_emit2(x, "Less", b, zero, NULL), NULL);
+  const char *some = ig_onnx_emit1(x, "Not", ig_onnx_emit2(x, "Equal", rest, zero, NULL), NULL);
+  const char *wrong = ig_onnx_emit2(x, "And", other, some, NULL);
+  const char *fixed = ig_onnx_emit2(x, "Add", rest, b, NULL);
+  (void)ig_onnx_finish(x, call, ig_onnx_emit3(x, "Where", wrong, fixed, rest, NULL), d);
+}
+
+// ---- other functions of two numbers
+
+// fmax, fmin: a NaN gives way to the other.
+static void fmax_fmin(ig_onnx *x, const ig_onnx_call *call) {
+  ig_dtype d = ig_onnx_compute_type(x, call->row->op_type, call->val->dtype);
+  const char *a = ig_onnx_operand(x, &call->args[0], d);
+  const char *b = ig_onnx_operand(x, &call->args[1], d);
+  const char *out = ig_onnx_emit2(x, call->row->op_type, a, b, NULL);
+  if (!is_integral(d)) {
+    const char *lost = ig_onnx_emit1(x, "IsNaN", b, NULL);
+    out = ig_onnx_emit3(x, "Where", lost, a, out, NULL);
+    lost = ig_onnx_emit1(x, "IsNaN", a, NULL);
+    out = ig_onnx_emit3(x, "Where", lost, b, out, NULL);
+  }
+  (void)ig_onnx_finish(x, call, out, d);
+}
+
+// The angle of (x, y): atan(y / x), turned by half a circle left of the y axis.
+static void atan2_(ig_onnx *x, const ig_onnx_call *call) {
+  ig_dtype d = ig_onnx_compute_type(x, "Atan", call->val->dtype);
+  const char *over = ig_onnx_operand(x, &call->args[0], d);
+  const char *under = ig_onnx_operand(x, &call->args[1], d);
+  const char *zero = ig_onnx_number(x, d, 0);
+  const char *slope = ig_onnx_emit1(x, "Atan", ig_onnx_emit2(x, "Div", over, under, NULL), NULL);
+  const char *below = ig_onnx_emit2(x, "Less", over, zero, NULL);
+  const char *half = ig_onnx_emit3(x, "Where", below, ig_onnx_number(x, d, -acos(-1)),
+                                   ig_onnx_number(x, d, acos(-1)), NULL);
+  const char *turned = ig_onnx_emit2(x, "Add", slope, half, NULL);
+  const char *left = ig_onnx_emit2(x, "Less", under, zero, NULL);
+  const char *out = ig_onnx_emit3(x, "Where", left, turned, slope, NULL);
+  const char *flat = ig_onnx_emit2(x, "Equal", over, zero, NULL);
+  const char *thin = ig_onnx_emit2(x, "Equal", under, zero, NULL);
+  const char *origin = ig_onnx_emit2(x, "And", flat, thin, NULL);
+  (void)ig_onnx_finish(x, call, ig_onnx_emit3(x, "Where", origin, zero, out, NULL), d);
+}
+
+static void copysign_(ig_onnx *x, const ig_onnx_call *call) {
+  ig_dtype d = call->val->dtype;
+  const char *size = ig_onnx_emit1(x, "Abs", ig_onnx_operand(x, &call->args[0], d), NULL);
+  const char *other = ig_onnx_operand(x, &call->args[1], d);
+  const char *below = ig_onnx_emit2(x, "Less", other, ig_onnx_number(x, d, 0), NULL);
+  const char *negative = ig_onnx_emit1(x, "Neg", size, NULL);
+  (void)ig_onnx_emit3(x, "Where", below, negative, size, call->out);
+}
+
+static void hypot_(ig_onnx *x, const ig_onnx_call *call) {
+  ig_dtype d = call->val->dtype;
+  const char *a = ig_onnx_operand(x, &call->args[0], d);
+  const char *b = ig_onnx_operand(x, &call->args[1], d);
+  a = ig_onnx_emit2(x, "Mul", a, a, NULL);
+  b = ig_onnx_emit2(x, "Mul", b, b, NULL);
+  (void)ig_onnx_emit1(x, "Sqrt", ig_onnx_emit2(x, "Add", a, b, NULL), call->out);
+}
+
+// ---- comparisons and logic
+
+// A number that is a node of its own stands for its value; a tensor for itself.
+static ig_value promotable(const ig_value *v) {
+  const ig_tensor *t = ig_onnx_tensor_of(v);
+  if (t) return ig_of_tensor((ig_tensor *)t);
+  return v->kind == IG_KIND_NODE ? v->node->val : *v;
 }
 
 // The dtype that two operands are compared in.
 static ig_dtype common(ig_onnx *x, const ig_onnx_call *call) {
-  const ig_tensor *a = ig_onnx_tensor_of(&call->args[0]);
-  const ig_tensor *b = ig_onnx_tensor_of(&call->args[1]);
-  if (a && b && a->dtype != b->dtype) {
-    ig_onnx_refuse(x, call->node, "comparing %s with %s cannot be written as ONNX yet",
-                   ig_dtype_text(a->dtype), ig_dtype_text(b->dtype));
-  }
-  const ig_tensor *t = a ? a : b;
-  bool fraction = call->args[1].kind == IG_KIND_FLOAT && t && !ig_dtype_is_float(t->dtype);
-  return fraction || !t ? IG_F32 : t->dtype;
+  ig_value both[2] = {promotable(&call->args[0]), promotable(&call->args[1])};
+  return ig_promote(x->c, both, 2);
+}
+
+static const char *compared(ig_onnx *x, const ig_onnx_call *call, const char *op, const char *out) {
+  ig_dtype d = ig_onnx_compute_type(x, op, common(x, call));
+  const char *a = ig_onnx_operand(x, &call->args[0], d);
+  const char *b = ig_onnx_operand(x, &call->args[1], d);
+  return ig_onnx_emit2(x, op, a, b, out);
 }
 
 static void compare(ig_onnx *x, const ig_onnx_call *call) {
-  ig_dtype dtype = common(x, call);
-  const char *a = ig_onnx_operand(x, &call->args[0], dtype);
-  const char *b = ig_onnx_operand(x, &call->args[1], dtype);
-  (void)emit2(x, call->row->op_type, a, b, call->out);
+  (void)compared(x, call, call->row->op_type, call->out);
 }
 
 static void not_equal(ig_onnx *x, const ig_onnx_call *call) {
-  ig_dtype dtype = common(x, call);
-  const char *a = ig_onnx_operand(x, &call->args[0], dtype);
-  const char *b = ig_onnx_operand(x, &call->args[1], dtype);
-  (void)emit1(x, "Not", emit2(x, "Equal", a, b, NULL), call->out);
+  (void)ig_onnx_emit1(x, "Not", compared(x, call, "Equal", NULL), call->out);
 }
 
 static void logical(ig_onnx *x, const ig_onnx_call *call) {
   const char *a = ig_onnx_operand(x, &call->args[0], IG_BOOL);
   const char *b = ig_onnx_operand(x, &call->args[1], IG_BOOL);
-  (void)emit2(x, call->row->op_type, a, b, call->out);
+  (void)ig_onnx_emit2(x, call->row->op_type, a, b, call->out);
 }
 
 static void where(ig_onnx *x, const ig_onnx_call *call) {
+  ig_dtype d = ig_onnx_compute_type(x, "Where", call->val->dtype);
   const char *condition = ig_onnx_operand(x, &call->args[0], IG_BOOL);
-  const char *a = ig_onnx_operand(x, &call->args[1], call->val->dtype);
-  const char *b = ig_onnx_operand(x, &call->args[2], call->val->dtype);
-  (void)ig_onnx_emit(
-      x, &(ig_onnx_node){.op_type = "Where", .in = {condition, a, b}, .out = call->out});
+  const char *a = ig_onnx_operand(x, &call->args[1], d);
+  const char *b = ig_onnx_operand(x, &call->args[2], d);
+  ig_onnx_node node = {.op_type = "Where", .in = {condition, a, b}};
+  (void)ig_onnx_emit_as(x, call, &node, d);
 }
 
-// ---- activations
-
-// clamp, hardtanh: bounds may be None.
-static void clip(ig_onnx *x, const ig_onnx_call *call) {
-  const char *low = ig_onnx_operand(x, &call->args[1], call->val->dtype);
-  const char *high = ig_onnx_operand(x, &call->args[2], call->val->dtype);
-  (void)ig_onnx_emit(x, &(ig_onnx_node){.op_type = "Clip",
-                                        .in = {self_of(x, call), low, high[0] ? high : NULL},
-                                        .out = call->out});
-}
-
-static void silu(ig_onnx *x, const ig_onnx_call *call) {
-  const char *self = self_of(x, call);
-  (void)emit2(x, "Mul", self, emit1(x, "Sigmoid", self, NULL), call->out);
-}
-
-// Opset 18 has no Gelu: 0.5 x (1 + erf(x / sqrt 2)), or with tanh.
-static void gelu(ig_onnx *x, const ig_onnx_call *call) {
-  ig_dtype d = call->val->dtype;
-  const char *self = self_of(x, call);
-  bool tanh_form = call->args[1].kind == IG_KIND_STR && strcmp(call->args[1].str, "tanh") == 0;
-  const char *inner = NULL;
-  if (tanh_form) {
-    const char *cube = emit2(x, "Mul", emit2(x, "Mul", self, self, NULL), self, NULL);
-    cube = emit2(x, "Mul", cube, ig_onnx_number(x, d, 0.044715), NULL);
-    cube = emit2(x, "Add", self, cube, NULL);
-    inner = emit2(x, "Mul", cube, ig_onnx_number(x, d, sqrt(2 / acos(-1))), NULL);
-    inner = emit1(x, "Tanh", inner, NULL);
-  } else {
-    inner = emit2(x, "Mul", self, ig_onnx_number(x, d, sqrt(0.5)), NULL);
-    inner = emit1(x, "Erf", inner, NULL);
-  }
-  inner = emit2(x, "Add", inner, ig_onnx_number(x, d, 1), NULL);
-  const char *half = emit2(x, "Mul", self, ig_onnx_number(x, d, 0.5), NULL);
-  (void)emit2(x, "Mul", half, inner, call->out);
-}
-
-// ---- copies and conversions
-
-static void identity(ig_onnx *x, const ig_onnx_call *call) {
-  const ig_tensor *self = ig_onnx_tensor_of(&call->args[0]);
-  const char *name = ig_onnx_operand(x, &call->args[0], IG_DTYPE_COUNT);
-  if (self && self->dtype != call->val->dtype) {
-    (void)ig_onnx_cast(x, name, call->val->dtype, call->out);
-  } else {
-    (void)emit1(x, "Identity", name, call->out);
-  }
-}
-
-static void dropout(ig_onnx *x, const ig_onnx_call *call) {
-  if (ig_onnx_bool_of(x, &call->args[2])) {
-    ig_onnx_refuse(x, call->node,
-                   "dropout in training mode cannot be written as ONNX: call eval() first");
-  }
-  identity(x, call);
+// self, mask, value
+static void masked_fill(ig_onnx *x, const ig_onnx_call *call) {
+  ig_dtype d = ig_onnx_compute_type(x, "Where", call->val->dtype);
+  const char *self = ig_onnx_operand(x, &call->args[0], d);
+  const char *mask = ig_onnx_operand(x, &call->args[1], IG_BOOL);
+  const char *value = ig_onnx_operand(x, &call->args[2], d);
+  ig_onnx_node node = {.op_type = "Where", .in = {mask, value, self}};
+  (void)ig_onnx_emit_as(x, call, &node, d);
 }
 
 const ig_onnx_row ig_onnx_pointwise[] = {
-    {"aten.relu.default", unary, "Relu", NULL},
-    {"aten.sigmoid.default", unary, "Sigmoid", NULL},
-    {"aten.tanh.default", unary, "Tanh", NULL},
-    {"aten.exp.default", unary, "Exp", NULL},
-    {"aten.log.default", unary, "Log", NULL},
-    {"aten.sqrt.default", unary, "Sqrt", NULL},
-    {"aten.neg.default", unary, "Neg", NULL},
-    {"aten.abs.default", unary, "Abs", NULL},
-    {"aten.round.default", unary, "Round", NULL},
-    {"aten.sin.default", unary, "Sin", NULL},
-    {"aten.cos.default", unary, "Cos", NULL},
-    {"aten.reciprocal.default", unary, "Reciprocal", NULL},
-    {"aten.isnan.default", test, "IsNaN", NULL},
-    {"aten.logical_not.default", logical_not, NULL, NULL},
-    {"aten.rsqrt.default", rsqrt, NULL, NULL},
     {"aten.add.Tensor", scaled, "Add", NULL},
     {"aten.add.Scalar", scaled, "Add", NULL},
     {"aten.sub.Tensor", scaled, "Sub", NULL},
     {"aten.sub.Scalar", scaled, "Sub", NULL},
     {"aten.rsub.Scalar", rsub, NULL, NULL},
+    {"aten.rsub.Tensor", rsub, NULL, NULL},
     {"aten.mul.Tensor", binary, "Mul", NULL},
     {"aten.mul.Scalar", binary, "Mul", NULL},
     {"aten.div.Tensor", binary, "Div", NULL},
     {"aten.div.Scalar", binary, "Div", NULL},
+    {"aten.div.Tensor_mode", div_mode, NULL, NULL},
+    {"aten.div.Scalar_mode", div_mode, NULL, NULL},
+    {"aten.floor_divide.default", floor_divide, NULL, NULL},
+    {"aten.floor_divide.Scalar", floor_divide, NULL, NULL},
+    {"aten.fmod.Tensor", fmod_, NULL, NULL},
+    {"aten.fmod.Scalar", fmod_, NULL, NULL},
+    {"aten.remainder.Tensor", remainder_, NULL, NULL},
+    {"aten.remainder.Scalar", remainder_, NULL, NULL},
+    {"aten.remainder.Scalar_Tensor", remainder_, NULL, NULL},
     {"aten.pow.Tensor_Scalar", binary, "Pow", NULL},
     {"aten.pow.Tensor_Tensor", binary, "Pow", NULL},
+    {"aten.pow.Scalar", binary, "Pow", NULL},
     {"aten.maximum.default", binary, "Max", NULL},
     {"aten.minimum.default", binary, "Min", NULL},
+    {"aten.fmax.default", fmax_fmin, "Max", NULL},
+    {"aten.fmin.default", fmax_fmin, "Min", NULL},
+    {"aten.atan2.default", atan2_, NULL, NULL},
+    {"aten.copysign.Tensor", copysign_, NULL, NULL},
+    {"aten.copysign.Scalar", copysign_, NULL, NULL},
+    {"aten.hypot.default", hypot_, NULL, NULL},
     {"aten.eq.Tensor", compare, "Equal", NULL},
     {"aten.eq.Scalar", compare, "Equal", NULL},
     {"aten.lt.Tensor", compare, "Less", NULL},
@@ -202,16 +272,7 @@ const ig_onnx_row ig_onnx_pointwise[] = {
     {"aten.logical_or.default", logical, "Or", NULL},
     {"aten.logical_xor.default", logical, "Xor", NULL},
     {"aten.where.self", where, NULL, NULL},
-    {"aten.clamp.default", clip, NULL, NULL},
-    {"aten.hardtanh.default", clip, NULL, NULL},
-    {"aten.silu.default", silu, NULL, NULL},
-    {"aten.gelu.default", gelu, NULL, NULL},
-    {"aten.clone.default", identity, NULL, NULL},
-    {"aten.contiguous.default", identity, NULL, NULL},
-    {"aten.detach.default", identity, NULL, NULL},
-    {"aten.alias.default", identity, NULL, NULL},
-    {"aten._to_copy.default", identity, NULL, NULL},
-    {"aten.to.dtype", identity, NULL, NULL},
-    {"aten.dropout.default", dropout, NULL, NULL},
+    {"aten.masked_fill.Scalar", masked_fill, NULL, NULL},
+    {"aten.masked_fill.Tensor", masked_fill, NULL, NULL},
     {NULL, NULL, NULL, NULL},
 };

@@ -47,6 +47,7 @@ typedef struct ig_onnx {
   ig_table names;     // node -> its name in the file, where that is not its own
   ig_table elements;  // node with several results -> their names (const char **)
   ig_table sources;   // symbol -> ig_onnx_source
+  ig_table folded;    // node -> the tensor that it is known to give, retained
   ig_table numbers;   // expression -> ig_onnx_made, a vector of one element
   IG_VEC(struct ig_onnx_tensor) tensors;  // initializers, written after the nodes
   IG_VEC(bool) scopes;                    // by number: is that graph still open?
@@ -82,6 +83,15 @@ typedef struct ig_onnx_row {
 
 // Families. A table ends with a row without target.
 extern const ig_onnx_row ig_onnx_pointwise[];
+extern const ig_onnx_row ig_onnx_unary[];
+extern const ig_onnx_row ig_onnx_activation[];
+extern const ig_onnx_row ig_onnx_bitwise[];
+extern const ig_onnx_row ig_onnx_fill[];
+extern const ig_onnx_row ig_onnx_random[];
+extern const ig_onnx_row ig_onnx_sort[];
+extern const ig_onnx_row ig_onnx_index[];
+extern const ig_onnx_row ig_onnx_scatter[];
+extern const ig_onnx_row ig_onnx_pieces[];
 extern const ig_onnx_row ig_onnx_linear[];
 extern const ig_onnx_row ig_onnx_window[];
 extern const ig_onnx_row ig_onnx_norm[];
@@ -199,6 +209,11 @@ const char *ig_onnx_operand(ig_onnx *x, const ig_value *v, ig_dtype dtype);
 // The dtype in which an operator of the standard computes what a tensor of dtype d wants: d itself,
 // or a wider one.
 ig_dtype ig_onnx_compute_type(const ig_onnx *x, const char *op_type, ig_dtype d);
+// The last node of a call, which computes in d: its result is converted to the call's dtype.
+const char *ig_onnx_emit_as(ig_onnx *x, const ig_onnx_call *call, const ig_onnx_node *node,
+                            ig_dtype d);
+// `name`, of dtype d, is the result.
+const char *ig_onnx_finish(ig_onnx *x, const ig_onnx_call *call, const char *name, ig_dtype d);
 // The tensor that an operand stands for; NULL: it is none.
 const ig_tensor *ig_onnx_tensor_of(const ig_value *v);
 int ig_onnx_ndim(const ig_value *v);  // 0: no tensor
@@ -233,6 +248,11 @@ void ig_onnx_learn_number(ig_onnx *x, const char *name, const ig_expr *e);
 
 // ---- graphs
 
+// Computes the call now, if everything about it is known; its result is then written when it is
+// read.
+bool ig_onnx_fold(ig_onnx *x, const ig_node *n, const ig_value *args);
+void ig_onnx_fold_free(ig_onnx *x);
+const char *ig_onnx_add_tensor(ig_onnx *x, const char *name, const ig_tensor *t);
 void ig_onnx_put_model(ig_onnx *x);
 void ig_onnx_add_weights(ig_onnx *x);
 void ig_onnx_put_nodes(ig_onnx *x, const ig_graph *g);

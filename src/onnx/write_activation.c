@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// ONNX of activations: operators of the standard where the opset has them, compositions below.
+#include <math.h>
+#include <string.h>
+
+#include "onnx/writer.h"
+
+static const char *self_as(ig_onnx *x, const ig_onnx_call *call, ig_dtype d) {
+  return ig_onnx_operand(x, &call->args[0], d);
+}
+
+static bool is_one(const ig_value *v) {
+  return (v->kind == IG_KIND_INT && !v->i.expr && v->i.value == 1) ||
+         (v->kind == IG_KIND_FLOAT && !v->f_expr && v->f == 1);
+}
+
+// clamp, hardtanh: bounds may be None.
+static void clip(ig_onnx *x, const ig_onnx_call *call) {
+  ig_dtype d = ig_onnx_compute_type(x, "Clip", call->val->dtype);
+  const char *low = ig_onnx_operand(x, &call->args[1], d);
+  const char *high = ig_onnx_operand(x, &call->args[2], d);
+  ig_onnx_node node = {.op_type = "Clip", .in = {self_as(x, call, d), low, high[0] ? high : NULL}};
+  (void)ig_onnx_emit_as(x, call, &node, d);
+}
+
+// One bound: clamp_min, clamp_max with a number or a tensor
+static void clamp_one(ig_onnx *x, const ig_onnx_call *call) {
+  ig_dtype d = ig_onnx_compute_type(x, "Max", call->val->dtype);
+  const char *bound = ig_onnx_operand(x, &call->args[1], d);
+  ig_onnx_node node = {.op_type = call->row->op_type, .in = {self_as(x, call, d), bound}};
+  (void)ig_onnx_emit_as(x, call, &node, d);
+}
+
+static void clamp_tensor(ig_onnx *x, const ig_onnx_call *call) {
+  ig_dtype d = ig_onnx_compute_type(x, "Max", call->val->dtype);
+  const char *low = ig_onnx_operand(x, &call->args[1], d);
+  const char *high = ig_onnx_operand(x, &call->args[2], d);
+  const char *self = self_as(x, call, d);
+  if (low[0]) self = ig_onnx_emit2(x, "Max", self, low, NULL);
+  if (high[0]) self = ig_onnx_emit2(x, "Min", self, high, NULL);
+  (void)ig_onnx_finish(x, call, self, d);
+}
+
+static void relu6(ig_onnx *x, const ig_onnx_call *call) {
+  ig_dtype d = ig_onnx_compute_type(x, "Clip", call->val->dtype);
+  const char *low = ig_onnx_number(x, d, 0);
+  const char *high = ig_onnx_number(x, d, 6);
+  ig_onnx_node node = {.op_type = "Clip", .in = {self_as(x, call, d), low, high}};
+  (void)ig_onnx_emit_as(x, call, &node, d);
+}
+
+static void silu(ig_onnx *x, const ig_onnx_call *call) {
+  const char *self = self_as(x, call, call->val->dtype);
+  (void)ig_onnx_emit2(x, "Mul", self, ig_onnx_emit1(x, "Sigmoid", self, NULL), call->out);
+}
+
+static bool is_tanh(const ig_value *v) {
+  return v->kind == IG_KIND_STR && strcmp(v->str, "tanh") == 0;
+}
+
+// Before opset 20: 0.5 x (1 + erf(x / sqrt 2)), or with tanh.
+static void gelu(ig_onnx *x, const ig_onnx_call *call) {
+  ig_dtype d = call->val->dtype;
+  const char *self = self_as(x, call, d);
+  bool tanh_form = is_tanh(&call->args[1]);
+  if (x->opset >= 20) {
+    ig_onnx_node node = {.op_type = "Gelu", .in = {self}, .out = call->out};
+    if (tanh_form) node.attrs[0] = ig_onnx_string("approximate", "tanh");
+    (void)ig_onnx_emit(x, &node);
+    return;
+  }
+  const char *inner = NULL;
+  if (tanh_form) {
+    const char *cube = ig_onnx_emit2(x, "Mul", self, self, NULL);
+    cube = ig_onnx_emit2(x, "Mul", cube, self, NULL);
+    cube = ig_onnx_emit2(x, "Mul", cube, ig_onnx_number(x, d, 0.044715), NULL);
+    cube = ig_onnx_emit2(x, "Add", self, cube, NULL);
+    inner = ig_onnx_emit2(x, "Mul", cube, ig_onnx_number(x, d, sqrt(2 / acos(-1))), NULL);
+    inner = ig_onnx_emit1(x, "Tanh", inner, NULL);
+  } else {
+    inner = ig_onnx_emit2(x, "Mul", self, ig_onnx_number(x, d, sqrt(0.5)), NULL);
+    inner = ig_onnx_emit1(x, "Erf", inner, NULL);
+  }
+  inner = ig_onnx_emit2(x, "Add", inner, ig_onnx_number(x, d, 1), NULL);
+  const char *half = ig_onnx_emit2(x, "Mul", self, ig_onnx_number(x, d, 0.5), NULL);
+  (void)ig_onnx_emit2(x, "Mul", half, inner, call->out);
+}
+
+static void leaky_relu(ig_onnx *x, const ig_onnx_call *call) {
+  ig_dtype d = ig_onnx_compute_type(x, "LeakyRelu", call->val->dtype);
+  ig_onnx_node node = {.op_type = "LeakyRelu",
+                       .in = {self_as(x, call, d)},
+                       .attrs = {ig_onnx_float("alpha", ig_onnx_float_of(x, &call->args[1]))}};
+  (void)ig_onnx_emit_as(x, call, &node, d);
+}
+
+// self, alpha, scale, input_scale
+static bool elu_can(int opset, const ig_value *args, size_t n) {
+  (void)opset;
+  return n == 4 && is_one(&args[2]) && is_one(&args[3]);
+}
+static void elu(ig_onnx *x, const ig_onnx_call *call) {
+  ig_dtype d = ig_onnx_compute_type(x, "Elu", call->val->dtype);
+  ig_onnx_node node = {.op_type = "Elu",
+                       .in = {self_as(x, call, d)},
+                       .attrs = {ig_onnx_float("alpha", ig_onnx_float_of(x, &call->args[1]))}};
+  (void)ig_onnx_emit_as(x, call, &node, d);
+}
+
+static void plain(ig_onnx *x, const ig_onnx_call *call) {
+  ig_dtype d = ig_onnx_compute_type(x, call->row->op_type, call->val->dtype);
+  ig_onnx_node node = {.op_type = call->row->op_type, .in = {self_as(x, call, d)}};
+  (void)ig_onnx_emit_as(x, call, &node, d);
+}
+
+static bool since_14(int opset, const ig_value *args, size_t n) {
+  (void)args;
+  (void)n;
+  return opset >= 14;
+}
+static bool since_18(int opset, const ig_value *args, size_t n) {
+  (void)args;
+  (void)n;
+  return opset >= 18;
+}
+
+static void hardsigmoid(ig_onnx *x, const ig_onnx_call *call) {
+  ig_dtype d = ig_onnx_compute_type(x, "HardSigmoid", call->val->dtype);
+  ig_onnx_node node = {.op_type = "HardSigmoid",
+                       .in = {self_as(x, call, d)},
+                       .attrs = {ig_onnx_float("alpha", 1.0 / 6), ig_onnx_float("beta", 0.5)}};
+  (void)ig_onnx_emit_as(x, call, &node, d);
+}
+
+// self, beta, threshold: above the threshold both are the same in every float
+static bool softplus_can(int opset, const ig_value *args, size_t n) {
+  (void)opset;
+  return n == 3 && is_one(&args[1]) &&
+         ((args[2].kind == IG_KIND_INT && args[2].i.value >= 20) ||
+          (args[2].kind == IG_KIND_FLOAT && args[2].f >= 20));
+}
+
+const ig_onnx_row ig_onnx_activation[] = {
+    {"aten.clamp.default", clip, NULL, NULL},
+    {"aten.clamp.Tensor", clamp_tensor, NULL, NULL},
+    {"aten.clamp_min.default", clamp_one, "Max", NULL},
+    {"aten.clamp_min.Tensor", clamp_one, "Max", NULL},
+    {"aten.clamp_max.default", clamp_one, "Min", NULL},
+    {"aten.clamp_max.Tensor", clamp_one, "Min", NULL},
+    {"aten.hardtanh.default", clip, NULL, NULL},
+    {"aten.relu6.default", relu6, NULL, NULL},
+    {"aten.silu.default", silu, NULL, NULL},
+    {"aten.gelu.default", gelu, NULL, NULL},
+    {"aten.leaky_relu.default", leaky_relu, NULL, NULL},
+    {"aten.elu.default", elu, NULL, elu_can},
+    {"aten.selu.default", plain, "Selu", NULL},
+    {"aten.mish.default", plain, "Mish", since_18},
+    {"aten.hardswish.default", plain, "HardSwish", since_14},
+    {"aten.hardsigmoid.default", hardsigmoid, NULL, NULL},
+    {"aten.softplus.default", plain, "Softplus", softplus_can},
+    {NULL, NULL, NULL, NULL},
+};

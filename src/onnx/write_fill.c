@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// ONNX of operators that make tensors out of numbers. Small ones of known sizes were folded before
+// they come here.
+#include "onnx/writer.h"
+
+// One number in the sizes of the result.
+static void fill_with(ig_onnx *x, const ig_onnx_call *call, const ig_value *v) {
+  const char *number = ig_onnx_operand(x, v, call->val->dtype);
+  if (call->val->ndim == 0) {
+    (void)ig_onnx_emit1(x, "Identity", number, call->out);
+    return;
+  }
+  (void)ig_onnx_emit2(x, "Expand", number, ig_onnx_sizes_name(x, call->val), call->out);
+}
+
+static void full(ig_onnx *x, const ig_onnx_call *call) {
+  fill_with(x, call, &call->args[1]);
+}
+
+static void scalar_tensor(ig_onnx *x, const ig_onnx_call *call) {
+  fill_with(x, call, &call->args[0]);
+}
+
+// Nobody may rely on what is in there.
+static void empty(ig_onnx *x, const ig_onnx_call *call) {
+  ig_value zero = ig_of_i64(0);
+  fill_with(x, call, &zero);
+}
+
+static void ones(ig_onnx *x, const ig_onnx_call *call) {
+  ig_value one = ig_of_i64(1);
+  fill_with(x, call, &one);
+}
+
+// Range takes operands of one type; small types are made from larger ones.
+static void range(ig_onnx *x, const ig_onnx_call *call, const ig_value *from, const ig_value *to,
+                  const ig_value *by) {
+  ig_dtype d = call->val->dtype;
+  if (d != IG_I32 && d != IG_I64 && d != IG_F32 && d != IG_F64) {
+    d = ig_dtype_is_float(d) ? IG_F32 : IG_I64;
+  }
+  const char *start = ig_onnx_operand(x, from, d);
+  const char *limit = ig_onnx_operand(x, to, d);
+  const char *delta = ig_onnx_operand(x, by, d);
+  ig_onnx_node node = {.op_type = "Range", .in = {start, limit, delta}};
+  (void)ig_onnx_emit_as(x, call, &node, d);
+}
+
+static void arange(ig_onnx *x, const ig_onnx_call *call) {
+  ig_value zero = ig_of_i64(0);
+  ig_value one = ig_of_i64(1);
+  range(x, call, &zero, &call->args[0], &one);
+}
+static void arange_start(ig_onnx *x, const ig_onnx_call *call) {
+  ig_value one = ig_of_i64(1);
+  range(x, call, &call->args[0], &call->args[1], &one);
+}
+static void arange_step(ig_onnx *x, const ig_onnx_call *call) {
+  range(x, call, &call->args[0], &call->args[1], &call->args[2]);
+}
+
+// The sizes of a tensor as a tensor.
+static void shape_as_tensor(ig_onnx *x, const ig_onnx_call *call) {
+  const char *in = ig_onnx_operand(x, &call->args[0], IG_DTYPE_COUNT);
+  (void)ig_onnx_emit1(x, "Shape", in, call->out);
+}
+
+const ig_onnx_row ig_onnx_fill[] = {
+    {"aten.full.default", full, NULL, NULL},
+    {"aten.full_like.default", full, NULL, NULL},
+    {"aten.new_full.default", full, NULL, NULL},
+    {"aten.scalar_tensor.default", scalar_tensor, NULL, NULL},
+    {"aten.zeros.default", empty, NULL, NULL},
+    {"aten.zeros_like.default", empty, NULL, NULL},
+    {"aten.new_zeros.default", empty, NULL, NULL},
+    {"aten.ones.default", ones, NULL, NULL},
+    {"aten.ones_like.default", ones, NULL, NULL},
+    {"aten.new_ones.default", ones, NULL, NULL},
+    {"aten.empty.memory_format", empty, NULL, NULL},
+    {"aten.empty_like.default", empty, NULL, NULL},
+    {"aten.new_empty.default", empty, NULL, NULL},
+    {"aten.empty_permuted.default", empty, NULL, NULL},
+    {"aten.empty_strided.default", empty, NULL, NULL},
+    {"aten.new_empty_strided.default", empty, NULL, NULL},
+    {"aten.arange.default", arange, NULL, NULL},
+    {"aten.arange.start", arange_start, NULL, NULL},
+    {"aten.arange.start_step", arange_step, NULL, NULL},
+    {"aten._shape_as_tensor.default", shape_as_tensor, NULL, NULL},
+    {NULL, NULL, NULL, NULL},
+};

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// ONNX of operators that repeat, pad, mirror and cut out: flip, repeat, pad, tril, diagonal,
+// windows over a dimension.
+#include <string.h>
+
+#include "onnx/indices.h"
+
+static const char *self_of(ig_onnx *x, const ig_onnx_call *call) {
+  return ig_onnx_operand(x, &call->args[0], IG_DTYPE_COUNT);
+}
+
+// self, dims
+static void flip(ig_onnx *x, const ig_onnx_call *call) {
+  int64_t dims[IG_MAX_DIM] = {0};
+  size_t n = ig_onnx_int_list(x, &call->args[1], dims, IG_MAX_DIM, 0);
+  if (n == 0 || call->val->ndim == 0) {
+    (void)ig_onnx_emit1(x, "Identity", self_of(x, call), call->out);
+    return;
+  }
+  int64_t starts[IG_MAX_DIM];
+  int64_t ends[IG_MAX_DIM];
+  for (size_t i = 0; i < n; i++) {
+    starts[i] = -1;
+    ends[i] = INT64_MIN;
+  }
+  const char *from = ig_onnx_vector(x, starts, n);
+  const char *to = ig_onnx_vector(x, ends, n);
+  const char *axes = ig_onnx_vector(x, dims, n);
+  ig_onnx_node node = {
+      .op_type = "Slice", .in = {self_of(x, call), from, to, axes, from}, .out = call->out};
+  (void)ig_onnx_emit(x, &node);
+}
+
+// self, repeats: may have more dimensions than self
+static void repeat(ig_onnx *x, const ig_onnx_call *call) {
+  ig_int counts[IG_MAX_DIM];
+  size_t n = ig_onnx_symint_list(x, &call->args[1], counts, IG_MAX_DIM, 0);
+  int ndim = ig_onnx_ndim(&call->args[0]);
+  const char *in = self_of(x, call);
+  for (size_t i = (size_t)ndim; i < n; i++) in = ig_onnx_unsqueeze(x, in, 0, NULL);
+  if (n == 0) {
+    (void)ig_onnx_emit1(x, "Identity", in, call->out);
+    return;
+  }
+  ig_int all[IG_MAX_DIM];
+  size_t lead = n < (size_t)ndim ? (size_t)ndim - n : 0;  // tile: fewer counts than dimensions
+  for (size_t i = 0; i < lead; i++) all[i] = ig_const(1);
+  for (size_t i = 0; i < n; i++) all[lead + i] = counts[i];
+  (void)ig_onnx_emit2(x, "Tile", in, ig_onnx_shape_of(x, all, lead + n), call->out);
+}
+
+// ---- padding
+
+// Pairs from the last dimension on: begins of all dimensions, then ends.
+static const char *pads_of(ig_onnx *x, const ig_value *v, int ndim) {
+  ig_int given[IG_MAX_DIM];
+  ig_int all[2 * IG_MAX_DIM];
+  size_t n = ig_onnx_symint_list(x, v, given, IG_MAX_DIM, 0) / 2;
+  for (int i = 0; i < 2 * ndim; i++) all[i] = ig_const(0);
+  for (size_t i = 0; i < n && (int)i < ndim; i++) {
+    all[ndim - 1 - (int)i] = given[2 * i];
+    all[2 * ndim - 1 - (int)i] = given[2 * i + 1];
+  }
+  return ig_onnx_shape_of(x, all, (size_t)(2 * ndim));
+}
+
+static void pad_by(ig_onnx *x, const ig_onnx_call *call, const char *mode, const ig_value *value) {
+  int ndim = call->val->ndim;
+  if (ndim > IG_MAX_DIM / 2) return;
+  ig_dtype d = call->val->dtype == IG_BF16 ? IG_F32 : call->val->dtype;
+  if (d == IG_I16 || d == IG_U16) d = IG_I32;
+  const char *pads = pads_of(x, &call->args[1], ndim);
+  const char *fill = value ? ig_onnx_operand(x, value, d) : "";
+  ig_onnx_node node = {.op_type = "Pad",
+                       .in = {ig_onnx_operand(x, &call->args[0], d), pads, fill[0] ? fill : NULL},
+                       .attrs = {ig_onnx_string("mode", mode)}};
+  (void)ig_onnx_emit_as(x, call, &node, d);
+}
+
+// self, pad, value
+static void constant_pad(ig_onnx *x, const ig_onnx_call *call) {
+  pad_by(x, call, "constant", &call->args[2]);
+}
+
+static const char *pad_mode(const ig_value *v) {
+  static const char *const modes[][2] = {{"constant", "constant"},
+                                         {"reflect", "reflect"},
+                                         {"replicate", "edge"},
+                                         {"circular", "wrap"}};
+  for (size_t i = 0; v->kind == IG_KIND_STR && i < 4; i++) {
+    if (strcmp(v->str, modes[i][0]) == 0) return modes[i][1];
+  }
+  return NULL;
+}
+
+// self, pad, mode, value
+static bool pad_can(int opset, const ig_value *args, size_t n) {
+  const char *mode = n == 4 ? pad_mode(&args[2]) : NULL;
+  return mode && (opset >= 19 || strcmp(mode, "wrap") != 0);
+}
+static void pad(ig_onnx *x, const ig_onnx_call *call) {
+  const char *mode = pad_mode(&call->args[2]);
+  bool fill = mode && strcmp(mode, "constant") == 0 && !ig_onnx_is_none(&call->args[3]);
+  pad_by(x, call, mode ? mode : "constant", fill ? &call->args[3] : NULL);
+}
+
+// ---- triangles and diagonals
+
+// self, diagonal
+static void triangle(ig_onnx *x, const ig_onnx_call *call) {
+  bool upper = call->row->op_type[0] == 'u';
+  ig_dtype d = ig_onnx_compute_type(x, "Trilu", call->val->dtype);
+  const char *k = ig_onnx_operand(x, &call->args[1], IG_I64);
+  ig_onnx_node node = {.op_type = "Trilu",
+                       .in = {ig_onnx_operand(x, &call->args[0], d), k},
+                       .attrs = {ig_onnx_int("upper", upper)}};
+  (void)ig_onnx_emit_as(x, call, &node, d);
+}
+static bool since_14(int opset, const ig_value *args, size_t n) {
+  (void)args;
+  (void)n;
+  return opset >= 14;
+}
+
+static int64_t plain_size(ig_onnx *x, const ig_onnx_call *call, const ig_tensor *t, int64_t d) {
+  ig_int size = ig_sizes(t)[d];
+  if (size.expr) {
+    ig_onnx_refuse(x, call->node, "dimension %lld must be known when the model is written",
+                   (long long)d);
+  }
+  return size.value;
+}
+
+// self, offset, dim1, dim2: both dimensions last and in one, of which every (columns + 1)th
+static void diagonal(ig_onnx *x, const ig_onnx_call *call) {
+  const ig_tensor *self = ig_onnx_tensor_of(&call->args[0]);
+  int n = self ? self->ndim : 0;
+  int64_t offset = ig_onnx_int_of(x, &call->args[1]);
+  int64_t a = ig_onnx_dim(x, &call->args[2], n);
+  int64_t b = ig_onnx_dim(x, &call->args[3], n);
+  if (n < 2) return;
+  int64_t rows = plain_size(x, call, self, a);
+  int64_t columns = plain_size(x, call, self, b);
+  int64_t perm[IG_MAX_DIM];
+  int k = 0;
+  for (int d = 0; d < n; d++) {
+    if (d != a && d != b) perm[k++] = d;
+  }
+  perm[k++] = a;
+  perm[k] = b;
+  const char *in = ig_onnx_permuted(x, self_of(x, call), perm, n);
+  int64_t sizes[IG_MAX_DIM] = {0};  // 0: as it was
+  sizes[n - 2] = -1;
+  in = ig_onnx_emit2(x, "Reshape", in, ig_onnx_vector(x, sizes, (size_t)n - 1), NULL);
+  int64_t first = offset >= 0 ? offset : -offset * columns;
+  int64_t down = rows - (offset < 0 ? -offset : 0);
+  int64_t across = columns - (offset > 0 ? offset : 0);
+  int64_t count = down < across ? down : across;
+  if (count < 0) count = 0;
+  int64_t *at = ig_onnx_push(x, ((size_t)count + 1) * sizeof *at);
+  for (int64_t i = 0; at && i < count; i++) at[i] = first + i * (columns + 1);
+  if (at) (void)ig_onnx_gather(x, in, ig_onnx_vector(x, at, (size_t)count), n - 2, call->out);
+}
+
+// ---- windows
+
+// A constant of int64 in the sizes given; the caller fills it if it is new.
+static int64_t *index_table(ig_onnx *x, const int64_t *dims, int ndim, const char **name) {
+  return ig_onnx_constant(x, ig_onnx_fresh(x, "table"), IG_I64, dims, ndim, name);
+}
+
+// self, dimension, size, step: windows in a new last dimension
+static void unfold(ig_onnx *x, const ig_onnx_call *call) {
+  const ig_tensor *self = ig_onnx_tensor_of(&call->args[0]);
+  int n = self ? self->ndim : 0;
+  int64_t size = ig_onnx_int_of(x, &call->args[2]);
+  int64_t step = ig_onnx_int_of(x, &call->args[3]);
+  if (n == 0) {
+    (void)ig_onnx_unsqueeze(x, self_of(x, call), 0, call->out);
+    return;
+  }
+  int64_t axis = ig_onnx_dim(x, &call->args[1], n);
+  int64_t length = plain_size(x, call, self, axis);
+  int64_t dims[] = {length < size || step < 1 ? 0 : (length - size) / step + 1, size};
+  const char *name = NULL;
+  int64_t *at = index_table(x, dims, 2, &name);
+  for (int64_t i = 0; at && i < dims[0] * size; i++) at[i] = i / size * step + i % size;
+  const char *out = ig_onnx_gather(x, self_of(x, call), name, axis, NULL);
+  int64_t perm[IG_MAX_DIM];
+  for (int d = 0; d <= n; d++) perm[d] = d <= axis ? d : d + 1;
+  perm[n] = axis + 1;
+  (void)ig_onnx_transpose(x, out, perm, (size_t)n + 1, call->out);
+}
+
+static bool is_dense(const ig_tensor *t) {
+  int64_t expected = 1;
+  for (int d = t->ndim - 1; d >= 0; d--) {
+    if (ig_sizes(t)[d].expr || ig_strides(t)[d].expr) return false;
+    if (ig_sizes(t)[d].value != 1 && ig_strides(t)[d].value != expected) return false;
+    expected *= ig_sizes(t)[d].value;
+  }
+  return true;
+}
+
+// self, size, stride, storage_offset: of a tensor that fills its memory in order, a lookup
+static void as_strided(ig_onnx *x, const ig_onnx_call *call) {
+  const ig_tensor *self = ig_onnx_tensor_of(&call->args[0]);
+  int64_t sizes[IG_MAX_DIM];
+  int64_t strides[IG_MAX_DIM];
+  size_t n = ig_onnx_int_list(x, &call->args[1], sizes, IG_MAX_DIM, 0);
+  size_t m = ig_onnx_int_list(x, &call->args[2], strides, IG_MAX_DIM, 0);
+  bool own = ig_onnx_is_none(&call->args[3]);
+  int64_t offset = own ? 0 : ig_onnx_int_of(x, &call->args[3]);
+  if (!self || n != m || !is_dense(self)) {
+    ig_onnx_refuse(x, call->node, "strides over memory that is not in order");
+    return;
+  }
+  const char *name = NULL;
+  int64_t *at = index_table(x, sizes, (int)n, &name);
+  int64_t total = 1;
+  for (size_t d = 0; d < n; d++) total *= sizes[d];
+  for (int64_t i = 0; at && i < total; i++) {
+    at[i] = offset;
+    int64_t left = i;
+    for (size_t d = n; d-- > 0;) {
+      at[i] += left % sizes[d] * strides[d];
+      left /= sizes[d];
+    }
+  }
+  const char *flat =
+      ig_onnx_emit2(x, "Reshape", self_of(x, call), ig_onnx_vector(x, (int64_t[]){-1}, 1), NULL);
+  (void)ig_onnx_gather(x, flat, name, 0, call->out);
+}
+
+const ig_onnx_row ig_onnx_pieces[] = {
+    {"aten.flip.default", flip, NULL, NULL},
+    {"aten.repeat.default", repeat, NULL, NULL},
+    {"aten.tile.default", repeat, NULL, NULL},
+    {"aten.constant_pad_nd.default", constant_pad, NULL, NULL},
+    {"aten.pad.default", pad, NULL, pad_can},
+    {"aten.tril.default", triangle, "lower", since_14},
+    {"aten.triu.default", triangle, "upper", since_14},
+    {"aten.diagonal.default", diagonal, NULL, NULL},
+    {"aten.unfold.default", unfold, NULL, NULL},
+    {"aten.as_strided.default", as_strided, NULL, NULL},
+    {NULL, NULL, NULL, NULL},
+};

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// ONNX of random numbers: other numbers than PyTorch's, from the same distributions.
+#include "onnx/writer.h"
+
+// Uniform in [low, high) or normal with mean and scale, in the sizes of the result.
+static const char *draw(ig_onnx *x, const ig_onnx_call *call, bool normal, double a, double b,
+                        ig_dtype d, const char *out) {
+  const char *zero = ig_onnx_number(x, d, 0);
+  const char *like = call->val->ndim == 0 ? zero : NULL;
+  if (!like) like = ig_onnx_emit2(x, "Expand", zero, ig_onnx_sizes_name(x, call->val), NULL);
+  return ig_onnx_emit(x,
+                      &(ig_onnx_node){.op_type = normal ? "RandomNormalLike" : "RandomUniformLike",
+                                      .in = {like},
+                                      .attrs = {ig_onnx_int("dtype", ig_onnx_elem_type(d)),
+                                                ig_onnx_float(normal ? "mean" : "low", a),
+                                                ig_onnx_float(normal ? "scale" : "high", b)},
+                                      .out = out});
+}
+
+static ig_dtype draw_type(const ig_onnx_call *call) {
+  ig_dtype d = call->val->dtype;
+  return d == IG_F32 || d == IG_F64 || d == IG_F16 ? d : IG_F32;
+}
+
+static void drawn(ig_onnx *x, const ig_onnx_call *call, bool normal, double a, double b) {
+  ig_dtype d = draw_type(call);
+  bool same = d == call->val->dtype;
+  const char *out = draw(x, call, normal, a, b, d, same ? call->out : NULL);
+  if (!same) (void)ig_onnx_finish(x, call, out, d);
+}
+
+static void rand_(ig_onnx *x, const ig_onnx_call *call) {
+  drawn(x, call, false, 0, 1);
+}
+static void randn(ig_onnx *x, const ig_onnx_call *call) {
+  drawn(x, call, true, 0, 1);
+}
+// self, from, to
+static void uniform(ig_onnx *x, const ig_onnx_call *call) {
+  drawn(x, call, false, ig_onnx_float_of(x, &call->args[1]), ig_onnx_float_of(x, &call->args[2]));
+}
+// self, mean, std
+static void normal_like(ig_onnx *x, const ig_onnx_call *call) {
+  drawn(x, call, true, ig_onnx_float_of(x, &call->args[1]), ig_onnx_float_of(x, &call->args[2]));
+}
+// mean, std, size
+static void normal_floats(ig_onnx *x, const ig_onnx_call *call) {
+  drawn(x, call, true, ig_onnx_float_of(x, &call->args[0]), ig_onnx_float_of(x, &call->args[1]));
+}
+// mean and std, one of them a tensor
+static void normal_tensors(ig_onnx *x, const ig_onnx_call *call) {
+  ig_dtype d = draw_type(call);
+  const char *noise = draw(x, call, true, 0, 1, d, NULL);
+  const char *std = ig_onnx_operand(x, &call->args[1], d);
+  const char *mean = ig_onnx_operand(x, &call->args[0], d);
+  const char *out = ig_onnx_emit2(x, "Mul", noise, std, NULL);
+  (void)ig_onnx_finish(x, call, ig_onnx_emit2(x, "Add", out, mean, NULL), d);
+}
+
+static void integers(ig_onnx *x, const ig_onnx_call *call, double low, double high) {
+  const char *out = draw(x, call, false, low, high, IG_F32, NULL);
+  (void)ig_onnx_finish(x, call, ig_onnx_emit1(x, "Floor", out, NULL), IG_F32);
+}
+// high, size; low, high, size; with self in front of the _like forms
+static void randint(ig_onnx *x, const ig_onnx_call *call) {
+  integers(x, call, 0, ig_onnx_float_of(x, &call->args[0]));
+}
+static void randint_low(ig_onnx *x, const ig_onnx_call *call) {
+  integers(x, call, ig_onnx_float_of(x, &call->args[0]), ig_onnx_float_of(x, &call->args[1]));
+}
+static void randint_like(ig_onnx *x, const ig_onnx_call *call) {
+  integers(x, call, 0, ig_onnx_float_of(x, &call->args[1]));
+}
+static void randint_like_low(ig_onnx *x, const ig_onnx_call *call) {
+  integers(x, call, ig_onnx_float_of(x, &call->args[1]), ig_onnx_float_of(x, &call->args[2]));
+}
+
+// The order of as many random numbers
+static void randperm(ig_onnx *x, const ig_onnx_call *call) {
+  const char *noise = draw(x, call, false, 0, 1, IG_F32, NULL);
+  const char *k = ig_onnx_sizes_name(x, call->val);
+  const char *outs[] = {ig_onnx_fresh(x, "TopK"), ig_onnx_fresh(x, "TopK")};
+  (void)ig_onnx_emit(
+      x, &(ig_onnx_node){.op_type = "TopK", .in = {noise, k}, .outs = outs, .nouts = 2});
+  (void)ig_onnx_finish(x, call, outs[1], IG_I64);
+}
+
+// 1 where a random number is below p
+static void coin(ig_onnx *x, const ig_onnx_call *call, const ig_value *p) {
+  const char *noise = draw(x, call, false, 0, 1, IG_F32, NULL);
+  const char *chance = ig_onnx_operand(x, p, IG_F32);
+  (void)ig_onnx_finish(x, call, ig_onnx_emit2(x, "Less", noise, chance, NULL), IG_BOOL);
+}
+static void bernoulli(ig_onnx *x, const ig_onnx_call *call) {
+  coin(x, call, &call->args[0]);
+}
+static void bernoulli_p(ig_onnx *x, const ig_onnx_call *call) {
+  coin(x, call, &call->args[1]);
+}
+
+const ig_onnx_row ig_onnx_random[] = {
+    {"aten.rand.default", rand_, NULL, NULL},
+    {"aten.rand.generator", rand_, NULL, NULL},
+    {"aten.rand_like.default", rand_, NULL, NULL},
+    {"aten.randn.default", randn, NULL, NULL},
+    {"aten.randn.generator", randn, NULL, NULL},
+    {"aten.randn_like.default", randn, NULL, NULL},
+    {"aten.uniform.default", uniform, NULL, NULL},
+    {"aten.normal_functional.default", normal_like, NULL, NULL},
+    {"aten.normal.float_float", normal_floats, NULL, NULL},
+    {"aten.normal.Tensor_Tensor", normal_tensors, NULL, NULL},
+    {"aten.normal.Tensor_float", normal_tensors, NULL, NULL},
+    {"aten.normal.float_Tensor", normal_tensors, NULL, NULL},
+    {"aten.randint.default", randint, NULL, NULL},
+    {"aten.randint.generator", randint, NULL, NULL},
+    {"aten.randint.low", randint_low, NULL, NULL},
+    {"aten.randint.low_generator", randint_low, NULL, NULL},
+    {"aten.randint_like.default", randint_like, NULL, NULL},
+    {"aten.randint_like.low_dtype", randint_like_low, NULL, NULL},
+    {"aten.randperm.default", randperm, NULL, NULL},
+    {"aten.randperm.generator", randperm, NULL, NULL},
+    {"aten.bernoulli.default", bernoulli, NULL, NULL},
+    {"aten.bernoulli.p", bernoulli_p, NULL, NULL},
+    {"aten.bernoulli.Tensor", bernoulli_p, NULL, NULL},
+    {NULL, NULL, NULL, NULL},
+};
