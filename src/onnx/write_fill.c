@@ -17,6 +17,11 @@ static void full(ig_onnx *x, const ig_onnx_call *call) {
   fill_with(x, call, &call->args[1]);
 }
 
+// self, size, fill_value
+static void new_full(ig_onnx *x, const ig_onnx_call *call) {
+  fill_with(x, call, &call->args[2]);
+}
+
 static void scalar_tensor(ig_onnx *x, const ig_onnx_call *call) {
   fill_with(x, call, &call->args[0]);
 }
@@ -68,7 +73,7 @@ static void shape_as_tensor(ig_onnx *x, const ig_onnx_call *call) {
 const ig_onnx_row ig_onnx_fill[] = {
     {"aten.full.default", full, NULL, NULL},
     {"aten.full_like.default", full, NULL, NULL},
-    {"aten.new_full.default", full, NULL, NULL},
+    {"aten.new_full.default", new_full, NULL, NULL},
     {"aten.scalar_tensor.default", scalar_tensor, NULL, NULL},
     {"aten.zeros.default", empty, NULL, NULL},
     {"aten.zeros_like.default", empty, NULL, NULL},

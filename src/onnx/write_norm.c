@@ -1,71 +1,120 @@
 // SPDX-License-Identifier: Apache-2.0
-// ONNX of normalizations and softmax.
+// ONNX of normalizations, softmax and attention.
+#include <math.h>
+#include <string.h>
+
 #include "onnx/writer.h"
 
 // A vector operand, or where it is absent one of n equal numbers.
-static const char *or_filled(ig_onnx *x, const ig_value *v, ig_dtype d, int64_t n, double fill) {
-  return ig_onnx_is_none(v) ? ig_onnx_filled(x, d, n, fill) : ig_onnx_operand(x, v, d);
+static const char *or_filled(ig_onnx *x, const ig_value *v, ig_dtype d, ig_int n, double fill) {
+  if (!ig_onnx_is_none(v)) return ig_onnx_operand(x, v, d);
+  if (!n.expr) return ig_onnx_filled(x, d, n.value, fill);
+  return ig_onnx_emit2(x, "Expand", ig_onnx_number(x, d, fill), ig_onnx_size(x, n), NULL);
 }
 
-static void only_first_result(ig_onnx *x, const ig_onnx_call *call) {
+// Results that are empty, or of which nobody asks more than their sizes.
+static void empty_results(ig_onnx *x, const ig_onnx_call *call) {
   for (size_t i = 1; i < call->nouts; i++) {
-    if (call->outs[i]) {
-      ig_onnx_refuse(x, call->node, "result %zu is used, and has no counterpart in ONNX", i);
-    }
+    if (!call->outs[i]) continue;
+    const ig_tensor *t = call->node->val.list.at[i].tensor;
+    const char *zero = ig_onnx_number(x, t->dtype, 0);
+    (void)ig_onnx_emit2(x, "Expand", zero, ig_onnx_sizes_name(x, t), call->outs[i]);
   }
 }
 
 static void normalize_batch(ig_onnx *x, const ig_onnx_call *call, double eps) {
   const ig_value *a = call->args;
-  ig_dtype d = call->val->dtype;
-  int64_t sizes[IG_MAX_DIM] = {0};
-  int ndim = ig_onnx_sizes(x, call->val, sizes);
-  int64_t channels = ndim > 1 ? sizes[1] : 0;
-  if (ig_onnx_is_none(&a[3]) || ig_onnx_is_none(&a[4])) {
-    ig_onnx_refuse(x, call->node,
-                   "batch_norm without running statistics cannot be written as ONNX");
-    return;
-  }
+  ig_dtype d = ig_onnx_compute_type(x, "BatchNormalization", call->val->dtype);
+  ig_int channels = call->val->ndim > 1 ? ig_sizes(call->val)[1] : ig_const(0);
   const char *weight = or_filled(x, &a[1], d, channels, 1);
   const char *bias = or_filled(x, &a[2], d, channels, 0);
   const char *mean = ig_onnx_operand(x, &a[3], d);
   const char *var = ig_onnx_operand(x, &a[4], d);
-  (void)ig_onnx_emit(x,
-                     &(ig_onnx_node){.op_type = "BatchNormalization",
-                                     .in = {ig_onnx_operand(x, &a[0], d), weight, bias, mean, var},
-                                     .attrs = {ig_onnx_float("epsilon", eps)},
-                                     .out = call->out});
+  ig_onnx_node node = {.op_type = "BatchNormalization",
+                       .in = {ig_onnx_operand(x, &a[0], d), weight, bias, mean, var},
+                       .attrs = {ig_onnx_float("epsilon", eps)}};
+  (void)ig_onnx_emit_as(x, call, &node, d);
+}
+
+static bool is_true(const ig_value *v) {
+  return v->kind == IG_KIND_BOOL && v->b;
 }
 
 // input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled
+static bool batch_norm_can(int opset, const ig_value *args, size_t n) {
+  (void)opset;
+  return n > 5 && !is_true(&args[5]) && !ig_onnx_is_none(&args[3]) && !ig_onnx_is_none(&args[4]);
+}
 static void batch_norm(ig_onnx *x, const ig_onnx_call *call) {
-  if (ig_onnx_bool_of(x, &call->args[5])) {
-    ig_onnx_refuse(x, call->node,
-                   "batch_norm in training mode cannot be written as ONNX: call eval() first");
-    return;
-  }
   normalize_batch(x, call, ig_onnx_float_of(x, &call->args[7]));
 }
 
 // input, weight, bias, running_mean, running_var, momentum, eps
 static void batch_norm_core(ig_onnx *x, const ig_onnx_call *call) {
-  only_first_result(x, call);
-  normalize_batch(x, call, ig_onnx_float_of(x, &call->args[6]));
+  empty_results(x, call);
+  if (call->out) normalize_batch(x, call, ig_onnx_float_of(x, &call->args[6]));
+}
+
+// ---- layers
+
+// Below opset 17: (x - mean) / sqrt(var + eps), in the dtype that keeps eps
+static const char *composed_norm(ig_onnx *x, const char *in, const int64_t *axes, size_t n,
+                                 double eps, ig_dtype d, const char **mean, const char **rstd) {
+  *mean = ig_onnx_reduce_node(x, "ReduceMean", in, axes, n, true, NULL);
+  const char *off = ig_onnx_emit2(x, "Sub", in, *mean, NULL);
+  const char *square = ig_onnx_emit2(x, "Mul", off, off, NULL);
+  const char *var = ig_onnx_reduce_node(x, "ReduceMean", square, axes, n, true, NULL);
+  var = ig_onnx_emit2(x, "Add", var, ig_onnx_number(x, d, eps), NULL);
+  *rstd = ig_onnx_emit1(x, "Reciprocal", ig_onnx_emit1(x, "Sqrt", var, NULL), NULL);
+  return ig_onnx_emit2(x, "Mul", off, *rstd, NULL);
+}
+
+static const char *scaled(ig_onnx *x, const char *in, const ig_value *weight, const ig_value *bias,
+                          ig_dtype d) {
+  if (!ig_onnx_is_none(weight)) {
+    in = ig_onnx_emit2(x, "Mul", in, ig_onnx_operand(x, weight, d), NULL);
+  }
+  if (!ig_onnx_is_none(bias)) {
+    in = ig_onnx_emit2(x, "Add", in, ig_onnx_operand(x, bias, d), NULL);
+  }
+  return in;
+}
+
+static void layer_norm_composed(ig_onnx *x, const ig_onnx_call *call, size_t n) {
+  const ig_value *a = call->args;
+  ig_dtype own = call->val->dtype;
+  ig_dtype d = own == IG_F16 || own == IG_BF16 ? IG_F32 : own;
+  int64_t axes[IG_MAX_DIM];
+  for (size_t i = 0; i < n; i++) axes[i] = (int64_t)i - (int64_t)n;
+  const char *mean = NULL;
+  const char *rstd = NULL;
+  const char *in = ig_onnx_operand(x, &a[0], d);
+  const char *out = composed_norm(x, in, axes, n, ig_onnx_float_of(x, &a[4]), d, &mean, &rstd);
+  if (call->out) (void)ig_onnx_finish(x, call, scaled(x, out, &a[2], &a[3], d), d);
+  if (call->nouts > 1 && call->outs[1]) (void)ig_onnx_cast(x, mean, own, call->outs[1]);
+  if (call->nouts > 2 && call->outs[2]) (void)ig_onnx_cast(x, rstd, own, call->outs[2]);
 }
 
 // input, normalized_shape, weight, bias, eps
 static void layer_norm(ig_onnx *x, const ig_onnx_call *call) {
   const ig_value *a = call->args;
   ig_dtype d = call->val->dtype;
-  only_first_result(x, call);
-  int64_t shape[IG_MAX_DIM] = {0};
-  size_t n = ig_onnx_int_list(x, &a[1], shape, IG_MAX_DIM, 0);
-  const char *weight = ig_onnx_operand(x, &a[2], d);
-  if (!weight[0] && n == 1) weight = ig_onnx_filled(x, d, shape[0], 1);
+  ig_int shape[IG_MAX_DIM];
+  size_t n = ig_onnx_symint_list(x, &a[1], shape, IG_MAX_DIM, 0);
+  bool more = call->nouts > 1 && (call->outs[1] || (call->nouts > 2 && call->outs[2]));
+  if (x->opset < 17 || more || n == 0) {
+    layer_norm_composed(x, call, n);
+    return;
+  }
+  const char *weight = NULL;
+  if (n == 1) {
+    weight = or_filled(x, &a[2], d, shape[0], 1);
+  } else {
+    weight = ig_onnx_operand(x, &a[2], d);
+  }
   if (!weight[0]) {
     const char *one = ig_onnx_number(x, d, 1);
-    const char *sizes = ig_onnx_vector(x, shape, n);
-    weight = ig_onnx_emit(x, &(ig_onnx_node){.op_type = "Expand", .in = {one, sizes}});
+    weight = ig_onnx_emit2(x, "Expand", one, ig_onnx_shape_of(x, shape, n), NULL);
   }
   const char *bias = ig_onnx_operand(x, &a[3], d);
   (void)ig_onnx_emit(
@@ -76,23 +125,173 @@ static void layer_norm(ig_onnx *x, const ig_onnx_call *call) {
                          .out = call->out});
 }
 
+// input, normalized_shape, weight, eps
+static bool rms_norm_can(int opset, const ig_value *args, size_t n) {
+  return opset >= 23 && n == 4 && !ig_onnx_is_none(&args[2]) && args[3].kind == IG_KIND_FLOAT;
+}
+static void rms_norm(ig_onnx *x, const ig_onnx_call *call) {
+  const ig_value *a = call->args;
+  ig_dtype d = call->val->dtype;
+  ig_int shape[IG_MAX_DIM];
+  size_t n = ig_onnx_symint_list(x, &a[1], shape, IG_MAX_DIM, 0);
+  const char *in = ig_onnx_operand(x, &a[0], d);
+  (void)ig_onnx_emit(
+      x, &(ig_onnx_node){.op_type = "RMSNormalization",
+                         .in = {in, ig_onnx_operand(x, &a[2], d)},
+                         .attrs = {ig_onnx_int("axis", -(int64_t)n),
+                                   ig_onnx_float("epsilon", ig_onnx_float_of(x, &a[3]))},
+                         .out = call->out});
+}
+
+// ---- groups
+
+// [N, C, ...] -> [N, groups, the rest]
+static const char *grouped(ig_onnx *x, const char *in, const ig_tensor *self, int64_t groups) {
+  ig_int sizes[3] = {ig_sizes(self)[0], ig_const(groups), ig_const(-1)};
+  if (sizes[0].expr) sizes[0] = ig_const(0);  // as in the input
+  return ig_onnx_emit2(x, "Reshape", in, ig_onnx_shape_of(x, sizes, 3), NULL);
+}
+
+// A parameter per channel as [C, 1, 1]
+static const char *per_channel(ig_onnx *x, const ig_value *v, ig_dtype d, int behind) {
+  int64_t sizes[IG_MAX_DIM] = {-1};
+  for (int i = 1; i <= behind; i++) sizes[i] = 1;
+  const char *name = ig_onnx_operand(x, v, d);
+  if (behind <= 0) return name;
+  return ig_onnx_emit2(x, "Reshape", name, ig_onnx_vector(x, sizes, (size_t)behind + 1), NULL);
+}
+
+typedef struct group {
+  const ig_value *weight;
+  const ig_value *bias;
+  int64_t groups;
+  double eps;
+} group;
+
+static void emit_group_norm(ig_onnx *x, const ig_onnx_call *call, const group *g) {
+  const ig_tensor *self = ig_onnx_tensor_of(&call->args[0]);
+  ig_dtype own = call->val->dtype;
+  ig_dtype d = own == IG_F16 || own == IG_BF16 ? IG_F32 : own;
+  const char *in = ig_onnx_operand(x, &call->args[0], d);
+  const char *mean = NULL;
+  const char *rstd = NULL;
+  const char *out = grouped(x, in, self, g->groups);
+  out = composed_norm(x, out, (int64_t[]){-1}, 1, g->eps, d, &mean, &rstd);
+  out = ig_onnx_emit2(x, "Reshape", out, ig_onnx_emit1(x, "Shape", in, NULL), NULL);
+  int behind = self->ndim - 2;
+  if (!ig_onnx_is_none(g->weight)) {
+    out = ig_onnx_emit2(x, "Mul", out, per_channel(x, g->weight, d, behind), NULL);
+  }
+  if (!ig_onnx_is_none(g->bias)) {
+    out = ig_onnx_emit2(x, "Add", out, per_channel(x, g->bias, d, behind), NULL);
+  }
+  if (call->out) (void)ig_onnx_finish(x, call, out, d);
+  const char *saved[] = {mean, rstd};
+  for (size_t i = 1; i < call->nouts && i < 3; i++) {
+    if (!call->outs[i]) continue;
+    const char *flat = ig_onnx_squeeze(x, saved[i - 1], -1, NULL);
+    (void)ig_onnx_cast(x, flat, call->node->val.list.at[i].tensor->dtype, call->outs[i]);
+  }
+}
+
+// input, num_groups, weight, bias, eps, cudnn_enabled: one operator from opset 21 on
+static void group_norm(ig_onnx *x, const ig_onnx_call *call) {
+  const ig_value *a = call->args;
+  const ig_tensor *self = ig_onnx_tensor_of(&a[0]);
+  ig_dtype d = call->val->dtype;
+  group g = {&a[2], &a[3], ig_onnx_int_of(x, &a[1]), ig_onnx_float_of(x, &a[4])};
+  if (x->opset < 21 || !self || self->ndim < 3 || ig_onnx_is_none(&a[2]) ||
+      ig_onnx_is_none(&a[3])) {
+    emit_group_norm(x, call, &g);
+    return;
+  }
+  const char *in = ig_onnx_operand(x, &a[0], d);
+  const char *weight = ig_onnx_operand(x, &a[2], d);
+  (void)ig_onnx_emit(x, &(ig_onnx_node){.op_type = "GroupNormalization",
+                                        .in = {in, weight, ig_onnx_operand(x, &a[3], d)},
+                                        .attrs = {ig_onnx_int("num_groups", g.groups),
+                                                  ig_onnx_float("epsilon", g.eps)},
+                                        .out = call->out});
+}
+
+// input, weight, bias, N, C, HxW, group, eps
+static void native_group_norm(ig_onnx *x, const ig_onnx_call *call) {
+  const ig_value *a = call->args;
+  group g = {&a[1], &a[2], ig_onnx_int_of(x, &a[6]), ig_onnx_float_of(x, &a[7])};
+  emit_group_norm(x, call, &g);
+}
+
+// input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled
+static bool instance_norm_can(int opset, const ig_value *args, size_t n) {
+  (void)opset;
+  return n == 9 && is_true(&args[5]) && ig_onnx_is_none(&args[3]) && ig_onnx_ndim(&args[0]) > 2;
+}
+static void instance_norm(ig_onnx *x, const ig_onnx_call *call) {
+  const ig_value *a = call->args;
+  ig_dtype d = ig_onnx_compute_type(x, "InstanceNormalization", call->val->dtype);
+  ig_int channels = ig_sizes(call->val)[1];
+  const char *weight = or_filled(x, &a[1], d, channels, 1);
+  const char *bias = or_filled(x, &a[2], d, channels, 0);
+  ig_onnx_node node = {.op_type = "InstanceNormalization",
+                       .in = {ig_onnx_operand(x, &a[0], d), weight, bias},
+                       .attrs = {ig_onnx_float("epsilon", ig_onnx_float_of(x, &a[7]))}};
+  (void)ig_onnx_emit_as(x, call, &node, d);
+}
+
+// ---- softmax
+
 static void softmax(ig_onnx *x, const ig_onnx_call *call) {
-  int64_t axis = ig_onnx_int_of(x, &call->args[1]);
-  (void)ig_onnx_emit(x,
-                     &(ig_onnx_node){.op_type = call->row->op_type,
-                                     .in = {ig_onnx_operand(x, &call->args[0], call->val->dtype)},
-                                     .attrs = {ig_onnx_int("axis", axis)},
-                                     .out = call->out});
+  int ndim = call->val->ndim;
+  const char *in = ig_onnx_operand(x, &call->args[0], call->val->dtype);
+  if (ndim == 0) {  // a scalar is all there is: 1, or its log
+    const char *zero = ig_onnx_emit2(x, "Sub", in, in, NULL);
+    bool plain = call->row->op_type[0] == 'S';
+    (void)ig_onnx_emit1(x, plain ? "Exp" : "Identity", zero, call->out);
+    return;
+  }
+  (void)ig_onnx_emit(
+      x, &(ig_onnx_node){.op_type = call->row->op_type,
+                         .in = {in},
+                         .attrs = {ig_onnx_int("axis", ig_onnx_int_of(x, &call->args[1]))},
+                         .out = call->out});
+}
+
+// query, key, value, attn_mask, dropout_p, is_causal, *, scale, enable_gqa: one operator from
+// opset 23 on
+static bool attention_can(int opset, const ig_value *args, size_t n) {
+  bool four = true;
+  for (size_t i = 0; i < 3 && i < n; i++) four = four && ig_onnx_ndim(&args[i]) == 4;
+  bool drops = args[4].kind == IG_KIND_FLOAT && args[4].f > 0;
+  return opset >= 23 && n == 8 && four && !drops;
+}
+static void attention(ig_onnx *x, const ig_onnx_call *call) {
+  const ig_value *a = call->args;
+  ig_dtype d = call->val->dtype;
+  const char *q = ig_onnx_operand(x, &a[0], d);
+  const char *k = ig_onnx_operand(x, &a[1], d);
+  const char *v = ig_onnx_operand(x, &a[2], d);
+  const char *mask = ig_onnx_operand(x, &a[3], IG_DTYPE_COUNT);
+  ig_onnx_node node = {.op_type = "Attention",
+                       .in = {q, k, v, mask[0] ? mask : NULL},
+                       .attrs = {ig_onnx_int("is_causal", is_true(&a[5]))},
+                       .out = call->out};
+  if (!ig_onnx_is_none(&a[6])) node.attrs[1] = ig_onnx_float("scale", ig_onnx_float_of(x, &a[6]));
+  (void)ig_onnx_emit(x, &node);
 }
 
 const ig_onnx_row ig_onnx_norm[] = {
-    {"aten.batch_norm.default", batch_norm, NULL, NULL},
+    {"aten.batch_norm.default", batch_norm, NULL, batch_norm_can},
     {"aten._native_batch_norm_legit_no_training.default", batch_norm_core, NULL, NULL},
     {"aten.layer_norm.default", layer_norm, NULL, NULL},
     {"aten.native_layer_norm.default", layer_norm, NULL, NULL},
+    {"aten.rms_norm.default", rms_norm, NULL, rms_norm_can},
+    {"aten.group_norm.default", group_norm, NULL, NULL},
+    {"aten.native_group_norm.default", native_group_norm, NULL, NULL},
+    {"aten.instance_norm.default", instance_norm, NULL, instance_norm_can},
     {"aten.softmax.int", softmax, "Softmax", NULL},
     {"aten._softmax.default", softmax, "Softmax", NULL},
     {"aten.log_softmax.int", softmax, "LogSoftmax", NULL},
     {"aten._log_softmax.default", softmax, "LogSoftmax", NULL},
+    {"aten.scaled_dot_product_attention.default", attention, NULL, attention_can},
     {NULL, NULL, NULL, NULL},
 };

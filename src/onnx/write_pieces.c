@@ -171,8 +171,7 @@ static int64_t *index_table(ig_onnx *x, const int64_t *dims, int ndim, const cha
 
 // self, dimension, size, step: windows in a new last dimension
 static void unfold(ig_onnx *x, const ig_onnx_call *call) {
-  const ig_tensor *self = ig_onnx_tensor_of(&call->args[0]);
-  int n = self ? self->ndim : 0;
+  int n = ig_onnx_ndim(&call->args[0]);
   int64_t size = ig_onnx_int_of(x, &call->args[2]);
   int64_t step = ig_onnx_int_of(x, &call->args[3]);
   if (n == 0) {
@@ -180,12 +179,16 @@ static void unfold(ig_onnx *x, const ig_onnx_call *call) {
     return;
   }
   int64_t axis = ig_onnx_dim(x, &call->args[1], n);
-  int64_t length = plain_size(x, call, self, axis);
-  int64_t dims[] = {length < size || step < 1 ? 0 : (length - size) / step + 1, size};
-  const char *name = NULL;
-  int64_t *at = index_table(x, dims, 2, &name);
-  for (int64_t i = 0; at && i < dims[0] * size; i++) at[i] = i / size * step + i % size;
-  const char *out = ig_onnx_gather(x, self_of(x, call), name, axis, NULL);
+  const char *count = ig_onnx_squeeze(x, ig_onnx_size(x, ig_sizes(call->val)[axis]), 0, NULL);
+  const char *zero = ig_onnx_integer(x, IG_I64, 0);
+  const char *one = ig_onnx_integer(x, IG_I64, 1);
+  const char *at = ig_onnx_emit3(x, "Range", zero, count, one, NULL);
+  at = ig_onnx_emit2(x, "Mul", at, ig_onnx_integer(x, IG_I64, step), NULL);
+  at = ig_onnx_unsqueeze(x, at, 1, NULL);
+  const char *inner = ig_onnx_integer(x, IG_I64, size);
+  inner = ig_onnx_emit3(x, "Range", zero, inner, one, NULL);
+  at = ig_onnx_emit2(x, "Add", at, inner, NULL);
+  const char *out = ig_onnx_gather(x, self_of(x, call), at, axis, NULL);
   int64_t perm[IG_MAX_DIM];
   for (int d = 0; d <= n; d++) perm[d] = d <= axis ? d : d + 1;
   perm[n] = axis + 1;
@@ -241,6 +244,7 @@ const ig_onnx_row ig_onnx_pieces[] = {
     {"aten.tril.default", triangle, "lower", since_14},
     {"aten.triu.default", triangle, "upper", since_14},
     {"aten.diagonal.default", diagonal, NULL, NULL},
+    {"aten.diagonal_copy.default", diagonal, NULL, NULL},
     {"aten.unfold.default", unfold, NULL, NULL},
     {"aten.as_strided.default", as_strided, NULL, NULL},
     {NULL, NULL, NULL, NULL},

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// ONNX of pooling. Windows of unequal size (adaptive averages) are products with constant matrices.
+#include <stdio.h>
+
+#include "onnx/window.h"
+#include "tensor/number.h"
+
+static size_t spatial(const ig_onnx_call *call) {
+  const char *digit = strpbrk(call->node->target, "123");
+  return digit ? (size_t)(*digit - '0') : 0;
+}
+
+// With ceil_mode PyTorch drops a window that begins in the padding, ONNX does not; sizes that are
+// not known are taken to fit.
+static void check_sizes(ig_onnx *x, const ig_onnx_call *call, const ig_onnx_window_of *w,
+                        bool ceil_mode) {
+  const ig_tensor *self = ig_onnx_tensor_of(&call->args[0]);
+  for (size_t i = 0; self && i < w->n && (size_t)self->ndim >= w->n; i++) {
+    size_t d = (size_t)self->ndim - w->n + i;
+    ig_int in = ig_sizes(self)[d];
+    ig_int out = ig_sizes(call->val)[d];
+    if (in.expr || out.expr || w->stride[i] <= 0) continue;
+    int64_t reach = w->dilation[i] * (w->kernel[i] - 1) + 1;
+    int64_t room = in.value + w->pads[i] + w->pads[w->n + i] - reach;
+    int64_t size = (room + (ceil_mode ? w->stride[i] - 1 : 0)) / w->stride[i] + 1;
+    if (size != out.value) {
+      ig_onnx_refuse(x, call->node,
+                     "ONNX rounds the size of dimension %zu to %lld, PyTorch to %lld", d,
+                     (long long)size, (long long)out.value);
+    }
+  }
+}
+
+static void read_window(ig_onnx *x, const ig_onnx_call *call, ig_onnx_window_of *w) {
+  w->n = spatial(call);
+  (void)ig_onnx_int_list(x, &call->args[1], w->kernel, IG_ONNX_SPATIAL, w->n);
+  size_t n = ig_onnx_int_list(x, &call->args[2], w->stride, IG_ONNX_SPATIAL, w->n);
+  if (n == 0) memcpy(w->stride, w->kernel, sizeof w->stride);
+  int64_t padding[IG_ONNX_SPATIAL] = {0};
+  (void)ig_onnx_int_list(x, &call->args[3], padding, IG_ONNX_SPATIAL, w->n);
+  ig_onnx_symmetric(w, padding);
+  for (size_t i = 0; i < w->n; i++) w->dilation[i] = 1;
+}
+
+// The sizes of one plane, multiplied
+static const char *plane_size(ig_onnx *x, const ig_tensor *self, size_t n) {
+  ig_int all = ig_const(1);
+  for (size_t i = 0; i < n; i++) {
+    all = ig_int_mul(x->c, all, ig_sizes(self)[(size_t)self->ndim - n + i]);
+  }
+  return ig_onnx_size(x, all);
+}
+
+// self, kernel_size, stride, padding, dilation, ceil_mode. ONNX counts places over the whole
+// tensor, PyTorch within the plane.
+static void max_pool(ig_onnx *x, const ig_onnx_call *call) {
+  ig_onnx_window_of w = {0};
+  read_window(x, call, &w);
+  (void)ig_onnx_int_list(x, &call->args[4], w.dilation, IG_ONNX_SPATIAL, w.n);
+  bool ceil_mode = ig_onnx_bool_of(x, &call->args[5]);
+  bool indices = call->nouts > 1 && call->outs[1];
+  const ig_tensor *self = ig_onnx_tensor_of(&call->args[0]);
+  check_sizes(x, call, &w, ceil_mode);
+  ig_dtype d = ig_onnx_compute_type(x, "MaxPool", call->val->dtype);
+  if (d == IG_I64 || d == IG_I32) d = IG_F64;  // no integers but 8 bits in the standard
+  bool added = false;
+  const char *in = ig_onnx_operand(x, &call->args[0], d);
+  in = ig_onnx_with_batch(x, in, self, w.n, &added);
+  const char *outs[] = {ig_onnx_fresh(x, "MaxPool"), ig_onnx_fresh(x, "MaxPool")};
+  bool direct = !added && !indices && d == call->val->dtype;
+  if (direct) outs[0] = call->out;
+  ig_onnx_node node = {
+      .op_type = "MaxPool",
+      .in = {in},
+      .attrs = {ig_onnx_ints("kernel_shape", w.kernel, w.n), ig_onnx_ints("strides", w.stride, w.n),
+                ig_onnx_ints("pads", w.pads, 2 * w.n), ig_onnx_ints("dilations", w.dilation, w.n),
+                ig_onnx_int("ceil_mode", ceil_mode)},
+      .outs = outs,
+      .nouts = indices ? 2 : 1};
+  (void)ig_onnx_emit(x, &node);
+  if (direct) return;
+  if (call->out) (void)ig_onnx_finish(x, call, ig_onnx_unbatched(x, outs[0], added), d);
+  if (!indices) return;
+  const char *at = ig_onnx_emit2(x, "Mod", outs[1], plane_size(x, self, w.n), NULL);
+  (void)ig_onnx_emit1(x, "Identity", ig_onnx_unbatched(x, at, added), call->outs[1]);
+}
+
+static bool is_true(const ig_value *v) {
+  return v->kind == IG_KIND_BOOL && v->b;
+}
+
+// Before opset 19 the cut-off windows of ceil_mode were averaged differently.
+static bool avg_can(int opset, const ig_value *args, size_t n) {
+  return n >= 6 && (opset >= 19 || !is_true(&args[4]));
+}
+
+// self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+static void avg_pool(ig_onnx *x, const ig_onnx_call *call) {
+  ig_onnx_window_of w = {0};
+  read_window(x, call, &w);
+  bool ceil_mode = ig_onnx_bool_of(x, &call->args[4]);
+  bool count_pad = ig_onnx_bool_of(x, &call->args[5]);
+  bool given = w.n > 1 && !ig_onnx_is_none(&call->args[6]);
+  if (ceil_mode && x->opset < 19) {
+    ig_onnx_refuse(x, call->node, "ceil_mode of an average needs opset 19");
+  }
+  check_sizes(x, call, &w, ceil_mode);
+  ig_dtype d = ig_onnx_compute_type(x, "AveragePool", call->val->dtype);
+  bool added = false;
+  const char *in = ig_onnx_operand(x, &call->args[0], d);
+  in = ig_onnx_with_batch(x, in, ig_onnx_tensor_of(&call->args[0]), w.n, &added);
+  ig_onnx_node node = {
+      .op_type = "AveragePool",
+      .in = {in},
+      .attrs = {ig_onnx_ints("kernel_shape", w.kernel, w.n), ig_onnx_ints("strides", w.stride, w.n),
+                ig_onnx_ints("pads", w.pads, 2 * w.n),
+                ig_onnx_int("count_include_pad", count_pad || given),
+                ig_onnx_int("ceil_mode", ceil_mode)}};
+  if (!added && !given) {
+    (void)ig_onnx_emit_as(x, call, &node, d);
+    return;
+  }
+  const char *out = ig_onnx_unbatched(x, ig_onnx_emit(x, &node), added);
+  if (given) {  // back to the sum of the window, then by the other divisor
+    double whole = 1;
+    for (size_t i = 0; i < w.n; i++) whole *= (double)w.kernel[i];
+    double factor = whole / ig_onnx_float_of(x, &call->args[6]);
+    out = ig_onnx_emit2(x, "Mul", out, ig_onnx_number(x, d, factor), NULL);
+  }
+  (void)ig_onnx_finish(x, call, out, d);
+}
+
+// ---- adaptive
+
+// [in, out]: column i averages window i
+static const char *averaging(ig_onnx *x, int64_t in, int64_t out, ig_dtype d) {
+  char key[64];
+  const char *name = NULL;
+  int64_t dims[] = {in, out};
+  (void)snprintf(key, sizeof key, "average %lld %lld %d", (long long)in, (long long)out, (int)d);
+  uint8_t *at = ig_onnx_constant(x, key, d, dims, 2, &name);
+  for (int64_t k = 0; at && k < out; k++) {
+    int64_t from = k * in / out;
+    int64_t to = ((k + 1) * in + out - 1) / out;
+    ig_value share = ig_of_f64(1.0 / (double)(to - from));
+    for (int64_t i = from; i < to; i++) {
+      ig_element_store(at + (size_t)(i * out + k) * ig_dtype_size(d), d, &share);
+    }
+  }
+  return name;
+}
+
+// One product per dimension, that dimension last.
+static void adaptive_general(ig_onnx *x, const ig_onnx_call *call, size_t n) {
+  const ig_tensor *self = ig_onnx_tensor_of(&call->args[0]);
+  ig_dtype d = call->val->dtype;
+  const char *name = ig_onnx_operand(x, &call->args[0], d);
+  int ndim = self->ndim;
+  for (size_t i = 0; i < n; i++) {
+    size_t at = (size_t)ndim - n + i;
+    ig_int in = ig_sizes(self)[at];
+    ig_int out = ig_sizes(call->val)[at];
+    int64_t perm[IG_MAX_DIM];
+    for (int k = 0; k < ndim; k++) perm[k] = k;
+    perm[at] = ndim - 1;
+    perm[ndim - 1] = (int64_t)at;
+    bool swap = (int)at != ndim - 1;
+    if (swap) name = ig_onnx_transpose(x, name, perm, (size_t)ndim, NULL);
+    name = ig_onnx_emit2(x, "MatMul", name, averaging(x, in.value, out.value, d), NULL);
+    if (swap) name = ig_onnx_transpose(x, name, perm, (size_t)ndim, NULL);
+  }
+  (void)ig_onnx_emit1(x, "Identity", name, call->out);
+}
+
+static void adaptive_avg_pool(ig_onnx *x, const ig_onnx_call *call) {
+  size_t n = spatial(call);
+  const ig_tensor *self = ig_onnx_tensor_of(&call->args[0]);
+  if (!self || (size_t)self->ndim < n) return;
+  int64_t kernel[IG_ONNX_SPATIAL] = {0};
+  bool global = true;
+  bool equal = true;
+  for (size_t i = 0; i < n; i++) {
+    ig_int in = ig_sizes(self)[(size_t)self->ndim - n + i];
+    ig_int out = ig_sizes(call->val)[(size_t)self->ndim - n + i];
+    bool one = !out.expr && out.value == 1;
+    global = global && one;
+    if (!one && (in.expr || out.expr)) {
+      ig_onnx_refuse(x, call->node, "windows over a size that is not known");
+      return;
+    }
+    equal = equal && !in.expr && out.value > 0 && in.value % out.value == 0;
+    kernel[i] = out.value > 0 ? in.value / out.value : 0;
+  }
+  ig_dtype d = ig_onnx_compute_type(x, "AveragePool", call->val->dtype);
+  if (!global && !equal) {
+    adaptive_general(x, call, n);
+    return;
+  }
+  bool added = false;
+  const char *name = ig_onnx_operand(x, &call->args[0], d);
+  name = ig_onnx_with_batch(x, name, self, n, &added);
+  ig_onnx_node node = {.op_type = "GlobalAveragePool", .in = {name}};
+  if (!global) {
+    node.op_type = "AveragePool";
+    node.attrs[0] = ig_onnx_ints("kernel_shape", kernel, n);
+    node.attrs[1] = ig_onnx_ints("strides", kernel, n);
+  }
+  if (!added) {
+    (void)ig_onnx_emit_as(x, call, &node, d);
+  } else {
+    (void)ig_onnx_finish(x, call, ig_onnx_unbatched(x, ig_onnx_emit(x, &node), true), d);
+  }
+}
+
+// self, output_size: windows of equal size are an ordinary maximum
+static void adaptive_max_pool(ig_onnx *x, const ig_onnx_call *call) {
+  size_t n = spatial(call);
+  const ig_tensor *self = ig_onnx_tensor_of(&call->args[0]);
+  const ig_tensor *to = call->val;
+  int64_t kernel[IG_ONNX_SPATIAL] = {0};
+  for (size_t i = 0; self && i < n; i++) {
+    size_t at = (size_t)self->ndim - n + i;
+    ig_int in = ig_sizes(self)[at];
+    ig_int out = ig_sizes(to)[at];
+    if (in.expr || out.expr || out.value <= 0 || in.value % out.value != 0) {
+      ig_onnx_refuse(x, call->node, "the elements do not divide into windows of equal size");
+      return;
+    }
+    kernel[i] = in.value / out.value;
+  }
+  ig_dtype d = ig_onnx_compute_type(x, "MaxPool", to->dtype);
+  bool added = false;
+  const char *in = ig_onnx_operand(x, &call->args[0], d);
+  in = ig_onnx_with_batch(x, in, self, n, &added);
+  const char *outs[] = {ig_onnx_fresh(x, "MaxPool"), ig_onnx_fresh(x, "MaxPool")};
+  bool indices = call->nouts > 1 && call->outs[1];
+  (void)ig_onnx_emit(x, &(ig_onnx_node){.op_type = "MaxPool",
+                                        .in = {in},
+                                        .attrs = {ig_onnx_ints("kernel_shape", kernel, n),
+                                                  ig_onnx_ints("strides", kernel, n)},
+                                        .outs = outs,
+                                        .nouts = indices ? 2 : 1});
+  if (call->out) (void)ig_onnx_finish(x, call, ig_onnx_unbatched(x, outs[0], added), d);
+  if (!indices) return;
+  const char *at = ig_onnx_emit2(x, "Mod", outs[1], plane_size(x, self, n), NULL);
+  (void)ig_onnx_emit1(x, "Identity", ig_onnx_unbatched(x, at, added), call->outs[1]);
+}
+
+const ig_onnx_row ig_onnx_pool[] = {
+    {"aten.max_pool1d.default", max_pool, NULL, NULL},
+    {"aten.max_pool2d.default", max_pool, NULL, NULL},
+    {"aten.max_pool3d.default", max_pool, NULL, NULL},
+    {"aten.max_pool2d_with_indices.default", max_pool, NULL, NULL},
+    {"aten.max_pool3d_with_indices.default", max_pool, NULL, NULL},
+    {"aten.avg_pool1d.default", avg_pool, NULL, avg_can},
+    {"aten.avg_pool2d.default", avg_pool, NULL, avg_can},
+    {"aten.adaptive_avg_pool1d.default", adaptive_avg_pool, NULL, NULL},
+    {"aten.adaptive_avg_pool2d.default", adaptive_avg_pool, NULL, NULL},
+    {"aten._adaptive_avg_pool2d.default", adaptive_avg_pool, NULL, NULL},
+    {"aten._adaptive_avg_pool3d.default", adaptive_avg_pool, NULL, NULL},
+    {"aten.adaptive_max_pool2d.default", adaptive_max_pool, NULL, NULL},
+    {"aten.adaptive_max_pool3d.default", adaptive_max_pool, NULL, NULL},
+    {NULL, NULL, NULL, NULL},
+};

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// ONNX of interpolation: images in other sizes, and images at other places.
+#include <string.h>
+
+#include "onnx/writer.h"
+
+// Sizes of the result; the ratio is theirs, unless the call gives another one.
+static const char *sizes_of(ig_onnx *x, const ig_onnx_call *call) {
+  return ig_onnx_sizes_name(x, call->val);
+}
+
+static bool is_true(const ig_value *v) {
+  return v->kind == IG_KIND_BOOL && v->b;
+}
+
+typedef struct resize {
+  const char *mode;
+  const char *coordinates;
+  bool cubic;
+} resize;
+
+static void emit_resize(ig_onnx *x, const ig_onnx_call *call, const resize *r) {
+  ig_dtype d = call->val->dtype == IG_F16 || call->val->dtype == IG_F32 ? call->val->dtype : IG_F32;
+  const char *in = ig_onnx_operand(x, &call->args[0], d);
+  ig_onnx_node node = {.op_type = "Resize",
+                       .in = {in, "", "", sizes_of(x, call)},
+                       .attrs = {ig_onnx_string("mode", r->mode),
+                                 ig_onnx_string("coordinate_transformation_mode", r->coordinates),
+                                 ig_onnx_string("nearest_mode", "floor")}};
+  if (r->cubic) node.attrs[3] = ig_onnx_float("cubic_coeff_a", -0.75);
+  (void)ig_onnx_emit_as(x, call, &node, d);
+}
+
+static void nearest(ig_onnx *x, const ig_onnx_call *call) {
+  emit_resize(x, call, &(resize){"nearest", "asymmetric", false});
+}
+
+// input, output_size, align_corners, ...
+static void linear(ig_onnx *x, const ig_onnx_call *call) {
+  bool corners = ig_onnx_bool_of(x, &call->args[2]);
+  bool cubic = call->row->op_type[0] == 'c';
+  emit_resize(
+      x, call,
+      &(resize){call->row->op_type, corners ? "align_corners" : "pytorch_half_pixel", cubic});
+}
+
+static bool is_none_list(const ig_value *v) {
+  if (v->kind != IG_KIND_LIST) return ig_onnx_is_none(v);
+  for (size_t i = 0; i < v->list.n; i++) {
+    if (!ig_onnx_is_none(&v->list.at[i])) return false;
+  }
+  return true;
+}
+
+static bool float_image(const ig_value *v) {
+  const ig_tensor *t = ig_onnx_tensor_of(v);
+  return t && ig_dtype_is_float(t->dtype);
+}
+
+// A scale that is not the ratio of the sizes would give other places: then the call is taken apart.
+static bool whole_scale(const ig_value *v) {
+  if (v->kind != IG_KIND_LIST) return is_none_list(v);
+  for (size_t i = 0; i < v->list.n; i++) {
+    const ig_value *f = &v->list.at[i];
+    if (f->kind != IG_KIND_FLOAT || f->f_expr || f->f != (double)(int64_t)f->f) return false;
+  }
+  return true;
+}
+// input, output_size, scale_factors
+static bool nearest_can(int opset, const ig_value *args, size_t n) {
+  (void)opset;
+  return n == 3 && float_image(&args[0]) && whole_scale(&args[2]);
+}
+// input, output_size, align_corners, scale_factors
+static bool linear_can(int opset, const ig_value *args, size_t n) {
+  (void)opset;
+  return n == 4 && float_image(&args[0]) && (is_true(&args[2]) || whole_scale(&args[3]));
+}
+// self, output_size, scales ...
+static bool plain_nearest_can(int opset, const ig_value *args, size_t n) {
+  (void)opset;
+  for (size_t i = 2; i < n; i++) {
+    if (!ig_onnx_is_none(&args[i])) return false;
+  }
+  return float_image(&args[0]);
+}
+// self, output_size, align_corners, scales ...
+static bool plain_linear_can(int opset, const ig_value *args, size_t n) {
+  (void)opset;
+  for (size_t i = 3; i < n; i++) {
+    if (!ig_onnx_is_none(&args[i]) && !is_true(&args[2])) return false;
+  }
+  return float_image(&args[0]);
+}
+
+// input, grid, interpolation_mode, padding_mode, align_corners
+static bool grid_can(int opset, const ig_value *args, size_t n) {
+  return opset >= 16 && n == 5 && ig_onnx_ndim(&args[0]) == 4;
+}
+static void grid_sampler(ig_onnx *x, const ig_onnx_call *call) {
+  static const char *const modes[][3] = {{"bilinear", "nearest", "bicubic"},
+                                         {"linear", "nearest", "cubic"}};
+  static const char *const paddings[] = {"zeros", "border", "reflection"};
+  const ig_value *a = call->args;
+  int64_t mode = ig_onnx_int_of(x, &a[2]);
+  int64_t padding = ig_onnx_int_of(x, &a[3]);
+  if (mode < 0 || mode > 2 || padding < 0 || padding > 2) return;
+  ig_dtype d = ig_onnx_compute_type(x, "GridSample", call->val->dtype);
+  const char *in = ig_onnx_operand(x, &a[0], d);
+  ig_onnx_node node = {.op_type = "GridSample",
+                       .in = {in, ig_onnx_operand(x, &a[1], d)},
+                       .attrs = {ig_onnx_string("mode", modes[x->opset >= 20][mode]),
+                                 ig_onnx_string("padding_mode", paddings[padding]),
+                                 ig_onnx_int("align_corners", is_true(&a[4]))}};
+  (void)ig_onnx_emit_as(x, call, &node, d);
+}
+
+// self, upscale_factor
+static bool image_can(int opset, const ig_value *args, size_t n) {
+  (void)opset;
+  (void)n;
+  return ig_onnx_ndim(&args[0]) == 4;
+}
+static void pixel_shuffle(ig_onnx *x, const ig_onnx_call *call) {
+  const char *in = ig_onnx_operand(x, &call->args[0], IG_DTYPE_COUNT);
+  (void)ig_onnx_emit(
+      x, &(ig_onnx_node){.op_type = "DepthToSpace",
+                         .in = {in},
+                         .attrs = {ig_onnx_int("blocksize", ig_onnx_int_of(x, &call->args[1])),
+                                   ig_onnx_string("mode", "CRD")},
+                         .out = call->out});
+}
+
+const ig_onnx_row ig_onnx_resize[] = {
+    {"aten.upsample_nearest2d.vec", nearest, NULL, nearest_can},
+    {"aten.upsample_nearest2d.default", nearest, NULL, plain_nearest_can},
+    {"aten.upsample_bilinear2d.vec", linear, "linear", linear_can},
+    {"aten.upsample_bilinear2d.default", linear, "linear", plain_linear_can},
+    {"aten.grid_sampler_2d.default", grid_sampler, NULL, grid_can},
+    {"aten.grid_sampler.default", grid_sampler, NULL, grid_can},
+    {"aten.pixel_shuffle.default", pixel_shuffle, NULL, image_can},
+    {NULL, NULL, NULL, NULL},
+};
