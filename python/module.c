@@ -300,11 +300,26 @@ static PyObject *package_folder(void) {
 }
 
 static int add_all(PyObject *m) {
-  PyMethodDef *const lists[] = {py_data_functions,   py_repr_functions,    py_numpy_functions,
-                                py_dlpack_functions, py_random_functions,  py_autograd_functions,
-                                py_graph_functions,  py_library_functions, py_trace_functions,
-                                py_hop_functions,    py_dims_functions,    py_expr_functions,
-                                py_object_functions, py_file_functions};
+  // One a line, so that two changes seldom meet.
+  // clang-format off
+  PyMethodDef *const lists[] = {
+      py_data_functions,
+      py_repr_functions,
+      py_numpy_functions,
+      py_dlpack_functions,
+      py_random_functions,
+      py_autograd_functions,
+      py_graph_functions,
+      py_library_functions,
+      py_trace_functions,
+      py_hop_functions,
+      py_dims_functions,
+      py_expr_functions,
+      py_object_functions,
+      py_file_functions,
+      py_onnx_check_functions,
+  };
+  // clang-format on
   for (size_t i = 0; i < PY_COUNT(lists); i++) {
     if (PyModule_AddFunctions(m, lists[i]) != 0) return -1;
   }

@@ -387,6 +387,7 @@ extern PyMethodDef py_graph_functions[];
 int py_add_graph(PyObject *m);
 int py_add_passes(PyObject *m);  // after py_add_graph: methods of Program
 int py_add_onnx(PyObject *m);    // the same
+extern PyMethodDef py_onnx_check_functions[];
 struct ig_program *py_program_of(PyObject *o);
 PyObject *py_program_wrap(ig_ctx *c, ig_status st, struct ig_program *p);  // takes p over
 

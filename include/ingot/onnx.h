@@ -20,6 +20,10 @@ IG_API IG_MUST_USE ig_status ig_onnx_open(ig_ctx *c, const char *path,
 IG_API IG_MUST_USE ig_status ig_onnx_parse(ig_ctx *c, const char *name, const void *data, size_t n,
                                            const char *folder, const struct ig_limits *limits,
                                            ig_onnx_model **out);
+// What the standard demands of a model: its operators at the opsets it imports, their attributes,
+// numbers of inputs and outputs, element types, functions, sub-graphs. IG_INVALID lists all
+// problems, a line each, by node and attribute.
+IG_API IG_MUST_USE ig_status ig_onnx_check(ig_ctx *c, const ig_onnx_model *m);
 IG_API ig_onnx_model *ig_onnx_retain(ig_onnx_model *m);
 IG_API void ig_onnx_free(ig_onnx_model *m);  // Drops one reference. NULL is allowed.
 

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checking ONNX models against the standard; the work is done by the engine."""
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from ingot import _C
+from ingot.onnx.errors import CheckerError
+
+__all__ = ["check_model"]
+
+
+def check_model(model: Any) -> None:
+    """CheckerError lists all that is wrong with a model: bytes, a path, or an onnx.ModelProto."""
+    try:
+        if isinstance(model, (str, os.PathLike)):
+            _C.check_onnx_file(model)
+        else:
+            _C._check_onnx_proto(model if isinstance(model, (bytes, bytearray)) else model.SerializeToString())
+    except RuntimeError as error:
+        raise CheckerError(str(error)) from None

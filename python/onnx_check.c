@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ONNX model checker from Python: bytes or a file.
+#include "ingot/onnx.h"
+#include "py.h"
+
+// Whatever is wrong with a model is one kind of error here; the text tells.
+static PyObject *verdict(ig_ctx *c, ig_status st) {
+  if (st == IG_OK) Py_RETURN_NONE;
+  if (st == IG_NOMEM || st == IG_IO) return py_raise(c);
+  PyErr_SetString(PyExc_RuntimeError, ig_ctx_error(c));
+  ig_ctx_clear(c);
+  return NULL;
+}
+
+static PyObject *check_proto(PyObject *m, PyObject *args, PyObject *kwargs) {
+  (void)m;
+  static char *keys[] = {"proto", "full_check", NULL};
+  Py_buffer bytes;
+  int full = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "y*|p:_check_onnx_proto", keys, &bytes, &full))
+    return NULL;
+  ig_ctx *c = py_ctx();
+  ig_onnx_model *model = NULL;
+  ig_status st = ig_onnx_parse(c, "model", bytes.buf, (size_t)bytes.len, NULL, NULL, &model);
+  if (st == IG_OK) st = ig_onnx_check(c, model);
+  ig_onnx_free(model);
+  PyBuffer_Release(&bytes);
+  return verdict(c, st);
+}
+
+static PyObject *check_file(PyObject *m, PyObject *path) {
+  (void)m;
+  PyObject *bytes = NULL;
+  if (!PyUnicode_FSConverter(path, &bytes)) return NULL;
+  ig_ctx *c = py_ctx();
+  ig_onnx_model *model = NULL;
+  ig_status st = ig_onnx_open(c, PyBytes_AS_STRING(bytes), NULL, &model);
+  if (st == IG_OK) st = ig_onnx_check(c, model);
+  ig_onnx_free(model);
+  Py_DECREF(bytes);
+  return verdict(c, st);
+}
+
+PyMethodDef py_onnx_check_functions[] = {
+    {"_check_onnx_proto", (PyCFunction)(void (*)(void))check_proto, METH_VARARGS | METH_KEYWORDS,
+     "_check_onnx_proto(proto, full_check=False): RuntimeError lists what is wrong with a model."},
+    {"check_onnx_file", check_file, METH_O, "The same for a file and its external data."},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Element types against the schemas: every operand whose type is known must be one that its
+// operator takes, operands of one type variable must agree, and results get the type of their
+// variable. What is not known stays so: a model without type information has no type problems.
+#include <string.h>
+
+#include "onnx/check.h"
+
+ig_om_known ig_om_known_of_type(const ig_om_type *t) {
+  static const ig_om_known nothing = {.form = -1};
+  switch (t->kind) {
+    case IG_OM_TENSOR_TYPE:
+      return ig_onnx_elem_name(t->elem) ? (ig_om_known){IG_ONNX_FORM_TENSOR, t->elem} : nothing;
+    case IG_OM_SEQUENCE_TYPE:
+    case IG_OM_OPTIONAL_TYPE: {
+      if (!t->of) return nothing;
+      ig_om_known inner = ig_om_known_of_type(t->of);
+      if (t->kind == IG_OM_SEQUENCE_TYPE && inner.form == IG_ONNX_FORM_TENSOR)
+        return (ig_om_known){IG_ONNX_FORM_SEQUENCE, inner.elem};
+      if (t->kind == IG_OM_OPTIONAL_TYPE && inner.form == IG_ONNX_FORM_TENSOR)
+        return (ig_om_known){IG_ONNX_FORM_OPTIONAL, inner.elem};
+      if (t->kind == IG_OM_OPTIONAL_TYPE && inner.form == IG_ONNX_FORM_SEQUENCE)
+        return (ig_om_known){IG_ONNX_FORM_OPTIONAL_SEQUENCE, inner.elem};
+      return nothing;
+    }
+    default:
+      return nothing;
+  }
+}
+
+static void print_known(ig_om_known t, char *room, size_t size) {
+  static const char *const before[] = {"tensor(", "seq(tensor(", "optional(tensor(",
+                                       "optional(seq(tensor("};
+  static const char *const after[] = {")", "))", "))", ")))"};
+  (void)snprintf(room, size, "%s%s%s", before[t.form], ig_onnx_elem_name(t.elem), after[t.form]);
+}
+
+static bool allows(const ig_onnx_types *types, ig_om_known t) {
+  return types->forms[t.form] >> t.elem & 1;
+}
+
+static ig_om_known *value_at(ig_om_scope *s, ig_om_ref ref) {
+  const ig_om_scope *at = s;
+  for (int32_t up = ref.up; at && up > 0; up--) at = at->up;
+  return at && ref.up >= 0 && ref.slot < at->g->nslots ? &at->values[ref.slot] : NULL;
+}
+
+// The elements that "dtype"-like attributes ask for; 0: none given.
+static int asked_elem(const ig_om_node *n, const char *attr) {
+  const ig_om_attr *a = ig_om_find_attr(n, attr);
+  return a && !a->ref && a->type == IG_OM_ATTR_INT && ig_onnx_elem_name(a->i) ? (int)a->i : 0;
+}
+
+static ig_om_known result_type(const ig_om_node *n, const ig_onnx_schema *s, const ig_onnx_param *p,
+                               const ig_om_known *vars) {
+  ig_om_known t = {.form = -1};
+  if (p->mixed) return t;
+  if (p->var != 0xff && vars[p->var].form >= 0) return vars[p->var];
+  const ig_onnx_types *types = ig_onnx_param_types(s, p);
+  uint32_t only = types->forms[IG_ONNX_FORM_TENSOR];
+  for (int f = 1; f < IG_ONNX_FORM_COUNT; f++)
+    if (types->forms[f]) return t;
+  if (types->maps) return t;
+  if (only && (only & (only - 1)) == 0)
+    return (ig_om_known){IG_ONNX_FORM_TENSOR, __builtin_ctz(only)};
+  int elem = asked_elem(n, strcmp(n->op_type, "Cast") == 0 ? "to" : "dtype");
+  if (elem && only >> elem & 1) return (ig_om_known){IG_ONNX_FORM_TENSOR, elem};
+  return t;
+}
+
+enum { MAX_VARS = 16 };
+
+void ig_om_check_types(ig_om_checker *k, ig_om_scope *s, const ig_om_node *n,
+                       const ig_onnx_schema *schema) {
+  ig_om_known vars[MAX_VARS];
+  size_t first[MAX_VARS] = {0};
+  if (schema->nbounds > MAX_VARS) return;
+  for (size_t i = 0; i < MAX_VARS; i++) vars[i].form = -1;
+  char got[64];
+  char other[64];
+  for (size_t i = 0; i < n->ninputs; i++) {
+    const ig_onnx_param *p = ig_onnx_schema_input(schema, i);
+    const ig_om_known *v = p && *n->inputs[i] ? value_at(s, n->in[i]) : NULL;
+    if (!v || v->form < 0) continue;
+    print_known(*v, got, sizeof got);
+    if (!allows(ig_onnx_param_types(schema, p), *v)) {
+      ig_om_problem(k, s->g, n, "input '%s' ('%s') is %s, which %s-%d does not take", n->inputs[i],
+                    ig_onnx_schema_text(p->name), got, n->op_type, schema->since);
+    } else if (p->var != 0xff && !p->mixed) {
+      ig_om_known *var = &vars[p->var];
+      if (var->form < 0) {
+        *var = *v;
+        first[p->var] = i;
+      } else if (var->form != v->form || var->elem != v->elem) {
+        print_known(*var, other, sizeof other);
+        ig_om_problem(k, s->g, n,
+                      "input '%s' is %s and input '%s' is %s; they must be of one type (%s)",
+                      n->inputs[first[p->var]], other, n->inputs[i], got,
+                      ig_onnx_schema_text(ig_onnx_schema_bounds(schema)[p->var].name));
+      }
+    }
+  }
+  for (size_t i = 0; i < n->noutputs; i++) {
+    const ig_onnx_param *p = ig_onnx_schema_output(schema, i);
+    if (!p || n->out[i] == IG_OM_NO_SLOT || n->out[i] >= s->g->nslots) continue;
+    s->values[n->out[i]] = result_type(n, schema, p, vars);
+  }
+}
