@@ -56,7 +56,35 @@ static PyObject *pairs_of(const char *text) {
 static const char *const keys[IG_META_KEY_COUNT] = {[IG_META_STACK_TRACE] = "stack_trace",
                                                     [IG_META_NN_MODULE_STACK] = "nn_module_stack",
                                                     [IG_META_TORCH_FN] = "torch_fn",
-                                                    [IG_META_SOURCE_FN] = "source_fn_stack"};
+                                                    [IG_META_SOURCE_FN] = "source_fn_stack",
+                                                    [IG_META_CUSTOM] = "custom"};
+
+// What the user attached, as JSON.
+static PyObject *call_json(const char *name, PyObject *arg) {
+  PyObject *json = PyImport_ImportModule("json");
+  PyObject *out = json ? PyObject_CallMethod(json, name, "O", arg) : NULL;
+  Py_XDECREF(json);
+  return out;
+}
+
+static PyObject *json_value(const char *text) {
+  PyObject *o = PyUnicode_FromString(text);
+  PyObject *out = o ? call_json("loads", o) : NULL;
+  if (!out && o && PyErr_ExceptionMatches(PyExc_ValueError)) {
+    PyErr_Clear();
+    return o;
+  }
+  Py_XDECREF(o);
+  return out;
+}
+
+static bool json_text(ig_str *s, PyObject *value) {
+  PyObject *o = call_json("dumps", value);
+  const char *text = o ? PyUnicode_AsUTF8(o) : NULL;
+  if (text) ig_str_add(s, "%s", text);
+  Py_XDECREF(o);
+  return text != NULL;
+}
 
 static PyObject *text_value(ig_meta_key key, const char *text) {
   switch (key) {
@@ -66,6 +94,8 @@ static PyObject *text_value(ig_meta_key key, const char *text) {
       return pair_of(text);
     case IG_META_SOURCE_FN:
       return pairs_of(text);
+    case IG_META_CUSTOM:
+      return json_value(text);
     default:
       return PyUnicode_FromString(text);
   }
@@ -156,6 +186,7 @@ static bool stack_text(ig_str *s, PyObject *dict) {
 
 // Only what has the form that the engine knows; anything else stays Python's alone.
 static bool meta_text(ig_str *s, ig_meta_key key, PyObject *value) {
+  if (key == IG_META_CUSTOM) return json_text(s, value);
   if (key == IG_META_NN_MODULE_STACK) return PyDict_Check(value) && stack_text(s, value);
   if (key == IG_META_TORCH_FN) {
     if (!PyTuple_Check(value) || PyTuple_GET_SIZE(value) != 2) return false;

@@ -311,7 +311,8 @@ static PyObject *program_outputs(PyObject *o, void *unused) {
                                       "USER_INPUT_MUTATION",
                                       "GRADIENT_TO_PARAMETER",
                                       "GRADIENT_TO_USER_INPUT",
-                                      "TOKEN"};
+                                      "TOKEN",
+                                      "PARAMETER_MUTATION"};
   const ig_output_spec *at = NULL;
   size_t n = ig_program_outputs(program_of(o), &at);
   PyObject *list = PyList_New((Py_ssize_t)n);
@@ -361,24 +362,39 @@ static PyObject *save_by(PyObject *o, PyObject *path,
   ig_scope_close(c, s);
   return st == IG_OK ? Py_NewRef(Py_None) : py_raise(c);
 }
-static PyObject *program_save(PyObject *o, PyObject *path) {
-  return save_by(o, path, ig_program_save);
-}
 static PyObject *program_save_onnx(PyObject *o, PyObject *path) {
   return save_by(o, path, ig_program_save_onnx);
 }
 
-// program_load(path) -> Program
-static PyObject *program_load(PyObject *module, PyObject *path) {
-  (void)module;
+static PyObject *program_arg_names(PyObject *o, void *unused) {
+  (void)unused;
+  const char *const *names = NULL;
+  size_t n = ig_program_arg_names(program_of(o), &names);
+  if (!names) Py_RETURN_NONE;
+  PyObject *list = PyList_New((Py_ssize_t)n);
+  for (size_t i = 0; list && i < n; i++) {
+    PyObject *name = PyUnicode_FromString(names[i]);
+    if (!name) Py_CLEAR(list);
+    if (name) PyList_SET_ITEM(list, (Py_ssize_t)i, name);
+  }
+  return list;
+}
+static PyObject *program_set_arg_names(PyObject *o, PyObject *list) {
   ig_ctx *c = py_ctx();
-  const char *text = PyUnicode_AsUTF8(path);
-  if (!text) return NULL;
-  ig_program *p = NULL;
+  PyObject *names = PySequence_Tuple(list);
+  if (!names) return NULL;
+  size_t n = (size_t)PyTuple_GET_SIZE(names);
   ig_scope s = ig_scope_open(c);
-  ig_status st = ig_program_load(c, text, &p);
+  const char **at = ig_scope_push(c, (n + 1) * sizeof *at);
+  bool ok = at != NULL;
+  for (size_t i = 0; ok && i < n; i++) {
+    at[i] = PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, (Py_ssize_t)i));
+    ok = at[i] != NULL;
+  }
+  if (ok) ig_program_set_arg_names(c, program_of(o), at, n);
   ig_scope_close(c, s);
-  return py_program_wrap(c, st, p);
+  Py_DECREF(names);
+  return !PyErr_Occurred() && py_ok(c) ? Py_NewRef(Py_None) : NULL;
 }
 
 static PyObject *program_ranges(PyObject *o, void *unused) {
@@ -432,6 +448,7 @@ static PyGetSetDef program_getset[] = {
     {"specs", program_specs, NULL, "Tree specifications of arguments and results.", NULL},
     {"state_dict", program_state, NULL, NULL, NULL},
     {"constants", program_constants, NULL, NULL, NULL},
+    {"arg_names", program_arg_names, NULL, NULL, NULL},
     {"input_specs", program_inputs, NULL, NULL, NULL},
     {"output_specs", program_outputs, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
@@ -443,7 +460,7 @@ static PyMethodDef program_methods[] = {
     {"name_sources", program_name_sources, METH_NOARGS, NULL},
     {"unlift", program_unlift, METH_NOARGS, "The graph of the program as a module runs it."},
     {"check_inputs", program_check, METH_VARARGS, NULL},
-    {"save", program_save, METH_O, "Writes a .pt2 archive."},
+    {"set_arg_names", program_set_arg_names, METH_O, NULL},
     {"save_onnx", program_save_onnx, METH_O, "Writes an ONNX model."},
     {NULL, NULL, 0, NULL},
 };
@@ -466,7 +483,6 @@ PyMethodDef py_graph_functions[] = {
     {"capture_input", capture_input, METH_VARARGS, NULL},
     {"capture_state", capture_state, METH_VARARGS, NULL},
     {"capture_end", capture_end, METH_VARARGS, NULL},
-    {"program_load", program_load, METH_O, "Reads a .pt2 archive."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -318,6 +318,7 @@ static int add_all(PyObject *m) {
       py_object_functions,
       py_file_functions,
       py_onnx_check_functions,
+      py_pt2_functions,
   };
   // clang-format on
   for (size_t i = 0; i < PY_COUNT(lists); i++) {

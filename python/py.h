@@ -396,6 +396,7 @@ PyObject *py_program_wrap(ig_ctx *c, ig_status st, struct ig_program *p);  // ta
 struct ig_program;
 
 extern PyMethodDef py_dims_functions[];
+extern PyMethodDef py_pt2_functions[];
 ig_tensor *py_capture_input_dims(ig_ctx *c, const char *name, const char *source, ig_tensor *t,
                                  PyObject *dims);
 PyObject *py_program_ranges(const struct ig_program *p);

@@ -76,6 +76,10 @@ typedef struct ig_range_entry {
 IG_API size_t ig_program_ranges(ig_ctx *c, const ig_program *p, const ig_range_entry **entries);
 // The declared name of a size: "batch" of Dim("batch"); NULL: it has none. Files do not keep it.
 IG_API const char *ig_program_dim_name(const ig_program *p, const ig_expr *size);
+// One more, of an expression of the program's own symbols; the text is made. Symbols read from data
+// are listed by themselves. Only between making the program and sharing it.
+IG_API IG_MUST_USE ig_status ig_program_add_range(ig_ctx *c, ig_program *p,
+                                                  const ig_range_entry *entry);
 
 // One value per user input, checked as exported modules do it: IG_RUNTIME "Expected input at
 // *args[0].shape[0] to be <= 12, but got 14". `paths` names the inputs, NULL: "*args[i]".

@@ -57,6 +57,7 @@ typedef enum ig_meta_key {
   IG_META_NN_MODULE_STACK,  // "key,path,class;key,path,class"
   IG_META_TORCH_FN,         // "linear_1;builtin_function_or_method.linear"
   IG_META_SOURCE_FN,
+  IG_META_CUSTOM,  // JSON: what the user attached
   IG_META_KEY_COUNT
 } ig_meta_key;
 IG_API void ig_capture_set_meta(ig_ctx *c, ig_meta_key key, const char *text);

@@ -78,6 +78,7 @@ typedef enum ig_output_kind {
   IG_OUTPUT_GRAD_PARAMETER,
   IG_OUTPUT_GRAD_INPUT,
   IG_OUTPUT_TOKEN,
+  IG_OUTPUT_PARAMETER_MUTATION,
 } ig_output_kind;
 typedef struct ig_output_spec {
   ig_output_kind kind;
@@ -105,6 +106,9 @@ IG_API void ig_program_set_specs(ig_ctx *c, ig_program *p, const char *in_spec,
                                  const char *out_spec);
 IG_API const char *ig_program_in_spec(const ig_program *p);
 IG_API const char *ig_program_out_spec(const ig_program *p);
+// What the host calls the arguments of the function, trees as they come; 0: not known.
+IG_API void ig_program_set_arg_names(ig_ctx *c, ig_program *p, const char *const *names, size_t n);
+IG_API size_t ig_program_arg_names(const ig_program *p, const char *const **names);
 
 // Runs on user inputs (one value each, those that are no tensors included; they must equal what was
 // captured). outs gets one value per user output. Buffers that the program writes are written.

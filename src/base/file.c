@@ -115,6 +115,48 @@ ig_status ig_file_map_beneath(ig_ctx *c, const char *folder, const char *path, i
   return IG_OK;
 }
 
+static void copy_destroy(ig_ref *self) {
+  ig_file *f = (ig_file *)self;
+  ig_mem_free(f->alloc, (void *)f->bytes.at, f->bytes.n + 1);
+  ig_mem_free(f->alloc, f, sizeof *f);
+}
+
+static void slice_destroy(ig_ref *self) {
+  ig_file *f = (ig_file *)self;
+  ig_file_release(f->whole);
+  ig_mem_free(f->alloc, f, sizeof *f);
+}
+
+ig_status ig_file_copy(ig_ctx *c, ig_bytes bytes, ig_file **out) {
+  ig_file *f = ig_mem_new(c->alloc, sizeof *f);
+  uint8_t *at = f ? ig_mem_new(c->alloc, bytes.n + 1) : NULL;
+  *out = NULL;
+  if (!at) {
+    ig_mem_free(c->alloc, f, sizeof *f);
+    return ig_fail(c, IG_NOMEM, "out of memory");
+  }
+  if (bytes.n) memcpy(at, bytes.at, bytes.n);
+  f->alloc = c->alloc;
+  f->bytes = (ig_bytes){at, bytes.n};
+  f->ref.destroy = copy_destroy;
+  ig_ref_retain(&f->ref);
+  *out = f;
+  return IG_OK;
+}
+
+ig_status ig_file_slice(ig_ctx *c, ig_file *whole, ig_bytes bytes, ig_file **out) {
+  ig_file *f = ig_mem_new(c->alloc, sizeof *f);
+  *out = f;
+  if (!f) return ig_fail(c, IG_NOMEM, "out of memory");
+  f->alloc = c->alloc;
+  f->bytes = bytes;
+  f->whole = whole;
+  f->ref.destroy = slice_destroy;
+  ig_ref_retain(&f->ref);
+  ig_ref_retain(&whole->ref);
+  return IG_OK;
+}
+
 ig_sink ig_sink_memory(ig_alloc alloc) {
   return (ig_sink){.alloc = alloc, .fd = -1};
 }
@@ -158,7 +200,20 @@ ig_status ig_sink_file(ig_ctx *c, const char *path, ig_sink *out) {
   return st;
 }
 
+ig_status ig_sink_call(ig_ctx *c, bool (*write)(void *, const void *, size_t), void *user,
+                       ig_sink *out) {
+  *out = ig_sink_memory(c->alloc);
+  out->write = write;
+  out->user = user;
+  if (ig_mem_grow(c->alloc, (void **)&out->at, &out->cap, 1, SINK_BUFFER)) return IG_OK;
+  return ig_fail(c, IG_NOMEM, "out of memory");
+}
+
 static void write_all(ig_sink *s, const uint8_t *data, size_t n) {
+  if (s->write) {
+    if (n && !s->error && !s->write(s->user, data, n)) s->error = EIO;
+    return;
+  }
   while (n && !s->error) {
     ssize_t done = write(s->fd, data, n < (1u << 30) ? n : (1u << 30));
     if (done < 0 && errno == EINTR) continue;
@@ -174,7 +229,7 @@ static void write_all(ig_sink *s, const uint8_t *data, size_t n) {
 void ig_sink_put(ig_sink *s, const void *data, size_t n) {
   if (s->error || n == 0) return;
   s->total += n;
-  if (s->fd >= 0 && s->n + n > s->cap) {
+  if ((s->fd >= 0 || s->write) && s->n + n > s->cap) {
     write_all(s, s->at, s->n);
     s->n = 0;
     if (n >= s->cap) {
@@ -198,6 +253,10 @@ void ig_sink_zeros(ig_sink *s, size_t n) {
 
 ig_status ig_sink_close(ig_ctx *c, ig_sink *s) {
   const char *name = s->target ? s->target : "output";
+  if (s->write) {
+    write_all(s, s->at, s->n);
+    s->n = 0;
+  }
   if (s->fd >= 0) {
     write_all(s, s->at, s->n);
     s->n = 0;

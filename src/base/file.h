@@ -21,6 +21,7 @@ typedef struct ig_file {
   ig_ref ref;
   ig_alloc alloc;
   ig_bytes bytes;
+  struct ig_file *whole;  // that it is a piece of; NULL: none
 } ig_file;
 
 // The caller owns one reference of *out. Only regular files can be mapped; an empty one has n 0.
@@ -30,6 +31,9 @@ IG_MUST_USE ig_status ig_file_map(ig_ctx *c, const char *path, ig_file **out);
 // symbolic link, regular, without a second name.
 IG_MUST_USE ig_status ig_file_map_beneath(ig_ctx *c, const char *folder, const char *path,
                                           ig_file **out);
+// The same over memory: a copy of the bytes, or a piece of another file, which stays alive with it.
+IG_MUST_USE ig_status ig_file_copy(ig_ctx *c, ig_bytes bytes, ig_file **out);
+IG_MUST_USE ig_status ig_file_slice(ig_ctx *c, ig_file *whole, ig_bytes bytes, ig_file **out);
 static inline void ig_file_release(ig_file *f) {
   if (f) ig_ref_release(&f->ref);
 }
@@ -42,12 +46,18 @@ typedef struct ig_sink {
   size_t cap;
   uint64_t total;  // bytes put so far
   int fd;          // -1: in memory
-  int error;       // errno of the first failure
-  char *target;    // one block: target name, then temp name; NULL: no file to rename
+  // If not NULL, bytes go here instead, in large pieces; false: a failure that the host knows.
+  bool (*write)(void *user, const void *data, size_t n);
+  void *user;
+  int error;     // errno of the first failure
+  char *target;  // one block: target name, then temp name; NULL: no file to rename
   size_t target_size;
 } ig_sink;
 
 ig_sink ig_sink_memory(ig_alloc alloc);
+// Hands the bytes over to `write` as they come; ig_sink_close hands over the rest.
+IG_MUST_USE ig_status ig_sink_call(ig_ctx *c, bool (*write)(void *, const void *, size_t),
+                                   void *user, ig_sink *out);
 IG_MUST_USE ig_status ig_sink_file(ig_ctx *c, const char *path, ig_sink *out);
 void ig_sink_put(ig_sink *s, const void *data, size_t n);
 void ig_sink_zeros(ig_sink *s, size_t n);

@@ -101,3 +101,15 @@ const char *ig_program_dim_name(const ig_program *p, const ig_expr *size) {
   }
   return NULL;
 }
+
+ig_status ig_program_add_range(ig_ctx *c, ig_program *p, const ig_range_entry *entry) {
+  if (c->status != IG_OK) return c->status;
+  const ig_expr *e = entry->expr;
+  if (e->kind == IG_EXPR_SYMBOL && e->name[0] == 'u' && !e->backed) return IG_OK;
+  ig_sym *open = c->sym;
+  c->sym = p->graph->sym;
+  ig_dims *d = ig_dims_get(c);
+  if (d) (void)put(c, d, e, entry->lo, entry->hi, true);
+  c->sym = open;
+  return c->status;
+}

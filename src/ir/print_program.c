@@ -83,7 +83,7 @@ static const ig_node *node_of_target(const unlift *u, const ig_output_spec *o) {
 }
 
 static bool is_mutation(const ig_output_spec *o) {
-  return o->kind == IG_OUTPUT_BUFFER_MUTATION || o->kind == IG_OUTPUT_INPUT_MUTATION;
+  return ig_output_is_write(o);
 }
 
 // New values go back where they belong; that is the last reading of both.

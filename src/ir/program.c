@@ -9,6 +9,7 @@ static void program_destroy(ig_ref *ref) {
   for (size_t i = 0; i < p->nstate; i++) ig_tensor_release(p->state[i].tensor);
   for (size_t i = 0; i < p->nconstants; i++) ig_tensor_release(p->constants[i].tensor);
   ig_graph_free(p->graph);
+  if (p->origin_free) p->origin_free(p->origin);
   ig_arena_free(&p->arena);
   ig_mem_free(p->alloc, p, sizeof *p);
 }
@@ -233,6 +234,25 @@ void ig_program_set_specs(ig_ctx *c, ig_program *p, const char *in_spec, const c
   }
   p->in_spec = in;
   p->out_spec = out;
+}
+
+void ig_program_set_arg_names(ig_ctx *c, ig_program *p, const char *const *names, size_t n) {
+  const char **at = ig_arena_push(&p->arena, (n + 1) * sizeof *at);
+  for (size_t i = 0; at && i < n; i++) {
+    at[i] = ig_arena_strn(&p->arena, names[i], strlen(names[i]));
+    if (!at[i]) at = NULL;
+  }
+  if (!at) {
+    (void)no_memory(c);
+    return;
+  }
+  p->arg_names = at;
+  p->narg_names = n;
+}
+
+size_t ig_program_arg_names(const ig_program *p, const char *const **names) {
+  *names = p->arg_names;
+  return p->narg_names;
 }
 
 const char *ig_program_in_spec(const ig_program *p) {

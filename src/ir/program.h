@@ -21,8 +21,19 @@ struct ig_program {
   size_t nconstants;
   const char *in_spec;
   const char *out_spec;
+  const char **arg_names;
+  size_t narg_names;
   bool training;  // as captured: may write to its operands
+  // What the file that it was loaded from has besides, and who frees that; NULL: nothing.
+  struct ig_pt2_origin *origin;
+  void (*origin_free)(struct ig_pt2_origin *origin);
 };
+
+// A new value of a weight or an input, written back when the program runs.
+static inline bool ig_output_is_write(const ig_output_spec *o) {
+  return o->kind == IG_OUTPUT_BUFFER_MUTATION || o->kind == IG_OUTPUT_INPUT_MUTATION ||
+         o->kind == IG_OUTPUT_PARAMETER_MUTATION;
+}
 
 // Takes the graph over, also after an error (then NULL). `kinds` and `targets` describe outputs;
 // NULL: all are the user's.

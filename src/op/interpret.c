@@ -66,15 +66,30 @@ static bool wants_ints(const ig_arg *a) {
   return a->list && (a->type == IG_TYPE_INT || a->type == IG_TYPE_SYMINT);
 }
 
+static bool is_number(const ig_value *v) {
+  return v->kind == IG_KIND_INT || v->kind == IG_KIND_FLOAT || v->kind == IG_KIND_BOOL;
+}
+
+// What a node gives need not be what a graph from a file promises; ig_call looks at tensors itself.
+static bool refuse_arg(machine *m, const ig_arg *a) {
+  return ig_fail(m->c, IG_BAD_TYPE, "argument '%s': found a value that is no number", a->name) ==
+         IG_OK;
+}
+
 // An argument as the call takes it.
 static bool arg_of(machine *m, const ig_arg *a, const ig_value *v, ig_value *out) {
   *out = value_of(m, v);
+  if (v->kind == IG_KIND_NODE && a->type != IG_TYPE_TENSOR && a->type != IG_TYPE_OTHER &&
+      out->kind != IG_KIND_NONE && !is_number(out)) {
+    return refuse_arg(m, a);
+  }
   if (v->kind != IG_KIND_LIST) return true;
   size_t n = v->list.n;
   if (wants_ints(a)) {
     ig_int *ints = ig_scope_push(m->c, n * sizeof *ints + 1);
     for (size_t i = 0; ints && i < n; i++) {
       ig_value item = value_of(m, &v->list.at[i]);
+      if (item.kind != IG_KIND_INT && item.kind != IG_KIND_BOOL) return refuse_arg(m, a);
       ints[i] = item.kind == IG_KIND_BOOL ? ig_const(item.b) : item.i;
     }
     *out = ig_of_ints(ints, n);
@@ -169,10 +184,6 @@ static ig_value call_size(machine *m, const ig_node *n) {
   }
   (void)ig_fail(m->c, IG_BAD_INDEX, "%s: no size %lld", n->name, (long long)b.i.value);
   return ig_none();
-}
-
-static bool is_number(const ig_value *v) {
-  return v->kind == IG_KIND_INT || v->kind == IG_KIND_FLOAT || v->kind == IG_KIND_BOOL;
 }
 
 // Python's operators on anything but numbers are the host's.

@@ -181,6 +181,10 @@ static inline bool ig_op_takes_number(const ig_op *op, size_t i) {
   return i < op->operands && op->def->numbers && !op->schema.args[i].written;
 }
 
+// Does a value fit argument i, as a host would give it? Numbers may stand for tensors where
+// PyTorch allows that.
+bool ig_op_fits(const ig_op *op, size_t i, const ig_value *v);
+
 // The tile for a computing dtype and the dtype that it works in; NULL: PyTorch has none either.
 ig_tile_fn *ig_op_tile(const ig_op *op, ig_dtype dtype, ig_dtype *works_in);
 

@@ -78,7 +78,7 @@ static bool bind(ig_ctx *c, const ig_program *p, const ig_value *given, ig_value
 static ig_tensor *target_of(const ig_program *p, const ig_output_spec *o, const ig_value *values) {
   for (size_t i = 0; i < p->ninputs; i++) {
     const ig_input_spec *in = &p->inputs[i];
-    const char *name = o->kind == IG_OUTPUT_BUFFER_MUTATION ? in->target : in->name;
+    const char *name = o->kind == IG_OUTPUT_INPUT_MUTATION ? in->name : in->target;
     if (name && o->target && strcmp(name, o->target) == 0) return ig_value_tensor(&values[i]);
   }
   return NULL;
@@ -98,7 +98,7 @@ static void write_back(ig_ctx *c, ig_tensor *to, const ig_value *value) {
 }
 
 static bool is_mutation(const ig_output_spec *o) {
-  return o->kind == IG_OUTPUT_BUFFER_MUTATION || o->kind == IG_OUTPUT_INPUT_MUTATION;
+  return ig_output_is_write(o);
 }
 
 ig_status ig_program_run(ig_ctx *c, const ig_program *p, const ig_value *inputs, size_t n,

@@ -95,6 +95,10 @@ static bool fits(const ig_op *op, size_t i, const ig_value *v, strictness how) {
   }
 }
 
+bool ig_op_fits(const ig_op *op, size_t i, const ig_value *v) {
+  return fits(op, i, v, LENIENT);
+}
+
 // x.view(2, 3): trailing integers fill the first positional list.
 static size_t pack_ints(const ig_bound *call, size_t i, binding *b, ig_value *out) {
   size_t n = 0;

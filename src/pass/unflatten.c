@@ -325,14 +325,14 @@ static bool write_in_place(ig_ctx *c, const ig_program *p, ig_graph *flat) {
   bool ok = rest != NULL;
   for (size_t i = 0; ok && i < p->noutputs; i++) {
     const ig_output_spec *o = &p->outputs[i];
-    bool write = o->kind == IG_OUTPUT_BUFFER_MUTATION || o->kind == IG_OUTPUT_INPUT_MUTATION;
+    bool write = ig_output_is_write(o);
     if (write && out->args[i].kind == IG_KIND_NODE) {
       ok = write_here(c, flat, find_target(p, flat, o), out->args[i].node);
     }
   }
   for (size_t i = 0; ok && i < p->noutputs; i++) {
     const ig_output_spec *o = &p->outputs[i];
-    bool write = o->kind == IG_OUTPUT_BUFFER_MUTATION || o->kind == IG_OUTPUT_INPUT_MUTATION;
+    bool write = ig_output_is_write(o);
     if (!write) rest[n++] = out->args[i];
   }
   ok = ok && ig_node_set_args(c, out, rest, n, 0, NULL);

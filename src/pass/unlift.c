@@ -59,7 +59,7 @@ static const ig_node *target_of(const unlifter *u, const ig_output_spec *o) {
 }
 
 static bool is_write(const ig_output_spec *o) {
-  return o->kind == IG_OUTPUT_BUFFER_MUTATION || o->kind == IG_OUTPUT_INPUT_MUTATION;
+  return ig_output_is_write(o);
 }
 
 static bool mark_written(unlifter *u) {

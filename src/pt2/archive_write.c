@@ -50,8 +50,6 @@ static ig_status put_text(saver *s, const char *name, const char *text) {
 static ig_status put_storage(saver *s, ig_table *seen, const char *folder, const char *stem,
                              const ig_weight *w, int64_t *number) {
   const ig_storage *storage = w->tensor->storage;
-  if (storage->fake)
-    return ig_fail(s->c, IG_INVALID, "weight '%s' has no data: it is a fake tensor", w->name);
   size_t next = seen->n;
   ig_table_slot *slot = ig_table_put(seen, storage);
   if (!slot) return ig_fail(s->c, IG_NOMEM, "out of memory");
@@ -63,7 +61,8 @@ static ig_status put_storage(saver *s, ig_table *seen, const char *folder, const
   slot->number = *number = (int64_t)next;
   char name[64];
   (void)snprintf(name, sizeof name, "data/%s/%s%" PRId64, folder, stem, *number);
-  return put(s, name, (ig_bytes){storage->data, storage->bytes});
+  // A fake tensor has no bytes: its record is empty.
+  return put(s, name, (ig_bytes){storage->data, storage->fake ? 0 : storage->bytes});
 }
 
 static ig_status find_parameters(saver *s) {
@@ -159,32 +158,44 @@ static ig_status put_all(saver *s) {
   return put_records(s);
 }
 
+ig_status ig_program_write(ig_ctx *c, const ig_program *p, const char *root, ig_sink *sink) {
+  if (ig_ctx_status(c) != IG_OK) return ig_ctx_status(c);
+  const uint64_t basis = 14695981039346656037u;
+  saver s = {.c = c,
+             .p = p,
+             .names_hash = basis,
+             .data_hash = basis,
+             .root = root,
+             .root_n = strlen(root),
+             .parameters = ig_table_make(c->alloc)};
+  ig_scope scope = ig_scope_open(c);
+  ig_zip_writer_init(&s.zip, c, sink, IG_ZIP_ALIGN);
+  ig_status st = put_all(&s);
+  if (st == IG_OK) st = ig_zip_finish(&s.zip);
+  ig_zip_writer_free(&s.zip);
+  ig_table_free(&s.parameters);
+  ig_scope_close(c, scope);
+  return st;
+}
+
 // The folder inside is called like the file, without its last extension.
-static void set_root(saver *s, const char *path) {
+static void name_root(const char *path, char *root, size_t cap) {
   const char *slash = strrchr(path, '/');
-  s->root = slash ? slash + 1 : path;
-  const char *dot = strrchr(s->root, '.');
-  s->root_n = dot && dot != s->root ? (size_t)(dot - s->root) : strlen(s->root);
-  if (ig_zip_name_fault(s->root, s->root_n) || strcmp(s->root, ".") == 0) {
-    s->root = "archive";
-    s->root_n = strlen(s->root);
-  }
+  const char *start = slash ? slash + 1 : path;
+  const char *dot = strrchr(start, '.');
+  size_t n = dot && dot != start ? (size_t)(dot - start) : strlen(start);
+  bool plain = n > 0 && n < cap && !ig_zip_name_fault(start, n) && strcmp(start, ".") != 0;
+  (void)snprintf(root, cap, "%.*s", plain ? (int)n : 7, plain ? start : "archive");
 }
 
 ig_status ig_program_save(ig_ctx *c, const ig_program *p, const char *path) {
   if (ig_ctx_status(c) != IG_OK) return ig_ctx_status(c);
   ig_sink sink;
+  char root[256];
+  name_root(path, root, sizeof root);
   IG_RETURN_IF_ERR(ig_sink_file(c, path, &sink));
-  const uint64_t basis = 14695981039346656037u;
-  saver s = {.c = c, .p = p, .names_hash = basis, .data_hash = basis};
-  s.parameters = ig_table_make(c->alloc);
-  set_root(&s, path);
-  ig_zip_writer_init(&s.zip, c, &sink, IG_ZIP_ALIGN);
-  ig_status st = put_all(&s);
-  if (st == IG_OK) st = ig_zip_finish(&s.zip);
+  ig_status st = ig_program_write(c, p, root, &sink);
   if (st == IG_OK) st = ig_sink_close(c, &sink);
-  ig_zip_writer_free(&s.zip);
-  ig_table_free(&s.parameters);
   ig_sink_drop(&sink);
   return st;
 }

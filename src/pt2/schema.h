@@ -18,6 +18,7 @@ typedef struct ig_pt2_source {
   const ig_pt2_weights *state;
   const ig_pt2_weights *constants;
   ig_arena *arena;  // lives as long as the reading
+  bool objects;     // custom objects become inputs without a value instead of an error
 } ig_pt2_source;
 IG_MUST_USE ig_status ig_pt2_read_program(ig_ctx *c, const ig_pt2_source *source, ig_program **out);
 

@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ingot/dims.h"
 #include "op/op.h"
+#include "op/record.h"
 #include "pt2/schema.h"
 #include "pt2/values.h"
 
@@ -62,16 +64,16 @@ static void name_unused(writer *w, const ig_node *n, const char **names) {
   }
 }
 
-static void name_all(writer *w) {
-  for (const ig_node *n = w->g->first; n; n = n->next) {
+static void name_all(writer *w, const ig_graph *g) {
+  for (const ig_node *n = g->first; n; n = n->next) {
     if (n->kind != IG_NODE_CALL || n->val.kind != IG_KIND_LIST) continue;
     if (!name_results(w, n)) return;
   }
-  for (const ig_node *n = w->g->first; n; n = n->next) {
+  for (const ig_node *n = g->first; n; n = n->next) {
     const char **slot = is_getitem(n) ? slot_of(w, n) : NULL;
     if (slot && !*slot) *slot = n->name;
   }
-  for (const ig_node *n = w->g->first; n; n = n->next) {
+  for (const ig_node *n = g->first; n; n = n->next) {
     ig_table_slot *s = n->kind == IG_NODE_CALL ? ig_table_find(&w->results, n) : NULL;
     if (s) name_unused(w, n, s->value);
   }
@@ -84,6 +86,11 @@ static const char *name_of(void *user, const ig_node *n) {
 }
 
 // ---- nodes
+
+static void put_field(writer *w, const char *key, const char *text) {
+  ig_json_key(w->w, key);
+  ig_json_str(w->w, text);
+}
 
 static void put_input(writer *w, const char *name, const ig_value *v, const ig_arg *type,
                       int kind) {
@@ -105,12 +112,16 @@ static const ig_arg *find_arg(const ig_schema *s, const char *name) {
 }
 
 static void put_inputs(writer *w, const ig_node *n) {
+  static const char *const size[] = {"self", "dim", ""};  // aten.sym_size.int
+  static const char *const letters[] = {"a", "b", "c"};   // Python's own functions
   ig_json_key(w->w, "inputs");
   ig_json_open(w->w, '[');
   for (size_t i = 0; i < n->npos; i++) {
     const ig_arg *type = n->op && i < n->op->schema.nargs ? &n->op->schema.args[i] : NULL;
-    const char *sym[] = {"self", "dim"};  // aten.sym_size.int
-    const char *name = type ? type->name : n->callee == IG_CALLEE_SIZE && i < 2 ? sym[i] : "";
+    const char *name = type                                   ? type->name
+                       : n->callee == IG_CALLEE_SIZE && i < 3 ? size[i]
+                       : n->callee == IG_CALLEE_SYM && i < 3  ? letters[i]
+                                                              : "";
     put_input(w, name, &n->args[i], type, 1);
   }
   for (size_t i = 0; i < n->nkw; i++) {
@@ -146,75 +157,118 @@ static void put_output(writer *w, const char *name, const ig_value *val) {
   ig_json_close(w->w, '}');
 }
 
+// Results of a list inside results: there is no getitem of their own that names them.
+static void put_tensor_names(writer *w, const ig_node *n, const char *const *names,
+                             const ig_value *list) {
+  ig_json_open(w->w, '{');
+  ig_json_key(w->w, "as_tensors");
+  ig_json_open(w->w, '[');
+  for (size_t i = 0; i < list->list.n; i++) {
+    if (list->list.at[i].kind != IG_KIND_TENSOR) {
+      (void)ig_fail(w->c, IG_UNSUPPORTED, "'%s' gives a list of other things than tensors",
+                    n->name);
+    }
+    ig_json_open(w->w, '{');
+    put_field(w, "name", names[i]);
+    ig_json_close(w->w, '}');
+  }
+  ig_json_close(w->w, ']');
+  ig_json_close(w->w, '}');
+}
+
+// The node that reads result i whole; NULL: none.
+static const ig_node *reader_of(const ig_node *n, size_t i) {
+  for (const ig_use *u = n->first_use; u; u = u->next) {
+    const ig_node *item = u->user;
+    if (is_getitem(item) && item->args[1].kind == IG_KIND_INT &&
+        item->args[1].i.value == (int64_t)i) {
+      return item;
+    }
+  }
+  return NULL;
+}
+
+static void put_nested(writer *w, const ig_node *n, size_t i, const ig_value *list) {
+  const ig_node *item = reader_of(n, i);
+  const ig_table_slot *s = item ? ig_table_find(&w->results, item) : NULL;
+  if (s) {
+    put_tensor_names(w, n, s->value, list);
+  } else {
+    (void)ig_fail(w->c, IG_UNSUPPORTED, "'%s': nobody reads the list that is result %zu", n->name,
+                  i);
+  }
+}
+
 static void put_outputs(writer *w, const ig_node *n) {
   ig_json_key(w->w, "outputs");
   ig_json_open(w->w, '[');
   ig_table_slot *s = ig_table_find(&w->results, n);
   const char **names = s ? s->value : NULL;
   bool list = names && n->op && n->op->schema.nrets == 1 && n->op->schema.rets[0].list;
+  bool nothing = n->op && n->op->schema.nrets == 0;
   if (list) {
-    ig_json_open(w->w, '{');
-    ig_json_key(w->w, "as_tensors");
-    ig_json_open(w->w, '[');
-    for (size_t i = 0; i < result_count(n); i++) {
-      ig_json_open(w->w, '{');
-      ig_json_key(w->w, "name");
-      ig_json_str(w->w, names[i]);
-      ig_json_close(w->w, '}');
-    }
-    ig_json_close(w->w, ']');
-    ig_json_close(w->w, '}');
+    put_tensor_names(w, n, names, &n->val);
   } else if (names) {
-    for (size_t i = 0; i < result_count(n); i++) put_output(w, names[i], &n->val.list.at[i]);
-  } else {
+    for (size_t i = 0; i < result_count(n); i++) {
+      if (n->val.list.at[i].kind == IG_KIND_LIST) {
+        put_nested(w, n, i, &n->val.list.at[i]);
+      } else {
+        put_output(w, names[i], &n->val.list.at[i]);
+      }
+    }
+  } else if (!nothing) {
     put_output(w, n->name, &n->val);
   }
   ig_json_close(w->w, ']');
 }
 
 static void put_metadata(writer *w, const ig_node *n) {
-  static const struct {
-    const char *key;
-    ig_meta_key meta;
-  } keys[] = {{"stack_trace", IG_META_STACK_TRACE},
-              {"nn_module_stack", IG_META_NN_MODULE_STACK},
-              {"source_fn_stack", IG_META_SOURCE_FN},
-              {"torch_fn", IG_META_TORCH_FN}};
   ig_json_key(w->w, "metadata");
   ig_json_open(w->w, '{');
-  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-    const char *text = n->meta[keys[i].meta];
-    if (!text) continue;
-    ig_json_key(w->w, keys[i].key);
-    ig_json_str(w->w, text);
+  for (int i = 0; i < IG_META_KEY_COUNT; i++) {
+    const char *text = n->meta[i];
+    if (text && text[0]) put_field(w, ig_pt2_meta_keys[i], text);
   }
   ig_json_close(w->w, '}');
 }
 
+// The names of PyTorch's functions where ours prints differ.
+static void print_target(const ig_node *n, char *text, size_t cap) {
+  const char *prefix = n->callee == IG_CALLEE_OP || n->callee == IG_CALLEE_SIZE ? "torch.ops." : "";
+  if (strcmp(n->target, "round") == 0) prefix = "builtins.";
+  (void)snprintf(text, cap, "%s%s", prefix, n->target);
+}
+
 static void put_node(writer *w, const ig_node *n) {
   char target[512];
-  bool python = n->callee == IG_CALLEE_SYM;  // "_operator.mul" is written as it is
-  (void)snprintf(target, sizeof target, "%s%s", python ? "" : "torch.ops.", n->target);
+  bool known = n->callee != IG_CALLEE_HOST;
+  if (!known) {
+    (void)ig_fail(w->c, IG_UNSUPPORTED, "'%s' calls %s, which is no operator", n->name, n->target);
+    return;
+  }
+  print_target(n, target, sizeof target);
   ig_json_open(w->w, '{');
-  ig_json_key(w->w, "target");
-  ig_json_str(w->w, target);
+  put_field(w, "target", target);
   put_inputs(w, n);
   put_outputs(w, n);
   put_metadata(w, n);
   ig_json_key(w->w, "is_hop_single_tensor_return");
-  ig_json_null(w->w);
-  ig_json_key(w->w, "name");
-  ig_json_str(w->w, n->name);
+  if (n->callee == IG_CALLEE_HOP) ig_json_bool(w->w, n->val.kind == IG_KIND_TENSOR);
+  if (n->callee != IG_CALLEE_HOP) ig_json_null(w->w);
+  put_field(w, "name", n->name);
   ig_json_close(w->w, '}');
 }
 
-static void put_nodes(writer *w) {
+static void put_nodes(writer *w, const ig_graph *g) {
   ig_json_key(w->w, "nodes");
   ig_json_open(w->w, '[');
-  for (const ig_node *n = w->g->first; n; n = n->next) {
-    if (n->kind == IG_NODE_ATTR) {
+  for (const ig_node *n = g->first; n; n = n->next) {
+    if (n->kind == IG_NODE_ATTR && !n->sub) {
       (void)ig_fail(w->c, IG_UNSUPPORTED, "constant '%s' is not part of the program's signature",
                     n->target);
+    }
+    if (n->kind == IG_NODE_MODULE || n->kind == IG_NODE_METHOD) {
+      (void)ig_fail(w->c, IG_UNSUPPORTED, "'%s' calls a module or a method", n->name);
     }
     if (n->kind == IG_NODE_CALL && !is_getitem(n)) put_node(w, n);
   }
@@ -223,6 +277,8 @@ static void put_nodes(writer *w) {
 
 // ---- values
 
+typedef void value_fn(writer *w, const char *name, const ig_value *v, bool input);
+
 // Only inputs can require grad: programs are captured without history.
 static void put_tensor_value(writer *w, const char *name, const ig_value *v, bool input) {
   if (v->kind != IG_KIND_TENSOR) return;
@@ -230,18 +286,53 @@ static void put_tensor_value(writer *w, const char *name, const ig_value *v, boo
   ig_pt2_put_tensor_meta(&w->out, v->tensor, input && v->tensor->requires_grad);
 }
 
-static void put_tensor_values(writer *w) {
-  ig_json_key(w->w, "tensor_values");
+static void put_int_value(writer *w, const char *name, const ig_value *v, bool input) {
+  if (v->kind != IG_KIND_INT || (input && !v->i.expr)) return;
+  ig_json_key(w->w, name);
+  ig_pt2_put_number(&w->out, v);
+}
+
+static void put_bool_value(writer *w, const char *name, const ig_value *v, bool input) {
+  if (v->kind != IG_KIND_BOOL || (input && !v->b_expr)) return;
+  ig_json_key(w->w, name);
+  ig_pt2_put_number(&w->out, v);
+}
+
+static void put_float_value(writer *w, const char *name, const ig_value *v, bool input) {
+  if (v->kind != IG_KIND_FLOAT || (input && !v->f_expr)) return;
+  ig_json_key(w->w, name);
+  ig_pt2_put_number(&w->out, v);
+}
+
+static void put_object_value(writer *w, const ig_node *n) {
+  if (!ig_node_is_placeholder(n) || n->role != IG_INPUT_OBJECT) return;
+  ig_json_key(w->w, n->name);
   ig_json_open(w->w, '{');
-  for (const ig_node *n = w->g->first; n; n = n->next) {
-    if (n->kind == IG_NODE_OUTPUT || is_getitem(n)) continue;
+  put_field(w, "name", n->name);
+  put_field(w, "class_fqn", ig_pt2_object_class(n));
+  ig_json_close(w->w, '}');
+}
+
+static void put_values(writer *w, const ig_graph *g, const char *key, value_fn *fn) {
+  ig_json_key(w->w, key);
+  ig_json_open(w->w, '{');
+  for (const ig_node *n = g->first; n; n = n->next) {
+    bool nested = is_getitem(n) && n->val.kind == IG_KIND_LIST;
+    if (n->kind == IG_NODE_OUTPUT || (is_getitem(n) && !nested)) continue;
     ig_table_slot *s = ig_table_find(&w->results, n);
     const char **names = s ? s->value : NULL;
     for (size_t i = 0; names && i < result_count(n); i++) {
-      put_tensor_value(w, names[i], &n->val.list.at[i], false);
+      fn(w, names[i], &n->val.list.at[i], false);
     }
-    if (!names) put_tensor_value(w, n->name, &n->val, ig_node_is_placeholder(n));
+    if (!names) fn(w, n->name, &n->val, ig_node_is_placeholder(n));
   }
+  ig_json_close(w->w, '}');
+}
+
+static void put_objects(writer *w, const ig_graph *g) {
+  ig_json_key(w->w, "custom_obj_values");
+  ig_json_open(w->w, '{');
+  for (const ig_node *n = g->first; n; n = n->next) put_object_value(w, n);
   ig_json_close(w->w, '}');
 }
 
@@ -251,55 +342,69 @@ static void put_empty(writer *w, const char *key, const char *brackets) {
   ig_json_close(w->w, brackets[1]);
 }
 
-static void put_graph(writer *w) {
-  const ig_input_spec *in = NULL;
-  const ig_output_spec *out = NULL;
-  size_t nin = ig_program_inputs(w->p, &in);
-  size_t nout = ig_program_outputs(w->p, &out);
-  ig_json_key(w->w, "graph");
+// A placeholder that stands for a fixed value is written as that value.
+static void put_placeholder(writer *w, const ig_node *n) {
+  ig_value node = ig_of_node((ig_node *)n);
+  bool symbolic = ig_value_expr(&n->val) != NULL;
+  bool fixed = n->role == IG_INPUT_USER && n->val.kind != IG_KIND_TENSOR && !symbolic;
+  ig_pt2_put_argument(&w->out, fixed ? &n->val : &node, NULL);
+}
+
+static void put_graph(writer *w, const ig_graph *g) {
+  const ig_node *last = g->last;
   ig_json_open(w->w, '{');
   ig_json_key(w->w, "inputs");
   ig_json_open(w->w, '[');
-  for (size_t i = 0; i < nin; i++) ig_pt2_put_argument(&w->out, &in[i].value, NULL);
+  for (const ig_node *n = g->first; n && ig_node_is_placeholder(n); n = n->next) {
+    put_placeholder(w, n);
+  }
   ig_json_close(w->w, ']');
   ig_json_key(w->w, "outputs");
   ig_json_open(w->w, '[');
-  for (size_t i = 0; i < nout; i++) ig_pt2_put_argument(&w->out, &out[i].value, NULL);
+  for (size_t i = 0; i < last->npos; i++) ig_pt2_put_argument(&w->out, &last->args[i], NULL);
   ig_json_close(w->w, ']');
-  put_nodes(w);
-  put_tensor_values(w);
-  put_empty(w, "sym_int_values", "{}");
-  put_empty(w, "sym_bool_values", "{}");
+  put_nodes(w, g);
+  put_values(w, g, "tensor_values", put_tensor_value);
+  put_values(w, g, "sym_int_values", put_int_value);
+  put_values(w, g, "sym_bool_values", put_bool_value);
   ig_json_key(w->w, "is_single_tensor_return");
-  ig_json_bool(w->w, false);
-  put_empty(w, "custom_obj_values", "{}");
-  put_empty(w, "sym_float_values", "{}");
+  ig_json_bool(w->w, last->bare && last->npos == 1);
+  put_objects(w, g);
+  put_values(w, g, "sym_float_values", put_float_value);
+  ig_json_close(w->w, '}');
+}
+
+// {"name": "true_graph_0", "graph": {...}}
+static void put_sub(void *user, const ig_node *n) {
+  writer *w = user;
+  name_all(w, n->sub);
+  ig_json_open(w->w, '{');
+  put_field(w, "name", n->target);
+  ig_json_key(w->w, "graph");
+  put_graph(w, n->sub);
   ig_json_close(w->w, '}');
 }
 
 // ---- signature
 
-static void put_field(writer *w, const char *key, const char *text) {
-  ig_json_key(w->w, key);
-  ig_json_str(w->w, text);
-}
-
-static void put_arg_name(writer *w, const char *name) {
+static void put_arg_name(writer *w, const char *name, const char *cls) {
   ig_json_key(w->w, "arg");
   ig_json_open(w->w, '{');
   put_field(w, "name", name);
+  if (cls) put_field(w, "class_fqn", cls);
   ig_json_close(w->w, '}');
 }
 
 static void put_input_spec(writer *w, const ig_input_spec *s) {
-  static const char *const keys[] = {[IG_INPUT_USER] = "user_input",
-                                     [IG_INPUT_PARAMETER] = "parameter",
-                                     [IG_INPUT_BUFFER] = "buffer",
-                                     [IG_INPUT_CONSTANT] = "tensor_constant"};
-  bool constant = s->kind == IG_INPUT_USER && s->value.kind != IG_KIND_NODE;
-  if ((size_t)s->kind >= sizeof keys / sizeof *keys) {
-    (void)ig_fail(w->c, IG_UNSUPPORTED, "input '%s': objects and tokens cannot be written",
-                  s->name);
+  static const char *const keys[] = {
+      [IG_INPUT_USER] = "user_input",   [IG_INPUT_PARAMETER] = "parameter",
+      [IG_INPUT_BUFFER] = "buffer",     [IG_INPUT_CONSTANT] = "tensor_constant",
+      [IG_INPUT_OBJECT] = "custom_obj", [IG_INPUT_TOKEN] = "token"};
+  const ig_node *n = ig_graph_find(ig_program_graph(w->p), s->name);
+  bool fixed = s->kind == IG_INPUT_USER && s->value.kind != IG_KIND_NODE;
+  bool constant = fixed && !ig_value_expr(&s->value);
+  if (!n) {
+    (void)ig_fail(w->c, IG_RUNTIME, "input '%s' is not in the graph", s->name);
     return;
   }
   ig_json_open(w->w, '{');
@@ -311,13 +416,15 @@ static void put_input_spec(writer *w, const ig_input_spec *s) {
     ig_pt2_put_argument(&w->out, &s->value, NULL);
   } else if (s->kind == IG_INPUT_USER) {
     ig_json_key(w->w, "arg");
-    ig_pt2_put_argument(&w->out, &s->value, NULL);
+    put_placeholder(w, n);
   } else {
     static const char *const names[] = {[IG_INPUT_PARAMETER] = "parameter_name",
                                         [IG_INPUT_BUFFER] = "buffer_name",
-                                        [IG_INPUT_CONSTANT] = "tensor_constant_name"};
-    put_arg_name(w, s->name);
-    put_field(w, names[s->kind], s->target);
+                                        [IG_INPUT_CONSTANT] = "tensor_constant_name",
+                                        [IG_INPUT_OBJECT] = "custom_obj_name",
+                                        [IG_INPUT_TOKEN] = NULL};
+    put_arg_name(w, s->name, s->kind == IG_INPUT_OBJECT ? ig_pt2_object_class(n) : NULL);
+    if (names[s->kind]) put_field(w, names[s->kind], s->target);
     if (s->kind == IG_INPUT_BUFFER) {
       ig_json_key(w->w, "persistent");
       ig_json_bool(w->w, s->persistent);
@@ -334,11 +441,9 @@ static void put_output_spec(writer *w, const ig_output_spec *s) {
       [IG_OUTPUT_BUFFER_MUTATION] = {"buffer_mutation", "buffer_name"},
       [IG_OUTPUT_INPUT_MUTATION] = {"user_input_mutation", "user_input_name"},
       [IG_OUTPUT_GRAD_PARAMETER] = {"gradient_to_parameter", "parameter_name"},
-      [IG_OUTPUT_GRAD_INPUT] = {"gradient_to_user_input", "user_input_name"}};
-  if ((size_t)s->kind >= sizeof keys / sizeof *keys) {
-    (void)ig_fail(w->c, IG_UNSUPPORTED, "output '%s': tokens cannot be written", s->name);
-    return;
-  }
+      [IG_OUTPUT_GRAD_INPUT] = {"gradient_to_user_input", "user_input_name"},
+      [IG_OUTPUT_TOKEN] = {"token", NULL},
+      [IG_OUTPUT_PARAMETER_MUTATION] = {"parameter_mutation", "parameter_name"}};
   ig_json_open(w->w, '{');
   ig_json_key(w->w, keys[s->kind][0]);
   ig_json_open(w->w, '{');
@@ -346,7 +451,7 @@ static void put_output_spec(writer *w, const ig_output_spec *s) {
     ig_json_key(w->w, "arg");
     ig_pt2_put_argument(&w->out, &s->value, NULL);
   } else {
-    put_arg_name(w, s->value.kind == IG_KIND_NODE ? name_of(w, s->value.node) : s->name);
+    put_arg_name(w, s->value.kind == IG_KIND_NODE ? name_of(w, s->value.node) : s->name, NULL);
   }
   if (keys[s->kind][1]) put_field(w, keys[s->kind][1], s->target);
   ig_json_close(w->w, '}');
@@ -466,9 +571,21 @@ static void put_submodules(writer *w) {
   ig_map_free(&seen);
 }
 
-static void put_module_calls(writer *w) {
+static void put_arg_names(writer *w) {
   const ig_input_spec *in = NULL;
+  const char *const *names = NULL;
   size_t nin = ig_program_inputs(w->p, &in);
+  size_t n = ig_program_arg_names(w->p, &names);
+  ig_json_key(w->w, "forward_arg_names");
+  ig_json_open(w->w, '[');
+  for (size_t i = 0; i < n; i++) ig_json_str(w->w, names[i]);
+  for (size_t i = 0; !names && i < nin; i++) {
+    if (in[i].kind == IG_INPUT_USER) ig_json_str(w->w, in[i].name);
+  }
+  ig_json_close(w->w, ']');
+}
+
+static void put_module_calls(writer *w) {
   ig_json_key(w->w, "module_call_graph");
   ig_json_open(w->w, '[');
   ig_json_open(w->w, '{');
@@ -479,23 +596,43 @@ static void put_module_calls(writer *w) {
   put_empty(w, "outputs", "[]");
   put_spec(w, "in_spec", ig_program_in_spec(w->p), ig_program_user_inputs(w->p), true);
   put_spec(w, "out_spec", ig_program_out_spec(w->p), ig_program_user_outputs(w->p), false);
-  ig_json_key(w->w, "forward_arg_names");
-  ig_json_open(w->w, '[');
-  for (size_t i = 0; i < nin; i++) {
-    if (in[i].kind == IG_INPUT_USER) ig_json_str(w->w, in[i].name);
-  }
-  ig_json_close(w->w, ']');
+  put_arg_names(w);
   ig_json_close(w->w, '}');
   ig_json_close(w->w, '}');
   put_submodules(w);
   ig_json_close(w->w, ']');
 }
 
+static void put_bound(writer *w, const char *key, int64_t bound) {
+  ig_json_key(w->w, key);
+  if (bound == INT64_MIN || bound == INT64_MAX) {
+    ig_json_null(w->w);
+  } else {
+    ig_json_int(w->w, bound);
+  }
+}
+
+static void put_ranges(writer *w) {
+  const ig_range_entry *at = NULL;
+  size_t n = ig_program_ranges(w->c, w->p, &at);
+  ig_json_key(w->w, "range_constraints");
+  ig_json_open(w->w, '{');
+  for (size_t i = 0; i < n; i++) {
+    ig_json_key(w->w, at[i].text);
+    ig_json_open(w->w, '{');
+    put_bound(w, "min_val", at[i].lo);
+    put_bound(w, "max_val", at[i].hi);
+    ig_json_close(w->w, '}');
+  }
+  ig_json_close(w->w, '}');
+}
+
 static void put_program(writer *w) {
   ig_json_open(w->w, '{');
   ig_json_key(w->w, "graph_module");
   ig_json_open(w->w, '{');
-  put_graph(w);
+  ig_json_key(w->w, "graph");
+  put_graph(w, w->g);
   put_signature(w);
   put_module_calls(w);
   put_empty(w, "metadata", "{}");
@@ -506,7 +643,7 @@ static void put_program(writer *w) {
   ig_json_key(w->w, "aten");
   ig_json_int(w->w, IG_PT2_ATEN_OPSET);
   ig_json_close(w->w, '}');
-  put_empty(w, "range_constraints", "{}");
+  put_ranges(w);
   ig_json_key(w->w, "schema_version");
   ig_json_open(w->w, '{');
   ig_json_key(w->w, "major");
@@ -531,9 +668,11 @@ ig_status ig_pt2_write_program(ig_ctx *c, const ig_program *p, ig_str *out) {
               .w = &json,
               .arena = ig_arena_make(c->alloc),
               .results = ig_table_make(c->alloc)};
-  w.out = (ig_pt2_out){c, &json, name_of, &w};
-  name_all(&w);
+  w.out = (ig_pt2_out){c, &json, name_of, put_sub, &w};
+  ig_scope scope = ig_scope_open(c);
+  name_all(&w, w.g);
   if (ig_ctx_status(c) == IG_OK) put_program(&w);
+  ig_scope_close(c, scope);
   if (out->failed) (void)ig_fail(c, IG_NOMEM, "out of memory");
   ig_table_free(&w.results);
   ig_arena_free(&w.arena);

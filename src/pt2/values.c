@@ -3,7 +3,10 @@
 #include "pt2/values.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "op/op.h"
 
 // ScalarType of the schema; these are not the numbers that PyTorch uses inside.
 static const uint8_t dtype_numbers[IG_DTYPE_COUNT] = {
@@ -18,6 +21,13 @@ static const uint8_t layout_numbers[IG_LAYOUT_COUNT] = {[IG_STRIDED] = 7, [IG_SP
 static const uint8_t format_numbers[IG_MEMORY_FORMAT_COUNT] = {
     [IG_CONTIGUOUS] = 1, [IG_PRESERVE] = 4, [IG_CHANNELS_LAST] = 2, [IG_CHANNELS_LAST_3D] = 3};
 
+const char *const ig_pt2_meta_keys[IG_META_KEY_COUNT] = {
+    [IG_META_STACK_TRACE] = "stack_trace",
+    [IG_META_NN_MODULE_STACK] = "nn_module_stack",
+    [IG_META_SOURCE_FN] = "source_fn_stack",
+    [IG_META_TORCH_FN] = "torch_fn",
+    [IG_META_CUSTOM] = "custom"};
+
 // Position of `number` in a table, or n.
 static size_t find_number(const uint8_t *table, size_t n, int64_t number) {
   size_t i = 0;
@@ -26,6 +36,7 @@ static size_t find_number(const uint8_t *table, size_t n, int64_t number) {
 }
 
 ig_dtype ig_pt2_dtype_find(int64_t number) {
+  if (number == 14) return IG_U16;
   return (ig_dtype)find_number(dtype_numbers, IG_DTYPE_COUNT, number);
 }
 
@@ -35,6 +46,10 @@ ig_layout ig_pt2_layout_find(int64_t number) {
 
 ig_memory_format ig_pt2_memory_format_find(int64_t number) {
   return (ig_memory_format)find_number(format_numbers, IG_MEMORY_FORMAT_COUNT, number);
+}
+
+const char *ig_pt2_object_class(const ig_node *n) {
+  return n->val.kind == IG_KIND_STR ? n->val.str : "";
 }
 
 // ---- writing
@@ -83,20 +98,59 @@ void ig_pt2_put_named(ig_pt2_out *o, const char *union_key, const char *name) {
   close_union(o);
 }
 
-static void refuse_symbol(ig_pt2_out *o, ig_int i) {
-  (void)ig_fail(o->c, IG_UNSUPPORTED, "a .pt2 with the symbolic size %s cannot be written yet",
-                ig_int_text(o->c, i));
+// {"expr_str": "Symbol('s0', positive=True, integer=True)", "hint": {"as_int": 4}}
+static void put_expr(ig_pt2_out *o, const ig_expr *e, const ig_value *hint) {
+  ig_str text = ig_str_make(o->c->alloc);
+  ig_str_srepr(&text, e);
+  open_union(o, "as_expr");
+  ig_json_open(o->w, '{');
+  ig_json_key(o->w, "expr_str");
+  ig_json_str(o->w, text.failed ? "" : text.at);
+  ig_json_key(o->w, "hint");
+  if (!e->hinted) {
+    ig_json_null(o->w);
+  } else if (hint->kind == IG_KIND_INT) {
+    put_int(o, "as_int", hint->i.value);
+  } else if (hint->kind == IG_KIND_BOOL) {
+    put_bool(o, "as_bool", hint->b);
+  } else {
+    open_union(o, "as_float");
+    put_float(o, hint->f);
+    close_union(o);
+  }
+  ig_json_close(o->w, '}');
+  close_union(o);
+  if (text.failed) (void)ig_fail(o->c, IG_NOMEM, "out of memory");
+  ig_str_free(&text);
 }
 
-void ig_pt2_put_int_value(ig_pt2_out *o, ig_int i) {
-  if (i.expr) refuse_symbol(o, i);
-  put_int(o, "as_int", i.value);
+void ig_pt2_put_number(ig_pt2_out *o, const ig_value *v) {
+  if (v->kind == IG_KIND_INT && v->i.expr) {
+    put_expr(o, v->i.expr, v);
+  } else if (v->kind == IG_KIND_BOOL && v->b_expr) {
+    put_expr(o, v->b_expr, v);
+  } else if (v->kind == IG_KIND_FLOAT && v->f_expr) {
+    put_expr(o, v->f_expr, v);
+  } else if (v->kind == IG_KIND_INT) {
+    put_int(o, "as_int", v->i.value);
+  } else if (v->kind == IG_KIND_BOOL) {
+    put_bool(o, "as_bool", v->b);
+  } else {
+    open_union(o, "as_float");
+    put_float(o, v->f);
+    close_union(o);
+  }
+}
+
+static void put_size(ig_pt2_out *o, ig_int i) {
+  ig_value v = ig_of_int(i);
+  ig_pt2_put_number(o, &v);
 }
 
 static void put_sizes(ig_pt2_out *o, const char *key, const ig_int *at, int n) {
   ig_json_key(o->w, key);
   ig_json_open(o->w, '[');
-  for (int i = 0; i < n; i++) ig_pt2_put_int_value(o, at[i]);
+  for (int i = 0; i < n; i++) put_size(o, at[i]);
   ig_json_close(o->w, ']');
 }
 
@@ -121,14 +175,35 @@ void ig_pt2_put_tensor_meta(ig_pt2_out *o, const ig_tensor *t, bool requires_gra
   put_device(o, t->device);
   put_sizes(o, "strides", ig_strides(t), t->ndim);
   ig_json_key(o->w, "storage_offset");
-  ig_pt2_put_int_value(o, t->offset);
+  put_size(o, t->offset);
   ig_json_key(o->w, "layout");
   ig_json_int(o->w, layout_numbers[IG_STRIDED]);
   ig_json_close(o->w, '}');
 }
 
+static void put_object(ig_pt2_out *o, const ig_node *n) {
+  open_union(o, "as_custom_obj");
+  ig_json_open(o->w, '{');
+  ig_json_key(o->w, "name");
+  ig_json_str(o->w, o->name(o->user, n));
+  ig_json_key(o->w, "class_fqn");
+  ig_json_str(o->w, ig_pt2_object_class(n));
+  ig_json_close(o->w, '}');
+  close_union(o);
+}
+
 static void put_node(ig_pt2_out *o, const ig_node *n) {
   const char *name = o->name(o->user, n);
+  if (n->sub && o->graph) {
+    open_union(o, "as_graph");
+    o->graph(o->user, n);
+    close_union(o);
+    return;
+  }
+  if (ig_node_is_placeholder(n) && n->role == IG_INPUT_OBJECT) {
+    put_object(o, n);
+    return;
+  }
   const char *key = NULL;
   switch (n->val.kind) {
     case IG_KIND_TENSOR:
@@ -164,17 +239,6 @@ static void put_complex(ig_pt2_out *o, ig_c128 z) {
   ig_json_key(o->w, "imag");
   put_float(o, z.im);
   ig_json_close(o->w, '}');
-  close_union(o);
-}
-
-static void put_ints(ig_pt2_out *o, const ig_int *at, size_t n) {
-  open_union(o, "as_ints");
-  ig_json_open(o->w, '[');
-  for (size_t i = 0; i < n; i++) {
-    if (at[i].expr) refuse_symbol(o, at[i]);
-    ig_json_int(o->w, at[i].value);
-  }
-  ig_json_close(o->w, ']');
   close_union(o);
 }
 
@@ -219,34 +283,64 @@ static list_facts look_at_list(const ig_value *v) {
   return f;
 }
 
+// A list of lists of one kind.
+static const char *nested_key(const ig_value *v) {
+  list_facts all = {0};
+  for (size_t i = 0; i < v->list.n; i++) {
+    const ig_value *inner = &v->list.at[i];
+    if (inner->kind != IG_KIND_LIST || inner->seq > IG_SEQ_TUPLE) return NULL;
+    list_facts f = look_at_list(inner);
+    for (int k = 0; k < IG_KIND_COUNT; k++) {
+      all.distinct += f.kinds[k] && !all.kinds[k];
+      all.kinds[k] = all.kinds[k] || f.kinds[k];
+    }
+    all.nodes = all.nodes || f.nodes;
+  }
+  if (all.distinct != 1) return NULL;
+  if (all.kinds[IG_KIND_TENSOR]) return "as_nested_tensors";
+  if (all.kinds[IG_KIND_INT] && !all.nodes) return "as_int_lists";
+  if (all.kinds[IG_KIND_FLOAT] && !all.nodes) return "as_float_lists";
+  return NULL;
+}
+
 static const char *list_key(const ig_value *v, const ig_arg *type) {
+  static const struct {
+    ig_kind kind;
+    const char *plain;
+    const char *symbolic;
+  } keys[] = {{IG_KIND_INT, "as_ints", "as_sym_ints"},
+              {IG_KIND_FLOAT, "as_floats", "as_sym_floats"},
+              {IG_KIND_BOOL, "as_bools", "as_sym_bools"},
+              {IG_KIND_STR, "as_strings", NULL}};
   list_facts f = look_at_list(v);
   if (f.distinct == 0) return empty_list_key(type);
   if (f.kinds[IG_KIND_TENSOR] && f.distinct == 1) return "as_tensors";
   if (f.kinds[IG_KIND_TENSOR] && f.kinds[IG_KIND_NONE] && f.distinct == 2)
     return "as_optional_tensors";
   if (f.kinds[IG_KIND_NONE] && f.distinct == 1) return "as_optional_tensors";
-  if (f.kinds[IG_KIND_INT] && f.distinct == 1) return f.nodes ? "as_sym_ints" : "as_ints";
-  if (f.nodes) return NULL;
-  if (f.kinds[IG_KIND_FLOAT] && f.distinct == 1) return "as_floats";
-  if (f.kinds[IG_KIND_BOOL] && f.distinct == 1) return "as_bools";
-  if (f.kinds[IG_KIND_STR] && f.distinct == 1) return "as_strings";
+  if (f.kinds[IG_KIND_LIST]) return nested_key(v);
+  for (size_t i = 0; i < sizeof keys / sizeof *keys && f.distinct == 1; i++) {
+    if (f.kinds[keys[i].kind]) return f.nodes ? keys[i].symbolic : keys[i].plain;
+  }
   return NULL;
 }
 
 static void put_element(ig_pt2_out *o, const ig_value *e, const char *key) {
   bool optional = strcmp(key, "as_optional_tensors") == 0;
-  bool symbolic = strcmp(key, "as_sym_ints") == 0;
-  if (e->kind == IG_KIND_NODE && optional) {
+  bool symbolic = strncmp(key, "as_sym_", 7) == 0;
+  if (e->kind == IG_KIND_LIST) {
+    ig_json_open(o->w, '[');
+    for (size_t i = 0; i < e->list.n; i++) put_element(o, &e->list.at[i], key);
+    ig_json_close(o->w, ']');
+  } else if (e->kind == IG_KIND_NODE && optional) {
     ig_pt2_put_named(o, "as_tensor", o->name(o->user, e->node));
   } else if (e->kind == IG_KIND_NODE) {
     put_text(o, symbolic ? "as_name" : "name", o->name(o->user, e->node));
   } else if (e->kind == IG_KIND_NONE) {
     put_bool(o, "as_none", true);
   } else if (symbolic) {
-    ig_pt2_put_int_value(o, e->i);
+    ig_pt2_put_number(o, e);
   } else if (e->kind == IG_KIND_INT) {
-    if (e->i.expr) refuse_symbol(o, e->i);
     ig_json_int(o->w, e->i.value);
   } else if (e->kind == IG_KIND_FLOAT) {
     put_float(o, e->f);
@@ -257,19 +351,44 @@ static void put_element(ig_pt2_out *o, const ig_value *e, const char *key) {
   }
 }
 
+static void put_map(ig_pt2_out *o, const ig_value *v) {
+  open_union(o, "as_string_to_argument");
+  ig_json_open(o->w, '{');
+  for (size_t i = 0; i + 1 < v->list.n; i += 2) {
+    if (v->list.at[i].kind != IG_KIND_STR) {
+      (void)ig_fail(o->c, IG_UNSUPPORTED, "a dictionary whose keys are no strings");
+      break;
+    }
+    ig_json_key(o->w, v->list.at[i].str);
+    ig_pt2_put_argument(o, &v->list.at[i + 1], NULL);
+  }
+  ig_json_close(o->w, '}');
+  close_union(o);
+}
+
 static void put_list(ig_pt2_out *o, const ig_value *v, const ig_arg *type) {
-  const char *key = list_key(v, type);
-  if (!key) {
-    (void)ig_fail(o->c, IG_UNSUPPORTED,
-                  "argument '%s': the export schema has no list of such values",
-                  type ? type->name : "");
+  if (v->seq == IG_SEQ_DICT) {
+    put_map(o, v);
     return;
   }
-  open_union(o, key);
+  const char *key = list_key(v, type);
+  open_union(o, key ? key : "as_arguments");
   ig_json_open(o->w, '[');
-  for (size_t i = 0; i < v->list.n; i++) put_element(o, &v->list.at[i], key);
+  for (size_t i = 0; i < v->list.n; i++) {
+    if (key) {
+      put_element(o, &v->list.at[i], key);
+    } else {
+      ig_pt2_put_argument(o, &v->list.at[i], NULL);
+    }
+  }
   ig_json_close(o->w, ']');
   close_union(o);
+}
+
+static void put_operator(ig_pt2_out *o, const ig_op *op) {
+  char text[256];
+  (void)snprintf(text, sizeof text, "torch.ops.%s", op->target);
+  put_text(o, "as_operator", text);
 }
 
 void ig_pt2_put_argument(ig_pt2_out *o, const ig_value *v, const ig_arg *type) {
@@ -281,7 +400,6 @@ void ig_pt2_put_argument(ig_pt2_out *o, const ig_value *v, const ig_arg *type) {
       put_node(o, v->node);
       break;
     case IG_KIND_INT:
-      if (v->i.expr) refuse_symbol(o, v->i);
       put_int(o, "as_int", v->i.value);
       break;
     case IG_KIND_FLOAT:
@@ -312,8 +430,8 @@ void ig_pt2_put_argument(ig_pt2_out *o, const ig_value *v, const ig_arg *type) {
       put_device(o, v->device);
       close_union(o);
       break;
-    case IG_KIND_INTS:
-      put_ints(o, v->ints.at, v->ints.n);
+    case IG_KIND_OP:
+      put_operator(o, v->op);
       break;
     case IG_KIND_LIST:
       put_list(o, v, type);

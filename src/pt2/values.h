@@ -18,18 +18,24 @@ typedef struct ig_pt2_out {
   ig_ctx *c;
   ig_json_writer *w;
   ig_pt2_namer *name;
+  void (*graph)(void *user, const ig_node *attribute);  // writes the sub-graph that it reads
   void *user;
 } ig_pt2_out;
 
 void ig_pt2_put_named(ig_pt2_out *o, const char *union_key,
-                      const char *name);             // {"k": {"name": n}}
-void ig_pt2_put_int_value(ig_pt2_out *o, ig_int i);  // SymInt
+                      const char *name);                   // {"k": {"name": n}}
+void ig_pt2_put_number(ig_pt2_out *o, const ig_value *v);  // SymInt, SymFloat, SymBool
 void ig_pt2_put_tensor_meta(ig_pt2_out *o, const ig_tensor *t, bool requires_grad);
-// `type` (may be NULL) tells what an empty list is a list of.
+// `type` (may be NULL) tells what an empty list is a list of. Lists that mix tensors and numbers,
+// which the schema does not have, are written as {"as_arguments": [Argument]}: PyTorch refuses
+// those by that name.
 void ig_pt2_put_argument(ig_pt2_out *o, const ig_value *v, const ig_arg *type);
 
+const char *ig_pt2_object_class(const ig_node *n);             // of a placeholder that is an object
+extern const char *const ig_pt2_meta_keys[IG_META_KEY_COUNT];  // "stack_trace" ...
+
 // Numbers of the schema; the COUNT of the kind: unknown.
-ig_dtype ig_pt2_dtype_find(int64_t number);
+ig_dtype ig_pt2_dtype_find(int64_t number);  // 14 was uint16 up to schema 7
 ig_layout ig_pt2_layout_find(int64_t number);
 ig_memory_format ig_pt2_memory_format_find(int64_t number);
 
@@ -40,7 +46,13 @@ typedef struct ig_pt2_in {
   const char *file;     // name of the JSON member, for messages
   ig_bytes text;        // to tell lines
   ig_arena *arena;      // for values that are lists
-  const ig_map *names;  // name -> ig_value *: what was defined so far
+  const ig_map *names;  // name -> ig_node *: what was defined so far in the graph being read
+  ig_map *exprs;        // text -> ig_expr *: expressions that were parsed; NULL: there are none
+  int64_t major;        // of the schema; 0: no program, but a list of weights
+  int64_t minor;
+  // A sub-graph among the arguments: the node that reads it. NULL: not here.
+  ig_value (*sub)(void *user, const ig_json *v);
+  void *user;
 } ig_pt2_in;
 
 // Fails with "file: line 1 column 7: text".
@@ -51,10 +63,16 @@ const ig_json *ig_pt2_get(const ig_pt2_in *in, const ig_json *object, const char
                           ig_json_kind kind);
 const char *ig_pt2_get_text(const ig_pt2_in *in, const ig_json *object, const char *key);
 int64_t ig_pt2_get_int(const ig_pt2_in *in, const ig_json *object, const char *key);
-// The only member of a union; NULL after an error.
+// The only member of a union (in schemas 1 and 2, the only one that is not null); NULL after an
+// error.
 const ig_json_member *ig_pt2_union(const ig_pt2_in *in, const ig_json *v);
 
 ig_int ig_pt2_get_size(const ig_pt2_in *in, const ig_json *v);  // SymInt
+// SymInt, SymFloat or SymBool: a number, maybe symbolic. None after an error.
+ig_value ig_pt2_get_number(const ig_pt2_in *in, const ig_json *v);
+// The text of SymExpr, which was a plain string once; NULL: v is none.
+const char *ig_pt2_expr_text(const ig_json *v);
+bool ig_pt2_name_is_plain(const char *name);  // Names end up in printed code.
 bool ig_pt2_get_tensor_meta(const ig_pt2_in *in, const ig_json *v, ig_meta *out, bool *grad);
 ig_value ig_pt2_get_argument(const ig_pt2_in *in, const ig_json *v);
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "op/op.h"
 #include "pt2/values.h"
 
 ig_status ig_pt2_fail(const ig_pt2_in *in, const ig_json *at, ig_status st, const char *fmt, ...) {
@@ -61,13 +62,36 @@ int64_t ig_pt2_get_int(const ig_pt2_in *in, const ig_json *object, const char *k
   return v ? v->i : 0;
 }
 
+// Schemas 1 and 2 write all members of a union, null except one.
+static const ig_json_member *only_member(const ig_pt2_in *in, const ig_json *v) {
+  const ig_json_member *found = NULL;
+  if (v->n == 1) return &v->members[0];
+  for (size_t i = 0; in->major && in->major <= 2 && i < v->n; i++) {
+    if (v->members[i].value.kind == IG_JSON_NULL) continue;
+    if (found) return NULL;
+    found = &v->members[i];
+  }
+  return found;
+}
+
 const ig_json_member *ig_pt2_union(const ig_pt2_in *in, const ig_json *v) {
   if (!v || in->c->status != IG_OK) return NULL;
-  if (v->kind == IG_JSON_OBJECT && v->n == 1) return &v->members[0];
+  const ig_json_member *m = v->kind == IG_JSON_OBJECT ? only_member(in, v) : NULL;
+  if (m) return m;
   (void)ig_pt2_fail(
       in, v, IG_SYNTAX, "found %s, expected an object with exactly one member",
       v->kind == IG_JSON_OBJECT ? "another number of members" : ig_json_kind_text(v->kind));
   return NULL;
+}
+
+bool ig_pt2_name_is_plain(const char *s) {
+  size_t n = 0;
+  for (; s[n]; n++) {
+    bool letter = (s[n] >= 'a' && s[n] <= 'z') || (s[n] >= 'A' && s[n] <= 'Z') || s[n] == '_';
+    bool digit = s[n] >= '0' && s[n] <= '9';
+    if (!letter && !(digit && n) && (unsigned char)s[n] < 0x80) return false;
+  }
+  return n > 0 && n < 1000;
 }
 
 static ig_status wrong(const ig_pt2_in *in, const ig_json *v, const char *expected) {
@@ -75,22 +99,74 @@ static ig_status wrong(const ig_pt2_in *in, const ig_json *v, const char *expect
                      expected);
 }
 
+// Infinities and NaN are strings; older writers let Python's json write them its own way.
+static double get_float(const ig_pt2_in *in, const ig_json *v) {
+  if (v->kind == IG_JSON_FLOAT) return v->f;
+  if (v->kind == IG_JSON_INT) return (double)v->i;
+  if (v->kind == IG_JSON_STRING) {
+    if (strcmp(v->text, "NaN") == 0) return NAN;
+    if (strcmp(v->text, "Infinity") == 0) return HUGE_VAL;
+    if (strcmp(v->text, "-Infinity") == 0) return -HUGE_VAL;
+  }
+  (void)wrong(in, v, "a number, \"NaN\", \"Infinity\" or \"-Infinity\"");
+  return 0;
+}
+
 // ---- sizes and metadata
 
-ig_int ig_pt2_get_size(const ig_pt2_in *in, const ig_json *v) {
-  const ig_json_member *m = ig_pt2_union(in, v);
-  if (!m) return ig_const(0);
-  if (strcmp(m->key, "as_int") == 0 && m->value.kind == IG_JSON_INT) return ig_const(m->value.i);
-  if (strcmp(m->key, "as_expr") == 0) {
-    const char *text = ig_pt2_get_text(in, &m->value, "expr_str");
-    if (text) {
-      (void)ig_pt2_fail(in, v, IG_UNSUPPORTED,
-                        "symbolic size %.100s: programs with dynamic shapes are not read yet",
-                        text);
-    }
-    return ig_const(0);
+const char *ig_pt2_expr_text(const ig_json *v) {
+  if (v->kind == IG_JSON_OBJECT) v = ig_json_find(v, "expr_str");
+  return v && v->kind == IG_JSON_STRING && is_plain(v) ? v->text : NULL;
+}
+
+// The same texts come again and again.
+static const ig_expr *get_expr(const ig_pt2_in *in, const ig_json *v) {
+  const char *text = ig_pt2_expr_text(v);
+  if (!text || !in->exprs) {
+    (void)ig_pt2_fail(in, v, IG_SYNTAX,
+                      text ? "a symbolic number has no place here" : "no text of an expression");
+    return NULL;
   }
-  (void)ig_pt2_fail(in, v, IG_SYNTAX, "found '%.50s', expected a size (as_int)", m->key);
+  ig_map_value *known = ig_map_put(in->exprs, text);
+  if (!known) (void)ig_fail(in->c, IG_NOMEM, "out of memory");
+  if (!known || known->ptr) return known ? known->ptr : NULL;
+  const ig_expr *e = ig_expr_parse(in->c, text);
+  if (!e) {
+    ig_note(in->c, "in %s, byte %zu: '%.200s'", in->file, v->at, text);
+    return NULL;
+  }
+  ig_map_find(in->exprs, text)->ptr = (void *)e;
+  return e;
+}
+
+ig_value ig_pt2_get_number(const ig_pt2_in *in, const ig_json *v) {
+  static const struct {
+    const char *key;
+    ig_json_kind kind;
+  } plain[] = {{"as_int", IG_JSON_INT}, {"as_bool", IG_JSON_BOOL}, {"as_float", IG_JSON_FLOAT}};
+  ig_value out = ig_none();
+  if (v && v->kind == IG_JSON_INT) return ig_of_i64(v->i);  // schema 1: storage offsets
+  const ig_json_member *m = ig_pt2_union(in, v);
+  if (!m) return out;
+  if (strcmp(m->key, "as_expr") == 0) {
+    const ig_expr *e = get_expr(in, &m->value);
+    if (e) ig_value_of_expr(e, &out);
+    return out;
+  }
+  for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
+    if (strcmp(m->key, plain[i].key) != 0) continue;
+    if (plain[i].kind == IG_JSON_FLOAT) return ig_of_f64(get_float(in, &m->value));
+    if (m->value.kind != plain[i].kind) break;
+    return plain[i].kind == IG_JSON_INT ? ig_of_i64(m->value.i) : ig_of_bool(m->value.b);
+  }
+  (void)ig_pt2_fail(in, v, IG_SYNTAX, "found '%.50s', expected as_expr or a number", m->key);
+  return out;
+}
+
+ig_int ig_pt2_get_size(const ig_pt2_in *in, const ig_json *v) {
+  ig_value i = ig_pt2_get_number(in, v);
+  if (i.kind == IG_KIND_INT) return i.i;
+  if (in->c->status == IG_OK) (void)wrong(in, v, "an integer, maybe symbolic");
   return ig_const(0);
 }
 
@@ -124,7 +200,7 @@ static bool get_dims(const ig_pt2_in *in, const ig_json *v, const char *key, ig_
   *n = (int)list->n;
   for (int i = 0; i < *n; i++) {
     dims[i] = ig_pt2_get_size(in, &list->items[i]);
-    if (in->c->status == IG_OK && dims[i].value < 0) {
+    if (in->c->status == IG_OK && !dims[i].expr && dims[i].value < 0) {
       (void)ig_pt2_fail(in, &list->items[i], IG_SYNTAX, "'%s' holds the negative number %lld", key,
                         (long long)dims[i].value);
     }
@@ -151,12 +227,12 @@ bool ig_pt2_get_tensor_meta(const ig_pt2_in *in, const ig_json *v, ig_meta *out,
   out->strided = true;
   bool ok = get_dims(in, v, "sizes", out->size, &out->ndim) &&
             get_dims(in, v, "strides", out->stride, &nstrides);
-  out->offset =
-      ig_pt2_get_size(in, ok ? ig_pt2_get(in, v, "storage_offset", IG_JSON_OBJECT) : NULL);
+  const ig_json *offset = ok ? ig_json_find(v, "storage_offset") : NULL;
+  out->offset = offset ? ig_pt2_get_size(in, offset) : ig_const(0);
   if (ok && nstrides != out->ndim) {
     (void)ig_pt2_fail(in, v, IG_SYNTAX, "%d sizes and %d strides", out->ndim, nstrides);
   }
-  if (in->c->status == IG_OK && out->offset.value < 0) {
+  if (in->c->status == IG_OK && !out->offset.expr && out->offset.value < 0) {
     (void)ig_pt2_fail(in, v, IG_SYNTAX, "negative storage offset");
   }
   *grad = wants_grad && wants_grad->b;
@@ -165,33 +241,25 @@ bool ig_pt2_get_tensor_meta(const ig_pt2_in *in, const ig_json *v, ig_meta *out,
 
 // ---- arguments
 
-// What was defined under a name.
-static ig_value get_defined(const ig_pt2_in *in, const ig_json *at, const char *name,
-                            ig_kind kind) {
-  const ig_map_value *v = name ? ig_map_find(in->names, name) : NULL;
-  const ig_value *found = v ? v->ptr : NULL;
-  if (found && found->kind == kind) return *found;
+// What was defined under a name: a node whose value is a tensor, or a number.
+static ig_value get_defined(const ig_pt2_in *in, const ig_json *at, const char *name, bool tensor) {
+  const ig_map_value *v = name && in->names ? ig_map_find(in->names, name) : NULL;
+  ig_node *found = v ? v->ptr : NULL;
+  ig_kind kind = found ? found->val.kind : IG_KIND_NONE;
+  bool number = kind == IG_KIND_INT || kind == IG_KIND_FLOAT || kind == IG_KIND_BOOL;
+  if (found && (tensor ? kind == IG_KIND_TENSOR || kind == IG_KIND_NONE : number))
+    return ig_of_node(found);
   if (name) {
     (void)ig_pt2_fail(in, at, IG_SYNTAX, "%s called '%.100s' was defined before",
-                      kind == IG_KIND_TENSOR ? "no tensor" : "no number", name);
+                      tensor ? "no tensor" : "no number", name);
   }
   return ig_none();
 }
 
-static double get_float(const ig_pt2_in *in, const ig_json *v) {
-  if (v->kind == IG_JSON_FLOAT) return v->f;
-  if (v->kind == IG_JSON_INT) return (double)v->i;
-  if (v->kind == IG_JSON_STRING) {
-    if (strcmp(v->text, "NaN") == 0) return NAN;
-    if (strcmp(v->text, "Infinity") == 0) return HUGE_VAL;
-    if (strcmp(v->text, "-Infinity") == 0) return -HUGE_VAL;
-  }
-  (void)wrong(in, v, "a number, \"NaN\", \"Infinity\" or \"-Infinity\"");
-  return 0;
-}
-
 static ig_value get_tensor(const ig_pt2_in *in, const ig_json *v) {
-  return get_defined(in, v, ig_pt2_get_text(in, v, "name"), IG_KIND_TENSOR);
+  // A plain string in the optional tensors of schemas 1 and 2.
+  const char *name = v->kind == IG_JSON_STRING ? plain_text(in, v) : ig_pt2_get_text(in, v, "name");
+  return get_defined(in, v, name, true);
 }
 
 static ig_value get_int(const ig_pt2_in *in, const ig_json *v) {
@@ -227,7 +295,7 @@ static ig_value get_symbolic(const ig_pt2_in *in, const ig_json *v) {
   if (strcmp(m->key, "as_float") == 0) return get_float_value(in, &m->value);
   if (strcmp(m->key, "as_bool") == 0) return get_bool(in, &m->value);
   if (strcmp(m->key, "as_name") == 0) {
-    return get_defined(in, v, plain_text(in, &m->value), IG_KIND_INT);
+    return get_defined(in, v, plain_text(in, &m->value), false);
   }
   (void)ig_pt2_fail(in, v, IG_SYNTAX, "found '%.50s', expected as_name or a number", m->key);
   return ig_none();
@@ -278,19 +346,57 @@ static ig_value get_complex(const ig_pt2_in *in, const ig_json *v) {
   return ig_none();
 }
 
-typedef ig_value item_fn(const ig_pt2_in *in, const ig_json *v);
-
-static ig_value get_ints(const ig_pt2_in *in, const ig_json *v) {
-  ig_int *at = ig_arena_push(in->arena, (v->n + 1) * sizeof *at);
-  if (!at) (void)ig_fail(in->c, IG_NOMEM, "out of memory");
-  for (size_t i = 0; at && i < v->n; i++) at[i] = get_int(in, &v->items[i]).i;
-  return ig_of_ints(at, at ? v->n : 0);
+// "torch.ops.mylib.foo.default"
+static ig_value get_operator(const ig_pt2_in *in, const ig_json *v) {
+  static const char prefix[] = "torch.ops.";
+  const char *text = plain_text(in, v);
+  bool plain = text && strncmp(text, prefix, strlen(prefix)) == 0;
+  const ig_op *op = plain ? ig_op_find(in->c, text + strlen(prefix)) : NULL;
+  if (op) return ig_of_op(op);
+  if (text) (void)ig_pt2_fail(in, v, IG_UNSUPPORTED, "operator '%.100s' is not known", text);
+  return ig_none();
 }
 
-static ig_value get_list(const ig_pt2_in *in, const ig_json *v, item_fn *item) {
+static ig_value get_object(const ig_pt2_in *in, const ig_json *v) {
+  const char *name = ig_pt2_get_text(in, v, "name");
+  const ig_map_value *found = name && in->names ? ig_map_find(in->names, name) : NULL;
+  if (found && found->ptr) return ig_of_node(found->ptr);
+  if (name) (void)ig_pt2_fail(in, v, IG_SYNTAX, "no object called '%.100s' is an input", name);
+  return ig_none();
+}
+
+static ig_value get_graph(const ig_pt2_in *in, const ig_json *v) {
+  if (in->sub) return in->sub(in->user, v);
+  (void)ig_pt2_fail(in, v, IG_SYNTAX, "a sub-graph has no place here");
+  return ig_none();
+}
+
+// {"key": Argument}: keys and values by turns.
+static ig_value get_map(const ig_pt2_in *in, const ig_json *v) {
+  if (v->kind != IG_JSON_OBJECT) (void)wrong(in, v, "an object");
+  size_t n = v->kind == IG_JSON_OBJECT ? v->n : 0;
+  ig_value *at = ig_arena_push(in->arena, (2 * n + 1) * sizeof *at);
+  if (!at) (void)ig_fail(in->c, IG_NOMEM, "out of memory");
+  for (size_t i = 0; at && i < n; i++) {
+    at[2 * i] = ig_of_str(v->members[i].key);
+    at[2 * i + 1] = ig_pt2_get_argument(in, &v->members[i].value);
+  }
+  ig_value out = ig_of_list(at, at ? 2 * n : 0);
+  out.seq = IG_SEQ_DICT;
+  return out;
+}
+
+typedef ig_value item_fn(const ig_pt2_in *in, const ig_json *v);
+
+static ig_value get_list(const ig_pt2_in *in, const ig_json *v, item_fn *item, int depth) {
+  if (depth == 0) return item(in, v);
+  if (v->kind != IG_JSON_ARRAY) {
+    (void)wrong(in, v, "an array");
+    return ig_none();
+  }
   ig_value *at = ig_arena_push(in->arena, (v->n + 1) * sizeof *at);
   if (!at) (void)ig_fail(in->c, IG_NOMEM, "out of memory");
-  for (size_t i = 0; at && i < v->n; i++) at[i] = item(in, &v->items[i]);
+  for (size_t i = 0; at && i < v->n; i++) at[i] = get_list(in, &v->items[i], item, depth - 1);
   return ig_of_list(at, at ? v->n : 0);
 }
 
@@ -298,43 +404,46 @@ ig_value ig_pt2_get_argument(const ig_pt2_in *in, const ig_json *v) {
   static const struct {
     const char *key;
     item_fn *item;
-    bool list;
+    int depth;  // of lists around it
   } kinds[] = {
-      {"as_none", get_none, false},
-      {"as_tensor", get_tensor, false},
-      {"as_int", get_int, false},
-      {"as_float", get_float_value, false},
-      {"as_bool", get_bool, false},
-      {"as_string", get_string, false},
-      {"as_complex", get_complex, false},
-      {"as_sym_int", get_symbolic, false},
-      {"as_sym_float", get_symbolic, false},
-      {"as_sym_bool", get_symbolic, false},
-      {"as_scalar_type", get_dtype, false},
-      {"as_layout", get_layout, false},
-      {"as_memory_format", get_memory_format, false},
-      {"as_device", get_device_value, false},
-      {"as_optional_tensor", get_optional_tensor, false},
-      {"as_tensors", get_tensor, true},
-      {"as_optional_tensors", get_optional_tensor, true},
-      {"as_floats", get_float_value, true},
-      {"as_bools", get_bool, true},
-      {"as_strings", get_string, true},
-      {"as_sym_ints", get_symbolic, true},
-      {"as_sym_floats", get_symbolic, true},
-      {"as_sym_bools", get_symbolic, true},
+      {"as_none", get_none, 0},
+      {"as_tensor", get_tensor, 0},
+      {"as_int", get_int, 0},
+      {"as_float", get_float_value, 0},
+      {"as_bool", get_bool, 0},
+      {"as_string", get_string, 0},
+      {"as_complex", get_complex, 0},
+      {"as_sym_int", get_symbolic, 0},
+      {"as_sym_float", get_symbolic, 0},
+      {"as_sym_bool", get_symbolic, 0},
+      {"as_scalar_type", get_dtype, 0},
+      {"as_layout", get_layout, 0},
+      {"as_memory_format", get_memory_format, 0},
+      {"as_device", get_device_value, 0},
+      {"as_optional_tensor", get_optional_tensor, 0},
+      {"as_operator", get_operator, 0},
+      {"as_custom_obj", get_object, 0},
+      {"as_graph", get_graph, 0},
+      {"as_string_to_argument", get_map, 0},
+      {"as_ints", get_int, 1},
+      {"as_tensors", get_tensor, 1},
+      {"as_optional_tensors", get_optional_tensor, 1},
+      {"as_floats", get_float_value, 1},
+      {"as_bools", get_bool, 1},
+      {"as_strings", get_string, 1},
+      {"as_sym_ints", get_symbolic, 1},
+      {"as_sym_floats", get_symbolic, 1},
+      {"as_sym_bools", get_symbolic, 1},
+      {"as_nested_tensors", get_tensor, 2},
+      {"as_int_lists", get_int, 2},
+      {"as_float_lists", get_float_value, 2},
+      {"as_arguments", ig_pt2_get_argument, 1},  // ours: see ig_pt2_put_argument
   };
   const ig_json_member *m = ig_pt2_union(in, v);
   if (!m) return ig_none();
-  bool ints = strcmp(m->key, "as_ints") == 0;
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-    if (!ints && strcmp(m->key, kinds[i].key) != 0) continue;
-    if (!ints && !kinds[i].list) return kinds[i].item(in, &m->value);
-    if (m->value.kind != IG_JSON_ARRAY) {
-      (void)wrong(in, &m->value, "an array");
-      return ig_none();
-    }
-    return ints ? get_ints(in, &m->value) : get_list(in, &m->value, kinds[i].item);
+    if (strcmp(m->key, kinds[i].key) == 0)
+      return get_list(in, &m->value, kinds[i].item, kinds[i].depth);
   }
   (void)ig_pt2_fail(in, v, IG_UNSUPPORTED, "arguments of kind '%.50s' are not supported", m->key);
   return ig_none();

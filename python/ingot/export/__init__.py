@@ -7,8 +7,9 @@ from typing import Any
 
 from ingot import nn
 from ingot.export import _trace, dynamic_shapes, exported_program, graph_signature
+from ingot.export._save import load, save
 from ingot.export.dynamic_shapes import Constraint, Dim, ShapesCollection, dims, dynamic_dim
-from ingot.export.exported_program import ExportedProgram, load, save
+from ingot.export.exported_program import ExportedProgram
 from ingot.export.graph_signature import ExportBackwardSignature, ExportGraphSignature
 from ingot.export.unflatten import FlatArgsAdapter, UnflattenedModule, unflatten
 from ingot.utils._pytree import register_dataclass_as_pytree_node

@@ -22,7 +22,7 @@ from ingot.fx.graph import _PyTreeCodeGen, _PyTreeInfo
 from ingot.utils import _pytree as pytree
 from ingot.utils._sympy.value_ranges import ValueRanges, ranges_of
 
-__all__ = ["ExportedProgram", "load", "save"]
+__all__ = ["ExportedProgram"]
 
 
 class ProgramModule(fx.GraphModule):
@@ -256,15 +256,3 @@ class ExportedProgram:
 
     def __str__(self) -> str:
         return str(self._program)
-
-
-def save(ep: ExportedProgram, f: str | os.PathLike) -> None:
-    """Writes a .pt2 archive that torch.export.load of PyTorch 2.8 and newer reads."""
-    ep._sync()
-    ep._program.set_specs(*(pytree.treespec_dumps(spec) for spec in ep.call_spec))
-    ep._program.save(os.fspath(f))
-
-
-def load(f: str | os.PathLike) -> ExportedProgram:
-    """Reads a .pt2 archive; weights stay pages of the file."""
-    return ExportedProgram(_C.program_load(os.fspath(f)))

@@ -87,6 +87,7 @@ class OutputKind(enum.Enum):
     GRADIENT_TO_USER_INPUT = enum.auto()
     USER_INPUT_MUTATION = enum.auto()
     TOKEN = enum.auto()
+    PARAMETER_MUTATION = enum.auto()
 
 
 @dataclasses.dataclass

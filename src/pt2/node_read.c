@@ -1,0 +1,496 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nodes of the export schema -> nodes. Arguments go to the schema that the operator has today, by
+// name: what an older file does not name has its default. A call with several results has no
+// getitem nodes in the file, only names for them.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ingot/hop.h"
+#include "op/call.h"
+#include "op/op.h"
+#include "op/record.h"
+#include "pt2/reader.h"
+#include "sym/env.h"
+
+// ---- what is called
+
+static const char ops_prefix[] = "torch.ops.";
+
+static const char *after(const char *text, const char *prefix) {
+  size_t n = strlen(prefix);
+  return strncmp(text, prefix, n) == 0 ? text + n : NULL;
+}
+
+static const ig_hop *find_hop(const char *target) {
+  const char *dot = strrchr(target, '.');
+  return dot ? ig_hop_find(dot + 1) : NULL;
+}
+
+// Other spellings of what the table of ir/sym_names.c has: the module is the defining one.
+static bool find_sym(const char *target, const char **spelling, ig_expr_kind *kind) {
+  static const char *const others[][2] = {
+      {"builtins.round", "round"},
+      {"torch.sym_sqrt", "torch._sym_sqrt"},
+      {"torch.fx.experimental.symbolic_shapes.sym_sqrt", "torch._sym_sqrt"},
+      {"torch.sym_int", "math.trunc"}};
+  *spelling = target;
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    if (strcmp(others[i][0], target) == 0) *spelling = others[i][1];
+  }
+  return ig_sym_find(*spelling, kind);
+}
+
+static ig_status find_callee(ig_pt2_reader *r, const ig_json *node, ig_node *proto) {
+  const char *target = ig_pt2_get_text(&r->in, node, "target");
+  if (!target) return ig_ctx_status(r->c);
+  const char *op = after(target, ops_prefix);
+  bool higher =
+      after(target, "torch.ops.higher_order.") || after(target, "torch._higher_order_ops");
+  proto->kind = IG_NODE_CALL;
+  if (higher) {
+    proto->callee = IG_CALLEE_HOP;
+    proto->hop = find_hop(target);
+    proto->target = proto->hop ? proto->hop->path : NULL;
+    proto->effect = proto->hop && proto->hop->effect;
+  } else if (op && strcmp(op, "aten.sym_size.int") == 0) {
+    proto->callee = IG_CALLEE_SIZE;
+    proto->target = "aten.sym_size.int";
+  } else if (op) {
+    proto->op = ig_op_find(r->c, op);
+    proto->target = proto->op ? proto->op->target : NULL;
+    proto->effect = proto->op && ig_op_has_effect(proto->op);
+  } else if (find_sym(target, &proto->target, &proto->arith)) {
+    proto->callee = IG_CALLEE_SYM;
+    proto->target = ig_sym_target(proto->arith);
+  } else {
+    proto->target = NULL;
+  }
+  if (proto->target) return ig_ctx_status(r->c);
+  return ig_pt2_fail(&r->in, node, IG_UNSUPPORTED,
+                     higher ? "higher-order operator '%.150s' is not known"
+                     : op   ? "operator '%.150s' is not known: a custom operator must be "
+                              "registered before the program is loaded"
+                            : "function '%.150s' is not known",
+                     op ? op : target);
+}
+
+// ---- arguments
+
+typedef struct arguments {
+  ig_value *values;
+  const char **keys;
+  size_t npos;
+  size_t nkw;
+} arguments;
+
+static ig_status make_room(ig_pt2_reader *r, size_t n, arguments *a) {
+  a->values = ig_arena_push(r->source->arena, (n + 1) * sizeof *a->values);
+  a->keys = ig_arena_push(r->source->arena, (n + 1) * sizeof *a->keys);
+  return a->values && a->keys ? IG_OK : ig_pt2_no_memory(r);
+}
+
+// The value that stands for an argument while it is checked: nodes looked through.
+static ig_value look_through(ig_pt2_reader *r, const ig_value *v) {
+  if (v->kind == IG_KIND_NODE) return v->node->val;
+  if (v->kind != IG_KIND_LIST) return *v;
+  ig_value *items = ig_arena_push(r->source->arena, v->list.n * sizeof *items + 1);
+  ig_value out = *v;
+  if (!items) {
+    (void)ig_pt2_no_memory(r);
+    return ig_none();
+  }
+  for (size_t i = 0; i < v->list.n; i++) items[i] = look_through(r, &v->list.at[i]);
+  out.list.at = items;
+  return out;
+}
+
+static bool is_object(const ig_value *v) {
+  return v->kind == IG_KIND_NODE && v->node->role == IG_INPUT_OBJECT;
+}
+
+// A number where the schema has a float, one where it has a list of equal ones.
+static void adapt(ig_pt2_reader *r, const ig_arg *a, ig_value *v) {
+  bool plain = (v->kind == IG_KIND_INT && !v->i.expr) || v->kind == IG_KIND_BOOL;
+  if (plain && a->type == IG_TYPE_FLOAT && !a->list) {
+    *v = ig_of_f64(v->kind == IG_KIND_INT ? (double)v->i.value : (double)v->b);
+  } else if (a->list && a->fixed > 0 && (v->kind == IG_KIND_INT || v->kind == IG_KIND_NODE)) {
+    ig_value *items = ig_arena_push(r->source->arena, (size_t)a->fixed * sizeof *items);
+    if (!items) (void)ig_pt2_no_memory(r);
+    for (int i = 0; items && i < a->fixed; i++) items[i] = *v;
+    if (items) *v = ig_of_list(items, (size_t)a->fixed);
+  }
+}
+
+static ig_status check_argument(ig_pt2_reader *r, const ig_op *op, size_t i, const ig_json *at,
+                                ig_value *v) {
+  const ig_arg *a = &op->schema.args[i];
+  if (is_object(v)) return ig_ctx_status(r->c);
+  ig_value seen = look_through(r, v);
+  if (ig_ctx_status(r->c) != IG_OK) return ig_ctx_status(r->c);
+  // None in place of a tensor that an earlier call did not give.
+  bool absent = v->kind == IG_KIND_NODE && seen.kind == IG_KIND_NONE;
+  if (!absent && !ig_op_fits(op, i, &seen)) {
+    return ig_pt2_fail(&r->in, at, IG_SYNTAX, "argument '%s' of %s: the value does not fit: %s",
+                       a->name, op->target, op->schema.text);
+  }
+  adapt(r, a, v);
+  return ig_ctx_status(r->c);
+}
+
+static size_t find_argument(const ig_schema *s, const char *name) {
+  size_t i = 0;
+  while (i < s->nargs && strcmp(s->args[i].name, name) != 0) i++;
+  return i;
+}
+
+// What each argument of the schema got in the file.
+typedef struct slots {
+  ig_value value[IG_MAX_ARGS];
+  bool given[IG_MAX_ARGS];
+  bool keyword[IG_MAX_ARGS];
+} slots;
+
+static bool is_keyword(const ig_json *input) {
+  const ig_json *kind = ig_json_find(input, "kind");
+  return kind && kind->kind == IG_JSON_INT && kind->i == 2;
+}
+
+static ig_status fill_slots(ig_pt2_reader *r, const ig_op *op, const ig_json *inputs, slots *s) {
+  const ig_schema *schema = &op->schema;
+  for (size_t k = 0; k < inputs->n; k++) {
+    const ig_json *input = &inputs->items[k];
+    const char *name = ig_pt2_get_text(&r->in, input, "name");
+    ig_value v = ig_pt2_get_argument(&r->in, ig_pt2_get(&r->in, input, "arg", IG_JSON_OBJECT));
+    if (ig_ctx_status(r->c) != IG_OK) return ig_ctx_status(r->c);
+    size_t i = find_argument(schema, name);
+    if (i == schema->nargs) {
+      if (v.kind == IG_KIND_NONE) continue;  // an argument that is gone, and was not used
+      return ig_pt2_fail(&r->in, input, IG_UNSUPPORTED, "%s has no argument '%.50s': %s",
+                         op->target, name, schema->text);
+    }
+    if (s->given[i]) {
+      return ig_pt2_fail(&r->in, input, IG_SYNTAX, "argument '%.50s' is given twice", name);
+    }
+    IG_RETURN_IF_ERR(check_argument(r, op, i, input, &v));
+    s->value[i] = v;
+    s->given[i] = true;
+    s->keyword[i] = is_keyword(input);
+  }
+  return IG_OK;
+}
+
+// In the order of the schema: by place as far as it goes, the others by name.
+static ig_status read_op_arguments(ig_pt2_reader *r, const ig_op *op, const ig_json *node,
+                                   arguments *out) {
+  const ig_schema *schema = &op->schema;
+  const ig_json *inputs = ig_pt2_get(&r->in, node, "inputs", IG_JSON_ARRAY);
+  slots s = {.given = {0}};
+  if (!inputs) return ig_ctx_status(r->c);
+  IG_RETURN_IF_ERR(make_room(r, schema->nargs, out));
+  IG_RETURN_IF_ERR(fill_slots(r, op, inputs, &s));
+  for (size_t i = 0; i < schema->nargs; i++) {
+    const ig_arg *a = &schema->args[i];
+    if (!s.given[i]) {
+      if (a->has_default) continue;
+      return ig_pt2_fail(&r->in, node, IG_SYNTAX, "%s: argument '%s' is missing: %s", op->target,
+                         a->name, schema->text);
+    }
+    bool place = i == out->npos && i < schema->npos && !s.keyword[i] && !out->nkw;
+    out->values[out->npos + out->nkw] = s.value[i];
+    if (place) {
+      out->npos++;
+    } else {
+      out->keys[out->nkw++] = a->name;
+    }
+  }
+  return IG_OK;
+}
+
+// Higher-order operators have no schema: those with a name are keyword arguments.
+static ig_status read_plain_arguments(ig_pt2_reader *r, const ig_node *proto, const ig_json *node,
+                                      arguments *out) {
+  const ig_json *inputs = ig_pt2_get(&r->in, node, "inputs", IG_JSON_ARRAY);
+  if (!inputs) return ig_ctx_status(r->c);
+  IG_RETURN_IF_ERR(make_room(r, inputs->n, out));
+  for (size_t i = 0; i < inputs->n; i++) {
+    const ig_json *input = &inputs->items[i];
+    const char *name = ig_pt2_get_text(&r->in, input, "name");
+    out->values[i] = ig_pt2_get_argument(&r->in, ig_pt2_get(&r->in, input, "arg", IG_JSON_OBJECT));
+    if (ig_ctx_status(r->c) != IG_OK) return ig_ctx_status(r->c);
+    bool keyword = proto->callee == IG_CALLEE_HOP && name[0] &&
+                   (is_keyword(input) || !ig_json_find(input, "kind"));
+    if (keyword && out->nkw == IG_MAX_KEYS) {
+      return ig_pt2_fail(&r->in, input, IG_SYNTAX, "more than %d arguments by name", IG_MAX_KEYS);
+    }
+    if (keyword) {
+      out->keys[out->nkw++] = ig_graph_keep_text(r->c, r->scope->g, name);
+    } else if (out->nkw) {
+      return ig_pt2_fail(&r->in, input, IG_SYNTAX, "an argument by place after one by name");
+    } else {
+      out->npos++;
+    }
+  }
+  return ig_ctx_status(r->c);
+}
+
+static bool is_number(const ig_value *v) {
+  ig_kind k = v->kind == IG_KIND_NODE ? v->node->val.kind : v->kind;
+  return k == IG_KIND_INT || k == IG_KIND_FLOAT || k == IG_KIND_BOOL;
+}
+
+static ig_status check_numbers(ig_pt2_reader *r, const ig_node *proto, const ig_json *node,
+                               const arguments *a) {
+  bool ok = a->npos >= 1 && a->npos <= 3 && a->nkw == 0;
+  for (size_t i = 0; ok && proto->callee == IG_CALLEE_SYM && i < a->npos; i++) {
+    ok = is_number(&a->values[i]);
+  }
+  if (proto->callee == IG_CALLEE_SIZE) {
+    ok = a->npos == 2 && a->values[0].kind == IG_KIND_NODE &&
+         a->values[0].node->val.kind == IG_KIND_TENSOR && a->values[1].kind == IG_KIND_INT;
+  }
+  return ok ? IG_OK
+            : ig_pt2_fail(&r->in, node, IG_SYNTAX, "%s: the arguments do not fit", proto->target);
+}
+
+// Lists of operands print as tuples where capture makes them so.
+static void set_sequences(const ig_node *proto, arguments *a) {
+  bool tuples = proto->hop && (strcmp(proto->hop->name, "while_loop") == 0 ||
+                               strcmp(proto->hop->name, "strict_mode") == 0);
+  for (size_t i = 0; tuples && i < a->npos; i++) {
+    if (a->values[i].kind == IG_KIND_LIST) a->values[i].seq = IG_SEQ_TUPLE;
+  }
+}
+
+static ig_status read_arguments(ig_pt2_reader *r, const ig_json *node, ig_node *proto) {
+  arguments a = {0};
+  if (proto->callee == IG_CALLEE_OP) {
+    IG_RETURN_IF_ERR(read_op_arguments(r, proto->op, node, &a));
+  } else {
+    IG_RETURN_IF_ERR(read_plain_arguments(r, proto, node, &a));
+    if (proto->callee != IG_CALLEE_HOP) IG_RETURN_IF_ERR(check_numbers(r, proto, node, &a));
+    set_sequences(proto, &a);
+  }
+  proto->args = a.values;
+  proto->npos = a.npos;
+  proto->nkw = a.nkw;
+  proto->keys = a.keys;
+  return IG_OK;
+}
+
+// ---- metadata
+
+static void read_location(ig_pt2_reader *r, const char *trace) {
+  const char *last = NULL;
+  for (const char *at = trace ? strstr(trace, "File \"") : NULL; at;
+       at = strstr(at + 1, "File \"")) {
+    last = at + 6;
+  }
+  const char *end = last ? strchr(last, '"') : NULL;
+  const char *line = end ? strstr(end, ", line ") : NULL;
+  char file[256];
+  r->c->file = NULL;
+  if (!line || (size_t)(end - last) >= sizeof file) return;
+  memcpy(file, last, (size_t)(end - last));
+  file[end - last] = '\0';
+  long number = strtol(line + 7, NULL, 10);
+  if (number <= 0 || number > 100000000) return;
+  (void)ig_ctx_at(r->c, ig_graph_keep_text(r->c, r->scope->g, file), (int)number);
+}
+
+static void read_metadata(ig_pt2_reader *r, const ig_json *node, ig_node *proto) {
+  const ig_json *meta = ig_json_find(node, "metadata");
+  for (int i = 0; i < IG_META_KEY_COUNT; i++) {
+    const ig_json *text = meta ? ig_json_find(meta, ig_pt2_meta_keys[i]) : NULL;
+    bool plain = text && text->kind == IG_JSON_STRING && !memchr(text->text, 0, text->n);
+    if (plain) proto->meta[i] = ig_graph_keep_text(r->c, r->scope->g, text->text);
+  }
+  read_location(r, proto->meta[IG_META_STACK_TRACE]);
+}
+
+// ---- results
+
+// What a call gives, as the file lists it.
+typedef struct result {
+  const char *name;  // NULL: a list, or nothing
+  const ig_json *at;
+  ig_value val;
+  struct result *items;  // of a list
+  size_t n;
+} result;
+
+static ig_status read_result(ig_pt2_reader *r, const ig_json *v, result *out);
+
+static ig_status read_results(ig_pt2_reader *r, const ig_json *list, bool tensors, result *out) {
+  out->at = list;
+  out->n = list->n;
+  out->items = ig_arena_push(r->source->arena, (list->n + 1) * sizeof *out->items);
+  ig_value *vals = ig_arena_push(r->source->arena, (list->n + 1) * sizeof *vals);
+  if (!out->items || !vals) return ig_pt2_no_memory(r);
+  for (size_t i = 0; i < list->n; i++) {
+    result *item = &out->items[i];
+    *item = (result){.at = &list->items[i]};
+    if (tensors) {
+      item->name = ig_pt2_get_text(&r->in, item->at, "name");
+      if (item->name) (void)ig_pt2_describe_tensor(r, item->at, item->name, &item->val);
+    } else {
+      (void)read_result(r, item->at, item);
+    }
+    if (ig_ctx_status(r->c) != IG_OK) return ig_ctx_status(r->c);
+    vals[i] = item->val;
+  }
+  out->val = ig_of_list(vals, list->n);
+  return IG_OK;
+}
+
+static ig_status read_result(ig_pt2_reader *r, const ig_json *v, result *out) {
+  const ig_json_member *m = ig_pt2_union(&r->in, v);
+  if (!m) return ig_ctx_status(r->c);
+  *out = (result){.at = v};
+  if (strcmp(m->key, "as_tensors") == 0) {
+    if (m->value.kind != IG_JSON_ARRAY) {
+      return ig_pt2_fail(&r->in, v, IG_SYNTAX, "expected an array of tensors");
+    }
+    return read_results(r, &m->value, true, out);
+  }
+  if (strcmp(m->key, "as_none") == 0) return IG_OK;
+  if (strcmp(m->key, "as_optional_tensor") == 0) return read_result(r, &m->value, out);
+  (void)ig_pt2_describe(r, v, &out->name, &out->val);
+  if (ig_ctx_status(r->c) == IG_OK && !out->name) {
+    return ig_pt2_fail(&r->in, v, IG_UNSUPPORTED, "results of kind '%.50s' are not supported",
+                       m->key);
+  }
+  return ig_ctx_status(r->c);
+}
+
+// The getitem nodes of a call with several results.
+static ig_status push_items(ig_pt2_reader *r, ig_node *call, const result *list) {
+  for (size_t i = 0; i < list->n; i++) {
+    const result *item = &list->items[i];
+    if (!item->name && !item->items) continue;
+    ig_value args[] = {ig_of_node(call), ig_of_i64((int64_t)i)};
+    ig_node proto = {.kind = IG_NODE_CALL,
+                     .callee = IG_CALLEE_GETITEM,
+                     .target = "_operator.getitem",
+                     .args = args,
+                     .npos = 2,
+                     .val = item->val};
+    for (int k = 0; k < IG_META_KEY_COUNT; k++) proto.meta[k] = call->meta[k];
+    ig_node *n = item->name ? ig_pt2_push(r, &proto, item->name)
+                            : ig_graph_push(r->c, r->scope->g, &proto, "getitem");
+    if (!n) return ig_ctx_status(r->c);
+    if (item->name) IG_RETURN_IF_ERR(ig_pt2_define(r, item->at, item->name, n));
+    if (item->items) IG_RETURN_IF_ERR(push_items(r, n, item));
+  }
+  return IG_OK;
+}
+
+static bool is_described(const ig_pt2_scope *s, const char *name) {
+  const ig_json *const all[] = {s->tensors, s->ints, s->floats, s->bools, s->objects};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    if (all[i] && ig_json_find(all[i], name)) return true;
+  }
+  return ig_map_find(&s->g->names, name) != NULL;
+}
+
+// Of a call whose results have names, but which has none itself: since 8.17 the file tells it.
+static const char *own_name(ig_pt2_reader *r, const ig_json *node, const ig_node *proto, char *text,
+                            size_t cap) {
+  const ig_json *given = ig_json_find(node, "name");
+  char base[128];
+  if (given && given->kind == IG_JSON_STRING && ig_pt2_name_is_plain(given->text) &&
+      !is_described(r->scope, given->text)) {
+    return given->text;
+  }
+  const char *stem = proto->hop  ? proto->hop->base
+                     : proto->op ? ig_name_of_op(proto->op->schema.name, base, sizeof base)
+                                 : ig_sym_base(proto->target);
+  (void)snprintf(text, cap, "%s", stem);
+  for (size_t i = 1; is_described(r->scope, text) || ig_name_is_reserved(text); i++) {
+    (void)snprintf(text, cap, "%s_%zu", stem, i);
+  }
+  return text;
+}
+
+// Does the callee give what the file lists?
+static bool agrees(const ig_node *proto, const result *all) {
+  if (proto->callee == IG_CALLEE_HOP) return true;
+  if (proto->callee != IG_CALLEE_OP) return all->n == 1 && is_number(&all->items[0].val);
+  const ig_schema *s = &proto->op->schema;
+  if (s->nrets == 0) return all->n == 0 || (all->n == 1 && all->items[0].val.kind == IG_KIND_NONE);
+  if (all->n != s->nrets) return false;
+  for (size_t i = 0; i < s->nrets; i++) {
+    const ig_value *v = &all->items[i].val;
+    bool list = v->kind == IG_KIND_LIST;
+    if (v->kind == IG_KIND_NONE) continue;
+    if (list != s->rets[i].list) return false;
+    if (!list && (v->kind == IG_KIND_TENSOR) != (s->rets[i].type == IG_TYPE_TENSOR)) return false;
+  }
+  return true;
+}
+
+// A higher-order operator gives a tuple unless the file says that it is one tensor. Files from
+// before that was told have one tensor where the operator gave just that.
+static bool is_bare(const ig_json *node, const ig_node *proto, const result *all) {
+  if (proto->callee == IG_CALLEE_OP) return proto->op->schema.nrets <= 1;
+  if (proto->callee != IG_CALLEE_HOP) return true;
+  const ig_json *single = ig_json_find(node, "is_hop_single_tensor_return");
+  return all->n == 1 && single && single->kind == IG_JSON_BOOL && single->b;
+}
+
+static ig_status take_results(ig_pt2_reader *r, const ig_json *node, ig_node *proto) {
+  const ig_json *outputs = ig_pt2_get(&r->in, node, "outputs", IG_JSON_ARRAY);
+  result all = {0};
+  char text[160];
+  if (!outputs) return ig_ctx_status(r->c);
+  IG_RETURN_IF_ERR(read_results(r, outputs, false, &all));
+  if (!agrees(proto, &all)) {
+    return ig_pt2_fail(&r->in, outputs, IG_SYNTAX, "the results do not fit %s: %s", proto->target,
+                       proto->op ? proto->op->schema.text : "one number");
+  }
+  bool bare = is_bare(node, proto, &all);
+  bool listed = proto->callee == IG_CALLEE_HOP && all.n == 1 && all.items[0].items;
+  const result *list = bare || listed ? (all.n ? &all.items[0] : NULL) : &all;
+  proto->val = list ? list->val : ig_none();
+  const char *name = list ? list->name : NULL;
+  ig_node *n = ig_pt2_push(r, proto, name ? name : own_name(r, node, proto, text, sizeof text));
+  if (!n) return ig_ctx_status(r->c);
+  if (name) return ig_pt2_define(r, list->at, name, n);
+  return list && list->items ? push_items(r, n, list) : IG_OK;
+}
+
+// ---- what the program says about its symbols
+
+static void learn(ig_pt2_reader *r, const ig_node *proto) {
+  const char *target = proto->op ? proto->op->target : "";
+  const ig_value *v =
+      proto->npos && proto->args[0].kind == IG_KIND_NODE ? &proto->args[0].node->val : NULL;
+  if (!v) return;
+  if (v->kind == IG_KIND_BOOL && v->b_expr && strcmp(target, "aten._assert_scalar.default") == 0) {
+    ig_sym_believe(r->c, v);
+  }
+  bool size = strcmp(target, "aten.sym_constrain_range_for_size.default") == 0;
+  if (size && v->kind == IG_KIND_INT && v->i.expr && v->i.expr->kind == IG_EXPR_SYMBOL &&
+      !v->i.expr->backed) {
+    ig_symbol *s = ig_env_symbol(r->c, v->i.expr);
+    if (s) s->size_like = true;
+  }
+}
+
+static bool writes(const ig_op *op) {
+  for (size_t i = 0; i < op->schema.nargs; i++) {
+    if (op->schema.args[i].written) return true;
+  }
+  return false;
+}
+
+ig_status ig_pt2_read_node(ig_pt2_reader *r, const ig_json *node) {
+  ig_node proto = {.callee = IG_CALLEE_OP};
+  IG_RETURN_IF_ERR(find_callee(r, node, &proto));
+  IG_RETURN_IF_ERR(read_arguments(r, node, &proto));
+  read_metadata(r, node, &proto);
+  IG_RETURN_IF_ERR(take_results(r, node, &proto));
+  learn(r, &proto);
+  r->writes = r->writes || (proto.op && writes(proto.op));
+  return ig_ctx_status(r->c);
+}

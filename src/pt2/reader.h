@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading a program: what the parts of the reader share. Nodes are made as the file describes them,
+// under the names and with the values that it gives; arguments are checked against schemas, so that
+// a graph from a file cannot call an operator with what it does not take.
+#ifndef PT2_READER_H_
+#define PT2_READER_H_
+
+#include "ir/program.h"
+#include "pt2/schema.h"
+#include "pt2/values.h"
+
+enum { IG_PT2_MAX_NESTING = 32 };  // of sub-graphs
+
+// One graph or sub-graph that is being read.
+typedef struct ig_pt2_scope {
+  ig_graph *g;
+  ig_map names;  // name -> ig_node *
+  // What the file says about values, by name; NULL: nothing.
+  const ig_json *tensors;
+  const ig_json *ints;
+  const ig_json *floats;
+  const ig_json *bools;
+  const ig_json *objects;
+} ig_pt2_scope;
+
+typedef struct ig_pt2_reader {
+  ig_ctx *c;
+  const ig_pt2_source *source;
+  ig_pt2_in in;
+  ig_map weights;  // fqn -> ig_pt2_weight *
+  ig_map solved;   // texts of expressions whose symbols were looked at
+  ig_pt2_scope *scope;
+  size_t nesting;
+  bool writes;  // some node writes to an operand
+} ig_pt2_reader;
+
+// graph_read.c
+IG_MUST_USE ig_status ig_pt2_scope_open(ig_pt2_reader *r, const ig_json *graph, ig_pt2_scope *s);
+void ig_pt2_scope_close(ig_pt2_reader *r, ig_pt2_scope *s, ig_pt2_scope *outer);
+// The nodes between placeholders and output.
+IG_MUST_USE ig_status ig_pt2_read_nodes(ig_pt2_reader *r, const ig_json *graph);
+// Gives a node its name in the file; IG_SYNTAX: the name is taken.
+IG_MUST_USE ig_status ig_pt2_define(ig_pt2_reader *r, const ig_json *at, const char *name,
+                                    ig_node *node);
+ig_node *ig_pt2_push(ig_pt2_reader *r, const ig_node *proto, const char *name);
+// The value that the file describes under a name: a fake tensor, a number. False after an error.
+bool ig_pt2_describe_tensor(ig_pt2_reader *r, const ig_json *at, const char *name, ig_value *out);
+bool ig_pt2_describe_number(ig_pt2_reader *r, const ig_json *at, const char *name, ig_value *out);
+// An argument that names a new value (of a placeholder or a result); *name NULL: a literal.
+bool ig_pt2_describe(ig_pt2_reader *r, const ig_json *argument, const char **name, ig_value *out);
+ig_value ig_pt2_read_sub(void *user, const ig_json *v);  // ig_pt2_in.sub
+void ig_pt2_drop_unread(ig_graph *g);  // Results that nobody reads have names, but no node.
+ig_status ig_pt2_no_memory(const ig_pt2_reader *r);
+
+// node_read.c
+IG_MUST_USE ig_status ig_pt2_read_node(ig_pt2_reader *r, const ig_json *node);
+
+// signature_read.c: placeholders; then outputs, with their kinds.
+typedef struct ig_pt2_outputs {
+  ig_value *values;
+  ig_output_kind *kinds;
+  const char **targets;
+  size_t n;
+} ig_pt2_outputs;
+IG_MUST_USE ig_status ig_pt2_read_inputs(ig_pt2_reader *r, const ig_json *module);
+IG_MUST_USE ig_status ig_pt2_read_outputs(ig_pt2_reader *r, const ig_json *module,
+                                          ig_pt2_outputs *out);
+
+// symbols.c: symbols with their hints and ranges, before anything mentions them; and what the
+// program is to report of the ranges.
+IG_MUST_USE ig_status ig_pt2_read_symbols(ig_pt2_reader *r, const ig_json *graph,
+                                          const ig_json *ranges);
+IG_MUST_USE ig_status ig_pt2_set_ranges(ig_pt2_reader *r, const ig_json *ranges, ig_program *p);
+
+#endif
