@@ -44,7 +44,7 @@ IG_API const ig_op *ig_op_at(ig_ctx *c, size_t i);
 
 // Chooses the overload by its schema, fills defaults and calls it; *chosen (may be NULL) tells
 // which. outs must have room for IG_MAX_RETURNS values. IG_BAD_TYPE lists candidates.
-#define IG_MAX_RETURNS 8
+#define IG_MAX_RETURNS 12
 IG_API void ig_call_bound(ig_ctx *c, const ig_bound *call, const ig_op **chosen, ig_value *outs);
 // The same for one given overload.
 IG_API void ig_call_overload(ig_ctx *c, const ig_op *op, const ig_bound *call, ig_value *outs);

@@ -156,6 +156,17 @@ static bool is_keyword(const ig_json *input) {
   return kind && kind->kind == IG_JSON_INT && kind->i == 2;
 }
 
+// Arguments that an operator got after the schema that it has here, and that tell nothing: tensors
+// are strided, and where this process has them.
+static bool is_idle(const ig_op *op, const char *name) {
+  static const char *const idle[][2] = {{"aten._assert_tensor_metadata.default", "device"},
+                                        {"aten._assert_tensor_metadata.default", "layout"}};
+  for (size_t i = 0; i < sizeof idle / sizeof *idle; i++) {
+    if (strcmp(idle[i][0], op->target) == 0 && strcmp(idle[i][1], name) == 0) return true;
+  }
+  return false;
+}
+
 static ig_status fill_slots(ig_pt2_reader *r, const ig_op *op, const ig_json *inputs, slots *s) {
   const ig_schema *schema = &op->schema;
   for (size_t k = 0; k < inputs->n; k++) {
@@ -165,7 +176,7 @@ static ig_status fill_slots(ig_pt2_reader *r, const ig_op *op, const ig_json *in
     if (ig_ctx_status(r->c) != IG_OK) return ig_ctx_status(r->c);
     size_t i = find_argument(schema, name);
     if (i == schema->nargs) {
-      if (v.kind == IG_KIND_NONE) continue;  // an argument that is gone, and was not used
+      if (v.kind == IG_KIND_NONE || is_idle(op, name)) continue;
       return ig_pt2_fail(&r->in, input, IG_UNSUPPORTED, "%s has no argument '%.50s': %s",
                          op->target, name, schema->text);
     }
@@ -429,6 +440,25 @@ static bool agrees(const ig_node *proto, const result *all) {
   return true;
 }
 
+// PyTorch 2.1 and 2.2 list only those results that are tensors.
+static ig_status spread(ig_pt2_reader *r, const ig_op *op, result *all) {
+  const ig_schema *s = &op->schema;
+  size_t tensors = 0;
+  for (size_t i = 0; i < s->nrets; i++) tensors += s->rets[i].type == IG_TYPE_TENSOR;
+  if (r->in.major > 2 || all->n >= s->nrets || all->n != tensors) return IG_OK;
+  result *items = ig_arena_push(r->source->arena, s->nrets * sizeof *items);
+  ig_value *vals = ig_arena_push(r->source->arena, s->nrets * sizeof *vals);
+  if (!items || !vals) return ig_pt2_no_memory(r);
+  for (size_t i = 0, k = 0; i < s->nrets; i++) {
+    items[i] = s->rets[i].type == IG_TYPE_TENSOR ? all->items[k++] : (result){.at = all->at};
+    vals[i] = items[i].val;
+  }
+  all->items = items;
+  all->n = s->nrets;
+  all->val = ig_of_list(vals, s->nrets);
+  return IG_OK;
+}
+
 // A higher-order operator gives a tuple unless the file says that it is one tensor. Files from
 // before that was told have one tensor where the operator gave just that.
 static bool is_bare(const ig_json *node, const ig_node *proto, const result *all) {
@@ -444,6 +474,7 @@ static ig_status take_results(ig_pt2_reader *r, const ig_json *node, ig_node *pr
   char text[160];
   if (!outputs) return ig_ctx_status(r->c);
   IG_RETURN_IF_ERR(read_results(r, outputs, false, &all));
+  if (proto->op) IG_RETURN_IF_ERR(spread(r, proto->op, &all));
   if (!agrees(proto, &all)) {
     return ig_pt2_fail(&r->in, outputs, IG_SYNTAX, "the results do not fit %s: %s", proto->target,
                        proto->op ? proto->op->schema.text : "one number");

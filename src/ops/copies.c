@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// Views that give fresh memory: what older PyTorch puts into functional programs where a view
+// stood.
+#include "ingot/aten.h"
+#include "op/formula.h"
+
+#define WAIVE \
+  "values: those of the view; refusal: that of the view; sizes: the view asks; strides: dense"
+
+static ig_tensor *dense(ig_ctx *c, ig_tensor *t) {
+  return ig_clone_with(c, t, ig_of_memory_format(IG_CONTIGUOUS));
+}
+
+static void dense_list(ig_ctx *c, ig_value *list) {
+  if (c->status != IG_OK || list->kind != IG_KIND_LIST) return;
+  ig_value *items = ig_scope_push(c, (list->list.n + 1) * sizeof *items);
+  if (!items) return;
+  for (size_t i = 0; i < list->list.n; i++) {
+    items[i] = ig_of_tensor(dense(c, list->list.at[i].tensor));
+  }
+  *list = ig_of_list(items, list->list.n);
+}
+
+static ig_tensor *alias_copy_formula(ig_ctx *c, const ig_value *a) {
+  ig_tensor *t = ig_alias(c, a[0].tensor);
+  return dense(c, t);
+}
+IG_OP(alias_copy) = {
+    .schema = "aten::alias_copy(Tensor self) -> Tensor",
+    .decompose = alias_copy_formula,
+    .samples = "f32[2,3] | f32[4,2].T",
+    .waive = WAIVE,
+};
+
+static ig_tensor *t_copy_formula(ig_ctx *c, const ig_value *a) {
+  ig_tensor *t = ig_t(c, a[0].tensor);
+  return dense(c, t);
+}
+IG_OP(t_copy) = {
+    .schema = "aten::t_copy(Tensor self) -> Tensor",
+    .decompose = t_copy_formula,
+    .samples = "f32[2,3] | f32[4]",
+    .waive = WAIVE,
+};
+
+static ig_tensor *view_copy_formula(ig_ctx *c, const ig_value *a) {
+  ig_tensor *t = ig_view(c, a[0].tensor, a[1]);
+  return dense(c, t);
+}
+IG_OP(view_copy) = {
+    .schema = "aten::view_copy(Tensor self, SymInt[] size) -> Tensor",
+    .decompose = view_copy_formula,
+    .samples = "f32[2,6], [3,4] | f32[4], [2,-1]",
+    .waive = WAIVE,
+};
+
+static ig_tensor *expand_copy_formula(ig_ctx *c, const ig_value *a) {
+  ig_tensor *t = ig_expand_with(c, a[0].tensor, a[1], a[2].b);
+  return dense(c, t);
+}
+IG_OP(expand_copy) = {
+    .schema = "aten::expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor",
+    .decompose = expand_copy_formula,
+    .samples = "f32[2,1], [2,3] | f32[3], [2,3]",
+    .waive = WAIVE,
+};
+
+static ig_tensor *permute_copy_formula(ig_ctx *c, const ig_value *a) {
+  ig_tensor *t = ig_permute(c, a[0].tensor, a[1]);
+  return dense(c, t);
+}
+IG_OP(permute_copy) = {
+    .schema = "aten::permute_copy(Tensor self, int[] dims) -> Tensor",
+    .decompose = permute_copy_formula,
+    .samples = "f32[2,3,4], [2,0,1] | f32[2,3], [1,0]",
+    .waive = WAIVE,
+};
+
+static ig_tensor *select_copy_int_formula(ig_ctx *c, const ig_value *a) {
+  ig_tensor *t = ig_select_int(c, a[0].tensor, a[1].i, a[2].i);
+  return dense(c, t);
+}
+IG_OP(select_copy_int) = {
+    .schema = "aten::select_copy.int(Tensor self, int dim, SymInt index) -> Tensor",
+    .decompose = select_copy_int_formula,
+    .samples = "f32[2,3], 1, 2 | f32[4], 0, -1",
+    .waive = WAIVE,
+};
+
+static ig_tensor *slice_copy_tensor_formula(ig_ctx *c, const ig_value *a) {
+  ig_tensor *t = ig_slice_tensor_with(c, a[0].tensor, a[1].i, a[2], a[3], a[4].i);
+  return dense(c, t);
+}
+IG_OP(slice_copy_tensor) = {
+    .schema =
+        "aten::slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, "
+        "SymInt step=1) -> Tensor",
+    .decompose = slice_copy_tensor_formula,
+    .samples = "f32[5,3], 0, 1, 4 | f32[5,3], 1, None, None, 2",
+    .waive = WAIVE,
+};
+
+static ig_tensor *squeeze_copy_formula(ig_ctx *c, const ig_value *a) {
+  ig_tensor *t = ig_squeeze(c, a[0].tensor);
+  return dense(c, t);
+}
+IG_OP(squeeze_copy) = {
+    .schema = "aten::squeeze_copy(Tensor self) -> Tensor",
+    .decompose = squeeze_copy_formula,
+    .samples = "f32[2,1,3] | f32[1]",
+    .waive = WAIVE,
+};
+
+static ig_tensor *squeeze_copy_dim_formula(ig_ctx *c, const ig_value *a) {
+  ig_tensor *t = ig_squeeze_dim(c, a[0].tensor, a[1].i);
+  return dense(c, t);
+}
+IG_OP(squeeze_copy_dim) = {
+    .schema = "aten::squeeze_copy.dim(Tensor self, int dim) -> Tensor",
+    .decompose = squeeze_copy_dim_formula,
+    .samples = "f32[2,1,3], 1 | f32[2,3], 0",
+    .waive = WAIVE,
+};
+
+static ig_tensor *squeeze_copy_dims_formula(ig_ctx *c, const ig_value *a) {
+  ig_tensor *t = ig_squeeze_dims(c, a[0].tensor, a[1]);
+  return dense(c, t);
+}
+IG_OP(squeeze_copy_dims) = {
+    .schema = "aten::squeeze_copy.dims(Tensor self, int[] dim) -> Tensor",
+    .decompose = squeeze_copy_dims_formula,
+    .samples = "f32[1,2,1], [0,2] | f32[2,3], [0]",
+    .waive = WAIVE,
+};
+
+static ig_tensor *transpose_copy_int_formula(ig_ctx *c, const ig_value *a) {
+  ig_tensor *t = ig_transpose_int(c, a[0].tensor, a[1].i, a[2].i);
+  return dense(c, t);
+}
+IG_OP(transpose_copy_int) = {
+    .schema = "aten::transpose_copy.int(Tensor self, int dim0, int dim1) -> Tensor",
+    .decompose = transpose_copy_int_formula,
+    .samples = "f32[2,3,4], 0, 2 | f32[2,3], 0, -1",
+    .waive = WAIVE,
+};
+
+static ig_tensor *unsqueeze_copy_formula(ig_ctx *c, const ig_value *a) {
+  ig_tensor *t = ig_unsqueeze(c, a[0].tensor, a[1].i);
+  return dense(c, t);
+}
+IG_OP(unsqueeze_copy) = {
+    .schema = "aten::unsqueeze_copy(Tensor self, int dim) -> Tensor",
+    .decompose = unsqueeze_copy_formula,
+    .samples = "f32[2,3], 1 | f32[3], -1",
+    .waive = WAIVE,
+};
+
+static void split_copy_tensor_formula(ig_ctx *c, const ig_value *a, ig_value *outs) {
+  ig_split_tensor_with(c, a[0].tensor, a[1].i, a[2].i, outs);
+  dense_list(c, &outs[0]);
+}
+IG_OP(split_copy_tensor) = {
+    .schema = "aten::split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
+    .decompose_outs = split_copy_tensor_formula,
+    .samples = "f32[5,3], 2 | f32[2,4], 2, 1",
+    .waive = WAIVE,
+};
+
+static void split_with_sizes_copy_formula(ig_ctx *c, const ig_value *a, ig_value *outs) {
+  ig_split_with_sizes_with(c, a[0].tensor, a[1], a[2].i, outs);
+  dense_list(c, &outs[0]);
+}
+IG_OP(split_with_sizes_copy) = {
+    .schema =
+        "aten::split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",
+    .decompose_outs = split_with_sizes_copy_formula,
+    .samples = "f32[5,3], [2,3]",
+    .waive = WAIVE,
+};
+
+static void unbind_copy_int_formula(ig_ctx *c, const ig_value *a, ig_value *outs) {
+  ig_unbind_int_with(c, a[0].tensor, a[1].i, outs);
+  dense_list(c, &outs[0]);
+}
+IG_OP(unbind_copy_int) = {
+    .schema = "aten::unbind_copy.int(Tensor self, int dim=0) -> Tensor[]",
+    .decompose_outs = unbind_copy_int_formula,
+    .samples = "f32[3,2] | f32[2,3], 1",
+    .waive = WAIVE,
+};
