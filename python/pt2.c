@@ -23,7 +23,7 @@ static PyObject *pt2_load(PyObject *module, PyObject *from) {
     Py_buffer view;
     if (PyObject_GetBuffer(from, &view, PyBUF_SIMPLE) == 0) {
       ig_bytes bytes = {view.buf, (size_t)view.len};
-      st = ig_program_load_bytes(c, "archive", bytes, NULL, &p);
+      st = ig_program_load_bytes(c, "archive", bytes, NULL, NULL, &p);
       PyBuffer_Release(&view);
     }
   }
@@ -55,7 +55,7 @@ static PyObject *pt2_save(PyObject *module, PyObject *args) {
   } else {
     ig_sink sink;
     st = ig_sink_call(c, call_write, to, &sink);
-    if (st == IG_OK) st = ig_program_write(c, p, "archive", &sink);
+    if (st == IG_OK) st = ig_program_write(c, p, NULL, &sink);
     if (st == IG_OK) st = ig_sink_close(c, &sink);
     ig_sink_drop(&sink);
   }

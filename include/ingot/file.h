@@ -9,11 +9,59 @@
 #define INGOT_FILE_H_
 
 #include "ingot/limits.h"
+#include "ingot/object.h"
 #include "ingot/program.h"
 
-// .pt2 archives, as torch.export.save of PyTorch 2.13 writes them.
+// .pt2 archives. Read: all that torch.export.save wrote, from PyTorch 2.1 on. Written: what 2.8 and
+// newer read, or what 2.5 to 2.7 read. The same program gives the same bytes.
+typedef struct ig_extra_file {
+  const char *name;
+  const void *data;
+  size_t n;
+} ig_extra_file;
+typedef struct ig_opset {
+  const char *name;  // "aten"
+  int64_t version;
+} ig_opset;
+typedef enum ig_pt2_layout {
+  IG_PT2_NEWEST,
+  IG_PT2_PLAIN,  // PyTorch 2.5 to 2.7; weights are a file of torch.save, which holds a pickle
+} ig_pt2_layout;
+typedef struct ig_save_options {
+  size_t size;  // sizeof(ig_save_options)
+  ig_pt2_layout layout;
+  const ig_extra_file *extra;
+  size_t nextra;
+  const ig_opset *opsets;  // besides {"aten": 10}
+  size_t nopsets;
+  const ig_object *examples;  // a tuple (arguments, keyword arguments); NULL: none
+  const char *root;           // folder inside the archive; NULL: "archive", or like the file
+} ig_save_options;
+typedef struct ig_load_options {
+  size_t size;              // sizeof(ig_load_options)
+  const ig_limits *limits;  // NULL: the default ones
+  bool objects;             // custom objects become inputs without a value instead of an error
+} ig_load_options;
+
 IG_API IG_MUST_USE ig_status ig_program_save(ig_ctx *c, const ig_program *p, const char *path);
+IG_API IG_MUST_USE ig_status ig_program_save_as(ig_ctx *c, const ig_program *p,
+                                                const ig_save_options *options, const char *path);
 IG_API IG_MUST_USE ig_status ig_program_load(ig_ctx *c, const char *path, ig_program **out);
+IG_API IG_MUST_USE ig_status ig_program_load_with(ig_ctx *c, const char *path,
+                                                  const ig_load_options *options, ig_program **out);
+
+// What the file of a loaded program has besides; passes do not hand it on. Borrowed from p.
+IG_API size_t ig_program_extra_files(const ig_program *p, const ig_extra_file **files);
+// The examples, a tuple (arguments, keyword arguments) that the caller frees; NULL: there are none.
+// They are parsed when they are asked for.
+IG_API IG_MUST_USE ig_status ig_program_examples(ig_ctx *c, const ig_program *p, ig_object **out);
+// Facts ("schema", "8.20"), and parts that are never loaded ("data/aotinductor/model/a.so", "why").
+typedef struct ig_origin_fact {
+  const char *name;
+  const char *value;
+} ig_origin_fact;
+IG_API size_t ig_program_facts(const ig_program *p, const ig_origin_fact **facts);
+IG_API size_t ig_program_findings(const ig_program *p, const ig_origin_fact **findings);
 
 // ONNX. The program is brought into a form that ONNX can say first: functional, and taken apart
 // where ONNX has no operator of its own. IG_UNSUPPORTED lists every call that has no counterpart,

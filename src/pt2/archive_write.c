@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "arrays/torch_file.h"
 #include "codec/json.h"
 #include "ingot/file.h"
 #include "pt2/archive.h"
@@ -14,6 +15,7 @@
 typedef struct saver {
   ig_ctx *c;
   const ig_program *p;
+  const ig_save_options *options;  // NULL: the default ones
   ig_zip_writer zip;
   ig_table parameters;  // tensors that are parameters
   const char *root;
@@ -123,17 +125,39 @@ static ig_status put_weights(saver *s, const char *folder, const char *stem, con
 
 static ig_status put_model(saver *s) {
   ig_str text = ig_str_make(s->c->alloc);
-  ig_status st = ig_pt2_write_program(s->c, s->p, &text);
+  ig_status st = ig_pt2_write_program(s->c, s->p, s->options, &text);
   if (st == IG_OK) st = put(s, "models/model.json", (ig_bytes){(const uint8_t *)text.at, text.n});
   ig_str_free(&text);
   return st;
 }
 
+// Examples are a pickle, because the reader demands one; an empty record means that there are none.
+static ig_status put_examples(saver *s, const char *name) {
+  const ig_object *examples = s->options ? s->options->examples : NULL;
+  ig_sink sink = ig_sink_memory(s->c->alloc);
+  ig_status st = examples ? ig_torch_print(s->c, examples, &sink) : IG_OK;
+  if (st == IG_OK) st = ig_sink_close(s->c, &sink);
+  if (st == IG_OK) st = put(s, name, (ig_bytes){sink.at, sink.n});
+  ig_sink_drop(&sink);
+  return st;
+}
+
+static ig_status put_extra(saver *s, const char *folder) {
+  for (size_t i = 0; s->options && i < s->options->nextra; i++) {
+    const ig_extra_file *f = &s->options->extra[i];
+    ig_str name = ig_str_make(s->c->alloc);
+    ig_str_add(&name, "%s%s", folder, f->name);
+    ig_status st = name.failed ? ig_fail(s->c, IG_NOMEM, "out of memory")
+                               : put(s, name.at, (ig_bytes){f->data, f->n});
+    ig_str_free(&name);
+    if (st != IG_OK) return st;
+  }
+  return IG_OK;
+}
+
 // What says that this is a .pt2, and of which kind.
 static ig_status put_records(saver *s) {
   static const char *const records[][2] = {
-      // Examples would be a pickle; an empty record means that there are none.
-      {"data/sample_inputs/model.pt", ""},
       {"archive_format", "pt2"},
       {"archive_version", "0"},
       {".data/version", "6\n"},
@@ -155,14 +179,19 @@ static ig_status put_all(saver *s) {
   n = ig_program_constants(s->p, &list);
   IG_RETURN_IF_ERR(put_weights(s, "constants", "tensor_", list, n));
   IG_RETURN_IF_ERR(put_model(s));
+  IG_RETURN_IF_ERR(put_examples(s, "data/sample_inputs/model.pt"));
+  IG_RETURN_IF_ERR(put_extra(s, "extra/"));
   return put_records(s);
 }
 
-ig_status ig_program_write(ig_ctx *c, const ig_program *p, const char *root, ig_sink *sink) {
+ig_status ig_program_write(ig_ctx *c, const ig_program *p, const ig_save_options *options,
+                           ig_sink *sink) {
   if (ig_ctx_status(c) != IG_OK) return ig_ctx_status(c);
   const uint64_t basis = 14695981039346656037u;
+  const char *root = options && options->root ? options->root : "archive";
   saver s = {.c = c,
              .p = p,
+             .options = options,
              .names_hash = basis,
              .data_hash = basis,
              .root = root,
@@ -188,14 +217,21 @@ static void name_root(const char *path, char *root, size_t cap) {
   (void)snprintf(root, cap, "%.*s", plain ? (int)n : 7, plain ? start : "archive");
 }
 
-ig_status ig_program_save(ig_ctx *c, const ig_program *p, const char *path) {
+ig_status ig_program_save_as(ig_ctx *c, const ig_program *p, const ig_save_options *options,
+                             const char *path) {
   if (ig_ctx_status(c) != IG_OK) return ig_ctx_status(c);
   ig_sink sink;
   char root[256];
+  ig_save_options own = options ? *options : (ig_save_options){.size = sizeof own};
   name_root(path, root, sizeof root);
+  if (!own.root) own.root = root;
   IG_RETURN_IF_ERR(ig_sink_file(c, path, &sink));
-  ig_status st = ig_program_write(c, p, root, &sink);
+  ig_status st = ig_program_write(c, p, &own, &sink);
   if (st == IG_OK) st = ig_sink_close(c, &sink);
   ig_sink_drop(&sink);
   return st;
+}
+
+ig_status ig_program_save(ig_ctx *c, const ig_program *p, const char *path) {
+  return ig_program_save_as(c, p, NULL, path);
 }

@@ -169,6 +169,7 @@ static ig_status read_body(ig_pt2_reader *r, const ig_json *graph) {
   for (size_t i = 0; i < inputs->n; i++) {
     IG_RETURN_IF_ERR(read_placeholder(r, &inputs->items[i], i));
   }
+  IG_RETURN_IF_ERR(ig_pt2_read_constants(r, graph, false));
   IG_RETURN_IF_ERR(ig_pt2_read_nodes(r, graph));
   IG_RETURN_IF_ERR(read_output(r, graph));
   ig_pt2_drop_unread(r->scope->g);

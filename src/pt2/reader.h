@@ -52,6 +52,9 @@ ig_value ig_pt2_read_sub(void *user, const ig_json *v);  // ig_pt2_in.sub
 void ig_pt2_drop_unread(ig_graph *g);  // Results that nobody reads have names, but no node.
 ig_status ig_pt2_no_memory(const ig_pt2_reader *r);
 
+// Schemas 1 and 2: tensors that stand in the text of the graph itself (constants_read.c).
+IG_MUST_USE ig_status ig_pt2_read_constants(ig_pt2_reader *r, const ig_json *graph, bool top);
+
 // node_read.c
 IG_MUST_USE ig_status ig_pt2_read_node(ig_pt2_reader *r, const ig_json *node);
 

@@ -9,7 +9,9 @@
 enum { IG_PT2_SCHEMA_MAJOR = 8, IG_PT2_SCHEMA_MINOR = 20, IG_PT2_ATEN_OPSET = 10 };
 #define IG_PT2_TORCH_VERSION "2.13.0"
 
-IG_MUST_USE ig_status ig_pt2_write_program(ig_ctx *c, const ig_program *p, ig_str *out);
+// options may be NULL.
+IG_MUST_USE ig_status ig_pt2_write_program(ig_ctx *c, const ig_program *p,
+                                           const ig_save_options *options, ig_str *out);
 
 // `text` is that of the member `name`. The weights must have been loaded in the innermost scope.
 typedef struct ig_pt2_source {
@@ -18,7 +20,9 @@ typedef struct ig_pt2_source {
   const ig_pt2_weights *state;
   const ig_pt2_weights *constants;
   ig_arena *arena;  // lives as long as the reading
-  bool objects;     // custom objects become inputs without a value instead of an error
+  const ig_limits *limits;
+  ig_pt2_origin *origin;  // gets versions and guards; NULL: nobody asks
+  bool objects;           // custom objects become inputs without a value instead of an error
 } ig_pt2_source;
 IG_MUST_USE ig_status ig_pt2_read_program(ig_ctx *c, const ig_pt2_source *source, ig_program **out);
 

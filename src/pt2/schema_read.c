@@ -97,6 +97,51 @@ static void set_names(ig_pt2_reader *r, const ig_json *module, ig_program *p) {
   if (at) ig_program_set_arg_names(r->c, p, at, names->n);
 }
 
+// ---- what the file says of itself
+
+static ig_status read_facts(ig_pt2_reader *r, const ig_json *doc) {
+  static const char *const texts[] = {"torch_version", "dialect"};
+  ig_pt2_origin *o = r->source->origin;
+  if (!o) return IG_OK;
+  IG_RETURN_IF_ERR(r->in.major <= 2
+                       ? ig_pt2_origin_fact(r->c, o, "schema", "%lld", (long long)r->in.major)
+                       : ig_pt2_origin_fact(r->c, o, "schema", "%lld.%lld", (long long)r->in.major,
+                                            (long long)r->in.minor));
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    const ig_json *v = ig_json_find(doc, texts[i]);
+    if (!v || v->kind != IG_JSON_STRING) continue;
+    IG_RETURN_IF_ERR(ig_pt2_origin_fact(r->c, o, texts[i], "%.300s", v->text));
+  }
+  const ig_json *verifiers = ig_json_find(doc, "verifiers");
+  for (size_t i = 0; verifiers && verifiers->kind == IG_JSON_ARRAY && i < verifiers->n; i++) {
+    const ig_json *v = &verifiers->items[i];
+    if (v->kind != IG_JSON_STRING) continue;
+    IG_RETURN_IF_ERR(ig_pt2_origin_fact(r->c, o, "dialect", "%.300s", v->text));
+  }
+  const ig_json *opsets = ig_json_find(doc, "opset_version");
+  for (size_t i = 0; opsets && opsets->kind == IG_JSON_OBJECT && i < opsets->n; i++) {
+    char name[128];
+    const ig_json_member *m = &opsets->members[i];
+    if (m->value.kind != IG_JSON_INT) continue;
+    (void)snprintf(name, sizeof name, "opset %.100s", m->key);
+    IG_RETURN_IF_ERR(ig_pt2_origin_fact(r->c, o, name, "%lld", (long long)m->value.i));
+  }
+  return IG_OK;
+}
+
+static ig_status read_guards(ig_pt2_reader *r, const ig_json *doc) {
+  const ig_json *guards = ig_json_find(doc, "guards_code");
+  for (size_t i = 0; r->source->origin && guards && guards->kind == IG_JSON_ARRAY && i < guards->n;
+       i++) {
+    const ig_json *v = &guards->items[i];
+    if (v->kind != IG_JSON_STRING || memchr(v->text, 0, v->n)) {
+      return ig_pt2_fail(&r->in, v, IG_SYNTAX, "a guard that is no text");
+    }
+    IG_RETURN_IF_ERR(ig_pt2_origin_guard(r->c, r->source->origin, v->text));
+  }
+  return IG_OK;
+}
+
 // ---- program
 
 static ig_status read_graph(ig_pt2_reader *r, const ig_json *module, ig_pt2_outputs *outputs) {
@@ -105,9 +150,11 @@ static ig_status read_graph(ig_pt2_reader *r, const ig_json *module, ig_pt2_outp
   IG_RETURN_IF_ERR(ig_pt2_read_inputs(r, module));
   IG_RETURN_IF_ERR(keep_state(r, r->source->state, false));
   IG_RETURN_IF_ERR(keep_state(r, r->source->constants, true));
+  IG_RETURN_IF_ERR(ig_pt2_read_constants(r, graph, true));
   IG_RETURN_IF_ERR(ig_pt2_read_nodes(r, graph));
   IG_RETURN_IF_ERR(ig_pt2_read_outputs(r, module, outputs));
   ig_pt2_drop_unread(r->scope->g);
+  if (!ig_graph_lift_constants(r->c, r->scope->g)) return ig_ctx_status(r->c);
   return ig_graph_verify(r->c, r->scope->g);
 }
 
@@ -138,6 +185,8 @@ static ig_status read_program(ig_pt2_reader *r, const ig_json *doc, ig_program *
   IG_RETURN_IF_ERR(read_version(r, doc));
   const ig_json *module = ig_pt2_get(&r->in, doc, "graph_module", IG_JSON_OBJECT);
   if (!module) return ig_ctx_status(r->c);
+  IG_RETURN_IF_ERR(read_facts(r, doc));
+  IG_RETURN_IF_ERR(read_guards(r, doc));
   IG_RETURN_IF_ERR(index_weights(r, r->source->state, false));
   IG_RETURN_IF_ERR(index_weights(r, r->source->constants, true));
   ig_program *p = make_program(r, doc, module);
@@ -152,7 +201,8 @@ static ig_status read_program(ig_pt2_reader *r, const ig_json *doc, ig_program *
 ig_status ig_pt2_read_program(ig_ctx *c, const ig_pt2_source *source, ig_program **out) {
   *out = NULL;
   const ig_json *doc = NULL;
-  IG_RETURN_IF_ERR(ig_json_parse(c, source->name, source->text, source->arena, NULL, &doc));
+  IG_RETURN_IF_ERR(
+      ig_json_parse(c, source->name, source->text, source->arena, source->limits, &doc));
   ig_map exprs = ig_map_make(c->alloc);
   ig_pt2_reader r = {
       .c = c, .source = source, .weights = ig_map_make(c->alloc), .solved = ig_map_make(c->alloc)};

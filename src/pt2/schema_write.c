@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ingot/dims.h"
+#include "ir/program.h"
 #include "op/op.h"
 #include "op/record.h"
 #include "pt2/schema.h"
@@ -15,6 +16,8 @@ typedef struct writer {
   ig_ctx *c;
   const ig_program *p;
   const ig_graph *g;
+  const ig_save_options *options;
+  bool plain;  // schema 7.3, which PyTorch 2.5 to 2.7 read
   ig_json_writer *w;
   ig_pt2_out out;
   ig_arena arena;
@@ -627,6 +630,32 @@ static void put_ranges(writer *w) {
   ig_json_close(w->w, '}');
 }
 
+static void put_opsets(writer *w) {
+  size_t n = w->options ? w->options->nopsets : 0;
+  bool aten = false;
+  ig_json_key(w->w, "opset_version");
+  ig_json_open(w->w, '{');
+  for (size_t i = 0; i < n; i++) {
+    const ig_opset *o = &w->options->opsets[i];
+    aten = aten || strcmp(o->name, "aten") == 0;
+    ig_json_key(w->w, o->name);
+    ig_json_int(w->w, o->version);
+  }
+  if (!aten) {
+    ig_json_key(w->w, "aten");
+    ig_json_int(w->w, IG_PT2_ATEN_OPSET);
+  }
+  ig_json_close(w->w, '}');
+}
+
+static void put_guards(writer *w) {
+  const ig_pt2_origin *o = w->p->origin;
+  ig_json_key(w->w, "guards_code");
+  ig_json_open(w->w, '[');
+  for (size_t i = 0; o && i < o->guards.n; i++) ig_json_str(w->w, o->guards.at[i]);
+  ig_json_close(w->w, ']');
+}
+
 static void put_program(writer *w) {
   ig_json_open(w->w, '{');
   ig_json_key(w->w, "graph_module");
@@ -638,11 +667,7 @@ static void put_program(writer *w) {
   put_empty(w, "metadata", "{}");
   put_empty(w, "treespec_namedtuple_fields", "{}");
   ig_json_close(w->w, '}');
-  ig_json_key(w->w, "opset_version");
-  ig_json_open(w->w, '{');
-  ig_json_key(w->w, "aten");
-  ig_json_int(w->w, IG_PT2_ATEN_OPSET);
-  ig_json_close(w->w, '}');
+  put_opsets(w);
   put_ranges(w);
   ig_json_key(w->w, "schema_version");
   ig_json_open(w->w, '{');
@@ -656,15 +681,18 @@ static void put_program(writer *w) {
   ig_json_str(w->w, "TRAINING");
   ig_json_close(w->w, ']');
   put_field(w, "torch_version", IG_PT2_TORCH_VERSION);
-  put_empty(w, "guards_code", "[]");
+  put_guards(w);
   ig_json_close(w->w, '}');
 }
 
-ig_status ig_pt2_write_program(ig_ctx *c, const ig_program *p, ig_str *out) {
+ig_status ig_pt2_write_program(ig_ctx *c, const ig_program *p, const ig_save_options *options,
+                               ig_str *out) {
   ig_json_writer json = {.out = out};
   writer w = {.c = c,
               .p = p,
               .g = ig_program_graph(p),
+              .options = options,
+              .plain = options && options->layout == IG_PT2_PLAIN,
               .w = &json,
               .arena = ig_arena_make(c->alloc),
               .results = ig_table_make(c->alloc)};

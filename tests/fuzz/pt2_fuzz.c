@@ -54,11 +54,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   ig_pt2_weights a = make(c, state, NSTATE, room);
   ig_pt2_weights b = make(c, constants, NCONSTANTS, room + NSTATE);
   ig_arena arena = ig_arena_make(c->alloc);
-  ig_pt2_source source = {"fuzz", {data, n}, &a, &b, &arena, n % 2 == 0};
+  ig_pt2_source source = {.name = "fuzz",
+                          .text = {data, n},
+                          .state = &a,
+                          .constants = &b,
+                          .arena = &arena,
+                          .objects = n % 2 == 0};
   ig_program *p = NULL;
   if (ig_pt2_read_program(c, &source, &p) == IG_OK) {
     ig_str text = ig_str_make(c->alloc);
-    if (ig_pt2_write_program(c, p, &text) != IG_OK) __builtin_trap();
+    if (ig_pt2_write_program(c, p, NULL, &text) != IG_OK) __builtin_trap();
     ig_str_free(&text);
     ig_program_free(p);
   }
