@@ -51,6 +51,7 @@ ig_ctx *py_ctx_make(void) {
   if (ig_ctx_create(NULL, &c) != IG_OK) return py.main;
   ig_ctx_set_locator(c, locate, NULL);
   c->host = &py_host;
+  c->name_symbol = py_name_symbol;
   (void)mtx_lock(&lock);
   bool ok = list_add(c);
   (void)mtx_unlock(&lock);
@@ -99,6 +100,7 @@ PyObject *py_raise(ig_ctx *c) {
     if (st == IG_USER_ERROR) type = class_in("ingot._dynamo.exc", "UserError", type);
     if (st == IG_BRANCH) type = class_in("ingot._dynamo.exc", "UncapturedHigherOrderOpError", type);
     PyErr_SetString(type, ig_ctx_error(c));
+    if (c->trouble) py_report_attach(c);
   }
   ig_ctx_clear(c);
   return NULL;
@@ -115,26 +117,36 @@ static bool is_ours(PyObject *file) {
          PyUnicode_Tailmatch(file, py.package, 0, PyUnicode_GET_LENGTH(file), -1) == 1;
 }
 
+PyFrameObject *py_user_frame(void) {
+  PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
+  while (frame) {
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    bool ours = is_ours(code->co_filename);
+    Py_DECREF(code);
+    if (!ours) break;
+    PyFrameObject *back = PyFrame_GetBack(frame);
+    Py_DECREF(frame);
+    frame = back;
+  }
+  return frame;
+}
+
 // The innermost frame of the user's, asked for only when an error or a node needs it.
 static void locate(ig_ctx *c, void *trace) {
   PyObject *type = NULL;
   PyObject *value = NULL;
   PyObject *traceback = NULL;
   PyErr_Fetch(&type, &value, &traceback);
-  if (trace && c->capture) py_trace_locate(c, trace);
-  PyFrameObject *frame = trace && c->capture ? NULL : PyThreadState_GetFrame(PyThreadState_Get());
-  while (frame) {
+  c->stack = NULL;
+  if (trace) (c->capture ? py_trace_locate : py_trace_place)(c, trace);
+  PyFrameObject *frame = trace ? NULL : py_user_frame();
+  if (frame) {
     PyCodeObject *code = PyFrame_GetCode(frame);
-    bool ours = is_ours(code->co_filename);
-    if (!ours) {
-      PyObject *file = PyDict_SetDefault(py.files, code->co_filename, code->co_filename);
-      const char *text = file ? PyUnicode_AsUTF8(file) : NULL;
-      if (text) (void)ig_ctx_at(c, text, PyFrame_GetLineNumber(frame));
-    }
+    PyObject *file = PyDict_SetDefault(py.files, code->co_filename, code->co_filename);
+    const char *text = file ? PyUnicode_AsUTF8(file) : NULL;
+    if (text) (void)ig_ctx_at(c, text, PyFrame_GetLineNumber(frame));
     Py_DECREF(code);
-    PyFrameObject *back = ours ? PyFrame_GetBack(frame) : NULL;
     Py_DECREF(frame);
-    frame = back;
   }
   PyErr_Clear();
   PyErr_Restore(type, value, traceback);
@@ -319,6 +331,7 @@ static int add_all(PyObject *m) {
       py_file_functions,
       py_onnx_check_functions,
       py_pt2_functions,
+      py_report_functions,
   };
   // clang-format on
   for (size_t i = 0; i < PY_COUNT(lists); i++) {

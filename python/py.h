@@ -368,6 +368,7 @@ struct ig_str;
 py_trace *py_trace_begin(ig_ctx *c, bool strict, bool grad_modes);
 void py_trace_end(ig_ctx *c);
 void py_trace_locate(ig_ctx *c, py_trace *t);  // Location and metadata of the next node.
+void py_trace_place(ig_ctx *c, py_trace *t);   // file, line and stack alone, without a capture
 void py_trace_stack(const py_trace *trace, ig_ctx *c, struct ig_str *out);  // the user's frames
 // The program switches the grad mode. true: the capture has noted it, the mode itself stays.
 bool py_trace_grad_mode(ig_ctx *c, bool enabled, PyObject *fn);
@@ -390,6 +391,13 @@ int py_add_onnx(PyObject *m);    // the same
 extern PyMethodDef py_onnx_check_functions[];
 struct ig_program *py_program_of(PyObject *o);
 PyObject *py_program_wrap(ig_ctx *c, ig_status st, struct ig_program *p);  // takes p over
+
+// ---- report.c: issues of exports ----
+
+extern PyMethodDef py_report_functions[];
+void py_report_attach(ig_ctx *c);  // to the exception that is set
+bool py_name_symbol(ig_ctx *c, const ig_expr *symbol, struct ig_str *out);
+PyFrameObject *py_user_frame(void);  // module.c: the innermost one, a new reference; NULL: none
 
 // ---- dims.c: dynamic dimensions ----
 

@@ -95,6 +95,7 @@ void py_trace_end(ig_ctx *c) {
   py_trace *t = c->locate_user;
   if (!t) return;
   c->locate_user = NULL;
+  c->stack = NULL;
   forget_function(t);
   Py_XDECREF(t->edge);
   for (size_t i = 0; i < t->sites.cap; i++) {
@@ -409,6 +410,7 @@ void py_trace_locate(ig_ctx *c, py_trace *t) {
       s->kept = ig_graph_keep_text(c, c->capture, s->text);
     }
     meta[IG_META_STACK_TRACE] = s->kept;
+    c->stack = s->kept;
     (void)ig_ctx_at(c, s->file, s->line);
   }
   if (t->at.fn && t->at.graph != c->capture) write_region(c, &t->at);
@@ -418,13 +420,24 @@ void py_trace_locate(ig_ctx *c, py_trace *t) {
   meta[IG_META_SOURCE_FN] = layer || !t->at.fn ? layer : t->at.source_fn;
 }
 
-void py_trace_stack(const py_trace *trace, ig_ctx *c, ig_str *out) {
-  py_trace *t = (py_trace *)trace;
+static const site *current_site(ig_ctx *c, py_trace *t) {
   walk w;
   walk_frames(t, &w);
   Py_XDECREF(w.function);
   const site *s = NULL;
   for (size_t i = w.n; i-- > 0;) s = find_site(c, t, s, w.codes[i], w.at[i]);
+  return s;
+}
+
+void py_trace_place(ig_ctx *c, py_trace *t) {
+  const site *s = current_site(c, t);
+  if (!s) return;
+  c->stack = s->text;
+  (void)ig_ctx_at(c, s->file, s->line);
+}
+
+void py_trace_stack(const py_trace *trace, ig_ctx *c, ig_str *out) {
+  const site *s = current_site(c, (py_trace *)trace);
   if (s) ig_str_add(out, "%s", s->text);
 }
 

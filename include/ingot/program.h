@@ -48,6 +48,10 @@ typedef struct ig_export_args {
   const ig_export_state *state;
   size_t nstate;
   size_t noutputs;
+  // A draft ends with a program where an export would refuse: decisions about data are made by the
+  // examples and asserted, dims become what the program allows. ig_program_report (ingot/report.h)
+  // tells what was found.
+  bool draft;
 } ig_export_args;
 IG_API IG_MUST_USE ig_status ig_export(ig_ctx *c, const ig_export_args *args, ig_program **out);
 

@@ -28,6 +28,7 @@ ig_status ig_ctx_create(const ig_alloc *alloc, ig_ctx **out) {
 void ig_ctx_free(ig_ctx *c) {
   if (!c) return;
   ig_scope_close(c, (ig_scope){0});
+  ig_ref_release(c->trouble);
   ig_vec_free(c->alloc, &c->pool);
   if (c->generator) c->generator_free(c->generator);
   if (c->message != c->small) ig_mem_free(c->alloc, c->message, c->message_cap);
@@ -45,6 +46,8 @@ const char *ig_ctx_error(const ig_ctx *c) {
 void ig_ctx_clear(ig_ctx *c) {
   c->status = IG_OK;
   c->message[0] = 0;
+  ig_ref_release(c->trouble);
+  c->trouble = NULL;
 }
 
 ig_ctx *ig_ctx_at(ig_ctx *c, const char *file, int line) {

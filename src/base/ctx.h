@@ -21,6 +21,9 @@ static inline void ig_ref_release(ig_ref *r) {
   if (r && atomic_fetch_sub_explicit(&r->count, 1, memory_order_acq_rel) == 1) r->destroy(r);
 }
 
+struct ig_str;
+struct ig_expr;
+
 struct ig_ctx {
   ig_alloc alloc;
   ig_status status;
@@ -31,8 +34,17 @@ struct ig_ctx {
   unsigned scratch_next;
 
   const char *op_target;  // operator being called, for messages
-  const char *file;       // user location
+  const struct ig_op *op;
+  const void *op_args;  // its arguments (ig_value), and who can tell their shapes
+  void (*op_describe)(const ig_ctx *c, struct ig_str *out);
+  const char *file;  // user location
   int line;
+  const char *stack;  // frames of the user, as Python prints them; NULL: unknown
+  // What the user calls a symbol where he is: "n", "x.shape[0]"; false: nothing.
+  bool (*name_symbol)(ig_ctx *c, const struct ig_expr *symbol, struct ig_str *out);
+  ig_ref *trouble;  // what is known about the first error, see sym/report.h; NULL: nothing
+  const struct ig_node *given;  // its call is made again, with the results that it had
+  struct ig_draft *draft;  // not NULL: questions that only data can answer are asked of examples
   void (*locate)(ig_ctx *c, void *user);
   void *locate_user;
 

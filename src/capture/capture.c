@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ir/program.h"
+#include "op/draft.h"
 #include "op/record.h"
 
 ig_status ig_capture_begin(ig_ctx *c) {
@@ -22,6 +23,7 @@ ig_status ig_capture_begin_in(ig_ctx *c, ig_sym *sym) {
   ig_ref_release(&sym->ref);  // the graph holds it now
   c->sym = c->capture ? sym : c->ambient;
   if (c->capture) c->capture->no_grad = c->no_grad;
+  if (c->capture && !ig_draft_begin(c)) ig_capture_abort(c);
   return c->status;
 }
 
@@ -71,7 +73,9 @@ ig_tensor *ig_capture_input_like(ig_ctx *c, const char *name, ig_tensor *example
   ig_meta_of(example, &m);
   ig_placeholder p = {
       .role = IG_INPUT_USER, .name = name, .path = name, .requires_grad = example->requires_grad};
-  return ig_record_placeholder(c, &p, &m);
+  ig_tensor *out = ig_record_placeholder(c, &p, &m);
+  ig_draft_know(c, out, example);
+  return out;
 }
 
 void ig_capture_input_value(ig_ctx *c, const char *name, const ig_value *value) {
@@ -137,6 +141,7 @@ static ig_graph *close_capture(ig_ctx *c) {
   ig_graph *g = c->capture;
   c->capture = NULL;
   c->sym = c->ambient;
+  ig_draft_end(c);
   ig_graph_forget_history(g);
   return g;
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "op/draft.h"
 #include "op/record.h"
 
 enum { LEAST = 2 };  // sizes 0 and 1 are not what a symbol stands for
@@ -229,6 +230,7 @@ ig_tensor *ig_capture_input_dims(ig_ctx *c, const char *name, const char *source
     ig_placeholder p = {
         .role = IG_INPUT_USER, .name = name, .path = name, .requires_grad = example->requires_grad};
     out = ig_record_placeholder(c, &p, &m);
+    ig_draft_know(c, out, example);
   }
   ig_str_free(&text);
   return out;

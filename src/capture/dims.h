@@ -45,6 +45,17 @@ static inline const char *ig_use_name(const ig_dim_use *u) {
   return ig_dim_is_strict(&u->dim) ? u->dim.name : u->source;
 }
 
+// A sentence about a dim in the text of a verdict.
+typedef struct ig_violation {
+  const char *name;
+  size_t at;              // where the sentence begins
+  const ig_guard *guard;  // the decision that it is about; NULL: find one
+} ig_violation;
+// Reports that the program demands more of a dim than was declared: the sentence (up to the end of
+// its line), the guard and line that demanded it, and the fixes of `message` (violation.c).
+void ig_dims_tell(ig_ctx *c, const ig_dims *d, const ig_violation *v, const char *reason,
+                  const char *message);
+
 // What the solver found, by name of a dim, printed as fixes. (fixes.c)
 void ig_dims_fixes_text(ig_ctx *c, ig_dims *d, ig_solver *s, ig_str *out);
 // k*name + c as SymPy prints it

@@ -17,6 +17,9 @@ typedef struct verdict {
   size_t nfirst;
   ig_str bullets;
   IG_VEC(const char *) names;  // of violated dims
+  IG_VEC(ig_violation) all;
+  const ig_guard *guard;        // being looked at
+  IG_VEC(const char *) forced;  // dims that the solver gave a number
 } verdict;
 
 size_t ig_dims_first(const ig_dims *d, const ig_expr *symbol) {
@@ -116,6 +119,8 @@ static void violate(verdict *v, const char *name) {
   if (!known && !ig_vec_push(v->c->alloc, &v->names, name))
     (void)ig_fail(v->c, IG_NOMEM, "out of memory");
   ig_str_add(&v->bullets, "\n  - ");
+  if (!ig_vec_push(v->c->alloc, &v->all, ((ig_violation){name, v->bullets.n, v->guard})))
+    (void)ig_fail(v->c, IG_NOMEM, "out of memory");
 }
 
 // "dx = L['x'].size()[0] in the specified range 3 <= dx <= 7"
@@ -360,8 +365,10 @@ static void guards(verdict *v) {
     const ig_expr *g = env->guards.at[i].expr;
     if (ig_env_static(v->c, g, IG_ASK_WITHOUT_FACTS) != IG_UNKNOWN) continue;
     g = ig_env_find(v->c, g);
+    v->guard = &env->guards.at[i];
     if (g && is_new(&s, g)) issue(v, g);
   }
+  v->guard = NULL;
   ig_mem_free(v->c->alloc, (void *)s.slots, s.cap * sizeof *s.slots);
 }
 
@@ -413,6 +420,8 @@ static void add_forced(verdict *v, ig_str *s) {
                "  - %s = %s must be specialized to %lld because the guards generated for it are "
                "too complex.\n",
                d->name, source_at(v->dims, at), (long long)u->hint);
+    if (!ig_vec_push(v->c->alloc, &v->forced, d->name))
+      (void)ig_fail(v->c, IG_NOMEM, "out of memory");
   }
   if (names.n) {
     ig_str_add(s, "Specializations unexpectedly required (");
@@ -437,6 +446,14 @@ static void conclude(verdict *v, const ig_solve_options *o) {
     if (s.failed) {
       (void)ig_fail(v->c, IG_NOMEM, "out of memory");
     } else {
+      for (size_t i = 0; i < v->all.n; i++) {
+        const char *reason = v->bullets.at + v->all.at[i].at;
+        ig_dims_tell(v->c, v->dims, &v->all.at[i], reason, s.at);
+      }
+      for (size_t i = 0; i < v->forced.n; i++) {
+        ig_dims_tell(v->c, v->dims, &(ig_violation){.name = v->forced.at[i]},
+                     "What the program demands of this size is too complex for a dim.", s.at);
+      }
       ig_fail_text(v->c, IG_USER_ERROR, "%s", s.at);
     }
   }
@@ -467,6 +484,8 @@ ig_status ig_capture_solve(ig_ctx *c, const ig_solve_options *options) {
   if (c->status == IG_OK && ig_dims_list_ranges(c, d)) (void)ig_capture_settle(c);
   ig_solver_free(&v.solver);
   ig_vec_free(c->alloc, &v.names);
+  ig_vec_free(c->alloc, &v.all);
+  ig_vec_free(c->alloc, &v.forced);
   ig_str_free(&v.bullets);
   ig_mem_free(c->alloc, v.first, v.nfirst * sizeof *v.first);
   return c->status;

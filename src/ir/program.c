@@ -10,6 +10,7 @@ static void program_destroy(ig_ref *ref) {
   for (size_t i = 0; i < p->nconstants; i++) ig_tensor_release(p->constants[i].tensor);
   ig_graph_free(p->graph);
   if (p->origin_free) p->origin_free(p->origin);
+  ig_ref_release(p->report);
   ig_arena_free(&p->arena);
   ig_mem_free(p->alloc, p, sizeof *p);
 }
@@ -193,6 +194,16 @@ bool ig_graph_lift_constants(ig_ctx *c, ig_graph *g) {
     ig_graph_move(g, n, before);
   }
   return true;
+}
+
+const ig_report *ig_program_report(const ig_program *p) {
+  return (const ig_report *)p->report;
+}
+
+void ig_program_set_report(ig_program *p, ig_report *r) {
+  if (r) ig_ref_retain((ig_ref *)r);
+  ig_ref_release(p->report);
+  p->report = (ig_ref *)r;
 }
 
 const ig_graph *ig_program_graph(const ig_program *p) {

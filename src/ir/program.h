@@ -4,6 +4,7 @@
 #ifndef IR_PROGRAM_H_
 #define IR_PROGRAM_H_
 
+#include "ingot/report.h"
 #include "ir/graph.h"
 
 struct ig_program {
@@ -27,6 +28,7 @@ struct ig_program {
   // What the file that it was loaded from has besides, and who frees that; NULL: nothing.
   struct ig_pt2_origin *origin;
   void (*origin_free)(struct ig_pt2_origin *origin);
+  ig_ref *report;  // of a draft; NULL: none
 };
 
 // A new value of a weight or an input, written back when the program runs.
@@ -39,6 +41,8 @@ static inline bool ig_output_is_write(const ig_output_spec *o) {
 // NULL: all are the user's.
 ig_program *ig_program_create(ig_ctx *c, ig_graph *g, const ig_output_kind *kinds,
                               const char *const *targets);
+
+void ig_program_set_report(ig_program *p, ig_report *r);  // retained; before p is shared
 
 // Names the placeholders of a graph that was captured without names (graph->unnamed). Before the
 // program is shared.

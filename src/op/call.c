@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "op/draft.h"
 #include "op/formula.h"
 #include "op/library.h"
 #include "op/record.h"
@@ -294,6 +295,10 @@ void ig_run(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
 }
 
 void ig_infer(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  if (c->given && c->given->op == op) {
+    ig_draft_give(c, c->given, outs);
+    return;
+  }
   struct ig_graph *capture = c->capture;
   bool fake = c->fake;
   bool no_grad = c->no_grad;
@@ -321,6 +326,7 @@ static void record(ig_ctx *c, const ig_op *op, const ig_value *given, ig_value *
   }
   ig_tape_entry *e = ig_tape_open(c, op, args);
   ig_infer(c, op, args, outs);
+  if (c->draft) ig_draft_follow(c, op, args, outs);
   if (c->status == IG_OK) ig_record(c, op, args, outs);
   ig_tape_close(c, e, op, args, outs);
   ig_record_return(op, given, args, outs);
@@ -349,12 +355,27 @@ static void run(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs
   c->sym = sym;
 }
 
+// An operator under capture refused its operands: where the user was, and what they were.
+static void explain(ig_ctx *c) {
+  if (!c->capture || c->trouble || c->status == IG_HOST || c->status == IG_NOMEM) return;
+  ig_issue issue = {.kind = IG_ISSUE_CALL, .reason = c->message};
+  ig_draft *draft = c->draft;
+  c->draft = NULL;  // the issue belongs to the error
+  ig_issue_tell(c, &issue);
+  c->draft = draft;
+}
+
 void ig_call(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   size_t n = op->schema.nrets;
   for (size_t i = 0; i < n || i == 0; i++) outs[i] = ig_none();
   if (c->status != IG_OK) return;
   const char *outer = c->op_target;
+  const ig_op *outer_op = c->op;
+  const void *outer_args = c->op_args;
   c->op_target = op->target;
+  c->op = op;
+  c->op_args = args;
+  c->op_describe = ig_op_describe;
   if (check_args(c, op, args)) {
     if (c->capture) {
       record(c, op, args, outs);
@@ -363,7 +384,10 @@ void ig_call(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
     }
     for (size_t i = 0; c->status != IG_OK && i < n; i++) outs[i] = ig_none();
   }
+  if (c->status != IG_OK) explain(c);
   c->op_target = outer;
+  c->op = outer_op;
+  c->op_args = outer_args;
 }
 
 void ig_call_id_outs(ig_ctx *c, unsigned id, const ig_value *given, size_t n, ig_value *outs) {

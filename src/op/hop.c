@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "op/draft.h"
 #include "op/interpret.h"
 
 const ig_hop *ig_hop_find(const char *name) {
@@ -171,7 +172,9 @@ bool ig_hop_record(ig_ctx *c, const ig_hop *hop, const ig_value *args, size_t np
                    .val = ig_of_list(results, n)};
   const ig_rewrite *r = c->rewrite;
   if (r && r->settle) r->settle(c, args, npos + nkw, r->user);
-  return ig_record_node(c, &proto, hop->base) != NULL;
+  const ig_node *node = ig_record_node(c, &proto, hop->base);
+  if (node && c->draft) ig_draft_follow_node(c, node);
+  return node != NULL;
 }
 
 const char *ig_hop_describe(ig_ctx *c, const ig_value *v) {

@@ -113,7 +113,9 @@ static ig_value call_op(machine *m, const ig_node *n) {
   for (size_t i = 0; i < s->nargs; i++) {
     if (!arg_of(m, &s->args[i], find_arg(n, i, &s->args[i]), &args[i])) return ig_none();
   }
+  m->c->given = n->given ? n : NULL;
   ig_call(m->c, n->op, args, outs);
+  m->c->given = NULL;
   if (s->nrets == 1) return outs[0];
   ig_value *items = ig_scope_push(m->c, s->nrets * sizeof *items + 1);
   if (!items) return ig_none();

@@ -5,6 +5,7 @@
 // graphs point at it; its implementations are counted, so that one which was replaced is released
 // when its last call has returned. Fields that change after publication are atomic.
 #include "op/library.h"
+#include "op/draft.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -331,7 +332,8 @@ void ig_library_run(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *
   bool fake = wants_fake(c, op, args);
   ig_impl_kind kind = fake ? IG_IMPL_FAKE : IG_IMPL_KERNEL;
   if (!ig_library_has(op, kind)) {
-    if (!ig_library_call(c, op, IG_IMPL_COMPOSITE, args, outs)) missing(c, op, fake);
+    if (ig_library_call(c, op, IG_IMPL_COMPOSITE, args, outs)) return;
+    if (!fake || !ig_draft_invent(c, op, args, outs)) missing(c, op, fake);
     return;
   }
   bool no_grad = c->no_grad;

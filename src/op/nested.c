@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "op/draft.h"
 #include "op/grad_mode.h"
 #include "op/tape.h"
 
@@ -96,6 +97,7 @@ static ig_tensor *push_tensor(ig_ctx *c, ig_tensor *outer, const ig_meta *like, 
                       .path = name ? name : outer->node->name,
                       .requires_grad = ig_tape_requires_grad(outer)};
   ig_tensor *fake = ig_record_placeholder(c, &p, like ? like : &m);
+  if (!like) ig_draft_share(c, fake, outer);
   ig_value v = ig_of_tensor(outer);
   return fake && add_operand(c, &v) ? fake : NULL;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ingot/aten.h"
+#include "op/draft.h"
 #include "op/nested.h"
 #include "sym/env.h"
 
@@ -32,6 +33,7 @@ static ig_tensor *constant(ig_ctx *c, ig_tensor *t) {
   const char *target = ig_arena_strn(&g->arena, name, (size_t)len);
   ig_node proto = {
       .kind = IG_NODE_ATTR, .target = target, .constant = t, .val = ig_of_tensor(fake)};
+  ig_draft_know(c, fake, t);
   return ig_graph_push(c, g, &proto, name) && know(c, t, fake) ? fake : NULL;
 }
 
@@ -248,6 +250,7 @@ void ig_record(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs)
                    .op = op,
                    .target = op->target,
                    .effect = ig_op_has_effect(op),
+                   .given = (c->given && c->given->op == op) || ig_draft_gave(c),
                    .args = values,
                    .keys = keys,
                    .val = s->nrets == 0   ? ig_none()
@@ -295,6 +298,7 @@ ig_tensor *ig_record_placeholder(ig_ctx *c, const ig_placeholder *p, const ig_me
   ig_value val = ig_of_tensor(t);
   ig_node *n = push_placeholder(c, p, &val);
   if (!n || !ig_record_know(c, n)) return NULL;
+  ig_draft_know(c, t, p->value);
   return !p->value || know(c, p->value, t) ? t : NULL;
 }
 

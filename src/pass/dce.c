@@ -1,10 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dead code: from the back, so that one sweep is enough.
+// Dead code: from the back, so that one sweep is enough. What is read from the data stays if a
+// decision about it has to be asserted.
 #include "ir/graph.h"
+#include "sym/env.h"
+
+static bool is_decided(const ig_env *env, const ig_expr *e) {
+  return e && e->kind == IG_EXPR_SYMBOL && e->index < env->symbols.n &&
+         env->symbols.at[e->index].decided;
+}
+
+static bool has_decided(const ig_env *env, const ig_value *v) {
+  bool any = v->kind == IG_KIND_INT && is_decided(env, v->i.expr);
+  for (int d = 0; v->kind == IG_KIND_TENSOR && d < v->tensor->ndim && !any; d++) {
+    any = is_decided(env, ig_sizes(v->tensor)[d].expr);
+  }
+  return any;
+}
+
+static bool is_asserted(const ig_node *n) {
+  const ig_env *env = n->graph->sym ? n->graph->sym->env : NULL;
+  if (!env || n->kind != IG_NODE_CALL || n->callee != IG_CALLEE_OP) return false;
+  if (is_decided(env, n->binds)) return true;
+  if (!has_decided(env, &n->val)) return false;
+  for (size_t i = 0; i < n->ninputs; i++) {
+    if (has_decided(env, &n->inputs[i]->val)) return false;  // it comes from there
+  }
+  return true;
+}
 
 static bool removable(const ig_node *n) {
   bool fixed = n->kind == IG_NODE_PLACEHOLDER || n->kind == IG_NODE_OUTPUT;
-  return !fixed && !n->effect && n->users == 0;
+  return !fixed && !n->effect && n->users == 0 && !is_asserted(n);
 }
 
 size_t ig_graph_dce(ig_graph *g) {

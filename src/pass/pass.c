@@ -37,6 +37,7 @@ ig_program *ig_pass_program(ig_ctx *c, const ig_program *p, ig_graph *g,
   }
   ig_program *out = kinds ? ig_program_create(c, g, kinds, targets) : same_outputs(c, p, g);
   if (out) ig_program_set_specs(c, out, p->in_spec, p->out_spec);
+  if (out) ig_program_set_report(out, (ig_report *)p->report);
   if (c->status == IG_OK) return out;
   ig_program_free(out);
   return NULL;

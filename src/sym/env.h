@@ -33,6 +33,9 @@ typedef struct ig_symbol {
   const ig_expr *expr;
   const ig_expr *replacement;  // what it equals; NULL: itself
   bool size_like;              // unbacked: taken as >= 2 by shape rules
+  bool decided;                // unbacked: an example has made a decision about it, to be asserted
+  bool has_example;            // unbacked, in a draft: what it was for the example inputs
+  ig_hint example;
 } ig_symbol;
 
 typedef struct ig_known_slot {
@@ -92,6 +95,10 @@ double ig_float_guard(ig_ctx *c, const ig_value *f);
 bool ig_bool_known(ig_ctx *c, const ig_value *b, bool *answer);
 // As a shape rule asks: size-like sizes are at least 2.
 bool ig_bool_oblivious(ig_ctx *c, const ig_value *b);
+
+// Nobody knows e. In a draft the example may: *example is its value, and an issue is reported;
+// false otherwise, with IG_DATA_DEPENDENT.
+bool ig_env_refuse(ig_ctx *c, const ig_expr *e, bool oblivious, ig_hint *example);
 
 // torch._check: false at once is IG_RUNTIME with the message; otherwise it holds from now on.
 void ig_sym_check(ig_ctx *c, const ig_value *b, const char *message);

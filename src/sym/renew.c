@@ -30,12 +30,15 @@ static const ig_expr *create(ig_ctx *c, const ig_expr *old) {
 static bool copy_symbol(ig_ctx *c, const renaming *r, size_t i) {
   const ig_symbol *from = ig_env_symbol(c, r->old[i]);
   if (!from) return false;
-  bool size_like = from->size_like;
-  const ig_expr *replacement = renamed(c, r, from->replacement);
-  if (!replacement) replacement = from->replacement;
+  ig_symbol known = *from;
+  const ig_expr *replacement = renamed(c, r, known.replacement);
+  if (!replacement) replacement = known.replacement;
   ig_symbol *to = ig_env_symbol(c, r->fresh[i]);
   if (!to) return false;
-  to->size_like = size_like;
+  to->size_like = known.size_like;
+  to->decided = known.decided;
+  to->has_example = known.has_example;
+  to->example = known.example;
   to->replacement = replacement;
   return true;
 }

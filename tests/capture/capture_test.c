@@ -338,7 +338,13 @@ static ig_status session(ig_ctx *with) {
   if (!w || !x) return ig_ctx_status(c);
   ig_export_input in = {.name = "x", .example = x};
   ig_export_state state = {IG_STATE_PARAMETER, "w", w};
-  ig_export_args args = {model, &w, &in, 1, &state, 1, 1};
+  ig_export_args args = {.fn = model,
+                         .user = &w,
+                         .inputs = &in,
+                         .ninputs = 1,
+                         .state = &state,
+                         .nstate = 1,
+                         .noutputs = 1};
   ig_program *p = NULL;
   ig_program *core = NULL;
   ig_status st = ig_export(c, &args, &p);

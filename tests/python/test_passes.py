@@ -75,8 +75,9 @@ def test_conversions_are_copies_that_nobody_writes_to():
     )
     for convert in (lambda x: x.to(torch.float32), lambda x: x.double(), lambda x: x.to("cpu")):
         _, program = capture(lambda _, x, convert=convert: convert(x).add_(1), (torch.ones(2),))
-        with pytest.raises(RuntimeError, match="^cannot mutate tensors with frozen storage$"):
+        with pytest.raises(RuntimeError) as error:
             program.functionalize()
+        assert str(error.value) == "cannot mutate tensors with frozen storage"
 
 
 def test_views_in_place_change_what_the_tensor_shows():

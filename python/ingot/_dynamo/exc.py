@@ -47,7 +47,7 @@ class UserError(Unsupported):
 
     def __init__(self, error_type: UserErrorType, msg: str = "", case_name: str | None = None) -> None:
         if isinstance(error_type, str):  # raised by the engine: a text alone
-            error_type, msg = UserErrorType.INVALID_INPUT, error_type
+            error_type, msg = UserErrorType.CONSTRAINT_VIOLATION, error_type
         if case_name is not None:
             sep = "\n" if "\n" in msg else " "
             where = f"https://pytorch.org/docs/main/generated/exportdb/index.html#{case_name.replace('_', '-')}"

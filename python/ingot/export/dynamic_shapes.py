@@ -485,6 +485,15 @@ def shape_constraints(inputs: list[Any], shapes: dict[tuple, tuple | None]) -> l
 # The other way round: fixes that an error suggests
 
 
+def map_dims(tree: Any, fn: Callable[[Any], Any]) -> Any:
+    """A tree of dims with fn of each entry in its place."""
+    if isinstance(tree, dict):
+        return {key: map_dims(value, fn) for key, value in tree.items()}
+    if isinstance(tree, (list, tuple)):
+        return type(tree)(map_dims(value, fn) for value in tree)
+    return fn(tree)
+
+
 def refine_dynamic_shapes_from_suggested_fixes(msg: str, dynamic_shapes: Any) -> Any:
     """dynamic_shapes with the "Suggested fixes:" of a constraint violation applied."""
     fixes = dict(_C.dim_fixes(msg))
@@ -519,13 +528,6 @@ def refine_dynamic_shapes_from_suggested_fixes(msg: str, dynamic_shapes: Any) ->
         if isinstance(dim, Dim):
             seen.setdefault(dim.root.__name__, dim.root)
 
-    def walk(tree: Any, fn: Callable[[Any], Any]) -> Any:
-        if isinstance(tree, dict):
-            return {key: walk(value, fn) for key, value in tree.items()}
-        if isinstance(tree, (list, tuple)):
-            return type(tree)(walk(value, fn) for value in tree)
-        return fn(tree)
-
     seen: dict[str, Dim] = {}
-    walk(dynamic_shapes, collect)
-    return walk(dynamic_shapes, fixed)
+    map_dims(dynamic_shapes, collect)
+    return map_dims(dynamic_shapes, fixed)

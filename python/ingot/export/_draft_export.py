@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""draft_export: an export that always ends with a program. What export would refuse is decided by the example inputs
+instead, and reported with the user's line and an edit."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import json
+from typing import Any
+
+from ingot import _C, nn
+from ingot._dynamo.exc import UserError, UserErrorType
+from ingot.export import _trace
+from ingot.export.dynamic_shapes import Dim, map_dims, refine_dynamic_shapes_from_suggested_fixes
+from ingot.export.exported_program import ExportedProgram
+
+__all__ = ["DraftExportReport", "FailureReport", "FailureType", "OpProfile", "TensorMetadata", "draft_export"]
+
+
+class FailureType(enum.IntEnum):
+    """What kind of issue it is."""
+
+    MISSING_FAKE_KERNEL = 1
+    DATA_DEPENDENT_ERROR = 2
+    GUARD_ADDED = 3
+    MISMATCHED_FAKE_KERNEL = 4
+
+    def __str__(self) -> str:
+        return self.name
+
+
+_TYPES = {
+    "missing_fake": FailureType.MISSING_FAKE_KERNEL,
+    "data_dependent": FailureType.DATA_DEPENDENT_ERROR,
+    "constraint": FailureType.GUARD_ADDED,
+    "mismatched_fake": FailureType.MISMATCHED_FAKE_KERNEL,
+}
+
+
+@dataclasses.dataclass
+class FailureReport:
+    """One issue: `data` has file, line, function, source, op, operands, expr, result, reason, fix, occurrences."""
+
+    failure_type: FailureType
+    data: dict[str, Any]
+    xfail: bool = False
+
+    @property
+    def fixes(self) -> list[str]:
+        """Edits that would settle it: one text per check, or one text that is a whole function."""
+        text = self.data["fix"].rstrip("\n")
+        if self.data["kind"] in ("missing_fake", "mismatched_fake"):
+            return [text] if text else []
+        return text.split("\n") if text else []
+
+
+@dataclasses.dataclass(frozen=True)
+class TensorMetadata:
+    rank: int
+    dtype: Any
+    device: Any
+    layout: Any
+
+
+@dataclasses.dataclass(frozen=True)
+class OpProfile:
+    """What an operator without a fake kernel took and gave in the draft."""
+
+    args_profile: tuple
+    out_profile: Any
+
+
+class DraftExportReport:
+    """What a draft found; print it."""
+
+    def __init__(self, failures: list[FailureReport], text: str, json_text: str, op_profiles: dict[str, set]) -> None:
+        self.failures = failures
+        self.op_profiles = op_profiles
+        self._text = text
+        self._json = json_text
+
+    def successful(self) -> bool:
+        """Whether torch.export.export would have given the same program."""
+        return all(failure.xfail for failure in self.failures)
+
+    def to_json(self) -> str:
+        """The issues for machines."""
+        return json.dumps(json.loads(self._json))
+
+    def __repr__(self) -> str:
+        return f"DraftExportReport({self.failures})"
+
+    def __str__(self) -> str:
+        if self.successful():
+            line = "#" * 94
+            return (
+                f"{line}\nCongratulations: No issues are found during export, and it was able to soundly produce a "
+                f"graph.\nYou can now change back to torch.export.export()\n{line}\n"
+            )
+        line = "#" * 99
+        return (
+            f"{line}\nWARNING: {len(self.failures)} issue(s) found during export, and it was not able to soundly "
+            f"produce a graph.\nPlease follow the instructions to fix the errors.\n{line}\n\n{self._text}"
+        )
+
+
+def _metadata(value: Any) -> Any:
+    if isinstance(value, _C.Tensor):
+        return TensorMetadata(value.dim(), value.dtype, value.device, value.layout)
+    if isinstance(value, (list, tuple)):
+        return tuple(_metadata(v) for v in value)
+    return None
+
+
+def _profiles(program: ExportedProgram, failures: list[FailureReport]) -> dict[str, set]:
+    kinds = (FailureType.MISSING_FAKE_KERNEL, FailureType.MISMATCHED_FAKE_KERNEL)
+    out: dict[str, set] = {f.data["op"]: set() for f in failures if f.failure_type in kinds}
+    for node in program.graph.nodes:
+        name = str(node.target)
+        if node.op == "call_function" and name in out:
+            args = tuple(_metadata(a.meta["val"]) if hasattr(a, "meta") else None for a in node.args)
+            out[name].add(OpProfile(args, _metadata(node.meta["val"])))
+    return out
+
+
+def _automatic(dim: Any) -> Any:
+    return Dim.AUTO if isinstance(dim, Dim) or dim is Dim.DYNAMIC else dim
+
+
+def _next_shapes(error: Exception, shapes: Any, attempt: int) -> Any:
+    """The dims for another attempt: those that the message suggests, at last whatever the program allows."""
+    if attempt < 3:
+        try:
+            return refine_dynamic_shapes_from_suggested_fixes(str(error), shapes)
+        except ValueError:
+            pass
+    if not getattr(error, "issues", None):
+        reason = str(error).split("\n")[0]
+        _C.draft_add(reason, "Dim.AUTO in dynamic_shapes lets the program decide which sizes are dynamic")
+    return map_dims(shapes, _automatic)
+
+
+def _is_violation(error: Exception) -> bool:
+    return isinstance(error, _C.ConstraintViolationError) or (
+        isinstance(error, UserError) and error.error_type is UserErrorType.CONSTRAINT_VIOLATION
+    )
+
+
+def draft_export(
+    mod: nn.Module,
+    args: tuple,
+    kwargs: dict[str, Any] | None = None,
+    *,
+    dynamic_shapes: Any = None,
+    preserve_module_call_signature: tuple[str, ...] = (),
+    strict: bool = False,
+    pre_dispatch: bool = True,
+) -> ExportedProgram:
+    """A program and, in `._report`, what stands in the way of torch.export.export."""
+    shapes = dynamic_shapes
+    _C.draft_open()
+    program = None
+    try:
+        for attempt in range(5):
+            try:
+                program = _trace._export(mod, args, kwargs, shapes, strict=strict)
+                break
+            except Exception as error:
+                if not _is_violation(error) or attempt == 4 or not shapes:
+                    raise
+                shapes = _next_shapes(error, shapes, attempt)
+    finally:
+        issues, text, json_text = _C.draft_close(None if program is None else program._program)
+    failures = [FailureReport(_TYPES[issue["kind"]], issue) for issue in issues]
+    for failure in failures:
+        if failure.failure_type is FailureType.GUARD_ADDED:
+            failure.data["new_dynamic_shapes"] = shapes
+    program._report = DraftExportReport(failures, text, json_text, _profiles(program, failures))
+    return program

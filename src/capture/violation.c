@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Violations of declared dims as issues: the decision of the program that demanded it, and the
+// edit.
+#include <string.h>
+
+#include "capture/dims.h"
+#include "sym/report.h"
+
+static bool is_called(const ig_dim_use *u, const char *name) {
+  bool root = u->dim.kind == IG_DIM_DERIVED && strcmp(u->dim.root, name) == 0;
+  return root || strcmp(ig_use_name(u), name) == 0;
+}
+
+// The first decision about a size of that name.
+static const ig_guard *guard_of(ig_ctx *c, const ig_dims *d, const char *name) {
+  const ig_env *env = c->sym->env;
+  for (size_t i = 0; i < env->guards.n; i++) {
+    size_t n = 0;
+    const ig_expr *const *free = ig_expr_symbols(c, env->guards.at[i].expr, &n);
+    for (size_t k = 0; k < n * d->uses.n; k++) {
+      const ig_dim_use *u = &d->uses.at[k % d->uses.n];
+      if (u->size.expr == free[k / d->uses.n] && is_called(u, name)) return &env->guards.at[i];
+    }
+  }
+  return NULL;
+}
+
+// The lines of "Suggested fixes:" for the name, or all of them.
+static void add_fixes(ig_str *s, const char *message, const char *name) {
+  static const char head[] = "Suggested fixes:\n";
+  const char *all = strstr(message, head);
+  if (!all) return;
+  size_t length = strlen(name);
+  for (int own = 1; own >= 0 && !s->n; own--) {
+    for (const char *line = all + sizeof head - 1; *line == ' ';) {
+      const char *text = line + strspn(line, " ");
+      size_t n = strcspn(text, "\n");
+      bool same = strncmp(text, name, length) == 0 && text[length] == ' ';
+      if (same || !own) ig_str_add(s, "in dynamic_shapes: %.*s\n", (int)n, text);
+      line = text + n + (text[n] == '\n');
+    }
+  }
+}
+
+void ig_dims_tell(ig_ctx *c, const ig_dims *d, const ig_violation *v, const char *reason,
+                  const char *message) {
+  if (c->status != IG_OK) return;
+  const ig_guard *g = v->guard ? v->guard : guard_of(c, d, v->name);
+  ig_str sentence = ig_str_make(c->alloc);
+  ig_str predicate = ig_str_make(c->alloc);
+  ig_str fix = ig_str_make(c->alloc);
+  ig_str_add(&sentence, "%.*s", (int)strcspn(reason, "\n"), reason);
+  if (g) ig_str_expr(&predicate, g->expr);
+  add_fixes(&fix, message, v->name);
+  ig_issue issue = {.kind = IG_ISSUE_CONSTRAINT,
+                    .file = g && g->file ? g->file : "",
+                    .line = g ? g->line : 0,
+                    .predicate = predicate.at,
+                    .reason = sentence.at,
+                    .fix = fix.at};
+  ig_issue_tell(c, &issue);
+  ig_str_free(&sentence);
+  ig_str_free(&predicate);
+  ig_str_free(&fix);
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Collecting issues: where the user was, what he was calling; the same issue is kept once.
+#include "sym/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void report_destroy(ig_ref *ref) {
+  ig_report *r = (ig_report *)ref;
+  ig_arena_free(&r->arena);
+  ig_vec_free(r->alloc, &r->issues);
+  ig_mem_free(r->alloc, r, sizeof *r);
+}
+
+ig_report *ig_report_create(ig_ctx *c) {
+  ig_report *r = ig_mem_new(c->alloc, sizeof *r);
+  if (!r) return NULL;
+  r->ref = (ig_ref){1, report_destroy};
+  r->alloc = c->alloc;
+  r->arena = ig_arena_make(c->alloc);
+  return r;
+}
+
+size_t ig_report_issues(const ig_report *r, const ig_issue **issues) {
+  *issues = r ? r->issues.at : NULL;
+  return r ? r->issues.n : 0;
+}
+
+const ig_report *ig_ctx_report(const ig_ctx *c) {
+  return (const ig_report *)c->trouble;
+}
+
+// ---- the place ----
+
+static const char *keep(ig_report *r, const char *text, size_t n) {
+  return text ? ig_arena_strn(&r->arena, text, n) : NULL;
+}
+static const char *keep_all(ig_report *r, const char *text) {
+  return text ? keep(r, text, strlen(text)) : NULL;
+}
+
+// The last frame of a stack as Python prints it:  File "m.py", line 3, in forward\n    source\n
+static void read_frame(ig_report *r, const char *stack, ig_issue *i) {
+  static const char head[] = "  File \"";
+  const char *last = NULL;
+  for (const char *p = strstr(stack, head); p; p = strstr(p + 1, head)) {
+    if (p == stack || p[-1] == '\n') last = p;
+  }
+  const char *file = last ? last + sizeof head - 1 : NULL;
+  const char *quote = file ? strchr(file, '"') : NULL;
+  const char *end = quote ? strchr(quote, '\n') : NULL;
+  const char *in = quote ? strstr(quote, ", in ") : NULL;
+  if (!end || !in || in > end || strncmp(quote, "\", line ", 8) != 0) return;
+  i->file = keep(r, file, (size_t)(quote - file));
+  i->line = atoi(quote + 8);
+  i->function = keep(r, in + 5, (size_t)(end - in) - 5);
+  const char *text = end + 1;
+  while (*text == ' ') text++;
+  size_t n = strcspn(text, "\n");
+  i->source = n ? keep(r, text, n) : NULL;
+}
+
+// Without frames (a C program) the file itself may be there.
+static const char *read_line(ig_report *r, const char *file, int line) {
+  char text[256];
+  const char *found = NULL;
+  FILE *f = line > 0 ? fopen(file, "rb") : NULL;
+  bool fresh = true;
+  for (int at = 1; f && at <= line && fgets(text, sizeof text, f);) {
+    size_t n = strlen(text);
+    bool whole = n && text[n - 1] == '\n';
+    if (at == line && fresh) {
+      const char *from = text + strspn(text, " \t");
+      found = keep(r, from, strcspn(from, "\r\n"));
+      break;
+    }
+    fresh = whole;
+    at += whole;
+  }
+  if (f) (void)fclose(f);
+  return found;
+}
+
+static void place(ig_ctx *c, ig_report *r, ig_issue *i) {
+  if (i->file) {  // given; "": there is none
+    i->file = *i->file ? keep_all(r, i->file) : NULL;
+  } else {
+    ig_locate(c);
+    i->stack = keep_all(r, c->stack);
+    if (i->stack) read_frame(r, i->stack, i);
+    if (!i->file && c->file) {
+      i->file = keep_all(r, c->file);
+      i->line = c->line;
+    }
+  }
+  if (i->file && !i->source) i->source = read_line(r, i->file, i->line);
+}
+
+// ---- adding ----
+
+static bool same_text(const char *a, const char *b) {
+  return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+// Decisions are the same at the same place; operators are the same wherever they are called.
+static bool is_same(const ig_issue *a, const ig_issue *b) {
+  bool per_op = a->kind == IG_ISSUE_NO_FAKE || a->kind == IG_ISSUE_WRONG_FAKE;
+  if (a->kind != b->kind || !same_text(a->op, b->op)) return false;
+  if (per_op) return true;
+  if (a->line != b->line || !same_text(a->file, b->file)) return false;
+  // One line may demand many things of a size; one edit settles them.
+  if (a->kind == IG_ISSUE_CONSTRAINT) return same_text(a->fix, b->fix);
+  return same_text(a->predicate, b->predicate) && same_text(a->reason, b->reason);
+}
+
+static void describe_call(ig_ctx *c, ig_report *r, ig_issue *i) {
+  if (i->op || !c->op_target || i->kind == IG_ISSUE_CONSTRAINT) return;
+  i->op = c->op_target;
+  if (i->operands || !c->op_describe) return;
+  ig_str s = ig_str_make(c->alloc);
+  c->op_describe(c, &s);
+  i->operands = keep_all(r, s.at);
+  ig_str_free(&s);
+}
+
+void ig_report_add(ig_ctx *c, ig_report *r, const ig_issue *issue) {
+  ig_issue i = *issue;
+  place(c, r, &i);
+  describe_call(c, r, &i);
+  i.times = 1;
+  for (size_t k = 0; k < r->issues.n; k++) {
+    if (!is_same(&r->issues.at[k], &i)) continue;
+    r->issues.at[k].times++;
+    return;
+  }
+  const char **texts[] = {&i.op, &i.predicate, &i.answer, &i.reason, &i.fix};
+  for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) *texts[k] = keep_all(r, *texts[k]);
+  if (issue->operands) i.operands = keep_all(r, issue->operands);
+  (void)ig_vec_push(r->alloc, &r->issues, i);  // one issue less in the list, if there is no memory
+}
+
+void ig_report_retry(ig_report *r) {
+  size_t n = 0;
+  for (size_t i = 0; i < r->issues.n; i++) {
+    if (r->issues.at[i].kind == IG_ISSUE_CONSTRAINT) r->issues.at[n++] = r->issues.at[i];
+  }
+  r->issues.n = n;
+}
+
+void ig_issue_tell(ig_ctx *c, const ig_issue *issue) {
+  if (c->draft) {
+    ig_report_add(c, c->draft->report, issue);
+    return;
+  }
+  if (!c->trouble) {
+    ig_report *r = ig_report_create(c);
+    if (!r) return;
+    c->trouble = &r->ref;
+  }
+  ig_report_add(c, (ig_report *)c->trouble, issue);
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Collecting issues. A report belongs to a draft, or to the first error of a context.
+#ifndef SYM_REPORT_H_
+#define SYM_REPORT_H_
+
+#include "ingot/report.h"
+#include "sym/env.h"
+
+struct ig_report {
+  ig_ref ref;
+  ig_alloc alloc;
+  ig_arena arena;
+  IG_VEC(ig_issue) issues;
+};
+
+ig_report *ig_report_create(ig_ctx *c);  // one reference; NULL: out of memory
+// Copies the texts; the same issue at the same place is counted. Fills in place (file, line,
+// source, stack) and operator where `issue` has none.
+void ig_report_add(ig_ctx *c, ig_report *r, const ig_issue *issue);
+// The program is captured again, with other dims: what was found in it will be found once more.
+void ig_report_retry(ig_report *r);
+// To the draft if there is one, otherwise to the error that the context has.
+void ig_issue_tell(ig_ctx *c, const ig_issue *issue);
+
+// An expression as the user would write it: n % 2 == 0, with his names for symbols where he has
+// some. How the symbols were replaced is added to `how` (may be NULL): "`u0` with n".
+void ig_str_python(ig_ctx *c, ig_str *s, const ig_expr *e, ig_str *how);
+
+// The checks that would answer a question, one per line.
+void ig_str_checks(ig_ctx *c, ig_str *s, const ig_expr *e, ig_str *how);
+
+// A draft: examples for symbols that are read from data.
+typedef struct ig_draft {
+  ig_report *report;
+  void *values;  // example tensors, see op/draft.h
+} ig_draft;
+// The value of an expression under the examples; false: some symbol has none.
+bool ig_env_example(ig_ctx *c, const ig_expr *e, ig_hint *out);
+void ig_env_set_example(ig_ctx *c, const ig_expr *symbol, const ig_hint *value);
+
+#endif
