@@ -306,7 +306,7 @@ static PyObject *decomposition_table(PyObject *module, PyObject *core) {
   size_t n = ig_op_count(c);
   for (size_t i = 0; dict && i < n; i++) {
     const ig_op *op = ig_op_at(c, i);
-    bool takes = !op->base && ig_op_has_decomposition(op) && !(op->facts & IG_FACT_IMPLICIT);
+    bool takes = !op->base && ig_op_has_lowering(op) && !(op->facts & IG_FACT_IMPLICIT);
     if (!takes || (only && !(op->facts & IG_FACT_DECOMP))) continue;
     if (add_decomposition(dict, op) != 0) Py_CLEAR(dict);
   }

@@ -5,13 +5,18 @@
     tools/make_aten.py OPS_TSV > src/op/aten.tsv
 
 One row per overload: op, schema, facts. Facts are letters: i implicit composite, c Core ATen, d decomposed by default,
-v view.
+v view, t taken apart whenever a program is traced below autograd, because Python implements it there.
 """
 import csv
 import sys
 
 # Names that PyTorch registers only for TorchScript and that programs name all the same.
 ALSO = ("aten::sym_size", "aten::sym_stride")
+# Operators with a Python implementation for the Autograd key (OpOverload.py_kernels).
+AUTOGRAD = (
+    "aten::hardshrink", "aten::softshrink", "aten::multi_margin_loss", "aten::multilabel_margin_loss_forward",
+    "aten::upsample_bilinear2d", "aten::upsample_bicubic2d",
+)  # fmt: skip
 
 
 def main() -> None:
@@ -27,6 +32,7 @@ def main() -> None:
             "c": row["is_core_aten"] == "1",
             "d": row["has_default_decomp"] == "1",
             "v": row["is_view"] == "1",
+            "t": row["py_composite_implicit"] == "1" or row["op"] in AUTOGRAD,
         }
         print(f"{row['op']}\t{row['schema']}\t{''.join(k for k, on in facts.items() if on)}")
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "op/formula.h"
 
+#include "op/record.h"
+
 bool ig_value_is_number(const ig_value *v) {
   return v->kind == IG_KIND_INT || v->kind == IG_KIND_FLOAT || v->kind == IG_KIND_BOOL ||
          v->kind == IG_KIND_COMPLEX;
@@ -76,9 +78,37 @@ ig_value ig_sizes_of(const ig_tensor *t) {
   return t ? ig_of_ints(ig_sizes(t), (size_t)t->ndim) : ig_none();
 }
 
+static ig_int size_call(ig_ctx *c, ig_expr_kind fn, ig_int a, ig_int b) {
+  ig_value args[] = {ig_of_int(a), ig_of_int(b)};
+  ig_value out;
+  ig_sym_call(c, fn, args, 2, &out);
+  return out.kind == IG_KIND_INT ? out.i : ig_const(0);
+}
+
+ig_int ig_size_add(ig_ctx *c, ig_int a, ig_int b) {
+  return a.expr || b.expr ? size_call(c, IG_EXPR_ADD, a, b) : ig_int_add(c, a, b);
+}
+ig_int ig_size_sub(ig_ctx *c, ig_int a, ig_int b) {
+  return a.expr || b.expr ? size_call(c, IG_EXPR_SUB, a, b) : ig_int_sub(c, a, b);
+}
+ig_int ig_size_mul(ig_ctx *c, ig_int a, ig_int b) {
+  return a.expr || b.expr ? size_call(c, IG_EXPR_MUL, a, b) : ig_int_mul(c, a, b);
+}
+ig_int ig_size_floordiv(ig_ctx *c, ig_int a, ig_int b) {
+  return a.expr || b.expr ? size_call(c, IG_EXPR_FLOORDIV, a, b) : ig_int_floordiv(c, a, b);
+}
+ig_int ig_size_mod(ig_ctx *c, ig_int a, ig_int b) {
+  return a.expr || b.expr ? size_call(c, IG_EXPR_MOD, a, b) : ig_int_mod(c, a, b);
+}
+
+void ig_size_show(ig_ctx *c, ig_int v) {
+  ig_value number = ig_of_int(v);
+  if (v.expr && c->capture && c->status == IG_OK) (void)ig_record_number(c, &number);
+}
+
 ig_int ig_product(ig_ctx *c, const ig_int *sizes, size_t n) {
   ig_int total = ig_const(1);
-  for (size_t i = 0; i < n; i++) total = ig_int_mul(c, total, sizes[i]);
+  for (size_t i = 0; i < n; i++) total = ig_size_mul(c, total, sizes[i]);
   return total;
 }
 

@@ -27,6 +27,13 @@ ig_tensor *ig_value_tensor(const ig_value *v);  // the tensor or NULL
 
 ig_value ig_sizes_of(const ig_tensor *t);  // borrowed from t; none for NULL
 ig_int ig_numel_of(ig_ctx *c, const ig_tensor *t);
+// Arithmetic on sizes that shows in programs the way it is written here.
+ig_int ig_size_add(ig_ctx *c, ig_int a, ig_int b);
+ig_int ig_size_sub(ig_ctx *c, ig_int a, ig_int b);
+ig_int ig_size_mul(ig_ctx *c, ig_int a, ig_int b);
+ig_int ig_size_floordiv(ig_ctx *c, ig_int a, ig_int b);
+ig_int ig_size_mod(ig_ctx *c, ig_int a, ig_int b);
+void ig_size_show(ig_ctx *c, ig_int v);  // while recording: the number becomes a node now
 ig_int ig_product(ig_ctx *c, const ig_int *sizes, size_t n);
 
 // Undoes broadcasting: sums g down to the sizes of `like` (a tensor value; others: g itself), and

@@ -100,6 +100,10 @@ typedef struct ig_op_def {
   ig_kernel_fn *kernel;
   ig_decompose_fn *decompose;
   ig_decompose_outs_fn *decompose_outs;
+  // What PyTorch makes of the operator when a program is taken apart, where that is another formula
+  // than the one that eager calls run (a Python implementation there, or a slower one).
+  ig_decompose_fn *lower;
+  ig_decompose_outs_fn *lower_outs;
   // For results that are no tensors, or whose shape stands in the data: what a fake call gives. The
   // kernel then makes its results itself (ig_tensor_make), there is no shape rule.
   ig_kernel_fn *fake;
@@ -134,6 +138,7 @@ enum {
   IG_FACT_CORE = 2,      // Core ATen
   IG_FACT_DECOMP = 4,    // run_decompositions() takes it apart
   IG_FACT_VIEW = 8,
+  IG_FACT_TRACED = 16,  // taken apart in every program, whatever the table
 };
 
 struct ig_op {
@@ -173,8 +178,13 @@ static inline bool ig_op_is_composite(const ig_op *op) {
 static inline bool ig_op_has_decomposition(const ig_op *op) {
   return op->def->decompose || op->def->decompose_outs || (op->user && op->composite);
 }
+static inline bool ig_op_has_lowering(const ig_op *op) {
+  return op->def->lower || op->def->lower_outs || ig_op_has_decomposition(op);
+}
 // Runs the decomposition, whichever form it has.
 void ig_op_decompose(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);
+// The same for programs: the lowering if there is one.
+void ig_op_lower(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);
 
 // May a plain number stand in Tensor slot i?
 static inline bool ig_op_takes_number(const ig_op *op, size_t i) {

@@ -237,3 +237,13 @@ void ig_op_decompose(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value 
     outs[0] = ig_of_tensor(op->def->decompose(c, args));
   }
 }
+
+void ig_op_lower(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  if (op->def->lower_outs) {
+    op->def->lower_outs(c, args, outs);
+  } else if (op->def->lower) {
+    outs[0] = ig_of_tensor(op->def->lower(c, args));
+  } else {
+    ig_op_decompose(c, op, args, outs);
+  }
+}

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "kernels/vmath.h"
+#include "ops/lower.h"
 #include "ops/tile.h"
 
 TILE1(sigmoid_f32, float, float, ig_sigmoid_f32(x[i]))
@@ -279,6 +280,7 @@ IG_OP(sigmoid_backward) = {
              [IG_F64] = sigmoid_backward_f64,
              [IG_C128] = sigmoid_backward_c128},
     .vjp = sigmoid_backward_vjp,
+    .decompose = ig_lower_sigmoid_backward,
     .samples = "f32[3,5], f32[3,5]:u | f32[], f32[]:u",
 };
 IG_OP(tanh) = {
@@ -297,6 +299,7 @@ IG_OP(tanh_backward) = {
              [IG_F64] = tanh_backward_f64,
              [IG_C128] = tanh_backward_c128},
     .vjp = tanh_backward_vjp,
+    .decompose = ig_lower_tanh_backward,
     .samples = "f32[3,5], f32[3,5]:s | f32[], f32[]:s",
 };
 IG_OP(relu) = {
@@ -316,6 +319,7 @@ IG_OP(threshold_backward) = {
              [IG_I64] = threshold_backward_i64},
     .vjp = threshold_backward_vjp,
     .keep = "self",
+    .decompose = ig_lower_threshold_backward,
     .samples = "f32[3,5], f32[3,5], 0 | f32[2,3], f32[2,3], 0.25",
 };
 IG_OP(gelu) = {
@@ -334,6 +338,7 @@ IG_OP(gelu_backward) = {
     .shape = gelu_shape,
     .tile = {[IG_F32] = gelu_backward_f32, [IG_F64] = gelu_backward_f64},
     .vjp = gelu_backward_vjp,
+    .decompose = ig_lower_gelu_backward,
     .samples = "f32[3,5], f32[3,5] | f32[3,5], f32[3,5], approximate='tanh'",
 };
 IG_OP(silu) = {
@@ -352,6 +357,7 @@ IG_OP(silu_backward) = {
              [IG_F64] = silu_backward_f64,
              [IG_C128] = silu_backward_c128},
     .vjp = silu_backward_vjp,
+    .decompose = ig_lower_silu_backward,
     .samples = "f32[3,5], f32[3,5] | f32[], f32[]",
 };
 IG_OP(hardtanh) = {
@@ -370,5 +376,6 @@ IG_OP(hardtanh_backward) = {
     .tile = {[IG_F32] = hardtanh_backward_f32, [IG_F64] = hardtanh_backward_f64},
     .vjp = hardtanh_backward_vjp,
     .keep = "self",
+    .decompose = ig_lower_hardtanh_backward,
     .samples = "f32[3,5], f32[3,5], -0.5, 0.5",
 };

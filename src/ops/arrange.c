@@ -255,7 +255,8 @@ static ig_tensor *rot90_decompose(ig_ctx *c, const ig_value *args) {
 static ig_tensor *roll_once(ig_ctx *c, ig_tensor *x, ig_int shift, int dim) {
   ig_int size = ig_sizes(x)[dim];
   if (ig_int_eq_i64(c, size, 0)) return x;
-  ig_int start = ig_int_mod(c, ig_int_sub(c, size, shift), size);
+  ig_int start = ig_size_mod(c, ig_size_sub(c, size, shift), size);
+  ig_size_show(c, start);
   ig_tensor *at = ig_arange_with(c, ig_of_int(size), ig_none(), ig_none(), ig_of_device(x->device),
                                  ig_of_bool(false));
   ig_value step = ig_of_int(start);
@@ -303,6 +304,24 @@ static void broadcast_tensors_decompose(ig_ctx *c, const ig_value *args, ig_valu
   ig_value sizes = ig_of_ints(m.size, (size_t)m.ndim);
   for (size_t i = 0; i < n; i++) {
     list[i] = ig_of_tensor(ig_expand(c, args[0].list.at[i].tensor, sizes));
+  }
+  outs[0] = ig_of_list(list, n);
+}
+
+// In programs only what changes is expanded.
+static void broadcast_tensors_lower(ig_ctx *c, const ig_value *args, ig_value *outs) {
+  ig_meta m;
+  size_t n = args[0].kind == IG_KIND_LIST ? args[0].list.n : 0;
+  ig_meta_init(&m, IG_F32, ig_device_cpu());
+  ig_broadcast(c, args[0].list.at, n, &m);
+  ig_value *list = ig_scope_push(c, n * sizeof *list + 1);
+  if (!list || c->status != IG_OK) return;
+  ig_value sizes = ig_of_ints(m.size, (size_t)m.ndim);
+  for (size_t i = 0; i < n; i++) {
+    ig_tensor *t = args[0].list.at[i].tensor;
+    bool same = t->ndim == m.ndim;
+    for (int d = 0; d < m.ndim && same; d++) same = ig_int_eq(c, ig_sizes(t)[d], m.size[d]);
+    list[i] = ig_of_tensor(same ? t : ig_expand(c, t, sizes));
   }
   outs[0] = ig_of_list(list, n);
 }
@@ -651,6 +670,7 @@ IG_OP(roll) = {
 IG_OP(broadcast_tensors) = {
     .schema = "aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]",
     .decompose_outs = broadcast_tensors_decompose,
+    .lower_outs = broadcast_tensors_lower,
     .samples = "(f32[3,1], f32[4]) | (f32[], f32[2])",
 };
 IG_OP(meshgrid) = {

@@ -264,12 +264,13 @@ static ig_tensor *repeat_heads(ig_ctx *c, ig_tensor *t, const ig_tensor *q) {
   ig_int sizes[IG_MAX_DIM];
   int n = t->ndim;
   ig_tensor *wide = ig_unsqueeze(c, t, ig_const(n - 2));
-  for (int d = 0; d < n + 1; d++) sizes[d] = ig_const(-1);
+  for (int d = 0; d < n + 1; d++) sizes[d] = ig_sizes(t)[d < n - 2 ? d : d - 1];
   sizes[n - 2] = times;
   wide = ig_expand(c, wide, ig_of_ints(sizes, (size_t)n + 1));
   for (int d = 0; d < n; d++) sizes[d] = ig_sizes(t)[d];
   sizes[n - 3] = want;
-  return ig_reshape(c, wide, ig_of_ints(sizes, (size_t)n));
+  wide = ig_clone_with(c, wide, ig_of_memory_format(IG_CONTIGUOUS));
+  return ig_view(c, wide, ig_of_ints(sizes, (size_t)n));
 }
 
 static ig_tensor *causal_mask(ig_ctx *c, const ig_tensor *q, const ig_tensor *k) {
@@ -277,7 +278,8 @@ static ig_tensor *causal_mask(ig_ctx *c, const ig_tensor *q, const ig_tensor *k)
   int columns = ig_wrap_dim(c, -2, k->ndim);
   if (c->status != IG_OK) return NULL;
   ig_int sizes[] = {ig_sizes(q)[rows], ig_sizes(k)[columns]};
-  ig_tensor *all = ig_ones_with(c, ig_of_ints(sizes, 2), ig_of_dtype(IG_BOOL), ig_none(),
+  ig_value layout = {.kind = IG_KIND_LAYOUT, .layout = IG_STRIDED};
+  ig_tensor *all = ig_ones_with(c, ig_of_ints(sizes, 2), ig_of_dtype(IG_BOOL), layout,
                                 ig_of_device(q->device), ig_none());
   return ig_tril(c, all);
 }
@@ -285,10 +287,10 @@ static ig_tensor *causal_mask(ig_ctx *c, const ig_tensor *q, const ig_tensor *k)
 // A bool mask says where one may look; elsewhere the score is -inf.
 static ig_tensor *additive(ig_ctx *c, ig_tensor *mask, ig_dtype dtype) {
   if (!mask || mask->dtype != IG_BOOL) return mask;
-  ig_tensor *zeros = ig_zeros_with(c, ig_sizes_of(mask), ig_of_dtype(dtype), ig_none(),
-                                   ig_of_device(mask->device), ig_none());
+  ig_tensor *zero = ig_scalar_tensor_with(c, ig_of_f64(0), ig_of_dtype(dtype), ig_none(),
+                                          ig_of_device(mask->device), ig_none());
   ig_tensor *hidden = ig_logical_not(c, mask);
-  return ig_masked_fill_scalar(c, zeros, hidden, ig_of_f64(-INFINITY));
+  return ig_where_scalarself(c, hidden, ig_of_f64(-INFINITY), zero);
 }
 
 // query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, *, scale, enable_gqa
@@ -297,11 +299,12 @@ static void math_decompose(ig_ctx *c, const ig_value *args, ig_value *outs) {
   ig_tensor *k = args[1].tensor;
   ig_tensor *v = args[2].tensor;
   ig_tensor *mask = ig_value_tensor(&args[3]);
-  if (args[8].kind == IG_KIND_BOOL && args[8].b) {
-    k = repeat_heads(c, k, q);
-    v = repeat_heads(c, v, q);
-    if (c->status != IG_OK) return;
-  }
+  // Half of the scale on either side keeps the scores small.
+  bool given = args[7].kind == IG_KIND_FLOAT;
+  double scale =
+      given ? args[7].f : 1 / sqrt((double)ig_int_specialize(c, ig_sizes(q)[q->ndim - 1]));
+  double root = sqrt(fabs(scale));
+  ig_tensor *left = ig_mul_scalar(c, q, ig_of_f64(scale < 0 ? -root : root));
   if (args[5].b) {
     if (mask) {
       ig_fail_text(c, IG_RUNTIME,
@@ -311,13 +314,12 @@ static void math_decompose(ig_ctx *c, const ig_value *args, ig_value *outs) {
     }
     mask = causal_mask(c, q, k);
   }
-  // Half of the scale on either side keeps the scores small.
-  bool given = args[7].kind == IG_KIND_FLOAT;
-  double scale =
-      given ? args[7].f : 1 / sqrt((double)ig_int_specialize(c, ig_sizes(q)[q->ndim - 1]));
-  double root = sqrt(fabs(scale));
   mask = additive(c, mask, q->dtype);
-  ig_tensor *left = ig_mul_scalar(c, q, ig_of_f64(scale < 0 ? -root : root));
+  if (args[8].kind == IG_KIND_BOOL && args[8].b) {
+    k = repeat_heads(c, k, q);
+    v = repeat_heads(c, v, q);
+  }
+  if (c->status != IG_OK) return;
   ig_tensor *turned = ig_transpose_int(c, k, ig_const(-2), ig_const(-1));
   ig_tensor *right = ig_mul_scalar(c, turned, ig_of_f64(root));
   ig_tensor *scores = ig_matmul(c, left, right);
@@ -394,6 +396,19 @@ static ig_tensor *sdpa_decompose(ig_ctx *c, const ig_value *args) {
   return ig_value_tensor(&outs[0]);
 }
 
+// In programs the second result is the softmax, as PyTorch has it.
+static void flash_lower(ig_ctx *c, const ig_value *args, ig_value *outs) {
+  ig__scaled_dot_product_attention_math_with(c, args[0].tensor, args[1].tensor, args[2].tensor,
+                                             ig_value_tensor(&args[5]), args[3].f, args[4].b, NULL,
+                                             args[6], false, outs);
+  if (c->status != IG_OK) return;
+  static const ig_int there[] = {{2, NULL}, {0, NULL}, {1, NULL}, {3, NULL}};
+  static const ig_int back[] = {{1, NULL}, {2, NULL}, {0, NULL}, {3, NULL}};
+  ig_tensor *turned = ig_permute(c, outs[0].tensor, ig_of_ints(there, 4));
+  turned = ig_clone_with(c, turned, ig_of_memory_format(IG_CONTIGUOUS));
+  outs[0] = ig_of_tensor(ig_permute(c, turned, ig_of_ints(back, 4)));
+}
+
 static void flash_formula(ig_ctx *c, const ig_value *args, ig_value *outs) {
   ig_value both[IG_MAX_RETURNS];
   ig__scaled_dot_product_attention_math_with(c, args[0].tensor, args[1].tensor, args[2].tensor,
@@ -452,6 +467,7 @@ IG_OP(_scaled_dot_product_flash_attention_for_cpu) = {
     .shape = flash_shape,
     .kernel = flash_kernel,
     .decompose_outs = flash_formula,
+    .lower_outs = flash_lower,
     .vjp = flash_vjp,
     .diff_results = 1,
     .samples =

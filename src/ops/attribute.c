@@ -54,7 +54,11 @@ static ig_tensor *positive_decompose(ig_ctx *c, const ig_value *args) {
 }
 
 static ig_tensor *type_as_decompose(ig_ctx *c, const ig_value *args) {
-  return ig_cast(c, args[0].tensor, args[1].tensor->dtype);
+  const ig_tensor *like = args[1].tensor;
+  if (args[0].tensor->dtype == like->dtype) return args[0].tensor;
+  ig_value layout = {.kind = IG_KIND_LAYOUT, .layout = IG_STRIDED};
+  return ig__to_copy_with(c, args[0].tensor, ig_of_dtype(like->dtype), layout,
+                          ig_of_device(like->device), ig_none(), false, ig_none());
 }
 
 static ig_tensor *unflatten_decompose(ig_ctx *c, const ig_value *args) {

@@ -4,6 +4,7 @@
 #include "kernels/norm.h"
 #include "op/formula.h"
 #include "op/refuse.h"
+#include "ops/lower.h"
 #include "ops/reduce.h"
 #include "tensor/copy.h"
 
@@ -558,6 +559,7 @@ IG_OP(native_batch_norm_backward) = {
     .kernel = backward_kernel,
     .decompose_outs = backward_formula,
     .vjp = backward_vjp,
+    .lower_outs = ig_lower_batch_norm_backward,
     .samples =
         "f32[2,3,4], f32[2,3,4], f32[3], f32[3], f32[3]:+, f32[3], f32[3]:+, True, 1e-5, "
         "(True, True, True) | f32[2,3,4], f32[2,3,4], f32[3], f32[3], f32[3]:+, None, None, "

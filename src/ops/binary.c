@@ -3,6 +3,7 @@
 // minimum. Integers are computed in 64 bits and cut back, which gives the same low bits.
 #include <string.h>
 
+#include "ops/lower.h"
 #include "ops/tile.h"
 
 #define ALPHA(name, type, read, expr)                 \
@@ -464,6 +465,7 @@ IG_OP(floor_divide) = {
     FLOOR_TILES,
     .vjp = zero_vjp,
     .keep = "",
+    .decompose = ig_lower_floor_divide,
     .samples = "f32[3,5], f32[5] | i64[3], i64[3]:+ | i64[3], -2 | f32[3], 0.3",
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Comparisons, logical and bitwise operators of two operands.
+#include "ops/lower.h"
 #include "ops/tile.h"
 
 #define COMPARE(name, op)                         \
@@ -160,21 +161,25 @@ IG_OP(bitwise_xor_scalar) = {
 IG_OP(__and___tensor) = {
     .schema = "aten::__and__.Tensor(Tensor self, Tensor other) -> Tensor",
     BITWISE(and),
+    .decompose = ig_lower_and,
     .samples = BITS,
 };
 IG_OP(__and___scalar) = {
     .schema = "aten::__and__.Scalar(Tensor self, Scalar other) -> Tensor",
     BITWISE(and),
+    .decompose = ig_lower_and,
     .samples = BITS_NUMBER,
 };
 IG_OP(__or___tensor) = {
     .schema = "aten::__or__.Tensor(Tensor self, Tensor other) -> Tensor",
     BITWISE(or),
+    .decompose = ig_lower_or,
     .samples = BITS,
 };
 IG_OP(__or___scalar) = {
     .schema = "aten::__or__.Scalar(Tensor self, Scalar other) -> Tensor",
     BITWISE(or),
+    .decompose = ig_lower_or,
     .samples = BITS_NUMBER,
 };
 

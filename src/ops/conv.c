@@ -569,7 +569,11 @@ static ig_tensor *conv_padding(ig_ctx *c, const ig_value *args, int nd) {
       extra[2 * (nd - 1 - d) + 1] = odd;
       uneven = uneven || ig_int_eq_i64(c, odd, 1);
     }
-  } else if (strcmp(args[4].str, "valid") != 0) {
+  } else if (strcmp(args[4].str, "valid") == 0) {
+    ig_int zero = ig_const(0);
+    ig_value no_padding = ig_of_ints(&zero, 1);
+    return convolve(c, copy, &no_padding, false, &no_padding, &args[5], args[6].i);
+  } else {
     ig_fail_text(c, IG_RUNTIME, "Invalid padding string: '%s'", args[4].str);
     return NULL;
   }

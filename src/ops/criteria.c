@@ -152,7 +152,9 @@ static ig_tensor *zeros_for(ig_ctx *c, ig_tensor *x) {
 }
 // number - x the way ATen's C++ writes it
 static ig_tensor *number_minus(ig_ctx *c, ig_value number, ig_tensor *x) {
-  ig_tensor *filled = ig_fill_scalar(c, ig_empty_like(c, x), number);
+  ig_tensor *room = ig_empty_like_with(c, x, ig_none(), ig_none(), ig_none(), ig_none(),
+                                       ig_of_memory_format(IG_PRESERVE));
+  ig_tensor *filled = ig_fill_scalar(c, room, number);
   return ig_sub_tensor(c, filled, x);
 }
 static ig_tensor *hinge_embedding_loss_decompose(ig_ctx *c, const ig_value *args) {

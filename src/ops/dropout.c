@@ -90,6 +90,15 @@ static ig_tensor *dropout_decompose(ig_ctx *c, const ig_value *args) {
   return ig_mul_tensor(c, input, noise);
 }
 
+// In programs the mask is a result, and what is kept whole is a copy.
+static ig_tensor *dropout_lower(ig_ctx *c, const ig_value *args) {
+  double p = ig_value_f64(&args[1]);
+  if (!args[2].b || p == 0) return ig_clone(c, args[0].tensor);
+  ig_value outs[IG_MAX_RETURNS];
+  ig_native_dropout(c, args[0].tensor, p, args[2], outs);
+  return ig_value_tensor(&outs[0]);
+}
+
 IG_OP(native_dropout) = {
     .schema = "aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
     .shape = native_dropout_shape,
@@ -112,6 +121,7 @@ IG_OP(native_dropout_backward) = {
 IG_OP(dropout) = {
     .schema = "aten::dropout(Tensor input, float p, bool train) -> Tensor",
     .decompose = dropout_decompose,
+    .lower = dropout_lower,
     .random = true,
     .samples = "f32[2,3], 0.5, True | f32[2,3], 0.5, False | f32[2,3], 0., True | f32[3], 1., True",
 };

@@ -8,6 +8,7 @@
 #include "op/refuse.h"
 #include "op/shape.h"
 #include "ops/accumulate.h"
+#include "ops/lower.h"
 #include "tensor/copy.h"
 #include "tensor/number.h"
 
@@ -261,33 +262,6 @@ static void embedding_dense_backward_kernel(ig_ctx *c, const ig_op *op, const ig
   ig_scope_close(c, scope);
 }
 
-// Rows that do not exist or are padding get nothing.
-static ig_tensor *embedding_dense_backward_decompose(ig_ctx *c, const ig_value *args) {
-  ig_tensor *grad = args[0].tensor;
-  ig_tensor *indices = args[1].tensor;
-  ig_int rows = args[2].i;
-  if (ig_value_is(&args[4], 1)) {
-    (void)ig_fail(c, IG_UNSUPPORTED, "scale_grad_by_freq has no decomposition");
-    return NULL;
-  }
-  ig_tensor *low = ig_ge_scalar(c, indices, ig_of_i64(0));
-  ig_tensor *high = ig_lt_scalar(c, indices, args[2]);
-  ig_tensor *valid = ig_bitwise_and_tensor(c, low, high);
-  ig_tensor *real = ig_ne_scalar(c, indices, args[3]);
-  valid = ig_bitwise_and_tensor(c, valid, real);
-  valid = ig_unsqueeze(c, valid, ig_const(-1));
-  if (!valid) return NULL;
-  ig_int sizes[2] = {rows, ig_sizes(grad)[grad->ndim - 1]};
-  ig_tensor *full = ig_full_with(c, ig_of_ints(sizes, 2), ig_of_i64(0), ig_of_dtype(grad->dtype),
-                                 ig_none(), ig_of_device(grad->device), ig_of_bool(false));
-  ig_value lowest = ig_of_int(ig_int_sub(c, ig_const(0), rows));
-  ig_value highest = ig_of_int(ig_int_sub(c, rows, ig_const(1)));
-  ig_value at = ig_of_tensor(ig_clamp_with(c, indices, lowest, highest));
-  ig_tensor *masked = ig_bitwise_not(c, valid);
-  grad = ig_masked_fill_scalar(c, grad, masked, ig_of_i64(0));
-  return ig_index_put_with(c, full, ig_of_list(&at, 1), grad, true);
-}
-
 static void embedding_dense_backward_vjp(ig_ctx *c, const ig_vjp *v) {
   if (!IG_WANTED(v, 0)) return;
   ig_tensor *indices = v->args[1].tensor;
@@ -337,8 +311,8 @@ IG_OP(embedding_dense_backward) = {
         "SymInt padding_idx, bool scale_grad_by_freq) -> Tensor",
     .shape = embedding_dense_backward_shape,
     .kernel = embedding_dense_backward_kernel,
-    .decompose = embedding_dense_backward_decompose,
     .vjp = embedding_dense_backward_vjp,
     .keep = "indices",
+    .decompose = ig_lower_embedding_dense_backward,
     .samples = "f32[3,4], i64[3]:<5, 5, -1, False | f32[2,3,4], i32[2,3]:<5, 5, 2, False",
 };

@@ -199,7 +199,7 @@ static ig_tensor *instance_norm_decompose(ig_ctx *c, const ig_value *args) {
   ig_int n = ig_sizes(x)[0];
   ig_int sizes[IG_MAX_DIM];
   sizes[0] = ig_const(1);
-  sizes[1] = ig_int_mul(c, n, ig_sizes(x)[1]);
+  sizes[1] = ig_size_mul(c, n, ig_sizes(x)[1]);
   for (int d = 2; d < x->ndim; d++) sizes[d] = ig_sizes(x)[d];
   ig_tensor *w = repeated(c, &args[1], n);
   ig_tensor *b = repeated(c, &args[2], n);

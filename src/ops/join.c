@@ -337,10 +337,10 @@ static bool check_pad(ig_ctx *c, pad_mode mode, ig_int size, ig_int before, ig_i
 static ig_tensor *pad_index(ig_ctx *c, pad_mode mode, ig_int size, ig_int before, ig_int after,
                             ig_device device) {
   ig_value start = ig_of_int(ig_int_sub(c, ig_const(0), before));
-  ig_value end = ig_of_int(ig_int_add(c, size, after));
-  ig_tensor *i = ig_arange_start_with(c, start, end, ig_of_dtype(IG_I64), ig_none(),
-                                      ig_of_device(device), ig_none());
-  ig_value last = ig_of_int(ig_int_sub(c, size, ig_const(1)));
+  ig_value end = ig_of_int(ig_size_add(c, size, after));
+  ig_tensor *i = ig_arange_start_with(c, start, end, ig_none(), ig_none(), ig_of_device(device),
+                                      ig_of_bool(false));
+  ig_value last = ig_of_int(ig_size_sub(c, size, ig_const(1)));
   if (mode == PAD_REPLICATE) return ig_clamp_with(c, i, ig_of_i64(0), last);
   if (mode == PAD_CIRCULAR) return ig_remainder_scalar(c, i, ig_of_int(size));
   i = ig_abs(c, i);  // n-1 - |n-1 - |i||
@@ -349,7 +349,39 @@ static ig_tensor *pad_index(ig_ctx *c, pad_mode mode, ig_int size, ig_int before
   return ig_rsub_scalar(c, i, last);
 }
 
+// Dimensions of `padded` pairs, the outermost first.
+static ig_tensor *pad_by_index(ig_ctx *c, pad_mode mode, ig_tensor *x, const ig_value *pad) {
+  int padded = (int)(pad->ints.n / 2);
+  if (pad->ints.n % 2 != 0 || (x->ndim != padded + 1 && x->ndim != padded + 2)) {
+    ig_fail_text(c, IG_RUNTIME, "Expected a %dD or %dD tensor to pad by %zu numbers, but got %dD",
+                 padded + 1, padded + 2, pad->ints.n, x->ndim);
+    return NULL;
+  }
+  for (int k = padded - 1; k >= 0 && x; k--) {
+    int dim = x->ndim - 1 - k;
+    ig_int before = pad->ints.at[2 * k];
+    ig_int after = pad->ints.at[2 * k + 1];
+    if (!check_pad(c, mode, ig_sizes(x)[dim], before, after, dim)) return NULL;
+    ig_value index[IG_MAX_DIM];
+    for (int d = 0; d < x->ndim; d++) index[d] = ig_none();
+    index[dim] = ig_of_tensor(pad_index(c, mode, ig_sizes(x)[dim], before, after, x->device));
+    if (c->status == IG_OK) x = ig_index_tensor(c, x, ig_of_list(index, (size_t)x->ndim));
+  }
+  return x;
+}
+
+static ig_tensor *reflection_pad(ig_ctx *c, const ig_value *args) {
+  return pad_by_index(c, PAD_REFLECT, args[0].tensor, &args[1]);
+}
+static ig_tensor *replication_pad(ig_ctx *c, const ig_value *args) {
+  return pad_by_index(c, PAD_REPLICATE, args[0].tensor, &args[1]);
+}
+
 static ig_tensor *any_pad_decompose(ig_ctx *c, const ig_value *args) {
+  static const unsigned ids[2][3] = {
+      {IG_ID_REFLECTION_PAD1D, IG_ID_REFLECTION_PAD2D, IG_ID_REFLECTION_PAD3D},
+      {IG_ID_REPLICATION_PAD1D, IG_ID_REPLICATION_PAD2D, IG_ID_REPLICATION_PAD3D},
+  };
   pad_mode mode = pad_mode_of(c, args[2].str);
   ig_tensor *x = args[0].tensor;
   size_t n = args[1].ints.n;
@@ -364,15 +396,8 @@ static ig_tensor *any_pad_decompose(ig_ctx *c, const ig_value *args) {
                  "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now");
     return NULL;
   }
-  for (int k = 0; k < padded && x; k++) {  // the first pair is for the last dimension
-    int dim = x->ndim - 1 - k;
-    ig_int before = args[1].ints.at[2 * k];
-    ig_int after = args[1].ints.at[2 * k + 1];
-    if (!check_pad(c, mode, ig_sizes(x)[dim], before, after, dim)) return NULL;
-    ig_tensor *index = pad_index(c, mode, ig_sizes(x)[dim], before, after, x->device);
-    x = ig_index_select(c, x, ig_const(dim), index);
-  }
-  return x;
+  if (mode == PAD_CIRCULAR) return pad_by_index(c, mode, x, &args[1]);
+  return ig_call_id(c, ids[mode == PAD_REPLICATE][padded - 1], args, 2);
 }
 
 // Pads every sequence to the longest and stacks them.
@@ -405,6 +430,37 @@ static ig_tensor *pad_sequence_decompose(ig_ctx *c, const ig_value *args) {
     padded[i] = ig_of_tensor(ig_constant_pad_nd_with(c, t, ig_of_ints(pad, n), args[2]));
   }
   return ig_stack_with(c, ig_of_list(padded, list->list.n), ig_const(args[1].b ? 0 : 1));
+}
+
+// In programs every sequence is written into a row of a filled tensor.
+static ig_tensor *pad_sequence_lower(ig_ctx *c, const ig_value *args) {
+  const ig_value *list = &args[0];
+  size_t count = list->list.n;
+  if (count == 0) return pad_sequence_decompose(c, args);
+  ig_tensor *first = list->list.at[0].tensor;
+  if (first->ndim == 0 || args[3].str[0] == 'l') return pad_sequence_decompose(c, args);
+  ig_int longest = ig_sizes(first)[0];
+  for (size_t i = 1; i < count; i++) {
+    ig_int n = ig_sizes(list->list.at[i].tensor)[0];
+    if (ig_int_is(c, longest, IG_LT, n)) longest = n;
+  }
+  ig_int sizes[IG_MAX_DIM + 1];
+  sizes[args[1].b ? 0 : 1] = ig_const((int64_t)count);
+  sizes[args[1].b ? 1 : 0] = longest;
+  for (int d = 1; d < first->ndim; d++) sizes[d + 1] = ig_sizes(first)[d];
+  ig_tensor *out = ig_new_full_with(c, first, ig_of_ints(sizes, (size_t)first->ndim + 1), args[2],
+                                    ig_none(), ig_none(), ig_none(), ig_of_bool(false));
+  ig_int dim = ig_const(args[1].b ? 0 : 1);
+  for (size_t i = 0; i < count && out; i++) {
+    ig_tensor *t = list->list.at[i].tensor;
+    ig_int pad[2 * IG_MAX_DIM];
+    size_t n = 2 * (size_t)t->ndim;
+    for (size_t k = 0; k < n; k++) pad[k] = ig_const(0);
+    pad[n - 1] = ig_size_sub(c, longest, ig_sizes(t)[0]);
+    ig_tensor *row = ig_constant_pad_nd_with(c, t, ig_of_ints(pad, n), args[2]);
+    out = ig_select_scatter(c, out, row, dim, ig_const((int64_t)i));
+  }
+  return out;
 }
 
 IG_OP(cat) = {
@@ -466,12 +522,47 @@ IG_OP(pad) = {
         "'circular' | f32[2,5], [2,1], 'replicate'",
 };
 
+#define PAD1 "f32[2,5], [2,1] | f32[1,2,4], [0,3]"
+#define PAD2 "f32[2,4,5], [2,1,0,3] | f32[1,2,4,3], [1,1,2,2]"
+#define PAD3 "f32[2,3,4,5], [2,1,0,3,1,1] | f32[1,1,3,4,3], [1,1,2,2,0,1]"
+#define PADDING(how) .decompose = how, .waive = "sizes: other texts"
+IG_OP(reflection_pad1d) = {
+    .schema = "aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor",
+    PADDING(reflection_pad),
+    .samples = PAD1,
+};
+IG_OP(reflection_pad2d) = {
+    .schema = "aten::reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor",
+    PADDING(reflection_pad),
+    .samples = PAD2,
+};
+IG_OP(reflection_pad3d) = {
+    .schema = "aten::reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor",
+    PADDING(reflection_pad),
+    .samples = PAD3,
+};
+IG_OP(replication_pad1d) = {
+    .schema = "aten::replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor",
+    PADDING(replication_pad),
+    .samples = PAD1,
+};
+IG_OP(replication_pad2d) = {
+    .schema = "aten::replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor",
+    PADDING(replication_pad),
+    .samples = PAD2,
+};
+IG_OP(replication_pad3d) = {
+    .schema = "aten::replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor",
+    PADDING(replication_pad),
+    .samples = PAD3,
+};
 IG_OP(pad_sequence) = {
     .schema =
         "aten::pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., "
         "str "
         "padding_side=\"right\") -> Tensor",
     .decompose = pad_sequence_decompose,
+    .lower = pad_sequence_lower,
     .samples =
         "(f32[2,3], f32[4,3]) | (f32[2], f32[5], f32[1]), True, 1.5 | (f32[2], f32[3]), True, 0., "
         "'left'",

@@ -3,6 +3,7 @@
 #include "kernels/norm.h"
 #include "op/formula.h"
 #include "op/refuse.h"
+#include "ops/lower.h"
 #include "ops/reduce.h"
 #include "tensor/copy.h"
 #include "tensor/number.h"
@@ -346,6 +347,7 @@ IG_OP(native_layer_norm_backward) = {
     .kernel = backward_kernel,
     .decompose_outs = backward_formula,
     .vjp = backward_vjp,
+    .lower_outs = ig_lower_layer_norm_backward,
     .samples =
         "f32[3,5], f32[3,5], [5], f32[3,1], f32[3,1]:+, f32[5], f32[5], (True, True, True) "
         "| f32[3,5], f32[3,5], [5], f32[3,1], f32[3,1]:+, None, None, (True, False, False)",

@@ -4,6 +4,7 @@
 
 #include "op/formula.h"
 #include "op/refuse.h"
+#include "ops/lower.h"
 #include "ops/reduce.h"
 #include "tensor/copy.h"
 #include "tensor/number.h"
@@ -235,9 +236,9 @@ static ig_tensor *with_probabilities(ig_ctx *c, const ig_value *args, ig_tensor 
   ig_int classes = ig_sizes(x)[channel];
   double smoothing = args[5].f;
   if (smoothing > 0) {
-    target = ig_mul_f64(c, target, 1 - smoothing);
+    target = ig_mul_scalar(c, target, ig_of_f64(1 - smoothing));
     ig_value share = ig_of_f64(smoothing / (double)ig_int_specialize(c, classes));
-    target = ig_add_value(c, target, &share);
+    target = ig_add_scalar(c, target, share);
   }
   ig_tensor *p = ig_mul_tensor(c, logp, target);
   if (w) p = ig_mul_tensor(c, p, beside(c, w, x));
@@ -248,7 +249,7 @@ static ig_tensor *with_probabilities(ig_ctx *c, const ig_value *args, ig_tensor 
   ig_tensor *loss = ig_neg(c, ig_sum(c, p));
   if (reduction == REDUCE_SUM) return loss;
   if (ig_int_eq_i64(c, classes, 0)) return ig_div_f64(c, loss, 0);
-  return ig_div_int(c, loss, ig_int_floordiv(c, ig_numel_of(c, x), classes));
+  return ig_div_scalar(c, loss, ig_of_int(ig_int_floordiv(c, ig_numel_of(c, x), classes)));
 }
 
 // (1 - s) * nll + s / classes * (sum over classes of -logp), over what is not ignored.
@@ -265,10 +266,9 @@ static ig_tensor *with_smoothing(ig_ctx *c, const ig_value *args, ig_tensor *log
   ig_tensor *p = w ? ig_mul_tensor(c, logp, beside(c, w, x)) : logp;
   ig_tensor *smooth = ig_neg(c, ig_sum_dim_intlist(c, p, ig_of_ints(&dim, 1)));
   ig_tensor *ignored = ig_eq_scalar(c, target, args[4]);
-  smooth = ig_masked_fill_scalar(c, smooth, ignored, ig_of_i64(0));
+  smooth = ig_masked_fill_scalar(c, smooth, ignored, ig_of_f64(0));
   ig_tensor *total = reduced(c, smooth, reduction);
   if (reduction == REDUCE_MEAN) {
-    ig_tensor *kept = ig_logical_not(c, ignored);
     ig_tensor *count = NULL;
     if (w) {
       ig_tensor *safe = ig_masked_fill_scalar(c, target, ignored, ig_of_i64(0));
@@ -278,13 +278,13 @@ static ig_tensor *with_smoothing(ig_ctx *c, const ig_value *args, ig_tensor *log
           ig_reshape(c, ig_index_select(c, w, ig_const(0), list), ig_sizes_of(target));
       count = ig_sum(c, ig_masked_fill_scalar(c, each, ignored, ig_of_i64(0)));
     } else {
-      count = ig_cast(c, ig_sum(c, kept), total ? total->dtype : IG_F32);
+      count = ig_sum(c, ig_bitwise_not(c, ignored));
     }
     total = ig_div_tensor(c, total, count);
   }
   double share = smoothing / (double)ig_int_specialize(c, ig_sizes(x)[channel]);
-  ig_tensor *a = ig_mul_f64(c, nll, 1 - smoothing);
-  ig_tensor *b = ig_mul_f64(c, total, share);
+  ig_tensor *b = ig_mul_scalar(c, total, ig_of_f64(share));
+  ig_tensor *a = ig_mul_scalar(c, nll, ig_of_f64(1 - smoothing));
   return ig_add_tensor(c, a, b);
 }
 
@@ -344,6 +344,7 @@ IG_OP(nll_loss_forward) = {
     .vjp = nll_vjp,
     .diff_results = 1,
     .keep = "self, target, weight, result1",
+    .decompose_outs = ig_lower_nll_loss_forward,
     .samples = NLL,
     .waive = "gradient of weight: a constant in PyTorch",
 };
@@ -356,6 +357,7 @@ IG_OP(nll_loss_backward) = {
     .variant = 1,
     .vjp = nll_backward_vjp,
     .keep = "self, target, weight, total_weight",
+    .decompose = ig_lower_nll_loss_backward,
     .samples =
         "f32[], f32[3,5], i64[3]:<5, None, 2, -100, f32[]:+ | f32[], f32[1,5], i64[1]:<5, None, "
         "1, -100, f32[]:ones | f32[3], f32[3,5], i64[3]:<5, f32[5]:+, 0, 1, f32[]:+",
@@ -371,6 +373,7 @@ IG_OP(nll_loss2d_forward) = {
     .vjp = nll_vjp,
     .diff_results = 1,
     .keep = "self, target, weight, result1",
+    .decompose_outs = ig_lower_nll_loss_forward,
     .samples = NLL2D,
     .waive = "gradient of weight: a constant in PyTorch",
 };
@@ -383,6 +386,7 @@ IG_OP(nll_loss2d_backward) = {
     .variant = 2,
     .vjp = nll_backward_vjp,
     .keep = "self, target, weight, total_weight",
+    .decompose = ig_lower_nll_loss_backward,
     .samples =
         "f32[], f32[2,3,2,2], i64[2,2,2]:<3, None, 2, -100, f32[]:+ | f32[], f32[1,3,1,1], "
         "i64[1,1,1]:<3, None, 1, -100, f32[]:ones | f32[2,2,2], f32[2,3,2,2], i64[2,2,2]:<3, "

@@ -6,6 +6,7 @@
 #include "kernels/gemm.h"
 #include "op/formula.h"
 #include "op/refuse.h"
+#include "ops/lower.h"
 #include "tensor/copy.h"
 #include "tensor/number.h"
 
@@ -362,7 +363,7 @@ static ig_tensor *linear_decompose(ig_ctx *c, const ig_value *args) {
     ig_tensor *out = ig_matmul(c, x, w);
     return bias ? ig_add_tensor(c, out, bias) : out;
   }
-  if (x->ndim < 3 || !bias) {
+  if (x->ndim == 2 || !bias) {
     ig_tensor *wt = ig_t(c, w);
     if (x->ndim == 2 && bias) return ig_addmm(c, bias, x, wt);
     ig_tensor *out = ig_matmul(c, x, wt);
@@ -429,7 +430,7 @@ static ig_tensor *outer_decompose(ig_ctx *c, const ig_value *args) {
 // May the leading dimensions of a become rows of one matrix without a copy?
 static bool should_fold(ig_ctx *c, const ig_tensor *a, const ig_tensor *b) {
   if (a->ndim < 3 || b->ndim > 2) return false;
-  if (b->requires_grad) return true;
+  if (b->requires_grad || ig_int_eq_i64(c, ig_numel_of(c, a), 0)) return true;
   for (int d = 0; d + 2 < a->ndim; d++) {
     ig_int step = ig_int_mul(c, ig_strides(a)[d + 1], ig_sizes(a)[d + 1]);
     if (!ig_int_eq(c, ig_strides(a)[d], step)) return false;
@@ -442,9 +443,17 @@ static ig_tensor *fold(ig_ctx *c, ig_tensor *a, ig_tensor *b) {
   size_t n = (size_t)a->ndim - 1;
   for (size_t d = 0; d < n; d++) sizes[d] = ig_sizes(a)[d];
   ig_tensor *rows = as_rows(c, a, ig_sizes(a)[a->ndim - 1]);
-  if (b->ndim == 1) return ig__unsafe_view(c, ig_mv(c, rows, b), ig_of_ints(sizes, n));
+  if (b->ndim == 1) return ig_view(c, ig_mv(c, rows, b), ig_of_ints(sizes, n));
   sizes[n] = ig_sizes(b)[1];
-  return ig__unsafe_view(c, ig_mm(c, rows, b), ig_of_ints(sizes, n + 1));
+  return ig_view(c, ig_mm(c, rows, b), ig_of_ints(sizes, n + 1));
+}
+
+// The batch stands at the right: by way of the transposed product.
+static ig_tensor *fold_right(ig_ctx *c, ig_tensor *a, ig_tensor *b) {
+  ig_tensor *rows = ig_mt(c, b);
+  ig_tensor *other = a->ndim == 2 ? ig_t(c, a) : a;
+  ig_tensor *out = rows && other ? fold(c, rows, other) : NULL;
+  return !out || a->ndim == 1 ? out : ig_contiguous(c, ig_mt(c, out));
 }
 
 // One operand of a batched product: expanded over the batch and flattened to three dimensions.
@@ -477,7 +486,7 @@ static ig_tensor *batched_matmul(ig_ctx *c, ig_tensor *a, ig_tensor *b) {
   ig_tensor *out = ig_bmm(c, x, y);
   if (!row) ig_meta_push_dim(c, &batch, rows);
   if (!column) ig_meta_push_dim(c, &batch, columns);
-  return ig__unsafe_view(c, out, ig_of_ints(batch.size, (size_t)batch.ndim));
+  return ig_view(c, out, ig_of_ints(batch.size, (size_t)batch.ndim));
 }
 
 static ig_tensor *matmul_decompose(ig_ctx *c, const ig_value *args) {
@@ -496,7 +505,11 @@ static ig_tensor *matmul_decompose(ig_ctx *c, const ig_value *args) {
     ig_tensor *row = ig_unsqueeze(c, a, ig_const(0));
     return ig_squeeze_dim(c, ig_mm(c, row, b), ig_const(0));
   }
-  return should_fold(c, a, b) ? fold(c, a, b) : batched_matmul(c, a, b);
+  bool right = b->ndim > a->ndim;
+  if (right && (a->ndim == 1 || a->requires_grad) && should_fold(c, b, a)) {
+    return fold_right(c, a, b);
+  }
+  return !right && should_fold(c, a, b) ? fold(c, a, b) : batched_matmul(c, a, b);
 }
 
 IG_OP(mm) = {
@@ -536,6 +549,7 @@ IG_OP(baddbmm) = {
     .kernel = addmm_kernel,
     .vjp = addmm_vjp,
     .keep = "batch1, batch2",
+    .decompose = ig_lower_baddbmm,
     .samples = "f32[2,3,5], f32[2,3,4], f32[2,4,5] | f32[5], f32[2,3,4], f32[2,4,5], beta=0.5",
 };
 IG_OP(dot) = {
@@ -546,6 +560,7 @@ IG_OP(dot) = {
 IG_OP(mv) = {
     .schema = "aten::mv(Tensor self, Tensor vec) -> Tensor",
     .decompose = mv_decompose,
+    .lower = ig_lower_mv,
     .samples = "f32[3,4], f32[4]",
 };
 IG_OP(outer) = {

@@ -513,8 +513,9 @@ static ig_tensor *one_hot_decompose(ig_ctx *c, const ig_value *args) {
     ig_item(c, ig_max(c, x), most);
     classes = ig_value_i64(c, &most[0]) + 1;
   }
-  ig_tensor *at = ig_arange_with(c, ig_of_i64(classes), ig_of_dtype(IG_I64), ig_none(),
-                                 ig_of_device(x->device), ig_of_bool(false));
+  ig_value layout = {.kind = IG_KIND_LAYOUT, .layout = IG_STRIDED};
+  ig_tensor *at = ig_arange_with(c, ig_of_i64(classes), ig_of_dtype(IG_I64), layout,
+                                 ig_of_device(x->device), ig_none());
   ig_tensor *hot = ig_eq_tensor(c, ig_unsqueeze(c, x, ig_const(-1)), at);
   return ig_to_dtype(c, hot, ig_of_dtype(IG_I64));
 }

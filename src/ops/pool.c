@@ -314,7 +314,7 @@ static void max_pool1d_both(ig_ctx *c, const ig_value *args, ig_value *outs) {
   ig_value v[4];
   static const int64_t flat[] = {1, 1, 0, 1};
   for (int i = 0; i < 4; i++) {
-    const ig_value *list = &args[i + 1];
+    const ig_value *list = &args[i == 1 && args[2].ints.n == 0 ? 1 : i + 1];
     size_t n = list->ints.n;
     lists[i][0] = ig_const(flat[i]);
     if (n) lists[i][1] = list->ints.at[0];

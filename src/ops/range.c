@@ -266,23 +266,27 @@ static ig_tensor *linspace_decompose(ig_ctx *c, const ig_value *args) {
   int64_t steps = ig_value_i64(c, &args[2]);
   ig_dtype dtype = args[3].kind == IG_KIND_DTYPE ? args[3].dtype : ig_ctx_default_dtype(c);
   ig_dtype works_in = ig_dtype_is_integral(dtype) ? IG_F64 : dtype;
-  double start = ig_value_f64(&args[0]);
-  double end = ig_value_f64(&args[1]);
   if (ig_dtype_is_complex(dtype) || ig_dtype_is_complex(linspace_dtype(c, args))) {
     (void)ig_fail(c, IG_UNSUPPORTED, "complex numbers have no decomposition here");
     return NULL;
   }
-  if (steps == 1) end = start;
-  double step = steps > 1 ? (end - start) / (double)(steps - 1) : 0;
-  ig_tensor *at = ig_arange_with(c, args[2], ig_of_dtype(IG_I64), args[4], args[5], args[6]);
-  ig_tensor *low = ig_lt_scalar(c, at, ig_of_i64(steps / 2));
+  if (steps < 2) {
+    ig_int size = ig_const(steps);
+    ig_value number = steps ? args[0] : ig_of_i64(0);
+    return ig_full_with(c, ig_of_ints(&size, 1), number, ig_of_dtype(dtype), args[4], args[5],
+                        args[6]);
+  }
+  double step = (ig_value_f64(&args[1]) - ig_value_f64(&args[0])) / (double)(steps - 1);
+  ig_tensor *at =
+      ig_arange_start_with(c, ig_of_i64(0), args[2], ig_none(), args[4], args[5], args[6]);
+  ig_tensor *low = ig_lt_scalar(c, at, ig_of_f64((double)steps / 2));
   ig_tensor *up = ig_cast(c, at, works_in);
   up = ig_mul_f64(c, up, step);
-  up = ig_add_f64(c, up, start);
+  up = ig_add_value(c, up, &args[0]);
   ig_tensor *down = ig_rsub_scalar(c, at, ig_of_i64(steps - 1));
   down = ig_cast(c, down, works_in);
   down = ig_mul_f64(c, down, step);
-  down = ig_rsub_scalar(c, down, ig_of_f64(end));
+  down = ig_rsub_scalar(c, down, args[1]);
   return ig_cast(c, ig_where_self(c, low, up, down), dtype);
 }
 
@@ -322,7 +326,12 @@ static ig_tensor *eye_of(ig_ctx *c, ig_value n, ig_value m, const ig_value *opti
   ig_tensor *row = ig_arange_with(c, n, counts, options[1], options[2], options[3]);
   ig_tensor *column = ig_arange_with(c, m, counts, options[1], options[2], options[3]);
   row = ig_unsqueeze(c, row, ig_const(-1));
-  return ig_cast(c, ig_eq_tensor(c, row, column), dtype);
+  ig_tensor *here = ig_eq_tensor(c, row, column);
+  if (dtype == IG_BOOL) return here;
+  ig_int one = ig_const(1);
+  ig_tensor *ones =
+      ig_ones_with(c, ig_of_ints(&one, 1), ig_of_dtype(dtype), options[1], options[2], options[3]);
+  return ig_where_scalarother(c, here, ones, ig_of_i64(0));
 }
 
 static ig_tensor *eye_decompose(ig_ctx *c, const ig_value *args) {
@@ -405,9 +414,7 @@ static ig_tensor *triangle_mask(ig_ctx *c, const ig_tensor *self) {
 }
 
 static ig_tensor *triangle_where(ig_ctx *c, ig_tensor *self, ig_tensor *inside) {
-  ig_tensor *zero = ig_scalar_tensor_with(c, ig_of_i64(0), ig_of_dtype(self->dtype), ig_none(),
-                                          ig_of_device(self->device), ig_none());
-  return ig_where_self(c, inside, self, zero);
+  return ig_where_scalarother(c, inside, self, ig_of_i64(0));
 }
 
 static ig_tensor *tril_decompose(ig_ctx *c, const ig_value *args) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions to one value per row: sum, mean, prod, extrema, any, all, variances, norms.
 #include "ops/reduce.h"
+#include "ops/lower.h"
 
 #include <math.h>
 #include <string.h>
@@ -506,6 +507,7 @@ IG_OP(aminmax) = {
     .shape = aminmax_shape,
     .kernel = aminmax_kernel,
     .vjp = aminmax_vjp,
+    .decompose_outs = ig_lower_aminmax,
     .samples = "f32[3,5] | f32[3,5], dim=1 | f32[3,5], dim=0, keepdim=True | i64[4]",
 };
 
@@ -529,15 +531,18 @@ IG_OP(any_dims) = {
 IG_OP(all) = {
     .schema = "aten::all(Tensor self) -> Tensor",
     TRUTH(IG_REDUCE_ALL),
+    .decompose = ig_lower_all,
     .samples = "bool[3,5] | f32[3] | bool[0] | u8[3]",
 };
 IG_OP(all_dim) = {
     .schema = "aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
     TRUTH(IG_REDUCE_ALL),
+    .decompose = ig_lower_all_dim,
     .samples = "bool[3,5], 1 | f32[3,2], 0, True | bool[2,0], 1",
 };
 IG_OP(all_dims) = {
     .schema = "aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
     TRUTH(IG_REDUCE_ALL),
+    .decompose = ig_lower_all_dims,
     .samples = "bool[3,5] | bool[2,3,4], [0,2] | f32[3,2], [0], True",
 };

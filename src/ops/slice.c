@@ -122,7 +122,7 @@ static ig_tensor *narrow_decompose(ig_ctx *c, const ig_value *args) {
                  ig_int_text(c, at), ig_int_text(c, length), ig_int_text(c, size));
     return NULL;
   }
-  return ig_slice_tensor_with(c, self, ig_const(dim), ig_of_int(at), ig_of_int(end), ig_const(1));
+  return ig_slice_tensor_with(c, self, args[1].i, ig_of_int(at), ig_of_int(end), ig_const(1));
 }
 
 static ig_tensor *narrow_tensor_decompose(ig_ctx *c, const ig_value *args) {
@@ -207,9 +207,8 @@ static void slice_backward_kernel(ig_ctx *c, const ig_op *op, const ig_value *ar
   copy_part(c, &m, args[0].tensor);
 }
 
-static ig_tensor *zeros_for(ig_ctx *c, const ig_value *sizes, const ig_tensor *like) {
-  return ig_full_with(c, *sizes, ig_of_i64(0), ig_of_dtype(like->dtype), ig_none(),
-                      ig_of_device(like->device), ig_of_bool(false));
+static ig_tensor *zeros_for(ig_ctx *c, const ig_value *sizes, ig_tensor *like) {
+  return ig_new_zeros(c, like, *sizes);
 }
 
 // self where the index along dim differs, src (one dimension less) where it is the wanted one.
@@ -222,9 +221,8 @@ static ig_tensor *place(ig_ctx *c, ig_tensor *self, ig_tensor *src, const ig_val
   if (negative(c, index)) index = ig_int_add(c, index, size);
   ig_int shape[IG_MAX_DIM];
   for (int d = 0; d < self->ndim; d++) shape[d] = ig_const(d == dim ? -1 : 1);
-  ig_tensor *at =
-      ig_arange_start_step_with(c, ig_of_i64(0), ig_of_int(size), ig_of_i64(1), ig_none(),
-                                ig_none(), ig_of_device(self->device), ig_of_bool(false));
+  ig_tensor *at = ig_arange_with(c, ig_of_int(size), ig_none(), ig_none(),
+                                 ig_of_device(self->device), ig_of_bool(false));
   at = ig_view(c, at, ig_of_ints(shape, (size_t)self->ndim));
   ig_tensor *mask = ig_eq_scalar(c, at, ig_of_int(index));
   src = ig_unsqueeze(c, src, ig_const(dim));

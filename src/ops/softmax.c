@@ -6,6 +6,7 @@
 
 #include "op/formula.h"
 #include "op/refuse.h"
+#include "ops/lower.h"
 #include "ops/reduce.h"
 #include "tensor/number.h"
 
@@ -132,14 +133,20 @@ static void log_softmax_backward_vjp(ig_ctx *c, const ig_vjp *v) {
   }
 }
 
+// toType of ATen's C++, which names layout and device too.
+static ig_tensor *to_type(ig_ctx *c, ig_tensor *x, const ig_value *dtype) {
+  if (dtype->kind != IG_KIND_DTYPE || dtype->dtype == x->dtype) return x;
+  ig_value layout = {.kind = IG_KIND_LAYOUT, .layout = IG_STRIDED};
+  return ig__to_copy_with(c, x, *dtype, layout, ig_of_device(x->device), ig_none(), false,
+                          ig_none());
+}
+
 static ig_tensor *softmax_decompose(ig_ctx *c, const ig_value *args) {
-  ig_tensor *x = args[0].tensor;
-  if (args[2].kind == IG_KIND_DTYPE) x = ig_cast(c, x, args[2].dtype);
+  ig_tensor *x = to_type(c, args[0].tensor, &args[2]);
   return ig__softmax(c, x, args[1].i, false);
 }
 static ig_tensor *log_softmax_decompose(ig_ctx *c, const ig_value *args) {
-  ig_tensor *x = args[0].tensor;
-  if (args[2].kind == IG_KIND_DTYPE) x = ig_cast(c, x, args[2].dtype);
+  ig_tensor *x = to_type(c, args[0].tensor, &args[2]);
   return ig__log_softmax(c, x, args[1].i, false);
 }
 
@@ -149,10 +156,8 @@ static ig_tensor *safe_softmax_decompose(ig_ctx *c, const ig_value *args) {
   if (args[2].kind == IG_KIND_DTYPE) x = ig_cast(c, x, args[2].dtype);
   ig_tensor *out = ig_softmax_int(c, x, args[1].i);
   ig_tensor *masked = ig_eq_scalar(c, x, ig_of_f64(-INFINITY));
-  ig_tensor *open = ig_logical_not(c, masked);
-  ig_tensor *some = ig_any_dim_with(c, open, args[1].i, true);
-  ig_tensor *none = ig_logical_not(c, some);
-  ig_tensor *zeros = ig_zeros_of(c, out);
+  ig_tensor *none = ig_all_dim_with(c, masked, args[1].i, true);
+  ig_tensor *zeros = ig_zeros_like(c, out);
   return ig_where_self(c, none, zeros, out);
 }
 
@@ -185,6 +190,7 @@ IG_OP(_softmax_backward_data) = {
     .shape = backward_shape,
     .kernel = backward_kernel,
     .vjp = softmax_backward_vjp,
+    .decompose = ig_lower_softmax_backward,
     .samples = BACKWARD,
 };
 IG_OP(_log_softmax_backward_data) = {
@@ -195,6 +201,7 @@ IG_OP(_log_softmax_backward_data) = {
     .kernel = backward_kernel,
     .variant = LOG,
     .vjp = log_softmax_backward_vjp,
+    .decompose = ig_lower_log_softmax_backward,
     .samples = BACKWARD,
 };
 IG_OP(softmax_int) = {

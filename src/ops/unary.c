@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of one operand. Integers become the default float dtype where the result is no integer.
 #include "kernels/vmath.h"
+#include "ops/lower.h"
 #include "ops/tile.h"
 #include "tensor/copy.h"
 
@@ -258,6 +259,7 @@ IG_OP(sgn) = {
              [IG_C128] = sgn_c128},
     .vjp = sgn_vjp,
     .keep = "self",
+    .decompose = ig_lower_sgn,
     .samples = "f32[3,5] | f32[] | i64[3] | bool[2]",
 };
 IG_OP(round) = {
@@ -307,6 +309,7 @@ IG_OP(isfinite) = {
              [IG_C128] = isfinite_c128,
              [IG_I64] = true_i64,
              [IG_BOOL] = true_bool},
+    .decompose = ig_lower_isfinite,
     .samples = "f32[8]:special | i64[3] | bool[3]",
     .waive = "vjp: not differentiable",
 };

@@ -222,7 +222,7 @@ static ig_tensor *reshape_to(ig_ctx *c, ig_tensor *self, ig_value shape) {
   if (!infer_sizes(c, self, &shape, &m)) return NULL;
   if (restride(c, self, &m)) return ig_view(c, self, shape);
   ig_tensor *dense = ig_clone_with(c, self, ig_of_memory_format(IG_CONTIGUOUS));
-  return ig__unsafe_view(c, dense, shape);
+  return ig__unsafe_view(c, dense, ig_of_ints(m.size, (size_t)m.ndim));
 }
 
 static ig_tensor *reshape_decompose(ig_ctx *c, const ig_value *args) {

@@ -36,9 +36,9 @@ static void table_free(table *t) {
 }
 
 static bool applies(const table *t, const ig_op *op) {
-  if (op->base || !ig_op_has_decomposition(op)) return false;
+  if (op->base || !ig_op_has_lowering(op)) return false;
   // Not op->composite: how an operator is computed here does not matter to programs.
-  if (op->facts & IG_FACT_IMPLICIT) return true;
+  if (op->facts & (IG_FACT_IMPLICIT | IG_FACT_TRACED)) return true;
   if (t->args->level == IG_DECOMPOSE_CORE && (op->facts & IG_FACT_DECOMP)) return true;
   return t->also.n && ig_table_find(&t->also, op);
 }
@@ -55,7 +55,7 @@ static bool trace_again(ig_ctx *c, const table *t, const ig_op *op, const ig_val
   ig_value last = args[0];
   for (int i = 0; i < 3; i++) {
     if (applies(t, op)) {
-      ig_op_decompose(c, op, &last, outs);
+      ig_op_lower(c, op, &last, outs);
     } else {
       ig_pass_record(c, op, &last, outs);
     }
@@ -74,7 +74,7 @@ static bool decompose(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value
   if (c->status != IG_OK) return false;
   if (trace_again(c, t, op, args, outs)) return true;
   if (!applies(t, op)) return false;
-  ig_op_decompose(c, op, args, outs);
+  ig_op_lower(c, op, args, outs);
   return true;
 }
 

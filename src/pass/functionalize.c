@@ -76,7 +76,7 @@ static bool is_written(const ig_op *op) {
 }
 
 static bool is_expanded(const ig_op *op) {
-  if (!(op->facts & IG_FACT_IMPLICIT) || !ig_op_has_decomposition(op)) return false;
+  if (!(op->facts & IG_FACT_IMPLICIT) || !ig_op_has_lowering(op)) return false;
   return has_alias(op) || ig_op_may_alias(op);
 }
 
@@ -198,8 +198,8 @@ static void compute(functionalizer *f, const ig_op *op, const ig_op *plain, cons
                     ig_value *outs) {
   bool composite = (op->facts & IG_FACT_IMPLICIT) || is_expanded(plain);
   if (!sync_args(f, plain, args)) return;
-  if (composite && ig_op_has_decomposition(plain)) {
-    ig_op_decompose(f->aliases.c, plain, args, outs);
+  if (composite && ig_op_has_lowering(plain)) {
+    ig_op_lower(f->aliases.c, plain, args, outs);
   } else {
     ig_pass_record(f->aliases.c, plain, args, outs);
   }
@@ -331,8 +331,8 @@ static void write_some(functionalizer *f, const ig_op *op, const ig_value *args,
 static void mutate(functionalizer *f, const ig_op *op, const ig_value *args, ig_value *outs) {
   if (op->base && op->form == IG_FORM_OUT) {
     write_out(f, op, args, outs);
-  } else if (op->user && ig_op_has_decomposition(op) && (op->facts & IG_FACT_IMPLICIT)) {
-    ig_op_decompose(f->aliases.c, op, args, outs);
+  } else if (op->user && ig_op_has_lowering(op) && (op->facts & IG_FACT_IMPLICIT)) {
+    ig_op_lower(f->aliases.c, op, args, outs);
   } else if (op->user) {
     write_opaque(f, op, args, outs);
   } else if (op->form == IG_FORM_INPLACE) {
@@ -351,7 +351,7 @@ static bool functionalize(ig_ctx *c, const ig_op *op, const ig_value *args, ig_v
   if (is_written(op)) {
     mutate(f, op, args, outs);
   } else if (is_expanded(op)) {
-    ig_op_decompose(c, op, args, outs);
+    ig_op_lower(c, op, args, outs);
   } else if (is_view(op)) {
     // The result of a view is brought up to date when it is read, so the operand need not be.
     ig_pass_record(c, op, args, outs);

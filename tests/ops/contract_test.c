@@ -338,6 +338,18 @@ static void check_decomposition(const sample *s, const ig_value *real) {
   }
 }
 
+// The formula for programs, which eager calls do not run.
+static void check_lowering(const sample *s, const ig_value *real) {
+  ig_value outs[IG_MAX_RETURNS];
+  if ((!op->def->lower && !op->def->lower_outs) || waived("decompose") || op->def->random) return;
+  static sample room;
+  for (size_t i = 0; i < IG_MAX_RETURNS; i++) outs[i] = ig_none();
+  ig_op_lower(c, op, fresh(s, &room), outs);
+  if (check(ig_ctx_status(c) == IG_OK, "lowering")) {
+    same_results(outs, real, 4, false, "lowering");
+  }
+}
+
 static void check_strided(const sample *s, const ig_value *real) {
   static sample strided;
   ig_value outs[IG_MAX_RETURNS];
@@ -669,6 +681,7 @@ static void check_call(const char *start, size_t number) {
   check_fake(&s, real);
   check_symbolic(&s, real);
   check_decomposition(&s, real);
+  check_lowering(&s, real);
   check_strided(&s, real);
   check_inplace(&s, real);
   check_out(&s, real);

@@ -79,6 +79,42 @@ def clean(text):
     return re.sub(r"0x[0-9a-f]{6,}", "0x0", str(text))
 
 
+def older(code):
+    """A text of 2.5.1 as 2.4.1 prints it: a node that nobody reads is not cleared."""
+
+    def line(m):
+        names = [n for n in m[4].split(" = ") if n not in (m[2], "None")]
+        return m[1] + m[2] + m[3] + (";  " + " = ".join([*names, "None"]) if names else "")
+
+    return re.sub(r"(?m)^( *)(\w+)( = .*?);  ((?:\w+ = )+None)$", line, code)
+
+
+def renumbered(code):
+    """The text with every name numbered in the order of appearance: 2.5.1 leaves gaps."""
+    seen, count = {}, {}
+
+    def rename(m):
+        name = m[0]
+        if name not in seen:
+            base = re.sub(r"_\d+$", "", name)
+            count[base] = count.get(base, -1) + 1
+            seen[name] = f"{base}_{count[base]}"
+        return seen[name]
+
+    return re.sub(r"(?<![\w.])[a-z_]\w*(?![\w.(])", rename, code)
+
+
+def close_text(found, expected):
+    """Equal but for the place of the sizes, which 2.5.1 puts first, and for what is cleared where."""
+
+    def parts(code):
+        lines = [line.partition(";  ")[0] for line in code.splitlines()]
+        sizes = [line for line in lines if "sym_size" in line.partition(" = ")[0]]
+        return sorted(sizes), [line for line in lines if line not in sizes]
+
+    return parts(found) == parts(expected)
+
+
 def error_of(e):
     cls = type(e)
     return {"error": {"class": f"{cls.__module__}.{cls.__qualname__}".replace("ingot.", "torch."), "text": clean(e)}}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// What PyTorch makes of operators when a program is taken apart, where the operator itself has a
+// kernel: formulas shared by no one, kept apart because they follow PyTorch's Python line by line.
+#ifndef OPS_LOWER_H_
+#define OPS_LOWER_H_
+
+#include "op/op.h"
+
+// Gradients (ops/lower_backward.c).
+ig_decompose_fn ig_lower_softmax_backward;
+ig_decompose_fn ig_lower_log_softmax_backward;
+ig_decompose_fn ig_lower_gelu_backward;
+ig_decompose_fn ig_lower_hardtanh_backward;
+ig_decompose_fn ig_lower_threshold_backward;
+ig_decompose_fn ig_lower_sigmoid_backward;
+ig_decompose_fn ig_lower_tanh_backward;
+ig_decompose_fn ig_lower_silu_backward;
+ig_decompose_fn ig_lower_embedding_dense_backward;
+ig_decompose_outs_fn ig_lower_layer_norm_backward;
+ig_decompose_outs_fn ig_lower_batch_norm_backward;
+
+// Losses (ops/lower_loss.c).
+ig_decompose_outs_fn ig_lower_nll_loss_forward;
+ig_decompose_fn ig_lower_nll_loss_backward;
+
+// Sums and answers (ops/lower_reduce.c).
+ig_decompose_fn ig_lower_all;
+ig_decompose_fn ig_lower_all_dim;
+ig_decompose_fn ig_lower_all_dims;
+ig_decompose_outs_fn ig_lower_aminmax;
+
+// Elements (ops/lower_pointwise.c).
+ig_decompose_fn ig_lower_and;
+ig_decompose_fn ig_lower_or;
+ig_decompose_fn ig_lower_isfinite;
+ig_decompose_fn ig_lower_sgn;
+ig_decompose_fn ig_lower_floor_divide;
+
+// Products (ops/lower_product.c).
+ig_decompose_fn ig_lower_mv;
+ig_decompose_fn ig_lower_baddbmm;
+
+// Windows (ops/lower_window.c).
+ig_decompose_fn ig_lower_im2col;
+ig_decompose_fn ig_lower_col2im;
+
+#endif
