@@ -180,7 +180,7 @@ static void backward_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_
   const ig_tensor *q = args[1].tensor;
   for (int i = 0; i < 6; i++) {
     const ig_tensor *t = args[i].tensor;  // grad_out, out and logsumexp have the rows of the query
-    if (i > 0 && i < 4) continue;
+    if ((i > 0 && i < 4) || (i == 5 && ig_is_fake(t))) continue;  // programs may pass the softmax
     bool same = t->ndim == (i == 5 ? 3 : 4) && (i == 5 || t->dtype == q->dtype);
     for (int d = 0; d < t->ndim && same; d++) same = ig_int_eq(c, ig_sizes(t)[d], ig_sizes(q)[d]);
     if (!same) {
@@ -402,11 +402,9 @@ static void flash_lower(ig_ctx *c, const ig_value *args, ig_value *outs) {
                                              ig_value_tensor(&args[5]), args[3].f, args[4].b, NULL,
                                              args[6], false, outs);
   if (c->status != IG_OK) return;
-  static const ig_int there[] = {{2, NULL}, {0, NULL}, {1, NULL}, {3, NULL}};
-  static const ig_int back[] = {{1, NULL}, {2, NULL}, {0, NULL}, {3, NULL}};
-  ig_tensor *turned = ig_permute(c, outs[0].tensor, ig_of_ints(there, 4));
+  ig_tensor *turned = ig_transpose_int(c, outs[0].tensor, ig_const(1), ig_const(2));
   turned = ig_clone_with(c, turned, ig_of_memory_format(IG_CONTIGUOUS));
-  outs[0] = ig_of_tensor(ig_permute(c, turned, ig_of_ints(back, 4)));
+  outs[0] = ig_of_tensor(ig_transpose_int(c, turned, ig_const(1), ig_const(2)));
 }
 
 static void flash_formula(ig_ctx *c, const ig_value *args, ig_value *outs) {

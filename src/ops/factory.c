@@ -183,7 +183,14 @@ static options options_of(const ig_value *args, ig_dtype dtype, ig_device device
   };
 }
 
+// 0 and 1 as numbers of the dtype: False and True for bool.
+static ig_value filling(ig_value number, ig_value dtype) {
+  bool truth = dtype.kind == IG_KIND_DTYPE && dtype.dtype == IG_BOOL && number.kind == IG_KIND_INT;
+  return truth ? ig_of_bool(number.i.value != 0) : number;  // concrete: 0 or 1
+}
+
 static ig_tensor *full_of(ig_ctx *c, ig_value size, ig_value number, options o) {
+  number = filling(number, o.dtype);
   return ig_full_with(c, size, number, o.dtype, o.layout, o.device, o.pin);
 }
 
@@ -220,6 +227,8 @@ static ig_tensor *new_empty_decompose(ig_ctx *c, const ig_value *args) {
 }
 
 static ig_tensor *like_number(ig_ctx *c, const ig_value *args, ig_value number) {
+  number =
+      filling(number, args[1].kind == IG_KIND_DTYPE ? args[1] : ig_of_dtype(args[0].tensor->dtype));
   ig_value pin = args[4].kind == IG_KIND_BOOL ? args[4] : ig_of_bool(false);
   ig_value format =
       args[5].kind == IG_KIND_MEMORY_FORMAT ? args[5] : ig_of_memory_format(IG_PRESERVE);

@@ -36,9 +36,15 @@ ig_decompose_fn ig_lower_isfinite;
 ig_decompose_fn ig_lower_sgn;
 ig_decompose_fn ig_lower_floor_divide;
 
-// Products (ops/lower_product.c).
+// Products (ops/lower_pointwise.c).
 ig_decompose_fn ig_lower_mv;
 ig_decompose_fn ig_lower_baddbmm;
+
+// Recurrent networks on dense sequences (ops/lower_rnn.c).
+ig_decompose_outs_fn ig_lower_lstm;
+ig_decompose_outs_fn ig_lower_gru;
+ig_decompose_outs_fn ig_lower_rnn_tanh;
+ig_decompose_outs_fn ig_lower_rnn_relu;
 
 // Windows (ops/lower_window.c).
 ig_decompose_fn ig_lower_im2col;

@@ -6,6 +6,7 @@
 
 #include "op/formula.h"
 #include "op/refuse.h"
+#include "ops/lower.h"
 #include "ops/reduce.h"
 #include "tensor/copy.h"
 #include "tensor/number.h"
@@ -850,6 +851,7 @@ IG_OP(im2col) = {
     .kernel = im2col_kernel,
     .vjp = im2col_vjp,
     .keep = "",
+    .decompose = ig_lower_im2col,
     .samples = "f32[1,2,5,4], [2,2], [1,1], [0,0], [1,1] | f32[2,5,5], [3,2], [1,2], [1,1], [2,1]",
 };
 IG_OP(col2im) = {
@@ -860,6 +862,7 @@ IG_OP(col2im) = {
     .kernel = col2im_kernel,
     .vjp = col2im_vjp,
     .keep = "",
+    .decompose = ig_lower_col2im,
     .samples =
         "f32[1,8,12], [5,4], [2,2], [1,1], [0,0], [1,1] | f32[8,4], [4,4], [2,2], [1,1], "
         "[0,0], [2,2]",

@@ -414,6 +414,7 @@ static ig_tensor *triangle_mask(ig_ctx *c, const ig_tensor *self) {
 }
 
 static ig_tensor *triangle_where(ig_ctx *c, ig_tensor *self, ig_tensor *inside) {
+  if (self->dtype == IG_BOOL) return ig_logical_and(c, inside, self);
   return ig_where_scalarother(c, inside, self, ig_of_i64(0));
 }
 

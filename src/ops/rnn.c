@@ -7,6 +7,7 @@
 #include "kernels/gemm.h"
 #include "kernels/lstm.h"
 #include "op/formula.h"
+#include "ops/lower.h"
 #include "tensor/copy.h"
 
 typedef enum cell_kind { LSTM, GRU, TANH, RELU } cell_kind;
@@ -616,6 +617,7 @@ IG_OP(lstm_input) = {
         "num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> "
         "(Tensor, Tensor, Tensor)",
     .decompose_outs = lstm_input,
+    .lower_outs = ig_lower_lstm,
     .samples =
         "f32[3,2,4], (f32[1,2,5], f32[1,2,5]), (f32[20,4], f32[20,5], f32[20], f32[20]), "
         "True, 1, 0.0, False, False, False | f32[2,3,4], (f32[2,2,5], f32[2,2,5]), "
@@ -640,6 +642,7 @@ IG_OP(gru_input) = {
         "num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> "
         "(Tensor, Tensor)",
     .decompose_outs = gru_input,
+    .lower_outs = ig_lower_gru,
     .samples = SIMPLE("15") BOTH("15"),
 };
 IG_OP(gru_data) = {
@@ -659,6 +662,7 @@ IG_OP(rnn_tanh_input) = {
         "num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> "
         "(Tensor, Tensor)",
     .decompose_outs = tanh_input,
+    .lower_outs = ig_lower_rnn_tanh,
     .samples = SIMPLE("5") SLOW_BOTH,
 };
 IG_OP(rnn_tanh_data) = {
@@ -678,6 +682,7 @@ IG_OP(rnn_relu_input) = {
         "num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> "
         "(Tensor, Tensor)",
     .decompose_outs = relu_input,
+    .lower_outs = ig_lower_rnn_relu,
     .samples = SIMPLE("5") BOTH("5"),
 };
 IG_OP(rnn_relu_data) = {

@@ -180,9 +180,9 @@ static ig_tensor *upsample_bilinear2d(ig_ctx *c, const ig_value *args) {
 static ig_tensor *axis(ig_ctx *c, const ig_tensor *like, ig_int size, bool corners, int at,
                        int ndim) {
   double end = corners || size.value == 0 ? 1 : 1 - 1.0 / (double)size.value;  // concrete: a step
-  ig_tensor *t =
-      ig_linspace_with(c, ig_of_f64(corners ? -1 : -end), ig_of_f64(end), size,
-                       ig_of_dtype(like->dtype), ig_none(), ig_of_device(like->device), ig_none());
+  ig_tensor *t = ig_linspace_with(
+      c, corners ? ig_of_i64(-1) : ig_of_f64(-end), corners ? ig_of_i64(1) : ig_of_f64(end), size,
+      ig_of_dtype(like->dtype), ig_none(), ig_of_device(like->device), ig_none());
   ig_int sizes[5];
   for (int d = 0; d < ndim; d++) sizes[d] = ig_const(1);
   sizes[at] = size;

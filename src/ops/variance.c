@@ -163,6 +163,11 @@ static ig_tensor *var_default(ig_ctx *c, const ig_value *args) {
 static ig_tensor *var_dim(ig_ctx *c, const ig_value *args) {
   return ig_var_correction_with(c, args[0].tensor, args[1], unbiased(&args[2]), args[3].b);
 }
+// self, dim, correction, keepdim
+static ig_tensor *std_lower(ig_ctx *c, const ig_value *args) {
+  double by = args[2].kind == IG_KIND_NONE ? 1 : ig_value_f64(&args[2]);
+  return ig_sqrt(c, ig_var_correction_with(c, args[0].tensor, args[1], ig_of_f64(by), args[3].b));
+}
 static ig_tensor *std_default(ig_ctx *c, const ig_value *args) {
   return ig_std_correction_with(c, args[0].tensor, ig_none(), unbiased(&args[1]), false);
 }
@@ -286,6 +291,7 @@ IG_OP(std_correction) = {
     .shape = var_shape,
     .kernel = std_kernel,
     .vjp = std_vjp,
+    .lower = std_lower,
     .samples = CORRECTED,
 };
 IG_OP(std) = {

@@ -43,24 +43,36 @@ static bool applies(const table *t, const ig_op *op) {
   return t->also.n && ig_table_find(&t->also, op);
 }
 
+static void detach(ig_ctx *c, const table *t, int times, ig_value *value) {
+  const ig_op *op = ig_op_find(c, "aten::detach");
+  for (int i = 0; i < times && c->status == IG_OK; i++) {
+    ig_value last = *value;
+    if (applies(t, op)) {
+      ig_op_lower(c, op, &last, value);
+    } else {
+      ig_pass_record(c, op, &last, value);
+    }
+  }
+}
+
 // What PyTorch's second trace of a program makes of it, whatever the table: a literal is a constant
-// by now, and its copy is like any other; a detach comes three times.
+// by now, and its copy is like any other; a detach comes three times, and numbers seen as others
+// that have no gradient are detached.
 static bool trace_again(ig_ctx *c, const table *t, const ig_op *op, const ig_value *args,
                         ig_value *outs) {
   if (op->number == IG_ID_LIFT_FRESH_COPY) {
     outs[0] = ig_of_tensor(ig_clone(c, args[0].tensor));
     return true;
   }
-  if (op->number != IG_ID_DETACH) return false;
-  ig_value last = args[0];
-  for (int i = 0; i < 3; i++) {
-    if (applies(t, op)) {
-      ig_op_lower(c, op, &last, outs);
-    } else {
-      ig_pass_record(c, op, &last, outs);
-    }
-    last = outs[0];
+  if (op->number == IG_ID_DETACH) {
+    outs[0] = args[0];
+    detach(c, t, 3, outs);
+    return true;
   }
+  if (op->number != IG_ID_VIEW_DTYPE) return false;
+  ig_pass_record(c, op, args, outs);
+  ig_dtype dtype = args[1].dtype;
+  if (!ig_dtype_is_float(dtype) && !ig_dtype_is_complex(dtype)) detach(c, t, 2, outs);
   return true;
 }
 

@@ -279,7 +279,7 @@ def one_field(cls, records, field, box):
     if any(same_failure(found, g) for g in failed):
         return None
     good = [g for g in given if not isinstance(g, dict)]
-    lone = field == "training_code"
+    lone = field == "training_code" or bool(record["dynamic"])
     return None if any(same_text(found, g, record, field, lone) for g in good) else [found, *given]
 
 
