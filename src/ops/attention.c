@@ -472,7 +472,8 @@ IG_OP(_scaled_dot_product_flash_attention_for_cpu) = {
         "f32[1,2,3,4], f32[1,2,5,4], f32[1,2,5,4] | f32[1,2,4,4], f32[1,2,4,4], "
         "f32[1,2,4,4], is_causal=True",
     .waive =
-        "strides: heads can be joined without a copy; gradient of attn_mask: a constant in "
+        "lowering: its second result is the softmax in PyTorch; strides: heads can be joined "
+        "without a copy; gradient of attn_mask: a constant in "
         "PyTorch; "
         "second: PyTorch has none; special: a row with NaN is NaN, where PyTorch has some zeros; "
         "sizes: PyTorch crashes for those of 0",

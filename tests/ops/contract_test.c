@@ -341,7 +341,7 @@ static void check_decomposition(const sample *s, const ig_value *real) {
 // The formula for programs, which eager calls do not run.
 static void check_lowering(const sample *s, const ig_value *real) {
   ig_value outs[IG_MAX_RETURNS];
-  if ((!op->def->lower && !op->def->lower_outs) || waived("decompose") || op->def->random) return;
+  if ((!op->def->lower && !op->def->lower_outs) || waived("lowering") || op->def->random) return;
   static sample room;
   for (size_t i = 0; i < IG_MAX_RETURNS; i++) outs[i] = ig_none();
   ig_op_lower(c, op, fresh(s, &room), outs);
