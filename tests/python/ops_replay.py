@@ -7,12 +7,12 @@ import gzip
 import json
 import linecache
 import math
-import re
 import sys
 import types
 
 import numpy as np
-from program_replay import attempt, clean, close_text, error_of, in_child, older, renumbered
+
+from program_replay import attempt, clean, close_text, in_child, older, renumbered
 
 import torch  # isort: skip  # means Ingot: program_replay has put it in place
 import torch.export._trace  # isort: skip  # once, not in every child
@@ -181,7 +181,8 @@ def leaves(out):
 
 def gradients(cls, record):
     """The differentiable results' node names and the gradients of the float inputs."""
-    inputs = [t.detach().requires_grad_() if t.is_floating_point() or t.is_complex() else t for t in make_inputs(record)]
+    floats = [t.is_floating_point() or t.is_complex() for t in make_inputs(record)]
+    inputs = [t.detach().requires_grad_() if f else t for t, f in zip(make_inputs(record), floats, strict=True)]
     torch.manual_seed(record["seed"])
     outs = [o for o in leaves(cls()(*inputs)) if o.grad_fn is not None]
     loss = 0
