@@ -15,8 +15,7 @@ struct ig_limits;
 // IG_SYNTAX: malformed; IG_UNSUPPORTED; IG_IO. limits NULL: defaults.
 IG_API IG_MUST_USE ig_status ig_onnx_open(ig_ctx *c, const char *path,
                                           const struct ig_limits *limits, ig_onnx_model **out);
-// Out of memory, which must outlive the model and its tensors. folder: where external data is
-// looked for, NULL: refused.
+// Out of memory, which is copied. folder: where external data is looked for, NULL: refused.
 IG_API IG_MUST_USE ig_status ig_onnx_parse(ig_ctx *c, const char *name, const void *data, size_t n,
                                            const char *folder, const struct ig_limits *limits,
                                            ig_onnx_model **out);
@@ -63,5 +62,15 @@ IG_API bool ig_onnx_output(const ig_onnx_model *m, size_t i, ig_onnx_port *out);
 // Size of one dimension: its number, or -1 and its name, or -1 and NULL.
 IG_API int64_t ig_onnx_input_dim(const ig_onnx_model *m, size_t i, int dim, const char **param);
 IG_API int64_t ig_onnx_output_dim(const ig_onnx_model *m, size_t i, int dim, const char **param);
+
+// Runs the model as it stands: everything the standard has, including what no program can express
+// (sequences, strings). Inputs by name; one value per output, owned by the innermost scope: a
+// tensor, a list (sequences; strings as texts), none (an empty optional).
+IG_API IG_MUST_USE ig_status ig_onnx_run(ig_ctx *c, const ig_onnx_model *m, const ig_weight *inputs,
+                                         size_t n, ig_value *outs);
+
+// The model as a program over ATen operators: initializers are its parameters and constants, named
+// dimensions of the inputs are symbolic. IG_UNSUPPORTED: some node can only be run.
+IG_API IG_MUST_USE ig_status ig_onnx_program(ig_ctx *c, const ig_onnx_model *m, ig_program **out);
 
 #endif

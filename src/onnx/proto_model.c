@@ -260,7 +260,14 @@ ig_status ig_onnx_parse(ig_ctx *c, const char *name, const void *data, size_t n,
   *out = NULL;
   IG_RETURN_IF_ERR(c->status);
   ig_onnx_model *m = model_make(c, name, folder, folder ? strlen(folder) : 0);
-  return m ? parse_all(c, m, (ig_bytes){data, n}, out) : c->status;
+  if (!m) return c->status;
+  uint8_t *copy = ig_arena_push(&m->arena, n + 1);
+  if (!copy) {
+    ig_onnx_free(m);
+    return ig_fail(c, IG_NOMEM, "out of memory");
+  }
+  if (n) memcpy(copy, data, n);
+  return parse_all(c, m, (ig_bytes){copy, n}, out);
 }
 
 ig_status ig_onnx_open(ig_ctx *c, const char *path, const struct ig_limits *limits,

@@ -1,0 +1,559 @@
+// SPDX-License-Identifier: Apache-2.0
+// If, Loop, Scan, SequenceMap. Eagerly they run their bodies; under a capture what is known is
+// taken or unrolled, and what is not becomes cond, while_loop or scan.
+#include <string.h>
+
+#include "ingot/hop.h"
+#include "onnx_read/reader.h"
+
+enum { MAX_UNROLL = 4096 };
+
+// Is the truth of a value known now?
+static bool known_truth(ig_rd *r, ig_rd_value *v, bool *truth) {
+  if (v->ints && v->nints == 1 && !v->ints[0].expr) {
+    *truth = v->ints[0].value != 0;
+    return true;
+  }
+  if (v->kind != IG_RD_TENSOR || !v->t || ig_tensor_is_fake(v->t)) return false;
+  if (ig_tensor_numel(v->t) != 1) {
+    ig_rd_fail(r, IG_INVALID, "a condition of %lld elements", (long long)ig_tensor_numel(v->t));
+    return false;
+  }
+  *truth = ig_tensor_get(v->t, 0) != 0;
+  return true;
+}
+
+// ---- bodies as functions of a higher-order operator
+
+typedef struct body {
+  ig_rd *r;
+  const ig_om_graph *g;
+  size_t nin;       // values in front that are tensors of the call
+  size_t noutputs;  // how many results are handed back
+  int *elems;       // their types, filled in
+} body;
+
+static ig_value *to_values(ig_rd *r, ig_rd_value *const *vs, size_t n) {
+  ig_value *out = ig_scope_push(r->c, n * sizeof *out + 1);
+  for (size_t i = 0; out && i < n; i++) out[i] = ig_of_tensor(ig_rd_tensor(r, vs[i]));
+  return ig_rd_ok(r) ? out : NULL;
+}
+
+static const ig_value *call_body(ig_ctx *c, const ig_value *in, size_t n, size_t *nouts,
+                                 void *user) {
+  body *b = user;
+  ig_rd *r = b->r;
+  ig_rd_value **args = ig_scope_push(c, n * sizeof *args + 1);
+  ig_rd_value **outs = ig_scope_push(c, b->g->noutputs * sizeof *outs + 1);
+  if (!args || !outs) return NULL;
+  for (size_t i = 0; i < n; i++) args[i] = ig_rd_of_tensor(r, ig_value_tensor(&in[i]), 0);
+  if (!ig_rd_graph(r, b->g, args, b->nin, outs)) return NULL;
+  *nouts = b->g->noutputs;
+  for (size_t i = 0; i < *nouts && b->elems; i++) b->elems[i] = outs[i]->elem;
+  return to_values(r, outs, *nouts);
+}
+
+// ---- If
+
+static void cond_capture(ig_rd *r, const ig_om_graph *yes, const ig_om_graph *no) {
+  ig_value pred = ig_of_tensor(ig_rd_in(r, 0));
+  int *elems = ig_scope_push(r->c, yes->noutputs * sizeof *elems + 1);
+  if (!elems || !ig_rd_ok(r)) return;
+  if (yes->noutputs != no->noutputs) {
+    ig_rd_fail(r, IG_SYNTAX, "the branches have %zu and %zu outputs", yes->noutputs, no->noutputs);
+    return;
+  }
+  body bodies[2] = {{r, yes, 0, yes->noutputs, elems}, {r, no, 0, no->noutputs, NULL}};
+  ig_branch branches[2] = {{.fn = call_body, .user = &bodies[0]},
+                           {.fn = call_body, .user = &bodies[1]}};
+  ig_cond_args args = {.pred = &pred, .yes = &branches[0], .no = &branches[1]};
+  size_t n = 0;
+  const ig_value *outs = ig_cond(r->c, &args, &n);
+  for (size_t i = 0; outs && i < n; i++) {
+    ig_rd_out_elem(r, i, ig_value_tensor(&outs[i]), elems[i]);
+  }
+}
+
+static void read_if(ig_rd *r) {
+  const ig_om_graph *yes = ig_rd_attr_graph(r, "then_branch");
+  const ig_om_graph *no = ig_rd_attr_graph(r, "else_branch");
+  ig_rd_value *pred = ig_rd_val(r, 0);
+  bool truth = false;
+  if (!yes || !no || !pred) return;
+  if (!known_truth(r, pred, &truth)) {
+    cond_capture(r, yes, no);
+    return;
+  }
+  const ig_om_graph *g = truth ? yes : no;
+  ig_rd_value **outs = ig_scope_push(r->c, g->noutputs * sizeof *outs + 1);
+  if (!outs || !ig_rd_graph(r, g, NULL, 0, outs)) return;
+  for (size_t i = 0; i < g->noutputs; i++) ig_rd_out_val(r, i, outs[i]);
+}
+
+// ---- lists of results to be stacked
+
+typedef struct pile {
+  IG_VEC(ig_rd_value *) at;
+} pile;
+
+static bool pile_add(ig_rd *r, pile *p, ig_rd_value *v) {
+  if (!ig_vec_push(r->c->alloc, &p->at, ig_rd_retain(v))) {
+    ig_rd_release(v);
+    (void)ig_fail(r->c, IG_NOMEM, "out of memory");
+    return false;
+  }
+  return true;
+}
+
+static void piles_free(ig_rd *r, pile *p, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    for (size_t k = 0; k < p[i].at.n; k++) ig_rd_release(p[i].at.at[k]);
+    ig_vec_free(r->c->alloc, &p[i].at);
+  }
+}
+
+// What a body would have given, had it run: as its declaration tells.
+static ig_tensor *empty_stack(ig_rd *r, const ig_om_info *info) {
+  ig_int sizes[IG_MAX_DIM] = {ig_const(0)};
+  int ndim = 1;
+  for (int d = 0; d < info->type.ndim && ndim < IG_MAX_DIM; d++) {
+    int64_t v = info->type.dims[d].value;
+    sizes[ndim++] = ig_const(v < 0 ? 0 : v);
+  }
+  ig_dtype dtype = ig_rd_carrier(info->type.elem);
+  if (dtype == IG_DTYPE_COUNT) dtype = IG_F32;
+  return ig_rd_full(r, sizes, (size_t)ndim, 0, dtype);
+}
+
+static ig_rd_value *stack_pile(ig_rd *r, const pile *p, const ig_om_info *info, int64_t axis,
+                               bool reverse) {
+  size_t n = p->at.n;
+  if (n == 0) return ig_rd_of_tensor(r, empty_stack(r, info), info->type.elem);
+  if (p->at.at[0]->kind == IG_RD_STRINGS) {
+    ig_rd_fail(r, IG_UNSUPPORTED, "stacks strings");
+    return NULL;
+  }
+  ig_tensor **parts = ig_scope_push(r->c, n * sizeof *parts);
+  for (size_t i = 0; parts && i < n; i++) {
+    parts[reverse ? n - 1 - i : i] = ig_rd_tensor(r, p->at.at[i]);
+  }
+  return parts ? ig_rd_of_tensor(r, ig_rd_stack(r, parts, n, axis), p->at.at[0]->elem) : NULL;
+}
+
+// ---- Loop
+
+typedef struct loop {
+  const ig_om_graph *g;
+  size_t ncarried;
+  size_t nscans;
+  int64_t trips;  // -1: no limit
+  ig_rd_value **carried;
+  pile *scans;
+} loop;
+
+static bool take_trip(ig_rd *r) {
+  if (r->trips_left-- > 0) return true;
+  ig_rd_fail(r, IG_RUNTIME, "more rounds than the limits allow");
+  return false;
+}
+
+// One round; *go tells whether there is another. False after an error.
+static bool loop_round(ig_rd *r, loop *l, int64_t i, bool *go) {
+  ig_scope s = ig_scope_open(r->c);
+  size_t n = l->ncarried + 2;
+  ig_rd_value **in = ig_scope_push(r->c, n * sizeof *in + 1);
+  ig_rd_value **outs = ig_scope_push(r->c, l->g->noutputs * sizeof *outs + 1);
+  ig_int number = ig_const(i);
+  ig_int yes = ig_const(1);
+  bool ok = in && outs && take_trip(r);
+  if (ok) {
+    in[0] = ig_rd_of_ints(r, &number, 1, 0, IG_OM_INT64);
+    in[1] = ig_rd_of_ints(r, &yes, 1, 0, IG_OM_BOOL);
+    for (size_t k = 0; k < l->ncarried; k++) in[2 + k] = l->carried[k];
+    ok = ig_rd_graph(r, l->g, in, n < l->g->ninputs ? n : l->g->ninputs, outs);
+  }
+  if (ok && !known_truth(r, outs[0], go)) {
+    ig_rd_fail(r, IG_UNSUPPORTED, "its end stands in the data, and it collects results");
+    ok = false;
+  }
+  for (size_t k = 0; ok && k < l->ncarried; k++) {
+    ig_rd_value *old = l->carried[k];
+    l->carried[k] = ig_rd_retain(outs[1 + k]);
+    ig_rd_release(old);
+  }
+  for (size_t k = 0; ok && k < l->nscans; k++) {
+    ok = pile_add(r, &l->scans[k], outs[1 + l->ncarried + k]);
+  }
+  ig_scope_close(r->c, s);
+  return ok && ig_rd_ok(r);
+}
+
+static void loop_unroll(ig_rd *r, loop *l, bool go) {
+  l->carried = ig_scope_push(r->c, l->ncarried * sizeof *l->carried + 1);
+  l->scans = ig_scope_push(r->c, l->nscans * sizeof *l->scans + 1);
+  if (!l->carried || !l->scans) return;
+  memset(l->scans, 0, l->nscans * sizeof *l->scans);
+  for (size_t k = 0; k < l->ncarried; k++) l->carried[k] = ig_rd_retain(ig_rd_val(r, 2 + k));
+  bool ok = ig_rd_ok(r);
+  for (int64_t i = 0; ok && go && (l->trips < 0 || i < l->trips); i++) {
+    if (r->capture && i >= MAX_UNROLL) ig_rd_fail(r, IG_UNSUPPORTED, "too many rounds to unroll");
+    ok = ig_rd_ok(r) && loop_round(r, l, i, &go);
+  }
+  for (size_t k = 0; ok && k < l->ncarried; k++) ig_rd_out_val(r, k, ig_rd_keep(r, l->carried[k]));
+  for (size_t k = 0; ok && k < l->nscans; k++) {
+    const ig_om_info *info = &l->g->outputs[1 + l->ncarried + k];
+    ig_rd_out_val(r, l->ncarried + k, stack_pile(r, &l->scans[k], info, 0, false));
+  }
+  for (size_t k = 0; k < l->ncarried; k++) ig_rd_release(l->carried[k]);
+  piles_free(r, l->scans, l->nscans);
+}
+
+// Under a capture: carried values are the round, whether to go on, and the loop's own.
+typedef struct while_state {
+  ig_rd *r;
+  loop *l;
+  ig_tensor *trips;  // NULL: no limit
+} while_state;
+
+static const ig_value *while_cond(ig_ctx *c, const ig_value *in, size_t n, size_t *nouts,
+                                  void *user) {
+  while_state *w = user;
+  (void)n;
+  ig_value *out = ig_scope_push(c, sizeof *out);
+  ig_tensor *go = ig_value_tensor(&in[1]);
+  if (w->trips) {
+    ig_tensor *left = ig_lt_tensor(c, ig_value_tensor(&in[0]), w->trips);
+    go = left && go ? ig_logical_and(c, left, go) : NULL;
+  }
+  if (!out || !go) return NULL;
+  *out = ig_of_tensor(go);
+  *nouts = 1;
+  return out;
+}
+
+static const ig_value *while_body(ig_ctx *c, const ig_value *in, size_t n, size_t *nouts,
+                                  void *user) {
+  while_state *w = user;
+  ig_rd *r = w->r;
+  ig_rd_value **args = ig_scope_push(c, n * sizeof *args + 1);
+  ig_rd_value **outs = ig_scope_push(c, w->l->g->noutputs * sizeof *outs + 1);
+  ig_value *results = ig_scope_push(c, n * sizeof *results + 1);
+  if (!args || !outs || !results) return NULL;
+  for (size_t i = 0; i < n; i++) args[i] = ig_rd_of_tensor(r, ig_value_tensor(&in[i]), 0);
+  if (!ig_rd_graph(r, w->l->g, args, w->l->g->ninputs < n ? w->l->g->ninputs : n, outs))
+    return NULL;
+  results[0] = ig_of_tensor(ig_rd_addn(r, ig_value_tensor(&in[0]), 1));
+  for (size_t i = 1; i < n; i++) {
+    ig_tensor *t = ig_rd_tensor(r, outs[i - 1]);
+    // What is handed through would be an operand itself, which a loop cannot return.
+    if (t && t == ig_value_tensor(&in[i])) t = ig_clone(c, t);
+    results[i] = ig_of_tensor(t);
+  }
+  *nouts = n;
+  return ig_rd_ok(r) ? results : NULL;
+}
+
+static void loop_capture(ig_rd *r, loop *l) {
+  if (l->nscans) {
+    ig_rd_fail(r, IG_UNSUPPORTED,
+               "collects results over a number of rounds that is not known, so the model cannot "
+               "become a program; it can be run");
+    return;
+  }
+  while_state w = {r, l, ig_rd_opt(r, 0)};
+  size_t n = l->ncarried + 2;
+  ig_value *carried = ig_scope_push(r->c, n * sizeof *carried);
+  if (!carried) return;
+  if (w.trips && w.trips->ndim) w.trips = ig_rd_reshape(r, w.trips, NULL, 0);
+  ig_int none = ig_const(0);
+  carried[0] = ig_of_tensor(ig_rd_full(r, &none, 0, 0, IG_I64));
+  ig_tensor *go = ig_rd_opt(r, 1);
+  if (go && go->ndim) go = ig_rd_reshape(r, go, NULL, 0);
+  carried[1] = ig_of_tensor(go ? go : ig_rd_full(r, &none, 0, 1, IG_BOOL));
+  for (size_t i = 0; i < l->ncarried; i++) carried[2 + i] = ig_of_tensor(ig_rd_in(r, 2 + i));
+  ig_branch cond = {.fn = while_cond, .user = &w};
+  ig_branch step = {.fn = while_body, .user = &w};
+  size_t nouts = 0;
+  if (!ig_rd_ok(r)) return;
+  const ig_value *outs = ig_while_loop(r->c, &cond, &step, carried, n, NULL, 0, &nouts);
+  for (size_t i = 0; outs && i + 2 < nouts; i++) {
+    ig_rd_out_like(r, i, ig_value_tensor(&outs[2 + i]), 2 + i);
+  }
+}
+
+// Does the body say nothing about going on but what it was told?
+static bool goes_on(const ig_om_graph *g) {
+  if (!g->noutputs || g->ninputs < 2) return false;
+  ig_om_ref at = g->output_refs[0];
+  for (size_t i = g->nnodes; i-- > 0 && at.up == 0;) {
+    const ig_om_node *n = &g->nodes[i];
+    if (n->noutputs != 1 || n->out[0] != at.slot) continue;
+    if (strcmp(n->op_type, "Constant") == 0) return true;
+    if (strcmp(n->op_type, "Identity") != 0 && strcmp(n->op_type, "Cast") != 0) return false;
+    at = n->in[0];
+  }
+  return at.up == 0 && at.slot == g->input_slots[1];
+}
+
+static void read_loop(ig_rd *r) {
+  loop l = {.g = ig_rd_attr_graph(r, "body"), .trips = -1};
+  if (!l.g) return;
+  l.ncarried = r->nin > 2 ? r->nin - 2 : 0;
+  if (l.g->noutputs < 1 + l.ncarried) {
+    ig_rd_fail(r, IG_SYNTAX, "the body has %zu outputs for %zu carried values", l.g->noutputs,
+               l.ncarried);
+    return;
+  }
+  l.nscans = l.g->noutputs - 1 - l.ncarried;
+  bool go = true;
+  bool known = true;
+  if (ig_rd_has(r, 1)) known = known_truth(r, r->in[1], &go);
+  if (ig_rd_has(r, 0)) {
+    const ig_rd_value *m = r->in[0];
+    bool constant = (m->ints && !m->ints[0].expr) || (m->t && !ig_tensor_is_fake(m->t));
+    if (constant) l.trips = ig_rd_one_const(r, 0);
+    known &= constant;
+    if (constant && l.trips < 0) l.trips = 0;
+  }
+  if (!ig_rd_ok(r)) return;
+  if (r->capture && (!known || !goes_on(l.g) || l.trips < 0)) {
+    loop_capture(r, &l);
+  } else {
+    loop_unroll(r, &l, go);
+  }
+}
+
+// ---- Scan
+
+typedef struct scan {
+  const ig_om_graph *g;
+  size_t nstate;
+  size_t nxs;
+  size_t nys;
+  int64_t length;
+  ig_rd_value **state;
+  ig_tensor **xs;
+  int *elems;
+  int *axes;
+  bool *back;
+  pile *ys;
+} scan;
+
+static int64_t attr_at(ig_rd *r, const char *name, size_t i) {
+  size_t n = 0;
+  const int64_t *at = ig_rd_attr_ints(r, name, &n);
+  return at && i < n ? at[i] : 0;
+}
+
+static bool scan_round(ig_rd *r, scan *s, int64_t i) {
+  ig_scope scope = ig_scope_open(r->c);
+  ig_rd_value **in = ig_scope_push(r->c, (s->nstate + s->nxs) * sizeof *in + 1);
+  ig_rd_value **outs = ig_scope_push(r->c, s->g->noutputs * sizeof *outs + 1);
+  bool ok = in && outs && take_trip(r);
+  for (size_t k = 0; ok && k < s->nstate; k++) in[k] = s->state[k];
+  for (size_t k = 0; ok && k < s->nxs; k++) {
+    int64_t at = s->back[k] ? s->length - 1 - i : i;
+    in[s->nstate + k] = ig_rd_of_tensor(r, ig_rd_select(r, s->xs[k], s->axes[k], at), s->elems[k]);
+  }
+  ok = ok && ig_rd_graph(r, s->g, in, s->nstate + s->nxs, outs);
+  for (size_t k = 0; ok && k < s->nstate; k++) {
+    ig_rd_value *old = s->state[k];
+    s->state[k] = ig_rd_retain(outs[k]);
+    ig_rd_release(old);
+  }
+  for (size_t k = 0; ok && k < s->nys; k++) ok = pile_add(r, &s->ys[k], outs[s->nstate + k]);
+  ig_scope_close(r->c, scope);
+  return ok && ig_rd_ok(r);
+}
+
+// Runs over all slices; results in outs. `first`: where the inputs of the scan begin.
+static void scan_all(ig_rd *r, scan *s, bool old, ig_rd_value **outs) {
+  for (size_t k = 0; k < s->nstate; k++) s->state[k] = ig_rd_retain(s->state[k]);
+  memset(s->ys, 0, s->nys * sizeof *s->ys);
+  bool ok = ig_rd_ok(r);
+  for (int64_t i = 0; ok && i < s->length; i++) ok = scan_round(r, s, i);
+  for (size_t k = 0; ok && k < s->nstate; k++) outs[k] = ig_rd_keep(r, s->state[k]);
+  for (size_t k = 0; ok && k < s->nys; k++) {
+    int64_t axis = old ? 0 : attr_at(r, "scan_output_axes", k);
+    bool back = !old && attr_at(r, "scan_output_directions", k);
+    outs[s->nstate + k] = stack_pile(r, &s->ys[k], &s->g->outputs[s->nstate + k], axis, back);
+  }
+  for (size_t k = 0; k < s->nstate; k++) ig_rd_release(s->state[k]);
+  piles_free(r, s->ys, s->nys);
+}
+
+static bool scan_prepare(ig_rd *r, scan *s, size_t first) {
+  s->g = ig_rd_attr_graph(r, "body");
+  int64_t nxs = ig_rd_attr_int(r, "num_scan_inputs", 0);
+  if (!s->g) return false;
+  if (nxs < 1 || (size_t)nxs > r->nin - first || r->nin < first ||
+      s->g->noutputs < r->nin - first - (size_t)nxs) {
+    ig_rd_fail(r, IG_INVALID, "attribute 'num_scan_inputs' is %lld", (long long)nxs);
+    return false;
+  }
+  s->nxs = (size_t)nxs;
+  s->nstate = r->nin - first - s->nxs;
+  s->nys = s->g->noutputs - s->nstate;
+  s->state = ig_scope_push(r->c, s->nstate * sizeof *s->state + 1);
+  s->xs = ig_scope_push(r->c, s->nxs * sizeof *s->xs);
+  s->elems = ig_scope_push(r->c, s->nxs * sizeof *s->elems);
+  s->axes = ig_scope_push(r->c, s->nxs * sizeof *s->axes);
+  s->back = ig_scope_push(r->c, s->nxs * sizeof *s->back);
+  s->ys = ig_scope_push(r->c, s->nys * sizeof *s->ys + 1);
+  if (!s->state || !s->xs || !s->elems || !s->axes || !s->back || !s->ys) return false;
+  for (size_t k = 0; k < s->nstate; k++) s->state[k] = ig_rd_val(r, first + k);
+  for (size_t k = 0; k < s->nxs && ig_rd_ok(r); k++) {
+    s->xs[k] = ig_rd_in(r, first + s->nstate + k);
+    s->elems[k] = ig_rd_elem(r, first + s->nstate + k);
+  }
+  return ig_rd_ok(r);
+}
+
+// Scan of a length that only the run knows: every sequence along dimension 0, forwards.
+static void scan_capture(ig_rd *r, scan *s) {
+  ig_value *init = to_values(r, s->state, s->nstate);
+  ig_value *xs = ig_scope_push(r->c, s->nxs * sizeof *xs);
+  int *elems = ig_scope_push(r->c, s->g->noutputs * sizeof *elems + 1);
+  if (!init || !xs || !elems) return;
+  for (size_t k = 0; k < s->nxs; k++) {
+    ig_tensor *x = ig_movedim_int(r->c, s->xs[k], ig_const(s->axes[k]), ig_const(0));
+    ig_int zero = ig_const(0);
+    if (s->back[k] && x) x = ig_flip(r->c, x, ig_of_ints(&zero, 1));
+    xs[k] = ig_of_tensor(x);
+  }
+  body b = {r, s->g, s->nstate + s->nxs, s->g->noutputs, elems};
+  ig_branch combine = {.fn = call_body, .user = &b};
+  ig_scan_args args = {
+      .combine = &combine, .init = init, .ninit = s->nstate, .xs = xs, .nxs = s->nxs};
+  size_t n = 0;
+  const ig_value *outs = ig_rd_ok(r) ? ig_scan(r->c, &args, &n) : NULL;
+  for (size_t i = 0; outs && i < n; i++) {
+    ig_tensor *t = ig_value_tensor(&outs[i]);
+    ig_int zero = ig_const(0);
+    if (i >= s->nstate && attr_at(r, "scan_output_directions", i - s->nstate) && t) {
+      t = ig_flip(r->c, t, ig_of_ints(&zero, 1));
+    }
+    int64_t axis = i >= s->nstate ? attr_at(r, "scan_output_axes", i - s->nstate) : 0;
+    if (axis && t) t = ig_movedim_int(r->c, t, ig_const(0), ig_const(axis));
+    ig_rd_out_elem(r, i, t, elems[i]);
+  }
+}
+
+static void read_scan(ig_rd *r) {
+  scan s;
+  if (!scan_prepare(r, &s, 0)) return;
+  ig_int length = ig_const(0);
+  for (size_t k = 0; k < s.nxs; k++) {
+    s.axes[k] = ig_rd_axis(r, attr_at(r, "scan_input_axes", k), s.xs[k]->ndim);
+    s.back[k] = attr_at(r, "scan_input_directions", k) != 0;
+    if (!ig_rd_ok(r)) return;
+    ig_int size = ig_sizes(s.xs[k])[s.axes[k]];
+    if (k && !ig_int_eq(r->c, size, length))
+      ig_rd_fail(r, IG_MISMATCH, "inputs of different lengths");
+    length = size;
+  }
+  if (!ig_rd_ok(r)) return;
+  if (length.expr) {
+    scan_capture(r, &s);
+    return;
+  }
+  s.length = length.value;  // concrete: no expression
+  ig_rd_value **outs = ig_scope_push(r->c, s.g->noutputs * sizeof *outs + 1);
+  if (!outs) return;
+  scan_all(r, &s, false, outs);
+  for (size_t i = 0; i < s.g->noutputs && ig_rd_ok(r); i++) ig_rd_out_val(r, i, outs[i]);
+}
+
+// Opset 8: everything has a batch in front, and every batch may have a length of its own.
+static void scan_batch(ig_rd *r, const scan *whole, int64_t b, const int64_t *lens, pile *results) {
+  ig_scope scope = ig_scope_open(r->c);
+  scan s = *whole;
+  size_t n = s.g->noutputs;
+  ig_rd_value **outs = ig_scope_push(r->c, n * sizeof *outs + 1);
+  s.state = ig_scope_push(r->c, s.nstate * sizeof *s.state + 1);
+  s.xs = ig_scope_push(r->c, s.nxs * sizeof *s.xs);
+  if (outs && s.state && s.xs) {
+    for (size_t k = 0; k < s.nstate; k++) {
+      ig_tensor *t = ig_rd_select(r, ig_rd_tensor(r, whole->state[k]), 0, b);
+      s.state[k] = ig_rd_of_tensor(r, t, whole->state[k]->elem);
+    }
+    for (size_t k = 0; k < s.nxs; k++) {
+      s.xs[k] = ig_rd_select(r, whole->xs[k], 0, b);
+      s.axes[k] = 0;
+      s.back[k] = attr_at(r, "directions", k) != 0;
+    }
+    if (lens && lens[b] >= 0 && lens[b] < s.length) s.length = lens[b];
+    if (ig_rd_ok(r)) scan_all(r, &s, true, outs);
+    for (size_t i = 0; i < n && ig_rd_ok(r); i++) (void)pile_add(r, &results[i], outs[i]);
+  }
+  ig_scope_close(r->c, scope);
+}
+
+static void read_scan_8(ig_rd *r) {
+  scan s;
+  if (!scan_prepare(r, &s, 1)) return;
+  size_t nlens = 0;
+  const int64_t *lens = ig_rd_has(r, 0) ? ig_rd_consts(r, 0, &nlens) : NULL;
+  if (s.xs[0]->ndim < 2 || !ig_rd_ok(r)) {
+    ig_rd_fail(r, IG_INVALID, "expected 2 or more dimensions");
+    return;
+  }
+  int64_t batches = ig_rd_plain(r, ig_sizes(s.xs[0])[0]);
+  s.length = ig_rd_plain(r, ig_sizes(s.xs[0])[1]);
+  if (lens && nlens != (size_t)batches) {
+    ig_rd_fail(r, IG_MISMATCH, "%zu lengths for %lld batches", nlens, (long long)batches);
+    return;
+  }
+  size_t n = s.g->noutputs;
+  pile *results = ig_scope_push(r->c, n * sizeof *results + 1);
+  if (!results) return;
+  memset(results, 0, n * sizeof *results);
+  for (int64_t b = 0; b < batches && ig_rd_ok(r); b++) scan_batch(r, &s, b, lens, results);
+  for (size_t i = 0; i < n && ig_rd_ok(r); i++) {
+    ig_rd_out_val(r, i, stack_pile(r, &results[i], &s.g->outputs[i], 0, false));
+  }
+  piles_free(r, results, n);
+}
+
+// ---- SequenceMap
+
+static void read_sequence_map(ig_rd *r) {
+  const ig_om_graph *g = ig_rd_attr_graph(r, "body");
+  ig_rd_value *first = ig_rd_val(r, 0);
+  if (!g || !first) return;
+  if (first->kind != IG_RD_SEQUENCE) {
+    ig_rd_fail(r, IG_BAD_TYPE, "input 0 is no sequence");
+    return;
+  }
+  pile *results = ig_scope_push(r->c, g->noutputs * sizeof *results + 1);
+  if (!results) return;
+  memset(results, 0, g->noutputs * sizeof *results);
+  for (size_t i = 0; i < first->nitems && ig_rd_ok(r); i++) {
+    ig_scope s = ig_scope_open(r->c);
+    ig_rd_value **in = ig_scope_push(r->c, r->nin * sizeof *in);
+    ig_rd_value **outs = ig_scope_push(r->c, g->noutputs * sizeof *outs + 1);
+    for (size_t k = 0; in && k < r->nin; k++) {
+      ig_rd_value *v = ig_rd_val(r, k);
+      bool list = v && v->kind == IG_RD_SEQUENCE;
+      if (list && v->nitems != first->nitems)
+        ig_rd_fail(r, IG_MISMATCH, "sequences of different lengths");
+      in[k] = list && ig_rd_ok(r) ? v->items[i] : v;
+    }
+    bool ok = in && outs && ig_rd_ok(r) && ig_rd_graph(r, g, in, r->nin, outs);
+    for (size_t k = 0; ok && k < g->noutputs; k++) ok = pile_add(r, &results[k], outs[k]);
+    ig_scope_close(r->c, s);
+  }
+  for (size_t k = 0; k < g->noutputs && ig_rd_ok(r); k++) {
+    ig_rd_out_val(r, k, ig_rd_of_items(r, IG_RD_SEQUENCE, results[k].at.at, results[k].at.n));
+  }
+  piles_free(r, results, g->noutputs);
+}
+
+const ig_rd_row ig_rd_rows_control[] = {
+    {"If", 1, read_if},
+    {"Loop", 1, read_loop},
+    {"Scan", 8, read_scan_8},
+    {"Scan", 9, read_scan},
+    {"SequenceMap", 17, read_sequence_map},
+    {NULL, 0, NULL},
+};

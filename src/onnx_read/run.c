@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+// Interpreting a model: frames of slots, one scope per node, values dropped
+// after their last reader.
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "onnx_read/reader.h"
+
+enum { MAX_CALLS = 128, KEY_SIZE = 192 };
+static const int64_t MAX_TRIPS = 100000000;
+static const int64_t MAX_BYTES = (int64_t)1 << 36;
+
+static const struct {
+  const char *domain;
+  const ig_rd_row *rows;
+} families[] = {
+    {"", ig_rd_rows_math},
+    {"", ig_rd_rows_cast},
+    {"", ig_rd_rows_shape},
+    {"", ig_rd_rows_index},
+    {"", ig_rd_rows_scatter},
+    {"", ig_rd_rows_reduce},
+    {"", ig_rd_rows_conv},
+    {"", ig_rd_rows_pool},
+    {"", ig_rd_rows_norm},
+    {"", ig_rd_rows_linear},
+    {"", ig_rd_rows_quant},
+    {"", ig_rd_rows_rnn},
+    {"", ig_rd_rows_resize},
+    {"", ig_rd_rows_image},
+    {"", ig_rd_rows_signal},
+    {"", ig_rd_rows_random},
+    {"", ig_rd_rows_sequence},
+    {"", ig_rd_rows_control},
+    {"", ig_rd_rows_string},
+    {"", ig_rd_rows_attention},
+    {"", ig_rd_rows_loss},
+    {"ai.onnx.ml", ig_rd_rows_ml},
+    {"ai.onnx.ml", ig_rd_rows_tree},
+    {"ai.onnx.preview.training", ig_rd_rows_train},
+    {"ai.onnx.preview", ig_rd_rows_preview},
+};
+
+void ig_rd_fail(ig_rd *r, ig_status st, const char *fmt, ...) {
+  if (!ig_rd_ok(r)) return;
+  char text[512];
+  char who[256];
+  va_list args;
+  va_start(args, fmt);
+  (void)vsnprintf(text, sizeof text, fmt, args);
+  va_end(args);
+  if (r->node) {
+    ig_fail_text(r->c, st, "%s: %s: %s", r->m->name,
+                 ig_om_node_text(r->frame ? r->frame->g : NULL, r->node, who, sizeof who), text);
+  } else {
+    ig_fail_text(r->c, st, "%s: %s", r->m->name, text);
+  }
+  r->noted = true;
+}
+
+// ---- the table
+
+ig_status ig_rd_init(ig_rd *r, ig_ctx *c, const ig_onnx_model *m) {
+  *r = (ig_rd){.c = c, .m = m, .trips_left = MAX_TRIPS, .bytes_limit = MAX_BYTES};
+  r->rows = ig_map_make(c->alloc);
+  for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+    for (const ig_rd_row *row = families[i].rows; row->op_type; row++) {
+      // The default domain's names have no dots and can stand alone.
+      char *key = (char *)row->op_type;
+      if (families[i].domain[0]) {
+        size_t size = strlen(families[i].domain) + strlen(row->op_type) + 2;
+        key = ig_scope_push(c, size);
+        if (!key) return c->status;
+        (void)snprintf(key, size, "%s\1%s", families[i].domain, row->op_type);
+      }
+      ig_map_value *v = ig_map_put(&r->rows, key);
+      if (!v) return ig_fail(c, IG_NOMEM, "out of memory");
+      if (!v->ptr) v->ptr = (void *)row;
+    }
+  }
+  return IG_OK;
+}
+
+void ig_rd_done(ig_rd *r) {
+  ig_map_free(&r->rows);
+}
+
+static const ig_rd_row *find_row(ig_rd *r, const ig_om_node *n) {
+  char key[KEY_SIZE];
+  const char *name = n->op_type;
+  if (n->domain[0]) {
+    (void)snprintf(key, sizeof key, "%s\1%s", n->domain, n->op_type);
+    name = key;
+  }
+  ig_map_value *v = ig_map_find(&r->rows, name);
+  const ig_rd_row *row = v ? v->ptr : NULL;
+  if (!row) {
+    ig_rd_fail(r, IG_UNSUPPORTED, "there is no operator '%s' in domain '%s' at version %lld",
+               n->op_type, n->domain[0] ? n->domain : "ai.onnx", (long long)r->version);
+    return NULL;
+  }
+  const ig_rd_row *found = row;
+  for (; row->op_type && strcmp(row->op_type, n->op_type) == 0; row++) {
+    if (row->since <= r->version) found = row;
+  }
+  return found;
+}
+
+// ---- nodes
+
+typedef struct node_state {
+  const ig_om_node *node;
+  int64_t version;
+  ig_rd_value **in;
+  size_t nin;
+  ig_rd_value **out;
+  size_t nout;
+} node_state;
+
+static node_state save(const ig_rd *r) {
+  return (node_state){r->node, r->version, r->in, r->nin, r->out, r->nout};
+}
+static void restore(ig_rd *r, const node_state *s) {
+  r->node = s->node;
+  r->version = s->version;
+  r->in = s->in;
+  r->nin = s->nin;
+  r->out = s->out;
+  r->nout = s->nout;
+}
+
+static int64_t version_of(const ig_rd *r, const char *domain) {
+  int64_t v = ig_om_opset_version(r->frame->opsets, r->frame->nopsets, domain);
+  return v ? v : 1;
+}
+
+static bool take_inputs(ig_rd *r, const ig_om_node *n) {
+  r->nin = n->ninputs;
+  r->nout = n->noutputs;
+  r->in = ig_scope_push(r->c, n->ninputs * sizeof *r->in + 1);
+  r->out = ig_scope_push(r->c, n->noutputs * sizeof *r->out + 1);
+  if (!r->in || !r->out) return false;
+  for (size_t i = 0; i < n->ninputs; i++) {
+    const ig_rd_frame *f = r->frame;
+    for (int up = 0; up < n->in[i].up; up++) f = f->up;
+    r->in[i] = n->in[i].up < 0 ? NULL : f->slots[n->in[i].slot];
+  }
+  for (size_t i = 0; i < n->noutputs; i++) r->out[i] = NULL;
+  return true;
+}
+
+static bool run_frame(ig_rd *r, ig_rd_frame *f, ig_rd_value *const *in, size_t n,
+                      ig_rd_value **outs);
+
+static void call_function(ig_rd *r, const ig_om_node *n) {
+  const ig_om_function *fn = n->function;
+  if (n->ninputs > fn->body->ninputs || n->noutputs > fn->body->noutputs) {
+    ig_rd_fail(r, IG_SYNTAX, "function '%s' has %zu inputs and %zu outputs", fn->name,
+               fn->body->ninputs, fn->body->noutputs);
+    return;
+  }
+  ig_rd_value **in = ig_scope_push(r->c, fn->body->ninputs * sizeof *in + 1);
+  ig_rd_value **outs = ig_scope_push(r->c, fn->body->noutputs * sizeof *outs + 1);
+  if (!in || !outs) return;
+  for (size_t i = 0; i < fn->body->ninputs; i++) in[i] = i < r->nin ? r->in[i] : NULL;
+  ig_rd_frame f = {.g = fn->body,
+                   .fn = fn,
+                   .call = n,
+                   .caller = r->frame,
+                   .opsets = fn->nopsets ? fn->opsets : r->m->opsets,
+                   .nopsets = fn->nopsets ? fn->nopsets : r->m->nopsets};
+  node_state s = save(r);
+  bool ok = run_frame(r, &f, in, fn->body->ninputs, outs);
+  restore(r, &s);
+  for (size_t i = 0; ok && i < n->noutputs; i++) r->out[i] = outs[i];
+}
+
+static void note(ig_rd *r, const ig_om_node *n) {
+  if (ig_rd_ok(r) || r->noted) return;
+  char who[256];
+  ig_note(r->c, "in %s of %s", ig_om_node_text(r->frame->g, n, who, sizeof who), r->m->name);
+  r->noted = true;
+}
+
+static bool finish_node(ig_rd *r, const ig_om_node *n) {
+  ig_rd_frame *f = r->frame;
+  for (size_t i = 0; i < n->noutputs && ig_rd_ok(r); i++) {
+    if (n->out[i] == IG_OM_NO_SLOT) continue;
+    if (!r->out[i]) {
+      ig_rd_fail(r, IG_UNSUPPORTED, "output %zu ('%s') is not made", i, n->outputs[i]);
+      break;
+    }
+    f->slots[n->out[i]] = ig_rd_retain(r->out[i]);
+  }
+  for (size_t i = 0; i < n->ndrops; i++) {
+    ig_rd_release(f->slots[n->drops[i]]);
+    f->slots[n->drops[i]] = NULL;
+  }
+  return ig_rd_ok(r);
+}
+
+static bool run_node(ig_rd *r, const ig_om_node *n) {
+  ig_scope s = ig_scope_open(r->c);
+  r->node = n;
+  r->version = version_of(r, n->domain);
+  if (take_inputs(r, n)) {
+    if (n->function) {
+      call_function(r, n);
+    } else if (!(r->capture && ig_rd_fold(r))) {
+      const ig_rd_row *row = find_row(r, n);
+      if (row) row->fn(r);
+    }
+  }
+  note(r, n);
+  bool ok = finish_node(r, n);
+  ig_scope_close(r->c, s);
+  return ok;
+}
+
+// ---- graphs
+
+static void set_slot(ig_rd_frame *f, uint32_t slot, ig_rd_value *v) {
+  if (!f->slots[slot]) f->slots[slot] = ig_rd_retain(v);
+}
+
+static bool load_inits(ig_rd *r, ig_rd_frame *f) {
+  const ig_om_graph *g = f->g;
+  for (size_t i = 0; i < g->ninits && ig_rd_ok(r); i++) {
+    if (f->slots[g->init_slots[i]]) continue;
+    ig_scope s = ig_scope_open(r->c);
+    bool made = r->weights && g == r->m->graph;
+    set_slot(f, g->init_slots[i], made ? r->weights[i] : ig_rd_of_data(r, g->inits[i]));
+    ig_scope_close(r->c, s);
+  }
+  for (size_t i = 0; i < g->nsparse && ig_rd_ok(r); i++) {
+    if (f->slots[g->sparse_slots[i]]) continue;
+    ig_scope s = ig_scope_open(r->c);
+    set_slot(f, g->sparse_slots[i], ig_rd_of_sparse(r, g->sparse[i]));
+    ig_scope_close(r->c, s);
+  }
+  return ig_rd_ok(r);
+}
+
+static bool take_outputs(ig_rd *r, const ig_rd_frame *f, ig_rd_value **outs) {
+  for (size_t i = 0; i < f->g->noutputs; i++) {
+    const ig_rd_frame *at = f;
+    for (int up = 0; up < f->g->output_refs[i].up; up++) at = at->up;
+    ig_rd_value *v = at->slots[f->g->output_refs[i].slot];
+    outs[i] = ig_rd_keep(r, v);
+    if (!v) ig_rd_fail(r, IG_INVALID, "output '%s' was not given", f->g->outputs[i].name);
+  }
+  return ig_rd_ok(r);
+}
+
+static bool run_frame(ig_rd *r, ig_rd_frame *f, ig_rd_value *const *in, size_t n,
+                      ig_rd_value **outs) {
+  const ig_om_graph *g = f->g;
+  if (!ig_rd_ok(r)) return false;
+  if (n > g->ninputs || r->calls >= MAX_CALLS) {
+    ig_rd_fail(r, IG_SYNTAX, "graph '%s': found %zu inputs, expected %zu", g->name, n, g->ninputs);
+    return false;
+  }
+  f->slots = ig_mem_new(r->c->alloc, g->nslots * sizeof *f->slots + 1);
+  if (!f->slots) return ig_fail(r->c, IG_NOMEM, "out of memory") == IG_OK;
+  ig_rd_frame *before = r->frame;
+  r->frame = f;
+  r->calls++;
+  for (size_t i = 0; i < n; i++) set_slot(f, g->input_slots[i], in[i]);
+  bool ok = load_inits(r, f);
+  for (size_t i = 0; i < g->nnodes && ok; i++) ok = run_node(r, &g->nodes[i]);
+  r->node = NULL;
+  if (ok) ok = take_outputs(r, f, outs);
+  r->calls--;
+  r->frame = before;
+  for (size_t i = 0; i < g->nslots; i++) ig_rd_release(f->slots[i]);
+  ig_mem_free(r->c->alloc, f->slots, g->nslots * sizeof *f->slots + 1);
+  return ok;
+}
+
+bool ig_rd_graph(ig_rd *r, const ig_om_graph *g, ig_rd_value *const *in, size_t n,
+                 ig_rd_value **outs) {
+  ig_rd_frame f = {.g = g,
+                   .up = r->frame,
+                   .opsets = r->frame ? r->frame->opsets : r->m->opsets,
+                   .nopsets = r->frame ? r->frame->nopsets : r->m->nopsets};
+  node_state s = save(r);
+  bool ok = run_frame(r, &f, in, n, outs);
+  restore(r, &s);
+  return ok;
+}

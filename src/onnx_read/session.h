@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running a model on values of every kind, for hosts that have them (ingot/onnx.h knows tensors).
+#ifndef ONNX_READ_SESSION_H_
+#define ONNX_READ_SESSION_H_
+
+#include "onnx_read/reader.h"
+
+// in: one value per input without a default, in order (NULL: absent, for optionals). outs: one per
+// output, in the innermost scope. The reader must be initialised.
+ig_status ig_rd_run(ig_rd *r, ig_rd_value *const *in, size_t n, ig_rd_value **outs);
+
+#endif

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small words that the formulas of operators are made of.
+#include "onnx_read/float8.h"
+#include "onnx_read/reader.h"
+
+int ig_rd_axis(ig_rd *r, int64_t axis, int ndim) {
+  if (axis >= -(int64_t)ndim && axis < ndim) return (int)(axis < 0 ? axis + ndim : axis);
+  ig_rd_fail(r, IG_INVALID, "axis %lld is out of range for %d dimensions", (long long)axis, ndim);
+  return 0;
+}
+
+ig_int ig_rd_size(const ig_tensor *t, int dim) {
+  return t && dim < t->ndim ? ig_sizes(t)[dim] : ig_const(1);
+}
+
+int64_t ig_rd_plain(ig_rd *r, ig_int size) {
+  return size.expr ? ig_int_specialize(r->c, size) : size.value;
+}
+
+bool ig_rd_budget(ig_rd *r, const ig_int *sizes, size_t n, ig_dtype dtype) {
+  if (!ig_rd_ok(r)) return false;
+  if (n > IG_MAX_DIM) {
+    ig_rd_fail(r, IG_INVALID, "a result of %zu dimensions, at most %d are possible", n, IG_MAX_DIM);
+    return false;
+  }
+  int64_t bytes = (int64_t)ig_dtype_size(dtype);
+  bool empty = false;
+  for (size_t i = 0; i < n; i++) empty |= !sizes[i].expr && sizes[i].value == 0;
+  for (size_t i = 0; i < n && !empty; i++) {
+    if (sizes[i].expr) continue;
+    if (sizes[i].value < 0) {
+      ig_rd_fail(r, IG_INVALID, "a result with size %lld at dimension %zu",
+                 (long long)sizes[i].value, i);
+      return false;
+    }
+    if (!ig_checked_mul(bytes, sizes[i].value, &bytes) || bytes > r->bytes_limit) {
+      ig_rd_fail(r, IG_INVALID, "a result of more than %lld bytes, which the limits forbid",
+                 (long long)r->bytes_limit);
+      return false;
+    }
+  }
+  return true;
+}
+
+ig_tensor *ig_rd_reshape(ig_rd *r, ig_tensor *t, const ig_int *sizes, size_t n) {
+  return t ? ig_reshape(r->c, t, ig_of_ints(sizes, n)) : NULL;
+}
+
+static ig_value int_list(ig_int *room, const int64_t *at, size_t n) {
+  for (size_t i = 0; i < n && i < IG_MAX_DIM; i++) room[i] = ig_const(at[i]);
+  return ig_of_ints(room, n < IG_MAX_DIM ? n : IG_MAX_DIM);
+}
+
+ig_tensor *ig_rd_permute(ig_rd *r, ig_tensor *t, const int64_t *perm, size_t n) {
+  ig_int room[IG_MAX_DIM];
+  return t ? ig_permute(r->c, t, int_list(room, perm, n)) : NULL;
+}
+
+ig_tensor *ig_rd_unsqueeze(ig_rd *r, ig_tensor *t, int64_t dim) {
+  return t ? ig_unsqueeze(r->c, t, ig_const(dim)) : NULL;
+}
+
+ig_tensor *ig_rd_squeeze(ig_rd *r, ig_tensor *t, int64_t dim) {
+  return t ? ig_squeeze_dim(r->c, t, ig_const(dim)) : NULL;
+}
+
+ig_tensor *ig_rd_slice(ig_rd *r, ig_tensor *t, int64_t dim, int64_t from, int64_t to,
+                       int64_t step) {
+  if (!t) return NULL;
+  return ig_slice_tensor_with(r->c, t, ig_const(dim), ig_of_i64(from), ig_of_i64(to),
+                              ig_const(step));
+}
+
+ig_tensor *ig_rd_select(ig_rd *r, ig_tensor *t, int64_t dim, int64_t index) {
+  return t ? ig_select_int(r->c, t, ig_const(dim), ig_const(index)) : NULL;
+}
+
+static ig_value tensor_list(ig_rd *r, ig_tensor *const *ts, size_t n) {
+  ig_value *list = ig_scope_push(r->c, n * sizeof *list + 1);
+  for (size_t i = 0; list && i < n; i++) {
+    if (!ts[i]) return ig_none();
+    list[i] = ig_of_tensor(ts[i]);
+  }
+  return list ? ig_of_list(list, n) : ig_none();
+}
+
+ig_tensor *ig_rd_cat(ig_rd *r, ig_tensor *const *ts, size_t n, int64_t dim) {
+  ig_value list = tensor_list(r, ts, n);
+  return list.kind == IG_KIND_LIST ? ig_cat_with(r->c, list, ig_const(dim)) : NULL;
+}
+
+ig_tensor *ig_rd_stack(ig_rd *r, ig_tensor *const *ts, size_t n, int64_t dim) {
+  ig_value list = tensor_list(r, ts, n);
+  return list.kind == IG_KIND_LIST ? ig_stack_with(r->c, list, ig_const(dim)) : NULL;
+}
+
+// ATen computes nothing in the wide unsigned types; two's complement makes
+// int64 do for them.
+static bool is_wide(ig_dtype d) {
+  return d == IG_U16 || d == IG_U32 || d == IG_U64;
+}
+
+static ig_tensor *arith(ig_rd *r, ig_tensor *(*fn)(ig_ctx *, ig_tensor *, ig_tensor *),
+                        ig_tensor *a, ig_tensor *b) {
+  if (!a || !b) return NULL;
+  ig_dtype d = a->dtype;
+  if (!is_wide(d)) return fn(r->c, a, b);
+  a = ig_cast(r->c, a, IG_I64);
+  b = ig_cast(r->c, b, IG_I64);
+  return ig_cast(r->c, fn(r->c, a, b), d);
+}
+
+ig_tensor *ig_rd_add(ig_rd *r, ig_tensor *a, ig_tensor *b) {
+  return arith(r, ig_add_tensor, a, b);
+}
+ig_tensor *ig_rd_sub(ig_rd *r, ig_tensor *a, ig_tensor *b) {
+  return arith(r, ig_sub_tensor, a, b);
+}
+ig_tensor *ig_rd_mul(ig_rd *r, ig_tensor *a, ig_tensor *b) {
+  return arith(r, ig_mul_tensor, a, b);
+}
+
+static ig_tensor *divide(ig_ctx *c, ig_tensor *a, ig_tensor *b) {
+  bool whole = ig_dtype_is_integral(a->dtype);
+  return whole ? ig_div_tensor_mode(c, a, b, ig_of_str("trunc")) : ig_div_tensor(c, a, b);
+}
+ig_tensor *ig_rd_div(ig_rd *r, ig_tensor *a, ig_tensor *b) {
+  return arith(r, divide, a, b);
+}
+
+// A number beside a tensor: whole numbers stay whole beside integers.
+static ig_value number(const ig_tensor *t, double v) {
+  return ig_dtype_is_integral(t->dtype) ? ig_of_i64((int64_t)v) : ig_of_f64(v);
+}
+ig_tensor *ig_rd_addn(ig_rd *r, ig_tensor *a, double b) {
+  if (!a) return NULL;
+  ig_value v = number(a, b);
+  return ig_add_value(r->c, a, &v);
+}
+ig_tensor *ig_rd_muln(ig_rd *r, ig_tensor *a, double b) {
+  if (!a) return NULL;
+  ig_value v = number(a, b);
+  return ig_mul_value(r->c, a, &v);
+}
+
+ig_tensor *ig_rd_sum(ig_rd *r, ig_tensor *t, const int64_t *dims, size_t n, bool keep) {
+  ig_int room[IG_MAX_DIM];
+  if (!t) return NULL;
+  return ig_sum_dim_intlist_with(r->c, t, int_list(room, dims, n), keep, ig_none());
+}
+
+ig_tensor *ig_rd_mean(ig_rd *r, ig_tensor *t, const int64_t *dims, size_t n, bool keep) {
+  ig_int room[IG_MAX_DIM];
+  return t ? ig_mean_dim_with(r->c, t, int_list(room, dims, n), keep, ig_none()) : NULL;
+}
+
+ig_tensor *ig_rd_full(ig_rd *r, const ig_int *sizes, size_t n, double v, ig_dtype dtype) {
+  if (!ig_rd_budget(r, sizes, n, dtype)) return NULL;
+  bool whole = ig_dtype_is_integral(dtype) || dtype == IG_BOOL;
+  return ig_full_with(r->c, ig_of_ints(sizes, n), whole ? ig_of_i64((int64_t)v) : ig_of_f64(v),
+                      ig_of_dtype(dtype), ig_none(), ig_none(), ig_none());
+}
+
+ig_tensor *ig_rd_along(ig_rd *r, ig_tensor *t, int axis, int ndim) {
+  if (!t) return NULL;
+  ig_int sizes[IG_MAX_DIM];
+  for (int d = 0; d < ndim; d++) sizes[d] = d == axis ? ig_numel_of(r->c, t) : ig_const(1);
+  return ig_rd_reshape(r, t, sizes, (size_t)ndim);
+}
+
+ig_tensor *ig_rd_contiguous(ig_rd *r, ig_tensor *t) {
+  return t ? ig_contiguous(r->c, t) : NULL;
+}
+
+// ---- conversion of element types
+
+// Rounding to a small float that float32 carries.
+static ig_tensor *round_small(ig_rd *r, ig_tensor *t, int to, bool saturate) {
+  const float *from = ig_rd_bytes(r, t, IG_F32);
+  if (!from) return NULL;
+  int64_t dims[IG_MAX_DIM];
+  for (int d = 0; d < t->ndim; d++) dims[d] = ig_sizes(t)[d].value;  // concrete: t has bytes
+  ig_tensor *out = ig_rd_real(r, IG_F32, dims, t->ndim);
+  float *at = out ? ig_tensor_data(out) : NULL;
+  int64_t n = out ? ig_tensor_numel(out) : 0;
+  for (int64_t i = 0; i < n; i++) {
+    at[i] = ig_small_to_f32(to, ig_small_from_f32(to, from[i], saturate));
+  }
+  return out;
+}
+
+// Sub-byte integers: the low bits, with their sign.
+static ig_tensor *wrap_bits(ig_rd *r, ig_tensor *t, int to) {
+  unsigned bits = ig_om_elem_bits(to);
+  int64_t range = (int64_t)1 << bits;
+  bool is_signed = to == IG_OM_INT4 || to == IG_OM_INT2;
+  t = ig_cast(r->c, t, IG_I64);
+  t = t ? ig_bitwise_and_scalar(r->c, t, ig_of_i64(range - 1)) : NULL;
+  if (is_signed && t) {
+    t = ig_bitwise_xor_scalar(r->c, t, ig_of_i64(range / 2));
+    t = ig_rd_addn(r, t, -(double)(range / 2));
+  }
+  return ig_cast(r->c, t, ig_rd_carrier(to));
+}
+
+// The 8-bit floats that ATen has: it does not saturate by itself.
+static ig_tensor *to_f8(ig_rd *r, ig_tensor *t, int to, bool saturate) {
+  double max = to == IG_OM_F8E4M3FN ? 448 : 57344;
+  t = ig_cast(r->c, t, IG_F32);
+  if (saturate && t) t = ig_clamp_with(r->c, t, ig_of_f64(-max), ig_of_f64(max));
+  return ig_cast(r->c, t, ig_om_elem_dtype(to));
+}
+
+ig_tensor *ig_rd_cast(ig_rd *r, ig_tensor *t, int from, int to, bool saturate) {
+  if (!t || from == to) return t;
+  ig_dtype carrier = ig_rd_carrier(to);
+  if (carrier == IG_DTYPE_COUNT) {
+    ig_rd_fail(r, IG_UNSUPPORTED, "conversion to %s is not supported", ig_om_elem_text(to));
+    return NULL;
+  }
+  bool small = t->dtype == IG_F8E4M3FN || t->dtype == IG_F8E5M2;
+  if (small && carrier != t->dtype) t = ig_cast(r->c, t, IG_F32);
+  if (to == IG_OM_F8E4M3FN || to == IG_OM_F8E5M2) return to_f8(r, t, to, saturate);
+  if (ig_is_small_float(to)) return round_small(r, t, to, saturate);
+  if (ig_om_elem_bits(to) < 8) return wrap_bits(r, t, to);
+  return ig_cast(r->c, t, carrier);
+}
