@@ -29,6 +29,7 @@ float ig_f8e5m2_to_f32(uint8_t x) {
 // Nearest even among the codes 0 .. top of a small format; codes grow with their values.
 static int nearest_code(float f, int mantissa, int bias, int top) {
   int e = 0;
+  if (f == 0) return 0;
   (void)frexpf(f, &e);
   e = e - 1 < 1 - bias ? 1 - bias
                        : e - 1;  // exponent of the unit in the last place, times 2^mantissa

@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: Apache-2.0
+// Regions and samples of images: GridSample, AffineGrid, RoiAlign, MaxRoiPool, NonMaxSuppression.
+#include <math.h>
+#include <string.h>
+
+#include "onnx_read/reader.h"
+
+// ---- GridSample: ATen's for images, our own for volumes
+
+typedef struct volume {
+  const float *x;
+  int64_t size[3];  // depth, height, width
+  int padding;      // zeros, border, reflection
+  bool corners;
+  bool nearest;
+} volume;
+
+static double reflect(double at, double low, double high) {
+  double span = high - low;
+  if (span <= 0) return 0;
+  at = fabs(at - low);
+  double turns = floor(at / span);
+  double rest = at - turns * span;
+  return fmod(turns, 2) == 0 ? rest + low : high - rest;
+}
+
+// From [-1, 1] to a position, brought inside as the padding wants it.
+static double place(const volume *v, double at, int64_t size) {
+  double n = (double)size;
+  double x = v->corners ? (at + 1) / 2 * (n - 1) : ((at + 1) * n - 1) / 2;
+  if (isnan(x)) x = -1;
+  if (v->padding == 2) x = v->corners ? reflect(x, 0, n - 1) : reflect(x, -0.5, n - 0.5);
+  if (v->padding != 0) x = x < 0 ? 0 : x > n - 1 ? n - 1 : x;
+  return x > 1e9 ? 1e9 : x < -1e9 ? -1e9 : x;
+}
+
+static double voxel(const volume *v, const float *plane, const int64_t *at) {
+  for (int i = 0; i < 3; i++) {
+    if (at[i] < 0 || at[i] >= v->size[i]) return 0;
+  }
+  return (double)plane[(at[0] * v->size[1] + at[1]) * v->size[2] + at[2]];
+}
+
+static double sample(const volume *v, const float *plane, const double *p) {
+  int64_t at[3];
+  if (v->nearest) {
+    for (int i = 0; i < 3; i++) at[i] = (int64_t)nearbyint(p[i]);
+    return voxel(v, plane, at);
+  }
+  double sum = 0;
+  for (int corner = 0; corner < 8; corner++) {
+    double w = 1;
+    for (int i = 0; i < 3; i++) {
+      double low = floor(p[i]);
+      bool high = corner >> i & 1;
+      at[i] = (int64_t)low + high;
+      w *= high ? p[i] - low : 1 - (p[i] - low);
+    }
+    if (w != 0) sum += w * voxel(v, plane, at);
+  }
+  return sum;
+}
+
+static void sample_volume(ig_rd *r, ig_tensor *x, ig_tensor *grid, volume *v) {
+  v->x = ig_rd_bytes(r, x, IG_F32);
+  const float *g = ig_rd_bytes(r, grid, IG_F32);
+  if (!v->x || !g) return;
+  const ig_int *s = ig_sizes(grid);
+  int64_t n = ig_sizes(x)[0].value;  // concrete: x has bytes
+  int64_t c = ig_sizes(x)[1].value;
+  int64_t dims[5] = {n, c, s[1].value, s[2].value, s[3].value};
+  for (int i = 0; i < 3; i++) v->size[i] = ig_sizes(x)[2 + i].value;
+  if (s[0].value != n || s[4].value != 3) {
+    ig_rd_fail(r, IG_MISMATCH, "the grid does not fit the input");
+    return;
+  }
+  ig_tensor *out = ig_rd_real(r, IG_F32, dims, 5);
+  float *to = out ? ig_tensor_data(out) : NULL;
+  int64_t points = dims[2] * dims[3] * dims[4];
+  int64_t plane = v->size[0] * v->size[1] * v->size[2];
+  for (int64_t i = 0; to && i < n * c * points; i++) {
+    const float *at = g + (i / (c * points) * points + i % points) * 3;
+    double p[3];
+    for (int k = 0; k < 3; k++) p[k] = place(v, (double)at[2 - k], v->size[k]);
+    to[i] = (float)sample(v, v->x + i / points * plane, p);
+  }
+  ig_rd_out(r, 0, ig_cast(r->c, out, x->dtype));
+}
+
+static void read_grid_sample(ig_rd *r) {
+  static const char *const modes[][2] = {
+      {"linear", "bilinear"}, {"nearest", "nearest"}, {"cubic", "bicubic"}};
+  static const char *const paddings[] = {"zeros", "border", "reflection"};
+  ig_tensor *x = ig_rd_in(r, 0);
+  ig_tensor *grid = ig_rd_in(r, 1);
+  const char *mode = ig_rd_attr_text(r, "mode", "linear");
+  const char *padding = ig_rd_attr_text(r, "padding_mode", "zeros");
+  int m = 0;
+  int p = 0;
+  while (m < 3 && strcmp(mode, modes[m][0]) != 0 && strcmp(mode, modes[m][1]) != 0) m++;
+  while (p < 3 && strcmp(padding, paddings[p]) != 0) p++;
+  if (!x || !grid || m == 3 || p == 3 || x->ndim != grid->ndim) {
+    ig_rd_fail(r, IG_INVALID, "mode '%s', padding '%s', or dimensions that do not fit", mode,
+               padding);
+    return;
+  }
+  bool corners = ig_rd_attr_int(r, "align_corners", 0);
+  if (x->ndim == 4) {
+    ig_rd_out(r, 0, ig_grid_sampler_2d(r->c, x, grid, ig_const(m), ig_const(p), corners));
+  } else if (x->ndim == 5 && m < 2) {
+    volume v = {.padding = p, .corners = corners, .nearest = m == 1};
+    sample_volume(r, x, grid, &v);
+  } else {
+    ig_rd_fail(r, IG_UNSUPPORTED, "mode '%s' over %d dimensions", mode, x->ndim - 2);
+  }
+}
+
+static void read_affine_grid(ig_rd *r) {
+  ig_tensor *theta = ig_rd_in(r, 0);
+  size_t n = 0;
+  const ig_int *size = ig_rd_ints(r, 1, &n);
+  if (!theta || !size || !ig_rd_budget(r, size, n, theta->dtype)) return;
+  bool corners = ig_rd_attr_int(r, "align_corners", 0);
+  ig_rd_out(r, 0, ig_affine_grid_generator(r->c, theta, ig_of_ints(size, n), corners));
+}
+
+// ---- RoiAlign
+
+typedef struct rois {
+  const float *x;
+  int64_t c, h, w, oh, ow;
+  int64_t ratio;
+  bool max;
+} rois;
+
+// Four weighted corners of one sample; false: outside.
+static bool roi_corners(const rois *a, double y, double x, int64_t *at, double *weight) {
+  if (y < -1 || y > (double)a->h || x < -1 || x > (double)a->w) return false;
+  y = y < 0 ? 0 : y;
+  x = x < 0 ? 0 : x;
+  int64_t y0 = (int64_t)y;
+  int64_t x0 = (int64_t)x;
+  if (y0 >= a->h - 1) y = (double)(y0 = a->h - 1);
+  if (x0 >= a->w - 1) x = (double)(x0 = a->w - 1);
+  int64_t y1 = y0 >= a->h - 1 ? y0 : y0 + 1;
+  int64_t x1 = x0 >= a->w - 1 ? x0 : x0 + 1;
+  double dy = y - (double)y0;
+  double dx = x - (double)x0;
+  at[0] = y0 * a->w + x0;
+  at[1] = y0 * a->w + x1;
+  at[2] = y1 * a->w + x0;
+  at[3] = y1 * a->w + x1;
+  weight[0] = (1 - dy) * (1 - dx);
+  weight[1] = (1 - dy) * dx;
+  weight[2] = dy * (1 - dx);
+  weight[3] = dy * dx;
+  return true;
+}
+
+typedef struct bin {
+  double y, x;    // start
+  double dy, dx;  // size
+} bin;
+
+static float roi_bin(const rois *a, const float *plane, const bin *b) {
+  int64_t ny = a->ratio > 0 ? a->ratio : (int64_t)ceil(b->dy);
+  int64_t nx = a->ratio > 0 ? a->ratio : (int64_t)ceil(b->dx);
+  double sum = 0;
+  bool first = true;
+  for (int64_t i = 0; i < ny * nx; i++) {
+    double y = b->y + ((double)(i / nx) + 0.5) * b->dy / (double)ny;
+    double x = b->x + ((double)(i % nx) + 0.5) * b->dx / (double)nx;
+    int64_t at[4];
+    double w[4];
+    if (!roi_corners(a, y, x, at, w)) continue;
+    double best = 0;
+    for (int k = 0; k < 4; k++) {
+      double v = w[k] * (double)plane[at[k]];
+      best = a->max ? (k && best > v ? best : v) : best + v;
+    }
+    if (a->max) {
+      sum = first || best > sum ? best : sum;
+      first = false;
+    } else {
+      sum += best;
+    }
+  }
+  int64_t count = ny * nx;
+  return (float)(a->max || count < 1 ? sum : sum / (double)count);
+}
+
+static void read_roi_align(ig_rd *r) {
+  ig_tensor *x = ig_rd_in(r, 0);
+  ig_tensor *boxes = ig_rd_in(r, 1);
+  size_t n = 0;
+  const int64_t *batch = ig_rd_consts(r, 2, &n);
+  if (!x || !boxes || !batch || x->ndim != 4 || boxes->ndim != 2) {
+    ig_rd_fail(r, IG_INVALID, "expected an image of 4 dimensions and boxes of 2");
+    return;
+  }
+  rois a = {.x = ig_rd_bytes(r, x, IG_F32), .ratio = ig_rd_attr_int(r, "sampling_ratio", 0)};
+  const float *box = ig_rd_bytes(r, boxes, IG_F32);
+  if (!a.x || !box) return;
+  a.max = strcmp(ig_rd_attr_text(r, "mode", "avg"), "max") == 0;
+  const char *half = r->version < 16 ? "output_half_pixel" : "half_pixel";
+  bool shift =
+      strcmp(ig_rd_attr_text(r, "coordinate_transformation_mode", half), "half_pixel") == 0;
+  double scale = ig_rd_attr_float(r, "spatial_scale", 1);
+  a.oh = ig_rd_attr_int(r, "output_height", 1);
+  a.ow = ig_rd_attr_int(r, "output_width", 1);
+  const ig_int *s = ig_sizes(x);
+  a.c = s[1].value;  // concrete: x has bytes
+  a.h = s[2].value;
+  a.w = s[3].value;
+  int64_t dims[4] = {(int64_t)n, a.c, a.oh, a.ow};
+  bool fits = ig_sizes(boxes)[0].value == (int64_t)n && ig_sizes(boxes)[1].value == 4;
+  for (size_t i = 0; i < n; i++) fits &= batch[i] >= 0 && batch[i] < s[0].value;
+  if (!fits || a.oh < 1 || a.ow < 1 || a.ratio < 0 || a.ratio > 1 << 12 || a.h < 1 || a.w < 1) {
+    ig_rd_fail(r, IG_INVALID, "boxes, batches or sizes out of range");
+    return;
+  }
+  ig_tensor *out = ig_rd_real(r, IG_F32, dims, 4);
+  float *to = out ? ig_tensor_data(out) : NULL;
+  for (int64_t i = 0; to && i < ig_tensor_numel(out); i++) {
+    int64_t roi = i / (a.c * a.oh * a.ow);
+    const float *at = box + 4 * roi;
+    double offset = shift ? 0.5 : 0;
+    double x0 = (double)at[0] * scale - offset;
+    double y0 = (double)at[1] * scale - offset;
+    double w = (double)at[2] * scale - offset - x0;
+    double h = (double)at[3] * scale - offset - y0;
+    if (!shift) {
+      w = w < 1 ? 1 : w;
+      h = h < 1 ? 1 : h;
+    }
+    if (!(fabs(w) < 1e6 && fabs(h) < 1e6)) {
+      ig_rd_fail(r, IG_INVALID, "a box of size %g x %g", w, h);
+      return;
+    }
+    bin b = {.dy = h / (double)a.oh, .dx = w / (double)a.ow};
+    b.y = y0 + (double)(i / a.ow % a.oh) * b.dy;
+    b.x = x0 + (double)(i % a.ow) * b.dx;
+    int64_t plane = batch[roi] * a.c + i / (a.oh * a.ow) % a.c;
+    to[i] = roi_bin(&a, a.x + plane * a.h * a.w, &b);
+  }
+  ig_rd_out(r, 0, ig_cast(r->c, out, x->dtype));
+}
+
+static int64_t within(int64_t v, int64_t high) {
+  return v < 0 ? 0 : v > high ? high : v;
+}
+
+static void read_max_roi_pool(ig_rd *r) {
+  ig_tensor *x = ig_rd_in(r, 0);
+  ig_tensor *boxes = ig_rd_in(r, 1);
+  size_t n = 0;
+  const int64_t *shape = ig_rd_attr_ints(r, "pooled_shape", &n);
+  double scale = ig_rd_attr_float(r, "spatial_scale", 1);
+  if (!x || !boxes || !shape || n != 2 || x->ndim != 4 || boxes->ndim != 2 || shape[0] < 1 ||
+      shape[1] < 1) {
+    ig_rd_fail(r, IG_INVALID, "expected an image of 4 dimensions, boxes of 2, and a pooled_shape");
+    return;
+  }
+  const float *data = ig_rd_bytes(r, x, IG_F32);
+  const float *box = ig_rd_bytes(r, boxes, IG_F32);
+  if (!data || !box) return;
+  const ig_int *s = ig_sizes(x);
+  int64_t c = s[1].value;  // concrete: x has bytes
+  int64_t h = s[2].value;
+  int64_t w = s[3].value;
+  int64_t dims[4] = {ig_sizes(boxes)[0].value, c, shape[0], shape[1]};
+  ig_tensor *out = ig_sizes(boxes)[1].value == 5 ? ig_rd_real(r, IG_F32, dims, 4) : NULL;
+  float *to = out ? ig_tensor_data(out) : NULL;
+  if (!out) ig_rd_fail(r, IG_INVALID, "boxes need 5 columns");
+  for (int64_t i = 0; to && i < ig_tensor_numel(out); i++) {
+    const float *b = box + i / (c * shape[0] * shape[1]) * 5;
+    double v[5];
+    for (int k = 0; k < 5; k++) v[k] = fabs((double)b[k]) < 1e9 ? (double)b[k] : 0;
+    int64_t batch = within((int64_t)v[0], s[0].value - 1);
+    double x0 = round(v[1] * scale);
+    double y0 = round(v[2] * scale);
+    double bw = fmax(round(v[3] * scale) - x0 + 1, 1) / (double)shape[1];
+    double bh = fmax(round(v[4] * scale) - y0 + 1, 1) / (double)shape[0];
+    double py = (double)(i / shape[1] % shape[0]);
+    double px = (double)(i % shape[1]);
+    int64_t ya = within((int64_t)(floor(py * bh) + y0), h);
+    int64_t yb = within((int64_t)(ceil((py + 1) * bh) + y0), h);
+    int64_t xa = within((int64_t)(floor(px * bw) + x0), w);
+    int64_t xb = within((int64_t)(ceil((px + 1) * bw) + x0), w);
+    const float *plane = data + (batch * c + i / (shape[0] * shape[1]) % c) * h * w;
+    float best = ya < yb && xa < xb ? -INFINITY : 0;
+    for (int64_t y = ya; y < yb; y++) {
+      for (int64_t xx = xa; xx < xb; xx++) best = fmaxf(best, plane[y * w + xx]);
+    }
+    to[i] = best;
+  }
+  ig_rd_out(r, 0, ig_cast(r->c, out, x->dtype));
+}
+
+// ---- NonMaxSuppression
+
+typedef struct suppress {
+  const float *boxes;  // [n, 4]
+  bool center;
+  double iou;
+} suppress;
+
+static void box_of(const suppress *s, int64_t i, double *out) {
+  const float *b = s->boxes + 4 * i;
+  double v[4] = {(double)b[0], (double)b[1], (double)b[2], (double)b[3]};
+  if (s->center) {
+    out[0] = v[1] - v[3] / 2;
+    out[1] = v[0] - v[2] / 2;
+    out[2] = v[1] + v[3] / 2;
+    out[3] = v[0] + v[2] / 2;
+  } else {
+    out[0] = fmin(v[0], v[2]);
+    out[1] = fmin(v[1], v[3]);
+    out[2] = fmax(v[0], v[2]);
+    out[3] = fmax(v[1], v[3]);
+  }
+}
+
+static bool overlaps(const suppress *s, int64_t i, int64_t k) {
+  double a[4];
+  double b[4];
+  box_of(s, i, a);
+  box_of(s, k, b);
+  double h = fmin(a[2], b[2]) - fmax(a[0], b[0]);
+  double w = fmin(a[3], b[3]) - fmax(a[1], b[1]);
+  if (h <= 0 || w <= 0) return false;
+  double both = h * w;
+  double all = (a[2] - a[0]) * (a[3] - a[1]) + (b[2] - b[0]) * (b[3] - b[1]) - both;
+  return all > 0 && both / all > s->iou;
+}
+
+// Indices by falling score, stable.
+static void by_score(const float *scores, int64_t *at, int64_t *room, int64_t n) {
+  for (int64_t width = 1; width < n; width *= 2) {
+    for (int64_t from = 0; from < n; from += 2 * width) {
+      int64_t mid = from + width < n ? from + width : n;
+      int64_t to = from + 2 * width < n ? from + 2 * width : n;
+      int64_t a = from;
+      int64_t b = mid;
+      for (int64_t k = from; k < to; k++) {
+        bool left = a < mid && (b >= to || scores[at[a]] >= scores[at[b]]);
+        room[k] = left ? at[a++] : at[b++];
+      }
+    }
+    memcpy(at, room, (size_t)n * sizeof *at);
+  }
+}
+
+typedef struct picks {
+  IG_VEC(int64_t) at;
+} picks;
+
+static void suppress_class(ig_rd *r, const suppress *s, const float *scores, int64_t n,
+                           int64_t limit, double threshold, const int64_t *head, picks *out) {
+  int64_t *order = ig_scope_push(r->c, (size_t)(n + 1) * sizeof *order);
+  int64_t *room = ig_scope_push(r->c, (size_t)(n + 1) * sizeof *room);
+  int64_t count = 0;
+  int64_t kept = 0;
+  if (!order || !room) return;
+  for (int64_t i = 0; i < n; i++) {
+    if ((double)scores[i] > threshold) order[count++] = i;
+  }
+  by_score(scores, order, room, count);
+  for (int64_t i = 0; i < count && kept < limit && ig_rd_ok(r); i++) {
+    bool free_ = true;
+    for (int64_t k = 0; k < kept && free_; k++) free_ = !overlaps(s, order[i], room[k]);
+    if (!free_) continue;
+    room[kept++] = order[i];
+    for (int k = 0; k < 3; k++) {
+      if (!ig_vec_push(r->c->alloc, &out->at, k < 2 ? head[k] : order[i])) {
+        (void)ig_fail(r->c, IG_NOMEM, "out of memory");
+      }
+    }
+  }
+}
+
+static void read_nms(ig_rd *r) {
+  ig_tensor *boxes = ig_rd_in(r, 0);
+  ig_tensor *scores = ig_rd_in(r, 1);
+  if (!boxes || !scores || boxes->ndim != 3 || scores->ndim != 3) {
+    ig_rd_fail(r, IG_INVALID, "expected boxes and scores of 3 dimensions");
+    return;
+  }
+  const float *b = ig_rd_bytes(r, boxes, IG_F32);
+  const float *sc = ig_rd_bytes(r, scores, IG_F32);
+  int64_t limit = ig_rd_has(r, 2) ? ig_rd_one_const(r, 2) : 0;
+  suppress s = {.center = ig_rd_attr_int(r, "center_point_box", 0),
+                .iou = ig_rd_has(r, 3) ? ig_rd_one_float(r, 3) : 0};
+  double threshold = ig_rd_has(r, 4) ? ig_rd_one_float(r, 4) : -INFINITY;
+  if (!b || !sc || !ig_rd_ok(r)) return;
+  int64_t batches = ig_sizes(boxes)[0].value;  // concrete: they have bytes
+  int64_t n = ig_sizes(boxes)[1].value;
+  int64_t classes = ig_sizes(scores)[1].value;
+  if (ig_sizes(boxes)[2].value != 4 || ig_sizes(scores)[0].value != batches ||
+      ig_sizes(scores)[2].value != n) {
+    ig_rd_fail(r, IG_MISMATCH, "boxes and scores do not fit each other");
+    return;
+  }
+  picks out = {0};
+  for (int64_t i = 0; i < batches * classes && ig_rd_ok(r); i++) {
+    ig_scope scope = ig_scope_open(r->c);
+    int64_t head[2] = {i / classes, i % classes};
+    s.boxes = b + head[0] * n * 4;
+    suppress_class(r, &s, sc + i * n, n, limit, threshold, head, &out);
+    ig_scope_close(r->c, scope);
+  }
+  int64_t dims[2] = {(int64_t)(out.at.n / 3), 3};
+  ig_tensor *t = ig_rd_real(r, IG_I64, dims, 2);
+  if (t && out.at.n) memcpy(ig_tensor_data(t), out.at.at, out.at.n * sizeof *out.at.at);
+  ig_vec_free(r->c->alloc, &out.at);
+  ig_rd_out(r, 0, t);
+}
+
+static void read_image_decoder(ig_rd *r) {
+  ig_rd_fail(r, IG_UNSUPPORTED,
+             "decoding of image files is not supported; decode them first and give the pixels");
+}
+
+const ig_rd_row ig_rd_rows_image[] = {
+    {"GridSample", 16, read_grid_sample},
+    {"AffineGrid", 20, read_affine_grid},
+    {"RoiAlign", 10, read_roi_align},
+    {"MaxRoiPool", 1, read_max_roi_pool},
+    {"NonMaxSuppression", 10, read_nms},
+    {"ImageDecoder", 20, read_image_decoder},
+    {NULL, 0, NULL},
+};
