@@ -192,12 +192,13 @@ static void put_op(ig_onnx *x, const ig_node *n) {
   if (!n->op || n->op->schema.nargs > IG_MAX_ARGS) return;
   ig_onnx_fill_args(n, args);
   if (x->options->no_folding ? false : ig_onnx_fold(x, n, args)) return;
-  ig_map_value *row = ig_map_find(&x->rows, n->target);
-  if (!row) {
+  ig_map_value *found = ig_map_find(&x->rows, n->target);
+  const ig_onnx_row *row = found ? found->ptr : NULL;
+  if (!row || (row->can && !row->can(x->opset, args, n->op->schema.nargs))) {
     ig_onnx_refuse(x, n, "this operator cannot be written as ONNX (opset %d)", x->opset);
     return;
   }
-  ig_onnx_call call = {.node = n, .row = row->ptr, .args = args, .out = own_name(x, n)};
+  ig_onnx_call call = {.node = n, .row = row, .args = args, .out = own_name(x, n)};
   call.outs = elements_of(x, n);
   if (call.outs) {
     call.nouts = val->list.n;
