@@ -25,7 +25,7 @@ static const char *name_of(ig_onnx *x, const ig_node *n) {
   ig_table_slot *known = ig_table_find(&x->folded, n);
   if (!known || known->number) return name;
   known->number = 1;
-  if (!s && x->scope) name = ig_onnx_fresh(x, name);
+  if (!s && x->inside) name = ig_onnx_fresh(x, name);
   (void)ig_onnx_set_name(x, n, name);
   return ig_onnx_add_tensor(x, name, known->value);
 }

@@ -98,6 +98,10 @@ void ig_onnx_put_value_info(ig_onnx *x, uint32_t field, const char *name, const 
   put_info(x, field, name, t->dtype, ig_sizes(t), t->ndim);
 }
 
+void ig_onnx_put_scalar_info(ig_onnx *x, uint32_t field, const char *name, ig_dtype dtype) {
+  put_info(x, field, name, dtype, NULL, 0);
+}
+
 // ---- initializers
 
 static void put_entry(ig_onnx *x, uint32_t field, const char *key, const char *value) {

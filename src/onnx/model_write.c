@@ -86,7 +86,7 @@ static const char **elements_of(ig_onnx *x, const ig_node *n) {
 static const char *own_name(ig_onnx *x, const ig_node *n) {
   ig_table_slot *s = ig_table_find(&x->names, n);
   if (s) return s->value;
-  if (x->scope == 0) return n->name;
+  if (x->inside == 0) return n->name;
   const char *name = ig_onnx_fresh(x, n->name);
   (void)ig_onnx_set_name(x, n, name);
   return name;

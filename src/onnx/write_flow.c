@@ -1,8 +1,377 @@
 // SPDX-License-Identifier: Apache-2.0
 // Control flow: cond is If, while_loop is Loop, map and scan are Scan. Operands of a branch are
-// read where they are, outside; what a body carries are its inputs.
+// read where they are, outside; what a body carries are its inputs. Regions that only change a mode
+// are written in place.
+#include <string.h>
+
+#include "onnx/model.h"
 #include "onnx/writer.h"
 
+enum { NODE_ATTRIBUTE = 5, ATTR_NAME = 1, ATTR_GRAPH = 6, ATTR_TYPE = 20 };
+
+static const ig_graph *graph_of(ig_onnx *x, const ig_node *n, const ig_value *v) {
+  if (v->kind == IG_KIND_NODE && v->node->sub) return v->node->sub;
+  ig_onnx_refuse(x, n, "a sub-graph is missing");
+  return NULL;
+}
+
+// ---- one copy of a sub-graph
+
+// Its calls get names of their own: a sub-graph may be written more than once.
+static void rename_calls(ig_onnx *x, const ig_graph *g) {
+  for (const ig_node *n = g->first; n; n = n->next) {
+    if (n->kind != IG_NODE_CALL) continue;
+    ig_table_slot *known = ig_table_find(&x->folded, n);
+    if (!known || !known->number) (void)ig_onnx_set_name(x, n, ig_onnx_fresh(x, n->name));
+  }
+}
+
+// A placeholder is the value outside that is called `name`.
+static void bind_name(ig_onnx *x, const ig_node *n, const char *name) {
+  (void)ig_onnx_set_name(x, n, name);
+  const ig_value *v = &n->val;
+  if (v->kind == IG_KIND_TENSOR) {
+    ig_onnx_learn(x, name, v->tensor);
+  } else if (v->kind == IG_KIND_INT && v->i.expr) {
+    ig_onnx_learn_number(x, ig_onnx_unsqueeze(x, name, 0, NULL), v->i.expr);
+  }
+}
+
+// Binds placeholders, in order, to operands; returns the next placeholder.
+static const ig_node *bind_operands(ig_onnx *x, const ig_node *at, const ig_value *operands) {
+  if (operands->kind != IG_KIND_LIST) return at;
+  for (size_t i = 0; i < operands->list.n; i++) {
+    while (at && !ig_node_is_placeholder(at)) at = at->next;
+    if (!at) return NULL;
+    const ig_value *v = &operands->list.at[i];
+    if (at->users) {
+      const char *name = ig_onnx_operand(x, v, IG_DTYPE_COUNT);
+      (void)ig_onnx_set_name(x, at, name);
+    }
+    at = at->next;
+  }
+  return at;
+}
+
+static const ig_node *output_of(const ig_graph *g) {
+  const ig_node *n = g->last;
+  while (n && n->kind != IG_NODE_OUTPUT) n = n->prev;
+  return n;
+}
+
+static void put_body(ig_onnx *x, const ig_graph *g) {
+  const ig_node *outer = x->node;
+  x->inside++;
+  ig_onnx_put_nodes(x, g);
+  x->inside--;
+  x->node = outer;
+}
+
+// The results of a sub-graph: the elements of what it returns.
+static size_t results_of(const ig_graph *g, const ig_value **at) {
+  const ig_node *out = output_of(g);
+  *at = out ? out->args : NULL;
+  size_t n = out ? out->npos : 0;
+  if (n == 1 && out->bare && out->args[0].kind == IG_KIND_LIST) {
+    *at = out->args[0].list.at;
+    n = out->args[0].list.n;
+  }
+  return n;
+}
+
+// ---- graphs as attributes
+
+typedef struct mark {
+  size_t attr;
+  size_t graph;
+  size_t scope;
+} mark;
+
+static mark open_graph(ig_onnx *x, const char *name) {
+  mark m;
+  m.attr = ig_proto_open(&x->w, NODE_ATTRIBUTE);
+  ig_proto_put_text(&x->w, ATTR_NAME, name);
+  m.graph = ig_proto_open(&x->w, ATTR_GRAPH);
+  ig_proto_put_text(&x->w, IG_ONNX_GRAPH_NAME, name);
+  m.scope = ig_onnx_scope_open(x);
+  return m;
+}
+
+static void close_graph(ig_onnx *x, mark m) {
+  ig_onnx_scope_close(x, m.scope);
+  ig_proto_close(&x->w, m.graph);
+  ig_proto_put_int(&x->w, ATTR_TYPE, IG_ONNX_GRAPH);
+  ig_proto_close(&x->w, m.attr);
+}
+
+// An output of a graph is made inside it, and has a name of its own: always a copy.
+static void put_output(ig_onnx *x, const ig_value *v) {
+  const char *name = ig_onnx_operand(x, v, IG_DTYPE_COUNT);
+  const char *own = ig_onnx_emit1(x, "Identity", name, ig_onnx_fresh(x, "out"));
+  const ig_tensor *t = ig_onnx_tensor_of(v);
+  if (t) {
+    ig_onnx_put_value_info(x, IG_ONNX_GRAPH_OUTPUT, own, t);
+  } else {
+    const ig_value *number = v->kind == IG_KIND_NODE ? &v->node->val : v;
+    bool whole = number->kind == IG_KIND_INT;
+    ig_onnx_put_scalar_info(x, IG_ONNX_GRAPH_OUTPUT, own,
+                            whole                          ? IG_I64
+                            : number->kind == IG_KIND_BOOL ? IG_BOOL
+                                                           : IG_F32);
+  }
+}
+
+static void put_input(ig_onnx *x, const ig_node *placeholder) {
+  const char *own = ig_onnx_fresh(x, placeholder->name);
+  const ig_value *v = &placeholder->val;
+  if (v->kind == IG_KIND_TENSOR) {
+    ig_onnx_put_value_info(x, IG_ONNX_GRAPH_INPUT, own, v->tensor);
+  } else {
+    ig_onnx_put_scalar_info(x, IG_ONNX_GRAPH_INPUT, own, v->kind == IG_KIND_INT ? IG_I64 : IG_BOOL);
+  }
+  bind_name(x, placeholder, own);
+}
+
+// Every result needs a name, also if nobody reads it.
+static const char **result_names(ig_onnx *x, const ig_node *n, size_t count) {
+  ig_table_slot *s = ig_table_find(&x->elements, n);
+  const char **picked = s ? s->value : NULL;
+  size_t have = picked && n->val.kind == IG_KIND_LIST ? n->val.list.n : 0;
+  const char **names = ig_onnx_push(x, (count + 1) * sizeof *names);
+  for (size_t i = 0; names && i < count; i++) {
+    names[i] = i < have && picked[i] ? picked[i] : ig_onnx_fresh(x, n->name);
+  }
+  return names;
+}
+
+// Sizes and numbers that are known only from the results.
+static void learn_results(ig_onnx *x, const ig_node *n, const char *const *names, size_t count) {
+  for (size_t i = 0; n->val.kind == IG_KIND_LIST && i < count && i < n->val.list.n; i++) {
+    const ig_value *v = &n->val.list.at[i];
+    if (v->kind == IG_KIND_TENSOR) ig_onnx_learn(x, names[i], v->tensor);
+    if (v->kind == IG_KIND_INT && v->i.expr && v->i.expr->kind == IG_EXPR_SYMBOL) {
+      ig_onnx_learn_number(x, ig_onnx_unsqueeze(x, names[i], 0, NULL), v->i.expr);
+    }
+  }
+}
+
+// ---- cond
+
+static void put_branch(ig_onnx *x, const char *name, const ig_graph *g, const ig_value *operands) {
+  mark m = open_graph(x, name);
+  rename_calls(x, g);
+  (void)bind_operands(x, g->first, operands);
+  put_body(x, g);
+  const ig_value *at = NULL;
+  size_t n = results_of(g, &at);
+  for (size_t i = 0; i < n; i++) put_output(x, &at[i]);
+  close_graph(x, m);
+}
+
+// pred, true graph, false graph, operands
+static void put_cond(ig_onnx *x, const ig_node *n) {
+  const ig_graph *yes = graph_of(x, n, &n->args[1]);
+  const ig_graph *no = graph_of(x, n, &n->args[2]);
+  if (!yes || !no) return;
+  const ig_value *at = NULL;
+  size_t count = results_of(yes, &at);
+  const char **names = result_names(x, n, count);
+  const char *pred = ig_onnx_operand(x, &n->args[0], IG_BOOL);
+  if (!names) return;
+  // Names of operands that have to be made first are made outside.
+  for (size_t i = 0; n->args[3].kind == IG_KIND_LIST && i < n->args[3].list.n; i++) {
+    (void)ig_onnx_operand(x, &n->args[3].list.at[i], IG_DTYPE_COUNT);
+  }
+  size_t open = ig_onnx_begin(
+      x, &(ig_onnx_node){.op_type = "If", .in = {pred}, .outs = names, .nouts = count});
+  put_branch(x, "then_branch", yes, &n->args[3]);
+  put_branch(x, "else_branch", no, &n->args[3]);
+  ig_onnx_end(x, open);
+  learn_results(x, n, names, count);
+}
+
+// ---- while_loop
+
+// The answer of the condition for values of these names, computed here.
+static const char *put_condition(ig_onnx *x, const ig_graph *g, const char *const *names, size_t n,
+                                 const ig_value *more) {
+  rename_calls(x, g);
+  const ig_node *at = g->first;
+  for (size_t i = 0; i < n && at && ig_node_is_placeholder(at); i++, at = at->next) {
+    bind_name(x, at, names[i]);
+  }
+  (void)bind_operands(x, at, more);
+  put_body(x, g);
+  const ig_value *result = NULL;
+  if (results_of(g, &result) == 0) return ig_onnx_number(x, IG_BOOL, 0);
+  return ig_onnx_operand(x, result, IG_BOOL);
+}
+
+// cond graph, body graph, carried, further operands
+static void put_while(ig_onnx *x, const ig_node *n) {
+  const ig_graph *test = graph_of(x, n, &n->args[0]);
+  const ig_graph *body = graph_of(x, n, &n->args[1]);
+  const ig_value *carried = &n->args[2];
+  if (!test || !body || carried->kind != IG_KIND_LIST) return;
+  size_t count = carried->list.n;
+  const char **in = ig_onnx_push(x, (count + 3) * sizeof *in);
+  const char **next = ig_onnx_push(x, (count + 1) * sizeof *next);
+  const char **names = result_names(x, n, count);
+  if (!in || !next || !names) return;
+  in[0] = "";
+  for (size_t i = 0; i < count; i++) {
+    in[i + 2] = ig_onnx_operand(x, &carried->list.at[i], IG_DTYPE_COUNT);
+  }
+  in[1] = put_condition(x, test, in + 2, count, &n->args[3]);
+  size_t open = ig_onnx_begin(
+      x, &(ig_onnx_node){
+             .op_type = "Loop", .many = in, .nmany = count + 2, .outs = names, .nouts = count});
+  mark m = open_graph(x, "body");
+  ig_onnx_put_scalar_info(x, IG_ONNX_GRAPH_INPUT, ig_onnx_fresh(x, "iteration"), IG_I64);
+  ig_onnx_put_scalar_info(x, IG_ONNX_GRAPH_INPUT, ig_onnx_fresh(x, "again"), IG_BOOL);
+  rename_calls(x, body);
+  const ig_node *at = body->first;
+  for (size_t i = 0; i < count && at && ig_node_is_placeholder(at); i++, at = at->next) {
+    put_input(x, at);
+  }
+  (void)bind_operands(x, at, &n->args[3]);
+  put_body(x, body);
+  const ig_value *results = NULL;
+  size_t given = results_of(body, &results);
+  for (size_t i = 0; i < count && i < given; i++) {
+    next[i] = ig_onnx_operand(x, &results[i], IG_DTYPE_COUNT);
+  }
+  const char *again = put_condition(x, test, next, given < count ? given : count, &n->args[3]);
+  again = ig_onnx_emit1(x, "Identity", again, ig_onnx_fresh(x, "out"));
+  ig_onnx_put_scalar_info(x, IG_ONNX_GRAPH_OUTPUT, again, IG_BOOL);
+  for (size_t i = 0; i < given; i++) put_output(x, &results[i]);
+  close_graph(x, m);
+  ig_onnx_end(x, open);
+  learn_results(x, n, names, count);
+}
+
+// ---- map and scan
+
+typedef struct scan {
+  const ig_graph *body;
+  const ig_value *init;  // NULL: none
+  const ig_value *xs;
+  const ig_value *more;
+  int64_t dim;
+  bool reverse;
+} scan;
+
+static void emit_scan(ig_onnx *x, const ig_node *n, const scan *s) {
+  size_t states = s->init ? s->init->list.n : 0;
+  size_t inputs = s->xs->list.n;
+  const ig_value *results = NULL;
+  size_t count = results_of(s->body, &results);
+  const char **names = result_names(x, n, count);
+  const char **in = ig_onnx_push(x, (states + inputs + 1) * sizeof *in);
+  size_t most = inputs > count ? inputs : count;
+  int64_t *axes = ig_onnx_push(x, (most + 1) * sizeof *axes);
+  int64_t *ways = ig_onnx_push(x, (most + 1) * sizeof *ways);
+  if (!names || !in || !axes || !ways || count < states) return;
+  for (size_t i = 0; i < states; i++) {
+    in[i] = ig_onnx_operand(x, &s->init->list.at[i], IG_DTYPE_COUNT);
+  }
+  for (size_t i = 0; i < inputs; i++) {
+    in[states + i] = ig_onnx_operand(x, &s->xs->list.at[i], IG_DTYPE_COUNT);
+  }
+  for (size_t i = 0; i < most; i++) axes[i] = s->dim;
+  for (size_t i = 0; i < most; i++) ways[i] = s->reverse;
+  ig_onnx_node node = {.op_type = "Scan",
+                       .many = in,
+                       .nmany = states + inputs,
+                       .attrs = {ig_onnx_int("num_scan_inputs", (int64_t)inputs),
+                                 ig_onnx_ints("scan_input_axes", axes, inputs),
+                                 ig_onnx_ints("scan_input_directions", ways, inputs)},
+                       .outs = names,
+                       .nouts = count};
+  // Results are stacked in front, whichever dimension is scanned.
+  if (count > states) {
+    node.attrs[3] = ig_onnx_ints("scan_output_directions", ways, count - states);
+  }
+  size_t open = ig_onnx_begin(x, &node);
+  mark m = open_graph(x, "body");
+  rename_calls(x, s->body);
+  const ig_node *at = s->body->first;
+  for (size_t i = 0; i < states + inputs && at && ig_node_is_placeholder(at); i++, at = at->next) {
+    put_input(x, at);
+  }
+  (void)bind_operands(x, at, s->more);
+  put_body(x, s->body);
+  for (size_t i = 0; i < count; i++) put_output(x, &results[i]);
+  close_graph(x, m);
+  ig_onnx_end(x, open);
+  learn_results(x, n, names, count);
+}
+
+// body graph, xs, operands
+static void put_map(ig_onnx *x, const ig_node *n) {
+  scan s = {.body = graph_of(x, n, &n->args[0]), .xs = &n->args[1], .more = &n->args[2]};
+  if (s.body && s.xs->kind == IG_KIND_LIST) emit_scan(x, n, &s);
+}
+
+// combine graph, init, xs, dim, reverse, operands
+static void put_scan(ig_onnx *x, const ig_node *n) {
+  scan s = {.body = graph_of(x, n, &n->args[0]),
+            .init = &n->args[1],
+            .xs = &n->args[2],
+            .more = &n->args[5],
+            .dim = ig_onnx_int_of(x, &n->args[3]),
+            .reverse = ig_onnx_bool_of(x, &n->args[4])};
+  bool lists = s.init->kind == IG_KIND_LIST && s.xs->kind == IG_KIND_LIST;
+  if (s.body && lists) emit_scan(x, n, &s);
+}
+
+// ---- regions written in place
+
+static void put_inline(ig_onnx *x, const ig_node *n, size_t graph, size_t first) {
+  const ig_graph *g = graph < n->npos ? graph_of(x, n, &n->args[graph]) : NULL;
+  if (!g) return;
+  rename_calls(x, g);
+  const ig_node *at = g->first;
+  for (size_t i = first; i < n->npos && at; i++) {
+    if (n->args[i].kind == IG_KIND_LIST) {
+      at = bind_operands(x, at, &n->args[i]);
+    } else {
+      ig_value one = ig_of_list(&n->args[i], 1);
+      at = bind_operands(x, at, &one);
+    }
+  }
+  put_body(x, g);
+  const ig_value *results = NULL;
+  size_t count = results_of(g, &results);
+  if (n->val.kind != IG_KIND_LIST && count == 1) {
+    ig_table_slot *s = ig_table_find(&x->names, n);
+    const char *own = s ? s->value : n->name;
+    const char *name = ig_onnx_operand(x, &results[0], IG_DTYPE_COUNT);
+    (void)ig_onnx_emit1(x, "Identity", name, own);
+    return;
+  }
+  const char **names = result_names(x, n, count);
+  for (size_t i = 0; names && i < count; i++) {
+    const char *name = ig_onnx_operand(x, &results[i], IG_DTYPE_COUNT);
+    if (ig_onnx_tensor_of(&results[i])) (void)ig_onnx_emit1(x, "Identity", name, names[i]);
+  }
+}
+
 void ig_onnx_put_hop(ig_onnx *x, const ig_node *n) {
-  ig_onnx_refuse(x, n, "this control flow cannot be written as ONNX");
+  const char *name = n->hop->name;
+  if (strcmp(name, "cond") == 0 && n->npos == 4) {
+    put_cond(x, n);
+  } else if (strcmp(name, "while_loop") == 0 && n->npos == 4) {
+    put_while(x, n);
+  } else if (strcmp(name, "map_impl") == 0 && n->npos == 3) {
+    put_map(x, n);
+  } else if (strcmp(name, "scan") == 0 && n->npos == 6) {
+    put_scan(x, n);
+  } else if (strcmp(name, "wrap_with_set_grad_enabled") == 0) {
+    put_inline(x, n, 1, 2);
+  } else if (strcmp(name, "strict_mode") == 0) {
+    put_inline(x, n, 0, 1);
+  } else {
+    ig_onnx_refuse(x, n, "this higher-order operator cannot be written as ONNX");
+  }
 }

@@ -52,6 +52,7 @@ typedef struct ig_onnx {
   IG_VEC(struct ig_onnx_tensor) tensors;  // initializers, written after the nodes
   IG_VEC(bool) scopes;                    // by number: is that graph still open?
   size_t scope;                           // the innermost open one
+  size_t inside;                          // how many sub-graphs deep
   const ig_node *node;                    // the one that is being written, for its metadata
   ig_str refusals;
   size_t nrefusals;
@@ -261,6 +262,7 @@ void ig_onnx_put_nodes(ig_onnx *x, const ig_graph *g);
 void ig_onnx_fill_args(const ig_node *n, ig_value *args);  // one per schema argument
 void ig_onnx_put_hop(ig_onnx *x, const ig_node *n);
 void ig_onnx_put_value_info(ig_onnx *x, uint32_t field, const char *name, const ig_tensor *t);
+void ig_onnx_put_scalar_info(ig_onnx *x, uint32_t field, const char *name, ig_dtype dtype);
 size_t ig_onnx_scope_open(ig_onnx *x);  // returns the scope around it
 void ig_onnx_scope_close(ig_onnx *x, size_t outer);
 
