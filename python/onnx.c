@@ -48,11 +48,14 @@ static bool take_external(const char *text, ig_onnx_external *out) {
   return false;
 }
 
-static PyObject *write_to(PyObject *o, const char *path, const ig_onnx_options *options) {
+static PyObject *write_to(PyObject *o, const char *path, bool dry, const ig_onnx_options *options) {
   ig_ctx *c = py_ctx();
   ig_scope s = ig_scope_open(c);
   PyObject *out = NULL;
-  if (!path) {
+  if (dry) {
+    out = ig_program_write_onnx(c, py_program_of(o), options, NULL) == IG_OK ? Py_NewRef(Py_None)
+                                                                             : py_raise(c);
+  } else if (!path) {
     out = write_bytes(c, py_program_of(o), options);
   } else if (ig_program_save_onnx_as(c, py_program_of(o), options, path) == IG_OK) {
     out = Py_NewRef(Py_None);
@@ -64,7 +67,7 @@ static PyObject *write_to(PyObject *o, const char *path, const ig_onnx_options *
 }
 
 // write_onnx(path=None, *, opset, external, input_names, output_names, ...) -> bytes, or None when
-// there is a path
+// there is a path; dry: only tells whether it can be written
 static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwargs) {
   static char *keys[] = {"path",
                          "opset",
@@ -87,9 +90,11 @@ static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwarg
   int defaults = 0;
   int metadata = 1;
   int names = 1;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|z$isOOppppp:write_onnx", keys, &path,
+  int folding = 1;
+  int dry = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|z$isOOppppppp:write_onnx", keys, &path,
                                    &options.opset, &external, &inputs, &outputs, &functions,
-                                   &as_inputs, &defaults, &metadata, &names)) {
+                                   &as_inputs, &defaults, &metadata, &names, &folding, &dry)) {
     return NULL;
   }
   options.functions = functions;
@@ -97,12 +102,13 @@ static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwarg
   options.initializers_as_inputs = defaults;
   options.no_metadata = !metadata;
   options.no_node_names = !names;
+  options.no_folding = !folding;
   PyObject *keep[2] = {NULL, NULL};
   PyObject *out = NULL;
   if (take_external(external, &options.external) &&
       take_names(inputs, &keep[0], &options.input_names, &options.ninput_names) &&
       take_names(outputs, &keep[1], &options.output_names, &options.noutput_names)) {
-    out = write_to(o, path, &options);
+    out = write_to(o, path, dry, &options);
   }
   PyMem_Free((void *)options.input_names);
   PyMem_Free((void *)options.output_names);

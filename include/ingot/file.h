@@ -93,7 +93,7 @@ IG_API IG_MUST_USE ig_status ig_program_save_onnx(ig_ctx *c, const ig_program *p
 IG_API IG_MUST_USE ig_status ig_program_save_onnx_as(ig_ctx *c, const ig_program *p,
                                                      const ig_onnx_options *options,
                                                      const char *path);
-// Into a sink; no external weights.
+// Into a sink; no external weights. NULL: only tells whether it can be written.
 struct ig_sink;
 IG_API IG_MUST_USE ig_status ig_program_write_onnx(ig_ctx *c, const ig_program *p,
                                                    const ig_onnx_options *options,

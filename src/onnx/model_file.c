@@ -166,14 +166,19 @@ static ig_status put_file(ig_onnx *x, const char *path, const char *data_path) {
 
 static ig_status put(ig_onnx *x, const target *to, const char *data_path) {
   if (x->w.failed) return ig_fail(x->c, IG_NOMEM, "out of memory");
-  if (x->w.total > MAX_MODEL_BYTES) {
+  if (x->w.total > MAX_MODEL_BYTES && (to->path || to->sink)) {
     return ig_fail(
         x->c, IG_UNSUPPORTED,
         "%s: the model has %llu bytes, an ONNX file at most 2 GB: save it with its weights "
         "in a file beside it",
         to->path ? to->path : "ONNX", (unsigned long long)x->w.total);
   }
-  return to->path ? put_file(x, to->path, data_path) : ig_proto_write(x->c, &x->w, to->sink);
+  if (to->path) return put_file(x, to->path, data_path);
+  ig_sink *s = to->sink;
+  if (!s) return IG_OK;
+  size_t total = (size_t)x->w.total;
+  bool room = s->fd >= 0 || ig_mem_grow(s->alloc, (void **)&s->at, &s->cap, 1, s->n + total);
+  return room ? ig_proto_write(x->c, &x->w, s) : ig_fail(x->c, IG_NOMEM, "out of memory");
 }
 
 static ig_status write_program(ig_onnx *x, const ig_program *p, const target *to) {

@@ -59,7 +59,7 @@ def _raise(error: Exception, program: ONNXProgram) -> None:
 
 def _write(program: ONNXProgram) -> ONNXProgram:
     try:
-        _ = program.model_bytes
+        program._check_writable()
     except NotImplementedError as error:
         _raise(error, program)
     return program

@@ -86,6 +86,12 @@ class ONNXProgram:
             self._bytes = ep._program.write_onnx(**self._options)
         return self._bytes
 
+    def _check_writable(self) -> None:
+        """Raises what writing would raise, without copying weights."""
+        ep = self._program()
+        ep._sync()
+        ep._program.write_onnx(**self._options, dry=True)
+
     @property
     def model_proto(self) -> Any:
         """The model as an onnx.ModelProto; needs the onnx package."""
