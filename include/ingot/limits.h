@@ -13,12 +13,12 @@
 
 typedef struct ig_limits {
   size_t size;            // sizeof(ig_limits) of the caller; a field that is 0 has its default
-  uint64_t max_text;      // bytes of one JSON text, pickle or protobuf message
+  uint64_t max_text;      // bytes of one JSON text, pickle or source
   uint64_t max_inflated;  // bytes of all deflated members of an archive together, unpacked
   uint64_t max_entries;   // members of an archive, tensors of a file
-  uint64_t max_nodes;     // values in one JSON text or pickle, nodes of a graph
+  uint64_t max_nodes;     // values in one JSON text or pickle, fields of a protobuf, nodes
   uint64_t max_depth;     // nesting of values, graphs and messages; at most 1024 is honoured
-  uint64_t max_millis;    // time for parsing one text or unpacking one member; default: any
+  uint64_t max_millis;    // time for parsing one document; default: any
 } ig_limits;
 
 // 1 GiB of text, 4 GiB unpacked, 2^20 members, 2^24 values, 256 deep, no clock.

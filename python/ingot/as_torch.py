@@ -41,7 +41,7 @@ TABLE: dict[str, str] = {
     "functorch.experimental.control_flow.*": "ingot.control_flow",
 }
 # Names of `ingot` that are no names of torch.
-_OWN = frozenset({"as_torch"})
+_OWN = frozenset({"as_torch", "load_file", "load_state_dict", "safetensors", "save_file"})
 
 
 def _resolve(target: str) -> Any:

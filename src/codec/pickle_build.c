@@ -40,7 +40,8 @@ static bool add_items(ig_unpickler *u, ig_pickle *p, ig_pickle *const *items, si
 static bool gather(ig_unpickler *u, ig_pickle_kind kind, size_t n) {
   if (kind == IG_PICKLE_DICT && n % 2) return BAD(u, "a dictionary with a key without a value");
   ig_pickle *p = ig_unpickle_make(u, kind);
-  if (!p || !add_items(u, p, u->stack.at + (u->stack.n - n), n)) return false;
+  if (!p) return false;
+  if (n && !add_items(u, p, u->stack.at + (u->stack.n - n), n)) return false;
   u->stack.n -= n;
   return ig_unpickle_push(u, p);
 }

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/ctx.h"
 #include "base/file.h"
+#include "base/limits.h"
 
 // ---- reader
 
@@ -34,9 +35,22 @@ typedef struct ig_proto {
   const uint8_t *start;  // of the document
   ig_bytes left;
   int depth;
+  struct ig_proto_budget *budget;  // of the whole document; NULL: its bytes are the only bound
 } ig_proto;
 
+// What may still be spent on a document, shared by the readers of its messages.
+typedef struct ig_proto_budget {
+  uint64_t fields;  // left
+  uint64_t limit;
+  int depth;  // at most IG_PROTO_MAX_DEPTH
+  ig_deadline deadline;
+} ig_proto_budget;
+
 ig_proto ig_proto_make(ig_ctx *c, const char *name, ig_bytes in);
+// The same within limits (max_nodes fields, max_depth, max_millis); NULL: the default ones. The
+// budget must outlive the readers.
+ig_proto ig_proto_make_within(ig_ctx *c, const char *name, ig_bytes in, const ig_limits *limits,
+                              ig_proto_budget *budget);
 // False at the end of the message and after an error, which is in the ctx.
 bool ig_proto_next(ig_proto *p, ig_proto_field *out);
 // Reader of an embedded message; an empty one after an error.

@@ -1,12 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reader of the protobuf wire format.
+#include <inttypes.h>
 #include <string.h>
 
 #include "codec/bits.h"
 #include "codec/proto.h"
 
+enum { CLOCK_EVERY = 1 << 16 };
+
 ig_proto ig_proto_make(ig_ctx *c, const char *name, ig_bytes in) {
-  return (ig_proto){c, name, in.at, in, 0};
+  return (ig_proto){c, name, in.at, in, 0, NULL};
+}
+
+ig_proto ig_proto_make_within(ig_ctx *c, const char *name, ig_bytes in, const ig_limits *limits,
+                              ig_proto_budget *budget) {
+  ig_limits all = ig_limits_of(limits);
+  bool deep = all.max_depth > IG_PROTO_MAX_DEPTH;
+  *budget = (ig_proto_budget){.fields = all.max_nodes,
+                              .limit = all.max_nodes,
+                              .depth = deep ? IG_PROTO_MAX_DEPTH : (int)all.max_depth,
+                              .deadline = ig_deadline_start(&all)};
+  return (ig_proto){c, name, in.at, in, 0, budget};
 }
 
 // Always false, so that `return fail(...)` ends a reader.
@@ -40,9 +54,22 @@ static bool take_bytes(ig_proto *p, uint64_t n, ig_bytes *out) {
   return true;
 }
 
+static bool spend(ig_proto *p) {
+  ig_proto_budget *b = p->budget;
+  if (!b) return true;
+  if (b->fields == 0) {
+    (void)ig_fail(p->c, IG_SYNTAX, "%s: byte %zu: more than the limit of %" PRIu64 " fields",
+                  p->name, (size_t)(p->left.at - p->start), b->limit);
+    p->left.n = 0;
+    return false;
+  }
+  if (--b->fields % CLOCK_EVERY) return true;
+  return ig_deadline_check(p->c, &b->deadline, p->name) == IG_OK;
+}
+
 bool ig_proto_next(ig_proto *p, ig_proto_field *out) {
   *out = (ig_proto_field){0};
-  if (p->left.n == 0 || p->c->status != IG_OK) return false;
+  if (p->left.n == 0 || p->c->status != IG_OK || !spend(p)) return false;
   uint64_t tag = 0;
   if (!take_varint(p, &tag)) return false;
   if (tag >> 3 == 0 || tag >> 3 > 0x1FFFFFFF) return fail(p, "field number out of range");
@@ -81,9 +108,9 @@ static bool want(ig_proto *p, const ig_proto_field *f, ig_proto_wire wire) {
 }
 
 ig_proto ig_proto_message(ig_proto *p, const ig_proto_field *f) {
-  ig_proto sub = {p->c, p->name, p->start, {p->left.at, 0}, p->depth + 1};
+  ig_proto sub = {p->c, p->name, p->start, {p->left.at, 0}, p->depth + 1, p->budget};
   if (!want(p, f, IG_PROTO_LEN)) return sub;
-  if (sub.depth > IG_PROTO_MAX_DEPTH) {
+  if (sub.depth > (p->budget ? p->budget->depth : IG_PROTO_MAX_DEPTH)) {
     (void)fail(p, "messages nested too deeply");
     return sub;
   }

@@ -200,6 +200,29 @@ static void deep_messages_are_refused(void **state) {
   }
 }
 
+static void limits_hold_over_all_messages(void **state) {
+  fixture *f = *state;
+  size_t outer = ig_proto_open(&f->w, 1);
+  size_t inner = ig_proto_open(&f->w, 1);
+  ig_proto_put_text(&f->w, 1, "");
+  ig_proto_close(&f->w, inner);
+  ig_proto_close(&f->w, outer);
+  assert_int_equal(ig_proto_write(f->c, &f->w, &f->out), IG_OK);
+  ig_bytes in = {f->out.at, f->out.n};
+  ig_limits limits = {.size = sizeof limits, .max_nodes = 2};
+  ig_proto_budget budget;
+  ig_proto p = ig_proto_make_within(f->c, "m", in, &limits, &budget);
+  read_all(&p);
+  test_error_has(f->c, "m: byte 4: more than the limit of 2 fields");
+  limits = (ig_limits){.size = sizeof limits, .max_depth = 1};
+  p = ig_proto_make_within(f->c, "m", in, &limits, &budget);
+  read_all(&p);
+  test_error_has(f->c, "nested too deeply");
+  p = ig_proto_make_within(f->c, "m", in, NULL, &budget);
+  read_all(&p);
+  assert_int_equal(ig_ctx_status(f->c), IG_OK);
+}
+
 static ig_status session(ig_ctx *c) {
   ig_proto_writer w = ig_proto_writer_make(c->alloc);
   ig_sink s = ig_sink_memory(c->alloc);
@@ -241,6 +264,7 @@ int main(void) {
       TEST(numbers_are_taken_packed_or_not),
       TEST(malformed_messages_are_refused),
       TEST(deep_messages_are_refused),
+      TEST(limits_hold_over_all_messages),
       cmocka_unit_test(every_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
