@@ -113,6 +113,7 @@ static int unknown_option(const cli_command *command, const char *word) {
 // ---- values
 
 static int take_number(const cli_command *command, const cli_option *o, const char *text) {
+  if (!text) return CLI_USAGE;
   char *end = NULL;
   errno = 0;
   if (o->type == CLI_INT) {

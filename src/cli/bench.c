@@ -222,7 +222,10 @@ static void print_text(const ig_model *m, const samples *s, const double *sorted
 
 static int report(const ig_model *m, const samples *s, const profile *p) {
   double *sorted = malloc((s->n + 1) * sizeof *sorted);
-  if (!sorted) return cli_no_memory();
+  if (!sorted || !s->at) {
+    free(sorted);
+    return cli_no_memory();
+  }
   memcpy(sorted, s->at, s->n * sizeof *sorted);
   qsort(sorted, s->n, sizeof *sorted, by_size);
   if (o.json) {

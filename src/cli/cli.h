@@ -106,7 +106,7 @@ const char *cli_count(uint64_t n, char *text, size_t cap);  // "1,234,567"; retu
 void cli_json_open(char bracket);
 void cli_json_close(char bracket);
 void cli_json_key(const char *key);
-void cli_json_str(const char *text);  // NULL: null
+void cli_json_str(const char *s);  // NULL: null
 void cli_json_int(int64_t i);
 void cli_json_real(double f);  // NaN and infinities as strings
 void cli_json_bool(bool b);

@@ -44,18 +44,24 @@ ig_tensor *cli_as_dtype(ig_ctx *c, ig_tensor *t, ig_dtype dtype) {
 
 // ---- files
 
-int cli_load_arrays(ig_ctx *c, const char *path, const ig_weight **list, size_t *n) {
-  ig_model *m = NULL;
-  int code = cli_open(c, path, false, &m);
+int cli_load_arrays(ig_ctx *c, const char *path, cli_arrays *out) {
+  *out = (cli_arrays){0};
+  int code = cli_open(c, path, false, &out->file);
   if (code != CLI_OK) return code;
   const ig_model_weight *const *weights = NULL;
-  *n = ig_model_weights(m, &weights);
-  // The model lives until the process ends, and with it the names and tensors.
-  ig_weight *out = calloc(*n + 1, sizeof *out);
-  if (!out) return cli_no_memory();
-  for (size_t i = 0; i < *n; i++) out[i] = (ig_weight){weights[i]->name, weights[i]->tensor};
-  *list = out;
+  size_t n = ig_model_weights(out->file, &weights);
+  out->list = calloc(n + 1, sizeof *out->list);
+  if (!out->list) return cli_no_memory();
+  out->n = n;
+  for (size_t i = 0; i < n; i++) {
+    out->list[i] = (ig_weight){weights[i]->name, weights[i]->tensor};
+  }
   return CLI_OK;
+}
+
+void cli_free_arrays(cli_arrays *a) {
+  ig_model_free(a->file);
+  free(a->list);
 }
 
 static bool numbered(const char *name, const char *prefix) {
@@ -103,15 +109,15 @@ static int next_tensor(const ig_model *m, int i) {
 
 // numpy.savez(f, x, y) calls its arrays arr_0, arr_1: no name fits, so their order counts.
 static int feed_by_order(ig_ctx *c, const ig_model *m, ig_session *s, const char *path,
-                         const ig_weight *list, size_t n, bool *given) {
+                         const cli_arrays *a, bool *given) {
   int to = next_tensor(m, 0);
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; i < a->n; i++) {
     if (to < 0) {
-      (void)cli_error(CLI_FAILED, "%s: %zu arrays, more than the model has inputs", path, n);
-      list_names(m, list, n);
+      (void)cli_error(CLI_FAILED, "%s: %zu arrays, more than the model has inputs", path, a->n);
+      list_names(m, a->list, a->n);
       return CLI_FAILED;
     }
-    int code = set_input(c, s, m, to, list[i].tensor, path);
+    int code = set_input(c, s, m, to, a->list[i].tensor, path);
     if (code != CLI_OK) return code;
     given[to] = true;
     to = next_tensor(m, to + 1);
@@ -119,30 +125,39 @@ static int feed_by_order(ig_ctx *c, const ig_model *m, ig_session *s, const char
   return CLI_OK;
 }
 
-static int feed_file(ig_ctx *c, const ig_model *m, ig_session *s, const char *path, bool *given) {
-  const ig_weight *list = NULL;
-  size_t n = 0;
-  int code = cli_load_arrays(c, path, &list, &n);
-  if (code != CLI_OK) return code;
-  size_t named = 0;
-  size_t strange = 0;
-  for (size_t i = 0; i < n; i++) {
-    bool input = ig_model_find_input(m, list[i].name) >= 0;
-    named += input;
-    strange += !input && !is_result_name(list[i].name);
-  }
-  if (named == 0 && strange == n) return feed_by_order(c, m, s, path, list, n, given);
-  if (strange) {
-    (void)cli_error(CLI_FAILED, "%s: its arrays are not the inputs of the model", path);
-    list_names(m, list, n);
-    return CLI_FAILED;
-  }
-  for (size_t i = 0; i < n && code == CLI_OK; i++) {
-    int k = ig_model_find_input(m, list[i].name);
+static int feed_by_name(ig_ctx *c, const ig_model *m, ig_session *s, const char *path,
+                        const cli_arrays *a, bool *given) {
+  for (size_t i = 0; i < a->n; i++) {
+    int k = ig_model_find_input(m, a->list[i].name);
     if (k < 0) continue;
-    code = set_input(c, s, m, k, list[i].tensor, path);
+    int code = set_input(c, s, m, k, a->list[i].tensor, path);
+    if (code != CLI_OK) return code;
     given[k] = true;
   }
+  return CLI_OK;
+}
+
+static int feed_arrays(ig_ctx *c, const ig_model *m, ig_session *s, const char *path,
+                       const cli_arrays *a, bool *given) {
+  size_t named = 0;
+  size_t strange = 0;
+  for (size_t i = 0; i < a->n; i++) {
+    bool input = ig_model_find_input(m, a->list[i].name) >= 0;
+    named += input;
+    strange += !input && !is_result_name(a->list[i].name);
+  }
+  if (named == 0 && strange == a->n) return feed_by_order(c, m, s, path, a, given);
+  if (strange == 0) return feed_by_name(c, m, s, path, a, given);
+  (void)cli_error(CLI_FAILED, "%s: its arrays are not the inputs of the model", path);
+  list_names(m, a->list, a->n);
+  return CLI_FAILED;
+}
+
+static int feed_file(ig_ctx *c, const ig_model *m, ig_session *s, const char *path, bool *given) {
+  cli_arrays a;
+  int code = cli_load_arrays(c, path, &a);
+  if (code == CLI_OK) code = feed_arrays(c, m, s, path, &a, given);
+  cli_free_arrays(&a);
   return code;
 }
 
@@ -180,16 +195,16 @@ static int feed_single(ig_ctx *c, const ig_model *m, ig_session *s, const char *
   const ig_model_port *const *ports = NULL;
   (void)ig_model_inputs(m, &ports);
   if (ports[k]->kind != IG_KIND_TENSOR) return feed_value(c, m, s, k, equals + 1);
-  const ig_weight *list = NULL;
-  size_t n = 0;
-  int code = cli_load_arrays(c, equals + 1, &list, &n);
-  if (code != CLI_OK) return code;
-  if (n != 1) {
-    return cli_error(CLI_FAILED, "%s: %zu arrays, expected one; --inputs takes several", equals + 1,
-                     n);
+  cli_arrays a;
+  int code = cli_load_arrays(c, equals + 1, &a);
+  if (code == CLI_OK && a.n != 1) {
+    code = cli_error(CLI_FAILED, "%s: %zu arrays, expected one; --inputs takes several", equals + 1,
+                     a.n);
   }
+  if (code == CLI_OK) code = set_input(c, s, m, k, a.list[0].tensor, equals + 1);
+  cli_free_arrays(&a);
   given[k] = true;
-  return set_input(c, s, m, k, list[0].tensor, equals + 1);
+  return code;
 }
 
 // ---- random numbers, the same on every machine

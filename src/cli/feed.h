@@ -31,8 +31,14 @@ typedef struct cli_feed {
 // Gives the session its inputs; without any option the example inputs of the file, if there are.
 int cli_feed_session(ig_ctx *c, const ig_model *m, ig_session *s, const cli_feed *f);
 
-// Arrays of a file by name, in the innermost scope.
-int cli_load_arrays(ig_ctx *c, const char *path, const ig_weight **list, size_t *n);
+// Arrays of a file by name. Freed whether or not loading went well.
+typedef struct cli_arrays {
+  ig_model *file;
+  ig_weight *list;
+  size_t n;
+} cli_arrays;
+int cli_load_arrays(ig_ctx *c, const char *path, cli_arrays *out);
+void cli_free_arrays(cli_arrays *a);
 // t, or the same bits as another dtype of that width: bfloat16 is stored as uint16 by NumPy.
 ig_tensor *cli_as_dtype(ig_ctx *c, ig_tensor *t, ig_dtype dtype);
 ig_tensor *cli_dense(ig_ctx *c, ig_tensor *t);  // row-major

@@ -166,13 +166,13 @@ static int save_results(ig_ctx *c, const ig_model *m, const ig_session *s) {
   char(*names)[300] = calloc(n + 1, sizeof *names);
   size_t count = 0;
   int code = list && names ? CLI_OK : cli_no_memory();
-  for (size_t i = 0; i < n && code == CLI_OK; i++) {
+  for (size_t i = 0; list && names && i < n; i++) {
     const ig_value *v = ig_session_output_at(s, i);
-    if (v->kind != IG_KIND_TENSOR) continue;
+    if (!v || v->kind != IG_KIND_TENSOR) continue;
     list[count].name = cli_output_name(m, i, names[count], sizeof *names);
     list[count++].tensor = v->tensor;
   }
-  if (code == CLI_OK) code = cli_save_arrays(c, o.output, NULL, list, count);
+  if (list && code == CLI_OK) code = cli_save_arrays(c, o.output, NULL, list, count);
   free(names);
   free(list);
   return code;
@@ -213,14 +213,11 @@ static bool check_one(ig_ctx *c, const ig_session *s, int k, const ig_weight *wa
   return d.agrees;
 }
 
-static int check_results(ig_ctx *c, const ig_model *m, const ig_session *s) {
-  const ig_weight *list = NULL;
-  size_t n = 0;
-  int code = cli_load_arrays(c, o.check, &list, &n);
-  if (code != CLI_OK) return code;
+static int check_arrays(ig_ctx *c, const ig_model *m, const ig_session *s, const cli_arrays *a) {
   size_t named = 0;
-  for (size_t i = 0; i < n; i++) {
-    named += ig_model_find_output(m, list[i].name) >= 0 || cli_is_golden_name(list[i].name);
+  for (size_t i = 0; i < a->n; i++) {
+    const char *name = a->list[i].name;
+    named += ig_model_find_output(m, name) >= 0 || cli_is_golden_name(name);
   }
   bool agrees = true;
   size_t checked = 0;
@@ -228,10 +225,10 @@ static int check_results(ig_ctx *c, const ig_model *m, const ig_session *s) {
     cli_json_key("checks");
     cli_json_open('[');
   }
-  for (size_t i = 0; i < n; i++) {
-    int k = named ? ig_model_find_output(m, list[i].name) : by_order(m, i);
-    if (k < 0 && ig_model_find_input(m, list[i].name) >= 0) continue;
-    agrees = check_one(c, s, k, &list[i]) && agrees;
+  for (size_t i = 0; i < a->n; i++) {
+    int k = named ? ig_model_find_output(m, a->list[i].name) : by_order(m, i);
+    if (k < 0 && ig_model_find_input(m, a->list[i].name) >= 0) continue;
+    agrees = check_one(c, s, k, &a->list[i]) && agrees;
     checked++;
   }
   if (o.json) {
@@ -242,6 +239,14 @@ static int check_results(ig_ctx *c, const ig_model *m, const ig_session *s) {
   if (checked == 0) return cli_error(CLI_DIFFERS, "%s: holds nothing to compare with", o.check);
   if (!agrees) return cli_error(CLI_DIFFERS, "%s and %s disagree", ig_model_name(m), o.check);
   return CLI_OK;
+}
+
+static int check_results(ig_ctx *c, const ig_model *m, const ig_session *s) {
+  cli_arrays a;
+  int code = cli_load_arrays(c, o.check, &a);
+  if (code == CLI_OK) code = check_arrays(c, m, s, &a);
+  cli_free_arrays(&a);
+  return code;
 }
 
 static int finish(ig_ctx *c, const ig_model *m, const ig_session *s) {

@@ -38,7 +38,8 @@ static size_t npy_head(const ig_tensor *t, char *text, size_t cap) {
   if (total > cap) return 0;
   memset(text + 10 + len, ' ', total - 10 - (size_t)len);
   text[total - 1] = '\n';
-  memcpy(text, "\x93NUMPY\x01\x00", 8);
+  static const char magic[8] = {'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0};
+  memcpy(text, magic, sizeof magic);
   text[8] = (char)((total - 10) & 255);
   text[9] = (char)((total - 10) >> 8);
   return total;

@@ -7,6 +7,6 @@
 
 // NULL: out of memory. flat: equal neighbours are not folded into one.
 char *cli_tree_text(const ig_model *m, bool flat);
-void cli_tree_free(char *text);
+void cli_tree_free(char *tree);
 
 #endif

@@ -359,7 +359,7 @@ static int number_after(const char *name, const char *prefix) {
   if (strncmp(name, prefix, n) != 0) return -1;
   size_t digits = strspn(name + n, "0123456789");
   if (digits == 0 || digits > 6 || name[n + digits]) return -1;
-  return atoi(name + n);
+  return (int)strtol(name + n, NULL, 10);
 }
 
 int ig_model_find_input(const ig_model *m, const char *name) {

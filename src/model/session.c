@@ -160,22 +160,28 @@ static ig_status check_sizes(const ig_session *s, const ig_model_port *p, const 
   return IG_OK;
 }
 
-static ig_status find_port(const ig_session *s, const char *name, bool tensor, size_t *index,
-                           const ig_model_port **port) {
-  if (s->c->status != IG_OK) return s->c->status;
+// The port of an input, its number in *index; NULL after an error.
+static const ig_model_port *find_port(const ig_session *s, const char *name, bool tensor,
+                                      size_t *index) {
+  *index = 0;
+  if (s->c->status != IG_OK) return NULL;
   int i = ig_model_find_input(s->m, name);
-  if (i < 0) return no_input(s, name);
+  if (i < 0) {
+    (void)no_input(s, name);
+    return NULL;
+  }
   *index = (size_t)i;
-  *port = s->m->inputs.at[i];
-  if (((*port)->kind == IG_KIND_TENSOR) == tensor) return IG_OK;
-  return ig_fail(s->c, IG_BAD_TYPE, "%s: input '%s' is %s", s->m->name, (*port)->name,
-                 tensor ? "no tensor" : "a tensor");
+  const ig_model_port *port = s->m->inputs.at[i];
+  if ((port->kind == IG_KIND_TENSOR) == tensor) return port;
+  (void)ig_fail(s->c, IG_BAD_TYPE, "%s: input '%s' is %s", s->m->name, port->name,
+                tensor ? "no tensor" : "a tensor");
+  return NULL;
 }
 
 ig_status ig_session_set_value(ig_session *s, const char *name, const ig_value *value) {
   size_t i = 0;
-  const ig_model_port *p = NULL;
-  IG_RETURN_IF_ERR(find_port(s, name, false, &i, &p));
+  const ig_model_port *p = find_port(s, name, false, &i);
+  if (!p) return s->c->status;
   bool plain = value->kind == IG_KIND_INT || value->kind == IG_KIND_FLOAT ||
                value->kind == IG_KIND_BOOL || value->kind == IG_KIND_NONE;
   if (!plain || value->kind != p->kind) {
@@ -188,8 +194,8 @@ ig_status ig_session_set_value(ig_session *s, const char *name, const ig_value *
 
 ig_status ig_session_set(ig_session *s, const char *name, ig_tensor *t) {
   size_t i = 0;
-  const ig_model_port *p = NULL;
-  IG_RETURN_IF_ERR(find_port(s, name, true, &i, &p));
+  const ig_model_port *p = find_port(s, name, true, &i);
+  if (!p) return s->c->status;
   if (!t || ig_tensor_is_fake(t)) {
     return ig_fail(s->c, IG_INVALID, "%s: input '%s': the tensor has no data", s->m->name, name);
   }
@@ -210,8 +216,8 @@ ig_status ig_session_set(ig_session *s, const char *name, ig_tensor *t) {
 ig_status ig_session_bind(ig_session *s, const char *name, const int64_t *sizes, int ndim,
                           const void *data, size_t bytes) {
   size_t i = 0;
-  const ig_model_port *p = NULL;
-  IG_RETURN_IF_ERR(find_port(s, name, true, &i, &p));
+  const ig_model_port *p = find_port(s, name, true, &i);
+  if (!p) return s->c->status;
   if (ndim < 0 || ndim > IG_MAX_DIM) {
     return ig_fail(s->c, IG_INVALID, "%s: input '%s': %d dimensions", s->m->name, p->name, ndim);
   }
@@ -315,10 +321,10 @@ ig_status ig_session_run(ig_session *s) {
                  : s->m->format->run ? s->m->format->run(c, s->m, s->inputs, outs)
                                      : run_program(s, outs);
   c->no_grad = no_grad;
-  for (size_t i = 0; i < s->nout && st == IG_OK; i++) {
+  for (size_t i = 0; outs && i < s->nout && st == IG_OK; i++) {
     if (!copy_lists(s, &outs[i])) st = c->status;
   }
-  for (size_t i = 0; i < s->nout && st == IG_OK; i++) {
+  for (size_t i = 0; outs && i < s->nout && st == IG_OK; i++) {
     retain(&outs[i]);
     s->outputs[i] = outs[i];
   }

@@ -40,7 +40,7 @@ static void parse_trace(const collector *k, const char *trace, const char **file
   const char *end = frame ? strchr(frame + 6, '"') : NULL;
   if (!end) return;
   *file = keep(k, frame + 6, (size_t)(end - frame - 6));
-  if (strncmp(end, "\", line ", 8) == 0) *line = atoi(end + 8);
+  if (strncmp(end, "\", line ", 8) == 0) *line = (int)strtol(end + 8, NULL, 10);
   const char *text = strchr(end, '\n');
   if (!text) return;
   text += 1 + strspn(text + 1, " ");
