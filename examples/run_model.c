@@ -56,7 +56,7 @@ int main(int argc, char **argv) {
   ig_status st = ig_model_open(c, argv[1], NULL, &m);
   if (st == IG_OK) st = ig_session_create(c, m, &s);
   if (st == IG_OK) st = run(c, m, s);
-  if (st != IG_OK) fprintf(stderr, "%s: %s\n", ig_status_text(st), ig_ctx_error(c));
+  if (st != IG_OK) (void)fprintf(stderr, "%s: %s\n", ig_status_text(st), ig_ctx_error(c));
   ig_session_free(s);
   ig_model_free(m);
   ig_ctx_free(c);
