@@ -79,6 +79,8 @@ static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwarg
                          "initializers_as_inputs",
                          "metadata",
                          "node_names",
+                         "folding",
+                         "dry",
                          NULL};
   const char *path = NULL;
   const char *external = "auto";
