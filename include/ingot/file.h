@@ -23,9 +23,11 @@ typedef struct ig_opset {
   const char *name;  // "aten"
   int64_t version;
 } ig_opset;
+// The older ones hold their weights as a file of torch.save, in which there is a pickle.
 typedef enum ig_pt2_layout {
-  IG_PT2_NEWEST,
-  IG_PT2_PLAIN,  // PyTorch 2.5 to 2.7; weights are a file of torch.save, which holds a pickle
+  IG_PT2_NEWEST,   // schema 8.20: PyTorch 2.8 and newer
+  IG_PT2_FOR_2_6,  // schema 8.2: PyTorch 2.6 and 2.7, and newer ones
+  IG_PT2_FOR_2_5,  // schema 7.3: PyTorch 2.5 alone
 } ig_pt2_layout;
 typedef struct ig_save_options {
   size_t size;  // sizeof(ig_save_options)
@@ -35,7 +37,9 @@ typedef struct ig_save_options {
   const ig_opset *opsets;  // besides {"aten": 10}
   size_t nopsets;
   const ig_object *examples;  // a tuple (arguments, keyword arguments); NULL: none
-  const char *root;           // folder inside the archive; NULL: "archive", or like the file
+  const void *packed;         // or the same as the bytes of a file of torch.save
+  size_t npacked;
+  const char *root;  // folder inside the archive; NULL: "archive", or like the file
 } ig_save_options;
 typedef struct ig_load_options {
   size_t size;              // sizeof(ig_load_options)

@@ -48,6 +48,21 @@ void ig_program_set_report(ig_program *p, ig_report *r);  // retained; before p 
 // program is shared.
 ig_status ig_program_name_inputs(ig_ctx *c, ig_program *p);
 
+// What a program's placeholders and outputs are. Inputs in the order of the placeholders; an
+// object's value is the text of its class. Weights are found by their targets in `state`.
+typedef struct ig_signature {
+  const ig_input_spec *inputs;
+  size_t ninputs;
+  const ig_output_kind *kinds;
+  const char *const *targets;
+  size_t noutputs;
+  const ig_state *state;
+  size_t nstate;
+} ig_signature;
+// A program over p's own graph, which a host has edited. IG_INVALID: it does not fit the graph.
+IG_MUST_USE ig_status ig_program_resign(ig_ctx *c, const ig_program *p, const ig_signature *s,
+                                        ig_program **out);
+
 // Undeclared constants become placeholders c_lifted_tensor_0 in front of the user inputs.
 bool ig_graph_lift_constants(ig_ctx *c, ig_graph *g);
 

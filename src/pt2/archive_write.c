@@ -32,7 +32,7 @@ static uint64_t hash(uint64_t h, const void *data, size_t n) {
 
 static ig_status put(saver *s, const char *name, ig_bytes data) {
   ig_str path = ig_str_make(s->c->alloc);
-  ig_str_add(&path, "%.*s/%s", (int)s->root_n, s->root, name);
+  ig_str_add(&path, "%.*s%s%s", (int)s->root_n, s->root, s->root_n ? "/" : "", name);
   ig_status st = path.failed ? ig_fail(s->c, IG_NOMEM, "out of memory")
                              : ig_zip_add(&s->zip, path.at, &data, 1);
   uint32_t crc = ig_zip_crc(0, data.at, data.n);
@@ -137,7 +137,9 @@ static ig_status put_examples(saver *s, const char *name) {
   ig_sink sink = ig_sink_memory(s->c->alloc);
   ig_status st = examples ? ig_torch_print(s->c, examples, &sink) : IG_OK;
   if (st == IG_OK) st = ig_sink_close(s->c, &sink);
-  if (st == IG_OK) st = put(s, name, (ig_bytes){sink.at, sink.n});
+  ig_bytes bytes = {sink.at, sink.n};
+  if (s->options && s->options->packed) bytes = (ig_bytes){s->options->packed, s->options->npacked};
+  if (st == IG_OK) st = put(s, name, bytes);
   ig_sink_drop(&sink);
   return st;
 }
@@ -171,6 +173,50 @@ static ig_status put_records(saver *s) {
   return put_text(s, ".data/serialization_id", id);
 }
 
+// ---- the layout up to 2.7
+
+static ig_status put_object(saver *s, const char *name, const ig_object *o) {
+  ig_sink sink = ig_sink_memory(s->c->alloc);
+  ig_status st = ig_torch_print(s->c, o, &sink);
+  if (st == IG_OK) st = ig_sink_close(s->c, &sink);
+  if (st == IG_OK) st = put(s, name, (ig_bytes){sink.at, sink.n});
+  ig_sink_drop(&sink);
+  return st;
+}
+
+static ig_status put_packed(saver *s, const char *name, const ig_weight *list, size_t n) {
+  ig_object *all = ig_object_new(s->c, IG_OBJECT_DICT);
+  ig_status st = IG_OK;
+  for (size_t i = 0; i < n && st == IG_OK; i++) {
+    bool parameter = ig_table_find(&s->parameters, list[i].tensor) != NULL;
+    ig_object *t = ig_object_of_tensor(s->c, list[i].tensor, parameter);
+    st = ig_object_put_str(s->c, all, list[i].name, t);
+  }
+  if (st == IG_OK) st = put_object(s, name, all);
+  ig_object_free(all);
+  return st;
+}
+
+static ig_status put_plain(saver *s) {
+  const ig_weight *list = NULL;
+  ig_str text = ig_str_make(s->c->alloc);
+  bool old = s->options->layout == IG_PT2_FOR_2_5;
+  s->root_n = 0;
+  IG_RETURN_IF_ERR(find_parameters(s));
+  ig_status st = ig_pt2_write_program(s->c, s->p, s->options, &text);
+  if (st == IG_OK) {
+    st = put(s, "serialized_exported_program.json", (ig_bytes){(const uint8_t *)text.at, text.n});
+  }
+  ig_str_free(&text);
+  size_t n = ig_program_state(s->p, &list);
+  if (st == IG_OK) st = put_packed(s, "serialized_state_dict.pt", list, n);
+  n = ig_program_constants(s->p, &list);
+  if (st == IG_OK) st = put_packed(s, "serialized_constants.pt", list, n);
+  if (st == IG_OK) st = put_examples(s, "serialized_example_inputs.pt");
+  if (st == IG_OK) st = put_text(s, "version", old ? "7.3" : "8.2");
+  return st == IG_OK ? put_extra(s, "extra_files/") : st;
+}
+
 static ig_status put_all(saver *s) {
   const ig_weight *list = NULL;
   IG_RETURN_IF_ERR(find_parameters(s));
@@ -199,7 +245,7 @@ ig_status ig_program_write(ig_ctx *c, const ig_program *p, const ig_save_options
              .parameters = ig_table_make(c->alloc)};
   ig_scope scope = ig_scope_open(c);
   ig_zip_writer_init(&s.zip, c, sink, IG_ZIP_ALIGN);
-  ig_status st = put_all(&s);
+  ig_status st = options && options->layout != IG_PT2_NEWEST ? put_plain(&s) : put_all(&s);
   if (st == IG_OK) st = ig_zip_finish(&s.zip);
   ig_zip_writer_free(&s.zip);
   ig_table_free(&s.parameters);

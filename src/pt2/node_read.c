@@ -519,8 +519,10 @@ static bool writes(const ig_op *op) {
 ig_status ig_pt2_read_node(ig_pt2_reader *r, const ig_json *node) {
   ig_node proto = {.callee = IG_CALLEE_OP};
   IG_RETURN_IF_ERR(find_callee(r, node, &proto));
-  IG_RETURN_IF_ERR(read_arguments(r, node, &proto));
   read_metadata(r, node, &proto);
+  // Nodes that read sub-graphs are made with the arguments, and know what the call knows.
+  for (int i = 0; i < IG_META_KEY_COUNT; i++) r->scope->g->meta[i] = proto.meta[i];
+  IG_RETURN_IF_ERR(read_arguments(r, node, &proto));
   IG_RETURN_IF_ERR(take_results(r, node, &proto));
   learn(r, &proto);
   r->writes = r->writes || (proto.op && writes(proto.op));

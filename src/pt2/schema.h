@@ -6,8 +6,7 @@
 #include "base/str.h"
 #include "pt2/archive.h"
 
-enum { IG_PT2_SCHEMA_MAJOR = 8, IG_PT2_SCHEMA_MINOR = 20, IG_PT2_ATEN_OPSET = 10 };
-#define IG_PT2_TORCH_VERSION "2.13.0"
+enum { IG_PT2_SCHEMA_MAJOR = 8, IG_PT2_ATEN_OPSET = 10 };
 
 // options may be NULL.
 IG_MUST_USE ig_status ig_pt2_write_program(ig_ctx *c, const ig_program *p,

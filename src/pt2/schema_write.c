@@ -2,6 +2,7 @@
 // Program -> JSON of the export schema 8.20: keys in the order in which PyTorch writes them, every
 // field present. Nodes with several results have no getitem in the file: their outputs are listed
 // under the names of those.
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,7 +18,7 @@ typedef struct writer {
   const ig_program *p;
   const ig_graph *g;
   const ig_save_options *options;
-  bool plain;  // schema 7.3, which PyTorch 2.5 to 2.7 read
+  ig_pt2_layout layout;
   ig_json_writer *w;
   ig_pt2_out out;
   ig_arena arena;
@@ -102,8 +103,10 @@ static void put_input(writer *w, const char *name, const ig_value *v, const ig_a
   ig_json_str(w->w, name);
   ig_json_key(w->w, "arg");
   ig_pt2_put_argument(&w->out, v, type);
-  ig_json_key(w->w, "kind");
-  ig_json_int(w->w, kind);
+  if (w->layout == IG_PT2_NEWEST) {
+    ig_json_key(w->w, "kind");
+    ig_json_int(w->w, kind);
+  }
   ig_json_close(w->w, '}');
 }
 
@@ -208,6 +211,8 @@ static void put_outputs(writer *w, const ig_node *n) {
   ig_table_slot *s = ig_table_find(&w->results, n);
   const char **names = s ? s->value : NULL;
   bool list = names && n->op && n->op->schema.nrets == 1 && n->op->schema.rets[0].list;
+  // Older readers take one result of a higher-order operator for the result itself.
+  if (names && n->callee == IG_CALLEE_HOP && w->layout != IG_PT2_NEWEST) list = true;
   bool nothing = n->op && n->op->schema.nrets == 0;
   if (list) {
     put_tensor_names(w, n, names, &n->val);
@@ -255,10 +260,12 @@ static void put_node(writer *w, const ig_node *n) {
   put_inputs(w, n);
   put_outputs(w, n);
   put_metadata(w, n);
-  ig_json_key(w->w, "is_hop_single_tensor_return");
-  if (n->callee == IG_CALLEE_HOP) ig_json_bool(w->w, n->val.kind == IG_KIND_TENSOR);
-  if (n->callee != IG_CALLEE_HOP) ig_json_null(w->w);
-  put_field(w, "name", n->name);
+  if (w->layout == IG_PT2_NEWEST) {
+    ig_json_key(w->w, "is_hop_single_tensor_return");
+    if (n->callee == IG_CALLEE_HOP) ig_json_bool(w->w, n->val.kind == IG_KIND_TENSOR);
+    if (n->callee != IG_CALLEE_HOP) ig_json_null(w->w);
+    put_field(w, "name", n->name);
+  }
   ig_json_close(w->w, '}');
 }
 
@@ -373,7 +380,7 @@ static void put_graph(writer *w, const ig_graph *g) {
   ig_json_key(w->w, "is_single_tensor_return");
   ig_json_bool(w->w, last->bare && last->npos == 1);
   put_objects(w, g);
-  put_values(w, g, "sym_float_values", put_float_value);
+  if (w->layout != IG_PT2_FOR_2_5) put_values(w, g, "sym_float_values", put_float_value);
   ig_json_close(w->w, '}');
 }
 
@@ -599,7 +606,7 @@ static void put_module_calls(writer *w) {
   put_empty(w, "outputs", "[]");
   put_spec(w, "in_spec", ig_program_in_spec(w->p), ig_program_user_inputs(w->p), true);
   put_spec(w, "out_spec", ig_program_out_spec(w->p), ig_program_user_outputs(w->p), false);
-  put_arg_names(w);
+  if (w->layout != IG_PT2_FOR_2_5) put_arg_names(w);
   ig_json_close(w->w, '}');
   ig_json_close(w->w, '}');
   put_submodules(w);
@@ -608,7 +615,10 @@ static void put_module_calls(writer *w) {
 
 static void put_bound(writer *w, const char *key, int64_t bound) {
   ig_json_key(w->w, key);
-  if (bound == INT64_MIN || bound == INT64_MAX) {
+  bool open = bound == INT64_MIN || bound == INT64_MAX;
+  if (open && w->layout == IG_PT2_FOR_2_5) {
+    ig_json_float(w->w, bound == INT64_MIN ? -HUGE_VAL : HUGE_VAL);
+  } else if (open) {
     ig_json_null(w->w);
   } else {
     ig_json_int(w->w, bound);
@@ -656,6 +666,24 @@ static void put_guards(writer *w) {
   ig_json_close(w->w, ']');
 }
 
+static const struct {
+  int major;
+  int minor;
+  const char *torch;
+} versions[] = {[IG_PT2_NEWEST] = {8, 20, "2.13.0"},
+                [IG_PT2_FOR_2_6] = {8, 2, "2.6.0"},
+                [IG_PT2_FOR_2_5] = {7, 3, "2.5.1"}};
+
+static void put_version(writer *w) {
+  ig_json_key(w->w, "schema_version");
+  ig_json_open(w->w, '{');
+  ig_json_key(w->w, "major");
+  ig_json_int(w->w, versions[w->layout].major);
+  ig_json_key(w->w, "minor");
+  ig_json_int(w->w, versions[w->layout].minor);
+  ig_json_close(w->w, '}');
+}
+
 static void put_program(writer *w) {
   ig_json_open(w->w, '{');
   ig_json_key(w->w, "graph_module");
@@ -665,23 +693,17 @@ static void put_program(writer *w) {
   put_signature(w);
   put_module_calls(w);
   put_empty(w, "metadata", "{}");
-  put_empty(w, "treespec_namedtuple_fields", "{}");
+  if (w->layout == IG_PT2_NEWEST) put_empty(w, "treespec_namedtuple_fields", "{}");
   ig_json_close(w->w, '}');
   put_opsets(w);
   put_ranges(w);
-  ig_json_key(w->w, "schema_version");
-  ig_json_open(w->w, '{');
-  ig_json_key(w->w, "major");
-  ig_json_int(w->w, IG_PT2_SCHEMA_MAJOR);
-  ig_json_key(w->w, "minor");
-  ig_json_int(w->w, IG_PT2_SCHEMA_MINOR);
-  ig_json_close(w->w, '}');
+  put_version(w);
   ig_json_key(w->w, "verifiers");
   ig_json_open(w->w, '[');
-  ig_json_str(w->w, "TRAINING");
+  ig_json_str(w->w, w->layout == IG_PT2_FOR_2_5 ? "ATEN" : "TRAINING");
   ig_json_close(w->w, ']');
-  put_field(w, "torch_version", IG_PT2_TORCH_VERSION);
-  put_guards(w);
+  put_field(w, "torch_version", versions[w->layout].torch);
+  if (w->layout == IG_PT2_NEWEST) put_guards(w);
   ig_json_close(w->w, '}');
 }
 
@@ -692,11 +714,17 @@ ig_status ig_pt2_write_program(ig_ctx *c, const ig_program *p, const ig_save_opt
               .p = p,
               .g = ig_program_graph(p),
               .options = options,
-              .plain = options && options->layout == IG_PT2_PLAIN,
+              .layout = options ? options->layout : IG_PT2_NEWEST,
               .w = &json,
               .arena = ig_arena_make(c->alloc),
               .results = ig_table_make(c->alloc)};
-  w.out = (ig_pt2_out){c, &json, name_of, put_sub, &w};
+  w.out = (ig_pt2_out){.c = c,
+                       .w = &json,
+                       .name = name_of,
+                       .graph = put_sub,
+                       .user = &w,
+                       .old_none = w.layout != IG_PT2_NEWEST,
+                       .infix = w.layout == IG_PT2_FOR_2_5};
   ig_scope scope = ig_scope_open(c);
   name_all(&w, w.g);
   if (ig_ctx_status(c) == IG_OK) put_program(&w);

@@ -81,6 +81,21 @@ static void put_bool(ig_pt2_out *o, const char *key, bool b) {
   close_union(o);
 }
 
+static int64_t dtype_number(const ig_pt2_out *o, ig_dtype d) {
+  return o->infix && d == IG_U16 ? 14 : dtype_numbers[d];
+}
+
+static void put_none(ig_pt2_out *o) {
+  if (!o->old_none) {
+    put_bool(o, "as_none", true);
+    return;
+  }
+  open_union(o, "as_none");
+  ig_json_open(o->w, '[');
+  ig_json_close(o->w, ']');
+  close_union(o);
+}
+
 // JSON has no infinities: the schema writes them as strings.
 static void put_float(ig_pt2_out *o, double f) {
   if (isnan(f)) {
@@ -101,7 +116,11 @@ void ig_pt2_put_named(ig_pt2_out *o, const char *union_key, const char *name) {
 // {"expr_str": "Symbol('s0', positive=True, integer=True)", "hint": {"as_int": 4}}
 static void put_expr(ig_pt2_out *o, const ig_expr *e, const ig_value *hint) {
   ig_str text = ig_str_make(o->c->alloc);
-  ig_str_srepr(&text, e);
+  if (o->infix) {
+    ig_str_expr(&text, e);
+  } else {
+    ig_str_srepr(&text, e);
+  }
   open_union(o, "as_expr");
   ig_json_open(o->w, '{');
   ig_json_key(o->w, "expr_str");
@@ -167,7 +186,7 @@ static void put_device(ig_pt2_out *o, ig_device d) {
 void ig_pt2_put_tensor_meta(ig_pt2_out *o, const ig_tensor *t, bool requires_grad) {
   ig_json_open(o->w, '{');
   ig_json_key(o->w, "dtype");
-  ig_json_int(o->w, dtype_numbers[t->dtype]);
+  ig_json_int(o->w, dtype_number(o, t->dtype));
   put_sizes(o, "sizes", ig_sizes(t), t->ndim);
   ig_json_key(o->w, "requires_grad");
   ig_json_bool(o->w, requires_grad);
@@ -219,7 +238,7 @@ static void put_node(ig_pt2_out *o, const ig_node *n) {
       key = "as_sym_bool";
       break;
     case IG_KIND_NONE:
-      put_bool(o, "as_none", true);
+      put_none(o);
       return;
     default:
       (void)ig_fail(o->c, IG_UNSUPPORTED,
@@ -337,7 +356,7 @@ static void put_element(ig_pt2_out *o, const ig_value *e, const char *key) {
   } else if (e->kind == IG_KIND_NODE) {
     put_text(o, symbolic ? "as_name" : "name", o->name(o->user, e->node));
   } else if (e->kind == IG_KIND_NONE) {
-    put_bool(o, "as_none", true);
+    put_none(o);
   } else if (symbolic) {
     ig_pt2_put_number(o, e);
   } else if (e->kind == IG_KIND_INT) {
@@ -394,7 +413,7 @@ static void put_operator(ig_pt2_out *o, const ig_op *op) {
 void ig_pt2_put_argument(ig_pt2_out *o, const ig_value *v, const ig_arg *type) {
   switch (v->kind) {
     case IG_KIND_NONE:
-      put_bool(o, "as_none", true);
+      put_none(o);
       break;
     case IG_KIND_NODE:
       put_node(o, v->node);
@@ -417,7 +436,7 @@ void ig_pt2_put_argument(ig_pt2_out *o, const ig_value *v, const ig_arg *type) {
       put_text(o, "as_string", v->str);
       break;
     case IG_KIND_DTYPE:
-      put_int(o, "as_scalar_type", dtype_numbers[v->dtype]);
+      put_int(o, "as_scalar_type", dtype_number(o, v->dtype));
       break;
     case IG_KIND_LAYOUT:
       put_int(o, "as_layout", layout_numbers[v->layout]);

@@ -1,48 +1,158 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs in files: .pt2 archives on paths and file objects."""
+"""Programs in files: .pt2 archives on paths and file objects. The engine reads and writes; here Python's own objects
+(signatures that were edited, trees of arguments, examples) are handed over."""
 from __future__ import annotations
 
+import io
 import os
 from typing import Any, BinaryIO
 
 from ingot import _C
+from ingot._C import Tensor
 from ingot.export.exported_program import ExportedProgram
+from ingot.export.graph_signature import InputKind
 from ingot.utils import _pytree as pytree
 
 __all__ = ["load", "save"]
 
+FileLike = str | os.PathLike[str] | BinaryIO
+MAX_OPSET = 10  # of aten
 
-def _ready(ep: ExportedProgram) -> Any:
+
+def _input_rows(ep: ExportedProgram) -> list[tuple[str, str, str | None, bool, str | None]]:
+    return [
+        (s.kind.name, s.arg.name, s.target, bool(s.persistent), getattr(s.arg, "class_fqn", None))
+        for s in ep.graph_signature.input_specs
+    ]
+
+
+def _state_rows(ep: ExportedProgram) -> list[tuple[str, str, Tensor]]:
+    parameters = set(ep.graph_signature.parameters)
+    temporary = set(ep.graph_signature.non_persistent_buffers)
+    rows = [("parameter" if k in parameters else "buffer", k, v) for k, v in ep.state_dict.items()]
+    rows += [
+        ("temporary" if k in temporary else "constant", k, v)
+        for k, v in ep.constants.items()
+        if isinstance(v, Tensor)
+    ]
+    return rows
+
+
+def _same_weights(known: dict[str, Any], now: dict[str, Any] | None) -> bool:
+    return now is None or (list(known) == list(now) and all(known[k] is now[k] for k in known))
+
+
+def _resigned(ep: ExportedProgram) -> Any:
+    """The engine's program with the signature and the weights that Python has now."""
+    program = ep._program
+    inputs = _input_rows(ep)
+    known = [(k, n, t, p) for k, n, t, p, _ in program.input_specs]
+    same = known == [row[:4] for row in inputs]
+    same = same and len(known) == sum(n.op == "placeholder" for n in ep.graph.nodes)
+    tensors = None if ep._constant is None else {k: v for k, v in ep._constant.items() if isinstance(v, Tensor)}
+    same = same and _same_weights(program.state_dict, ep._state) and _same_weights(program.constants, tensors)
+    if same:
+        return program
+    outputs = [(s.kind.name, s.target) for s in ep.graph_signature.output_specs]
+    return _C.pt2_resign(program, inputs, outputs, _state_rows(ep))
+
+
+def ready(ep: ExportedProgram) -> Any:
     """The engine's program, with all that Python knows about it."""
     ep._sync()
-    ep._program.set_specs(*(pytree.treespec_dumps(spec) for spec in ep.call_spec))
+    program = _resigned(ep) if ep._signature is not None or ep._state is not None or ep._constant else ep._program
+    program.set_specs(*(pytree.treespec_dumps(spec) for spec in ep.call_spec))
     if ep._arg_names is not None:
-        ep._program.set_arg_names(ep._arg_names)
-    return ep._program
+        program.set_arg_names(ep._arg_names)
+    return program
+
+
+def pack_examples(ep: ExportedProgram) -> bytes | None:
+    """Examples as a file of torch.save; None: there are none, or they hold what such a file may not."""
+    from ingot import serialization
+
+    if ep.example_inputs is None:
+        return None
+    out = io.BytesIO()
+    try:
+        serialization.save(ep.example_inputs, out)
+    except (TypeError, NotImplementedError, RuntimeError, ValueError):
+        return None
+    return out.getvalue()
+
+
+def unpack_examples(packed: bytes | None) -> tuple[tuple, dict] | None:
+    from ingot import serialization
+
+    if not packed:
+        return None
+    try:
+        args, kwargs = serialization.load(io.BytesIO(packed))
+    except (TypeError, RuntimeError, ValueError):
+        return None
+    return args, kwargs
+
+
+def _bytes(name: str, content: Any) -> bytes:
+    if isinstance(content, str):
+        return content.encode()
+    if isinstance(content, (bytes, bytearray, memoryview)):
+        return bytes(content)
+    raise TypeError(f"extra file '{name}': expected text or bytes, got {type(content).__name__}")
 
 
 def save(
     ep: ExportedProgram,
-    f: str | os.PathLike[str] | BinaryIO,
+    f: FileLike,
     *,
     extra_files: dict[str, Any] | None = None,
     opset_version: dict[str, int] | None = None,
+    pickle_protocol: int = 2,
+    layout: str = "newest",
 ) -> None:
-    """Writes a .pt2 archive that torch.export.load of PyTorch 2.8 and newer reads."""
+    """Writes a .pt2 archive that torch.export.load of PyTorch 2.8 and newer reads; `layout` "2.6" is for 2.6 and 2.7,
+    "2.5" for 2.5. Extra files are texts or bytes by name."""
     if not isinstance(ep, ExportedProgram):
         kind = type(ep).__name__
         raise TypeError(f"The 'ep' parameter must be an instance of 'ExportedProgram', got '{kind}' instead.")
+    extra = {name: _bytes(name, content) for name, content in (extra_files or {}).items()}
     to = f.write if hasattr(f, "write") else os.fspath(f)  # type: ignore[arg-type]
-    _C.pt2_save(_ready(ep), to)
+    _C.pt2_save(ready(ep), to, layout, extra, dict(opset_version or {}), pack_examples(ep))
+
+
+def _check_opsets(program: Any, expected: dict[str, int] | None) -> None:
+    limits = {"aten": MAX_OPSET} | (expected or {})
+    for name, value in _C.pt2_facts(program)[0]:
+        namespace = name.removeprefix("opset ")
+        if namespace != name and namespace in limits and int(value) > limits[namespace]:
+            raise RuntimeError(
+                f"the program was saved for version {value} of the operators of '{namespace}', "
+                f"expected at most {limits[namespace]}"
+            )
 
 
 def load(
-    f: str | os.PathLike[str] | BinaryIO,
+    f: FileLike,
     *,
     extra_files: dict[str, Any] | None = None,
     expected_opset_version: dict[str, int] | None = None,
 ) -> ExportedProgram:
-    """Reads a .pt2 archive; weights stay pages of the file."""
+    """Reads a .pt2 archive of any PyTorch; weights stay pages of the file. The names in `extra_files` get the texts
+    that the archive has under them."""
     source = f.read() if hasattr(f, "read") else os.fspath(f)  # type: ignore[union-attr]
     program = _C.pt2_load(source)
-    return ExportedProgram(program, arg_names=program.arg_names)
+    _check_opsets(program, expected_opset_version)
+    if extra_files is not None:
+        found = _C.pt2_extra(program)
+        for name in extra_files:
+            if name not in found:
+                raise RuntimeError(f"the archive has no extra file '{name}', only {sorted(found)}")
+            extra_files[name] = found[name].decode()
+    examples = unpack_examples(_C.pt2_examples(program))
+    return ExportedProgram(program, example_inputs=examples, arg_names=program.arg_names)
+
+
+def custom_objects(ep: ExportedProgram) -> dict[str, Any]:
+    """Constants that are no tensors: objects that only this process knows."""
+    targets = {s.target for s in ep.graph_signature.input_specs if s.kind is InputKind.CUSTOM_OBJ}
+    return {k: v for k, v in ep.constants.items() if k in targets and not isinstance(v, Tensor)}

@@ -103,7 +103,7 @@ def _register(module: nn.Module, path: str, value: Any, persistent: bool) -> Non
 
 def _input_spec(kind: str, name: str, target: str | None, persistent: bool, value: Any) -> InputSpec:
     if kind == "CUSTOM_OBJ":
-        arg: Any = CustomObjArgument(name, type(value).__qualname__)
+        arg: Any = CustomObjArgument(name, value if isinstance(value, str) else type(value).__qualname__)
     elif kind == "USER_INPUT" and not isinstance(value, Tensor):
         arg = ConstantArgument(name, value)
     else:
