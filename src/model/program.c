@@ -91,6 +91,7 @@ static bool add_inputs(const describer *d, const ig_program *p) {
 static ig_port_role role_of(ig_output_kind kind) {
   switch (kind) {
     case IG_OUTPUT_BUFFER_MUTATION:
+    case IG_OUTPUT_PARAMETER_MUTATION:
       return IG_PORT_BUFFER;
     case IG_OUTPUT_INPUT_MUTATION:
       return IG_PORT_INPUT;
