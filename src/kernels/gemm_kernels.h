@@ -14,27 +14,41 @@ enum {
   IG_GEMM_DOT_COLS = 4,  // columns of a dot tile
   IG_GEMM_AXPY_ROWS = 4,
   IG_GEMM_SLACK = 16,  // elements behind a packed block that pack may overwrite
-  IG_GEMM_AHEAD = 32,  // rows of B between two times that a tile fetches ahead
+  IG_GEMM_PACE = 4,    // rows of B between two fetches ahead
 };
 
 // Memory that is wanted next: rows of so many lines of 64 bytes. Tiles fetch it into the second
-// cache, a line for every four rows of B (more would hold up the loads that they wait for), and
-// advance it. The portable tables leave it to the processor.
+// cache, evenly, a line for every `pace` rows of B (many at once would hold up the loads that they
+// wait for), and advance it. The portable tables leave it to the processor.
 typedef struct ig_gemm_ahead {
   const char *at;
-  int64_t count;        // lines that are left, of all rows
+  int64_t rows;         // that are left; 0: nothing is wanted
   int64_t lines, left;  // of a row; of this row
-  int64_t jump;         // from the end of a row's lines to the next row
+  int64_t pace;
+  int64_t jump;  // from the end of a row to the next row
 } ig_gemm_ahead;
 
-static inline void ig_gemm_advance(ig_gemm_ahead *f) {
-  f->count--;
-  f->at += 64;
-  if (--f->left == 0) {
-    f->at += f->jump;
-    f->left = f->lines;
-  }
+// So many lines of this row were fetched.
+static inline void ig_gemm_advance(ig_gemm_ahead *f, int64_t lines) {
+  f->at += lines * 64;
+  f->left -= lines;
+  if (f->left > 0) return;
+  f->at += f->jump;
+  f->left = f->lines;
+  f->rows--;
 }
+
+// Rows of B that are copied meanwhile, into the panel that comes next: a row of nr elements for
+// every `pace` rows of the product. They come from far, so they are fetched some rows before.
+typedef struct ig_gemm_carry {
+  const char *from;
+  int64_t step;  // bytes from row to row
+  char *to;
+  int64_t rows;  // that are left
+  int64_t pace;
+} ig_gemm_carry;
+
+enum { IG_GEMM_CARRY_FETCH = 4 };  // rows from fetching to copying
 
 // mr, nr, dot_rows: greatest m and n of tile, greatest m of dot; nr_short: a narrower panel that is
 // nearly as good, for widths that nr divides badly.
@@ -43,20 +57,29 @@ static inline void ig_gemm_advance(ig_gemm_ahead *f) {
 // j]
 //       for i < m <= mr, j < n <= nr. Nothing outside of these elements is touched, but where b is
 //       padded (a packed panel) it may be read up to a whole number of vectors.
-// pack: dst[p*width + j] = src[p*ks + j*ns] for p < k, j < n, zero for n <= j < width.
-// dot:  out[i*4 + j] = sum over p of a[i*a_rs + p] * b[j*b_cs + p], i < m <= dot_rows, j < n <= 4.
-// axpy: y[i*y_rs + j] += sum over p < k of a[i*a_rs + p*a_cs] * b[p*b_rs + j], i < m <= 4, j < n.
+// take: tile for m = mr and n = nr that keeps B packed as it goes: keep[p*nr + j] = b[..].
+// carry: tile for m = mr and n = nr that copies rows of the next panel. NULL: a table without
+// these. pack: dst[p*width + j] = src[p*ks + j*ns] for p < k, j < n, zero for n <= j < width. dot:
+// out[i*4 + j] = sum over p of a[i*a_rs + p] * b[j*b_cs + p], i < m <= dot_rows, j < n <= 4. axpy:
+// y[i*y_rs + j] += sum over p < k of a[i*a_rs + p*a_cs] * b[p*b_rs + j], i < m <= 4, j < n. turn:
+// c[j*c_cs + i] = alpha * t[i*ld + j] + beta * c[..], i < m, j < n. NULL: a table without it.
 // store: c[i*c_rs + j*c_cs] = alpha * t[i*nr + j] + beta * c[..], c not read when beta is 0.
 #define IG_GEMM_KERNELS(name, X)                                                                  \
   typedef struct ig_gemm_kernels_##name {                                                         \
     int mr, nr, nr_short, dot_rows;                                                               \
     void (*tile)(int m, int n, int64_t k, const X *a, int64_t a_rs, int64_t a_cs, const X *b,     \
                  int64_t b_rs, bool padded, X *c, int64_t c_rs, bool add, ig_gemm_ahead *ahead);  \
+    void (*take)(int64_t k, const X *a, int64_t a_rs, int64_t a_cs, const X *b, int64_t b_rs,     \
+                 X *keep, X *c, int64_t c_rs, bool add);                                          \
+    void (*carry)(int64_t k, const X *a, int64_t a_rs, int64_t a_cs, const X *b, X *c,            \
+                  int64_t c_rs, bool add, ig_gemm_carry *next);                                   \
     void (*pack)(int64_t k, int n, int width, const X *src, int64_t ks, int64_t ns, X *dst);      \
     void (*dot)(int m, int n, int64_t k, const X *a, int64_t a_rs, const X *b, int64_t b_cs,      \
                 X *out);                                                                          \
     void (*axpy)(int m, int64_t n, int64_t k, const X *a, int64_t a_rs, int64_t a_cs, const X *b, \
                  int64_t b_rs, X *y, int64_t y_rs);                                               \
+    void (*turn)(int64_t m, int64_t n, const X *t, int64_t ld, X alpha, X beta, X *c,             \
+                 int64_t c_cs);                                                                   \
     void (*store)(int m, int n, const X *t, X alpha, X beta, X *c, int64_t c_rs, int64_t c_cs);   \
   } ig_gemm_kernels_##name
 
