@@ -200,9 +200,10 @@ static void read_mel(ig_rd *r) {
     int64_t a = bins[i];
     int64_t b = bins[i + 1];
     int64_t c = bins[i + 2];
-    for (int64_t k = a; k < b && k < dims[0]; k++)
+    for (int64_t k = a; k < b && k < dims[0]; k++) {
       at[k * nmel + i] = (double)(k - a) / (double)(b - a);
-    if (a == b && b < dims[0]) at[b * nmel + i] = 1;
+    }
+    if (b < dims[0]) at[b * nmel + i] = 1;
     for (int64_t k = b; k < c && k < dims[0]; k++)
       at[k * nmel + i] = (double)(c - k) / (double)(c - b);
   }
