@@ -158,6 +158,45 @@ static bool fold_slice(ig_rd *r) {
   return give(r, out, n, 1, x.elem);
 }
 
+static bool fold_cast_like(ig_rd *r) {
+  list x;
+  int to = ig_rd_elem(r, 1);
+  if (!known(r, 0, &x) || (to != IG_OM_INT64 && to != IG_OM_INT32)) return false;
+  return give(r, x.at, x.n, x.ndim, to);
+}
+
+static bool fold_expand(ig_rd *r) {
+  list x;
+  list shape;
+  ig_int out[MAX_KNOWN];
+  if (!known(r, 0, &x) || !known(r, 1, &shape) || !all_plain(&shape) || shape.n > 1) return false;
+  int64_t want = shape.n ? shape.at[0].value : 1;  // concrete: all_plain
+  size_t n = want == 1 ? x.n : (size_t)want;
+  if (want < 1 || n > MAX_KNOWN || (x.n != 1 && x.n != n)) return false;
+  for (size_t i = 0; i < n; i++) out[i] = x.at[x.n == 1 ? 0 : i];
+  return give(r, out, n, x.ndim || shape.n ? 1 : 0, x.elem);
+}
+
+static bool fold_scatter(ig_rd *r) {
+  list x;
+  list index;
+  list updates;
+  ig_int out[MAX_KNOWN];
+  const char *how = ig_rd_attr_text(r, "reduction", "none");
+  if (!known(r, 0, &x) || !known(r, 1, &index) || !known(r, 2, &updates) || !all_plain(&index) ||
+      x.ndim != 1 || index.n != updates.n || x.n > MAX_KNOWN || strcmp(how, "none") != 0) {
+    return false;
+  }
+  for (size_t i = 0; i < x.n; i++) out[i] = x.at[i];
+  for (size_t i = 0; i < index.n; i++) {
+    int64_t k = index.at[i].value;  // concrete: all_plain
+    if (k < 0) k += (int64_t)x.n;
+    if (k < 0 || k >= (int64_t)x.n) return false;
+    out[k] = updates.at[i];
+  }
+  return give(r, out, x.n, 1, x.elem);
+}
+
 // ---- computing
 
 typedef bool number_fn(ig_rd *r, ig_int a, ig_int b, ig_int *out);
@@ -278,6 +317,19 @@ static bool fold_not(ig_rd *r) {
   return give(r, out, x.n, x.ndim, IG_OM_BOOL);
 }
 
+// Sizes are never negative.
+static bool fold_abs(ig_rd *r) {
+  list x;
+  ig_int out[MAX_KNOWN];
+  if (!known(r, 0, &x) || x.n > MAX_KNOWN) return false;
+  for (size_t i = 0; i < x.n; i++) {
+    bool negative = !x.at[i].expr && x.at[i].value < 0;
+    if (negative && x.at[i].value == INT64_MIN) return false;
+    out[i] = negative ? ig_const(-x.at[i].value) : x.at[i];
+  }
+  return give(r, out, x.n, x.ndim, x.elem);
+}
+
 static bool fold_where(ig_rd *r) {
   list cond;
   list a;
@@ -359,6 +411,9 @@ static const struct {
 } folds[] = {
     {"Identity", fold_identity},
     {"Cast", fold_cast},
+    {"CastLike", fold_cast_like},
+    {"Expand", fold_expand},
+    {"ScatterElements", fold_scatter},
     {"Gather", fold_gather},
     {"Concat", fold_concat},
     {"Unsqueeze", fold_unsqueeze},
@@ -378,12 +433,52 @@ static const struct {
     {"And", fold_and},
     {"Or", fold_or},
     {"Not", fold_not},
+    {"Abs", fold_abs},
     {"Where", fold_where},
     {"ReduceProd", fold_prod},
     {"ReduceSum", fold_reduce_sum},
     {"ConstantOfShape", fold_constant_of_shape},
     {"Range", fold_range},
 };
+
+// ---- constants
+
+enum { MAX_CONSTANT = 1024 };
+
+// Is every input a small tensor whose elements are known? Weights are left to the program.
+static bool is_constant(const ig_rd *r) {
+  static const char *const never[] = {"Constant", "Identity",  "If",          "Loop",       "Scan",
+                                      "Dropout",  "Bernoulli", "Multinomial", "SequenceMap"};
+  for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
+    if (strcmp(never[i], r->node->op_type) == 0) return false;
+  }
+  if (r->nin == 0 || strncmp(r->node->op_type, "Random", 6) == 0) return false;
+  for (size_t i = 0; i < r->nin; i++) {
+    const ig_rd_value *v = r->in[i];
+    if (!v) continue;
+    if (v->kind != IG_RD_TENSOR) return false;
+    for (size_t k = 0; k < v->nints; k++) {
+      if (v->ints[k].expr) return false;
+    }
+    if (v->ints) continue;
+    if (!v->t || ig_tensor_is_fake(v->t) || ig_tensor_numel(v->t) > MAX_CONSTANT) return false;
+  }
+  return true;
+}
+
+bool ig_rd_compute(ig_rd *r, ig_rd_fn *fn) {
+  if (!is_constant(r)) return false;
+  for (size_t i = 0; i < r->nin; i++) {
+    if (r->in[i]) (void)ig_rd_tensor(r, r->in[i]);  // what is known becomes real before
+  }
+  struct ig_graph *capture = r->c->capture;
+  r->c->capture = NULL;
+  r->capture = false;
+  fn(r);
+  r->capture = true;
+  r->c->capture = capture;
+  return true;
+}
 
 bool ig_rd_fold(ig_rd *r) {
   if (r->node->domain[0]) return false;

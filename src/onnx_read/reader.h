@@ -207,6 +207,9 @@ ig_tensor *ig_rd_contiguous(ig_rd *r, ig_tensor *t);
 // ---- known integers (known.c): answers the node without recording anything;
 // false: it cannot.
 bool ig_rd_fold(ig_rd *r);
+// Under a capture: a node over small constants is computed now instead of recorded; false: it is
+// none.
+bool ig_rd_compute(ig_rd *r, ig_rd_fn *fn);
 
 // ---- operators by family, each table ended by an empty row
 extern const ig_rd_row ig_rd_rows_math[];

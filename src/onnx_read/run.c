@@ -209,7 +209,7 @@ static bool run_node(ig_rd *r, const ig_om_node *n) {
       call_function(r, n);
     } else if (!(r->capture && ig_rd_fold(r))) {
       const ig_rd_row *row = find_row(r, n);
-      if (row) row->fn(r);
+      if (row && !(r->capture && ig_rd_compute(r, row->fn))) row->fn(r);
     }
   }
   note(r, n);
