@@ -175,6 +175,8 @@ static PyObject *make(reader *r, const ig_object *o) {
       return PyUnicode_DecodeUTF8(text, (Py_ssize_t)n, NULL);
     case IG_OBJECT_BYTES:
       return PyBytes_FromStringAndSize(text, (Py_ssize_t)n);
+    case IG_OBJECT_BYTEARRAY:
+      return PyByteArray_FromStringAndSize(text, (Py_ssize_t)n);
     case IG_OBJECT_LIST:
     case IG_OBJECT_TUPLE:
       return from_items(r, o);
@@ -263,12 +265,30 @@ static ig_object *to_items(writer *w, PyObject *o, ig_object_kind kind) {
   return ok ? out : failed(w, out);
 }
 
+// list.sort(key=repr)
+static bool sort_by_text(PyObject *list) {
+  PyObject *sort = PyObject_GetAttrString(list, "sort");
+  PyObject *repr = PyDict_GetItemString(PyEval_GetBuiltins(), "repr");  // borrowed
+  PyObject *by = sort && repr ? Py_BuildValue("{sO}", "key", repr) : NULL;
+  PyObject *none = by ? PyTuple_New(0) : NULL;
+  PyObject *done = none ? PyObject_Call(sort, none, by) : NULL;
+  Py_XDECREF(sort);
+  Py_XDECREF(by);
+  Py_XDECREF(none);
+  Py_XDECREF(done);
+  return done != NULL;
+}
+
 // Sets have no order of their own; sorted ones give the same file every time.
 static ig_object *to_set(writer *w, PyObject *o) {
   PyObject *list = PySequence_List(o);
-  if (list && PyList_Sort(list) != 0) PyErr_Clear();  // values that have no order stay as they are
-  ig_object *out =
-      list && PyList_Append(w->keep, list) == 0 ? to_items(w, list, IG_OBJECT_SET) : NULL;
+  bool ok = list != NULL;
+  if (ok && PyList_Sort(list) != 0) {
+    PyErr_Clear();  // values without an order: that of their texts
+    ok = sort_by_text(list);
+  }
+  ok = ok && PyList_Append(w->keep, list) == 0;
+  ig_object *out = ok ? to_items(w, list, IG_OBJECT_SET) : NULL;
   Py_XDECREF(list);
   return out;
 }
@@ -361,7 +381,7 @@ static ig_object *convert(writer *w, PyObject *o) {
   if (PyList_CheckExact(o)) return to_items(w, o, IG_OBJECT_LIST);
   if (Py_IS_TYPE(o, &py_size_type)) return to_items(w, o, IG_OBJECT_SIZE);
   if (PyTuple_CheckExact(o)) return to_items(w, o, IG_OBJECT_TUPLE);
-  if (PyAnySet_CheckExact(o)) return to_set(w, o);
+  if (PySet_CheckExact(o)) return to_set(w, o);
   if (PyComplex_CheckExact(o)) {
     Py_complex z = PyComplex_AsCComplex(o);
     return ig_object_of_complex(c, (ig_c128){z.real, z.imag});
@@ -370,7 +390,7 @@ static ig_object *convert(writer *w, PyObject *o) {
     return ig_object_of_text(c, IG_OBJECT_BYTES, PyBytes_AS_STRING(o), (size_t)PyBytes_GET_SIZE(o));
   }
   if (PyByteArray_CheckExact(o)) {
-    return ig_object_of_text(c, IG_OBJECT_BYTES, PyByteArray_AS_STRING(o),
+    return ig_object_of_text(c, IG_OBJECT_BYTEARRAY, PyByteArray_AS_STRING(o),
                              (size_t)PyByteArray_GET_SIZE(o));
   }
   if (Py_IS_TYPE(o, &py_dtype_type)) return ig_object_of_dtype(c, ((py_dtype *)o)->d);

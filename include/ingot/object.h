@@ -21,8 +21,9 @@ typedef enum ig_object_kind {
   IG_OBJECT_BIG,  // an integer beyond 64 bits: two's complement, least byte first
   IG_OBJECT_FLOAT,
   IG_OBJECT_COMPLEX,
-  IG_OBJECT_STR,    // UTF-8
-  IG_OBJECT_BYTES,  // bytes, bytearray
+  IG_OBJECT_STR,  // UTF-8
+  IG_OBJECT_BYTES,
+  IG_OBJECT_BYTEARRAY,
   IG_OBJECT_LIST,
   IG_OBJECT_TUPLE,
   IG_OBJECT_SIZE,  // torch.Size: a tuple of integers
@@ -48,7 +49,8 @@ IG_API bool ig_object_bool(const ig_object *o);
 IG_API int64_t ig_object_int(const ig_object *o);   // INT, BOOL; 0 for others
 IG_API double ig_object_float(const ig_object *o);  // FLOAT, INT, BOOL; 0 for others
 IG_API ig_c128 ig_object_complex(const ig_object *o);
-// STR, BYTES, BIG, and the class of an INSTANCE. Ends with a zero byte that *n does not count.
+// STR, BYTES, BYTEARRAY, BIG, and the class of an INSTANCE. Ends with a zero byte that *n does not
+// count.
 IG_API const char *ig_object_text(const ig_object *o, size_t *n);
 IG_API size_t ig_object_count(const ig_object *o);  // items, or pairs of a dictionary
 // Item i, or value i of a dictionary. NULL beyond the end. Borrowed, as all that follow.
@@ -74,7 +76,7 @@ IG_API ig_object *ig_object_of_bool(ig_ctx *c, bool b);
 IG_API ig_object *ig_object_of_int(ig_ctx *c, int64_t i);
 IG_API ig_object *ig_object_of_float(ig_ctx *c, double f);
 IG_API ig_object *ig_object_of_complex(ig_ctx *c, ig_c128 z);
-// STR (must be UTF-8), BYTES or BIG; copied.
+// STR (must be UTF-8), BYTES, BYTEARRAY or BIG; copied.
 IG_API ig_object *ig_object_of_text(ig_ctx *c, ig_object_kind kind, const void *text, size_t n);
 IG_API ig_object *ig_object_of_str(ig_ctx *c, const char *text);
 IG_API ig_object *ig_object_of_tensor(ig_ctx *c, ig_tensor *t, bool parameter);  // Retains t.

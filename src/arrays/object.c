@@ -44,25 +44,12 @@ struct ig_object {
 };
 
 const char *ig_object_kind_text(ig_object_kind kind) {
-  static const char *const texts[IG_OBJECT_KIND_COUNT] = {"None",
-                                                          "a bool",
-                                                          "an integer",
-                                                          "a large integer",
-                                                          "a float",
-                                                          "a complex number",
-                                                          "a string",
-                                                          "bytes",
-                                                          "a list",
-                                                          "a tuple",
-                                                          "a torch.Size",
-                                                          "a set",
-                                                          "a dictionary",
-                                                          "an OrderedDict",
-                                                          "a tensor",
-                                                          "a dtype",
-                                                          "a device",
-                                                          "a layout",
-                                                          "an instance of a class"};
+  static const char *const texts[IG_OBJECT_KIND_COUNT] = {
+      "None",        "a bool",           "an integer",     "a large integer",
+      "a float",     "a complex number", "a string",       "bytes",
+      "a bytearray", "a list",           "a tuple",        "a torch.Size",
+      "a set",       "a dictionary",     "an OrderedDict", "a tensor",
+      "a dtype",     "a device",         "a layout",       "an instance of a class"};
   return texts[kind];
 }
 
@@ -73,8 +60,8 @@ static bool is_seq(const ig_object *o) {
   return o->kind >= IG_OBJECT_LIST && o->kind <= IG_OBJECT_SET;
 }
 static bool is_text(const ig_object *o) {
-  return o->kind == IG_OBJECT_STR || o->kind == IG_OBJECT_BYTES || o->kind == IG_OBJECT_BIG ||
-         o->kind == IG_OBJECT_INSTANCE;
+  return o->kind == IG_OBJECT_STR || o->kind == IG_OBJECT_BYTES || o->kind == IG_OBJECT_BYTEARRAY ||
+         o->kind == IG_OBJECT_BIG || o->kind == IG_OBJECT_INSTANCE;
 }
 
 // ---- life

@@ -300,9 +300,11 @@ static bool set(ig_pack *p, const ig_object *o, size_t depth) {
 // Protocol 2 has no bytes: a text of the same characters that is encoded when it is read. Python
 // writes no bytes at all as bytes(), which torch.load does not take.
 static bool bytes(ig_pack *p, const ig_object *o) {
+  bool array = ig_object_kind_of(o) == IG_OBJECT_BYTEARRAY;
+  const char *code = array ? "latin-1" : "latin1";
   size_t n = 0;
   const uint8_t *b = (const uint8_t *)ig_object_text(o, &n);
-  if (!global(p, "_codecs", "encode")) return false;
+  if (!global(p, array ? "__builtin__" : "_codecs", array ? "bytearray" : "encode")) return false;
   uint8_t *wide = ig_mem_new(p->c->alloc, 2 * n + 1);
   if (!wide) return no_memory(p);
   size_t used = 0;
@@ -310,7 +312,7 @@ static bool bytes(ig_pack *p, const ig_object *o) {
   ig_pickle_str(&p->w, (const char *)wide, used);
   (void)ig_pickle_put(&p->w);
   ig_mem_free(p->c->alloc, wide, 2 * n + 1);
-  ig_pickle_str(&p->w, "latin1", 6);
+  ig_pickle_str(&p->w, code, strlen(code));
   (void)ig_pickle_put(&p->w);
   op_put(p, IG_PICKLE_OP_TUPLE2);
   op(p, IG_PICKLE_OP_REDUCE);
@@ -389,6 +391,7 @@ static bool dispatch(ig_pack *p, const ig_object *o, size_t depth) {
     case IG_OBJECT_STR:
       return text(p, o);
     case IG_OBJECT_BYTES:
+    case IG_OBJECT_BYTEARRAY:
       return bytes(p, o);
     case IG_OBJECT_LIST:
       op(p, IG_PICKLE_OP_LIST);

@@ -28,7 +28,7 @@ static ig_status put(archive *a, const char *name, const void *data, size_t n) {
   ig_str_add(&path, "%s/%s", a->root, name);
   ig_status st = path.failed ? ig_fail(a->c, IG_NOMEM, "out of memory")
                              : ig_zip_add(&a->zip, path.at, &part, 1);
-  uint32_t crc = ig_zip_crc(0, part.at, n);
+  uint32_t crc = ig_zip_last_crc(&a->zip);
   a->names = hash(a->names, name, strlen(name) + 1);
   a->data = hash(a->data, &crc, sizeof crc);
   ig_str_free(&path);

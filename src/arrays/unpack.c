@@ -111,14 +111,13 @@ static ig_object *call_layout(ig_unpack *u, ig_pickle *p, size_t depth) {
 }
 
 // bytes in protocol 2: a text of the characters 0 to 255, encoded as latin1.
-static ig_object *call_encode(ig_unpack *u, ig_pickle *p, size_t depth) {
-  (void)depth;
-  if (!arity(u, p, 1, 2)) return NULL;
+static ig_object *encode(ig_unpack *u, ig_pickle *p) {
   const ig_pickle *text = p->args->items[0];
   const ig_pickle *code = p->args->n == 2 ? p->args->items[1] : NULL;
   if (text->kind != IG_PICKLE_STR ||
-      (code && (code->kind != IG_PICKLE_STR || strcmp(code->text, "latin1") != 0))) {
-    (void)BAD(u, p, "_codecs.encode of other than a string in latin1");
+      (code && (code->kind != IG_PICKLE_STR ||
+                (strcmp(code->text, "latin1") != 0 && strcmp(code->text, "latin-1") != 0)))) {
+    (void)BAD(u, p, "%s of other than a string in latin1", p->global->text);
     return NULL;
   }
   char *out = ig_mem_new(u->c->alloc, text->n + 1);
@@ -131,7 +130,7 @@ static ig_object *call_encode(ig_unpack *u, ig_pickle *p, size_t depth) {
   }
   ig_object *o = NULL;
   if (point > 255) {
-    (void)BAD(u, p, "_codecs.encode: U+%04" PRIX32 " is not in latin1", point);
+    (void)BAD(u, p, "%s: U+%04" PRIX32 " is not in latin1", p->global->text, point);
   } else if (out) {
     o = ig_object_of_text(u->c, IG_OBJECT_BYTES, out, n);
   }
@@ -139,15 +138,32 @@ static ig_object *call_encode(ig_unpack *u, ig_pickle *p, size_t depth) {
   return o;
 }
 
-// bytes(), bytearray(), bytearray(b"..."), bytearray("...", "latin-1") of older pickles.
+static ig_object *call_encode(ig_unpack *u, ig_pickle *p, size_t depth) {
+  (void)depth;
+  return arity(u, p, 1, 2) ? encode(u, p) : NULL;
+}
+
+// bytes() and bytes(b"...").
 static ig_object *call_bytes(ig_unpack *u, ig_pickle *p, size_t depth) {
-  if (!arity(u, p, 0, 2)) return NULL;
+  if (!arity(u, p, 0, 1)) return NULL;
   if (p->args->n == 0) return ig_object_of_text(u->c, IG_OBJECT_BYTES, "", 0);
   ig_object *o = ig_unpack_value(u, p->args->items[0], depth + 1);
-  if (!o || (p->args->n == 1 && ig_object_kind_of(o) == IG_OBJECT_BYTES)) return o;
+  if (!o || ig_object_kind_of(o) == IG_OBJECT_BYTES) return o;
   ig_object_free(o);
   (void)BAD(u, p, "%s of other than bytes", p->global->text);
   return NULL;
+}
+
+// bytearray("...", "latin-1") of protocol 2, bytearray() and bytearray(b"...").
+static ig_object *call_bytearray(ig_unpack *u, ig_pickle *p, size_t depth) {
+  if (!arity(u, p, 0, 2)) return NULL;
+  ig_object *bytes = p->args->n == 2 ? encode(u, p) : call_bytes(u, p, depth);
+  if (!bytes) return NULL;
+  size_t n = 0;
+  const char *text = ig_object_text(bytes, &n);
+  ig_object *o = ig_object_of_text(u->c, IG_OBJECT_BYTEARRAY, text, n);
+  ig_object_free(bytes);
+  return o;
 }
 
 // ---- helpers of TorchScript
@@ -181,7 +197,7 @@ static const ig_unpack_call plain_calls[] = {
     {"builtins.frozenset", IG_PICKLE_CALLED, call_set, NULL},
     {"builtins.complex", IG_PICKLE_CALLED, call_complex, NULL},
     {"builtins.bytes", IG_PICKLE_CALLED, call_bytes, NULL},
-    {"builtins.bytearray", IG_PICKLE_CALLED, call_bytes, NULL},
+    {"builtins.bytearray", IG_PICKLE_CALLED, call_bytearray, NULL},
     {NULL, IG_PICKLE_REFUSED, NULL, NULL},
 };
 

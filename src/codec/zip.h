@@ -63,6 +63,7 @@ void ig_zip_writer_init(ig_zip_writer *w, ig_ctx *c, ig_sink *sink, size_t align
 // One member, its data given in parts.
 IG_MUST_USE ig_status ig_zip_add(ig_zip_writer *w, const char *name, const ig_bytes *parts,
                                  size_t n);
+uint32_t ig_zip_last_crc(const ig_zip_writer *w);  // checksum of the member added last
 IG_MUST_USE ig_status ig_zip_add_text(ig_zip_writer *w, const char *name, const char *text);
 IG_MUST_USE ig_status
 ig_zip_finish(ig_zip_writer *w);  // Writes the directory; the sink stays open.

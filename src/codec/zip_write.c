@@ -101,6 +101,10 @@ ig_status ig_zip_add(ig_zip_writer *w, const char *name, const ig_bytes *parts, 
   return IG_OK;
 }
 
+uint32_t ig_zip_last_crc(const ig_zip_writer *w) {
+  return w->records.n ? w->records.at[w->records.n - 1].crc : 0;
+}
+
 ig_status ig_zip_add_text(ig_zip_writer *w, const char *name, const char *text) {
   ig_bytes part = {(const uint8_t *)text, strlen(text)};
   return ig_zip_add(w, name, &part, 1);
