@@ -64,43 +64,56 @@ static PyObject *tensors_load(PyObject *module, PyObject *args) {
   return out;
 }
 
-// The list of a dict of tensors and a dict of texts, in the innermost scope; names are borrowed.
-static bool list_of(ig_ctx *c, PyObject *tensors, PyObject *metadata, ig_tensor_list *out) {
-  size_t n = (size_t)PyDict_GET_SIZE(tensors);
-  if (metadata != Py_None && !PyDict_Check(metadata)) {
-    PyErr_SetString(PyExc_TypeError, "metadata must be texts by texts");
-    return false;
-  }
-  size_t m = metadata == Py_None ? 0 : (size_t)PyDict_GET_SIZE(metadata);
-  ig_weight *list = ig_scope_push(c, (n + 1) * sizeof *list);
-  ig_text_pair *pairs = ig_scope_push(c, (m + 1) * sizeof *pairs);
+// Names and tensors of a dict, which lends them.
+static bool take_tensors(PyObject *dict, ig_weight *list, size_t *n) {
   PyObject *key = NULL;
   PyObject *value = NULL;
   Py_ssize_t at = 0;
-  if (!list || !pairs) return py_ok(c);
-  *out = (ig_tensor_list){list, 0, pairs, 0};
-  while (PyDict_Next(tensors, &at, &key, &value)) {
+  while (PyDict_Next(dict, &at, &key, &value)) {
     const char *name = PyUnicode_Check(key) ? PyUnicode_AsUTF8(key) : NULL;
+    if (PyErr_Occurred()) return false;
     if (!name || !py_is_tensor(value)) {
-      if (!PyErr_Occurred()) {
-        PyErr_Format(PyExc_TypeError, "expected a dictionary of names and tensors, found %s: %s",
-                     py_type_name(key), py_type_name(value));
-      }
+      PyErr_Format(PyExc_TypeError, "expected a dictionary of names and tensors, found %s: %s",
+                   py_type_name(key), py_type_name(value));
       return false;
     }
-    list[out->n++] = (ig_weight){name, py_tensor_of(value)};
-  }
-  at = 0;
-  while (m && PyDict_Next(metadata, &at, &key, &value)) {
-    const char *name = PyUnicode_Check(key) ? PyUnicode_AsUTF8(key) : NULL;
-    const char *text = name && PyUnicode_Check(value) ? PyUnicode_AsUTF8(value) : NULL;
-    if (!text) {
-      if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "metadata must be texts by texts");
-      return false;
-    }
-    pairs[out->n_metadata++] = (ig_text_pair){name, text};
+    list[(*n)++] = (ig_weight){name, py_tensor_of(value)};
   }
   return true;
+}
+
+static bool take_texts(PyObject *dict, ig_text_pair *pairs, size_t *n) {
+  PyObject *key = NULL;
+  PyObject *value = NULL;
+  Py_ssize_t at = 0;
+  while (PyDict_Next(dict, &at, &key, &value)) {
+    const char *name = PyUnicode_Check(key) ? PyUnicode_AsUTF8(key) : NULL;
+    const char *text = name && PyUnicode_Check(value) ? PyUnicode_AsUTF8(value) : NULL;
+    if (PyErr_Occurred()) return false;
+    if (!text) {
+      PyErr_SetString(PyExc_TypeError, "metadata must be texts by texts");
+      return false;
+    }
+    pairs[(*n)++] = (ig_text_pair){name, text};
+  }
+  return true;
+}
+
+// The list of a dict of tensors and a dict of texts, in the innermost scope; names are borrowed.
+static bool list_of(ig_ctx *c, PyObject *tensors, PyObject *metadata, ig_tensor_list *out) {
+  bool has = metadata != Py_None;
+  if (has && !PyDict_Check(metadata)) {
+    PyErr_SetString(PyExc_TypeError, "metadata must be texts by texts");
+    return false;
+  }
+  size_t n = (size_t)PyDict_GET_SIZE(tensors);
+  size_t m = has ? (size_t)PyDict_GET_SIZE(metadata) : 0;
+  ig_weight *list = ig_scope_push(c, (n + 1) * sizeof *list);
+  ig_text_pair *pairs = ig_scope_push(c, (m + 1) * sizeof *pairs);
+  if (!list || !pairs) return py_ok(c);
+  *out = (ig_tensor_list){list, 0, pairs, 0};
+  return take_tensors(tensors, list, &out->n) &&
+         (!has || take_texts(metadata, pairs, &out->n_metadata));
 }
 
 // tensors_save(dict, path, metadata or None, bits): the format by the ending of the name

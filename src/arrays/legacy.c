@@ -121,18 +121,24 @@ static ig_status place_storages(reader *r, const ig_pickle *keys, size_t pos) {
   return IG_OK;
 }
 
-static ig_status read_all(reader *r, ig_object **out) {
-  size_t pos = 0;
+// Magic number, version, system.
+static ig_status read_head(reader *r, size_t *pos) {
   ig_pickle *p = NULL;
-  ig_pickle *tree = NULL;
-  IG_RETURN_IF_ERR(next_pickle(r, &pos, &p));
-  IG_RETURN_IF_ERR(next_pickle(r, &pos, &p));
+  IG_RETURN_IF_ERR(next_pickle(r, pos, &p));
+  IG_RETURN_IF_ERR(next_pickle(r, pos, &p));
   if (p->kind != IG_PICKLE_INT || p->i != LEGACY_PROTOCOL) {
     return ig_fail(r->un.c, IG_UNSUPPORTED, "%s: a legacy file of a version other than %d",
                    r->un.name, LEGACY_PROTOCOL);
   }
-  IG_RETURN_IF_ERR(next_pickle(r, &pos, &p));
-  IG_RETURN_IF_ERR(read_info(r, p));
+  IG_RETURN_IF_ERR(next_pickle(r, pos, &p));
+  return read_info(r, p);
+}
+
+static ig_status read_all(reader *r, ig_object **out) {
+  size_t pos = 0;
+  ig_pickle *p = NULL;
+  ig_pickle *tree = NULL;
+  IG_RETURN_IF_ERR(read_head(r, &pos));
   IG_RETURN_IF_ERR(next_pickle(r, &pos, &tree));
   IG_RETURN_IF_ERR(next_pickle(r, &pos, &p));
   IG_RETURN_IF_ERR(learn_classes(r));

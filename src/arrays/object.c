@@ -242,27 +242,36 @@ static bool hash(const ig_object *o, int depth, uint64_t *h) {
   return true;
 }
 
+static double imag_part(const ig_object *o) {
+  return o->kind == IG_OBJECT_COMPLEX ? o->z.im : 0;
+}
+static bool is_real(const ig_object *o) {
+  return o->kind == IG_OBJECT_FLOAT || o->kind == IG_OBJECT_COMPLEX;
+}
+static bool is_tuple(const ig_object *o) {
+  return o->kind == IG_OBJECT_TUPLE || o->kind == IG_OBJECT_SIZE;
+}
+
+static bool same(const ig_object *a, const ig_object *b);
+
+static bool same_items(const ig_object *a, const ig_object *b) {
+  if (a->n != b->n) return false;
+  for (size_t i = 0; i < a->n; i++) {
+    if (!same(a->items[i], b->items[i])) return false;
+  }
+  return true;
+}
+
 static bool same(const ig_object *a, const ig_object *b) {
   int64_t i = 0;
   int64_t k = 0;
   bool number = as_int(a, &i);
   if (number != as_int(b, &k)) return false;
   if (number) return i == k;
-  bool reals = (a->kind == IG_OBJECT_FLOAT || a->kind == IG_OBJECT_COMPLEX) &&
-               (b->kind == IG_OBJECT_FLOAT || b->kind == IG_OBJECT_COMPLEX);
-  if (reals) {
-    return real_part(a) == real_part(b) && (a->kind == IG_OBJECT_COMPLEX ? a->z.im : 0) ==
-                                               (b->kind == IG_OBJECT_COMPLEX ? b->z.im : 0);
+  if (is_real(a) && is_real(b)) {
+    return real_part(a) == real_part(b) && imag_part(a) == imag_part(b);
   }
-  bool tuples = (a->kind == IG_OBJECT_TUPLE || a->kind == IG_OBJECT_SIZE) &&
-                (b->kind == IG_OBJECT_TUPLE || b->kind == IG_OBJECT_SIZE);
-  if (tuples) {
-    if (a->n != b->n) return false;
-    for (size_t n = 0; n < a->n; n++) {
-      if (!same(a->items[n], b->items[n])) return false;
-    }
-    return true;
-  }
+  if (is_tuple(a) && is_tuple(b)) return same_items(a, b);
   if (a->kind != b->kind) return false;
   if (is_text(a)) return a->text_n == b->text_n && memcmp(a->text, b->text, a->text_n) == 0;
   if (a->kind == IG_OBJECT_DTYPE) return a->dtype == b->dtype;
@@ -292,7 +301,7 @@ static void enter(ig_object *o, size_t number, uint64_t h) {
 static bool grow_index(ig_ctx *c, ig_object *o) {
   size_t keys = o->n / step_of(o);
   if (keys < SMALL || 2 * (keys + 1) <= o->index_cap) return true;
-  size_t cap = o->index_cap ? 2 * o->index_cap : 4 * SMALL;
+  size_t cap = o->index_cap ? 2 * o->index_cap : (size_t)4 * SMALL;
   uint32_t *slots = keys < UINT32_MAX - 1 ? ig_mem_new(c->alloc, cap * sizeof *slots) : NULL;
   if (!slots) return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
   ig_mem_free(o->alloc, o->index, o->index_cap * sizeof *o->index);

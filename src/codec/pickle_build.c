@@ -183,8 +183,8 @@ static bool push_global(ig_unpickler *u, ig_bytes module, ig_bytes name) {
 }
 
 static bool op_global(ig_unpickler *u) {
-  ig_bytes module;
-  ig_bytes name;
+  ig_bytes module = {0};
+  ig_bytes name = {0};
   return ig_unpickle_line(u, &module) && ig_unpickle_line(u, &name) && push_global(u, module, name);
 }
 

@@ -171,7 +171,7 @@ static bool op_false(ig_unpickler *u) {
 
 // Digits of protocol 0, with a zero behind them; NULL: too long to be a number that is read here.
 static bool read_digits(ig_unpickler *u, char text[64]) {
-  ig_bytes line;
+  ig_bytes line = {0};
   if (!ig_unpickle_line(u, &line)) return false;
   if (line.n == 0 || line.n > 63 || memchr(line.at, 0, line.n)) {
     return BAD(u, "a number of %zu characters is not read", line.n);
@@ -183,7 +183,7 @@ static bool read_digits(ig_unpickler *u, char text[64]) {
 
 // INT of protocol 0: "00" and "01" are bools. LONG: an L may follow.
 static bool op_int_text(ig_unpickler *u) {
-  char text[64];
+  char text[64] = {0};
   if (!read_digits(u, text)) return false;
   if (strcmp(text, "00") == 0) return op_false(u);
   if (strcmp(text, "01") == 0) return op_true(u);
@@ -200,7 +200,7 @@ static bool op_int_text(ig_unpickler *u) {
 }
 
 static bool op_float_text(ig_unpickler *u) {
-  char text[64];
+  char text[64] = {0};
   char *end = NULL;
   if (!read_digits(u, text)) return false;
   ig_pickle *p = ig_unpickle_make(u, IG_PICKLE_FLOAT);
@@ -271,7 +271,7 @@ static int hex_digit(uint8_t ch) {
 
 // STRING of protocol 0: a literal in quotes; the escapes that repr() writes.
 static bool op_string_text(ig_unpickler *u) {
-  ig_bytes s;
+  ig_bytes s = {0};
   if (!ig_unpickle_line(u, &s)) return false;
   if (s.n < 2 || (s.at[0] != '\'' && s.at[0] != '"') || s.at[s.n - 1] != s.at[0]) {
     return BAD(u, "a string without its quotes");
@@ -289,7 +289,7 @@ static bool op_string_text(ig_unpickler *u) {
                  hex_digit(s.at[i + 2]) >= 0;
       if (!known && !hex) return BAD(u, "an escape that is not read");
       ch = known ? (uint8_t)to[known - from]
-                 : (uint8_t)(hex_digit(s.at[i + 1]) << 4 | hex_digit(s.at[i + 2]));
+                 : (uint8_t)(hex_digit(s.at[i + 1]) * 16 + hex_digit(s.at[i + 2]));
       if (hex) i += 2;
     }
     out[n++] = (char)ch;
@@ -302,30 +302,33 @@ static bool op_string_text(ig_unpickler *u) {
   return ig_unpickle_push(u, p);
 }
 
-// UNICODE of protocol 0: bytes are Latin-1, \uXXXX and \UXXXXXXXX are code points.
+// The code point at *i, which goes to its last byte: a byte of Latin-1, \uXXXX or \UXXXXXXXX.
+static bool next_point(ig_unpickler *u, ig_bytes s, size_t *i, uint32_t *point) {
+  *point = s.at[*i];
+  uint8_t kind = *point == '\\' && *i + 1 < s.n ? s.at[*i + 1] : 0;
+  size_t digits = kind == 'u' ? 4 : kind == 'U' ? 8 : 0;
+  if (digits && s.n - *i - 2 < digits) return BAD(u, "an escape that is cut off");
+  if (digits) *point = 0;
+  for (size_t k = 0; k < digits; k++) {
+    int digit = hex_digit(s.at[*i + 2 + k]);
+    if (digit < 0 || *point >> 28) return BAD(u, "an escape that is not read");
+    *point = *point << 4 | (uint32_t)digit;
+  }
+  if (digits) *i += 1 + digits;
+  if (*point <= 0x10FFFF && (*point < 0xD800 || *point >= 0xE000)) return true;
+  return BAD(u, "U+%04" PRIX32 " is not a character", *point);
+}
+
+// UNICODE of protocol 0.
 static bool op_unicode_text(ig_unpickler *u) {
-  ig_bytes s;
+  ig_bytes s = {0};
   if (!ig_unpickle_line(u, &s)) return false;
   char *out = ig_arena_push(u->arena, 2 * s.n + 1);
   if (!out) return no_memory(u);
   size_t n = 0;
   for (size_t i = 0; i < s.n; i++) {
-    uint32_t point = s.at[i];
-    uint8_t kind = point == '\\' && i + 1 < s.n ? s.at[i + 1] : 0;
-    size_t digits = kind == 'u' ? 4 : kind == 'U' ? 8 : 0;
-    if (digits) {
-      if (s.n - i - 2 < digits) return BAD(u, "an escape that is cut off");
-      point = 0;
-      for (size_t k = 0; k < digits; k++) {
-        int digit = hex_digit(s.at[i + 2 + k]);
-        if (digit < 0 || point >> 28) return BAD(u, "an escape that is not read");
-        point = point << 4 | (uint32_t)digit;
-      }
-      i += 1 + digits;
-    }
-    if (point > 0x10FFFF || (point >= 0xD800 && point < 0xE000)) {
-      return BAD(u, "U+%04" PRIX32 " is not a character", point);
-    }
+    uint32_t point = 0;
+    if (!next_point(u, s, &i, &point)) return false;
     n += ig_utf8_encode(point, (uint8_t *)out + n);
   }
   ig_pickle *p = ig_unpickle_make(u, IG_PICKLE_STR);
@@ -381,7 +384,7 @@ static bool op_memoize(ig_unpickler *u) {
 }
 
 static bool memo_line(ig_unpickler *u, uint64_t *number) {
-  char text[64];
+  char text[64] = {0};
   if (!read_digits(u, text)) return false;
   *number = 0;
   for (const char *p = text; *p; p++) {

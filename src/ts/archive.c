@@ -63,9 +63,9 @@ static const char *join(ig_ts *ts, const char *prefix, const char *name) {
   size_t k = strlen(name);
   char *text = ig_arena_push(&ts->arena, n + k + 2);
   if (!text) return NULL;
-  memcpy(text, prefix, n);
+  if (n) memcpy(text, prefix, n);
   if (n) text[n++] = '.';
-  memcpy(text + n, name, k + 1);
+  memcpy(text + n, name, k);  // the block is zeroed
   return text;
 }
 

@@ -298,10 +298,10 @@ static void nesting_has_a_limit(void **state) {
   memset(deep + N, 'a', N - 1);
   deep[2 * N - 1] = '.';
   ig_object *o = NULL;
-  assert_int_equal(load(f, (ig_bytes){(uint8_t *)deep, 2 * N}, NULL, &o), IG_SYNTAX);
+  assert_int_equal(load(f, (ig_bytes){(uint8_t *)deep, (size_t)2 * N}, NULL, &o), IG_SYNTAX);
   test_error_has(f->c, "values are nested deeper than the limit of 256");
   ig_limits loose = {.size = sizeof loose, .max_depth = 1u << 30};
-  assert_int_equal(load(f, (ig_bytes){(uint8_t *)deep, 2 * N}, &loose, &o), IG_SYNTAX);
+  assert_int_equal(load(f, (ig_bytes){(uint8_t *)deep, (size_t)2 * N}, &loose, &o), IG_SYNTAX);
   test_error_has(f->c, "nested deeper than the limit of 1024");
   // 255 lists around one are as deep as allowed.
   memset(deep, ']', 256);
