@@ -17,6 +17,7 @@
 #include "ingot/op.h"
 #include "ingot/pass.h"
 #include "ingot/program.h"
+#include "ingot/script.h"
 #include "ingot/status.h"
 #include "ingot/tensor.h"
 #include "ingot/threads.h"
