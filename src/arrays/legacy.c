@@ -52,13 +52,16 @@ static ig_status next_pickle(reader *r, size_t *pos, ig_pickle **tree) {
 // What every legacy file begins with: 0x1950a86a20f9469cfc6c.
 static const uint8_t magic[] = {0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19};
 
+// In any protocol: PROTO, perhaps FRAME, LONG1 with the magic number.
 bool ig_legacy_is(ig_bytes in) {
-  static const uint8_t head[] = {0x80, 2, 0x8a, sizeof magic};
+  enum { PROTO = 0x80, FRAME = 0x95, LONG1 = 0x8a, FRAME_SIZE = 9 };
   const uint8_t *p = in.at;
-  if (in.n < sizeof head + sizeof magic || p[0] != 0x80 || p[2] != 0x8a || p[3] != sizeof magic) {
-    return false;
-  }
-  return memcmp(p + sizeof head, magic, sizeof magic) == 0;
+  size_t n = in.n;
+  if (n < 2 || p[0] != PROTO) return false;
+  size_t skip = n > 2 && p[2] == FRAME ? 2 + FRAME_SIZE : 2;
+  if (n < skip + 2 + sizeof magic) return false;
+  p += skip;
+  return p[0] == LONG1 && p[1] == sizeof magic && memcmp(p + 2, magic, sizeof magic) == 0;
 }
 
 static ig_status read_info(reader *r, const ig_pickle *info) {

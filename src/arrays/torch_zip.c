@@ -141,8 +141,11 @@ ig_status ig_torch_zip_unpickle(ig_torch_zip *z, const ig_unpack *proto, const c
   u.un.name = z->name;
   u.un.limits = z->limits;
   u.un.storage = get_storage;
-  ig_pickle_source source = {
-      .name = e->name, .rule = ig_unpack_rule, .user = &u.un, .limits = &z->limits};
+  ig_pickle_source source = {.name = e->name,
+                             .rule = ig_unpack_rule,
+                             .user = &u.un,
+                             .limits = &z->limits,
+                             .bare = proto->script};
   ig_pickle *tree = NULL;
   ig_scope scope = ig_scope_open(z->c);
   ig_status st = ig_zip_read(z->c, e, &arena, &source.in);

@@ -320,6 +320,8 @@ static ig_object *build(ig_unpack *u, ig_pickle *p, size_t depth) {
       return ig_object_of_text(c, IG_OBJECT_STR, p->text, p->n);
     case IG_PICKLE_BYTES:
       return ig_object_of_text(c, IG_OBJECT_BYTES, p->text, p->n);
+    case IG_PICKLE_BYTEARRAY:
+      return ig_object_of_text(c, IG_OBJECT_BYTEARRAY, p->text, p->n);
     case IG_PICKLE_LIST:
       return sequence(u, p, IG_OBJECT_LIST, depth);
     case IG_PICKLE_TUPLE:

@@ -21,7 +21,8 @@ typedef enum ig_pickle_kind {
   IG_PICKLE_BIG,  // text: two's complement, least byte first
   IG_PICKLE_FLOAT,
   IG_PICKLE_STR,    // UTF-8
-  IG_PICKLE_BYTES,  // bytes, bytearray, and strings of Python 2 that are not UTF-8
+  IG_PICKLE_BYTES,  // also strings of Python 2 that are not UTF-8
+  IG_PICKLE_BYTEARRAY,
   IG_PICKLE_LIST,
   IG_PICKLE_TUPLE,
   IG_PICKLE_SET,
@@ -68,6 +69,7 @@ typedef struct ig_pickle_source {
   void (*persid)(ig_pickle *p, void *user);  // told of every PERSID; may be NULL
   void *user;
   const ig_limits *limits;  // NULL: the default ones
+  bool bare;                // TorchScript: a class may be called with a value instead of a tuple
 } ig_pickle_source;
 
 // The tree lives in `arena` and does not refer to the bytes. *end: where the pickle stopped; NULL:

@@ -228,6 +228,11 @@ static bool push_call(ig_unpickler *u, ig_pickle_rule least) {
   ig_pickle *what = args ? ig_unpickle_pop(u) : NULL;
   if (!what) return false;
   if (what->kind != IG_PICKLE_GLOBAL) return BAD(u, "a call of %s", text_of(what));
+  if (args->kind != IG_PICKLE_TUPLE && u->src->bare && what->rule == IG_PICKLE_CLASS) {
+    ig_pickle *tuple = ig_unpickle_make(u, IG_PICKLE_TUPLE);
+    if (!tuple || !add_items(u, tuple, &args, 1)) return false;
+    args = tuple;
+  }
   if (args->kind != IG_PICKLE_TUPLE) {
     return BAD(u, "arguments of '%.200s' are %s, expected a tuple", what->text, text_of(args));
   }

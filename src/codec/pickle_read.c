@@ -13,9 +13,9 @@ enum { CLOCK_EVERY = 1 << 16, PROTOCOL_MAX = 5 };
 
 const char *ig_pickle_kind_text(ig_pickle_kind kind) {
   static const char *const texts[] = {
-      "None",         "a bool",   "an integer", "a large integer", "a float",
-      "a string",     "bytes",    "a list",     "a tuple",         "a set",
-      "a dictionary", "a global", "an object",  "a persistent id",
+      "None",     "a bool",       "an integer",  "a large integer", "a float",
+      "a string", "bytes",        "a bytearray", "a list",          "a tuple",
+      "a set",    "a dictionary", "a global",    "an object",       "a persistent id",
   };
   return texts[kind];
 }
@@ -249,6 +249,10 @@ static bool op_bytes8(ig_unpickler *u) {
   return counted(u, IG_PICKLE_BYTES, 8);
 }
 
+static bool op_bytearray8(ig_unpickler *u) {
+  return counted(u, IG_PICKLE_BYTEARRAY, 8);
+}
+
 // Strings of Python 2 are texts where they can be.
 static bool old_string(ig_unpickler *u, size_t width) {
   if (!counted(u, IG_PICKLE_BYTES, width)) return false;
@@ -430,7 +434,7 @@ static const ig_unpickle_step atoms[256] = {
     [0x8b] = op_long4,      ['G'] = op_binfloat,    ['N'] = op_none,         [0x88] = op_true,
     [0x89] = op_false,      ['I'] = op_int_text,    ['L'] = op_int_text,     ['F'] = op_float_text,
     ['X'] = op_unicode4,    [0x8c] = op_unicode1,   [0x8d] = op_unicode8,    ['B'] = op_bytes4,
-    ['C'] = op_bytes1,      [0x8e] = op_bytes8,     [0x96] = op_bytes8,      ['U'] = op_string1,
+    ['C'] = op_bytes1,      [0x8e] = op_bytes8,     [0x96] = op_bytearray8,  ['U'] = op_string1,
     ['T'] = op_string4,     ['S'] = op_string_text, ['V'] = op_unicode_text, ['q'] = op_binput,
     ['r'] = op_long_binput, ['h'] = op_binget,      ['j'] = op_long_binget,  [0x94] = op_memoize,
     ['p'] = op_put_text,    ['g'] = op_get_text,    [0x80] = op_proto,       [0x95] = op_frame,

@@ -435,6 +435,20 @@ def test_torchscript_archives_are_inspected() -> None:
         ScriptArchive(DATA / "counter.state.pt")
 
 
+def test_torchscript_attributes_of_every_kind() -> None:
+    """A scripted module with lists, dictionaries, tuples, an enum, a device, a shared submodule."""
+    a = ScriptArchive(DATA / "rich.ts.pt")
+    assert [(name, role) for name, role, _ in a.weights] == [
+        ("w", "parameter"), ("plain", "attribute"), ("subs.0.b", "buffer"), ("subs.0.nb", "buffer"),
+        ("subs.1.b", "buffer"), ("subs.1.nb", "buffer"), ("same.b", "buffer"), ("same.nb", "buffer"),
+        ("lin.weight", "parameter"),
+    ]  # fmt: skip
+    assert "plain" not in a.state_dict() and a.members["extra/note.txt"] == 5
+    assert ("same", "__torch__.Sub", True) in a.modules
+    state = a.state_dict()
+    assert state["same.b"].untyped_storage().data_ptr() == state["subs.0.b"].untyped_storage().data_ptr()
+
+
 # ---- the real PyTorch
 
 
@@ -465,6 +479,21 @@ def test_ingot_reads_what_pytorch_writes() -> None:
         assert same(value, back)
 
     check()
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+def test_every_protocol_of_pytorch(protocol: int, zipped: bool) -> None:
+    torch = real("torch")
+    value = {
+        "plain": [1, 2.5, None, True, "x" * 300, b"by", bytearray(b"q"), {1, 2}, (1, 2, 3, 4), OrderedDict(z=1), 1j],
+        "tensors": [torch.arange(5.0), torch.ones(2, dtype=torch.uint16), torch.nn.Parameter(torch.ones(1))],
+        "others": [torch.Size([1]), torch.float32, torch.device("cuda", 0)],
+    }
+    f = io.BytesIO()
+    torch.save(value, f, pickle_protocol=protocol, _use_new_zipfile_serialization=zipped)
+    f.seek(0)
+    assert same(value, ingot.load(f))
 
 
 def test_pickles_are_those_of_pytorch() -> None:
