@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "ir/program.h"
+#include "op/formula.h"
 #include "op/interpret.h"
+#include "op/refuse.h"
 #include "op/tape.h"
 
 static bool make_differentiable(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs,
@@ -17,14 +19,64 @@ static bool make_differentiable(ig_ctx *c, const ig_op *op, const ig_value *args
   return true;
 }
 
+// Which output is the loss, and which one the user's first is.
+typedef struct loss_at {
+  size_t at;
+  const ig_program *p;  // NULL: a graph alone
+} loss_at;
+
+static bool is_user(const loss_at *l, size_t i) {
+  return !l->p || l->p->outputs[i].kind == IG_OUTPUT_USER;
+}
+
+static size_t user_index(const loss_at *l, size_t at) {
+  size_t k = 0;
+  for (size_t i = 0; i < at; i++) k += is_user(l, i);
+  return k;
+}
+
+// One output leads back: the loss, one number. The others must not ask for gradients.
+static bool check_loss(ig_ctx *c, const loss_at *l, const ig_value *outs, size_t n) {
+  size_t loss = user_index(l, l->at < n ? l->at : n);
+  if (l->at >= n || outs[l->at].kind != IG_KIND_TENSOR) {
+    return ig_fail(c, IG_RUNTIME, "joint graph: output %zu is no tensor", loss) == IG_OK;
+  }
+  const ig_tensor *t = outs[l->at].tensor;
+  for (size_t i = 0; i < n && l->p; i++) {
+    bool leads = i != l->at && is_user(l, i) && outs[i].kind == IG_KIND_TENSOR &&
+                 ig_tape_requires_grad(outs[i].tensor);
+    if (!leads) continue;
+    ig_fail_text(c, IG_RUNTIME,
+                 "Found an output of the forward that requires gradients, that was not the scalar "
+                 "loss.\nWe require all outputs to the forward that are not the scalar loss to not "
+                 "require gradient,\nbecause we will only compute a backward graph against the "
+                 "scalar loss.\nYou can fix this by calling .detach() on each of your forward "
+                 "outputs that is not the loss.\nYou specified that output index %zu is the loss, "
+                 "but we found that\nthe output at index %zu requires gradients.",
+                 loss, user_index(l, i));
+    return false;
+  }
+  if (l->p && !ig_tape_requires_grad(t)) {
+    ig_fail_text(
+        c, IG_RUNTIME,
+        "The output at index %zu was marked as the loss, but it does not require gradients", loss);
+    return false;
+  }
+  ig_int numel = ig_numel_of(c, t);
+  if (!l->p || ig_int_eq_i64(c, numel, 1)) return c->status == IG_OK;
+  ig_fail_text(c, IG_RUNTIME,
+               "We require the output marked as the loss (at index %zu) to be a scalar, but it has "
+               "shape torch.Size(%s)",
+               loss, ig_sizes_text(c, ig_sizes(t), (size_t)t->ndim));
+  return false;
+}
+
 // outs -> outs, gradients of the loss by the placeholders that require them
 static const ig_value *append_grads(ig_ctx *c, const ig_value *inputs, size_t ninputs,
                                     const ig_value *outs, size_t *n, void *user) {
-  size_t at = *(const size_t *)user;
-  if (at >= *n || outs[at].kind != IG_KIND_TENSOR) {
-    (void)ig_fail(c, IG_RUNTIME, "joint graph: output %zu is no tensor", at);
-    return NULL;
-  }
+  const loss_at *l = user;
+  size_t at = l->at;
+  if (!check_loss(c, l, outs, *n)) return NULL;
   ig_tensor **wanted = ig_scope_push(c, ninputs * sizeof *wanted + 1);
   ig_tensor **grads = ig_scope_push(c, ninputs * sizeof *grads + 1);
   ig_value *all = ig_scope_push(c, (ninputs + *n) * sizeof *all);
@@ -44,7 +96,7 @@ static const ig_value *append_grads(ig_ctx *c, const ig_value *inputs, size_t ni
   return all;
 }
 
-static ig_status joint(ig_ctx *c, const ig_graph *g, size_t loss, ig_graph **out) {
+static ig_status joint(ig_ctx *c, const ig_graph *g, loss_at loss, ig_graph **out) {
   ig_transform t = {
       .rewrite = {make_differentiable, NULL}, .grad = true, .finish = append_grads, .user = &loss};
   IG_RETURN_IF_ERR(ig_graph_transform(c, g, &t, out));
@@ -53,7 +105,7 @@ static ig_status joint(ig_ctx *c, const ig_graph *g, size_t loss, ig_graph **out
 }
 
 ig_status ig_graph_joint(ig_ctx *c, const ig_graph *g, ig_graph **out) {
-  return joint(c, g, 0, out);
+  return joint(c, g, (loss_at){0}, out);
 }
 
 // The output that is the user's `loss`-th.
@@ -91,7 +143,7 @@ ig_status ig_program_joint_at(ig_ctx *c, const ig_program *p, size_t loss, ig_pr
   ig_graph *g = NULL;
   *out = NULL;
   size_t at = find_loss(p, loss);
-  IG_RETURN_IF_ERR(joint(c, p->graph, at, &g));
+  IG_RETURN_IF_ERR(joint(c, p->graph, (loss_at){at, p}, &g));
   ig_scope s = ig_scope_open(c);
   if (ig_graph_lift_constants(c, g)) {
     *out = describe(c, p, g, at);

@@ -149,7 +149,9 @@ bool ig_graph_set_name(ig_ctx *c, ig_graph *g, ig_node *n, const char *text) {
   return true;
 }
 
-// The name that a placeholder would like to have.
+static const char strict_root[] = "L__self___";
+
+// The name that a placeholder would like to have, in small letters.
 static const char *wish_of(const ig_node *n, char *text, size_t cap) {
   static const char *const prefixes[] = {[IG_INPUT_PARAMETER] = "p_",
                                          [IG_INPUT_BUFFER] = "b_",
@@ -157,8 +159,15 @@ static const char *wish_of(const ig_node *n, char *text, size_t cap) {
                                          [IG_INPUT_OBJECT] = "obj_",
                                          [IG_INPUT_TOKEN] = "token_"};
   if (!n->path) return n->name;
-  if (n->role != IG_INPUT_USER) return ig_name_of_path(prefixes[n->role], n->path, text, cap);
-  clean(n->path, text, cap);
+  const char *path = n->path;
+  // What a strict capture found inside a container is called by the way to it.
+  if (strncmp(path, strict_root, sizeof strict_root - 1) == 0) path += sizeof strict_root - 1;
+  if (n->role != IG_INPUT_USER) {
+    (void)ig_name_of_path(prefixes[n->role], path, text, cap);
+  } else {
+    clean(path, text, cap);
+  }
+  for (char *p = text; *p; p++) *p = (char)tolower((unsigned char)*p);
   return text;
 }
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Assertions about numbers that stand in the data, placed where the last number that they mention
-// is known. Behind the placeholders: what concerns sizes of inputs only. Behind a call that makes
-// an unbacked symbol: that it is a size, its range, and everything that was found out or asked of
-// it and of earlier ones, each once.
+// Assertions about numbers that stand in the data, in the graph that reads them, placed where the
+// last number that they mention is known. Behind the placeholders: what concerns sizes of inputs
+// only. Behind a call that makes an unbacked symbol: that it is a size, its range, and everything
+// that was found out or asked of it and of earlier ones, each once.
 #include <string.h>
 
 #include "pass/pass.h"
 #include "sym/env.h"
 
 typedef struct placer {
+  const struct placer *outer;  // of the graph around this one, done; NULL: none
   ig_ctx *c;
   ig_graph *g;
   const ig_env *env;
@@ -176,16 +177,30 @@ static bool say_range(placer *p, const ig_expr *u, ig_node *n) {
   return insert_op(p, "aten::sym_constrain_range", "sym_constrain_range_default", args, 1, 2);
 }
 
+static bool is_bound_outside(const placer *p, const ig_expr *e) {
+  for (p = p->outer; p; p = p->outer) {
+    if (ig_table_find(&p->bound, e)) return true;
+  }
+  return false;
+}
+
 static bool is_ready(placer *p, const ig_expr *e) {
   size_t n = 0;
   const ig_expr *const *all = ig_expr_symbols(p->c, e, &n);
   for (size_t i = 0; i < n; i++) {
-    bool here = all[i]->backed
-                    ? ig_table_find(&p->sizes, all[i]) || ig_table_find(&p->computed, all[i])
-                    : ig_table_find(&p->bound, all[i]) != NULL;
+    bool given = all[i]->backed || is_bound_outside(p, all[i]);
+    bool here = given ? ig_table_find(&p->sizes, all[i]) || ig_table_find(&p->computed, all[i])
+                      : ig_table_find(&p->bound, all[i]) != NULL;
     if (!here) return false;
   }
   return true;
+}
+
+static bool is_said(const placer *p, const ig_expr *e) {
+  for (; p; p = p->outer) {
+    if (ig_table_find(&p->said, e)) return true;
+  }
+  return false;
 }
 
 static bool say(placer *p, const ig_assert *a) {
@@ -208,7 +223,7 @@ static bool say(placer *p, const ig_assert *a) {
 static bool say_ready(placer *p, bool unbacked) {
   for (size_t i = 0; i < p->env->asserts.n; i++) {
     const ig_assert *a = &p->env->asserts.at[i];
-    if ((a->symbol != NULL) != unbacked || ig_table_find(&p->said, a->expr)) continue;
+    if ((a->symbol != NULL) != unbacked || is_said(p, a->expr)) continue;
     if (!is_ready(p, a->expr)) continue;
     if (!put(p, &p->said, a->expr, p, 1) || !say(p, a)) return false;
   }
@@ -234,7 +249,8 @@ static bool bind(placer *p, const ig_expr *u, ig_node *n) {
 }
 
 static bool is_new(const placer *p, const ig_expr *e) {
-  return e && e->kind == IG_EXPR_SYMBOL && !e->backed && !ig_table_find(&p->bound, e);
+  return e && e->kind == IG_EXPR_SYMBOL && !e->backed && !ig_table_find(&p->bound, e) &&
+         !is_bound_outside(p, e);
 }
 
 static bool visit(placer *p, ig_node *n) {
@@ -263,27 +279,34 @@ static bool place(placer *p) {
   }
   p->before = n;
   p->at = NULL;
-  if (!say_ready(p, false)) return false;
+  if (!p->outer && !say_ready(p, false)) return false;
   for (; n; n = n->next) {
     if (n->kind != IG_NODE_OUTPUT && !visit(p, n)) return false;
   }
   return true;
 }
 
-static ig_status insert_asserts(ig_ctx *c, ig_graph *g) {
-  placer p = {.c = c, .g = g, .env = g->sym->env};
+// What a sub-graph reads from the data is asserted there.
+static bool place_all(ig_ctx *c, ig_graph *g, const placer *outer) {
+  placer p = {.outer = outer, .c = c, .g = g, .env = g->sym->env};
   p.computed = p.sizes = p.bound = p.said = ig_table_make(c->alloc);
-  struct ig_sym *sym = c->sym;
-  void (*locate)(ig_ctx *, void *) = c->locate;
-  c->sym = g->sym;
-  c->locate = NULL;
-  (void)place(&p);
-  c->sym = sym;
-  c->locate = locate;
+  bool ok = place(&p);
+  for (size_t i = 0; i < g->subs.n && ok; i++) ok = place_all(c, g->subs.at[i].graph, &p);
   ig_table_free(&p.computed);
   ig_table_free(&p.sizes);
   ig_table_free(&p.bound);
   ig_table_free(&p.said);
+  return ok;
+}
+
+static ig_status insert_asserts(ig_ctx *c, ig_graph *g) {
+  struct ig_sym *sym = c->sym;
+  void (*locate)(ig_ctx *, void *) = c->locate;
+  c->sym = g->sym;
+  c->locate = NULL;
+  (void)place_all(c, g, NULL);
+  c->sym = sym;
+  c->locate = locate;
   return c->status;
 }
 

@@ -3,6 +3,7 @@
 // running.
 #include "heap.h"
 #include "ingot/aten.h"
+#include "ingot/dims.h"
 #include "ingot/grad.h"
 #include "ingot/program.h"
 
@@ -327,6 +328,43 @@ static void mistakes(void **state) {
   ig_program_free(p);
 }
 
+static void halves(ig_ctx *ctx, ig_tensor *const *inputs, ig_tensor **outputs, void *user) {
+  (void)user;
+  outputs[0] = ig_add_tensor(ctx, inputs[0], inputs[1]);
+}
+
+static void run_refuses(const ig_program *p, ig_value a, ig_value b, const char *text) {
+  ig_value out;
+  ig_value in[] = {a, b};
+  assert_int_not_equal(ig_program_run(c, p, in, 2, &out), IG_OK);
+  test_error_has(c, text);
+}
+
+// Running checks what modules of Python check, in the same words.
+static void checked_when_run(void **state) {
+  (void)state;
+  ig_scope s = ig_scope_open(c);
+  ig_dim dims[] = {{.kind = IG_DIM_NAMED, .name = "n", .lo = 3, .hi = 8}, {0}};
+  ig_export_input in[] = {{"x", filled(2, 4, 2, 1), dims}, {"y", filled(2, 4, 2, 1), dims}};
+  ig_export_args args = {.fn = halves, .inputs = in, .ninputs = 2, .noutputs = 1};
+  ig_program *p = NULL;
+  assert_int_equal(ig_export(c, &args, &p), IG_OK);
+  ig_value out;
+  ig_value five = ig_of_tensor(filled(2, 5, 2, 1));
+  assert_int_equal(ig_program_run(c, p, (ig_value[]){five, five}, 2, &out), IG_OK);
+  run_refuses(p, five, ig_of_tensor(filled(2, 6, 2, 1)),
+              "Expected input at *args[1].shape[0] to be equal to 5, but got 6");
+  run_refuses(p, ig_of_tensor(filled(2, 9, 2, 1)), five,
+              "Expected input at *args[0].shape[0] to be <= 8, but got 9");
+  run_refuses(p, ig_of_tensor(filled(2, 2, 2, 1)), five,
+              "Expected input at *args[0].shape[0] to be >= 3, but got 2");
+  run_refuses(p, five, ig_of_tensor(filled(2, 5, 3, 1)),
+              "Expected input at *args[1].shape[1] to be equal to 2, but got 3");
+  run_refuses(p, five, ig_of_i64(3), "Expected input at *args[1] to be a tensor");
+  ig_program_free(p);
+  ig_scope_close(c, s);
+}
+
 static void model(ig_ctx *ctx, ig_tensor *const *inputs, ig_tensor **outputs, void *user) {
   outputs[0] = ig_mul_tensor(ctx, inputs[0], *(ig_tensor **)user);
 }
@@ -377,6 +415,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(joint, setup, teardown),
       cmocka_unit_test_setup_teardown(metadata, setup, teardown),
       cmocka_unit_test_setup_teardown(mistakes, setup, teardown),
+      cmocka_unit_test_setup_teardown(checked_when_run, setup, teardown),
       cmocka_unit_test(out_of_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -332,3 +332,83 @@ def test_user_errors_in_strict_mode():
     with pytest.raises(KeyError, match="mine"):
         export(M(), (torch.ones(1),), strict=False)
     assert not torch._C.capture_is_open()
+
+
+def test_calls_give_way_to_inputs_at_the_end():
+    class Model(torch.nn.Module):
+        def forward(self, mul, add_1):
+            y = mul * 2 + add_1
+            with torch.no_grad():
+                z = y * y
+            return z + 1
+
+    ep = export(Model(), (torch.ones(2), torch.ones(2)))
+    names = [n.name for n in ep.graph.nodes if n.op == "call_function"]
+    assert names == ["mul_1", "add", "mul_2", "add_2"]
+    inner = [n.name for n in ep.graph_module.submod_1.graph.nodes]
+    assert inner == ["add", "mul_1", "output"]  # the sub-graph has its own names
+
+
+def test_names_are_in_small_letters():
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.Weight = torch.nn.Parameter(torch.ones(2))
+            self.register_buffer("Mean", torch.ones(2))
+
+        def forward(self, X):
+            return X["A"] * self.Weight + self.Mean
+
+    ep = export(Model(), ({"A": torch.ones(2)},))
+    assert [s.arg.name for s in ep.graph_signature.input_specs] == ["p_weight", "b_mean", "x_a"]
+    assert list(ep.state_dict) == ["Weight", "Mean"]
+
+
+@pytest.mark.parametrize(
+    ("strict", "names"),
+    [
+        (True, ["c_table_0", "c_table_1", "c_plain"]),
+        (False, ["c_lifted_tensor_0", "c_lifted_tensor_1", "c_plain"]),
+    ],
+)
+def test_tensors_in_containers(strict, names):
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.table = [torch.ones(2), torch.full((2,), 3.0)]
+            self.plain = torch.zeros(2)
+
+        def forward(self, x):
+            return x + self.table[0] * self.table[1] + self.plain
+
+    model = Model()
+    ep = export(model, (torch.ones(2),), strict=strict)
+    assert [s.arg.name for s in ep.graph_signature.input_specs[:-1]] == names
+    torch.testing.assert_close(ep.module()(torch.ones(2)), model(torch.ones(2)))
+
+
+def test_assertions_stand_where_the_data_is_read():
+    class Model(torch.nn.Module):
+        def forward(self, x, y):
+            def some(x, y):
+                n = x.max().item()
+                torch._check_is_size(n)
+                torch._check(n <= 4)
+                return y + torch.ones(n).sum()
+
+            return torch.cond(x.sum() > 0, some, lambda x, y: y - 1, [x, y])
+
+    old = torch._dynamo.config.do_not_emit_runtime_asserts
+    torch._dynamo.config.do_not_emit_runtime_asserts = False
+    try:
+        ep = export(Model(), (torch.tensor([1, 2]), torch.ones(3)), strict=False)
+    finally:
+        torch._dynamo.config.do_not_emit_runtime_asserts = old
+    inner = [str(n.target) for n in ep.graph_module.true_graph_0.graph.nodes]
+    assert "aten.sym_constrain_range.default" in inner
+    assert not any("assert" in str(n.target) or "constrain" in str(n.target) for n in ep.graph.nodes)
+    module = ep.module()
+    torch.testing.assert_close(module(torch.tensor([1, 3]), torch.ones(3)), torch.full((3,), 4.0))
+    with pytest.raises(RuntimeError, match=r"Invalid value range for 6 between \[0, 4\]"):
+        module(torch.tensor([1, 6]), torch.ones(3))
+    module(torch.tensor([-9, 6]), torch.ones(3))  # the other branch reads nothing

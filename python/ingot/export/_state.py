@@ -7,6 +7,7 @@ containers in them, buffers. A buffer that was assigned is a mutation; a plain t
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -65,6 +66,11 @@ def _tensors(value: Any, text: str) -> Iterator[tuple[str, Tensor]]:
     elif isinstance(value, dict):
         for key, item in value.items():
             yield from _tensors(item, f"{text}[{key!r}]")
+
+
+def _source_name(text: str) -> str:
+    """What a strict capture calls a tensor inside a container: sub.items[0] is L__self___sub_items_0."""
+    return "L__self___" + re.sub(r"[^a-zA-Z0-9]", "_", re.sub(r"\[(\d+)\]", r"_\1", text))
 
 
 class _Attributes:
@@ -139,8 +145,14 @@ class State:
                 members[key] = self._fakes[id(members), key]
         for path, module in self.module.named_modules(remove_duplicate=False):
             for name, value in module.__dict__.items():
-                if name not in _OWN and isinstance(value, Tensor):
-                    _C.capture_state("constant", f"{path}.{name}" if path else name, value, "name")
+                if name in _OWN:
+                    continue
+                full = f"{path}.{name}" if path else name
+                if isinstance(value, Tensor):
+                    _C.capture_state("constant", full, value, "name")
+                elif strict:
+                    for text, tensor in _tensors(value, full):
+                        _C.capture_state("constant", _source_name(text), tensor, "name")
 
     def assigned_buffers(self) -> list[tuple[Tensor, Tensor]]:
         """(buffer, what was assigned instead) for buffers that are other tensors now."""

@@ -33,6 +33,11 @@ def _capture(
     return capture(mod, args, kwargs, dynamic_shapes, options)
 
 
+def capture_module(mod: nn.Module, args: tuple, kwargs: dict[str, Any] | None, dynamic_shapes: Any) -> Any:
+    """A capture whose placeholders have numbers instead of names, without switches of the grad mode."""
+    return capture(mod, args, kwargs, dynamic_shapes, Options(strict=False, grad_modes=False))
+
+
 def _program(run: Any, program: Any) -> ExportedProgram:
     out = ExportedProgram(program, (run.in_spec, run.out_spec), (run.args, run.kwargs), run.arg_names)
     if run.shape_constraints is not None:

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""aot_export_module: graphs with the state as inputs, gradients behind the outputs."""
+
+import pytest
+
+import ingot as torch
+from ingot._functorch.aot_autograd import aot_export_module
+
+
+class Net(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.lin = torch.nn.Linear(3, 2)
+        self.register_buffer("count", torch.zeros(1))
+        self.register_buffer("scale", torch.full((2,), 3.0))
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        self.count.add_(1)
+        y = torch.relu(self.lin(x) * self.scale)
+        return y.sum(), y.detach()
+
+
+def state(net: Net) -> list[torch.Tensor]:
+    return [net.lin.weight, net.lin.bias, net.count.clone(), net.scale]
+
+
+def test_forward_alone() -> None:
+    net, x = Net(), torch.randn(4, 3)
+    gm, signature = aot_export_module(net, (x,), trace_joint=False)
+    names = [n.name for n in gm.graph.nodes if n.op == "placeholder"]
+    assert names == [f"arg{i}_1" for i in range(5)]
+    assert signature.parameters == ["lin.weight", "lin.bias"]
+    assert signature.inputs_to_buffers == {"arg2_1": "count", "arg3_1": "scale"}
+    assert signature.buffers_to_mutate == {"add": "count"}
+    assert signature.user_inputs == ["arg4_1"]
+    assert signature.backward_signature is None
+    assert "linear" not in gm.code  # composite operators are taken apart
+    count, total, y = gm(*state(net), x)
+    want_total, want_y = net(x)
+    torch.testing.assert_close(count, torch.ones(1))
+    torch.testing.assert_close((total, y), (want_total, want_y))
+
+
+def test_before_dispatch_composites_stay() -> None:
+    gm, _ = aot_export_module(Net(), (torch.randn(4, 3),), trace_joint=False, pre_dispatch=True)
+    assert "aten.linear.default" in gm.code
+
+
+def test_joint_gradients_are_eager_ones() -> None:
+    net, x = Net(), torch.randn(4, 3, requires_grad=True)
+    gm, signature = aot_export_module(net, (x,), trace_joint=True, output_loss_index=0)
+    backward = signature.backward_signature
+    assert list(backward.gradients_to_parameters.values()) == ["lin.weight", "lin.bias"]
+    assert list(backward.gradients_to_user_inputs.values()) == ["arg4_1"]
+    assert backward.loss_output == signature.user_outputs[0]
+    outs = dict(zip([n.name for n in list(gm.graph.nodes)[-1].args[0]], gm(*state(net), x), strict=True))
+    net(x)[0].backward()
+    grads = {**backward.gradients_to_parameters, **backward.gradients_to_user_inputs}
+    want = {"lin.weight": net.lin.weight.grad, "lin.bias": net.lin.bias.grad, "arg4_1": x.grad}
+    for name, target in grads.items():
+        torch.testing.assert_close(outs[name], want[target])
+
+
+def test_joint_with_dynamic_sizes() -> None:
+    class M(torch.nn.Module):
+        def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            return (x * y).tanh().sum()
+
+    n = torch.export.Dim("n")
+    args = (torch.randn(4, requires_grad=True), torch.randn(4))
+    gm, _ = aot_export_module(
+        M(), args, trace_joint=True, output_loss_index=0, dynamic_shapes={"x": {0: n}, "y": {0: n}}
+    )
+    x, y = torch.randn(7, requires_grad=True), torch.randn(7)
+    loss, grad = gm(x, y)
+    M()(x, y).backward()
+    torch.testing.assert_close(grad, x.grad)
+    torch.testing.assert_close(loss, M()(x, y))
+
+
+@pytest.mark.parametrize(
+    ("index", "text"),
+    [
+        (None, "If trace_joint=Trueit is required that one of your forward outputs must be a scalar loss."),
+        (
+            1,
+            "You specified that output index 1 is the loss, but we found that\nthe output at index 0 requires gradients.",
+        ),
+        (2, "the output at index 0 requires gradients."),
+    ],
+)
+def test_which_output_is_the_loss(index: int | None, text: str) -> None:
+    class M(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> tuple:
+            return x.sum(), x * 2, torch.ones(1)
+
+    with pytest.raises(RuntimeError) as error:
+        aot_export_module(M(), (torch.ones(2, requires_grad=True),), trace_joint=True, output_loss_index=index)
+    assert text in str(error.value)
+
+
+def test_loss_is_a_number_with_a_gradient() -> None:
+    class Wide(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x * 2
+
+    x = torch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match=r"to be a scalar, but it has shape torch.Size\(\[2\]\)"):
+        aot_export_module(Wide(), (x,), trace_joint=True, output_loss_index=0)
+    with pytest.raises(RuntimeError, match="was marked as the loss, but it does not require gradients"):
+        aot_export_module(Wide(), (torch.ones(1),), trace_joint=True, output_loss_index=0)
+
+
+def test_own_decompositions() -> None:
+    class M(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.nn.functional.silu(x)
+
+    table = {torch.ops.aten.silu.default: lambda x: x * torch.sigmoid(x)}
+    gm, _ = aot_export_module(M(), (torch.randn(3),), trace_joint=False, decompositions=table)
+    assert "sigmoid" in gm.code
+    assert "silu" not in gm.code
