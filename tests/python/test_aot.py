@@ -84,7 +84,7 @@ def test_joint_with_dynamic_sizes() -> None:
         (None, "If trace_joint=Trueit is required that one of your forward outputs must be a scalar loss."),
         (
             1,
-            "You specified that output index 1 is the loss, but we found that\nthe output at index 0 requires gradients.",
+            "You specified that output index 1 is the loss, but we found that\nthe output at index 0 requires",
         ),
         (2, "the output at index 0 requires gradients."),
     ],
