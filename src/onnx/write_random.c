@@ -75,6 +75,26 @@ static void randint_like_low(ig_onnx *x, const ig_onnx_call *call) {
   integers(x, call, ig_onnx_float_of(x, &call->args[1]), ig_onnx_float_of(x, &call->args[2]));
 }
 
+// self, from, to
+static void random_from(ig_onnx *x, const ig_onnx_call *call) {
+  bool open = ig_onnx_is_none(&call->args[2]);
+  double high = open ? 16777216 : ig_onnx_float_of(x, &call->args[2]);
+  integers(x, call, ig_onnx_float_of(x, &call->args[1]), high);
+}
+// self, to
+static void random_to(ig_onnx *x, const ig_onnx_call *call) {
+  integers(x, call, 0, ig_onnx_float_of(x, &call->args[1]));
+}
+// self: as large as the type holds whole numbers
+static void random_any(ig_onnx *x, const ig_onnx_call *call) {
+  ig_dtype d = call->val->dtype;
+  integers(x, call, 0,
+           d == IG_BOOL            ? 2
+           : ig_dtype_size(d) == 1 ? 128
+           : d == IG_F16           ? 2048
+                                   : 16777216);
+}
+
 // The order of as many random numbers
 static void randperm(ig_onnx *x, const ig_onnx_call *call) {
   const char *noise = draw(x, call, false, 0, 1, IG_F32, NULL);
@@ -117,6 +137,9 @@ const ig_onnx_row ig_onnx_random[] = {
     {"aten.randint.low_generator", randint_low, NULL, NULL},
     {"aten.randint_like.default", randint_like, NULL, NULL},
     {"aten.randint_like.low_dtype", randint_like_low, NULL, NULL},
+    {"aten.random.from", random_from, NULL, NULL},
+    {"aten.random.to", random_to, NULL, NULL},
+    {"aten.random.default", random_any, NULL, NULL},
     {"aten.randperm.default", randperm, NULL, NULL},
     {"aten.randperm.generator", randperm, NULL, NULL},
     {"aten.bernoulli.default", bernoulli, NULL, NULL},

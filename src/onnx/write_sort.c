@@ -247,6 +247,20 @@ static void searchsorted(ig_onnx *x, const ig_onnx_call *call) {
   places(x, call, &a[0], &a[1], right);
 }
 
+// repeats, *, output_size: each index as often as it says
+static void repeat_interleave(ig_onnx *x, const ig_onnx_call *call) {
+  const char *zero = ig_onnx_integer(x, IG_I64, 0);
+  const char *repeats = ig_onnx_operand(x, &call->args[0], IG_I64);
+  const char *ends = ig_onnx_emit2(x, "CumSum", repeats, zero, NULL);
+  const char *last = ig_onnx_gather(x, ends, ig_onnx_integer(x, IG_I64, -1), 0, NULL);
+  const char *at = ig_onnx_emit3(x, "Range", zero, last, ig_onnx_integer(x, IG_I64, 1), NULL);
+  at = ig_onnx_unsqueeze(x, at, 1, NULL);
+  const char *before = ig_onnx_emit2(x, "LessOrEqual", ends, at, NULL);
+  before = ig_onnx_cast(x, before, IG_I64, NULL);
+  before = ig_onnx_reduce_node(x, "ReduceSum", before, (int64_t[]){-1}, 1, false, NULL);
+  (void)ig_onnx_finish(x, call, before, IG_I64);
+}
+
 const ig_onnx_row ig_onnx_sort[] = {
     {"aten.sort.default", sort, NULL, NULL},
     {"aten.sort.stable", sort_stable, NULL, NULL},
@@ -258,6 +272,7 @@ const ig_onnx_row ig_onnx_sort[] = {
     {"aten.cummax.default", cummax, "ReduceMax", has_dims},
     {"aten.cummin.default", cummax, "ReduceMin", has_dims},
     {"aten.logcumsumexp.default", logcumsumexp, NULL, has_dims},
+    {"aten.repeat_interleave.Tensor", repeat_interleave, NULL, NULL},
     {"aten.bucketize.Tensor", bucketize, NULL, NULL},
     {"aten.searchsorted.Tensor", searchsorted, NULL, NULL},
     {NULL, NULL, NULL, NULL},

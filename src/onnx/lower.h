@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators that are said by others before rows are looked for: formulas over ATen calls.
+#ifndef ONNX_LOWER_H_
+#define ONNX_LOWER_H_
+
+#include "ingot/aten.h"
+#include "onnx/writer.h"
+
+typedef bool ig_onnx_lower_fn(ig_ctx *c, int opset, const ig_value *args, ig_value *outs);
+
+ig_onnx_lower_fn ig_onnx_lower_softmax_backward;
+ig_onnx_lower_fn ig_onnx_lower_log_softmax_backward;
+ig_onnx_lower_fn ig_onnx_lower_sigmoid_backward;
+ig_onnx_lower_fn ig_onnx_lower_tanh_backward;
+ig_onnx_lower_fn ig_onnx_lower_threshold_backward;
+ig_onnx_lower_fn ig_onnx_lower_hardtanh_backward;
+ig_onnx_lower_fn ig_onnx_lower_gelu_backward;
+ig_onnx_lower_fn ig_onnx_lower_max_pool_backward;
+ig_onnx_lower_fn ig_onnx_lower_conv_backward;
+ig_onnx_lower_fn ig_onnx_lower_batch_norm;
+ig_onnx_lower_fn ig_onnx_lower_batch_norm_functional;
+ig_onnx_lower_fn ig_onnx_lower_batch_norm_no_stats;
+ig_onnx_lower_fn ig_onnx_lower_nll_loss;
+ig_onnx_lower_fn ig_onnx_lower_dropout;
+ig_onnx_lower_fn ig_onnx_lower_masked_scatter;
+
+static inline ig_value ig_onnx_one_dim(const ig_int *d) {
+  return ig_of_ints(d, 1);
+}
+
+#endif
