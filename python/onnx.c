@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writing ONNX from Python: a method of Program.
+// Writing ONNX from Python: a method of Program, and the builder that translation functions of the
+// user emit nodes with. A builder is good for the time of one call of such a function.
 #include <string.h>
 
 #include "base/file.h"
 #include "fx.h"
 #include "ingot/file.h"
+#include "onnx/writer.h"
 #include "py.h"
+#include "tensor/copy.h"
 
 // A sequence of names; the texts live as long as its list, which *keep holds.
 static bool take_names(PyObject *given, PyObject **keep, const char *const **out, size_t *n) {
@@ -27,15 +30,255 @@ static bool take_names(PyObject *given, PyObject **keep, const char *const **out
   return names != NULL;
 }
 
+// ---- builder ----
+
+typedef struct py_builder {
+  PyObject_HEAD ig_onnx *x;  // NULL: the call is over
+} py_builder;
+
+static bool alive(PyObject *o) {
+  if (((py_builder *)o)->x) return true;
+  PyErr_SetString(PyExc_RuntimeError, "the translation that this builder belongs to is over");
+  return false;
+}
+
+static bool take_list(ig_onnx *x, PyObject *value, ig_onnx_attr *out) {
+  Py_ssize_t n = PySequence_Size(value);
+  bool whole = true;
+  out->n = (size_t)n;
+  int64_t *ints = ig_onnx_push(x, (out->n + 1) * sizeof *ints);
+  float *floats = ig_onnx_push(x, (out->n + 1) * sizeof *floats);
+  for (Py_ssize_t i = 0; n >= 0 && ints && floats && i < n; i++) {
+    PyObject *item = PySequence_GetItem(value, i);
+    if (!item) return false;
+    whole = whole && PyLong_Check(item);
+    if (whole) ints[i] = PyLong_AsLongLong(item);
+    floats[i] = (float)PyFloat_AsDouble(item);
+    Py_DECREF(item);
+    if (PyErr_Occurred()) return false;
+  }
+  out->type = whole ? IG_ONNX_INTS : IG_ONNX_FLOATS;
+  out->ints = whole ? ints : NULL;
+  out->floats = whole ? NULL : floats;
+  return n >= 0 && ints && floats;
+}
+
+static bool take_attr(ig_onnx *x, const char *name, PyObject *value, ig_onnx_attr *out) {
+  *out = (ig_onnx_attr){.name = name};
+  if (PyFloat_Check(value)) {
+    *out = ig_onnx_float(name, PyFloat_AS_DOUBLE(value));
+  } else if (PyLong_Check(value)) {
+    *out = ig_onnx_int(name, PyLong_AsLongLong(value));
+  } else if (PyUnicode_Check(value)) {
+    const char *text = PyUnicode_AsUTF8(value);
+    *out = ig_onnx_string(name, text ? ig_onnx_keep(x, text) : "");
+  } else if (PyList_Check(value) || PyTuple_Check(value)) {
+    return take_list(x, value, out);
+  } else {
+    PyErr_Format(PyExc_TypeError, "attribute '%s': a number, a text or a list of numbers, not %s",
+                 name, Py_TYPE(value)->tp_name);
+  }
+  return !PyErr_Occurred();
+}
+
+static bool take_attrs(ig_onnx *x, PyObject *dict, ig_onnx_node *node) {
+  PyObject *key = NULL;
+  PyObject *value = NULL;
+  Py_ssize_t at = 0;
+  size_t n = 0;
+  while (PyDict_Next(dict, &at, &key, &value)) {
+    const char *name = PyUnicode_AsUTF8(key);
+    if (value == Py_None) continue;
+    if (n == IG_ONNX_MAX_ATTRS) {
+      PyErr_Format(PyExc_ValueError, "a node takes at most %d attributes", IG_ONNX_MAX_ATTRS);
+      return false;
+    }
+    if (!name || !take_attr(x, ig_onnx_keep(x, name), value, &node->attrs[n++])) return false;
+  }
+  return true;
+}
+
+// emit(op_type, inputs, attributes, outputs=1, domain="") -> names
+static PyObject *builder_emit(PyObject *o, PyObject *args) {
+  const char *op = NULL;
+  const char *domain = "";
+  PyObject *inputs = NULL;
+  PyObject *attrs = NULL;
+  Py_ssize_t outputs = 1;
+  if (!PyArg_ParseTuple(args, "sO!O!|ns:emit", &op, &PyList_Type, &inputs, &PyDict_Type, &attrs,
+                        &outputs, &domain) ||
+      !alive(o)) {
+    return NULL;
+  }
+  ig_onnx *x = ((py_builder *)o)->x;
+  if (outputs < 1 || outputs > 256) {
+    PyErr_SetString(PyExc_ValueError, "a node has 1 to 256 outputs");
+    return NULL;
+  }
+  ig_onnx_node node = {.op_type = ig_onnx_keep(x, op), .nouts = (size_t)outputs};
+  if (domain[0]) node.domain = ig_onnx_keep(x, domain);
+  node.nmany = (size_t)PyList_GET_SIZE(inputs);
+  const char **in = ig_onnx_push(x, (node.nmany + 1) * sizeof *in);
+  const char **outs = ig_onnx_push(x, node.nouts * sizeof *outs);
+  for (size_t i = 0; in && i < node.nmany; i++) {
+    const char *name = PyUnicode_AsUTF8(PyList_GET_ITEM(inputs, (Py_ssize_t)i));
+    if (!name) return NULL;
+    in[i] = ig_onnx_keep(x, name);
+  }
+  for (size_t i = 0; outs && i < node.nouts; i++) outs[i] = ig_onnx_fresh(x, op);
+  node.many = in;
+  node.outs = outs;
+  if (!take_attrs(x, attrs, &node)) return NULL;
+  if (!py_ok(x->c)) return NULL;
+  (void)ig_onnx_emit(x, &node);
+  PyObject *list = PyList_New(outputs);
+  for (Py_ssize_t i = 0; list && i < outputs; i++) {
+    PyList_SET_ITEM(list, i, PyUnicode_FromString(outs[i]));
+  }
+  return list;
+}
+
+// constant(tensor) -> name of an initializer
+static PyObject *builder_constant(PyObject *o, PyObject *tensor) {
+  if (!alive(o)) return NULL;
+  if (!py_is_tensor(tensor)) {
+    PyErr_SetString(PyExc_TypeError, "constant takes a tensor");
+    return NULL;
+  }
+  ig_onnx *x = ((py_builder *)o)->x;
+  const ig_tensor *t = py_tensor_of(tensor);
+  int64_t dims[IG_MAX_DIM];
+  for (int d = 0; d < t->ndim; d++) dims[d] = ig_tensor_size(t, d).value;
+  const char *name = NULL;
+  void *at = ig_onnx_constant(x, ig_onnx_fresh(x, "given"), t->dtype, dims, t->ndim, &name);
+  if (at) ig_tensor_read(t, t->dtype, at);
+  return PyUnicode_FromString(name);
+}
+
+static PyObject *builder_opset(PyObject *o, void *unused) {
+  (void)unused;
+  return alive(o) ? PyLong_FromLong(((py_builder *)o)->x->opset) : NULL;
+}
+
+static PyMethodDef builder_methods[] = {
+    {"emit", builder_emit, METH_VARARGS, "Adds a node; the names of its outputs."},
+    {"constant", builder_constant, METH_O, "Adds an initializer; its name."},
+    {NULL, NULL, 0, NULL},
+};
+static PyGetSetDef builder_getset[] = {{"opset", builder_opset, NULL, NULL, NULL},
+                                       {NULL, NULL, NULL, NULL, NULL}};
+static PyTypeObject builder_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "ingot._C.OnnxBuilder",
+    .tp_basicsize = sizeof(py_builder),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_methods = builder_methods,
+    .tp_getset = builder_getset,
+};
+
+// ---- translations of the user ----
+
+// What functions see: a tensor as (name, example), other values as they are.
+static PyObject *operand(ig_onnx *x, const ig_value *v) {
+  if (v->kind == IG_KIND_LIST) {
+    PyObject *list = PyList_New((Py_ssize_t)v->list.n);
+    for (size_t i = 0; list && i < v->list.n; i++) {
+      PyObject *item = operand(x, &v->list.at[i]);
+      if (!item) Py_CLEAR(list);
+      if (item) PyList_SET_ITEM(list, (Py_ssize_t)i, item);
+    }
+    return list;
+  }
+  const ig_tensor *t = ig_onnx_tensor_of(v);
+  if (!t && !(v->kind == IG_KIND_NODE && ig_onnx_is_symbolic(v))) {
+    return py_from_value(x->c, v->kind == IG_KIND_NODE ? &v->node->val : v);
+  }
+  const char *name = ig_onnx_operand(x, v, IG_DTYPE_COUNT);
+  return Py_BuildValue("(sN)", name, py_from_value(x->c, &v->node->val));
+}
+
+// The function's results go to the names that the call has.
+static bool take_results(ig_onnx *x, const ig_onnx_call *call, PyObject *names) {
+  size_t want = call->outs ? call->nouts : 1;
+  if (!PyList_Check(names) || (size_t)PyList_GET_SIZE(names) != want) {
+    PyErr_Format(PyExc_ValueError, "the translation of %s must give %zu values", call->node->target,
+                 want);
+    return false;
+  }
+  for (size_t i = 0; i < want; i++) {
+    const char *name = PyUnicode_AsUTF8(PyList_GET_ITEM(names, (Py_ssize_t)i));
+    const char *out = call->outs ? call->outs[i] : call->out;
+    if (!name) return false;
+    if (out) (void)ig_onnx_emit1(x, "Identity", ig_onnx_keep(x, name), out);
+  }
+  return true;
+}
+
+static bool translates(const char *target, void *user) {
+  return PyDict_GetItemString(user, target) != NULL;
+}
+
+// translations[target](builder, operands) -> names
+static bool translate(ig_onnx *x, const ig_onnx_call *call, void *user) {
+  PyObject *fn = PyDict_GetItemString(user, call->node->target);
+  size_t n = call->node->op->schema.nargs;
+  PyObject *list = PyList_New((Py_ssize_t)n);
+  py_builder *b = PyObject_New(py_builder, &builder_type);
+  bool ok = list && b;
+  if (b) b->x = x;
+  for (size_t i = 0; ok && i < n; i++) {
+    PyObject *item = operand(x, &call->args[i]);
+    ok = item != NULL;
+    if (item) PyList_SET_ITEM(list, (Py_ssize_t)i, item);
+  }
+  PyObject *names = ok ? PyObject_CallFunctionObjArgs(fn, (PyObject *)b, list, NULL) : NULL;
+  ok = names && take_results(x, call, names);
+  if (b) b->x = NULL;
+  Py_XDECREF(names);
+  Py_XDECREF((PyObject *)b);
+  Py_XDECREF(list);
+  return ok;
+}
+
+// ---- writing ----
+
+// What a translation raised comes first.
+static PyObject *raise_first(ig_ctx *c) {
+  PyObject *type = NULL;
+  PyObject *value = NULL;
+  PyObject *trace = NULL;
+  PyErr_Fetch(&type, &value, &trace);
+  (void)py_raise(c);
+  if (type) PyErr_Restore(type, value, trace);
+  return NULL;
+}
+
 static PyObject *write_bytes(ig_ctx *c, const ig_program *p, const ig_onnx_options *options) {
   ig_sink sink = ig_sink_memory(c->alloc);
   ig_status st = ig_program_write_onnx(c, p, options, &sink);
   if (st == IG_OK) st = ig_sink_close(c, &sink);
   PyObject *out = NULL;
   if (st == IG_OK) out = PyBytes_FromStringAndSize((const char *)sink.at, (Py_ssize_t)sink.n);
-  if (st != IG_OK) (void)py_raise(c);
+  if (st != IG_OK) (void)raise_first(c);
   ig_sink_drop(&sink);
   return out;
+}
+
+// {name: tensor}; the texts live as long as the dictionary.
+static bool take_weights(PyObject *dict, ig_onnx_options *options) {
+  if (!PyDict_Check(dict)) return true;
+  ig_weight *all = PyMem_Calloc((size_t)PyDict_GET_SIZE(dict) + 1, sizeof *all);
+  options->weights = all;
+  if (!all) PyErr_NoMemory();
+  PyObject *key = NULL;
+  PyObject *value = NULL;
+  Py_ssize_t at = 0;
+  while (all && PyDict_Next(dict, &at, &key, &value)) {
+    const char *name = PyUnicode_AsUTF8(key);
+    if (name && !py_is_tensor(value)) PyErr_Format(PyExc_TypeError, "'%s' is no tensor", name);
+    if (PyErr_Occurred()) return false;
+    all[options->nweights++] = (ig_weight){name, py_tensor_of(value)};
+  }
+  return all != NULL;
 }
 
 static bool take_external(const char *text, ig_onnx_external *out) {
@@ -54,13 +297,13 @@ static PyObject *write_to(PyObject *o, const char *path, bool dry, const ig_onnx
   PyObject *out = NULL;
   if (dry) {
     out = ig_program_write_onnx(c, py_program_of(o), options, NULL) == IG_OK ? Py_NewRef(Py_None)
-                                                                             : py_raise(c);
+                                                                             : raise_first(c);
   } else if (!path) {
     out = write_bytes(c, py_program_of(o), options);
   } else if (ig_program_save_onnx_as(c, py_program_of(o), options, path) == IG_OK) {
     out = Py_NewRef(Py_None);
   } else {
-    (void)py_raise(c);
+    (void)raise_first(c);
   }
   ig_scope_close(c, s);
   return out;
@@ -81,6 +324,8 @@ static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwarg
                          "node_names",
                          "folding",
                          "dry",
+                         "translations",
+                         "weights",
                          NULL};
   const char *path = NULL;
   const char *external = "auto";
@@ -94,9 +339,12 @@ static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwarg
   int names = 1;
   int folding = 1;
   int dry = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|z$isOOppppppp:write_onnx", keys, &path,
+  PyObject *translations = Py_None;
+  PyObject *weights = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|z$isOOpppppppOO:write_onnx", keys, &path,
                                    &options.opset, &external, &inputs, &outputs, &functions,
-                                   &as_inputs, &defaults, &metadata, &names, &folding, &dry)) {
+                                   &as_inputs, &defaults, &metadata, &names, &folding, &dry,
+                                   &translations, &weights)) {
     return NULL;
   }
   options.functions = functions;
@@ -107,17 +355,43 @@ static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwarg
   options.no_folding = !folding;
   PyObject *keep[2] = {NULL, NULL};
   PyObject *out = NULL;
-  if (take_external(external, &options.external) &&
+  if (PyDict_Check(translations)) {
+    options.translates = translates;
+    options.translate = translate;
+    options.user = translations;
+  }
+  if (take_external(external, &options.external) && take_weights(weights, &options) &&
       take_names(inputs, &keep[0], &options.input_names, &options.ninput_names) &&
       take_names(outputs, &keep[1], &options.output_names, &options.noutput_names)) {
     out = write_to(o, path, dry, &options);
   }
+  PyMem_Free((void *)options.weights);
   PyMem_Free((void *)options.input_names);
   PyMem_Free((void *)options.output_names);
   Py_XDECREF(keep[0]);
   Py_XDECREF(keep[1]);
   return out;
 }
+
+// onnx_targets() -> names of operators with a row
+static PyObject *onnx_targets(PyObject *module, PyObject *unused) {
+  (void)module;
+  (void)unused;
+  PyObject *list = PyList_New(0);
+  for (const ig_onnx_row *const *family = ig_onnx_families; list && *family; family++) {
+    for (const ig_onnx_row *row = *family; list && row->target; row++) {
+      PyObject *name = PyUnicode_FromString(row->target);
+      if (!name || PyList_Append(list, name) != 0) Py_CLEAR(list);
+      Py_XDECREF(name);
+    }
+  }
+  return list;
+}
+
+static PyMethodDef functions[] = {
+    {"onnx_targets", onnx_targets, METH_NOARGS, "Operators that are written as ONNX as they are."},
+    {NULL, NULL, 0, NULL},
+};
 
 static PyMethodDef methods[] = {
     {"write_onnx", (PyCFunction)(void (*)(void))program_write_onnx, METH_VARARGS | METH_KEYWORDS,
@@ -129,7 +403,7 @@ int py_add_onnx(PyObject *m) {
   PyObject *program = PyObject_GetAttrString(m, "Program");
   if (!program) return -1;
   PyTypeObject *type = (PyTypeObject *)program;
-  int bad = 0;
+  int bad = PyType_Ready(&builder_type) || PyModule_AddFunctions(m, functions);
   for (PyMethodDef *d = methods; !bad && d->ml_name; d++) {
     PyObject *method = PyDescr_NewMethod(type, d);
     bad = !method || PyDict_SetItemString(type->tp_dict, d->ml_name, method) != 0;

@@ -76,6 +76,8 @@ typedef enum ig_onnx_external {
   IG_ONNX_EXTERNAL_NEVER,   // IG_UNSUPPORTED then
   IG_ONNX_EXTERNAL_ALWAYS,  // all weights of 1 KiB and more
 } ig_onnx_external;
+struct ig_onnx;
+struct ig_onnx_call;
 typedef struct ig_onnx_options {
   int opset;  // 0: the default
   ig_onnx_external external;
@@ -91,6 +93,11 @@ typedef struct ig_onnx_options {
   bool no_folding;           // calls on constants stay calls
   const ig_weight *weights;  // instead of those of the program, by name
   size_t nweights;
+  // Operators that the caller writes: whether it does ("aten.add.Tensor"), and doing it (see
+  // onnx/writer.h). False: it failed, the context says why.
+  bool (*translates)(const char *target, void *user);
+  bool (*translate)(struct ig_onnx *x, const struct ig_onnx_call *call, void *user);
+  void *user;
 } ig_onnx_options;
 // options may be NULL. External weights are in path + ".data".
 IG_API IG_MUST_USE ig_status ig_program_save_onnx(ig_ctx *c, const ig_program *p, const char *path);

@@ -13,7 +13,15 @@
 // Field numbers of NodeProto, AttributeProto and StringStringEntryProto.
 enum { NODE_INPUT = 1, NODE_OUTPUT = 2, NODE_NAME = 3, NODE_OP_TYPE = 4, NODE_ATTRIBUTE = 5 };
 enum { NODE_DOMAIN = 7 };
-enum { ATTR_NAME = 1, ATTR_F = 2, ATTR_I = 3, ATTR_S = 4, ATTR_INTS = 8, ATTR_TYPE = 20 };
+enum {
+  ATTR_NAME = 1,
+  ATTR_F = 2,
+  ATTR_I = 3,
+  ATTR_S = 4,
+  ATTR_FLOATS = 7,
+  ATTR_INTS = 8,
+  ATTR_TYPE = 20
+};
 
 int64_t ig_onnx_elem_type(ig_dtype d) {
   static const uint8_t types[IG_DTYPE_COUNT] = {
@@ -59,7 +67,8 @@ static void put_attr(ig_proto_writer *w, const ig_onnx_attr *a) {
   if (a->type == IG_ONNX_FLOAT) ig_proto_put_float(w, ATTR_F, a->f);
   if (a->type == IG_ONNX_INT) ig_proto_put_int(w, ATTR_I, a->i);
   if (a->type == IG_ONNX_STRING) ig_proto_put_text(w, ATTR_S, a->s);
-  for (size_t i = 0; i < a->n; i++) ig_proto_put_int(w, ATTR_INTS, a->ints[i]);
+  for (size_t i = 0; a->ints && i < a->n; i++) ig_proto_put_int(w, ATTR_INTS, a->ints[i]);
+  for (size_t i = 0; a->floats && i < a->n; i++) ig_proto_put_float(w, ATTR_FLOATS, a->floats[i]);
   ig_proto_put_int(w, ATTR_TYPE, a->type);
   ig_proto_close(w, mark);
 }
@@ -89,6 +98,15 @@ static void put_metadata(ig_onnx *x) {
   }
 }
 
+static void note_domain(ig_onnx *x, const char *domain) {
+  for (size_t i = 0; i < x->domains.n; i++) {
+    if (strcmp(x->domains.at[i], domain) == 0) return;
+  }
+  if (!ig_vec_push(x->c->alloc, &x->domains, domain)) {
+    (void)ig_fail(x->c, IG_NOMEM, "out of memory");
+  }
+}
+
 size_t ig_onnx_begin(ig_onnx *x, const ig_onnx_node *n) {
   ig_proto_writer *w = &x->w;
   const char *out = n->nouts ? n->outs[0] : n->out;
@@ -103,7 +121,10 @@ size_t ig_onnx_begin(ig_onnx *x, const ig_onnx_node *n) {
   (void)snprintf(name, sizeof name, "node_%.110s", out);
   if (!x->options->no_node_names) ig_proto_put_text(w, NODE_NAME, name);
   ig_proto_put_text(w, NODE_OP_TYPE, n->op_type);
-  if (n->domain) ig_proto_put_text(w, NODE_DOMAIN, n->domain);
+  if (n->domain) {
+    ig_proto_put_text(w, NODE_DOMAIN, n->domain);
+    note_domain(x, n->domain);
+  }
   for (size_t i = 0; n->attrs[i].name; i++) put_attr(w, &n->attrs[i]);
   return mark;
 }

@@ -18,8 +18,13 @@ static const ig_onnx_row *find_row(const ig_onnx *x, const char *target) {
   return v ? v->ptr : NULL;
 }
 
+static bool translated(const ig_onnx *x, const char *target) {
+  return x->options->translates && x->options->translates(target, x->options->user);
+}
+
 static bool keep(const ig_op *op, const ig_value *args, void *user) {
   const ig_onnx *x = user;
+  if (translated(x, op->target)) return true;
   const ig_onnx_row *row = find_row(x, op->target);
   return row && (!row->can || row->can(x->opset, args, op->schema.nargs));
 }
@@ -30,6 +35,7 @@ static bool needs_lowering(const ig_onnx *x, const ig_graph *g) {
   for (const ig_node *n = g->first; n; n = n->next) {
     if (n->kind == IG_NODE_ATTR && n->sub && needs_lowering(x, n->sub)) return true;
     if (n->kind != IG_NODE_CALL || n->callee != IG_CALLEE_OP || !n->op) continue;
+    if (translated(x, n->target)) continue;
     const ig_onnx_row *row = find_row(x, n->target);
     ig_value args[IG_MAX_ARGS];
     if (!row || n->op->schema.nargs > IG_MAX_ARGS) return true;
@@ -97,6 +103,7 @@ static void state_free(ig_onnx *x) {
   ig_alloc alloc = x->c->alloc;
   ig_vec_free(alloc, &x->tensors);
   ig_vec_free(alloc, &x->scopes);
+  ig_vec_free(alloc, &x->domains);
   ig_table *tables[] = {&x->names, &x->elements, &x->sources, &x->numbers};
   for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) ig_table_free(tables[i]);
   ig_map *maps[] = {&x->rows, &x->constants, &x->refused, &x->dim_names, &x->outputs};

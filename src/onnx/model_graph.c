@@ -320,6 +320,13 @@ static void put_metadata(ig_onnx *x) {
 
 // ---- the model
 
+static void put_opset(ig_onnx *x, const char *domain, int version) {
+  size_t opset = ig_proto_open(&x->w, MODEL_OPSET);
+  ig_proto_put_text(&x->w, OPSET_DOMAIN, domain);
+  ig_proto_put_int(&x->w, OPSET_VERSION, version);
+  ig_proto_close(&x->w, opset);
+}
+
 void ig_onnx_put_model(ig_onnx *x) {
   ig_proto_writer *w = &x->w;
   ig_proto_put_int(w, MODEL_IR_VERSION, ig_onnx_ir_version(x->opset));
@@ -336,9 +343,7 @@ void ig_onnx_put_model(ig_onnx *x) {
   put_outputs(x);
   put_tensors(x);
   ig_proto_close(w, graph);
-  size_t opset = ig_proto_open(w, MODEL_OPSET);
-  ig_proto_put_text(w, OPSET_DOMAIN, "");
-  ig_proto_put_int(w, OPSET_VERSION, x->opset);
-  ig_proto_close(w, opset);
+  put_opset(x, "", x->opset);
+  for (size_t i = 0; i < x->domains.n; i++) put_opset(x, x->domains.at[i], 1);
   put_metadata(x);
 }

@@ -181,6 +181,31 @@ static void learn_results(ig_onnx *x, const ig_onnx_call *call, const ig_value *
   }
 }
 
+// A call that is none of ours: who wrote the program knows how.
+static bool put_translated(ig_onnx *x, const ig_onnx_call *call) {
+  const ig_onnx_options *o = x->options;
+  if (!o->translates || !o->translates(call->node->target, o->user)) return false;
+  if (!o->translate(x, call, o->user)) {
+    (void)ig_fail(x->c, IG_RUNTIME, "%s: the translation failed", call->node->target);
+  }
+  return true;
+}
+
+static void put_row(ig_onnx *x, const ig_onnx_call *call) {
+  const ig_node *n = call->node;
+  if (!call->val && !call->outs) {
+    ig_onnx_refuse(x, n, "a result that is no tensor cannot be written as ONNX");
+    return;
+  }
+  if (put_translated(x, call)) return;
+  const ig_onnx_row *row = call->row;
+  if (!row || (row->can && !row->can(x->opset, call->args, n->op->schema.nargs))) {
+    ig_onnx_refuse(x, n, "this operator cannot be written as ONNX (opset %d)", x->opset);
+    return;
+  }
+  row->fn(x, call);
+}
+
 static void put_op(ig_onnx *x, const ig_node *n) {
   if (is_check(n) || refuse_complex(x, n)) return;
   const ig_value *val = &n->val;
@@ -191,14 +216,10 @@ static void put_op(ig_onnx *x, const ig_node *n) {
   ig_value args[IG_MAX_ARGS];
   if (!n->op || n->op->schema.nargs > IG_MAX_ARGS) return;
   ig_onnx_fill_args(n, args);
-  if (x->options->no_folding ? false : ig_onnx_fold(x, n, args)) return;
-  ig_map_value *found = ig_map_find(&x->rows, n->target);
-  const ig_onnx_row *row = found ? found->ptr : NULL;
-  if (!row || (row->can && !row->can(x->opset, args, n->op->schema.nargs))) {
-    ig_onnx_refuse(x, n, "this operator cannot be written as ONNX (opset %d)", x->opset);
-    return;
-  }
-  ig_onnx_call call = {.node = n, .row = row, .args = args, .out = own_name(x, n)};
+  if (!x->options->no_folding && ig_onnx_fold(x, n, args)) return;
+  ig_map_value *row = ig_map_find(&x->rows, n->target);
+  ig_onnx_call call = {.node = n, .row = row ? row->ptr : NULL, .args = args};
+  call.out = own_name(x, n);
   call.outs = elements_of(x, n);
   if (call.outs) {
     call.nouts = val->list.n;
@@ -206,12 +227,8 @@ static void put_op(ig_onnx *x, const ig_node *n) {
     val = call.nouts ? &val->list.at[0] : val;
   }
   if (call.outs && !call.nouts) return;
-  if (val->kind != IG_KIND_TENSOR && !call.outs) {
-    ig_onnx_refuse(x, n, "a result that is no tensor cannot be written as ONNX");
-    return;
-  }
   call.val = val->kind == IG_KIND_TENSOR ? val->tensor : NULL;
-  call.row->fn(x, &call);
+  put_row(x, &call);
   learn_results(x, &call, &n->val);
 }
 

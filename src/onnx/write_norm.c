@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ONNX of normalizations, softmax and attention.
+// ONNX of normalizations and softmax.
 #include <math.h>
 #include <string.h>
 
@@ -256,29 +256,6 @@ static void softmax(ig_onnx *x, const ig_onnx_call *call) {
                          .out = call->out});
 }
 
-// query, key, value, attn_mask, dropout_p, is_causal, *, scale, enable_gqa: one operator from
-// opset 23 on
-static bool attention_can(int opset, const ig_value *args, size_t n) {
-  bool four = true;
-  for (size_t i = 0; i < 3 && i < n; i++) four = four && ig_onnx_ndim(&args[i]) == 4;
-  bool drops = args[4].kind == IG_KIND_FLOAT && args[4].f > 0;
-  return opset >= 23 && n == 8 && four && !drops;
-}
-static void attention(ig_onnx *x, const ig_onnx_call *call) {
-  const ig_value *a = call->args;
-  ig_dtype d = call->val->dtype;
-  const char *q = ig_onnx_operand(x, &a[0], d);
-  const char *k = ig_onnx_operand(x, &a[1], d);
-  const char *v = ig_onnx_operand(x, &a[2], d);
-  const char *mask = ig_onnx_operand(x, &a[3], IG_DTYPE_COUNT);
-  ig_onnx_node node = {.op_type = "Attention",
-                       .in = {q, k, v, mask[0] ? mask : NULL},
-                       .attrs = {ig_onnx_int("is_causal", is_true(&a[5]))},
-                       .out = call->out};
-  if (!ig_onnx_is_none(&a[6])) node.attrs[1] = ig_onnx_float("scale", ig_onnx_float_of(x, &a[6]));
-  (void)ig_onnx_emit(x, &node);
-}
-
 const ig_onnx_row ig_onnx_norm[] = {
     {"aten.batch_norm.default", batch_norm, NULL, batch_norm_can},
     {"aten._native_batch_norm_legit_no_training.default", batch_norm_core, NULL, NULL},
@@ -292,6 +269,5 @@ const ig_onnx_row ig_onnx_norm[] = {
     {"aten._softmax.default", softmax, "Softmax", NULL},
     {"aten.log_softmax.int", softmax, "LogSoftmax", NULL},
     {"aten._log_softmax.default", softmax, "LogSoftmax", NULL},
-    {"aten.scaled_dot_product_attention.default", attention, NULL, attention_can},
     {NULL, NULL, NULL, NULL},
 };

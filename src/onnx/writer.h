@@ -50,6 +50,7 @@ typedef struct ig_onnx {
   ig_table folded;    // node -> the tensor that it is known to give, retained
   ig_table numbers;   // expression -> ig_onnx_made, a vector of one element
   IG_VEC(struct ig_onnx_tensor) tensors;  // initializers, written after the nodes
+  IG_VEC(const char *) domains;           // of operators that are not the standard's
   IG_VEC(bool) scopes;                    // by number: is that graph still open?
   size_t scope;                           // the innermost open one
   size_t inside;                          // how many sub-graphs deep
@@ -98,6 +99,7 @@ extern const ig_onnx_row ig_onnx_conv[];
 extern const ig_onnx_row ig_onnx_pool[];
 extern const ig_onnx_row ig_onnx_resize[];
 extern const ig_onnx_row ig_onnx_norm[];
+extern const ig_onnx_row ig_onnx_attention[];
 extern const ig_onnx_row ig_onnx_shape[];
 extern const ig_onnx_row ig_onnx_reduce[];
 extern const ig_onnx_row *const ig_onnx_families[];  // all of them; NULL at the end
@@ -118,6 +120,7 @@ typedef struct ig_onnx_attr {
   int64_t i;
   float f;
   const int64_t *ints;
+  const float *floats;
   const char *s;
   size_t n;
 } ig_onnx_attr;
@@ -126,6 +129,7 @@ enum {
   IG_ONNX_INT = 2,
   IG_ONNX_STRING = 3,
   IG_ONNX_GRAPH = 5,
+  IG_ONNX_FLOATS = 6,
   IG_ONNX_INTS = 7
 };
 

@@ -2,6 +2,7 @@
 """From modules and programs to ONNX."""
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -12,21 +13,21 @@ from ingot import export as ingot_export
 from ingot import nn
 from ingot._C import Tensor
 from ingot.export import Dim, ExportedProgram
-from ingot.onnx import errors
+from ingot.onnx import errors, op
 from ingot.onnx._diagnostics import Diagnostic
-from ingot.onnx._options import ExportOptions
+from ingot.onnx._options import ExportOptions, target_of
 from ingot.onnx._program import ONNXProgram
 from ingot.utils import _pytree as pytree
 
 
-def _every_dim(args: tuple, kwargs: dict[str, Any]) -> Any:
+def _every_dim(model: nn.Module, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
     """All sizes of all tensors may vary, as far as the program allows."""
 
     def auto(leaf: Any) -> Any:
         return {i: Dim.AUTO for i in range(leaf.dim())} if isinstance(leaf, Tensor) else None
 
-    shapes = [pytree.tree_map(auto, arg) for arg in (*args, *kwargs.values())]
-    return tuple(shapes)
+    bound = inspect.signature(model.forward).bind(*args, **kwargs).arguments
+    return {name: pytree.tree_map(auto, value) for name, value in bound.items()}
 
 
 class _Function(nn.Module):
@@ -46,6 +47,11 @@ def _as_module(model: Any) -> nn.Module:
     if callable(model):
         return _Function(model)
     raise TypeError(f"expected a module, a function or an ExportedProgram, found {type(model).__name__}")
+
+
+def _translations(table: Mapping[Any, Callable]) -> dict[str, Callable]:
+    """By the text that the engine knows an operator by."""
+    return {target_of(key): op.translation(fn) for key, fn in table.items()}
 
 
 def _raise(error: Exception, program: ONNXProgram) -> None:
@@ -77,12 +83,13 @@ def dynamo_export(
     if isinstance(model, ExportedProgram):
         ep = model
     else:
-        shapes = _every_dim(model_args, model_kwargs) if options.dynamic_shapes else None
-        ep = ingot_export.export(_as_module(model), model_args, model_kwargs, dynamic_shapes=shapes)
+        module = _as_module(model)
+        shapes = _every_dim(module, model_args, model_kwargs) if options.dynamic_shapes else None
+        ep = ingot_export.export(module, model_args, model_kwargs, dynamic_shapes=shapes)
     writing: dict[str, Any] = {}
     if options.onnx_registry is not None:
         writing["opset"] = options.onnx_registry.opset_version
-        writing["translations"] = options.onnx_registry.functions
+        writing["translations"] = _translations(options.onnx_registry.functions)
     if options.fake_context is not None:
         writing["weights_as_inputs"] = True
     return _write(ONNXProgram(ep, writing, fake_context=options.fake_context))
@@ -186,9 +193,7 @@ def export(
     if export_modules_as_functions:
         writing["functions"] = True
     if custom_translation_table:
-        from ingot.onnx._options import target_of
-
-        writing["translations"] = {target_of(op): fn for op, fn in custom_translation_table.items()}
+        writing["translations"] = _translations(custom_translation_table)
     program = _write(ONNXProgram(ep, writing, runtime=runtime, arrays=False))
     if dump_exported_program:
         ingot_export.save(ep, os.path.join(os.fspath(artifacts_dir), "exported_program.pt2"))

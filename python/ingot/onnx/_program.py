@@ -123,9 +123,10 @@ class ONNXProgram:
                 serializer.serialize(self, stream) if hasattr(serializer, "serialize") else serializer(self, stream)
             return
         ep = self._program()
-        if model_state is not None:
-            ep = self._with_state(ep, model_state)
         options = dict(self._options)
+        if model_state is not None:
+            options["weights"] = self._given_state(ep, model_state)
+            options["weights_as_inputs"] = False
         if not include_initializers:
             options["weights_as_inputs"] = True
         if keep_initializers_as_inputs:
@@ -139,15 +140,15 @@ class ONNXProgram:
             options["external"] = "never"
             destination.write(ep._program.write_onnx(**options))
 
-    def _with_state(self, ep: ExportedProgram, state: dict[str, Any] | str) -> ExportedProgram:
-        """The program with other weights: for models that were exported without data."""
+    def _given_state(self, ep: ExportedProgram, state: dict[str, Any] | str) -> dict[str, Tensor]:
+        """Other weights than the program's: for models that were exported without data."""
         if not isinstance(state, dict):
             state = ingot.load(state)
-        weights = ep.state_dict
-        missing = [name for name in state if name not in weights]
-        if missing:
-            raise errors.OnnxExporterError(f"model_state has names that the program lacks: {', '.join(missing)}")
-        return ep._with_weights(state)
+        known = ep.state_dict | ep.constants
+        strange = [name for name in state if name not in known]
+        if strange:
+            raise errors.OnnxExporterError(f"model_state has names that the program lacks: {', '.join(strange)}")
+        return dict(state)
 
     def save_diagnostics(self, destination: str | os.PathLike) -> None:
         """Writes what the export had to tell as SARIF."""

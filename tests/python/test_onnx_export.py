@@ -1,0 +1,391 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs as ONNX models: what the standard's checker and onnxruntime say of them, dims, names, files, control flow,
+translations of the user. Who is not installed is skipped, visibly."""
+from __future__ import annotations
+
+import inspect
+import io
+import json
+import pathlib
+from typing import Any
+
+import pytest
+
+import ingot
+from ingot import control_flow, nn
+from ingot import onnx as ig_onnx
+from ingot._higher_order_ops.scan import scan
+from ingot._higher_order_ops.while_loop import while_loop
+from ingot.export import Dim, export
+
+np = pytest.importorskip("numpy")
+onnx = pytest.importorskip("onnx")
+runtime = pytest.importorskip("onnxruntime")
+
+
+def flat(o: Any) -> list[Any]:
+    return [y for v in o for y in flat(v)] if isinstance(o, (list, tuple)) else [o]
+
+
+def model_of(ep: Any, **options: Any) -> Any:
+    model = onnx.load_model_from_string(ep._program.write_onnx(**options))
+    onnx.checker.check_model(model, full_check=True)
+    return model
+
+
+def agrees(ep: Any, module: nn.Module, *inputs: Any, **options: Any) -> Any:
+    """The model of ep, run on other inputs, gives what the module gives."""
+    model = model_of(ep, **options)
+    session = runtime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    for args in inputs:
+        feeds = {info.name: t.numpy() for info, t in zip(session.get_inputs(), args, strict=True)}
+        found = session.run(None, feeds)
+        wanted = flat(module(*args))
+        assert len(found) == len(wanted)
+        for a, b in zip(found, wanted, strict=True):
+            b = (b if isinstance(b, ingot.Tensor) else ingot.tensor(b)).detach().numpy()
+            assert a.shape == b.shape and a.dtype == b.dtype
+            np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-5)
+    return model
+
+
+def module(fn: Any) -> nn.Module:
+    names = ", ".join(inspect.signature(fn).parameters)
+    scope = {"fn": fn, "nn": nn}
+    exec(f"class Module(nn.Module):\n    def forward(self, {names}): return fn({names})", scope)
+    return scope["Module"]()
+
+
+r = ingot.randn
+
+
+# ---- sizes
+
+
+def test_named_dims_keep_their_names_expressions_and_ranges() -> None:
+    m = module(lambda x: (x[:, 1:].flatten(1), x.shape[1] * 2))
+    batch, seq = Dim("batch"), Dim("seq", min=3, max=100)
+    ep = export(m, (r(2, 4, 4),), dynamic_shapes=({0: batch, 1: seq},))
+    model = agrees(ep, m, (r(5, 7, 4),), (r(3, 3, 4),))
+    dims = [[d.dim_param or d.dim_value for d in v.type.tensor_type.shape.dim] for v in model.graph.input]
+    assert dims == [["batch", "seq", 4]]
+    out = [d.dim_param for d in model.graph.output[0].type.tensor_type.shape.dim]
+    assert out == ["batch", "4*seq - 4"]
+    properties = {p.key: p.value for p in model.metadata_props}
+    assert properties["ingot.range.seq"] == "[3, 100]"
+
+
+def test_a_derived_dim_is_traced_back_to_its_root() -> None:
+    m = module(lambda x: ingot.ones(x.shape[0] + 3) + x.shape[0])
+    half = Dim("half", min=2, max=50)
+    ep = export(m, (r(8, 2),), dynamic_shapes=({0: 2 * half},))
+    agrees(ep, m, (r(6, 2),), (r(20, 2),))
+
+
+@pytest.mark.parametrize("opset", [13, 18])
+def test_arithmetic_on_sizes(opset: int) -> None:
+    def fn(x: Any, y: Any) -> Any:
+        a, b = x.shape[0], y.shape[0]
+        n = ingot.sym_max(a, b) // 2 + a % 3
+        return ingot.ones(n), x.new_zeros(a * b - 1), ingot.full((3,), a / b), x.reshape(-1) * (a - b)
+
+    m = module(fn)
+    ep = export(m, (r(5, 2), r(3, 2)), dynamic_shapes=({0: Dim("a", min=2)}, {0: Dim("b", min=2)}))
+    agrees(ep, m, (r(4, 2), r(9, 2)), (r(2, 2), r(7, 2)), opset=opset)
+
+
+def test_sizes_that_stand_in_the_data() -> None:
+    m = module(lambda x: (x.nonzero(), x[x > 0] + 1))
+    agrees(export(m, (r(4, 3),)), m, (r(4, 3),), (ingot.zeros(4, 3),))
+
+
+# ---- state, inputs, outputs
+
+
+class Counter(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("count", ingot.zeros(1))
+        self.fc = nn.Linear(3, 2)
+
+    def forward(self, x: Any, y: Any = None, scale: int = 2) -> Any:
+        self.count.add_(1)
+        return {"out": self.fc(x) * scale, "none": None, "count": self.count + 0}
+
+
+def test_changed_buffers_come_first_and_none_is_no_output() -> None:
+    ep = export(Counter(), (r(4, 3), None, 3))
+    model = model_of(ep)
+    assert [i.name for i in model.graph.input] == ["x"]
+    assert len(model.graph.output) == 3
+    assert {t.name for t in model.graph.initializer} >= {"fc.weight", "fc.bias", "count"}
+    program = ig_onnx.dynamo_export(ep)
+    x = r(4, 3)
+    for engine in ("ingot", "onnxruntime"):
+        program.runtime = engine
+        found = program(x, None, 3)
+        assert float(found[0][0]) == 1.0 and float(ep.state_dict["count"][0]) == 0.0
+    torch_outputs = ep.module()(x, None, 3)
+    adapted = program.adapt_torch_outputs_to_onnx(torch_outputs)
+    assert len(adapted) == len(found)
+    for a, b in zip(found, adapted, strict=True):
+        np.testing.assert_allclose(a, b.detach().numpy(), rtol=1e-3, atol=1e-5)
+
+
+def test_given_names_win_over_those_of_nodes() -> None:
+    m = module(lambda x, y: (x + y, x * y))
+    model = model_of(export(m, (r(2), r(2))), input_names=["add", "b"], output_names=["x", "y"])
+    assert [i.name for i in model.graph.input] == ["add", "b"]
+    assert [o.name for o in model.graph.output] == ["x", "y"]
+
+
+def test_inputs_and_constants_as_outputs() -> None:
+    m = module(lambda x: (x, x, 3, x.relu(), 2.5))
+    ep = export(m, (r(2, 2),))
+    agrees(ep, m, (r(2, 2),))
+
+
+def test_the_same_program_gives_the_same_bytes() -> None:
+    ep = export(Counter(), (r(4, 3),))
+    assert ep._program.write_onnx() == ep._program.write_onnx()
+
+
+# ---- opsets
+
+
+@pytest.mark.parametrize("opset", range(13, 29))
+def test_every_opset(opset: int) -> None:
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv, self.norm = nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8)
+            self.layer, self.group = nn.LayerNorm(8), nn.GroupNorm(2, 8)
+
+        def forward(self, x: Any) -> Any:
+            y = nn.functional.gelu(self.group(self.norm(self.conv(x)))).mean((2, 3))
+            y = self.layer(y)
+            a, b = y.split(4, dim=-1)
+            return (a * b).sum(-1), y.max(-1).indices, nn.functional.pad(y, (1, 2)), y.clamp(-1, 1).squeeze()
+
+    net = Net().eval()
+    ep = export(net, (r(2, 3, 8, 8),))
+    model = model_of(ep, opset=opset)
+    assert model.opset_import[0].version == opset
+    assert model.ir_version == onnx.helper.OP_SET_ID_VERSION_MAP[("ai.onnx", opset)]
+    if opset <= 22:
+        agrees(ep, net, (r(2, 3, 8, 8),), opset=opset)
+
+
+def test_an_unknown_opset_is_refused() -> None:
+    ep = export(module(lambda x: x + 1), (r(2),))
+    with pytest.raises(ValueError, match="opset 12 is not known, 13 to 28 are"):
+        ep._program.write_onnx(opset=12)
+
+
+# ---- types
+
+
+@pytest.mark.parametrize("name", ["float16", "float64", "uint8", "int8", "int16", "int32", "int64", "bool"])
+def test_types(name: str) -> None:
+    dtype = getattr(ingot, name)
+
+    def fn(x: Any) -> Any:
+        y = x.to(ingot.int64) if dtype == ingot.bool else x
+        return x.to(ingot.float32) + 1, y + y, x == x, ingot.cat([x, x]), y.max(), y * 2 - 1, x[0]
+
+    m = module(fn)
+    x = (r(3, 4) * 5).abs().to(dtype)
+    agrees(export(m, (x,)), m, (x,))
+
+
+def test_bfloat16_and_float8_are_written() -> None:
+    m = module(lambda x: (x.sin() + 1).to(ingot.float8_e4m3fn).to(ingot.float32))
+    model = model_of(export(m, (r(3).to(ingot.bfloat16),)), opset=19)
+    assert model.graph.input[0].type.tensor_type.elem_type == onnx.TensorProto.BFLOAT16
+
+
+def test_every_call_without_counterpart_is_listed_with_its_line() -> None:
+    def fn(x: Any) -> Any:
+        a = ingot.linalg.qr(x)[0]
+        b = ingot.lgamma(x)
+        return a + b + ingot.lgamma(x + 1)
+
+    ep = export(module(fn), (r(3, 3).abs(),))
+    with pytest.raises(ig_onnx.OnnxExporterError) as caught:
+        ig_onnx.dynamo_export(ep)
+    lines = str(caught.value).splitlines()
+    assert sum("aten.lgamma.default: this operator cannot be written as ONNX (opset 18)" in line for line in lines) == 2
+    assert any("aten.linalg_qr.default" in line and "test_onnx_export.py:" in line for line in lines)
+    found = caught.value.onnx_program.diagnostic_context.diagnostics
+    assert {d.file for d in found if d.line} == {"test_onnx_export.py"}
+
+
+def test_complex_numbers_are_refused_by_name() -> None:
+    ep = export(module(lambda x: ingot.view_as_real(ingot.view_as_complex(x) * 2)), (r(3, 2),))
+    with pytest.raises(NotImplementedError, match="complex numbers cannot be written as ONNX"):
+        ep._program.write_onnx()
+
+
+# ---- control flow
+
+
+class Branches(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+
+    def forward(self, x: Any, y: Any) -> Any:
+        def inner(a: Any, b: Any) -> Any:
+            return ingot.cond(b.sum() > 0, lambda a: self.fc(a), lambda a: a + a.shape[0], (a,))
+
+        return ingot.cond(x.sum() > 0, inner, lambda a, b: a - b, (x, y))
+
+
+def test_nested_branches() -> None:
+    m = Branches()
+    b = Dim("b", min=2, max=20)
+    ep = export(m, (r(5, 3), r(5, 3)), dynamic_shapes=({0: b}, {0: b}), strict=False)
+    one = ingot.ones(4, 3)
+    agrees(ep, m, (one, one), (one, -one), (-one, one), (r(7, 3), r(7, 3)))
+
+
+def test_loops() -> None:
+    m = module(lambda i, x: while_loop(lambda i, x: i < 5, lambda i, x: (i + 1, x * 2), (i, x)))
+    ep = export(m, (ingot.tensor(0), r(2, 3)), strict=False)
+    agrees(ep, m, (ingot.tensor(0), r(2, 3)), (ingot.tensor(3), r(2, 3)), (ingot.tensor(9), r(2, 3)))
+
+
+@pytest.mark.parametrize("dim, reverse", [(0, False), (1, True)])
+def test_scans(dim: int, reverse: bool) -> None:
+    m = module(lambda init, xs: scan(lambda c, x: (c + x, c * x), init, xs, dim=dim, reverse=reverse))
+    ep = export(m, (r(2, 3), r(*((4, 2, 3) if dim == 0 else (2, 4, 3)))), strict=False)
+    agrees(ep, m, (r(2, 3), r(*((4, 2, 3) if dim == 0 else (2, 4, 3)))))
+
+
+def test_map() -> None:
+    m = module(lambda xs, y: control_flow.map(lambda a, b: a * b + 1, xs, y))
+    ep = export(m, (r(4, 2, 3), r(2, 3)), dynamic_shapes=({0: Dim("n", min=2)}, None), strict=False)
+    agrees(ep, m, (r(6, 2, 3), r(2, 3)))
+
+
+# ---- files
+
+
+def test_external_weights_are_aligned_and_read_back(tmp_path: pathlib.Path) -> None:
+    net = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 2))
+    ep = export(net, (r(3, 64),))
+    path = tmp_path / "net.onnx"
+    ig_onnx.dynamo_export(ep).save(path, external_data=True)
+    model = onnx.load(path, load_external_data=False)
+    entries = [{e.key: e.value for e in t.external_data} for t in model.graph.initializer if t.external_data]
+    assert entries and all(e["location"] == "net.onnx.data" and int(e["offset"]) % 4096 == 0 for e in entries)
+    onnx.checker.check_model(str(path), full_check=True)
+    session = runtime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    x = r(3, 64)
+    np.testing.assert_allclose(session.run(None, {"input": x.numpy()})[0], net(x).detach().numpy(), rtol=1e-3, atol=1e-5)
+
+
+def test_weights_as_inputs_and_with_defaults() -> None:
+    ep = export(nn.Linear(3, 2), (r(4, 3),))
+    model = model_of(ep, weights_as_inputs=True)
+    assert [i.name for i in model.graph.input] == ["input", "weight", "bias"] and not model.graph.initializer
+    model = model_of(ep, initializers_as_inputs=True)
+    assert len(model.graph.input) == 3 and len(model.graph.initializer) == 2
+
+
+def test_locations_and_module_paths_are_metadata() -> None:
+    net = nn.Sequential(nn.Linear(3, 2), nn.ReLU())
+    node = model_of(export(net, (r(4, 3),))).graph.node[0]
+    properties = {p.key: p.value for p in node.metadata_props}
+    assert properties["pkg.torch.onnx.fx_node"] == "linear" and "Linear" in properties["pkg.torch.onnx.nn_module_stack"]
+    bare = model_of(export(net, (r(4, 3),)), metadata=False, node_names=False).graph.node[0]
+    assert not bare.metadata_props and not bare.name
+
+
+def test_constants_are_folded_unless_told() -> None:
+    m = module(lambda x: x + ingot.arange(4).to(ingot.float32) * 2)
+    ep = export(m, (r(4),))
+    assert [n.op_type for n in model_of(ep).graph.node] == ["Add"]
+    assert len(model_of(ep, folding=False).graph.node) > 1
+
+
+# ---- torch.onnx
+
+
+def test_export_checks_itself_and_prints_errors(capsys: Any, tmp_path: pathlib.Path) -> None:
+    net = nn.Linear(3, 2)
+    path = tmp_path / "linear.onnx"
+    program = ig_onnx.export(net, (r(4, 3),), path, dynamo=True, input_names=["x"], dynamic_axes={"x": {0: "n"}})
+    assert "output 0: max abs error" in capsys.readouterr().err
+    assert onnx.load(path).graph.input[0].type.tensor_type.shape.dim[0].dim_param == "n"
+    assert program is not None and isinstance(program(r(7, 3))[0], ingot.Tensor)
+    ig_onnx.export(net, (r(4, 3),), dynamo=True, verify=False)
+    assert not capsys.readouterr().err
+
+
+def test_a_stream_takes_the_model() -> None:
+    stream = io.BytesIO()
+    ig_onnx.export(nn.ReLU(), (r(2),), stream, dynamo=True, verify=False)
+    assert onnx.load_model_from_string(stream.getvalue()).graph.node[0].op_type == "Relu"
+
+
+def test_dynamic_shapes_of_all_inputs() -> None:
+    options = ig_onnx.ExportOptions(dynamic_shapes=True)
+    program = ig_onnx.dynamo_export(lambda x, y: x.sum(0) + y, r(3, 4), r(4), export_options=options)
+    x, y = r(8, 5), r(5)
+    np.testing.assert_allclose(program(x, y)[0], (x.sum(0) + y).numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_translations_of_the_user() -> None:
+    def translate(x: Any) -> Any:
+        assert x.dtype == ingot.float32 and tuple(x.shape) == (3,)
+        return ig_onnx.op.Add(ig_onnx.op.Relu(x), ig_onnx.op.opset())
+
+    ep = export(module(lambda x: ingot.lgamma(x) * 2), (r(3).abs(),))
+    registry = ig_onnx.OnnxRegistry()
+    assert not registry.is_registered_op("aten", "lgamma") and registry.is_registered_op("aten", "relu")
+    registry.register_op(lambda x: ig_onnx.op.Custom("Lgamma", x, domain="my.ops"), "aten", "lgamma")
+    program = ig_onnx.dynamo_export(ep, export_options=ig_onnx.ExportOptions(onnx_registry=registry))
+    assert [(o.domain, o.version) for o in program.model_proto.opset_import] == [("", 18), ("my.ops", 1)]
+    table = {ingot.ops.aten.lgamma.default: lambda x: ig_onnx.op.Cast(translate(x), to=1)}
+    with pytest.raises(RuntimeError, match="only be called inside"):
+        ig_onnx.op.Relu(None)
+    program = ig_onnx.export(ep, dynamo=True, custom_translation_table=table, verify=False)
+    assert "Lgamma" not in [n.op_type for n in program.model_proto.graph.node]
+
+
+def test_what_a_translation_raises_is_raised() -> None:
+    def bad(x: Any) -> Any:
+        raise KeyError("my own error")
+
+    ep = export(module(lambda x: x.sin()), (r(3),))
+    with pytest.raises(KeyError, match="my own error"):
+        ig_onnx.export(ep, dynamo=True, custom_translation_table={ingot.ops.aten.sin.default: bad}, verify=False)
+
+
+def test_a_model_without_data_takes_weights_when_saved(tmp_path: pathlib.Path) -> None:
+    real = nn.Linear(3, 2)
+    with ig_onnx.enable_fake_mode() as context:
+        fake = nn.Linear(3, 2)
+        x = r(4, 3)
+    program = ig_onnx.dynamo_export(fake, x, export_options=ig_onnx.ExportOptions(fake_context=context))
+    path = tmp_path / "fake.onnx"
+    program.save(path, model_state=real.state_dict())
+    session = runtime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    x = r(4, 3)
+    found = session.run(None, {session.get_inputs()[0].name: x.numpy()})[0]
+    np.testing.assert_allclose(found, real(x).detach().numpy(), rtol=1e-3, atol=1e-5)
+
+
+def test_diagnostics_are_sarif(tmp_path: pathlib.Path) -> None:
+    program = ig_onnx.export(nn.ReLU(), (r(2),), dynamo=True)
+    with pytest.raises(ValueError, match=".sarif"):
+        program.save_diagnostics(tmp_path / "report.txt")
+    program.save_diagnostics(tmp_path / "report.sarif")
+    log = json.loads((tmp_path / "report.sarif").read_text())
+    assert log["version"] == "2.1.0" and "max abs error" in log["runs"][0]["results"][0]["message"]["text"]
+
+
+def test_the_older_exporter_is_named() -> None:
+    with pytest.raises(ig_onnx.OnnxExporterError, match="dynamo=True"):
+        ig_onnx.export(nn.ReLU(), (r(2),))
