@@ -282,7 +282,8 @@ def test_external_weights_are_aligned_and_read_back(tmp_path: pathlib.Path) -> N
     onnx.checker.check_model(str(path), full_check=True)
     session = runtime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     x = r(3, 64)
-    np.testing.assert_allclose(session.run(None, {"input": x.numpy()})[0], net(x).detach().numpy(), rtol=1e-3, atol=1e-5)
+    found = session.run(None, {"input": x.numpy()})[0]
+    np.testing.assert_allclose(found, net(x).detach().numpy(), rtol=1e-3, atol=1e-5)
 
 
 def test_weights_as_inputs_and_with_defaults() -> None:
