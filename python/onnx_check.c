@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ONNX model checker from Python: bytes or a file.
+// The ONNX model checker and shape inference from Python.
+#include "base/file.h"
 #include "ingot/onnx.h"
 #include "py.h"
 
@@ -41,7 +42,34 @@ static PyObject *check_file(PyObject *m, PyObject *path) {
   return verdict(c, st);
 }
 
+static PyObject *inferred(ig_ctx *c, const Py_buffer *bytes) {
+  ig_onnx_model *model = NULL;
+  ig_sink sink = ig_sink_memory(c->alloc);
+  ig_status st = ig_onnx_parse(c, "model", bytes->buf, (size_t)bytes->len, NULL, NULL, &model);
+  if (st == IG_OK) st = ig_onnx_infer(c, model, bytes->buf, (size_t)bytes->len, &sink);
+  if (st == IG_OK) st = ig_sink_close(c, &sink);
+  PyObject *out = NULL;
+  if (st == IG_OK) out = PyBytes_FromStringAndSize((const char *)sink.at, (Py_ssize_t)sink.n);
+  ig_onnx_free(model);
+  ig_sink_drop(&sink);
+  if (st != IG_OK) (void)verdict(c, st);
+  return out;
+}
+
+static PyObject *infer_proto(PyObject *m, PyObject *given) {
+  (void)m;
+  Py_buffer bytes;
+  if (PyObject_GetBuffer(given, &bytes, PyBUF_SIMPLE) != 0) return NULL;
+  ig_ctx *c = py_ctx();
+  ig_scope s = ig_scope_open(c);
+  PyObject *out = inferred(c, &bytes);
+  ig_scope_close(c, s);
+  PyBuffer_Release(&bytes);
+  return out;
+}
+
 PyMethodDef py_onnx_check_functions[] = {
+    {"infer_onnx", infer_proto, METH_O, "Bytes of a model -> the same with inferred shapes."},
     {"_check_onnx_proto", (PyCFunction)(void (*)(void))check_proto, METH_VARARGS | METH_KEYWORDS,
      "_check_onnx_proto(proto, full_check=False): RuntimeError lists what is wrong with a model."},
     {"check_onnx_file", check_file, METH_O, "The same for a file and its external data."},

@@ -23,6 +23,12 @@ IG_API IG_MUST_USE ig_status ig_onnx_parse(ig_ctx *c, const char *name, const vo
 // numbers of inputs and outputs, element types, functions, sub-graphs. IG_INVALID lists all
 // problems, a line each, by node and attribute.
 IG_API IG_MUST_USE ig_status ig_onnx_check(ig_ctx *c, const ig_onnx_model *m);
+// Shape inference: writes the model (its bytes are `data`) with what can be said of its values in
+// value_info and outputs: element types, sizes as numbers or as expressions of the inputs'
+// dim_params that hold whatever these are. What is not known stays unknown; no model is refused.
+struct ig_sink;
+IG_API IG_MUST_USE ig_status ig_onnx_infer(ig_ctx *c, const ig_onnx_model *m, const void *data,
+                                           size_t n, struct ig_sink *sink);
 IG_API ig_onnx_model *ig_onnx_retain(ig_onnx_model *m);
 IG_API void ig_onnx_free(ig_onnx_model *m);  // Drops one reference. NULL is allowed.
 

@@ -135,7 +135,7 @@ static ig_tensor *scores(ig_rd *r, const attention *a, double *softcap) {
   ig_tensor *q = ig_rd_mul(r, a->q, factor);
   k = ig_rd_mul(r, ig_rd_permute(r, k, turn, 4), factor);
   *softcap = ig_rd_attr_float(r, "softcap", 0);
-  return q && k ? ig_matmul(r->c, q, k) : NULL;
+  return q && k ? ig_rd_matmul(r, q, k) : NULL;
 }
 
 static void attend(ig_rd *r, attention *a, bool flat) {
@@ -157,7 +157,7 @@ static void attend(ig_rd *r, attention *a, bool flat) {
   prob = ig_cast(r->c, guard_rows(r, prob, bias), a->q->dtype);
   if (mode == 3) shown = prob;
   ig_tensor *v = share_heads(r, a->v, ig_sizes(a->q)[1]);
-  ig_tensor *y = prob && v ? ig_matmul(r->c, prob, ig_cast(r->c, v, prob->dtype)) : NULL;
+  ig_tensor *y = prob && v ? ig_rd_matmul(r, prob, ig_cast(r->c, v, prob->dtype)) : NULL;
   ig_rd_out(r, 0, flat ? join_heads(r, y) : y);
   ig_rd_out(r, 1, a->k);
   ig_rd_out(r, 2, a->v);
@@ -222,12 +222,12 @@ static void read_flex_attention(ig_rd *r) {
   if (d == IG_DTYPE_COUNT) d = IG_F32;
   k = ig_rd_permute(r, share_heads(r, k, ig_sizes(q)[1]), turn, 4);
   v = share_heads(r, v, ig_sizes(q)[1]);
-  ig_tensor *x = k ? ig_matmul(r->c, q, k) : NULL;
+  ig_tensor *x = k ? ig_rd_matmul(r, q, k) : NULL;
   x = ig_cast(r->c, ig_rd_muln(r, x, scale), d);
   x = modify(r, "score_mod", x);
   x = x ? ig_softmax_int(r->c, x, ig_const(-1)) : NULL;
   x = ig_cast(r->c, modify(r, "prob_mod", x), q->dtype);
-  ig_rd_out(r, 0, x && v ? ig_matmul(r->c, x, v) : NULL);
+  ig_rd_out(r, 0, x && v ? ig_rd_matmul(r, x, v) : NULL);
 }
 
 // ---- LinearAttention: one step of the recurrence after another
@@ -298,7 +298,7 @@ static void read_linear_attention(ig_rd *r) {
     state = linear_step(r, &l, state, t);
     ig_tensor *shared = share_heads(r, state, ig_const(qh));
     ig_tensor *row = ig_rd_unsqueeze(r, ig_rd_select(r, l.q, 2, t), 2);  // [b, h, 1, dk]
-    ig_tensor *y = row && shared ? ig_matmul(r->c, row, shared) : NULL;
+    ig_tensor *y = row && shared ? ig_rd_matmul(r, row, shared) : NULL;
     ys[t] = ig_rd_squeeze(r, y, 2);
   }
   if (!ys || !ig_rd_ok(r)) return;

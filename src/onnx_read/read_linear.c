@@ -18,7 +18,7 @@ static void read_matmul(ig_rd *r) {
     a = ig_cast(r->c, a, IG_I64);
     b = ig_cast(r->c, b, IG_I64);
   }
-  ig_tensor *y = a && b ? ig_matmul(r->c, a, b) : NULL;
+  ig_tensor *y = a && b ? ig_rd_matmul(r, a, b) : NULL;
   ig_rd_out(r, 0, ig_cast(r->c, y, d));
 }
 
@@ -102,7 +102,7 @@ static void read_matmul_integer(ig_rd *r) {
   if (!a || !b) return;
   a = centered(r, a, ig_rd_opt(r, 2), a->ndim > 1 ? a->ndim - 2 : 0);
   b = centered(r, b, ig_rd_opt(r, 3), b->ndim - 1);
-  ig_rd_out(r, 0, a && b ? ig_matmul(r->c, a, b) : NULL);
+  ig_rd_out(r, 0, a && b ? ig_rd_matmul(r, a, b) : NULL);
 }
 
 // Scales beside the dimension that they belong to.
@@ -135,7 +135,7 @@ static void read_qlinear_matmul(ig_rd *r) {
   bool whole = ig_dtype_is_integral(a->dtype);
   a = whole ? centered(r, a, ig_rd_opt(r, 2), ra) : ig_cast(r->c, a, IG_F32);
   b = whole ? centered(r, b, ig_rd_opt(r, 5), cb) : ig_cast(r->c, b, IG_F32);
-  ig_tensor *sum = a && b ? ig_matmul(r->c, a, b) : NULL;
+  ig_tensor *sum = a && b ? ig_rd_matmul(r, a, b) : NULL;
   ig_tensor *scale = ig_rd_mul(r, as, bs);
   ig_rd_out_elem(r, 0, requantize(r, sum, scale, ys, yz, elem), elem);
 }

@@ -76,6 +76,10 @@ struct ig_rd {
   int64_t bytes_limit;    // of one result
   ig_map rows;            // "domain\1op_type" -> first row
   ig_rd_value **weights;  // of the main graph, where they were made before; NULL: from the file
+  // Shape inference: a node of the main graph that fails, or reads what is not known, gives nothing
+  // instead of an error; told after every such node.
+  void (*told)(ig_rd *r, const ig_om_node *n, void *user);
+  void *told_user;
   ig_rd_frame *frame;
   // the node being read
   const ig_om_node *node;
@@ -200,6 +204,7 @@ ig_tensor *ig_rd_mean(ig_rd *r, ig_tensor *t, const int64_t *dims, size_t n, boo
 ig_tensor *ig_rd_full(ig_rd *r, const ig_int *sizes, size_t n, double v, ig_dtype dtype);
 ig_tensor *ig_rd_cast(ig_rd *r, ig_tensor *t, int from, int to,
                       bool saturate);  // element types
+ig_tensor *ig_rd_matmul(ig_rd *r, ig_tensor *a, ig_tensor *b);
 // [C] -> [1, C, 1, ...] of ndim dimensions, C at `axis`
 ig_tensor *ig_rd_along(ig_rd *r, ig_tensor *t, int axis, int ndim);
 ig_tensor *ig_rd_contiguous(ig_rd *r, ig_tensor *t);

@@ -183,10 +183,15 @@ static void note(ig_rd *r, const ig_om_node *n) {
   r->noted = true;
 }
 
+static bool is_inferring(const ig_rd *r) {
+  return r->told && r->calls == 1;
+}
+
 static bool finish_node(ig_rd *r, const ig_om_node *n) {
   ig_rd_frame *f = r->frame;
   for (size_t i = 0; i < n->noutputs && ig_rd_ok(r); i++) {
     if (n->out[i] == IG_OM_NO_SLOT) continue;
+    if (!r->out[i] && is_inferring(r)) continue;
     if (!r->out[i]) {
       ig_rd_fail(r, IG_UNSUPPORTED, "output %zu ('%s') is not made", i, n->outputs[i]);
       break;
@@ -200,18 +205,39 @@ static bool finish_node(ig_rd *r, const ig_om_node *n) {
   return ig_rd_ok(r);
 }
 
+// While shapes are inferred: is something missing that the node reads?
+static bool lacks_input(const ig_rd *r, const ig_om_node *n) {
+  for (size_t i = 0; i < n->ninputs; i++) {
+    if (n->in[i].up >= 0 && !r->in[i]) return true;
+  }
+  return false;
+}
+
+// The results of a node whose shapes were inferred, as far as they are known.
+static void tell(ig_rd *r, const ig_om_node *n) {
+  if (!ig_rd_ok(r) && r->c->status != IG_NOMEM) {
+    ig_ctx_clear(r->c);
+    r->noted = false;
+    for (size_t i = 0; i < n->noutputs && r->out; i++) r->out[i] = NULL;
+  }
+  r->told(r, n, r->told_user);
+}
+
 static bool run_node(ig_rd *r, const ig_om_node *n) {
   ig_scope s = ig_scope_open(r->c);
   r->node = n;
   r->version = version_of(r, n->domain);
   if (take_inputs(r, n)) {
-    if (n->function) {
+    if (is_inferring(r) && lacks_input(r, n)) {
+      // nothing can be said
+    } else if (n->function) {
       call_function(r, n);
     } else if (!(r->capture && ig_rd_fold(r))) {
       const ig_rd_row *row = find_row(r, n);
       if (row && !(r->capture && ig_rd_compute(r, row->fn))) row->fn(r);
     }
   }
+  if (is_inferring(r)) tell(r, n);
   note(r, n);
   bool ok = finish_node(r, n);
   ig_scope_close(r->c, s);
@@ -248,7 +274,9 @@ static bool take_outputs(ig_rd *r, const ig_rd_frame *f, ig_rd_value **outs) {
     for (int up = 0; up < f->g->output_refs[i].up; up++) at = at->up;
     ig_rd_value *v = at->slots[f->g->output_refs[i].slot];
     outs[i] = ig_rd_keep(r, v);
-    if (!v) ig_rd_fail(r, IG_INVALID, "output '%s' was not given", f->g->outputs[i].name);
+    if (!v && !is_inferring(r)) {
+      ig_rd_fail(r, IG_INVALID, "output '%s' was not given", f->g->outputs[i].name);
+    }
   }
   return ig_rd_ok(r);
 }

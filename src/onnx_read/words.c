@@ -42,8 +42,29 @@ bool ig_rd_budget(ig_rd *r, const ig_int *sizes, size_t n, ig_dtype dtype) {
   return true;
 }
 
+// While shapes are inferred nobody asks how the elements lie, and sizes of which nothing is known
+// need no decision about it. A size of -1 is what is left.
+static ig_tensor *fresh_sizes(ig_rd *r, const ig_tensor *t, const ig_int *sizes, size_t n) {
+  ig_int room[IG_MAX_DIM];
+  ig_int rest = ig_const(1);
+  size_t open = IG_MAX_DIM;
+  for (size_t i = 0; i < n; i++) {
+    room[i] = sizes[i];
+    bool minus = !sizes[i].expr && sizes[i].value == -1;  // a number: nothing is specialised
+    if (minus) open = i;
+    if (!minus) rest = ig_int_mul(r->c, rest, sizes[i]);
+  }
+  ig_int all = ig_product(r->c, ig_sizes(t), (size_t)t->ndim);
+  if (open < n) room[open] = ig_int_floordiv(r->c, all, rest);
+  return ig_rd_full(r, room, n, 0, t->dtype);
+}
+
 ig_tensor *ig_rd_reshape(ig_rd *r, ig_tensor *t, const ig_int *sizes, size_t n) {
-  return t ? ig_reshape(r->c, t, ig_of_ints(sizes, n)) : NULL;
+  if (!t) return NULL;
+  bool symbolic = false;
+  for (int d = 0; d < t->ndim; d++) symbolic |= ig_sizes(t)[d].expr != NULL;
+  if (r->told && symbolic && n <= IG_MAX_DIM) return fresh_sizes(r, t, sizes, n);
+  return ig_reshape(r->c, t, ig_of_ints(sizes, n));
 }
 
 static ig_value int_list(ig_int *room, const int64_t *at, size_t n) {
@@ -224,4 +245,16 @@ ig_tensor *ig_rd_cast(ig_rd *r, ig_tensor *t, int from, int to, bool saturate) {
   if (ig_is_small_float(to)) return round_small(r, t, to, saturate);
   if (ig_om_elem_bits(to) < 8) return wrap_bits(r, t, to);
   return ig_cast(r->c, t, carrier);
+}
+
+// While shapes are inferred nothing is computed, and a product is written so that sizes of which
+// nothing is known need no decision: every pair of elements, then the sum.
+ig_tensor *ig_rd_matmul(ig_rd *r, ig_tensor *a, ig_tensor *b) {
+  if (!a || !b) return NULL;
+  if (!r->told || a->ndim < 2 || b->ndim < 2) return ig_matmul(r->c, a, b);
+  ig_tensor *left = ig_rd_unsqueeze(r, a, -1);
+  ig_tensor *right = ig_rd_unsqueeze(r, b, -3);
+  ig_tensor *pairs = ig_rd_mul(r, left, right);
+  int64_t inner = -2;
+  return ig_rd_sum(r, pairs, &inner, 1, false);
 }

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shape inference: the model is interpreted under a capture that is thrown away. Dimensions without
+// a number are sizes of which nothing is known but that they are sizes, one per dim_param; so
+// whatever comes out holds for all of them. Integers of small tensors are followed on the way
+// (Shape, Gather, Concat, arithmetic). A node about which nothing can be said gives unknown results
+// and stops nobody. The model is written again with what was found in its value_info and outputs.
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "codec/proto.h"
+#include "onnx/check.h"
+#include "onnx_read/reader.h"
+#include "op/record.h"
+#include "sym/env.h"
+
+enum { GRAPH = 7, OUTPUT = 12, VALUE_INFO = 13 };  // fields of ModelProto and GraphProto
+
+// What was found of one value. ndim < 0: its element type only.
+typedef struct found {
+  const char *name;
+  int elem;
+  int ndim;
+  int64_t dims[IG_MAX_DIM];       // -1: see texts
+  const char *texts[IG_MAX_DIM];  // NULL: unknown
+} found;
+
+typedef struct inference {
+  ig_ctx *c;
+  const ig_onnx_model *m;
+  ig_arena arena;
+  ig_map sizes;  // dim_param -> number of its symbol, from 1
+  IG_VEC(ig_int) symbols;
+  IG_VEC(const char *) params;  // by that number
+  IG_VEC(found *) values;
+  ig_map by_name;  // of values, from 1
+  size_t asserts;  // that were there before the node
+  bool assumed;    // the node holds only if names mean the same size (or are 1): say no names
+  ig_om_checker checker;  // for element types; what it complains about is not told
+  ig_om_scope scope;
+} inference;
+
+// ---- inputs
+
+static ig_int size_of(inference *f, const char *param) {
+  ig_map_value *v = param && *param ? ig_map_put(&f->sizes, param) : NULL;
+  if (v && v->num) return f->symbols.at[v->num - 1];
+  ig_int size = ig_capture_unbacked(f->c);
+  ig_sym_constrain(f->c, size, 0, INT64_MAX, true);
+  if (!ig_vec_push(f->c->alloc, &f->symbols, size) ||
+      !ig_vec_push(f->c->alloc, &f->params, v ? param : NULL)) {
+    (void)ig_fail(f->c, IG_NOMEM, "out of memory");
+    return ig_const(0);
+  }
+  if (v) v->num = f->symbols.n;
+  return size;
+}
+
+// NULL without an error: a value of which nothing is known.
+static ig_rd_value *input_of(ig_rd *r, inference *f, const ig_om_info *info) {
+  const ig_om_type *t = &info->type;
+  ig_dtype dtype = ig_rd_carrier(t->elem);
+  if (t->kind != IG_OM_TENSOR_TYPE || !t->has_shape || dtype == IG_DTYPE_COUNT ||
+      t->ndim > IG_MAX_DIM) {
+    return NULL;
+  }
+  ig_int sizes[IG_MAX_DIM];
+  for (int d = 0; d < t->ndim; d++)
+    sizes[d] = t->dims[d].value >= 0 ? ig_const(t->dims[d].value) : size_of(f, t->dims[d].param);
+  ig_tensor *fake = ig_capture_input(f->c, info->name, dtype, sizes, t->ndim);
+  return ig_rd_of_tensor(r, fake, t->elem);
+}
+
+// ---- results
+
+// "2*u0 + 1" with the names of the dimensions; NULL: some symbol has none.
+static const char *named_text(inference *f, const ig_expr *e) {
+  ig_str plain = ig_str_make(f->c->alloc);
+  ig_str out = ig_str_make(f->c->alloc);
+  ig_str_expr(&plain, e);
+  bool ok = !plain.failed && plain.at;
+  for (const char *p = ok ? plain.at : ""; ok && *p;) {
+    bool word = isalpha((unsigned char)*p) || *p == '_';
+    size_t n = 1;
+    while (word && (isalnum((unsigned char)p[n]) || p[n] == '_')) n++;
+    const char *name = NULL;
+    for (size_t i = 0; word && i < f->symbols.n; i++) {
+      const ig_expr *s = f->symbols.at[i].expr;
+      if (strlen(s->name) == n && memcmp(s->name, p, n) == 0)
+        name = f->params.at[i] ? f->params.at[i] : "";
+    }
+    bool symbol = word && p[0] == 'u' && n > 1 && isdigit((unsigned char)p[1]);
+    ok = name ? *name != 0 : !symbol;
+    if (name)
+      ig_str_add(&out, "%s", name);
+    else
+      ig_str_add(&out, "%.*s", (int)n, p);
+    p += n;
+  }
+  const char *text = ok && !out.failed ? ig_arena_strn(&f->arena, out.at, out.n) : NULL;
+  ig_str_free(&plain);
+  ig_str_free(&out);
+  return text;
+}
+
+static void describe(inference *f, found *to, const ig_rd_value *v) {
+  to->elem = v->elem;
+  if (!v->t) {
+    to->ndim = v->ints_ndim;
+    to->dims[0] = (int64_t)v->nints;
+    return;
+  }
+  to->ndim = v->t->ndim;
+  for (int d = 0; d < to->ndim; d++) {
+    ig_int size = ig_sizes(v->t)[d];
+    to->dims[d] = size.expr ? -1 : size.value;  // a number: nothing is specialised
+    to->texts[d] = size.expr && !f->assumed ? named_text(f, size.expr) : NULL;
+  }
+}
+
+static void keep(inference *f, const char *name, const found *what) {
+  found *copy = ig_arena_push(&f->arena, sizeof *copy);
+  ig_map_value *at = copy ? ig_map_put(&f->by_name, name) : NULL;
+  if (!at || !ig_vec_push(f->c->alloc, &f->values, copy)) {
+    (void)ig_fail(f->c, IG_NOMEM, "out of memory");
+    return;
+  }
+  *copy = *what;
+  copy->name = name;
+  at->num = f->values.n;
+}
+
+static void told(ig_rd *r, const ig_om_node *n, void *user) {
+  inference *f = user;
+  const ig_onnx_schema *schema =
+      n->function ? NULL : ig_onnx_schema_find(n->domain, n->op_type, r->version);
+  if (schema) ig_om_check_types(&f->checker, &f->scope, n, schema);
+  const ig_env *env = ig_env_get(r->c);
+  f->assumed = env && env->asserts.n > f->asserts;
+  f->asserts = env ? env->asserts.n : 0;
+  for (size_t i = 0; i < n->noutputs && ig_rd_ok(r); i++) {
+    if (!*n->outputs[i] || n->out[i] == IG_OM_NO_SLOT) continue;
+    const ig_rd_value *v = r->out[i];
+    ig_om_known type = f->scope.values[n->out[i]];
+    found what = {.ndim = -1};
+    if (v && v->kind == IG_RD_TENSOR)
+      describe(f, &what, v);
+    else if (type.form == IG_ONNX_FORM_TENSOR)
+      what.elem = type.elem;
+    if (what.elem) {
+      f->scope.values[n->out[i]] = (ig_om_known){IG_ONNX_FORM_TENSOR, what.elem};
+      keep(f, n->outputs[i], &what);
+    }
+  }
+}
+
+static void know_types(inference *f) {
+  const ig_om_graph *g = f->m->graph;
+  for (size_t i = 0; i < g->nslots; i++) f->scope.values[i].form = -1;
+  for (size_t i = 0; i < g->ninits; i++)
+    f->scope.values[g->init_slots[i]] = (ig_om_known){IG_ONNX_FORM_TENSOR, g->inits[i]->elem};
+  for (size_t i = 0; i < g->ninputs; i++)
+    f->scope.values[g->input_slots[i]] = ig_om_known_of_type(&g->inputs[i].type);
+}
+
+static ig_status interpret(ig_rd *r, inference *f) {
+  const ig_om_graph *g = f->m->graph;
+  ig_rd_value **inputs = ig_scope_push(r->c, g->ninputs * sizeof *inputs + 1);
+  ig_rd_value **results = ig_scope_push(r->c, g->noutputs * sizeof *results + 1);
+  size_t size = (g->nslots + 1) * sizeof(ig_om_known);
+  f->scope = (ig_om_scope){.g = g, .values = ig_scope_push(r->c, size)};
+  f->checker = (ig_om_checker){.c = r->c,
+                               .m = f->m,
+                               .opsets = f->m->opsets,
+                               .nopsets = f->m->nopsets,
+                               .text = ig_str_make(r->c->alloc)};
+  if (!inputs || !results || !f->scope.values) return r->c->status;
+  know_types(f);
+  for (size_t i = 0; i < g->ninputs; i++)
+    inputs[i] = g->input_defaults[i] ? NULL : input_of(r, f, &g->inputs[i]);
+  r->told = told;
+  r->told_user = f;
+  (void)ig_rd_graph(r, g, inputs, g->ninputs, results);
+  ig_str_free(&f->checker.text);
+  return r->c->status;
+}
+
+// ---- writing
+
+static void put_shape(ig_proto_writer *w, const found *v) {
+  size_t shape = ig_proto_open(w, 2);
+  for (int d = 0; d < v->ndim; d++) {
+    size_t dim = ig_proto_open(w, 1);
+    if (v->dims[d] >= 0)
+      ig_proto_put_int(w, 1, v->dims[d]);
+    else if (v->texts[d])
+      ig_proto_put_text(w, 2, v->texts[d]);
+    ig_proto_close(w, dim);
+  }
+  ig_proto_close(w, shape);
+}
+
+static void put_info(ig_proto_writer *w, uint32_t field, const found *v) {
+  size_t info = ig_proto_open(w, field);
+  ig_proto_put_text(w, 1, v->name);
+  size_t type = ig_proto_open(w, 2);
+  size_t tensor = ig_proto_open(w, 1);
+  ig_proto_put_int(w, 1, v->elem);
+  if (v->ndim >= 0) put_shape(w, v);
+  ig_proto_close(w, tensor);
+  ig_proto_close(w, type);
+  ig_proto_close(w, info);
+}
+
+// What the model declares counts where it says more: numbers and names of dimensions stay.
+static void merge(found *v, const ig_om_type *declared) {
+  if (declared->kind != IG_OM_TENSOR_TYPE || !declared->has_shape) return;
+  if (v->ndim < 0) {
+    v->ndim = declared->ndim <= IG_MAX_DIM ? declared->ndim : -1;
+    for (int d = 0; d < v->ndim; d++) {
+      v->dims[d] = declared->dims[d].value;
+      v->texts[d] = declared->dims[d].param;
+    }
+    return;
+  }
+  for (int d = 0; d < v->ndim && v->ndim == declared->ndim; d++) {
+    if (v->dims[d] >= 0) continue;
+    v->dims[d] = declared->dims[d].value;
+    if (declared->dims[d].param && *declared->dims[d].param) v->texts[d] = declared->dims[d].param;
+  }
+}
+
+static found *find_value(const inference *f, const char *name) {
+  const ig_map_value *v = ig_map_find(&f->by_name, name);
+  return v ? f->values.at[v->num - 1] : NULL;
+}
+
+static void copy_field(ig_proto_writer *w, const ig_proto_field *field) {
+  if (field->wire == IG_PROTO_LEN)
+    ig_proto_put_borrowed(w, field->number, field->bytes);
+  else if (field->wire == IG_PROTO_VARINT)
+    ig_proto_put_int(w, field->number, (int64_t)field->value);
+}
+
+static bool is_output(const ig_om_graph *g, const char *name) {
+  for (size_t i = 0; i < g->noutputs; i++)
+    if (strcmp(g->outputs[i].name, name) == 0) return true;
+  return false;
+}
+
+static void write_graph(inference *f, ig_proto *graph, ig_proto_writer *w) {
+  const ig_om_graph *g = f->m->graph;
+  ig_proto_field field;
+  for (size_t i = 0; i < g->nvalues; i++) {
+    found *v = find_value(f, g->values[i].name);
+    if (v) merge(v, &g->values[i].type);
+  }
+  size_t output = 0;
+  size_t value = 0;
+  while (ig_proto_next(graph, &field)) {
+    if (field.number == OUTPUT && field.wire == IG_PROTO_LEN && output < g->noutputs) {
+      const ig_om_info *info = &g->outputs[output++];
+      found *v = find_value(f, info->name);
+      bool plain = info->type.kind == IG_OM_TENSOR_TYPE || info->type.kind == IG_OM_NO_TYPE;
+      if (v && plain) merge(v, &info->type);
+      if (v && plain && !(info->type.elem && info->type.elem != v->elem))
+        put_info(w, OUTPUT, v);
+      else
+        copy_field(w, &field);
+    } else if (field.number == VALUE_INFO && field.wire == IG_PROTO_LEN && value < g->nvalues) {
+      const ig_om_info *info = &g->values[value++];
+      if (!find_value(f, info->name)) copy_field(w, &field);
+    } else {
+      copy_field(w, &field);
+    }
+  }
+  for (size_t i = 0; i < f->values.n; i++)
+    if (!is_output(g, f->values.at[i]->name)) put_info(w, VALUE_INFO, f->values.at[i]);
+}
+
+static ig_status write_model(inference *f, ig_bytes data, ig_sink *sink) {
+  ig_proto_writer w = ig_proto_writer_make(f->c->alloc);
+  ig_proto p = ig_proto_make(f->c, f->m->name, data);
+  ig_proto_field field;
+  while (ig_proto_next(&p, &field)) {
+    if (field.number != GRAPH || field.wire != IG_PROTO_LEN) {
+      copy_field(&w, &field);
+      continue;
+    }
+    ig_proto graph = ig_proto_message(&p, &field);
+    size_t mark = ig_proto_open(&w, GRAPH);
+    write_graph(f, &graph, &w);
+    ig_proto_close(&w, mark);
+  }
+  ig_status st = f->c->status;
+  if (st == IG_OK && w.failed) st = ig_fail(f->c, IG_NOMEM, "out of memory");
+  if (st == IG_OK) st = ig_proto_write(f->c, &w, sink);
+  ig_proto_writer_free(&w);
+  return st;
+}
+
+static ig_status infer(inference *f) {
+  ig_ctx *c = f->c;
+  ig_scope s = ig_scope_open(c);
+  ig_rd r;
+  ig_status st = ig_rd_init(&r, c, f->m);
+  r.capture = true;
+  if (st == IG_OK) st = ig_capture_begin(c);
+  if (st == IG_OK) st = interpret(&r, f);
+  ig_capture_abort(c);
+  ig_rd_done(&r);
+  ig_scope_close(c, s);
+  return st;
+}
+
+ig_status ig_onnx_infer(ig_ctx *c, const ig_onnx_model *m, const void *data, size_t n,
+                        struct ig_sink *sink) {
+  IG_RETURN_IF_ERR(c->status);
+  inference f = {.c = c,
+                 .m = m,
+                 .arena = ig_arena_make(c->alloc),
+                 .sizes = ig_map_make(c->alloc),
+                 .by_name = ig_map_make(c->alloc)};
+  bool no_grad = c->no_grad;
+  c->no_grad = true;
+  ig_status st = infer(&f);
+  c->no_grad = no_grad;
+  if (st == IG_OK) st = write_model(&f, (ig_bytes){data, n}, sink);
+  ig_map_free(&f.sizes);
+  ig_map_free(&f.by_name);
+  ig_vec_free(c->alloc, &f.symbols);
+  ig_vec_free(c->alloc, &f.params);
+  ig_vec_free(c->alloc, &f.values);
+  ig_arena_free(&f.arena);
+  return st;
+}
