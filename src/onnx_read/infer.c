@@ -15,6 +15,7 @@
 #include "op/record.h"
 #include "sym/env.h"
 
+enum { MAX_BYTES = 1 << 26, MAX_TRIPS = 1 << 16 };
 enum { GRAPH = 7, OUTPUT = 12, VALUE_INFO = 13 };  // fields of ModelProto and GraphProto
 
 // What was found of one value. ndim < 0: its element type only.
@@ -306,6 +307,8 @@ static ig_status infer(inference *f) {
   ig_rd r;
   ig_status st = ig_rd_init(&r, c, f->m);
   r.capture = true;
+  r.bytes_limit = MAX_BYTES;  // of what is computed from constants on the way
+  r.trips_left = MAX_TRIPS;
   if (st == IG_OK) st = ig_capture_begin(c);
   if (st == IG_OK) st = interpret(&r, f);
   ig_capture_abort(c);
