@@ -45,7 +45,7 @@ PyObject *py_fx_target(ig_ctx *c, const ig_node *n) {
       return op ? py_op_make_overload(op) : py_raise(c);
     }
     case IG_CALLEE_HOST:
-      return Py_NewRef((PyObject *)n->host_fn);
+      return n->host_fn ? Py_NewRef((PyObject *)n->host_fn) : by_name(n->target);
     case IG_CALLEE_HOP: {
       PyObject *fn = PyObject_GetAttrString(py.module, "hop_object");
       PyObject *out = fn ? PyObject_CallFunction(fn, "s", n->hop->name) : NULL;

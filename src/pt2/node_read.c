@@ -60,6 +60,10 @@ static ig_status find_callee(ig_pt2_reader *r, const ig_json *node, ig_node *pro
     proto->op = ig_op_find(r->c, op);
     proto->target = proto->op ? proto->op->target : NULL;
     proto->effect = proto->op && ig_op_has_effect(proto->op);
+  } else if (strcmp(target, "torch._C._set_grad_enabled") == 0) {
+    proto->callee = IG_CALLEE_HOST;  // which the interpreter knows
+    proto->target = "torch._C._set_grad_enabled";
+    proto->effect = true;
   } else if (find_sym(target, &proto->target, &proto->arith)) {
     proto->callee = IG_CALLEE_SYM;
     proto->target = ig_sym_target(proto->arith);
@@ -256,6 +260,7 @@ static ig_status check_numbers(ig_pt2_reader *r, const ig_node *proto, const ig_
   for (size_t i = 0; ok && proto->callee == IG_CALLEE_SYM && i < a->npos; i++) {
     ok = is_number(&a->values[i]);
   }
+  if (proto->callee == IG_CALLEE_HOST) ok = ok && a->npos == 1 && a->values[0].kind == IG_KIND_BOOL;
   if (proto->callee == IG_CALLEE_SIZE) {
     ok = a->npos == 2 && a->values[0].kind == IG_KIND_NODE &&
          a->values[0].node->val.kind == IG_KIND_TENSOR && a->values[1].kind == IG_KIND_INT;
@@ -264,13 +269,36 @@ static ig_status check_numbers(ig_pt2_reader *r, const ig_node *proto, const ig_
             : ig_pt2_fail(&r->in, node, IG_SYNTAX, "%s: the arguments do not fit", proto->target);
 }
 
-// Lists of operands print as tuples where capture makes them so.
+// Lists of operands print as tuples where capture makes them so, and the condition of a loop
+// returns a tuple as every sub-graph does.
 static void set_sequences(const ig_node *proto, arguments *a) {
+  bool loop = proto->hop && strcmp(proto->hop->name, "while_loop") == 0 && a->npos;
+  ig_node *condition = loop && a->values[0].kind == IG_KIND_NODE ? a->values[0].node : NULL;
+  if (condition && condition->sub) condition->sub->last->bare = false;
   bool tuples = proto->hop && (strcmp(proto->hop->name, "while_loop") == 0 ||
                                strcmp(proto->hop->name, "strict_mode") == 0);
   for (size_t i = 0; tuples && i < a->npos; i++) {
     if (a->values[i].kind == IG_KIND_LIST) a->values[i].seq = IG_SEQ_TUPLE;
   }
+}
+
+// The nodes that read sub-graphs have names of their own, where the file tells them.
+static ig_status name_readers(ig_pt2_reader *r, const ig_json *node, const arguments *a) {
+  const ig_json *meta = ig_json_find(node, "metadata");
+  const ig_json *names = meta ? ig_json_find(meta, IG_PT2_READER_NAMES) : NULL;
+  const char *at = names && names->kind == IG_JSON_STRING ? names->text : "";
+  for (size_t i = 0; *at && i < a->npos; i++) {
+    ig_node *sub = a->values[i].kind == IG_KIND_NODE ? a->values[i].node : NULL;
+    if (!sub || !sub->sub) continue;
+    char name[256];
+    size_t n = strcspn(at, ";");
+    (void)snprintf(name, sizeof name, "%.*s", (int)(n < 250 ? n : 250), at);
+    at += n + (at[n] != '\0');
+    bool taken = ig_map_find(&r->scope->g->names, name) != NULL;
+    if (taken || !ig_pt2_name_is_plain(name)) continue;
+    if (!ig_graph_set_name(r->c, r->scope->g, sub, name)) return ig_ctx_status(r->c);
+  }
+  return IG_OK;
 }
 
 static ig_status read_arguments(ig_pt2_reader *r, const ig_json *node, ig_node *proto) {
@@ -281,6 +309,7 @@ static ig_status read_arguments(ig_pt2_reader *r, const ig_json *node, ig_node *
     IG_RETURN_IF_ERR(read_plain_arguments(r, proto, node, &a));
     if (proto->callee != IG_CALLEE_HOP) IG_RETURN_IF_ERR(check_numbers(r, proto, node, &a));
     set_sequences(proto, &a);
+    IG_RETURN_IF_ERR(name_readers(r, node, &a));
   }
   proto->args = a.values;
   proto->npos = a.npos;
@@ -427,6 +456,7 @@ static const char *own_name(ig_pt2_reader *r, const ig_json *node, const ig_node
 // Does the callee give what the file lists?
 static bool agrees(const ig_node *proto, const result *all) {
   if (proto->callee == IG_CALLEE_HOP) return true;
+  if (proto->callee == IG_CALLEE_HOST) return all->n == 0;
   if (proto->callee != IG_CALLEE_OP) return all->n == 1 && is_number(&all->items[0].val);
   const ig_schema *s = &proto->op->schema;
   if (s->nrets == 0) return all->n == 0 || (all->n == 1 && all->items[0].val.kind == IG_KIND_NONE);
@@ -462,11 +492,19 @@ static ig_status spread(ig_pt2_reader *r, const ig_op *op, result *all) {
 
 // A higher-order operator gives a tuple unless the file says that it is one tensor. Files from
 // before that was told have one tensor where the operator gave just that.
+static bool gives_bare(const ig_node *proto) {
+  const ig_node *sub =
+      proto->npos > 1 && proto->args[1].kind == IG_KIND_NODE ? proto->args[1].node : NULL;
+  return strcmp(proto->hop->name, "wrap_with_set_grad_enabled") == 0 && sub && sub->sub &&
+         sub->sub->last->bare;
+}
+
 static bool is_bare(const ig_json *node, const ig_node *proto, const result *all) {
   if (proto->callee == IG_CALLEE_OP) return proto->op->schema.nrets <= 1;
   if (proto->callee != IG_CALLEE_HOP) return true;
   const ig_json *single = ig_json_find(node, "is_hop_single_tensor_return");
-  return all->n == 1 && single && single->kind == IG_JSON_BOOL && single->b;
+  if (!single || single->kind != IG_JSON_BOOL) return all->n == 1 && gives_bare(proto);
+  return all->n == 1 && single->b;
 }
 
 static ig_status take_results(ig_pt2_reader *r, const ig_json *node, ig_node *proto) {

@@ -8,6 +8,7 @@
 
 #include "ingot/dims.h"
 #include "ir/program.h"
+#include "op/grad_mode.h"
 #include "op/op.h"
 #include "op/record.h"
 #include "pt2/schema.h"
@@ -19,6 +20,7 @@ typedef struct writer {
   const ig_graph *g;
   const ig_save_options *options;
   ig_pt2_layout layout;
+  const ig_graph *condition;  // of a loop: it returns its one result as it is
   ig_json_writer *w;
   ig_pt2_out out;
   ig_arena arena;
@@ -213,7 +215,7 @@ static void put_outputs(writer *w, const ig_node *n) {
   bool list = names && n->op && n->op->schema.nrets == 1 && n->op->schema.rets[0].list;
   // Older readers take one result of a higher-order operator for the result itself.
   if (names && n->callee == IG_CALLEE_HOP && w->layout != IG_PT2_NEWEST) list = true;
-  bool nothing = n->op && n->op->schema.nrets == 0;
+  bool nothing = n->callee == IG_CALLEE_HOST || (n->op && n->op->schema.nrets == 0);
   if (list) {
     put_tensor_names(w, n, names, &n->val);
   } else if (names) {
@@ -230,9 +232,26 @@ static void put_outputs(writer *w, const ig_node *n) {
   ig_json_close(w->w, ']');
 }
 
+// Of a call with sub-graphs: the names of the nodes that read them, where those are not the names
+// of the attributes. The schema has no place for them.
+static void put_reader_names(writer *w, const ig_node *n) {
+  bool differ = false;
+  ig_str names = ig_str_make(w->c->alloc);
+  for (size_t i = 0; n->callee == IG_CALLEE_HOP && i < n->npos; i++) {
+    const ig_node *sub = n->args[i].kind == IG_KIND_NODE ? n->args[i].node : NULL;
+    if (!sub || !sub->sub) continue;
+    differ = differ || strcmp(sub->name, sub->target) != 0;
+    ig_str_add(&names, "%s%s", names.n ? ";" : "", sub->name);
+  }
+  if (names.failed) (void)ig_fail(w->c, IG_NOMEM, "out of memory");
+  if (differ && !names.failed) put_field(w, IG_PT2_READER_NAMES, names.at);
+  ig_str_free(&names);
+}
+
 static void put_metadata(writer *w, const ig_node *n) {
   ig_json_key(w->w, "metadata");
   ig_json_open(w->w, '{');
+  put_reader_names(w, n);
   for (int i = 0; i < IG_META_KEY_COUNT; i++) {
     const char *text = n->meta[i];
     if (text && text[0]) put_field(w, ig_pt2_meta_keys[i], text);
@@ -249,12 +268,14 @@ static void print_target(const ig_node *n, char *text, size_t cap) {
 
 static void put_node(writer *w, const ig_node *n) {
   char target[512];
-  bool known = n->callee != IG_CALLEE_HOST;
+  bool known = n->callee != IG_CALLEE_HOST || ig_node_is_grad_mode(n, NULL);
   if (!known) {
     (void)ig_fail(w->c, IG_UNSUPPORTED, "'%s' calls %s, which is no operator", n->name, n->target);
     return;
   }
   print_target(n, target, sizeof target);
+  bool loop = n->callee == IG_CALLEE_HOP && strcmp(n->hop->name, "while_loop") == 0 && n->npos;
+  if (loop && n->args[0].kind == IG_KIND_NODE) w->condition = n->args[0].node->sub;
   ig_json_open(w->w, '{');
   put_field(w, "target", target);
   put_inputs(w, n);
@@ -310,6 +331,11 @@ static void put_bool_value(writer *w, const char *name, const ig_value *v, bool 
 
 static void put_float_value(writer *w, const char *name, const ig_value *v, bool input) {
   if (v->kind != IG_KIND_FLOAT || (input && !v->f_expr)) return;
+  if (w->layout == IG_PT2_FOR_2_5) {
+    (void)ig_fail(w->c, IG_UNSUPPORTED, "'%s' is a symbolic float, which PyTorch 2.5 cannot read",
+                  name);
+    return;
+  }
   ig_json_key(w->w, name);
   ig_pt2_put_number(&w->out, v);
 }
@@ -323,9 +349,10 @@ static void put_object_value(writer *w, const ig_node *n) {
   ig_json_close(w->w, '}');
 }
 
+// key NULL: the schema has none of these.
 static void put_values(writer *w, const ig_graph *g, const char *key, value_fn *fn) {
-  ig_json_key(w->w, key);
-  ig_json_open(w->w, '{');
+  if (key) ig_json_key(w->w, key);
+  if (key) ig_json_open(w->w, '{');
   for (const ig_node *n = g->first; n; n = n->next) {
     bool nested = is_getitem(n) && n->val.kind == IG_KIND_LIST;
     if (n->kind == IG_NODE_OUTPUT || (is_getitem(n) && !nested)) continue;
@@ -336,7 +363,7 @@ static void put_values(writer *w, const ig_graph *g, const char *key, value_fn *
     }
     if (!names) fn(w, n->name, &n->val, ig_node_is_placeholder(n));
   }
-  ig_json_close(w->w, '}');
+  if (key) ig_json_close(w->w, '}');
 }
 
 static void put_objects(writer *w, const ig_graph *g) {
@@ -378,9 +405,9 @@ static void put_graph(writer *w, const ig_graph *g) {
   put_values(w, g, "sym_int_values", put_int_value);
   put_values(w, g, "sym_bool_values", put_bool_value);
   ig_json_key(w->w, "is_single_tensor_return");
-  ig_json_bool(w->w, last->bare && last->npos == 1);
+  ig_json_bool(w->w, (last->bare || g == w->condition) && last->npos == 1);
   put_objects(w, g);
-  if (w->layout != IG_PT2_FOR_2_5) put_values(w, g, "sym_float_values", put_float_value);
+  put_values(w, g, w->layout == IG_PT2_FOR_2_5 ? NULL : "sym_float_values", put_float_value);
   ig_json_close(w->w, '}');
 }
 

@@ -36,6 +36,8 @@ void ig_pt2_put_argument(ig_pt2_out *o, const ig_value *v, const ig_arg *type);
 const char *ig_pt2_object_class(const ig_node *n);             // of a placeholder that is an object
 extern const char *const ig_pt2_meta_keys[IG_META_KEY_COUNT];  // "stack_trace" ...
 
+#define IG_PT2_READER_NAMES "get_attr"  // metadata of our own: names of nodes that read sub-graphs
+
 // Numbers of the schema; the COUNT of the kind: unknown.
 ig_dtype ig_pt2_dtype_find(int64_t number);  // 14 was uint16 up to schema 7
 ig_layout ig_pt2_layout_find(int64_t number);
