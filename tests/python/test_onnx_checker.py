@@ -4,8 +4,9 @@ import random
 import warnings
 from collections.abc import Callable
 
-import ingot
 import pytest
+
+import ingot
 from ingot.onnx import checker
 from ingot.onnx.errors import CheckerError
 
