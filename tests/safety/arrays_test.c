@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hostile files of named tensors: safetensors against every rule of the format, .npy and .npz with
 // sizes that overflow, types that run code, members that grow without end.
+#define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "arrays/arrays.h"
@@ -131,6 +133,30 @@ static void safetensors_keep_every_rule(void **state) {
   refuse(f, &one, IG_SYNTAX, "2 tensors, the limit is 1");
 }
 
+// A header of odd length: floats that lie at odd addresses are copied to even ones.
+static void misaligned_tensors_are_copied(void **state) {
+  fixture *f = *state;
+  char path[] = "/tmp/ingot-misaligned-XXXXXX";
+  int fd = mkstemp(path);
+  assert_true(fd >= 0);
+  (void)close(fd);
+  for (size_t pad = 0; pad < 8; pad++) {
+    char text[128];
+    (void)snprintf(text, sizeof text, "{%s}%*s", ENTRY("a", "F32", "[2]", "0", "8"), (int)pad, "");
+    header(f, 0, text, 0);
+    ig_sink_put(&f->out, "\0\0\x80\x3f\0\0\0\x40", 8);
+    assert_int_equal(ig_file_write(f->c, path, f->out.at, f->out.n), IG_OK);
+    const ig_weight *list = NULL;
+    size_t n = 0;
+    ig_scope s = ig_scope_open(f->c);
+    assert_int_equal(ig_tensors_load(f->c, path, &list, &n), IG_OK);
+    assert_int_equal((uintptr_t)ig_tensor_data(list[0].tensor) % sizeof(float), 0);
+    assert_true(ig_tensor_get(list[0].tensor, 0) == 1 && ig_tensor_get(list[0].tensor, 1) == 2);
+    ig_scope_close(f->c, s);
+  }
+  (void)unlink(path);
+}
+
 // ---- NumPy
 
 static void npy(fixture *f, const char *dict, size_t data) {
@@ -248,6 +274,7 @@ static void bombs_do_not_go_off(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(safetensors_keep_every_rule),
+      TEST(misaligned_tensors_are_copied),
       TEST(arrays_of_objects_and_records_are_refused),
       TEST(sizes_of_arrays_are_checked),
       TEST(bombs_do_not_go_off),
