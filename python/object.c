@@ -13,6 +13,7 @@ typedef struct reader {
   ig_ctx *c;
   ig_table made;        // ig_object -> PyObject, one reference each
   PyObject *ordered;    // collections.OrderedDict
+  PyObject *counter;    // collections.Counter
   PyTypeObject *param;  // Parameter
   PyObject *classes;    // "module.name" -> class or function; NULL: none
 } reader;
@@ -66,8 +67,10 @@ static bool set_attributes(reader *r, PyObject *out, const ig_object *state) {
 }
 
 static PyObject *from_dict(reader *r, const ig_object *o) {
-  bool ordered = ig_object_kind_of(o) == IG_OBJECT_ORDERED;
-  PyObject *out = ordered ? PyObject_CallNoArgs(r->ordered) : PyDict_New();
+  ig_object_kind kind = ig_object_kind_of(o);
+  PyObject *out = kind == IG_OBJECT_DICT
+                      ? PyDict_New()
+                      : PyObject_CallNoArgs(kind == IG_OBJECT_ORDERED ? r->ordered : r->counter);
   for (size_t i = 0; out && i < ig_object_count(o); i++) {
     PyObject *key = from(r, ig_object_key(o, i));
     PyObject *value = key ? from(r, ig_object_at(o, i)) : NULL;
@@ -186,6 +189,7 @@ static PyObject *make(reader *r, const ig_object *o) {
       return from_set(r, o);
     case IG_OBJECT_DICT:
     case IG_OBJECT_ORDERED:
+    case IG_OBJECT_COUNTER:
       return from_dict(r, o);
     case IG_OBJECT_TENSOR:
       return from_tensor(r, o);
@@ -220,13 +224,15 @@ static PyObject *from(reader *r, const ig_object *o) {
 PyObject *py_from_object(ig_ctx *c, const ig_object *o, PyObject *classes) {
   reader r = {.c = c, .made = ig_table_make(c->alloc), .classes = classes};
   r.ordered = class_of("collections", "OrderedDict");
-  r.param = r.ordered ? (PyTypeObject *)class_of("ingot.nn.parameter", "Parameter") : NULL;
+  r.counter = r.ordered ? class_of("collections", "Counter") : NULL;
+  r.param = r.counter ? (PyTypeObject *)class_of("ingot.nn.parameter", "Parameter") : NULL;
   PyObject *out = r.param ? from(&r, o) : NULL;
   for (size_t i = 0; i < r.made.cap; i++) {
     if (r.made.slots[i].key) Py_XDECREF((PyObject *)r.made.slots[i].value);
   }
   ig_table_free(&r.made);
   Py_XDECREF(r.ordered);
+  Py_XDECREF(r.counter);
   Py_XDECREF((PyObject *)r.param);
   return out;
 }
@@ -238,6 +244,7 @@ typedef struct writer {
   ig_table made;   // PyObject -> ig_object, one reference each; its value NULL: being made
   PyObject *keep;  // objects that live only because of us
   PyObject *ordered;
+  PyObject *counter;
   PyTypeObject *param;
   int depth;
 } writer;
@@ -378,6 +385,7 @@ static ig_object *convert(writer *w, PyObject *o) {
   if ((PyObject *)Py_TYPE(o) == w->ordered) {
     return with_state(w, o, to_dict(w, o, IG_OBJECT_ORDERED));
   }
+  if ((PyObject *)Py_TYPE(o) == w->counter) return to_dict(w, o, IG_OBJECT_COUNTER);
   if (PyList_CheckExact(o)) return to_items(w, o, IG_OBJECT_LIST);
   if (Py_IS_TYPE(o, &py_size_type)) return to_items(w, o, IG_OBJECT_SIZE);
   if (PyTuple_CheckExact(o)) return to_items(w, o, IG_OBJECT_TUPLE);
@@ -424,7 +432,8 @@ static ig_object *to(writer *w, PyObject *o) {
 ig_object *py_to_object(ig_ctx *c, PyObject *o) {
   writer w = {.c = c, .made = ig_table_make(c->alloc), .keep = PyList_New(0)};
   w.ordered = w.keep ? class_of("collections", "OrderedDict") : NULL;
-  w.param = w.ordered ? (PyTypeObject *)class_of("ingot.nn.parameter", "Parameter") : NULL;
+  w.counter = w.ordered ? class_of("collections", "Counter") : NULL;
+  w.param = w.counter ? (PyTypeObject *)class_of("ingot.nn.parameter", "Parameter") : NULL;
   ig_object *out = w.param ? to(&w, o) : NULL;
   for (size_t i = 0; i < w.made.cap; i++) {
     if (w.made.slots[i].key) ig_object_free(w.made.slots[i].value);
@@ -432,6 +441,7 @@ ig_object *py_to_object(ig_ctx *c, PyObject *o) {
   ig_table_free(&w.made);
   Py_XDECREF(w.keep);
   Py_XDECREF(w.ordered);
+  Py_XDECREF(w.counter);
   Py_XDECREF((PyObject *)w.param);
   return out;
 }

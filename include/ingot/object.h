@@ -30,6 +30,7 @@ typedef enum ig_object_kind {
   IG_OBJECT_SET,
   IG_OBJECT_DICT,     // in the order of insertion
   IG_OBJECT_ORDERED,  // collections.OrderedDict, with attributes where it has any (_metadata)
+  IG_OBJECT_COUNTER,  // collections.Counter
   IG_OBJECT_TENSOR,
   IG_OBJECT_DTYPE,
   IG_OBJECT_DEVICE,
@@ -85,7 +86,7 @@ IG_API ig_object *ig_object_of_device(ig_ctx *c, ig_device d);
 IG_API ig_object *ig_object_of_layout(ig_ctx *c, ig_layout l);
 IG_API ig_object *ig_object_of_class(ig_ctx *c, const char *name, ig_object *args,
                                      bool call);  // INSTANCE
-// An empty LIST, TUPLE, SIZE, SET, DICT or ORDERED.
+// An empty LIST, TUPLE, SIZE, SET, DICT, ORDERED or COUNTER.
 IG_API ig_object *ig_object_new(ig_ctx *c, ig_object_kind kind);
 IG_API IG_MUST_USE ig_status ig_object_push(ig_ctx *c, ig_object *o, ig_object *item);
 // A key is a number, a text, bytes, None, a dtype, a device or a tuple of such, and occurs once

@@ -44,17 +44,32 @@ struct ig_object {
 };
 
 const char *ig_object_kind_text(ig_object_kind kind) {
-  static const char *const texts[IG_OBJECT_KIND_COUNT] = {
-      "None",        "a bool",           "an integer",     "a large integer",
-      "a float",     "a complex number", "a string",       "bytes",
-      "a bytearray", "a list",           "a tuple",        "a torch.Size",
-      "a set",       "a dictionary",     "an OrderedDict", "a tensor",
-      "a dtype",     "a device",         "a layout",       "an instance of a class"};
+  static const char *const texts[IG_OBJECT_KIND_COUNT] = {"None",
+                                                          "a bool",
+                                                          "an integer",
+                                                          "a large integer",
+                                                          "a float",
+                                                          "a complex number",
+                                                          "a string",
+                                                          "bytes",
+                                                          "a bytearray",
+                                                          "a list",
+                                                          "a tuple",
+                                                          "a torch.Size",
+                                                          "a set",
+                                                          "a dictionary",
+                                                          "an OrderedDict",
+                                                          "a Counter",
+                                                          "a tensor",
+                                                          "a dtype",
+                                                          "a device",
+                                                          "a layout",
+                                                          "an instance of a class"};
   return texts[kind];
 }
 
 static bool is_map(const ig_object *o) {
-  return o->kind == IG_OBJECT_DICT || o->kind == IG_OBJECT_ORDERED;
+  return o->kind >= IG_OBJECT_DICT && o->kind <= IG_OBJECT_COUNTER;
 }
 static bool is_seq(const ig_object *o) {
   return o->kind >= IG_OBJECT_LIST && o->kind <= IG_OBJECT_SET;

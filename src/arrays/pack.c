@@ -286,6 +286,16 @@ static bool ordered(ig_pack *p, const ig_object *o, size_t depth) {
   return true;
 }
 
+// Counter({...})
+static bool counter(ig_pack *p, const ig_object *o, size_t depth) {
+  if (!global(p, "collections", "Counter")) return false;
+  op_put(p, IG_PICKLE_OP_DICT);
+  if (!items(p, o, depth)) return false;
+  op_put(p, IG_PICKLE_OP_TUPLE1);
+  op(p, IG_PICKLE_OP_REDUCE);
+  return memoize(p, o);
+}
+
 static bool set(ig_pack *p, const ig_object *o, size_t depth) {
   if (!global(p, "__builtin__", "set")) return false;
   op_put(p, IG_PICKLE_OP_LIST);
@@ -405,6 +415,8 @@ static bool dispatch(ig_pack *p, const ig_object *o, size_t depth) {
     case IG_OBJECT_DICT:
       op(p, IG_PICKLE_OP_DICT);
       return memoize(p, o) && items(p, o, depth);
+    case IG_OBJECT_COUNTER:
+      return counter(p, o, depth);
     case IG_OBJECT_ORDERED:
       return ordered(p, o, depth);
     case IG_OBJECT_TENSOR:

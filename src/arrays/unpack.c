@@ -279,8 +279,12 @@ static ig_object *from_call(ig_unpack *u, ig_pickle *p, size_t depth) {
 }
 
 static ig_object *from_dict(ig_unpack *u, ig_pickle *p, size_t depth) {
-  bool ordered = p->global && strcmp(p->global->text, "collections.OrderedDict") == 0;
-  ig_object *o = ig_object_new(u->c, ordered ? IG_OBJECT_ORDERED : IG_OBJECT_DICT);
+  ig_object_kind kind = IG_OBJECT_DICT;
+  if (p->global) {
+    bool ordered = strcmp(p->global->text, "collections.OrderedDict") == 0;
+    kind = ordered ? IG_OBJECT_ORDERED : IG_OBJECT_COUNTER;
+  }
+  ig_object *o = ig_object_new(u->c, kind);
   for (size_t i = 0; o && i + 1 < p->n; i += 2) {
     ig_object *key = ig_unpack_value(u, p->items[i], depth + 1);
     ig_object *value = key ? ig_unpack_value(u, p->items[i + 1], depth + 1) : NULL;

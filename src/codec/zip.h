@@ -15,6 +15,7 @@
 typedef struct ig_zip_entry {
   const char *name;  // UTF-8, no NUL inside, no "..", relative
   ig_bytes packed;   // as it lies in the archive
+  uint64_t offset;   // of its local header in the archive
   uint64_t size;     // unpacked
   uint32_t crc;
   bool deflated;

@@ -19,8 +19,9 @@ static ig_status check_crc(ig_ctx *c, const ig_zip_entry *e, const uint8_t *data
   if (e->no_crc) return IG_OK;
   uint32_t found = ig_zip_crc(0, data, (size_t)e->size);
   if (found == e->crc) return IG_OK;
-  return ig_fail(c, IG_SYNTAX, "zip entry '%s' is damaged: checksum %08x, expected %08x", e->name,
-                 found, e->crc);
+  return ig_fail(c, IG_SYNTAX,
+                 "zip entry '%s' at offset %llu is damaged: checksum %08x, expected %08x", e->name,
+                 (unsigned long long)e->offset, found, e->crc);
 }
 
 ig_status ig_zip_verify(ig_ctx *c, const ig_zip_entry *e) {
@@ -77,8 +78,8 @@ ig_status ig_zip_inflate(ig_ctx *c, const ig_zip_entry *e, uint8_t *dst) {
   }
   if (rc == Z_MEM_ERROR) return ig_fail(c, IG_NOMEM, "out of memory");
   if (rc != Z_STREAM_END) {
-    return ig_fail(c, IG_SYNTAX, "zip entry '%s' does not unpack to its %llu bytes", e->name,
-                   (unsigned long long)e->size);
+    return ig_fail(c, IG_SYNTAX, "zip entry '%s' at offset %llu does not unpack to its %llu bytes",
+                   e->name, (unsigned long long)e->offset, (unsigned long long)e->size);
   }
   return check_crc(c, e, dst);
 }

@@ -249,6 +249,7 @@ static ig_status check_local(reader *r, const uint8_t *central, const sizes *s, 
     return BAD(r, "%s: zip entry '%s' of %llu bytes runs over the end of the file", r->name,
                e->name, (unsigned long long)s->packed);
   }
+  e->offset = s->offset;
   e->packed = (ig_bytes){p + ZIP_LOCAL_SIZE + name_n + extra_n, (size_t)s->packed};
   e->no_crc = padded && e->crc == 0;
   *where = (span){s->offset, s->offset + ZIP_LOCAL_SIZE + name_n + extra_n + s->packed, e->name};
@@ -335,6 +336,9 @@ static ig_status read_entries(reader *r) {
   uint64_t at = r->dir;
   for (size_t i = 0; i < n && st == IG_OK; i++) st = read_entry(r, &folded, i, &at);
   ig_map_free(&folded);
+  if (st != IG_OK && st != IG_NOMEM) {
+    ig_note(r->c, "%s: in the directory entry at offset %llu", r->name, (unsigned long long)at);
+  }
   if (st == IG_OK && at != r->dir + r->dir_size) {
     st = BAD(r, "%s: stray bytes after the last entry of the zip directory", r->name);
   }

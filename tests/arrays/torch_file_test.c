@@ -164,6 +164,7 @@ static ig_object *zoo(ig_ctx *c) {
   ig_object *set = ig_object_new(c, IG_OBJECT_SET);
   ig_object *dict = ig_object_new(c, IG_OBJECT_DICT);
   ig_object *tuple = ig_object_new(c, IG_OBJECT_TUPLE);
+  ig_object *counter = ig_object_new(c, IG_OBJECT_COUNTER);
   ig_object *items[] = {
       ig_object_none(c),
       ig_object_of_bool(c, true),
@@ -181,7 +182,10 @@ static ig_object *zoo(ig_ctx *c) {
       set,
       dict,
       tuple,
+      counter,
+      ig_object_of_text(c, IG_OBJECT_BYTEARRAY, "\0\x80", 2),
   };
+  (void)!ig_object_put_str(c, counter, "a", ig_object_of_int(c, 2));
   (void)!ig_object_push(c, size, ig_object_of_int(c, 3));
   for (int64_t i = 0; i < 20; i++) (void)!ig_object_push(c, set, ig_object_of_int(c, i * i));
   (void)!ig_object_put(c, dict, ig_object_of_int(c, 1), ig_object_of_str(c, "one"));

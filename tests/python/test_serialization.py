@@ -10,7 +10,7 @@ import os
 import pathlib
 import pickle
 import zipfile
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from typing import Any
 
 import numpy
@@ -119,6 +119,7 @@ def values(t: Any) -> Any:
             | st.lists(inner, max_size=5).map(tuple)
             | st.dictionaries(KEYS, inner, max_size=4)
             | st.dictionaries(KEYS, inner, max_size=3).map(OrderedDict)
+            | st.text("abc", max_size=5).map(Counter)
         ),
         max_leaves=12,
     )
@@ -486,7 +487,20 @@ def test_ingot_reads_what_pytorch_writes() -> None:
 def test_every_protocol_of_pytorch(protocol: int, zipped: bool) -> None:
     torch = real("torch")
     value = {
-        "plain": [1, 2.5, None, True, "x" * 300, b"by", bytearray(b"q"), {1, 2}, (1, 2, 3, 4), OrderedDict(z=1), 1j],
+        "plain": [
+            1,
+            2.5,
+            None,
+            True,
+            "x" * 300,
+            b"by",
+            bytearray(b"q"),
+            {1, 2},
+            (1, 2, 3, 4),
+            OrderedDict(z=1),
+            1j,
+            Counter("aab"),
+        ],
         "tensors": [torch.arange(5.0), torch.ones(2, dtype=torch.uint16), torch.nn.Parameter(torch.ones(1))],
         "others": [torch.Size([1]), torch.float32, torch.device("cuda", 0)],
     }

@@ -128,7 +128,7 @@ static void damaged_storages_are_noticed(void **state) {
   for (size_t i = 0; i + 4 < f->out.n; i++) {
     if (memcmp(f->out.at + i, "\0\0\xc0\x40", 4) == 0) f->out.at[i] = 1;
   }
-  refuse(f, built(f), IG_SYNTAX, "zip entry 'a/data/0' is damaged");
+  refuse(f, built(f), IG_SYNTAX, "is damaged: checksum");
 }
 
 static void bookkeeping_is_checked(void **state) {
