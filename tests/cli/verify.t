@@ -15,7 +15,7 @@ $ ingot verify --json mlp.pt2
 
 # One byte of a weight is another: only reading it all finds that.
 $ python3 -c "b = bytearray(open('mlp.pt2', 'rb').read()); i = b.find(b'data/weights/weight_0'); i = (i // 64 + 1) * 64; b[i] ^= 1; open('bad.pt2', 'wb').write(b)"; ingot verify bad.pt2
-2> ingot: bad.pt2: zip entry 'mlp/data/weights/weight_0' is damaged: checksum 4de1794b, expected 7e1e8c78
+2> ingot: bad.pt2: zip entry 'mlp/data/weights/weight_0' at offset 0 is damaged: checksum 4de1794b, expected 7e1e8c78
 [3]
 
 $ ingot verify --json bad.pt2
@@ -24,7 +24,7 @@ $ ingot verify --json bad.pt2
   "sound": false,
   "kind": "pt2",
   "code": "malformed text",
-  "error": "zip entry 'mlp/data/weights/weight_0' is damaged: checksum 4de1794b, expected 7e1e8c78"
+  "error": "zip entry 'mlp/data/weights/weight_0' at offset 0 is damaged: checksum 4de1794b, expected 7e1e8c78"
 }
 [3]
 
