@@ -11,18 +11,27 @@ static bool is_called(const ig_dim_use *u, const char *name) {
   return root || strcmp(ig_use_name(u), name) == 0;
 }
 
-// The first decision about a size of that name.
-static const ig_guard *guard_of(ig_ctx *c, const ig_dims *d, const char *name) {
+static bool is_about(ig_ctx *c, const ig_dims *d, const ig_expr *e, const char *name) {
+  size_t n = 0;
+  const ig_expr *const *free = ig_expr_symbols(c, e, &n);
+  for (size_t k = 0; k < n * d->uses.n; k++) {
+    const ig_dim_use *u = &d->uses.at[k % d->uses.n];
+    if (u->size.expr == free[k / d->uses.n] && is_called(u, name)) return true;
+  }
+  return false;
+}
+
+// The first decision or assertion about a size of that name.
+static ig_guard place_of(ig_ctx *c, const ig_dims *d, const char *name) {
   const ig_env *env = c->sym->env;
   for (size_t i = 0; i < env->guards.n; i++) {
-    size_t n = 0;
-    const ig_expr *const *free = ig_expr_symbols(c, env->guards.at[i].expr, &n);
-    for (size_t k = 0; k < n * d->uses.n; k++) {
-      const ig_dim_use *u = &d->uses.at[k % d->uses.n];
-      if (u->size.expr == free[k / d->uses.n] && is_called(u, name)) return &env->guards.at[i];
-    }
+    if (is_about(c, d, env->guards.at[i].expr, name)) return env->guards.at[i];
   }
-  return NULL;
+  for (size_t i = 0; i < env->asserts.n; i++) {
+    const ig_assert *a = &env->asserts.at[i];
+    if (is_about(c, d, a->expr, name)) return (ig_guard){a->expr, a->file, a->line};
+  }
+  return (ig_guard){0};
 }
 
 // The lines of "Suggested fixes:" for the name, or all of them.
@@ -45,16 +54,16 @@ static void add_fixes(ig_str *s, const char *message, const char *name) {
 void ig_dims_tell(ig_ctx *c, const ig_dims *d, const ig_violation *v, const char *reason,
                   const char *message) {
   if (c->status != IG_OK) return;
-  const ig_guard *g = v->guard ? v->guard : guard_of(c, d, v->name);
+  ig_guard g = v->guard ? *v->guard : place_of(c, d, v->name);
   ig_str sentence = ig_str_make(c->alloc);
   ig_str predicate = ig_str_make(c->alloc);
   ig_str fix = ig_str_make(c->alloc);
   ig_str_add(&sentence, "%.*s", (int)strcspn(reason, "\n"), reason);
-  if (g) ig_str_expr(&predicate, g->expr);
+  if (g.expr) ig_str_expr(&predicate, g.expr);
   add_fixes(&fix, message, v->name);
   ig_issue issue = {.kind = IG_ISSUE_CONSTRAINT,
-                    .file = g && g->file ? g->file : "",
-                    .line = g ? g->line : 0,
+                    .file = g.file ? g.file : "",
+                    .line = g.line,
                     .predicate = predicate.at,
                     .reason = sentence.at,
                     .fix = fix.at};
