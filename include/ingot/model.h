@@ -61,6 +61,9 @@ typedef struct ig_model_options {
   // To look only: a program inside that is refused does not make opening fail, but is listed among
   // the findings.
   bool inspect;
+  // Of ONNX, too, a program is made (ig_model_program), where that is possible. Otherwise such a
+  // model runs as it stands.
+  bool program;
   // If not NULL: told what is being done, and how many of how many bytes are done (0 of 0 when that
   // is not known).
   void (*progress)(void *user, const char *stage, uint64_t done, uint64_t total);
@@ -222,6 +225,10 @@ IG_API IG_MUST_USE ig_status ig_session_bind(ig_session *s, const char *name, co
 // it open, have the value that was captured; that is checked when the session runs.
 IG_API IG_MUST_USE ig_status ig_session_set_value(ig_session *s, const char *name,
                                                   const ig_value *value);
+// Gives every input the example that the file has. IG_NOT_FOUND: it has none.
+IG_API IG_MUST_USE ig_status ig_session_set_examples(ig_session *s);
+// What an input will be run on, by number; NULL: not given. Borrowed until it is given another.
+IG_API const ig_value *ig_session_input_at(const ig_session *s, size_t i);
 // Forgets inputs, outputs and the state of buffers.
 IG_API void ig_session_reset(ig_session *s);
 

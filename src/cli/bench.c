@@ -257,8 +257,8 @@ static int run(ig_ctx *c, const char *const *files) {
   ig_model *m = NULL;
   double t = now();
   if (o.threads) ig_threads_set((int)o.threads);
-  o.feed.random = true;  // for inputs that are not given
-  int code = cli_open(c, files[0], false, &m);
+  o.feed.fallback = true;
+  int code = cli_open(c, files[0], CLI_PROGRAM, &m);
   all.load = (now() - t) * 1e6;
   if (code == CLI_OK) code = bench(c, m, &all);
   free(all.at);

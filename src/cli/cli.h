@@ -123,8 +123,9 @@ void cli_stage_end(void);
 // ---- files (source.c)
 
 // Opens a model file; "-" is stdin. CLI_OK or an exit code after saying what is wrong.
-int cli_open(ig_ctx *c, const char *path, bool inspect, ig_model **out);
-ig_status cli_open_quietly(ig_ctx *c, const char *path, bool inspect, ig_model **out);
+enum { CLI_INSPECT = 1, CLI_PROGRAM = 2 };  // see ig_model_options
+int cli_open(ig_ctx *c, const char *path, int how, ig_model **out);
+ig_status cli_open_quietly(ig_ctx *c, const char *path, int how, ig_model **out);
 bool cli_has_suffix(const char *path, const char *suffix);
 
 // ---- text of values (text.c)

@@ -5,28 +5,44 @@
 #include <unistd.h>
 
 #include "cli/feed.h"
-#include "ingot/object.h"
 
 static struct {
   const char *to;
   bool no_check;
   long opset;
   const char *external;
+  bool layout;
   cli_feed feed;
   cli_tolerance tolerance;
 } o = {.tolerance = {-1, -1}};
 
+typedef struct target {
+  const char *word;
+  const char *suffix;
+  bool program;  // needs one; otherwise weights alone are written
+  int (*save)(const char *path, void *user);
+} target;
+
 typedef struct job {
   ig_ctx *c;
   ig_model *from;
-  const struct target *target;
+  const target *target;
 } job;
 
 // ---- writing
 
+// Examples and extra files go along.
 static int save_pt2(const char *path, void *user) {
   const job *j = user;
-  ig_status st = ig_program_save(j->c, ig_model_program(j->from), path);
+  const ig_program *p = ig_model_program(j->from);
+  ig_object *examples = NULL;
+  ig_save_options options = {.size = sizeof options};
+  if (ig_program_examples(j->c, p, &examples) != IG_OK) ig_ctx_clear(j->c);  // not readable
+  options.layout = o.layout ? IG_PT2_PLAIN : IG_PT2_NEWEST;
+  options.nextra = ig_program_extra_files(p, &options.extra);
+  options.examples = examples;
+  ig_status st = ig_program_save_as(j->c, p, &options, path);
+  ig_object_free(examples);
   return st == IG_OK ? CLI_OK : cli_fail(j->c, path, CLI_FAILED);
 }
 
@@ -39,49 +55,44 @@ static int save_onnx(const char *path, void *user) {
   return st == IG_OK ? CLI_OK : cli_fail(j->c, path, CLI_REFUSED);
 }
 
+// All tensors by name; the ending tells the format, metadata goes along where it can.
 static int save_weights(const char *path, void *user) {
   const job *j = user;
   const ig_model_weight *const *weights = NULL;
+  const ig_model_fact *const *facts = NULL;
   size_t n = ig_model_weights(j->from, &weights);
+  size_t nfacts = ig_model_facts(j->from, &facts);
   ig_weight *list = calloc(n + 1, sizeof *list);
-  if (!list) return cli_no_memory();
-  for (size_t i = 0; i < n; i++) list[i] = (ig_weight){weights[i]->name, weights[i]->tensor};
-  int code = cli_save_arrays(j->c, path, "npz", list, n);
-  free(list);
-  return code;
-}
-
-// A dictionary of all tensors, as torch.save writes a state_dict.
-static int save_torch(const char *path, void *user) {
-  const job *j = user;
-  const ig_model_weight *const *weights = NULL;
-  size_t n = ig_model_weights(j->from, &weights);
-  ig_object *dict = ig_object_new(j->c, IG_OBJECT_ORDERED);
-  ig_status st = ig_ctx_status(j->c);
-  for (size_t i = 0; i < n && st == IG_OK; i++) {
-    ig_object *value = ig_object_of_tensor(j->c, weights[i]->tensor, false);
-    st = ig_object_put_str(j->c, dict, weights[i]->name, value);
+  ig_text_pair *pairs = calloc(nfacts + 1, sizeof *pairs);
+  if (!list || !pairs) {
+    free(list);
+    free(pairs);
+    return cli_no_memory();
   }
-  if (st == IG_OK) st = ig_torch_save(j->c, dict, path);
-  ig_object_free(dict);
+  ig_tensor_list out = {.at = list, .n = n, .metadata = pairs};
+  for (size_t i = 0; i < n; i++) list[i] = (ig_weight){weights[i]->name, weights[i]->tensor};
+  for (size_t i = 0; i < nfacts; i++) {
+    if (facts[i]->group != IG_FACT_METADATA) continue;
+    pairs[out.n_metadata++] = (ig_text_pair){facts[i]->name, facts[i]->value};
+  }
+  bool npz = strcmp(j->target->word, "npz") == 0;
+  ig_status st = npz ? ig_tensors_write_bits(j->c, path, &out) : ig_tensors_write(j->c, path, &out);
+  free(list);
+  free(pairs);
   return st == IG_OK ? CLI_OK : cli_fail(j->c, path, CLI_FAILED);
 }
 
 // What can be written, by ending.
-static const struct target {
-  const char *word;
-  const char *suffix;
-  bool program;  // needs one; otherwise weights alone are written
-  int (*save)(const char *path, void *user);
-} targets[] = {
+static const target targets[] = {
     {"pt2", ".pt2", true, save_pt2},
     {"onnx", ".onnx", true, save_onnx},
-    {"torch", ".pt", false, save_torch},
+    {"safetensors", ".safetensors", false, save_weights},
+    {"torch", ".pt", false, save_weights},
     {"npz", ".npz", false, save_weights},
 };
 enum { NTARGETS = sizeof targets / sizeof *targets };
 
-static const struct target *find_target(const char *path) {
+static const target *find_target(const char *path) {
   for (size_t i = 0; i < NTARGETS; i++) {
     if (o.to ? strcmp(o.to, targets[i].word) == 0 : cli_has_suffix(path, targets[i].suffix)) {
       return &targets[i];
@@ -139,6 +150,25 @@ static const ig_value *user_output(const ig_model *m, const ig_session *s, size_
   return NULL;
 }
 
+// The copy gets the same tensors, in order: formats may rename inputs.
+static ig_status copy_inputs(const ig_model *a, const ig_session *x, const ig_model *b,
+                             ig_session *y) {
+  const ig_model_port *const *from = NULL;
+  const ig_model_port *const *to = NULL;
+  size_t n = ig_model_inputs(a, &from);
+  size_t m = ig_model_inputs(b, &to);
+  size_t k = 0;
+  for (size_t i = 0; i < n; i++) {
+    const ig_value *v = ig_session_input_at(x, i);
+    if (!v || v->kind != IG_KIND_TENSOR) continue;
+    while (k < m && to[k]->kind != IG_KIND_TENSOR) k++;
+    if (k == m) break;
+    ig_status st = ig_session_set(y, to[k++]->name, v->tensor);
+    if (st != IG_OK) return st;
+  }
+  return IG_OK;
+}
+
 static int compare_runs(ig_ctx *c, ig_model *a, ig_model *b, bool *agrees) {
   ig_session *x = NULL;
   ig_session *y = NULL;
@@ -147,8 +177,9 @@ static int compare_runs(ig_ctx *c, ig_model *a, ig_model *b, bool *agrees) {
     code = cli_fail(c, ig_model_name(b), CLI_REFUSED);
   }
   if (code == CLI_OK) code = cli_feed_session(c, a, x, &o.feed);
-  if (code == CLI_OK) code = cli_feed_session(c, b, y, &o.feed);
-  if (code == CLI_OK && (ig_session_run(x) != IG_OK || ig_session_run(y) != IG_OK)) {
+  if (code == CLI_OK && ig_session_run(x) != IG_OK)
+    code = cli_fail(c, ig_model_name(a), CLI_FAILED);
+  if (code == CLI_OK && (copy_inputs(a, x, b, y) != IG_OK || ig_session_run(y) != IG_OK)) {
     code = cli_fail(c, ig_model_name(b), CLI_FAILED);
   }
   *agrees = true;
@@ -174,7 +205,7 @@ static int compare_runs(ig_ctx *c, ig_model *a, ig_model *b, bool *agrees) {
 static int self_check(const job *j, const char *path) {
   ig_model *copy = NULL;
   bool agrees = false;
-  int code = cli_open(j->c, path, true, &copy);
+  int code = cli_open(j->c, path, CLI_INSPECT, &copy);
   if (code != CLI_OK) return code;
   const ig_model_finding *const *findings = NULL;
   if (ig_model_findings(copy, &findings) && findings[0]->code == IG_UNSUPPORTED) {
@@ -183,9 +214,7 @@ static int self_check(const job *j, const char *path) {
     return CLI_OK;
   }
   bool runs = j->target->program;
-  (void)fprintf(
-      stderr, "%s: checked against %s%s\n", path, ig_model_name(j->from),
-      runs ? j->from && o.feed.arrays ? " on the given inputs" : " on random inputs" : "");
+  (void)fprintf(stderr, "%s: checked against %s\n", path, ig_model_name(j->from));
   code = runs ? compare_runs(j->c, j->from, copy, &agrees)
               : compare_weights(j->c, j->from, copy, &agrees);
   ig_model_free(copy);
@@ -197,7 +226,7 @@ static int self_check(const job *j, const char *path) {
 static int convert(job *j, const char *to) {
   if (j->target->program && !ig_model_program(j->from)) {
     return cli_error(
-        CLI_REFUSED, "%s: this %s holds no program, which %s needs; weights can go to .npz",
+        CLI_REFUSED, "%s: this %s holds no program, which %s needs; weights can go to .safetensors",
         ig_model_name(j->from), ig_model_kind_text(ig_model_get_kind(j->from)), j->target->suffix);
   }
   if (strcmp(to, "-") == 0) return cli_to_stdout(j->target->suffix, j->target->save, j);
@@ -214,8 +243,8 @@ static int run(ig_ctx *c, const char *const *files) {
   if (!known) {
     return cli_usage(&cli_convert, "--external: '%s' is none of auto, never, always", o.external);
   }
-  o.feed.random = true;
-  int code = cli_open(c, files[0], false, &j.from);
+  o.feed.fallback = true;
+  int code = cli_open(c, files[0], j.target->program ? CLI_PROGRAM : 0, &j.from);
   if (code == CLI_OK) code = convert(&j, files[1]);
   ig_model_free(j.from);
   return code;
@@ -223,7 +252,9 @@ static int run(ig_ctx *c, const char *const *files) {
 
 static const cli_option options[] = {
     {"--to", NULL, "KIND", CLI_TEXT, &o.to,
-     "pt2, onnx, torch, npz (default: by the ending of OUT)"},
+     "pt2, onnx, safetensors, torch, npz (default: by the ending of\nOUT)"},
+    {"--old-layout", NULL, NULL, CLI_SWITCH, &o.layout,
+     "a .pt2 that PyTorch 2.5 to 2.7 read (default: 2.8 and newer)"},
     {"--opset", NULL, "N", CLI_INT, &o.opset, "of ONNX: 13 to 28 (default 18)"},
     {"--external", NULL, "WHEN", CLI_TEXT, &o.external,
      "weights of ONNX in a file of their own: auto (default: when it\nwould pass 2 GiB), never, "

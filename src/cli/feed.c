@@ -46,7 +46,7 @@ ig_tensor *cli_as_dtype(ig_ctx *c, ig_tensor *t, ig_dtype dtype) {
 
 int cli_load_arrays(ig_ctx *c, const char *path, cli_arrays *out) {
   *out = (cli_arrays){0};
-  int code = cli_open(c, path, false, &out->file);
+  int code = cli_open(c, path, 0, &out->file);
   if (code != CLI_OK) return code;
   const ig_model_weight *const *weights = NULL;
   size_t n = ig_model_weights(out->file, &weights);
@@ -268,15 +268,31 @@ static int missing(const ig_model *m, const bool *given) {
   return CLI_OK;
 }
 
+// What the file brings along, if the caller gives nothing.
+static bool feed_examples(ig_ctx *c, const ig_model *m, ig_session *s) {
+  if (ig_session_set_examples(s) == IG_OK) return true;
+  if (ig_ctx_status(c) != IG_NOT_FOUND) {
+    cli_warn("%s: its example inputs are not used: %s", ig_model_name(m), ig_ctx_error(c));
+  }
+  ig_ctx_clear(c);
+  return false;
+}
+
 int cli_feed_session(ig_ctx *c, const ig_model *m, ig_session *s, const cli_feed *f) {
   const ig_model_port *const *ports = NULL;
-  bool *given = calloc(ig_model_inputs(m, &ports) + 1, sizeof *given);
+  size_t n = ig_model_inputs(m, &ports);
+  bool *given = calloc(n + 1, sizeof *given);
   if (!given) return cli_no_memory();
+  bool any = f->arrays || f->single.n || f->random;
+  if (!any && feed_examples(c, m, s)) {
+    free(given);
+    return CLI_OK;
+  }
   int code = f->arrays ? feed_file(c, m, s, f->arrays, given) : CLI_OK;
   for (size_t i = 0; i < f->single.n && code == CLI_OK; i++) {
     code = feed_single(c, m, s, f->single.at[i], given);
   }
-  if (code == CLI_OK && f->random) {
+  if (code == CLI_OK && (f->random || f->fallback)) {
     code = feed_random(c, m, s, f->seed, given);
   } else if (code == CLI_OK) {
     code = missing(m, given);

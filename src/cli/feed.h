@@ -11,6 +11,7 @@ typedef struct cli_feed {
   const char *arrays;  // a file of arrays by name; NULL: none
   cli_texts single;    // "NAME=FILE"
   bool random;
+  bool fallback;  // random numbers rather than an error, if there are no examples either
   long seed;
 } cli_feed;
 
@@ -74,9 +75,9 @@ void cli_json_diff(const char *name, const cli_diff *d);
 
 // ---- writing (sink.c)
 
-// Tensors by name, in the format of the ending (.npz, .npy, .safetensors, .pt) or `word`; "-" is
-// stdout. What NumPy has no type for is stored as its bits.
-int cli_save_arrays(ig_ctx *c, const char *path, const char *word, ig_weight *list, size_t n);
+// Tensors by name, in the format of the ending: .npz, .npy, .safetensors, .pt; "-" is stdout, .npz.
+// What NumPy has no type for is stored as its bits.
+int cli_save_arrays(ig_ctx *c, const char *path, const ig_weight *list, size_t n);
 // Writes by a function that wants a path, and copies that file to stdout.
 int cli_to_stdout(const char *suffix, int (*save)(const char *path, void *user), void *user);
 int cli_save_npy(ig_ctx *c, const char *path, ig_tensor *t);

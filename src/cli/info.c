@@ -363,7 +363,7 @@ static void print_json(const ig_model *m) {
 
 static int run(ig_ctx *c, const char *const *files) {
   ig_model *m = NULL;
-  int code = cli_open(c, files[0], true, &m);
+  int code = cli_open(c, files[0], CLI_INSPECT, &m);
   if (code != CLI_OK) return code;
   if (as_json) {
     print_json(m);

@@ -172,7 +172,7 @@ static void print_json(ig_ctx *c, const ig_model *m) {
 
 static int run(ig_ctx *c, const char *const *files) {
   ig_model *m = NULL;
-  int code = cli_open(c, files[0], false, &m);
+  int code = cli_open(c, files[0], CLI_PROGRAM, &m);
   if (code != CLI_OK) return code;
   if (!ig_model_program(m)) {
     code = cli_error(CLI_REFUSED, "%s: this %s holds no program; ingot info lists what it has",

@@ -81,7 +81,7 @@ static int run(ig_ctx *c, const char *const *files) {
     (void)regerror(bad, &re, why, sizeof why);
     return cli_usage(&cli_show, "--grep: '%s': %s", o.grep, why);
   }
-  int code = cli_open(c, files[0], false, &m);
+  int code = cli_open(c, files[0], CLI_PROGRAM, &m);
   if (code == CLI_OK && !ig_model_program(m)) {
     code = cli_error(CLI_REFUSED, "%s: this %s holds no program; ingot info lists what it has",
                      ig_model_name(m), ig_model_kind_text(ig_model_get_kind(m)));

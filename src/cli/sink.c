@@ -99,26 +99,24 @@ int cli_to_stdout(const char *suffix, int (*save)(const char *path, void *user),
 
 typedef struct job {
   ig_ctx *c;
-  const char *word;
   const ig_weight *list;
   size_t n;
 } job;
 
 static int save(const char *path, void *user) {
   const job *j = user;
-  if (ig_tensors_save(j->c, path, j->list, j->n) == IG_OK) return CLI_OK;
-  return cli_fail(j->c, path, CLI_FAILED);
+  ig_tensor_list list = {.at = j->list, .n = j->n};
+  bool numpy = !cli_has_suffix(path, ".safetensors") && !cli_has_suffix(path, ".pt");
+  ig_status st =
+      numpy ? ig_tensors_write_bits(j->c, path, &list) : ig_tensors_write(j->c, path, &list);
+  return st == IG_OK ? CLI_OK : cli_fail(j->c, path, CLI_FAILED);
 }
 
-int cli_save_arrays(ig_ctx *c, const char *path, const char *word, ig_weight *list, size_t n) {
-  bool npy = cli_has_suffix(path, ".npy") || (word && strcmp(word, "npy") == 0);
-  if (npy && n != 1) {
+int cli_save_arrays(ig_ctx *c, const char *path, const ig_weight *list, size_t n) {
+  if (cli_has_suffix(path, ".npy")) {
+    if (n == 1) return cli_save_npy(c, path, list[0].tensor);
     return cli_error(CLI_USAGE, "%s: a .npy holds one array, there are %zu; write a .npz", path, n);
   }
-  if (npy) return cli_save_npy(c, path, list[0].tensor);
-  for (size_t i = 0; i < n; i++) {
-    list[i].tensor = cli_as_dtype(c, list[i].tensor, numpy_dtype(ig_tensor_dtype(list[i].tensor)));
-  }
-  job j = {c, word, list, n};
+  job j = {c, list, n};
   return strcmp(path, "-") == 0 ? cli_to_stdout(".npz", save, &j) : save(path, &j);
 }

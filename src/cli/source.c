@@ -31,8 +31,11 @@ static void tell(void *user, const char *stage, uint64_t done, uint64_t total) {
   cli_step(done);
 }
 
-ig_status cli_open_quietly(ig_ctx *c, const char *path, bool inspect, ig_model **out) {
-  ig_model_options o = {.size = sizeof o, .inspect = inspect, .progress = tell};
+ig_status cli_open_quietly(ig_ctx *c, const char *path, int how, ig_model **out) {
+  ig_model_options o = {.size = sizeof o,
+                        .inspect = how & CLI_INSPECT,
+                        .program = how & CLI_PROGRAM,
+                        .progress = tell};
   bool from_stdin = strcmp(path, "-") == 0;
   if (from_stdin && read_stdin() != CLI_OK) return IG_IO;
   ig_status st = from_stdin ? ig_model_open_bytes(c, "<stdin>", stdin_bytes, stdin_size, &o, out)
@@ -41,8 +44,8 @@ ig_status cli_open_quietly(ig_ctx *c, const char *path, bool inspect, ig_model *
   return st;
 }
 
-int cli_open(ig_ctx *c, const char *path, bool inspect, ig_model **out) {
-  if (cli_open_quietly(c, path, inspect, out) == IG_OK) return CLI_OK;
+int cli_open(ig_ctx *c, const char *path, int how, ig_model **out) {
+  if (cli_open_quietly(c, path, how, out) == IG_OK) return CLI_OK;
   if (ig_ctx_status(c) == IG_OK) return CLI_IO;  // said already: stdin
   return cli_fail(c, strcmp(path, "-") == 0 ? "<stdin>" : path, CLI_REFUSED);
 }

@@ -49,14 +49,14 @@ static int run(ig_ctx *c, const char *const *files) {
   ig_model *m = NULL;
   int code = CLI_OK;
   if (as_json) {
-    ig_status st = cli_open_quietly(c, files[0], false, &m);
+    ig_status st = cli_open_quietly(c, files[0], 0, &m);
     if (st == IG_OK) st = ig_model_verify(c, m, NULL);
     print_json(m, c, files[0]);
     code = st == IG_OK ? CLI_OK : st == IG_IO ? CLI_IO : CLI_REFUSED;
     ig_model_free(m);
     return code;
   }
-  code = cli_open(c, files[0], false, &m);
+  code = cli_open(c, files[0], 0, &m);
   if (code != CLI_OK) return code;
   ig_model_options o = {.size = sizeof o, .progress = tell};
   ig_status st = ig_model_verify(c, m, &o);

@@ -1,14 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that hold tensors alone.
-#include "ingot/file.h"
+// Files that hold tensors alone: npz, npy, safetensors with its metadata.
+#include "arrays/arrays.h"
+
 #include "model/model.h"
 
-ig_status ig_model_open_arrays(ig_ctx *c, ig_model *m) {
-  const ig_weight *list = NULL;
-  size_t n = 0;
-  IG_RETURN_IF_ERR(ig_tensors_load(c, m->name, &list, &n));
-  for (size_t i = 0; i < n; i++) {
-    if (!ig_model_add_weight(c, m, list[i].name, IG_WEIGHT_ARRAY, list[i].tensor)) return c->status;
+typedef ig_status parser(ig_ctx *c, const ig_arrays_in *in, ig_tensor_list *out);
+
+static ig_status open_by(ig_ctx *c, ig_model *m, parser *parse) {
+  ig_arrays_in in = {m->name, m->file->bytes, m->file, m->options.limits};
+  ig_tensor_list list = {0};
+  IG_RETURN_IF_ERR(parse(c, &in, &list));
+  for (size_t i = 0; i < list.n; i++) {
+    if (!ig_model_add_weight(c, m, list.at[i].name, IG_WEIGHT_ARRAY, list.at[i].tensor)) break;
   }
-  return IG_OK;
+  for (size_t i = 0; i < list.n_metadata && c->status == IG_OK; i++) {
+    const ig_text_pair *p = &list.metadata[i];
+    (void)ig_model_add_fact(c, m, IG_FACT_METADATA, p->key, "%s", p->value);
+  }
+  return c->status;
+}
+
+ig_status ig_model_open_npz(ig_ctx *c, ig_model *m) {
+  return open_by(c, m, ig_npz_parse);
+}
+ig_status ig_model_open_npy(ig_ctx *c, ig_model *m) {
+  return open_by(c, m, ig_npy_parse);
+}
+ig_status ig_model_open_safetensors(ig_ctx *c, ig_model *m) {
+  return open_by(c, m, ig_safetensors_parse);
 }

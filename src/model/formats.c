@@ -98,13 +98,21 @@ static bool is_onnx(const ig_model *m) {
 
 static const ig_model_format formats[] = {
     {.kind = IG_MODEL_PT2, .detect = is_pt2, .open = ig_model_open_pt2},
-    {.kind = IG_MODEL_TORCHSCRIPT, .detect = is_torchscript},
+    {.kind = IG_MODEL_TORCHSCRIPT,
+     .detect = is_torchscript,
+     .open = ig_model_open_script,
+     .no_run = "TorchScript code is not run; ingot convert writes its weights to .safetensors, and "
+               "torch.export.export saves a program that runs"},
     {.kind = IG_MODEL_TORCH_SAVE, .detect = is_torch_save, .open = ig_model_open_torch},
     {.kind = IG_MODEL_TORCH_LEGACY, .detect = is_torch_legacy, .open = ig_model_open_torch},
-    {.kind = IG_MODEL_NPZ, .detect = is_npz, .open = ig_model_open_arrays},
-    {.kind = IG_MODEL_NPY, .detect = is_npy},
-    {.kind = IG_MODEL_SAFETENSORS, .detect = is_safetensors},
-    {.kind = IG_MODEL_ONNX, .detect = is_onnx},
+    {.kind = IG_MODEL_NPZ, .detect = is_npz, .open = ig_model_open_npz},
+    {.kind = IG_MODEL_NPY, .detect = is_npy, .open = ig_model_open_npy},
+    {.kind = IG_MODEL_SAFETENSORS, .detect = is_safetensors, .open = ig_model_open_safetensors},
+    {.kind = IG_MODEL_ONNX,
+     .detect = is_onnx,
+     .open = ig_model_open_onnx,
+     .run = ig_model_run_onnx,
+     .close = ig_model_close_onnx},
 };
 enum { NFORMATS = sizeof formats / sizeof *formats };
 

@@ -98,10 +98,19 @@ bool ig_model_port_tensor(ig_ctx *c, ig_model *m, ig_model_port *port, ig_dtype 
   return dims != NULL;
 }
 
-bool ig_model_count_operator(ig_ctx *c, ig_model *m, const char *name, size_t count) {
+bool ig_model_count_operator(ig_ctx *c, ig_model *m, const char *name) {
+  const ig_map_value *known = ig_map_find(&m->counted, name);
+  if (known) {
+    ((ig_model_operator *)known->ptr)->count++;
+    return true;
+  }
   ig_model_operator *o = push(c, m, sizeof *o);
-  if (o) *o = (ig_model_operator){ig_model_text(c, m, name), count};
-  return ADD(c, m, &m->operators, o);
+  if (o) *o = (ig_model_operator){ig_model_text(c, m, name), 1};
+  if (!o || !o->name || !ADD(c, m, &m->operators, o)) return false;
+  ig_map_value *v = ig_map_put(&m->counted, o->name);
+  if (!v) return no_memory(c) == IG_OK;
+  v->ptr = o;
+  return true;
 }
 
 static int by_count(const void *a, const void *b) {
@@ -111,7 +120,7 @@ static int by_count(const void *a, const void *b) {
   return strcmp(x->name, y->name);
 }
 
-void ig_model_sort_operators(ig_model *m) {
+static void sort_operators(ig_model *m) {
   if (m->operators.n) {
     qsort((void *)m->operators.at, m->operators.n, sizeof *m->operators.at, by_count);
   }
@@ -229,10 +238,10 @@ static ig_status read_model(ig_ctx *c, ig_model *m) {
   m->format = ig_model_detect(c, m);
   if (!m->format) return c->status;
   ig_scope s = ig_scope_open(c);
-  ig_status st = m->format->open ? m->format->open(c, m)
-                                 : ig_fail(c, IG_UNSUPPORTED, "%s: %ss are not read yet", m->name,
-                                           ig_model_kind_text(m->format->kind));
-  if (!m->format->open) st = ig_model_settle(c, m, st);
+  m->counted = ig_map_make(c->alloc);
+  ig_status st = m->format->open(c, m);
+  ig_map_free(&m->counted);
+  sort_operators(m);
   ig_scope_close(c, s);
   return st;
 }
@@ -370,12 +379,27 @@ int ig_model_find_input(const ig_model *m, const char *name) {
   return i >= 0 && (size_t)i < m->inputs.n ? i : -1;
 }
 
+// PyTorch 2.1 writes L__self___a_b for the buffer a.b.
+static bool is_mangled(const char *mangled, const char *name) {
+  static const char prefix[] = "L__self___";
+  if (strncmp(mangled, prefix, sizeof prefix - 1) != 0) return false;
+  mangled += sizeof prefix - 1;
+  while (*name && *mangled == (*name == '.' ? '_' : *name)) {
+    name++;
+    mangled++;
+  }
+  return *name == 0 && *mangled == 0;
+}
+
 static int find_target(const ig_model *m, ig_port_role role, const char *target) {
+  int mangled = -1;
   for (size_t i = 0; i < m->outputs.n; i++) {
     const ig_model_port *p = m->outputs.at[i];
-    if (p->role == role && p->target && strcmp(p->target, target) == 0) return (int)i;
+    if (p->role != role || !p->target) continue;
+    if (strcmp(p->target, target) == 0) return (int)i;
+    if (is_mangled(p->target, target)) mangled = (int)i;
   }
-  return -1;
+  return mangled;
 }
 
 int ig_model_find_output(const ig_model *m, const char *name) {

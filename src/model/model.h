@@ -5,6 +5,7 @@
 #define MODEL_MODEL_H_
 
 #include "base/arena.h"
+#include "base/map.h"
 #include "codec/zip.h"
 #include "ingot/model.h"
 #include "ir/program.h"
@@ -30,6 +31,7 @@ struct ig_model {
   IG_VEC(ig_model_port *) outputs;
   IG_VEC(ig_model_weight *) weights;
   IG_VEC(ig_model_operator *) operators;
+  ig_map counted;  // name -> its ig_model_operator, while the model is being opened
   IG_VEC(ig_model_fact *) facts;
   IG_VEC(ig_model_member *) members;
   IG_VEC(ig_model_finding *) findings;
@@ -39,7 +41,7 @@ struct ig_model_format {
   ig_model_kind kind;
   bool (*detect)(const ig_model *m);          // by m->file, m->zip
   ig_status (*open)(ig_ctx *c, ig_model *m);  // fills the model
-  // If not NULL: runs it in place of the program. One value per input and output of the model.
+  // If not NULL: runs it when there is no program. One value per input and output of the model.
   ig_status (*run)(ig_ctx *c, const ig_model *m, const ig_value *inputs, ig_value *outs);
   // If not NULL: further rules of ig_model_verify.
   ig_status (*verify)(ig_ctx *c, const ig_model *m);
@@ -62,10 +64,10 @@ ig_model_port *ig_model_add_input(ig_ctx *c, ig_model *m, const char *name);
 ig_model_port *ig_model_add_output(ig_ctx *c, ig_model *m, const char *name);
 // Makes a port a tensor's: dtype and sizes, with the ranges of the program.
 bool ig_model_port_tensor(ig_ctx *c, ig_model *m, ig_model_port *port, ig_dtype dtype, int ndim);
-bool ig_model_count_operator(ig_ctx *c, ig_model *m, const char *name, size_t count);
-void ig_model_sort_operators(ig_model *m);
-// Ports, weights and operators of m->program.
-ig_status ig_model_take_program(ig_ctx *c, ig_model *m, ig_program *p);
+bool ig_model_count_operator(ig_ctx *c, ig_model *m, const char *name);  // one more call
+// Takes p over as m->program, and the form of it that runs. describe: ports, weights and operators
+// are those of the program.
+ig_status ig_model_take_program(ig_ctx *c, ig_model *m, ig_program *p, bool describe);
 // What the reading of the program answered. With options.inspect an error becomes a finding.
 ig_status ig_model_settle(ig_ctx *c, ig_model *m, ig_status st);
 
@@ -75,9 +77,18 @@ const ig_zip_entry *ig_model_find(const ig_model *m, const char *name);
 // The text of a short member without white space at its end, in the model's arena; NULL: none.
 const char *ig_model_member_text(ig_ctx *c, ig_model *m, const char *name);
 
+// Part of ig_session_set_examples.
+ig_status ig_model_set_examples(ig_ctx *c, const ig_model *m, ig_session *s);
+
 // The formats.
 ig_status ig_model_open_pt2(ig_ctx *c, ig_model *m);
-ig_status ig_model_open_arrays(ig_ctx *c, ig_model *m);
+ig_status ig_model_open_script(ig_ctx *c, ig_model *m);
 ig_status ig_model_open_torch(ig_ctx *c, ig_model *m);
+ig_status ig_model_open_npz(ig_ctx *c, ig_model *m);
+ig_status ig_model_open_npy(ig_ctx *c, ig_model *m);
+ig_status ig_model_open_safetensors(ig_ctx *c, ig_model *m);
+ig_status ig_model_open_onnx(ig_ctx *c, ig_model *m);
+ig_status ig_model_run_onnx(ig_ctx *c, const ig_model *m, const ig_value *inputs, ig_value *outs);
+void ig_model_close_onnx(ig_model *m);
 
 #endif

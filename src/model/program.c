@@ -151,42 +151,18 @@ static bool take_weights(ig_ctx *c, ig_model *m, const ig_program *p) {
   return ok;
 }
 
-static bool count(ig_ctx *c, ig_map *counts, const ig_graph *g) {
+static bool count_operators(ig_ctx *c, ig_model *m, const ig_graph *g) {
   for (const ig_node *n = g->first; n; n = n->next) {
     bool call = n->kind == IG_NODE_CALL && n->callee != IG_CALLEE_GETITEM;
-    ig_map_value *v = call ? ig_map_put(counts, n->target) : NULL;
-    if (call && !v) return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
-    if (v) v->num++;
+    if (call && !ig_model_count_operator(c, m, n->target)) return false;
   }
   for (size_t i = 0; i < g->subs.n; i++) {
-    if (!count(c, counts, g->subs.at[i].graph)) return false;
+    if (!count_operators(c, m, g->subs.at[i].graph)) return false;
   }
   return true;
 }
 
-// Targets in the order of their first call, then sorted by count.
-static bool add_counted(ig_ctx *c, ig_model *m, ig_map *counts, const ig_graph *g) {
-  for (const ig_node *n = g->first; n; n = n->next) {
-    ig_map_value *v = n->kind == IG_NODE_CALL ? ig_map_find(counts, n->target) : NULL;
-    if (!v || !v->num) continue;
-    if (!ig_model_count_operator(c, m, n->target, v->num)) return false;
-    v->num = 0;
-  }
-  for (size_t i = 0; i < g->subs.n; i++) {
-    if (!add_counted(c, m, counts, g->subs.at[i].graph)) return false;
-  }
-  return true;
-}
-
-static bool take_operators(ig_ctx *c, ig_model *m, const ig_graph *g) {
-  ig_map counts = ig_map_make(c->alloc);
-  bool ok = count(c, &counts, g) && add_counted(c, m, &counts, g);
-  ig_map_free(&counts);
-  ig_model_sort_operators(m);
-  return ok;
-}
-
-ig_status ig_model_take_program(ig_ctx *c, ig_model *m, ig_program *p) {
+ig_status ig_model_take_program(ig_ctx *c, ig_model *m, ig_program *p, bool describe) {
   m->program = p;
   if (p->training || writes(p->graph)) {
     ig_model_stage(m, "functionalizing", 0, 0);
@@ -194,12 +170,13 @@ ig_status ig_model_take_program(ig_ctx *c, ig_model *m, ig_program *p) {
   } else {
     m->runnable = ig_program_retain(p);
   }
+  if (!describe) return IG_OK;
   describer d = {.c = c, .m = m};
   d.nranges = ig_program_ranges(c, m->runnable, &d.ranges);
   ig_sym *open = c->sym;
   c->sym = m->runnable->graph->sym;
   bool ok = add_inputs(&d, m->runnable) && add_outputs(&d, m->runnable);
   c->sym = open;
-  ok = ok && take_weights(c, m, p) && take_operators(c, m, p->graph);
+  ok = ok && take_weights(c, m, p) && count_operators(c, m, p->graph);
   return ok ? IG_OK : c->status;
 }

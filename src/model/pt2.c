@@ -1,26 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exported programs.
-#include "ingot/file.h"
+#include "pt2/archive.h"
+
 #include "model/model.h"
 
-static bool add_versions(ig_ctx *c, ig_model *m) {
+static bool add_facts(ig_ctx *c, ig_model *m, const ig_program *p) {
+  const ig_origin_fact *list = NULL;
+  size_t n = ig_program_facts(p, &list);
+  for (size_t i = 0; i < n; i++) {
+    if (!ig_model_add_fact(c, m, IG_FACT_VERSION, list[i].name, "%s", list[i].value)) return false;
+  }
+  n = ig_program_findings(p, &list);
+  for (size_t i = 0; i < n; i++) {
+    if (!ig_model_add_finding(c, m, IG_OK, list[i].name, "%s", list[i].value)) return false;
+  }
+  return true;
+}
+
+// Of a program that is refused the archive's own records are all there is.
+static void add_records(ig_ctx *c, ig_model *m) {
   static const struct {
     const char *member;
     const char *name;
-  } records[] = {
-      {"archive_version", "archive"}, {".data/version", "container"}, {"version", "schema"}};
+  } records[] = {{"archive_version", "archive"}, {"version", "schema"}};
   for (size_t i = 0; i < sizeof records / sizeof *records; i++) {
     const char *text = ig_model_member_text(c, m, records[i].member);
-    if (text && !ig_model_add_fact(c, m, IG_FACT_VERSION, records[i].name, "%s", text))
-      return false;
+    if (text) (void)ig_model_add_fact(c, m, IG_FACT_VERSION, records[i].name, "%s", text);
   }
-  return c->status == IG_OK;
 }
 
 ig_status ig_model_open_pt2(ig_ctx *c, ig_model *m) {
-  if (!add_versions(c, m)) return c->status;
   ig_program *p = NULL;
-  ig_status st = ig_program_load(c, m->name, &p);
-  if (st == IG_OK) st = ig_model_take_program(c, m, p);
-  return ig_model_settle(c, m, st);
+  ig_status st = ig_program_load_bytes(c, m->name, m->file->bytes, m->file, m->options.limits, &p);
+  if (st != IG_OK) {
+    st = ig_model_settle(c, m, st);
+    if (st == IG_OK) add_records(c, m);
+    return st == IG_OK ? c->status : st;
+  }
+  if (!add_facts(c, m, p)) {
+    ig_program_free(p);
+    return c->status;
+  }
+  return ig_model_settle(c, m, ig_model_take_program(c, m, p, true));
 }

@@ -231,6 +231,17 @@ ig_status ig_session_bind(ig_session *s, const char *name, const int64_t *sizes,
   return st;
 }
 
+const ig_value *ig_session_input_at(const ig_session *s, size_t i) {
+  return i < s->nin && s->given[i] ? &s->inputs[i] : NULL;
+}
+
+ig_status ig_session_set_examples(ig_session *s) {
+  ig_scope scope = ig_scope_open(s->c);
+  ig_status st = ig_model_set_examples(s->c, s->m, s);
+  ig_scope_close(s->c, scope);
+  return st;
+}
+
 // ---- running
 
 static ig_status all_given(const ig_session *s) {
@@ -317,9 +328,9 @@ ig_status ig_session_run(ig_session *s) {
   ig_value *outs = ig_scope_push(c, (s->nout + 1) * sizeof *outs);
   bool no_grad = c->no_grad;
   c->no_grad = true;
-  ig_status st = !outs               ? c->status
-                 : s->m->format->run ? s->m->format->run(c, s->m, s->inputs, outs)
-                                     : run_program(s, outs);
+  ig_status st = !outs            ? c->status
+                 : s->m->runnable ? run_program(s, outs)
+                                  : s->m->format->run(c, s->m, s->inputs, outs);
   c->no_grad = no_grad;
   for (size_t i = 0; outs && i < s->nout && st == IG_OK; i++) {
     if (!copy_lists(s, &outs[i])) st = c->status;
