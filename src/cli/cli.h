@@ -126,6 +126,7 @@ void cli_stage_end(void);
 enum { CLI_INSPECT = 1, CLI_PROGRAM = 2 };  // see ig_model_options
 int cli_open(ig_ctx *c, const char *path, int how, ig_model **out);
 ig_status cli_open_quietly(ig_ctx *c, const char *path, int how, ig_model **out);
+int cli_no_program(const ig_model *m);  // Says why there is none; CLI_REFUSED.
 bool cli_has_suffix(const char *path, const char *suffix);
 
 // ---- text of values (text.c)

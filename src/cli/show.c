@@ -83,8 +83,7 @@ static int run(ig_ctx *c, const char *const *files) {
   }
   int code = cli_open(c, files[0], CLI_PROGRAM, &m);
   if (code == CLI_OK && !ig_model_program(m)) {
-    code = cli_error(CLI_REFUSED, "%s: this %s holds no program; ingot info lists what it has",
-                     ig_model_name(m), ig_model_kind_text(ig_model_get_kind(m)));
+    code = cli_no_program(m);
   }
   if (code == CLI_OK) code = show(c, m, o.grep ? &re : NULL);
   if (o.grep) regfree(&re);

@@ -50,6 +50,18 @@ int cli_open(ig_ctx *c, const char *path, int how, ig_model **out) {
   return cli_fail(c, strcmp(path, "-") == 0 ? "<stdin>" : path, CLI_REFUSED);
 }
 
+int cli_no_program(const ig_model *m) {
+  const ig_model_finding *const *list = NULL;
+  size_t n = ig_model_findings(m, &list);
+  for (size_t i = 0; i < n; i++) {
+    if (strcmp(list[i]->where, "program") != 0) continue;
+    return cli_error(CLI_REFUSED, "%s: no program can be made of it: %s", ig_model_name(m),
+                     list[i]->text);
+  }
+  return cli_error(CLI_REFUSED, "%s: this %s holds no program; ingot info lists what it has",
+                   ig_model_name(m), ig_model_kind_text(ig_model_get_kind(m)));
+}
+
 bool cli_has_suffix(const char *path, const char *suffix) {
   size_t n = strlen(path);
   size_t k = strlen(suffix);
