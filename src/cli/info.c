@@ -90,8 +90,8 @@ static void print_weights(const ig_model *m) {
     bytes += weight_bytes(list[i]);
   }
   cli_put(stdout, CLI_BOLD, "weights");
-  printf(" %zu tensor%s, %s elements, %s\n", n, n == 1 ? "" : "s", cli_count(elements, a, sizeof a),
-         cli_bytes(bytes, b, sizeof b));
+  printf(" %zu tensor%s, %s element%s, %s\n", n, n == 1 ? "" : "s",
+         cli_count(elements, a, sizeof a), elements == 1 ? "" : "s", cli_bytes(bytes, b, sizeof b));
   size_t shown = all || n <= SHOWN + 1 ? n : SHOWN;
   for (size_t i = 0; i < shown; i++) {
     ig_value v = ig_of_tensor(list[i]->tensor);

@@ -7,7 +7,7 @@
 
 static bool as_json;
 
-static void print_range(int64_t lo, int64_t hi) {
+static void print_range(int64_t lo, int64_t hi, int width) {
   char text[64];
   char low[24];
   char high[24];
@@ -15,7 +15,7 @@ static void print_range(int64_t lo, int64_t hi) {
   (void)snprintf(high, sizeof high, "%" PRId64, hi);
   (void)snprintf(text, sizeof text, "%s to %s", lo == INT64_MIN ? "any" : low,
                  hi == INT64_MAX ? "any" : high);
-  printf(" %-16s", text);
+  printf(" %-*s", width, text);
 }
 
 static void print_line(const char *file, int line, const char *source) {
@@ -43,7 +43,7 @@ static void print_inputs(const ig_model *m) {
       }
       printf(" ");
       cli_put(stdout, CLI_CYAN, "%-12s", dim->name);
-      print_range(dim->lo, dim->hi);
+      print_range(dim->lo, dim->hi, 0);
       (void)putchar('\n');
     }
   }
@@ -61,8 +61,8 @@ static void print_symbols(const ig_model_symbol *const *list, size_t n) {
     }
     printf("  ");
     cli_put(stdout, CLI_CYAN, "%-23s", s->name);
-    print_range(s->lo, s->hi);
-    printf(" %-24s", where);
+    print_range(s->lo, s->hi, 16);
+    printf(" %-*s", s->file ? 24 : 0, where);
     print_line(s->file, s->line, s->source);
   }
 }
@@ -77,7 +77,7 @@ static void print_text(ig_ctx *c, const ig_model *m) {
   n = ig_model_relations(c, m, &relations);
   if (n) cli_put(stdout, CLI_BOLD, "relations\n");
   for (size_t i = 0; i < n; i++) {
-    printf("  %-40s", relations[i]->text);
+    printf("  %-*s", relations[i]->file ? 40 : 0, relations[i]->text);
     print_line(relations[i]->file, relations[i]->line, relations[i]->source);
   }
 }

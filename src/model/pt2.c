@@ -2,13 +2,19 @@
 // Exported programs.
 #include "pt2/archive.h"
 
+#include <string.h>
+
 #include "model/model.h"
 
 static bool add_facts(ig_ctx *c, ig_model *m, const ig_program *p) {
   const ig_origin_fact *list = NULL;
   size_t n = ig_program_facts(p, &list);
   for (size_t i = 0; i < n; i++) {
-    if (!ig_model_add_fact(c, m, IG_FACT_VERSION, list[i].name, "%s", list[i].value)) return false;
+    bool torch = strcmp(list[i].name, "torch_version") == 0;
+    if (!ig_model_add_fact(c, m, IG_FACT_VERSION, torch ? "torch" : list[i].name, "%s",
+                           list[i].value)) {
+      return false;
+    }
   }
   n = ig_program_findings(p, &list);
   for (size_t i = 0; i < n; i++) {

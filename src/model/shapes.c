@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "ingot/dims.h"
 #include "model/model.h"
+#include "pt2/archive.h"
 #include "sym/env.h"
 
 typedef struct collector {
@@ -138,6 +139,10 @@ size_t ig_model_symbols(ig_ctx *c, const ig_model *m, const ig_model_symbol *con
 // ---- relations
 
 static bool add_relation(collector *k, const char *text, size_t len, const ig_node *n) {
+  for (size_t i = 0; i < k->relations.n; i++) {
+    const char *known = k->relations.at[i]->text;
+    if (strncmp(known, text, len) == 0 && known[len] == 0) return true;
+  }
   ig_model_relation *r = ig_scope_push(k->c, sizeof *r);
   if (!r) return false;
   *r = (ig_model_relation){.text = keep(k, text, len)};
@@ -173,6 +178,15 @@ static bool add_assertions(collector *k, const ig_graph *g) {
   return true;
 }
 
+// What the file says must hold of the inputs.
+static bool add_written_guards(collector *k, const ig_program *p) {
+  for (size_t i = 0; p->origin && i < p->origin->guards.n; i++) {
+    const char *text = p->origin->guards.at[i];
+    if (!add_relation(k, text, strlen(text), NULL)) return false;
+  }
+  return true;
+}
+
 static bool add_guards(collector *k, const ig_graph *g) {
   char *text = ig_graph_guards(k->c, g);
   bool ok = text != NULL;
@@ -190,7 +204,8 @@ size_t ig_model_relations(ig_ctx *c, const ig_model *m, const ig_model_relation 
   size_t n = 0;
   if (c->status != IG_OK || !m->program) return 0;
   collector k = {.c = c};
-  if (add_guards(&k, m->program->graph) && add_assertions(&k, m->program->graph)) {
+  if (add_written_guards(&k, m->program) && add_guards(&k, m->program->graph) &&
+      add_assertions(&k, m->program->graph)) {
     *list = hand_out(&k, (const void *)k.relations.at, k.relations.n, &n);
   }
   ig_vec_free(c->alloc, &k.relations);

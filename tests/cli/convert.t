@@ -1,5 +1,5 @@
 $ ingot convert mlp.pt2 copy.pt2
-2> copy.pt2: checked against mlp.pt2 on random inputs
+2> copy.pt2: checked against mlp.pt2
 2>   out0                     max abs \S+ +max rel \S+ +max ulp \S+ +agrees (re)
 
 $ ingot run copy.pt2 -i mlp.in.npz -c mlp.out.npz
@@ -14,19 +14,19 @@ weights 2 tensors, 5 elements, 24 B
 2>   2 tensors are the same
 
 $ ingot convert mlp.pt2 x.txt
-2> ingot convert: x.txt: the name must end in one of .pt2, .onnx, .pt, .npz, or --to must tell
+2> ingot convert: x.txt: the name must end in one of .pt2, .onnx, .safetensors, .pt, .npz, or --to must tell
 2> usage: ingot convert FILE OUT [--to KIND] [--no-check] [OPTIONS]
 2>        ingot convert --help tells more
 [2]
 
 $ ingot convert mlp.pt2 x --to np
-2> ingot convert: --to: 'np' is none of pt2, onnx, torch, npz; did you mean npz?
+2> ingot convert: --to: 'np' is none of pt2, onnx, safetensors, torch, npz; did you mean npz?
 2> usage: ingot convert FILE OUT [--to KIND] [--no-check] [OPTIONS]
 2>        ingot convert --help tells more
 [2]
 
 $ ingot convert mlp.in.npz x.pt2
-2> ingot: mlp.in.npz: this NumPy archive (.npz) holds no program, which .pt2 needs; weights can go to .npz
+2> ingot: mlp.in.npz: this NumPy archive (.npz) holds no program; ingot info lists what it has
 [3]
 
 $ ingot convert mlp.pt2 /nowhere/x.pt2
@@ -55,3 +55,43 @@ $ ingot convert mlp.pt2 x.onnx --external sometimes
 $ ingot convert mlp.pt2 x.onnx --opset 3
 2> ingot: x.onnx: ONNX: opset 3 is not known, 13 to 28 are
 [3]
+
+$ ingot convert derived_dims.pt2 d.onnx && ingot info d.onnx | head -8
+d.onnx: ONNX model, 3.4 kB
+  IR 8, opset 18, producer ingot 0.1.0
+inputs
+  x                        float32[s77]
+  y                        float32[2*s77 + 1]
+outputs
+  add                      float32[2*s77]
+  mul_1                    float32[]
+2> d.onnx: checked against derived_dims.pt2
+2>   out0                     max abs \S+ +max rel \S+ +max ulp \S+ +agrees (re)
+2>   out1                     max abs \S+ +max rel \S+ +max ulp \S+ +agrees (re)
+
+$ ingot convert counter.dynamo.onnx c.pt2
+2> c.pt2: checked against counter.dynamo.onnx
+2>   out0                     max abs \S+ +max rel \S+ +max ulp \S+ +agrees (re)
+
+$ ingot convert counter.ts.pt c.safetensors && ingot info c.safetensors
+c.safetensors: safetensors, 280 B
+weights 3 tensors, 6 elements, 32 B
+  CONSTANTS.c0             int64[]
+  count                    int64[]
+  total                    float32[4]
+metadata
+  module (root)            __torch__.Counter
+2> c.safetensors: checked against counter.ts.pt
+2>   3 tensors are the same
+
+$ ingot convert counter.ts.pt c.onnx
+2> ingot: counter.ts.pt: this TorchScript archive holds no program; ingot info lists what it has
+[3]
+
+$ ingot convert mlp.pt2 - --to safetensors | ingot info -
+<stdin>: safetensors, 504 B
+weights 4 tensors, 58 elements, 232 B
+  fc1.bias                 float32[8]
+  fc1.weight               float32[8, 4]
+  fc2.bias                 float32[2]
+  fc2.weight               float32[2, 8]

@@ -1,6 +1,6 @@
 $ ingot info mlp.pt2
 mlp.pt2: exported program (.pt2), 10.9 kB
-  archive 0, container 6
+  layout archive 0, raw weights (PyTorch 2.9 and newer), schema 8.20, torch 2.13.0+cpu, dialect TRAINING, opset aten 10
 inputs
   x                        float32[3, 4]
 outputs
@@ -16,7 +16,7 @@ operators 3 calls of 2 kinds
 
 $ ingot info counter.pt2
 counter.pt2: exported program (.pt2), 9.8 kB
-  archive 0, container 6
+  layout archive 0, raw weights (PyTorch 2.9 and newer), schema 8.20, torch 2.13.0+cpu, dialect TRAINING, opset aten 10
 inputs
   x                        float32[3, 4]
 outputs
@@ -34,7 +34,7 @@ operators 5 calls of 4 kinds
 
 $ ingot info mixed.pt2
 mixed.pt2: exported program (.pt2), 21.4 kB
-  archive 0, container 6
+  layout archive 0, raw weights (PyTorch 2.9 and newer), schema 8.20, torch 2.13.0+cpu, dialect TRAINING, opset aten 10
 inputs
   x                        float32[2, 3]
   n                        3
@@ -67,7 +67,7 @@ operators 13 calls of 10 kinds
 
 $ ingot info --all mlp.pt2
 mlp.pt2: exported program (.pt2), 10.9 kB
-  archive 0, container 6
+  layout archive 0, raw weights (PyTorch 2.9 and newer), schema 8.20, torch 2.13.0+cpu, dialect TRAINING, opset aten 10
 inputs
   x                        float32[3, 4]
 outputs
@@ -101,8 +101,11 @@ $ ingot info --json counter.pt2
   "kind": "pt2",
   "bytes": 9819,
   "versions": {
-    "archive": "0",
-    "container": "6"
+    "layout": "archive 0, raw weights (PyTorch 2.9 and newer)",
+    "schema": "8.20",
+    "torch": "2.13.0+cpu",
+    "dialect": "TRAINING",
+    "opset aten": "10"
   },
   "metadata": {},
   "inputs": [
@@ -284,3 +287,97 @@ examples:
 
 exit codes: 0 fine, 1 numbers disagree, 2 wrong command line, 3 file refused,
             4 file cannot be read or written, 5 running failed
+
+# Every other kind of file
+$ ingot info older.pt2
+older.pt2: exported program (.pt2), 19.3 kB
+  layout plain zip (PyTorch 2.1 to 2.7), schema 7.3, torch 2.5.1+cu124, dialect ATEN, opset aten 10
+inputs
+  x                        float32[s0, 10]
+outputs
+  log_softmax              float32[s0, 5]
+dynamic sizes
+  s0                       0 to any  (x, dim 0)
+weights 6 tensors, 1,573 elements, 6.3 kB
+  up.weight                float32[32, 10]  parameter
+  up.bias                  float32[32]  parameter
+  mid.weight               float32[32, 32]  parameter
+  mid.bias                 float32[32]  parameter
+  down.weight              float32[5, 32]  parameter
+  down.bias                float32[5]  parameter
+operators 6 calls of 4 kinds
+        3 aten.linear.default
+        1 aten.gelu.default
+        1 aten.log_softmax.int
+        1 aten.relu.default
+
+$ ingot info derived_dims.pt2
+derived_dims.pt2: exported program (.pt2), 12.4 kB
+  layout archive 0, raw weights (PyTorch 2.9 and newer), schema 8.20, torch 2.13.0+cpu, dialect TRAINING, opset aten 10
+inputs
+  x                        float32[s77]
+  y                        float32[2*s77 + 1]
+outputs
+  add                      float32[2*s77]
+  mul_1                    float32[]
+dynamic sizes
+  s77                      2 to 100  (x, dim 0)
+  2*s77 + 1                5 to 201  (y, dim 0)
+weights 1 tensor, 1 element, 4 B
+  scale                    float32[1]  parameter
+operators 7 calls of 6 kinds
+        2 aten.mul.Tensor
+        1 aten.add.Tensor
+        1 aten.cat.default
+        1 aten.slice.Tensor
+        1 aten.sum.default
+        1 aten.sym_size.int
+
+$ ingot info counter.ts.pt
+counter.ts.pt: TorchScript archive, 3.8 kB
+  container 3
+weights 3 tensors, 6 elements, 32 B
+  count                    int64[]  buffer
+  total                    float32[4]  buffer
+  CONSTANTS.c0             int64[]  constant
+metadata
+  module (root)            __torch__.Counter
+left alone code: TorchScript code is listed, not run
+
+$ ingot info counter.dynamo.onnx
+counter.dynamo.onnx: ONNX model, 2.5 kB
+  IR 10, opset 20, producer pytorch 2.13.0+cpu
+inputs
+  x                        float32[3, 4]
+outputs
+  add_2                    float32[3, 4]
+weights 2 tensors, 5 elements, 24 B
+  total                    float32[4]
+  val_1                    int64[1]
+operators 3 calls of 2 kinds
+        2 Add
+        1 ReduceSum
+metadata
+  graph                    main_graph
+
+$ ingot info legacy.pt
+legacy.pt: torch.save file (legacy), 1.0 kB
+weights 6 tensors, 24 elements, 64 B
+  w_half                   float16[4]
+  w_brain                  bfloat16[4]
+  w_double                 float64[4]
+  b_byte                   uint8[4]
+  b_short                  int16[4]
+  b_mask                   bool[4]
+
+$ ingot info - < counter.io.npz
+<stdin>: NumPy archive (.npz), 1.1 kB
+weights 4 tensors, 29 elements, 120 B
+  arg0                     float32[3, 4]
+  out0                     float32[3, 4]
+  mut_buf.count            int64[]
+  mut_buf.total            float32[4]
+
+$ ingot info - < counter.pt2 | head -2
+<stdin>: exported program (.pt2), 9.8 kB
+  layout archive 0, raw weights (PyTorch 2.9 and newer), schema 8.20, torch 2.13.0+cpu, dialect TRAINING, opset aten 10

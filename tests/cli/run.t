@@ -99,8 +99,7 @@ $ ingot run mlp.pt2 --random --seed 8 --check a.npz --rtol 1e9 --atol 1e9 --thre
 
 # Wrong inputs
 $ ingot run mlp.pt2
-2> ingot: mlp.pt2: input 'x' (float32[3, 4]) was not given; use --inputs FILE.npz, --input x=FILE.npy or --random
-[5]
+  linear_1                 float32\[3, 2\]  0\.052\d* -0\.102\d* 0\.129\d* 0\.096\d* -0\.094\d* 0\.126\d* (re)
 
 $ ingot run mlp.pt2 --inputs cnn.in.npz
 2> ingot: mlp.pt2: input 'x': found 4 dimensions, expected 2
@@ -189,3 +188,56 @@ $ ingot run mixed.pt2 -i mixed.in.npz --input n=4
 $ ingot run mixed.pt2 -i mixed.in.npz --input n=many
 2> ingot: --input: 'many' is not a value for input 'n'
 [2]
+
+# Sizes that vary, and what is wrong with those that do not fit
+$ ingot run derived_dims.pt2 -i derived_dims.io.npz -c derived_dims.io.npz
+  out0                     max abs \S+ +max rel \S+ +max ulp \S+ +agrees (re)
+  out1                     max abs \S+ +max rel \S+ +max ulp \S+ +agrees (re)
+
+$ ingot run derived_dims.pt2 -i derived_dims.io2.npz -c derived_dims.io2.npz
+  out0                     max abs \S+ +max rel \S+ +max ulp \S+ +agrees (re)
+  out1                     max abs \S+ +max rel \S+ +max ulp \S+ +agrees (re)
+
+$ python3 -c "import numpy as n; n.savez('odd.npz', arg0=n.ones(3, 'f'), arg1=n.ones(8, 'f')); n.savez('far.npz', arg0=n.ones(300, 'f'), arg1=n.ones(601, 'f'))"; ingot run derived_dims.pt2 -i odd.npz
+2> ingot: derived_dims.pt2: Expected input at y.shape[0] to be equal to 7, but got 8
+[5]
+
+$ ingot run derived_dims.pt2 -i far.npz
+2> ingot: derived_dims.pt2: input 'x': dim 0 (s77): found size 300, expected 2 to 100
+2>   given by far.npz
+[5]
+
+$ ingot run older.pt2 -i older.io.npz -c older.io.npz
+  out0                     max abs \S+ +max rel \S+ +max ulp \S+ +agrees (re)
+
+# Without inputs: the examples of the file
+$ ingot run derived_dims.pt2 | cut -c1-42
+  add                      float32[8]  -1.
+  mul_1                    float32[]  0.42
+
+# Other kinds
+$ ingot run counter.dynamo.onnx -i counter.io.npz -c counter.io.npz
+  out0                     max abs \S+ +max rel \S+ +max ulp \S+ +agrees (re)
+2> ingot: note: mut_buf.count: not checked: ONNX has no state
+2> ingot: note: mut_buf.total: not checked: ONNX has no state
+
+$ ingot run counter.ts.pt -i counter.io.npz
+2> ingot: counter.ts.pt: TorchScript code is not run; ingot convert writes its weights to .safetensors, and torch.export.export saves a program that runs
+[3]
+
+$ ingot run counter.pt2 -i counter.io.npz -o - | ingot info -
+<stdin>: NumPy archive (.npz), 827 B
+weights 3 tensors, 17 elements, 72 B
+  mut_buf.count            int64[]
+  mut_buf.total            float32[4]
+  add_2                    float32[3, 4]
+
+$ ingot run mlp.pt2 -i mlp.in.npz -o y.npy > /dev/null && ingot info y.npy
+y.npy: NumPy array (.npy), 152 B
+weights 1 tensor, 6 elements, 24 B
+  arr_0                    float32[3, 2]
+
+$ ingot run counter.pt2 -i counter.io.npz -o y.safetensors > /dev/null && ingot run counter.pt2 -i counter.io.npz -c y.safetensors
+  mut_buf\.count            max abs \S+ +max rel \S+ +max ulp \S+ +agrees (re)
+  add_2                    max abs \S+ +max rel \S+ +max ulp \S+ +agrees (re)
+  mut_buf\.total            max abs \S+ +max rel \S+ +max ulp \S+ +agrees (re)

@@ -30,3 +30,65 @@ $ ingot shapes mlp.pt2 --json
 $ ingot shapes mlp.in.npz
 2> ingot: mlp.in.npz: this NumPy archive (.npz) holds no program; ingot info lists what it has
 [3]
+
+$ ingot shapes derived_dims.pt2
+inputs
+  x dim 0                  s77          2 to 100
+  y dim 0                  2*s77 + 1    5 to 201
+sizes
+  s77                     2 to 100         x dim 0
+  2*s77 + 1               5 to 201         y dim 0
+  2*s77                   4 to 200         cat dim 0                 /golden/generate.py:833: return torch.cat([x, x * self.scale]) + y[1:], y.sum() * x.shape[0]
+relations
+  (2*L['x'].size()[0]) == ((-1) + L['y'].size()[0])
+
+$ ingot shapes item_size.pt2
+inputs
+  x dim 0                  3
+  k                        no dimensions
+sizes
+  u0                      2 to 50          item                      /golden/generate.py:791: n = k.item()
+relations
+  u0 >= 2                                   /golden/generate.py:791: n = k.item()
+  u0 <= 50                                  /golden/generate.py:791: n = k.item()
+
+$ ingot shapes --json item_size.pt2
+{
+  "file": "item_size.pt2",
+  "inputs": [
+    {
+      "input": "x",
+      "dim": 0,
+      "name": null,
+      "min": 3,
+      "max": 3
+    }
+  ],
+  "sizes": [
+    {
+      "name": "u0",
+      "min": 2,
+      "max": 50,
+      "value": "item",
+      "dim": null,
+      "input": false,
+      "file": "/golden/generate.py",
+      "line": 791,
+      "source": "n = k.item()"
+    }
+  ],
+  "relations": [
+    {
+      "text": "u0 >= 2",
+      "file": "/golden/generate.py",
+      "line": 791,
+      "source": "n = k.item()"
+    },
+    {
+      "text": "u0 <= 50",
+      "file": "/golden/generate.py",
+      "line": 791,
+      "source": "n = k.item()"
+    }
+  ]
+}

@@ -73,3 +73,10 @@ $ ingot show mlp.pt2 --grep linear --color=always | cat -v
     relu = torch.ops.aten.relu.default(^[[31mlinear^[[0m);  ^[[31mlinear^[[0m = None
     ^[[31mlinear^[[0m_1 = torch.ops.aten.^[[31mlinear^[[0m.default(relu, p_fc2_weight, p_fc2_bias);  relu = p_fc2_weight = p_fc2_bias = None
     return (^[[31mlinear^[[0m_1,)
+
+$ ingot show counter.dynamo.onnx
+def forward(self, p_total, x):
+    sum_1 = torch.ops.aten.sum.dim_IntList(x, [0], dtype = torch.float32)
+    add = torch.ops.aten.add.Tensor(p_total, sum_1);  p_total = sum_1 = None
+    add_1 = torch.ops.aten.add.Tensor(x, add);  x = add = None
+    return (add_1,)

@@ -8,6 +8,7 @@
 
 INGOT_UPDATE=1 writes the transcripts anew; lines with (re) that still match stay.
 """
+import json
 import os
 import pathlib
 import pty
@@ -20,6 +21,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("INGOT_BUILD", ROOT / "build/release"))
 INGOT = BUILD / "ingot"
+GOLDENS = ROOT.parent / "shared/goldens"
 UPDATE = os.environ.get("INGOT_UPDATE")
 
 pytestmark = pytest.mark.skipif(not INGOT.exists(), reason="the command is not built")
@@ -138,3 +140,48 @@ def test_progress_appears_after_a_second_and_goes() -> None:
     drawn = re.findall(r"\r\x1b\[K(measuring [^\r]*)", seen)
     assert drawn and all(re.fullmatch(r"measuring \d+ s", line) for line in drawn)
     assert seen.split("\r\x1b[K")[-1].lstrip("\x1b[1m").startswith(str(ROOT))
+
+
+# ---- files of other releases
+
+
+def releases() -> list[str]:
+    return sorted(p.name for p in GOLDENS.iterdir() if p.is_dir()) if GOLDENS.exists() else []
+
+
+def static_models(release: str) -> set[str]:
+    """Models that the release could export for one set of sizes only: the second set does not fit."""
+    rows = json.loads((GOLDENS / release / "manifest.json").read_text())
+    return {row["model"] for row in rows if row.get("pt2_dynamic") is False}
+
+
+@pytest.mark.skipif(not GOLDENS.exists(), reason="the golden files of PyTorch's releases are not here")
+@pytest.mark.parametrize("kind", ["pt2", "ts.onnx", "dynamo.onnx"])
+@pytest.mark.parametrize("release", releases())
+def test_goldens_run_and_agree(release: str, kind: str) -> None:
+    if "INGOT_SANITIZED" in os.environ and release not in ("2.1.2", "2.7.1", "2.8.0", "2.13.0"):
+        pytest.skip("other releases are run without sanitizers")
+    wrong = []
+    count = 0
+    static = static_models(release) if kind == "pt2" else set()
+    for model in sorted((GOLDENS / release).glob(f"*.{kind}")):
+        name = model.name.removesuffix(f".{kind}")
+        for io in sorted((GOLDENS / release).glob(f"{name}.io*.npz")):
+            if name in static and "io2" in io.name:
+                continue
+            done = subprocess.run([INGOT, "run", model, "--inputs", io, "--check", io], env=environment(),
+                                  capture_output=True, text=True, timeout=60)
+            count += 1
+            if done.returncode:
+                wrong.append(f"{model.name} {io.name}: {done.stdout[-300:]}{done.stderr[:300]}")
+    assert count >= 10
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.skipif(not GOLDENS.exists(), reason="the golden files of PyTorch's releases are not here")
+@pytest.mark.parametrize("release", releases())
+def test_goldens_of_weights_are_sound(release: str) -> None:
+    for pattern in ("*.ts.pt", "*.ptl", "*.state.pt", "*.state.legacy.pt"):
+        for file in sorted((GOLDENS / release).glob(pattern)):
+            done = subprocess.run([INGOT, "verify", file], env=environment(), capture_output=True, text=True)
+            assert done.returncode == 0, done.stderr
