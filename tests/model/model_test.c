@@ -128,6 +128,91 @@ static void describes_arrays(void **state) {
   ig_model_free(m);
 }
 
+static void describes_dynamic_sizes(void **state) {
+  fixture *f = *state;
+  ig_ctx *c = f->c;
+  ig_model *m = open_model(c, "model/data/derived_dims.pt2");
+  const ig_model_port *const *ports = NULL;
+  assert_int_equal(ig_model_inputs(m, &ports), 2);
+  assert_string_equal(ports[1]->dims[0]->name, "2*s77 + 1");
+  assert_int_equal(ports[1]->dims[0]->lo, 5);
+  assert_int_equal(ports[1]->dims[0]->hi, 201);
+  assert_int_equal(ports[1]->dims[0]->value, 2 * ports[0]->dims[0]->value + 1);
+  ig_scope scope = ig_scope_open(c);
+  const ig_model_symbol *const *symbols = NULL;
+  assert_int_equal(ig_model_symbols(c, m, &symbols), 3);
+  assert_true(symbols[0]->input);
+  assert_string_equal(symbols[2]->name, "2*s77");
+  assert_int_equal(symbols[2]->line, 833);
+  assert_non_null(strstr(symbols[2]->source, "torch.cat"));
+  ig_session *s = open_session(c, m);
+  float x[300] = {0};
+  assert_int_equal(ig_session_bind(s, "x", (int64_t[]){300}, 1, x, sizeof x), IG_MISMATCH);
+  test_error_has(c, "input 'x': dim 0 (s77): found size 300, expected 2 to 100");
+  assert_int_equal(ig_session_bind(s, "x", (int64_t[]){3}, 1, x, 3 * sizeof *x), IG_OK);
+  assert_int_equal(ig_session_bind(s, "y", (int64_t[]){8}, 1, x, 8 * sizeof *x), IG_OK);
+  assert_int_equal(ig_session_run(s), IG_RUNTIME);
+  test_error_has(c, "y.shape[0] to be equal to 7, but got 8");
+  assert_int_equal(ig_session_set_examples(s), IG_OK);
+  assert_int_equal(ig_session_run(s), IG_OK);
+  assert_non_null(ig_session_output(s, "out1"));
+  ig_session_free(s);
+  ig_scope_close(c, scope);
+  ig_model_free(m);
+}
+
+static void knows_every_kind(void **state) {
+  static const struct {
+    const char *file;
+    ig_model_kind kind;
+    size_t weights;
+    bool runs;
+  } files[] = {
+      {"model/data/older.pt2", IG_MODEL_PT2, 6, true},
+      {"model/data/counter.ts.pt", IG_MODEL_TORCHSCRIPT, 3, false},
+      {"model/data/legacy.pt", IG_MODEL_TORCH_LEGACY, 6, false},
+      {"model/data/counter.dynamo.onnx", IG_MODEL_ONNX, 2, true},
+      {"model/data/counter.io.npz", IG_MODEL_NPZ, 4, false},
+  };
+  fixture *f = *state;
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    ig_model *m = open_model(f->c, files[i].file);
+    const ig_model_weight *const *weights = NULL;
+    ig_session *s = NULL;
+    assert_int_equal(ig_model_get_kind(m), files[i].kind);
+    assert_int_equal(ig_model_weights(m, &weights), files[i].weights);
+    assert_int_equal(ig_model_verify(f->c, m, NULL), IG_OK);
+    ig_status st = ig_session_create(f->c, m, &s);
+    assert_int_equal(st, files[i].runs ? IG_OK : IG_UNSUPPORTED);
+    if (files[i].runs) {
+      assert_int_equal(ig_session_set_examples(s) == IG_OK, files[i].kind == IG_MODEL_PT2);
+    }
+    ig_session_free(s);
+    ig_ctx_clear(f->c);
+    ig_model_free(m);
+  }
+}
+
+static void onnx_runs_as_it_stands_and_as_a_program(void **state) {
+  fixture *f = *state;
+  ig_ctx *c = f->c;
+  const ig_weight *io = NULL;
+  size_t n = 0;
+  assert_int_equal(ig_tensors_load(c, data("model/data/counter.io.npz"), &io, &n), IG_OK);
+  for (int program = 0; program < 2; program++) {
+    ig_model_options o = {.size = sizeof o, .program = program};
+    ig_model *m = NULL;
+    assert_int_equal(ig_model_open(c, data("model/data/counter.dynamo.onnx"), &o, &m), IG_OK);
+    assert_int_equal(ig_model_program(m) != NULL, program);
+    ig_session *s = open_session(c, m);
+    assert_int_equal(ig_session_set(s, "arg0", find(io, n, "arg0")), IG_OK);
+    assert_int_equal(ig_session_run(s), IG_OK);
+    same_numbers(ig_session_output(s, "out0"), find(io, n, "out0"));
+    ig_session_free(s);
+    ig_model_free(m);
+  }
+}
+
 // ---- what is no model
 
 static void refuses(fixture *f, const char *bytes, size_t n, ig_status code, const char *text) {
@@ -392,15 +477,42 @@ static ig_status whole_life(ig_ctx *c) {
   return st;
 }
 
+static const char *opened;
+
+static ig_status open_and_look(ig_ctx *c) {
+  ig_model *m = NULL;
+  ig_scope s = ig_scope_open(c);
+  const ig_model_symbol *const *symbols = NULL;
+  const ig_model_relation *const *relations = NULL;
+  ig_status st = ig_model_open(c, data(opened), NULL, &m);
+  if (st == IG_OK) st = ig_model_verify(c, m, NULL);
+  if (st == IG_OK) (void)ig_model_symbols(c, m, &symbols);
+  if (st == IG_OK) (void)ig_model_relations(c, m, &relations);
+  if (st == IG_OK) st = ig_ctx_status(c);
+  ig_scope_close(c, s);
+  ig_model_free(m);
+  return st;
+}
+
 static void every_allocation_may_fail(void **state) {
+  static const char *const files[] = {"model/data/counter.ts.pt", "model/data/legacy.pt",
+                                      "model/data/counter.dynamo.onnx",
+                                      "model/data/counter.io.npz"};
   (void)state;
   test_every_allocation_fails(whole_life);
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    opened = files[i];
+    test_every_allocation_fails(open_and_look);
+  }
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(describes_a_program, setup, teardown),
       cmocka_unit_test_setup_teardown(describes_arrays, setup, teardown),
+      cmocka_unit_test_setup_teardown(describes_dynamic_sizes, setup, teardown),
+      cmocka_unit_test_setup_teardown(knows_every_kind, setup, teardown),
+      cmocka_unit_test_setup_teardown(onnx_runs_as_it_stands_and_as_a_program, setup, teardown),
       cmocka_unit_test_setup_teardown(refuses_strangers_by_name, setup, teardown),
       cmocka_unit_test_setup_teardown(runs_on_foreign_memory, setup, teardown),
       cmocka_unit_test_setup_teardown(misuse_is_named, setup, teardown),
