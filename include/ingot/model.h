@@ -128,6 +128,17 @@ IG_API int ig_model_find_input(const ig_model *m, const char *name);
 // by "mut_arg<i>"; -1: none.
 IG_API int ig_model_find_output(const ig_model *m, const char *name);
 
+// Sizes for input i that fit the model: those of named dims as the caller wants them, the others as
+// in ig_model_dim.value, and what depends on them accordingly (2*s0 + 1). sizes must have room for
+// the input's ndim. IG_INVALID: the input's sizes are not known, or a value is out of range.
+typedef struct ig_dim_value {
+  const char *name;  // "s0", "batch"
+  int64_t value;
+} ig_dim_value;
+IG_API IG_MUST_USE ig_status ig_model_input_sizes(ig_ctx *c, const ig_model *m, size_t i,
+                                                  const ig_dim_value *given, size_t n,
+                                                  int64_t *sizes);
+
 typedef enum ig_weight_role {
   IG_WEIGHT_PARAMETER,
   IG_WEIGHT_BUFFER,

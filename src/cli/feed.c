@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inputs of a run: arrays from files matched by name, by "arg<i>", or by their order; random
 // numbers; what the file itself brings along.
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -216,40 +217,75 @@ static uint64_t next_bits(uint64_t *state) {  // SplitMix64
   return z ^ (z >> 31);
 }
 
-static ig_tensor *random_tensor(ig_ctx *c, const ig_model_port *p, uint64_t *state) {
-  int64_t sizes[IG_MAX_DIM];
-  bool fraction = ig_dtype_is_float(p->dtype) || ig_dtype_is_complex(p->dtype);
-  for (int d = 0; d < p->ndim; d++) sizes[d] = p->dims[d]->value < 0 ? 1 : p->dims[d]->value;
-  if (ig_dtype_is_complex(p->dtype)) sizes[p->ndim] = 2;
-  int ndim = p->ndim + ig_dtype_is_complex(p->dtype);
-  ig_tensor *t = ig_tensor_empty(c, IG_F64, sizes, ndim);
+static ig_tensor *random_tensor(ig_ctx *c, const ig_model_port *p, int64_t *sizes,
+                                uint64_t *state) {
+  bool complex = ig_dtype_is_complex(p->dtype);
+  bool fraction = ig_dtype_is_float(p->dtype) || complex;
+  if (complex) sizes[p->ndim] = 2;
+  ig_tensor *t = ig_tensor_empty(c, IG_F64, sizes, p->ndim + complex);
   int64_t n = t ? ig_tensor_numel(t) : 0;
   double *data = t ? ig_tensor_data(t) : NULL;
   for (int64_t i = 0; i < n; i++) {
     uint64_t bits = next_bits(state);
     data[i] = fraction ? (double)(bits >> 11) * 0x1p-52 - 1 : (double)(bits >> 63);
   }
-  if (ig_dtype_is_complex(p->dtype))
-    t = call(c, "view_as_complex", (ig_value[]){ig_of_tensor(t)}, 1);
+  if (complex) t = call(c, "view_as_complex", (ig_value[]){ig_of_tensor(t)}, 1);
   return call(c, "to", (ig_value[]){ig_of_tensor(t), ig_of_dtype(p->dtype)}, 2);
 }
 
-static int feed_random(ig_ctx *c, const ig_model *m, ig_session *s, long seed, const bool *given) {
+// Does some size of an input mention this name?
+static bool is_size(const ig_model *m, const char *name) {
   const ig_model_port *const *ports = NULL;
   size_t n = ig_model_inputs(m, &ports);
-  uint64_t state = (uint64_t)seed;
+  size_t len = strlen(name);
   for (size_t i = 0; i < n; i++) {
-    if (ports[i]->kind != IG_KIND_TENSOR || given[i]) continue;
-    if (ports[i]->ndim < 0) {
-      return cli_error(CLI_FAILED, "%s: input '%s' has no known sizes; give it with --input",
-                       ig_model_name(m), ports[i]->name);
+    for (int d = 0; ports[i]->kind == IG_KIND_TENSOR && d < ports[i]->ndim; d++) {
+      const char *text = ports[i]->dims[d]->name;
+      const char *at = text ? strstr(text, name) : NULL;
+      bool begins = at && (at == text || !isalnum((unsigned char)at[-1]));
+      if (len && begins && !isalnum((unsigned char)at[len])) return true;
     }
-    ig_tensor *t = random_tensor(c, ports[i], &state);
-    if (!t) return cli_fail(c, ig_model_name(m), CLI_FAILED);
-    int code = set_input(c, s, m, (int)i, t, "--random");
-    if (code != CLI_OK) return code;
+  }
+  return false;
+}
+
+// The sizes of --size, names into `names`.
+static int read_sizes(const ig_model *m, const cli_texts *words, ig_dim_value *out,
+                      char (*names)[128]) {
+  for (size_t i = 0; i < words->n; i++) {
+    const char *equals = strrchr(words->at[i], '=');
+    char *end = NULL;
+    out[i].value = equals ? strtoll(equals + 1, &end, 10) : 0;
+    if (!equals || end == equals + 1 || *end) {
+      return cli_error(CLI_USAGE, "--size: '%s' is not NAME=NUMBER", words->at[i]);
+    }
+    (void)snprintf(names[i], sizeof *names, "%.*s", (int)(equals - words->at[i]), words->at[i]);
+    out[i].name = names[i];
+    if (!is_size(m, names[i])) {
+      return cli_error(CLI_USAGE, "--size: no input has a size '%s'; ingot info lists them",
+                       names[i]);
+    }
   }
   return CLI_OK;
+}
+
+static int feed_random(ig_ctx *c, const ig_model *m, ig_session *s, const cli_feed *f,
+                       const bool *given) {
+  static ig_dim_value dims[CLI_MAX_TEXTS];
+  static char names[CLI_MAX_TEXTS][128];
+  const ig_model_port *const *ports = NULL;
+  size_t n = ig_model_inputs(m, &ports);
+  uint64_t state = (uint64_t)f->seed;
+  int code = read_sizes(m, &f->sizes, dims, names);
+  for (size_t i = 0; i < n && code == CLI_OK; i++) {
+    int64_t sizes[IG_MAX_DIM + 1];
+    if (ports[i]->kind != IG_KIND_TENSOR || given[i]) continue;
+    ig_status st = ig_model_input_sizes(c, m, i, dims, f->sizes.n, sizes);
+    ig_tensor *t = st == IG_OK ? random_tensor(c, ports[i], sizes, &state) : NULL;
+    code =
+        t ? set_input(c, s, m, (int)i, t, "--random") : cli_fail(c, ig_model_name(m), CLI_FAILED);
+  }
+  return code;
 }
 
 static int missing(const ig_model *m, const bool *given) {
@@ -283,7 +319,7 @@ int cli_feed_session(ig_ctx *c, const ig_model *m, ig_session *s, const cli_feed
   size_t n = ig_model_inputs(m, &ports);
   bool *given = calloc(n + 1, sizeof *given);
   if (!given) return cli_no_memory();
-  bool any = f->arrays || f->single.n || f->random;
+  bool any = f->arrays || f->single.n || f->random || f->sizes.n;
   if (!any && feed_examples(c, m, s)) {
     free(given);
     return CLI_OK;
@@ -292,8 +328,8 @@ int cli_feed_session(ig_ctx *c, const ig_model *m, ig_session *s, const cli_feed
   for (size_t i = 0; i < f->single.n && code == CLI_OK; i++) {
     code = feed_single(c, m, s, f->single.at[i], given);
   }
-  if (code == CLI_OK && (f->random || f->fallback)) {
-    code = feed_random(c, m, s, f->seed, given);
+  if (code == CLI_OK && (f->random || f->fallback || f->sizes.n)) {
+    code = feed_random(c, m, s, f, given);
   } else if (code == CLI_OK) {
     code = missing(m, given);
   }

@@ -10,6 +10,7 @@
 typedef struct cli_feed {
   const char *arrays;  // a file of arrays by name; NULL: none
   cli_texts single;    // "NAME=FILE"
+  cli_texts sizes;     // "NAME=N"
   bool random;
   bool fallback;  // random numbers rather than an error, if there are no examples either
   long seed;
@@ -22,12 +23,15 @@ typedef struct cli_feed {
   "one input from a .npy, or its value if it is a number; may be\ngiven several times"
 #define CLI_FEED_RANDOM_HELP \
   "random numbers for inputs that are not given: floats in -1..1,\nintegers 0 or 1"
-#define CLI_FEED_OPTIONS(f)                                                        \
-  {"--inputs", "-i", "FILE", CLI_TEXT, &(f).arrays, CLI_FEED_INPUTS_HELP},         \
-      {"--input", NULL, "NAME=FILE", CLI_TEXTS, &(f).single, CLI_FEED_INPUT_HELP}, \
-      {"--random", "-r", NULL, CLI_SWITCH, &(f).random, CLI_FEED_RANDOM_HELP}, {   \
-    "--seed", NULL, "N", CLI_INT, &(f).seed, "of --random (default 0)"             \
-  }
+#define CLI_FEED_SIZE_HELP "a dynamic size for random inputs, by its name in ingot info"
+// clang-format off
+#define CLI_FEED_OPTIONS(f)                                                    \
+  {"--inputs", "-i", "FILE", CLI_TEXT, &(f).arrays, CLI_FEED_INPUTS_HELP},     \
+  {"--input", NULL, "NAME=FILE", CLI_TEXTS, &(f).single, CLI_FEED_INPUT_HELP}, \
+  {"--random", "-r", NULL, CLI_SWITCH, &(f).random, CLI_FEED_RANDOM_HELP},     \
+  {"--size", NULL, "NAME=N", CLI_TEXTS, &(f).sizes, CLI_FEED_SIZE_HELP},       \
+  {"--seed", NULL, "N", CLI_INT, &(f).seed, "of --random (default 0)"}
+// clang-format on
 
 // Gives the session its inputs; without any option the example inputs of the file, if there are.
 int cli_feed_session(ig_ctx *c, const ig_model *m, ig_session *s, const cli_feed *f);

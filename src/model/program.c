@@ -64,6 +64,63 @@ static bool set_dim(const describer *d, ig_int size, ig_model_dim *out) {
   return out->name != NULL;
 }
 
+// ---- sizes that the caller wants
+
+typedef struct wish {
+  describer d;
+  const ig_dim_value *given;
+  size_t n;
+} wish;
+
+static bool wished(void *user, const ig_expr *symbol, ig_hint *out) {
+  wish *w = user;
+  for (size_t i = 0; i < w->n; i++) {
+    if (strcmp(w->given[i].name, symbol->name) != 0) continue;
+    *out = (ig_hint){.sort = IG_SORT_INT, .i = w->given[i].value, .den = 1};
+    return true;
+  }
+  return example(&w->d, symbol, out);
+}
+
+static const ig_tensor *input_meta(const ig_program *p, size_t i) {
+  for (const ig_node *n = p->graph->first; n; n = n->next) {
+    if (!ig_node_is_placeholder(n) || n->role != IG_INPUT_USER || i-- > 0) continue;
+    return n->val.kind == IG_KIND_TENSOR ? n->val.tensor : NULL;
+  }
+  return NULL;
+}
+
+static int64_t wished_size(wish *w, const ig_tensor *meta, int d, const ig_model_dim *dim) {
+  ig_hint v;
+  const ig_expr *e = meta ? ig_tensor_size(meta, d).expr : NULL;
+  if (e && ig_expr_eval(e, wished, w, &v) && v.sort == IG_SORT_INT) return (int64_t)v.i;
+  for (size_t i = 0; dim->name && i < w->n; i++) {
+    if (strcmp(w->given[i].name, dim->name) == 0) return w->given[i].value;
+  }
+  return dim->value;
+}
+
+ig_status ig_model_input_sizes(ig_ctx *c, const ig_model *m, size_t i, const ig_dim_value *given,
+                               size_t n, int64_t *sizes) {
+  if (c->status != IG_OK) return c->status;
+  const ig_model_port *p = i < m->inputs.n ? m->inputs.at[i] : NULL;
+  if (!p || p->kind != IG_KIND_TENSOR || p->ndim < 0) {
+    return ig_fail(c, IG_INVALID, "%s: sizes of input %zu are not known", m->name, i);
+  }
+  wish w = {.d = {.c = c}, .given = given, .n = n};
+  const ig_tensor *meta = m->runnable ? input_meta(m->runnable, i) : NULL;
+  ig_sym *open = c->sym;
+  if (m->runnable) c->sym = m->runnable->graph->sym;
+  for (int d = 0; d < p->ndim && c->status == IG_OK; d++) {
+    sizes[d] = wished_size(&w, meta, d, p->dims[d]);
+    if (sizes[d] >= 0 && sizes[d] <= p->dims[d]->hi) continue;
+    (void)ig_fail(c, IG_INVALID, "%s: input '%s': dim %d (%s) cannot be %lld", m->name, p->name, d,
+                  p->dims[d]->name ? p->dims[d]->name : "fixed", (long long)sizes[d]);
+  }
+  c->sym = open;
+  return c->status;
+}
+
 static bool set_value(const describer *d, ig_model_port *port, const ig_value *v) {
   if (!port) return false;
   if (v->kind != IG_KIND_TENSOR) {

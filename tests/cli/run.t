@@ -241,3 +241,20 @@ $ ingot run counter.pt2 -i counter.io.npz -o y.safetensors > /dev/null && ingot 
   mut_buf\.count            max abs \S+ +max rel \S+ +max ulp \S+ +agrees (re)
   add_2                    max abs \S+ +max rel \S+ +max ulp \S+ +agrees (re)
   mut_buf\.total            max abs \S+ +max rel \S+ +max ulp \S+ +agrees (re)
+
+# Sizes of random inputs
+$ ingot run derived_dims.pt2 --random --size s77=10 | cut -c1-38
+  add                      float32[20]
+  mul_1                    float32[]  
+
+$ ingot run derived_dims.pt2 --size s77=1000
+2> ingot: derived_dims.pt2: input 'x': dim 0 (s77) cannot be 1000
+[5]
+
+$ ingot run derived_dims.pt2 --size s77=many
+2> ingot: --size: 's77=many' is not NAME=NUMBER
+[2]
+
+$ ingot run derived_dims.pt2 --size s7=3
+2> ingot: --size: no input has a size 's7'; ingot info lists them
+[2]
