@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fail if a source file lacks its license line, is too long, or carries marks of unfinished work."""
+"""Fail if a source file lacks its license line, is too long, or carries marks of unfinished work, or if
+ingot/ingot.h lacks a public header."""
 import pathlib
 import re
 import subprocess
@@ -30,6 +31,10 @@ def main() -> int:
         for n, line in enumerate(lines, 1):
             if mark := MARK.search(line):
                 found.append(f"{name}:{n}: '{mark[1]}' marks unfinished work")
+    everything = (ROOT / "include/ingot/ingot.h").read_text()
+    for path in sorted((ROOT / "include/ingot").glob("*.h")):
+        if path.name != "ingot.h" and f'#include "ingot/{path.name}"' not in everything:
+            found.append(f"include/ingot/ingot.h: does not include ingot/{path.name}")
     print("\n".join(found), end="\n" if found else "")
     return bool(found)
 
