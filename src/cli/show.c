@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ingot show: a program as text.
 #include <regex.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/tree.h"
@@ -53,6 +54,11 @@ static char *trim(char *text) {
   return text;
 }
 
+static int finish_show(const ig_model *m, size_t found, const regex_t *re) {
+  if (found || !re) return CLI_OK;
+  return cli_error(CLI_DIFFERS, "%s: no line matches '%s'", ig_model_name(m), o.grep);
+}
+
 static int show(ig_ctx *c, const ig_model *m, const regex_t *re) {
   ig_program *p = ig_model_program(m);
   char *text = o.tree    ? cli_tree_text(m, o.flat)
@@ -65,8 +71,32 @@ static int show(ig_ctx *c, const ig_model *m, const regex_t *re) {
   } else {
     ig_text_free(c, text);
   }
-  if (found || !re) return CLI_OK;
-  return cli_error(CLI_DIFFERS, "%s: no line matches '%s'", ig_model_name(m), o.grep);
+  return finish_show(m, found, re);
+}
+
+// The sources in a TorchScript archive, one after the other.
+static int show_sources(ig_ctx *c, const ig_model *m, const regex_t *re) {
+  const ig_model_member *const *members = NULL;
+  size_t n = ig_model_members(m, &members);
+  size_t found = 0;
+  for (size_t i = 0; i < n; i++) {
+    const void *data = NULL;
+    size_t size = 0;
+    if (strncmp(members[i]->name, "code/", 5) != 0 || !cli_has_suffix(members[i]->name, ".py")) {
+      continue;
+    }
+    if (ig_model_member_data(c, m, i, &data, &size) != IG_OK) {
+      return cli_fail(c, ig_model_name(m), CLI_REFUSED);
+    }
+    char *text = malloc(size + 1);
+    if (!text) return cli_no_memory();
+    memcpy(text, data, size);
+    text[size] = 0;
+    if (!re) cli_put(stdout, CLI_DIM, "# %s\n", members[i]->name);
+    found += put_lines(trim(text), re);
+    free(text);
+  }
+  return finish_show(m, found, re);
 }
 
 static int run(ig_ctx *c, const char *const *files) {
@@ -82,10 +112,13 @@ static int run(ig_ctx *c, const char *const *files) {
     return cli_usage(&cli_show, "--grep: '%s': %s", o.grep, why);
   }
   int code = cli_open(c, files[0], CLI_PROGRAM, &m);
-  if (code == CLI_OK && !ig_model_program(m)) {
-    code = cli_no_program(m);
+  const regex_t *pattern = o.grep ? &re : NULL;
+  if (code == CLI_OK) {
+    bool script = ig_model_get_kind(m) == IG_MODEL_TORCHSCRIPT && !o.graph && !o.tree;
+    code = ig_model_program(m) ? show(c, m, pattern)
+           : script            ? show_sources(c, m, pattern)
+                               : cli_no_program(m);
   }
-  if (code == CLI_OK) code = show(c, m, o.grep ? &re : NULL);
   if (o.grep) regfree(&re);
   ig_model_free(m);
   return code;
@@ -102,13 +135,17 @@ static const cli_option options[] = {
 static const cli_example examples[] = {
     {"ingot show model.pt2", "the program as code, as PyTorch prints it"},
     {"ingot show model.pt2 --tree", "the modules it came from"},
+    {"ingot show model.ts.pt", "the sources in a TorchScript archive"},
     {"ingot show model.pt2 --graph --grep 'conv|linear'", "nodes by pattern"},
 };
 const cli_command cli_show = {
     .name = "show",
     .arguments = "FILE [--code | --graph | --tree] [--grep REGEX]",
     .summary = "print a program: as code, as a graph, as a tree of modules",
-    .details = "Prints the program of a file, in the forms of PyTorch's fx or by module.",
+    .details =
+        "Prints the program of a file, in the forms of PyTorch's fx or by module; of a "
+        "TorchScript\n"
+        "archive its sources.",
     .options = options,
     .noptions = sizeof options / sizeof *options,
     .examples = examples,

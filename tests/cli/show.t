@@ -80,3 +80,28 @@ def forward(self, p_total, x):
     add = torch.ops.aten.add.Tensor(p_total, sum_1);  p_total = sum_1 = None
     add_1 = torch.ops.aten.add.Tensor(x, add);  x = add = None
     return (add_1,)
+
+# TorchScript: its sources
+$ ingot show counter.ts.pt
+# code/__torch__.py
+class Counter(Module):
+  __parameters__ = []
+  __buffers__ = ["count", "total", ]
+  count : Tensor
+  total : Tensor
+  training : bool
+  _is_full_backward_hook : Optional[bool]
+  def forward(self: __torch__.Counter,
+    x: Tensor) -> Tensor:
+    total = self.total
+    count = self.count
+    _0 = torch.add_(count, CONSTANTS.c0)
+    _1 = torch.add_(total, torch.sum(x, [0]))
+    return torch.add(torch.mul(x, _0), _1)
+
+$ ingot show counter.ts.pt --grep 'def '
+  def forward(self: __torch__.Counter,
+
+$ ingot show counter.ts.pt --tree
+2> ingot: counter.ts.pt: this TorchScript archive holds no program; ingot info lists what it has
+[3]

@@ -33,17 +33,19 @@ def environment() -> dict[str, str]:
 
 
 def cases(path: pathlib.Path) -> list[tuple[str, list[str]]]:
-    """(comments and the command line, expected lines) in order; blank lines between cases belong to no case."""
+    """(comments and the command line, expected lines) in order. A comment stands after a blank line."""
     found: list[tuple[str, list[str]]] = []
     lead = ""
+    blank = True
     for line in path.read_text().splitlines():
         if line.startswith("$ "):
             found.append((lead + line, []))
             lead = ""
-        elif line.startswith("#") or not found:
+        elif (line.startswith("#") and (blank or lead)) or not found:
             lead += line + "\n"
         else:
             found[-1][1].append(line)
+        blank = not line
     return found
 
 
