@@ -188,7 +188,9 @@ typedef struct ig_model_finding {
 IG_API size_t ig_model_findings(const ig_model *m, const ig_model_finding *const **findings);
 
 // Sizes and numbers of the program that are not fixed: each expression with the value that has it
-// first (inputs come first) and the user's line that made it. In the innermost scope.
+// first (inputs come first) and the user's line that made it. In the innermost scope. Like
+// ig_model_relations and ig_model_input_sizes it asks the program's symbols: for one model not from
+// two threads at a time.
 typedef struct ig_model_symbol {
   const char *name;   // "s0", "2*s0 + 1", "u0"
   int64_t lo;         // bounds, both included

@@ -112,6 +112,7 @@ static const ig_model_format formats[] = {
      .detect = is_onnx,
      .open = ig_model_open_onnx,
      .run = ig_model_run_onnx,
+     .verify = ig_model_verify_onnx,
      .close = ig_model_close_onnx},
 };
 enum { NFORMATS = sizeof formats / sizeof *formats };

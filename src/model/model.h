@@ -89,6 +89,7 @@ ig_status ig_model_open_npy(ig_ctx *c, ig_model *m);
 ig_status ig_model_open_safetensors(ig_ctx *c, ig_model *m);
 ig_status ig_model_open_onnx(ig_ctx *c, ig_model *m);
 ig_status ig_model_run_onnx(ig_ctx *c, const ig_model *m, const ig_value *inputs, ig_value *outs);
+ig_status ig_model_verify_onnx(ig_ctx *c, const ig_model *m);
 void ig_model_close_onnx(ig_model *m);
 
 #endif

@@ -170,6 +170,10 @@ ig_status ig_model_run_onnx(ig_ctx *c, const ig_model *m, const ig_value *inputs
   return list ? ig_onnx_run(c, m->inner, list, n, outs) : c->status;
 }
 
+ig_status ig_model_verify_onnx(ig_ctx *c, const ig_model *m) {
+  return ig_onnx_check(c, m->inner);
+}
+
 void ig_model_close_onnx(ig_model *m) {
   ig_onnx_free(m->inner);
 }

@@ -16,7 +16,10 @@ import re
 import shutil
 import subprocess
 
+import numpy
 import pytest
+
+import ingot
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("INGOT_BUILD", ROOT / "build/release"))
@@ -144,6 +147,32 @@ def test_progress_appears_after_a_second_and_goes() -> None:
     assert seen.split("\r\x1b[K")[-1].lstrip("\x1b[1m").startswith(str(ROOT))
 
 
+def test_inputs_that_a_model_writes_are_results(tmp_path: pathlib.Path) -> None:
+    class Writer(ingot.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("seen", ingot.zeros(2, dtype=ingot.bfloat16))
+
+        def forward(self, x: ingot.Tensor, h: ingot.Tensor) -> ingot.Tensor:
+            x.mul_(2)
+            self.seen.add_(h)
+            return x.sum() + self.seen.sum()
+
+    x, h = ingot.arange(3.0), ingot.ones(2, dtype=ingot.bfloat16)
+    path = tmp_path / "writer.pt2"
+    ingot.export.save(ingot.export.export(Writer(), (x.clone(), h)), path)
+    one = numpy.full(2, 0x3F80, dtype=numpy.uint16)  # bfloat16 as its bits
+    arrays = {"arg0": x.numpy(), "arg1": one, "mut_arg0": x.numpy() * 2, "mut_buf.seen": one,
+              "out0": numpy.float32(8)}
+    numpy.savez(tmp_path / "io.npz", **arrays)
+    command = [INGOT, "run", path, "--inputs", tmp_path / "io.npz", "--check", tmp_path / "io.npz"]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["mut_arg0", "mut_buf.seen", "out0"]
+    numpy.savez(tmp_path / "io.npz", **arrays | {"mut_arg0": x.numpy()})
+    assert subprocess.run(command, env=environment(), capture_output=True).returncode == 1
+
+
 # ---- files of other releases
 
 
@@ -182,8 +211,8 @@ def test_goldens_run_and_agree(release: str, kind: str) -> None:
 
 @pytest.mark.skipif(not GOLDENS.exists(), reason="the golden files of PyTorch's releases are not here")
 @pytest.mark.parametrize("release", releases())
-def test_goldens_of_weights_are_sound(release: str) -> None:
-    for pattern in ("*.ts.pt", "*.ptl", "*.state.pt", "*.state.legacy.pt"):
+def test_goldens_are_sound(release: str) -> None:
+    for pattern in ("*.pt2", "*.onnx", "*.ts.pt", "*.ptl", "*.state.pt", "*.state.legacy.pt"):
         for file in sorted((GOLDENS / release).glob(pattern)):
             done = subprocess.run([INGOT, "verify", file], env=environment(), capture_output=True, text=True)
             assert done.returncode == 0, done.stderr
