@@ -38,7 +38,7 @@ static int save_pt2(const char *path, void *user) {
   ig_object *examples = NULL;
   ig_save_options options = {.size = sizeof options};
   if (ig_program_examples(j->c, p, &examples) != IG_OK) ig_ctx_clear(j->c);  // not readable
-  options.layout = o.layout ? IG_PT2_PLAIN : IG_PT2_NEWEST;
+  options.layout = o.layout ? IG_PT2_FOR_2_6 : IG_PT2_NEWEST;
   options.nextra = ig_program_extra_files(p, &options.extra);
   options.examples = examples;
   ig_status st = ig_program_save_as(j->c, p, &options, path);
