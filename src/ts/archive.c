@@ -3,6 +3,7 @@
 #include "ts/archive.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "codec/bits.h"
@@ -59,13 +60,9 @@ typedef struct walk {
 } walk;
 
 static const char *join(ig_ts *ts, const char *prefix, const char *name) {
-  size_t n = strlen(prefix);
-  size_t k = strlen(name);
-  char *text = ig_arena_push(&ts->arena, n + k + 2);
-  if (!text) return NULL;
-  if (n) memcpy(text, prefix, n);
-  if (n) text[n++] = '.';
-  memcpy(text + n, name, k);  // the block is zeroed
+  size_t n = strlen(prefix) + strlen(name) + 2;
+  char *text = ig_arena_push(&ts->arena, n);
+  if (text) (void)snprintf(text, n, "%s%s%s", prefix, *prefix ? "." : "", name);
   return text;
 }
 
