@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     const ig_ts_source *sources = NULL;
     const ig_ts_member *members = NULL;
     size_t letters = 0;
-    volatile double sum = 0;
+    double sum = 0;
     for (size_t i = ig_ts_weights(ts, &weights); i-- > 0;) {
       letters += strlen(weights[i].name);
       if (ig_tensor_numel(weights[i].tensor)) sum += ig_tensor_get(weights[i].tensor, 0);
@@ -26,6 +26,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     for (size_t i = ig_ts_modules(ts, &modules); i-- > 0;) letters += strlen(modules[i].class_name);
     for (size_t i = ig_ts_sources(ts, &sources); i-- > 0;) letters += strlen(sources[i].text);
     for (size_t i = ig_ts_members(ts, &members); i-- > 0;) letters += strlen(members[i].name);
+    volatile double kept = sum;  // the read must happen
+    (void)kept;
     if (letters > 1u << 30) __builtin_trap();
   }
   ig_ts_free(ts);
