@@ -6,6 +6,7 @@ when they were allowed by `add_safe_globals`."""
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import pickle
 from typing import Any
@@ -72,6 +73,10 @@ def _source(f: FILE_LIKE) -> tuple[Any, str]:
     if isinstance(f, (str, os.PathLike)):
         path = os.fsdecode(f)
         return path, path
+    if isinstance(f, io.BytesIO):
+        view = f.getbuffer()[f.tell() :]
+        f.seek(0, io.SEEK_END)
+        return view, "<bytes>"
     if hasattr(f, "read"):
         return f.read(), str(getattr(f, "name", "<file object>"))
     raise AttributeError(
@@ -157,6 +162,8 @@ def _explain(error: Exception, weights_only: bool | None) -> str:
     text = f"Weights only load failed. {error}"
     if "is not in the closed set" in text:
         text += "\nIf it is a class of yours, allow it with torch.serialization.add_safe_globals([...]) before loading."
+    if "global 'torch.nn.modules." in text:
+        text += "\nThe file holds a whole module; save its state_dict() instead."
     if weights_only is False:
         text += "\nweights_only=False is refused: Ingot never runs code that is found in a file."
     return text

@@ -265,6 +265,20 @@ def test_code_is_refused_and_not_run() -> None:
     assert not os.path.exists("/tmp/ingot-was-fooled")
 
 
+def test_whole_modules_are_refused_with_a_way_out() -> None:
+    text = refusal(archive(data__pkl=b"\x80\x02ctorch.nn.modules.linear\nLinear\n)\x81."))
+    assert "torch.nn.modules.linear.Linear" in text and "save its state_dict() instead" in text
+
+
+def test_file_objects_are_read_from_where_they_are() -> None:
+    f = io.BytesIO()
+    f.write(b"before")
+    ingot.save([1, ingot.ones(2)], f)
+    f.seek(6)
+    assert ingot.load(f)[0] == 1 and f.read() == b""
+    f.write(b"more")  # the buffer is free again
+
+
 def test_other_files_are_named(tmp_path: pathlib.Path) -> None:
     assert "TorchScript archive" in refusal(DATA / "counter.ts.pt")
     assert "torch.jit.load" in refusal(DATA / "counter.ts.pt")
