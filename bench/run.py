@@ -164,6 +164,8 @@ def main() -> None:
         print(f"import ingot: {import_time(sys.executable, 'ingot') * 1e3:.0f} ms")
         print(f"installed package: {package_size(options.build):.1f} MB")
     results = measure(options, workers)
+    if not options.only:
+        subprocess.run([sys.executable, str(HERE / "pt2.py")], check=True)
     if models and not options.only:
         command = [sys.executable, str(HERE / "export.py"), models]
         subprocess.run([*command, *(["--torch", torch_python] if torch_python else [])], check=True)

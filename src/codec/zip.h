@@ -66,6 +66,7 @@ IG_MUST_USE ig_status ig_zip_add(ig_zip_writer *w, const char *name, const ig_by
                                  size_t n);
 uint32_t ig_zip_last_crc(const ig_zip_writer *w);  // checksum of the member added last
 IG_MUST_USE ig_status ig_zip_add_text(ig_zip_writer *w, const char *name, const char *text);
+uint32_t ig_zip_last_crc(const ig_zip_writer *w);  // of the member that was added last
 IG_MUST_USE ig_status
 ig_zip_finish(ig_zip_writer *w);  // Writes the directory; the sink stays open.
 void ig_zip_writer_free(ig_zip_writer *w);

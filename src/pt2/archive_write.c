@@ -35,7 +35,7 @@ static ig_status put(saver *s, const char *name, ig_bytes data) {
   ig_str_add(&path, "%.*s%s%s", (int)s->root_n, s->root, s->root_n ? "/" : "", name);
   ig_status st = path.failed ? ig_fail(s->c, IG_NOMEM, "out of memory")
                              : ig_zip_add(&s->zip, path.at, &data, 1);
-  uint32_t crc = ig_zip_crc(0, data.at, data.n);
+  uint32_t crc = ig_zip_last_crc(&s->zip);
   s->names_hash = hash(s->names_hash, name, strlen(name) + 1);
   s->data_hash = hash(s->data_hash, &crc, sizeof crc);
   ig_str_free(&path);
