@@ -140,8 +140,10 @@ static ig_status read_old_input(ig_pt2_reader *r, const ig_json *signature, cons
   } maps[] = {{"inputs_to_parameters", IG_INPUT_PARAMETER},
               {"inputs_to_buffers", IG_INPUT_BUFFER},
               {"inputs_to_lifted_tensor_constants", IG_INPUT_CONSTANT}};
-  const ig_json *tensor = ig_json_find(arg, "as_tensor");
+  const ig_json_member *m = ig_pt2_union(&r->in, arg);
+  const ig_json *tensor = m && strcmp(m->key, "as_tensor") == 0 ? &m->value : NULL;
   input in = {.at = arg};
+  if (!m) return ig_ctx_status(r->c);
   if (tensor && tensor->kind == IG_JSON_OBJECT) {
     in.name = ig_pt2_get_text(&r->in, tensor, "name");
     if (!in.name) return ig_ctx_status(r->c);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "arrays/torch_file.h"
+#include "arrays/unpack.h"
 #include "pt2/archive.h"
 #include "pt2/schema.h"
 #include "pt2/values.h"
@@ -148,6 +149,7 @@ static ig_tensor *load_tensor(loader *l, const ig_json *entry) {
                       bytes->storage->bytes);
     return NULL;
   }
+  if (m.dtype == IG_BOOL) ig_bools_normalize(bytes->storage->data, bytes->storage->bytes);
   m.device = ig_device_cpu();  // where the bytes are now
   m.view_of = bytes;
   ig_tensor *t = ig_tensor_make(l->c, &m, false);

@@ -185,7 +185,8 @@ static void forge(fixture *f, const char *name, const char *member, const char *
   bool done = false;
   for (size_t i = 0; i < z.n; i++) {
     const ig_zip_entry *e = &z.entries[i];
-    const char *tail = strchr(e->name, '/') + 1;
+    const char *slash = strchr(e->name, '/');
+    const char *tail = slash ? slash + 1 : e->name;  // archives up to 2.7 have no folder
     if (member[0] == '-' && strcmp(tail, member + 1) == 0) {
       done = true;
       continue;
@@ -320,6 +321,130 @@ static ig_status session(ig_ctx *c) {
   return st;
 }
 
+// ---- older layouts
+
+static const char *const older[] = {
+    "2.1.2/counter", "2.1.2/cond",   "2.2.2/cond",     "2.2.2/item_size", "2.3.1/item_size",
+    "2.4.1/cond",    "2.5.1/nested", "2.6.0/cond",     "2.7.1/item_size", "2.8.0/nested",
+    "2.8.0/counter", "2.9.1/cond",   "2.11.0/counter", "2.15.0/item_size"};
+enum { NOLDER = sizeof older / sizeof *older };
+
+// Saved in each layout, it is the same program.
+static void archives_of_every_pytorch_survive(void **state) {
+  fixture *f = *state;
+  for (size_t i = 0; i < NOLDER; i++) {
+    ig_program *p = load(f, golden(older[i], ".pt2"));
+    const ig_origin_fact *facts = NULL;
+    assert_true(ig_program_facts(p, &facts) >= 3);
+    assert_string_equal(facts[0].name, "layout");
+    assert_string_equal(facts[1].name, "schema");
+    for (int k = IG_PT2_NEWEST; k <= IG_PT2_FOR_2_5; k++) {
+      ig_save_options options = {.size = sizeof options, .layout = (ig_pt2_layout)k};
+      if (ig_program_save_as(f->c, p, &options, f->path) != IG_OK)
+        fail_msg("%s: %s", older[i], ig_ctx_error(f->c));
+      ig_program *again = load(f, f->path);
+      if (k == IG_PT2_NEWEST) same_code(f, p, again);
+      assert_int_equal(ig_graph_node_count(ig_program_graph(p)),
+                       ig_graph_node_count(ig_program_graph(again)));
+      ig_program_free(again);
+    }
+    ig_program_free(p);
+  }
+}
+
+static void examples_and_extra_files_are_kept(void **state) {
+  fixture *f = *state;
+  ig_program *p = load(f, golden("2.8.0/counter", ".pt2"));
+  ig_object *examples = NULL;
+  assert_int_equal(ig_program_examples(f->c, p, &examples), IG_OK);
+  assert_int_equal(ig_object_count(examples), 2);  // arguments, keyword arguments
+  ig_extra_file extra[] = {{"a/b.txt", "hello", 5}, {"empty", "", 0}};
+  ig_opset opset = {"mylib", 4};
+  ig_save_options options = {.size = sizeof options,
+                             .extra = extra,
+                             .nextra = 2,
+                             .opsets = &opset,
+                             .nopsets = 1,
+                             .examples = examples};
+  for (int k = IG_PT2_NEWEST; k <= IG_PT2_FOR_2_5; k++) {
+    const ig_extra_file *files = NULL;
+    ig_object *again = NULL;
+    options.layout = (ig_pt2_layout)k;
+    assert_int_equal(ig_program_save_as(f->c, p, &options, f->path), IG_OK);
+    ig_program *q = load(f, f->path);
+    assert_int_equal(ig_program_extra_files(q, &files), 2);
+    assert_string_equal(files[0].name, "a/b.txt");
+    assert_int_equal(files[0].n, 5);
+    assert_memory_equal(files[0].data, "hello", 5);
+    assert_int_equal(ig_program_examples(f->c, q, &again), IG_OK);
+    const ig_tensor *x = ig_object_tensor(ig_object_at(ig_object_at(again, 0), 0));
+    same_numbers(x, ig_object_tensor(ig_object_at(ig_object_at(examples, 0), 0)));
+    ig_object_free(again);
+    ig_program_free(q);
+  }
+  ig_object_free(examples);
+  ig_program_free(p);
+}
+
+static void hostile_older_archives_are_refused(void **state) {
+  fixture *f = *state;
+#define TEXT "serialized_exported_program.json"
+  static const char *const cases[][5] = {
+      {"2.1.2/counter", TEXT, "\"schema_version\": 1", "\"schema_version\": 0",
+       "export schema 0.0; versions 1 to 8 are read"},
+      {"2.1.2/counter", TEXT, "\"schema_version\": 1", "\"schema_version\": [1]", "'major'"},
+      {"2.1.2/counter", TEXT, "{\"as_none\": null, \"as_tensor\": {",
+       "{\"as_none\": [], \"as_tensor\": {", "exactly one member"},
+      {"2.1.2/counter", TEXT, "\"buffers_to_mutate\": {\"add\": \"L__self___count\"",
+       "\"buffers_to_mutate\": {\"add\": \"elsewhere\"",
+       "output of 'elsewhere', which is no input"},
+      {"2.1.2/counter", "-serialized_state_dict.json", "", "",
+       "'serialized_state_dict.pt' is missing"},
+      {"2.1.2/counter", "serialized_state_dict.json", "PK", "PX", "neither a zip archive"},
+      {"2.4.1/cond", TEXT, "\"name\": \"true_graph_0\"", "\"name\": \"os.system('x')\"",
+       "is not a name"},
+      {"2.7.1/item_size", TEXT, "Symbol('u0', integer=True)", "__import__('os')",
+       "expected a function of symbolic expressions"},
+      {"2.8.0/nested", "models/model.json", "golden.Point", "__enum__", "with an enumeration"},
+      {"2.8.0/nested", "data/weights/model.pt", "PK", "PX", "neither a zip archive"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    forge(f, cases[i][0], cases[i][1], cases[i][2], cases[i][3]);
+    refuse(f, cases[i][4]);
+  }
+}
+
+static void parts_that_are_not_loaded_are_listed(void **state) {
+  fixture *f = *state;
+  ig_file *file = NULL;
+  ig_zip z;
+  ig_sink sink;
+  ig_zip_writer w;
+  assert_int_equal(ig_file_map(f->c, golden("2.11.0/counter", ".pt2"), &file), IG_OK);
+  assert_int_equal(ig_zip_open(f->c, "counter", file->bytes, NULL, &z), IG_OK);
+  assert_int_equal(ig_sink_file(f->c, f->path, &sink), IG_OK);
+  ig_zip_writer_init(&w, f->c, &sink, IG_ZIP_ALIGN);
+  for (size_t i = 0; i < z.n; i++) {
+    assert_int_equal(ig_zip_add(&w, z.entries[i].name, &z.entries[i].packed, 1), IG_OK);
+  }
+  assert_int_equal(ig_zip_add_text(&w, "counter/data/aotinductor/model/evil.so",
+                                   "\x7f"
+                                   "ELF"),
+                   IG_OK);
+  assert_int_equal(ig_zip_finish(&w), IG_OK);
+  assert_int_equal(ig_sink_close(f->c, &sink), IG_OK);
+  ig_zip_writer_free(&w);
+  ig_sink_drop(&sink);
+  ig_zip_close(&z);
+  ig_file_release(file);
+  ig_program *p = load(f, f->path);
+  const ig_origin_fact *findings = NULL;
+  assert_int_equal(ig_program_findings(p, &findings), 1);
+  assert_string_equal(findings[0].name, "data/aotinductor/model/evil.so");
+  assert_non_null(strstr(findings[0].value, "never loaded"));
+  ig_program_free(p);
+}
+
 static void every_allocation_may_fail(void **state) {
   (void)state;
   test_every_allocation_fails(session);
@@ -335,6 +460,10 @@ int main(void) {
       TEST(weights_are_not_copied_and_may_be_written),
       TEST(hostile_programs_are_refused),
       TEST(files_that_are_no_archives_are_refused),
+      TEST(archives_of_every_pytorch_survive),
+      TEST(examples_and_extra_files_are_kept),
+      TEST(hostile_older_archives_are_refused),
+      TEST(parts_that_are_not_loaded_are_listed),
       TEST(every_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
