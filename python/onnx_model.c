@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "fx.h"
+#include "onnx_read/float8.h"
 #include "onnx_read/session.h"
 #include "py.h"
 
@@ -281,7 +282,50 @@ static PyTypeObject onnx_type = {
     .tp_getset = onnx_getset,
 };
 
+// ---- codes of small floats, for versions of the onnx package whose arrays hold them
+
+// onnx_decode(element type, codes as uint8) -> float32; onnx_encode(element type, float32) -> uint8
+static PyObject *recode(PyObject *args, bool decode) {
+  int elem = 0;
+  PyObject *o = NULL;
+  if (!PyArg_ParseTuple(args, "iO", &elem, &o)) return NULL;
+  ig_dtype from = decode ? IG_U8 : IG_F32;
+  if (!ig_is_small_float(elem) || !py_is_tensor(o) || py_tensor_of(o)->dtype != from ||
+      !ig_tensor_is_dense(py_tensor_of(o))) {
+    PyErr_SetString(PyExc_TypeError,
+                    "expected a type of small floats and a dense tensor of codes or numbers");
+    return NULL;
+  }
+  ig_ctx *c = py_ctx();
+  ig_scope s = ig_scope_open(c);
+  const ig_tensor *t = py_tensor_of(o);
+  int64_t dims[IG_MAX_DIM];
+  for (int d = 0; d < t->ndim; d++) dims[d] = ig_tensor_size(t, d).value;
+  ig_tensor *out = ig_tensor_empty(c, decode ? IG_F32 : IG_U8, dims, t->ndim);
+  const void *at = ig_tensor_data(t);
+  for (int64_t i = 0; out && i < ig_tensor_numel(out); i++) {
+    if (decode) {
+      ((float *)ig_tensor_data(out))[i] = ig_small_to_f32(elem, ((const uint8_t *)at)[i]);
+    } else {
+      ((uint8_t *)ig_tensor_data(out))[i] = ig_small_from_f32(elem, ((const float *)at)[i], false);
+    }
+  }
+  PyObject *result = py_from_tensor(c, out);
+  ig_scope_close(c, s);
+  return result;
+}
+static PyObject *onnx_decode(PyObject *module, PyObject *args) {
+  (void)module;
+  return recode(args, true);
+}
+static PyObject *onnx_encode(PyObject *module, PyObject *args) {
+  (void)module;
+  return recode(args, false);
+}
+
 static PyMethodDef functions[] = {
+    {"onnx_decode", onnx_decode, METH_VARARGS, NULL},
+    {"onnx_encode", onnx_encode, METH_VARARGS, NULL},
     {"onnx_open", onnx_open, METH_O, NULL},
     {"onnx_parse", onnx_parse, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},

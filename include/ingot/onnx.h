@@ -7,17 +7,17 @@
 #ifndef INGOT_ONNX_H_
 #define INGOT_ONNX_H_
 
+#include "ingot/limits.h"
 #include "ingot/program.h"
 
 typedef struct ig_onnx_model ig_onnx_model;
-struct ig_limits;
 
 // IG_SYNTAX: malformed; IG_UNSUPPORTED; IG_IO. limits NULL: defaults.
 IG_API IG_MUST_USE ig_status ig_onnx_open(ig_ctx *c, const char *path,
-                                          const struct ig_limits *limits, ig_onnx_model **out);
+                                          const ig_limits *limits, ig_onnx_model **out);
 // Out of memory, which is copied. folder: where external data is looked for, NULL: refused.
 IG_API IG_MUST_USE ig_status ig_onnx_parse(ig_ctx *c, const char *name, const void *data, size_t n,
-                                           const char *folder, const struct ig_limits *limits,
+                                           const char *folder, const ig_limits *limits,
                                            ig_onnx_model **out);
 // What the standard demands of a model: its operators at the opsets it imports, their attributes,
 // numbers of inputs and outputs, element types, functions, sub-graphs. IG_INVALID lists all

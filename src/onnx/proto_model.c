@@ -218,7 +218,8 @@ static void model_destroy(ig_ref *self) {
   ig_mem_free(m->alloc, m, sizeof *m);
 }
 
-static ig_onnx_model *model_make(ig_ctx *c, const char *name, const char *folder, size_t nfolder) {
+static ig_onnx_model *model_make(ig_ctx *c, const char *name, const char *folder, size_t nfolder,
+                                 const ig_limits *limits) {
   ig_onnx_model *m = ig_mem_new(c->alloc, sizeof *m);
   if (!m) {
     (void)ig_fail(c, IG_NOMEM, "out of memory");
@@ -229,8 +230,11 @@ static ig_onnx_model *model_make(ig_ctx *c, const char *name, const char *folder
   m->alloc = c->alloc;
   m->arena = ig_arena_make(c->alloc);
   m->producer_name = m->producer_version = m->domain = m->doc = "";
-  m->nodes_left = MAX_NODES;
-  m->values_left = MAX_VALUES;
+  // Default budgets; values are what a node reads, writes or carries along.
+  bool given = limits && limits->max_nodes;
+  m->nodes_left = given ? (size_t)limits->max_nodes : MAX_NODES;
+  m->values_left =
+      given && limits->max_nodes < MAX_VALUES / 4 ? (size_t)limits->max_nodes * 4 : MAX_VALUES;
   m->name = ig_arena_strn(&m->arena, name, strlen(name));
   m->folder = folder ? ig_arena_strn(&m->arena, folder, nfolder) : NULL;
   if (!m->name || (folder && !m->folder)) {
@@ -255,11 +259,14 @@ static ig_status parse_all(ig_ctx *c, ig_onnx_model *m, ig_bytes bytes, ig_onnx_
 }
 
 ig_status ig_onnx_parse(ig_ctx *c, const char *name, const void *data, size_t n, const char *folder,
-                        const struct ig_limits *limits, ig_onnx_model **out) {
-  (void)limits;
+                        const ig_limits *limits, ig_onnx_model **out) {
   *out = NULL;
   IG_RETURN_IF_ERR(c->status);
-  ig_onnx_model *m = model_make(c, name, folder, folder ? strlen(folder) : 0);
+  if (limits && limits->max_text && n > limits->max_text) {
+    return ig_fail(c, IG_SYNTAX, "%s: found %zu bytes, the limits allow %llu", name, n,
+                   (unsigned long long)limits->max_text);
+  }
+  ig_onnx_model *m = model_make(c, name, folder, folder ? strlen(folder) : 0, limits);
   if (!m) return c->status;
   uint8_t *copy = ig_arena_push(&m->arena, n + 1);
   if (!copy) {
@@ -270,17 +277,21 @@ ig_status ig_onnx_parse(ig_ctx *c, const char *name, const void *data, size_t n,
   return parse_all(c, m, (ig_bytes){copy, n}, out);
 }
 
-ig_status ig_onnx_open(ig_ctx *c, const char *path, const struct ig_limits *limits,
-                       ig_onnx_model **out) {
-  (void)limits;
+ig_status ig_onnx_open(ig_ctx *c, const char *path, const ig_limits *limits, ig_onnx_model **out) {
   *out = NULL;
   IG_RETURN_IF_ERR(c->status);
   const char *slash = strrchr(path, '/');
-  ig_onnx_model *m =
-      slash ? model_make(c, path, path, (size_t)(slash - path) + 1) : model_make(c, path, "./", 2);
+  ig_onnx_model *m = slash ? model_make(c, path, path, (size_t)(slash - path) + 1, limits)
+                           : model_make(c, path, "./", 2, limits);
   if (!m) return c->status;
   ig_status st = ig_file_map(c, path, &m->file);
   if (st != IG_OK) {
+    ig_onnx_free(m);
+    return st;
+  }
+  if (limits && limits->max_text && m->file->bytes.n > limits->max_text) {
+    st = ig_fail(c, IG_SYNTAX, "%s: found %zu bytes, the limits allow %llu", path, m->file->bytes.n,
+                 (unsigned long long)limits->max_text);
     ig_onnx_free(m);
     return st;
   }

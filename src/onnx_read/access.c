@@ -35,7 +35,13 @@ static ig_int element(ig_rd *r, ig_tensor *t, int64_t i) {
   ig_value out = ig_none();
   if (t && t->ndim == 1) t = ig_rd_select(r, t, 0, i);
   if (t) ig__local_scalar_dense(r->c, t, &out);
-  return out.kind == IG_KIND_INT ? out.i : ig_const(0);
+  if (out.kind == IG_KIND_INT) return out.i;
+  if (out.kind == IG_KIND_BOOL && !out.b_expr) return ig_const(out.b);
+  ig_rd_fail(
+      r, IG_UNSUPPORTED,
+      "asks for a truth value that stands in the data, so the model cannot become a program; "
+      "it can be run");
+  return ig_const(0);
 }
 
 const ig_int *ig_rd_ints(ig_rd *r, size_t i, size_t *n) {

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import onnx
-from onnx import TensorProto, helper, numpy_helper
 from onnx.backend.base import Backend, BackendRep, Device, DeviceType, namedtupledict
 
 import ingot
+import onnx
+from onnx import TensorProto, helper, numpy_helper
 
 _STRING = TensorProto.STRING
 # Element types that the engine carries in another type of tensor.
@@ -64,6 +64,8 @@ def _to_value(array: Any, elem: int) -> Any:
         elem = helper.np_dtype_to_tensor_dtype(array.dtype)
     array = np.ascontiguousarray(array).reshape(array.shape)
     if elem in _CARRIER:
+        if array.dtype.names and _CARRIER[elem] is np.float32:  # old versions of onnx: arrays of codes
+            return (elem, ingot._C.onnx_decode(elem, ingot.from_numpy(array.view(np.uint8).copy())))
         return (elem, ingot.from_numpy(array.astype(_CARRIER[elem])))
     if elem in _NATIVE:
         dtype, bits = _NATIVE[elem]
@@ -87,7 +89,10 @@ def _to_array(value: Any) -> Any:
         if len(value) == 3:
             texts = [s.decode("utf-8", "surrogateescape") for s in value[2]]
             return np.array(texts, dtype=object).reshape(value[1])
-        return value[1].numpy().astype(_array_type(value[0]))
+        wanted = _array_type(value[0])
+        if wanted.names and value[1].dtype == ingot.float32:
+            return ingot._C.onnx_encode(value[0], value[1].contiguous()).numpy().view(wanted)
+        return value[1].numpy().astype(wanted)
     for elem, (dtype, bits) in _NATIVE.items():
         if value.dtype == dtype:
             wanted = _array_type(elem)
