@@ -13,8 +13,8 @@
 typedef struct ig_onnx_model ig_onnx_model;
 
 // IG_SYNTAX: malformed; IG_UNSUPPORTED; IG_IO. limits NULL: defaults.
-IG_API IG_MUST_USE ig_status ig_onnx_open(ig_ctx *c, const char *path,
-                                          const ig_limits *limits, ig_onnx_model **out);
+IG_API IG_MUST_USE ig_status ig_onnx_open(ig_ctx *c, const char *path, const ig_limits *limits,
+                                          ig_onnx_model **out);
 // Out of memory, which is copied. folder: where external data is looked for, NULL: refused.
 IG_API IG_MUST_USE ig_status ig_onnx_parse(ig_ctx *c, const char *name, const void *data, size_t n,
                                            const char *folder, const ig_limits *limits,
