@@ -107,7 +107,7 @@ def same(found: object, expected: np.ndarray) -> None:
 
 
 def golden_files() -> list[pathlib.Path]:
-    own = sorted((HERE / "onnx").glob("*.onnx"))
+    own = sorted((HERE / "onnx_models").glob("*.onnx"))
     return own + (sorted(GOLDENS.glob("*/*.onnx")) if GOLDENS.is_dir() else [])
 
 
