@@ -167,8 +167,9 @@ def main() -> None:
     if not options.only:
         subprocess.run([sys.executable, str(HERE / "pt2.py")], check=True)
     if models and not options.only:
-        command = [sys.executable, str(HERE / "export.py"), models]
-        subprocess.run([*command, *(["--torch", torch_python] if torch_python else [])], check=True)
+        for script in ("export.py", "onnx_export.py"):
+            command = [sys.executable, str(HERE / script), models]
+            subprocess.run([*command, *(["--torch", torch_python] if torch_python else [])], check=True)
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(results, indent=1) + "\n")
 

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "fx.h"
 #include "ingot/file.h"
+#include "ingot/pass.h"
 #include "onnx/writer.h"
 #include "py.h"
 #include "tensor/copy.h"
@@ -393,7 +394,14 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
+// is_training(): whether the program may write to its operands, as it was captured
+static PyObject *program_is_training(PyObject *o, PyObject *unused) {
+  (void)unused;
+  return PyBool_FromLong(ig_program_is_training(py_program_of(o)));
+}
+
 static PyMethodDef methods[] = {
+    {"is_training", program_is_training, METH_NOARGS, "Whether it may write to its operands."},
     {"write_onnx", (PyCFunction)(void (*)(void))program_write_onnx, METH_VARARGS | METH_KEYWORDS,
      "Writes an ONNX model: into a file, or as bytes."},
     {NULL, NULL, 0, NULL},

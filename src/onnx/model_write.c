@@ -207,7 +207,7 @@ static void put_row(ig_onnx *x, const ig_onnx_call *call) {
 }
 
 static void put_op(ig_onnx *x, const ig_node *n) {
-  if (is_check(n) || refuse_complex(x, n)) return;
+  if (n->users == 0 || is_check(n) || refuse_complex(x, n)) return;  // the model has no effects
   const ig_value *val = &n->val;
   if (val->kind == IG_KIND_INT || val->kind == IG_KIND_FLOAT || val->kind == IG_KIND_BOOL) {
     put_number(x, n);

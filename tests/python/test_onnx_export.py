@@ -132,6 +132,16 @@ def test_changed_buffers_come_first_and_none_is_no_output() -> None:
         np.testing.assert_allclose(a, b.detach().numpy(), rtol=1e-3, atol=1e-5)
 
 
+def test_a_program_for_training_is_made_functional() -> None:
+    ep = ingot.export.export_for_training(Counter(), (r(4, 3),))
+    program = ig_onnx.dynamo_export(ep)
+    for engine in ("ingot", "onnxruntime"):
+        program.runtime = engine
+        found = program(r(4, 3))
+        assert len(found) == 3 and float(found[0][0]) == 1.0
+    assert float(ep.state_dict["count"][0]) == 0.0
+
+
 def test_given_names_win_over_those_of_nodes() -> None:
     m = module(lambda x, y: (x + y, x * y))
     model = model_of(export(m, (r(2), r(2))), input_names=["add", "b"], output_names=["x", "y"])

@@ -38,6 +38,12 @@ class _Signature:
         return isinstance(spec[4], (Tensor, ingot.SymInt, ingot.SymFloat, ingot.SymBool))
 
 
+def _functional(ep: ExportedProgram) -> ExportedProgram:
+    """The program without writes: what it changes are outputs in front of the user's."""
+    ep._sync()
+    return ExportedProgram(ep._program.functionalize(), ep.call_spec, ep.example_inputs, ep._arg_names)
+
+
 def _is_output(value: Any) -> bool:
     return value is not None and not isinstance(value, str)
 
@@ -57,6 +63,8 @@ class ONNXProgram:
         runtime: str | None = None,
         arrays: bool = True,
     ) -> None:
+        if exported_program is not None and exported_program._program.is_training():
+            exported_program = _functional(exported_program)
         self.exported_program = exported_program
         self.runtime = runtime
         self._options = dict(options or {})
