@@ -89,6 +89,7 @@ void ig_proto_put_int(ig_proto_writer *w, uint32_t number, int64_t v);
 void ig_proto_put_float(ig_proto_writer *w, uint32_t number, float v);
 void ig_proto_put_text(ig_proto_writer *w, uint32_t number, const char *s);
 void ig_proto_put_blob(ig_proto_writer *w, uint32_t number, const void *data, size_t n);  // Copied.
+void ig_proto_put_raw(ig_proto_writer *w, const void *data, size_t n);  // fields as they are
 // The bytes must stay until the message was written.
 void ig_proto_put_borrowed(ig_proto_writer *w, uint32_t number, ig_bytes data);
 void ig_proto_put_packed_ints(ig_proto_writer *w, uint32_t number, const int64_t *v, size_t n);

@@ -79,6 +79,10 @@ void ig_proto_put_blob(ig_proto_writer *w, uint32_t number, const void *data, si
   put(w, data, n);
 }
 
+void ig_proto_put_raw(ig_proto_writer *w, const void *data, size_t n) {
+  put(w, data, n);
+}
+
 void ig_proto_put_text(ig_proto_writer *w, uint32_t number, const char *s) {
   ig_proto_put_blob(w, number, s, strlen(s));
 }

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "onnx/functions.h"
 #include "onnx/model.h"
-#include "onnx/writer.h"
 #include "tensor/number.h"
 
 // Field numbers of NodeProto, AttributeProto and StringStringEntryProto.
@@ -110,7 +110,8 @@ static void note_domain(ig_onnx *x, const char *domain) {
 size_t ig_onnx_begin(ig_onnx *x, const ig_onnx_node *n) {
   ig_proto_writer *w = &x->w;
   const char *out = n->nouts ? n->outs[0] : n->out;
-  size_t mark = ig_proto_open(w, IG_ONNX_GRAPH_NODE);
+  if (x->outer) ig_onnx_flush_constants(x);
+  size_t mark = ig_proto_open(w, x->node_field);
   for (size_t i = 0; !n->many && n->in[i]; i++) ig_proto_put_text(w, NODE_INPUT, n->in[i]);
   for (size_t i = 0; i < n->nmany; i++) ig_proto_put_text(w, NODE_INPUT, n->many[i]);
   ig_proto_put_text(w, NODE_OUTPUT, out);
@@ -219,10 +220,16 @@ const char *ig_onnx_concat(ig_onnx *x, const char *const *names, size_t n, int64
 // A new initializer for `key`, or NULL when there is one already; *name is set either way.
 void *ig_onnx_constant(ig_onnx *x, const char *key, ig_dtype dtype, const int64_t *dims, int ndim,
                        const char **name) {
-  const char *kept = ig_onnx_keep(x, key);
+  *name = "";
+  // In a function constants are nodes, which are seen only in the graph that they stand in.
+  char scoped[64];
+  (void)snprintf(scoped, sizeof scoped, "%zu ", x->scope);
+  char *kept = ig_onnx_push(x, strlen(scoped) + strlen(key) + 1);
+  if (!kept) return NULL;
+  if (x->outer) strcpy(kept, scoped);
+  strcat(kept, key);
   ig_map_value *v = ig_map_put(&x->constants, kept);
   if (!v) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
-  *name = "";
   if (!v || ig_ctx_status(x->c) != IG_OK) return NULL;
   if (v->ptr) {
     *name = v->ptr;

@@ -25,7 +25,7 @@ static const char *name_of(ig_onnx *x, const ig_node *n) {
   ig_table_slot *known = ig_table_find(&x->folded, n);
   if (!known || known->number) return name;
   known->number = 1;
-  if (!s && x->inside) name = ig_onnx_fresh(x, name);
+  if (!s && x->inside) name = ig_onnx_fresh(x, x->outer ? "v" : name);
   (void)ig_onnx_set_name(x, n, name);
   return ig_onnx_add_tensor(x, name, known->value);
 }
@@ -178,4 +178,13 @@ void ig_onnx_refuse(ig_onnx *x, const ig_node *n, const char *fmt, ...) {
   if (!seen || seen->num++) return;
   ig_str_add(&x->refusals, "%s%s", x->nrefusals ? "\n" : "", line);
   x->nrefusals++;
+}
+
+void ig_onnx_refuse_all(ig_onnx *x, const ig_onnx *from) {
+  const char *text = from->refusals.at;
+  ig_map_value *seen = ig_map_put(&x->refused, ig_onnx_keep(x, text));
+  if (!seen) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
+  if (!seen || seen->num++) return;
+  ig_str_add(&x->refusals, "%s%s", x->nrefusals ? "\n" : "", text);
+  x->nrefusals += from->nrefusals;
 }

@@ -5,9 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ingot/pass.h"
+#include "onnx/functions.h"
 #include "onnx/model.h"
-#include "onnx/writer.h"
 
 #define MAX_MODEL_BYTES INT32_MAX  // what protobuf allows a message to be
 
@@ -88,23 +87,27 @@ static ig_status index_rows(ig_onnx *x) {
   return IG_OK;
 }
 
-static void state_init(ig_onnx *x) {
+void ig_onnx_state_init(ig_onnx *x) {
   ig_alloc alloc = x->c->alloc;
   x->w = ig_proto_writer_make(alloc);
   x->arena = ig_arena_make(alloc);
   x->rows = x->constants = x->refused = x->dim_names = x->outputs = ig_map_make(alloc);
-  x->names = x->elements = x->sources = x->numbers = x->folded = ig_table_make(alloc);
+  x->names = x->elements = x->sources = x->numbers = x->folded = x->shared = ig_table_make(alloc);
   x->refusals = ig_str_make(alloc);
+  x->node_field = IG_ONNX_GRAPH_NODE;
+  x->path = "";
   (void)ig_onnx_scope_open(x);
 }
 
 // Everything that depends on the model being written, and not on the program.
-static void state_free(ig_onnx *x) {
+void ig_onnx_state_free(ig_onnx *x) {
   ig_alloc alloc = x->c->alloc;
   ig_vec_free(alloc, &x->tensors);
   ig_vec_free(alloc, &x->scopes);
   ig_vec_free(alloc, &x->domains);
-  ig_table *tables[] = {&x->names, &x->elements, &x->sources, &x->numbers};
+  ig_vec_free(alloc, &x->weights);
+  ig_onnx_functions_free(x);
+  ig_table *tables[] = {&x->names, &x->elements, &x->sources, &x->numbers, &x->shared};
   for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) ig_table_free(tables[i]);
   ig_map *maps[] = {&x->rows, &x->constants, &x->refused, &x->dim_names, &x->outputs};
   for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) ig_map_free(maps[i]);
@@ -204,7 +207,9 @@ static ig_status write_program(ig_onnx *x, const ig_program *p, const target *to
   }
   ig_sym *sym = x->c->sym;
   x->c->sym = x->g->sym;
-  ig_onnx_put_model(x);
+  const ig_graph *root = x->options->functions ? ig_onnx_functions_make(x) : NULL;
+  if (root) x->g = root;
+  if (ig_ctx_status(x->c) == IG_OK) ig_onnx_put_model(x);
   x->c->sym = sym;
   ig_status st = report(x);
   if (st == IG_OK) st = put(x, to, data_path);
@@ -223,11 +228,11 @@ static ig_status write_to(ig_ctx *c, const ig_program *p, const ig_onnx_options 
                    IG_ONNX_OPSET_OLDEST, IG_ONNX_OPSET_NEWEST);
   }
   ig_onnx x = {.c = c, .options = options, .opset = opset};
-  state_init(&x);
+  ig_onnx_state_init(&x);
   ig_status st = index_rows(&x);
   if (st == IG_OK) st = write_program(&x, p, to);
   if (st == IG_OK) st = ig_ctx_status(c);
-  state_free(&x);
+  ig_onnx_state_free(&x);
   return st;
 }
 

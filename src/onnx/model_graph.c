@@ -9,8 +9,8 @@
 
 #include "ingot/dims.h"
 #include "ingot/version.h"
+#include "onnx/functions.h"
 #include "onnx/model.h"
-#include "onnx/writer.h"
 #include "sym/env.h"
 
 enum { MODEL_IR_VERSION = 1, MODEL_PRODUCER = 2, MODEL_PRODUCER_VERSION = 3, MODEL_GRAPH = 7 };
@@ -18,6 +18,7 @@ enum { MODEL_OPSET = 8, OPSET_DOMAIN = 1, OPSET_VERSION = 2 };
 enum { TENSOR_DIMS = 1, TENSOR_TYPE = 2, TENSOR_NAME = 8, TENSOR_RAW = 9 };
 enum { TENSOR_EXTERNAL = 13, TENSOR_LOCATION = 14, LOCATION_EXTERNAL = 1 };
 enum { VALUE_NAME = 1, VALUE_TYPE = 2, TYPE_TENSOR = 1, ELEM_TYPE = 1, SHAPE = 2 };
+enum { FUNCTIONS_IR_VERSION = 8 };
 enum { SHAPE_DIM = 1, DIM_VALUE = 1, DIM_PARAM = 2 };
 
 int ig_onnx_ir_version(int opset) {
@@ -125,21 +126,22 @@ static void put_location(ig_onnx *x, struct ig_onnx_tensor *t) {
   ig_proto_put_int(&x->w, TENSOR_LOCATION, LOCATION_EXTERNAL);
 }
 
+void ig_onnx_put_tensor(ig_onnx *x, const struct ig_onnx_tensor *t) {
+  for (int d = 0; d < t->ndim; d++) ig_proto_put_int(&x->w, TENSOR_DIMS, t->dims[d]);
+  ig_proto_put_int(&x->w, TENSOR_TYPE, ig_onnx_elem_type(t->dtype));
+  ig_proto_put_text(&x->w, TENSOR_NAME, t->name);
+  if (!t->is_external) ig_proto_put_borrowed(&x->w, TENSOR_RAW, t->data);
+}
+
 static void put_tensors(ig_onnx *x) {
   ig_proto_writer *w = &x->w;
   for (size_t i = 0; i < x->tensors.n; i++) {
     struct ig_onnx_tensor *t = &x->tensors.at[i];
     if (t->is_weight && x->options->weights_as_inputs) continue;
     size_t mark = ig_proto_open(w, IG_ONNX_GRAPH_INITIALIZER);
-    for (int d = 0; d < t->ndim; d++) ig_proto_put_int(w, TENSOR_DIMS, t->dims[d]);
-    ig_proto_put_int(w, TENSOR_TYPE, ig_onnx_elem_type(t->dtype));
-    ig_proto_put_text(w, TENSOR_NAME, t->name);
     t->is_external = x->data_name && t->data.n >= IG_ONNX_EXTERNAL_MIN;
-    if (t->is_external) {
-      put_location(x, t);
-    } else {
-      ig_proto_put_borrowed(w, TENSOR_RAW, t->data);
-    }
+    ig_onnx_put_tensor(x, t);
+    if (t->is_external) put_location(x, t);
     ig_proto_close(w, mark);
   }
 }
@@ -220,15 +222,39 @@ static bool is_output(const ig_output_spec *out) {
   return v->kind == IG_KIND_TENSOR || is_number(v);
 }
 
+static bool is_call(const ig_node *n) {
+  return n->kind == IG_NODE_CALL || n->kind == IG_NODE_MODULE;
+}
+
+// Of the program, or of the root of its modules, which returns the same.
+static size_t outputs_of(ig_onnx *x, const ig_output_spec **out) {
+  size_t n = ig_program_outputs(x->p, out);
+  if (!x->functions) return n;
+  const ig_node *last = x->g->last;
+  while (last && last->kind != IG_NODE_OUTPUT) last = last->prev;
+  ig_output_spec *own = ig_onnx_push(x, (n + 1) * sizeof *own);
+  const ig_value *at = last ? last->args : NULL;
+  size_t count = last ? last->npos : 0;
+  if (last && last->bare && count == 1 && at->kind == IG_KIND_LIST) {
+    count = at->list.n;
+    at = at->list.at;
+  }
+  for (size_t i = 0; own && i < n && i < count; i++) {
+    own[i] = (ig_output_spec){.kind = IG_OUTPUT_USER, .value = at[i]};
+  }
+  *out = own;
+  return own && count == n ? n : 0;
+}
+
 static void name_outputs(ig_onnx *x) {
   const ig_output_spec *out = NULL;
-  size_t n = ig_program_outputs(x->p, &out);
+  size_t n = outputs_of(x, &out);
   size_t k = 0;
   for (size_t i = 0; i < n && k < x->options->noutput_names; i++) {
     if (!is_output(&out[i])) continue;
     const char *name = x->options->output_names[k++];
     const ig_value *v = &out[i].value;
-    bool made = v->kind == IG_KIND_NODE && v->node->kind == IG_NODE_CALL &&
+    bool made = v->kind == IG_KIND_NODE && is_call(v->node) &&
                 v->node->val.kind == IG_KIND_TENSOR && !ig_table_find(&x->names, v->node);
     if (made) give_name(x, v->node, name);
   }
@@ -239,8 +265,7 @@ static const char *output_name(ig_onnx *x, const ig_value *v, const char *given,
   const char *name = ig_onnx_operand(x, v, IG_DTYPE_COUNT);
   ig_map_value *seen = ig_map_put(&x->outputs, name);
   if (!seen) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
-  bool made = v->kind == IG_KIND_NODE && v->node->kind == IG_NODE_CALL &&
-              !ig_table_find(&x->folded, v->node);
+  bool made = v->kind == IG_KIND_NODE && is_call(v->node) && !ig_table_find(&x->folded, v->node);
   if (seen && !seen->num && made && ig_onnx_tensor_of(v) && (!given || strcmp(given, name) == 0)) {
     seen->num = 1;
     return name;
@@ -270,7 +295,7 @@ static void put_output(ig_onnx *x, const ig_output_spec *out, const char *given,
 
 static void put_outputs(ig_onnx *x) {
   const ig_output_spec *out = NULL;
-  size_t n = ig_program_outputs(x->p, &out);
+  size_t n = outputs_of(x, &out);
   size_t k = 0;
   for (size_t i = 0; i < n && ig_ctx_status(x->c) == IG_OK; i++) {
     if (!is_output(&out[i])) continue;
@@ -329,14 +354,16 @@ static void put_opset(ig_onnx *x, const char *domain, int version) {
 
 void ig_onnx_put_model(ig_onnx *x) {
   ig_proto_writer *w = &x->w;
-  ig_proto_put_int(w, MODEL_IR_VERSION, ig_onnx_ir_version(x->opset));
+  int version = ig_onnx_ir_version(x->opset);
+  if (x->functions && version < FUNCTIONS_IR_VERSION) version = FUNCTIONS_IR_VERSION;
+  ig_proto_put_int(w, MODEL_IR_VERSION, version);
   ig_proto_put_text(w, MODEL_PRODUCER, "ingot");
   ig_proto_put_text(w, MODEL_PRODUCER_VERSION, IG_VERSION);
   size_t graph = ig_proto_open(w, MODEL_GRAPH);
   ig_proto_put_text(w, IG_ONNX_GRAPH_NAME, "main_graph");
   name_inputs(x);
   name_outputs(x);
-  ig_onnx_add_weights(x);
+  if (!x->functions) ig_onnx_add_weights(x);
   put_inputs(x);
   put_weight_inputs(x);
   ig_onnx_put_nodes(x, x->g);
@@ -345,5 +372,6 @@ void ig_onnx_put_model(ig_onnx *x) {
   ig_proto_close(w, graph);
   put_opset(x, "", x->opset);
   for (size_t i = 0; i < x->domains.n; i++) put_opset(x, x->domains.at[i], 1);
+  ig_onnx_put_functions(x);
   put_metadata(x);
 }

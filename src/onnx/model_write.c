@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "onnx/functions.h"
 #include "onnx/model.h"
-#include "onnx/writer.h"
 #include "tensor/copy.h"
 
 // ---- weights
@@ -33,6 +33,13 @@ static void push_tensor(ig_onnx *x, const char *name, const ig_tensor *t, bool w
 
 const char *ig_onnx_add_tensor(ig_onnx *x, const char *name, const ig_tensor *t) {
   push_tensor(x, name, t, false);
+  return name;
+}
+
+// A weight that only functions read.
+const char *ig_onnx_add_shared(ig_onnx *x, const char *path, const ig_tensor *t) {
+  const char *name = ig_graph_find(x->g, path) ? ig_onnx_fresh(x, path) : path;
+  push_tensor(x, name, t, true);
   return name;
 }
 
@@ -83,31 +90,53 @@ static const char **elements_of(ig_onnx *x, const ig_node *n) {
 }
 
 // What a node is called in the file; inside a sub-graph names must differ from those outside.
-static const char *own_name(ig_onnx *x, const ig_node *n) {
+const char *ig_onnx_own_name(ig_onnx *x, const ig_node *n) {
   ig_table_slot *s = ig_table_find(&x->names, n);
   if (s) return s->value;
   if (x->inside == 0) return n->name;
-  const char *name = ig_onnx_fresh(x, n->name);
+  const char *name = ig_onnx_fresh(x, x->outer ? "v" : n->name);
   (void)ig_onnx_set_name(x, n, name);
   return name;
+}
+
+// How many results a node has: the elements of its value; of a module, as many as are picked.
+static size_t result_count(ig_onnx *x, const ig_node *n) {
+  if (n->val.kind == IG_KIND_LIST) return n->val.list.n;
+  size_t count = 0;
+  bool module = n->kind == IG_NODE_MODULE && n->val.kind != IG_KIND_TENSOR;
+  for (const ig_use *u = module ? n->first_use : NULL; u; u = u->next) {
+    if (!is_getitem(u->user) || u->user->npos < 2) continue;
+    int64_t i = ig_onnx_int_of(x, &u->user->args[1]);
+    if (i >= 0 && (size_t)i >= count) count = (size_t)i + 1;
+  }
+  return count;
+}
+
+static void make_elements(ig_onnx *x, const ig_node *n) {
+  bool call = n->kind == IG_NODE_CALL || n->kind == IG_NODE_MODULE;
+  if (!call || (n->val.kind != IG_KIND_LIST && n->kind != IG_NODE_MODULE)) return;
+  size_t count = result_count(x, n);
+  if (n->val.kind != IG_KIND_LIST && count == 0) return;
+  ig_table_slot *s = ig_table_put(&x->elements, n);
+  if (!s) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
+  if (!s) return;
+  s->value = ig_onnx_push(x, (count + 1) * sizeof(char *));
+  s->number = (int64_t)count;
 }
 
 // Results that a getitem picks have its name. Called for all nodes before any is emitted.
 static void name_elements(ig_onnx *x, const ig_graph *g) {
   for (const ig_node *n = g->first; n; n = n->next) {
-    if (n->kind == IG_NODE_CALL && n->val.kind == IG_KIND_LIST) {
-      ig_table_slot *s = ig_table_put(&x->elements, n);
-      if (!s) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
-      if (s) s->value = ig_onnx_push(x, (n->val.list.n + 1) * sizeof(char *));
-    }
+    make_elements(x, n);
     if (!is_getitem(n) || n->npos < 2 || n->args[0].kind != IG_KIND_NODE) continue;
-    const char **names = elements_of(x, n->args[0].node);
+    ig_table_slot *s = ig_table_find(&x->elements, n->args[0].node);
+    const char **names = s ? s->value : NULL;
     int64_t i = ig_onnx_int_of(x, &n->args[1]);
-    size_t count = names ? n->args[0].node->val.list.n : 0;
-    if (i < 0) i += (int64_t)count;
-    if (i < 0 || (size_t)i >= count) continue;
+    int64_t count = names ? s->number : 0;
+    if (i < 0) i += count;
+    if (i < 0 || i >= count) continue;
     if (names[i]) (void)ig_onnx_set_name(x, n, names[i]);  // picked twice: one name
-    if (!names[i]) names[i] = own_name(x, n);
+    if (!names[i]) names[i] = ig_onnx_own_name(x, n);
   }
 }
 
@@ -219,7 +248,7 @@ static void put_op(ig_onnx *x, const ig_node *n) {
   if (!x->options->no_folding && ig_onnx_fold(x, n, args)) return;
   ig_map_value *row = ig_map_find(&x->rows, n->target);
   ig_onnx_call call = {.node = n, .row = row ? row->ptr : NULL, .args = args};
-  call.out = own_name(x, n);
+  call.out = ig_onnx_own_name(x, n);
   call.outs = elements_of(x, n);
   if (call.outs) {
     call.nouts = val->list.n;
@@ -253,9 +282,13 @@ void ig_onnx_put_nodes(ig_onnx *x, const ig_graph *g) {
   for (const ig_node *n = g->first; n && ig_ctx_status(x->c) == IG_OK; n = n->next) {
     x->node = n;
     if (n->kind == IG_NODE_CALL) put_call(x, n);
-    if (n->kind == IG_NODE_ATTR && n->constant) add_weight(x, n, n->target, n->constant);
-    if (n->kind == IG_NODE_MODULE || n->kind == IG_NODE_METHOD) {
-      ig_onnx_refuse(x, n, "a call of a module cannot be written as ONNX");
+    if (n->kind == IG_NODE_ATTR && n->constant) {
+      if (x->outer) ig_onnx_take_weight(x, n);
+      if (!x->outer) add_weight(x, n, n->target, n->constant);
+    }
+    if (n->kind == IG_NODE_MODULE) ig_onnx_put_module(x, n);
+    if (n->kind == IG_NODE_METHOD) {
+      ig_onnx_refuse(x, n, "a call of a method cannot be written as ONNX");
     }
   }
   x->node = NULL;

@@ -22,7 +22,8 @@ static void rename_calls(ig_onnx *x, const ig_graph *g) {
   for (const ig_node *n = g->first; n; n = n->next) {
     if (n->kind != IG_NODE_CALL) continue;
     ig_table_slot *known = ig_table_find(&x->folded, n);
-    if (!known || !known->number) (void)ig_onnx_set_name(x, n, ig_onnx_fresh(x, n->name));
+    if (!known || !known->number)
+      (void)ig_onnx_set_name(x, n, ig_onnx_fresh(x, x->outer ? "v" : n->name));
   }
 }
 
@@ -85,6 +86,7 @@ typedef struct mark {
   size_t attr;
   size_t graph;
   size_t scope;
+  uint32_t field;
 } mark;
 
 static mark open_graph(ig_onnx *x, const char *name) {
@@ -94,11 +96,14 @@ static mark open_graph(ig_onnx *x, const char *name) {
   m.graph = ig_proto_open(&x->w, ATTR_GRAPH);
   ig_proto_put_text(&x->w, IG_ONNX_GRAPH_NAME, name);
   m.scope = ig_onnx_scope_open(x);
+  m.field = x->node_field;
+  x->node_field = IG_ONNX_GRAPH_NODE;
   return m;
 }
 
 static void close_graph(ig_onnx *x, mark m) {
   ig_onnx_scope_close(x, m.scope);
+  x->node_field = m.field;
   ig_proto_close(&x->w, m.graph);
   ig_proto_put_int(&x->w, ATTR_TYPE, IG_ONNX_GRAPH);
   ig_proto_close(&x->w, m.attr);
@@ -122,7 +127,7 @@ static void put_output(ig_onnx *x, const ig_value *v) {
 }
 
 static void put_input(ig_onnx *x, const ig_node *placeholder) {
-  const char *own = ig_onnx_fresh(x, placeholder->name);
+  const char *own = ig_onnx_fresh(x, x->outer ? "v" : placeholder->name);
   const ig_value *v = &placeholder->val;
   if (v->kind == IG_KIND_TENSOR) {
     ig_onnx_put_value_info(x, IG_ONNX_GRAPH_INPUT, own, v->tensor);
@@ -133,19 +138,19 @@ static void put_input(ig_onnx *x, const ig_node *placeholder) {
 }
 
 // Every result needs a name, also if nobody reads it.
-static const char **result_names(ig_onnx *x, const ig_node *n, size_t count) {
+const char **ig_onnx_result_names(ig_onnx *x, const ig_node *n, size_t count) {
   ig_table_slot *s = ig_table_find(&x->elements, n);
   const char **picked = s ? s->value : NULL;
-  size_t have = picked && n->val.kind == IG_KIND_LIST ? n->val.list.n : 0;
+  size_t have = picked ? (size_t)s->number : 0;
   const char **names = ig_onnx_push(x, (count + 1) * sizeof *names);
   for (size_t i = 0; names && i < count; i++) {
-    names[i] = i < have && picked[i] ? picked[i] : ig_onnx_fresh(x, n->name);
+    names[i] = i < have && picked[i] ? picked[i] : ig_onnx_fresh(x, x->outer ? "v" : n->name);
   }
   return names;
 }
 
 // Sizes and numbers that are known only from the results.
-static void learn_results(ig_onnx *x, const ig_node *n, const char *const *names, size_t count) {
+void ig_onnx_learn_list(ig_onnx *x, const ig_node *n, const char *const *names, size_t count) {
   for (size_t i = 0; n->val.kind == IG_KIND_LIST && i < count && i < n->val.list.n; i++) {
     const ig_value *v = &n->val.list.at[i];
     if (v->kind == IG_KIND_TENSOR) ig_onnx_learn(x, names[i], v->tensor);
@@ -175,7 +180,7 @@ static void put_cond(ig_onnx *x, const ig_node *n) {
   if (!yes || !no) return;
   const ig_value *at = NULL;
   size_t count = results_of(yes, &at);
-  const char **names = result_names(x, n, count);
+  const char **names = ig_onnx_result_names(x, n, count);
   const char *pred = ig_onnx_operand(x, &n->args[0], IG_BOOL);
   if (!names) return;
   // Names of operands that have to be made first are made outside.
@@ -187,7 +192,7 @@ static void put_cond(ig_onnx *x, const ig_node *n) {
   put_branch(x, "then_branch", yes, &n->args[3]);
   put_branch(x, "else_branch", no, &n->args[3]);
   ig_onnx_end(x, open);
-  learn_results(x, n, names, count);
+  ig_onnx_learn_list(x, n, names, count);
 }
 
 // ---- while_loop
@@ -216,7 +221,7 @@ static void put_while(ig_onnx *x, const ig_node *n) {
   size_t count = carried->list.n;
   const char **in = ig_onnx_push(x, (count + 3) * sizeof *in);
   const char **next = ig_onnx_push(x, (count + 1) * sizeof *next);
-  const char **names = result_names(x, n, count);
+  const char **names = ig_onnx_result_names(x, n, count);
   if (!in || !next || !names) return;
   in[0] = "";
   for (size_t i = 0; i < count; i++) {
@@ -247,7 +252,7 @@ static void put_while(ig_onnx *x, const ig_node *n) {
   for (size_t i = 0; i < given; i++) put_output(x, &results[i]);
   close_graph(x, m);
   ig_onnx_end(x, open);
-  learn_results(x, n, names, count);
+  ig_onnx_learn_list(x, n, names, count);
 }
 
 // ---- map and scan
@@ -266,7 +271,7 @@ static void emit_scan(ig_onnx *x, const ig_node *n, const scan *s) {
   size_t inputs = s->xs->list.n;
   const ig_value *results = NULL;
   size_t count = results_of(s->body, &results);
-  const char **names = result_names(x, n, count);
+  const char **names = ig_onnx_result_names(x, n, count);
   const char **in = ig_onnx_push(x, (states + inputs + 1) * sizeof *in);
   size_t most = inputs > count ? inputs : count;
   int64_t *axes = ig_onnx_push(x, (most + 1) * sizeof *axes);
@@ -304,7 +309,7 @@ static void emit_scan(ig_onnx *x, const ig_node *n, const scan *s) {
   for (size_t i = 0; i < count; i++) put_output(x, &results[i]);
   close_graph(x, m);
   ig_onnx_end(x, open);
-  learn_results(x, n, names, count);
+  ig_onnx_learn_list(x, n, names, count);
 }
 
 // body graph, xs, operands
@@ -350,7 +355,7 @@ static void put_inline(ig_onnx *x, const ig_node *n, size_t graph, size_t first)
     (void)ig_onnx_emit1(x, "Identity", name, own);
     return;
   }
-  const char **names = result_names(x, n, count);
+  const char **names = ig_onnx_result_names(x, n, count);
   for (size_t i = 0; names && i < count; i++) {
     const char *name = ig_onnx_operand(x, &results[i], IG_DTYPE_COUNT);
     if (ig_onnx_tensor_of(&results[i])) (void)ig_onnx_emit1(x, "Identity", name, names[i]);

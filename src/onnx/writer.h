@@ -31,6 +31,8 @@ typedef struct ig_onnx_source {
   size_t scope;
 } ig_onnx_source;
 
+struct ig_onnx_functions;
+
 typedef struct ig_onnx {
   ig_ctx *c;
   const ig_program *p;
@@ -58,8 +60,16 @@ typedef struct ig_onnx {
   ig_str refusals;
   size_t nrefusals;
   size_t temps;
-  const char *data_name;  // of the file of weights; NULL: they are in the model
-  uint64_t external;      // its bytes so far
+  // Functions of the model (functions.h), NULL: none; and, while one of them is written:
+  struct ig_onnx_functions *functions;
+  struct ig_onnx *outer;                  // the model; NULL: this is it
+  const char *path;                       // of the module
+  uint32_t node_field;                    // of the message that nodes go into
+  size_t flushed;                         // constants that are nodes already
+  IG_VEC(struct ig_onnx_weight) weights;  // that it takes
+  ig_table shared;                        // in the model: weight of a function -> its name
+  const char *data_name;                  // of the file of weights; NULL: they are in the model
+  uint64_t external;                      // its bytes so far
 } ig_onnx;
 
 struct ig_onnx_row;
@@ -255,6 +265,16 @@ void ig_onnx_learn_number(ig_onnx *x, const char *name, const ig_expr *e);
 
 // ---- graphs
 
+void ig_onnx_state_init(ig_onnx *x);
+void ig_onnx_state_free(ig_onnx *x);
+const char *ig_onnx_own_name(ig_onnx *x, const ig_node *n);  // of a node's result
+// Names for all results of a node with several; those that nobody picks get fresh ones.
+const char **ig_onnx_result_names(ig_onnx *x, const ig_node *n, size_t count);
+void ig_onnx_learn_list(ig_onnx *x, const ig_node *n, const char *const *names, size_t count);
+struct ig_onnx_tensor;
+void ig_onnx_put_tensor(ig_onnx *x, const struct ig_onnx_tensor *t);  // fields of a TensorProto
+const char *ig_onnx_add_shared(ig_onnx *x, const char *path, const ig_tensor *t);
+void ig_onnx_refuse_all(ig_onnx *x, const ig_onnx *from);
 // Computes the call now, if everything about it is known; its result is then written when it is
 // read.
 bool ig_onnx_fold(ig_onnx *x, const ig_node *n, const ig_value *args);

@@ -320,6 +320,54 @@ def test_constants_are_folded_unless_told() -> None:
     assert len(model_of(ep, folding=False).graph.node) > 1
 
 
+class Layer(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm, self.up, self.down = nn.LayerNorm(8), nn.Linear(8, 16), nn.Linear(16, 8)
+
+    def forward(self, x: Any, shift: Any) -> Any:
+        y = self.down(nn.functional.gelu(self.up(self.norm(x))))
+        return x + ingot.cond(y.sum() > 0, lambda y: y * 2, lambda y: y - 1, (y,)) + shift, y.reshape(x.shape[0], -1)
+
+
+class Layers(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(Layer() for _ in range(3))
+
+    def forward(self, x: Any, shift: Any) -> Any:
+        for layer in self.layers:
+            x, rest = layer(x, shift)
+        return x, rest
+
+
+@pytest.mark.parametrize("opset", [13, 18])
+def test_one_function_per_class_of_modules(opset: int) -> None:
+    net = Layers()
+    n = Dim("n", min=2)
+    ep = export(net, (r(4, 8), r(8)), dynamic_shapes=({0: n}, None), strict=False)
+    model = agrees(ep, net, (r(5, 8), r(8)), functions=True, opset=opset)
+    names = [f.name for f in model.functions]
+    assert {"Layer", "LayerNorm", "Linear"} <= set(names) and len(names) < 3 * 4
+    calls = [n.op_type for n in model.graph.node if n.domain == "ingot.modules"]
+    assert len(calls) == 3 and calls[0] == calls[1]
+    assert {t.name for t in model.graph.initializer} >= {"layers.0.up.weight", "layers.2.norm.bias"}
+    assert not model_of(ep).functions
+
+
+def test_a_program_that_writes_state_has_no_functions() -> None:
+    assert not model_of(export(Counter(), (r(4, 3),)), functions=True).functions
+
+
+def test_refusals_inside_functions_are_reported() -> None:
+    class Bad(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return ingot.lgamma(x)
+
+    with pytest.raises(NotImplementedError, match="aten.lgamma.default"):
+        export(nn.Sequential(Bad(), nn.ReLU()), (r(3).abs(),))._program.write_onnx(functions=True)
+
+
 # ---- torch.onnx
 
 
