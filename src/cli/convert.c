@@ -11,7 +11,7 @@ static struct {
   bool no_check;
   long opset;
   const char *external;
-  bool layout;
+  const char *torch;
   cli_feed feed;
   cli_tolerance tolerance;
 } o = {.tolerance = {-1, -1}};
@@ -31,6 +31,21 @@ typedef struct job {
 
 // ---- writing
 
+// The layout that a release of PyTorch reads; -1: none.
+static int layout_for(const char *torch) {
+  static const struct {
+    const char *release;
+    ig_pt2_layout layout;
+  } releases[] = {{"2.5", IG_PT2_FOR_2_5}, {"2.6", IG_PT2_FOR_2_6}, {"2.7", IG_PT2_FOR_2_6}};
+  if (!torch) return IG_PT2_NEWEST;
+  for (size_t i = 0; i < sizeof releases / sizeof *releases; i++) {
+    if (strcmp(torch, releases[i].release) == 0) return (int)releases[i].layout;
+  }
+  char *end = NULL;
+  long minor = strncmp(torch, "2.", 2) == 0 ? strtol(torch + 2, &end, 10) : 0;
+  return minor >= 8 && *end == 0 ? IG_PT2_NEWEST : -1;
+}
+
 // Examples and extra files go along.
 static int save_pt2(const char *path, void *user) {
   const job *j = user;
@@ -38,7 +53,7 @@ static int save_pt2(const char *path, void *user) {
   ig_object *examples = NULL;
   ig_save_options options = {.size = sizeof options};
   if (ig_program_examples(j->c, p, &examples) != IG_OK) ig_ctx_clear(j->c);  // not readable
-  options.layout = o.layout ? IG_PT2_FOR_2_6 : IG_PT2_NEWEST;
+  options.layout = (ig_pt2_layout)layout_for(o.torch);
   options.nextra = ig_program_extra_files(p, &options.extra);
   options.examples = examples;
   ig_status st = ig_program_save_as(j->c, p, &options, path);
@@ -258,6 +273,9 @@ static int run(ig_ctx *c, const char *const *files) {
   static const char *const words[] = {"auto", "never", "always"};
   job j = {.c = c, .target = find_target(files[1])};
   if (!j.target) return no_target(files[1]);
+  if (layout_for(o.torch) < 0) {
+    return cli_usage(&cli_convert, "--torch: '%s' is no release from 2.5 on", o.torch);
+  }
   bool known = !o.external;
   for (size_t i = 0; i < 3 && !known; i++) known = strcmp(o.external, words[i]) == 0;
   if (!known) {
@@ -273,8 +291,8 @@ static int run(ig_ctx *c, const char *const *files) {
 static const cli_option options[] = {
     {"--to", NULL, "KIND", CLI_TEXT, &o.to,
      "pt2, onnx, safetensors, torch, npz (default: by the ending of\nOUT)"},
-    {"--old-layout", NULL, NULL, CLI_SWITCH, &o.layout,
-     "a .pt2 that PyTorch 2.5 to 2.7 read (default: 2.8 and newer)"},
+    {"--torch", NULL, "RELEASE", CLI_TEXT, &o.torch,
+     "the PyTorch that is to read the .pt2: 2.5, 2.6, 2.7 (default:\n2.8 and newer)"},
     {"--opset", NULL, "N", CLI_INT, &o.opset, "of ONNX: 13 to 28 (default 18)"},
     {"--external", NULL, "WHEN", CLI_TEXT, &o.external,
      "weights of ONNX in a file of their own: auto (default: when it\nwould pass 2 GiB), never, "

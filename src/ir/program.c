@@ -97,8 +97,8 @@ ig_program *ig_program_create(ig_ctx *c, ig_graph *g, const ig_output_kind *kind
                               const char *const *targets) {
   ig_program *p = c->status == IG_OK ? ig_mem_new(c->alloc, sizeof *p) : NULL;
   if (!p) {
+    (void)no_memory(c);  // first: the location in its text may be a text of the graph
     ig_graph_free(g);
-    (void)no_memory(c);
     return NULL;
   }
   p->ref = (ig_ref){1, program_destroy};
