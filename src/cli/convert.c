@@ -274,7 +274,7 @@ static int run(ig_ctx *c, const char *const *files) {
   job j = {.c = c, .target = find_target(files[1])};
   if (!j.target) return no_target(files[1]);
   if (layout_for(o.torch) < 0) {
-    return cli_usage(&cli_convert, "--torch: '%s' is no release from 2.5 on", o.torch);
+    return cli_usage(&cli_convert, "--for-torch: '%s' is no release from 2.5 on", o.torch);
   }
   bool known = !o.external;
   for (size_t i = 0; i < 3 && !known; i++) known = strcmp(o.external, words[i]) == 0;
@@ -291,7 +291,7 @@ static int run(ig_ctx *c, const char *const *files) {
 static const cli_option options[] = {
     {"--to", NULL, "KIND", CLI_TEXT, &o.to,
      "pt2, onnx, safetensors, torch, npz (default: by the ending of\nOUT)"},
-    {"--torch", NULL, "RELEASE", CLI_TEXT, &o.torch,
+    {"--for-torch", NULL, "RELEASE", CLI_TEXT, &o.torch,
      "the PyTorch that is to read the .pt2: 2.5, 2.6, 2.7 (default:\n2.8 and newer)"},
     {"--opset", NULL, "N", CLI_INT, &o.opset, "of ONNX: 13 to 28 (default 18)"},
     {"--external", NULL, "WHEN", CLI_TEXT, &o.external,

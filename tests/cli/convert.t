@@ -97,7 +97,7 @@ weights 4 tensors, 58 elements, 232 B
   fc2.weight               float32[2, 8]
 
 # Older releases of PyTorch
-$ ingot convert derived_dims.pt2 old.pt2 --torch 2.6 && ingot info old.pt2 | head -7
+$ ingot convert derived_dims.pt2 old.pt2 --for-torch 2.6 && ingot info old.pt2 | head -7
 old.pt2: exported program (.pt2), 12.0 kB
   layout plain zip (PyTorch 2.1 to 2.7), schema 8.2, torch 2.6.0, dialect TRAINING, opset aten 10
 inputs
@@ -109,15 +109,15 @@ outputs
 2>   out0                     max abs 0         max rel 0         max ulp 0         agrees
 2>   out1                     max abs 0         max rel 0         max ulp 0         agrees
 
-$ ingot convert derived_dims.pt2 older.pt2 --torch 2.5 && ingot info older.pt2 | head -2
+$ ingot convert derived_dims.pt2 older.pt2 --for-torch 2.5 && ingot info older.pt2 | head -2
 older.pt2: exported program (.pt2), 11.6 kB
   layout plain zip (PyTorch 2.1 to 2.7), schema 7.3, torch 2.5.1, dialect ATEN, opset aten 10
 2> older.pt2: checked against derived_dims.pt2
 2>   out0                     max abs 0         max rel 0         max ulp 0         agrees
 2>   out1                     max abs 0         max rel 0         max ulp 0         agrees
 
-$ ingot convert derived_dims.pt2 old.pt2 --torch 1.13
-2> ingot convert: --torch: '1.13' is no release from 2.5 on
+$ ingot convert derived_dims.pt2 old.pt2 --for-torch 1.13
+2> ingot convert: --for-torch: '1.13' is no release from 2.5 on
 2> usage: ingot convert FILE OUT [--to KIND] [--no-check] [OPTIONS]
 2>        ingot convert --help tells more
 [2]
