@@ -127,8 +127,14 @@ static void build(builder *b, const ig_graph *g) {
     const char *target = ig_node_target(n);
     if (ig_node_get_kind(n) != IG_NODE_CALL || strcmp(target, "_operator.getitem") == 0) continue;
     const char *stack = ig_node_meta(n, IG_META_NN_MODULE_STACK);
-    module *m = enter(b, stack ? stack : "");
+    // What PyTorch writes for nodes that belong to no module.
+    bool none = !stack || strstr(stack, "_empty_nn_module_stack");
+    module *m = enter(b, none ? "" : stack);
     if (m && !b->failed) add_call(b, m, target);
+  }
+  for (size_t i = 0; i < ig_graph_sub_count(g) && !b->failed; i++) {
+    const char *name = NULL;
+    build(b, ig_graph_sub(g, i, &name));
   }
 }
 
