@@ -252,8 +252,10 @@ static int self_check(const job *j, const char *path) {
   }
   bool runs = j->target->program;
   (void)fprintf(stderr, "%s: checked against %s\n", path, ig_model_name(j->from));
+  cli_stage("comparing", 0, "MB");
   code = runs ? compare_runs(j->c, j->from, copy, &agrees)
               : compare_weights(j->c, j->from, copy, &agrees);
+  cli_stage_end();
   ig_model_free(copy);
   if (code != CLI_OK || agrees) return code;
   return cli_error(CLI_DIFFERS, "%s: disagrees with %s; please report this", path,
@@ -265,7 +267,9 @@ static int convert(job *j, const char *to) {
     return cli_no_program(j->from);
   }
   if (strcmp(to, "-") == 0) return cli_to_stdout(j->target->suffix, j->target->save, j);
+  cli_stage("writing", ig_model_file_bytes(j->from), "MB");
   int code = j->target->save(to, j);
+  cli_stage_end();
   return code == CLI_OK && !o.no_check ? self_check(j, to) : code;
 }
 
