@@ -123,6 +123,7 @@ void cli_compare(ig_ctx *c, ig_tensor *got, ig_tensor *want, const cli_tolerance
 }
 
 void cli_print_diff(FILE *to, const char *name, const cli_diff *d) {
+  cli_stage_end();
   (void)fprintf(to, "  ");
   cli_put(to, CLI_CYAN, "%-24s", name);
   if (d->why[0]) {

@@ -78,10 +78,44 @@ bool cli_is_golden_name(const char *name) {
   return numbered(name, "arg") || is_result_name(name);
 }
 
+ig_tensor *cli_as_tensor(ig_ctx *c, const ig_value *v, ig_dtype dtype) {
+  if (v->kind == IG_KIND_TENSOR) return v->tensor;
+  bool number = v->kind == IG_KIND_INT || v->kind == IG_KIND_FLOAT || v->kind == IG_KIND_BOOL;
+  ig_tensor *t =
+      number ? ig_tensor_empty(c, v->kind == IG_KIND_FLOAT ? IG_F64 : IG_I64, NULL, 0) : NULL;
+  if (!t) return NULL;
+  if (v->kind == IG_KIND_FLOAT) *(double *)ig_tensor_data(t) = v->f;
+  if (v->kind != IG_KIND_FLOAT) {
+    *(int64_t *)ig_tensor_data(t) = v->kind == IG_KIND_INT ? v->i.value : v->b;
+  }
+  if (dtype == IG_DTYPE_COUNT) return t;
+  return call(c, "to", (ig_value[]){ig_of_tensor(t), ig_of_dtype(dtype)}, 2);
+}
+
+// An input that is no tensor, from an array of one element.
+static int set_number(ig_ctx *c, ig_session *s, const ig_model *m, const ig_model_port *p,
+                      const ig_tensor *t, const char *from) {
+  double f = ig_tensor_numel(t) == 1 ? ig_tensor_get(t, 0) : 0;
+  bool whole = ig_tensor_dtype(t) == IG_I64;
+  ig_value v = p->kind == IG_KIND_INT    ? ig_of_i64((int64_t)f)
+               : p->kind == IG_KIND_BOOL ? ig_of_bool(f != 0)
+                                         : ig_of_f64(f);
+  if (p->kind == IG_KIND_INT && whole && ig_tensor_numel(t) == 1) {
+    v = ig_of_i64(*(const int64_t *)ig_tensor_data(t));
+  }
+  if (ig_tensor_numel(t) != 1) {
+    return cli_error(CLI_FAILED, "%s: input '%s' is a number, the array has %lld elements", from,
+                     p->name, (long long)ig_tensor_numel(t));
+  }
+  if (ig_session_set_value(s, p->name, &v) == IG_OK) return CLI_OK;
+  return cli_fail(c, ig_model_name(m), CLI_FAILED);
+}
+
 static int set_input(ig_ctx *c, ig_session *s, const ig_model *m, int i, ig_tensor *t,
                      const char *from) {
   const ig_model_port *const *ports = NULL;
   (void)ig_model_inputs(m, &ports);
+  if (ports[i]->kind != IG_KIND_TENSOR) return set_number(c, s, m, ports[i], t, from);
   t = cli_as_dtype(c, t, ports[i]->dtype);
   if (t && ig_session_set(s, ports[i]->name, t) == IG_OK) return CLI_OK;
   int code = cli_fail(c, ig_model_name(m), CLI_FAILED);

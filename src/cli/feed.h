@@ -46,6 +46,9 @@ int cli_load_arrays(ig_ctx *c, const char *path, cli_arrays *out);
 void cli_free_arrays(cli_arrays *a);
 // t, or the same bits as another dtype of that width: bfloat16 is stored as uint16 by NumPy.
 ig_tensor *cli_as_dtype(ig_ctx *c, ig_tensor *t, ig_dtype dtype);
+// A number as a tensor without dimensions (dtype IG_DTYPE_COUNT: int64 or float64); NULL: no
+// number.
+ig_tensor *cli_as_tensor(ig_ctx *c, const ig_value *v, ig_dtype dtype);
 ig_tensor *cli_dense(ig_ctx *c, ig_tensor *t);  // row-major
 // "arg0", "out3", "mut_buf.x": a name of files that hold inputs and results together.
 bool cli_is_golden_name(const char *name);

@@ -168,9 +168,10 @@ static int save_results(ig_ctx *c, const ig_model *m, const ig_session *s) {
   int code = list && names ? CLI_OK : cli_no_memory();
   for (size_t i = 0; list && names && i < n; i++) {
     const ig_value *v = ig_session_output_at(s, i);
-    if (!v || v->kind != IG_KIND_TENSOR) continue;
+    ig_tensor *t = v ? cli_as_tensor(c, v, IG_DTYPE_COUNT) : NULL;
+    if (!t) continue;
     list[count].name = cli_output_name(m, i, names[count], sizeof *names);
-    list[count++].tensor = v->tensor;
+    list[count++].tensor = t;
   }
   if (list && code == CLI_OK) code = cli_save_arrays(c, o.output, list, count);
   free(names);
@@ -202,13 +203,14 @@ static int by_order(const ig_model *m, size_t wanted) {
 static bool check_one(ig_ctx *c, const ig_session *s, int k, const ig_weight *want) {
   cli_diff d = {0};
   const ig_value *v = k < 0 ? NULL : ig_session_output_at(s, (size_t)k);
-  if (v && v->kind == IG_KIND_TENSOR) {
-    ig_scope scope = ig_scope_open(c);
-    cli_compare(c, v->tensor, want->tensor, &o.tolerance, &d);
-    ig_scope_close(c, scope);
+  ig_scope scope = ig_scope_open(c);
+  ig_tensor *got = v ? cli_as_tensor(c, v, ig_tensor_dtype(want->tensor)) : NULL;
+  if (got) {
+    cli_compare(c, got, want->tensor, &o.tolerance, &d);
   } else {
     (void)snprintf(d.why, sizeof d.why, "the model has no such output");
   }
+  ig_scope_close(c, scope);
   report(want->name, &d);
   return d.agrees;
 }

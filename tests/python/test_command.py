@@ -173,6 +173,26 @@ def test_inputs_that_a_model_writes_are_results(tmp_path: pathlib.Path) -> None:
     assert subprocess.run(command, env=environment(), capture_output=True).returncode == 1
 
 
+def test_numbers_go_in_and_come_out(tmp_path: pathlib.Path) -> None:
+    class Numbers(ingot.nn.Module):
+        def forward(self, x: ingot.Tensor, n: int, scale: float) -> tuple:
+            return x * n * scale, x.shape[0] * n, None, n
+
+    x = ingot.ones(3, 2)
+    shapes = {"x": {0: ingot.export.Dim("rows")}, "n": None, "scale": None}
+    path = tmp_path / "numbers.pt2"
+    ingot.export.save(ingot.export.export(Numbers(), (x, 4, 0.5), dynamic_shapes=shapes), path)
+    given = numpy.ones((5, 2), numpy.float32)
+    numpy.savez(tmp_path / "io.npz", arg0=given, arg1=4, arg2=0.5, out0=given * 2, out1=20, out3=4)
+    command = [INGOT, "run", path, "--inputs", tmp_path / "io.npz", "--check", tmp_path / "io.npz"]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["out0", "out1", "out3"]
+    numpy.savez(tmp_path / "io.npz", arg0=given, arg1=5, arg2=0.5)
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True)
+    assert done.returncode == 5 and "to be equal to 4, but got 5" in done.stderr
+
+
 # ---- files of other releases
 
 
