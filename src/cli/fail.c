@@ -42,7 +42,7 @@ void cli_warn(const char *fmt, ...) {
 
 int cli_fail(const ig_ctx *c, const char *file, int code) {
   const char *text = ig_ctx_error(c);
-  bool named = !file || strncmp(text, file, strlen(file)) == 0;
+  bool named = !file || (strncmp(text, file, strlen(file)) == 0 && text[strlen(file)] == ':');
   if (ig_ctx_status(c) == IG_IO) code = CLI_IO;
   if (ig_ctx_status(c) == IG_NOMEM) code = CLI_FAILED;
   return cli_error(code, "%s%s%s", named ? "" : file, named ? "" : ": ", text);
