@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "arrays/unpack.h"
+#include "tensor/copy.h"
 #include "tensor/tensor.h"
 
 #define BAD(u, p, ...) ig_unpack_bad((u), (p), IG_SYNTAX, __VA_ARGS__)
@@ -242,6 +243,58 @@ static ig_tensor *make_view(ig_unpack *u, const ig_pickle *p, const ig_storage_i
   return ig_tensor_make(u->c, m, false);
 }
 
+// Flips the signs of real parts, imaginary parts, or both; every float has its sign in the top bit.
+static void flip_signs(ig_dtype d, uint8_t *at, size_t n, bool re, bool im) {
+  size_t width = ig_element_align(d);
+  bool pairs = ig_dtype_is_complex(d);
+  for (size_t i = 0; i + width <= n; i += width) {
+    bool second = pairs && i / width % 2;
+    if (second ? im : re) at[i + width - 1] ^= 0x80;
+  }
+}
+
+// PyTorch can leave a conjugation or negation pending: {"conj": True}. Here it is done at once, in
+// a tensor of its own.
+static ig_tensor *resolve(ig_unpack *u, const ig_pickle *metadata, ig_tensor *t) {
+  bool conj = false;
+  bool neg = false;
+  bool ok = metadata->kind == IG_PICKLE_DICT || metadata->kind == IG_PICKLE_NONE;
+  for (size_t i = 0; metadata->kind == IG_PICKLE_DICT && i + 1 < metadata->n; i += 2) {
+    const ig_pickle *key = metadata->items[i];
+    const ig_pickle *value = metadata->items[i + 1];
+    ok = ok && key->kind == IG_PICKLE_STR && value->kind == IG_PICKLE_BOOL;
+    if (ok && strcmp(key->text, "conj") == 0) {
+      conj = value->b;
+    } else if (ok && strcmp(key->text, "neg") == 0) {
+      neg = value->b;
+    } else {
+      ok = false;
+    }
+  }
+  bool fits = t && (!conj || ig_dtype_is_complex(t->dtype)) &&
+              (!neg || ig_dtype_is_complex(t->dtype) || ig_dtype_is_float(t->dtype));
+  if (t && (!ok || !fits)) {
+    (void)ig_unpack_bad(u, metadata, IG_UNSUPPORTED, "a tensor with properties that are not known");
+    return NULL;
+  }
+  if (!t || (!conj && !neg) || ig_tensor_is_fake(t)) return t;
+  // Strides of 0 make many elements of few bytes: what is copied has the limit of what is unpacked.
+  uint64_t bytes = (uint64_t)ig_tensor_numel(t) * ig_dtype_size(t->dtype);
+  if ((uint64_t)ig_tensor_numel(t) > u->limits.max_inflated || bytes > u->limits.max_inflated) {
+    (void)BAD(u, metadata,
+              "a pending conjugation of %" PRId64 " elements, the limit is %" PRIu64 " bytes",
+              ig_tensor_numel(t), u->limits.max_inflated);
+    return NULL;
+  }
+  int64_t sizes[IG_MAX_DIM];
+  for (int d = 0; d < t->ndim; d++) sizes[d] = ig_sizes(t)[d].value;
+  ig_tensor *copy = ig_tensor_empty(u->c, t->dtype, sizes, t->ndim);
+  if (!copy) return NULL;
+  if (bytes) ig_tensor_read(t, t->dtype, ig_tensor_data(copy));
+  flip_signs(t->dtype, ig_tensor_data(copy), (size_t)bytes, neg, conj != neg);
+  return copy;
+}
+
 // (storage, offset, sizes, strides[, requires_grad, hooks[, dtype or metadata ...]])
 static ig_object *rebuild(ig_unpack *u, ig_pickle *p, size_t least, size_t most, bool typed) {
   const ig_pickle *a = p->args;
@@ -277,15 +330,11 @@ static ig_object *rebuild(ig_unpack *u, ig_pickle *p, size_t least, size_t most,
       (a->n > 4 && !bool_of(u, a->items[4], &grad))) {
     return NULL;
   }
-  size_t metadata = typed ? 7 : 6;
-  if (a->n > metadata && a->items[metadata]->kind != IG_PICKLE_NONE &&
-      !(a->items[metadata]->kind == IG_PICKLE_DICT && a->items[metadata]->n == 0)) {
-    (void)ig_unpack_bad(u, p, IG_UNSUPPORTED,
-                        "a tensor with pending conjugation or negation; save it resolved");
-    return NULL;
-  }
   m.offset = ig_const(offset);
-  return finish(u, p, make_view(u, p, &id, &m), grad, false);
+  ig_tensor *t = make_view(u, p, &id, &m);
+  size_t metadata = typed ? 7 : 6;
+  if (a->n > metadata) t = resolve(u, a->items[metadata], t);
+  return finish(u, p, t, grad, false);
 }
 static ig_object *call_v1(ig_unpack *u, ig_pickle *p, size_t depth) {
   (void)depth;

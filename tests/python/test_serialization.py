@@ -524,6 +524,17 @@ def test_every_protocol_of_pytorch(protocol: int, zipped: bool) -> None:
     assert same(value, ingot.load(f))
 
 
+def test_pending_conjugations_are_done() -> None:
+    torch = real("torch")
+    z = torch.tensor([[1 + 2j, 3 - 4j], [0.5j, -1]])
+    value = [z.conj(), z.t().conj(), z.clone().conj().imag, torch._neg_view(z), torch._neg_view(z.conj()), z[0, 0].conj()]
+    f = io.BytesIO()
+    torch.save(value, f)
+    f.seek(0)
+    for mine, theirs in zip(ingot.load(f), value, strict=True):
+        assert numpy.array_equal(mine.numpy(), theirs.resolve_conj().resolve_neg().numpy())
+
+
 def test_pickles_are_those_of_pytorch() -> None:
     torch = real("torch")
     module = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.BatchNorm2d(4), torch.nn.LSTM(4, 5))

@@ -34,6 +34,12 @@ static ig_tensor *no_storage(ig_unpack *u, const ig_storage_id *id) {
   return NULL;
 }
 
+static ig_tensor *real_storage(ig_unpack *u, const ig_storage_id *id) {
+  static const uint8_t bytes[64] = {0};
+  (void)id;
+  return ig_bytes_tensor(u->c, (ig_bytes){bytes, sizeof bytes}, NULL, 1);
+}
+
 // The whole way that a pickle of a file goes.
 static ig_status load(fixture *f, ig_bytes in, const ig_limits *limits, ig_object **out) {
   ig_unpack un = {
@@ -403,6 +409,25 @@ static void tensors_stay_inside_their_storage(void **state) {
   REFUSE(*state, list, IG_SYNTAX);
 }
 
+// Six million million conjugates of one number, in two hundred bytes.
+static void pending_work_has_a_limit(void **state) {
+  fixture *f = *state;
+  static const char text[] = REBUILD ID("ComplexFloatStorage", "0", "K\x06")
+      "K\0\x8a\x06\0\0\0\0\0\x06\x85K\0\x85\x89" "ccollections\nOrderedDict\n)R}X\x04\0\0\0conj\x88stR.";
+  ig_object *o = NULL;
+  ig_unpack un = {.c = f->c, .name = "x", .limits = ig_limits_of(NULL), .storage = real_storage};
+  ig_pickle_source source = {.name = "x",
+                             .in = {(const uint8_t *)text, sizeof text - 1},
+                             .rule = ig_unpack_rule,
+                             .user = &un};
+  ig_pickle *tree = NULL;
+  ig_scope s = ig_scope_open(f->c);
+  assert_int_equal(ig_pickle_read(f->c, &source, &f->arena, &tree, NULL), IG_OK);
+  assert_int_equal(ig_unpack_tree(&un, tree, &o), IG_SYNTAX);
+  ig_scope_close(f->c, s);
+  test_error_has(f->c, "a pending conjugation of 6597069766656 elements");
+}
+
 static void what_is_not_supported_is_named(void **state) {
   static const hostile list[] = {
       CASE("ctorch._utils\n_rebuild_qtensor\n)R.", "_rebuild_qtensor: quantized tensors are not"),
@@ -467,6 +492,7 @@ int main(void) {
       TEST(shared_values_are_made_once),
       TEST(limits_hold),
       TEST(tensors_stay_inside_their_storage),
+      TEST(pending_work_has_a_limit),
       TEST(what_is_not_supported_is_named),
       TEST(every_protocol_is_read),
   };
