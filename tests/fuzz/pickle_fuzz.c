@@ -8,11 +8,14 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-// Every storage exists and is 64 bytes long.
+enum { STORAGE = 1 << 16 };
+
+// Every storage exists and has what is asked for, up to a size.
 static ig_tensor *storage(ig_unpack *u, const ig_storage_id *id) {
-  static const uint8_t bytes[64] = {1};
-  (void)id;
-  return ig_bytes_tensor(u->c, (ig_bytes){bytes, sizeof bytes}, NULL, 1);
+  static const uint8_t bytes[STORAGE] = {1};
+  size_t width = id->untyped ? 1 : ig_dtype_size(id->dtype);
+  size_t n = (uint64_t)id->numel < STORAGE / width ? (size_t)id->numel * width : STORAGE;
+  return ig_bytes_tensor(u->c, (ig_bytes){bytes, n}, NULL, 1);
 }
 
 static bool allow(const char *global, void *user) {
@@ -21,7 +24,7 @@ static bool allow(const char *global, void *user) {
 }
 
 static ig_object *load(ig_ctx *c, ig_bytes in) {
-  ig_limits limits = {.size = sizeof limits, .max_nodes = 1 << 16};
+  ig_limits limits = {.size = sizeof limits, .max_nodes = 1 << 16, .max_inflated = STORAGE};
   ig_unpack un = {.c = c,
                   .name = "fuzz",
                   .limits = ig_limits_of(&limits),

@@ -527,7 +527,14 @@ def test_every_protocol_of_pytorch(protocol: int, zipped: bool) -> None:
 def test_pending_conjugations_are_done() -> None:
     torch = real("torch")
     z = torch.tensor([[1 + 2j, 3 - 4j], [0.5j, -1]])
-    value = [z.conj(), z.t().conj(), z.clone().conj().imag, torch._neg_view(z), torch._neg_view(z.conj()), z[0, 0].conj()]
+    value = [
+        z.conj(),
+        z.t().conj(),
+        z.clone().conj().imag,
+        torch._neg_view(z),
+        torch._neg_view(z.conj()),
+        z[0, 0].conj(),
+    ]
     f = io.BytesIO()
     torch.save(value, f)
     f.seek(0)
