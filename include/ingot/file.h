@@ -128,8 +128,9 @@ typedef struct ig_tensor_list {
 // torch.save that holds a dictionary of tensors. limits NULL: the default ones.
 IG_API IG_MUST_USE ig_status ig_tensors_open(ig_ctx *c, const char *path, const ig_limits *limits,
                                              ig_tensor_list *out);
-// By the name's ending: .safetensors, .pt and .pth (as torch.save writes a dictionary), otherwise
-// NumPy's .npz. bfloat16 and float8 are not known to NumPy: IG_UNSUPPORTED names the array.
+// By the name's ending: .safetensors, .pt and .pth (as torch.save writes a dictionary), .npy (one
+// tensor), otherwise NumPy's .npz. bfloat16 and float8 are not known to NumPy: IG_UNSUPPORTED names
+// the array.
 IG_API IG_MUST_USE ig_status ig_tensors_write(ig_ctx *c, const char *path,
                                               const ig_tensor_list *list);
 // Arrays for NumPy; element types that it lacks become unsigned integers of the same bits.

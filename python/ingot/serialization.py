@@ -202,8 +202,8 @@ def save_file(
     *,
     bits: bool = False,
 ) -> None:
-    """Writes named tensors; the ending says how: .safetensors, .pt or .pth, .npz. `bits`: an .npz in which element
-    types that NumPy lacks (bfloat16, float8) are unsigned integers of the same bits."""
+    """Writes named tensors; the ending says how: .safetensors, .pt or .pth, .npy (one tensor), .npz. `bits`: for NumPy,
+    element types that it lacks (bfloat16, float8) become unsigned integers of the same bits."""
     _C.tensors_save(dict(tensors), os.fsdecode(filename), metadata, bits)
 
 

@@ -26,6 +26,8 @@ IG_MUST_USE ig_status ig_tensors_parse(ig_ctx *c, const ig_arrays_in *in, ig_ten
 
 // bits: element types that NumPy lacks are written as unsigned integers of the same bits.
 IG_MUST_USE ig_status ig_npz_print(ig_ctx *c, const ig_tensor_list *list, bool bits, ig_sink *out);
+// A list of one tensor.
+IG_MUST_USE ig_status ig_npy_print(ig_ctx *c, const ig_tensor_list *list, bool bits, ig_sink *out);
 IG_MUST_USE ig_status ig_safetensors_print(ig_ctx *c, const ig_tensor_list *list, ig_sink *out);
 
 // The elements of t in row-major order: where they lie, or copied into *copy, which is `n` bytes of

@@ -120,3 +120,22 @@ ig_status ig_npz_print(ig_ctx *c, const ig_tensor_list *list, bool bits, ig_sink
   ig_zip_writer_free(&w);
   return st;
 }
+
+ig_status ig_npy_print(ig_ctx *c, const ig_tensor_list *list, bool bits, ig_sink *out) {
+  ig_npy a;
+  uint8_t *copy = NULL;
+  if (list->n != 1) {
+    return ig_fail(c, IG_INVALID, "a .npy file holds one array, found %zu; write .npz", list->n);
+  }
+  IG_RETURN_IF_ERR(describe(c, &list->at[0], bits, &a));
+  IG_RETURN_IF_ERR(ig_tensor_bytes(c, list->at[0].name, list->at[0].tensor, &a.data, &copy));
+  ig_str head = ig_str_make(c->alloc);
+  ig_status st = ig_npy_head(c, &a, &head);
+  if (st == IG_OK) {
+    ig_sink_put(out, head.at, head.n);
+    ig_sink_put(out, a.data.at, a.data.n);
+  }
+  ig_str_free(&head);
+  ig_mem_free(c->alloc, copy, copy ? a.data.n : 0);
+  return st;
+}

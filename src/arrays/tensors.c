@@ -155,6 +155,8 @@ static ig_status write_any(ig_ctx *c, const char *path, const ig_tensor_list *li
     st = ig_safetensors_print(c, list, &sink);
   } else if (!bits && (ends_with(path, ".pt") || ends_with(path, ".pth"))) {
     st = torch_print(c, list, &sink);
+  } else if (ends_with(path, ".npy")) {
+    st = ig_npy_print(c, list, bits, &sink);
   } else {
     st = ig_npz_print(c, list, bits, &sink);
   }

@@ -421,6 +421,10 @@ def test_numpy_files(tmp_path: pathlib.Path) -> None:
         assert len(back) == 6 and all(numpy.array_equal(back[n].numpy(), v) for n, v in arrays.items())
     numpy.save(tmp_path / "one.npy", a)
     assert numpy.array_equal(ingot.load_file(tmp_path / "one.npy")["arr_0"].numpy(), a)
+    ingot.save_file({"x": ingot.from_numpy(a).t()}, tmp_path / "one.npy")
+    assert numpy.array_equal(numpy.load(tmp_path / "one.npy"), a.T)
+    with pytest.raises(ValueError, match=r"a .npy file holds one array, found 2; write .npz"):
+        ingot.save_file({"x": ingot.ones(1), "y": ingot.ones(1)}, tmp_path / "one.npy")
     numpy.save(tmp_path / "odd.npy", numpy.array([{}], dtype=object), allow_pickle=True)
     with pytest.raises(FileError):
         ingot.load_file(tmp_path / "odd.npy")
