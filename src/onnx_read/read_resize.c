@@ -67,7 +67,9 @@ static double cubic(double x, double a) {
 // First tap relative to the floor of the position, and how many there are.
 static int64_t footprint(const resize *z, double scale, int64_t *first) {
   double reach = z->mode[0] == 'c' ? 2 : 1;
-  *first = (int64_t)floor(-reach / scale) + 1;
+  double low = floor(-reach / scale);
+  if (!(low > -MAX_TAPS)) return MAX_TAPS + 1;
+  *first = (int64_t)low + 1;
   return 2 - 2 * *first;
 }
 

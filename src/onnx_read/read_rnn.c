@@ -220,6 +220,102 @@ static ig_tensor *start(ig_rd *r, const rnn *x, size_t input, int64_t dir, bool 
   return ig_rd_full(r, sizes, 2, 0, x->dtype);
 }
 
+// ---- ATen's operator: the same gates in another order, no extras, sequences of any length
+
+// Rows of the gates in ATen's order.
+static ig_tensor *reorder(ig_rd *r, const rnn *x, ig_tensor *t) {
+  static const int64_t orders[5][4] = {[1] = {0}, [3] = {1, 0, 2}, [4] = {0, 2, 3, 1}};
+  ig_tensor *parts[4];
+  if (x->kind == 1) return t;
+  for (int i = 0; i < x->kind; i++) {
+    int64_t k = orders[x->kind][i];
+    parts[i] = ig_rd_slice(r, t, 0, k * x->hidden, (k + 1) * x->hidden, 1);
+  }
+  return ig_rd_cat(r, parts, (size_t)x->kind, 0);
+}
+
+// Does ATen have exactly this?
+static bool is_plain(ig_rd *r, rnn *x, size_t dirs) {
+  if (x->clip > 0 || x->coupled || ig_rd_has(r, 4) || ig_rd_has(r, 7)) return false;
+  if (x->kind == 3 && !x->linear_first) return false;
+  for (size_t d = 0; d < dirs; d++) {
+    take_activations(r, x, d);
+    bool relu = x->kind == 1 && strcmp(x->act[0].name, "relu") == 0;
+    const char *first = x->kind == 1 ? "tanh" : "sigmoid";
+    if (!relu && strcmp(x->act[0].name, first) != 0) return false;
+    if (x->kind >= 3 && strcmp(x->act[1].name, "tanh") != 0) return false;
+    if (x->kind == 4 && strcmp(x->act[2].name, "tanh") != 0) return false;
+    if (x->kind == 1 && d && relu != (strcmp(x->act[0].name, "relu") == 0)) return false;
+  }
+  return true;
+}
+
+// Parameters of all directions: input, hidden, and their biases if there are any.
+static ig_value plain_params(ig_rd *r, const rnn *x, size_t dirs, bool biased) {
+  size_t per = biased ? 4 : 2;
+  int64_t n = x->kind * x->hidden;
+  ig_value *at = ig_scope_push(r->c, dirs * per * sizeof *at);
+  for (size_t d = 0; at && d < dirs; d++) {
+    ig_tensor *w = ig_rd_select(r, ig_rd_in(r, 1), 0, (int64_t)d);
+    at[d * per] = ig_of_tensor(reorder(r, x, w));
+    w = ig_rd_select(r, ig_rd_in(r, 2), 0, (int64_t)d);
+    at[d * per + 1] = ig_of_tensor(reorder(r, x, w));
+    ig_tensor *b = biased ? ig_rd_select(r, ig_rd_in(r, 3), 0, (int64_t)d) : NULL;
+    if (!biased) continue;
+    at[d * per + 2] = ig_of_tensor(reorder(r, x, ig_rd_slice(r, b, 0, 0, n, 1)));
+    at[d * per + 3] = ig_of_tensor(reorder(r, x, ig_rd_slice(r, b, 0, n, 2 * n, 1)));
+  }
+  return at ? ig_of_list(at, dirs * per) : ig_none();
+}
+
+// [dirs, batch, hidden]
+static ig_tensor *plain_start(ig_rd *r, const rnn *x, size_t input, size_t dirs, bool batch_first) {
+  static const int64_t swap[] = {1, 0, 2};
+  if (!ig_rd_has(r, input)) {
+    ig_int sizes[3] = {ig_const((int64_t)dirs), x->batch, ig_const(x->hidden)};
+    return ig_rd_full(r, sizes, 3, 0, x->dtype);
+  }
+  ig_tensor *t = ig_rd_in(r, input);
+  return batch_first ? ig_rd_permute(r, t, swap, 3) : t;
+}
+
+static void run_plain(ig_rd *r, const rnn *x, ig_tensor *seq, size_t dirs, bool back,
+                      bool batch_first) {
+  static const int64_t swap[] = {1, 0, 2};
+  static const int64_t to_dirs[] = {0, 2, 1, 3};
+  static const int64_t to_batch[] = {1, 0, 2, 3};
+  ig_int zero = ig_const(0);
+  bool biased = ig_rd_has(r, 3);
+  if (back) seq = ig_flip(r->c, seq, ig_of_ints(&zero, 1));
+  ig_value params = plain_params(r, x, dirs, biased);
+  ig_value state[2] = {ig_of_tensor(plain_start(r, x, 5, dirs, batch_first)), ig_none()};
+  if (x->kind == 4) state[1] = ig_of_tensor(plain_start(r, x, 6, dirs, batch_first));
+  ig_value outs[3] = {ig_none(), ig_none(), ig_none()};
+  if (!ig_rd_ok(r) || !seq) return;
+  ig_int one = ig_const(1);
+  bool both = dirs == 2;
+  if (x->kind == 4) {
+    ig_lstm_input(r->c, seq, ig_of_list(state, 2), params, biased, one, 0, false, both, false,
+                  outs);
+  } else if (x->kind == 3) {
+    ig_gru_input(r->c, seq, state[0].tensor, params, biased, one, 0, false, both, false, outs);
+  } else if (strcmp(x->act[0].name, "relu") == 0) {
+    ig_rnn_relu_input(r->c, seq, state[0].tensor, params, biased, one, 0, false, both, false, outs);
+  } else {
+    ig_rnn_tanh_input(r->c, seq, state[0].tensor, params, biased, one, 0, false, both, false, outs);
+  }
+  ig_tensor *y = ig_value_tensor(&outs[0]);
+  if (!y) return;
+  if (back) y = ig_flip(r->c, y, ig_of_ints(&zero, 1));
+  ig_int sizes[4] = {ig_sizes(seq)[0], x->batch, ig_const((int64_t)dirs), ig_const(x->hidden)};
+  y = ig_rd_reshape(r, y, sizes, 4);
+  ig_rd_out(r, 0, ig_rd_permute(r, y, batch_first ? to_batch : to_dirs, 4));
+  for (size_t i = 1; i < 3; i++) {
+    ig_tensor *t = ig_value_tensor(&outs[i]);
+    ig_rd_out(r, i, batch_first && t ? ig_rd_permute(r, t, swap, 3) : t);
+  }
+}
+
 static bool rnn_init(ig_rd *r, rnn *x, ig_tensor *seq, size_t *dirs, bool *first_back) {
   ig_tensor *w = ig_rd_in(r, 1);
   ig_tensor *rw = ig_rd_in(r, 2);
@@ -231,7 +327,7 @@ static bool rnn_init(ig_rd *r, rnn *x, ig_tensor *seq, size_t *dirs, bool *first
   *dirs = strcmp(direction, "bidirectional") == 0 ? 2 : 1;
   *first_back = strcmp(direction, "reverse") == 0;
   x->hidden = ig_rd_attr_int(r, "hidden_size", ig_rd_plain(r, ig_sizes(rw)[2]));
-  x->steps = ig_rd_plain(r, ig_sizes(seq)[0]);
+  x->steps = 0;
   x->batch = ig_sizes(seq)[1];
   x->dtype = seq->dtype;
   x->clip = ig_rd_attr_float(r, "clip", 0);
@@ -240,11 +336,9 @@ static bool rnn_init(ig_rd *r, rnn *x, ig_tensor *seq, size_t *dirs, bool *first
   bool fits = ig_rd_plain(r, ig_sizes(w)[0]) == (int64_t)*dirs && x->hidden > 0 &&
               ig_rd_plain(r, ig_sizes(w)[1]) == x->kind * x->hidden &&
               ig_rd_plain(r, ig_sizes(rw)[1]) == x->kind * x->hidden &&
-              ig_rd_plain(r, ig_sizes(rw)[0]) == (int64_t)*dirs && x->steps >= 1 &&
-              x->steps <= MAX_STEPS;
+              ig_rd_plain(r, ig_sizes(rw)[0]) == (int64_t)*dirs;
   if (!fits) {
-    ig_rd_fail(r, IG_MISMATCH,
-               "weights, hidden_size and direction do not fit, or the sequence is empty");
+    ig_rd_fail(r, IG_MISMATCH, "weights, hidden_size and direction do not fit each other");
     return false;
   }
   x->lens = ig_rd_has(r, 4) ? ig_cast(r->c, ig_rd_in(r, 4), IG_I64) : NULL;
@@ -260,6 +354,15 @@ static void run(ig_rd *r, int kind) {
   ig_tensor *seq = ig_rd_in(r, 0);
   if (batch_first && seq && seq->ndim == 3) seq = ig_rd_permute(r, seq, swap, 3);
   if (!rnn_init(r, &x, seq, &dirs, &first_back)) return;
+  if (is_plain(r, &x, dirs)) {
+    run_plain(r, &x, seq, dirs, first_back, batch_first);
+    return;
+  }
+  x.steps = ig_rd_plain(r, ig_sizes(seq)[0]);
+  if (x.steps < 1 || x.steps > MAX_STEPS) {
+    ig_rd_fail(r, IG_INVALID, "a sequence of length %lld", (long long)x.steps);
+    return;
+  }
   ig_tensor *ys[2];
   ig_tensor *hs[2];
   ig_tensor *cells[2] = {NULL, NULL};
