@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "onnx_read/window.h"
+#include "onnx_ops/window.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear.
+#include "onnx_ops/quant.h"
 #include "onnx_read/float8.h"
-#include "onnx_read/quant.h"
 
 static bool range_of(int elem, double *low, double *high) {
   static const struct {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // MT19937, as the standard's reference implementation draws its seeded numbers.
-#ifndef ONNX_READ_TWISTER_H_
-#define ONNX_READ_TWISTER_H_
+#ifndef ONNX_OPS_TWISTER_H_
+#define ONNX_OPS_TWISTER_H_
 
 #include <stdint.h>
 

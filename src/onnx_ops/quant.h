@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rounding scaled numbers to quantized types.
-#ifndef ONNX_READ_QUANT_H_
-#define ONNX_READ_QUANT_H_
+#ifndef ONNX_OPS_QUANT_H_
+#define ONNX_OPS_QUANT_H_
 
 #include "onnx_read/reader.h"
 

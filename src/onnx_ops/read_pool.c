@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "onnx_read/window.h"
+#include "onnx_ops/window.h"
 
 // Output sizes by ONNX's rule; a window that would start in the right pad does not count.
 static void out_sizes(ig_rd *r, const ig_tensor *x, const ig_rd_window *w, int64_t *out) {

@@ -2,8 +2,8 @@
 // Regular expressions (the common part of RE2's syntax), matched in time linear in the text: a
 // nondeterministic automaton, all of whose states are followed at once. Hostile patterns cost no
 // more than others.
-#ifndef ONNX_READ_REGEX_H_
-#define ONNX_READ_REGEX_H_
+#ifndef ONNX_OPS_REGEX_H_
+#define ONNX_OPS_REGEX_H_
 
 #include "base/ctx.h"
 #include "base/file.h"

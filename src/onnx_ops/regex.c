@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "onnx_read/regex.h"
+#include "onnx_ops/regex.h"
 
 #include <string.h>
 

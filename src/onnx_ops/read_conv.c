@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "onnx_read/window.h"
+#include "onnx_ops/window.h"
 
 // group and channels fit each other?
 static bool check_groups(ig_rd *r, const ig_tensor *x, const ig_tensor *w, int64_t group,

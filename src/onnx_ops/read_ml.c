@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "onnx_read/ml.h"
+#include "onnx_ops/ml.h"
 
 // ---- post transforms, shared with trees
 

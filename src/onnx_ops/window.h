@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Windows over spatial dimensions, as convolutions and pools have them:
 // attributes checked, pads computed.
-#ifndef ONNX_READ_WINDOW_H_
-#define ONNX_READ_WINDOW_H_
+#ifndef ONNX_OPS_WINDOW_H_
+#define ONNX_OPS_WINDOW_H_
 
 #include "onnx_read/reader.h"
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "onnx_read/ml.h"
+#include "onnx_ops/ml.h"
 
 typedef enum mode {
   MODE_LEQ,

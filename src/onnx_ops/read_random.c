@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "onnx_ops/twister.h"
 #include "onnx_read/reader.h"
-#include "onnx_read/twister.h"
 
 static ig_dtype out_type(ig_rd *r, ig_dtype otherwise) {
   int64_t elem = ig_rd_attr_int(r, "dtype", 0);

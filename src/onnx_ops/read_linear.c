@@ -2,8 +2,8 @@
 // Products: MatMul, Gemm, Einsum, Det, and those of quantized integers.
 #include <string.h>
 
-#include "onnx_read/quant.h"
-#include "onnx_read/window.h"
+#include "onnx_ops/quant.h"
+#include "onnx_ops/window.h"
 
 static bool is_wide(ig_dtype d) {
   return d == IG_U16 || d == IG_U32 || d == IG_U64;

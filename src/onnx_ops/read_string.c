@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "onnx_ops/regex.h"
 #include "onnx_read/reader.h"
-#include "onnx_read/regex.h"
 
 static const ig_rd_value *strings(ig_rd *r, size_t i) {
   const ig_rd_value *v = ig_rd_val(r, i);

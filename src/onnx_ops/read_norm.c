@@ -2,8 +2,8 @@
 // Normalizations, and Dropout.
 #include <string.h>
 
+#include "onnx_ops/twister.h"
 #include "onnx_read/reader.h"
-#include "onnx_read/twister.h"
 
 // [C] beside [N, C, ...]
 static ig_tensor *channel(ig_rd *r, ig_tensor *t, const ig_tensor *x) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the operators of ai.onnx.ml.
-#ifndef ONNX_READ_ML_H_
-#define ONNX_READ_ML_H_
+#ifndef ONNX_OPS_ML_H_
+#define ONNX_OPS_ML_H_
 
 #include "onnx_read/reader.h"
 
