@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
 from onnx.backend.base import Backend, BackendRep, Device, DeviceType, namedtupledict
 
 import ingot
-import onnx
-from onnx import TensorProto, helper, numpy_helper
 
 _STRING = TensorProto.STRING
 # Element types that the engine carries in another type of tensor.
