@@ -190,12 +190,23 @@ static void put_input(ig_onnx *x, const ig_node *n) {
   }
 }
 
+// The placeholder of an input; the root of the modules has one per user input, in order.
+static const ig_node *placeholder_of(ig_onnx *x, const ig_input_spec *in, const ig_node **next) {
+  if (in->kind != IG_INPUT_USER) return NULL;
+  if (!x->functions) return ig_graph_find(x->g, in->name);
+  while (*next && !ig_node_is_placeholder(*next)) *next = (*next)->next;
+  const ig_node *found = *next;
+  if (found) *next = found->next;
+  return found;
+}
+
 static void put_inputs(ig_onnx *x) {
   const ig_input_spec *in = NULL;
   size_t n = ig_program_inputs(x->p, &in);
+  const ig_node *next = x->g->first;
   for (size_t i = 0; i < n; i++) {
-    const ig_node *node = ig_graph_find(x->g, in[i].name);
-    if (in[i].kind == IG_INPUT_USER && node) put_input(x, node);
+    const ig_node *node = placeholder_of(x, &in[i], &next);
+    if (node) put_input(x, node);
   }
 }
 
@@ -204,9 +215,11 @@ static void name_inputs(ig_onnx *x) {
   const ig_input_spec *in = NULL;
   size_t n = ig_program_inputs(x->p, &in);
   size_t k = 0;
+  const ig_node *next = x->g->first;
   for (size_t i = 0; i < n; i++) {
-    const ig_node *node = ig_graph_find(x->g, in[i].name);
-    if (in[i].kind != IG_INPUT_USER || !node) continue;
+    const ig_node *node = placeholder_of(x, &in[i], &next);
+    if (!node) continue;
+    if (x->functions && strcmp(node->name, in[i].name) != 0) give_name(x, node, in[i].name);
     bool tensor = node->val.kind == IG_KIND_TENSOR;
     if (tensor) learn_names(x, node->val.tensor);
     if (!tensor && !(is_number(&node->val) && ig_onnx_is_symbolic(&node->val))) continue;

@@ -240,7 +240,9 @@ static const char *name_of(ig_onnx *x, const char *path, ig_bytes body) {
     if (strncmp(f->name, base, length) != 0) continue;
     if (f->name[length] != 0 && strncmp(f->name + length, "__", 2) != 0) continue;
     if (f->body.n == body.n && memcmp(f->body.at, body.at, body.n) == 0) return f->name;
-    others++;
+    bool first = true;
+    for (size_t k = 0; k < i; k++) first = first && x->functions->all.at[k].name != f->name;
+    others += first;
   }
   (void)snprintf(text, sizeof text, others ? "%s__%zu" : "%s", base, others);
   return ig_onnx_keep(x, text);
