@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, BinaryIO
 
 import ingot
-from ingot import nn
+from ingot import _C, nn
 from ingot._C import Tensor
 from ingot.export.exported_program import ExportedProgram, flatten_inputs
 from ingot.onnx import errors
@@ -70,6 +70,7 @@ class ONNXProgram:
         self._options = dict(options or {})
         self._bytes: bytes | None = None
         self._session: Any = None
+        self._model: Any = None
         self._arrays = arrays
         self._fed: list[Any] = []
         self.diagnostic_context = diagnostic_context or DiagnosticContext("ingot.onnx", __version__)
@@ -219,6 +220,12 @@ class ONNXProgram:
             feeds[info.name] = (value if isinstance(value, Tensor) else ingot.tensor(value)).detach().numpy()
         return self._session.run(None, feeds)
 
+    def _run_ingot(self, inputs: Sequence[Any]) -> list[Any]:
+        """The written bytes, read back and run by Ingot."""
+        if self._model is None:
+            self._model = _C.onnx_parse(self.model_bytes, "model")
+        return self._model.run([v.detach() if isinstance(v, Tensor) else ingot.tensor(v) for v in inputs])
+
     def _run_program(self, leaves: Sequence[Any]) -> list[Any]:
         """The program without its writes: every output of the graph, new values of buffers among them."""
         ep = self._program()
@@ -238,7 +245,7 @@ class ONNXProgram:
         if self._engine() == "onnxruntime":
             found = self._run_onnxruntime(inputs, options)
             return found if self._arrays else [ingot.tensor(value) for value in found]
-        found = self._run_program(self._fed)
+        found = self._run_ingot(inputs)
         return [self._plain(value) for value in found] if self._arrays else found
 
     @staticmethod
@@ -253,8 +260,8 @@ class ONNXProgram:
         """Nothing is left to do: the writer folds and shares as it writes."""
 
     def release(self) -> None:
-        """Lets go of the session of onnxruntime."""
-        self._session = None
+        """Lets go of what running has loaded."""
+        self._session = self._model = None
 
     def to_bytes_io(self) -> io.BytesIO:
         return io.BytesIO(self.model_bytes)
