@@ -11,6 +11,7 @@ import sys
 import numpy
 import onnx
 import onnxruntime
+
 from program_replay import in_child, load
 
 import torch  # isort: skip  # means Ingot: program_replay saw to that

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole recorded programs (state, containers, control flow, sizes that vary) as ONNX: what the writer takes, the checker
-accepts, and onnxruntime and Ingot's own reader run it alike."""
+"""Whole recorded programs (state, containers, control flow, sizes that vary) as ONNX: what the writer takes, the
+checker accepts, and onnxruntime and Ingot's own reader run it alike."""
 import json
 import os
 import pathlib
