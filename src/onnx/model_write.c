@@ -175,6 +175,9 @@ static void put_number(ig_onnx *x, const ig_node *n) {
                      : v->kind == IG_KIND_FLOAT ? v->f_expr
                      : v->kind == IG_KIND_BOOL  ? v->b_expr
                                                 : NULL;
+  size_t count = 0;
+  const ig_expr *const *symbols = e ? ig_expr_symbols(x->c, e, &count) : NULL;
+  if (count == 1) e = symbols[0];  // a truth value is known by an integer that is 1
   if (!e || e->kind != IG_EXPR_SYMBOL || n->npos == 0 || !ig_onnx_tensor_of(&n->args[0])) return;
   int64_t one = 1;
   ig_dtype want = ig_onnx_number_type(e);

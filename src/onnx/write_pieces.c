@@ -122,44 +122,72 @@ static bool since_14(int opset, const ig_value *args, size_t n) {
   return opset >= 14;
 }
 
-static int64_t plain_size(ig_onnx *x, const ig_onnx_call *call, const ig_tensor *t, int64_t d) {
-  ig_int size = ig_sizes(t)[d];
-  if (size.expr) {
-    ig_onnx_refuse(x, call->node, "dimension %lld must be known when the model is written",
-                   (long long)d);
-  }
-  return size.value;
+// Places of a diagonal in a plane whose rows are laid out one after the other: first, then every
+// (columns + 1)th, `count` of them.
+static const char *diagonal_places(ig_onnx *x, ig_int columns, int64_t offset, ig_int count) {
+  ig_int first = offset >= 0 ? ig_const(offset) : ig_int_mul(x->c, ig_const(-offset), columns);
+  const char *zero = ig_onnx_integer(x, IG_I64, 0);
+  const char *one = ig_onnx_integer(x, IG_I64, 1);
+  const char *n = ig_onnx_squeeze(x, ig_onnx_size(x, count), 0, NULL);
+  const char *at = ig_onnx_emit3(x, "Range", zero, n, one, NULL);
+  const char *step = ig_onnx_size(x, ig_int_add(x->c, columns, ig_const(1)));
+  at = ig_onnx_emit2(x, "Mul", at, step, NULL);
+  return ig_onnx_emit2(x, "Add", at, ig_onnx_size(x, first), NULL);
 }
 
-// self, offset, dim1, dim2: both dimensions last and in one, of which every (columns + 1)th
-static void diagonal(ig_onnx *x, const ig_onnx_call *call) {
-  const ig_tensor *self = ig_onnx_tensor_of(&call->args[0]);
-  int n = self ? self->ndim : 0;
-  int64_t offset = ig_onnx_int_of(x, &call->args[1]);
-  int64_t a = ig_onnx_dim(x, &call->args[2], n);
-  int64_t b = ig_onnx_dim(x, &call->args[3], n);
-  if (n < 2) return;
-  int64_t rows = plain_size(x, call, self, a);
-  int64_t columns = plain_size(x, call, self, b);
-  int64_t perm[IG_MAX_DIM];
+typedef struct plane {
+  int64_t perm[IG_MAX_DIM];  // both dimensions last
+  int64_t back[IG_MAX_DIM];
+  int64_t flat[IG_MAX_DIM];  // Reshape that makes one of them; 0: as it was
+  int n;
+  int64_t b;
+} plane;
+
+static plane plane_of(ig_onnx *x, int n, const ig_value *dim1, const ig_value *dim2) {
+  plane p = {.n = n, .b = ig_onnx_dim(x, dim2, n)};
+  int64_t a = ig_onnx_dim(x, dim1, n);
   int k = 0;
   for (int d = 0; d < n; d++) {
-    if (d != a && d != b) perm[k++] = d;
+    if (d != a && d != p.b) p.perm[k++] = d;
   }
-  perm[k++] = a;
-  perm[k] = b;
-  const char *in = ig_onnx_permuted(x, self_of(x, call), perm, n);
-  int64_t sizes[IG_MAX_DIM] = {0};  // 0: as it was
-  sizes[n - 2] = -1;
-  in = ig_onnx_emit2(x, "Reshape", in, ig_onnx_vector(x, sizes, (size_t)n - 1), NULL);
-  int64_t first = offset >= 0 ? offset : -offset * columns;
-  int64_t down = rows - (offset < 0 ? -offset : 0);
-  int64_t across = columns - (offset > 0 ? offset : 0);
-  int64_t count = down < across ? down : across;
-  if (count < 0) count = 0;
-  int64_t *at = ig_onnx_push(x, ((size_t)count + 1) * sizeof *at);
-  for (int64_t i = 0; at && i < count; i++) at[i] = first + i * (columns + 1);
-  if (at) (void)ig_onnx_gather(x, in, ig_onnx_vector(x, at, (size_t)count), n - 2, call->out);
+  p.perm[k++] = a;
+  p.perm[k] = p.b;
+  for (int d = 0; d < n; d++) p.back[p.perm[d]] = d;
+  p.flat[n - 2] = -1;
+  return p;
+}
+
+// self, offset, dim1, dim2
+static void diagonal(ig_onnx *x, const ig_onnx_call *call) {
+  const ig_tensor *self = ig_onnx_tensor_of(&call->args[0]);
+  if (!self || self->ndim < 2) return;
+  plane p = plane_of(x, self->ndim, &call->args[2], &call->args[3]);
+  int64_t offset = ig_onnx_int_of(x, &call->args[1]);
+  ig_int count = ig_sizes(call->val)[call->val->ndim - 1];
+  const char *in = ig_onnx_permuted(x, self_of(x, call), p.perm, p.n);
+  in = ig_onnx_emit2(x, "Reshape", in, ig_onnx_vector(x, p.flat, (size_t)p.n - 1), NULL);
+  const char *at = diagonal_places(x, ig_sizes(self)[p.b], offset, count);
+  (void)ig_onnx_gather(x, in, at, p.n - 2, call->out);
+}
+
+// self, src, offset, dim1, dim2
+static void diagonal_scatter(ig_onnx *x, const ig_onnx_call *call) {
+  const ig_tensor *self = ig_onnx_tensor_of(&call->args[0]);
+  const ig_tensor *src = ig_onnx_tensor_of(&call->args[1]);
+  if (!self || !src || self->ndim < 2) return;
+  plane p = plane_of(x, self->ndim, &call->args[3], &call->args[4]);
+  int64_t offset = ig_onnx_int_of(x, &call->args[2]);
+  const char *in = ig_onnx_permuted(x, self_of(x, call), p.perm, p.n);
+  const char *sizes = ig_onnx_emit1(x, "Shape", in, NULL);
+  in = ig_onnx_emit2(x, "Reshape", in, ig_onnx_vector(x, p.flat, (size_t)p.n - 1), NULL);
+  const char *at = diagonal_places(x, ig_sizes(self)[p.b], offset, ig_sizes(src)[src->ndim - 1]);
+  const char *values = ig_onnx_operand(x, &call->args[1], call->val->dtype);
+  at = ig_onnx_emit2(x, "Expand", at, ig_onnx_emit1(x, "Shape", values, NULL), NULL);
+  ig_onnx_node node = {.op_type = "ScatterElements",
+                       .in = {in, at, values},
+                       .attrs = {ig_onnx_int("axis", p.n - 2)}};
+  in = ig_onnx_emit2(x, "Reshape", ig_onnx_emit(x, &node), sizes, NULL);
+  (void)ig_onnx_emit1(x, "Identity", ig_onnx_permuted(x, in, p.back, p.n), call->out);
 }
 
 // ---- windows
@@ -245,6 +273,7 @@ const ig_onnx_row ig_onnx_pieces[] = {
     {"aten.triu.default", triangle, "upper", since_14},
     {"aten.diagonal.default", diagonal, NULL, NULL},
     {"aten.diagonal_copy.default", diagonal, NULL, NULL},
+    {"aten.diagonal_scatter.default", diagonal_scatter, NULL, NULL},
     {"aten.unfold.default", unfold, NULL, NULL},
     {"aten.as_strided.default", as_strided, NULL, NULL},
     {NULL, NULL, NULL, NULL},

@@ -150,6 +150,28 @@ static const char *averaging(ig_onnx *x, int64_t in, int64_t out, ig_dtype d) {
   return name;
 }
 
+// The same for a size that is known when the model runs.
+static const char *averaging_of(ig_onnx *x, ig_int in, ig_int out, ig_dtype d) {
+  const char *zero = ig_onnx_integer(x, IG_I64, 0);
+  const char *one = ig_onnx_integer(x, IG_I64, 1);
+  const char *n = ig_onnx_size(x, in);
+  const char *m = ig_onnx_size(x, out);
+  const char *limit = ig_onnx_squeeze(x, n, 0, NULL);
+  const char *row = ig_onnx_emit3(x, "Range", zero, limit, one, NULL);
+  row = ig_onnx_unsqueeze(x, row, 1, NULL);
+  limit = ig_onnx_squeeze(x, m, 0, NULL);
+  const char *at = ig_onnx_emit3(x, "Range", zero, limit, one, NULL);
+  const char *from = ig_onnx_emit2(x, "Div", ig_onnx_emit2(x, "Mul", at, n, NULL), m, NULL);
+  const char *to = ig_onnx_emit2(x, "Add", at, one, NULL);
+  to = ig_onnx_emit2(x, "Add", ig_onnx_emit2(x, "Mul", to, n, NULL), m, NULL);
+  to = ig_onnx_emit2(x, "Div", ig_onnx_emit2(x, "Sub", to, one, NULL), m, NULL);
+  const char *inside = ig_onnx_emit2(x, "GreaterOrEqual", row, from, NULL);
+  inside = ig_onnx_emit2(x, "And", inside, ig_onnx_emit2(x, "Less", row, to, NULL), NULL);
+  inside = ig_onnx_cast(x, inside, d, NULL);
+  const char *count = ig_onnx_cast(x, ig_onnx_emit2(x, "Sub", to, from, NULL), d, NULL);
+  return ig_onnx_emit2(x, "Div", inside, count, NULL);
+}
+
 // One product per dimension, that dimension last.
 static void adaptive_general(ig_onnx *x, const ig_onnx_call *call, size_t n) {
   const ig_tensor *self = ig_onnx_tensor_of(&call->args[0]);
@@ -165,8 +187,10 @@ static void adaptive_general(ig_onnx *x, const ig_onnx_call *call, size_t n) {
     perm[at] = ndim - 1;
     perm[ndim - 1] = (int64_t)at;
     bool swap = (int)at != ndim - 1;
+    bool known = !in.expr && !out.expr;
+    const char *shares = known ? averaging(x, in.value, out.value, d) : averaging_of(x, in, out, d);
     if (swap) name = ig_onnx_transpose(x, name, perm, (size_t)ndim, NULL);
-    name = ig_onnx_emit2(x, "MatMul", name, averaging(x, in.value, out.value, d), NULL);
+    name = ig_onnx_emit2(x, "MatMul", name, shares, NULL);
     if (swap) name = ig_onnx_transpose(x, name, perm, (size_t)ndim, NULL);
   }
   (void)ig_onnx_emit1(x, "Identity", name, call->out);
@@ -184,11 +208,7 @@ static void adaptive_avg_pool(ig_onnx *x, const ig_onnx_call *call) {
     ig_int out = ig_sizes(call->val)[(size_t)self->ndim - n + i];
     bool one = !out.expr && out.value == 1;
     global = global && one;
-    if (!one && (in.expr || out.expr)) {
-      ig_onnx_refuse(x, call->node, "windows over a size that is not known");
-      return;
-    }
-    equal = equal && !in.expr && out.value > 0 && in.value % out.value == 0;
+    equal = equal && !in.expr && !out.expr && out.value > 0 && in.value % out.value == 0;
     kernel[i] = out.value > 0 ? in.value / out.value : 0;
   }
   ig_dtype d = ig_onnx_compute_type(x, "AveragePool", call->val->dtype);
