@@ -110,6 +110,7 @@ extern const ig_onnx_row ig_onnx_pool[];
 extern const ig_onnx_row ig_onnx_resize[];
 extern const ig_onnx_row ig_onnx_norm[];
 extern const ig_onnx_row ig_onnx_attention[];
+extern const ig_onnx_row ig_onnx_rnn[];
 extern const ig_onnx_row ig_onnx_shape[];
 extern const ig_onnx_row ig_onnx_reduce[];
 extern const ig_onnx_row *const ig_onnx_families[];  // all of them; NULL at the end
@@ -140,7 +141,8 @@ enum {
   IG_ONNX_STRING = 3,
   IG_ONNX_GRAPH = 5,
   IG_ONNX_FLOATS = 6,
-  IG_ONNX_INTS = 7
+  IG_ONNX_INTS = 7,
+  IG_ONNX_STRINGS = 8  // s, n times
 };
 
 static inline ig_onnx_attr ig_onnx_int(const char *name, int64_t i) {

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// ONNX of recurrent networks: one operator per layer, both directions in it. PyTorch and ONNX order
+// the gates differently, so rows of the weights change places.
+#include <string.h>
+
+#include "onnx/writer.h"
+
+typedef struct rnn {
+  const char *op;      // "LSTM"
+  const char *active;  // RNN: "Tanh" or "Relu"
+  int64_t gates;
+  int64_t order[4];  // which gate of PyTorch's stands where in ONNX's
+} rnn;
+
+static const rnn lstm_kind = {"LSTM", NULL, 4, {0, 3, 1, 2}};  // i f g o -> i o f g
+static const rnn gru_kind = {"GRU", NULL, 3, {1, 0, 2}};       // r z n -> z r n
+static const rnn tanh_kind = {"RNN", "Tanh", 1, {0}};
+static const rnn relu_kind = {"RNN", "Relu", 1, {0}};
+
+// One call, its numbers read: input, hx, params, has_biases, num_layers, dropout, train,
+// bidirectional, batch_first
+typedef struct state {
+  const rnn *kind;
+  const ig_value *params;
+  int64_t hidden;
+  int64_t layers;
+  size_t dirs;
+  bool biases;
+  bool batch_first;
+  ig_dtype dtype;
+} state;
+
+static bool is_true(const ig_value *v) {
+  return v->kind == IG_KIND_BOOL && v->b;
+}
+
+static bool drops(const ig_value *dropout, const ig_value *train, const ig_value *layers) {
+  bool some = dropout->kind == IG_KIND_FLOAT && dropout->f > 0;
+  return some && is_true(train) && layers->kind == IG_KIND_INT && layers->i.value > 1;
+}
+
+static bool rnn_can(int opset, const ig_value *args, size_t n) {
+  (void)opset;
+  if (n != 9 || ig_onnx_ndim(&args[0]) != 3 || args[2].kind != IG_KIND_LIST) return false;
+  if (drops(&args[5], &args[6], &args[4]) || args[4].kind != IG_KIND_INT) return false;
+  size_t dirs = is_true(&args[7]) ? 2 : 1;
+  size_t each = is_true(&args[3]) ? 4 : 2;
+  if (args[2].list.n != each * dirs * (size_t)args[4].i.value || args[2].list.n == 0) return false;
+  const ig_tensor *r = ig_onnx_tensor_of(&args[2].list.at[1]);
+  return r && r->ndim == 2 && !ig_sizes(r)[1].expr;  // a projection has more weights
+}
+
+// Rows by gate, in ONNX's order.
+static const char *reordered(ig_onnx *x, const state *s, const ig_value *v) {
+  const char *name = ig_onnx_operand(x, v, s->dtype);
+  if (s->kind->gates == 1) return name;
+  size_t n = (size_t)(s->kind->gates * s->hidden);
+  int64_t *rows = ig_onnx_push(x, n * sizeof *rows);
+  for (size_t i = 0; rows && i < n; i++) {
+    int64_t gate = (int64_t)i / s->hidden;
+    rows[i] = s->kind->order[gate] * s->hidden + (int64_t)i % s->hidden;
+  }
+  return rows ? ig_onnx_gather(x, name, ig_onnx_vector(x, rows, n), 0, NULL) : name;
+}
+
+// Weight `k` of a layer, of both directions.
+static const char *layer_weight(ig_onnx *x, const state *s, int64_t layer, size_t k) {
+  const char *names[2];
+  size_t each = s->biases ? 4 : 2;
+  for (size_t d = 0; d < s->dirs; d++) {
+    const ig_value *v = &s->params->list.at[((size_t)layer * s->dirs + d) * each + k];
+    names[d] = ig_onnx_unsqueeze(x, reordered(x, s, v), 0, NULL);
+  }
+  return s->dirs == 1 ? names[0] : ig_onnx_concat(x, names, 2, 0, NULL);
+}
+
+static const char *layer_bias(ig_onnx *x, const state *s, int64_t layer) {
+  if (!s->biases) return "";
+  const char *both[2];
+  both[0] = layer_weight(x, s, layer, 2);
+  both[1] = layer_weight(x, s, layer, 3);
+  return ig_onnx_concat(x, both, 2, 1, NULL);
+}
+
+// The rows of the first state that belong to a layer.
+static const char *layer_state(ig_onnx *x, const state *s, const char *all, int64_t layer) {
+  if (s->layers == 1) return all;
+  int64_t from = layer * (int64_t)s->dirs;
+  int64_t to = from + (int64_t)s->dirs;
+  const char *start = ig_onnx_vector(x, &from, 1);
+  return ig_onnx_slice(x, all, start, ig_onnx_vector(x, &to, 1), 0, 1, NULL);
+}
+
+// Sequence, last h, last c; names of the results into outs.
+static void emit_layer(ig_onnx *x, const state *s, const char *in, const char *h, const char *c,
+                       int64_t layer, const char **outs) {
+  bool lstm = s->kind->gates == 4;
+  const char *w = layer_weight(x, s, layer, 0);
+  const char *r = layer_weight(x, s, layer, 1);
+  const char *b = layer_bias(x, s, layer);
+  for (size_t i = 0; i < 3; i++) outs[i] = ig_onnx_fresh(x, s->kind->op);
+  ig_onnx_node node = {.op_type = s->kind->op,
+                       .in = {in, w, r, b, "", h, lstm ? c : NULL},
+                       .attrs = {ig_onnx_int("hidden_size", s->hidden)},
+                       .outs = outs,
+                       .nouts = lstm ? 3 : 2};
+  size_t n = 1;
+  if (s->dirs == 2) node.attrs[n++] = ig_onnx_string("direction", "bidirectional");
+  if (s->kind->gates == 3) node.attrs[n++] = ig_onnx_int("linear_before_reset", 1);
+  if (s->kind->active) {  // one per direction
+    node.attrs[n] = (ig_onnx_attr){
+        .name = "activations", .type = IG_ONNX_STRINGS, .s = s->kind->active, .n = s->dirs};
+  }
+  (void)ig_onnx_emit(x, &node);
+}
+
+static void swap_batch(ig_onnx *x, const char **name) {
+  static const int64_t perm[] = {1, 0, 2};
+  *name = ig_onnx_transpose(x, *name, perm, 3, NULL);
+}
+
+// [seq, dirs, batch, hidden] -> [seq, batch, dirs * hidden]
+static const char *merged(ig_onnx *x, const char *y) {
+  static const int64_t perm[] = {0, 2, 1, 3};
+  static const int64_t sizes[] = {0, 0, -1};
+  y = ig_onnx_transpose(x, y, perm, 4, NULL);
+  return ig_onnx_emit2(x, "Reshape", y, ig_onnx_vector(x, sizes, 3), NULL);
+}
+
+static void give(ig_onnx *x, const ig_onnx_call *call, size_t i, const char *name, ig_dtype d) {
+  if (i >= call->nouts || !call->outs[i]) return;
+  ig_onnx_call one = *call;
+  one.out = call->outs[i];
+  (void)ig_onnx_finish(x, &one, name, d);
+}
+
+static void emit_rnn(ig_onnx *x, const ig_onnx_call *call, const rnn *kind) {
+  const ig_value *a = call->args;
+  bool lstm = kind->gates == 4;
+  state s = {.kind = kind, .params = &a[2], .layers = ig_onnx_int_of(x, &a[4])};
+  s.dirs = is_true(&a[7]) ? 2 : 1;
+  s.biases = is_true(&a[3]);
+  s.batch_first = is_true(&a[8]);
+  s.hidden = ig_sizes(ig_onnx_tensor_of(&a[2].list.at[1]))[1].value;
+  s.dtype = ig_onnx_compute_type(x, kind->op, call->val->dtype);
+  const char *in = ig_onnx_operand(x, &a[0], s.dtype);
+  if (s.batch_first) swap_batch(x, &in);
+  const ig_value *first = lstm ? &a[1].list.at[0] : &a[1];
+  const char *h = ig_onnx_operand(x, first, s.dtype);
+  const char *c = lstm ? ig_onnx_operand(x, &a[1].list.at[1], s.dtype) : NULL;
+  const char **last = ig_onnx_push(x, 2 * (size_t)s.layers * sizeof *last);
+  for (int64_t i = 0; last && i < s.layers; i++) {
+    const char *outs[3];
+    const char *h0 = layer_state(x, &s, h, i);
+    emit_layer(x, &s, in, h0, lstm ? layer_state(x, &s, c, i) : NULL, i, outs);
+    in = merged(x, outs[0]);
+    last[i] = outs[1];
+    last[s.layers + i] = outs[2];
+  }
+  if (!last) return;
+  if (s.batch_first) swap_batch(x, &in);
+  give(x, call, 0, in, s.dtype);
+  size_t n = (size_t)s.layers;
+  for (size_t i = 0; i < (lstm ? 2U : 1U); i++) {
+    const char *all = n == 1 ? last[i] : ig_onnx_concat(x, last + i * n, n, 0, NULL);
+    give(x, call, i + 1, all, s.dtype);
+  }
+}
+
+static void lstm(ig_onnx *x, const ig_onnx_call *call) {
+  emit_rnn(x, call, &lstm_kind);
+}
+static void gru(ig_onnx *x, const ig_onnx_call *call) {
+  emit_rnn(x, call, &gru_kind);
+}
+static void rnn_tanh(ig_onnx *x, const ig_onnx_call *call) {
+  emit_rnn(x, call, &tanh_kind);
+}
+static void rnn_relu(ig_onnx *x, const ig_onnx_call *call) {
+  emit_rnn(x, call, &relu_kind);
+}
+
+const ig_onnx_row ig_onnx_rnn[] = {
+    {"aten.lstm.input", lstm, NULL, rnn_can},
+    {"aten.gru.input", gru, NULL, rnn_can},
+    {"aten.rnn_tanh.input", rnn_tanh, NULL, rnn_can},
+    {"aten.rnn_relu.input", rnn_relu, NULL, rnn_can},
+    {NULL, NULL, NULL, NULL},
+};
