@@ -236,8 +236,11 @@ def test_complex_numbers_are_refused_by_name() -> None:
         ep._program.write_onnx()
 
 
+BOTH = {"num_layers": 2, "bidirectional": True, "batch_first": True}
+
+
 @pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
-@pytest.mark.parametrize("options", [{}, {"num_layers": 2, "bidirectional": True, "batch_first": True}, {"bias": False}])
+@pytest.mark.parametrize("options", [{}, BOTH, {"bias": False}])
 def test_recurrent_networks_are_one_node_per_layer(kind: str, options: dict) -> None:
     net = getattr(nn, kind)(3, 4, **options).eval()
     model = agrees(export(net, (r(5, 2, 3),)), net, (r(5, 2, 3),))
