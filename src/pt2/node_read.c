@@ -344,7 +344,9 @@ static void read_metadata(ig_pt2_reader *r, const ig_json *node, ig_node *proto)
     const ig_json *text = meta ? ig_json_find(meta, ig_pt2_meta_keys[i]) : NULL;
     if (meta && !text && i == IG_META_SOURCE_FN) text = ig_json_find(meta, "source_fn");  // 2.1
     bool plain = text && text->kind == IG_JSON_STRING && !memchr(text->text, 0, text->n);
-    if (plain) proto->meta[i] = ig_graph_keep_text(r->c, r->scope->g, text->text);
+    if (!plain) continue;
+    const char *now = i == IG_META_NN_MODULE_STACK ? ig_pt2_module_stack(r, text->text) : NULL;
+    proto->meta[i] = ig_graph_keep_text(r->c, r->scope->g, now ? now : text->text);
   }
   read_location(r, proto->meta[IG_META_STACK_TRACE]);
 }

@@ -28,6 +28,7 @@ typedef struct ig_pt2_reader {
   const ig_pt2_source *source;
   ig_pt2_in in;
   ig_map weights;  // fqn -> ig_pt2_weight *
+  ig_map modules;  // schema 1: names of modules -> their paths
   ig_map solved;   // texts of expressions whose symbols were looked at
   ig_pt2_scope *scope;
   size_t nesting;
@@ -54,6 +55,12 @@ ig_status ig_pt2_no_memory(const ig_pt2_reader *r);
 
 // Schemas 1 and 2: tensors that stand in the text of the graph itself (constants_read.c).
 IG_MUST_USE ig_status ig_pt2_read_constants(ig_pt2_reader *r, const ig_json *graph, bool top);
+
+// Names of schema 1 (paths.c): the modules that nodes mention, before anything is named after them;
+// the path of a weight; a module stack as it is written since, NULL: it is that already.
+IG_MUST_USE ig_status ig_pt2_read_modules(ig_pt2_reader *r, const ig_json *graph);
+const char *ig_pt2_weight_path(ig_pt2_reader *r, const char *name);
+const char *ig_pt2_module_stack(ig_pt2_reader *r, const char *text);
 
 // node_read.c
 IG_MUST_USE ig_status ig_pt2_read_node(ig_pt2_reader *r, const ig_json *node);

@@ -34,6 +34,7 @@ static ig_status read_version(ig_pt2_reader *r, const ig_json *doc) {
 static ig_status index_weights(ig_pt2_reader *r, const ig_pt2_weights *list, bool constants) {
   for (size_t i = 0; list && i < list->n; i++) {
     ig_pt2_weight *w = &list->at[i];
+    w->name = ig_pt2_weight_path(r, w->name);
     ig_map_value *v = ig_map_put(&r->weights, w->name);
     if (!v) return ig_pt2_no_memory(r);
     w->constant = constants;
@@ -194,6 +195,9 @@ static ig_status read_program(ig_pt2_reader *r, const ig_json *doc, ig_program *
   if (!module) return ig_ctx_status(r->c);
   IG_RETURN_IF_ERR(read_facts(r, doc));
   IG_RETURN_IF_ERR(read_guards(r, doc));
+  const ig_json *graph = ig_pt2_get(&r->in, module, "graph", IG_JSON_OBJECT);
+  if (!graph) return ig_ctx_status(r->c);
+  IG_RETURN_IF_ERR(ig_pt2_read_modules(r, graph));
   IG_RETURN_IF_ERR(index_weights(r, r->source->state, false));
   IG_RETURN_IF_ERR(index_weights(r, r->source->constants, true));
   ig_program *p = make_program(r, doc, module);
@@ -211,8 +215,11 @@ ig_status ig_pt2_read_program(ig_ctx *c, const ig_pt2_source *source, ig_program
   IG_RETURN_IF_ERR(
       ig_json_parse(c, source->name, source->text, source->arena, source->limits, &doc));
   ig_map exprs = ig_map_make(c->alloc);
-  ig_pt2_reader r = {
-      .c = c, .source = source, .weights = ig_map_make(c->alloc), .solved = ig_map_make(c->alloc)};
+  ig_pt2_reader r = {.c = c,
+                     .source = source,
+                     .weights = ig_map_make(c->alloc),
+                     .modules = ig_map_make(c->alloc),
+                     .solved = ig_map_make(c->alloc)};
   r.in = (ig_pt2_in){.c = c,
                      .file = source->name,
                      .text = source->text,
@@ -235,5 +242,6 @@ ig_status ig_pt2_read_program(ig_ctx *c, const ig_pt2_source *source, ig_program
   ig_map_free(&exprs);
   ig_map_free(&r.weights);
   ig_map_free(&r.solved);
+  ig_map_free(&r.modules);
   return st;
 }

@@ -149,8 +149,9 @@ static ig_status read_old_input(ig_pt2_reader *r, const ig_json *signature, cons
     if (!in.name) return ig_ctx_status(r->c);
   }
   for (size_t k = 0; in.name && k < sizeof maps / sizeof *maps; k++) {
-    in.path = mapped(signature, maps[k].map, in.name);
+    const char *name = mapped(signature, maps[k].map, in.name);
     in.kind = maps[k].kind;
+    in.path = name ? ig_pt2_weight_path(r, name) : NULL;
     if (in.path) return read_weight(r, &in);
   }
   in.name = NULL;
@@ -231,8 +232,10 @@ static ig_status read_old_output(ig_pt2_reader *r, const ig_json *signature, con
   out->kinds[i] = IG_OUTPUT_USER;
   if (!name || name->kind != IG_JSON_STRING) return IG_OK;
   for (size_t k = 0; k < sizeof maps / sizeof *maps && !out->targets[i]; k++) {
-    out->targets[i] = mapped(signature, maps[k].map, name->text);
-    if (out->targets[i]) out->kinds[i] = maps[k].kind;
+    const char *target = mapped(signature, maps[k].map, name->text);
+    if (!target) continue;
+    out->targets[i] = ig_pt2_weight_path(r, target);
+    out->kinds[i] = maps[k].kind;
   }
   return out->targets[i] ? check_target(r, arg, out->kinds[i], out->targets[i]) : IG_OK;
 }
