@@ -96,7 +96,10 @@ static bool fits(const ig_op *op, size_t i, const ig_value *v, strictness how) {
 }
 
 bool ig_op_fits(const ig_op *op, size_t i, const ig_value *v) {
-  return fits(op, i, v, LENIENT);
+  const ig_arg *a = &op->schema.args[i];
+  // Users write x - 1; decompositions of PyTorch also give 1 - x to the Tensor overload.
+  bool number = a->type == IG_TYPE_TENSOR && !a->list && ig_value_is_number(v);
+  return (number && ig_op_takes_number(op, i)) || fits(op, i, v, LENIENT);
 }
 
 // x.view(2, 3): trailing integers fill the first positional list.

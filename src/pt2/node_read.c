@@ -301,6 +301,21 @@ static ig_status name_readers(ig_pt2_reader *r, const ig_json *node, const argum
   return IG_OK;
 }
 
+// Newer files leave out the dimension and the direction of a scan: 0, and forwards.
+static ig_status complete_scan(ig_pt2_reader *r, const ig_node *proto, arguments *a) {
+  bool scan = proto->hop && strcmp(proto->hop->name, "scan") == 0;
+  if (!scan || a->nkw || a->npos < 3 || a->npos > 4) return IG_OK;
+  arguments all = {0};
+  IG_RETURN_IF_ERR(make_room(r, 6, &all));
+  for (size_t i = 0; i < 3; i++) all.values[i] = a->values[i];
+  all.values[3] = ig_of_i64(0);
+  all.values[4] = ig_of_bool(false);
+  all.values[5] = a->npos == 4 ? a->values[3] : ig_of_list(NULL, 0);
+  all.npos = 6;
+  *a = all;
+  return IG_OK;
+}
+
 static ig_status read_arguments(ig_pt2_reader *r, const ig_json *node, ig_node *proto) {
   arguments a = {0};
   if (proto->callee == IG_CALLEE_OP) {
@@ -308,6 +323,7 @@ static ig_status read_arguments(ig_pt2_reader *r, const ig_json *node, ig_node *
   } else {
     IG_RETURN_IF_ERR(read_plain_arguments(r, proto, node, &a));
     if (proto->callee != IG_CALLEE_HOP) IG_RETURN_IF_ERR(check_numbers(r, proto, node, &a));
+    IG_RETURN_IF_ERR(complete_scan(r, proto, &a));
     set_sequences(proto, &a);
     IG_RETURN_IF_ERR(name_readers(r, node, &a));
   }

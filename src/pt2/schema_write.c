@@ -119,6 +119,15 @@ static const ig_arg *find_arg(const ig_schema *s, const char *name) {
   return NULL;
 }
 
+// Today a scan goes forwards over dimension 0, and does not say so.
+static bool is_said(const writer *w, const ig_node *n, size_t i) {
+  bool scan = n->callee == IG_CALLEE_HOP && strcmp(n->hop->name, "scan") == 0 && n->npos == 6;
+  if (!scan || w->layout != IG_PT2_NEWEST) return true;
+  bool plain = n->args[3].kind == IG_KIND_INT && n->args[3].i.value == 0 &&
+               n->args[4].kind == IG_KIND_BOOL && !n->args[4].b;
+  return !plain || (i != 3 && i != 4);
+}
+
 static void put_inputs(writer *w, const ig_node *n) {
   static const char *const size[] = {"self", "dim", ""};  // aten.sym_size.int
   static const char *const letters[] = {"a", "b", "c"};   // Python's own functions
@@ -130,7 +139,7 @@ static void put_inputs(writer *w, const ig_node *n) {
                        : n->callee == IG_CALLEE_SIZE && i < 3 ? size[i]
                        : n->callee == IG_CALLEE_SYM && i < 3  ? letters[i]
                                                               : "";
-    put_input(w, name, &n->args[i], type, 1);
+    if (is_said(w, n, i)) put_input(w, name, &n->args[i], type, 1);
   }
   for (size_t i = 0; i < n->nkw; i++) {
     const ig_arg *type = n->op ? find_arg(&n->op->schema, n->keys[i]) : NULL;

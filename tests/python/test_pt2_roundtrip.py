@@ -103,6 +103,14 @@ def looped(self, x):
     return ingot._higher_order_ops.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * 2), (ingot.tensor(0), x))
 
 
+def scanned(self, x):
+    return ingot._higher_order_ops.scan(lambda c, a: (c + a, c * a), ingot.zeros(2), x)
+
+
+def reversed_numbers(self, x):
+    return 1 - x, 2 / x, ingot.rsub(x, 3)
+
+
 def quiet(self, x):
     with ingot.no_grad():
         y = x * 2
@@ -128,6 +136,8 @@ CASES = {
     "arguments": (of(arguments), (R(1, 3, 4, 4),), {}, None),
     "while_loop": (of(looped), (R(3),), {}, None),
     "no_grad": (of(quiet), (R(3),), {}, None),
+    "scan": (of(scanned), (R(4, 2),), {}, None),
+    "numbers": (of(reversed_numbers), (R(3),), {}, None),
 }  # fmt: skip
 
 
