@@ -3,7 +3,6 @@
 // name: what an older file does not name has its default. A call with several results has no
 // getitem nodes in the file, only names for them.
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "ingot/hop.h"
@@ -336,24 +335,6 @@ static ig_status read_arguments(ig_pt2_reader *r, const ig_json *node, ig_node *
 
 // ---- metadata
 
-static void read_location(ig_pt2_reader *r, const char *trace) {
-  const char *last = NULL;
-  for (const char *at = trace ? strstr(trace, "File \"") : NULL; at;
-       at = strstr(at + 1, "File \"")) {
-    last = at + 6;
-  }
-  const char *end = last ? strchr(last, '"') : NULL;
-  const char *line = end ? strstr(end, ", line ") : NULL;
-  char file[256];
-  r->c->file = NULL;
-  if (!line || (size_t)(end - last) >= sizeof file) return;
-  memcpy(file, last, (size_t)(end - last));
-  file[end - last] = '\0';
-  long number = strtol(line + 7, NULL, 10);
-  if (number <= 0 || number > 100000000) return;
-  (void)ig_ctx_at(r->c, ig_graph_keep_text(r->c, r->scope->g, file), (int)number);
-}
-
 static void read_metadata(ig_pt2_reader *r, const ig_json *node, ig_node *proto) {
   const ig_json *meta = ig_json_find(node, "metadata");
   for (int i = 0; i < IG_META_KEY_COUNT; i++) {
@@ -364,7 +345,6 @@ static void read_metadata(ig_pt2_reader *r, const ig_json *node, ig_node *proto)
     const char *now = i == IG_META_NN_MODULE_STACK ? ig_pt2_module_stack(r, text->text) : NULL;
     proto->meta[i] = ig_graph_keep_text(r->c, r->scope->g, now ? now : text->text);
   }
-  read_location(r, proto->meta[IG_META_STACK_TRACE]);
 }
 
 // ---- results

@@ -445,9 +445,24 @@ static void parts_that_are_not_loaded_are_listed(void **state) {
   ig_program_free(p);
 }
 
+static ig_status old_session(ig_ctx *c) {
+  static const char *const names[] = {"2.1.2/counter", "2.15.0/item_size", "2.8.0/counter"};
+  ig_status st = IG_OK;
+  for (size_t i = 0; i < 3 && st == IG_OK; i++) {
+    ig_program *p = NULL;
+    ig_object *examples = NULL;
+    st = ig_program_load(c, golden(names[i], ".pt2"), &p);
+    if (st == IG_OK) st = ig_program_examples(c, p, &examples);
+    ig_object_free(examples);
+    ig_program_free(p);
+  }
+  return st;
+}
+
 static void every_allocation_may_fail(void **state) {
   (void)state;
   test_every_allocation_fails(session);
+  test_every_allocation_fails(old_session);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
