@@ -295,7 +295,7 @@ static void large_shapes(void) {
                                  {1, 3000, 1, 700},  {1, 6, 1300, 500},  {1, 1300, 3, 500},
                                  {1, 40, 600, 130},  {1, 200, 200, 64},  {1, 33, 900, 9},
                                  {5, 90, 100, 70},   {40, 9, 17, 33},    {3, 1, 900, 800},
-                                 {1, 12, 600, 300},  {1, 69, 531, 1000}, {1, 197, 400, 1100}};
+                                 {1, 12, 600, 300},  {1, 69, 140, 800}};
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
     for (int l = 0; l < 6; l++) {
       static const layout as[] = {ROWS, ROWS, COLUMNS, COLUMNS, ROWS_GAP, SPREAD};
@@ -426,7 +426,7 @@ static void test_threads_do_not_change_results(void **state) {
                                  {1, 2, 5000, 600},
                                  {6, 100, 100, 80},
                                  {1, 128, 1500, 700},
-                                 {1, 197, 909, 1000}};
+                                 {1, 197, 389, 800}};
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
     for (int l = 0; l < 2; l++) {
       shape s = shapes[i];
