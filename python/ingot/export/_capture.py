@@ -80,10 +80,9 @@ def _outputs(result: Any) -> tuple[list[Any], Any]:
     return leaves, spec
 
 
-def _env_of_fakes(mod: nn.Module, inputs: list[Input]) -> Any:
+def _env_of_fakes(state: State, inputs: list[Input]) -> Any:
     """The environment of the first fake input or weight, which the capture goes on in; None: all are real."""
-    values = [i.value for i in inputs]
-    for value in (*values, *mod.parameters(), *mod.buffers()):
+    for value in (*(i.value for i in inputs), *state.tensors()):
         env = _C.env_of(value)
         if env is not None:
             return env
@@ -112,7 +111,7 @@ class _Run:
         fakes = _declare_inputs(inputs, shapes, strict)
         _C.capture_inputs_done()
         args, kwargs = pytree.tree_unflatten(fakes, self.in_spec)
-        with ModuleStack(self.mod, self.options):
+        with ModuleStack(self.state.modules, self.options):
             result = self.mod(*args, **kwargs)
         refuse_assigned(self.state.assigned_attributes())
         outputs, self.out_spec = _outputs(result)
@@ -133,7 +132,7 @@ class _Run:
             self.mod.check_inputs(self.args, self.kwargs)
         if self.options.strict:
             self.shape_constraints = shape_constraints(inputs, entries)
-        env = _env_of_fakes(self.mod, inputs)
+        env = _env_of_fakes(self.state, inputs)
         _C.capture_begin(strict=self.options.strict, grad_modes=self.options.grad_modes, env=env, late_names=True)
         try:
             program = self.record(inputs, entries)

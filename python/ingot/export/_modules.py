@@ -2,7 +2,7 @@
 """Which module of the hierarchy is being called, for the metadata of nodes, while a program is captured."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ingot import _C, nn
@@ -20,14 +20,14 @@ def class_name(cls: type) -> str:
 
 
 class ModuleStack:
-    """While it is entered, calls of sub-modules of `root` keep the engine's nn_module_stack up to date. Modules that
-    are not in the hierarchy (made while the program runs) belong to whoever calls them."""
+    """While it is entered, calls of `modules`, a hierarchy under all its names, keep the engine's nn_module_stack up to
+    date. Modules that are not in the hierarchy (made while the program runs) belong to whoever calls them."""
 
-    def __init__(self, root: nn.Module, options: Any) -> None:
+    def __init__(self, modules: Iterable[tuple[str, nn.Module]], options: Any) -> None:
         self._strict = options.strict
         self._allow_rnn = options.allow_rnn
         self._names: dict[int, list[str]] = {}
-        for path, module in root.named_modules(remove_duplicate=False):
+        for path, module in modules:
             self._names.setdefault(id(module), []).append(path)
         self._in_layer = False
         self._stack: list[tuple[str, str]] = []  # (path, text of the whole stack)

@@ -15,6 +15,7 @@ from ingot import _C, nn
 from ingot._C import Tensor
 
 _OWN = frozenset(nn.Module().__dict__) - {"training"}
+_ATOMS = frozenset((int, float, bool, str, type(None)))
 
 
 class _Snapshot:
@@ -73,32 +74,47 @@ def _source_name(text: str) -> str:
     return "L__self___" + re.sub(r"[^a-zA-Z0-9]", "_", re.sub(r"\[(\d+)\]", r"_\1", text))
 
 
+def _is_fixed(value: Any) -> bool:
+    """Whether a value neither changes nor holds a tensor: most attributes of layers."""
+    kind = type(value)
+    return kind in _ATOMS or (kind is tuple and all(type(v) in _ATOMS for v in value))
+
+
 class _Attributes:
     """The plain attributes of one module as they were."""
+
+    __slots__ = ("contents", "module", "names", "path", "tensors", "values")
 
     def __init__(self, path: str, module: nn.Module) -> None:
         self.path = path
         self.module = module
-        values = {k: v for k, v in module.__dict__.items() if k not in _OWN}
-        self.values = {k: _snapshot(v) for k, v in values.items()}
-        self.tensors = self._named(values)
+        state = module.__dict__
+        self.names = set(state)
+        self.values = {k: v for k, v in state.items() if k not in _OWN}
+        others = {k: v for k, v in self.values.items() if not _is_fixed(v)}
+        self.contents = {k: _snapshot(v) for k, v in others.items()}
+        self.tensors = self._named(others)
 
     def _named(self, values: dict[str, Any]) -> dict[str, Tensor]:
         """Tensors among the attributes by their spelling from the root."""
         prefix = f"self.{self.path}." if self.path else "self."
-        return dict(pair for k, v in values.items() for pair in _tensors(v, prefix + k))
+        return dict(pair for k, v in values.items() for pair in _tensors(v, prefix + k)) if values else {}
 
     def assigned(self) -> list[str]:
         """Names of tensor attributes that are other tensors now, spelled from the root."""
-        now = {k: v for k, v in self.module.__dict__.items() if k not in _OWN}
-        return [name for name, t in self._named(now).items() if self.tensors.get(name) is not t]
+        now = {k: v for k, v in self.module.__dict__.items() if k not in _OWN and not _is_fixed(v)}
+        return [name for name, t in self._named(now).items() if self.tensors.get(name) is not t] if now else []
 
     def restore(self) -> None:
         state = self.module.__dict__
-        for name in [k for k in state if k not in _OWN and k not in self.values]:
-            del state[name]
-        for name, saved in self.values.items():
-            state[name] = _restored(saved)
+        if state.keys() != self.names:
+            for name in [k for k in state if k not in _OWN and k not in self.values]:
+                del state[name]
+        for name, value in self.values.items():
+            if state.get(name, self) is not value:
+                state[name] = value
+        for saved in self.contents.values():
+            _restored(saved)
 
 
 def _copy_attributes(tensor: Tensor, fake: Tensor) -> None:
@@ -112,10 +128,12 @@ class State:
 
     def __init__(self, module: nn.Module) -> None:
         self.module = module
-        self.modules = list(module.named_modules())
-        self.attributes = [_Attributes(path, m) for path, m in self.modules]
-        self.buffers = [(m, k, t) for _, m in self.modules for k, t in m._buffers.items() if t is not None]
-        self.parameters = [(m, k, t) for _, m in self.modules for k, t in m._parameters.items()]
+        self.modules = list(module.named_modules(remove_duplicate=False))  # under all their names
+        once = {id(m): (path, m) for path, m in reversed(self.modules)}  # under the first one
+        modules = [once.pop(id(m)) for _, m in self.modules if id(m) in once]
+        self.attributes = [_Attributes(path, m) for path, m in modules]
+        self.buffers = [(m, k, t) for _, m in modules for k, t in m._buffers.items() if t is not None]
+        self.parameters = [(m, k, t) for _, m in modules for k, t in m._parameters.items()]
         self._real: dict[tuple[int, str], Tensor] = {}  # by the place that holds it
         self._fakes: dict[tuple[int, str], Tensor] = {}
 
@@ -125,26 +143,28 @@ class State:
         A module of several names has a placeholder for each of them, the last one in use; in a strict capture that one
         alone. Two modules that share a tensor have a placeholder each.
         """
-        persistent = set(self.module.state_dict(keep_vars=True))
         for slots in ("_parameters", "_buffers"):
-            found: list[tuple[str, dict, str]] = []
-            for path, module in self.module.named_modules(remove_duplicate=False):
+            found: list[tuple[str, str, dict, str]] = []
+            for path, module in self.modules:
                 members = getattr(module, slots)
-                found += [(f"{path}.{k}" if path else k, members, k) for k, t in members.items() if t is not None]
-            last = {(id(members), key): name for name, members, key in found}
-            for name, members, key in found:
-                kind = "parameter" if slots == "_parameters" else "buffer" if name in persistent else "temporary"
-                tensor = self._real.get((id(members), key), members[key])
-                self._real[id(members), key] = tensor
+                passing = module._non_persistent_buffers_set if slots == "_buffers" else ()
+                for key, tensor in members.items():
+                    if tensor is not None:
+                        kind = "temporary" if key in passing else "parameter" if slots == "_parameters" else "buffer"
+                        found.append((kind, f"{path}.{key}" if path else key, members, key))
+            last = {(id(members), key): name for _, name, members, key in found}
+            for kind, name, members, key in found:
+                tensor = self._real.setdefault((id(members), key), members[key])
                 own = not strict or last[id(members), key] == name
                 fake = _C.capture_state(kind, name, tensor, "alias" if own else "name")
                 if own:
                     _copy_attributes(tensor, fake)
                     self._fakes[id(members), key] = fake
-            for _, members, key in found:
+            for _, _, members, key in found:
                 members[key] = self._fakes[id(members), key]
-        for path, module in self.module.named_modules(remove_duplicate=False):
-            for name, value in module.__dict__.items():
+        holders = {id(a.module) for a in self.attributes if a.tensors}
+        for path, module in self.modules:
+            for name, value in module.__dict__.items() if id(module) in holders else ():
                 if name in _OWN:
                     continue
                 full = f"{path}.{name}" if path else name
@@ -153,6 +173,12 @@ class State:
                 elif strict:
                     for text, tensor in _tensors(value, full):
                         _C.capture_state("constant", _source_name(text), tensor, "name")
+
+    def tensors(self) -> Iterator[Tensor]:
+        """All parameters and buffers."""
+        for _, _, tensor in (*self.parameters, *self.buffers):
+            if tensor is not None:
+                yield tensor
 
     def assigned_buffers(self) -> list[tuple[Tensor, Tensor]]:
         """(buffer, what was assigned instead) for buffers that are other tensors now."""
