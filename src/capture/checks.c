@@ -34,9 +34,9 @@ static bool fail_size(const checker *k, int dim, const char *what, int64_t want,
   char where[32];
   char w[32];
   char g[32];
-  snprintf(where, sizeof where, ".shape[%d]", dim);
-  snprintf(w, sizeof w, "%lld", (long long)want);
-  snprintf(g, sizeof g, "%lld", (long long)got);
+  (void)snprintf(where, sizeof where, ".shape[%d]", dim);
+  (void)snprintf(w, sizeof w, "%lld", (long long)want);
+  (void)snprintf(g, sizeof g, "%lld", (long long)got);
   return fail(k, where, what, w, g);
 }
 
@@ -194,14 +194,15 @@ static bool check_value(const checker *k, const ig_value *want, const ig_value *
 static bool check_all(checker *k, const ig_program *p, const ig_value *flat,
                       const char *const *paths) {
   size_t i = 0;
+  char path[32];
   for (const ig_node *n = p->graph->first; n; n = n->next) {
     if (!ig_node_is_placeholder(n) || n->role != IG_INPUT_USER) continue;
-    char path[32];
-    snprintf(path, sizeof path, "*args[%zu]", i);
+    (void)snprintf(path, sizeof path, "*args[%zu]", i);
     k->path = paths ? paths[i] : path;
     k->name = n->name;
     bool ok = n->val.kind == IG_KIND_TENSOR ? check_tensor(k, n->val.tensor, &flat[i])
                                             : check_value(k, &n->val, &flat[i]);
+    k->path = NULL;
     if (!ok) return false;
     i++;
   }

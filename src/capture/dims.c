@@ -55,9 +55,9 @@ void ig_dim_bounds(const ig_dim *d, int64_t *lo, int64_t *hi) {
 
 static void str_bound(char *text, size_t cap, int64_t v) {
   if (v == INT64_MAX) {
-    snprintf(text, cap, "int_oo");
+    (void)snprintf(text, cap, "int_oo");
   } else {
-    snprintf(text, cap, "%lld", (long long)v);
+    (void)snprintf(text, cap, "%lld", (long long)v);
   }
 }
 
@@ -199,7 +199,7 @@ static bool declare_strides(ig_ctx *c, ig_dims *dims, const char *source, const 
     int i = smallest(&s);
     if (i < 0) break;
     char what[32];
-    snprintf(what, sizeof what, ".stride()[%d]", i);
+    (void)snprintf(what, sizeof what, ".stride()[%d]", i);
     if (!invent(c, dims, source, what, ig_strides(t)[i].value, &m->stride[i])) return false;
     s.known[i] = true;
     left--;

@@ -61,7 +61,7 @@ void ig_dims_fixes_text(ig_ctx *c, ig_dims *d, ig_solver *s, ig_str *out);
 // k*name + c as SymPy prints it
 void ig_str_affine(ig_str *s, int64_t k, const char *name, int64_t c);
 // An expression with the sources of its symbols.
-void ig_dims_str_expr(const ig_dims *d, ig_str *s, const ig_expr *e);
+void ig_dims_str_expr(const ig_dims *d, ig_str *out, const ig_expr *e);
 // First use of a symbol: its index; phantoms follow the uses. SIZE_MAX: none
 size_t ig_dims_first(const ig_dims *d, const ig_expr *symbol);
 // A declared dim as k*root + c; false: it has no name.

@@ -68,7 +68,7 @@ static size_t list(ig_ctx *c, const ig_sym *sym, const ig_range_entry **out) {
   if (!all) return 0;
   for (uint32_t i = 0; i < sym->counts[0]; i++) {
     char name[16];
-    snprintf(name, sizeof name, "u%u", i);
+    (void)snprintf(name, sizeof name, "u%u", i);
     const ig_expr *e = ig_expr_find(c, name);
     if (!e) continue;
     ig_vrange r = ig_symbol_range(c, e);

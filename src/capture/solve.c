@@ -158,7 +158,8 @@ static void check_constant(verdict *v, const ig_dim_use *u, int64_t value) {
 }
 
 static void remember_first(verdict *v, const ig_expr *symbol, size_t use) {
-  if (symbol->index < v->nfirst && v->first[symbol->index] == 0) v->first[symbol->index] = use + 1;
+  if (v->first && symbol->index < v->nfirst && v->first[symbol->index] == 0)
+    v->first[symbol->index] = use + 1;
 }
 
 static size_t first_of(const verdict *v, const ig_expr *symbol) {

@@ -61,6 +61,7 @@ static void print_location(const ig_printer *p, const char *trace) {
   char name[128];
   int line = 0;
   const char *code = strchr(at, '\n');
+  // NOLINTNEXTLINE(cert-err34-c): a line number that we wrote ourselves
   if (sscanf(at, " File \"%255[^\"]\", line %d, in %127[^\n]", file, &line, name) != 3 || !code) {
     return;
   }

@@ -230,7 +230,7 @@ static void vector_norm(ig_onnx *x, const ig_onnx_call *call) {
   if (a.none) {
     out = p == 0 ? count_norm(x, in, &a, keep, d) : ig_onnx_emit1(x, "Abs", in, NULL);
   } else if (p == 1 || p == 2) {
-    out = reduced(x, p == 1 ? "ReduceL1" : "ReduceL2", in, &a, keep, call->out);
+    (void)reduced(x, p == 1 ? "ReduceL1" : "ReduceL2", in, &a, keep, call->out);
     return;
   } else if (isinf(p)) {
     const char *size = ig_onnx_emit1(x, "Abs", in, NULL);

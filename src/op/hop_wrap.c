@@ -190,7 +190,7 @@ static void functional_call(ig_ctx *c, const ig_node *n, const ig_value *args, i
     return;
   }
   const ig_op *op = args[0].op;
-  ig_value values[IG_MAX_ARGS];
+  ig_value values[IG_MAX_ARGS] = {ig_none()};
   for (size_t i = 0; i < op->schema.nargs; i++) {
     values[i] = op->schema.args[i].def;
     for (size_t k = 0; k < n->nkw; k++) {

@@ -157,7 +157,7 @@ bool ig_nested_operand(ig_ctx *c, const ig_value *outer, const ig_meta *like, co
 
 static ig_node *placeholder_at(const ig_graph *g, size_t i) {
   ig_node *n = g->first;
-  while (i--) n = n->next;
+  while (n && i--) n = n->next;
   return n;
 }
 

@@ -108,7 +108,6 @@ static ig_status parse_type(parser *s, ig_arg *a) {
   if (take(s, "[")) {
     a->list = true;
     a->item_optional = question;
-    question = false;
     a->fixed = isdigit((unsigned char)*s->p) ? (int)strtol(s->p, (char **)&s->p, 10) : 0;
     if (!take(s, "]")) return unexpected(s, "]");
     IG_RETURN_IF_ERR(parse_alias(s, a));

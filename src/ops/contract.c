@@ -628,7 +628,7 @@ static ig_tensor *chain_of(ig_ctx *c, ig_tensor *const *m, int n) {
   return chain(c, m, split, 0, n - 1);
 }
 static ig_tensor *multi_dot_decompose(ig_ctx *c, const ig_value *args) {
-  ig_tensor *m[CHAIN];
+  ig_tensor *m[CHAIN] = {NULL};
   int n = args[0].kind == IG_KIND_LIST ? (int)args[0].list.n : 0;
   if (n < 2 || n > CHAIN) {
     ig_fail_text(c, IG_RUNTIME, "multi_dot(): expected at least 2 tensors but got %d", n);

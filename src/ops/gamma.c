@@ -15,7 +15,10 @@ static double digamma_of(double x) {
     return digamma_of(1 - x) - pi / tan(pi * modf(x, &whole));
   }
   double sum = 0;
-  for (; x < 10; x += 1) sum -= 1 / x;
+  while (x < 10) {
+    sum -= 1 / x;
+    x += 1;
+  }
   if (x > 1e17) return sum + log(x);
   double y = 1 / (x * x);
   static const double terms[] = {8.33333333333333333333E-2, -2.10927960927960927961E-2,

@@ -102,7 +102,7 @@ static void nll_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_valu
   double weights = 0;
   size_t size = ig_dtype_size(out->dtype);
   char *to = ig_tensor_data(out);
-  int64_t count = c->status == IG_OK ? o.g.n * o.g.inner : 0;
+  int64_t count = c->status == IG_OK && o.x && o.t ? o.g.n * o.g.inner : 0;
   for (int64_t k = 0; k < count; k++) {
     int64_t t = o.t[k];
     double loss = 0;

@@ -417,13 +417,13 @@ static void per_tensor_infer(ig_ctx *c, const ig_op *op, const ig_value *args, i
   ig_shape_like(c, op, args, &out[1]);
   out[1].dtype = IG_BOOL;
 }
-static void store_pair(ig_ctx *c, ig_value *made, ig_value *outs) {
+static void store_pair(ig_ctx *c, const ig_value *made, ig_value *outs) {
   for (int k = 0; k < 2 && c->status == IG_OK; k++) ig_tensor_copy(outs[k].tensor, made[k].tensor);
 }
 static void per_tensor_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   (void)op;
   ig_scope s = ig_scope_open(c);
-  ig_value made[2];
+  ig_value made[2] = {ig_none(), ig_none()};
   quantize(c, ig_tensor_twin(c, args[0].tensor), &args[1], &args[2], &args[3], made);
   store_pair(c, made, outs);
   ig_scope_close(c, s);
@@ -446,7 +446,7 @@ static void per_channel_kernel(ig_ctx *c, const ig_op *op, const ig_value *args,
   const ig_tensor *x = args[0].tensor;
   int axis = ig_wrap_dim(c, ig_value_i64(c, &args[3]), x->ndim);
   ig_scope s = ig_scope_open(c);
-  ig_value made[2];
+  ig_value made[2] = {ig_none(), ig_none()};
   ig_value scale = ig_of_tensor(beside(c, ig_tensor_twin(c, args[1].tensor), x, axis));
   ig_value zero = ig_of_tensor(beside(c, ig_tensor_twin(c, args[2].tensor), x, axis));
   if (c->status == IG_OK)

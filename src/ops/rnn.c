@@ -82,7 +82,7 @@ static state lstm_step(ig_ctx *c, ig_tensor *x, state s, const weights *w) {
 // r, z, n
 static state gru_step(ig_ctx *c, ig_tensor *x, state s, const weights *w) {
   ig_tensor *hidden = ig_linear_with(c, s.h, w->hh, w->b_hh);
-  if (!hidden || !x) return (state){NULL, NULL};
+  if (!hidden || !x || !s.h) return (state){NULL, NULL};
   ig_int size = ig_sizes(s.h)[1];
   ig_tensor *r = part(c, x, 0, size);
   r = ig_sigmoid(c, ig_add_tensor(c, r, part(c, hidden, 0, size)));

@@ -275,11 +275,12 @@ static void write_out(functionalizer *f, const ig_op *op, const ig_value *args, 
   ig_value plain[IG_MAX_ARGS];
   ig_value results[IG_MAX_RETURNS];
   ig_out_args(op, args, plain);
-  compute(f, op, op->base, plain, results);
   size_t n = s->nrets ? s->nrets : 1;
+  for (size_t i = 0; i < n; i++) results[i] = ig_none();
+  compute(f, op, op->base, plain, results);
   for (size_t i = 0; i < n && c->status == IG_OK; i++) {
     const ig_value *to = &args[s->nargs - n + i];
-    bool list = to->kind == IG_KIND_LIST;
+    bool list = to->kind == IG_KIND_LIST && results[i].kind == IG_KIND_LIST;
     size_t count = list ? to->list.n : 1;
     for (size_t k = 0; k < count; k++) {
       const ig_value *item = list ? &to->list.at[k] : to;

@@ -21,7 +21,7 @@ static ig_tensor *invert_scatter(ig_ctx *c, const ig_alias_view *v, ig_tensor *b
   char name[80];
   size_t n = strlen(v->op->schema.name);
   if (n + sizeof "aten::_scatter" > sizeof name) return NULL;
-  memcpy(name, "aten::", 6);
+  memcpy(name, "aten::", 6);  // NOLINT(bugprone-not-null-terminated-result): more follows
   memcpy(name + 6, v->op->schema.name, n);
   memcpy(name + 6 + n, "_scatter", sizeof "_scatter");
   const ig_op *op = ig_op_find(c, name);
@@ -111,9 +111,8 @@ static int dim_of(const ig_value *v, int ndim) {
 static ig_tensor *invert_split(ig_ctx *c, const ig_alias_view *v, ig_tensor *base,
                                ig_tensor *part) {
   int dim = dim_of(&v->args[1], base->ndim);
-  ig_int size = ig_sizes(base)[dim];
   ig_int start = ig_const(0);
-  ig_int end = size;
+  ig_int end;
   if (v->args[0].kind == IG_KIND_INT) {
     start = ig_int_mul(c, v->args[0].i, ig_const((int64_t)v->index));
     end = ig_int_add(c, start, ig_sizes(part)[dim]);

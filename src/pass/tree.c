@@ -216,7 +216,7 @@ static bool sink_inputs(ig_ctx *c, const ig_module_tree *t, const ig_program *p,
   ig_node *body = g->first;
   while (body && ig_node_is_placeholder(body)) body = body->next;
   ig_node *input = g->first;
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; i < count && input && body; i++) {
     ig_node *next = input->next;
     bool weight = input->role != IG_INPUT_USER;
     const char *name = weight ? attribute_of(p, input, path) : NULL;

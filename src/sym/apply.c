@@ -212,7 +212,7 @@ static const ig_expr *apply_symbolic(ig_ctx *c, ig_expr_kind fn, const ig_expr *
 void ig_sym_apply(ig_ctx *c, ig_expr_kind fn, const ig_value *args, size_t n, ig_value *out) {
   enum { MOST = 16 };
   ig_hint h[MOST] = {{.sort = IG_SORT_INT}};
-  const ig_expr *e[MOST];
+  const ig_expr *e[MOST] = {NULL};
   bool symbolic = false;
   *out = ig_none();
   if (c->status != IG_OK) return;

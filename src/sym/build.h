@@ -38,7 +38,7 @@ int ig_expr_cmp_size(const ig_expr *a, const ig_expr *b);  // by number of nodes
 const ig_expr *ig_build_sum(ig_ctx *c, const ig_expr *const *args, size_t n);
 const ig_expr *ig_build_scaled(ig_ctx *c, ig_num k, const ig_expr *e);  // k * e, distributed
 const ig_expr *ig_build_product(ig_ctx *c, const ig_expr *const *args, size_t n);
-const ig_expr *ig_build_power(ig_ctx *c, const ig_expr *base, ig_wide exponent);
+const ig_expr *ig_build_power(ig_ctx *c, const ig_expr *base, ig_wide k);  // to the k-th
 const ig_expr *ig_build_difference(ig_ctx *c, const ig_expr *a, const ig_expr *b);
 const ig_expr *ig_build_negated(ig_ctx *c, const ig_expr *a);
 const ig_expr *ig_build_quotient(ig_ctx *c, ig_expr_kind kind, const ig_expr *a, const ig_expr *b);

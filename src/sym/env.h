@@ -83,7 +83,7 @@ bool ig_env_isolate(ig_ctx *c, const ig_expr *relation, const ig_expr *symbol, b
                     ig_expr_kind *kind, const ig_expr **other);
 
 // Facts (facts.c): relations known to hold, and what follows from them.
-void ig_env_remember(ig_ctx *c, const ig_expr *relation);
+void ig_env_remember(ig_ctx *c, const ig_expr *e);
 // A guard was made: the same question has the same answer. Nothing else follows from it.
 void ig_env_decided(ig_ctx *c, const ig_expr *guard);
 ig_answer ig_env_recall(ig_ctx *c, const ig_expr *relation);

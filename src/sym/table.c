@@ -72,6 +72,7 @@ static bool same(const ig_expr *e, const ig_expr *proto, const ig_expr *const *a
     case IG_EXPR_RATIONAL:
       return e->num == proto->num && e->den == proto->den;
     case IG_EXPR_FLOAT:
+      // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): -0.0 is another number than 0.0
       return memcmp(&e->f, &proto->f, sizeof e->f) == 0;
     case IG_EXPR_BOOL:
       return e->value == proto->value;
@@ -296,8 +297,9 @@ static bool set_int_hint(ig_expr *e) {
   if ((e->kind != IG_EXPR_ADD && e->kind != IG_EXPR_MUL) || e->sort != IG_SORT_INT) return false;
   for (size_t i = 0; i < e->n; i++) {
     const ig_expr *a = e->args[i];
-    bool ok = a->hinted && (e->kind == IG_EXPR_ADD ? ig_checked_add(v, a->value, &v)
-                                                   : ig_checked_mul(v, a->value, &v));
+    bool ok = a && a->hinted &&
+              (e->kind == IG_EXPR_ADD ? ig_checked_add(v, a->value, &v)
+                                      : ig_checked_mul(v, a->value, &v));
     if (!ok) return false;
   }
   e->value = v;

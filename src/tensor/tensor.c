@@ -24,10 +24,10 @@ static ig_storage *storage_create(ig_ctx *c, size_t bytes) {
     (void)ig_fail(c, IG_NOMEM, "out of memory: %zu bytes for a tensor", bytes);
     return NULL;
   }
-  uintptr_t data = ((uintptr_t)s + HEADER + ALIGN - 1) & ~(uintptr_t)(ALIGN - 1);
+  size_t skip = (ALIGN - ((uintptr_t)s + HEADER) % ALIGN) % ALIGN;
   *s = (ig_storage){.ref = {1, storage_destroy},
                     .alloc = c->alloc,
-                    .data = (void *)data,
+                    .data = (char *)s + HEADER + skip,
                     .bytes = bytes,
                     .block = block,
                     .resizable = true};
