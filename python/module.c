@@ -332,6 +332,7 @@ static int add_all(PyObject *m) {
       py_onnx_check_functions,
       py_pt2_functions,
       py_report_functions,
+      py_autocast_functions,
   };
   // clang-format on
   for (size_t i = 0; i < PY_COUNT(lists); i++) {

@@ -396,6 +396,7 @@ PyObject *py_program_wrap(ig_ctx *c, ig_status st, struct ig_program *p);  // ta
 // ---- report.c: issues of exports ----
 
 extern PyMethodDef py_report_functions[];
+extern PyMethodDef py_autocast_functions[];
 void py_report_attach(ig_ctx *c);  // to the exception that is set
 bool py_name_symbol(ig_ctx *c, const ig_expr *symbol, struct ig_str *out);
 PyFrameObject *py_user_frame(void);  // module.c: the innermost one, a new reference; NULL: none

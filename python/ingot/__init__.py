@@ -56,6 +56,10 @@ _HOMES = {
         sym_max sym_min sym_not sym_sqrt sym_sum tensordot typename unique unique_consecutive
     """,
     "ingot._compile": "compile",
+    "ingot.amp": """
+        autocast get_autocast_cpu_dtype get_autocast_dtype is_autocast_cpu_enabled is_autocast_enabled
+        set_autocast_dtype set_autocast_enabled
+    """,
     "ingot._higher_order_ops.cond": "cond",
     "ingot._constrain": "_constrain_as_size",
     "ingot.serialization": "load load_file load_state_dict save save_file",

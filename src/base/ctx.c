@@ -22,6 +22,7 @@ ig_status ig_ctx_create(const ig_alloc *alloc, ig_ctx **out) {
   (*out)->message = (*out)->small;
   (*out)->message_cap = sizeof(*out)->small;
   (*out)->default_dtype = -1;
+  (*out)->autocast[0].dtype = (*out)->autocast[1].dtype = -1;
   return IG_OK;
 }
 

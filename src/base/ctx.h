@@ -62,7 +62,12 @@ struct ig_ctx {
   bool fake;                         // results are fake whatever the operands
   bool no_grad;                      // keep no tape
   bool inference;                    // inference mode: results never get history
-  bool no_inline;                    // while a decomposition of a composite runs for its shapes
+  bool autocasts;                    // some region of autocast is open: on the CPU, elsewhere
+  struct {
+    bool on;
+    int dtype;  // ig_dtype; -1: the usual one
+  } autocast[2];
+  bool no_inline;  // while a decomposition of a composite runs for its shapes
   uint64_t tape_clock;
   struct ig_generator *generator;  // default random generator, made at first use
   void (*generator_free)(struct ig_generator *g);

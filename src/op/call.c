@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "op/autocast.h"
 #include "op/draft.h"
 #include "op/formula.h"
 #include "op/library.h"
@@ -365,6 +366,17 @@ static void explain(ig_ctx *c) {
   c->draft = draft;
 }
 
+// A call inside a region of autocast: the casts come first.
+static void call_cast(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  ig_value room[IG_MAX_ARGS];
+  ig_scope s = ig_scope_open(c);
+  c->autocasts = false;  // the casts are no calls of the user's
+  const ig_value *given = ig_autocast_args(c, op, args, room);
+  c->autocasts = true;
+  if (given) (c->capture ? record : run)(c, op, given, outs);
+  ig_return_values(c, s, outs, given ? op->schema.nrets : 0);
+}
+
 void ig_call(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   size_t n = op->schema.nrets;
   for (size_t i = 0; i < n || i == 0; i++) outs[i] = ig_none();
@@ -377,7 +389,9 @@ void ig_call(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   c->op_args = args;
   c->op_describe = ig_op_describe;
   if (check_args(c, op, args)) {
-    if (c->capture) {
+    if (c->autocasts) {
+      call_cast(c, op, args, outs);
+    } else if (c->capture) {
       record(c, op, args, outs);
     } else {
       run(c, op, args, outs);

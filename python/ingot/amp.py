@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""autocast: regions in which products and convolutions take operands of a short type."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from ingot import _C
+
+__all__ = ["autocast"]
+
+_CPU_DTYPES = (_C.bfloat16, _C.float16)
+
+
+class autocast:
+    """A context manager and a decorator. float64 operands stay as they are."""
+
+    def __init__(
+        self, device_type: str, dtype: Any = None, enabled: bool = True, cache_enabled: bool | None = None
+    ) -> None:
+        if not isinstance(device_type, str):
+            raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+        self.device = _C.device(device_type).type
+        self.fast_dtype = _C.autocast_get(self.device)[1] if dtype is None else dtype
+        self._cache_enabled = True if cache_enabled is None else cache_enabled
+        if self.device == "cpu" and enabled and self.fast_dtype not in _CPU_DTYPES:
+            warnings.warn(
+                "In CPU autocast, but the target dtype is not supported. Disabling autocast.\n"
+                "CPU Autocast only supports dtypes of torch.bfloat16, torch.float16 currently.",
+                stacklevel=2,
+            )
+            enabled = False
+        self._enabled = enabled
+        self._before: list[tuple] = []
+
+    def __enter__(self) -> autocast:
+        self._before.append(_C.autocast_get(self.device))
+        _C.autocast_set(self.device, self._enabled, self.fast_dtype)
+        return self
+
+    def __exit__(self, *unused: Any) -> None:
+        _C.autocast_set(self.device, *self._before.pop())
+
+    def __call__(self, func: Callable) -> Callable:
+        @functools.wraps(func)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return func(*args, **kwargs)
+
+        return call
+
+
+def is_autocast_enabled(device_type: str = "cuda") -> bool:
+    """Whether a region of that device is open."""
+    return _C.autocast_get(device_type)[0]
+
+
+def is_autocast_cpu_enabled() -> bool:
+    return is_autocast_enabled("cpu")
+
+
+def get_autocast_dtype(device_type: str) -> Any:
+    """The short type of regions of that device."""
+    return _C.autocast_get(device_type)[1]
+
+
+def get_autocast_cpu_dtype() -> Any:
+    return get_autocast_dtype("cpu")
+
+
+def set_autocast_enabled(device_type: str, enabled: bool) -> None:
+    _C.autocast_set(device_type, enabled, _C.autocast_get(device_type)[1])
+
+
+def set_autocast_dtype(device_type: str, dtype: Any) -> None:
+    _C.autocast_set(device_type, _C.autocast_get(device_type)[0], dtype)
