@@ -31,8 +31,9 @@ def main() -> int:
         for n, line in enumerate(lines, 1):
             if mark := MARK.search(line):
                 found.append(f"{name}:{n}: '{mark[1]}' marks unfinished work")
-    everything = (ROOT / "include/ingot/ingot.h").read_text()
-    for path in sorted((ROOT / "include/ingot").glob("*.h")):
+    headers = sorted((ROOT / "include/ingot").glob("*.h"))
+    everything = (ROOT / "include/ingot/ingot.h").read_text() if headers else ""
+    for path in headers:
         if path.name != "ingot.h" and f'#include "ingot/{path.name}"' not in everything:
             found.append(f"include/ingot/ingot.h: does not include ingot/{path.name}")
     print("\n".join(found), end="\n" if found else "")

@@ -76,7 +76,8 @@ def merged(expected: list[str], got: list[str]) -> list[str]:
 def test_transcript(path: pathlib.Path, tmp_path: pathlib.Path) -> None:
     for folder in ("tests/pt2/data", "tests/model/data"):
         for file in (ROOT / folder).iterdir():
-            shutil.copyfile(file, tmp_path / file.name)
+            if file.is_file():
+                shutil.copyfile(file, tmp_path / file.name)
     text = ""
     wrong = []
     for head, expected in cases(path):
