@@ -224,12 +224,13 @@ static bool replace(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *
   return true;
 }
 
-static PyObject *run(PyObject *o, bool core, const table *t) {
+static PyObject *run(PyObject *o, bool core, bool once, const table *t) {
   ig_ctx *c = py_ctx();
   ig_program *p = NULL;
   ig_decompose_args a = {.level = core ? IG_DECOMPOSE_CORE : IG_DECOMPOSE_COMPOSITE,
                          .also = t->also,
-                         .preserve = t->preserve};
+                         .preserve = t->preserve,
+                         .once = once};
   if (t->functions && PyDict_GET_SIZE(t->functions)) {
     a.replace = replace;
     a.user = (void *)t;
@@ -239,21 +240,23 @@ static PyObject *run(PyObject *o, bool core, const table *t) {
   return py_program_wrap(c, st, p);
 }
 
-// decompose(core=True, table=None, preserve=()): table replaces the built-in one.
+// decompose(core=True, table=None, preserve=(), once=False): table replaces the built-in one; once:
+// the program was just captured.
 static PyObject *pass_decompose(PyObject *o, PyObject *args, PyObject *kwargs) {
-  static char *keys[] = {"core", "table", "preserve", NULL};
+  static char *keys[] = {"core", "table", "preserve", "once", NULL};
   int core = 1;
+  int once = 0;
   PyObject *given = Py_None;
   PyObject *preserve = NULL;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|pOO:decompose", keys, &core, &given,
-                                   &preserve)) {
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|pOOp:decompose", keys, &core, &given, &preserve,
+                                   &once)) {
     return NULL;
   }
   table t = {0};
   PyObject *out = NULL;
   bool ok =
       (!preserve || take_preserve(&t, preserve)) && (given == Py_None || take_table(&t, given));
-  if (ok) out = run(o, core && given == Py_None, &t);
+  if (ok) out = run(o, core && given == Py_None, once != 0, &t);
   table_free(&t);
   return out;
 }

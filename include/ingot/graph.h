@@ -121,6 +121,9 @@ typedef struct ig_decompose_args {
   ig_decompose_level level;
   const char *const *also;      // further targets, "aten.leaky_relu.default"; ended by NULL
   const char *const *preserve;  // targets to leave whole; ended by NULL
+  // The calls come from a capture just made, not from a program that PyTorch would trace a second
+  // time: literals stay literals and a detach of one is nothing.
+  bool once;
   // If not NULL, asked before the built-in decompositions: answers a call by other calls (which are
   // taken apart in turn) and fills outs, or returns false.
   bool (*replace)(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs, void *user);

@@ -227,7 +227,7 @@ bool ig_alias_sync(ig_aliases *a, ig_tensor *t) {
   state *s = find_state(a, t);
   if (!s || s->seen == s->mem->writes) return c->status == IG_OK;
   const ig_rewrite *rewrite = c->rewrite;
-  c->rewrite = NULL;
+  c->rewrite = a->rewrite;
   ig_scope scope = ig_scope_open(c);
   ig_tensor *now = apply_waiting(a, s->mem) ? regenerate(c, s) : NULL;
   if (now) t->node = now->node;

@@ -23,7 +23,8 @@ typedef struct ig_aliases {
   ig_arena arena;
   ig_table states;  // tensor -> its memory and views
   struct memory *memories;
-  IG_VEC(ig_tensor *) kept;  // outlive the nodes whose values they were
+  const ig_rewrite *rewrite;  // asked when views are taken again; may be NULL
+  IG_VEC(ig_tensor *) kept;   // outlive the nodes whose values they were
 } ig_aliases;
 
 ig_aliases ig_aliases_make(ig_ctx *c);

@@ -76,6 +76,16 @@ static bool trace_again(ig_ctx *c, const table *t, const ig_op *op, const ig_val
   return true;
 }
 
+// The first trace of a program below autograd: a literal was detached in place.
+static bool trace_once(const ig_op *op, const ig_value *args, ig_value *outs) {
+  if (op->number != IG_ID_DETACH) return false;
+  const ig_node *n = args[0].tensor->node;
+  if (!n || n->kind != IG_NODE_CALL || n->callee != IG_CALLEE_OP) return false;
+  if (n->op->number != IG_ID_LIFT_FRESH_COPY) return false;
+  outs[0] = args[0];
+  return true;
+}
+
 static bool decompose(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs,
                       void *user) {
   const table *t = user;
@@ -84,7 +94,7 @@ static bool decompose(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value
   if (a->keep && a->keep(op, args, a->user)) return false;
   if (a->replace && a->replace(c, op, args, outs, a->user)) return true;
   if (c->status != IG_OK) return false;
-  if (trace_again(c, t, op, args, outs)) return true;
+  if (a->once ? trace_once(op, args, outs) : trace_again(c, t, op, args, outs)) return true;
   if (!applies(t, op)) return false;
   ig_op_lower(c, op, args, outs);
   return true;
@@ -139,17 +149,26 @@ static ig_status lower(ig_ctx *c, const ig_program *p, const ig_decompose_args *
   return st;
 }
 
+// In one go with the functionalization, as PyTorch's only trace of the program does it.
+static ig_status lower_once(ig_ctx *c, const ig_program *p, const ig_decompose_args *args,
+                            ig_program **out) {
+  ig_decompose_args once = {.level = IG_DECOMPOSE_CORE};
+  if (args) once = *args;
+  once.once = true;
+  table known = {.args = &once};
+  ig_rewrite apart = {.fn = decompose, .user = &known};
+  if (table_fill(c, &known)) (void)ig_pass_functionalize(c, p, &apart, out);
+  table_free(&known);
+  if (!*out) return c->status;
+  drop_grad_modes((*out)->graph);
+  return c->status;
+}
+
 ig_status ig_program_decompose(ig_ctx *c, const ig_program *p, const ig_decompose_args *args,
                                ig_program **out) {
   *out = NULL;
-  if (!p->training) return lower(c, p, args, out);
-  // The first step only lowers to functional operators, whatever the table.
-  static const ig_decompose_args composite = {.level = IG_DECOMPOSE_COMPOSITE};
-  ig_program *inference = NULL;
-  IG_RETURN_IF_ERR(ig_program_functionalize(c, p, &inference));
-  ig_status st = lower(c, inference, &composite, out);
-  ig_program_free(inference);
-  return st;
+  bool once = p->training || (args && args->once);
+  return once ? lower_once(c, p, args, out) : lower(c, p, args, out);
 }
 
 // ---- what cannot be left whole ----

@@ -14,8 +14,14 @@
 typedef struct functionalizer {
   ig_aliases aliases;
   const ig_program *p;
-  bool *written;  // per placeholder, when done
+  bool *written;            // per placeholder, when done
+  const ig_rewrite *apart;  // what else is taken apart; NULL: nothing
 } functionalizer;
+
+static bool taken_apart(const functionalizer *f, const ig_op *op, const ig_value *args,
+                        ig_value *outs) {
+  return f->apart && f->apart->fn(f->aliases.c, op, args, outs, f->apart->user);
+}
 
 static bool sync_value(functionalizer *f, const ig_value *v) {
   if (v->kind == IG_KIND_TENSOR) return ig_alias_sync(&f->aliases, v->tensor);
@@ -200,7 +206,7 @@ static void compute(functionalizer *f, const ig_op *op, const ig_op *plain, cons
   if (!sync_args(f, plain, args)) return;
   if (composite && ig_op_has_lowering(plain)) {
     ig_op_lower(f->aliases.c, plain, args, outs);
-  } else {
+  } else if (!taken_apart(f, plain, args, outs)) {
     ig_pass_record(f->aliases.c, plain, args, outs);
   }
 }
@@ -351,6 +357,8 @@ static bool functionalize(ig_ctx *c, const ig_op *op, const ig_value *args, ig_v
   if (special(f, op, args, outs)) return true;
   if (is_written(op)) {
     mutate(f, op, args, outs);
+  } else if (taken_apart(f, op, args, outs)) {
+    return true;
   } else if (is_expanded(op)) {
     ig_op_lower(c, op, args, outs);
   } else if (is_view(op)) {
@@ -431,10 +439,16 @@ static ig_program *assemble(ig_ctx *c, const functionalizer *f, ig_graph *g) {
 }
 
 ig_status ig_program_functionalize(ig_ctx *c, const ig_program *p, ig_program **out) {
+  return ig_pass_functionalize(c, p, NULL, out);
+}
+
+ig_status ig_pass_functionalize(ig_ctx *c, const ig_program *p, const ig_rewrite *apart,
+                                ig_program **out) {
   *out = NULL;
   if (c->status != IG_OK) return c->status;
   ig_scope s = ig_scope_open(c);
-  functionalizer f = {.aliases = ig_aliases_make(c), .p = p};
+  functionalizer f = {.aliases = ig_aliases_make(c), .p = p, .apart = apart};
+  f.aliases.rewrite = apart;
   f.written = ig_scope_push(c, p->ninputs * sizeof *f.written + 1);
   ig_transform t = {.rewrite = {functionalize, &f, sync_outputs},
                     .renew = !p->graph->strict,

@@ -15,6 +15,11 @@ ig_program *ig_pass_program(ig_ctx *c, const ig_program *p, ig_graph *g,
 // Calls op without asking the rewrite: the call is recorded as it is.
 void ig_pass_record(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);
 
+// ig_program_functionalize that also takes calls apart on the way: `apart` (NULL: none) is asked
+// about every call without writes, also about those that put views back into their bases.
+ig_status ig_pass_functionalize(ig_ctx *c, const ig_program *p, const ig_rewrite *apart,
+                                ig_program **out);
+
 // Functional by its schema, but it may return an operand, a view of one, or write to one.
 bool ig_op_may_alias(const ig_op *op);
 

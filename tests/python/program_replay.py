@@ -17,7 +17,7 @@ import ingot.as_torch  # noqa: F401
 
 import torch  # isort: skip  # means Ingot from here on
 
-MODES = ("nonstrict", "strict", "training", "training_nonstrict", "pre_dispatch", "capture")
+MODES = ("nonstrict", "strict", "training", "training_nonstrict", "pre_dispatch", "post_dispatch", "capture")
 FIELDS = (
     "code", "sub_code", "graph", "inputs", "outputs", "range_constraints", "constants", "state_dict", "nodes",
     "module_code", "unflatten", "decomposed_code", "empty_table_code", "out", "calls", "post",
@@ -186,7 +186,7 @@ def export(mode, mod, args, kwargs, shapes):
         return torch.export.export(mod, args, kwargs, dynamic_shapes=shapes, strict=mode == "strict")
     if mode in ("training", "training_nonstrict"):
         return trace._export_for_training(mod, args, kwargs, dynamic_shapes=shapes, strict=mode == "training")
-    return trace._export(mod, args, kwargs, dynamic_shapes=shapes, pre_dispatch=True)
+    return trace._export(mod, args, kwargs, dynamic_shapes=shapes, pre_dispatch=mode == "pre_dispatch")
 
 
 def field(name, ep, ns, fresh):
@@ -319,7 +319,7 @@ def replay_mode(records, mode):
                 continue
             found = ep["code"] if mode == "capture" else attempt(lambda: field(name, ep, ns, fresh))  # noqa: B023
             ok = any(attempt(lambda: agrees(name, found, g)) is True for g in given)  # noqa: B023
-            out[f"{records[0]['name']} {mode} {name}"] = None if ok else [found, given[0]]
+            out[f"{records[0]['name']} {mode} {name}"] = None if ok else [found, *given]
     return out
 
 
@@ -330,6 +330,7 @@ def main(path, names):
     by_name = {}
     for record in records:
         by_name.setdefault(record["name"], []).append(record)
+    torch.export.export(torch.nn.ReLU(), (torch.ones(2),)).run_decompositions()  # load all once, not in every child
     out = {}
     for name, group in by_name.items():
         if names and name not in names:

@@ -77,13 +77,15 @@ def _export(
     _allow_complex_guards_as_runtime_asserts: bool = False,
     allow_complex_guards_as_runtime_asserts: bool = False,
 ) -> ExportedProgram:
-    """A program of inference level: no writes, composite operators whole."""
+    """A program of inference level: no writes, composite operators whole before dispatch and taken apart after it."""
     run = _capture(
         mod, args, kwargs, dynamic_shapes, strict,
         disable_forced_specializations=_disable_forced_specializations,
         allow_complex_guards=_allow_complex_guards_as_runtime_asserts or allow_complex_guards_as_runtime_asserts,
         grad_modes=True,
     )  # fmt: skip
+    if not pre_dispatch:
+        return _program(run, _with_asserts(run.result.decompose(core=False, once=True)).name_inputs())
     return _program(run, _with_asserts(run.result.functionalize()).wrap_grad_regions().name_inputs())
 
 
