@@ -99,6 +99,9 @@ PyObject *py_raise(ig_ctx *c) {
     if (st == IG_CONSTRAINT) type = py.constraint_error;
     if (st == IG_USER_ERROR) type = class_in("ingot._dynamo.exc", "UserError", type);
     if (st == IG_BRANCH) type = class_in("ingot._dynamo.exc", "UncapturedHigherOrderOpError", type);
+    static const char fakes[] = "ingot._subclasses.fake_tensor";
+    if (st == IG_OUTPUT_DATA) type = class_in(fakes, "DataDependentOutputException", type);
+    if (st == IG_OUTPUT_SHAPE) type = class_in(fakes, "DynamicOutputShapeException", type);
     PyErr_SetString(type, ig_ctx_error(c));
     if (c->trouble) py_report_attach(c);
   }

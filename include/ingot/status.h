@@ -32,7 +32,9 @@
   X(BRANCH, "functions of a higher-order operator do not fit", RuntimeError) \
   X(USER_ERROR, "wrong program or inputs", RuntimeError)                     \
   X(CONSTRAINT, "constraint violated", RuntimeError)                         \
-  X(HOST, "error in the host language", RuntimeError)
+  X(HOST, "error in the host language", RuntimeError)                        \
+  X(OUTPUT_DATA, "a result stands in the data", RuntimeError)                \
+  X(OUTPUT_SHAPE, "the sizes of a result stand in the data", RuntimeError)
 
 typedef enum ig_status {
 #define X(name, text, exception) IG_##name,

@@ -468,6 +468,19 @@ static ig_tensor *batch_norm(ig_ctx *c, const ig_value *args) {
   return ig_value_tensor(&outs[0]);
 }
 
+// What batch_norm calls: also the statistics, room for a library's own, and which library it was.
+static void impl_index(ig_ctx *c, const ig_value *args, ig_value *outs) {
+  ig_int zero = ig_const(0);
+  ig_value strided = {.kind = IG_KIND_LAYOUT, .layout = IG_STRIDED};
+  outs[3] = ig_of_tensor(ig_empty_memory_format_with(c, ig_of_ints(&zero, 1), ig_of_dtype(IG_U8),
+                                                     strided, ig_of_device(args[0].tensor->device),
+                                                     ig_none(), ig_none()));
+  ig_native_batch_norm(c, args[0].tensor, ig_value_tensor(&args[1]), ig_value_tensor(&args[2]),
+                       ig_value_tensor(&args[3]), ig_value_tensor(&args[4]), args[5].b, args[6].f,
+                       args[7].f, outs);
+  outs[4] = ig_of_i64(0);
+}
+
 #define KEEP "input, weight, running_mean, running_var, result1, result2"
 
 IG_OP(batch_norm) = {
@@ -480,6 +493,17 @@ IG_OP(batch_norm) = {
         "f32[3,4], f32[4], f32[4], f32[4], f32[4]:+, False, 0.1, 1e-5, True | f32[2,3,4], "
         "None, None, None, None, True, 0.1, 1e-5, True",
     .waive = "gradient of running_mean: a constant in PyTorch; gradient of running_var: likewise",
+};
+IG_OP(_batch_norm_impl_index) = {
+    .schema =
+        "aten::_batch_norm_impl_index(Tensor input, Tensor? weight, Tensor? bias, Tensor? "
+        "running_mean, Tensor? running_var, bool training, float momentum, float eps, bool "
+        "cudnn_enabled) -> (Tensor, Tensor, Tensor, Tensor, int)",
+    .decompose_outs = impl_index,
+    .samples = "f32[2,3,4], f32[3], f32[3], f32[3], f32[3]:+, False, 0.1, 1e-5, True",
+    .waive =
+        "gradient of running_mean: a constant in PyTorch; gradient of running_var: likewise; "
+        "sizes: other texts; refusal: other classes",
 };
 IG_OP(native_batch_norm) = {
     .schema =

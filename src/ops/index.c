@@ -549,6 +549,11 @@ static void index_select_vjp(ig_ctx *c, const ig_vjp *v) {
                                            v->args[2].tensor);
 }
 
+// self, indices, values, accumulate, unsafe
+static ig_tensor *index_put_impl(ig_ctx *c, const ig_value *args) {
+  return ig_index_put_with(c, args[0].tensor, args[1], args[2].tensor, args[3].b);
+}
+
 IG_OP(index_tensor) = {
     .schema = "aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
     .kernel = index_kernel,
@@ -614,4 +619,12 @@ IG_OP(index_select_backward) = {
     .decompose = index_select_backward_decompose,
     .samples = "f32[3,4], [5,4], 0, i64[3]:<5 | f32[5,6], [5,4], -1, i64[6]:<4",
     .waive = "sizes: self_sizes tells them",
+};
+IG_OP(_index_put_impl) = {
+    .schema =
+        "aten::_index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool "
+        "accumulate=False, bool unsafe=False) -> Tensor",
+    .decompose = index_put_impl,
+    .samples = "f32[5,3], (i64[4]:<5,), f32[4,3], True",
+    .waive = "sizes: other texts; refusal: other classes",
 };

@@ -409,6 +409,17 @@ static void avg2d_backward_vjp(ig_ctx *c, const ig_vjp *v) {
   IG_GRAD(v, 1) = ig_zeros_of(c, a[1].tensor);
 }
 
+static void avg3d_vjp(ig_ctx *c, const ig_vjp *v) {
+  const ig_value *a = v->args;
+  IG_GRAD(v, 0) =
+      ig_avg_pool3d_backward(c, v->grad, a[0].tensor, a[1], a[2], a[3], a[4].b, a[5].b, a[6]);
+}
+static void avg3d_backward_vjp(ig_ctx *c, const ig_vjp *v) {
+  const ig_value *a = v->args;
+  IG_GRAD(v, 0) = ig_avg_pool3d_with(c, v->grad, a[2], a[3], a[4], a[5].b, a[6].b, a[7]);
+  IG_GRAD(v, 1) = ig_zeros_of(c, a[1].tensor);
+}
+
 // Sizes from `first` on are not 0.
 static bool check_filled(ig_ctx *c, const char *name, const char *what, const ig_tensor *x,
                          int first) {
@@ -811,6 +822,31 @@ IG_OP(avg_pool2d_backward) = {
     .vjp = avg2d_backward_vjp,
     .keep = "self",
     .samples = "f32[1,2,3,2], f32[1,2,6,5], [2,2], [2,2], [0,0], False, True, None",
+};
+IG_OP(avg_pool3d) = {
+    .schema =
+        "aten::avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, "
+        "bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor",
+    .shape = avg_shape,
+    .kernel = avg_kernel,
+    .variant = 3,
+    .vjp = avg3d_vjp,
+    .keep = "self",
+    .samples =
+        "f32[1,2,4,4,4], [2,2,2] | f32[1,2,4,4,3], [1,2,2], [1,2,1], [0,1,0], False, False | "
+        "f32[1,1,3,5,5], [2,2,2], [2,2,2], [0,0,0], True, True, 3",
+};
+IG_OP(avg_pool3d_backward) = {
+    .schema =
+        "aten::avg_pool3d_backward(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] "
+        "stride, int[3] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) "
+        "-> Tensor",
+    .shape = avg_backward_shape,
+    .kernel = avg_backward_kernel,
+    .variant = 3,
+    .vjp = avg3d_backward_vjp,
+    .keep = "self",
+    .samples = "f32[1,2,2,2,2], f32[1,2,4,4,4], [2,2,2], [2,2,2], [0,0,0], False, True, None",
 };
 IG_OP(adaptive_avg_pool2d) = {
     .schema = "aten::adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor",

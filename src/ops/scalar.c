@@ -194,10 +194,10 @@ static void equal_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_va
 }
 
 static void unknown_answer(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  (void)op;
   (void)args;
   (void)outs;
-  (void)ig_fail(c, IG_DATA_DEPENDENT, "the answer depends on elements that are not known");
+  ig_fail_text(c, IG_OUTPUT_DATA,
+               "%s\nThe answer depends on elements, which a capture does not know.", op->target);
 }
 
 static bool check_tolerance(ig_ctx *c, const char *name, double x) {

@@ -152,8 +152,7 @@ static ig_status lower(ig_ctx *c, const ig_program *p, const ig_decompose_args *
 // In one go with the functionalization, as PyTorch's only trace of the program does it.
 static ig_status lower_once(ig_ctx *c, const ig_program *p, const ig_decompose_args *args,
                             ig_program **out) {
-  ig_decompose_args once = {.level = IG_DECOMPOSE_CORE};
-  if (args) once = *args;
+  ig_decompose_args once = *args;
   once.once = true;
   table known = {.args = &once};
   ig_rewrite apart = {.fn = decompose, .user = &known};
@@ -167,8 +166,10 @@ static ig_status lower_once(ig_ctx *c, const ig_program *p, const ig_decompose_a
 ig_status ig_program_decompose(ig_ctx *c, const ig_program *p, const ig_decompose_args *args,
                                ig_program **out) {
   *out = NULL;
-  bool once = p->training || (args && args->once);
-  return once ? lower_once(c, p, args, out) : lower(c, p, args, out);
+  // The first step of a training program only lowers to functional operators, whatever the table.
+  static const ig_decompose_args composite = {.level = IG_DECOMPOSE_COMPOSITE};
+  if (p->training) return lower_once(c, p, &composite, out);
+  return args && args->once ? lower_once(c, p, args, out) : lower(c, p, args, out);
 }
 
 // ---- what cannot be left whole ----

@@ -80,13 +80,16 @@ def clean(text):
 
 
 def older(code):
-    """A text of 2.5.1 as 2.4.1 prints it: a node that nobody reads is not cleared."""
+    """A text of 2.5.1 as 2.4.1 prints it: a node that nobody reads is not cleared, unused weights are not read, and
+    the node of torch.cond is called conditional."""
 
     def line(m):
         names = [n for n in m[4].split(" = ") if n not in (m[2], "None")]
         return m[1] + m[2] + m[3] + (";  " + " = ".join([*names, "None"]) if names else "")
 
-    return re.sub(r"(?m)^( *)(\w+)( = .*?);  ((?:\w+ = )+None)$", line, code)
+    code = re.sub(r"(?m)^ *(\w+) = self\.[\w.]+;  \1 = None\n", "", code)
+    code = re.sub(r"(?m)^( *)(\w+)( = .*?);  ((?:\w+ = )+None)$", line, code)
+    return re.sub(r"(?<![\w.])cond(_\d+)?(?=[^\w(])", r"conditional\1", code)
 
 
 def renumbered(code):
@@ -250,9 +253,18 @@ def same_error(a, b):
     return a["class"] == b["class"] and first[0] == first[1] and fixes[0] == fixes[1]
 
 
-def agrees(name, found, expected):
+def same_release(found, expected):
+    """Texts of which only 2.5.1 is recorded, compared by what both releases would have."""
+    if isinstance(expected, dict) and isinstance(found, dict) and found.keys() == expected.keys():
+        return all(same_release(found[k], expected[k]) for k in expected)
+    return isinstance(found, str) and isinstance(expected, str) and older(found) == older(expected)
+
+
+def agrees(name, found, expected, lone=False):
     if isinstance(expected, dict) and "error" in expected:
         return same_error(found, expected)
+    if lone and name in ("code", "sub_code", "module_code", "decomposed_code", "empty_table_code", "graph", "unflatten"):
+        return found == expected or same_release(found, expected)
     if name == "calls":
         return len(found) == len(expected) and all(agrees("call", a, b) for a, b in zip(found, expected, strict=True))
     return close(found, expected) if name in ("out", "call") else found == expected
@@ -318,7 +330,8 @@ def replay_mode(records, mode):
             if not given or (mode == "capture" and name != "code"):
                 continue
             found = ep["code"] if mode == "capture" else attempt(lambda: field(name, ep, ns, fresh))  # noqa: B023
-            ok = any(attempt(lambda: agrees(name, found, g)) is True for g in given)  # noqa: B023
+            lone = mode in ("training", "training_nonstrict")
+            ok = any(attempt(lambda: agrees(name, found, g, lone)) is True for g in given)  # noqa: B023
             out[f"{records[0]['name']} {mode} {name}"] = None if ok else [found, *given]
     return out
 
