@@ -128,7 +128,7 @@ def atleast_3d(*tensors: Tensor) -> Any:
 
 
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
-    result = _C.op("linalg_multi_dot")(_several(matrices))
+    result = _C.op("chain_matmul")(list(_several(matrices)))
     return result if out is None else out.copy_(result)
 
 
@@ -184,7 +184,7 @@ def norm(
         return _C.op("linalg_matrix_norm")(input, "nuc", dims or [-2, -1], keepdim, **options)
     if isinstance(p, str) and p != "fro":
         raise RuntimeError(f"only valid string values are 'fro' and 'nuc', found {p}")
-    order = 2.0 if p in ("fro", None) else p
+    order = 2 if p in ("fro", None) else p
     return _C.op("linalg_vector_norm")(input, order, dims, keepdim, **options)
 
 

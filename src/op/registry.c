@@ -48,6 +48,13 @@ static ig_status no_memory(ig_ctx *c) {
   return ig_fail(c, IG_NOMEM, "out of memory while loading operators");
 }
 
+// Variance and its kin are asked in another order: dim, correction, then whether it is unbiased.
+static bool comes_first(const ig_op *op, const ig_op *head) {
+  bool correction = strcmp(op->schema.overload, "correction") == 0;
+  bool dim = strcmp(op->schema.overload, "dim") == 0;
+  return correction || (dim && strcmp(head->schema.overload, "correction") == 0);
+}
+
 // Overloads of a name are chained in order of their ids.
 static ig_status publish(ig_ctx *c, ig_lib *lib, ig_op *op) {
   char text[160];
@@ -59,6 +66,11 @@ static ig_status publish(ig_ctx *c, ig_lib *lib, ig_op *op) {
   ig_map_value *slot = key ? ig_map_put(&lib->by_name, key) : NULL;
   if (!op->target || !slot) return no_memory(c);
   if (!slot->ptr) slot->ptr = op;
+  if (slot->ptr != op && comes_first(op, slot->ptr)) {
+    op->next = slot->ptr;
+    slot->ptr = op;
+    return IG_OK;
+  }
   for (ig_op *o = slot->ptr; o != op; o = (ig_op *)o->next) {
     if (!o->next) o->next = op;
   }

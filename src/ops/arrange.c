@@ -25,7 +25,7 @@ static ig_tensor *adjoint_decompose(ig_ctx *c, const ig_value *args) {
     return NULL;
   }
   ig_tensor *swapped = x->ndim ? ig_transpose_int(c, x, ig_const(-2), ig_const(-1)) : x;
-  return ig_conj_of(c, swapped);
+  return ig_dtype_is_complex(x->dtype) ? ig__conj(c, swapped) : swapped;
 }
 
 static ig_tensor *movedim(ig_ctx *c, ig_tensor *x, const ig_value *from, const ig_value *to) {
@@ -416,7 +416,7 @@ static void dsplit_decompose(ig_ctx *c, const ig_value *args, ig_value *outs) {
 }
 
 static void cartesian_parts(ig_ctx *c, const ig_value *list, ig_value *outs) {
-  ig_meshgrid(c, *list, outs);
+  ig_meshgrid_indexing(c, *list, ig_of_str("ij"), outs);
   if (c->status != IG_OK) return;
   size_t n = outs[0].list.n;
   ig_value *flat = ig_scope_push(c, n * sizeof *flat + 1);

@@ -14,6 +14,11 @@ static bool same(ig_int a, ig_int b) {
 
 static void wrong_expand(ig_ctx *c, const ig_tensor *self, const ig_value *size, int d,
                          ig_int have) {
+  if (ig_is_fake(self) && !have.expr) {
+    ig_fail_text(c, IG_RUNTIME, "expand: attempting to expand a dimension of length %s!",
+                 ig_int_text(c, have));
+    return;
+  }
   ig_fail_text(c, IG_RUNTIME,
                "The expanded size of the tensor (%s) must match the existing size (%s) at "
                "non-singleton dimension %d.  Target sizes: %s.  Tensor sizes: %s",

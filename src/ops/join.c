@@ -40,8 +40,10 @@ static void check_joined(ig_ctx *c, const ig_meta *out, const ig_tensor *t, int 
     if (d == dim || ig_int_eq(c, out->size[d], ig_sizes(t)[d])) continue;
     if (c->status != IG_OK) return;
     ig_fail_text(c, IG_RUNTIME,
-                 "Sizes of tensors must match except in dimension %d. Expected size %s but got "
-                 "size %s for tensor number %zu in the list.",
+                 ig_is_fake(t) ? "Sizes of tensors must match except in dimension %d. Expected %s "
+                                 "but got %s for tensor number %zu in the list"
+                               : "Sizes of tensors must match except in dimension %d. Expected "
+                                 "size %s but got size %s for tensor number %zu in the list.",
                  dim, ig_int_text(c, out->size[d]), ig_int_text(c, ig_sizes(t)[d]), at);
     return;
   }

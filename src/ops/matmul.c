@@ -10,6 +10,14 @@
 #include "tensor/copy.h"
 #include "tensor/number.h"
 
+// [m, k] by [j, n]; PyTorch has other words while it captures.
+static void cannot_multiply(ig_ctx *c, bool fake, ig_int m, ig_int k, ig_int j, const char *n) {
+  ig_fail_text(c, IG_RUNTIME,
+               fake ? "a and b must have same reduction dim, but got [%s, %s] X [%s, %s]."
+                    : "mat1 and mat2 shapes cannot be multiplied (%sx%s and %sx%s)",
+               ig_int_text(c, m), ig_int_text(c, k), ig_int_text(c, j), n);
+}
+
 // (batch, m, k) x (batch, k, n) with strides in elements; c is dense from its row stride on.
 typedef struct product {
   int64_t batch, m, n, k;
@@ -123,9 +131,8 @@ static void matrix_shape(ig_ctx *c, const ig_tensor *a, const ig_tensor *b, cons
     return;
   }
   if (!ig_int_eq(c, ig_sizes(a)[1], ig_sizes(b)[0])) {
-    ig_fail_text(c, IG_RUNTIME, "mat1 and mat2 shapes cannot be multiplied (%sx%s and %sx%s)",
-                 ig_int_text(c, ig_sizes(a)[0]), ig_int_text(c, ig_sizes(a)[1]),
-                 ig_int_text(c, ig_sizes(b)[0]), ig_int_text(c, ig_sizes(b)[1]));
+    cannot_multiply(c, ig_is_fake(a), ig_sizes(a)[0], ig_sizes(a)[1], ig_sizes(b)[0],
+                    ig_int_text(c, ig_sizes(b)[1]));
     return;
   }
   check_dtypes(c, a, b);
@@ -211,9 +218,8 @@ static void linear_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_me
   ig_int have = ig_sizes(x)[x->ndim - 1];
   if (!ig_int_eq(c, have, k)) {
     ig_int rows = x->ndim == 1 ? ig_const(1) : ig_product(c, ig_sizes(x), (size_t)x->ndim - 1);
-    ig_fail_text(c, IG_RUNTIME, "mat1 and mat2 shapes cannot be multiplied (%sx%s and %sx%s)",
-                 ig_int_text(c, rows), ig_int_text(c, have), ig_int_text(c, k),
-                 w->ndim == 2 ? ig_int_text(c, ig_sizes(w)[0]) : "1");
+    cannot_multiply(c, ig_is_fake(x), rows, have, k,
+                    w->ndim == 2 ? ig_int_text(c, ig_sizes(w)[0]) : "1");
     return;
   }
   if (x->dtype != w->dtype) {

@@ -58,10 +58,12 @@ static void mean_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta
   reduced_sizes(c, op, args, out);
   out->dtype = wanted_dtype(op, args, args[0].tensor->dtype);
   if (!ig_dtype_is_float(out->dtype) && !ig_dtype_is_complex(out->dtype)) {
-    ig_fail_text(c, IG_RUNTIME,
-                 "mean(): could not infer output dtype. Input dtype must be either a floating "
-                 "point or complex dtype. Got: %s",
-                 ig_dtype_title(out->dtype));
+    ig_fail_text(
+        c, IG_RUNTIME,
+        "mean(): could not infer output dtype. Input dtype must be either a floating "
+        "point or complex dtype. Got: %s%s",
+        ig_is_fake(args[0].tensor) ? "torch." : "",
+        ig_is_fake(args[0].tensor) ? ig_dtype_text(out->dtype) : ig_dtype_title(out->dtype));
   }
 }
 

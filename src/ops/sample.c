@@ -83,7 +83,7 @@ static ig_tensor *nearest(ig_ctx *c, ig_tensor *x, const target *t) {
   }
   ig_value room[4];
   if (c->status != IG_OK) return NULL;
-  ig_tensor *out = ig_index_tensor(c, wide, places(at[0], at[1], room));
+  ig_tensor *out = ig__unsafe_index_tensor(c, wide, places(at[0], at[1], room));
   return to_copy(c, out, x->dtype);
 }
 static ig_tensor *upsample_nearest2d_vec(ig_ctx *c, const ig_value *args) {
@@ -150,10 +150,10 @@ static ig_tensor *bilinear(ig_ctx *c, ig_tensor *x, const target *t, bool corner
   line h = line_of(c, x, t, 0, corners);
   line w = line_of(c, x, t, 1, corners);
   if (c->status != IG_OK) return NULL;
-  ig_tensor *v1 = ig_index_tensor(c, wide, places(h.low, w.low, room));
-  ig_tensor *v2 = ig_index_tensor(c, wide, places(h.low, w.high, room));
-  ig_tensor *v3 = ig_index_tensor(c, wide, places(h.high, w.low, room));
-  ig_tensor *v4 = ig_index_tensor(c, wide, places(h.high, w.high, room));
+  ig_tensor *v1 = ig__unsafe_index_tensor(c, wide, places(h.low, w.low, room));
+  ig_tensor *v2 = ig__unsafe_index_tensor(c, wide, places(h.low, w.high, room));
+  ig_tensor *v3 = ig__unsafe_index_tensor(c, wide, places(h.high, w.low, room));
+  ig_tensor *v4 = ig__unsafe_index_tensor(c, wide, places(h.high, w.high, room));
   ig_tensor *across = weight(c, &w, d);
   ig_tensor *top = between(c, v1, v2, across);
   ig_tensor *bottom = between(c, v3, v4, across);

@@ -70,6 +70,7 @@ static void bincount_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig
     }
     if (at[i] >= bins) bins = at[i] + 1;
   }
+  if (n == 0) w = NULL;  // nothing is weighed
   bool narrow = w && w->dtype == IG_F32;
   ig_tensor *out = vector(c, !w ? IG_I64 : narrow ? IG_F32 : IG_F64, bins, x->device);
   if (!out) return;
@@ -92,7 +93,8 @@ static void bincount_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig
 static void histogram_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
   const ig_tensor *x = args[0].tensor;
   const ig_tensor *w = ig_value_tensor(&args[op->def->variant ? 2 : 3]);
-  if (x->dtype != IG_F32 && x->dtype != IG_F64) {
+  bool half = op->def->variant && (x->dtype == IG_F16 || x->dtype == IG_BF16);
+  if (x->dtype != IG_F32 && x->dtype != IG_F64 && !half) {
     ig_refuse_dtype(c, "histogramdd", x->dtype);
     return;
   }
@@ -132,6 +134,8 @@ static bool ends_of(ig_ctx *c, const ig_value *range, const double *x, int64_t n
   if (range->kind == IG_KIND_LIST && range->list.n == 2) {
     *low = ig_value_f64(&range->list.at[0]);
     *high = ig_value_f64(&range->list.at[1]);
+  } else if (n == 0) {
+    *high = 1;
   } else {
     for (int64_t i = 0; i < n; i++) {
       *low = i == 0 || x[i] < *low ? x[i] : *low;

@@ -511,8 +511,7 @@ def embedding(
     padding = -1 if padding_idx is None else _padding_index(padding_idx, weight.size(0))
     if max_norm is not None:
         input = input.contiguous()
-        with _t.no_grad():
-            _t.embedding_renorm_(weight, input, max_norm, norm_type)
+        _t.embedding_renorm_(weight.detach(), input, max_norm, norm_type)
     return _t.embedding(weight, input, padding, scale_grad_by_freq, sparse)
 
 
@@ -660,9 +659,8 @@ def interpolate(
         )
     if antialias:
         name = f"_{name}_aa"
-    if mode in aligned_modes:
-        return getattr(_t, name)(input, sizes, align_corners, scales)
-    return getattr(_t, name)(input, sizes, scales)
+    vec = getattr(_t.ops.aten, name).vec
+    return vec(input, sizes, align_corners, scales) if mode in aligned_modes else vec(input, sizes, scales)
 
 
 def upsample(
