@@ -155,6 +155,7 @@ struct ig_graph {
   IG_VEC(ig_value) operands;  // what its placeholders stand for outside
   ig_node *last_operand;      // the newest of those placeholders
   bool strict;                // captured as a strict capture sorts and words things
+  bool inference;  // will be functionalized: a conversion that changes nothing is another tensor
 };
 
 ig_graph *ig_graph_create(ig_ctx *c, ig_sym *sym);  // Shares sym; NULL after an error.

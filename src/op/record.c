@@ -238,9 +238,20 @@ static void ask_empty(ig_ctx *c, const ig_schema *s, const ig_value *out) {
   if (numel.expr) (void)ig_int_eq_i64(c, numel, 0);
 }
 
+// x.to(...) that changes nothing is x itself, but not in a program without writes.
+static void split_conversion(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  bool same = c->capture->inference && outs[0].kind == IG_KIND_TENSOR && op->schema.nargs &&
+              args[0].kind == IG_KIND_TENSOR && args[0].tensor == outs[0].tensor;
+  if (same && strcmp(op->schema.name, "to") == 0 && strcmp(op->schema.ns, "aten") == 0) {
+    outs[0] = ig_of_tensor(ig_tensor_twin(c, outs[0].tensor));
+  }
+}
+
 void ig_record(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   if (c->status != IG_OK) return;
   const ig_schema *s = &op->schema;
+  split_conversion(c, op, args, outs);
+  if (c->status != IG_OK) return;
   ask_empty(c, s, &outs[0]);
   ig_value values[IG_MAX_ARGS];
   const char *keys[IG_MAX_ARGS];

@@ -344,9 +344,15 @@ static void avg_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta 
     ig_fail_text(c, IG_RUNTIME, "divisor must be not zero");
     return;
   }
-  if (pooled(c, op, x, &args[1], &args[2], &args[3], NULL, args[4].b, sizes)) {
-    pooled_sizes(c, x, nd, sizes, out);
+  if (!pooled(c, op, x, &args[1], &args[2], &args[3], NULL, args[4].b, sizes)) return;
+  for (int d = 0; d < 3 && nd == 3; d++) {
+    ig_int size = ig_sizes(x)[x->ndim - 3 + d];
+    if (!ig_int_is(c, size, IG_LT, entry(&args[1], d))) continue;
+    ig_fail_text(c, IG_RUNTIME, "input image of size %s smaller than kernel size %s",
+                 ig_int_text(c, size), ig_int_text(c, entry(&args[1], d)));
+    return;
   }
+  pooled_sizes(c, x, nd, sizes, out);
 }
 
 // grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override

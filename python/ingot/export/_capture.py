@@ -24,6 +24,7 @@ class Options:
     allow_complex_guards: bool = False
     allow_rnn: bool = True
     grad_modes: bool = True  # switches of the grad mode become nodes
+    inference: bool = False  # the program will have no writes
 
 
 def _check_arguments(mod: Any, args: Any, kwargs: Any) -> dict[str, Any]:
@@ -133,7 +134,10 @@ class _Run:
         if self.options.strict:
             self.shape_constraints = shape_constraints(inputs, entries)
         env = _env_of_fakes(self.state, inputs)
-        _C.capture_begin(strict=self.options.strict, grad_modes=self.options.grad_modes, env=env, late_names=True)
+        _C.capture_begin(
+            strict=self.options.strict, grad_modes=self.options.grad_modes, env=env, late_names=True,
+            inference=self.options.inference,
+        )  # fmt: skip
         try:
             program = self.record(inputs, entries)
         except BaseException as error:

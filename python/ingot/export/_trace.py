@@ -82,7 +82,7 @@ def _export(
         mod, args, kwargs, dynamic_shapes, strict,
         disable_forced_specializations=_disable_forced_specializations,
         allow_complex_guards=_allow_complex_guards_as_runtime_asserts or allow_complex_guards_as_runtime_asserts,
-        grad_modes=True,
+        grad_modes=True, inference=True,
     )  # fmt: skip
     if not pre_dispatch:
         return _program(run, _with_asserts(run.result.decompose(core=False, once=True)).name_inputs())
