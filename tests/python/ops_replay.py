@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Replays recorded calls (recorded_ops.json.gz: what PyTorch 2.5.1 and 2.4.1 gave and printed for single calls) with
 Ingot in place of torch and tells which fields agree. Run as a program: `ops_replay.py RECORDS [NAME ...]` prints a
-JSON object "name field" -> null (agrees with one of the versions) or [found, expected ...]."""
+JSON object "name field" -> null (agrees with one of the versions) or [found, expected ...]. A NAME like 3/24 is a part
+of all records, "list" gives their names."""
 
 import gzip
 import json
@@ -12,7 +13,7 @@ import types
 
 import numpy as np
 
-from program_replay import attempt, clean, close_text, in_child, older, renumbered
+from program_replay import attempt, chosen, clean, close_text, in_child, older, renumbered
 
 import torch  # isort: skip  # means Ingot: program_replay has put it in place
 import torch.export._trace  # isort: skip  # once, not in every child
@@ -25,7 +26,10 @@ TEXTS = ("training_code", "code", "code_strict", "core_code", "empty_table_code"
 FIELDS = ("out", "grads", "grad_ops", *TEXTS, "range_constraints", "mutations")
 TOLERANCE = {"float16": (2e-3, 2e-3), "bfloat16": (2e-2, 2e-2), "float64": (1e-7, 1e-9), "complex128": (1e-7, 1e-9)}
 # Elements that nobody set, or that PyTorch draws with another library's generator (dropout).
-UNSET = {"dropout", "empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "empty_permuted"}
+UNSET = {
+    "dropout", "native_dropout", "alpha_dropout", "feature_dropout", "rrelu", "rrelu_with_noise", "multinomial",
+    "empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "empty_permuted",
+}  # fmt: skip
 
 
 # ---- inputs, as the recorder made them ----
@@ -317,8 +321,13 @@ def load(path):
 def main(path, names):
     out = {}
     torch.export.export(torch.nn.ReLU(), (torch.ones(2),)).run_decompositions()  # load all once, not in every child
-    for name, records in load(path).items():
-        if not names or name in names:
+    recorded = load(path)
+    if names == ["list"]:
+        print(json.dumps(list(recorded)))
+        return
+    names = chosen(list(recorded), names)
+    for name, records in recorded.items():
+        if name in names:
             found = in_child(lambda: replay(records))  # noqa: B023
             out |= {f"{name} {key}" if key[0] == "-" else key: v for key, v in found.items()}
     json.dump(out, sys.stdout)

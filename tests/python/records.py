@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of recorded calls and programs share: a replay in a process of its own, where Ingot stands for torch,
+and its comparison with the list of known differences."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import ingot
+
+HERE = pathlib.Path(__file__).parent
+# reasons, and for calls and programs: "name field" or "name mode field" -> number of the reason
+_LIST = json.loads((HERE / "recorded_known.json").read_text())
+KNOWN = {part: {key: _LIST["reasons"][n] for key, n in _LIST[part].items()} for part in ("ops", "programs")}
+
+
+def run(script: str, records: str, *names: str):
+    environment = dict(os.environ, PYTHONPATH=str(pathlib.Path(ingot.__file__).parent.parent))
+    command = [sys.executable, str(HERE / script), str(HERE / records), *names]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def known_errors(found: dict, known: dict) -> str:
+    """What differs though nobody said so, and what no longer differs though it is listed."""
+    new = {key: value for key, value in found.items() if value is not None and key not in known}
+    gone = [key for key, value in found.items() if value is None and key in known]
+    text = json.dumps(new, indent=1)[:4000] if new else ""
+    return text + (f"agree now, remove from recorded_known.json: {gone}" if gone else "")
