@@ -2,9 +2,9 @@
 """Shape inference of ONNX models: what is said holds for every size, and what is not known stops nobody."""
 import random
 
-import ingot
 import numpy as np
 import pytest
+
 from ingot.onnx import backend, shape_inference
 
 onnx = pytest.importorskip("onnx")
