@@ -260,6 +260,25 @@ static PyObject *pt2_parse(PyObject *module, PyObject *args) {
   return PyErr_Occurred() ? NULL : py_program_wrap(c, st, p);
 }
 
+// pt2_texts(program) -> (custom, named tuples), each JSON or None
+static PyObject *pt2_texts(PyObject *module, PyObject *program) {
+  (void)module;
+  const ig_program *p = py_program_of(program);
+  return Py_BuildValue("(zz)", ig_program_custom(p), ig_program_namedtuples(p));
+}
+
+// pt2_set_texts(program, custom, named tuples)
+static PyObject *pt2_set_texts(PyObject *module, PyObject *args) {
+  (void)module;
+  PyObject *program = NULL;
+  const char *custom = NULL;
+  const char *tuples = NULL;
+  if (!PyArg_ParseTuple(args, "Ozz:pt2_set_texts", &program, &custom, &tuples)) return NULL;
+  ig_ctx *c = py_ctx();
+  ig_program_set_texts(c, py_program_of(program), custom, tuples);
+  return py_ok(c) ? Py_NewRef(Py_None) : NULL;
+}
+
 // ---- signatures
 
 static int find_kind(const char *const *names, size_t n, const char *text) {
@@ -376,6 +395,8 @@ PyMethodDef py_pt2_functions[] = {
     {"pt2_facts", pt2_facts, METH_O, NULL},
     {"pt2_text", pt2_text, METH_VARARGS, NULL},
     {"pt2_parse", pt2_parse, METH_VARARGS, NULL},
+    {"pt2_texts", pt2_texts, METH_O, NULL},
+    {"pt2_set_texts", pt2_set_texts, METH_VARARGS, NULL},
     {"pt2_resign", pt2_resign, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -110,6 +110,12 @@ IG_API void ig_program_set_specs(ig_ctx *c, ig_program *p, const char *in_spec,
                                  const char *out_spec);
 IG_API const char *ig_program_in_spec(const ig_program *p);
 IG_API const char *ig_program_out_spec(const ig_program *p);
+// Further texts of the host, as JSON: what the user attached to the module, and the fields of the
+// named tuples in the specs, {"name": {"field_names": ["x"]}}. NULL: none.
+IG_API void ig_program_set_texts(ig_ctx *c, ig_program *p, const char *custom,
+                                 const char *namedtuples);
+IG_API const char *ig_program_custom(const ig_program *p);
+IG_API const char *ig_program_namedtuples(const ig_program *p);
 // What the host calls the arguments of the function, trees as they come; 0: not known.
 IG_API void ig_program_set_arg_names(ig_ctx *c, ig_program *p, const char *const *names, size_t n);
 IG_API size_t ig_program_arg_names(const ig_program *p, const char *const **names);

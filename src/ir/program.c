@@ -247,6 +247,24 @@ void ig_program_set_specs(ig_ctx *c, ig_program *p, const char *in_spec, const c
   p->out_spec = out;
 }
 
+static const char *keep_text(ig_ctx *c, ig_program *p, const char *text) {
+  const char *kept = text ? ig_arena_strn(&p->arena, text, strlen(text)) : NULL;
+  if (text && !kept) (void)no_memory(c);
+  return kept;
+}
+
+void ig_program_set_texts(ig_ctx *c, ig_program *p, const char *custom, const char *namedtuples) {
+  p->custom = keep_text(c, p, custom);
+  p->namedtuples = keep_text(c, p, namedtuples);
+}
+
+const char *ig_program_custom(const ig_program *p) {
+  return p->custom;
+}
+const char *ig_program_namedtuples(const ig_program *p) {
+  return p->namedtuples;
+}
+
 void ig_program_set_arg_names(ig_ctx *c, ig_program *p, const char *const *names, size_t n) {
   const char **at = ig_arena_push(&p->arena, (n + 1) * sizeof *at);
   for (size_t i = 0; at && i < n; i++) {

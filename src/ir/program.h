@@ -24,7 +24,9 @@ struct ig_program {
   const char *out_spec;
   const char **arg_names;
   size_t narg_names;
-  bool training;  // as captured: may write to its operands
+  const char *custom;       // what the user attached to the module, as JSON; NULL: nothing
+  const char *namedtuples;  // {"name": {"field_names": [...]}} of the specs, as JSON; NULL: none
+  bool training;            // as captured: may write to its operands
   // What the file that it was loaded from has besides, and who frees that; NULL: nothing.
   struct ig_pt2_origin *origin;
   void (*origin_free)(struct ig_pt2_origin *origin);

@@ -78,6 +78,7 @@ ig_status ig_program_resign(ig_ctx *c, const ig_program *p, const ig_signature *
   ig_program *made = ig_program_create(c, ig_graph_retain(g), s->kinds, s->targets);
   if (!made) return c->status;
   ig_program_set_specs(c, made, p->in_spec, p->out_spec);
+  ig_program_set_texts(c, made, p->custom, p->namedtuples);
   if (p->arg_names) ig_program_set_arg_names(c, made, p->arg_names, p->narg_names);
   made->training = p->training;
   *out = made;

@@ -105,6 +105,20 @@ static void set_names(ig_pt2_reader *r, const ig_json *module, ig_program *p) {
   if (at) ig_program_set_arg_names(r->c, p, at, names->n);
 }
 
+static void set_texts(ig_pt2_reader *r, const ig_json *module, ig_program *p) {
+  const ig_json *metadata = ig_json_find(module, "metadata");
+  const ig_json *custom = metadata ? ig_json_find(metadata, "custom") : NULL;
+  const ig_json *tuples = ig_json_find(module, "treespec_namedtuple_fields");
+  bool plain = custom && custom->kind == IG_JSON_STRING && !memchr(custom->text, 0, custom->n);
+  ig_str text = ig_str_make(r->c->alloc);
+  ig_json_writer w = {.out = &text};
+  bool any = tuples && tuples->kind == IG_JSON_OBJECT && tuples->n;
+  if (any) ig_json_value(&w, tuples);
+  if (text.failed) (void)ig_pt2_no_memory(r);
+  ig_program_set_texts(r->c, p, plain ? custom->text : NULL, any && !text.failed ? text.at : NULL);
+  ig_str_free(&text);
+}
+
 // ---- what the file says of itself
 
 static ig_status read_facts(ig_pt2_reader *r, const ig_json *doc) {
@@ -183,6 +197,7 @@ static ig_program *make_program(ig_pt2_reader *r, const ig_json *doc, const ig_j
   if (!p) return NULL;
   set_specs(r, module, p);
   set_names(r, module, p);
+  set_texts(r, module, p);
   if (r->writes) ig_program_set_training(p, true);
   if (ig_ctx_status(r->c) == IG_OK && ig_pt2_set_ranges(r, ranges, p) == IG_OK) return p;
   ig_program_free(p);

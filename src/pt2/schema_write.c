@@ -720,6 +720,17 @@ static void put_version(writer *w) {
   ig_json_close(w->w, '}');
 }
 
+// The host's text, if it is JSON.
+static void put_namedtuples(writer *w) {
+  const ig_json *tree = NULL;
+  const char *text = w->p->namedtuples ? w->p->namedtuples : "{}";
+  ig_bytes bytes = {(const uint8_t *)text, strlen(text)};
+  ig_json_key(w->w, "treespec_namedtuple_fields");
+  if (ig_json_parse(w->c, "named tuples", bytes, &w->arena, NULL, &tree) == IG_OK) {
+    ig_json_value(w->w, tree);
+  }
+}
+
 static void put_program(writer *w) {
   ig_json_open(w->w, '{');
   ig_json_key(w->w, "graph_module");
@@ -728,8 +739,11 @@ static void put_program(writer *w) {
   put_graph(w, w->g);
   put_signature(w);
   put_module_calls(w);
-  put_empty(w, "metadata", "{}");
-  if (w->layout == IG_PT2_NEWEST) put_empty(w, "treespec_namedtuple_fields", "{}");
+  ig_json_key(w->w, "metadata");
+  ig_json_open(w->w, '{');
+  if (w->p->custom) put_field(w, "custom", w->p->custom);
+  ig_json_close(w->w, '}');
+  if (w->layout == IG_PT2_NEWEST) put_namedtuples(w);
   ig_json_close(w->w, '}');
   put_opsets(w);
   put_ranges(w);

@@ -310,8 +310,13 @@ def test_metadata_of_the_user():
     ep = make("several", "plain")
     node = next(n for n in ep.graph.nodes if n.op == "call_function")
     node.meta["custom"] = {"quantize": [1, 2]}
+    ep.graph_module.meta["custom"] = {"author": "me"}
     again = load(io.BytesIO(to_bytes(ep)))
     assert next(n for n in again.graph.nodes if n.op == "call_function").meta["custom"] == {"quantize": [1, 2]}
+    assert again.graph_module.meta["custom"] == {"author": "me"}
+    fields = {"test_pt2_roundtrip.Pair": ["left", "right"]}
+    again = load(io.BytesIO(to_bytes(make("containers", "plain"))))
+    assert again.graph_module.meta["treespec_namedtuple_fields"] == fields
 
 
 def test_edited_weights_are_saved():

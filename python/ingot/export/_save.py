@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import io
+import json
 import os
+from collections import namedtuple
 from typing import Any, BinaryIO
 
 from ingot import _C
@@ -57,10 +59,42 @@ def _resigned(ep: ExportedProgram) -> Any:
     return _C.pt2_resign(program, inputs, outputs, _state_rows(ep))
 
 
+def _namedtuples(spec: Any, found: dict[str, Any]) -> dict[str, Any]:
+    """Fields of the named tuples in a spec, by the names under which they are written."""
+    if pytree.is_namedtuple_class(spec.type) or spec.type is namedtuple:
+        cls = spec.context
+        name = pytree.SUPPORTED_SERIALIZED_TYPES[cls].serialized_type_name
+        found[name] = {"field_names": list(cls._fields)}
+    for child in spec.children_specs:
+        _namedtuples(child, found)
+    return found
+
+
+def _set_texts(ep: ExportedProgram, program: Any) -> None:
+    meta = ep._graph_module.meta if ep._graph_module is not None else ep._graph_meta
+    tuples = _namedtuples(ep.call_spec.in_spec, {})
+    _namedtuples(ep.call_spec.out_spec, tuples)
+    custom = json.dumps(meta["custom"]) if meta.get("custom") else None
+    _C.pt2_set_texts(program, custom, json.dumps(tuples) if tuples else None)
+
+
+def loaded(program: Any, examples: bytes | None) -> ExportedProgram:
+    """What Python sees of a program that the engine has read."""
+    ep = ExportedProgram(program, example_inputs=unpack_examples(examples), arg_names=program.arg_names)
+    custom, tuples = _C.pt2_texts(program)
+    if custom is not None:
+        ep._graph_meta["custom"] = json.loads(custom)
+    if tuples is not None:
+        fields = {name: entry["field_names"] for name, entry in json.loads(tuples).items()}
+        ep._graph_meta["treespec_namedtuple_fields"] = fields
+    return ep
+
+
 def ready(ep: ExportedProgram) -> Any:
     """The engine's program, with all that Python knows about it."""
     ep._sync()
     program = _resigned(ep) if ep._signature is not None or ep._state is not None or ep._constant else ep._program
+    _set_texts(ep, program)
     program.set_specs(*(pytree.treespec_dumps(spec) for spec in ep.call_spec))
     if ep._arg_names is not None:
         program.set_arg_names(ep._arg_names)
@@ -148,8 +182,7 @@ def load(
             if name not in found:
                 raise RuntimeError(f"the archive has no extra file '{name}', only {sorted(found)}")
             extra_files[name] = found[name].decode()
-    examples = unpack_examples(_C.pt2_examples(program))
-    return ExportedProgram(program, example_inputs=examples, arg_names=program.arg_names)
+    return loaded(program, _C.pt2_examples(program))
 
 
 def custom_objects(ep: ExportedProgram) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ingot import _C
 from ingot._export.serde.schema import SCHEMA_VERSION, TREESPEC_VERSION
-from ingot.export._save import custom_objects, pack_examples, ready, unpack_examples
+from ingot.export._save import custom_objects, loaded, pack_examples, ready
 from ingot.export.exported_program import ExportedProgram
 
 __all__ = [
@@ -95,8 +95,7 @@ def deserialize(
         )
     except NotImplementedError as error:
         raise SerializeError(str(error)) from error
-    examples = unpack_examples(artifact.example_inputs)
-    ep = ExportedProgram(program, example_inputs=examples, arg_names=program.arg_names)
+    ep = loaded(program, artifact.example_inputs)
     if objects:
         ep.constants.update(objects)
     return ep
