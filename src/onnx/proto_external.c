@@ -53,39 +53,52 @@ static ig_status file_of(ig_om_parser *p, const char *location, ig_file **out) {
   return IG_OK;
 }
 
+typedef struct place {
+  const char *location;
+  uint64_t offset;
+  uint64_t length;
+} place;
+
+static ig_status read_entry(ig_om_parser *p, const ig_om_tensor *t, const ig_om_entry *e,
+                            place *out) {
+  if (strcmp(e->key, "location") == 0) {
+    out->location = e->value;
+    return IG_OK;
+  }
+  if (strcmp(e->key, "offset") == 0) return number(p, t, e, &out->offset);
+  if (strcmp(e->key, "length") == 0) return number(p, t, e, &out->length);
+  if (strcmp(e->key, "checksum") == 0 || strcmp(e->key, "basepath") == 0) return IG_OK;
+  return bad(p, t, "expected location, offset, length or checksum, found", e->key);
+}
+
+static ig_status check_place(ig_om_parser *p, const ig_om_tensor *t, const place *at,
+                             size_t bytes) {
+  if (!at->location) return bad(p, t, "there is no", "location");
+  if (!is_relative(at->location)) {
+    return bad(p, t, "expected a path below the model's folder, found", at->location);
+  }
+  if (!p->m->folder) {
+    return bad(p, t, "the model was not opened from a folder that could hold", at->location);
+  }
+  if (at->length == bytes) return IG_OK;
+  return ig_fail(p->c, IG_SYNTAX, "%s: tensor '%s': external data has %llu bytes, expected %zu",
+                 p->m->name, t->name, (unsigned long long)at->length, bytes);
+}
+
 ig_status ig_om_external(ig_om_parser *p, ig_om_tensor *t, size_t bytes) {
-  const char *location = NULL;
-  uint64_t offset = 0;
-  uint64_t length = bytes;
+  place at = {.length = bytes};
   for (size_t i = 0; i < t->nexternal; i++) {
-    const ig_om_entry *e = &t->externals[i];
-    if (strcmp(e->key, "location") == 0) {
-      location = e->value;
-    } else if (strcmp(e->key, "offset") == 0) {
-      IG_RETURN_IF_ERR(number(p, t, e, &offset));
-    } else if (strcmp(e->key, "length") == 0) {
-      IG_RETURN_IF_ERR(number(p, t, e, &length));
-    } else if (strcmp(e->key, "checksum") != 0 && strcmp(e->key, "basepath") != 0) {
-      return bad(p, t, "expected location, offset, length or checksum, found", e->key);
-    }
+    IG_RETURN_IF_ERR(read_entry(p, t, &t->externals[i], &at));
   }
-  if (!location) return bad(p, t, "there is no", "location");
-  if (!is_relative(location))
-    return bad(p, t, "expected a path below the model's folder, found", location);
-  if (!p->m->folder)
-    return bad(p, t, "the model was not opened from a folder that could hold", location);
-  if (length != bytes) {
-    return ig_fail(p->c, IG_SYNTAX, "%s: tensor '%s': external data has %llu bytes, expected %zu",
-                   p->m->name, t->name, (unsigned long long)length, bytes);
-  }
+  IG_RETURN_IF_ERR(check_place(p, t, &at, bytes));
   ig_file *f = NULL;
-  IG_RETURN_IF_ERR(file_of(p, location, &f));
-  if (bytes > f->bytes.n || offset > f->bytes.n - bytes) {
+  IG_RETURN_IF_ERR(file_of(p, at.location, &f));
+  if (bytes > f->bytes.n || at.offset > f->bytes.n - bytes) {
     return ig_fail(p->c, IG_SYNTAX, "%s: tensor '%s': bytes %llu to %llu of '%s', which has %zu",
-                   p->m->name, t->name, (unsigned long long)offset,
-                   (unsigned long long)(offset + bytes), location, f->bytes.n);
+                   p->m->name, t->name, (unsigned long long)at.offset,
+                   (unsigned long long)(at.offset + bytes), at.location, f->bytes.n);
   }
   t->file = f;
-  t->raw = (ig_bytes){f->bytes.at + offset, bytes};
+  t->raw = (ig_bytes){f->bytes.at + at.offset, bytes};
   return IG_OK;
 }

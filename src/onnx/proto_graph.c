@@ -18,13 +18,10 @@ void *ig_om_settle(ig_om_parser *p, void *at, size_t n, size_t cap, size_t elem)
   return to;
 }
 
-static void no_memory(ig_om_parser *p) {
-  (void)ig_fail(p->c, IG_NOMEM, "out of memory");
+static void kept(ig_om_parser *p, bool ok) {
+  if (!ok) (void)ig_fail(p->c, IG_NOMEM, "out of memory");
 }
-#define PUSH(p, vec, item)                                          \
-  do {                                                              \
-    if (!ig_vec_push((p)->c->alloc, (vec), (item))) no_memory((p)); \
-  } while (0)
+#define PUSH(p, vec, item) kept((p), ig_vec_push((p)->c->alloc, (vec), (item)))
 
 static const char *text(ig_om_parser *p, ig_proto *in, const ig_proto_field *f) {
   const char *s = ig_proto_text(in, f, &p->m->arena);
@@ -373,24 +370,38 @@ typedef struct graph_lists {
   IG_VEC(ig_om_entry) metadata;
 } graph_lists;
 
+static void graph_value(ig_om_parser *p, ig_proto *sub, uint32_t number, graph_lists *l) {
+  ig_om_info v;
+  if (!ig_om_parse_info(p, sub, &v)) return;
+  infos *to = number == 11 ? &l->inputs : number == 12 ? &l->outputs : &l->values;
+  PUSH(p, to, v);
+}
+
+static void graph_weight(ig_om_parser *p, ig_proto *sub, bool sparse, graph_lists *l) {
+  const ig_om_tensor *t = sparse ? NULL : ig_om_parse_tensor(p, sub);
+  const ig_om_sparse *s = sparse ? ig_om_parse_sparse(p, sub) : NULL;
+  if ((!t && !s) || !spend(p, &p->m->values_left, "values")) return;
+  if (t) PUSH(p, &l->inits, t);
+  if (s) PUSH(p, &l->sparse, s);
+}
+
 static void graph_message(ig_om_parser *p, ig_proto *sub, uint32_t number, graph_lists *l) {
-  if (number == 1) {
-    ig_om_node n;
-    if (ig_om_parse_node(p, sub, &n)) PUSH(p, &l->nodes, n);
-  } else if (number == 5) {
-    const ig_om_tensor *t = ig_om_parse_tensor(p, sub);
-    if (t && spend(p, &p->m->values_left, "values")) PUSH(p, &l->inits, t);
-  } else if (number == 15) {
-    const ig_om_sparse *s = ig_om_parse_sparse(p, sub);
-    if (s && spend(p, &p->m->values_left, "values")) PUSH(p, &l->sparse, s);
-  } else if (number == 16) {
-    ig_om_entry e;
-    if (ig_om_parse_entry(p, sub, &e)) PUSH(p, &l->metadata, e);
-  } else {
-    ig_om_info v;
-    if (!ig_om_parse_info(p, sub, &v)) return;
-    infos *to = number == 11 ? &l->inputs : number == 12 ? &l->outputs : &l->values;
-    PUSH(p, to, v);
+  ig_om_node n;
+  ig_om_entry e;
+  switch (number) {
+    case 1:
+      if (ig_om_parse_node(p, sub, &n)) PUSH(p, &l->nodes, n);
+      break;
+    case 5:
+    case 15:
+      graph_weight(p, sub, number == 15, l);
+      break;
+    case 16:
+      if (ig_om_parse_entry(p, sub, &e)) PUSH(p, &l->metadata, e);
+      break;
+    default:
+      graph_value(p, sub, number, l);
+      break;
   }
 }
 

@@ -6,13 +6,10 @@
 
 enum { MAX_NODES = 10000000, MAX_VALUES = 40000000 };
 
-static void no_memory(ig_om_parser *p) {
-  (void)ig_fail(p->c, IG_NOMEM, "out of memory");
+static void kept(ig_om_parser *p, bool ok) {
+  if (!ok) (void)ig_fail(p->c, IG_NOMEM, "out of memory");
 }
-#define PUSH(p, vec, item)                                          \
-  do {                                                              \
-    if (!ig_vec_push((p)->c->alloc, (vec), (item))) no_memory((p)); \
-  } while (0)
+#define PUSH(p, vec, item) kept((p), ig_vec_push((p)->c->alloc, (vec), (item)))
 
 static const char *text(ig_om_parser *p, ig_proto *in, const ig_proto_field *f) {
   const char *s = ig_proto_text(in, f, &p->m->arena);

@@ -34,13 +34,14 @@ static void *push(resolver *r, size_t size) {
   return at;
 }
 
-static ig_map_value *find_visible(const scope *s, const char *name, int *up) {
+// The scope that has a name, and how far outwards it is; NULL: none.
+static scope *find_visible(scope *s, const char *name, int *up) {
   *up = 0;
-  for (; s; s = s->up, ++*up) {
-    ig_map_value *v = ig_map_find(&s->names, name);
-    if (v) return v;
+  while (s && !ig_map_find(&s->names, name)) {
+    s = s->up;
+    ++*up;
   }
-  return NULL;
+  return s;
 }
 
 // A new slot for `name`; IG_SYNTAX: the name is taken, here or around.
@@ -79,12 +80,12 @@ static void will_be_made(resolver *r, const scope *s, const ig_om_node *n, const
 // Where a name is, read by the current node of each scope on the way.
 static bool look_up(scope *s, const char *name, size_t reader, ig_om_ref *out) {
   int up = 0;
-  ig_map_value *v = find_visible(s, name, &up);
+  scope *at = find_visible(s, name, &up);
+  const ig_map_value *v = at ? ig_map_find(&at->names, name) : NULL;
   if (!v) return false;
   *out = (ig_om_ref){up, (uint32_t)(v->num - 1)};
-  for (int i = 0; i < up; i++) s = s->up;
-  size_t *last = &s->last.at[out->slot];
-  size_t by = up ? s->node : reader;
+  size_t *last = &at->last.at[out->slot];
+  size_t by = up ? at->node : reader;
   if (*last != SIZE_MAX) *last = by;
   return true;
 }

@@ -129,42 +129,42 @@ static void read_cast_like(ig_rd *r) {
   if (like) cast_to(r, like->kind == IG_RD_STRINGS ? IG_OM_STRING : like->elem);
 }
 
+// One element through its code: the bits of `from` read as `to`.
+static void recode(int from, int to, float value, ig_tensor *out, int64_t i) {
+  unsigned bits = ig_om_elem_bits(to);
+  uint8_t mask = (uint8_t)(bits >= 8 ? 0xff : (1u << bits) - 1);
+  uint8_t code = ig_is_small_float(from) ? ig_small_from_f32(from, value, false)
+                                         : (uint8_t)((int)value & mask);
+  if (out->dtype == IG_F32) {
+    ((float *)ig_tensor_data(out))[i] = ig_small_to_f32(to, code);
+    return;
+  }
+  bool is_signed = to == IG_OM_INT4 || to == IG_OM_INT2;
+  bool negative = is_signed && code >> (bits - 1);
+  ((uint8_t *)ig_tensor_data(out))[i] = negative ? (uint8_t)(code | (uint8_t)~mask) : code;
+}
+
 static void read_bit_cast(ig_rd *r) {
   int from = ig_rd_elem(r, 0);
   int to = (int)ig_rd_attr_int(r, "to", 0);
   ig_tensor *t = ig_rd_in(r, 0);
   unsigned bits = ig_om_elem_bits(to);
-  if (!bits || bits != ig_om_elem_bits(from)) {
+  if (!t || !bits || bits != ig_om_elem_bits(from)) {
     ig_rd_fail(r, IG_INVALID, "found %s to %s, expected types of the same width",
                ig_om_elem_text(from), ig_om_elem_text(to));
     return;
   }
   ig_dtype dtype = ig_om_elem_dtype(to);
   if (dtype != IG_DTYPE_COUNT && ig_om_elem_dtype(from) != IG_DTYPE_COUNT) {
-    ig_rd_out_elem(
-        r, 0,
-        t ? ig_view_dtype(r->c, t, dtype == IG_DTYPE_COUNT ? ig_none() : ig_of_dtype(dtype)) : NULL,
-        to);
+    ig_rd_out_elem(r, 0, ig_view_dtype(r->c, t, ig_of_dtype(dtype)), to);
     return;
   }
-  // Carried types: through the codes of the elements.
   const float *values = ig_rd_bytes(r, t, IG_F32);
   int64_t dims[IG_MAX_DIM];
   if (!values) return;
   for (int d = 0; d < t->ndim; d++) dims[d] = ig_sizes(t)[d].value;  // concrete: t has bytes
   ig_tensor *out = ig_rd_real(r, ig_rd_carrier(to), dims, t->ndim);
-  uint8_t mask = (uint8_t)(bits >= 8 ? 0xff : (1u << bits) - 1);
-  for (int64_t i = 0; out && i < ig_tensor_numel(out); i++) {
-    uint8_t code = ig_is_small_float(from) ? ig_small_from_f32(from, values[i], false)
-                                           : (uint8_t)((int)values[i] & mask);
-    bool is_signed = to == IG_OM_INT4 || to == IG_OM_INT2 || to == IG_OM_INT8;
-    int whole = is_signed && code >> (bits - 1) ? (int)code - (1 << bits) : (int)code;
-    if (ig_is_small_float(to) && out->dtype == IG_F32) {
-      ((float *)ig_tensor_data(out))[i] = ig_small_to_f32(to, code);
-    } else {
-      ((uint8_t *)ig_tensor_data(out))[i] = ig_is_small_float(to) ? code : (uint8_t)whole;
-    }
-  }
+  for (int64_t i = 0; out && i < ig_tensor_numel(out); i++) recode(from, to, values[i], out, i);
   ig_rd_out_elem(r, 0, out, to);
 }
 

@@ -318,8 +318,12 @@ static float deform_at(const deform *d, int64_t n, int64_t oc, int64_t oy, int64
     for (int64_t k = 0; k < kh * kw; k++) {
       int64_t slot = (n * d->og + g) * kh * kw + k;
       const float *off = d->offset + slot * 2 * d->oh * d->ow + oy * d->ow + ox;
-      float y = (float)(oy * d->win.stride[0] - d->win.before[0] + k / kw * d->win.dilation[0]);
-      float x = (float)(ox * d->win.stride[1] - d->win.before[1] + k % kw * d->win.dilation[1]);
+      int64_t row = k / kw;
+      int64_t column = k % kw;
+      int64_t at_y = oy * d->win.stride[0] - d->win.before[0] + row * d->win.dilation[0];
+      int64_t at_x = ox * d->win.stride[1] - d->win.before[1] + column * d->win.dilation[1];
+      float y = (float)at_y;
+      float x = (float)at_x;
       float v = bilinear(d, plane, y + off[0], x + off[d->oh * d->ow]);
       if (d->mask) v *= d->mask[slot * d->oh * d->ow + oy * d->ow + ox];
       sum += v * d->w[(oc * per + i) * kh * kw + k];

@@ -168,8 +168,10 @@ static float roi_bin(const rois *a, const float *plane, const bin *b) {
   double sum = 0;
   bool first = true;
   for (int64_t i = 0; i < ny * nx; i++) {
-    double y = b->y + ((double)(i / nx) + 0.5) * b->dy / (double)ny;
-    double x = b->x + ((double)(i % nx) + 0.5) * b->dx / (double)nx;
+    int64_t row = i / nx;
+    int64_t column = i % nx;
+    double y = b->y + ((double)row + 0.5) * b->dy / (double)ny;
+    double x = b->x + ((double)column + 0.5) * b->dx / (double)nx;
     int64_t at[4];
     double w[4];
     if (!roi_corners(a, y, x, at, w)) continue;
@@ -189,23 +191,58 @@ static float roi_bin(const rois *a, const float *plane, const bin *b) {
   return (float)(a->max || count < 1 ? sum : sum / (double)count);
 }
 
+typedef struct roi_args {
+  const float *box;
+  const int64_t *batch;
+  double scale;
+  bool shift;  // half a pixel
+} roi_args;
+
+// Where bin i of the result lies; false: the box is absurd.
+static bool roi_place(const rois *a, const roi_args *g, int64_t i, bin *out) {
+  const float *at = g->box + 4 * (i / (a->c * a->oh * a->ow));
+  double offset = g->shift ? 0.5 : 0;
+  double x0 = (double)at[0] * g->scale - offset;
+  double y0 = (double)at[1] * g->scale - offset;
+  double w = (double)at[2] * g->scale - offset - x0;
+  double h = (double)at[3] * g->scale - offset - y0;
+  if (!g->shift) {
+    w = w < 1 ? 1 : w;
+    h = h < 1 ? 1 : h;
+  }
+  int64_t row = i / a->ow % a->oh;
+  int64_t column = i % a->ow;
+  *out = (bin){.dy = h / (double)a->oh, .dx = w / (double)a->ow};
+  out->y = y0 + (double)row * out->dy;
+  out->x = x0 + (double)column * out->dx;
+  return fabs(w) < 1e6 && fabs(h) < 1e6;
+}
+
+static bool roi_fits(const rois *a, const ig_tensor *x, const ig_tensor *boxes,
+                     const int64_t *batch, size_t n) {
+  int64_t batches = ig_sizes(x)[0].value;  // concrete: they have bytes
+  bool fits = ig_sizes(boxes)[0].value == (int64_t)n && ig_sizes(boxes)[1].value == 4;
+  for (size_t i = 0; i < n; i++) fits &= batch[i] >= 0 && batch[i] < batches;
+  return fits && a->oh >= 1 && a->ow >= 1 && a->ratio >= 0 && a->ratio <= 1 << 12 && a->h >= 1 &&
+         a->w >= 1;
+}
+
 static void read_roi_align(ig_rd *r) {
   ig_tensor *x = ig_rd_in(r, 0);
   ig_tensor *boxes = ig_rd_in(r, 1);
   size_t n = 0;
-  const int64_t *batch = ig_rd_consts(r, 2, &n);
-  if (!x || !boxes || !batch || x->ndim != 4 || boxes->ndim != 2) {
+  roi_args g = {.batch = ig_rd_consts(r, 2, &n), .scale = ig_rd_attr_float(r, "spatial_scale", 1)};
+  if (!x || !boxes || !g.batch || x->ndim != 4 || boxes->ndim != 2) {
     ig_rd_fail(r, IG_INVALID, "expected an image of 4 dimensions and boxes of 2");
     return;
   }
   rois a = {.x = ig_rd_bytes(r, x, IG_F32), .ratio = ig_rd_attr_int(r, "sampling_ratio", 0)};
-  const float *box = ig_rd_bytes(r, boxes, IG_F32);
-  if (!a.x || !box) return;
+  g.box = ig_rd_bytes(r, boxes, IG_F32);
+  if (!a.x || !g.box) return;
   a.max = strcmp(ig_rd_attr_text(r, "mode", "avg"), "max") == 0;
-  const char *half = r->version < 16 ? "output_half_pixel" : "half_pixel";
-  bool shift =
-      strcmp(ig_rd_attr_text(r, "coordinate_transformation_mode", half), "half_pixel") == 0;
-  double scale = ig_rd_attr_float(r, "spatial_scale", 1);
+  const char *usual = r->version < 16 ? "output_half_pixel" : "half_pixel";
+  const char *how = ig_rd_attr_text(r, "coordinate_transformation_mode", usual);
+  g.shift = strcmp(how, "half_pixel") == 0;
   a.oh = ig_rd_attr_int(r, "output_height", 1);
   a.ow = ig_rd_attr_int(r, "output_width", 1);
   const ig_int *s = ig_sizes(x);
@@ -213,34 +250,17 @@ static void read_roi_align(ig_rd *r) {
   a.h = s[2].value;
   a.w = s[3].value;
   int64_t dims[4] = {(int64_t)n, a.c, a.oh, a.ow};
-  bool fits = ig_sizes(boxes)[0].value == (int64_t)n && ig_sizes(boxes)[1].value == 4;
-  for (size_t i = 0; i < n; i++) fits &= batch[i] >= 0 && batch[i] < s[0].value;
-  if (!fits || a.oh < 1 || a.ow < 1 || a.ratio < 0 || a.ratio > 1 << 12 || a.h < 1 || a.w < 1) {
-    ig_rd_fail(r, IG_INVALID, "boxes, batches or sizes out of range");
-    return;
-  }
-  ig_tensor *out = ig_rd_real(r, IG_F32, dims, 4);
+  bool fits = roi_fits(&a, x, boxes, g.batch, n);
+  if (!fits) ig_rd_fail(r, IG_INVALID, "boxes, batches or sizes out of range");
+  ig_tensor *out = fits ? ig_rd_real(r, IG_F32, dims, 4) : NULL;
   float *to = out ? ig_tensor_data(out) : NULL;
   for (int64_t i = 0; to && i < ig_tensor_numel(out); i++) {
-    int64_t roi = i / (a.c * a.oh * a.ow);
-    const float *at = box + 4 * roi;
-    double offset = shift ? 0.5 : 0;
-    double x0 = (double)at[0] * scale - offset;
-    double y0 = (double)at[1] * scale - offset;
-    double w = (double)at[2] * scale - offset - x0;
-    double h = (double)at[3] * scale - offset - y0;
-    if (!shift) {
-      w = w < 1 ? 1 : w;
-      h = h < 1 ? 1 : h;
-    }
-    if (!(fabs(w) < 1e6 && fabs(h) < 1e6)) {
-      ig_rd_fail(r, IG_INVALID, "a box of size %g x %g", w, h);
+    bin b;
+    if (!roi_place(&a, &g, i, &b)) {
+      ig_rd_fail(r, IG_INVALID, "a box is too large");
       return;
     }
-    bin b = {.dy = h / (double)a.oh, .dx = w / (double)a.ow};
-    b.y = y0 + (double)(i / a.ow % a.oh) * b.dy;
-    b.x = x0 + (double)(i % a.ow) * b.dx;
-    int64_t plane = batch[roi] * a.c + i / (a.oh * a.ow) % a.c;
+    int64_t plane = g.batch[i / (a.c * a.oh * a.ow)] * a.c + i / (a.oh * a.ow) % a.c;
     to[i] = roi_bin(&a, a.x + plane * a.h * a.w, &b);
   }
   ig_rd_out(r, 0, ig_cast(r->c, out, x->dtype));
@@ -303,6 +323,8 @@ typedef struct suppress {
   const float *boxes;  // [n, 4]
   bool center;
   double iou;
+  double threshold;
+  int64_t limit;  // per class
 } suppress;
 
 static void box_of(const suppress *s, int64_t i, double *out) {
@@ -356,20 +378,20 @@ typedef struct picks {
 } picks;
 
 static void suppress_class(ig_rd *r, const suppress *s, const float *scores, int64_t n,
-                           int64_t limit, double threshold, const int64_t *head, picks *out) {
+                           const int64_t *head, picks *out) {
   int64_t *order = ig_scope_push(r->c, (size_t)(n + 1) * sizeof *order);
   int64_t *room = ig_scope_push(r->c, (size_t)(n + 1) * sizeof *room);
   int64_t count = 0;
   int64_t kept = 0;
   if (!order || !room) return;
   for (int64_t i = 0; i < n; i++) {
-    if ((double)scores[i] > threshold) order[count++] = i;
+    if ((double)scores[i] > s->threshold) order[count++] = i;
   }
   by_score(scores, order, room, count);
-  for (int64_t i = 0; i < count && kept < limit && ig_rd_ok(r); i++) {
-    bool free_ = true;
-    for (int64_t k = 0; k < kept && free_; k++) free_ = !overlaps(s, order[i], room[k]);
-    if (!free_) continue;
+  for (int64_t i = 0; i < count && kept < s->limit && ig_rd_ok(r); i++) {
+    bool clear = true;
+    for (int64_t k = 0; k < kept && clear; k++) clear = !overlaps(s, order[i], room[k]);
+    if (!clear) continue;
     room[kept++] = order[i];
     for (int k = 0; k < 3; k++) {
       if (!ig_vec_push(r->c->alloc, &out->at, k < 2 ? head[k] : order[i])) {
@@ -388,10 +410,10 @@ static void read_nms(ig_rd *r) {
   }
   const float *b = ig_rd_bytes(r, boxes, IG_F32);
   const float *sc = ig_rd_bytes(r, scores, IG_F32);
-  int64_t limit = ig_rd_has(r, 2) ? ig_rd_one_const(r, 2) : 0;
   suppress s = {.center = ig_rd_attr_int(r, "center_point_box", 0),
-                .iou = ig_rd_has(r, 3) ? ig_rd_one_float(r, 3) : 0};
-  double threshold = ig_rd_has(r, 4) ? ig_rd_one_float(r, 4) : -INFINITY;
+                .iou = ig_rd_has(r, 3) ? ig_rd_one_float(r, 3) : 0,
+                .threshold = ig_rd_has(r, 4) ? ig_rd_one_float(r, 4) : -INFINITY,
+                .limit = ig_rd_has(r, 2) ? ig_rd_one_const(r, 2) : 0};
   if (!b || !sc || !ig_rd_ok(r)) return;
   int64_t batches = ig_sizes(boxes)[0].value;  // concrete: they have bytes
   int64_t n = ig_sizes(boxes)[1].value;
@@ -406,7 +428,7 @@ static void read_nms(ig_rd *r) {
     ig_scope scope = ig_scope_open(r->c);
     int64_t head[2] = {i / classes, i % classes};
     s.boxes = b + head[0] * n * 4;
-    suppress_class(r, &s, sc + i * n, n, limit, threshold, head, &out);
+    suppress_class(r, &s, sc + i * n, n, head, &out);
     ig_scope_close(r->c, scope);
   }
   int64_t dims[2] = {(int64_t)(out.at.n / 3), 3};

@@ -271,6 +271,18 @@ static bool number_or(ig_rd *r, ig_int a, ig_int b, ig_int *out) {
   return plain(a, b);
 }
 
+// One more operand: out[0 .. *n) becomes fn(out, y), either of which may be a single number.
+static bool combine_with(ig_rd *r, number_fn *fn, const list *y, ig_int *out, size_t *n) {
+  if (y->n != *n && y->n != 1 && *n != 1) return false;
+  size_t m = y->n > *n ? y->n : *n;
+  if (y->n == 0 || *n == 0) m = 0;
+  for (size_t i = m; i-- > 0;) {  // from the end: out[0] may serve all
+    if (!fn(r, out[*n == 1 ? 0 : i], y->at[y->n == 1 ? 0 : i], &out[i])) return false;
+  }
+  *n = m;
+  return true;
+}
+
 static bool combine(ig_rd *r, number_fn *fn, bool truth) {
   list x;
   ig_int out[MAX_KNOWN];
@@ -280,13 +292,7 @@ static bool combine(ig_rd *r, number_fn *fn, bool truth) {
   for (size_t i = 0; i < n; i++) out[i] = x.at[i];
   for (size_t k = 1; k < r->nin; k++) {
     list y;
-    if (!known(r, k, &y) || (y.n != n && y.n != 1 && n != 1)) return false;
-    size_t m = y.n > n ? y.n : n;
-    if (y.n == 0 || n == 0) m = y.n < n ? y.n : n;
-    for (size_t i = m; i-- > 0;) {
-      if (!fn(r, out[n == 1 ? 0 : i], y.at[y.n == 1 ? 0 : i], &out[i])) return false;
-    }
-    n = m;
+    if (!known(r, k, &y) || y.n > MAX_KNOWN || !combine_with(r, fn, &y, out, &n)) return false;
     ndim = ndim > y.ndim ? ndim : y.ndim;
   }
   return give(r, out, n, ndim, truth ? IG_OM_BOOL : x.elem);
