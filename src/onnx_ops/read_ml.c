@@ -263,36 +263,44 @@ static void map_labels(ig_rd *r, const labels *keys, const labels *values, ig_by
   ig_rd_out_elem(r, 0, ig_rd_cast(r, out, IG_OM_DOUBLE, values->elem, true), values->elem);
 }
 
+static void default_text(ig_rd *r, ig_bytes *out) {
+  *out = (ig_bytes){(const uint8_t *)"_Unused", 7};
+  const ig_om_attr *a = ig_rd_attr(r, "default_string");
+  if (a && a->type == IG_OM_ATTR_STRING) *out = a->s;
+}
+
+// Names and numbers, whichever way the input asks for.
+static void map_both(ig_rd *r, const labels *names, const labels *numbers) {
+  const ig_rd_value *v = ig_rd_val(r, 0);
+  bool from_text = v && v->kind == IG_RD_STRINGS;
+  ig_bytes text;
+  default_text(r, &text);
+  double number = (double)ig_rd_attr_int(r, "default_int64", -1);
+  map_labels(r, from_text ? names : numbers, from_text ? numbers : names, text, number);
+}
+
+static void read_label_encoder_1(ig_rd *r) {
+  size_t n = 0;
+  const ig_bytes *classes = ig_rd_attr_strings(r, "classes_strings", &n);
+  double *at = ig_scope_push(r->c, n * sizeof *at + 1);
+  if (!classes || !at) return;
+  for (size_t i = 0; i < n; i++) at[i] = (double)i;
+  map_both(r, &(labels){n, classes, NULL, IG_OM_STRING}, &(labels){n, NULL, at, IG_OM_INT64});
+}
+
 static void read_label_encoder(ig_rd *r) {
   labels keys;
   labels values;
-  ig_bytes text = {(const uint8_t *)"_Unused", 7};
-  if (r->version < 2) {  // classes_strings both ways
-    size_t n = 0;
-    const ig_bytes *classes = ig_rd_attr_strings(r, "classes_strings", &n);
-    double *numbers = ig_scope_push(r->c, n * sizeof *numbers + 1);
-    for (size_t i = 0; numbers && i < n; i++) numbers[i] = (double)i;
-    labels names = {n, classes, NULL, IG_OM_STRING};
-    labels counts = {n, NULL, numbers, IG_OM_INT64};
-    const ig_rd_value *v = ig_rd_val(r, 0);
-    bool from_text = v && v->kind == IG_RD_STRINGS;
-    const ig_om_attr *d = ig_rd_attr(r, "default_string");
-    if (d && d->type == IG_OM_ATTR_STRING) text = d->s;
-    double number = (double)ig_rd_attr_int(r, "default_int64", -1);
-    if (classes && numbers)
-      map_labels(r, from_text ? &names : &counts, from_text ? &counts : &names, text, number);
-    return;
-  }
+  ig_bytes text;
   if (!take_labels(r, "keys", &keys) || !take_labels(r, "values", &values)) {
     ig_rd_fail(r, IG_INVALID, "keys or values are missing");
     return;
   }
+  bool floats = values.elem == IG_OM_FLOAT || values.elem == IG_OM_DOUBLE;
+  double number = floats ? ig_rd_attr_float(r, "default_float", -0.0)
+                         : (double)ig_rd_attr_int(r, "default_int64", -1);
+  default_text(r, &text);
   const ig_om_attr *d = ig_rd_attr(r, "default_tensor");
-  double number = values.elem == IG_OM_FLOAT || values.elem == IG_OM_DOUBLE
-                      ? ig_rd_attr_float(r, "default_float", -0.0)
-                      : (double)ig_rd_attr_int(r, "default_int64", -1);
-  const ig_om_attr *s = ig_rd_attr(r, "default_string");
-  if (s && s->type == IG_OM_ATTR_STRING) text = s->s;
   labels given;
   if (d && d->type == IG_OM_ATTR_TENSOR && d->tensors[0]->numel == 1 &&
       labels_of_tensor(r, d->tensors[0], &given)) {
@@ -304,25 +312,46 @@ static void read_label_encoder(ig_rd *r) {
 
 static void read_category_mapper(ig_rd *r) {
   labels names = {.elem = IG_OM_STRING};
-  labels numbers = {.elem = IG_OM_INT64};
   size_t n = 0;
   names.texts = ig_rd_attr_strings(r, "cats_strings", &names.n);
   const int64_t *ints = ig_rd_attr_ints(r, "cats_int64s", &n);
   double *at = ig_scope_push(r->c, n * sizeof *at + 1);
-  for (size_t i = 0; at && i < n; i++) at[i] = (double)ints[i];
-  numbers.numbers = at;
-  numbers.n = n;
-  const ig_rd_value *v = ig_rd_val(r, 0);
-  ig_bytes text = {(const uint8_t *)"_Unused", 7};
-  const ig_om_attr *d = ig_rd_attr(r, "default_string");
-  if (d && d->type == IG_OM_ATTR_STRING) text = d->s;
-  bool from_text = v && v->kind == IG_RD_STRINGS;
-  double number = (double)ig_rd_attr_int(r, "default_int64", -1);
-  if (names.texts && at)
-    map_labels(r, from_text ? &names : &numbers, from_text ? &numbers : &names, text, number);
+  if (!names.texts || !ints || !at) {
+    ig_rd_fail(r, IG_INVALID, "the categories are missing");
+    return;
+  }
+  for (size_t i = 0; i < n; i++) at[i] = (double)ints[i];
+  map_both(r, &names, &(labels){n, NULL, at, IG_OM_INT64});
 }
 
 // ---- linear models
+
+// One score for two classes: scores of both; *best is 1 where the second is meant.
+static ig_tensor *two_scores(ig_rd *r, ig_tensor *score, const char *post, ig_tensor **best) {
+  bool is_logistic = strcmp(post, "LOGISTIC") == 0;
+  double limit = strcmp(post, "NONE") == 0 ? 0 : 0.5;
+  ig_tensor *p = is_logistic ? logistic(r, score) : score;
+  ig_tensor *yes = p ? ig_gt_scalar(r->c, p, ig_of_f64(limit)) : NULL;
+  *best = ig_rd_squeeze(r, ig_cast(r->c, yes, IG_I64), 1);
+  ig_tensor *no = ig_rd_muln(r, p, -1);
+  if (is_logistic) no = ig_rd_addn(r, no, 1);
+  ig_tensor *both = no && p ? ig_rd_cat(r, (ig_tensor *[]){no, p}, 2, 1) : NULL;
+  return is_logistic ? both : ig_rd_post_transform(r, both, post);
+}
+
+static void text_labels(ig_rd *r, ig_tensor *best, const ig_bytes *texts, size_t ntexts) {
+  const int64_t *at = ig_rd_bytes(r, best, IG_I64);
+  int64_t n = at ? ig_tensor_numel(best) : 0;
+  ig_bytes *out = ig_scope_push(r->c, (size_t)n * sizeof *out + 1);
+  for (int64_t i = 0; at && out && i < n; i++) {
+    if (at[i] < 0 || (size_t)at[i] >= ntexts) {
+      ig_rd_fail(r, IG_INVALID, "class %lld has no label", (long long)at[i]);
+      return;
+    }
+    out[i] = texts[at[i]];
+  }
+  if (out && at) ig_rd_out_val(r, 0, ig_rd_of_strings(r, out, (size_t)n, &n, 1));
+}
 
 // scores [n, classes]; the label is the best class. Two classes may have one score.
 void ig_rd_classify(ig_rd *r, ig_tensor *scores, const char *post, bool binary) {
@@ -334,35 +363,18 @@ void ig_rd_classify(ig_rd *r, ig_tensor *scores, const char *post, bool binary) 
   if (!scores || !ig_rd_ok(r)) return;
   ig_tensor *best = NULL;
   if (binary) {
-    double limit = strcmp(post, "NONE") == 0 ? 0 : 0.5;
-    ig_tensor *p = strcmp(post, "LOGISTIC") == 0 ? logistic(r, scores) : scores;
-    ig_tensor *yes = p ? ig_gt_scalar(r->c, p, ig_of_f64(limit)) : NULL;
-    best = ig_rd_squeeze(r, ig_cast(r->c, yes, IG_I64), 1);
-    ig_tensor *no = strcmp(post, "LOGISTIC") == 0 ? ig_rd_addn(r, ig_rd_muln(r, p, -1), 1)
-                                                  : ig_rd_muln(r, p, -1);
-    scores = no && p ? ig_rd_cat(r, (ig_tensor *[]){no, p}, 2, 1) : NULL;
-    if (strcmp(post, "LOGISTIC") != 0) scores = ig_rd_post_transform(r, scores, post);
+    scores = two_scores(r, scores, post, &best);
   } else {
     best = ig_argmax_with(r->c, scores, ig_of_i64(1), false);
     scores = ig_rd_post_transform(r, scores, post);
   }
   ig_rd_out(r, 1, scores);
-  if (!texts) {
-    ig_tensor *table = ints ? ig_rd_constant(r, IG_I64, ints, (int64_t)nints) : NULL;
-    ig_rd_out(r, 0, table && best ? ig_index_select(r->c, table, ig_const(0), best) : best);
+  if (texts) {
+    text_labels(r, best, texts, nstrings);
     return;
   }
-  const int64_t *at = ig_rd_bytes(r, best, IG_I64);
-  int64_t n = at ? ig_tensor_numel(best) : 0;
-  ig_bytes *out = ig_scope_push(r->c, (size_t)n * sizeof *out + 1);
-  for (int64_t i = 0; at && out && i < n; i++) {
-    if (at[i] < 0 || (size_t)at[i] >= nstrings) {
-      ig_rd_fail(r, IG_INVALID, "class %lld has no label", (long long)at[i]);
-      return;
-    }
-    out[i] = texts[at[i]];
-  }
-  if (out && at) ig_rd_out_val(r, 0, ig_rd_of_strings(r, out, (size_t)n, &n, 1));
+  ig_tensor *table = ints ? ig_rd_constant(r, IG_I64, ints, (int64_t)nints) : NULL;
+  ig_rd_out(r, 0, table && best ? ig_index_select(r->c, table, ig_const(0), best) : best);
 }
 
 // x W^T + b with W [classes, features]
@@ -575,7 +587,8 @@ const ig_rd_row ig_rd_rows_ml[] = {
     {"CategoryMapper", 1, read_category_mapper},
     {"FeatureVectorizer", 1, read_feature_vectorizer},
     {"Imputer", 1, read_imputer},
-    {"LabelEncoder", 1, read_label_encoder},
+    {"LabelEncoder", 1, read_label_encoder_1},
+    {"LabelEncoder", 2, read_label_encoder},
     {"LinearClassifier", 1, read_linear_classifier},
     {"LinearRegressor", 1, read_linear_regressor},
     {"Normalizer", 1, read_normalizer},

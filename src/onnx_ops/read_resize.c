@@ -82,8 +82,8 @@ typedef struct taps {
   bool any_outside;
 } taps;
 
-static void weigh(const resize *z, int d, int64_t n, const taps *t, int64_t i, double x,
-                  int64_t first, double shrink) {
+static void weigh(const resize *z, int64_t n, const taps *t, int64_t i, double x, int64_t first,
+                  double shrink) {
   double low = floor(x);
   double sum = 0;
   for (int64_t k = 0; k < t->count; k++) {
@@ -97,7 +97,6 @@ static void weigh(const resize *z, int d, int64_t n, const taps *t, int64_t i, d
     t->at[k * t->out + i] = p < 0 ? 0 : p >= (double)n ? n - 1 : (int64_t)p;
     t->weight[k * t->out + i] = w;
   }
-  (void)d;
   if (!z->exclude_outside && !z->antialias) return;
   for (int64_t k = 0; k < t->count && sum != 0; k++) t->weight[k * t->out + i] /= sum;
 }
@@ -127,7 +126,7 @@ static bool make_taps(ig_rd *r, const resize *z, int d, int64_t n, int64_t out, 
       int64_t p = nearest(z, x);
       t->at[i] = p < 0 ? 0 : p >= n ? n - 1 : p;
     } else {
-      weigh(z, d, n, t, i, x, first, shrink);
+      weigh(z, n, t, i, x, first, shrink);
     }
   }
   return true;
@@ -295,7 +294,7 @@ static void take_roi(ig_rd *r, resize *z, const int *axes, size_t naxes) {
 static void read_resize(ig_rd *r) {
   ig_tensor *x = ig_rd_in(r, 0);
   resize z;
-  int axes[IG_MAX_DIM];
+  int axes[IG_MAX_DIM] = {0};
   size_t naxes = 0;
   if (!x) return;
   begin(x, &z);
@@ -319,7 +318,10 @@ static void read_resize(ig_rd *r) {
   } else {
     size_t n = 0;
     const double *scales = ig_rd_floats(r, 2, &n);
-    if (!scales || n != naxes) ig_rd_fail(r, IG_INVALID, "%zu scales for %zu dimensions", n, naxes);
+    if (!scales || n != naxes) {
+      ig_rd_fail(r, IG_INVALID, "%zu scales for %zu dimensions", n, naxes);
+      return;
+    }
     for (size_t i = 0; i < naxes && ig_rd_ok(r); i++) set_scale(r, x, &z, axes[i], scales[i]);
   }
   take_roi(r, &z, axes, naxes);

@@ -93,6 +93,30 @@ static void split_strings(ig_rd *r, const ig_rd_value *v) {
   if (items) ig_rd_out_val(r, 0, ig_rd_of_items(r, IG_RD_SEQUENCE, items, v->nstrings));
 }
 
+typedef struct pieces {
+  int axis;
+  int64_t size;   // of the axis
+  int64_t chunk;  // of every part; 0: as `sizes` tells
+  const int64_t *sizes;
+  size_t n;
+  bool drop;  // single slices without the axis
+} pieces;
+
+static void give_parts(ig_rd *r, ig_tensor *t, const pieces *p) {
+  ig_rd_value **items = ig_scope_push(r->c, p->n * sizeof *items + 1);
+  int64_t start = 0;
+  for (size_t i = 0; items && i < p->n && ig_rd_ok(r); i++) {
+    int64_t part = p->chunk ? p->chunk : p->sizes[i];
+    if (part < 0 || start > p->size) ig_rd_fail(r, IG_INVALID, "the parts do not fit");
+    int64_t end = part < p->size - start ? start + part : p->size;
+    ig_tensor *x = ig_rd_slice(r, t, p->axis, start, end, 1);
+    if (p->drop) x = ig_rd_squeeze(r, x, p->axis);
+    items[i] = ig_rd_of_tensor(r, x, ig_rd_elem(r, 0));
+    start = end;
+  }
+  if (items && ig_rd_ok(r)) ig_rd_out_val(r, 0, ig_rd_of_items(r, IG_RD_SEQUENCE, items, p->n));
+}
+
 static void read_split_to(ig_rd *r) {
   const ig_rd_value *v = ig_rd_val(r, 0);
   if (v && v->kind == IG_RD_STRINGS && v->ndim == 1 && !ig_rd_has(r, 1)) {
@@ -101,32 +125,21 @@ static void read_split_to(ig_rd *r) {
   }
   ig_tensor *t = ig_rd_in(r, 0);
   if (!t) return;
-  int axis = ig_rd_axis(r, ig_rd_attr_int(r, "axis", 0), t->ndim);
+  pieces p = {.axis = ig_rd_axis(r, ig_rd_attr_int(r, "axis", 0), t->ndim)};
+  if (ig_rd_ok(r) && ig_rd_has(r, 1)) p.sizes = ig_rd_consts(r, 1, &p.n);
   if (!ig_rd_ok(r)) return;
-  int64_t size = ig_rd_plain(r, ig_sizes(t)[axis]);
-  size_t n = 0;
-  const int64_t *sizes = ig_rd_has(r, 1) ? ig_rd_consts(r, 1, &n) : NULL;
-  if (!ig_rd_ok(r)) return;
-  bool scalar = !sizes || ig_rd_in(r, 1)->ndim == 0;
-  int64_t chunk = sizes && scalar ? sizes[0] : 1;
-  if (scalar && chunk < 1) {
-    ig_rd_fail(r, IG_INVALID, "parts of size %lld", (long long)chunk);
-    return;
+  p.size = ig_rd_plain(r, ig_sizes(t)[p.axis]);
+  p.drop = !p.sizes && !ig_rd_attr_int(r, "keepdims", 1);
+  const ig_tensor *given = p.sizes ? ig_rd_in(r, 1) : NULL;
+  if (!given || given->ndim == 0) {
+    p.chunk = p.sizes ? p.sizes[0] : 1;
+    if (p.chunk < 1) {
+      ig_rd_fail(r, IG_INVALID, "parts of size %lld", (long long)p.chunk);
+      return;
+    }
+    p.n = (size_t)(p.size / p.chunk + (p.size % p.chunk != 0));
   }
-  size_t count = scalar ? (size_t)((size + chunk - 1) / chunk) : n;
-  ig_rd_value **items = ig_scope_push(r->c, count * sizeof *items + 1);
-  bool drop = !sizes && !ig_rd_attr_int(r, "keepdims", 1);
-  int64_t start = 0;
-  for (size_t i = 0; items && i < count && ig_rd_ok(r); i++) {
-    int64_t part = scalar ? chunk : sizes[i];
-    int64_t end = start + part < size ? start + part : size;
-    if (part < 0 || start > size) ig_rd_fail(r, IG_INVALID, "the parts do not fit");
-    ig_tensor *x = ig_rd_slice(r, t, axis, start, end, 1);
-    if (drop) x = ig_rd_squeeze(r, x, axis);
-    items[i] = ig_rd_of_tensor(r, x, ig_rd_elem(r, 0));
-    start = end;
-  }
-  if (items && ig_rd_ok(r)) ig_rd_out_val(r, 0, ig_rd_of_items(r, IG_RD_SEQUENCE, items, count));
+  give_parts(r, t, &p);
 }
 
 static void read_concat_from(ig_rd *r) {

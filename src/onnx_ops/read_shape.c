@@ -296,6 +296,32 @@ static void split_at(ig_rd *r, ig_tensor *t, int axis, const ig_int *sizes, size
   }
 }
 
+// Equal parts, the last ones smaller or empty.
+static bool equal_parts(ig_rd *r, ig_int length, ig_int *sizes) {
+  int64_t parts = ig_rd_attr_int(r, "num_outputs", (int64_t)r->nout);
+  if (parts < 1 || (size_t)parts != r->nout) {
+    ig_rd_fail(r, IG_INVALID, "attribute 'num_outputs' is %lld for %zu outputs", (long long)parts,
+               r->nout);
+    return false;
+  }
+  int64_t size = ig_rd_plain(r, length);
+  int64_t chunk = (size + parts - 1) / parts;
+  for (int64_t i = 0; i < parts; i++) {
+    int64_t left = size - i * chunk;
+    sizes[i] = ig_const(left < 0 ? 0 : left < chunk ? left : chunk);
+  }
+  return ig_rd_ok(r);
+}
+
+// The sizes that are given; NULL: none are.
+static const ig_int *given_parts(ig_rd *r, ig_int *room, size_t *n) {
+  *n = 0;
+  if (r->version >= 13) return ig_rd_has(r, 1) ? ig_rd_ints(r, 1, n) : NULL;
+  const int64_t *attr = ig_rd_attr_ints(r, "split", n);
+  for (size_t i = 0; attr && i < *n && i < r->nout; i++) room[i] = ig_const(attr[i]);
+  return attr ? room : NULL;
+}
+
 static void read_split(ig_rd *r) {
   ig_tensor *t = ig_rd_in(r, 0);
   if (!t || !t->ndim) {
@@ -305,29 +331,11 @@ static void read_split(ig_rd *r) {
   int axis = ig_rd_axis(r, ig_rd_attr_int(r, "axis", 0), t->ndim);
   ig_int *sizes = ig_scope_push(r->c, r->nout * sizeof *sizes + 1);
   size_t n = 0;
-  const ig_int *given = NULL;
   if (!sizes || !ig_rd_ok(r)) return;
-  if (r->version >= 13 && ig_rd_has(r, 1)) {
-    given = ig_rd_ints(r, 1, &n);
-  } else if (r->version < 13) {
-    const int64_t *attr = ig_rd_attr_ints(r, "split", &n);
-    for (size_t i = 0; attr && i < n && i < r->nout; i++) sizes[i] = ig_const(attr[i]);
-    given = attr ? sizes : NULL;
-  }
+  const ig_int *given = given_parts(r, sizes, &n);
   if (!ig_rd_ok(r)) return;
   if (!given) {
-    int64_t parts = ig_rd_attr_int(r, "num_outputs", (int64_t)r->nout);
-    if (parts < 1 || (size_t)parts != r->nout) {
-      ig_rd_fail(r, IG_INVALID, "attribute 'num_outputs' is %lld for %zu outputs", (long long)parts,
-                 r->nout);
-      return;
-    }
-    int64_t size = ig_rd_plain(r, ig_sizes(t)[axis]);
-    int64_t chunk = (size + parts - 1) / parts;
-    for (int64_t i = 0; i < parts; i++) {
-      int64_t left = size - i * chunk;
-      sizes[i] = ig_const(left < 0 ? 0 : left < chunk ? left : chunk);
-    }
+    if (!equal_parts(r, ig_sizes(t)[axis], sizes)) return;
     given = sizes;
     n = r->nout;
   }

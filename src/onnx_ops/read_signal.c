@@ -6,7 +6,7 @@
 
 #include "onnx_read/reader.h"
 
-static const double PI = 3.14159265358979323846;
+static const double pi = 3.14159265358979323846;
 enum { MAX_LENGTH = 1 << 15 };
 
 // cos or sin of -2 pi k n / length as [n, k] of the given dtype
@@ -20,7 +20,7 @@ static ig_tensor *wave(ig_rd *r, int64_t rows, int64_t columns, int64_t length, 
   ig_tensor *t = ig_rd_real(r, IG_F64, dims, 2);
   double *at = t ? ig_tensor_data(t) : NULL;
   for (int64_t i = 0; at && i < rows * columns; i++) {
-    double angle = 2 * PI * (double)(i / columns * (i % columns) % length) / (double)length;
+    double angle = 2 * pi * (double)(i / columns * (i % columns) % length) / (double)length;
     at[i] = sine ? sign * sin(angle) : cos(angle);
   }
   return ig_cast(r->c, t, dtype);
@@ -155,7 +155,7 @@ static void window(ig_rd *r, double a0, double a1, double a2) {
   double n = (double)(ig_rd_attr_int(r, "periodic", 1) ? size : size - 1);
   ig_tensor *t = ig_rd_real(r, IG_F64, &size, 1);
   for (int64_t i = 0; t && i < size; i++) {
-    double x = n > 0 ? 2 * PI * (double)i / n : 0;
+    double x = n > 0 ? 2 * pi * (double)i / n : 0;
     ((double *)ig_tensor_data(t))[i] = a0 - a1 * cos(x) + a2 * cos(2 * x);
   }
   ig_rd_out_elem(r, 0, ig_rd_cast(r, t, IG_OM_DOUBLE, (int)elem, true), (int)elem);

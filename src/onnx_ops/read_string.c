@@ -62,7 +62,7 @@ static size_t element(const ig_rd_value *v, const shape *s, size_t i) {
 static void read_concat(ig_rd *r) {
   const ig_rd_value *a = strings(r, 0);
   const ig_rd_value *b = strings(r, 1);
-  shape s;
+  shape s = {0};
   if (!a || !b || !broadcast(r, a, b, &s)) return;
   ig_bytes *out = ig_scope_push(r->c, s.total * sizeof *out + 1);
   for (size_t i = 0; out && i < s.total; i++) {
@@ -88,29 +88,31 @@ typedef struct splitter {
   int64_t max;  // splits; -1: any
 } splitter;
 
+static bool is_delimiter(const splitter *how, ig_bytes s, size_t at) {
+  if (how->by.n == 0) return is_space(s.at[at]);
+  return s.n - at >= how->by.n && memcmp(s.at + at, how->by.at, how->by.n) == 0;
+}
+
+static ig_bytes trimmed(ig_bytes s) {
+  while (s.n && is_space(s.at[0])) s = (ig_bytes){s.at + 1, s.n - 1};
+  while (s.n && is_space(s.at[s.n - 1])) s.n--;
+  return s;
+}
+
 // Parts of s into out (may be NULL: counted only).
 static size_t split(const splitter *how, ig_bytes s, ig_bytes *out) {
-  size_t n = 0;
-  size_t at = 0;
   bool white = how->by.n == 0;
-  for (;;) {
-    while (white && at < s.n && is_space(s.at[at])) at++;
-    if (white && at == s.n) return n;
+  for (size_t n = 0;;) {
+    if (white) s = trimmed(s);
+    if (white && s.n == 0) return n;
     bool last = how->max >= 0 && (int64_t)n >= how->max;
-    size_t end = at;
-    while (!last && end < s.n) {
-      bool hit = white ? is_space(s.at[end])
-                       : s.n - end >= how->by.n && memcmp(s.at + end, how->by.at, how->by.n) == 0;
-      if (hit) break;
-      end++;
-    }
-    if (last) end = s.n;
-    size_t stop = end;
-    while (white && last && stop > at && is_space(s.at[stop - 1])) stop--;
-    if (out) out[n] = (ig_bytes){s.at + at, stop - at};
+    size_t end = 0;
+    while (end < s.n && (last || !is_delimiter(how, s, end))) end++;
+    if (out) out[n] = (ig_bytes){s.at, end};
     n++;
     if (end >= s.n) return n;
-    at = end + (white ? 1 : how->by.n);
+    size_t skip = end + (white ? 1 : how->by.n);
+    s = (ig_bytes){s.at + skip, s.n - skip};
   }
 }
 
@@ -146,26 +148,24 @@ static void read_split(ig_rd *r) {
 
 // ---- StringNormalizer
 
-// Upper or lower case of ASCII, Latin-1 and basic Cyrillic letters, in place.
+// Upper or lower case of one letter of two bytes: Latin-1 and basic Cyrillic.
+static void change_pair(uint8_t *at, bool upper) {
+  uint32_t cp = (uint32_t)(at[0] & 0x1f) << 6 | (at[1] & 0x3fu);
+  bool latin = cp >= 0xc0 && cp <= 0xfe && (cp & 0x1f) != 0x17 && (cp & 0x1f) != 0x1f;
+  if (latin) cp = upper ? cp & ~0x20u : cp | 0x20u;
+  if (!upper && cp >= 0x410 && cp <= 0x42f) cp += 0x20;
+  if (upper && cp >= 0x430 && cp <= 0x44f) cp -= 0x20;
+  at[0] = (uint8_t)(0xc0 | cp >> 6);
+  at[1] = (uint8_t)(0x80 | (cp & 0x3f));
+}
+
+// The same for a whole text, in place.
 static void change_case(uint8_t *at, size_t n, bool upper) {
   for (size_t i = 0; i < n; i++) {
     uint8_t c = at[i];
-    if (c < 0x80) {
-      bool letter = upper ? c >= 'a' && c <= 'z' : c >= 'A' && c <= 'Z';
-      if (letter) at[i] = c ^ 0x20;
-    } else if (c == 0xc3 && i + 1 < n) {  // U+00C0 .. U+00FE without the signs of x and /
-      uint8_t d = at[i + 1] & 0x1f;
-      bool low = at[i + 1] & 0x20;
-      if (d < 0x1f && d != 0x17 && low == upper) at[i + 1] ^= 0x20;
-      i++;
-    } else if ((c == 0xd0 || c == 0xd1) && i + 1 < n) {
-      uint32_t cp = (uint32_t)(c & 0x1f) << 6 | (at[i + 1] & 0x3fu);
-      if (!upper && cp >= 0x410 && cp <= 0x42f) cp += 0x20;
-      if (upper && cp >= 0x430 && cp <= 0x44f) cp -= 0x20;
-      at[i] = (uint8_t)(0xc0 | cp >> 6);
-      at[i + 1] = (uint8_t)(0x80 | (cp & 0x3f));
-      i++;
-    }
+    bool letter = upper ? c >= 'a' && c <= 'z' : c >= 'A' && c <= 'Z';
+    if (letter) at[i] = c ^ 0x20;
+    if (c >= 0xc3 && c <= 0xd1 && i + 1 < n) change_pair(&at[i++], upper);
   }
 }
 

@@ -92,21 +92,20 @@ ig_value ig_rd_window_list(ig_rd *r, const int64_t *at, int n) {
 ig_tensor *ig_rd_window_pad(ig_rd *r, ig_tensor *x, const int64_t *before, const int64_t *after,
                             int n, double fill) {
   ig_int pads[2 * IG_WINDOW_MAX];
-  bool any = false;
-  if (!x) return NULL;
-  for (int i = 0; i < n; i++) {
-    pads[2 * i] = ig_const(before[n - 1 - i]);
-    pads[2 * i + 1] = ig_const(after[n - 1 - i]);
-    any |= before[i] || after[i];
-  }
-  if (!any) return x;
   ig_int sizes[IG_MAX_DIM];
+  bool any = false;
+  if (!x || n > x->ndim) return NULL;
   for (int d = 0; d < x->ndim; d++) sizes[d] = ig_sizes(x)[d];
-  for (int i = 0; i < n; i++) {
+  size_t count = 0;
+  for (int i = n - 1; i >= 0; i--) {
     int d = x->ndim - n + i;
+    pads[count++] = ig_const(before[i]);
+    pads[count++] = ig_const(after[i]);
+    any |= before[i] || after[i];
     sizes[d] = ig_int_add(r->c, sizes[d], ig_const(before[i] + after[i]));
   }
+  if (!any) return x;
   if (!ig_rd_budget(r, sizes, (size_t)x->ndim, x->dtype)) return NULL;
   ig_value v = ig_dtype_is_float(x->dtype) ? ig_of_f64(fill) : ig_of_i64((int64_t)fill);
-  return ig_constant_pad_nd_with(r->c, x, ig_of_ints(pads, (size_t)(2 * n)), v);
+  return ig_constant_pad_nd_with(r->c, x, ig_of_ints(pads, count), v);
 }

@@ -10,9 +10,9 @@
 float ig_small_to_f32(int elem, uint8_t x);
 // Nearest, ties to even. saturate: what is too large becomes the largest;
 // otherwise infinity or NaN, as the type has it.
-uint8_t ig_small_from_f32(int elem, float f, bool saturate);
+uint8_t ig_small_from_f32(int elem, float x, bool saturate);
 // E8M0 only: the rounding of the scale, "up", "down" or "nearest".
-uint8_t ig_e8m0_from_f32(float f, bool saturate, const char *round_mode);
+uint8_t ig_e8m0_from_f32(float x, bool saturate, const char *round_mode);
 bool ig_is_small_float(int elem);
 
 #endif

@@ -45,7 +45,7 @@ static bool is_identifier(const char *s) {
 static ig_tensor *declare_input(ig_rd *r, const ig_om_info *info, dims *ds, bool strict) {
   int64_t sizes[IG_MAX_DIM];
   ig_dim how[IG_MAX_DIM];
-  size_t number[IG_MAX_DIM];
+  size_t number[IG_MAX_DIM] = {0};
   const ig_om_type *t = &info->type;
   ig_dtype dtype = ig_rd_carrier(t->elem);
   if (t->kind != IG_OM_TENSOR_TYPE || !t->has_shape || dtype == IG_DTYPE_COUNT) {

@@ -8,8 +8,8 @@
 #include "onnx_read/reader.h"
 
 enum { MAX_CALLS = 128, KEY_SIZE = 192 };
-static const int64_t MAX_TRIPS = 100000000;
-static const int64_t MAX_BYTES = (int64_t)1 << 36;
+static const int64_t max_trips = 100000000;
+static const int64_t max_bytes = (int64_t)1 << 36;
 
 static const struct {
   const char *domain;
@@ -62,7 +62,7 @@ void ig_rd_fail(ig_rd *r, ig_status st, const char *fmt, ...) {
 // ---- the table
 
 ig_status ig_rd_init(ig_rd *r, ig_ctx *c, const ig_onnx_model *m) {
-  *r = (ig_rd){.c = c, .m = m, .trips_left = MAX_TRIPS, .bytes_limit = MAX_BYTES};
+  *r = (ig_rd){.c = c, .m = m, .trips_left = max_trips, .bytes_limit = max_bytes};
   r->rows = ig_map_make(c->alloc);
   for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
     for (const ig_rd_row *row = families[i].rows; row->op_type; row++) {
