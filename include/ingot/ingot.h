@@ -4,6 +4,7 @@
 #define INGOT_INGOT_H_
 
 #include "ingot/aten.h"
+#include "ingot/autocast.h"
 #include "ingot/ctx.h"
 #include "ingot/dims.h"
 #include "ingot/file.h"
