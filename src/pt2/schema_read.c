@@ -189,6 +189,7 @@ static ig_program *make_program(ig_pt2_reader *r, const ig_json *doc, const ig_j
   ig_status st = ig_pt2_scope_open(r, graph, &scope);
   if (st == IG_OK) st = read_graph(r, module, &outputs);
   ig_pt2_scope_close(r, &scope, NULL);
+  r->c->file = NULL;  // of the last node: its text goes with the graph
   if (st != IG_OK) {
     ig_graph_free(scope.g);
     return NULL;

@@ -137,6 +137,68 @@ static void every_row_names_an_operator(void **state) {
   assert_int_equal(missing, 0);
 }
 
+static ig_status convert_as(ig_ctx *c, const char *from, const ig_onnx_options *options,
+                            const char *to) {
+  ig_program *p = NULL;
+  ig_status st = ig_program_load(c, golden(from), &p);
+  if (st == IG_OK) st = ig_program_save_onnx_as(c, p, options, to);
+  ig_program_free(p);
+  return st;
+}
+
+static void opsets_are_bounded(void **state) {
+  fixture *f = *state;
+  ig_onnx_options old = {.opset = 12};
+  assert_int_equal(convert_as(f->c, "mlp", &old, f->path), IG_INVALID);
+  test_error_has(f->c, "opset 12 is not known, 13 to 28 are");
+  for (int opset = IG_ONNX_OPSET_OLDEST; opset <= IG_ONNX_OPSET_NEWEST; opset++) {
+    ig_onnx_options o = {.opset = opset};
+    assert_int_equal(convert_as(f->c, "cnn", &o, f->path), IG_OK);
+  }
+}
+
+static void a_program_that_writes_is_made_functional(void **state) {
+  fixture *f = *state;
+  assert_int_equal(convert(f->c, "mixed", f->path), IG_OK);
+}
+
+// With functions, weights beside the model and every name given.
+static ig_status full_session(ig_ctx *c) {
+  static const char *const names[] = {"first"};
+  char path[128];
+  char data[160];
+  (void)snprintf(path, sizeof path, "%s/saved.onnx", folder);
+  (void)snprintf(data, sizeof data, "%s.data", path);
+  ig_onnx_options o = {.opset = 17,
+                       .external = IG_ONNX_EXTERNAL_ALWAYS,
+                       .functions = true,
+                       .input_names = names,
+                       .ninput_names = 1};
+  ig_status st = convert_as(c, "mlp", &o, path);
+  (void)unlink(data);
+  return st;
+}
+
+static void weights_beside_the_model_are_aligned(void **state) {
+  fixture *f = *state;
+  char data[160];
+  (void)snprintf(data, sizeof data, "%s.data", f->path);
+  ig_onnx_options o = {.external = IG_ONNX_EXTERNAL_ALWAYS};
+  assert_int_equal(convert_as(f->c, "cnn", &o, f->path), IG_OK);
+  ig_file *file = NULL;
+  if (access(data, F_OK) == 0) {  // only weights of 1 KiB and more go there
+    assert_int_equal(ig_file_map(f->c, data, &file), IG_OK);
+    assert_true(file->bytes.n > 0);
+    ig_file_release(file);
+    assert_int_equal(unlink(data), 0);
+  }
+}
+
+static void every_allocation_of_functions_may_fail(void **state) {
+  (void)state;
+  test_every_allocation_fails(full_session);
+}
+
 static ig_status session(ig_ctx *c) {
   char path[128];
   (void)snprintf(path, sizeof path, "%s/saved.onnx", folder);
@@ -156,6 +218,10 @@ int main(void) {
       TEST(a_cnn_has_all_its_parts),
       TEST(the_same_program_gives_the_same_bytes),
       TEST(every_row_names_an_operator),
+      TEST(opsets_are_bounded),
+      TEST(a_program_that_writes_is_made_functional),
+      TEST(weights_beside_the_model_are_aligned),
+      TEST(every_allocation_of_functions_may_fail),
       TEST(every_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
