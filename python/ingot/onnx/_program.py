@@ -13,6 +13,7 @@ from ingot._C import Tensor
 from ingot.export.exported_program import ExportedProgram, flatten_inputs
 from ingot.onnx import errors
 from ingot.onnx._diagnostics import DiagnosticContext
+from ingot.onnx._options import ONNXRuntimeOptions
 from ingot.utils import _pytree as pytree
 from ingot.version import __version__
 
@@ -265,6 +266,3 @@ class ONNXProgram:
 
     def to_bytes_io(self) -> io.BytesIO:
         return io.BytesIO(self.model_bytes)
-
-
-from ingot.onnx._options import ONNXRuntimeOptions  # noqa: E402
