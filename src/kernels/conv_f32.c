@@ -9,6 +9,7 @@
 #include "base/threads.h"
 #include "kernels/conv_image.h"
 #include "kernels/conv_kernels.h"
+#include "kernels/gemm.h"
 #include "kernels/scratch.h"
 
 enum {
@@ -506,11 +507,33 @@ static bool depthwise(job *j) {
   return true;
 }
 
+// One tap, every pixel: a product of the weights and the planes as they lie, once it is large
+// enough for the engine of products to be faster than the panels here.
+static bool is_product(const ig_conv *c) {
+  bool plain = c->groups == 1 && ig_conv_taps(c) == 1;
+  for (int d = 0; d < 3; d++) plain = plain && c->stride[d] == 1 && c->padding[d] == 0;
+  return plain && c->cin >= 64 && c->out[0] * c->out[1] * c->out[2] >= 192;
+}
+
+static void multiply(const ig_conv *c, const float *x, const float *w, const float *bias,
+                     float *y) {
+  const int64_t pixels = c->out[0] * c->out[1] * c->out[2];
+  for (int64_t i = 0; i < c->n; i++, x += c->cin * pixels, y += c->cout * pixels) {
+    for (int64_t o = 0; bias && o < c->cout; o++)
+      for (int64_t k = 0; k < pixels; k++) y[o * pixels + k] = bias[o];
+    ig_gemm_f32(c->cout, pixels, c->cin, 1, w, c->cin, 1, x, pixels, 1, bias ? 1 : 0, y, pixels);
+  }
+}
+
 // NOLINTBEGIN(readability-non-const-parameter): written through the job
 bool ig_conv_forward_f32(const ig_conv *c, const float *x, const float *w, const float *bias,
                          float *y) {
   const ig_conv_kernels *f = kernels();
   if (!f) return false;
+  if (is_product(c)) {
+    multiply(c, x, w, bias, y);
+    return true;
+  }
   job j = {.f = f, .c = *c, .x = x, .w = w, .bias = bias, .y = y};
   j.m = ig_conv_image_make(&j.c);
   j.pixels = c->out[1] * c->out[2];
