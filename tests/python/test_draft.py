@@ -4,6 +4,7 @@ work."""
 
 import json
 import linecache
+import random
 import re
 from typing import Any
 
@@ -262,3 +263,35 @@ def test_several_issues_in_one_report() -> None:
     assert all(issue["fix"] and issue["source"] for issue in data)
     for failure in program._report.failures:
         assert failure.data["source"] in str(program._report)
+
+
+QUESTIONS = [
+    "a > {k}", "a + b > {k}", "a % 2 == 0", "a * b != {k}", "a < b", "a - b <= {k}", "(a + b) % 3 == 1",
+    "b // 2 == {k}",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_drafts_and_their_edits(seed: int) -> None:
+    """A draft agrees with eager on its example; with every edit of its report the plain export succeeds and agrees."""
+    rng = random.Random(seed)
+    lines = ["class M(torch.nn.Module):", "    def forward(self, x, y):", "        a, b = x.tolist()"]
+    for step in range(rng.randint(1, 4)):
+        question = rng.choice(QUESTIONS).format(k=rng.randint(0, 5))
+        lines += [
+            f"        if {question}:",
+            f"            y = y * {step + 2}",
+            "        else:",
+            f"            y = y - {step}",
+        ]
+    lines.append("        return y")
+    source = "\n".join(lines)
+    args = (torch.tensor([rng.randint(0, 6), rng.randint(1, 6)]), torch.ones(3))
+    module = load(source, f"<random {seed}>")
+    want = module(*args)
+    program = draft_export(module, args)
+    torch.testing.assert_close(program.module()(*args), want)
+    for failure in sorted(program._report.failures, key=lambda f: -f.data["line"]):
+        lines.insert(failure.data["line"] - 1, "        " + failure.fixes[0])
+    fixed = export(load("\n".join(lines), f"<fixed {seed}>"), args, strict=False)
+    torch.testing.assert_close(fixed.module()(*args), want)
