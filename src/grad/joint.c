@@ -98,7 +98,7 @@ static const ig_value *append_grads(ig_ctx *c, const ig_value *inputs, size_t ni
 
 static ig_status joint(ig_ctx *c, const ig_graph *g, loss_at loss, ig_graph **out) {
   ig_transform t = {
-      .rewrite = {make_differentiable, NULL}, .grad = true, .finish = append_grads, .user = &loss};
+      .rewrite = {.fn = make_differentiable}, .grad = true, .finish = append_grads, .user = &loss};
   IG_RETURN_IF_ERR(ig_graph_transform(c, g, &t, out));
   (void)ig_graph_dce(*out);
   return IG_OK;

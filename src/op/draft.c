@@ -235,6 +235,7 @@ static void learn_bool(ig_ctx *c, const ig_expr *e, bool value) {
 static void learn(ig_ctx *c, twins *t, const ig_value *fake, const ig_value *real) {
   if (fake->kind != real->kind) return;
   if (fake->kind == IG_KIND_TENSOR) {
+    if (!fake->tensor || !real->tensor) return;
     bool known = twin_of(t, fake->tensor) == real->tensor;
     for (int d = 0; d < fake->tensor->ndim && d < real->tensor->ndim; d++) {
       learn_int(c, ig_sizes(fake->tensor)[d].expr, ig_sizes(real->tensor)[d].value);

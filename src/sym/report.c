@@ -53,7 +53,7 @@ static void read_frame(ig_report *r, const char *stack, ig_issue *i) {
   const char *in = quote ? strstr(quote, ", in ") : NULL;
   if (!end || !in || in > end || strncmp(quote, "\", line ", 8) != 0) return;
   i->file = keep(r, file, (size_t)(quote - file));
-  i->line = atoi(quote + 8);
+  i->line = (int)strtol(quote + 8, NULL, 10);
   i->function = keep(r, in + 5, (size_t)(end - in) - 5);
   const char *text = end + 1;
   while (*text == ' ') text++;
