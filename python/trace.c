@@ -410,7 +410,7 @@ void py_trace_locate(ig_ctx *c, py_trace *t) {
       s->kept = ig_graph_keep_text(c, c->capture, s->text);
     }
     meta[IG_META_STACK_TRACE] = s->kept;
-    c->stack = s->kept;
+    c->stack = s->text;
     (void)ig_ctx_at(c, s->file, s->line);
   }
   if (t->at.fn && t->at.graph != c->capture) write_region(c, &t->at);

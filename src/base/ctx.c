@@ -63,6 +63,7 @@ void ig_ctx_set_locator(ig_ctx *c, void (*fn)(ig_ctx *c, void *user), void *user
 }
 
 void ig_locate(ig_ctx *c) {
+  c->stack = NULL;
   if (c->locate) c->locate(c, c->locate_user);
 }
 

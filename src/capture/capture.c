@@ -5,6 +5,7 @@
 #include "ir/program.h"
 #include "op/draft.h"
 #include "op/record.h"
+#include "sym/env.h"
 
 ig_status ig_capture_begin(ig_ctx *c) {
   return ig_capture_begin_in(c, c->ambient);
@@ -137,8 +138,15 @@ void ig_capture_set_meta(ig_ctx *c, ig_meta_key key, const char *text) {
   c->capture->meta[key] = text ? ig_graph_keep_text(c, c->capture, text) : NULL;
 }
 
+// The texts of frames belong to whoever traced; the environment may live on.
+static void forget_stacks(ig_env *env) {
+  for (size_t i = 0; env && i < env->guards.n; i++) env->guards.at[i].stack = NULL;
+  for (size_t i = 0; env && i < env->asserts.n; i++) env->asserts.at[i].stack = NULL;
+}
+
 static ig_graph *close_capture(ig_ctx *c) {
   ig_graph *g = c->capture;
+  forget_stacks(g->sym->env);
   c->capture = NULL;
   c->sym = c->ambient;
   ig_draft_end(c);

@@ -29,7 +29,7 @@ static ig_guard place_of(ig_ctx *c, const ig_dims *d, const char *name) {
   }
   for (size_t i = 0; i < env->asserts.n; i++) {
     const ig_assert *a = &env->asserts.at[i];
-    if (is_about(c, d, a->expr, name)) return (ig_guard){a->expr, a->file, a->line};
+    if (is_about(c, d, a->expr, name)) return (ig_guard){a->expr, a->file, a->line, a->stack};
   }
   return (ig_guard){0};
 }
@@ -64,6 +64,7 @@ void ig_dims_tell(ig_ctx *c, const ig_dims *d, const ig_violation *v, const char
   ig_issue issue = {.kind = IG_ISSUE_CONSTRAINT,
                     .file = g.file ? g.file : "",
                     .line = g.line,
+                    .stack = g.stack,
                     .predicate = predicate.at,
                     .reason = sentence.at,
                     .fix = fix.at};

@@ -17,6 +17,7 @@ typedef struct ig_guard {
   const ig_expr *expr;
   const char *file;  // user's location; NULL: unknown
   int line;
+  const char *stack;  // his frames, until the capture ends
 } ig_guard;
 
 // What has to hold at run time, in canonical form.
@@ -26,6 +27,7 @@ typedef struct ig_assert {
   const char *message;    // NULL: none
   const char *file;
   int line;
+  const char *stack;  // until the capture ends
 } ig_assert;
 
 // One place where a size symbol comes from.

@@ -85,6 +85,8 @@ static const char *read_line(ig_report *r, const char *file, int line) {
 static void place(ig_ctx *c, ig_report *r, ig_issue *i) {
   if (i->file) {  // given; "": there is none
     i->file = *i->file ? keep_all(r, i->file) : NULL;
+    i->stack = keep_all(r, i->stack);
+    if (i->stack) read_frame(r, i->stack, i);
   } else {
     ig_locate(c);
     i->stack = keep_all(r, c->stack);

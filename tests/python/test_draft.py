@@ -295,3 +295,45 @@ def test_random_drafts_and_their_edits(seed: int) -> None:
         lines.insert(failure.data["line"] - 1, "        " + failure.fixes[0])
     fixed = export(load("\n".join(lines), f"<fixed {seed}>"), args, strict=False)
     torch.testing.assert_close(fixed.module()(*args), want)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_errors_of_export_say_the_same(strict: bool) -> None:
+    """Without a draft the issues are on the exception: line, operator, operands with symbols, predicate, edit."""
+    source = """class M(torch.nn.Module):
+    def forward(self, x, y):
+        n = x.max().item()
+        return y[n:]
+"""
+    args = (torch.tensor([1, 2]), torch.ones(5, 3))
+    shapes = {"x": None, "y": {0: Dim("rows", min=3)}}
+    with pytest.raises(Exception, match="data-dependent") as error:
+        export(load(source), args, dynamic_shapes=shapes, strict=strict)
+    (issue,) = error.value.issues
+    assert (issue["kind"], issue["line"], issue["source"]) == ("data_dependent", 4, "return y[n:]")
+    assert issue["op"] == "aten.slice.Tensor"
+    assert issue["operands"].startswith("self: f32[s0, 3]")
+    assert "u0" in issue["expr"]
+    assert "torch._check(n" in issue["fix"]
+
+    source = """class M(torch.nn.Module):
+    def forward(self, x, y):
+        assert y.shape[0] == 5
+        return y
+"""
+    with pytest.raises(Exception, match="Constraints violated") as error:
+        export(load(source), args, dynamic_shapes=shapes, strict=strict)
+    (issue,) = error.value.issues
+    assert (issue["kind"], issue["line"], issue["expr"]) == ("constraint", 3, "Eq(s0, 5)")
+    assert issue["fix"] == "in dynamic_shapes: rows = 5\n"
+    assert "assert y.shape[0] == 5" in "".join(getattr(error.value, "__notes__", ["assert y.shape[0] == 5"]))
+
+    source = """class M(torch.nn.Module):
+    def forward(self, x, y):
+        return y @ y
+"""
+    with pytest.raises(Exception, match="multiplied|mat1") as error:
+        export(load(source), args, dynamic_shapes={"x": None, "y": None}, strict=strict)
+    (issue,) = error.value.issues
+    assert (issue["kind"], issue["op"], issue["line"]) == ("call", "aten.matmul.default", 3)
+    assert issue["operands"] == "self: f32[5, 3], other: f32[5, 3]"

@@ -9,7 +9,7 @@ from typing import Any
 from ingot import _C, nn
 from ingot._dynamo import exc
 from ingot.export._binding import Input, argument_names, bind
-from ingot.export._errors import strict_error
+from ingot.export._errors import carry_issues, strict_error
 from ingot.export._modules import ModuleStack
 from ingot.export._state import State, refuse_assigned
 from ingot.export.dynamic_shapes import read_shapes, shape_constraints
@@ -145,6 +145,7 @@ class _Run:
             other = strict_error(error) if self.options.strict else None
             if other is None:
                 raise
+            carry_issues(error, other)
             raise other from error
         finally:
             self.state.restore()

@@ -62,3 +62,11 @@ def strict_error(error: BaseException) -> Exception | None:
     if isinstance(error, ConstraintViolationError):
         return UserError(UserErrorType.CONSTRAINT_VIOLATION, f"{error}\n\n{_LOGS}\n")
     return None
+
+
+def carry_issues(error: BaseException, other: Exception) -> None:
+    """What the engine knows of an error is known of the one that is raised instead."""
+    if hasattr(error, "issues"):
+        other.issues = error.issues
+    for note in getattr(error, "__notes__", []):
+        other.add_note(note)
