@@ -418,6 +418,7 @@ static void a_watcher_sees_every_value(void **state) {
 typedef struct worker {
   pthread_t thread;
   ig_model *m;
+  int number;
   bool ok;
 } worker;
 
@@ -441,6 +442,42 @@ static void *work(void *arg) {
   ig_session_free(s);
   ig_ctx_free(c);
   return NULL;
+}
+
+// Each thread has sizes of its own.
+static void *work_on_sizes(void *arg) {
+  worker *w = arg;
+  ig_ctx *c = NULL;
+  ig_session *s = NULL;
+  if (ig_ctx_create(NULL, &c) != IG_OK) return NULL;
+  w->ok = ig_session_create(c, w->m, &s) == IG_OK;
+  for (int64_t i = 0; i < 50 && w->ok; i++) {
+    float x[64] = {0};
+    int64_t n = 2 + (i + w->number) % 20;
+    int64_t twice = 2 * n + 1;
+    w->ok = ig_session_bind(s, "x", &n, 1, x, (size_t)n * sizeof *x) == IG_OK &&
+            ig_session_bind(s, "y", &twice, 1, x, (size_t)twice * sizeof *x) == IG_OK &&
+            ig_session_run(s) == IG_OK && ig_tensor_numel(ig_session_output(s, "out0")) == 2 * n;
+  }
+  ig_session_free(s);
+  ig_ctx_free(c);
+  return NULL;
+}
+
+static void threads_share_dynamic_sizes(void **state) {
+  fixture *f = *state;
+  worker workers[3] = {{0}};
+  ig_model *m = open_model(f->c, "model/data/derived_dims.pt2");
+  for (int i = 0; i < 3; i++) {
+    workers[i].m = m;
+    workers[i].number = 7 * i;
+    assert_int_equal(pthread_create(&workers[i].thread, NULL, work_on_sizes, &workers[i]), 0);
+  }
+  for (int i = 0; i < 3; i++) {
+    (void)pthread_join(workers[i].thread, NULL);
+    assert_true(workers[i].ok);
+  }
+  ig_model_free(m);
 }
 
 static void threads_share_one_model(void **state) {
@@ -523,6 +560,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(buffers_belong_to_the_session, setup, teardown),
       cmocka_unit_test_setup_teardown(a_watcher_sees_every_value, setup, teardown),
       cmocka_unit_test_setup_teardown(threads_share_one_model, setup, teardown),
+      cmocka_unit_test_setup_teardown(threads_share_dynamic_sizes, setup, teardown),
       cmocka_unit_test(every_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
