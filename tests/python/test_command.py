@@ -15,6 +15,7 @@ import pty
 import re
 import shutil
 import subprocess
+import sys
 
 import numpy
 import pytest
@@ -32,7 +33,8 @@ pytestmark = pytest.mark.skipif(not INGOT.exists(), reason="the command is not b
 
 def environment() -> dict[str, str]:
     env = {k: v for k, v in os.environ.items() if k not in ("LD_PRELOAD", "NO_COLOR")}
-    return dict(env, PATH=f"{BUILD}{os.pathsep}{env['PATH']}", TERM="dumb", LC_ALL="C.UTF-8")
+    path = os.pathsep.join([str(BUILD), os.path.dirname(sys.executable), env["PATH"]])
+    return dict(env, PATH=path, TERM="dumb", LC_ALL="C.UTF-8")
 
 
 def cases(path: pathlib.Path) -> list[tuple[str, list[str]]]:
