@@ -315,17 +315,19 @@ static ig_status complete_scan(ig_pt2_reader *r, const ig_node *proto, arguments
   return IG_OK;
 }
 
+static ig_status read_other_arguments(ig_pt2_reader *r, const ig_node *proto, const ig_json *node,
+                                      arguments *a) {
+  IG_RETURN_IF_ERR(read_plain_arguments(r, proto, node, a));
+  if (proto->callee != IG_CALLEE_HOP) return check_numbers(r, proto, node, a);
+  IG_RETURN_IF_ERR(complete_scan(r, proto, a));
+  set_sequences(proto, a);
+  return name_readers(r, node, a);
+}
+
 static ig_status read_arguments(ig_pt2_reader *r, const ig_json *node, ig_node *proto) {
   arguments a = {0};
-  if (proto->callee == IG_CALLEE_OP) {
-    IG_RETURN_IF_ERR(read_op_arguments(r, proto->op, node, &a));
-  } else {
-    IG_RETURN_IF_ERR(read_plain_arguments(r, proto, node, &a));
-    if (proto->callee != IG_CALLEE_HOP) IG_RETURN_IF_ERR(check_numbers(r, proto, node, &a));
-    IG_RETURN_IF_ERR(complete_scan(r, proto, &a));
-    set_sequences(proto, &a);
-    IG_RETURN_IF_ERR(name_readers(r, node, &a));
-  }
+  IG_RETURN_IF_ERR(proto->callee == IG_CALLEE_OP ? read_op_arguments(r, proto->op, node, &a)
+                                                 : read_other_arguments(r, proto, node, &a));
   proto->args = a.values;
   proto->npos = a.npos;
   proto->nkw = a.nkw;
@@ -456,7 +458,8 @@ static bool agrees(const ig_node *proto, const result *all) {
   if (proto->callee == IG_CALLEE_HOP) return true;
   if (proto->callee == IG_CALLEE_HOST) return all->n == 0;
   if (proto->callee != IG_CALLEE_OP) return all->n == 1 && is_number(&all->items[0].val);
-  const ig_schema *s = &proto->op->schema;
+  const ig_schema *s = proto->op ? &proto->op->schema : NULL;
+  if (!s) return false;
   if (s->nrets == 0) return all->n == 0 || (all->n == 1 && all->items[0].val.kind == IG_KIND_NONE);
   if (all->n != s->nrets) return false;
   for (size_t i = 0; i < s->nrets; i++) {

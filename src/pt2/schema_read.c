@@ -121,32 +121,37 @@ static void set_texts(ig_pt2_reader *r, const ig_json *module, ig_program *p) {
 
 // ---- what the file says of itself
 
+static ig_status add_text(ig_pt2_reader *r, const char *name, const ig_json *v) {
+  if (!v || v->kind != IG_JSON_STRING) return IG_OK;
+  return ig_pt2_origin_fact(r->c, r->source->origin, name, "%.300s", v->text);
+}
+
+static ig_status add_opset(ig_pt2_reader *r, const ig_json_member *m) {
+  char name[128];
+  if (m->value.kind != IG_JSON_INT) return IG_OK;
+  (void)snprintf(name, sizeof name, "opset %.100s", m->key);
+  return ig_pt2_origin_fact(r->c, r->source->origin, name, "%lld", (long long)m->value.i);
+}
+
+static ig_status add_schema(ig_pt2_reader *r) {
+  char minor[32] = "";
+  if (r->in.major > 2) (void)snprintf(minor, sizeof minor, ".%lld", (long long)r->in.minor);
+  return ig_pt2_origin_fact(r->c, r->source->origin, "schema", "%lld%s", (long long)r->in.major,
+                            minor);
+}
+
 static ig_status read_facts(ig_pt2_reader *r, const ig_json *doc) {
-  static const char *const texts[] = {"torch_version", "dialect"};
-  ig_pt2_origin *o = r->source->origin;
-  if (!o) return IG_OK;
-  IG_RETURN_IF_ERR(r->in.major <= 2
-                       ? ig_pt2_origin_fact(r->c, o, "schema", "%lld", (long long)r->in.major)
-                       : ig_pt2_origin_fact(r->c, o, "schema", "%lld.%lld", (long long)r->in.major,
-                                            (long long)r->in.minor));
-  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-    const ig_json *v = ig_json_find(doc, texts[i]);
-    if (!v || v->kind != IG_JSON_STRING) continue;
-    IG_RETURN_IF_ERR(ig_pt2_origin_fact(r->c, o, texts[i], "%.300s", v->text));
-  }
   const ig_json *verifiers = ig_json_find(doc, "verifiers");
-  for (size_t i = 0; verifiers && verifiers->kind == IG_JSON_ARRAY && i < verifiers->n; i++) {
-    const ig_json *v = &verifiers->items[i];
-    if (v->kind != IG_JSON_STRING) continue;
-    IG_RETURN_IF_ERR(ig_pt2_origin_fact(r->c, o, "dialect", "%.300s", v->text));
-  }
   const ig_json *opsets = ig_json_find(doc, "opset_version");
+  if (!r->source->origin) return IG_OK;
+  IG_RETURN_IF_ERR(add_schema(r));
+  IG_RETURN_IF_ERR(add_text(r, "torch_version", ig_json_find(doc, "torch_version")));
+  IG_RETURN_IF_ERR(add_text(r, "dialect", ig_json_find(doc, "dialect")));
+  for (size_t i = 0; verifiers && verifiers->kind == IG_JSON_ARRAY && i < verifiers->n; i++) {
+    IG_RETURN_IF_ERR(add_text(r, "dialect", &verifiers->items[i]));
+  }
   for (size_t i = 0; opsets && opsets->kind == IG_JSON_OBJECT && i < opsets->n; i++) {
-    char name[128];
-    const ig_json_member *m = &opsets->members[i];
-    if (m->value.kind != IG_JSON_INT) continue;
-    (void)snprintf(name, sizeof name, "opset %.100s", m->key);
-    IG_RETURN_IF_ERR(ig_pt2_origin_fact(r->c, o, name, "%lld", (long long)m->value.i));
+    IG_RETURN_IF_ERR(add_opset(r, &opsets->members[i]));
   }
   return IG_OK;
 }
