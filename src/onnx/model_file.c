@@ -7,6 +7,7 @@
 
 #include "onnx/functions.h"
 #include "onnx/model.h"
+#include "sym/env.h"
 
 #define MAX_MODEL_BYTES INT32_MAX  // what protobuf allows a message to be
 
@@ -55,6 +56,33 @@ static bool replace(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *
   return true;
 }
 
+static bool is_input_size(const ig_graph *g, const ig_expr *symbol) {
+  for (const ig_node *n = g->first; n; n = n->next) {
+    if (!ig_node_is_placeholder(n) || n->val.kind != IG_KIND_TENSOR) continue;
+    for (int d = 0; d < n->val.tensor->ndim; d++) {
+      if (ig_sizes(n->val.tensor)[d].expr == symbol) return true;
+    }
+  }
+  return false;
+}
+
+// Taking a call apart may fix a size that varies: an input still has it, and a guard says what it
+// is. Such a model would be wrong for other sizes.
+static void refuse_fixed_sizes(ig_onnx *x, const ig_graph *g) {
+  const ig_env *env = g->sym ? g->sym->env : NULL;
+  for (size_t i = 0; env && i < env->guards.n; i++) {
+    const ig_guard *guard = &env->guards.at[i];
+    const ig_expr *e = guard->expr;
+    if (e->kind != IG_EXPR_EQ || e->n != 2) continue;
+    bool fixes = e->args[0]->kind == IG_EXPR_SYMBOL && e->args[1]->kind == IG_EXPR_CONST;
+    if (!fixes || !is_input_size(g, e->args[0])) continue;
+    ig_node where = {.name = "", .target = "taking the program apart", .file = guard->file};
+    where.line = guard->line;
+    ig_onnx_refuse(x, &where, "size %s, which varies, would be fixed to %lld", e->args[0]->name,
+                   (long long)e->args[1]->value);
+  }
+}
+
 static ig_status lower(ig_onnx *x, const ig_program *p, ig_program **out) {
   *out = NULL;
   ig_program *functional = NULL;
@@ -67,6 +95,7 @@ static ig_status lower(ig_onnx *x, const ig_program *p, ig_program **out) {
     ig_decompose_args args = {
         .level = IG_DECOMPOSE_CORE, .replace = replace, .keep = keep, .user = x};
     st = ig_program_decompose(x->c, p, &args, out);
+    refuse_fixed_sizes(x, ig_program_graph(p));
     ig_program_free(functional);
   } else {
     *out = functional ? functional : ig_program_retain((ig_program *)p);
