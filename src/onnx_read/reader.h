@@ -112,7 +112,7 @@ ig_rd_value *ig_rd_of_ints(ig_rd *r, const ig_int *at, size_t n, int ndim, int e
 ig_rd_value *ig_rd_of_strings(ig_rd *r, const ig_bytes *at, size_t n, const int64_t *dims,
                               int ndim);
 ig_rd_value *ig_rd_of_items(ig_rd *r, ig_rd_kind kind, ig_rd_value *const *items, size_t n);
-ig_rd_value *ig_rd_of_data(ig_rd *r, const ig_om_tensor *t);
+ig_rd_value *ig_rd_of_data(ig_rd *r, const ig_om_tensor *d);
 ig_rd_value *ig_rd_of_sparse(ig_rd *r, const ig_om_sparse *s);
 ig_rd_value *ig_rd_keep(ig_rd *r,
                         ig_rd_value *v);  // one more reference for the innermost scope

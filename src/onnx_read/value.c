@@ -176,35 +176,42 @@ ig_rd_value *ig_rd_of_data(ig_rd *r, const ig_om_tensor *d) {
   return ig_rd_of_tensor(r, t, d->elem);
 }
 
-ig_rd_value *ig_rd_of_sparse(ig_rd *r, const ig_om_sparse *s) {
-  ig_int sizes[IG_MAX_DIM];
-  for (int d = 0; d < s->ndim; d++) {
-    if (s->dims[d] < 0) ig_rd_fail(r, IG_SYNTAX, "a sparse tensor has a negative dimension");
-    sizes[d] = ig_const(s->dims[d]);
+// Where value i of a sparse tensor of `total` elements stands; -1: outside.
+static int64_t sparse_place(const ig_om_sparse *s, int64_t i, int64_t total) {
+  bool columns = s->indices->ndim == 2;
+  int64_t n = columns ? s->ndim : 1;
+  int64_t flat = 0;
+  for (int64_t d = 0; d < n; d++) {
+    int64_t at = 0;
+    memcpy(&at, s->indices->raw.at + sizeof at * (size_t)(i * n + d), sizeof at);
+    int64_t bound = columns ? s->dims[d] : total;
+    if (at < 0 || at >= bound) return -1;
+    flat = flat * bound + at;
   }
+  return flat;
+}
+
+ig_rd_value *ig_rd_of_sparse(ig_rd *r, const ig_om_sparse *s) {
   ig_rd_value *values = ig_rd_of_data(r, s->values);
   ig_dtype dtype = ig_rd_carrier(s->values->elem);
   if (!values || values->kind != IG_RD_TENSOR) return NULL;
-  if (!ig_rd_budget(r, sizes, (size_t)s->ndim, dtype)) return NULL;
+  for (int d = 0; d < s->ndim; d++) {
+    if (s->dims[d] < 0) ig_rd_fail(r, IG_SYNTAX, "a sparse tensor has a negative dimension");
+  }
   ig_tensor *t = ig_rd_real(r, dtype, s->dims, s->ndim);
   if (!t) return NULL;
   size_t width = ig_dtype_size(dtype);
+  int64_t total = ig_tensor_numel(t);
   char *to = ig_tensor_data(t);
-  memset(to, 0, (size_t)ig_tensor_numel(t) * width);
+  const char *from = ig_tensor_data(values->t);
+  memset(to, 0, (size_t)total * width);
   for (int64_t i = 0; i < s->values->numel; i++) {
-    int64_t flat = 0;
-    for (int d = 0; d < (s->indices->ndim == 2 ? s->ndim : 1); d++) {
-      int64_t at = 0;
-      memcpy(&at, s->indices->raw.at + 8 * (i * (s->indices->ndim == 2 ? s->ndim : 1) + d), 8);
-      int64_t bound = s->indices->ndim == 2 ? s->dims[d] : ig_tensor_numel(t);
-      if (at < 0 || at >= bound) {
-        ig_rd_fail(r, IG_BAD_INDEX, "a sparse tensor has index %lld, expected less than %lld",
-                   (long long)at, (long long)bound);
-        return NULL;
-      }
-      flat = s->indices->ndim == 2 ? flat * s->dims[d] + at : at;
+    int64_t at = sparse_place(s, i, total);
+    if (at < 0) {
+      ig_rd_fail(r, IG_BAD_INDEX, "index %lld of a sparse tensor is out of range", (long long)i);
+      return NULL;
     }
-    memcpy(to + (size_t)flat * width, (char *)ig_tensor_data(values->t) + (size_t)i * width, width);
+    memcpy(to + (size_t)at * width, from + (size_t)i * width, width);
   }
   return ig_rd_of_tensor(r, t, s->values->elem);
 }
