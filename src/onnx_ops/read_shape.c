@@ -574,10 +574,10 @@ static void read_reverse_sequence(ig_rd *r) {
 // ---- pads
 
 static int64_t source_of(int64_t i, int64_t n, const char *mode) {
+  if (n <= 1) return 0;
   if (mode[0] == 'e') return i < 0 ? 0 : i >= n ? n - 1 : i;  // edge
   if (mode[0] == 'w') return (i % n + n) % n;                 // wrap
-  if (n == 1) return 0;
-  int64_t period = 2 * (n - 1);  // reflect
+  int64_t period = 2 * (n - 1);                               // reflect
   i = (i % period + period) % period;
   return i < n ? i : period - i;
 }
@@ -586,9 +586,11 @@ static int64_t source_of(int64_t i, int64_t n, const char *mode) {
 static ig_tensor *pad_by_index(ig_rd *r, ig_tensor *t, int d, int64_t before, int64_t after,
                                const char *mode) {
   int64_t n = ig_rd_plain(r, ig_sizes(t)[d]);
+  const int64_t most = (int64_t)1 << 40;
   int64_t size = 0;
-  if (!ig_checked_add(n, before, &size) || !ig_checked_add(size, after, &size) || size < 0 ||
-      (n == 0 && size > 0)) {
+  bool sane = before > -most && before < most && after > -most && after < most;
+  if (!sane || !ig_checked_add(n, before, &size) || !ig_checked_add(size, after, &size) ||
+      size < 0 || (n == 0 && size > 0)) {
     ig_rd_fail(r, IG_INVALID, "dimension %d cannot be padded by %lld and %lld", d,
                (long long)before, (long long)after);
     return NULL;

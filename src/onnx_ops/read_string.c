@@ -49,8 +49,10 @@ static size_t element(const ig_rd_value *v, const shape *s, size_t i) {
   size_t at = 0;
   size_t weight = 1;
   for (int d = s->ndim - 1; d >= 0; d--) {
-    size_t k = i % (size_t)s->dims[d];
-    i /= (size_t)s->dims[d];
+    size_t n = (size_t)s->dims[d];
+    if (n == 0) return 0;  // nothing stands there
+    size_t k = i % n;
+    i /= n;
     int mine = d - (s->ndim - v->ndim);
     if (mine < 0) continue;
     if (v->dims[mine] != 1) at += k * weight;
