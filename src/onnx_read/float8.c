@@ -59,7 +59,7 @@ static uint8_t too_large(const format *f, uint8_t sign, bool saturate) {
 uint8_t ig_small_from_f32(int elem, float x, bool saturate) {
   if (elem == IG_OM_F8E8M0) return ig_e8m0_from_f32(x, saturate, "nearest");
   const format *f = &formats[elem];
-  uint8_t sign = signbit(x) ? (uint8_t)(1 << (f->exponent + f->mantissa)) : 0;
+  uint8_t sign = (uint8_t)(signbit(x) ? 1 << (f->exponent + f->mantissa) : 0);
   if (isnan(x)) {  // 4 bits have no NaN: negative zero, as the reference has it
     if (!f->nan) return 8;
     return (uint8_t)(f->signless_nan ? f->nan : sign | f->nan);
