@@ -30,6 +30,7 @@ NAMES = "the releases number, order or place sizes and their arithmetic otherwis
 SUBS = "sub-graphs are modules of the unflattened program, as in later releases"
 WRITES = "the unflattened module writes to its inputs; in the original it returns the new values instead"
 ERRORS = "the same is refused with a text of Ingot's own, or of the operator's eager form"
+AUTOCAST = "the casts of autocast are calls of the program; the releases forget them before dispatch"
 FQN = "a weight with several names is called by another of them"
 
 # (pattern of "name field" or "name mode field", pattern in found or expected, reason); the first that fits counts
@@ -54,12 +55,12 @@ OPS = (
     (r"_strict$", "", STRICT),
 )
 PROGRAMS = (
+    (r"^autocast_region (?!capture)", "", AUTOCAST),
     (r" capture (code|error)", "", PRE),
     (r" training\w* decomposed_code", "", TABLE),
     (r"^(unbacked|err_two_unbacked|custom_unbacked)", "", ASSERTS),
     ("", r"sym_constrain_range|_assert_scalar", ASSERTS),
     (r" (calls|error)$", "", ERRORS),
-    (r"^(autocast)", "", "there is no torch.autocast"),
     (r"^(sub_two_names|tied_weights|sub_interaction_deep)", "", FQN),
     (r"^(cond|map)_\w* \w+ unflatten", "", SUBS),
     (r"^(in_|out_is_input|conv_mutate|buf_|const_mutated|view_chain)\w* \w+ unflatten", "", WRITES),
