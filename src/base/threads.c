@@ -47,6 +47,7 @@ static struct {
   pthread_cond_t wake;  // a job was opened, or stop
   pthread_cond_t left;  // the last worker left the job
   job *open;
+  int cpu;  // where the last job's caller runs; -1: unknown
   int sleeping;
   int started;
   bool stop;
@@ -133,6 +134,31 @@ static void watch_opened(unsigned seen, int64_t until) {
   }
 }
 
+static int current_cpu(void) {
+#if defined(__linux__)
+  return sched_getcpu();
+#else
+  return -1;
+#endif
+}
+
+// A thread that is woken is often put beside the one that wakes it, and stays there from loop to
+// loop while another CPU idles. Leaves that CPU, if this thread may; afterwards it may go anywhere
+// that it might before.
+static void leave_cpu(int cpu) {
+#if defined(__linux__)
+  if (cpu < 0 || cpu >= CPU_SETSIZE || current_cpu() != cpu) return;
+  cpu_set_t before;
+  if (sched_getaffinity(0, sizeof before, &before) != 0 || CPU_COUNT(&before) < 2) return;
+  cpu_set_t others = before;
+  CPU_CLR((size_t)cpu, &others);
+  if (sched_setaffinity(0, sizeof others, &others) == 0)
+    (void)sched_setaffinity(0, sizeof before, &before);
+#else
+  (void)cpu;
+#endif
+}
+
 // Waits, locked, until there is a job with a free seat; NULL: the pool stops. *watch is how long
 // this worker watches: to the full after a wait that watching would have covered, ever less after
 // longer ones.
@@ -155,6 +181,11 @@ static job *await_job(int64_t *watch) {
     pool.sleeping++;
     pthread_cond_wait(&pool.wake, &pool.lock);
     pool.sleeping--;
+    // Even when it is too late for the job: the next one finds this thread elsewhere.
+    int cpu = pool.cpu;
+    pthread_mutex_unlock(&pool.lock);
+    leave_cpu(cpu);
+    pthread_mutex_lock(&pool.lock);
   }
   return NULL;
 }
@@ -228,6 +259,7 @@ __attribute__((destructor)) static void stop_workers(void) {
 static void open_job(job *j) {
   pthread_mutex_lock(&pool.lock);
   pool.open = j;
+  pool.cpu = current_cpu();
   int wake = j->seats < pool.sleeping ? j->seats : pool.sleeping;
   atomic_fetch_add_explicit(&opened, 1, memory_order_relaxed);
   if (wake > 0 && wake == pool.sleeping)
