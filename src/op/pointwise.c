@@ -168,7 +168,7 @@ static bool make_plan(ig_ctx *c, const ig_op *op, const ig_value *args, const ig
 
 // One dense row without a walk: the frequent case, and the one whose overhead counts.
 static bool run_dense(plan *p, const ig_value *args, ig_tensor *out) {
-  char *at[IG_MAX_OPERANDS + 1];
+  char *at[IG_MAX_OPERANDS + 1] = {NULL};
   int64_t stride[IG_MAX_OPERANDS + 1] = {0};
   int64_t numel = ig_tensor_numel(out);
   if (numel > GRAIN || !ig_tensor_is_dense(out)) return false;
