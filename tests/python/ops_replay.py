@@ -11,17 +11,12 @@ import math
 import sys
 import types
 
-import numpy as np
-
 from program_replay import attempt, chosen, clean, close_text, in_child, older, renumbered
+from recorded_calls import make_inputs
 
 import torch  # isort: skip  # means Ingot: program_replay has put it in place
 import torch.export._trace  # isort: skip  # once, not in every child
 
-DTYPES = {
-    "f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16", "i64": "int64", "i32": "int32",
-    "i16": "int16", "i8": "int8", "u8": "uint8", "b": "bool", "c64": "complex64", "c128": "complex128",
-}  # fmt: skip
 TEXTS = ("training_code", "code", "code_strict", "core_code", "empty_table_code")
 FIELDS = ("out", "grads", "grad_ops", *TEXTS, "range_constraints", "mutations")
 TOLERANCE = {"float16": (2e-3, 2e-3), "bfloat16": (2e-2, 2e-2), "float64": (1e-7, 1e-9), "complex128": (1e-7, 1e-9)}
@@ -30,54 +25,6 @@ UNSET = {
     "dropout", "native_dropout", "alpha_dropout", "feature_dropout", "rrelu", "rrelu_with_noise", "multinomial",
     "empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "empty_permuted",
 }  # fmt: skip
-
-
-# ---- inputs, as the recorder made them ----
-
-
-def draw(rs, spec):
-    """The flat elements of one input."""
-    n = math.prod(spec["shape"])
-    how, dtype = spec["how"], spec["dtype"]
-    if dtype == "b":
-        return rs.randint(0, 2, n).astype(bool)
-    if dtype[0] in "iu":
-        if how == "perm":
-            return rs.permutation(n)
-        low, high = map(int, how[1:].split("..")) if how.startswith("%") else (0, 10)
-        v = rs.randint(low, high, n)
-        return np.sort(v) if how == "sort" else v
-    v = rs.standard_normal(n)
-    if dtype[0] == "c":
-        return v + 1j * rs.standard_normal(n)
-    if how in ("u", "s"):
-        v = rs.random_sample(n)
-        return v * 1.8 - 0.9 if how == "s" else v
-    if how in ("+", ">1"):
-        return np.abs(v) + (0.1 if how == "+" else 1.1)
-    if how == "sort":
-        return np.sort(v)
-    if how == "spd":
-        k = spec["shape"][-1]
-        a = v.reshape(-1, k, k)
-        return (a @ a.transpose(0, 2, 1) + k * np.eye(k)).reshape(-1)
-    if how == "special":
-        v[::4], v[1::4], v[2::8] = np.nan, np.inf, -np.inf
-    return v
-
-
-def make_inputs(record):
-    rs = np.random.RandomState(record["seed"])
-    inputs = []
-    for spec in record["inputs"]:
-        t = torch.from_numpy(np.ascontiguousarray(draw(rs, spec))).reshape(spec["shape"])
-        t = t.to(getattr(torch, DTYPES[spec["dtype"]])).clone()
-        if spec["how"] == "T":
-            t = t.transpose(-1, -2)
-        if spec["how"] == "cl":
-            t = t.contiguous(memory_format=torch.channels_last)
-        inputs.append(t)
-    return tuple(inputs)
 
 
 def module(record):
@@ -185,8 +132,8 @@ def leaves(out):
 
 def gradients(cls, record):
     """The differentiable results' node names and the gradients of the float inputs."""
-    floats = [t.is_floating_point() or t.is_complex() for t in make_inputs(record)]
-    inputs = [t.detach().requires_grad_() if f else t for t, f in zip(make_inputs(record), floats, strict=True)]
+    floats = [t.is_floating_point() or t.is_complex() for t in make_inputs(record, torch)]
+    inputs = [t.detach().requires_grad_() if f else t for t, f in zip(make_inputs(record, torch), floats, strict=True)]
     torch.manual_seed(record["seed"])
     outs = [o for o in leaves(cls()(*inputs)) if o.grad_fn is not None]
     loss = 0
@@ -212,13 +159,14 @@ def grad_names(outs):
 
 
 def export(cls, record, strict):
-    return torch.export.export(cls(), make_inputs(record), dynamic_shapes=dims(record), strict=strict)
+    return torch.export.export(cls(), make_inputs(record, torch), dynamic_shapes=dims(record), strict=strict)
 
 
 def text(field, cls, record, box):
     if field == "training_code":
         trace = torch.export._trace._export_for_training
-        return clean(trace(cls(), make_inputs(record), dynamic_shapes=dims(record), strict=False).graph_module.code)
+        ep = trace(cls(), make_inputs(record, torch), dynamic_shapes=dims(record), strict=False)
+        return clean(ep.graph_module.code)
     if field == "code_strict":
         return clean(export(cls, record, True).graph_module.code)
     if "ep" not in box:
@@ -251,7 +199,7 @@ def versions(records, field):
 def values(field, cls, record):
     if field == "out":
         torch.manual_seed(record["seed"])
-        return cls()(*make_inputs(record))
+        return cls()(*make_inputs(record, torch))
     outs, grads = gradients(cls, record)
     return grads if field == "grads" else grad_names(outs)
 
