@@ -133,7 +133,7 @@ static ig_tensor *unpack(ig_rd *r, const ig_om_tensor *d) {
   uint8_t mask = (uint8_t)((1u << bits) - 1);
   for (int64_t i = 0; i < d->numel; i++) {
     uint8_t x =
-        bits == 8 ? d->raw.at[i] : (uint8_t)(d->raw.at[i * bits / 8] >> (i * bits % 8) & mask);
+        (uint8_t)(bits == 8 ? d->raw.at[i] : d->raw.at[i * bits / 8] >> (i * bits % 8) & mask);
     if (t->dtype == IG_F32) {
       ((float *)ig_tensor_data(t))[i] = ig_small_to_f32(d->elem, x);
     } else {
