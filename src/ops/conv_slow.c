@@ -13,6 +13,10 @@ static ig_tensor *slow_conv(ig_ctx *c, const ig_value *args) {
   static const ig_int zeros[] = {{0, NULL}, {0, NULL}, {0, NULL}};
   ig_tensor *x = args[0].tensor;
   size_t nd = args[2].ints.n;
+  if (nd > sizeof ones / sizeof *ones) {
+    (void)ig_fail(c, IG_RUNTIME, "kernel_size: found %zu numbers, expected at most 3", nd);
+    return NULL;
+  }
   bool single = (size_t)x->ndim == nd + 1;
   if (single) x = ig_unsqueeze(c, x, ig_const(0));
   ig_tensor *out = ig_convolution(c, x, args[1].tensor, ig_value_tensor(&args[3]), args[4], args[5],
@@ -31,6 +35,10 @@ static ig_tensor *slow_conv3d(ig_ctx *c, const ig_value *args) {
 static void slow_backward(ig_ctx *c, const ig_value *args, ig_value *outs) {
   static const ig_int ones[] = {{1, NULL}, {1, NULL}};
   static const ig_int zeros[] = {{0, NULL}, {0, NULL}};
+  if (args[2].tensor->ndim < 1) {
+    (void)ig_fail(c, IG_RUNTIME, "weight: found 0 dimensions, expected 4");
+    return;
+  }
   ig_int channels = ig_sizes(args[2].tensor)[0];
   ig_convolution_backward(c, args[0].tensor, args[1].tensor, args[2].tensor,
                           ig_of_ints(&channels, 1), args[4], args[5], ig_of_ints(ones, 2), false,
