@@ -50,7 +50,13 @@ def verdict(record):
         return "ok"
     for engine in ("ingot", "onnxruntime"):
         program.runtime = engine
-        wrong = near(program(*args, **kwargs), wanted)
+        try:
+            found = program(*args, **kwargs)
+        except Exception as error:
+            if engine == "onnxruntime" and "NOT_IMPLEMENTED" in str(error):
+                continue  # it lacks a kernel, bfloat16 say; Ingot has run the model
+            raise
+        wrong = near(found, wanted)
         if wrong:
             return f"wrong: {engine}: {wrong}"
     return "ok"

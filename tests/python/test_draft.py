@@ -235,7 +235,7 @@ def test_wrong_programs_still_fail() -> None:
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             return x @ x
 
-    with pytest.raises(RuntimeError, match="cannot be multiplied"):
+    with pytest.raises(RuntimeError, match="same reduction dim"):
         draft_export(M(), (torch.randn(2, 3),))
     draft_export(torch.nn.ReLU(), (torch.ones(2),))  # and the next draft is not disturbed
 
@@ -332,7 +332,7 @@ def test_errors_of_export_say_the_same(strict: bool) -> None:
     def forward(self, x, y):
         return y @ y
 """
-    with pytest.raises(Exception, match="multiplied|mat1") as error:
+    with pytest.raises(Exception, match="same reduction dim") as error:
         export(load(source), args, dynamic_shapes={"x": None, "y": None}, strict=strict)
     (issue,) = error.value.issues
     assert (issue["kind"], issue["op"], issue["line"]) == ("call", "aten.matmul.default", 3)
