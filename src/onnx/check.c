@@ -269,7 +269,7 @@ static void check_declared(ig_om_checker *k, const ig_om_graph *g, bool main) {
   for (size_t i = 0; i < g->nsparse; i++) check_sparse(k, g, g->sparse[i]);
   for (size_t i = 0; i < g->ninits; i++) {
     if (!*g->inits[i]->name) ig_om_problem(k, g, NULL, "initializer %zu has no name", i);
-    if (main && k->m->ir_version < 4 && !is_input(g, g->inits[i]->name))
+    if (k->m->ir_version < 4 && !is_input(g, g->inits[i]->name))
       ig_om_problem(k, g, NULL, "initializer '%s' is no input, which IR version %lld demands",
                     g->inits[i]->name, (long long)k->m->ir_version);
   }

@@ -133,7 +133,7 @@ def test_refuses_what_onnx_refuses() -> None:
     warnings.simplefilter("ignore")
     r = random.Random(7)
     ops = ("BatchNormalization", "Clip", "Concat", "If", "Loop", "Slice")
-    cases = [t.model for op in ops for t in collect_testcases(op)]
+    cases = [t.model for t in collect_testcases(None) if t.model.graph.node[0].op_type in ops]
     for m in cases:
         ingot._C._check_onnx_proto(m.SerializeToString())
     refused = 0
