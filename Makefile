@@ -68,7 +68,7 @@ bench: build
 	@$(VENV)/bin/python bench/run.py $(RELEASE)
 
 fuzz: prepare
-	@tools/bootstrap lint
+	@tools/bootstrap fuzz
 	@tools/fuzz $(FUZZ_SECONDS) $(OPTIONS)
 
 docs:
