@@ -8,14 +8,17 @@
 #include "kernels/gemm_simd.h"
 
 #define V __m256
-#define MASK __m256i
+#define MASK uint32_t  // one bit per lane
 #define LANES 8
 #define ROWS 4
 #define VECS 3
 
 INLINE MASK mask_of(uint32_t bits) {
+  return bits;
+}
+INLINE __m256i expand(MASK m) {
   const __m256i lane = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-  return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)bits), lane), lane);
+  return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)m), lane), lane);
 }
 INLINE V zero(void) {
   return _mm256_setzero_ps();
@@ -27,13 +30,31 @@ INLINE V load(const float *p) {
   return _mm256_loadu_ps(p);
 }
 INLINE V load_mask(MASK m, const float *p) {
-  return _mm256_maskload_ps(p, m);
+  return _mm256_maskload_ps(p, expand(m));
 }
 INLINE void store(float *p, V v) {
   _mm256_storeu_ps(p, v);
 }
+// Masks are runs of lanes. A masked store is microcode on some processors, as slow as dozens of
+// others: a whole vector is stored as such, a run in pieces.
 INLINE void store_mask(float *p, MASK m, V v) {
-  _mm256_maskstore_ps(p, m, v);
+  if (m == 0xff) {
+    store(p, v);
+    return;
+  }
+  float lanes[LANES];
+  store(lanes, v);
+  int n = __builtin_popcount(m);
+  int i = m ? __builtin_ctz(m) : 0;
+  if (n & 4) {
+    _mm_storeu_ps(p + i, _mm_loadu_ps(lanes + i));
+    i += 4;
+  }
+  if (n & 2) {
+    _mm_storel_pi((__m64 *)(p + i), _mm_loadl_pi(_mm_setzero_ps(), (const __m64 *)(lanes + i)));
+    i += 2;
+  }
+  if (n & 1) p[i] = lanes[i];
 }
 INLINE V add(V a, V b) {
   return _mm256_add_ps(a, b);

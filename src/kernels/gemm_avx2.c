@@ -11,12 +11,44 @@
 #define NV 2
 #define DR 2
 
-// Lanes i < n are all ones.
+// A mask is the number of its lanes. A masked store is microcode on some processors, as slow as
+// dozens of others: a whole vector is stored as such, a part of one in pieces.
 static inline __m256i mask32(int n) {
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
 static inline __m256i mask64(int n) {
   return _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3));
+}
+static inline void put_ps(float *p, int n, __m256 v) {
+  if (n == 8) {
+    _mm256_storeu_ps(p, v);
+    return;
+  }
+  __m128 x = _mm256_castps256_ps128(v);
+  if (n & 4) {
+    _mm_storeu_ps(p, x);
+    x = _mm256_extractf128_ps(v, 1);
+    p += 4;
+  }
+  if (n & 2) {
+    _mm_storel_pi((__m64 *)p, x);
+    x = _mm_movehl_ps(x, x);
+    p += 2;
+  }
+  if (n & 1) _mm_store_ss(p, x);
+}
+static inline void put_pd(double *p, int n, __m256d v) {
+  if (n == 4) {
+    _mm256_storeu_pd(p, v);
+    return;
+  }
+  __m128d x = _mm256_castpd256_pd128(v);
+  if (n & 2) {
+    _mm_storeu_pd(p, x);
+    x = _mm256_extractf128_pd(v, 1);
+    p += 2;
+  }
+  if (n & 1) _mm_store_sd(p, x);
 }
 static inline float sum_ps(__m256 v) {
   __m128 s = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
@@ -39,10 +71,10 @@ static inline double sum_pd(__m256d v) {
 #define FMA(a, b, c) _mm256_fmadd_ps(a, b, c)
 #define ADD(a, b) _mm256_add_ps(a, b)
 #define SUM(v) sum_ps(v)
-#define MASK __m256i
-#define MASK_OF(n) mask32(n)
-#define MLOAD(m, p) _mm256_maskload_ps(p, m)
-#define MSTORE(p, m, v) _mm256_maskstore_ps(p, m, v)
+#define MASK int
+#define MASK_OF(n) (n)
+#define MLOAD(m, p) _mm256_maskload_ps(p, mask32(m))
+#define MSTORE(p, m, v) put_ps(p, m, v)
 #define T 8
 #define transpose_f32 ig_transpose_f32
 #include "kernels/gemm_simd.inc"
@@ -60,10 +92,10 @@ const ig_gemm_kernels_f32 ig_gemm_f32_avx2 = TABLE;
 #define FMA(a, b, c) _mm256_fmadd_pd(a, b, c)
 #define ADD(a, b) _mm256_add_pd(a, b)
 #define SUM(v) sum_pd(v)
-#define MASK __m256i
-#define MASK_OF(n) mask64(n)
-#define MLOAD(m, p) _mm256_maskload_pd(p, m)
-#define MSTORE(p, m, v) _mm256_maskstore_pd(p, m, v)
+#define MASK int
+#define MASK_OF(n) (n)
+#define MLOAD(m, p) _mm256_maskload_pd(p, mask64(m))
+#define MSTORE(p, m, v) put_pd(p, m, v)
 #define T 4
 #define transpose_f64 ig_transpose_f64
 #include "kernels/gemm_simd.inc"
