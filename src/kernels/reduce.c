@@ -5,6 +5,7 @@
 #include "kernels/reduce.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/threads.h"
 #include "kernels/reduce_kernel.h"
@@ -16,6 +17,7 @@ enum {
   WIDE = 16 * IG_REDUCE_WIDTH,  // at most so many columns,
   LEAST = 4 * PARTS,            // so many rows
   LARGE = 4 * GRAIN,            // and so many elements or more
+  CHUNK = 4096,                 // elements of a half type that are widened at once
 };
 
 typedef struct job {
@@ -35,19 +37,21 @@ static void run_cols(void *arg, int64_t begin, int64_t end) {
   j->k->cols(j->x, j->y, j->a, begin, end, j->p);
 }
 
-static void run(const ig_reduce_kernel *k, const void *x, void *y, ig_axis a, double p) {
-  job j = {k, x, y, a, p};
+typedef void task_fn(void *arg, int64_t begin, int64_t end);
+
+// Cuts rows, or blocks of columns, into tasks.
+static void share(ig_axis a, task_fn *rows, task_fn *cols, void *arg) {
   int64_t n = a.n > 0 ? a.n : 1;
   if (a.inner == 1) {
-    ig_parallel_for(a.outer, GRAIN / n + 1, run_rows, &j);
+    ig_parallel_for(a.outer, GRAIN / n + 1, rows, arg);
   } else {
     int64_t blocks = (a.inner + IG_REDUCE_WIDTH - 1) / IG_REDUCE_WIDTH;
-    ig_parallel_for(a.outer * blocks, GRAIN / (n * IG_REDUCE_WIDTH) + 1, run_cols, &j);
+    ig_parallel_for(a.outer * blocks, GRAIN / (n * IG_REDUCE_WIDTH) + 1, cols, arg);
   }
 }
 
 static const ig_reduce_kernel *find(ig_elem e, ig_reduce_kind k) {
-  return e <= IG_ELEM_BF16 ? ig_reduce_float_kernel(e, k) : ig_reduce_int_kernel(e, k);
+  return e <= IG_ELEM_F64 ? ig_reduce_float_kernel(e, k) : ig_reduce_int_kernel(e, k);
 }
 
 static size_t out_size(ig_elem e, ig_reduce_kind k) {
@@ -56,28 +60,141 @@ static size_t out_size(ig_elem e, ig_reduce_kind k) {
   return wide ? 8 : ig_elem_size(e);
 }
 
-// Partial results are kept in the result's type, so half types stay in one stage.
+// The kernel that joins results of kind k over elements e; each is `size` bytes.
+static const ig_reduce_kernel *joiner(ig_elem e, ig_reduce_kind k, size_t size) {
+  if (k == IG_KERNEL_NORM0 || k == IG_KERNEL_NORM1) k = IG_KERNEL_SUM;
+  return find(size == ig_elem_size(e) ? e : size == 8 ? IG_ELEM_I64 : IG_ELEM_BOOL, k);
+}
+
+// Half types are widened in chunks that stay in the first cache.
+typedef struct half_job {
+  ig_elem e;
+  const ig_reduce_kernel *first;  // of f32
+  const ig_reduce_kernel *join;   // of its results
+  size_t size;                    // of one of them
+  const uint16_t *x;
+  char *y;
+  bool narrow;  // or results stay f32
+  ig_axis a;
+  double p;
+  double part;  // p of results that are to be joined
+} half_job;
+
+static void half_store(const half_job *j, const void *from, int64_t at, int64_t n) {
+  if (j->narrow && j->size == sizeof(float))
+    ig_elem_narrow(j->e, from, j->y + at * 2, n);
+  else
+    memcpy(j->y + (size_t)at * j->size, from, (size_t)n * j->size);
+}
+
+// w <= IG_REDUCE_WIDTH columns from x on; results at the start of `parts`, which holds CHUNK.
+static void half_columns(const half_job *j, const uint16_t *x, int64_t w, float *parts) {
+  float wide[CHUNK];
+  int64_t step = CHUNK / w;  // rows widened at once, and lines of `parts`
+  int64_t held = 0;
+  for (int64_t i = 0; i < j->a.n; i += step) {
+    int64_t rows = j->a.n - i < step ? j->a.n - i : step;
+    if (w == j->a.inner) {
+      ig_elem_widen(j->e, x + i * w, wide, rows * w);
+    } else {
+      for (int64_t r = 0; r < rows; r++)
+        ig_elem_widen(j->e, x + (i + r) * j->a.inner, wide + r * w, w);
+    }
+    if (held == step) {
+      j->join->cols(parts, parts, (ig_axis){1, held, w}, 0, 1, j->part);
+      held = 1;
+    }
+    char *to = (char *)parts + (size_t)(held++ * w) * j->size;
+    j->first->cols(wide, to, (ig_axis){1, rows, w}, 0, 1, j->part);
+  }
+  j->join->cols(parts, parts, (ig_axis){1, held, w}, 0, 1, j->p);
+}
+
+static void half_cols(void *arg, int64_t begin, int64_t end) {
+  const half_job *j = arg;
+  float parts[CHUNK];
+  int64_t blocks = (j->a.inner + IG_REDUCE_WIDTH - 1) / IG_REDUCE_WIDTH;
+  for (int64_t t = begin; t < end; t++) {
+    int64_t at = t % blocks * IG_REDUCE_WIDTH;
+    int64_t w = j->a.inner - at < IG_REDUCE_WIDTH ? j->a.inner - at : IG_REDUCE_WIDTH;
+    int64_t outer = t / blocks;
+    half_columns(j, j->x + outer * j->a.n * j->a.inner + at, w, parts);
+    half_store(j, parts, outer * j->a.inner + at, w);
+  }
+}
+
+static void half_row(const half_job *j, const uint16_t *x, float *parts) {
+  float wide[CHUNK];
+  int64_t held = 0;
+  for (int64_t i = 0; i < j->a.n; i += CHUNK) {
+    int64_t n = j->a.n - i < CHUNK ? j->a.n - i : CHUNK;
+    ig_elem_widen(j->e, x + i, wide, n);
+    if (held == CHUNK) {
+      j->join->rows(parts, parts, held, 0, 1, j->part);
+      held = 1;
+    }
+    j->first->rows(wide, (char *)parts + (size_t)held++ * j->size, n, 0, 1, j->part);
+  }
+  j->join->rows(parts, parts, held, 0, 1, j->p);
+}
+
+static void half_rows(void *arg, int64_t begin, int64_t end) {
+  const half_job *j = arg;
+  float wide[CHUNK];
+  int64_t n = j->a.n;
+  int64_t step = n > 0 && n <= CHUNK ? CHUNK / n : 1;
+  for (int64_t r = begin; r < end; r += step) {
+    int64_t rows = end - r < step ? end - r : step;
+    float results[CHUNK];
+    if (n > CHUNK) {
+      half_row(j, j->x + r * n, results);
+    } else {
+      ig_elem_widen(j->e, j->x + r * n, wide, rows * n);
+      j->first->rows(wide, results, n, 0, rows, j->p);
+    }
+    half_store(j, results, r, rows);
+  }
+}
+
+static void run(ig_elem e, ig_reduce_kind k, const void *x, ig_elem out, void *y, ig_axis a,
+                double p) {
+  if (ig_elem_is_half(e)) {
+    size_t size = out_size(IG_ELEM_F32, k);
+    half_job j = {
+        e, find(IG_ELEM_F32, k),          joiner(IG_ELEM_F32, k, size), size, x, y, out == e, a,
+        p, k == IG_KERNEL_NORMP ? p : 1.0};
+    share(a, half_rows, half_cols, &j);
+  } else {
+    job j = {find(e, k), x, y, a, p};
+    share(a, run_rows, run_cols, &j);
+  }
+}
+
+// Partial results of half types stay f32.
 static bool two_stages(ig_elem e, ig_reduce_kind k, const void *x, void *y, ig_axis a, double p) {
-  if (ig_elem_is_half(e) || k > IG_KERNEL_ALL) return false;
-  if (a.outer != 1 || a.inner > WIDE || a.n < LEAST) return false;
-  if (a.n * a.inner < LARGE) return false;
-  size_t size = out_size(e, k);
-  char *parts = ig_scratch_get(IG_SCRATCH_NORM, (size_t)(PARTS + 1) * (size_t)a.inner * size);
+  if (a.outer != 1 || a.inner > WIDE || a.n < LEAST || a.n * a.inner < LARGE) return false;
+  ig_elem wide = ig_elem_is_half(e) ? IG_ELEM_F32 : e;
+  size_t size = out_size(wide, k);
+  size_t line = (size_t)a.inner * size;
+  char *parts = ig_scratch_get(IG_SCRATCH_NORM, (PARTS + 2) * line);
   if (!parts) return false;
   int64_t each = a.n / PARTS;
   int64_t rest = a.n - each * PARTS;
-  run(find(e, k), x, parts, (ig_axis){PARTS, each, a.inner}, 1.0);
+  double part = k == IG_KERNEL_NORMP ? p : 1.0;
+  run(e, k, x, wide, parts, (ig_axis){PARTS, each, a.inner}, part);
   const char *tail = (const char *)x + (size_t)(each * PARTS * a.inner) * ig_elem_size(e);
-  run(find(e, k), tail, parts + (size_t)PARTS * (size_t)a.inner * size, (ig_axis){1, rest, a.inner},
-      1.0);
-  ig_elem wide = size == ig_elem_size(e) ? e : size == 8 ? IG_ELEM_I64 : IG_ELEM_BOOL;
-  run(find(wide, k), parts, y, (ig_axis){1, PARTS + (rest > 0), a.inner}, p);
+  run(e, k, tail, wide, parts + PARTS * line, (ig_axis){1, rest, a.inner}, part);
+  bool narrow = wide != e && size == sizeof(float);
+  char *to = narrow ? parts + (PARTS + 1) * line : y;
+  job j = {joiner(wide, k, size), parts, to, {1, PARTS + (rest > 0), a.inner}, p};
+  share(j.a, run_rows, run_cols, &j);
+  if (narrow) ig_elem_narrow(e, (const float *)(const void *)to, y, a.inner);
   return true;
 }
 
 static void reduce(ig_elem e, ig_reduce_kind k, const void *x, void *y, ig_axis a, double p) {
   if (a.outer <= 0 || a.inner <= 0) return;
-  if (!two_stages(e, k, x, y, a, p)) run(find(e, k), x, y, a, p);
+  if (!two_stages(e, k, x, y, a, p)) run(e, k, x, e, y, a, p);
 }
 
 bool ig_reduce(ig_reduce_op op, ig_elem e, const void *x, ig_elem out, void *y, ig_axis a) {
@@ -103,5 +220,5 @@ void ig_reduce_norm(ig_elem e, const void *x, void *y, double p, ig_axis a) {
   if (p == 2.0) k = IG_KERNEL_NORM2;
   if (p == (double)INFINITY) k = IG_KERNEL_MAXABS;
   if (p == -(double)INFINITY) k = IG_KERNEL_MINABS;
-  reduce(e, k, x, y, a, p);
+  reduce(e, k, x, y, a, k == IG_KERNEL_NORMP ? p : 1.0);
 }

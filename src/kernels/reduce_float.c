@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions of the float types. f32 and f64 accumulate in their own type, half types in f32.
+// Reductions of f32 and f64, which accumulate in their own type. Half types are widened before.
 #include <math.h>
 
 #include "base/cpu.h"
 #include "kernels/reduce_kernel.h"
 
 typedef ig_reduce_kernel kernel;
-enum { LANES = 32, BLOCK = 1024, WIDTH = IG_REDUCE_WIDTH, SLAB = 32, STACK = 48 };
+enum { LANES = 32, BLOCK = 4096, WIDTH = IG_REDUCE_WIDTH, SLAB = 32, STACK = 48 };
 
 #define ADD(a, b) ((a) + (b))
 #define MUL(a, b) ((a) * (b))
@@ -21,6 +21,7 @@ enum { LANES = 32, BLOCK = 1024, WIDTH = IG_REDUCE_WIDTH, SLAB = 32, STACK = 48 
 #define LEAST (-INFINITY)
 #define MOST INFINITY
 #define FLOATS 1
+#define FAST 1
 #define COLD __attribute__((cold))
 #define HOT IG_CLONES
 #define WARM IG_CLONES
@@ -41,51 +42,12 @@ enum { LANES = 32, BLOCK = 1024, WIDTH = IG_REDUCE_WIDTH, SLAB = 32, STACK = 48 
 #define LEAST (-(double)INFINITY)
 #define MOST ((double)INFINITY)
 #define FLOATS 1
+#define FAST 1
 #define COLD __attribute__((cold))
 #define HOT IG_CLONES
 #define WARM IG_CLONES
 #define LOGIC COLD
-#define NORM COLD
-#include "kernels/reduce_type.inc"
-
-#define ADD(a, b) ((a) + (b))
-#define MUL(a, b) ((a) * (b))
-#define IS_NAN(v) ((v) != (v))
-#define TAG f16
-#define T uint16_t
-#define A float
-#define SUM_OUT uint16_t
-#define LOAD(t) ig_f16_get(t)
-#define SUM_STORE(v) ig_f16_put(v)
-#define TYPE_STORE(v) ig_f16_put(v)
-#define LEAST (-INFINITY)
-#define MOST INFINITY
-#define FLOATS 1
-#define COLD __attribute__((cold))
-#define HOT IG_CLONES
-#define WARM COLD
-#define LOGIC COLD
-#define NORM COLD
-#include "kernels/reduce_type.inc"
-
-#define ADD(a, b) ((a) + (b))
-#define MUL(a, b) ((a) * (b))
-#define IS_NAN(v) ((v) != (v))
-#define TAG bf16
-#define T uint16_t
-#define A float
-#define SUM_OUT uint16_t
-#define LOAD(t) ig_bf16_get(t)
-#define SUM_STORE(v) ig_bf16_put(v)
-#define TYPE_STORE(v) ig_bf16_put(v)
-#define LEAST (-INFINITY)
-#define MOST INFINITY
-#define FLOATS 1
-#define COLD __attribute__((cold))
-#define HOT IG_CLONES
-#define WARM COLD
-#define LOGIC COLD
-#define NORM COLD
+#define NORM IG_CLONES
 #include "kernels/reduce_type.inc"
 
 #define ROW(tag)                                                                          \
@@ -102,8 +64,6 @@ const ig_reduce_kernel *ig_reduce_float_kernel(ig_elem e, ig_reduce_kind k) {
   static const kernel *const table[][IG_KERNEL_COUNT] = {
       [IG_ELEM_F32] = ROW(f32),
       [IG_ELEM_F64] = ROW(f64),
-      [IG_ELEM_F16] = ROW(f16),
-      [IG_ELEM_BF16] = ROW(bf16),
   };
   return table[e][k];
 }

@@ -5,7 +5,7 @@
 #include "kernels/reduce_kernel.h"
 
 typedef ig_reduce_kernel kernel;
-enum { LANES = 32, BLOCK = 1024, WIDTH = IG_REDUCE_WIDTH, SLAB = 32, STACK = 48 };
+enum { LANES = 32, BLOCK = 4096, WIDTH = IG_REDUCE_WIDTH, SLAB = 32, STACK = 48 };
 
 #define TAG u8
 #define T uint8_t
@@ -20,6 +20,7 @@ enum { LANES = 32, BLOCK = 1024, WIDTH = IG_REDUCE_WIDTH, SLAB = 32, STACK = 48 
 #define LEAST ((A)0)
 #define MOST ((A)UINT8_MAX)
 #define FLOATS 0
+#define FAST 0
 #define COLD __attribute__((cold))
 #define HOT IG_CLONES
 #define WARM COLD
@@ -40,6 +41,7 @@ enum { LANES = 32, BLOCK = 1024, WIDTH = IG_REDUCE_WIDTH, SLAB = 32, STACK = 48 
 #define LEAST ((A)INT8_MIN)
 #define MOST ((A)INT8_MAX)
 #define FLOATS 0
+#define FAST 0
 #define COLD __attribute__((cold))
 #define HOT COLD
 #define WARM COLD
@@ -60,6 +62,7 @@ enum { LANES = 32, BLOCK = 1024, WIDTH = IG_REDUCE_WIDTH, SLAB = 32, STACK = 48 
 #define LEAST ((A)0)
 #define MOST ((A)UINT16_MAX)
 #define FLOATS 0
+#define FAST 0
 #define COLD __attribute__((cold))
 #define HOT COLD
 #define WARM COLD
@@ -80,6 +83,7 @@ enum { LANES = 32, BLOCK = 1024, WIDTH = IG_REDUCE_WIDTH, SLAB = 32, STACK = 48 
 #define LEAST ((A)INT16_MIN)
 #define MOST ((A)INT16_MAX)
 #define FLOATS 0
+#define FAST 0
 #define COLD __attribute__((cold))
 #define HOT COLD
 #define WARM COLD
@@ -100,6 +104,7 @@ enum { LANES = 32, BLOCK = 1024, WIDTH = IG_REDUCE_WIDTH, SLAB = 32, STACK = 48 
 #define LEAST ((A)0)
 #define MOST ((A)UINT32_MAX)
 #define FLOATS 0
+#define FAST 0
 #define COLD __attribute__((cold))
 #define HOT COLD
 #define WARM COLD
@@ -120,9 +125,10 @@ enum { LANES = 32, BLOCK = 1024, WIDTH = IG_REDUCE_WIDTH, SLAB = 32, STACK = 48 
 #define LEAST ((A)INT32_MIN)
 #define MOST ((A)INT32_MAX)
 #define FLOATS 0
+#define FAST 1
 #define COLD __attribute__((cold))
 #define HOT IG_CLONES
-#define WARM COLD
+#define WARM IG_CLONES
 #define LOGIC COLD
 #define NORM COLD
 #include "kernels/reduce_type.inc"
@@ -140,6 +146,7 @@ enum { LANES = 32, BLOCK = 1024, WIDTH = IG_REDUCE_WIDTH, SLAB = 32, STACK = 48 
 #define LEAST ((A)0)
 #define MOST ((A)UINT64_MAX)
 #define FLOATS 0
+#define FAST 0
 #define COLD __attribute__((cold))
 #define HOT COLD
 #define WARM COLD
@@ -160,6 +167,7 @@ enum { LANES = 32, BLOCK = 1024, WIDTH = IG_REDUCE_WIDTH, SLAB = 32, STACK = 48 
 #define LEAST ((A)INT64_MIN)
 #define MOST ((A)INT64_MAX)
 #define FLOATS 0
+#define FAST 1
 #define COLD __attribute__((cold))
 #define HOT IG_CLONES
 #define WARM IG_CLONES

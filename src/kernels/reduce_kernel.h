@@ -8,6 +8,10 @@
 
 enum { IG_REDUCE_WIDTH = 128 };  // columns per task of `cols`
 
+// What the clones of a function share has to become part of each, or it is compiled for none of
+// them.
+#define IG_REDUCE_INLINE static inline __attribute__((always_inline))
+
 typedef struct ig_reduce_kernel {
   // y[begin..end) from rows of n elements.
   void (*rows)(const void *x, void *y, int64_t n, int64_t begin, int64_t end, double p);
@@ -31,7 +35,7 @@ typedef enum ig_reduce_kind {
   IG_KERNEL_COUNT
 } ig_reduce_kind;
 
-// Integers lack the norms (NULL there).
+// Of F32 and F64; integers lack the norms (NULL there).
 const ig_reduce_kernel *ig_reduce_float_kernel(ig_elem e, ig_reduce_kind k);
 const ig_reduce_kernel *ig_reduce_int_kernel(ig_elem e, ig_reduce_kind k);
 
