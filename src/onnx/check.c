@@ -32,12 +32,12 @@ void ig_om_problem(ig_om_checker *k, const ig_om_graph *g, const ig_om_node *n, 
 
 // ---- attributes
 
-static const char *attr_type_name(int type) {
+static const char *attr_type_name(unsigned type) {
   static const char *const names[IG_OM_ATTR_COUNT] = {
       "no type", "a float",         "an int",         "a string", "a tensor",
       "a graph", "floats",          "ints",           "strings",  "tensors",
       "graphs",  "a sparse tensor", "sparse tensors", "a type",   "types"};
-  return type >= 0 && type < IG_OM_ATTR_COUNT ? names[type] : "an unknown type";
+  return type < IG_OM_ATTR_COUNT ? names[type] : "an unknown type";
 }
 
 static bool is_declared(const ig_om_function *f, const char *name) {
