@@ -223,8 +223,8 @@ static void test_growth_is_limited(void **state) {
 static const char *const sample_texts[] = {
     "(s0 + s1)**3*(s2 - 1)//(s0 + s1) + Max(s0, Min(u0, 3), s1*s2)",
     "Piecewise((s0, Eq(s1, 2*u0)), (Abs(u0 - s1), (u0 > 3) & ~(u1 <= s0)), (1, True))",
-    "Or(StrictLessThan(Symbol('u0', integer=True), Integer(3)), Equality(IntTrueDiv(Symbol('s0', "
-    "positive=True, integer=True), Integer(2)), Float('1.5', precision=53)))",
+    ("Or(StrictLessThan(Symbol('u0', integer=True), Integer(3)), Equality(IntTrueDiv(Symbol('s0', "
+     "positive=True, integer=True), Integer(2)), Float('1.5', precision=53)))"),
 };
 
 static ig_status session(ig_ctx *d) {
