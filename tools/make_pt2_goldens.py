@@ -2,14 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Make tests/pt2/data: small programs saved by the real PyTorch, with inputs and outputs.
 
-Needs PyTorch 2.13. Static shapes. Paths of this machine are taken out of the stack traces.
+Needs PyTorch 2.13. Static shapes. Paths of this machine are taken out of the stack traces. Without
+arguments all of them, else those named.
 """
 
 import pathlib
+import sys
 
 import numpy
 import torch
 from torch import nn
+from torch._higher_order_ops import effects
 from torch.nn import functional
 
 OUT = pathlib.Path(__file__).resolve().parents[1] / "tests/pt2/data"
@@ -63,10 +66,82 @@ class Mixed(nn.Module):
         return {"y": y, "index": indices, "best": torch.stack([values, values * 2]), "ones": ones, "x": x}
 
 
-def save(name: str, module: nn.Module, args: tuple, kwargs: dict | None = None) -> None:
+class Attention(nn.Module):
+    """Rows of the batch are interleaved in memory, and so are those of the result, which the view after it needs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.proj = nn.Linear(8, 24)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:  # [rows, batch, columns]
+        q, k, v = (t.contiguous().view(5, 6, 4).transpose(0, 1).view(3, 2, 5, 4) for t in self.proj(x).chunk(3, -1))
+        return functional.scaled_dot_product_attention(q, k, v).permute(2, 0, 1, 3).view(15, 8)
+
+
+class Autocast(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            y = self.fc(x)
+        return y.float() + x
+
+
+torch.library.define("golden::bump", "(Tensor(a!) x, Tensor y) -> Tensor")
+torch.library.define("golden::note", "(Tensor x, int[] sizes=[1, 2], *, float scale=1.0) -> (Tensor, Tensor)")
+
+
+@torch.library.impl("golden::bump", "CompositeExplicitAutograd")
+def bump(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    x.add_(y)
+    return y * 2
+
+
+@torch.library.register_fake("golden::bump")
+def bump_fake(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return torch.empty_like(y)
+
+
+@torch.library.impl("golden::note", "CompositeExplicitAutograd")
+def note(x: torch.Tensor, sizes: list[int] = (1, 2), *, scale: float = 1.0) -> tuple[torch.Tensor, torch.Tensor]:
+    return x * scale, x + sum(sizes)
+
+
+@torch.library.register_fake("golden::note")
+def note_fake(x: torch.Tensor, sizes: list[int] = (1, 2), *, scale: float = 1.0) -> tuple[torch.Tensor, torch.Tensor]:
+    return torch.empty_like(x), torch.empty_like(x)
+
+
+class Functional(nn.Module):
+    """An operator that writes to a whole tensor, to a view of one, to a slice."""
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        y = x.clone()
+        a = torch.ops.golden.bump(y, x)
+        b = torch.ops.golden.bump(y[0], x[1])
+        c = torch.ops.golden.bump(y[1:], x[:1])
+        return y, a, b, c
+
+
+class Effects(nn.Module):
+    """Operators whose order counts: tokens go through them."""
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        a, b = torch.ops.golden.note(x, [3, 4], scale=0.5)
+        c, _ = torch.ops.golden.note(a + b)
+        return b, c
+
+
+def save(name: str, module: nn.Module, args: tuple, kwargs: dict | None = None, lower: bool = False) -> None:
+    if len(sys.argv) > 1 and name not in sys.argv[1:]:
+        return
     torch.manual_seed(0)
     module = module.eval()
     program = torch.export.export(module, args, kwargs or {})
+    if lower:
+        program = program.run_decompositions()
     for node in program.graph.nodes:
         if "stack_trace" in node.meta:
             node.meta["stack_trace"] = node.meta["stack_trace"].replace(HERE, "torch").replace(__file__, "models.py")
@@ -85,6 +160,11 @@ def main() -> None:
     save("mlp", Mlp(), (torch.randn(3, 4),))
     save("cnn", Cnn(), (torch.randn(2, 3, 8, 8),))
     save("mixed", Mixed(), (torch.randn(2, 3), 3), {"mask": torch.tensor([[True, False, True], [False, True, False]])})
+    save("attention", Attention(), (torch.randn(5, 3, 8),))
+    save("autocast", Autocast(), (torch.randn(2, 4),))
+    save("functional", Functional(), (torch.randn(2, 3),), lower=True)
+    effects._register_effectful_op("golden::note", effects._EffectType.ORDERED)
+    save("effects", Effects(), (torch.randn(2, 3),), lower=True)
 
 
 main()

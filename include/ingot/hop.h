@@ -71,7 +71,8 @@ IG_API const ig_value *ig_auto_functionalized(ig_ctx *c, const ig_op *op, const 
                                               size_t *nouts);
 
 // By name: "cond", "map_impl", "while_loop", "scan", "strict_mode", "auto_functionalized",
-// "wrap_with_set_grad_enabled"; NULL: none.
+// "auto_functionalized_v2", "with_effects", "wrap_with_autocast", "wrap_with_set_grad_enabled";
+// NULL: none.
 typedef struct ig_hop ig_hop;
 IG_API const ig_hop *ig_hop_find(const char *name);
 

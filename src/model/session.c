@@ -274,7 +274,8 @@ static const ig_value *arguments(const ig_session *s) {
     if (!ig_node_is_placeholder(n)) continue;
     values[k] = n->role == IG_INPUT_USER ? s->inputs[user++]
                 : s->values[k]           ? ig_of_tensor(s->values[k])
-                                         : ig_of_tensor(n->constant);
+                : n->constant            ? ig_of_tensor(n->constant)
+                                         : ig_none();  // tokens have none
     k++;
   }
   return values;

@@ -10,8 +10,16 @@
 
 const ig_hop *ig_hop_find(const char *name) {
   static const ig_hop *const all[] = {
-      &ig_hop_cond,        &ig_hop_map,      &ig_hop_while_loop,          &ig_hop_scan,
-      &ig_hop_strict_mode, &ig_hop_set_grad, &ig_hop_auto_functionalized,
+      &ig_hop_cond,
+      &ig_hop_map,
+      &ig_hop_while_loop,
+      &ig_hop_scan,
+      &ig_hop_strict_mode,
+      &ig_hop_set_grad,
+      &ig_hop_auto_functionalized,
+      &ig_hop_autocast,
+      &ig_hop_with_effects,
+      &ig_hop_auto_functionalized_v2,
   };
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     if (strcmp(all[i]->name, name) == 0) return all[i];

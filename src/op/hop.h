@@ -13,6 +13,9 @@ extern const ig_hop ig_hop_scan;
 extern const ig_hop ig_hop_strict_mode;
 extern const ig_hop ig_hop_set_grad;
 extern const ig_hop ig_hop_auto_functionalized;
+extern const ig_hop ig_hop_auto_functionalized_v2;
+extern const ig_hop ig_hop_autocast;
+extern const ig_hop ig_hop_with_effects;
 
 // Calls a function; its results in the innermost scope, NULL after an error.
 const ig_value *ig_branch_call(ig_ctx *c, const ig_branch *b, const ig_value *in, size_t n,

@@ -23,7 +23,7 @@ static bool bind(ig_ctx *c, const ig_program *p, const ig_value *given, ig_value
   for (const ig_node *n = p->graph->first; n; n = n->next) {
     if (!ig_node_is_placeholder(n)) continue;
     if (n->role != IG_INPUT_USER) {
-      values[k++] = ig_of_tensor(n->constant);
+      values[k++] = n->constant ? ig_of_tensor(n->constant) : ig_none();  // tokens have none
       continue;
     }
     const ig_value *v = &given[user];

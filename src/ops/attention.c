@@ -132,14 +132,18 @@ static void flash_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_met
     return;
   }
   if (!ig_check_float(c, "flash_attention", q->dtype)) return;
-  // Laid out [batch, rows, heads, columns], so that the heads can be joined without a copy.
-  ig_int dims[] = {ig_sizes(q)[0], ig_sizes(q)[1], ig_sizes(q)[2], ig_sizes(args[2].tensor)[3]};
-  for (int d = 0; d < 4; d++) ig_meta_push_dim(c, &out[0], dims[d]);
-  out[0].stride[3] = ig_const(1);
-  out[0].stride[1] = dims[3];
-  out[0].stride[2] = ig_int_mul(c, dims[1], dims[3]);
-  out[0].stride[0] = ig_int_mul(c, dims[2], out[0].stride[2]);
-  out[0].strided = true;
+  // Laid out as the query is, whose heads are usually columns of one product: then they can be
+  // joined without a copy. The kernel wants the columns side by side.
+  ig_int dims[] = {ig_sizes(q)[0], ig_sizes(q)[1], ig_sizes(q)[2], ig_sizes(q)[3]};
+  ig_value preserve = ig_none();
+  ig_meta_copy_of(c, q, &preserve, &out[0]);
+  if (!out[0].strided || out[0].stride[3].expr || out[0].stride[3].value != 1) {
+    out[0].stride[3] = ig_const(1);
+    out[0].stride[1] = dims[3];
+    out[0].stride[2] = ig_int_mul(c, dims[1], dims[3]);
+    out[0].stride[0] = ig_int_mul(c, dims[2], out[0].stride[2]);
+    out[0].strided = true;
+  }
   for (int d = 0; d < 3; d++) ig_meta_push_dim(c, &out[1], dims[d]);
   out[1].dtype = q->dtype == IG_F64 ? IG_F64 : IG_F32;
 }
@@ -396,15 +400,34 @@ static ig_tensor *sdpa_decompose(ig_ctx *c, const ig_value *args) {
   return ig_value_tensor(&outs[0]);
 }
 
+// Rows of the batch side by side, as a query has them that was [rows, batch, heads * columns].
+// concrete: the order in memory is decided by hints
+static bool rows_come_first(const ig_tensor *q) {
+  const ig_int *s = ig_strides(q);
+  return s[2].value > s[0].value && s[0].value > s[1].value;
+}
+
+// A copy in which the heads can be joined without another one.
+static ig_tensor *lay_out(ig_ctx *c, ig_tensor *t, const ig_tensor *q) {
+  ig_value dense = ig_of_memory_format(IG_CONTIGUOUS);
+  if (!rows_come_first(q)) {
+    ig_tensor *turned = ig_transpose_int(c, t, ig_const(1), ig_const(2));
+    turned = ig_clone_with(c, turned, dense);
+    return ig_transpose_int(c, turned, ig_const(1), ig_const(2));
+  }
+  ig_int there[] = {ig_const(2), ig_const(0), ig_const(1), ig_const(3)};
+  ig_int back[] = {ig_const(1), ig_const(2), ig_const(0), ig_const(3)};
+  ig_tensor *turned = ig_permute(c, t, ig_of_ints(there, 4));
+  turned = ig_clone_with(c, turned, dense);
+  return ig_permute(c, turned, ig_of_ints(back, 4));
+}
+
 // In programs the second result is the softmax, as PyTorch has it.
 static void flash_lower(ig_ctx *c, const ig_value *args, ig_value *outs) {
   ig__scaled_dot_product_attention_math_with(c, args[0].tensor, args[1].tensor, args[2].tensor,
                                              ig_value_tensor(&args[5]), args[3].f, args[4].b, NULL,
                                              args[6], false, outs);
-  if (c->status != IG_OK) return;
-  ig_tensor *turned = ig_transpose_int(c, outs[0].tensor, ig_const(1), ig_const(2));
-  turned = ig_clone_with(c, turned, ig_of_memory_format(IG_CONTIGUOUS));
-  outs[0] = ig_of_tensor(ig_transpose_int(c, turned, ig_const(1), ig_const(2)));
+  if (c->status == IG_OK) outs[0] = ig_of_tensor(lay_out(c, outs[0].tensor, args[0].tensor));
 }
 
 static void flash_formula(ig_ctx *c, const ig_value *args, ig_value *outs) {
@@ -414,9 +437,7 @@ static void flash_formula(ig_ctx *c, const ig_value *args, ig_value *outs) {
                                              args[6], false, both);
   if (c->status != IG_OK) return;
   const ig_tensor *q = args[0].tensor;
-  ig_tensor *turned = ig_transpose_int(c, both[0].tensor, ig_const(1), ig_const(2));
-  turned = ig_clone_with(c, turned, ig_of_memory_format(IG_CONTIGUOUS));
-  outs[0] = ig_of_tensor(ig_transpose_int(c, turned, ig_const(1), ig_const(2)));
+  outs[0] = ig_of_tensor(lay_out(c, both[0].tensor, q));
   // The fused form also gives log(sum(exp(score))) per row.
   ig_tensor *mask = args[4].b ? causal_mask(c, q, args[1].tensor) : ig_value_tensor(&args[5]);
   ig_tensor *keys = ig_transpose_int(c, args[1].tensor, ig_const(-2), ig_const(-1));
@@ -443,9 +464,7 @@ IG_OP(scaled_dot_product_attention) = {
         "f32[1,2,4,4], is_causal=True | f32[2,3,4], f32[2,5,4], f32[2,5,4], f32[3,5] | "
         "f32[1,2,3,4], f32[1,2,5,4], f32[1,2,5,4], f32[3,5], scale=0.3 | f32[1,4,3,4], "
         "f32[1,2,5,4], f32[1,2,5,4], enable_gqa=True",
-    .waive =
-        "strides: heads can be joined without a copy; special: a row with NaN is NaN, where "
-        "PyTorch has some zeros",
+    .waive = "special: a row with NaN is NaN, where PyTorch has some zeros",
 };
 IG_OP(_scaled_dot_product_attention_math) = {
     .schema =
@@ -472,8 +491,9 @@ IG_OP(_scaled_dot_product_flash_attention_for_cpu) = {
         "f32[1,2,3,4], f32[1,2,5,4], f32[1,2,5,4] | f32[1,2,4,4], f32[1,2,4,4], "
         "f32[1,2,4,4], is_causal=True",
     .waive =
-        "lowering: its second result is the softmax in PyTorch; strides: heads can be joined "
-        "without a copy; gradient of attn_mask: a constant in "
+        "lowering: its second result is the softmax in PyTorch; strides: the sums are dense, only "
+        "the "
+        "derivative reads them; gradient of attn_mask: a constant in "
         "PyTorch; "
         "second: PyTorch has none; special: a row with NaN is NaN, where PyTorch has some zeros; "
         "sizes: PyTorch crashes for those of 0",

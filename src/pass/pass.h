@@ -40,6 +40,10 @@ bool ig_copy_value(const ig_node_copier *k, const ig_value *from, ig_value *to);
 ig_node *ig_copy_node(const ig_node_copier *k, const ig_node *n, ig_node *before, const char *name,
                       void (*change)(ig_node *proto, const void *with), const void *with);
 
+// p without tokens: itself when it has none, else *view, whose lists live in the innermost scope
+// and whose graph the caller frees (NULL when there is nothing to free). NULL after an error.
+const ig_program *ig_pass_shed_tokens(ig_ctx *c, const ig_program *p, ig_program *view);
+
 ig_status ig_graph_wrap_grad_regions(ig_ctx *c, const ig_graph *g, ig_graph **out);
 
 #endif

@@ -349,9 +349,7 @@ static bool unflatten(unflattener *u) {
   return ok;
 }
 
-ig_status ig_program_unflatten(ig_ctx *c, const ig_program *p, ig_module_tree **out) {
-  *out = NULL;
-  if (c->status != IG_OK) return c->status;
+static ig_status unflatten_program(ig_ctx *c, const ig_program *p, ig_module_tree **out) {
   unflattener u = {.c = c, .arena = ig_arena_make(c->alloc)};
   u.stacks = ig_table_make(c->alloc);
   u.flat = ig_graph_copy(c, p->graph);
@@ -370,5 +368,17 @@ ig_status ig_program_unflatten(ig_ctx *c, const ig_program *p, ig_module_tree **
   } else {
     ig_module_tree_free(u.tree);
   }
+  return c->status;
+}
+
+ig_status ig_program_unflatten(ig_ctx *c, const ig_program *p, ig_module_tree **out) {
+  *out = NULL;
+  if (c->status != IG_OK) return c->status;
+  ig_scope s = ig_scope_open(c);
+  ig_program view;
+  const ig_program *plain = ig_pass_shed_tokens(c, p, &view);
+  if (plain) (void)unflatten_program(c, plain, out);
+  ig_graph_free(view.graph);
+  ig_scope_close(c, s);
   return c->status;
 }

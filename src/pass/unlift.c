@@ -133,9 +133,7 @@ static bool copy_all(unlifter *u) {
   return true;
 }
 
-ig_status ig_program_unlift(ig_ctx *c, const ig_program *p, ig_graph **out) {
-  *out = NULL;
-  if (c->status != IG_OK) return c->status;
+static ig_status unlift(ig_ctx *c, const ig_program *p, ig_graph **out) {
   size_t count = p->graph->next_index;
   size_t bytes = count * (sizeof(ig_node *) + sizeof(bool)) + 1;
   ig_graph *to = ig_graph_create(c, p->graph->sym);
@@ -157,5 +155,17 @@ ig_status ig_program_unlift(ig_ctx *c, const ig_program *p, ig_graph **out) {
   } else {
     ig_graph_free(to);
   }
+  return c->status;
+}
+
+ig_status ig_program_unlift(ig_ctx *c, const ig_program *p, ig_graph **out) {
+  *out = NULL;
+  if (c->status != IG_OK) return c->status;
+  ig_scope s = ig_scope_open(c);
+  ig_program view;
+  const ig_program *plain = ig_pass_shed_tokens(c, p, &view);
+  if (plain) (void)unlift(c, plain, out);
+  ig_graph_free(view.graph);
+  ig_scope_close(c, s);
   return c->status;
 }

@@ -494,10 +494,12 @@ static ig_status spread(ig_pt2_reader *r, const ig_op *op, result *all) {
 // A higher-order operator gives a tuple unless the file says that it is one tensor. Files from
 // before that was told have one tensor where the operator gave just that.
 static bool gives_bare(const ig_node *proto) {
+  bool autocast = strcmp(proto->hop->name, "wrap_with_autocast") == 0;
+  size_t at = autocast ? 4 : 1;
   const ig_node *sub =
-      proto->npos > 1 && proto->args[1].kind == IG_KIND_NODE ? proto->args[1].node : NULL;
-  return strcmp(proto->hop->name, "wrap_with_set_grad_enabled") == 0 && sub && sub->sub &&
-         sub->sub->last->bare;
+      proto->npos > at && proto->args[at].kind == IG_KIND_NODE ? proto->args[at].node : NULL;
+  bool region = autocast || strcmp(proto->hop->name, "wrap_with_set_grad_enabled") == 0;
+  return region && sub && sub->sub && sub->sub->last->bare;
 }
 
 static bool is_bare(const ig_json *node, const ig_node *proto, const result *all) {

@@ -93,6 +93,14 @@ static ig_status read_constant(ig_pt2_reader *r, const ig_json *v, input *in) {
   return ig_ctx_status(r->c) == IG_OK ? push_input(r, in, &val, NULL) : ig_ctx_status(r->c);
 }
 
+// Newer files describe tokens as empty tensors.
+static ig_status read_token(ig_pt2_reader *r, const input *in) {
+  ig_value val = ig_none();
+  bool described = r->scope->tensors && ig_json_find(r->scope->tensors, in->name);
+  if (described && !ig_pt2_describe_tensor(r, in->at, in->name, &val)) return ig_ctx_status(r->c);
+  return push_input(r, in, &val, NULL);
+}
+
 static ig_status read_input(ig_pt2_reader *r, const ig_json *v, size_t i) {
   static const struct {
     const char *key;
@@ -119,8 +127,7 @@ static ig_status read_input(ig_pt2_reader *r, const ig_json *v, size_t i) {
     in.temporary = persistent && persistent->kind == IG_JSON_BOOL && !persistent->b;
     if (!in.name || !in.path) return ig_ctx_status(r->c);
     if (in.kind == IG_INPUT_OBJECT) return read_object(r, &in, arg);
-    ig_value none = ig_none();
-    return in.kind == IG_INPUT_TOKEN ? push_input(r, &in, &none, NULL) : read_weight(r, &in);
+    return in.kind == IG_INPUT_TOKEN ? read_token(r, &in) : read_weight(r, &in);
   }
   return ig_pt2_fail(&r->in, v, IG_UNSUPPORTED, "inputs of kind '%.50s' are not supported", m->key);
 }

@@ -353,7 +353,11 @@ static ig_value get_operator(const ig_pt2_in *in, const ig_json *v) {
   bool plain = text && strncmp(text, prefix, strlen(prefix)) == 0;
   const ig_op *op = plain ? ig_op_find(in->c, text + strlen(prefix)) : NULL;
   if (op) return ig_of_op(op);
-  if (text) (void)ig_pt2_fail(in, v, IG_UNSUPPORTED, "operator '%.100s' is not known", text);
+  if (text)
+    (void)ig_pt2_fail(in, v, IG_UNSUPPORTED,
+                      "operator '%.100s' is not known: a custom operator must be registered before "
+                      "the program is loaded",
+                      text);
   return ig_none();
 }
 

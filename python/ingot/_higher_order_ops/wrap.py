@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Regions: with another grad mode."""
+"""Regions: with another grad mode, with autocast."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any
 from ingot import _C
 from ingot._higher_order_ops._calls import Flat, unflatten
 from ingot._ops import HigherOrderOperator
+from ingot.amp import autocast
 from ingot.utils import _pytree as pytree
 
-__all__ = ["wrap_with_set_grad_enabled"]
+__all__ = ["wrap_with_autocast", "wrap_with_set_grad_enabled"]
 
 
 def _call(enable_grad: bool, wrapped_func: Callable, *args: Any) -> Any:
@@ -22,3 +23,14 @@ def _call(enable_grad: bool, wrapped_func: Callable, *args: Any) -> Any:
 
 wrap_with_set_grad_enabled = HigherOrderOperator("wrap_with_set_grad_enabled", _call)
 _C.hop_register("wrap_with_set_grad_enabled", wrap_with_set_grad_enabled)
+
+
+def _call_autocast(
+    device_type: str, dtype: Any, enabled: bool, cache_enabled: bool, wrapped_func: Callable, *args: Any, **kwargs: Any
+) -> Any:
+    with autocast(device_type, dtype=dtype, enabled=enabled, cache_enabled=cache_enabled):
+        return wrapped_func(*args, **kwargs)
+
+
+wrap_with_autocast = HigherOrderOperator("wrap_with_autocast", _call_autocast)
+_C.hop_register("wrap_with_autocast", wrap_with_autocast)
