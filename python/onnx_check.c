@@ -68,7 +68,56 @@ static PyObject *infer_proto(PyObject *m, PyObject *given) {
   return out;
 }
 
+// Bytes to bytes, or file to file where both paths are given.
+static PyObject *converted(ig_ctx *c, ig_onnx_model *model, int opset, const char *path) {
+  ig_sink sink = ig_sink_memory(c->alloc);
+  ig_status st = ig_onnx_convert(c, model, opset, IG_ONNX_EXTERNAL_AUTO, path, path ? NULL : &sink);
+  if (st == IG_OK) st = ig_sink_close(c, &sink);
+  PyObject *out = NULL;
+  if (st == IG_OK) out = PyBytes_FromStringAndSize((const char *)sink.at, (Py_ssize_t)sink.n);
+  ig_sink_drop(&sink);
+  if (st != IG_OK) (void)verdict(c, st);
+  return out;
+}
+
+static PyObject *convert_proto(PyObject *m, PyObject *args) {
+  (void)m;
+  Py_buffer bytes;
+  int opset = 0;
+  if (!PyArg_ParseTuple(args, "y*i:convert_onnx", &bytes, &opset)) return NULL;
+  ig_ctx *c = py_ctx();
+  ig_onnx_model *model = NULL;
+  ig_status st = ig_onnx_parse(c, "model", bytes.buf, (size_t)bytes.len, NULL, NULL, &model);
+  PyObject *out = st == IG_OK ? converted(c, model, opset, NULL) : verdict(c, st);
+  ig_onnx_free(model);
+  PyBuffer_Release(&bytes);
+  return out;
+}
+
+static PyObject *convert_file(PyObject *m, PyObject *args) {
+  (void)m;
+  PyObject *from = NULL;
+  PyObject *to = NULL;
+  int opset = 0;
+  if (!PyArg_ParseTuple(args, "O&O&i:convert_onnx_file", PyUnicode_FSConverter, &from,
+                        PyUnicode_FSConverter, &to, &opset)) {
+    Py_XDECREF(from);
+    return NULL;
+  }
+  ig_ctx *c = py_ctx();
+  ig_onnx_model *model = NULL;
+  ig_status st = ig_onnx_open(c, PyBytes_AS_STRING(from), NULL, &model);
+  PyObject *out = st == IG_OK ? converted(c, model, opset, PyBytes_AS_STRING(to)) : verdict(c, st);
+  ig_onnx_free(model);
+  Py_DECREF(from);
+  Py_DECREF(to);
+  return out;
+}
+
 PyMethodDef py_onnx_check_functions[] = {
+    {"convert_onnx", convert_proto, METH_VARARGS,
+     "Bytes of a model, opset -> bytes at that opset."},
+    {"convert_onnx_file", convert_file, METH_VARARGS, "The same from file to file."},
     {"infer_onnx", infer_proto, METH_O, "Bytes of a model -> the same with inferred shapes."},
     {"_check_onnx_proto", (PyCFunction)(void (*)(void))check_proto, METH_VARARGS | METH_KEYWORDS,
      "_check_onnx_proto(proto, full_check=False): RuntimeError lists what is wrong with a model."},

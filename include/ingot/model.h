@@ -92,6 +92,9 @@ IG_API uint64_t ig_model_file_bytes(const ig_model *m);  // size of the file
 IG_API ig_program *ig_model_program(const ig_model *m);
 // The same without writes to its operands (inference IR): what a session runs. NULL: as above.
 IG_API ig_program *ig_model_runnable(const ig_model *m);
+// The model of an ONNX file (ingot/onnx.h); NULL: a file of another kind.
+struct ig_onnx_model;
+IG_API const struct ig_onnx_model *ig_model_onnx(const ig_model *m);
 
 // One size of an input or output.
 typedef struct ig_model_dim {

@@ -7,6 +7,7 @@
 #ifndef INGOT_ONNX_H_
 #define INGOT_ONNX_H_
 
+#include "ingot/file.h"
 #include "ingot/limits.h"
 #include "ingot/program.h"
 
@@ -29,6 +30,13 @@ IG_API IG_MUST_USE ig_status ig_onnx_check(ig_ctx *c, const ig_onnx_model *m);
 struct ig_sink;
 IG_API IG_MUST_USE ig_status ig_onnx_infer(ig_ctx *c, const ig_onnx_model *m, const void *data,
                                            size_t n, struct ig_sink *sink);
+// The model in another opset of the default domain (7 to the newest; 0: its own), node by node,
+// sub-graphs and functions included; into a file (weights in path + ".data" as `how` says) or, if
+// path is NULL, a sink (neither: only tells whether it can be). IG_UNSUPPORTED lists every node
+// that the opset cannot express.
+IG_API IG_MUST_USE ig_status ig_onnx_convert(ig_ctx *c, const ig_onnx_model *m, int opset,
+                                             ig_onnx_external how, const char *path,
+                                             struct ig_sink *sink);
 IG_API ig_onnx_model *ig_onnx_retain(ig_onnx_model *m);
 IG_API void ig_onnx_free(ig_onnx_model *m);  // Drops one reference. NULL is allowed.
 

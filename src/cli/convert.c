@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/feed.h"
+#include "ingot/onnx.h"
 
 static struct {
   const char *to;
@@ -61,11 +62,21 @@ static int save_pt2(const char *path, void *user) {
   return st == IG_OK ? CLI_OK : cli_fail(j->c, path, CLI_FAILED);
 }
 
+static ig_onnx_external external(void) {
+  if (o.external && strcmp(o.external, "never") == 0) return IG_ONNX_EXTERNAL_NEVER;
+  if (o.external && strcmp(o.external, "always") == 0) return IG_ONNX_EXTERNAL_ALWAYS;
+  return IG_ONNX_EXTERNAL_AUTO;
+}
+
+// ONNX to ONNX goes node by node, whatever the model is made of.
 static int save_onnx(const char *path, void *user) {
   const job *j = user;
-  ig_onnx_options options = {.opset = (int)o.opset};
-  if (o.external && strcmp(o.external, "never") == 0) options.external = IG_ONNX_EXTERNAL_NEVER;
-  if (o.external && strcmp(o.external, "always") == 0) options.external = IG_ONNX_EXTERNAL_ALWAYS;
+  const ig_onnx_model *onnx = ig_model_program(j->from) ? NULL : ig_model_onnx(j->from);
+  if (onnx) {
+    ig_status done = ig_onnx_convert(j->c, onnx, (int)o.opset, external(), path, NULL);
+    return done == IG_OK ? CLI_OK : cli_fail(j->c, path, CLI_REFUSED);
+  }
+  ig_onnx_options options = {.opset = (int)o.opset, .external = external()};
   ig_status st = ig_program_save_onnx_as(j->c, ig_model_program(j->from), &options, path);
   return st == IG_OK ? CLI_OK : cli_fail(j->c, path, CLI_REFUSED);
 }
@@ -262,8 +273,38 @@ static int self_check(const job *j, const char *path) {
                    ig_model_name(j->from));
 }
 
+static bool to_onnx(const job *j) {
+  return j->target->save == save_onnx;
+}
+
+// An operator that the opset lacks may still be expressed by those of the program.
+static int open_program(job *j, const char *file) {
+  if (!to_onnx(j) || !ig_model_onnx(j->from) || strcmp(file, "-") == 0) return CLI_OK;
+  bool early = o.opset && o.opset < IG_ONNX_OPSET_OLDEST;
+  if (early || ig_onnx_convert(j->c, ig_model_onnx(j->from), (int)o.opset, IG_ONNX_EXTERNAL_NEVER,
+                               NULL, NULL) != IG_UNSUPPORTED) {
+    ig_ctx_clear(j->c);
+    return CLI_OK;
+  }
+  ig_model *again = NULL;
+  char why[400];
+  (void)snprintf(why, sizeof why, "%s", ig_ctx_error(j->c));
+  ig_ctx_clear(j->c);
+  int code = cli_open(j->c, file, CLI_PROGRAM, &again);
+  if (code != CLI_OK) return code;
+  if (ig_model_program(again)) {
+    cli_warn("written through its program: %s", why);
+    ig_model_free(j->from);
+    j->from = again;
+    return CLI_OK;
+  }
+  ig_model_free(again);
+  return CLI_OK;
+}
+
 static int convert(job *j, const char *to) {
-  if (j->target->program && !ig_model_program(j->from)) {
+  bool whole = to_onnx(j) && ig_model_onnx(j->from);
+  if (j->target->program && !whole && !ig_model_program(j->from)) {
     return cli_no_program(j->from);
   }
   if (strcmp(to, "-") == 0) return cli_to_stdout(j->target->suffix, j->target->save, j);
@@ -286,7 +327,9 @@ static int run(ig_ctx *c, const char *const *files) {
     return cli_usage(&cli_convert, "--external: '%s' is none of auto, never, always", o.external);
   }
   o.feed.fallback = true;
-  int code = cli_open(c, files[0], j.target->program ? CLI_PROGRAM : 0, &j.from);
+  bool program = j.target->program && !to_onnx(&j);
+  int code = cli_open(c, files[0], program ? CLI_PROGRAM : 0, &j.from);
+  if (code == CLI_OK) code = open_program(&j, files[0]);
   if (code == CLI_OK) code = convert(&j, files[1]);
   ig_model_free(j.from);
   return code;
@@ -297,7 +340,9 @@ static const cli_option options[] = {
      "pt2, onnx, safetensors, torch, npz (default: by the ending of\nOUT)"},
     {"--for-torch", NULL, "RELEASE", CLI_TEXT, &o.torch,
      "the PyTorch that is to read the .pt2: 2.5, 2.6, 2.7 (default:\n2.8 and newer)"},
-    {"--opset", NULL, "N", CLI_INT, &o.opset, "of ONNX: 13 to 28 (default 18)"},
+    {"--opset", NULL, "N", CLI_INT, &o.opset,
+     "of ONNX: 13 to 28 (default 18); of an ONNX file, which is\nconverted node by node: 7 to 28 "
+     "(default: its own)"},
     {"--external", NULL, "WHEN", CLI_TEXT, &o.external,
      "weights of ONNX in a file of their own: auto (default: when it\nwould pass 2 GiB), never, "
      "always"},
@@ -309,6 +354,7 @@ static const cli_option options[] = {
 static const cli_example examples[] = {
     {"ingot convert model.pt2 model.onnx", "a program for ONNX Runtime"},
     {"ingot convert model.pt2 weights.npz", "its weights alone"},
+    {"ingot convert model.onnx older.onnx --opset 13", "for an older ONNX Runtime"},
     {"ingot convert model.pt2 - --to onnx > model.onnx", "to stdout, not checked"},
 };
 const cli_command cli_convert = {

@@ -174,6 +174,10 @@ ig_status ig_model_verify_onnx(ig_ctx *c, const ig_model *m) {
   return ig_onnx_check(c, m->inner);
 }
 
+const ig_onnx_model *ig_model_onnx(const ig_model *m) {
+  return ig_model_get_kind(m) == IG_MODEL_ONNX ? m->inner : NULL;
+}
+
 void ig_model_close_onnx(ig_model *m) {
   ig_onnx_free(m->inner);
 }

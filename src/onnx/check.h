@@ -39,6 +39,10 @@ void ig_om_problem(ig_om_checker *k, const ig_om_graph *g, const ig_om_node *n, 
 // Types of a node's operands against its schema; notes what is known of its results.
 void ig_om_check_types(ig_om_checker *k, ig_om_scope *s, const ig_om_node *n,
                        const ig_onnx_schema *schema);
+// Type of a result, given what its type variables were found to be (form -1: nothing).
+enum { IG_OM_MAX_VARS = 16 };
+ig_om_known ig_om_result_type(const ig_om_node *n, const ig_onnx_schema *s, const ig_onnx_param *p,
+                              const ig_om_known *vars);
 ig_om_known ig_om_known_of_type(const ig_om_type *t);
 
 #endif

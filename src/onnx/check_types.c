@@ -51,8 +51,8 @@ static int asked_elem(const ig_om_node *n, const char *attr) {
   return a && !a->ref && a->type == IG_OM_ATTR_INT && ig_onnx_elem_name(a->i) ? (int)a->i : 0;
 }
 
-static ig_om_known result_type(const ig_om_node *n, const ig_onnx_schema *s, const ig_onnx_param *p,
-                               const ig_om_known *vars) {
+ig_om_known ig_om_result_type(const ig_om_node *n, const ig_onnx_schema *s, const ig_onnx_param *p,
+                              const ig_om_known *vars) {
   ig_om_known t = {.form = -1};
   if (p->mixed) return t;
   if (p->var != 0xff && vars[p->var].form >= 0) return vars[p->var];
@@ -68,14 +68,12 @@ static ig_om_known result_type(const ig_om_node *n, const ig_onnx_schema *s, con
   return t;
 }
 
-enum { MAX_VARS = 16 };
-
 void ig_om_check_types(ig_om_checker *k, ig_om_scope *s, const ig_om_node *n,
                        const ig_onnx_schema *schema) {
-  ig_om_known vars[MAX_VARS];
-  size_t first[MAX_VARS] = {0};
-  if (schema->nbounds > MAX_VARS) return;
-  for (size_t i = 0; i < MAX_VARS; i++) vars[i].form = -1;
+  ig_om_known vars[IG_OM_MAX_VARS];
+  size_t first[IG_OM_MAX_VARS] = {0};
+  if (schema->nbounds > IG_OM_MAX_VARS) return;
+  for (size_t i = 0; i < IG_OM_MAX_VARS; i++) vars[i].form = -1;
   char got[64];
   char other[64];
   for (size_t i = 0; i < n->ninputs; i++) {
@@ -103,6 +101,10 @@ void ig_om_check_types(ig_om_checker *k, ig_om_scope *s, const ig_om_node *n,
   for (size_t i = 0; i < n->noutputs; i++) {
     const ig_onnx_param *p = ig_onnx_schema_output(schema, i);
     if (!p || n->out[i] == IG_OM_NO_SLOT || n->out[i] >= s->g->nslots) continue;
-    s->values[n->out[i]] = result_type(n, schema, p, vars);
+    s->values[n->out[i]] = ig_om_result_type(n, schema, p, vars);
+    int elem = strcmp(n->op_type, "Cast") == 0 ? asked_elem(n, "to") : 0;
+    if (elem && !(ig_onnx_param_types(schema, p)->forms[IG_ONNX_FORM_TENSOR] >> elem & 1))
+      ig_om_problem(k, s->g, n, "attribute 'to' is %s, which %s-%d does not give",
+                    ig_onnx_elem_name(elem), n->op_type, schema->since);
   }
 }

@@ -20,6 +20,8 @@ enum {
   IG_ONNX_GRAPH_OUTPUT = 12,
 };
 
+int ig_onnx_ir_version(int opset);  // that a model of an opset from 13 on is written with
+
 // A TensorProto to be; data is borrowed.
 struct ig_onnx_tensor {
   const char *name;

@@ -326,6 +326,7 @@ bool ig_om_parse_node(ig_om_parser *p, ig_proto *in, ig_om_node *out) {
   IG_VEC(const char *) outputs = {0};
   IG_VEC(ig_om_attr) attrs = {0};
   IG_VEC(ig_om_entry) metadata = {0};
+  IG_VEC(ig_proto_field) rest = {0};
   ig_proto_field f;
   while (ig_proto_next(in, &f)) {
     if (f.number == 1) {
@@ -341,10 +342,14 @@ bool ig_om_parse_node(ig_om_parser *p, ig_proto *in, ig_om_node *out) {
       ig_om_entry e;
       ig_proto sub = ig_proto_message(in, &f);
       if (ig_om_parse_entry(p, &sub, &e)) PUSH(p, &metadata, e);
+    } else if (f.number > 9) {
+      PUSH(p, &rest, f);
     } else {
       node_field(p, in, &f, out);
     }
   }
+  out->rest.n = rest.n;
+  out->rest.at = IG_OM_SETTLE(p, &rest);
   if (strcmp(out->domain, "ai.onnx") == 0) out->domain = "";
   out->ninputs = inputs.n;
   out->inputs = IG_OM_SETTLE(p, &inputs);
@@ -368,6 +373,7 @@ typedef struct graph_lists {
   IG_VEC(const ig_om_tensor *) inits;
   IG_VEC(const ig_om_sparse *) sparse;
   IG_VEC(ig_om_entry) metadata;
+  IG_VEC(ig_proto_field) rest;
 } graph_lists;
 
 static void graph_value(ig_om_parser *p, ig_proto *sub, uint32_t number, graph_lists *l) {
@@ -420,6 +426,8 @@ static void graph_finish(ig_om_parser *p, ig_om_graph *g, graph_lists *l) {
   g->sparse = IG_OM_SETTLE(p, &l->sparse);
   g->nmetadata = l->metadata.n;
   g->metadata = IG_OM_SETTLE(p, &l->metadata);
+  g->rest.n = l->rest.n;
+  g->rest.at = IG_OM_SETTLE(p, &l->rest);
 }
 
 ig_om_graph *ig_om_parse_graph(ig_om_parser *p, ig_proto *in) {
@@ -437,6 +445,7 @@ ig_om_graph *ig_om_parse_graph(ig_om_parser *p, ig_proto *in) {
     if (f.number == 10) g->doc = text(p, in, &f);
     bool message = f.number == 1 || f.number == 5 || (f.number >= 11 && f.number <= 13) ||
                    f.number == 15 || f.number == 16;
+    if (!message && f.number != 2 && f.number != 10) PUSH(p, &l.rest, f);
     if (!message) continue;
     ig_proto sub = ig_proto_message(in, &f);
     graph_message(p, &sub, f.number, &l);

@@ -129,6 +129,7 @@ typedef struct model_lists {
   IG_VEC(ig_om_opset) opsets;
   IG_VEC(ig_om_entry) metadata;
   IG_VEC(ig_om_function) functions;
+  IG_VEC(ig_proto_field) rest;
 } model_lists;
 
 static void model_message(ig_om_parser *p, ig_proto *in, const ig_proto_field *f, model_lists *l) {
@@ -180,6 +181,7 @@ static void model_field(ig_om_parser *p, ig_proto *in, const ig_proto_field *f, 
       model_message(p, in, f, l);
       break;
     default:
+      PUSH(p, &l->rest, *f);
       break;
   }
 }
@@ -195,6 +197,8 @@ ig_status ig_om_parse_model(ig_om_parser *p, ig_proto *in) {
   m->metadata = IG_OM_SETTLE(p, &l.metadata);
   m->nfunctions = l.functions.n;
   m->functions = IG_OM_SETTLE(p, &l.functions);
+  m->rest.n = l.rest.n;
+  m->rest.at = IG_OM_SETTLE(p, &l.rest);
   IG_RETURN_IF_ERR(p->c->status);
   if (!m->graph) return ig_fail(p->c, IG_SYNTAX, "%s: not an ONNX model: it has no graph", m->name);
   if (m->ir_version < 1) {

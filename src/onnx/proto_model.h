@@ -12,6 +12,8 @@
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/map.h"
+#include "codec/proto.h"
+#include "ingot/file.h"
 #include "ingot/onnx.h"
 
 enum { IG_OM_MAX_DEPTH = 32 };
@@ -57,6 +59,12 @@ typedef struct ig_om_entry {
   const char *key;
   const char *value;
 } ig_om_entry;
+
+// Fields that nobody here reads (quantization annotations, training, devices): kept as they are.
+typedef struct ig_om_rest {
+  size_t n;
+  const ig_proto_field *at;
+} ig_om_rest;
 
 // TensorProto. Exactly one of raw and strings holds the elements.
 typedef struct ig_om_tensor {
@@ -177,6 +185,7 @@ typedef struct ig_om_node {
   const ig_om_attr *attrs;
   size_t nmetadata;
   const ig_om_entry *metadata;
+  ig_om_rest rest;
   // found while resolving
   const ig_om_ref *in;
   const uint32_t *out;  // IG_OM_NO_SLOT: nobody can read it
@@ -202,6 +211,7 @@ struct ig_om_graph {
   const ig_om_sparse *const *sparse;
   size_t nmetadata;
   const ig_om_entry *metadata;
+  ig_om_rest rest;
   // found while resolving
   const ig_om_graph *outer;
   size_t nslots;
@@ -252,6 +262,7 @@ struct ig_onnx_model {
   const ig_om_entry *metadata;
   size_t nfunctions;
   ig_om_function *functions;
+  ig_om_rest rest;
   IG_VEC(struct ig_om_file {
     const char *location;
     ig_file *file;
@@ -267,5 +278,13 @@ const ig_om_attr *ig_om_find_attr(const ig_om_node *n, const char *name);
 int64_t ig_om_opset_version(const ig_om_opset *opsets, size_t n, const char *domain);
 // "node 'conv1' (Conv)" or "node 3 (Conv)"
 const char *ig_om_node_text(const ig_om_graph *g, const ig_om_node *n, char *room, size_t size);
+
+// ---- writing (proto_write.c)
+
+// A model as bytes: into the sink, or, if path is not NULL, into a file, with the weights in
+// path + ".data" as `how` says. External data of the model come along either way. What was found
+// while resolving is not needed. IG_UNSUPPORTED: more than 2 GiB for one file.
+IG_MUST_USE ig_status ig_om_write(ig_ctx *c, const ig_onnx_model *m, ig_onnx_external how,
+                                  const char *path, ig_sink *sink);
 
 #endif

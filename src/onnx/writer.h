@@ -296,6 +296,5 @@ void ig_onnx_scope_close(ig_onnx *x, size_t outer);
 void ig_onnx_refuse(ig_onnx *x, const ig_node *n, const char *fmt, ...) IG_PRINTF(3, 4);
 
 int64_t ig_onnx_elem_type(ig_dtype d);  // TensorProto.DataType
-int ig_onnx_ir_version(int opset);
 
 #endif

@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "codec/proto.h"
 #include "onnx/check.h"
+#include "onnx_read/infer.h"
 #include "onnx_read/reader.h"
 #include "op/record.h"
 #include "sym/env.h"
@@ -25,6 +26,8 @@ typedef struct found {
   int ndim;
   int64_t dims[IG_MAX_DIM];       // -1: see texts
   const char *texts[IG_MAX_DIM];  // NULL: unknown
+  const int64_t *ints;            // its numbers; NULL: unknown
+  size_t nints;
 } found;
 
 typedef struct inference {
@@ -105,8 +108,19 @@ static const char *named_text(inference *f, const ig_expr *e) {
   return text;
 }
 
+static const int64_t *numbers(inference *f, const ig_rd_value *v) {
+  int64_t *at = v->ints ? ig_arena_push(&f->arena, (v->nints + 1) * sizeof *at) : NULL;
+  for (size_t i = 0; at && i < v->nints; i++) {
+    if (v->ints[i].expr) return NULL;
+    at[i] = v->ints[i].value;
+  }
+  return at;
+}
+
 static void describe(inference *f, found *to, const ig_rd_value *v) {
   to->elem = v->elem;
+  to->ints = numbers(f, v);
+  to->nints = v->nints;
   if (!v->t) {
     to->ndim = v->ints_ndim;
     to->dims[0] = (int64_t)v->nints;
@@ -317,9 +331,7 @@ static ig_status infer(inference *f) {
   return st;
 }
 
-ig_status ig_onnx_infer(ig_ctx *c, const ig_onnx_model *m, const void *data, size_t n,
-                        struct ig_sink *sink) {
-  IG_RETURN_IF_ERR(c->status);
+static inference begin(ig_ctx *c, const ig_onnx_model *m, ig_status *st) {
   inference f = {.c = c,
                  .m = m,
                  .arena = ig_arena_make(c->alloc),
@@ -327,14 +339,39 @@ ig_status ig_onnx_infer(ig_ctx *c, const ig_onnx_model *m, const void *data, siz
                  .by_name = ig_map_make(c->alloc)};
   bool no_grad = c->no_grad;
   c->no_grad = true;
-  ig_status st = infer(&f);
+  *st = infer(&f);
   c->no_grad = no_grad;
+  return f;
+}
+
+static void end(inference *f) {
+  ig_map_free(&f->sizes);
+  ig_map_free(&f->by_name);
+  ig_vec_free(f->c->alloc, &f->symbols);
+  ig_vec_free(f->c->alloc, &f->params);
+  ig_vec_free(f->c->alloc, &f->values);
+  ig_arena_free(&f->arena);
+}
+
+ig_status ig_onnx_infer(ig_ctx *c, const ig_onnx_model *m, const void *data, size_t n,
+                        struct ig_sink *sink) {
+  IG_RETURN_IF_ERR(c->status);
+  ig_status st = IG_OK;
+  inference f = begin(c, m, &st);
   if (st == IG_OK) st = write_model(&f, (ig_bytes){data, n}, sink);
-  ig_map_free(&f.sizes);
-  ig_map_free(&f.by_name);
-  ig_vec_free(c->alloc, &f.symbols);
-  ig_vec_free(c->alloc, &f.params);
-  ig_vec_free(c->alloc, &f.values);
-  ig_arena_free(&f.arena);
+  end(&f);
   return st;
+}
+
+ig_status ig_rd_infer(ig_ctx *c, const ig_onnx_model *m, const ig_rd_infer_sink *to) {
+  IG_RETURN_IF_ERR(c->status);
+  ig_status st = IG_OK;
+  inference f = begin(c, m, &st);
+  for (size_t i = 0; st == IG_OK && i < f.values.n; i++) {
+    const found *v = f.values.at[i];
+    to->value(to->user, v->name, v->elem, v->ndim, v->dims);
+    if (v->ints) to->numbers(to->user, v->name, v->elem, v->ndim, v->ints, v->nints);
+  }
+  end(&f);
+  return st == IG_OK ? c->status : st;
 }

@@ -121,3 +121,12 @@ $ ingot convert derived_dims.pt2 old.pt2 --for-torch 1.13
 2> usage: ingot convert FILE OUT [--to KIND] [--no-check] [OPTIONS]
 2>        ingot convert --help tells more
 [2]
+
+$ ingot convert counter.dynamo.onnx new.onnx --opset 21 && ingot info new.onnx | grep opset
+  IR 10, opset 21, producer pytorch 2.13.0+cpu
+2> new.onnx: checked against counter.dynamo.onnx
+2>   out0                     max abs 0         max rel 0         max ulp 0         agrees
+
+$ ingot convert counter.dynamo.onnx old.onnx --opset 6
+2> ingot: old.onnx: ONNX: opset 6 is not known, 7 to 28 are
+[3]

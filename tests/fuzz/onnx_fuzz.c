@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as an ONNX model: parsed, run on zeros, captured, checked, its shapes inferred. Memory
-// is limited by the allocator, work by budgets; whatever the model says, the answer is a result or
-// an error.
+// Any bytes as an ONNX model: parsed, run on zeros, captured, checked, its shapes inferred,
+// converted to another opset. Memory is limited by the allocator, work by budgets; whatever the
+// model says, the answer is a result or an error.
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,6 +83,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     if (ig_onnx_check(c, m) != IG_OK) ig_ctx_clear(c);
     ig_sink sink = ig_sink_memory(alloc);
     if (n < 1500 && ig_onnx_infer(c, m, data, n, &sink) != IG_OK) ig_ctx_clear(c);
+    ig_sink_drop(&sink);
+    sink = ig_sink_memory(alloc);
+    int opset = 7 + data[n - 1] % 22;  // any that can be converted to
+    if (n < 1500 && ig_onnx_convert(c, m, opset, IG_ONNX_EXTERNAL_NEVER, NULL, &sink) != IG_OK)
+      ig_ctx_clear(c);
     ig_sink_drop(&sink);
   }
   ig_onnx_free(m);

@@ -2,7 +2,7 @@
 """Programs as ONNX models: torch.onnx."""
 from __future__ import annotations
 
-from ingot.onnx import checker, errors, op, shape_inference
+from ingot.onnx import checker, errors, op, shape_inference, version_converter
 from ingot.onnx._exporter import dynamo_export, export
 from ingot.onnx._options import (
     DiagnosticOptions,
@@ -18,7 +18,7 @@ from ingot.onnx.errors import OnnxExporterError
 __all__ = [
     "DiagnosticOptions", "ExportOptions", "ONNXFakeContext", "ONNXProgram", "ONNXRuntimeOptions", "OnnxExporterError",
     "OnnxRegistry", "checker", "dynamo_export", "enable_fake_mode", "errors", "export", "is_in_onnx_export", "op",
-    "shape_inference",
+    "shape_inference", "version_converter",
 ]  # fmt: skip
 
 producer_name = "ingot"

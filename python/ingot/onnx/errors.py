@@ -6,6 +6,7 @@ from typing import Any
 
 __all__ = [
     "CheckerError",
+    "ConversionError",
     "InvalidExportOptionsError",
     "OnnxExporterError",
     "OnnxExporterWarning",
@@ -36,6 +37,10 @@ class InvalidExportOptionsError(OnnxExporterError, ValueError):
 
 class CheckerError(OnnxExporterError):
     """A model that the standard does not allow."""
+
+
+class ConversionError(OnnxExporterError):
+    """A model that an opset cannot express: one line per node."""
 
 
 class SymbolicValueError(OnnxExporterError):
