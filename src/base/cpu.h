@@ -30,8 +30,8 @@ size_t ig_cpu_l2(void);
 
 // IG_CLONES before a function with plain loops makes the compiler emit it for AVX-512, AVX2 and the
 // baseline; the loader picks one. Empty where the tools have no ifuncs, and under the thread and
-// memory sanitizers, whose runtime is not up when ifuncs are resolved. Older clangs give the resolvers
-// of static functions external names, which clash.
+// memory sanitizers, whose runtime is not up when ifuncs are resolved. Older clangs give the
+// resolvers of static functions external names, which clash.
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
 #define IG_NO_CLONES 1
