@@ -11,10 +11,19 @@
 #include "kernels/gemm_kernels.h"
 #include "kernels/scratch.h"
 
+#if defined(__x86_64__)
+#define BEST(tag)                                            \
+  (ig_cpu_level() >= IG_CPU_AVX512 ? &ig_gemm_##tag##_avx512 \
+   : ig_cpu_level() >= IG_CPU_AVX2 ? &ig_gemm_##tag##_avx2   \
+                                   : &ig_gemm_##tag##_base)
+#else
+#define BEST(tag) (&ig_gemm_##tag##_base)
+#endif
+
 #define X uint32_t
 #define NAME(x) x##_u32
 #define TABLE_OF ig_gemm_kernels_u32
-#define best_table() (&ig_gemm_u32_base)
+#define best_table() BEST(u32)
 #include "kernels/gemm_engine.inc"
 #undef X
 #undef NAME
@@ -24,7 +33,7 @@
 #define X uint64_t
 #define NAME(x) x##_u64
 #define TABLE_OF ig_gemm_kernels_u64
-#define best_table() (&ig_gemm_u64_base)
+#define best_table() BEST(u64)
 #include "kernels/gemm_engine.inc"
 #undef X
 #undef NAME

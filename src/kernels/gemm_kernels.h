@@ -95,6 +95,8 @@ extern const ig_gemm_kernels_u64 ig_gemm_u64_base;
 #if defined(__x86_64__)
 extern const ig_gemm_kernels_f32 ig_gemm_f32_avx2, ig_gemm_f32_avx512;
 extern const ig_gemm_kernels_f64 ig_gemm_f64_avx2, ig_gemm_f64_avx512;
+extern const ig_gemm_kernels_u32 ig_gemm_u32_avx2, ig_gemm_u32_avx512;
+extern const ig_gemm_kernels_u64 ig_gemm_u64_avx2, ig_gemm_u64_avx512;
 #endif
 
 // The engines, for wrappers that bring operands of other types into these (16-bit floats, small

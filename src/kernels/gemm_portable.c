@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The portable tables: C with the compiler's own vectors, for every processor. They are the only
-// ones for integers, where clones bring in wider registers; for floats the tables with intrinsics
-// come first. Unsigned integers stand for signed ones too: sums and products wrap alike.
+// The portable tables: C with the compiler's own vectors, for every processor. Integers use the
+// same code with longer vectors where there are some; for floats the tables with intrinsics come
+// first. Unsigned integers stand for signed ones too: sums and products wrap alike.
 #include <string.h>
 
-#include "base/cpu.h"
 #include "kernels/gemm_kernels.h"
 
 #define X float
 #define NAME(x) x##_f32
 #define BYTES 16
-#define CLONES
 #include "kernels/gemm_portable.inc"
 const ig_gemm_kernels_f32 ig_gemm_f32_base = TABLE;
 #include "kernels/gemm_simd_undef.inc"
@@ -20,11 +18,7 @@ const ig_gemm_kernels_f32 ig_gemm_f32_base = TABLE;
 #include "kernels/gemm_portable.inc"
 const ig_gemm_kernels_f64 ig_gemm_f64_base = TABLE;
 #include "kernels/gemm_simd_undef.inc"
-#undef BYTES
-#undef CLONES
 
-#define BYTES 64
-#define CLONES IG_CLONES
 #define X uint32_t
 #define NAME(x) x##_u32
 #include "kernels/gemm_portable.inc"
