@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import inspect
 import re
+import types
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -44,9 +46,28 @@ def forward_of(mod: Any) -> Any:
     return mod.forward if isinstance(mod, nn.Module) else mod
 
 
-def _pieces(forward: Any, args: tuple, kwargs: dict[str, Any]) -> Iterator[tuple[tuple, Any, str]]:
+Piece = tuple[tuple, Any, str]
+_SIGNATURES: weakref.WeakKeyDictionary[types.FunctionType, inspect.Signature] = weakref.WeakKeyDictionary()
+
+
+def _signature(forward: Any) -> inspect.Signature:
+    """The signature of a callable; those of methods are kept, since finding them takes longer than a small capture."""
+    function = forward.__func__ if type(forward) is types.MethodType else None
+    if type(function) is not types.FunctionType:
+        return inspect.signature(forward)
+    found = _SIGNATURES.get(function)
+    if found is None:
+        found = _SIGNATURES[function] = inspect.signature(forward)
+    return found
+
+
+def pieces(mod: Any, args: tuple, kwargs: dict[str, Any]) -> list[Piece]:
     """(path, value, flat source) per argument, in the order of (args, kwargs)."""
-    signature = inspect.signature(forward)
+    return list(_pieces(forward_of(mod), args, kwargs))
+
+
+def _pieces(forward: Any, args: tuple, kwargs: dict[str, Any]) -> Iterator[Piece]:
+    signature = _signature(forward)
     signature.bind(*args, **kwargs)  # its own TypeError
     kinds = inspect.Parameter
     positional = [
@@ -62,10 +83,9 @@ def _pieces(forward: Any, args: tuple, kwargs: dict[str, Any]) -> Iterator[tuple
         yield (key,) if named else (more, key), value, f"L['args'][1]['{key}']"
 
 
-def argument_names(mod: Any, args: tuple, kwargs: dict[str, Any]) -> list[str]:
+def argument_names(found: list[Piece]) -> list[str]:
     """One name per argument, *rest numbered: the parameters of the module that the program becomes."""
-    return ["_".join(map(str, path)) if "[0][" in flat else str(path[-1])
-            for path, _, flat in _pieces(forward_of(mod), args, kwargs)]  # fmt: skip
+    return ["_".join(map(str, path)) if "[0][" in flat else str(path[-1]) for path, _, flat in found]
 
 
 def _name(path: tuple, below: tuple, named: bool) -> str:
@@ -73,10 +93,10 @@ def _name(path: tuple, below: tuple, named: bool) -> str:
     return re.sub(r"[^a-zA-Z0-9]", "_", "_".join(words)).lower()
 
 
-def bind(mod: Any, args: tuple, kwargs: dict[str, Any]) -> list[Input]:
+def bind(found: list[Piece]) -> list[Input]:
     """The leaves of (args, kwargs) in order."""
     out: list[Input] = []
-    for path, value, flat in _pieces(forward_of(mod), args, kwargs):
+    for path, value, flat in found:
         keyword = flat.startswith("L['args'][1]")
         head = f"L[{path[0]!r}]" + "".join(f"[{key!r}]" for key in path[1:])
         for keys, places, leaf in _walk(value, (), ()):

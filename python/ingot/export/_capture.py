@@ -8,7 +8,7 @@ from typing import Any
 
 from ingot import _C, nn
 from ingot._dynamo import exc
-from ingot.export._binding import Input, argument_names, bind
+from ingot.export._binding import Input, argument_names, bind, pieces
 from ingot.export._errors import carry_issues, strict_error
 from ingot.export._modules import ModuleStack
 from ingot.export._state import State, refuse_assigned
@@ -97,7 +97,8 @@ class _Run:
         self.mod, self.args, self.kwargs, self.options = mod, args, kwargs, options
         self.state = State(mod)
         self.in_spec = pytree.tree_structure((args, kwargs))
-        self.arg_names = argument_names(mod, args, kwargs)
+        self.pieces = pieces(mod, args, kwargs)
+        self.arg_names = argument_names(self.pieces)
         self.shape_constraints: list[dict[str, Any]] | None = None  # a strict capture's, for the graph's metadata
 
     def record(self, inputs: list[Input], shapes: dict[tuple, Any]) -> Any:
@@ -127,7 +128,7 @@ class _Run:
 
     def program(self, shapes: Any) -> Any:
         entries = read_shapes(self.mod, self.args, self.kwargs, shapes)
-        inputs = bind(self.mod, self.args, self.kwargs)
+        inputs = bind(self.pieces)
         _check_inputs(inputs, self.options.strict)
         if isinstance(self.mod, ProgramModule):
             self.mod.check_inputs(self.args, self.kwargs)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from operator import is_
 from typing import Any
 
 from ingot import _C, nn
@@ -28,7 +29,14 @@ class _Snapshot:
         self.content = content
 
 
+def _is_flat(value: Any) -> bool:
+    """Whether a list or tuple has nothing but numbers and texts in it."""
+    return _ATOMS.issuperset(map(type, value))
+
+
 def _snapshot(value: Any, depth: int = 0) -> Any:
+    if type(value) is list and _is_flat(value):
+        return _Snapshot(value, value[:])
     if depth > 20 or isinstance(value, nn.Module):
         return value
     if type(value) is list or type(value) is tuple:
@@ -43,6 +51,8 @@ def _restored(saved: Any) -> Any:
     if not isinstance(saved, _Snapshot):
         return saved
     value, content = saved.value, saved.content
+    if type(value) is list and len(value) == len(content) and all(map(is_, value, content)):
+        return value
     if type(value) is set:
         value.clear()
         value.update(content)
@@ -62,7 +72,7 @@ def _tensors(value: Any, text: str) -> Iterator[tuple[str, Tensor]]:
     if isinstance(value, Tensor):
         yield text, value
     elif isinstance(value, (list, tuple)):
-        for i, item in enumerate(value):
+        for i, item in () if _is_flat(value) else enumerate(value):
             yield from _tensors(item, f"{text}[{i}]")
     elif isinstance(value, dict):
         for key, item in value.items():
@@ -74,46 +84,54 @@ def _source_name(text: str) -> str:
     return "L__self___" + re.sub(r"[^a-zA-Z0-9]", "_", re.sub(r"\[(\d+)\]", r"_\1", text))
 
 
-def _is_fixed(value: Any) -> bool:
-    """Whether a value neither changes nor holds a tensor: most attributes of layers."""
-    kind = type(value)
-    return kind in _ATOMS or (kind is tuple and all(type(v) in _ATOMS for v in value))
-
-
 class _Attributes:
     """The plain attributes of one module as they were."""
 
-    __slots__ = ("contents", "module", "names", "path", "tensors", "values")
+    __slots__ = ("contents", "module", "others", "path", "tensors", "values")
 
     def __init__(self, path: str, module: nn.Module) -> None:
         self.path = path
         self.module = module
-        state = module.__dict__
-        self.names = set(state)
-        self.values = {k: v for k, v in state.items() if k not in _OWN}
-        others = {k: v for k, v in self.values.items() if not _is_fixed(v)}
-        self.contents = {k: _snapshot(v) for k, v in others.items()}
-        self.tensors = self._named(others)
+        self.values = dict(module.__dict__)
+        self.others = self._others()
+        self.contents = [_snapshot(v) for v in self.others.values()]
+        self.tensors = self._named(self.others)
+
+    def _others(self) -> dict[str, Any]:
+        """Attributes that change or hold a tensor: few, in most layers."""
+        return {
+            k: v
+            for k, v in self.module.__dict__.items()
+            if type(v) not in _ATOMS and k not in _OWN and not (type(v) is tuple and _is_flat(v))
+        }
 
     def _named(self, values: dict[str, Any]) -> dict[str, Tensor]:
         """Tensors among the attributes by their spelling from the root."""
-        prefix = f"self.{self.path}." if self.path else "self."
-        return dict(pair for k, v in values.items() for pair in _tensors(v, prefix + k)) if values else {}
+        found: dict[str, Tensor] = {}
+        for key, value in values.items():
+            if type(value) is not list or not _is_flat(value):
+                found.update(_tensors(value, f"self.{self.path}.{key}" if self.path else f"self.{key}"))
+        return found
+
+    def _is_same(self) -> bool:
+        """Whether all attributes are the objects that they were."""
+        now, then = self.module.__dict__, self.values
+        return len(now) == len(then) and all(map(is_, now, then)) and all(map(is_, now.values(), then.values()))
 
     def assigned(self) -> list[str]:
         """Names of tensor attributes that are other tensors now, spelled from the root."""
-        now = {k: v for k, v in self.module.__dict__.items() if k not in _OWN and not _is_fixed(v)}
+        now = self.others if self._is_same() else self._others()
         return [name for name, t in self._named(now).items() if self.tensors.get(name) is not t] if now else []
 
     def restore(self) -> None:
-        state = self.module.__dict__
-        if state.keys() != self.names:
+        if not self._is_same():
+            state = self.module.__dict__
             for name in [k for k in state if k not in _OWN and k not in self.values]:
                 del state[name]
-        for name, value in self.values.items():
-            if state.get(name, self) is not value:
-                state[name] = value
-        for saved in self.contents.values():
+            for name, value in self.values.items():
+                if name not in _OWN and state.get(name, self) is not value:
+                    state[name] = value
+        for saved in self.contents:
             _restored(saved)
 
 
@@ -134,8 +152,7 @@ class State:
         self.attributes = [_Attributes(path, m) for path, m in modules]
         self.buffers = [(m, k, t) for _, m in modules for k, t in m._buffers.items() if t is not None]
         self.parameters = [(m, k, t) for _, m in modules for k, t in m._parameters.items()]
-        self._real: dict[tuple[int, str], Tensor] = {}  # by the place that holds it
-        self._fakes: dict[tuple[int, str], Tensor] = {}
+        self._fakes: dict[tuple[int, str], Tensor] = {}  # by the place that holds it
 
     def declare(self, strict: bool) -> None:
         """Tells the open capture about all tensors of the module, and puts fake ones in their places.
@@ -144,23 +161,24 @@ class State:
         alone. Two modules that share a tensor have a placeholder each.
         """
         for slots in ("_parameters", "_buffers"):
-            found: list[tuple[str, str, dict, str]] = []
+            found: list[tuple[str, str, dict, str, Tensor]] = []
             for path, module in self.modules:
                 members = getattr(module, slots)
+                if not members:
+                    continue
                 passing = module._non_persistent_buffers_set if slots == "_buffers" else ()
                 for key, tensor in members.items():
                     if tensor is not None:
                         kind = "temporary" if key in passing else "parameter" if slots == "_parameters" else "buffer"
-                        found.append((kind, f"{path}.{key}" if path else key, members, key))
-            last = {(id(members), key): name for _, name, members, key in found}
-            for kind, name, members, key in found:
-                tensor = self._real.setdefault((id(members), key), members[key])
+                        found.append((kind, f"{path}.{key}" if path else key, members, key, tensor))
+            last = {(id(members), key): name for _, name, members, key, _ in found} if strict else {}
+            for kind, name, members, key, tensor in found:
                 own = not strict or last[id(members), key] == name
                 fake = _C.capture_state(kind, name, tensor, "alias" if own else "name")
                 if own:
                     _copy_attributes(tensor, fake)
                     self._fakes[id(members), key] = fake
-            for _, _, members, key in found:
+            for _, _, members, key, _ in found:
                 members[key] = self._fakes[id(members), key]
         holders = {id(a.module) for a in self.attributes if a.tensors}
         for path, module in self.modules:
