@@ -92,6 +92,7 @@ void ig_graph_erase(ig_graph *g, ig_node *n) {
   ig_node_drop(n);
   n->erased = true;
   g->n--;
+  g->placeholders -= ig_node_is_placeholder(n);
 }
 
 void ig_graph_move(ig_graph *g, ig_node *n, ig_node *before) {

@@ -207,6 +207,10 @@ ig_node *ig_graph_insert(ig_ctx *c, ig_graph *g, ig_node *before, const ig_node 
   ig_graph_link(g, n, before);
   n->index = g->next_index++;
   g->n++;
+  g->placeholders += ig_node_is_placeholder(n);
+  g->has_attr |= n->kind == IG_NODE_ATTR;
+  g->has_hop |= n->kind == IG_NODE_CALL && n->callee == IG_CALLEE_HOP;
+  g->has_host |= n->kind == IG_NODE_CALL && n->callee == IG_CALLEE_HOST;
   return n;
 }
 
@@ -226,9 +230,7 @@ const ig_node *ig_graph_find(const ig_graph *g, const char *name) {
 }
 
 size_t ig_graph_input_count(const ig_graph *g) {
-  size_t n = 0;
-  for (const ig_node *p = g->first; p; p = p->next) n += ig_node_is_placeholder(p);
-  return n;
+  return g->placeholders;
 }
 size_t ig_graph_output_count(const ig_graph *g) {
   return g->last && g->last->kind == IG_NODE_OUTPUT ? g->last->npos : 0;

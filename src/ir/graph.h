@@ -143,6 +143,11 @@ struct ig_graph {
   ig_node *first;
   ig_node *last;
   size_t n;
+  size_t placeholders;  // of the n
+  // Whether there ever was such a node: what a walk would look for.
+  bool has_attr;
+  bool has_hop;
+  bool has_host;  // among them switches of the grad mode
   size_t next_index;
   size_t marks;
   size_t lifted;  // anonymous constants so far

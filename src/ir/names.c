@@ -60,9 +60,7 @@ static void clean(const char *base, char *text, size_t cap) {
   text[n] = 0;
 }
 
-static bool set_count(ig_graph *g, const char *base, size_t length, long number) {
-  char key[NAME_MAX_LENGTH + 16];
-  (void)snprintf(key, sizeof key, "%.*s", (int)length, base);
+static bool set_count(ig_graph *g, const char *key, long number) {
   ig_map_value *v = ig_map_find(&g->counts, key);
   if (!v) {
     const char *kept = ig_arena_strn(&g->arena, key, strlen(key));
@@ -72,24 +70,36 @@ static bool set_count(ig_graph *g, const char *base, size_t length, long number)
   return v != NULL;
 }
 
+// "_" and the number behind `length` letters of text.
+static void put_number(char *text, size_t length, long number) {
+  char digits[24];
+  size_t n = 0;
+  do {
+    digits[n++] = (char)('0' + number % 10);
+    number /= 10;
+  } while (number > 0);
+  text[length++] = '_';
+  while (n > 0) text[length++] = digits[--n];
+  text[length] = 0;
+}
+
 const char *ig_graph_name(ig_ctx *c, ig_graph *g, const char *base) {
-  char text[NAME_MAX_LENGTH];
   char name[NAME_MAX_LENGTH + 32];
-  clean(base, text, sizeof text);
+  char stem[NAME_MAX_LENGTH];
+  clean(base, name, NAME_MAX_LENGTH);
   long number = -1;
-  size_t length = split(text, &number);
-  (void)snprintf(name, sizeof name, "%s", text);
+  size_t length = split(name, &number);
+  memcpy(stem, name, length);
+  stem[length] = 0;
   if (number <= 0) {
-    char stem[NAME_MAX_LENGTH];
-    (void)snprintf(stem, sizeof stem, "%.*s", (int)length, text);
     const ig_map_value *count = ig_map_find(&g->counts, stem);
     number = count ? (long)count->num : 0;
   }
   while (ig_map_find(&g->names, name) || ig_name_is_reserved(name)) {
-    (void)snprintf(name, sizeof name, "%.*s_%ld", (int)length, text, ++number);
+    put_number(name, length, ++number);
   }
   const char *kept = ig_arena_strn(&g->arena, name, strlen(name));
-  if (!kept || !ig_map_put(&g->names, kept) || !set_count(g, text, length, number)) {
+  if (!kept || !ig_map_put(&g->names, kept) || !set_count(g, stem, number)) {
     (void)ig_fail(c, IG_NOMEM, "out of memory");
     return NULL;
   }

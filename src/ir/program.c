@@ -33,7 +33,7 @@ static bool describe_inputs(ig_ctx *c, ig_program *p) {
   p->inputs = ig_arena_push(&p->arena, p->ninputs * sizeof *p->inputs + 1);
   if (!p->inputs) return no_memory(c);
   size_t i = 0;
-  for (ig_node *n = p->graph->first; n; n = n->next) {
+  for (ig_node *n = p->graph->first; i < p->ninputs; n = n->next) {
     if (!ig_node_is_placeholder(n)) continue;
     bool user = n->role == IG_INPUT_USER;
     bool fixed = user && n->val.kind != IG_KIND_TENSOR;
@@ -175,6 +175,7 @@ static const char *invent_name(ig_ctx *c, ig_graph *g, ig_tensor *t, size_t *num
 }
 
 bool ig_graph_lift_constants(ig_ctx *c, ig_graph *g) {
+  if (!g->has_attr) return true;
   ig_node *before = first_user_input(g);
   size_t count = 0;
   for (ig_node *n = g->first, *next = NULL; n; n = next) {
@@ -184,6 +185,7 @@ bool ig_graph_lift_constants(ig_ctx *c, ig_graph *g) {
     if (!path) path = invent_name(c, g, n->constant, &count);
     char name[256];
     n->kind = IG_NODE_PLACEHOLDER;
+    g->placeholders++;
     n->role = IG_INPUT_CONSTANT;
     n->path = path;
     n->target = n->name;

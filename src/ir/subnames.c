@@ -91,7 +91,7 @@ static bool is_sub(const ig_value *v) {
 }
 
 bool ig_graph_name_subs(ig_ctx *c, ig_graph *g) {
-  for (ig_node *n = g->first; n; n = n->next) {
+  for (ig_node *n = g->has_hop ? g->first : NULL; n; n = n->next) {
     if (n->kind != IG_NODE_CALL || n->callee != IG_CALLEE_HOP) continue;
     size_t last = 0;
     for (size_t i = 0; i < n->npos; i++) last = is_sub(&n->args[i]) ? i + 1 : last;

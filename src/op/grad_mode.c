@@ -29,7 +29,7 @@ bool ig_node_is_grad_mode(const ig_node *n, bool *enabled) {
 }
 
 void ig_graph_merge_grad_modes(ig_graph *g, bool enabled) {
-  for (ig_node *n = g->first, *next = NULL; n; n = next) {
+  for (ig_node *n = g->has_host ? g->first : NULL, *next = NULL; n; n = next) {
     next = n->next;
     bool to = enabled;
     if (!ig_node_is_grad_mode(n, &to)) continue;
@@ -44,7 +44,7 @@ void ig_graph_merge_grad_modes(ig_graph *g, bool enabled) {
 
 bool ig_graph_no_grad(const ig_graph *g) {
   bool enabled = !g->no_grad;
-  for (const ig_node *n = g->last; n; n = n->prev) {
+  for (const ig_node *n = g->has_host ? g->last : NULL; n; n = n->prev) {
     if (ig_node_is_grad_mode(n, &enabled)) break;
   }
   return !enabled;

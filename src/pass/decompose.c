@@ -102,7 +102,7 @@ static bool decompose(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value
 
 // Programs that are taken apart keep no grad modes.
 static void drop_grad_modes(ig_graph *g) {
-  for (ig_node *n = g->first, *next = NULL; n; n = next) {
+  for (ig_node *n = g->has_host ? g->first : NULL, *next = NULL; n; n = next) {
     next = n->next;
     if (ig_node_is_grad_mode(n, NULL)) ig_graph_erase(g, n);
   }

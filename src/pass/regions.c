@@ -35,7 +35,7 @@ static bool no_memory(ig_ctx *c) {
 }
 
 static bool has_switches(const ig_graph *g) {
-  for (const ig_node *n = g->first; n; n = n->next) {
+  for (const ig_node *n = g->has_host ? g->first : NULL; n; n = n->next) {
     if (ig_node_is_grad_mode(n, NULL)) return true;
   }
   for (size_t i = 0; i < g->subs.n; i++) {
