@@ -207,7 +207,7 @@ ig_status ig_capture_end_writes(ig_ctx *c, const ig_capture_write *writes, size_
   (void)ig_graph_dce(g);
   bool late = g->unnamed;
   if (!ig_graph_lift_constants(c, g) || (!late && !ig_graph_rename_placeholders(c, g)) ||
-      ig_graph_verify(c, g) != IG_OK) {
+      (!late && ig_graph_verify(c, g) != IG_OK)) {  // late: when it has its names
     ig_graph_free(g);
     return c->status;
   }

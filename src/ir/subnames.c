@@ -27,6 +27,15 @@ static bool take(ig_ctx *c, ig_graph *g, ig_node *n, const char *name) {
 
 // "add_1" counts on from 1, "add" from 0; a placeholder keeps what its name ends with.
 static bool take_free(ig_ctx *c, ig_graph *g, ig_node *n, const char *wish) {
+  if (wish == n->name) {  // its own, if no one before it has it
+    ig_map_value *slot = ig_map_put(&g->names, wish);
+    if (!slot) return no_memory(c);
+    if (!slot->ptr) {
+      slot->ptr = n;
+      if (ig_node_is_placeholder(n)) n->target = wish;
+      return true;
+    }
+  }
   char name[CAP];
   size_t length = strlen(wish);
   size_t k = length;
