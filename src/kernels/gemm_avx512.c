@@ -11,6 +11,9 @@
 #define MR 6
 #define NV 4
 #define DR 4
+#define KC 384
+#define KC_STREAM 768
+#define SHARE 4
 
 #define X float
 #define NAME(x) x##_f32

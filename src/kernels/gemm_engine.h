@@ -8,11 +8,11 @@
 
 enum {
   IG_GEMM_FEW = 8,          // so few rows (or columns) that B is not worth packing
-  IG_GEMM_KC = 384,         // rows of B per block, for types of 4 bytes
-  IG_GEMM_KC_LONG = 1024,   // the same where C is stored transposed, which costs more per block
+  IG_GEMM_KC_LONG = 1024,   // rows of B per block where C is stored transposed, which costs more
   IG_GEMM_KC_STREAM = 768,  // the same where A stays in the second cache
   IG_GEMM_TURN = 8,         // groups of rows that are turned at a time: whole lines of C
   IG_GEMM_TASK = 1 << 20,   // multiplications that are worth waking a thread for
+  IG_GEMM_SHARED_MAX = 64 << 20,  // elements of an operand that are packed as a whole
 };
 
 // How a product is done.

@@ -7,14 +7,15 @@
 #include <immintrin.h>
 #include <stdint.h>
 
-// dst[p*ds + j] = src[j*ss + p] for p, j < 8. Halves are joined while loading, which leaves only
-// shuffles inside of 128-bit lanes.
-static inline void ig_transpose_f32(const float *src, int64_t ss, float *dst, int64_t ds) {
+// dst[p*ds + j] = src[j*ss + p] for p, j < 8; row j of src is `rows` - 1 where it has no more.
+// Halves are joined while loading, which leaves only shuffles inside of 128-bit lanes.
+static inline void ig_transpose_f32(const float *src, int64_t ss, int rows, float *dst,
+                                    int64_t ds) {
   __m256 r[8];
   __m256 t[8];
   for (int i = 0; i < 4; i++) {
-    const float *lo = src + i * ss;
-    const float *hi = src + (i + 4) * ss;
+    const float *lo = src + (i < rows ? i : rows - 1) * ss;
+    const float *hi = src + (i + 4 < rows ? i + 4 : rows - 1) * ss;
     r[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(lo)), _mm_loadu_ps(hi), 1);
     r[i + 4] =
         _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(lo + 4)), _mm_loadu_ps(hi + 4), 1);
@@ -31,12 +32,13 @@ static inline void ig_transpose_f32(const float *src, int64_t ss, float *dst, in
   }
 }
 
-// dst[p*ds + j] = src[j*ss + p] for p, j < 4.
-static inline void ig_transpose_f64(const double *src, int64_t ss, double *dst, int64_t ds) {
+// The same for p, j < 4.
+static inline void ig_transpose_f64(const double *src, int64_t ss, int rows, double *dst,
+                                    int64_t ds) {
   __m256d r[4];
   for (int i = 0; i < 2; i++) {
-    const double *lo = src + i * ss;
-    const double *hi = src + (i + 2) * ss;
+    const double *lo = src + (i < rows ? i : rows - 1) * ss;
+    const double *hi = src + (i + 2 < rows ? i + 2 : rows - 1) * ss;
     r[i] = _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(lo)), _mm_loadu_pd(hi), 1);
     r[i + 2] =
         _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(lo + 2)), _mm_loadu_pd(hi + 2), 1);

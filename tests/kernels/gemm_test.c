@@ -291,11 +291,11 @@ static void test_tile_edges(void **state) {
 
 // Large enough for blocks, packing and threads; with one side short; k over several blocks.
 static void large_shapes(void) {
-  static const shape shapes[] = {{1, 100, 150, 800}, {1, 40, 200, 1100}, {1, 1, 3000, 700},
-                                 {1, 3000, 1, 700},  {1, 6, 1300, 500},  {1, 1300, 3, 500},
-                                 {1, 40, 600, 130},  {1, 200, 200, 64},  {1, 33, 900, 9},
-                                 {5, 90, 100, 70},   {40, 9, 17, 33},    {3, 1, 900, 800},
-                                 {1, 12, 600, 300},  {1, 69, 140, 800}};
+  static const shape shapes[] = {
+      {1, 100, 150, 800}, {1, 40, 200, 1100}, {1, 1, 3000, 700}, {1, 3000, 1, 700},
+      {1, 6, 1300, 500},  {1, 1300, 3, 500},  {1, 40, 600, 130}, {1, 200, 200, 64},
+      {1, 33, 900, 9},    {5, 90, 100, 70},   {40, 9, 17, 33},   {3, 1, 900, 800},
+      {1, 12, 600, 300},  {1, 69, 140, 800},  {1, 50, 900, 520}, {1, 160, 100, 1500}};
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
     for (int l = 0; l < 6; l++) {
       static const layout as[] = {ROWS, ROWS, COLUMNS, COLUMNS, ROWS_GAP, SPREAD};
@@ -422,11 +422,8 @@ static void test_packed(void **state) {
 // The same bits with any number of threads.
 static void test_threads_do_not_change_results(void **state) {
   (void)state;
-  static const shape shapes[] = {{1, 300, 700, 500},
-                                 {1, 2, 5000, 600},
-                                 {6, 100, 100, 80},
-                                 {1, 128, 1500, 700},
-                                 {1, 197, 389, 800}};
+  static const shape shapes[] = {{1, 300, 700, 500},  {1, 2, 5000, 600},  {6, 100, 100, 80},
+                                 {1, 128, 1500, 700}, {1, 250, 800, 900}, {1, 197, 389, 800}};
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
     for (int l = 0; l < 2; l++) {
       shape s = shapes[i];
