@@ -14,20 +14,17 @@
 #include "kernels/vmath.h"
 
 #define X float
-#define INT int32_t
 #define NAME(x) x##_f32
 #define EXP(x) ig_exp_f32(x)
 #define LOG(x) logf(x)
 #include "kernels/attention.inc"
 #include "kernels/attention_doors.inc"
 #undef X
-#undef INT
 #undef NAME
 #undef EXP
 #undef LOG
 
 #define X double
-#define INT int64_t
 #define NAME(x) x##_f64
 #define EXP(x) ig_exp_f64(x)
 #define LOG(x) log(x)
