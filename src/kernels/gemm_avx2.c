@@ -10,6 +10,7 @@
 #define MR 6
 #define NV 2
 #define DR 2
+#define AXPY_DEPTH 4
 #define KC 512
 #define KC_STREAM 256
 #define SHARE 6

@@ -11,6 +11,7 @@
 #define MR 6
 #define NV 4
 #define DR 4
+#define AXPY_DEPTH 8
 #define KC 384
 #define KC_STREAM 768
 #define SHARE 4
