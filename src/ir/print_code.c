@@ -35,7 +35,7 @@ static void print_flatten(const ig_printer *p, const ig_graph *g) {
   if (typed) ig_str_add(p->s, "\n\n");
   for (const ig_node *n = g->first; n; n = n->next) {
     if (!ig_node_is_placeholder(n)) continue;
-    ig_str_add(p->s, "%s%s", any ? ", " : "    ", n->name);
+    ig_str_add(p->s, "%s%s", any ? ", " : "    ", n->target);
     any = true;
   }
   if (!any) return;

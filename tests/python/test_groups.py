@@ -322,6 +322,51 @@ def test_15_regions_of_grad_mode() -> None:
         module.eval()
 
 
+def test_15_capture_before_autograd() -> None:
+    class M(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.deep = nn.Sequential(nn.Linear(2, 2))
+            self.tied = nn.Linear(2, 2, bias=False)
+            self.tied.weight = self.deep[0].weight
+            self.register_buffer("steps", torch.zeros(()))
+
+        def forward(self, d: dict, unused: torch.Tensor) -> torch.Tensor:
+            self.steps.add_(1)
+            return self.tied(self.deep(d["x"])) * torch.tensor(2.0) + self.steps
+
+    torch.manual_seed(0)
+    eager, args = M(), ({"x": torch.ones(3, 2)}, torch.ones(1))
+    module = capture_pre_autograd_graph(M(), args, dynamic_shapes=({"x": {0: Dim("b")}}, None))
+    lines = [line.partition(";")[0].strip() for line in module.code.splitlines()]
+    assert lines[4:6] == [
+        "arg0, arg1, = fx_pytree.tree_flatten_spec(([d, unused], {}), self._in_spec)",
+        "arg0_1 = arg0",
+    ]
+    reads = [line for line in lines if "= self." in line]
+    assert reads == [
+        "_tensor_constant0 = self.steps",
+        "_param_constant0 = self.deep_0_weight",
+        "_param_constant1 = self.deep_0_bias",
+        "_param_constant0_1 = self.deep_0_weight",
+        "_tensor_constant1 = self._tensor_constant1",
+    ]
+    assert lines[-2] == "return pytree.tree_unflatten([add], self._out_spec)"
+    module.graph.lint()
+    module.load_state_dict({name.replace(".", "_"): value for name, value in eager.state_dict().items()})
+    for size in (3, 5):
+        x = torch.randn(size, 2)
+        assert torch.allclose(module({"x": x}, args[1]), eager({"x": x}, args[1]))
+    assert module.steps.item() == 2
+    with pytest.raises(RuntimeError, match="to be equal to 1, but got 2"):
+        module({"x": x}, torch.ones(2))
+    static = module_of(lambda self, x: x + torch.ones(3))
+    with pytest.raises(torch.fx.experimental.symbolic_shapes.ConstraintViolationError, match="b = 3"):
+        capture_pre_autograd_graph(static, (torch.ones(3),), dynamic_shapes=({0: Dim("b")},))
+    with pytest.raises(torch._dynamo.exc.UserError, match=r"of the form 2\*b"):
+        capture_pre_autograd_graph(static, (torch.ones(3),), dynamic_shapes=({0: 2 * Dim("b")},))
+
+
 def test_16_no_writes_are_left() -> None:
     def forward(self: Any, x: torch.Tensor) -> torch.Tensor:
         y = torch.zeros_like(x)

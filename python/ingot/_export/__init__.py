@@ -2,10 +2,14 @@
 """Older entry points of export."""
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from ingot import nn
+from ingot import _C, nn
+from ingot._dynamo.exc import UserError
 from ingot.export import _trace
+from ingot.export._errors import carry_issues
+from ingot.fx.node import Node, map_arg
 
 __all__ = ["capture_pre_autograd_graph"]
 
@@ -13,5 +17,65 @@ __all__ = ["capture_pre_autograd_graph"]
 def capture_pre_autograd_graph(
     f: nn.Module, args: tuple, kwargs: dict[str, Any] | None = None, dynamic_shapes: Any = None
 ) -> nn.Module:
-    """The module of a program of training level, called as `f` is."""
-    return _trace._export_for_training(f, args, kwargs, dynamic_shapes).module()
+    """The module of a program of training level, called as `f` is: inputs have numbers instead of names, weights have
+    underscores where their names had dots and are read where they are used, violated dims are no UserError."""
+    try:
+        module = _trace._export_for_training(f, args, kwargs, dynamic_shapes).module()
+    except UserError as error:
+        if not hasattr(error, "issues") and not isinstance(error.__cause__, _C.ConstraintViolationError):
+            raise
+        plain = _C.ConstraintViolationError(str(error))
+        carry_issues(error, plain)
+        raise plain from error
+    module = _trace.flat_state(module)
+    _number_inputs(module.graph)
+    _read_where_used(module)
+    output = module.graph.output_node()
+    output.args = (list(output.args[0]),)
+    module.recompile()
+    return module
+
+
+def _number_inputs(graph: Any) -> None:
+    for i, node in enumerate(graph.find_nodes(op="placeholder")):
+        node.target = f"arg{i}"
+        node.name = f"arg{i}_1" if node.users else f"arg{i}"
+
+
+def _read_where_used(module: Any) -> None:
+    """Every reader of a weight has an attribute node of its own in front of it, named after the weight's number. A
+    weight of several names is read by the first."""
+    graph = module.graph
+    weights = {n: getattr(module, n.target) for n in graph.find_nodes(op="get_attr")}
+    weights = {n: value for n, value in weights.items() if isinstance(value, _C.Tensor)}
+    known: dict[int, tuple[str, str]] = {}  # by weight: name of nodes, attribute
+    counts = {"_param_constant": 0, "_tensor_constant": 0}
+
+    def describe(target: str, value: Any) -> tuple[str, str]:
+        kind = "_param_constant" if isinstance(value, nn.Parameter) else "_tensor_constant"
+        name = f"{kind}{counts[kind]}"
+        counts[kind] += 1
+        if not re.fullmatch(r"lifted_tensor_\d+", target):
+            return name, target
+        delattr(module, target)  # a literal has no name but its number
+        module.register_buffer(name, value, persistent=False)
+        return name, name
+
+    for node in list(graph.nodes):
+
+        def read(operand: Node) -> Node:
+            if operand not in weights:
+                return operand
+            value = weights[operand]
+            if id(value) not in known:
+                known[id(value)] = describe(operand.target, value)
+            name, target = known[id(value)]
+            with graph.inserting_before(node):  # noqa: B023  called at once
+                copy = graph.create_node("get_attr", target, name=name)
+            copy.meta = operand.meta
+            return copy
+
+        node.args = map_arg(node.args, read)
+        node.kwargs = map_arg(node.kwargs, read)
+    for node in weights:
+        graph.erase_node(node)

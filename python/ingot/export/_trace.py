@@ -102,7 +102,11 @@ def _export_to_torch_ir(
     **unused: Any,
 ) -> Any:
     """The program before lowering, as a module whose state has underscores where names have dots."""
-    module = _export_for_training(f, args, kwargs, dynamic_shapes).module()
+    return flat_state(_export_for_training(f, args, kwargs, dynamic_shapes).module())
+
+
+def flat_state(module: Any) -> Any:
+    """The module of a program with its weights under names without dots."""
     flat = {
         name: name.replace(".", "_") for name in [*module.state_dict(keep_vars=True), *dict(module.named_buffers())]
     }
