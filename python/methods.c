@@ -332,7 +332,11 @@ static PyObject *split(PyObject *o, PyObject *args, PyObject *kwargs) {
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:split", keys, &sizes, &along)) return NULL;
   PyObject *call[] = {o, sizes, along};
   bool list = PyList_Check(sizes) || PyTuple_Check(sizes);
-  return py_fn_call(list ? PY_FN_split_with_sizes : PY_FN_split, call, along ? 3 : 2);
+  ig_ctx *c = py_ctx();
+  bool inside = py_region(c, "function", "split", NULL);  // PyTorch has it in Python
+  PyObject *out = py_fn_call(list ? PY_FN_split_with_sizes : PY_FN_split, call, along ? 3 : 2);
+  if (inside) py_region_leave(c);
+  return out;
 }
 
 static PyObject *new_tensor(PyObject *o, PyObject *args, PyObject *kwargs) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "op/refuse.h"
+#include "ir/graph.h"
 #include "py.h"
 
 // The argument memory_format, given by place or name.
@@ -24,6 +25,7 @@ bool py_to_format(const char *name, PyObject *const *args, Py_ssize_t n, PyObjec
 
 typedef struct conversion {
   const char *name;  // of the method
+  bool cast;         // x.float(): a program without writes has it as a call of `to`
   bool has_device;
   bool has_dtype;
   ig_device device;
@@ -43,7 +45,8 @@ static PyObject *convert(PyObject *o, const conversion *k, bool always) {
     return Py_NewRef(o);
   }
   ig_ctx *c = py_ctx();
-  bool inside = py_region(c, "method_descriptor", k->name, NULL);
+  bool as_to = k->cast && c->capture && c->capture->inference;
+  bool inside = py_region(c, "method_descriptor", as_to ? "to" : k->name, k->name);
   ig_scope s = ig_scope_open(c);
   ig_tensor *r = NULL;
   if (k->has_device && k->has_dtype) {
@@ -149,7 +152,7 @@ static PyObject *to(PyObject *o, PyObject *const *args, Py_ssize_t n, PyObject *
 
 static PyObject *as_dtype(PyObject *o, const char *name, ig_dtype d, PyObject *const *args,
                           Py_ssize_t n, PyObject *kwnames) {
-  conversion k = {.name = name, .has_dtype = true, .dtype = d};
+  conversion k = {.name = name, .cast = true, .has_dtype = true, .dtype = d};
   if (!py_to_format(name, args, n, kwnames, &k.format)) return NULL;
   return convert(o, &k, false);
 }

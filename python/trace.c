@@ -43,9 +43,10 @@ typedef struct fn_count {
 
 // The call that nodes come from; its texts are made when its first node is recorded.
 typedef struct region {
-  const fn_count *fn;  // NULL: none yet
-  size_t number;       // of the call
-  const char *source;  // strict: name of the function as the caller wrote it, NULL: none
+  fn_count *fn;               // NULL: none yet
+  size_t number;              // of the call
+  const char *source;         // strict: name of the function as the caller wrote it, NULL: none
+  ig_map_value *source_slot;  // strict: how many calls have that name
   char source_name[96];
   const ig_graph *graph;  // where the texts are
   const char *torch_fn;
@@ -65,6 +66,7 @@ struct py_trace {
   ig_map sources;           // names given out to source functions
   size_t depth;             // regions entered
   PyFrameObject *function;  // Python function that recorded last, retained
+  region function_at;       // its call: what is called inside of it does not count
   region at;
   const char *module_stack;   // text for the next nodes, in the arena; NULL: none
   const char *module_source;  // strict: the layer being called; it wins over functions
@@ -278,9 +280,12 @@ static fn_count *count_of(py_trace *t, const char *cls, const char *name) {
   return *recent;
 }
 
-// A name as fx would give it to the call: sum_1, add, add_1.
-static void unique_source(py_trace *t, const char *base, char *out, size_t cap) {
+// A name as fx would give it to the call: sum_1, add, add_1, keep_default.
+static ig_map_value *unique_source(py_trace *t, const char *source, char *out, size_t cap) {
   char key[160];
+  char base[96];
+  (void)snprintf(base, sizeof base, "%s", source);
+  for (char *at = base; *at; at++) *at = (char)(*at == '.' ? '_' : *at);
   (void)snprintf(key, sizeof key, "%s", base);
   ig_map_value *v = ig_map_find(&t->sources, key);
   if (!v) {
@@ -294,6 +299,7 @@ static void unique_source(py_trace *t, const char *base, char *out, size_t cap) 
   } else {
     (void)snprintf(out, cap, "%s", base);
   }
+  return v;
 }
 
 static void enter_function(py_trace *t, const char *cls, const char *name, const char *source) {
@@ -302,9 +308,10 @@ static void enter_function(py_trace *t, const char *cls, const char *name, const
   t->at.number = f ? ++f->calls : 0;
   t->at.graph = NULL;
   t->at.source = NULL;
+  t->at.source_slot = NULL;
   if (!t->strict || !f) return;
   t->at.source = source == name ? f->name : source;
-  unique_source(t, source, t->at.source_name, sizeof t->at.source_name);
+  t->at.source_slot = unique_source(t, source, t->at.source_name, sizeof t->at.source_name);
 }
 
 bool py_region_enter(ig_ctx *c, const char *cls, const char *name, const char *source) {
@@ -319,18 +326,31 @@ void py_region_leave(ig_ctx *c) {
   if (t && t->depth) t->depth--;
 }
 
+// A function that another one called was not called by the program: its number is free again.
+static void uncount(py_trace *t) {
+  region *r = &t->at;
+  if (t->depth == 0 || !r->fn || r->graph) return;
+  r->fn->calls--;
+  if (r->source_slot) r->source_slot->num--;
+}
+
 static void see_function(py_trace *t, walk *w) {
   if (!w->function) {
     forget_function(t);
-  } else if (w->function == t->function) {
+    return;
+  }
+  uncount(t);
+  if (w->function == t->function) {
     Py_DECREF(w->function);
   } else {
     PyCodeObject *code = PyFrame_GetCode(w->function);
     const char *name = PyUnicode_AsUTF8(code->co_name);
     Py_XSETREF(t->function, w->function);
     if (name) enter_function(t, "function", name, name);
+    t->function_at = t->at;
     Py_DECREF(code);
   }
+  t->at = t->function_at;
 }
 
 // ---- grad mode ----
@@ -414,6 +434,7 @@ void py_trace_locate(ig_ctx *c, py_trace *t) {
     (void)ig_ctx_at(c, s->file, s->line);
   }
   if (t->at.fn && t->at.graph != c->capture) write_region(c, &t->at);
+  if (t->function) t->function_at = t->at;
   const char *layer = keep(c, t, 1, t->module_source);
   meta[IG_META_NN_MODULE_STACK] = keep(c, t, 0, t->module_stack);
   meta[IG_META_TORCH_FN] = t->at.fn ? t->at.torch_fn : NULL;

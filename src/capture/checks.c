@@ -108,8 +108,8 @@ static bool check_symbolic(checker *k, int dim, const ig_expr *e, int64_t size) 
 
 static bool check_tensor(checker *k, const ig_tensor *want, const ig_value *given) {
   if (given->kind != IG_KIND_TENSOR) {
-    ig_fail_text(k->c, IG_RUNTIME, "Expected input at %s to be a tensor, but got another value",
-                 k->path);
+    ig_fail_text(k->c, IG_RUNTIME, "Expected input at %s to be a tensor, but got <class '%s'>",
+                 k->path, ig_value_class(given));
     return false;
   }
   const ig_tensor *t = given->tensor;

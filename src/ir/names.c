@@ -159,7 +159,7 @@ bool ig_graph_set_name(ig_ctx *c, ig_graph *g, ig_node *n, const char *text) {
   return true;
 }
 
-static const char strict_root[] = "L__self___";
+static const char contained[] = "self___";
 
 // The name that a placeholder would like to have, in small letters.
 static const char *wish_of(const ig_node *n, char *text, size_t cap) {
@@ -170,8 +170,8 @@ static const char *wish_of(const ig_node *n, char *text, size_t cap) {
                                          [IG_INPUT_TOKEN] = "token_"};
   if (!n->path) return n->name;
   const char *path = n->path;
-  // What a strict capture found inside a container is called by the way to it.
-  if (strncmp(path, strict_root, sizeof strict_root - 1) == 0) path += sizeof strict_root - 1;
+  // What a strict capture found inside a container, say self___list_0, is called c___list_0.
+  if (strncmp(path, contained, sizeof contained - 1) == 0) path += strlen("self_");
   if (n->role != IG_INPUT_USER) {
     (void)ig_name_of_path(prefixes[n->role], path, text, cap);
   } else {

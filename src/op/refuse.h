@@ -8,6 +8,7 @@
 const char *ig_dtype_title(ig_dtype d);  // "Float", "Long", "ComplexDouble" as in error texts
 
 // Fails with IG_UNSUPPORTED: "kernel" not implemented for 'Long'.
+const char *ig_value_class(const ig_value *v);  // how Python calls what it is: "int", "NoneType"
 void ig_refuse_dtype(ig_ctx *c, const char *kernel, ig_dtype d);
 
 // A dtype that kernels of real numbers compute with: half, bfloat16, float, double. Others are

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "op/formula.h"
 #include "op/op.h"
+#include "op/refuse.h"
 
 typedef struct binding {
   ig_value args[IG_MAX_ARGS];
@@ -194,27 +195,31 @@ static outcome bind(ig_ctx *c, const ig_op *op, const ig_bound *call, strictness
   return YES;
 }
 
+const char *ig_value_class(const ig_value *v) {
+  static const char *const classes[] = {[IG_KIND_NONE] = "NoneType",
+                                        [IG_KIND_TENSOR] = "Tensor",
+                                        [IG_KIND_INT] = "int",
+                                        [IG_KIND_FLOAT] = "float",
+                                        [IG_KIND_BOOL] = "bool",
+                                        [IG_KIND_COMPLEX] = "complex",
+                                        [IG_KIND_STR] = "str",
+                                        [IG_KIND_DTYPE] = "torch.dtype",
+                                        [IG_KIND_DEVICE] = "torch.device",
+                                        [IG_KIND_LAYOUT] = "torch.layout",
+                                        [IG_KIND_MEMORY_FORMAT] = "torch.memory_format",
+                                        [IG_KIND_GENERATOR] = "torch.Generator",
+                                        [IG_KIND_INTS] = "list of ints",
+                                        [IG_KIND_LIST] = "list",
+                                        [IG_KIND_NODE] = "node",
+                                        [IG_KIND_OBJECT] = "object"};
+  return classes[v->kind];
+}
+
 static void print_found(ig_str *s, const ig_bound *call) {
-  static const char *const kinds[] = {[IG_KIND_NONE] = "NoneType",
-                                      [IG_KIND_TENSOR] = "Tensor",
-                                      [IG_KIND_INT] = "int",
-                                      [IG_KIND_FLOAT] = "float",
-                                      [IG_KIND_BOOL] = "bool",
-                                      [IG_KIND_COMPLEX] = "complex",
-                                      [IG_KIND_STR] = "str",
-                                      [IG_KIND_DTYPE] = "torch.dtype",
-                                      [IG_KIND_DEVICE] = "torch.device",
-                                      [IG_KIND_LAYOUT] = "torch.layout",
-                                      [IG_KIND_MEMORY_FORMAT] = "torch.memory_format",
-                                      [IG_KIND_GENERATOR] = "torch.Generator",
-                                      [IG_KIND_INTS] = "list of ints",
-                                      [IG_KIND_LIST] = "list",
-                                      [IG_KIND_NODE] = "node",
-                                      [IG_KIND_OBJECT] = "object"};
   for (size_t i = 0; i < call->npos + call->nkw; i++) {
     bool key = i >= call->npos;
     ig_str_add(s, "%s%s%s%s", i ? ", " : "", key ? call->keys[i - call->npos] : "", key ? "=" : "",
-               kinds[call->values[i].kind]);
+               ig_value_class(&call->values[i]));
   }
 }
 

@@ -155,8 +155,9 @@ static void unbind_decompose(ig_ctx *c, const ig_value *args, ig_value *outs) {
   outs[0] = ig_of_list(list, (size_t)n);
 }
 
-// Size of a chunk; 0 when the dimension is empty.
-static bool chunk_size(ig_ctx *c, const ig_value *args, int *dim, ig_int *size) {
+// Size of a chunk; 0 when the dimension is empty. The pieces are told the dimension as it was
+// given.
+static bool chunk_size(ig_ctx *c, const ig_value *args, ig_int *size) {
   ig_tensor *self = args[0].tensor;
   int64_t chunks = ig_value_i64(c, &args[1]);
   if (!at_least_1d(c, self, "chunk")) return false;
@@ -165,9 +166,9 @@ static bool chunk_size(ig_ctx *c, const ig_value *args, int *dim, ig_int *size) 
                  (long long)chunks);
     return false;
   }
-  *dim = ig_wrap_dim(c, ig_value_i64(c, &args[2]), self->ndim);
+  int dim = ig_wrap_dim(c, ig_value_i64(c, &args[2]), self->ndim);
   if (c->status != IG_OK) return false;
-  ig_int up = ig_int_add(c, ig_sizes(self)[*dim], ig_const(chunks - 1));
+  ig_int up = ig_int_add(c, ig_sizes(self)[dim], ig_const(chunks - 1));
   *size = ig_int_floordiv(c, up, ig_const(chunks));
   return true;
 }
@@ -187,32 +188,29 @@ static ig_int *empty_sizes(ig_ctx *c, const ig_value *chunks, size_t *n) {
 }
 
 static void chunk_decompose(ig_ctx *c, const ig_value *args, ig_value *outs) {
-  int dim;
   ig_int size;
-  if (!chunk_size(c, args, &dim, &size)) return;
+  if (!chunk_size(c, args, &size)) return;
   if (!ig_int_eq_i64(c, size, 0)) {
-    ig_split_tensor_with(c, args[0].tensor, size, ig_const(dim), outs);
+    ig_split_tensor_with(c, args[0].tensor, size, args[2].i, outs);
     return;
   }
   // An empty dimension still gives as many chunks as were asked for.
   size_t n = 0;
   ig_int *sizes = empty_sizes(c, &args[1], &n);
-  ig_split_with_sizes_with(c, args[0].tensor, ig_of_ints(sizes, sizes ? n : 0), ig_const(dim),
-                           outs);
+  ig_split_with_sizes_with(c, args[0].tensor, ig_of_ints(sizes, sizes ? n : 0), args[2].i, outs);
 }
 
 static void unsafe_chunk_decompose(ig_ctx *c, const ig_value *args, ig_value *outs) {
-  int dim;
   ig_int size;
-  if (!chunk_size(c, args, &dim, &size)) return;
+  if (!chunk_size(c, args, &size)) return;
   if (!ig_int_eq_i64(c, size, 0)) {
-    ig_unsafe_split_tensor_with(c, args[0].tensor, size, ig_const(dim), outs);
+    ig_unsafe_split_tensor_with(c, args[0].tensor, size, args[2].i, outs);
     return;
   }
   size_t n = 0;
   ig_int *sizes = empty_sizes(c, &args[1], &n);
-  ig_unsafe_split_with_sizes_with(c, args[0].tensor, ig_of_ints(sizes, sizes ? n : 0),
-                                  ig_const(dim), outs);
+  ig_unsafe_split_with_sizes_with(c, args[0].tensor, ig_of_ints(sizes, sizes ? n : 0), args[2].i,
+                                  outs);
 }
 
 static int tensor_split_dim(ig_ctx *c, const ig_tensor *self, const ig_value *dim) {

@@ -211,10 +211,12 @@ static void compute(functionalizer *f, const ig_op *op, const ig_op *plain, cons
   }
 }
 
-// squeeze_ and its kin: self shows its memory in another way from now on.
+// squeeze_ and its kin: self shows its memory in another way from now on. Below autograd, a literal
+// that is detached shows nothing new.
 static void become_view(functionalizer *f, const ig_op *op, const ig_value *args) {
   ig_ctx *c = f->aliases.c;
   ig_value outs[IG_MAX_RETURNS];
+  if (op->number == IG_ID_DETACH && taken_apart(f, op, args, outs)) return;
   ig_pass_record(c, op, args, outs);
   ig_tensor *view = ig_value_tensor(&outs[0]);
   if (view) (void)ig_alias_become(&f->aliases, op, args, args[0].tensor, view);

@@ -53,7 +53,8 @@ static void add_question(ig_ctx *c, ig_str *s, const ig_expr *e, bool oblivious)
   ig_answer easier =
       oblivious || e->sort != IG_SORT_BOOL ? IG_UNKNOWN : ig_env_static(c, e, IG_ASK_OBLIVIOUS);
   const ig_expr *shown = ig_expr_replace(c, e, hinted, c);
-  ig_str_add(s, "Could not guard on data-dependent expression ");
+  ig_str_add(s, "Could not %s data-dependent expression ",
+             e->sort == IG_SORT_INT ? "extract specialized integer from" : "guard on");
   ig_str_expr(s, shown ? shown : e);
   ig_str_add(s, " (unhinted: ");
   ig_str_expr(s, e);

@@ -16,6 +16,7 @@ from ingot import _C, nn
 from ingot._C import Tensor
 
 _OWN = frozenset(nn.Module().__dict__) - {"training"}
+CONTAINED = "self___"  # begins the names of tensors that a strict capture found inside of containers
 _ATOMS = frozenset((int, float, bool, str, type(None)))
 
 
@@ -80,8 +81,8 @@ def _tensors(value: Any, text: str) -> Iterator[tuple[str, Tensor]]:
 
 
 def _source_name(text: str) -> str:
-    """What a strict capture calls a tensor inside a container: sub.items[0] is L__self___sub_items_0."""
-    return "L__self___" + re.sub(r"[^a-zA-Z0-9]", "_", re.sub(r"\[(\d+)\]", r"_\1", text))
+    """What a strict capture calls a tensor inside a container: sub.items[0] is self___sub_items_0."""
+    return CONTAINED + re.sub(r"[^a-zA-Z0-9]", "_", re.sub(r"\[(\d+)\]", r"_\1", text))
 
 
 class _Attributes:

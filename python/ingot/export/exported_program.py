@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from ingot import _C, fx, nn
 from ingot._C import Tensor
+from ingot.export._state import CONTAINED
 from ingot.export.graph_signature import (
     ConstantArgument,
     CustomObjArgument,
@@ -16,6 +17,9 @@ from ingot.export.graph_signature import (
     InputSpec,
     OutputKind,
     OutputSpec,
+    SymBoolArgument,
+    SymFloatArgument,
+    SymIntArgument,
     TensorArgument,
 )  # fmt: skip
 from ingot.fx.graph import _PyTreeCodeGen, _PyTreeInfo
@@ -53,11 +57,11 @@ class ProgramModule(fx.GraphModule):
 
 
 def input_paths(in_spec: Any) -> tuple[str, ...]:
-    """How messages call the flat inputs: *args[0], *args[1]['k'], **kwargs['x']."""
+    """How messages call the flat inputs: *args[0], *args[1]['k'], 'x'."""
     marks = pytree.tree_unflatten(list(range(in_spec.num_leaves)), in_spec)
     args, kwargs = marks if in_spec.num_children == 2 else (marks, {})
     found = [f"*args{pytree.keystr(path)}" for path, _ in pytree.tree_flatten_with_path(args)[0]]
-    found += [f"**kwargs{pytree.keystr(path)}" for path, _ in pytree.tree_flatten_with_path(kwargs)[0]]
+    found += [str(path[0])[1:-1] + pytree.keystr(path[1:]) for path, _ in pytree.tree_flatten_with_path(kwargs)[0]]
     return tuple(found)
 
 
@@ -108,11 +112,15 @@ def _input_spec(kind: str, name: str, target: str | None, persistent: bool, valu
         arg = ConstantArgument(name, value)
     else:
         arg = TensorArgument(name)
-    return InputSpec(InputKind[kind], arg, target, persistent if kind == "BUFFER" else None)
+    contained = kind == "CONSTANT_TENSOR" and target is not None and target.startswith(CONTAINED)
+    return InputSpec(InputKind[kind], arg, target, contained or persistent if kind == "BUFFER" or contained else None)
+
+
+_NUMBERS = {_C.SymInt: SymIntArgument, _C.SymFloat: SymFloatArgument, _C.SymBool: SymBoolArgument}
 
 
 def _output_spec(kind: str, name: str | None, target: str | None, value: Any) -> OutputSpec:
-    arg: Any = ConstantArgument("", value) if name is None else TensorArgument(name)
+    arg: Any = ConstantArgument("", value) if name is None else _NUMBERS.get(type(value), TensorArgument)(name)
     return OutputSpec(OutputKind[kind], arg, target)
 
 
