@@ -3,8 +3,8 @@
 // the very call that PyTorch makes for it.
 #include <string.h>
 
-#include "op/refuse.h"
 #include "ir/graph.h"
+#include "op/refuse.h"
 #include "py.h"
 
 // The argument memory_format, given by place or name.

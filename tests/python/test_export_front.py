@@ -9,7 +9,7 @@ import pytest
 import ingot as torch
 from ingot._dynamo import config, exc
 from ingot.export import Dim, ShapesCollection, dims, dynamic_dim, export, export_for_training, register_dataclass
-from ingot.export._trace import _export_to_torch_ir
+from ingot.export._trace import _export, _export_to_torch_ir
 from ingot.export.dynamic_shapes import read_shapes, refine_dynamic_shapes_from_suggested_fixes
 
 
@@ -367,7 +367,7 @@ def test_names_are_in_small_letters():
 @pytest.mark.parametrize(
     ("strict", "names"),
     [
-        (True, ["c_table_0", "c_table_1", "c_plain"]),
+        (True, ["c___table_0", "c___table_1", "c_plain"]),
         (False, ["c_lifted_tensor_0", "c_lifted_tensor_1", "c_plain"]),
     ],
 )
@@ -412,3 +412,82 @@ def test_assertions_stand_where_the_data_is_read():
     with pytest.raises(RuntimeError, match=r"Invalid value range for 6 between \[0, 4\]"):
         module(torch.tensor([1, 6]), torch.ones(3))
     module(torch.tensor([-9, 6]), torch.ones(3))  # the other branch reads nothing
+
+
+# What metadata, signatures and messages call things
+
+
+class _Odd(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.parts = [torch.ones(2), {"deep": torch.zeros(2)}]
+
+    def forward(self, x):
+        a, b = x.double().split([1, 1])
+        y = torch.nn.functional.silu(torch.nn.functional.silu(a)) + b
+        return torch.sigmoid(y) + self.parts[0] - self.parts[1]["deep"]
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_functions_inside_of_functions_do_not_count(strict):
+    program = export(_Odd(), (torch.ones(2),), strict=strict)
+    meta = {n.name: n.meta for n in program.graph.nodes}
+    assert meta["split_with_sizes"]["torch_fn"] == ("split_1", "function.split")
+    assert meta["_to_copy"]["torch_fn"] == ("to_1", "method_descriptor.to")
+    assert meta["silu_1"]["torch_fn"] == ("silu_2", "function.silu")
+    assert meta["sigmoid"]["torch_fn"] == ("sigmoid_1", "builtin_function_or_method.sigmoid")
+    if strict:
+        assert [meta[n]["source_fn_stack"][0][0] for n in ("silu", "silu_1")] == ["silu", "silu_1"]
+        assert meta["_to_copy"]["source_fn_stack"][0][0] == "double"
+    training = export_for_training(_Odd(), (torch.ones(2),), strict=strict)
+    assert next(n for n in training.graph.nodes if n.name == "to").meta["torch_fn"][0] == "double_1"
+
+
+def test_tensors_inside_of_containers():
+    program = export(_Odd(), (torch.ones(2),), strict=True)
+    assert list(program.constants) == ["self___parts_0", "self___parts_1__deep__"]
+    specs = program.graph_signature.input_specs
+    assert specs[0].arg.name == "c___parts_0" and specs[0].persistent is True
+    assert [s.persistent for s in export(_Odd(), (torch.ones(2),), strict=False).graph_signature.input_specs][0] is None
+
+
+def test_sizes_among_the_outputs_are_no_tensors():
+    class M(torch.nn.Module):
+        def forward(self, x):
+            return x.shape[0] * 2, x.shape[0] / 2, x
+
+    program = export(M(), (torch.ones(3),), dynamic_shapes={"x": {0: Dim("b")}})
+    kinds = [type(s.arg).__name__ for s in program.graph_signature.output_specs]
+    assert kinds == ["SymIntArgument", "SymFloatArgument", "TensorArgument"]
+
+
+def test_messages_about_keywords_and_kinds():
+    class M(torch.nn.Module):
+        def forward(self, x, *, mask):
+            return x * mask["m"]
+
+    dim = Dim("b")
+    shapes = {"x": {0: dim}, "mask": {"m": {0: dim}}}
+    module = export(M(), (torch.ones(3),), {"mask": {"m": torch.ones(3)}}, dynamic_shapes=shapes).module()
+    with pytest.raises(RuntimeError, match=r"Expected input at 'mask'\['m'\].shape\[0\] to be equal to 4, but got 3"):
+        module(torch.ones(4), mask={"m": torch.ones(3)})
+    with pytest.raises(RuntimeError, match="to be a tensor, but got <class 'float'>"):
+        module(2.0, mask={"m": torch.ones(3)})
+
+
+def test_literals_below_autograd_are_not_detached():
+    class M(torch.nn.Module):
+        def forward(self, x):
+            return x + torch.tensor(1.0)
+
+    before, after = (_export(M(), (torch.ones(2),), pre_dispatch=p).graph_module.code for p in (True, False))
+    assert "detach" in before and "detach" not in after
+    assert "detach" not in export_for_training(M(), (torch.ones(2),)).run_decompositions({}).graph_module.code
+
+
+def test_chunks_keep_the_dimension_as_it_was_given():
+    class M(torch.nn.Module):
+        def forward(self, x):
+            return x.chunk(2, -1)
+
+    assert "split.Tensor(x, 2, -1)" in export(M(), (torch.ones(3, 4),)).graph_module.code
