@@ -170,6 +170,23 @@ static PyObject *capture_state(PyObject *module, PyObject *args) {
   return out;
 }
 
+// capture_state_order(names): how state_dict goes, see ig_capture_order_state
+static PyObject *capture_state_order(PyObject *module, PyObject *names) {
+  (void)module;
+  if (!PyList_Check(names)) return PyErr_Format(PyExc_TypeError, "names: expected a list");
+  ig_ctx *c = py_ctx();
+  ig_scope s = ig_scope_open(c);
+  size_t n = (size_t)PyList_GET_SIZE(names);
+  const char **all = ig_scope_push(c, n * sizeof *all + 1);
+  bool ok = all != NULL;
+  for (size_t i = 0; ok && i < n; i++) {
+    ok = (all[i] = PyUnicode_AsUTF8(PyList_GET_ITEM(names, (Py_ssize_t)i))) != NULL;
+  }
+  if (ok) ig_capture_order_state(c, all, n);
+  ig_scope_close(c, s);
+  return py_ok(c) ? Py_NewRef(Py_None) : NULL;
+}
+
 static bool values_of(ig_ctx *c, PyObject *tuple, ig_value **out, size_t *n) {
   *n = (size_t)PyTuple_GET_SIZE(tuple);
   *out = ig_scope_push(c, (*n + 1) * sizeof **out);
@@ -483,6 +500,7 @@ PyMethodDef py_graph_functions[] = {
     {"capture_abort", capture_abort, METH_NOARGS, NULL},
     {"capture_is_open", capture_is_open, METH_NOARGS, NULL},
     {"capture_input", capture_input, METH_VARARGS, NULL},
+    {"capture_state_order", capture_state_order, METH_O, NULL},
     {"capture_state", capture_state, METH_VARARGS, NULL},
     {"capture_end", capture_end, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},

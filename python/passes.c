@@ -2,6 +2,7 @@
 // Passes over programs from Python: methods of Program, each of which gives a new Program.
 #include <string.h>
 
+#include "capture/dims.h"
 #include "fx.h"
 #include "ingot/pass.h"
 #include "py.h"
@@ -38,6 +39,12 @@ static PyObject *pass_insert_asserts(PyObject *o, PyObject *unused) {
   ig_program *p = NULL;
   ig_status st = ig_program_insert_asserts(c, py_program_of(o), &p);
   return py_program_wrap(c, st, p);
+}
+
+static PyObject *pass_repeat_symbols(PyObject *o, PyObject *unused) {
+  (void)unused;
+  ig_ctx *c = py_ctx();
+  return ig_program_repeat_symbols(c, py_program_of(o)) ? Py_NewRef(o) : py_raise(c);
 }
 
 static PyObject *pass_unlift(PyObject *o, PyObject *unused) {
@@ -331,6 +338,8 @@ static PyMethodDef methods[] = {
      "Stretches of another grad mode as sub-graphs."},
     {"insert_asserts", pass_insert_asserts, METH_NOARGS,
      "What was assumed about data and sizes as calls that check it."},
+    {"repeat_symbols", pass_repeat_symbols, METH_NOARGS,
+     "Symbols of the traces that PyTorch makes of a strict program; the program itself."},
     {"unlift", pass_unlift, METH_NOARGS, "The graph that a module of the program runs."},
     {"unflatten", pass_unflatten, METH_NOARGS, "The tree of modules: [(path, graph)]."},
     {"set_training", pass_set_training, METH_O, NULL},

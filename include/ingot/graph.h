@@ -44,6 +44,9 @@ IG_API ig_tensor *ig_capture_state(ig_ctx *c, ig_state_kind kind, const char *na
 IG_API ig_tensor *ig_capture_alias(ig_ctx *c, ig_state_kind kind, const char *name,
                                    ig_tensor *value);
 IG_API void ig_capture_name(ig_ctx *c, ig_state_kind kind, const char *name, ig_tensor *value);
+// The order of the state in the program, when all of it is declared; placeholders stay where they
+// are. Names that are not given come last.
+IG_API void ig_capture_order_state(ig_ctx *c, const char *const *names, size_t n);
 static inline ig_tensor *ig_capture_param(ig_ctx *c, const char *name, ig_tensor *value) {
   return ig_capture_state(c, IG_STATE_PARAMETER, name, value);
 }

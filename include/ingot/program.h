@@ -94,8 +94,9 @@ typedef struct ig_output_spec {
 IG_API size_t ig_program_inputs(const ig_program *p, const ig_input_spec **specs);
 IG_API size_t ig_program_outputs(const ig_program *p, const ig_output_spec **specs);
 
-// Weights by name, in order: state_dict (parameters, then persistent buffers; all names of a shared
-// tensor), or constants (the rest). Tensors are borrowed.
+// Weights by name, in order of declaration (or see ig_capture_order_state): state_dict (parameters
+// and persistent buffers; all names of a shared tensor), or constants (the rest). Tensors are
+// borrowed.
 typedef struct ig_weight {
   const char *name;
   ig_tensor *tensor;

@@ -128,6 +128,43 @@ ig_tensor *ig_capture_alias(ig_ctx *c, ig_state_kind kind, const char *name, ig_
   return push_state(c, kind, name, value);
 }
 
+static ig_state *by_names(ig_ctx *c, const ig_map *at, const char *const *names, size_t n) {
+  const ig_graph *g = c->capture;
+  ig_state *sorted = ig_scope_push(c, g->state.n * sizeof *sorted + 1);
+  bool *taken = ig_scope_push(c, g->state.n * sizeof *taken + 1);
+  size_t count = 0;
+  if (!sorted || !taken) return NULL;
+  memset(taken, 0, g->state.n * sizeof *taken);
+  for (size_t i = 0; i < n; i++) {
+    const ig_map_value *v = ig_map_find(at, names[i]);
+    if (!v || taken[v->num]) continue;
+    taken[v->num] = true;
+    sorted[count++] = g->state.at[v->num];
+  }
+  for (size_t i = 0; i < g->state.n; i++) {
+    if (!taken[i]) sorted[count++] = g->state.at[i];
+  }
+  return sorted;
+}
+
+void ig_capture_order_state(ig_ctx *c, const char *const *names, size_t n) {
+  if (!is_open(c) || c->capture->state.n == 0) return;
+  ig_graph *g = c->capture;
+  ig_scope s = ig_scope_open(c);
+  ig_map at = ig_map_make(c->alloc);
+  bool ok = true;
+  for (size_t i = 0; ok && i < g->state.n; i++) {
+    ig_map_value *v = ig_map_put(&at, g->state.at[i].name);
+    ok = v != NULL;
+    if (ok) v->num = i;
+  }
+  const ig_state *sorted = ok ? by_names(c, &at, names, n) : NULL;
+  if (sorted) memcpy(g->state.at, sorted, g->state.n * sizeof *sorted);
+  if (!sorted) (void)ig_fail(c, IG_NOMEM, "out of memory");
+  ig_map_free(&at);
+  ig_scope_close(c, s);
+}
+
 void ig_capture_name(ig_ctx *c, ig_state_kind kind, const char *name, ig_tensor *value) {
   if (!is_open(c) || !value) return;
   (void)remember(c, kind, name, value, kind == IG_STATE_CONSTANT);

@@ -72,5 +72,8 @@ ig_status ig_capture_settle(ig_ctx *c);
 
 // Ranges of the program (ranges.c), after the solver.
 bool ig_dims_list_ranges(ig_ctx *c, ig_dims *d);
+// PyTorch traces a strict program several times; the symbols that every trace reads from the data
+// stay among the ranges.
+bool ig_program_repeat_symbols(ig_ctx *c, const ig_program *p);
 
 #endif

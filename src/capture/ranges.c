@@ -59,6 +59,54 @@ bool ig_dims_list_ranges(ig_ctx *c, ig_dims *d) {
   return c->status == IG_OK;
 }
 
+// ---- symbols of further traces ----
+
+static size_t list_unbacked(ig_ctx *c, const ig_expr **all) {
+  size_t n = 0;
+  for (uint32_t i = 0; i < c->sym->counts[0]; i++) {
+    char name[16];
+    (void)snprintf(name, sizeof name, "u%u", i);
+    const ig_expr *e = ig_expr_find(c, name);
+    if (e) all[n++] = e;
+  }
+  return n;
+}
+
+// Whether the first that is seen of some symbol is a tensor that has it as a size.
+static bool has_data_sizes(ig_ctx *c, const ig_graph *g) {
+  ig_table seen = ig_table_make(c->alloc);
+  bool found = false;
+  for (const ig_node *n = g->first; n && !found; n = n->next) {
+    const ig_value *v = &n->val;
+    if (v->kind == IG_KIND_INT && v->i.expr) (void)ig_table_put(&seen, v->i.expr);
+    for (int d = 0; v->kind == IG_KIND_TENSOR && d < v->tensor->ndim; d++) {
+      const ig_expr *e = ig_sizes(v->tensor)[d].expr;
+      bool unbacked = e && e->kind == IG_EXPR_SYMBOL && !e->backed;
+      found = found || (unbacked && !ig_table_find(&seen, e));
+    }
+  }
+  ig_table_free(&seen);
+  return found;
+}
+
+bool ig_program_repeat_symbols(ig_ctx *c, const ig_program *p) {
+  ig_sym *sym = p->graph->sym;
+  if (c->status != IG_OK || !sym || !sym->counts[0]) return c->status == IG_OK;
+  ig_sym *open = c->sym;
+  c->sym = sym;
+  ig_scope s = ig_scope_open(c);
+  size_t cap = sym->counts[0];
+  const ig_expr **all = ig_scope_push(c, 2 * cap * sizeof *all);
+  size_t n = all ? list_unbacked(c, all) : 0;
+  int traces = (p->training ? 2 : 3) + (has_data_sizes(c, p->graph) ? 1 : 0);
+  for (int k = 1; n && k < traces && c->status == IG_OK; k++) {
+    (void)ig_sym_renew(c, all, all + cap, n);
+  }
+  ig_scope_close(c, s);
+  c->sym = open;
+  return c->status == IG_OK;
+}
+
 static size_t list(ig_ctx *c, const ig_sym *sym, const ig_range_entry **out) {
   const ig_dims *d = sym->env ? sym->env->dims : NULL;
   size_t cap = sym->counts[0] + (d ? d->ranges.n : 0);

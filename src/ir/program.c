@@ -68,17 +68,21 @@ static bool is_saved(ig_state_kind kind) {
   return kind == IG_STATE_PARAMETER || kind == IG_STATE_BUFFER;
 }
 
-static void add_weights(ig_program *p, ig_state_kind kind) {
+static void add_saved(ig_program *p) {
+  const ig_graph *g = p->graph;
+  for (size_t i = 0; i < g->state.n; i++) {
+    const ig_state *s = &g->state.at[i];
+    if (!is_saved(s->kind) || s->unread) continue;
+    p->state[p->nstate++] = (ig_weight){s->name, ig_tensor_retain(s->tensor)};
+  }
+}
+
+static void add_constants(ig_program *p, ig_state_kind kind) {
   const ig_graph *g = p->graph;
   for (size_t i = 0; i < g->state.n; i++) {
     const ig_state *s = &g->state.at[i];
     if (s->kind != kind || s->unread) continue;
-    ig_weight w = {s->name, ig_tensor_retain(s->tensor)};
-    if (is_saved(kind)) {
-      p->state[p->nstate++] = w;
-    } else {
-      p->constants[p->nconstants++] = w;
-    }
+    p->constants[p->nconstants++] = (ig_weight){s->name, ig_tensor_retain(s->tensor)};
   }
 }
 
@@ -87,8 +91,9 @@ static bool collect_weights(ig_ctx *c, ig_program *p) {
   p->state = ig_arena_push(&p->arena, bytes);
   p->constants = ig_arena_push(&p->arena, bytes);
   if (!p->state || !p->constants) return no_memory(c);
+  add_saved(p);
   for (int kind = IG_STATE_PARAMETER; kind <= IG_STATE_CONSTANT; kind++) {
-    add_weights(p, (ig_state_kind)kind);
+    if (!is_saved((ig_state_kind)kind)) add_constants(p, (ig_state_kind)kind);
   }
   return true;
 }

@@ -2,7 +2,10 @@
 // Assertions about numbers that stand in the data, in the graph that reads them, placed where the
 // last number that they mention is known. Behind the placeholders: what concerns sizes of inputs
 // only. Behind a call that makes an unbacked symbol: that it is a size, its range, and everything
-// that was found out or asked of it and of earlier ones, each once.
+// that was found out or asked of it and of earlier ones, each once. If nothing at all was asked, a
+// strict capture still checks the sizes of tensors that are as long as the data says.
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "pass/pass.h"
@@ -19,6 +22,7 @@ typedef struct placer {
   ig_table sizes;     // symbol -> node that has it as a size; number: dimension
   ig_table bound;     // unbacked symbols so far
   ig_table said;      // assertions so far, by expression
+  bool inline_only;   // nothing was asked: only sizes that depend on data are checked
 } placer;
 
 static bool no_memory(ig_ctx *c) {
@@ -230,6 +234,103 @@ static bool say_ready(placer *p, bool unbacked) {
   return true;
 }
 
+// ---- sizes of which nothing is said ----
+
+// A call that no line of the program stands for: "ge_0;builtin_function_or_method.ge".
+static bool name_call(placer *p, ig_node *n, const char *cls, const char *name) {
+  char text[128];
+  if (!n) return false;
+  (void)snprintf(text, sizeof text, "%s_0;%s.%s", name, cls, name);
+  n->meta[IG_META_TORCH_FN] = ig_graph_keep_text(p->c, p->g, text);
+  n->meta[IG_META_SOURCE_FN] = NULL;
+  n->meta[IG_META_STACK_TRACE] = NULL;
+  return n->meta[IG_META_TORCH_FN] != NULL;
+}
+
+static ig_node *insert_named(placer *p, const char *op_name, const ig_value *args, size_t npos,
+                             const ig_value *val, const char *name) {
+  const ig_op *op = ig_op_find(p->c, op_name);
+  if (!op) {
+    (void)ig_fail(p->c, IG_UNSUPPORTED, "%s does not exist", op_name);
+    return NULL;
+  }
+  ig_node proto = {.kind = IG_NODE_CALL,
+                   .callee = IG_CALLEE_OP,
+                   .op = op,
+                   .target = op->target,
+                   .effect = val->kind != IG_KIND_TENSOR,
+                   .args = args,
+                   .npos = npos,
+                   .val = *val};
+  ig_node *n = insert(p, &proto, name);
+  return name_call(p, n, "OpOverload", strchr(op->target, '.') + 1) ? n : NULL;
+}
+
+static bool check_bound(placer *p, ig_node *size, ig_expr_kind kind, int64_t bound,
+                        const char *message) {
+  ig_ctx *c = p->c;
+  ig_scope s = ig_scope_open(c);
+  const ig_expr *limit = ig_expr_of_i64(c, bound);
+  const ig_expr *holds = limit ? ig_expr_make2(c, kind, size->val.i.expr, limit) : NULL;
+  ig_value sides[] = {ig_of_node(size), ig_of_i64(bound)};
+  ig_node *asked = holds ? insert_call(p, kind, sides, 2, holds) : NULL;
+  bool ok = name_call(p, asked, "builtin_function_or_method", kind == IG_EXPR_GE ? "ge" : "le");
+  ig_meta m;
+  ig_meta_init(&m, IG_F32, ig_device_cpu());
+  ig_value number = ig_of_tensor(ok ? ig_tensor_make(c, &m, true) : NULL);
+  ig_value given = ig_of_node(asked);
+  ig_node *tensor = number.tensor ? insert_named(p, "aten::scalar_tensor", &given, 1, &number,
+                                                 "scalar_tensor_default")
+                                  : NULL;
+  ig_value args[] = {ig_of_node(tensor), ig_of_str(message)};
+  ig_value none = ig_none();
+  ok = tensor &&
+       insert_named(p, "aten::_assert_async.msg", args, 2, &none, "_assert_async_msg") != NULL;
+  ig_scope_close(c, s);
+  return ok;
+}
+
+// Whether an assertion reads n, which may be through a size, a question and a tensor.
+static bool reaches_assertion(const ig_node *n, int steps) {
+  if (n->kind == IG_NODE_CALL && n->callee == IG_CALLEE_OP &&
+      strcmp(n->op->schema.name, "_assert_async") == 0) {
+    return true;
+  }
+  for (const ig_use *u = n->first_use; u && steps; u = u->next) {
+    if (reaches_assertion(u->user, steps - 1)) return true;
+  }
+  return false;
+}
+
+// A program that is captured again has its assertions already.
+static bool is_checked(const ig_node *n, int dim) {
+  enum { SIZE_TO_ASSERTION = 3 };
+  for (const ig_use *u = n->first_use; u; u = u->next) {
+    const ig_node *size = u->user;
+    bool same = size->kind == IG_NODE_CALL && size->callee == IG_CALLEE_SIZE && size->npos == 2 &&
+                size->args[1].kind == IG_KIND_INT && size->args[1].i.value == dim;
+    if (same && reaches_assertion(size, SIZE_TO_ASSERTION)) return true;
+  }
+  return false;
+}
+
+static bool check_size(placer *p, const ig_expr *u, ig_node *n, int dim) {
+  ig_vrange r = ig_symbol_range(p->c, u);
+  int64_t lo = clip(r.lo, INT64_MIN);
+  int64_t hi = clip(r.hi, INT64_MAX - 1);
+  if (lo == INT64_MIN || is_checked(n, dim)) return true;
+  ig_node *size = insert_size(p, u, n, dim);
+  if (!name_call(p, size, "OpOverload", "sym_size.int")) return false;
+  ig_str s = ig_str_make(p->c->alloc);
+  ig_str_add(&s, "%s.shape[%d] is outside of inline constraint [%" PRId64 ", %" PRId64 "].",
+             n->name, dim, lo, hi);
+  bool ok = s.failed ? no_memory(p->c)
+                     : check_bound(p, size, IG_EXPR_GE, lo, s.at) &&
+                           check_bound(p, size, IG_EXPR_LE, hi, s.at);
+  ig_str_free(&s);
+  return ok;
+}
+
 // ---- the walk ----
 
 static bool know_sizes(placer *p, ig_node *n) {
@@ -253,6 +354,14 @@ static bool is_new(const placer *p, const ig_expr *e) {
          !is_bound_outside(p, e);
 }
 
+static bool check_sizes(placer *p, ig_node *n) {
+  for (int d = 0; n->val.kind == IG_KIND_TENSOR && d < n->val.tensor->ndim; d++) {
+    const ig_expr *e = ig_sizes(n->val.tensor)[d].expr;
+    if (is_new(p, e) && !(put(p, &p->bound, e, n, 1) && check_size(p, e, n, d))) return false;
+  }
+  return true;
+}
+
 static bool visit(placer *p, ig_node *n) {
   if (n->val.kind == IG_KIND_TENSOR && !know_sizes(p, n)) return false;
   if (n->kind != IG_NODE_CALL || n->callee == IG_CALLEE_SYM || n->callee == IG_CALLEE_SIZE) {
@@ -260,6 +369,7 @@ static bool visit(placer *p, ig_node *n) {
   }
   p->before = n->next;
   p->at = n;
+  if (p->inline_only) return check_sizes(p, n);
   if (is_new(p, n->binds)) return bind(p, n->binds, n);
   if (n->val.kind == IG_KIND_INT && is_new(p, n->val.i.expr)) return bind(p, n->val.i.expr, n);
   if (n->val.kind != IG_KIND_TENSOR) return true;
@@ -288,7 +398,8 @@ static bool place(placer *p) {
 
 // What a sub-graph reads from the data is asserted there.
 static bool place_all(ig_ctx *c, ig_graph *g, const placer *outer) {
-  placer p = {.outer = outer, .c = c, .g = g, .env = g->sym->env};
+  const ig_env *env = g->sym->env;
+  placer p = {.outer = outer, .c = c, .g = g, .env = env, .inline_only = env->asserts.n == 0};
   p.computed = p.sizes = p.bound = p.said = ig_table_make(c->alloc);
   bool ok = place(&p);
   for (size_t i = 0; i < g->subs.n && ok; i++) ok = place_all(c, g->subs.at[i].graph, &p);
@@ -314,7 +425,8 @@ ig_status ig_program_insert_asserts(ig_ctx *c, ig_program *p, ig_program **out) 
   *out = NULL;
   if (c->status != IG_OK) return c->status;
   const ig_env *env = p->graph->sym->env;
-  if (!env || env->asserts.n == 0) {
+  bool inlined = p->graph->strict && !p->training && p->graph->sym->counts[0] > 0;
+  if (!env || (env->asserts.n == 0 && !inlined)) {
     *out = ig_program_retain(p);
     return IG_OK;
   }

@@ -156,6 +156,33 @@ static void results_and_defaults(void **state) {
   ig_program_free(p);
 }
 
+// The state in another order than that of the placeholders; what is not named comes last.
+static void order_of_state(void **state) {
+  (void)state;
+  ig_tensor *w = filled(1, 2, 0, 2);
+  ig_tensor *b = filled(1, 2, 0, 1);
+  ig_tensor *last = filled(1, 2, 0, 3);
+  assert_int_equal(ig_capture_begin(c), IG_OK);
+  (void)ig_capture_param(c, "fc.weight", w);
+  (void)ig_capture_param(c, "last", last);
+  (void)ig_capture_buffer(c, "norm.mean", b);
+  ig_capture_order_state(c, (const char *[]){"norm.mean", "absent", "fc.weight", "norm.mean"}, 4);
+  ig_tensor *x = ig_capture_input(c, "x", IG_F32, (ig_int[]){ig_const(2)}, 1);
+  ig_tensor *y = ig_mul_tensor(c, ig_add_tensor(c, x, b), w);
+  ig_program *p = end(ig_mul_tensor(c, y, last));
+  const ig_weight *found = NULL;
+  assert_int_equal(ig_program_state(p, &found), 3);
+  assert_string_equal(found[0].name, "norm.mean");
+  assert_string_equal(found[1].name, "fc.weight");
+  assert_string_equal(found[2].name, "last");
+  assert_ptr_equal(found[0].tensor, b);
+  const ig_input_spec *inputs = NULL;
+  assert_int_equal(ig_program_inputs(p, &inputs), 4);
+  assert_string_equal(inputs[0].target, "fc.weight");
+  assert_string_equal(inputs[2].target, "norm.mean");
+  ig_program_free(p);
+}
+
 // Real tensors that nobody declared become inputs; user inputs keep their names.
 static void constants_and_names(void **state) {
   (void)state;
@@ -410,6 +437,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(state_and_writes, setup, teardown),
       cmocka_unit_test_setup_teardown(results_and_defaults, setup, teardown),
       cmocka_unit_test_setup_teardown(constants_and_names, setup, teardown),
+      cmocka_unit_test_setup_teardown(order_of_state, setup, teardown),
       cmocka_unit_test_setup_teardown(operand_returned, setup, teardown),
       cmocka_unit_test_setup_teardown(decomposed, setup, teardown),
       cmocka_unit_test_setup_teardown(joint, setup, teardown),

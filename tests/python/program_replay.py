@@ -88,7 +88,7 @@ def older(code):
         names = [n for n in m[4].split(" = ") if n not in (m[2], "None")]
         return m[1] + m[2] + m[3] + (";  " + " = ".join([*names, "None"]) if names else "")
 
-    code = re.sub(r"(?m)^ *(\w+) = self\.[\w.]+;  \1 = None\n", "", code)
+    code = re.sub(r"(?m)^ *(\w+) = (?:self|getattr\(self)\b[^;\n]*;  \1 = None\n", "", code)
     code = re.sub(r"(?m)^( *)(\w+)( = .*?);  ((?:\w+ = )+None)$", line, code)
     return re.sub(r"(?<![\w.])cond(_\d+)?(?=[^\w(])", r"conditional\1", code)
 

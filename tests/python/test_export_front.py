@@ -491,3 +491,74 @@ def test_chunks_keep_the_dimension_as_it_was_given():
             return x.chunk(2, -1)
 
     assert "split.Tensor(x, 2, -1)" in export(M(), (torch.ones(3, 4),)).graph_module.code
+
+
+def test_sizes_that_depend_on_data_are_checked_once():
+    class M(torch.nn.Module):
+        def forward(self, x):
+            return torch.masked_select(x, x > 0).sum()
+
+    loose = export(M(), (torch.ones(3),), strict=False)
+    assert "assert" not in loose.graph_module.code
+    program = export(M(), (torch.ones(3),), strict=True)
+    text = "masked_select.shape[0] is outside of inline constraint [0, 3]."
+    for step in (program, program.run_decompositions(), export(program.module(), (torch.ones(3),), strict=True)):
+        calls = [n for n in step.graph.nodes if n.op == "call_function" and "_assert_async" in str(n.target)]
+        assert [n.args[1] for n in calls] == [text, text]
+        assert step.module()(torch.tensor([1.0, -1.0, 2.0])).item() == 3
+    size = next(n for n in program.graph.nodes if n.name == "sym_size_int")
+    assert size.meta["torch_fn"] == ("sym_size.int_0", "OpOverload.sym_size.int")
+    upper = [n for n in program.graph.nodes if n.name == "le"]
+    upper[0].args = (upper[0].args[0], 1)  # as if the data had more than the capture knew
+    program.graph_module.recompile()
+    with pytest.raises(RuntimeError, match="is outside of inline constraint"):
+        program.module()(torch.ones(3))
+
+
+def test_symbols_of_further_traces_have_ranges():
+    class M(torch.nn.Module):
+        def forward(self, n):
+            k = n.item()
+            torch._check_is_size(k)
+            torch._check(k <= 7)
+            return torch.zeros(k)
+
+    def names(program):
+        return [str(symbol) for symbol in program.range_constraints]
+
+    args = (torch.tensor(3),)
+    program = export(M(), args, strict=True)
+    assert names(program) == ["u0", "u1", "u2"]
+    assert len({str(r) for r in program.range_constraints.values()}) == 1
+    assert names(export_for_training(M(), args, strict=True)) == ["u0", "u1"]
+    assert names(export(M(), args, strict=False)) == ["u0", "u1"]
+    nonzero = export(module_of_nonzero(), (torch.ones(3),), strict=True)
+    assert names(nonzero) == ["u0", "u1", "u2", "u3"]
+
+
+def module_of_nonzero():
+    class M(torch.nn.Module):
+        def forward(self, x):
+            return x.nonzero().sum()
+
+    return M()
+
+
+def test_state_goes_as_in_the_module():
+    class M(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("own", torch.zeros(2))
+            self.register_buffer("passing", torch.zeros(2), persistent=False)
+            self.norm = torch.nn.BatchNorm1d(2)
+            self.fc = torch.nn.Linear(2, 2)
+
+        def forward(self, x):
+            return self.fc(self.norm(x + self.own + self.passing))
+
+    model = M().eval()
+    for strict in (True, False):
+        program = export(model, (torch.ones(3, 2),), strict=strict)
+        assert list(program.state_dict) == list(model.state_dict())
+        assert list(program.run_decompositions().state_dict) == list(model.state_dict())
+        assert placeholders(program)[:4] == ["p_norm_weight", "p_norm_bias", "p_fc_weight", "p_fc_bias"]

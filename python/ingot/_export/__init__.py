@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from ingot import _C, nn
-from ingot._dynamo.exc import UserError
+from ingot._dynamo.exc import UserError, UserErrorType
 from ingot.export import _trace
 from ingot.export._errors import carry_issues
 from ingot.fx.node import Node, map_arg
@@ -22,7 +22,8 @@ def capture_pre_autograd_graph(
     try:
         module = _trace._export_for_training(f, args, kwargs, dynamic_shapes).module()
     except UserError as error:
-        if not hasattr(error, "issues") and not isinstance(error.__cause__, _C.ConstraintViolationError):
+        violated = hasattr(error, "issues") or isinstance(error.__cause__, _C.ConstraintViolationError)
+        if error.error_type is not UserErrorType.CONSTRAINT_VIOLATION or not violated:
             raise
         plain = _C.ConstraintViolationError(str(error))
         carry_issues(error, plain)

@@ -181,6 +181,10 @@ class State:
                     self._fakes[id(members), key] = fake
             for _, _, members, key, _ in found:
                 members[key] = self._fakes[id(members), key]
+        _C.capture_state_order([  # as module.state_dict() goes
+            f"{path}.{key}" if path else key for path, module in self.modules
+            for members in (module._parameters, module._buffers) for key in members
+        ])  # fmt: skip
         holders = {id(a.module) for a in self.attributes if a.tensors}
         for path, module in self.modules:
             for name, value in module.__dict__.items() if id(module) in holders else ():

@@ -42,6 +42,7 @@ def _program(run: Any, program: Any) -> ExportedProgram:
     out = ExportedProgram(program, (run.in_spec, run.out_spec), (run.args, run.kwargs), run.arg_names)
     if run.shape_constraints is not None:
         out._graph_meta["input_shape_constraints"] = run.shape_constraints
+        program.repeat_symbols()
     return out
 
 
