@@ -458,6 +458,7 @@ ig_object *py_to_object(ig_ctx *c, PyObject *o) {
 typedef struct permission {
   PyObject *classes;  // dict of those allowed
   PyObject *unknown;  // set of names: all are let through and noted; NULL: none
+  PyObject *place;    // called with every storage; NULL: nobody asks
 } permission;
 
 static bool allow(const char *global, void *user) {
@@ -472,6 +473,21 @@ static bool allow(const char *global, void *user) {
   return ok;
 }
 
+// map_location(storage, location) -> None (as it is) or a storage
+static ig_tensor *place(ig_ctx *c, ig_tensor *bytes, const char *location, void *user) {
+  const permission *p = user;
+  PyObject *tensor = py_from_tensor(c, bytes);
+  PyObject *storage = tensor ? py_tensor_storage(tensor, NULL) : NULL;
+  PyObject *there = storage ? PyObject_CallFunction(p->place, "Os", storage, location) : NULL;
+  ig_tensor *out = there == Py_None || there == storage ? bytes : NULL;
+  if (there && !out) out = py_storage_bytes(c, there);
+  if (!out) py_host_failed(c);
+  Py_XDECREF(there);
+  Py_XDECREF(storage);
+  Py_XDECREF(tensor);
+  return out;
+}
+
 // A path is mapped; bytes are copied from.
 static ig_status parse(ig_ctx *c, PyObject *source, const char *name, const ig_torch_options *o,
                        ig_object **out) {
@@ -483,22 +499,30 @@ static ig_status parse(ig_ctx *c, PyObject *source, const char *name, const ig_t
   return st;
 }
 
-// torch_load(path or bytes, name, classes: dict, meta: bool)
+// torch_load(path or bytes, name, classes: dict, meta: bool, place: callable or None)
 static PyObject *torch_load(PyObject *module, PyObject *args) {
   (void)module;
   PyObject *source = NULL;
   permission p = {0};
   const char *name = NULL;
   int meta = 0;
-  if (!PyArg_ParseTuple(args, "OsO!p:torch_load", &source, &name, &PyDict_Type, &p.classes,
-                        &meta)) {
+  if (!PyArg_ParseTuple(args, "OsO!pO:torch_load", &source, &name, &PyDict_Type, &p.classes, &meta,
+                        &p.place)) {
     return NULL;
   }
   ig_ctx *c = py_ctx();
-  ig_torch_options o = {.size = sizeof o, .allow = allow, .user = &p, .meta = meta};
+  ig_torch_options o = {.size = sizeof o,
+                        .allow = allow,
+                        .user = &p,
+                        .meta = meta,
+                        .place = p.place == Py_None ? NULL : place};
   ig_object *tree = NULL;
   ig_status st = parse(c, source, name, &o, &tree);
-  if (st != IG_OK) return PyErr_Occurred() ? NULL : py_raise(c);
+  if (st != IG_OK && PyErr_Occurred()) {
+    ig_ctx_clear(c);
+    return NULL;
+  }
+  if (st != IG_OK) return py_raise(c);
   PyObject *out = py_from_object(c, tree, p.classes);
   ig_object_free(tree);
   return out;

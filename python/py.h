@@ -342,6 +342,8 @@ const struct ig_hop *py_hop_of(PyObject *o);      // NULL without exception: it 
 int py_add_namespaces(PyObject *m);               // namespace.c
 int py_add_storage(PyObject *m);                  // storage.c
 PyObject *py_tensor_storage(PyObject *self, PyObject *unused);
+// The bytes of an UntypedStorage, in the innermost scope; NULL with an exception.
+ig_tensor *py_storage_bytes(ig_ctx *c, PyObject *o);
 int py_add_schema(PyObject *m);  // schema.c
 PyObject *py_schema_of(const ig_op *op);
 extern PyMethodDef py_autograd_methods[];  // autograd.c: methods of Tensor

@@ -72,6 +72,22 @@ PyObject *py_tensor_storage(PyObject *self, PyObject *unused) {
   return storage_wrap(py_ctx(), py_tensor_of(self));
 }
 
+ig_tensor *py_storage_bytes(ig_ctx *c, PyObject *o) {
+  if (Py_TYPE(o) != &storage_type) {
+    PyErr_Format(PyExc_TypeError, "map_location must return a storage or None, not %s",
+                 py_type_name(o));
+    return NULL;
+  }
+  ig_tensor *t = whole(c, ((py_storage *)o)->t);  // o may be its only owner
+  return py_ok(c) ? t : NULL;
+}
+
+// Bytes are in this memory already.
+static PyObject *storage_cpu(PyObject *o, PyObject *unused) {
+  (void)unused;
+  return Py_NewRef(o);
+}
+
 static PyObject *storage_data_ptr(PyObject *o, PyObject *unused) {
   (void)unused;
   return PyLong_FromVoidPtr(storage_of(o)->data);
@@ -183,6 +199,7 @@ static PyGetSetDef storage_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 static PyMethodDef storage_methods[] = {
+    {"cpu", storage_cpu, METH_NOARGS, NULL},
     {"data_ptr", storage_data_ptr, METH_NOARGS, NULL},
     {"nbytes", storage_nbytes, METH_NOARGS, NULL},
     {"size", storage_nbytes, METH_NOARGS, NULL},

@@ -107,6 +107,9 @@ typedef struct ig_torch_options {
   bool (*allow)(const char *global, void *user);
   void *user;
   bool meta;  // tensors get no bytes (map_location="meta")
+  // Called once per storage with its bytes and where it was when it was saved ("cuda:0"); gives the
+  // bytes to use: the same, or as many others in memory. NULL with an error in c: loading ends.
+  ig_tensor *(*place)(ig_ctx *c, ig_tensor *bytes, const char *location, void *user);
 } ig_torch_options;
 
 // The zip form and the one from before PyTorch 1.6. Nothing found in the file is executed: a global

@@ -142,7 +142,8 @@ def load(
     if not isinstance(source, str) and not source:
         raise EOFError(f"{name}: the file is empty")
     try:
-        return _C.torch_load(source, name, _allowed, _is_meta(map_location))
+        place = map_location if callable(map_location) else None
+        return _C.torch_load(source, name, _allowed, _is_meta(map_location), place)
     except OSError as error:
         raise _os_error(error, source) from None
     except (NotImplementedError, ValueError) as error:

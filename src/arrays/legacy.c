@@ -24,7 +24,7 @@ typedef struct reader {
 
 static ig_tensor *get_storage(ig_unpack *u, const ig_storage_id *id) {
   reader *r = (reader *)u;
-  return ig_storages_open(&r->storages, ig_storages_find(&r->storages, id->key), id);
+  return ig_storages_open(u, &r->storages, ig_storages_find(&r->storages, id->key), id);
 }
 
 static void keep_id(ig_pickle *p, void *user) {

@@ -37,8 +37,23 @@ static ig_tensor *open_bytes(ig_storages *s, ig_storage_record *rec, ig_dtype el
   return t && ig_zip_inflate(s->c, e, ig_tensor_data(t)) == IG_OK ? t : NULL;
 }
 
-ig_tensor *ig_storages_open(ig_storages *s, ig_storage_record *rec, const ig_storage_id *id) {
-  if (!rec->tensor) rec->tensor = open_bytes(s, rec, id->element);
+// Where the caller wants the bytes.
+static ig_tensor *place(const ig_unpack *u, ig_storages *s, ig_tensor *t, const ig_storage_id *id) {
+  ig_tensor *there = t && u->place ? u->place(s->c, t, id->location, u->allow_user) : t;
+  if (!t || there == t || ig_ctx_status(s->c) != IG_OK) return there;
+  bool fits = there && there->storage && there->storage->data &&
+              there->storage->bytes == t->storage->bytes &&
+              (uintptr_t)there->storage->data % ig_element_align(id->element) == 0;
+  if (fits) return there;
+  (void)ig_fail(s->c, IG_INVALID,
+                "%s: storage '%.100s' has %zu bytes, and was given another place with %zu", s->name,
+                id->key, t->storage->bytes, there && there->storage ? there->storage->bytes : 0);
+  return NULL;
+}
+
+ig_tensor *ig_storages_open(const ig_unpack *u, ig_storages *s, ig_storage_record *rec,
+                            const ig_storage_id *id) {
+  if (!rec->tensor) rec->tensor = place(u, s, open_bytes(s, rec, id->element), id);
   ig_tensor *t = rec->tensor;
   if (!t) return NULL;
   // Another tensor may want larger elements of the same storage, or the other way round.

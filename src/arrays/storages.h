@@ -30,6 +30,7 @@ typedef struct ig_storages {
 ig_storage_record *ig_storages_put(ig_storages *s, const char *key);
 ig_storage_record *ig_storages_find(const ig_storages *s, const char *key);  // NULL when absent
 // The bytes as elements of id->element; NULL after an error. Belongs to the innermost scope.
-ig_tensor *ig_storages_open(ig_storages *s, ig_storage_record *rec, const ig_storage_id *id);
+ig_tensor *ig_storages_open(const ig_unpack *u, ig_storages *s, ig_storage_record *rec,
+                            const ig_storage_id *id);
 
 #endif

@@ -90,7 +90,8 @@ ig_status ig_torch_parse_with(ig_ctx *c, const char *name, ig_bytes bytes, ig_fi
   ig_unpack proto = {.limits = ig_limits_of(all.limits),
                      .allow = all.allow,
                      .allow_user = all.user,
-                     .meta = all.meta};
+                     .meta = all.meta,
+                     .place = all.place};
   if (bytes.n >= 4 && memcmp(bytes.at, "PK\3\4", 4) == 0) {
     return read_zip(c, name, bytes, owner, &proto, out);
   }

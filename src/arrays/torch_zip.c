@@ -119,7 +119,7 @@ static ig_tensor *get_storage(ig_unpack *u, const ig_storage_id *id) {
     if (!rec) return NULL;
     rec->zip = e;
   }
-  return ig_storages_open(&p->storages, rec, id);
+  return ig_storages_open(u, &p->storages, rec, id);
 }
 
 ig_status ig_torch_zip_unpickle(ig_torch_zip *z, const ig_unpack *proto, const char *member,

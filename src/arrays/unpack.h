@@ -29,6 +29,7 @@ typedef struct ig_unpack {
   void *allow_user;
   bool script;  // TorchScript: its classes and helpers are allowed
   bool meta;
+  ig_tensor *(*place)(ig_ctx *c, ig_tensor *bytes, const char *location, void *user);  // likewise
   // The bytes of a storage as a tensor of the innermost scope, little-endian; NULL after an error.
   ig_tensor *(*storage)(struct ig_unpack *u, const ig_storage_id *id);
   void *user;

@@ -223,7 +223,9 @@ static void put_outputs(writer *w, const ig_node *n) {
   const char **names = s ? s->value : NULL;
   bool list = names && n->op && n->op->schema.nrets == 1 && n->op->schema.rets[0].list;
   // Older readers take one result of a higher-order operator for the result itself.
-  if (names && n->callee == IG_CALLEE_HOP && w->layout != IG_PT2_NEWEST) list = true;
+  bool old = n->callee == IG_CALLEE_HOP && w->layout != IG_PT2_NEWEST;
+  bool one = old && !names && n->val.kind == IG_KIND_TENSOR;  // their calls give tuples
+  if (names && old) list = true;
   bool nothing = n->callee == IG_CALLEE_HOST || (n->op && n->op->schema.nrets == 0);
   if (list) {
     put_tensor_names(w, n, names, &n->val);
@@ -235,6 +237,8 @@ static void put_outputs(writer *w, const ig_node *n) {
         put_output(w, names[i], &n->val.list.at[i]);
       }
     }
+  } else if (one) {
+    put_tensor_names(w, n, &n->name, &(ig_value){.kind = IG_KIND_LIST, .list = {&n->val, 1}});
   } else if (!nothing) {
     put_output(w, n->name, &n->val);
   }
@@ -271,8 +275,16 @@ static void put_metadata(writer *w, const ig_node *n) {
 // The names of PyTorch's functions where ours prints differ.
 static void print_target(const ig_node *n, char *text, size_t cap) {
   const char *prefix = n->callee == IG_CALLEE_OP || n->callee == IG_CALLEE_SIZE ? "torch.ops." : "";
+  bool higher = n->callee == IG_CALLEE_HOP;
   if (strcmp(n->target, "round") == 0) prefix = "builtins.";
-  (void)snprintf(text, cap, "%s%s", prefix, n->target);
+  (void)snprintf(text, cap, "%s%s", higher ? "torch.ops.higher_order." : prefix,
+                 higher ? n->hop->name : n->target);
+}
+
+// Higher-order operators that PyTorch 2.5 does not have.
+static bool is_newer(const ig_node *n) {
+  return n->callee == IG_CALLEE_HOP &&
+         (strcmp(n->hop->name, "scan") == 0 || strcmp(n->hop->name, "auto_functionalized_v2") == 0);
 }
 
 static void put_node(writer *w, const ig_node *n) {
@@ -280,6 +292,11 @@ static void put_node(writer *w, const ig_node *n) {
   bool known = n->callee != IG_CALLEE_HOST || ig_node_is_grad_mode(n, NULL);
   if (!known) {
     (void)ig_fail(w->c, IG_UNSUPPORTED, "'%s' calls %s, which is no operator", n->name, n->target);
+    return;
+  }
+  if (w->layout == IG_PT2_FOR_2_5 && is_newer(n)) {
+    (void)ig_fail(w->c, IG_UNSUPPORTED, "'%s' calls %s, which PyTorch 2.5 does not have", n->name,
+                  n->hop->name);
     return;
   }
   print_target(n, target, sizeof target);
@@ -414,7 +431,9 @@ static void put_graph(writer *w, const ig_graph *g) {
   put_values(w, g, "sym_int_values", put_int_value);
   put_values(w, g, "sym_bool_values", put_bool_value);
   ig_json_key(w->w, "is_single_tensor_return");
-  ig_json_bool(w->w, (last->bare || g == w->condition) && last->npos == 1);
+  bool tuples = w->layout != IG_PT2_NEWEST && g != w->g;
+  bool bare = g == w->condition || (last->bare && !tuples);
+  ig_json_bool(w->w, bare && last->npos == 1);
   put_objects(w, g);
   put_values(w, g, w->layout == IG_PT2_FOR_2_5 ? NULL : "sym_float_values", put_float_value);
   ig_json_close(w->w, '}');
@@ -774,6 +793,7 @@ ig_status ig_pt2_write_program(ig_ctx *c, const ig_program *p, const ig_save_opt
                        .graph = put_sub,
                        .user = &w,
                        .old_none = w.layout != IG_PT2_NEWEST,
+                       .old_floats = w.layout != IG_PT2_NEWEST,
                        .infix = w.layout == IG_PT2_FOR_2_5};
   ig_scope scope = ig_scope_open(c);
   name_all(&w, w.g);

@@ -20,8 +20,9 @@ typedef struct ig_pt2_out {
   ig_pt2_namer *name;
   void (*graph)(void *user, const ig_node *attribute);  // writes the sub-graph that it reads
   void *user;
-  bool old_none;  // None is [] instead of true
-  bool infix;     // expressions as s0 + 1, and uint16 is 14
+  bool old_none;    // None is [] instead of true
+  bool old_floats;  // infinities are bare words instead of strings
+  bool infix;       // expressions as s0 + 1, and uint16 is 14
 } ig_pt2_out;
 
 void ig_pt2_put_named(ig_pt2_out *o, const char *union_key,

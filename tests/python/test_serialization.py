@@ -210,6 +210,36 @@ def is_page_of(t: Any, path: pathlib.Path) -> bool:
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/maps"), reason="needs /proc/self/maps")
+def test_map_location_is_called_once_per_storage(tmp_path: pathlib.Path) -> None:
+    x = ingot.arange(6.0)
+    path = tmp_path / "x.pt"
+    ingot.save({"a": x, "b": x[2:], "c": ingot.ones(3)}, path)
+    seen = []
+
+    def where(storage: Any, location: str) -> Any:
+        seen.append((storage.nbytes(), location))
+        return storage.cpu() if len(seen) == 1 else None
+
+    found = ingot.load(path, map_location=where)
+    assert seen == [(24, "cpu"), (12, "cpu")]
+    assert found["b"].tolist() == [2, 3, 4, 5] and found["a"].data_ptr() + 8 == found["b"].data_ptr()
+    other = ingot.full((6,), 7.0)
+    found = ingot.load(path, map_location=lambda s, _: other.untyped_storage() if s.nbytes() == 24 else s)
+    assert found["a"].tolist() == [7.0] * 6 and found["a"].data_ptr() == other.data_ptr()
+    assert found["c"].tolist() == [1, 1, 1]
+    with pytest.raises(FileError, match="storage '0' has 24 bytes, and was given another place with 8"):
+        ingot.load(path, map_location=lambda s, _: ingot.zeros(2).untyped_storage())
+    with pytest.raises(TypeError, match="map_location must return a storage or None, not str"):
+        ingot.load(path, map_location=lambda s, _: "cuda:0")
+    with pytest.raises(KeyError, match="oops"):
+        ingot.load(path, map_location=lambda s, _: {}["oops"])
+    legacy = DATA / "legacy.pt"
+    if legacy.exists():
+        seen.clear()
+        ingot.load(legacy, map_location=where)
+        assert seen and all(location == "cpu" for _, location in seen)
+
+
 @pytest.mark.parametrize("ending", ["pt", "safetensors", "npz"])
 def test_weights_of_a_path_are_its_pages(ending: str, tmp_path: pathlib.Path) -> None:
     path = tmp_path / f"x.{ending}"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import warnings
 from collections import namedtuple
 from typing import Any, BinaryIO
 
@@ -102,7 +103,7 @@ def ready(ep: ExportedProgram) -> Any:
 
 
 def pack_examples(ep: ExportedProgram) -> bytes | None:
-    """Examples as a file of torch.save; None: there are none, or they hold what such a file may not."""
+    """Examples as a file of torch.save; None: there are none, or (with a warning) none that such a file may hold."""
     from ingot import serialization
 
     if ep.example_inputs is None:
@@ -110,7 +111,8 @@ def pack_examples(ep: ExportedProgram) -> bytes | None:
     out = io.BytesIO()
     try:
         serialization.save(ep.example_inputs, out)
-    except (TypeError, NotImplementedError, RuntimeError, ValueError):
+    except (TypeError, NotImplementedError, RuntimeError, ValueError) as error:
+        warnings.warn(f"the example inputs are left out of the file: {error}", stacklevel=3)
         return None
     return out.getvalue()
 
@@ -122,7 +124,8 @@ def unpack_examples(packed: bytes | None) -> tuple[tuple, dict] | None:
         return None
     try:
         args, kwargs = serialization.load(io.BytesIO(packed))
-    except (TypeError, RuntimeError, ValueError):
+    except (TypeError, RuntimeError, ValueError) as error:
+        warnings.warn(f"the example inputs of the file are not read: {error}", stacklevel=4)
         return None
     return args, kwargs
 
