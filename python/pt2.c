@@ -87,6 +87,13 @@ static PyObject *pt2_facts(PyObject *module, PyObject *program) {
   return Py_BuildValue("(NN)", a, b);
 }
 
+// pt2_calls(program) -> [(path of a module, its signature as JSON)]
+static PyObject *pt2_calls(PyObject *module, PyObject *program) {
+  (void)module;
+  const ig_pt2_origin *o = py_program_of(program)->origin;
+  return pairs(o ? o->calls.at : NULL, o ? o->calls.n : 0);
+}
+
 // ---- saving
 
 static bool read_opsets(ig_ctx *c, PyObject *dict, ig_save_options *o) {
@@ -392,6 +399,7 @@ PyMethodDef py_pt2_functions[] = {
     {"pt2_save", pt2_save, METH_VARARGS, "Writes a .pt2 archive: to a path, or piece by piece."},
     {"pt2_extra", pt2_extra, METH_O, NULL},
     {"pt2_examples", pt2_examples, METH_O, NULL},
+    {"pt2_calls", pt2_calls, METH_O, NULL},
     {"pt2_facts", pt2_facts, METH_O, NULL},
     {"pt2_text", pt2_text, METH_VARARGS, NULL},
     {"pt2_parse", pt2_parse, METH_VARARGS, NULL},

@@ -134,12 +134,35 @@ class Effects(nn.Module):
         return b, c
 
 
-def save(name: str, module: nn.Module, args: tuple, kwargs: dict | None = None, lower: bool = False) -> None:
+class Inner(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor, *, y: dict[str, torch.Tensor]) -> dict[str, object]:
+        return {"sum": self.fc(x) + y["key"], "number": 3}
+
+
+class Calls(nn.Module):
+    """Modules whose signatures are kept."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
+        self.second = Inner()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.second(self.first(x), y={"key": x})["sum"]
+
+
+def save(
+    name: str, module: nn.Module, args: tuple, kwargs: dict | None = None, lower: bool = False, keep: tuple = ()
+) -> None:
     if len(sys.argv) > 1 and name not in sys.argv[1:]:
         return
     torch.manual_seed(0)
     module = module.eval()
-    program = torch.export.export(module, args, kwargs or {})
+    program = torch.export.export(module, args, kwargs or {}, preserve_module_call_signature=keep)
     if lower:
         program = program.run_decompositions()
     for node in program.graph.nodes:
@@ -163,6 +186,7 @@ def main() -> None:
     save("attention", Attention(), (torch.randn(5, 3, 8),))
     save("autocast", Autocast(), (torch.randn(2, 4),))
     save("functional", Functional(), (torch.randn(2, 3),), lower=True)
+    save("calls", Calls(), (torch.randn(2, 4),), keep=("first", "second"))
     effects._register_effectful_op("golden::note", effects._EffectType.ORDERED)
     save("effects", Effects(), (torch.randn(2, 3),), lower=True)
 

@@ -59,13 +59,16 @@ typedef struct ig_pt2_origin {
   IG_VEC(ig_extra_file) extra;
   IG_VEC(ig_origin_fact) facts;
   IG_VEC(ig_origin_fact) findings;
-  IG_VEC(const char *) guards;  // guards_code
+  IG_VEC(const char *) guards;   // guards_code
+  IG_VEC(ig_origin_fact) calls;  // path of a module -> its signature, as JSON
 } ig_pt2_origin;
 ig_pt2_origin *ig_pt2_origin_create(ig_ctx *c, ig_file *file);  // NULL after an error
 void ig_pt2_origin_free(ig_pt2_origin *o);
 IG_MUST_USE ig_status ig_pt2_origin_fact(ig_ctx *c, ig_pt2_origin *o, const char *name,
                                          const char *fmt, ...) IG_PRINTF(4, 5);
 IG_MUST_USE ig_status ig_pt2_origin_guard(ig_ctx *c, ig_pt2_origin *o, const char *text);
+IG_MUST_USE ig_status ig_pt2_origin_call(ig_ctx *c, ig_pt2_origin *o, const char *path,
+                                         const char *signature);
 // Examples, extra files, and parts that are never loaded.
 IG_MUST_USE ig_status ig_pt2_origin_read(ig_ctx *c, ig_pt2_archive *a, ig_pt2_origin *o);
 

@@ -28,6 +28,7 @@ void ig_pt2_origin_free(ig_pt2_origin *o) {
   ig_vec_free(o->alloc, &o->facts);
   ig_vec_free(o->alloc, &o->findings);
   ig_vec_free(o->alloc, &o->guards);
+  ig_vec_free(o->alloc, &o->calls);
   ig_arena_free(&o->arena);
   ig_file_release(o->file);
   ig_mem_free(o->alloc, o, sizeof *o);
@@ -54,6 +55,11 @@ ig_status ig_pt2_origin_fact(ig_ctx *c, ig_pt2_origin *o, const char *name, cons
 ig_status ig_pt2_origin_guard(ig_ctx *c, ig_pt2_origin *o, const char *text) {
   const char *kept = keep(o, text);
   return kept && ig_vec_push(o->alloc, &o->guards, kept) ? IG_OK : no_memory(c);
+}
+
+ig_status ig_pt2_origin_call(ig_ctx *c, ig_pt2_origin *o, const char *path, const char *signature) {
+  ig_origin_fact f = {keep(o, path), keep(o, signature)};
+  return f.name && f.value && ig_vec_push(o->alloc, &o->calls, f) ? IG_OK : no_memory(c);
 }
 
 static ig_status add_finding(ig_ctx *c, ig_pt2_origin *o, const char *folder, const char *name,

@@ -169,6 +169,28 @@ static ig_status read_guards(ig_pt2_reader *r, const ig_json *doc) {
   return IG_OK;
 }
 
+// How modules were called whose signatures the exporter was asked to keep.
+static ig_status read_calls(ig_pt2_reader *r, const ig_json *module) {
+  const ig_json *calls = ig_json_find(module, "module_call_graph");
+  bool any = r->source->origin && calls && calls->kind == IG_JSON_ARRAY;
+  for (size_t i = 0; any && i < calls->n && ig_ctx_status(r->c) == IG_OK; i++) {
+    const ig_json *fqn = ig_json_find(&calls->items[i], "fqn");
+    const ig_json *signature = ig_json_find(&calls->items[i], "signature");
+    bool kept = fqn && fqn->kind == IG_JSON_STRING && fqn->n && !memchr(fqn->text, 0, fqn->n) &&
+                signature && signature->kind == IG_JSON_OBJECT;
+    if (!kept) continue;
+    ig_str text = ig_str_make(r->c->alloc);
+    ig_json_writer w = {.out = &text};
+    ig_json_value(&w, signature);
+    bool ok = !text.failed && !strstr(text.at, "__enum__");  // as for the program itself
+    if (text.failed) (void)ig_pt2_no_memory(r);
+    ig_status st = ok ? ig_pt2_origin_call(r->c, r->source->origin, fqn->text, text.at) : IG_OK;
+    ig_str_free(&text);
+    IG_RETURN_IF_ERR(st);
+  }
+  return ig_ctx_status(r->c);
+}
+
 // ---- program
 
 static ig_status read_graph(ig_pt2_reader *r, const ig_json *module, ig_pt2_outputs *outputs) {
@@ -216,6 +238,7 @@ static ig_status read_program(ig_pt2_reader *r, const ig_json *doc, ig_program *
   if (!module) return ig_ctx_status(r->c);
   IG_RETURN_IF_ERR(read_facts(r, doc));
   IG_RETURN_IF_ERR(read_guards(r, doc));
+  IG_RETURN_IF_ERR(read_calls(r, module));
   const ig_json *graph = ig_pt2_get(&r->in, module, "graph", IG_JSON_OBJECT);
   if (!graph) return ig_ctx_status(r->c);
   IG_RETURN_IF_ERR(ig_pt2_read_modules(r, graph));

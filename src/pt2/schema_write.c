@@ -601,12 +601,45 @@ static void put_spec(writer *w, const char *key, const char *spec, size_t n, boo
   }
 }
 
-static void put_module_entry(writer *w, const char *path, size_t n) {
+// Do all values that a signature names exist?
+static bool are_known(const writer *w, const ig_json *v) {
+  const ig_json *name = v->kind == IG_JSON_OBJECT ? ig_json_find(v, "name") : NULL;
+  if (name) {
+    return name->kind == IG_JSON_STRING && ig_graph_find(w->g, name->text) != NULL;
+  }
+  for (size_t i = 0; v->kind == IG_JSON_ARRAY && i < v->n; i++) {
+    if (!are_known(w, &v->items[i])) return false;
+  }
+  for (size_t i = 0; v->kind == IG_JSON_OBJECT && i < v->n; i++) {
+    if (!are_known(w, &v->members[i].value)) return false;
+  }
+  return true;
+}
+
+// The signature that the file had which the program comes from; NULL: none, or the program was
+// changed since.
+static const ig_json *find_call(writer *w, const char *path) {
+  const ig_pt2_origin *o = w->layout == IG_PT2_NEWEST ? w->p->origin : NULL;
+  for (size_t i = 0; o && i < o->calls.n; i++) {
+    if (strcmp(o->calls.at[i].name, path) != 0) continue;
+    const ig_json *tree = NULL;
+    const char *text = o->calls.at[i].value;
+    ig_bytes bytes = {(const uint8_t *)text, strlen(text)};
+    if (ig_json_parse(w->c, "signature", bytes, &w->arena, NULL, &tree) != IG_OK) return NULL;
+    const ig_json *in = ig_json_find(tree, "inputs");
+    const ig_json *out = ig_json_find(tree, "outputs");
+    return in && out && are_known(w, in) && are_known(w, out) ? tree : NULL;
+  }
+  return NULL;
+}
+
+static void put_module_entry(writer *w, const char *path) {
+  const ig_json *signature = find_call(w, path);
   ig_json_open(w->w, '{');
-  ig_json_key(w->w, "fqn");
-  ig_json_strn(w->w, path, n);
+  put_field(w, "fqn", path);
   ig_json_key(w->w, "signature");
-  ig_json_null(w->w);
+  if (signature) ig_json_value(w->w, signature);
+  if (!signature) ig_json_null(w->w);
   ig_json_close(w->w, '}');
 }
 
@@ -621,7 +654,7 @@ static void put_modules_of(writer *w, ig_map *seen, const char *stack) {
       const char *kept = ig_arena_strn(&w->arena, path + 1, (size_t)(stop - path - 1));
       ig_map_value *v = kept ? ig_map_put(seen, kept) : NULL;
       if (!v) (void)ig_fail(w->c, IG_NOMEM, "out of memory");
-      if (v && !v->num) put_module_entry(w, kept, strlen(kept));
+      if (v && !v->num) put_module_entry(w, kept);
       if (v) v->num = 1;
     }
     stack = end ? end + 1 : NULL;
@@ -632,6 +665,11 @@ static void put_submodules(writer *w) {
   ig_map seen = ig_map_make(w->c->alloc);
   for (const ig_node *n = w->g->first; n && ig_ctx_status(w->c) == IG_OK; n = n->next) {
     put_modules_of(w, &seen, n->meta[IG_META_NN_MODULE_STACK]);
+  }
+  const ig_pt2_origin *o = w->p->origin;  // modules without calls of their own
+  for (size_t i = 0; o && i < o->calls.n && ig_ctx_status(w->c) == IG_OK; i++) {
+    const char *path = o->calls.at[i].name;
+    if (!ig_map_find(&seen, path) && find_call(w, path)) put_module_entry(w, path);
   }
   ig_map_free(&seen);
 }

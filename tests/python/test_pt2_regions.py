@@ -160,3 +160,38 @@ def test_bent_ones_are_refused_when_they_run():
 
     with pytest.raises(ValueError, match="a sub-graph and operands"):
         load(edited("autocast", no_graph)).module()(*inputs("autocast"))
+
+
+def test_signatures_of_modules_are_kept():
+    program = load(DATA / "calls.pt2")
+    compare(program.module()(*inputs("calls")), "calls")
+    compare(unflatten(program)(*inputs("calls")), "calls")
+    entries = {e.fqn: e.signature for e in program.module_call_graph}
+    assert list(entries) == ["", "first", "first.0", "first.1", "second", "second.fc"]
+    assert entries["first.0"] is None and entries[""].forward_arg_names == ["x"]
+    second = entries["second"]
+    assert [a.name for a in second.inputs] == ["relu", "x"]
+    assert [type(a).__name__ for a in second.outputs] == ["TensorArgument", "ConstantArgument"]
+    assert second.outputs[1].value == 3
+    args, kwargs = ingot.utils._pytree.tree_unflatten([1, 2], second.in_spec)
+    assert (args, kwargs) == ((1,), {"y": {"key": 2}})
+    again = load(io.BytesIO(saved(program)))
+    assert again.module_call_graph == program.module_call_graph
+    lowered = program.run_decompositions()  # its values have other names
+    assert [e.signature for e in lowered.module_call_graph[1:]] == [None] * 5
+
+
+def test_signatures_that_name_nothing_are_not_written():
+    with zipfile.ZipFile(DATA / "calls.pt2") as archive:
+        member = next(n for n in archive.namelist() if n.endswith("models/model.json"))
+        model = json.loads(archive.read(member))
+    calls_of = model["graph_module"]["module_call_graph"]
+    entry = next(e for e in calls_of if e["fqn"] == "second")
+    entry["signature"]["inputs"][0]["as_tensor"]["name"] = "nothing"
+    out = io.BytesIO()
+    with zipfile.ZipFile(DATA / "calls.pt2") as old, zipfile.ZipFile(out, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, json.dumps(model) if name == member else old.read(name))
+    again = load(io.BytesIO(saved(load(io.BytesIO(out.getvalue())))))
+    entries = {e.fqn: e.signature for e in again.module_call_graph}
+    assert entries["second"] is None and entries["first"] is not None

@@ -10,16 +10,16 @@ from ingot.export import _trace, dynamic_shapes, exported_program, graph_signatu
 from ingot.export._draft_export import draft_export
 from ingot.export._save import load, save
 from ingot.export.dynamic_shapes import Constraint, Dim, ShapesCollection, dims, dynamic_dim
-from ingot.export.exported_program import ExportedProgram
+from ingot.export.exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature
 from ingot.export.graph_signature import ExportBackwardSignature, ExportGraphSignature
 from ingot.export.unflatten import FlatArgsAdapter, UnflattenedModule, unflatten
 from ingot.utils._pytree import register_dataclass_as_pytree_node
 
 __all__ = [
     "Constraint", "Dim", "ExportBackwardSignature", "ExportGraphSignature", "ExportedProgram", "FlatArgsAdapter",
-    "ShapesCollection", "UnflattenedModule", "dims", "draft_export", "dynamic_dim", "dynamic_shapes", "export",
-    "export_for_training", "exported_program", "graph_signature",
-    "load", "register_dataclass", "save", "unflatten",
+    "ModuleCallEntry", "ModuleCallSignature", "ShapesCollection", "UnflattenedModule", "dims", "draft_export",
+    "dynamic_dim", "dynamic_shapes", "export", "export_for_training", "exported_program", "graph_signature", "load",
+    "register_dataclass", "save", "unflatten",
 ]  # fmt: skip
 
 

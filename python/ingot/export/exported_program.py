@@ -2,6 +2,8 @@
 """ExportedProgram: what Python sees of a program that the engine holds."""
 from __future__ import annotations
 
+import dataclasses
+import json
 import os
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -26,7 +28,7 @@ from ingot.fx.graph import _PyTreeCodeGen, _PyTreeInfo
 from ingot.utils import _pytree as pytree
 from ingot.utils._sympy.value_ranges import ValueRanges, ranges_of
 
-__all__ = ["ExportedProgram"]
+__all__ = ["ExportedProgram", "ModuleCallEntry", "ModuleCallSignature"]
 
 
 class ProgramModule(fx.GraphModule):
@@ -89,6 +91,51 @@ def flatten_inputs(args: tuple, kwargs: dict[str, Any], in_spec: Any) -> list[An
 class CallSpec(NamedTuple):
     in_spec: Any
     out_spec: Any
+
+
+@dataclasses.dataclass
+class ModuleCallSignature:
+    """How a module was called: values of the graph by name, and the trees of its arguments and results."""
+
+    inputs: list[Any]
+    outputs: list[Any]
+    in_spec: Any
+    out_spec: Any
+    forward_arg_names: list[str] | None = None
+
+
+@dataclasses.dataclass
+class ModuleCallEntry:
+    """A module by its path; `signature` is there for the program itself and for modules where it was asked for."""
+
+    fqn: str
+    signature: ModuleCallSignature | None = None
+
+
+def _argument_of(entry: dict[str, Any]) -> Any:
+    """{"as_tensor": {"name": "x"}} -> TensorArgument("x")"""
+    kinds = {"as_sym_int": SymIntArgument, "as_sym_float": SymFloatArgument, "as_sym_bool": SymBoolArgument}
+    ((key, value),) = entry.items()
+    if key == "as_tensor":
+        return TensorArgument(value["name"])
+    if key == "as_custom_obj":
+        return CustomObjArgument(value["name"], value.get("class_fqn", ""))
+    if key in kinds and "as_name" in value:
+        return kinds[key](value["as_name"])
+    return ConstantArgument("", None if key == "as_none" else value)
+
+
+def _signature_of(text: str | None) -> ModuleCallSignature | None:
+    if text is None:
+        return None
+    entry = json.loads(text)
+    return ModuleCallSignature(
+        [_argument_of(a) for a in entry["inputs"]],
+        [_argument_of(a) for a in entry["outputs"]],
+        pytree.treespec_loads(entry["in_spec"]),
+        pytree.treespec_loads(entry["out_spec"]),
+        entry.get("forward_arg_names"),
+    )
 
 
 def _register(module: nn.Module, path: str, value: Any, persistent: bool) -> None:
@@ -173,6 +220,21 @@ class ExportedProgram:
         if self._call is None:
             self._call = CallSpec(*(pytree.treespec_loads(text) for text in self._program.specs))
         return self._call
+
+    @property
+    def module_call_graph(self) -> list[ModuleCallEntry]:
+        """How the program is called, then its modules; those whose signatures were kept by the exporter that wrote the
+        file have them."""
+        spec = self.call_spec
+        names = list(self._arg_names) if self._arg_names is not None else None
+        kept = dict(_C.pt2_calls(self._program))
+        paths: dict[str, None] = {}
+        for node in self.graph.nodes:
+            paths |= dict.fromkeys(entry[0] for entry in (node.meta.get("nn_module_stack") or {}).values())
+        paths |= dict.fromkeys(kept)
+        paths.pop("", None)
+        root = ModuleCallEntry("", ModuleCallSignature([], [], spec.in_spec, spec.out_spec, names))
+        return [root, *(ModuleCallEntry(path, _signature_of(kept.get(path))) for path in paths)]
 
     @property
     def state_dict(self) -> dict[str, Any]:
