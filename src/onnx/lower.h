@@ -23,6 +23,21 @@ ig_onnx_lower_fn ig_onnx_lower_batch_norm_no_stats;
 ig_onnx_lower_fn ig_onnx_lower_nll_loss;
 ig_onnx_lower_fn ig_onnx_lower_dropout;
 ig_onnx_lower_fn ig_onnx_lower_masked_scatter;
+ig_onnx_lower_fn ig_onnx_lower_inverse;
+ig_onnx_lower_fn ig_onnx_lower_cholesky;
+ig_onnx_lower_fn ig_onnx_lower_old_cholesky;
+ig_onnx_lower_fn ig_onnx_lower_qr;
+ig_onnx_lower_fn ig_onnx_lower_solve_triangular;
+ig_onnx_lower_fn ig_onnx_lower_lgamma;
+ig_onnx_lower_fn ig_onnx_lower_digamma;
+ig_onnx_lower_fn ig_onnx_lower_erfinv;
+ig_onnx_lower_fn ig_onnx_lower_histc;
+ig_onnx_lower_fn ig_onnx_lower_embedding_renorm;
+ig_onnx_lower_fn ig_onnx_lower_fake_quantize;
+ig_onnx_lower_fn ig_onnx_lower_fake_quantize_channel;
+ig_onnx_lower_fn ig_onnx_lower_adaptive_max;
+ig_onnx_lower_fn ig_onnx_lower_avg_ceil;
+ig_onnx_lower_fn ig_onnx_lower_scatter_add;
 
 static inline ig_value ig_onnx_one_dim(const ig_int *d) {
   return ig_of_ints(d, 1);

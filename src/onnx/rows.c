@@ -3,10 +3,13 @@
 #include "onnx/lower.h"
 
 const ig_onnx_row *const ig_onnx_families[] = {
-    ig_onnx_pointwise, ig_onnx_unary, ig_onnx_activation, ig_onnx_bitwise, ig_onnx_fill,
-    ig_onnx_random,    ig_onnx_sort,  ig_onnx_index,      ig_onnx_scatter, ig_onnx_pieces,
-    ig_onnx_linear,    ig_onnx_conv,  ig_onnx_pool,       ig_onnx_resize,  ig_onnx_norm,
-    ig_onnx_attention, ig_onnx_rnn,   ig_onnx_shape,      ig_onnx_reduce,  NULL,
+    ig_onnx_pointwise, ig_onnx_unary,  ig_onnx_activation,
+    ig_onnx_bitwise,   ig_onnx_fill,   ig_onnx_random,
+    ig_onnx_sort,      ig_onnx_index,  ig_onnx_scatter,
+    ig_onnx_pieces,    ig_onnx_linear, ig_onnx_conv,
+    ig_onnx_pool,      ig_onnx_resize, ig_onnx_norm,
+    ig_onnx_attention, ig_onnx_quant,  ig_onnx_rnn,
+    ig_onnx_shape,     ig_onnx_reduce, NULL,
 };
 
 const ig_onnx_lowering ig_onnx_lowerings[] = {
@@ -26,5 +29,22 @@ const ig_onnx_lowering ig_onnx_lowerings[] = {
     {"aten.nll_loss2d_forward.default", ig_onnx_lower_nll_loss},
     {"aten.native_dropout.default", ig_onnx_lower_dropout},
     {"aten.masked_scatter.default", ig_onnx_lower_masked_scatter},
+    {"aten.linalg_inv_ex.default", ig_onnx_lower_inverse},
+    {"aten.linalg_cholesky_ex.default", ig_onnx_lower_cholesky},
+    {"aten.cholesky.default", ig_onnx_lower_old_cholesky},
+    {"aten.linalg_qr.default", ig_onnx_lower_qr},
+    {"aten.linalg_solve_triangular.default", ig_onnx_lower_solve_triangular},
+    {"aten.lgamma.default", ig_onnx_lower_lgamma},
+    {"aten.digamma.default", ig_onnx_lower_digamma},
+    {"aten.erfinv.default", ig_onnx_lower_erfinv},
+    {"aten.histc.default", ig_onnx_lower_histc},
+    {"aten.embedding_renorm.default", ig_onnx_lower_embedding_renorm},
+    {"aten.fake_quantize_per_tensor_affine_cachemask.default", ig_onnx_lower_fake_quantize},
+    {"aten.fake_quantize_per_channel_affine_cachemask.default",
+     ig_onnx_lower_fake_quantize_channel},
+    {"aten.adaptive_max_pool2d.default", ig_onnx_lower_adaptive_max},
+    {"aten.adaptive_max_pool3d.default", ig_onnx_lower_adaptive_max},
+    {"aten.avg_pool2d.default", ig_onnx_lower_avg_ceil},
+    {"aten.scatter_add.default", ig_onnx_lower_scatter_add},
     {NULL, NULL},
 };

@@ -67,7 +67,30 @@ static void baddbmm(ig_onnx *x, const ig_onnx_call *call) {
   (void)emit2(x, "Add", self, product, call->out);
 }
 
+// A: result, and the factors that gradients use, which ONNX has no word for.
+static const char *determinant(ig_onnx *x, const ig_onnx_call *call, size_t results,
+                               const char *out) {
+  for (size_t i = results; i < call->nouts; i++)
+    if (call->outs[i]) ig_onnx_refuse(x, call->node, "factors of a matrix cannot be written");
+  const char *a = ig_onnx_operand(x, &call->args[0], IG_DTYPE_COUNT);
+  return ig_onnx_emit1(x, "Det", a, out);
+}
+
+static void det(ig_onnx *x, const ig_onnx_call *call) {
+  (void)determinant(x, call, 1, call->out);
+}
+
+// A: sign and logarithm of the absolute value
+static void slogdet(ig_onnx *x, const ig_onnx_call *call) {
+  const char *value = determinant(x, call, 2, NULL);
+  if (call->outs[0]) (void)ig_onnx_emit1(x, "Sign", value, call->outs[0]);
+  if (call->outs[1])
+    (void)ig_onnx_emit1(x, "Log", ig_onnx_emit1(x, "Abs", value, NULL), call->outs[1]);
+}
+
 const ig_onnx_row ig_onnx_linear[] = {
+    {"aten._linalg_det.default", det, NULL, NULL},
+    {"aten._linalg_slogdet.default", slogdet, NULL, NULL},
     {"aten.linear.default", linear, NULL, NULL},
     {"aten.addmm.default", addmm, NULL, NULL},
     {"aten.mm.default", matmul, NULL, NULL},

@@ -31,6 +31,26 @@ static void check_sizes(ig_onnx *x, const ig_onnx_call *call, const ig_onnx_wind
   }
 }
 
+// The same windows without ceil_mode: padding behind the data, of which maxima take no notice,
+// until the last one fits. False: some size varies.
+static bool without_ceil(const ig_onnx_call *call, ig_onnx_window_of *w) {
+  const ig_tensor *self = ig_onnx_tensor_of(&call->args[0]);
+  for (size_t i = 0; i < w->n; i++) {
+    size_t d = (size_t)self->ndim - w->n + i;
+    ig_int in = ig_sizes(self)[d];
+    ig_int out = ig_sizes(call->val)[d];
+    if (in.expr || out.expr || w->stride[i] <= 0) return false;
+  }
+  for (size_t i = 0; i < w->n; i++) {
+    size_t d = (size_t)self->ndim - w->n + i;
+    int64_t reach = w->dilation[i] * (w->kernel[i] - 1) + 1;
+    int64_t end = (ig_sizes(call->val)[d].value - 1) * w->stride[i] + reach;
+    int64_t behind = end - ig_sizes(self)[d].value - w->pads[i];
+    w->pads[w->n + i] = behind > 0 ? behind : 0;
+  }
+  return true;
+}
+
 static void read_window(ig_onnx *x, const ig_onnx_call *call, ig_onnx_window_of *w) {
   w->n = spatial(call);
   (void)ig_onnx_int_list(x, &call->args[1], w->kernel, IG_ONNX_SPATIAL, w->n);
@@ -60,6 +80,7 @@ static void max_pool(ig_onnx *x, const ig_onnx_call *call) {
   bool ceil_mode = ig_onnx_bool_of(x, &call->args[5]);
   bool indices = call->nouts > 1 && call->outs[1];
   const ig_tensor *self = ig_onnx_tensor_of(&call->args[0]);
+  if (ceil_mode && without_ceil(call, &w)) ceil_mode = false;
   check_sizes(x, call, &w, ceil_mode);
   ig_dtype d = ig_onnx_compute_type(x, "MaxPool", call->val->dtype);
   if (d == IG_I64 || d == IG_I32) d = IG_F64;  // no integers but 8 bits in the standard
@@ -89,9 +110,43 @@ static bool is_true(const ig_value *v) {
   return v->kind == IG_KIND_BOOL && v->b;
 }
 
+// Arguments of a call that is not written yet: lists are of integers or of values.
+static size_t list_count(const ig_value *v) {
+  if (v->kind == IG_KIND_INTS) return v->ints.n;
+  return v->kind == IG_KIND_LIST ? v->list.n : 0;
+}
+static bool list_item(const ig_value *v, size_t i, int64_t *out) {
+  size_t n = list_count(v);
+  if (n == 0) return false;
+  size_t at = n == 1 ? 0 : i;
+  if (at >= n || (v->kind == IG_KIND_LIST && v->list.at[at].kind != IG_KIND_INT)) return false;
+  ig_int item = v->kind == IG_KIND_INTS ? v->ints.at[at] : v->list.at[at].i;
+  *out = item.value;
+  return !item.expr;
+}
+
+// Whether ceil_mode makes a window that begins behind the data, which PyTorch drops.
+static bool drops_window(const ig_value *args, size_t n) {
+  const ig_tensor *self = ig_onnx_tensor_of(&args[0]);
+  for (size_t i = 0; self && i < n && (size_t)self->ndim >= n; i++) {
+    ig_int in = ig_sizes(self)[(size_t)self->ndim - n + i];
+    int64_t kernel = 0;
+    int64_t stride = 0;
+    int64_t padding = 0;
+    if (in.expr || !list_item(&args[1], i, &kernel)) return false;
+    if (!list_item(&args[2], i, &stride)) stride = kernel;
+    (void)list_item(&args[3], i, &padding);
+    if (stride <= 0) return false;
+    int64_t last = (in.value + 2 * padding - kernel + stride - 1) / stride;
+    if (last * stride >= in.value + padding) return true;
+  }
+  return false;
+}
+
 // Before opset 19 the cut-off windows of ceil_mode were averaged differently.
 static bool avg_can(int opset, const ig_value *args, size_t n) {
-  return n >= 6 && (opset >= 19 || !is_true(&args[4]));
+  if (n < 6 || !is_true(&args[4])) return n >= 6;
+  return opset >= 19 && !drops_window(args, list_count(&args[1]));
 }
 
 // self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
@@ -232,6 +287,20 @@ static void adaptive_avg_pool(ig_onnx *x, const ig_onnx_call *call) {
   }
 }
 
+// Windows of unequal size that are known are maxima one by one.
+static bool adaptive_max_can(int opset, const ig_value *args, size_t count) {
+  (void)opset;
+  const ig_tensor *self = ig_onnx_tensor_of(&args[0]);
+  size_t n = count > 1 ? list_count(&args[1]) : 0;
+  for (size_t i = 0; self && i < n && (size_t)self->ndim >= n; i++) {
+    ig_int in = ig_sizes(self)[(size_t)self->ndim - n + i];
+    int64_t out = 0;
+    if (in.expr || !list_item(&args[1], i, &out)) return true;
+    if (out > 0 && in.value % out != 0) return false;
+  }
+  return true;
+}
+
 // self, output_size: windows of equal size are an ordinary maximum
 static void adaptive_max_pool(ig_onnx *x, const ig_onnx_call *call) {
   size_t n = spatial(call);
@@ -274,11 +343,12 @@ const ig_onnx_row ig_onnx_pool[] = {
     {"aten.max_pool3d_with_indices.default", max_pool, NULL, NULL},
     {"aten.avg_pool1d.default", avg_pool, NULL, avg_can},
     {"aten.avg_pool2d.default", avg_pool, NULL, avg_can},
+    {"aten.avg_pool3d.default", avg_pool, NULL, avg_can},
     {"aten.adaptive_avg_pool1d.default", adaptive_avg_pool, NULL, NULL},
     {"aten.adaptive_avg_pool2d.default", adaptive_avg_pool, NULL, NULL},
     {"aten._adaptive_avg_pool2d.default", adaptive_avg_pool, NULL, NULL},
     {"aten._adaptive_avg_pool3d.default", adaptive_avg_pool, NULL, NULL},
-    {"aten.adaptive_max_pool2d.default", adaptive_max_pool, NULL, NULL},
-    {"aten.adaptive_max_pool3d.default", adaptive_max_pool, NULL, NULL},
+    {"aten.adaptive_max_pool2d.default", adaptive_max_pool, NULL, adaptive_max_can},
+    {"aten.adaptive_max_pool3d.default", adaptive_max_pool, NULL, adaptive_max_can},
     {NULL, NULL, NULL, NULL},
 };

@@ -156,6 +156,12 @@ static void scatter_by(ig_onnx *x, const ig_onnx_call *call, const char *reducti
 static void scatter_set(ig_onnx *x, const ig_onnx_call *call) {
   scatter_by(x, call, NULL);
 }
+static bool reduces(int opset, const ig_value *args, size_t n) {
+  (void)args;
+  (void)n;
+  return opset >= 16;
+}
+
 static void scatter_add(ig_onnx *x, const ig_onnx_call *call) {
   scatter_by(x, call, "add");
 }
@@ -277,7 +283,7 @@ const ig_onnx_row ig_onnx_scatter[] = {
     {"aten.scatter.value", scatter_set, NULL, NULL},
     {"aten.scatter.reduce", scatter_reduce_old, NULL, NULL},
     {"aten.scatter.value_reduce", scatter_reduce_old, NULL, NULL},
-    {"aten.scatter_add.default", scatter_add, NULL, NULL},
+    {"aten.scatter_add.default", scatter_add, NULL, reduces},
     {"aten.scatter_reduce.two", scatter_reduce, NULL, NULL},
     {"aten.slice_scatter.default", slice_scatter, NULL, NULL},
     {"aten.select_scatter.default", select_scatter, NULL, NULL},

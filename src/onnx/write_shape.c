@@ -261,7 +261,32 @@ static void unbind(ig_onnx *x, const ig_onnx_call *call) {
   }
 }
 
+// self, dtype: the same bits. Integers of one width wrap when they are converted.
+static void view_dtype(ig_onnx *x, const ig_onnx_call *call) {
+  const ig_tensor *self = ig_onnx_tensor_of(&call->args[0]);
+  ig_dtype to = call->val->dtype;
+  if (!self) return;
+  bool whole = !ig_dtype_is_float(self->dtype) && !ig_dtype_is_float(to) &&
+               !ig_dtype_is_complex(self->dtype) && !ig_dtype_is_complex(to);
+  const char *in = ig_onnx_operand(x, &call->args[0], IG_DTYPE_COUNT);
+  if (ig_dtype_size(self->dtype) != ig_dtype_size(to)) {
+    ig_onnx_refuse(x, call->node, "bits as elements of another width cannot be written as ONNX");
+  } else if (self->dtype == to) {
+    (void)ig_onnx_emit1(x, "Identity", in, call->out);
+  } else if (whole && self->dtype != IG_BOOL && to != IG_BOOL) {
+    (void)ig_onnx_cast(x, in, to, call->out);
+  } else if (x->opset < 26) {
+    ig_onnx_refuse(x, call->node, "bits as another type need opset 26");
+  } else {
+    (void)ig_onnx_emit(x, &(ig_onnx_node){.op_type = "BitCast",
+                                          .in = {in},
+                                          .attrs = {ig_onnx_int("to", ig_onnx_elem_type(to))},
+                                          .out = call->out});
+  }
+}
+
 const ig_onnx_row ig_onnx_shape[] = {
+    {"aten.view.dtype", view_dtype, NULL, NULL},
     {"aten.view.default", reshape, NULL, NULL},
     {"aten._unsafe_view.default", reshape, NULL, NULL},
     {"aten.reshape.default", reshape, NULL, NULL},

@@ -110,6 +110,7 @@ extern const ig_onnx_row ig_onnx_pool[];
 extern const ig_onnx_row ig_onnx_resize[];
 extern const ig_onnx_row ig_onnx_norm[];
 extern const ig_onnx_row ig_onnx_attention[];
+extern const ig_onnx_row ig_onnx_quant[];
 extern const ig_onnx_row ig_onnx_rnn[];
 extern const ig_onnx_row ig_onnx_shape[];
 extern const ig_onnx_row ig_onnx_reduce[];

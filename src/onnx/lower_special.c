@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions that ONNX has no operator for, by series; histograms, pools and others by what it has.
+#include <math.h>
+#include <string.h>
+
+#include "onnx/lower.h"
+#include "op/formula.h"
+
+#define PI 3.14159265358979323846
+
+// c0 + x (c1 + x (c2 + ..))
+static ig_tensor *polynomial(ig_ctx *c, ig_tensor *x, const double *at, size_t n) {
+  ig_tensor *sum = ig_full_like(c, x, ig_of_f64(at[n - 1]));
+  for (size_t i = n - 1; i-- > 0;)
+    sum = ig_add_scalar(c, ig_mul_tensor(c, sum, x), ig_of_f64(at[i]));
+  return sum;
+}
+
+// pi (x - floor(x)): what sine and tangent have of pi x, up to their sign
+static ig_tensor *angle(ig_ctx *c, ig_tensor *x) {
+  ig_tensor *rest = ig_sub_tensor(c, x, ig_floor(c, x));
+  return ig_mul_scalar(c, rest, ig_of_f64(PI));
+}
+
+// Lanczos, reflected for numbers below a half; computed in double.
+bool ig_onnx_lower_lgamma(ig_ctx *c, int opset, const ig_value *args, ig_value *outs) {
+  (void)opset;
+  static const double terms[] = {676.5203681218851,     -1259.1392167224028,  771.32342877765313,
+                                 -176.61502916214059,   12.507343278686905,   -0.13857109526572012,
+                                 9.9843695780195716e-6, 1.5056327351493116e-7};
+  ig_tensor *x = ig_cast(c, args[0].tensor, IG_F64);
+  ig_tensor *low = ig_lt_scalar(c, x, ig_of_f64(0.5));
+  ig_tensor *z = ig_sub_scalar(c, x, ig_of_i64(1));
+  z = ig_where_self(c, low, ig_neg(c, x), z);
+  ig_tensor *sum = ig_full_like(c, z, ig_of_f64(0.99999999999980993));
+  for (size_t i = 0; i < sizeof terms / sizeof *terms; i++) {
+    ig_tensor *term = ig_reciprocal(c, ig_add_scalar(c, z, ig_of_i64((int64_t)i + 1)));
+    sum = ig_add_tensor(c, sum, ig_mul_scalar(c, term, ig_of_f64(terms[i])));
+  }
+  ig_tensor *t = ig_add_scalar(c, z, ig_of_f64(7.5));
+  ig_tensor *power = ig_log(c, t);
+  power = ig_mul_tensor(c, ig_add_scalar(c, z, ig_of_f64(0.5)), power);
+  ig_tensor *value = ig_sub_tensor(c, power, t);
+  value = ig_add_tensor(c, value, ig_log(c, sum));
+  value = ig_add_scalar(c, value, ig_of_f64(0.5 * log(2 * PI)));
+  ig_tensor *sine = ig_abs(c, ig_sin(c, angle(c, x)));
+  ig_tensor *mirrored = ig_rsub_scalar(c, ig_log(c, sine), ig_of_f64(log(PI)));
+  value = ig_where_self(c, low, ig_sub_tensor(c, mirrored, value), value);
+  ig_tensor *endless = ig_isinf(c, x);
+  value = ig_masked_fill_scalar(c, value, endless, ig_of_f64(INFINITY));
+  outs[0] = ig_of_tensor(ig_cast(c, value, args[0].tensor->dtype));
+  return true;
+}
+
+// Bernoulli's series after eight steps up, reflected for numbers below a half.
+bool ig_onnx_lower_digamma(ig_ctx *c, int opset, const ig_value *args, ig_value *outs) {
+  (void)opset;
+  static const double series[] = {0, 1.0 / 12, -1.0 / 120, 1.0 / 252, -1.0 / 240, 1.0 / 132};
+  ig_tensor *x = ig_cast(c, args[0].tensor, IG_F64);
+  ig_tensor *low = ig_lt_scalar(c, x, ig_of_f64(0.5));
+  ig_tensor *z = ig_where_self(c, low, ig_rsub_scalar(c, x, ig_of_i64(1)), x);
+  ig_tensor *steps = ig_reciprocal(c, z);
+  for (int i = 1; i < 8; i++) {
+    ig_tensor *step = ig_reciprocal(c, ig_add_scalar(c, z, ig_of_i64(i)));
+    steps = ig_add_tensor(c, steps, step);
+  }
+  ig_tensor *w = ig_add_scalar(c, z, ig_of_i64(8));
+  ig_tensor *one = ig_reciprocal(c, w);
+  ig_tensor *half = ig_mul_scalar(c, one, ig_of_f64(0.5));
+  ig_tensor *value = ig_sub_tensor(c, ig_log(c, w), half);
+  ig_tensor *square = ig_mul_tensor(c, one, one);
+  value = ig_sub_tensor(c, value, polynomial(c, square, series, sizeof series / sizeof *series));
+  value = ig_sub_tensor(c, value, steps);
+  ig_tensor *turn = angle(c, x);
+  ig_tensor *sine = ig_sin(c, turn);
+  ig_tensor *mirror = ig_div_tensor(c, ig_cos(c, turn), sine);
+  mirror = ig_mul_scalar(c, mirror, ig_of_f64(PI));
+  value = ig_where_self(c, low, ig_sub_tensor(c, value, mirror), value);
+  ig_tensor *whole = ig_eq_tensor(c, x, ig_floor(c, x));
+  ig_tensor *pole = ig_logical_and(c, whole, ig_lt_scalar(c, x, ig_of_i64(0)));
+  value = ig_masked_fill_scalar(c, value, pole, ig_of_f64(NAN));
+  ig_tensor *zero = ig_eq_scalar(c, x, ig_of_i64(0));
+  value = ig_masked_fill_scalar(c, value, zero, ig_of_f64(-INFINITY));
+  outs[0] = ig_of_tensor(ig_cast(c, value, args[0].tensor->dtype));
+  return true;
+}
+
+// Two polynomials of the logarithm of 1 - x x; good to about 1e-6 of the value.
+bool ig_onnx_lower_erfinv(ig_ctx *c, int opset, const ig_value *args, ig_value *outs) {
+  (void)opset;
+  static const double middle[] = {1.50140941,     0.246640727,    -0.00417768164,
+                                  -0.00125372503, 0.00021858087,  -4.39150654e-06,
+                                  -3.5233877e-06, 3.43273939e-07, 2.81022636e-08};
+  static const double tails[] = {2.83297682,    1.00167406,     0.00943887047,
+                                 -0.0076224613, 0.00573950773,  -0.00367342844,
+                                 0.00134934322, 0.000100950558, -0.000200214257};
+  ig_tensor *x = args[0].tensor;
+  if (x->dtype != IG_F32 && x->dtype != IG_F16 && x->dtype != IG_BF16) return false;
+  x = ig_cast(c, x, IG_F32);
+  ig_tensor *above = ig_add_scalar(c, x, ig_of_i64(1));
+  ig_tensor *both = ig_mul_tensor(c, ig_rsub_scalar(c, x, ig_of_i64(1)), above);
+  ig_tensor *w = ig_neg(c, ig_log(c, both));
+  ig_tensor *near = ig_lt_scalar(c, w, ig_of_i64(5));
+  size_t n = sizeof middle / sizeof *middle;
+  ig_tensor *a = polynomial(c, ig_sub_scalar(c, w, ig_of_f64(2.5)), middle, n);
+  ig_tensor *b = polynomial(c, ig_sub_scalar(c, ig_sqrt(c, w), ig_of_f64(3)), tails, n);
+  ig_tensor *value = ig_mul_tensor(c, ig_where_self(c, near, a, b), x);
+  ig_tensor *edge = ig_eq_scalar(c, ig_abs(c, x), ig_of_i64(1));
+  ig_tensor *endless = ig_mul_scalar(c, x, ig_of_f64(INFINITY));
+  value = ig_where_self(c, edge, endless, value);
+  outs[0] = ig_of_tensor(ig_cast(c, value, args[0].tensor->dtype));
+  return true;
+}
+
+// self, bins, min, max: which of the bins each element is in, counted.
+bool ig_onnx_lower_histc(ig_ctx *c, int opset, const ig_value *args, ig_value *outs) {
+  (void)opset;
+  int64_t bins = args[1].i.value;
+  double low = ig_value_f64(&args[2]);
+  double high = ig_value_f64(&args[3]);
+  if (args[1].i.expr || bins < 1 || low == high) return false;  // the data would tell the range
+  ig_int all = ig_const(-1);
+  ig_tensor *x = ig_reshape(c, args[0].tensor, ig_of_ints(&all, 1));
+  ig_tensor *at = ig_div_scalar(c, ig_sub_scalar(c, x, ig_of_f64(low)), ig_of_f64(high - low));
+  at = ig_floor(c, ig_mul_scalar(c, at, ig_of_i64(bins)));
+  at = ig_clamp_max(c, at, ig_of_i64(bins - 1));
+  ig_tensor *above = ig_ge_scalar(c, x, ig_of_f64(low));
+  ig_tensor *inside = ig_logical_and(c, above, ig_le_scalar(c, x, ig_of_f64(high)));
+  at = ig_masked_fill_scalar(c, at, ig_logical_not(c, inside), ig_of_i64(-1));
+  ig_tensor *numbers = ig_cast(c, ig_arange(c, ig_of_i64(bins)), at->dtype);
+  ig_tensor *hit = ig_eq_tensor(c, ig_unsqueeze(c, at, ig_const(1)), numbers);
+  ig_int dim = ig_const(0);
+  ig_tensor *count = ig_sum_dim_intlist(c, ig_cast(c, hit, IG_I64), ig_of_ints(&dim, 1));
+  outs[0] = ig_of_tensor(ig_cast(c, count, args[0].tensor->dtype));
+  return true;
+}
+
+// self, indices, max_norm, norm_type: rows that are named and too long become as long as allowed.
+bool ig_onnx_lower_embedding_renorm(ig_ctx *c, int opset, const ig_value *args, ig_value *outs) {
+  (void)opset;
+  ig_tensor *self = args[0].tensor;
+  ig_int one = ig_const(1);
+  ig_int all = ig_const(-1);
+  ig_tensor *norm =
+      ig_linalg_vector_norm_with(c, self, args[3], ig_of_ints(&one, 1), true, ig_none());
+  ig_tensor *scale = ig_reciprocal(c, ig_add_scalar(c, norm, ig_of_f64(1e-7)));
+  scale = ig_mul_scalar(c, scale, args[2]);
+  ig_tensor *rows = ig_reshape(c, args[1].tensor, ig_of_ints(&all, 1));
+  ig_tensor *named = ig_zeros_like(c, ig_select_int(c, self, ig_const(1), ig_const(0)));
+  named = ig_scatter_value(c, named, ig_const(0), ig_cast(c, rows, IG_I64), ig_of_i64(1));
+  named = ig_unsqueeze(c, ig_gt_scalar(c, named, ig_of_i64(0)), ig_const(1));
+  ig_tensor *shorter = ig_logical_and(c, named, ig_gt_scalar(c, norm, args[2]));
+  outs[0] = ig_of_tensor(ig_where_self(c, shorter, ig_mul_tensor(c, self, scale), self));
+  return true;
+}
+
+static bool equal(ig_int a, ig_int b) {
+  return a.expr == b.expr && (a.expr || a.value == b.value);
+}
+
+// self, dim, index, src: before opset 16 nothing adds up what goes to one place; every place then
+// asks every element whether it is meant.
+bool ig_onnx_lower_scatter_add(ig_ctx *c, int opset, const ig_value *args, ig_value *outs) {
+  (void)opset;
+  ig_tensor *self = args[0].tensor;
+  ig_tensor *index = args[2].tensor;
+  ig_tensor *src = args[3].tensor;
+  int64_t dim = args[1].i.value < 0 ? args[1].i.value + self->ndim : args[1].i.value;
+  if (self->ndim < 1 || index->ndim != self->ndim || src->ndim != self->ndim) return false;
+  for (int d = 0; d < self->ndim; d++) {
+    bool same = equal(ig_sizes(index)[d], ig_sizes(src)[d]);
+    if (!same || (d != dim && !equal(ig_sizes(index)[d], ig_sizes(self)[d]))) return false;
+  }
+  ig_int over = ig_const(dim);
+  ig_tensor *places = ig_arange(c, ig_of_int(ig_sizes(self)[dim]));
+  ig_tensor *meant = ig_eq_tensor(c, ig_unsqueeze(c, index, ig_const(-1)), places);
+  ig_tensor *parts = ig_unsqueeze(c, src, ig_const(-1));
+  parts = ig_mul_tensor(c, parts, ig_cast(c, meant, src->dtype));
+  ig_tensor *sum =
+      ig_sum_dim_intlist_with(c, parts, ig_of_ints(&over, 1), true, ig_of_dtype(self->dtype));
+  sum = ig_transpose_int(c, sum, over, ig_const(-1));
+  outs[0] = ig_of_tensor(ig_add_tensor(c, self, ig_squeeze_dim(c, sum, ig_const(-1))));
+  return true;
+}
+
+// ---- quantized and back
+
+// The nearest of the numbers that an integer type can say; and whether it could be said at all.
+static void quantized(ig_ctx *c, ig_tensor *steps, const ig_value *lo, const ig_value *hi,
+                      ig_value *outs) {
+  ig_tensor *above = ig_ge_scalar(c, steps, *lo);
+  outs[0] = ig_of_tensor(ig_clamp_with(c, steps, *lo, *hi));
+  outs[1] = ig_of_tensor(ig_logical_and(c, above, ig_le_scalar(c, steps, *hi)));
+}
+
+// self, scale, zero_point, quant_min, quant_max
+bool ig_onnx_lower_fake_quantize(ig_ctx *c, int opset, const ig_value *args, ig_value *outs) {
+  (void)opset;
+  ig_tensor *x = args[0].tensor;
+  ig_tensor *steps = ig_round(c, ig_mul_scalar(c, x, ig_of_f64(1 / args[1].f)));
+  steps = ig_add_scalar(c, steps, args[2]);
+  quantized(c, steps, &args[3], &args[4], outs);
+  ig_tensor *back = ig_sub_scalar(c, outs[0].tensor, args[2]);
+  outs[0] = ig_of_tensor(ig_mul_scalar(c, back, args[1]));
+  return true;
+}
+
+// self, scale, zero_point, axis, quant_min, quant_max
+bool ig_onnx_lower_fake_quantize_channel(ig_ctx *c, int opset, const ig_value *args,
+                                         ig_value *outs) {
+  (void)opset;
+  ig_tensor *x = args[0].tensor;
+  ig_int sizes[IG_MAX_DIM];
+  int64_t axis = args[3].i.value < 0 ? args[3].i.value + x->ndim : args[3].i.value;
+  for (int d = 0; d < x->ndim; d++) sizes[d] = d == axis ? ig_sizes(x)[d] : ig_const(1);
+  ig_value shape = ig_of_ints(sizes, (size_t)x->ndim);
+  ig_tensor *scale = ig_view(c, args[1].tensor, shape);
+  ig_tensor *zero = ig_cast(c, ig_view(c, args[2].tensor, shape), x->dtype);
+  ig_tensor *steps = ig_round(c, ig_mul_tensor(c, x, ig_reciprocal(c, scale)));
+  steps = ig_add_tensor(c, steps, zero);
+  quantized(c, steps, &args[4], &args[5], outs);
+  ig_tensor *back = ig_sub_tensor(c, outs[0].tensor, zero);
+  outs[0] = ig_of_tensor(ig_mul_tensor(c, back, scale));
+  return true;
+}
+
+// ---- pools
+
+static bool spatial_sizes(const ig_tensor *x, size_t n, int64_t *sizes) {
+  for (size_t i = 0; i < n; i++) {
+    ig_int size = ig_sizes(x)[(size_t)x->ndim - n + i];
+    if (size.expr) return false;
+    sizes[i] = size.value;
+  }
+  return true;
+}
+
+// A list of n numbers, or of one for all; false: symbolic, or not given.
+static bool const_list(const ig_value *v, size_t n, int64_t *out) {
+  if (v->kind != IG_KIND_INTS || v->ints.n == 0) return false;
+  for (size_t i = 0; i < n; i++) {
+    ig_int item = v->ints.at[v->ints.n == 1 ? 0 : i];
+    if (item.expr || (v->ints.n != 1 && v->ints.n != n)) return false;
+    out[i] = item.value;
+  }
+  return true;
+}
+
+enum { SPATIAL = 3, MAX_WINDOWS = 64 };
+
+// Windows of unequal size, dimension by dimension, each one a maximum; places go along.
+bool ig_onnx_lower_adaptive_max(ig_ctx *c, int opset, const ig_value *args, ig_value *outs) {
+  (void)opset;
+  ig_tensor *x = args[0].tensor;
+  int64_t in[SPATIAL];
+  int64_t out[SPATIAL];
+  size_t n = args[1].kind == IG_KIND_INTS ? args[1].ints.n : 0;
+  if (n == 0 || n > SPATIAL || (size_t)x->ndim < n || !const_list(&args[1], n, out)) return false;
+  if (!spatial_sizes(x, n, in)) return false;
+  int64_t plane = 1;
+  ig_int sizes[SPATIAL];
+  for (size_t i = 0; i < n; i++) {
+    if (out[i] < 1 || out[i] > MAX_WINDOWS || in[i] < 1) return false;
+    plane *= in[i];
+    sizes[i] = ig_const(in[i]);
+  }
+  ig_tensor *place = ig_view(c, ig_arange(c, ig_of_i64(plane)), ig_of_ints(sizes, n));
+  place = ig_expand_as(c, place, x);
+  for (size_t i = n; i-- > 0;) {
+    ig_int dim = ig_const(x->ndim - (int)n + (int)i);
+    ig_value values[MAX_WINDOWS];
+    ig_value places[MAX_WINDOWS];
+    for (int64_t k = 0; k < out[i]; k++) {
+      ig_value from = ig_of_i64(k * in[i] / out[i]);
+      ig_value to = ig_of_i64(((k + 1) * in[i] + out[i] - 1) / out[i]);
+      ig_value most[2];
+      ig_max_dim_with(c, ig_slice_tensor_with(c, x, dim, from, to, ig_const(1)), dim, true, most);
+      ig_tensor *window = ig_slice_tensor_with(c, place, dim, from, to, ig_const(1));
+      values[k] = most[0];
+      places[k] = ig_of_tensor(ig_gather(c, window, dim, most[1].tensor));
+    }
+    x = ig_cat_with(c, ig_of_list(values, (size_t)out[i]), dim);
+    place = ig_cat_with(c, ig_of_list(places, (size_t)out[i]), dim);
+    if (!x || !place) return true;
+  }
+  outs[0] = ig_of_tensor(x);
+  outs[1] = ig_of_tensor(place);
+  return true;
+}
+
+// self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: before opset
+// 19 the windows that ceil_mode cuts off are averages over what they cover, divided by the share
+// of it.
+bool ig_onnx_lower_avg_ceil(ig_ctx *c, int opset, const ig_value *args, ig_value *outs) {
+  (void)opset;
+  ig_tensor *x = args[0].tensor;
+  int64_t kernel[SPATIAL];
+  int64_t stride[SPATIAL];
+  int64_t padding[SPATIAL] = {0};
+  int64_t in[SPATIAL];
+  size_t n = args[1].kind == IG_KIND_INTS ? args[1].ints.n : 0;
+  if (n != 2 || x->ndim < 3 || !args[4].b) return false;
+  if (!const_list(&args[1], n, kernel) || !spatial_sizes(x, n, in)) return false;
+  if (!const_list(&args[2], n, stride)) memcpy(stride, kernel, sizeof stride);
+  if (!const_list(&args[3], n, padding) && args[3].kind == IG_KIND_INTS && args[3].ints.n)
+    return false;
+  ig_int inner[2 * SPATIAL];  // the last dimension first, before and behind
+  ig_int outer[2 * SPATIAL];
+  for (size_t i = 0; i < n; i++) {
+    size_t at = 2 * (n - 1 - i);
+    int64_t room = in[i] + 2 * padding[i] - kernel[i];
+    int64_t count = (room + stride[i] - 1) / stride[i] + 1;
+    if ((count - 1) * stride[i] >= in[i] + padding[i]) count--;
+    int64_t behind = (count - 1) * stride[i] + kernel[i] - in[i] - 2 * padding[i];
+    inner[at] = inner[at + 1] = ig_const(padding[i]);
+    outer[at] = ig_const(0);
+    outer[at + 1] = ig_const(behind > 0 ? behind : 0);
+  }
+  ig_int none[SPATIAL] = {ig_const(0), ig_const(0), ig_const(0)};
+  ig_int step[SPATIAL] = {ig_const(stride[0]), ig_const(stride[1])};
+  ig_value strides = ig_of_ints(step, n);
+  ig_value zeros = ig_of_ints(none, n);
+  ig_int plane[] = {ig_const(1), ig_const(in[0]), ig_const(in[1])};
+  ig_tensor *share = ig_new_full(c, x, ig_of_ints(plane, 3), ig_of_i64(1));
+  ig_value one = args[5].b ? ig_of_i64(1) : ig_of_i64(0);
+  share = ig_constant_pad_nd_with(c, share, ig_of_ints(inner, 2 * n), one);
+  share = ig_constant_pad_nd_with(c, share, ig_of_ints(outer, 2 * n), ig_of_i64(0));
+  share = ig_avg_pool2d_with(c, share, args[1], strides, zeros, false, true, ig_none());
+  ig_tensor *whole = ig_constant_pad_nd_with(c, x, ig_of_ints(inner, 2 * n), ig_of_i64(0));
+  whole = ig_constant_pad_nd_with(c, whole, ig_of_ints(outer, 2 * n), ig_of_i64(0));
+  whole = ig_avg_pool2d_with(c, whole, args[1], strides, zeros, false, true, args[6]);
+  bool given = args[6].kind != IG_KIND_NONE;
+  outs[0] = ig_of_tensor(given ? whole : ig_div_tensor(c, whole, share));
+  return true;
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// ONNX of simulated quantization: to 8 bits and back, which runtimes recognize. Other ranges are
+// taken apart (lower_special.c).
+#include "onnx/writer.h"
+
+static bool is_int(const ig_value *v, int64_t i) {
+  return v->kind == IG_KIND_INT && !v->i.expr && v->i.value == i;
+}
+
+// The type whose numbers are exactly lo to hi; IG_DTYPE_COUNT: none.
+static ig_dtype quantized_type(const ig_value *lo, const ig_value *hi) {
+  if (is_int(lo, 0) && is_int(hi, 255)) return IG_U8;
+  if (is_int(lo, -128) && is_int(hi, 127)) return IG_I8;
+  return IG_DTYPE_COUNT;
+}
+
+static bool is_f32(const ig_value *v) {
+  const ig_tensor *t = ig_onnx_tensor_of(v);
+  return t && t->dtype == IG_F32;
+}
+
+static bool tensor_can(int opset, const ig_value *args, size_t n) {
+  (void)opset;
+  return n >= 5 && is_f32(&args[0]) && quantized_type(&args[3], &args[4]) != IG_DTYPE_COUNT;
+}
+
+static bool channel_can(int opset, const ig_value *args, size_t n) {
+  (void)opset;
+  return n >= 6 && is_f32(&args[0]) && is_f32(&args[1]) &&
+         quantized_type(&args[4], &args[5]) != IG_DTYPE_COUNT;
+}
+
+static void there_and_back(ig_onnx *x, const ig_onnx_call *call, const char *scale,
+                           const char *zero, int64_t axis) {
+  const char *in = ig_onnx_operand(x, &call->args[0], IG_F32);
+  ig_onnx_node node = {
+      .op_type = "QuantizeLinear", .in = {in, scale, zero}, .attrs = {ig_onnx_int("axis", axis)}};
+  const char *bits = ig_onnx_emit(x, &node);
+  node.op_type = "DequantizeLinear";
+  node.in[0] = bits;
+  node.out = call->out;
+  (void)ig_onnx_emit(x, &node);
+}
+
+// Which elements could be said: x / scale + zero point, rounded, is in the range.
+static void mask(ig_onnx *x, const ig_onnx_call *call, const char *scale, const char *zero,
+                 const ig_value *lo, const ig_value *hi) {
+  if (call->nouts < 2 || !call->outs[1]) return;
+  const char *in = ig_onnx_operand(x, &call->args[0], IG_F32);
+  const char *steps = ig_onnx_emit1(x, "Round", ig_onnx_emit2(x, "Div", in, scale, NULL), NULL);
+  steps = ig_onnx_emit2(x, "Add", steps, zero, NULL);
+  const char *low = ig_onnx_number(x, IG_F32, (double)lo->i.value);
+  const char *high = ig_onnx_number(x, IG_F32, (double)hi->i.value);
+  low = ig_onnx_emit2(x, "GreaterOrEqual", steps, low, NULL);
+  high = ig_onnx_emit2(x, "LessOrEqual", steps, high, NULL);
+  (void)ig_onnx_emit2(x, "And", low, high, call->outs[1]);
+}
+
+// self, scale, zero_point, quant_min, quant_max
+static void per_tensor(ig_onnx *x, const ig_onnx_call *call) {
+  ig_dtype d = quantized_type(&call->args[3], &call->args[4]);
+  int64_t zero = ig_onnx_int_of(x, &call->args[2]);
+  const char *scale = ig_onnx_number(x, IG_F32, ig_onnx_float_of(x, &call->args[1]));
+  there_and_back(x, call, scale, ig_onnx_integer(x, d, zero), 1);
+  mask(x, call, scale, ig_onnx_number(x, IG_F32, (double)zero), &call->args[3], &call->args[4]);
+}
+
+// self, scale, zero_point, axis, quant_min, quant_max
+static void per_channel(ig_onnx *x, const ig_onnx_call *call) {
+  ig_dtype d = quantized_type(&call->args[4], &call->args[5]);
+  const ig_tensor *self = ig_onnx_tensor_of(&call->args[0]);
+  int64_t axis = ig_onnx_dim(x, &call->args[3], self->ndim);
+  const char *scale = ig_onnx_operand(x, &call->args[1], IG_F32);
+  const char *zero = ig_onnx_operand(x, &call->args[2], d);
+  there_and_back(x, call, scale, zero, axis);
+  int64_t shape[IG_MAX_DIM];
+  for (int i = 0; i < self->ndim; i++) shape[i] = i == axis ? -1 : 1;
+  if (call->nouts < 2 || !call->outs[1]) return;
+  const char *sizes = ig_onnx_vector(x, shape, (size_t)self->ndim);
+  const char *wide = ig_onnx_operand(x, &call->args[2], IG_F32);
+  scale = ig_onnx_emit2(x, "Reshape", scale, sizes, NULL);
+  wide = ig_onnx_emit2(x, "Reshape", wide, sizes, NULL);
+  mask(x, call, scale, wide, &call->args[4], &call->args[5]);
+}
+
+const ig_onnx_row ig_onnx_quant[] = {
+    {"aten.fake_quantize_per_tensor_affine_cachemask.default", per_tensor, NULL, tensor_can},
+    {"aten.fake_quantize_per_channel_affine_cachemask.default", per_channel, NULL, channel_can},
+    {NULL, NULL, NULL, NULL},
+};
