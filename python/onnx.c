@@ -310,6 +310,28 @@ static PyObject *write_to(PyObject *o, const char *path, bool dry, const ig_onnx
   return out;
 }
 
+// {domain: version}; the texts stay those of the dictionary.
+static bool take_opsets(PyObject *given, ig_onnx_options *options) {
+  if (given == Py_None) return true;
+  if (!PyDict_Check(given)) {
+    PyErr_SetString(PyExc_TypeError, "opsets: expected a dictionary of domains and versions");
+    return false;
+  }
+  Py_ssize_t at = 0;
+  PyObject *key = NULL;
+  PyObject *value = NULL;
+  ig_opset *list = PyMem_Calloc((size_t)PyDict_Size(given) + 1, sizeof *list);
+  options->opsets = list;
+  if (!list) return PyErr_NoMemory() != NULL;
+  while (PyDict_Next(given, &at, &key, &value)) {
+    const char *name = PyUnicode_AsUTF8(key);
+    long long version = name ? PyLong_AsLongLong(value) : -1;
+    if (!name || PyErr_Occurred()) return false;
+    list[options->nopsets++] = (ig_opset){name, version};
+  }
+  return true;
+}
+
 // write_onnx(path=None, *, opset, external, input_names, output_names, ...) -> bytes, or None when
 // there is a path; dry: only tells whether it can be written
 static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwargs) {
@@ -327,6 +349,7 @@ static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwarg
                          "dry",
                          "translations",
                          "weights",
+                         "opsets",
                          NULL};
   const char *path = NULL;
   const char *external = "auto";
@@ -342,10 +365,11 @@ static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwarg
   int dry = 0;
   PyObject *translations = Py_None;
   PyObject *weights = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|z$isOOpppppppOO:write_onnx", keys, &path,
+  PyObject *opsets = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|z$isOOpppppppOOO:write_onnx", keys, &path,
                                    &options.opset, &external, &inputs, &outputs, &functions,
                                    &as_inputs, &defaults, &metadata, &names, &folding, &dry,
-                                   &translations, &weights)) {
+                                   &translations, &weights, &opsets)) {
     return NULL;
   }
   options.functions = functions;
@@ -362,11 +386,13 @@ static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwarg
     options.user = translations;
   }
   if (take_external(external, &options.external) && take_weights(weights, &options) &&
+      take_opsets(opsets, &options) &&
       take_names(inputs, &keep[0], &options.input_names, &options.ninput_names) &&
       take_names(outputs, &keep[1], &options.output_names, &options.noutput_names)) {
     out = write_to(o, path, dry, &options);
   }
   PyMem_Free((void *)options.weights);
+  PyMem_Free((void *)options.opsets);
   PyMem_Free((void *)options.input_names);
   PyMem_Free((void *)options.output_names);
   Py_XDECREF(keep[0]);

@@ -93,6 +93,8 @@ typedef struct ig_onnx_options {
   bool no_folding;           // calls on constants stay calls
   const ig_weight *weights;  // instead of those of the program, by name
   size_t nweights;
+  const ig_opset *opsets;  // versions of domains that are not the standard's; all are imported
+  size_t nopsets;
   // Operators that the caller writes: whether it does ("aten.add.Tensor"), and doing it (see
   // onnx/writer.h). False: it failed, the context says why.
   bool (*translates)(const char *target, void *user);

@@ -365,6 +365,18 @@ static void put_opset(ig_onnx *x, const char *domain, int version) {
   ig_proto_close(&x->w, opset);
 }
 
+static bool is_asked(const ig_onnx *x, const char *domain) {
+  for (size_t i = 0; i < x->options->nopsets; i++)
+    if (strcmp(x->options->opsets[i].name, domain) == 0) return true;
+  return false;
+}
+
+int ig_onnx_domain_version(const ig_onnx *x, const char *domain) {
+  for (size_t i = 0; i < x->options->nopsets; i++)
+    if (strcmp(x->options->opsets[i].name, domain) == 0) return (int)x->options->opsets[i].version;
+  return 1;
+}
+
 void ig_onnx_put_model(ig_onnx *x) {
   ig_proto_writer *w = &x->w;
   int version = ig_onnx_ir_version(x->opset);
@@ -384,7 +396,10 @@ void ig_onnx_put_model(ig_onnx *x) {
   put_tensors(x);
   ig_proto_close(w, graph);
   put_opset(x, "", x->opset);
-  for (size_t i = 0; i < x->domains.n; i++) put_opset(x, x->domains.at[i], 1);
+  for (size_t i = 0; i < x->options->nopsets; i++)
+    put_opset(x, x->options->opsets[i].name, (int)x->options->opsets[i].version);
+  for (size_t i = 0; i < x->domains.n; i++)
+    if (!is_asked(x, x->domains.at[i])) put_opset(x, x->domains.at[i], 1);
   ig_onnx_put_functions(x);
   put_metadata(x);
 }

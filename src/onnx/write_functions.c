@@ -223,7 +223,8 @@ static size_t put_body(ig_onnx *f, const ig_graph *g) {
     ig_proto_put_text(&f->w, FUNCTION_INPUT, f->weights.at[i].input);
   }
   put_opset(f, "", f->opset);
-  for (size_t i = 0; i < f->domains.n; i++) put_opset(f, f->domains.at[i], 1);
+  for (size_t i = 0; i < f->domains.n; i++)
+    put_opset(f, f->domains.at[i], ig_onnx_domain_version(f, f->domains.at[i]));
   ig_proto_put_text(&f->w, FUNCTION_DOMAIN, DOMAIN);
   return n;
 }

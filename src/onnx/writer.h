@@ -296,6 +296,8 @@ void ig_onnx_scope_close(ig_onnx *x, size_t outer);
 // "aten.foo.default: <text> (model.py:14)"; all of them are one IG_UNSUPPORTED in the end.
 void ig_onnx_refuse(ig_onnx *x, const ig_node *n, const char *fmt, ...) IG_PRINTF(3, 4);
 
+// Of a domain that is not the standard's: what the caller wants, or 1.
+int ig_onnx_domain_version(const ig_onnx *x, const char *domain);
 int64_t ig_onnx_elem_type(ig_dtype d);  // TensorProto.DataType
 
 #endif

@@ -95,10 +95,12 @@ def dynamo_export(
     return _write(ONNXProgram(ep, writing, fake_context=options.fake_context))
 
 
-def _shapes_of_axes(axes: Mapping[str, Any], input_names: Sequence[str], args: tuple) -> Any:
+def _shapes_of_axes(model: nn.Module, axes: Mapping[str, Any], input_names: Sequence[str], args: tuple) -> Any:
     """dynamic_axes of the older interface: {name: [axis] or {axis: name}} for tensors among the arguments."""
     dims: dict[str, Any] = {}
     shapes: list[Any] = []
+    parameters = list(inspect.signature(model.forward).parameters.values())
+    input_names = input_names or [p.name for p in parameters]
     for name, arg in zip(input_names, args, strict=False):
         given = axes.get(name)
         if given is None or not isinstance(arg, Tensor):
@@ -111,6 +113,9 @@ def _shapes_of_axes(axes: Mapping[str, Any], input_names: Sequence[str], args: t
             shape[axis % arg.dim()] = known
         shapes.append(shape)
     shapes += [None] * (len(args) - len(shapes))
+    star = [i for i, p in enumerate(parameters) if p.kind is p.VAR_POSITIONAL]
+    if star:
+        shapes[star[0] :] = [tuple(shapes[star[0] :])]
     return tuple(shapes)
 
 
@@ -162,6 +167,9 @@ def export(
     fallback: bool = False,
     export_modules_as_functions: bool = False,
     runtime: str | None = None,
+    custom_opsets: Mapping[str, int] | None = None,
+    do_constant_folding: bool = True,
+    add_node_names: bool = True,
     **ignored: Any,
 ) -> ONNXProgram | None:
     """Writes a module or a program as ONNX, into the file `f` if one is given.
@@ -179,7 +187,7 @@ def export(
         ep = model
     else:
         if dynamic_shapes is None and dynamic_axes:
-            dynamic_shapes = _shapes_of_axes(dynamic_axes, input_names or (), args)
+            dynamic_shapes = _shapes_of_axes(_as_module(model), dynamic_axes, input_names or (), args)
         ep = ingot_export.export(_as_module(model), args, kwargs, dynamic_shapes=dynamic_shapes)
     writing: dict[str, Any] = {"opset": opset_version or 0, "external": "auto"}
     if input_names:
@@ -192,6 +200,12 @@ def export(
         writing["initializers_as_inputs"] = True
     if export_modules_as_functions:
         writing["functions"] = True
+    if custom_opsets:
+        writing["opsets"] = dict(custom_opsets)
+    if not (optimize and do_constant_folding):
+        writing["folding"] = False
+    if not add_node_names:
+        writing["node_names"] = False
     if custom_translation_table:
         writing["translations"] = _translations(custom_translation_table)
     program = _write(ONNXProgram(ep, writing, runtime=runtime, arrays=False))
