@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Call every operator sample with the real PyTorch and write the results: tests/ops/goldens.txt.gz.
 
-    python tools/make_goldens.py            (needs torch and numpy; the tests do not)
+    python tools/make_goldens.py [TEXT ...]         (needs torch and numpy; the tests do not)
 
 Samples are read off src/ops/*.c, inputs are made as tests/support/sample.c makes them. One line per call:
     op <tab> sample number <tab> dtype that stands for f32 <tab> results
 Results (and arguments that the call wrote) are joined by ";": dtype|sizes|strides|values, or a number, or None;
 "!Class" when PyTorch refuses. Every sample runs as it stands; the first two of each operator also in every other dtype,
-and with other sizes and elements ("2:3>0").
+and with other sizes and elements ("2:3>0"). With TEXTs only operators whose names have one of them are called anew.
 """
 import gzip
 import math
@@ -326,8 +326,13 @@ def run_all(op: str, calls: list[tuple[int, str, str, str]]) -> list[str]:
 def main() -> None:
     torch.manual_seed(0)
     torch.set_num_threads(1)  # children have no other threads
-    lines = []
+    lines, wanted, path = [], sys.argv[1:], ROOT / "tests/ops/goldens.txt.gz"
+    known = gzip.decompress(path.read_bytes()).decode().splitlines() if wanted else []
+    names = set()
     for op, samples, random in records():
+        names.add(op)
+        if wanted and not any(text in op for text in wanted):
+            continue
         calls = []
         for k, text in enumerate(s.strip() for s in samples.split(" | ")):
             calls.append((k, text, "f32", ""))
@@ -336,8 +341,10 @@ def main() -> None:
             if k < 2 and not random:
                 calls += [(k, text, "f32", c) for c in changes(text)]
         lines += run_all(op, calls)
-    data = "\n".join(sorted(lines)) + "\n"
-    with open(ROOT / "tests/ops/goldens.txt.gz", "wb") as raw:
+    called = {line.partition("\t")[0] for line in lines}
+    kept = [line for line in known if line.partition("\t")[0] in names - called]
+    data = "\n".join(sorted(lines + kept)) + "\n"
+    with open(path, "wb") as raw:
         with gzip.GzipFile(fileobj=raw, mode="wb", mtime=0, filename="") as f:
             f.write(data.encode())
     refused = [line for line in lines if "\tf32\t!" in line and ":" not in line.split("\t")[1]]
