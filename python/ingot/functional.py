@@ -181,7 +181,7 @@ def norm(
     dims = [dim] if isinstance(dim, int) else dim
     options = {k: v for k, v in (("dtype", dtype), ("out", out)) if v is not None}
     if p == "nuc":
-        return _C.op("linalg_matrix_norm")(input, "nuc", dims or [-2, -1], keepdim, **options)
+        return _C.op("linalg_matrix_norm")(input, "nuc", dims or list(range(input.dim())), keepdim, **options)
     if isinstance(p, str) and p != "fro":
         raise RuntimeError(f"only valid string values are 'fro' and 'nuc', found {p}")
     order = 2 if p in ("fro", None) else p
@@ -241,16 +241,13 @@ def stft(
     normalized: bool = False,
     onesided: bool | None = None,
     return_complex: bool | None = None,
-    align_to_window: bool | None = None,
 ) -> Tensor:
     """Short-time Fourier transform; with center the signal is padded by half a frame on both sides."""
     if center:
         rank, half = input.dim(), n_fft // 2
         padded = _C.op("pad")(input.view([1] * (3 - rank) + list(input.size())), [half, half], pad_mode)
         input = padded.view(padded.shape[-rank:])
-    return _C.op("stft")(
-        input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window
-    )
+    return _C.op("stft")(input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex)
 
 
 def istft(

@@ -20,6 +20,7 @@ typedef enum ig_scratch_slot {
   IG_SCRATCH_CONV_2,
   IG_SCRATCH_CONV_3,
   IG_SCRATCH_NORM,
+  IG_SCRATCH_FFT,
   IG_SCRATCH_SLOTS,
 } ig_scratch_slot;
 

@@ -276,7 +276,7 @@ static inline float ig_gelu_f32(float x) {
   q = q * r + 0x1.62e428p-1f;
   q = q * r + 0x1.000002p+0f;
   float h = ig_float_of(ig_bits_f32(q) + (ig_bits_f32(n) << 23));
-  return (x > 0.0f ? x : 0.0f) - t * h;
+  return (x > 0.0f ? x : x * 0.0f) - t * h;  // -inf gives NaN, as the formula does
 }
 // 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))
 static inline float ig_gelu_tanh_f32(float x) {

@@ -329,7 +329,6 @@ IG_OP(gelu) = {
     .vjp = gelu_vjp,
     .keep = "self",
     .samples = "f32[3,5] | f32[3,5], approximate='tanh' | f32[]",
-    .waive = "special: PyTorch gives NaN for infinity where it vectorizes",
 };
 IG_OP(gelu_backward) = {
     .schema =

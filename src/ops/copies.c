@@ -21,10 +21,33 @@ static void dense_list(ig_ctx *c, ig_value *list) {
   *list = ig_of_list(items, list->list.n);
 }
 
-static ig_tensor *alias_copy_formula(ig_ctx *c, const ig_value *a) {
-  ig_tensor *t = ig_alias(c, a[0].tensor);
-  return dense(c, t);
-}
+// The view of the name, made dense.
+#define COPY(name, view)                                           \
+  static ig_tensor *name##_formula(ig_ctx *c, const ig_value *a) { \
+    ig_tensor *t = view;                                           \
+    return dense(c, t);                                            \
+  }
+#define COPIES(name, views)                                                  \
+  static void name##_formula(ig_ctx *c, const ig_value *a, ig_value *outs) { \
+    views;                                                                   \
+    dense_list(c, &outs[0]);                                                 \
+  }
+COPY(alias_copy, ig_alias(c, a[0].tensor))
+COPY(t_copy, ig_t(c, a[0].tensor))
+COPY(view_copy, ig_view(c, a[0].tensor, a[1]))
+COPY(expand_copy, ig_expand_with(c, a[0].tensor, a[1], a[2].b))
+COPY(permute_copy, ig_permute(c, a[0].tensor, a[1]))
+COPY(select_copy_int, ig_select_int(c, a[0].tensor, a[1].i, a[2].i))
+COPY(slice_copy_tensor, ig_slice_tensor_with(c, a[0].tensor, a[1].i, a[2], a[3], a[4].i))
+COPY(squeeze_copy, ig_squeeze(c, a[0].tensor))
+COPY(squeeze_copy_dim, ig_squeeze_dim(c, a[0].tensor, a[1].i))
+COPY(squeeze_copy_dims, ig_squeeze_dims(c, a[0].tensor, a[1]))
+COPY(transpose_copy_int, ig_transpose_int(c, a[0].tensor, a[1].i, a[2].i))
+COPY(unsqueeze_copy, ig_unsqueeze(c, a[0].tensor, a[1].i))
+COPIES(split_copy_tensor, ig_split_tensor_with(c, a[0].tensor, a[1].i, a[2].i, outs))
+COPIES(split_with_sizes_copy, ig_split_with_sizes_with(c, a[0].tensor, a[1], a[2].i, outs))
+COPIES(unbind_copy_int, ig_unbind_int_with(c, a[0].tensor, a[1].i, outs))
+
 IG_OP(alias_copy) = {
     .schema = "aten::alias_copy(Tensor self) -> Tensor",
     .decompose = alias_copy_formula,
@@ -32,10 +55,6 @@ IG_OP(alias_copy) = {
     .waive = WAIVE,
 };
 
-static ig_tensor *t_copy_formula(ig_ctx *c, const ig_value *a) {
-  ig_tensor *t = ig_t(c, a[0].tensor);
-  return dense(c, t);
-}
 IG_OP(t_copy) = {
     .schema = "aten::t_copy(Tensor self) -> Tensor",
     .decompose = t_copy_formula,
@@ -43,10 +62,6 @@ IG_OP(t_copy) = {
     .waive = WAIVE,
 };
 
-static ig_tensor *view_copy_formula(ig_ctx *c, const ig_value *a) {
-  ig_tensor *t = ig_view(c, a[0].tensor, a[1]);
-  return dense(c, t);
-}
 IG_OP(view_copy) = {
     .schema = "aten::view_copy(Tensor self, SymInt[] size) -> Tensor",
     .decompose = view_copy_formula,
@@ -54,10 +69,6 @@ IG_OP(view_copy) = {
     .waive = WAIVE,
 };
 
-static ig_tensor *expand_copy_formula(ig_ctx *c, const ig_value *a) {
-  ig_tensor *t = ig_expand_with(c, a[0].tensor, a[1], a[2].b);
-  return dense(c, t);
-}
 IG_OP(expand_copy) = {
     .schema = "aten::expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor",
     .decompose = expand_copy_formula,
@@ -65,10 +76,6 @@ IG_OP(expand_copy) = {
     .waive = WAIVE,
 };
 
-static ig_tensor *permute_copy_formula(ig_ctx *c, const ig_value *a) {
-  ig_tensor *t = ig_permute(c, a[0].tensor, a[1]);
-  return dense(c, t);
-}
 IG_OP(permute_copy) = {
     .schema = "aten::permute_copy(Tensor self, int[] dims) -> Tensor",
     .decompose = permute_copy_formula,
@@ -76,10 +83,6 @@ IG_OP(permute_copy) = {
     .waive = WAIVE,
 };
 
-static ig_tensor *select_copy_int_formula(ig_ctx *c, const ig_value *a) {
-  ig_tensor *t = ig_select_int(c, a[0].tensor, a[1].i, a[2].i);
-  return dense(c, t);
-}
 IG_OP(select_copy_int) = {
     .schema = "aten::select_copy.int(Tensor self, int dim, SymInt index) -> Tensor",
     .decompose = select_copy_int_formula,
@@ -87,10 +90,6 @@ IG_OP(select_copy_int) = {
     .waive = WAIVE,
 };
 
-static ig_tensor *slice_copy_tensor_formula(ig_ctx *c, const ig_value *a) {
-  ig_tensor *t = ig_slice_tensor_with(c, a[0].tensor, a[1].i, a[2], a[3], a[4].i);
-  return dense(c, t);
-}
 IG_OP(slice_copy_tensor) = {
     .schema =
         "aten::slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, "
@@ -100,10 +99,6 @@ IG_OP(slice_copy_tensor) = {
     .waive = WAIVE,
 };
 
-static ig_tensor *squeeze_copy_formula(ig_ctx *c, const ig_value *a) {
-  ig_tensor *t = ig_squeeze(c, a[0].tensor);
-  return dense(c, t);
-}
 IG_OP(squeeze_copy) = {
     .schema = "aten::squeeze_copy(Tensor self) -> Tensor",
     .decompose = squeeze_copy_formula,
@@ -111,10 +106,6 @@ IG_OP(squeeze_copy) = {
     .waive = WAIVE,
 };
 
-static ig_tensor *squeeze_copy_dim_formula(ig_ctx *c, const ig_value *a) {
-  ig_tensor *t = ig_squeeze_dim(c, a[0].tensor, a[1].i);
-  return dense(c, t);
-}
 IG_OP(squeeze_copy_dim) = {
     .schema = "aten::squeeze_copy.dim(Tensor self, int dim) -> Tensor",
     .decompose = squeeze_copy_dim_formula,
@@ -122,10 +113,6 @@ IG_OP(squeeze_copy_dim) = {
     .waive = WAIVE,
 };
 
-static ig_tensor *squeeze_copy_dims_formula(ig_ctx *c, const ig_value *a) {
-  ig_tensor *t = ig_squeeze_dims(c, a[0].tensor, a[1]);
-  return dense(c, t);
-}
 IG_OP(squeeze_copy_dims) = {
     .schema = "aten::squeeze_copy.dims(Tensor self, int[] dim) -> Tensor",
     .decompose = squeeze_copy_dims_formula,
@@ -133,10 +120,6 @@ IG_OP(squeeze_copy_dims) = {
     .waive = WAIVE,
 };
 
-static ig_tensor *transpose_copy_int_formula(ig_ctx *c, const ig_value *a) {
-  ig_tensor *t = ig_transpose_int(c, a[0].tensor, a[1].i, a[2].i);
-  return dense(c, t);
-}
 IG_OP(transpose_copy_int) = {
     .schema = "aten::transpose_copy.int(Tensor self, int dim0, int dim1) -> Tensor",
     .decompose = transpose_copy_int_formula,
@@ -144,10 +127,6 @@ IG_OP(transpose_copy_int) = {
     .waive = WAIVE,
 };
 
-static ig_tensor *unsqueeze_copy_formula(ig_ctx *c, const ig_value *a) {
-  ig_tensor *t = ig_unsqueeze(c, a[0].tensor, a[1].i);
-  return dense(c, t);
-}
 IG_OP(unsqueeze_copy) = {
     .schema = "aten::unsqueeze_copy(Tensor self, int dim) -> Tensor",
     .decompose = unsqueeze_copy_formula,
@@ -155,10 +134,6 @@ IG_OP(unsqueeze_copy) = {
     .waive = WAIVE,
 };
 
-static void split_copy_tensor_formula(ig_ctx *c, const ig_value *a, ig_value *outs) {
-  ig_split_tensor_with(c, a[0].tensor, a[1].i, a[2].i, outs);
-  dense_list(c, &outs[0]);
-}
 IG_OP(split_copy_tensor) = {
     .schema = "aten::split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
     .decompose_outs = split_copy_tensor_formula,
@@ -166,10 +141,6 @@ IG_OP(split_copy_tensor) = {
     .waive = WAIVE,
 };
 
-static void split_with_sizes_copy_formula(ig_ctx *c, const ig_value *a, ig_value *outs) {
-  ig_split_with_sizes_with(c, a[0].tensor, a[1], a[2].i, outs);
-  dense_list(c, &outs[0]);
-}
 IG_OP(split_with_sizes_copy) = {
     .schema =
         "aten::split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",
@@ -178,10 +149,6 @@ IG_OP(split_with_sizes_copy) = {
     .waive = WAIVE,
 };
 
-static void unbind_copy_int_formula(ig_ctx *c, const ig_value *a, ig_value *outs) {
-  ig_unbind_int_with(c, a[0].tensor, a[1].i, outs);
-  dense_list(c, &outs[0]);
-}
 IG_OP(unbind_copy_int) = {
     .schema = "aten::unbind_copy.int(Tensor self, int dim=0) -> Tensor[]",
     .decompose_outs = unbind_copy_int_formula,

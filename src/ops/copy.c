@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies: clone, conversion of dtype and device, copy_, fill, repeat, resize_.
 #include "tensor/copy.h"
+
+#include <string.h>
+
 #include "op/formula.h"
 #include "op/refuse.h"
 #include "op/shape.h"
@@ -329,6 +332,51 @@ static void resize_fake(ig_ctx *c, const ig_op *op, const ig_value *args, ig_val
   if (c->status == IG_OK) (void)ig_tensor_reshape_inplace(c, args[0].tensor, &m);
 }
 
+// The first elements of the memory of self; those beyond it are zero.
+static void resized_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  (void)op;
+  resize_meta(c, args, out);
+  out->offset = ig_const(0);
+  out->strided = true;
+}
+static void resized_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  (void)op;
+  ig_scope scope = ig_scope_open(c);
+  ig_tensor *dense = ig_clone(c, args[0].tensor);
+  ig_tensor *out = outs[0].tensor;
+  if (dense) {
+    size_t size = ig_dtype_size(out->dtype);
+    size_t to = (size_t)ig_tensor_numel(out) * size;
+    size_t from = (size_t)ig_tensor_numel(dense) * size;
+    if (to) memset(ig_tensor_data(out), 0, to);
+    if (to && from) memcpy(ig_tensor_data(out), ig_tensor_data(dense), to < from ? to : from);
+  }
+  ig_scope_close(c, scope);
+}
+
+// self, the_template, memory_format as arguments of resize.
+static void as_resize(const ig_value *args, ig_value *resize) {
+  bool given = args[2].kind == IG_KIND_MEMORY_FORMAT;
+  resize[0] = args[0];
+  resize[1] = ig_sizes_of(args[1].tensor);
+  resize[2] = given ? args[2] : ig_of_memory_format(IG_CONTIGUOUS);
+}
+static ig_tensor *resize_as_decompose(ig_ctx *c, const ig_value *args) {
+  ig_value resize[3];
+  as_resize(args, resize);
+  return ig_resize_with(c, resize[0].tensor, resize[1], resize[2]);
+}
+static void resize_as_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  ig_value resize[3];
+  as_resize(args, resize);
+  resize_kernel(c, op, resize, outs);
+}
+static void resize_as_fake(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  ig_value resize[3];
+  as_resize(args, resize);
+  resize_fake(c, op, resize, outs);
+}
+
 IG_OP(clone) = {
     .schema = "aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
     .shape = clone_shape,
@@ -452,6 +500,39 @@ IG_OP(resize_) = {
     .fake = resize_fake,
     .random = true,
     .samples = "f32[2,3], [3,2] | f32[2,3], [2] | f32[2,3], [3,4]",
+    .waive = "vjp: refused for tensors that require grad; decompose: it changes self",
+};
+
+IG_OP(resize) = {
+    .schema =
+        "aten::resize(Tensor self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor",
+    .shape = resized_shape,
+    .kernel = resized_kernel,
+    .samples = "f32[2,3], [3,2] | f32[2,3], [2] | f32[3,2].T, [4]",
+    .waive =
+        "vjp: PyTorch has none; decompose: PyTorch has none; sizes: what is new has any value; "
+        "strided: it shows memory",
+};
+
+IG_OP(resize_as) = {
+    .schema =
+        "aten::resize_as(Tensor self, Tensor the_template, *, MemoryFormat? memory_format=None) -> "
+        "Tensor",
+    .decompose = resize_as_decompose,
+    .samples = "f32[2,3], f32[3,2] | f32[2,3], f32[2]",
+    .waive =
+        "vjp: PyTorch has none; sizes: what is new has any value; strided: it shows memory; "
+        "gradient: PyTorch has none; second: PyTorch has none",
+};
+
+IG_OP(resize_as_) = {
+    .schema =
+        "aten::resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? "
+        "memory_format=None) -> Tensor(a!)",
+    .kernel = resize_as_kernel,
+    .fake = resize_as_fake,
+    .random = true,
+    .samples = "f32[2,3], f32[3,2] | f32[2,3], f32[2] | f32[2,3], f32[3,4]",
     .waive = "vjp: refused for tensors that require grad; decompose: it changes self",
 };
 

@@ -465,6 +465,62 @@ static ig_tensor *pad_sequence_lower(ig_ctx *c, const ig_value *args) {
   return out;
 }
 
+// Matrices (numbers and vectors count as rows) along the diagonal, zeros beside them.
+static ig_tensor *zero_block(ig_ctx *c, ig_int rows, ig_int cols, ig_dtype dtype,
+                             ig_device device) {
+  ig_int size[] = {rows, cols};
+  return ig_zeros_with(c, ig_of_ints(size, 2), ig_of_dtype(dtype), ig_none(), ig_of_device(device),
+                       ig_none());
+}
+static ig_tensor *block_diag(ig_ctx *c, const ig_value *args) {
+  size_t n = args[0].list.n;
+  ig_value *block = ig_scope_push(c, (n + 1) * sizeof *block);
+  if (!block) return NULL;
+  if (n == 0) {
+    ig_fail_text(c, IG_RUNTIME, "torch.block_diag expected at least one tensor, found none");
+    return NULL;
+  }
+  ig_dtype dtype = args[0].list.at[0].tensor->dtype;
+  ig_int all = ig_const(0);
+  for (size_t i = 0; i < n; i++) {
+    ig_tensor *t = args[0].list.at[i].tensor;
+    if (t->ndim > 2) {
+      ig_fail_text(c, IG_RUNTIME,
+                   "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input %zu has "
+                   "%d dimensions",
+                   i, t->ndim);
+      return NULL;
+    }
+    dtype = ig_dtype_promote(dtype, t->dtype);
+    ig_int row[] = {ig_const(1), ig_const(-1)};
+    if (t->ndim < 2) t = ig_view(c, ig_contiguous(c, t), ig_of_ints(row, 2));
+    if (!t) return NULL;
+    block[i] = ig_of_tensor(t);
+    all = ig_int_add(c, all, ig_sizes(t)[1]);
+  }
+  ig_int before = ig_const(0);
+  for (size_t i = 0; i < n && c->status == IG_OK; i++) {
+    ig_tensor *t = ig_cast(c, block[i].tensor, dtype);
+    if (!t) return NULL;
+    ig_int rows = ig_sizes(t)[0];
+    ig_int after = ig_int_sub(c, ig_int_sub(c, all, before), ig_sizes(t)[1]);
+    ig_tensor *left = zero_block(c, rows, before, dtype, t->device);
+    ig_tensor *right = zero_block(c, rows, after, dtype, t->device);
+    ig_value row[] = {ig_of_tensor(left), ig_of_tensor(t), ig_of_tensor(right)};
+    before = ig_int_add(c, before, ig_sizes(t)[1]);
+    if (c->status == IG_OK) {
+      block[i] = ig_of_tensor(ig_cat_with(c, ig_of_list(row, 3), ig_const(1)));
+    }
+  }
+  return c->status == IG_OK ? ig_cat(c, ig_of_list(block, n)) : NULL;
+}
+IG_OP(block_diag) = {
+    .schema = "aten::block_diag(Tensor[] tensors) -> Tensor",
+    .decompose = block_diag,
+    .samples = "(f32[2,3], f32[2], f32[]) | (f32[1,2], f64[2,2])",
+    .waive = "sizes: other texts",
+};
+
 IG_OP(cat) = {
     .schema = "aten::cat(Tensor[] tensors, int dim=0) -> Tensor",
     .shape = cat_shape,

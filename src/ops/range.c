@@ -149,6 +149,17 @@ static void arange_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_v
   ig_parallel_for(ig_tensor_numel(t), GRAIN, integers ? integer_range : float_range, &s);
 }
 
+// range: with its end, and of floats unless told.
+static void range_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  range r = range_of(op, args);
+  ig_meta_options(c, args, r.options, ig_ctx_default_dtype(c), out);
+  ig_int n = c->status == IG_OK ? count_floats(c, &r) : ig_const(0);
+  if (c->status != IG_OK) return;
+  double steps = (ig_value_f64(&r.end) - ig_value_f64(&r.start)) / ig_value_f64(&r.step);
+  if (floor(steps) == steps) n = ig_int_add(c, n, ig_const(1));
+  ig_meta_push_dim(c, out, n);
+}
+
 static ig_tensor *arange_from(ig_ctx *c, ig_value start, ig_value end, const ig_value *options) {
   ig_value strided = {.kind = IG_KIND_LAYOUT, .layout = IG_STRIDED};
   ig_value layout = options[1].kind == IG_KIND_LAYOUT ? options[1] : strided;
@@ -481,6 +492,16 @@ IG_OP(arange_start_step) = {
     .shape = arange_shape,
     .kernel = arange_kernel,
     .samples = "1, 8, 3 | 5, 0, -2 | 0.5, 4, 0.25 | 1, 2 | 0, 5, 2, dtype=f16",
+    .waive = "vjp: a constant; decompose: it is basic",
+};
+
+IG_OP(range_step) = {
+    .schema =
+        "aten::range.step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, "
+        "Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    .shape = range_shape,
+    .kernel = arange_kernel,
+    .samples = "1, 8, 3 | 5, 0, -2 | 0.5, 4, 0.25 | 1, 4 | 0, 5, 2, dtype=f64",
     .waive = "vjp: a constant; decompose: it is basic",
 };
 

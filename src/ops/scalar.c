@@ -445,6 +445,22 @@ IG_OP(sym_stride_int) = {
     .waive = "vjp: no tensor result; decompose: it asks strides; strided: it tells about memory",
 };
 
+IG_OP(size_int) = {
+    .schema = "aten::size.int(Tensor self, int dim) -> int",
+    .kernel = sym_size_kernel,
+    .fake = sym_size_kernel,
+    .samples = "f32[2,3], 1 | f32[2,3], -2",
+    .waive = "vjp: no tensor result; decompose: it asks sizes",
+};
+
+IG_OP(stride_int) = {
+    .schema = "aten::stride.int(Tensor self, int dim) -> int",
+    .kernel = sym_stride_kernel,
+    .fake = sym_stride_kernel,
+    .samples = "f32[2,3], 0 | f32[2,3].T, -1",
+    .waive = "strided: it asks strides; vjp: no tensor result; decompose: it asks sizes",
+};
+
 IG_OP(sym_numel) = {
     .schema = "aten::sym_numel(Tensor self) -> SymInt",
     .kernel = sym_numel_kernel,

@@ -244,6 +244,20 @@ static void resize(functionalizer *f, const ig_value *args) {
   become_view(f, op, view);
 }
 
+// An out tensor, and what resize_as_ writes to, takes the sizes of what is written.
+static bool fit(functionalizer *f, ig_tensor *to, const ig_tensor *from) {
+  ig_ctx *c = f->aliases.c;
+  bool same = to->ndim == from->ndim;
+  for (int d = 0; same && d < to->ndim; d++) {
+    same = ig_int_eq(c, ig_sizes(to)[d], ig_sizes(from)[d]);
+  }
+  if (same) return true;
+  ig_meta m;
+  ig_meta_of(from, &m);
+  m.dtype = to->dtype;
+  return ig_tensor_reshape_inplace(c, to, &m);
+}
+
 static void write_inplace(functionalizer *f, const ig_op *op, const ig_value *args,
                           ig_value *outs) {
   ig_ctx *c = f->aliases.c;
@@ -258,23 +272,10 @@ static void write_inplace(functionalizer *f, const ig_op *op, const ig_value *ar
     become_view(f, plain, args);
   } else if (plain) {
     compute(f, op, plain, args, results);
-    if (c->status == IG_OK) (void)write(f, &args[0], &results[0]);
+    ig_tensor *now = c->status == IG_OK ? ig_value_tensor(&results[0]) : NULL;
+    if (now && fit(f, args[0].tensor, now)) (void)write(f, &args[0], &results[0]);
   }
   outs[0] = args[0];
-}
-
-// An out tensor takes the sizes of what is written.
-static bool fit(functionalizer *f, ig_tensor *to, const ig_tensor *from) {
-  ig_ctx *c = f->aliases.c;
-  bool same = to->ndim == from->ndim;
-  for (int d = 0; same && d < to->ndim; d++) {
-    same = ig_int_eq(c, ig_sizes(to)[d], ig_sizes(from)[d]);
-  }
-  if (same) return true;
-  ig_meta m;
-  ig_meta_of(from, &m);
-  m.dtype = to->dtype;
-  return ig_tensor_reshape_inplace(c, to, &m);
 }
 
 static void write_out(functionalizer *f, const ig_op *op, const ig_value *args, ig_value *outs) {

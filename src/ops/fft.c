@@ -1,0 +1,707 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fourier transforms. Three operators compute (complex to complex, real to complex, complex to
+// real); those of torch.fft bring their arguments into the form of these.
+#include "kernels/fft.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "op/formula.h"
+#include "op/refuse.h"
+#include "op/shape.h"
+#include "ops/dense.h"
+
+enum { NO_NORM, BY_ROOT_N, BY_N };
+
+// ---- the three that compute: self, dim, normalization, forward | onesided | last_dim_size ----
+
+enum { C2C, R2C, C2R };
+
+static bool check_dims(ig_ctx *c, const ig_op *op, const ig_value *args, int *dims) {
+  const ig_tensor *x = args[0].tensor;
+  bool complex = ig_dtype_is_complex(x->dtype);
+  size_t n = args[1].ints.n;
+  bool seen[IG_MAX_DIM] = {false};
+  if (op->def->variant == R2C ? complex || !ig_dtype_is_float(x->dtype) : !complex) {
+    ig_fail_text(c, IG_RUNTIME, "Only supports %s dtypes, but found: %s",
+                 op->def->variant == R2C ? "floating-point" : "complex", ig_dtype_title(x->dtype));
+    return false;
+  }
+  if (x->dtype != IG_F32 && x->dtype != IG_F64 && !complex) {
+    ig_fail_text(c, IG_RUNTIME, "Unsupported dtype %s", ig_dtype_title(x->dtype));
+    return false;
+  }
+  if (n == 0 && op->def->variant != C2C) {
+    ig_fail_text(c, IG_RUNTIME, "a transform of real numbers needs at least one dimension");
+    return false;
+  }
+  for (size_t i = 0; i < n && c->status == IG_OK; i++) {
+    dims[i] = ig_wrap_dim(c, ig_int_specialize(c, args[1].ints.at[i]), x->ndim);
+    if (seen[dims[i]]) ig_fail_text(c, IG_RUNTIME, "FFT dims must be unique");
+    seen[dims[i]] = true;
+    if (x->ndim && c->status == IG_OK && ig_int_eq_i64(c, ig_sizes(x)[dims[i]], 0)) {
+      ig_fail_text(c, IG_RUNTIME, "Invalid number of data points (0) specified");
+    }
+  }
+  return c->status == IG_OK;
+}
+
+// Dimensions that are transformed lie innermost.
+static void innermost(ig_ctx *c, const int *dims, size_t n, ig_meta *out) {
+  ig_int step = ig_const(1);
+  for (int inside = 1; inside >= 0; inside--) {
+    for (int d = out->ndim - 1; d >= 0; d--) {
+      bool in = false;
+      for (size_t i = 0; i < n; i++) in = in || dims[i] == d;
+      if (in != inside) continue;
+      out->stride[d] = step;
+      step = ig_int_mul(c, step, ig_int_max(c, out->size[d], ig_const(1)));
+    }
+  }
+  out->strided = true;
+}
+
+static void fft_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  int dims[IG_MAX_DIM];
+  if (args[1].ints.n > IG_MAX_DIM) {
+    ig_fail_text(c, IG_RUNTIME, "FFT dims must be unique");
+    return;
+  }
+  if (!check_dims(c, op, args, dims)) return;
+  const ig_tensor *x = args[0].tensor;
+  size_t n = args[1].ints.n;
+  ig_dtype real = ig_to_real(x->dtype);
+  int last = n ? dims[n - 1] : -1;
+  for (int d = 0; d < x->ndim; d++) {
+    ig_int size = ig_sizes(x)[d];
+    if (d == last && op->def->variant == C2R) {
+      size = args[3].i;
+      ig_int half = ig_int_add(c, ig_int_floordiv(c, size, ig_const(2)), ig_const(1));
+      if (ig_int_is(c, size, IG_LT, ig_const(1))) {
+        ig_fail_text(c, IG_RUNTIME, "Invalid number of data points (%s) specified",
+                     ig_int_text(c, size));
+      } else if (ig_int_is(c, ig_sizes(x)[d], IG_LT, half)) {
+        ig_fail_text(c, IG_RUNTIME,
+                     "_fft_c2r: dimension %d has %s elements, expected %s / 2 + 1 at least", d,
+                     ig_int_text(c, ig_sizes(x)[d]), ig_int_text(c, size));
+      }
+    } else if (d == last && op->def->variant == R2C && args[3].b) {
+      size = ig_int_add(c, ig_int_floordiv(c, size, ig_const(2)), ig_const(1));
+    }
+    ig_meta_push_dim(c, out, size);
+  }
+  bool wide = real == IG_F64;
+  out->dtype = op->def->variant == C2R ? real : wide ? IG_C128 : IG_C64;
+  bool all = op->def->variant == C2C;
+  innermost(c, all || n == 0 ? dims : &dims[n - 1], all || n == 0 ? n : 1, out);
+}
+
+typedef struct block {
+  void *at;  // complex, row-major
+  bool wide;
+  int ndim;
+  int64_t size[IG_MAX_DIM];
+} block;
+
+static void extent(const block *b, int dim, int64_t *outer, int64_t *inner) {
+  *outer = 1;
+  *inner = 1;
+  for (int d = 0; d < b->ndim; d++) {
+    if (d < dim) *outer *= b->size[d];
+    if (d > dim) *inner *= b->size[d];
+  }
+}
+static void transform(ig_ctx *c, block *b, int dim, bool forward, double scale) {
+  int64_t outer;
+  int64_t inner;
+  extent(b, dim, &outer, &inner);
+  int64_t n = b->ndim ? b->size[dim] : 1;
+  if (outer * n * inner == 0 || !b->at) return;
+  bool done = b->wide ? ig_fft_c128(b->at, outer, n, inner, forward, scale)
+                      : ig_fft_c64(b->at, outer, n, inner, forward, scale);
+  if (!done) (void)ig_fail(c, IG_NOMEM, "the transform of %lld elements", (long long)n);
+}
+// Another length of one dimension: cut, or filled up by the symmetry of the transform of real
+// numbers: X[n - k] is the conjugate of X[k].
+static void relength(ig_ctx *c, block *b, int dim, int64_t n, bool mirror) {
+  int64_t outer;
+  int64_t inner;
+  extent(b, dim, &outer, &inner);
+  int64_t was = b->size[dim];
+  size_t bytes = b->wide ? 16 : 8;
+  char *to = ig_dense_room(c, (size_t)(outer * n * inner), b->wide ? IG_C128 : IG_C64);
+  for (int64_t i = 0; to && b->at && i < outer * n; i++) {
+    int64_t k = i % n;
+    bool mirrored = mirror && k > n / 2;
+    int64_t from = mirrored ? n - k : k;
+    char *row = to + (size_t)(i * inner) * bytes;
+    memcpy(row, (char *)b->at + (size_t)((i / n * was + from) * inner) * bytes,
+           (size_t)inner * bytes);
+    bool real = mirror && (k == 0 || 2 * k == n);
+    for (int64_t j = 0; j < inner && (mirrored || real); j++) {
+      if (b->wide) {
+        double *im = (double *)row + 2 * j + 1;
+        *im = real ? 0 : -*im;
+      } else {
+        float *im = (float *)row + 2 * j + 1;
+        *im = real ? 0 : -*im;
+      }
+    }
+  }
+  b->at = to;
+  b->size[dim] = n;
+}
+
+static void fft_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  const ig_tensor *x = args[0].tensor;
+  ig_scope scope = ig_scope_open(c);
+  int dims[IG_MAX_DIM] = {0};
+  size_t n = args[1].ints.n;
+  block b = {.wide = ig_to_real(x->dtype) == IG_F64, .ndim = x->ndim};
+  double count = 1;
+  for (int d = 0; d < x->ndim; d++) b.size[d] = ig_sizes(x)[d].value;
+  for (size_t i = 0; i < n; i++) {
+    dims[i] = ig_wrap_dim(c, ig_int_specialize(c, args[1].ints.at[i]), x->ndim);
+    if (x->ndim) count *= (double)b.size[dims[i]];
+  }
+  int last = n ? dims[n - 1] : 0;
+  int64_t length = op->def->variant == C2R ? ig_value_i64(c, &args[3]) : 0;
+  if (length && x->ndim) count = count / (double)b.size[last] * (double)length;
+  int64_t norm = ig_value_i64(c, &args[2]);
+  double scale = norm == BY_N ? 1 / count : norm == BY_ROOT_N ? 1 / sqrt(count) : 1;
+  bool forward = op->def->variant == R2C || (op->def->variant == C2C && args[3].b);
+  b.at = ig_dense_read(c, x, b.wide ? IG_C128 : IG_C64);
+  // real results come last, real operands first: the dimension that is halved ends the list
+  bool last_first = op->def->variant == R2C;
+  for (size_t i = 0; i < n && c->status == IG_OK; i++) {
+    int dim = last_first ? dims[n - 1 - i] : dims[i];
+    if (length && i == n - 1 && x->ndim) relength(c, &b, dim, length, true);
+    transform(c, &b, dim, forward, i == n - 1 ? scale : 1);
+    if (last_first && i == 0 && args[3].b && x->ndim) {
+      relength(c, &b, dim, b.size[dim] / 2 + 1, false);
+    }
+  }
+  if (c->status == IG_OK && op->def->variant == C2R) {  // drop the imaginary parts
+    int64_t all = ig_tensor_numel(outs[0].tensor);
+    for (int64_t i = 0; i < all && b.wide; i++) ((double *)b.at)[i] = ((double *)b.at)[2 * i];
+    for (int64_t i = 0; i < all && !b.wide; i++) ((float *)b.at)[i] = ((float *)b.at)[2 * i];
+    ig_dense_write(c, outs[0].tensor, b.wide ? IG_F64 : IG_F32, b.at);
+  } else {
+    ig_dense_write(c, outs[0].tensor, b.wide ? IG_C128 : IG_C64, b.at);
+  }
+  ig_scope_close(c, scope);
+}
+
+static void c2c_vjp(ig_ctx *c, const ig_vjp *v) {
+  IG_GRAD(v, 0) = ig__fft_c2c(c, v->grad, v->args[1], v->args[2].i, !v->args[3].b);
+}
+
+static ig_int back_of(const ig_value *dims) {
+  return dims->ints.n ? dims->ints.at[dims->ints.n - 1] : ig_const(-1);
+}
+// x with `size` elements in one dimension: cut, or zeros behind.
+static ig_tensor *resized(ig_ctx *c, ig_tensor *x, ig_int dim, ig_int size) {
+  if (!x || x->ndim == 0) return x;
+  int d = ig_wrap_dim(c, ig_int_specialize(c, dim), x->ndim);
+  if (c->status != IG_OK) return NULL;
+  ig_int now = ig_sizes(x)[d];
+  if (ig_int_eq(c, now, size)) return x;
+  if (ig_int_is(c, size, IG_LT, now)) {
+    return ig_slice_tensor_with(c, x, ig_const(d), ig_of_i64(0), ig_of_int(size), ig_const(1));
+  }
+  ig_int pad[2 * IG_MAX_DIM];
+  for (int i = 0; i < 2 * x->ndim; i++) pad[i] = ig_const(0);
+  pad[2 * (x->ndim - 1 - d) + 1] = ig_int_sub(c, size, now);
+  return ig_constant_pad_nd(c, x, ig_of_ints(pad, 2 * (size_t)x->ndim));
+}
+
+static void r2c_vjp(ig_ctx *c, const ig_vjp *v) {
+  if (!IG_WANTED(v, 0)) return;
+  const ig_tensor *x = v->args[0].tensor;
+  ig_tensor *g = v->grad;
+  if (v->args[3].b && x->ndim) {
+    int d = ig_wrap_dim(c, ig_int_specialize(c, back_of(&v->args[1])), x->ndim);
+    g = resized(c, g, ig_const(d), ig_sizes(x)[d]);
+  }
+  g = ig__fft_c2c(c, g, v->args[1], v->args[2].i, false);
+  IG_GRAD(v, 0) = ig_real(c, g);
+}
+
+static ig_tensor *piece(ig_ctx *c, ig_tensor *x, ig_int dim, ig_int start, ig_int end) {
+  return ig_slice_tensor_with(c, x, dim, ig_of_int(start), ig_of_int(end), ig_const(1));
+}
+// Elements that stand for two of the whole transform count twice.
+static void c2r_vjp(ig_ctx *c, const ig_vjp *v) {
+  if (!IG_WANTED(v, 0)) return;
+  const ig_tensor *x = v->args[0].tensor;
+  ig_int dim = back_of(&v->args[1]);
+  ig_tensor *g = ig__fft_r2c(c, v->grad, v->args[1], v->args[2].i, true);
+  if (!g) return;
+  if (x->ndim) {
+    int d = ig_wrap_dim(c, ig_int_specialize(c, dim), x->ndim);
+    ig_int half = ig_sizes(g)[d];
+    ig_int twice = ig_int_sub(c, ig_sizes(v->grad)[d], half);
+    if (ig_int_is(c, ig_const(0), IG_LT, twice)) {
+      ig_int end = ig_int_add(c, twice, ig_const(1));
+      ig_value parts[3];
+      parts[0] = ig_of_tensor(piece(c, g, dim, ig_const(0), ig_const(1)));
+      ig_tensor *middle = piece(c, g, dim, ig_const(1), end);
+      parts[1] = ig_of_tensor(ig_mul_f64(c, middle, 2));
+      parts[2] = ig_of_tensor(piece(c, g, dim, end, half));
+      g = c->status == IG_OK ? ig_cat_with(c, ig_of_list(parts, 3), dim) : NULL;
+    }
+    g = resized(c, g, dim, ig_sizes(x)[d]);
+  }
+  IG_GRAD(v, 0) = g;
+}
+
+// ---- torch.fft ----
+
+static ig_tensor *promoted(ig_ctx *c, ig_tensor *x, bool complex) {
+  if (!x) return NULL;
+  ig_dtype d = ig_to_float(c, x->dtype);
+  if (d != IG_F32 && d != IG_F64 && !ig_dtype_is_complex(d)) {
+    ig_fail_text(c, IG_RUNTIME, "Unsupported dtype %s", ig_dtype_title(d));
+    return NULL;
+  }
+  if (complex && !ig_dtype_is_complex(d)) d = d == IG_F64 ? IG_C128 : IG_C64;
+  return ig_cast(c, x, d);
+}
+static ig_int norm_of(ig_ctx *c, const ig_value *norm, bool forward) {
+  const char *text = norm->kind == IG_KIND_STR ? norm->str : "backward";
+  if (strcmp(text, "backward") == 0) return ig_const(forward ? NO_NORM : BY_N);
+  if (strcmp(text, "forward") == 0) return ig_const(forward ? BY_N : NO_NORM);
+  if (strcmp(text, "ortho") == 0) return ig_const(BY_ROOT_N);
+  ig_fail_text(c, IG_RUNTIME, "Invalid normalization mode: \"%s\"", text);
+  return ig_const(NO_NORM);
+}
+static int exact_dim(ig_ctx *c, const ig_tensor *x, ig_int dim) {
+  int64_t d = ig_int_specialize(c, dim);
+  if (x->ndim) return ig_wrap_dim(c, d, x->ndim);
+  ig_fail_text(c, IG_BAD_INDEX, "Dimension specified as %lld but tensor has no dimensions",
+               (long long)d);
+  return 0;
+}
+static bool check_length(ig_ctx *c, ig_int n) {
+  if (!ig_int_is(c, n, IG_LT, ig_const(1))) return c->status == IG_OK;
+  ig_fail_text(c, IG_RUNTIME, "Invalid number of data points (%s) specified", ig_int_text(c, n));
+  return false;
+}
+static bool check_real(ig_ctx *c, const ig_tensor *x, const char *name, const char *what) {
+  if (!ig_dtype_is_complex(x->dtype)) return true;
+  ig_fail_text(c, IG_RUNTIME, "%s expects a %s input tensor, but got %s", name, what,
+               ig_dtype_title(x->dtype));
+  return false;
+}
+
+// The dimensions of a call and their lengths. `half`: the last one is given as the length of the
+// real result, and half of it is read.
+typedef struct grid {
+  size_t n;
+  ig_int dim[IG_MAX_DIM];
+  ig_int length[IG_MAX_DIM];
+  ig_int last;  // half: the length of the result
+} grid;
+
+static bool grid_make(ig_ctx *c, const ig_tensor *x, const ig_value *s, const ig_value *dim,
+                      bool half, grid *g) {
+  bool sized = s->kind == IG_KIND_INTS;
+  bool placed = dim->kind == IG_KIND_INTS;
+  bool seen[IG_MAX_DIM] = {false};
+  g->n = placed ? dim->ints.n : sized ? s->ints.n : (size_t)x->ndim;
+  if (placed && sized && s->ints.n != g->n) {
+    ig_fail_text(c, IG_RUNTIME, "When given, dim and shape arguments must have the same length");
+  } else if (sized && g->n > (size_t)x->ndim) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "Got shape with %zu values but input tensor only has %d dimensions.", g->n,
+                 x->ndim);
+  } else if (g->n > (size_t)x->ndim) {
+    for (size_t i = 0; i < g->n && c->status == IG_OK; i++) (void)exact_dim(c, x, dim->ints.at[i]);
+    if (c->status == IG_OK) ig_fail_text(c, IG_RUNTIME, "FFT dims must be unique");
+  }
+  for (size_t i = 0; i < g->n && c->status == IG_OK; i++) {
+    int d = placed ? exact_dim(c, x, dim->ints.at[i]) : x->ndim - (int)g->n + (int)i;
+    if (c->status != IG_OK) return false;
+    if (seen[d]) ig_fail_text(c, IG_RUNTIME, "FFT dims must be unique");
+    seen[d] = true;
+    bool given = sized && !ig_int_eq_i64(c, s->ints.at[i], -1);
+    ig_int now = ig_sizes(x)[d];
+    ig_int length = given ? s->ints.at[i] : now;
+    if (half && i == g->n - 1) {
+      if (!given) length = ig_int_mul(c, ig_const(2), ig_int_sub(c, now, ig_const(1)));
+      g->last = length;
+      if (!check_length(c, length)) return false;
+      length = given ? ig_int_add(c, ig_int_floordiv(c, length, ig_const(2)), ig_const(1)) : now;
+    }
+    g->dim[i] = ig_const(d);
+    g->length[i] = length;
+    if (!check_length(c, length)) return false;
+  }
+  return c->status == IG_OK;
+}
+static ig_tensor *grid_of(ig_ctx *c, ig_tensor *x, const grid *g) {
+  for (size_t i = 0; i < g->n; i++) x = resized(c, x, g->dim[i], g->length[i]);
+  return x;
+}
+
+// What a transform of torch.fft does.
+enum {
+  FORWARD = 1,
+  TO_REAL = 2,    // irfft, hfft
+  FROM_REAL = 4,  // rfft, ihfft: half of the result
+  TURNED = 8,     // hfft, ihfft: the last dimension runs the other way
+};
+
+static ig_tensor *grid_run(ig_ctx *c, ig_tensor *x, const ig_value *s, const ig_value *dim,
+                           const ig_value *norm, const char *name, int how) {
+  grid g = {0};
+  bool forward = how & FORWARD;
+  if (how & FROM_REAL && !check_real(c, x, name, "real-valued")) return NULL;
+  x = promoted(c, x, !(how & FROM_REAL));
+  if (!x || !grid_make(c, x, s, dim, how & TO_REAL, &g)) return NULL;
+  ig_int scale = norm_of(c, norm, forward);
+  if (how & (TO_REAL | FROM_REAL) && g.n == 0) {
+    ig_fail_text(c, IG_RUNTIME, "%s must transform at least one axis", name);
+    return NULL;
+  }
+  x = grid_of(c, x, &g);
+  if (!(how & TURNED)) {
+    ig_value dims = ig_of_ints(g.dim, g.n);
+    if (how & TO_REAL) return ig__fft_c2r(c, x, dims, scale, g.last);
+    if (how & FROM_REAL) return ig__fft_r2c(c, x, dims, scale, true);
+    return ig__fft_c2c(c, x, dims, scale, forward);
+  }
+  ig_value others = ig_of_ints(g.dim, g.n - 1);
+  ig_value last = ig_of_ints(&g.dim[g.n - 1], 1);
+  if (how & TO_REAL) {
+    if (g.n > 1) x = ig__fft_c2c(c, x, others, scale, true);
+    return ig__fft_c2r(c, ig_conj(c, x), last, scale, g.last);
+  }
+  x = ig_conj(c, ig__fft_r2c(c, x, last, scale, true));
+  return g.n > 1 ? ig__fft_c2c(c, x, others, scale, false) : x;
+}
+
+// self, n, dim, norm
+static ig_tensor *line_run(ig_ctx *c, const ig_value *a, const char *name, int how) {
+  ig_tensor *x = a[0].tensor;
+  bool forward = how & FORWARD;
+  bool half = how & FROM_REAL;
+  bool complex = ig_dtype_is_complex(x->dtype);
+  if (half && !check_real(c, x, name, "real")) return NULL;
+  bool real = !complex && !(how & TO_REAL);
+  x = promoted(c, x, !real);
+  if (!x) return NULL;
+  int d = exact_dim(c, x, a[2].i);
+  if (c->status != IG_OK) return NULL;
+  ig_int dim = ig_const(d);
+  ig_value dims = ig_of_ints(&dim, 1);
+  bool given = a[1].kind == IG_KIND_INT;
+  ig_int now = ig_sizes(x)[d];
+  if (how & TO_REAL) {
+    ig_int n = given ? a[1].i : ig_int_mul(c, ig_const(2), ig_int_sub(c, now, ig_const(1)));
+    if (!check_length(c, n)) return NULL;
+    if (given)
+      x = resized(c, x, dim, ig_int_add(c, ig_int_floordiv(c, n, ig_const(2)), ig_const(1)));
+    ig_int scale = norm_of(c, &a[3], forward);
+    if (forward) x = ig_conj(c, x);
+    return ig__fft_c2r(c, x, dims, scale, n);
+  }
+  if (!check_length(c, given ? a[1].i : now)) return NULL;
+  if (given) x = resized(c, x, dim, a[1].i);
+  ig_int scale = norm_of(c, &a[3], forward);
+  if (!real) return ig__fft_c2c(c, x, dims, scale, forward);
+  x = ig__fft_r2c(c, x, dims, scale, half);
+  return forward ? x : ig_conj(c, x);
+}
+
+#define LINE(name, how)                                         \
+  static ig_tensor *name##_line(ig_ctx *c, const ig_value *a) { \
+    return line_run(c, a, #name, how);                          \
+  }
+#define GRID(name, how)                                               \
+  static ig_tensor *name##_grid(ig_ctx *c, const ig_value *a) {       \
+    return grid_run(c, a[0].tensor, &a[1], &a[2], &a[3], #name, how); \
+  }
+LINE(fft, FORWARD)
+LINE(ifft, 0)
+LINE(rfft, FORWARD | FROM_REAL)
+LINE(irfft, TO_REAL)
+LINE(hfft, FORWARD | TO_REAL)
+LINE(ihfft, FROM_REAL)
+GRID(fftn, FORWARD)
+GRID(ifftn, 0)
+GRID(rfftn, FORWARD | FROM_REAL)
+GRID(irfftn, TO_REAL)
+GRID(hfftn, FORWARD | TO_REAL | TURNED)
+GRID(ihfftn, FROM_REAL | TURNED)
+
+// ---- frequencies and shifts ----
+
+static ig_tensor *shift(ig_ctx *c, const ig_value *a, int64_t more) {
+  ig_tensor *x = a[0].tensor;
+  bool placed = a[1].kind == IG_KIND_INTS;
+  size_t n = placed ? a[1].ints.n : (size_t)x->ndim;
+  ig_int by[IG_MAX_DIM];
+  ig_int dims[IG_MAX_DIM];
+  if (n > IG_MAX_DIM) {
+    ig_fail_text(c, IG_RUNTIME, "fftshift: found %zu dimensions, expected %d at most", n,
+                 IG_MAX_DIM);
+    return NULL;
+  }
+  for (size_t i = 0; i < n; i++) {
+    int d = placed ? ig_wrap_dim(c, ig_int_specialize(c, a[1].ints.at[i]), x->ndim) : (int)i;
+    ig_int size = c->status == IG_OK && x->ndim ? ig_sizes(x)[d] : ig_const(1);
+    by[i] = ig_int_floordiv(c, ig_int_add(c, size, ig_const(more)), ig_const(2));
+    dims[i] = ig_const(d);
+  }
+  return ig_roll_with(c, x, ig_of_ints(by, n), ig_of_ints(dims, n));
+}
+static ig_tensor *fftshift(ig_ctx *c, const ig_value *a) {
+  return shift(c, a, 0);
+}
+static ig_tensor *ifftshift(ig_ctx *c, const ig_value *a) {
+  return shift(c, a, 1);
+}
+
+// n, d, dtype, layout, device, pin_memory
+static ig_tensor *frequencies(ig_ctx *c, const ig_value *a, bool half) {
+  int64_t n = ig_value_i64(c, &a[0]);
+  ig_dtype dtype = a[2].kind == IG_KIND_DTYPE ? a[2].dtype : ig_to_float(c, IG_I64);
+  if (!ig_dtype_is_float(dtype) && !ig_dtype_is_complex(dtype)) {
+    ig_fail_text(c, IG_RUNTIME, "%s requires a floating point or complex dtype, but got %s",
+                 half ? "rfftfreq" : "fftfreq", ig_dtype_title(dtype));
+    return NULL;
+  }
+  double share = 1 / ((double)n * ig_value_f64(&a[1]));
+  ig_value as = ig_of_dtype(dtype);
+  if (half) {
+    ig_tensor *x = ig_arange_with(c, ig_of_i64(n / 2 + 1), as, a[3], a[4], a[5]);
+    return ig_mul_f64(c, x, share);
+  }
+  ig_value parts[2];
+  parts[0] = ig_of_tensor(ig_arange_with(c, ig_of_i64((n + 1) / 2), as, a[3], a[4], a[5]));
+  parts[1] = ig_of_tensor(ig_arange_start_step_with(c, ig_of_i64(-(n / 2)), ig_of_i64(0),
+                                                    ig_of_i64(1), as, a[3], a[4], a[5]));
+  ig_tensor *x = c->status == IG_OK ? ig_cat(c, ig_of_list(parts, 2)) : NULL;
+  return ig_mul_f64(c, x, share);
+}
+static ig_tensor *fftfreq(ig_ctx *c, const ig_value *a) {
+  return frequencies(c, a, false);
+}
+static ig_tensor *rfftfreq(ig_ctx *c, const ig_value *a) {
+  return frequencies(c, a, true);
+}
+
+#define CORE_WAIVE                                                                            \
+  "decompose: PyTorch has none; sizes: other texts; special: an infinity makes NaN of whole " \
+  "lines"
+
+IG_OP(_fft_c2c) = {
+    .schema =
+        "aten::_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor",
+    .shape = fft_shape,
+    .kernel = fft_kernel,
+    .variant = C2C,
+    .vjp = c2c_vjp,
+    .keep = "",
+    .samples =
+        "c64[2,6], [1], 0, True | c128[3,8], [0,1], 2, False | c64[131], [0], 1, True | c64[2,3], "
+        "[], 0, True | c64[2,3,5], [0,2], 1, True | c128[3,30].T, [0], 0, True | c64[2,67], [1], "
+        "2, False",
+    .waive = CORE_WAIVE,
+};
+IG_OP(_fft_r2c) = {
+    .schema = "aten::_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor",
+    .shape = fft_shape,
+    .kernel = fft_kernel,
+    .variant = R2C,
+    .vjp = r2c_vjp,
+    .keep = "",
+    .samples =
+        "f32[2,6], [1], 0, True | f32[3,5], [0,1], 2, False | f64[4,7], [1,0], 1, True | f32[128], "
+        "[0], 0, True | f32[2,1], [1], 0, True",
+    .waive = CORE_WAIVE,
+};
+IG_OP(_fft_c2r) = {
+    .schema =
+        "aten::_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor",
+    .shape = fft_shape,
+    .kernel = fft_kernel,
+    .variant = C2R,
+    .vjp = c2r_vjp,
+    .keep = "",
+    .samples =
+        "c64[2,4], [1], 2, 6 | c128[3,4], [0,1], 1, 7 | c64[3,2], [0], 0, 4 | c64[1], [0], 0, 1",
+    .waive = CORE_WAIVE,
+};
+
+#define WAIVE                                                                                 \
+  "sizes: other texts; special: an infinity makes NaN of whole lines; strides: half of them " \
+  "are those of the computing operator; refusal: PyTorch's depends on the library it uses"
+#define LINE_SAMPLES "f32[3,6] | f32[4,5], 4, 0, 'ortho' | c64[2,5], 8, -1, 'forward'"
+#define REAL_SAMPLES "f32[3,6] | f32[4,5], 4, 0, 'ortho' | f64[2,5], 8, -1, 'forward'"
+#define HALF_SAMPLES "c64[3,4] | c128[4,5], 6, 0, 'ortho' | f32[2,5], 9, -1, 'forward'"
+#define GRID_SAMPLES "f32[3,4] | c64[2,3,4], [4,2], [0,2], 'ortho' | f32[3,4], [2,-1]"
+#define REAL_GRID "f32[3,4] | f64[2,3,4], [4,3], [0,2], 'ortho' | f32[3,4], [2,-1]"
+#define HALF_GRID "c64[3,4] | c128[2,3,4], [4,5], [0,2], 'ortho' | f32[3,4], [2,-1]"
+#define PLANE_SAMPLES "f32[3,4] | c64[2,3,4], [4,2], [0,2], 'ortho'"
+#define REAL_PLANE "f32[3,4] | f64[2,3,4], [4,3], [0,2], 'ortho'"
+#define HALF_PLANE "c64[3,4] | c128[2,3,4], [4,5], [0,2], 'ortho'"
+IG_OP(fft_fft) = {
+    .schema = "aten::fft_fft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
+    .decompose = fft_line,
+    .samples = LINE_SAMPLES,
+    .waive = WAIVE,
+};
+IG_OP(fft_ifft) = {
+    .schema = "aten::fft_ifft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
+    .decompose = ifft_line,
+    .samples = LINE_SAMPLES,
+    .waive = WAIVE,
+};
+IG_OP(fft_rfft) = {
+    .schema = "aten::fft_rfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
+    .decompose = rfft_line,
+    .samples = REAL_SAMPLES,
+    .waive = WAIVE,
+};
+IG_OP(fft_irfft) = {
+    .schema = "aten::fft_irfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
+    .decompose = irfft_line,
+    .samples = HALF_SAMPLES,
+    .waive = WAIVE,
+};
+IG_OP(fft_hfft) = {
+    .schema = "aten::fft_hfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
+    .decompose = hfft_line,
+    .samples = HALF_SAMPLES,
+    .waive = WAIVE,
+};
+IG_OP(fft_ihfft) = {
+    .schema = "aten::fft_ihfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
+    .decompose = ihfft_line,
+    .samples = REAL_SAMPLES,
+    .waive = WAIVE,
+};
+IG_OP(fft_fftn) = {
+    .schema =
+        "aten::fft_fftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> "
+        "Tensor",
+    .decompose = fftn_grid,
+    .samples = GRID_SAMPLES,
+    .waive = WAIVE,
+};
+IG_OP(fft_ifftn) = {
+    .schema =
+        "aten::fft_ifftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> "
+        "Tensor",
+    .decompose = ifftn_grid,
+    .samples = GRID_SAMPLES,
+    .waive = WAIVE,
+};
+IG_OP(fft_rfftn) = {
+    .schema =
+        "aten::fft_rfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> "
+        "Tensor",
+    .decompose = rfftn_grid,
+    .samples = REAL_GRID,
+    .waive = WAIVE,
+};
+IG_OP(fft_irfftn) = {
+    .schema =
+        "aten::fft_irfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> "
+        "Tensor",
+    .decompose = irfftn_grid,
+    .samples = HALF_GRID,
+    .waive = WAIVE,
+};
+IG_OP(fft_hfftn) = {
+    .schema =
+        "aten::fft_hfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> "
+        "Tensor",
+    .decompose = hfftn_grid,
+    .samples = HALF_GRID,
+    .waive = WAIVE,
+};
+IG_OP(fft_ihfftn) = {
+    .schema =
+        "aten::fft_ihfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> "
+        "Tensor",
+    .decompose = ihfftn_grid,
+    .samples = REAL_GRID,
+    .waive = WAIVE,
+};
+IG_OP(fft_fft2) = {
+    .schema =
+        "aten::fft_fft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> "
+        "Tensor",
+    .decompose = fftn_grid,
+    .samples = PLANE_SAMPLES,
+    .waive = WAIVE,
+};
+IG_OP(fft_ifft2) = {
+    .schema =
+        "aten::fft_ifft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> "
+        "Tensor",
+    .decompose = ifftn_grid,
+    .samples = PLANE_SAMPLES,
+    .waive = WAIVE,
+};
+IG_OP(fft_rfft2) = {
+    .schema =
+        "aten::fft_rfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> "
+        "Tensor",
+    .decompose = rfftn_grid,
+    .samples = REAL_PLANE,
+    .waive = WAIVE,
+};
+IG_OP(fft_irfft2) = {
+    .schema =
+        "aten::fft_irfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> "
+        "Tensor",
+    .decompose = irfftn_grid,
+    .samples = HALF_PLANE,
+    .waive = WAIVE,
+};
+IG_OP(fft_hfft2) = {
+    .schema =
+        "aten::fft_hfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> "
+        "Tensor",
+    .decompose = hfftn_grid,
+    .samples = HALF_PLANE,
+    .waive = WAIVE,
+};
+IG_OP(fft_ihfft2) = {
+    .schema =
+        "aten::fft_ihfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> "
+        "Tensor",
+    .decompose = ihfftn_grid,
+    .samples = REAL_PLANE,
+    .waive = WAIVE,
+};
+IG_OP(fft_fftshift) = {
+    .schema = "aten::fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor",
+    .decompose = fftshift,
+    .samples = "f32[5] | f32[3,4], [1] | i64[3,4]",
+};
+IG_OP(fft_ifftshift) = {
+    .schema = "aten::fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor",
+    .decompose = ifftshift,
+    .samples = "f32[5] | f32[3,4], [1] | i64[3,4]",
+};
+IG_OP(fft_fftfreq) = {
+    .schema =
+        "aten::fft_fftfreq(int n, float d=1., *, ScalarType? dtype=None, Layout? layout=None, "
+        "Device? "
+        "device=None, bool? pin_memory=None) -> Tensor",
+    .decompose = fftfreq,
+    .samples = "5 | 6, 0.5 | 4, 2., dtype=f64",
+};
+IG_OP(fft_rfftfreq) = {
+    .schema =
+        "aten::fft_rfftfreq(int n, float d=1., *, ScalarType? dtype=None, Layout? layout=None, "
+        "Device? "
+        "device=None, bool? pin_memory=None) -> Tensor",
+    .decompose = rfftfreq,
+    .samples = "5 | 6, 0.5 | 4, 2., dtype=f64",
+};

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fourier transforms against the sum that they stand for.
+#include "kernels/fft.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static double element(int64_t i) {
+  return (double)((i * 2654435761u) % 1009) / 504.5 - 1;
+}
+
+// The largest difference over the lines of [outer, n, inner], relative to sqrt(n).
+static double difference(const double *x, const double *found, int64_t outer, int64_t n,
+                         int64_t inner, bool forward, double scale) {
+  double worst = 0;
+  for (int64_t line = 0; line < outer * inner; line++) {
+    int64_t base = line / inner * n * inner + line % inner;
+    for (int64_t k = 0; k < n; k++) {
+      double re = 0;
+      double im = 0;
+      for (int64_t j = 0; j < n; j++) {
+        double angle =
+            (forward ? -2 : 2) * 3.14159265358979323846 * (double)(j * k % n) / (double)n;
+        const double *v = x + 2 * (base + j * inner);
+        re += v[0] * cos(angle) - v[1] * sin(angle);
+        im += v[0] * sin(angle) + v[1] * cos(angle);
+      }
+      const double *f = found + 2 * (base + k * inner);
+      worst = fmax(worst, hypot(f[0] - scale * re, f[1] - scale * im));
+    }
+  }
+  return worst / (scale * sqrt((double)n));
+}
+
+static void check(int64_t outer, int64_t n, int64_t inner, bool forward) {
+  size_t all = (size_t)(2 * outer * n * inner);
+  double *x = malloc(all * sizeof *x);
+  double *wide = malloc(all * sizeof *wide);
+  float *narrow = malloc(all * sizeof *narrow);
+  assert_true(x && wide && narrow);
+  for (size_t i = 0; i < all; i++) x[i] = narrow[i] = (float)element((int64_t)i);
+  for (size_t i = 0; i < all; i++) wide[i] = x[i];
+  assert_true(ig_fft_c128(wide, outer, n, inner, forward, 0.5));
+  assert_true(difference(x, wide, outer, n, inner, forward, 0.5) < 1e-12);
+  assert_true(ig_fft_c64(narrow, outer, n, inner, forward, 2));
+  for (size_t i = 0; i < all; i++) wide[i] = narrow[i];
+  assert_true(difference(x, wide, outer, n, inner, forward, 2) < 5e-6);
+  free(x);
+  free(wide);
+  free(narrow);
+}
+
+static void transforms_are_the_sums(void **state) {
+  (void)state;
+  for (int64_t n = 1; n <= 70; n++) check(2, n, 1, n % 2);
+  check(3, 12, 5, true);
+  check(1, 61, 3, false);   // the largest prime of the passes
+  check(2, 67, 2, true);    // Bluestein
+  check(1, 256, 1, false);  // fours only
+  check(1, 1009, 1, true);
+  check(1, 1080, 1, false);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(transforms_are_the_sums)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
