@@ -177,6 +177,8 @@ OPS = (
     (r"(cov|corrcoef|quantile|nanquantile)_", r"aten\.equal", "the original compares elements while it captures"),
     ("", r"Constraints violated", "another decision about a dynamic size: one side keeps what the other specializes"),
     (r"(vander|pad)_\d", "", "the original writes into an empty tensor and is functionalized; Ingot joins or indexes"),
+    ("", r"illegal argument|is not a constant or a node|DynamicOutputShape", "the original fails to capture this"),
+    (r"range_0", "", "the original spells the options of range out"),
     (r"lstm_", "", STATES),
     (r"(rrelu|alpha_dropout|native_dropout|multinomial|topk)", "", "random, or an order that is not told"),
     (r"conj", "", "conjugates are copies, not lazy"),

@@ -158,9 +158,38 @@ static void compute_into(ig_ctx *c, const ig_op *op, const ig_value *args, ig_te
   c->no_grad = no_grad;
 }
 
+// A gradient is wanted, and only the parts of the operator have one: they are recorded, and so is
+// the write.
+static bool is_taped_by_parts(const ig_ctx *c, const ig_op *op, const ig_value *args) {
+  const ig_op_def *d = op->base->def;
+  if (d->vjp || d->view || !ig_op_has_decomposition(op->base)) return false;
+  return !(d->waive && strstr(d->waive, "vjp:")) && ig_tape_wanted(c, op, args);
+}
+static void parts_into(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor *to) {
+  if (!check_bytes(c, op, args, to)) return;
+  ig_scope s = ig_scope_open(c);
+  ig_value results[IG_MAX_RETURNS] = {{0}};
+  ig_value given[IG_MAX_ARGS];
+  memcpy(given, args, op->schema.nargs * sizeof *args);
+  given[0] = ig_of_tensor(ig_clone(c, to));  // what the rules of the parts read is overwritten
+  if (c->status == IG_OK) ig_call(c, op, given, results);
+  ig_tensor *from = c->status == IG_OK ? ig_value_tensor(&results[0]) : NULL;
+  if (from && !same_shape(c, to, ig_sizes(from), from->ndim)) {
+    wrong_shape(c, to, ig_sizes(from), from->ndim);
+  } else if (from && check_dtype(c, from->dtype, to->dtype)) {
+    (void)ig_copy_(c, to, from);
+  }
+  ig_scope_close(c, s);
+}
+
 void ig_run_inplace(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   ig_tensor *self = args[0].tensor;
   if (!ig_tape_may_write(c, op, self)) return;
+  if (is_taped_by_parts(c, op, args)) {
+    parts_into(c, op->base, args, self);
+    if (c->status == IG_OK) outs[0] = args[0];
+    return;
+  }
   ig_tape_entry *e = ig_tape_open(c, op, args);
   if (c->status != IG_OK) return;
   compute_into(c, op->base, args, self);

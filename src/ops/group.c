@@ -100,7 +100,8 @@ static ig_tensor *statistics_grad(ig_ctx *c, const ig_vjp *v) {
     ig_tensor *cube = ig_mul_tensor(c, ig_mul_tensor(c, rstd, rstd), rstd);
     ig_tensor *x = viewed(c, ig_contiguous(c, a[0].tensor), rows, 3);
     x = ig_sub_tensor(c, x, ig_unsqueeze(c, v->outs[1].tensor, ig_const(-1)));
-    x = ig_mul_tensor(c, ig_mul_tensor(c, x, cube), ig_unsqueeze(c, v->grads[2], ig_const(-1)));
+    x = ig_mul_tensor(c, x, cube);
+    x = ig_mul_tensor(c, x, ig_unsqueeze(c, v->grads[2], ig_const(-1)));
     g = g ? ig_sub_tensor(c, g, x) : ig_neg(c, x);
   }
   g = ig_expand(c, ig_div_int(c, g, count), ig_of_ints(rows, 3));

@@ -231,8 +231,9 @@ enum { BILINEAR, NEAREST, BICUBIC };
 enum { ZEROS, BORDER, REFLECTION };
 typedef struct sampler {
   ig_ctx *c;
-  ig_tensor *x;    // [n, c, h * w]
-  ig_int size[2];  // h, w
+  ig_tensor *x;    // [n, c, (d *) h * w]
+  int n;           // dimensions of a picture or volume
+  ig_int size[3];  // (d,) h, w
   int padding;
   bool corners;
 } sampler;
@@ -267,42 +268,54 @@ static ig_tensor *inside(const sampler *s, ig_tensor *x, int d) {
   if (s->padding == REFLECTION) x = reflected(s, x, d);
   return s->padding == ZEROS ? x : clipped(s, x, d);
 }
-// Pixels at whole coordinates [n, oh, ow], 0 outside, times a weight (may be NULL).
-static ig_tensor *pixel(const sampler *s, ig_tensor *y, ig_tensor *x, ig_tensor *w) {
+// Pixels at whole coordinates [n, (od,) oh, ow], 0 outside, times a weight (may be NULL).
+static ig_tensor *pixel(const sampler *s, ig_tensor *const *p, ig_tensor *w) {
   ig_ctx *c = s->c;
-  ig_tensor *yy = clipped(s, y, 0);
-  ig_tensor *xx = clipped(s, x, 1);
-  ig_tensor *in = ig_eq_tensor(c, yy, y);
-  in = ig_logical_and(c, in, ig_eq_tensor(c, xx, x));
-  ig_tensor *at = ig_add_tensor(c, ig_mul_int(c, yy, s->size[1]), xx);
+  ig_tensor *q[3];
+  ig_tensor *in = NULL;
+  ig_tensor *at = NULL;
+  for (int d = 0; d < s->n; d++) q[d] = clipped(s, p[d], d);
+  for (int d = 0; d < s->n; d++) {
+    ig_tensor *here = ig_eq_tensor(c, q[d], p[d]);
+    in = in ? ig_logical_and(c, in, here) : here;
+  }
+  for (int d = 0; d < s->n; d++) {
+    at = at ? ig_add_tensor(c, ig_mul_int(c, at, s->size[d]), q[d]) : q[d];
+  }
   at = ig_cast(c, at, IG_I64);
   if (!at) return NULL;
-  ig_int n = ig_sizes(at)[0];
-  ig_int flat[] = {n, ig_const(1), ig_int_mul(c, ig_sizes(at)[1], ig_sizes(at)[2])};
-  ig_int wide[] = {n, ig_sizes(s->x)[1], flat[2]};
-  ig_int out[] = {n, ig_sizes(s->x)[1], ig_sizes(at)[1], ig_sizes(at)[2]};
+  ig_int flat[] = {ig_sizes(at)[0], ig_const(1),
+                   ig_product(c, ig_sizes(at) + 1, (size_t)at->ndim - 1)};
+  ig_int wide[] = {flat[0], ig_sizes(s->x)[1], flat[2]};
+  ig_int out[5] = {flat[0], wide[1]};
+  for (int d = 0; d < s->n; d++) out[2 + d] = ig_sizes(at)[1 + d];
   ig_tensor *index = ig_expand(c, ig_reshape(c, at, ig_of_ints(flat, 3)), ig_of_ints(wide, 3));
-  ig_tensor *v = ig_view(c, ig_gather(c, s->x, ig_const(2), index), ig_of_ints(out, 4));
+  ig_tensor *v = ig_gather(c, s->x, ig_const(2), index);
+  v = ig_view(c, v, ig_of_ints(out, (size_t)s->n + 2));
   ig_tensor *keep = ig_unsqueeze(c, in, ig_const(1));
   v = ig_where_scalarother(c, keep, v, ig_of_i64(0));
   return w ? ig_mul_tensor(c, v, ig_unsqueeze(c, w, ig_const(1))) : v;
 }
-static ig_tensor *sample_linear(const sampler *s, ig_tensor *y, ig_tensor *x) {
+static ig_tensor *sample_linear(const sampler *s, ig_tensor *const *p) {
   ig_ctx *c = s->c;
-  ig_tensor *y0 = ig_floor(c, y);
-  ig_tensor *x0 = ig_floor(c, x);
-  ig_tensor *wy[] = {NULL, ig_sub_tensor(c, y, y0)};
-  wy[0] = scaled(c, wy[1], -1, 1);
-  ig_tensor *wx[] = {NULL, ig_sub_tensor(c, x, x0)};
-  wx[0] = scaled(c, wx[1], -1, 1);
+  ig_tensor *low[3];
+  ig_tensor *weight[3][2];
+  for (int d = 0; d < s->n; d++) low[d] = ig_floor(c, p[d]);
+  for (int d = 0; d < s->n; d++) {
+    weight[d][1] = ig_sub_tensor(c, p[d], low[d]);
+    weight[d][0] = scaled(c, weight[d][1], -1, 1);
+  }
   ig_tensor *sum = NULL;
-  for (int i = 0; i < 2; i++) {
-    for (int j = 0; j < 2; j++) {
-      ig_tensor *w = ig_mul_tensor(c, wy[i], wx[j]);
-      ig_tensor *yy = ig_add_f64(c, y0, i);
-      ig_tensor *v = pixel(s, yy, ig_add_f64(c, x0, j), w);
-      sum = sum ? ig_add_tensor(c, sum, v) : v;
+  for (int corner = 0; corner < 1 << s->n; corner++) {
+    ig_tensor *w = NULL;
+    ig_tensor *at[3];
+    for (int d = 0; d < s->n; d++) {
+      int high = corner >> (s->n - 1 - d) & 1;
+      w = w ? ig_mul_tensor(c, w, weight[d][high]) : weight[d][high];
+      at[d] = ig_add_f64(c, low[d], high);
     }
+    ig_tensor *v = pixel(s, at, w);
+    sum = sum ? ig_add_tensor(c, sum, v) : v;
   }
   return sum;
 }
@@ -334,67 +347,71 @@ static ig_tensor *sample_cubic(const sampler *s, ig_tensor *y, ig_tensor *x) {
     ig_tensor *yy = inside(s, ig_add_f64(c, y0, i - 1), 0);
     for (int j = 0; j < 4; j++) {
       ig_tensor *w = ig_mul_tensor(c, wy[i], wx[j]);
-      ig_tensor *v = pixel(s, yy, inside(s, ig_add_f64(c, x0, j - 1), 1), w);
+      ig_tensor *at[] = {yy, inside(s, ig_add_f64(c, x0, j - 1), 1)};
+      ig_tensor *v = pixel(s, at, w);
       sum = sum ? ig_add_tensor(c, sum, v) : v;
     }
   }
   return sum;
 }
-static bool grid_fits(ig_ctx *c, const ig_tensor *x, const ig_tensor *g) {
-  if (x->ndim != 4 || g->ndim != 4 || !ig_int_eq_i64(c, ig_sizes(g)[3], 2)) {
+static bool grid_fits(ig_ctx *c, const ig_tensor *x, const ig_tensor *g, int n) {
+  bool fits = x->ndim == n + 2 && g->ndim == n + 2 && ig_int_eq_i64(c, ig_sizes(g)[n + 1], n);
+  const char *sizes = ig_sizes_text(c, ig_sizes(x), (size_t)x->ndim);
+  const char *points = ig_sizes_text(c, ig_sizes(g), (size_t)g->ndim);
+  if (!fits) {
     ig_fail_text(
         c, IG_RUNTIME,
-        "grid_sampler(): expected 4D input and grid with same number of dimensions, but got "
+        "grid_sampler(): expected %dD input and grid with same number of dimensions, but got "
         "input with sizes %s and grid with sizes %s",
-        ig_sizes_text(c, ig_sizes(x), (size_t)x->ndim),
-        ig_sizes_text(c, ig_sizes(g), (size_t)g->ndim));
-    return false;
-  }
-  if (!ig_int_eq(c, ig_sizes(x)[0], ig_sizes(g)[0])) {
+        n + 2, sizes, points);
+  } else if (!ig_int_eq(c, ig_sizes(x)[0], ig_sizes(g)[0])) {
     ig_fail_text(c, IG_RUNTIME,
                  "grid_sampler(): expected grid and input to have same batch size, but got input "
                  "with sizes %s and grid with sizes %s",
-                 ig_sizes_text(c, ig_sizes(x), 4), ig_sizes_text(c, ig_sizes(g), 4));
-    return false;
-  }
-  if (ig_int_eq_i64(c, ig_int_mul(c, ig_sizes(x)[2], ig_sizes(x)[3]), 0)) {
+                 sizes, points);
+  } else if (ig_int_eq_i64(c, ig_product(c, ig_sizes(x) + 2, (size_t)n), 0)) {
     ig_fail_text(
         c, IG_RUNTIME,
         "grid_sampler(): expected input to have non-empty spatial dimensions, but input has "
         "sizes %s",
-        ig_sizes_text(c, ig_sizes(x), 4));
-    return false;
+        sizes);
   }
-  return ig_check_float(c, "grid_sampler_2d_cpu", x->dtype);
+  if (c->status != IG_OK) return false;
+  return ig_check_float(c, n == 2 ? "grid_sampler_2d_cpu" : "grid_sampler_3d_cpu", x->dtype);
 }
-// input, grid, interpolation_mode, padding_mode, align_corners
-static ig_tensor *grid_sampler_2d(ig_ctx *c, const ig_value *args) {
+// input, grid, interpolation_mode, padding_mode, align_corners; the grid tells w first
+static ig_tensor *sampled(ig_ctx *c, const ig_value *args, int n) {
   ig_tensor *x = args[0].tensor;
   ig_tensor *g = args[1].tensor;
-  if (!grid_fits(c, x, g)) return NULL;
+  if (!grid_fits(c, x, g, n)) return NULL;
   int64_t mode = ig_value_i64(c, &args[2]);
-  ig_int h = ig_sizes(x)[2];
-  ig_int w = ig_sizes(x)[3];
-  ig_int sizes[] = {ig_sizes(x)[0], ig_sizes(x)[1], ig_int_mul(c, h, w)};
-  sampler s = {
-      c, ig_reshape(c, x, ig_of_ints(sizes, 3)), {h, w}, (int)ig_value_i64(c, &args[3]), args[4].b};
-  ig_tensor *gx = unnormalized(&s, ig_select_int(c, g, ig_const(-1), ig_const(0)), 1);
-  ig_tensor *gy = unnormalized(&s, ig_select_int(c, g, ig_const(-1), ig_const(1)), 0);
+  ig_int sizes[] = {ig_sizes(x)[0], ig_sizes(x)[1], ig_product(c, ig_sizes(x) + 2, (size_t)n)};
+  sampler s = {.c = c, .n = n, .padding = (int)ig_value_i64(c, &args[3]), .corners = args[4].b};
+  s.x = ig_reshape(c, x, ig_of_ints(sizes, 3));
+  ig_tensor *at[3];
+  for (int d = 0; d < n; d++) s.size[d] = ig_sizes(x)[2 + d];
+  for (int d = n - 1; d >= 0; d--) {
+    at[d] = unnormalized(&s, ig_select_int(c, g, ig_const(-1), ig_const(n - 1 - d)), d);
+  }
+  if (mode == BICUBIC && n != 2 && c->status == IG_OK) {
+    ig_fail_text(c, IG_RUNTIME, "grid_sampler(): bicubic interpolation only supports 4D input");
+  }
   if (c->status != IG_OK) return NULL;
-  if (mode == BICUBIC) return sample_cubic(&s, gy, gx);
-  gx = inside(&s, gx, 1);
-  gy = inside(&s, gy, 0);
-  if (mode == BILINEAR) return sample_linear(&s, gy, gx);
-  ig_tensor *row = ig_round(c, gy);
-  return pixel(&s, row, ig_round(c, gx), NULL);
+  if (mode == BICUBIC) return sample_cubic(&s, at[0], at[1]);
+  for (int d = n - 1; d >= 0; d--) at[d] = inside(&s, at[d], d);
+  if (mode == BILINEAR) return sample_linear(&s, at);
+  for (int d = 0; d < n; d++) at[d] = ig_round(c, at[d]);
+  return pixel(&s, at, NULL);
+}
+static ig_tensor *grid_sampler_2d(ig_ctx *c, const ig_value *args) {
+  return sampled(c, args, 2);
+}
+static ig_tensor *grid_sampler_3d(ig_ctx *c, const ig_value *args) {
+  return sampled(c, args, 3);
 }
 static ig_tensor *grid_sampler(ig_ctx *c, const ig_value *args) {
-  if (args[0].tensor->ndim == 5) {
-    ig_fail_text(c, IG_UNSUPPORTED,
-                 "grid_sampler: found a volume, expected pictures (4 dimensions)");
-    return NULL;
-  }
-  return ig_call_id(c, IG_ID_GRID_SAMPLER_2D, args, 5);
+  bool volume = args[0].tensor->ndim == 5;
+  return ig_call_id(c, volume ? IG_ID_GRID_SAMPLER_3D : IG_ID_GRID_SAMPLER_2D, args, 5);
 }
 
 // ---- poolings ----
@@ -690,12 +707,23 @@ IG_OP(grid_sampler_2d) = {
         "f32[1,2,2,2], 0, 2, True",
     .waive = "sizes: other texts; special: NaN is clipped otherwise",
 };
+IG_OP(grid_sampler_3d) = {
+    .schema =
+        "aten::grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int "
+        "padding_mode, bool align_corners) -> Tensor",
+    .decompose = grid_sampler_3d,
+    .samples =
+        "f32[1,2,3,3,4], f32[1,2,1,2,3]:s, 0, 0, False | f32[1,1,3,4,3], f32[1,2,2,1,3]:s, 1, 1, "
+        "True | f32[2,1,3,3,3], f32[2,1,2,2,3], 0, 2, True",
+    .waive = "sizes: other texts; special: NaN is clipped otherwise",
+};
 IG_OP(grid_sampler) = {
     .schema =
         "aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int "
         "padding_mode, bool align_corners) -> Tensor",
     .decompose = grid_sampler,
-    .samples = "f32[1,2,3,3], f32[1,2,2,2]:s, 0, 0, False",
+    .samples =
+        "f32[1,2,3,3], f32[1,2,2,2]:s, 0, 0, False | f32[1,1,2,3,3], f32[1,1,2,2,3]:s, 0, 0, True",
     .waive = "sizes: other texts; special: NaN is clipped otherwise",
 };
 IG_OP(avg_pool1d) = {

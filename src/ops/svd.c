@@ -272,8 +272,10 @@ static void svd_vjp(ig_ctx *c, const ig_vjp *v) {
   e = ig_add_tensor(c, e, ones);
   ig_tensor *uu = gu ? skew(c, ig_matmul(c, adjoint(c, u), gu)) : NULL;
   ig_tensor *vv = gv ? skew(c, ig_matmul(c, vh, adjoint(c, gv))) : NULL;
-  ig_tensor *from_u = gu ? ig_mul_tensor(c, ig_div_tensor(c, uu, e), row_of(c, s)) : NULL;
-  ig_tensor *from_v = gv ? ig_mul_tensor(c, ig_div_tensor(c, vv, e), column_of(c, s)) : NULL;
+  ig_tensor *from_u = gu ? ig_div_tensor(c, uu, e) : NULL;
+  if (gu) from_u = ig_mul_tensor(c, from_u, row_of(c, s));
+  ig_tensor *from_v = gv ? ig_div_tensor(c, vv, e) : NULL;
+  if (gv) from_v = ig_mul_tensor(c, from_v, column_of(c, s));
   ig_tensor *g = sum_of(c, from_u, from_v);
   if (gs) g = ig_add_tensor(c, g, on_diagonal(c, gs));
   if (gu && ig_dtype_is_complex(u->dtype)) {
@@ -342,33 +344,33 @@ static void svd(ig_ctx *c, const ig_value *a, ig_value *outs) {
 
 // The two dimensions of `dim` behind all others; `back` is the way back.
 static ig_tensor *behind(ig_ctx *c, ig_tensor *x, const int *pair, ig_int *back) {
+  int place[IG_MAX_DIM];
   ig_int order[IG_MAX_DIM];
   int n = 0;
   for (int d = 0; d < x->ndim; d++) {
-    if (d != pair[0] && d != pair[1]) order[n++] = ig_const(d);
+    if (d != pair[0] && d != pair[1]) place[n++] = d;
   }
-  order[n++] = ig_const(pair[0]);
-  order[n++] = ig_const(pair[1]);
-  for (int i = 0; i < n; i++) back[order[i].value] = ig_const(i);
+  place[n++] = pair[0];
+  place[n++] = pair[1];
+  for (int i = 0; i < n; i++) {
+    order[i] = ig_const(place[i]);
+    back[place[i]] = ig_const(i);
+  }
   return ig_permute(c, x, ig_of_ints(order, (size_t)n));
 }
 static bool pair_of(ig_ctx *c, const ig_tensor *x, const ig_value *dim, int *pair) {
-  if (x->ndim < 2 || (!ig_dtype_is_float(x->dtype) && !ig_dtype_is_complex(x->dtype))) {
-    return x->ndim < 2 ? (ig_fail_text(c, IG_RUNTIME,
-                                       "linalg.matrix_norm: The input tensor A must have at least "
-                                       "2 dimensions."),
-                          false)
-                       : (ig_fail_text(c, IG_RUNTIME,
-                                       "linalg.matrix_norm: Expected a floating point or complex "
-                                       "tensor as input. Got %s",
-                                       ig_dtype_title(x->dtype)),
-                          false);
-  }
-  if (dim->ints.n != 2) {
+  if (x->ndim < 2) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "linalg.matrix_norm: The input tensor A must have at least 2 dimensions.");
+  } else if (!ig_dtype_is_float(x->dtype) && !ig_dtype_is_complex(x->dtype)) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "linalg.matrix_norm: Expected a floating point or complex tensor as input. Got %s",
+                 ig_dtype_title(x->dtype));
+  } else if (dim->ints.n != 2) {
     ig_fail_text(c, IG_RUNTIME, "linalg.matrix_norm: dim must be a 2-tuple. Got %s",
                  ig_sizes_text(c, dim->ints.at, dim->ints.n));
-    return false;
   }
+  if (c->status != IG_OK) return false;
   for (int i = 0; i < 2; i++) {
     pair[i] = ig_wrap_dim(c, ig_int_specialize(c, dim->ints.at[i]), x->ndim);
   }
@@ -409,9 +411,10 @@ static ig_tensor *matrix_norm(ig_ctx *c, const ig_value *a, matrix_order order, 
   }
   if (order != BY_SUMS) return spectral(c, a, pair, order == NUCLEAR, ord > 0);
   bool infinite = isinf(ord);
-  ig_int summed = ig_const(pair[infinite ? 1 : 0]);
+  int over = pair[infinite ? 1 : 0];
   int rest = pair[infinite ? 0 : 1];
-  if (!a[3].b && summed.value < rest) rest--;
+  ig_int summed = ig_const(over);
+  if (!a[3].b && over < rest) rest--;
   ig_tensor *x = ig_linalg_vector_norm_with(c, a[0].tensor, ig_of_f64(1), ig_of_ints(&summed, 1),
                                             a[3].b, a[4]);
   return extreme(c, x, rest, a[3].b, ord > 0);
@@ -539,7 +542,8 @@ static ig_tensor *pinv_decompose(ig_ctx *c, const ig_value *a) {
   ig_tensor *inverse = ig_reciprocal(c, s);
   inverse = ig_where_scalarother(c, large, inverse, ig_of_f64(0));
   inverse = ig_cast(c, inverse, a[0].tensor->dtype);
-  ig_tensor *left = ig_mul_tensor(c, adjoint(c, outs[2].tensor), row_of(c, inverse));
+  ig_tensor *left = adjoint(c, outs[2].tensor);
+  left = ig_mul_tensor(c, left, row_of(c, inverse));
   return ig_matmul(c, left, adjoint(c, outs[0].tensor));
 }
 static void pinv_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
