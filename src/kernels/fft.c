@@ -13,7 +13,7 @@
 #include "base/threads.h"
 #include "kernels/scratch.h"
 
-enum { MOST_FACTORS = 64, LARGEST_PRIME = 61, GRAIN = 8192 };
+enum { MOST_FACTORS = 64, LARGEST_PRIME = 61, GRAIN = 8192, TOGETHER = 8, TILE = 8 };
 
 // Factors of n, fours first. Their number, or 0 when a prime is too large for passes of p * p
 // steps.

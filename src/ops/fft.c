@@ -10,6 +10,7 @@
 #include "op/refuse.h"
 #include "op/shape.h"
 #include "ops/dense.h"
+#include "tensor/copy.h"
 
 enum { NO_NORM, BY_ROOT_N, BY_N };
 
@@ -121,31 +122,39 @@ static void transform(ig_ctx *c, block *b, int dim, bool forward, double scale) 
                       : ig_fft_c64(b->at, outer, n, inner, forward, scale);
   if (!done) (void)ig_fail(c, IG_NOMEM, "the transform of %lld elements", (long long)n);
 }
+// to = conj(from), or to = its real part when there is no from.
+static void conjugate(const block *b, void *to, const void *from, int64_t n) {
+  for (int64_t i = 0; i < n; i++) {
+    if (b->wide) {
+      ig_c128 *z = (ig_c128 *)to + i;
+      *z = from ? ((const ig_c128 *)from)[i] : *z;
+      z->im = from ? -z->im : 0;
+    } else {
+      ig_c64 *z = (ig_c64 *)to + i;
+      *z = from ? ((const ig_c64 *)from)[i] : *z;
+      z->im = from ? -z->im : 0;
+    }
+  }
+}
 // Another length of one dimension: cut, or filled up by the symmetry of the transform of real
 // numbers: X[n - k] is the conjugate of X[k].
 static void relength(ig_ctx *c, block *b, int dim, int64_t n, bool mirror) {
   int64_t outer;
   int64_t inner;
   extent(b, dim, &outer, &inner);
-  int64_t was = b->size[dim];
-  size_t bytes = b->wide ? 16 : 8;
+  size_t row = (size_t)inner * (b->wide ? 16 : 8);
+  size_t before = (size_t)b->size[dim] * row;
+  size_t after = (size_t)n * row;
+  int64_t plain = mirror ? n / 2 + 1 : n;
   char *to = ig_dense_room(c, (size_t)(outer * n * inner), b->wide ? IG_C128 : IG_C64);
-  for (int64_t i = 0; to && b->at && i < outer * n; i++) {
-    int64_t k = i % n;
-    bool mirrored = mirror && k > n / 2;
-    int64_t from = mirrored ? n - k : k;
-    char *row = to + (size_t)(i * inner) * bytes;
-    memcpy(row, (char *)b->at + (size_t)((i / n * was + from) * inner) * bytes,
-           (size_t)inner * bytes);
-    bool real = mirror && (k == 0 || 2 * k == n);
-    for (int64_t j = 0; j < inner && (mirrored || real); j++) {
-      if (b->wide) {
-        double *im = (double *)row + 2 * j + 1;
-        *im = real ? 0 : -*im;
-      } else {
-        float *im = (float *)row + 2 * j + 1;
-        *im = real ? 0 : -*im;
-      }
+  for (int64_t o = 0; to && b->at && o < outer; o++) {
+    char *at = to + (size_t)o * after;
+    memcpy(at, (char *)b->at + (size_t)o * before, (size_t)plain * row);
+    if (!mirror) continue;
+    conjugate(b, at, NULL, inner);
+    if (n % 2 == 0) conjugate(b, at + (size_t)(n / 2) * row, NULL, inner);
+    for (int64_t k = plain; k < n; k++) {
+      conjugate(b, at + (size_t)k * row, at + (size_t)(n - k) * row, inner);
     }
   }
   b->at = to;
@@ -170,7 +179,12 @@ static void fft_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_valu
   int64_t norm = ig_value_i64(c, &args[2]);
   double scale = norm == BY_N ? 1 / count : norm == BY_ROOT_N ? 1 / sqrt(count) : 1;
   bool forward = op->def->variant == R2C || (op->def->variant == C2C && args[3].b);
-  b.at = ig_dense_read(c, x, b.wide ? IG_C128 : IG_C64);
+  // where nothing is cut, the result is the memory to work in
+  ig_tensor *out = outs[0].tensor;
+  bool cut = op->def->variant == C2R || (op->def->variant == R2C && args[3].b);
+  bool direct = !cut && ig_tensor_is_contiguous(c, out);
+  if (direct) ig_tensor_copy(out, x);
+  b.at = direct ? ig_tensor_data(out) : ig_dense_read(c, x, b.wide ? IG_C128 : IG_C64);
   // real results come last, real operands first: the dimension that is halved ends the list
   bool last_first = op->def->variant == R2C;
   for (size_t i = 0; i < n && c->status == IG_OK; i++) {
@@ -182,12 +196,12 @@ static void fft_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_valu
     }
   }
   if (c->status == IG_OK && op->def->variant == C2R) {  // drop the imaginary parts
-    int64_t all = ig_tensor_numel(outs[0].tensor);
+    int64_t all = ig_tensor_numel(out);
     for (int64_t i = 0; i < all && b.wide; i++) ((double *)b.at)[i] = ((double *)b.at)[2 * i];
     for (int64_t i = 0; i < all && !b.wide; i++) ((float *)b.at)[i] = ((float *)b.at)[2 * i];
-    ig_dense_write(c, outs[0].tensor, b.wide ? IG_F64 : IG_F32, b.at);
-  } else {
-    ig_dense_write(c, outs[0].tensor, b.wide ? IG_C128 : IG_C64, b.at);
+    ig_dense_write(c, out, b.wide ? IG_F64 : IG_F32, b.at);
+  } else if (!direct) {
+    ig_dense_write(c, out, b.wide ? IG_C128 : IG_C64, b.at);
   }
   ig_scope_close(c, scope);
 }

@@ -35,26 +35,42 @@ typedef struct columns {
   int64_t m;
   int64_t n;
   ig_cd *w;  // [n][m]
-  ig_cd *v;  // [n][n]
+  ig_cd *v;  // [n][n]; NULL: nobody asks
 } columns;
 
-static double square(const ig_cd *x, int64_t n) {
+// Complex numbers by their parts: the products of C ask after infinities.
+IG_CLONES static double square(const ig_cd *x, int64_t n) {
+  const double *a = (const double *)x;
   double sum = 0;
-  for (int64_t i = 0; i < n; i++) sum += creal(x[i]) * creal(x[i]) + cimag(x[i]) * cimag(x[i]);
+  for (int64_t i = 0; i < 2 * n; i++) sum += a[i] * a[i];
   return sum;
 }
-static ig_cd inner(const ig_cd *x, const ig_cd *y, int64_t n) {
-  ig_cd sum = 0;
-  for (int64_t i = 0; i < n; i++) sum += conj(x[i]) * y[i];
-  return sum;
+IG_CLONES static ig_cd inner(const ig_cd *x, const ig_cd *y, int64_t n) {
+  const double *a = (const double *)x;
+  const double *b = (const double *)y;
+  double re = 0;
+  double im = 0;
+  for (int64_t i = 0; i < 2 * n; i += 2) {
+    re += a[i] * b[i] + a[i + 1] * b[i + 1];
+    im += a[i] * b[i + 1] - a[i + 1] * b[i];
+  }
+  return ig_cd_of(re, im);
 }
 // x, y = cos x - sin y', sin x + cos y' where y' is y turned by `phase`
-static void turn(ig_cd *x, ig_cd *y, int64_t n, double cosine, double sine, ig_cd phase) {
-  for (int64_t i = 0; i < n; i++) {
-    ig_cd a = x[i];
-    ig_cd b = y[i] * phase;
-    x[i] = cosine * a - sine * b;
-    y[i] = sine * a + cosine * b;
+IG_CLONES static void turn(ig_cd *x, ig_cd *y, int64_t n, double cosine, double sine, ig_cd phase) {
+  double *a = (double *)x;
+  double *b = (double *)y;
+  double pr = creal(phase);
+  double pi = cimag(phase);
+  for (int64_t i = 0; i < 2 * n; i += 2) {
+    double xr = a[i];
+    double xi = a[i + 1];
+    double yr = b[i] * pr - b[i + 1] * pi;
+    double yi = b[i] * pi + b[i + 1] * pr;
+    a[i] = cosine * xr - sine * yr;
+    a[i + 1] = cosine * xi - sine * yi;
+    b[i] = sine * xr + cosine * yr;
+    b[i + 1] = sine * xi + cosine * yi;
   }
 }
 static bool make_orthogonal(columns *s, int64_t p, int64_t q) {
@@ -64,13 +80,14 @@ static bool make_orthogonal(columns *s, int64_t p, int64_t q) {
   double yy = square(y, s->m);
   ig_cd xy = inner(x, y, s->m);
   double size = cabs(xy);
-  if (!(size > 1e-15 * sqrt(xx) * sqrt(yy)) || size == 0) return false;
+  double noise = 4.5e-16 * sqrt((double)s->m);  // what rounding leaves of a sum of m products
+  if (!(size > noise * sqrt(xx) * sqrt(yy)) || size == 0) return false;
   double ratio = (yy - xx) / (2 * size);
   double tangent = (ratio >= 0 ? 1 : -1) / (fabs(ratio) + sqrt(1 + ratio * ratio));
   double cosine = 1 / sqrt(1 + tangent * tangent);
   ig_cd phase = conj(xy) / size;
   turn(x, y, s->m, cosine, cosine * tangent, phase);
-  turn(s->v + p * s->n, s->v + q * s->n, s->n, cosine, cosine * tangent, phase);
+  if (s->v) turn(s->v + p * s->n, s->v + q * s->n, s->n, cosine, cosine * tangent, phase);
   return true;
 }
 static void swap_columns(ig_cd *x, ig_cd *y, int64_t n) {
@@ -117,8 +134,9 @@ static void decompose(columns *s, double *sigma, int64_t wide) {
     sigma[j] = sigma[best];
     sigma[best] = t;
     swap_columns(s->w + j * s->m, s->w + best * s->m, s->m);
-    swap_columns(s->v + j * s->n, s->v + best * s->n, s->n);
+    if (s->v) swap_columns(s->v + j * s->n, s->v + best * s->n, s->n);
   }
+  if (!s->v) return;
   int64_t rank = 0;
   for (; rank < s->n && sigma[rank] > 1e-300; rank++) {
     for (int64_t i = 0; i < s->m; i++) s->w[rank * s->m + i] /= sigma[rank];
@@ -196,7 +214,7 @@ static void svd_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_valu
   ig_cd *u = ig_dense_room(c, (size_t)(both ? count * rows * u_cols : 0), IG_C128);
   ig_cd *vh = ig_dense_room(c, (size_t)(both ? count * v_rows * cols : 0), IG_C128);
   for (int64_t b = 0; c->status == IG_OK && b < count; b++) {
-    columns s = {m, n, w, v};
+    columns s = {m, n, w, both ? v : NULL};
     const ig_cd *x = from + b * rows * cols;
     if (!all_finite(c, x, rows * cols, b)) break;
     for (int64_t j = 0; j < n; j++) {
