@@ -106,6 +106,10 @@ void ig_size_show(ig_ctx *c, ig_int v) {
   if (v.expr && c->capture && c->status == IG_OK) (void)ig_record_number(c, &number);
 }
 
+void ig_size_show_sum(ig_ctx *c, ig_int v) {
+  if (v.expr && v.expr->kind != IG_EXPR_SYMBOL) ig_size_show(c, v);
+}
+
 ig_int ig_product(ig_ctx *c, const ig_int *sizes, size_t n) {
   ig_int total = ig_const(1);
   for (size_t i = 0; i < n; i++) total = ig_size_mul(c, total, sizes[i]);

@@ -233,9 +233,9 @@ static void ask_empty(ig_ctx *c, const ig_schema *s, const ig_value *out) {
   bool asks = c->sym && c->sym->env && c->sym->env->asks_empty;
   if (!asks || !s->nrets || !s->rets[0].aliased || out->kind != IG_KIND_TENSOR) return;
   const ig_tensor *t = out->tensor;
-  ig_int numel = ig_const(1);
-  for (int d = 0; d < t->ndim; d++) numel = ig_int_mul(c, numel, ig_sizes(t)[d]);
-  if (numel.expr) (void)ig_int_eq_i64(c, numel, 0);
+  for (int d = 0; d < t->ndim && c->status == IG_OK; d++) {
+    if (ig_sizes(t)[d].expr) (void)ig_int_eq_i64(c, ig_sizes(t)[d], 0);
+  }
 }
 
 // x.to(...) that changes nothing is x itself, but not in a program without writes.

@@ -345,7 +345,7 @@ typedef struct dims {
 } dims;
 static void add_dim(ig_ctx *c, dims *l, int d, ig_int size) {
   l->at[l->n++] = d;
-  l->size = ig_int_mul(c, l->size, size);
+  l->size = ig_size_mul(c, l->size, size);
 }
 static ig_tensor *permuted(ig_ctx *c, ig_tensor *t, const dims *const *lists, size_t n) {
   ig_int order[IG_MAX_DIM];
@@ -375,6 +375,7 @@ static ig_tensor *sumproduct_pair(ig_ctx *c, ig_tensor *a, ig_tensor *b, const b
     }
   }
   const dims *const out[] = {&both, &left, &sum, &right};
+  for (size_t i = 0; i < 4; i++) ig_size_show_sum(c, out[i]->size);
   ig_int sizes[IG_MAX_DIM];
   ig_int back[IG_MAX_DIM];
   size_t k = 0;

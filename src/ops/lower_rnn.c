@@ -91,8 +91,11 @@ static state layer(ig_ctx *c, cell_kind kind, ig_tensor *x, state s, const weigh
   *out = NULL;
   if (!steps || c->status != IG_OK) return s;
   *out = ig_cat(c, ig_of_list(steps, n));
-  s.h = ig_squeeze_dim(c, s.h, first);
-  if (s.c) s.c = ig_squeeze_dim(c, s.c, first);
+  // PyTorch drops the batch here, which is right as long as there is one of it.
+  bool single = lstm && !ig_sizes(s.h)[1].expr && ig_int_eq_i64(c, ig_sizes(s.h)[1], 1);
+  ig_int time = single ? ig_const(1) : first;
+  s.h = ig_squeeze_dim(c, s.h, time);
+  if (s.c) s.c = ig_squeeze_dim(c, s.c, time);
   return s;
 }
 

@@ -485,6 +485,7 @@ static ig_tensor *batched_matmul(ig_ctx *c, ig_tensor *a, ig_tensor *b) {
   ig_broadcast_sizes(c, &batch, ig_sizes(a), a->ndim - 2);
   ig_broadcast_sizes(c, &batch, ig_sizes(b), b->ndim - 2);
   ig_int count = ig_product(c, batch.size, (size_t)batch.ndim);
+  ig_size_show_sum(c, count);
   ig_int rows = ig_sizes(a)[a->ndim - 2];
   ig_int columns = ig_sizes(b)[b->ndim - 1];
   ig_tensor *x = batched(c, a, &batch, count);

@@ -562,3 +562,33 @@ def test_state_goes_as_in_the_module():
         assert list(program.state_dict) == list(model.state_dict())
         assert list(program.run_decompositions().state_dict) == list(model.state_dict())
         assert placeholders(program)[:4] == ["p_norm_weight", "p_norm_bias", "p_fc_weight", "p_fc_bias"]
+
+
+def test_products_of_sizes_stand_where_they_are_computed():
+    dim = Dim("b", max=9)
+    args = (torch.randn(2, 3, 4, 4), torch.randn(2, 3, 4, 4))
+    shapes = {"x": {0: dim}, "y": {0: dim}}
+
+    class Product(torch.nn.Module):
+        def forward(self, x, y):
+            return x @ y
+
+    program = export(Product(), args, dynamic_shapes=shapes).run_decompositions()
+    lines = [line.split(" = ")[0].strip() for line in program.graph_module.code.splitlines()]
+    assert lines.index("sym_size_int") < lines.index("mul") < lines.index("expand")
+    assert "mul = sym_size_int * 3" in program.graph_module.code
+    more = (torch.randn(5, 3, 4, 4), torch.randn(5, 3, 4, 4))
+    assert torch.allclose(program.module()(*more), more[0] @ more[1], atol=1e-6)
+
+
+@pytest.mark.parametrize(("batch", "dim"), [(1, 1), (3, 0)])
+def test_last_states_of_an_lstm_lose_their_time(batch, dim):
+    model = torch.nn.LSTM(2, 4).eval()
+    x = torch.randn(5, batch, 2)
+    program = _export(model, (x,), strict=False, pre_dispatch=False)
+    squeezed = [n.args[1] for n in program.graph.nodes if "squeeze.dim" in str(n.target) and "unsqueeze" not in n.name]
+    assert squeezed == [dim, dim]
+    out, (h, c) = program.module()(x)
+    want, (wanted_h, wanted_c) = model(x)
+    assert torch.allclose(out, want, atol=1e-6) and h.shape == wanted_h.shape
+    assert torch.allclose(h, wanted_h, atol=1e-6) and torch.allclose(c, wanted_c, atol=1e-6)
