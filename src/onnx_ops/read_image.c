@@ -227,9 +227,129 @@ static bool roi_fits(const rois *a, const ig_tensor *x, const ig_tensor *boxes,
          a->w >= 1;
 }
 
+// Under a capture, where the number of samples of a bin is given, the same by ATen calls.
+
+// Samples along one dimension: where they are (clamped), and whether that is in the image.
+typedef struct samples {
+  ig_tensor *low;   // [K, n], int64: the element before
+  ig_tensor *high;  // and the one behind it
+  ig_tensor *part;  // how far from the one to the other
+  ig_tensor *valid;
+} samples;
+
+static samples roi_samples(ig_rd *r, ig_tensor *start, ig_tensor *extent, int64_t bins,
+                           int64_t ratio, ig_int size) {
+  ig_ctx *c = r->c;
+  ig_tensor *step = ig_cast(c, ig_arange(c, ig_of_i64(bins * ratio)), start->dtype);
+  step = ig_rd_muln(r, ig_rd_addn(r, step, 0.5), 1.0 / (double)(bins * ratio));
+  ig_tensor *at = ig_rd_mul(r, ig_rd_unsqueeze(r, extent, 1), step);
+  at = ig_add_tensor(c, at, ig_rd_unsqueeze(r, start, 1));
+  ig_tensor *above = ig_ge_scalar(c, at, ig_of_i64(-1));
+  samples s = {.valid = ig_logical_and(c, above, ig_le_scalar(c, at, ig_of_int(size)))};
+  ig_value last = ig_of_int(ig_size_sub(c, size, ig_const(1)));
+  at = ig_clamp_with(c, at, ig_of_i64(0), last);
+  ig_tensor *floor = ig_floor(c, at);
+  s.part = ig_rd_sub(r, at, floor);
+  s.low = ig_cast(c, floor, IG_I64);
+  s.high = ig_clamp_max(c, ig_add_scalar(c, s.low, ig_of_i64(1)), last);
+  return s;
+}
+
+// [K, rows, columns, C]: elements of images [N*H*W, C], each with its weight
+static ig_tensor *roi_corner(ig_rd *r, ig_tensor *images, ig_tensor *row, ig_tensor *column,
+                             ig_tensor *weight) {
+  ig_ctx *c = r->c;
+  ig_tensor *at = ig_rd_add(r, row, column);
+  ig_int all = ig_const(-1);
+  ig_tensor *flat = ig_reshape(c, at, ig_of_ints(&all, 1));
+  ig_tensor *values = ig_index_select(c, images, ig_const(0), flat);
+  if (!at || !images) return NULL;
+  ig_int sizes[] = {ig_sizes(at)[0], ig_sizes(at)[1], ig_sizes(at)[2], ig_sizes(images)[1]};
+  values = ig_rd_reshape(r, values, sizes, 4);
+  return ig_rd_mul(r, values, ig_rd_unsqueeze(r, weight, 3));
+}
+
+static ig_tensor *one_minus(ig_rd *r, ig_tensor *t) {
+  return ig_rsub_scalar(r->c, t, ig_of_i64(1));
+}
+
+static void roi_formula(ig_rd *r, ig_tensor *x, ig_tensor *boxes, bool shift, bool max) {
+  ig_ctx *c = r->c;
+  int64_t ratio = ig_rd_attr_int(r, "sampling_ratio", 0);
+  int64_t oh = ig_rd_attr_int(r, "output_height", 1);
+  int64_t ow = ig_rd_attr_int(r, "output_width", 1);
+  ig_tensor *batch = ig_rd_in(r, 2);
+  if (ratio < 1 || ratio > 64 || oh < 1 || ow < 1 || oh > 1 << 12 || ow > 1 << 12 || !batch) {
+    ig_rd_fail(r, IG_UNSUPPORTED, "a program needs a sampling_ratio of 1 to 64");
+    return;
+  }
+  ig_int h = ig_sizes(x)[2];
+  ig_int w = ig_sizes(x)[3];
+  ig_int channels = ig_sizes(x)[1];
+  ig_tensor *box = ig_rd_muln(r, boxes, ig_rd_attr_float(r, "spatial_scale", 1));
+  if (shift) box = ig_rd_addn(r, box, -0.5);
+  ig_tensor *corner[4];
+  for (int i = 0; i < 4; i++) corner[i] = ig_rd_select(r, box, 1, i);
+  ig_tensor *width = ig_rd_sub(r, corner[2], corner[0]);
+  ig_tensor *height = ig_rd_sub(r, corner[3], corner[1]);
+  if (!shift) {
+    width = ig_clamp_min(c, width, ig_of_i64(1));
+    height = ig_clamp_min(c, height, ig_of_i64(1));
+  }
+  samples ys = roi_samples(r, corner[1], height, oh, ratio, h);
+  samples xs = roi_samples(r, corner[0], width, ow, ratio, w);
+  static const int64_t last[] = {0, 2, 3, 1};
+  ig_int flat[] = {ig_const(-1), channels};
+  ig_tensor *images = ig_rd_reshape(r, ig_rd_permute(r, x, last, 4), flat, 2);
+  // rows: (batch * H + y) * W, [K, rows, 1]
+  ig_tensor *first = ig_rd_unsqueeze(r, ig_mul_int(c, ig_cast(c, batch, IG_I64), h), 1);
+  ig_tensor *rows[2];
+  ig_tensor *columns[2];
+  rows[0] = ig_rd_unsqueeze(r, ig_mul_int(c, ig_rd_add(r, first, ys.low), w), 2);
+  rows[1] = ig_rd_unsqueeze(r, ig_mul_int(c, ig_rd_add(r, first, ys.high), w), 2);
+  columns[0] = ig_rd_unsqueeze(r, xs.low, 1);
+  columns[1] = ig_rd_unsqueeze(r, xs.high, 1);
+  ig_tensor *sum = NULL;
+  for (int i = 0; i < 4 && ig_rd_ok(r); i++) {
+    ig_tensor *down = i / 2 ? ys.part : one_minus(r, ys.part);
+    ig_tensor *across = i % 2 ? xs.part : one_minus(r, xs.part);
+    down = ig_rd_unsqueeze(r, down, 2);
+    ig_tensor *weight = ig_rd_mul(r, down, ig_rd_unsqueeze(r, across, 1));
+    ig_tensor *value = roi_corner(r, images, rows[i / 2], columns[i % 2], weight);
+    sum = !sum ? value : max ? ig_maximum(c, sum, value) : ig_rd_add(r, sum, value);
+  }
+  ig_tensor *valid = ig_rd_unsqueeze(r, ys.valid, 2);
+  valid = ig_logical_and(c, valid, ig_rd_unsqueeze(r, xs.valid, 1));
+  ig_tensor *outside = ig_logical_not(c, ig_rd_unsqueeze(r, valid, 3));
+  sum = ig_masked_fill_scalar(c, sum, outside, ig_of_f64(max ? -INFINITY : 0));
+  if (!sum) return;
+  ig_int bins[] = {ig_sizes(sum)[0], ig_const(oh),    ig_const(ratio),
+                   ig_const(ow),     ig_const(ratio), channels};
+  sum = ig_rd_reshape(r, sum, bins, 6);
+  static const int64_t over[] = {2, 4};
+  ig_int dims[] = {ig_const(2), ig_const(4)};
+  if (max) {
+    sum = ig_amax_with(c, sum, ig_of_ints(dims, 2), false);
+    ig_tensor *nothing = ig_eq_scalar(c, sum, ig_of_f64(-INFINITY));
+    sum = ig_masked_fill_scalar(c, sum, nothing, ig_of_i64(0));
+  } else {
+    sum = ig_rd_mean(r, sum, over, 2, false);
+  }
+  static const int64_t front[] = {0, 3, 1, 2};
+  ig_rd_out(r, 0, ig_rd_permute(r, sum, front, 4));
+}
+
 static void read_roi_align(ig_rd *r) {
   ig_tensor *x = ig_rd_in(r, 0);
   ig_tensor *boxes = ig_rd_in(r, 1);
+  const char *usual = r->version < 16 ? "output_half_pixel" : "half_pixel";
+  const char *how = ig_rd_attr_text(r, "coordinate_transformation_mode", usual);
+  bool shift = strcmp(how, "half_pixel") == 0;
+  bool max = strcmp(ig_rd_attr_text(r, "mode", "avg"), "max") == 0;
+  if (x && boxes && x->ndim == 4 && boxes->ndim == 2 && ig_tensor_is_fake(x)) {
+    roi_formula(r, x, boxes, shift, max);
+    return;
+  }
   size_t n = 0;
   roi_args g = {.batch = ig_rd_consts(r, 2, &n), .scale = ig_rd_attr_float(r, "spatial_scale", 1)};
   if (!x || !boxes || !g.batch || x->ndim != 4 || boxes->ndim != 2) {
@@ -239,10 +359,8 @@ static void read_roi_align(ig_rd *r) {
   rois a = {.x = ig_rd_bytes(r, x, IG_F32), .ratio = ig_rd_attr_int(r, "sampling_ratio", 0)};
   g.box = ig_rd_bytes(r, boxes, IG_F32);
   if (!a.x || !g.box) return;
-  a.max = strcmp(ig_rd_attr_text(r, "mode", "avg"), "max") == 0;
-  const char *usual = r->version < 16 ? "output_half_pixel" : "half_pixel";
-  const char *how = ig_rd_attr_text(r, "coordinate_transformation_mode", usual);
-  g.shift = strcmp(how, "half_pixel") == 0;
+  a.max = max;
+  g.shift = shift;
   a.oh = ig_rd_attr_int(r, "output_height", 1);
   a.ow = ig_rd_attr_int(r, "output_width", 1);
   const ig_int *s = ig_sizes(x);

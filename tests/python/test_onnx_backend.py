@@ -158,3 +158,24 @@ def test_errors_name_the_node() -> None:
     node = onnx.helper.make_node("NoSuchThing", ["x"], ["y"])
     with pytest.raises(NotImplementedError, match="there is no operator 'NoSuchThing' in domain 'ai.onnx'"):
         backend.run_node(node, [np.zeros(1, np.float32)])
+
+
+@pytest.mark.parametrize("mode", ["avg", "max"])
+@pytest.mark.parametrize("how", ["half_pixel", "output_half_pixel"])
+def test_roi_align_is_a_program(mode: str, how: str) -> None:
+    """With a sampling ratio, for images and boxes of any number and size."""
+    make = onnx.helper
+    node = make.make_node("RoiAlign", ["x", "boxes", "batch"], ["y"], output_height=3, output_width=2, sampling_ratio=2,
+                          spatial_scale=0.5, mode=mode, coordinate_transformation_mode=how)
+    ports = [make.make_tensor_value_info("x", 1, ["n", 4, "h", "w"]), make.make_tensor_value_info("boxes", 1, ["k", 4]),
+             make.make_tensor_value_info("batch", 7, ["k"])]
+    graph = make.make_graph([node], "g", ports, [make.make_tensor_value_info("y", 1, ["k", 4, 3, 2])])
+    model = make.make_model(graph, opset_imports=[make.make_opsetid("", 16)], ir_version=8)
+    program = ingot._C.onnx_parse(model.SerializeToString(), "m").program()
+    numbers = np.random.default_rng(0)
+    for boxes, height, width in ((5, 8, 9), (3, 12, 7)):
+        x = numbers.standard_normal((2, 4, height, width)).astype(np.float32)
+        corners = (numbers.random((boxes, 4)) * 30 - 5).astype(np.float32)  # some outside, some inside out
+        batch = numbers.integers(0, 2, boxes)
+        (y,) = program(*(ingot.from_numpy(a) for a in (x, corners, batch)))
+        np.testing.assert_allclose(y.numpy(), backend.run_model(model, [x, corners, batch])[0], rtol=1e-3, atol=1e-4)
