@@ -133,9 +133,7 @@ static void arg(ig_rd *r, bool max) {
   bool last = ig_rd_attr_int(r, "select_last_index", 0);
   ig_int dim = ig_const(axis);
   if (!ig_rd_ok(r)) return;
-  if (t->dtype == IG_BOOL || t->dtype == IG_U16 || t->dtype == IG_U32 || t->dtype == IG_U64) {
-    t = ig_cast(r->c, t, IG_I64);
-  }
+  t = t->dtype == IG_BOOL ? ig_cast(r->c, t, IG_I64) : ig_rd_ordered(r, t);
   if (last) t = ig_flip(r->c, t, ig_of_ints(&dim, 1));
   ig_value at = ig_of_i64(axis);
   ig_tensor *out = !t    ? NULL
@@ -168,15 +166,14 @@ static void read_topk(ig_rd *r) {
     return;
   }
   int elem = ig_rd_elem(r, 0);
-  bool wide = t->dtype == IG_U64 || t->dtype == IG_U32 || t->dtype == IG_U16;
-  ig_tensor *x = wide ? ig_cast(r->c, t, IG_I64) : t;
+  ig_tensor *x = ig_rd_ordered(r, t);
   // Ties go to the lower index: a stable sort.
   ig_value outs[2] = {ig_none(), ig_none()};
   if (x) ig_sort_stable_with(r->c, x, ig_of_bool(true), ig_const(axis), largest, outs);
   for (size_t i = 0; i < 2 && ig_rd_ok(r); i++) {
     ig_tensor *part = ig_slice_tensor_with(r->c, ig_value_tensor(&outs[i]), ig_const(axis),
                                            ig_of_i64(0), ig_of_int(k), ig_const(1));
-    if (i == 0 && wide) part = ig_cast(r->c, part, t->dtype);
+    if (i == 0) part = ig_rd_unordered(r, part, t->dtype);
     ig_rd_out_elem(r, i, part, i == 0 ? elem : IG_OM_INT64);
   }
 }

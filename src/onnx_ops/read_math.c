@@ -25,14 +25,22 @@ static void test(ig_rd *r, unary_fn *fn) {
   ig_rd_out(r, 0, x ? fn(r->c, x) : NULL);
 }
 
-static ig_tensor *pair(ig_rd *r, binary_fn *fn, ig_tensor *a, ig_tensor *b, bool same) {
+static ig_tensor *pair(ig_rd *r, binary_fn *fn, ig_tensor *a, ig_tensor *b) {
   if (!a || !b) return NULL;
   ig_dtype d = a->dtype;
   if (!is_wide(d)) return fn(r->c, a, b);
   a = ig_cast(r->c, a, IG_I64);
   b = ig_cast(r->c, b, IG_I64);
-  ig_tensor *out = fn(r->c, a, b);
-  return same ? ig_cast(r->c, out, d) : out;
+  return ig_cast(r->c, fn(r->c, a, b), d);
+}
+
+// The larger or smaller of two.
+static ig_tensor *extreme(ig_rd *r, binary_fn *fn, ig_tensor *a, ig_tensor *b) {
+  if (!a || !b) return NULL;
+  ig_dtype d = a->dtype;
+  a = ig_rd_ordered(r, a);
+  b = ig_rd_ordered(r, b);
+  return ig_rd_unordered(r, fn(r->c, a, b), d);
 }
 
 // Before opset 7 the second operand was put beside a given axis of the first.
@@ -49,13 +57,15 @@ static ig_tensor *second(ig_rd *r, ig_tensor *a) {
 static void binary(ig_rd *r, binary_fn *fn) {
   ig_tensor *a = ig_rd_in(r, 0);
   ig_tensor *b = second(r, a);
-  ig_rd_out_like(r, 0, pair(r, fn, a, b, true), 0);
+  ig_rd_out_like(r, 0, pair(r, fn, a, b), 0);
 }
 
 static void compare(ig_rd *r, binary_fn *fn) {
   ig_tensor *a = ig_rd_in(r, 0);
   ig_tensor *b = second(r, a);
-  ig_rd_out(r, 0, pair(r, fn, a, b, false));
+  a = ig_rd_ordered(r, a);
+  b = ig_rd_ordered(r, b);
+  ig_rd_out(r, 0, a && b ? fn(r->c, a, b) : NULL);
 }
 
 #define UNARY(name, fn)        \
@@ -189,17 +199,22 @@ static void read_bit_shift(ig_rd *r) {
 
 static ig_tensor *fold(ig_rd *r, binary_fn *fn) {
   ig_tensor *out = ig_rd_in(r, 0);
-  for (size_t i = 1; i < r->nin && out; i++) out = pair(r, fn, out, ig_rd_in(r, i), true);
+  for (size_t i = 1; i < r->nin && out; i++) out = pair(r, fn, out, ig_rd_in(r, i));
   return out;
 }
 static void read_sum(ig_rd *r) {
   ig_rd_out(r, 0, fold(r, ig_add_tensor));
 }
+static void fold_extreme(ig_rd *r, binary_fn *fn) {
+  ig_tensor *out = ig_rd_in(r, 0);
+  for (size_t i = 1; i < r->nin && out; i++) out = extreme(r, fn, out, ig_rd_in(r, i));
+  ig_rd_out(r, 0, out);
+}
 static void read_max(ig_rd *r) {
-  ig_rd_out(r, 0, fold(r, ig_maximum));
+  fold_extreme(r, ig_maximum);
 }
 static void read_min(ig_rd *r) {
-  ig_rd_out(r, 0, fold(r, ig_minimum));
+  fold_extreme(r, ig_minimum);
 }
 static void read_mean(ig_rd *r) {
   ig_tensor *sum = fold(r, ig_add_tensor);
@@ -208,8 +223,8 @@ static void read_mean(ig_rd *r) {
 
 static void clip_to(ig_rd *r, ig_tensor *low, ig_tensor *high) {
   ig_tensor *x = ig_rd_in(r, 0);
-  if (low) x = pair(r, ig_maximum, x, low, true);
-  if (high) x = pair(r, ig_minimum, x, high, true);
+  if (low) x = extreme(r, ig_maximum, x, low);
+  if (high) x = extreme(r, ig_minimum, x, high);
   ig_rd_out(r, 0, x);
 }
 static void read_clip_1(ig_rd *r) {

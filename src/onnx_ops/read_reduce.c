@@ -46,17 +46,22 @@ static bool is_wide(ig_dtype d) {
   return d == IG_U16 || d == IG_U32 || d == IG_U64;
 }
 
+static reduce_fn fn_max;
+static reduce_fn fn_min;
+
 // prepare: what happens to single elements first; also when nothing is reduced.
 static void reduce(ig_rd *r, int since, reduce_fn *prepare, reduce_fn *fn, reduce_fn *finish) {
   ig_tensor *t = ig_rd_in(r, 0);
   axes a;
   if (!t || !take_axes(r, t, since, &a)) return;
   ig_dtype d = t->dtype;
-  if (is_wide(d)) t = ig_cast(r->c, t, IG_I64);
+  bool order = fn == fn_max || fn == fn_min;
+  if (is_wide(d)) t = order ? ig_rd_ordered(r, t) : ig_cast(r->c, t, IG_I64);
   if (prepare) t = prepare(r, t, &a);
   // A number has no dimensions to reduce, but its reduction exists.
   if (!a.nothing && a.n && t) t = fn(r, t, &a);
   if (finish) t = finish(r, t, &a);
+  if (order) t = ig_rd_unordered(r, t, d);
   ig_rd_out_like(r, 0, ig_cast(r->c, t, d), 0);
 }
 

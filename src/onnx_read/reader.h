@@ -208,6 +208,10 @@ ig_tensor *ig_rd_matmul(ig_rd *r, ig_tensor *a, ig_tensor *b);
 // [C] -> [1, C, 1, ...] of ndim dimensions, C at `axis`
 ig_tensor *ig_rd_along(ig_rd *r, ig_tensor *t, int axis, int ndim);
 ig_tensor *ig_rd_contiguous(ig_rd *r, ig_tensor *t);
+// Integers that ATen does not compare (uint16 and wider, without a sign) as int64 in the same
+// order, and back; others as they are.
+ig_tensor *ig_rd_ordered(ig_rd *r, ig_tensor *t);
+ig_tensor *ig_rd_unordered(ig_rd *r, ig_tensor *t, ig_dtype dtype);
 
 // ---- known integers (known.c): answers the node without recording anything;
 // false: it cannot.

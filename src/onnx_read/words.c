@@ -258,3 +258,19 @@ ig_tensor *ig_rd_matmul(ig_rd *r, ig_tensor *a, ig_tensor *b) {
   int64_t inner = -2;
   return ig_rd_sum(r, pairs, &inner, 1, false);
 }
+
+// The upper half of uint64 is negative as int64: with the highest bit turned, order stays.
+static ig_tensor *turned(ig_rd *r, ig_tensor *t) {
+  return ig_bitwise_xor_scalar(r->c, t, ig_of_i64(INT64_MIN));
+}
+
+ig_tensor *ig_rd_ordered(ig_rd *r, ig_tensor *t) {
+  if (!t || (t->dtype != IG_U16 && t->dtype != IG_U32 && t->dtype != IG_U64)) return t;
+  ig_tensor *wide = ig_cast(r->c, t, IG_I64);
+  return t->dtype == IG_U64 ? turned(r, wide) : wide;
+}
+
+ig_tensor *ig_rd_unordered(ig_rd *r, ig_tensor *t, ig_dtype dtype) {
+  if (!t || (dtype != IG_U16 && dtype != IG_U32 && dtype != IG_U64)) return t;
+  return ig_cast(r->c, dtype == IG_U64 ? turned(r, t) : t, dtype);
+}

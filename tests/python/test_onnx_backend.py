@@ -179,3 +179,21 @@ def test_roi_align_is_a_program(mode: str, how: str) -> None:
         batch = numbers.integers(0, 2, boxes)
         (y,) = program(*(ingot.from_numpy(a) for a in (x, corners, batch)))
         np.testing.assert_allclose(y.numpy(), backend.run_model(model, [x, corners, batch])[0], rtol=1e-3, atol=1e-4)
+
+
+def test_large_numbers_without_a_sign_are_in_order() -> None:
+    """uint64 beyond what int64 holds: compared, sorted, and the largest found."""
+    a = np.array([1, 2**63, 2**64 - 1, 5], dtype=np.uint64)
+    b = np.array([2**63 + 5, 2**63, 7, 5], dtype=np.uint64)
+    pairs = {"Less": np.less, "GreaterOrEqual": np.greater_equal, "Equal": np.equal, "Max": np.maximum,
+             "Min": np.minimum}
+    for op_type, expected in pairs.items():
+        (found,) = backend.run_node(onnx.helper.make_node(op_type, ["a", "b"], ["c"]), [a, b], opset=18)
+        np.testing.assert_array_equal(found, expected(a, b), err_msg=op_type)
+    single = {"ReduceMax": [2**64 - 1], "ReduceMin": [1], "ArgMax": [2], "ArgMin": [0]}
+    for op_type, expected in single.items():
+        (found,) = backend.run_node(onnx.helper.make_node(op_type, ["a"], ["c"]), [a], opset=18)
+        assert found.tolist() == expected, op_type
+    node = onnx.helper.make_node("TopK", ["a", "k"], ["v", "i"])
+    values, places = backend.run_node(node, [a, np.array([2])], opset=18)
+    assert (values.tolist(), places.tolist()) == ([2**64 - 1, 2**63], [2, 1])
