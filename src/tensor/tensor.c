@@ -160,22 +160,24 @@ static ig_storage *storage_for(ig_ctx *c, const ig_meta *m, bool fake) {
 // Takes over one reference to the storage.
 static ig_tensor *make_over(ig_ctx *c, const ig_meta *m, ig_storage *storage) {
   size_t ndim = (size_t)m->ndim;
-  ig_tensor *t = c->alloc.fn(c->alloc.user, NULL, 0, sizeof *t + 2 * ndim * sizeof(ig_int));
+  size_t bytes = sizeof(ig_tensor) + 2 * ndim * sizeof(ig_int);
+  ig_tensor *t = c->alloc.fn(c->alloc.user, NULL, 0, bytes);
   if (!t) {
     ig_ref_release(&storage->ref);
     (void)ig_fail(c, IG_NOMEM, "out of memory");
     return NULL;
   }
-  *t = (ig_tensor){.ref = {1, tensor_destroy},
-                   .alloc = c->alloc,
-                   .storage = storage,
-                   .dtype = m->dtype,
-                   .ndim = m->ndim,
-                   .device = m->device,
-                   .inference = c->inference,
-                   .offset = m->offset,
-                   .dims = t->own,
-                   .own_dims = 2 * ndim};
+  memset(t, 0, bytes);  // a length that is known would become a string instruction: slow to start
+  t->ref = (ig_ref){1, tensor_destroy};
+  t->alloc = c->alloc;
+  t->storage = storage;
+  t->dtype = m->dtype;
+  t->ndim = m->ndim;
+  t->device = m->device;
+  t->inference = c->inference;
+  t->offset = m->offset;
+  t->dims = t->own;
+  t->own_dims = 2 * ndim;
   memcpy(t->dims, m->size, ndim * sizeof(ig_int));
   memcpy(t->dims + ndim, m->stride, ndim * sizeof(ig_int));
   return ig_pool_add(c, &t->ref) ? t : NULL;
