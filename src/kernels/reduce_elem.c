@@ -13,16 +13,26 @@ size_t ig_elem_size(ig_elem e) {
   return sizes[e];
 }
 
-IG_CLONES
 static void widen_f16(const uint16_t *restrict src, float *restrict dst, int64_t n) {
+#if defined(__x86_64__)
+  if (ig_cpu_level() >= IG_CPU_AVX2) {
+    ig_f16_widen_avx2(src, dst, n);
+    return;
+  }
+#endif
   for (int64_t i = 0; i < n; i++) dst[i] = ig_f16_get(src[i]);
 }
 IG_CLONES
 static void widen_bf16(const uint16_t *restrict src, float *restrict dst, int64_t n) {
   for (int64_t i = 0; i < n; i++) dst[i] = ig_bf16_get(src[i]);
 }
-IG_CLONES
 static void narrow_f16(const float *restrict src, uint16_t *restrict dst, int64_t n) {
+#if defined(__x86_64__)
+  if (ig_cpu_level() >= IG_CPU_AVX2) {
+    ig_f16_narrow_avx2(src, dst, n);
+    return;
+  }
+#endif
   for (int64_t i = 0; i < n; i++) dst[i] = ig_f16_put(src[i]);
 }
 IG_CLONES

@@ -22,8 +22,8 @@ TILE2(ne_c128, ig_cd, bool, x[i] != y[i])
 TILE2(and_i64, int64_t, int64_t, x[i] & y[i])
 TILE2(or_i64, int64_t, int64_t, x[i] | y[i])
 TILE2(xor_i64, int64_t, int64_t, x[i] ^ y[i])
-TILE2(and_bool, bool, bool, x[i] && y[i])
-TILE2(or_bool, bool, bool, x[i] || y[i])
+TILE2(and_bool, bool, bool, x[i] & y[i])
+TILE2(or_bool, bool, bool, x[i] | y[i])
 TILE2(xor_bool, bool, bool, x[i] != y[i])
 
 #define ORDERED(name)                                                                         \

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "base/cpu.h"
+#include "kernels/reduce_elem.h"
 
 static float f8_to_f32(uint8_t x, int mantissa, int bias) {
   int m = x & ((1 << mantissa) - 1);
@@ -66,12 +67,12 @@ static inline uint64_t to_u64(double f) {
   return f >= 0x1p63 && f < 0x1p64 ? (uint64_t)f : (uint64_t)to_i64(f);
 }
 
-// The frequent sources are compiled for several instruction sets.
+// Frequent pairs are compiled for several instruction sets.
 // Source kinds: integers come as themselves, real floats as float or double.
 #define LOAD_PLAIN(x) (x)
 #define LOAD_BOOL(x) ((x) != 0)  // foreign memory may hold other bytes than 0 and 1
 #define LOAD_BF16(x) ig_bf16_to_f32(x)
-#define LOAD_F16(x) ig_f16_to_f32(x)
+#define LOAD_F16(x) ig_f16_get(x)
 #define LOAD_F8A(x) ig_f8e4m3fn_to_f32(x)
 #define LOAD_F8B(x) ig_f8e5m2_to_f32(x)
 #define LOAD_RE(x) (x).re
@@ -88,7 +89,7 @@ static inline uint64_t to_u64(double f) {
 #define F_F32(f) ((float)(f))
 #define F_F64(f) ((double)(f))
 #define F_BF16(f) ig_f32_to_bf16((float)(f))
-#define F_F16(f) ig_f32_to_f16((float)(f))
+#define F_F16(f) ig_f16_put((float)(f))  // without branches
 #define F_F8A(f) ig_f32_to_f8e4m3fn((float)(f))
 #define F_F8B(f) ig_f32_to_f8e5m2((float)(f))
 #define F_C64(f) ((ig_c64){(float)(f), 0})
@@ -110,38 +111,72 @@ static inline uint64_t to_u64(double f) {
 #define I_U32(i) ((uint32_t)(i))
 #define I_U64(i) ((uint64_t)(i))
 
-#define ROW(attr, tag, source, load, K)                  \
-  LOOP(attr, tag##_bool, source, bool, load, F_BOOL)     \
-  LOOP(attr, tag##_u8, source, uint8_t, load, K##_U8)    \
-  LOOP(attr, tag##_i8, source, int8_t, load, K##_I8)     \
-  LOOP(attr, tag##_i16, source, int16_t, load, K##_I16)  \
-  LOOP(attr, tag##_i32, source, int32_t, load, K##_I32)  \
-  LOOP(attr, tag##_i64, source, int64_t, load, K##_I64)  \
-  LOOP(attr, tag##_u16, source, uint16_t, load, K##_U16) \
-  LOOP(attr, tag##_u32, source, uint32_t, load, K##_U32) \
-  LOOP(attr, tag##_u64, source, uint64_t, load, K##_U64) \
-  LOOP(attr, tag##_f16, source, uint16_t, load, F_F16)   \
-  LOOP(attr, tag##_bf16, source, uint16_t, load, F_BF16) \
-  LOOP(attr, tag##_f32, source, float, load, F_F32)      \
-  LOOP(attr, tag##_f64, source, double, load, F_F64)     \
-  LOOP(attr, tag##_c64, source, ig_c64, load, F_C64)     \
-  LOOP(attr, tag##_c128, source, ig_c128, load, F_C128)  \
-  LOOP(attr, tag##_f8a, source, uint8_t, load, F_F8A)    \
-  LOOP(attr, tag##_f8b, source, uint8_t, load, F_F8B)
+// To an integer: where all of a block is in range of `wide`, the plain conversion, which becomes a
+// vector of them; to_i64 for the others.
+#define TO_INT(attr, name, source, target, load, real, wide, limit)                         \
+  attr static void name(void *dst, const void *src, size_t n) {                             \
+    target *d = dst;                                                                        \
+    for (const source *s = src; n > 0;) {                                                   \
+      size_t m = n < 256 ? n : 256;                                                         \
+      int beyond = 0;                                                                       \
+      for (size_t i = 0; i < m; i++) {                                                      \
+        real v = (real)(load(s[i]));                                                        \
+        beyond |= !(v < (real)(limit) && v > -(real)(limit));                               \
+      }                                                                                     \
+      for (size_t i = 0; i < m && !beyond; i++) d[i] = (target)(wide)(load(s[i]));          \
+      for (size_t i = 0; i < m && beyond; i++) d[i] = (target)to_i64((double)(load(s[i]))); \
+      s += m;                                                                               \
+      d += m;                                                                               \
+      n -= m;                                                                               \
+    }                                                                                       \
+  }
 
-ROW(IG_CLONES, bool, uint8_t, LOAD_BOOL, I)
-ROW(, u8, uint8_t, LOAD_PLAIN, I)
+#define RARE(tag, source, load, K)                   \
+  LOOP(, tag##_i8, source, int8_t, load, K##_I8)     \
+  LOOP(, tag##_i16, source, int16_t, load, K##_I16)  \
+  LOOP(, tag##_u16, source, uint16_t, load, K##_U16) \
+  LOOP(, tag##_u32, source, uint32_t, load, K##_U32) \
+  LOOP(, tag##_u64, source, uint64_t, load, K##_U64) \
+  LOOP(, tag##_c64, source, ig_c64, load, F_C64)     \
+  LOOP(, tag##_c128, source, ig_c128, load, F_C128)  \
+  LOOP(, tag##_f8a, source, uint8_t, load, F_F8A)    \
+  LOOP(, tag##_f8b, source, uint8_t, load, F_F8B)
+
+#define ROW(attr, tag, source, load, K)                 \
+  RARE(tag, source, load, K)                            \
+  LOOP(attr, tag##_bool, source, bool, load, F_BOOL)    \
+  LOOP(attr, tag##_i32, source, int32_t, load, K##_I32) \
+  LOOP(attr, tag##_i64, source, int64_t, load, K##_I64) \
+  LOOP(attr, tag##_f32, source, float, load, F_F32)     \
+  LOOP(, tag##_u8, source, uint8_t, load, K##_U8)       \
+  LOOP(, tag##_f16, source, uint16_t, load, F_F16)      \
+  LOOP(, tag##_bf16, source, uint16_t, load, F_BF16)    \
+  LOOP(, tag##_f64, source, double, load, F_F64)
+
+#define REAL_ROW(tag, source, load, real)                                    \
+  RARE(tag, source, load, F)                                                 \
+  LOOP(IG_CLONES, tag##_bool, source, bool, load, F_BOOL)                    \
+  LOOP(IG_CLONES, tag##_f16, source, uint16_t, load, F_F16)                  \
+  LOOP(IG_CLONES, tag##_bf16, source, uint16_t, load, F_BF16)                \
+  LOOP(IG_CLONES, tag##_f32, source, float, load, F_F32)                     \
+  LOOP(IG_CLONES, tag##_f64, source, double, load, F_F64)                    \
+  TO_INT(, tag##_u8, source, uint8_t, load, real, int32_t, 0x1p31)           \
+  TO_INT(IG_CLONES, tag##_i32, source, int32_t, load, real, int32_t, 0x1p31) \
+  TO_INT(, tag##_i64, source, int64_t, load, real, int64_t, 0x1p63)
+
+ROW(IG_CLONES, truth, uint8_t, LOAD_BOOL, I)  // not `bool`, which may be a macro
+ROW(IG_CLONES, u8, uint8_t, LOAD_PLAIN, I)
 ROW(, i8, int8_t, LOAD_PLAIN, I)
 ROW(, i16, int16_t, LOAD_PLAIN, I)
-ROW(, i32, int32_t, LOAD_PLAIN, I)
+ROW(IG_CLONES, i32, int32_t, LOAD_PLAIN, I)
 ROW(IG_CLONES, i64, int64_t, LOAD_PLAIN, I)
 ROW(, u16, uint16_t, LOAD_PLAIN, I)
 ROW(, u32, uint32_t, LOAD_PLAIN, I)
 ROW(, u64, uint64_t, LOAD_PLAIN, I)
-ROW(IG_CLONES, f16, uint16_t, LOAD_F16, F)
-ROW(IG_CLONES, bf16, uint16_t, LOAD_BF16, F)
-ROW(IG_CLONES, f32, float, LOAD_PLAIN, F)
-ROW(IG_CLONES, f64, double, LOAD_PLAIN, F)
+REAL_ROW(f16, uint16_t, LOAD_F16, float)
+REAL_ROW(bf16, uint16_t, LOAD_BF16, float)
+REAL_ROW(f32, float, LOAD_PLAIN, float)
+REAL_ROW(f64, double, LOAD_PLAIN, double)
 ROW(, c64, ig_c64, LOAD_RE, F)
 ROW(, c128, ig_c128, LOAD_RE, F)
 ROW(, f8a, uint8_t, LOAD_F8A, F)
@@ -168,7 +203,7 @@ typedef void convert_fn(void *dst, const void *src, size_t n);
   }
 
 static convert_fn *const table[IG_DTYPE_COUNT][IG_DTYPE_COUNT] = {
-    [IG_BOOL] = CELLS(bool),    [IG_U8] = CELLS(u8),      [IG_I8] = CELLS(i8),
+    [IG_BOOL] = CELLS(truth),   [IG_U8] = CELLS(u8),      [IG_I8] = CELLS(i8),
     [IG_I16] = CELLS(i16),      [IG_I32] = CELLS(i32),    [IG_I64] = CELLS(i64),
     [IG_U16] = CELLS(u16),      [IG_U32] = CELLS(u32),    [IG_U64] = CELLS(u64),
     [IG_F16] = CELLS(f16),      [IG_BF16] = CELLS(bf16),  [IG_F32] = CELLS(f32),
@@ -186,7 +221,13 @@ void ig_convert(void *dst, ig_dtype to, const void *src, ig_dtype from, size_t n
   if (from == IG_C128 && to == IG_C64) fn = wide_c128_c64;
   if (from == IG_C64 && to == IG_BOOL) fn = wide_c64_bool;
   if (from == IG_C128 && to == IG_BOOL) fn = wide_c128_bool;
-  fn(dst, src, n);
+  if (from == IG_F16 && to == IG_F32) {
+    ig_elem_widen(IG_ELEM_F16, src, dst, (int64_t)n);
+  } else if (from == IG_F32 && to == IG_F16) {
+    ig_elem_narrow(IG_ELEM_F16, src, dst, (int64_t)n);
+  } else {
+    fn(dst, src, n);
+  }
 }
 
 void ig_element_store(void *at, ig_dtype dtype, const ig_value *number) {

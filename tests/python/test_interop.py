@@ -185,3 +185,25 @@ def test_weakref_and_gc():
     del x
     gc.collect()
     assert ref() is None
+
+
+@pytest.mark.parametrize("n", [7, 256, 300, 3019])
+def test_conversions_of_long_rows(n):
+    """Blocks with numbers that no 32-bit or 64-bit integer holds among them, and 16-bit floats of every size."""
+    odd = [0, -0.0, 1e9, -1e9, 2**31 - 1, -(2**31), 3e9, -3e9, 1e19, -1e19, 9.2e18, 0.5, 65504, 65519, 6e-8, -2.5e-8]
+    values = np.concatenate([np.random.default_rng(0).standard_normal(3019) * 100, odd])[-n:]
+    for dtype in (np.float32, np.float64):
+        x = values.astype(dtype)
+        t = ingot.from_numpy(x)
+        whole = np.array([int(v) if -(2.0**63) <= v < 2.0**63 else -(2**63) for v in x.astype(np.float64)])
+        assert np.array_equal(t.to(ingot.int64).numpy(), whole)
+        assert np.array_equal(t.to(ingot.int32).numpy(), whole.astype(np.int32))
+        assert np.array_equal(t.to(ingot.uint8).numpy(), whole.astype(np.uint8))
+        with np.errstate(over="ignore"):
+            half = x.astype(np.float32).astype(np.float16)
+        assert np.array_equal(t.to(ingot.float16).numpy(), half)
+        assert np.array_equal(ingot.from_numpy(half).to(ingot.float32).numpy(), half.astype(np.float32))
+    a, b = values > 0, np.arange(n) % 3 > 0
+    s, t = ingot.from_numpy(a), ingot.from_numpy(b)
+    assert np.array_equal((s & t).numpy(), a & b) and np.array_equal((s | t).numpy(), a | b)
+    assert np.array_equal((~s).numpy(), ~a)
