@@ -37,8 +37,10 @@
 
 ONES(leaky_relu, a > 0 ? a : a * s, const double s = NUMBER(1);)
 TWOS(leaky_relu_backward, a > 0 ? g : g * s, const double s = NUMBER(2);)
-ONES(elu, a > 0 ? a * p : expm1((double)a * q) * n, const double p = NUMBER(2);
-     const double n = NUMBER(1) * p; const double q = NUMBER(3);)
+ONE(elu_f32, float, a > 0 ? a * p : ig_expm1_f32(a * q) * n, const float p = (float)NUMBER(2);
+    const float n = (float)(NUMBER(1) * NUMBER(2)); const float q = (float)NUMBER(3);)
+ONE(elu_f64, double, a > 0 ? a * p : ig_expm1_f64(a * q) * n, const double p = NUMBER(2);
+    const double n = NUMBER(1) * p; const double q = NUMBER(3);)
 ONES(hardsigmoid, a <= -3 ? 0 : a >= 3 ? 1 : (a + 3) / 6, )
 TWOS(hardsigmoid_backward, a > -3 && a < 3 ? g / 6 : 0, )
 ONES(hardswish, a <= -3 ? a * 0 : a >= 3 ? a : a * (a + 3) / 6, )
@@ -47,12 +49,16 @@ ONES(hardshrink, a >= -l && a <= l ? 0 : a, const double l = NUMBER(1);)
 TWOS(hardshrink_backward, a >= -l && a <= l ? 0 : g, const double l = NUMBER(2);)
 ONES(softshrink, a > l ? a - l : a < -l ? a + l : a * 0, const double l = NUMBER(1);)
 TWOS(softshrink_backward, a >= -l && a <= l ? 0 : g, const double l = NUMBER(2);)
-ONES(softplus, a *b > h ? a : log1p(exp((double)a * b)) / b, const double b = NUMBER(1);
-     const double h = NUMBER(2);)
+ONE(softplus_f32, float, a *b > h ? a : ig_log1p_f32(ig_exp_f32(a * b)) / b,
+    const float b = (float)NUMBER(1);
+    const float h = (float)NUMBER(2);)
+ONE(softplus_f64, double, a *b > h ? a : log1p(exp(a * b)) / b, const double b = NUMBER(1);
+    const double h = NUMBER(2);)
 TWOS(softplus_backward, a *b > h ? g : g * (1 - 1 / (1 + exp((double)a * b))),
      const double b = NUMBER(2);
      const double h = NUMBER(3);)
-ONES(mish, a *tanh(a > 20 ? (double)a : log1p(exp((double)a))), )
+ONE(mish_f32, float, a *ig_tanh_f32(a > 20 ? a : ig_log1p_f32(ig_exp_f32(a))), )
+ONE(mish_f64, double, a *tanh(a > 20 ? a : log1p(exp(a))), )
 ONES(threshold, a <= l ? w : a, const double l = NUMBER(1); const double w = NUMBER(2);)
 ONE(threshold_i64, int64_t, a <= l ? w : a, const int64_t l = ig_number_i64(&t->args[1]);
     const int64_t w = ig_number_i64(&t->args[2]);)
