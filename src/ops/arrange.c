@@ -168,30 +168,52 @@ static void flip_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta
   ig_dims_of(c, &args[1], args[0].tensor->ndim, false, set);
   if (c->status == IG_OK) ig_shape_like(c, op, args, out);
 }
-// Walks self backwards along the chosen dimensions.
+static void reverse(char *to, const char *from, size_t n, size_t size) {
+  switch (size) {
+#define BACKWARDS(bytes)                                                                      \
+  case bytes:                                                                                 \
+    for (size_t i = 0; i < n; i++) memcpy(to + i * bytes, from + (n - 1 - i) * bytes, bytes); \
+    break;
+    BACKWARDS(1)
+    BACKWARDS(2)
+    BACKWARDS(4)
+    BACKWARDS(8)
+    BACKWARDS(16)
+#undef BACKWARDS
+    default:
+      break;
+  }
+}
+// Walks the rows of self backwards along the chosen dimensions, and each row if the last one is.
 static void flip_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   (void)op;
   const ig_tensor *x = args[0].tensor;
   ig_tensor *out = outs[0].tensor;
-  bool set[IG_MAX_DIM];
+  bool set[IG_MAX_DIM] = {false};
   ig_dims_of(c, &args[1], x->ndim, false, set);
+  int last = x->ndim - 1;
   size_t n = (size_t)ig_tensor_numel(x);
   size_t size = ig_dtype_size(x->dtype);
+  size_t row = last >= 0 ? (size_t)ig_sizes(x)[last].value : 1;  // concrete: real sizes
   ig_scope s = ig_scope_open(c);
   const char *from = ig_dense_read(c, x, x->dtype);
   char *to = ig_dense_room(c, n, x->dtype);
-  for (size_t i = 0; from && to && i < n; i++) {
-    size_t rest = i;
+  for (size_t i = 0; from && to && i < n; i += row) {
+    size_t rest = i / row;
     size_t at = 0;
-    size_t step = 1;
-    for (int d = x->ndim - 1; d >= 0; d--) {
-      size_t len = (size_t)ig_sizes(x)[d].value;  // concrete: real sizes
+    size_t step = row;
+    for (int d = last - 1; d >= 0; d--) {
+      size_t len = (size_t)ig_sizes(x)[d].value;
       size_t k = rest % len;
       rest /= len;
       at += (set[d] ? len - 1 - k : k) * step;
       step *= len;
     }
-    memcpy(to + i * size, from + at * size, size);
+    if (last >= 0 && set[last]) {
+      reverse(to + i * size, from + at * size, row, size);
+    } else {
+      memcpy(to + i * size, from + at * size, row * size);
+    }
   }
   ig_dense_write(c, out, x->dtype, to);
   ig_scope_close(c, s);
