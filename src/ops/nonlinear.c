@@ -35,7 +35,8 @@
   TWO(name##_f32, float, expr, __VA_ARGS__) \
   TWO(name##_f64, double, expr, __VA_ARGS__)
 
-ONES(leaky_relu, a > 0 ? a : a * s, const double s = NUMBER(1);)
+ONE(leaky_relu_f32, float, a > 0 ? a : a * s, const float s = (float)NUMBER(1);)
+ONE(leaky_relu_f64, double, a > 0 ? a : a * s, const double s = NUMBER(1);)
 TWOS(leaky_relu_backward, a > 0 ? g : g * s, const double s = NUMBER(2);)
 ONE(elu_f32, float, a > 0 ? a * p : ig_expm1_f32(a * q) * n, const float p = (float)NUMBER(2);
     const float n = (float)(NUMBER(1) * NUMBER(2)); const float q = (float)NUMBER(3);)
