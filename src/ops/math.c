@@ -30,11 +30,9 @@ LIBM(trunc)
 TILE1(log1p_f32, float, float, ig_log1p_f32(x[i]))
 TILE1(log1p_f64, double, double, log1p(x[i]))
 TILE1(expm1_f32, float, float, ig_expm1_f32(x[i]))
-TILE1(expm1_f64, double, double, ig_expm1_f64(x[i]))
-TILE1(log2_f32, float, float, ig_log_f64((double)x[i]) / ln2)
-TILE1(log2_f64, double, double, log2(x[i]))
-TILE1(exp2_f32, float, float, ig_exp_f64((double)x[i] * ln2))
-TILE1(exp2_f64, double, double, exp2(x[i]))
+TILE1(expm1_f64, double, double, expm1(x[i]))
+LIBM(log2)
+LIBM(exp2)
 
 // log(1 + z) and exp(z) - 1 without cancellation near 0.
 static ig_cd clog1p_of(ig_cd z) {

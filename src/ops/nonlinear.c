@@ -40,7 +40,7 @@ ONE(leaky_relu_f64, double, a > 0 ? a : a * s, const double s = NUMBER(1);)
 TWOS(leaky_relu_backward, a > 0 ? g : g * s, const double s = NUMBER(2);)
 ONE(elu_f32, float, a > 0 ? a * p : ig_expm1_f32(a * q) * n, const float p = (float)NUMBER(2);
     const float n = (float)(NUMBER(1) * NUMBER(2)); const float q = (float)NUMBER(3);)
-ONE(elu_f64, double, a > 0 ? a * p : ig_expm1_f64(a * q) * n, const double p = NUMBER(2);
+ONE(elu_f64, double, a > 0 ? a * p : expm1(a * q) * n, const double p = NUMBER(2);
     const double n = NUMBER(1) * p; const double q = NUMBER(3);)
 ONES(hardsigmoid, a <= -3 ? 0 : a >= 3 ? 1 : (a + 3) / 6, )
 TWOS(hardsigmoid_backward, a > -3 && a < 3 ? g / 6 : 0, )
@@ -58,7 +58,14 @@ ONE(softplus_f64, double, a *b > h ? a : log1p(exp(a * b)) / b, const double b =
 TWOS(softplus_backward, a *b > h ? g : g * (1 - 1 / (1 + exp((double)a * b))),
      const double b = NUMBER(2);
      const double h = NUMBER(3);)
-ONE(mish_f32, float, a *ig_tanh_f32(a > 20 ? a : ig_log1p_f32(ig_exp_f32(a))), )
+static void mish_f32(const ig_tile_args *t) {  // not worth its size in clones
+  const float *x = t->in[0];
+  float *o = t->out;
+  for (size_t i = 0; i < t->n; i++) {
+    const float soft = x[i] > 20 ? x[i] : ig_log1p_f32(ig_exp_f32(x[i]));
+    o[i] = x[i] * ig_tanh_f32(soft);
+  }
+}
 ONE(mish_f64, double, a *tanh(a > 20 ? a : log1p(exp(a))), )
 ONES(threshold, a <= l ? w : a, const double l = NUMBER(1); const double w = NUMBER(2);)
 ONE(threshold_i64, int64_t, a <= l ? w : a, const int64_t l = ig_number_i64(&t->args[1]);
