@@ -440,10 +440,26 @@ static PyObject *program_unlift(PyObject *o, PyObject *unused) {
   return out;
 }
 
-static PyObject *program_name_inputs(PyObject *o, PyObject *unused) {
-  (void)unused;
+// name_inputs({path of a weight: path that it is named after})
+static PyObject *program_name_inputs(PyObject *o, PyObject *shown) {
   ig_ctx *c = py_ctx();
-  return ig_program_name_inputs(c, program_of(o)) == IG_OK ? Py_NewRef(o) : py_raise(c);
+  ig_map map = ig_map_make(c->alloc);
+  PyObject *key = NULL;
+  PyObject *value = NULL;
+  Py_ssize_t at = 0;
+  bool ok = PyDict_Check(shown);
+  if (!ok) PyErr_SetString(PyExc_TypeError, "name_inputs: expected a dict of paths");
+  while (ok && PyDict_Next(shown, &at, &key, &value)) {
+    const char *path = PyUnicode_AsUTF8(key);
+    const char *name = path ? PyUnicode_AsUTF8(value) : NULL;
+    ig_map_value *v = name ? ig_map_put(&map, path) : NULL;
+    ok = v != NULL;
+    if (ok) v->ptr = (void *)(uintptr_t)name;
+  }
+  if (ok && ig_program_name_inputs(c, program_of(o), &map) != IG_OK) ok = py_raise(c) != NULL;
+  ig_map_free(&map);
+  if (!ok && !PyErr_Occurred()) return PyErr_NoMemory();
+  return ok ? Py_NewRef(o) : NULL;
 }
 
 // name_sources(): a parameter or buffer comes from the function that reads it first.
@@ -474,7 +490,7 @@ static PyGetSetDef program_getset[] = {
 };
 static PyMethodDef program_methods[] = {
     {"set_specs", program_set_specs, METH_VARARGS, NULL},
-    {"name_inputs", program_name_inputs, METH_NOARGS,
+    {"name_inputs", program_name_inputs, METH_O,
      "Names the placeholders of a capture with late names; the program itself."},
     {"name_sources", program_name_sources, METH_NOARGS, NULL},
     {"unlift", program_unlift, METH_NOARGS, "The graph of the program as a module runs it."},

@@ -52,11 +52,20 @@ static PyObject *from_values(ig_ctx *c, const ig_value *at, size_t n) {
   return py_from_value(c, &list);
 }
 
+// A function of Python and what its operator is called among the sources of its nodes.
+typedef struct callee {
+  PyObject *fn;
+  const char *source;
+} callee;
+
 // fn(*values) -> list
 static const ig_value *call_fn(ig_ctx *c, const ig_value *in, size_t n, size_t *nouts, void *user) {
+  const callee *k = user;
   PyObject *list = from_values(c, in, n);
   PyObject *tuple = list ? PyList_AsTuple(list) : NULL;
-  PyObject *answer = tuple ? PyObject_CallObject(user, tuple) : NULL;
+  bool inside = tuple && py_level_enter(c, k->source);
+  PyObject *answer = tuple ? PyObject_CallObject(k->fn, tuple) : NULL;
+  if (inside) py_level_leave(c);
   const ig_value *out = answer ? to_values(c, answer, nouts) : NULL;
   if (!out && c->status == IG_OK) py_host_failed(c);
   Py_XDECREF(answer);
@@ -65,11 +74,17 @@ static const ig_value *call_fn(ig_ctx *c, const ig_value *in, size_t n, size_t *
   return out;
 }
 
-static ig_branch branch_of(PyObject *fn) {
+static ig_branch branch_of(callee *fn) {
   return (ig_branch){.fn = call_fn, .user = fn};
 }
 
-static PyObject *finish(ig_ctx *c, ig_scope s, const ig_value *outs, size_t n) {
+// The operator is what its nodes come from.
+static bool begin(ig_ctx *c, const ig_hop *hop) {
+  return py_region(c, "HigherOrderOperator", hop->name, NULL);
+}
+
+static PyObject *finish(ig_ctx *c, ig_scope s, bool inside, const ig_value *outs, size_t n) {
+  if (inside) py_region_leave(c);
   PyObject *list = outs ? from_values(c, outs, n) : PyErr_Occurred() ? NULL : py_raise(c);
   // An exception of Python leaves a status behind.
   if (!outs && c->status != IG_OK) ig_ctx_clear(c);
@@ -103,8 +118,9 @@ static PyObject *hop_cond(PyObject *module, PyObject *args) {
   if (!PyArg_ParseTuple(args, "OOOO|O:hop_cond", &pred, &yes, &no, &operands, &keys)) return NULL;
   ig_ctx *c = py_ctx();
   ig_scope s = ig_scope_open(c);
-  ig_branch t = branch_of(yes);
-  ig_branch f = branch_of(no);
+  bool inside = begin(c, &ig_hop_cond);
+  ig_branch t = branch_of(&(callee){yes, "cond"});
+  ig_branch f = branch_of(&(callee){no, "cond"});
   ig_value p;
   ig_cond_args a = {.pred = &p, .yes = &t, .no = &f};
   const ig_value *outs = NULL;
@@ -112,7 +128,7 @@ static PyObject *hop_cond(PyObject *module, PyObject *args) {
   if (to_value(pred, &p)) a.operands = to_values(c, operands, &a.noperands);
   if (a.operands) a.keys = to_texts(c, keys, a.noperands);
   if (a.operands && !PyErr_Occurred()) outs = ig_cond(c, &a, &n);
-  return finish(c, s, outs, n);
+  return finish(c, s, inside, outs, n);
 }
 
 // hop_map(fn, xs, args) -> list
@@ -124,7 +140,8 @@ static PyObject *hop_map(PyObject *module, PyObject *args) {
   if (!PyArg_ParseTuple(args, "OOO:hop_map", &fn, &xs, &rest)) return NULL;
   ig_ctx *c = py_ctx();
   ig_scope s = ig_scope_open(c);
-  ig_branch body = branch_of(fn);
+  bool inside = begin(c, &ig_hop_map);
+  ig_branch body = branch_of(&(callee){fn, "map"});
   const ig_value *outs = NULL;
   size_t nx = 0;
   size_t na = 0;
@@ -132,7 +149,7 @@ static PyObject *hop_map(PyObject *module, PyObject *args) {
   const ig_value *x = to_values(c, xs, &nx);
   const ig_value *a = x ? to_values(c, rest, &na) : NULL;
   if (a) outs = ig_map_over(c, &body, x, nx, a, na, &n);
-  return finish(c, s, outs, n);
+  return finish(c, s, inside, outs, n);
 }
 
 // hop_while_loop(cond_fn, body_fn, carried, extra) -> list
@@ -145,8 +162,9 @@ static PyObject *hop_while_loop(PyObject *module, PyObject *args) {
   if (!PyArg_ParseTuple(args, "OOOO:hop_while_loop", &cond, &fn, &carried, &extra)) return NULL;
   ig_ctx *c = py_ctx();
   ig_scope s = ig_scope_open(c);
-  ig_branch test = branch_of(cond);
-  ig_branch body = branch_of(fn);
+  bool inside = begin(c, &ig_hop_while_loop);
+  ig_branch test = branch_of(&(callee){cond, "while_loop"});
+  ig_branch body = branch_of(&(callee){fn, "while_loop"});
   const ig_value *outs = NULL;
   size_t nc = 0;
   size_t ne = 0;
@@ -154,7 +172,7 @@ static PyObject *hop_while_loop(PyObject *module, PyObject *args) {
   const ig_value *a = to_values(c, carried, &nc);
   const ig_value *b = a ? to_values(c, extra, &ne) : NULL;
   if (b) outs = ig_while_loop(c, &test, &body, a, nc, b, ne, &n);
-  return finish(c, s, outs, n);
+  return finish(c, s, inside, outs, n);
 }
 
 // hop_scan(combine_fn, init, xs, extra, dim, reverse) -> list
@@ -171,7 +189,8 @@ static PyObject *hop_scan(PyObject *module, PyObject *args) {
   }
   ig_ctx *c = py_ctx();
   ig_scope s = ig_scope_open(c);
-  ig_branch combine = branch_of(fn);
+  bool inside = begin(c, &ig_hop_scan);
+  ig_branch combine = branch_of(&(callee){fn, "scan"});
   ig_scan_args a = {.combine = &combine, .dim = dim, .reverse = reverse != 0};
   const ig_value *outs = NULL;
   size_t n = 0;
@@ -179,7 +198,7 @@ static PyObject *hop_scan(PyObject *module, PyObject *args) {
   if (a.init) a.xs = to_values(c, xs, &a.nxs);
   if (a.xs) a.extra = to_values(c, extra, &a.nextra);
   if (a.extra) outs = ig_scan(c, &a, &n);
-  return finish(c, s, outs, n);
+  return finish(c, s, inside, outs, n);
 }
 
 // hop_strict_mode(fn, operands) -> list
@@ -190,13 +209,14 @@ static PyObject *hop_strict_mode(PyObject *module, PyObject *args) {
   if (!PyArg_ParseTuple(args, "OO:hop_strict_mode", &fn, &operands)) return NULL;
   ig_ctx *c = py_ctx();
   ig_scope s = ig_scope_open(c);
-  ig_branch body = branch_of(fn);
+  bool inside = begin(c, &ig_hop_strict_mode);
+  ig_branch body = branch_of(&(callee){fn, "strict_mode"});
   const ig_value *outs = NULL;
   size_t nx = 0;
   size_t n = 0;
   const ig_value *x = to_values(c, operands, &nx);
   if (x) outs = ig_strict_mode(c, &body, x, nx, &n);
-  return finish(c, s, outs, n);
+  return finish(c, s, inside, outs, n);
 }
 
 // hop_set_grad(enabled, fn, operands) -> list
@@ -208,13 +228,13 @@ static PyObject *hop_set_grad(PyObject *module, PyObject *args) {
   if (!PyArg_ParseTuple(args, "pOO:hop_set_grad", &enabled, &fn, &operands)) return NULL;
   ig_ctx *c = py_ctx();
   ig_scope s = ig_scope_open(c);
-  ig_branch body = branch_of(fn);
+  ig_branch body = branch_of(&(callee){fn, NULL});
   const ig_value *outs = NULL;
   size_t nx = 0;
   size_t n = 0;
   const ig_value *x = to_values(c, operands, &nx);
   if (x) outs = ig_wrap_set_grad_enabled(c, enabled != 0, &body, x, nx, &n);
-  return finish(c, s, outs, n);
+  return finish(c, s, false, outs, n);
 }
 
 static bool fill_args(ig_ctx *c, const ig_op *op, PyObject *kwargs, ig_value *values) {
@@ -247,11 +267,12 @@ static PyObject *hop_functional(PyObject *module, PyObject *args) {
   const ig_op *op = ((py_op *)overload)->sigs[0]->op;
   ig_ctx *c = py_ctx();
   ig_scope s = ig_scope_open(c);
+  bool inside = begin(c, &ig_hop_auto_functionalized);
   ig_value values[IG_MAX_ARGS];
   const ig_value *outs = NULL;
   size_t n = 0;
   if (fill_args(c, op, kwargs, values)) outs = ig_auto_functionalized(c, op, values, &n);
-  return finish(c, s, outs, n);
+  return finish(c, s, inside, outs, n);
 }
 
 // ---- a capture that ends as a graph ----
@@ -379,13 +400,14 @@ static PyObject *capture_is_strict(PyObject *module, PyObject *unused) {
   return PyBool_FromLong(c->capture && c->capture->strict);
 }
 
-// capture_name(tensor) -> (name of its node, is it an input of the user?), None: it has no node
+// capture_name(tensor) -> (what the program calls it, is it an input of the user?), None: it has no
+// node
 static PyObject *capture_name(PyObject *module, PyObject *o) {
   (void)module;
   const ig_node *n = py_is_tensor(o) ? py_tensor_of(o)->node : NULL;
   if (!n) Py_RETURN_NONE;
   bool input = ig_node_is_placeholder(n) && n->role == IG_INPUT_USER;
-  return Py_BuildValue("(sO)", n->name, input ? Py_True : Py_False);
+  return Py_BuildValue("(sO)", input && n->path ? n->path : n->name, input ? Py_True : Py_False);
 }
 
 PyMethodDef py_hop_functions[] = {

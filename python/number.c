@@ -16,6 +16,16 @@ static PyObject *call2(py_fn fn, PyObject *a, PyObject *b) {
   return or_not_implemented(py_fn_call(fn, args, 2));
 }
 
+// A method by its name, which the program has as an operator of Python.
+static PyObject *as_operator(py_fn fn, const char *name, const char *source, PyObject *a,
+                             PyObject *b) {
+  ig_ctx *c = py_ctx();
+  bool inside = py_region(c, "method_descriptor", name, source);
+  PyObject *out = call2(fn, a, b);
+  if (inside) py_region_leave(c);
+  return out;
+}
+
 // a op b, where the tensor may stand on either side: `reflected` takes (b, a).
 static PyObject *binary(py_fn fn, py_fn reflected, PyObject *a, PyObject *b) {
   return py_is_tensor(a) ? call2(fn, a, b) : call2(reflected, b, a);
@@ -32,7 +42,7 @@ static PyObject *nb_sub(PyObject *a, PyObject *b) {
   return binary(PY_FN_sub, PY_FN_rsub, a, b);
 }
 static PyObject *nb_truediv(PyObject *a, PyObject *b) {
-  if (py_is_tensor(a)) return call2(PY_FN_div, a, b);
+  if (py_is_tensor(a)) return as_operator(PY_FN_div, "div", "truediv", a, b);
   ig_value v;
   if (py_to_number(a, &v) != PY_TAKEN) {
     PyErr_Clear();
@@ -73,17 +83,9 @@ static PyObject *nb_rshift(PyObject *a, PyObject *b) {
   return call2(py_is_tensor(a) ? PY_FN___rshift__ : PY_FN_bitwise_right_shift, a, b);
 }
 
-static PyObject *inplace(py_fn fn, const char *name, const char *source, PyObject *a, PyObject *b) {
-  ig_ctx *c = py_ctx();
-  bool inside = py_region(c, "method_descriptor", name, source);
-  PyObject *out = call2(fn, a, b);
-  if (inside) py_region_leave(c);
-  return out;
-}
-
-#define INPLACE(slot, name)                               \
-  static PyObject *nb_i##slot(PyObject *a, PyObject *b) { \
-    return inplace(PY_FN_##name, #name, "i" #slot, a, b); \
+#define INPLACE(slot, name)                                   \
+  static PyObject *nb_i##slot(PyObject *a, PyObject *b) {     \
+    return as_operator(PY_FN_##name, #name, "i" #slot, a, b); \
   }
 INPLACE(add, add_)
 INPLACE(sub, sub_)

@@ -380,6 +380,10 @@ void py_trace_merge(ig_ctx *c);  // before the capture ends: a strict one keeps 
 // wrote ("iadd"; NULL: the name). true: leave it again.
 bool py_region_enter(ig_ctx *c, const char *cls, const char *name, const char *source);
 void py_region_leave(ig_ctx *c);
+// A function of a higher-order operator is captured as a graph of its own; `source` is what the
+// operator is called among the sources of its nodes. true: leave it again.
+bool py_level_enter(ig_ctx *c, const char *source);
+void py_level_leave(ig_ctx *c);
 static inline bool py_region(ig_ctx *c, const char *cls, const char *name, const char *source) {
   return c->capture && py_region_enter(c, cls, name, source);
 }

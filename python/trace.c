@@ -39,19 +39,35 @@ typedef struct fn_count {
   const char *cls;
   const char *name;
   size_t calls;
+  struct fn_count *next;  // of the same graph
 } fn_count;
 
 // The call that nodes come from; its texts are made when its first node is recorded.
 typedef struct region {
-  fn_count *fn;               // NULL: none yet
-  size_t number;              // of the call
-  const char *source;         // strict: name of the function as the caller wrote it, NULL: none
-  ig_map_value *source_slot;  // strict: how many calls have that name
+  fn_count *fn;        // NULL: none yet
+  bool builtin;        // told by its binding, not seen among the frames
+  size_t number;       // of the call
+  const char *source;  // strict: name of the function as the caller wrote it, NULL: none
   char source_name[96];
   const ig_graph *graph;  // where the texts are
   const char *torch_fn;
   const char *source_fn;
 } region;
+
+// What is counted within one graph: a sub-graph of a higher-order operator counts its calls anew.
+typedef struct level {
+  struct level *outer;
+  fn_count *recent[CODES];  // by hash of the name
+  ig_map counts;            // "method_descriptor.add" -> fn_count
+  fn_count *fns;            // all of them
+  ig_map sources;           // names given out to source functions
+  size_t depth;             // regions entered
+  PyFrameObject *function;  // Python function that recorded last, retained
+  region at;
+  region outer_at;            // the call of that function
+  const char *prefix;         // strict: source functions of the calls around it, in the arena
+  const char *module_source;  // strict: the layer being called; it wins over functions
+} level;
 
 struct py_trace {
   bool strict;
@@ -61,33 +77,42 @@ struct py_trace {
   IG_VEC(site *) sites;  // open addressing, a power of two
   size_t nsites;
   known_code codes[CODES];
-  fn_count *recent[CODES];  // by hash of the name
-  ig_map counts;            // "method_descriptor.add" -> fn_count
-  ig_map sources;           // names given out to source functions
-  size_t depth;             // regions entered
-  PyFrameObject *function;  // Python function that recorded last, retained
-  region function_at;       // its call: what is called inside of it does not count
-  region at;
-  const char *module_stack;   // text for the next nodes, in the arena; NULL: none
-  const char *module_source;  // strict: the layer being called; it wins over functions
-  const ig_graph *graph;      // the two, as this graph keeps them
+  level *in;
+  const char *module_stack;  // text for the next nodes, in the arena; NULL: none
+  const ig_graph *graph;     // it and the layer's source, as this graph keeps them
   const char *given[2];
   const char *kept[2];
 };
 
 // ---- life ----
 
-static void forget_function(py_trace *t) {
-  Py_CLEAR(t->function);
+static bool push_level(ig_ctx *c, py_trace *t) {
+  level *l = PyMem_Calloc(1, sizeof *l);
+  if (!l) return false;
+  l->counts = l->sources = ig_map_make(c->alloc);
+  l->outer = t->in;
+  t->in = l;
+  return true;
+}
+
+static void pop_level(py_trace *t) {
+  level *l = t->in;
+  t->in = l->outer;
+  Py_XDECREF(l->function);
+  ig_map_free(&l->counts);
+  ig_map_free(&l->sources);
+  PyMem_Free(l);
 }
 
 py_trace *py_trace_begin(ig_ctx *c, bool strict, bool grad_modes) {
   py_trace *t = PyMem_Calloc(1, sizeof *t);
-  if (!t) return (py_trace *)PyErr_NoMemory();
+  if (!t || !push_level(c, t)) {
+    PyMem_Free(t);
+    return (py_trace *)PyErr_NoMemory();
+  }
   t->strict = strict;
   t->grad_modes = grad_modes;
   t->arena = ig_arena_make(c->alloc);
-  t->counts = t->sources = ig_map_make(c->alloc);
   t->edge = PyThreadState_GetFrame(PyThreadState_Get());
   c->locate_user = t;
   return t;
@@ -98,15 +123,13 @@ void py_trace_end(ig_ctx *c) {
   if (!t) return;
   c->locate_user = NULL;
   c->stack = NULL;
-  forget_function(t);
+  while (t->in) pop_level(t);
   Py_XDECREF(t->edge);
   for (size_t i = 0; i < t->sites.cap; i++) {
     if (t->sites.at[i]) Py_DECREF(t->sites.at[i]->code);
   }
   for (size_t i = 0; i < CODES; i++) Py_XDECREF(t->codes[i].code);
   ig_vec_free(c->alloc, &t->sites);
-  ig_map_free(&t->counts);
-  ig_map_free(&t->sources);
   ig_arena_free(&t->arena);
   PyMem_Free(t);
 }
@@ -259,38 +282,51 @@ static void walk_frames(py_trace *t, walk *w) {
 static fn_count *find_count(py_trace *t, const char *cls, const char *name) {
   char key[160];
   (void)snprintf(key, sizeof key, "%s.%s", cls, name);
-  ig_map_value *v = ig_map_find(&t->counts, key);
+  ig_map_value *v = ig_map_find(&t->in->counts, key);
   if (v) return v->ptr;
   const char *kept = ig_arena_strn(&t->arena, key, strlen(key));
   fn_count *f = kept ? ig_arena_push(&t->arena, sizeof *f) : NULL;
-  v = f ? ig_map_put(&t->counts, kept) : NULL;
+  v = f ? ig_map_put(&t->in->counts, kept) : NULL;
   if (!v) return NULL;
   *f = (fn_count){.cls = ig_arena_strn(&t->arena, cls, strlen(cls)),
-                  .name = ig_arena_strn(&t->arena, name, strlen(name))};
+                  .name = ig_arena_strn(&t->arena, name, strlen(name)),
+                  .next = t->in->fns};
   v->ptr = f->cls && f->name ? f : NULL;
+  if (v->ptr) t->in->fns = f;
   return v->ptr;
 }
 
 static fn_count *count_of(py_trace *t, const char *cls, const char *name) {
   size_t h = (unsigned char)cls[0];
   for (const char *at = name; *at; at++) h = h * 31 + (unsigned char)*at;
-  fn_count **recent = &t->recent[h % CODES];
+  fn_count **recent = &t->in->recent[h % CODES];
   bool same = *recent && strcmp((*recent)->name, name) == 0 && strcmp((*recent)->cls, cls) == 0;
   if (!same) *recent = find_count(t, cls, name);
   return *recent;
 }
 
-// A name as fx would give it to the call: sum_1, add, add_1, keep_default.
-static ig_map_value *unique_source(py_trace *t, const char *source, char *out, size_t cap) {
-  char key[160];
-  char base[96];
-  (void)snprintf(base, sizeof base, "%s", source);
-  for (char *at = base; *at; at++) *at = (char)(*at == '.' ? '_' : *at);
-  (void)snprintf(key, sizeof key, "%s", base);
-  ig_map_value *v = ig_map_find(&t->sources, key);
+enum { SOURCE_CAP = 160 };
+
+// A source function as part of a name: scale.default is scale_default.
+static const char *source_key(const char *source, char *key) {
+  (void)snprintf(key, SOURCE_CAP, "%s", source);
+  for (char *p = key; *p; p++) *p = (char)(*p == '.' ? '_' : *p);
+  return key;
+}
+
+static ig_map_value *find_source(const py_trace *t, const char *source) {
+  char key[SOURCE_CAP];
+  return ig_map_find(&t->in->sources, source_key(source, key));
+}
+
+// A name as fx would give it to the call: sum_1, add, add_1.
+static void unique_source(py_trace *t, const char *source, char *out, size_t cap) {
+  char key[SOURCE_CAP];
+  const char *base = source_key(source, key);
+  ig_map_value *v = find_source(t, source);
   if (!v) {
     const char *kept = ig_arena_strn(&t->arena, key, strlen(key));
-    v = kept ? ig_map_put(&t->sources, kept) : NULL;
+    v = kept ? ig_map_put(&t->in->sources, kept) : NULL;
     if (v) v->num = ig_name_is_reserved(base) ? 1 : 0;
   }
   size_t number = v ? v->num++ : 0;
@@ -299,72 +335,110 @@ static ig_map_value *unique_source(py_trace *t, const char *source, char *out, s
   } else {
     (void)snprintf(out, cap, "%s", base);
   }
-  return v;
 }
 
 static void enter_function(py_trace *t, const char *cls, const char *name, const char *source) {
   fn_count *f = count_of(t, cls, name);
-  t->at.fn = f;
-  t->at.number = f ? ++f->calls : 0;
-  t->at.graph = NULL;
-  t->at.source = NULL;
-  t->at.source_slot = NULL;
-  if (!t->strict || !f) return;
-  t->at.source = source == name ? f->name : source;
-  t->at.source_slot = unique_source(t, source, t->at.source_name, sizeof t->at.source_name);
+  region *at = &t->in->at;
+  *at = (region){.fn = f, .number = f ? ++f->calls : 0};
+  if (!t->strict || !f || !source) return;
+  at->source = source == name ? f->name : source;
+  unique_source(t, source, at->source_name, sizeof at->source_name);
 }
 
 bool py_region_enter(ig_ctx *c, const char *cls, const char *name, const char *source) {
   py_trace *t = c->locate_user;
   if (!t) return false;
-  if (t->depth++ == 0) enter_function(t, cls, name, source ? source : name);
+  if (t->in->depth++ == 0) {
+    enter_function(t, cls, name, source ? source : name);
+    t->in->at.builtin = true;
+  }
   return true;
 }
 
 void py_region_leave(ig_ctx *c) {
   py_trace *t = c->locate_user;
-  if (t && t->depth) t->depth--;
+  if (t && t->in->depth) t->in->depth--;
 }
 
-// A function that another one called was not called by the program: its number is free again.
-static void uncount(py_trace *t) {
-  region *r = &t->at;
-  if (t->depth == 0 || !r->fn || r->graph) return;
-  r->fn->calls--;
-  if (r->source_slot) r->source_slot->num--;
+bool py_level_enter(ig_ctx *c, const char *source) {
+  py_trace *t = c->locate_user;
+  if (!t || !c->capture || !c->capture->outer || !push_level(c, t)) return false;
+  if (!t->strict || !source) return true;
+  const char *outer = t->in->outer->prefix ? t->in->outer->prefix : "";
+  size_t n = strlen(outer) + 2 * strlen(source) + 3;
+  char *text = ig_arena_push(&t->arena, n);
+  if (text) (void)snprintf(text, n, "%s%s,%s;", outer, source, source);
+  t->in->prefix = text;
+  return true;
+}
+
+// A capture that is not strict has met the calls of a function before it makes a graph of them, so
+// that they count outside, too.
+static void add_calls(py_trace *t, const level *inner) {
+  for (const fn_count *f = inner->fns; f; f = f->next) {
+    fn_count *outer = find_count(t, f->cls, f->name);
+    if (outer) outer->calls += f->calls;
+  }
+}
+
+void py_level_leave(ig_ctx *c) {
+  py_trace *t = c->locate_user;
+  if (!t || !t->in->outer) return;
+  level *inner = t->in;
+  t->in = inner->outer;
+  if (!t->strict) add_calls(t, inner);
+  t->in = inner;
+  pop_level(t);
+}
+
+// The last call was made inside a function that is written in Python: only that one counts.
+static void take_back(py_trace *t) {
+  region *at = &t->in->at;
+  if (!at->builtin || !at->fn) return;
+  at->builtin = false;
+  at->fn->calls--;
+  ig_map_value *given = at->source ? find_source(t, at->source) : NULL;
+  if (given && given->num) given->num--;
 }
 
 static void see_function(py_trace *t, walk *w) {
+  level *in = t->in;
   if (!w->function) {
-    forget_function(t);
+    Py_CLEAR(in->function);
     return;
   }
-  uncount(t);
-  if (w->function == t->function) {
+  take_back(t);
+  if (w->function == in->function) {
     Py_DECREF(w->function);
-  } else {
-    PyCodeObject *code = PyFrame_GetCode(w->function);
-    const char *name = PyUnicode_AsUTF8(code->co_name);
-    Py_XSETREF(t->function, w->function);
-    if (name) enter_function(t, "function", name, name);
-    t->function_at = t->at;
-    Py_DECREF(code);
+    in->at = in->outer_at;
+    return;
   }
-  t->at = t->function_at;
+  PyCodeObject *code = PyFrame_GetCode(w->function);
+  const char *name = PyUnicode_AsUTF8(code->co_name);
+  Py_XSETREF(in->function, w->function);
+  if (name) enter_function(t, "function", name, name);
+  in->outer_at = in->at;
+  Py_DECREF(code);
 }
 
 // ---- grad mode ----
 
 bool py_trace_grad_mode(ig_ctx *c, bool enabled, PyObject *fn) {
-  const py_trace *t = c->locate_user;
+  py_trace *t = c->locate_user;
   if (!c->capture || !t) return false;
-  if (t->grad_modes) ig_record_grad_mode(c, enabled, fn);
+  if (t->grad_modes) {
+    region before = t->in->at;
+    enter_function(t, "builtin_function_or_method", "_set_grad_enabled", NULL);
+    ig_record_grad_mode(c, enabled, fn);
+    t->in->at = before;
+  }
   return !t->strict;
 }
 
 void py_trace_merge(ig_ctx *c) {
   const py_trace *t = c->locate_user;
-  if (t && t->strict && c->capture) ig_graph_merge_grad_modes(c->capture, !c->no_grad);
+  if (t && t->strict && c->capture) ig_graph_merge_grad_modes(c, c->capture, !c->no_grad);
 }
 
 // ---- the next node ----
@@ -402,14 +476,17 @@ static const char *decimal(size_t n, char *end) {
   return end;
 }
 
-static void write_region(ig_ctx *c, region *r) {
+static void write_region(ig_ctx *c, region *r, const char *prefix) {
   char digits[24];
   const char *name = r->fn->name;
   const char *number = decimal(r->number, digits + sizeof digits);
   r->graph = c->capture;
   r->torch_fn = join(c, (const char *[]){name, "_", number, ";", r->fn->cls, ".", name, NULL});
   r->source_fn = NULL;
-  if (r->source) r->source_fn = join(c, (const char *[]){r->source_name, ",", r->source, NULL});
+  if (r->source) {
+    r->source_fn =
+        join(c, (const char *[]){prefix ? prefix : "", r->source_name, ",", r->source, NULL});
+  }
 }
 
 void py_trace_locate(ig_ctx *c, py_trace *t) {
@@ -433,12 +510,15 @@ void py_trace_locate(ig_ctx *c, py_trace *t) {
     c->stack = s->text;
     (void)ig_ctx_at(c, s->file, s->line);
   }
-  if (t->at.fn && t->at.graph != c->capture) write_region(c, &t->at);
-  if (t->function) t->function_at = t->at;
-  const char *layer = keep(c, t, 1, t->module_source);
+  region *at = &t->in->at;
+  if (at->fn && at->graph != c->capture) {
+    write_region(c, at, t->in->prefix);
+    if (t->in->function) t->in->outer_at = *at;
+  }
+  const char *layer = keep(c, t, 1, t->in->module_source);
   meta[IG_META_NN_MODULE_STACK] = keep(c, t, 0, t->module_stack);
-  meta[IG_META_TORCH_FN] = t->at.fn ? t->at.torch_fn : NULL;
-  meta[IG_META_SOURCE_FN] = layer || !t->at.fn ? layer : t->at.source_fn;
+  meta[IG_META_TORCH_FN] = at->fn ? at->torch_fn : NULL;
+  meta[IG_META_SOURCE_FN] = layer || !at->fn ? layer : at->source_fn;
 }
 
 static const site *current_site(ig_ctx *c, py_trace *t) {
@@ -484,14 +564,15 @@ static PyObject *trace_layer(PyObject *module, PyObject *args) {
   const char *cls = NULL;
   if (!PyArg_ParseTuple(args, "z|z:trace_layer", &base, &cls)) return NULL;
   py_trace *t = py_ctx()->locate_user;
-  if (t && t->strict) {
+  if (t && t->strict && !t->in->outer) {  // inside a higher-order operator only functions count
     char unique[176];
     char text[320];
-    t->module_source = NULL;
+    t->in->module_source = NULL;
     if (base && cls) {
       unique_source(t, base, unique, sizeof unique);
       int n = snprintf(text, sizeof text, "%s,%s", unique, cls);
-      t->module_source = ig_arena_strn(&t->arena, text, (size_t)n < sizeof text ? (size_t)n : 0);
+      t->in->module_source =
+          ig_arena_strn(&t->arena, text, (size_t)n < sizeof text ? (size_t)n : 0);
     }
   }
   Py_RETURN_NONE;

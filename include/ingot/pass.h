@@ -31,7 +31,9 @@ IG_API IG_MUST_USE ig_status ig_program_unlift(ig_ctx *c, const ig_program *p, i
 // The tree of modules that the program came from, rebuilt from the module stacks of its nodes: one
 // graph per module, which gets the values it reads as placeholders (named after the nodes outside),
 // its weights as attributes, and calls its children (call_module, by path from here). A module that
-// is called again in the same way has one graph; in another way, one more under "path@1".
+// is called again in the same way has one graph; in another way, one more under "path@1". Buffers
+// are written where their new values are computed; new values of inputs are outputs of the root, in
+// front of the user's, for the caller to write.
 typedef struct ig_module_tree ig_module_tree;
 typedef struct ig_module_entry {
   const char *path;  // "" is the root, which comes first; every other comes after its children

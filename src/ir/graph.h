@@ -189,9 +189,9 @@ bool ig_node_set_val(ig_ctx *c, ig_node *n, const ig_value *val);
 // Makes n an attribute's value; the old one is let go. At most one is not NULL.
 void ig_node_set_attr(ig_node *n, ig_tensor *constant, ig_graph *sub, void *object);
 
-// Sub-graphs. add: retained, under prefix_N with the first N that is no attribute and no name of a
-// placeholder ("true_graph_0"); set: under that very name, in place of what was there. The name is
-// returned; NULL after an error.
+// Sub-graphs. add: retained, under prefix_N with the first N that is no attribute ("true_graph_0";
+// names of nodes are another matter); set: under that very name, in place of what was there. The
+// name is returned; NULL after an error.
 const char *ig_graph_add_sub(ig_ctx *c, ig_graph *g, const char *prefix, ig_graph *sub);
 const char *ig_graph_set_sub(ig_ctx *c, ig_graph *g, const char *name, ig_graph *sub);
 
@@ -219,8 +219,8 @@ bool ig_graph_rename(ig_ctx *c, ig_graph *g, ig_node *n, const char *base);
 // That very name, even if it is taken: the verifier will tell.
 bool ig_graph_set_name(ig_ctx *c, ig_graph *g, ig_node *n, const char *text);
 // Gives placeholders their names, user inputs first; calls that have such a name give way, in
-// order.
-bool ig_graph_rename_placeholders(ig_ctx *c, ig_graph *g);
+// order. `shown`, if any: path of a weight -> path that it is named after.
+bool ig_graph_rename_placeholders(ig_ctx *c, ig_graph *g, const ig_map *shown);
 // Placeholders of sub-graphs take the names of the operands, at every depth (ir/subnames.c). Part
 // of ig_graph_rename_placeholders.
 bool ig_graph_name_subs(ig_ctx *c, ig_graph *g);

@@ -162,14 +162,16 @@ bool ig_graph_set_name(ig_ctx *c, ig_graph *g, ig_node *n, const char *text) {
 static const char contained[] = "self___";
 
 // The name that a placeholder would like to have, in small letters.
-static const char *wish_of(const ig_node *n, char *text, size_t cap) {
+static const char *wish_of(const ig_node *n, const ig_map *shown, char *text, size_t cap) {
   static const char *const prefixes[] = {[IG_INPUT_PARAMETER] = "p_",
                                          [IG_INPUT_BUFFER] = "b_",
                                          [IG_INPUT_CONSTANT] = "c_",
                                          [IG_INPUT_OBJECT] = "obj_",
                                          [IG_INPUT_TOKEN] = "token_"};
   if (!n->path) return n->name;
-  const char *path = n->path;
+  const ig_map_value *other =
+      shown && n->role != IG_INPUT_USER ? ig_map_find(shown, n->path) : NULL;
+  const char *path = other ? other->ptr : n->path;
   // What a strict capture found inside a container, say self___list_0, is called c___list_0.
   if (strncmp(path, contained, sizeof contained - 1) == 0) path += strlen("self_");
   if (n->role != IG_INPUT_USER) {
@@ -182,10 +184,10 @@ static const char *wish_of(const ig_node *n, char *text, size_t cap) {
 }
 
 // The wish, or wish_1, wish_2 ... if others were first.
-static bool choose(ig_ctx *c, ig_graph *g, ig_map *taken, ig_node *n) {
+static bool choose(ig_ctx *c, ig_graph *g, ig_map *taken, const ig_map *shown, ig_node *n) {
   char text[NAME_MAX_LENGTH];
   char name[NAME_MAX_LENGTH + 24];
-  const char *wish = wish_of(n, text, sizeof text);
+  const char *wish = wish_of(n, shown, text, sizeof text);
   (void)snprintf(name, sizeof name, "%s", wish);
   for (size_t k = 1; ig_map_find(taken, name); k++) {
     (void)snprintf(name, sizeof name, "%s_%zu", wish, k);
@@ -202,14 +204,14 @@ static bool choose(ig_ctx *c, ig_graph *g, ig_map *taken, ig_node *n) {
 }
 
 // User inputs are named first; a name that is taken gets a number behind it, whatever it ends with.
-bool ig_graph_rename_placeholders(ig_ctx *c, ig_graph *g) {
+bool ig_graph_rename_placeholders(ig_ctx *c, ig_graph *g, const ig_map *shown) {
   ig_map taken = ig_map_make(g->alloc);
   bool ok = true;
   size_t n = 0;
   for (int state = 0; state < 2 && ok; state++) {
     for (ig_node *p = g->first; p && ok && ig_node_is_placeholder(p); p = p->next) {
       if ((p->role != IG_INPUT_USER) != (state == 1)) continue;
-      ok = choose(c, g, &taken, p);
+      ok = choose(c, g, &taken, shown, p);
       n++;
     }
   }

@@ -125,7 +125,7 @@ static const ig_node *find_input(const ig_graph *g, const char *name) {
   return NULL;
 }
 
-ig_status ig_program_name_inputs(ig_ctx *c, ig_program *p) {
+ig_status ig_program_name_inputs(ig_ctx *c, ig_program *p, const ig_map *shown) {
   if (c->status != IG_OK || !p->graph->unnamed) return c->status;
   const ig_node **written = ig_arena_push(&p->arena, p->noutputs * sizeof *written + 1);
   if (!written) return ig_fail(c, IG_NOMEM, "out of memory");
@@ -133,7 +133,7 @@ ig_status ig_program_name_inputs(ig_ctx *c, ig_program *p) {
     bool input = p->outputs[i].kind == IG_OUTPUT_INPUT_MUTATION;
     written[i] = input ? find_input(p->graph, p->outputs[i].target) : NULL;
   }
-  if (!ig_graph_rename_placeholders(c, p->graph)) return c->status;
+  if (!ig_graph_rename_placeholders(c, p->graph, shown)) return c->status;
   const ig_node *n = p->graph->first;
   for (size_t i = 0; i < p->ninputs; i++, n = n->next) p->inputs[i].name = n->name;
   for (size_t i = 0; i < p->noutputs; i++) {
@@ -187,6 +187,7 @@ bool ig_graph_lift_constants(ig_ctx *c, ig_graph *g) {
     next = n->next;
     if (n->kind != IG_NODE_ATTR || !n->constant) continue;
     const char *path = declared_name(g, n->constant);
+    n->persistent = path && g->strict;  // a strict capture has it as a buffer until here
     if (!path) path = invent_name(c, g, n->constant, &count);
     char name[256];
     n->kind = IG_NODE_PLACEHOLDER;

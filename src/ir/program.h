@@ -47,8 +47,8 @@ ig_program *ig_program_create(ig_ctx *c, ig_graph *g, const ig_output_kind *kind
 void ig_program_set_report(ig_program *p, ig_report *r);  // retained; before p is shared
 
 // Names the placeholders of a graph that was captured without names (graph->unnamed). Before the
-// program is shared.
-ig_status ig_program_name_inputs(ig_ctx *c, ig_program *p);
+// program is shared. `shown`, if any: path of a weight -> path that it is named after.
+ig_status ig_program_name_inputs(ig_ctx *c, ig_program *p, const ig_map *shown);
 
 // What a program's placeholders and outputs are. Inputs in the order of the placeholders; an
 // object's value is the text of its class. Weights are found by their targets in `state`.

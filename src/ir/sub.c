@@ -35,17 +35,12 @@ const char *ig_graph_set_sub(ig_ctx *c, ig_graph *g, const char *name, ig_graph 
   return s.name;
 }
 
-static bool is_taken(const ig_graph *g, const char *name) {
-  const ig_node *n = ig_graph_find(g, name);
-  return find(g, name) || (n && ig_node_is_placeholder(n));
-}
-
 const char *ig_graph_add_sub(ig_ctx *c, ig_graph *g, const char *prefix, ig_graph *sub) {
   char name[128];
   size_t i = 0;
   do {
     (void)snprintf(name, sizeof name, "%s_%zu", prefix, i++);
-  } while (is_taken(g, name));
+  } while (find(g, name));
   return ig_graph_set_sub(c, g, name, sub);
 }
 

@@ -10,6 +10,7 @@
 #include "op/library.h"
 #include "op/record.h"
 #include "op/shape.h"
+#include "op/suggest.h"
 #include "op/tape.h"
 
 static const char *kind_text(const ig_value *v) {
@@ -359,11 +360,14 @@ static void run(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs
 // An operator under capture refused its operands: where the user was, and what they were.
 static void explain(ig_ctx *c) {
   if (!c->capture || c->trouble || c->status == IG_HOST || c->status == IG_NOMEM) return;
-  ig_issue issue = {.kind = IG_ISSUE_CALL, .reason = c->message};
+  ig_str fix = ig_str_make(c->alloc);
+  if (c->op && c->op_args) ig_op_suggest(c->op, c->op_args, &fix);
+  ig_issue issue = {.kind = IG_ISSUE_CALL, .reason = c->message, .fix = fix.n ? fix.at : NULL};
   ig_draft *draft = c->draft;
   c->draft = NULL;  // the issue belongs to the error
   ig_issue_tell(c, &issue);
   c->draft = draft;
+  ig_str_free(&fix);
 }
 
 // A call inside a region of autocast: the casts come first.

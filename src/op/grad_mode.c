@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "op/grad_mode.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "op/record.h"
 
 static const char target[] = "torch._C._set_grad_enabled";
+static const char base[] = "_set_grad_enabled";
 
 void ig_record_grad_mode(ig_ctx *c, bool enabled, void *host_fn) {
   if (!c->capture || c->status != IG_OK) return;
@@ -18,7 +20,7 @@ void ig_record_grad_mode(ig_ctx *c, bool enabled, void *host_fn) {
                    .args = &arg,
                    .npos = 1,
                    .val = ig_none()};
-  (void)ig_record_node(c, &proto, "_set_grad_enabled");
+  (void)ig_record_node(c, &proto, base);
 }
 
 bool ig_node_is_grad_mode(const ig_node *n, bool *enabled) {
@@ -28,7 +30,19 @@ bool ig_node_is_grad_mode(const ig_node *n, bool *enabled) {
   return yes;
 }
 
-void ig_graph_merge_grad_modes(ig_graph *g, bool enabled) {
+// The switch becomes the one of that number.
+static bool renumber(ig_ctx *c, ig_graph *g, ig_node *n, size_t number) {
+  char text[128];
+  (void)snprintf(text, sizeof text, number ? "%s_%zu" : "%s", base, number);
+  if (!ig_graph_set_name(c, g, n, text)) return false;
+  if (!n->meta[IG_META_TORCH_FN]) return true;
+  (void)snprintf(text, sizeof text, "%s_%zu;builtin_function_or_method.%s", base, number + 1, base);
+  n->meta[IG_META_TORCH_FN] = ig_graph_keep_text(c, g, text);
+  return n->meta[IG_META_TORCH_FN] != NULL;
+}
+
+void ig_graph_merge_grad_modes(ig_ctx *c, ig_graph *g, bool enabled) {
+  size_t kept = 0;
   for (ig_node *n = g->has_host ? g->first : NULL, *next = NULL; n; n = next) {
     next = n->next;
     bool to = enabled;
@@ -38,6 +52,7 @@ void ig_graph_merge_grad_modes(ig_graph *g, bool enabled) {
       ig_graph_erase(g, n);
     } else {
       enabled = to;
+      if (!renumber(c, g, n, kept++)) return;
     }
   }
 }

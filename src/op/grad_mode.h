@@ -10,8 +10,8 @@
 void ig_record_grad_mode(ig_ctx *c, bool enabled, void *host_fn);
 bool ig_node_is_grad_mode(const ig_node *n, bool *enabled);  // enabled may be NULL
 // Drops switches that have no effect: those right before another one, and those to the mode that
-// holds already. `enabled` is the mode at the beginning.
-void ig_graph_merge_grad_modes(ig_graph *g, bool enabled);
+// holds already. `enabled` is the mode at the beginning. The others are counted anew.
+void ig_graph_merge_grad_modes(ig_ctx *c, ig_graph *g, bool enabled);
 
 bool ig_graph_no_grad(const ig_graph *g);  // the mode at the end of the graph
 

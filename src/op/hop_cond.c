@@ -37,11 +37,22 @@ static bool is_state(const ig_node *n) {
   return n && (n->kind == IG_NODE_ATTR || (ig_node_is_placeholder(n) && n->role != IG_INPUT_USER));
 }
 
-static void set_key(entry *e, const ig_cond_args *a) {
+// What the program calls the value: placeholders and constants get their names when the capture is
+// over, but are declared before.
+static const char *name_of(const ig_graph *g, const ig_node *n) {
+  if (!n) return "";
+  if (ig_node_is_placeholder(n)) return n->path ? n->path : n->name;
+  for (size_t i = 0; n->kind == IG_NODE_ATTR && n->constant && i < g->state.n; i++) {
+    if (g->state.at[i].tensor == n->constant) return g->state.at[i].name;
+  }
+  return n->name;
+}
+
+static void set_key(const ig_graph *g, entry *e, const ig_cond_args *a) {
   const ig_node *n = node_of(&e->value);
   size_t at = 0;
   while (at < a->noperands && !ig_nested_same(&a->operands[at], &e->value)) at++;
-  const char *name = n ? n->path && is_state(n) ? n->path : n->name : "";
+  const char *name = name_of(g, n);
   e->rank = 1;
   if (is_state(n)) {
     e->rank = 0;
@@ -75,13 +86,13 @@ static const ig_value *merge(ig_ctx *c, const ig_cond_args *a, const ig_graph *y
   for (size_t i = 0; i < yes->operands.n; i++) {
     const ig_value *v = &yes->operands.at[i];
     all[*n] = (entry){.value = *v, .group = find(no, v) < no->operands.n ? 0 : 1};
-    set_key(&all[(*n)++], a);
+    set_key(c->capture, &all[(*n)++], a);
   }
   for (size_t i = 0; i < no->operands.n; i++) {
     const ig_value *v = &no->operands.at[i];
     if (find(yes, v) < yes->operands.n) continue;
     all[*n] = (entry){.value = *v, .group = 2};
-    set_key(&all[(*n)++], a);
+    set_key(c->capture, &all[(*n)++], a);
   }
   qsort(all, *n, sizeof *all, compare);
   for (size_t i = 0; i < *n; i++) out[i] = all[i].value;

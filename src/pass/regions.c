@@ -133,19 +133,24 @@ static bool end_region(const wrapper *w, region *r) {
   return ok;
 }
 
+// What `from`, a node of the old graph, says of itself.
+static void take_meta(const wrapper *w, ig_node *proto, const ig_node *from) {
+  for (size_t i = 0; i < IG_META_KEY_COUNT; i++) {
+    if (from->meta[i]) proto->meta[i] = ig_graph_keep_text(w->c, w->to, from->meta[i]);
+  }
+}
+
 static ig_node *push_attr(wrapper *w, const region *r, size_t number) {
   char name[48];
   (void)snprintf(name, sizeof name, "submod_%zu", number);
   ig_node proto = {.kind = IG_NODE_ATTR, .sub = r->g};
   proto.target = ig_graph_set_sub(w->c, w->to, name, r->g);
-  for (size_t i = 0; i < IG_META_KEY_COUNT; i++) {
-    if (r->first->meta[i]) proto.meta[i] = ig_graph_keep_text(w->c, w->to, r->first->meta[i]);
-  }
+  take_meta(w, &proto, r->first);
   (void)snprintf(name, sizeof name, "submod_%zu", w->n + w->wrapped++);
   return proto.target ? ig_graph_push(w->c, w->to, &proto, name) : NULL;
 }
 
-static bool push_items(wrapper *w, const region *r, ig_node *call) {
+static bool push_items(const wrapper *w, const region *r, ig_node *call) {
   for (size_t i = 0; i < r->outs.n; i++) {
     const ig_node *out = r->outs.at[i];
     ig_value args[] = {ig_of_node(call), ig_of_i64((int64_t)i)};
@@ -155,14 +160,14 @@ static bool push_items(wrapper *w, const region *r, ig_node *call) {
                      .args = args,
                      .npos = 2,
                      .val = out->val};
-    for (size_t k = 0; k < IG_META_KEY_COUNT; k++) proto.meta[k] = call->meta[k];
+    take_meta(w, &proto, out);
     w->map[out->index] = ig_graph_push(w->c, w->to, &proto, out->name);
     if (!w->map[out->index]) return false;
   }
   return true;
 }
 
-// The call has the name of its only result; several are read off it under their names.
+// The call has the name and the metadata of its only result; several are read off it under theirs.
 static bool push_call(wrapper *w, const region *r, size_t number) {
   ig_ctx *c = w->c;
   ig_node *attr = push_attr(w, r, number);
@@ -184,7 +189,12 @@ static bool push_call(wrapper *w, const region *r, size_t number) {
                    .args = args,
                    .npos = r->operands.n + 2,
                    .val = one ? vals[0] : ig_of_list(vals, r->outs.n)};
-  for (size_t i = 0; i < IG_META_KEY_COUNT; i++) proto.meta[i] = attr->meta[i];
+  take_meta(w, &proto, one ? r->outs.at[0] : r->first);
+  if (!one && proto.meta[IG_META_TORCH_FN]) {
+    proto.meta[IG_META_TORCH_FN] =
+        "wrap_with_set_grad_enabled;WrapWithSetGradEnabled.wrap_with_set_grad_enabled";
+    proto.meta[IG_META_SOURCE_FN] = NULL;
+  }
   const char *name = one ? r->outs.at[0]->name : ig_hop_set_grad.base;
   ig_node *call = ig_graph_push(c, w->to, &proto, name);
   if (call && one) w->map[r->outs.at[0]->index] = call;

@@ -287,11 +287,8 @@ static bool run_root(frame *f) {
 static ig_node *find_target(const ig_program *p, ig_graph *flat, const ig_output_spec *o) {
   for (size_t i = 0; i < p->ninputs; i++) {
     const ig_input_spec *in = &p->inputs[i];
-    bool user = o->kind == IG_OUTPUT_INPUT_MUTATION;
-    if (user != (in->kind == IG_INPUT_USER)) continue;
-    if (strcmp(user ? in->name : in->target, o->target) == 0) {
-      return (ig_node *)ig_graph_find(flat, in->name);
-    }
+    if (in->kind == IG_INPUT_USER || strcmp(in->target, o->target) != 0) continue;
+    return (ig_node *)ig_graph_find(flat, in->name);
   }
   return NULL;
 }
@@ -317,6 +314,12 @@ static bool write_here(ig_ctx *c, ig_graph *flat, ig_node *to, ig_node *value) {
   return copy && ig_graph_replace(c, flat, value, copy);
 }
 
+static bool writes_state(const ig_output_spec *o) {
+  return ig_output_is_write(o) && o->kind != IG_OUTPUT_INPUT_MUTATION;
+}
+
+// State is written where its new value is computed. New values of inputs stay outputs, which the
+// caller of the outermost module writes.
 static bool write_in_place(ig_ctx *c, const ig_program *p, ig_graph *flat) {
   ig_node *out = flat->last;
   ig_scope s = ig_scope_open(c);
@@ -325,15 +328,13 @@ static bool write_in_place(ig_ctx *c, const ig_program *p, ig_graph *flat) {
   bool ok = rest != NULL;
   for (size_t i = 0; ok && i < p->noutputs; i++) {
     const ig_output_spec *o = &p->outputs[i];
-    bool write = ig_output_is_write(o);
-    if (write && out->args[i].kind == IG_KIND_NODE) {
+    if (writes_state(o) && out->args[i].kind == IG_KIND_NODE) {
       ok = write_here(c, flat, find_target(p, flat, o), out->args[i].node);
     }
   }
   for (size_t i = 0; ok && i < p->noutputs; i++) {
     const ig_output_spec *o = &p->outputs[i];
-    bool write = ig_output_is_write(o);
-    if (!write) rest[n++] = out->args[i];
+    if (!writes_state(o)) rest[n++] = out->args[i];
   }
   ok = ok && ig_node_set_args(c, out, rest, n, 0, NULL);
   ig_scope_close(c, s);

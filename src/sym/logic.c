@@ -89,7 +89,7 @@ const ig_expr *ig_build_logic(ig_ctx *c, ig_expr_kind kind, const ig_expr *const
 }
 
 // -2*x + 1 < 0 as x > 1/2: the constant goes right, the coefficient away.
-static const ig_expr *solved(ig_ctx *c, const ig_expr *e) {
+static const ig_expr *solved_once(ig_ctx *c, const ig_expr *e) {
   const ig_expr *r = ig_relation_canonical(c, e);
   if (!r || r->args[0]->sort == IG_SORT_BOOL) return r;
   const ig_expr *left = r->args[0];
@@ -108,6 +108,12 @@ static const ig_expr *solved(ig_ctx *c, const ig_expr *e) {
   left = ig_build_scaled(c, inverse, left);
   right = left ? ig_build_scaled(c, inverse, right) : NULL;
   return right ? ig_build_relation(c, kind, left, right) : NULL;
+}
+
+// Without its constant a sum may read better negated: 0 == b - a + 1 is b - a == -1, is a - b == 1.
+static const ig_expr *solved(ig_ctx *c, const ig_expr *e) {
+  const ig_expr *once = solved_once(c, e);
+  return !once || once == e || !ig_expr_is_relation(once) ? once : solved_once(c, once);
 }
 
 static const ig_expr *solved_inside(ig_ctx *c, const ig_expr *e) {

@@ -90,7 +90,36 @@ def older(code):
 
     code = re.sub(r"(?m)^ *(\w+) = (?:self|getattr\(self)\b[^;\n]*;  \1 = None\n", "", code)
     code = re.sub(r"(?m)^( *)(\w+)( = .*?);  ((?:\w+ = )+None)$", line, code)
-    return re.sub(r"(?<![\w.])cond(_\d+)?(?=[^\w(])", r"conditional\1", code)
+    code = re.sub(r"(?m)(higher_order\.cond\(\w+, \w+, \w+, )\((.*?),?\)\)", r"\1[\2])", code)
+    names = re.findall(r"(\w+)(?: : \[num_users=\d+\])? = [\w=]*\[?[\w=]*torch\.ops\.higher_order\.cond\b", code)
+    new = {name: f"conditional_{i}" if i else "conditional" for i, name in enumerate(names)}
+    return re.sub(r"(?<![\w.])(?:conditional|cond)(?:_\d+)?\b", lambda m: new.get(m[0], m[0]), code)
+
+
+def older_nodes(rows):
+    """The same for nodes; 2.4.1 has one class for all higher-order operators. A release that is not strict forgets
+    the modules of branches, which the documents have (section 2.10)."""
+    out, count = [], {}
+    for row in rows:
+        row = dict(row)
+        fn = row["torch_fn"]
+        if fn and re.fullmatch(r"\w+\.(cond|map_impl|while_loop|scan)", fn[1]):
+            row["torch_fn"] = [fn[0], "HigherOrderOperator." + fn[1].partition(".")[2]]
+        if row["target"] == "cond":
+            number = count[row["graph"]] = count.get(row["graph"], -1) + 1
+            row["node"] = f"conditional_{number}" if number else "conditional"
+        out.append(row)
+    return out
+
+
+def same_nodes(found, expected):
+    found, expected = older_nodes(found), older_nodes(expected)
+    for a, b in zip(found, expected, strict=False):
+        if a["graph"] and not a["source_fn"] and b["nn_module_stack"] == []:
+            b["nn_module_stack"] = a["nn_module_stack"]
+        if a["graph"] and len(a["source_fn"] or []) > 1 and b["source_fn"] == a["source_fn"][:1]:
+            b["source_fn"] = a["source_fn"]  # 2.4.1 keeps the outermost function alone
+    return found == expected
 
 
 def renumbered(code):
@@ -276,6 +305,8 @@ def agrees(name, found, expected, lone=False):
         return same_error(found, expected)
     if name in ("code", "module_code", "decomposed_code", "empty_table_code") and same_sizes(found, expected):
         return True
+    if name == "nodes":
+        return found == expected or same_nodes(found, expected)
     texts = ("code", "sub_code", "module_code", "decomposed_code", "empty_table_code", "graph", "unflatten")
     if lone and name in texts:
         return found == expected or same_release(found, expected)

@@ -7,6 +7,7 @@ import pathlib
 import pytest
 
 import ingot
+import ingot as torch
 import python_cases
 
 GOLDEN = json.loads(pathlib.Path(__file__).with_name("golden_python.json").read_text(encoding="utf-8"))
@@ -53,3 +54,56 @@ def test_error_leaves_no_trace():
         with pytest.raises(RuntimeError):
             x.view(7)
     assert (x + 1).tolist() == [2.0, 2.0]
+
+
+REFUSED = [
+    (lambda x: x @ torch.ones(3, 4), lambda x: x.mT @ torch.ones(3, 4), "self.transpose(-2, -1) as self"),
+    (lambda a: a + torch.ones(3, 5), lambda a: a + torch.ones(3, 5)[:, :4], "other.narrow(-1, 0, 4) as other"),
+    (lambda a: a.view(5, 2), lambda a: a.view(-1, 2), "[-1, 2] as size"),
+    (lambda a: a.sum(5), lambda a: a.sum([-1]), "[-1] as dim"),
+    (
+        lambda a: torch.cat([a, torch.ones(2, 5)]),
+        lambda a: torch.cat([a, torch.ones(2, 5).narrow(-1, 0, 4)]),
+        "tensors[1].narrow(-1, 0, 4) as tensors[1]",
+    ),
+    (
+        lambda a: torch.ones(3).index_select(0, a),
+        lambda a: torch.ones(3).index_select(0, a.to(torch.int64).flatten()),
+        "index.to(torch.int64).flatten() as index",
+    ),
+    (
+        lambda a: a.long().sigmoid_(),
+        lambda a: a.long().to(torch.float32).clone().sigmoid_(),
+        "self.to(torch.float32).clone() as self",
+    ),
+    (lambda a: a.float().add_(1), lambda a: a.float().clone().add_(1), "self.clone() as self"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("bad, good, words", REFUSED)
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_refused_calls_suggest_an_edit_that_works(bad, good, words, dynamic):
+    class Net(torch.nn.Module):
+        def __init__(self, fn):
+            super().__init__()
+            self.fn = fn
+
+        def forward(self, x):
+            return self.fn(x)
+
+    shapes = ({0: torch.export.Dim("rows", min=2)},) if dynamic else None
+    with pytest.raises((RuntimeError, IndexError)) as caught:
+        torch.export.export(Net(bad), (torch.zeros(3, 4),), dynamic_shapes=shapes, strict=False)
+    assert caught.value.issues[0]["fix"] == f"pass {words}"
+    assert any(f"To fix it:\n        pass {words}" in note for note in caught.value.__notes__)
+    torch.export.export(Net(good), (torch.zeros(3, 4),), strict=False)
+
+
+def test_no_edit_is_suggested_where_none_helps():
+    class Net(torch.nn.Module):
+        def forward(self, x):
+            return torch.nn.functional.fold(x, (4, 5), (2, 2))
+
+    with pytest.raises(RuntimeError) as caught:
+        torch.export.export(Net(), (torch.zeros(7, 7, 7, 7, 7),), strict=False)
+    assert not caught.value.issues[0]["fix"]

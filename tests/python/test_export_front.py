@@ -592,3 +592,123 @@ def test_last_states_of_an_lstm_lose_their_time(batch, dim):
     want, (wanted_h, wanted_c) = model(x)
     assert torch.allclose(out, want, atol=1e-6) and h.shape == wanted_h.shape
     assert torch.allclose(h, wanted_h, atol=1e-6) and torch.allclose(c, wanted_c, atol=1e-6)
+
+
+class Shared(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one = torch.nn.Linear(2, 2)
+        self.two = self.one
+        self.seq = torch.nn.Sequential(self.one, torch.nn.Tanh())
+
+    def forward(self, x):
+        return self.two(self.one(x)) + self.seq(x)
+
+
+def test_a_strict_capture_shows_the_name_that_was_read_first():
+    program = torch.export.export(Shared(), (torch.ones(1, 2),), strict=True)
+    assert [(s.arg.name, s.target) for s in program.graph_signature.input_specs][:2] == [
+        ("p_two_weight", "seq.0.weight"), ("p_two_bias", "seq.0.bias"),
+    ]  # fmt: skip
+    calls = [n for n in program.graph.nodes if n.name.startswith("linear")]
+    stacks = [[(k, v[0]) for k, v in n.meta["nn_module_stack"].items()] for n in calls]
+    assert stacks == [
+        [("L__self__", ""), ("L__self___two", "one")],
+        [("L__self__", ""), ("L__self___two", "two")],
+        [("L__self__", ""), ("L__self___seq", "seq"), ("L__self___two", "seq.0")],
+    ]
+    assert [n.meta["source_fn_stack"][0][0] for n in calls] == ["l__self___two", "l__self___two_1", "l__self___two_2"]
+    assert torch.equal(program.module()(torch.ones(1, 2)), program.run_decompositions().module()(torch.ones(1, 2)))
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_strict_capture_calls_attributes_persistent(strict):
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.plain = torch.tensor([3.0, 4.0])
+
+        def forward(self, x):
+            return x * self.plain + torch.tensor([1.0, 2.0])
+
+    specs = torch.export.export(Net(), (torch.ones(2),), strict=strict).graph_signature.input_specs
+    found = {s.target: s.persistent for s in specs if s.kind.name == "CONSTANT_TENSOR"}
+    assert found == {"plain": True if strict else None, "lifted_tensor_0": None}
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_training_program_reads_a_shared_tensor_under_its_last_name(strict):
+    class Tied(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = torch.nn.BatchNorm1d(2), torch.nn.BatchNorm1d(2)
+            self.second.weight = self.first.weight
+            self.second.running_mean = self.first.running_mean
+
+        def forward(self, x):
+            return self.second(self.first(x))
+
+    x = torch.arange(6.0).reshape(3, 2)
+    eager, module = Tied(), Tied()
+    program = torch.export._trace._export_for_training(module, (x,), strict=strict)
+    users = {n.name: len(n.users) for n in program.graph.nodes if n.op == "placeholder"}
+    assert users["p_first_weight"] == users["b_first_running_mean"] == 0
+    assert users["p_second_weight"] == users["b_second_running_mean"] == 2
+    again = program.module()
+    assert torch.allclose(again(x), eager(x))
+    assert torch.allclose(again.second.running_mean, eager.second.running_mean)
+
+
+def torch_fns(module, *args, strict=False):
+    nodes = torch.export.export(module, args, strict=strict).graph.nodes
+    return [(n.name, *n.meta["torch_fn"]) for n in nodes if n.op == "call_function"]
+
+
+def test_calls_inside_a_python_function_do_not_count():
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.mha = torch.nn.MultiheadAttention(4, 2, batch_first=True)
+
+        def forward(self, x):
+            return self.mha(x, x, x, need_weights=False)[0].transpose(0, 1)
+
+    found = torch_fns(Net(), torch.ones(2, 3, 4))
+    inner = {fn for name, _, fn in found[1:-2]}
+    assert inner == {"function.multi_head_attention_forward"}
+    assert [number for _, number, fn in found if fn == "method_descriptor.transpose"] == [
+        "transpose_1", "transpose_2", "transpose_3",
+    ]  # fmt: skip
+
+
+def test_functions_are_what_pytorch_calls():
+    class Net(torch.nn.Module):
+        def forward(self, x):
+            a, b = x.split([1, 1])
+            return torch.nn.Tanh()(a), b.double(), x.to(torch.float64)
+
+    assert torch_fns(Net(), torch.ones(2)) == [
+        ("split_with_sizes", "split_1", "function.split"),
+        ("getitem", "split_1", "function.split"),
+        ("getitem_1", "split_1", "function.split"),
+        ("tanh", "tanh_1", "builtin_function_or_method.tanh"),
+        ("_to_copy", "to_1", "method_descriptor.to"),
+        ("_to_copy_1", "to_2", "method_descriptor.to"),
+    ]
+
+
+def test_regions_of_several_results_are_calls_of_their_own():
+    class Net(torch.nn.Module):
+        def forward(self, x):
+            with torch.no_grad():
+                a = x + 1
+                b = a.exp()
+            return a * b
+
+    found = torch_fns(Net(), torch.ones(2))
+    wrap = "wrap_with_set_grad_enabled"
+    assert found[:3] == [
+        (wrap, wrap, f"WrapWithSetGradEnabled.{wrap}"),
+        ("add", "add_1", "method_descriptor.add"),
+        ("exp", "exp_1", "method_descriptor.exp"),
+    ]  # fmt: skip

@@ -246,3 +246,94 @@ def test_values_written_before_a_branch():
 def test_branches_must_not_write(call):
     with pytest.raises(torch._dynamo.exc.UncapturedHigherOrderOpError, match="might be modifying the input"):
         torch.export.export(Fn(call), (X,), strict=False)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_operands_are_sorted_by_the_names_of_the_program(strict):
+    class Gate(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.zero = torch.tensor([1.0, 2.0, 3.0])
+            self.register_buffer("early", torch.ones(3))
+
+        def forward(self, wide, narrow):
+            def yes(a, b):
+                return a + self.zero + b * self.early
+
+            return torch.cond(wide.sum() > 0, yes, lambda a, b: a * self.early - b - self.zero, (wide, narrow))
+
+    code = torch.export.export(Gate(), (X, X + 1), strict=strict).graph_module.code
+    assert f"[b_early, c_zero, {'narrow, wide' if strict else 'wide, narrow'}]" in code
+
+
+def test_attributes_of_sub_graphs_do_not_give_way_to_inputs():
+    class Net(torch.nn.Module):
+        def forward(self, true_graph_0):
+            return torch.cond(true_graph_0.sum() > 0, lambda v: v.sin(), lambda v: v.cos(), (true_graph_0,))
+
+    program = torch.export.export(Net(), (X,))
+    for p in (program, program.run_decompositions()):
+        assert "true_graph_1 = self.true_graph_0" in p.graph_module.code
+        assert torch.equal(p.module()(X), X.sin())
+
+
+def metadata(program, key):
+    found = {}
+    for path, graph in program.graph_module.named_modules():
+        for node in graph.graph.nodes:
+            if node.op == "call_function":
+                found[path, node.name] = node.meta.get(key)
+    return found
+
+
+def two_branches(m, x):
+    kept = x + 1
+    out = torch.cond(x.sum() > 0, lambda v: (m.lin(v) + v) / 2, lambda v: (v + 1) + 2, (x,))
+    return out + kept
+
+
+def test_sub_graphs_count_their_calls_anew():
+    strict = metadata(torch.export.export(Fn(two_branches), (X,), strict=True), "torch_fn")
+    assert strict["", "conditional"] == strict["", "getitem"] == ("cond_1", "HigherOrderOperator.cond")
+    assert strict["true_graph_0", "add"] == ("add_1", "method_descriptor.add")
+    assert strict["false_graph_0", "add_1"] == strict["", "add_1"] == ("add_2", "method_descriptor.add")
+    loose = metadata(torch.export.export(Fn(two_branches), (X,), strict=False), "torch_fn")
+    assert loose["false_graph_0", "add"] == ("add_1", "method_descriptor.add")
+    assert loose["", "add_1"] == ("add_5", "method_descriptor.add")  # three in the branches
+
+
+def test_sources_of_branches_begin_with_their_operator():
+    found = metadata(torch.export.export(Fn(two_branches), (X,), strict=True), "source_fn_stack")
+    names = {k: [(a, b if isinstance(b, str) else b.__name__) for a, b in v] for k, v in found.items()}
+    assert names["", "conditional"] == [("cond", "cond")]
+    assert names["true_graph_0", "linear"] == [("cond", "cond"), ("linear", "linear")]
+    assert names["true_graph_0", "div"] == [("cond", "cond"), ("truediv", "truediv")]
+    assert names["", "add_1"] == [("add_1", "add")]
+
+
+def test_switches_of_the_grad_mode_are_counted():
+    class Net(torch.nn.Module):
+        def forward(self, x):
+            with torch.no_grad():
+                a = x + 1
+                with torch.no_grad():
+                    b = a * 2
+            return b.exp()
+
+    export = torch.export._trace._export_for_training
+    loose, strict = (metadata(export(Net(), (X,), strict=s), "torch_fn") for s in (False, True))
+    numbers = {name: fn for (_, name), fn in strict.items() if "grad" in name}
+    kind = "builtin_function_or_method._set_grad_enabled"
+    names = ("_set_grad_enabled", "_set_grad_enabled_1")
+    assert numbers == {name: (f"_set_grad_enabled_{i}", kind) for i, name in enumerate(names, 1)}
+    assert loose["", "_set_grad_enabled_3"] == ("_set_grad_enabled_4", kind)
+    assert loose["", "mul"] == ("mul_1", "method_descriptor.mul")
+
+
+def test_sub_graphs_are_no_modules_of_the_unflattened_program():
+    m = Fn(two_branches)
+    module = torch.export.unflatten(torch.export.export(m, (X,)))
+    assert not [name for name, _ in module.named_modules() if "graph" in name]
+    assert isinstance(module.true_graph_0, torch.fx.GraphModule)
+    for x in (X, X - 10):
+        assert torch.allclose(module(x), m(x))

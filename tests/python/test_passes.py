@@ -278,6 +278,28 @@ def test_unflattened_programs_have_the_tree_and_compute_the_same():
     assert torch.equal(tree.c.n, model.c.n)
 
 
+def test_unflattened_programs_return_new_values_of_inputs_and_write_them():
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("steps", torch.zeros(2))
+
+        def forward(self, x, y):
+            self.steps.add_(1)
+            y[0].mul_(3)
+            return x + y, {"seen": self.steps * x}
+
+    args = (torch.ones(2), torch.full((2,), 2.0))
+    module = unflatten(export(Net(), args))
+    assert "return (select_scatter, add_1, mul_1)" in str(module.graph)
+    for step in (1.0, 2.0):
+        x, y = torch.ones(2), torch.full((2,), 2.0)
+        out, more = module(x, y)
+        assert y.tolist() == [6.0, 2.0]
+        assert out.tolist() == [7.0, 3.0]
+        assert more["seen"].tolist() == [step, step]
+
+
 def test_unflattened_modules_adapt_their_arguments():
     class Pair(nn.Module):
         def forward(self, x):

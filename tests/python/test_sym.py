@@ -269,6 +269,17 @@ def test_float_texts_are_those_of_sympy(number: float) -> None:
     assert answers["tree_reads_back"]
 
 
+@pytest.mark.parametrize("cond, shown", [
+    ("Eq(s0, s0) & Eq(0, s1 - (s0 - 1))", "Eq(s0 - s1, 1)"),
+    ("0 < 1 - s0 + s1", "s0 - s1 < 1"),
+    ("-2*s0 + 1 < 0 ", None),
+])  # fmt: skip
+def test_conditions_are_solved_to_the_end(cond: str, shown: str | None) -> None:
+    answers = _C._sym_ask(f"Piecewise((s0, {cond}), (s1, True))", {"s0": (1, None, 3), "s1": (1, None, 2)})
+    assert answers["infix_reads_back"] and answers["tree_reads_back"]
+    assert shown is None or f"(s0, {shown})" in answers["str"]
+
+
 CANONICAL = [
     ("u0 >= 0", "0 <= u0"),
     ("u0 > 2", "2 < u0"),

@@ -25,6 +25,7 @@ class Options:
     allow_rnn: bool = True
     grad_modes: bool = True  # switches of the grad mode become nodes
     inference: bool = False  # the program will have no writes
+    training: bool = False  # the program is of training level
 
 
 def _check_arguments(mod: Any, args: Any, kwargs: Any) -> dict[str, Any]:
@@ -99,11 +100,12 @@ class _Run:
         self.in_spec = pytree.tree_structure((args, kwargs))
         self.pieces = pieces(mod, args, kwargs)
         self.arg_names = argument_names(self.pieces)
+        self.shown: dict[str, str] = {}  # names of weights that are shown by another of their names
         self.shape_constraints: list[dict[str, Any]] | None = None  # a strict capture's, for the graph's metadata
 
     def record(self, inputs: list[Input], shapes: dict[tuple, Any]) -> Any:
         strict = self.options.strict
-        self.state.declare(strict)
+        self.state.declare(strict, self.options.training)
         solving = {
             "strict": strict,
             "no_forced": self.options.disable_forced_specializations,
@@ -113,8 +115,10 @@ class _Run:
         fakes = _declare_inputs(inputs, shapes, strict)
         _C.capture_inputs_done()
         args, kwargs = pytree.tree_unflatten(fakes, self.in_spec)
-        with ModuleStack(self.state.modules, self.options):
+        stack = ModuleStack(self.state.modules, self.options)
+        with stack:
             result = self.mod(*args, **kwargs)
+        self.shown = self.state.names_of(stack.shown())
         refuse_assigned(self.state.assigned_attributes())
         outputs, self.out_spec = _outputs(result)
         mutations = self.state.assigned_buffers()

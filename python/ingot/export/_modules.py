@@ -8,7 +8,7 @@ from typing import Any
 from ingot import _C, nn
 from ingot._dynamo import exc
 from ingot.export._errors import from_user_code
-from ingot.nn.modules.module import set_assign_observer, set_call_observer
+from ingot.nn.modules.module import set_assign_observer, set_call_observer, set_load_observer
 
 
 def class_name(cls: type) -> str:
@@ -30,24 +30,52 @@ class ModuleStack:
         for path, module in modules:
             self._names.setdefault(id(module), []).append(path)
         self._in_layer = False
-        self._stack: list[tuple[str, str]] = []  # (path, text of the whole stack)
+        self._stack: list[tuple[str, str, int]] = []  # (path, text of the whole stack, id of the module)
         self._texts: dict[tuple[str, str], str] = {}
+        # A strict capture calls a module of several names by the first one that the program read.
+        self._shared = self._strict and any(len(names) > 1 for names in self._names.values())
+        self._read: dict[int, list[str]] = {}  # names that were read and not called yet
+        self._first: dict[int, str] = {}
+
+    def shown(self) -> dict[str, str]:
+        """What the modules of several names are called, by the name that their state is kept under."""
+        return {self._names[at][-1]: first for at, first in self._first.items()}
+
+    def _loaded(self, module: nn.Module, name: str, child: Any) -> None:
+        names = self._names.get(id(child), ())
+        if len(names) < 2:
+            return
+        above = self._place(module)
+        path = f"{above}.{name}" if above else name
+        if path in names:
+            self._read.setdefault(id(child), []).append(path)
+            self._first.setdefault(id(child), path)
+
+    def _place(self, module: nn.Module) -> str:
+        """The path that a module is used under at the moment."""
+        for path, _, at in reversed(self._stack):
+            if at == id(module):
+                return path
+        read = self._read.get(id(module))
+        return read[-1] if read else self._names.get(id(module), [""])[0]
 
     def _path(self, module: nn.Module) -> str | None:
         names = self._names.get(id(module))
         if names is None:
             return None
+        if self._read.get(id(module)):
+            return self._read[id(module)].pop()
         if len(names) > 1 and self._stack:  # a module of several names: the one below the caller
             prefix = self._stack[-1][0]
             inside = [n for n in names if n.startswith(f"{prefix}." if prefix else "")]
             return inside[0] if inside else names[0]
         return names[0]
 
-    def _text(self, above: str, path: str, module: nn.Module) -> str:
+    def _text(self, above: str, path: str, shown: str, module: nn.Module) -> str:
         key = above, path
         text = self._texts.get(key)
         if text is None:
-            below = path.replace(".", "_") if self._strict else path
+            below = shown.replace(".", "_") if self._strict else path
             name = "L__self__" + ("_" + below if self._strict and path else below)
             entry = f"{name},{path},{class_name(type(module))}"
             text = self._texts[key] = f"{above};{entry}" if above else entry
@@ -65,12 +93,13 @@ class ModuleStack:
         if not self._allow_rnn and isinstance(module, nn.RNNBase):
             raise exc.Unsupported("TorchDynamo purposely graph breaks on RNN, GRU, LSTMs")
         above = self._stack[-1][1] if self._stack else ""
-        text = self._text(above, path, module)
+        shown = self._first.setdefault(id(module), path) if self._shared and len(self._names[id(module)]) > 1 else path
+        text = self._text(above, path, shown, module)
         layer = self._strict and not self._in_layer and self._is_layer(module)
         if layer:
-            _C.trace_layer("l__self___" + path.replace(".", "_").lower(), type(module).__name__)
+            _C.trace_layer("l__self___" + shown.replace(".", "_").lower(), type(module).__name__)
             self._in_layer = True
-        self._stack.append((path, text))
+        self._stack.append((path, text, id(module)))
         _C.trace_module(text)
         try:
             return call(*args, **kwargs)
@@ -88,9 +117,14 @@ class ModuleStack:
             raise AssertionError(from_user_code(text, _C.trace_stack()))
 
     def __enter__(self) -> None:
-        self._before = set_call_observer(self), set_assign_observer(self._assigned if self._strict else None)
+        self._before = (
+            set_call_observer(self),
+            set_assign_observer(self._assigned if self._strict else None),
+            set_load_observer(self._loaded if self._shared else None),
+        )
 
     def __exit__(self, *unused: Any) -> None:
-        call, assign = self._before
+        call, assign, load = self._before
         set_call_observer(call)
         set_assign_observer(assign)
+        set_load_observer(load)

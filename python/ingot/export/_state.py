@@ -155,11 +155,12 @@ class State:
         self.parameters = [(m, k, t) for _, m in modules for k, t in m._parameters.items()]
         self._fakes: dict[tuple[int, str], Tensor] = {}  # by the place that holds it
 
-    def declare(self, strict: bool) -> None:
+    def declare(self, strict: bool, training: bool = False) -> None:
         """Tells the open capture about all tensors of the module, and puts fake ones in their places.
 
         A module of several names has a placeholder for each of them, the last one in use; in a strict capture that one
-        alone. Two modules that share a tensor have a placeholder each.
+        alone. Two modules that share a tensor have a placeholder each; in a program of training level, where writes
+        stay, both read the last of them.
         """
         for slots in ("_parameters", "_buffers"):
             found: list[tuple[str, str, dict, str, Tensor]] = []
@@ -179,6 +180,9 @@ class State:
                 if own:
                     _copy_attributes(tensor, fake)
                     self._fakes[id(members), key] = fake
+            if training:
+                latest = {id(tensor): self._fakes[id(m), k] for _, _, m, k, tensor in found}
+                self._fakes |= {(id(m), k): latest[id(tensor)] for _, _, m, k, tensor in found}
             for _, _, members, key, _ in found:
                 members[key] = self._fakes[id(members), key]
         _C.capture_state_order([  # as module.state_dict() goes
@@ -196,6 +200,15 @@ class State:
                 elif strict:
                     for text, tensor in _tensors(value, full):
                         _C.capture_state("constant", _source_name(text), tensor, "name")
+
+    def names_of(self, shown: dict[str, str]) -> dict[str, str]:
+        """For the state of modules of several names: its name -> what it is shown as."""
+        out = {}
+        for path, module in self.modules:
+            if path in shown and shown[path] != path:
+                for key in (*module._parameters, *module._buffers):
+                    out[f"{path}.{key}"] = f"{shown[path]}.{key}"
+        return out
 
     def tensors(self) -> Iterator[Tensor]:
         """All parameters and buffers."""

@@ -60,9 +60,9 @@ def _export_for_training(
     preserve_module_call_signature: tuple[str, ...] = (),
 ) -> ExportedProgram:
     """A program of training level: composite operators whole, writes in place."""
-    run = _capture(mod, args, kwargs, dynamic_shapes, strict)
+    run = _capture(mod, args, kwargs, dynamic_shapes, strict, training=True)
     run.result.set_training(True)
-    return _program(run, _with_asserts(run.result).name_inputs())
+    return _program(run, _with_asserts(run.result).name_inputs(run.shown))
 
 
 def _export(
@@ -86,8 +86,8 @@ def _export(
         grad_modes=True, inference=True,
     )  # fmt: skip
     if not pre_dispatch:
-        return _program(run, _with_asserts(run.result.decompose(core=False, once=True)).name_inputs())
-    return _program(run, _with_asserts(run.result.functionalize()).wrap_grad_regions().name_inputs())
+        return _program(run, _with_asserts(run.result.decompose(core=False, once=True)).name_inputs(run.shown))
+    return _program(run, _with_asserts(run.result.functionalize()).wrap_grad_regions().name_inputs(run.shown))
 
 
 def _export_to_torch_ir(

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from ingot import _C, fx, nn
 from ingot._C import Tensor
-from ingot.export._state import CONTAINED
 from ingot.export.graph_signature import (
     ConstantArgument,
     CustomObjArgument,
@@ -159,8 +158,8 @@ def _input_spec(kind: str, name: str, target: str | None, persistent: bool, valu
         arg = ConstantArgument(name, value)
     else:
         arg = TensorArgument(name)
-    contained = kind == "CONSTANT_TENSOR" and target is not None and target.startswith(CONTAINED)
-    return InputSpec(InputKind[kind], arg, target, contained or persistent if kind == "BUFFER" or contained else None)
+    told = kind == "BUFFER" or (kind == "CONSTANT_TENSOR" and persistent)
+    return InputSpec(InputKind[kind], arg, target, persistent if told else None)
 
 
 _NUMBERS = {_C.SymInt: SymIntArgument, _C.SymFloat: SymFloatArgument, _C.SymBool: SymBoolArgument}

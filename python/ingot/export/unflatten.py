@@ -9,6 +9,7 @@ from typing import Any
 from ingot import nn
 from ingot._C import Tensor
 from ingot.export.exported_program import ExportedProgram
+from ingot.export.graph_signature import InputKind, OutputKind
 from ingot.fx import GraphModule, Interpreter
 from ingot.utils import _pytree as pytree
 
@@ -89,6 +90,10 @@ class UnflattenedModule(InterpreterModule):
         self.graph_signature = export_module.graph_signature
         self.call_spec = export_module.call_spec
         self.__dict__["_program"] = export_module._program
+        state = (OutputKind.BUFFER_MUTATION, OutputKind.PARAMETER_MUTATION)
+        specs = [s for s in self.graph_signature.output_specs if s.kind not in state]
+        inputs = [s.arg.name for s in self.graph_signature.input_specs if s.kind is InputKind.USER_INPUT]
+        self._written = [inputs.index(s.target) if s.kind is OutputKind.USER_INPUT_MUTATION else None for s in specs]
         modules = {path: InterpreterModule(graph) for path, graph in graphs[1:] if "@" not in path}
         for path, graph in graphs[1:]:
             if "@" in path:  # "lin@1" is lin, called in another way
@@ -97,9 +102,9 @@ class UnflattenedModule(InterpreterModule):
             _set(self, path, modules[path])
         self._give_state(export_module)
         for _, module in [("", self), *modules.items()]:
-            for name, sub in module.graph._subs().items():
+            for name, sub in module.graph._subs().items():  # attributes, but none of the program's modules
                 if name not in module._modules:
-                    module.add_module(name, GraphModule({}, sub))
+                    module.__dict__[name] = GraphModule({}, sub)
 
     def _give_state(self, program: ExportedProgram) -> None:
         """Every tensor once, under all of its names."""
@@ -138,7 +143,13 @@ class UnflattenedModule(InterpreterModule):
                     f"Flat args adaption failed, number of args mismatch\nAdatped: {len(leaves)}\n"
                     f"Exported module: {in_spec.num_leaves}"
                 )
-        return pytree.tree_unflatten(list(super().forward(*leaves)), self.call_spec.out_spec)
+        outputs = []
+        for value, place in zip(super().forward(*leaves), self._written, strict=True):
+            if place is None:
+                outputs.append(value)
+            else:
+                leaves[place].copy_(value)
+        return pytree.tree_unflatten(outputs, self.call_spec.out_spec)
 
 
 def unflatten(module: ExportedProgram, flat_args_adapter: FlatArgsAdapter | None = None) -> UnflattenedModule:

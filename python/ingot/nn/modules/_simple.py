@@ -14,11 +14,12 @@ from ingot.nn.modules.module import Module
 
 class SimpleModule(Module):
     """A subclass says its `arguments` (as in a def, parsed once per class), which of them its repr `shows`, and which
-    `function` of nn.functional it is; `modal` functions are told whether the layer is training."""
+    `function` it is, by default of nn.functional; `modal` functions are told whether the layer is training."""
 
     arguments = ""
     shows = ""
     function = ""
+    home: Any = F
     modal = False
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -41,7 +42,7 @@ class SimpleModule(Module):
         options = {name: getattr(self, name) for name in self._passed}
         if self.modal:
             options["training"] = self.training
-        return getattr(F, self.function)(*inputs, **options)
+        return getattr(self.home, self.function)(*inputs, **options)
 
     def forward(self, input: Tensor) -> Any:
         return self._call(input)

@@ -49,7 +49,7 @@ class ReLU6(Hardtanh):
 
 
 class Sigmoid(SimpleModule):
-    function = "sigmoid"
+    function, home = "sigmoid", ingot
 
 
 class _Silent(SimpleModule):
@@ -70,7 +70,7 @@ class Hardswish(_Silent):
 
 
 class Tanh(SimpleModule):
-    function = "tanh"
+    function, home = "tanh", ingot
 
 
 class SiLU(SimpleModule):

@@ -105,6 +105,17 @@ def set_assign_observer(observer: Callable | None) -> Callable | None:
     return before
 
 
+# Told which module an attribute gave, while programs are captured.
+_load_observer: Callable | None = None
+
+
+def set_load_observer(observer: Callable | None) -> Callable | None:
+    """observer(module, name, child) whenever child is read as an attribute of module; returns the earlier one."""
+    global _load_observer
+    before, _load_observer = _load_observer, observer
+    return before
+
+
 def set_call_observer(observer: Callable | None) -> Callable | None:
     """Let observer run every module call; returns the one before."""
     global _observer
@@ -352,7 +363,10 @@ class Module:
         for kind in ("_parameters", "_buffers", "_modules"):
             members = state.get(kind)
             if members is not None and name in members:
-                return members[name]
+                value = members[name]
+                if _load_observer is not None and kind == "_modules":
+                    _load_observer(self, name, value)
+                return value
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def _forget(self, name: str, *kinds: str) -> None:
