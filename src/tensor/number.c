@@ -153,15 +153,15 @@ static inline uint64_t to_u64(double f) {
   LOOP(, tag##_bf16, source, uint16_t, load, F_BF16)    \
   LOOP(, tag##_f64, source, double, load, F_F64)
 
-#define REAL_ROW(tag, source, load, real)                                    \
-  RARE(tag, source, load, F)                                                 \
-  LOOP(IG_CLONES, tag##_bool, source, bool, load, F_BOOL)                    \
-  LOOP(IG_CLONES, tag##_f16, source, uint16_t, load, F_F16)                  \
-  LOOP(IG_CLONES, tag##_bf16, source, uint16_t, load, F_BF16)                \
-  LOOP(IG_CLONES, tag##_f32, source, float, load, F_F32)                     \
-  LOOP(IG_CLONES, tag##_f64, source, double, load, F_F64)                    \
-  TO_INT(, tag##_u8, source, uint8_t, load, real, int32_t, 0x1p31)           \
-  TO_INT(IG_CLONES, tag##_i32, source, int32_t, load, real, int32_t, 0x1p31) \
+#define REAL_ROW(attr, tag, source, load, real)                         \
+  RARE(tag, source, load, F)                                            \
+  LOOP(attr, tag##_bool, source, bool, load, F_BOOL)                    \
+  LOOP(, tag##_f16, source, uint16_t, load, F_F16)                      \
+  LOOP(attr, tag##_bf16, source, uint16_t, load, F_BF16)                \
+  LOOP(attr, tag##_f32, source, float, load, F_F32)                     \
+  LOOP(attr, tag##_f64, source, double, load, F_F64)                    \
+  TO_INT(, tag##_u8, source, uint8_t, load, real, int32_t, 0x1p31)      \
+  TO_INT(attr, tag##_i32, source, int32_t, load, real, int32_t, 0x1p31) \
   TO_INT(, tag##_i64, source, int64_t, load, real, int64_t, 0x1p63)
 
 ROW(IG_CLONES, truth, uint8_t, LOAD_BOOL, I)  // not `bool`, which may be a macro
@@ -173,10 +173,10 @@ ROW(IG_CLONES, i64, int64_t, LOAD_PLAIN, I)
 ROW(, u16, uint16_t, LOAD_PLAIN, I)
 ROW(, u32, uint32_t, LOAD_PLAIN, I)
 ROW(, u64, uint64_t, LOAD_PLAIN, I)
-REAL_ROW(f16, uint16_t, LOAD_F16, float)
-REAL_ROW(bf16, uint16_t, LOAD_BF16, float)
-REAL_ROW(f32, float, LOAD_PLAIN, float)
-REAL_ROW(f64, double, LOAD_PLAIN, double)
+REAL_ROW(, f16, uint16_t, LOAD_F16, float)
+REAL_ROW(IG_CLONES, bf16, uint16_t, LOAD_BF16, float)
+REAL_ROW(IG_CLONES, f32, float, LOAD_PLAIN, float)
+REAL_ROW(IG_CLONES, f64, double, LOAD_PLAIN, double)
 ROW(, c64, ig_c64, LOAD_RE, F)
 ROW(, c128, ig_c128, LOAD_RE, F)
 ROW(, f8a, uint8_t, LOAD_F8A, F)
