@@ -31,12 +31,14 @@ CHECKS = "range checks of unbacked numbers: the documents stand between the rele
 TABLE = "the first lowering of a training program takes no notice of the table, as the documents have it"
 BOTH = "range checks as the documents have them, and sizes that the releases number or place otherwise"
 REFUSED = "the documents refuse this, the later release lets it pass or words it otherwise"
-DOCUMENTS = (CHECKS, TABLE, BOTH, REFUSED)
+CONSTANT = "a constant condition stays a cond, as the documents have it"
+DOCUMENTS = (CHECKS, TABLE, BOTH, REFUSED, CONSTANT)
 
 # The releases make a program that computes something else, or cannot be called.
 AUTOCAST = "the casts of autocast are calls of the program; the releases forget them before dispatch"
 MAXIMUM = "torch.sym_max stays in the program; the releases decide it by the example, wrongly for other sizes"
-WRITES = "the unflattened module writes to its inputs; in the original it returns the new values instead"
+FAILS = "the original cannot unflatten the program"
+MAP = "the original specializes what is mapped over, and takes the calls of the body for operators"
 STATES = "the original drops the wrong dimension of the last states of a batch"
 TREES = "the module takes and returns registered classes; the original's cannot be called with them"
 TWICE = "a tensor that is given several times is several inputs; the original reads the last of them for all"
@@ -49,9 +51,10 @@ STRICT = "the original's strict front end refuses this or words it otherwise; In
 CRASH = "the original fails inside of itself; Ingot captures the program"
 LOWER = "capture_pre_autograd_graph of the releases goes on below batch_norm, keeps results that nobody reads, or"
 LOWER += " does not say what is a size"
-HOP = "torch_fn and source_fn of higher-order operators are those of the call before"
+REGIONS = "the original leaves idle regions of a grad mode behind, and counts readers in graphs that it has dissolved"
+GIVES_WAY = "the attributes of sub-graphs give way to names of inputs, also where those are numbers"
+SWITCHES = "below autograd the original refuses switches of the grad mode; Ingot makes regions of them"
 NAMES = "the releases number, order or place sizes and their arithmetic otherwise"
-SUBS = "sub-graphs are modules of the unflattened program, as in later releases"
 ERRORS = "the same is refused with a text of Ingot's own, or of the operator's eager form"
 FQN = "a weight with several names is called by another of them"
 LITERALS = "literals are lifted otherwise"
@@ -198,7 +201,7 @@ PROGRAMS = (
     (r"^host_attr_tensor_assign ", r"was assigned during export", REFUSED),
     (r"^autocast_region ", "", AUTOCAST),
     (r"^(sym_max_bounded|unbacked_max_sym) ", "", MAXIMUM),
-    (r"^(in_mutate_slice|out_is_input|conv_mutate_contiguous|view_chain_alias|buf_two_\w+) \w+ unflatten", "", WRITES),
+    (r" unflatten$", r"\{'error': ", FAILS),
     (r"^dc_registered \w+ out", r"flatten_fn_spec", TREES),
     (r"^host_loop_zip training_nonstrict ", "", TWICE),
     (r"^const_int_str \w+ calls", r"args\[5\] to be equal to None, but got 1", ABSENT),
@@ -207,10 +210,13 @@ PROGRAMS = (
     (r"^(nn_cnn|nn_lstm|fsum_many_outputs|int_output_sym) capture code", "", LOWER),
     (r"^(in_mutate_dynamic|dims_conflicting_names|err_unbacked_view|err_specialised_mod) \w+ error", "", ERRORS),
     (r"^(sub_two_names|tied_weights|sub_interaction_deep) ", "", FQN),
-    (r"^(cond|map)_\w* \w+ unflatten", "", SUBS),
-    (r"^(cond|map|grad)_\w* \w+ nodes", "", HOP),
-    (r"^cond_", "", "operands of cond come in another order, or a constant condition stays a cond"),
-    (r"^(map|grad)_", "", "higher-order operators are placed or named otherwise"),
+    (r"^cond_bool_static training", "", CONSTANT),
+    (r"^cond_closure_buffer capture code", "", LITERALS),
+    (r"^cond_twice_same_names capture code", "", GIVES_WAY),
+    (r"^cond_two_outputs_dynamic training\w* \w+_code", "", NAMES),
+    (r"^map_", "", MAP),
+    (r"^grad_\w+ post_dispatch error", "Encountered autograd state manager", SWITCHES),
+    (r"^grad_nested_regions (nonstrict|strict|pre_dispatch) |^grad_decorator \w+ graph", "", REGIONS),
     (r"^const_list_of_tensors capture code", "", LITERALS),
     (r"^(retrace_dynamic|view_chain_alias|name_clash_inputs) \w+ (nodes|code)", "", AGAIN),
     (r"^unbacked_expand_cat ", only_checks_and_sizes, BOTH),
