@@ -636,29 +636,6 @@ def test_a_strict_capture_calls_attributes_persistent(strict):
     assert found == {"plain": True if strict else None, "lifted_tensor_0": None}
 
 
-@pytest.mark.parametrize("strict", [False, True])
-def test_a_training_program_reads_a_shared_tensor_under_its_last_name(strict):
-    class Tied(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.first, self.second = torch.nn.BatchNorm1d(2), torch.nn.BatchNorm1d(2)
-            self.second.weight = self.first.weight
-            self.second.running_mean = self.first.running_mean
-
-        def forward(self, x):
-            return self.second(self.first(x))
-
-    x = torch.arange(6.0).reshape(3, 2)
-    eager, module = Tied(), Tied()
-    program = torch.export._trace._export_for_training(module, (x,), strict=strict)
-    users = {n.name: len(n.users) for n in program.graph.nodes if n.op == "placeholder"}
-    assert users["p_first_weight"] == users["b_first_running_mean"] == 0
-    assert users["p_second_weight"] == users["b_second_running_mean"] == 2
-    again = program.module()
-    assert torch.allclose(again(x), eager(x))
-    assert torch.allclose(again.second.running_mean, eager.second.running_mean)
-
-
 def torch_fns(module, *args, strict=False):
     nodes = torch.export.export(module, args, strict=strict).graph.nodes
     return [(n.name, *n.meta["torch_fn"]) for n in nodes if n.op == "call_function"]

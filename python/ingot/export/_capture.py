@@ -25,7 +25,6 @@ class Options:
     allow_rnn: bool = True
     grad_modes: bool = True  # switches of the grad mode become nodes
     inference: bool = False  # the program will have no writes
-    training: bool = False  # the program is of training level
 
 
 def _check_arguments(mod: Any, args: Any, kwargs: Any) -> dict[str, Any]:
@@ -105,7 +104,7 @@ class _Run:
 
     def record(self, inputs: list[Input], shapes: dict[tuple, Any]) -> Any:
         strict = self.options.strict
-        self.state.declare(strict, self.options.training)
+        self.state.declare(strict)
         solving = {
             "strict": strict,
             "no_forced": self.options.disable_forced_specializations,

@@ -155,12 +155,11 @@ class State:
         self.parameters = [(m, k, t) for _, m in modules for k, t in m._parameters.items()]
         self._fakes: dict[tuple[int, str], Tensor] = {}  # by the place that holds it
 
-    def declare(self, strict: bool, training: bool = False) -> None:
+    def declare(self, strict: bool) -> None:
         """Tells the open capture about all tensors of the module, and puts fake ones in their places.
 
         A module of several names has a placeholder for each of them, the last one in use; in a strict capture that one
-        alone. Two modules that share a tensor have a placeholder each; in a program of training level, where writes
-        stay, both read the last of them.
+        alone. Two modules that share a tensor have a placeholder each.
         """
         for slots in ("_parameters", "_buffers"):
             found: list[tuple[str, str, dict, str, Tensor]] = []
@@ -180,9 +179,6 @@ class State:
                 if own:
                     _copy_attributes(tensor, fake)
                     self._fakes[id(members), key] = fake
-            if training:
-                latest = {id(tensor): self._fakes[id(m), k] for _, _, m, k, tensor in found}
-                self._fakes |= {(id(m), k): latest[id(tensor)] for _, _, m, k, tensor in found}
             for _, _, members, key, _ in found:
                 members[key] = self._fakes[id(members), key]
         _C.capture_state_order([  # as module.state_dict() goes

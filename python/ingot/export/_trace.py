@@ -60,7 +60,7 @@ def _export_for_training(
     preserve_module_call_signature: tuple[str, ...] = (),
 ) -> ExportedProgram:
     """A program of training level: composite operators whole, writes in place."""
-    run = _capture(mod, args, kwargs, dynamic_shapes, strict, training=True)
+    run = _capture(mod, args, kwargs, dynamic_shapes, strict)
     run.result.set_training(True)
     return _program(run, _with_asserts(run.result).name_inputs(run.shown))
 
