@@ -2,6 +2,7 @@
 """load(save(p)) prints and runs as p, in every layout, for programs of every shape; and, where PyTorch is installed,
 the real torch.export.load reads what was written and computes the same."""
 import copy
+import dataclasses
 import importlib
 import io
 import json
@@ -189,6 +190,13 @@ def metadata(ep):
     return [[str(n.meta.get(k)) for k in keys] for n in calls]
 
 
+def in_file(signature):
+    """The signature as the format holds it: it has no word for constants of a strict capture that persist."""
+    constant = ingot.export.graph_signature.InputKind.CONSTANT_TENSOR
+    specs = [dataclasses.replace(s, persistent=None) if s.kind is constant else s for s in signature.input_specs]
+    return dataclasses.replace(signature, input_specs=specs)
+
+
 @pytest.mark.parametrize("how", ["plain", "training", "core"])
 @pytest.mark.parametrize("name", CASES)
 def test_prints_and_runs_the_same(name, how):
@@ -197,7 +205,7 @@ def test_prints_and_runs_the_same(name, how):
     again = load(io.BytesIO(to_bytes(ep)))
     assert str(again) == str(ep)
     assert again.graph_module.code == ep.graph_module.code
-    assert again.graph_signature == ep.graph_signature
+    assert again.graph_signature == in_file(ep.graph_signature)
     assert again.call_spec == ep.call_spec
     assert again.range_constraints == ep.range_constraints
     assert metadata(again) == metadata(ep)

@@ -90,8 +90,8 @@ class UnflattenedModule(InterpreterModule):
         self.graph_signature = export_module.graph_signature
         self.call_spec = export_module.call_spec
         self.__dict__["_program"] = export_module._program
-        state = (OutputKind.BUFFER_MUTATION, OutputKind.PARAMETER_MUTATION)
-        specs = [s for s in self.graph_signature.output_specs if s.kind not in state]
+        hidden = (OutputKind.BUFFER_MUTATION, OutputKind.PARAMETER_MUTATION, OutputKind.TOKEN)
+        specs = [s for s in self.graph_signature.output_specs if s.kind not in hidden]
         inputs = [s.arg.name for s in self.graph_signature.input_specs if s.kind is InputKind.USER_INPUT]
         self._written = [inputs.index(s.target) if s.kind is OutputKind.USER_INPUT_MUTATION else None for s in specs]
         modules = {path: InterpreterModule(graph) for path, graph in graphs[1:] if "@" not in path}
