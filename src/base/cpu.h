@@ -44,8 +44,11 @@ size_t ig_cpu_l2(void);
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(IG_NO_CLONES) && \
     ((defined(__clang__) && __clang_major__ >= 18) || (!defined(__clang__) && __GNUC__ >= 12))
 #define IG_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+// The same for loops that wait for memory, to which wider vectors add only size.
+#define IG_CLONES_NARROW __attribute__((target_clones("arch=x86-64-v3", "default")))
 #else
 #define IG_CLONES
+#define IG_CLONES_NARROW
 #endif
 
 #endif

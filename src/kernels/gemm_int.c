@@ -67,7 +67,7 @@ DOORS(i64, int64_t, uint64_t, u64)
 #define A int16_t
 #define NAME(x) x##_i16
 #define WIDEN(src, dst, n) widen_row_i16(src, dst, n)
-IG_CLONES static void widen_row_i16(const S *src, uint32_t *dst, int64_t n) {
+IG_CLONES_NARROW static void widen_row_i16(const S *src, uint32_t *dst, int64_t n) {
   for (int64_t i = 0; i < n; i++) dst[i] = GET(src[i]);
 }
 #include "kernels/gemm_wide.inc"
@@ -80,7 +80,7 @@ IG_CLONES static void widen_row_i16(const S *src, uint32_t *dst, int64_t n) {
 #define A int8_t
 #define NAME(x) x##_i8
 #define WIDEN(src, dst, n) widen_row_i8(src, dst, n)
-IG_CLONES static void widen_row_i8(const S *src, uint32_t *dst, int64_t n) {
+IG_CLONES_NARROW static void widen_row_i8(const S *src, uint32_t *dst, int64_t n) {
   for (int64_t i = 0; i < n; i++) dst[i] = GET(src[i]);
 }
 #include "kernels/gemm_wide.inc"
@@ -93,7 +93,7 @@ IG_CLONES static void widen_row_i8(const S *src, uint32_t *dst, int64_t n) {
 #define A uint8_t
 #define NAME(x) x##_u8
 #define WIDEN(src, dst, n) widen_row_u8(src, dst, n)
-IG_CLONES static void widen_row_u8(const S *src, uint32_t *dst, int64_t n) {
+IG_CLONES_NARROW static void widen_row_u8(const S *src, uint32_t *dst, int64_t n) {
   for (int64_t i = 0; i < n; i++) dst[i] = GET(src[i]);
 }
 #include "kernels/gemm_wide.inc"

@@ -22,7 +22,7 @@ typedef struct job {
 #define SHARE(v, n) ((v) * (1 / (n)))
 #define LOAD(t) (t)
 #define STORE(v) (v)
-#define CLONES IG_CLONES
+#define CLONES IG_CLONES_NARROW
 #define TAG f32
 #define T float
 #define A float

@@ -26,7 +26,7 @@ typedef struct job {
 #define IS_NAN(v) ((v) != (v))
 #define LOAD(t) (t)
 #define STORE(v) (v)
-#define CLONES IG_CLONES
+#define CLONES IG_CLONES_NARROW
 #define TAG f32
 #define T float
 #define A float

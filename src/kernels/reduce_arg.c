@@ -14,7 +14,7 @@ enum { GRAIN = 16384, WIDTH = 64, CHUNK = 256 };
 
 // Rows: chunks whose extreme beats the best so far are searched for the place.
 #define ROWS(name, T, V, LOAD, BETTER)                                                    \
-  IG_CLONES                                                                               \
+  IG_CLONES_NARROW                                                                        \
   static void name(const void *xv, void *value, int64_t *index, ig_axis a, int64_t begin, \
                    int64_t end) {                                                         \
     for (int64_t r = begin; r < end; r++) {                                               \

@@ -22,9 +22,9 @@ enum { LANES = 32, BLOCK = 4096, WIDTH = IG_REDUCE_WIDTH, SLAB = 32, STACK = 48 
 #define FLOATS 0
 #define FAST 0
 #define COLD __attribute__((cold))
-#define HOT IG_CLONES
+#define HOT IG_CLONES_NARROW
 #define WARM COLD
-#define LOGIC IG_CLONES
+#define LOGIC IG_CLONES_NARROW
 #define NORM COLD
 #include "kernels/reduce_type.inc"
 
@@ -127,8 +127,8 @@ enum { LANES = 32, BLOCK = 4096, WIDTH = IG_REDUCE_WIDTH, SLAB = 32, STACK = 48 
 #define FLOATS 0
 #define FAST 1
 #define COLD __attribute__((cold))
-#define HOT IG_CLONES
-#define WARM IG_CLONES
+#define HOT IG_CLONES_NARROW
+#define WARM IG_CLONES_NARROW
 #define LOGIC COLD
 #define NORM COLD
 #include "kernels/reduce_type.inc"
@@ -169,8 +169,8 @@ enum { LANES = 32, BLOCK = 4096, WIDTH = IG_REDUCE_WIDTH, SLAB = 32, STACK = 48 
 #define FLOATS 0
 #define FAST 1
 #define COLD __attribute__((cold))
-#define HOT IG_CLONES
-#define WARM IG_CLONES
+#define HOT IG_CLONES_NARROW
+#define WARM IG_CLONES_NARROW
 #define LOGIC COLD
 #define NORM COLD
 #include "kernels/reduce_type.inc"

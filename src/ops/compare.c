@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Comparisons, logical and bitwise operators of two operands.
 #include "ops/lower.h"
+#define TILE_CLONES IG_CLONES_NARROW
 #include "ops/tile.h"
 
 #define COMPARE(name, op)                         \

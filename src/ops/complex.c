@@ -3,6 +3,7 @@
 // so conj gives values, not a view.
 #include "op/refuse.h"
 #include "ops/dense.h"
+#define TILE_CLONES IG_CLONES_NARROW
 #include "ops/tile.h"
 #include "tensor/copy.h"
 

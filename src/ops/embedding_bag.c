@@ -123,47 +123,47 @@ typedef struct bags_job {
 } bags_job;
 
 // One row into one bag. `first`: nothing is in it yet.
-#define ADD_ROW(name, type, code)                                                      \
-  IG_CLONES static void name##_piece(type *to, const type *x, type scale, int64_t n) { \
-    for (int64_t k = 0; k < n; k++) to[k] += scale * x[k];                             \
-  }                                                                                    \
-  static void name(const bags_job *j, int64_t bag, int64_t i, bool first) {            \
-    type piece[PIECE];                                                                 \
-    type scale = j->scale ? ((const type *)j->scale)[i] : 1;                           \
-    type *to = (type *)j->out + bag * j->width;                                        \
-    int64_t *row = j->greatest ? j->greatest + bag * j->width : NULL;                  \
-    const char *from = j->weight + j->index[i] * j->stride;                            \
-    if (!row && j->dtype == (code)) {                                                  \
-      name##_piece(to, (const type *)(const void *)from, scale, j->width);             \
-      return;                                                                          \
-    }                                                                                  \
-    for (int64_t d = 0; d < j->width; d += PIECE) {                                    \
-      int64_t n = j->width - d < PIECE ? j->width - d : PIECE;                         \
-      ig_convert(piece, code, from + d * j->size, j->dtype, (size_t)n);                \
-      if (!row) name##_piece(to + d, piece, scale, n);                                 \
-      for (int64_t k = 0; k < n && row; k++) {                                         \
-        if (!first && !(to[d + k] < piece[k])) continue;                               \
-        to[d + k] = piece[k];                                                          \
-        row[d + k] = j->index[i];                                                      \
-      }                                                                                \
-    }                                                                                  \
-  }                                                                                    \
-  static void name##_bags(void *arg, int64_t begin, int64_t end) {                     \
-    const bags_job *j = arg;                                                           \
-    for (int64_t bag = begin; bag < end; bag++) {                                      \
-      int64_t taken = 0;                                                               \
-      for (int64_t i = j->begin[bag]; i < j->begin[bag + 1]; i++) {                    \
-        if (j->index[i] == j->padding) {                                               \
-          j->count[bag]--;                                                             \
-        } else {                                                                       \
-          name(j, bag, i, taken++ == 0);                                               \
-        }                                                                              \
-      }                                                                                \
-      type *to = (type *)j->out + bag * j->width;                                      \
-      type share = (type)j->count[bag];                                                \
-      if (j->mode != MEAN || j->count[bag] <= 1) continue;                             \
-      for (int64_t d = 0; d < j->width; d++) to[d] /= share;                           \
-    }                                                                                  \
+#define ADD_ROW(name, type, code)                                                             \
+  IG_CLONES_NARROW static void name##_piece(type *to, const type *x, type scale, int64_t n) { \
+    for (int64_t k = 0; k < n; k++) to[k] += scale * x[k];                                    \
+  }                                                                                           \
+  static void name(const bags_job *j, int64_t bag, int64_t i, bool first) {                   \
+    type piece[PIECE];                                                                        \
+    type scale = j->scale ? ((const type *)j->scale)[i] : 1;                                  \
+    type *to = (type *)j->out + bag * j->width;                                               \
+    int64_t *row = j->greatest ? j->greatest + bag * j->width : NULL;                         \
+    const char *from = j->weight + j->index[i] * j->stride;                                   \
+    if (!row && j->dtype == (code)) {                                                         \
+      name##_piece(to, (const type *)(const void *)from, scale, j->width);                    \
+      return;                                                                                 \
+    }                                                                                         \
+    for (int64_t d = 0; d < j->width; d += PIECE) {                                           \
+      int64_t n = j->width - d < PIECE ? j->width - d : PIECE;                                \
+      ig_convert(piece, code, from + d * j->size, j->dtype, (size_t)n);                       \
+      if (!row) name##_piece(to + d, piece, scale, n);                                        \
+      for (int64_t k = 0; k < n && row; k++) {                                                \
+        if (!first && !(to[d + k] < piece[k])) continue;                                      \
+        to[d + k] = piece[k];                                                                 \
+        row[d + k] = j->index[i];                                                             \
+      }                                                                                       \
+    }                                                                                         \
+  }                                                                                           \
+  static void name##_bags(void *arg, int64_t begin, int64_t end) {                            \
+    const bags_job *j = arg;                                                                  \
+    for (int64_t bag = begin; bag < end; bag++) {                                             \
+      int64_t taken = 0;                                                                      \
+      for (int64_t i = j->begin[bag]; i < j->begin[bag + 1]; i++) {                           \
+        if (j->index[i] == j->padding) {                                                      \
+          j->count[bag]--;                                                                    \
+        } else {                                                                              \
+          name(j, bag, i, taken++ == 0);                                                      \
+        }                                                                                     \
+      }                                                                                       \
+      type *to = (type *)j->out + bag * j->width;                                             \
+      type share = (type)j->count[bag];                                                       \
+      if (j->mode != MEAN || j->count[bag] <= 1) continue;                                    \
+      for (int64_t d = 0; d < j->width; d++) to[d] /= share;                                  \
+    }                                                                                         \
   }
 ADD_ROW(add_f32, float, IG_F32)
 ADD_ROW(add_f64, double, IG_F64)

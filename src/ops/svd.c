@@ -39,13 +39,13 @@ typedef struct columns {
 } columns;
 
 // Complex numbers by their parts: the products of C ask after infinities.
-IG_CLONES static double square(const ig_cd *x, int64_t n) {
+IG_CLONES_NARROW static double square(const ig_cd *x, int64_t n) {
   const double *a = (const double *)x;
   double sum = 0;
   for (int64_t i = 0; i < 2 * n; i++) sum += a[i] * a[i];
   return sum;
 }
-IG_CLONES static ig_cd inner(const ig_cd *x, const ig_cd *y, int64_t n) {
+IG_CLONES_NARROW static ig_cd inner(const ig_cd *x, const ig_cd *y, int64_t n) {
   const double *a = (const double *)x;
   const double *b = (const double *)y;
   double re = 0;
@@ -57,7 +57,8 @@ IG_CLONES static ig_cd inner(const ig_cd *x, const ig_cd *y, int64_t n) {
   return ig_cd_of(re, im);
 }
 // x, y = cos x - sin y', sin x + cos y' where y' is y turned by `phase`
-IG_CLONES static void turn(ig_cd *x, ig_cd *y, int64_t n, double cosine, double sine, ig_cd phase) {
+IG_CLONES_NARROW static void turn(ig_cd *x, ig_cd *y, int64_t n, double cosine, double sine,
+                                  ig_cd phase) {
   double *a = (double *)x;
   double *b = (double *)y;
   double pr = creal(phase);

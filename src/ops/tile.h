@@ -17,15 +17,20 @@
 typedef float _Complex ig_cf;
 typedef double _Complex ig_cd;
 
+// A file whose loops all wait for memory sets it to IG_CLONES_NARROW.
+#ifndef TILE_CLONES
+#define TILE_CLONES IG_CLONES
+#endif
+
 #define TILE1(name, type, result, expr)                      \
-  IG_CLONES static void name(const ig_tile_args *t) {        \
+  TILE_CLONES static void name(const ig_tile_args *t) {      \
     const type *x = t->in[0];                                \
     result *o = t->out;                                      \
     for (size_t i = 0; i < t->n; i++) o[i] = (result)(expr); \
   }
 
 #define TILE2(name, type, result, expr)                      \
-  IG_CLONES static void name(const ig_tile_args *t) {        \
+  TILE_CLONES static void name(const ig_tile_args *t) {      \
     const type *x = t->in[0];                                \
     const type *y = t->in[1];                                \
     result *o = t->out;                                      \
@@ -33,7 +38,7 @@ typedef double _Complex ig_cd;
   }
 
 #define TILE3(name, type, result, expr)                      \
-  IG_CLONES static void name(const ig_tile_args *t) {        \
+  TILE_CLONES static void name(const ig_tile_args *t) {      \
     const type *x = t->in[0];                                \
     const type *y = t->in[1];                                \
     const type *z = t->in[2];                                \

@@ -22,10 +22,10 @@
 // Elements are moved, not read: their size is all that matters. The choice is made by bits, since a
 // branch that follows a mask is guessed wrong half of the time.
 #define BY_BITS(type) (type)(y[i] ^ ((x[i] ^ y[i]) & (type)(0 - (type)(mask[i] != 0))))
-TILE(IG_CLONES, where_1, uint8_t, BY_BITS(uint8_t))
+TILE(IG_CLONES_NARROW, where_1, uint8_t, BY_BITS(uint8_t))
 TILE(, where_2, uint16_t, BY_BITS(uint16_t))
-TILE(IG_CLONES, where_4, uint32_t, BY_BITS(uint32_t))
-TILE(IG_CLONES, where_8, uint64_t, BY_BITS(uint64_t))
+TILE(IG_CLONES_NARROW, where_4, uint32_t, BY_BITS(uint32_t))
+TILE(IG_CLONES_NARROW, where_8, uint64_t, BY_BITS(uint64_t))
 TILE(, where_16, ig_c128, mask[i] ? x[i] : y[i])
 
 static void where_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {

@@ -164,19 +164,19 @@ static inline uint64_t to_u64(double f) {
   TO_INT(attr, tag##_i32, source, int32_t, load, real, int32_t, 0x1p31) \
   TO_INT(, tag##_i64, source, int64_t, load, real, int64_t, 0x1p63)
 
-ROW(IG_CLONES, truth, uint8_t, LOAD_BOOL, I)  // not `bool`, which may be a macro
-ROW(IG_CLONES, u8, uint8_t, LOAD_PLAIN, I)
+ROW(IG_CLONES_NARROW, truth, uint8_t, LOAD_BOOL, I)  // not `bool`, which may be a macro
+ROW(IG_CLONES_NARROW, u8, uint8_t, LOAD_PLAIN, I)
 ROW(, i8, int8_t, LOAD_PLAIN, I)
 ROW(, i16, int16_t, LOAD_PLAIN, I)
-ROW(IG_CLONES, i32, int32_t, LOAD_PLAIN, I)
-ROW(IG_CLONES, i64, int64_t, LOAD_PLAIN, I)
+ROW(IG_CLONES_NARROW, i32, int32_t, LOAD_PLAIN, I)
+ROW(IG_CLONES_NARROW, i64, int64_t, LOAD_PLAIN, I)
 ROW(, u16, uint16_t, LOAD_PLAIN, I)
 ROW(, u32, uint32_t, LOAD_PLAIN, I)
 ROW(, u64, uint64_t, LOAD_PLAIN, I)
 REAL_ROW(, f16, uint16_t, LOAD_F16, float)
-REAL_ROW(IG_CLONES, bf16, uint16_t, LOAD_BF16, float)
-REAL_ROW(IG_CLONES, f32, float, LOAD_PLAIN, float)
-REAL_ROW(IG_CLONES, f64, double, LOAD_PLAIN, double)
+REAL_ROW(IG_CLONES_NARROW, bf16, uint16_t, LOAD_BF16, float)
+REAL_ROW(IG_CLONES_NARROW, f32, float, LOAD_PLAIN, float)
+REAL_ROW(IG_CLONES_NARROW, f64, double, LOAD_PLAIN, double)
 ROW(, c64, ig_c64, LOAD_RE, F)
 ROW(, c128, ig_c128, LOAD_RE, F)
 ROW(, f8a, uint8_t, LOAD_F8A, F)
