@@ -12,6 +12,7 @@
 #define LANES 8
 #define ROWS 4
 #define VECS 3
+#define MASKED_LOADS 0
 
 INLINE MASK mask_of(uint32_t bits) {
   return bits;
@@ -97,6 +98,5 @@ const ig_conv_kernels ig_conv_kernels_avx2 = {
     .pack = pack,
     .pack_same = pack_same,
     .depth = depth,
-    .depth_same = depth_same,
     .fill = fill,
 };

@@ -12,6 +12,7 @@
 #define LANES 16
 #define ROWS 8
 #define VECS 3
+#define MASKED_LOADS 1
 
 INLINE MASK mask_of(uint32_t bits) {
   return (__mmask16)bits;

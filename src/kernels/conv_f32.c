@@ -497,7 +497,7 @@ static bool depthwise(job *j) {
   int64_t *off = ig_scratch_get(IG_SCRATCH_CONV_2, (size_t)j->k * sizeof *off);
   if (!off) return false;
   j->off = off;
-  if (is_same(j)) {
+  if (j->f->depth_same && is_same(j)) {
     same_offsets(c, off);
     return depthwise_same(j);
   }

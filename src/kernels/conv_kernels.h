@@ -59,7 +59,8 @@ typedef struct ig_conv_kernels {
   void (*depth)(int64_t rows, int64_t n, int64_t cols, int64_t taps, const float *x,
                 const int64_t *off, const float *w, float bias, float *y);
   // The same for a whole plane whose output and input have one size, n pixels without rows: tap t
-  // reads x + off[t] + i; masks[n / lanes, rounded up][taps] say which lanes lie inside.
+  // reads x + off[t] + i; masks[n / lanes, rounded up][taps] say which lanes lie inside. NULL where
+  // masks cost more than a copy of the plane with its border.
   void (*depth_same)(int64_t n, int64_t taps, const float *x, const int64_t *off,
                      const uint16_t *masks, const float *w, float bias, float *y);
   // One phase of a plane: y[rows][cols] = x[r * row_step][q * step] where lo <= q < hi and
