@@ -16,7 +16,7 @@ enum {
   DEPTH = 192,       // k per pass: a panel and a tile's weights stay in the first cache
   LONG = 256,        // the same where many rows share a panel
   DEEP = 576,        // the same where weights are used for one or two panels only
-  BLOCK = 8,         // panels per task: weights of a pass stay in the second cache
+  BLOCK = 8,         // panels per task at most: weights of a pass stay in the second cache
   PACK = 32 << 10,   // floats of packed panels of a task, at least DEEP * (48 + 8)
   TAPS = 49,         // kernel elements that masks are kept for
   SLACK = 64,        // floats readable behind an image
@@ -45,7 +45,8 @@ typedef struct job {
   int64_t panels;
   int64_t pixel_blocks;
   int64_t row_blocks;
-  int64_t rows_each;  // output channels per row block
+  int64_t rows_each;    // output channels per row block
+  int64_t panels_each;  // per pixel block, BLOCK at most
 } job;
 
 static const ig_conv_kernels *kernels(void) {
@@ -289,7 +290,8 @@ static void run_task(void *arg, int64_t id) {
   };
   panel panels[BLOCK + 1];
   int count = 0;
-  for (int64_t p = pixel_block * BLOCK; count < BLOCK && p < j->panels; p++)
+  int64_t begin = pixel_block * j->panels_each;
+  for (int64_t p = begin; count < j->panels_each && p < j->panels; p++)
     set_panel(j, p, &panels[count++]);
   bool tail = pixel_block == j->pixel_blocks - 1 && !j->in_place && j->columns < j->pixels;
   if (tail) {
@@ -337,6 +339,48 @@ static void same_offsets(const ig_conv *c, int64_t *off) {
                  kw * c->dilation[2] - c->padding[2];
 }
 
+static void set_tasks(job *j, int64_t panels_each, int64_t rows_each) {
+  j->panels_each = panels_each;
+  j->rows_each = rows_each;
+  j->pixel_blocks = (j->panels + panels_each - 1) / panels_each;
+  j->row_blocks = (j->c.cout / j->c.groups + rows_each - 1) / rows_each;
+}
+
+static int64_t count_tasks(const job *j) {
+  return j->c.n * j->c.groups * j->c.out[0] * j->pixel_blocks * j->row_blocks;
+}
+
+// Half cycles per k until the last thread is done. Per vector of pixels a row is one and packing is
+// PACKING, which every row block does again; a row of weights comes from further away, once per
+// pixel block. A quarter of a task is added for threads that are held up: small tasks even it out.
+static int64_t time_of(const job *j, int64_t threads) {
+  enum { PACKING = 12 };
+  int64_t vectors = j->panels_each * j->f->vectors;
+  int64_t one = vectors * (j->rows_each + (j->in_place ? 0 : PACKING)) + j->rows_each;
+  return (count_tasks(j) + threads - 1) / threads * one + one / 4;
+}
+
+// Too few tasks for the threads: fewer panels or output channels in each, whichever costs less.
+static void divide(job *j, int64_t threads) {
+  int64_t og = j->c.cout / j->c.groups;
+  int64_t best = INT64_MAX;
+  int64_t panels_best = BLOCK;
+  int64_t rows_best = og;
+  for (int64_t panels = BLOCK; panels >= 1; panels /= 2) {
+    for (int64_t rows = og;; rows = (rows / 2 + j->f->rows - 1) / j->f->rows * j->f->rows) {
+      set_tasks(j, panels, rows);
+      int64_t time = time_of(j, threads);
+      if (time < best) {
+        best = time;
+        panels_best = panels;
+        rows_best = rows;
+      }
+      if (rows <= j->f->rows) break;
+    }
+  }
+  set_tasks(j, panels_best, rows_best);
+}
+
 static void cut(job *j) {
   const ig_conv *c = &j->c;
   int width = j->f->lanes * j->f->vectors;
@@ -351,22 +395,12 @@ static void cut(job *j) {
     j->columns = tail <= j->f->lanes / 2 && j->pixels > j->f->lanes ? j->pixels - tail : j->pixels;
   }
   j->panels = (j->columns + width - 1) / width;
-  j->pixel_blocks = (j->panels + BLOCK - 1) / BLOCK;
   // Weights that are used once or twice are read in longer runs.
-  j->depth = j->panels <= 2 ? DEEP : c->cout / c->groups <= 128 ? DEPTH : LONG;
   int64_t og = c->cout / c->groups;
-  j->row_blocks = 1;
-  j->rows_each = og;
-  // Too few tasks for the threads: cut the output channels as well.
-  int64_t want = 4 * (int64_t)ig_threads_get();
-  int64_t have = c->n * c->groups * c->out[0] * j->pixel_blocks;
-  if (want > 4 && have < want) {
-    int64_t cuts = (want + have - 1) / have;
-    int64_t tiles = (og + j->f->rows - 1) / j->f->rows;
-    if (cuts > tiles) cuts = tiles;
-    j->rows_each = (tiles + cuts - 1) / cuts * j->f->rows;
-    j->row_blocks = (og + j->rows_each - 1) / j->rows_each;
-  }
+  j->depth = j->panels <= 2 ? DEEP : og <= 128 ? DEPTH : LONG;
+  set_tasks(j, BLOCK, og);
+  int64_t threads = ig_threads_get();
+  if (threads > 1 && count_tasks(j) < 4 * threads) divide(j, threads);
 }
 
 static void fill_planes(void *arg, int64_t begin, int64_t end) {

@@ -96,21 +96,55 @@ static ig_conv planes(const int f[9]) {
 static void check_known(void) {
   static const int known[][9] = {
       // n cin cout h w k s p groups
-      {1, 16, 16, 20, 56, 3, 1, 1, 1},  {1, 40, 70, 14, 14, 3, 1, 1, 1},
-      {2, 33, 17, 7, 7, 3, 1, 1, 1},    {1, 64, 24, 9, 31, 1, 1, 0, 1},
-      {2, 65, 30, 14, 14, 1, 1, 0, 1},  {1, 300, 9, 7, 7, 1, 1, 0, 1},
-      {1, 3, 20, 37, 41, 7, 2, 3, 1},   {1, 24, 24, 15, 57, 3, 1, 1, 24},
-      {2, 10, 10, 14, 14, 3, 2, 1, 10}, {1, 6, 12, 11, 70, 5, 1, 2, 6},
-      {1, 8, 8, 17, 17, 3, 1, 0, 1},    {1, 5, 11, 5, 100, 3, 1, 0, 1},
-      {1, 32, 64, 16, 16, 1, 2, 0, 1},  {1, 12, 20, 13, 13, 3, 2, 1, 4},
-      {3, 4, 6, 1, 1, 1, 1, 0, 1},      {1, 7, 5, 3, 3, 5, 1, 2, 1},
-      {1, 2, 2, 2, 2, 2, 2, 0, 1},      {1, 1, 1, 33, 33, 3, 3, 1, 1},
-      {0, 4, 4, 8, 8, 3, 1, 1, 1},      {1, 210, 8, 6, 50, 3, 1, 1, 1},
-      {1, 3, 40, 32, 32, 16, 16, 0, 1}, {1, 9, 9, 21, 21, 4, 3, 2, 3},
+      {1, 16, 16, 20, 56, 3, 1, 1, 1},
+      {1, 40, 70, 14, 14, 3, 1, 1, 1},
+      {2, 33, 17, 7, 7, 3, 1, 1, 1},
+      {1, 64, 24, 9, 31, 1, 1, 0, 1},
+      {2, 65, 30, 14, 14, 1, 1, 0, 1},
+      {1, 300, 9, 7, 7, 1, 1, 0, 1},
+      {1, 3, 20, 37, 41, 7, 2, 3, 1},
+      {1, 24, 24, 15, 57, 3, 1, 1, 24},
+      {2, 10, 10, 14, 14, 3, 2, 1, 10},
+      {1, 6, 12, 11, 70, 5, 1, 2, 6},
+      {1, 8, 8, 17, 17, 3, 1, 0, 1},
+      {1, 5, 11, 5, 100, 3, 1, 0, 1},
+      {1, 32, 64, 16, 16, 1, 2, 0, 1},
+      {1, 12, 20, 13, 13, 3, 2, 1, 4},
+      {3, 4, 6, 1, 1, 1, 1, 0, 1},
+      {1, 7, 5, 3, 3, 5, 1, 2, 1},
+      {1, 2, 2, 2, 2, 2, 2, 0, 1},
+      {1, 1, 1, 33, 33, 3, 3, 1, 1},
+      {0, 4, 4, 8, 8, 3, 1, 1, 1},
+      {1, 210, 8, 6, 50, 3, 1, 1, 1},
+      {1, 3, 40, 32, 32, 16, 16, 0, 1},
+      {1, 9, 9, 21, 21, 4, 3, 2, 3},
+      // Panels and output channels divided among the threads.
+      {1, 20, 130, 14, 14, 3, 1, 1, 1},
+      {1, 20, 70, 13, 15, 3, 2, 1, 1},
+      {1, 6, 300, 10, 10, 3, 1, 0, 1},
+      {1, 4, 37, 19, 23, 5, 1, 2, 1},
   };
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
     ig_conv c = planes(known[i]);
     check(&c);
+  }
+}
+
+// Depthwise planes of every width about the vectors' and of every number of rows modulo the rows
+// taken at a time, with and without border, stride and more than one output per input.
+static void check_depthwise(void) {
+  for (int width = 1; width <= 70; width += width < 36 ? 1 : 3) {
+    int kernel = width % 3 * 2 + 1;
+    int stride = pick(1, 3);
+    int outputs = pick(1, 2) * 3;
+    int padding = pick(0, kernel / 2);
+    int height = kernel + pick(0, 9);
+    int wide = width > kernel ? width : kernel;
+    ig_conv c = planes((const int[9]){2, 3, outputs, height, wide, kernel, stride, padding, 3});
+    check(&c);
+    ig_conv same =
+        planes((const int[9]){1, 3, outputs, 1 + width % 9, width, kernel, 1, kernel / 2, 3});
+    check(&same);
   }
 }
 
@@ -144,6 +178,10 @@ static void random_f32(void) {
 static void test_known(void **state) {
   (void)state;
   everywhere(check_known);
+}
+static void test_depthwise(void **state) {
+  (void)state;
+  everywhere(check_depthwise);
 }
 static void test_random(void **state) {
   (void)state;
@@ -206,10 +244,34 @@ static void test_nan(void **state) {
   }
 }
 
+// The same for two planes with a filter of their own each: nothing leaks from row to row or plane
+// to plane, and nothing is written behind the last.
+static void test_nan_depthwise(void **state) {
+  (void)state;
+  for (int width = 3; width <= 40; width++) {
+    ig_conv c = planes((const int[9]){1, 2, 2, 5, width, 3, 1, 1, 2});
+    float x[400] = {0};
+    float w[18];
+    float y[408];
+    int n = 5 * width;
+    for (int i = 0; i < 18; i++) w[i] = 1.0f;
+    for (int i = 0; i < 408; i++) y[i] = 7.0f;
+    x[2 * width - 1] = NAN;  // end of the second row
+    ig_conv_forward(&c, x, w, NULL, y);
+    for (int i = 0; i < 2 * n; i++) {
+      bool near = i < n && i / width <= 2 && i % width >= width - 2;
+      assert_true(near ? isnan(y[i]) : y[i] == 0.0f);
+    }
+    for (int i = 2 * n; i < 408; i++) assert_true(y[i] == 7.0f);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_oracle), cmocka_unit_test(test_known), cmocka_unit_test(test_random),
-      cmocka_unit_test(test_types),  cmocka_unit_test(test_bias),  cmocka_unit_test(test_nan),
+      cmocka_unit_test(test_oracle),    cmocka_unit_test(test_known),
+      cmocka_unit_test(test_depthwise), cmocka_unit_test(test_random),
+      cmocka_unit_test(test_types),     cmocka_unit_test(test_bias),
+      cmocka_unit_test(test_nan),       cmocka_unit_test(test_nan_depthwise),
   };
   return cmocka_run_group_tests_name("conv", tests, NULL, NULL);
 }
