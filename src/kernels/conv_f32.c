@@ -241,6 +241,7 @@ static void pack_panel(const job *j, const task *t, const panel *p, span k, floa
 
 // Panels one after the other, each packed into the same place, which stays in the first cache; or,
 // where all of them are small, rows one after the other, which writes longer runs of the output.
+// Small is half as much for vectors of half the size: their tiles read the panels twice as often.
 static void run_pass(const job *j, const task *t, const panel *p, int panels, span k) {
   int64_t at[BLOCK + 1];
   int64_t size = 0;
@@ -251,7 +252,7 @@ static void run_pass(const job *j, const task *t, const panel *p, int panels, sp
             : p[i].dots   ? (p[i].n * k.n + 15) / 16 * 16
                           : (int64_t)j->f->lanes * j->f->vectors * k.n;
   }
-  if (size > PACK) {
+  if (size > (int64_t)PACK / 16 * j->f->lanes) {
     for (int i = 0; i < panels; i++) {
       pack_panel(j, t, p + i, k, t->pack);
       for (int64_t r = 0; r < t->rows; r += j->f->rows) run_tile(j, t, p + i, t->pack, r, k);
