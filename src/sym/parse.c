@@ -114,7 +114,17 @@ static bool parse_quoted(parser *p, char *out) {
   return true;
 }
 
+// Words of the grammar, which would not read back as the name of a symbol.
+static bool is_reserved(const char *name) {
+  static const char *const words[] = {"not",  "and",   "or", "True",   "False",
+                                      "true", "false", "oo", "int_oo", "nan"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (strcmp(name, words[i]) == 0) return true;
+  return false;
+}
+
 static bool is_plain_name(const char *name) {
+  if (is_reserved(name)) return false;
   if (!isalpha((unsigned char)*name) && *name != '_') return false;
   for (; *name; name++) {
     if (!is_name_char(*name)) return false;
@@ -251,6 +261,10 @@ static const ig_expr *parse_name(parser *p) {
   if (strcmp(name, "oo") == 0 || strcmp(name, "int_oo") == 0 || strcmp(name, "nan") == 0) {
     p->at = start;
     return refuse(p, "a finite number");
+  }
+  if (is_reserved(name)) {
+    p->at = start;
+    return refuse(p, "a number, a symbol or a function");
   }
   return ig_expr_symbol(p->c, name, NULL);
 }
