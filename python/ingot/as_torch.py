@@ -111,7 +111,7 @@ class TorchModule(types.ModuleType):
         names = set(super().__dir__())
         try:
             names.update(n for n in dir(_resolve(TABLE[f"{self.__name__}.*"])) if n not in _OWN)
-        except (KeyError, AttributeError):
+        except (KeyError, AttributeError, ModuleNotFoundError):  # the last: onnx, where it is not installed
             pass
         inside = self.__name__ + "."
         names.update(p[len(inside) :].partition(".")[0] for p in TABLE if p.startswith(inside))
