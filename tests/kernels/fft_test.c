@@ -40,7 +40,7 @@ static double difference(const double *x, const double *found, int64_t outer, in
 
 static void check(int64_t outer, int64_t n, int64_t inner, bool forward) {
   size_t all = (size_t)(2 * outer * n * inner);
-  double *x = malloc(all * sizeof *x);
+  double *x = calloc(all, sizeof *x);
   double *wide = malloc(all * sizeof *wide);
   float *narrow = malloc(all * sizeof *narrow);
   assert_true(x && wide && narrow);
