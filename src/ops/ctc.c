@@ -111,8 +111,9 @@ static bool read_problem(ig_ctx *c, const ig_tensor *x, const ig_value *a, int64
   for (int64_t b = 0; b < p->batch && c->status == IG_OK; b++) {
     int64_t n = p->labels.at[b];
     p->begin[b] = rows ? b * width : at;
-    at += n;
-    if (n < 0 || 2 * n + 1 > p->states || (rows ? n > width : at > room)) {
+    bool fits = n >= 0 && n <= room - p->begin[b] && (!rows || n <= width) && n <= p->states / 2;
+    if (fits) at += n;
+    if (!fits) {
       ig_fail_text(c, IG_RUNTIME,
                    "Expected targets to have %lld labels for element %lld of the batch, but they "
                    "have room for fewer (while checking arguments for ctc_loss)",
