@@ -92,7 +92,8 @@ static bool read_problem(ig_ctx *c, const ig_tensor *x, const ig_value *a, int64
   p->steps = ig_sizes(x)[0].value;
   p->batch = ig_sizes(x)[1].value;
   p->classes = ig_sizes(x)[2].value;
-  p->states = 2 * most_labels(c, a).value + 1;
+  int64_t most = most_labels(c, a).value;
+  p->states = 2 * (most < INT64_MAX / 4 ? most : INT64_MAX / 4) + 1;  // more is refused below
   p->blank = blank;
   p->x = ig_dense_read(c, x, IG_F64);
   p->target = ig_dense_read(c, targets, IG_I64);

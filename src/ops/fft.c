@@ -493,7 +493,7 @@ static ig_tensor *frequencies(ig_ctx *c, const ig_value *a, bool half) {
     return ig_mul_f64(c, x, share);
   }
   ig_value parts[2];
-  parts[0] = ig_of_tensor(ig_arange_with(c, ig_of_i64((n + 1) / 2), as, a[3], a[4], a[5]));
+  parts[0] = ig_of_tensor(ig_arange_with(c, ig_of_i64(n - n / 2), as, a[3], a[4], a[5]));
   parts[1] = ig_of_tensor(ig_arange_start_step_with(c, ig_of_i64(-(n / 2)), ig_of_i64(0),
                                                     ig_of_i64(1), as, a[3], a[4], a[5]));
   ig_tensor *x = c->status == IG_OK ? ig_cat(c, ig_of_list(parts, 2)) : NULL;

@@ -135,12 +135,19 @@ static void fractional_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, 
   double *to = ig_dense_room(c, (size_t)(planes * result), IG_F64);
   int64_t *place = ig_dense_room(c, (size_t)(planes * result), IG_I64);
   bool narrow = x->dtype != IG_F64;
+  if (c->status == IG_OK && ig_tensor_numel(args[3].tensor) / n < planes) {
+    ig_fail_text(
+        c, IG_RUNTIME,
+        "fractional_max_pool: expected %d random samples for each of %lld planes, found %lld", n,
+        (long long)planes, (long long)ig_tensor_numel(args[3].tensor));
+  }
   for (int64_t p = 0; c->status == IG_OK && p < planes; p++) {
     for (int d = 3 - n; d < 3; d++) {
       double sample = random[p * n + (n == 2 ? 2 - d : d)];
-      starts(sample, narrow, w.size[d], w.count[d], w.window[d], w.at[d]);
+      bool usable = sample >= 0 && sample <= 1;
+      if (usable) starts(sample, narrow, w.size[d], w.count[d], w.window[d], w.at[d]);
       for (int64_t i = 0; i < w.count[d]; i++) {
-        bool inside = w.at[d][i] >= 0 && w.at[d][i] <= w.size[d] - w.window[d];
+        bool inside = usable && w.at[d][i] >= 0 && w.at[d][i] <= w.size[d] - w.window[d];
         if (inside) continue;
         ig_fail_text(c, IG_RUNTIME,
                      "fractional_max_pool: random sample %g puts a window outside of the input: "
