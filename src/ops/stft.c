@@ -209,7 +209,7 @@ static ig_tensor *istft(ig_ctx *c, const ig_value *a) {
   ig_tensor *envelope = overlap(c, square, ig_const(1), whole, &f);
   int64_t begin = a[5].b ? f.n_fft / 2 : 0;
   bool fixed = is_given(&a[8]);
-  ig_int end = fixed    ? ig_const(begin + ig_value_i64(c, &a[8]))
+  ig_int end = fixed    ? ig_int_add(c, ig_const(begin), ig_const(ig_value_i64(c, &a[8])))
                : a[5].b ? ig_int_sub(c, whole, ig_const(f.n_fft / 2))
                         : whole;
   ig_value from = ig_of_i64(begin);
