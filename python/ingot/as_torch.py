@@ -111,8 +111,11 @@ class TorchModule(types.ModuleType):
         names = set(super().__dir__())
         try:
             names.update(n for n in dir(_resolve(TABLE[f"{self.__name__}.*"])) if n not in _OWN)
-        except (KeyError, AttributeError, ModuleNotFoundError):  # the last: onnx, where it is not installed
+        except (KeyError, AttributeError):
             pass
+        except ModuleNotFoundError as error:
+            if error.name != "onnx":  # what stands on it has no names where it is not installed
+                raise
         inside = self.__name__ + "."
         names.update(p[len(inside) :].partition(".")[0] for p in TABLE if p.startswith(inside))
         return sorted(names - {"*"})
