@@ -52,7 +52,16 @@ static PyObject *numel(PyObject *o, PyObject *unused) {
   const ig_tensor *t = self_of(o);
   ig_int n = ig_const(1);
   for (int d = 0; d < t->ndim; d++) n = ig_int_mul(c, n, ig_sizes(t)[d]);
-  return py_ok(c) ? py_from_int(n) : NULL;
+  if (!py_ok(c)) return NULL;
+  if (!n.expr || !c->capture) return py_from_int(n);
+  // A capture shows how it came about: size by size.
+  PyObject *out = py_from_int(ig_sizes(t)[0]);
+  for (int d = 1; out && d < t->ndim; d++) {
+    PyObject *size = py_from_int(ig_sizes(t)[d]);
+    Py_SETREF(out, size ? PyNumber_Multiply(out, size) : NULL);
+    Py_XDECREF(size);
+  }
+  return out;
 }
 static PyObject *get_nbytes(PyObject *o, void *unused) {
   PyObject *n = numel(o, NULL);
@@ -368,6 +377,7 @@ static PyObject *delegate(const char *name, PyObject *o, PyObject *args, PyObjec
     return delegate(#name, o, args, kwargs);                             \
   }
 DELEGATE(norm)
+DELEGATE(nonzero)
 DELEGATE(unique)
 DELEGATE(unique_consecutive)
 DELEGATE(stft)
@@ -442,6 +452,7 @@ PyMethodDef py_tensor_methods[] = {
     {"new_tensor", WORDS(new_tensor)},
     {"split", WORDS(split)},
     {"norm", WORDS(norm)},
+    {"nonzero", WORDS(nonzero)},
     {"unique", WORDS(unique)},
     {"unique_consecutive", WORDS(unique_consecutive)},
     {"stft", WORDS(stft)},

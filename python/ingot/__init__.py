@@ -52,7 +52,7 @@ _HOMES = {
         _check_with _sym_acos _sym_asin _sym_atan _sym_cos _sym_cosh _sym_log2 _sym_sin _sym_sinh _sym_sqrt _sym_tan
         _sym_tanh atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors
         cartesian_prod cdist chain_matmul einsum get_default_device is_complex is_floating_point is_nonzero
-        is_storage is_tensor istft meshgrid norm numel set_default_device split stft sym_float sym_int sym_ite
+        is_storage is_tensor istft meshgrid nonzero norm numel set_default_device split stft sym_float sym_int sym_ite
         sym_max sym_min sym_not sym_sqrt sym_sum tensordot typename unique unique_consecutive
     """,
     "ingot._compile": "compile",

@@ -208,6 +208,13 @@ def _picked(found: tuple, return_inverse: bool, return_counts: bool) -> Any:
     return (values, *([inverse] if return_inverse else []), *([counts] if return_counts else []))
 
 
+def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None) -> Any:
+    """Where the elements are that are not zero: a row per element, or a tensor of indices per dimension."""
+    if as_tuple:
+        return tuple(_C.op("nonzero_numpy")(input))
+    return _C.op("nonzero")(input) if out is None else _C.op("nonzero")(input, out=out)
+
+
 def unique(
     input: Tensor,
     sorted: bool = True,

@@ -69,6 +69,7 @@ struct ig_ctx {
   } autocast[2];
   bool no_inline;  // while a decomposition of a composite runs for its shapes
   uint64_t tape_clock;
+  struct ig_tape_entry *face;      // of the operator whose parts are being recorded; see op/tape.h
   struct ig_generator *generator;  // default random generator, made at first use
   void (*generator_free)(struct ig_generator *g);
 };

@@ -331,6 +331,8 @@ bool ig_entry_apply(ig_ctx *c, ig_tape_entry *e, ig_tensor *const *grads, const 
     case IG_ENTRY_SLICES:
       ok = apply_slices(c, e, grads, wanted, d);
       break;
+    case IG_ENTRY_FACE:  // no edge leads to one
+      break;
   }
   return ok && fit_all(c, e, wanted, d);
 }

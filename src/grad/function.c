@@ -22,6 +22,7 @@ static bool is_operand(const ig_grad_fn *f, size_t slot) {
 
 bool ig_grad_fn_next(const ig_grad_fn *f, size_t i, ig_grad_fn **next, uint32_t *index,
                      ig_tensor **leaf) {
+  if (f->face) f = f->face;
   for (size_t slot = 0; slot < f->nslots; slot++) {
     if (!is_operand(f, slot) || i-- > 0) continue;
     *next = f->edges[slot].entry;
@@ -37,9 +38,9 @@ void *ig_grad_fn_user(const ig_grad_fn *f) {
 }
 
 void *ig_grad_fn_host(const ig_grad_fn *f) {
-  return f->host;
+  return (f->face ? f->face : f)->host;
 }
 
 void ig_grad_fn_set_host(ig_grad_fn *f, void *host) {
-  f->host = host;
+  (f->face ? f->face : f)->host = host;
 }

@@ -228,9 +228,11 @@ void ig_return_values(ig_ctx *c, ig_scope s, ig_value *outs, size_t n) {
 }
 
 static void decompose(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  ig_tape_entry *face = ig_tape_face_open(c, op, args);
   ig_scope s = ig_scope_open(c);
   ig_op_decompose(c, op, args, outs);
   ig_return_values(c, s, outs, op->schema.nrets);
+  ig_tape_face_close(c, face);
   if (c->status != IG_OK) ig_note(c, "in %s", op->target);
 }
 
@@ -314,6 +316,21 @@ void ig_infer(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) 
   c->no_grad = no_grad;
 }
 
+// squeeze_ and its kin, resize_: self has other sizes from now on, but what was recorded of it
+// keeps those that it had.
+static void keep_recorded(ig_ctx *c, const ig_op *op, const ig_value *args) {
+  bool view = op->base && op->base->def->view;
+  if (op->form != IG_FORM_INPLACE || (!view && strncmp(op->schema.name, "resize", 6) != 0)) return;
+  ig_tensor *self = args[0].tensor;
+  ig_value was = ig_of_tensor(ig_tensor_twin(c, self));
+  if (!was.tensor) return;
+  was.tensor->requires_grad = self->requires_grad;
+  for (ig_node *n = c->capture->first; n; n = n->next) {
+    bool same = n->val.kind == IG_KIND_TENSOR && n->val.tensor == self;
+    if (same && !ig_node_set_val(c, n, &was)) return;
+  }
+}
+
 static void record(ig_ctx *c, const ig_op *op, const ig_value *given, ig_value *outs) {
   ig_value room[IG_MAX_ARGS];
   op = ig_record_op(c, op);
@@ -327,6 +344,7 @@ static void record(ig_ctx *c, const ig_op *op, const ig_value *given, ig_value *
     return;
   }
   ig_tape_entry *e = ig_tape_open(c, op, args);
+  keep_recorded(c, op, args);
   ig_infer(c, op, args, outs);
   if (c->draft) ig_draft_follow(c, op, args, outs);
   if (c->status == IG_OK) ig_record(c, op, args, outs);

@@ -119,7 +119,8 @@ static bool keep_operands(ig_ctx *c, ig_tape_entry *e, const ig_tensor *written)
   return true;
 }
 
-static ig_tape_entry *entry_of_call(ig_ctx *c, const ig_op *op, const ig_value *args) {
+static ig_tape_entry *entry_of_call(ig_ctx *c, const ig_op *op, const ig_op *called,
+                                    const ig_value *args) {
   size_t n = op->schema.nargs;
   size_t nrets = op->schema.nrets;
   size_t nslots = 0;
@@ -133,6 +134,9 @@ static ig_tape_entry *entry_of_call(ig_ctx *c, const ig_op *op, const ig_value *
   ig_tape_entry *e = ig_entry_create(c, IG_ENTRY_OP, nslots, extra, &room);
   if (!e) return NULL;
   e->op = op;
+  e->called = called;
+  e->face = c->face;
+  if (e->face) ig_ref_retain(&e->face->ref);
   e->nargs = n;
   e->args = room;
   char *deep = (char *)(e->args + n);
@@ -159,7 +163,7 @@ ig_tape_entry *ig_tape_open(ig_ctx *c, const ig_op *op, const ig_value *args) {
   // would be wrong.
   if (!f->def->vjp && (!written || op->composite)) return NULL;
   if (written && !ig_tape_check_view_write(c, written)) return NULL;
-  ig_tape_entry *e = entry_of_call(c, f, args);
+  ig_tape_entry *e = entry_of_call(c, f, op, args);
   if (!e) return NULL;
   bool view = written && f->def->view;
   if (keep_operands(c, e, view ? NULL : written)) {
@@ -168,6 +172,40 @@ ig_tape_entry *ig_tape_open(ig_ctx *c, const ig_op *op, const ig_value *args) {
   }
   ig_ref_release(&e->ref);
   return NULL;
+}
+
+static size_t count_tensors(const ig_value *v) {
+  if (v->kind != IG_KIND_LIST) return v->kind == IG_KIND_TENSOR;
+  size_t n = 0;
+  for (size_t k = 0; k < v->list.n; k++) n += v->list.at[k].kind == IG_KIND_TENSOR;
+  return n;
+}
+
+ig_tape_entry *ig_tape_face_open(ig_ctx *c, const ig_op *op, const ig_value *args) {
+  if (c->face || op->user || (op->facts & IG_FACT_IMPLICIT) || !ig_tape_wanted(c, op, args)) {
+    return NULL;
+  }
+  size_t nslots = 0;
+  for (size_t i = 0; i < op->schema.nargs; i++) nslots += count_tensors(&args[i]);
+  ig_tape_entry *face = ig_entry_create(c, IG_ENTRY_FACE, nslots, 0, NULL);
+  if (!face) return NULL;
+  face->op = face->called = op;
+  ig_edge *edge = face->edges;
+  for (size_t i = 0; i < op->schema.nargs; i++) {
+    bool list = args[i].kind == IG_KIND_LIST;
+    const ig_value *items = list ? args[i].list.at : &args[i];
+    for (size_t k = 0, n = list ? args[i].list.n : 1; k < n; k++) {
+      if (items[k].kind == IG_KIND_TENSOR) *edge++ = ig_edge_of(c, items[k].tensor);
+    }
+  }
+  c->face = face;
+  return face;
+}
+
+void ig_tape_face_close(ig_ctx *c, ig_tape_entry *face) {
+  if (!face) return;
+  c->face = NULL;
+  ig_ref_release(&face->ref);
 }
 
 static size_t count_results(const ig_value *outs, size_t n) {

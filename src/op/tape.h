@@ -28,6 +28,11 @@ void ig_tape_close(ig_ctx *c, ig_tape_entry *e, const ig_op *op, const ig_value 
                    const ig_value *outs);
 // The view relation of what a view operator has made, with history or without.
 void ig_tape_view(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_value *outs);
+// Around the parts of an operator that has no rule of its own here but one in PyTorch: whoever
+// looks at the history sees one function with that operator's name and operands. NULL when nothing
+// is recorded or a face is open already.
+ig_tape_entry *ig_tape_face_open(ig_ctx *c, const ig_op *op, const ig_value *args);
+void ig_tape_face_close(ig_ctx *c, ig_tape_entry *face);
 // In-place and out calls: false (and an error with PyTorch's text) when `self` may not be written,
 // such as a leaf that requires grad.
 bool ig_tape_may_write(ig_ctx *c, const ig_op *op, ig_tensor *self);
@@ -74,6 +79,7 @@ typedef enum ig_entry_kind {
   IG_ENTRY_OP,
   IG_ENTRY_CUSTOM,  // the host's backward
   IG_ENTRY_SLICES,  // history of a base whose view was written in place by `inner`
+  IG_ENTRY_FACE,    // never runs: what the entries of an operator's parts show from outside
 } ig_entry_kind;
 
 // A result that keeps its gradient. Not retained: it clears itself away when it dies.
@@ -100,9 +106,11 @@ struct ig_tape_entry {
   size_t size;
   uint64_t time;  // edges lead to smaller ones
   ig_entry_kind kind;
-  bool freed;       // bytes were let go by a backward
-  const ig_op *op;  // the functional operator whose rule applies
-  ig_value *args;   // as the rule sees them, tensors from `kept`
+  bool freed;           // bytes were let go by a backward
+  const ig_op *op;      // the functional operator whose rule applies
+  const ig_op *called;  // the one that was called, perhaps in place
+  ig_tape_entry *face;  // retained: the call that this one is a part of; NULL: it stands for itself
+  ig_value *args;       // as the rule sees them, tensors from `kept`
   size_t nargs;
   const size_t *at;  // first slot of each argument
   ig_edge *edges;    // per slot

@@ -77,6 +77,7 @@ static void entry_destroy(ig_ref *ref) {
     if (e->outs_size) ig_mem_free(e->alloc, e->outs, e->outs_size);
     if (e->kind == IG_ENTRY_CUSTOM) drop_custom(&dead, e);
     push_dead(&dead, e->inner);
+    push_dead(&dead, e->face);
     ig_tensor_release(e->view);
     if (e->view_step) ig_ref_release(&e->view_step->ref);
     ig_hooks_free(e->alloc, &e->hooks);

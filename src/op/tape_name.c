@@ -105,16 +105,36 @@ static int number_of(const char *target) {
   return 0;
 }
 
-// leaky_relu -> LeakyRelu, _softmax -> Softmax
-static void camel_case(const char *name, char *text, size_t cap) {
+static bool ends_with(const char *text, size_t n, const char *end) {
+  size_t m = strlen(end);
+  return n > m && memcmp(text + n - m, end, m) == 0;
+}
+
+// leaky_relu -> LeakyRelu, _softmax -> Softmax, avg_pool2d -> AvgPool2D, nll_loss_forward ->
+// NllLoss
+static void camel_case(const char *name, size_t len, char *text, size_t cap) {
+  if (ends_with(name, len, "_forward")) len -= strlen("_forward");
   size_t n = 0;
   bool upper = true;
-  for (; *name && n + 1 < cap; name++) {
-    bool lower = *name >= 'a' && *name <= 'z';
-    if (*name != '_') text[n++] = (char)(upper && lower ? *name - 'a' + 'A' : *name);
-    upper = *name == '_';
+  for (size_t i = 0; i < len && n + 1 < cap; i++) {
+    char letter = name[i];
+    bool lower = letter >= 'a' && letter <= 'z';
+    if (letter != '_') text[n++] = (char)(upper && lower ? letter - 'a' + 'A' : letter);
+    upper = !lower && !(letter >= 'A' && letter <= 'Z');
   }
   text[n] = 0;
+}
+
+// What an entry shows: itself, or the call that it is a part of.
+static const ig_op *shown(const ig_tape_entry *e) {
+  return e->face ? e->face->called : e->called;
+}
+
+// Copies instead of views are named after the view.
+static size_t view_length(const ig_op *op) {
+  size_t n = strlen(op->schema.name);
+  bool copy = ends_with(op->schema.name, n, "_copy") && strcmp(op->schema.name, "_to_copy") != 0;
+  return copy ? n - strlen("_copy") : n;
 }
 
 void ig_entry_short_name(const ig_tape_entry *e, char *text, size_t cap) {
@@ -122,10 +142,11 @@ void ig_entry_short_name(const ig_tape_entry *e, char *text, size_t cap) {
     (void)snprintf(text, cap, "CopySlices");
   } else if (e->kind == IG_ENTRY_CUSTOM) {
     size_t len = strlen(e->name);
-    bool suffix = len > 8 && strcmp(e->name + len - 8, "Backward") == 0;
+    bool suffix = ends_with(e->name, len, "Backward");
     (void)snprintf(text, cap, "%.*s", (int)(suffix ? len - 8 : len), e->name);
   } else {
-    camel_case(e->op->schema.name, text, cap);
+    const ig_op *op = shown(e);
+    camel_case(op->schema.name, view_length(op), text, cap);
   }
 }
 
@@ -137,7 +158,9 @@ const char *ig_grad_fn_name(const ig_grad_fn *f, char *text, size_t cap) {
   ig_entry_short_name(f, text, cap);
   size_t n = strlen(text);
   if (f->kind == IG_ENTRY_OP) {
-    (void)snprintf(text + n, cap - n, "Backward%d", number_of(f->op->target));
+    const ig_op *op = shown(f);
+    (void)snprintf(text + n, cap - n, "Backward%d%s", number_of(op->target),
+                   op->schema.name + view_length(op));
   }
   return text;
 }

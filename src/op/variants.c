@@ -186,7 +186,9 @@ void ig_run_inplace(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *
   ig_tensor *self = args[0].tensor;
   if (!ig_tape_may_write(c, op, self)) return;
   if (is_taped_by_parts(c, op, args)) {
+    ig_tape_entry *face = ig_tape_face_open(c, op, args);
     parts_into(c, op->base, args, self);
+    ig_tape_face_close(c, face);
     if (c->status == IG_OK) outs[0] = args[0];
     return;
   }

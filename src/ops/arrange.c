@@ -316,22 +316,8 @@ static ig_tensor *roll_decompose(ig_ctx *c, const ig_value *args) {
   return x == args[0].tensor ? ig_clone(c, x) : x;
 }
 
+// Only what changes is expanded.
 static void broadcast_tensors_decompose(ig_ctx *c, const ig_value *args, ig_value *outs) {
-  ig_meta m;
-  size_t n = args[0].kind == IG_KIND_LIST ? args[0].list.n : 0;
-  ig_meta_init(&m, IG_F32, ig_device_cpu());
-  ig_broadcast(c, args[0].list.at, n, &m);
-  ig_value *list = ig_scope_push(c, n * sizeof *list + 1);
-  if (!list || c->status != IG_OK) return;
-  ig_value sizes = ig_of_ints(m.size, (size_t)m.ndim);
-  for (size_t i = 0; i < n; i++) {
-    list[i] = ig_of_tensor(ig_expand(c, args[0].list.at[i].tensor, sizes));
-  }
-  outs[0] = ig_of_list(list, n);
-}
-
-// In programs only what changes is expanded.
-static void broadcast_tensors_lower(ig_ctx *c, const ig_value *args, ig_value *outs) {
   ig_meta m;
   size_t n = args[0].kind == IG_KIND_LIST ? args[0].list.n : 0;
   ig_meta_init(&m, IG_F32, ig_device_cpu());
@@ -692,7 +678,6 @@ IG_OP(roll) = {
 IG_OP(broadcast_tensors) = {
     .schema = "aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]",
     .decompose_outs = broadcast_tensors_decompose,
-    .lower_outs = broadcast_tensors_lower,
     .samples = "(f32[3,1], f32[4]) | (f32[], f32[2])",
 };
 IG_OP(meshgrid) = {

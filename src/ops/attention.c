@@ -393,9 +393,11 @@ static ig_tensor *sdpa_decompose(ig_ctx *c, const ig_value *args) {
                                                         args[2].tensor, args[4].f, args[5].b,
                                                         ig_value_tensor(&args[3]), args[6], outs);
   } else {
+    ig_tensor *mask = additive(c, ig_value_tensor(&args[3]), args[0].tensor->dtype);
+    if (c->status != IG_OK) return NULL;
     ig__scaled_dot_product_attention_math_with(c, args[0].tensor, args[1].tensor, args[2].tensor,
-                                               ig_value_tensor(&args[3]), args[4].f, args[5].b,
-                                               NULL, args[6], args[7].b, outs);
+                                               mask, args[4].f, args[5].b, NULL, args[6], args[7].b,
+                                               outs);
   }
   return ig_value_tensor(&outs[0]);
 }

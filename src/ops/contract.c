@@ -727,9 +727,9 @@ static ig_tensor *kron_decompose(ig_ctx *c, const ig_value *args) {
     sb[2 * d + 1] = y;
     so[d] = ig_int_mul(c, x, y);
   }
-  a = ig_reshape(c, a, ig_of_ints(sa, (size_t)(2 * n)));
-  b = ig_reshape(c, b, ig_of_ints(sb, (size_t)(2 * n)));
-  return ig_reshape(c, ig_mul_tensor(c, a, b), ig_of_ints(so, (size_t)n));
+  a = ig__unsafe_view(c, ig_contiguous(c, a), ig_of_ints(sa, (size_t)(2 * n)));
+  b = ig__unsafe_view(c, ig_contiguous(c, b), ig_of_ints(sb, (size_t)(2 * n)));
+  return ig__unsafe_view(c, ig_mul_tensor(c, a, b), ig_of_ints(so, (size_t)n));
 }
 
 IG_OP(addmv) = {

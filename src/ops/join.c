@@ -206,7 +206,7 @@ static ig_tensor *stack_decompose(ig_ctx *c, const ig_value *args) {
     for (size_t i = 0; list && i < n; i++) {
       list[i] = ig_of_tensor(ig_unsqueeze(c, args[0].list.at[i].tensor, ig_const(dim)));
     }
-    return list ? ig_cat_with(c, ig_of_list(list, n), ig_const(dim)) : NULL;
+    return list ? ig_cat_with(c, ig_of_list(list, n), args[1].i) : NULL;
   }
   ig_int sizes[IG_MAX_DIM + 1];
   for (int d = 0; d <= first->ndim; d++) {

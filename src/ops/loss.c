@@ -202,7 +202,8 @@ static ig_tensor *nll_loss_nd(ig_ctx *c, const ig_value *args) {
   if (x->ndim <= 2) return nll_loss(c, args);
   if (x->ndim == 4) return nll_loss2d(c, args);
   ig_int n = ig_sizes(x)[0];
-  ig_int inner = ig_product(c, ig_sizes(x) + 2, (size_t)x->ndim - 2);
+  bool some = !ig_int_eq_i64(c, ig_numel_of(c, x), 0);  // -1 is not told of an empty tensor
+  ig_int inner = some ? ig_const(-1) : ig_product(c, ig_sizes(x) + 2, (size_t)x->ndim - 2);
   ig_int x_sizes[] = {n, ig_sizes(x)[1], ig_const(1), inner};
   ig_int t_sizes[] = {n, ig_const(1), inner};
   ig_value flat[5] = {args[0], args[1], args[2], args[3], args[4]};

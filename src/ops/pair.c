@@ -127,8 +127,8 @@ static ig_tensor *logadd(ig_ctx *c, const ig_value *args, bool two) {
   ig_tensor *ge = ig_ge_tensor(c, x, y);
   ig_tensor *high = ig_where_self(c, ge, x, y);
   ig_tensor *low = ig_where_self(c, ge, y, x);
-  ig_tensor *finite = ig_isfinite(c, x);
-  ig_tensor *wild = ig_logical_not(c, finite);
+  // Each of the two as PyTorch words it.
+  ig_tensor *wild = two ? ig_isinf(c, x) : ig_logical_not(c, ig_isfinite(c, x));
   ig_tensor *same = ig_logical_and(c, wild, ig_eq_tensor(c, x, y));
   ig_tensor *part = ig_sub_tensor(c, low, high);
   part = ig_log1p(c, two ? ig_exp2(c, part) : ig_exp(c, part));

@@ -534,6 +534,7 @@ static void repeat_fake(ig_ctx *c, const ig_op *op, const ig_value *args, ig_val
   }
   ig_meta_init(&m, args[0].tensor->dtype, args[0].tensor->device);
   ig_int n = args[1].kind == IG_KIND_INT ? args[1].i : ig_sym_unbacked(c);
+  if (args[1].kind != IG_KIND_INT) ig_sym_constrain(c, n, 0, INT64_MAX, true);
   ig_meta_push_dim(c, &m, n);
   ig_meta_contiguous(c, &m);
   outs[0] = ig_of_tensor(ig_tensor_make(c, &m, true));

@@ -55,13 +55,13 @@ static ig_tensor *where_scalar_decompose(ig_ctx *c, const ig_value *args) {
 static ig_tensor *where_scalar_other_decompose(ig_ctx *c, const ig_value *args) {
   ig_dtype dtype = ig_promote(c, args + 1, 2);
   ig_tensor *other = scalar_of(c, args[2], dtype, args[0].tensor);
-  return ig_where_self(c, args[0].tensor, args[1].tensor, other);
+  return ig_where_self(c, args[0].tensor, ig_cast(c, args[1].tensor, dtype), other);
 }
 
 static ig_tensor *where_scalar_self_decompose(ig_ctx *c, const ig_value *args) {
   ig_dtype dtype = ig_promote(c, args + 1, 2);
   ig_tensor *self = scalar_of(c, args[1], dtype, args[0].tensor);
-  return ig_where_self(c, args[0].tensor, self, args[2].tensor);
+  return ig_where_self(c, args[0].tensor, self, ig_cast(c, args[2].tensor, dtype));
 }
 
 static void where_vjp(ig_ctx *c, const ig_vjp *v) {

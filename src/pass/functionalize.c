@@ -394,6 +394,25 @@ static bool is_assigned(const ig_program *p, const ig_node *n, size_t *at) {
   return false;
 }
 
+// Only elements are written back: an input that shows its memory in another way afterwards
+// (transpose_, resize_) would have to be handed back itself.
+static bool keeps_layout(ig_ctx *c, const ig_node *n, size_t i, const ig_tensor *now) {
+  const ig_tensor *was = n->val.kind == IG_KIND_TENSOR ? n->val.tensor : NULL;
+  bool same = !was || was->ndim == now->ndim;
+  for (int d = 0; was && same && d < was->ndim; d++) {
+    same = ig_int_eq(c, ig_sizes(was)[d], ig_sizes(now)[d]) &&
+           ig_int_eq(c, ig_strides(was)[d], ig_strides(now)[d]);
+  }
+  if (same) return true;
+  ig_fail_text(c, IG_RUNTIME,
+               "Found an input that received a metadata mutation, through e.g. a call to "
+               "`.resize_()` or `.transpose_()`.\nThis is currently banned in the aot_export "
+               "workflow. If you need this functionality, please file a github issue.\nIt is %s "
+               "(placeholder %zu). Take a view instead: x.transpose(0, 1) for x.transpose_(0, 1).",
+               n->path ? n->path : "an argument", i);
+  return false;
+}
+
 // outs -> new values of written placeholders, the other outs
 static const ig_value *finish(ig_ctx *c, const ig_value *inputs, size_t ninputs,
                               const ig_value *outs, size_t *n, void *user) {
@@ -405,6 +424,7 @@ static const ig_value *finish(ig_ctx *c, const ig_value *inputs, size_t ninputs,
   for (size_t i = 0; i < ninputs; i++, p = p->next) {
     bool tensor = inputs[i].kind == IG_KIND_TENSOR;
     size_t at = 0;
+    if (tensor && !keeps_layout(c, p, i, inputs[i].tensor)) return NULL;
     bool assigned = tensor && is_assigned(f->p, p, &at);
     f->written[i] = assigned || (tensor && ig_alias_is_written(&f->aliases, inputs[i].tensor));
     if (f->written[i]) all[k++] = assigned ? outs[at] : inputs[i];

@@ -115,6 +115,15 @@ static int cmp_args(const key *x, const key *y) {
   return 0;
 }
 
+// The same but for a 2 here and a 2.0 there: whole numbers come first.
+static int cmp_kinds(const ig_expr *a, const ig_expr *b) {
+  if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
+  for (size_t i = 0; i < a->n && i < b->n; i++) {
+    if (a->args[i] != b->args[i]) return cmp_kinds(a->args[i], b->args[i]);
+  }
+  return a->age < b->age ? -1 : 1;
+}
+
 int ig_expr_cmp(const ig_expr *a, const ig_expr *b) {
   if (a == b) return 0;
   key x = key_of(&a);
@@ -125,7 +134,7 @@ int ig_expr_cmp(const ig_expr *a, const ig_expr *b) {
   if (!r) r = cmp_args(&x, &y);
   if (!r) r = (x.power > y.power) - (x.power < y.power);
   if (!r) r = ig_num_cmp(x.coeff, y.coeff);
-  return r ? r : a->age < b->age ? -1 : 1;  // 2 and 2.0
+  return r ? r : cmp_kinds(a, b);
 }
 
 int ig_expr_cmp_size(const ig_expr *a, const ig_expr *b) {

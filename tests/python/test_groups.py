@@ -776,3 +776,59 @@ def test_35_knobs() -> None:
     finally:
         DEFAULT_EXPORT_DYNAMO_CONFIG.allow_rnn = before
     torch.testing.assert_close(ep.module()(*args)[0], model(*args)[0])
+
+
+def test_answers_that_stand_in_the_data_are_not_guessed():
+    class M(torch.nn.Module):
+        def forward(self, x):
+            return x + 1 if torch.allclose(x, x) else x
+
+    with pytest.raises(RuntimeError, match="aten.allclose.default"):
+        torch.export.export(M(), (torch.ones(2),), strict=False)
+
+
+@pytest.mark.parametrize("change", ["transpose_(0, 1)", "unsqueeze_(0)", "resize_(2)", "t_()"])
+def test_inputs_keep_their_sizes(change):
+    class M(torch.nn.Module):
+        def forward(self, x):
+            exec(f"x.{change}")
+            return x + 1
+
+    with pytest.raises(RuntimeError, match="received a metadata mutation"):
+        torch.export.export(M(), (torch.ones(2, 3),), strict=False)
+
+
+def test_views_of_inputs_may_change_in_place():
+    class M(torch.nn.Module):
+        def forward(self, x):
+            y = x.view(6)
+            y.unsqueeze_(0)
+            x.transpose_(0, 1)
+            x.transpose_(0, 1)
+            return x + y.sum()
+
+    ep = torch.export.export(M(), (torch.ones(2, 3),), strict=False)
+    assert ep.module()(torch.ones(2, 3)).tolist() == [[7.0] * 3] * 2
+    view = next(n for n in ep.graph.nodes if n.name == "view")
+    assert view.meta["val"].shape == (6,)
+
+
+def test_a_program_prints_its_code_signature_and_ranges():
+    class M(torch.nn.Module):
+        def forward(self, x):
+            return x + 1
+
+    ep = torch.export.export(M(), (torch.ones(2, 3),), dynamic_shapes=({0: torch.export.Dim("b")},))
+    text = str(ep)
+    assert text.startswith('ExportedProgram:\n    class GraphModule(torch.nn.Module):\n        def forward(self, x: "f32[s0, 3]"')
+    assert "\nGraph signature: ExportGraphSignature(input_specs=[InputSpec(kind=<InputKind.USER_INPUT" in text
+    assert text.endswith("\nRange constraints: {s0: VR[0, int_oo]}\n")
+
+
+def test_lengths_of_repetitions_are_unbacked_sizes():
+    class M(torch.nn.Module):
+        def forward(self, x, r):
+            return torch.repeat_interleave(x, r) * 2
+
+    ep = torch.export.export(M(), (torch.ones(3), torch.tensor([1, 2, 0])), strict=False)
+    assert ep.module()(torch.arange(3.0), torch.tensor([0, 2, 1])).tolist() == [2.0, 2.0, 4.0]

@@ -282,6 +282,54 @@ def test_requires_grad_and_grad():
     assert y.grad_fn.next_functions[0][0].variable is x
 
 
+def test_functions_of_the_history_are_named_as_in_pytorch():
+    f = ingot.nn.functional
+    x = ingot.ones(2, 3, requires_grad=True)
+    y = ingot.zeros(2, 3)
+    image = ingot.ones(1, 1, 4, 4, requires_grad=True)
+    z = x.clone()
+    z[0] = 0
+    named = {
+        "MseLossBackward0": f.mse_loss(x, y),
+        "SmoothL1LossBackward0": f.smooth_l1_loss(x, y),
+        "AvgPool2DBackward0": f.avg_pool2d(image, 2),
+        "Log1PBackward0": x.log1p(),
+        "NllLossBackward0": f.nll_loss(x, ingot.tensor([0, 1])),
+        "AddcmulBackward0": x.clone().addcmul_(y, y),
+        "AcoshBackward1": x.clone().acosh_(),
+        "SqueezeBackward4": x.clone().squeeze_(0),
+        "DiagonalBackward0_copy": ingot.diagonal_copy(x),
+        "ToCopyBackward0": x.to(ingot.float64),
+        "torch::autograd::CopySlices": z,
+    }
+    assert {key: t.grad_fn.name() for key, t in named.items()} == {key: key for key in named}
+    assert type(z.grad_fn).__name__ == "CopySlices"
+
+
+def test_parts_of_an_operator_show_as_one_function():
+    x = ingot.tensor([1.0, -2.0], requires_grad=True)
+    y = ingot.tensor([0.5, 4.0], requires_grad=True)
+    loss = ingot.nn.functional.smooth_l1_loss(x * 2, y, reduction="sum")
+    fn = loss.grad_fn
+    assert [n.name() for n, _ in fn.next_functions] == ["MulBackward0", "struct torch::autograd::AccumulateGrad"]
+    assert fn.next_functions[1][0].variable is y and loss.grad_fn is fn
+    seen = []
+    fn.register_prehook(lambda grads: seen.append(grads[0].item()))
+    (d,) = ingot.autograd.grad(loss, x, create_graph=True)
+    assert seen == [1.0] and d.tolist() == [2.0, -2.0]
+    (dd,) = ingot.autograd.grad(ingot.nn.functional.huber_loss(x, y * 0.5, reduction="sum"), x, create_graph=True)
+    assert ingot.autograd.grad(dd.sum(), x)[0].tolist() == [1.0, 0.0]
+    a, b = ingot.std_mean(x)
+    assert a.grad_fn is b.grad_fn and a.grad_fn.name() == "StdMeanBackward0"
+
+
+def test_nonzero_as_tuple():
+    x = ingot.tensor([[0, 1], [2, 0]])
+    rows, columns = ingot.nonzero(x, as_tuple=True)
+    assert rows.tolist() == [0, 1] and columns.tolist() == [1, 0]
+    assert x.nonzero(as_tuple=True)[1].tolist() == [1, 0] and x.nonzero().tolist() == [[0, 1], [1, 0]]
+
+
 def test_hooks():
     x = ingot.ones(2, requires_grad=True)
     seen = []

@@ -324,4 +324,8 @@ class ExportedProgram:
         )
 
     def __str__(self) -> str:
-        return str(self._program)
+        code = self.graph_module.print_readable(print_output=False).replace("\n", "\n    ")
+        return (
+            f"ExportedProgram:\n    {code}\nGraph signature: {self.graph_signature}\n"
+            f"Range constraints: {self.range_constraints}\n"
+        )
