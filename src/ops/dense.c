@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "op/strides.h"
 #include "tensor/copy.h"
+#include "tensor/number.h"
 
 void *ig_dense_room(ig_ctx *c, size_t n, ig_dtype dtype) {
   size_t bytes = (n + 1) * ig_dtype_size(dtype);
@@ -27,4 +29,41 @@ void ig_dense_write(ig_ctx *c, ig_tensor *t, ig_dtype dtype, void *from) {
   ig_foreign memory = {.data = from, .bytes = n * ig_dtype_size(dtype)};
   ig_tensor *dense = ig_tensor_wrap(c, dtype, sizes, t->ndim, &memory);
   if (dense) ig_tensor_copy(t, dense);
+}
+
+void ig_meta_by_columns(ig_ctx *c, ig_meta *m) {
+  ig_meta_contiguous(c, m);
+  int n = m->ndim;
+  m->stride[n - 2] = ig_const(1);
+  m->stride[n - 1] =
+      ig_int_is(c, m->size[n - 2], IG_LE, ig_const(0)) ? ig_const(1) : m->size[n - 2];
+  m->strided = true;
+}
+
+void *ig_dense_columns(ig_ctx *c, const ig_tensor *t) {
+  ig_meta meta;
+  if (c->status != IG_OK) return NULL;
+  ig_meta_of(t, &meta);
+  meta.offset = ig_const(0);
+  ig_meta_by_columns(c, &meta);
+  ig_tensor *to = ig_tensor_make(c, &meta, false);
+  if (!to) return NULL;
+  ig_tensor_copy(to, t);
+  return ig_tensor_data(to);
+}
+
+void ig_dense_eye(ig_tensor *t) {
+  ig_value zero = ig_of_i64(0);
+  ig_value one = ig_of_i64(1);
+  int64_t rows = ig_sizes(t)[t->ndim - 2].value;  // concrete: real sizes
+  int64_t cols = ig_sizes(t)[t->ndim - 1].value;  // concrete: real sizes
+  int64_t k = rows < cols ? rows : cols;
+  int64_t step = ig_strides(t)[t->ndim - 2].value + ig_strides(t)[t->ndim - 1].value;
+  size_t size = ig_dtype_size(t->dtype);
+  ig_tensor_fill(t, &zero);
+  for (int64_t at = 0; at < ig_tensor_numel(t); at += rows * cols) {
+    for (int64_t i = 0; i < k; i++) {
+      ig_element_store((char *)ig_tensor_data(t) + (size_t)(at + i * step) * size, t->dtype, &one);
+    }
+  }
 }

@@ -11,6 +11,12 @@
 void *ig_dense_read(ig_ctx *c, const ig_tensor *t, ig_dtype dtype);
 // Elements in row-major order into t, whatever its strides and dtype.
 void ig_dense_write(ig_ctx *c, ig_tensor *t, ig_dtype dtype, void *from);
+// A copy of the matrices of t by columns, in its dtype, as LAPACK has them; in the innermost scope.
+void *ig_dense_columns(ig_ctx *c, const ig_tensor *t);
+// Strides of results that are matrices by columns.
+void ig_meta_by_columns(ig_ctx *c, ig_meta *m);
+// Makes dense matrices the identity; t is contiguous or by columns.
+void ig_dense_eye(ig_tensor *t);
 // Room for n elements, zeros.
 void *ig_dense_room(ig_ctx *c, size_t n, ig_dtype dtype);
 

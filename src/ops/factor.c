@@ -31,15 +31,6 @@ static bool is_numeric(ig_ctx *c, const ig_tensor *a, const char *name) {
 static void batch_sizes(ig_ctx *c, const ig_tensor *a, int drop, ig_meta *out) {
   for (int d = 0; d < a->ndim - drop; d++) ig_meta_push_dim(c, out, ig_sizes(a)[d]);
 }
-// Strides of a matrix by columns, as LAPACK leaves it.
-static void by_columns(ig_ctx *c, ig_meta *m) {
-  ig_meta_contiguous(c, m);
-  int n = m->ndim;
-  m->stride[n - 2] = ig_const(1);
-  m->stride[n - 1] =
-      ig_int_is(c, m->size[n - 2], IG_LE, ig_const(0)) ? ig_const(1) : m->size[n - 2];
-  m->strided = true;
-}
 
 // Rows of one n x n matrix.
 typedef struct system {
@@ -119,7 +110,7 @@ static void inv_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta 
   const ig_tensor *a = args[0].tensor;
   if (!is_square(c, a, "linalg.inv") || !is_numeric(c, a, "linalg.inv")) return;
   batch_sizes(c, a, 0, &out[0]);
-  by_columns(c, &out[0]);
+  ig_meta_by_columns(c, &out[0]);
   batch_sizes(c, a, 2, &out[1]);
   out[1].dtype = IG_I32;
 }
@@ -183,7 +174,7 @@ static void det_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta 
   for (int k = 0; k <= both; k++) batch_sizes(c, a, 2, &out[k]);
   if (both) out[1].dtype = ig_to_real(a->dtype);
   batch_sizes(c, a, 0, &out[1 + both]);
-  by_columns(c, &out[1 + both]);
+  ig_meta_by_columns(c, &out[1 + both]);
   batch_sizes(c, a, 1, &out[2 + both]);
   out[2 + both].dtype = IG_I32;
 }
@@ -307,7 +298,7 @@ static void cholesky_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_
   const char *name = op->schema.nrets == 2 ? "linalg.cholesky" : "cholesky";
   if (!is_square(c, a, name) || !is_numeric(c, a, name)) return;
   batch_sizes(c, a, 0, &out[0]);
-  by_columns(c, &out[0]);
+  ig_meta_by_columns(c, &out[0]);
   if (op->schema.nrets < 2) return;
   batch_sizes(c, a, 2, &out[1]);
   out[1].dtype = IG_I32;
@@ -422,7 +413,7 @@ static void triangular_shape(ig_ctx *c, const ig_op *op, const ig_value *args, i
   ig_broadcast_sizes(c, out, ig_sizes(b), b->ndim - 2);
   ig_meta_push_dim(c, out, ig_sizes(b)[b->ndim - 2]);
   ig_meta_push_dim(c, out, ig_sizes(b)[b->ndim - 1]);
-  if (c->status == IG_OK) by_columns(c, out);
+  if (c->status == IG_OK) ig_meta_by_columns(c, out);
 }
 static ig_cd *read_batch(ig_ctx *c, ig_tensor *t, const ig_tensor *out, bool turned) {
   ig_int sizes[IG_MAX_DIM];

@@ -21,14 +21,6 @@ static bool check_matrix(ig_ctx *c, const ig_tensor *a, const char *name) {
   }
   return c->status == IG_OK;
 }
-static void by_columns(ig_ctx *c, ig_meta *m) {
-  ig_meta_contiguous(c, m);
-  int n = m->ndim;
-  m->stride[n - 2] = ig_const(1);
-  m->stride[n - 1] =
-      ig_int_is(c, m->size[n - 2], IG_LE, ig_const(0)) ? ig_const(1) : m->size[n - 2];
-  m->strided = true;
-}
 static int64_t rows_of(const ig_tensor *a) {
   return ig_sizes(a)[a->ndim - 2].value;  // concrete: real sizes
 }
@@ -62,7 +54,7 @@ static void geqrf_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_met
   ig_int m = ig_sizes(a)[a->ndim - 2];
   ig_int n = ig_sizes(a)[a->ndim - 1];
   for (int d = 0; d < a->ndim; d++) ig_meta_push_dim(c, &out[0], ig_sizes(a)[d]);
-  by_columns(c, &out[0]);
+  ig_meta_by_columns(c, &out[0]);
   for (int d = 0; d < a->ndim - 2; d++) ig_meta_push_dim(c, &out[1], ig_sizes(a)[d]);
   ig_meta_push_dim(c, &out[1], ig_int_is(c, m, IG_LE, n) ? m : n);
 }
@@ -137,7 +129,7 @@ static void product_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_m
     return;
   }
   for (int d = 0; d < a->ndim; d++) ig_meta_push_dim(c, out, ig_sizes(a)[d]);
-  by_columns(c, out);
+  ig_meta_by_columns(c, out);
 }
 static void ormqr_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
   (void)op;
@@ -156,7 +148,7 @@ static void ormqr_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_met
   }
   if (c->status != IG_OK) return;
   for (int d = 0; d < x->ndim; d++) ig_meta_push_dim(c, out, ig_sizes(x)[d]);
-  by_columns(c, out);
+  ig_meta_by_columns(c, out);
 }
 // Q x, Q^H x, x Q, x Q^H; those from the right through their adjoints, which are from the left.
 static void product_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {

@@ -4,9 +4,7 @@
 
 #include "op/formula.h"
 #include "op/refuse.h"
-#include "op/strides.h"
-#include "tensor/copy.h"
-#include "tensor/number.h"
+#include "ops/dense.h"
 
 #ifdef IG_HAVE_LAPACK
 #include <lapacke.h>
@@ -28,19 +26,6 @@ static qr_mode mode_of(ig_ctx *c, const char *text) {
 
 static ig_int lesser(ig_ctx *c, ig_int a, ig_int b) {
   return ig_int_is(c, a, IG_LE, b) ? a : b;
-}
-
-// Matrices lie by columns, as LAPACK and PyTorch have them.
-static void columns_first(ig_ctx *c, ig_meta *m) {
-  int n = m->ndim;
-  ig_int step = ig_int_mul(c, m->size[n - 2], m->size[n - 1]);
-  m->stride[n - 2] = ig_const(1);
-  m->stride[n - 1] = m->size[n - 2];
-  for (int d = n - 3; d >= 0; d--) {
-    m->stride[d] = step;
-    step = ig_int_mul(c, step, m->size[d]);
-  }
-  m->strided = true;
 }
 
 // A [.., m, n] -> Q [.., m, k], R [.., k, n], k the lesser of m and n (complete: m)
@@ -67,7 +52,7 @@ static void qr_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *
     for (int d = 0; d < a->ndim - 2; d++) ig_meta_push_dim(c, &out[i], ig_sizes(a)[d]);
     ig_meta_push_dim(c, &out[i], i == 0 ? m : mode == COMPLETE ? m : k);
     ig_meta_push_dim(c, &out[i], i == 0 ? (mode == COMPLETE ? m : k) : n);
-    columns_first(c, &out[i]);
+    ig_meta_by_columns(c, &out[i]);
   }
 }
 
@@ -126,35 +111,21 @@ static void qr_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value
     return;
   }
   if (n == 0 && mode == COMPLETE) {  // nothing to reflect
-    ig_tensor *eye = outs[0].tensor;
-    ig_value zero = ig_of_i64(0);
-    ig_value one = ig_of_i64(1);
-    ig_tensor_fill(eye, &zero);
-    char *at = ig_tensor_data(eye);
-    size_t step = ig_dtype_size(a->dtype);
-    for (int64_t i = 0; i < count * m; i++) {
-      ig_element_store(at + (size_t)(i / m * m * m + i % m * (m + 1)) * step, a->dtype, &one);
-    }
+    ig_dense_eye(outs[0].tensor);
     return;
   }
   if (ig_tensor_numel(a) == 0) return;
   size_t size = ig_dtype_size(a->dtype);
   ig_scope s = ig_scope_open(c);
-  ig_meta by_columns;
-  ig_meta_of(a, &by_columns);
-  by_columns.offset = ig_const(0);
-  columns_first(c, &by_columns);
-  ig_tensor *from = ig_tensor_make(c, &by_columns, false);
+  const char *from = ig_dense_columns(c, a);
   char *work = ig_scope_push(c, (size_t)(m * (n > w ? n : w)) * size + 1);
   char *tau = ig_scope_push(c, (size_t)k * size + 1);
   char *room = ig_scope_push(c, (size_t)(ROOM * (n > w ? n : w)) * size);
   if (from && work && tau && room) {
-    ig_tensor_copy(from, a);
     char *q = mode == R_ONLY ? NULL : ig_tensor_data(outs[0].tensor);
     int64_t rows = ig_sizes(r)[r->ndim - 2].value;
     for (int64_t i = 0; i < count && c->status == IG_OK; i++) {
-      memcpy(work, (char *)ig_tensor_data(from) + (size_t)(i * m * n) * size,
-             (size_t)(m * n) * size);
+      memcpy(work, from + (size_t)(i * m * n) * size, (size_t)(m * n) * size);
       void *qi = q ? q + (size_t)(i * m * w) * size : NULL;
       void *ri = (char *)ig_tensor_data(r) + (size_t)(i * rows * n) * size;
       int info = qr_of(a->dtype)(work, tau, room, qi, ri, (int)m, (int)n, (int)w, (int)rows);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Singular values and what rests on them: norms of matrices, ranks, pseudo-inverses. The method is
-// Jacobi's on columns, in complex double precision whatever the dtype: columns are turned against
-// each other in pairs until all are orthogonal; their lengths are the singular values.
+// Singular values over LAPACK, and what rests on them: norms of matrices, ranks, pseudo-inverses.
+#include <stdio.h>
+
 #include "op/refuse.h"
 #include "ops/dense.h"
 #include "ops/tile.h"
 
-enum { SWEEPS = 60 };
+#ifdef IG_HAVE_LAPACK
+#include <lapacke.h>
+#endif
 
 static ig_tensor *turned(ig_ctx *c, ig_tensor *t) {
   return ig_transpose_int(c, t, ig_const(-2), ig_const(-1));
@@ -28,133 +30,8 @@ static bool check_matrix(ig_ctx *c, const ig_tensor *a, const char *name) {
   return c->status == IG_OK;
 }
 
-// ---- the method ----
-
-// Columns of one m x n matrix, m >= n, and the n x n matrix V of what was done to them.
-typedef struct columns {
-  int64_t m;
-  int64_t n;
-  ig_cd *w;  // [n][m]
-  ig_cd *v;  // [n][n]; NULL: nobody asks
-} columns;
-
-// Complex numbers by their parts: the products of C ask after infinities.
-IG_CLONES_NARROW static double square(const ig_cd *x, int64_t n) {
-  const double *a = (const double *)x;
-  double sum = 0;
-  for (int64_t i = 0; i < 2 * n; i++) sum += a[i] * a[i];
-  return sum;
-}
-IG_CLONES_NARROW static ig_cd inner(const ig_cd *x, const ig_cd *y, int64_t n) {
-  const double *a = (const double *)x;
-  const double *b = (const double *)y;
-  double re = 0;
-  double im = 0;
-  for (int64_t i = 0; i < 2 * n; i += 2) {
-    re += a[i] * b[i] + a[i + 1] * b[i + 1];
-    im += a[i] * b[i + 1] - a[i + 1] * b[i];
-  }
-  return ig_cd_of(re, im);
-}
-// x, y = cos x - sin y', sin x + cos y' where y' is y turned by `phase`
-IG_CLONES_NARROW static void turn(ig_cd *x, ig_cd *y, int64_t n, double cosine, double sine,
-                                  ig_cd phase) {
-  double *a = (double *)x;
-  double *b = (double *)y;
-  double pr = creal(phase);
-  double pi = cimag(phase);
-  for (int64_t i = 0; i < 2 * n; i += 2) {
-    double xr = a[i];
-    double xi = a[i + 1];
-    double yr = b[i] * pr - b[i + 1] * pi;
-    double yi = b[i] * pi + b[i + 1] * pr;
-    a[i] = cosine * xr - sine * yr;
-    a[i + 1] = cosine * xi - sine * yi;
-    b[i] = sine * xr + cosine * yr;
-    b[i + 1] = sine * xi + cosine * yi;
-  }
-}
-static bool make_orthogonal(columns *s, int64_t p, int64_t q) {
-  ig_cd *x = s->w + p * s->m;
-  ig_cd *y = s->w + q * s->m;
-  double xx = square(x, s->m);
-  double yy = square(y, s->m);
-  ig_cd xy = inner(x, y, s->m);
-  double size = cabs(xy);
-  double noise = 4.5e-16 * sqrt((double)s->m);  // what rounding leaves of a sum of m products
-  if (!(size > noise * sqrt(xx) * sqrt(yy)) || size == 0) return false;
-  double ratio = (yy - xx) / (2 * size);
-  double tangent = (ratio >= 0 ? 1 : -1) / (fabs(ratio) + sqrt(1 + ratio * ratio));
-  double cosine = 1 / sqrt(1 + tangent * tangent);
-  ig_cd phase = conj(xy) / size;
-  turn(x, y, s->m, cosine, cosine * tangent, phase);
-  if (s->v) turn(s->v + p * s->n, s->v + q * s->n, s->n, cosine, cosine * tangent, phase);
-  return true;
-}
-static void swap_columns(ig_cd *x, ig_cd *y, int64_t n) {
-  for (int64_t i = 0; i < n; i++) {
-    ig_cd t = x[i];
-    x[i] = y[i];
-    y[i] = t;
-  }
-}
-// Fills columns first .. last of q [last][n] so that all are orthonormal: unit vectors, less what
-// lies in the columns before, twice for the sake of rounding.
-static void complete(ig_cd *q, int64_t n, int64_t first, int64_t last) {
-  int64_t unit = 0;
-  for (int64_t j = first; j < last; j++) {
-    ig_cd *x = q + j * n;
-    double length = 0;
-    for (; length < 0.5 / sqrt((double)n) && unit < n; unit++) {
-      for (int64_t i = 0; i < n; i++) x[i] = i == unit;
-      for (int64_t twice = 0; twice < 2 * j; twice++) {
-        const ig_cd *y = q + twice % j * n;
-        ig_cd part = inner(y, x, n);
-        for (int64_t i = 0; i < n; i++) x[i] -= part * y[i];
-      }
-      length = sqrt(square(x, n));
-    }
-    for (int64_t i = 0; i < n; i++) x[i] /= length;
-  }
-}
-// s->w becomes U [wide][m] (wide >= n columns), s->v V, sigma falls.
-static void decompose(columns *s, double *sigma, int64_t wide) {
-  bool changed = true;
-  for (int sweep = 0; sweep < SWEEPS && changed; sweep++) {
-    changed = false;
-    for (int64_t p = 0; p < s->n; p++) {
-      for (int64_t q = p + 1; q < s->n; q++) changed = make_orthogonal(s, p, q) || changed;
-    }
-  }
-  for (int64_t j = 0; j < s->n; j++) sigma[j] = sqrt(square(s->w + j * s->m, s->m));
-  for (int64_t j = 0; j < s->n; j++) {
-    int64_t best = j;
-    for (int64_t i = j + 1; i < s->n; i++) best = sigma[i] > sigma[best] ? i : best;
-    if (best == j) continue;
-    double t = sigma[j];
-    sigma[j] = sigma[best];
-    sigma[best] = t;
-    swap_columns(s->w + j * s->m, s->w + best * s->m, s->m);
-    if (s->v) swap_columns(s->v + j * s->n, s->v + best * s->n, s->n);
-  }
-  if (!s->v) return;
-  int64_t rank = 0;
-  for (; rank < s->n && sigma[rank] > 1e-300; rank++) {
-    for (int64_t i = 0; i < s->m; i++) s->w[rank * s->m + i] /= sigma[rank];
-  }
-  complete(s->w, s->m, rank, wide);
-}
-
 // ---- the operator: A, full_matrices, compute_uv, driver -> U, S, Vh ----
 
-static void by_columns(ig_ctx *c, ig_meta *m) {
-  ig_meta_contiguous(c, m);
-  int n = m->ndim;
-  m->stride[n - 2] = ig_const(1);
-  m->stride[n - 1] =
-      ig_int_is(c, m->size[n - 2], IG_LE, ig_const(0)) ? ig_const(1) : m->size[n - 2];
-  m->strided = true;
-}
 static void svd_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
   (void)op;
   const ig_tensor *a = args[0].tensor;
@@ -176,66 +53,136 @@ static void svd_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta 
     }
     for (int d = 0; d < a->ndim - 2; d++) ig_meta_push_dim(c, &out[i], ig_sizes(a)[d]);
     for (int d = 0; d < 2 - (i == 1); d++) ig_meta_push_dim(c, &out[i], size[i][d]);
-    if (i != 1) by_columns(c, &out[i]);
+    if (i != 1) ig_meta_by_columns(c, &out[i]);
   }
   out[1].dtype = ig_to_real(a->dtype);
 }
 
-static bool all_finite(ig_ctx *c, const ig_cd *a, int64_t n, int64_t batch) {
-  for (int64_t i = 0; i < n; i++) {
-    if (isfinite(creal(a[i])) && isfinite(cimag(a[i]))) continue;
-    ig_fail_text(c, IG_RUNTIME,
-                 "linalg.svd: (Batch element %lld): The algorithm failed to converge because the "
-                 "input matrix contained non-finite values.",
-                 (long long)batch);
-    return false;
+#ifdef IG_HAVE_LAPACK
+// One m x n matrix by columns, which is lost: k = min(m, n) singular values, U m x w, Vh h x n.
+typedef struct svd_job {
+  char what;  // N: singular values alone; S: k columns and rows; A: all of them
+  int m;
+  int n;
+  int h;
+  void *a;
+  void *s;
+  void *u;
+  void *vh;
+  void *reals;  // room for real numbers, which complex matrices need
+  int *ints;    // room for 8 k
+} svd_job;
+// Workspace of `size` elements; -1: tells in the first how many there should be.
+typedef int svd_fn(const svd_job *j, void *work, int size);
+
+#define SVD(name, real, gesdd, ...)                                                            \
+  static int name(const svd_job *j, void *work, int size) {                                    \
+    return gesdd##_work(LAPACK_COL_MAJOR, j->what, j->m, j->n, j->a, j->m, (real *)j->s, j->u, \
+                        j->m, j->vh, j->h, work, size, __VA_ARGS__ j->ints);                   \
   }
-  return true;
+SVD(svd_f32, float, LAPACKE_sgesdd, )
+SVD(svd_f64, double, LAPACKE_dgesdd, )
+SVD(svd_c64, float, LAPACKE_cgesdd, (float *)j->reals, )
+SVD(svd_c128, double, LAPACKE_zgesdd, (double *)j->reals, )
+
+static svd_fn *svd_of(ig_dtype d) {
+  return d == IG_F32 ? svd_f32 : d == IG_F64 ? svd_f64 : d == IG_C64 ? svd_c64 : svd_c128;
 }
-// A wide matrix is taken as its adjoint: A^H = U' S V'^H is A = V' S U'^H.
+// The greatest size among n numbers; infinite or NaN if one of them is.
+static double greatest(const void *from, int64_t n, bool wide) {
+  double most = 0;
+  for (int64_t i = 0; i < n && !isnan(most); i++) {
+    double x = fabs(wide ? ((const double *)from)[i] : (double)((const float *)from)[i]);
+    if (!(x <= most)) most = x;
+  }
+  return most;
+}
+static void svd_failed(ig_ctx *c, const ig_tensor *a, int64_t at, int info) {
+  char place[48] = "";
+  char why[160] = "contained non-finite values";
+  if (a->ndim > 2) (void)snprintf(place, sizeof place, "(Batch element %lld): ", (long long)at);
+  if (info > 0) {
+    (void)snprintf(why, sizeof why,
+                   "is ill-conditioned or has too many repeated singular values (error code: %d)",
+                   info);
+  }
+  ig_fail_text(c, IG_RUNTIME,
+               "linalg.svd: %sThe algorithm failed to converge because the input matrix %s.", place,
+               why);
+}
+// Elements of workspace, 0 if LAPACK cannot count them.
+static int64_t work_size(const svd_job *j, ig_dtype dtype) {
+  union {
+    double f64[2];
+    float f32[4];
+  } first = {{0}};
+  int64_t area;
+  if (!ig_checked_mul(j->m, j->n, &area) || area > INT32_MAX) return 0;
+  if (svd_of(dtype)(j, &first, -1)) return 0;
+  double size = ig_to_real(dtype) == IG_F64 ? first.f64[0] : (double)first.f32[0];
+  return size < (double)(INT32_MAX / 2) ? (int64_t)(size * 1.0001) + 1
+                                        : 0;  // a float may fall short
+}
 static void svd_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   (void)op;
   const ig_tensor *a = args[0].tensor;
-  ig_scope scope = ig_scope_open(c);
-  int64_t rows = ig_sizes(a)[a->ndim - 2].value;
-  int64_t cols = ig_sizes(a)[a->ndim - 1].value;
-  bool wide = rows < cols;
-  int64_t m = wide ? cols : rows;
-  int64_t n = wide ? rows : cols;
-  int64_t count = 1;
-  for (int d = 0; d < a->ndim - 2; d++) count *= ig_sizes(a)[d].value;
+  int64_t m = ig_sizes(a)[a->ndim - 2].value;
+  int64_t n = ig_sizes(a)[a->ndim - 1].value;
   bool both = args[2].b;
-  int64_t full = args[1].b && both ? m : n;
-  const ig_cd *from = ig_dense_read(c, a, IG_C128);
-  ig_cd *w = ig_dense_room(c, (size_t)(full * m), IG_C128);
-  ig_cd *v = ig_dense_room(c, (size_t)(n * n), IG_C128);
-  double *sigma = ig_dense_room(c, (size_t)(count * n), IG_F64);
-  int64_t u_cols = wide ? n : full;
-  int64_t v_rows = wide ? full : n;
-  ig_cd *u = ig_dense_room(c, (size_t)(both ? count * rows * u_cols : 0), IG_C128);
-  ig_cd *vh = ig_dense_room(c, (size_t)(both ? count * v_rows * cols : 0), IG_C128);
-  for (int64_t b = 0; c->status == IG_OK && b < count; b++) {
-    columns s = {m, n, w, both ? v : NULL};
-    const ig_cd *x = from + b * rows * cols;
-    if (!all_finite(c, x, rows * cols, b)) break;
-    for (int64_t j = 0; j < n; j++) {
-      for (int64_t i = 0; i < m; i++) w[j * m + i] = wide ? conj(x[j * cols + i]) : x[i * cols + j];
-      for (int64_t i = 0; i < n; i++) v[j * n + i] = i == j;
-    }
-    decompose(&s, sigma + b * n, full);
-    if (!both) continue;
-    const ig_cd *left = wide ? v : w;   // columns of U
-    const ig_cd *right = wide ? w : v;  // columns of V
-    for (int64_t i = 0; i < rows * u_cols; i++) {
-      u[b * rows * u_cols + i] = left[i % u_cols * rows + i / u_cols];
-    }
-    for (int64_t i = 0; i < v_rows * cols; i++) vh[b * v_rows * cols + i] = conj(right[i]);
+  if (m == 0 || n == 0) {
+    for (int i = 0; both && i < 3; i += 2) ig_dense_eye(outs[i].tensor);
+    return;
   }
-  ig_dense_write(c, outs[1].tensor, IG_F64, sigma);
-  if (both) ig_dense_write(c, outs[0].tensor, IG_C128, u);
-  if (both) ig_dense_write(c, outs[2].tensor, IG_C128, vh);
+  if (ig_tensor_numel(a) == 0) return;
+  int64_t k = m < n ? m : n;
+  int64_t most = m < n ? n : m;
+  int64_t w = args[1].b ? m : k;
+  int64_t h = args[1].b ? n : k;
+  int64_t count = ig_tensor_numel(a) / (m * n);
+  ig_dtype real = ig_to_real(a->dtype);
+  size_t size = ig_dtype_size(a->dtype);
+  size_t parts = size / ig_dtype_size(real);
+  ig_scope scope = ig_scope_open(c);
+  svd_job j = {.what = !both ? 'N' : args[1].b ? 'A' : 'S', .m = (int)m, .n = (int)n, .h = (int)h};
+  int64_t need = m > INT32_MAX || n > INT32_MAX ? 0 : work_size(&j, a->dtype);
+  if (!need) ig_fail_text(c, IG_RUNTIME, "linalg.svd: the matrix is too large for LAPACK");
+  char *from = ig_dense_columns(c, a);
+  char *work = need ? ig_dense_room(c, (size_t)need, a->dtype) : NULL;
+  size_t reals = (size_t)(k * (both ? 2 * most + 5 * k + 5 : 7));
+  j.reals = ig_dense_room(c, parts > 1 ? reals : 0, real);
+  j.ints = ig_dense_room(c, (size_t)(8 * k), IG_I32);
+  for (int64_t i = 0; i < count && c->status == IG_OK; i++) {
+    size_t u_bytes = both ? (size_t)(m * w) * size : 0;
+    size_t vh_bytes = both ? (size_t)(h * n) * size : 0;
+    size_t s_bytes = (size_t)k * ig_dtype_size(real);
+    j.a = from + (size_t)(i * m * n) * size;
+    j.s = (char *)ig_tensor_data(outs[1].tensor) + (size_t)i * s_bytes;
+    j.u = both ? (char *)ig_tensor_data(outs[0].tensor) + (size_t)i * u_bytes : NULL;
+    j.vh = both ? (char *)ig_tensor_data(outs[2].tensor) + (size_t)i * vh_bytes : NULL;
+    double top = greatest(j.a, m * n * (int64_t)parts, real == IG_F64);
+    int info = isnan(top) ? -1 : 0;
+    if (isinf(top)) {  // LAPACK ends the process over them; PyTorch has NaN. All bits set are one.
+      memset(j.s, 0xFF, s_bytes);
+      if (both) memset(j.u, 0xFF, u_bytes);
+      if (both) memset(j.vh, 0xFF, vh_bytes);
+    } else if (!info) {
+      info = svd_of(a->dtype)(&j, work, (int)need);
+    }
+    if (info) svd_failed(c, a, i, info);
+  }
   ig_scope_close(c, scope);
 }
+#else
+static void svd_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  (void)op;
+  (void)args;
+  (void)outs;
+  ig_fail_text(
+      c, IG_RUNTIME,
+      "Calling torch.linalg.svd on a CPU tensor requires compiling with LAPACK. Please use "
+      "a build with LAPACK support.");
+}
+#endif
 
 static ig_tensor *row_of(ig_ctx *c, ig_tensor *s) {
   return ig_unsqueeze(c, s, ig_const(-2));
