@@ -38,6 +38,27 @@ def test_svd_of_less_than_full_rank():
     assert_close(a @ p @ a, a)
     with pytest.raises(RuntimeError, match="non-finite"):
         torch.linalg.svd(a * math.nan)
+    with pytest.raises(RuntimeError, match=r"\(Batch element 1\).*non-finite"):
+        torch.linalg.svdvals(torch.stack([a, a * math.nan]))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.complex128])
+def test_svd_of_infinities_is_nan(dtype):
+    a = torch.ones(2, 3, 2, dtype=dtype)
+    a[1, 2, 0] = math.inf
+    u, s, vh = torch.linalg.svd(a, full_matrices=False)
+    assert bool(s[0].isfinite().all()) and bool(s[1].isnan().all())
+    assert bool(u[0].isfinite().all()) and bool(vh[0].isfinite().all())
+    assert torch.linalg.matrix_rank(a).tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("size", [(0, 3), (3, 0), (2, 0, 3), (0, 3, 2)])
+def test_svd_of_nothing(size):
+    u, s, vh = torch.linalg.svd(torch.ones(*size))
+    m, n = size[-2:]
+    assert u.shape == (*size[:-2], m, m) and s.shape == (*size[:-2], min(m, n)) and vh.shape == (*size[:-2], n, n)
+    assert_close(u, torch.eye(m).expand(*size[:-2], -1, -1))
+    assert_close(vh, torch.eye(n).expand(*size[:-2], -1, -1))
 
 
 def test_reflections_make_the_factors():
