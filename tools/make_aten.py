@@ -17,13 +17,22 @@ AUTOGRAD = (
     "aten::hardshrink", "aten::softshrink", "aten::multi_margin_loss", "aten::multilabel_margin_loss_forward",
     "aten::upsample_bilinear2d", "aten::upsample_bicubic2d",
 )  # fmt: skip
+# Operators of later releases, with their facts.
+NEWER = (
+    (
+        "aten::rrelu_with_noise_functional",
+        "aten::rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar "
+        "upper=0.33333333333333331, bool training=False, Generator? generator=None) -> (Tensor, Tensor noise_out)",
+        "d",
+    ),
+)
 
 
 def main() -> None:
     with open(sys.argv[1], encoding="utf-8", newline="") as f:
         rows = list(csv.DictReader(f, delimiter="\t", quoting=csv.QUOTE_NONE))
-    print("op\tschema\tfacts")
-    for row in sorted(rows, key=lambda r: r["op"]):
+    lines = list(NEWER)
+    for row in rows:
         scripted = row["kind"] == "TorchScript" and row["op"] not in ALSO
         if not row["op"].startswith("aten::") or scripted:
             continue
@@ -34,7 +43,10 @@ def main() -> None:
             "v": row["is_view"] == "1",
             "t": row["py_composite_implicit"] == "1" or row["op"] in AUTOGRAD,
         }
-        print(f"{row['op']}\t{row['schema']}\t{''.join(k for k, on in facts.items() if on)}")
+        lines.append((row["op"], row["schema"], "".join(k for k, on in facts.items() if on)))
+    print("op\tschema\tfacts")
+    for line in sorted(lines):
+        print("\t".join(line))
 
 
 main()

@@ -16,6 +16,7 @@ static bool is_true(const ig_value *v) {
 typedef struct resize {
   const char *mode;
   const char *coordinates;
+  const char *nearest;
   bool cubic;
 } resize;
 
@@ -26,22 +27,26 @@ static void emit_resize(ig_onnx *x, const ig_onnx_call *call, const resize *r) {
                        .in = {in, "", "", sizes_of(x, call)},
                        .attrs = {ig_onnx_string("mode", r->mode),
                                  ig_onnx_string("coordinate_transformation_mode", r->coordinates),
-                                 ig_onnx_string("nearest_mode", "floor")}};
+                                 ig_onnx_string("nearest_mode", r->nearest)}};
   if (r->cubic) node.attrs[3] = ig_onnx_float("cubic_coeff_a", -0.75);
   (void)ig_onnx_emit_as(x, call, &node, d);
 }
 
 static void nearest(ig_onnx *x, const ig_onnx_call *call) {
-  emit_resize(x, call, &(resize){"nearest", "asymmetric", false});
+  emit_resize(x, call, &(resize){"nearest", "asymmetric", "floor", false});
+}
+// floor((i + 0.5) ratio) is that place less a half, rounded, halves up.
+static void exact(ig_onnx *x, const ig_onnx_call *call) {
+  emit_resize(x, call, &(resize){"nearest", "half_pixel", "round_prefer_ceil", false});
 }
 
 // input, output_size, align_corners, ...
 static void linear(ig_onnx *x, const ig_onnx_call *call) {
   bool corners = ig_onnx_bool_of(x, &call->args[2]);
   bool cubic = call->row->op_type[0] == 'c';
-  emit_resize(
-      x, call,
-      &(resize){call->row->op_type, corners ? "align_corners" : "pytorch_half_pixel", cubic});
+  emit_resize(x, call,
+              &(resize){call->row->op_type, corners ? "align_corners" : "half_pixel",
+                        "floor", cubic});
 }
 
 static bool is_none_list(const ig_value *v) {
@@ -132,10 +137,26 @@ static void pixel_shuffle(ig_onnx *x, const ig_onnx_call *call) {
 }
 
 const ig_onnx_row ig_onnx_resize[] = {
+    {"aten.upsample_nearest1d.vec", nearest, NULL, nearest_can},
+    {"aten.upsample_nearest1d.default", nearest, NULL, plain_nearest_can},
     {"aten.upsample_nearest2d.vec", nearest, NULL, nearest_can},
     {"aten.upsample_nearest2d.default", nearest, NULL, plain_nearest_can},
+    {"aten.upsample_nearest3d.vec", nearest, NULL, nearest_can},
+    {"aten.upsample_nearest3d.default", nearest, NULL, plain_nearest_can},
+    {"aten._upsample_nearest_exact1d.vec", exact, NULL, nearest_can},
+    {"aten._upsample_nearest_exact1d.default", exact, NULL, plain_nearest_can},
+    {"aten._upsample_nearest_exact2d.vec", exact, NULL, nearest_can},
+    {"aten._upsample_nearest_exact2d.default", exact, NULL, plain_nearest_can},
+    {"aten._upsample_nearest_exact3d.vec", exact, NULL, nearest_can},
+    {"aten._upsample_nearest_exact3d.default", exact, NULL, plain_nearest_can},
+    {"aten.upsample_linear1d.vec", linear, "linear", linear_can},
+    {"aten.upsample_linear1d.default", linear, "linear", plain_linear_can},
     {"aten.upsample_bilinear2d.vec", linear, "linear", linear_can},
     {"aten.upsample_bilinear2d.default", linear, "linear", plain_linear_can},
+    {"aten.upsample_trilinear3d.vec", linear, "linear", linear_can},
+    {"aten.upsample_trilinear3d.default", linear, "linear", plain_linear_can},
+    {"aten.upsample_bicubic2d.vec", linear, "cubic", linear_can},
+    {"aten.upsample_bicubic2d.default", linear, "cubic", plain_linear_can},
     {"aten.grid_sampler_2d.default", grid_sampler, NULL, grid_can},
     {"aten.grid_sampler.default", grid_sampler, NULL, grid_can},
     {"aten.pixel_shuffle.default", pixel_shuffle, NULL, image_can},

@@ -60,6 +60,14 @@ SAME(to_polygamma, IG_ID_POLYGAMMA, 2)
 SAME(to_gammainc, IG_ID_IGAMMA, 2)
 SAME(to_gammaincc, IG_ID_IGAMMAC, 2)
 SAME(to_xlogy, IG_ID_XLOGY_TENSOR, 2)
+SAME(to_xlogy_other, IG_ID_XLOGY_SCALAR_OTHER, 2)
+SAME(to_xlogy_self, IG_ID_XLOGY_SCALAR_SELF, 2)
+SAME(to_softmax, IG_ID_SOFTMAX_INT, 3)
+SAME(to_log_softmax, IG_ID_LOG_SOFTMAX_INT, 3)
+SAME(to_logsumexp, IG_ID_LOGSUMEXP, 3)
+SAME(to_mvlgamma, IG_ID_MVLGAMMA, 2)
+SAME(to_matmul, IG_ID_MATMUL, 2)
+SAME(to_diagonal, IG_ID_DIAGONAL, 4)
 
 static ig_tensor *square_decompose(ig_ctx *c, const ig_value *args) {
   return ig_pow_tensor_scalar(c, args[0].tensor, ig_of_i64(2));
@@ -396,4 +404,47 @@ IG_OP(special_xlogy) = {
     .schema = "aten::special_xlogy(Tensor self, Tensor other) -> Tensor",
     .decompose = to_xlogy,
     .samples = "f32[3,5], f32[5]:+ | f32[], f32[2,3]:+",
+};
+IG_OP(special_xlogy_other_scalar) = {
+    .schema = "aten::special_xlogy.other_scalar(Tensor self, Scalar other) -> Tensor",
+    .decompose = to_xlogy_other,
+    .samples = "f32[3,5], 2 | f32[3], 0.5",
+};
+IG_OP(special_xlogy_self_scalar) = {
+    .schema = "aten::special_xlogy.self_scalar(Scalar self, Tensor other) -> Tensor",
+    .decompose = to_xlogy_self,
+    .samples = "2, f32[3,5]:+ | 0.5, f32[3]:+",
+};
+IG_OP(special_softmax) = {
+    .schema = "aten::special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+    .decompose = to_softmax,
+    .samples = "f32[3,5], 1 | f32[4], 0, f64",
+};
+IG_OP(special_log_softmax) = {
+    .schema =
+        "aten::special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+    .decompose = to_log_softmax,
+    .samples = "f32[3,5], 1 | f32[4], 0, dtype=f64",
+};
+IG_OP(special_logsumexp) = {
+    .schema = "aten::special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+    .decompose = to_logsumexp,
+    .samples = "f32[3,5], [1] | f32[3,5], [0], True",
+};
+IG_OP(special_multigammaln) = {
+    .schema = "aten::special_multigammaln(Tensor self, int p) -> Tensor",
+    .decompose = to_mvlgamma,
+    .samples = "f32[3]:+, 1 | f64[3]:+, 1",
+};
+IG_OP(linalg_matmul) = {
+    .schema = "aten::linalg_matmul(Tensor self, Tensor other) -> Tensor",
+    .decompose = to_matmul,
+    .samples = "f32[3,4], f32[4,2] | f32[2,3,4], f32[4]",
+};
+IG_OP(linalg_diagonal) = {
+    .schema =
+        "aten::linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> "
+        "Tensor(a)",
+    .decompose = to_diagonal,
+    .samples = "f32[3,4] | f32[2,3,3], offset=1",
 };

@@ -32,8 +32,9 @@ static void batch_sizes(ig_ctx *c, const ig_tensor *a, int drop, ig_meta *out) {
   for (int d = 0; d < a->ndim - drop; d++) ig_meta_push_dim(c, out, ig_sizes(a)[d]);
 }
 
-// Rows of one n x n matrix.
+// Rows of one m x n matrix.
 typedef struct system {
+  int64_t m;
   int64_t n;
   ig_cd *a;
   int64_t *swaps;
@@ -45,9 +46,9 @@ static void eliminate(system_t *s) {
   int64_t n = s->n;
   s->sign = 1;
   s->singular = false;
-  for (int64_t k = 0; k < n; k++) {
+  for (int64_t k = 0; k < s->m && k < n; k++) {
     int64_t best = k;
-    for (int64_t i = k + 1; i < n; i++) {
+    for (int64_t i = k + 1; i < s->m; i++) {
       if (cabs(s->a[i * n + k]) > cabs(s->a[best * n + k])) best = i;
     }
     s->swaps[k] = best;
@@ -63,36 +64,50 @@ static void eliminate(system_t *s) {
       s->singular = true;
       continue;
     }
-    for (int64_t i = k + 1; i < n; i++) {
+    for (int64_t i = k + 1; i < s->m; i++) {
       ig_cd f = s->a[i * n + k] / s->a[k * n + k];
       s->a[i * n + k] = f;
       for (int64_t j = k + 1; j < n; j++) s->a[i * n + j] -= f * s->a[k * n + j];
     }
   }
 }
-// x (n x m, by rows) becomes the solution of a x = x for the triangle of a.
-static void solve_triangle(const ig_cd *a, int64_t n, ig_cd *x, int64_t m, bool upper, bool unit) {
+// The first 0 on the diagonal, counted from 1; 0: there is none.
+static int32_t first_zero(const system_t *s) {
+  for (int64_t i = 0; s->singular && i < s->m && i < s->n; i++) {
+    if (s->a[i * s->n + i] == 0) return (int32_t)(i + 1);
+  }
+  return 0;
+}
+// x (n x m, by rows) becomes the solution of a x = x for the triangle of a; turned: of a^T.
+static void solve_triangle(const ig_cd *a, int64_t n, bool turned, ig_cd *x, int64_t m, bool upper,
+                           bool unit) {
+  int64_t row = turned ? 1 : n;
+  int64_t col = turned ? n : 1;
   for (int64_t step = 0; step < n; step++) {
     int64_t i = upper ? n - 1 - step : step;
-    for (int64_t col = 0; col < m; col++) {
-      ig_cd v = x[i * m + col];
+    for (int64_t k = 0; k < m; k++) {
+      ig_cd v = x[i * m + k];
       for (int64_t j = upper ? i + 1 : 0; j < (upper ? n : i); j++) {
-        v -= a[i * n + j] * x[j * m + col];
+        v -= a[i * row + j * col] * x[j * m + k];
       }
-      x[i * m + col] = unit ? v : v / a[i * n + i];
+      x[i * m + k] = unit ? v : v / a[i * row + i * col];
     }
   }
 }
-static void solve(const system_t *s, ig_cd *x, int64_t m) {
-  for (int64_t k = 0; k < s->n; k++) {
-    for (int64_t j = 0; j < m && s->swaps[k] != k; j++) {
-      ig_cd t = x[k * m + j];
-      x[k * m + j] = x[s->swaps[k] * m + j];
-      x[s->swaps[k] * m + j] = t;
-    }
+static void swap_rows(const system_t *s, ig_cd *x, int64_t m, int64_t k) {
+  for (int64_t j = 0; j < m && s->swaps[k] != k; j++) {
+    ig_cd t = x[k * m + j];
+    x[k * m + j] = x[s->swaps[k] * m + j];
+    x[s->swaps[k] * m + j] = t;
   }
-  solve_triangle(s->a, s->n, x, m, false, true);
-  solve_triangle(s->a, s->n, x, m, true, false);
+}
+// The system P L U x = x, or that of its transpose U^T L^T P^T.
+static void solve(const system_t *s, bool turned, ig_cd *x, int64_t m) {
+  int64_t n = s->n;
+  for (int64_t k = 0; k < n && !turned; k++) swap_rows(s, x, m, k);
+  solve_triangle(s->a, n, turned, x, m, false, !turned);
+  solve_triangle(s->a, n, turned, x, m, true, turned);
+  for (int64_t k = n - 1; k >= 0 && turned; k--) swap_rows(s, x, m, k);
 }
 static int64_t order_of(const ig_tensor *a) {
   return ig_sizes(a)[a->ndim - 1].value;  // concrete: real sizes
@@ -132,14 +147,12 @@ static void inv_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_valu
   int32_t *info = ig_dense_room(c, (size_t)count, IG_I32);
   int64_t *swaps = ig_dense_room(c, (size_t)n, IG_I64);
   for (int64_t b = 0; m && x && info && swaps && b < count; b++) {
-    system_t s = {n, m + b * n * n, swaps, 1, false};
+    system_t s = {n, n, m + b * n * n, swaps, 1, false};
     eliminate(&s);
     for (int64_t i = 0; i < n; i++) x[b * n * n + i * n + i] = 1;
-    for (int64_t i = 0; i < n && !info[b]; i++) {
-      if (s.a[i * n + i] == 0) info[b] = (int32_t)(i + 1);
-    }
+    info[b] = first_zero(&s);
     if (info[b] && args[1].b) singular(c, "linalg.inv", info[b]);
-    solve(&s, x + b * n * n, n);
+    solve(&s, false, x + b * n * n, n);
   }
   ig_dense_write(c, outs[0].tensor, IG_C128, x);
   ig_dense_write(c, outs[1].tensor, IG_I32, info);
@@ -190,7 +203,7 @@ static void det_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_valu
   int32_t *pivots = ig_dense_room(c, (size_t)(count * n), IG_I32);
   int64_t *swaps = ig_dense_room(c, (size_t)n, IG_I64);
   for (int64_t b = 0; c->status == IG_OK && b < count; b++) {
-    system_t s = {n, m + b * n * n, swaps, 1, false};
+    system_t s = {n, n, m + b * n * n, swaps, 1, false};
     eliminate(&s);
     det[b] = s.sign;
     for (int64_t i = 0; i < n; i++) {
@@ -438,7 +451,7 @@ static void triangular_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, 
   int64_t count = count_of(out);
   int64_t m = n && count ? ig_tensor_numel(out) / (n * count) : 0;
   for (int64_t k = 0; a && b && k < count; k++) {
-    solve_triangle(a + k * n * n, n, b + k * n * m, m, upper, args[4].b);
+    solve_triangle(a + k * n * n, n, false, b + k * n * m, m, upper, args[4].b);
   }
   ig_tensor *to =
       left ? out : ig_transpose_int(c, ig_tensor_twin(c, out), ig_const(-2), ig_const(-1));
@@ -600,11 +613,248 @@ static ig_tensor *lu_solve_decompose(ig_ctx *c, const ig_value *args) {
 static ig_tensor *lu_solve_alias(ig_ctx *c, const ig_value *args) {
   return ig_linalg_lu_solve(c, args[1].tensor, args[2].tensor, args[0].tensor);
 }
+
+// ---- LU factors: A, *, pivot, check_errors -> LU, pivots, info ----
+
+static void lu_factor_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  (void)op;
+  const ig_tensor *a = args[0].tensor;
+  if (a->ndim < 2) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: %s instead",
+                 ig_sizes_text(c, ig_sizes(a), (size_t)a->ndim));
+    return;
+  }
+  if (!is_numeric(c, a, "torch.lu_factor")) return;
+  if (!args[1].b) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "linalg.lu_factor: LU without pivoting is not implemented on the CPU");
+    return;
+  }
+  ig_int m = ig_sizes(a)[a->ndim - 2];
+  ig_int n = ig_sizes(a)[a->ndim - 1];
+  batch_sizes(c, a, 0, &out[0]);
+  ig_meta_by_columns(c, &out[0]);
+  batch_sizes(c, a, 2, &out[1]);
+  ig_meta_push_dim(c, &out[1], ig_int_is(c, m, IG_LE, n) ? m : n);
+  batch_sizes(c, a, 2, &out[2]);
+  out[1].dtype = out[2].dtype = IG_I32;
+}
+// Factors the count matrices at f; 1-based exchanges into pivots.
+static void factor_all(system_t s, int64_t count, int32_t *pivots, int32_t *info) {
+  int64_t k = s.m < s.n ? s.m : s.n;
+  for (int64_t b = 0; b < count; b++) {
+    eliminate(&s);
+    info[b] = first_zero(&s);
+    for (int64_t i = 0; i < k; i++) pivots[b * k + i] = (int32_t)(s.swaps[i] + 1);
+    s.a += s.m * s.n;
+  }
+}
+// The first singular matrix, if one is.
+static int32_t bad_of(const int32_t *info, int64_t count) {
+  for (int64_t b = 0; info && b < count; b++) {
+    if (info[b]) return info[b];
+  }
+  return 0;
+}
+static void lu_factor_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  (void)op;
+  const ig_tensor *a = args[0].tensor;
+  int64_t m = ig_sizes(a)[a->ndim - 2].value;  // concrete: real sizes
+  int64_t count = count_of(a);
+  ig_scope scope = ig_scope_open(c);
+  ig_cd *f = ig_dense_read(c, a, IG_C128);
+  int32_t *pivots = ig_dense_room(c, (size_t)ig_tensor_numel(outs[1].tensor), IG_I32);
+  int32_t *info = ig_dense_room(c, (size_t)count, IG_I32);
+  int64_t *swaps = ig_dense_room(c, (size_t)m, IG_I64);
+  if (c->status == IG_OK) {
+    factor_all((system_t){m, order_of(a), f, swaps, 1, false}, count, pivots, info);
+  }
+  int32_t bad = args[2].b ? bad_of(info, count) : 0;
+  if (bad) {
+    ig_fail_text(
+        c, IG_RUNTIME,
+        "torch.linalg.lu_factor: U[%d,%d] is zero and using it on lu_solve would result in "
+        "a division by zero. If you still want to perform the factorization, consider "
+        "calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)",
+        (int)bad, (int)bad);
+  }
+  ig_dense_write(c, outs[0].tensor, IG_C128, f);
+  ig_dense_write(c, outs[1].tensor, IG_I32, pivots);
+  ig_dense_write(c, outs[2].tensor, IG_I32, info);
+  ig_scope_close(c, scope);
+}
+// gA = P L^-H (tril(L^H gL, -1) + triu(gU U^H)) U^-H
+static void lu_factor_vjp(ig_ctx *c, const ig_vjp *v) {
+  if (!v->grads[0] || !IG_WANTED(v, 0)) return;
+  ig_tensor *lu = v->outs[0].tensor;
+  if (!ig_int_eq(c, ig_sizes(lu)[lu->ndim - 1], ig_sizes(lu)[lu->ndim - 2])) {
+    ig_fail_text(c, IG_UNSUPPORTED,
+                 "linalg.lu_factor: the derivative for matrices that are not square is not "
+                 "implemented");
+    return;
+  }
+  ig_value parts[IG_MAX_RETURNS] = {{0}};
+  ig_lu_unpack_with(c, lu, v->outs[1].tensor, true, true, parts);
+  if (c->status != IG_OK) return;
+  ig_tensor *lh = adjoint(c, parts[1].tensor);
+  ig_tensor *uh = adjoint(c, parts[2].tensor);
+  ig_tensor *low = ig_matmul(c, lh, ig_tril_with(c, v->grads[0], ig_const(-1)));
+  ig_tensor *up = ig_matmul(c, ig_triu(c, v->grads[0]), uh);
+  low = ig_tril_with(c, low, ig_const(-1));
+  ig_tensor *g = ig_add_tensor(c, low, ig_triu(c, up));
+  g = ig_linalg_solve_triangular_with(c, lh, g, true, true, true);
+  g = ig_linalg_solve_triangular_with(c, uh, g, false, false, false);
+  IG_GRAD(v, 0) = ig_matmul(c, parts[0].tensor, g);
+}
+static void lu_factor_decompose(ig_ctx *c, const ig_value *args, ig_value *outs) {
+  ig_value all[IG_MAX_RETURNS] = {{0}};
+  bool check = !c->capture && !c->fake;
+  ig_linalg_lu_factor_ex_with(c, args[0].tensor, args[1].b, check, all);
+  for (int i = 0; i < 2; i++) outs[i] = all[i];
+}
+static void lu_decompose(ig_ctx *c, const ig_value *args, ig_value *outs) {
+  ig_value all[IG_MAX_RETURNS] = {{0}};
+  ig_linalg_lu_factor_ex_with(c, args[0].tensor, args[1].b, false, all);
+  if (c->status == IG_OK) ig_lu_unpack_with(c, all[0].tensor, all[1].tensor, true, true, outs);
+}
+
+// ---- systems: A, B, *, left, check_errors -> result, LU, pivots, info ----
+
+// B is a vector, or as many as there are matrices.
+static bool is_vector(ig_ctx *c, const ig_tensor *a, const ig_tensor *b) {
+  if (b->ndim == 1) return true;
+  if (b->ndim != a->ndim - 1) return false;
+  for (int d = 0; d < b->ndim; d++) {
+    if (!ig_int_eq(c, ig_sizes(a)[d], ig_sizes(b)[d])) return false;
+  }
+  return true;
+}
+static bool solve_fits(ig_ctx *c, const ig_tensor *a, const ig_tensor *b, bool left, bool vector) {
+  if (!is_numeric(c, a, "linalg.solve") || !is_square(c, a, "linalg.solve")) return false;
+  if (a->dtype != b->dtype) {
+    ig_fail_text(
+        c, IG_RUNTIME,
+        "linalg.solve: Expected A and B to have the same dtype, but found A of type %s and "
+        "B of type %s instead",
+        ig_dtype_title(a->dtype), ig_dtype_title(b->dtype));
+  } else if (b->ndim < 1) {
+    ig_fail_text(c, IG_RUNTIME, "linalg.solve: B must have at least 1 dimension");
+  } else if (vector && !left) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "linalg.solve: Vector broadcasting of the left hand side is not supported for "
+                 "left=False. In this case linalg.solve is equivalent to B / A.squeeze(-1)");
+  } else if (!ig_int_eq(c, ig_sizes(a)[a->ndim - 1],
+                        ig_sizes(b)[b->ndim - 1 - (!vector && left)])) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "linalg.solve: Incompatible shapes of A and B for the equation %s (%s and %s)",
+                 left ? "AX = B" : "XA = B", ig_sizes_text(c, ig_sizes(a), (size_t)a->ndim),
+                 ig_sizes_text(c, ig_sizes(b), (size_t)b->ndim));
+  }
+  return c->status == IG_OK;
+}
+static void solve_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  (void)op;
+  const ig_tensor *a = args[0].tensor;
+  const ig_tensor *b = args[1].tensor;
+  bool vector = a->ndim > 1 && is_vector(c, a, b);
+  if (!solve_fits(c, a, b, args[2].b, vector)) return;
+  ig_broadcast_sizes(c, &out[0], ig_sizes(a), a->ndim - 2);
+  ig_broadcast_sizes(c, &out[0], ig_sizes(b), b->ndim - (vector ? 1 : 2));
+  for (int d = b->ndim - (vector ? 1 : 2); d < b->ndim; d++) {
+    ig_meta_push_dim(c, &out[0], ig_sizes(b)[d]);
+  }
+  if (c->status == IG_OK && args[2].b && out[0].ndim > 1) ig_meta_by_columns(c, &out[0]);
+  batch_sizes(c, a, 0, &out[1]);
+  ig_meta_by_columns(c, &out[1]);
+  batch_sizes(c, a, 1, &out[2]);
+  batch_sizes(c, a, 2, &out[3]);
+  out[2].dtype = out[3].dtype = IG_I32;
+}
+// As PyTorch does: a real matrix that lies by rows is factored as its transpose.
+static void solve_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  (void)op;
+  ig_tensor *a = args[0].tensor;
+  bool vector = is_vector(c, a, args[1].tensor);
+  bool left = args[2].b;
+  bool turned = ig_tensor_is_contiguous(c, a) && !ig_dtype_is_complex(a->dtype);
+  int64_t n = order_of(a);
+  ig_scope scope = ig_scope_open(c);
+  ig_tensor *b = ig_tensor_twin(c, args[1].tensor);
+  ig_tensor *x = ig_tensor_twin(c, outs[0].tensor);
+  if (vector) {
+    b = ig_unsqueeze(c, b, ig_const(-1));
+    x = ig_unsqueeze(c, x, ig_const(-1));
+  }
+  int64_t many = x ? count_of(x) : 0;
+  int64_t count = count_of(a);
+  ig_cd *f = x ? read_batch(c, a, a, turned) : NULL;
+  ig_cd *wide = many == count || !x ? f : read_batch(c, a, x, turned);
+  ig_cd *right = x ? read_batch(c, b, x, !left) : NULL;
+  int32_t *pivots = ig_dense_room(c, (size_t)(count * n), IG_I32);
+  int32_t *info = ig_dense_room(c, (size_t)count, IG_I32);
+  int32_t *spare = ig_dense_room(c, (size_t)n, IG_I32);
+  int64_t *swaps = ig_dense_room(c, (size_t)n, IG_I64);
+  int64_t m = many && n && x ? ig_tensor_numel(x) / (many * n) : 0;
+  for (int64_t k = 0; c->status == IG_OK && f && wide && right && k < many; k++) {
+    int32_t zero = 0;
+    bool own = wide == f;
+    system_t s = {n, n, wide + k * n * n, swaps, 1, false};
+    factor_all(s, 1, own ? pivots + k * n : spare, own ? info + k : &zero);
+    solve(&s, turned == left, right + k * n * m, m);
+  }
+  if (c->status == IG_OK && wide != f) {
+    factor_all((system_t){n, n, f, swaps, 1, false}, count, pivots, info);
+  }
+  if (args[3].b && bad_of(info, count)) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "torch.linalg.solve: The solver failed because the input matrix is singular.");
+  }
+  ig_tensor *to = left ? x : ig_transpose_int(c, x, ig_const(-2), ig_const(-1));
+  if (to) ig_dense_write(c, to, IG_C128, right);
+  ig_dense_write(c, outs[1].tensor, IG_C128, f);
+  ig_dense_write(c, outs[2].tensor, IG_I32, pivots);
+  ig_dense_write(c, outs[3].tensor, IG_I32, info);
+  ig_scope_close(c, scope);
+}
+// gB = A^-H gX, gA = -gB X^H; and the mirror image of it.
+static void solve_vjp(ig_ctx *c, const ig_vjp *v) {
+  if (!v->grads[0]) return;
+  ig_tensor *a = v->args[0].tensor;
+  bool left = v->args[2].b;
+  bool vector = is_vector(c, a, v->args[1].tensor);
+  ig_tensor *g = v->grads[0];
+  ig_tensor *x = v->outs[0].tensor;
+  if (vector) g = ig_unsqueeze(c, g, ig_const(-1));
+  if (vector) x = ig_unsqueeze(c, x, ig_const(-1));
+  ig_tensor *gb = ig_linalg_solve_with(c, adjoint(c, a), g, left);
+  if (IG_WANTED(v, 0)) {
+    ig_tensor *xh = adjoint(c, x);
+    ig_tensor *ga = left ? ig_matmul(c, gb, xh) : ig_matmul(c, xh, gb);
+    IG_GRAD(v, 0) = ig_sum_to(c, ig_neg(c, ga), &v->args[0]);
+  }
+  if (vector) gb = ig_squeeze_dim(c, gb, ig_const(-1));
+  IG_GRAD(v, 1) = ig_sum_to(c, gb, &v->args[1]);
+}
+static void solve_ex_decompose(ig_ctx *c, const ig_value *args, ig_value *outs) {
+  ig_value all[IG_MAX_RETURNS] = {{0}};
+  ig__linalg_solve_ex_with(c, args[0].tensor, args[1].tensor, args[2].b, args[3].b, all);
+  outs[0] = all[0];
+  outs[1] = all[3];
+}
+static ig_tensor *solve_decompose(ig_ctx *c, const ig_value *args) {
+  ig_value all[IG_MAX_RETURNS] = {{0}};
+  bool check = !c->capture && !c->fake;
+  ig__linalg_solve_ex_with(c, args[0].tensor, args[1].tensor, args[2].b, check, all);
+  return ig_value_tensor(&all[0]);
+}
 static void qr_decompose(ig_ctx *c, const ig_value *args, ig_value *outs) {
   ig_linalg_qr_with(c, args[0].tensor, ig_of_str(args[1].b ? "reduced" : "complete"), outs);
 }
 
 #define SQUARE "f32[3,3]:spd | f32[2,3,3]:spd"
+#define LU_WAIVE \
+  "special: which elements become NaN depends on LAPACK; sizes: other texts; refusal: other texts"
 
 IG_OP(linalg_inv_ex) = {
     .schema =
@@ -762,6 +1012,59 @@ IG_OP(lu_solve) = {
     .decompose = lu_solve_alias,
     .samples = "f32[3,2], f32[3,3]:spd, i32{2,3,3}",
     .waive = "sizes: other texts; refusal: other texts",
+};
+IG_OP(linalg_lu_factor_ex) = {
+    .schema =
+        "aten::linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> "
+        "(Tensor LU, Tensor pivots, Tensor info)",
+    .shape = lu_factor_shape,
+    .kernel = lu_factor_kernel,
+    .vjp = lu_factor_vjp,
+    .diff_results = 1,
+    .keep = "result0, result1",
+    .samples = SQUARE,
+    .waive = LU_WAIVE,
+};
+IG_OP(linalg_lu_factor) = {
+    .schema = "aten::linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)",
+    .decompose_outs = lu_factor_decompose,
+    .samples = SQUARE,
+    .waive = LU_WAIVE,
+};
+IG_OP(linalg_lu) = {
+    .schema = "aten::linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)",
+    .decompose_outs = lu_decompose,
+    .samples = SQUARE,
+    .waive = LU_WAIVE "; strides: those of lu_unpack",
+};
+#define SYSTEMS                                                                                 \
+  "f32[3,3]:spd, f32[3,2] | f32[2,3,3]:spd, f32[2,3] | f32[3,3]:spd, f32[3] | f32[2,3,3]:spd, " \
+  "f32[3,2]"
+IG_OP(_linalg_solve_ex) = {
+    .schema =
+        "aten::_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> "
+        "(Tensor result, Tensor LU, Tensor pivots, Tensor info)",
+    .shape = solve_shape,
+    .kernel = solve_kernel,
+    .vjp = solve_vjp,
+    .diff_results = 1,
+    .keep = "A, result0",
+    .samples = SYSTEMS " | f32[3,3]:spd, f32[2,3], left=False",
+    .waive = LU_WAIVE,
+};
+IG_OP(linalg_solve_ex) = {
+    .schema =
+        "aten::linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> "
+        "(Tensor result, Tensor info)",
+    .decompose_outs = solve_ex_decompose,
+    .samples = SYSTEMS,
+    .waive = LU_WAIVE,
+};
+IG_OP(linalg_solve) = {
+    .schema = "aten::linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor",
+    .decompose = solve_decompose,
+    .samples = SYSTEMS " | f32[3,3]:spd, f32[2,3], left=False",
+    .waive = LU_WAIVE,
 };
 IG_OP(qr) = {
     .schema = "aten::qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)",

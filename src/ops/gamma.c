@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gamma function's family and the Bessel functions i0, i1. Computed in double precision; series
-// and continued fractions run until they do not change the sum.
+// The gamma function's family, the Bessel functions i0, i1, the normal distribution's. Computed in
+// double precision; series and continued fractions run until they do not change the sum.
 #include "op/refuse.h"
 #include "ops/dense.h"
 #include "ops/tile.h"
@@ -123,7 +123,8 @@ static double igamma_of(double a, double x, bool upper) {
 }
 
 // Sum of (x^2/4)^k / (k! (k+v)!) times (x/2)^v; beyond 30 the asymptotic series.
-static double bessel_i(double x, int v) {
+// Scaled: times exp(-|x|).
+static double bessel_i(double x, int v, bool scaled) {
   double a = fabs(x);
   double sign = v == 1 && x < 0 ? -1 : 1;
   if (a > 30) {
@@ -136,7 +137,7 @@ static double bessel_i(double x, int v) {
       sum += term;
       if (fabs(term) < 1e-17) break;
     }
-    return sign * exp(a) / sqrt(2 * pi * a) * sum;
+    return sign * (scaled ? 1 : exp(a)) / sqrt(2 * pi * a) * sum;
   }
   double quarter = a * a / 4;
   double term = v == 1 ? a / 2 : 1;
@@ -145,7 +146,40 @@ static double bessel_i(double x, int v) {
     term *= quarter / ((double)k * (k + v));
     sum += term;
   }
-  return sign * sum;
+  return sign * (scaled ? exp(-a) : 1) * sum;
+}
+
+// exp(x^2) erfc(x). The square is taken in two parts; beyond 9 the asymptotic series.
+static double erfcx_of(double x) {
+  if (!(x > 9)) {
+    double high = (double)(float)x;
+    return exp(high * high) * exp((x - high) * (x + high)) * erfc(x);
+  }
+  double step = 0.5 / x / x;
+  double term = 1;
+  double sum = 1;
+  for (int k = 1; k < 40 && fabs(term) > 1e-17; k++) {
+    term *= -(2.0 * k - 1) * step;
+    sum += term;
+  }
+  return sum / (x * sqrt(pi));
+}
+
+// The place below which a part p of the normal distribution lies: a guess, then Halley's steps.
+static double ndtri_of(double p) {
+  if (!(p > 0 && p < 1)) return p == 0 ? -HUGE_VAL : p == 1 ? HUGE_VAL : NAN;
+  if (p > 0.5) return p == 1 ? HUGE_VAL : -ndtri_of(1 - p);
+  double t = sqrt(-2 * log(p));
+  double x = (2.515517 + t * (0.802853 + t * 0.010328)) /
+                 (1 + t * (1.432788 + t * (0.189269 + t * 0.001308))) -
+             t;
+  for (int k = 0; k < 3; k++) {
+    double density = exp(-x * x / 2) / sqrt(2 * pi);
+    if (density == 0) break;
+    double miss = (erfc(-x / sqrt(2)) / 2 - p) / density;
+    x -= miss / (1 + x * miss / 2);
+  }
+  return x;
 }
 
 #define BOTH1(name, expr)                 \
@@ -156,8 +190,13 @@ static double bessel_i(double x, int v) {
   TILE2(name##_f32, float, float, expr)
 BOTH1(lgamma, lgamma((double)x[i]))
 BOTH1(digamma, digamma_of((double)x[i]))
-BOTH1(i0, bessel_i((double)x[i], 0))
-BOTH1(i1, bessel_i((double)x[i], 1))
+BOTH1(i0, bessel_i((double)x[i], 0, false))
+BOTH1(i1, bessel_i((double)x[i], 1, false))
+BOTH1(i0e, bessel_i((double)x[i], 0, true))
+BOTH1(i1e, bessel_i((double)x[i], 1, true))
+BOTH1(erfcx, erfcx_of((double)x[i]))
+BOTH1(ndtri, ndtri_of((double)x[i]))
+BOTH2(zeta, zeta_of((double)x[i], (double)y[i]))
 BOTH2(igamma, igamma_of((double)x[i], (double)y[i], false))
 BOTH2(igammac, igamma_of((double)x[i], (double)y[i], true))
 
@@ -205,6 +244,49 @@ static void i1_vjp(ig_ctx *c, const ig_vjp *v) {
   slope = ig_masked_fill_scalar(c, slope, zero, ig_of_f64(0.5));
   IG_GRAD(v, 0) = ig_mul_tensor(c, v->grad, slope);
 }
+static void i0e_vjp(ig_ctx *c, const ig_vjp *v) {
+  if (!IG_WANTED(v, 0)) return;
+  ig_tensor *x = v->args[0].tensor;
+  ig_tensor *part = ig_mul_tensor(c, ig_sgn(c, x), v->out);
+  ig_tensor *slope = ig_sub_tensor(c, ig_special_i1e(c, x), part);
+  IG_GRAD(v, 0) = ig_mul_tensor(c, v->grad, slope);
+}
+// i0e(x) - i1e(x) (sgn(x) + 1 / x), at 0 its limit
+static void i1e_vjp(ig_ctx *c, const ig_vjp *v) {
+  if (!IG_WANTED(v, 0)) return;
+  ig_tensor *x = v->args[0].tensor;
+  ig_tensor *part = ig_add_tensor(c, ig_sgn(c, x), ig_reciprocal(c, x));
+  part = ig_mul_tensor(c, v->out, part);
+  ig_tensor *slope = ig_sub_tensor(c, ig_special_i0e(c, x), part);
+  ig_tensor *zero = ig_eq_scalar(c, x, ig_of_i64(0));
+  slope = ig_masked_fill_scalar(c, slope, zero, ig_of_f64(0.5));
+  IG_GRAD(v, 0) = ig_mul_tensor(c, v->grad, slope);
+}
+static void erfcx_vjp(ig_ctx *c, const ig_vjp *v) {
+  if (!IG_WANTED(v, 0)) return;
+  ig_tensor *slope = ig_mul_f64(c, ig_mul_tensor(c, v->args[0].tensor, v->out), 2);
+  slope = ig_add_f64(c, slope, -2 / sqrt(pi));
+  IG_GRAD(v, 0) = ig_mul_tensor(c, v->grad, slope);
+}
+static void ndtri_vjp(ig_ctx *c, const ig_vjp *v) {
+  if (!IG_WANTED(v, 0)) return;
+  ig_tensor *half = ig_mul_f64(c, ig_mul_tensor(c, v->out, v->out), 0.5);
+  ig_tensor *slope = ig_mul_f64(c, ig_exp(c, half), sqrt(2 * pi));
+  IG_GRAD(v, 0) = ig_mul_tensor(c, v->grad, slope);
+}
+// -s zeta(s + 1, q); PyTorch has none for s.
+static void zeta_vjp(ig_ctx *c, const ig_vjp *v) {
+  if (IG_WANTED(v, 0)) {
+    ig_fail_text(c, IG_UNSUPPORTED, "the derivative for 'self' is not implemented for %s",
+                 v->op->schema.name);
+    return;
+  }
+  ig_tensor *s = v->args[0].tensor;
+  ig_tensor *slope = ig_special_zeta(c, ig_add_f64(c, s, 1), v->args[1].tensor);
+  slope = ig_mul_tensor(c, ig_neg(c, s), slope);
+  ig_tensor *g = ig_mul_tensor(c, v->grad, slope);
+  IG_GRAD(v, 1) = ig_sum_to(c, g, &v->args[1]);
+}
 // exp(-x + (a - 1) log x - lgamma(a)); PyTorch has none for a.
 static ig_tensor *igamma_slope(ig_ctx *c, const ig_vjp *v) {
   if (IG_WANTED(v, 0)) {
@@ -251,6 +333,33 @@ static ig_tensor *mvlgamma_decompose(ig_ctx *c, const ig_value *args) {
   return ig_add_f64(c, sum, (double)p * (double)(p - 1) / 4 * log(pi));
 }
 
+// -x log x for x > 0, 0 at 0, -infinity below
+static ig_tensor *entr_decompose(ig_ctx *c, const ig_value *args) {
+  ig_tensor *x = args[0].tensor;
+  x = ig_dtype_is_integral(x->dtype) || x->dtype == IG_BOOL ? ig_cast(c, x, ig_ctx_default_dtype(c))
+                                                            : x;
+  if (!ig_check_float(c, "entr", x ? x->dtype : IG_F32)) return NULL;
+  ig_tensor *zero = ig_eq_scalar(c, x, ig_of_i64(0));
+  ig_tensor *rest = ig_where_scalar(c, zero, ig_of_f64(0), ig_of_f64(-HUGE_VAL));
+  rest = ig_cast(c, rest, x->dtype);
+  ig_tensor *part = ig_mul_tensor(c, ig_neg(c, x), ig_log(c, x));
+  ig_tensor *above = ig_gt_scalar(c, x, ig_of_i64(0));
+  rest = ig_where_self(c, above, part, rest);
+  return ig_where_self(c, ig_isnan(c, x), x, rest);
+}
+static ig_tensor *ndtr_decompose(ig_ctx *c, const ig_value *args) {
+  ig_tensor *x = ig_mul_f64(c, args[0].tensor, 0.70710678118654752440);
+  return ig_mul_f64(c, ig_add_f64(c, ig_erf(c, x), 1), 0.5);
+}
+// Below 1 the tail is scaled: log(erfcx(-t) / 2) - t^2, t = x / sqrt(2).
+static ig_tensor *log_ndtr_decompose(ig_ctx *c, const ig_value *args) {
+  ig_tensor *t = ig_mul_f64(c, args[0].tensor, 0.70710678118654752440);
+  ig_tensor *low = ig_mul_f64(c, ig_special_erfcx(c, ig_neg(c, t)), 0.5);
+  low = ig_sub_tensor(c, ig_log(c, low), ig_mul_tensor(c, t, t));
+  ig_tensor *high = ig_log1p(c, ig_mul_f64(c, ig_erfc(c, t), -0.5));
+  return ig_where_self(c, ig_lt_scalar(c, args[0].tensor, ig_of_f64(1)), low, high);
+}
+
 #define REAL(name)                                                                     \
   .shape = ig_shape_pointwise, .tile = {[IG_F32] = name##_f32, [IG_F64] = name##_f64}, \
   .vjp = name##_vjp
@@ -290,6 +399,57 @@ IG_OP(special_i1) = {
     REAL(i1),
     .promote = IG_PROMOTE_FLOAT,
     .samples = POSITIVE,
+};
+IG_OP(special_i0e) = {
+    .schema = "aten::special_i0e(Tensor self) -> Tensor",
+    REAL(i0e),
+    .promote = IG_PROMOTE_FLOAT,
+    .keep = "self, result",
+    .samples = POSITIVE,
+};
+IG_OP(special_i1e) = {
+    .schema = "aten::special_i1e(Tensor self) -> Tensor",
+    REAL(i1e),
+    .promote = IG_PROMOTE_FLOAT,
+    .keep = "self, result",
+    .samples = POSITIVE,
+};
+IG_OP(special_erfcx) = {
+    .schema = "aten::special_erfcx(Tensor self) -> Tensor",
+    REAL(erfcx),
+    .promote = IG_PROMOTE_FLOAT,
+    .keep = "self, result",
+    .samples = POSITIVE,
+};
+IG_OP(special_ndtri) = {
+    .schema = "aten::special_ndtri(Tensor self) -> Tensor",
+    REAL(ndtri),
+    .promote = IG_PROMOTE_FLOAT,
+    .keep = "result",
+    .samples = "f32[3,5]:u | f32[]:u | f64[3]:u",
+};
+IG_OP(special_zeta) = {
+    .schema = "aten::special_zeta(Tensor self, Tensor other) -> Tensor",
+    REAL(zeta),
+    .promote = IG_PROMOTE_FLOAT,
+    .keep = "self, other",
+    .samples = "f32[3,5]:+, f32[3,5]:+ | i64[3], f32[]:+",
+    .waive = "gradient: PyTorch has none for self; second: PyTorch has none for self",
+};
+IG_OP(special_entr) = {
+    .schema = "aten::special_entr(Tensor self) -> Tensor",
+    .decompose = entr_decompose,
+    .samples = POSITIVE,
+};
+IG_OP(special_ndtr) = {
+    .schema = "aten::special_ndtr(Tensor self) -> Tensor",
+    .decompose = ndtr_decompose,
+    .samples = "f32[3,5] | f32[] | i64[3]",
+};
+IG_OP(special_log_ndtr) = {
+    .schema = "aten::special_log_ndtr(Tensor self) -> Tensor",
+    .decompose = log_ndtr_decompose,
+    .samples = "f32[3,5] | f32[] | i64[3]",
 };
 IG_OP(igamma) = {
     .schema = "aten::igamma(Tensor self, Tensor other) -> Tensor",

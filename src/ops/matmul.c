@@ -519,6 +519,30 @@ static ig_tensor *matmul_decompose(ig_ctx *c, const ig_value *args) {
   return !right && should_fold(c, a, b) ? fold(c, a, b) : batched_matmul(c, a, b);
 }
 
+// Bytes multiplied into 32 bits.
+static ig_tensor *int_mm(ig_ctx *c, const ig_value *args) {
+  static const char *const names[] = {"self", "mat2"};
+  ig_tensor *x[2];
+  for (int i = 0; i < 2; i++) {
+    const ig_tensor *t = args[i].tensor;
+    bool bytes = t->dtype == IG_I8 || (t->dtype == IG_U8 && i == 0);
+    if (t->ndim != 2) {
+      ig_fail_text(c, IG_RUNTIME, "int_mm_out_cpu: Expected %s to be of dimension 2 but got %d",
+                   names[i], t->ndim);
+    } else if (!bytes) {
+      ig_fail_text(c, IG_RUNTIME, "int_mm_out_cpu: Expected %s dtype to be %s but got %s", names[i],
+                   i ? "int8" : "int8 or uint8", ig_dtype_title(t->dtype));
+    }
+    x[i] = ig_cast(c, args[i].tensor, IG_I32);
+  }
+  return ig_mm(c, x[0], x[1]);
+}
+
+IG_OP(_int_mm) = {
+    .schema = "aten::_int_mm(Tensor self, Tensor mat2) -> Tensor",
+    .decompose = int_mm,
+    .samples = "i8[3,4], i8[4,2] | u8[2,3], i8[3,3]",
+};
 IG_OP(mm) = {
     .schema = "aten::mm(Tensor self, Tensor mat2) -> Tensor",
     .shape = mm_shape,

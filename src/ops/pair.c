@@ -89,13 +89,20 @@ static void integral_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_
 }
 
 // x log y, 0 where x is 0, NaN where y is
-static ig_tensor *xlogy_decompose(ig_ctx *c, const ig_value *args) {
+static ig_tensor *x_log(ig_ctx *c, const ig_value *args, bool plus) {
   ig_tensor *x = args[0].tensor;
   ig_tensor *zero = ig_eq_scalar(c, x, ig_of_i64(0));
-  ig_tensor *prod = ig_mul_tensor(c, x, ig_log(c, args[1].tensor));
+  ig_tensor *log = plus ? ig_log1p(c, args[1].tensor) : ig_log(c, args[1].tensor);
+  ig_tensor *prod = ig_mul_tensor(c, x, log);
   ig_tensor *out = ig_where_scalarself(c, zero, ig_of_i64(0), prod);
   ig_tensor *nan = ig_isnan(c, args[1].tensor);
   return ig_where_scalarself(c, nan, ig_of_f64(NAN), out);
+}
+static ig_tensor *xlogy_decompose(ig_ctx *c, const ig_value *args) {
+  return x_log(c, args, false);
+}
+static ig_tensor *xlog1py_decompose(ig_ctx *c, const ig_value *args) {
+  return x_log(c, args, true);
 }
 static ig_tensor *number_tensor(ig_ctx *c, const ig_value *v, const ig_tensor *like) {
   ig_dtype d = ig_promote(c, (ig_value[]){*v, ig_of_tensor((ig_tensor *)like)}, 2);
@@ -109,6 +116,15 @@ static ig_tensor *xlogy_other(ig_ctx *c, const ig_value *args) {
 static ig_tensor *xlogy_self(ig_ctx *c, const ig_value *args) {
   ig_tensor *x = number_tensor(c, &args[0], args[1].tensor);
   return ig_xlogy_tensor(c, x, args[1].tensor);
+}
+
+static ig_tensor *xlog1py_other(ig_ctx *c, const ig_value *args) {
+  ig_tensor *y = number_tensor(c, &args[1], args[0].tensor);
+  return ig_special_xlog1py(c, args[0].tensor, y);
+}
+static ig_tensor *xlog1py_self(ig_ctx *c, const ig_value *args) {
+  ig_tensor *x = number_tensor(c, &args[0], args[1].tensor);
+  return ig_special_xlog1py(c, x, args[1].tensor);
 }
 
 static bool real_pair(ig_ctx *c, const ig_value *args, const char *name) {
@@ -352,6 +368,21 @@ IG_OP(xlogy_scalar_other) = {
 IG_OP(xlogy_scalar_self) = {
     .schema = "aten::xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor",
     .decompose = xlogy_self,
+    .samples = "2, f32[3,5]:+ | 0.5, f32[3]:+",
+};
+IG_OP(special_xlog1py) = {
+    .schema = "aten::special_xlog1py(Tensor self, Tensor other) -> Tensor",
+    .decompose = xlog1py_decompose,
+    .samples = "f32[3,5], f32[5]:+ | i64[3], i64[3] | f32[], f32[2,3]:+",
+};
+IG_OP(special_xlog1py_other_scalar) = {
+    .schema = "aten::special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor",
+    .decompose = xlog1py_other,
+    .samples = "f32[3,5], 2 | f32[3], 0.5",
+};
+IG_OP(special_xlog1py_self_scalar) = {
+    .schema = "aten::special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor",
+    .decompose = xlog1py_self,
     .samples = "2, f32[3,5]:+ | 0.5, f32[3]:+",
 };
 IG_OP(logaddexp) = {

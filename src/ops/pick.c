@@ -93,6 +93,54 @@ static ig_tensor *index_add_decompose(ig_ctx *c, const ig_value *args) {
   }
   return index_put_along(c, x, dim, index, source, true);
 }
+// self, dim, index, source
+static bool copy_fits(ig_ctx *c, const ig_tensor *x, int dim, const ig_tensor *index,
+                      const ig_tensor *source) {
+  const char *name = "index_copy_(): ";
+  ig_int n = ig_numel_of(c, index);
+  if (index->ndim > 1) {
+    ig_fail_text(c, IG_BAD_INDEX, "%sIndex should have dimension 1 or 0 (got %d)", name,
+                 index->ndim);
+  } else if (source->ndim == 0 && !ig_int_eq_i64(c, n, 1)) {
+    ig_fail_text(c, IG_BAD_INDEX, "%sWhen source is scalar, index should have one element (got %s)",
+                 name, ig_int_text(c, n));
+  } else if (source->ndim && x->ndim && source->ndim != x->ndim) {
+    ig_fail_text(c, IG_BAD_INDEX,
+                 "%sWhen source and destination are not scalars, their dimensionality must match. "
+                 "Source dimensionality (%d), destination dimensionality (%d)",
+                 name, source->ndim, x->ndim);
+  } else if (is_index(c, index, "index_copy_") && x->dtype != source->dtype) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "%sself and source expected to have the same dtype, but got (self) %s and "
+                 "(source) %s",
+                 name, ig_dtype_title(x->dtype), ig_dtype_title(source->dtype));
+  }
+  if (c->status != IG_OK || source->ndim == 0) return c->status == IG_OK;
+  for (int d = 0; d < x->ndim; d++) {
+    if (d == dim || ig_int_eq(c, ig_sizes(x)[d], ig_sizes(source)[d])) continue;
+    ig_fail_text(c, IG_RUNTIME,
+                 "%sSource/destination tensor must have same slice shapes, but self is %s and "
+                 "source %s",
+                 name, ig_sizes_text(c, ig_sizes(x), (size_t)x->ndim),
+                 ig_sizes_text(c, ig_sizes(source), (size_t)source->ndim));
+    return false;
+  }
+  if (ig_int_eq(c, n, ig_sizes(source)[dim])) return true;
+  ig_fail_text(c, IG_BAD_INDEX, "%sNumber of indices (%s) should be equal to source.size(dim) (%s)",
+               name, ig_int_text(c, n), ig_int_text(c, ig_sizes(source)[dim]));
+  return false;
+}
+static ig_tensor *index_copy_decompose(ig_ctx *c, const ig_value *args) {
+  ig_tensor *x = args[0].tensor;
+  ig_tensor *index = args[2].tensor;
+  ig_tensor *source = args[3].tensor;
+  int dim = ig_wrap_dim(c, ig_value_i64(c, &args[1]), x->ndim);
+  if (c->status != IG_OK || !copy_fits(c, x, dim, index, source)) return NULL;
+  ig_tensor *wide = x->ndim ? x : ig_unsqueeze(c, x, ig_const(0));
+  if (index->ndim == 0) index = ig_unsqueeze(c, index, ig_const(0));
+  wide = index_put_along(c, wide, dim, index, source, false);
+  return x->ndim ? wide : ig_squeeze_dim(c, wide, ig_const(0));
+}
 static ig_tensor *index_fill(ig_ctx *c, const ig_value *args, ig_tensor *value) {
   ig_tensor *x = args[0].tensor;
   ig_tensor *index = args[2].tensor;
@@ -663,6 +711,14 @@ IG_OP(index_add) = {
     .decompose = index_add_decompose,
     .samples = "f32[4,2], 0, i64[3]:<4, f32[3,2] | f32[2,4], 1, i64[2]:<4, f32[2,2], alpha=2",
     .waive = "sizes: PyTorch compares the shapes of self and source",
+};
+IG_OP(index_copy) = {
+    .schema = "aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
+    .decompose = index_copy_decompose,
+    .samples =
+        "f32[4,2], 0, i64{3,0,1}, f32[3,2] | f32[2,4], -1, i64{2,1}, f32[2,2] | f32[], 0, i64{0}, "
+        "f32[1] | f32[3,2], 0, i64{1}, f32[1,2]",
+    .waive = "sizes: other texts",
 };
 IG_OP(index_fill_int_scalar) = {
     .schema =

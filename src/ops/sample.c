@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures at other places and sizes: upsampling, affine grids, sampling at grid points, and the
-// poolings that pool.c does not have. Everything but the poolings is made of index and arithmetic.
+// Pictures at other places: affine grids, sampling at grid points, and the poolings that pool.c
+// does not have. Everything but the poolings is made of index and arithmetic.
 #include <float.h>
 #include <math.h>
 
@@ -8,171 +8,7 @@
 #include "op/refuse.h"
 #include "op/shape.h"
 #include "ops/dense.h"
-
-static ig_tensor *to_copy(ig_ctx *c, ig_tensor *x, ig_dtype d) {
-  return ig__to_copy_with(c, x, ig_of_dtype(d), ig_none(), ig_none(), ig_none(), false, ig_none());
-}
-static ig_dtype work_dtype(const ig_tensor *x) {
-  bool low = x->dtype == IG_F16 || x->dtype == IG_BF16 || x->dtype == IG_U8;
-  return low ? IG_F32 : x->dtype;
-}
-
-// ---- upsampling ----
-
-typedef struct target {
-  ig_int size[2];
-  double scale[2];  // 0: from the sizes
-} target;
-
-// output_size or scale_factors of the .vec overloads
-static bool target_of(ig_ctx *c, const ig_tensor *x, const ig_value *size, const ig_value *scales,
-                      target *t) {
-  bool by_size = size->kind == IG_KIND_INTS;
-  bool by_scale = scales->kind == IG_KIND_LIST && scales->list.n == 2;
-  if (by_size == by_scale || (by_size && size->ints.n != 2)) {
-    ig_fail_text(c, IG_RUNTIME, "Must specify exactly one of output_size and scale_factors");
-    return false;
-  }
-  for (int d = 0; d < 2; d++) {
-    t->scale[d] = by_scale ? ig_value_f64(&scales->list.at[d]) : 0;
-    if (by_size) {
-      t->size[d] = size->ints.at[d];
-    } else {
-      // concrete: a fraction of a size
-      double n = floor((double)ig_int_specialize(c, ig_sizes(x)[2 + d]) * t->scale[d]);
-      t->size[d] = ig_const((int64_t)n);
-    }
-  }
-  return true;
-}
-static bool is_picture(ig_ctx *c, const ig_tensor *x, const target *t) {
-  if (x->ndim != 4) {
-    ig_fail_text(c, IG_RUNTIME, "It is expected input_size equals to 4, but got size %d", x->ndim);
-    return false;
-  }
-  for (int d = 0; d < 2; d++) {
-    if (!ig_int_is(c, t->size[d], IG_LE, ig_const(0)) && !ig_int_eq_i64(c, ig_sizes(x)[2 + d], 0)) {
-      continue;
-    }
-    ig_fail_text(c, IG_RUNTIME, "Input and output sizes should be greater than 0");
-    return false;
-  }
-  return c->status == IG_OK;
-}
-static ig_value places(ig_tensor *h, ig_tensor *w, ig_value *room) {
-  room[0] = room[1] = ig_none();
-  room[2] = ig_of_tensor(h);
-  room[3] = ig_of_tensor(w);
-  return ig_of_list(room, 4);
-}
-// concrete: PyTorch divides hints here as well
-static double ratio(ig_int in, ig_int out, double scale) {
-  return scale > 0 ? 1 / scale : (double)in.value / (double)out.value;
-}
-static ig_tensor *nearest(ig_ctx *c, ig_tensor *x, const target *t) {
-  if (!is_picture(c, x, t)) return NULL;
-  ig_tensor *wide = to_copy(c, x, work_dtype(x));
-  ig_tensor *at[2];
-  for (int d = 0; d < 2; d++) {
-    ig_tensor *i = ig_arange_with(c, ig_of_int(t->size[d]), ig_of_dtype(IG_F32), ig_none(),
-                                  ig_of_device(x->device), ig_of_bool(false));
-    i = ig_add_f64(c, i, 0);
-    i = ig_mul_f64(c, i, ratio(ig_sizes(x)[2 + d], t->size[d], t->scale[d]));
-    at[d] = ig_to_dtype(c, i, ig_of_dtype(IG_I64));
-    if (d == 0) at[0] = ig_unsqueeze(c, at[0], ig_const(-1));
-  }
-  ig_value room[4];
-  if (c->status != IG_OK) return NULL;
-  ig_tensor *out = ig__unsafe_index_tensor(c, wide, places(at[0], at[1], room));
-  return to_copy(c, out, x->dtype);
-}
-static ig_tensor *upsample_nearest2d_vec(ig_ctx *c, const ig_value *args) {
-  target t;
-  if (args[0].tensor->ndim != 4)
-    t = (target){{ig_const(1), ig_const(1)}, {0, 0}};
-  else if (!target_of(c, args[0].tensor, &args[1], &args[2], &t))
-    return NULL;
-  return nearest(c, args[0].tensor, &t);
-}
-static double given(const ig_value *v) {
-  return v->kind == IG_KIND_NONE ? 0 : ig_value_f64(v);
-}
-static ig_tensor *upsample_nearest2d(ig_ctx *c, const ig_value *args) {
-  target t = {{args[1].ints.at[0], args[1].ints.at[1]}, {given(&args[2]), given(&args[3])}};
-  return nearest(c, args[0].tensor, &t);
-}
-
-typedef struct line {
-  ig_tensor *at;    // where between the pixels
-  ig_tensor *low;   // the pixel before
-  ig_tensor *high;  // and after
-} line;
-static line line_of(ig_ctx *c, const ig_tensor *x, const target *t, int d, bool corners) {
-  line l = {0};
-  ig_int in = ig_sizes(x)[2 + d];
-  ig_int out = t->size[d];
-  ig_tensor *i = ig_arange_with(c, ig_of_int(out), ig_none(), ig_none(), ig_of_device(x->device),
-                                ig_of_bool(false));
-  i = ig_to_dtype(c, i, ig_of_dtype(work_dtype(x)));
-  if (corners) {
-    // concrete: PyTorch divides hints here as well
-    double step = out.value > 1 ? (double)(in.value - 1) / (double)(out.value - 1) : 0;
-    i = ig_mul_f64(c, i, step);
-  } else {
-    i = ig_mul_f64(c, ig_add_f64(c, i, 0.5), ratio(in, out, t->scale[d]));
-    ig_value half = ig_of_f64(0.5);
-    i = ig_sub_value(c, i, &half);
-  }
-  i = ig_clamp_with(c, i, ig_of_f64(0), ig_none());
-  ig_int sizes[] = {out, ig_const(1)};
-  l.at = ig_view(c, i, ig_of_ints(sizes, d == 0 ? 2 : 1));
-  l.low = ig_to_dtype(c, l.at, ig_of_dtype(IG_I64));
-  ig_value one = ig_of_i64(1);
-  ig_value last = ig_of_int(ig_int_sub(c, in, ig_const(1)));
-  l.high = ig_clamp_with(c, ig_add_value(c, l.low, &one), ig_none(), last);
-  return l;
-}
-static ig_tensor *weight(ig_ctx *c, const line *l, ig_dtype d) {
-  ig_tensor *w = ig_sub_tensor(c, l->at, l->low);
-  w = ig_clamp_with(c, w, ig_of_f64(0), ig_of_f64(1));
-  return to_copy(c, w, d);
-}
-static ig_tensor *between(ig_ctx *c, ig_tensor *a, ig_tensor *b, ig_tensor *w) {
-  ig_tensor *step = ig_mul_tensor(c, ig_sub_tensor(c, b, a), w);
-  return ig_add_tensor(c, a, step);
-}
-static ig_tensor *bilinear(ig_ctx *c, ig_tensor *x, const target *t, bool corners) {
-  ig_value room[4];
-  if (!is_picture(c, x, t)) return NULL;
-  if (x->dtype != IG_U8 && !ig_check_float(c, "upsample_bilinear2d", x->dtype)) return NULL;
-  ig_dtype d = work_dtype(x);
-  ig_tensor *wide = to_copy(c, x, d);
-  line h = line_of(c, x, t, 0, corners);
-  line w = line_of(c, x, t, 1, corners);
-  if (c->status != IG_OK) return NULL;
-  ig_tensor *v1 = ig__unsafe_index_tensor(c, wide, places(h.low, w.low, room));
-  ig_tensor *v2 = ig__unsafe_index_tensor(c, wide, places(h.low, w.high, room));
-  ig_tensor *v3 = ig__unsafe_index_tensor(c, wide, places(h.high, w.low, room));
-  ig_tensor *v4 = ig__unsafe_index_tensor(c, wide, places(h.high, w.high, room));
-  ig_tensor *across = weight(c, &w, d);
-  ig_tensor *top = between(c, v1, v2, across);
-  ig_tensor *bottom = between(c, v3, v4, across);
-  ig_tensor *out = between(c, top, bottom, weight(c, &h, d));
-  if (x->dtype == IG_U8) out = ig_round(c, out);
-  return to_copy(c, out, x->dtype);
-}
-static ig_tensor *upsample_bilinear2d_vec(ig_ctx *c, const ig_value *args) {
-  target t;
-  if (args[0].tensor->ndim != 4)
-    t = (target){{ig_const(1), ig_const(1)}, {0, 0}};
-  else if (!target_of(c, args[0].tensor, &args[1], &args[3], &t))
-    return NULL;
-  return bilinear(c, args[0].tensor, &t, args[2].b);
-}
-static ig_tensor *upsample_bilinear2d(ig_ctx *c, const ig_value *args) {
-  target t = {{args[1].ints.at[0], args[1].ints.at[1]}, {given(&args[3]), given(&args[4])}};
-  return bilinear(c, args[0].tensor, &t, args[2].b);
-}
+#include "ops/upsample.h"
 
 // ---- affine grids ----
 
@@ -319,29 +155,14 @@ static ig_tensor *sample_linear(const sampler *s, ig_tensor *const *p) {
   }
   return sum;
 }
-// Weights of the four neighbours by cubic convolution with A = -0.75.
-static void cubic(ig_ctx *c, ig_tensor *t, ig_tensor **w) {
-  static const double a = -0.75;
-  for (int k = 0; k < 4; k++) {
-    ig_tensor *d = k == 0   ? ig_add_f64(c, t, 1)
-                   : k == 1 ? t
-                   : k == 2 ? scaled(c, t, -1, 1)
-                            : scaled(c, t, -1, 2);
-    bool near = k == 1 || k == 2;
-    ig_tensor *v = near ? scaled(c, d, a + 2, -(a + 3)) : scaled(c, d, a, -5 * a);
-    v = ig_mul_tensor(c, v, d);
-    v = near ? ig_mul_tensor(c, v, d) : ig_mul_tensor(c, ig_add_f64(c, v, 8 * a), d);
-    w[k] = ig_add_f64(c, v, near ? 1 : -4 * a);
-  }
-}
 static ig_tensor *sample_cubic(const sampler *s, ig_tensor *y, ig_tensor *x) {
   ig_ctx *c = s->c;
   ig_tensor *y0 = ig_floor(c, y);
   ig_tensor *x0 = ig_floor(c, x);
   ig_tensor *wy[4];
   ig_tensor *wx[4];
-  cubic(c, ig_sub_tensor(c, y, y0), wy);
-  cubic(c, ig_sub_tensor(c, x, x0), wx);
+  ig_cubic_weights(c, ig_sub_tensor(c, y, y0), wy);
+  ig_cubic_weights(c, ig_sub_tensor(c, x, x0), wx);
   ig_tensor *sum = NULL;
   for (int i = 0; i < 4; i++) {
     ig_tensor *yy = inside(s, ig_add_f64(c, y0, i - 1), 0);
@@ -652,42 +473,6 @@ static void adaptive_avg_backward_vjp(ig_ctx *c, const ig_vjp *v) {
   IG_GRAD(v, 1) = ig_zeros_of(c, v->args[1].tensor);
 }
 
-IG_OP(upsample_nearest2d_vec) = {
-    .schema =
-        "aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? "
-        "scale_factors) -> Tensor",
-    .decompose = upsample_nearest2d_vec,
-    .samples = "f32[1,2,3,3], None, (2., 2.) | f32[1,2,3,3], [5,4], None",
-    .waive = "sizes: other texts",
-};
-IG_OP(upsample_nearest2d) = {
-    .schema =
-        "aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? "
-        "scales_h=None, float? scales_w=None) -> Tensor",
-    .decompose = upsample_nearest2d,
-    .samples = "f32[1,2,3,3], [5,4] | f32[1,2,3,3], [6,6], 2., 2.",
-    .waive = "sizes: other texts",
-};
-IG_OP(upsample_bilinear2d_vec) = {
-    .schema =
-        "aten::upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool "
-        "align_corners, float[]? scale_factors) -> Tensor",
-    .decompose = upsample_bilinear2d_vec,
-    .samples = "f32[1,2,3,3], None, False, (2., 2.) | f32[1,2,3,3], [5,4], True, None",
-    .waive =
-        "sizes: other texts; special: the decomposition multiplies infinity by 0; "
-        "values: integers are computed in fixed point there",
-};
-IG_OP(upsample_bilinear2d) = {
-    .schema =
-        "aten::upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool "
-        "align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
-    .decompose = upsample_bilinear2d,
-    .samples = "f32[1,2,3,3], [5,4], False | f32[1,2,3,3], [6,6], True",
-    .waive =
-        "sizes: other texts; special: the decomposition multiplies infinity by 0; "
-        "values: integers are computed in fixed point there",
-};
 IG_OP(affine_grid_generator) = {
     .schema =
         "aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) "

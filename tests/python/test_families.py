@@ -212,3 +212,80 @@ def test_questions_about_metadata():
     assert torch.ops.aten.can_cast(torch.int64, torch.float32)
     with pytest.raises(IndexError):
         torch.ops.aten.size.int(x, 2)
+
+
+def test_systems_are_solved():
+    torch.manual_seed(3)
+    a = torch.randn(2, 4, 4, dtype=torch.float64)
+    b = torch.randn(4, 3, dtype=torch.float64)
+    assert_close(a @ torch.linalg.solve(a, b), b.expand(2, 4, 3))
+    assert_close(torch.linalg.solve(a, b.T, left=False) @ a, b.T.expand(2, 3, 4))
+    v = torch.randn(2, 4, dtype=torch.float64)
+    assert_close((a @ torch.linalg.solve(a, v).unsqueeze(-1)).squeeze(-1), v)
+    for t in (a, a[:, :, :2], a[:, :2]):
+        p, low, up = torch.linalg.lu(t)
+        assert_close(p @ low @ up, t)
+    factors, pivots = torch.linalg.lu_factor(a)
+    assert_close(a @ torch.linalg.lu_solve(factors, pivots, b.expand(2, -1, -1)), b.expand(2, 4, 3))
+    with pytest.raises(RuntimeError, match="singular"):
+        torch.linalg.solve(torch.zeros(2, 2), torch.ones(2))
+    result, info = torch.linalg.solve_ex(torch.zeros(2, 2), torch.ones(2))
+    assert info.item() == 1
+    with pytest.raises(RuntimeError, match=r"U\[1,1\] is zero"):
+        torch.linalg.lu_factor(torch.zeros(2, 2))
+    with pytest.raises(RuntimeError, match="AX = B"):
+        torch.linalg.solve(torch.eye(3), torch.ones(2, 2))
+
+
+def test_unique_elements_and_rows():
+    x = torch.tensor([[3.0, -0.0, 1.0], [1.0, 0.0, 3.0]])
+    values, inverse, counts = torch.unique(x, return_inverse=True, return_counts=True)
+    assert values.tolist() == [0, 1, 3] and counts.tolist() == [2, 2, 2]
+    assert inverse.tolist() == [[2, 0, 1], [1, 0, 2]]
+    rows = torch.tensor([[1, 2], [0, 5], [1, 2], [0, 4]])
+    values, inverse, counts = torch.unique(rows, dim=0, return_inverse=True, return_counts=True)
+    assert values.tolist() == [[0, 4], [0, 5], [1, 2]]
+    assert inverse.tolist() == [2, 1, 2, 0] and counts.tolist() == [1, 1, 2]
+    assert torch.unique(torch.tensor([], dtype=torch.int64)).shape == (0,)
+    with pytest.raises(RuntimeError, match="0 sized"):
+        torch.unique(torch.zeros(0, 2), dim=0)
+
+    class Unique(torch.nn.Module):
+        def forward(self, x):
+            return torch.unique(x) * 2
+
+    program = torch.export.export(Unique(), (torch.tensor([3, 1, 3]),))
+    assert program.module()(torch.tensor([5, 2, 7])).tolist() == [4, 10, 14]
+
+
+def test_normal_distribution_far_out():
+    p = torch.tensor([1e-300, 1e-20, 1e-5, 0.3, 0.5, 0.999], dtype=torch.float64)
+    x = torch.special.ndtri(p)
+    assert_close(torch.special.log_ndtr(x), p.log(), rtol=1e-12, atol=1e-12)
+    assert torch.special.ndtri(torch.tensor([0.0, 1.0, 2.0])).tolist()[:2] == [-math.inf, math.inf]
+    t = torch.tensor([-3.0, 0.0, 5.0, 20.0, 1e4], dtype=torch.float64)
+    assert_close(torch.special.erfcx(t)[:3], (t * t).exp()[:3] * torch.special.erfc(t)[:3], rtol=1e-13, atol=0)
+    assert_close(torch.special.erfcx(t)[4] * 1e4, torch.tensor(1 / math.sqrt(math.pi), dtype=torch.float64), rtol=1e-8, atol=0)
+
+
+def test_copies_by_index_check_their_shapes():
+    x = torch.zeros(3, 4)
+    with pytest.raises(IndexError, match=r"Number of indices \(2\) should be equal to source.size\(dim\) \(3\)"):
+        x.index_copy(0, torch.tensor([0, 1]), torch.ones(3, 4))
+    with pytest.raises(RuntimeError, match="same slice shapes"):
+        x.index_copy(0, torch.tensor([0, 1]), torch.ones(2, 5))
+    with pytest.raises(RuntimeError, match="same dtype"):
+        x.index_copy(0, torch.tensor([0]), torch.ones(1, 4, dtype=torch.float64))
+    x.index_copy_(1, torch.tensor([3, 0]), torch.ones(3, 2))
+    assert x.sum(0).tolist() == [3, 0, 0, 3]
+
+
+def test_weights_have_lengths():
+    torch.manual_seed(4)
+    v, g = torch.randn(4, 3, 5), torch.rand(4, 1, 1)
+    for dim in (0, 1, 2, -1):
+        norm = torch.norm_except_dim(v, 2, dim)
+        other = [d for d in range(3) if d != dim] if dim >= 0 else [0, 1, 2]
+        assert_close(norm, torch.linalg.vector_norm(v, dim=other, keepdim=dim >= 0))
+    w = torch._weight_norm(v, g, 0)
+    assert_close(torch.linalg.vector_norm(w, dim=(1, 2)), g.flatten())

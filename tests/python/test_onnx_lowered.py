@@ -55,6 +55,24 @@ CASES: dict[str, tuple[Callable, tuple]] = {
     "adaptive maximum": (lambda a: F.adaptive_max_pool2d(a, (4, 3), return_indices=True), (POOL,)),
     "adaptive maximum of volumes": (
         lambda a: F.adaptive_max_pool3d(a, (3, 2, 3), return_indices=True), (torch.randn(1, 2, 7, 5, 4),)),
+    **{
+        f"resize {mode} {n}d {how}": (lambda a, k=kw, m=mode: F.interpolate(a, mode=m, **k), (torch.randn(1, 2, *sizes),))
+        for n, sizes in ((1, (6,)), (2, (5, 4)), (3, (3, 4, 5)))
+        for mode in ("nearest", "nearest-exact", ("linear", "bilinear", "trilinear")[n - 1], *(["bicubic"] * (n == 2)))
+        for how, kw in (
+            ("twice", {"scale_factor": 2.0}),
+            ("to another size", {"size": tuple(x + 3 for x in sizes)}),
+            ("to less", {"size": tuple(x // 3 for x in sizes)}),
+            ("by a fraction", {"scale_factor": 1.7}),
+        )
+    },
+    "resize corners": (
+        lambda a: (
+            F.interpolate(a, size=(4, 9), mode="bilinear", align_corners=True),
+            F.interpolate(a, size=(4, 9), mode="bicubic", align_corners=True),
+        ),
+        (POOL,),
+    ),
     "scatter_add": (
         lambda a, i, s: a.scatter_add(1, i, s), (torch.randn(3, 4), torch.randint(0, 4, (3, 5)), torch.randn(3, 5))),
     "quantized, 8 bits": (
