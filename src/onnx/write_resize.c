@@ -44,9 +44,9 @@ static void exact(ig_onnx *x, const ig_onnx_call *call) {
 static void linear(ig_onnx *x, const ig_onnx_call *call) {
   bool corners = ig_onnx_bool_of(x, &call->args[2]);
   bool cubic = call->row->op_type[0] == 'c';
-  emit_resize(x, call,
-              &(resize){call->row->op_type, corners ? "align_corners" : "half_pixel",
-                        "floor", cubic});
+  emit_resize(
+      x, call,
+      &(resize){call->row->op_type, corners ? "align_corners" : "half_pixel", "floor", cubic});
 }
 
 static bool is_none_list(const ig_value *v) {

@@ -255,7 +255,8 @@ static void i0e_vjp(ig_ctx *c, const ig_vjp *v) {
 static void i1e_vjp(ig_ctx *c, const ig_vjp *v) {
   if (!IG_WANTED(v, 0)) return;
   ig_tensor *x = v->args[0].tensor;
-  ig_tensor *part = ig_add_tensor(c, ig_sgn(c, x), ig_reciprocal(c, x));
+  ig_tensor *part = ig_reciprocal(c, x);
+  part = ig_add_tensor(c, ig_sgn(c, x), part);
   part = ig_mul_tensor(c, v->out, part);
   ig_tensor *slope = ig_sub_tensor(c, ig_special_i0e(c, x), part);
   ig_tensor *zero = ig_eq_scalar(c, x, ig_of_i64(0));
@@ -342,7 +343,8 @@ static ig_tensor *entr_decompose(ig_ctx *c, const ig_value *args) {
   ig_tensor *zero = ig_eq_scalar(c, x, ig_of_i64(0));
   ig_tensor *rest = ig_where_scalar(c, zero, ig_of_f64(0), ig_of_f64(-HUGE_VAL));
   rest = ig_cast(c, rest, x->dtype);
-  ig_tensor *part = ig_mul_tensor(c, ig_neg(c, x), ig_log(c, x));
+  ig_tensor *part = ig_log(c, x);
+  part = ig_mul_tensor(c, ig_neg(c, x), part);
   ig_tensor *above = ig_gt_scalar(c, x, ig_of_i64(0));
   rest = ig_where_self(c, above, part, rest);
   return ig_where_self(c, ig_isnan(c, x), x, rest);
@@ -355,7 +357,8 @@ static ig_tensor *ndtr_decompose(ig_ctx *c, const ig_value *args) {
 static ig_tensor *log_ndtr_decompose(ig_ctx *c, const ig_value *args) {
   ig_tensor *t = ig_mul_f64(c, args[0].tensor, 0.70710678118654752440);
   ig_tensor *low = ig_mul_f64(c, ig_special_erfcx(c, ig_neg(c, t)), 0.5);
-  low = ig_sub_tensor(c, ig_log(c, low), ig_mul_tensor(c, t, t));
+  low = ig_log(c, low);
+  low = ig_sub_tensor(c, low, ig_mul_tensor(c, t, t));
   ig_tensor *high = ig_log1p(c, ig_mul_f64(c, ig_erfc(c, t), -0.5));
   return ig_where_self(c, ig_lt_scalar(c, args[0].tensor, ig_of_f64(1)), low, high);
 }

@@ -56,7 +56,8 @@ CASES: dict[str, tuple[Callable, tuple]] = {
     "adaptive maximum of volumes": (
         lambda a: F.adaptive_max_pool3d(a, (3, 2, 3), return_indices=True), (torch.randn(1, 2, 7, 5, 4),)),
     **{
-        f"resize {mode} {n}d {how}": (lambda a, k=kw, m=mode: F.interpolate(a, mode=m, **k), (torch.randn(1, 2, *sizes),))
+        f"resize {mode} {n}d {how}": (
+            lambda a, k=kw, m=mode: F.interpolate(a, mode=m, **k), (torch.randn(1, 2, *sizes),))
         for n, sizes in ((1, (6,)), (2, (5, 4)), (3, (3, 4, 5)))
         for mode in ("nearest", "nearest-exact", ("linear", "bilinear", "trilinear")[n - 1], *(["bicubic"] * (n == 2)))
         for how, kw in (
