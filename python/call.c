@@ -384,7 +384,8 @@ static bool enter(ig_ctx *c, const py_op *op) {
     const char *dot = strchr(op->sigs[0]->op->target, '.');
     if (dot) name = dot + 1;
   }
-  return py_region_enter(c, classes[op->kind], name, NULL);
+  bool python = op->kind == PY_METHOD && strcmp(name, "unflatten") == 0;  // so PyTorch has it
+  return py_region_enter(c, python ? "function" : classes[op->kind], name, NULL);
 }
 
 PyObject *py_op_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {

@@ -516,7 +516,11 @@ static PyObject *new_tensor(PyObject *module, PyObject *args, PyObject *kwargs) 
                                    &o.pin)) {
     return NULL;
   }
-  return construct(&o, py_tensor_of(self), true, true);
+  ig_ctx *c = py_ctx();
+  bool inside = py_region(c, "method_descriptor", "new_tensor", NULL);
+  PyObject *out = construct(&o, py_tensor_of(self), true, true);
+  if (inside) py_region_leave(c);
+  return out;
 }
 
 PyMethodDef py_data_functions[] = {

@@ -295,7 +295,9 @@ PyObject *py_tensor_getitem(PyObject *self, PyObject *index) {
   PyObject *out = NULL;
   if (overridden("__getitem__", self, index, NULL, &out)) return out;
   ig_ctx *c = py_ctx();
-  bool inside = py_region(c, "wrapper_descriptor", "__getitem__", "getitem");
+  bool select = Py_IS_TYPE(index, &py_symint_type) && py_trace_is_strict(c);
+  bool inside = select ? py_region(c, "builtin_function_or_method", "select", NULL)
+                       : py_region(c, "wrapper_descriptor", "__getitem__", "getitem");
   ig_scope s = ig_scope_open(c);
   ig_tensor *t = get(c, py_tensor_of(self), index);
   if (t) out = py_from_tensor(c, t);

@@ -11,9 +11,19 @@ static ig_tensor *self_of(PyObject *o) {
 
 // ---- what it is ----
 
+// All sizes at once; symbolic ones are read one by one.
+static PyObject *all_sizes(const ig_tensor *t) {
+  bool symbolic = false;
+  for (int d = 0; d < t->ndim; d++) symbolic = symbolic || ig_sizes(t)[d].expr;
+  if (symbolic) {
+    py_trace_name(py_ctx(), "size", 1);
+    py_trace_name(py_ctx(), "getitem", (size_t)t->ndim);
+  }
+  return py_sizes_of(t, ig_sizes(t));
+}
 static PyObject *get_shape(PyObject *o, void *unused) {
   (void)unused;
-  return py_sizes_of(self_of(o), ig_sizes(self_of(o)));
+  return all_sizes(self_of(o));
 }
 static PyObject *get_ndim(PyObject *o, void *unused) {
   (void)unused;
@@ -53,6 +63,7 @@ static PyObject *numel(PyObject *o, PyObject *unused) {
   ig_int n = ig_const(1);
   for (int d = 0; d < t->ndim; d++) n = ig_int_mul(c, n, ig_sizes(t)[d]);
   if (!py_ok(c)) return NULL;
+  if (n.expr) py_trace_name(c, "numel", 1);
   if (!n.expr || !c->capture) return py_from_int(n);
   // A capture shows how it came about: size by size.
   PyObject *out = py_from_int(ig_sizes(t)[0]);
@@ -82,11 +93,11 @@ static PyObject *get_cdata(PyObject *o, void *unused) {
 }
 // The closure is the operator.
 static PyObject *by_operator(PyObject *o, void *fn) {
-  return py_fn_call(*(py_fn *)fn, &o, 1);
-}
-static PyObject *get_real(PyObject *o, void *unused) {
-  (void)unused;
-  return py_fn_call(PY_FN_real, &o, 1);
+  ig_ctx *c = py_ctx();
+  bool inside = py_region(c, "method-wrapper", "__get__", "getattr");
+  PyObject *out = py_fn_call(*(py_fn *)fn, &o, 1);
+  if (inside) py_region_leave(c);
+  return out;
 }
 static PyObject *get_imag(PyObject *o, void *unused) {
   (void)unused;
@@ -95,7 +106,8 @@ static PyObject *get_imag(PyObject *o, void *unused) {
                     "imag is not implemented for tensors with non-complex dtypes.");
     return NULL;
   }
-  return py_fn_call(PY_FN_imag, &o, 1);
+  static py_fn imag = PY_FN_imag;
+  return by_operator(o, &imag);
 }
 
 // ---- sizes ----
@@ -132,7 +144,8 @@ static PyObject *size(PyObject *o, PyObject *const *args, Py_ssize_t n, PyObject
   int d = dim_argument(o, "size", args, n, kwnames);
   if (d < 0) return NULL;
   const ig_tensor *t = self_of(o);
-  if (d == t->ndim) return py_sizes_of(t, ig_sizes(t));
+  if (d == t->ndim) return all_sizes(t);
+  if (ig_sizes(t)[d].expr) py_trace_name(py_ctx(), "size", 1);
   return py_int_of(t, ig_sizes(t)[d]);
 }
 static PyObject *stride(PyObject *o, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
@@ -386,7 +399,7 @@ DELEGATE(istft)
 // What the closures of the table below point at.
 static int devices[] = {IG_DEVICE_CPU, IG_DEVICE_CUDA, IG_DEVICE_META, IG_DEVICE_MPS,
                         IG_DEVICE_XPU, IG_DEVICE_XLA,  IG_DEVICE_MTIA};
-static py_fn views[] = {PY_FN_numpy_T, PY_FN_mT, PY_FN_mH, PY_FN_matrix_H};
+static py_fn views[] = {PY_FN_numpy_T, PY_FN_mT, PY_FN_mH, PY_FN_matrix_H, PY_FN_real};
 
 PyGetSetDef py_tensor_getset[] = {
     {"shape", get_shape, NULL, NULL, NULL},
@@ -413,7 +426,7 @@ PyGetSetDef py_tensor_getset[] = {
     {"mT", by_operator, NULL, NULL, &views[1]},
     {"mH", by_operator, NULL, NULL, &views[2]},
     {"H", by_operator, NULL, NULL, &views[3]},
-    {"real", get_real, NULL, NULL, NULL},
+    {"real", by_operator, NULL, NULL, &views[4]},
     {"imag", get_imag, NULL, NULL, NULL},
     {"__array_priority__", get_priority, NULL, NULL, NULL},
     {"_cdata", get_cdata, NULL, NULL, NULL},

@@ -16,12 +16,20 @@ static PyObject *call2(py_fn fn, PyObject *a, PyObject *b) {
   return or_not_implemented(py_fn_call(fn, args, 2));
 }
 
-// A method by its name, which the program has as an operator of Python.
-static PyObject *as_operator(py_fn fn, const char *name, const char *source, PyObject *a,
-                             PyObject *b) {
+// What an operator of Python is called among PyTorch's methods, and in the operator module.
+typedef struct spelling {
+  const char *cls;
+  const char *name;
+  const char *source;
+} spelling;
+
+static const char method[] = "method_descriptor";
+static const char function[] = "function";  // PyTorch has it in Python
+
+static PyObject *as_operator(py_fn fn, spelling s, PyObject *a, PyObject *b) {
   ig_ctx *c = py_ctx();
-  bool inside = py_region(c, "method_descriptor", name, source);
-  PyObject *out = call2(fn, a, b);
+  bool inside = py_region(c, s.cls, s.name, s.source);
+  PyObject *out = b ? call2(fn, a, b) : py_fn_call(fn, &a, 1);
   if (inside) py_region_leave(c);
   return out;
 }
@@ -39,53 +47,67 @@ COMMUTING(add)
 COMMUTING(mul)
 
 static PyObject *nb_sub(PyObject *a, PyObject *b) {
-  return binary(PY_FN_sub, PY_FN_rsub, a, b);
+  if (py_is_tensor(a)) return call2(PY_FN_sub, a, b);
+  return as_operator(PY_FN_rsub, (spelling){function, "__rsub__", "sub"}, b, a);
 }
 static PyObject *nb_truediv(PyObject *a, PyObject *b) {
-  if (py_is_tensor(a)) return as_operator(PY_FN_div, "div", "truediv", a, b);
+  if (py_is_tensor(a)) return as_operator(PY_FN_div, (spelling){method, "div", "truediv"}, a, b);
   ig_value v;
   if (py_to_number(a, &v) != PY_TAKEN) {
     PyErr_Clear();
     Py_RETURN_NOTIMPLEMENTED;
   }
+  ig_ctx *c = py_ctx();
+  bool inside = py_region(c, function, "__rdiv__", "truediv");
   PyObject *inverse = py_fn_call(PY_FN_reciprocal, &b, 1);
   PyObject *out = inverse ? call2(PY_FN_mul, inverse, a) : NULL;
   Py_XDECREF(inverse);
+  if (inside) py_region_leave(c);
   return out;
 }
 
-// The same function either way, operands in the order they stand.
-#define ORDERED(slot, name)                              \
-  static PyObject *nb_##slot(PyObject *a, PyObject *b) { \
-    return call2(PY_FN_##name, a, b);                    \
-  }
-ORDERED(floordiv, floor_divide)
-ORDERED(mod, remainder)
-ORDERED(matmul, matmul)
-
+// The same function either way, operands in the order they stand; `left` and `right` are the names
+// where the tensor stands there.
+static PyObject *ordered(py_fn fn, spelling left, spelling right, PyObject *a, PyObject *b) {
+  return as_operator(fn, py_is_tensor(a) ? left : right, a, b);
+}
+static PyObject *nb_floordiv(PyObject *a, PyObject *b) {
+  return ordered(PY_FN_floor_divide, (spelling){function, "__floordiv__", "floordiv"},
+                 (spelling){function, "__rfloordiv__", "floordiv"}, a, b);
+}
+static PyObject *nb_mod(PyObject *a, PyObject *b) {
+  return ordered(PY_FN_remainder, (spelling){method, "remainder", "mod"},
+                 (spelling){function, "__rmod__", "mod"}, a, b);
+}
+static PyObject *nb_matmul(PyObject *a, PyObject *b) {
+  return call2(PY_FN_matmul, a, b);
+}
 static PyObject *nb_pow(PyObject *a, PyObject *b, PyObject *modulus) {
   if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
-  return call2(PY_FN_pow, a, b);
+  return ordered(PY_FN_pow, (spelling){function, "pow", "pow"},
+                 (spelling){function, "__rpow__", "pow"}, a, b);
 }
 
-#define BITWISE(slot, name, reflected)                    \
-  static PyObject *nb_##slot(PyObject *a, PyObject *b) {  \
-    return binary(PY_FN_##name, PY_FN_##reflected, a, b); \
+#define BITWISE(slot, name, source, reflected)                                  \
+  static PyObject *nb_##slot(PyObject *a, PyObject *b) {                        \
+    if (!py_is_tensor(a)) return call2(PY_FN_##reflected, b, a);                \
+    return as_operator(PY_FN_##name, (spelling){method, #name, #source}, a, b); \
   }
-BITWISE(and, __and__, bitwise_and)
-BITWISE(or, __or__, bitwise_or)
-BITWISE(xor, __xor__, bitwise_xor)
+BITWISE(and, __and__, and_, bitwise_and)
+BITWISE(or, __or__, or_, bitwise_or)
+BITWISE(xor, __xor__, xor, bitwise_xor)
 
-static PyObject *nb_lshift(PyObject *a, PyObject *b) {
-  return call2(py_is_tensor(a) ? PY_FN___lshift__ : PY_FN_bitwise_left_shift, a, b);
-}
-static PyObject *nb_rshift(PyObject *a, PyObject *b) {
-  return call2(py_is_tensor(a) ? PY_FN___rshift__ : PY_FN_bitwise_right_shift, a, b);
-}
+#define SHIFT(slot, whole)                                                                    \
+  static PyObject *nb_##slot(PyObject *a, PyObject *b) {                                      \
+    if (!py_is_tensor(a)) return call2(PY_FN_##whole, a, b);                                  \
+    return as_operator(PY_FN___##slot##__, (spelling){method, "__" #slot "__", #slot}, a, b); \
+  }
+SHIFT(lshift, bitwise_left_shift)
+SHIFT(rshift, bitwise_right_shift)
 
-#define INPLACE(slot, name)                                   \
-  static PyObject *nb_i##slot(PyObject *a, PyObject *b) {     \
-    return as_operator(PY_FN_##name, #name, "i" #slot, a, b); \
+#define INPLACE(slot, name)                                                       \
+  static PyObject *nb_i##slot(PyObject *a, PyObject *b) {                         \
+    return as_operator(PY_FN_##name, (spelling){method, #name, "i" #slot}, a, b); \
   }
 INPLACE(add, add_)
 INPLACE(sub, sub_)
@@ -110,12 +132,18 @@ static PyObject *nb_ipow(PyObject *a, PyObject *b, PyObject *modulus) {
   }
 UNARY(negative, neg)
 UNARY(positive, positive)
-UNARY(absolute, abs)
-UNARY(invert, bitwise_not)
+
+static PyObject *nb_absolute(PyObject *a) {
+  return as_operator(PY_FN_abs, (spelling){method, "abs", "__abs__"}, a, NULL);
+}
+static PyObject *nb_invert(PyObject *a) {
+  return as_operator(PY_FN_bitwise_not, (spelling){method, "__invert__", "invert"}, a, NULL);
+}
 
 PyObject *py_tensor_compare(PyObject *a, PyObject *b, int how) {
   static const py_fn fns[] = {[Py_LT] = PY_FN_lt, [Py_LE] = PY_FN_le, [Py_EQ] = PY_FN_eq,
                               [Py_NE] = PY_FN_ne, [Py_GT] = PY_FN_gt, [Py_GE] = PY_FN_ge};
+  if (how == Py_EQ) return as_operator(PY_FN_eq, (spelling){method, "__eq__", "eq"}, a, b);
   return call2(fns[how], a, b);
 }
 

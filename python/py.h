@@ -380,6 +380,10 @@ void py_trace_merge(ig_ctx *c);  // before the capture ends: a strict one keeps 
 // wrote ("iadd"; NULL: the name). true: leave it again.
 bool py_region_enter(ig_ctx *c, const char *cls, const char *name, const char *source);
 void py_region_leave(ig_ctx *c);
+// The program asks for sizes or computes with them: a strict capture's first graph has a node for
+// each such question, so that names are used up. Nothing else happens.
+void py_trace_name(ig_ctx *c, const char *source, size_t times);
+bool py_trace_is_strict(const ig_ctx *c);
 // A function of a higher-order operator is captured as a graph of its own; `source` is what the
 // operator is called among the sources of its nodes. true: leave it again.
 bool py_level_enter(ig_ctx *c, const char *source);

@@ -154,6 +154,8 @@ static PyObject *apply(ig_expr_kind fn, PyObject *const *at, size_t n) {
   ig_ctx *c = py_ctx();
   ig_sym *before = enter(c, at, n);
   ig_sym_call(c, fn, args, n, &out);
+  const char *target = c->capture && ig_value_expr(&out) ? ig_sym_target(fn) : NULL;
+  if (target) py_trace_name(c, ig_sym_base(target), 1);
   PyObject *result = py_ok(c) ? py_from_value(c, &out) : NULL;
   c->sym = before;
   return result;

@@ -143,12 +143,24 @@ static bool ends_with(PyObject *file, const char *end) {
   return yes;
 }
 
-// Functions of the package that PyTorch has as Python functions, too.
-static code_kind kind_of_ours(PyCodeObject *code) {
+static bool is_among(const char *name, const char *const *names, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    if (strcmp(names[i], name) == 0) return true;
+  }
+  return false;
+}
+
+// Functions of the package that PyTorch has as Python functions, too. Some of them do not tell
+// that they are called, and a strict capture looks into others.
+static code_kind kind_of_ours(const py_trace *t, PyCodeObject *code) {
   static const char *const files[] = {"nn/functional.py", "ingot/functional.py", "nn/_attention.py",
                                       "nn/_losses.py"};
+  static const char *const silent[] = {"sigmoid", "tanh"};
+  static const char *const open[] = {"pad", "rms_norm", "threshold"};
   const char *name = PyUnicode_AsUTF8(code->co_name);
   if (!name || name[0] == '_' || name[0] == '<') return CODE_OURS;
+  if (is_among(name, silent, PY_COUNT(silent))) return CODE_OURS;
+  if (t->strict && is_among(name, open, PY_COUNT(open))) return CODE_OURS;
   for (size_t i = 0; i < PY_COUNT(files); i++) {
     if (ends_with(code->co_filename, files[i])) return CODE_FUNCTION;
   }
@@ -163,7 +175,7 @@ static code_kind kind_of(py_trace *t, PyCodeObject *code) {
       py.package && PyUnicode_Tailmatch(file, py.package, 0, PyUnicode_GET_LENGTH(file), -1) == 1;
   Py_XDECREF(k->code);
   k->code = (PyCodeObject *)Py_NewRef((PyObject *)code);
-  k->kind = ours ? kind_of_ours(code) : CODE_USER;
+  k->kind = ours ? kind_of_ours(t, code) : CODE_USER;
   return k->kind;
 }
 
@@ -307,10 +319,16 @@ static fn_count *count_of(py_trace *t, const char *cls, const char *name) {
 
 enum { SOURCE_CAP = 160 };
 
-// A source function as part of a name: scale.default is scale_default.
+// A source function as part of a name: add.Tensor is add_tensor, and __abs__ is abs.
 static const char *source_key(const char *source, char *key) {
-  (void)snprintf(key, SOURCE_CAP, "%s", source);
-  for (char *p = key; *p; p++) *p = (char)(*p == '.' ? '_' : *p);
+  if (strcmp(source, "__abs__") == 0) source = "abs";
+  size_t n = 0;
+  for (const char *p = source; *p && n + 3 < SOURCE_CAP; p++) {
+    bool upper = *p >= 'A' && *p <= 'Z';
+    if (upper && p > source && p[-1] >= 'a' && p[-1] <= 'z') key[n++] = '_';
+    key[n++] = (char)(*p == '.' ? '_' : upper ? *p - 'A' + 'a' : *p);
+  }
+  key[n] = 0;
   return key;
 }
 
@@ -344,6 +362,28 @@ static void enter_function(py_trace *t, const char *cls, const char *name, const
   if (!t->strict || !f || !source) return;
   at->source = source == name ? f->name : source;
   unique_source(t, source, at->source_name, sizeof at->source_name);
+}
+
+// Is it the user's code that runs, not a function of the package?
+static bool user_runs(py_trace *t) {
+  PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
+  PyCodeObject *code = frame && frame != t->edge ? PyFrame_GetCode(frame) : NULL;
+  bool user = code && kind_of(t, code) == CODE_USER;
+  Py_XDECREF(code);
+  Py_XDECREF(frame);
+  return user;
+}
+
+void py_trace_name(ig_ctx *c, const char *source, size_t times) {
+  py_trace *t = c->locate_user;
+  if (!t || !t->strict || !c->capture || t->in->depth || !user_runs(t)) return;
+  char unused[SOURCE_CAP];
+  while (times-- > 0) unique_source(t, source, unused, sizeof unused);
+}
+
+bool py_trace_is_strict(const ig_ctx *c) {
+  const py_trace *t = c->locate_user;
+  return t && t->strict && c->capture;
 }
 
 bool py_region_enter(ig_ctx *c, const char *cls, const char *name, const char *source) {
