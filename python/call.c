@@ -404,6 +404,9 @@ PyObject *py_op_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObj
   out = run(op, c, &call);
   ig_scope_close(c, s);
   if (inside) py_region_leave(c);
+  if (inside && out && (PyTuple_Check(out) || PyList_Check(out))) {
+    py_trace_name(c, "getitem", (size_t)PySequence_Fast_GET_SIZE(out));
+  }
   // An argument that no schema takes may be an object with __torch_function__.
   if (!out && PyErr_ExceptionMatches(PyExc_TypeError) && !py.function_off) {
     PyObject *type = NULL;

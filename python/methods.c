@@ -358,6 +358,7 @@ static PyObject *split(PyObject *o, PyObject *args, PyObject *kwargs) {
   bool inside = py_region(c, "function", "split", NULL);  // PyTorch has it in Python
   PyObject *out = py_fn_call(list ? PY_FN_split_with_sizes : PY_FN_split, call, along ? 3 : 2);
   if (inside) py_region_leave(c);
+  if (inside && out) py_trace_name(c, "getitem", (size_t)PyObject_Size(out));
   return out;
 }
 

@@ -195,13 +195,28 @@ static Py_ssize_t tensor_length(PyObject *o) {
   return out;
 }
 
+// Rows by index, as a strict capture sees the loop.
+static PyObject *rows(PyObject *o) {
+  Py_ssize_t n = tensor_length(o);
+  PyObject *out = n < 0 ? NULL : PyList_New(n);
+  for (Py_ssize_t i = 0; out && i < n; i++) {
+    PyObject *index = PyLong_FromSsize_t(i);
+    PyObject *row = index ? py_tensor_getitem(o, index) : NULL;
+    if (!row) Py_CLEAR(out);
+    if (row) PyList_SET_ITEM(out, i, row);
+    Py_XDECREF(index);
+  }
+  return out;
+}
+
 static PyObject *tensor_iter(PyObject *o) {
   if (py_tensor_of(o)->ndim == 0) {
     PyErr_SetString(PyExc_TypeError, "iteration over a 0-d tensor");
     return NULL;
   }
+  bool strict = py_trace_is_strict(py_ctx());
   PyObject *args[] = {o, PyLong_FromLong(0)};
-  PyObject *items = args[1] ? py_fn_call(PY_FN_unbind, args, 2) : NULL;
+  PyObject *items = strict ? rows(o) : args[1] ? py_fn_call(PY_FN_unbind, args, 2) : NULL;
   PyObject *it = items ? PyObject_GetIter(items) : NULL;
   Py_XDECREF(args[1]);
   Py_XDECREF(items);

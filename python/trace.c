@@ -60,8 +60,10 @@ typedef struct level {
   fn_count *recent[CODES];  // by hash of the name
   ig_map counts;            // "method_descriptor.add" -> fn_count
   fn_count *fns;            // all of them
-  ig_map sources;           // names given out to source functions
-  size_t depth;             // regions entered
+  ig_map sources;           // names given out to source functions: how many of each
+  ig_map taken;  // names given out that end in a number, and all that came after the first of these
+  ig_map last;   // their last numbers, by what stands before those
+  size_t depth;  // regions entered
   PyFrameObject *function;  // Python function that recorded last, retained
   region at;
   region outer_at;            // the call of that function
@@ -89,7 +91,7 @@ struct py_trace {
 static bool push_level(ig_ctx *c, py_trace *t) {
   level *l = PyMem_Calloc(1, sizeof *l);
   if (!l) return false;
-  l->counts = l->sources = ig_map_make(c->alloc);
+  l->counts = l->sources = l->taken = l->last = ig_map_make(c->alloc);
   l->outer = t->in;
   t->in = l;
   return true;
@@ -101,6 +103,8 @@ static void pop_level(py_trace *t) {
   Py_XDECREF(l->function);
   ig_map_free(&l->counts);
   ig_map_free(&l->sources);
+  ig_map_free(&l->taken);
+  ig_map_free(&l->last);
   PyMem_Free(l);
 }
 
@@ -337,14 +341,64 @@ static ig_map_value *find_source(const py_trace *t, const char *source) {
   return ig_map_find(&t->in->sources, source_key(source, key));
 }
 
+static ig_map_value *put(py_trace *t, ig_map *m, const char *key) {
+  ig_map_value *v = ig_map_find(m, key);
+  const char *kept = v ? NULL : ig_arena_strn(&t->arena, key, strlen(key));
+  return v ? v : kept ? ig_map_put(m, kept) : NULL;
+}
+
+static size_t number_in(const ig_map *m, const char *key) {
+  const ig_map_value *v = ig_map_find(m, key);
+  return v ? v->num : 0;
+}
+
+// Length of what stands before a trailing _<digits>, and those digits; 0 if there are none.
+static size_t split_number(const char *name, size_t *number) {
+  size_t n = strlen(name);
+  size_t k = n;
+  while (k > 0 && name[k - 1] >= '0' && name[k - 1] <= '9') k--;
+  *number = 0;
+  if (k == n || k < 2 || name[k - 1] != '_' || n - k > 9) return n;
+  *number = strtoul(name + k, NULL, 10);
+  return k - 1;
+}
+
+// The general case: a name that ends in a number, or others that do have been given out.
+static void take_name(py_trace *t, const char *base, char *out, size_t cap) {
+  level *in = t->in;
+  char stem[SOURCE_CAP];
+  size_t number = 0;
+  size_t length = split_number(base, &number);
+  (void)snprintf(stem, sizeof stem, "%.*s", (int)length, base);
+  size_t counted = number_in(&in->sources, stem);
+  size_t last = number_in(&in->last, stem);
+  bool plain = length == strlen(base);
+  bool used = plain ? counted > 0 : number > 0 && number < counted;
+  (void)snprintf(out, cap, "%s", base);
+  if (number == 0) number = counted > last + 1 ? counted - 1 : last;
+  while (used || number_in(&in->taken, out) || ig_name_is_reserved(out)) {
+    number++;
+    used = number < counted;
+    (void)snprintf(out, cap, "%s_%zu", stem, number);
+  }
+  ig_map_value *v = put(t, &in->taken, out);
+  if (v) v->num = 1;
+  v = put(t, &in->last, stem);
+  if (v) v->num = number;
+}
+
 // A name as fx would give it to the call: sum_1, add, add_1.
 static void unique_source(py_trace *t, const char *source, char *out, size_t cap) {
   char key[SOURCE_CAP];
   const char *base = source_key(source, key);
+  size_t digits = 0;
+  if (t->in->taken.n > 0 || split_number(base, &digits) != strlen(base)) {
+    take_name(t, base, out, cap);
+    return;
+  }
   ig_map_value *v = find_source(t, source);
   if (!v) {
-    const char *kept = ig_arena_strn(&t->arena, key, strlen(key));
-    v = kept ? ig_map_put(&t->in->sources, kept) : NULL;
+    v = put(t, &t->in->sources, key);
     if (v) v->num = ig_name_is_reserved(base) ? 1 : 0;
   }
   size_t number = v ? v->num++ : 0;
@@ -355,6 +409,69 @@ static void unique_source(py_trace *t, const char *source, char *out, size_t cap
   }
 }
 
+// The call is none: its name is free again.
+static void give_back(py_trace *t, const region *at) {
+  ig_map_value *v = ig_map_find(&t->in->taken, at->source_name);
+  if (v) {
+    v->num = 0;
+    size_t number = 0;
+    char stem[SOURCE_CAP];
+    (void)snprintf(stem, sizeof stem, "%.*s", (int)split_number(at->source_name, &number),
+                   at->source_name);
+    v = ig_map_find(&t->in->last, stem);
+  } else {
+    v = find_source(t, at->source);
+  }
+  if (v && v->num) v->num--;
+}
+
+// The opcode of a store into a local variable; -1: not known.
+static int store_opcode(void) {
+  static int known = 0;
+  if (known) return known;
+  PyObject *module = PyImport_ImportModule("opcode");
+  PyObject *map = module ? PyObject_GetAttrString(module, "opmap") : NULL;
+  PyObject *code = map ? PyMapping_GetItemString(map, "STORE_FAST") : NULL;
+  long number = code ? PyLong_AsLong(code) : -1;
+  Py_XDECREF(code);
+  Py_XDECREF(map);
+  Py_XDECREF(module);
+  PyErr_Clear();
+  return known = number > 0 && number < 256 ? (int)number : -1;
+}
+
+// The local variable that the result of the call at `at` goes into; a new reference, NULL: none.
+static PyObject *stored_in(PyCodeObject *code, int at) {
+  PyObject *bytes = PyObject_GetAttrString((PyObject *)code, "co_code");
+  const char *units = bytes ? PyBytes_AsString(bytes) : NULL;
+  Py_ssize_t n = units ? PyBytes_Size(bytes) : 0;
+  Py_ssize_t i = at + 2;
+  while (i + 1 < n && units[i] == 0) i += 2;  // room that the interpreter keeps for itself
+  bool store = i + 1 < n && (unsigned char)units[i] == store_opcode();
+  size_t k = store ? (unsigned char)units[i + 1] : 0;
+  Py_XDECREF(bytes);
+  PyObject *names = store ? PyObject_GetAttrString((PyObject *)code, "co_varnames") : NULL;
+  PyObject *name = names ? PySequence_GetItem(names, (Py_ssize_t)k) : NULL;
+  Py_XDECREF(names);
+  PyErr_Clear();
+  return name;
+}
+
+// The first graph of a strict capture calls results as the user's local variables.
+static void take_local(py_trace *t, const char *source_name) {
+  PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
+  PyCodeObject *code = frame && frame != t->edge ? PyFrame_GetCode(frame) : NULL;
+  bool user = code && kind_of(t, code) == CODE_USER;
+  PyObject *local = user ? stored_in(code, PyFrame_GetLasti(frame)) : NULL;
+  const char *name = local ? PyUnicode_AsUTF8(local) : NULL;
+  char unused[SOURCE_CAP];
+  if (name && strcmp(name, source_name) != 0) take_name(t, name, unused, sizeof unused);
+  PyErr_Clear();
+  Py_XDECREF(local);
+  Py_XDECREF(code);
+  Py_XDECREF(frame);
+}
+
 static void enter_function(py_trace *t, const char *cls, const char *name, const char *source) {
   fn_count *f = count_of(t, cls, name);
   region *at = &t->in->at;
@@ -362,6 +479,7 @@ static void enter_function(py_trace *t, const char *cls, const char *name, const
   if (!t->strict || !f || !source) return;
   at->source = source == name ? f->name : source;
   unique_source(t, source, at->source_name, sizeof at->source_name);
+  if (t->in->depth <= 1) take_local(t, at->source_name);
 }
 
 // Is it the user's code that runs, not a function of the package?
@@ -438,8 +556,7 @@ static void take_back(py_trace *t) {
   if (!at->builtin || !at->fn) return;
   at->builtin = false;
   at->fn->calls--;
-  ig_map_value *given = at->source ? find_source(t, at->source) : NULL;
-  if (given && given->num) given->num--;
+  if (at->source) give_back(t, at);
 }
 
 static void see_function(py_trace *t, walk *w) {
@@ -618,6 +735,18 @@ static PyObject *trace_layer(PyObject *module, PyObject *args) {
   Py_RETURN_NONE;
 }
 
+// trace_items(n): a layer has returned n values, which a strict capture's first graph reads one by
+// one.
+static PyObject *trace_items(PyObject *module, PyObject *n) {
+  (void)module;
+  py_trace *t = py_ctx()->locate_user;
+  size_t left = PyLong_AsSize_t(n);
+  if (PyErr_Occurred()) return NULL;
+  char unused[SOURCE_CAP];
+  while (t && t->strict && left-- > 0) unique_source(t, "getitem", unused, sizeof unused);
+  Py_RETURN_NONE;
+}
+
 // trace_stack(): the user's frames inside the capture, as a traceback prints them.
 static PyObject *trace_stack(PyObject *module, PyObject *unused) {
   (void)module;
@@ -634,6 +763,7 @@ static PyObject *trace_stack(PyObject *module, PyObject *unused) {
 PyMethodDef py_trace_functions[] = {
     {"trace_module", trace_module, METH_O, NULL},
     {"trace_layer", trace_layer, METH_VARARGS, NULL},
+    {"trace_items", trace_items, METH_O, NULL},
     {"trace_stack", trace_stack, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

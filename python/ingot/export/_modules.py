@@ -19,6 +19,11 @@ def class_name(cls: type) -> str:
     return f"{module}.{cls.__qualname__}"
 
 
+def _items(result: Any) -> int:
+    """How many values there are in nested tuples, the tuples among them."""
+    return sum(1 + _items(v) if isinstance(v, (tuple, list)) else 1 for v in result)
+
+
 class ModuleStack:
     """While it is entered, calls of `modules`, a hierarchy under all its names, keep the engine's nn_module_stack up to
     date. Modules that are not in the hierarchy (made while the program runs) belong to whoever calls them."""
@@ -94,21 +99,26 @@ class ModuleStack:
             raise exc.Unsupported("TorchDynamo purposely graph breaks on RNN, GRU, LSTMs")
         above = self._stack[-1][1] if self._stack else ""
         shown = self._first.setdefault(id(module), path) if self._shared and len(self._names[id(module)]) > 1 else path
-        text = self._text(above, path, shown, module)
+        # what is inside a layer belongs to the layer
+        text = above if self._in_layer else self._text(above, path, shown, module)
         layer = self._strict and not self._in_layer and self._is_layer(module)
         if layer:
             _C.trace_layer("l__self___" + shown.replace(".", "_").lower(), type(module).__name__)
             self._in_layer = True
         self._stack.append((path, text, id(module)))
         _C.trace_module(text)
+        result = None
         try:
-            return call(*args, **kwargs)
+            result = call(*args, **kwargs)
+            return result
         finally:
             self._stack.pop()
             _C.trace_module(above or None)
             if layer:
                 _C.trace_layer(None)
                 self._in_layer = False
+                if isinstance(result, (tuple, list)):
+                    _C.trace_items(_items(result))
 
     def _assigned(self, module: nn.Module, name: str, value: Any) -> None:
         """A strict capture cannot say that a tensor becomes an attribute of a module."""

@@ -37,8 +37,9 @@ def _in_projection_packed(q: Tensor, k: Tensor, v: Tensor, w: Tensor, b: Tensor 
         packed = _t.linear(k, w_kv, b_kv)
         parts = packed.unflatten(-1, (2, size)).unsqueeze(0).transpose(0, -2).squeeze(-2).contiguous()
         return queries, parts[0], parts[1]
+    weights = w.chunk(3)
     biases = (None, None, None) if b is None else b.chunk(3)
-    return tuple(_t.linear(x, weight, bias) for x, weight, bias in zip((q, k, v), w.chunk(3), biases))
+    return tuple(_t.linear(x, weight, bias) for x, weight, bias in zip((q, k, v), weights, biases))
 
 
 def _check_shapes(
