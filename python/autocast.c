@@ -2,6 +2,7 @@
 // The switches of autocast; ingot.amp has the context managers.
 #include "ingot/autocast.h"
 
+#include "op/autocast.h"
 #include "py.h"
 
 static bool device_of(PyObject *o, ig_device_type *type) {
@@ -38,7 +39,30 @@ static PyObject *autocast_set(PyObject *module, PyObject *args) {
   Py_RETURN_NONE;
 }
 
+// autocast_enter(device, on, dtype), autocast_exit(): a region of the program begins or ends.
+static PyObject *autocast_enter(PyObject *module, PyObject *args) {
+  (void)module;
+  const char *device = NULL;
+  PyObject *dtype = NULL;
+  int on = 0;
+  ig_dtype type = IG_F32;
+  if (!PyArg_ParseTuple(args, "spO:autocast_enter", &device, &on, &dtype)) return NULL;
+  if (!py_to_dtype(dtype, &type)) return NULL;
+  ig_ctx *c = py_ctx();
+  ig_record_autocast(c, device, type, on != 0, NULL);
+  return py_ok(c) ? Py_NewRef(Py_None) : NULL;
+}
+static PyObject *autocast_exit(PyObject *module, PyObject *unused) {
+  (void)module;
+  (void)unused;
+  ig_ctx *c = py_ctx();
+  ig_record_autocast_end(c, NULL);
+  return py_ok(c) ? Py_NewRef(Py_None) : NULL;
+}
+
 PyMethodDef py_autocast_functions[] = {
+    {"autocast_enter", autocast_enter, METH_VARARGS, NULL},
+    {"autocast_exit", autocast_exit, METH_NOARGS, NULL},
     {"autocast_get", autocast_get, METH_O, NULL},
     {"autocast_set", autocast_set, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},

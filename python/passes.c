@@ -41,6 +41,12 @@ static PyObject *pass_insert_asserts(PyObject *o, PyObject *unused) {
   return py_program_wrap(c, st, p);
 }
 
+static PyObject *pass_read_sizes_first(PyObject *o, PyObject *unused) {
+  (void)unused;
+  ig_ctx *c = py_ctx();
+  return ig_program_read_sizes_first(c, py_program_of(o)) ? Py_NewRef(o) : py_raise(c);
+}
+
 static PyObject *pass_repeat_symbols(PyObject *o, PyObject *unused) {
   (void)unused;
   ig_ctx *c = py_ctx();
@@ -338,6 +344,7 @@ static PyMethodDef methods[] = {
      "Stretches of another grad mode as sub-graphs."},
     {"insert_asserts", pass_insert_asserts, METH_NOARGS,
      "What was assumed about data and sizes as calls that check it."},
+    {"read_sizes_first", pass_read_sizes_first, METH_NOARGS, NULL},
     {"repeat_symbols", pass_repeat_symbols, METH_NOARGS,
      "Symbols of the traces that PyTorch makes of a strict program; the program itself."},
     {"unlift", pass_unlift, METH_NOARGS, "The graph that a module of the program runs."},

@@ -38,11 +38,13 @@ class autocast:
 
     def __enter__(self) -> autocast:
         self._before.append(_C.autocast_get(self.device))
+        _C.autocast_enter(self.device, self._enabled, self.fast_dtype)
         _C.autocast_set(self.device, self._enabled, self.fast_dtype)
         return self
 
     def __exit__(self, *unused: Any) -> None:
         _C.autocast_set(self.device, *self._before.pop())
+        _C.autocast_exit()
 
     def __call__(self, func: Callable) -> Callable:
         @functools.wraps(func)

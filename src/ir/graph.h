@@ -161,6 +161,8 @@ struct ig_graph {
   ig_node *last_operand;      // the newest of those placeholders
   bool strict;                // captured as a strict capture sorts and words things
   bool inference;  // will be functionalized: a conversion that changes nothing is another tensor
+  // Autocast is switched by nodes, and the casts that it demands are none.
+  bool implied_casts;
 };
 
 ig_graph *ig_graph_create(ig_ctx *c, ig_sym *sym);  // Shares sym; NULL after an error.

@@ -5,6 +5,7 @@
 
 #include "ingot/aten.h"
 #include "ingot/autocast.h"
+#include "op/record.h"
 
 typedef enum policy { NONE, SHORT, FLOAT, WIDEST } policy;
 
@@ -202,7 +203,7 @@ const ig_value *ig_autocast_args(ig_ctx *c, const ig_op *op, const ig_value *arg
   if (p == NONE) return args;
   ig_dtype to = p == FLOAT ? IG_F32 : p == SHORT ? (ig_dtype)c->autocast[!cpu].dtype : first->dtype;
   for (size_t i = 0; i < op->schema.nargs && p == WIDEST; i++) widen(c, &args[i], &to);
-  for (size_t i = 0; i < op->schema.nargs; i++) room[i] = cast(c, &args[i], to);
+  for (size_t i = op->schema.nargs; i-- > 0;) room[i] = cast(c, &args[i], to);  // as PyTorch does
   return c->status == IG_OK ? room : NULL;
 }
 
@@ -220,4 +221,72 @@ ig_autocast ig_autocast_get(const ig_ctx *c, ig_device_type device) {
   int dtype = c->autocast[at].dtype;
   if (dtype < 0) dtype = at ? IG_F16 : IG_BF16;
   return (ig_autocast){c->autocast[at].on, (ig_dtype)dtype};
+}
+
+// ---- switches as nodes ----
+
+static const char enter[] = "torch.amp.autocast_mode._enter_autocast";
+static const char leave[] = "torch.amp.autocast_mode._exit_autocast";
+
+static ig_node *push_switch(ig_ctx *c, const char *target, const char *base, const ig_value *args,
+                            size_t n, void *host_fn) {
+  if (!c->capture || !c->capture->implied_casts || c->status != IG_OK) return NULL;
+  ig_node proto = {.kind = IG_NODE_CALL,
+                   .callee = IG_CALLEE_HOST,
+                   .target = target,
+                   .host_fn = host_fn,
+                   .effect = true,
+                   .args = args,
+                   .npos = n,
+                   .val = ig_none()};
+  return ig_record_node(c, &proto, base);
+}
+
+void ig_record_autocast(ig_ctx *c, const char *device, ig_dtype dtype, bool enabled,
+                        void *host_fn) {
+  ig_value args[] = {ig_of_str(device), ig_of_dtype(dtype), ig_of_bool(enabled), ig_none()};
+  (void)push_switch(c, enter, "_enter_autocast", args, 4, host_fn);
+}
+
+ig_autocast_switch ig_node_autocast(const ig_node *n) {
+  if (n->kind != IG_NODE_CALL || n->callee != IG_CALLEE_HOST) return IG_SWITCH_NONE;
+  if (strcmp(n->target, enter) == 0 && n->npos == 4) return IG_SWITCH_ENTER;
+  return strcmp(n->target, leave) == 0 && n->npos == 1 ? IG_SWITCH_EXIT : IG_SWITCH_NONE;
+}
+
+void ig_record_autocast_end(ig_ctx *c, void *host_fn) {
+  size_t closed = 0;
+  ig_node *n = c->capture && c->capture->implied_casts ? c->capture->last : NULL;
+  for (; n; n = n->prev) {
+    ig_autocast_switch way = ig_node_autocast(n);
+    if (way == IG_SWITCH_ENTER && closed == 0) break;
+    closed += way == IG_SWITCH_EXIT;
+    closed -= way == IG_SWITCH_ENTER;
+  }
+  if (!n) return;
+  ig_value arg = ig_of_node(n);
+  (void)push_switch(c, leave, "_exit_autocast", &arg, 1, host_fn);
+}
+
+static ig_device_type device_of(const ig_value *v) {
+  return v->kind == IG_KIND_STR && strcmp(v->str, "cpu") == 0 ? IG_DEVICE_CPU : IG_DEVICE_CUDA;
+}
+
+ig_value ig_autocast_step(ig_ctx *c, const ig_node *n, const ig_value *before) {
+  bool begins = ig_node_autocast(n) == IG_SWITCH_ENTER;
+  const ig_node *first = begins ? n : n->args[0].kind == IG_KIND_NODE ? n->args[0].node : NULL;
+  if (!first || first->npos != 4 || first->args[1].kind != IG_KIND_DTYPE) return ig_none();
+  ig_device_type device = device_of(&first->args[0]);
+  ig_autocast now = ig_autocast_get(c, device);
+  if (begins) {
+    ig_record_autocast(c, first->args[0].str, first->args[1].dtype, first->args[2].b, n->host_fn);
+    ig_autocast_set(c, device, (ig_autocast){first->args[2].b, first->args[1].dtype});
+    return ig_of_i64(2 * (int64_t)now.dtype + now.on);
+  }
+  ig_record_autocast_end(c, n->host_fn);
+  if (before && before->kind == IG_KIND_INT) {
+    ig_autocast_set(c, device,
+                    (ig_autocast){before->i.value % 2 != 0, (ig_dtype)(before->i.value / 2)});
+  }
+  return ig_none();
 }

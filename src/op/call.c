@@ -309,7 +309,13 @@ void ig_infer(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) 
   c->capture = NULL;
   c->fake = c->no_grad = true;
   ig_scope s = ig_scope_open(c);
-  ig_run(c, op, args, outs);
+  ig_value room[IG_MAX_ARGS];
+  if (c->autocasts && capture && capture->implied_casts) {
+    c->autocasts = false;
+    args = ig_autocast_args(c, op, args, room);
+    c->autocasts = true;
+  }
+  if (args) ig_run(c, op, args, outs);
   ig_return_values(c, s, outs, op->schema.nrets);
   c->capture = capture;
   c->fake = fake;
@@ -390,6 +396,10 @@ static void explain(ig_ctx *c) {
 
 // A call inside a region of autocast: the casts come first.
 static void call_cast(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  if (c->capture && c->capture->implied_casts) {
+    record(c, op, args, outs);
+    return;
+  }
   ig_value room[IG_MAX_ARGS];
   ig_scope s = ig_scope_open(c);
   c->autocasts = false;  // the casts are no calls of the user's

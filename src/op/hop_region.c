@@ -7,6 +7,7 @@
 #include "ingot/aten.h"
 #include "ingot/autocast.h"
 #include "ingot/library.h"
+#include "op/autocast.h"
 #include "op/hop.h"
 
 static const ig_value *find_key(const ig_node *n, const ig_value *args, const char *key) {
@@ -50,15 +51,18 @@ static void autocast_call(ig_ctx *c, const ig_node *n, const ig_value *args, ig_
   ig_dtype dtype = args[1].kind == IG_KIND_DTYPE ? args[1].dtype : before.dtype;
   ig_branch body = ig_branch_of(&args[4]);
   size_t nouts = 0;
+  ig_record_autocast(c, args[0].str, dtype, args[2].b, NULL);  // where regions stay regions
   ig_autocast_set(c, device, (ig_autocast){args[2].b, dtype});
   const ig_value *outs = ig_branch_call(c, &body, args + 5, n->npos - 5, &nouts);
   ig_autocast_set(c, device, before);
+  ig_record_autocast_end(c, NULL);
   if (outs) *out = body.graph->last->bare && nouts == 1 ? outs[0] : ig_of_list(outs, nouts);
 }
 
 const ig_hop ig_hop_autocast = {.name = "wrap_with_autocast",
                                 .base = "wrap_with_autocast",
                                 .path = "torch.ops.higher_order.wrap_with_autocast",
+                                .numbered = true,
                                 .call = autocast_call};
 
 // ---- with_effects: token, operator, arguments -> token, results ----

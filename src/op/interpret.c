@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "op/autocast.h"
 #include "op/grad_mode.h"
 #include "op/record.h"
 #include "op/renewals.h"
@@ -158,6 +159,10 @@ static ig_value call_host(machine *m, const ig_node *n) {
       m->c->no_grad = !grad;
     }
     return ig_none();
+  }
+  if (ig_node_autocast(n) != IG_SWITCH_NONE) {
+    ig_value before = n->args[0].kind == IG_KIND_NODE ? value_of(m, &n->args[0]) : ig_none();
+    return ig_autocast_step(m->c, n, &before);
   }
   const ig_host *host = m->g->host ? m->g->host : m->c->host;
   return call_by(m, n, host ? host->call : NULL);
@@ -387,6 +392,7 @@ ig_status ig_graph_transform(ig_ctx *c, const ig_graph *g, const ig_transform *t
   c->capture = fresh;
   fresh->no_grad = g->no_grad;
   fresh->strict = g->strict;
+  fresh->implied_casts = g->implied_casts && t->keep_regions;
   fresh->unnamed = g->unnamed;
   c->sym = g->sym;
   c->rewrite = t->rewrite.fn ? &t->rewrite : NULL;

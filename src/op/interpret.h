@@ -22,6 +22,7 @@ typedef struct ig_transform {
   bool grad;  // history is kept; placeholders require grad as they did in g
   // Symbols of what stands in the data are named anew; otherwise they stay.
   bool renew;
+  bool keep_regions;  // switches of autocast stay nodes; otherwise the casts become calls
   // If not NULL, maps the outputs before they are recorded; gets the new placeholders. The answer
   // lives in the innermost scope; *n comes with the number of outs. NULL after an error.
   const ig_value *(*finish)(ig_ctx *c, const ig_value *inputs, size_t ninputs, const ig_value *outs,

@@ -49,10 +49,6 @@ SAME(to_expm1, IG_ID_EXPM1, 1)
 SAME(to_log1p, IG_ID_LOG1P, 1)
 SAME(to_sigmoid, IG_ID_SIGMOID, 1)
 SAME(to_logit, IG_ID_LOGIT, 2)
-SAME(to_softmax, IG_ID_SOFTMAX_INT, 3)
-SAME(to_log_softmax, IG_ID_LOG_SOFTMAX_INT, 3)
-SAME(to_logsumexp, IG_ID_LOGSUMEXP, 3)
-SAME(to_mvlgamma, IG_ID_MVLGAMMA, 2)
 SAME(to_i0, IG_ID_I0, 1)
 SAME(to_sinc, IG_ID_SINC, 1)
 SAME(to_round, IG_ID_ROUND_DECIMALS, 2)
@@ -346,27 +342,6 @@ IG_OP(special_logit) = {
     .schema = "aten::special_logit(Tensor self, float? eps=None) -> Tensor",
     .decompose = to_logit,
     .samples = "f32[3,5]:u | f32[3]:u, 0.3",
-};
-IG_OP(special_softmax) = {
-    .schema = "aten::special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
-    .decompose = to_softmax,
-    .samples = "f32[3,5], 1 | f32[3,5], 0, f64",
-};
-IG_OP(special_log_softmax) = {
-    .schema =
-        "aten::special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
-    .decompose = to_log_softmax,
-    .samples = "f32[3,5], 1 | f32[3,5], 0, dtype=f64",
-};
-IG_OP(special_logsumexp) = {
-    .schema = "aten::special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
-    .decompose = to_logsumexp,
-    .samples = "f32[3,5], [1] | f32[3,5], [0], True",
-};
-IG_OP(special_multigammaln) = {
-    .schema = "aten::special_multigammaln(Tensor self, int p) -> Tensor",
-    .decompose = to_mvlgamma,
-    .samples = "f32[3]:+, 1 | f64[3]:+, 1",
 };
 IG_OP(special_i0) = {
     .schema = "aten::special_i0(Tensor self) -> Tensor",

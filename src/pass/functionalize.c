@@ -413,6 +413,25 @@ static bool keeps_layout(ig_ctx *c, const ig_node *n, size_t i, const ig_tensor 
   return false;
 }
 
+// Views that are outputs are made anew at the end, by no module and by no function of the program:
+// what they come from is the operator itself, counted from 1. A lowering keeps the last function.
+static bool describe_views(ig_ctx *c, const functionalizer *f, ig_node *first) {
+  const char *none = ig_graph_keep_text(c, c->capture, "");
+  for (ig_node *n = first; n; n = n->next) {
+    n->meta[IG_META_NN_MODULE_STACK] = none;
+    n->meta[IG_META_SOURCE_FN] = NULL;
+    if (f->apart || n->callee != IG_CALLEE_OP || !n->meta[IG_META_TORCH_FN]) continue;
+    size_t count = 1;
+    for (const ig_node *k = first; k != n; k = k->next) count += k->op == n->op;
+    const char *name = strchr(n->op->target, '.') + 1;
+    char text[256];
+    (void)snprintf(text, sizeof text, "%s_%zu;OpOverload.%s", name, count, name);
+    n->meta[IG_META_TORCH_FN] = ig_graph_keep_text(c, c->capture, text);
+    if (!n->meta[IG_META_TORCH_FN]) return false;
+  }
+  return none != NULL;
+}
+
 // outs -> new values of written placeholders, the other outs
 static const ig_value *finish(ig_ctx *c, const ig_value *inputs, size_t ninputs,
                               const ig_value *outs, size_t *n, void *user) {
@@ -429,12 +448,16 @@ static const ig_value *finish(ig_ctx *c, const ig_value *inputs, size_t ninputs,
     f->written[i] = assigned || (tensor && ig_alias_is_written(&f->aliases, inputs[i].tensor));
     if (f->written[i]) all[k++] = assigned ? outs[at] : inputs[i];
   }
+  size_t writes = k;
   for (size_t i = 0; i < *n; i++) {
     if (f->p->outputs[i].kind != IG_OUTPUT_BUFFER_MUTATION) all[k++] = outs[i];
   }
   *n = k;
-  sync_outputs(c, all, k, f);
-  return c->status == IG_OK ? all : NULL;
+  sync_outputs(c, all, writes, f);
+  const ig_node *last = c->capture->last;
+  sync_outputs(c, all + writes, k - writes, f);
+  bool any = last && last->next && c->status == IG_OK;
+  return (!any || describe_views(c, f, last->next)) && c->status == IG_OK ? all : NULL;
 }
 
 static ig_program *assemble(ig_ctx *c, const functionalizer *f, ig_graph *g) {
@@ -475,6 +498,7 @@ ig_status ig_pass_functionalize(ig_ctx *c, const ig_program *p, const ig_rewrite
   f.written = ig_scope_push(c, p->ninputs * sizeof *f.written + 1);
   ig_transform t = {.rewrite = {functionalize, &f, sync_outputs},
                     .renew = !p->graph->strict,
+                    .keep_regions = !apart,
                     .finish = finish,
                     .user = &f};
   ig_graph *g = NULL;

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stretches of a graph whose grad mode is not the one around it become sub-graphs that are called
-// through wrap_with_set_grad_enabled. Every switch of the mode begins a stretch; they are counted
-// through, also those that need no sub-graph, and give the sub-graphs their numbers.
+// through wrap_with_set_grad_enabled, regions of autocast such that are called through
+// wrap_with_autocast. Every switch of the mode begins a stretch; they are counted through, also
+// those that need no sub-graph, and give the sub-graphs their numbers. What is switched inside a
+// region of autocast is for the sub-graph.
 #include <stdio.h>
+#include <string.h>
 
+#include "op/autocast.h"
 #include "op/grad_mode.h"
 #include "op/hop.h"
 #include "pass/pass.h"
@@ -15,10 +19,12 @@ typedef struct region {
   IG_VEC(ig_node *) operands;    // old nodes that it reads from outside, in order
   IG_VEC(const ig_node *) outs;  // its nodes that others read, in the order of reading
   const ig_node *first;
+  const ig_node *entered;  // the switch to autocast
 } region;
 
 typedef struct wrapper {
   ig_ctx *c;
+  bool casts;  // regions of autocast, not of the grad mode
   const ig_graph *from;
   ig_graph *to;
   ig_node **map;  // by old index: node of `to`
@@ -34,32 +40,52 @@ static bool no_memory(ig_ctx *c) {
   return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
 }
 
-static bool has_switches(const ig_graph *g) {
+static bool is_switch(const ig_node *n, bool casts) {
+  return casts ? ig_node_autocast(n) != IG_SWITCH_NONE : ig_node_is_grad_mode(n, NULL);
+}
+
+static bool has_switches(const ig_graph *g, bool casts) {
   for (const ig_node *n = g->has_host ? g->first : NULL; n; n = n->next) {
-    if (ig_node_is_grad_mode(n, NULL)) return true;
+    if (is_switch(n, casts)) return true;
   }
   for (size_t i = 0; i < g->subs.n; i++) {
-    if (has_switches(g->subs.at[i].graph)) return true;
+    if (has_switches(g->subs.at[i].graph, casts)) return true;
   }
   return false;
 }
 
-static size_t count_switches(const ig_graph *g) {
+static size_t count_switches(const ig_graph *g, bool casts) {
   size_t n = 0;
-  for (const ig_node *m = g->first; m; m = m->next) n += ig_node_is_grad_mode(m, NULL);
+  for (const ig_node *m = g->first; m; m = m->next) n += is_switch(m, casts);
   return n;
+}
+
+// Does n begin the next stretch? `state`: for the grad mode whether it is on, for autocast how many
+// regions are open.
+static bool begins_stretch(const wrapper *w, const ig_node *n, size_t *state) {
+  bool enabled = *state != 0;
+  ig_autocast_switch way = w->casts ? ig_node_autocast(n) : IG_SWITCH_NONE;
+  if (!w->casts) {
+    bool begins = ig_node_is_grad_mode(n, &enabled);
+    *state = enabled;
+    return begins;
+  }
+  if (way == IG_SWITCH_ENTER) return (*state)++ == 0;
+  return way == IG_SWITCH_EXIT && *state > 0 && --*state == 0;
 }
 
 // Which region each node is in, and which of a region's values others read.
 static bool survey(wrapper *w) {
-  bool enabled = !w->from->no_grad;
+  size_t usual = w->casts ? 0 : !w->from->no_grad;
+  size_t state = usual;
   size_t current = 0;
   for (const ig_node *n = w->from->first; n; n = n->next) {
-    if (ig_node_is_grad_mode(n, &enabled)) {
+    if (begins_stretch(w, n, &state)) {
       current++;
+      if (w->casts) w->at[current].entered = state ? n : NULL;
       continue;
     }
-    bool other = n->kind != IG_NODE_OUTPUT && enabled == w->from->no_grad;
+    bool other = n->kind != IG_NODE_OUTPUT && state != usual;
     if (other && !w->at[current].first) w->at[current].first = n;
     w->where[n->index] = other ? current + 1 : 0;
     for (size_t i = 0; i < n->ninputs; i++) {
@@ -87,7 +113,10 @@ static ig_node *inside(void *user, const ig_node *n) {
   ig_node *before = r->g->first;
   while (before && ig_node_is_placeholder(before)) before = before->next;
   ig_node proto = {.kind = IG_NODE_PLACEHOLDER, .role = IG_INPUT_USER, .val = n->val};
-  ig_node *p = slot ? ig_graph_insert(w->c, r->g, before, &proto, n->name) : NULL;
+  char number[32];
+  (void)snprintf(number, sizeof number, "arg%zu_1", r->operands.n);
+  ig_node *p =
+      slot ? ig_graph_insert(w->c, r->g, before, &proto, w->casts ? number : n->name) : NULL;
   if (!p || !ig_vec_push(w->c->alloc, &r->operands, (ig_node *)n)) {
     (void)no_memory(w->c);
     return NULL;
@@ -96,11 +125,15 @@ static ig_node *inside(void *user, const ig_node *n) {
   return p;
 }
 
+static ig_status wrap_regions(ig_ctx *c, const ig_graph *g, bool casts, ig_graph **out);
+
 // A sub-graph may have regions of its own.
-static bool wrap_sub(ig_ctx *c, ig_node *copy) {
-  if (!copy || copy->kind != IG_NODE_ATTR || !copy->sub || !has_switches(copy->sub)) return copy;
+static bool wrap_sub(const wrapper *w, ig_node *copy) {
+  ig_ctx *c = w->c;
+  bool any = copy && copy->kind == IG_NODE_ATTR && copy->sub && has_switches(copy->sub, w->casts);
+  if (!any) return copy != NULL;
   ig_graph *sub = NULL;
-  if (ig_graph_wrap_grad_regions(c, copy->sub, &sub) != IG_OK) return false;
+  if (wrap_regions(c, copy->sub, w->casts, &sub) != IG_OK) return false;
   ig_node_set_attr(copy, NULL, sub, NULL);
   bool ok = ig_graph_set_sub(c, copy->graph, copy->target, sub);
   ig_graph_free(sub);
@@ -114,7 +147,7 @@ static bool copy_inside(wrapper *w, region *r, const ig_node *n) {
   ig_table_slot *slot = copy ? ig_table_put(&r->map, n) : NULL;
   if (!slot) return no_memory(w->c);
   slot->value = copy;
-  return wrap_sub(w->c, copy);
+  return wrap_sub(w, copy);
 }
 
 static bool end_region(const wrapper *w, region *r) {
@@ -125,7 +158,7 @@ static bool end_region(const wrapper *w, region *r) {
   }
   ig_node proto = {.kind = IG_NODE_OUTPUT,
                    .target = "output",
-                   .bare = r->outs.n == 1,
+                   .bare = r->outs.n == 1 && !w->casts,
                    .args = args,
                    .npos = r->outs.n};
   bool ok = args && ig_graph_push(w->c, r->g, &proto, "output");
@@ -140,9 +173,16 @@ static void take_meta(const wrapper *w, ig_node *proto, const ig_node *from) {
   }
 }
 
+static bool is_taken(const ig_graph *g, const char *name) {
+  bool taken = false;
+  for (size_t i = 0; i < g->subs.n && !taken; i++) taken = strcmp(g->subs.at[i].name, name) == 0;
+  return taken;
+}
+
 static ig_node *push_attr(wrapper *w, const region *r, size_t number) {
   char name[48];
-  (void)snprintf(name, sizeof name, "submod_%zu", number);
+  do (void)snprintf(name, sizeof name, "submod_%zu", number++);
+  while (is_taken(w->from, name) || is_taken(w->to, name));  // regions of the other kind have some
   ig_node proto = {.kind = IG_NODE_ATTR, .sub = r->g};
   proto.target = ig_graph_set_sub(w->c, w->to, name, r->g);
   take_meta(w, &proto, r->first);
@@ -161,44 +201,68 @@ static bool push_items(const wrapper *w, const region *r, ig_node *call) {
                      .npos = 2,
                      .val = out->val};
     take_meta(w, &proto, out);
-    w->map[out->index] = ig_graph_push(w->c, w->to, &proto, out->name);
+    const char *name = w->casts ? "getitem" : out->name;
+    w->map[out->index] = ig_graph_push(w->c, w->to, &proto, name);
     if (!w->map[out->index]) return false;
   }
   return true;
 }
 
+// What the operator is told before the sub-graph.
+static size_t settings(const wrapper *w, const region *r, ig_value *args) {
+  if (!w->casts) {
+    args[0] = ig_of_bool(w->from->no_grad);
+    return 1;
+  }
+  for (size_t i = 0; i < 4; i++) args[i] = r->entered->args[i];
+  return 4;
+}
+
 // The call has the name and the metadata of its only result; several are read off it under theirs.
+// A region of autocast gives a tuple in any case.
 static bool push_call(wrapper *w, const region *r, size_t number) {
   ig_ctx *c = w->c;
+  const ig_hop *hop = w->casts ? &ig_hop_autocast : &ig_hop_set_grad;
   ig_node *attr = push_attr(w, r, number);
-  ig_value *args = ig_scope_push(c, (r->operands.n + 2) * sizeof *args);
+  ig_value *args = ig_scope_push(c, (r->operands.n + 5) * sizeof *args);
   ig_value *vals = ig_scope_push(c, r->outs.n * sizeof *vals + 1);
   if (!attr || !args || !vals) return false;
-  args[0] = ig_of_bool(w->from->no_grad);
-  args[1] = ig_of_node(attr);
+  size_t n = settings(w, r, args);
+  args[n++] = ig_of_node(attr);
   for (size_t i = 0; i < r->operands.n; i++) {
-    args[i + 2] = ig_of_node(w->map[r->operands.at[i]->index]);
+    args[n++] = ig_of_node(w->map[r->operands.at[i]->index]);
   }
   for (size_t i = 0; i < r->outs.n; i++) vals[i] = r->outs.at[i]->val;
   bool one = r->outs.n == 1;
+  bool bare = one && !w->casts;
   ig_node proto = {.kind = IG_NODE_CALL,
                    .callee = IG_CALLEE_HOP,
-                   .hop = &ig_hop_set_grad,
-                   .target = ig_hop_set_grad.path,
+                   .hop = hop,
+                   .target = hop->path,
                    .effect = r->outs.n == 0,
                    .args = args,
-                   .npos = r->operands.n + 2,
-                   .val = one ? vals[0] : ig_of_list(vals, r->outs.n)};
+                   .npos = n,
+                   .val = bare ? vals[0] : ig_of_list(vals, r->outs.n)};
   take_meta(w, &proto, one ? r->outs.at[0] : r->first);
-  if (!one && proto.meta[IG_META_TORCH_FN]) {
+  if (!bare && proto.meta[IG_META_TORCH_FN]) {
     proto.meta[IG_META_TORCH_FN] =
-        "wrap_with_set_grad_enabled;WrapWithSetGradEnabled.wrap_with_set_grad_enabled";
+        w->casts ? "wrap_with_autocast;WrapWithAutocast.wrap_with_autocast"
+                 : "wrap_with_set_grad_enabled;WrapWithSetGradEnabled.wrap_with_set_grad_enabled";
     proto.meta[IG_META_SOURCE_FN] = NULL;
   }
-  const char *name = one ? r->outs.at[0]->name : ig_hop_set_grad.base;
-  ig_node *call = ig_graph_push(c, w->to, &proto, name);
-  if (call && one) w->map[r->outs.at[0]->index] = call;
-  return call && (one || push_items(w, r, call));
+  ig_node *call = ig_graph_push(c, w->to, &proto, one ? r->outs.at[0]->name : hop->base);
+  if (call && bare) w->map[r->outs.at[0]->index] = call;
+  return call && (bare || push_items(w, r, call));
+}
+
+// Regions inside of the region.
+static bool wrap_inner(const wrapper *w, region *r) {
+  if (!w->casts || !has_switches(r->g, true)) return true;
+  ig_graph *inner = NULL;
+  if (wrap_regions(w->c, r->g, true, &inner) != IG_OK) return false;
+  ig_graph_free(r->g);
+  r->g = inner;
+  return true;
 }
 
 static bool copy_region(wrapper *w, size_t number) {
@@ -207,13 +271,14 @@ static bool copy_region(wrapper *w, size_t number) {
   r->g = ig_graph_create(w->c, w->from->sym);
   if (!r->g) return false;
   r->g->host = w->from->host;
-  r->g->no_grad = !w->from->no_grad;
+  r->g->no_grad = w->from->no_grad == w->casts;
   const ig_node *n = r->first;
-  for (; n && w->where[n->index] == number + 1 && !ig_node_is_grad_mode(n, NULL); n = n->next) {
+  for (; n && w->where[n->index] == number + 1; n = n->next) {
     if (!copy_inside(w, r, n)) return false;
   }
   ig_scope s = ig_scope_open(w->c);
-  bool ok = end_region(w, r) && ig_graph_verify(w->c, r->g) == IG_OK && push_call(w, r, number);
+  bool ok = end_region(w, r) && ig_graph_verify(w->c, r->g) == IG_OK && wrap_inner(w, r) &&
+            push_call(w, r, number);
   ig_scope_close(w->c, s);
   return ok;
 }
@@ -234,7 +299,7 @@ static bool copy_all(wrapper *w) {
   if (!copy_state(w)) return false;
   for (const ig_node *n = w->from->first; n; n = n->next) {
     size_t home = w->where[n->index];
-    if (ig_node_is_grad_mode(n, NULL)) continue;
+    if (!home && is_switch(n, w->casts)) continue;
     if (home > done) {
       done = home;
       if (!copy_region(w, home - 1)) return false;
@@ -242,7 +307,7 @@ static bool copy_all(wrapper *w) {
     if (home) continue;
     ig_node *copy = ig_copy_node(&k, n, NULL, n->name, NULL, NULL);
     w->map[n->index] = copy;
-    if (!wrap_sub(w->c, copy)) return false;
+    if (!wrap_sub(w, copy)) return false;
   }
   return true;
 }
@@ -257,11 +322,11 @@ static void free_regions(wrapper *w) {
   }
 }
 
-ig_status ig_graph_wrap_grad_regions(ig_ctx *c, const ig_graph *g, ig_graph **out) {
+static ig_status wrap_regions(ig_ctx *c, const ig_graph *g, bool casts, ig_graph **out) {
   *out = NULL;
   if (c->status != IG_OK) return c->status;
   ig_scope s = ig_scope_open(c);
-  wrapper w = {.c = c, .from = g, .n = count_switches(g) + 1};
+  wrapper w = {.c = c, .casts = casts, .from = g, .n = count_switches(g, casts) + 1};
   w.to = ig_graph_create(c, g->sym);
   size_t n = g->next_index;
   size_t bytes = n * (sizeof *w.map + sizeof *w.where + sizeof *w.given) + w.n * sizeof *w.at + 1;
@@ -289,15 +354,26 @@ ig_status ig_graph_wrap_grad_regions(ig_ctx *c, const ig_graph *g, ig_graph **ou
   return c->status;
 }
 
+ig_status ig_graph_wrap_grad_regions(ig_ctx *c, const ig_graph *g, ig_graph **out) {
+  return wrap_regions(c, g, false, out);
+}
+
 ig_status ig_program_wrap_grad_regions(ig_ctx *c, ig_program *p, ig_program **out) {
   *out = NULL;
   if (c->status != IG_OK) return c->status;
-  if (!has_switches(p->graph)) {
-    *out = ig_program_retain(p);
-    return IG_OK;
+  ig_graph *g = ig_graph_retain(p->graph);
+  for (int casts = 1; casts >= 0 && c->status == IG_OK; casts--) {
+    if (!has_switches(g, casts)) continue;
+    ig_graph *wrapped = NULL;
+    if (wrap_regions(c, g, casts, &wrapped) != IG_OK) break;
+    ig_graph_free(g);
+    g = wrapped;
   }
-  ig_graph *g = NULL;
-  IG_RETURN_IF_ERR(ig_graph_wrap_grad_regions(c, p->graph, &g));
+  if (c->status != IG_OK || g == p->graph) {
+    ig_graph_free(g);
+    *out = c->status == IG_OK ? ig_program_retain(p) : NULL;
+    return c->status;
+  }
   *out = ig_pass_program(c, p, g, NULL, NULL);
   if (*out) (*out)->training = p->training;
   return c->status;

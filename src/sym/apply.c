@@ -52,7 +52,9 @@ static const ig_expr *combine(ig_ctx *c, ig_expr_kind kind, const ig_expr *a, co
   ig_expr_memo *m = memo_of(t, kind, a, b);
   if (m && m->a == a && m->b == b && m->kind == (uint32_t)kind) return m->result;
   bool mod = kind == IG_EXPR_MOD;
-  const ig_expr *e = ig_expr_make2(c, mod ? ig_mod_kind(a, b) : kind, a, b);
+  const ig_expr *made = ig_expr_make2(c, mod ? ig_mod_kind(a, b) : kind, a, b);
+  const ig_expr *e =
+      made ? ig_expr_simplify(c, made) : NULL;  // numbers of programs are multiplied out
   if (m && e) *m = (ig_expr_memo){a, b, e, (uint32_t)kind};
   return e;
 }
@@ -251,5 +253,6 @@ void ig_sym_apply(ig_ctx *c, ig_expr_kind fn, const ig_value *args, size_t n, ig
     }
   }
   const ig_expr *r = apply_symbolic(c, fn, e, n);
+  if (r) r = ig_expr_simplify(c, r);
   if (r) ig_value_of_expr(r, out);
 }

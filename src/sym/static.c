@@ -2,6 +2,7 @@
 // What is known without a guard: constants after simplification, facts, then every symbol measured
 // from its lower bound (so that sums of non-negative terms show their sign), then intervals.
 #include "sym/env.h"
+#include "sym/poly.h"
 
 // Most that a size-like symbol is taken to be by shape rules.
 static const ig_wide huge = (ig_wide)1 << 48;
@@ -52,8 +53,19 @@ static ig_answer from_range(ig_vrange r) {
   return r.lo ? IG_YES : IG_NO;
 }
 
+// Eq(Mod(s0*s1 + s1, s1), 0): a product that was multiplied out is still a multiple of its factors.
+static bool is_multiple(ig_ctx *c, const ig_expr *e) {
+  if (e->kind != IG_EXPR_EQ && e->kind != IG_EXPR_NE) return false;
+  size_t zero = ig_expr_is_int(e->args[0], 0) ? 0 : 1;
+  const ig_expr *mod = e->args[1 - zero];
+  bool asked = ig_expr_is_int(e->args[zero], 0) && mod->kind == IG_EXPR_MOD &&
+               mod->args[1]->kind != IG_EXPR_CONST;
+  return asked && ig_poly_divide(c, mod->args[0], mod->args[1]) != NULL;
+}
+
 static ig_answer of_atom(asker *a, const ig_expr *e, bool facts) {
   ig_ctx *c = a->c;
+  if (is_multiple(c, e)) return e->kind == IG_EXPR_EQ ? IG_YES : IG_NO;
   ig_answer known = facts ? ig_env_recall(c, e) : IG_UNKNOWN;
   if (known != IG_UNKNOWN) return known;
   known = from_range(ig_expr_range_with(c, e, plain_range, a));

@@ -96,3 +96,63 @@ def test_programs_keep_the_casts(strict: bool) -> None:
         assert got.dtype is torch.bfloat16
         torch.testing.assert_close(got, want, rtol=0.02, atol=0.02)
     assert not torch.is_autocast_enabled("cpu")
+
+
+class Mixed(torch.nn.Module):
+    """Regions inside of regions, and a result that leaves each of them."""
+
+    def __init__(self):
+        super().__init__()
+        self.lin = torch.nn.Linear(2, 2)
+
+    def forward(self, x, y):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            z = x @ y
+            w = self.lin(z)
+            with torch.autocast("cpu", enabled=False):
+                q = w.float() @ x
+            u = q @ y
+        with torch.no_grad():
+            t = z.float() * 2
+        return z.float() + 1, u, t
+
+
+def _same(found, expected):
+    for a, b in zip(found, expected, strict=True):
+        assert a.dtype == b.dtype and torch.equal(a, b)
+
+
+def test_a_strict_export_keeps_regions():
+    torch.manual_seed(1)
+    model, args = Mixed(), (torch.randn(2, 2), torch.randn(2, 2))
+    ep = torch.export.export(model, args)
+    subs = {name: str(sub.code) for name, sub in ep.graph_module.named_modules() if name}
+    assert ep.graph_module.code.count("torch.ops.higher_order.wrap_with_autocast('cpu', torch.bfloat16, True") == 1
+    assert "wrap_with_autocast('cpu', torch.bfloat16, False" in subs["submod_1"]
+    assert "bfloat16" not in subs["submod_1"].replace("wrap_with_autocast('cpu', torch.bfloat16", "")
+    expected = model(*args)
+    _same(ep.module()(*args), expected)
+    _same(torch.export.unflatten(ep)(*args), expected)
+    lowered = ep.run_decompositions()
+    assert "wrap_with_autocast" not in lowered.graph_module.code
+    _same(lowered.module()(*args), expected)
+
+
+@pytest.mark.parametrize("strict", (True, False))
+def test_regions_are_captured_again(strict):
+    torch.manual_seed(1)
+    model, args = Mixed(), (torch.randn(2, 2), torch.randn(2, 2))
+    again = torch.export.export(torch.export.export(model, args).module(), args, strict=strict)
+    assert ("wrap_with_autocast" in again.graph_module.code) == strict
+    _same(again.module()(*args), model(*args))
+
+
+def test_casts_are_made_from_the_last_operand_on():
+    class Product(torch.nn.Module):
+        def forward(self, x, y):
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                return x @ y
+
+    args = (torch.ones(2, 2), torch.ones(2, 2))
+    code = torch.export.export(Product(), args, strict=False).graph_module.code
+    assert code.index("_to_copy.default(y") < code.index("_to_copy.default(x")

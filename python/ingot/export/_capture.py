@@ -25,6 +25,7 @@ class Options:
     allow_rnn: bool = True
     grad_modes: bool = True  # switches of the grad mode become nodes
     inference: bool = False  # the program will have no writes
+    regions: bool = False  # regions of autocast stay regions
 
 
 def _check_arguments(mod: Any, args: Any, kwargs: Any) -> dict[str, Any]:
@@ -140,7 +141,7 @@ class _Run:
         env = _env_of_fakes(self.state, inputs)
         _C.capture_begin(
             strict=self.options.strict, grad_modes=self.options.grad_modes, env=env, late_names=True,
-            inference=self.options.inference,
+            inference=self.options.inference, implied_casts=self.options.regions,
         )  # fmt: skip
         try:
             program = self.record(inputs, entries)

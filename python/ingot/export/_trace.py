@@ -62,7 +62,7 @@ def _export_for_training(
     """A program of training level: composite operators whole, writes in place."""
     run = _capture(mod, args, kwargs, dynamic_shapes, strict)
     run.result.set_training(True)
-    return _program(run, _with_asserts(run.result).name_inputs(run.shown))
+    return _program(run, _with_asserts(run.result).read_sizes_first().name_inputs(run.shown))
 
 
 def _export(
@@ -83,7 +83,7 @@ def _export(
         mod, args, kwargs, dynamic_shapes, strict,
         disable_forced_specializations=_disable_forced_specializations,
         allow_complex_guards=_allow_complex_guards_as_runtime_asserts or allow_complex_guards_as_runtime_asserts,
-        grad_modes=True, inference=True,
+        grad_modes=True, inference=True, regions=strict and pre_dispatch,
     )  # fmt: skip
     if not pre_dispatch:
         return _program(run, _with_asserts(run.result.decompose(core=False, once=True)).name_inputs(run.shown))

@@ -56,6 +56,7 @@ class Dim:
         self._bounds = low, high
         self._root = self
         self._factor, self._term = 1, 0
+        self._made_in = sys._getframe(1).f_code
 
     @classmethod
     def _derive(cls, root: Dim, factor: int, term: int) -> Dim:
@@ -123,6 +124,13 @@ class Dim:
 
     def _derived(self) -> bool:
         return self._root is not self
+
+    def _as_class(self) -> str:
+        """How PyTorch, whose dims are classes of the module that makes them, shows it."""
+        import inspect  # seldom needed
+
+        module = inspect.getmodule(self._made_in)
+        return f"<class '{module.__name__ if module else '__main__'}.{self.__name__}'>"
 
     def _entry(self) -> tuple:
         """What the engine is told."""
@@ -344,7 +352,7 @@ class _Reader:
             raise UserError(
                 UserErrorType.INVALID_INPUT,
                 f"Found different definitions {_readable(known)} and {_readable(root)} for the same symbolic "
-                f"dimension {root.__name__}!",
+                f"dimension {root._as_class()}!",
             )
         _ = dim.min  # its own complaint about a derived size below 0
         return dim._entry()
