@@ -23,20 +23,22 @@ static PyObject *check_proto(PyObject *m, PyObject *args, PyObject *kwargs) {
   ig_ctx *c = py_ctx();
   ig_onnx_model *model = NULL;
   ig_status st = ig_onnx_parse(c, "model", bytes.buf, (size_t)bytes.len, NULL, NULL, &model);
-  if (st == IG_OK) st = ig_onnx_check(c, model);
+  if (st == IG_OK) st = full ? ig_onnx_check_shapes(c, model) : ig_onnx_check(c, model);
   ig_onnx_free(model);
   PyBuffer_Release(&bytes);
   return verdict(c, st);
 }
 
-static PyObject *check_file(PyObject *m, PyObject *path) {
+static PyObject *check_file(PyObject *m, PyObject *args) {
   (void)m;
   PyObject *bytes = NULL;
-  if (!PyUnicode_FSConverter(path, &bytes)) return NULL;
+  int full = 0;
+  if (!PyArg_ParseTuple(args, "O&|p:check_onnx_file", PyUnicode_FSConverter, &bytes, &full))
+    return NULL;
   ig_ctx *c = py_ctx();
   ig_onnx_model *model = NULL;
   ig_status st = ig_onnx_open(c, PyBytes_AS_STRING(bytes), NULL, &model);
-  if (st == IG_OK) st = ig_onnx_check(c, model);
+  if (st == IG_OK) st = full ? ig_onnx_check_shapes(c, model) : ig_onnx_check(c, model);
   ig_onnx_free(model);
   Py_DECREF(bytes);
   return verdict(c, st);
@@ -121,6 +123,6 @@ PyMethodDef py_onnx_check_functions[] = {
     {"infer_onnx", infer_proto, METH_O, "Bytes of a model -> the same with inferred shapes."},
     {"_check_onnx_proto", (PyCFunction)(void (*)(void))check_proto, METH_VARARGS | METH_KEYWORDS,
      "_check_onnx_proto(proto, full_check=False): RuntimeError lists what is wrong with a model."},
-    {"check_onnx_file", check_file, METH_O, "The same for a file and its external data."},
+    {"check_onnx_file", check_file, METH_VARARGS, "The same for a file and its external data."},
     {NULL, NULL, 0, NULL},
 };

@@ -24,6 +24,9 @@ IG_API IG_MUST_USE ig_status ig_onnx_parse(ig_ctx *c, const char *name, const vo
 // numbers of inputs and outputs, element types, functions, sub-graphs. IG_INVALID lists all
 // problems, a line each, by node and attribute.
 IG_API IG_MUST_USE ig_status ig_onnx_check(ig_ctx *c, const ig_onnx_model *m);
+// The same, and by shape inference: nodes whose operands do not fit each other, sizes that are
+// declared otherwise than they are computed.
+IG_API IG_MUST_USE ig_status ig_onnx_check_shapes(ig_ctx *c, const ig_onnx_model *m);
 // Shape inference: writes the model (its bytes are `data`) with what can be said of its values in
 // value_info and outputs: element types, sizes as numbers or as expressions of the inputs'
 // dim_params that hold whatever these are. What is not known stays unknown; no model is refused.

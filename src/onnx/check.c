@@ -63,6 +63,8 @@ static void check_attr(ig_om_checker *k, const ig_om_graph *g, const ig_om_node 
                   a->name, a->ref);
   if (a->type == IG_OM_ATTR_UNDEFINED)
     ig_om_problem(k, g, n, "attribute '%s' has no type", a->name);
+  else if (a->mixed && !k->loose && k->m->ir_version > 1)
+    ig_om_problem(k, g, n, "attribute '%s': its type is not that of what it holds", a->name);
   if (!schema || a->type == IG_OM_ATTR_UNDEFINED) return;
   const ig_onnx_attr_schema *want = ig_onnx_schema_attr(schema, a->name);
   if (!want) {
@@ -229,6 +231,8 @@ static void check_info(ig_om_checker *k, const ig_om_graph *g, const char *what,
   while (t->of && t->kind != IG_OM_MAP_TYPE) t = t->of;
   if (t->kind == IG_OM_TENSOR_TYPE && !ig_onnx_elem_name(t->elem))
     ig_om_problem(k, g, NULL, "%s '%s': %d is no element type", what, i->name, t->elem);
+  if (need_type && t == &i->type && t->kind == IG_OM_TENSOR_TYPE && !t->has_shape && !k->loose)
+    ig_om_problem(k, g, NULL, "%s '%s' has no shape", what, i->name);
   for (int d = 0; d < t->ndim; d++) {
     if (t->dims[d].value < -1)
       ig_om_problem(k, g, NULL, "%s '%s': dimension %d is %lld", what, i->name, d,
@@ -332,8 +336,22 @@ static void check_opsets(ig_om_checker *k) {
   }
 }
 
+static void check_metadata(ig_om_checker *k) {
+  const ig_onnx_model *m = k->m;
+  ig_map seen = ig_map_make(k->c->alloc);
+  for (size_t i = 0; i < m->nmetadata; i++) {
+    ig_map_value *v = ig_map_put(&seen, m->metadata[i].key);
+    if (!v)
+      (void)ig_fail(k->c, IG_NOMEM, "out of memory");
+    else if (v->num++)
+      ig_om_problem(k, NULL, NULL, "metadata '%s' is given twice", m->metadata[i].key);
+  }
+  ig_map_free(&seen);
+}
+
 static void check_all(ig_om_checker *k) {
   const ig_onnx_model *m = k->m;
+  if (!k->loose) check_metadata(k);
   if (m->ir_version < 1)
     ig_om_problem(k, NULL, NULL, "ir_version is missing or %lld", (long long)m->ir_version);
   else if (m->ir_version > ig_onnx_newest_ir())
@@ -363,16 +381,26 @@ static void check_all(ig_om_checker *k) {
   check_graph(k, m->graph, NULL);
 }
 
-ig_status ig_onnx_check(ig_ctx *c, const ig_onnx_model *m) {
-  if (c->status != IG_OK) return c->status;
-  ig_om_checker k = {.c = c, .m = m, .text = ig_str_make(c->alloc)};
-  check_all(&k);
-  if (k.problems > MAX_PROBLEMS) ig_str_add(&k.text, "\n%zu more", k.problems - MAX_PROBLEMS);
-  if (c->status == IG_OK && k.text.failed) (void)ig_fail(c, IG_NOMEM, "out of memory");
-  if (c->status == IG_OK && k.problems == 1)
-    ig_fail_text(c, IG_INVALID, "%s: %s", m->name, k.text.at);
-  else if (c->status == IG_OK && k.problems)
-    ig_fail_text(c, IG_INVALID, "%s: %zu problems:\n%s", m->name, k.problems, k.text.at);
-  ig_str_free(&k.text);
+ig_status ig_om_check_report(ig_om_checker *k) {
+  ig_ctx *c = k->c;
+  const char *name = k->m->name;
+  if (k->problems > MAX_PROBLEMS) ig_str_add(&k->text, "\n%zu more", k->problems - MAX_PROBLEMS);
+  if (c->status == IG_OK && k->text.failed) (void)ig_fail(c, IG_NOMEM, "out of memory");
+  if (c->status == IG_OK && k->problems == 1)
+    ig_fail_text(c, IG_INVALID, "%s: %s", name, k->text.at);
+  else if (c->status == IG_OK && k->problems)
+    ig_fail_text(c, IG_INVALID, "%s: %zu problems:\n%s", name, k->problems, k->text.at);
+  ig_str_free(&k->text);
   return c->status;
+}
+
+ig_status ig_om_check(ig_ctx *c, const ig_onnx_model *m, bool loose) {
+  if (c->status != IG_OK) return c->status;
+  ig_om_checker k = {.c = c, .m = m, .loose = loose, .text = ig_str_make(c->alloc)};
+  check_all(&k);
+  return ig_om_check_report(&k);
+}
+
+ig_status ig_onnx_check(ig_ctx *c, const ig_onnx_model *m) {
+  return ig_om_check(c, m, false);
 }

@@ -28,6 +28,7 @@ typedef struct ig_om_checker {
   const ig_om_function *function;  // whose body is checked; NULL: the main graph
   const ig_om_opset *opsets;       // of the model or that function
   size_t nopsets;
+  bool loose;   // lacks that harm nobody are let pass: shapes, types of attributes, unique metadata
   ig_str text;  // the problems, a line each
   size_t problems;
 } ig_om_checker;
@@ -44,5 +45,9 @@ enum { IG_OM_MAX_VARS = 16 };
 ig_om_known ig_om_result_type(const ig_om_node *n, const ig_onnx_schema *s, const ig_onnx_param *p,
                               const ig_om_known *vars);
 ig_om_known ig_om_known_of_type(const ig_om_type *t);
+
+// IG_INVALID with all problems of m, if there are any.
+ig_status ig_om_check_report(ig_om_checker *k);
+ig_status ig_om_check(ig_ctx *c, const ig_onnx_model *m, bool loose);
 
 #endif

@@ -261,22 +261,27 @@ static size_t attr_count(ig_om_attr_type type, const attr_lists *l) {
 }
 
 // Old writers leave the type out: what is there tells.
+static const struct {
+  unsigned field;
+  ig_om_attr_type type;
+} by_field[] = {{2, IG_OM_ATTR_FLOAT},   {3, IG_OM_ATTR_INT},     {4, IG_OM_ATTR_STRING},
+                {5, IG_OM_ATTR_TENSOR},  {6, IG_OM_ATTR_GRAPH},   {7, IG_OM_ATTR_FLOATS},
+                {8, IG_OM_ATTR_INTS},    {9, IG_OM_ATTR_STRINGS}, {10, IG_OM_ATTR_TENSORS},
+                {11, IG_OM_ATTR_GRAPHS}, {14, IG_OM_ATTR_TYPE},   {15, IG_OM_ATTR_TYPES},
+                {22, IG_OM_ATTR_SPARSE}, {23, IG_OM_ATTR_SPARSES}};
+
+enum { NFIELDS = sizeof by_field / sizeof *by_field };
+
 static ig_om_attr_type guess_type(unsigned seen) {
-  static const struct {
-    unsigned field;
-    ig_om_attr_type type;
-  } by_field[] = {{2, IG_OM_ATTR_FLOAT},   {3, IG_OM_ATTR_INT},     {4, IG_OM_ATTR_STRING},
-                  {5, IG_OM_ATTR_TENSOR},  {6, IG_OM_ATTR_GRAPH},   {7, IG_OM_ATTR_FLOATS},
-                  {8, IG_OM_ATTR_INTS},    {9, IG_OM_ATTR_STRINGS}, {10, IG_OM_ATTR_TENSORS},
-                  {11, IG_OM_ATTR_GRAPHS}, {14, IG_OM_ATTR_TYPE},   {15, IG_OM_ATTR_TYPES},
-                  {22, IG_OM_ATTR_SPARSE}, {23, IG_OM_ATTR_SPARSES}};
-  for (size_t i = 0; i < sizeof by_field / sizeof *by_field; i++) {
+  for (size_t i = 0; i < NFIELDS; i++) {
     if (seen & 1u << by_field[i].field) return by_field[i].type;
   }
   return IG_OM_ATTR_UNDEFINED;
 }
 
 static void attr_finish(ig_om_parser *p, ig_om_attr *a, attr_lists *l, unsigned seen) {
+  for (size_t i = 0; i < NFIELDS; i++)
+    a->mixed |= (seen & 1u << by_field[i].field) && by_field[i].type != a->type;
   if (!a->type) a->type = guess_type(seen);
   a->n = attr_count(a->type, l);
   a->ints = IG_OM_SETTLE(p, &l->ints);

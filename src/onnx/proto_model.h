@@ -150,7 +150,8 @@ typedef struct ig_om_attr {
   const char *doc;
   const char *ref;  // inside functions: the attribute of the caller that is meant; NULL: none
   ig_om_attr_type type;
-  size_t n;  // elements of the list forms; 1 otherwise
+  bool mixed;  // what it holds is of another type than it says, or of several
+  size_t n;    // elements of the list forms; 1 otherwise
   float f;
   int64_t i;
   ig_bytes s;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ingot/file.h"
+#include "onnx/check.h"
 #include "onnx/model.h"
 #include "onnx/proto_parse.h"
 #include "onnx_read/infer.h"
@@ -571,7 +572,7 @@ static ig_status convert(ig_cv *v, const ig_onnx_model *m) {
   IG_RETURN_IF_ERR(v->c->status);
   sweep_model(v, m->graph, v->to.graph);
   IG_RETURN_IF_ERR(ig_om_resolve(v->c, &v->to));
-  return ig_onnx_check(v->c, &v->to);
+  return ig_om_check(v->c, &v->to, true);
 }
 
 static ig_status check_request(ig_ctx *c, const ig_onnx_model *m, int opset) {

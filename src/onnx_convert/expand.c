@@ -300,7 +300,7 @@ static const struct {
     {"Sign", 9, NULL, "Sub(Cast<to=$0>(Greater($0, 0)), Cast<to=$0>(Less($0, 0)))"},
     {"Sinh", 9, NULL, "Mul(0.5, Sub(Exp($0), Exp(Neg($0))))"},
     {"Cosh", 9, NULL, "Mul(0.5, Add(Exp($0), Exp(Neg($0))))"},
-    {"Asinh", 9, NULL, "Log(Add($0, Sqrt(Add(Mul($0, $0), 1))))"},
+    {"Asinh", 9, NULL, "Mul(Sign($0), Log(Add(Abs($0), Sqrt(Add(Mul($0, $0), 1)))))"},
     {"Acosh", 9, NULL, "Log(Add($0, Sqrt(Sub(Mul($0, $0), 1))))"},
     {"Atanh", 9, NULL, "Mul(0.5, Log(Div(Add(1, $0), Sub(1, $0))))"},
     {"BitwiseNot", 18, NULL, "Sub(Sub(0, $0), 1)"},

@@ -153,7 +153,7 @@ typedef struct loop {
 
 static bool take_trip(ig_rd *r) {
   if (r->trips_left-- > 0) return true;
-  ig_rd_fail(r, IG_RUNTIME, "more rounds than the limits allow");
+  ig_rd_fail(r, r->told ? IG_UNSUPPORTED : IG_RUNTIME, "more rounds than the limits allow");
   return false;
 }
 

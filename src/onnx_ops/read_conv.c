@@ -232,15 +232,29 @@ static bool blocks_read(ig_rd *r, const ig_tensor *x, blocks *b) {
   return true;
 }
 
+// Two dimensions: with the pads as part of the image, which are cut off afterwards.
+static ig_tensor *flat_col2im(ig_rd *r, ig_tensor *x, const blocks *b) {
+  static const int64_t zeros[2];
+  int64_t size[2] = {b->image[0], b->image[1]};
+  for (int i = 0; i < 2 && !b->w.symmetric; i++) size[i] += b->w.before[i] + b->w.after[i];
+  const int64_t *pads = b->w.symmetric ? b->w.before : zeros;
+  ig_tensor *y =
+      ig_col2im(r->c, x, ig_rd_window_list(r, size, 2), ig_rd_window_list(r, b->block, 2),
+                ig_rd_window_list(r, b->w.dilation, 2), ig_rd_window_list(r, pads, 2),
+                ig_rd_window_list(r, b->w.stride, 2));
+  for (int i = 0; i < 2 && !b->w.symmetric && y; i++)
+    y = ig_rd_slice(r, y, 2 + i, b->w.before[i], b->w.before[i] + b->image[i], 1);
+  return y;
+}
+
 static void read_col2im(ig_rd *r) {
   ig_tensor *x = ig_rd_in(r, 0);
   blocks b;
   if (!x || !blocks_read(r, x, &b)) return;
-  if (b.n == 2 && b.w.symmetric) {
-    ig_rd_out(r, 0,
-              ig_col2im(r->c, x, ig_rd_window_list(r, b.image, 2), ig_rd_window_list(r, b.block, 2),
-                        ig_rd_window_list(r, b.w.dilation, 2), ig_rd_window_list(r, b.w.before, 2),
-                        ig_rd_window_list(r, b.w.stride, 2)));
+  bool padded = b.n == 2;
+  for (int i = 0; i < b.n; i++) padded &= b.w.before[i] >= 0 && b.w.after[i] >= 0;
+  if (padded) {
+    ig_rd_out(r, 0, flat_col2im(r, x, &b));
     return;
   }
   const float *data = ig_rd_bytes(r, x, IG_F32);

@@ -245,8 +245,10 @@ static void cumulate(ig_rd *r, bool product) {
     ig_int sizes[IG_MAX_DIM];
     for (int i = 0; i < t->ndim; i++) sizes[i] = i == axis ? ig_const(1) : ig_sizes(t)[i];
     ig_tensor *head = ig_rd_full(r, sizes, (size_t)t->ndim, product, d);
-    ig_tensor *parts[2] = {head, ig_rd_slice(r, t, axis, 0, -1, 1)};
+    ig_tensor *parts[2] = {head, t};
+    ig_int size = ig_sizes(t)[axis];
     t = ig_rd_cat(r, parts, 2, axis);
+    if (t) t = ig_narrow(r->c, t, ig_const(axis), ig_const(0), size);
   }
   ig_value dtype = ig_of_dtype(d);
   t = !t        ? NULL

@@ -72,9 +72,7 @@ static void compare(ig_rd *r, binary_fn *fn) {
   static void name(ig_rd *r) { \
     unary(r, fn);              \
   }
-UNARY(read_abs, ig_abs)
 UNARY(read_neg, ig_neg)
-UNARY(read_sign, ig_sign)
 UNARY(read_ceil, ig_ceil)
 UNARY(read_floor, ig_floor)
 UNARY(read_round, ig_round)
@@ -100,6 +98,19 @@ UNARY(read_sigmoid, ig_sigmoid)
 UNARY(read_hardswish, ig_hardswish)
 UNARY(read_mish, ig_mish)
 UNARY(read_bitwise_not, ig_bitwise_not)
+
+// What has no sign is itself, and 1 unless it is 0.
+static void read_abs(ig_rd *r) {
+  ig_tensor *x = ig_rd_in(r, 0);
+  ig_rd_out_like(r, 0, x && !is_wide(x->dtype) ? ig_abs(r->c, x) : x, 0);
+}
+static void read_sign(ig_rd *r) {
+  ig_tensor *x = ig_rd_in(r, 0);
+  if (!x) return;
+  ig_dtype d = x->dtype;
+  x = is_wide(d) ? ig_cast(r->c, x, IG_BOOL) : ig_sign(r->c, x);
+  ig_rd_out_like(r, 0, ig_cast(r->c, x, d), 0);
+}
 
 #define BINARY(name, kind, fn) \
   static void name(ig_rd *r) { \
@@ -178,7 +189,11 @@ static void read_pow(ig_rd *r) {
 }
 
 static void read_mod(ig_rd *r) {
-  if (ig_rd_attr_int(r, "fmod", 0)) {
+  ig_tensor *a = ig_rd_in(r, 0);
+  ig_tensor *b = second(r, a);
+  if (a && b && a->dtype == IG_U64) {
+    ig_rd_out(r, 0, ig_rd_sub(r, a, ig_rd_mul(r, ig_rd_div(r, a, b), b)));
+  } else if (ig_rd_attr_int(r, "fmod", 0)) {
     binary(r, ig_fmod_tensor);
   } else {
     binary(r, ig_remainder_tensor);
@@ -190,7 +205,8 @@ static void read_bit_shift(ig_rd *r) {
   if (strcmp(direction, "LEFT") == 0) {
     binary(r, ig_bitwise_left_shift_tensor);
   } else if (strcmp(direction, "RIGHT") == 0) {
-    binary(r, ig_bitwise_right_shift_tensor);
+    ig_tensor *a = ig_rd_in(r, 0);
+    ig_rd_out(r, 0, ig_rd_shift_right(r, a, second(r, a)));
   } else {
     ig_rd_fail(r, IG_INVALID, "attribute 'direction': found '%s', expected LEFT or RIGHT",
                direction);

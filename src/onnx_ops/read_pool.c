@@ -26,8 +26,12 @@ static void exact_after(ig_rd *r, const ig_tensor *x, const ig_rd_window *w, con
   }
 }
 
-static double lowest(ig_dtype d) {
-  return d == IG_U8 ? 0 : d == IG_I8 ? -128 : d == IG_F16 ? -65504 : -INFINITY;
+// Integers are widened where pads stand beside them, so that no element is as low as a pad.
+static ig_tensor *padded_low(ig_rd *r, ig_tensor *x, const int64_t *before, const int64_t *after,
+                             int n) {
+  bool whole = ig_dtype_is_integral(x->dtype);
+  if (whole) x = ig_cast(r->c, x, IG_I32);
+  return ig_rd_window_pad(r, x, before, after, n, whole ? INT32_MIN : -INFINITY);
 }
 
 static void max_pool(ig_rd *r, ig_tensor *x, const ig_rd_window *w, const int64_t *pad,
@@ -93,10 +97,10 @@ static void read_max_pool(ig_rd *r) {
     out_sizes(r, x, &w, out);
     exact_after(r, x, &w, out, after);
     memcpy(before, w.before, sizeof before);
-    padded = ig_rd_window_pad(r, x, before, after, w.n, lowest(x->dtype));
+    padded = padded_low(r, x, before, after, w.n);
     max_pool(r, padded, &w, zeros, false, outs);
   }
-  ig_rd_out(r, 0, ig_value_tensor(&outs[0]));
+  ig_rd_out(r, 0, ig_cast(r->c, ig_value_tensor(&outs[0]), x->dtype));
   if (!ig_rd_wants(r, 1) || !ig_rd_ok(r)) return;
   int64_t sizes[IG_WINDOW_MAX];
   for (int i = 0; i < w.n; i++) sizes[i] = ig_rd_plain(r, ig_sizes(padded)[2 + i]);

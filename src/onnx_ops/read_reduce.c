@@ -208,7 +208,7 @@ static ig_tensor *fn_log_softmax(ig_rd *r, ig_tensor *t, int axis) {
   return t ? ig_log_softmax_int(r->c, t, ig_const(axis)) : NULL;
 }
 static ig_tensor *fn_hardmax(ig_rd *r, ig_tensor *t, int axis) {
-  if (!t) return NULL;
+  if (!t || (!ig_sizes(t)[axis].expr && ig_sizes(t)[axis].value == 0)) return t;  // concrete: 0
   ig_tensor *best = ig_argmax_with(r->c, t, ig_of_i64(axis), true);
   ig_tensor *at = ig_arange_with(r->c, ig_of_int(ig_sizes(t)[axis]), ig_of_dtype(IG_I64), ig_none(),
                                  ig_none(), ig_none());

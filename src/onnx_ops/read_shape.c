@@ -346,11 +346,12 @@ static void read_split(ig_rd *r) {
   split_at(r, t, axis, given, n);
 }
 
-// Backwards: forwards through the reversed dimension.
+// Backwards: forwards through the reversed dimension. A start before the first element is the first
+// element, an end there is before it.
 static ig_tensor *slice_back(ig_rd *r, ig_tensor *t, int d, int64_t start, int64_t end,
                              int64_t step) {
   int64_t n = ig_rd_plain(r, ig_sizes(t)[d]);
-  if (start < 0) start = start < -n ? -1 : start + n;
+  if (start < 0) start = start < -n ? 0 : start + n;
   if (end < 0) end = end < -n ? -1 : end + n;
   start = start >= n ? n - 1 : start;
   end = end >= n ? n - 1 : end;
@@ -506,6 +507,7 @@ static void read_range(ig_rd *r) {
   for (size_t i = 0; i < 3; i++) {
     v[i] = whole ? ig_of_int(ig_rd_one_int(r, i)) : ig_of_f64(ig_rd_one_float(r, i));
   }
+  if (whole && ig_rd_ok(r)) v[2] = ig_of_i64(ig_rd_plain(r, v[2].i));
   if (!ig_rd_ok(r)) return;
   if (ig_value_is(&v[2], 0)) {
     ig_rd_fail(r, IG_INVALID, "delta is 0");
@@ -513,9 +515,9 @@ static void read_range(ig_rd *r) {
   }
   double count = (ig_value_f64(&v[1]) - ig_value_f64(&v[0])) / ig_value_f64(&v[2]);
   ig_int size = ig_const(count > 1e15 ? INT64_MAX / 16 : count > 0 ? (int64_t)count : 0);
-  if (!ig_rd_budget(r, &size, 1, t->dtype)) return;
   // A range that runs the wrong way is empty here, an error in ATen.
-  bool symbolic = whole && (v[0].i.expr || v[1].i.expr || v[2].i.expr);
+  bool symbolic = whole && (v[0].i.expr || v[1].i.expr);
+  if (!symbolic && !ig_rd_budget(r, &size, 1, t->dtype)) return;
   if (count <= 0 && !symbolic) v[1] = v[0];
   ig_rd_out(r, 0,
             ig_arange_start_step_with(r->c, v[0], v[1], v[2], ig_of_dtype(t->dtype), ig_none(),

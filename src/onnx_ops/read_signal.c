@@ -93,6 +93,8 @@ static void read_dft(ig_rd *r) {
     return;
   }
   bool is_complex = ig_int_eq_i64(r->c, ig_sizes(x)[x->ndim - 1], 2);
+  if (!is_complex && !ig_int_eq_i64(r->c, ig_sizes(x)[x->ndim - 1], 1))
+    ig_rd_fail(r, IG_INVALID, "the last dimension must be 1 (real) or 2 (complex)");
   int64_t size = ig_rd_plain(r, ig_sizes(x)[axis]);
   bool back = d.inverse && d.onesided;
   d.length = ig_rd_has(r, 1) ? ig_rd_one_const(r, 1) : back ? 2 * (size - 1) : size;

@@ -29,9 +29,12 @@ int64_t ig_rd_window_reach(const ig_rd_window *w, int i) {
 
 static void same_pads(ig_rd *r, const ig_tensor *x, bool upper, ig_rd_window *w) {
   for (int i = 0; i < w->n; i++) {
-    int64_t size = ig_rd_plain(r, ig_sizes(x)[2 + i]);
-    int64_t out = (size + w->stride[i] - 1) / w->stride[i];
-    int64_t total = (out - 1) * w->stride[i] + ig_rd_window_reach(w, i) - size;
+    int64_t total = ig_rd_window_reach(w, i) - 1;  // whatever the size is
+    if (w->stride[i] > 1) {
+      int64_t size = ig_rd_plain(r, ig_sizes(x)[2 + i]);
+      int64_t out = (size + w->stride[i] - 1) / w->stride[i];
+      total = (out - 1) * w->stride[i] + ig_rd_window_reach(w, i) - size;
+    }
     if (total < 0) total = 0;
     w->before[i] = upper ? total / 2 : total - total / 2;
     w->after[i] = total - w->before[i];

@@ -12,6 +12,7 @@
 #include "codec/proto.h"
 #include "onnx/check.h"
 #include "onnx_read/infer.h"
+#include "onnx_read/infer_rule.h"
 #include "onnx_read/reader.h"
 #include "op/record.h"
 #include "sym/env.h"
@@ -42,6 +43,8 @@ typedef struct inference {
   size_t asserts;  // that were there before the node
   bool assumed;    // the node holds only if names mean the same size (or are 1): say no names
   ig_om_checker checker;  // for element types; what it complains about is not told
+  ig_om_checker *strict;  // whom problems are told; NULL: nobody
+  bool unknown;           // of some value nothing was found
   ig_om_scope scope;
 } inference;
 
@@ -146,6 +149,31 @@ static void keep(inference *f, const char *name, const found *what) {
   at->num = f->values.n;
 }
 
+// Where the formula gave nothing, or only under an assumption: what the standard's rule says.
+static void apply_rule(ig_rd *r, inference *f, size_t i, int elem) {
+  ig_rd_value *v = r->out[i];
+  ig_rd_shape shape;
+  ig_dtype dtype = ig_rd_carrier(elem);
+  if ((v && !f->assumed) || dtype == IG_DTYPE_COUNT || !ig_rd_rule(r, i, &shape)) return;
+  if (v && (v->kind != IG_RD_TENSOR || !v->t || v->t->ndim != shape.ndim)) return;
+  for (int d = 0; d < shape.ndim; d++)
+    if (!shape.known[d])
+      shape.dims[d] = v && !ig_sizes(v->t)[d].expr ? ig_sizes(v->t)[d] : size_of(f, NULL);
+  const char *name = r->node->outputs[i];
+  ig_tensor *fake = ig_capture_input(r->c, name, dtype, shape.dims, shape.ndim);
+  if (!fake) return;
+  r->out[i] = ig_rd_of_tensor(r, fake, elem);
+  f->assumed = false;
+}
+
+// A rule that meets nonsense says nothing.
+static void try_rule(ig_rd *r, inference *f, size_t i, int elem) {
+  apply_rule(r, f, i, elem);
+  if (ig_rd_ok(r) || r->c->status == IG_NOMEM) return;
+  ig_ctx_clear(r->c);
+  r->noted = false;
+}
+
 static void told(ig_rd *r, const ig_om_node *n, void *user) {
   inference *f = user;
   const ig_onnx_schema *schema =
@@ -156,8 +184,12 @@ static void told(ig_rd *r, const ig_om_node *n, void *user) {
   f->asserts = env ? env->asserts.n : 0;
   for (size_t i = 0; i < n->noutputs && ig_rd_ok(r); i++) {
     if (!*n->outputs[i] || n->out[i] == IG_OM_NO_SLOT) continue;
-    const ig_rd_value *v = r->out[i];
     ig_om_known type = f->scope.values[n->out[i]];
+    bool assumed = f->assumed;
+    bool tensor = type.form == IG_ONNX_FORM_TENSOR;
+    try_rule(r, f, i, r->out[i] ? r->out[i]->elem : tensor ? type.elem : IG_OM_UNDEFINED);
+    const ig_rd_value *v = r->out[i];
+    f->unknown |= !v;
     found what = {.ndim = -1};
     if (v && v->kind == IG_RD_TENSOR)
       describe(f, &what, v);
@@ -167,7 +199,34 @@ static void told(ig_rd *r, const ig_om_node *n, void *user) {
       f->scope.values[n->out[i]] = (ig_om_known){IG_ONNX_FORM_TENSOR, what.elem};
       keep(f, n->outputs[i], &what);
     }
+    f->assumed = assumed;
   }
+}
+
+static bool is_fixed(const ig_rd_value *v) {
+  for (int d = 0; v && v->t && d < v->t->ndim; d++)
+    if (ig_sizes(v->t)[d].expr) return false;
+  for (size_t i = 0; v && v->ints && i < v->nints; i++)
+    if (v->ints[i].expr) return false;
+  return true;
+}
+
+// An error is the model's fault if every size was a number and nothing stood in the data; others
+// only tell that the formula cannot decide.
+static void failed(ig_rd *r, const ig_om_node *n, void *user) {
+  inference *f = user;
+  ig_status st = r->c->status;
+  bool fault = st == IG_INVALID || st == IG_MISMATCH || st == IG_RUNTIME || st == IG_BAD_INDEX;
+  bool plain = !n->function;
+  if (!f->strict || !fault) return;
+  for (size_t i = 0; i < n->nattrs; i++) plain &= n->attrs[i].type != IG_OM_ATTR_GRAPH;
+  for (size_t i = 0; i < r->nin && plain; i++) plain = is_fixed(r->in[i]);
+  if (!plain && (f->symbols.n || f->unknown)) return;
+  char who[256];
+  const char *text = ig_ctx_error(r->c);
+  const char *said = strstr(text, ig_om_node_text(f->m->graph, n, who, sizeof who));
+  if (said && said[strlen(who)] == ':') text = said + strlen(who) + 2;
+  ig_om_problem(f->strict, f->m->graph, n, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
 static void know_types(inference *f) {
@@ -195,6 +254,7 @@ static ig_status interpret(ig_rd *r, inference *f) {
   for (size_t i = 0; i < g->ninputs; i++)
     inputs[i] = g->input_defaults[i] ? NULL : input_of(r, f, &g->inputs[i]);
   r->told = told;
+  r->failed = failed;
   r->told_user = f;
   (void)ig_rd_graph(r, g, inputs, g->ninputs, results);
   ig_str_free(&f->checker.text);
@@ -226,6 +286,28 @@ static void put_info(ig_proto_writer *w, uint32_t field, const found *v) {
   ig_proto_close(w, tensor);
   ig_proto_close(w, type);
   ig_proto_close(w, info);
+}
+
+// Numbers that are declared must be those that are computed.
+static void compare(const inference *f, const found *v, const ig_om_info *declared) {
+  const ig_om_type *t = &declared->type;
+  if (!v || t->kind != IG_OM_TENSOR_TYPE) return;
+  if (t->elem && t->elem != v->elem)
+    ig_om_problem(f->strict, f->m->graph, NULL, "'%s' is declared %s and computed as %s", v->name,
+                  ig_onnx_elem_name(t->elem), ig_onnx_elem_name(v->elem));
+  if (v->ndim < 0 || !t->has_shape) return;
+  if (t->ndim != v->ndim) {
+    ig_om_problem(f->strict, f->m->graph, NULL, "'%s' is declared with %d dimensions and has %d",
+                  v->name, t->ndim, v->ndim);
+    return;
+  }
+  for (int d = 0; d < v->ndim; d++) {
+    int64_t said = t->dims[d].value;
+    if (said >= 0 && v->dims[d] >= 0 && said != v->dims[d])
+      ig_om_problem(f->strict, f->m->graph, NULL,
+                    "'%s': size %d is declared %lld and computed as %lld", v->name, d,
+                    (long long)said, (long long)v->dims[d]);
+  }
 }
 
 // What the model declares counts where it says more: numbers and names of dimensions stay.
@@ -331,9 +413,10 @@ static ig_status infer(inference *f) {
   return st;
 }
 
-static inference begin(ig_ctx *c, const ig_onnx_model *m, ig_status *st) {
+static inference begin(ig_ctx *c, const ig_onnx_model *m, ig_om_checker *strict, ig_status *st) {
   inference f = {.c = c,
                  .m = m,
+                 .strict = strict,
                  .arena = ig_arena_make(c->alloc),
                  .sizes = ig_map_make(c->alloc),
                  .by_name = ig_map_make(c->alloc)};
@@ -357,16 +440,29 @@ ig_status ig_onnx_infer(ig_ctx *c, const ig_onnx_model *m, const void *data, siz
                         struct ig_sink *sink) {
   IG_RETURN_IF_ERR(c->status);
   ig_status st = IG_OK;
-  inference f = begin(c, m, &st);
+  inference f = begin(c, m, NULL, &st);
   if (st == IG_OK) st = write_model(&f, (ig_bytes){data, n}, sink);
   end(&f);
   return st;
 }
 
+ig_status ig_onnx_check_shapes(ig_ctx *c, const ig_onnx_model *m) {
+  IG_RETURN_IF_ERR(ig_onnx_check(c, m));
+  ig_status st = IG_OK;
+  ig_om_checker k = {.c = c, .m = m, .text = ig_str_make(c->alloc)};
+  inference f = begin(c, m, &k, &st);
+  for (size_t i = 0; i < m->graph->noutputs; i++)
+    compare(&f, find_value(&f, m->graph->outputs[i].name), &m->graph->outputs[i]);
+  for (size_t i = 0; i < m->graph->nvalues; i++)
+    compare(&f, find_value(&f, m->graph->values[i].name), &m->graph->values[i]);
+  end(&f);
+  return ig_om_check_report(&k);
+}
+
 ig_status ig_rd_infer(ig_ctx *c, const ig_onnx_model *m, const ig_rd_infer_sink *to) {
   IG_RETURN_IF_ERR(c->status);
   ig_status st = IG_OK;
-  inference f = begin(c, m, &st);
+  inference f = begin(c, m, NULL, &st);
   for (size_t i = 0; st == IG_OK && i < f.values.n; i++) {
     const found *v = f.values.at[i];
     to->value(to->user, v->name, v->elem, v->ndim, v->dims);

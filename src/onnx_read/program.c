@@ -42,6 +42,16 @@ static bool is_identifier(const char *s) {
   return true;
 }
 
+// An example without bytes: all that is asked of it is its sizes.
+static ig_tensor *example_of(ig_rd *r, ig_dtype dtype, const int64_t *sizes, int ndim) {
+  ig_meta m;
+  ig_meta_init(&m, dtype, ig_device_cpu());
+  m.ndim = ndim;
+  for (int d = 0; d < ndim; d++) m.size[d] = ig_const(sizes[d]);
+  ig_meta_contiguous(r->c, &m);
+  return ig_tensor_make(r->c, &m, true);
+}
+
 static ig_tensor *declare_input(ig_rd *r, const ig_om_info *info, dims *ds, bool strict) {
   int64_t sizes[IG_MAX_DIM];
   ig_dim how[IG_MAX_DIM];
@@ -64,7 +74,7 @@ static ig_tensor *declare_input(ig_rd *r, const ig_om_info *info, dims *ds, bool
                  ? (ig_dim){.kind = IG_DIM_NAMED, .name = param, .hi = INT64_MAX}
                  : (ig_dim){.kind = IG_DIM_AUTO};
   }
-  ig_tensor *example = ig_rd_real(r, dtype, sizes, t->ndim);
+  ig_tensor *example = ig_rd_ok(r) ? example_of(r, dtype, sizes, t->ndim) : NULL;
   ig_tensor *x = example ? ig_capture_input_dims(r->c, info->name, NULL, example, how) : NULL;
   for (int d = 0; x && d < t->ndim; d++) {
     if (how[d].kind != IG_DIM_STATIC) ds->symbol[number[d]] = ig_sizes(x)[d].expr;

@@ -77,8 +77,9 @@ struct ig_rd {
   ig_map rows;            // "domain\1op_type" -> first row
   ig_rd_value **weights;  // of the main graph, where they were made before; NULL: from the file
   // Shape inference: a node of the main graph that fails, or reads what is not known, gives nothing
-  // instead of an error; told after every such node.
+  // instead of an error. Called for every error before it is dropped, and after every such node.
   void (*told)(ig_rd *r, const ig_om_node *n, void *user);
+  void (*failed)(ig_rd *r, const ig_om_node *n, void *user);
   void *told_user;
   ig_rd_frame *frame;
   // the node being read
@@ -197,6 +198,7 @@ ig_tensor *ig_rd_sub(ig_rd *r, ig_tensor *a, ig_tensor *b);
 ig_tensor *ig_rd_mul(ig_rd *r, ig_tensor *a, ig_tensor *b);
 ig_tensor *ig_rd_div(ig_rd *r, ig_tensor *a,
                      ig_tensor *b);  // integers: towards zero
+ig_tensor *ig_rd_shift_right(ig_rd *r, ig_tensor *a, ig_tensor *by);
 ig_tensor *ig_rd_addn(ig_rd *r, ig_tensor *a, double b);
 ig_tensor *ig_rd_muln(ig_rd *r, ig_tensor *a, double b);
 ig_tensor *ig_rd_sum(ig_rd *r, ig_tensor *t, const int64_t *dims, size_t n, bool keep);

@@ -216,6 +216,7 @@ static bool lacks_input(const ig_rd *r, const ig_om_node *n) {
 // The results of a node whose shapes were inferred, as far as they are known.
 static void tell(ig_rd *r, const ig_om_node *n) {
   if (!ig_rd_ok(r) && r->c->status != IG_NOMEM) {
+    r->failed(r, n, r->told_user);
     ig_ctx_clear(r->c);
     r->noted = false;
     for (size_t i = 0; i < n->noutputs && r->out; i++) r->out[i] = NULL;

@@ -2,6 +2,7 @@
 // Small words that the formulas of operators are made of.
 #include "onnx_read/float8.h"
 #include "onnx_read/reader.h"
+#include "sym/expr.h"
 
 int ig_rd_axis(ig_rd *r, int64_t axis, int ndim) {
   if (axis >= -(int64_t)ndim && axis < ndim) return (int)(axis < 0 ? axis + ndim : axis);
@@ -14,7 +15,12 @@ ig_int ig_rd_size(const ig_tensor *t, int dim) {
 }
 
 int64_t ig_rd_plain(ig_rd *r, ig_int size) {
-  return size.expr ? ig_int_specialize(r->c, size) : size.value;
+  if (!size.expr) return size.value;
+  if (size.expr->hinted) return ig_int_specialize(r->c, size);
+  ig_rd_fail(r, IG_UNSUPPORTED,
+             "asks for a number that stands in the data, so the model cannot become a program; it "
+             "can be run");
+  return 0;
 }
 
 bool ig_rd_budget(ig_rd *r, const ig_int *sizes, size_t n, ig_dtype dtype) {
@@ -34,7 +40,8 @@ bool ig_rd_budget(ig_rd *r, const ig_int *sizes, size_t n, ig_dtype dtype) {
       return false;
     }
     if (!ig_checked_mul(bytes, sizes[i].value, &bytes) || bytes > r->bytes_limit) {
-      ig_rd_fail(r, IG_INVALID, "a result of more than %lld bytes, which the limits forbid",
+      ig_rd_fail(r, r->told ? IG_UNSUPPORTED : IG_INVALID,
+                 "a result of more than %lld bytes, which the limits forbid",
                  (long long)r->bytes_limit);
       return false;
     }
@@ -145,8 +152,56 @@ static ig_tensor *divide(ig_ctx *c, ig_tensor *a, ig_tensor *b) {
   bool whole = ig_dtype_is_integral(a->dtype);
   return whole ? ig_div_tensor_mode(c, a, b, ig_of_str("trunc")) : ig_div_tensor(c, a, b);
 }
+
+// ---- uint64 as int64 with the same bits
+
+// The upper half is negative: with the highest bit turned, order stays.
+static ig_tensor *turned(ig_rd *r, ig_tensor *t) {
+  return t ? ig_bitwise_xor_scalar(r->c, t, ig_of_i64(INT64_MIN)) : NULL;
+}
+
+// 1 where a >= b.
+static ig_tensor *not_below(ig_rd *r, ig_tensor *a, ig_tensor *b) {
+  a = turned(r, a);
+  b = turned(r, b);
+  return a && b ? ig_cast(r->c, ig_ge_tensor(r->c, a, b), IG_I64) : NULL;
+}
+
+static ig_tensor *halved(ig_rd *r, ig_tensor *a) {
+  a = ig_bitwise_right_shift_tensor_scalar(r->c, a, ig_of_i64(1));
+  return a ? ig_bitwise_and_scalar(r->c, a, ig_of_i64(INT64_MAX)) : NULL;
+}
+
+// Half of a over b gives the quotient but its last bit. A divisor of the upper half goes at most
+// once into anything.
+static ig_tensor *quotient(ig_rd *r, ig_tensor *a, ig_tensor *b) {
+  ig_tensor *high = ig_lt_scalar(r->c, b, ig_of_i64(0));
+  ig_tensor *low = high ? ig_masked_fill_scalar(r->c, b, high, ig_of_i64(1)) : NULL;
+  ig_tensor *half = low ? halved(r, a) : NULL;
+  ig_tensor *q = half ? ig_rd_muln(r, divide(r->c, half, low), 2) : NULL;
+  ig_tensor *rest = ig_rd_sub(r, a, ig_rd_mul(r, q, low));
+  q = ig_rd_add(r, q, not_below(r, rest, low));
+  ig_tensor *once = not_below(r, a, b);
+  return q && once ? ig_where_self(r->c, high, once, q) : NULL;
+}
+
 ig_tensor *ig_rd_div(ig_rd *r, ig_tensor *a, ig_tensor *b) {
-  return arith(r, divide, a, b);
+  if (!a || !b || a->dtype != IG_U64) return arith(r, divide, a, b);
+  a = ig_cast(r->c, a, IG_I64);
+  b = ig_cast(r->c, b, IG_I64);
+  return a && b ? ig_cast(r->c, quotient(r, a, b), IG_U64) : NULL;
+}
+
+ig_tensor *ig_rd_shift_right(ig_rd *r, ig_tensor *a, ig_tensor *by) {
+  if (!a || !by || a->dtype != IG_U64) return arith(r, ig_bitwise_right_shift_tensor, a, by);
+  a = ig_cast(r->c, a, IG_I64);
+  by = ig_cast(r->c, by, IG_I64);
+  if (!a || !by) return NULL;
+  ig_tensor *none = ig_eq_scalar(r->c, by, ig_of_i64(0));
+  ig_tensor *less = ig_clamp_with(r->c, ig_rd_addn(r, by, -1), ig_of_i64(0), ig_none());
+  ig_tensor *moved = less ? halved(r, a) : NULL;
+  moved = moved ? ig_bitwise_right_shift_tensor(r->c, moved, less) : NULL;
+  return moved ? ig_cast(r->c, ig_where_self(r->c, none, a, moved), IG_U64) : NULL;
 }
 
 // A number beside a tensor: whole numbers stay whole beside integers.
@@ -256,12 +311,8 @@ ig_tensor *ig_rd_matmul(ig_rd *r, ig_tensor *a, ig_tensor *b) {
   ig_tensor *right = ig_rd_unsqueeze(r, b, -3);
   ig_tensor *pairs = ig_rd_mul(r, left, right);
   int64_t inner = -2;
-  return ig_rd_sum(r, pairs, &inner, 1, false);
-}
-
-// The upper half of uint64 is negative as int64: with the highest bit turned, order stays.
-static ig_tensor *turned(ig_rd *r, ig_tensor *t) {
-  return ig_bitwise_xor_scalar(r->c, t, ig_of_i64(INT64_MIN));
+  ig_tensor *sum = ig_rd_sum(r, pairs, &inner, 1, false);
+  return ig_cast(r->c, sum, a->dtype);  // sums of integers are wider
 }
 
 ig_tensor *ig_rd_ordered(ig_rd *r, ig_tensor *t) {

@@ -197,3 +197,47 @@ def test_large_numbers_without_a_sign_are_in_order() -> None:
     node = onnx.helper.make_node("TopK", ["a", "k"], ["v", "i"])
     values, places = backend.run_node(node, [a, np.array([2])], opset=18)
     assert (values.tolist(), places.tolist()) == ([2**64 - 1, 2**63], [2, 1])
+    c = np.array([3, 2**63 + 1, 2**64 - 1, 2], dtype=np.uint64)
+    divided = {"Div": np.floor_divide, "Mod": np.remainder}
+    for op_type, expected in divided.items():
+        for left, right in ((a, c), (c, b), (b, np.uint64(1) << np.arange(60, 64, dtype=np.uint64))):
+            (found,) = backend.run_node(onnx.helper.make_node(op_type, ["a", "b"], ["c"]), [left, right], opset=18)
+            np.testing.assert_array_equal(found, expected(left, right), err_msg=op_type)
+    by = np.array([0, 1, 63, 2], dtype=np.uint64)
+    shift = onnx.helper.make_node("BitShift", ["a", "b"], ["c"], direction="RIGHT")
+    (found,) = backend.run_node(shift, [b, by], opset=18)
+    np.testing.assert_array_equal(found, b >> by)
+    for op_type, expected in {"Sign": np.ones(4, np.uint64), "Abs": a}.items():
+        (found,) = backend.run_node(onnx.helper.make_node(op_type, ["a"], ["c"]), [a], opset=18)
+        np.testing.assert_array_equal(found, expected, err_msg=op_type)
+
+
+def test_ends_of_slices_and_empty_axes() -> None:
+    """Backwards from before the first element there is the first; sums over nothing have no first element."""
+    x = np.arange(6, dtype=np.float32).reshape(3, 2)
+    node = onnx.helper.make_node("Slice", ["x", "s", "e", "a", "t"], ["y"])
+    ends = [np.array([v]) for v in (-9, -(2**31), 1, -1)]
+    (y,) = backend.run_node(node, [x, *ends], opset=18)
+    np.testing.assert_array_equal(y, x[:, :1])
+    node = onnx.helper.make_node("CumSum", ["x", "a"], ["y"], exclusive=1)
+    (y,) = backend.run_node(node, [np.zeros((2, 0), np.float32), np.array(1)], opset=18)
+    assert y.shape == (2, 0)
+    (y,) = backend.run_node(onnx.helper.make_node("Hardmax", ["x"], ["y"]), [np.zeros((2, 0), np.float32)], opset=18)
+    assert y.shape == (2, 0)
+
+
+def test_pads_are_lower_than_any_integer() -> None:
+    node = onnx.helper.make_node("MaxPool", ["x"], ["y", "i"], kernel_shape=[2, 2], auto_pad="SAME_LOWER")
+    y, places = backend.run_node(node, [np.zeros((1, 1, 2, 2), np.uint8)], opset=18)
+    assert not y.any() and places.tolist() == [[[[0, 0], [0, 0]]]]
+
+
+def test_programs_of_many_free_sizes_need_no_memory() -> None:
+    """The examples of a capture are sizes only: five that vary make no tensor of their product."""
+    make = onnx.helper
+    node = make.make_node("GlobalAveragePool", ["x"], ["y"])
+    port = make.make_tensor_value_info("x", 1, list("nctwh"))
+    graph = make.make_graph([node], "g", [port], [make.make_tensor_value_info("y", 1, [None] * 5)])
+    program = ingot._C.onnx_parse(make.make_model(graph).SerializeToString(), "m").program()
+    (y,) = program(ingot.ones(2, 3, 4, 5, 6))
+    assert y.shape == (2, 3, 1, 1, 1)

@@ -11,12 +11,16 @@ from ingot.onnx.errors import CheckerError
 __all__ = ["check_model"]
 
 
-def check_model(model: Any) -> None:
-    """CheckerError lists all that is wrong with a model: bytes, a path, or an onnx.ModelProto."""
+def check_model(model: Any, full_check: bool = False) -> None:
+    """CheckerError lists all that is wrong with a model: bytes, a path, or an onnx.ModelProto.
+
+    With full_check, shapes too: operands that do not fit each other, sizes declared otherwise than computed.
+    """
     try:
         if isinstance(model, (str, os.PathLike)):
-            _C.check_onnx_file(model)
+            _C.check_onnx_file(model, full_check)
         else:
-            _C._check_onnx_proto(model if isinstance(model, (bytes, bytearray)) else model.SerializeToString())
+            data = model if isinstance(model, (bytes, bytearray)) else model.SerializeToString()
+            _C._check_onnx_proto(data, full_check)
     except RuntimeError as error:
         raise CheckerError(str(error)) from None
