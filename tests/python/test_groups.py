@@ -820,7 +820,8 @@ def test_a_program_prints_its_code_signature_and_ranges():
 
     ep = torch.export.export(M(), (torch.ones(2, 3),), dynamic_shapes=({0: torch.export.Dim("b")},))
     text = str(ep)
-    assert text.startswith('ExportedProgram:\n    class GraphModule(torch.nn.Module):\n        def forward(self, x: "f32[s0, 3]"')
+    head = 'ExportedProgram:\n    class GraphModule(torch.nn.Module):\n        def forward(self, x: "f32[s0, 3]"'
+    assert text.startswith(head)
     assert "\nGraph signature: ExportGraphSignature(input_specs=[InputSpec(kind=<InputKind.USER_INPUT" in text
     assert text.endswith("\nRange constraints: {s0: VR[0, int_oo]}\n")
 
