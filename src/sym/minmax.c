@@ -221,8 +221,12 @@ static const ig_expr *abs_of_product(ig_ctx *c, const ig_expr *a) {
     }
   }
   if (ok && open.n) {
+    // Factors that met in it may be known now: |x*|x*y|| has x**2.
     const ig_expr *rest = ig_build_product(c, open.at, open.n);
-    ok = rest && ig_list_push(c, &known, ig_expr_intern(c, IG_EXPR_ABS, rest->sort, &rest, 1));
+    const ig_expr *abs = !rest       ? NULL
+                         : rest == a ? ig_expr_intern(c, IG_EXPR_ABS, rest->sort, &rest, 1)
+                                     : ig_build_abs(c, rest);
+    ok = abs && ig_list_push(c, &known, abs);
   }
   const ig_expr *e = ok ? ig_build_product(c, known.at, known.n) : NULL;
   ig_list_free(&known);
