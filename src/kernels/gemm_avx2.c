@@ -14,6 +14,7 @@
 #define KC 512
 #define KC_STREAM 256
 #define SHARE 6
+#define PASS true
 
 // A mask is the number of its lanes. A masked store is microcode on some processors, as slow as
 // dozens of others: a whole vector is stored as such, a part of one in pieces.

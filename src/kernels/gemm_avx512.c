@@ -15,6 +15,7 @@
 #define KC 384
 #define KC_STREAM 768
 #define SHARE 4
+#define PASS false
 
 #define X float
 #define NAME(x) x##_f32

@@ -53,7 +53,8 @@ enum { IG_GEMM_CARRY_FETCH = 4 };  // rows from fetching to copying
 // mr, nr, dot_rows: greatest m and n of tile, greatest m of dot; nr_short: a narrower panel that is
 // nearly as good, for widths that nr divides badly.
 // kc: rows of B per block, for types of 4 bytes; kc_stream: the fewest where A stays in the second
-// cache; share: eighths of that cache for a block of B.
+// cache; share: eighths of that cache for a block of B; pass: a large A passes in blocks that are
+// packed into that cache, and panels of B stay in the first one.
 //
 // tile: c[i*c_rs + j] = (add ? c[i*c_rs + j] : 0) + sum over p of a[i*a_rs + p*a_cs] * b[p*b_rs +
 // j]
@@ -70,6 +71,7 @@ enum { IG_GEMM_CARRY_FETCH = 4 };  // rows from fetching to copying
   typedef struct ig_gemm_kernels_##name {                                                         \
     int mr, nr, nr_short, dot_rows;                                                               \
     int kc, kc_stream, share;                                                                     \
+    bool pass;                                                                                    \
     void (*tile)(int m, int n, int64_t k, const X *a, int64_t a_rs, int64_t a_cs, const X *b,     \
                  int64_t b_rs, bool padded, X *c, int64_t c_rs, bool add, ig_gemm_ahead *ahead);  \
     void (*take)(int64_t k, const X *a, int64_t a_rs, int64_t a_cs, const X *b, int64_t b_rs,     \

@@ -303,6 +303,14 @@ static void large_shapes(void) {
       check(&types[0], shapes[i], as[l], bs[l], l % 2, (int)(i + (size_t)l) % SCALARS);
       if (l % 3 == 0) check(&types[1], shapes[i], as[l], bs[l], l % 2, l);
     }
+  // A in several blocks of rows, columns that panels do not divide, beta 0 and 1.
+  static const shape passes[] = {{1, 700, 70, 803}, {1, 331, 149, 190}, {1, 401, 32, 700}};
+  for (size_t i = 0; i < sizeof passes / sizeof *passes; i++)
+    for (int l = 0; l < 6; l++) {
+      static const layout as[] = {ROWS, COLUMNS, SPREAD};
+      check(&types[l % 2], passes[i], as[l / 2], ROWS, true, (int)i % 2);
+      check(&types[l % 2], passes[i], as[l / 2], ROWS_GAP, true, (int)(i + 1) % 2);
+    }
 }
 
 static void test_large_shapes(void **state) {
@@ -423,7 +431,8 @@ static void test_packed(void **state) {
 static void test_threads_do_not_change_results(void **state) {
   (void)state;
   static const shape shapes[] = {{1, 300, 700, 500},  {1, 2, 5000, 600},  {6, 100, 100, 80},
-                                 {1, 128, 1500, 700}, {1, 250, 800, 900}, {1, 197, 389, 800}};
+                                 {1, 128, 1500, 700}, {1, 250, 800, 900}, {1, 197, 389, 800},
+                                 {1, 900, 200, 700}};
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
     for (int l = 0; l < 2; l++) {
       shape s = shapes[i];
@@ -483,12 +492,14 @@ static void test_odd_strides(void **state) {
 
 // Without scratch memory every product is still right.
 static void without_scratch(void) {
-  static const shape shapes[] = {{1, 40, 90, 70}, {1, 5, 70, 30}, {1, 70, 5, 30}, {3, 30, 30, 30}};
+  static const shape shapes[] = {
+      {1, 40, 90, 70}, {1, 5, 70, 30}, {1, 70, 5, 30}, {3, 30, 30, 30}, {1, 40, 190, 130}};
   ig_scratch_limit(0);
   for (int t = 0; t < TYPES; t++)
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
       for (int l = 0; l < LAYOUTS; l++)
-        check(&types[t], shapes[i], (layout)l, (layout)((l + 1) % LAYOUTS), true, l);
+        for (int b = 0; b < 2; b++)
+          check(&types[t], shapes[i], (layout)l, (layout)((l + b) % LAYOUTS), true, b ? l : 0);
   for (int t = 0; t < 4; t++) packed_case(t, (shape){1, 30, 200, 410}, COLUMNS, ROWS, 4);
   ig_scratch_limit(SIZE_MAX);
 }
