@@ -199,24 +199,30 @@ static size_t cache_size(int name, size_t guess) {
 #if !defined(_SC_LEVEL1_DCACHE_SIZE)
 #define _SC_LEVEL1_DCACHE_SIZE (-1)
 #define _SC_LEVEL2_CACHE_SIZE (-1)
+#define _SC_LEVEL3_CACHE_SIZE (-1)
 #endif
 
-size_t ig_cpu_l1(void) {
-  static _Atomic size_t size;
-  size_t v = atomic_load_explicit(&size, memory_order_relaxed);
+// The system is asked once.
+static size_t cache_once(_Atomic size_t *size, int name, size_t guess) {
+  size_t v = atomic_load_explicit(size, memory_order_relaxed);
   if (!v) {
-    v = cache_size(_SC_LEVEL1_DCACHE_SIZE, 32 << 10);
-    atomic_store_explicit(&size, v, memory_order_relaxed);
+    v = cache_size(name, guess);
+    atomic_store_explicit(size, v, memory_order_relaxed);
   }
   return v;
 }
 
+size_t ig_cpu_l1(void) {
+  static _Atomic size_t size;
+  return cache_once(&size, _SC_LEVEL1_DCACHE_SIZE, 32 << 10);
+}
+
 size_t ig_cpu_l2(void) {
   static _Atomic size_t size;
-  size_t v = atomic_load_explicit(&size, memory_order_relaxed);
-  if (!v) {
-    v = cache_size(_SC_LEVEL2_CACHE_SIZE, 512 << 10);
-    atomic_store_explicit(&size, v, memory_order_relaxed);
-  }
-  return v;
+  return cache_once(&size, _SC_LEVEL2_CACHE_SIZE, 512 << 10);
+}
+
+size_t ig_cpu_l3(void) {
+  static _Atomic size_t size;
+  return cache_once(&size, _SC_LEVEL3_CACHE_SIZE, 32 << 20);
 }

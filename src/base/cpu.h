@@ -27,6 +27,7 @@ int ig_cpu_count(void);
 // Bytes of the first and second level data caches of one core (a common guess where unknown).
 size_t ig_cpu_l1(void);
 size_t ig_cpu_l2(void);
+size_t ig_cpu_l3(void);
 
 // IG_CLONES before a function with plain loops makes the compiler emit it for AVX-512, AVX2 and the
 // baseline; the loader picks one. Empty where the tools have no ifuncs, and under the thread and

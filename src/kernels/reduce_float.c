@@ -6,7 +6,7 @@
 #include "kernels/reduce_kernel.h"
 
 typedef ig_reduce_kernel kernel;
-enum { LANES = 32, BLOCK = 4096, WIDTH = IG_REDUCE_WIDTH, SLAB = 32, STACK = 48 };
+enum { LANES = 32, BLOCK = 16384, WIDTH = IG_REDUCE_WIDTH, SLAB = 32, STACK = 48 };
 
 #define ADD(a, b) ((a) + (b))
 #define MUL(a, b) ((a) * (b))

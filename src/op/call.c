@@ -71,6 +71,7 @@ static bool check_args(ig_ctx *c, const ig_op *op, const ig_value *args) {
 // What the tensor operands say about the results.
 typedef struct census {
   bool fake;
+  bool grad;  // one of them wants a gradient
   bool any;
   ig_dtype dtype;
   ig_device device;
@@ -78,6 +79,7 @@ typedef struct census {
 
 static void count_tensor(ig_ctx *c, census *s, const ig_tensor *t) {
   s->fake = s->fake || ig_is_fake(t);
+  s->grad = s->grad || ig_tape_requires_grad(t);
   if (!s->any) {
     s->dtype = t->dtype;
     s->device = t->device;
@@ -174,7 +176,9 @@ static void allocate(ig_ctx *c, const ig_op *op, const ig_value *args, const cen
   op->def->shape(c, op, args, m);
   for (size_t i = 0; i < n && c->status == IG_OK; i++) {
     if (op->schema.rets[i].type != IG_TYPE_TENSOR) continue;
-    outs[i] = ig_of_tensor(make_result(c, &m[i], c->fake || s->fake));
+    // Field by field: a value that is put together and then copied waits for itself.
+    outs[i].tensor = make_result(c, &m[i], c->fake || s->fake);
+    if (outs[i].tensor) outs[i].kind = IG_KIND_TENSOR;
   }
 }
 
@@ -257,24 +261,29 @@ static void run_written(ig_ctx *c, const ig_op *op, const ig_value *args, ig_val
   ig_tape_close(c, e, op, args, outs);
 }
 
-static void run_plain(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  census s;
-  count_operands(c, op, args, &s);
+// The kernel, or metadata alone.
+static void compute(ig_ctx *c, const ig_op *op, const ig_value *args, const census *s,
+                    ig_value *outs) {
   const ig_op_def *d = op->def;
-  bool fake = c->fake || s.fake || s.device.type == IG_DEVICE_META;
-  ig_tape_entry *e = ig_tape_open(c, op, args);
-  if (c->status != IG_OK) return;
+  bool fake = c->fake || s->fake || s->device.type == IG_DEVICE_META;
   if (d->fake) {
     (fake ? d->fake : d->kernel)(c, op, args, outs);
-  } else {
-    allocate(c, op, args, &s, outs);
-    bool real = c->status == IG_OK && !d->view && check_real(c, &s) &&
-                !(outs[0].kind == IG_KIND_TENSOR && ig_is_fake(outs[0].tensor)) && !fake;
-    if (real && d->kernel) d->kernel(c, op, args, outs);
-    if (real && !d->kernel) ig_pointwise_run(c, op, args, outs[0].tensor);
+    return;
   }
+  allocate(c, op, args, s, outs);
+  bool real = c->status == IG_OK && !d->view && check_real(c, s) &&
+              !(outs[0].kind == IG_KIND_TENSOR && ig_is_fake(outs[0].tensor)) && !fake;
+  if (real && d->kernel) d->kernel(c, op, args, outs);
+  if (real && !d->kernel) ig_pointwise_run(c, op, args, outs[0].tensor);
+}
+
+static void run_plain(ig_ctx *c, const ig_op *op, const ig_value *args, const census *s,
+                      ig_value *outs) {
+  ig_tape_entry *e = s->grad ? ig_tape_open(c, op, args) : NULL;
+  if (c->status != IG_OK) return;
+  compute(c, op, args, s, outs);
   ig_tape_close(c, e, op, args, outs);
-  if (d->view && c->status == IG_OK) ig_tape_view(c, op, args, outs);
+  if (op->def->view && c->status == IG_OK) ig_tape_view(c, op, args, outs);
 }
 
 // A gradient is wanted, and only the decomposition has one. Records that waive it (detach) have
@@ -294,7 +303,9 @@ void ig_run(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   } else if (op->form == IG_FORM_INPLACE) {
     run_written(c, op, args, outs);
   } else {
-    run_plain(c, op, args, outs);
+    census s;
+    count_operands(c, op, args, &s);
+    run_plain(c, op, args, &s, outs);
   }
 }
 
@@ -361,7 +372,7 @@ static void record(ig_ctx *c, const ig_op *op, const ig_value *given, ig_value *
 ig_sym *ig_sym_of_operands(const ig_op *op, const ig_value *args) {
   for (size_t i = 0; i < op->schema.nargs; i++) {
     if (args[i].kind == IG_KIND_TENSOR) {
-      ig_sym *sym = ig_tensor_sym(args[i].tensor);
+      ig_sym *sym = ig_is_fake(args[i].tensor) ? ig_tensor_sym(args[i].tensor) : NULL;
       if (sym) return sym;
     } else if (op->has_tensor_list && args[i].kind == IG_KIND_LIST) {
       for (size_t k = 0; k < args[i].list.n; k++) {
@@ -374,7 +385,21 @@ ig_sym *ig_sym_of_operands(const ig_op *op, const ig_value *args) {
   return NULL;
 }
 
+// Most calls: an operator with a kernel of its own, on memory.
+static bool run_simple(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  census s;
+  if (op->user || op->base || op->composite || op->form == IG_FORM_INPLACE) return false;
+  count_operands(c, op, args, &s);
+  if (s.fake || (s.grad && !op->def->vjp)) return false;
+  if (s.grad || op->def->view)
+    run_plain(c, op, args, &s, outs);
+  else
+    compute(c, op, args, &s, outs);
+  return true;
+}
+
 static void run(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  if (run_simple(c, op, args, outs)) return;
   ig_sym *sym = c->sym;
   if (!sym) c->sym = ig_sym_of_operands(op, args);
   ig_run(c, op, args, outs);

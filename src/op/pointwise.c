@@ -4,12 +4,14 @@
 // gathered, converted or repeated into a buffer that stays in the first-level cache.
 #include <string.h>
 
+#include "base/cpu.h"
+#include "base/mem.h"
 #include "op/formula.h"
 #include "op/shape.h"
 #include "tensor/copy.h"
 #include "tensor/number.h"
 
-enum { BLOCK = 1024, GRAIN = 32768 };
+enum { BLOCK = 1024, GRAIN = 32768, STREAM = 2048 };
 
 ig_tile_fn *ig_op_tile(const ig_op *op, ig_dtype dtype, ig_dtype *works_in) {
   ig_tile_fn *const *tile = op->def->tile;
@@ -37,6 +39,7 @@ typedef struct plan {
   ig_dtype out_works_in;
   size_t out_size;
   size_t out_work_size;
+  bool stream;  // memory is slower than the caches in between
   operand in[IG_MAX_OPERANDS];
   ig_value numbers[IG_MAX_OPERANDS];
 } plan;
@@ -94,22 +97,48 @@ static void store(const plan *p, char *at, int64_t stride, size_t n, const char 
   }
 }
 
-static void row(void *user, char *const *at, const int64_t *stride, int64_t count) {
-  const plan *p = user;
+// Operands that are used where they lie, as a whole.
+static void row_in_place(const plan *p, char *const *at, int64_t count) {
+  ig_tile_args t;
+  for (size_t i = 0; i < p->n; i++) t.in[i] = at[i + 1];
+  t.n = (size_t)count;
+  t.out = at[0];
+  t.args = p->proto.args;
+  t.op = p->proto.op;
+  t.dtype = p->proto.dtype;
+  t.zero_divisor = p->proto.zero_divisor;
+  p->tile(&t);
+}
+
+// The same for results that go past the caches: in pieces, small enough to alternate with reading.
+static void row_streamed(const plan *p, char *const *at, int64_t count) {
+  double result[STREAM / sizeof(double)];
+  ig_tile_args t = p->proto;
+  char *to = at[0];
+  size_t left = (size_t)count;
+  t.n = STREAM / p->out_size;
+  t.out = result;
+  for (size_t i = 0; i < p->n; i++) t.in[i] = at[i + 1];
+  while (left > 0) {
+    if (t.n > left) t.n = left;
+    p->tile(&t);
+    ig_mem_stream(to, result, t.n * p->out_size);
+    to += t.n * p->out_size;
+    for (size_t i = 0; i < p->n; i++) t.in[i] = (const char *)t.in[i] + t.n * p->in[i].size;
+    left -= t.n;
+  }
+  ig_mem_stream_end();
+}
+
+static void row_in_blocks(const plan *p, char *const *at, const int64_t *stride, int64_t count,
+                          bool direct) {
   double buffers[IG_MAX_OPERANDS][2 * BLOCK];
   double staging[2 * BLOCK];
   double result[2 * BLOCK];
   ig_tile_args t = p->proto;
-  bool direct = stride[0] == (int64_t)p->out_size && p->out_dtype == p->out_works_in;
-  bool whole = direct;  // every operand can be used where it lies: no need for blocks
   bool filled[IG_MAX_OPERANDS] = {false};
-  for (size_t i = 0; i < p->n; i++) {
-    const operand *o = &p->in[i];
-    whole = whole && !o->number && stride[i + 1] == (int64_t)o->size && o->dtype == o->works_in;
-  }
-  int64_t block = whole ? count : BLOCK;
-  for (int64_t start = 0; start < count; start += block) {
-    size_t n = (size_t)(count - start < block ? count - start : block);
+  for (int64_t start = 0; start < count; start += BLOCK) {
+    size_t n = (size_t)(count - start < BLOCK ? count - start : BLOCK);
     for (size_t i = 0; i < p->n; i++) {
       const operand *o = &p->in[i];
       bool repeated = o->number || stride[i + 1] == 0;
@@ -131,6 +160,20 @@ static void row(void *user, char *const *at, const int64_t *stride, int64_t coun
   }
 }
 
+static void row(void *user, char *const *at, const int64_t *stride, int64_t count) {
+  const plan *p = user;
+  bool direct = stride[0] == (int64_t)p->out_size && p->out_dtype == p->out_works_in;
+  bool whole = direct;
+  for (size_t i = 0; whole && i < p->n; i++) {
+    const operand *o = &p->in[i];
+    whole = !o->number && stride[i + 1] == (int64_t)o->size && o->dtype == o->works_in;
+  }
+  if (whole)
+    (p->stream ? row_streamed : row_in_place)(p, at, count);
+  else
+    row_in_blocks(p, at, stride, count, direct);
+}
+
 static bool make_plan(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_tensor *out,
                       plan *p) {
   ig_dtype dtype = ig_computing_dtype(c, op, args);
@@ -143,11 +186,14 @@ static bool make_plan(ig_ctx *c, const ig_op *op, const ig_value *args, const ig
   }
   bool compares = op->def->shape == ig_shape_compare;
   p->n = op->operands;
+  p->stream = false;
   p->out_dtype = out->dtype;
   p->out_works_in = compares ? IG_BOOL : works_in;
   p->out_size = ig_dtype_size(p->out_dtype);
   p->out_work_size = ig_dtype_size(p->out_works_in);
-  p->proto = (ig_tile_args){.args = args, .op = op, .dtype = works_in};
+  p->proto.args = args;
+  p->proto.op = op;
+  p->proto.dtype = works_in;
   for (size_t i = 0; i < p->n; i++) {
     operand *o = &p->in[i];
     o->number = args[i].kind != IG_KIND_TENSOR;
@@ -166,10 +212,21 @@ static bool make_plan(ig_ctx *c, const ig_op *op, const ig_value *args, const ig
   return true;
 }
 
+// The same sizes, and strides where they count.
+static bool same_layout(const ig_tensor *a, const ig_tensor *b) {
+  if (a->ndim != b->ndim) return false;
+  for (int d = 0; d < a->ndim; d++) {
+    int64_t size = ig_sizes(a)[d].value;
+    if (size != ig_sizes(b)[d].value) return false;
+    if (size != 1 && ig_strides(a)[d].value != ig_strides(b)[d].value) return false;
+  }
+  return true;
+}
+
 // One dense row without a walk: the frequent case, and the one whose overhead counts.
 static bool run_dense(plan *p, const ig_value *args, ig_tensor *out) {
-  char *at[IG_MAX_OPERANDS + 1] = {NULL};
-  int64_t stride[IG_MAX_OPERANDS + 1] = {0};
+  char *at[IG_MAX_OPERANDS + 1];
+  int64_t stride[IG_MAX_OPERANDS + 1];
   int64_t numel = ig_tensor_numel(out);
   if (numel > GRAIN || !ig_tensor_is_dense(out)) return false;
   at[0] = ig_tensor_data(out);
@@ -180,19 +237,30 @@ static bool run_dense(plan *p, const ig_value *args, ig_tensor *out) {
     if (p->in[i].number) continue;
     const ig_tensor *t = args[i].tensor;
     at[i + 1] = ig_tensor_data(t);
-    if (ig_tensor_numel(t) == 1) continue;
-    if (t->ndim != out->ndim || !ig_tensor_is_dense(t)) return false;
-    for (int d = 0; d < t->ndim; d++) {
-      if (ig_sizes(t)[d].value != ig_sizes(out)[d].value) return false;
-    }
-    stride[i + 1] = (int64_t)p->in[i].size;
+    if (same_layout(t, out))
+      stride[i + 1] = (int64_t)p->in[i].size;
+    else if (ig_tensor_numel(t) != 1)
+      return false;
   }
   if (numel) row(p, at, stride, numel);
   return true;
 }
 
+// True when operands and result do not fit into the last cache, and the result is written only.
+static bool should_stream(const plan *p, const ig_value *args, const ig_tensor *out) {
+  size_t bytes = (size_t)ig_tensor_numel(out) * p->out_size;
+  for (size_t i = 0; i < p->n; i++) {
+    const ig_tensor *t = ig_value_tensor(&args[i]);
+    if (!t) continue;
+    if (t->storage == out->storage) return false;
+    bytes += (size_t)ig_tensor_numel(t) * p->in[i].size;
+  }
+  return bytes > ig_cpu_l3();
+}
+
 static void run_walk(plan *p, const ig_value *args, ig_tensor *out) {
   ig_walk w;
+  p->stream = should_stream(p, args, out);
   ig_tensor *operands[IG_MAX_OPERANDS + 1] = {out};
   for (size_t i = 0; i < p->n; i++) operands[i + 1] = ig_value_tensor(&args[i]);
   ig_walk_make(&w, out, operands, (int)p->n + 1);

@@ -78,7 +78,19 @@ static ig_dtype number_dtype(const ig_ctx *c, const ig_value *v) {
   }
 }
 
+// Tensors of one dtype, as most calls have them.
+static bool all_alike(const ig_value *v, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    if (v[i].kind != IG_KIND_TENSOR || v[i].tensor->numberlike || v[i].tensor->ndim == 0 ||
+        v[i].tensor->dtype != v[0].tensor->dtype) {
+      return false;
+    }
+  }
+  return n > 0;
+}
+
 ig_dtype ig_promote(const ig_ctx *c, const ig_value *v, size_t n) {
+  if (all_alike(v, n)) return v[0].tensor->dtype;
   enum { DIM, ZERO_DIM, NUMBER, CLASSES };
   ig_dtype best[CLASSES] = {IG_BOOL, IG_BOOL, IG_BOOL};
   bool seen[CLASSES] = {false, false, false};

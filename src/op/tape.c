@@ -286,6 +286,7 @@ static void attach(ig_ctx *c, ig_tape_entry *e, const ig_op *op, const ig_value 
 
 void ig_tape_close(ig_ctx *c, ig_tape_entry *e, const ig_op *op, const ig_value *args,
                    const ig_value *outs) {
+  if (!e && !c->capture && !is_in_place(op)) return;
   size_t n = op->schema.nrets;
   bool ok = c->status == IG_OK;
   if (e && ok && make_room(c, e, outs, n) && keep_results(c, e)) {
