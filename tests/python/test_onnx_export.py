@@ -458,8 +458,8 @@ def test_diagnostics_are_sarif(tmp_path: pathlib.Path) -> None:
 
 
 def test_the_older_exporter_is_named() -> None:
-    with pytest.raises(ig_onnx.OnnxExporterError, match="dynamo=True"):
-        ig_onnx.export(nn.ReLU(), (r(2),))
+    with pytest.raises(ig_onnx.OnnxExporterError, match="TorchScript exporter, which Ingot does not have"):
+        ig_onnx.export(nn.ReLU(), (r(2),), dynamo=False)
 
 
 class Sum(nn.Module):
@@ -502,3 +502,24 @@ def test_names_of_nodes_folding_and_versions_of_domains() -> None:
     table = {ingot.ops.aten.mul.Tensor: lambda x, y: op.Custom("Mine", x, domain="my.ops")}
     model = plain(custom_translation_table=table, custom_opsets={"my.ops": 7})
     assert {o.domain: o.version for o in model.opset_import} == {"": 18, "my.ops": 7}
+
+
+# ---- much data
+
+
+def test_models_with_much_data_run_out_of_a_file(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From a size on nothing is copied: engines map the file that was saved, or one that lives as long as they read."""
+    from ingot.onnx import _program
+
+    def no_bytes(self: Any) -> bytes:
+        raise AssertionError("the model was copied")
+
+    net, x = nn.Linear(64, 8), r(2, 64)
+    wanted = net(x).detach().numpy()
+    monkeypatch.setattr(_program, "MUCH", 1024)
+    monkeypatch.setattr(_program.ONNXProgram, "model_bytes", property(no_bytes))
+    for engine in ("ingot", "onnxruntime"):
+        for file in (None, tmp_path / "net.onnx"):
+            program = ig_onnx.export(net, (x,), file, runtime=engine)
+            assert [d.level for d in program.diagnostic_context.diagnostics] == ["none"]
+            np.testing.assert_allclose(program(x)[0].numpy(), wanted, rtol=1e-3, atol=1e-5)

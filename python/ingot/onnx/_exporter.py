@@ -154,7 +154,7 @@ def export(
     opset_version: int | None = None,
     dynamic_axes: Mapping[str, Any] | None = None,
     keep_initializers_as_inputs: bool = False,
-    dynamo: bool = False,
+    dynamo: bool = True,
     external_data: bool | None = None,
     dynamic_shapes: Any = None,
     custom_translation_table: Mapping[Any, Callable] | None = None,
@@ -178,8 +178,8 @@ def export(
     """
     if not dynamo:
         raise errors.OnnxExporterError(
-            "torch.onnx.export without dynamo=True is the TorchScript exporter, which Ingot does not have: "
-            "pass dynamo=True"
+            "torch.onnx.export with dynamo=False is the TorchScript exporter, which Ingot does not have: "
+            "leave dynamo=True"
         )
     args = args if isinstance(args, tuple) else (args,)
     kwargs = kwargs or {}
@@ -216,7 +216,10 @@ def export(
     if verify is not False and export_params:
         examples = (args, kwargs) if args or kwargs else ep.example_inputs
         if examples is not None:
+            if isinstance(f, (str, os.PathLike)):
+                program._load(os.path.abspath(f))
             _check(program, examples[0], examples[1], verbose is not False)
+            program.release()
     if report:
         program.diagnostic_context.dump(os.path.join(os.fspath(artifacts_dir), "onnx_export_report.sarif"))
     return program

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import tempfile
 from collections.abc import Callable, Sequence
 from typing import Any, BinaryIO
 
@@ -21,6 +22,8 @@ __all__ = ["ONNXProgram"]
 
 # Which engine runs models: Ingot's own, or "onnxruntime".
 ENGINE = "INGOT_ONNX_RUNTIME"
+# Bytes of weights from which on a model is run out of a file.
+MUCH = 1 << 28
 
 
 class _Signature:
@@ -209,22 +212,37 @@ class ONNXProgram:
     def _engine(self) -> str:
         return self.runtime or os.environ.get(ENGINE) or "ingot"
 
-    def _run_onnxruntime(self, inputs: Sequence[Any], options: Any) -> list[Any]:
-        import onnxruntime
+    def _load(self, model: str | bytes, options: Any = None) -> None:
+        """Gives a file, or bytes, to the engine."""
+        if self._engine() == "onnxruntime":
+            import onnxruntime
 
-        if self._session is None:
             settings = getattr(options, "session_options", None)
             providers = getattr(options, "execution_providers", None) or ["CPUExecutionProvider"]
-            self._session = onnxruntime.InferenceSession(self.model_bytes, settings, providers=providers)
+            self._session = onnxruntime.InferenceSession(model, settings, providers=providers)
+        else:
+            self._model = _C.onnx_open(model) if isinstance(model, str) else _C.onnx_parse(model, "model")
+
+    def _start(self, options: Any) -> None:
+        """Much data goes through a file, which engines map instead of copying it."""
+        ep = self._program()
+        state = (ep.state_dict | ep.constants).values()
+        if sum(t.numel() * t.element_size() for t in state if isinstance(t, Tensor)) < MUCH:
+            self._load(self.model_bytes, options)
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "model.onnx")
+            self.save(path, external_data=True)
+            self._load(path, options)
+
+    def _run_onnxruntime(self, inputs: Sequence[Any]) -> list[Any]:
         feeds = {}
         for info, value in zip(self._session.get_inputs(), inputs, strict=True):
             feeds[info.name] = (value if isinstance(value, Tensor) else ingot.tensor(value)).detach().numpy()
         return self._session.run(None, feeds)
 
     def _run_ingot(self, inputs: Sequence[Any]) -> list[Any]:
-        """The written bytes, read back and run by Ingot."""
-        if self._model is None:
-            self._model = _C.onnx_parse(self.model_bytes, "model")
+        """What was written, read back and run by Ingot."""
         return self._model.run([v.detach() if isinstance(v, Tensor) else ingot.tensor(v) for v in inputs])
 
     def _run_program(self, leaves: Sequence[Any]) -> list[Any]:
@@ -243,8 +261,11 @@ class ONNXProgram:
         self, *args: Any, model_with_state_dict: Any = None, options: ONNXRuntimeOptions | None = None, **kwargs: Any
     ) -> Sequence[Any]:
         inputs = self.adapt_torch_inputs_to_onnx(*args, **kwargs)
-        if self._engine() == "onnxruntime":
-            found = self._run_onnxruntime(inputs, options)
+        real = self._engine() == "onnxruntime"
+        if (self._session if real else self._model) is None:
+            self._start(options)
+        if real:
+            found = self._run_onnxruntime(inputs)
             return found if self._arrays else [ingot.tensor(value) for value in found]
         found = self._run_ingot(inputs)
         return [self._plain(value) for value in found] if self._arrays else found
