@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "fx.h"
-#include "ingot/file.h"
+#include "ingot/onnx.h"
 #include "ingot/pass.h"
 #include "onnx/writer.h"
 #include "py.h"
@@ -255,7 +255,7 @@ static PyObject *raise_first(ig_ctx *c) {
 
 static PyObject *write_bytes(ig_ctx *c, const ig_program *p, const ig_onnx_options *options) {
   ig_sink sink = ig_sink_memory(c->alloc);
-  ig_status st = ig_program_write_onnx(c, p, options, &sink);
+  ig_status st = ig_program_convert_onnx(c, p, options, NULL, &sink);
   if (st == IG_OK) st = ig_sink_close(c, &sink);
   PyObject *out = NULL;
   if (st == IG_OK) out = PyBytes_FromStringAndSize((const char *)sink.at, (Py_ssize_t)sink.n);
@@ -297,11 +297,11 @@ static PyObject *write_to(PyObject *o, const char *path, bool dry, const ig_onnx
   ig_scope s = ig_scope_open(c);
   PyObject *out = NULL;
   if (dry) {
-    out = ig_program_write_onnx(c, py_program_of(o), options, NULL) == IG_OK ? Py_NewRef(Py_None)
-                                                                             : raise_first(c);
+    ig_status st = ig_program_convert_onnx(c, py_program_of(o), options, NULL, NULL);
+    out = st == IG_OK ? Py_NewRef(Py_None) : raise_first(c);
   } else if (!path) {
     out = write_bytes(c, py_program_of(o), options);
-  } else if (ig_program_save_onnx_as(c, py_program_of(o), options, path) == IG_OK) {
+  } else if (ig_program_convert_onnx(c, py_program_of(o), options, path, NULL) == IG_OK) {
     out = Py_NewRef(Py_None);
   } else {
     (void)raise_first(c);

@@ -40,6 +40,11 @@ IG_API IG_MUST_USE ig_status ig_onnx_infer(ig_ctx *c, const ig_onnx_model *m, co
 IG_API IG_MUST_USE ig_status ig_onnx_convert(ig_ctx *c, const ig_onnx_model *m, int opset,
                                              ig_onnx_external how, const char *path,
                                              struct ig_sink *sink);
+// A program at any of these opsets (0: the default): written as ig_program_save_onnx_as and
+// ig_program_write_onnx do, and converted where the opset is older than what they write.
+IG_API IG_MUST_USE ig_status ig_program_convert_onnx(ig_ctx *c, const ig_program *p,
+                                                     const ig_onnx_options *options,
+                                                     const char *path, struct ig_sink *sink);
 IG_API ig_onnx_model *ig_onnx_retain(ig_onnx_model *m);
 IG_API void ig_onnx_free(ig_onnx_model *m);  // Drops one reference. NULL is allowed.
 

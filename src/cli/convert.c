@@ -77,7 +77,7 @@ static int save_onnx(const char *path, void *user) {
     return done == IG_OK ? CLI_OK : cli_fail(j->c, path, CLI_REFUSED);
   }
   ig_onnx_options options = {.opset = (int)o.opset, .external = external()};
-  ig_status st = ig_program_save_onnx_as(j->c, ig_model_program(j->from), &options, path);
+  ig_status st = ig_program_convert_onnx(j->c, ig_model_program(j->from), &options, path, NULL);
   return st == IG_OK ? CLI_OK : cli_fail(j->c, path, CLI_REFUSED);
 }
 
@@ -280,9 +280,8 @@ static bool to_onnx(const job *j) {
 // An operator that the opset lacks may still be expressed by those of the program.
 static int open_program(job *j, const char *file) {
   if (!to_onnx(j) || !ig_model_onnx(j->from) || strcmp(file, "-") == 0) return CLI_OK;
-  bool early = o.opset && o.opset < IG_ONNX_OPSET_OLDEST;
-  if (early || ig_onnx_convert(j->c, ig_model_onnx(j->from), (int)o.opset, IG_ONNX_EXTERNAL_NEVER,
-                               NULL, NULL) != IG_UNSUPPORTED) {
+  if (ig_onnx_convert(j->c, ig_model_onnx(j->from), (int)o.opset, IG_ONNX_EXTERNAL_NEVER, NULL,
+                      NULL) != IG_UNSUPPORTED) {
     ig_ctx_clear(j->c);
     return CLI_OK;
   }
@@ -341,8 +340,7 @@ static const cli_option options[] = {
     {"--for-torch", NULL, "RELEASE", CLI_TEXT, &o.torch,
      "the PyTorch that is to read the .pt2: 2.5, 2.6, 2.7 (default:\n2.8 and newer)"},
     {"--opset", NULL, "N", CLI_INT, &o.opset,
-     "of ONNX: 13 to 28 (default 18); of an ONNX file, which is\nconverted node by node: 7 to 28 "
-     "(default: its own)"},
+     "of ONNX: 7 to 28 (default 18); an ONNX file is converted node by\nnode (default: its own)"},
     {"--external", NULL, "WHEN", CLI_TEXT, &o.external,
      "weights of ONNX in a file of their own: auto (default: when it\nwould pass 2 GiB), never, "
      "always"},

@@ -189,8 +189,22 @@ def test_every_opset(opset: int) -> None:
 
 def test_an_unknown_opset_is_refused() -> None:
     ep = export(module(lambda x: x + 1), (r(2),))
-    with pytest.raises(ValueError, match="opset 12 is not known, 13 to 28 are"):
-        ep._program.write_onnx(opset=12)
+    with pytest.raises(ValueError, match="opset 6 is not known, 7 to 28 are"):
+        ep._program.write_onnx(opset=6)
+
+
+@pytest.mark.parametrize("opset", range(7, 13))
+def test_opsets_before_those_of_the_writer(opset: int, tmp_path: pathlib.Path) -> None:
+    """Written at opset 13 and converted, as bytes and as a file; what cannot be said there is told."""
+    net = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(144, 8)).eval()
+    model = agrees(export(net, (r(2, 3, 8, 8),)), net, (r(2, 3, 8, 8),), opset=opset)
+    assert model.opset_import[0].version == opset
+    x = r(2, 3, 8, 8)
+    program = ig_onnx.export(net, (x,), tmp_path / "net.onnx", opset_version=opset)
+    assert onnx.load(tmp_path / "net.onnx").opset_import[0].version == opset
+    np.testing.assert_allclose(program(x)[0].numpy(), net(x).detach().numpy(), rtol=1e-3, atol=1e-5)
+    with pytest.raises(ig_onnx.OnnxExporterError, match="opset"):
+        ig_onnx.export(module(lambda x: ingot.linalg.det(x)), (r(3, 3),), opset_version=7)
 
 
 # ---- types
@@ -523,3 +537,14 @@ def test_models_with_much_data_run_out_of_a_file(tmp_path: pathlib.Path, monkeyp
             program = ig_onnx.export(net, (x,), file, runtime=engine)
             assert [d.level for d in program.diagnostic_context.diagnostics] == ["none"]
             np.testing.assert_allclose(program(x)[0].numpy(), wanted, rtol=1e-3, atol=1e-5)
+
+
+def test_the_self_check_tells_and_stops_nobody(capfd: pytest.CaptureFixture) -> None:
+    ig_onnx.dynamo_export(module(lambda x: (x * 2, x.relu())), r(3))
+    told = capfd.readouterr().err.splitlines()
+    assert told == [f"[ingot.onnx] output {i}: max abs error 0, max rel error 0" for i in (0, 1)]
+    table = {ingot.ops.aten.lgamma.default: lambda x: op.Custom("Lgamma", x, domain="my.ops")}
+    ig_onnx.export(module(lambda x: ingot.lgamma(x)), (r(3),), custom_translation_table=table)
+    assert "not checked: model: node 'node_Lgamma::0' (Lgamma): there is no operator 'Lgamma'" in capfd.readouterr().err
+    with pytest.raises(NotImplementedError, match="there is no operator 'Lgamma'"):
+        ig_onnx.export(module(lambda x: ingot.lgamma(x)), (r(3),), custom_translation_table=table, verify=True)

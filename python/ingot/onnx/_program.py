@@ -75,6 +75,7 @@ class ONNXProgram:
         self._bytes: bytes | None = None
         self._session: Any = None
         self._model: Any = None
+        self._file: str | None = None  # while it is known to hold the model
         self._arrays = arrays
         self._fed: list[Any] = []
         self.diagnostic_context = diagnostic_context or DiagnosticContext("ingot.onnx", __version__)
@@ -225,6 +226,9 @@ class ONNXProgram:
 
     def _start(self, options: Any) -> None:
         """Much data goes through a file, which engines map instead of copying it."""
+        if self._file is not None:
+            self._load(self._file, options)
+            return
         ep = self._program()
         state = (ep.state_dict | ep.constants).values()
         if sum(t.numel() * t.element_size() for t in state if isinstance(t, Tensor)) < MUCH:
@@ -283,7 +287,7 @@ class ONNXProgram:
 
     def release(self) -> None:
         """Lets go of what running has loaded."""
-        self._session = self._model = None
+        self._session = self._model = self._file = None
 
     def to_bytes_io(self) -> io.BytesIO:
         return io.BytesIO(self.model_bytes)

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs at opsets before those that the writer speaks: written at the oldest of them, read back
+// and converted.
+#include "base/file.h"
+#include "ingot/file.h"
+#include "ingot/onnx.h"
+
+enum { FIRST = 7 };
+
+static ig_status convert(ig_ctx *c, const ig_program *p, const ig_onnx_options *options,
+                         const char *path, ig_sink *sink) {
+  ig_onnx_options at = *options;
+  at.opset = IG_ONNX_OPSET_OLDEST;
+  ig_onnx_model *m = NULL;
+  ig_sink bytes = ig_sink_memory(c->alloc);
+  ig_status st = ig_program_write_onnx(c, p, &at, &bytes);
+  if (st == IG_OK) st = ig_sink_close(c, &bytes);
+  if (st == IG_OK) st = ig_onnx_parse(c, "model", bytes.at, bytes.n, NULL, NULL, &m);
+  ig_sink_drop(&bytes);
+  if (st == IG_OK) st = ig_onnx_convert(c, m, options->opset, options->external, path, sink);
+  ig_onnx_free(m);
+  return st;
+}
+
+ig_status ig_program_convert_onnx(ig_ctx *c, const ig_program *p, const ig_onnx_options *options,
+                                  const char *path, struct ig_sink *sink) {
+  int opset = options ? options->opset : 0;
+  if (ig_ctx_status(c) != IG_OK) return ig_ctx_status(c);
+  if (opset && (opset < FIRST || opset > IG_ONNX_OPSET_NEWEST))
+    return ig_fail(c, IG_INVALID, "ONNX: opset %d is not known, %d to %d are", opset, FIRST,
+                   IG_ONNX_OPSET_NEWEST);
+  if (opset && opset < IG_ONNX_OPSET_OLDEST) return convert(c, p, options, path, sink);
+  return path ? ig_program_save_onnx_as(c, p, options, path)
+              : ig_program_write_onnx(c, p, options, sink);
+}
