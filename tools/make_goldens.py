@@ -19,6 +19,7 @@ import sys
 
 import numpy as np
 import torch
+import torch.ao.quantization.fx._decomposed  # registers quantized_decomposed
 
 ROOT = pathlib.Path(__file__).parent.parent
 RECORD = re.compile(r"^IG_OP\((\w+)\) = \{(.*?)^\};", re.M | re.S)

@@ -19,9 +19,10 @@ typedef struct ig_limits {
   uint64_t max_nodes;     // values in one JSON text or pickle, fields of a protobuf, nodes
   uint64_t max_depth;     // nesting of values, graphs and messages; at most 1024 is honoured
   uint64_t max_millis;    // time for parsing one document; default: any
+  uint64_t max_rounds;    // of all loops of one run of a model together
 } ig_limits;
 
-// 1 GiB of text, 4 GiB unpacked, 2^20 members, 2^24 values, 256 deep, no clock.
+// 1 GiB of text, 4 GiB unpacked, 2^20 members, 2^24 values, 256 deep, no clock, 10^8 rounds.
 IG_API ig_limits ig_limits_default(void);
 
 #endif

@@ -68,6 +68,8 @@ struct ig_ctx {
     int dtype;  // ig_dtype; -1: the usual one
   } autocast[2];
   bool no_inline;  // while a decomposition of a composite runs for its shapes
+  uint64_t rounds_left;  // of loops, while `loops` > 0
+  int loops;             // loops and runs with a budget that are under way
   uint64_t tape_clock;
   struct ig_tape_entry *face;      // of the operator whose parts are being recorded; see op/tape.h
   struct ig_generator *generator;  // default random generator, made at first use

@@ -11,7 +11,8 @@ ig_limits ig_limits_default(void) {
                      .max_inflated = (uint64_t)4 << 30,
                      .max_entries = (uint64_t)1 << 20,
                      .max_nodes = (uint64_t)1 << 24,
-                     .max_depth = 256};
+                     .max_depth = 256,
+                     .max_rounds = 100000000};
 }
 
 ig_limits ig_limits_of(const ig_limits *given) {
@@ -24,6 +25,7 @@ ig_limits ig_limits_of(const ig_limits *given) {
   if (!all.max_entries) all.max_entries = usual.max_entries;
   if (!all.max_nodes) all.max_nodes = usual.max_nodes;
   if (!all.max_depth) all.max_depth = usual.max_depth;
+  if (!all.max_rounds) all.max_rounds = usual.max_rounds;
   if (all.max_depth > IG_LIMITS_DEPTH) all.max_depth = IG_LIMITS_DEPTH;
   return all;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "base/str.h"
 #include "model/model.h"
 
@@ -270,6 +271,7 @@ static ig_status create(ig_ctx *c, const char *name, ig_file *file, bool in_memo
   m->in_memory = in_memory;
   m->root = "";
   take_options(&m->options, options);
+  m->max_rounds = ig_limits_of(m->options.limits).max_rounds;
   m->name = ig_model_text(c, m, name);
   ig_status st = m->name ? read_model(c, m) : c->status;
   m->options = (ig_model_options){0};

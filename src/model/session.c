@@ -328,11 +328,15 @@ ig_status ig_session_run(ig_session *s) {
   ig_scope scope = ig_scope_open(c);
   ig_value *outs = ig_scope_push(c, (s->nout + 1) * sizeof *outs);
   bool no_grad = c->no_grad;
+  int loops = c->loops;
   c->no_grad = true;
+  c->rounds_left = s->m->max_rounds;
+  c->loops = 1;
   ig_status st = !outs            ? c->status
                  : s->m->runnable ? run_program(s, outs)
                                   : s->m->format->run(c, s->m, s->inputs, outs);
   c->no_grad = no_grad;
+  c->loops = loops;
   for (size_t i = 0; outs && i < s->nout && st == IG_OK; i++) {
     if (!copy_lists(s, &outs[i])) st = c->status;
   }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ingot/aten.h"
+#include "ingot/limits.h"
 #include "op/formula.h"
 #include "op/hop.h"
 #include "sym/env.h"
@@ -289,27 +290,61 @@ static int goes_on(ig_ctx *c, const loop *l, const ig_value *in) {
   return c->status == IG_OK ? ig_value_f64(&out[0]) != 0 : -1;
 }
 
+static bool take_round(ig_ctx *c) {
+  if (c->rounds_left-- > 0) return true;
+  c->rounds_left = 0;
+  ig_fail_text(c, IG_RUNTIME,
+               "while_loop: cond_fn is still true after all rounds that the limits allow; if the "
+               "loop must run longer, raise max_rounds of ig_limits");
+  return false;
+}
+static void release_all(ig_value *held, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    if (held[i].kind == IG_KIND_TENSOR) ig_tensor_release(held[i].tensor);
+  }
+}
+// One round: 1 and the carried values in `next`, retained; 0 when there is none; -1 after an error.
+static int loop_round(ig_ctx *c, const loop *l, const ig_value *in, ig_value *next) {
+  size_t n = 0;
+  ig_scope s = ig_scope_open(c);
+  int more = goes_on(c, l, in);
+  if (more == 1 && !take_round(c)) more = -1;
+  const ig_value *outs = more == 1 ? ig_branch_run(c, l->body, in, l->n, &n) : NULL;
+  if (more == 1 && !outs) more = -1;
+  if (outs && n != l->ncarried) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "body_fn of while_loop must return %zu results, as many as carried inputs, but "
+                 "got %zu",
+                 l->ncarried, n);
+    more = -1;
+  }
+  for (size_t i = 0; more == 1 && i < n; i++) {
+    next[i] = outs[i];
+    if (next[i].kind == IG_KIND_TENSOR) (void)ig_tensor_retain(next[i].tensor);
+  }
+  ig_scope_close(c, s);
+  return more;
+}
+// What a round computes goes with the round; only the carried values outlive it.
 static const ig_value *loop_run(ig_ctx *c, const loop *l, size_t *nouts) {
   ig_value *in = ig_scope_push(c, (l->n + 1) * sizeof *in);
-  if (!in) return NULL;
+  ig_value *next = ig_scope_push(c, (l->ncarried + 1) * sizeof *next);
+  if (!in || !next) return NULL;
   memcpy(in, l->in, l->n * sizeof *in);
-  for (;;) {
-    int more = goes_on(c, l, in);
-    if (more < 0) return NULL;
-    if (more == 0) break;
-    const ig_value *outs = ig_branch_run(c, l->body, in, l->n, nouts);
-    if (!outs) return NULL;
-    if (*nouts != l->ncarried) {
-      ig_fail_text(c, IG_RUNTIME,
-                   "body_fn of while_loop must return %zu results, as many as carried inputs, but "
-                   "got %zu",
-                   l->ncarried, *nouts);
-      return NULL;
-    }
-    memcpy(in, outs, *nouts * sizeof *in);
+  bool held = false;
+  int more = 1;
+  if (c->loops++ == 0) c->rounds_left = ig_limits_default().max_rounds;
+  while ((more = loop_round(c, l, in, next)) == 1) {
+    if (held) release_all(in, l->ncarried);
+    memcpy(in, next, l->ncarried * sizeof *in);
+    held = true;
   }
-  *nouts = l->ncarried;
-  return in;
+  c->loops--;
+  for (size_t i = 0; held && i < l->ncarried; i++) {
+    if (in[i].kind == IG_KIND_TENSOR) (void)ig_pool_add(c, &in[i].tensor->ref);
+  }
+  *nouts = more < 0 ? 0 : l->ncarried;
+  return more < 0 || c->status != IG_OK ? NULL : in;
 }
 
 const ig_value *ig_while_loop(ig_ctx *c, const ig_branch *cond, const ig_branch *body,

@@ -428,6 +428,35 @@ static void per_tensor_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, 
   store_pair(c, made, outs);
   ig_scope_close(c, s);
 }
+// self, scale, zero_point, fake_quant_enabled, quant_min, quant_max
+static void given_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  (void)op;
+  ig_scope s = ig_scope_open(c);
+  ig_value made[2] = {ig_none(), ig_none()};
+  ig_value given[3];
+  for (int i = 0; i < 3; i++) given[i] = ig_of_tensor(ig_tensor_twin(c, args[i].tensor));
+  given[1] = ig_of_tensor(ig_cast(c, given[1].tensor, IG_F32));
+  const int64_t *on = ig_dense_read(c, args[3].tensor, IG_I64);
+  if (on && on[0]) {
+    quantize(c, given[0].tensor, &given[1], &given[2], &args[4], made);
+  } else if (on) {
+    made[0] = given[0];
+    made[1] = ig_of_tensor(ig_ones_like_with(c, given[0].tensor, ig_of_dtype(IG_BOOL), ig_none(),
+                                             ig_none(), ig_none(), ig_none()));
+  }
+  store_pair(c, made, outs);
+  ig_scope_close(c, s);
+}
+static void given_infer(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  for (int i = 1; i < 4; i++) {
+    if (ig_int_eq_i64(c, ig_numel_of(c, args[i].tensor), 1)) continue;
+    ig_fail_text(c, IG_RUNTIME,
+                 "fake_quantize_per_tensor_affine: scale, zero_point and fake_quant_enabled must "
+                 "have one element each");
+    return;
+  }
+  per_tensor_infer(c, op, args, out);
+}
 static void per_channel_infer(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
   const ig_tensor *x = args[0].tensor;
   int axis = ig_wrap_dim(c, ig_value_i64(c, &args[3]), x->ndim);
@@ -461,6 +490,17 @@ static void straight_vjp(ig_ctx *c, const ig_vjp *v) {
 static ig_tensor *per_tensor(ig_ctx *c, const ig_value *args) {
   ig_value outs[IG_MAX_RETURNS];
   ig_call_id_outs(c, IG_ID_FAKE_QUANTIZE_PER_TENSOR_AFFINE_CACHEMASK, args, 5, outs);
+  return ig_value_tensor(&outs[0]);
+}
+static ig_tensor *per_tensor_given(ig_ctx *c, const ig_value *args) {
+  ig_value outs[IG_MAX_RETURNS] = {{0}};
+  ig_int one = ig_const(1);
+  ig_tensor *on = ig_ones_with(c, ig_of_ints(&one, 1), ig_of_dtype(IG_I64), ig_none(),
+                               ig_of_device(args[0].tensor->device), ig_none());
+  ig_value given[] = {args[0], args[1], args[2], ig_of_tensor(on), args[3], args[4]};
+  if (c->status != IG_OK) return NULL;
+  ig_call_id_outs(c, IG_ID__FAKE_QUANTIZE_PER_TENSOR_AFFINE_CACHEMASK_TENSOR_QPARAMS, given, 6,
+                  outs);
   return ig_value_tensor(&outs[0]);
 }
 static ig_tensor *per_channel(ig_ctx *c, const ig_value *args) {
@@ -874,6 +914,34 @@ IG_OP(fake_quantize_per_tensor_affine) = {
     .waive =
         "gradient: straight through the steps; second: straight through the steps; "
         "special: NaN stays NaN",
+};
+IG_OP(_fake_quantize_per_tensor_affine_cachemask_tensor_qparams) = {
+    .schema =
+        "aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams(Tensor self, Tensor "
+        "scale, Tensor zero_point, Tensor fake_quant_enabled, int quant_min, int quant_max) -> "
+        "(Tensor output, Tensor mask)",
+    .shape = given_infer,
+    .kernel = given_kernel,
+    .vjp = straight_vjp,
+    .diff_results = 1,
+    .keep = "result1",
+    .samples =
+        "f32[4], f32[1]:+, i32[1]:<5, i64{1}, -128, 127 | f32[2,3], f32[1]:+, i32[1], i64{0}, 0, "
+        "255",
+    .waive =
+        "gradient: straight through the steps; second: straight through the steps; "
+        "special: NaN stays NaN; sizes: other texts; refusal: other texts; decompose: PyTorch has "
+        "none",
+};
+IG_OP(fake_quantize_per_tensor_affine_tensor_qparams) = {
+    .schema =
+        "aten::fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor "
+        "zero_point, int quant_min, int quant_max) -> Tensor",
+    .decompose = per_tensor_given,
+    .samples = "f32[4], f32[1]:+, i32[1]:<5, -128, 127",
+    .waive =
+        "gradient: straight through the steps; second: straight through the steps; "
+        "special: NaN stays NaN; sizes: other texts; refusal: other texts",
 };
 IG_OP(fake_quantize_per_channel_affine) = {
     .schema =

@@ -9,7 +9,7 @@
 #include "op/refuse.h"
 
 enum { MAX_SPACE = 3 };
-typedef enum method { NEAREST, EXACT, LINEAR, CUBIC } method;
+typedef enum method { NEAREST, EXACT, LINEAR, CUBIC, SMOOTH, SMOOTH_CUBIC } method;
 
 typedef struct target {
   int n;  // dimensions of a line, picture or volume
@@ -164,6 +164,9 @@ static ig_tensor *weighted(ig_ctx *c, ig_tensor *const *v, ig_tensor *const *w) 
   for (int k = 1; k < 4; k++) sum = ig_add_tensor(c, sum, ig_mul_tensor(c, v[k], w[k]));
   return sum;
 }
+static ig_tensor *as_bytes(ig_ctx *c, ig_tensor *x) {
+  return ig_clamp_with(c, ig_round(c, x), ig_of_f64(0), ig_of_f64(255));
+}
 static ig_tensor *cubic(ig_ctx *c, ig_tensor *x, const target *t) {
   ig_tensor *at[2][4];
   ig_tensor *w[2][4];
@@ -187,26 +190,75 @@ static ig_tensor *cubic(ig_ctx *c, ig_tensor *x, const target *t) {
     rows[i] = weighted(c, row, w[1]);
   }
   ig_tensor *out = weighted(c, rows, w[0]);
-  if (x->dtype == IG_U8) {
-    out = ig_clamp_with(c, ig_round(c, out), ig_of_f64(0), ig_of_f64(255));
-  }
-  return to_copy(c, out, x->dtype);
+  return to_copy(c, x->dtype == IG_U8 ? as_bytes(c, out) : out, x->dtype);
+}
+
+// ---- without aliases: every result is a weighted mean of all pixels that it covers ----
+
+// 1 - |x|, or the cubic with a = -0.5; x is not below 0.
+static ig_tensor *window(ig_ctx *c, ig_tensor *x, bool cube) {
+  if (!cube) return ig_clamp_with(c, ig_add_f64(c, ig_neg(c, x), 1), ig_of_f64(0), ig_none());
+  ig_tensor *near = ig_mul_f64(c, x, 1.5);
+  near = ig_add_f64(c, near, -2.5);
+  near = ig_mul_tensor(c, near, ig_mul_tensor(c, x, x));
+  near = ig_add_f64(c, near, 1);
+  ig_tensor *far = ig_mul_tensor(c, ig_add_f64(c, x, -5), x);
+  far = ig_mul_tensor(c, ig_add_f64(c, far, 8), x);
+  far = ig_mul_f64(c, ig_add_f64(c, far, -4), -0.5);
+  far = ig_where_scalarother(c, ig_lt_scalar(c, x, ig_of_f64(2)), far, ig_of_f64(0));
+  return ig_where_self(c, ig_lt_scalar(c, x, ig_of_f64(1)), near, far);
+}
+// Weights [out, in] of dimension d, each row with the sum 1.
+static ig_tensor *weights_of(ig_ctx *c, const ig_tensor *x, const target *t, int d) {
+  ig_int in = ig_sizes(x)[2 + d];
+  ig_int out = t->size[d];
+  bool cube = t->how == SMOOTH_CUBIC;
+  double step = ratio(in, out, t->scale[d]);
+  // concrete: PyTorch divides hints here as well
+  if (t->corners) step = out.value > 1 ? (double)(in.value - 1) / (double)(out.value - 1) : 0;
+  double wide = step >= 1 ? step : 1;
+  double reach = (cube ? 2 : 1) * wide;
+  ig_value dtype = ig_of_dtype(work_dtype(x));
+  ig_value device = ig_of_device(x->device);
+  ig_tensor *at = ig_arange_with(c, ig_of_int(out), dtype, ig_none(), device, ig_of_bool(false));
+  at = ig_mul_f64(c, ig_add_f64(c, at, 0.5), step);
+  at = ig_unsqueeze(c, at, ig_const(1));
+  ig_tensor *pixel = ig_arange_with(c, ig_of_int(in), dtype, ig_none(), device, ig_of_bool(false));
+  ig_tensor *first = ig_trunc(c, ig_add_f64(c, at, 0.5 - reach));
+  ig_tensor *last = ig_trunc(c, ig_add_f64(c, at, 0.5 + reach));
+  ig_tensor *way = ig_sub_tensor(c, ig_add_f64(c, pixel, 0.5), at);
+  ig_tensor *w = window(c, ig_mul_f64(c, ig_abs(c, way), 1 / wide), cube);
+  ig_tensor *inside = ig_ge_tensor(c, pixel, first);
+  inside = ig_logical_and(c, inside, ig_lt_tensor(c, pixel, last));
+  w = ig_where_scalarother(c, inside, w, ig_of_f64(0));
+  ig_int over = ig_const(1);
+  ig_tensor *sum = ig_sum_dim_intlist_with(c, w, ig_of_ints(&over, 1), true, ig_none());
+  return ig_div_tensor(c, w, sum);
+}
+static ig_tensor *smooth(ig_ctx *c, ig_tensor *x, const target *t) {
+  ig_tensor *wide = to_copy(c, x, work_dtype(x));
+  ig_tensor *rows = weights_of(c, x, t, 0);
+  ig_tensor *columns = weights_of(c, x, t, 1);
+  columns = ig_transpose_int(c, columns, ig_const(0), ig_const(1));
+  wide = ig_matmul(c, rows, ig_matmul(c, wide, columns));
+  return to_copy(c, x->dtype == IG_U8 ? as_bytes(c, wide) : wide, x->dtype);
 }
 
 static ig_tensor *resized(ig_ctx *c, ig_tensor *x, const target *t) {
   static const char *const names[] = {"", "upsample_linear1d", "upsample_bilinear2d",
                                       "upsample_trilinear3d"};
-  bool mixes = t->how == LINEAR || t->how == CUBIC;
+  bool mixes = t->how >= LINEAR;
   const char *name = t->how == CUBIC ? "upsample_bicubic2d" : names[t->n];
   bool bytes = x->dtype == IG_U8 && t->n == 2;
   if (!is_picture(c, x, t)) return NULL;
   if (mixes && !bytes && !ig_check_float(c, name, x->dtype)) return NULL;
+  if (t->how >= SMOOTH) return smooth(c, x, t);
   return !mixes ? nearest(c, x, t) : t->how == LINEAR ? linear(c, x, t) : cubic(c, x, t);
 }
 // input, output_size, (align_corners,) scale_factors
 static ig_tensor *by_list(ig_ctx *c, const ig_value *args, int n, method how) {
   ig_tensor *x = args[0].tensor;
-  bool mixes = how == LINEAR || how == CUBIC;
+  bool mixes = how >= LINEAR;
   target t = {.n = n, .how = how, .corners = mixes && args[2].b};
   if (!has_dims(c, x, n) || !target_of(c, x, &args[1], &args[2 + mixes], &t)) return NULL;
   return resized(c, x, &t);
@@ -214,7 +266,7 @@ static ig_tensor *by_list(ig_ctx *c, const ig_value *args, int n, method how) {
 // self, output_size, (align_corners,) a scale for each dimension
 static ig_tensor *by_sizes(ig_ctx *c, const ig_value *args, int n, method how) {
   ig_tensor *x = args[0].tensor;
-  bool mixes = how == LINEAR || how == CUBIC;
+  bool mixes = how >= LINEAR;
   target t = {.n = n, .how = how, .corners = mixes && args[2].b};
   if (!has_dims(c, x, n)) return NULL;
   if (args[1].ints.n != (size_t)n) {
@@ -247,6 +299,8 @@ RESIZE(1, LINEAR)
 RESIZE(2, LINEAR)
 RESIZE(3, LINEAR)
 RESIZE(2, CUBIC)
+RESIZE(2, SMOOTH)
+RESIZE(2, SMOOTH_CUBIC)
 
 #define MIXED                                                                 \
   "sizes: other texts; special: the decomposition multiplies infinity by 0; " \
@@ -420,5 +474,45 @@ IG_OP(upsample_trilinear3d_vec) = {
         "align_corners, float[]? scale_factors) -> Tensor",
     .decompose = LINEAR_3_vec,
     .samples = "f32[1,1,2,3,2], None, False, (2., 1.5, 2.) | f32[1,1,2,3,2], [4,3,5], True, None",
+    .waive = MIXED,
+};
+IG_OP(_upsample_bilinear2d_aa) = {
+    .schema =
+        "aten::_upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, "
+        "float? "
+        "scales_h=None, float? scales_w=None) -> Tensor",
+    .decompose = SMOOTH_2,
+    .samples =
+        "f32[1,2,7,5], [3,4], False | f32[1,2,3,3], [6,6], False, 2., 2. | f32[1,1,6,7], [4,3], "
+        "True",
+    .waive = MIXED,
+};
+IG_OP(_upsample_bilinear2d_aa_vec) = {
+    .schema =
+        "aten::_upsample_bilinear2d_aa.vec(Tensor input, SymInt[]? output_size, bool "
+        "align_corners, float[]? "
+        "scale_factors) -> Tensor",
+    .decompose = SMOOTH_2_vec,
+    .samples = "f32[1,2,7,5], None, False, (0.5, 0.7) | f32[1,2,7,5], [3,4], False, None",
+    .waive = MIXED,
+};
+IG_OP(_upsample_bicubic2d_aa) = {
+    .schema =
+        "aten::_upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, "
+        "float? "
+        "scales_h=None, float? scales_w=None) -> Tensor",
+    .decompose = SMOOTH_CUBIC_2,
+    .samples =
+        "f32[1,2,7,5], [3,4], False | f32[1,2,3,3], [6,6], False, 2., 2. | f32[1,1,6,7], [4,3], "
+        "True",
+    .waive = MIXED,
+};
+IG_OP(_upsample_bicubic2d_aa_vec) = {
+    .schema =
+        "aten::_upsample_bicubic2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, "
+        "float[]? "
+        "scale_factors) -> Tensor",
+    .decompose = SMOOTH_CUBIC_2_vec,
+    .samples = "f32[1,2,7,5], None, False, (0.5, 0.7) | f32[1,2,7,5], [3,4], False, None",
     .waive = MIXED,
 };

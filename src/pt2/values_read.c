@@ -262,7 +262,9 @@ static ig_value get_tensor(const ig_pt2_in *in, const ig_json *v) {
   return get_defined(in, v, name, true);
 }
 
+// PyTorch 2.5 wrote constants that are bools as integers: {"as_int": true}.
 static ig_value get_int(const ig_pt2_in *in, const ig_json *v) {
+  if (v->kind == IG_JSON_BOOL) return ig_of_bool(v->b);
   if (v->kind != IG_JSON_INT) (void)wrong(in, v, "an integer that fits 64 bits");
   return ig_of_i64(v->kind == IG_JSON_INT ? v->i : 0);
 }

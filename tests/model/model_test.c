@@ -9,6 +9,7 @@
 
 #include "heap.h"
 #include "ingot/file.h"
+#include "ingot/limits.h"
 #include "ingot/model.h"
 
 typedef struct fixture {
@@ -545,6 +546,22 @@ static void every_allocation_may_fail(void **state) {
   }
 }
 
+static void endless_loops_end(void **state) {
+  fixture *f = *state;
+  ig_limits limits = {.size = sizeof limits, .max_rounds = 1000};
+  ig_model_options options = {.size = sizeof options, .limits = &limits};
+  ig_model *m = NULL;
+  assert_int_equal(ig_model_open(f->c, data("model/data/endless.pt2"), &options, &m), IG_OK);
+  ig_session *s = open_session(f->c, m);
+  int64_t zero = 0;
+  assert_int_equal(ig_session_bind(s, "n", NULL, 0, &zero, sizeof zero), IG_OK);
+  assert_int_equal(ig_session_run(s), IG_RUNTIME);
+  assert_non_null(strstr(ig_ctx_error(f->c), "max_rounds"));
+  ig_ctx_clear(f->c);
+  ig_session_free(s);
+  ig_model_free(m);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(describes_a_program, setup, teardown),
@@ -561,6 +578,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(a_watcher_sees_every_value, setup, teardown),
       cmocka_unit_test_setup_teardown(threads_share_one_model, setup, teardown),
       cmocka_unit_test_setup_teardown(threads_share_dynamic_sizes, setup, teardown),
+      cmocka_unit_test_setup_teardown(endless_loops_end, setup, teardown),
       cmocka_unit_test(every_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

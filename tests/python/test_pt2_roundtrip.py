@@ -244,6 +244,29 @@ def test_older_layouts(name, layout):
          ep.module()(*copy.deepcopy(args), **copy.deepcopy(kwargs)))  # fmt: skip
 
 
+def test_bools_that_were_written_as_integers():
+    """PyTorch 2.5 wrote a constant input True as {"as_int": true}."""
+
+    class Scaled(nn.Module):
+        def forward(self, x, twice):
+            return x * 2 if twice else x
+
+    data = to_bytes(ingot.export.export(Scaled(), (ingot.ones(2), True)), layout="2.5")
+    changed = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(changed, "w") as new:
+        for name in old.namelist():
+            text = old.read(name)
+            if name.endswith(".json"):
+                assert text.count(b'{"as_bool": true}') == 1
+                text = text.replace(b'{"as_bool": true}', b'{"as_int": true}')
+            new.writestr(name, text)
+    changed.seek(0)
+    again = load(changed).module()
+    assert again(ingot.ones(2), True).tolist() == [2, 2]
+    with pytest.raises(RuntimeError):
+        again(ingot.ones(2), False)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_serialize(name):
     from ingot._export.serde.serialize import ExportedProgramSerializer, deserialize, serialize

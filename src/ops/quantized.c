@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers as small integers with a scale and a zero point, as quantized programs write them: plain
+// formulas over plain tensors.
+#include <float.h>
+#include <math.h>
+
+#include "op/formula.h"
+#include "op/refuse.h"
+#include "op/shape.h"
+
+// Are the bounds those of the integers? PyTorch's own words are those of an assertion.
+static bool check_bounds(ig_ctx *c, const ig_value *low, const ig_value *high, ig_dtype d) {
+  static const struct {
+    ig_dtype dtype;
+    int64_t low;
+    int64_t high;
+  } bounds[] = {{IG_U8, 0, 255},
+                {IG_I8, -128, 127},
+                {IG_I16, -32768, 32767},
+                {IG_U16, 0, 65535},
+                {IG_I32, INT32_MIN, INT32_MAX}};
+  int64_t from = ig_value_i64(c, low);
+  int64_t to = ig_value_i64(c, high);
+  for (size_t i = 0; i < sizeof bounds / sizeof *bounds && c->status == IG_OK; i++) {
+    if (bounds[i].dtype != d) continue;
+    if (from >= bounds[i].low && to <= bounds[i].high) return true;
+    ig_fail_text(c, IG_RUNTIME, "quantized: the bounds %lld and %lld do not fit %s",
+                 (long long)from, (long long)to, ig_dtype_title(d));
+  }
+  if (c->status == IG_OK) {
+    ig_fail_text(c, IG_RUNTIME, "quantized: Unsupported dtype: %s", ig_dtype_title(d));
+  }
+  return false;
+}
+static ig_tensor *as_float(ig_ctx *c, ig_tensor *x) {
+  if (x->dtype == IG_F16 || x->dtype == IG_BF16) return ig_cast(c, x, IG_F32);
+  if (x->dtype == IG_F32) return x;
+  ig_fail_text(c, IG_RUNTIME, "Expecting input to have dtype torch.float32, but got dtype: %s",
+               ig_dtype_title(x->dtype));
+  return NULL;
+}
+static bool has_dtype(ig_ctx *c, const ig_tensor *x, ig_dtype d) {
+  if (x->dtype == d) return true;
+  ig_fail_text(c, IG_RUNTIME, "Expecting input to have dtype: %s, but got %s", ig_dtype_title(d),
+               ig_dtype_title(x->dtype));
+  return false;
+}
+// round(x / scale) + zero, within bounds
+static ig_tensor *quantize(ig_ctx *c, ig_tensor *x, ig_tensor *inverse, ig_tensor *zero,
+                           const ig_value *bounds) {
+  if (!check_bounds(c, &bounds[0], &bounds[1], bounds[2].dtype)) return NULL;
+  x = ig_round(c, ig_mul_tensor(c, x, inverse));
+  x = ig_clamp_with(c, ig_add_tensor(c, x, zero), bounds[0], bounds[1]);
+  return ig_cast(c, x, bounds[2].dtype);
+}
+// input, scale, zero_point, quant_min, quant_max, dtype
+static ig_tensor *quantize_per_tensor(ig_ctx *c, const ig_value *a) {
+  ig_tensor *x = as_float(c, a[0].tensor);
+  double scale = ig_value_f64(&a[1]);
+  if (!check_bounds(c, &a[3], &a[4], a[5].dtype)) return NULL;
+  x = ig_round(c, ig_mul_f64(c, x, 1 / scale));
+  x = ig_add_value(c, x, &a[2]);
+  return ig_cast(c, ig_clamp_with(c, x, a[3], a[4]), a[5].dtype);
+}
+// The only element of a tensor: as a number, it leaves the type of its partner as it is.
+static ig_tensor *only(ig_ctx *c, ig_tensor *t) {
+  if (ig_dtype_is_complex(t->dtype)) t = ig_cast(c, t, IG_C64);
+  return ig_view(c, t, ig_of_ints(NULL, 0));
+}
+static ig_tensor *quantize_per_tensor_tensor(ig_ctx *c, const ig_value *a) {
+  ig_tensor *x = as_float(c, a[0].tensor);
+  ig_tensor *scale = only(c, a[1].tensor);
+  if (scale && ig_dtype_is_float(scale->dtype)) scale = ig_cast(c, scale, IG_F64);
+  ig_tensor *inverse = ig_reciprocal(c, scale);
+  return quantize(c, x, inverse, only(c, a[2].tensor), &a[3]);
+}
+static ig_dtype wanted(const ig_value *v) {
+  return v->kind == IG_KIND_DTYPE ? v->dtype : IG_F32;
+}
+// ..., *, out_dtype
+static ig_tensor *dequantize_per_tensor(ig_ctx *c, const ig_value *a) {
+  if (!has_dtype(c, a[0].tensor, a[5].dtype)) return NULL;
+  ig_tensor *x = ig_cast(c, a[0].tensor, wanted(&a[6]));
+  return ig_mul_value(c, ig_sub_value(c, x, &a[2]), &a[1]);
+}
+static ig_tensor *dequantize_per_tensor_tensor(ig_ctx *c, const ig_value *a) {
+  if (!has_dtype(c, a[0].tensor, a[5].dtype)) return NULL;
+  ig_tensor *x = ig_cast(c, a[0].tensor, wanted(&a[6]));
+  x = ig_sub_tensor(c, x, only(c, a[2].tensor));
+  return ig_mul_tensor(c, x, only(c, a[1].tensor));
+}
+// One number for each index of dimension `axis`.
+static ig_tensor *along(ig_ctx *c, ig_tensor *t, const ig_tensor *x, const ig_value *axis) {
+  int dim = ig_wrap_dim(c, ig_value_i64(c, axis), x->ndim);
+  ig_int sizes[IG_MAX_DIM];
+  if (c->status != IG_OK || !t) return NULL;
+  for (int d = 0; d < x->ndim; d++) sizes[d] = ig_const(1);
+  if (x->ndim) sizes[dim] = ig_numel_of(c, t);
+  return ig_view(c, t, ig_of_ints(sizes, (size_t)x->ndim));
+}
+// input, scales, zero_points, axis, quant_min, quant_max, dtype
+static ig_tensor *quantize_per_channel(ig_ctx *c, const ig_value *a) {
+  ig_tensor *x = as_float(c, a[0].tensor);
+  if (!x) return NULL;
+  ig_tensor *inverse = ig_reciprocal(c, along(c, a[1].tensor, x, &a[3]));
+  return quantize(c, x, inverse, along(c, a[2].tensor, x, &a[3]), &a[4]);
+}
+static ig_tensor *dequantize_per_channel(ig_ctx *c, const ig_value *a) {
+  ig_tensor *x = a[0].tensor;
+  if (!has_dtype(c, x, a[6].dtype)) return NULL;
+  ig_tensor *zero = ig_value_tensor(&a[2]);
+  if (!check_bounds(c, &a[4], &a[5], a[6].dtype)) return NULL;
+  if (zero) x = ig_sub_tensor(c, x, along(c, zero, a[0].tensor, &a[3]));
+  ig_tensor *scale = along(c, a[1].tensor, a[0].tensor, &a[3]);
+  return ig_cast(c, ig_mul_tensor(c, x, scale), wanted(&a[7]));
+}
+// input, quant_min, quant_max, eps, dtype -> scale, zero_point: from the extremes, 0 among them
+static void choose_qparams(ig_ctx *c, const ig_value *a, ig_value *outs) {
+  ig_tensor *x = a[0].tensor->dtype == IG_BF16 ? a[0].tensor : as_float(c, a[0].tensor);
+  double low = ig_value_f64(&a[1]);
+  double high = ig_value_f64(&a[2]);
+  if (!x || !check_bounds(c, &a[1], &a[2], a[4].dtype)) return;
+  if (low >= high) {
+    ig_fail_text(c, IG_RUNTIME, "choose_qparams: quant_min %g is not less than quant_max %g", low,
+                 high);
+    return;
+  }
+  ig_tensor *least = ig_clamp_with(c, ig_amin(c, x), ig_none(), ig_of_f64(0));
+  ig_tensor *most = ig_clamp_with(c, ig_amax(c, x), ig_of_f64(0), ig_none());
+  ig_tensor *scale = ig_div_f64(c, ig_sub_tensor(c, most, least), high - low);
+  scale = ig_clamp_with(c, scale, a[3], ig_none());
+  ig_tensor *zero = ig_round(c, ig_div_tensor(c, least, scale));
+  zero = ig_clamp_with(c, ig_add_f64(c, ig_neg(c, zero), low), a[1], a[2]);
+  ig_int one = ig_const(1);
+  scale = ig_cast(c, scale, IG_F64);
+  zero = ig_cast(c, zero, IG_I64);
+  outs[0] = ig_of_tensor(ig_view(c, scale, ig_of_ints(&one, 1)));
+  outs[1] = ig_of_tensor(ig_view(c, zero, ig_of_ints(&one, 1)));
+}
+
+#define QUANTIZED "sizes: other texts; refusal: other classes; special: which integer NaN becomes"
+#define NOT_SMOOTH "vjp: rounding has no slope; " QUANTIZED
+
+IG_OP(quantize_per_tensor) = {
+    .schema =
+        "quantized_decomposed::quantize_per_tensor(Tensor input, float scale, int zero_point, int "
+        "quant_min, int quant_max, ScalarType dtype) -> Tensor",
+    .decompose = quantize_per_tensor,
+    .samples = "f32[3,4], 0.1, 3, -128, 127, i8 | f32[5], 0.02, 100, 0, 255, u8",
+    .waive = NOT_SMOOTH,
+};
+IG_OP(quantize_per_tensor_tensor) = {
+    .schema =
+        "quantized_decomposed::quantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor "
+        "zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor",
+    .decompose = quantize_per_tensor_tensor,
+    .samples = "f32[3,4], f32[]:+, i64[], -128, 127, i8 | f32[5], f32[1]:+, i64[1], 0, 255, u8",
+    .waive = NOT_SMOOTH,
+};
+IG_OP(dequantize_per_tensor) = {
+    .schema =
+        "quantized_decomposed::dequantize_per_tensor(Tensor input, float scale, int zero_point, "
+        "int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
+    .decompose = dequantize_per_tensor,
+    .samples = "i8[3,4], 0.1, 3, -128, 127, i8 | u8[5], 0.02, 100, 0, 255, u8, out_dtype=f64",
+    .waive = NOT_SMOOTH,
+};
+IG_OP(dequantize_per_tensor_tensor) = {
+    .schema =
+        "quantized_decomposed::dequantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor "
+        "zero_point, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? "
+        "out_dtype=None) -> Tensor",
+    .decompose = dequantize_per_tensor_tensor,
+    .samples = "i8[3,4], f32[]:+, i64[], -128, 127, i8 | u8[5], f32[1]:+, i64[1], 0, 255, u8",
+    .waive = NOT_SMOOTH,
+};
+IG_OP(quantize_per_channel) = {
+    .schema =
+        "quantized_decomposed::quantize_per_channel(Tensor input, Tensor scales, Tensor "
+        "zero_points, int axis, int quant_min, int quant_max, ScalarType dtype) -> Tensor",
+    .decompose = quantize_per_channel,
+    .samples =
+        "f32[3,4], f32[3]:+, i64[3], 0, -128, 127, i8 | f32[3,4], f32[4]:+, i64[4], 1, 0, 255, u8",
+    .waive = NOT_SMOOTH "; strides: those of the input",
+};
+IG_OP(dequantize_per_channel) = {
+    .schema =
+        "quantized_decomposed::dequantize_per_channel(Tensor input, Tensor scales, Tensor? "
+        "zero_points, int axis, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? "
+        "out_dtype=None) -> Tensor",
+    .decompose = dequantize_per_channel,
+    .samples =
+        "i8[3,4], f32[3]:+, i64[3], 0, -128, 127, i8 | u8[3,4], f32[4]:+, None, 1, 0, 255, u8",
+    .waive = NOT_SMOOTH "; strides: those of the input",
+};
+IG_OP(choose_qparams_tensor) = {
+    .schema =
+        "quantized_decomposed::choose_qparams.tensor(Tensor input, int quant_min, int quant_max, "
+        "float eps, ScalarType dtype) -> (Tensor, Tensor)",
+    .decompose_outs = choose_qparams,
+    .samples = "f32[3,4], -128, 127, 0.00001, i8 | f32[5]:+, 0, 255, 0.00001, u8",
+    .waive = NOT_SMOOTH,
+};
