@@ -67,7 +67,7 @@ struct ig_ctx {
     bool on;
     int dtype;  // ig_dtype; -1: the usual one
   } autocast[2];
-  bool no_inline;  // while a decomposition of a composite runs for its shapes
+  bool no_inline;        // while a decomposition of a composite runs for its shapes
   uint64_t rounds_left;  // of loops, while `loops` > 0
   int loops;             // loops and runs with a budget that are under way
   uint64_t tape_clock;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers as small integers with a scale and a zero point, as quantized programs write them: plain
-// formulas over plain tensors.
+// Numbers as small integers with a scale and a zero point, as quantized programs write them, and
+// the same for training: there and back at once.
 #include <float.h>
 #include <math.h>
 
 #include "op/formula.h"
 #include "op/refuse.h"
 #include "op/shape.h"
+#include "ops/dense.h"
+#include "tensor/copy.h"
 
 // Are the bounds those of the integers? PyTorch's own words are those of an assertion.
 static bool check_bounds(ig_ctx *c, const ig_value *low, const ig_value *high, ig_dtype d) {
@@ -138,6 +140,128 @@ static void choose_qparams(ig_ctx *c, const ig_value *a, ig_value *outs) {
   outs[1] = ig_of_tensor(ig_view(c, zero, ig_of_ints(&one, 1)));
 }
 
+// ---- fake quantization: self, scale, zero_point, [axis], quant_min, quant_max ----
+
+static ig_tensor *beside(ig_ctx *c, ig_tensor *t, const ig_tensor *x, int axis) {
+  ig_int sizes[IG_MAX_DIM];
+  for (int d = 0; d < x->ndim; d++) sizes[d] = ig_const(d == axis ? -1 : 1);
+  return ig_view(c, t, ig_of_ints(sizes, (size_t)x->ndim));
+}
+static void there_and_back(ig_ctx *c, ig_tensor *x, const ig_value *scale, const ig_value *zero,
+                           const ig_value *range, ig_value *outs) {
+  int64_t low = ig_value_i64(c, &range[0]);
+  int64_t high = ig_value_i64(c, &range[1]);
+  if (low > high) {
+    ig_fail_text(c, IG_RUNTIME, "`quant_min` should be less than or equal to `quant_max`.");
+    return;
+  }
+  ig_tensor *q = ig_round(c, ig_div_value(c, ig_detach(c, x), scale));
+  q = ig_add_value(c, q, zero);
+  ig_tensor *in = ig_ge_scalar(c, q, ig_of_i64(low));
+  in = ig_logical_and(c, in, ig_le_scalar(c, q, ig_of_i64(high)));
+  q = ig_clamp_with(c, q, ig_of_i64(low), ig_of_i64(high));
+  q = ig_mul_value(c, ig_sub_value(c, q, zero), scale);
+  outs[0] = ig_of_tensor(x ? ig_cast(c, q, x->dtype) : NULL);
+  outs[1] = ig_of_tensor(in);
+}
+static void per_tensor_infer(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  (void)ig_check_float(c, "fake_quantize_tensor_cachemask_kernel", args[0].tensor->dtype);
+  ig_shape_like(c, op, args, &out[0]);
+  ig_shape_like(c, op, args, &out[1]);
+  out[1].dtype = IG_BOOL;
+}
+static void store_pair(ig_ctx *c, const ig_value *made, ig_value *outs) {
+  for (int k = 0; k < 2 && c->status == IG_OK; k++) ig_tensor_copy(outs[k].tensor, made[k].tensor);
+}
+static void per_tensor_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  (void)op;
+  ig_scope s = ig_scope_open(c);
+  ig_value made[2] = {ig_none(), ig_none()};
+  there_and_back(c, ig_tensor_twin(c, args[0].tensor), &args[1], &args[2], &args[3], made);
+  store_pair(c, made, outs);
+  ig_scope_close(c, s);
+}
+// self, scale, zero_point, fake_quant_enabled, quant_min, quant_max
+static void given_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  (void)op;
+  ig_scope s = ig_scope_open(c);
+  ig_value made[2] = {ig_none(), ig_none()};
+  ig_value given[3];
+  for (int i = 0; i < 3; i++) given[i] = ig_of_tensor(ig_tensor_twin(c, args[i].tensor));
+  given[1] = ig_of_tensor(ig_cast(c, given[1].tensor, IG_F32));
+  const int64_t *on = ig_dense_read(c, args[3].tensor, IG_I64);
+  if (on && on[0]) {
+    there_and_back(c, given[0].tensor, &given[1], &given[2], &args[4], made);
+  } else if (on) {
+    made[0] = given[0];
+    made[1] = ig_of_tensor(ig_ones_like_with(c, given[0].tensor, ig_of_dtype(IG_BOOL), ig_none(),
+                                             ig_none(), ig_none(), ig_none()));
+  }
+  store_pair(c, made, outs);
+  ig_scope_close(c, s);
+}
+static void given_infer(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  for (int i = 1; i < 4; i++) {
+    if (ig_int_eq_i64(c, ig_numel_of(c, args[i].tensor), 1)) continue;
+    ig_fail_text(c, IG_RUNTIME,
+                 "fake_quantize_per_tensor_affine: scale, zero_point and fake_quant_enabled must "
+                 "have one element each");
+    return;
+  }
+  per_tensor_infer(c, op, args, out);
+}
+static void per_channel_infer(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  const ig_tensor *x = args[0].tensor;
+  int axis = ig_wrap_dim(c, ig_value_i64(c, &args[3]), x->ndim);
+  if (c->status != IG_OK) return;
+  for (int k = 1; k < 3; k++) {
+    const ig_tensor *t = args[k].tensor;
+    if (x->ndim && t->ndim == 1 && ig_int_eq(c, ig_sizes(t)[0], ig_sizes(x)[axis])) continue;
+    ig_fail_text(c, IG_RUNTIME,
+                 "dimensions of scale and zero-point are not consistent with input tensor");
+    return;
+  }
+  per_tensor_infer(c, op, args, out);
+}
+static void per_channel_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  (void)op;
+  const ig_tensor *x = args[0].tensor;
+  int axis = ig_wrap_dim(c, ig_value_i64(c, &args[3]), x->ndim);
+  ig_scope s = ig_scope_open(c);
+  ig_value made[2] = {ig_none(), ig_none()};
+  ig_value scale = ig_of_tensor(beside(c, ig_tensor_twin(c, args[1].tensor), x, axis));
+  ig_value zero = ig_of_tensor(beside(c, ig_tensor_twin(c, args[2].tensor), x, axis));
+  if (c->status == IG_OK)
+    there_and_back(c, ig_tensor_twin(c, args[0].tensor), &scale, &zero, &args[4], made);
+  store_pair(c, made, outs);
+  ig_scope_close(c, s);
+}
+static void straight_vjp(ig_ctx *c, const ig_vjp *v) {
+  if (!v->grads[0]) return;
+  IG_GRAD(v, 0) = ig_mul_tensor(c, v->grads[0], v->outs[1].tensor);
+}
+static ig_tensor *per_tensor(ig_ctx *c, const ig_value *args) {
+  ig_value outs[IG_MAX_RETURNS];
+  ig_call_id_outs(c, IG_ID_FAKE_QUANTIZE_PER_TENSOR_AFFINE_CACHEMASK, args, 5, outs);
+  return ig_value_tensor(&outs[0]);
+}
+static ig_tensor *per_tensor_given(ig_ctx *c, const ig_value *args) {
+  ig_value outs[IG_MAX_RETURNS] = {{0}};
+  ig_int one = ig_const(1);
+  ig_tensor *on = ig_ones_with(c, ig_of_ints(&one, 1), ig_of_dtype(IG_I64), ig_none(),
+                               ig_of_device(args[0].tensor->device), ig_none());
+  ig_value given[] = {args[0], args[1], args[2], ig_of_tensor(on), args[3], args[4]};
+  if (c->status != IG_OK) return NULL;
+  ig_call_id_outs(c, IG_ID__FAKE_QUANTIZE_PER_TENSOR_AFFINE_CACHEMASK_TENSOR_QPARAMS, given, 6,
+                  outs);
+  return ig_value_tensor(&outs[0]);
+}
+static ig_tensor *per_channel(ig_ctx *c, const ig_value *args) {
+  ig_value outs[IG_MAX_RETURNS];
+  ig_call_id_outs(c, IG_ID_FAKE_QUANTIZE_PER_CHANNEL_AFFINE_CACHEMASK, args, 6, outs);
+  return ig_value_tensor(&outs[0]);
+}
+
 #define QUANTIZED "sizes: other texts; refusal: other classes; special: which integer NaN becomes"
 #define NOT_SMOOTH "vjp: rounding has no slope; " QUANTIZED
 
@@ -200,4 +324,81 @@ IG_OP(choose_qparams_tensor) = {
     .decompose_outs = choose_qparams,
     .samples = "f32[3,4], -128, 127, 0.00001, i8 | f32[5]:+, 0, 255, 0.00001, u8",
     .waive = NOT_SMOOTH,
+};
+IG_OP(fake_quantize_per_tensor_affine_cachemask) = {
+    .schema =
+        "aten::fake_quantize_per_tensor_affine_cachemask(Tensor self, float scale, int "
+        "zero_point, int quant_min, int quant_max) -> (Tensor output, Tensor mask)",
+    .shape = per_tensor_infer,
+    .kernel = per_tensor_kernel,
+    .vjp = straight_vjp,
+    .diff_results = 1,
+    .keep = "result1",
+    .samples = "f32[4], 0.1, 0, -128, 127",
+    .waive =
+        "gradient: straight through the steps; second: straight through the steps; "
+        "special: NaN stays NaN",
+};
+IG_OP(fake_quantize_per_channel_affine_cachemask) = {
+    .schema =
+        "aten::fake_quantize_per_channel_affine_cachemask(Tensor self, Tensor scale, "
+        "Tensor zero_point, int axis, int quant_min, int quant_max) -> (Tensor output, "
+        "Tensor mask)",
+    .shape = per_channel_infer,
+    .kernel = per_channel_kernel,
+    .vjp = straight_vjp,
+    .diff_results = 1,
+    .keep = "result1",
+    .samples = "f32[2,3], f32[2]:+, i32[2]:<5, 0, 0, 255",
+    .waive =
+        "gradient: straight through the steps; second: straight through the steps; "
+        "special: NaN stays NaN; sizes: other texts; refusal: other texts",
+};
+IG_OP(fake_quantize_per_tensor_affine) = {
+    .schema =
+        "aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int "
+        "zero_point, int quant_min, int quant_max) -> Tensor",
+    .decompose = per_tensor,
+    .samples = "f32[4], 0.1, 0, -128, 127",
+    .waive =
+        "gradient: straight through the steps; second: straight through the steps; "
+        "special: NaN stays NaN",
+};
+IG_OP(_fake_quantize_per_tensor_affine_cachemask_tensor_qparams) = {
+    .schema =
+        "aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams(Tensor self, Tensor "
+        "scale, Tensor zero_point, Tensor fake_quant_enabled, int quant_min, int quant_max) -> "
+        "(Tensor output, Tensor mask)",
+    .shape = given_infer,
+    .kernel = given_kernel,
+    .vjp = straight_vjp,
+    .diff_results = 1,
+    .keep = "result1",
+    .samples =
+        "f32[4], f32[1]:+, i32[1]:<5, i64{1}, -128, 127 | f32[2,3], f32[1]:+, i32[1], i64{0}, 0, "
+        "255",
+    .waive =
+        "gradient: straight through the steps; second: straight through the steps; "
+        "special: NaN stays NaN; sizes: other texts; refusal: other texts; decompose: PyTorch has "
+        "none",
+};
+IG_OP(fake_quantize_per_tensor_affine_tensor_qparams) = {
+    .schema =
+        "aten::fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor "
+        "zero_point, int quant_min, int quant_max) -> Tensor",
+    .decompose = per_tensor_given,
+    .samples = "f32[4], f32[1]:+, i32[1]:<5, -128, 127",
+    .waive =
+        "gradient: straight through the steps; second: straight through the steps; "
+        "special: NaN stays NaN; sizes: other texts; refusal: other texts",
+};
+IG_OP(fake_quantize_per_channel_affine) = {
+    .schema =
+        "aten::fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor "
+        "zero_point, int axis, int quant_min, int quant_max) -> Tensor",
+    .decompose = per_channel,
+    .samples = "f32[2,3], f32[2]:+, i32[2]:<5, 0, 0, 255",
+    .waive =
+        "gradient: straight through the steps; second: straight through the steps; "
+        "special: NaN stays NaN; sizes: other texts; refusal: other texts",
 };
