@@ -3,6 +3,8 @@
 // whatever tensor has it; a training program reads each symbol once, off the first input that has
 // it, right behind the inputs. Numbers of names are not given out twice, so that the old readers
 // leave gaps.
+#include <string.h>
+
 #include "ingot/pass.h"
 #include "ir/program.h"
 
@@ -68,6 +70,7 @@ static bool run(hoist *h) {
 
 bool ig_program_read_sizes_first(ig_ctx *c, ig_program *p) {
   hoist h = {c, p->graph, p->graph->first, ig_table_make(c->alloc)};
+  memset(p->graph->meta, 0, sizeof p->graph->meta);  // what the last call of the capture left
   bool ok = run(&h);
   ig_table_free(&h.read);
   const ig_node *out = p->graph->last;

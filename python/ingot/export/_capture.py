@@ -25,6 +25,7 @@ class Options:
     allow_rnn: bool = True
     grad_modes: bool = True  # switches of the grad mode become nodes
     inference: bool = False  # the program will have no writes
+    training: bool = False  # a program for training is wanted
     regions: bool = False  # regions of autocast stay regions
 
 
@@ -105,7 +106,7 @@ class _Run:
 
     def record(self, inputs: list[Input], shapes: dict[tuple, Any]) -> Any:
         strict = self.options.strict
-        self.state.declare(strict)
+        self.state.declare(strict, self.options.training)
         solving = {
             "strict": strict,
             "no_forced": self.options.disable_forced_specializations,

@@ -155,11 +155,11 @@ class State:
         self.parameters = [(m, k, t) for _, m in modules for k, t in m._parameters.items()]
         self._fakes: dict[tuple[int, str], Tensor] = {}  # by the place that holds it
 
-    def declare(self, strict: bool) -> None:
+    def declare(self, strict: bool, training: bool) -> None:
         """Tells the open capture about all tensors of the module, and puts fake ones in their places.
 
         A module of several names has a placeholder for each of them, the last one in use; in a strict capture that one
-        alone. Two modules that share a tensor have a placeholder each.
+        alone. Two modules that share a tensor have a placeholder each; a program for training reads the last of them.
         """
         for slots in ("_parameters", "_buffers"):
             found: list[tuple[str, str, dict, str, Tensor]] = []
@@ -179,7 +179,10 @@ class State:
                 if own:
                     _copy_attributes(tensor, fake)
                     self._fakes[id(members), key] = fake
-            for _, _, members, key, _ in found:
+            latest = {id(tensor): self._fakes[id(members), key] for _, _, members, key, tensor in found}
+            for _, _, members, key, tensor in found:
+                if training:
+                    self._fakes[id(members), key] = latest[id(tensor)]
                 members[key] = self._fakes[id(members), key]
         _C.capture_state_order([  # as module.state_dict() goes
             f"{path}.{key}" if path else key for path, module in self.modules

@@ -60,7 +60,7 @@ def _export_for_training(
     preserve_module_call_signature: tuple[str, ...] = (),
 ) -> ExportedProgram:
     """A program of training level: composite operators whole, writes in place."""
-    run = _capture(mod, args, kwargs, dynamic_shapes, strict)
+    run = _capture(mod, args, kwargs, dynamic_shapes, strict, training=True)
     run.result.set_training(True)
     return _program(run, _with_asserts(run.result).read_sizes_first().name_inputs(run.shown))
 

@@ -151,6 +151,17 @@ def _register(module: nn.Module, path: str, value: Any, persistent: bool) -> Non
         module.register_buffer(name, value, persistent=persistent)
 
 
+def _tied(state: dict[str, Any]) -> dict[str, Any]:
+    """Tensors that are the same memory, read in the same way, as one: files do not say that they were one."""
+    known: dict[tuple, Tensor] = {}
+    for name, value in state.items():
+        real = isinstance(value, Tensor) and not isinstance(value, nn.Parameter) and _C.env_of(value) is None
+        if real and value.numel() > 0:
+            key = value.data_ptr(), value.dtype, tuple(value.shape), value.stride(), value.requires_grad
+            state[name] = known.setdefault(key, value)
+    return state
+
+
 def _input_spec(kind: str, name: str, target: str | None, persistent: bool, value: Any) -> InputSpec:
     if kind == "CUSTOM_OBJ":
         arg: Any = CustomObjArgument(name, value if isinstance(value, str) else type(value).__qualname__)
@@ -238,7 +249,7 @@ class ExportedProgram:
     @property
     def state_dict(self) -> dict[str, Any]:
         if self._state is None:
-            self._state = self._program.state_dict
+            self._state = _tied(self._program.state_dict)
         return self._state
 
     @property
@@ -289,8 +300,11 @@ class ExportedProgram:
         graph.set_codegen(_codegen(self._arg_names, self.call_spec))
         signature = self.graph_signature
         state: dict[str, Any] = {}
+        made: dict[int, nn.Parameter] = {}  # a weight of several names is one
         for name, value in self.named_parameters():
-            state[name] = value if isinstance(value, nn.Parameter) else nn.Parameter(value, value.requires_grad)
+            if not isinstance(value, nn.Parameter):
+                value = made.setdefault(id(value), nn.Parameter(value, value.requires_grad))
+            state[name] = value
         state |= dict(self.named_buffers())
         state |= {name: self.constants[name] for name in signature.lifted_tensor_constants}
         state |= {n.target: n._attr() for n in graph._list("get_attr", None) if n.target not in state}
