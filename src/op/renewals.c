@@ -15,6 +15,7 @@ static void each_symbol(const ig_value *v, void (*fn)(const ig_expr *e, void *us
     }
   }
   if (v->kind == IG_KIND_INT && is_unbacked(v->i.expr)) fn(v->i.expr, user);
+  if (v->kind == IG_KIND_FLOAT && is_unbacked(v->f_expr)) fn(v->f_expr, user);
   for (size_t i = 0; v->kind == IG_KIND_LIST && i < v->list.n; i++) {
     each_symbol(&v->list.at[i], fn, user);
   }
@@ -84,9 +85,10 @@ static bool list_symbols(ig_ctx *c, const ig_graph *g, ig_renewals *r, size_t *n
 // All symbols by number, also those that no node reads any more: the second trace met them too.
 static size_t list_all(ig_ctx *c, const ig_renewals *r, size_t n, const ig_expr **all) {
   size_t count = 0;
-  for (uint32_t i = 0; i < c->sym->counts[0]; i++) {
-    char name[16];
-    (void)snprintf(name, sizeof name, "u%u", i);
+  uint32_t whole = c->sym->counts[0];
+  for (uint32_t i = 0; i < whole + c->sym->floats; i++) {
+    char name[24];
+    (void)snprintf(name, sizeof name, i < whole ? "u%u" : "zuf%u", i < whole ? i : i - whole);
     const ig_expr *e = ig_expr_find(c, name);
     if (e) all[count++] = e;
   }
@@ -99,7 +101,7 @@ static size_t list_all(ig_ctx *c, const ig_renewals *r, size_t n, const ig_expr 
 }
 
 static bool renew_all(ig_ctx *c, ig_renewals *r, size_t n) {
-  size_t cap = c->sym->counts[0] + n;
+  size_t cap = (size_t)c->sym->counts[0] + c->sym->floats + n;
   if (cap == 0) return true;
   const ig_expr **all = ig_mem_new(c->alloc, 2 * cap * sizeof *all);
   if (!all) return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;

@@ -23,7 +23,8 @@ static const ig_expr *create(ig_ctx *c, const ig_expr *old) {
   bool whole = old->sort == IG_SORT_INT;
   ig_symbol_info info = {.sort = old->sort, .positive = old->positive};
   info.range = ig_symbol_range(c, old);
-  (void)snprintf(name, sizeof name, "%s%u", whole ? "u" : "zuf", c->sym->counts[0]++);
+  uint32_t *count = whole ? &c->sym->counts[0] : &c->sym->floats;
+  (void)snprintf(name, sizeof name, "%s%u", whole ? "u" : "zuf", (*count)++);
   return ig_expr_symbol(c, name, &info);
 }
 
