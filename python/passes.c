@@ -47,6 +47,26 @@ static PyObject *pass_read_sizes_first(PyObject *o, PyObject *unused) {
   return ig_program_read_sizes_first(c, py_program_of(o)) ? Py_NewRef(o) : py_raise(c);
 }
 
+// drop_outputs(n) -> names of the last n outputs, which are outputs no longer; None: a constant
+static PyObject *pass_drop_outputs(PyObject *o, PyObject *count) {
+  size_t n = PyLong_AsSize_t(count);
+  if (PyErr_Occurred()) return NULL;
+  ig_ctx *c = py_ctx();
+  ig_program *p = py_program_of(o);
+  const ig_output_spec *specs = NULL;
+  size_t all = ig_program_outputs(p, &specs);
+  if (n > all) return PyErr_Format(PyExc_ValueError, "the program has %zu outputs", all);
+  PyObject *names = PyList_New((Py_ssize_t)n);
+  for (size_t i = 0; names && i < n; i++) {
+    PyObject *name = Py_BuildValue("z", specs[all - n + i].name);
+    if (!name) Py_CLEAR(names);
+    if (name) PyList_SET_ITEM(names, (Py_ssize_t)i, name);
+  }
+  if (names && ig_program_drop_outputs(c, p, n) == IG_OK) return names;
+  Py_XDECREF(names);
+  return PyErr_Occurred() ? NULL : py_raise(c);
+}
+
 static PyObject *pass_repeat_symbols(PyObject *o, PyObject *unused) {
   (void)unused;
   ig_ctx *c = py_ctx();
@@ -344,6 +364,7 @@ static PyMethodDef methods[] = {
      "Stretches of another grad mode as sub-graphs."},
     {"insert_asserts", pass_insert_asserts, METH_NOARGS,
      "What was assumed about data and sizes as calls that check it."},
+    {"drop_outputs", pass_drop_outputs, METH_O, NULL},
     {"read_sizes_first", pass_read_sizes_first, METH_NOARGS, NULL},
     {"repeat_symbols", pass_repeat_symbols, METH_NOARGS,
      "Symbols of the traces that PyTorch makes of a strict program; the program itself."},

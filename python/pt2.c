@@ -94,6 +94,28 @@ static PyObject *pt2_calls(PyObject *module, PyObject *program) {
   return pairs(o ? o->calls.at : NULL, o ? o->calls.n : 0);
 }
 
+// pt2_set_calls(program, [(path, signature as JSON)]): signatures that the exporter kept.
+static PyObject *pt2_set_calls(PyObject *module, PyObject *args) {
+  (void)module;
+  PyObject *program = NULL;
+  PyObject *calls = NULL;
+  if (!PyArg_ParseTuple(args, "OO!:pt2_set_calls", &program, &PyList_Type, &calls)) return NULL;
+  ig_ctx *c = py_ctx();
+  ig_program *p = py_program_of(program);
+  if (!p) return NULL;
+  if (!p->origin) {
+    p->origin = ig_pt2_origin_create(c, NULL);
+    p->origin_free = ig_pt2_origin_free;
+  }
+  for (Py_ssize_t i = 0; p->origin && i < PyList_GET_SIZE(calls); i++) {
+    const char *path = NULL;
+    const char *text = NULL;
+    if (!PyArg_ParseTuple(PyList_GET_ITEM(calls, i), "ss:pt2_set_calls", &path, &text)) return NULL;
+    if (ig_pt2_origin_call(c, p->origin, path, text) != IG_OK) break;
+  }
+  return py_ok(c) ? Py_NewRef(Py_None) : NULL;
+}
+
 // ---- saving
 
 static bool read_opsets(ig_ctx *c, PyObject *dict, ig_save_options *o) {
@@ -400,6 +422,7 @@ PyMethodDef py_pt2_functions[] = {
     {"pt2_extra", pt2_extra, METH_O, NULL},
     {"pt2_examples", pt2_examples, METH_O, NULL},
     {"pt2_calls", pt2_calls, METH_O, NULL},
+    {"pt2_set_calls", pt2_set_calls, METH_VARARGS, NULL},
     {"pt2_facts", pt2_facts, METH_O, NULL},
     {"pt2_text", pt2_text, METH_VARARGS, NULL},
     {"pt2_parse", pt2_parse, METH_VARARGS, NULL},

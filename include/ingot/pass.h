@@ -53,6 +53,9 @@ IG_API IG_MUST_USE ig_status ig_program_wrap_grad_regions(ig_ctx *c, ig_program 
 // it when the program runs (sym_constrain_range, _assert_scalar). *out may be p itself (retained).
 IG_API IG_MUST_USE ig_status ig_program_insert_asserts(ig_ctx *c, ig_program *p, ig_program **out);
 
+// The last n outputs are outputs no longer; what only they read goes. p itself is changed.
+IG_API IG_MUST_USE ig_status ig_program_drop_outputs(ig_ctx *c, ig_program *p, size_t n);
+
 // Sizes of inputs are read once, right behind the inputs, as training programs have it. p itself is
 // changed; false after an error.
 IG_API IG_MUST_USE bool ig_program_read_sizes_first(ig_ctx *c, ig_program *p);

@@ -8,6 +8,18 @@ void ig_program_set_training(ig_program *p, bool training) {
   p->training = training;
 }
 
+ig_status ig_program_drop_outputs(ig_ctx *c, ig_program *p, size_t n) {
+  ig_node *out = p->graph->last;
+  if (c->status != IG_OK) return c->status;
+  if (n > p->noutputs) {
+    return ig_fail(c, IG_INVALID, "found %zu outputs, %zu are to go", p->noutputs, n);
+  }
+  if (!ig_node_set_args(c, out, out->args, out->npos - n, 0, NULL)) return c->status;
+  p->noutputs -= n;
+  (void)ig_graph_dce(p->graph);
+  return IG_OK;
+}
+
 void ig_pass_record(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   const ig_rewrite *rewrite = c->rewrite;
   c->rewrite = NULL;

@@ -18,7 +18,7 @@ ig_pt2_origin *ig_pt2_origin_create(ig_ctx *c, ig_file *file) {
   o->alloc = c->alloc;
   o->arena = ig_arena_make(c->alloc);
   o->file = file;
-  ig_ref_retain(&file->ref);
+  if (file) ig_ref_retain(&file->ref);
   return o;
 }
 
@@ -30,7 +30,7 @@ void ig_pt2_origin_free(ig_pt2_origin *o) {
   ig_vec_free(o->alloc, &o->guards);
   ig_vec_free(o->alloc, &o->calls);
   ig_arena_free(&o->arena);
-  ig_file_release(o->file);
+  if (o->file) ig_file_release(o->file);
   ig_mem_free(o->alloc, o, sizeof *o);
 }
 

@@ -643,8 +643,11 @@ static void put_module_entry(writer *w, const char *path) {
   ig_json_close(w->w, '}');
 }
 
-// "key,path,class;key,path,class": every path that was not seen yet gets an entry.
+// "key,path,class;key,path,class": every path that was not seen yet gets an entry. What stands for
+// no module at all is none.
 static void put_modules_of(writer *w, ig_map *seen, const char *stack) {
+  if (stack && strncmp(stack, "_empty_nn_module_stack", strlen("_empty_nn_module_stack")) == 0)
+    return;
   while (stack && *stack) {
     const char *end = strchr(stack, ';');
     size_t n = end ? (size_t)(end - stack) : strlen(stack);

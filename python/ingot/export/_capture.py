@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a module and example inputs to a program of training level: declares state and inputs to the engine, runs the
 module on fake tensors while the engine records, and reads off what the module did to its own state."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -10,7 +11,7 @@ from ingot import _C, nn
 from ingot._dynamo import exc
 from ingot.export._binding import Input, argument_names, bind, pieces
 from ingot.export._errors import carry_issues, strict_error
-from ingot.export._modules import ModuleStack
+from ingot.export._modules import ModuleCall, ModuleStack
 from ingot.export._state import State, refuse_assigned
 from ingot.export.dynamic_shapes import read_shapes, shape_constraints
 from ingot.export.exported_program import ProgramModule
@@ -27,6 +28,7 @@ class Options:
     inference: bool = False  # the program will have no writes
     training: bool = False  # a program for training is wanted
     regions: bool = False  # regions of autocast stay regions
+    preserve: tuple[str, ...] = ()  # paths of modules whose signatures are kept
 
 
 def _check_arguments(mod: Any, args: Any, kwargs: Any) -> dict[str, Any]:
@@ -103,6 +105,7 @@ class _Run:
         self.arg_names = argument_names(self.pieces)
         self.shown: dict[str, str] = {}  # names of weights that are shown by another of their names
         self.shape_constraints: list[dict[str, Any]] | None = None  # a strict capture's, for the graph's metadata
+        self.calls: list[ModuleCall] = []
 
     def record(self, inputs: list[Input], shapes: dict[tuple, Any]) -> Any:
         strict = self.options.strict
@@ -126,7 +129,9 @@ class _Run:
         if not strict:
             _C.capture_ask_outputs(outputs)
         _C.capture_solve(**solving)
-        program = _C.capture_end(outputs, mutations)
+        self.calls = stack.calls
+        # what signatures name are outputs until the program is done
+        program = _C.capture_end([*outputs, *(leaf for call in self.calls for leaf in call.values())], mutations)
         if strict:
             program.name_sources()
         return program

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which module of the hierarchy is being called, for the metadata of nodes, while a program is captured."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
@@ -9,6 +10,7 @@ from ingot import _C, nn
 from ingot._dynamo import exc
 from ingot.export._errors import from_user_code
 from ingot.nn.modules.module import set_assign_observer, set_call_observer, set_load_observer
+from ingot.utils import _pytree as pytree
 
 
 def class_name(cls: type) -> str:
@@ -17,6 +19,26 @@ def class_name(cls: type) -> str:
     if module == "ingot" or module.startswith("ingot."):
         module = "torch" + module[len("ingot") :]
     return f"{module}.{cls.__qualname__}"
+
+
+_NUMBERS = (_C.SymInt, _C.SymFloat, _C.SymBool)
+
+
+class ModuleCall:
+    """How a module was called first: leaves and structure of its arguments and of its result."""
+
+    def __init__(self, path: str, args: tuple, kwargs: dict[str, Any]) -> None:
+        self.path = path
+        self.inputs, self.in_spec = pytree.tree_flatten((args, kwargs))
+        self.outputs: list[Any] = []
+        self.out_spec: Any = None
+
+    def ended(self, result: Any) -> None:
+        self.outputs, self.out_spec = pytree.tree_flatten(result)
+
+    def values(self) -> list[Any]:
+        """The leaves that are values of the graph."""
+        return [leaf for leaf in (*self.inputs, *self.outputs) if isinstance(leaf, (_C.Tensor, *_NUMBERS))]
 
 
 def _items(result: Any) -> int:
@@ -35,6 +57,8 @@ class ModuleStack:
         for path, module in modules:
             self._names.setdefault(id(module), []).append(path)
         self._in_layer = False
+        self._preserve = set(options.preserve)
+        self.calls: list[ModuleCall] = []
         self._stack: list[tuple[str, str, int]] = []  # (path, text of the whole stack, id of the module)
         self._texts: dict[tuple[str, str], str] = {}
         # A strict capture calls a module of several names by the first one that the program read.
@@ -107,9 +131,16 @@ class ModuleStack:
             self._in_layer = True
         self._stack.append((path, text, id(module)))
         _C.trace_module(text)
+        kept = None
+        if path in self._preserve:
+            self._preserve.discard(path)
+            kept = ModuleCall(path, args, kwargs)
+            self.calls.append(kept)
         result = None
         try:
             result = call(*args, **kwargs)
+            if kept is not None:
+                kept.ended(result)
             return result
         finally:
             self._stack.pop()

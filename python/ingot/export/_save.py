@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs in files: .pt2 archives on paths and file objects. The engine reads and writes; here Python's own objects
 (signatures that were edited, trees of arguments, examples) are handed over."""
+
 from __future__ import annotations
 
 import io
@@ -34,9 +35,7 @@ def _state_rows(ep: ExportedProgram) -> list[tuple[str, str, Tensor]]:
     temporary = set(ep.graph_signature.non_persistent_buffers)
     rows = [("parameter" if k in parameters else "buffer", k, v) for k, v in ep.state_dict.items()]
     rows += [
-        ("temporary" if k in temporary else "constant", k, v)
-        for k, v in ep.constants.items()
-        if isinstance(v, Tensor)
+        ("temporary" if k in temporary else "constant", k, v) for k, v in ep.constants.items() if isinstance(v, Tensor)
     ]
     return rows
 

@@ -5,6 +5,7 @@ Parameters and buffers are declared under all their names. Tensors that are plai
 inputs only if the program reads them. When the capture is over, everything is as it was before it: attributes,
 containers in them, buffers. A buffer that was assigned is a mutation; a plain tensor attribute must not be.
 """
+
 from __future__ import annotations
 
 import re

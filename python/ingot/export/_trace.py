@@ -9,7 +9,7 @@ from typing import Any
 from ingot import fx, nn
 from ingot._dynamo import config
 from ingot.export._capture import Options, capture
-from ingot.export.exported_program import ExportedProgram
+from ingot.export.exported_program import ExportedProgram, keep_signatures
 
 __all__ = ["DEFAULT_EXPORT_DYNAMO_CONFIG", "ExportDynamoConfig"]
 
@@ -27,7 +27,7 @@ DEFAULT_EXPORT_DYNAMO_CONFIG = ExportDynamoConfig()
 
 
 def _capture(
-    mod: nn.Module, args: tuple, kwargs: dict[str, Any] | None, dynamic_shapes: Any, strict: bool, **flags: bool
+    mod: nn.Module, args: tuple, kwargs: dict[str, Any] | None, dynamic_shapes: Any, strict: bool, **flags: Any
 ) -> Any:
     options = Options(strict=strict, allow_rnn=not strict or DEFAULT_EXPORT_DYNAMO_CONFIG.allow_rnn, **flags)
     return capture(mod, args, kwargs, dynamic_shapes, options)
@@ -39,6 +39,7 @@ def capture_module(mod: nn.Module, args: tuple, kwargs: dict[str, Any] | None, d
 
 
 def _program(run: Any, program: Any) -> ExportedProgram:
+    keep_signatures(program, run.calls)
     out = ExportedProgram(program, (run.in_spec, run.out_spec), (run.args, run.kwargs), run.arg_names)
     if run.shape_constraints is not None:
         out._graph_meta["input_shape_constraints"] = run.shape_constraints
@@ -60,7 +61,7 @@ def _export_for_training(
     preserve_module_call_signature: tuple[str, ...] = (),
 ) -> ExportedProgram:
     """A program of training level: composite operators whole, writes in place."""
-    run = _capture(mod, args, kwargs, dynamic_shapes, strict, training=True)
+    run = _capture(mod, args, kwargs, dynamic_shapes, strict, training=True, preserve=preserve_module_call_signature)
     run.result.set_training(True)
     return _program(run, _with_asserts(run.result).read_sizes_first().name_inputs(run.shown))
 
@@ -84,6 +85,7 @@ def _export(
         disable_forced_specializations=_disable_forced_specializations,
         allow_complex_guards=_allow_complex_guards_as_runtime_asserts or allow_complex_guards_as_runtime_asserts,
         grad_modes=True, inference=True, regions=strict and pre_dispatch,
+        preserve=preserve_module_call_signature,
     )  # fmt: skip
     if not pre_dispatch:
         return _program(run, _with_asserts(run.result.decompose(core=False, once=True)).name_inputs(run.shown))

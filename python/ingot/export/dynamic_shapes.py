@@ -4,6 +4,7 @@
 A tuple has an entry per dimension, as the engine takes it: None (static), an int (static, checked), (name, lo, hi),
 (text, root, lo, hi, k, c) for k*root + c, True (automatic) or ... (dynamic). What they mean is the engine's business.
 """
+
 from __future__ import annotations
 
 import dataclasses

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Forward and backward of a program in one graph."""
+
 from __future__ import annotations
 
 from ingot.export.exported_program import ExportedProgram

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """ExportedProgram: what Python sees of a program that the engine holds."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -137,6 +138,37 @@ def _signature_of(text: str | None) -> ModuleCallSignature | None:
     )
 
 
+_KEYS = {_C.SymInt: "as_sym_int", _C.SymFloat: "as_sym_float", _C.SymBool: "as_sym_bool"}
+_CONSTANTS = {bool: "as_bool", int: "as_int", float: "as_float", str: "as_string"}
+
+
+def _entry_of(leaf: Any, names: Iterator[str | None]) -> dict[str, Any]:
+    """The reverse of _argument_of; values of the graph have the next name."""
+    if isinstance(leaf, Tensor):
+        return {"as_tensor": {"name": next(names)}}
+    if type(leaf) in _KEYS:
+        return {_KEYS[type(leaf)]: {"as_name": next(names)}}
+    key = _CONSTANTS.get(type(leaf))
+    return {"as_none": True} if key is None else {key: leaf}
+
+
+def keep_signatures(program: Any, calls: list[Any]) -> None:
+    """Tells the engine how modules were called; their values are the last outputs of the program until here."""
+    if not calls:
+        return
+    names = iter(program.drop_outputs(sum(len(call.values()) for call in calls)))
+    rows = []
+    for call in calls:
+        entry = {
+            "inputs": [_entry_of(leaf, names) for leaf in call.inputs],
+            "outputs": [_entry_of(leaf, names) for leaf in call.outputs],
+            "in_spec": pytree.treespec_dumps(call.in_spec),
+            "out_spec": pytree.treespec_dumps(call.out_spec),
+        }
+        rows.append((call.path, json.dumps(entry)))
+    _C.pt2_set_calls(program, rows)
+
+
 def _register(module: nn.Module, path: str, value: Any, persistent: bool) -> None:
     """Puts a weight at its path, with empty modules on the way."""
     *prefix, name = path.split(".")
@@ -243,6 +275,7 @@ class ExportedProgram:
             paths |= dict.fromkeys(entry[0] for entry in (node.meta.get("nn_module_stack") or {}).values())
         paths |= dict.fromkeys(kept)
         paths.pop("", None)
+        paths.pop("_empty_nn_module_stack_from_metadata_hook", None)  # of sizes that no module asks for
         root = ModuleCallEntry("", ModuleCallSignature([], [], spec.in_spec, spec.out_spec, names))
         return [root, *(ModuleCallEntry(path, _signature_of(kept.get(path))) for path in paths)]
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The signature of a program: what each input and output stands for."""
+
 from __future__ import annotations
 
 import dataclasses

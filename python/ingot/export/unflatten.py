@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tree of modules that a program came from. The engine rebuilds the graphs; here they become modules with the
 program's state under its names."""
+
 from __future__ import annotations
 
 import abc
@@ -8,6 +9,7 @@ from typing import Any
 
 from ingot import nn
 from ingot._C import Tensor
+from ingot.export._signatures import apply_signatures
 from ingot.export.exported_program import ExportedProgram
 from ingot.export.graph_signature import InputKind, OutputKind
 from ingot.fx import GraphModule, Interpreter
@@ -105,6 +107,9 @@ class UnflattenedModule(InterpreterModule):
             for name, sub in module.graph._subs().items():  # attributes, but none of the program's modules
                 if name not in module._modules:
                     module.__dict__[name] = GraphModule({}, sub)
+        kept = {e.fqn: e.signature for e in export_module.module_call_graph if e.fqn and e.signature is not None}
+        if kept:
+            apply_signatures({"": self, **modules}, kept)
 
     def _give_state(self, program: ExportedProgram) -> None:
         """Every tensor once, under all of its names."""
