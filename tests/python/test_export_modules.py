@@ -7,7 +7,6 @@ import ingot as torch
 from ingot import nn
 from ingot.export._trace import _export
 
-
 # ---- signatures of modules that are kept ----
 
 
