@@ -388,6 +388,31 @@ static bool enter(ig_ctx *c, const py_op *op) {
   return py_region_enter(c, python ? "function" : classes[op->kind], name, NULL);
 }
 
+void py_note_call(PyObject *self, PyObject *const *args, size_t npos, PyObject *kwnames) {
+  bool told =
+      PyErr_ExceptionMatches(PyExc_RuntimeError) || PyErr_ExceptionMatches(PyExc_IndexError);
+  if (!told || !py_trace_is_strict(py_ctx())) return;
+  PyObject *type = NULL;
+  PyObject *value = NULL;
+  PyObject *trace = NULL;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  PyObject *given = PyTuple_New((Py_ssize_t)npos);
+  PyObject *named = PyDict_New();
+  for (size_t i = 0; given && i < npos; i++)
+    PyTuple_SET_ITEM(given, (Py_ssize_t)i, Py_NewRef(args[i]));
+  for (Py_ssize_t i = 0; named && kwnames && i < PyTuple_GET_SIZE(kwnames); i++) {
+    (void)PyDict_SetItem(named, PyTuple_GET_ITEM(kwnames, i), args[npos + (size_t)i]);
+  }
+  PyObject *call = given && named ? Py_BuildValue("(OOO)", self, given, named) : NULL;
+  if (call && value) (void)PyObject_SetAttrString(value, "_call", call);
+  Py_XDECREF(call);
+  Py_XDECREF(given);
+  Py_XDECREF(named);
+  PyErr_Clear();
+  PyErr_Restore(type, value, trace);
+}
+
 PyObject *py_op_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
   const py_op *op = (py_op *)self;
   size_t nkw = kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0;
@@ -407,6 +432,7 @@ PyObject *py_op_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObj
   if (inside && out && (PyTuple_Check(out) || PyList_Check(out))) {
     py_trace_name(c, "getitem", (size_t)PySequence_Fast_GET_SIZE(out));
   }
+  if (!out && inside) py_note_call(self, args, call.npos, kwnames);
   // An argument that no schema takes may be an object with __torch_function__.
   if (!out && PyErr_ExceptionMatches(PyExc_TypeError) && !py.function_off) {
     PyObject *type = NULL;

@@ -303,6 +303,9 @@ PyObject *py_tensor_getitem(PyObject *self, PyObject *index) {
   if (t) out = py_from_tensor(c, t);
   ig_scope_close(c, s);
   if (inside) py_region_leave(c);
+  PyObject *fn = out || !inside ? NULL : PyUnicode_FromString("<built-in function getitem>");
+  if (fn) py_note_call(fn, (PyObject *[]){self, index}, 2, NULL);
+  Py_XDECREF(fn);
   return out;
 }
 

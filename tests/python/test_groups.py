@@ -346,9 +346,9 @@ def test_15_capture_before_autograd() -> None:
     reads = [line for line in lines if "= self." in line]
     assert reads == [
         "_tensor_constant0 = self.steps",
-        "_param_constant0 = self.deep_0_weight",
+        "_param_constant0 = self.tied_weight",
         "_param_constant1 = self.deep_0_bias",
-        "_param_constant0_1 = self.deep_0_weight",
+        "_param_constant0_1 = self.tied_weight",
         "_tensor_constant1 = self._tensor_constant1",
     ]
     assert lines[-2] == "return pytree.tree_unflatten([add], self._out_spec)"

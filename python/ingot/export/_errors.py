@@ -8,7 +8,7 @@ import os
 import traceback
 
 from ingot._C import ConstraintViolationError, GuardOnDataDependentSymNode
-from ingot._dynamo.exc import Unsupported, UserError, UserErrorType
+from ingot._dynamo.exc import TorchRuntimeError, Unsupported, UserError, UserErrorType
 
 _CASE = "https://pytorch.org/docs/main/generated/exportdb/index.html#constrain-as-size-example"
 
@@ -50,8 +50,65 @@ def _is_raised_by_program(error: BaseException) -> bool:
     return not ours and code.co_code[last.tb_lasti] == dis.opmap["RAISE_VARARGS"]
 
 
+_OPERATORS = {
+    "+": "add", "-": "sub", "*": "mul", "@": "matmul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow",
+    "&": "and_", "|": "or_", "^": "xor", "<<": "lshift", ">>": "rshift",
+    "<": "lt", "<=": "le", "==": "eq", "!=": "ne", ">": "gt", ">=": "ge",
+}  # fmt: skip
+
+
+# Functions that PyTorch keeps apart from those of torch itself.
+_NEURAL = frozenset(
+    ("avg_pool2d", "avg_pool3d", "gelu", "linear", "one_hot", "pad", "scaled_dot_product_attention", "softplus")
+)
+
+
+def _operator(error: BaseException) -> str | None:
+    """The operator of Python at which the user's code failed, as the operator module calls it."""
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+    at, user = error.__traceback__, None
+    while at is not None:
+        if not os.path.abspath(at.tb_frame.f_code.co_filename).startswith(package):
+            user = at
+        at = at.tb_next
+    if user is None:
+        return None
+    for step in dis.get_instructions(user.tb_frame.f_code):
+        if step.offset == user.tb_lasti:
+            text = step.argrepr
+            if step.opname == "BINARY_OP" and text.endswith("=") and text[:-1] in _OPERATORS:
+                return "i" + _OPERATORS[text[:-1]].rstrip("_")
+            return _OPERATORS.get(text) if step.opname in ("BINARY_OP", "COMPARE_OP") else None
+    return None
+
+
+def _failed_call(error: BaseException) -> str | None:
+    """The call that failed, as PyTorch's front end words it; None: not known."""
+    call = getattr(error, "_call", None)
+    if call is None:
+        return None
+    fn, args, kwargs = call
+    name, operator = getattr(fn, "__name__", fn), _operator(error)
+    if isinstance(fn, str):
+        shown = f"call_function {fn}" if fn.startswith("<") else f"call_module {fn}"
+    elif operator is not None:
+        shown = f"call_function <built-in function {operator}>"
+    elif type(fn).__name__ == "Method":
+        shown = f"call_method {name}"
+    elif type(fn).__name__ != "Function":  # an operator by its own name
+        shown = f"call_function {fn}"
+    elif name in _NEURAL:
+        shown = f"call_function <built-in function {name}>"
+    else:
+        shown = f"call_function <built-in method {name} of type object at {id(fn):#x}>"
+    return f"Failed running {shown}(*{args}, **{kwargs}):\n{error}"
+
+
 def strict_error(error: BaseException) -> Exception | None:
     """The error that a strict capture raises instead; None: the same one."""
+    failed = _failed_call(error) if type(error) in (RuntimeError, IndexError) else None
+    if failed is not None:
+        return TorchRuntimeError(from_user_code(failed, _user_stack(error)))
     if isinstance(error, Exception) and _is_raised_by_program(error):
         return Unsupported(from_user_code("Observed exception", _user_stack(error)))
     if isinstance(error, GuardOnDataDependentSymNode):

@@ -142,6 +142,10 @@ class ModuleStack:
             if kept is not None:
                 kept.ended(result)
             return result
+        except RuntimeError as error:
+            if layer:  # the call that fails is the layer's
+                error._call = "L__self___" + shown.replace(".", "_"), args, kwargs
+            raise
         finally:
             self._stack.pop()
             _C.trace_module(above or None)
