@@ -34,6 +34,13 @@ typedef struct known_code {
   code_kind kind;
 } known_code;
 
+// The local variable that the result of a call goes into, by the place of the call.
+typedef struct known_local {
+  const PyCodeObject *code;  // to compare
+  int at;
+  const char *name;
+} known_local;
+
 // A torch function and how often it was called.
 typedef struct fn_count {
   const char *cls;
@@ -79,6 +86,7 @@ struct py_trace {
   IG_VEC(site *) sites;  // open addressing, a power of two
   size_t nsites;
   known_code codes[CODES];
+  known_local locals[CODES];
   level *in;
   const char *module_stack;  // text for the next nodes, in the arena; NULL: none
   const ig_graph *graph;     // it and the layer's source, as this graph keeps them
@@ -457,17 +465,27 @@ static PyObject *stored_in(PyCodeObject *code, int at) {
   return name;
 }
 
+// The same, remembered by place; "" if there is none.
+static const char *local_at(py_trace *t, PyCodeObject *code, int at) {
+  known_local *k = &t->locals[(((uintptr_t)code >> 5) + (size_t)at) % CODES];
+  if (k->code == code && k->at == at) return k->name;
+  PyObject *local = stored_in(code, at);
+  const char *name = local ? PyUnicode_AsUTF8(local) : NULL;
+  const char *kept = name ? ig_arena_strn(&t->arena, name, strlen(name)) : "";
+  *k = (known_local){code, at, kept ? kept : ""};
+  PyErr_Clear();
+  Py_XDECREF(local);
+  return k->name;
+}
+
 // The first graph of a strict capture calls results as the user's local variables.
 static void take_local(py_trace *t, const char *source_name) {
   PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
   PyCodeObject *code = frame && frame != t->edge ? PyFrame_GetCode(frame) : NULL;
   bool user = code && kind_of(t, code) == CODE_USER;
-  PyObject *local = user ? stored_in(code, PyFrame_GetLasti(frame)) : NULL;
-  const char *name = local ? PyUnicode_AsUTF8(local) : NULL;
+  const char *name = user ? local_at(t, code, PyFrame_GetLasti(frame)) : "";
   char unused[SOURCE_CAP];
-  if (name && strcmp(name, source_name) != 0) take_name(t, name, unused, sizeof unused);
-  PyErr_Clear();
-  Py_XDECREF(local);
+  if (*name && strcmp(name, source_name) != 0) unique_source(t, name, unused, sizeof unused);
   Py_XDECREF(code);
   Py_XDECREF(frame);
 }
