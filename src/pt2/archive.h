@@ -62,8 +62,8 @@ typedef struct ig_pt2_origin {
   IG_VEC(const char *) guards;   // guards_code
   IG_VEC(ig_origin_fact) calls;  // path of a module -> its signature, as JSON
 } ig_pt2_origin;
-// file NULL: a program that comes from no file, of which something is known all the same. NULL after
-// an error.
+// file NULL: a program that comes from no file, of which something is known all the same. NULL
+// after an error.
 ig_pt2_origin *ig_pt2_origin_create(ig_ctx *c, ig_file *file);
 void ig_pt2_origin_free(ig_pt2_origin *o);
 IG_MUST_USE ig_status ig_pt2_origin_fact(ig_ctx *c, ig_pt2_origin *o, const char *name,
