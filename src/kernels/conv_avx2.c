@@ -9,6 +9,7 @@
 
 #define V __m256
 #define MASK uint32_t  // one bit per lane
+#define WIDE __m256i
 #define LANES 8
 #define ROWS 4
 #define VECS 3
@@ -17,7 +18,7 @@
 INLINE MASK mask_of(uint32_t bits) {
   return bits;
 }
-INLINE __m256i expand(MASK m) {
+INLINE WIDE expand(MASK m) {
   const __m256i lane = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
   return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)m), lane), lane);
 }
@@ -32,6 +33,9 @@ INLINE V load(const float *p) {
 }
 INLINE V load_mask(MASK m, const float *p) {
   return _mm256_maskload_ps(p, expand(m));
+}
+INLINE V load_wide(WIDE m, const float *p) {
+  return _mm256_maskload_ps(p, m);
 }
 INLINE void store(float *p, V v) {
   _mm256_storeu_ps(p, v);

@@ -9,6 +9,7 @@
 
 #define V __m512
 #define MASK __mmask16
+#define WIDE __mmask16
 #define LANES 16
 #define ROWS 8
 #define VECS 3
@@ -16,6 +17,9 @@
 
 INLINE MASK mask_of(uint32_t bits) {
   return (__mmask16)bits;
+}
+INLINE WIDE expand(MASK m) {
+  return m;
 }
 INLINE V zero(void) {
   return _mm512_setzero_ps();
@@ -27,6 +31,9 @@ INLINE V load(const float *p) {
   return _mm512_loadu_ps(p);
 }
 INLINE V load_mask(MASK m, const float *p) {
+  return _mm512_maskz_loadu_ps(m, p);
+}
+INLINE V load_wide(WIDE m, const float *p) {
   return _mm512_maskz_loadu_ps(m, p);
 }
 INLINE void store(float *p, V v) {

@@ -16,9 +16,10 @@ enum {
   DEPTH = 192,       // k per pass: a panel and a tile's weights stay in the first cache
   LONG = 256,        // the same where many rows share a panel
   DEEP = 576,        // the same where weights are used for one or two panels only
+  NARROW = 768,      // the same for vectors of 8, whose panels are half as large
   BLOCK = 8,         // panels per task at most: weights of a pass stay in the second cache
   PACK = 32 << 10,   // floats of packed panels of a task, at least DEEP * (48 + 8)
-  TAPS = 49,         // kernel elements that masks are kept for
+  TAPS = IG_CONV_TAPS,
   SLACK = 64,        // floats readable behind an image
   LIMIT = 16 << 20,  // floats of images held at a time
 };
@@ -114,40 +115,65 @@ static int64_t flat_of(const job *j, int64_t pixel) {
 
 static ig_conv_pick pick_of(const job *j, int64_t pixel, int n) {
   ig_conv_pick q = {.count = n, .base = flat_of(j, pixel)};
-  for (int i = 0; i < 16; i++)
-    q.index[i] = (int32_t)(flat_of(j, pixel + (i < n ? i : n - 1)) - q.base);
+  const int64_t width = j->c.out[2];
+  const int32_t gap = (int32_t)(j->m.cols - width);  // from the end of a row to the next row
+  int64_t left = width - pixel % width;              // pixels of this row
+  int32_t at = 0;
+  for (int i = 0; i < 16; i++) {
+    q.index[i] = at;
+    if (i + 1 >= n) continue;  // the last one again
+    at++;
+    if (--left == 0) {
+      at += gap;
+      left = width;
+    }
+  }
   q.span = q.index[15] + 1;
   return q;
 }
 
-// Lanes of pixels [pixel, pixel + n) whose row (column) k lies inside the input.
-static void inside(const job *j, int64_t pixel, int n, int dim, int64_t k, uint32_t *mask) {
+// The pixels [pixel, pixel + n), one bit each, whose row (column) k lies inside the input.
+static uint64_t inside(const job *j, int64_t pixel, int n, int dim, int64_t k) {
   const ig_conv *c = &j->c;
   int64_t shift = k * c->dilation[dim] - c->padding[dim];
   int64_t width = c->out[2];
   int64_t row = pixel / width;
   int64_t col = pixel % width;
-  mask[0] = mask[1] = mask[2] = 0;
-  for (int i = 0; i < n; i++) {
-    int64_t at = (dim == 1 ? row : col) + shift;
-    if (at >= 0 && at < c->in[dim]) mask[i / j->f->lanes] |= 1U << (i % j->f->lanes);
-    if (++col == width) {
-      col = 0;
-      row++;
+  uint64_t bits = 0;
+  for (int64_t i = 0; i < n; row++) {  // i is the bit of (row, col)
+    int64_t end = col + n - i < width ? col + n - i : width;
+    int64_t lo = col;
+    int64_t hi = row + shift >= 0 && row + shift < c->in[1] ? end : col;
+    if (dim == 2) {
+      lo = col + shift < 0 ? -shift : col;
+      hi = end + shift > c->in[2] ? c->in[2] - shift : end;
     }
+    if (hi > lo) bits |= ((UINT64_C(1) << (hi - lo)) - 1) << (i + lo - col);
+    i += end - col;
+    col = 0;
+  }
+  return bits;
+}
+
+// taps masks of n pixels.
+static void inside_taps(const job *j, int64_t pixel, int n, uint64_t *bits) {
+  const ig_conv *c = &j->c;
+  uint64_t cols[TAPS];
+  for (int64_t k = 0; k < c->kernel[2]; k++) cols[k] = inside(j, pixel, n, 2, k);
+  for (int64_t k = 0; k < c->kernel[1]; k++) {
+    uint64_t row = inside(j, pixel, n, 1, k);
+    for (int64_t l = 0; l < c->kernel[2]; l++) *bits++ = row & cols[l];
   }
 }
 
 static void set_masks(const job *j, panel *p) {
-  const ig_conv *c = &j->c;
-  uint32_t rows[TAPS][3] = {{0}};
-  uint32_t cols[TAPS][3] = {{0}};
-  for (int64_t k = 0; k < c->kernel[1]; k++) inside(j, p->pixel, p->n, 1, k, rows[k]);
-  for (int64_t k = 0; k < c->kernel[2]; k++) inside(j, p->pixel, p->n, 2, k, cols[k]);
+  int lanes = j->f->lanes;
   int vectors = j->f->vectors;
-  for (int64_t t = 0; t < ig_conv_taps(c); t++)
+  uint64_t bits[TAPS];
+  inside_taps(j, p->pixel, p->n, bits);
+  for (int64_t t = 0; t < ig_conv_taps(&j->c); t++)
     for (int v = 0; v < vectors; v++)
-      p->masks[t * vectors + v] = rows[t / c->kernel[2]][v] & cols[t % c->kernel[2]][v];
+      p->masks[t * vectors + v] = (uint32_t)(bits[t] >> (v * lanes)) & ((1U << lanes) - 1U);
 }
 
 static void set_panel(const job *j, int64_t index, panel *p) {
@@ -197,9 +223,8 @@ static void run_tile(const job *j, const task *t, const panel *p, const float *p
   int64_t ahead = j->far && line < width && p->pixel + 2 * width <= j->pixels ? width + line : 0;
   int64_t ldc = j->pixels * j->c.out[0];
   int m = min_int(t->rows - row, j->f->rows);
-  float init[8];
-  for (int i = 0; i < m; i++) init[i] = t->bias ? t->bias[row + i] : 0.0f;
-  const float *start = k.at == 0 ? init : NULL;
+  static const float zeros[8];
+  const float *start = k.at > 0 ? NULL : t->bias ? t->bias + row : zeros;
   const float *w = t->w + row * j->k + k.at;
   float *y = t->y + row * ldc;
   if (p->dots)
@@ -399,6 +424,10 @@ static void cut(job *j) {
   // Weights that are used once or twice are read in longer runs.
   int64_t og = c->cout / c->groups;
   j->depth = j->panels <= 2 ? DEEP : og <= 128 ? DEPTH : LONG;
+  if (j->f->lanes < 16) {  // even passes
+    int64_t passes = (j->k + NARROW - 1) / NARROW;
+    j->depth = (j->k + passes - 1) / (passes > 0 ? passes : 1);
+  }
   set_tasks(j, BLOCK, og);
   int64_t threads = ig_threads_get();
   if (threads > 1 && count_tasks(j) < 4 * threads) divide(j, threads);
@@ -467,13 +496,9 @@ static bool depthwise_same(job *j) {
   uint16_t *masks = ig_scratch_get(IG_SCRATCH_CONV_1, (size_t)(vectors * taps) * sizeof *masks);
   if (!masks) return false;
   for (int64_t v = 0; v < vectors; v++) {
-    uint32_t rows[TAPS][3] = {{0}};
-    uint32_t cols[TAPS][3] = {{0}};
-    int n = min_int(j->pixels - v * lanes, lanes);
-    for (int64_t k = 0; k < c->kernel[1]; k++) inside(j, v * lanes, n, 1, k, rows[k]);
-    for (int64_t k = 0; k < c->kernel[2]; k++) inside(j, v * lanes, n, 2, k, cols[k]);
-    for (int64_t t = 0; t < taps; t++)
-      masks[v * taps + t] = (uint16_t)(rows[t / c->kernel[2]][0] & cols[t % c->kernel[2]][0]);
+    uint64_t bits[TAPS];
+    inside_taps(j, v * lanes, min_int(j->pixels - v * lanes, lanes), bits);
+    for (int64_t t = 0; t < taps; t++) masks[v * taps + t] = (uint16_t)bits[t];
   }
   j->masks = masks;
   int64_t each = c->cout / c->groups * j->pixels * taps;

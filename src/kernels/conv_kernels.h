@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+enum { IG_CONV_TAPS = 49 };  // kernel elements that masks are kept for, at most
+
 // Where the lanes of one vector of flat positions go: up to two runs of pixels.
 typedef struct ig_conv_lanes {
   uint32_t mask[2];
