@@ -569,10 +569,11 @@ static bool depthwise(job *j) {
 
 // One tap, every pixel: a product of the weights and the planes as they lie, once it is large
 // enough for the engine of products to be faster than the panels here.
-static bool is_product(const ig_conv *c) {
+static bool is_product(const ig_conv_kernels *f, const ig_conv *c) {
+  int64_t least = f->lanes < 16 ? 512 : 192;
   bool plain = c->groups == 1 && ig_conv_taps(c) == 1;
   for (int d = 0; d < 3; d++) plain = plain && c->stride[d] == 1 && c->padding[d] == 0;
-  return plain && c->cin >= 64 && c->out[0] * c->out[1] * c->out[2] >= 192;
+  return plain && c->cin >= 64 && c->out[0] * c->out[1] * c->out[2] >= least;
 }
 
 static void multiply(const ig_conv *c, const float *x, const float *w, const float *bias,
@@ -590,7 +591,7 @@ bool ig_conv_forward_f32(const ig_conv *c, const float *x, const float *w, const
                          float *y) {
   const ig_conv_kernels *f = kernels();
   if (!f) return false;
-  if (is_product(c)) {
+  if (is_product(f, c)) {
     multiply(c, x, w, bias, y);
     return true;
   }
