@@ -13,12 +13,12 @@
 #include "kernels/scratch.h"
 
 enum {
-  DEPTH = 192,       // k per pass: a panel and a tile's weights stay in the first cache
-  LONG = 256,        // the same where many rows share a panel
-  DEEP = 576,        // the same where weights are used for one or two panels only
-  NARROW = 768,      // the same for vectors of 8, whose panels are half as large
-  BLOCK = 8,         // panels per task at most: weights of a pass stay in the second cache
-  PACK = 32 << 10,   // floats of packed panels of a task, at least DEEP * (48 + 8)
+  DEPTH = 192,      // k per pass: a panel and a tile's weights stay in the first cache
+  LONG = 256,       // the same where many rows share a panel
+  DEEP = 576,       // the same where weights are used for one or two panels only
+  NARROW = 768,     // the same for vectors of 8, whose panels are half as large
+  BLOCK = 8,        // panels per task at most: weights of a pass stay in the second cache
+  PACK = 32 << 10,  // floats of packed panels of a task, at least DEEP * (48 + 8)
   TAPS = IG_CONV_TAPS,
   SLACK = 64,        // floats readable behind an image
   LIMIT = 16 << 20,  // floats of images held at a time

@@ -19,7 +19,10 @@ ig_tile_fn *ig_op_tile(const ig_op *op, ig_dtype dtype, ig_dtype *works_in) {
   if (tile[dtype] || dtype == IG_BOOL) return tile[dtype];
   if (dtype == IG_F16 || dtype == IG_BF16) *works_in = IG_F32;
   if (dtype == IG_C64) *works_in = IG_C128;
-  if (ig_dtype_is_integral(dtype)) *works_in = IG_I64;
+  if (ig_dtype_is_integral(dtype)) {
+    bool small = ig_dtype_size(dtype) < 4;  // 32 bits hold its values, at half the cost
+    *works_in = small && tile[IG_I32] ? IG_I32 : IG_I64;
+  }
   return tile[*works_in];
 }
 

@@ -34,6 +34,35 @@
     for (size_t i = 0; i < t->n; i++) o[i] = (type)(x[i] op(type)(a * y[i])); \
   }
 
+// The same for types that C would widen to int, signed and unsigned ones alike.
+#define SMALL(name, type, expr)                                        \
+  IG_CLONES_NARROW static void name(const ig_tile_args *t) {           \
+    const type *x = t->in[0];                                          \
+    const type *y = t->in[1];                                          \
+    const uint32_t a = (uint32_t)(uint64_t)ig_number_i64(&t->args[2]); \
+    type *o = t->out;                                                  \
+    const size_t n = t->n; /* which bytes might be written over */     \
+    for (size_t i = 0; i < n; i++) o[i] = (type)(expr);                \
+  }
+SMALL(add_u8, uint8_t, x[i] + a * y[i])
+SMALL(add_u16, uint16_t, x[i] + a * y[i])
+SMALL(sub_u8, uint8_t, x[i] - a * y[i])
+SMALL(sub_u16, uint16_t, x[i] - a * y[i])
+#define PRODUCT(name, type)                                              \
+  IG_CLONES_NARROW static void name(const ig_tile_args *t) {             \
+    const type *x = t->in[0];                                            \
+    const type *y = t->in[1];                                            \
+    type *o = t->out;                                                    \
+    const size_t n = t->n;                                               \
+    for (size_t i = 0; i < n; i++) o[i] = (type)((uint32_t)x[i] * y[i]); \
+  }
+PRODUCT(mul_u8, uint8_t)
+PRODUCT(mul_u16, uint16_t)
+// Entries of a table for all of them.
+#define SMALL_TILES(verb)                                                                 \
+  [IG_U8] = verb##_u8, [IG_I8] = verb##_u8, [IG_I16] = verb##_u16, [IG_U16] = verb##_u16, \
+  [IG_U32] = verb##_i32
+
 ALPHA(add_f32, float, ig_number_f32, x[i] + p)
 ALPHA(add_f64, double, ig_value_f64, x[i] + p)
 ALPHA(add_c64, ig_cf, ig_number_cd, x[i] + p)
@@ -66,10 +95,12 @@ TILE2(div_c128, ig_cd, ig_cd, x[i] / y[i])
 TILE2(maximum_f32, float, float, NANMAX(x[i], y[i]))
 TILE2(maximum_f64, double, double, NANMAX(x[i], y[i]))
 TILE2(maximum_i64, int64_t, int64_t, ANYMAX(x[i], y[i]))
+TILE2(maximum_i32, int32_t, int32_t, ANYMAX(x[i], y[i]))
 TILE2(maximum_bool, bool, bool, x[i] || y[i])
 TILE2(minimum_f32, float, float, NANMIN(x[i], y[i]))
 TILE2(minimum_f64, double, double, NANMIN(x[i], y[i]))
 TILE2(minimum_i64, int64_t, int64_t, ANYMIN(x[i], y[i]))
+TILE2(minimum_i32, int32_t, int32_t, ANYMIN(x[i], y[i]))
 TILE2(minimum_bool, bool, bool, x[i] && y[i])
 
 // Floor of the quotient of floats as Python computes it.
@@ -91,8 +122,36 @@ FLOOR_FLOAT(floor_div_f64, double, fmod, floor, copysign)
     type mod = mod_fn(a, b);                                 \
     return mod != 0 && (b < 0) != (mod < 0) ? mod + b : mod; \
   }
-REMAINDER_FLOAT(remainder_one_f32, float, fmodf)
 REMAINDER_FLOAT(remainder_one_f64, double, fmod)
+
+// Remainders of floats: quotients below 2^28 and their products with 24 bits are exact in double,
+// and no quotient that is not whole rounds to a whole one. A block with others goes one by one.
+IG_CLONES_NARROW static void mod_block(const float *x, const float *y, size_t n, float *r) {
+  int beyond = 0;
+  for (size_t i = 0; i < n; i++) {
+    double q = trunc((double)x[i] / (double)y[i]);
+    beyond |= !(fabs(q) < 0x1p28 && fabsf(y[i]) < INFINITY);
+    r[i] = copysignf((float)((double)x[i] - q * (double)y[i]), x[i]);
+  }
+  for (size_t i = 0; beyond && i < n; i++) r[i] = fmodf(x[i], y[i]);
+}
+static void mod_f32(const ig_tile_args *t, bool floor) {
+  enum { BLOCK = 256 };
+  const float *x = t->in[0];
+  const float *y = t->in[1];
+  float *o = t->out;
+  for (size_t at = 0; at < t->n; at += BLOCK) {
+    size_t n = t->n - at < BLOCK ? t->n - at : BLOCK;
+    float r[BLOCK];  // the result may lie where an operand does
+    mod_block(x + at, y + at, n, r);
+    for (size_t i = 0; floor && i < n; i++) {
+      float b = y[at + i];
+      float up = (b < 0) != (r[i] < 0) ? r[i] + b : r[i];
+      r[i] = r[i] != 0 ? up : r[i];
+    }
+    memcpy(o + at, r, n * sizeof *r);
+  }
+}
 
 typedef int64_t divide_fn(int64_t a, int64_t b);
 static int64_t int_floor(int64_t a, int64_t b) {
@@ -127,9 +186,13 @@ TILE2(floor_divide_f32, float, float, floor_div_f32(x[i], y[i]))
 TILE2(floor_divide_f64, double, double, floor_div_f64(x[i], y[i]))
 TILE2(trunc_divide_f32, float, float, truncf(x[i] / y[i]))
 TILE2(trunc_divide_f64, double, double, trunc(x[i] / y[i]))
-TILE2(fmod_f32, float, float, fmodf(x[i], y[i]))
+static void fmod_f32(const ig_tile_args *t) {
+  mod_f32(t, false);
+}
+static void remainder_f32(const ig_tile_args *t) {
+  mod_f32(t, true);
+}
 TILE2(fmod_f64, double, double, fmod(x[i], y[i]))
-TILE2(remainder_f32, float, float, remainder_one_f32(x[i], y[i]))
 TILE2(remainder_f64, double, double, remainder_one_f64(x[i], y[i]))
 static void floor_divide_i64(const ig_tile_args *t) {
   divide_i64(t, int_floor);
@@ -312,15 +375,15 @@ static ig_tensor *rsub_decompose(ig_ctx *c, const ig_value *args) {
   return ig_call_id(c, IG_ID_SUB_TENSOR, (ig_value[]){args[1], args[0], args[2]}, 3);
 }
 
-#define ADD_TILES                                                                             \
-  .tile = {[IG_F32] = add_f32, [IG_F64] = add_f64, [IG_C64] = add_c64,  [IG_C128] = add_c128, \
-           [IG_I64] = add_i64, [IG_I32] = add_i32, [IG_BOOL] = add_bool}
-#define SUB_TILES                                                        \
-  .tile = {[IG_F32] = sub_f32,   [IG_F64] = sub_f64, [IG_C64] = sub_c64, \
-           [IG_C128] = sub_c128, [IG_I64] = sub_i64, [IG_I32] = sub_i32}
-#define MUL_TILES                                                                             \
-  .tile = {[IG_F32] = mul_f32, [IG_F64] = mul_f64, [IG_C64] = mul_c64,  [IG_C128] = mul_c128, \
-           [IG_I64] = mul_i64, [IG_I32] = mul_i32, [IG_BOOL] = mul_bool}
+#define ADD_TILES                                                                              \
+  .tile = {[IG_F32] = add_f32, [IG_F64] = add_f64, [IG_C64] = add_c64,   [IG_C128] = add_c128, \
+           [IG_I64] = add_i64, [IG_I32] = add_i32, [IG_BOOL] = add_bool, SMALL_TILES(add)}
+#define SUB_TILES                                                                            \
+  .tile = {[IG_F32] = sub_f32, [IG_F64] = sub_f64, [IG_C64] = sub_c64, [IG_C128] = sub_c128, \
+           [IG_I64] = sub_i64, [IG_I32] = sub_i32, SMALL_TILES(sub)}
+#define MUL_TILES                                                                              \
+  .tile = {[IG_F32] = mul_f32, [IG_F64] = mul_f64, [IG_C64] = mul_c64,   [IG_C128] = mul_c128, \
+           [IG_I64] = mul_i64, [IG_I32] = mul_i32, [IG_BOOL] = mul_bool, SMALL_TILES(mul)}
 #define DIV_TILES \
   .tile = {[IG_F32] = div_f32, [IG_F64] = div_f64, [IG_C64] = div_c64, [IG_C128] = div_c128}
 
@@ -539,6 +602,7 @@ IG_OP(maximum) = {
     .tile = {[IG_F32] = maximum_f32,
              [IG_F64] = maximum_f64,
              [IG_I64] = maximum_i64,
+             [IG_I32] = maximum_i32,
              [IG_BOOL] = maximum_bool},
     .vjp = extremum_vjp,
     .keep = "self, other",
@@ -551,6 +615,7 @@ IG_OP(minimum) = {
     .tile = {[IG_F32] = minimum_f32,
              [IG_F64] = minimum_f64,
              [IG_I64] = minimum_i64,
+             [IG_I32] = minimum_i32,
              [IG_BOOL] = minimum_bool},
     .vjp = extremum_vjp,
     .keep = "self, other",

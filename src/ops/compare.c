@@ -20,9 +20,21 @@ COMPARE(gt, >)
 COMPARE(ge, >=)
 TILE2(eq_c128, ig_cd, bool, x[i] == y[i])
 TILE2(ne_c128, ig_cd, bool, x[i] != y[i])
-TILE2(and_i64, int64_t, int64_t, x[i] & y[i])
-TILE2(or_i64, int64_t, int64_t, x[i] | y[i])
-TILE2(xor_i64, int64_t, int64_t, x[i] ^ y[i])
+// Bytes might be written over t itself: the length is read before.
+#define BY_BITS(name, op)                                          \
+  TILE2(name##_i64, int64_t, int64_t, x[i] op y[i])                \
+  TILE2(name##_u32, uint32_t, uint32_t, x[i] op y[i])              \
+  TILE2(name##_u16, uint16_t, uint16_t, x[i] op y[i])              \
+  TILE_CLONES static void name##_u8(const ig_tile_args *t) {       \
+    const uint8_t *x = t->in[0];                                   \
+    const uint8_t *y = t->in[1];                                   \
+    uint8_t *o = t->out;                                           \
+    const size_t n = t->n;                                         \
+    for (size_t i = 0; i < n; i++) o[i] = (uint8_t)(x[i] op y[i]); \
+  }
+BY_BITS(and, &)
+BY_BITS(or, |)
+BY_BITS(xor, ^)
 TILE2(and_bool, bool, bool, x[i] & y[i])
 TILE2(or_bool, bool, bool, x[i] | y[i])
 TILE2(xor_bool, bool, bool, x[i] != y[i])
@@ -36,8 +48,11 @@ TILE2(xor_bool, bool, bool, x[i] != y[i])
 #define EQUALITY(name)                                                                        \
   .shape = ig_shape_compare, .tile = {ORDERED(name), [IG_C128] = name##_c128}, .operands = 2, \
   .waive = "vjp: not differentiable"
-#define BITWISE(name)                                                                              \
-  .shape = bitwise_shape, .tile = {[IG_I64] = name##_i64, [IG_BOOL] = name##_bool}, .operands = 2, \
+#define BITWISE(name)                                                              \
+  .shape = bitwise_shape, .operands = 2,                                           \
+  .tile = {[IG_I64] = name##_i64, [IG_BOOL] = name##_bool, [IG_U8] = name##_u8,    \
+           [IG_I8] = name##_u8,   [IG_I16] = name##_u16,   [IG_U16] = name##_u16,  \
+           [IG_I32] = name##_u32, [IG_U32] = name##_u32,   [IG_U64] = name##_i64}, \
   .waive = "vjp: not differentiable"
 #define LOGICAL(name)                                                          \
   .shape = ig_shape_compare, .tile = {[IG_BOOL] = name##_bool}, .operands = 2, \

@@ -13,7 +13,8 @@ static const double half_root_pi = 0.88622692545275801365;
   TILE1(name##_f32, float, float, name##f(x[i])) \
   TILE1(name##_f64, double, double, name(x[i]))
 #define LIBMC(name) LIBM(name) TILE1(name##_c128, ig_cd, ig_cd, c##name(x[i]))
-LIBMC(tan)
+TILE1(tan_f64, double, double, tan(x[i]))
+TILE1(tan_c128, ig_cd, ig_cd, ctan(x[i]))
 LIBMC(sinh)
 LIBMC(cosh)
 LIBMC(asin)
@@ -31,8 +32,52 @@ TILE1(log1p_f32, float, float, ig_log1p_f32(x[i]))
 TILE1(log1p_f64, double, double, log1p(x[i]))
 TILE1(expm1_f32, float, float, ig_expm1_f32(x[i]))
 TILE1(expm1_f64, double, double, expm1(x[i]))
-LIBM(log2)
-LIBM(exp2)
+// log2(2^e m) = e + log(m) / ln 2 with m in [sqrt(1/2), sqrt(2)): whole for powers of two.
+static inline float log2_one(float x) {
+  int tiny = x < 0x1p-126f;
+  uint32_t u = ig_bits_f32(tiny ? x * 0x1p23f : x) - 0x3f3504f3U;
+  float e = (float)(((int32_t)u >> 23) - (tiny ? 23 : 0));
+  float l = ig_log_f32(ig_float_of((u & 0x7fffffU) + 0x3f3504f3U));
+  float y = e + (l * 0x1.715476p0f + l * 0x1.4ae0cp-26f);
+  y = x == 0.0f ? -INFINITY : y;
+  y = x < 0.0f ? NAN : y;
+  return x < INFINITY ? y : x + x;  // inf, NaN
+}
+TILE1(log2_f32, float, float, log2_one(x[i]))
+TILE1(log2_f64, double, double, log2(x[i]))
+
+// 2^x = 2^n exp(r ln 2), n whole and |r| <= 1/2.
+static inline float exp2_one(float x) {
+  float c = x < -151.0f ? -151.0f : x;
+  c = c > 129.0f ? 129.0f : c;
+  float t = c + IG_ROUND_F32;
+  int32_t n = (int32_t)(ig_bits_f32(t) - ig_bits_f32(IG_ROUND_F32));
+  float r = (c - (t - IG_ROUND_F32)) * 0x1.62e43p-1f;
+  float y = 1.0f + (r + r * r * ig_exp_tail_f32(r));
+  int32_t half = n >> 1;  // in two steps: 2^n itself may be out of range
+  return y * ig_exp2i_f32(half) * ig_exp2i_f32(n - half);
+}
+TILE1(exp2_f32, float, float, exp2_one(x[i]))
+TILE1(exp2_f64, double, double, exp2(x[i]))
+
+// Both parts are right in all their bits also where they are next to nothing.
+IG_CLONES static void tan_f32(const ig_tile_args *t) {
+  enum { BLOCK = 256 };
+  const float *x = t->in[0];
+  float *o = t->out;
+  for (size_t at = 0; at < t->n; at += BLOCK) {
+    size_t n = t->n - at < BLOCK ? t->n - at : BLOCK;
+    float y[BLOCK];  // the result may lie where the operand does
+    int large = 0;
+    for (size_t i = 0; i < n; i++) {
+      large |= !(fabsf(x[at + i]) <= IG_TRIG_MAX);
+      y[i] = ig_sin_f32(x[at + i]) / ig_cos_f32(x[at + i]);
+    }
+    for (size_t i = 0; large && i < n; i++)
+      if (!(fabsf(x[at + i]) <= IG_TRIG_MAX)) y[i] = tanf(x[at + i]);
+    memcpy(o + at, y, n * sizeof *y);
+  }
+}
 
 // log(1 + z) and exp(z) - 1 without cancellation near 0.
 static ig_cd clog1p_of(ig_cd z) {

@@ -5,6 +5,7 @@ back, in-place forms have the gradients of the functional ones."""
 import itertools
 import math
 
+import numpy as np
 import pytest
 
 import ingot as torch
@@ -289,3 +290,64 @@ def test_weights_have_lengths():
         assert_close(norm, torch.linalg.vector_norm(v, dim=other, keepdim=dim >= 0))
     w = torch._weight_norm(v, g, 0)
     assert_close(torch.linalg.vector_norm(w, dim=(1, 2)), g.flatten())
+
+
+@pytest.mark.parametrize("name", ["uint8", "int8", "int16", "uint16", "uint32", "int32"])
+def test_small_integers_wrap_around(name):
+    info = np.iinfo(name)
+    random = np.random.default_rng(3)
+    a, b = (random.integers(info.min, info.max, 1000, dtype=name, endpoint=True) for _ in range(2))
+    x, y = torch.from_numpy(a), torch.from_numpy(b)
+    for ours, theirs in (
+        (torch.add, np.add),
+        (torch.sub, np.subtract),
+        (torch.mul, np.multiply),
+        (torch.bitwise_and, np.bitwise_and),
+        (torch.bitwise_or, np.bitwise_or),
+        (torch.bitwise_xor, np.bitwise_xor),
+        (torch.maximum, np.maximum),
+        (torch.minimum, np.minimum),
+        (torch.lt, np.less),
+    ):
+        assert np.array_equal(ours(x, y).numpy(), theirs(a, b)), ours
+    wide = a.astype("int64") - 3 * b.astype("int64")
+    assert np.array_equal(torch.sub(x, y, alpha=3).numpy(), wide.astype(name))
+
+
+SPECIAL = [0, -0.0, math.inf, -math.inf, math.nan, 1, -1, 1e-45, 3e38, -3e38, 2.5, 127.5, -126.5, -149, -150, 128, 1e9]
+
+
+def test_remainders_are_exact():
+    random = np.random.default_rng(4)
+    spread = random.standard_normal((2, 4000)) * np.exp(random.uniform(-20, 20, (2, 4000)))
+    spread = spread.astype("float32")
+    whole = (spread[1] * random.integers(-1000, 1000, 4000)).astype("float32")
+    special = np.array(SPECIAL, dtype="float32")
+    pairs = [(spread[0], spread[1]), (whole, spread[1]), (np.repeat(special, 17), np.tile(special, 17))]
+    with np.errstate(all="ignore"):
+        for a, b in pairs:
+            want = np.fmod(a, b)
+            got = torch.fmod(torch.from_numpy(a), torch.from_numpy(b)).numpy()
+            assert np.array_equal(got, want, equal_nan=True)
+            assert np.array_equal(np.signbit(got)[~np.isnan(want)], np.signbit(want)[~np.isnan(want)])
+            floor = np.where((want != 0) & ((b < 0) != (want < 0)), want + b, want)
+            x = torch.from_numpy(a.copy())
+            assert np.array_equal(x.remainder_(torch.from_numpy(b)).numpy(), floor, equal_nan=True)
+
+
+@pytest.mark.parametrize("name, ulp", [("exp2", 1), ("log2", 2), ("tan", 4)])
+def test_functions_of_floats(name, ulp):
+    random = np.random.default_rng(5)
+    x = np.concatenate([random.uniform(-150, 128, 4000), random.standard_normal(4000), np.array(SPECIAL)])
+    x = x.astype("float32")
+    with np.errstate(all="ignore"):
+        want = getattr(np, name)(x.astype("float64"))
+        near = want.astype("float32")
+        got = getattr(torch, name)(torch.from_numpy(x)).numpy()
+        finite = np.isfinite(near)
+        assert np.array_equal(got[~finite], near[~finite], equal_nan=True)
+        apart = np.abs(got[finite].astype("float64") - want[finite]) / np.spacing(np.abs(near[finite]))
+    assert apart.max() <= ulp
+    if name == "log2":  # whole for powers of two, the smallest ones too
+        powers = torch.from_numpy(np.ldexp(np.float32(1), np.arange(-149, 128)))
+        assert np.array_equal(torch.log2(powers).numpy(), np.arange(-149, 128, dtype="float32"))
