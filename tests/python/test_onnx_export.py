@@ -548,3 +548,16 @@ def test_the_self_check_tells_and_stops_nobody(capfd: pytest.CaptureFixture) -> 
     assert "not checked: model: node 'node_Lgamma::0' (Lgamma): there is no operator 'Lgamma'" in capfd.readouterr().err
     with pytest.raises(NotImplementedError, match="there is no operator 'Lgamma'"):
         ig_onnx.export(module(lambda x: ingot.lgamma(x)), (r(3),), custom_translation_table=table, verify=True)
+
+
+def test_words_of_the_newer_interface() -> None:
+    """Names for sizes, several translations of one operator, no words that nobody knows."""
+    net = module(lambda x, y: x.relu() + y)
+    program = ig_onnx.export(net, (r(3, 4), r(3, 4)), dynamic_shapes=({0: "batch"}, [*{"batch"}, None]))
+    dims = [[d.dim_param or d.dim_value for d in v.type.tensor_type.shape.dim] for v in program.model_proto.graph.input]
+    assert dims == [["batch", 4], ["batch", 4]]
+    table = {ingot.ops.aten.relu.default: [lambda x: op.Max(x, 0.0), None]}
+    program = ig_onnx.export(net, (r(3, 4), r(3, 4)), custom_translation_table=table)
+    assert "Max" in [node.op_type for node in program.model_proto.graph.node] and "opset=18" in repr(program)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'nonsense'"):
+        ig_onnx.export(net, (r(3, 4), r(3, 4)), nonsense=1)

@@ -51,7 +51,8 @@ def _as_module(model: Any) -> nn.Module:
 
 def _translations(table: Mapping[Any, Callable]) -> dict[str, Callable]:
     """By the text that the engine knows an operator by."""
-    return {target_of(key): op.translation(fn) for key, fn in table.items()}
+    first = {key: fn if callable(fn) else fn[0] for key, fn in table.items()}  # of several, the first counts
+    return {target_of(key): op.translation(fn) for key, fn in first.items()}
 
 
 def _raise(error: Exception, program: ONNXProgram) -> None:
@@ -115,6 +116,24 @@ def dynamo_export(
     if options.fake_context is None:
         _check_examples(program, ep.example_inputs, None, True)
     return program
+
+
+# What PyTorch's older interface took, and what means nothing here.
+_OLDER = (
+    "training", "operator_export_type", "autograd_inlining", "example_outputs", "enable_onnx_checker",
+    "use_external_data_format", "strip_doc_string",
+)  # fmt: skip
+
+
+def _named_dims(shapes: Any, dims: dict[str, Any]) -> Any:
+    """{0: "batch"} for {0: Dim("batch")}; one name is one dim."""
+    if isinstance(shapes, str):
+        return dims.setdefault(shapes, Dim(shapes))
+    if isinstance(shapes, Mapping):
+        return {key: _named_dims(value, dims) for key, value in shapes.items()}
+    if type(shapes) in (list, tuple):
+        return type(shapes)(_named_dims(value, dims) for value in shapes)
+    return shapes
 
 
 def _shapes_of_axes(model: nn.Module, axes: Mapping[str, Any], input_names: Sequence[str], args: tuple) -> Any:
@@ -203,11 +222,15 @@ def export(
             "torch.onnx.export with dynamo=False is the TorchScript exporter, which Ingot does not have: "
             "leave dynamo=True"
         )
+    strange = [name for name in ignored if name not in _OLDER]
+    if strange:
+        raise TypeError(f"export() got an unexpected keyword argument {strange[0]!r}")
     args = args if isinstance(args, tuple) else (args,)
     kwargs = kwargs or {}
     if isinstance(model, ExportedProgram):
         ep = model
     else:
+        dynamic_shapes = _named_dims(dynamic_shapes, {})
         if dynamic_shapes is None and dynamic_axes:
             dynamic_shapes = _shapes_of_axes(_as_module(model), dynamic_axes, input_names or (), args)
         ep = ingot_export.export(_as_module(model), args, kwargs, dynamic_shapes=dynamic_shapes)

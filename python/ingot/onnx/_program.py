@@ -280,7 +280,7 @@ class ONNXProgram:
         return value.detach().numpy()
 
     def __repr__(self) -> str:
-        return f"ONNXProgram(opset={self._options.get('opset', 18)}, exported_program={self.exported_program!r})"
+        return f"ONNXProgram(opset={self._options.get('opset') or 18}, exported_program={self.exported_program!r})"
 
     def optimize(self) -> None:
         """Nothing is left to do: the writer folds and shares as it writes."""
