@@ -335,7 +335,9 @@ ig_regex *ig_regex_parse(ig_ctx *c, ig_bytes pattern) {
   if (!re) return NULL;
   re->n = re->nsets = 0;
   re->sets = NULL;
-  parser p = {c, re, pattern.at, pattern.at + pattern.n, 0};
+  const uint8_t *at =
+      pattern.n ? pattern.at : (const uint8_t *)"";  // an attribute without bytes points nowhere
+  parser p = {c, re, at, at + pattern.n, 0};
   parse_either(&p);
   if (p.at < p.end) fail(&p, IG_SYNTAX, "a group is closed that was not opened");
   (void)emit(&p, OP_MATCH, 0, 0);
