@@ -14,7 +14,6 @@ import pathlib
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-DROPPED = ("grad_ops",)  # names of PyTorch's own autograd nodes
 
 
 def write(name: str, lines: list[str]) -> None:
@@ -27,8 +26,7 @@ def write(name: str, lines: list[str]) -> None:
 def main() -> None:
     for name, source in (("recorded_ops.json.gz", sys.argv[1]), ("programs.json.gz", sys.argv[2])):
         records = [json.loads(line) for line in pathlib.Path(source).read_text().splitlines()]
-        kept = [{k: v for k, v in r.items() if k not in DROPPED} for r in records]
-        write(name, [json.dumps(r, separators=(",", ":"), ensure_ascii=False) for r in kept])
+        write(name, [json.dumps(r, separators=(",", ":"), ensure_ascii=False) for r in records])
 
 
 main()

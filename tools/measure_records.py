@@ -190,6 +190,8 @@ OPS = (
     (r"(error_|int_mean|combinations|random_|embedding_renorm)", "", ERRORS),
     (r"(sym_|numel|scaled_dot)", "", NAMES),
     (r"as_tensor|lift_fresh|tensor_", "", "literals and fresh tensors are lifted otherwise"),
+    (r"upsample_\w+_dyn", "", "the factor between two sizes is known; the original divides one by the other"),
+    (r" grad_ops$", "", "other parts: Ingot has a rule where PyTorch composes, composes otherwise, or has a gradient"),
     (r" grads", "", "the gradient differs: an argument that is not differentiated here, or another subgradient"),
     (r"_strict$", "", STRICT),
 )

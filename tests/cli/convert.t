@@ -53,7 +53,7 @@ $ ingot convert mlp.pt2 x.onnx --external sometimes
 [2]
 
 $ ingot convert mlp.pt2 x.onnx --opset 3
-2> ingot: x.onnx: ONNX: opset 3 is not known, 13 to 28 are
+2> ingot: x.onnx: ONNX: opset 3 is not known, 7 to 28 are
 [3]
 
 $ ingot convert derived_dims.pt2 d.onnx && ingot info d.onnx | head -8
@@ -98,7 +98,7 @@ weights 4 tensors, 58 elements, 232 B
 
 # Older releases of PyTorch
 $ ingot convert derived_dims.pt2 old.pt2 --for-torch 2.6 && ingot info old.pt2 | head -7
-old.pt2: exported program (.pt2), 12.0 kB
+old.pt2: exported program (.pt2), 11.9 kB
   layout plain zip (PyTorch 2.1 to 2.7), schema 8.2, torch 2.6.0, dialect TRAINING, opset aten 10
 inputs
   x                        float32[s77]
@@ -110,7 +110,7 @@ outputs
 2>   out1                     max abs 0         max rel 0         max ulp 0         agrees
 
 $ ingot convert derived_dims.pt2 older.pt2 --for-torch 2.5 && ingot info older.pt2 | head -2
-older.pt2: exported program (.pt2), 11.6 kB
+older.pt2: exported program (.pt2), 11.5 kB
   layout plain zip (PyTorch 2.1 to 2.7), schema 7.3, torch 2.5.1, dialect ATEN, opset aten 10
 2> older.pt2: checked against derived_dims.pt2
 2>   out0                     max abs 0         max rel 0         max ulp 0         agrees

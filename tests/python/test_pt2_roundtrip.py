@@ -6,6 +6,7 @@ import dataclasses
 import importlib
 import io
 import json
+import re
 import zipfile
 from collections import OrderedDict, namedtuple
 
@@ -197,13 +198,18 @@ def in_file(signature):
     return dataclasses.replace(signature, input_specs=specs)
 
 
+def shown(ep):
+    """What the program prints; files do not tell whether a constant was a buffer in a strict capture."""
+    return re.sub(r"(CONSTANT_TENSOR: 4>, .*?persistent=)\w+", r"\1None", str(ep))
+
+
 @pytest.mark.parametrize("how", ["plain", "training", "core"])
 @pytest.mark.parametrize("name", CASES)
 def test_prints_and_runs_the_same(name, how):
     _, args, kwargs, _ = CASES[name]
     ep = make(name, how)
     again = load(io.BytesIO(to_bytes(ep)))
-    assert str(again) == str(ep)
+    assert shown(again) == shown(ep)
     assert again.graph_module.code == ep.graph_module.code
     assert again.graph_signature == in_file(ep.graph_signature)
     assert again.call_spec == ep.call_spec
@@ -273,7 +279,7 @@ def test_serialize(name):
 
     ep = make(name, "plain")
     pieces = serialize(ep)
-    assert str(deserialize(pieces)) == str(ep)
+    assert shown(deserialize(pieces)) == shown(ep)
     tree = ExportedProgramSerializer().serialize(ep).exported_program
     assert (tree.schema_version.major, tree.schema_version.minor) == (8, 20)
     assert len(tree.graph_module.graph.inputs) == len(ep.graph_signature.input_specs)
@@ -283,7 +289,7 @@ def test_loaded_programs_go_on():
     """What was loaded can be lowered, traced again and checked like what was captured."""
     ep = make("linear", "plain")
     again = load(io.BytesIO(to_bytes(ep)))
-    assert str(again.run_decompositions()) == str(ep.run_decompositions())
+    assert shown(again.run_decompositions()) == shown(ep.run_decompositions())
     with pytest.raises(RuntimeError, match="to be <= 50, but got 60"):
         again.module()(ingot.zeros(60, 4))
     traced = export(again.module(), (R(6, 4),), dynamic_shapes=({0: Dim("b", max=50)},))
@@ -309,10 +315,10 @@ def test_paths_file_objects_and_extra_files(tmp_path):
     path = tmp_path / "deep.name.pt2"
     save(ep, path, extra_files={"notes/a.txt": "grüße", "b": b"\x00\x01"}, opset_version={"mylib": 2})
     wanted = {"notes/a.txt": ""}
-    assert str(load(path, extra_files=wanted)) == str(ep)
+    assert shown(load(path, extra_files=wanted)) == shown(ep)
     assert wanted == {"notes/a.txt": "grüße"}
     with path.open("rb") as f:
-        assert str(load(f)) == str(ep)
+        assert shown(load(f)) == shown(ep)
     with pytest.raises(RuntimeError, match="no extra file 'c', only \\['b', 'notes/a.txt'\\]"):
         load(path, extra_files={"c": ""})
     with pytest.raises(RuntimeError, match="version 2 of the operators of 'mylib', expected at most 1"):
