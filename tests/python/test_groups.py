@@ -833,3 +833,14 @@ def test_lengths_of_repetitions_are_unbacked_sizes():
 
     ep = torch.export.export(M(), (torch.ones(3), torch.tensor([1, 2, 0])), strict=False)
     assert ep.module()(torch.arange(3.0), torch.tensor([0, 2, 1])).tolist() == [2.0, 2.0, 4.0]
+
+
+def test_what_was_none_stays_none():
+    class M(torch.nn.Module):
+        def forward(self, x, mask=None):
+            return x + 1 if mask is None else x * mask
+
+    ep = torch.export.export(M(), (torch.ones(2), None))
+    assert ep.module()(torch.ones(2), None).tolist() == [2.0, 2.0]
+    with pytest.raises(RuntimeError, match="to be equal to None, but got"):
+        ep.module()(torch.ones(2), torch.zeros(2))
