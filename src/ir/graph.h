@@ -250,6 +250,8 @@ char *ig_graph_readable(ig_ctx *c, const ig_graph *g, const char *name, const ig
 // Functions of symbolic numbers by their Python names: "_operator.add", "torch.sym_max"; NULL:
 // none.
 const char *ig_sym_target(ig_expr_kind kind);
+// The call that reads a size: args are the tensor's node and the dimension.
+ig_node ig_size_call(const ig_value args[2], const ig_value *val);
 bool ig_sym_find(const char *target, ig_expr_kind *kind);  // the other way round
 const char *ig_sym_base(const char *target);               // of the names of such nodes: "add"
 

@@ -78,3 +78,12 @@ const char *ig_sym_base(const char *target) {
   const char *dot = strrchr(target, '.');
   return dot ? dot + 1 : target;
 }
+
+ig_node ig_size_call(const ig_value args[2], const ig_value *val) {
+  return (ig_node){.kind = IG_NODE_CALL,
+                   .callee = IG_CALLEE_SIZE,
+                   .target = "aten.sym_size.int",
+                   .args = args,
+                   .npos = 2,
+                   .val = *val};
+}

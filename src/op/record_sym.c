@@ -98,12 +98,7 @@ static ig_node *push_recipe(ig_ctx *c, ig_recipe *r, const ig_value *val) {
 
 static ig_node *push_size(ig_ctx *c, const ig_table_slot *slot, const ig_value *val) {
   ig_value args[] = {ig_of_node(slot->value), ig_of_i64(slot->number)};
-  ig_node proto = {.kind = IG_NODE_CALL,
-                   .callee = IG_CALLEE_SIZE,
-                   .target = "aten.sym_size.int",
-                   .args = args,
-                   .npos = 2,
-                   .val = *val};
+  ig_node proto = ig_size_call(args, val);
   return ig_graph_push(c, c->capture, &proto, "sym_size_int");
 }
 

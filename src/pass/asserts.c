@@ -52,12 +52,9 @@ static ig_node *insert(placer *p, ig_node *proto, const char *name) {
 
 static ig_node *insert_size(placer *p, const ig_expr *symbol, ig_node *of, int64_t dim) {
   ig_value args[] = {ig_of_node(of), ig_of_i64(dim)};
-  ig_node proto = {.kind = IG_NODE_CALL,
-                   .callee = IG_CALLEE_SIZE,
-                   .target = "aten.sym_size.int",
-                   .args = args,
-                   .npos = 2};
-  ig_value_of_expr(symbol, &proto.val);
+  ig_value val;
+  ig_value_of_expr(symbol, &val);
+  ig_node proto = ig_size_call(args, &val);
   return insert(p, &proto, "sym_size_int");
 }
 

@@ -30,12 +30,9 @@ static bool read_size(hoist *h, ig_node *input, int dim) {
   if (!slot) return no_memory(h->c);
   if (slot->value) return true;
   ig_value args[] = {ig_of_node(input), ig_of_i64(dim)};
-  ig_node proto = {.kind = IG_NODE_CALL,
-                   .callee = IG_CALLEE_SIZE,
-                   .target = "aten.sym_size.int",
-                   .args = args,
-                   .npos = 2};
-  ig_value_of_expr(e, &proto.val);
+  ig_value val;
+  ig_value_of_expr(e, &val);
+  ig_node proto = ig_size_call(args, &val);
   proto.meta[IG_META_NN_MODULE_STACK] = ig_graph_keep_text(h->c, h->g, no_module);
   proto.meta[IG_META_TORCH_FN] =
       ig_graph_keep_text(h->c, h->g, "sym_size.int_0;OpOverload.sym_size.int");

@@ -2,29 +2,11 @@
 // Assertions about numbers in the data: where they stand, how they are worded, once each; symbols
 // that a second trace names anew; what fails at run time.
 #include "base/ctx.h"
-#include "heap.h"
 #include "ingot/aten.h"
 #include "ingot/pass.h"
 #include "sym/env.h"
 
-static ig_ctx *c;
-static test_heap heap;
-
-static int setup(void **state) {
-  heap = (test_heap){0};
-  *state = &heap;
-  c = test_heap_ctx(&heap);
-  return c ? 0 : -1;
-}
-
-static int teardown(void **state) {
-  (void)state;
-  bool clean = ig_ctx_status(c) == IG_OK;
-  if (!clean) print_error("left over: %s\n", ig_ctx_error(c));
-  ig_ctx_free(c);
-  if (heap.live != 0) print_error("%ld blocks are left\n", heap.live);
-  return clean && heap.live == 0 ? 0 : -1;
-}
+#include "fixture.h"  // last: it has a global c
 
 static ig_int item(ig_tensor *t) {
   const ig_op *op = ig_op_find(c, "aten::item");

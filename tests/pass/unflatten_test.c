@@ -1,28 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trees of modules rebuilt from module stacks: graphs as PyTorch prints them, shared modules,
 // weights of others, several results, lack of memory.
-#include "heap.h"
 #include "ingot/aten.h"
 #include "ingot/pass.h"
 
-static ig_ctx *c;
-static test_heap heap;
-
-static int setup(void **state) {
-  heap = (test_heap){0};
-  *state = &heap;
-  c = test_heap_ctx(&heap);
-  return c ? 0 : -1;
-}
-
-static int teardown(void **state) {
-  (void)state;
-  bool clean = ig_ctx_status(c) == IG_OK;
-  if (!clean) print_error("left over: %s\n", ig_ctx_error(c));
-  ig_ctx_free(c);
-  if (heap.live != 0) print_error("%ld blocks are left\n", heap.live);
-  return clean && heap.live == 0 ? 0 : -1;
-}
+#include "fixture.h"  // last: it has a global c
 
 static ig_tensor *zeros(int64_t rows, int64_t cols) {
   int64_t sizes[] = {rows, cols};

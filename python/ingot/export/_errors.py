@@ -18,7 +18,7 @@ _INSIDE = (
     "take a look at torch._check OR torch._check_is_size APIs.  "
 )
 
-
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _LOGS = 'Set TORCH_LOGS="+dynamo" and TORCHDYNAMO_VERBOSE=1 for more information'
 
 
@@ -30,9 +30,8 @@ def from_user_code(text: str, stack: str) -> str:
 
 def _user_stack(error: BaseException) -> str:
     """The user's frames of a traceback, from the capture inwards."""
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
     frames = [
-        f for f in traceback.extract_tb(error.__traceback__) if not os.path.abspath(f.filename).startswith(package)
+        f for f in traceback.extract_tb(error.__traceback__) if not os.path.abspath(f.filename).startswith(_PACKAGE)
     ]
     return "".join(traceback.format_list(frames))
 
@@ -45,8 +44,7 @@ def _is_raised_by_program(error: BaseException) -> bool:
     if last is None or last.tb_lasti < 0:
         return False
     code = last.tb_frame.f_code
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-    ours = os.path.abspath(code.co_filename).startswith(package)
+    ours = os.path.abspath(code.co_filename).startswith(_PACKAGE)
     return not ours and code.co_code[last.tb_lasti] == dis.opmap["RAISE_VARARGS"]
 
 
@@ -65,10 +63,9 @@ _NEURAL = frozenset(
 
 def _operator(error: BaseException) -> str | None:
     """The operator of Python at which the user's code failed, as the operator module calls it."""
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
     at, user = error.__traceback__, None
     while at is not None:
-        if not os.path.abspath(at.tb_frame.f_code.co_filename).startswith(package):
+        if not os.path.abspath(at.tb_frame.f_code.co_filename).startswith(_PACKAGE):
             user = at
         at = at.tb_next
     if user is None:
