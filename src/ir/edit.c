@@ -24,11 +24,17 @@ static void collect_operands(ig_node *node, const ig_value *v, size_t n, size_t 
   }
 }
 
+// Whether the graph counts it among the unread ones when no one reads it.
+static bool is_counted(const ig_node *n) {
+  return !n->erased && !ig_node_is_placeholder(n);
+}
+
 static void add_use(ig_node *of, ig_use *u) {
   u->next = NULL;
   u->prev = of->last_use;
   *(u->prev ? &u->prev->next : &of->first_use) = u;
   of->last_use = u;
+  of->graph->unread -= of->users == 0 && is_counted(of);
   of->users++;
 }
 
@@ -36,6 +42,7 @@ static void remove_use(ig_node *of, ig_use *u) {
   *(u->prev ? &u->prev->next : &of->first_use) = u->next;
   *(u->next ? &u->next->prev : &of->last_use) = u->prev;
   of->users--;
+  of->graph->unread += of->users == 0 && is_counted(of);
 }
 
 static void drop_uses(ig_node *n) {
@@ -87,6 +94,7 @@ static void unlink_node(ig_graph *g, ig_node *n) {
 void ig_graph_erase(ig_graph *g, ig_node *n) {
   unlink_node(g, n);
   drop_uses(n);
+  g->unread -= n->users == 0 && is_counted(n);
   ig_map_value *v = ig_map_find(&g->names, n->name);
   if (v && v->ptr == n) v->ptr = NULL;
   ig_node_drop(n);

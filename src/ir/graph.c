@@ -45,6 +45,7 @@ static void forget_val(const ig_value *v) {
 }
 
 void ig_graph_forget_history(ig_graph *g) {
+  if (!g->has_history) return;
   for (ig_node *n = g->first; n; n = n->next) forget_val(&n->val);
 }
 
@@ -157,10 +158,8 @@ static bool fill(ig_ctx *c, ig_graph *g, ig_node *node, const char *base) {
   if (!ig_graph_keep_object(c, g, node->host_fn) || !ig_graph_keep_object(c, g, node->object)) {
     return false;
   }
-  node->name = ig_graph_name(c, g, base);
-  if (!node->name) return false;
+  if (!ig_graph_name_node(c, g, node, base)) return false;
   if (!node->target) node->target = node->name;
-  ig_map_find(&g->names, node->name)->ptr = node;
   return true;
 }
 
@@ -208,6 +207,7 @@ ig_node *ig_graph_insert(ig_ctx *c, ig_graph *g, ig_node *before, const ig_node 
   n->index = g->next_index++;
   g->n++;
   g->placeholders += ig_node_is_placeholder(n);
+  g->unread += !ig_node_is_placeholder(n);
   g->has_attr |= n->kind == IG_NODE_ATTR;
   g->has_hop |= n->kind == IG_NODE_CALL && n->callee == IG_CALLEE_HOP;
   g->has_host |= n->kind == IG_NODE_CALL && n->callee == IG_CALLEE_HOST;

@@ -144,10 +144,12 @@ struct ig_graph {
   ig_node *last;
   size_t n;
   size_t placeholders;  // of the n
+  size_t unread;        // of the other ones, those without users: the output, writes, dead code
   // Whether there ever was such a node: what a walk would look for.
   bool has_attr;
   bool has_hop;
   bool has_host;  // among them switches of the grad mode
+  bool has_history;  // while it was recorded, tensors were given histories of gradients
   size_t next_index;
   size_t marks;
   size_t lifted;  // anonymous constants so far
@@ -212,6 +214,7 @@ bool ig_graph_keep_object(ig_ctx *c, ig_graph *g, void *object);
 // Names (ir/names.c). Unused until now, as fx numbers them: base, base_1 ...; "sum" is sum_1
 // because it is a Python word. Numbers are never given out twice.
 const char *ig_graph_name(ig_ctx *c, ig_graph *g, const char *base);
+bool ig_graph_name_node(ig_ctx *c, ig_graph *g, ig_node *n, const char *base);  // Sets n->name.
 // "__and__" -> "and", "numpy_T" -> "numpy_t"; into text.
 const char *ig_name_of_op(const char *op, char *text, size_t cap);
 // p_ + "fc.weight" -> p_fc_weight; into text.

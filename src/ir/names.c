@@ -33,6 +33,8 @@ bool ig_name_is_reserved(const char *name) {
       "staticmethod", "str",        "sum",        "super",      "tuple",     "type",
       "vars",         "zip",        "inf",        "nan",        "NoneType",  "torch",
       "device",       "fx_pytree",  "pytree"};
+  size_t length = strlen(name);
+  if (length > 0 && isdigit((unsigned char)name[length - 1])) return false;  // as none of them ends
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
     if (words[i][0] == name[0] && strcmp(words[i], name) == 0) return true;
   }
@@ -60,16 +62,6 @@ static void clean(const char *base, char *text, size_t cap) {
   text[n] = 0;
 }
 
-static bool set_count(ig_graph *g, const char *key, long number) {
-  ig_map_value *v = ig_map_find(&g->counts, key);
-  if (!v) {
-    const char *kept = ig_arena_strn(&g->arena, key, strlen(key));
-    v = kept ? ig_map_put(&g->counts, kept) : NULL;
-  }
-  if (v) v->num = (size_t)number;
-  return v != NULL;
-}
-
 // "_" and the number behind `length` letters of text.
 static void put_number(char *text, size_t length, long number) {
   char digits[24];
@@ -83,7 +75,8 @@ static void put_number(char *text, size_t length, long number) {
   text[length] = 0;
 }
 
-const char *ig_graph_name(ig_ctx *c, ig_graph *g, const char *base) {
+// The slot of a new name made from base, and the name.
+static ig_map_value *claim(ig_ctx *c, ig_graph *g, const char *base, const char **kept) {
   char name[NAME_MAX_LENGTH + 32];
   char stem[NAME_MAX_LENGTH];
   clean(base, name, NAME_MAX_LENGTH);
@@ -91,19 +84,33 @@ const char *ig_graph_name(ig_ctx *c, ig_graph *g, const char *base) {
   size_t length = split(name, &number);
   memcpy(stem, name, length);
   stem[length] = 0;
-  if (number <= 0) {
-    const ig_map_value *count = ig_map_find(&g->counts, stem);
-    number = count ? (long)count->num : 0;
+  const char *fresh = NULL;
+  ig_map_value *count = ig_map_keep(&g->counts, &g->arena, stem, &fresh);
+  if (count && number <= 0) number = (long)count->num;
+  ig_map_value *slot = NULL;
+  for (*kept = NULL; count && !*kept; put_number(name, length, ++number)) {
+    if (ig_name_is_reserved(name)) continue;
+    slot = ig_map_keep(&g->names, &g->arena, name, kept);
+    if (!slot || *kept) break;
   }
-  while (ig_map_find(&g->names, name) || ig_name_is_reserved(name)) {
-    put_number(name, length, ++number);
-  }
-  const char *kept = ig_arena_strn(&g->arena, name, strlen(name));
-  if (!kept || !ig_map_put(&g->names, kept) || !set_count(g, stem, number)) {
+  if (!slot) {
     (void)ig_fail(c, IG_NOMEM, "out of memory");
     return NULL;
   }
-  return kept;
+  count->num = (size_t)number;
+  return slot;
+}
+
+const char *ig_graph_name(ig_ctx *c, ig_graph *g, const char *base) {
+  const char *name = NULL;
+  return claim(c, g, base, &name) ? name : NULL;
+}
+
+bool ig_graph_name_node(ig_ctx *c, ig_graph *g, ig_node *n, const char *base) {
+  ig_map_value *slot = claim(c, g, base, &n->name);
+  if (!slot) return false;
+  slot->ptr = n;
+  return true;
 }
 
 const char *ig_name_of_op(const char *op, char *text, size_t cap) {
@@ -132,13 +139,11 @@ const char *ig_name_of_path(const char *prefix, const char *path, char *text, si
 }
 
 bool ig_graph_rename(ig_ctx *c, ig_graph *g, ig_node *n, const char *base) {
-  const char *name = ig_graph_name(c, g, base);
-  if (!name) return false;
-  ig_map_value *old = n->name ? ig_map_find(&g->names, n->name) : NULL;
+  const char *before = n->name;
+  if (!ig_graph_name_node(c, g, n, base)) return false;
+  ig_map_value *old = before ? ig_map_find(&g->names, before) : NULL;
   if (old && old->ptr == n) old->ptr = NULL;
-  ig_map_find(&g->names, name)->ptr = n;
-  if (n->name && n->target == n->name) n->target = name;
-  n->name = name;
+  if (before && n->target == before) n->target = n->name;
   return true;
 }
 

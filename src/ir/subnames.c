@@ -76,6 +76,7 @@ static const ig_value *next(operands *o) {
 static bool rename_sub(ig_ctx *c, ig_graph *g, operands o, bool keep) {
   ig_map_free(&g->names);
   g->names = ig_map_make(g->alloc);
+  if (!ig_map_reserve(&g->names, g->n)) return no_memory(c);
   for (ig_node *n = g->first; n; n = n->next) {
     const ig_value *outer = ig_node_is_placeholder(n) && !keep ? next(&o) : NULL;
     const char *wish = outer && outer->kind == IG_KIND_NODE ? outer->node->name : n->name;

@@ -67,9 +67,15 @@ static bool check_all(check *k) {
   bool body = false;
   size_t count = 0;
   size_t placeholders = 0;
+  size_t unread = 0;
   for (const ig_node *n = k->g->first; n; n = n->next, count++) {
     if (!check_node(k, n, &body)) return false;
     placeholders += ig_node_is_placeholder(n);
+    unread += n->users == 0 && !ig_node_is_placeholder(n);
+  }
+  if (unread != k->g->unread) {
+    return ig_fail(k->c, IG_ASSERTION, "graph: found %zu nodes that no one reads, expected %zu",
+                   unread, k->g->unread) == IG_OK;
   }
   if (count != k->g->n) {
     return ig_fail(k->c, IG_ASSERTION, "graph: found %zu nodes, expected %zu", count, k->g->n) ==

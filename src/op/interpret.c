@@ -370,7 +370,7 @@ static ig_status copy_into(ig_ctx *c, const ig_graph *g, const ig_transform *t) 
   ig_value *outs = ig_scope_push(c, count * sizeof *outs + 1);
   if (!inputs || !outs || !copy_state(c, g)) return c->status;
   size_t k = 0;
-  for (const ig_node *p = g->first; p; p = p->next) {
+  for (const ig_node *p = g->first; p && k < n; p = p->next) {
     if (!ig_node_is_placeholder(p)) continue;
     if (!copy_placeholder(c, p, t->grad, &inputs[k++])) return c->status;
   }

@@ -121,6 +121,7 @@ bool ig_renewals_open(ig_ctx *c, const ig_graph *g, bool renew, ig_renewals *r) 
   r->nodes = ig_table_make(c->alloc);
   c->renewal = NULL;
   size_t n = 0;
+  if (g->sym->exprs.names.n == 0) return true;  // no symbols at all
   if (!list_symbols(c, g, r, &n)) return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
   for (size_t i = 0; i < n; i++) r->fresh[i] = r->old[i];
   if (renew && c->sym && !renew_all(c, r, n)) return false;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ir/graph.h"
 #include "op/tape.h"
 
 ig_edge ig_edge_copy(ig_edge e) {
@@ -214,6 +215,8 @@ static void state_free(ig_tensor *t) {
 struct ig_autograd *ig_tape_state(ig_ctx *c, ig_tensor *t) {
   if (t->autograd) return t->autograd;
   if (!ig_autograd_free) ig_autograd_free = state_free;
+  for (ig_graph *g = c->capture; g; g = g->outer) g->has_history = true;
+  if (t->node) t->node->graph->has_history = true;
   t->autograd = ig_mem_new(t->alloc, sizeof *t->autograd);
   if (!t->autograd) (void)ig_fail(c, IG_NOMEM, "out of memory");
   return t->autograd;

@@ -35,9 +35,14 @@ static bool removable(const ig_node *n) {
 
 size_t ig_graph_dce(ig_graph *g) {
   size_t before = g->n;
-  for (ig_node *n = g->last, *prev = NULL; n; n = prev) {
+  size_t kept = 0;  // unread, but not to be removed; when there are no others, this is the end
+  for (ig_node *n = g->last, *prev = NULL; n && kept < g->unread; n = prev) {
     prev = n->prev;
-    if (removable(n)) ig_graph_erase(g, n);
+    if (removable(n)) {
+      ig_graph_erase(g, n);
+    } else {
+      kept += n->users == 0 && !ig_node_is_placeholder(n);
+    }
   }
   return before - g->n;
 }
