@@ -457,7 +457,7 @@ static PyObject *program_name_inputs(PyObject *o, PyObject *shown) {
     const char *name = path ? PyUnicode_AsUTF8(value) : NULL;
     ig_map_value *v = name ? ig_map_put(&map, path) : NULL;
     ok = v != NULL;
-    if (ok) v->ptr = (void *)(uintptr_t)name;
+    if (ok) v->text = name;
   }
   if (ok && ig_program_name_inputs(c, program_of(o), &map) != IG_OK) ok = py_raise(c) != NULL;
   ig_map_free(&map);

@@ -130,7 +130,7 @@ static PyObject *builder_emit(PyObject *o, PyObject *args) {
   node.many = in;
   node.outs = outs;
   if (!take_attrs(x, attrs, &node)) return NULL;
-  if (!py_ok(x->c)) return NULL;
+  if (!py_ok(x->c) || !in || !outs) return NULL;
   (void)ig_onnx_emit(x, &node);
   PyObject *list = PyList_New(outputs);
   for (Py_ssize_t i = 0; list && i < outputs; i++) {

@@ -385,8 +385,8 @@ void py_region_leave(ig_ctx *c);
 void py_trace_name(ig_ctx *c, const char *source, size_t times);
 bool py_trace_is_strict(const ig_ctx *c);
 // A strict capture tells which call failed: the exception that is set gets (fn, arguments,
-// keywords) as `_call`; fn is an operator, or a text.
-void py_note_call(PyObject *fn, PyObject *const *args, size_t npos, PyObject *kwnames);
+// keywords) as `_call`; self is the operator fn, or a text.
+void py_note_call(PyObject *self, PyObject *const *args, size_t npos, PyObject *kwnames);
 // A function of a higher-order operator is captured as a graph of its own; `source` is what the
 // operator is called among the sources of its nodes. true: leave it again.
 bool py_level_enter(ig_ctx *c, const char *source);

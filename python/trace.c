@@ -454,8 +454,8 @@ static PyObject *stored_in(PyCodeObject *code, int at) {
   const char *units = bytes ? PyBytes_AsString(bytes) : NULL;
   Py_ssize_t n = units ? PyBytes_Size(bytes) : 0;
   Py_ssize_t i = at + 2;
-  while (i + 1 < n && units[i] == 0) i += 2;  // room that the interpreter keeps for itself
-  bool store = i + 1 < n && (unsigned char)units[i] == store_opcode();
+  while (units && i + 1 < n && units[i] == 0) i += 2;  // room that the interpreter keeps for itself
+  bool store = units && i + 1 < n && (unsigned char)units[i] == store_opcode();
   size_t k = store ? (unsigned char)units[i + 1] : 0;
   Py_XDECREF(bytes);
   PyObject *names = store ? PyObject_GetAttrString((PyObject *)code, "co_varnames") : NULL;

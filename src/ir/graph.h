@@ -148,7 +148,7 @@ struct ig_graph {
   // Whether there ever was such a node: what a walk would look for.
   bool has_attr;
   bool has_hop;
-  bool has_host;  // among them switches of the grad mode
+  bool has_host;     // among them switches of the grad mode
   bool has_history;  // while it was recorded, tensors were given histories of gradients
   size_t next_index;
   size_t marks;

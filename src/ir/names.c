@@ -176,7 +176,7 @@ static const char *wish_of(const ig_node *n, const ig_map *shown, char *text, si
   if (!n->path) return n->name;
   const ig_map_value *other =
       shown && n->role != IG_INPUT_USER ? ig_map_find(shown, n->path) : NULL;
-  const char *path = other ? other->ptr : n->path;
+  const char *path = other ? other->text : n->path;
   // What a strict capture found inside a container, say self___list_0, is called c___list_0.
   if (strncmp(path, contained, sizeof contained - 1) == 0) path += strlen("self_");
   if (n->role != IG_INPUT_USER) {

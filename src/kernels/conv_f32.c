@@ -169,7 +169,7 @@ static void inside_taps(const job *j, int64_t pixel, int n, uint64_t *bits) {
 static void set_masks(const job *j, panel *p) {
   int lanes = j->f->lanes;
   int vectors = j->f->vectors;
-  uint64_t bits[TAPS];
+  uint64_t bits[TAPS] = {0};
   inside_taps(j, p->pixel, p->n, bits);
   for (int64_t t = 0; t < ig_conv_taps(&j->c); t++)
     for (int v = 0; v < vectors; v++)
@@ -496,7 +496,7 @@ static bool depthwise_same(job *j) {
   uint16_t *masks = ig_scratch_get(IG_SCRATCH_CONV_1, (size_t)(vectors * taps) * sizeof *masks);
   if (!masks) return false;
   for (int64_t v = 0; v < vectors; v++) {
-    uint64_t bits[TAPS];
+    uint64_t bits[TAPS] = {0};
     inside_taps(j, v * lanes, min_int(j->pixels - v * lanes, lanes), bits);
     for (int64_t t = 0; t < taps; t++) masks[v * taps + t] = (uint16_t)bits[t];
   }

@@ -117,7 +117,7 @@ size_t ig_onnx_begin(ig_onnx *x, const ig_onnx_node *n) {
   if (x->outer) ig_onnx_flush_constants(x);
   size_t mark = ig_proto_open(w, x->node_field);
   for (size_t i = 0; !n->many && n->in[i]; i++) ig_proto_put_text(w, NODE_INPUT, n->in[i]);
-  for (size_t i = 0; i < n->nmany; i++) ig_proto_put_text(w, NODE_INPUT, n->many[i]);
+  for (size_t i = 0; n->many && i < n->nmany; i++) ig_proto_put_text(w, NODE_INPUT, n->many[i]);
   ig_proto_put_text(w, NODE_OUTPUT, out);
   for (size_t i = 1; i < n->nouts; i++) {
     ig_proto_put_text(w, NODE_OUTPUT, n->outs[i] ? n->outs[i] : "");
@@ -226,12 +226,12 @@ void *ig_onnx_constant(ig_onnx *x, const char *key, ig_dtype dtype, const int64_
                        const char **name) {
   *name = "";
   // In a function constants are nodes, which are seen only in the graph that they stand in.
-  char scoped[64];
-  (void)snprintf(scoped, sizeof scoped, "%zu ", x->scope);
-  char *kept = ig_onnx_push(x, strlen(scoped) + strlen(key) + 1);
+  char scope[64] = "";
+  if (x->outer) (void)snprintf(scope, sizeof scope, "%zu ", x->scope);
+  size_t length = strlen(scope) + strlen(key) + 1;
+  char *kept = ig_onnx_push(x, length);
   if (!kept) return NULL;
-  if (x->outer) strcpy(kept, scoped);
-  strcat(kept, key);
+  (void)snprintf(kept, length, "%s%s", scope, key);
   ig_map_value *v = ig_map_put(&x->constants, kept);
   if (!v) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
   if (!v || ig_ctx_status(x->c) != IG_OK) return NULL;

@@ -9,7 +9,7 @@
 #include "onnx/model.h"
 #include "onnx/proto_model.h"
 
-static const uint64_t MAX_BYTES = INT32_MAX;
+enum { MAX_BYTES = INT32_MAX };  // of one message
 
 typedef struct writer {
   ig_proto_writer w;

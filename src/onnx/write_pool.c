@@ -330,7 +330,7 @@ static void adaptive_max_pool(ig_onnx *x, const ig_onnx_call *call) {
                                         .outs = outs,
                                         .nouts = indices ? 2 : 1});
   if (call->out) (void)ig_onnx_finish(x, call, ig_onnx_unbatched(x, outs[0], added), d);
-  if (!indices) return;
+  if (!indices || !self) return;
   const char *at = ig_onnx_emit2(x, "Mod", outs[1], plane_size(x, self, n), NULL);
   (void)ig_onnx_emit1(x, "Identity", ig_onnx_unbatched(x, at, added), call->outs[1]);
 }

@@ -330,7 +330,7 @@ static void merge(found *v, const ig_om_type *declared) {
 
 static found *find_value(const inference *f, const char *name) {
   const ig_map_value *v = ig_map_find(&f->by_name, name);
-  return v ? f->values.at[v->num - 1] : NULL;
+  return v && f->values.at ? f->values.at[v->num - 1] : NULL;
 }
 
 static void copy_field(ig_proto_writer *w, const ig_proto_field *field) {

@@ -143,8 +143,8 @@ static bool take_inputs(ig_rd *r, const ig_om_node *n) {
   if (!r->in || !r->out) return false;
   for (size_t i = 0; i < n->ninputs; i++) {
     const ig_rd_frame *f = r->frame;
-    for (int up = 0; up < n->in[i].up; up++) f = f->up;
-    r->in[i] = n->in[i].up < 0 ? NULL : f->slots[n->in[i].slot];
+    for (int up = 0; f && up < n->in[i].up; up++) f = f->up;
+    r->in[i] = n->in[i].up < 0 || !f ? NULL : f->slots[n->in[i].slot];
   }
   for (size_t i = 0; i < n->noutputs; i++) r->out[i] = NULL;
   return true;
@@ -272,8 +272,8 @@ static bool load_inits(ig_rd *r, ig_rd_frame *f) {
 static bool take_outputs(ig_rd *r, const ig_rd_frame *f, ig_rd_value **outs) {
   for (size_t i = 0; i < f->g->noutputs; i++) {
     const ig_rd_frame *at = f;
-    for (int up = 0; up < f->g->output_refs[i].up; up++) at = at->up;
-    ig_rd_value *v = at->slots[f->g->output_refs[i].slot];
+    for (int up = 0; at && up < f->g->output_refs[i].up; up++) at = at->up;
+    ig_rd_value *v = at ? at->slots[f->g->output_refs[i].slot] : NULL;
     outs[i] = ig_rd_keep(r, v);
     if (!v && !is_inferring(r)) {
       ig_rd_fail(r, IG_INVALID, "output '%s' was not given", f->g->outputs[i].name);

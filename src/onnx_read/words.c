@@ -273,8 +273,9 @@ static ig_tensor *wrap_bits(ig_rd *r, ig_tensor *t, int to) {
   t = ig_cast(r->c, t, IG_I64);
   t = t ? ig_bitwise_and_scalar(r->c, t, ig_of_i64(range - 1)) : NULL;
   if (is_signed && t) {
-    t = ig_bitwise_xor_scalar(r->c, t, ig_of_i64(range / 2));
-    t = ig_rd_addn(r, t, -(double)(range / 2));
+    int64_t half = range / 2;
+    t = ig_bitwise_xor_scalar(r->c, t, ig_of_i64(half));
+    t = ig_rd_addn(r, t, -(double)half);
   }
   return ig_cast(r->c, t, ig_rd_carrier(to));
 }

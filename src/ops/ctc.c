@@ -100,7 +100,7 @@ static bool read_problem(ig_ctx *c, const ig_tensor *x, const ig_value *a, int64
   p->inputs = read_lengths(c, &a[1]);
   p->labels = read_lengths(c, &a[2]);
   p->begin = ig_dense_room(c, (size_t)p->batch, IG_I64);
-  if (c->status != IG_OK) return false;
+  if (c->status != IG_OK || !p->labels.at || !p->inputs.at || !p->begin) return false;
   if (blank < 0 || blank >= p->classes) {
     ig_fail_text(c, IG_RUNTIME, "blank must be in label range");
     return false;

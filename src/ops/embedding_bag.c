@@ -468,7 +468,7 @@ static void weights_backward_kernel(ig_ctx *c, const ig_op *op, const ig_value *
     int64_t offsets = ig_tensor_numel(args[3].tensor);
     tell_bags(offset, offsets < bags ? offsets : bags, n, bag);
   }
-  for (int64_t i = 0; c->status == IG_OK && i < n; i++) {
+  for (int64_t i = 0; c->status == IG_OK && row && bag && i < n; i++) {
     if (row[i] == padding) continue;
     if (row[i] < 0 || row[i] >= ig_sizes(weight)[0].value || bag[i] < 0 || bag[i] >= bags) {
       ig_fail_text(c, IG_RUNTIME, "embedding_bag_backward: index %lld of bag %lld is out of range",

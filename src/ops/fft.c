@@ -161,23 +161,31 @@ static void relength(ig_ctx *c, block *b, int dim, int64_t n, bool mirror) {
   b->size[dim] = n;
 }
 
+// Real results: the imaginary parts go, in place.
+static void drop_imaginary(const block *b, int64_t n) {
+  for (int64_t i = 0; i < n && b->wide; i++) ((double *)b->at)[i] = ((double *)b->at)[2 * i];
+  for (int64_t i = 0; i < n && !b->wide; i++) ((float *)b->at)[i] = ((float *)b->at)[2 * i];
+}
+// By what results are multiplied; `length`: of the last dimension, if it is another one than b's.
+static double scale_of(const block *b, const int *dims, size_t n, int64_t length, int64_t norm) {
+  double count = 1;
+  for (size_t i = 0; b->ndim && i < n; i++) count *= (double)b->size[dims[i]];
+  if (length && b->ndim) count = count / (double)b->size[n ? dims[n - 1] : 0] * (double)length;
+  return norm == BY_N ? 1 / count : norm == BY_ROOT_N ? 1 / sqrt(count) : 1;
+}
+
 static void fft_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   const ig_tensor *x = args[0].tensor;
   ig_scope scope = ig_scope_open(c);
   int dims[IG_MAX_DIM] = {0};
   size_t n = args[1].ints.n;
   block b = {.wide = ig_to_real(x->dtype) == IG_F64, .ndim = x->ndim};
-  double count = 1;
   for (int d = 0; d < x->ndim; d++) b.size[d] = ig_sizes(x)[d].value;
   for (size_t i = 0; i < n; i++) {
     dims[i] = ig_wrap_dim(c, ig_int_specialize(c, args[1].ints.at[i]), x->ndim);
-    if (x->ndim) count *= (double)b.size[dims[i]];
   }
-  int last = n ? dims[n - 1] : 0;
   int64_t length = op->def->variant == C2R ? ig_value_i64(c, &args[3]) : 0;
-  if (length && x->ndim) count = count / (double)b.size[last] * (double)length;
-  int64_t norm = ig_value_i64(c, &args[2]);
-  double scale = norm == BY_N ? 1 / count : norm == BY_ROOT_N ? 1 / sqrt(count) : 1;
+  double scale = scale_of(&b, dims, n, length, ig_value_i64(c, &args[2]));
   bool forward = op->def->variant == R2C || (op->def->variant == C2C && args[3].b);
   // where nothing is cut, the result is the memory to work in
   ig_tensor *out = outs[0].tensor;
@@ -195,10 +203,8 @@ static void fft_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_valu
       relength(c, &b, dim, b.size[dim] / 2 + 1, false);
     }
   }
-  if (c->status == IG_OK && op->def->variant == C2R) {  // drop the imaginary parts
-    int64_t all = ig_tensor_numel(out);
-    for (int64_t i = 0; i < all && b.wide; i++) ((double *)b.at)[i] = ((double *)b.at)[2 * i];
-    for (int64_t i = 0; i < all && !b.wide; i++) ((float *)b.at)[i] = ((float *)b.at)[2 * i];
+  if (c->status == IG_OK && op->def->variant == C2R) {
+    drop_imaginary(&b, ig_tensor_numel(out));
     ig_dense_write(c, out, b.wide ? IG_F64 : IG_F32, b.at);
   } else if (!direct) {
     ig_dense_write(c, out, b.wide ? IG_C128 : IG_C64, b.at);
@@ -317,11 +323,11 @@ typedef struct grid {
   ig_int last;  // half: the length of the result
 } grid;
 
-static bool grid_make(ig_ctx *c, const ig_tensor *x, const ig_value *s, const ig_value *dim,
-                      bool half, grid *g) {
+// Sets g->n. Names of dimensions are refused before their number is.
+static bool grid_count(ig_ctx *c, const ig_tensor *x, const ig_value *s, const ig_value *dim,
+                       grid *g) {
   bool sized = s->kind == IG_KIND_INTS;
   bool placed = dim->kind == IG_KIND_INTS;
-  bool seen[IG_MAX_DIM] = {false};
   g->n = placed ? dim->ints.n : sized ? s->ints.n : (size_t)x->ndim;
   if (placed && sized && s->ints.n != g->n) {
     ig_fail_text(c, IG_RUNTIME, "When given, dim and shape arguments must have the same length");
@@ -333,6 +339,15 @@ static bool grid_make(ig_ctx *c, const ig_tensor *x, const ig_value *s, const ig
     for (size_t i = 0; i < g->n && c->status == IG_OK; i++) (void)exact_dim(c, x, dim->ints.at[i]);
     if (c->status == IG_OK) ig_fail_text(c, IG_RUNTIME, "FFT dims must be unique");
   }
+  return c->status == IG_OK;
+}
+
+static bool grid_make(ig_ctx *c, const ig_tensor *x, const ig_value *s, const ig_value *dim,
+                      bool half, grid *g) {
+  bool sized = s->kind == IG_KIND_INTS;
+  bool placed = dim->kind == IG_KIND_INTS;
+  bool seen[IG_MAX_DIM] = {false};
+  if (!grid_count(c, x, s, dim, g)) return false;
   for (size_t i = 0; i < g->n && c->status == IG_OK; i++) {
     int d = placed ? exact_dim(c, x, dim->ints.at[i]) : x->ndim - (int)g->n + (int)i;
     if (c->status != IG_OK) return false;

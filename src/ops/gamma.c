@@ -339,7 +339,7 @@ static ig_tensor *entr_decompose(ig_ctx *c, const ig_value *args) {
   ig_tensor *x = args[0].tensor;
   x = ig_dtype_is_integral(x->dtype) || x->dtype == IG_BOOL ? ig_cast(c, x, ig_ctx_default_dtype(c))
                                                             : x;
-  if (!ig_check_float(c, "entr", x ? x->dtype : IG_F32)) return NULL;
+  if (!x || !ig_check_float(c, "entr", x->dtype)) return NULL;
   ig_tensor *zero = ig_eq_scalar(c, x, ig_of_i64(0));
   ig_tensor *rest = ig_where_scalar(c, zero, ig_of_f64(0), ig_of_f64(-HUGE_VAL));
   rest = ig_cast(c, rest, x->dtype);

@@ -107,7 +107,7 @@ static ig_tensor *inside(const sampler *s, ig_tensor *x, int d) {
 // Pixels at whole coordinates [n, (od,) oh, ow], 0 outside, times a weight (may be NULL).
 static ig_tensor *pixel(const sampler *s, ig_tensor *const *p, ig_tensor *w) {
   ig_ctx *c = s->c;
-  ig_tensor *q[3];
+  ig_tensor *q[3] = {NULL};
   ig_tensor *in = NULL;
   ig_tensor *at = NULL;
   for (int d = 0; d < s->n; d++) q[d] = clipped(s, p[d], d);

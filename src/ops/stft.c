@@ -146,57 +146,62 @@ static void check_envelope(ig_ctx *c, ig_tensor *envelope) {
                  "istft: window overlap add min: 1 (the windows do not cover the whole signal)");
   }
 }
-// self, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex
-static ig_tensor *istft(ig_ctx *c, const ig_value *a) {
-  ig_tensor *x = a[0].tensor;
-  frames f;
+static bool check_spectrum(ig_ctx *c, const ig_tensor *x) {
   if (!ig_dtype_is_complex(x->dtype)) {
     ig_fail_text(c, IG_RUNTIME,
                  "istft requires a complex-valued input tensor matching the output from stft with "
                  "return_complex=True.");
-    return NULL;
-  }
-  if (x->ndim < 2 || x->ndim > 3) {
+  } else if (x->ndim < 2 || x->ndim > 3) {
     ig_fail_text(c, x->ndim < 2 ? IG_BAD_INDEX : IG_RUNTIME,
                  "istft: expected a tensor with 2 or 3 dimensions, but got %d", x->ndim);
-    return NULL;
   }
-  if (!frames_make(c, a, "istft", &f)) return NULL;
+  return c->status == IG_OK;
+}
+static bool check_frames(ig_ctx *c, const ig_tensor *x, const frames *f, bool half,
+                         bool as_complex) {
   ig_int bins = ig_sizes(x)[x->ndim - 2];
   ig_int count = ig_sizes(x)[x->ndim - 1];
-  bool half = is_given(&a[7]) ? a[7].b : !ig_int_eq_i64(c, bins, f.n_fft);
-  bool as_complex = a[9].b;
   if (ig_int_eq_i64(c, count, 0) || ig_int_eq_i64(c, bins, 0)) {
     ig_fail_text(c, IG_RUNTIME, "istft: input tensor cannot be empty.");
-  } else if (!ig_int_eq_i64(c, bins, half ? f.n_fft / 2 + 1 : f.n_fft)) {
+  } else if (!ig_int_eq_i64(c, bins, half ? f->n_fft / 2 + 1 : f->n_fft)) {
     ig_fail_text(c, IG_RUNTIME,
                  "istft: expected the frequency dimension (3rd to the last) of the input tensor to "
                  "match n_fft%s when onesided=%s, but got %s",
                  half ? " / 2 + 1" : "", half ? "True" : "False", ig_int_text(c, bins));
-  } else if (f.hop > f.length) {
+  } else if (f->hop > f->length) {
     ig_fail_text(c, IG_RUNTIME, "istft: expected 0 < hop_length <= win_length");
   } else if (as_complex && half) {
     ig_fail_text(c, IG_RUNTIME, "Cannot have onesided output if window or input is complex");
-  } else if (!as_complex && f.window && ig_dtype_is_complex(f.window->dtype)) {
+  } else if (!as_complex && f->window && ig_dtype_is_complex(f->window->dtype)) {
     ig_fail_text(c, IG_RUNTIME, "Complex windows are incompatible with return_complex=False");
   }
-  if (c->status != IG_OK) return NULL;
+  return c->status == IG_OK;
+}
+// Frames in time [batch, frames, n_fft] of a spectrum [batch, frames, bins].
+static ig_tensor *in_time(ig_ctx *c, ig_tensor *x, const frames *f, ig_int norm, bool half,
+                          bool as_complex) {
+  ig_int dim = ig_const(2);
+  ig_value dims = ig_of_ints(&dim, 1);
+  if (as_complex) return ig__fft_c2c(c, x, dims, norm, false);
+  if (!half) {
+    x = ig_slice_tensor_with(c, x, ig_const(-1), ig_of_i64(0), ig_of_i64(f->n_fft / 2 + 1),
+                             ig_const(1));
+  }
+  return ig__fft_c2r(c, x, dims, norm, ig_const(f->n_fft));
+}
+// self, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex
+static ig_tensor *istft(ig_ctx *c, const ig_value *a) {
+  ig_tensor *x = a[0].tensor;
+  frames f;
+  if (!check_spectrum(c, x) || !frames_make(c, a, "istft", &f)) return NULL;
+  ig_int count = ig_sizes(x)[x->ndim - 1];
+  bool half = is_given(&a[7]) ? a[7].b : !ig_int_eq_i64(c, ig_sizes(x)[x->ndim - 2], f.n_fft);
+  if (!check_frames(c, x, &f, half, a[9].b)) return NULL;
   bool single = x->ndim == 2;
   ig_tensor *w = window_of(c, &f, x, true);
   if (single) x = ig_unsqueeze(c, x, ig_const(0));
   x = ig_transpose_int(c, x, ig_const(1), ig_const(2));
-  ig_int dim = ig_const(2);
-  ig_value dims = ig_of_ints(&dim, 1);
-  ig_int norm = ig_const(a[6].b ? BY_ROOT_N : BY_N);
-  if (as_complex) {
-    x = ig__fft_c2c(c, x, dims, norm, false);
-  } else {
-    if (!half) {
-      x = ig_slice_tensor_with(c, x, ig_const(-1), ig_of_i64(0), ig_of_i64(f.n_fft / 2 + 1),
-                               ig_const(1));
-    }
-    x = ig__fft_c2r(c, x, dims, norm, ig_const(f.n_fft));
-  }
+  x = in_time(c, x, &f, ig_const(a[6].b ? BY_ROOT_N : BY_N), half, a[9].b);
   if (!x || !w) return NULL;
   ig_int row[] = {ig_const(1), ig_const(1), ig_const(f.n_fft)};
   ig_int wide[] = {ig_const(1), count, ig_const(f.n_fft)};

@@ -123,6 +123,29 @@ static int64_t work_size(const svd_job *j, ig_dtype dtype) {
   return size < (double)(INT32_MAX / 2) ? (int64_t)(size * 1.0001) + 1
                                         : 0;  // a float may fall short
 }
+// Bytes of one matrix of each result; 0: not wanted.
+typedef struct svd_bytes {
+  size_t u;
+  size_t s;
+  size_t vh;
+} svd_bytes;
+
+// LAPACK ends the process over infinities; PyTorch has NaN. All bits set are one.
+static void svd_nan(const svd_job *j, const svd_bytes *b) {
+  memset(j->s, 0xFF, b->s);
+  if (b->u) memset(j->u, 0xFF, b->u);
+  if (b->vh) memset(j->vh, 0xFF, b->vh);
+}
+// The matrix at j->a; what LAPACK says of it.
+static int svd_one(const svd_job *j, const svd_bytes *b, ig_dtype dtype, void *work, int need) {
+  ig_dtype real = ig_to_real(dtype);
+  int64_t parts = (int64_t)(ig_dtype_size(dtype) / ig_dtype_size(real));
+  double top = greatest(j->a, j->m * (int64_t)j->n * parts, real == IG_F64);
+  if (isnan(top)) return -1;
+  if (!isinf(top)) return svd_of(dtype)(j, work, need);
+  svd_nan(j, b);
+  return 0;
+}
 static void svd_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   (void)op;
   const ig_tensor *a = args[0].tensor;
@@ -151,23 +174,15 @@ static void svd_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_valu
   size_t reals = (size_t)(k * (both ? 2 * most + 5 * k + 5 : 7));
   j.reals = ig_dense_room(c, parts > 1 ? reals : 0, real);
   j.ints = ig_dense_room(c, (size_t)(8 * k), IG_I32);
-  for (int64_t i = 0; i < count && c->status == IG_OK; i++) {
-    size_t u_bytes = both ? (size_t)(m * w) * size : 0;
-    size_t vh_bytes = both ? (size_t)(h * n) * size : 0;
-    size_t s_bytes = (size_t)k * ig_dtype_size(real);
+  svd_bytes bytes = {.s = (size_t)k * ig_dtype_size(real)};
+  if (both) bytes.u = (size_t)(m * w) * size;
+  if (both) bytes.vh = (size_t)(h * n) * size;
+  for (int64_t i = 0; from && i < count && c->status == IG_OK; i++) {
     j.a = from + (size_t)(i * m * n) * size;
-    j.s = (char *)ig_tensor_data(outs[1].tensor) + (size_t)i * s_bytes;
-    j.u = both ? (char *)ig_tensor_data(outs[0].tensor) + (size_t)i * u_bytes : NULL;
-    j.vh = both ? (char *)ig_tensor_data(outs[2].tensor) + (size_t)i * vh_bytes : NULL;
-    double top = greatest(j.a, m * n * (int64_t)parts, real == IG_F64);
-    int info = isnan(top) ? -1 : 0;
-    if (isinf(top)) {  // LAPACK ends the process over them; PyTorch has NaN. All bits set are one.
-      memset(j.s, 0xFF, s_bytes);
-      if (both) memset(j.u, 0xFF, u_bytes);
-      if (both) memset(j.vh, 0xFF, vh_bytes);
-    } else if (!info) {
-      info = svd_of(a->dtype)(&j, work, (int)need);
-    }
+    j.s = (char *)ig_tensor_data(outs[1].tensor) + (size_t)i * bytes.s;
+    j.u = both ? (char *)ig_tensor_data(outs[0].tensor) + (size_t)i * bytes.u : NULL;
+    j.vh = both ? (char *)ig_tensor_data(outs[2].tensor) + (size_t)i * bytes.vh : NULL;
+    int info = svd_one(&j, &bytes, a->dtype, work, (int)need);
     if (info) svd_failed(c, a, i, info);
   }
   ig_scope_close(c, scope);

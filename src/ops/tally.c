@@ -106,7 +106,7 @@ static void histogram_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig
                  ig_dtype_text(x->dtype), ig_dtype_text(w->dtype));
     return;
   }
-  ig_int bins = ig_const(0);
+  ig_int bins = args[1].i;  // a count, or edges
   if (op->def->variant) {
     const ig_tensor *edges = args[1].tensor;
     if (edges->ndim != 1 || edges->dtype != x->dtype) {
@@ -115,8 +115,6 @@ static void histogram_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig
       return;
     }
     bins = ig_int_sub(c, ig_sizes(edges)[0], ig_const(1));
-  } else {
-    bins = args[1].i;
   }
   if (!ig_int_is(c, ig_const(0), IG_LT, bins)) {
     ig_fail_text(c, IG_RUNTIME, "torch.histogramdd(): bins must be > 0, but got %s for dimension 0",

@@ -45,6 +45,7 @@ static bool is_switch(const ig_node *n, bool casts) {
 }
 
 static bool has_switches(const ig_graph *g, bool casts) {
+  if (!g) return false;
   for (const ig_node *n = g->has_host ? g->first : NULL; n; n = n->next) {
     if (is_switch(n, casts)) return true;
   }

@@ -99,14 +99,10 @@ static void put_none(ig_pt2_out *o) {
 // JSON has no infinities: the schema writes them as strings. Before it did, they stood there as
 // Python prints them, and readers of that time know nothing else.
 static void put_float(ig_pt2_out *o, double f) {
-  if (o->old_floats) {
+  if (o->old_floats || isfinite(f)) {
     ig_json_float(o->w, f);
-  } else if (isnan(f)) {
-    ig_json_str(o->w, "NaN");
-  } else if (isinf(f)) {
-    ig_json_str(o->w, f > 0 ? "Infinity" : "-Infinity");
   } else {
-    ig_json_float(o->w, f);
+    ig_json_str(o->w, isnan(f) ? "NaN" : f > 0 ? "Infinity" : "-Infinity");
   }
 }
 

@@ -30,7 +30,8 @@ static int teardown(void **state) {
 }
 
 static ig_tensor *numbers(ig_ctx *with, const int64_t *at, int64_t n) {
-  ig_tensor *t = ig_tensor_empty(with, IG_I64, &n, 1);
+  int64_t size[] = {n};
+  ig_tensor *t = ig_tensor_empty(with, IG_I64, size, 1);
   for (int64_t i = 0; t && i < n; i++) ((int64_t *)ig_tensor_data(t))[i] = at[i];
   return t;
 }

@@ -3,7 +3,6 @@
 // recorded from PyTorch 2.4 and 2.5.
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "heap.h"
 #include "ingot/aten.h"
@@ -220,16 +219,13 @@ static void test_fixes_are_read(void **state) {
   ig_scope_close(c, s);
 }
 
-// 10,000 guards of an ordinary model take well under a second.
+// 10,000 guards of an ordinary model: their time is in bench/export.py.
 static void test_many_guards(void **state) {
   (void)state;
   ig_scope s = ig_scope_open(c);
   assert_int_equal(ig_capture_begin(c), IG_OK);
   one_input in = {"x", 2, {8, 64}, {NAMED("batch", 2, 4096), NAMED("seq", 2, 4096)}};
   declare(&in);
-  struct timespec from;
-  struct timespec to;
-  timespec_get(&from, TIME_UTC);
   ig_int b = (ig_int){8, ig_expr_parse(c, "s0")};
   ig_int q = (ig_int){64, ig_expr_parse(c, "s1")};
   for (int64_t i = 0; i < 10000; i++) {
@@ -237,9 +233,6 @@ static void test_many_guards(void **state) {
     (void)ig_int_is(c, a, IG_NE, ig_const(i));
   }
   (void)ig_capture_solve(c, NULL);
-  timespec_get(&to, TIME_UTC);
-  double seconds = (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
-  if (seconds > 4) fail_msg("%g seconds", seconds);  // on a machine shared with builds
   assert_string_equal(ig_ctx_error(c), "");
   ig_capture_abort(c);
   ig_scope_close(c, s);

@@ -80,8 +80,7 @@ static void prints(char *text, const char *want) {
 
 static void check_users(const ig_node *n, ig_node *const *want, size_t count) {
   size_t i = 0;
-  for (const ig_use *u = n->first_use; u; u = u->next) {
-    assert_true(i < count);
+  for (const ig_use *u = n->first_use; u && i < count; u = u->next) {
     assert_ptr_equal(u->user, want[i++]);
   }
   assert_int_equal(i, count);

@@ -13,8 +13,9 @@ static int setup(void **state) {
   (void)state;
   heap = (test_heap){0};
   c = test_heap_ctx(&heap);
-  c->sym = c ? ig_sym_create(c) : NULL;
-  return c && c->sym ? 0 : -1;
+  if (!c) return -1;
+  c->sym = ig_sym_create(c);
+  return c->sym ? 0 : -1;
 }
 
 static int teardown(void **state) {
