@@ -228,15 +228,13 @@ static bool same_layout(const ig_tensor *a, const ig_tensor *b) {
 
 // One dense row without a walk: the frequent case, and the one whose overhead counts.
 static bool run_dense(plan *p, const ig_value *args, ig_tensor *out) {
-  char *at[IG_MAX_OPERANDS + 1];
-  int64_t stride[IG_MAX_OPERANDS + 1];
+  char *at[IG_MAX_OPERANDS + 1] = {NULL};
+  int64_t stride[IG_MAX_OPERANDS + 1] = {0};
   int64_t numel = ig_tensor_numel(out);
   if (numel > GRAIN || !ig_tensor_is_dense(out)) return false;
   at[0] = ig_tensor_data(out);
   stride[0] = (int64_t)p->out_size;
   for (size_t i = 0; i < p->n; i++) {
-    at[i + 1] = NULL;
-    stride[i + 1] = 0;
     if (p->in[i].number) continue;
     const ig_tensor *t = args[i].tensor;
     at[i + 1] = ig_tensor_data(t);

@@ -134,7 +134,7 @@ static ig_tensor *pixel(const sampler *s, ig_tensor *const *p, ig_tensor *w) {
 }
 static ig_tensor *sample_linear(const sampler *s, ig_tensor *const *p) {
   ig_ctx *c = s->c;
-  ig_tensor *low[3];
+  ig_tensor *low[3] = {NULL};
   ig_tensor *weight[3][2];
   for (int d = 0; d < s->n; d++) low[d] = ig_floor(c, p[d]);
   for (int d = 0; d < s->n; d++) {
@@ -144,7 +144,7 @@ static ig_tensor *sample_linear(const sampler *s, ig_tensor *const *p) {
   ig_tensor *sum = NULL;
   for (int corner = 0; corner < 1 << s->n; corner++) {
     ig_tensor *w = NULL;
-    ig_tensor *at[3];
+    ig_tensor *at[3] = {NULL};
     for (int d = 0; d < s->n; d++) {
       int high = corner >> (s->n - 1 - d) & 1;
       w = w ? ig_mul_tensor(c, w, weight[d][high]) : weight[d][high];
@@ -209,13 +209,14 @@ static ig_tensor *sampled(ig_ctx *c, const ig_value *args, int n) {
   ig_int sizes[] = {ig_sizes(x)[0], ig_sizes(x)[1], ig_product(c, ig_sizes(x) + 2, (size_t)n)};
   sampler s = {.c = c, .n = n, .padding = (int)ig_value_i64(c, &args[3]), .corners = args[4].b};
   s.x = ig_reshape(c, x, ig_of_ints(sizes, 3));
-  ig_tensor *at[3];
+  ig_tensor *at[3] = {NULL};
   for (int d = 0; d < n; d++) s.size[d] = ig_sizes(x)[2 + d];
   for (int d = n - 1; d >= 0; d--) {
     at[d] = unnormalized(&s, ig_select_int(c, g, ig_const(-1), ig_const(n - 1 - d)), d);
   }
   if (mode == BICUBIC && n != 2 && c->status == IG_OK) {
     ig_fail_text(c, IG_RUNTIME, "grid_sampler(): bicubic interpolation only supports 4D input");
+    return NULL;
   }
   if (c->status != IG_OK) return NULL;
   if (mode == BICUBIC) return sample_cubic(&s, at[0], at[1]);
