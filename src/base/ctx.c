@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/blocks.h"
+
 const char *ig_status_text(ig_status st) {
   static const char *const text[] = {
 #define X(name, text, exception) [IG_##name] = text,
@@ -157,13 +159,13 @@ typedef struct block {
 
 static void block_destroy(ig_ref *ref) {
   block *b = (block *)ref;
-  ig_mem_free(b->alloc, b, b->size);
+  ig_block_free(b->alloc, b, b->size);
 }
 
 void *ig_scope_push(ig_ctx *c, size_t size) {
   enum { HEADER = (sizeof(block) + 15) / 16 * 16 };
   if (c->status != IG_OK) return NULL;
-  block *b = size < SIZE_MAX / 2 ? c->alloc.fn(c->alloc.user, NULL, 0, HEADER + size) : NULL;
+  block *b = size < SIZE_MAX / 2 ? ig_block_new(c->alloc, HEADER + size) : NULL;
   if (!b) {
     (void)ig_fail(c, IG_NOMEM, "out of memory");
     return NULL;

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/blocks.h"
 #include "tensor/number.h"
 
 void (*ig_autograd_free)(ig_tensor *t);
@@ -11,7 +12,7 @@ void (*ig_autograd_free)(ig_tensor *t);
 static void storage_destroy(ig_ref *ref) {
   ig_storage *s = (ig_storage *)ref;
   if (s->free_fn) s->free_fn(s->user);
-  ig_mem_free(s->alloc, s, s->block);
+  ig_block_free(s->alloc, s, s->block);
 }
 
 enum { ALIGN = 64, HEADER = (sizeof(ig_storage) + ALIGN - 1) / ALIGN * ALIGN };
@@ -19,7 +20,7 @@ enum { ALIGN = 64, HEADER = (sizeof(ig_storage) + ALIGN - 1) / ALIGN * ALIGN };
 // Not zeroed: kernels write every element. The bytes follow the header, aligned to a cache line.
 static ig_storage *storage_create(ig_ctx *c, size_t bytes) {
   size_t block = HEADER + ALIGN + bytes;
-  ig_storage *s = bytes < SIZE_MAX / 2 ? c->alloc.fn(c->alloc.user, NULL, 0, block) : NULL;
+  ig_storage *s = bytes < SIZE_MAX / 2 ? ig_block_new(c->alloc, block) : NULL;
   if (!s) {
     (void)ig_fail(c, IG_NOMEM, "out of memory: %zu bytes for a tensor", bytes);
     return NULL;
@@ -48,7 +49,7 @@ static ig_storage *storage_header(ig_ctx *c) {
 
 static void free_bytes(void *user) {
   ig_storage *s = user;
-  ig_mem_free(s->alloc, s->data, s->bytes);
+  ig_block_free(s->alloc, s->data, s->bytes);
 }
 
 bool ig_storage_reserve(ig_ctx *c, ig_storage *s, size_t bytes) {
@@ -57,7 +58,7 @@ bool ig_storage_reserve(ig_ctx *c, ig_storage *s, size_t bytes) {
     (void)ig_fail(c, IG_RUNTIME, "Trying to resize storage that is not resizable");
     return false;
   }
-  void *data = s->alloc.fn(s->alloc.user, NULL, 0, bytes);
+  void *data = ig_block_new(s->alloc, bytes);
   if (!data) {
     (void)ig_fail(c, IG_NOMEM, "out of memory: %zu bytes for a tensor", bytes);
     return false;

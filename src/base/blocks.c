@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kept blocks stand in a short list, the last freed one last; when there is no room the first one
+// goes. Sizes are rounded up to one of eight steps between powers of two, so that nearly equal ones
+// serve each other. Whoever finds the list busy goes around it: nobody waits, not even the child of
+// a fork that came while the list was busy.
+#define _GNU_SOURCE
+#include "base/blocks.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+enum { SLOTS = 64, LARGE_PAGE = 2 << 20 };
+
+typedef struct kept_block {
+  void *at;
+  size_t size;
+} kept_block;
+
+static struct {
+  atomic_flag busy;
+  int n;
+  size_t bytes;
+  kept_block at[SLOTS];
+} kept = {.busy = ATOMIC_FLAG_INIT};
+
+// The address sanitizer has to see every block end.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZED true
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZED true
+#endif
+#if !defined(SANITIZED)
+#define SANITIZED false
+#endif
+
+static bool take_list(void) {
+  return !atomic_flag_test_and_set_explicit(&kept.busy, memory_order_acquire);
+}
+
+static void leave_list(void) {
+  atomic_flag_clear_explicit(&kept.busy, memory_order_release);
+}
+
+static bool is_ours(ig_alloc a, size_t size) {
+  return !SANITIZED && size >= IG_BLOCKS_LEAST && size <= SIZE_MAX / 4 &&
+         a.fn == ig_alloc_libc().fn;
+}
+
+static size_t round_size(size_t size) {
+  size_t step = IG_BLOCKS_LEAST / 8;
+  while (step * 16 <= size) step *= 2;
+  return (size + step - 1) / step * step;
+}
+
+// Large pages where the system gives them on demand: a tenth of the time of a large product, and
+// most of that of touching new memory, goes into pages of 4 kB.
+static void *fresh(size_t size) {
+  if (size < LARGE_PAGE) return aligned_alloc(64, size);
+  void *p = aligned_alloc(LARGE_PAGE, size);
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+  if (p) (void)madvise(p, size / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE);
+#endif
+  return p;
+}
+
+static void drop(int i) {
+  kept.bytes -= kept.at[i].size;
+  kept.n--;
+  memmove(kept.at + i, kept.at + i + 1, (size_t)(kept.n - i) * sizeof *kept.at);
+}
+
+static void *find_kept(size_t size) {
+  void *p = NULL;
+  if (!take_list()) return NULL;
+  for (int i = kept.n; i-- > 0 && !p;) {
+    if (kept.at[i].size != size) continue;
+    p = kept.at[i].at;
+    drop(i);
+  }
+  leave_list();
+  return p;
+}
+
+void *ig_block_new(ig_alloc a, size_t size) {
+  if (!is_ours(a, size)) return a.fn(a.user, NULL, 0, size);
+  size = round_size(size);
+  void *p = find_kept(size);
+  if (!p) p = fresh(size);
+  if (!p) {
+    ig_blocks_release();
+    p = fresh(size);
+  }
+  return p;
+}
+
+void ig_block_free(ig_alloc a, void *p, size_t size) {
+  if (!p) return;
+  if (!is_ours(a, size)) {
+    ig_mem_free(a, p, size);
+    return;
+  }
+  size = round_size(size);
+  if (size > IG_BLOCKS_KEPT || !take_list()) {
+    free(p);
+    return;
+  }
+  while (kept.n == SLOTS || kept.bytes + size > IG_BLOCKS_KEPT) {
+    free(kept.at[0].at);
+    drop(0);
+  }
+  kept.at[kept.n++] = (kept_block){p, size};
+  kept.bytes += size;
+  leave_list();
+}
+
+size_t ig_blocks_kept(void) {
+  if (!take_list()) return 0;
+  size_t bytes = kept.bytes;
+  leave_list();
+  return bytes;
+}
+
+void ig_blocks_release(void) {
+  if (!take_list()) return;
+  while (kept.n > 0) {
+    free(kept.at[kept.n - 1].at);
+    drop(kept.n - 1);
+  }
+  leave_list();
+}
+
+__attribute__((destructor)) static void release_last(void) {
+  ig_blocks_release();
+}
