@@ -6,6 +6,7 @@
 #include "ingot/aten.h"
 #include "ingot/autocast.h"
 #include "ingot/ctx.h"
+#include "ingot/diff.h"
 #include "ingot/dims.h"
 #include "ingot/file.h"
 #include "ingot/grad.h"

@@ -15,7 +15,7 @@
 // Exit codes, part of the contract (docs/command.md, ingot --help).
 enum {
   CLI_OK = 0,
-  CLI_DIFFERS = 1,  // numbers disagree
+  CLI_DIFFERS = 1,  // numbers or models disagree
   CLI_USAGE = 2,    // the command line is wrong
   CLI_REFUSED = 3,  // a file is malformed or holds what is not supported
   CLI_IO = 4,       // a file cannot be read or written
@@ -62,6 +62,7 @@ extern const cli_command cli_info;
 extern const cli_command cli_show;
 extern const cli_command cli_run;
 extern const cli_command cli_convert;
+extern const cli_command cli_diff;
 extern const cli_command cli_verify;
 extern const cli_command cli_shapes;
 extern const cli_command cli_bench;

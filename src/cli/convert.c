@@ -14,7 +14,7 @@ static struct {
   const char *external;
   const char *torch;
   cli_feed feed;
-  cli_tolerance tolerance;
+  ig_tolerance tolerance;
 } o = {.tolerance = {-1, -1}};
 
 typedef struct target {
@@ -156,9 +156,9 @@ static int compare_weights(ig_ctx *c, const ig_model *a, const ig_model *b, bool
   for (size_t i = 0; i < n && *agrees; i++) {
     size_t k = i < m && strcmp(y[i]->name, x[i]->name) == 0 ? i : 0;
     while (k < m && strcmp(y[k]->name, x[i]->name) != 0) k++;
-    cli_diff d = {0};
+    ig_tensor_diff d = {0};
     ig_scope s = ig_scope_open(c);
-    if (k < m) cli_compare(c, x[i]->tensor, y[k]->tensor, &(cli_tolerance){0, 0}, &d);
+    if (k < m) cli_compare(c, x[i]->tensor, y[k]->tensor, &(ig_tolerance){0, 0}, &d);
     ig_scope_close(c, s);
     *agrees = d.agrees;
     if (!d.agrees) cli_print_diff(stderr, x[i]->name, &d);
@@ -179,25 +179,6 @@ static const ig_value *output(const ig_model *m, const ig_session *s, size_t num
   return NULL;
 }
 
-// The copy gets the same tensors, in order: formats may rename inputs.
-static ig_status copy_inputs(const ig_model *a, const ig_session *x, const ig_model *b,
-                             ig_session *y) {
-  const ig_model_port *const *from = NULL;
-  const ig_model_port *const *to = NULL;
-  size_t n = ig_model_inputs(a, &from);
-  size_t m = ig_model_inputs(b, &to);
-  size_t k = 0;
-  for (size_t i = 0; i < n; i++) {
-    const ig_value *v = ig_session_input_at(x, i);
-    if (!v || v->kind != IG_KIND_TENSOR) continue;
-    while (k < m && to[k]->kind != IG_KIND_TENSOR) k++;
-    if (k == m) break;
-    ig_status st = ig_session_set(y, to[k++]->name, v->tensor);
-    if (st != IG_OK) return st;
-  }
-  return IG_OK;
-}
-
 static void compare_outputs(ig_ctx *c, const ig_model *a, const ig_session *x, const ig_model *b,
                             const ig_session *y, bool *agrees) {
   // A format without state has what is written to buffers among its outputs.
@@ -209,7 +190,7 @@ static void compare_outputs(ig_ctx *c, const ig_model *a, const ig_session *x, c
     const ig_value *w = output(b, y, i, every);
     if (!v) break;
     if (v->kind != IG_KIND_TENSOR) continue;
-    cli_diff d = {.why = "the copy has no such output"};
+    ig_tensor_diff d = {.why = "the copy has no such output"};
     char name[32];
     (void)snprintf(name, sizeof name, "out%zu", i);
     ig_scope s = ig_scope_open(c);
@@ -240,7 +221,8 @@ static int compare_runs(ig_ctx *c, ig_model *a, ig_model *b, bool *agrees) {
   if (code == CLI_OK) code = cli_feed_session(c, a, x, &o.feed);
   if (code == CLI_OK && ig_session_run(x) != IG_OK) {
     code = not_run(c, a, agrees);
-  } else if (code == CLI_OK && (copy_inputs(a, x, b, y) != IG_OK || ig_session_run(y) != IG_OK)) {
+  } else if (code == CLI_OK &&
+             (ig_session_copy_inputs(x, y) != IG_OK || ig_session_run(y) != IG_OK)) {
     code = cli_fail(c, ig_model_name(b), CLI_FAILED);
   } else if (code == CLI_OK) {
     compare_outputs(c, a, x, b, y, agrees);

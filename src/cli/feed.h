@@ -4,6 +4,7 @@
 #define CLI_FEED_H_
 
 #include "cli/cli.h"
+#include "ingot/diff.h"
 
 // ---- inputs (feed.c)
 
@@ -57,28 +58,11 @@ const char *cli_output_name(const ig_model *m, size_t i, char *text, size_t cap)
 
 // ---- results (compare.c)
 
-typedef struct cli_tolerance {
-  double rtol;  // < 0: by dtype
-  double atol;
-} cli_tolerance;
-
-typedef struct cli_diff {
-  bool agrees;
-  char why[160];  // dtype or sizes that differ; "" otherwise
-  double max_abs;
-  double max_rel;
-  double max_ulp;  // of floating point, otherwise 0
-  int64_t bad;     // elements out of tolerance
-  int64_t worst;   // flat index of the largest relative error
-  int64_t n;
-  double rtol;  // what was used
-  double atol;
-} cli_diff;
-void cli_compare(ig_ctx *c, ig_tensor *got, ig_tensor *want, const cli_tolerance *tol,
-                 cli_diff *out);
+void cli_compare(ig_ctx *c, ig_tensor *got, ig_tensor *want, const ig_tolerance *tol,
+                 ig_tensor_diff *out);
 // One line: name, errors, verdict.
-void cli_print_diff(FILE *to, const char *name, const cli_diff *d);
-void cli_json_diff(const char *name, const cli_diff *d);
+void cli_print_diff(FILE *to, const char *name, const ig_tensor_diff *d);
+void cli_json_diff(const char *name, const ig_tensor_diff *d);
 
 // ---- writing (sink.c)
 

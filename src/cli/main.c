@@ -6,8 +6,8 @@
 #include "cli/cli.h"
 #include "ingot/version.h"
 
-static const cli_command *const commands[] = {&cli_info,   &cli_show,   &cli_run,  &cli_convert,
-                                              &cli_verify, &cli_shapes, &cli_bench};
+static const cli_command *const commands[] = {&cli_info, &cli_show,   &cli_run,    &cli_convert,
+                                              &cli_diff, &cli_verify, &cli_shapes, &cli_bench};
 enum { NCOMMANDS = sizeof commands / sizeof *commands };
 
 static void help(FILE *to) {
@@ -29,7 +29,7 @@ static void help(FILE *to) {
       "man ingot has it all.\n\n");
   cli_put(to, CLI_BOLD, "exit codes:");
   (void)fprintf(to,
-                " 0 fine, 1 numbers disagree, 2 wrong command line, 3 file refused,\n"
+                " 0 fine, 1 numbers or models differ, 2 wrong command line, 3 file refused,\n"
                 "            4 file cannot be read or written, 5 running failed\n");
 }
 

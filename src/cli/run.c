@@ -15,7 +15,7 @@ static struct {
   const char *output;
   const char *check;
   const char *dump;
-  cli_tolerance tolerance;
+  ig_tolerance tolerance;
   long threads;
   bool json;
 } o = {.tolerance = {-1, -1}};
@@ -181,7 +181,7 @@ static int save_results(ig_ctx *c, const ig_model *m, const ig_session *s) {
 
 // ---- checking
 
-static void report(const char *name, const cli_diff *d) {
+static void report(const char *name, const ig_tensor_diff *d) {
   if (o.json) {
     cli_json_diff(name, d);
   } else {
@@ -201,7 +201,7 @@ static int by_order(const ig_model *m, size_t wanted) {
 }
 
 static bool check_one(ig_ctx *c, const ig_session *s, int k, const ig_weight *want) {
-  cli_diff d = {0};
+  ig_tensor_diff d = {0};
   const ig_value *v = k < 0 ? NULL : ig_session_output_at(s, (size_t)k);
   ig_scope scope = ig_scope_open(c);
   ig_tensor *got = v ? cli_as_tensor(c, v, ig_tensor_dtype(want->tensor)) : NULL;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "ingot/diff.h"
 #include "ingot/dims.h"
 #include "model/model.h"
 #include "op/interpret.h"
@@ -235,6 +236,18 @@ const ig_value *ig_session_input_at(const ig_session *s, size_t i) {
   return i < s->nin && s->given[i] ? &s->inputs[i] : NULL;
 }
 
+ig_status ig_session_copy_inputs(const ig_session *from, ig_session *to) {
+  size_t k = 0;
+  for (size_t i = 0; i < from->nin; i++) {
+    const ig_value *v = ig_session_input_at(from, i);
+    if (!v || v->kind != IG_KIND_TENSOR) continue;
+    while (k < to->nin && to->m->inputs.at[k]->kind != IG_KIND_TENSOR) k++;
+    if (k == to->nin) break;
+    IG_RETURN_IF_ERR(ig_session_set(to, to->m->inputs.at[k++]->name, v->tensor));
+  }
+  return IG_OK;
+}
+
 ig_status ig_session_set_examples(ig_session *s) {
   ig_scope scope = ig_scope_open(s->c);
   ig_status st = ig_model_set_examples(s->c, s->m, s);
@@ -259,11 +272,6 @@ static ig_status check_relations(const ig_session *s) {
   return ig_program_check_inputs(s->c, s->m->runnable, s->inputs, paths, s->nin);
 }
 
-static void told(void *user, const ig_node *n, const ig_value *value) {
-  const ig_session *s = user;
-  s->watch(s->watch_user, n->name, n->kind == IG_NODE_CALL ? n->target : "", value);
-}
-
 // One value per placeholder: weights, buffers as this session has them, inputs.
 static const ig_value *arguments(const ig_session *s) {
   const ig_graph *g = s->m->runnable->graph;
@@ -285,12 +293,7 @@ static ig_status run_program(const ig_session *s, ig_value *outs) {
   IG_RETURN_IF_ERR(check_relations(s));
   const ig_value *values = arguments(s);
   if (!values) return s->c->status;
-  ig_watch watch = {told, (void *)s};
-  const ig_watch *before = s->c->watch;
-  s->c->watch = s->watch ? &watch : NULL;
-  ig_status st = ig_graph_run(s->c, s->m->runnable->graph, values, s->nweights, outs);
-  s->c->watch = before;
-  return st;
+  return ig_graph_run(s->c, s->m->runnable->graph, values, s->nweights, outs);
 }
 
 static bool copy_lists(ig_session *s, ig_value *v) {
@@ -332,9 +335,13 @@ ig_status ig_session_run(ig_session *s) {
   c->no_grad = true;
   c->rounds_left = s->m->max_rounds;
   c->loops = 1;
+  ig_watch watch = {s->watch, s->watch_user};
+  const ig_watch *before = c->watch;
+  c->watch = s->watch ? &watch : NULL;
   ig_status st = !outs            ? c->status
                  : s->m->runnable ? run_program(s, outs)
                                   : s->m->format->run(c, s->m, s->inputs, outs);
+  c->watch = before;
   c->no_grad = no_grad;
   c->loops = loops;
   for (size_t i = 0; outs && i < s->nout && st == IG_OK; i++) {

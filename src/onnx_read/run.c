@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "onnx_read/reader.h"
+#include "op/interpret.h"
 
 enum { MAX_CALLS = 128, KEY_SIZE = 192 };
 static const int64_t max_trips = 100000000;
@@ -224,6 +225,16 @@ static void tell(ig_rd *r, const ig_om_node *n) {
   r->told(r, n, r->told_user);
 }
 
+// Who watches the run hears of the tensors that a node made.
+static void tell_watcher(ig_rd *r, const ig_om_node *n) {
+  const ig_watch *watch = r->c->watch;
+  for (size_t i = 0; watch && !r->capture && i < n->noutputs && ig_rd_ok(r); i++) {
+    if (!r->out[i] || r->out[i]->kind != IG_RD_TENSOR || !n->outputs[i][0]) continue;
+    ig_value v = ig_of_tensor(ig_rd_tensor(r, r->out[i]));
+    if (v.tensor) watch->fn(watch->user, n->outputs[i], n->op_type, &v);
+  }
+}
+
 static bool run_node(ig_rd *r, const ig_om_node *n) {
   ig_scope s = ig_scope_open(r->c);
   r->node = n;
@@ -240,6 +251,7 @@ static bool run_node(ig_rd *r, const ig_om_node *n) {
   }
   if (is_inferring(r)) tell(r, n);
   note(r, n);
+  tell_watcher(r, n);
   bool ok = finish_node(r, n);
   ig_scope_close(r->c, s);
   return ok;

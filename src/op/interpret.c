@@ -249,7 +249,9 @@ static bool step(machine *m, const ig_node *n) {
   ig_value v = eval(m, n);
   bool ok = m->c->status == IG_OK && keep_lists(m, &v);
   const ig_watch *watch = m->c->watch;
-  if (ok && watch) watch->fn(watch->user, n, &v);
+  if (ok && watch) {
+    watch->fn(watch->user, n->name, n->kind == IG_NODE_CALL ? n->target : "", &v);
+  }
   if (ok && n->users) {
     retain(&v);
     m->env[n->index] = v;

@@ -10,9 +10,10 @@
 // scope.
 ig_status ig_interpret(ig_ctx *c, const ig_graph *g, const ig_value *inputs, ig_value *outs);
 
-// Told of every value that a node of a running graph has computed, sub-graphs included (c->watch).
+// Told of every value that a node of a running graph or ONNX model has computed, sub-graphs
+// included (c->watch): the node's name, what it calls ("": nothing).
 typedef struct ig_watch {
-  void (*fn)(void *user, const ig_node *n, const ig_value *value);
+  void (*fn)(void *user, const char *name, const char *target, const ig_value *value);
   void *user;
 } ig_watch;
 

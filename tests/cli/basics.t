@@ -12,6 +12,7 @@ commands:
   show     print a program: as code, as a graph, as a tree of modules
   run      run a model on arrays; compare the results, dump every value
   convert  write a file in another format, and check the copy
+  diff     compare two models: structure, weights, and what they compute
   verify   check a file by every rule of loader and verifier; nothing is executed
   shapes   list dynamic sizes: symbol, range, relations, the user's line that made each
   bench    measure: p50, p90, p99, share of each operator, memory
@@ -19,7 +20,7 @@ commands:
 FILE is a .pt2, TorchScript, torch.save, safetensors, .npz, .npy or ONNX file, known by its
 content; - is stdin. ingot COMMAND --help tells more, with examples; man ingot has it all.
 
-exit codes: 0 fine, 1 numbers disagree, 2 wrong command line, 3 file refused,
+exit codes: 0 fine, 1 numbers or models differ, 2 wrong command line, 3 file refused,
             4 file cannot be read or written, 5 running failed
 
 $ ingot help info
@@ -59,6 +60,7 @@ $ ingot
 2>   show     print a program: as code, as a graph, as a tree of modules
 2>   run      run a model on arrays; compare the results, dump every value
 2>   convert  write a file in another format, and check the copy
+2>   diff     compare two models: structure, weights, and what they compute
 2>   verify   check a file by every rule of loader and verifier; nothing is executed
 2>   shapes   list dynamic sizes: symbol, range, relations, the user's line that made each
 2>   bench    measure: p50, p90, p99, share of each operator, memory
@@ -66,7 +68,7 @@ $ ingot
 2> FILE is a .pt2, TorchScript, torch.save, safetensors, .npz, .npy or ONNX file, known by its
 2> content; - is stdin. ingot COMMAND --help tells more, with examples; man ingot has it all.
 2> 
-2> exit codes: 0 fine, 1 numbers disagree, 2 wrong command line, 3 file refused,
+2> exit codes: 0 fine, 1 numbers or models differ, 2 wrong command line, 3 file refused,
 2>             4 file cannot be read or written, 5 running failed
 [2]
 

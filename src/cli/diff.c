@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: Apache-2.0
+// ingot diff: what differs between two models, in what they are and in what they compute.
+#define _POSIX_C_SOURCE 200809L
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/feed.h"
+
+enum { SHOWN = 12 };  // changes of one part listed without --all
+
+static struct {
+  cli_feed feed;
+  cli_texts only;
+  ig_tolerance tolerance;
+  bool all;
+  bool first;
+  bool json;
+} o = {.tolerance = {-1, -1}};
+
+enum { NUMBERS = IG_DIFF_ALL + 1 };  // beyond the parts of a file: what it computes
+
+// ---- what is asked for
+
+static int parse_parts(unsigned *parts) {
+  *parts = 0;
+  for (size_t i = 0; i < o.only.n; i++) {
+    unsigned found = strcmp(o.only.at[i], "numbers") == 0 ? NUMBERS : 0;
+    for (unsigned p = 1; p < IG_DIFF_ALL; p *= 2) {
+      if (strcmp(o.only.at[i], ig_diff_part_word((ig_diff_part)p)) == 0) found = p;
+    }
+    if (!found) {
+      return cli_usage(&cli_diff,
+                       "--only: '%s' is none of metadata, inputs, outputs, operators, nodes, "
+                       "weights, numbers",
+                       o.only.at[i]);
+    }
+    *parts |= found;
+  }
+  if (!*parts) *parts = IG_DIFF_ALL | NUMBERS;
+  return CLI_OK;
+}
+
+// ---- changes
+
+static void print_change(const ig_model_change *change) {
+  bool added = !change->before;
+  bool removed = !change->after;
+  cli_style style = added ? CLI_GREEN : removed ? CLI_RED : CLI_YELLOW;
+  cli_put(stdout, style, "  %c ", added ? '+' : removed ? '-' : '~');
+  cli_put(stdout, CLI_CYAN, "%-22s", change->name);
+  const ig_tensor_diff *d = change->numbers;
+  if (d) {
+    printf(" %s  max abs %.3g max rel %.3g max ulp %.3g (%" PRId64 " of %" PRId64 " elements)\n",
+           change->before, d->max_abs, d->max_rel, d->max_ulp, d->bad, d->n);
+  } else if (added || removed) {
+    printf(" %s\n", added ? change->after : change->before);
+  } else if (strlen(change->before) + strlen(change->after) < 64) {
+    printf(" %s => %s\n", change->before, change->after);
+  } else {
+    printf(" %s\n  %24s=> %s\n", change->before, "", change->after);
+  }
+}
+
+static void print_part(const ig_model_change *const *list, size_t n) {
+  char text[64];
+  cli_put(stdout, CLI_BOLD, "%s", ig_diff_part_word(list[0]->part));
+  printf(" %s %s\n", cli_count(n, text, sizeof text), n == 1 ? "difference" : "differences");
+  size_t shown = o.all || n <= SHOWN ? n : SHOWN;
+  for (size_t i = 0; i < shown; i++) print_change(list[i]);
+  if (shown < n) printf("  ... %s more (--all)\n", cli_count(n - shown, text, sizeof text));
+}
+
+static void print_changes(const ig_model_change *const *list, size_t n) {
+  for (size_t i = 0; i < n;) {
+    size_t k = i;
+    while (k < n && list[k]->part == list[i]->part) k++;
+    print_part(list + i, k - i);
+    i = k;
+  }
+}
+
+static void json_changes(const ig_model_change *const *list, size_t n) {
+  cli_json_key("changes");
+  cli_json_open('[');
+  for (size_t i = 0; i < n; i++) {
+    const ig_tensor_diff *d = list[i]->numbers;
+    cli_json_open('{');
+    cli_json_key("part");
+    cli_json_str(ig_diff_part_word(list[i]->part));
+    cli_json_key("name");
+    cli_json_str(list[i]->name);
+    cli_json_key("before");
+    cli_json_str(list[i]->before);
+    cli_json_key("after");
+    cli_json_str(list[i]->after);
+    if (d) {
+      cli_json_key("max_abs");
+      cli_json_real(d->max_abs);
+      cli_json_key("max_rel");
+      cli_json_real(d->max_rel);
+      cli_json_key("max_ulp");
+      cli_json_real(d->max_ulp);
+      cli_json_key("bad");
+      cli_json_int(d->bad);
+      cli_json_key("elements");
+      cli_json_int(d->n);
+    }
+    cli_json_close('}');
+  }
+  cli_json_close(']');
+}
+
+// ---- values on the way
+
+// A value of the first model by name; loops make several of one name, which stand in their order.
+typedef struct value {
+  char *name;
+  ig_tensor *tensor;
+  size_t order;
+} value;
+
+typedef struct tracer {
+  ig_ctx *c;
+  value *list;
+  size_t n;
+  size_t cap;
+  size_t compared;
+  bool found;
+  bool failed;  // out of memory
+  char name[256];
+  char target[128];
+  ig_tensor_diff diff;
+  size_t *taken;  // by place in the list: how many of this name were compared
+} tracer;
+
+static void keep(void *user, const char *name, const char *target, const ig_value *v) {
+  tracer *t = user;
+  (void)target;
+  if (v->kind != IG_KIND_TENSOR || t->failed) return;
+  if (t->n == t->cap) {
+    size_t cap = t->cap ? 2 * t->cap : 256;
+    value *more = realloc(t->list, cap * sizeof *more);
+    t->failed = !more;
+    if (!more) return;
+    t->list = more;
+    t->cap = cap;
+  }
+  char *copy = strdup(name);
+  t->failed = !copy;
+  if (copy) t->list[t->n] = (value){copy, ig_tensor_retain(v->tensor), t->n};
+  t->n += copy != NULL;
+}
+
+static int by_name(const void *x, const void *y) {
+  const value *a = x;
+  const value *b = y;
+  int order = strcmp(a->name, b->name);
+  return order ? order : a->order < b->order ? -1 : 1;
+}
+
+// The first place of a name in the sorted list; t->n: none.
+static size_t place(const tracer *t, const char *name) {
+  size_t lo = 0;
+  size_t hi = t->n;
+  while (lo < hi) {
+    size_t mid = lo + (hi - lo) / 2;
+    if (strcmp(t->list[mid].name, name) < 0) {
+      lo = mid + 1;
+    } else {
+      hi = mid;
+    }
+  }
+  return lo < t->n && strcmp(t->list[lo].name, name) == 0 ? lo : t->n;
+}
+
+static void compare(void *user, const char *name, const char *target, const ig_value *v) {
+  tracer *t = user;
+  if (v->kind != IG_KIND_TENSOR || t->found) return;
+  size_t at = place(t, name);
+  if (at == t->n) return;
+  size_t i = at + t->taken[at]++;
+  if (i >= t->n || strcmp(t->list[i].name, name) != 0) return;
+  t->compared++;
+  ig_scope s = ig_scope_open(t->c);
+  cli_compare(t->c, v->tensor, t->list[i].tensor, &o.tolerance, &t->diff);
+  ig_scope_close(t->c, s);
+  t->found = !t->diff.agrees;
+  (void)snprintf(t->name, sizeof t->name, "%s", name);
+  (void)snprintf(t->target, sizeof t->target, "%s", target);
+}
+
+static void tracer_free(tracer *t) {
+  for (size_t i = 0; i < t->n; i++) {
+    free(t->list[i].name);
+    ig_tensor_release(t->list[i].tensor);
+  }
+  free(t->list);
+  free(t->taken);
+}
+
+static void print_first(const tracer *t) {
+  cli_put(stdout, CLI_BOLD, "values");
+  if (!t->compared) {
+    printf(" no two have the same name\n");
+  } else if (!t->found) {
+    printf(" %zu of the same name agree\n", t->compared);
+  } else {
+    printf(" the first of the same name that differs, after %zu that agree: %s\n", t->compared - 1,
+           t->target);
+    cli_print_diff(stdout, t->name, &t->diff);
+  }
+}
+
+static void json_first(const tracer *t) {
+  cli_json_key("values");
+  cli_json_int((int64_t)t->compared);
+  cli_json_key("first");
+  if (t->found) cli_json_diff(t->name, &t->diff);
+  if (!t->found) cli_json_null();
+}
+
+// ---- numbers
+
+typedef struct sides {
+  ig_model *a;
+  ig_model *b;
+  ig_session *x;
+  ig_session *y;
+} sides;
+
+static const ig_value *output(const ig_model *m, const ig_session *s, size_t number, bool every,
+                              char *name, size_t cap) {
+  const ig_model_port *const *ports = NULL;
+  size_t n = ig_model_outputs(m, &ports);
+  for (size_t i = 0; i < n; i++) {
+    if (!every && ports[i]->role != IG_PORT_USER) continue;
+    if (number-- > 0) continue;
+    (void)cli_output_name(m, i, name, cap);
+    return ig_session_output_at(s, i);
+  }
+  return NULL;
+}
+
+static bool compare_value(ig_ctx *c, const ig_value *v, const ig_value *w, ig_tensor_diff *d) {
+  ig_tensor *want = v ? cli_as_tensor(c, v, IG_DTYPE_COUNT) : NULL;
+  ig_tensor *got = w ? cli_as_tensor(c, w, IG_DTYPE_COUNT) : NULL;
+  if (v && w && !want && !got) return false;  // None, texts: nothing to compare
+  if (want && got) {
+    cli_compare(c, got, want, &o.tolerance, d);
+  } else {
+    (void)snprintf(d->why, sizeof d->why, "only %s has such an output",
+                   want ? "the first" : "the second");
+  }
+  return true;
+}
+
+static bool compare_outputs(ig_ctx *c, const sides *s) {
+  // A format without state has what is written to buffers among its outputs.
+  const ig_model_port *const *ports = NULL;
+  bool every = ig_model_outputs(s->a, &ports) == ig_model_outputs(s->b, &ports);
+  bool agrees = true;
+  for (size_t i = 0;; i++) {
+    char name[300] = "";
+    char other[300] = "";
+    const ig_value *v = output(s->a, s->x, i, every, name, sizeof name);
+    const ig_value *w = output(s->b, s->y, i, every, other, sizeof other);
+    if (!v && !w) return agrees;
+    ig_tensor_diff d = {0};
+    ig_scope scope = ig_scope_open(c);
+    bool told = compare_value(c, v, w, &d);
+    ig_scope_close(c, scope);
+    if (!told) continue;
+    if (o.json) cli_json_diff(v ? name : other, &d);
+    if (!o.json) cli_print_diff(stdout, v ? name : other, &d);
+    agrees = agrees && d.agrees;
+  }
+}
+
+// Both on the same inputs; false: one does not run, and `why` says which and why.
+static bool run_both(ig_ctx *c, const sides *s, tracer *t, char *why, size_t cap) {
+  if (o.first) ig_session_watch(s->x, keep, t);
+  const ig_model *m = s->a;
+  bool ok = ig_session_run(s->x) == IG_OK;
+  ig_session_watch(s->x, NULL, NULL);
+  if (ok && t->n) qsort(t->list, t->n, sizeof *t->list, by_name);
+  t->taken = calloc(t->n + 1, sizeof *t->taken);
+  if (o.first && t->taken) ig_session_watch(s->y, compare, t);
+  if (ok) {
+    m = s->b;
+    ok = ig_session_copy_inputs(s->x, s->y) == IG_OK && ig_session_run(s->y) == IG_OK;
+  }
+  ig_session_watch(s->y, NULL, NULL);
+  if (ok) return true;
+  (void)snprintf(why, cap, "%.100s does not run on these inputs: %.300s", ig_model_name(m),
+                 ig_ctx_error(c));
+  return false;
+}
+
+static void json_numbers(const char *why) {
+  if (!o.json) return;
+  cli_json_key("not_run");
+  cli_json_str(why);
+}
+
+// What cannot be run is not compared; inputs that the caller gave must do.
+static int not_run(ig_ctx *c, const char *why) {
+  bool given = o.feed.arrays || o.feed.single.n || o.feed.sizes.n || o.first || o.only.n;
+  ig_ctx_clear(c);
+  json_numbers(why);
+  if (given) return cli_error(CLI_FAILED, "%s", why);
+  if (!o.json) cli_warn("numbers are not compared: %s", why);
+  return CLI_OK;
+}
+
+static int compare_sessions(ig_ctx *c, const sides *s, bool *agrees) {
+  tracer t = {.c = c};
+  char why[512];
+  int code = cli_feed_session(c, s->a, s->x, &o.feed);
+  if (code != CLI_OK) {
+    json_numbers("the inputs do not fit");
+  } else if (!run_both(c, s, &t, why, sizeof why)) {
+    code = not_run(c, why);
+  } else if (t.failed) {
+    code = cli_no_memory();
+  } else {
+    if (o.json) {
+      cli_json_key("numbers");
+      cli_json_open('[');
+    } else {
+      cli_put(stdout, CLI_BOLD, "numbers");
+      printf(" on the same inputs\n");
+    }
+    *agrees = compare_outputs(c, s);
+    if (o.json) cli_json_close(']');
+    if (o.first && o.json) json_first(&t);
+    if (o.first && !o.json) print_first(&t);
+    *agrees = *agrees && !t.found;
+  }
+  tracer_free(&t);
+  return code;
+}
+
+static int compare_runs(ig_ctx *c, ig_model *a, ig_model *b, bool *agrees) {
+  sides s = {a, b, NULL, NULL};
+  int code = CLI_OK;
+  char why[512];
+  *agrees = true;
+  if (ig_session_create(c, a, &s.x) != IG_OK || ig_session_create(c, b, &s.y) != IG_OK) {
+    (void)snprintf(why, sizeof why, "%.500s", ig_ctx_error(c));
+    code = not_run(c, why);
+  } else {
+    code = compare_sessions(c, &s, agrees);
+  }
+  ig_session_free(s.x);
+  ig_session_free(s.y);
+  return code;
+}
+
+// ---- all of it
+
+// Values of ONNX are called as the file calls them where it runs as it stands.
+static int compare_numbers(ig_ctx *c, const char *const *files, ig_model *a, ig_model *b,
+                           bool *agrees) {
+  ig_model *own[2] = {a, b};
+  int code = CLI_OK;
+  for (size_t i = 0; i < 2 && code == CLI_OK; i++) {
+    bool again = ig_model_onnx(own[i]) && ig_model_program(own[i]) && strcmp(files[i], "-") != 0;
+    if (again) code = cli_open(c, files[i], 0, &own[i]);
+    if (!again) own[i] = ig_model_retain(own[i]);
+  }
+  if (code == CLI_OK) code = compare_runs(c, own[0], own[1], agrees);
+  ig_model_free(own[0]);
+  ig_model_free(own[1]);
+  return code;
+}
+
+static int compare_models(ig_ctx *c, const char *const *files, ig_model *a, ig_model *b,
+                          unsigned parts) {
+  const ig_model_change *const *list = NULL;
+  size_t n = 0;
+  bool given = o.tolerance.rtol >= 0 || o.tolerance.atol >= 0;
+  ig_diff_options options = {.size = sizeof options, .parts = parts & IG_DIFF_ALL};
+  if (given) options.weights = o.tolerance;
+  ig_status st = options.parts ? ig_model_diff(c, a, b, &options, &list, &n) : IG_OK;
+  if (st != IG_OK) return cli_fail(c, ig_model_name(b), CLI_FAILED);
+  if (o.json) {
+    cli_json_open('{');
+    cli_json_key("before");
+    cli_json_str(ig_model_name(a));
+    cli_json_key("after");
+    cli_json_str(ig_model_name(b));
+    json_changes(list, n);
+  } else {
+    print_changes(list, n);
+  }
+  bool agrees = true;
+  bool runs = (parts & NUMBERS) && (o.only.n || ig_model_runnable(a) || ig_model_onnx(a));
+  int code = runs ? compare_numbers(c, files, a, b, &agrees) : CLI_OK;
+  bool same = n == 0 && agrees;
+  if (o.json) {
+    cli_json_key("same");
+    cli_json_bool(same);
+    cli_json_close('}');
+    cli_json_end();
+  } else if (same && code == CLI_OK) {
+    printf("no difference\n");
+  }
+  return code != CLI_OK ? code : same ? CLI_OK : CLI_DIFFERS;
+}
+
+// ONNX beside a program of another kind is compared as a program.
+static int open_program(ig_ctx *c, const char *file, const ig_model *other, ig_model **m) {
+  bool mixed = ig_model_onnx(*m) && !ig_model_onnx(other) && ig_model_program(other);
+  if (!mixed || strcmp(file, "-") == 0) return CLI_OK;
+  ig_model_free(*m);
+  *m = NULL;
+  return cli_open(c, file, CLI_PROGRAM, m);
+}
+
+static int run(ig_ctx *c, const char *const *files) {
+  ig_model *a = NULL;
+  ig_model *b = NULL;
+  unsigned parts = 0;
+  int code = parse_parts(&parts);
+  o.feed.fallback = true;
+  if (code == CLI_OK) code = cli_open(c, files[0], 0, &a);
+  if (code == CLI_OK) code = cli_open(c, files[1], 0, &b);
+  if (code == CLI_OK) code = open_program(c, files[0], b, &a);
+  if (code == CLI_OK) code = open_program(c, files[1], a, &b);
+  if (code == CLI_OK) code = compare_models(c, files, a, b, parts);
+  ig_model_free(a);
+  ig_model_free(b);
+  return code;
+}
+
+static const cli_option options[] = {
+    {"--only", NULL, "PART", CLI_TEXTS, &o.only,
+     "metadata, inputs, outputs, operators, nodes, weights or numbers;\nmay be given several "
+     "times"},
+    {"--all", "-a", NULL, CLI_SWITCH, &o.all, "list every difference, however many there are"},
+    {"--first", "-f", NULL, CLI_SWITCH, &o.first,
+     "find the first value on the way that differs, where names are\nthe same"},
+    CLI_FEED_OPTIONS(o.feed),
+    {"--rtol", NULL, "X", CLI_REAL, &o.tolerance.rtol,
+     "relative tolerance of numbers (default by dtype: float32 1e-5)\nand weights (default 0)"},
+    {"--atol", NULL, "X", CLI_REAL, &o.tolerance.atol, "absolute tolerance, the same"},
+    {"--json", NULL, NULL, CLI_SWITCH, &o.json, "for machines; docs/command.md lists the fields"},
+};
+static const cli_example examples[] = {
+    {"ingot diff old.pt2 new.pt2", "everything that differs"},
+    {"ingot diff model.pt2 model.onnx --only numbers --first", "where a conversion goes wrong"},
+    {"ingot diff a.pt2 b.safetensors --only weights --rtol 1e-3", "weights alone"},
+};
+const cli_command cli_diff = {
+    .name = "diff",
+    .arguments = "FILE FILE [--only PART] [--inputs FILE.npz] [OPTIONS]",
+    .summary = "compare two models: structure, weights, and what they compute",
+    .details =
+        "Compares two files of any kinds: versions and metadata, inputs and outputs, operators "
+        "and\n"
+        "nodes, weights; then runs both on the same inputs (given ones, the examples of the first\n"
+        "file, or random ones) and compares the outputs. Sizes may have other names. Exit code 1 "
+        "if\n"
+        "anything differs.",
+    .options = options,
+    .noptions = sizeof options / sizeof *options,
+    .examples = examples,
+    .nexamples = sizeof examples / sizeof *examples,
+    .nfiles = 2,
+    .run = run,
+};
