@@ -44,10 +44,11 @@ static scope *find_visible(scope *s, const char *name, int *up) {
   return s;
 }
 
-// A new slot for `name`; IG_SYNTAX: the name is taken, here or around.
-static uint32_t define(resolver *r, scope *s, const char *name) {
+// A new slot for `name`; IG_SYNTAX: the name is taken, here or, unless it may hide what is there,
+// around.
+static uint32_t define(resolver *r, scope *s, const char *name, bool hides) {
   int up = 0;
-  if (find_visible(s, name, &up)) {
+  if (find_visible(s, name, &up) && !(up && hides)) {
     (void)ig_fail(r->c, IG_SYNTAX, "%s: graph '%s': value '%s' is defined twice%s", r->m->name,
                   s->g->name, name, up ? " (an outer graph has it, too)" : "");
     return IG_OM_NO_SLOT;
@@ -132,7 +133,7 @@ static ig_status resolve_node(resolver *r, scope *s, ig_om_node *n) {
   IG_RETURN_IF_ERR(resolve_attrs(r, s, n));
   for (size_t i = 0; i < n->noutputs; i++) {
     out[i] = IG_OM_NO_SLOT;
-    if (n->outputs[i][0]) out[i] = define(r, s, n->outputs[i]);
+    if (n->outputs[i][0]) out[i] = define(r, s, n->outputs[i], false);
   }
   n->in = in;
   n->out = out;
@@ -163,7 +164,7 @@ static ig_status list_drops(resolver *r, scope *s) {
 static uint32_t init_slot(resolver *r, scope *s, const char *name, bool *defaults) {
   ig_om_graph *g = s->g;
   ig_map_value *v = ig_map_find(&s->names, name);
-  if (!v || v->num > g->ninputs) return define(r, s, name);
+  if (!v || v->num > g->ninputs) return define(r, s, name, true);
   for (size_t i = 0; i < g->ninputs; i++) {
     if (g->input_slots[i] != v->num - 1) continue;
     if (defaults[i]) {
@@ -187,7 +188,7 @@ static ig_status define_inputs(resolver *r, scope *s) {
   g->input_defaults = defaults;
   g->init_slots = inits;
   g->sparse_slots = sparse;
-  for (size_t i = 0; i < g->ninputs; i++) inputs[i] = define(r, s, g->inputs[i].name);
+  for (size_t i = 0; i < g->ninputs; i++) inputs[i] = define(r, s, g->inputs[i].name, true);
   IG_RETURN_IF_ERR(r->c->status);
   for (size_t i = 0; i < g->ninits; i++) inits[i] = init_slot(r, s, g->inits[i]->name, defaults);
   for (size_t i = 0; i < g->nsparse; i++) {

@@ -114,6 +114,51 @@ static void median_dim(ig_onnx *x, const ig_onnx_call *call) {
   rank(x, call, ig_int_floordiv(x->c, n, ig_const(2)), axis, ig_onnx_bool_of(x, &a[2]));
 }
 
+// ---- unique
+
+// What a row was not asked for is empty.
+static void give_unique(ig_onnx *x, const ig_onnx_call *call, size_t i, const char *name) {
+  if (call->outs[i]) (void)ig_onnx_emit1(x, "Identity", name, call->outs[i]);
+}
+
+// Rows along an axis (of no dimension: all elements), sorted; where they went, how many there are.
+static void unique(ig_onnx *x, const ig_onnx_call *call, const ig_value *dim, bool inverse,
+                   bool counts) {
+  const ig_tensor *t = ig_onnx_tensor_of(&call->args[0]);
+  ig_dtype d = t ? t->dtype : IG_F32;
+  bool known = d == IG_F32 || d == IG_F64 || d == IG_I64;
+  d = known ? d : ig_dtype_is_float(d) ? IG_F32 : IG_I64;
+  const char *outs[] = {ig_onnx_fresh(x, "Unique"), "", ig_onnx_fresh(x, "Unique"),
+                        ig_onnx_fresh(x, "Unique")};
+  int64_t axis = dim && t && t->ndim ? ig_onnx_dim(x, dim, t->ndim) : -1;
+  ig_onnx_node node = {.op_type = "Unique",
+                       .in = {ig_onnx_operand(x, &call->args[0], d)},
+                       .attrs = {ig_onnx_int("sorted", 1)},
+                       .outs = outs,
+                       .nouts = 4};
+  if (axis >= 0) node.attrs[1] = ig_onnx_int("axis", axis);
+  (void)ig_onnx_emit(x, &node);
+  if (call->outs[0]) (void)ig_onnx_finish(x, call, outs[0], d);
+  const char *none = inverse && counts ? "" : ig_onnx_vector(x, NULL, 0);
+  if (inverse && !dim && t && t->ndim != 1 && call->outs[1]) {
+    const char *sizes = ig_onnx_shape_of(x, ig_sizes(t), (size_t)t->ndim);
+    outs[2] = ig_onnx_emit2(x, "Reshape", outs[2], sizes, NULL);
+  }
+  give_unique(x, call, 1, inverse ? outs[2] : none);
+  give_unique(x, call, 2, counts ? outs[3] : none);
+}
+
+// self, sorted, return_inverse, return_counts
+static void unique_all(ig_onnx *x, const ig_onnx_call *call) {
+  bool inverse = ig_onnx_bool_of(x, &call->args[2]);
+  unique(x, call, NULL, inverse, ig_onnx_bool_of(x, &call->args[3]));
+}
+
+// self, dim, sorted, return_inverse, return_counts: they are returned anyway
+static void unique_dim(ig_onnx *x, const ig_onnx_call *call) {
+  unique(x, call, &call->args[1], true, true);
+}
+
 // ---- running sums
 
 static const char *axis_scalar(ig_onnx *x, int64_t axis) {
@@ -265,6 +310,8 @@ const ig_onnx_row ig_onnx_sort[] = {
     {"aten.sort.default", sort, NULL, NULL},
     {"aten.sort.stable", sort_stable, NULL, NULL},
     {"aten.topk.default", topk, NULL, has_dims},
+    {"aten._unique2.default", unique_all, NULL, NULL},
+    {"aten.unique_dim.default", unique_dim, NULL, has_dims},
     {"aten.kthvalue.default", kthvalue, NULL, has_dims},
     {"aten.median.dim", median_dim, NULL, has_dims},
     {"aten.cumsum.default", cumsum, NULL, NULL},

@@ -5,6 +5,7 @@
 
 #include "ingot/hop.h"
 #include "onnx_read/reader.h"
+#include "sym/env.h"
 
 enum { MAX_UNROLL = 4096 };
 
@@ -32,6 +33,39 @@ typedef struct body {
   size_t noutputs;  // how many results are handed back
   int *elems;       // their types, filled in
 } body;
+
+// Does a body, `depth` graphs inside the current one, read this tensor from outside?
+static bool reads(const ig_rd *r, const ig_om_graph *g, int depth, const ig_tensor *t);
+
+static bool is_outside(const ig_rd *r, ig_om_ref ref, int depth, const ig_tensor *t) {
+  const ig_rd_frame *f = r->frame;
+  for (int up = depth; up < ref.up && f; up++) f = f->up;
+  return ref.up >= depth && f && f->slots[ref.slot] && f->slots[ref.slot]->t == t;
+}
+
+static bool reads(const ig_rd *r, const ig_om_graph *g, int depth, const ig_tensor *t) {
+  for (size_t i = 0; i < g->noutputs; i++) {
+    if (is_outside(r, g->output_refs[i], depth, t)) return true;
+  }
+  for (size_t i = 0; i < g->nnodes; i++) {
+    const ig_om_node *n = &g->nodes[i];
+    for (size_t k = 0; k < n->ninputs; k++) {
+      if (is_outside(r, n->in[k], depth, t)) return true;
+    }
+    for (size_t a = 0; a < n->nattrs; a++) {
+      for (size_t k = 0; n->attrs[a].graphs && k < n->attrs[a].n; k++) {
+        if (reads(r, n->attrs[a].graphs[k], depth + 1, t)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+// A value that rounds hand on. What the body also reads from outside must be another tensor: there
+// it keeps its first value.
+static ig_tensor *carried_value(ig_rd *r, const ig_om_graph *g, ig_tensor *t) {
+  return t && reads(r, g, 1, t) ? ig_clone(r->c, t) : t;
+}
 
 static ig_value *to_values(ig_rd *r, ig_rd_value *const *vs, size_t n) {
   ig_value *out = ig_scope_push(r->c, n * sizeof *out + 1);
@@ -208,11 +242,17 @@ static void loop_unroll(ig_rd *r, loop *l, bool go) {
   piles_free(r, l->scans, l->nscans);
 }
 
-// Under a capture: carried values are the round, whether to go on, and the loop's own.
+// Under a capture: carried values are the round, whether to go on, the loop's own, and behind them
+// what is collected: one tensor per result, with a row per round.
 typedef struct while_state {
   ig_rd *r;
   loop *l;
-  ig_tensor *trips;  // NULL: no limit
+  ig_tensor *trips;   // NULL: no limit
+  ig_int rounds;      // of a loop that collects
+  bool collects;      // this time
+  ig_tensor **rows;   // what a round gave, of the last body that was captured; sizes count
+  int *elems;         // and its types
+  uint32_t unbacked;  // symbols of what stands in the data, before
 } while_state;
 
 static const ig_value *while_cond(ig_ctx *c, const ig_value *in, size_t n, size_t *nouts,
@@ -221,7 +261,9 @@ static const ig_value *while_cond(ig_ctx *c, const ig_value *in, size_t n, size_
   (void)n;
   ig_value *out = ig_scope_push(c, sizeof *out);
   ig_tensor *go = ig_value_tensor(&in[1]);
-  if (w->trips) {
+  if (w->collects) {
+    go = ig_lt_scalar(c, ig_value_tensor(&in[0]), ig_of_int(w->rounds));
+  } else if (w->trips) {
     ig_tensor *left = ig_lt_tensor(c, ig_value_tensor(&in[0]), w->trips);
     go = left && go ? ig_logical_and(c, left, go) : NULL;
   }
@@ -231,54 +273,153 @@ static const ig_value *while_cond(ig_ctx *c, const ig_value *in, size_t n, size_
   return out;
 }
 
+// Remembers what a round gives to be collected. Its sizes must not come from the data of a round.
+static void note_rows(while_state *w, ig_rd_value *const *outs) {
+  ig_rd *r = w->r;
+  for (size_t i = 0; i < w->l->nscans && ig_rd_ok(r); i++) {
+    ig_rd_value *v = outs[1 + w->l->ncarried + i];
+    ig_tensor *t = ig_rd_tensor(r, v);
+    for (int d = 0; t && d < t->ndim; d++) {
+      size_t n = 0;
+      ig_int size = ig_sizes(t)[d];
+      const ig_expr *const *symbols = size.expr ? ig_expr_symbols(r->c, size.expr, &n) : NULL;
+      for (size_t k = 0; symbols && k < n; k++) {
+        if (symbols[k]->backed || symbols[k]->number < w->unbacked) continue;
+        ig_rd_fail(r, IG_UNSUPPORTED,
+                   "collects results whose sizes stand in the data of each round, so the model "
+                   "cannot become a program; it can be run");
+      }
+    }
+    w->rows[i] = t ? ig_tensor_retain(t) : NULL;
+    w->elems[i] = v->elem;
+  }
+}
+
+static ig_tensor *put_row(ig_rd *r, ig_tensor *rows, ig_tensor *round, ig_tensor *row) {
+  ig_value at = ig_of_tensor(ig_rd_unsqueeze(r, round, 0));
+  return ig_index_put(r->c, rows, ig_of_list(&at, 1), ig_rd_unsqueeze(r, row, 0));
+}
+
 static const ig_value *while_body(ig_ctx *c, const ig_value *in, size_t n, size_t *nouts,
                                   void *user) {
   while_state *w = user;
   ig_rd *r = w->r;
-  ig_rd_value **args = ig_scope_push(c, n * sizeof *args + 1);
-  ig_rd_value **outs = ig_scope_push(c, w->l->g->noutputs * sizeof *outs + 1);
+  const ig_om_graph *g = w->l->g;
+  size_t own = w->l->ncarried + 2;
+  ig_rd_value **args = ig_scope_push(c, own * sizeof *args + 1);
+  ig_rd_value **outs = ig_scope_push(c, g->noutputs * sizeof *outs + 1);
   ig_value *results = ig_scope_push(c, n * sizeof *results + 1);
   if (!args || !outs || !results) return NULL;
-  for (size_t i = 0; i < n; i++) args[i] = ig_rd_of_tensor(r, ig_value_tensor(&in[i]), 0);
-  if (!ig_rd_graph(r, w->l->g, args, w->l->g->ninputs < n ? w->l->g->ninputs : n, outs))
-    return NULL;
+  for (size_t i = 0; i < own; i++) args[i] = ig_rd_of_tensor(r, ig_value_tensor(&in[i]), 0);
+  if (!ig_rd_graph(r, g, args, g->ninputs < own ? g->ninputs : own, outs)) return NULL;
   results[0] = ig_of_tensor(ig_rd_addn(r, ig_value_tensor(&in[0]), 1));
-  for (size_t i = 1; i < n; i++) {
+  for (size_t i = 1; i < own; i++) {
     ig_tensor *t = ig_rd_tensor(r, outs[i - 1]);
     // What is handed through would be an operand itself, which a loop cannot return.
     if (t && t == ig_value_tensor(&in[i])) t = ig_clone(c, t);
     results[i] = ig_of_tensor(t);
   }
+  if (!w->collects) note_rows(w, outs);
+  for (size_t i = own; i < n; i++) {
+    ig_tensor *row = ig_rd_tensor(r, outs[i - 1]);
+    ig_tensor *rows = ig_value_tensor(&in[i]);
+    results[i] = ig_of_tensor(put_row(r, rows, ig_value_tensor(&in[0]), row));
+  }
   *nouts = n;
   return ig_rd_ok(r) ? results : NULL;
 }
 
-static void loop_capture(ig_rd *r, loop *l) {
-  if (l->nscans) {
-    ig_rd_fail(r, IG_UNSUPPORTED,
-               "collects results over a number of rounds that is not known, so the model cannot "
-               "become a program; it can be run");
-    return;
-  }
-  while_state w = {r, l, ig_rd_opt(r, 0)};
-  size_t n = l->ncarried + 2;
+// What a loop begins with; `n` values in all.
+static ig_value *loop_start(ig_rd *r, const while_state *w, size_t n) {
+  const loop *l = w->l;
   ig_value *carried = ig_scope_push(r->c, n * sizeof *carried);
-  if (!carried) return;
-  if (w.trips && w.trips->ndim) w.trips = ig_rd_reshape(r, w.trips, NULL, 0);
-  ig_int none = ig_const(0);
-  carried[0] = ig_of_tensor(ig_rd_full(r, &none, 0, 0, IG_I64));
+  if (!carried) return NULL;
+  carried[0] = ig_of_tensor(ig_rd_full(r, NULL, 0, 0, IG_I64));
   ig_tensor *go = ig_rd_opt(r, 1);
   if (go && go->ndim) go = ig_rd_reshape(r, go, NULL, 0);
-  carried[1] = ig_of_tensor(go ? go : ig_rd_full(r, &none, 0, 1, IG_BOOL));
-  for (size_t i = 0; i < l->ncarried; i++) carried[2 + i] = ig_of_tensor(ig_rd_in(r, 2 + i));
-  ig_branch cond = {.fn = while_cond, .user = &w};
-  ig_branch step = {.fn = while_body, .user = &w};
-  size_t nouts = 0;
-  if (!ig_rd_ok(r)) return;
-  const ig_value *outs = ig_while_loop(r->c, &cond, &step, carried, n, NULL, 0, &nouts);
-  for (size_t i = 0; outs && i + 2 < nouts; i++) {
-    ig_rd_out_like(r, i, ig_value_tensor(&outs[2 + i]), 2 + i);
+  carried[1] = ig_of_tensor(go ? carried_value(r, l->g, go) : ig_rd_full(r, NULL, 0, 1, IG_BOOL));
+  for (size_t i = 0; i < l->ncarried; i++) {
+    carried[2 + i] = ig_of_tensor(carried_value(r, l->g, ig_rd_in(r, 2 + i)));
   }
+  for (size_t i = l->ncarried + 2; i < n; i++) {
+    const ig_tensor *row = w->rows[i - l->ncarried - 2];
+    ig_int sizes[IG_MAX_DIM] = {w->rounds};
+    if (!row || row->ndim + 1 > IG_MAX_DIM) {
+      ig_rd_fail(r, IG_UNSUPPORTED, "collects results of too many dimensions");
+      return NULL;
+    }
+    for (int d = 0; d < row->ndim; d++) sizes[d + 1] = ig_sizes(row)[d];
+    carried[i] = ig_of_tensor(ig_rd_full(r, sizes, (size_t)row->ndim + 1, 0, row->dtype));
+  }
+  return ig_rd_ok(r) ? carried : NULL;
+}
+
+static const ig_value *loop_record(ig_rd *r, while_state *w, size_t *nouts) {
+  size_t n = w->l->ncarried + 2 + (w->collects ? w->l->nscans : 0);
+  const ig_value *carried = loop_start(r, w, n);
+  ig_branch cond = {.fn = while_cond, .user = w};
+  ig_branch step = {.fn = while_body, .user = w};
+  return carried ? ig_while_loop(r->c, &cond, &step, carried, n, NULL, 0, nouts) : NULL;
+}
+
+// A model that draws random numbers in a loop cannot run it twice.
+static bool draws(const ig_om_graph *g) {
+  for (size_t i = 0; i < g->nnodes; i++) {
+    const ig_om_node *n = &g->nodes[i];
+    bool random = strncmp(n->op_type, "Random", 6) == 0 || strcmp(n->op_type, "Bernoulli") == 0 ||
+                  strcmp(n->op_type, "Multinomial") == 0 || strcmp(n->op_type, "Dropout") == 0;
+    if (random || (n->function && draws(n->function->body))) return true;
+    for (size_t a = 0; a < n->nattrs; a++) {
+      for (size_t k = 0; n->attrs[a].graphs && k < n->attrs[a].n; k++) {
+        if (draws(n->attrs[a].graphs[k])) return true;
+      }
+    }
+  }
+  return false;
+}
+
+static bool goes_on(const ig_om_graph *g);
+
+// How many rounds a loop makes that collects results: what it is told, if nothing else ends it, and
+// otherwise what a loop counts that does the same without collecting.
+static void find_rounds(ig_rd *r, while_state *w, const ig_value *counted) {
+  ig_rd_value *m = ig_rd_has(r, 0) ? r->in[0] : NULL;
+  bool go = true;
+  bool always = (!ig_rd_has(r, 1) || (known_truth(r, r->in[1], &go) && go)) && goes_on(w->l->g);
+  if (always && m && m->ints && m->nints == 1) {
+    w->rounds = ig_int_max(r->c, m->ints[0], ig_const(0));
+  } else if (always && w->trips) {
+    w->rounds = ig_rd_size_in(r, ig_clamp_min(r->c, w->trips, ig_of_i64(0)), 0);
+  } else if (draws(w->l->g)) {
+    ig_rd_fail(r, IG_UNSUPPORTED,
+               "collects results over a number of rounds that stands in the data, and draws random "
+               "numbers, so the model cannot become a program; it can be run");
+  } else {
+    w->rounds = ig_rd_size_in(r, ig_value_tensor(&counted[0]), 0);
+  }
+}
+
+static void loop_capture(ig_rd *r, loop *l) {
+  while_state w = {.r = r, .l = l, .trips = ig_rd_opt(r, 0)};
+  w.rows = ig_scope_push(r->c, l->nscans * sizeof *w.rows + 1);
+  w.elems = ig_scope_push(r->c, l->nscans * sizeof *w.elems + 1);
+  w.unbacked = r->c->sym ? r->c->sym->counts[0] : 0;
+  if (!w.rows || !w.elems) return;
+  memset(w.rows, 0, l->nscans * sizeof *w.rows);
+  if (w.trips && w.trips->ndim) w.trips = ig_rd_reshape(r, w.trips, NULL, 0);
+  size_t n = 0;
+  const ig_value *outs = ig_rd_ok(r) ? loop_record(r, &w, &n) : NULL;
+  if (outs && l->nscans) {
+    find_rounds(r, &w, outs);
+    w.collects = true;
+    outs = ig_rd_ok(r) ? loop_record(r, &w, &n) : NULL;
+  }
+  for (size_t i = 0; outs && i + 2 < n; i++) {
+    ig_tensor *t = ig_value_tensor(&outs[2 + i]);
+    if (i < l->ncarried) ig_rd_out_like(r, i, t, 2 + i);
+    if (i >= l->ncarried) ig_rd_out_elem(r, i, t, w.elems[i - l->ncarried]);
+  }
+  for (size_t i = 0; i < l->nscans; i++) ig_tensor_release(w.rows[i]);
 }
 
 // Does the body say nothing about going on but what it was told?
@@ -415,6 +556,9 @@ static void scan_capture(ig_rd *r, scan *s) {
   ig_value *xs = ig_scope_push(r->c, s->nxs * sizeof *xs);
   int *elems = ig_scope_push(r->c, s->g->noutputs * sizeof *elems + 1);
   if (!init || !xs || !elems) return;
+  for (size_t k = 0; k < s->nstate; k++) {
+    init[k] = ig_of_tensor(carried_value(r, s->g, init[k].tensor));
+  }
   for (size_t k = 0; k < s->nxs; k++) {
     ig_tensor *x = ig_movedim_int(r->c, s->xs[k], ig_const(s->axes[k]), ig_const(0));
     ig_int zero = ig_const(0);

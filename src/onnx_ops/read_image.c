@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ingot/hop.h"
 #include "onnx_read/reader.h"
 
 // ---- GridSample: ATen's for images, our own for volumes
@@ -227,25 +228,60 @@ static bool roi_fits(const rois *a, const ig_tensor *x, const ig_tensor *boxes,
          a->w >= 1;
 }
 
-// Under a capture, where the number of samples of a bin is given, the same by ATen calls.
+// Under a capture the same by ATen calls.
 
 // Samples along one dimension: where they are (clamped), and whether that is in the image.
 typedef struct samples {
-  ig_tensor *low;   // [K, n], int64: the element before
-  ig_tensor *high;  // and the one behind it
-  ig_tensor *part;  // how far from the one to the other
+  ig_int n;          // of one bin: as many as the largest box needs
+  ig_tensor *count;  // [K]: of them, how many a bin of this box has; NULL: all
+  ig_tensor *low;    // [K, bins, n], int64: the element before
+  ig_tensor *high;   // and the one behind it
+  ig_tensor *part;   // how far from the one to the other
   ig_tensor *valid;
 } samples;
+
+// How many samples a bin has, if the boxes tell: one per element or part of one. [K]
+static void roi_counts(ig_rd *r, ig_tensor *extent, int64_t bins, samples *s) {
+  ig_ctx *c = r->c;
+  s->count = ig_ceil(c, ig_rd_muln(r, extent, 1.0 / (double)bins));
+  s->count = ig_clamp_min(c, s->count, ig_of_i64(0));
+  // One at least, also if there is no box.
+  ig_int one = ig_const(1);
+  ig_tensor *parts[2] = {s->count, NULL};
+  parts[1] = ig_rd_full(r, &one, 1, 1, extent->dtype);
+  ig_int first = ig_const(0);
+  ig_tensor *most = ig_amax_with(c, ig_rd_cat(r, parts, 2, 0), ig_of_ints(&first, 1), false);
+  s->n = ig_rd_size_in(r, ig_cast(c, most, IG_I64), 1);
+}
 
 static samples roi_samples(ig_rd *r, ig_tensor *start, ig_tensor *extent, int64_t bins,
                            int64_t ratio, ig_int size) {
   ig_ctx *c = r->c;
-  ig_tensor *step = ig_cast(c, ig_arange(c, ig_of_i64(bins * ratio)), start->dtype);
-  step = ig_rd_muln(r, ig_rd_addn(r, step, 0.5), 1.0 / (double)(bins * ratio));
-  ig_tensor *at = ig_rd_mul(r, ig_rd_unsqueeze(r, extent, 1), step);
-  at = ig_add_tensor(c, at, ig_rd_unsqueeze(r, start, 1));
-  ig_tensor *above = ig_ge_scalar(c, at, ig_of_i64(-1));
-  samples s = {.valid = ig_logical_and(c, above, ig_le_scalar(c, at, ig_of_int(size)))};
+  samples s = {.n = ig_const(ratio)};
+  if (!ratio) roi_counts(r, extent, bins, &s);
+  // [bins, n]: the bin, and where in it
+  ig_tensor *which = ig_cast(c, ig_arange(c, ig_of_i64(bins)), start->dtype);
+  ig_tensor *at = ig_cast(c, ig_arange(c, ig_of_int(s.n)), start->dtype);
+  ig_tensor *number = at;
+  at = ig_rd_addn(r, at, 0.5);
+  ig_tensor *width = ig_rd_unsqueeze(r, ig_rd_muln(r, extent, 1.0 / (double)bins), 1);
+  if (s.count) {  // [K, n]
+    ig_tensor *of = ig_rd_unsqueeze(r, ig_clamp_min(c, s.count, ig_of_i64(1)), 1);
+    at = ig_rd_div(r, ig_rd_mul(r, width, at), of);
+  } else {
+    at = ig_rd_mul(r, width, ig_rd_muln(r, at, 1.0 / (double)ratio));
+  }
+  ig_tensor *from = ig_rd_mul(r, width, which);  // [K, bins]
+  from = ig_rd_add(r, from, ig_rd_unsqueeze(r, start, 1));
+  from = ig_rd_unsqueeze(r, from, 2);
+  at = ig_rd_add(r, from, ig_rd_unsqueeze(r, at, 1));
+  ig_tensor *valid = ig_ge_scalar(c, at, ig_of_i64(-1));
+  valid = ig_logical_and(c, valid, ig_le_scalar(c, at, ig_of_int(size)));
+  if (s.count) {
+    ig_tensor *of = ig_rd_unsqueeze(r, ig_rd_unsqueeze(r, s.count, 1), 2);
+    valid = ig_logical_and(c, valid, ig_lt_tensor(c, number, of));
+  }
+  s.valid = valid;
   ig_value last = ig_of_int(ig_size_sub(c, size, ig_const(1)));
   at = ig_clamp_with(c, at, ig_of_i64(0), last);
   ig_tensor *floor = ig_floor(c, at);
@@ -255,18 +291,21 @@ static samples roi_samples(ig_rd *r, ig_tensor *start, ig_tensor *extent, int64_
   return s;
 }
 
-// [K, rows, columns, C]: elements of images [N*H*W, C], each with its weight
+// What is known of rows, [K, oh, n], or of columns, [K, ow, m], as part of [K, oh, n, ow, m].
+static ig_tensor *of_rows(ig_rd *r, ig_tensor *t) {
+  return ig_rd_unsqueeze(r, ig_rd_unsqueeze(r, t, 3), 4);
+}
+
+static ig_tensor *of_columns(ig_rd *r, ig_tensor *t) {
+  return ig_rd_unsqueeze(r, ig_rd_unsqueeze(r, t, 1), 2);
+}
+
+// [K, oh, n, ow, m, C]: elements of images [N*H*W, C], each with its weight
 static ig_tensor *roi_corner(ig_rd *r, ig_tensor *images, ig_tensor *row, ig_tensor *column,
                              ig_tensor *weight) {
-  ig_ctx *c = r->c;
-  ig_tensor *at = ig_rd_add(r, row, column);
-  ig_int all = ig_const(-1);
-  ig_tensor *flat = ig_reshape(c, at, ig_of_ints(&all, 1));
-  ig_tensor *values = ig_index_select(c, images, ig_const(0), flat);
-  if (!at || !images) return NULL;
-  ig_int sizes[] = {ig_sizes(at)[0], ig_sizes(at)[1], ig_sizes(at)[2], ig_sizes(images)[1]};
-  values = ig_rd_reshape(r, values, sizes, 4);
-  return ig_rd_mul(r, values, ig_rd_unsqueeze(r, weight, 3));
+  ig_value at = ig_of_tensor(ig_rd_add(r, row, column));
+  ig_tensor *values = ig_index_tensor(r->c, images, ig_of_list(&at, 1));
+  return ig_rd_mul(r, values, ig_rd_unsqueeze(r, weight, 5));
 }
 
 static ig_tensor *one_minus(ig_rd *r, ig_tensor *t) {
@@ -279,8 +318,8 @@ static void roi_formula(ig_rd *r, ig_tensor *x, ig_tensor *boxes, bool shift, bo
   int64_t oh = ig_rd_attr_int(r, "output_height", 1);
   int64_t ow = ig_rd_attr_int(r, "output_width", 1);
   ig_tensor *batch = ig_rd_in(r, 2);
-  if (ratio < 1 || ratio > 64 || oh < 1 || ow < 1 || oh > 1 << 12 || ow > 1 << 12 || !batch) {
-    ig_rd_fail(r, IG_UNSUPPORTED, "a program needs a sampling_ratio of 1 to 64");
+  if (ratio < 0 || ratio > 64 || oh < 1 || ow < 1 || oh > 1 << 12 || ow > 1 << 12 || !batch) {
+    ig_rd_fail(r, IG_UNSUPPORTED, "a program needs a sampling_ratio of 0 to 64");
     return;
   }
   ig_int h = ig_sizes(x)[2];
@@ -301,39 +340,40 @@ static void roi_formula(ig_rd *r, ig_tensor *x, ig_tensor *boxes, bool shift, bo
   static const int64_t last[] = {0, 2, 3, 1};
   ig_int flat[] = {ig_const(-1), channels};
   ig_tensor *images = ig_rd_reshape(r, ig_rd_permute(r, x, last, 4), flat, 2);
-  // rows: (batch * H + y) * W, [K, rows, 1]
+  // rows: (batch * H + y) * W
   ig_tensor *first = ig_rd_unsqueeze(r, ig_mul_int(c, ig_cast(c, batch, IG_I64), h), 1);
+  first = ig_rd_unsqueeze(r, first, 2);
   ig_tensor *rows[2];
   ig_tensor *columns[2];
-  rows[0] = ig_rd_unsqueeze(r, ig_mul_int(c, ig_rd_add(r, first, ys.low), w), 2);
-  rows[1] = ig_rd_unsqueeze(r, ig_mul_int(c, ig_rd_add(r, first, ys.high), w), 2);
-  columns[0] = ig_rd_unsqueeze(r, xs.low, 1);
-  columns[1] = ig_rd_unsqueeze(r, xs.high, 1);
+  rows[0] = of_rows(r, ig_mul_int(c, ig_rd_add(r, first, ys.low), w));
+  rows[1] = of_rows(r, ig_mul_int(c, ig_rd_add(r, first, ys.high), w));
+  columns[0] = of_columns(r, xs.low);
+  columns[1] = of_columns(r, xs.high);
   ig_tensor *sum = NULL;
   for (int i = 0; i < 4 && ig_rd_ok(r); i++) {
     ig_tensor *down = i / 2 ? ys.part : one_minus(r, ys.part);
     ig_tensor *across = i % 2 ? xs.part : one_minus(r, xs.part);
-    down = ig_rd_unsqueeze(r, down, 2);
-    ig_tensor *weight = ig_rd_mul(r, down, ig_rd_unsqueeze(r, across, 1));
+    down = of_rows(r, down);
+    ig_tensor *weight = ig_rd_mul(r, down, of_columns(r, across));
     ig_tensor *value = roi_corner(r, images, rows[i / 2], columns[i % 2], weight);
     sum = !sum ? value : max ? ig_maximum(c, sum, value) : ig_rd_add(r, sum, value);
   }
-  ig_tensor *valid = ig_rd_unsqueeze(r, ys.valid, 2);
-  valid = ig_logical_and(c, valid, ig_rd_unsqueeze(r, xs.valid, 1));
-  ig_tensor *outside = ig_logical_not(c, ig_rd_unsqueeze(r, valid, 3));
+  ig_tensor *valid = of_rows(r, ys.valid);
+  valid = ig_logical_and(c, valid, of_columns(r, xs.valid));
+  ig_tensor *outside = ig_logical_not(c, ig_rd_unsqueeze(r, valid, 5));
   sum = ig_masked_fill_scalar(c, sum, outside, ig_of_f64(max ? -INFINITY : 0));
-  if (!sum) return;
-  ig_int bins[] = {ig_sizes(sum)[0], ig_const(oh),    ig_const(ratio),
-                   ig_const(ow),     ig_const(ratio), channels};
-  sum = ig_rd_reshape(r, sum, bins, 6);
   static const int64_t over[] = {2, 4};
   ig_int dims[] = {ig_const(2), ig_const(4)};
   if (max) {
     sum = ig_amax_with(c, sum, ig_of_ints(dims, 2), false);
     ig_tensor *nothing = ig_eq_scalar(c, sum, ig_of_f64(-INFINITY));
     sum = ig_masked_fill_scalar(c, sum, nothing, ig_of_i64(0));
-  } else {
+  } else if (ratio) {
     sum = ig_rd_mean(r, sum, over, 2, false);
+  } else {
+    ig_int each[] = {ig_const(-1), ig_const(1), ig_const(1), ig_const(1)};
+    ig_tensor *count = ig_clamp_min(c, ig_rd_mul(r, ys.count, xs.count), ig_of_i64(1));
+    sum = ig_rd_div(r, ig_rd_sum(r, sum, over, 2, false), ig_rd_reshape(r, count, each, 4));
   }
   static const int64_t front[] = {0, 3, 1, 2};
   ig_rd_out(r, 0, ig_rd_permute(r, sum, front, 4));
@@ -346,7 +386,8 @@ static void read_roi_align(ig_rd *r) {
   const char *how = ig_rd_attr_text(r, "coordinate_transformation_mode", usual);
   bool shift = strcmp(how, "half_pixel") == 0;
   bool max = strcmp(ig_rd_attr_text(r, "mode", "avg"), "max") == 0;
-  if (x && boxes && x->ndim == 4 && boxes->ndim == 2 && ig_tensor_is_fake(x)) {
+  bool fake = x && boxes && (ig_tensor_is_fake(x) || ig_tensor_is_fake(boxes));
+  if (fake && x->ndim == 4 && boxes->ndim == 2) {
     roi_formula(r, x, boxes, shift, max);
     return;
   }
@@ -519,11 +560,150 @@ static void suppress_class(ig_rd *r, const suppress *s, const float *scores, int
   }
 }
 
+// Under a capture: boxes of every class by falling score, one after the other; each that is still
+// alive strikes out those behind it that it overlaps. What is alive at the end is the result.
+typedef struct striking {
+  ig_rd *r;
+  ig_tensor *edge[4];  // [B, C, N]: top, left, bottom, right
+  ig_tensor *area;
+  ig_tensor *places;  // [N]
+  ig_tensor *iou;
+  ig_tensor *limit;
+  ig_int n;
+} striking;
+
+static const ig_value *strike_cond(ig_ctx *c, const ig_value *in, size_t n, size_t *nouts,
+                                   void *user) {
+  const striking *k = user;
+  ig_value *out = ig_scope_push(c, sizeof *out);
+  (void)n;
+  if (!out) return NULL;
+  *out = ig_of_tensor(ig_lt_scalar(c, ig_value_tensor(&in[0]), ig_of_int(k->n)));
+  *nouts = 1;
+  return out;
+}
+
+// Length of what two intervals have in common, not below 0.
+static ig_tensor *common(ig_rd *r, const striking *k, ig_tensor *const *own, int side) {
+  ig_tensor *to = ig_minimum(r->c, own[side + 2], k->edge[side + 2]);
+  ig_tensor *from = ig_maximum(r->c, own[side], k->edge[side]);
+  return ig_clamp_min(r->c, ig_rd_sub(r, to, from), ig_of_i64(0));
+}
+
+static const ig_value *strike(ig_ctx *c, const ig_value *in, size_t n, size_t *nouts, void *user) {
+  const striking *k = user;
+  ig_rd *r = k->r;
+  ig_tensor *number = ig_value_tensor(&in[0]);
+  ig_tensor *alive = ig_value_tensor(&in[1]);  // [B, C, N]
+  ig_tensor *count = ig_value_tensor(&in[2]);  // [B, C, 1]
+  ig_value *out = ig_scope_push(c, n * sizeof *out);
+  if (!out) return NULL;
+  ig_tensor *at = ig_rd_unsqueeze(r, number, 0);
+  ig_tensor *own[4];
+  for (int i = 0; i < 4; i++) own[i] = ig_index_select(c, k->edge[i], ig_const(2), at);
+  ig_tensor *height = common(r, k, own, 0);
+  ig_tensor *both = ig_rd_mul(r, height, common(r, k, own, 1));
+  ig_tensor *mine = ig_index_select(c, k->area, ig_const(2), at);
+  ig_tensor *all = ig_rd_sub(r, ig_rd_add(r, k->area, mine), both);
+  // both / all > iou, and no overlap never strikes
+  ig_tensor *hit = ig_gt_tensor(c, ig_div_tensor(c, both, all), k->iou);
+  hit = ig_logical_and(c, hit, ig_gt_scalar(c, both, ig_of_i64(0)));
+  ig_tensor *take = ig_index_select(c, alive, ig_const(2), at);
+  take = ig_logical_and(c, take, ig_lt_tensor(c, count, k->limit));
+  hit = ig_logical_not(c, ig_logical_and(c, hit, take));
+  ig_tensor *rest = ig_logical_and(c, alive, hit);
+  ig_tensor *here = ig_where_self(c, ig_eq_tensor(c, k->places, number), take, alive);
+  out[0] = ig_of_tensor(ig_rd_addn(r, number, 1));
+  out[1] = ig_of_tensor(ig_where_self(c, ig_gt_tensor(c, k->places, number), rest, here));
+  out[2] = ig_of_tensor(ig_rd_add(r, count, ig_cast(c, take, IG_I64)));
+  *nouts = 3;
+  return ig_rd_ok(r) ? out : NULL;
+}
+
+// Edges of the boxes of every class in the order of its scores: [B, N, 4] to 4 times [B, C, N].
+static void sort_edges(ig_rd *r, ig_tensor *boxes, ig_tensor *order, bool center, striking *k) {
+  ig_ctx *c = r->c;
+  ig_tensor *raw[4];
+  boxes = ig_cast(c, boxes, IG_F64);
+  for (int i = 0; i < 4; i++) raw[i] = ig_rd_select(r, boxes, 2, i);
+  for (int i = 0; i < 2 && ig_rd_ok(r); i++) {
+    if (center) {  // x, y, width, height
+      ig_tensor *half = ig_rd_muln(r, raw[3 - i], 0.5);
+      k->edge[i] = ig_rd_sub(r, raw[1 - i], half);
+      k->edge[i + 2] = ig_rd_add(r, raw[1 - i], half);
+    } else {  // y, x of two corners, whichever they are
+      k->edge[i] = ig_minimum(c, raw[i], raw[i + 2]);
+      k->edge[i + 2] = ig_maximum(c, raw[i], raw[i + 2]);
+    }
+  }
+  for (int i = 0; i < 4 && ig_rd_ok(r); i++) {
+    ig_tensor *t = ig_expand(c, ig_rd_unsqueeze(r, k->edge[i], 1), ig_sizes_of(order));
+    k->edge[i] = ig_gather(c, t, ig_const(2), order);
+  }
+  ig_tensor *height = ig_rd_sub(r, k->edge[2], k->edge[0]);
+  k->area = ig_rd_mul(r, height, ig_rd_sub(r, k->edge[3], k->edge[1]));
+}
+
+// An optional operand of one element.
+static ig_tensor *one_number(ig_rd *r, size_t i, ig_dtype dtype) {
+  ig_tensor *t = ig_rd_opt(r, i);
+  if (!t) return ig_rd_full(r, NULL, 0, 0, dtype);
+  return ig_cast(r->c, ig_rd_reshape(r, t, NULL, 0), dtype);
+}
+
+static void nms_formula(ig_rd *r, ig_tensor *boxes, ig_tensor *scores) {
+  ig_ctx *c = r->c;
+  ig_int n = ig_sizes(scores)[2];
+  bool fits = ig_int_eq_i64(c, ig_sizes(boxes)[2], 4) &&
+              ig_int_eq(c, ig_sizes(boxes)[0], ig_sizes(scores)[0]) &&
+              ig_int_eq(c, ig_sizes(boxes)[1], n);
+  if (!fits) {
+    ig_rd_fail(r, IG_MISMATCH, "boxes and scores do not fit each other");
+    return;
+  }
+  ig_value sorted[IG_MAX_RETURNS] = {{0}};
+  ig_sort_stable_with(c, scores, ig_of_bool(true), ig_const(2), true, sorted);
+  ig_tensor *order = ig_value_tensor(&sorted[1]);
+  striking k = {.r = r, .n = n};
+  if (!order) return;
+  sort_edges(r, boxes, order, ig_rd_attr_int(r, "center_point_box", 0), &k);
+  k.places = ig_arange(c, ig_of_int(n));
+  k.iou = one_number(r, 3, IG_F64);
+  k.limit = one_number(r, 2, IG_I64);
+  ig_tensor *alive = ig_gt_scalar(c, ig_value_tensor(&sorted[0]), ig_of_f64(-INFINITY));
+  if (ig_rd_has(r, 4)) {
+    alive = ig_gt_tensor(c, ig_value_tensor(&sorted[0]), one_number(r, 4, scores->dtype));
+  }
+  ig_int row[] = {ig_sizes(scores)[0], ig_sizes(scores)[1], ig_const(1)};
+  ig_value carried[3] = {ig_of_tensor(ig_rd_full(r, NULL, 0, 0, IG_I64)), ig_of_tensor(alive)};
+  carried[2] = ig_of_tensor(ig_rd_full(r, row, 3, 0, IG_I64));
+  if (!ig_rd_ok(r)) return;
+  ig_branch cond = {.fn = strike_cond, .user = &k};
+  ig_branch step = {.fn = strike, .user = &k};
+  size_t nouts = 0;
+  const ig_value *outs = ig_while_loop(c, &cond, &step, carried, 3, NULL, 0, &nouts);
+  // batch, class and rank of each; the rank becomes the number of the box
+  ig_tensor *found = outs ? ig_nonzero(c, ig_value_tensor(&outs[1])) : NULL;
+  if (!found) return;
+  ig_value at[3];
+  ig_tensor *columns[3];
+  for (int i = 0; i < 3; i++) {
+    columns[i] = ig_rd_select(r, found, 1, i);
+    at[i] = ig_of_tensor(columns[i]);
+  }
+  columns[2] = ig_index_tensor(c, order, ig_of_list(at, 3));
+  ig_rd_out(r, 0, ig_rd_stack(r, columns, 3, 1));
+}
+
 static void read_nms(ig_rd *r) {
   ig_tensor *boxes = ig_rd_in(r, 0);
   ig_tensor *scores = ig_rd_in(r, 1);
   if (!boxes || !scores || boxes->ndim != 3 || scores->ndim != 3) {
     ig_rd_fail(r, IG_INVALID, "expected boxes and scores of 3 dimensions");
+    return;
+  }
+  if (ig_tensor_is_fake(boxes) || ig_tensor_is_fake(scores)) {
+    nms_formula(r, boxes, scores);
     return;
   }
   const float *b = ig_rd_bytes(r, boxes, IG_F32);

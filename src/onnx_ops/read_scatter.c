@@ -205,6 +205,35 @@ static bool find_groups(ig_rd *r, const unique *u, bool sorted, unique_found *ou
   return true;
 }
 
+// Under a capture, by ATen calls. Where a group begins is the least index that is in it.
+static void unique_formula(ig_rd *r, ig_tensor *t, int axis, bool sorted) {
+  ig_ctx *c = r->c;
+  ig_value found[IG_MAX_RETURNS] = {{0}};
+  ig_tensor *x = ig_rd_ordered(r, t);
+  if (!x) return;
+  if (x->ndim == 1) ig__unique2_with(c, x, true, true, true, found);
+  if (x->ndim > 1) ig_unique_dim_with(c, x, ig_const(axis), true, true, true, found);
+  ig_tensor *y = ig_value_tensor(&found[0]);
+  ig_tensor *inverse = ig_value_tensor(&found[1]);
+  ig_tensor *counts = ig_value_tensor(&found[2]);
+  if (!y || !inverse || !counts) return;
+  ig_int n = ig_sizes(t)[axis];
+  ig_tensor *first = ig_new_full(c, inverse, ig_sizes_of(counts), ig_of_int(n));
+  ig_tensor *places = ig_arange(c, ig_of_int(n));
+  first = ig_scatter_reduce_two(c, first, ig_const(0), inverse, places, ig_of_str("amin"));
+  if (!sorted) {
+    ig_tensor *order = ig_argsort(c, first);
+    y = ig_index_select(c, y, ig_const(axis), order);
+    counts = ig_index_select(c, counts, ig_const(0), order);
+    first = ig_index_select(c, first, ig_const(0), order);
+    inverse = ig_index_select(c, ig_argsort(c, order), ig_const(0), inverse);
+  }
+  ig_rd_out_like(r, 0, ig_rd_unordered(r, y, t->dtype), 0);
+  ig_rd_out(r, 1, first);
+  ig_rd_out(r, 2, inverse);
+  ig_rd_out(r, 3, counts);
+}
+
 static void read_unique(ig_rd *r) {
   ig_tensor *t = ig_rd_in(r, 0);
   const ig_om_attr *a = ig_rd_attr(r, "axis");
@@ -215,6 +244,10 @@ static void read_unique(ig_rd *r) {
   } else {
     ig_int all = ig_numel_of(r->c, t);
     t = ig_rd_reshape(r, t, &all, 1);
+  }
+  if (t && ig_rd_ok(r) && ig_tensor_is_fake(t)) {
+    unique_formula(r, t, axis, ig_rd_attr_int(r, "sorted", 1));
+    return;
   }
   const double *data = t && ig_rd_ok(r) ? ig_rd_bytes(r, t, IG_F64) : NULL;
   if (!data) return;

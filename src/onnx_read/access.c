@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "onnx_read/reader.h"
+#include "sym/env.h"
 
 // ---- inputs
 
@@ -29,8 +30,6 @@ int ig_rd_elem(const ig_rd *r, size_t i) {
   return ig_rd_has(r, i) ? r->in[i]->elem : IG_OM_UNDEFINED;
 }
 
-// One element of a tensor as a number, read when the program runs if it cannot
-// be known now.
 static ig_int element(ig_rd *r, ig_tensor *t, int64_t i) {
   ig_value out = ig_none();
   if (t && t->ndim == 1) t = ig_rd_select(r, t, 0, i);
@@ -67,6 +66,12 @@ const ig_int *ig_rd_ints(ig_rd *r, size_t i, size_t *n) {
   for (int64_t k = 0; k < count; k++) out[k] = data ? ig_const(data[k]) : element(r, t, k);
   *n = ig_rd_ok(r) ? (size_t)count : 0;
   return ig_rd_ok(r) ? out : NULL;
+}
+
+ig_int ig_rd_size_in(ig_rd *r, ig_tensor *t, int64_t least) {
+  ig_int n = element(r, t, 0);
+  if (ig_rd_ok(r) && n.expr) ig_sym_constrain(r->c, n, least, INT64_MAX, true);
+  return n;
 }
 
 ig_int ig_rd_one_int(ig_rd *r, size_t i) {

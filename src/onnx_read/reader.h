@@ -147,6 +147,9 @@ int ig_rd_elem(const ig_rd *r, size_t i);    // 0: absent
 // on sizes, read from data otherwise.
 const ig_int *ig_rd_ints(ig_rd *r, size_t i, size_t *n);
 ig_int ig_rd_one_int(ig_rd *r, size_t i);
+// The only element of t, an integer, as a size of at least `least`: read when the program runs if
+// it cannot be known now.
+ig_int ig_rd_size_in(ig_rd *r, ig_tensor *t, int64_t least);
 const int64_t *ig_rd_consts(ig_rd *r, size_t i,
                             size_t *n);  // plain numbers, specialised
 int64_t ig_rd_one_const(ig_rd *r, size_t i);

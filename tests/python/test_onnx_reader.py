@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models whose sizes stand in the data as programs: each runs as it stands, as a program and as ONNX written from that
+program, with the numbers of onnxruntime. Names of sub-graphs may hide those outside."""
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+onnx = pytest.importorskip("onnx")
+runtime = pytest.importorskip("onnxruntime")
+
+import ingot  # noqa: E402
+from ingot.onnx import backend  # noqa: E402
+
+make = onnx.helper
+port = make.make_tensor_value_info
+FLOAT, INT, BOOL = onnx.TensorProto.FLOAT, onnx.TensorProto.INT64, onnx.TensorProto.BOOL
+Feeds = dict[str, np.ndarray]
+Case = tuple[onnx.ModelProto, list[Feeds]]
+
+
+def model(nodes: list, inputs: list, outputs: list, opset: int = 18) -> onnx.ModelProto:
+    graph = make.make_graph(nodes, "g", inputs, outputs)
+    return make.make_model(graph, opset_imports=[make.make_opsetid("", opset)], ir_version=8)
+
+
+def drawn(seed: int) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def unique(ordered: int, axis: int | None) -> Case:
+    kind = FLOAT if axis is None else INT
+    given = {} if axis is None else {"axis": axis}
+    first = [None] if axis is None else [None, None]
+    m = model([make.make_node("Unique", ["x"], ["y", "first", "where", "count"], sorted=ordered, **given)],
+              [port("x", kind, ["n", "m"])],
+              [port("y", kind, first), *(port(name, INT, [None]) for name in ("first", "where", "count"))])
+    dtype = np.float32 if axis is None else np.int64
+    return m, [{"x": drawn(s).integers(0, 3, shape).astype(dtype)} for s, shape in enumerate([(3, 4), (2, 7), (5, 5)])]
+
+
+def boxes(r: np.random.Generator, batch: int, n: int) -> np.ndarray:
+    corner = r.random((batch, n, 2)) * 10
+    return np.concatenate([corner, corner + r.random((batch, n, 2)) * 5], -1).astype(np.float32)
+
+
+def suppression(center: int) -> Case:
+    inputs = [port("boxes", FLOAT, ["B", "N", 4]), port("scores", FLOAT, ["B", "C", "N"]), port("most", INT, []),
+              port("iou", FLOAT, [1]), port("least", FLOAT, [])]
+    m = model([make.make_node("NonMaxSuppression", [v.name for v in inputs], ["y"], center_point_box=center)], inputs,
+              [port("y", INT, [None, 3])])
+    feeds = []
+    for batch, classes, n, most, iou, least in [(1, 1, 6, 3, .5, .1), (2, 3, 20, 5, .3, .2), (1, 2, 30, 100, .4, .5)]:
+        r = drawn(n)
+        feeds.append({"boxes": boxes(r, batch, n), "scores": r.random((batch, classes, n)).astype(np.float32),
+                      "most": np.array(most), "iou": np.array([iou], np.float32), "least": np.array(least, np.float32)})
+    return m, feeds
+
+
+def regions(mode: str, how: str) -> Case:
+    m = model([make.make_node("RoiAlign", ["x", "boxes", "batch"], ["y"], mode=mode, output_height=3, output_width=2,
+                              sampling_ratio=0, spatial_scale=0.5, coordinate_transformation_mode=how)],
+              [port("x", FLOAT, ["B", 3, "H", "W"]), port("boxes", FLOAT, ["K", 4]), port("batch", INT, ["K"])],
+              [port("y", FLOAT, ["K", 3, 3, 2])])
+    feeds = []
+    for k in (4, 7):
+        r = drawn(k)
+        feeds.append({"x": r.standard_normal((2, 3, 9, 11)).astype(np.float32),
+                      "boxes": boxes(r, 1, k)[0] * np.float32(1.3), "batch": r.integers(0, 2, k)})
+    return m, feeds
+
+
+def body(ends: bool) -> onnx.GraphProto:
+    """Adds the x from outside, which is also what the sum begins with, and collects squares and totals."""
+    nodes = [make.make_node("Add", ["s", "x"], ["more"]), make.make_node("Mul", ["more", "more"], ["square"]),
+             make.make_node("ReduceSum", ["more"], ["total"], keepdims=0)]
+    nodes.append(make.make_node("Less", ["total", "limit"], ["go_on"]) if ends else
+                 make.make_node("Identity", ["go"], ["go_on"]))
+    return make.make_graph(nodes, "body", [port("i", INT, []), port("go", BOOL, []), port("s", FLOAT, ["d"])],
+                           [port("go_on", BOOL, []), port("more", FLOAT, ["d"]), port("square", FLOAT, ["d"]),
+                            port("total", FLOAT, [])])
+
+
+COLLECTED = [port("z", FLOAT, ["d"]), port("squares", FLOAT, [None, "d"]), port("totals", FLOAT, [None])]
+COLLECTS = ["z", "squares", "totals"]
+
+
+def counted_loop() -> Case:
+    m = model([make.make_node("Loop", ["n", "", "x"], COLLECTS, body=body(False))],
+              [port("n", INT, []), port("x", FLOAT, ["d"])], COLLECTED)
+    return m, [{"n": np.array(n), "x": drawn(d).random(d).astype(np.float32)} for n, d in ((3, 2), (1, 4))]
+
+
+def sized_loop() -> Case:
+    nodes = [make.make_node("Shape", ["x"], ["sizes"]), make.make_node("Squeeze", ["sizes"], ["n"]),
+             make.make_node("Loop", ["n", "", "x"], COLLECTS, body=body(False))]
+    m = model(nodes, [port("x", FLOAT, ["d"])], COLLECTED)
+    return m, [{"x": np.arange(1, d, dtype=np.float32)} for d in (3, 6)]
+
+
+def ending_loop(limited: bool) -> Case:
+    m = model([make.make_node("Loop", ["n" if limited else "", "go", "x"], COLLECTS, body=body(True))],
+              [port("x", FLOAT, ["d"]), port("limit", FLOAT, []), port("go", BOOL, [])]
+              + ([port("n", INT, [])] if limited else []), COLLECTED)
+    feeds = []
+    for d, limit, n in ((2, 9, 2), (4, 30, 50)):
+        feed = {"x": drawn(d).random(d).astype(np.float32) + 1, "limit": np.array(limit, np.float32),
+                "go": np.array(True)}
+        feeds.append(feed | ({"n": np.array(n)} if limited else {}))
+    return m, feeds
+
+
+CASES: dict[str, Callable[[], Case]] = {
+    **{f"unique-{o}-{a}": lambda o=o, a=a: unique(o, a) for o in (0, 1) for a in (None, 0, 1)},
+    **{f"suppression-{c}": lambda c=c: suppression(c) for c in (0, 1)},
+    **{f"regions-{m}-{h}": lambda m=m, h=h: regions(m, h)
+       for m in ("avg", "max") for h in ("half_pixel", "output_half_pixel")},
+    "counted-loop": counted_loop,
+    "sized-loop": sized_loop,
+    "ending-loop": lambda: ending_loop(False),
+    "ending-loop-with-limit": lambda: ending_loop(True),
+}
+
+
+def session(data: bytes) -> runtime.InferenceSession:
+    options = runtime.SessionOptions()
+    options.log_severity_level, options.intra_op_num_threads = 4, 1
+    return runtime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+
+
+def same(found: list, expected: list) -> None:
+    for a, b in zip(found, expected, strict=True):
+        assert a.shape == b.shape and a.dtype == b.dtype
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_programs_whose_sizes_stand_in_the_data(name: str, tmp_path: pathlib.Path) -> None:
+    m, feeds = CASES[name]()
+    onnx.checker.check_model(m)
+    data = m.SerializeToString()
+    theirs = session(data)
+    read = ingot._C.onnx_parse(data, "m")
+    program = read.program()
+    program.save_onnx(str(tmp_path / "back.onnx"))
+    onnx.checker.check_model(str(tmp_path / "back.onnx"), full_check=True)
+    back = session((tmp_path / "back.onnx").read_bytes())
+    for feed in feeds:
+        expected = theirs.run(None, feed)
+        same(list(backend.run_model(m, feed)), expected)
+        out = program(*(backend._to_value(feed[name], 0) for name, _, _ in read.inputs))
+        same([backend._to_array(v) for v in (out if isinstance(out, (list, tuple)) else [out])], expected)
+        same(back.run(None, {v.name: feed[v.name] for v in back.get_inputs()}), expected)
+
+
+def test_a_loop_of_no_rounds_collects_nothing() -> None:
+    program = ingot._C.onnx_parse(counted_loop()[0].SerializeToString(), "m").program()
+    z, squares, totals = program(ingot.tensor(0), ingot.ones(3))
+    assert z.tolist() == [1, 1, 1] and squares.shape == (0, 3) and totals.shape == (0,)
+
+
+def test_what_a_loop_cannot_collect_is_named() -> None:
+    nodes = [make.make_node("RandomUniform", [], ["r"], shape=[1]), make.make_node("Squeeze", ["r"], ["q"]),
+             make.make_node("Less", ["q", "limit"], ["go_on"])]
+    drawing = make.make_graph(nodes, "body", [port("i", INT, []), port("go", BOOL, [])],
+                              [port("go_on", BOOL, []), port("r", FLOAT, [1])])
+    m = model([make.make_node("Loop", ["", "go"], ["rs"], body=drawing, name="draws")],
+              [port("limit", FLOAT, []), port("go", BOOL, [])], [port("rs", FLOAT, [None, 1])])
+    with pytest.raises(NotImplementedError, match=r"node 'draws' \(Loop\): collects .* draws random numbers"):
+        ingot._C.onnx_parse(m.SerializeToString(), "m").program()
+    nodes = [make.make_node("NonZero", ["x"], ["at"]), make.make_node("Identity", ["go"], ["go_on"])]
+    ragged = make.make_graph(nodes, "body", [port("i", INT, []), port("go", BOOL, [])],
+                             [port("go_on", BOOL, []), port("at", INT, [1, None])])
+    m = model([make.make_node("Loop", ["n", ""], ["all"], body=ragged, name="ragged")],
+              [port("x", FLOAT, [3]), port("n", INT, [])], [port("all", INT, [None, 1, None])])
+    with pytest.raises(NotImplementedError, match=r"node 'ragged' \(Loop\): collects results whose sizes"):
+        ingot._C.onnx_parse(m.SerializeToString(), "m").program()
