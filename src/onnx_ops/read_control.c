@@ -4,10 +4,11 @@
 #include <string.h>
 
 #include "ingot/hop.h"
+#include "ir/table.h"
 #include "onnx_read/reader.h"
 #include "sym/env.h"
 
-enum { MAX_UNROLL = 4096 };
+enum { MAX_UNROLL = 4096, MAX_COLLECTING = 5 };
 
 // Is the truth of a value known now?
 static bool known_truth(ig_rd *r, ig_rd_value *v, bool *truth) {
@@ -34,37 +35,37 @@ typedef struct body {
   int *elems;       // their types, filled in
 } body;
 
-// Does a body, `depth` graphs inside the current one, read this tensor from outside?
-static bool reads(const ig_rd *r, const ig_om_graph *g, int depth, const ig_tensor *t);
-
-static bool is_outside(const ig_rd *r, ig_om_ref ref, int depth, const ig_tensor *t) {
+// Tensors that a body, `depth` graphs inside the current one, reads from outside.
+static void note_outside(const ig_rd *r, ig_om_ref ref, int depth, ig_table *out) {
   const ig_rd_frame *f = r->frame;
   for (int up = depth; up < ref.up && f; up++) f = f->up;
-  return ref.up >= depth && f && f->slots[ref.slot] && f->slots[ref.slot]->t == t;
+  const ig_rd_value *v = ref.up >= depth && f ? f->slots[ref.slot] : NULL;
+  if (v && v->t && !ig_table_put(out, v->t)) (void)ig_fail(r->c, IG_NOMEM, "out of memory");
 }
 
-static bool reads(const ig_rd *r, const ig_om_graph *g, int depth, const ig_tensor *t) {
-  for (size_t i = 0; i < g->noutputs; i++) {
-    if (is_outside(r, g->output_refs[i], depth, t)) return true;
-  }
+static void find_outside(const ig_rd *r, const ig_om_graph *g, int depth, ig_table *out) {
+  for (size_t i = 0; i < g->noutputs; i++) note_outside(r, g->output_refs[i], depth, out);
   for (size_t i = 0; i < g->nnodes; i++) {
     const ig_om_node *n = &g->nodes[i];
-    for (size_t k = 0; k < n->ninputs; k++) {
-      if (is_outside(r, n->in[k], depth, t)) return true;
-    }
+    for (size_t k = 0; k < n->ninputs; k++) note_outside(r, n->in[k], depth, out);
     for (size_t a = 0; a < n->nattrs; a++) {
       for (size_t k = 0; n->attrs[a].graphs && k < n->attrs[a].n; k++) {
-        if (reads(r, n->attrs[a].graphs[k], depth + 1, t)) return true;
+        find_outside(r, n->attrs[a].graphs[k], depth + 1, out);
       }
     }
   }
-  return false;
 }
 
-// A value that rounds hand on. What the body also reads from outside must be another tensor: there
+// Values that rounds hand on. What the body also reads from outside must be another tensor: there
 // it keeps its first value.
-static ig_tensor *carried_value(ig_rd *r, const ig_om_graph *g, ig_tensor *t) {
-  return t && reads(r, g, 1, t) ? ig_clone(r->c, t) : t;
+static void part_values(ig_rd *r, const ig_om_graph *g, ig_value *values, size_t n) {
+  ig_table outside = ig_table_make(r->c->alloc);
+  find_outside(r, g, 1, &outside);
+  for (size_t i = 0; i < n && ig_rd_ok(r); i++) {
+    ig_tensor *t = values[i].tensor;
+    if (t && ig_table_find(&outside, t)) values[i] = ig_of_tensor(ig_clone(r->c, t));
+  }
+  ig_table_free(&outside);
 }
 
 static ig_value *to_values(ig_rd *r, ig_rd_value *const *vs, size_t n) {
@@ -290,6 +291,7 @@ static void note_rows(while_state *w, ig_rd_value *const *outs) {
                    "cannot become a program; it can be run");
       }
     }
+    ig_tensor_release(w->rows[i]);
     w->rows[i] = t ? ig_tensor_retain(t) : NULL;
     w->elems[i] = v->elem;
   }
@@ -309,7 +311,7 @@ static const ig_value *while_body(ig_ctx *c, const ig_value *in, size_t n, size_
   ig_rd_value **args = ig_scope_push(c, own * sizeof *args + 1);
   ig_rd_value **outs = ig_scope_push(c, g->noutputs * sizeof *outs + 1);
   ig_value *results = ig_scope_push(c, n * sizeof *results + 1);
-  if (!args || !outs || !results) return NULL;
+  if (!args || !outs || !results || !take_trip(r)) return NULL;
   for (size_t i = 0; i < own; i++) args[i] = ig_rd_of_tensor(r, ig_value_tensor(&in[i]), 0);
   if (!ig_rd_graph(r, g, args, g->ninputs < own ? g->ninputs : own, outs)) return NULL;
   results[0] = ig_of_tensor(ig_rd_addn(r, ig_value_tensor(&in[0]), 1));
@@ -337,10 +339,9 @@ static ig_value *loop_start(ig_rd *r, const while_state *w, size_t n) {
   carried[0] = ig_of_tensor(ig_rd_full(r, NULL, 0, 0, IG_I64));
   ig_tensor *go = ig_rd_opt(r, 1);
   if (go && go->ndim) go = ig_rd_reshape(r, go, NULL, 0);
-  carried[1] = ig_of_tensor(go ? carried_value(r, l->g, go) : ig_rd_full(r, NULL, 0, 1, IG_BOOL));
-  for (size_t i = 0; i < l->ncarried; i++) {
-    carried[2 + i] = ig_of_tensor(carried_value(r, l->g, ig_rd_in(r, 2 + i)));
-  }
+  carried[1] = ig_of_tensor(go ? go : ig_rd_full(r, NULL, 0, 1, IG_BOOL));
+  for (size_t i = 0; i < l->ncarried; i++) carried[2 + i] = ig_of_tensor(ig_rd_in(r, 2 + i));
+  part_values(r, l->g, carried, l->ncarried + 2);
   for (size_t i = l->ncarried + 2; i < n; i++) {
     const ig_tensor *row = w->rows[i - l->ncarried - 2];
     ig_int sizes[IG_MAX_DIM] = {w->rounds};
@@ -362,16 +363,19 @@ static const ig_value *loop_record(ig_rd *r, while_state *w, size_t *nouts) {
   return carried ? ig_while_loop(r->c, &cond, &step, carried, n, NULL, 0, nouts) : NULL;
 }
 
+enum { MAX_LOOKED_AT = 100000 };  // nodes, those of functions once per call
+
 // A model that draws random numbers in a loop cannot run it twice.
-static bool draws(const ig_om_graph *g) {
+static bool draws(const ig_om_graph *g, int64_t *left) {
   for (size_t i = 0; i < g->nnodes; i++) {
+    if (--*left < 0) return true;  // perhaps
     const ig_om_node *n = &g->nodes[i];
     bool random = strncmp(n->op_type, "Random", 6) == 0 || strcmp(n->op_type, "Bernoulli") == 0 ||
                   strcmp(n->op_type, "Multinomial") == 0 || strcmp(n->op_type, "Dropout") == 0;
-    if (random || (n->function && draws(n->function->body))) return true;
+    if (random || (n->function && draws(n->function->body, left))) return true;
     for (size_t a = 0; a < n->nattrs; a++) {
       for (size_t k = 0; n->attrs[a].graphs && k < n->attrs[a].n; k++) {
-        if (draws(n->attrs[a].graphs[k])) return true;
+        if (draws(n->attrs[a].graphs[k], left)) return true;
       }
     }
   }
@@ -384,13 +388,14 @@ static bool goes_on(const ig_om_graph *g);
 // otherwise what a loop counts that does the same without collecting.
 static void find_rounds(ig_rd *r, while_state *w, const ig_value *counted) {
   ig_rd_value *m = ig_rd_has(r, 0) ? r->in[0] : NULL;
+  int64_t left = MAX_LOOKED_AT;
   bool go = true;
   bool always = (!ig_rd_has(r, 1) || (known_truth(r, r->in[1], &go) && go)) && goes_on(w->l->g);
   if (always && m && m->ints && m->nints == 1) {
     w->rounds = ig_int_max(r->c, m->ints[0], ig_const(0));
   } else if (always && w->trips) {
     w->rounds = ig_rd_size_in(r, ig_clamp_min(r->c, w->trips, ig_of_i64(0)), 0);
-  } else if (draws(w->l->g)) {
+  } else if (draws(w->l->g, &left)) {
     ig_rd_fail(r, IG_UNSUPPORTED,
                "collects results over a number of rounds that stands in the data, and draws random "
                "numbers, so the model cannot become a program; it can be run");
@@ -407,6 +412,12 @@ static void loop_capture(ig_rd *r, loop *l) {
   if (!w.rows || !w.elems) return;
   memset(w.rows, 0, l->nscans * sizeof *w.rows);
   if (w.trips && w.trips->ndim) w.trips = ig_rd_reshape(r, w.trips, NULL, 0);
+  // Bodies are captured twice, and so are the loops in them.
+  if (l->nscans && r->collecting >= MAX_COLLECTING) {
+    ig_rd_fail(r, IG_UNSUPPORTED, "collects results inside more than %d loops that do so",
+               (int)MAX_COLLECTING);
+  }
+  r->collecting += l->nscans > 0;
   size_t n = 0;
   const ig_value *outs = ig_rd_ok(r) ? loop_record(r, &w, &n) : NULL;
   if (outs && l->nscans) {
@@ -419,6 +430,7 @@ static void loop_capture(ig_rd *r, loop *l) {
     if (i < l->ncarried) ig_rd_out_like(r, i, t, 2 + i);
     if (i >= l->ncarried) ig_rd_out_elem(r, i, t, w.elems[i - l->ncarried]);
   }
+  r->collecting -= l->nscans > 0;
   for (size_t i = 0; i < l->nscans; i++) ig_tensor_release(w.rows[i]);
 }
 
@@ -556,9 +568,7 @@ static void scan_capture(ig_rd *r, scan *s) {
   ig_value *xs = ig_scope_push(r->c, s->nxs * sizeof *xs);
   int *elems = ig_scope_push(r->c, s->g->noutputs * sizeof *elems + 1);
   if (!init || !xs || !elems) return;
-  for (size_t k = 0; k < s->nstate; k++) {
-    init[k] = ig_of_tensor(carried_value(r, s->g, init[k].tensor));
-  }
+  part_values(r, s->g, init, s->nstate);
   for (size_t k = 0; k < s->nxs; k++) {
     ig_tensor *x = ig_movedim_int(r->c, s->xs[k], ig_const(s->axes[k]), ig_const(0));
     ig_int zero = ig_const(0);
