@@ -340,6 +340,7 @@ static void forget(ig_cv *v, const char *name) {
 static void know_graph(ig_cv *v, const ig_om_graph *g, bool main) {
   // A sub-graph beside this one may have used the same names.
   for (size_t i = 0; !main && i < g->ninputs; i++) forget(v, g->inputs[i].name);
+  for (size_t i = 0; !main && i < g->ninits; i++) forget(v, g->inits[i]->name);
   for (size_t i = 0; !main && i < g->nnodes; i++)
     for (size_t k = 0; k < g->nodes[i].noutputs; k++) forget(v, g->nodes[i].outputs[k]);
   for (size_t i = 0; i < g->ninputs; i++) know_type(v, &g->inputs[i]);
@@ -385,8 +386,30 @@ static void convert_node(ig_cv *v, const ig_om_node *from) {
     ig_cv_node(v, &n, v->source);
 }
 
+// What is known of names that a sub-graph hides: kept before it, put back after it.
+static const char *hiding(const ig_om_graph *g, size_t i) {
+  return i < g->ninputs ? g->inputs[i].name : g->inits[i - g->ninputs]->name;
+}
+
+static ig_cv_fact **keep_hidden(ig_cv *v, const ig_om_graph *g) {
+  ig_cv_fact **kept = ig_cv_push(v, (g->ninputs + g->ninits) * sizeof(ig_cv_fact *));
+  for (size_t i = 0; kept && i < g->ninputs + g->ninits; i++) {
+    const ig_map_value *at = ig_map_find(&v->facts, hiding(g, i));
+    kept[i] = at ? at->ptr : NULL;
+  }
+  return kept;
+}
+
+static void restore_hidden(ig_cv *v, const ig_om_graph *g, ig_cv_fact *const *kept) {
+  for (size_t i = g->ninputs + g->ninits; kept && i-- > 0;) {
+    ig_map_value *at = ig_map_find(&v->facts, hiding(g, i));
+    if (at) at->ptr = kept[i];
+  }
+}
+
 static ig_om_graph *convert_graph(ig_cv *v, const ig_om_graph *g) {
   ig_om_graph *to = ig_cv_push(v, sizeof *to);
+  ig_cv_fact **hidden = v->g ? keep_hidden(v, g) : NULL;
   if (!to) return NULL;
   ig_cv saved = *v;
   memset(&v->nodes, 0, sizeof v->nodes);
@@ -407,6 +430,7 @@ static ig_om_graph *convert_graph(ig_cv *v, const ig_om_graph *g) {
   ig_vec_free(v->c->alloc, &v->inits);
   memcpy(&v->nodes, &saved.nodes, sizeof v->nodes);
   memcpy(&v->inits, &saved.inits, sizeof v->inits);
+  if (saved.g) restore_hidden(v, g, hidden);
   v->g = saved.g;
   v->node = saved.node;
   v->refused = saved.refused;

@@ -588,11 +588,6 @@ static bool rnn_down(ig_cv *v, ig_om_node *n) {
   return true;
 }
 
-static bool scan_changed(ig_cv *v, ig_om_node *n) {
-  (void)n;
-  return ig_cv_refuse(v, "Scan-8 has batches and lengths, which Scan-9 has not");
-}
-
 static bool shape_down(ig_cv *v, ig_om_node *n) {
   bool part = ig_om_find_attr(n, "start") || ig_om_find_attr(n, "end");
   if (!part) return false;
@@ -693,11 +688,15 @@ const ig_cv_row ig_cv_rows[] = {
     REDUCE("ReduceProd"),
     REDUCE("ReduceSumSquare"),
     {"ReduceSum", 13, move_up, reduce_down},
+    {"Attention", 23, NULL, ig_cv_attention_down},
+    {"Attention", 24, NULL, ig_cv_attention_down},
+    {"Attention", 25, NULL, ig_cv_attention_down},
     {"BatchNormalization", 9, batch_norm_up_9, NULL},
     {"BatchNormalization", 14, batch_norm_up_14, batch_norm_down},
     {"Cast", 19, NULL, cast_down},
     {"CastLike", 15, NULL, cast_like_down},
     {"Clip", 11, move_up, clip_down},
+    {"Col2Im", 18, NULL, ig_cv_col2im_down},
     {"Constant", 12, NULL, constant_down},
     {"ConstantOfShape", 9, NULL, constant_of_shape_down},
     {"DFT", 20, dft_up, dft_down},
@@ -731,7 +730,8 @@ const ig_cv_row ig_cv_rows[] = {
     {"Resize", 18, NULL, ig_cv_resize_down_18},
     {"Resize", 19, NULL, ig_cv_resize_down_19},
     {"RoiAlign", 16, roi_up, roi_down},
-    {"Scan", 9, scan_changed, scan_changed},
+    {"RotaryEmbedding", 23, NULL, ig_cv_rotary_down},
+    {"Scan", 9, ig_cv_scan_up, ig_cv_scan_down},
     {"Scatter", 11, to_scatter_elements, NULL},
     {"ScatterElements", 11, NULL, to_scatter},
     {"Shape", 15, NULL, shape_down},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps of Resize, which changed in most of its versions.
+// Steps that have files of their own: Resize, which changed in most of its versions, and operators
+// that are many others.
 #ifndef ONNX_CONVERT_STEPS_H_
 #define ONNX_CONVERT_STEPS_H_
 
@@ -10,5 +11,11 @@ ig_cv_step ig_cv_resize_down_11;
 ig_cv_step ig_cv_resize_down_13;
 ig_cv_step ig_cv_resize_down_18;
 ig_cv_step ig_cv_resize_down_19;
+
+ig_cv_step ig_cv_attention_down;
+ig_cv_step ig_cv_rotary_down;
+ig_cv_step ig_cv_col2im_down;
+ig_cv_step ig_cv_scan_up;  // 8 to 9
+ig_cv_step ig_cv_scan_down;
 
 #endif

@@ -111,7 +111,7 @@ def test_node_tests(target: int) -> None:
         inputs, expected = node_tests.data_sets(case, model)[0]
         model, inputs = baked(model, inputs)
         count["up" if opset < target else "down"][judge(case, model, inputs, expected, target)] += 1
-    assert count["up"]["refused"] <= 2, count  # Scan of opset 8
+    assert count["up"]["refused"] == 0, count
     assert count["down"]["same"] >= count["down"]["refused"] * (0.5 if target < 13 else 1.5), count
 
 
@@ -164,8 +164,97 @@ def test_all_refusals_are_told() -> None:
         convert_version(model, 17)
     assert str(error.value).split("\n") == [
         "model: 2 nodes cannot be said in opset 17:",
-        "node 'one' (Col2Im): Col2Im exists from opset 18 on, and is not expressed by others",
+        "node 'one' (Col2Im): exists from opset 18 on; to express it by others the elements must be floats and the "
+        "shapes of image and blocks known",
         "node 1 (StringConcat): StringConcat exists from opset 20 on, and is not expressed by others"]
+
+
+def test_attention_of_any_sizes() -> None:
+    """Grouped heads, a past, a mask that is too short, windows: at opsets without Attention, whatever the sizes are."""
+    numbers = np.random.default_rng(0)
+    def draw(*shape: int) -> np.ndarray:
+        return numbers.standard_normal(shape).astype(np.float32)
+    node = make.make_node("Attention", ["q", "k", "v", "mask", "pk", "pv"], ["y", "key", "value", "qk"], is_causal=1,
+                          left_window_size=3, softcap=2.0, qk_matmul_output_mode=2, name="heads")
+    ports = [info("q", ["b", "h", "l", "e"]), info("k", ["b", "g", "s", "e"]), info("v", ["b", "g", "s", "f"]),
+             info("mask", ["l", "m"]), info("pk", ["b", "g", "p", "e"]), info("pv", ["b", "g", "p", "f"])]
+    model = model_of([node], 25, ports, [info(name, 4) for name in ("y", "key", "value", "qk")])
+    for b, h, g, n, s, p in ((2, 4, 2, 3, 5, 2), (1, 3, 3, 2, 4, 1)):
+        given = [draw(b, h, n, 8), draw(b, g, s, 8), draw(b, g, s, 6), draw(n, s), draw(b, g, p, 8), draw(b, g, p, 6)]
+        for opset in (13, 18, 23, 24):
+            same(model, opset, *given)
+    flat = make.make_node("Attention", ["q", "k", "v"], ["y"], q_num_heads=4, kv_num_heads=2, scale=0.3)
+    model = model_of([flat], 23, [info("q", 3), info("k", 3), info("v", 3)], [info("y", 3)])
+    same(model, 13, draw(2, 3, 16), draw(2, 5, 8), draw(2, 5, 12))
+    unknown = make.make_tensor_value_info("q", F, None)
+    model = model_of([flat], 23, [unknown, info("k", 3), info("v", 3)], [info("y", 3)])
+    with pytest.raises(ConversionError, match="the rank of 'q' must be known"):
+        convert_version(model, 18)
+
+
+@pytest.mark.parametrize("mixed", [0, 1])
+def test_rotary_embedding_of_any_sizes(mixed: int) -> None:
+    numbers = np.random.default_rng(0)
+    ids = np.array([[0, 2, 1], [3, 1, 4]])
+    cos, sin = (numbers.standard_normal((9, 3)).astype(np.float32) for _ in range(2))
+    node = make.make_node("RotaryEmbedding", ["x", "c", "s", "i"], ["y"], interleaved=mixed, rotary_embedding_dim=6)
+    model = model_of([node], 23, [info("x", 4), info("c", 2), info("s", 2), info("i", 2, I64)], [info("y", 4)])
+    same(model, 13, numbers.standard_normal((2, 4, 3, 8)).astype(np.float32), cos, sin, ids)
+    node = make.make_node("RotaryEmbedding", ["x", "c", "s"], ["y"], interleaved=mixed, num_heads=2)
+    model = model_of([node], 23, [info("x", 3), info("c", 3), info("s", 3)], [info("y", 3)])
+    same(model, 13, numbers.standard_normal((2, 3, 12)).astype(np.float32), cos[ids], sin[ids])
+
+
+def test_col2im_is_a_convolution() -> None:
+    numbers = np.random.default_rng(0)
+    for image, block, more in (([5, 7], [2, 3], {"strides": [2, 2], "pads": [1, 0, 1, 1]}),
+                               ([6, 6], [2, 2], {"dilations": [2, 1]}), ([9], [3], {"strides": [2]}),
+                               ([4, 4, 4], [2, 2, 2], {"strides": [3, 2, 1]})):
+        n = len(image)
+        pads, steps, wide = (more.get(k, [d] * n * (2 if k == "pads" else 1)) for k, d in
+                             (("pads", 0), ("strides", 1), ("dilations", 1)))
+        length = np.prod([(image[i] + pads[i] + pads[i + n] - wide[i] * (block[i] - 1) - 1) // steps[i] + 1
+                          for i in range(n)])
+        node = make.make_node("Col2Im", ["x", "i", "b"], ["y"], **more)
+        model = model_of([node], 18, [info("x", 3)], [info("y", n + 2)], [ints("i", image), ints("b", block)])
+        for channels in (1, 3):
+            x = numbers.standard_normal((2, channels * int(np.prod(block)), int(length))).astype(np.float32)
+            assert "ConvTranspose" in ops(same(model, 13, x))
+
+
+def test_scan_with_and_without_batches() -> None:
+    body = make.make_graph([make.make_node("Add", ["s", "x"], ["t"]), make.make_node("Mul", ["t", "t"], ["y"])], "body",
+                           [info("s", [2]), info("x", [2])], [info("t", [2]), info("y", [2])])
+    numbers = np.random.default_rng(0)
+    old = model_of([make.make_node("Scan", ["", "s", "x"], ["t", "y"], body=body, num_scan_inputs=1, directions=[1])],
+                   8, [info("s", [3, 2]), info("x", [3, 5, 2])], [info("t", [3, 2]), info("y", [3, 5, 2])])
+    old.ir_version = 3
+    given = numbers.standard_normal((3, 2)).astype(np.float32), numbers.standard_normal((3, 5, 2)).astype(np.float32)
+    for opset in (9, 13, NEWEST):
+        same(old, opset, *given)
+    new = model_of([make.make_node("Scan", ["s", "x"], ["t", "y"], body=body, num_scan_inputs=1,
+                                   scan_input_directions=[1])],
+                   13, [info("s", [2]), info("x", [5, 2])], [info("t", [2]), info("y", [5, 2])])
+    same(new, 8, given[0][0], given[1][0])
+
+
+def test_sub_graphs_may_hide_names() -> None:
+    """What is known of a name outside counts outside: here "axes" are constants there, and an input inside."""
+    body = make.make_graph([make.make_node("ReduceSum", ["x", "axes"], ["t"], keepdims=0),
+                            make.make_node("Identity", ["go"], ["g"])], "body",
+                           [info("i", [], I64), info("go", [], 9), info("axes", [1], I64)],
+                           [info("g", [], 9), info("axes_", [1], I64), info("t", 1)])
+    body.node.append(make.make_node("Identity", ["axes"], ["axes_"]))
+    nodes = [make.make_node("Loop", ["n", "", "start"], ["last", "sums"], body=body),
+             make.make_node("Unsqueeze", ["x", "axes"], ["y"])]
+    model = model_of(nodes, 13, [info("x", [3, 3]), info("start", [1], I64)],
+                     [info("last", [1], I64), info("sums", 2), info("y", 3)],
+                     [ints("axes", [2]), make.make_tensor("n", I64, [], [2])])
+    onnx.checker.check_model(model, full_check=True)
+    x = np.arange(9, dtype=np.float32).reshape(3, 3)
+    same(model, 18, x, np.array([1]))
+    with pytest.raises(ConversionError, match=r"ReduceSum.*'axes' must be a constant"):
+        convert_version(model, 11)
 
 
 def test_types_are_widened() -> None:
@@ -308,6 +397,8 @@ def test_onnxruntime_agrees(tmp_path: pathlib.Path) -> None:
                 continue
             for a, b in zip(expected, found, strict=True):
                 if isinstance(a, np.ndarray) and a.dtype.kind in "fiub":
+                    if "attention" in case.name:  # what is masked: the lowest number there, -inf in the standard
+                        a = np.where(a <= np.finfo(a.dtype).min, -np.inf, a)
                     np.testing.assert_allclose(b, a, rtol=1e-3, atol=1e-5, err_msg=f"{case.name} {target}")
             ran += 1
     assert ran > 300
