@@ -137,8 +137,9 @@ static PyObject *capture_input(PyObject *module, PyObject *args) {
 }
 
 // capture_state(kind, name, tensor, how="state"): kinds "parameter", "buffer", "temporary",
-// "constant"; how: "state", "alias" or "name", see ig_capture_state and its kin. The answer is the
-// fake tensor, of the same class as the tensor; None for a name.
+// "constant"; how: "state", "alias", "name" or "again", see ig_capture_state and its kin. The answer
+// is the fake tensor, of the same class as the tensor; None for a name, and again inside of the body
+// of a higher-order operator.
 static PyObject *capture_state(PyObject *module, PyObject *args) {
   (void)module;
   static const char *const kinds[] = {"parameter", "buffer", "temporary", "constant"};
@@ -163,6 +164,9 @@ static PyObject *capture_state(PyObject *module, PyObject *args) {
     ig_capture_name(c, (ig_state_kind)k, name, t);
   } else if (strcmp(how, "alias") == 0) {
     fake = ig_capture_alias(c, (ig_state_kind)k, name, t);
+  } else if (strcmp(how, "again") == 0) {
+    bool inner = c->capture && c->capture->outer;  // the body of a higher-order operator
+    if (!inner) fake = ig_capture_again(c, (ig_state_kind)k, name, t);
   } else {
     fake = ig_capture_state(c, (ig_state_kind)k, name, t);
   }
@@ -187,6 +191,31 @@ static PyObject *capture_state_order(PyObject *module, PyObject *names) {
   }
   if (ok) ig_capture_order_state(c, all, n);
   ig_scope_close(c, s);
+  return py_ok(c) ? Py_NewRef(Py_None) : NULL;
+}
+
+// capture_arrange_state(tensors, groups or None): see ig_capture_arrange_state
+static PyObject *capture_arrange_state(PyObject *module, PyObject *args) {
+  (void)module;
+  PyObject *tensors = NULL;
+  PyObject *given = NULL;
+  if (!PyArg_ParseTuple(args, "O!O:capture_arrange_state", &PyList_Type, &tensors, &given)) return NULL;
+  size_t n = (size_t)PyList_GET_SIZE(tensors);
+  bool grouped = PyList_Check(given) && PyList_GET_SIZE(given) == (Py_ssize_t)n;
+  ig_ctx *c = py_ctx();
+  ig_scope s = ig_scope_open(c);
+  ig_tensor **state = ig_scope_push(c, n * sizeof *state + 1);
+  size_t *groups = ig_scope_push(c, n * sizeof *groups + 1);
+  bool ok = state && groups;
+  for (size_t i = 0; ok && i < n; i++) {
+    PyObject *t = PyList_GET_ITEM(tensors, (Py_ssize_t)i);
+    state[i] = PyObject_TypeCheck(t, py_tensor_type) ? py_tensor_of(t) : NULL;
+    groups[i] = grouped ? PyLong_AsSize_t(PyList_GET_ITEM(given, (Py_ssize_t)i)) : 0;
+    ok = !PyErr_Occurred();
+  }
+  if (ok) ig_capture_arrange_state(c, state, grouped ? groups : NULL, n);
+  ig_scope_close(c, s);
+  if (PyErr_Occurred()) return NULL;
   return py_ok(c) ? Py_NewRef(Py_None) : NULL;
 }
 
@@ -520,6 +549,7 @@ PyMethodDef py_graph_functions[] = {
     {"capture_is_open", capture_is_open, METH_NOARGS, NULL},
     {"capture_input", capture_input, METH_VARARGS, NULL},
     {"capture_state_order", capture_state_order, METH_O, NULL},
+    {"capture_arrange_state", capture_arrange_state, METH_VARARGS, NULL},
     {"capture_state", capture_state, METH_VARARGS, NULL},
     {"capture_end", capture_end, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},

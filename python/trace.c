@@ -732,14 +732,16 @@ static PyObject *trace_module(PyObject *module, PyObject *text) {
   return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
 
-// trace_layer(name, class) or trace_layer(None): a layer of PyTorch is called, as one function.
+// trace_layer(name, class) or trace_layer(None): a layer of PyTorch is called, as one function. The
+// answer: whether it counts as one.
 static PyObject *trace_layer(PyObject *module, PyObject *args) {
   (void)module;
   const char *base = NULL;
   const char *cls = NULL;
   if (!PyArg_ParseTuple(args, "z|z:trace_layer", &base, &cls)) return NULL;
   py_trace *t = py_ctx()->locate_user;
-  if (t && t->strict && !t->in->outer) {  // inside a higher-order operator only functions count
+  bool counts = t && t->strict && !t->in->outer;  // inside a higher-order operator only functions do
+  if (counts) {
     char unique[176];
     char text[320];
     t->in->module_source = NULL;
@@ -750,7 +752,7 @@ static PyObject *trace_layer(PyObject *module, PyObject *args) {
           ig_arena_strn(&t->arena, text, (size_t)n < sizeof text ? (size_t)n : 0);
     }
   }
-  Py_RETURN_NONE;
+  return PyBool_FromLong(counts);
 }
 
 // trace_items(n): a layer has returned n values, which a strict capture's first graph reads one by

@@ -44,9 +44,18 @@ IG_API ig_tensor *ig_capture_state(ig_ctx *c, ig_state_kind kind, const char *na
 IG_API ig_tensor *ig_capture_alias(ig_ctx *c, ig_state_kind kind, const char *name,
                                    ig_tensor *value);
 IG_API void ig_capture_name(ig_ctx *c, ig_state_kind kind, const char *name, ig_tensor *value);
+// One more placeholder of a tensor under a name that it has already; see ig_capture_arrange_state.
+IG_API ig_tensor *ig_capture_again(ig_ctx *c, ig_state_kind kind, const char *name,
+                                   ig_tensor *value);
 // The order of the state in the program, when all of it is declared; placeholders stay where they
 // are. Names that are not given come last.
 IG_API void ig_capture_order_state(ig_ctx *c, const char *const *names, size_t n);
+// The state as the program read it, when all calls are recorded: what ig_capture_state and its kin
+// gave comes first and in this order; other state that no call reads is no input of the program.
+// groups: NULL, or what is the same number for placeholders of the same tensor, of which the last is
+// read instead of the others.
+IG_API void ig_capture_arrange_state(ig_ctx *c, ig_tensor *const *state, const size_t *groups,
+                                     size_t n);
 static inline ig_tensor *ig_capture_param(ig_ctx *c, const char *name, ig_tensor *value) {
   return ig_capture_state(c, IG_STATE_PARAMETER, name, value);
 }

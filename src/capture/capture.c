@@ -128,6 +128,10 @@ ig_tensor *ig_capture_alias(ig_ctx *c, ig_state_kind kind, const char *name, ig_
   return push_state(c, kind, name, value);
 }
 
+ig_tensor *ig_capture_again(ig_ctx *c, ig_state_kind kind, const char *name, ig_tensor *value) {
+  return is_open(c) && value ? push_state(c, kind, name, value) : NULL;
+}
+
 static ig_state *by_names(ig_ctx *c, const ig_map *at, const char *const *names, size_t n) {
   const ig_graph *g = c->capture;
   ig_state *sorted = ig_scope_push(c, g->state.n * sizeof *sorted + 1);
@@ -163,6 +167,66 @@ void ig_capture_order_state(ig_ctx *c, const char *const *names, size_t n) {
   if (!sorted) (void)ig_fail(c, IG_NOMEM, "out of memory");
   ig_map_free(&at);
   ig_scope_close(c, s);
+}
+
+// The placeholders of the state by their tensors, which stand for later nodes once they are written.
+static bool list_state(ig_ctx *c, ig_table *at) {
+  for (ig_node *n = c->capture->first; n; n = n->next) {
+    if (!ig_node_is_placeholder(n) || n->role == IG_INPUT_USER) continue;
+    ig_table_slot *slot = ig_table_put(at, n->val.tensor);
+    if (!slot) return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
+    slot->value = n;
+  }
+  return true;
+}
+
+static ig_node *placeholder_of(const ig_table *at, const ig_tensor *t) {
+  const ig_table_slot *slot = t ? ig_table_find(at, t) : NULL;
+  return slot ? slot->value : NULL;
+}
+
+// Readers of a tensor that has several placeholders read the last of them.
+static bool read_last(ig_ctx *c, const ig_table *at, ig_tensor *const *state, const size_t *groups,
+                      size_t n) {
+  ig_table last = ig_table_make(c->alloc);
+  bool ok = true;
+  for (size_t i = n; ok && i-- > 0;) {
+    ig_node *p = placeholder_of(at, state[i]);
+    ig_table_slot *slot = p ? ig_table_put(&last, (const void *)(uintptr_t)groups[i]) : NULL;
+    ok = slot || !p || ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
+    if (slot && !slot->value) slot->value = p;
+    if (slot && slot->value != p) ok = ig_graph_replace(c, c->capture, p, slot->value);
+  }
+  ig_table_free(&last);
+  return ok;
+}
+
+static void arrange(ig_graph *g, const ig_table *at, ig_tensor *const *state, size_t n) {
+  ig_node *rest = g->first;
+  for (size_t i = 0; i < n; i++) {
+    ig_node *p = placeholder_of(at, state[i]);
+    if (!p || p->arranged) continue;
+    p->arranged = true;
+    for (size_t k = 0; k < IG_META_KEY_COUNT; k++) p->meta[k] = NULL;
+    if (p == rest) {
+      rest = rest->next;
+    } else {
+      ig_graph_move(g, p, rest);
+    }
+  }
+  for (ig_node *p = rest, *next = NULL; p && ig_node_is_placeholder(p); p = next) {
+    next = p->next;
+    if (p->role != IG_INPUT_USER && !p->first_use && !p->arranged) ig_graph_erase(g, p);
+  }
+}
+
+void ig_capture_arrange_state(ig_ctx *c, ig_tensor *const *state, const size_t *groups, size_t n) {
+  if (!is_open(c)) return;
+  ig_table at = ig_table_make(c->alloc);
+  if (list_state(c, &at) && (!groups || read_last(c, &at, state, groups, n))) {
+    arrange(c->capture, &at, state, n);
+  }
+  ig_table_free(&at);
 }
 
 void ig_capture_name(ig_ctx *c, ig_state_kind kind, const char *name, ig_tensor *value) {

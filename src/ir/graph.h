@@ -62,6 +62,7 @@ struct ig_node {
   bool effect;         // writes to an operand: never dead
   bool bare;           // OUTPUT: args[0] is returned as it is; otherwise a tuple of args
   bool erased;         // no longer in the graph
+  bool arranged;       // a placeholder whose place was told
   bool given;          // CALLEE_OP: an example told the results, no rule did (op/draft.h)
   const char *name;
   // "aten.add.Tensor", "_operator.getitem", path of HOP and HOST, attribute path, method, name of a

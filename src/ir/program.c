@@ -162,20 +162,34 @@ static const char *declared_name(ig_graph *g, const ig_tensor *t) {
   return name;
 }
 
-// Some numbers may be taken since an earlier pass.
-static const char *invent_name(ig_ctx *c, ig_graph *g, ig_tensor *t, size_t *number) {
-  char name[64];
-  const char *path = name + 2;
+// The path of the innermost module that a node stands in: "key,path,class;key,path,class" ends with it.
+static const char *module_path(const ig_node *n, size_t *length) {
+  const char *stack = n->meta[IG_META_NN_MODULE_STACK];
+  const char *last = stack ? strrchr(stack, ';') : NULL;
+  const char *path = last ? strchr(last, ',') : NULL;
+  *length = path ? strcspn(++path, ",") : 0;
+  return path;
+}
+
+// A literal is called by its number, below the module that made it. Some numbers may be taken since an
+// earlier pass.
+static const char *invent_name(ig_ctx *c, ig_graph *g, const ig_node *n, size_t *number) {
+  char name[256];
+  char text[256];
+  size_t length = 0;
+  const char *module = module_path(n, &length);
   do {
-    (void)snprintf(name, sizeof name, "c_lifted_tensor_%zu", (*number)++);
-  } while (ig_map_find(&g->names, name));
-  ig_state s = {IG_STATE_CONSTANT, ig_graph_keep_text(c, g, path), t, false};
+    int dot = length > 0 && length < sizeof name / 2;
+    (void)snprintf(name, sizeof name, "%.*s%.*slifted_tensor_%zu", dot ? (int)length : 0,
+                   dot ? module : "", dot, ".", (*number)++);
+  } while (ig_map_find(&g->names, ig_name_of_path("c_", name, text, sizeof text)));
+  ig_state s = {IG_STATE_CONSTANT, ig_graph_keep_text(c, g, name), n->constant, false};
   if (!s.name) return NULL;
   if (!ig_vec_push(g->alloc, &g->state, s)) {
     (void)no_memory(c);
     return NULL;
   }
-  (void)ig_tensor_retain(t);
+  (void)ig_tensor_retain(n->constant);
   return s.name;
 }
 
@@ -188,7 +202,7 @@ bool ig_graph_lift_constants(ig_ctx *c, ig_graph *g) {
     if (n->kind != IG_NODE_ATTR || !n->constant) continue;
     const char *path = declared_name(g, n->constant);
     n->persistent = path && g->strict;  // a strict capture has it as a buffer until here
-    if (!path) path = invent_name(c, g, n->constant, &count);
+    if (!path) path = invent_name(c, g, n, &count);
     char name[256];
     n->kind = IG_NODE_PLACEHOLDER;
     g->placeholders++;

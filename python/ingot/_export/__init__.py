@@ -56,7 +56,7 @@ def _read_where_used(module: Any) -> None:
         kind = "_param_constant" if isinstance(value, nn.Parameter) else "_tensor_constant"
         name = f"{kind}{counts[kind]}"
         counts[kind] += 1
-        if not re.fullmatch(r"lifted_tensor_\d+", target):
+        if not re.fullmatch(r"(?:\w+_)?lifted_tensor_\d+", target):
             return name, target
         delattr(module, target)  # a literal has no name but its number
         module.register_buffer(name, value, persistent=False)

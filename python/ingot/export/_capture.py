@@ -119,7 +119,7 @@ class _Run:
         fakes = _declare_inputs(inputs, shapes, strict)
         _C.capture_inputs_done()
         args, kwargs = pytree.tree_unflatten(fakes, self.in_spec)
-        stack = ModuleStack(self.state.modules, self.options)
+        stack = ModuleStack(self.state.modules, self.options, self.state)
         with stack:
             result = self.mod(*args, **kwargs)
         self.shown = self.state.names_of(stack.shown())
@@ -131,7 +131,10 @@ class _Run:
         _C.capture_solve(**solving)
         self.calls = stack.calls
         # what signatures name are outputs until the program is done
-        program = _C.capture_end([*outputs, *(leaf for call in self.calls for leaf in call.values())], mutations)
+        kept = [*outputs, *(leaf for call in self.calls for leaf in call.values())]
+        if strict:
+            self.state.arrange(kept, self.options.training)
+        program = _C.capture_end(kept, mutations)
         if strict:
             program.name_sources()
         return program

@@ -21,6 +21,14 @@ def class_name(cls: type) -> str:
     return f"{module}.{cls.__qualname__}"
 
 
+_CONTAINERS = (nn.Sequential, nn.ModuleList, nn.ModuleDict, nn.ParameterList, nn.ParameterDict)
+
+
+def is_layer(module: nn.Module) -> bool:
+    """Whether a strict capture takes the call for one function: a layer of PyTorch, no container."""
+    return type(module).__module__.startswith("ingot.nn.") and not isinstance(module, _CONTAINERS)
+
+
 _NUMBERS = (_C.SymInt, _C.SymFloat, _C.SymBool)
 
 
@@ -50,8 +58,10 @@ class ModuleStack:
     """While it is entered, calls of `modules`, a hierarchy under all its names, keep the engine's nn_module_stack up to
     date. Modules that are not in the hierarchy (made while the program runs) belong to whoever calls them."""
 
-    def __init__(self, modules: Iterable[tuple[str, nn.Module]], options: Any) -> None:
+    def __init__(self, modules: Iterable[tuple[str, nn.Module]], options: Any, state: Any = None) -> None:
         self._strict = options.strict
+        self._state = state  # told what a strict capture reads: state.read(...), state.call(layer)
+        self._opaque = False  # inside a call that counts as one function
         self._allow_rnn = options.allow_rnn
         self._names: dict[int, list[str]] = {}
         for path, module in modules:
@@ -70,15 +80,19 @@ class ModuleStack:
         """What the modules of several names are called, by the name that their state is kept under."""
         return {self._names[at][-1]: first for at, first in self._first.items()}
 
-    def _loaded(self, module: nn.Module, name: str, child: Any) -> None:
-        names = self._names.get(id(child), ())
-        if len(names) < 2:
-            return
-        above = self._place(module)
-        path = f"{above}.{name}" if above else name
-        if path in names:
-            self._read.setdefault(id(child), []).append(path)
-            self._first.setdefault(id(child), path)
+    def _loaded(self, module: nn.Module, name: str, member: Any, kind: str) -> Any:
+        if kind != "_modules":
+            if self._opaque or member is None or id(module) not in self._names:
+                return member
+            return self._state.read(module, kind, name, member, self._place(module))
+        names = self._names.get(id(member), ())
+        if self._shared and len(names) > 1:
+            above = self._place(module)
+            path = f"{above}.{name}" if above else name
+            if path in names:
+                self._read.setdefault(id(member), []).append(path)
+                self._first.setdefault(id(member), path)
+        return member
 
     def _place(self, module: nn.Module) -> str:
         """The path that a module is used under at the moment."""
@@ -110,11 +124,6 @@ class ModuleStack:
             text = self._texts[key] = f"{above};{entry}" if above else entry
         return text
 
-    def _is_layer(self, module: nn.Module) -> bool:
-        """Whether a strict capture takes the call for one function: a layer of PyTorch, no container."""
-        containers = (nn.Sequential, nn.ModuleList, nn.ModuleDict, nn.ParameterList, nn.ParameterDict)
-        return type(module).__module__.startswith("ingot.nn.") and not isinstance(module, containers)
-
     def __call__(self, module: nn.Module, call: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
         path = self._path(module)
         if path is None:
@@ -125,9 +134,12 @@ class ModuleStack:
         shown = self._first.setdefault(id(module), path) if self._shared and len(self._names[id(module)]) > 1 else path
         # what is inside a layer belongs to the layer
         text = above if self._in_layer else self._text(above, path, shown, module)
-        layer = self._strict and not self._in_layer and self._is_layer(module)
+        layer = self._strict and not self._in_layer and is_layer(module)
         if layer:
-            _C.trace_layer("l__self___" + shown.replace(".", "_").lower(), type(module).__name__)
+            name = "l__self___" + shown.replace(".", "_").lower()
+            self._opaque = _C.trace_layer(name, type(module).__name__)
+            if self._opaque:
+                self._state.call(module)
             self._in_layer = True
         self._stack.append((path, text, id(module)))
         _C.trace_module(text)
@@ -151,7 +163,7 @@ class ModuleStack:
             _C.trace_module(above or None)
             if layer:
                 _C.trace_layer(None)
-                self._in_layer = False
+                self._in_layer = self._opaque = False
                 if isinstance(result, (tuple, list)):
                     _C.trace_items(_items(result))
 
@@ -165,7 +177,7 @@ class ModuleStack:
         self._before = (
             set_call_observer(self),
             set_assign_observer(self._assigned if self._strict else None),
-            set_load_observer(self._loaded if self._shared else None),
+            set_load_observer(self._loaded if self._strict and self._state is not None else None),
         )
 
     def __exit__(self, *unused: Any) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 from ingot import _C, nn
 from ingot._C import Tensor
+from ingot.export._modules import is_layer
 
 _OWN = frozenset(nn.Module().__dict__) - {"training"}
 CONTAINED = "self___"  # begins the names of tensors that a strict capture found inside of containers
@@ -155,12 +156,18 @@ class State:
         self.buffers = [(m, k, t) for _, m in modules for k, t in m._buffers.items() if t is not None]
         self.parameters = [(m, k, t) for _, m in modules for k, t in m._parameters.items()]
         self._fakes: dict[tuple[int, str], Tensor] = {}  # by the place that holds it
+        self._real: dict[tuple[int, str], tuple[str, Tensor]] = {}  # the name and the tensor of the place
+        # What a strict capture read: tensors by themselves (placeholder, its name, the name that was read, kind) and
+        # layers that were called.
+        self._direct: dict[int, tuple[Tensor, str, str, str]] = {}
+        self._layers: dict[int, nn.Module] = {}
 
     def declare(self, strict: bool, training: bool) -> None:
         """Tells the open capture about all tensors of the module, and puts fake ones in their places.
 
         A module of several names has a placeholder for each of them, the last one in use; in a strict capture that one
         alone. Two modules that share a tensor have a placeholder each; a program for training reads the last of them.
+        A strict capture has one placeholder for all modules that are no layers; see arrange() for what becomes of it.
         """
         for slots in ("_parameters", "_buffers"):
             found: list[tuple[str, str, dict, str, Tensor]] = []
@@ -173,18 +180,21 @@ class State:
                     if tensor is not None:
                         kind = "temporary" if key in passing else "parameter" if slots == "_parameters" else "buffer"
                         found.append((kind, f"{path}.{key}" if path else key, members, key, tensor))
-            last = {(id(members), key): name for _, name, members, key, _ in found} if strict else {}
+            owners = self._owners(found) if strict else {}
             for kind, name, members, key, tensor in found:
-                own = not strict or last[id(members), key] == name
+                own = not strict or owners[id(members), key] == name
                 fake = _C.capture_state(kind, name, tensor, "alias" if own else "name")
                 if own:
                     _copy_attributes(tensor, fake)
                     self._fakes[id(members), key] = fake
-            latest = {id(tensor): self._fakes[id(members), key] for _, _, members, key, tensor in found}
+                    self._real[id(members), key] = name, tensor
+            latest = {id(tensor): self._fakes[place] for _, _, members, key, tensor in found
+                      if (place := (id(members), key)) in self._fakes}  # fmt: skip
             for _, _, members, key, tensor in found:
-                if training:
-                    self._fakes[id(members), key] = latest[id(tensor)]
-                members[key] = self._fakes[id(members), key]
+                place = id(members), key
+                if (training and not strict) or place not in self._fakes:
+                    self._fakes[place] = latest[id(tensor)]
+                members[key] = self._fakes[place]
         _C.capture_state_order([  # as module.state_dict() goes
             f"{path}.{key}" if path else key for path, module in self.modules
             for members in (module._parameters, module._buffers) for key in members
@@ -201,6 +211,53 @@ class State:
                     for text, tensor in _tensors(value, full):
                         _C.capture_state("constant", _source_name(text), tensor, "name")
 
+    def _owners(self, found: list[tuple[str, str, dict, str, Tensor]]) -> dict[tuple[int, str], str]:
+        """For every place of a strict capture the name that has its placeholder."""
+        layers = {id(m.__dict__[slots]) for _, m in self.modules if is_layer(m) for slots in ("_parameters", "_buffers")}
+        last = {(id(members), key): name for _, name, members, key, _ in found}
+        free = {id(t): last[id(members), key] for _, _, members, key, t in found if id(members) not in layers}
+        return {
+            (id(members), key): last[id(members), key] if id(members) in layers else free[id(tensor)]
+            for _, _, members, key, tensor in found
+        }
+
+    def read(self, module: nn.Module, kind: str, key: str, value: Tensor, place: str) -> Tensor:
+        """A strict capture reads a parameter or buffer outside of layers: the placeholder that stands for it."""
+        slot = id(module.__dict__[kind]), key
+        if self._fakes.get(slot) is not value:
+            return value  # assigned meanwhile
+        name, tensor = self._real.get(slot) or next(r for s, r in self._real.items() if self._fakes[s] is value)
+        known = self._direct.get(id(tensor))
+        if known is None:
+            own = value
+            if kind == "_parameters" and is_layer(module):  # the layer keeps the one that it has
+                again = _C.capture_state("parameter", name, tensor, "again")
+                if again is not None:
+                    own = again
+                    _copy_attributes(tensor, own)
+            known = self._direct[id(tensor)] = own, name, f"{place}.{key}" if place else key, kind
+        return known[0]
+
+    def call(self, layer: nn.Module) -> None:
+        """A strict capture calls a layer, whose state belongs to the program from then on."""
+        self._layers[id(layer)] = layer
+
+    def arrange(self, kept: list[Any], training: bool) -> None:
+        """The inputs of a strict capture: what was read by itself, then the layers', each in the order of reading;
+        parameters first. The rest is no input. A program for training reads the last placeholder of a tensor."""
+        order: list[tuple[Any, int]] = []  # (placeholder, what is the same for the same tensor)
+        for kind in ("_parameters", "_buffers"):
+            order += [(fake, at) for at, (fake, _, _, slots) in self._direct.items() if slots == kind]
+            for layer in self._layers.values():
+                for _, module in layer.named_modules(remove_duplicate=False):
+                    slots = [(id(module.__dict__[kind]), key) for key in module.__dict__[kind]]
+                    order += [(self._fakes[s], id(self._real[s][1])) for s in slots if s in self._real]
+        written = {id(tensor) for tensor, _ in self.assigned_buffers()}
+        order += [(self._fakes[s], id(t)) for s, (_, t) in self._real.items() if id(t) in written]
+        order += [(value, id(value)) for value in kept]
+        groups = [at for _, at in order] if training else None
+        _C.capture_arrange_state([value for value, _ in order], groups)
+
     def names_of(self, shown: dict[str, str]) -> dict[str, str]:
         """For the state of modules of several names: its name -> what it is shown as."""
         out = {}
@@ -208,6 +265,7 @@ class State:
             if path in shown and shown[path] != path:
                 for key in (*module._parameters, *module._buffers):
                     out[f"{path}.{key}"] = f"{shown[path]}.{key}"
+        out.update({name: read for _, name, read, _ in self._direct.values() if name != read})
         return out
 
     def tensors(self) -> Iterator[Tensor]:

@@ -105,12 +105,13 @@ def set_assign_observer(observer: Callable | None) -> Callable | None:
     return before
 
 
-# Told which module an attribute gave, while programs are captured.
+# Told which member an attribute gives, while programs are captured.
 _load_observer: Callable | None = None
 
 
 def set_load_observer(observer: Callable | None) -> Callable | None:
-    """observer(module, name, child) whenever child is read as an attribute of module; returns the earlier one."""
+    """observer(module, name, member, kind) whenever a parameter, buffer or module is read as an attribute; what it
+    returns is the attribute. Returns the earlier one."""
     global _load_observer
     before, _load_observer = _load_observer, observer
     return before
@@ -364,9 +365,7 @@ class Module:
             members = state.get(kind)
             if members is not None and name in members:
                 value = members[name]
-                if _load_observer is not None and kind == "_modules":
-                    _load_observer(self, name, value)
-                return value
+                return value if _load_observer is None else _load_observer(self, name, value, kind)
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def _forget(self, name: str, *kinds: str) -> None:
