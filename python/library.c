@@ -11,6 +11,7 @@
 static const char *const kind_names[] = {
     [IG_IMPL_KERNEL] = "kernel",
     [IG_IMPL_FAKE] = "fake",
+    [IG_IMPL_ABSENT] = "absent",
     [IG_IMPL_COMPOSITE] = "composite",
     [IG_IMPL_AUTOGRAD] = "autograd",
 };

@@ -153,6 +153,18 @@ static int64_t numel(PyObject *o) {
   return ig_tensor_numel(py_tensor_of(o));
 }
 
+// Tells a branch on a tensor from one on a number that was read off it.
+static void mark_branch(void) {
+  PyObject *type = NULL;
+  PyObject *value = NULL;
+  PyObject *trace = NULL;
+  if (!PyErr_ExceptionMatches(py.guard_error)) return;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  if (value && PyObject_SetAttrString(value, "_on_tensor", Py_True) != 0) PyErr_Clear();
+  PyErr_Restore(type, value, trace);
+}
+
 static int nb_bool(PyObject *o) {
   int64_t n = numel(o);
   if (n != 1) {
@@ -162,6 +174,7 @@ static int nb_bool(PyObject *o) {
   }
   PyObject *item = py_tensor_item(py_ctx(), py_tensor_of(o));
   int yes = item ? PyObject_IsTrue(item) : -1;
+  if (item && yes < 0) mark_branch();
   Py_XDECREF(item);
   return yes;
 }

@@ -21,6 +21,7 @@ typedef enum ig_impl_kind {
   IG_IMPL_FAKE,       // results without elements, from operands without elements
   IG_IMPL_COMPOSITE,  // in terms of other operators: its decomposition, gradient and shape rule
   IG_IMPL_AUTOGRAD,   // called instead when a gradient is wanted; calls the operator again without
+  IG_IMPL_ABSENT,     // called where a fake one is wanted and absent: says so in its own words
   IG_IMPL_COUNT
 } ig_impl_kind;
 

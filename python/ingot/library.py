@@ -470,12 +470,19 @@ class CustomOpDef:
         self._opoverload = _C.library_define(f"{self._qualname}{schema}", tags)
         self._has_autograd = False
         _C.library_impl(self._opoverload, "autograd", self._no_formula)
+        _C.library_impl(self._opoverload, "absent", self._no_fake)
 
     def __repr__(self) -> str:
         return f"<CustomOpDef({self._qualname})>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._opoverload(*args, **kwargs)
+
+    def _no_fake(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(
+            f"There was no fake impl registered for {self}. This is necessary for torch.compile/export/fx tracing to "
+            f"work. Please use `{self._init_fn.__name__}.register_fake` to add an fake impl."
+        )
 
     def _no_formula(self, *args: Any, **kwargs: Any) -> Any:
         def refuse(ctx: Any, *grads: Any) -> None:

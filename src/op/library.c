@@ -333,7 +333,9 @@ void ig_library_run(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *
   ig_impl_kind kind = fake ? IG_IMPL_FAKE : IG_IMPL_KERNEL;
   if (!ig_library_has(op, kind)) {
     if (ig_library_call(c, op, IG_IMPL_COMPOSITE, args, outs)) return;
-    if (!fake || !ig_draft_invent(c, op, args, outs)) missing(c, op, fake);
+    if (fake && ig_draft_invent(c, op, args, outs)) return;
+    if (fake && ig_library_call(c, op, IG_IMPL_ABSENT, args, outs)) return;
+    if (c->status == IG_OK) missing(c, op, fake);
     return;
   }
   bool no_grad = c->no_grad;

@@ -49,7 +49,7 @@ class UserError(Unsupported):
         if isinstance(error_type, str):  # raised by the engine: a text alone
             error_type, msg = UserErrorType.CONSTRAINT_VIOLATION, error_type
         if case_name is not None:
-            sep = "\n" if "\n" in msg else " "
+            sep = " " if msg.endswith(".") else "\n"
             where = f"https://pytorch.org/docs/main/generated/exportdb/index.html#{case_name.replace('_', '-')}"
             msg += f"{sep}For more information about this error, see: {where}"
         super().__init__(msg)

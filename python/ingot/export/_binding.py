@@ -93,15 +93,15 @@ def _name(path: tuple, below: tuple, named: bool) -> str:
     return re.sub(r"[^a-zA-Z0-9]", "_", "_".join(words)).lower()
 
 
-def bind(found: list[Piece]) -> list[Input]:
-    """The leaves of (args, kwargs) in order."""
+def bind(found: list[Piece], strict: bool = True) -> list[Input]:
+    """The leaves of (args, kwargs) in order. A strict capture names those of **kwargs by their keys alone."""
     out: list[Input] = []
     for path, value, flat in found:
         keyword = flat.startswith("L['args'][1]")
         head = f"L[{path[0]!r}]" + "".join(f"[{key!r}]" for key in path[1:])
         for keys, places, leaf in _walk(value, (), ()):
             tail = "".join(map(str, keys))
-            name = _name(path, keys, not (keyword and len(path) > 1))
+            name = _name(path, keys, not (strict and keyword and len(path) > 1))
             out.append(Input(leaf, name, path + places, head + tail, flat + tail))
     return out
 

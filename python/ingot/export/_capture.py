@@ -71,9 +71,16 @@ def _declare_inputs(inputs: list[Input], shapes: dict[tuple, Any], strict: bool)
     return fakes
 
 
-def _outputs(result: Any) -> tuple[list[Any], Any]:
+def _outputs(result: Any, strict: bool) -> tuple[list[Any], Any]:
     leaves, spec = pytree.tree_flatten(result)
     for leaf in leaves:
+        if not isinstance(leaf, _PLAIN) and not strict:
+            raise RuntimeError(
+                f"Found {type(leaf)} in output, which is not a known type. If this type holds tensors, you need to "
+                "register a pytree for it. See https://github.com/pytorch/functorch/issues/475 for a brief explanation "
+                "why. If you don't need to register a pytree, please leave a comment explaining your use case and "
+                "we'll make this more ergonomic to deal with"
+            )
         if not isinstance(leaf, _PLAIN):
             raise exc.UserError(
                 exc.UserErrorType.INVALID_OUTPUT,
@@ -124,7 +131,7 @@ class _Run:
             result = self.mod(*args, **kwargs)
         self.shown = self.state.names_of(stack.shown())
         refuse_assigned(self.state.assigned_attributes())
-        outputs, self.out_spec = _outputs(result)
+        outputs, self.out_spec = _outputs(result, strict)
         mutations = self.state.assigned_buffers()
         if not strict:
             _C.capture_ask_outputs(outputs)
@@ -141,7 +148,7 @@ class _Run:
 
     def program(self, shapes: Any) -> Any:
         entries = read_shapes(self.mod, self.args, self.kwargs, shapes)
-        inputs = bind(self.pieces)
+        inputs = bind(self.pieces, self.options.strict)
         _check_inputs(inputs, self.options.strict)
         if isinstance(self.mod, ProgramModule):
             self.mod.check_inputs(self.args, self.kwargs)

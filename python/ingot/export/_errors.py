@@ -18,6 +18,12 @@ _INSIDE = (
     "take a look at torch._check OR torch._check_is_size APIs.  "
 )
 
+_BRANCH = (
+    "Dynamic control flow is not supported at the moment. Please use functorch.experimental.control_flow.cond to "
+    "explicitly capture the control flow. For more information about this error, see: "
+    "https://pytorch.org/docs/main/generated/exportdb/index.html#cond-operands"
+)
+
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _LOGS = 'Set TORCH_LOGS="+dynamo" and TORCHDYNAMO_VERBOSE=1 for more information'
 
@@ -108,6 +114,8 @@ def strict_error(error: BaseException) -> Exception | None:
         return TorchRuntimeError(from_user_code(failed, _user_stack(error)))
     if isinstance(error, Exception) and _is_raised_by_program(error):
         return Unsupported(from_user_code("Observed exception", _user_stack(error)))
+    if isinstance(error, GuardOnDataDependentSymNode) and getattr(error, "_on_tensor", False):
+        return UserError(UserErrorType.DYNAMIC_CONTROL_FLOW, from_user_code(_BRANCH, _user_stack(error)))
     if isinstance(error, GuardOnDataDependentSymNode):
         inside = "\n\nWhile calling " in str(error)  # a question that an operator asked, not the program itself
         advice = _INSIDE if inside else "Consider annotating your code using torch._check*(). "

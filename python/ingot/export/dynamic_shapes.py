@@ -130,6 +130,8 @@ class Dim:
         """How PyTorch, whose dims are classes of the module that makes them, shows it."""
         import inspect  # seldom needed
 
+        if self._derived():
+            return f"<class 'torch.export.dynamic_shapes.{self.__name__}'>"
         module = inspect.getmodule(self._made_in)
         return f"<class '{module.__name__ if module else '__main__'}.{self.__name__}'>"
 
@@ -158,6 +160,17 @@ class Dim:
 def dims(*names: str, min: int | None = None, max: int | None = None) -> tuple[Dim, ...]:
     """Several Dims of the same bounds."""
     return tuple(Dim(name, min=min, max=max) for name in names)
+
+
+def _shown(shape: Any) -> str:
+    """A shape as PyTorch shows it: dims are classes there."""
+    if isinstance(shape, dict):
+        return "{" + ", ".join(f"{k!r}: {_shown(v)}" for k, v in shape.items()) + "}"
+    if isinstance(shape, list):
+        return "[" + ", ".join(map(_shown, shape)) + "]"
+    if type(shape) is tuple:
+        return "(" + ", ".join(map(_shown, shape)) + ("," if len(shape) == 1 else "") + ")"
+    return shape._as_class() if isinstance(shape, Dim) else repr(shape)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -336,7 +349,7 @@ class _Reader:
     def __init__(self) -> None:
         self._seen: dict[str, Dim] = {}
 
-    def _entry(self, dim: Any, where: str) -> Any:
+    def _entry(self, dim: Any, which: str, shape: Any, at: str) -> Any:
         if dim is None or type(dim) is int:
             return dim
         if isinstance(dim, _Hint):
@@ -344,7 +357,8 @@ class _Reader:
         if not isinstance(dim, Dim):
             raise UserError(
                 UserErrorType.INVALID_INPUT,
-                f"Unexpected dimension {where} (expected None, {_WANTED}, but got {dim} instead)",
+                f"Unexpected dimension {which} in input tensor shape {_shown(shape)} specified at `{at}` (expected "
+                f"None, {_WANTED}, but got {dim} instead)",
                 case_name="dynamic_shapes_validation",
             )
         root = dim.root
@@ -381,7 +395,7 @@ class _Reader:
             if shape is not None:
                 raise UserError(
                     UserErrorType.INVALID_INPUT,
-                    f"Cannot associate shape {shape} specified at `{at}` to non-tensor type {type(leaf)} at "
+                    f"Cannot associate shape {_shown(shape)} specified at `{at}` to non-tensor type {type(leaf)} at "
                     f"`inputs{_where(path)}` (expected None)",
                     case_name="dynamic_shapes_validation",
                 )
@@ -391,26 +405,25 @@ class _Reader:
         entries: list[Any] = [None] * leaf.dim()
         if isinstance(shape, dict):
             for i, dim in shape.items():
-                what = f"mapped to index {i} in input tensor shape {shape} specified at `{at}`"
-                entry = self._entry(dim, what)
+                entry = self._entry(dim, f"mapped to index {i}", shape, at)
                 self._check_index(leaf, i, at)
                 entries[i] = entry
         elif isinstance(shape, (tuple, list)):
             for i, dim in enumerate(shape):
-                entry = self._entry(dim, f"#{i} in input tensor shape {shape} specified at `{at}`")
+                entry = self._entry(dim, f"#{i}", shape, at)
                 self._check_index(leaf, i, at)
                 entries[i] = entry
             if len(shape) < leaf.dim():
                 raise UserError(
                     UserErrorType.INVALID_INPUT,
                     f"Expected a dimension for each of the {leaf.dim()} dimensions of `inputs{_where(path)}`, but the "
-                    f"shape {shape} specified at `{at}` has {len(shape)}",
+                    f"shape {_shown(shape)} specified at `{at}` has {len(shape)}",
                     case_name="dynamic_shapes_validation",
                 )
         else:
             raise UserError(
                 UserErrorType.INVALID_INPUT,
-                f"Unexpected input tensor shape {shape} specified at `{at}` (expected either a list/tuple of "
+                f"Unexpected input tensor shape {_shown(shape)} specified at `{at}` (expected either a list/tuple of "
                 f"dimensions, or a dict mapping indices to dimensions, where each dimension is {_WANTED})",
                 case_name="dynamic_shapes_validation",
             )

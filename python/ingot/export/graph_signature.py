@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 __all__ = [
@@ -115,11 +116,13 @@ class ExportGraphSignature:
     def _targets(self, kind: InputKind) -> tuple[str, ...]:
         return tuple(s.target for s in self.input_specs if s.kind is kind and s.target is not None)
 
-    def _by_name(self, kind: InputKind) -> dict[str, str]:
-        return {s.arg.name: s.target for s in self.input_specs if s.kind is kind and s.target is not None}
+    def _by_name(self, kind: InputKind) -> Mapping[str, str]:
+        specs = (s for s in self.input_specs if s.kind is kind and s.target is not None)
+        return MappingProxyType({s.arg.name: s.target for s in specs})
 
-    def _outputs(self, *kinds: OutputKind) -> dict[str, str]:
-        return {s.arg.name: s.target for s in self.output_specs if s.kind in kinds and s.target is not None}
+    def _outputs(self, *kinds: OutputKind) -> Mapping[str, str]:
+        specs = (s for s in self.output_specs if s.kind in kinds and s.target is not None)
+        return MappingProxyType({s.arg.name: s.target for s in specs})
 
     @property
     def parameters(self) -> tuple[str, ...]:
