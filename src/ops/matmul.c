@@ -369,7 +369,8 @@ static ig_tensor *linear_decompose(ig_ctx *c, const ig_value *args) {
     ig_tensor *out = ig_matmul(c, x, w);
     return bias ? ig_add_tensor(c, out, bias) : out;
   }
-  if (x->ndim == 2 || !bias) {
+  // Rows that do not lie one after the other are multiplied as they are.
+  if (x->ndim == 2 || !bias || !ig_tensor_is_contiguous(c, x)) {
     ig_tensor *wt = ig_t(c, w);
     if (x->ndim == 2 && bias) return ig_addmm(c, bias, x, wt);
     ig_tensor *out = ig_matmul(c, x, wt);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "op/formula.h"
+#include "op/record.h"
 #include "op/refuse.h"
 #include "op/shape.h"
 
@@ -216,11 +217,20 @@ static void view_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta
                "dimension spans across two contiguous subspaces). Use .reshape(...) instead.");
 }
 
+// A capture computes the sizes before it copies.
+static void record_sizes(ig_ctx *c, const ig_meta *m) {
+  for (int d = 0; c->capture && d < m->ndim; d++) {
+    ig_value v = ig_of_int(m->size[d]);
+    if (m->size[d].expr && m->size[d].expr->kind != IG_EXPR_SYMBOL) (void)ig_record_number(c, &v);
+  }
+}
+
 static ig_tensor *reshape_to(ig_ctx *c, ig_tensor *self, ig_value shape) {
   ig_meta m;
   ig_meta_init(&m, self->dtype, self->device);
   if (!infer_sizes(c, self, &shape, &m)) return NULL;
   if (restride(c, self, &m)) return ig_view(c, self, shape);
+  record_sizes(c, &m);
   ig_tensor *dense = ig_clone_with(c, self, ig_of_memory_format(IG_CONTIGUOUS));
   return ig__unsafe_view(c, dense, ig_of_ints(m.size, (size_t)m.ndim));
 }

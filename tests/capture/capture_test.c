@@ -183,6 +183,34 @@ static void order_of_state(void **state) {
   ig_program_free(p);
 }
 
+// Placeholders in the order of reading; what nobody reads goes, and of several the last is read.
+static void arranged_state(void **state) {
+  (void)state;
+  ig_tensor *w = filled(1, 2, 0, 2);
+  ig_tensor *b = filled(1, 2, 0, 1);
+  ig_tensor *unread = filled(1, 2, 0, 3);
+  assert_int_equal(ig_capture_begin(c), IG_OK);
+  ig_tensor *first = ig_capture_param(c, "w", w);
+  (void)ig_capture_param(c, "unread", unread);
+  ig_tensor *buffer = ig_capture_buffer(c, "b", b);
+  ig_tensor *x = ig_capture_input(c, "x", IG_F32, (ig_int[]){ig_const(2)}, 1);
+  ig_tensor *y = ig_add_tensor(c, ig_add_tensor(c, x, first), buffer);
+  ig_tensor *again = ig_capture_again(c, IG_STATE_PARAMETER, "w", w);
+  y = ig_mul_tensor(c, y, again);
+  ig_capture_arrange_state(c, (ig_tensor *[]){buffer, first, again, NULL, x},
+                           (const size_t[]){0, 1, 1, 2, 3}, 5);
+  ig_program *p = end(y);
+  prints(ig_program_code(c, p),
+         "\n\n\ndef forward(self, b_b, p_w, p_w_1, x):\n"
+         "    add = torch.ops.aten.add.Tensor(x, p_w_1);  x = None\n"
+         "    add_1 = torch.ops.aten.add.Tensor(add, b_b);  add = b_b = None\n"
+         "    mul = torch.ops.aten.mul.Tensor(add_1, p_w_1);  add_1 = p_w_1 = None\n"
+         "    return (mul,)\n    ");
+  const ig_weight *found = NULL;
+  assert_int_equal(ig_program_state(p, &found), 3);  // the state is all of it
+  ig_program_free(p);
+}
+
 // Real tensors that nobody declared become inputs; user inputs keep their names.
 static void constants_and_names(void **state) {
   (void)state;
@@ -438,6 +466,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(results_and_defaults, setup, teardown),
       cmocka_unit_test_setup_teardown(constants_and_names, setup, teardown),
       cmocka_unit_test_setup_teardown(order_of_state, setup, teardown),
+      cmocka_unit_test_setup_teardown(arranged_state, setup, teardown),
       cmocka_unit_test_setup_teardown(operand_returned, setup, teardown),
       cmocka_unit_test_setup_teardown(decomposed, setup, teardown),
       cmocka_unit_test_setup_teardown(joint, setup, teardown),

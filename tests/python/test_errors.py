@@ -107,3 +107,58 @@ def test_no_edit_is_suggested_where_none_helps():
     with pytest.raises(RuntimeError) as caught:
         torch.export.export(Net(), (torch.zeros(7, 7, 7, 7, 7),), strict=False)
     assert not caught.value.issues[0]["fix"]
+
+
+def test_a_custom_operator_without_a_fake_rule_says_how_to_add_one():
+    @torch.library.custom_op("errors_test::blind", mutates_args=())
+    def blind(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    class M(torch.nn.Module):
+        def forward(self, x):
+            return torch.ops.errors_test.blind(x)
+
+    text = r"no fake impl registered for <CustomOpDef\(errors_test::blind\)>.*use `blind.register_fake` to add"
+    with pytest.raises(RuntimeError, match=text):
+        torch.export.export(M(), (torch.ones(2),), strict=False)
+    blind.register_fake(torch.empty_like)
+    assert torch.export.export(M(), (torch.ones(2),)).module()(torch.ones(2)).tolist() == [2.0, 2.0]
+
+
+def test_a_strict_capture_refuses_to_branch_on_a_tensor_but_words_numbers_otherwise():
+    class Branch(torch.nn.Module):
+        def forward(self, x):
+            return x + 1 if x.sum() > 0 else x
+
+    class Number(torch.nn.Module):
+        def forward(self, x):
+            return x + 1 if x.sum().item() > 0 else x
+
+    with pytest.raises(torch._dynamo.exc.UserError, match="Dynamic control flow is not supported(.|\n)*else x"):
+        torch.export.export(Branch(), (torch.ones(2),), strict=True)
+    with pytest.raises(torch._dynamo.exc.UserError, match="Could not guard on data-dependent expression"):
+        torch.export.export(Number(), (torch.ones(2),), strict=True)
+
+
+def test_shapes_are_shown_with_their_dims_as_classes():
+    class M(torch.nn.Module):
+        def forward(self, x, k):
+            return x * k
+
+    shapes = {"x": None, "k": {0: torch.export.Dim("side_b")}}
+    with pytest.raises(torch._dynamo.exc.UserError, match=r"shape \{0: <class '.*side_b'>\} specified at `dynamic_sh"):
+        torch.export.export(M(), (torch.ones(3), 2), dynamic_shapes=shapes)
+
+
+def test_an_unknown_output_is_refused_by_both_captures():
+    class Thing:
+        pass
+
+    class M(torch.nn.Module):
+        def forward(self, x):
+            return Thing()
+
+    with pytest.raises(RuntimeError, match="Found .*Thing'> in output, which is not a known type"):
+        torch.export.export(M(), (torch.ones(2),), strict=False)
+    with pytest.raises(torch._dynamo.exc.UserError, match="one of the outputs with type `.*Thing'>` is not supported"):
+        torch.export.export(M(), (torch.ones(2),), strict=True)

@@ -279,3 +279,79 @@ def test_products_of_sizes_are_multiplied_out():
     ep = torch.export.export(Flat(), (torch.ones(5), torch.ones(7)), dynamic_shapes=dims, strict=False)
     values = [n.meta["val"] for n in ep.graph.output_node().args[0]]
     assert [str(tuple(v.shape)) for v in values] == ["(s0**2 + 2*s0,)", "(s1, s0 + 1)", "(s0*s1 + s0 + s1 + 1,)"]
+
+
+# ---- the inputs of a strict capture ----
+
+
+class _Read(nn.Module):
+    """State that is read by itself, by a layer, by both, under two names, inside of a branch, and never."""
+
+    def __init__(self):
+        super().__init__()
+        self.never = nn.Parameter(torch.ones(2))
+        self.late = nn.Parameter(torch.ones(2))
+        self.soon = nn.Parameter(torch.ones(2))
+        self.other = self.soon
+        self.fc = nn.Linear(2, 2)
+        self.idle = nn.Linear(2, 2)
+        self.register_buffer("last", torch.zeros(2))
+        self.register_buffer("first", torch.zeros(2), persistent=False)
+
+    def forward(self, x):
+        self.first.copy_(x.sum(0))
+        y = self.fc(x) * self.soon + self.other + self.last
+        y = torch.cond(y.sum() > 0, lambda v: v * self.late, lambda v: v - self.late, (y,))
+        return y + self.fc.weight.sum() + self.first
+
+
+def _targets(ep):
+    return [(s.arg.name, s.target) for s in ep.graph_signature.input_specs if s.target]
+
+
+def test_inputs_of_a_strict_capture_are_what_it_read():
+    model, x = _Read(), torch.randn(3, 2)
+    expected = [
+        ("p_soon", "other"), ("p_late", "late"), ("p_fc_weight", "fc.weight"),
+        ("p_fc_weight_1", "fc.weight"), ("p_fc_bias", "fc.bias"), ("b_first", "first"), ("b_last", "last"),
+    ]  # fmt: skip
+    ep = torch.export.export(model, (x,), strict=True)
+    assert _targets(ep) == expected
+    linear, total = (next(n for n in ep.graph.nodes if n.target is op) for op in
+                     (torch.ops.aten.linear.default, torch.ops.aten.sum.default))  # fmt: skip
+    assert linear.args[1].name == "p_fc_weight_1"
+    assert [n.args[0].name for n in ep.graph.nodes if n.target is total.target][-1] == "p_fc_weight"
+    assert set(ep.state_dict) == set(dict(model.named_parameters(remove_duplicate=False))) | {"last"}
+    torch.testing.assert_close(ep.module()(x), model(x))
+    assert len(_targets(torch.export.export(model, (x,), strict=False))) == 10
+
+
+def test_a_program_for_training_reads_the_last_placeholder():
+    model, x = _Read(), torch.randn(3, 2)
+    ep = torch.export.export_for_training(model, (x,), strict=True)
+    assert ("p_fc_weight", "fc.weight") in _targets(ep)
+    read = {a.name: len(a.users) for a in ep.graph.find_nodes(op="placeholder")}
+    assert read["p_fc_weight"] == 0
+    assert read["p_fc_weight_1"] == 2
+    torch.testing.assert_close(ep.module()(x), model(x))
+
+
+def test_literals_are_named_below_their_module():
+    class Leaf(nn.Module):
+        def forward(self, x):
+            return x * torch.tensor([2.0, 3.0])
+
+    class Top(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.leaf = Leaf()
+
+        def forward(self, x):
+            return self.leaf(x) + torch.tensor(1.0)
+
+    for strict in (True, False):
+        ep = torch.export.export(Top(), (torch.ones(2),), strict=strict)
+        assert _targets(ep) == [
+            ("c_leaf_lifted_tensor_0", "leaf.lifted_tensor_0"), ("c_lifted_tensor_1", "lifted_tensor_1"),
+        ]  # fmt: skip
+        assert torch.export.unflatten(ep)(torch.ones(2)).tolist() == [3.0, 4.0]

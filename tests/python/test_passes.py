@@ -60,8 +60,8 @@ def test_buffers_come_before_inputs_in_the_outputs():
     _, program = capture(fn, (torch.ones(2), torch.ones(2)), a=torch.ones(2), b=torch.zeros(3, 2))
     kinds = [(kind, target) for kind, _, target, *_ in program.functionalize().output_specs]
     assert kinds == [
+        ("BUFFER_MUTATION", "b"),  # in the order of reading
         ("BUFFER_MUTATION", "a"),
-        ("BUFFER_MUTATION", "b"),
         ("USER_INPUT_MUTATION", "inputs_1"),
         ("USER_OUTPUT", None),
     ]
