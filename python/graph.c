@@ -137,9 +137,9 @@ static PyObject *capture_input(PyObject *module, PyObject *args) {
 }
 
 // capture_state(kind, name, tensor, how="state"): kinds "parameter", "buffer", "temporary",
-// "constant"; how: "state", "alias", "name" or "again", see ig_capture_state and its kin. The answer
-// is the fake tensor, of the same class as the tensor; None for a name, and again inside of the body
-// of a higher-order operator.
+// "constant"; how: "state", "alias", "name" or "again", see ig_capture_state and its kin. The
+// answer is the fake tensor, of the same class as the tensor; None for a name, and again inside of
+// the body of a higher-order operator.
 static PyObject *capture_state(PyObject *module, PyObject *args) {
   (void)module;
   static const char *const kinds[] = {"parameter", "buffer", "temporary", "constant"};
@@ -199,7 +199,8 @@ static PyObject *capture_arrange_state(PyObject *module, PyObject *args) {
   (void)module;
   PyObject *tensors = NULL;
   PyObject *given = NULL;
-  if (!PyArg_ParseTuple(args, "O!O:capture_arrange_state", &PyList_Type, &tensors, &given)) return NULL;
+  if (!PyArg_ParseTuple(args, "O!O:capture_arrange_state", &PyList_Type, &tensors, &given))
+    return NULL;
   size_t n = (size_t)PyList_GET_SIZE(tensors);
   bool grouped = PyList_Check(given) && PyList_GET_SIZE(given) == (Py_ssize_t)n;
   ig_ctx *c = py_ctx();

@@ -9,11 +9,8 @@
 #include "py.h"
 
 static const char *const kind_names[] = {
-    [IG_IMPL_KERNEL] = "kernel",
-    [IG_IMPL_FAKE] = "fake",
-    [IG_IMPL_ABSENT] = "absent",
-    [IG_IMPL_COMPOSITE] = "composite",
-    [IG_IMPL_AUTOGRAD] = "autograd",
+    [IG_IMPL_KERNEL] = "kernel",       [IG_IMPL_FAKE] = "fake",         [IG_IMPL_ABSENT] = "absent",
+    [IG_IMPL_COMPOSITE] = "composite", [IG_IMPL_AUTOGRAD] = "autograd",
 };
 
 // ---- calling a Python function ----

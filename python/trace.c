@@ -740,7 +740,8 @@ static PyObject *trace_layer(PyObject *module, PyObject *args) {
   const char *cls = NULL;
   if (!PyArg_ParseTuple(args, "z|z:trace_layer", &base, &cls)) return NULL;
   py_trace *t = py_ctx()->locate_user;
-  bool counts = t && t->strict && !t->in->outer;  // inside a higher-order operator only functions do
+  bool counts =
+      t && t->strict && !t->in->outer;  // inside a higher-order operator only functions do
   if (counts) {
     char unique[176];
     char text[320];

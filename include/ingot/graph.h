@@ -52,8 +52,8 @@ IG_API ig_tensor *ig_capture_again(ig_ctx *c, ig_state_kind kind, const char *na
 IG_API void ig_capture_order_state(ig_ctx *c, const char *const *names, size_t n);
 // The state as the program read it, when all calls are recorded: what ig_capture_state and its kin
 // gave comes first and in this order; other state that no call reads is no input of the program.
-// groups: NULL, or what is the same number for placeholders of the same tensor, of which the last is
-// read instead of the others.
+// groups: NULL, or what is the same number for placeholders of the same tensor, of which the last
+// is read instead of the others.
 IG_API void ig_capture_arrange_state(ig_ctx *c, ig_tensor *const *state, const size_t *groups,
                                      size_t n);
 static inline ig_tensor *ig_capture_param(ig_ctx *c, const char *name, ig_tensor *value) {

@@ -169,7 +169,8 @@ void ig_capture_order_state(ig_ctx *c, const char *const *names, size_t n) {
   ig_scope_close(c, s);
 }
 
-// The placeholders of the state by their tensors, which stand for later nodes once they are written.
+// The placeholders of the state by their tensors, which stand for later nodes once they are
+// written.
 static bool list_state(ig_ctx *c, ig_table *at) {
   for (ig_node *n = c->capture->first; n; n = n->next) {
     if (!ig_node_is_placeholder(n) || n->role == IG_INPUT_USER) continue;

@@ -162,7 +162,8 @@ static const char *declared_name(ig_graph *g, const ig_tensor *t) {
   return name;
 }
 
-// The path of the innermost module that a node stands in: "key,path,class;key,path,class" ends with it.
+// The path of the innermost module that a node stands in: "key,path,class;key,path,class" ends with
+// it.
 static const char *module_path(const ig_node *n, size_t *length) {
   const char *stack = n->meta[IG_META_NN_MODULE_STACK];
   const char *last = stack ? strrchr(stack, ';') : NULL;
@@ -171,8 +172,8 @@ static const char *module_path(const ig_node *n, size_t *length) {
   return path;
 }
 
-// A literal is called by its number, below the module that made it. Some numbers may be taken since an
-// earlier pass.
+// A literal is called by its number, below the module that made it. Some numbers may be taken since
+// an earlier pass.
 static const char *invent_name(ig_ctx *c, ig_graph *g, const ig_node *n, size_t *number) {
   char name[256];
   char text[256];

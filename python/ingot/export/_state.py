@@ -213,7 +213,7 @@ class State:
 
     def _owners(self, found: list[tuple[str, str, dict, str, Tensor]]) -> dict[tuple[int, str], str]:
         """For every place of a strict capture the name that has its placeholder."""
-        layers = {id(m.__dict__[slots]) for _, m in self.modules if is_layer(m) for slots in ("_parameters", "_buffers")}
+        layers = {id(m.__dict__[s]) for _, m in self.modules if is_layer(m) for s in ("_parameters", "_buffers")}
         last = {(id(members), key): name for _, name, members, key, _ in found}
         free = {id(t): last[id(members), key] for _, _, members, key, t in found if id(members) not in layers}
         return {
