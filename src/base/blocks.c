@@ -95,7 +95,7 @@ void *ig_block_new(ig_alloc a, size_t size) {
   void *p = find_kept(size);
   if (!p) p = fresh(size);
   if (!p) {
-    ig_blocks_release();
+    ig_memory_release();
     p = fresh(size);
   }
   return p;
@@ -128,7 +128,7 @@ size_t ig_blocks_kept(void) {
   return bytes;
 }
 
-void ig_blocks_release(void) {
+void ig_memory_release(void) {
   if (!take_list()) return;
   while (kept.n > 0) {
     free(kept.at[kept.n - 1].at);
@@ -138,5 +138,5 @@ void ig_blocks_release(void) {
 }
 
 __attribute__((destructor)) static void release_last(void) {
-  ig_blocks_release();
+  ig_memory_release();
 }

@@ -17,7 +17,6 @@ enum {
 void *ig_block_new(ig_alloc a, size_t size);  // NULL when out of memory.
 void ig_block_free(ig_alloc a, void *p, size_t size);
 
-size_t ig_blocks_kept(void);   // bytes that are kept now
-void ig_blocks_release(void);  // gives them back to the system
+size_t ig_blocks_kept(void);  // Bytes that are kept now; ig_memory_release gives them back.
 
 #endif

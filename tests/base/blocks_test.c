@@ -31,7 +31,7 @@ static void test_used_again(void **state) {
   // A little less is as good, up to the next step.
   const size_t sizes[] = {IG_BLOCKS_LEAST + 9, 100000, MB, 3 * MB + 9, 16 * MB + 128};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-    ig_blocks_release();
+    ig_memory_release();
     assert_int_equal(ig_blocks_kept(), 0);
     char *p = ig_block_new(a, sizes[i]);
     assert_non_null(p);
@@ -47,7 +47,7 @@ static void test_used_again(void **state) {
     ig_block_free(a, other, sizes[i]);
     ig_block_free(a, q, sizes[i] - 8);
   }
-  ig_blocks_release();
+  ig_memory_release();
   assert_int_equal(ig_blocks_kept(), 0);
 }
 
@@ -55,7 +55,7 @@ static void test_limits(void **state) {
   (void)state;
   ig_alloc a = ig_alloc_libc();
   void *at[80];
-  ig_blocks_release();
+  ig_memory_release();
   for (size_t size = IG_BLOCKS_LEAST - 1; size < 64 * (size_t)MB; size *= 8) {
     for (size_t i = 0; i < 80; i++) assert_non_null(at[i] = ig_block_new(a, size));
     for (size_t i = 0; i < 80; i++) ig_block_free(a, at[i], size);
@@ -64,12 +64,12 @@ static void test_limits(void **state) {
   }
   ig_block_free(a, NULL, MB);
   assert_null(ig_block_new(a, SIZE_MAX / 2));
-  ig_blocks_release();
+  ig_memory_release();
 }
 
 static void test_foreign(void **state) {
   (void)state;
-  ig_blocks_release();
+  ig_memory_release();
   test_heap heap = {.fail_at = 2};
   ig_alloc a = {test_heap_fn, &heap};
   void *p = ig_block_new(a, MB);
@@ -107,7 +107,7 @@ static void test_threads(void **state) {
     pthread_join(threads[i], &wrong);
     assert_null(wrong);
   }
-  ig_blocks_release();
+  ig_memory_release();
 }
 
 int main(void) {
