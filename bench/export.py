@@ -5,7 +5,7 @@
 
 MODELS_FILE has MODELS = {name: maker of (module, args)} and chain(n), a net of n small operators. Each model is
 exported in a process of its own, once without counting (PyTorch also imports what it needs then), and then several
-times, of which the best one counts.
+times, of which the best one counts: a machine that is shared runs at half its speed for tenths of seconds.
 Of chains, the time per node is what matters; `extra` is the memory that the export added to the process at its peak.
 """
 
@@ -39,9 +39,9 @@ def peak() -> float:
 
 
 def best(call: Callable[[], Any]) -> float:
-    """The least time of up to seven calls, as many as fit into four seconds."""
+    """The least time of the calls of a second, of five at least unless they take longer than four seconds."""
     times: list[float] = []
-    while len(times) < 7 and sum(times) < 4.0:
+    while sum(times) < (1.0 if len(times) >= 5 else 4.0):
         start = time.perf_counter()
         call()
         times.append(time.perf_counter() - start)
