@@ -4,6 +4,8 @@
 // steps.
 #include <string.h>
 
+#include "base/cpu.h"
+#include "base/threads.h"
 #include "kernels/gemm.h"
 #include "kernels/lstm.h"
 #include "op/formula.h"
@@ -183,6 +185,31 @@ static bool fused_applies(const network *n, const ig_tensor *gates, const state 
          shapes_fit(n, gates, s, w);
 }
 
+// sum [batch, width] = gates + bias.
+static void start_sums(int64_t batch, int64_t width, const float *gates, const float *bias,
+                       float *sum) {
+  for (int64_t b = 0; b < batch; b++, gates += width, sum += width)
+    for (int64_t i = 0; i < width; i++) sum[i] = gates[i] + (bias ? bias[i] : 0);
+}
+
+// sum [batch, width] += h [batch, hidden] by whh [width, hidden], at step k. Weights that are larger
+// than the second cache are read forwards and backwards by turns, piece by piece: what was read last
+// is still there.
+static void add_products(int64_t k, int64_t batch, int64_t width, int64_t hidden, const float *h,
+                         const float *whh, float *sum) {
+  enum { PIECES = 8 };
+  size_t bytes = (size_t)(width * hidden) * sizeof *whh;
+  bool turns = batch == 1 && ig_threads_get() == 1 && bytes > ig_cpu_l2() / 4 * 3;
+  int64_t pieces = turns ? PIECES : 1;
+  for (int64_t p = 0; p < pieces; p++) {
+    int64_t at = k % 2 ? pieces - 1 - p : p;
+    int64_t from = width * at / pieces;
+    int64_t count = width * (at + 1) / pieces - from;
+    ig_gemm_f32(batch, count, hidden, 1, h, hidden, 1, whh + from * hidden, 1, hidden, 1,
+                sum + from, width);
+  }
+}
+
 // gates [time, batch, 4 hidden] hold the products of the inputs; out [time, batch, hidden].
 static state run_fused(const network *n, ig_tensor *gates, state s, const weights *w, bool reverse,
                        ig_tensor **out) {
@@ -204,8 +231,8 @@ static state run_fused(const network *n, ig_tensor *gates, state s, const weight
   for (int64_t k = 0; k < n->steps; k++) {
     int64_t t = reverse ? n->steps - 1 - k : k;
     const float *x = (const float *)ig_tensor_data(gates) + t * batch * width;
-    for (int64_t i = 0; i < batch * width; i++) sum[i] = x[i] + (bias ? bias[i % width] : 0);
-    ig_gemm_f32(batch, width, hidden, 1, h, hidden, 1, whh, 1, hidden, 1, sum, width);
+    start_sums(batch, width, x, bias, sum);
+    add_products(k, batch, width, hidden, h, whh, sum);
     float *to = (float *)ig_tensor_data(*out) + t * batch * hidden;
     ig_lstm_cell_f32(batch, hidden, sum, ig_tensor_data(cell), to);
     h = to;
