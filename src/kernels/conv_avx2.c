@@ -97,6 +97,7 @@ const ig_conv_kernels ig_conv_kernels_avx2 = {
     .lanes = LANES,
     .vectors = VECS,
     .packed = packed,
+    .take = take,
     .direct = direct,
     .dots = dots,
     .pack = pack,

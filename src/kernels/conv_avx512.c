@@ -89,6 +89,7 @@ const ig_conv_kernels ig_conv_kernels_avx512 = {
     .lanes = LANES,
     .vectors = VECS,
     .packed = packed,
+    .take = take,
     .direct = direct,
     .dots = dots,
     .pack = pack,

@@ -79,6 +79,7 @@ typedef struct panel {
   int n;      // columns
   int vectors;
   bool in_place;
+  bool whole;     // packed: all vectors are full, and runs of neighbours
   int64_t base;   // in place: flat position of column 0
   int64_t pixel;  // packed: output position of column 0
   ig_conv_lanes lanes[4];
@@ -116,6 +117,11 @@ static int64_t flat_of(const job *j, int64_t pixel) {
 static ig_conv_pick pick_of(const job *j, int64_t pixel, int n) {
   ig_conv_pick q = {.count = n, .base = flat_of(j, pixel)};
   const int64_t width = j->c.out[2];
+  if (width - pixel % width >= n) {  // all in one row
+    for (int i = 0; i < 16; i++) q.index[i] = i < n ? i : n - 1;
+    q.span = n;
+    return q;
+  }
   const int32_t gap = (int32_t)(j->m.cols - width);  // from the end of a row to the next row
   int64_t left = width - pixel % width;              // pixels of this row
   int32_t at = 0;
@@ -177,7 +183,7 @@ static void set_masks(const job *j, panel *p) {
 }
 
 static void set_panel(const job *j, int64_t index, panel *p) {
-  p->dots = false;
+  p->dots = p->whole = false;
   int lanes = j->f->lanes;
   int width = lanes * j->f->vectors;
   int64_t at = index * width;
@@ -200,6 +206,9 @@ static void set_panel(const job *j, int64_t index, panel *p) {
     else
       p->pick[v] = pick_of(j, p->pixel + (int64_t)v * lanes, n);
   }
+  if (j->same || p->in_place || p->n < width) return;
+  p->whole = true;
+  for (int v = 0; v < p->vectors; v++) p->whole = p->whole && p->pick[v].span == lanes;
 }
 
 // ---- one task: an image and group, a depth, some panels, some output channels ----
@@ -213,6 +222,12 @@ typedef struct task {
   float *pack;  // [PACK]
 } task;
 
+// What the sums of a pass begin with; NULL: with what is there.
+static const float *start_of(const task *t, int64_t row, span k) {
+  static const float zeros[8];
+  return k.at > 0 ? NULL : t->bias ? t->bias + row : zeros;
+}
+
 // One tile of rows against one panel.
 static void run_tile(const job *j, const task *t, const panel *p, const float *packed, int64_t row,
                      span k) {
@@ -223,8 +238,7 @@ static void run_tile(const job *j, const task *t, const panel *p, const float *p
   int64_t ahead = j->far && line < width && p->pixel + 2 * width <= j->pixels ? width + line : 0;
   int64_t ldc = j->pixels * j->c.out[0];
   int m = min_int(t->rows - row, j->f->rows);
-  static const float zeros[8];
-  const float *start = k.at > 0 ? NULL : t->bias ? t->bias + row : zeros;
+  const float *start = start_of(t, row, k);
   const float *w = t->w + row * j->k + k.at;
   float *y = t->y + row * ldc;
   if (p->dots)
@@ -264,6 +278,17 @@ static void pack_panel(const job *j, const task *t, const panel *p, span k, floa
   }
 }
 
+// Packs a panel and does the first tile of rows, both at once where that is possible.
+static void open_panel(const job *j, const task *t, const panel *p, span k, float *to) {
+  if (p->whole && t->rows >= j->f->rows) {
+    j->f->take(k.n, t->w + k.at, j->k, t->image, j->off + k.at, p->pick, to, start_of(t, 0, k),
+               t->y + p->pixel, j->pixels * j->c.out[0]);
+    return;
+  }
+  pack_panel(j, t, p, k, to);
+  run_tile(j, t, p, to, 0, k);
+}
+
 // Panels one after the other, each packed into the same place, which stays in the first cache; or,
 // where all of them are small, rows one after the other, which writes longer runs of the output.
 // Small is half as much for vectors of half the size: their tiles read the panels twice as often.
@@ -279,13 +304,14 @@ static void run_pass(const job *j, const task *t, const panel *p, int panels, sp
   }
   if (size > (int64_t)PACK / 16 * j->f->lanes) {
     for (int i = 0; i < panels; i++) {
-      pack_panel(j, t, p + i, k, t->pack);
-      for (int64_t r = 0; r < t->rows; r += j->f->rows) run_tile(j, t, p + i, t->pack, r, k);
+      open_panel(j, t, p + i, k, t->pack);
+      for (int64_t r = j->f->rows; r < t->rows; r += j->f->rows)
+        run_tile(j, t, p + i, t->pack, r, k);
     }
     return;
   }
-  for (int i = 0; i < panels; i++) pack_panel(j, t, p + i, k, t->pack + at[i]);
-  for (int64_t r = 0; r < t->rows; r += j->f->rows)
+  for (int i = 0; i < panels; i++) open_panel(j, t, p + i, k, t->pack + at[i]);
+  for (int64_t r = j->f->rows; r < t->rows; r += j->f->rows)
     for (int i = 0; i < panels; i++) run_tile(j, t, p + i, t->pack + at[i], r, k);
 }
 
@@ -323,7 +349,7 @@ static void run_task(void *arg, int64_t id) {
   if (tail) {
     panel *p = &panels[count++];
     p->dots = true;
-    p->in_place = false;
+    p->in_place = p->whole = false;
     p->n = (int)(j->pixels - j->columns);
     p->pixel = j->columns;
     if (j->same) set_masks(j, p);

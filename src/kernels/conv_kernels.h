@@ -42,6 +42,10 @@ typedef struct ig_conv_kernels {
   // p, if not NULL: what will be packed next.
   void (*packed)(int m, int n, int64_t k, const float *a, int64_t lda, const float *b,
                  const float *init, float *c, int64_t ldc, const float *ahead, const int64_t *off);
+  // The same for all rows of a tile and a panel of whole vectors, each a run of neighbours: what is
+  // read from the image is kept as the packed panel.
+  void (*take)(int64_t k, const float *a, int64_t lda, const float *image, const int64_t *off,
+               const ig_conv_pick *pick, float *keep, const float *init, float *c, int64_t ldc);
   // The same with b[p] read in place at b + off[p], v vectors of flat positions; what is brought
   // closer is `ahead` elements from there, if not 0.
   void (*direct)(int m, int v, int64_t k, const float *a, int64_t lda, const float *b,

@@ -192,9 +192,9 @@ static void start_sums(int64_t batch, int64_t width, const float *gates, const f
     for (int64_t i = 0; i < width; i++) sum[i] = gates[i] + (bias ? bias[i] : 0);
 }
 
-// sum [batch, width] += h [batch, hidden] by whh [width, hidden], at step k. Weights that are larger
-// than the second cache are read forwards and backwards by turns, piece by piece: what was read last
-// is still there.
+// sum [batch, width] += h [batch, hidden] by whh [width, hidden], at step k. Weights that are
+// larger than the second cache are read forwards and backwards by turns, piece by piece: what was
+// read last is still there.
 static void add_products(int64_t k, int64_t batch, int64_t width, int64_t hidden, const float *h,
                          const float *whh, float *sum) {
   enum { PIECES = 8 };
