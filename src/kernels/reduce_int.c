@@ -23,7 +23,7 @@ enum { LANES = 32, BLOCK = 4096, WIDTH = IG_REDUCE_WIDTH, SLAB = 32, STACK = 48 
 #define FAST 0
 #define COLD __attribute__((cold))
 #define HOT IG_CLONES_NARROW
-#define WARM COLD
+#define WARM IG_CLONES_NARROW
 #define LOGIC IG_CLONES_NARROW
 #define NORM COLD
 #include "kernels/reduce_type.inc"
@@ -44,7 +44,7 @@ enum { LANES = 32, BLOCK = 4096, WIDTH = IG_REDUCE_WIDTH, SLAB = 32, STACK = 48 
 #define FAST 0
 #define COLD __attribute__((cold))
 #define HOT COLD
-#define WARM COLD
+#define WARM IG_CLONES_NARROW
 #define LOGIC COLD
 #define NORM COLD
 #include "kernels/reduce_type.inc"
@@ -65,7 +65,7 @@ enum { LANES = 32, BLOCK = 4096, WIDTH = IG_REDUCE_WIDTH, SLAB = 32, STACK = 48 
 #define FAST 0
 #define COLD __attribute__((cold))
 #define HOT COLD
-#define WARM COLD
+#define WARM IG_CLONES_NARROW
 #define LOGIC COLD
 #define NORM COLD
 #include "kernels/reduce_type.inc"
@@ -86,7 +86,7 @@ enum { LANES = 32, BLOCK = 4096, WIDTH = IG_REDUCE_WIDTH, SLAB = 32, STACK = 48 
 #define FAST 0
 #define COLD __attribute__((cold))
 #define HOT COLD
-#define WARM COLD
+#define WARM IG_CLONES_NARROW
 #define LOGIC COLD
 #define NORM COLD
 #include "kernels/reduce_type.inc"

@@ -33,6 +33,16 @@ ig_tensor *ig_value_tensor(const ig_value *v) {
   return v->kind == IG_KIND_TENSOR ? v->tensor : NULL;
 }
 
+bool ig_unwatched(const ig_ctx *c, const ig_value *args, size_t n) {
+  if (c->capture || c->fake || c->rewrite || c->observer || c->autocasts) return false;
+  for (size_t i = 0; i < n; i++) {
+    const ig_tensor *t = ig_value_tensor(&args[i]);
+    bool graded = t && t->requires_grad && !c->no_grad && !c->inference;
+    if (graded || (t && (ig_is_fake(t) || t->device.type != IG_DEVICE_CPU))) return false;
+  }
+  return true;
+}
+
 static ig_tensor *binary(ig_ctx *c, unsigned id, ig_tensor *x, const ig_value *v) {
   return x ? ig_call_id(c, id, (ig_value[]){ig_of_tensor(x), *v}, 2) : NULL;
 }

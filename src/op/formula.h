@@ -25,6 +25,10 @@ double ig_value_f64(const ig_value *v);         // of a number; symbolic: its hi
 bool ig_value_is(const ig_value *v, double x);  // a constant number equal to x
 ig_tensor *ig_value_tensor(const ig_value *v);  // the tensor or NULL
 
+// True where a formula may go a shorter way, because nobody looks at its steps: real tensors, no
+// gradient, no capture.
+bool ig_unwatched(const ig_ctx *c, const ig_value *args, size_t n);
+
 ig_value ig_sizes_of(const ig_tensor *t);  // borrowed from t; none for NULL
 ig_int ig_numel_of(ig_ctx *c, const ig_tensor *t);
 // Arithmetic on sizes that shows in programs the way it is written here.

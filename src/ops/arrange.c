@@ -278,6 +278,13 @@ static ig_tensor *roll_once(ig_ctx *c, ig_tensor *x, ig_int shift, int dim) {
   ig_int size = ig_sizes(x)[dim];
   if (ig_int_eq_i64(c, size, 0)) return x;
   ig_int start = ig_size_mod(c, ig_size_sub(c, size, shift), size);
+  ig_value self = ig_of_tensor(x);
+  if (ig_unwatched(c, &self, 1)) {  // two pieces that change places
+    ig_tensor *end = ig_narrow(c, x, ig_const(dim), start, ig_size_sub(c, size, start));
+    ig_tensor *head = ig_narrow(c, x, ig_const(dim), ig_const(0), start);
+    ig_value parts[] = {ig_of_tensor(end), ig_of_tensor(head)};
+    return ig_cat_with(c, ig_of_list(parts, 2), ig_const(dim));
+  }
   ig_size_show(c, start);
   ig_tensor *at = ig_arange_with(c, ig_of_int(size), ig_none(), ig_none(), ig_of_device(x->device),
                                  ig_of_bool(false));

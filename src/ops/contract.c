@@ -497,6 +497,16 @@ static ig_tensor *flat_rows(ig_ctx *c, ig_tensor *x) {
   ig_int sizes[] = {ig_const(-1), ig_sizes(x)[x->ndim - 1]};
   return ig_reshape(c, x, ig_of_ints(sizes, 2));
 }
+// sum over i, j of a[n, i] * w[o, i, j] * b[n, j], as products: over i for all o and j, then over j.
+static ig_tensor *bilinear_products(ig_ctx *c, ig_tensor *a, ig_tensor *w, ig_tensor *b) {
+  const ig_int *s = ig_sizes(w);
+  ig_int order[] = {ig_const(1), ig_const(0), ig_const(2)};
+  ig_int flat[] = {s[1], ig_size_mul(c, s[0], s[2])};
+  ig_int apart[] = {ig_const(-1), s[0], s[2]};
+  ig_tensor *t = ig_reshape(c, ig_permute(c, w, ig_of_ints(order, 3)), ig_of_ints(flat, 2));
+  t = ig_reshape(c, ig_mm(c, a, t), ig_of_ints(apart, 3));
+  return ig_squeeze_dim(c, ig_bmm(c, t, ig_unsqueeze(c, b, ig_const(2))), ig_const(2));
+}
 static ig_tensor *bilinear_decompose(ig_ctx *c, const ig_value *args) {
   ig_tensor *x = args[0].tensor;
   ig_tensor *y = args[1].tensor;
@@ -532,8 +542,11 @@ static ig_tensor *bilinear_decompose(ig_ctx *c, const ig_value *args) {
   ig_int e2[] = {ig_const(0)};
   ig_int e3[] = {ig_const(1), ig_const(2)};
   ig_int sum[] = {ig_const(2), ig_const(3)};
-  ig_tensor *out = ig__trilinear(c, a, w, b, ig_of_ints(e1, 2), ig_of_ints(e2, 1),
-                                 ig_of_ints(e3, 2), ig_of_ints(sum, 2));
+  bool plain = ig_unwatched(c, args, 3) && x->dtype == w->dtype && y->dtype == w->dtype &&
+               ig_dtype_is_float(w->dtype) && ig_tensor_numel(w) && ig_tensor_numel(x);
+  ig_tensor *out = plain ? bilinear_products(c, a, w, b)
+                         : ig__trilinear(c, a, w, b, ig_of_ints(e1, 2), ig_of_ints(e2, 1),
+                                         ig_of_ints(e3, 2), ig_of_ints(sum, 2));
   out = ig_reshape(c, out, ig_of_ints(sizes, (size_t)n));
   return args[3].kind == IG_KIND_TENSOR ? ig_add_tensor(c, out, args[3].tensor) : out;
 }
