@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The same elements in another arrangement, made of views and copies: movedim, adjoint, ravel,
-// reshape_as, the stack family, tile, roll, rot90, flip, meshgrid, splits along fixed dimensions.
+// reshape_as, the stack family, tile, roll, rot90, meshgrid, splits along fixed dimensions.
 #include <string.h>
 
 #include "op/formula.h"
@@ -163,64 +163,6 @@ static ig_tensor *tile_decompose(ig_ctx *c, const ig_value *args) {
   return ig_repeat(c, x, ig_of_ints(reps, (size_t)x->ndim));
 }
 
-static void flip_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
-  bool set[IG_MAX_DIM];
-  ig_dims_of(c, &args[1], args[0].tensor->ndim, false, set);
-  if (c->status == IG_OK) ig_shape_like(c, op, args, out);
-}
-static void reverse(char *to, const char *from, size_t n, size_t size) {
-  switch (size) {
-#define BACKWARDS(bytes)                                                                      \
-  case bytes:                                                                                 \
-    for (size_t i = 0; i < n; i++) memcpy(to + i * bytes, from + (n - 1 - i) * bytes, bytes); \
-    break;
-    BACKWARDS(1)
-    BACKWARDS(2)
-    BACKWARDS(4)
-    BACKWARDS(8)
-    BACKWARDS(16)
-#undef BACKWARDS
-    default:
-      break;
-  }
-}
-// Walks the rows of self backwards along the chosen dimensions, and each row if the last one is.
-static void flip_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  (void)op;
-  const ig_tensor *x = args[0].tensor;
-  ig_tensor *out = outs[0].tensor;
-  bool set[IG_MAX_DIM] = {false};
-  ig_dims_of(c, &args[1], x->ndim, false, set);
-  int last = x->ndim - 1;
-  size_t n = (size_t)ig_tensor_numel(x);
-  size_t size = ig_dtype_size(x->dtype);
-  size_t row = last >= 0 ? (size_t)ig_sizes(x)[last].value : 1;  // concrete: real sizes
-  ig_scope s = ig_scope_open(c);
-  const char *from = ig_dense_read(c, x, x->dtype);
-  char *to = ig_dense_room(c, n, x->dtype);
-  for (size_t i = 0; from && to && i < n; i += row) {
-    size_t rest = i / row;
-    size_t at = 0;
-    size_t step = row;
-    for (int d = last - 1; d >= 0; d--) {
-      size_t len = (size_t)ig_sizes(x)[d].value;
-      size_t k = rest % len;
-      rest /= len;
-      at += (set[d] ? len - 1 - k : k) * step;
-      step *= len;
-    }
-    if (last >= 0 && set[last]) {
-      reverse(to + i * size, from + at * size, row, size);
-    } else {
-      memcpy(to + i * size, from + at * size, row * size);
-    }
-  }
-  ig_dense_write(c, out, x->dtype, to);
-  ig_scope_close(c, s);
-}
-static void flip_vjp(ig_ctx *c, const ig_vjp *v) {
-  IG_GRAD(v, 0) = ig_flip(c, v->grad, v->args[1]);
-}
 static ig_tensor *fliplr_decompose(ig_ctx *c, const ig_value *args) {
   ig_int dim = ig_const(1);
   if (args[0].tensor->ndim < 2) {
@@ -653,14 +595,6 @@ IG_OP(tile) = {
     .schema = "aten::tile(Tensor self, SymInt[] dims) -> Tensor",
     .decompose = tile_decompose,
     .samples = "f32[2,3], [2] | f32[3], [2,2]",
-};
-IG_OP(flip) = {
-    .schema = "aten::flip(Tensor self, int[] dims) -> Tensor",
-    .shape = flip_shape,
-    .kernel = flip_kernel,
-    .vjp = flip_vjp,
-    .keep = "",
-    .samples = "f32[3,5], [1] | f32[2,3,4], [0,-1] | f32[4,2].T, [0] | i64[5], [0]",
 };
 IG_OP(fliplr) = {
     .schema = "aten::fliplr(Tensor self) -> Tensor",
