@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
+#include "base/mem.h"
 #include "op/formula.h"
 #include "op/shape.h"
 #include "ops/dense.h"
@@ -63,7 +64,7 @@ static void flip_dense(const ig_tensor *x, const bool *set, const char *from, ch
     if (last >= 0 && set[last])
       reverse(to + i * size, from + at * size, row, size);
     else
-      memcpy(to + i * size, from + at * size, row * size);
+      ig_mem_copy(to + i * size, from + at * size, row * size);
   }
 }
 

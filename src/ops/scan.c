@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Along one dimension: running sums, products and extrema; k-th values, medians, modes. Rows are
-// read dense, in double precision or in 64-bit integers.
+// read dense; sums and products of floats are kept in double precision.
 #include <math.h>
 #include <string.h>
 
+#include "base/cpu.h"
+#include "base/threads.h"
 #include "op/formula.h"
 #include "op/refuse.h"
 #include "op/shape.h"
@@ -56,28 +58,95 @@ static double log_add(double a, double b) {
   if (isinf(high) && high == low) return high;
   return high + log1p(exp(low - high));
 }
-static void scan_real(double *x, rows r, int how) {
+static void scan_logs(double *x, rows r) {
   for (int64_t k = 0; k < r.outer * r.inner; k++) {
     double *row = x + start(r, k);
-    double sum = how == PROD ? 1 : how == SUM ? 0 : -HUGE_VAL;
+    double sum = -HUGE_VAL;
     for (int64_t i = 0; i < r.n; i++) {
-      double v = row[i * r.inner];
-      sum = how == PROD ? sum * v : how == SUM ? sum + v : log_add(sum, v);
+      sum = log_add(sum, row[i * r.inner]);
       row[i * r.inner] = sum;
     }
   }
 }
-static void scan_whole(int64_t *x, rows r, int how) {
-  for (int64_t k = 0; k < r.outer * r.inner; k++) {
-    int64_t *row = x + start(r, k);
-    uint64_t sum = how == PROD;
-    for (int64_t i = 0; i < r.n; i++) {
-      uint64_t v = (uint64_t)row[i * r.inner];
-      sum = how == PROD ? sum * v : sum + v;
-      row[i * r.inner] = (int64_t)sum;
-    }
-  }
+
+// A row waits for itself from element to element, so two go side by side; rows that lie across go
+// in strips, which are vectors.
+enum { SIDE = 2, STRIP = 128, GRAIN = 1 << 15 };
+typedef struct scan_job {
+  const void *x;
+  void *o;
+  int64_t *at;  // cummax, cummin: where the extreme stands
+  rows r;
+  void (*run)(const struct scan_job *j, int64_t begin, int64_t end);
+} scan_job;
+
+// Pieces of a job: groups of SIDE rows, or strips.
+static int64_t strips_of(rows r) {
+  return (r.inner + STRIP - 1) / STRIP;
 }
+static int64_t pieces_of(rows r) {
+  return r.inner == 1 ? (r.outer + SIDE - 1) / SIDE : r.outer * strips_of(r);
+}
+typedef struct piece {
+  int64_t from;   // its first element
+  int64_t width;  // rows
+} piece;
+static piece piece_at(rows r, int64_t p) {
+  bool along = r.inner == 1;
+  int64_t k = along ? p * SIDE : p / strips_of(r);
+  int64_t strip = along ? 0 : p % strips_of(r) * STRIP;
+  int64_t rest = along ? r.outer - k : r.inner - strip;
+  int64_t most = along ? SIDE : STRIP;
+  return (piece){k * r.n * r.inner + strip, rest < most ? rest : most};
+}
+
+#define RUNNING(name, T, A, first, op)                                                 \
+  static inline void name##_along(const T *x, T *o, int64_t n, bool two) {             \
+    const T *y = two ? x + n : x;                                                      \
+    T *u = two ? o + n : o;                                                            \
+    A a = first;                                                                       \
+    A b = first;                                                                       \
+    for (int64_t i = 0; i < n; i++) {                                                  \
+      a = a op(A) x[i];                                                                \
+      b = b op(A) y[i];                                                                \
+      o[i] = (T)a;                                                                     \
+      u[i] = (T)b;                                                                     \
+    }                                                                                  \
+  }                                                                                    \
+  IG_CLONES_NARROW static void name##_strip(const T *x, T *o, rows r, int64_t width) { \
+    A sums[STRIP];                                                                     \
+    for (int64_t l = 0; l < width; l++) sums[l] = first;                               \
+    for (int64_t i = 0; i < r.n; i++, x += r.inner, o += r.inner)                      \
+      for (int64_t l = 0; l < width; l++) o[l] = (T)(sums[l] = sums[l] op(A) x[l]);    \
+  }                                                                                    \
+  static void name(const scan_job *j, int64_t begin, int64_t end) {                    \
+    for (int64_t p = begin; p < end; p++) {                                            \
+      const piece at = piece_at(j->r, p);                                              \
+      const T *x = (const T *)j->x + at.from;                                          \
+      T *o = (T *)j->o + at.from;                                                      \
+      if (j->r.inner == 1)                                                             \
+        name##_along(x, o, j->r.n, at.width > 1);                                      \
+      else                                                                             \
+        name##_strip(x, o, j->r, at.width);                                            \
+    }                                                                                  \
+  }
+RUNNING(sum_f32, float, double, 0, +)
+RUNNING(sum_f64, double, double, 0, +)
+RUNNING(sum_i64, uint64_t, uint64_t, 0, +)
+RUNNING(prod_f32, float, double, 1, *)
+RUNNING(prod_f64, double, double, 1, *)
+RUNNING(prod_i64, uint64_t, uint64_t, 1, *)
+
+static void run_pieces(void *arg, int64_t begin, int64_t end) {
+  const scan_job *j = arg;
+  j->run(j, begin, end);
+}
+static void run_scan(scan_job *j) {
+  const int64_t pieces = pieces_of(j->r);
+  const int64_t each = j->r.n * (j->r.inner == 1 ? SIDE : STRIP);
+  if (j->x && j->o) ig_parallel_for(pieces, GRAIN / (each + 1) + 1, run_pieces, j);
+}
+
 static ig_c128 log_add_complex(ig_c128 a, ig_c128 b) {
   double high = a.re > b.re ? a.re : b.re;
   if (isinf(high) && high < 0) return a.re > b.re ? a : b;
@@ -102,19 +171,50 @@ static void scan_complex(ig_c128 *x, rows r, int how) {
     }
   }
 }
+// Elements of a dense tensor of this dtype where they lie, else a copy; NULL after an error.
+static const void *read_as(ig_ctx *c, const ig_tensor *t, ig_dtype dtype) {
+  bool ready = t->dtype == dtype && ig_tensor_is_dense(t);
+  return ready ? ig_tensor_data(t) : ig_dense_read(c, t, dtype);
+}
+// Where results of a dtype go: into t itself if it is like that. write_as finishes.
+static void *room_as(ig_ctx *c, ig_tensor *t, ig_dtype dtype) {
+  bool ready = t->dtype == dtype && ig_tensor_is_dense(t);
+  return ready ? ig_tensor_data(t) : ig_dense_room(c, (size_t)ig_tensor_numel(t), dtype);
+}
+static void write_as(ig_ctx *c, ig_tensor *t, ig_dtype dtype, void *from) {
+  if (from != ig_tensor_data(t)) ig_dense_write(c, t, dtype, from);
+}
+// The dtype that rows of one are scanned in.
+static ig_dtype scanned_in(ig_dtype d) {
+  if (ig_dtype_is_complex(d)) return IG_C128;
+  if (!ig_dtype_is_float(d)) return IG_I64;
+  return d == IG_F64 ? IG_F64 : IG_F32;
+}
+
+static void scan_slow(ig_ctx *c, const ig_value *args, ig_tensor *out, rows r, int how) {
+  ig_dtype work = ig_dtype_is_complex(out->dtype) ? IG_C128 : IG_F64;
+  void *x = ig_dense_read(c, args[0].tensor, work);
+  if (x && work == IG_F64) scan_logs(x, r);
+  if (x && work == IG_C128) scan_complex(x, r, how);
+  ig_dense_write(c, out, work, x);
+}
 static void scan_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   ig_tensor *out = outs[0].tensor;
   rows r = rows_of(out, dim_arg(c, args, 1));
   int how = op->def->variant;
-  bool real = ig_dtype_is_float(out->dtype);
-  ig_dtype work = real ? IG_F64 : ig_dtype_is_complex(out->dtype) ? IG_C128 : IG_I64;
+  ig_dtype work = scanned_in(out->dtype);
+  if (ig_tensor_numel(out) == 0) return;
   ig_scope s = ig_scope_open(c);
-  void *x = ig_dense_read(c, args[0].tensor, work);
-  if (x && ig_tensor_numel(out)) {
-    if (work == IG_F64) scan_real(x, r, how);
-    if (work == IG_I64) scan_whole(x, r, how);
-    if (work == IG_C128) scan_complex(x, r, how);
-    ig_dense_write(c, out, work, x);
+  if (how == LOGSUMEXP || work == IG_C128) {
+    scan_slow(c, args, out, r, how);
+  } else {
+    scan_job j = {.x = read_as(c, args[0].tensor, work), .o = room_as(c, out, work), .r = r};
+    bool sums = how == SUM;
+    j.run = work == IG_F32   ? (sums ? sum_f32 : prod_f32)
+            : work == IG_F64 ? (sums ? sum_f64 : prod_f64)
+                             : (sums ? sum_i64 : prod_i64);
+    run_scan(&j);
+    write_as(c, out, work, j.o);
   }
   ig_scope_close(c, s);
 }
@@ -190,33 +290,62 @@ static void extremes_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_
   }
   out[1].dtype = IG_I64;
 }
+// The last of equals counts, and NaN above all.
+#define RUNNING_EXTREME(name, T, op)                                               \
+  static inline void name##_along(const T *x, T *o, int64_t *at, int64_t n) {      \
+    T best = x[0];                                                                 \
+    int64_t place = 0;                                                             \
+    for (int64_t i = 0; i < n; i++) {                                              \
+      if (x[i] op best || x[i] != x[i]) best = x[i], place = i;                    \
+      o[i] = best;                                                                 \
+      at[i] = place;                                                               \
+    }                                                                              \
+  }                                                                                \
+  IG_CLONES_NARROW static void name##_strip(const T *x, T *o, int64_t *at, rows r, \
+                                            int64_t width) {                       \
+    T best[STRIP];                                                                 \
+    int64_t place[STRIP];                                                          \
+    for (int64_t l = 0; l < width; l++) best[l] = x[l], place[l] = 0;              \
+    for (int64_t i = 0; i < r.n; i++, x += r.inner, o += r.inner, at += r.inner)   \
+      for (int64_t l = 0; l < width; l++) {                                        \
+        bool better = (x[l] op best[l]) | (x[l] != x[l]);                          \
+        o[l] = best[l] = better ? x[l] : best[l];                                  \
+        at[l] = place[l] = better ? i : place[l];                                  \
+      }                                                                            \
+  }                                                                                \
+  static void name(const scan_job *j, int64_t begin, int64_t end) {                \
+    for (int64_t p = begin; p < end; p++) {                                        \
+      const piece q = piece_at(j->r, p);                                           \
+      const T *x = (const T *)j->x + q.from;                                       \
+      T *o = (T *)j->o + q.from;                                                   \
+      int64_t *at = j->at + q.from;                                                \
+      if (j->r.inner != 1) name##_strip(x, o, at, j->r, q.width);                  \
+      for (int64_t k = 0; j->r.inner == 1 && k < q.width; k++)                     \
+        name##_along(x + k * j->r.n, o + k * j->r.n, at + k * j->r.n, j->r.n);     \
+    }                                                                              \
+  }
+RUNNING_EXTREME(most_f32, float, >=)
+RUNNING_EXTREME(most_f64, double, >=)
+RUNNING_EXTREME(most_i64, int64_t, >=)
+RUNNING_EXTREME(least_f32, float, <=)
+RUNNING_EXTREME(least_f64, double, <=)
+RUNNING_EXTREME(least_i64, int64_t, <=)
+
 static void extremes_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   const ig_tensor *x = args[0].tensor;
-  rows r = rows_of(x, dim_arg(c, args, 1));
-  size_t n = (size_t)ig_tensor_numel(x);
+  ig_dtype work = scanned_in(x->dtype);
   bool most = op->def->variant;
-  bool real = ig_dtype_is_float(x->dtype);
+  if (ig_tensor_numel(x) == 0) return;
   ig_scope s = ig_scope_open(c);
-  double *f = real ? ig_dense_read(c, x, IG_F64) : NULL;
-  int64_t *w = real ? NULL : ig_dense_read(c, x, IG_I64);
-  int64_t *at = ig_dense_room(c, n, IG_I64);
-  for (int64_t k = 0; at && n && k < r.outer * r.inner; k++) {
-    int64_t from = start(r, k);
-    int64_t best = 0;
-    for (int64_t i = 0; i < r.n; i++) {
-      int64_t p = from + i * r.inner;
-      int64_t q = from + best * r.inner;
-      bool better = real ? isnan(f[p]) || (!isnan(f[q]) && (most ? f[p] >= f[q] : f[p] <= f[q]))
-                         : (most ? w[p] >= w[q] : w[p] <= w[q]);
-      if (better) best = i;
-      at[p] = best;
-      if (real) f[p] = f[from + best * r.inner];
-      if (!real) w[p] = w[from + best * r.inner];
-    }
-  }
-  if (real) ig_dense_write(c, outs[0].tensor, IG_F64, f);
-  if (!real) ig_dense_write(c, outs[0].tensor, IG_I64, w);
-  ig_dense_write(c, outs[1].tensor, IG_I64, at);
+  scan_job j = {.x = read_as(c, x, work), .r = rows_of(x, dim_arg(c, args, 1))};
+  j.o = room_as(c, outs[0].tensor, work);
+  j.at = room_as(c, outs[1].tensor, IG_I64);
+  j.run = work == IG_F32   ? (most ? most_f32 : least_f32)
+          : work == IG_F64 ? (most ? most_f64 : least_f64)
+                           : (most ? most_i64 : least_i64);
+  if (j.at) run_scan(&j);
+  write_as(c, outs[0].tensor, work, j.o);
+  write_as(c, outs[1].tensor, IG_I64, j.at);
   ig_scope_close(c, s);
 }
 static void extremes_vjp(ig_ctx *c, const ig_vjp *v) {

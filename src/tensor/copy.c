@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/threads.h"
 #include "tensor/number.h"
 #include "tensor/transpose.h"
@@ -214,7 +215,7 @@ static void copy_row(void *user, char *const *at, const int64_t *stride, int64_t
   if (j->to != j->from) {
     convert_row(j, at[0], at[1], stride, n);
   } else if (stride[0] == j->to_size && stride[1] == j->from_size) {
-    memcpy(at[0], at[1], (size_t)(n * j->to_size));
+    ig_mem_copy(at[0], at[1], (size_t)(n * j->to_size));
   } else {
     move_strided(at[0], at[1], stride, n, j->to_size);
   }

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "base/cpu.h"
+#include "base/mem.h"
 #include "kernels/reduce_elem.h"
 
 static float f8_to_f32(uint8_t x, int mantissa, int bias) {
@@ -213,7 +214,7 @@ static convert_fn *const table[IG_DTYPE_COUNT][IG_DTYPE_COUNT] = {
 
 void ig_convert(void *dst, ig_dtype to, const void *src, ig_dtype from, size_t n) {
   if (to == from) {
-    if (n) memcpy(dst, src, n * ig_dtype_size(to));
+    if (n) ig_mem_copy(dst, src, n * ig_dtype_size(to));
     return;
   }
   convert_fn *fn = table[from][to];
