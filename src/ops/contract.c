@@ -497,7 +497,8 @@ static ig_tensor *flat_rows(ig_ctx *c, ig_tensor *x) {
   ig_int sizes[] = {ig_const(-1), ig_sizes(x)[x->ndim - 1]};
   return ig_reshape(c, x, ig_of_ints(sizes, 2));
 }
-// sum over i, j of a[n, i] * w[o, i, j] * b[n, j], as products: over i for all o and j, then over j.
+// sum over i, j of a[n, i] * w[o, i, j] * b[n, j], as products: over i for all o and j, then over
+// j.
 static ig_tensor *bilinear_products(ig_ctx *c, ig_tensor *a, ig_tensor *w, ig_tensor *b) {
   const ig_int *s = ig_sizes(w);
   ig_int order[] = {ig_const(1), ig_const(0), ig_const(2)};

@@ -345,9 +345,11 @@ static bool distance_by_product(const ig_ctx *c, const ig_value *args) {
   enum { FEW = 25 };
   const ig_tensor *a = args[0].tensor;
   const ig_tensor *b = args[1].tensor;
-  int64_t mode = args[3].kind == IG_KIND_INT ? args[3].i.value : 0;
+  int64_t mode = args[3].kind == IG_KIND_INT ? args[3].i.value : 0;  // concrete: a choice
   if (ig_value_f64(&args[2]) != 2 || mode == 2 || !ig_unwatched(c, args, 2)) return false;
-  return mode == 1 || ig_sizes(a)[a->ndim - 2].value > FEW || ig_sizes(b)[b->ndim - 2].value > FEW;
+  int64_t rows = ig_sizes(a)[a->ndim - 2].value;     // concrete: real sizes
+  int64_t columns = ig_sizes(b)[b->ndim - 2].value;  // concrete: real sizes
+  return mode == 1 || rows > FEW || columns > FEW;
 }
 static ig_tensor *with_squares(ig_ctx *c, ig_tensor *x, double factor, bool first) {
   ig_int last = ig_const(-1);
