@@ -21,6 +21,7 @@ typedef enum ig_scratch_slot {
   IG_SCRATCH_CONV_3,
   IG_SCRATCH_NORM,
   IG_SCRATCH_FFT,
+  IG_SCRATCH_SOFTMAX,
   IG_SCRATCH_SLOTS,
 } ig_scratch_slot;
 

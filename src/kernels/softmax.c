@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax family: one template per float type, cut into rows or column blocks for the pool.
+// Softmax family: one template per float type, cut into rows or column blocks for the pool. Half
+// types are widened a few slices at a time, done in float and rounded once.
 #include "kernels/softmax.h"
 
 #include "base/cpu.h"
 #include "base/threads.h"
+#include "kernels/scratch.h"
 #include "kernels/vmath.h"
-
-#define ROW_CLONES IG_CLONES  // also of half types, whose columns are compiled once
 
 enum { LANES = 32, WIDTH = 32, GRAIN = 8192 };
 enum { PLAIN, SAFE, LOGS };
@@ -21,47 +21,15 @@ typedef struct job {
 } job;
 
 #define TAG f32
-#define CLONES IG_CLONES
-#define T float
 #define A float
-#define LOAD(t) (t)
-#define STORE(v) (v)
 #define EXP ig_exp_neg_f32
 #define LOG ig_log_f32
-#define KEEP true
 #include "kernels/softmax_rows.inc"
 
 #define TAG f64
-#define CLONES IG_CLONES
-#define T double
 #define A double
-#define LOAD(t) (t)
-#define STORE(v) (v)
 #define EXP ig_exp_f64
 #define LOG ig_log_f64
-#define KEEP true
-#include "kernels/softmax_rows.inc"
-
-#define TAG f16
-#define CLONES
-#define T uint16_t
-#define A float
-#define LOAD(t) ig_f16_get(t)
-#define STORE(v) ig_f16_put(v)
-#define EXP ig_exp_neg_f32
-#define LOG ig_log_f32
-#define KEEP false
-#include "kernels/softmax_rows.inc"
-
-#define TAG bf16
-#define CLONES
-#define T uint16_t
-#define A float
-#define LOAD(t) ig_bf16_get(t)
-#define STORE(v) ig_bf16_put(v)
-#define EXP ig_exp_neg_f32
-#define LOG ig_log_f32
-#define KEEP false
 #include "kernels/softmax_rows.inc"
 
 typedef void kernel(const job *j, int64_t begin, int64_t end);
@@ -76,35 +44,126 @@ static void start(job *j, int64_t tasks, int64_t each) {
   ig_parallel_for(tasks, GRAIN / (each > 0 ? each : 1) + 1, run, j);
 }
 
-static void launch(job *j, kernel *const table[2]) {
+// ---- half types ----
+
+typedef struct halves {
+  ig_elem e;
+  job j;          // the float kernel's, over half types
+  int64_t group;  // outer slices at a time
+  bool sums;      // one result per column: logsumexp
+} halves;
+
+static float half_at(const halves *h, const void *p, int64_t i) {
+  uint16_t bits = ((const uint16_t *)p)[i];
+  return h->e == IG_ELEM_F16 ? ig_f16_get(bits) : ig_bf16_get(bits);
+}
+static void put_half(const halves *h, int64_t i, float v) {
+  ((uint16_t *)h->j.y)[i] = h->e == IG_ELEM_F16 ? ig_f16_put(v) : ig_bf16_put(v);
+}
+
+// One column without memory for buffers.
+static void plain_column(const halves *h, int64_t t) {
+  const job *j = &h->j;
+  const int64_t step = j->a.inner;
+  const int64_t begin = t / step * j->a.n * step + t % step;
+  const int64_t end = begin + j->a.n * step;
+  const bool logs = j->mode == LOGS;
+  float s = 0;
+  float m = -INFINITY;
+  if (j->dy) {
+    for (int64_t i = begin; i < end; i += step)
+      s += half_at(h, j->dy, i) * (logs ? 1 : half_at(h, j->x, i));
+    for (int64_t i = begin; i < end; i += step) {
+      float y = half_at(h, j->x, i);
+      float d = half_at(h, j->dy, i);
+      put_half(h, i, logs ? d - expf(y) * s : y * (d - s));
+    }
+    return;
+  }
+  for (int64_t i = begin; i < end; i += step) {
+    float v = half_at(h, j->x, i);
+    m = v > m || v != v ? v : m;
+  }
+  if (h->sums && isinf(m)) {
+    put_half(h, t, m);
+    return;
+  }
+  if (j->mode == SAFE && m == -INFINITY) m = 0;
+  for (int64_t i = begin; i < end; i += step) s += expf(half_at(h, j->x, i) - m);
+  float scale = j->mode == SAFE && s == 0 ? 0 : 1 / s;
+  if (h->sums) put_half(h, t, m + logf(s));
+  for (int64_t i = begin; i < end && !h->sums; i += step) {
+    float v = half_at(h, j->x, i) - m;
+    put_half(h, i, logs ? v - logf(s) : expf(v) * scale);
+  }
+}
+
+static int64_t tasks_of(const halves *h, int64_t outer) {
+  int64_t inner = h->j.a.inner;
+  if (h->sums) return outer * inner;
+  return inner > 1 ? outer * ((inner + WIDTH - 1) / WIDTH) : outer;
+}
+
+static void run_halves(void *arg, int64_t begin, int64_t end) {
+  const halves *h = arg;
+  const int64_t slice = h->j.a.n * h->j.a.inner;
+  const int64_t result = h->sums ? h->j.a.inner : slice;
+  const int64_t room = h->group * (slice > result ? slice : result);
+  float *x = ig_scratch_get(IG_SCRATCH_SOFTMAX, (size_t)room * 3 * sizeof *x);
+  for (int64_t g = begin; g < end; g++) {
+    int64_t first = g * h->group;
+    int64_t count = h->j.a.outer - first < h->group ? h->j.a.outer - first : h->group;
+    if (!x) {
+      int64_t last = (first + count) * h->j.a.inner;
+      for (int64_t t = first * h->j.a.inner; t < last; t++) plain_column(h, t);
+      continue;
+    }
+    job j = h->j;
+    float *y = x + room;
+    float *dy = y + room;
+    ig_elem_widen(h->e, (const uint16_t *)h->j.x + first * slice, x, count * slice);
+    if (j.dy) ig_elem_widen(h->e, (const uint16_t *)h->j.dy + first * slice, dy, count * slice);
+    j.x = x, j.y = y, j.dy = dy;
+    j.fn(&j, 0, tasks_of(h, count));
+    ig_elem_narrow(h->e, y, (uint16_t *)h->j.y + first * result, count * result);
+  }
+}
+
+static void launch_halves(ig_elem e, const job *j, bool sums) {
+  enum { BUFFER = 4096 };  // elements, where slices are smaller
+  int64_t slice = j->a.n * j->a.inner;
+  halves h = {
+      .e = e, .j = *j, .sums = sums, .group = slice < BUFFER ? BUFFER / (slice + 1) + 1 : 1};
+  if (j->a.outer <= 0 || j->a.inner <= 0) return;
+  int64_t groups = (j->a.outer + h.group - 1) / h.group;
+  ig_parallel_for(groups, GRAIN / (h.group * slice + 1) + 1, run_halves, &h);
+}
+
+// ---- the doors ----
+
+static void launch(ig_elem e, job *j, kernel *const table[2][2]) {
   bool cols = j->a.inner > 1;
-  j->fn = table[cols];
-  if (cols)
+  j->fn = table[e == IG_ELEM_F64][cols];
+  if (ig_elem_is_half(e))
+    launch_halves(e, j, false);
+  else if (cols)
     start(j, j->a.outer * ((j->a.inner + WIDTH - 1) / WIDTH), j->a.n * WIDTH);
   else
     start(j, j->a.outer, j->a.n);
 }
 
 static void forward(ig_elem e, int mode, const void *x, void *y, ig_axis a) {
-  static kernel *const table[4][2] = {
-      [IG_ELEM_F32] = {f32_forward_rows, f32_forward_cols},
-      [IG_ELEM_F64] = {f64_forward_rows, f64_forward_cols},
-      [IG_ELEM_F16] = {f16_forward_rows, f16_forward_cols},
-      [IG_ELEM_BF16] = {bf16_forward_rows, bf16_forward_cols},
-  };
+  static kernel *const table[2][2] = {{f32_forward_rows, f32_forward_cols},
+                                      {f64_forward_rows, f64_forward_cols}};
   job j = {.x = x, .y = y, .a = a, .mode = mode};
-  launch(&j, table[e]);
+  launch(e, &j, table);
 }
 
 static void backward(ig_elem e, int mode, const void *dy, const void *y, void *dx, ig_axis a) {
-  static kernel *const table[4][2] = {
-      [IG_ELEM_F32] = {f32_backward_rows, f32_backward_cols},
-      [IG_ELEM_F64] = {f64_backward_rows, f64_backward_cols},
-      [IG_ELEM_F16] = {f16_backward_rows, f16_backward_cols},
-      [IG_ELEM_BF16] = {bf16_backward_rows, bf16_backward_cols},
-  };
+  static kernel *const table[2][2] = {{f32_backward_rows, f32_backward_cols},
+                                      {f64_backward_rows, f64_backward_cols}};
   job j = {.x = y, .dy = dy, .y = dx, .a = a, .mode = mode};
-  launch(&j, table[e]);
+  launch(e, &j, table);
 }
 
 void ig_softmax(ig_elem e, const void *x, void *y, ig_axis a) {
@@ -125,12 +184,9 @@ void ig_softmax_log_backward(ig_elem e, const void *dy, const void *y, void *dx,
 }
 
 void ig_softmax_logsumexp(ig_elem e, const void *x, void *y, ig_axis a) {
-  static kernel *const table[4] = {
-      [IG_ELEM_F32] = f32_logsumexp,
-      [IG_ELEM_F64] = f64_logsumexp,
-      [IG_ELEM_F16] = f16_logsumexp,
-      [IG_ELEM_BF16] = bf16_logsumexp,
-  };
-  job j = {.fn = table[e], .x = x, .y = y, .a = a};
-  start(&j, a.outer * a.inner, a.n);
+  job j = {.fn = e == IG_ELEM_F64 ? f64_logsumexp : f32_logsumexp, .x = x, .y = y, .a = a};
+  if (ig_elem_is_half(e))
+    launch_halves(e, &j, true);
+  else
+    start(&j, a.outer * a.inner, a.n);
 }

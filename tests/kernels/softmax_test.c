@@ -3,6 +3,7 @@
 #include "kernels/softmax.h"
 
 #include "kernels/elems.h"
+#include "kernels/scratch.h"
 
 static const ig_axis shapes[] = {
     {1, 1, 1}, {3, 5, 1},   {4, 32, 1},  {2, 77, 1}, {9, 129, 1},
@@ -81,6 +82,13 @@ static void test_all(void **state) {
   both_threads(all);
 }
 
+// Half types want buffers.
+static void test_without_memory(void **state) {
+  ig_scratch_limit(0);
+  test_all(state);
+  ig_scratch_limit(SIZE_MAX);
+}
+
 static void test_infinite(void **state) {
   (void)state;
   const float inf = INFINITY;
@@ -118,6 +126,8 @@ static void test_infinite(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_all), cmocka_unit_test(test_infinite)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_all),
+                                     cmocka_unit_test(test_without_memory),
+                                     cmocka_unit_test(test_infinite)};
   return cmocka_run_group_tests_name("softmax", tests, NULL, NULL);
 }
