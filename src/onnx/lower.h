@@ -38,6 +38,15 @@ ig_onnx_lower_fn ig_onnx_lower_fake_quantize_channel;
 ig_onnx_lower_fn ig_onnx_lower_adaptive_max;
 ig_onnx_lower_fn ig_onnx_lower_avg_ceil;
 ig_onnx_lower_fn ig_onnx_lower_scatter_add;
+ig_onnx_lower_fn ig_onnx_lower_i0;
+ig_onnx_lower_fn ig_onnx_lower_polygamma;
+ig_onnx_lower_fn ig_onnx_lower_mode;
+ig_onnx_lower_fn ig_onnx_lower_gcd;
+ig_onnx_lower_fn ig_onnx_lower_lcm;
+ig_onnx_lower_fn ig_onnx_lower_embedding_bag;
+ig_onnx_lower_fn ig_onnx_lower_embedding_bag_forward;
+ig_onnx_lower_fn ig_onnx_lower_adaptive_avg_backward;
+ig_onnx_lower_fn ig_onnx_lower_attention_backward;
 
 static inline ig_value ig_onnx_one_dim(const ig_int *d) {
   return ig_of_ints(d, 1);

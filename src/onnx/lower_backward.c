@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "onnx/lower.h"
+#include "op/formula.h"
 
 static ig_tensor *sum_keep(ig_ctx *c, ig_tensor *t, ig_int dim) {
   return ig_sum_dim_intlist_with(c, t, ig_of_ints(&dim, 1), true, ig_none());
@@ -193,5 +194,73 @@ bool ig_onnx_lower_conv_backward(ig_ctx *c, int opset, const ig_value *args, ig_
   if (wants(&args[10], 2)) {
     outs[2] = ig_of_tensor(ig_sum_dim_intlist(c, v.grad, ig_of_ints(dims, v.n + 1)));
   }
+  return true;
+}
+
+// [out, in]: row o is the share that each element of a window has
+static ig_tensor *shares(ig_ctx *c, int64_t out, int64_t in, ig_dtype dtype) {
+  int64_t sizes[] = {out, in};
+  ig_tensor *t = ig_tensor_empty(c, IG_F64, sizes, 2);
+  double *at = t ? ig_tensor_data(t) : NULL;
+  for (int64_t o = 0; at && o < out; o++) {
+    int64_t from = o * in / out;
+    int64_t to = ((o + 1) * in + out - 1) / out;
+    for (int64_t i = 0; i < in; i++) {
+      at[o * in + i] = i >= from && i < to ? 1 / (double)(to - from) : 0;
+    }
+  }
+  return t ? ig_cast(c, t, dtype) : NULL;
+}
+
+// grad, self: what each mean is made of, rows and columns after each other
+bool ig_onnx_lower_adaptive_avg_backward(ig_ctx *c, int opset, const ig_value *args,
+                                         ig_value *outs) {
+  (void)opset;
+  enum { MAX_SIZE = 4096 };
+  ig_tensor *g = args[0].tensor;
+  const ig_tensor *x = args[1].tensor;
+  ig_tensor *table[2];
+  if (g->ndim < 2 || g->ndim != x->ndim) return false;
+  for (int i = 0; i < 2; i++) {
+    ig_int out = ig_sizes(g)[g->ndim - 2 + i];
+    ig_int in = ig_sizes(x)[x->ndim - 2 + i];
+    bool known = !out.expr && !in.expr && out.value >= 1 && in.value >= 1;
+    if (!known || out.value > MAX_SIZE || in.value > MAX_SIZE) return false;
+    table[i] = shares(c, out.value, in.value, g->dtype);
+  }
+  ig_tensor *rows = ig_matmul(c, ig_t(c, table[0]), g);
+  outs[0] = ig_of_tensor(ig_matmul(c, rows, table[1]));
+  return true;
+}
+
+// grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, attn_mask, scale
+bool ig_onnx_lower_attention_backward(ig_ctx *c, int opset, const ig_value *a, ig_value *outs) {
+  (void)opset;
+  ig_tensor *g = a[0].tensor;
+  ig_tensor *q = a[1].tensor;
+  ig_tensor *k = a[2].tensor;
+  ig_tensor *v = a[3].tensor;
+  ig_tensor *mask = ig_value_tensor(&a[8]);
+  ig_int size = ig_sizes(q)[3];
+  if (q->ndim != 4 || a[6].f != 0 || size.expr || size.value < 1) return false;
+  ig_int last = ig_const(-1);
+  ig_int before = ig_const(-2);
+  ig_value scale = ig_of_f64(a[9].kind == IG_KIND_FLOAT ? a[9].f : 1 / sqrt((double)size.value));
+  ig_tensor *s = ig_matmul(c, q, ig_transpose_int(c, k, before, last));
+  s = ig_mul_scalar(c, s, scale);
+  if (mask) s = ig_add_tensor(c, s, mask);
+  if (a[7].b) {
+    ig_tensor *row = ig_unsqueeze(c, ig_arange(c, ig_of_int(ig_sizes(q)[2])), last);
+    ig_tensor *later = ig_gt_tensor(c, ig_arange(c, ig_of_int(ig_sizes(k)[2])), row);
+    s = ig_masked_fill_scalar(c, s, later, ig_of_f64(-INFINITY));
+  }
+  ig_tensor *lse = ig_cast(c, ig_unsqueeze(c, a[5].tensor, last), q->dtype);
+  ig_tensor *p = ig_exp(c, ig_sub_tensor(c, s, lse));
+  ig_tensor *dp = ig_matmul(c, g, ig_transpose_int(c, v, before, last));
+  ig_tensor *sum = sum_keep(c, ig_mul_tensor(c, g, a[4].tensor), last);
+  ig_tensor *ds = ig_mul_scalar(c, ig_mul_tensor(c, p, ig_sub_tensor(c, dp, sum)), scale);
+  outs[0] = ig_of_tensor(ig_matmul(c, ds, k));
+  outs[1] = ig_of_tensor(ig_matmul(c, ig_transpose_int(c, ds, before, last), q));
+  outs[2] = ig_of_tensor(ig_matmul(c, ig_transpose_int(c, p, before, last), g));
   return true;
 }

@@ -85,6 +85,102 @@ bool ig_onnx_lower_digamma(ig_ctx *c, int opset, const ig_value *args, ig_value 
   return true;
 }
 
+// Sums of (x x / 4)^k / k!^2, all of one sign, up to 20; beyond that exp(x) / sqrt(2 pi x) with its
+// series in 1 / x.
+bool ig_onnx_lower_i0(ig_ctx *c, int opset, const ig_value *args, ig_value *outs) {
+  (void)opset;
+  enum { NEAR = 50, FAR = 13 };
+  double near[NEAR] = {1};
+  double far[FAR] = {1};
+  // Of x x / 400: optimizers take very small numbers for zeros.
+  for (int k = 1; k < NEAR; k++) near[k] = near[k - 1] * 100 / ((double)k * k);
+  for (int k = 1; k < FAR; k++) far[k] = far[k - 1] * (2 * k - 1) * (2 * k - 1) / (8.0 * k);
+  ig_tensor *self = args[0].tensor;
+  ig_dtype to = ig_dtype_is_float(self->dtype) ? self->dtype : (ig_dtype)c->default_dtype;
+  ig_tensor *x = ig_abs(c, ig_cast(c, self, IG_F64));
+  ig_tensor *small = ig_clamp_max(c, x, ig_of_i64(20));
+  ig_tensor *square = ig_mul_scalar(c, ig_mul_tensor(c, small, small), ig_of_f64(1.0 / 400));
+  ig_tensor *low = polynomial(c, square, near, NEAR);
+  ig_tensor *large = ig_clamp_min(c, x, ig_of_i64(20));
+  ig_tensor *high = polynomial(c, ig_reciprocal(c, large), far, FAR);
+  // of infinity NaN, as PyTorch has it
+  ig_tensor *root = ig_rsqrt(c, ig_mul_scalar(c, large, ig_of_f64(2 * PI)));
+  high = ig_mul_tensor(c, ig_mul_tensor(c, high, root), ig_exp(c, large));
+  ig_tensor *is_low = ig_le_scalar(c, x, ig_of_i64(20));
+  ig_tensor *value = ig_where_self(c, is_low, low, high);
+  value = ig_masked_fill_scalar(c, value, ig_isnan(c, x), ig_of_f64(NAN));
+  outs[0] = ig_of_tensor(ig_cast(c, value, to));
+  return true;
+}
+
+enum { MAX_ORDER = 12 };
+
+// The n-th derivative of cot(pi x) is pi^n times this polynomial of the cotangent.
+static void cotangent_derivative(int64_t n, double *at) {
+  for (int i = 0; i < MAX_ORDER + 3; i++) at[i] = i == 1;
+  for (int64_t k = 0; k < n; k++) {
+    double next[MAX_ORDER + 3] = {0};
+    for (int i = 1; i < MAX_ORDER + 2; i++) {
+      next[i - 1] -= i * at[i];  // -(1 + c c) times the derivative
+      next[i + 1] -= i * at[i];
+    }
+    for (int i = 0; i < MAX_ORDER + 3; i++) at[i] = next[i];
+  }
+}
+
+// sum over k of (x + k)^-(n + 1): ten steps, then Euler and Maclaurin; for x of a half and more.
+static ig_tensor *tail_sum(ig_ctx *c, ig_tensor *x, int64_t n) {
+  static const double bernoulli[] = {1.0 / 6,  -1.0 / 30,     1.0 / 42, -1.0 / 30,
+                                     5.0 / 66, -691.0 / 2730, 7.0 / 6};
+  ig_value power = ig_of_i64(-(n + 1));
+  ig_tensor *sum = ig_pow_tensor_scalar(c, x, power);
+  for (int k = 1; k < 10; k++) {
+    ig_tensor *step = ig_pow_tensor_scalar(c, ig_add_scalar(c, x, ig_of_i64(k)), power);
+    sum = ig_add_tensor(c, sum, step);
+  }
+  ig_tensor *w = ig_add_scalar(c, x, ig_of_i64(10));
+  double series[8] = {0};
+  double factor = (double)(n + 1) / 2;  // (n + 1) ... (n + 2j - 1) / (2j)!
+  for (int j = 1; j <= 7; j++) {
+    series[j] = bernoulli[j - 1] * factor;
+    factor *= (double)(n + 2 * j) * (double)(n + 2 * j + 1) / ((2.0 * j + 1) * (2.0 * j + 2));
+  }
+  ig_tensor *one = ig_reciprocal(c, w);
+  ig_tensor *rest = polynomial(c, ig_mul_tensor(c, one, one), series, 8);
+  rest = ig_add_tensor(c, rest, ig_mul_scalar(c, one, ig_of_f64(0.5)));
+  rest = ig_add_scalar(c, rest, ig_of_f64(1 / (double)n));
+  return ig_add_tensor(c, sum, ig_mul_tensor(c, rest, ig_pow_tensor_scalar(c, w, ig_of_i64(-n))));
+}
+
+// n, self: (-1)^(n + 1) n! times that sum; reflected for numbers below a half.
+bool ig_onnx_lower_polygamma(ig_ctx *c, int opset, const ig_value *args, ig_value *outs) {
+  (void)opset;
+  int64_t n = args[0].i.value;
+  ig_tensor *self = args[1].tensor;
+  if (args[0].i.expr || n < 0 || n > MAX_ORDER || !ig_dtype_is_float(self->dtype)) return false;
+  if (n == 0) {
+    outs[0] = ig_of_tensor(ig_digamma(c, self));
+    return true;
+  }
+  double sign = n % 2 ? 1 : -1;
+  double derivative[MAX_ORDER + 3];
+  cotangent_derivative(n, derivative);
+  ig_tensor *x = ig_cast(c, self, IG_F64);
+  ig_tensor *low = ig_lt_scalar(c, x, ig_of_f64(0.5));
+  ig_tensor *z = ig_where_self(c, low, ig_rsub_scalar(c, x, ig_of_i64(1)), x);
+  ig_tensor *value = ig_mul_scalar(c, tail_sum(c, z, n), ig_of_f64(sign * tgamma((double)n + 1)));
+  // (-1)^n f(1 - x) - f(x) = pi d^n cot(pi x)
+  ig_tensor *turn = angle(c, x);
+  ig_tensor *sine = ig_sin(c, turn);
+  ig_tensor *cotangent = ig_div_tensor(c, ig_cos(c, turn), sine);
+  ig_tensor *mirror = polynomial(c, cotangent, derivative, (size_t)n + 2);
+  mirror = ig_mul_scalar(c, mirror, ig_of_f64(pow(PI, (double)n + 1)));
+  ig_tensor *turned = ig_sub_tensor(c, ig_mul_scalar(c, value, ig_of_f64(-sign)), mirror);
+  value = ig_where_self(c, low, turned, value);
+  outs[0] = ig_of_tensor(ig_cast(c, value, self->dtype));
+  return true;
+}
+
 // Two polynomials of the logarithm of 1 - x x; good to about 1e-6 of the value.
 bool ig_onnx_lower_erfinv(ig_ctx *c, int opset, const ig_value *args, ig_value *outs) {
   (void)opset;

@@ -21,6 +21,7 @@ X = torch.randn(4, 4)
 SPD = X @ X.T + 3 * torch.eye(4)
 TWO = torch.stack([SPD, SPD @ SPD])
 POOL = torch.randn(2, 2, 6, 7)
+BAGS = torch.randn(10, 4), torch.tensor([1, 2, 4, 5, 4, 3, 2, 9]), torch.tensor([0, 3, 3, 7])
 SCALES, ZEROS = torch.tensor([0.01, 0.2, 0.3]), torch.tensor([0, 3, 100], dtype=torch.int32)
 
 CASES: dict[str, tuple[Callable, tuple]] = {
@@ -42,6 +43,27 @@ CASES: dict[str, tuple[Callable, tuple]] = {
     "slogdet": (torch.linalg.slogdet, (SPD,)),
     "lgamma": (torch.lgamma, (torch.tensor([0.1, 0.5, 1, 2, 3.7, 100, -0.5, -2.3, 1e-5, 1e20, INF, 0, -1, NAN]),)),
     "digamma": (torch.digamma, (torch.tensor([0.1, 0.5, 1, 2, 3.7, 100, -0.5, -2.3, 1e6, 0, -1, NAN]),)),
+    "i0": (torch.i0, (torch.tensor([0.0, 1, -3, 7, 19.9, 20.1, 60, -88, 100, INF, NAN]),)),
+    "i0 of doubles": (torch.i0, (torch.tensor([0.0, 19.9, 20.1, -600], dtype=torch.float64),)),
+    **{f"polygamma {n}": (
+        lambda a, n=n: torch.polygamma(n, a), (torch.tensor([0.1, 0.6, 1, 2.5, 99, -0.3, -1.7, -13.4]),))
+       for n in (0, 1, 2, 3, 8)},
+    "mode": (lambda a: torch.mode(a, 0), (torch.tensor([[3, 1], [1, 1], [3, 2], [1, 2], [0, 5]]),)),
+    "mode, kept": (lambda a: torch.mode(a, -1, True), (torch.tensor([[3.0, 1, 3, 1], [2, 2, 2, 1]]),)),
+    "gcd": (torch.gcd, (torch.tensor([[12, 0], [-8, 7]]), torch.tensor([18, 0]))),
+    "lcm": (torch.lcm, (torch.tensor([4, -6, 0, 5, 2**40]), torch.tensor([6, 4, 3, 0, 3]))),
+    "lcm of small integers": (
+        torch.lcm, (torch.tensor([4, -6], dtype=torch.int32), torch.tensor([6, 4], dtype=torch.int8))),
+    **{f"bags, {mode}{', padding' if pad is not None else ''}": (
+        lambda w, i, o, mode=mode, pad=pad: F.embedding_bag(i, w, o, mode=mode, padding_idx=pad), BAGS)
+       for mode in ("sum", "mean") for pad in (None, 4)},
+    "bags and what is told of them": (lambda w, i, o: torch.embedding_bag(w, i, o, False, 1), BAGS),
+    "bags, weighed": (lambda w, i, o, s: F.embedding_bag(i, w, o, mode="sum", per_sample_weights=s),
+                      (*BAGS, torch.randn(8))),
+    "bags with their end": (lambda w, i, o: F.embedding_bag(i, w, o, mode="mean", include_last_offset=True),
+                            (*BAGS[:2], torch.tensor([0, 3, 3, 8]))),
+    "adaptive average, backwards": (torch.ops.aten._adaptive_avg_pool2d_backward,
+                                    (torch.randn(1, 2, 2, 3), torch.randn(1, 2, 5, 4))),
     "erfinv": (torch.erfinv, (torch.tensor([-1.0, 1, 0, 2, 0.9999, 1e-4, -0.3, NAN]),)),
     "histc": (lambda a: torch.histc(a, 7, -1.0, 1.0), (torch.tensor([-1.0, 1, 0.999, -2, NAN, 0.3, 0.31]),)),
     "average, ceil": (lambda a: F.avg_pool2d(a, 3, stride=2, padding=1, ceil_mode=True), (POOL,)),
