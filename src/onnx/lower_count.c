@@ -152,7 +152,7 @@ static bool embedding_bag(ig_ctx *c, const ig_value *args, bool forward_only, ig
   if (args[MODE].i.value > 1 || indices->ndim != 1 || args[OFFSETS].tensor->ndim != 1) return false;
   ig_dtype index = ig_dtype_promote(indices->dtype, args[OFFSETS].tensor->dtype);
   ig_tensor *offsets = ig_cast(c, args[OFFSETS].tensor, IG_I64);
-  ig_int all = ig_sizes(offsets)[0];
+  ig_int all = ig_sizes(args[OFFSETS].tensor)[0];
   ig_int n = ig_sizes(indices)[0];
   ig_int bags = last ? ig_int_sub(c, all, ig_const(1)) : all;
   ig_tensor *begin = part(c, offsets, 0, bags);

@@ -258,7 +258,9 @@ static samples roi_samples(ig_rd *r, ig_tensor *start, ig_tensor *extent, int64_
                            int64_t ratio, ig_int size) {
   ig_ctx *c = r->c;
   samples s = {.n = ig_const(ratio)};
+  if (!start || !extent) return s;
   if (!ratio) roi_counts(r, extent, bins, &s);
+  if (!ig_rd_ok(r)) return s;
   // [bins, n]: the bin, and where in it
   ig_tensor *which = ig_cast(c, ig_arange(c, ig_of_i64(bins)), start->dtype);
   ig_tensor *at = ig_cast(c, ig_arange(c, ig_of_int(s.n)), start->dtype);

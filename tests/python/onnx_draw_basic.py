@@ -242,6 +242,21 @@ def cumprod(d: Draw) -> list[str]:
     return cumsum(d)
 
 
+@maker(28, "SwiGLU")
+def swiglu(d: Draw) -> list[str]:
+    shape = d.shape()
+    kind = d.one_of("float32", "float16")
+    return d.node([d.feed(d.array(kind, shape)), d.feed(d.array(kind, shape))], **d.maybe(alpha=1.7))
+
+
+@maker(26, "BitCast")
+def bit_cast(d: Draw) -> list[str]:
+    kind, to = d.one_of(("float32", "int32"), ("int32", "float32"), ("float64", "int64"), ("int64", "uint64"),
+                        ("float16", "uint16"), ("int8", "uint8"))
+    elem = helper.np_dtype_to_tensor_dtype(np.dtype(to))
+    return d.node([d.feed(d.array(kind, d.shape(), 0 if to.startswith("float") else -4))], to=elem)
+
+
 @maker(13, "TopK")
 def topk(d: Draw) -> list[str]:
     shape = [max(n, 1) for n in d.shape(1)]

@@ -428,6 +428,36 @@ def rotary(d: Draw) -> list[str]:
     )
 
 
+@maker(27, "LinearAttention")
+def linear_attention(d: Draw) -> list[str]:
+    b, kv, group, s, e, f = d.int(1, 2), d.int(1, 2), d.int(1, 2), d.int(1, 3), d.int(1, 3), d.int(1, 3)
+    rule = d.one_of("linear", "gated", "delta", "gated_delta")
+    sizes = [("float32", [b, s, n]) for n in (kv * group * e, kv * e, kv * f)]
+    operands = [d.feed(d.array(kind, shape, -1, 1)) for kind, shape in sizes]
+    operands.append(d.feed(d.array("float32", [b, kv, e, f])) if d.chance() else "")
+    operands.append(d.feed(d.array("float32", [b, s, kv * e], -1, 0)) if "gated" in rule else "")
+    operands.append(d.feed(d.array("float32", [b, s, kv], 0, 1)) if "delta" in rule else "")
+    return d.node(operands, 2, q_num_heads=kv * group, kv_num_heads=kv, update_rule=rule, **d.maybe(scale=0.3))
+
+
+@maker(27, "CausalConvWithState")
+def causal_conv(d: Draw) -> list[str]:
+    b, c, s, k = d.int(1, 2), d.int(1, 3), d.int(1, 4), d.int(2, 3)
+    operands = [d.feed(d.array("float32", shape)) for shape in ([b, c, s], [c, 1, k])]
+    operands.append(d.feed(d.array("float32", [c])) if d.chance() else "")
+    operands.append(d.feed(d.array("float32", [b, c, k - 1])) if d.chance() else "")
+    return d.node(operands, 2, **d.maybe(activation=d.one_of("none", "silu")))
+
+
+@maker(24, "TensorScatter")
+def tensor_scatter(d: Draw) -> list[str]:
+    b, s, e, n = d.int(1, 3), d.int(2, 5), d.int(1, 3), d.int(1, 2)
+    kind = d.one_of("float32", "int64")
+    mode = d.one_of("linear", "circular")
+    at = d.n.integers(0, s if mode == "circular" else s - n + 1, [b])
+    return d.node([d.feed(d.array(kind, [b, s, e])), d.feed(d.array(kind, [b, n, e])), d.feed(at)], mode=mode)
+
+
 # ---- control flow, sequences
 
 
