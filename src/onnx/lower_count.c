@@ -176,8 +176,9 @@ static bool embedding_bag(ig_ctx *c, const ig_value *args, bool forward_only, ig
     sum = ig_div_tensor(c, sum, ig_unsqueeze(c, by, ig_const(1)));
   }
   ig_int none = ig_const(0);
-  ig_tensor *bag = ig_cast(
-      c, ig_ge_tensor(c, ig_unsqueeze(c, place, ig_const(1)), part(c, offsets, 1, bags)), IG_I64);
+  ig_tensor *next = part(c, offsets, 1, bags);
+  ig_tensor *bag = ig_ge_tensor(c, ig_unsqueeze(c, place, ig_const(1)), next);
+  bag = ig_cast(c, bag, IG_I64);
   bag = ig_sum_dim_intlist_with(c, bag, ig_of_ints(&over, 1), false, ig_none());
   if (!mean && ranges) bag = whole(c, &none, 1, none);
   ig_int sizes = forward_only ? all : bags;

@@ -105,7 +105,8 @@ bool ig_onnx_lower_i0(ig_ctx *c, int opset, const ig_value *args, ig_value *outs
   ig_tensor *high = polynomial(c, ig_reciprocal(c, large), far, FAR);
   // of infinity NaN, as PyTorch has it
   ig_tensor *root = ig_rsqrt(c, ig_mul_scalar(c, large, ig_of_f64(2 * PI)));
-  high = ig_mul_tensor(c, ig_mul_tensor(c, high, root), ig_exp(c, large));
+  high = ig_mul_tensor(c, high, root);
+  high = ig_mul_tensor(c, high, ig_exp(c, large));
   ig_tensor *is_low = ig_le_scalar(c, x, ig_of_i64(20));
   ig_tensor *value = ig_where_self(c, is_low, low, high);
   value = ig_masked_fill_scalar(c, value, ig_isnan(c, x), ig_of_f64(NAN));
