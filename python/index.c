@@ -63,8 +63,8 @@ static bool same_int(ig_int a, ig_int b) {
   return a.expr == b.expr && (a.expr || a.value == b.value);
 }
 
-// whole: a slice that takes everything is no call. A capture records an open end all the same, as
-// PyTorch calls the operator for it.
+// whole: a slice that takes everything is no call. A capture and a history record an open end all
+// the same, as PyTorch calls the operator for it.
 static ig_tensor *slice_at(ig_ctx *c, ig_tensor *t, int64_t dim, PyObject *o, bool whole) {
   PySliceObject *s = (PySliceObject *)o;
   ig_int start;
@@ -91,7 +91,8 @@ static ig_tensor *slice_at(ig_ctx *c, ig_tensor *t, int64_t dim, PyObject *o, bo
   ig_int size = ig_sizes(t)[dim];
   bool beyond = (!stop.expr && stop.value == INT64_MAX) ||
                 (!size.expr && !stop.expr && stop.value >= size.value);
-  bool to_end = same_int(size, stop) || (beyond && !c->capture);
+  bool seen = c->capture || (t->requires_grad && !c->no_grad);
+  bool to_end = same_int(size, stop) || (beyond && !seen);
   bool is_whole = !start.expr && start.value == 0 && !step.expr && step.value == 1 && to_end;
   if (whole && is_whole) return t;
   ig_value v[] = {ig_of_tensor(t), ig_of_i64(dim), ig_of_int(start), ig_of_int(stop),

@@ -42,6 +42,16 @@ static bool is_plain(const ig_value *args, size_t n, const ig_expr *result) {
   return false;
 }
 
+// Beside a symbolic float a whole number is written as a float: item * 2.0.
+static void promote(ig_recipe *r) {
+  bool any = false;
+  for (size_t i = 0; i < r->n; i++) any |= r->args[i].kind == IG_KIND_FLOAT && r->args[i].f_expr;
+  for (size_t i = 0; any && i < r->n; i++) {
+    bool whole = r->args[i].kind == IG_KIND_INT && !r->args[i].i.expr;
+    if (whole) r->args[i] = ig_of_f64((double)r->args[i].i.value);
+  }
+}
+
 void ig_sym_call(ig_ctx *c, ig_expr_kind fn, const ig_value *args, size_t n, ig_value *out) {
   *out = ig_none();
   ig_sym_apply(c, fn, args, n, out);
@@ -61,6 +71,7 @@ void ig_sym_call(ig_ctx *c, ig_expr_kind fn, const ig_value *args, size_t n, ig_
   r->fn = fn;
   r->n = n;
   memcpy(r->args, args, n * sizeof *args);
+  promote(r);
   slot->value = r;
 }
 

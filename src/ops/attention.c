@@ -388,13 +388,14 @@ static ig_tensor *sdpa_decompose(ig_ctx *c, const ig_value *args) {
   check_call(c, args);
   if (c->status != IG_OK) return NULL;
   ig_value outs[IG_MAX_RETURNS];
-  if (fused_applies(c, args)) {
+  bool fused = fused_applies(c, args);
+  ig_tensor *mask = additive(c, ig_value_tensor(&args[3]), args[0].tensor->dtype);
+  if (c->status != IG_OK) return NULL;
+  if (fused) {
     ig__scaled_dot_product_flash_attention_for_cpu_with(c, args[0].tensor, args[1].tensor,
-                                                        args[2].tensor, args[4].f, args[5].b,
-                                                        ig_value_tensor(&args[3]), args[6], outs);
+                                                        args[2].tensor, args[4].f, args[5].b, mask,
+                                                        args[6], outs);
   } else {
-    ig_tensor *mask = additive(c, ig_value_tensor(&args[3]), args[0].tensor->dtype);
-    if (c->status != IG_OK) return NULL;
     ig__scaled_dot_product_attention_math_with(c, args[0].tensor, args[1].tensor, args[2].tensor,
                                                mask, args[4].f, args[5].b, NULL, args[6], args[7].b,
                                                outs);

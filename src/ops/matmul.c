@@ -361,31 +361,6 @@ static void linear_vjp(ig_ctx *c, const ig_vjp *v) {
   }
 }
 
-static ig_tensor *linear_decompose(ig_ctx *c, const ig_value *args) {
-  ig_tensor *x = args[0].tensor;
-  ig_tensor *w = args[1].tensor;
-  ig_tensor *bias = ig_value_tensor(&args[2]);
-  if (w->ndim == 1) {
-    ig_tensor *out = ig_matmul(c, x, w);
-    return bias ? ig_add_tensor(c, out, bias) : out;
-  }
-  // Rows that do not lie one after the other are multiplied as they are.
-  if (x->ndim == 2 || !bias || !ig_tensor_is_contiguous(c, x)) {
-    ig_tensor *wt = ig_t(c, w);
-    if (x->ndim == 2 && bias) return ig_addmm(c, bias, x, wt);
-    ig_tensor *out = ig_matmul(c, x, wt);
-    return bias ? ig_add_tensor(c, out, bias) : out;
-  }
-  ig_int k = ig_sizes(x)[x->ndim - 1];
-  ig_tensor *rows = as_rows(c, x, k);
-  ig_tensor *wt = ig_t(c, w);
-  ig_int sizes[IG_MAX_DIM];
-  for (int d = 0; d + 1 < x->ndim; d++) sizes[d] = ig_sizes(x)[d];
-  sizes[x->ndim - 1] = ig_sizes(w)[0];
-  ig_tensor *out = ig_addmm(c, bias, rows, wt);
-  return ig_view(c, out, ig_of_ints(sizes, (size_t)x->ndim));
-}
-
 // matmul ------------------------------------------------------------------------------------------
 
 static ig_tensor *dot_decompose(ig_ctx *c, const ig_value *args) {
@@ -445,14 +420,46 @@ static bool should_fold(ig_ctx *c, const ig_tensor *a, const ig_tensor *b) {
   return true;
 }
 
+// A fresh product in another shape. Programs view it; without a capture its history is its own.
+static ig_tensor *shaped(ig_ctx *c, ig_tensor *t, const ig_int *sizes, size_t n) {
+  ig_value shape = ig_of_ints(sizes, n);
+  return c->capture ? ig_view(c, t, shape) : ig__unsafe_view(c, t, shape);
+}
+
 static ig_tensor *fold(ig_ctx *c, ig_tensor *a, ig_tensor *b) {
   ig_int sizes[IG_MAX_DIM];
   size_t n = (size_t)a->ndim - 1;
   for (size_t d = 0; d < n; d++) sizes[d] = ig_sizes(a)[d];
   ig_tensor *rows = as_rows(c, a, ig_sizes(a)[a->ndim - 1]);
-  if (b->ndim == 1) return ig_view(c, ig_mv(c, rows, b), ig_of_ints(sizes, n));
+  if (b->ndim == 1) return shaped(c, ig_mv(c, rows, b), sizes, n);
   sizes[n] = ig_sizes(b)[1];
-  return ig_view(c, ig_mm(c, rows, b), ig_of_ints(sizes, n + 1));
+  return shaped(c, ig_mm(c, rows, b), sizes, n + 1);
+}
+
+static ig_tensor *linear_decompose(ig_ctx *c, const ig_value *args) {
+  ig_tensor *x = args[0].tensor;
+  ig_tensor *w = args[1].tensor;
+  ig_tensor *bias = ig_value_tensor(&args[2]);
+  if (w->ndim == 1) {
+    ig_tensor *out = ig_matmul(c, x, w);
+    return bias ? ig_add_tensor(c, out, bias) : out;
+  }
+  // Rows that do not lie one after the other are multiplied as they are.
+  if (x->ndim == 2 || !bias || !ig_tensor_is_contiguous(c, x)) {
+    ig_tensor *wt = ig_t(c, w);
+    if (x->ndim == 2 && bias) return ig_addmm(c, bias, x, wt);
+    bool folds = x->ndim >= 3 && w->requires_grad;  // as the product does with the weight itself
+    ig_tensor *out = folds ? fold(c, x, wt) : ig_matmul(c, x, wt);
+    return bias ? ig_add_tensor(c, out, bias) : out;
+  }
+  ig_int k = ig_sizes(x)[x->ndim - 1];
+  ig_tensor *rows = as_rows(c, x, k);
+  ig_tensor *wt = ig_t(c, w);
+  ig_int sizes[IG_MAX_DIM];
+  for (int d = 0; d + 1 < x->ndim; d++) sizes[d] = ig_sizes(x)[d];
+  sizes[x->ndim - 1] = ig_sizes(w)[0];
+  ig_tensor *out = ig_addmm(c, bias, rows, wt);
+  return ig_view(c, out, ig_of_ints(sizes, (size_t)x->ndim));
 }
 
 // The batch stands at the right: by way of the transposed product.
@@ -494,7 +501,7 @@ static ig_tensor *batched_matmul(ig_ctx *c, ig_tensor *a, ig_tensor *b) {
   ig_tensor *out = ig_bmm(c, x, y);
   if (!row) ig_meta_push_dim(c, &batch, rows);
   if (!column) ig_meta_push_dim(c, &batch, columns);
-  return ig_view(c, out, ig_of_ints(batch.size, (size_t)batch.ndim));
+  return shaped(c, out, batch.size, (size_t)batch.ndim);
 }
 
 static ig_tensor *matmul_decompose(ig_ctx *c, const ig_value *args) {
