@@ -390,7 +390,8 @@ static bool enter(ig_ctx *c, const py_op *op) {
 
 void py_note_call(PyObject *self, PyObject *const *args, size_t npos, PyObject *kwnames) {
   bool told =
-      PyErr_ExceptionMatches(PyExc_RuntimeError) || PyErr_ExceptionMatches(PyExc_IndexError);
+      PyErr_ExceptionMatches(PyExc_RuntimeError) || PyErr_ExceptionMatches(PyExc_IndexError) ||
+      PyErr_ExceptionMatches(PyExc_ValueError) || PyErr_ExceptionMatches(PyExc_AssertionError);
   if (!told || !py_trace_is_strict(py_ctx())) return;
   PyObject *type = NULL;
   PyObject *value = NULL;

@@ -107,7 +107,7 @@ static const char *const *to_texts(ig_ctx *c, PyObject *o, size_t n) {
   return at;
 }
 
-// hop_cond(pred, true_fn, false_fn, operands, keys=None) -> list
+// hop_cond(pred, true_fn, false_fn, operands, keys=None, others=(), other_keys=None) -> list
 static PyObject *hop_cond(PyObject *module, PyObject *args) {
   (void)module;
   PyObject *pred = NULL;
@@ -115,7 +115,12 @@ static PyObject *hop_cond(PyObject *module, PyObject *args) {
   PyObject *no = NULL;
   PyObject *operands = NULL;
   PyObject *keys = Py_None;
-  if (!PyArg_ParseTuple(args, "OOOO|O:hop_cond", &pred, &yes, &no, &operands, &keys)) return NULL;
+  PyObject *others = NULL;
+  PyObject *other_keys = Py_None;
+  if (!PyArg_ParseTuple(args, "OOOO|OOO:hop_cond", &pred, &yes, &no, &operands, &keys, &others,
+                        &other_keys)) {
+    return NULL;
+  }
   ig_ctx *c = py_ctx();
   ig_scope s = ig_scope_open(c);
   bool inside = begin(c, &ig_hop_cond);
@@ -127,6 +132,9 @@ static PyObject *hop_cond(PyObject *module, PyObject *args) {
   size_t n = 0;
   if (to_value(pred, &p)) a.operands = to_values(c, operands, &a.noperands);
   if (a.operands) a.keys = to_texts(c, keys, a.noperands);
+  if (a.keys && others) a.others = to_values(c, others, &a.nothers);
+  if (a.others) a.other_keys = to_texts(c, other_keys, a.nothers);
+  if (!a.other_keys) a.nothers = 0;
   if (a.operands && !PyErr_Occurred()) outs = ig_cond(c, &a, &n);
   return finish(c, s, inside, outs, n);
 }

@@ -3,6 +3,7 @@
 // protocols.
 #include <string.h>
 
+#include "op/nested.h"
 #include "py.h"
 
 static ig_tensor *self_of(PyObject *o) {
@@ -12,7 +13,14 @@ static ig_tensor *self_of(PyObject *o) {
 // ---- what it is ----
 
 // All sizes at once; symbolic ones are read one by one.
+// The body of a higher-order operator reads a size off the tensor that it is asked of.
+static bool touch(const ig_tensor *t) {
+  ig_ctx *c = py_ctx();
+  if (!c->capture || !c->capture->outer || !ig_tensor_is_symbolic(t)) return true;
+  return ig_nested_read_sizes(c, (ig_tensor *)t) || py_raise(c) != NULL;
+}
 static PyObject *all_sizes(const ig_tensor *t) {
+  if (!touch(t)) return NULL;
   bool symbolic = false;
   for (int d = 0; d < t->ndim; d++) symbolic = symbolic || ig_sizes(t)[d].expr;
   if (symbolic) {
@@ -145,6 +153,7 @@ static PyObject *size(PyObject *o, PyObject *const *args, Py_ssize_t n, PyObject
   if (d < 0) return NULL;
   const ig_tensor *t = self_of(o);
   if (d == t->ndim) return all_sizes(t);
+  if (!touch(t)) return NULL;
   if (ig_sizes(t)[d].expr) py_trace_name(py_ctx(), "size", 1);
   return py_int_of(t, ig_sizes(t)[d]);
 }
@@ -311,6 +320,14 @@ static PyObject *array_wrap(PyObject *o, PyObject *args) {
   }
   return PyObject_CallMethod(py.module, "as_tensor", "O", PyTuple_GET_ITEM(args, 0));
 }
+// The only method whose tensor is not the first operand of its operator.
+static PyObject *where(PyObject *o, PyObject *args, PyObject *kwargs) {
+  static char *keys[] = {"condition", "other", NULL};
+  PyObject *given[3] = {NULL, o, NULL};
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO:where", keys, &given[0], &given[2]))
+    return NULL;
+  return py_fn_call(PY_FN_where, given, 3);
+}
 static PyObject *complex_of(PyObject *o, PyObject *unused) {
   (void)unused;
   if (ig_tensor_numel(self_of(o)) != 1) {
@@ -442,6 +459,7 @@ PyMethodDef py_tensor_methods[] = {
     {"dim", dim, METH_NOARGS, NULL},
     {"ndimension", dim, METH_NOARGS, NULL},
     {"numel", numel, METH_NOARGS, NULL},
+    {"where", WORDS(where)},
     {"nelement", numel, METH_NOARGS, NULL},
     {"element_size", element_size, METH_NOARGS, NULL},
     {"data_ptr", data_ptr, METH_NOARGS, NULL},

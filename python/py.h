@@ -233,7 +233,7 @@ int py_add_calls(PyObject *m);
   X(matrix_H) X(real) X(imag) X(to) X(contiguous) X(detach) X(detach_) X(clone) \
   X(lift_fresh) X(fill_) X(copy_) X(view) X(unsqueeze) X(select) X(slice) X(index) \
   X(index_put_) X(empty) X(expand) X(item) X(split) X(split_with_sizes) X(new_empty) \
-  X(resolve_conj) X(new_zeros)
+  X(resolve_conj) X(new_zeros) X(where)
 // clang-format on
 
 typedef enum py_fn {

@@ -30,6 +30,10 @@ typedef struct ig_cond_args {
   // What the operands of the recorded node are sorted by; NULL: their order, state of the program
   // in front. One text per operand.
   const char *const *keys;
+  // With keys: other values that the functions may read, and the keys of those.
+  const ig_value *others;
+  const char *const *other_keys;
+  size_t nothers;
 } ig_cond_args;
 IG_API const ig_value *ig_cond(ig_ctx *c, const ig_cond_args *args, size_t *nouts);
 

@@ -67,7 +67,9 @@ static void set_key(const ig_graph *g, entry *e, const ig_cond_args *a) {
   } else if (n && ig_node_is_placeholder(n)) {
     (void)snprintf(e->key, sizeof e->key, "l_%s_", name);
   } else {
-    (void)snprintf(e->key, sizeof e->key, "%s", name);
+    size_t k = 0;
+    while (k < a->nothers && !ig_nested_same(&a->others[k], &e->value)) k++;
+    (void)snprintf(e->key, sizeof e->key, "%s", k < a->nothers ? a->other_keys[k] : name);
   }
 }
 

@@ -118,6 +118,20 @@ ig_tensor *ig_nested_lift(ig_ctx *c, ig_tensor *t) {
   return fake && know(c, outer, fake) && know(c, t, fake) ? fake : NULL;
 }
 
+bool ig_nested_read_sizes(ig_ctx *c, ig_tensor *t) {
+  const ig_tensor *inner = ig_record_fake(c, t);
+  if (!inner || !inner->node || !ig_node_is_placeholder(inner->node)) return inner != NULL;
+  for (int d = 0; d < inner->ndim; d++) {
+    const ig_expr *e = ig_sizes(inner)[d].expr;
+    if (!e || e->kind != IG_EXPR_SYMBOL) continue;
+    ig_table_slot *slot = ig_table_put(&c->capture->sizes, e);
+    if (!slot) return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
+    slot->value = inner->node;
+    slot->number = d;
+  }
+  return true;
+}
+
 // Node of a symbolic number in the outer graph.
 static ig_node *outer_number(ig_ctx *c, const ig_value *v) {
   ig_graph *inner = c->capture;

@@ -21,6 +21,8 @@ bool ig_nested_operand(ig_ctx *c, const ig_value *outer, const ig_meta *like, co
 // The placeholder of the open inner capture for a tensor or symbolic number from outside, made when
 // there is none. NULL after an error.
 ig_tensor *ig_nested_lift(ig_ctx *c, ig_tensor *t);
+// The program asks t for its sizes: their symbols are read off t, unless they are nodes already.
+bool ig_nested_read_sizes(ig_ctx *c, ig_tensor *t);
 ig_node *ig_nested_lift_number(ig_ctx *c, const ig_value *v);
 
 // Gives a finished inner graph exactly these operands, in this order: placeholders are moved and

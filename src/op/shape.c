@@ -31,7 +31,53 @@ void ig_broadcast_sizes(ig_ctx *c, ig_meta *m, const ig_int *sizes, int ndim) {
   }
 }
 
+// What is said of fake tensors, whose sizes are known to differ. `common` is what the operands
+// before number `at` have in common, 1 where none of them reaches.
+static void fail_fake(ig_ctx *c, const ig_tensor *t, size_t at, int back, const ig_int *common,
+                      int ndim) {
+  ig_fail_text(c, IG_RUNTIME,
+               "Attempting to broadcast a dimension of length %s at -%d! Mismatching argument at "
+               "index %zu had torch.Size(%s); but expected shape should be broadcastable to %s",
+               ig_int_text(c, ig_sizes(t)[t->ndim - back]), back, at,
+               ig_sizes_text(c, ig_sizes(t), (size_t)t->ndim),
+               ig_sizes_text(c, common, (size_t)ndim));
+}
+
+static bool is_plain(ig_int i, int64_t value) {
+  return !i.expr && i.value == value;  // concrete: symbolic sizes are asked about later
+}
+
+// Do the constant sizes of fake tensors go together?
+static bool check_fakes(ig_ctx *c, const ig_value *v, size_t n) {
+  ig_int common[IG_MAX_DIM];
+  int ndim = 0;
+  bool fake = false;
+  for (size_t i = 0; i < n; i++) {
+    if (v[i].kind != IG_KIND_TENSOR) continue;
+    if (v[i].tensor->ndim > ndim) ndim = v[i].tensor->ndim;
+    fake = fake || ig_is_fake(v[i].tensor);
+  }
+  for (int d = 0; d < ndim; d++) common[d] = ig_const(1);
+  size_t at = 0;
+  for (size_t i = 0; fake && i < n; i++) {
+    const ig_tensor *t = v[i].kind == IG_KIND_TENSOR ? v[i].tensor : NULL;
+    for (int back = 1; t && back <= t->ndim; back++) {
+      ig_int size = ig_sizes(t)[t->ndim - back];
+      ig_int *known = &common[ndim - back];
+      if (is_plain(*known, 1)) {
+        *known = size;
+      } else if (!known->expr && !size.expr && size.value != 1 && size.value != known->value) {
+        fail_fake(c, t, at, back, common, ndim);
+        return false;
+      }
+    }
+    at += t != NULL;
+  }
+  return true;
+}
+
 void ig_broadcast(ig_ctx *c, const ig_value *v, size_t n, ig_meta *m) {
+  if (!check_fakes(c, v, n)) return;
   for (size_t i = 0; i < n; i++) {
     if (v[i].kind != IG_KIND_TENSOR) continue;
     ig_broadcast_sizes(c, m, ig_sizes(v[i].tensor), v[i].tensor->ndim);

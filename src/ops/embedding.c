@@ -22,7 +22,12 @@ static void embedding_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig
     ig_fail_text(c, IG_RUNTIME, "'weight' must be 2-D");
     return;
   }
-  if (indices->dtype != IG_I64 && indices->dtype != IG_I32) {
+  bool integral = indices->dtype == IG_I64 || indices->dtype == IG_I32;
+  if (!integral && ig_is_fake(indices)) {
+    ig_fail_text(c, IG_RUNTIME, "tensors used as indices must be long, int, byte or bool tensors");
+    return;
+  }
+  if (!integral) {
     ig_fail_text(c, IG_RUNTIME,
                  "Expected tensor for argument #1 'indices' to have one of the following scalar "
                  "types: Long, Int; but got torch.%sTensor instead (while checking arguments for "

@@ -32,8 +32,15 @@ static bool check_list(ig_ctx *c, const ig_value *list, const char *what) {
 
 static void check_joined(ig_ctx *c, const ig_meta *out, const ig_tensor *t, int dim, size_t at) {
   if (t->ndim != out->ndim) {
-    ig_fail_text(c, IG_RUNTIME, "Tensors must have same number of dimensions: got %d and %d",
-                 out->ndim, t->ndim);
+    if (ig_is_fake(t)) {
+      ig_fail_text(c, IG_RUNTIME,
+                   "Number of dimensions of tensors must match.  Expected %d-D tensors, but got "
+                   "%d-D for tensor number %zu in the list",
+                   out->ndim, t->ndim, at);
+    } else {
+      ig_fail_text(c, IG_RUNTIME, "Tensors must have same number of dimensions: got %d and %d",
+                   out->ndim, t->ndim);
+    }
     return;
   }
   for (int d = 0; d < out->ndim; d++) {
@@ -159,9 +166,12 @@ static void stack_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_met
       same = ig_int_eq(c, ig_sizes(first)[d], ig_sizes(t)[d]);
     }
     if (same || c->status != IG_OK) continue;
-    ig_fail_text(c, IG_RUNTIME,
-                 "stack expects each tensor to be equal size, but got %s at entry 0 and %s at "
-                 "entry %zu",
+    bool fake = ig_is_fake(t);
+    ig_fail_text(c, fake ? IG_ASSERTION : IG_RUNTIME,
+                 fake ? "stack expects each tensor to be equal size, but got torch.Size(%s) at "
+                        "entry 0 and torch.Size(%s) at entry %zu"
+                      : "stack expects each tensor to be equal size, but got %s at entry 0 and %s "
+                        "at entry %zu",
                  ig_sizes_text(c, ig_sizes(first), (size_t)first->ndim),
                  ig_sizes_text(c, ig_sizes(t), (size_t)t->ndim), i);
   }

@@ -31,8 +31,11 @@ static void check_normalized(ig_ctx *c, const ig_tensor *x, const ig_value *shap
     ig_str_add(&have, "%s%s", d ? ", " : "", ig_int_text(c, ig_sizes(x)[d]));
   }
   ig_fail_text(c, IG_RUNTIME,
-               "Given normalized_shape=[%s], expected input with shape [*, %s], but got input of "
-               "size[%s]",
+               ig_is_fake(x)
+                   ? "Given normalized_shape=[%s], expected input with shape [%s], but got "
+                     "input of size torch.Size([%s])"
+                   : "Given normalized_shape=[%s], expected input with shape [*, %s], but "
+                     "got input of size[%s]",
                want.at ? want.at : "", want.at ? want.at : "", have.at ? have.at : "");
   ig_str_free(&want);
   ig_str_free(&have);

@@ -386,9 +386,21 @@ static ig_tensor *dot_decompose(ig_ctx *c, const ig_value *args) {
 static ig_tensor *mv_decompose(ig_ctx *c, const ig_value *args) {
   const ig_tensor *a = args[0].tensor;
   const ig_tensor *b = args[1].tensor;
-  if (a->ndim != 2 || b->ndim != 1 || !ig_int_eq(c, ig_sizes(a)[1], ig_sizes(b)[0])) {
-    ig_fail_text(c, IG_RUNTIME, "vector + matrix @ vector expected, got 1, %d, %d%s", a->ndim,
-                 b->ndim, a->ndim == 2 && b->ndim == 1 ? " with sizes that do not match" : "");
+  if (a->ndim != 2 || b->ndim != 1) {
+    ig_fail_text(c, IG_RUNTIME, "vector + matrix @ vector expected, got 1, %d, %d", a->ndim,
+                 b->ndim);
+    return NULL;
+  }
+  if (!ig_int_eq(c, ig_sizes(a)[1], ig_sizes(b)[0])) {
+    const char *rows = ig_int_text(c, ig_sizes(a)[0]);
+    const char *columns = ig_int_text(c, ig_sizes(a)[1]);
+    const char *vec = ig_int_text(c, ig_sizes(b)[0]);
+    if (ig_is_fake(a)) {
+      ig_fail_text(c, IG_RUNTIME, "size mismatch, got input (%sx%s), vec (%s)", rows, columns, vec);
+    } else {
+      ig_fail_text(c, IG_RUNTIME, "size mismatch, got input (%s), mat (%sx%s), vec (%s)", rows,
+                   rows, columns, vec);
+    }
     return NULL;
   }
   ig_tensor *column = ig_unsqueeze(c, args[1].tensor, ig_const(1));

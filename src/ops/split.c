@@ -82,6 +82,11 @@ static void split_with_sizes_shapes(ig_ctx *c, const ig_op *op, const ig_value *
   }
   ig_int total = ig_sizes(self)[k.dim];
   if (c->status != IG_OK || ig_int_eq(c, k.start, total)) return;
+  if (ig_is_fake(self)) {
+    ig_fail_text(c, IG_INVALID, "Split sizes add up to %s but got the tensor's size of %s",
+                 ig_int_text(c, k.start), ig_int_text(c, total));
+    return;
+  }
   ig_fail_text(c, IG_RUNTIME,
                "split_with_sizes expects split_sizes to sum exactly to %s (input tensor's size at "
                "dimension %d), but got split_sizes=%s",

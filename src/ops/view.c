@@ -48,9 +48,22 @@ static void transpose_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig
   move_dim(out, self, b, a);
 }
 
+static bool refuse_order(ig_ctx *c, const ig_value *dims) {
+  ig_fail_text(c, IG_INVALID, "Received an invalid permutation, %s!",
+               ig_sizes_text(c, dims->ints.at, dims->ints.n));
+  return false;
+}
+
 // order[d] is the dimension of self that becomes dimension d.
-static bool permutation(ig_ctx *c, const ig_value *dims, int ndim, int *order) {
+static bool permutation(ig_ctx *c, const ig_value *dims, const ig_tensor *self, int *order) {
   bool seen[IG_MAX_DIM] = {false};
+  int ndim = self->ndim;
+  bool fake = ig_is_fake(self);
+  for (size_t d = 0; fake && d < dims->ints.n; d++) {
+    (void)ig_wrap_dim(c, ig_int_specialize(c, dims->ints.at[d]), ndim);
+    if (c->status != IG_OK) return false;
+  }
+  if (fake && dims->ints.n != (size_t)ndim) return refuse_order(c, dims);
   if (dims->ints.n != (size_t)ndim) {
     ig_fail_text(c, IG_RUNTIME,
                  "permute(sparse_coo): number of dimensions in the tensor input does not match the "
@@ -62,6 +75,7 @@ static bool permutation(ig_ctx *c, const ig_value *dims, int ndim, int *order) {
   for (int d = 0; d < ndim; d++) {
     order[d] = ig_wrap_dim(c, ig_int_specialize(c, dims->ints.at[d]), ndim);
     if (c->status != IG_OK) return false;
+    if (seen[order[d]] && fake) return refuse_order(c, dims);
     if (seen[order[d]]) {
       ig_fail_text(c, IG_RUNTIME, "permute(): duplicate dims are not allowed.");
       return false;
@@ -76,7 +90,7 @@ static void permute_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_m
   int order[IG_MAX_DIM];
   ig_tensor *self = args[0].tensor;
   ig_meta_view(self, out);
-  if (!permutation(c, &args[1], self->ndim, order)) return;
+  if (!permutation(c, &args[1], self, order)) return;
   for (int d = 0; d < self->ndim; d++) move_dim(out, self, d, order[d]);
 }
 
@@ -463,7 +477,7 @@ static void permute_vjp(ig_ctx *c, const ig_vjp *v) {
   int order[IG_MAX_DIM];
   ig_int back[IG_MAX_DIM];
   int ndim = v->args[0].tensor->ndim;
-  if (!permutation(c, &v->args[1], ndim, order)) return;
+  if (!permutation(c, &v->args[1], v->args[0].tensor, order)) return;
   for (int d = 0; d < ndim; d++) back[order[d]] = ig_const(d);
   IG_GRAD(v, 0) = ig_permute(c, v->grad, ig_of_ints(back, (size_t)ndim));
 }

@@ -87,7 +87,7 @@ static void test_cond_eager(void **state) {
   ig_value x = one(filled(2, 3));
   for (int k = 0; k < 2; k++) {
     ig_value pred = ig_of_bool(k == 0);
-    ig_cond_args a = {&pred, &yes, &no, &x, 1, NULL};
+    ig_cond_args a = {.pred = &pred, .yes = &yes, .no = &no, .operands = &x, .noperands = 1};
     size_t n = 0;
     const ig_value *out = ig_cond(c, &a, &n);
     assert_non_null(out);
@@ -103,7 +103,7 @@ static ig_program *capture_cond(ig_tensor *outside, const ig_branch *yes, const 
   ig_tensor *p = ig_gt_scalar(c, ig_sum(c, x), ig_of_f64(0));
   ig_value pred = one(p);
   ig_value operand = one(x);
-  ig_cond_args a = {&pred, yes, no, &operand, 1, NULL};
+  ig_cond_args a = {.pred = &pred, .yes = yes, .no = no, .operands = &operand, .noperands = 1};
   size_t n = 0;
   const ig_value *out = ig_cond(c, &a, &n);
   ig_program *program = NULL;
@@ -153,7 +153,7 @@ static void test_cond_refused(void **state) {
   assert_non_null(strstr(ig_ctx_error(c), "float32[2] and float32[1]"));
   ig_ctx_clear(c);
   ig_value pred = ig_of_f64(1);
-  ig_cond_args a = {&pred, &yes, &no, NULL, 0, NULL};
+  ig_cond_args a = {.pred = &pred, .yes = &yes, .no = &no};
   size_t n = 0;
   assert_null(ig_cond(c, &a, &n));
   assert_int_equal(ig_ctx_status(c), IG_RUNTIME);

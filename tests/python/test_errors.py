@@ -162,3 +162,47 @@ def test_an_unknown_output_is_refused_by_both_captures():
         torch.export.export(M(), (torch.ones(2),), strict=False)
     with pytest.raises(torch._dynamo.exc.UserError, match="one of the outputs with type `.*Thing'>` is not supported"):
         torch.export.export(M(), (torch.ones(2),), strict=True)
+
+
+_REFUSED = (
+    (lambda x, y: x + y, RuntimeError, "length 3 at -1! Mismatching argument at index 1 had torch.Size([3]); but expected "
+     "shape should be broadcastable to [3, 4]"),
+    (lambda x, y: y * x, RuntimeError, "length 4 at -1! Mismatching argument at index 1 had torch.Size([3, 4]); but "
+     "expected shape should be broadcastable to [1, 3]"),
+    (lambda x, y: torch.where(x > 0, x, y), RuntimeError, "Mismatching argument at index 2 had torch.Size([3])"),
+    (lambda x, y: torch.cat([x, y]), RuntimeError, "Expected 2-D tensors, but got 1-D for tensor number 1 in the list"),
+    (lambda x, y: torch.stack([x, y]), AssertionError, "but got torch.Size([3, 4]) at entry 0 and torch.Size([3]) at"),
+    (lambda x, y: x.permute(0, 0), ValueError, "Received an invalid permutation, [0, 0]!"),
+    (lambda x, y: x.permute(0, 1, 2), IndexError, "expected to be in range of [-2, 1], but got 2"),
+    (lambda x, y: x.split([1, 1]), ValueError, "Split sizes add up to 2 but got the tensor's size of 3"),
+    (lambda x, y: torch.mv(x, y), RuntimeError, "size mismatch, got input (3x4), vec (3)"),
+    (lambda x, y: torch.nn.functional.layer_norm(x, (5,)), RuntimeError, "shape [5], but got input of size torch.Size"),
+    (lambda x, y: torch.nn.functional.embedding(x, x), RuntimeError, "tensors used as indices must be long, int, byte"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("case", range(len(_REFUSED)))
+def test_what_is_refused_of_fake_tensors_is_worded_as_their_rules_word_it(case):
+    fn, cls, text = _REFUSED[case]
+
+    class M(torch.nn.Module):
+        def forward(self, x, y):
+            return fn(x, y)
+
+    args = torch.ones(3, 4), torch.ones(3)
+    with pytest.raises(cls) as found:
+        torch.export.export(M(), args, strict=False)
+    assert text in str(found.value)
+    with pytest.raises(torch._dynamo.exc.TorchRuntimeError) as found:
+        torch.export.export(M(), args, strict=True)
+    assert str(found.value).startswith("Failed running call_")
+    assert text in str(found.value)
+    with pytest.raises((RuntimeError, IndexError)) as found:  # with elements the kernels refuse
+        fn(*args)
+    assert "torch.Size" not in str(found.value)
+
+
+def test_where_is_a_method():
+    x, y = torch.tensor([1.0, -2.0]), torch.tensor([5, 6])
+    assert x.where(x > 0, y).tolist() == [1.0, 6.0]
+    assert x.where(condition=x > 0, other=0.5).tolist() == [1.0, 0.5]

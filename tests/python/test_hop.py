@@ -337,3 +337,22 @@ def test_sub_graphs_are_no_modules_of_the_unflattened_program():
     assert isinstance(module.true_graph_0, torch.fx.GraphModule)
     for x in (X, X - 10):
         assert torch.allclose(module(x), m(x))
+
+
+def test_a_branch_reads_sizes_off_the_tensor_that_it_asks():
+    class M(torch.nn.Module):
+        def forward(self, x, y):
+            z = y.cos()
+            return torch.cond(y.sum() > 0, lambda a: a + z, lambda a: a * z.shape[0], (x,))
+
+    n = torch.export.Dim("n", min=2, max=12)
+    args = torch.ones(4), torch.ones(4)
+    for strict, order in ((True, ["x", "cos"]), (False, ["cos", "x"])):
+        ep = torch.export.export(M(), args, dynamic_shapes=({0: n}, {0: n}), strict=strict)
+        node = next(n for n in ep.graph.nodes if n.name.startswith("cond"))
+        assert [a.name for a in node.args[3]] == order
+        assert "sym_size" in ep.graph_module.false_graph_0.code
+        for k in (3, 5):
+            for sign in (1.0, -1.0):
+                x, y = torch.randn(k), torch.full((k,), sign)
+                torch.testing.assert_close(ep.module()(x, y), M()(x, y))

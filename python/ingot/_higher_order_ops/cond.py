@@ -32,29 +32,31 @@ def _validate(pred: Any, true_fn: Any, false_fn: Any, operands: Any) -> None:
         )
 
 
-def _keys(leaves: list[Any], depth: int) -> list[str] | None:
+def _keys(leaves: list[Any], depth: int) -> tuple:
     """In a strict capture the operands of the node are sorted by name: of the input, of the local variable that was
-    given the value, or of the node."""
+    given the value, or of the node. The names of the operands, then other tensors of local variables and their names;
+    nothing: this is no such capture."""
     if not _C.capture_is_open() or not _C.capture_is_strict():
-        return None
-    local = {id(v): k for k, v in reversed(list(sys._getframe(depth).f_locals.items())) if isinstance(v, Tensor)}
+        return ()
+    variables = sys._getframe(depth).f_locals
+    local = {id(v): (k, v) for k, v in reversed(list(variables.items())) if isinstance(v, Tensor)}
     keys = []
     for leaf in leaves:
         name, is_input = _C.capture_name(leaf) or ("", False)
-        keys.append(f"l_{name}_" if is_input else local.get(id(leaf), name))
-    return keys
+        keys.append(f"l_{name}_" if is_input else local.get(id(leaf), (name,))[0])
+    return keys, [v for _, v in local.values()], [k for k, _ in local.values()]
 
 
-def _call(pred: Any, true_fn: Callable, false_fn: Callable, operands: Any, keys: list[str] | None = None) -> Any:
+def _call(pred: Any, true_fn: Callable, false_fn: Callable, operands: Any, *keys: Any) -> Any:
     leaves, spec = pytree.tree_flatten(list(operands))
     yes, no = Flat(true_fn, spec), Flat(false_fn, spec)
-    return unflatten(_C.hop_cond(pred, yes, no, leaves, keys), yes, no)
+    return unflatten(_C.hop_cond(pred, yes, no, leaves, *keys), yes, no)
 
 
 def cond(pred: Any, true_fn: Callable, false_fn: Callable, operands: Any = ()) -> Any:
     """true_fn(*operands) if pred else false_fn(*operands)."""
     _validate(pred, true_fn, false_fn, operands)
-    return _call(pred, true_fn, false_fn, operands, _keys(pytree.tree_leaves(operands), 2))
+    return _call(pred, true_fn, false_fn, operands, *_keys(pytree.tree_leaves(operands), 2))
 
 
 cond_op = HigherOrderOperator("cond", _call)

@@ -54,6 +54,9 @@ def _is_raised_by_program(error: BaseException) -> bool:
     return not ours and code.co_code[last.tb_lasti] == dis.opmap["RAISE_VARARGS"]
 
 
+# What operators raise when they refuse a call.
+_REFUSALS = (RuntimeError, IndexError, ValueError, AssertionError)
+
 _OPERATORS = {
     "+": "add", "-": "sub", "*": "mul", "@": "matmul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow",
     "&": "and_", "|": "or_", "^": "xor", "<<": "lshift", ">>": "rshift",
@@ -109,7 +112,7 @@ def _failed_call(error: BaseException) -> str | None:
 
 def strict_error(error: BaseException) -> Exception | None:
     """The error that a strict capture raises instead; None: the same one."""
-    failed = _failed_call(error) if type(error) in (RuntimeError, IndexError) else None
+    failed = _failed_call(error) if type(error) in _REFUSALS else None
     if failed is not None:
         return TorchRuntimeError(from_user_code(failed, _user_stack(error)))
     if isinstance(error, Exception) and _is_raised_by_program(error):
