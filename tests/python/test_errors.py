@@ -165,8 +165,8 @@ def test_an_unknown_output_is_refused_by_both_captures():
 
 
 _REFUSED = (
-    (lambda x, y: x + y, RuntimeError, "length 3 at -1! Mismatching argument at index 1 had torch.Size([3]); but expected "
-     "shape should be broadcastable to [3, 4]"),
+    (lambda x, y: x + y, RuntimeError, "length 3 at -1! Mismatching argument at index 1 had torch.Size([3]); but "
+     "expected shape should be broadcastable to [3, 4]"),
     (lambda x, y: y * x, RuntimeError, "length 4 at -1! Mismatching argument at index 1 had torch.Size([3, 4]); but "
      "expected shape should be broadcastable to [1, 3]"),
     (lambda x, y: torch.where(x > 0, x, y), RuntimeError, "Mismatching argument at index 2 had torch.Size([3])"),
