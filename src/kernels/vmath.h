@@ -334,6 +334,91 @@ static inline void ig_cos_block_f32(int64_t n, const float *x, float *y) {
     if (!(fabsf(x[i]) <= IG_TRIG_MAX)) y[i] = cosf(x[i]);
 }
 
+// ---- inverse trigonometric ----
+#define IG_PI_HIGH 0x1.921fb6p+1f
+#define IG_PI_LOW -0x1.777a5cp-24f
+
+// atan of t in [0, 1]
+static inline float ig_atan_inner_f32(float t) {
+  float z = t * t;
+  float q = -0x1.cbc6e8p-10f;
+  q = q * z + 0x1.5f7f6ap-7f;
+  q = q * z - 0x1.f8b33ap-6f;
+  q = q * z + 0x1.d7773ap-5f;
+  q = q * z - 0x1.572272p-4f;
+  q = q * z + 0x1.c02f7cp-4f;
+  q = q * z - 0x1.24159ap-3f;
+  q = q * z + 0x1.999082p-3f;
+  q = q * z - 0x1.555534p-2f;
+  return t + t * (z * q);
+}
+static inline float ig_atan_f32(float x) {
+  float a = fabsf(x);
+  float p = ig_atan_inner_f32(a > 1.0f ? 1.0f / a : a);
+  float y = (0.5f * IG_PI_HIGH - p) + 0.5f * IG_PI_LOW;
+  return copysignf(a > 1.0f ? y : p, x);
+}
+static inline float ig_atan2_f32(float y, float x) {
+  float a = fabsf(x);
+  float b = fabsf(y);
+  float high = a > b ? a : b;
+  float low = a > b ? b : a;
+  float t = low / high;
+  t = high == 0.0f ? 0.0f : t;
+  t = low == INFINITY ? 1.0f : t;
+  float p = ig_atan_inner_f32(t);
+  float turned = (0.5f * IG_PI_HIGH - p) + 0.5f * IG_PI_LOW;
+  p = b > a ? turned : p;
+  float left = (IG_PI_HIGH - p) + IG_PI_LOW;
+  p = ig_bits_f32(x) >> 31 ? left : p;
+  p = copysignf(p, y);
+  return (int)(x != x) | (int)(y != y) ? x + y : p;
+}
+
+// asin of s in [0, 1/2]; z = s^2
+static inline float ig_asin_inner_f32(float s, float z) {
+  float q = 0x1.33bc1ap-5f;
+  q = q * z + 0x1.d7f160p-7f;
+  q = q * z + 0x1.04a666p-5f;
+  q = q * z + 0x1.6cac3ap-5f;
+  q = q * z + 0x1.33388ep-4f;
+  q = q * z + 0x1.55554cp-3f;
+  return s + s * (z * q);
+}
+// Above 1/2 through asin(x) = pi / 2 - 2 asin(sqrt((1 - x) / 2)).
+static inline float ig_asin_f32(float x) {
+  float a = fabsf(x);
+  int far = a > 0.5f;
+  float z = far ? 0.5f * (1.0f - a) : a * a;
+  float p = ig_asin_inner_f32(far ? sqrtf(z) : a, z);
+  float y = (0.5f * IG_PI_HIGH - 2.0f * p) + 0.5f * IG_PI_LOW;
+  return copysignf(far ? y : p, x);
+}
+static inline float ig_acos_f32(float x) {
+  float a = fabsf(x);
+  int far = a > 0.5f;
+  float z = far ? 0.5f * (1.0f - a) : a * a;
+  float p = ig_asin_inner_f32(far ? sqrtf(z) : a, z);
+  float near = (0.5f * IG_PI_HIGH - copysignf(p, x)) + 0.5f * IG_PI_LOW;
+  float left = (IG_PI_HIGH - 2.0f * p) + IG_PI_LOW;
+  float y = x < 0.0f ? left : 2.0f * p;
+  return far ? y : near;
+}
+
+// ---- sinh, cosh ----
+// Through the exponential in f64; near 0, where it cancels, by the series.
+static inline float ig_sinh_f32(float x) {
+  double a = (double)x;
+  double e = ig_exp_f64(a);
+  float y = (float)(0.5 * (e - 1.0 / e));
+  float near = (float)(a + a * a * a * (1.0 / 6.0));
+  return fabsf(x) < 0x1p-7f ? near : y;
+}
+static inline float ig_cosh_f32(float x) {
+  double e = ig_exp_f64((double)x);
+  return (float)(0.5 * (e + 1.0 / e));
+}
+
 // ---- pow ----
 // Through f64 logarithm and exponential: within 1 ulp. All of C's special cases.
 static inline float ig_pow_f32(float x, float y) {

@@ -12,14 +12,21 @@ static const double half_root_pi = 0.88622692545275801365;
 #define LIBM(name)                               \
   TILE1(name##_f32, float, float, name##f(x[i])) \
   TILE1(name##_f64, double, double, name(x[i]))
+// In floats of our own, in doubles of libm.
+#define FASTC(name)                                      \
+  TILE1(name##_f32, float, float, ig_##name##_f32(x[i])) \
+  TILE1(name##_f64, double, double, name(x[i]))          \
+  TILE1(name##_c128, ig_cd, ig_cd, c##name(x[i]))
+TILE2(atan2_f32, float, float, ig_atan2_f32(x[i], y[i]))
+TILE2(atan2_f64, double, double, atan2(x[i], y[i]))
 #define LIBMC(name) LIBM(name) TILE1(name##_c128, ig_cd, ig_cd, c##name(x[i]))
 TILE1(tan_f64, double, double, tan(x[i]))
 TILE1(tan_c128, ig_cd, ig_cd, ctan(x[i]))
-LIBMC(sinh)
-LIBMC(cosh)
-LIBMC(asin)
-LIBMC(acos)
-LIBMC(atan)
+FASTC(sinh)
+FASTC(cosh)
+FASTC(asin)
+FASTC(acos)
+FASTC(atan)
 LIBMC(asinh)
 LIBMC(acosh)
 LIBMC(atanh)
@@ -501,4 +508,29 @@ IG_OP(nan_to_num) = {
         "neginf=None) -> Tensor",
     .decompose = nan_to_num_decompose,
     .samples = "f32[8] | f32[8]:special | f32[8]:special, 1., 2., 3. | i64[3]",
+};
+
+// (y, x) -> g x / (x^2 + y^2), -g y / (x^2 + y^2)
+static void atan2_vjp(ig_ctx *c, const ig_vjp *v) {
+  ig_tensor *y = v->args[0].tensor;
+  ig_tensor *x = v->args[1].tensor;
+  ig_tensor *a = ig_mul_tensor(c, y, y);
+  ig_tensor *b = ig_mul_tensor(c, x, x);
+  ig_tensor *r = ig_reciprocal(c, ig_add_tensor(c, a, b));
+  r = ig_masked_fill_scalar(c, r, ig_isinf(c, r), ig_of_i64(0));
+  ig_tensor *g = ig_mul_tensor(c, v->grad, r);
+  IG_GRAD(v, 0) = ig_sum_to(c, ig_mul_tensor(c, g, x), &v->args[0]);
+  if (IG_WANTED(v, 1)) {
+    ig_tensor *turned = ig_mul_tensor(c, g, ig_neg(c, y));
+    IG_GRAD(v, 1) = ig_sum_to(c, turned, &v->args[1]);
+  }
+}
+IG_OP(atan2) = {
+    .schema = "aten::atan2(Tensor self, Tensor other) -> Tensor",
+    .shape = ig_shape_pointwise,
+    .tile = {[IG_F32] = atan2_f32, [IG_F64] = atan2_f64},
+    .promote = IG_PROMOTE_FLOAT,
+    .vjp = atan2_vjp,
+    .keep = "self, other",
+    .samples = "f32[3,5], f32[5] | f32[], f32[2,3] | i64[3], f32[3]",
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of two and three operands beyond arithmetic: atan2, copysign, fmax, fmin, hypot, gcd,
+// Functions of two operands beyond arithmetic: copysign, fmax, fmin, hypot, gcd,
 // lcm, nextafter, xlogy, logaddexp, heaviside, ldexp, float_power.
 #include "op/refuse.h"
 #include "ops/tile.h"
@@ -7,7 +7,6 @@
 #define LIBM2(name)                                    \
   TILE2(name##_f32, float, float, name##f(x[i], y[i])) \
   TILE2(name##_f64, double, double, name(x[i], y[i]))
-LIBM2(atan2)
 LIBM2(copysign)
 LIBM2(hypot)
 LIBM2(nextafter)
@@ -43,18 +42,6 @@ static void down(ig_ctx *c, const ig_vjp *v, size_t i, ig_tensor *g) {
   IG_GRAD(v, i) = ig_sum_to(c, g, &v->args[i]);
 }
 
-// (y, x) -> g x / (x^2 + y^2), -g y / (x^2 + y^2)
-static void atan2_vjp(ig_ctx *c, const ig_vjp *v) {
-  ig_tensor *y = v->args[0].tensor;
-  ig_tensor *x = v->args[1].tensor;
-  ig_tensor *a = ig_mul_tensor(c, y, y);
-  ig_tensor *b = ig_mul_tensor(c, x, x);
-  ig_tensor *r = ig_reciprocal(c, ig_add_tensor(c, a, b));
-  r = ig_masked_fill_scalar(c, r, ig_isinf(c, r), ig_of_i64(0));
-  ig_tensor *g = ig_mul_tensor(c, v->grad, r);
-  if (IG_WANTED(v, 0)) down(c, v, 0, ig_mul_tensor(c, g, x));
-  if (IG_WANTED(v, 1)) down(c, v, 1, ig_mul_tensor(c, g, ig_neg(c, y)));
-}
 static void copysign_vjp(ig_ctx *c, const ig_vjp *v) {
   if (IG_WANTED(v, 0)) {
     ig_tensor *x = v->args[0].tensor;
@@ -236,14 +223,6 @@ static ig_tensor *dist_decompose(ig_ctx *c, const ig_value *args) {
   .vjp = fextreme_vjp, .keep = "self, other", .variant = (number)
 #define PAIRS "f32[3,5], f32[5] | f32[], f32[2,3] | f32[4,2].T, f32[2,4]"
 
-IG_OP(atan2) = {
-    .schema = "aten::atan2(Tensor self, Tensor other) -> Tensor",
-    BOTH(atan2),
-    .promote = IG_PROMOTE_FLOAT,
-    .vjp = atan2_vjp,
-    .keep = "self, other",
-    .samples = "f32[3,5], f32[5] | f32[], f32[2,3] | i64[3], f32[3]",
-};
 IG_OP(copysign_tensor) = {
     .schema = "aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor",
     BOTH(copysign),

@@ -96,12 +96,22 @@ static void test_f32(void **state) {
   CHECK(erf, erf, 2.0, -INFINITY, INFINITY);
   CHECK(sin, sin, 2.0, -IG_TRIG_MAX, IG_TRIG_MAX);
   CHECK(cos, cos, 2.0, -IG_TRIG_MAX, IG_TRIG_MAX);
+  CHECK(atan, atan, 2.0, -INFINITY, INFINITY);
+  CHECK(asin, asin, 2.0, -INFINITY, INFINITY);
+  CHECK(acos, acos, 2.0, -INFINITY, INFINITY);
+  CHECK(sinh, sinh, 1.0, -INFINITY, INFINITY);
+  CHECK(cosh, cosh, 1.0, -INFINITY, INFINITY);
 #undef CHECK
 }
 
 static void test_specials(void **state) {
   (void)state;
   specials_f32("exp", ig_exp_f32, exp);
+  specials_f32("atan", ig_atan_f32, atan);
+  specials_f32("asin", ig_asin_f32, asin);
+  specials_f32("acos", ig_acos_f32, acos);
+  specials_f32("sinh", ig_sinh_f32, sinh);
+  specials_f32("cosh", ig_cosh_f32, cosh);
   specials_f32("expm1", ig_expm1_f32, expm1);
   specials_f32("log", ig_log_f32, log);
   specials_f32("log1p", ig_log1p_f32, log1p);
@@ -172,10 +182,32 @@ static void test_pow(void **state) {
   }
 }
 
+static void test_atan2(void **state) {
+  (void)state;
+  static const float at[] = {0.0f,  -0.0f,    1.0f,      -1.0f, 0.25f, -3.0f,  1e-40f, 1e-20f,
+                             1e30f, INFINITY, -INFINITY, NAN,   1.5f,  -0.99f, 1e-38f, 7.0f};
+  size_t n = sizeof at / sizeof *at;
+  for (size_t i = 0; i < n; i++) {
+    for (size_t j = 0; j < n; j++) {
+      double want = atan2((double)at[i], (double)at[j]);
+      float found = ig_atan2_f32(at[i], at[j]);
+      if (ulps(found, want) > 2.0 || (!isnan(want) && signbit(found) != signbit((float)want)))
+        fail_msg("atan2(%g, %g) is %g, want %g", (double)at[i], (double)at[j], (double)found, want);
+    }
+  }
+  for (int i = 0; i < 100000; i++) {
+    float y = (float)((i * 7919) % 20011 - 10005) * 0.37f;
+    float x = (float)((i * 10473) % 30011 - 15005) * 0.91f;
+    if (ulps(ig_atan2_f32(y, x), atan2((double)y, (double)x)) > 2.5)
+      fail_msg("atan2(%.9g, %.9g)", (double)y, (double)x);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_f32),  cmocka_unit_test(test_specials),    cmocka_unit_test(test_f64),
-      cmocka_unit_test(test_gelu), cmocka_unit_test(test_trig_blocks), cmocka_unit_test(test_pow),
+      cmocka_unit_test(test_f32),   cmocka_unit_test(test_specials),    cmocka_unit_test(test_f64),
+      cmocka_unit_test(test_gelu),  cmocka_unit_test(test_trig_blocks), cmocka_unit_test(test_pow),
+      cmocka_unit_test(test_atan2),
   };
   return cmocka_run_group_tests_name("vmath", tests, NULL, NULL);
 }
