@@ -12,8 +12,9 @@
 #include "base/cpu.h"
 #include "base/threads.h"
 #include "kernels/scratch.h"
+#include "kernels/transpose.h"
 
-enum { MOST_FACTORS = 64, LARGEST_PRIME = 61, GRAIN = 8192, TOGETHER = 8, TILE = 8 };
+enum { MOST_FACTORS = 64, LARGEST_PRIME = 61, GRAIN = 8192, TOGETHER = 8, TILE = 64 };
 
 // Factors of n, fours first. Their number, or 0 when a prime is too large for passes of p * p
 // steps.
