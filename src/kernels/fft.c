@@ -4,6 +4,12 @@
 // transform as a convolution, done by transforms whose length is a power of 2).
 #include "kernels/fft.h"
 
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT ON
+#elif defined(__GNUC__)
+#pragma GCC optimize("fp-contract=fast")  // in the clones for machines that can
+#endif
+
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -46,9 +52,11 @@ static void root(int64_t k, int64_t half, double *re, double *im) {
 #define T float
 #define NAME(name) name##_f32
 #define TRANSFORM ig_fft_c64
+#define TRANSFORM_REAL ig_fft_f32
 #include "kernels/fft.inc"
 
 #define T double
 #define NAME(name) name##_f64
 #define TRANSFORM ig_fft_c128
+#define TRANSFORM_REAL ig_fft_f64
 #include "kernels/fft.inc"

@@ -12,4 +12,10 @@
 bool ig_fft_c64(float *x, int64_t outer, int64_t n, int64_t inner, bool forward, double scale);
 bool ig_fft_c128(double *x, int64_t outer, int64_t n, int64_t inner, bool forward, double scale);
 
+// Real lines x [lines, n], n even, and their transforms y [lines, n / 2 + 1], pairs of parts: y
+// from x forward, x from y back, where y's missing half is the conjugate of the given one and
+// imaginary parts that would have to be 0 are taken for 0. Otherwise as above.
+bool ig_fft_f32(float *x, float *y, int64_t lines, int64_t n, bool forward, double scale);
+bool ig_fft_f64(double *x, double *y, int64_t lines, int64_t n, bool forward, double scale);
+
 #endif
