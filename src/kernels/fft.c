@@ -4,12 +4,6 @@
 // transform as a convolution, done by transforms whose length is a power of 2).
 #include "kernels/fft.h"
 
-#if defined(__clang__)
-#pragma STDC FP_CONTRACT ON
-#elif defined(__GNUC__)
-#pragma GCC optimize("fp-contract=fast")  // in the clones for machines that can
-#endif
-
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
