@@ -38,6 +38,7 @@ ig_onnx_lower_fn ig_onnx_lower_fake_quantize_channel;
 ig_onnx_lower_fn ig_onnx_lower_adaptive_max;
 ig_onnx_lower_fn ig_onnx_lower_avg_ceil;
 ig_onnx_lower_fn ig_onnx_lower_scatter_add;
+ig_onnx_lower_fn ig_onnx_lower_col2im;
 ig_onnx_lower_fn ig_onnx_lower_i0;
 ig_onnx_lower_fn ig_onnx_lower_polygamma;
 ig_onnx_lower_fn ig_onnx_lower_mode;

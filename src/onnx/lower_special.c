@@ -430,3 +430,43 @@ bool ig_onnx_lower_avg_ceil(ig_ctx *c, int opset, const ig_value *args, ig_value
   outs[0] = ig_of_tensor(given ? whole : ig_div_tensor(c, whole, share));
   return true;
 }
+
+// self, output_size, kernel_size, dilation, padding, stride: before opset 18 a transposed
+// convolution, in which each element of a block is a channel that goes to its own place.
+bool ig_onnx_lower_col2im(ig_ctx *c, int opset, const ig_value *args, ig_value *outs) {
+  enum { MAX_BLOCK = 1 << 12 };
+  ig_tensor *x = args[0].tensor;
+  int64_t given[5][2];  // image, block, dilation, padding, stride
+  for (size_t i = 0; i < 5; i++) {
+    if (!const_list(&args[i + 1], 2, given[i])) return false;
+  }
+  int64_t places = given[1][0] * given[1][1];
+  bool batch = x->ndim == 3;
+  if (opset >= 18 || x->ndim < 2 || places < 1 || places > MAX_BLOCK) return false;
+  if (!ig_dtype_is_float(x->dtype)) return false;
+  ig_int sizes[4] = {ig_const(-1), ig_const(places)};
+  ig_int lists[4][2];  // stride, padding, dilation, what the image has behind the last block
+  for (int d = 0; d < 2; d++) {
+    int64_t room = given[0][d] + 2 * given[3][d] - given[2][d] * (given[1][d] - 1) - 1;
+    if (room < 0 || given[4][d] < 1) return false;
+    sizes[d + 2] = ig_const(room / given[4][d] + 1);
+    lists[0][d] = ig_const(given[4][d]);
+    lists[1][d] = ig_const(given[3][d]);
+    lists[2][d] = ig_const(given[2][d]);
+    lists[3][d] = ig_const(room % given[4][d]);
+  }
+  ig_int block[4] = {ig_const(places), ig_const(1), ig_const(given[1][0]), ig_const(given[1][1])};
+  ig_value type = ig_of_dtype(x->dtype);
+  ig_value none = ig_none();
+  ig_tensor *table = ig_eye_with(c, ig_const(places), type, none, none, none);
+  table = ig_reshape(c, table, ig_of_ints(block, 4));
+  ig_tensor *y = ig_reshape(c, x, ig_of_ints(sizes, 4));
+  y = ig_convolution(c, y, table, NULL, ig_of_ints(lists[0], 2), ig_of_ints(lists[1], 2),
+                     ig_of_ints(lists[2], 2), true, ig_of_ints(lists[3], 2), ig_const(1));
+  ig_int image[4] = {ig_sizes(x)[0], ig_const(-1), ig_const(given[0][0]), ig_const(given[0][1])};
+  if (!batch) image[0] = ig_const(-1);
+  if (!batch) image[1] = image[2];
+  if (!batch) image[2] = image[3];
+  outs[0] = ig_of_tensor(ig_reshape(c, y, ig_of_ints(image, batch ? 4 : 3)));
+  return true;
+}

@@ -246,6 +246,32 @@ static ig_status write_program(ig_onnx *x, const ig_program *p, const target *to
   return st;
 }
 
+// Names that the caller gives must not meet each other, nor a weight's.
+static ig_status check_names(ig_ctx *c, const ig_program *p, const ig_onnx_options *options) {
+  ig_map seen = ig_map_make(c->alloc);
+  size_t n = options->ninput_names + options->noutput_names;
+  for (size_t i = 0; i < n && ig_ctx_status(c) == IG_OK; i++) {
+    bool input = i < options->ninput_names;
+    const char *name =
+        input ? options->input_names[i] : options->output_names[i - options->ninput_names];
+    const char *what = input ? "input_names" : "output_names";
+    ig_map_value *v = ig_map_put(&seen, name);
+    if (!v) {
+      (void)ig_fail(c, IG_NOMEM, "out of memory");
+    } else if (!*name) {
+      (void)ig_fail(c, IG_INVALID, "ONNX: %s: a name is empty", what);
+    } else if (v->num++) {
+      (void)ig_fail(c, IG_INVALID,
+                    "ONNX: %s: names of inputs and outputs cannot be duplicated: '%s'", what, name);
+    } else if (ig_program_find_weight(p, name)) {
+      (void)ig_fail(c, IG_INVALID, "ONNX: %s: '%s' is the name of a weight; choose another one",
+                    what, name);
+    }
+  }
+  ig_map_free(&seen);
+  return ig_ctx_status(c);
+}
+
 static ig_status write_to(ig_ctx *c, const ig_program *p, const ig_onnx_options *options,
                           const target *to) {
   static const ig_onnx_options plain = {0};
@@ -256,6 +282,7 @@ static ig_status write_to(ig_ctx *c, const ig_program *p, const ig_onnx_options 
     return ig_fail(c, IG_INVALID, "ONNX: opset %d is not known, %d to %d are", opset,
                    IG_ONNX_OPSET_OLDEST, IG_ONNX_OPSET_NEWEST);
   }
+  IG_RETURN_IF_ERR(check_names(c, p, options));
   ig_onnx x = {.c = c, .options = options, .opset = opset};
   ig_onnx_state_init(&x);
   ig_status st = index_rows(&x);

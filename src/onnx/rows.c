@@ -46,6 +46,7 @@ const ig_onnx_lowering ig_onnx_lowerings[] = {
     {"aten.adaptive_max_pool3d.default", ig_onnx_lower_adaptive_max},
     {"aten.avg_pool2d.default", ig_onnx_lower_avg_ceil},
     {"aten.scatter_add.default", ig_onnx_lower_scatter_add},
+    {"aten.col2im.default", ig_onnx_lower_col2im},
     {"aten.i0.default", ig_onnx_lower_i0},
     {"aten.polygamma.default", ig_onnx_lower_polygamma},
     {"aten.mode.default", ig_onnx_lower_mode},

@@ -203,6 +203,22 @@ def test_module_is_as_before(strict):
     assert log == [] and inner == [1] and count.tolist() == [0.0, 0.0]
 
 
+def test_buffers_may_be_written_by_assignments_in_place() -> None:
+    class Counter(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("count", torch.zeros(2))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            self.count += x.sum()
+            return x + self.count
+
+    for strict in (True, False):
+        program = torch.export.export(Counter(), (torch.ones(2),), strict=strict)
+        assert program.graph_signature.buffers_to_mutate == {"add": "count"}
+        assert program.module()(torch.ones(2)).tolist() == [3, 3]
+
+
 def test_assigned_buffer_is_a_mutation():
     class M(torch.nn.Module):
         def __init__(self):

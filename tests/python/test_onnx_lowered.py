@@ -64,6 +64,9 @@ CASES: dict[str, tuple[Callable, tuple]] = {
                             (*BAGS[:2], torch.tensor([0, 3, 3, 8]))),
     "adaptive average, backwards": (torch.ops.aten._adaptive_avg_pool2d_backward,
                                     (torch.randn(1, 2, 2, 3), torch.randn(1, 2, 5, 4))),
+    "blocks into an image": (
+        lambda a: F.fold(a, (6, 7), (2, 3), dilation=(1, 2), padding=1, stride=(2, 3)), (torch.randn(2, 12, 8),)),
+    "blocks into one image": (lambda a: F.fold(a, (5, 5), 2), (torch.randn(8, 16),)),
     "erfinv": (torch.erfinv, (torch.tensor([-1.0, 1, 0, 2, 0.9999, 1e-4, -0.3, NAN]),)),
     "histc": (lambda a: torch.histc(a, 7, -1.0, 1.0), (torch.tensor([-1.0, 1, 0.999, -2, NAN, 0.3, 0.31]),)),
     "average, ceil": (lambda a: F.avg_pool2d(a, 3, stride=2, padding=1, ceil_mode=True), (POOL,)),

@@ -168,7 +168,10 @@ class ModuleStack:
                     _C.trace_items(_items(result))
 
     def _assigned(self, module: nn.Module, name: str, value: Any) -> None:
-        """A strict capture cannot say that a tensor becomes an attribute of a module."""
+        """A strict capture cannot say that a tensor becomes an attribute of a module. What is written in place
+        (`self.count += 1`) is assigned again, and is what it was."""
+        if value is module._buffers.get(name):
+            return
         if isinstance(value, _C.Tensor) and id(module) in self._names:
             text = f"Mutating module attribute {name} during export."
             raise AssertionError(from_user_code(text, _C.trace_stack()))
