@@ -195,8 +195,8 @@ def test_shapes_are_checked_when_asked() -> None:
     port = make.make_tensor_value_info
     add = make.make_node("Add", ["x", "y"], ["z"], name="n")
     cases = {
-        "model: node 'n' (Add): The size of tensor a (3) must match the size of tensor b (2) at non-singleton "
-        "dimension 0": ([3], [2], [3]),
+        "model: node 'n' (Add): Attempting to broadcast a dimension of length 2 at -1! Mismatching argument at index 1 "
+        "had torch.Size([2]); but expected shape should be broadcastable to [3]": ([3], [2], [3]),
         "model: graph 'g': 'z': size 0 is declared 4 and computed as 3": ([3], [3], [4]),
         "model: graph 'g': 'z' is declared with 2 dimensions and has 1": ([3], [3], [3, 1]),
     }
