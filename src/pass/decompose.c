@@ -76,13 +76,15 @@ static bool trace_again(ig_ctx *c, const table *t, const ig_op *op, const ig_val
   return true;
 }
 
-// The first trace of a program below autograd: a literal was detached in place.
-static bool trace_once(const ig_op *op, const ig_value *args, ig_value *outs) {
+// The first trace of a program below autograd: a literal was detached in place, all else comes three
+// times.
+static bool trace_once(ig_ctx *c, const table *t, const ig_op *op, const ig_value *args,
+                       ig_value *outs) {
   if (op->number != IG_ID_DETACH) return false;
   const ig_node *n = args[0].tensor->node;
-  if (!n || n->kind != IG_NODE_CALL || n->callee != IG_CALLEE_OP) return false;
-  if (n->op->number != IG_ID_LIFT_FRESH_COPY) return false;
+  bool call = n && n->kind == IG_NODE_CALL && n->callee == IG_CALLEE_OP;
   outs[0] = args[0];
+  if (!call || n->op->number != IG_ID_LIFT_FRESH_COPY) detach(c, t, 3, outs);
   return true;
 }
 
@@ -94,7 +96,7 @@ static bool decompose(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value
   if (a->keep && a->keep(op, args, a->user)) return false;
   if (a->replace && a->replace(c, op, args, outs, a->user)) return true;
   if (c->status != IG_OK) return false;
-  if (a->once ? trace_once(op, args, outs) : trace_again(c, t, op, args, outs)) return true;
+  if (a->once ? trace_once(c, t, op, args, outs) : trace_again(c, t, op, args, outs)) return true;
   if (!applies(t, op)) return false;
   ig_op_lower(c, op, args, outs);
   return true;
@@ -163,12 +165,45 @@ static ig_status lower_once(ig_ctx *c, const ig_program *p, const ig_decompose_a
   return c->status;
 }
 
+static bool same_sizes(const ig_tensor *a, const ig_tensor *b) {
+  bool same = a->dtype == b->dtype && a->ndim == b->ndim;
+  for (int d = 0; same && d < a->ndim; d++) {
+    ig_int x = ig_sizes(a)[d];
+    ig_int y = ig_sizes(b)[d];
+    same = x.expr == y.expr && (x.expr || x.value == y.value);  // concrete: nothing is asked
+  }
+  return same;
+}
+
+// A buffer that is written as a whole has become what was written.
+static void drop_copies(ig_ctx *c, ig_program *p) {
+  for (size_t i = 0; i < p->noutputs && c->status == IG_OK; i++) {
+    ig_output_spec *o = &p->outputs[i];
+    ig_node *n = o->value.kind == IG_KIND_NODE ? o->value.node : NULL;
+    bool copy = o->kind == IG_OUTPUT_BUFFER_MUTATION && n && n->kind == IG_NODE_CALL &&
+                n->callee == IG_CALLEE_OP && n->op->number == IG_ID_COPY && n->npos >= 2;
+    ig_node *source = copy && n->args[1].kind == IG_KIND_NODE ? n->args[1].node : NULL;
+    if (!source || source->val.kind != IG_KIND_TENSOR ||
+        !same_sizes(n->val.tensor, source->val.tensor)) {
+      continue;
+    }
+    if (!ig_graph_replace(c, p->graph, n, source)) return;
+    o->value.node = source;
+    o->name = source->name;
+    ig_graph_erase(p->graph, n);
+  }
+}
+
 ig_status ig_program_decompose(ig_ctx *c, const ig_program *p, const ig_decompose_args *args,
                                ig_program **out) {
   *out = NULL;
   // The first step of a training program only lowers to functional operators, whatever the table.
   static const ig_decompose_args composite = {.level = IG_DECOMPOSE_COMPOSITE};
-  if (p->training) return lower_once(c, p, &composite, out);
+  if (p->training) {
+    IG_RETURN_IF_ERR(lower_once(c, p, &composite, out));
+    drop_copies(c, *out);
+    return c->status;
+  }
   return args && args->once ? lower_once(c, p, args, out) : lower(c, p, args, out);
 }
 

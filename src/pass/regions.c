@@ -186,7 +186,7 @@ static ig_node *push_attr(wrapper *w, const region *r, size_t number) {
   while (is_taken(w->from, name) || is_taken(w->to, name));  // regions of the other kind have some
   ig_node proto = {.kind = IG_NODE_ATTR, .sub = r->g};
   proto.target = ig_graph_set_sub(w->c, w->to, name, r->g);
-  take_meta(w, &proto, r->first);
+  take_meta(w, &proto, r->outs.n == 1 ? r->outs.at[0] : r->first);  // as the call that reads it
   (void)snprintf(name, sizeof name, "submod_%zu", w->n + w->wrapped++);
   return proto.target ? ig_graph_push(w->c, w->to, &proto, name) : NULL;
 }

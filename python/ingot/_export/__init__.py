@@ -38,9 +38,12 @@ def capture_pre_autograd_graph(
 
 
 def _number_inputs(graph: Any) -> None:
-    for i, node in enumerate(graph.find_nodes(op="placeholder")):
+    """Inputs that are read are counted, the others have the number of their place."""
+    inputs = list(enumerate(graph.find_nodes(op="placeholder")))
+    read = {node: number for number, (_, node) in enumerate(p for p in inputs if p[1].users)}
+    for i, node in inputs:
         node.target = f"arg{i}"
-        node.name = f"arg{i}_1" if node.users else f"arg{i}"
+        node.name = f"arg{read[node]}_1" if node in read else f"arg{i}"
 
 
 def _read_where_used(module: Any) -> None:
