@@ -233,12 +233,35 @@ static void forget_operands(machine *m, const ig_node *n) {
   }
 }
 
+// "key,path,class;key,path,class" as a capture that is not strict sees the modules of a program: its
+// root stands in front of every key.
+static const char *below_root(ig_ctx *c, ig_graph *to, const char *stack) {
+  ig_str s = ig_str_make(c->alloc);
+  while (*stack) {
+    size_t level = strcspn(stack, ";");
+    level += stack[level] == ';';
+    ig_str_add(&s, "L__self__%.*s", (int)level, stack);
+    stack += level;
+  }
+  const char *kept = s.at ? ig_graph_keep_text(c, to, s.at) : NULL;
+  ig_str_free(&s);
+  return kept;
+}
+
 // What nodes recorded on behalf of n carry.
 static void pass_meta(machine *m, const ig_node *n) {
   (void)ig_ctx_at(m->c, n->file, n->line);
   ig_graph *to = m->c->capture;
   for (size_t i = 0; to && i < IG_META_KEY_COUNT; i++) {
-    to->meta[i] = n->meta[i] ? ig_graph_keep_text(m->c, to, n->meta[i]) : NULL;
+    bool again = i == IG_META_NN_MODULE_STACK && to->unnamed && !to->strict && !m->c->rewrite;
+    const char *text = n->meta[i];
+    if (!text) {
+      to->meta[i] = NULL;
+    } else if (again) {
+      to->meta[i] = below_root(m->c, to, text);
+    } else {
+      to->meta[i] = ig_graph_keep_text(m->c, to, text);
+    }
   }
 }
 
