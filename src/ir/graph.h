@@ -61,6 +61,7 @@ struct ig_node {
   ig_expr_kind arith;  // SYM: the function
   bool effect;         // writes to an operand: never dead
   bool bare;           // OUTPUT: args[0] is returned as it is; otherwise a tuple of args
+  bool listed;         // OUTPUT: a list of args, not a tuple
   bool erased;         // no longer in the graph
   bool arranged;       // a placeholder whose place was told
   bool given;          // CALLEE_OP: an example told the results, no rule did (op/draft.h)

@@ -341,7 +341,7 @@ void ig_print_code_line(const ig_printer *p, const ig_node *n) {
 void ig_print_return(const ig_printer *p, const ig_node *n) {
   ig_printer plain = *p;
   plain.form = IG_TEXT_CODE;  // without %
-  ig_value all = ig_of_tuple(n->args, n->npos);
+  ig_value all = n->listed ? ig_of_list(n->args, n->npos) : ig_of_tuple(n->args, n->npos);
   ig_str_add(p->s, "return ");
   if (p->tree) ig_str_add(p->s, "pytree.tree_unflatten(");
   ig_print_value(&plain, n->bare ? &n->args[0] : &all);

@@ -134,6 +134,7 @@ static const ig_value *map_capture(ig_ctx *c, const ig_branch *body, const ig_va
   }
   ig_branch_inputs in = {.who = "map", .operands = operands, .n = n, .likes = likes};
   ig_graph *sub = ig_branch_capture(c, body, &in);
+  if (sub) sub->last->listed = !c->capture->strict;  // as the functions of PyTorch return it
   const ig_value *inner = sub ? ig_branch_outputs(c, sub, nouts) : NULL;
   ig_value *results = inner ? ig_scope_push(c, (*nouts + 1) * sizeof *results) : NULL;
   for (size_t i = 0; results && i < *nouts; i++) results[i] = stacked(c, &inner[i], size);
@@ -251,6 +252,8 @@ static const ig_value *loop_record(ig_ctx *c, const loop *l, ig_graph *cond, ig_
   if (!results) return NULL;
   *nouts = l->ncarried;
   for (size_t i = 0; i < l->ncarried; i++) results[i] = ig_branch_result(c, &l->in[i]);
+  cond->last->bare = true;
+  if (!ig_hop_number_inputs(c, cond, 0) || !ig_hop_number_inputs(c, body, 0)) return NULL;
   ig_node *a = ig_record_sub(c, "while_loop_cond_graph", cond);
   ig_node *b = a ? ig_record_sub(c, "while_loop_body_graph", body) : NULL;
   if (!b) return NULL;
@@ -377,6 +380,7 @@ static void loop_call(ig_ctx *c, const ig_node *n, const ig_value *args, ig_valu
 const ig_hop ig_hop_while_loop = {.name = "while_loop",
                                   .base = "while_loop",
                                   .path = "torch.ops.higher_order.while_loop",
+                                  .numbered = true,
                                   .call = loop_call};
 
 // ---- scan ----

@@ -22,12 +22,13 @@ static const char *const *numbered(ig_ctx *c, size_t n) {
   return names;
 }
 
-static bool rename_lifted(ig_ctx *c, ig_graph *sub, size_t from) {
+bool ig_hop_number_inputs(ig_ctx *c, ig_graph *sub, size_t from) {
   size_t i = 0;
   for (ig_node *n = sub->first; n && ig_node_is_placeholder(n); n = n->next, i++) {
     char text[32];
     (void)snprintf(text, sizeof text, "arg%zu_1", i);
-    if (i >= from && !ig_graph_rename(c, sub, n, text)) return false;
+    if (i < from || strcmp(n->name, text) == 0) continue;
+    if (!ig_graph_rename(c, sub, n, text)) return false;
   }
   return true;
 }
@@ -43,7 +44,7 @@ const ig_value *ig_strict_mode(ig_ctx *c, const ig_branch *body, const ig_value 
   const ig_value *inner = sub ? ig_branch_outputs(c, sub, nouts) : NULL;
   ig_value *results = inner ? ig_scope_push(c, (*nouts + 1) * sizeof *results) : NULL;
   for (size_t i = 0; results && i < *nouts; i++) results[i] = ig_branch_result(c, &inner[i]);
-  bool ok = results && rename_lifted(c, sub, n);
+  bool ok = results && ig_hop_number_inputs(c, sub, n);
   // Results are numbered behind the operands: the first of a call with two operands is getitem_2.
   for (size_t i = 0; ok && !c->capture->strict && i < sub->operands.n; i++) {
     ok = ig_graph_name(c, c->capture, "getitem") != NULL;

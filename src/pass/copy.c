@@ -40,6 +40,7 @@ static void start(ig_node *proto, const ig_node *n) {
                      .arith = n->arith,
                      .effect = n->effect,
                      .bare = n->bare,
+                     .listed = n->listed,
                      .given = n->given,
                      .target = n->target,
                      .op = n->op,

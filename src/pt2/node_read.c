@@ -268,12 +268,8 @@ static ig_status check_numbers(ig_pt2_reader *r, const ig_node *proto, const ig_
             : ig_pt2_fail(&r->in, node, IG_SYNTAX, "%s: the arguments do not fit", proto->target);
 }
 
-// Lists of operands print as tuples where capture makes them so, and the condition of a loop
-// returns a tuple as every sub-graph does.
+// Lists of operands print as tuples where capture makes them so.
 static void set_sequences(const ig_node *proto, arguments *a) {
-  bool loop = proto->hop && strcmp(proto->hop->name, "while_loop") == 0 && a->npos;
-  ig_node *condition = loop && a->values[0].kind == IG_KIND_NODE ? a->values[0].node : NULL;
-  if (condition && condition->sub) condition->sub->last->bare = false;
   bool tuples = proto->hop && (strcmp(proto->hop->name, "while_loop") == 0 ||
                                strcmp(proto->hop->name, "strict_mode") == 0);
   for (size_t i = 0; tuples && i < a->npos; i++) {

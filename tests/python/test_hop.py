@@ -356,3 +356,33 @@ def test_a_branch_reads_sizes_off_the_tensor_that_it_asks():
             for sign in (1.0, -1.0):
                 x, y = torch.randn(k), torch.full((k,), sign)
                 torch.testing.assert_close(ep.module()(x, y), M()(x, y))
+
+
+def test_sub_graphs_of_loops_are_numbered_and_their_conditions_are_bare():
+    class M(torch.nn.Module):
+        def forward(self, i, x):
+            y = x.cos()
+            return while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * y), (i, x))
+
+    for strict in (True, False):
+        ep = torch.export.export(M(), (torch.tensor(0), torch.ones(2)), strict=strict)
+        for program in (ep, ep.run_decompositions()):
+            cond, body = program.graph_module.while_loop_cond_graph_0, program.graph_module.while_loop_body_graph_0
+            assert "def forward(self, arg0_1, arg1_1, arg2_1):" in cond.code
+            assert "return lt\n" in cond.code
+            assert "def forward(self, arg0_1, arg1_1, arg2_1):" in body.code
+            expected = M()(torch.tensor(0), torch.ones(2))
+            torch.testing.assert_close(program.module()(torch.tensor(0), torch.ones(2)), expected)
+
+
+@pytest.mark.parametrize("strict", (True, False))
+def test_the_body_of_map_returns_a_list_unless_a_capture_is_strict(strict):
+    class M(torch.nn.Module):
+        def forward(self, xs, y):
+            return control_map(lambda x, y: (x + y, x * y), xs, y)
+
+    args = torch.ones(3, 2), torch.arange(2.0)
+    ep = torch.export.export(M(), args, strict=strict)
+    ends = ["return (add, mul)", "return [add, mul]"]
+    assert ends[not strict] in ep.graph_module.body_graph_0.code
+    torch.testing.assert_close(ep.module()(*args), M()(*args))
