@@ -39,7 +39,8 @@ ig_graph *ig_branch_capture(ig_ctx *c, const ig_branch *b, const ig_branch_input
 
 // The results of a captured function: its output node's values; inner tensors.
 const ig_value *ig_branch_outputs(ig_ctx *c, const ig_graph *sub, size_t *n);
-// Operators whose sub-graphs have numbered placeholders, arg0_1: calls those from number `from` on so.
+// Operators whose sub-graphs have numbered placeholders, arg0_1: calls those from number `from` on
+// so.
 bool ig_hop_number_inputs(ig_ctx *c, ig_graph *sub, size_t from);
 // The fake value of the outer graph for one result of a sub-graph.
 ig_value ig_branch_result(ig_ctx *c, const ig_value *inner);

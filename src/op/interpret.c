@@ -233,8 +233,8 @@ static void forget_operands(machine *m, const ig_node *n) {
   }
 }
 
-// "key,path,class;key,path,class" as a capture that is not strict sees the modules of a program: its
-// root stands in front of every key.
+// "key,path,class;key,path,class" as a capture that is not strict sees the modules of a program:
+// its root stands in front of every key.
 static const char *below_root(ig_ctx *c, ig_graph *to, const char *stack) {
   ig_str s = ig_str_make(c->alloc);
   while (*stack) {

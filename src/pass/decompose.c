@@ -76,8 +76,8 @@ static bool trace_again(ig_ctx *c, const table *t, const ig_op *op, const ig_val
   return true;
 }
 
-// The first trace of a program below autograd: a literal was detached in place, all else comes three
-// times.
+// The first trace of a program below autograd: a literal was detached in place, all else comes
+// three times.
 static bool trace_once(ig_ctx *c, const table *t, const ig_op *op, const ig_value *args,
                        ig_value *outs) {
   if (op->number != IG_ID_DETACH) return false;
