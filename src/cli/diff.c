@@ -94,18 +94,7 @@ static void json_changes(const ig_model_change *const *list, size_t n) {
     cli_json_str(list[i]->before);
     cli_json_key("after");
     cli_json_str(list[i]->after);
-    if (d) {
-      cli_json_key("max_abs");
-      cli_json_real(d->max_abs);
-      cli_json_key("max_rel");
-      cli_json_real(d->max_rel);
-      cli_json_key("max_ulp");
-      cli_json_real(d->max_ulp);
-      cli_json_key("bad");
-      cli_json_int(d->bad);
-      cli_json_key("elements");
-      cli_json_int(d->n);
-    }
+    if (d) cli_json_errors(d);
     cli_json_close('}');
   }
   cli_json_close(']');

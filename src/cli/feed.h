@@ -62,6 +62,7 @@ void cli_compare(ig_ctx *c, ig_tensor *got, ig_tensor *want, const ig_tolerance 
                  ig_tensor_diff *out);
 // One line: name, errors, verdict.
 void cli_print_diff(FILE *to, const char *name, const ig_tensor_diff *d);
+void cli_json_errors(const ig_tensor_diff *d);  // members of the open object
 void cli_json_diff(const char *name, const ig_tensor_diff *d);
 
 // ---- writing (sink.c)
