@@ -54,6 +54,7 @@ LOWER += " does not say what is a size"
 REGIONS = "the original leaves idle regions of a grad mode behind, and counts readers in graphs that it has dissolved"
 GIVES_WAY = "the attributes of sub-graphs give way to names of inputs, also where those are numbers"
 SWITCHES = "below autograd the original refuses switches of the grad mode; Ingot makes regions of them"
+IN_PLACE = "what is written in place may be assigned again (self.n += 1); the releases refuse it"
 NAMES = "the releases number, order or place sizes and their arithmetic otherwise"
 ERRORS = "the same is refused with a text of Ingot's own, or of the operator's eager form"
 FQN = "a weight with several names is called by another of them"
@@ -201,6 +202,7 @@ PROGRAMS = (
     (r" training\w* decomposed_code", no_table, TABLE),
     (r"^(dims_on_scalar|dims_index_too_big|scatter_gather_mix) training\w* error", "", REFUSED),
     (r"^host_attr_tensor_assign ", r"was assigned during export", REFUSED),
+    (r" error$", r"Mutating module attribute (\w+) during export.*self\.\1 \+=", IN_PLACE),
     (r"^autocast_region ", "", AUTOCAST),
     (r"^(sym_max_bounded|unbacked_max_sym) ", "", MAXIMUM),
     (r" unflatten$", r"\{'error': ", FAILS),
