@@ -13,6 +13,9 @@
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
+#if defined(__unix__) || defined(__APPLE__)
+#include <unistd.h>
+#endif
 
 enum { SLOTS = 64, LARGE_PAGE = 2 << 20 };
 
@@ -40,6 +43,22 @@ static struct {
 #if !defined(SANITIZED)
 #define SANITIZED false
 #endif
+
+// What may be kept on this machine.
+static size_t most_kept(void) {
+  static atomic_size_t known;
+  size_t most = atomic_load_explicit(&known, memory_order_relaxed);
+  if (most) return most;
+  most = IG_BLOCKS_KEPT;
+#if defined(_SC_PHYS_PAGES)
+  long pages = sysconf(_SC_PHYS_PAGES);
+  long size = sysconf(_SC_PAGESIZE);
+  size_t share = pages > 0 && size > 0 ? (size_t)pages / IG_BLOCKS_SHARE * (size_t)size : most;
+  if (share < most) most = share;
+#endif
+  atomic_store_explicit(&known, most, memory_order_relaxed);
+  return most;
+}
 
 static bool take_list(void) {
   return !atomic_flag_test_and_set_explicit(&kept.busy, memory_order_acquire);
@@ -108,11 +127,12 @@ void ig_block_free(ig_alloc a, void *p, size_t size) {
     return;
   }
   size = round_size(size);
-  if (size > IG_BLOCKS_KEPT || !take_list()) {
+  size_t most = most_kept();
+  if (size > most || !take_list()) {
     free(p);
     return;
   }
-  while (kept.n == SLOTS || kept.bytes + size > IG_BLOCKS_KEPT) {
+  while (kept.n == SLOTS || kept.bytes + size > most) {
     free(kept.at[0].at);
     drop(0);
   }

@@ -9,7 +9,8 @@
 
 enum {
   IG_BLOCKS_LEAST = 64 << 10,  // smaller ones are the allocator's own business
-  IG_BLOCKS_KEPT = 128 << 20,
+  IG_BLOCKS_KEPT = 256 << 20,
+  IG_BLOCKS_SHARE = 16,  // of the machine's memory, if that is less
 };
 
 // Like the allocator's own, which is asked where it is not the C library's. Not zeroed. A block

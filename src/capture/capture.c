@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opening and closing a capture, placeholders and size symbols.
+#include <stdio.h>
 #include <string.h>
 
 #include "ir/program.h"
@@ -189,16 +190,21 @@ static ig_node *placeholder_of(const ig_table *at, const ig_tensor *t) {
 // Readers of a tensor that has several placeholders read the last of them.
 static bool read_last(ig_ctx *c, const ig_table *at, ig_tensor *const *state, const size_t *groups,
                       size_t n) {
-  ig_table last = ig_table_make(c->alloc);
+  ig_map last = ig_map_make(c->alloc);  // by the number of the group
+  ig_arena keys = ig_arena_make(c->alloc);
   bool ok = true;
   for (size_t i = n; ok && i-- > 0;) {
     ig_node *p = placeholder_of(at, state[i]);
-    ig_table_slot *slot = p ? ig_table_put(&last, (const void *)(uintptr_t)groups[i]) : NULL;
+    char key[24];
+    const char *kept = NULL;
+    (void)snprintf(key, sizeof key, "%zx", groups[i]);
+    ig_map_value *slot = p ? ig_map_keep(&last, &keys, key, &kept) : NULL;
     ok = slot || !p || ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
-    if (slot && !slot->value) slot->value = p;
-    if (slot && slot->value != p) ok = ig_graph_replace(c, c->capture, p, slot->value);
+    if (slot && !slot->ptr) slot->ptr = p;
+    if (slot && slot->ptr != p) ok = ig_graph_replace(c, c->capture, p, slot->ptr);
   }
-  ig_table_free(&last);
+  ig_map_free(&last);
+  ig_arena_free(&keys);
   return ok;
 }
 

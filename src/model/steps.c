@@ -188,7 +188,7 @@ enum { SHOWN = 8 };  // elements of a constant that are printed; of a longer one
 
 static uint64_t checksum(const uint8_t *at, size_t n) {  // FNV-1a
   uint64_t h = 0xcbf29ce484222325u;
-  for (size_t i = 0; i < n; i++) h = (h ^ at[i]) * 0x100000001b3u;
+  for (size_t i = 0; at && i < n; i++) h = (h ^ at[i]) * 0x100000001b3u;
   return h;
 }
 
@@ -324,8 +324,8 @@ static const char *node_text(const onnx_walk *k, const ig_om_node *n, const char
 
 static ig_step_operand resolve(const onnx_walk *k, ig_om_ref ref) {
   if (ref.up < 0) return labelled("none");
-  for (int32_t up = 0; up < ref.up; up++) k = k->up;
-  return k->refs[ref.slot];
+  for (int32_t up = 0; k && up < ref.up; up++) k = k->up;
+  return k ? k->refs[ref.slot] : labelled("none");
 }
 
 static bool walk_onnx(const walker *w, const ig_om_graph *g, const char *path, const onnx_walk *up);

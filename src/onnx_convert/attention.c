@@ -2,6 +2,7 @@
 // Attention and RotaryEmbedding, which begin at opset 23, by products and sums. Sizes may vary:
 // what is not known is asked of the tensors.
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "onnx_convert/steps.h"
@@ -90,7 +91,10 @@ static const char *mask_bias(ig_cv *v, const ig_om_node *n, const char *q, const
   if (whole || v->at < 23) return bias;
   values x = {.v = v, .at = {q, bias, k}};
   char zeros[64] = "0";
-  for (int d = 1; d < 2 * ndim - 1; d++) strcat(zeros, ", 0");
+  size_t used = strlen(zeros);
+  for (int d = 1; d < 2 * ndim - 1; d++, used = strlen(zeros)) {
+    (void)snprintf(zeros + used, sizeof zeros - used, ", 0");
+  }
   return ig_cv_value(v, of(&x),
                      "m = Slice(Shape($1), [%d], [%d]); t = Slice(Shape($2), [2], [3]); "
                      "p = Mul(Sub(t, m), Cast<to=7>(Greater(m, [1]))); "

@@ -233,6 +233,30 @@ static void run_to_real(ig_ctx *c, block *b, const run *r) {
   if (!direct) ig_dense_write(c, r->out, part, real);
 }
 
+// All as complex numbers. Real results come last, real operands first: the dimension that is halved
+// ends the list. `length`: of real results in that dimension, otherwise 0.
+static void run_complex(ig_ctx *c, block *b, const run *r, const ig_op *op, bool flag) {
+  ig_dtype whole = b->wide ? IG_C128 : IG_C64;
+  bool to_real = op->def->variant == C2R;
+  bool from_real = op->def->variant == R2C;
+  bool forward = from_real || (!to_real && flag);
+  // where nothing is cut, the result is the memory to work in
+  bool direct = !to_real && !(from_real && flag) && ig_tensor_is_contiguous(c, r->out);
+  if (direct) ig_tensor_copy(r->out, r->x);
+  b->at = direct ? ig_tensor_data(r->out) : ig_dense_read(c, r->x, whole);
+  for (size_t i = 0; i < r->n && c->status == IG_OK; i++) {
+    bool last = i == r->n - 1;
+    int dim = from_real ? r->dims[r->n - 1 - i] : r->dims[i];
+    if (r->length && last && b->ndim) relength(c, b, dim, r->length, true);
+    transform(c, b, dim, forward, last ? r->scale : 1);
+    bool halve = from_real && i == 0 && flag && b->ndim;
+    if (halve) relength(c, b, dim, b->size[dim] / 2 + 1, false);
+  }
+  if (direct || c->status != IG_OK) return;
+  if (to_real) drop_imaginary(b, ig_tensor_numel(r->out));
+  ig_dense_write(c, r->out, to_real ? (b->wide ? IG_F64 : IG_F32) : whole, b->at);
+}
+
 static void fft_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   const ig_tensor *x = args[0].tensor;
   ig_scope scope = ig_scope_open(c);
@@ -245,36 +269,14 @@ static void fft_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_valu
   }
   int64_t length = op->def->variant == C2R ? ig_value_i64(c, &args[3]) : 0;
   double scale = scale_of(&b, dims, n, length, ig_value_i64(c, &args[2]));
-  bool forward = op->def->variant == R2C || (op->def->variant == C2C && args[3].b);
-  ig_tensor *out = outs[0].tensor;
   int last = n ? dims[n - 1] : 0;
   int64_t line = length || !x->ndim ? length : b.size[last];
+  run r = {x, outs[0].tensor, dims, n, line, scale};
   if (n && is_halved(op, args, x, last, line)) {
-    run r = {x, out, dims, n, line, scale};
     (op->def->variant == C2R ? run_to_real : run_to_complex)(c, &b, &r);
-    ig_scope_close(c, scope);
-    return;
-  }
-  // where nothing is cut, the result is the memory to work in
-  bool cut = op->def->variant == C2R || (op->def->variant == R2C && args[3].b);
-  bool direct = !cut && ig_tensor_is_contiguous(c, out);
-  if (direct) ig_tensor_copy(out, x);
-  b.at = direct ? ig_tensor_data(out) : ig_dense_read(c, x, b.wide ? IG_C128 : IG_C64);
-  // real results come last, real operands first: the dimension that is halved ends the list
-  bool last_first = op->def->variant == R2C;
-  for (size_t i = 0; i < n && c->status == IG_OK; i++) {
-    int dim = last_first ? dims[n - 1 - i] : dims[i];
-    if (length && i == n - 1 && x->ndim) relength(c, &b, dim, length, true);
-    transform(c, &b, dim, forward, i == n - 1 ? scale : 1);
-    if (last_first && i == 0 && args[3].b && x->ndim) {
-      relength(c, &b, dim, b.size[dim] / 2 + 1, false);
-    }
-  }
-  if (c->status == IG_OK && op->def->variant == C2R) {
-    drop_imaginary(&b, ig_tensor_numel(out));
-    ig_dense_write(c, out, b.wide ? IG_F64 : IG_F32, b.at);
-  } else if (!direct) {
-    ig_dense_write(c, out, b.wide ? IG_C128 : IG_C64, b.at);
+  } else {
+    r.length = length;
+    run_complex(c, &b, &r, op, args[3].kind == IG_KIND_BOOL && args[3].b);
   }
   ig_scope_close(c, scope);
 }

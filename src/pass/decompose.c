@@ -177,7 +177,7 @@ static bool same_sizes(const ig_tensor *a, const ig_tensor *b) {
 
 // A buffer that is written as a whole has become what was written.
 static void drop_copies(ig_ctx *c, ig_program *p) {
-  for (size_t i = 0; i < p->noutputs && c->status == IG_OK; i++) {
+  for (size_t i = 0; p && i < p->noutputs && c->status == IG_OK; i++) {
     ig_output_spec *o = &p->outputs[i];
     ig_node *n = o->value.kind == IG_KIND_NODE ? o->value.node : NULL;
     bool copy = o->kind == IG_OUTPUT_BUFFER_MUTATION && n && n->kind == IG_NODE_CALL &&

@@ -69,7 +69,7 @@ static void check_real(int64_t lines, int64_t n) {
   assert_true(ig_fft_c128(z, lines, n, 1, true, 0.5));
   assert_true(ig_fft_f64(x, y, lines, n, true, 0.5));
   assert_true(ig_fft_f32(xs, ys, lines, n, true, 0.5));
-  for (int64_t i = 0; i < lines; i++) {
+  for (int64_t i = 0; y && ys && i < lines; i++) {
     for (int64_t k = 0; k < 2 * half; k++) {
       double want = z[2 * i * n + k];
       assert_true(fabs(y[2 * i * half + k] - want) < 1e-13 * (double)n);
