@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "codec/bits.h"
 #include "tensor/tensor.h"
 
@@ -210,13 +211,6 @@ ig_object *ig_object_of_class(ig_ctx *c, const char *name, ig_object *args, bool
 
 // ---- keys
 
-// Equal numbers have equal hashes, whatever their kind.
-static uint64_t mix(uint64_t h, const void *data, size_t n) {
-  const uint8_t *p = data;
-  for (size_t i = 0; i < n; i++) h = (h ^ p[i]) * 1099511628211u;
-  return h;
-}
-
 static bool whole(double f, int64_t *i) {
   if (!(f >= -9223372036854775808.0 && f < 9223372036854775808.0) || f != floor(f)) return false;
   *i = (int64_t)f;
@@ -234,23 +228,23 @@ static double real_part(const ig_object *o) {
   return o->kind == IG_OBJECT_COMPLEX ? o->z.re : o->f;
 }
 
-// False: no key.
+// Equal numbers have equal hashes, whatever their kind. False: no key.
 static bool hash(const ig_object *o, int depth, uint64_t *h) {
   int64_t i = 0;
   if (as_int(o, &i)) {
-    *h = mix(*h, &i, sizeof i);
+    *h = ig_hash_bytes(*h, &i, sizeof i);
   } else if (o->kind == IG_OBJECT_FLOAT || o->kind == IG_OBJECT_COMPLEX) {
     double re = real_part(o);
-    *h = mix(*h, &re, sizeof re);
+    *h = ig_hash_bytes(*h, &re, sizeof re);
   } else if (o->kind == IG_OBJECT_STR || o->kind == IG_OBJECT_BYTES || o->kind == IG_OBJECT_BIG) {
-    *h = mix(*h, o->text, o->text_n);
+    *h = ig_hash_bytes(*h, o->text, o->text_n);
   } else if (o->kind == IG_OBJECT_TUPLE || o->kind == IG_OBJECT_SIZE) {
     if (depth > KEY_DEPTH) return false;
     for (size_t k = 0; k < o->n; k++) {
       if (!hash(o->items[k], depth + 1, h)) return false;
     }
   } else if (o->kind == IG_OBJECT_DTYPE) {
-    *h = mix(*h, &o->dtype, sizeof o->dtype);
+    *h = ig_hash_bytes(*h, &o->dtype, sizeof o->dtype);
   } else {
     return o->kind == IG_OBJECT_NONE || o->kind == IG_OBJECT_DEVICE || o->kind == IG_OBJECT_LAYOUT;
   }

@@ -7,12 +7,7 @@
 
 #include "arrays/pack.h"
 #include "arrays/torch_file.h"
-
-static uint64_t hash(uint64_t h, const void *data, size_t n) {
-  const uint8_t *p = data;
-  for (size_t i = 0; i < n; i++) h = (h ^ p[i]) * 1099511628211u;
-  return h;
-}
+#include "base/hash.h"
 
 typedef struct archive {
   ig_ctx *c;
@@ -29,8 +24,8 @@ static ig_status put(archive *a, const char *name, const void *data, size_t n) {
   ig_status st = path.failed ? ig_fail(a->c, IG_NOMEM, "out of memory")
                              : ig_zip_add(&a->zip, path.at, &part, 1);
   uint32_t crc = ig_zip_last_crc(&a->zip);
-  a->names = hash(a->names, name, strlen(name) + 1);
-  a->data = hash(a->data, &crc, sizeof crc);
+  a->names = ig_hash_bytes(a->names, name, strlen(name) + 1);
+  a->data = ig_hash_bytes(a->data, &crc, sizeof crc);
   ig_str_free(&path);
   return st;
 }
@@ -58,8 +53,7 @@ static ig_status put_all(archive *a, const ig_pack *p) {
 
 ig_status ig_torch_print_as(ig_ctx *c, const ig_object *o, const char *root, ig_sink *out) {
   if (ig_ctx_status(c) != IG_OK) return ig_ctx_status(c);
-  const uint64_t basis = 14695981039346656037u;
-  archive a = {.c = c, .root = root, .names = basis, .data = basis};
+  archive a = {.c = c, .root = root, .names = IG_HASH_BASIS, .data = IG_HASH_BASIS};
   ig_pack p = ig_pack_make(c);
   ig_zip_writer_init(&a.zip, c, out, IG_ZIP_ALIGN);
   ig_status st = ig_pack_object(&p, o);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "ir/print.h"
 #include "model/diff.h"
 #include "onnx/proto_model.h"
@@ -186,18 +187,13 @@ typedef struct onnx_walk {
 enum { MAX_SORTED = 64 };
 enum { SHOWN = 8 };  // elements of a constant that are printed; of a longer one a checksum is
 
-static uint64_t checksum(const uint8_t *at, size_t n) {  // FNV-1a
-  uint64_t h = 0xcbf29ce484222325u;
-  for (size_t i = 0; at && i < n; i++) h = (h ^ at[i]) * 0x100000001b3u;
-  return h;
-}
-
 static void add_elements(ig_str *s, const ig_om_tensor *t) {
   unsigned bits = ig_om_elem_bits(t->elem);
   bool real = t->elem == IG_OM_FLOAT || t->elem == IG_OM_DOUBLE;
   bool whole = t->elem == IG_OM_INT64 || t->elem == IG_OM_INT32 || t->elem == IG_OM_BOOL;
   if (t->numel > SHOWN || !(real || whole)) {
-    ig_str_add(s, " #%016llx", (unsigned long long)checksum(t->raw.at, t->raw.n));
+    ig_str_add(s, " #%016llx",
+               (unsigned long long)ig_hash_bytes(IG_HASH_BASIS, t->raw.at, t->raw.n));
     return;
   }
   for (int64_t i = 0; i < t->numel; i++) {
@@ -233,7 +229,8 @@ static void add_tensor(ig_str *s, const ig_om_tensor *t) {
 static void add_string(ig_str *s, ig_bytes b) {
   bool whole = b.n <= 200;
   ig_str_add(s, "'%.*s'", (int)(whole ? b.n : 200), b.at ? (const char *)b.at : "");
-  if (!whole) ig_str_add(s, " #%016llx", (unsigned long long)checksum(b.at, b.n));
+  if (!whole)
+    ig_str_add(s, " #%016llx", (unsigned long long)ig_hash_bytes(IG_HASH_BASIS, b.at, b.n));
 }
 
 static void add_item(ig_str *s, const ig_om_attr *a, size_t i) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "arrays/torch_file.h"
+#include "base/hash.h"
 #include "codec/json.h"
 #include "ingot/file.h"
 #include "pt2/archive.h"
@@ -24,20 +25,14 @@ typedef struct saver {
   uint64_t data_hash;
 } saver;
 
-static uint64_t hash(uint64_t h, const void *data, size_t n) {
-  const uint8_t *p = data;
-  for (size_t i = 0; i < n; i++) h = (h ^ p[i]) * 1099511628211u;
-  return h;
-}
-
 static ig_status put(saver *s, const char *name, ig_bytes data) {
   ig_str path = ig_str_make(s->c->alloc);
   ig_str_add(&path, "%.*s%s%s", (int)s->root_n, s->root, s->root_n ? "/" : "", name);
   ig_status st = path.failed ? ig_fail(s->c, IG_NOMEM, "out of memory")
                              : ig_zip_add(&s->zip, path.at, &data, 1);
   uint32_t crc = ig_zip_last_crc(&s->zip);
-  s->names_hash = hash(s->names_hash, name, strlen(name) + 1);
-  s->data_hash = hash(s->data_hash, &crc, sizeof crc);
+  s->names_hash = ig_hash_bytes(s->names_hash, name, strlen(name) + 1);
+  s->data_hash = ig_hash_bytes(s->data_hash, &crc, sizeof crc);
   ig_str_free(&path);
   return st;
 }
@@ -233,13 +228,12 @@ static ig_status put_all(saver *s) {
 ig_status ig_program_write(ig_ctx *c, const ig_program *p, const ig_save_options *options,
                            ig_sink *sink) {
   if (ig_ctx_status(c) != IG_OK) return ig_ctx_status(c);
-  const uint64_t basis = 14695981039346656037u;
   const char *root = options && options->root ? options->root : "archive";
   saver s = {.c = c,
              .p = p,
              .options = options,
-             .names_hash = basis,
-             .data_hash = basis,
+             .names_hash = IG_HASH_BASIS,
+             .data_hash = IG_HASH_BASIS,
              .root = root,
              .root_n = strlen(root),
              .parameters = ig_table_make(c->alloc)};
