@@ -4,7 +4,7 @@
 
     python tools/make_goldens.py [TEXT ...]         (needs torch and numpy; the tests do not)
 
-Samples are read off src/ops/*.c, inputs are made as tests/support/sample.c makes them. One line per call:
+Samples are read off src/ops, inputs are made as tests/support/sample.c makes them. One line per call:
     op <tab> sample number <tab> dtype that stands for f32 <tab> results
 Results (and arguments that the call wrote) are joined by ";": dtype|sizes|strides|values, or a number, or None;
 "!Class" when PyTorch refuses. Every sample runs as it stands; the first two of each operator also in every other dtype,
@@ -257,7 +257,7 @@ def expand(text: str, macros: dict[str, str]) -> str:
 
 
 def records():
-    for path in sorted((ROOT / "src/ops").glob("*.c")):
+    for path in sorted((ROOT / "src/ops").rglob("*.c")):
         text = path.read_text()
         joined = text.replace("\\\n", " ")
         macros = {m[1]: m[2] for m in re.finditer(r"^#define (\w+)(?:\(\w+\))?\s+(\"[^\n]*)$", joined, re.M)}

@@ -5,7 +5,7 @@
 #include "op/formula.h"
 #include "op/refuse.h"
 #include "ops/lower.h"
-#include "ops/reduce.h"
+#include "ops/reduce/reduce.h"
 #include "tensor/copy.h"
 #include "tensor/number.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lines, pictures and volumes in other sizes: all is made of index and arithmetic, for any number
 // of dimensions. The .vec overloads take sizes or factors, the others sizes and maybe factors.
-#include "ops/upsample.h"
+#include "ops/nn/upsample.h"
 
 #include <math.h>
 

@@ -7,7 +7,7 @@
 #include "op/formula.h"
 #include "op/refuse.h"
 #include "op/strides.h"
-#include "ops/reduce.h"
+#include "ops/reduce/reduce.h"
 #include "tensor/copy.h"
 
 // Where convolution's arguments stand: input, weight, bias, stride, padding, dilation, transposed,

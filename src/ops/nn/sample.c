@@ -8,7 +8,7 @@
 #include "op/refuse.h"
 #include "op/shape.h"
 #include "ops/dense.h"
-#include "ops/upsample.h"
+#include "ops/nn/upsample.h"
 
 // ---- affine grids ----
 

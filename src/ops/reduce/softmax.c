@@ -7,7 +7,7 @@
 #include "op/formula.h"
 #include "op/refuse.h"
 #include "ops/lower.h"
-#include "ops/reduce.h"
+#include "ops/reduce/reduce.h"
 #include "tensor/number.h"
 
 // Dense operand and the axis that dimension `dim` of it is; a copy only where it has gaps.

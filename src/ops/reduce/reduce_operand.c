@@ -2,7 +2,7 @@
 // Preparing operands of reductions.
 #include <string.h>
 
-#include "ops/reduce.h"
+#include "ops/reduce/reduce.h"
 #include "tensor/copy.h"
 
 ig_elem ig_elem_of(ig_dtype d) {

@@ -2,7 +2,7 @@
 // Square matrices: inverse, determinants, Cholesky and LU factors, triangular systems. Small and
 // plain: batches of matrices in complex double precision, Gaussian elimination with row exchange.
 #include "op/refuse.h"
-#include "ops/system.h"
+#include "ops/linalg/system.h"
 
 // ---- inverse ----
 

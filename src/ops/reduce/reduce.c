@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions to one value per row: sum, mean, prod, extrema, any, all, variances, norms.
-#include "ops/reduce.h"
+#include "ops/reduce/reduce.h"
 #include "ops/lower.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // LU factors and systems of linear equations, in complex double precision whatever the dtype.
 #include "op/refuse.h"
-#include "ops/system.h"
+#include "ops/linalg/system.h"
 
 bool ig_check_square(ig_ctx *c, const ig_tensor *a, const char *name) {
   if (a->ndim < 2) {
