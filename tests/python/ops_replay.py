@@ -11,7 +11,7 @@ import math
 import sys
 import types
 
-from program_replay import attempt, chosen, clean, close_text, in_child, older, renumbered
+from program_replay import attempt, chosen, clean, in_child, same_error
 from recorded_calls import make_inputs
 
 import torch  # isort: skip  # means Ingot: program_replay has put it in place
@@ -96,7 +96,8 @@ def compare(found, expected, where, values=True):
         return None if found == expected else f"{where}: {found}, not {expected}"
     if not isinstance(found, torch.Tensor):
         return f"{where}: {found!r:.80} is no tensor"
-    for key, mine in (("dtype", str(found.dtype).rpartition(".")[2]), ("shape", list(found.shape))):
+    dtype = str(found.dtype).rpartition(".")[2]
+    for key, mine in (("dtype", dtype), ("shape", list(found.shape)), ("stride", list(found.stride()))):
         if mine != expected[key]:
             return f"{where}: {key} {mine}, not {expected[key]}"
     return compare_elements(found, expected, where) if values else None
@@ -187,7 +188,9 @@ def versions(records, field):
     out = []
     for r in records:
         failed = r.get("error", {})
-        if field in r:
+        if field == "grads" and "grad_error" in r:
+            out.append({"error": r["grad_error"]})
+        elif field in r:
             out.append(r[field])
         elif field in failed:
             out.append({"error": failed[field]})
@@ -204,52 +207,29 @@ def values(field, cls, record):
     return grads if field == "grads" else grad_names(outs)
 
 
-def same_text(found, expected, record, field, lone):
-    """lone: only one of the versions recorded this field, so the other's is derived from it."""
-    if found == expected:
-        return True
-    if not lone or not isinstance(found, str):
-        return False
-    expected, found = older(expected), older(found)
-    return expected == found or (bool(record["dynamic"]) and close_text(renumbered(found), renumbered(expected)))
-
-
 def one_field(cls, records, field, box):
     record = records[0]
     given = versions(records, field)
     if field in ("out", "grads", "grad_ops"):
         found = attempt(lambda: values(field, cls, record))
         if isinstance(given[0], dict) and "error" in given[0]:
-            return None if same_failure(found, given[0]) else [str(found), given[0]]
+            return None if same_error(found, given[0]) else [str(found), given[0]]
         if isinstance(found, dict) and "error" in found:
-            return [found, "a value"]
+            return [found, given[0]]
         if field == "grad_ops":
             return None if found == given[0] else [found, given[0]]
         why = compare(found, given[0], field, record["op"] not in UNSET)
         return [why, ""] if why else None
     found = attempt(lambda: text(field, cls, record, box))
-    failed = [g for g in given if isinstance(g, dict)]
-    if any(same_failure(found, g) for g in failed):
-        return None
-    good = [g for g in given if not isinstance(g, dict)]
-    lone = field == "training_code" or bool(record["dynamic"])
-    return None if any(same_text(found, g, record, field, lone) for g in good) else [found, *given]
-
-
-def same_failure(found, expected):
-    """Class and first line."""
-    if not isinstance(found, dict) or "error" not in found:
-        return False
-    a, b = found["error"], expected["error"]
-    first = [t["text"].strip().partition("\n")[0].strip() for t in (a, b)]
-    return a["class"] == b["class"] and first[0] == first[1]
+    same = [same_error(found, g) if isinstance(g, dict) else found == g for g in given]
+    return None if any(same) else [found, *given]
 
 
 def replay(records):
     """records: of one name, newest first."""
     cls, box, out = module(records[0]), {}, {}
     for field in FIELDS:
-        if any(field in r or field in r.get("error", {}) for r in records):
+        if versions(records, field):
             if field == "grads" and records[0]["op"] in UNSET:
                 continue
             out[f"{records[0]['name']} {field}"] = one_field(cls, records, field, box)
