@@ -14,20 +14,13 @@ static PyObject *part(const char **at, char stop) {
   return out;
 }
 
-// "key,path,class;..." -> {key: (path, class)}
-static PyObject *module_stack(const char *text) {
+// {key: (path, class)}
+static PyObject *module_stack(const ig_module_stack *stack) {
   PyObject *dict = PyDict_New();
-  while (dict && *text) {
-    PyObject *entry = part(&text, ';');
-    const char *at = entry ? PyUnicode_AsUTF8(entry) : NULL;
-    PyObject *key = at ? part(&at, ',') : NULL;
-    PyObject *path = key ? part(&at, ',') : NULL;
-    PyObject *pair = path ? Py_BuildValue("(Os)", path, at) : NULL;
-    if (!pair || PyDict_SetItem(dict, key, pair) != 0) Py_CLEAR(dict);
+  for (size_t i = 0; dict && i < stack->n; i++) {
+    PyObject *pair = Py_BuildValue("(ss)", stack->at[i].path, stack->at[i].type);
+    if (!pair || PyDict_SetItemString(dict, stack->at[i].key, pair) != 0) Py_CLEAR(dict);
     Py_XDECREF(pair);
-    Py_XDECREF(path);
-    Py_XDECREF(key);
-    Py_XDECREF(entry);
   }
   return dict;
 }
@@ -54,10 +47,10 @@ static PyObject *pairs_of(const char *text) {
 }
 
 static const char *const keys[IG_META_KEY_COUNT] = {[IG_META_STACK_TRACE] = "stack_trace",
-                                                    [IG_META_NN_MODULE_STACK] = "nn_module_stack",
                                                     [IG_META_TORCH_FN] = "torch_fn",
                                                     [IG_META_SOURCE_FN] = "source_fn_stack",
                                                     [IG_META_CUSTOM] = "custom"};
+static const char modules_key[] = "nn_module_stack";
 
 // What the user attached, as JSON.
 static PyObject *call_json(const char *name, PyObject *arg) {
@@ -88,8 +81,6 @@ static bool json_text(ig_str *s, PyObject *value) {
 
 static PyObject *text_value(ig_meta_key key, const char *text) {
   switch (key) {
-    case IG_META_NN_MODULE_STACK:
-      return module_stack(text);
     case IG_META_TORCH_FN:
       return pair_of(text);
     case IG_META_SOURCE_FN:
@@ -140,7 +131,9 @@ PyObject *py_fx_meta(ig_ctx *c, ig_node *n) {
   PyObject *dict = PyDict_New();
   bool ok = dict != NULL;
   for (int k = 0; ok && k < IG_META_KEY_COUNT; k++) {
-    if (n->meta[k]) ok = put(dict, keys[k], text_value((ig_meta_key)k, n->meta[k]));
+    if (n->meta.text[k]) ok = put(dict, keys[k], text_value((ig_meta_key)k, n->meta.text[k]));
+    bool next = k == IG_META_STACK_TRACE && n->meta.modules;
+    if (ok && next) ok = put(dict, modules_key, module_stack(n->meta.modules));
   }
   if (ok && has_val(n)) ok = put(dict, "val", val_of(c, n));
   if (ok && !ig_graph_keep_object(c, n->graph, dict)) ok = py_ok(c) && false;
@@ -167,27 +160,41 @@ static bool join(ig_str *s, PyObject *first, PyObject *second, const char *befor
   return a && b;
 }
 
-static bool stack_text(ig_str *s, PyObject *dict) {
+static const char *text_in(PyObject *o) {
+  return PyUnicode_Check(o) ? PyUnicode_AsUTF8(o) : NULL;
+}
+
+static bool to_level(PyObject *key, PyObject *pair, ig_module_level *out) {
+  if (!PyTuple_Check(pair) || PyTuple_GET_SIZE(pair) != 2) return false;
+  *out = (ig_module_level){text_in(key), text_in(PyTuple_GET_ITEM(pair, 0)),
+                           text_in(PyTuple_GET_ITEM(pair, 1))};
+  return out->key && out->path && out->type;
+}
+
+// {key: (path, class)}; anything else stays Python's alone. False: no memory.
+static bool sync_modules(ig_ctx *c, ig_node *n, PyObject *value) {
+  if (!value) n->meta.modules = NULL;
+  if (!value || !PyDict_Check(value)) return true;
+  ig_scope s = ig_scope_open(c);
+  ig_module_level *levels = ig_scope_push(c, (size_t)PyDict_Size(value) * sizeof *levels + 1);
   PyObject *key = NULL;
   PyObject *pair = NULL;
   Py_ssize_t at = 0;
-  bool first = true;
-  while (PyDict_Next(dict, &at, &key, &pair)) {
-    const char *name = PyUnicode_Check(key) ? PyUnicode_AsUTF8(key) : NULL;
-    if (!name || !PyTuple_Check(pair) || PyTuple_GET_SIZE(pair) != 2) return false;
-    char before[8] = "";
-    if (!first) before[0] = ';';
-    ig_str_add(s, "%s%s,", before, name);
-    if (!join(s, PyTuple_GET_ITEM(pair, 0), PyTuple_GET_ITEM(pair, 1), "")) return false;
-    first = false;
+  size_t count = 0;
+  bool known = levels != NULL;
+  while (known && PyDict_Next(value, &at, &key, &pair)) {
+    known = to_level(key, pair, &levels[count++]);
   }
-  return true;
+  PyErr_Clear();
+  const ig_module_stack *kept = known ? ig_graph_keep_levels(c, n->graph, levels, count) : NULL;
+  ig_scope_close(c, s);
+  if (kept) n->meta.modules = kept;
+  return py_ok(c);
 }
 
 // Only what has the form that the engine knows; anything else stays Python's alone.
 static bool meta_text(ig_str *s, ig_meta_key key, PyObject *value) {
   if (key == IG_META_CUSTOM) return json_text(s, value);
-  if (key == IG_META_NN_MODULE_STACK) return PyDict_Check(value) && stack_text(s, value);
   if (key == IG_META_TORCH_FN) {
     if (!PyTuple_Check(value) || PyTuple_GET_SIZE(value) != 2) return false;
     const char *a = PyUnicode_Check(PyTuple_GET_ITEM(value, 0))
@@ -216,14 +223,14 @@ static bool meta_text(ig_str *s, ig_meta_key key, PyObject *value) {
 
 static bool sync_text(ig_ctx *c, ig_node *n, ig_meta_key key, PyObject *value) {
   if (!value) {
-    n->meta[key] = NULL;
+    n->meta.text[key] = NULL;
     return true;
   }
   ig_str s = ig_str_make(c->alloc);
   bool ok = meta_text(&s, key, value);
   PyErr_Clear();
-  if (ok && s.n) n->meta[key] = ig_graph_keep_text(c, n->graph, s.at);
-  bool failed = s.failed || (ok && s.n && !n->meta[key]);
+  if (ok && s.n) n->meta.text[key] = ig_graph_keep_text(c, n->graph, s.at);
+  bool failed = s.failed || (ok && s.n && !n->meta.text[key]);
   ig_str_free(&s);
   if (failed) PyErr_NoMemory();
   return !failed;
@@ -253,6 +260,7 @@ static bool sync_node(ig_ctx *c, ig_node *n) {
   for (int k = 0; k < IG_META_KEY_COUNT; k++) {
     if (!sync_text(c, n, (ig_meta_key)k, PyDict_GetItemString(dict, keys[k]))) return false;
   }
+  if (!sync_modules(c, n, PyDict_GetItemString(dict, modules_key))) return false;
   PyObject *val = PyDict_GetItemString(dict, "val");
   ig_scope s = ig_scope_open(c);
   ig_value v = ig_none();

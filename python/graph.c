@@ -502,7 +502,7 @@ static PyObject *program_name_sources(PyObject *o, PyObject *unused) {
   for (ig_node *n = g->first; n && ig_node_is_placeholder(n); n = n->next) {
     bool state = n->role == IG_INPUT_PARAMETER || n->role == IG_INPUT_BUFFER;
     if (!state || !n->first_use) continue;
-    n->meta[IG_META_SOURCE_FN] = n->first_use->user->meta[IG_META_SOURCE_FN];
+    n->meta.text[IG_META_SOURCE_FN] = n->first_use->user->meta.text[IG_META_SOURCE_FN];
   }
   Py_RETURN_NONE;
 }

@@ -83,7 +83,7 @@ static PyObject *pass_unlift(PyObject *o, PyObject *unused) {
   return out;
 }
 
-// unflatten() -> [(path, Graph)], the root first
+// unflatten() -> [(path, path of the module, Graph)], the root first
 static PyObject *pass_unflatten(PyObject *o, PyObject *unused) {
   (void)unused;
   ig_ctx *c = py_ctx();
@@ -93,7 +93,8 @@ static PyObject *pass_unflatten(PyObject *o, PyObject *unused) {
   size_t n = ig_module_tree_entries(t, &at);
   PyObject *list = PyList_New((Py_ssize_t)n);
   for (size_t i = 0; list && i < n; i++) {
-    PyObject *item = Py_BuildValue("(sN)", at[i].path, py_from_graph(at[i].graph));
+    PyObject *graph = py_from_graph(at[i].graph);
+    PyObject *item = graph ? Py_BuildValue("(ssN)", at[i].path, at[i].module, graph) : NULL;
     if (!item) Py_CLEAR(list);
     if (item) PyList_SET_ITEM(list, (Py_ssize_t)i, item);
   }

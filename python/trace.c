@@ -61,6 +61,13 @@ typedef struct region {
   const char *source_fn;
 } region;
 
+// A module that is being called: its level of the module stack, all texts retained.
+typedef struct module_call {
+  PyObject *key;
+  PyObject *path;
+  PyObject *type;
+} module_call;
+
 // What is counted within one graph: a sub-graph of a higher-order operator counts its calls anew.
 typedef struct level {
   struct level *outer;
@@ -88,10 +95,12 @@ struct py_trace {
   known_code codes[CODES];
   known_local locals[CODES];
   level *in;
-  const char *module_stack;  // text for the next nodes, in the arena; NULL: none
-  const ig_graph *graph;     // it and the layer's source, as this graph keeps them
-  const char *given[2];
-  const char *kept[2];
+  IG_VEC(module_call) modules;  // that are being called, outermost first
+  const ig_graph *graph;        // keeps what follows
+  const char *layer;            // the layer's source that was kept last, and its copy
+  const char *kept_layer;
+  bool modules_are_kept;  // as this stack
+  const ig_module_stack *kept_modules;
 };
 
 // ---- life ----
@@ -114,6 +123,14 @@ static void pop_level(py_trace *t) {
   ig_map_free(&l->taken);
   ig_map_free(&l->last);
   PyMem_Free(l);
+}
+
+static void pop_module(py_trace *t) {
+  const module_call *m = &t->modules.at[--t->modules.n];
+  Py_DECREF(m->key);
+  Py_DECREF(m->path);
+  Py_DECREF(m->type);
+  t->modules_are_kept = false;
 }
 
 py_trace *py_trace_begin(ig_ctx *c, bool strict, bool grad_modes) {
@@ -141,6 +158,8 @@ void py_trace_end(ig_ctx *c) {
     if (t->sites.at[i]) Py_DECREF(t->sites.at[i]->code);
   }
   for (size_t i = 0; i < CODES; i++) Py_XDECREF(t->codes[i].code);
+  while (t->modules.n) pop_module(t);
+  ig_vec_free(c->alloc, &t->modules);
   ig_vec_free(c->alloc, &t->sites);
   ig_arena_free(&t->arena);
   PyMem_Free(t);
@@ -618,17 +637,38 @@ void py_trace_merge(ig_ctx *c) {
 
 // ---- the next node ----
 
-static const char *keep(ig_ctx *c, py_trace *t, size_t k, const char *text) {
-  if (t->graph != c->capture) {
-    t->graph = c->capture;
-    memset(t->given, 0, sizeof t->given);
+// What was kept belongs to another graph.
+static void see_graph(const ig_ctx *c, py_trace *t) {
+  if (t->graph == c->capture) return;
+  t->graph = c->capture;
+  t->layer = t->kept_layer = NULL;
+  t->modules_are_kept = false;
+}
+
+static const char *keep_layer(ig_ctx *c, py_trace *t, const char *text) {
+  if (text && t->layer != text) {
+    t->layer = text;
+    t->kept_layer = ig_graph_keep_text(c, c->capture, text);
   }
-  if (!text) return NULL;
-  if (t->given[k] != text) {
-    t->given[k] = text;
-    t->kept[k] = ig_graph_keep_text(c, c->capture, text);
+  return text ? t->kept_layer : NULL;
+}
+
+// Many nodes are recorded between two calls of modules.
+static const ig_module_stack *keep_modules(ig_ctx *c, py_trace *t) {
+  if (t->modules_are_kept) return t->kept_modules;
+  t->modules_are_kept = true;
+  t->kept_modules = NULL;
+  if (!t->modules.n) return NULL;
+  ig_scope s = ig_scope_open(c);
+  ig_module_level *levels = ig_scope_push(c, t->modules.n * sizeof *levels);
+  for (size_t i = 0; levels && i < t->modules.n; i++) {
+    const module_call *m = &t->modules.at[i];  // the texts were read once: they are there
+    levels[i] = (ig_module_level){PyUnicode_AsUTF8(m->key), PyUnicode_AsUTF8(m->path),
+                                  PyUnicode_AsUTF8(m->type)};
   }
-  return t->kept[k];
+  if (levels) t->kept_modules = ig_graph_keep_levels(c, c->capture, levels, t->modules.n);
+  ig_scope_close(c, s);
+  return t->kept_modules;
 }
 
 // a + b + ... in the graph's memory; the parts end with NULL.
@@ -668,7 +708,8 @@ void py_trace_locate(ig_ctx *c, py_trace *t) {
   walk w;
   walk_frames(t, &w);
   see_function(t, &w);
-  const char **meta = c->capture->meta;
+  const char **meta = c->capture->meta.text;
+  see_graph(c, t);
   site *s = NULL;
   for (size_t i = w.n; i-- > 0;) {
     site *inner = find_site(c, t, s, w.codes[i], w.at[i]);
@@ -690,8 +731,8 @@ void py_trace_locate(ig_ctx *c, py_trace *t) {
     write_region(c, at, t->in->prefix);
     if (t->in->function) t->in->outer_at = *at;
   }
-  const char *layer = keep(c, t, 1, t->in->module_source);
-  meta[IG_META_NN_MODULE_STACK] = keep(c, t, 0, t->module_stack);
+  const char *layer = keep_layer(c, t, t->in->module_source);
+  c->capture->meta.modules = keep_modules(c, t);
   meta[IG_META_TORCH_FN] = at->fn ? at->torch_fn : NULL;
   meta[IG_META_SOURCE_FN] = layer || !at->fn ? layer : at->source_fn;
 }
@@ -719,17 +760,24 @@ void py_trace_stack(const py_trace *trace, ig_ctx *c, ig_str *out) {
 
 // ---- Python ----
 
-static const char *text_of(py_trace *t, PyObject *o) {
-  const char *text = o == Py_None ? NULL : PyUnicode_AsUTF8(o);
-  return text ? ig_arena_strn(&t->arena, text, strlen(text)) : NULL;
-}
-
-// trace_module(text or None): the stack of modules that are being called.
-static PyObject *trace_module(PyObject *module, PyObject *text) {
+// trace_module(key, path, class): a module is called; trace_module(): it has returned.
+static PyObject *trace_module(PyObject *module, PyObject *args) {
   (void)module;
-  py_trace *t = py_ctx()->locate_user;
-  if (t) t->module_stack = text_of(t, text);
-  return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+  module_call m = {NULL, NULL, NULL};
+  ig_ctx *c = py_ctx();
+  py_trace *t = c->locate_user;
+  if (!PyArg_ParseTuple(args, "|UUU:trace_module", &m.key, &m.path, &m.type)) return NULL;
+  if (t && !m.key && t->modules.n) pop_module(t);
+  if (t && m.key) {
+    bool texts = m.type && PyUnicode_AsUTF8(m.key) && PyUnicode_AsUTF8(m.path);
+    if (!texts || !PyUnicode_AsUTF8(m.type)) return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    if (!ig_vec_push(c->alloc, &t->modules, m)) return PyErr_NoMemory();
+    Py_INCREF(m.key);
+    Py_INCREF(m.path);
+    Py_INCREF(m.type);
+    t->modules_are_kept = false;
+  }
+  Py_RETURN_NONE;
 }
 
 // trace_layer(name, class) or trace_layer(None): a layer of PyTorch is called, as one function. The
@@ -782,7 +830,7 @@ static PyObject *trace_stack(PyObject *module, PyObject *unused) {
 }
 
 PyMethodDef py_trace_functions[] = {
-    {"trace_module", trace_module, METH_O, NULL},
+    {"trace_module", trace_module, METH_VARARGS, NULL},
     {"trace_layer", trace_layer, METH_VARARGS, NULL},
     {"trace_items", trace_items, METH_O, NULL},
     {"trace_stack", trace_stack, METH_NOARGS, NULL},

@@ -65,14 +65,22 @@ static inline ig_tensor *ig_capture_buffer(ig_ctx *c, const char *name, ig_tenso
 
 // What nodes recorded from now on carry as metadata, opaque here; the text is copied, NULL: none.
 typedef enum ig_meta_key {
-  IG_META_STACK_TRACE,      // "File ..., line ..., in forward\n    source line"
-  IG_META_NN_MODULE_STACK,  // "key,path,class;key,path,class"
-  IG_META_TORCH_FN,         // "linear_1;builtin_function_or_method.linear"
+  IG_META_STACK_TRACE,  // "File ..., line ..., in forward\n    source line"
+  IG_META_TORCH_FN,     // "linear_1;builtin_function_or_method.linear"
   IG_META_SOURCE_FN,
   IG_META_CUSTOM,  // JSON: what the user attached
   IG_META_KEY_COUNT
 } ig_meta_key;
 IG_API void ig_capture_set_meta(ig_ctx *c, ig_meta_key key, const char *text);
+
+// A module that is being called. The modules around a call, outermost first, are its module stack.
+typedef struct ig_module_level {
+  const char *key;   // "L__self___fc"
+  const char *path;  // "fc"; the program itself is ""
+  const char *type;  // "torch.nn.modules.linear.Linear"
+} ig_module_level;
+// The modules around the nodes that are recorded from now on; copied. NULL: nothing is known.
+IG_API void ig_capture_set_modules(ig_ctx *c, const ig_module_level *levels, size_t n);
 
 // Ends the capture also after an error, which it returns; then *out is NULL. The caller frees. Real
 // tensors that the calls met and nobody declared are attributes of the graph.
@@ -106,6 +114,10 @@ IG_API const char *ig_node_name(const ig_node *n);
 IG_API const char *ig_node_target(const ig_node *n);  // "aten.add.Tensor", "_operator.getitem"
 IG_API const ig_op *ig_node_op(const ig_node *n);     // NULL: not an operator
 IG_API const char *ig_node_meta(const ig_node *n, ig_meta_key key);  // NULL: none
+// Its module stack, borrowed; *levels is NULL when nothing is known.
+IG_API size_t ig_node_modules(const ig_node *n, const ig_module_level **levels);
+// Whether a stack is the one that PyTorch gives to nodes of no module.
+IG_API bool ig_modules_are_none(const ig_module_level *levels, size_t n);
 // The value: a fake tensor, a number, or a list of those.
 IG_API const ig_value *ig_node_val(const ig_node *n);
 // Positional arguments, then keyword arguments; operands have kind IG_KIND_NODE, lists

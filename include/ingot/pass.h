@@ -36,8 +36,9 @@ IG_API IG_MUST_USE ig_status ig_program_unlift(ig_ctx *c, const ig_program *p, i
 // front of the user's, for the caller to write.
 typedef struct ig_module_tree ig_module_tree;
 typedef struct ig_module_entry {
-  const char *path;  // "" is the root, which comes first; every other comes after its children
-  ig_graph *graph;   // borrowed
+  const char *path;    // "" is the root, which comes first; every other comes after its children
+  const char *module;  // path of the module that it is a way of calling: "lin" of "lin@1"
+  ig_graph *graph;     // borrowed
 } ig_module_entry;
 IG_API IG_MUST_USE ig_status ig_program_unflatten(ig_ctx *c, const ig_program *p,
                                                   ig_module_tree **out);

@@ -214,7 +214,7 @@ static void arrange(ig_graph *g, const ig_table *at, ig_tensor *const *state, si
     ig_node *p = placeholder_of(at, state[i]);
     if (!p || p->arranged) continue;
     p->arranged = true;
-    for (size_t k = 0; k < IG_META_KEY_COUNT; k++) p->meta[k] = NULL;
+    p->meta = (ig_metadata){.modules = NULL};
     if (p == rest) {
       rest = rest->next;
     } else {
@@ -243,7 +243,12 @@ void ig_capture_name(ig_ctx *c, ig_state_kind kind, const char *name, ig_tensor 
 
 void ig_capture_set_meta(ig_ctx *c, ig_meta_key key, const char *text) {
   if (!is_open(c)) return;
-  c->capture->meta[key] = text ? ig_graph_keep_text(c, c->capture, text) : NULL;
+  c->capture->meta.text[key] = text ? ig_graph_keep_text(c, c->capture, text) : NULL;
+}
+
+void ig_capture_set_modules(ig_ctx *c, const ig_module_level *levels, size_t n) {
+  if (!is_open(c)) return;
+  c->capture->meta.modules = levels ? ig_graph_keep_levels(c, c->capture, levels, n) : NULL;
 }
 
 // The texts of frames belong to whoever traced; the environment may live on.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tree of modules, rebuilt from the module stacks that nodes carry ("key,path,class;...").
+// The tree of modules, rebuilt from the module stacks that nodes carry.
 // Every module lists the operators called in it and the elements of its parameters; neighbours that
 // do the same (layers.0, layers.1, ...) are folded into one entry.
 #include "cli/tree.h"
@@ -28,13 +28,11 @@ typedef struct builder {
   bool failed;
 } builder;
 
-static char *copy(builder *b, const char *text, size_t n) {
-  char *s = malloc(n + 1);
+static char *copy(builder *b, const char *text) {
+  size_t n = strlen(text) + 1;
+  char *s = malloc(n);
   b->failed = b->failed || !s;
-  if (s) {
-    memcpy(s, text, n);
-    s[n] = 0;
-  }
+  if (s) memcpy(s, text, n);
   return s;
 }
 
@@ -56,58 +54,34 @@ static void free_tree(module *m) {
 
 // ---- building
 
-static module *new_module(builder *b, const char *path, size_t npath, const char *class,
-                          size_t nclass) {
+static module *new_module(builder *b, const char *path, const char *class) {
   module *m = calloc(1, sizeof *m);
   b->failed = b->failed || !m;
   if (!m) return NULL;
-  m->path = copy(b, path, npath);
-  m->class = copy(b, class, nclass);
+  m->path = copy(b, path);
+  m->class = copy(b, class);
   return m;
 }
 
-static module *find_child(builder *b, module *parent, const char *path, size_t npath,
-                          const char *class, size_t nclass) {
+static module *find_child(builder *b, module *parent, const ig_module_level *level) {
   module **at = &parent->child;
   for (; *at; at = &(*at)->next) {
-    if (strlen((*at)->path) == npath && memcmp((*at)->path, path, npath) == 0) return *at;
+    if (strcmp((*at)->path, level->path) == 0) return *at;
   }
-  *at = new_module(b, path, npath, class, nclass);
+  *at = new_module(b, level->path, level->type);
   return *at;
 }
 
-// Length up to the mark, brackets skipped.
-static size_t until(const char *s, const char *end, char mark) {
-  int depth = 0;
-  const char *p = s;
-  for (; p < end && (depth > 0 || *p != mark); p++) {
-    depth += *p == '[' || *p == '(';
-    depth -= *p == ']' || *p == ')';
-  }
-  return (size_t)(p - s);
-}
-
 // Goes down the stack of a node; the innermost module.
-static module *enter(builder *b, const char *stack) {
+static module *enter(builder *b, const ig_module_level *levels, size_t n) {
   module *at = b->root;
-  const char *end = stack + strlen(stack);
-  while (stack < end && at && !b->failed) {
-    const char *item_end = stack + until(stack, end, ';');
-    const char *path = stack + until(stack, item_end, ',');
-    path += path < item_end;
-    size_t npath = until(path, item_end, ',');
-    const char *class = path + npath;
-    class += class < item_end;
-    size_t nclass = (size_t)(item_end - class);
-    if (npath == 0) {
-      if (!at->class[0]) {
-        free(at->class);
-        at->class = copy(b, class, nclass);
-      }
-    } else {
-      at = find_child(b, at, path, npath, class, nclass);
+  for (size_t i = 0; i < n && at && !b->failed; i++) {
+    if (levels[i].path[0]) {
+      at = find_child(b, at, &levels[i]);
+    } else if (!at->class[0]) {
+      free(at->class);
+      at->class = copy(b, levels[i].type);
     }
-    stack = item_end + (item_end < end);
   }
   return at;
 }
@@ -126,10 +100,9 @@ static void build(builder *b, const ig_graph *g) {
   for (const ig_node *n = ig_graph_first(g); n && !b->failed; n = ig_node_next(n)) {
     const char *target = ig_node_target(n);
     if (ig_node_get_kind(n) != IG_NODE_CALL || strcmp(target, "_operator.getitem") == 0) continue;
-    const char *stack = ig_node_meta(n, IG_META_NN_MODULE_STACK);
-    // What PyTorch writes for nodes that belong to no module.
-    bool none = !stack || strstr(stack, "_empty_nn_module_stack");
-    module *m = enter(b, none ? "" : stack);
+    const ig_module_level *levels = NULL;
+    size_t depth = ig_node_modules(n, &levels);
+    module *m = enter(b, levels, ig_modules_are_none(levels, depth) ? 0 : depth);
     if (m && !b->failed) add_call(b, m, target);
   }
   for (size_t i = 0; i < ig_graph_sub_count(g) && !b->failed; i++) {
@@ -252,7 +225,7 @@ static void put_module(text *t, const module *m, int depth, bool flat) {
 char *cli_tree_text(const ig_model *m, bool flat) {
   builder b = {0};
   text t = {0};
-  b.root = new_module(&b, "", 0, "", 0);
+  b.root = new_module(&b, "", "");
   if (!b.failed) build(&b, ig_program_graph(ig_model_program(m)));
   const ig_model_weight *const *weights = NULL;
   size_t n = b.failed ? 0 : ig_model_weights(m, &weights);

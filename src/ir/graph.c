@@ -18,7 +18,7 @@ ig_graph *ig_graph_create(ig_ctx *c, ig_sym *sym) {
   g->arena = ig_arena_make(c->alloc);
   g->sym = sym;
   g->names = g->counts = g->texts = ig_map_make(c->alloc);
-  g->tensors = g->ints = g->sizes = g->recipes = ig_table_make(c->alloc);
+  g->modules = g->tensors = g->ints = g->sizes = g->recipes = ig_table_make(c->alloc);
   ig_ref_retain(&sym->ref);
   return g;
 }
@@ -72,6 +72,7 @@ static void destroy(ig_ref *ref) {
   ig_map_free(&g->names);
   ig_map_free(&g->counts);
   ig_map_free(&g->texts);
+  ig_table_free(&g->modules);
   ig_table_free(&g->tensors);
   ig_table_free(&g->ints);
   ig_table_free(&g->sizes);
@@ -170,6 +171,13 @@ void ig_graph_link(ig_graph *g, ig_node *n, ig_node *before) {
   *(before ? &before->prev : &g->last) = n;
 }
 
+static void inherit_meta(ig_node *n, const ig_metadata *from) {
+  for (size_t i = 0; i < IG_META_KEY_COUNT; i++) {
+    if (!n->meta.text[i]) n->meta.text[i] = from->text[i];
+  }
+  if (!n->meta.modules) n->meta.modules = from->modules;
+}
+
 ig_node *ig_graph_insert(ig_ctx *c, ig_graph *g, ig_node *before, const ig_node *proto,
                          const char *base) {
   if (c->status != IG_OK) return NULL;
@@ -196,10 +204,7 @@ ig_node *ig_graph_insert(ig_ctx *c, ig_graph *g, ig_node *before, const ig_node 
   ig_locate(c);
   n->file = c->file;
   n->line = c->line;
-  for (size_t i = 0; i < IG_META_KEY_COUNT; i++) {
-    bool inner = !ig_node_is_placeholder(n) && n->kind != IG_NODE_OUTPUT;
-    if (!n->meta[i] && inner) n->meta[i] = g->meta[i];
-  }
+  if (!ig_node_is_placeholder(n) && n->kind != IG_NODE_OUTPUT) inherit_meta(n, &g->meta);
   retain_val(n, &n->val);
   (void)ig_tensor_retain(n->constant);
   (void)ig_graph_retain(n->sub);
@@ -247,9 +252,6 @@ const char *ig_node_target(const ig_node *n) {
 }
 const ig_op *ig_node_op(const ig_node *n) {
   return n->op;
-}
-const char *ig_node_meta(const ig_node *n, ig_meta_key key) {
-  return n->meta[key];
 }
 const ig_value *ig_node_val(const ig_node *n) {
   return &n->val;

@@ -46,6 +46,20 @@ typedef struct ig_host {
 
 typedef struct ig_recipe ig_recipe;  // op/record_sym.c
 
+// A module stack. A graph keeps each of its stacks once, so that equal ones have one address.
+typedef struct ig_module_stack {
+  const struct ig_module_stack *next;  // another stack of the graph with the same hash
+  uint64_t hash;                       // of the texts
+  size_t n;
+  ig_module_level at[];  // outermost first
+} ig_module_stack;
+
+// Where a node comes from. Everything is kept by the graph of the node.
+typedef struct ig_metadata {
+  const char *text[IG_META_KEY_COUNT];  // NULL: none
+  const ig_module_stack *modules;       // NULL: nothing is known; n == 0: no module
+} ig_metadata;
+
 enum { IG_MAX_KEYS = 64 };  // keyword arguments of one node
 
 // One reading of a node by another.
@@ -98,7 +112,7 @@ struct ig_node {
 
   const char *file;  // user location
   int line;
-  const char *meta[IG_META_KEY_COUNT];
+  ig_metadata meta;
   void *extra;      // wrapper of the host; it keeps the graph, not the other way round
   void *host_meta;  // further metadata of the host, kept by the graph
 
@@ -133,6 +147,7 @@ struct ig_graph {
   ig_map names;      // names in use -> node
   ig_map counts;     // base name -> last number given out
   ig_map texts;      // texts of metadata, each kept once
+  ig_table modules;  // hash -> module stacks, each kept once
   ig_table tensors;  // real tensor -> fake tensor that stands for it
   ig_table ints;     // symbolic expression -> node that computes it
   ig_table recipes;  // symbolic expression -> how the program computed it (ig_recipe)
@@ -140,8 +155,8 @@ struct ig_graph {
   IG_VEC(ig_state) state;
   IG_VEC(ig_sub) subs;
   IG_VEC(void *) objects;  // of the host, each retained once per use until the graph goes
-  const char *meta[IG_META_KEY_COUNT];  // for the next nodes
-  bool no_grad;                         // the mode around the capture
+  ig_metadata meta;        // for the next nodes
+  bool no_grad;            // the mode around the capture
   ig_node *first;
   ig_node *last;
   size_t n;
@@ -261,6 +276,18 @@ bool ig_sym_find(const char *target, ig_expr_kind *kind);  // the other way roun
 const char *ig_sym_base(const char *target);               // of the names of such nodes: "add"
 
 const char *ig_graph_keep_text(ig_ctx *c, ig_graph *g, const char *text);  // one copy; NULL: error
+
+// Metadata (ir/meta.c). The graph's copy of a module stack: of levels, or of a stack of any graph.
+// NULL after an error.
+const ig_module_stack *ig_graph_keep_levels(ig_ctx *c, ig_graph *g, const ig_module_level *levels,
+                                            size_t n);
+const ig_module_stack *ig_graph_keep_modules(ig_ctx *c, ig_graph *g, const ig_module_stack *from);
+// The metadata of a node of any graph, for nodes of g. False after an error.
+bool ig_graph_keep_meta(ig_ctx *c, ig_graph *g, const ig_metadata *from, ig_metadata *to);
+// The level that stands for no module.
+extern const ig_module_level ig_no_module;
+// "key,path,class;key,path,class", as files have it; names with commas are not quoted there.
+void ig_modules_print(ig_str *s, const ig_module_stack *stack);
 
 static inline ig_value ig_of_node(ig_node *n) {
   return (ig_value){.kind = IG_KIND_NODE, .node = n};

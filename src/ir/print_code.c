@@ -75,7 +75,7 @@ static void print_body(const ig_printer *p, const ig_graph *g) {
   bool any = false;
   for (const ig_node *n = g->first; n; n = n->next) {
     bool inner = !ig_node_is_placeholder(n) && n->kind != IG_NODE_OUTPUT;
-    const char *trace = n->meta[IG_META_STACK_TRACE] ? n->meta[IG_META_STACK_TRACE] : "";
+    const char *trace = n->meta.text[IG_META_STACK_TRACE] ? n->meta.text[IG_META_STACK_TRACE] : "";
     if (p->typed && inner && strcmp(trace, last) != 0) {
       ig_str_add(p->s, "%s    ", any ? "    \n" : "");
       print_location(p, trace);

@@ -162,14 +162,10 @@ static const char *declared_name(ig_graph *g, const ig_tensor *t) {
   return name;
 }
 
-// The path of the innermost module that a node stands in: "key,path,class;key,path,class" ends with
-// it.
-static const char *module_path(const ig_node *n, size_t *length) {
-  const char *stack = n->meta[IG_META_NN_MODULE_STACK];
-  const char *last = stack ? strrchr(stack, ';') : NULL;
-  const char *path = last ? strchr(last, ',') : NULL;
-  *length = path ? strcspn(++path, ",") : 0;
-  return path;
+// The path of the innermost module that a node stands in; "" is the program itself.
+static const char *module_path(const ig_node *n) {
+  const ig_module_stack *stack = n->meta.modules;
+  return stack && stack->n > 1 ? stack->at[stack->n - 1].path : "";
 }
 
 // A literal is called by its number, below the module that made it. Some numbers may be taken since
@@ -177,12 +173,11 @@ static const char *module_path(const ig_node *n, size_t *length) {
 static const char *invent_name(ig_ctx *c, ig_graph *g, const ig_node *n, size_t *number) {
   char name[256];
   char text[256];
-  size_t length = 0;
-  const char *module = module_path(n, &length);
+  const char *module = module_path(n);
+  if (strlen(module) >= sizeof name / 2) module = "";
   do {
-    int dot = length > 0 && length < sizeof name / 2;
-    (void)snprintf(name, sizeof name, "%.*s%.*slifted_tensor_%zu", dot ? (int)length : 0,
-                   dot ? module : "", dot, ".", (*number)++);
+    (void)snprintf(name, sizeof name, "%s%slifted_tensor_%zu", module, *module ? "." : "",
+                   (*number)++);
   } while (ig_map_find(&g->names, ig_name_of_path("c_", name, text, sizeof text)));
   ig_state s = {IG_STATE_CONSTANT, ig_graph_keep_text(c, g, name), n->constant, false};
   if (!s.name) return NULL;
@@ -210,7 +205,7 @@ bool ig_graph_lift_constants(ig_ctx *c, ig_graph *g) {
     n->role = IG_INPUT_CONSTANT;
     n->path = path;
     n->target = n->name;
-    for (size_t i = 0; i < IG_META_KEY_COUNT; i++) n->meta[i] = NULL;
+    n->meta = (ig_metadata){.modules = NULL};
     if (!path || !ig_graph_rename(c, g, n, ig_name_of_path("c_", path, name, sizeof name))) {
       return false;
     }

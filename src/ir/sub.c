@@ -86,9 +86,7 @@ static bool copy_node(copier *k, const ig_node *n) {
     keys[i] = n->keys[i];
     if (!keep(k, &keys[i])) return false;
   }
-  for (size_t i = 0; i < IG_META_KEY_COUNT; i++) {
-    if (!keep(k, &proto.meta[i])) return false;
-  }
+  if (!ig_graph_keep_meta(k->c, k->to, &n->meta, &proto.meta)) return false;
   if (!map_value(k, &args) || !keep(k, &proto.target) || !keep(k, &proto.path)) return false;
   proto.args = args.list.at;
   proto.keys = keys;
@@ -100,7 +98,7 @@ static bool copy_node(copier *k, const ig_node *n) {
   if (!copy) return false;
   copy->file = n->file;
   copy->line = n->line;
-  for (size_t i = 0; i < IG_META_KEY_COUNT; i++) copy->meta[i] = proto.meta[i];
+  copy->meta = proto.meta;
   k->map[n->index] = copy;
   return true;
 }

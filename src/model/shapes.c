@@ -51,7 +51,7 @@ static void parse_trace(const collector *k, const char *trace, const char **file
 
 static void locate(const collector *k, const ig_node *n, const char **file, int *line,
                    const char **source) {
-  const char *trace = n->meta[IG_META_STACK_TRACE];
+  const char *trace = n->meta.text[IG_META_STACK_TRACE];
   if (trace) parse_trace(k, trace, file, line, source);
   if (!*file && n->file) {
     *file = n->file;

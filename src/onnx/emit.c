@@ -84,15 +84,22 @@ static void put_property(ig_proto_writer *w, const char *key, const char *value)
   ig_proto_close(w, mark);
 }
 
+static void put_modules(ig_onnx *x, const ig_module_stack *stack) {
+  ig_str text = ig_str_make(x->c->alloc);
+  ig_modules_print(&text, stack);
+  if (text.failed) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
+  if (!text.failed) put_property(&x->w, "pkg.torch.onnx.nn_module_stack", text.at ? text.at : "");
+  ig_str_free(&text);
+}
+
 // Where the node comes from, under the keys that PyTorch's own exporter uses.
 static void put_metadata(ig_onnx *x) {
   const ig_node *n = x->node;
   if (!n || x->options->no_metadata) return;
   put_property(&x->w, "pkg.torch.onnx.fx_node", n->name);
   if (n->target) put_property(&x->w, "pkg.torch.onnx.target", n->target);
-  const char *modules = n->meta[IG_META_NN_MODULE_STACK];
-  if (modules) put_property(&x->w, "pkg.torch.onnx.nn_module_stack", modules);
-  const char *trace = n->meta[IG_META_STACK_TRACE];
+  if (n->meta.modules) put_modules(x, n->meta.modules);
+  const char *trace = n->meta.text[IG_META_STACK_TRACE];
   if (trace) {
     put_property(&x->w, "pkg.torch.onnx.stack_trace", trace);
   } else if (n->file) {

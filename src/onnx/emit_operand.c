@@ -145,7 +145,7 @@ static void locate(const ig_node *n, char *out, size_t cap) {
   const char *file = n->file;
   int line = n->line;
   size_t len = file ? strlen(file) : 0;
-  const char *trace = n->meta[IG_META_STACK_TRACE];
+  const char *trace = n->meta.text[IG_META_STACK_TRACE];
   const char *quote = !file && trace ? strstr(trace, "File \"") : NULL;
   if (quote) {
     file = quote + strlen("File \"");

@@ -21,38 +21,26 @@ enum { NODE_OUTPUT = 2, NODE_OP_TYPE = 4, NODE_ATTRIBUTE = 5 };
 
 // ---- classes of modules
 
-// "key,path,class;key,path,class"
-static void learn_classes(ig_onnx *x, const char *stack) {
-  while (stack && *stack) {
-    size_t n = strcspn(stack, ";");
-    const char *path = memchr(stack, ',', n);
-    const char *end = path ? memchr(path + 1, ',', n - (size_t)(path + 1 - stack)) : NULL;
-    if (end) {
-      const char *key = ig_arena_strn(&x->arena, path + 1, (size_t)(end - path - 1));
-      ig_map_value *v = key ? ig_map_put(&x->functions->classes, key) : NULL;
-      size_t length = n - (size_t)(end + 1 - stack);
-      if (v && !v->ptr) v->ptr = ig_arena_strn(&x->arena, end + 1, length);
-      if (!v) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
-    }
-    stack += n + (stack[n] == ';');
+static void learn_classes(ig_onnx *x, const ig_module_stack *stack) {
+  for (size_t i = 0; stack && i < stack->n; i++) {
+    const char *key = ig_onnx_keep(x, stack->at[i].path);
+    ig_map_value *v = key ? ig_map_put(&x->functions->classes, key) : NULL;
+    if (v && !v->ptr) v->ptr = (void *)ig_onnx_keep(x, stack->at[i].type);
+    if (!v) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
   }
 }
 
 static void learn_all_classes(ig_onnx *x, const ig_graph *g) {
-  const char *last = NULL;
+  const ig_module_stack *last = NULL;
   for (const ig_node *n = g->first; n; n = n->next) {
-    const char *stack = n->meta[IG_META_NN_MODULE_STACK];
-    if (stack != last) learn_classes(x, stack);
-    last = stack;
+    if (n->meta.modules != last) learn_classes(x, n->meta.modules);
+    last = n->meta.modules;
   }
 }
 
 // The class's own name, as an identifier; "Module" where nothing is known.
-static void class_name(ig_onnx *x, const char *path, char *out, size_t cap) {
-  size_t n = strcspn(path, "@");
-  char plain[256] = "";
-  if (n < sizeof plain) memcpy(plain, path, n);
-  ig_map_value *v = ig_map_find(&x->functions->classes, plain);
+static void class_name(ig_onnx *x, const char *module, char *out, size_t cap) {
+  const ig_map_value *v = ig_map_find(&x->functions->classes, module);
   const char *text = v && v->ptr ? v->ptr : "Module";
   const char *dot = strrchr(text, '.');
   (void)snprintf(out, cap, "%s", dot ? dot + 1 : text);
@@ -230,10 +218,10 @@ static size_t put_body(ig_onnx *f, const ig_graph *g) {
 }
 
 // A function with the same body keeps its name; others of the class are numbered.
-static const char *name_of(ig_onnx *x, const char *path, ig_bytes body) {
+static const char *name_of(ig_onnx *x, const char *module, ig_bytes body) {
   char base[128];
   char text[160];
-  class_name(x, path, base, sizeof base);
+  class_name(x, module, base, sizeof base);
   size_t others = 0;
   for (size_t i = 0; i < x->functions->all.n; i++) {
     const ig_onnx_function *f = &x->functions->all.at[i];
@@ -249,11 +237,11 @@ static const char *name_of(ig_onnx *x, const char *path, ig_bytes body) {
   return ig_onnx_keep(x, text);
 }
 
-static void keep_function(ig_onnx *x, ig_onnx *f, const char *path, size_t nresults) {
+static void keep_function(ig_onnx *x, ig_onnx *f, const ig_module_entry *entry, size_t nresults) {
   ig_sink sink = ig_sink_memory(x->c->alloc);
   ig_status st = ig_proto_write(x->c, &f->w, &sink);
   if (st == IG_OK) st = ig_sink_close(x->c, &sink);
-  ig_onnx_function made = {.path = path, .nweights = f->weights.n, .nresults = nresults};
+  ig_onnx_function made = {.path = entry->path, .nweights = f->weights.n, .nresults = nresults};
   uint8_t *body = ig_onnx_push(x, sink.n + 1);
   ig_onnx_weight *weights = ig_onnx_push(x, (f->weights.n + 1) * sizeof *weights);
   if (st == IG_OK && body && weights) {
@@ -261,7 +249,7 @@ static void keep_function(ig_onnx *x, ig_onnx *f, const char *path, size_t nresu
     if (f->weights.n) memcpy(weights, f->weights.at, f->weights.n * sizeof *weights);
     made.weights = weights;
     made.body = (ig_bytes){body, sink.n};
-    made.name = name_of(x, path, made.body);
+    made.name = name_of(x, entry->module, made.body);
     if (!ig_vec_push(x->c->alloc, &x->functions->all, made)) {
       (void)ig_fail(x->c, IG_NOMEM, "out of memory");
     }
@@ -282,7 +270,7 @@ static void write_function(ig_onnx *x, const ig_module_entry *entry) {
   f.node_field = FUNCTION_NODE;
   size_t n = put_body(&f, entry->graph);
   if (f.nrefusals) ig_onnx_refuse_all(x, &f);
-  if (ig_ctx_status(x->c) == IG_OK) keep_function(x, &f, entry->path, n);
+  if (ig_ctx_status(x->c) == IG_OK) keep_function(x, &f, entry, n);
   f.rows = ig_map_make(x->c->alloc);  // they are the model's
   ig_onnx_state_free(&f);
 }

@@ -35,10 +35,10 @@ static bool renumber(ig_ctx *c, ig_graph *g, ig_node *n, size_t number) {
   char text[128];
   (void)snprintf(text, sizeof text, number ? "%s_%zu" : "%s", base, number);
   if (!ig_graph_set_name(c, g, n, text)) return false;
-  if (!n->meta[IG_META_TORCH_FN]) return true;
+  if (!n->meta.text[IG_META_TORCH_FN]) return true;
   (void)snprintf(text, sizeof text, "%s_%zu;builtin_function_or_method.%s", base, number + 1, base);
-  n->meta[IG_META_TORCH_FN] = ig_graph_keep_text(c, g, text);
-  return n->meta[IG_META_TORCH_FN] != NULL;
+  n->meta.text[IG_META_TORCH_FN] = ig_graph_keep_text(c, g, text);
+  return n->meta.text[IG_META_TORCH_FN] != NULL;
 }
 
 void ig_graph_merge_grad_modes(ig_ctx *c, ig_graph *g, bool enabled) {

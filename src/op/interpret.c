@@ -2,6 +2,7 @@
 // A value dies after its last reader, so that running needs no more memory than the program itself.
 #include "op/interpret.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "op/autocast.h"
@@ -233,18 +234,23 @@ static void forget_operands(machine *m, const ig_node *n) {
   }
 }
 
-// "key,path,class;key,path,class" as a capture that is not strict sees the modules of a program:
-// its root stands in front of every key.
-static const char *below_root(ig_ctx *c, ig_graph *to, const char *stack) {
-  ig_str s = ig_str_make(c->alloc);
-  while (*stack) {
-    size_t level = strcspn(stack, ";");
-    level += stack[level] == ';';
-    ig_str_add(&s, "L__self__%.*s", (int)level, stack);
-    stack += level;
+// Module stacks as a capture that is not strict sees the modules of a program: its root stands in
+// front of every key.
+static const ig_module_stack *below_root(ig_ctx *c, ig_graph *to, const ig_module_stack *stack) {
+  if (stack->n == 0) return NULL;  // nodes of no module: what the capture itself says
+  ig_scope s = ig_scope_open(c);
+  ig_module_level *levels = ig_scope_push(c, stack->n * sizeof *levels + 1);
+  for (size_t i = 0; levels && i < stack->n; i++) {
+    static const char root[] = "L__self__";
+    size_t n = sizeof root + strlen(stack->at[i].key);
+    char *key = ig_scope_push(c, n);
+    levels[i] = stack->at[i];
+    levels[i].key = key;
+    if (key) (void)snprintf(key, n, "%s%s", root, stack->at[i].key);
   }
-  const char *kept = s.at ? ig_graph_keep_text(c, to, s.at) : NULL;
-  ig_str_free(&s);
+  const ig_module_stack *kept =
+      c->status == IG_OK ? ig_graph_keep_levels(c, to, levels, stack->n) : NULL;
+  ig_scope_close(c, s);
   return kept;
 }
 
@@ -252,17 +258,9 @@ static const char *below_root(ig_ctx *c, ig_graph *to, const char *stack) {
 static void pass_meta(machine *m, const ig_node *n) {
   (void)ig_ctx_at(m->c, n->file, n->line);
   ig_graph *to = m->c->capture;
-  for (size_t i = 0; to && i < IG_META_KEY_COUNT; i++) {
-    bool again = i == IG_META_NN_MODULE_STACK && to->unnamed && !to->strict && !m->c->rewrite;
-    const char *text = n->meta[i];
-    if (!text) {
-      to->meta[i] = NULL;
-    } else if (again) {
-      to->meta[i] = below_root(m->c, to, text);
-    } else {
-      to->meta[i] = ig_graph_keep_text(m->c, to, text);
-    }
-  }
+  if (!to || !ig_graph_keep_meta(m->c, to, &n->meta, &to->meta)) return;
+  bool again = to->unnamed && !to->strict && !m->c->rewrite;
+  if (again && to->meta.modules) to->meta.modules = below_root(m->c, to, to->meta.modules);
 }
 
 static bool step(machine *m, const ig_node *n) {
@@ -367,11 +365,7 @@ static bool copy_placeholder(ig_ctx *c, const ig_node *p, bool grad, ig_value *o
   spec.requires_grad = grad && p->val.tensor->requires_grad;
   out->tensor = ig_record_placeholder(c, &spec, &m);
   if (out->tensor && !grad) out->tensor->requires_grad = p->val.tensor->requires_grad;
-  for (size_t i = 0; out->tensor && i < IG_META_KEY_COUNT; i++) {
-    const char *text = p->meta[i];
-    if (text) out->tensor->node->meta[i] = ig_graph_keep_text(c, c->capture, text);
-  }
-  return out->tensor != NULL;
+  return out->tensor && ig_graph_keep_meta(c, c->capture, &p->meta, &out->tensor->node->meta);
 }
 
 static bool copy_state(ig_ctx *c, const ig_graph *g) {

@@ -17,9 +17,7 @@ bool ig_nested_push(ig_ctx *c) {
   g->strict = outer->strict;
   g->implied_casts = outer->implied_casts;
   g->no_grad = ig_graph_no_grad(outer);
-  for (size_t i = 0; i < IG_META_KEY_COUNT; i++) {
-    if (outer->meta[i]) g->meta[i] = ig_graph_keep_text(c, g, outer->meta[i]);
-  }
+  (void)ig_graph_keep_meta(c, g, &outer->meta, &g->meta);  // c tells
   c->capture = g;
   return true;
 }

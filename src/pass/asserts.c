@@ -41,7 +41,7 @@ static bool put(placer *p, ig_table *t, const void *key, void *value, int64_t nu
 // ---- nodes ----
 
 static ig_node *insert(placer *p, ig_node *proto, const char *name) {
-  for (size_t i = 0; p->at && i < IG_META_KEY_COUNT; i++) proto->meta[i] = p->at->meta[i];
+  if (p->at) proto->meta = p->at->meta;
   ig_node *n = ig_graph_insert(p->c, p->g, p->before, proto, name);
   if (n && p->at) {
     n->file = p->at->file;
@@ -238,10 +238,10 @@ static bool name_call(placer *p, ig_node *n, const char *cls, const char *name) 
   char text[128];
   if (!n) return false;
   (void)snprintf(text, sizeof text, "%s_0;%s.%s", name, cls, name);
-  n->meta[IG_META_TORCH_FN] = ig_graph_keep_text(p->c, p->g, text);
-  n->meta[IG_META_SOURCE_FN] = NULL;
-  n->meta[IG_META_STACK_TRACE] = NULL;
-  return n->meta[IG_META_TORCH_FN] != NULL;
+  n->meta.text[IG_META_TORCH_FN] = ig_graph_keep_text(p->c, p->g, text);
+  n->meta.text[IG_META_SOURCE_FN] = NULL;
+  n->meta.text[IG_META_STACK_TRACE] = NULL;
+  return n->meta.text[IG_META_TORCH_FN] != NULL;
 }
 
 static ig_node *insert_named(placer *p, const char *op_name, const ig_value *args, size_t npos,

@@ -27,9 +27,7 @@ static bool keep_texts(const ig_node_copier *k, ig_node *proto, const char **key
     keys[i] = proto->keys[i];
     if (!keep(k, &keys[i])) return false;
   }
-  for (size_t i = 0; i < IG_META_KEY_COUNT; i++) {
-    if (!keep(k, &proto->meta[i])) return false;
-  }
+  if (!ig_graph_keep_meta(k->c, k->to, &proto->meta, &proto->meta)) return false;
   proto->keys = keys;
   return keep(k, &proto->target) && keep(k, &proto->path);
 }
@@ -57,8 +55,8 @@ static void start(ig_node *proto, const ig_node *n) {
                      .constant = n->constant,
                      .sub = n->sub,
                      .object = n->object,
+                     .meta = n->meta,
                      .host_meta = n->host_meta};
-  for (size_t i = 0; i < IG_META_KEY_COUNT; i++) proto->meta[i] = n->meta[i];
 }
 
 static bool keep_objects(const ig_node_copier *k, const ig_node *n) {
@@ -102,6 +100,6 @@ ig_node *ig_copy_node(const ig_node_copier *k, const ig_node *n, ig_node *before
   if (!copy) return NULL;
   copy->file = n->file;
   copy->line = n->line;
-  for (size_t i = 0; i < IG_META_KEY_COUNT; i++) copy->meta[i] = proto.meta[i];
+  copy->meta = proto.meta;
   return copy;
 }

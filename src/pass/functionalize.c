@@ -416,18 +416,18 @@ static bool keeps_layout(ig_ctx *c, const ig_node *n, size_t i, const ig_tensor 
 // Views that are outputs are made anew at the end, by no module and by no function of the program:
 // what they come from is the operator itself, counted from 1. A lowering keeps the last function.
 static bool describe_views(ig_ctx *c, const functionalizer *f, ig_node *first) {
-  const char *none = ig_graph_keep_text(c, c->capture, "");
+  const ig_module_stack *none = ig_graph_keep_levels(c, c->capture, NULL, 0);
   for (ig_node *n = first; n; n = n->next) {
-    n->meta[IG_META_NN_MODULE_STACK] = none;
-    n->meta[IG_META_SOURCE_FN] = NULL;
-    if (f->apart || n->callee != IG_CALLEE_OP || !n->meta[IG_META_TORCH_FN]) continue;
+    n->meta.modules = none;
+    n->meta.text[IG_META_SOURCE_FN] = NULL;
+    if (f->apart || n->callee != IG_CALLEE_OP || !n->meta.text[IG_META_TORCH_FN]) continue;
     size_t count = 1;
     for (const ig_node *k = first; k != n; k = k->next) count += k->op == n->op;
     const char *name = strchr(n->op->target, '.') + 1;
     char text[256];
     (void)snprintf(text, sizeof text, "%s_%zu;OpOverload.%s", name, count, name);
-    n->meta[IG_META_TORCH_FN] = ig_graph_keep_text(c, c->capture, text);
-    if (!n->meta[IG_META_TORCH_FN]) return false;
+    n->meta.text[IG_META_TORCH_FN] = ig_graph_keep_text(c, c->capture, text);
+    if (!n->meta.text[IG_META_TORCH_FN]) return false;
   }
   return none != NULL;
 }

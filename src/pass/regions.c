@@ -169,9 +169,7 @@ static bool end_region(const wrapper *w, region *r) {
 
 // What `from`, a node of the old graph, says of itself.
 static void take_meta(const wrapper *w, ig_node *proto, const ig_node *from) {
-  for (size_t i = 0; i < IG_META_KEY_COUNT; i++) {
-    if (from->meta[i]) proto->meta[i] = ig_graph_keep_text(w->c, w->to, from->meta[i]);
-  }
+  (void)ig_graph_keep_meta(w->c, w->to, &from->meta, &proto->meta);
 }
 
 static bool is_taken(const ig_graph *g, const char *name) {
@@ -245,11 +243,11 @@ static bool push_call(wrapper *w, const region *r, size_t number) {
                    .npos = n,
                    .val = bare ? vals[0] : ig_of_list(vals, r->outs.n)};
   take_meta(w, &proto, one ? r->outs.at[0] : r->first);
-  if (!bare && proto.meta[IG_META_TORCH_FN]) {
-    proto.meta[IG_META_TORCH_FN] =
+  if (!bare && proto.meta.text[IG_META_TORCH_FN]) {
+    proto.meta.text[IG_META_TORCH_FN] =
         w->casts ? "wrap_with_autocast;WrapWithAutocast.wrap_with_autocast"
                  : "wrap_with_set_grad_enabled;WrapWithSetGradEnabled.wrap_with_set_grad_enabled";
-    proto.meta[IG_META_SOURCE_FN] = NULL;
+    proto.meta.text[IG_META_SOURCE_FN] = NULL;
   }
   ig_node *call = ig_graph_push(c, w->to, &proto, one ? r->outs.at[0]->name : hop->base);
   if (call && bare) w->map[r->outs.at[0]->index] = call;

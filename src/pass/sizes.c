@@ -8,10 +8,6 @@
 #include "ingot/pass.h"
 #include "ir/program.h"
 
-static const char no_module[] =
-    "_empty_nn_module_stack_from_metadata_hook,_empty_nn_module_stack_from_metadata_hook,"
-    "_empty_nn_module_stack_from_metadata_hook";
-
 typedef struct hoist {
   ig_ctx *c;
   ig_graph *g;
@@ -33,8 +29,8 @@ static bool read_size(hoist *h, ig_node *input, int dim) {
   ig_value val;
   ig_value_of_expr(e, &val);
   ig_node proto = ig_size_call(args, &val);
-  proto.meta[IG_META_NN_MODULE_STACK] = ig_graph_keep_text(h->c, h->g, no_module);
-  proto.meta[IG_META_TORCH_FN] =
+  proto.meta.modules = ig_graph_keep_levels(h->c, h->g, &ig_no_module, 1);
+  proto.meta.text[IG_META_TORCH_FN] =
       ig_graph_keep_text(h->c, h->g, "sym_size.int_0;OpOverload.sym_size.int");
   slot->value = ig_graph_insert(h->c, h->g, h->before, &proto, "sym_size_int");
   return slot->value != NULL;
@@ -67,7 +63,7 @@ static bool run(hoist *h) {
 
 bool ig_program_read_sizes_first(ig_ctx *c, ig_program *p) {
   hoist h = {c, p->graph, p->graph->first, ig_table_make(c->alloc)};
-  memset(p->graph->meta, 0, sizeof p->graph->meta);  // what the last call of the capture left
+  p->graph->meta = (ig_metadata){.modules = NULL};  // what the last call of the capture left
   bool ok = run(&h);
   ig_table_free(&h.read);
   const ig_node *out = p->graph->last;

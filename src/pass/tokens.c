@@ -34,7 +34,7 @@ static ig_node *call_of(ig_ctx *c, ig_graph *g, const ig_node *n) {
                    .keys = n->keys};
   if (op->schema.nrets == 1) proto.val = n->val.list.at[1];
   if (op->schema.nrets > 1) proto.val = ig_of_list(n->val.list.at + 1, op->schema.nrets);
-  for (size_t i = 0; i < IG_META_KEY_COUNT; i++) proto.meta[i] = n->meta[i];
+  proto.meta = n->meta;
   char base[128];
   ig_node *call = ig_graph_insert(c, g, (ig_node *)n, &proto,
                                   ig_name_of_op(op->schema.name, base, sizeof base));

@@ -119,9 +119,10 @@ static bool same_graph(ig_ctx *c, const ig_graph *a, const ig_graph *b) {
 
 // ---- adding ----
 
-static bool push(ig_ctx *c, ig_module_tree *t, const char *path, ig_graph *g) {
-  ig_module_entry e = {ig_arena_strn(&t->arena, path, strlen(path)), g};
-  ig_map_value *slot = e.path ? ig_map_put(&t->by_path, e.path) : NULL;
+static bool push(ig_ctx *c, ig_module_tree *t, const char *path, const char *module, ig_graph *g) {
+  ig_module_entry e = {ig_arena_strn(&t->arena, path, strlen(path)),
+                       ig_arena_strn(&t->arena, module, strlen(module)), g};
+  ig_map_value *slot = e.path && e.module ? ig_map_put(&t->by_path, e.path) : NULL;
   if (!slot || !ig_vec_push(t->alloc, &t->entries, e)) return no_memory(c);
   slot->num = t->entries.n - 1;
   (void)ig_graph_retain(g);
@@ -143,14 +144,14 @@ bool ig_module_tree_add(ig_ctx *c, ig_module_tree *t, const char *path, ig_graph
     *name = ig_arena_strn(&t->arena, full + above, strlen(full + above));
     if (!*name) return no_memory(c);
   }
-  return ig_map_find(&t->by_path, full) || push(c, t, full, g);
+  return ig_map_find(&t->by_path, full) || push(c, t, full, path, g);
 }
 
 // ---- sinking ----
 
-// The name of the tensor below `path`: "weight" of "fc.weight" in "fc"; NULL: not there.
+// The name of the tensor below a module: "weight" of "fc.weight" in "fc"; NULL: not there.
 static const char *name_below(const char *path, const char *name) {
-  size_t n = strcspn(path, "@");
+  size_t n = strlen(path);
   if (n == 0) return name;
   return strncmp(name, path, n) == 0 && name[n] == '.' ? name + n + 1 : NULL;
 }
@@ -173,10 +174,9 @@ static const char *attribute_of(const ig_program *p, const ig_node *input, const
 }
 
 // Arguments of calls follow the placeholders of what is called.
-static bool drop_arguments(ig_ctx *c, const ig_module_tree *t, const char *path, ig_node *call) {
-  char full[560];
-  int above = (int)strcspn(path, "@");  // children are the same however it is called
-  (void)snprintf(full, sizeof full, "%.*s%s%s", above, path, *path ? "." : "", call->target);
+static bool drop_arguments(ig_ctx *c, const ig_module_tree *t, const char *module, ig_node *call) {
+  char full[560];  // children are the same however the module is called
+  (void)snprintf(full, sizeof full, "%s%s%s", module, *module ? "." : "", call->target);
   const ig_map_value *v = ig_map_find(&t->by_path, full);
   const removed *r = v ? &t->removed[v->num] : NULL;
   if (!r || !r->n) return true;
@@ -206,7 +206,7 @@ static bool sink_one(ig_ctx *c, ig_graph *g, ig_node *input, const char *name, i
 
 static bool sink_inputs(ig_ctx *c, const ig_module_tree *t, const ig_program *p, size_t at) {
   ig_graph *g = t->entries.at[at].graph;
-  const char *path = t->entries.at[at].path;
+  const char *path = t->entries.at[at].module;
   size_t count = ig_graph_input_count(g);
   removed *r = &t->removed[at];
   r->at = ig_arena_push((ig_arena *)&t->arena, count * sizeof *r->at + 1);
@@ -236,7 +236,7 @@ static bool sink(ig_ctx *c, const ig_module_tree *t, const ig_program *p, size_t
   for (ig_node *n = g->first; n; n = n->next) {
     if (n->kind != IG_NODE_MODULE) continue;
     ig_scope s = ig_scope_open(c);
-    bool ok = drop_arguments(c, t, t->entries.at[at].path, n);
+    bool ok = drop_arguments(c, t, t->entries.at[at].module, n);
     ig_scope_close(c, s);
     if (!ok) return false;
   }

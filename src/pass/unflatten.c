@@ -10,17 +10,10 @@
 #include "pass/pass.h"
 #include "pass/tree.h"
 
-// "key,path,class;key,path,class"
-typedef struct levels {
-  size_t n;
-  const char **keys;
-  const char **paths;
-} levels;
-
 typedef struct frame {
   struct unflattener *u;
   struct frame *parent;
-  const levels *stack;  // its first `depth` levels are those of the frame
+  const ig_module_stack *stack;  // its first `depth` levels are those of the frame
   size_t depth;
   const char *path;
   ig_graph *g;
@@ -35,8 +28,7 @@ typedef struct unflattener {
   ig_graph *flat;
   ig_module_tree *tree;
   ig_arena arena;
-  ig_table stacks;  // text of a module stack -> levels
-  bool *seen;       // by index of the old node: copied already
+  bool *seen;  // by index of the old node: copied already
 } unflattener;
 
 static bool no_memory(ig_ctx *c) {
@@ -45,51 +37,16 @@ static bool no_memory(ig_ctx *c) {
 
 // ---- module stacks ----
 
-static size_t count_levels(const char *text) {
-  size_t n = *text != 0;
-  for (; *text; text++) n += *text == ';';
-  return n;
+// NULL: no module of its own.
+static const ig_module_stack *stack_of(const ig_node *n) {
+  return n->meta.modules && n->meta.modules->n ? n->meta.modules : NULL;
 }
 
-static bool parse(unflattener *u, const char *text, levels *out) {
-  out->n = count_levels(text);
-  out->keys = ig_arena_push(&u->arena, out->n * sizeof *out->keys + 1);
-  out->paths = ig_arena_push(&u->arena, out->n * sizeof *out->paths + 1);
-  if (!out->keys || !out->paths) return no_memory(u->c);
-  for (size_t i = 0; i < out->n; i++) {
-    size_t length = strcspn(text, ";");
-    size_t key = strcspn(text, ",");
-    size_t path = key < length ? strcspn(text + key + 1, ",;") : 0;
-    size_t at = strcspn(text, "@");  // "lin@1": another call of lin
-    out->keys[i] = ig_arena_strn(&u->arena, text, at < key ? at : key);
-    out->paths[i] = ig_arena_strn(&u->arena, key < length ? text + key + 1 : "", path);
-    if (!out->keys[i] || !out->paths[i]) return no_memory(u->c);
-    text += length + (text[length] == ';');
-  }
-  return true;
-}
-
-// Texts are kept once per graph, so their addresses tell them apart.
-static const levels *stack_of(unflattener *u, const ig_node *n) {
-  const char *text = n->meta[IG_META_NN_MODULE_STACK];
-  if (!text || !*text) return NULL;
-  ig_table_slot *slot = ig_table_put(&u->stacks, text);
-  levels *l = slot ? slot->value : NULL;
-  if (l || !slot) return l;
-  l = ig_arena_push(&u->arena, sizeof *l);
-  if (!l || !parse(u, text, l)) {
-    (void)no_memory(u->c);
-    return NULL;
-  }
-  slot->value = l;
-  return l;
-}
-
-static bool inside(const frame *f, const levels *l) {
-  if (!l) return true;  // no module of its own: where it stands
+static bool inside(const frame *f, const ig_module_stack *l) {
+  if (!l || l == f->stack) return true;  // without a module: where it stands
   if (l->n < f->depth) return false;
   for (size_t i = 1; i < f->depth; i++) {
-    if (strcmp(l->paths[i], f->stack->paths[i]) != 0) return false;
+    if (strcmp(l->at[i].path, f->stack->at[i].path) != 0) return false;
   }
   return true;
 }
@@ -155,7 +112,8 @@ static bool copy_node(frame *f, const ig_node *n) {
   return copy && remember(f, n, copy);
 }
 
-static bool open_frame(frame *f, unflattener *u, frame *parent, const levels *stack, size_t depth) {
+static bool open_frame(frame *f, unflattener *u, frame *parent, const ig_module_stack *stack,
+                       size_t depth) {
   *f = (frame){.u = u, .parent = parent, .stack = stack, .depth = depth};
   f->map = f->inputs = ig_table_make(u->c->alloc);
   f->g = ig_graph_create(u->c, u->flat->sym);
@@ -165,7 +123,7 @@ static bool open_frame(frame *f, unflattener *u, frame *parent, const levels *st
     f->path = "";
     return true;
   }
-  const char *full = stack->paths[depth - 1];
+  const char *full = stack->at[depth - 1].path;
   size_t above = strlen(parent->path);
   bool child = above && strncmp(full, parent->path, above) == 0 && full[above] == '.';
   const char *name = child ? full + above + 1 : full;
@@ -235,7 +193,7 @@ static bool finish_frame(frame *f) {
 
 static const ig_node *run(frame *f, const ig_node *n);
 
-static const ig_node *run_child(frame *f, const ig_node *n, const levels *l) {
+static const ig_node *run_child(frame *f, const ig_node *n, const ig_module_stack *l) {
   unflattener *u = f->u;
   frame child;
   const ig_node *next = NULL;
@@ -256,8 +214,7 @@ static const ig_node *run_child(frame *f, const ig_node *n, const levels *l) {
 // Copies nodes from n on until one does not belong here; that one, NULL after an error.
 static const ig_node *run(frame *f, const ig_node *n) {
   while (n && n->kind != IG_NODE_OUTPUT) {
-    const levels *l = stack_of(f->u, n);
-    if (f->u->c->status != IG_OK) return NULL;
+    const ig_module_stack *l = stack_of(n);
     if (!inside(f, l)) return n;
     if (l && l->n > f->depth) {
       n = run_child(f, n, l);
@@ -309,7 +266,7 @@ static bool write_here(ig_ctx *c, ig_graph *flat, ig_node *to, ig_node *value) {
                    .args = args,
                    .npos = 2,
                    .val = value->val};
-  for (size_t i = 0; i < IG_META_KEY_COUNT; i++) proto.meta[i] = value->meta[i];
+  proto.meta = value->meta;
   ig_node *copy = ig_graph_insert(c, flat, before, &proto, "copy_");
   return copy && ig_graph_replace(c, flat, value, copy);
 }
@@ -352,7 +309,6 @@ static bool unflatten(unflattener *u) {
 
 static ig_status unflatten_program(ig_ctx *c, const ig_program *p, ig_module_tree **out) {
   unflattener u = {.c = c, .arena = ig_arena_make(c->alloc)};
-  u.stacks = ig_table_make(c->alloc);
   u.flat = ig_graph_copy(c, p->graph);
   u.tree = u.flat ? ig_module_tree_create(c) : NULL;
   bool ok = u.tree && write_in_place(c, p, u.flat);
@@ -362,7 +318,6 @@ static ig_status unflatten_program(ig_ctx *c, const ig_program *p, ig_module_tre
   ok = u.seen && unflatten(&u) && ig_module_tree_sink(c, u.tree, p);
   ig_mem_free(c->alloc, u.seen, bytes);
   ig_graph_free(u.flat);
-  ig_table_free(&u.stacks);
   ig_arena_free(&u.arena);
   if (ok) {
     *out = u.tree;

@@ -333,16 +333,22 @@ static ig_status read_arguments(ig_pt2_reader *r, const ig_json *node, ig_node *
 
 // ---- metadata
 
+// A text without zero bytes; NULL: none.
+static const char *plain_text(const ig_json *v) {
+  return v && v->kind == IG_JSON_STRING && !memchr(v->text, 0, v->n) ? v->text : NULL;
+}
+
 static void read_metadata(ig_pt2_reader *r, const ig_json *node, ig_node *proto) {
   const ig_json *meta = ig_json_find(node, "metadata");
+  if (!meta) return;
   for (int i = 0; i < IG_META_KEY_COUNT; i++) {
-    const ig_json *text = meta ? ig_json_find(meta, ig_pt2_meta_keys[i]) : NULL;
-    if (meta && !text && i == IG_META_SOURCE_FN) text = ig_json_find(meta, "source_fn");  // 2.1
-    bool plain = text && text->kind == IG_JSON_STRING && !memchr(text->text, 0, text->n);
-    if (!plain) continue;
-    const char *now = i == IG_META_NN_MODULE_STACK ? ig_pt2_module_stack(r, text->text) : NULL;
-    proto->meta[i] = ig_graph_keep_text(r->c, r->scope->g, now ? now : text->text);
+    const ig_json *text = ig_json_find(meta, ig_pt2_meta_keys[i]);
+    if (!text && i == IG_META_SOURCE_FN) text = ig_json_find(meta, "source_fn");  // 2.1
+    const char *plain = plain_text(text);
+    if (plain) proto->meta.text[i] = ig_graph_keep_text(r->c, r->scope->g, plain);
   }
+  const char *stack = plain_text(ig_json_find(meta, IG_PT2_MODULE_STACK));
+  if (stack) proto->meta.modules = ig_pt2_read_stack(r, stack);
 }
 
 // ---- results
@@ -412,7 +418,7 @@ static ig_status push_items(ig_pt2_reader *r, ig_node *call, const result *list)
                      .args = args,
                      .npos = 2,
                      .val = item->val};
-    for (int k = 0; k < IG_META_KEY_COUNT; k++) proto.meta[k] = call->meta[k];
+    proto.meta = call->meta;
     ig_node *n = item->name ? ig_pt2_push(r, &proto, item->name)
                             : ig_graph_push(r->c, r->scope->g, &proto, "getitem");
     if (!n) return ig_ctx_status(r->c);
@@ -558,7 +564,7 @@ ig_status ig_pt2_read_node(ig_pt2_reader *r, const ig_json *node) {
   IG_RETURN_IF_ERR(find_callee(r, node, &proto));
   read_metadata(r, node, &proto);
   // Nodes that read sub-graphs are made with the arguments, and know what the call knows.
-  for (int i = 0; i < IG_META_KEY_COUNT; i++) r->scope->g->meta[i] = proto.meta[i];
+  r->scope->g->meta = proto.meta;
   IG_RETURN_IF_ERR(read_arguments(r, node, &proto));
   IG_RETURN_IF_ERR(take_results(r, node, &proto));
   learn(r, &proto);

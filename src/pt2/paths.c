@@ -40,48 +40,42 @@ static bool split(const char *item, size_t n, const char **expr, size_t *nexpr, 
   return true;
 }
 
-static ig_status know(ig_pt2_reader *r, const char *key, size_t nkey, const char *path) {
-  const char *kept = ig_arena_strn(r->source->arena, key, nkey);
-  const char *value = ig_arena_strn(r->source->arena, path, strlen(path));
-  ig_map_value *v = kept && value ? ig_map_put(&r->modules, kept) : NULL;
+static ig_status know(ig_pt2_reader *r, const char *key, const char *path) {
+  ig_map_value *v = ig_map_put(&r->modules, key);
   if (!v) return ig_pt2_no_memory(r);
-  v->ptr = (void *)value;
+  v->ptr = (void *)path;
   return IG_OK;
 }
 
-const char *ig_pt2_module_stack(ig_pt2_reader *r, const char *text) {
-  ig_str out = ig_str_make(r->c->alloc);
-  bool old = r->in.major == 1;
-  while (old && *text) {
-    size_t n = strcspn(text, ";");
-    const char *expr = NULL;
-    size_t nexpr = 0;
-    size_t nkey = 0;
-    old = split(text, n, &expr, &nexpr, &nkey);
-    if (!old) break;
-    ig_str path = ig_str_make(r->c->alloc);
-    add_path(&path, expr, nexpr);
-    ig_str_add(&out, "%s%.*s,%s,%.*s", out.n ? ";" : "", (int)nkey, text, path.at ? path.at : "",
-               (int)(text + n - 1 - (expr + nexpr + 1)), expr + nexpr + 1);
-    if (know(r, text, nkey, path.at ? path.at : "") != IG_OK) old = false;
-    ig_str_free(&path);
-    text += n + (text[n] == ';');
-  }
-  const char *kept =
-      old && out.n && !out.failed ? ig_arena_strn(r->source->arena, out.at, out.n) : NULL;
-  ig_str_free(&out);
-  return kept;
+// One level; the memory of its texts is the file's.
+static bool add_level(ig_pt2_reader *r, const char *item, size_t n, ig_pt2_stack *out) {
+  const char *expr = NULL;
+  size_t nexpr = 0;
+  size_t nkey = 0;
+  if (!split(item, n, &expr, &nexpr, &nkey)) return false;
+  const char *type = expr + nexpr + 1;
+  ig_str path = ig_str_make(r->c->alloc);
+  add_path(&path, expr, nexpr);
+  const char *text = path.at ? path.at : "";
+  ig_module_level *l = &out->at[out->n++];
+  l->key = ig_arena_strn(r->source->arena, item, nkey);
+  l->path = ig_arena_strn(r->source->arena, text, strlen(text));
+  l->type = ig_arena_strn(r->source->arena, type, (size_t)(item + n - 1 - type));
+  bool ok = !path.failed && l->key && l->path && l->type && know(r, l->key, l->path) == IG_OK;
+  if (!ok) (void)ig_pt2_no_memory(r);
+  ig_str_free(&path);
+  return ok;
 }
 
-ig_status ig_pt2_read_modules(ig_pt2_reader *r, const ig_json *graph) {
-  const ig_json *nodes = r->in.major == 1 ? ig_json_find(graph, "nodes") : NULL;
-  for (size_t i = 0; nodes && nodes->kind == IG_JSON_ARRAY && i < nodes->n; i++) {
-    const ig_json *meta = ig_json_find(&nodes->items[i], "metadata");
-    const ig_json *stack = meta ? ig_json_find(meta, "nn_module_stack") : NULL;
-    bool plain = stack && stack->kind == IG_JSON_STRING && !memchr(stack->text, 0, stack->n);
-    if (plain) (void)ig_pt2_module_stack(r, stack->text);
+bool ig_pt2_old_stack(ig_pt2_reader *r, const char *text, ig_pt2_stack *out) {
+  bool old = r->in.major == 1;
+  out->n = 0;
+  while (old && *text) {
+    size_t n = strcspn(text, ";");
+    old = add_level(r, text, n, out);
+    text += n + (text[n] == ';');
   }
-  return ig_ctx_status(r->c);
+  return old;
 }
 
 const char *ig_pt2_weight_path(ig_pt2_reader *r, const char *name) {

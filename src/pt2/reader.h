@@ -29,6 +29,7 @@ typedef struct ig_pt2_reader {
   ig_pt2_in in;
   ig_map weights;  // fqn -> ig_pt2_weight *
   ig_map modules;  // schema 1: names of modules -> their paths
+  ig_map stacks;   // text of a module stack -> ig_pt2_stack
   ig_map solved;   // texts of expressions whose symbols were looked at
   ig_pt2_scope *scope;
   size_t nesting;
@@ -56,11 +57,20 @@ ig_status ig_pt2_no_memory(const ig_pt2_reader *r);
 // Schemas 1 and 2: tensors that stand in the text of the graph itself (constants_read.c).
 IG_MUST_USE ig_status ig_pt2_read_constants(ig_pt2_reader *r, const ig_json *graph, bool top);
 
-// Names of schema 1 (paths.c): the modules that nodes mention, before anything is named after them;
-// the path of a weight; a module stack as it is written since, NULL: it is that already.
+// Module stacks (modules.c), in the memory of the file.
+typedef struct ig_pt2_stack {
+  ig_module_level *at;
+  size_t n;
+} ig_pt2_stack;
+// The module stack of a node of the graph that is being read; NULL: none, or an error.
+const ig_module_stack *ig_pt2_read_stack(ig_pt2_reader *r, const char *text);
+// The modules that nodes of schema 1 mention, before anything is named after them.
 IG_MUST_USE ig_status ig_pt2_read_modules(ig_pt2_reader *r, const ig_json *graph);
+
+// Names of schema 1 (paths.c): the path of a weight; a module stack, into out->at, which has room
+// for a level per semicolon and one more (false: it is not of that form).
 const char *ig_pt2_weight_path(ig_pt2_reader *r, const char *name);
-const char *ig_pt2_module_stack(ig_pt2_reader *r, const char *text);
+bool ig_pt2_old_stack(ig_pt2_reader *r, const char *text, ig_pt2_stack *out);
 
 // node_read.c
 IG_MUST_USE ig_status ig_pt2_read_node(ig_pt2_reader *r, const ig_json *node);

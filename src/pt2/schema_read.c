@@ -263,6 +263,7 @@ ig_status ig_pt2_read_program(ig_ctx *c, const ig_pt2_source *source, ig_program
                      .source = source,
                      .weights = ig_map_make(c->alloc),
                      .modules = ig_map_make(c->alloc),
+                     .stacks = ig_map_make(c->alloc),
                      .solved = ig_map_make(c->alloc)};
   r.in = (ig_pt2_in){.c = c,
                      .file = source->name,
@@ -287,5 +288,6 @@ ig_status ig_pt2_read_program(ig_ctx *c, const ig_pt2_source *source, ig_program
   ig_map_free(&r.weights);
   ig_map_free(&r.solved);
   ig_map_free(&r.modules);
+  ig_map_free(&r.stacks);
   return st;
 }

@@ -261,13 +261,22 @@ static void put_reader_names(writer *w, const ig_node *n) {
   ig_str_free(&names);
 }
 
+static void put_module_stack(writer *w, const ig_module_stack *stack) {
+  ig_str text = ig_str_make(w->c->alloc);
+  ig_modules_print(&text, stack);
+  if (text.failed) (void)ig_fail(w->c, IG_NOMEM, "out of memory");
+  if (text.n && !text.failed) put_field(w, IG_PT2_MODULE_STACK, text.at);
+  ig_str_free(&text);
+}
+
 static void put_metadata(writer *w, const ig_node *n) {
   ig_json_key(w->w, "metadata");
   ig_json_open(w->w, '{');
   put_reader_names(w, n);
   for (int i = 0; i < IG_META_KEY_COUNT; i++) {
-    const char *text = n->meta[i];
+    const char *text = n->meta.text[i];
     if (text && text[0]) put_field(w, ig_pt2_meta_keys[i], text);
+    if (i == IG_META_STACK_TRACE && n->meta.modules) put_module_stack(w, n->meta.modules);
   }
   ig_json_close(w->w, '}');
 }
@@ -643,31 +652,22 @@ static void put_module_entry(writer *w, const char *path) {
   ig_json_close(w->w, '}');
 }
 
-// "key,path,class;key,path,class": every path that was not seen yet gets an entry. What stands for
-// no module at all is none.
-static void put_modules_of(writer *w, ig_map *seen, const char *stack) {
-  if (stack && strncmp(stack, "_empty_nn_module_stack", strlen("_empty_nn_module_stack")) == 0)
-    return;
-  while (stack && *stack) {
-    const char *end = strchr(stack, ';');
-    size_t n = end ? (size_t)(end - stack) : strlen(stack);
-    const char *path = memchr(stack, ',', n);
-    const char *stop = path ? memchr(path + 1, ',', n - (size_t)(path + 1 - stack)) : NULL;
-    if (stop && stop > path + 1) {
-      const char *kept = ig_arena_strn(&w->arena, path + 1, (size_t)(stop - path - 1));
-      ig_map_value *v = kept ? ig_map_put(seen, kept) : NULL;
-      if (!v) (void)ig_fail(w->c, IG_NOMEM, "out of memory");
-      if (v && !v->num) put_module_entry(w, kept);
-      if (v) v->num = 1;
-    }
-    stack = end ? end + 1 : NULL;
+// Every path that was not seen yet gets an entry. What stands for no module at all is none.
+static void put_modules_of(writer *w, ig_map *seen, const ig_module_stack *stack) {
+  if (!stack || ig_modules_are_none(stack->at, stack->n)) return;
+  for (size_t i = 0; i < stack->n; i++) {
+    const char *path = stack->at[i].path;
+    ig_map_value *v = path[0] ? ig_map_put(seen, path) : NULL;
+    if (path[0] && !v) (void)ig_fail(w->c, IG_NOMEM, "out of memory");
+    if (v && !v->num) put_module_entry(w, path);
+    if (v) v->num = 1;
   }
 }
 
 static void put_submodules(writer *w) {
   ig_map seen = ig_map_make(w->c->alloc);
   for (const ig_node *n = w->g->first; n && ig_ctx_status(w->c) == IG_OK; n = n->next) {
-    put_modules_of(w, &seen, n->meta[IG_META_NN_MODULE_STACK]);
+    put_modules_of(w, &seen, n->meta.modules);
   }
   const ig_pt2_origin *o = w->p->origin;  // modules without calls of their own
   for (size_t i = 0; o && i < o->calls.n && ig_ctx_status(w->c) == IG_OK; i++) {

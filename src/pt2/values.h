@@ -36,6 +36,7 @@ void ig_pt2_put_argument(ig_pt2_out *o, const ig_value *v, const ig_arg *type);
 
 const char *ig_pt2_object_class(const ig_node *n);             // of a placeholder that is an object
 extern const char *const ig_pt2_meta_keys[IG_META_KEY_COUNT];  // "stack_trace" ...
+#define IG_PT2_MODULE_STACK "nn_module_stack"
 
 #define IG_PT2_READER_NAMES "get_attr"  // metadata of our own: names of nodes that read sub-graphs
 

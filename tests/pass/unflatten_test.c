@@ -13,13 +13,15 @@ static ig_tensor *zeros(int64_t rows, int64_t cols) {
   return t;
 }
 
-static void enter(const char *stack) {
-  ig_capture_set_meta(c, IG_META_NN_MODULE_STACK, stack);
+// The root, and the module of that path in it; NULL: the root alone.
+static void enter(const char *path, const char *type) {
+  ig_module_level levels[] = {{"L__self__", "", "M"}, {path, path, type}};
+  ig_capture_set_modules(c, levels, path ? 2 : 1);
 }
 
-#define ROOT "L__self__,,M"
-#define LIN ROOT ";L__self__lin,lin,Linear"
-#define ACT ROOT ";L__self__act,act,Act"
+#define ROOT NULL, NULL
+#define LIN "lin", "Linear"
+#define ACT "act", "Act"
 
 // lin twice, act (two results, a buffer that is written) once.
 static ig_program *capture(bool same) {
@@ -63,6 +65,38 @@ static void prints(const ig_module_entry *e, const char *path, const char *want)
   char *text = ig_graph_text(c, e->graph);
   assert_string_equal(text, want);
   ig_text_free(c, text);
+}
+
+// Names are whole, whatever they contain; equal stacks are one.
+static void names_with_delimiters(void **state) {
+  (void)state;
+  ig_scope s = ig_scope_open(c);
+  ig_program *p = NULL;
+  ig_module_tree *t = NULL;
+  assert_int_equal(ig_capture_begin(c), IG_OK);
+  ig_tensor *x = ig_capture_input_like(c, "x", zeros(2, 2));
+  enter("a,b", "A");
+  x = ig_relu(c, x);
+  enter("c;d", "B");
+  x = ig_sigmoid(c, x);
+  enter("a,b", "A");
+  x = ig_relu(c, x);
+  ig_value out = ig_of_tensor(x);
+  assert_int_equal(ig_capture_end_program(c, &out, 1, &p), IG_OK);
+  const ig_module_level *first = NULL;
+  const ig_module_level *again = NULL;
+  assert_int_equal(ig_node_modules(ig_graph_find(ig_program_graph(p), "relu"), &first), 2);
+  assert_int_equal(ig_node_modules(ig_graph_find(ig_program_graph(p), "relu_1"), &again), 2);
+  assert_ptr_equal(first, again);
+  assert_string_equal(first[1].path, "a,b");
+  assert_int_equal(ig_program_unflatten(c, p, &t), IG_OK);
+  const ig_module_entry *at = NULL;
+  assert_int_equal(ig_module_tree_entries(t, &at), 3);
+  assert_string_equal(at[1].path, "a,b");
+  assert_string_equal(at[2].path, "c;d");
+  ig_module_tree_free(t);
+  ig_program_free(p);
+  ig_scope_close(c, s);
 }
 
 static void a_graph_per_module(void **state) {
@@ -146,6 +180,7 @@ static void lack_of_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(names_with_delimiters, setup, teardown),
       cmocka_unit_test_setup_teardown(a_graph_per_module, setup, teardown),
       cmocka_unit_test_setup_teardown(another_call_gets_another_graph, setup, teardown),
       cmocka_unit_test(lack_of_memory),

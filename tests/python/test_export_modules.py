@@ -355,3 +355,50 @@ def test_literals_are_named_below_their_module():
             ("c_leaf_lifted_tensor_0", "leaf.lifted_tensor_0"), ("c_lifted_tensor_1", "lifted_tensor_1"),
         ]  # fmt: skip
         assert torch.export.unflatten(ep)(torch.ones(2)).tolist() == [3.0, 4.0]
+
+
+# ---- names with delimiters ----
+
+_ODD = {"a,b": nn.Linear(4, 4), "c;d": nn.Linear(4, 4), "e@f": nn.Tanh(), "x,y,z;w": nn.Linear(4, 4), "(g": nn.ReLU()}
+
+
+class _Odd(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.parts = nn.ModuleDict(_ODD)
+
+    def forward(self, x):
+        for key in self.parts:
+            x = self.parts[key](x)
+        return self.parts["a,b"](x.t()).t()  # called in another way
+
+
+def _last_levels(ep):
+    stacks = [n.meta["nn_module_stack"] for n in ep.graph.nodes if n.op == "call_function"]
+    return [[path for path, _ in stack.values()][-1] for stack in stacks]
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_names_of_modules_may_contain_delimiters(strict, tmp_path):
+    module, x = _Odd(), torch.randn(4, 4)
+    ep = torch.export.export(module, (x,), strict=strict)
+    paths = [f"parts.{key}" for key in _ODD]
+    assert _last_levels(ep) == [*paths, "", "parts.a,b", ""]
+    torch.export.save(ep, tmp_path / "odd.pt2")
+    again = torch.export.load(tmp_path / "odd.pt2")
+    for program in (ep, again, ep.run_decompositions()):
+        assert [entry.fqn for entry in program.module_call_graph] == ["", *paths]
+        tree = torch.export.unflatten(program)
+        assert set(_ODD) <= set(tree.parts._modules)
+        assert torch.equal(tree(x), module(x))
+    stacks = [[n.meta.get("nn_module_stack") for n in p.graph.nodes] for p in (ep, again)]
+    assert stacks[0] == stacks[1]
+
+
+def test_edited_stacks_are_kept():
+    ep = torch.export.export(_Odd(), (torch.ones(4, 4),))
+    node = next(n for n in ep.graph.nodes if n.op == "call_function")
+    node.meta["nn_module_stack"] = {"k,1": ("p;q", "a.Class"), "2": ("p;q.r", "b.Class")}
+    copied = ep.run_decompositions({})
+    first = next(n for n in copied.graph.nodes if n.op == "call_function")
+    assert first.meta["nn_module_stack"] == {"k,1": ("p;q", "a.Class"), "2": ("p;q.r", "b.Class")}

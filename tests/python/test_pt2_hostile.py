@@ -119,3 +119,28 @@ def test_expressions_that_are_code():
 
     with pytest.raises(ValueError, match="expected a function of symbolic expressions"):
         load(forged(FULL, change))
+
+
+@pytest.mark.parametrize(
+    ("text", "stack"),
+    [
+        ("k,p,T;l,p.q,U", {"k": ("p", "T"), "l": ("p.q", "U")}),
+        ("L['self'],,T;L['self'].s[0, 2],s[0, 2],U", {"L['self']": ("", "T"), "L['self'].s[0, 2]": ("s[0, 2]", "U")}),
+        ("L__self__a,b,a,b,T", {"L__self__a,b": ("a,b", "T")}),  # PyTorch writes it, but does not read it
+        ("k", {"k": ("", "")}),
+        ("k,p", {"k": ("p", "")}),
+        ("k,p,T,U", {"k": ("p", "T,U")}),
+        (",,;k,(p,T;;,", {"": ("", ""), "k": ("(p", "T")}),
+        ("k" + ";" * 50000, {"k": ("", ""), "": ("", "")}),
+    ],
+)
+def test_module_stacks_that_nobody_quoted(text, stack):
+    def change(model):
+        node(model, "add.Tensor")["metadata"]["nn_module_stack"] = text
+
+    program = load(forged(FULL, change))
+    read = next(n for n in program.graph.nodes if n.name == "add").meta["nn_module_stack"]
+    assert read == stack
+    again = io.BytesIO()
+    save(program, again)
+    load(io.BytesIO(again.getvalue()))

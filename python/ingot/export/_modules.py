@@ -69,8 +69,8 @@ class ModuleStack:
         self._in_layer = False
         self._preserve = set(options.preserve)
         self.calls: list[ModuleCall] = []
-        self._stack: list[tuple[str, str, int]] = []  # (path, text of the whole stack, id of the module)
-        self._texts: dict[tuple[str, str], str] = {}
+        self._stack: list[tuple[str, int]] = []  # (path, id of the module)
+        self._levels: dict[tuple[str, str], tuple[str, str, str]] = {}  # (key, path, class) by path and shown path
         # A strict capture calls a module of several names by the first one that the program read.
         self._shared = self._strict and any(len(names) > 1 for names in self._names.values())
         self._read: dict[int, list[str]] = {}  # names that were read and not called yet
@@ -96,7 +96,7 @@ class ModuleStack:
 
     def _place(self, module: nn.Module) -> str:
         """The path that a module is used under at the moment."""
-        for path, _, at in reversed(self._stack):
+        for path, at in reversed(self._stack):
             if at == id(module):
                 return path
         read = self._read.get(id(module))
@@ -114,15 +114,13 @@ class ModuleStack:
             return inside[0] if inside else names[0]
         return names[0]
 
-    def _text(self, above: str, path: str, shown: str, module: nn.Module) -> str:
-        key = above, path
-        text = self._texts.get(key)
-        if text is None:
+    def _level(self, path: str, shown: str, module: nn.Module) -> tuple[str, str, str]:
+        level = self._levels.get((path, shown))
+        if level is None:
             below = shown.replace(".", "_") if self._strict else path
-            name = "L__self__" + ("_" + below if self._strict and path else below)
-            entry = f"{name},{path},{class_name(type(module))}"
-            text = self._texts[key] = f"{above};{entry}" if above else entry
-        return text
+            key = "L__self__" + ("_" + below if self._strict and path else below)
+            level = self._levels[path, shown] = key, path, class_name(type(module))
+        return level
 
     def __call__(self, module: nn.Module, call: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
         path = self._path(module)
@@ -130,10 +128,8 @@ class ModuleStack:
             return call(*args, **kwargs)
         if not self._allow_rnn and isinstance(module, nn.RNNBase):
             raise exc.Unsupported("TorchDynamo purposely graph breaks on RNN, GRU, LSTMs")
-        above = self._stack[-1][1] if self._stack else ""
         shown = self._first.setdefault(id(module), path) if self._shared and len(self._names[id(module)]) > 1 else path
-        # what is inside a layer belongs to the layer
-        text = above if self._in_layer else self._text(above, path, shown, module)
+        inside = self._in_layer  # what is inside a layer belongs to the layer
         layer = self._strict and not self._in_layer and is_layer(module)
         if layer:
             name = "l__self___" + shown.replace(".", "_").lower()
@@ -141,8 +137,9 @@ class ModuleStack:
             if self._opaque:
                 self._state.call(module)
             self._in_layer = True
-        self._stack.append((path, text, id(module)))
-        _C.trace_module(text)
+        self._stack.append((path, id(module)))
+        if not inside:
+            _C.trace_module(*self._level(path, shown, module))
         kept = None
         if path in self._preserve:
             self._preserve.discard(path)
@@ -160,7 +157,8 @@ class ModuleStack:
             raise
         finally:
             self._stack.pop()
-            _C.trace_module(above or None)
+            if not inside:
+                _C.trace_module()
             if layer:
                 _C.trace_layer(None)
                 self._in_layer = self._opaque = False

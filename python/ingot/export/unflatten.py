@@ -87,7 +87,7 @@ class UnflattenedModule(InterpreterModule):
 
     def __init__(self, export_module: ExportedProgram, flat_args_adapter: FlatArgsAdapter | None = None) -> None:
         graphs = export_module._program.unflatten()
-        super().__init__(graphs[0][1])
+        super().__init__(graphs[0][2])
         self.flat_args_adapter = flat_args_adapter
         self.graph_signature = export_module.graph_signature
         self.call_spec = export_module.call_spec
@@ -96,10 +96,10 @@ class UnflattenedModule(InterpreterModule):
         specs = [s for s in self.graph_signature.output_specs if s.kind not in hidden]
         inputs = [s.arg.name for s in self.graph_signature.input_specs if s.kind is InputKind.USER_INPUT]
         self._written = [inputs.index(s.target) if s.kind is OutputKind.USER_INPUT_MUTATION else None for s in specs]
-        modules = {path: InterpreterModule(graph) for path, graph in graphs[1:] if "@" not in path}
-        for path, graph in graphs[1:]:
-            if "@" in path:  # "lin@1" is lin, called in another way
-                modules[path] = _AgainModule(graph, modules[path.split("@")[0]])
+        modules = {path: InterpreterModule(graph) for path, module, graph in graphs[1:] if path == module}
+        for path, module, graph in graphs[1:]:
+            if path != module:  # "lin@1" is lin, called in another way
+                modules[path] = _AgainModule(graph, modules[module])
         for path in sorted(modules, key=lambda path: path.count(".")):
             _set(self, path, modules[path])
         self._give_state(export_module)

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Metadata of nodes. A large program has a hundred times as many nodes as modules, so a graph keeps
+// every text and every module stack once; nodes point to them.
+#include <string.h>
+
+#include "base/hash.h"
+#include "ir/graph.h"
+
+#define NO_MODULE "_empty_nn_module_stack_from_metadata_hook"
+
+const ig_module_level ig_no_module = {NO_MODULE, NO_MODULE, NO_MODULE};
+
+bool ig_modules_are_none(const ig_module_level *levels, size_t n) {
+  return n == 1 && strcmp(levels[0].key, NO_MODULE) == 0;
+}
+
+static uint64_t hash_text(uint64_t h, const char *text) {
+  return ig_hash_bytes(h, text,
+                       strlen(text) + 1);  // with its end, so that "a", "b" is not "ab", ""
+}
+
+// Files choose the texts, but do not know the address.
+static uint64_t hash_levels(const ig_module_level *at, size_t n) {
+  uint64_t h = IG_HASH_BASIS ^ (uintptr_t)&ig_no_module;
+  for (size_t i = 0; i < n; i++) {
+    h = hash_text(hash_text(hash_text(h, at[i].key), at[i].path), at[i].type);
+  }
+  return h;
+}
+
+static bool are_same(const ig_module_stack *s, const ig_module_level *at, size_t n) {
+  bool same = s->n == n;
+  for (size_t i = 0; same && i < n; i++) {
+    const ig_module_level *a = &s->at[i];
+    same = strcmp(a->path, at[i].path) == 0 && strcmp(a->key, at[i].key) == 0 &&
+           strcmp(a->type, at[i].type) == 0;
+  }
+  return same;
+}
+
+static ig_module_stack *copy_levels(ig_ctx *c, ig_graph *g, const ig_module_level *at, size_t n) {
+  ig_module_stack *s = ig_arena_push(&g->arena, sizeof *s + n * sizeof *s->at);
+  if (!s) {
+    (void)ig_fail(c, IG_NOMEM, "out of memory");
+    return NULL;
+  }
+  s->n = n;
+  for (size_t i = 0; i < n; i++) {
+    s->at[i] =
+        (ig_module_level){ig_graph_keep_text(c, g, at[i].key), ig_graph_keep_text(c, g, at[i].path),
+                          ig_graph_keep_text(c, g, at[i].type)};
+    if (!s->at[i].key || !s->at[i].path || !s->at[i].type) return NULL;
+  }
+  return s;
+}
+
+static const ig_module_stack *keep_stack(ig_ctx *c, ig_graph *g, uint64_t hash,
+                                         const ig_module_level *at, size_t n) {
+  const void *key = (const void *)((uintptr_t)hash | 1);  // NULL is no key
+  const ig_table_slot *known = ig_table_find(&g->modules, key);
+  for (const ig_module_stack *s = known ? known->value : NULL; s; s = s->next) {
+    if (s->at == at || are_same(s, at, n)) return s;
+  }
+  ig_module_stack *s = copy_levels(c, g, at, n);
+  ig_table_slot *slot = s ? ig_table_put(&g->modules, key) : NULL;
+  if (s && !slot) (void)ig_fail(c, IG_NOMEM, "out of memory");
+  if (!slot) return NULL;
+  s->hash = hash;
+  s->next = slot->value;
+  slot->value = s;
+  return s;
+}
+
+const ig_module_stack *ig_graph_keep_levels(ig_ctx *c, ig_graph *g, const ig_module_level *levels,
+                                            size_t n) {
+  return keep_stack(c, g, hash_levels(levels, n), levels, n);
+}
+
+const ig_module_stack *ig_graph_keep_modules(ig_ctx *c, ig_graph *g, const ig_module_stack *from) {
+  return keep_stack(c, g, from->hash, from->at, from->n);
+}
+
+bool ig_graph_keep_meta(ig_ctx *c, ig_graph *g, const ig_metadata *from, ig_metadata *to) {
+  ig_metadata kept = {.modules = NULL};
+  for (size_t i = 0; i < IG_META_KEY_COUNT; i++) {
+    if (from->text[i]) kept.text[i] = ig_graph_keep_text(c, g, from->text[i]);
+    if (from->text[i] && !kept.text[i]) return false;
+  }
+  if (from->modules) kept.modules = ig_graph_keep_modules(c, g, from->modules);
+  if (from->modules && !kept.modules) return false;
+  *to = kept;
+  return true;
+}
+
+void ig_modules_print(ig_str *s, const ig_module_stack *stack) {
+  for (size_t i = 0; i < stack->n; i++) {
+    const ig_module_level *l = &stack->at[i];
+    ig_str_add(s, "%s%s,%s,%s", i ? ";" : "", l->key, l->path, l->type);
+  }
+}
+
+const char *ig_node_meta(const ig_node *n, ig_meta_key key) {
+  return n->meta.text[key];
+}
+
+size_t ig_node_modules(const ig_node *n, const ig_module_level **levels) {
+  *levels = n->meta.modules ? n->meta.modules->at : NULL;
+  return n->meta.modules ? n->meta.modules->n : 0;
+}
