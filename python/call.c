@@ -4,6 +4,7 @@
 // says, and makes one ig_call. No operator is named here.
 #include <string.h>
 
+#include "ingot/aten.h"
 #include "op/call.h"
 #include "py.h"
 
@@ -467,21 +468,8 @@ static bool is_out(const ig_op *op) {
   return false;
 }
 
-// The functions of PyTorch whose tensor arguments may be numbers; all others refuse them.
-static bool takes_numbers(const char *name) {
-  static const char *const names[] = {"add",      "div",      "divide",   "mul",
-                                      "multiply", "sub",      "copy",     "floor_divide",
-                                      "to",       "_to_copy", "subtract", "true_divide"};
-  size_t n = strlen(name);
-  if (n > 1 && name[n - 1] == '_' && name[n - 2] != '_') n--;
-  for (size_t i = 0; i < PY_COUNT(names); i++) {
-    if (strlen(names[i]) == n && strncmp(names[i], name, n) == 0) return true;
-  }
-  return false;
-}
-
 // Is op among the candidates that Python's functions (not ops.aten) try?
-static bool is_wanted(const ig_op *op, py_kind kind, bool numbers) {
+static bool is_wanted(const ig_op *op, py_kind kind) {
   const ig_schema *s = &op->schema;
   if (kind >= PY_OVERLOAD) return true;
   if (kind == PY_METHOD) {
@@ -489,8 +477,7 @@ static bool is_wanted(const ig_op *op, py_kind kind, bool numbers) {
                 strcmp(s->args[0].name, "self") == 0;
     if (!self || is_out(op)) return false;
   }
-  // add.Scalar and its like exist for other callers: numbers go to the Tensor form.
-  return !(numbers && s->npos > 1 && s->args[1].type == IG_TYPE_SCALAR);
+  return !ig_op_is_hidden(op);
 }
 
 static void place(py_op *o, py_sig *sig) {
@@ -516,14 +503,14 @@ static PyTypeObject *type_of_kind(py_kind kind) {
   return types[kind];
 }
 
-static py_op *op_alloc(const char *ns, const char *name, py_kind kind, size_t n) {
+static py_op *op_alloc(const ig_op *first, py_kind kind, size_t n) {
   py_op *o = (py_op *)type_of_kind(kind)->tp_alloc(type_of_kind(kind), (Py_ssize_t)n);
   if (!o) return NULL;
   o->vectorcall = py_op_call;
-  o->ns = ns;
+  o->ns = first->schema.ns;
   o->kind = kind;
-  o->numbers = takes_numbers(name);
-  o->name = PyUnicode_InternFromString(name);
+  o->numbers = first->def->numbers_to_tensor;
+  o->name = PyUnicode_InternFromString(first->schema.name);
   if (!o->name) Py_CLEAR(o);
   return o;
 }
@@ -532,13 +519,12 @@ PyObject *py_op_make(const char *ns, const char *name, py_kind kind) {
   ig_ctx *c = py_ctx();
   const ig_op *first = ig_lib_overloads(c, ns, name);
   if (!first) return c->status == IG_OK ? NULL : py_raise(c);
-  bool numbers = takes_numbers(name);
   size_t n = 0;
-  for (const ig_op *op = first; op; op = op->next) n += is_wanted(op, kind, numbers);
+  for (const ig_op *op = first; op; op = op->next) n += is_wanted(op, kind);
   if (n == 0) return NULL;
-  py_op *o = op_alloc(first->schema.ns, first->schema.name, kind, n);
+  py_op *o = op_alloc(first, kind, n);
   for (const ig_op *op = first; o && op; op = op->next) {
-    if (!is_wanted(op, kind, numbers)) continue;
+    if (!is_wanted(op, kind)) continue;
     py_sig *sig = py_sig_get(op);
     if (!sig) {
       Py_CLEAR(o);
@@ -554,7 +540,7 @@ PyObject *py_op_make_overload(const ig_op *op) {
   py_sig *sig = py_sig_get(op);
   if (!sig) return NULL;
   if (!overloads[op->number]) {
-    py_op *o = op_alloc(op->schema.ns, op->schema.name, PY_OVERLOAD, 1);
+    py_op *o = op_alloc(op, PY_OVERLOAD, 1);
     if (!o) return NULL;
     o->sigs[0] = sig;
     o->n = o->plain = 1;
@@ -591,17 +577,14 @@ PyObject *py_fn_call(py_fn fn, PyObject *const *args, size_t n) {
 }
 
 static const ig_op *target_get(ig_ctx *c, py_target target) {
-  static const char *const texts[] = {
-#define X(name, text) text,
+  static const unsigned ids[] = {
+#define X(name, id) IG_ID_##id,
       PY_TARGET_LIST(X)
 #undef X
   };
-  static const ig_op *found[PY_TARGET_COUNT];
-  if (!found[target]) found[target] = ig_op_find(c, texts[target]);
-  if (!found[target] && py_ok(c)) {
-    PyErr_Format(PyExc_NotImplementedError, "no operator is called '%s'", texts[target]);
-  }
-  return found[target];
+  const ig_op *op = ig_op_at(c, ids[target]);
+  if (!op) (void)py_ok(c);
+  return op;
 }
 
 bool py_call_values(ig_ctx *c, py_target target, const ig_value *args, size_t n, ig_value *outs) {

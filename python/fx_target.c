@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fx.h"
+#include "ingot/aten.h"
 #include "op/record.h"
 
 const char *const py_fx_ops[] = {
@@ -41,7 +42,7 @@ PyObject *py_fx_target(ig_ctx *c, const ig_node *n) {
     case IG_CALLEE_OP:
       return py_op_make_overload(n->op);
     case IG_CALLEE_SIZE: {
-      const ig_op *op = ig_op_find(c, "aten::sym_size.int");
+      const ig_op *op = ig_op_at(c, IG_ID_SYM_SIZE_INT);
       return op ? py_op_make_overload(op) : py_raise(c);
     }
     case IG_CALLEE_HOST:

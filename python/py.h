@@ -246,32 +246,31 @@ PyObject *py_fn_get(py_fn fn);  // borrowed; NULL: the library lacks it (excepti
 PyObject *py_fn_call(py_fn fn, PyObject *const *args, size_t n);
 
 // Overloads that the extension calls on values, the rest of their arguments by default.
-#define PY_TARGET_LIST(X)               \
-  X(SELECT, "aten::select.int")         \
-  X(SLICE, "aten::slice.Tensor")        \
-  X(UNSQUEEZE, "aten::unsqueeze")       \
-  X(ALIAS, "aten::alias")               \
-  X(INDEX, "aten::index.Tensor")        \
-  X(INDEX_PUT, "aten::index_put_")      \
-  X(COPY, "aten::copy_")                \
-  X(FILL, "aten::fill_.Tensor")         \
-  X(FILL_SCALAR, "aten::fill_.Scalar")  \
-  X(EMPTY, "aten::empty.memory_format") \
-  X(VIEW, "aten::view")                 \
-  X(EXPAND, "aten::expand")             \
-  X(LIFT, "aten::lift_fresh")           \
-  X(DETACH_, "aten::detach_")           \
-  X(DETACH, "aten::detach")             \
-  X(TO_DTYPE, "aten::to.dtype")         \
-  X(TO_DEVICE, "aten::to.device")       \
-  X(TO_LAYOUT, "aten::to.dtype_layout") \
-  X(CONTIGUOUS, "aten::contiguous")     \
-  X(CLONE, "aten::clone")               \
-  X(ITEM, "aten::item")                 \
-  X(LOCAL_SCALAR, "aten::_local_scalar_dense")
-
+#define PY_TARGET_LIST(X)       \
+  X(SELECT, SELECT_INT)         \
+  X(SLICE, SLICE_TENSOR)        \
+  X(UNSQUEEZE, UNSQUEEZE)       \
+  X(ALIAS, ALIAS)               \
+  X(INDEX, INDEX_TENSOR)        \
+  X(INDEX_PUT, INDEX_PUT_)      \
+  X(COPY, COPY_)                \
+  X(FILL, FILL__TENSOR)         \
+  X(FILL_SCALAR, FILL__SCALAR)  \
+  X(EMPTY, EMPTY_MEMORY_FORMAT) \
+  X(VIEW, VIEW)                 \
+  X(EXPAND, EXPAND)             \
+  X(LIFT, LIFT_FRESH)           \
+  X(DETACH_, DETACH_)           \
+  X(DETACH, DETACH)             \
+  X(TO_DTYPE, TO_DTYPE)         \
+  X(TO_DEVICE, TO_DEVICE)       \
+  X(TO_LAYOUT, TO_DTYPE_LAYOUT) \
+  X(CONTIGUOUS, CONTIGUOUS)     \
+  X(CLONE, CLONE)               \
+  X(ITEM, ITEM)                 \
+  X(LOCAL_SCALAR, _LOCAL_SCALAR_DENSE)
 typedef enum py_target {
-#define X(name, text) PY_##name,
+#define X(name, id) PY_##name,
   PY_TARGET_LIST(X)
 #undef X
       PY_TARGET_COUNT

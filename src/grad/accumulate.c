@@ -52,7 +52,7 @@ static ig_tensor *copy_for(ig_ctx *c, const ig_tensor *t, ig_tensor *g) {
 }
 
 static ig_tensor *clone(ig_ctx *c, ig_tensor *g) {
-  const ig_op *op = ig_op_find(c, "aten::clone");
+  const ig_op *op = ig_op_at(c, IG_ID_CLONE);
   if (!op) {
     (void)ig_fail(c, IG_UNSUPPORTED, "aten::clone does not exist");
     return NULL;

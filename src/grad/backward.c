@@ -307,7 +307,7 @@ static ig_tensor *ones(ig_ctx *c, ig_tensor *out, size_t i) {
     return NULL;
   }
   (void)i;
-  const ig_op *op = ig_op_find(c, "aten::ones_like");
+  const ig_op *op = ig_op_at(c, IG_ID_ONES_LIKE);
   if (!op) {
     (void)ig_fail(c, IG_UNSUPPORTED, "aten::ones_like does not exist");
     return NULL;

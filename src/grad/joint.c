@@ -13,7 +13,7 @@ static bool make_differentiable(ig_ctx *c, const ig_op *op, const ig_value *args
                                 void *user) {
   (void)user;
   if (op->def->vjp || op->base || !ig_op_has_decomposition(op)) return false;
-  if (op->def->waive && strstr(op->def->waive, "vjp:")) return false;
+  if (op->def->not_differentiable) return false;
   if (!op->composite && !ig_tape_wanted(c, op, args)) return false;
   ig_op_decompose(c, op, args, outs);
   return true;

@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "ingot/dims.h"
 #include "model/model.h"
+#include "op/op.h"
 #include "pt2/archive.h"
 #include "sym/env.h"
 
@@ -163,7 +164,7 @@ static bool add_message(collector *k, const char *text, const ig_node *n) {
 }
 
 static bool is_assertion(const ig_node *n) {
-  return n->kind == IG_NODE_CALL && n->target && strncmp(n->target, "aten._assert_", 13) == 0;
+  return n->kind == IG_NODE_CALL && n->op && ig_op_is_check(n->op);
 }
 
 static bool add_assertions(collector *k, const ig_graph *g) {

@@ -2,24 +2,11 @@
 // Constant folding: calls whose operands are all known when the model is written, and that make
 // something small, are computed then. What they make becomes an initializer when a call that stays
 // reads it. Weights of the program are never folded: they stay what they are.
-#include <string.h>
-
 #include "ingot/library.h"
 #include "onnx/writer.h"
 #include "tensor/copy.h"
 
 enum { MAX_ELEMENTS = 1 << 16 };
-
-// Drawn from a generator, not initialised, or only a view of something: not to be computed here.
-static bool is_random(const char *target) {
-  static const char *const parts[] = {"rand",      "bernoulli", "normal",     "uniform",
-                                      "dropout",   "empty",     "cauchy",     "exponential",
-                                      "geometric", "poisson",   "multinomial"};
-  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-    if (strstr(target, parts[i])) return true;
-  }
-  return false;
-}
 
 static ig_tensor *folded(const ig_onnx *x, const ig_node *n) {
   ig_table_slot *s = ig_table_find(&x->folded, n);
@@ -79,9 +66,8 @@ static void settle_lists(ig_onnx *x, const ig_op *op, ig_value *args) {
 }
 
 bool ig_onnx_fold(ig_onnx *x, const ig_node *n, const ig_value *given) {
-  if (n->val.kind != IG_KIND_TENSOR || !is_small(n->val.tensor) || is_random(n->target))
-    return false;
-  if (n->op->user || ig_op_mutates(n->op)) return false;
+  if (n->val.kind != IG_KIND_TENSOR || !is_small(n->val.tensor)) return false;
+  if (ig_op_is_random(n->op) || n->op->user || ig_op_mutates(n->op)) return false;
   ig_value args[IG_MAX_ARGS];
   for (size_t i = 0; i < n->op->schema.nargs; i++) {
     if (!know(x, &given[i], &args[i])) return false;

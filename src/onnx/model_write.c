@@ -152,22 +152,6 @@ void ig_onnx_fill_args(const ig_node *n, ig_value *args) {
   }
 }
 
-// Checks of the program on itself: ONNX has none.
-static bool is_check(const ig_node *n) {
-  static const char *const names[] = {
-      "aten._assert_scalar.default",
-      "aten._assert_async.default",
-      "aten._assert_async.msg",
-      "aten.sym_constrain_range.default",
-      "aten._assert_tensor_metadata.default",
-      "aten.sym_constrain_range_for_size.default",
-  };
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    if (strcmp(n->target, names[i]) == 0) return true;
-  }
-  return false;
-}
-
 // A number read from data: x.item(). It is a vector of one element, as all numbers are.
 static void put_number(ig_onnx *x, const ig_node *n) {
   const ig_value *v = &n->val;
@@ -239,7 +223,8 @@ static void put_row(ig_onnx *x, const ig_onnx_call *call) {
 }
 
 static void put_op(ig_onnx *x, const ig_node *n) {
-  if (n->users == 0 || is_check(n) || refuse_complex(x, n)) return;  // the model has no effects
+  // The model has no effects, and ONNX has no checks of a program on itself.
+  if (n->users == 0 || (n->op && ig_op_is_check(n->op)) || refuse_complex(x, n)) return;
   const ig_value *val = &n->val;
   if (val->kind == IG_KIND_INT || val->kind == IG_KIND_FLOAT || val->kind == IG_KIND_BOOL) {
     put_number(x, n);

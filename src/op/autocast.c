@@ -7,155 +7,10 @@
 #include "ingot/autocast.h"
 #include "op/record.h"
 
-typedef enum policy { NONE, SHORT, FLOAT, WIDEST } policy;
-
-// Names of operators, all overloads; lists as PyTorch has them.
-static const char *const shorts[] = {
-    "conv1d",
-    "conv2d",
-    "conv3d",
-    "bmm",
-    "mm",
-    "linalg_vecdot",
-    "baddbmm",
-    "addmm",
-    "_addmm_activation",
-    "addbmm",
-    "linear",
-    "matmul",
-    "conv_tbc",
-    "conv_transpose1d",
-    "conv_transpose2d",
-    "conv_transpose3d",
-    "prelu",
-    "scaled_dot_product_attention",
-    NULL,
-};
-static const char *const floats[] = {
-    "avg_pool3d",
-    "binary_cross_entropy",
-    "grid_sampler",
-    "polar",
-    "prod",
-    "quantile",
-    "nanquantile",
-    "stft",
-    "cdist",
-    "grid_sampler_2d",
-    "grid_sampler_3d",
-    "trace",
-    "view_as_complex",
-    "cholesky",
-    "cholesky_inverse",
-    "cholesky_solve",
-    "inverse",
-    "lu_solve",
-    "orgqr",
-    "ormqr",
-    "pinverse",
-    "max_pool3d",
-    "max_unpool2d",
-    "max_unpool3d",
-    "adaptive_avg_pool3d",
-    "reflection_pad1d",
-    "reflection_pad2d",
-    "replication_pad1d",
-    "replication_pad2d",
-    "replication_pad3d",
-    "mse_loss",
-    "cosine_embedding_loss",
-    "nll_loss",
-    "nll_loss2d",
-    "hinge_embedding_loss",
-    "poisson_nll_loss",
-    "smooth_l1_loss",
-    "cross_entropy_loss",
-    "l1_loss",
-    "huber_loss",
-    "margin_ranking_loss",
-    "soft_margin_loss",
-    "triplet_margin_loss",
-    "multi_margin_loss",
-    "ctc_loss",
-    "kl_div",
-    "multilabel_margin_loss",
-    "binary_cross_entropy_with_logits",
-    "linalg_cond",
-    "linalg_matrix_rank",
-    "linalg_solve",
-    "linalg_cholesky",
-    "linalg_svdvals",
-    "linalg_eigvals",
-    "linalg_eigvalsh",
-    "linalg_inv",
-    "linalg_householder_product",
-    "linalg_tensorinv",
-    "linalg_tensorsolve",
-    "geqrf",
-    "qr",
-    "svd",
-    "triangular_solve",
-    "fractional_max_pool2d",
-    "fractional_max_pool3d",
-    "adaptive_max_pool3d",
-    "linalg_qr",
-    "linalg_cholesky_ex",
-    "linalg_svd",
-    "linalg_eig",
-    "linalg_eigh",
-    "linalg_lstsq",
-    "linalg_inv_ex",
-    NULL,
-};
-// On other devices than the CPU also these.
-static const char *const more_floats[] = {
-    "acos",
-    "asin",
-    "cosh",
-    "erfinv",
-    "exp",
-    "expm1",
-    "log",
-    "log10",
-    "log2",
-    "log1p",
-    "reciprocal",
-    "rsqrt",
-    "sinh",
-    "tan",
-    "pow",
-    "softplus",
-    "layer_norm",
-    "group_norm",
-    "norm",
-    "cosine_similarity",
-    "softmax",
-    "log_softmax",
-    "cumprod",
-    "cumsum",
-    "dist",
-    "renorm",
-    "logsumexp",
-    "sum",
-    "native_layer_norm",
-    NULL,
-};
-static const char *const widests[] = {"stack", "cat", "index_copy", NULL};
-
-static bool is_listed(const char *const *list, const char *name) {
-  for (; *list; list++) {
-    if ((*list)[0] == name[0] && strcmp(*list, name) == 0) return true;
-  }
-  return false;
-}
-
-static policy policy_of(const ig_op *op, bool cpu) {
-  const char *name = op->schema.name;
-  if (op->user || op->form != IG_FORM_PLAIN || strcmp(op->schema.ns, "aten") != 0) return NONE;
-  if (is_listed(shorts, name)) return SHORT;
-  if (is_listed(floats, name) || strncmp(name, "fft_", 4) == 0) return FLOAT;
-  if (!cpu && is_listed(more_floats, name)) return FLOAT;
-  return is_listed(widests, name) ? WIDEST : NONE;
+static ig_autocast_policy policy_of(const ig_op *op, bool cpu) {
+  ig_autocast_policy p = op->form == IG_FORM_PLAIN ? op->def->autocast : IG_AUTOCAST_NONE;
+  if (p == IG_AUTOCAST_F32_DEVICE) return cpu ? IG_AUTOCAST_NONE : IG_AUTOCAST_F32;
+  return p;
 }
 
 // Is t a tensor whose type a region decides?
@@ -199,10 +54,13 @@ const ig_value *ig_autocast_args(ig_ctx *c, const ig_op *op, const ig_value *arg
   for (size_t i = 0; i < op->schema.nargs && !first; i++) (void)first_open(c, &args[i], &first);
   if (!first) return args;
   bool cpu = first->device.type == IG_DEVICE_CPU;
-  policy p = policy_of(op, cpu);
-  if (p == NONE) return args;
-  ig_dtype to = p == FLOAT ? IG_F32 : p == SHORT ? (ig_dtype)c->autocast[!cpu].dtype : first->dtype;
-  for (size_t i = 0; i < op->schema.nargs && p == WIDEST; i++) widen(c, &args[i], &to);
+  ig_autocast_policy p = policy_of(op, cpu);
+  if (p == IG_AUTOCAST_NONE) return args;
+  ig_dtype to = p == IG_AUTOCAST_F32     ? IG_F32
+                : p == IG_AUTOCAST_LOWER ? (ig_dtype)c->autocast[!cpu].dtype
+                                         : first->dtype;
+  bool widest = p == IG_AUTOCAST_WIDEST;
+  for (size_t i = 0; i < op->schema.nargs && widest; i++) widen(c, &args[i], &to);
   for (size_t i = op->schema.nargs; i-- > 0;) room[i] = cast(c, &args[i], to);  // as PyTorch does
   return c->status == IG_OK ? room : NULL;
 }

@@ -286,11 +286,10 @@ static void run_plain(ig_ctx *c, const ig_op *op, const ig_value *args, const ce
   if (op->def->view && c->status == IG_OK) ig_tape_view(c, op, args, outs);
 }
 
-// A gradient is wanted, and only the decomposition has one. Records that waive it (detach) have
-// none.
+// A gradient is wanted, and only the decomposition has one.
 static bool needs_decomposition(const ig_ctx *c, const ig_op *op, const ig_value *args) {
-  if (op->def->vjp || !ig_op_has_decomposition(op) || !ig_tape_wanted(c, op, args)) return false;
-  return !op->def->waive || !strstr(op->def->waive, "vjp:");
+  if (op->def->vjp || op->def->not_differentiable || !ig_op_has_decomposition(op)) return false;
+  return ig_tape_wanted(c, op, args);
 }
 
 void ig_run(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
@@ -336,8 +335,7 @@ void ig_infer(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) 
 // squeeze_ and its kin, resize_: self has other sizes from now on, but what was recorded of it
 // keeps those that it had.
 static void keep_recorded(ig_ctx *c, const ig_op *op, const ig_value *args) {
-  bool view = op->base && op->base->def->view;
-  if (op->form != IG_FORM_INPLACE || (!view && strncmp(op->schema.name, "resize", 6) != 0)) return;
+  if (!ig_op_reshapes(op)) return;
   ig_tensor *self = args[0].tensor;
   ig_value was = ig_of_tensor(ig_tensor_twin(c, self));
   if (!was.tensor) return;

@@ -168,7 +168,7 @@ static const ig_value *capture(ig_ctx *c, const ig_cond_args *a, size_t *nouts) 
 static bool decide(ig_ctx *c, const ig_value *pred) {
   if (pred->kind == IG_KIND_TENSOR) {
     ig_value out[IG_MAX_RETURNS];
-    const ig_op *item = ig_op_find(c, "aten::item");
+    const ig_op *item = ig_op_at(c, IG_ID_ITEM);
     ig_call(c, item, pred, out);
     return out[0].kind != IG_KIND_NONE && ig_value_f64(&out[0]) != 0;
   }

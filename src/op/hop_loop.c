@@ -289,7 +289,7 @@ static int goes_on(ig_ctx *c, const loop *l, const ig_value *in) {
     return -1;
   }
   ig_value out[IG_MAX_RETURNS];
-  ig_call(c, ig_op_find(c, "aten::item"), pred, out);
+  ig_call(c, ig_op_at(c, IG_ID_ITEM), pred, out);
   return c->status == IG_OK ? ig_value_f64(&out[0]) != 0 : -1;
 }
 

@@ -102,7 +102,6 @@ static ig_status parse(ig_ctx *c, const char *text, struct ig_user_op **out) {
   u->op.def = &u->def;
   u->op.user = u;
   u->def.schema = copy;
-  u->def.waive = "";
   classify(u);
   *out = u;
   return IG_OK;

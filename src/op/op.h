@@ -89,6 +89,35 @@ typedef enum ig_promotion {
   IG_PROMOTE_DIV,    // IG_PROMOTE_FLOAT unless argument 2 names a rounding mode
 } ig_promotion;
 
+// What a region of autocast does with the floating-point operands. In-place and out forms have
+// none.
+typedef enum ig_autocast_policy {
+  IG_AUTOCAST_NONE,
+  IG_AUTOCAST_LOWER,       // to the dtype of the region
+  IG_AUTOCAST_F32,         // to float32
+  IG_AUTOCAST_F32_DEVICE,  // to float32, but not on the CPU
+  IG_AUTOCAST_WIDEST,      // to the widest among them
+} ig_autocast_policy;
+
+// Operators that only check: they have no result, and a program without them computes the same.
+typedef enum ig_check {
+  IG_CHECK_NONE,
+  IG_CHECK_TENSOR,      // a tensor of one element is true
+  IG_CHECK_SCALAR,      // a symbolic truth value holds
+  IG_CHECK_METADATA,    // sizes, strides and dtype of a tensor
+  IG_CHECK_RANGE,       // a symbolic integer lies in a range
+  IG_CHECK_SIZE_RANGE,  // the same, and it may be a size
+} ig_check;
+
+// One call of a view operator: the arguments behind the viewed tensor, and which result it was.
+typedef struct ig_view_call {
+  const ig_op *op;
+  const ig_value *args;
+  size_t index;
+} ig_view_call;
+// `base` with `part` in place of what the view shows of it; NULL after an error.
+typedef ig_tensor *ig_invert_fn(ig_ctx *c, const ig_view_call *v, ig_tensor *base, ig_tensor *part);
+
 typedef struct ig_op_def {
   const char *schema;
   ig_shape_fn *shape;  // optional for composites: their decomposition tells
@@ -119,11 +148,28 @@ typedef struct ig_op_def {
   bool view;  // the shape rule is the whole operator
   bool
       alias_out;  // kernel: outs[0] may be args[0] itself, of any strides (in-place without a copy)
-  bool random;    // not a function of its operands: the harness compares no values
+  bool random;    // not a function of its operands: never computed ahead, no values compared
   bool numbers;   // Tensor slots take plain numbers, for users all but the first
-  int variant;    // for families that share functions
+  // Python gives numbers to the Tensor overload: overloads with a Scalar operand are not tried.
+  bool numbers_to_tensor;
+  // PyTorch has no derivative either: results have no history, whatever the decomposition has.
+  bool not_differentiable;
+  bool detaches;          // what it gives is cut off from the history of its operand
+  bool fresh;             // the result is nobody's view, although it shows the operand's memory
+  bool may_alias;         // the result may be an operand, although the schema does not say so
+  bool converts;          // x.to(...): the operand itself when nothing changes
+  bool resizes;           // in-place: self gets other sizes
+  bool view_copy;         // a copy of what a view shows; histories name it after the view
+  bool looks_at_strides;  // of its symbolic operands, which leaves guards as in PyTorch
+  ig_autocast_policy autocast;
+  ig_check check;
+  ig_invert_fn *invert;  // views: how a changed part gets back
+  // In-place records that are not derived: the operator that computes what they write, "ns::name".
+  const char *functional;
+  int order;            // overloads with a lower one are tried first; then by id
+  int variant;          // for families that share functions
   const char *samples;  // "f32[3,5], 2 | f32[4,2].T, key=[0,1]"; see docs/operators.md
-  const char *waive;    // "vjp: reason; decompose: reason": why something is missing
+  const char *waive;    // "decompose: reason": what the contract test does not ask; steers nothing
 } ig_op_def;
 
 #define IG_OP(id)                     \
@@ -139,6 +185,7 @@ enum {
   IG_FACT_DECOMP = 4,    // run_decompositions() takes it apart
   IG_FACT_VIEW = 8,
   IG_FACT_TRACED = 16,  // taken apart in every program, whatever the table
+  IG_FACT_SEEDED = 32,  // draws from a generator, at least for some arguments
 };
 
 struct ig_op {
@@ -149,6 +196,7 @@ struct ig_op {
   ig_form form;
   atomic_uint facts;        // a user's operator gets its implementations later
   unsigned number;          // position in the library; those of users stand behind it
+  int backward;             // number of its function in histories: SumBackward1
   struct ig_user_op *user;  // NULL: built in
   const ig_op *base;        // in-place, out: the functional operator it is derived from
   const ig_op *inplace;
@@ -185,6 +233,23 @@ static inline bool ig_op_has_lowering(const ig_op *op) {
 void ig_op_decompose(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);
 // The same for programs: the lowering if there is one.
 void ig_op_lower(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);
+
+// May two calls with the same operands give different results?
+static inline bool ig_op_is_random(const ig_op *op) {
+  return op->def->random || op->facts & IG_FACT_SEEDED;
+}
+static inline bool ig_op_is_check(const ig_op *op) {
+  return op->def->check != IG_CHECK_NONE;
+}
+// Does it change the sizes, strides or offset of its operand itself? squeeze_, resize_.
+static inline bool ig_op_reshapes(const ig_op *op) {
+  return op->form == IG_FORM_INPLACE && (op->def->resizes || (op->base && op->def->view));
+}
+// Overloads that users of a name never get, because numbers go to the Tensor overload.
+static inline bool ig_op_is_hidden(const ig_op *op) {
+  return op->def->numbers_to_tensor && op->schema.npos > 1 &&
+         op->schema.args[1].type == IG_TYPE_SCALAR;
+}
 
 // May a plain number stand in Tensor slot i?
 static inline bool ig_op_takes_number(const ig_op *op, size_t i) {

@@ -45,7 +45,7 @@ static ig_tensor *target_of(const ig_program *p, const ig_output_spec *o, const 
 }
 
 static void write_back(ig_ctx *c, ig_tensor *to, const ig_value *value) {
-  const ig_op *op = ig_op_find(c, "aten::copy_");
+  const ig_op *op = ig_op_at(c, IG_ID_COPY_);
   if (!to || !op) {
     (void)ig_fail(c, IG_RUNTIME, "a written buffer or input is missing");
     return;

@@ -242,7 +242,7 @@ static void ask_empty(ig_ctx *c, const ig_schema *s, const ig_value *out) {
 static void split_conversion(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   bool same = c->capture->inference && outs[0].kind == IG_KIND_TENSOR && op->schema.nargs &&
               args[0].kind == IG_KIND_TENSOR && args[0].tensor == outs[0].tensor;
-  if (same && strcmp(op->schema.name, "to") == 0 && strcmp(op->schema.ns, "aten") == 0) {
+  if (same && op->def->converts) {
     outs[0] = ig_of_tensor(ig_tensor_twin(c, outs[0].tensor));
   }
 }

@@ -7,16 +7,16 @@
 #include "op/library.h"
 #include "op/op.h"
 
-#define X(id, facts) extern const ig_op_def ig_def_##id;
-#define D(id, schema, facts, base, form)
+#define X(id, facts, backward) extern const ig_op_def ig_def_##id;
+#define D(id, schema, facts, backward, base, form)
 #include "op_list.inc"
 #undef X
 #undef D
 
 // Positions in the library, in the order of ingot/aten.h.
 enum {
-#define X(id, facts) AT_##id,
-#define D(id, schema, facts, base, form) AT_##id,
+#define X(id, facts, backward) AT_##id,
+#define D(id, schema, facts, backward, base, form) AT_##id,
 #include "op_list.inc"
 #undef X
 #undef D
@@ -28,13 +28,15 @@ typedef struct entry {
   const ig_op_def *def;
   const char *schema;  // derived forms; records have their own
   unsigned facts;
+  int backward;
   ig_form form;
   int base;
 } entry;
 
 static const entry entries[] = {
-#define X(id, facts) {#id, &ig_def_##id, NULL, facts, IG_FORM_PLAIN, -1},
-#define D(id, schema, facts, base, form) {#id, &ig_def_##base, schema, facts, form, AT_##base},
+#define X(id, facts, backward) {#id, &ig_def_##id, NULL, facts, backward, IG_FORM_PLAIN, -1},
+#define D(id, schema, facts, backward, base, form) \
+  {#id, &ig_def_##base, schema, facts, backward, form, AT_##base},
 #include "op_list.inc"
 #undef X
 #undef D
@@ -48,14 +50,11 @@ static ig_status no_memory(ig_ctx *c) {
   return ig_fail(c, IG_NOMEM, "out of memory while loading operators");
 }
 
-// Variance and its kin are asked in another order: dim, correction, then whether it is unbiased.
-static bool comes_first(const ig_op *op, const ig_op *head) {
-  bool correction = strcmp(op->schema.overload, "correction") == 0;
-  bool dim = strcmp(op->schema.overload, "dim") == 0;
-  return correction || (dim && strcmp(head->schema.overload, "correction") == 0);
+static int order_of(const ig_op *op) {
+  return op->base ? 0 : op->def->order;
 }
 
-// Overloads of a name are chained in order of their ids.
+// Overloads of a name are chained by .order, then in order of their ids.
 static ig_status publish(ig_ctx *c, ig_lib *lib, ig_op *op) {
   char text[160];
   const ig_schema *s = &op->schema;
@@ -65,15 +64,19 @@ static ig_status publish(ig_ctx *c, ig_lib *lib, ig_op *op) {
   const char *key = ig_arena_strn(&lib->arena, text, (size_t)n);
   ig_map_value *slot = key ? ig_map_put(&lib->by_name, key) : NULL;
   if (!op->target || !slot) return no_memory(c);
-  if (!slot->ptr) slot->ptr = op;
-  if (slot->ptr != op && comes_first(op, slot->ptr)) {
-    op->next = slot->ptr;
+  ig_op *before = slot->ptr;
+  if (!before || order_of(op) < order_of(before)) {
+    op->next = before;
     slot->ptr = op;
     return IG_OK;
   }
-  for (ig_op *o = slot->ptr; o != op; o = (ig_op *)o->next) {
-    if (!o->next) o->next = op;
+  const ig_op *next = before->next;
+  while (next && order_of(next) <= order_of(op)) {
+    before = (ig_op *)next;
+    next = before->next;
   }
+  op->next = next;
+  before->next = op;
   return IG_OK;
 }
 
@@ -123,6 +126,7 @@ static ig_status load_entry(ig_ctx *c, ig_lib *lib, size_t i) {
   ig_op *op = &lib->ops[i];
   *op = (ig_op){.def = e->def, .id = e->id, .form = e->form, .facts = e->facts};
   op->number = (unsigned)i;
+  op->backward = e->backward;
   const char *text = e->schema ? e->schema : e->def->schema;
   IG_RETURN_IF_ERR(ig_schema_parse(c, &lib->arena, text, &op->schema));
   if (op->schema.nargs > IG_MAX_ARGS || op->schema.nrets > IG_MAX_RETURNS) {

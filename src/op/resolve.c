@@ -145,7 +145,7 @@ static bool adapt(ig_ctx *c, const ig_arg *a, const ig_value *v, binding *b, ig_
   } else if (a->type == IG_TYPE_FLOAT && !a->list && v->kind == IG_KIND_INT && !v->i.expr) {
     *out = ig_of_f64((double)v->i.value);
   } else if (v->kind == IG_KIND_TENSOR && a->type != IG_TYPE_TENSOR) {
-    const ig_op *item = ig_op_find(c, "aten::_local_scalar_dense");
+    const ig_op *item = ig_op_at(c, IG_ID__LOCAL_SCALAR_DENSE);
     if (item) ig_call(c, item, v, out);
     if (a->type == IG_TYPE_FLOAT && out->kind == IG_KIND_INT)
       *out = ig_of_f64((double)out->i.value);
@@ -235,14 +235,6 @@ static void no_overload(ig_ctx *c, const ig_bound *call, const ig_op *first, boo
   }
 }
 
-// PyTorch shows no Scalar overload of these four to Python: a number goes to the Tensor overload.
-static bool hidden(const ig_op *op) {
-  static const char names[] = " add sub mul div add_ sub_ mul_ div_ ";
-  if (strcmp(op->schema.overload, "Scalar") != 0) return false;
-  const char *at = strstr(names, op->schema.name);
-  return at && at[-1] == ' ' && at[strlen(op->schema.name)] == ' ';
-}
-
 void ig_call_bound(ig_ctx *c, const ig_bound *call, const ig_op **chosen, ig_value *outs) {
   outs[0] = ig_none();
   if (chosen) *chosen = NULL;
@@ -255,7 +247,7 @@ void ig_call_bound(ig_ctx *c, const ig_bound *call, const ig_op **chosen, ig_val
   binding b;
   for (int how = STRICT; how <= LENIENT; how++) {
     for (const ig_op *op = first; op; op = op->next) {
-      if (hidden(op)) continue;
+      if (ig_op_is_hidden(op)) continue;
       outcome o = bind(c, op, call, (strictness)how, &b);
       if (o == ERROR) return;
       if (o == NO) continue;

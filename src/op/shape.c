@@ -203,10 +203,7 @@ bool ig_ask_contiguous(ig_ctx *c, const ig_tensor *t) {
 
 // PyTorch takes a short way for arithmetic on two operands, on which it looks at their strides.
 static void ask_operands(ig_ctx *c, const ig_op *op, const ig_value *args) {
-  static const char *const names[] = {"add", "sub", "mul", "div"};
-  bool arithmetic = false;
-  for (size_t i = 0; i < 4; i++) arithmetic = arithmetic || strcmp(op->schema.name, names[i]) == 0;
-  if (!arithmetic) return;
+  if (!op->def->looks_at_strides || op->form != IG_FORM_PLAIN) return;
   bool contiguous = true;
   for (size_t i = 0; i < 2 && contiguous && c->status == IG_OK; i++) {
     const ig_tensor *t = args[i].kind == IG_KIND_TENSOR ? args[i].tensor : NULL;

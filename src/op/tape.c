@@ -15,16 +15,11 @@ static bool is_in_place(const ig_op *op) {
   return op->form == IG_FORM_INPLACE;
 }
 
-static bool is_detach(const ig_op *op) {
-  const char *name = op->schema.name;
-  return strcmp(name, "detach") == 0 || strcmp(name, "detach_") == 0;
-}
-
 bool ig_tape_wanted(const ig_ctx *c, const ig_op *op, const ig_value *args) {
   if (c->no_grad || c->inference) return false;
   for (size_t i = 0; i < op->schema.nargs; i++) {
     if (args[i].kind == IG_KIND_TENSOR) {
-      if (ig_tape_requires_grad(args[i].tensor)) return !is_detach(op);
+      if (ig_tape_requires_grad(args[i].tensor)) return !op->def->detaches;
     } else if (op->has_tensor_list && args[i].kind == IG_KIND_LIST) {
       for (size_t k = 0; k < args[i].list.n; k++) {
         const ig_value *v = &args[i].list.at[k];
@@ -304,17 +299,17 @@ void ig_tape_close(ig_ctx *c, ig_tape_entry *e, const ig_op *op, const ig_value 
   if (!ok) return;
   // Under a capture the results were made while no history was kept.
   if (c->capture && op->def->view && !is_in_place(op)) ig_tape_view(c, op, args, outs);
-  if (is_in_place(op) && is_detach(op)) ig_tensor_detach_inplace(c, args[0].tensor);
+  if (is_in_place(op) && op->def->detaches) ig_tensor_detach_inplace(c, args[0].tensor);
 }
 
 void ig_tape_view(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_value *outs) {
   if (op->schema.nargs == 0 || args[0].kind != IG_KIND_TENSOR) return;
-  if (is_detach(op)) {
+  if (op->def->detaches) {
     if (outs[0].kind == IG_KIND_TENSOR) outs[0].tensor->inference = args[0].tensor->inference;
     return;
   }
   // A constant that enters a capture is nobody's view: it may be detached in place.
-  if (strcmp(op->schema.name, "lift_fresh") == 0) return;
+  if (op->def->fresh) return;
   ig_creation how = c->inference ? IG_CREATED_INFERENCE
                     : c->no_grad ? IG_CREATED_NO_GRAD
                                  : IG_CREATED_PLAIN;
@@ -337,7 +332,7 @@ bool ig_tape_may_write(ig_ctx *c, const ig_op *op, ig_tensor *self) {
                  "https://github.com/pytorch/rfcs/pull/17 for more details.");
     return false;
   }
-  if (c->no_grad || c->inference || is_detach(op)) return true;
+  if (c->no_grad || c->inference || op->def->detaches) return true;
   const struct ig_autograd *a = self->autograd;
   bool leaf_base =
       a && a->base && a->base->requires_grad && !(a->base->autograd && a->base->autograd->entry);

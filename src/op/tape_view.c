@@ -4,6 +4,7 @@
 // and every other view of that base derives its history anew when it is next used.
 #include <string.h>
 
+#include "ingot/aten.h"
 #include "op/call.h"
 #include "op/tape.h"
 
@@ -78,7 +79,7 @@ static bool same_geometry(const ig_tensor *a, const ig_tensor *b) {
 // The elements of t that `ghost` shows of `of`.
 static ig_tensor *strided(ig_ctx *c, ig_tensor *t, const ig_tensor *of, const ig_tensor *ghost) {
   if (!t || same_geometry(of, ghost)) return t;
-  const ig_op *op = ig_op_find(c, "aten::as_strided");
+  const ig_op *op = ig_op_at(c, IG_ID_AS_STRIDED);
   if (!op) {
     (void)ig_fail(c, IG_UNSUPPORTED, "aten::as_strided does not exist");
     return NULL;

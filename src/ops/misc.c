@@ -588,7 +588,7 @@ IG_OP(bartlett_window) = {
         "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     WINDOW(BARTLETT),
     .samples = "5 | 1",
-    .waive = "vjp: no operands",
+    .not_differentiable = true,  // no operands
 };
 IG_OP(bartlett_window_periodic) = {
     .schema =
@@ -597,7 +597,7 @@ IG_OP(bartlett_window_periodic) = {
         "pin_memory=None) -> Tensor",
     WINDOW(BARTLETT),
     .samples = "4, False, dtype=f64",
-    .waive = "vjp: no operands",
+    .not_differentiable = true,  // no operands
 };
 IG_OP(blackman_window) = {
     .schema =
@@ -605,7 +605,7 @@ IG_OP(blackman_window) = {
         "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     WINDOW(BLACKMAN),
     .samples = "5",
-    .waive = "vjp: no operands",
+    .not_differentiable = true,  // no operands
 };
 IG_OP(blackman_window_periodic) = {
     .schema =
@@ -614,7 +614,7 @@ IG_OP(blackman_window_periodic) = {
         "pin_memory=None) -> Tensor",
     WINDOW(BLACKMAN),
     .samples = "5, False",
-    .waive = "vjp: no operands",
+    .not_differentiable = true,  // no operands
 };
 IG_OP(hann_window) = {
     .schema =
@@ -622,7 +622,7 @@ IG_OP(hann_window) = {
         "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     WINDOW(HANN),
     .samples = "5",
-    .waive = "vjp: no operands",
+    .not_differentiable = true,  // no operands
 };
 IG_OP(hann_window_periodic) = {
     .schema =
@@ -631,7 +631,7 @@ IG_OP(hann_window_periodic) = {
         "-> Tensor",
     WINDOW(HANN),
     .samples = "5, False",
-    .waive = "vjp: no operands",
+    .not_differentiable = true,  // no operands
 };
 IG_OP(hamming_window) = {
     .schema =
@@ -639,7 +639,7 @@ IG_OP(hamming_window) = {
         "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     WINDOW(HAMMING),
     .samples = "5",
-    .waive = "vjp: no operands",
+    .not_differentiable = true,  // no operands
 };
 IG_OP(hamming_window_periodic) = {
     .schema =
@@ -648,7 +648,7 @@ IG_OP(hamming_window_periodic) = {
         "pin_memory=None) -> Tensor",
     WINDOW(HAMMING),
     .samples = "5, False",
-    .waive = "vjp: no operands",
+    .not_differentiable = true,  // no operands
 };
 IG_OP(hamming_window_periodic_alpha) = {
     .schema =
@@ -657,7 +657,7 @@ IG_OP(hamming_window_periodic_alpha) = {
         "bool? pin_memory=None) -> Tensor",
     WINDOW(HAMMING),
     .samples = "5, False, 0.5",
-    .waive = "vjp: no operands",
+    .not_differentiable = true,  // no operands
 };
 IG_OP(hamming_window_periodic_alpha_beta) = {
     .schema =
@@ -666,7 +666,7 @@ IG_OP(hamming_window_periodic_alpha_beta) = {
         "Device? device=None, bool? pin_memory=None) -> Tensor",
     WINDOW(HAMMING),
     .samples = "5, True, 0.5, 0.4",
-    .waive = "vjp: no operands",
+    .not_differentiable = true,  // no operands
 };
 IG_OP(kaiser_window) = {
     .schema =
@@ -674,7 +674,7 @@ IG_OP(kaiser_window) = {
         "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     WINDOW(KAISER),
     .samples = "5",
-    .waive = "vjp: no operands",
+    .not_differentiable = true,  // no operands
 };
 IG_OP(kaiser_window_periodic) = {
     .schema =
@@ -683,7 +683,7 @@ IG_OP(kaiser_window_periodic) = {
         "-> Tensor",
     WINDOW(KAISER),
     .samples = "5, False",
-    .waive = "vjp: no operands",
+    .not_differentiable = true,  // no operands
 };
 IG_OP(kaiser_window_beta) = {
     .schema =
@@ -692,7 +692,7 @@ IG_OP(kaiser_window_beta) = {
         "pin_memory=None) -> Tensor",
     WINDOW(KAISER),
     .samples = "5, False, 8.",
-    .waive = "vjp: no operands",
+    .not_differentiable = true,  // no operands
 };
 IG_OP(tril_indices) = {
     .schema =
@@ -702,7 +702,7 @@ IG_OP(tril_indices) = {
     .kernel = triangle_kernel,
     .variant = 0,
     .samples = "3, 4 | 3, 3, -1",
-    .waive = "vjp: no operands",
+    .not_differentiable = true,  // no operands
 };
 IG_OP(triu_indices) = {
     .schema =
@@ -712,7 +712,7 @@ IG_OP(triu_indices) = {
     .kernel = triangle_kernel,
     .variant = 1,
     .samples = "3, 4 | 3, 3, 1",
-    .waive = "vjp: no operands",
+    .not_differentiable = true,  // no operands
 };
 IG_OP(searchsorted_tensor) = {
     .schema =
@@ -722,7 +722,8 @@ IG_OP(searchsorted_tensor) = {
     .shape = searchsorted_shape,
     .kernel = searchsorted_kernel,
     .samples = "f32[5]:sort, f32[2,3] | f32[5]:sort, f32[3], right=True, out_int32=True",
-    .waive = "vjp: not differentiable; sizes: other texts",
+    .not_differentiable = true,
+    .waive = "sizes: other texts",
 };
 IG_OP(searchsorted_scalar) = {
     .schema =
@@ -739,7 +740,8 @@ IG_OP(bucketize_tensor) = {
     .shape = bucketize_shape,
     .kernel = bucketize_kernel,
     .samples = "f32[2,3], f32[5]:sort | f32[4], f32[3]:sort, right=True",
-    .waive = "vjp: not differentiable; sizes: other texts",
+    .not_differentiable = true,
+    .waive = "sizes: other texts",
 };
 IG_OP(bucketize_scalar) = {
     .schema =
@@ -753,7 +755,8 @@ IG_OP(histc) = {
     .shape = histc_shape,
     .kernel = histc_kernel,
     .samples = "f32[10], 4, -2, 2",
-    .waive = "vjp: PyTorch has none; special: other texts",
+    .not_differentiable = true,  // PyTorch has none
+    .waive = "special: other texts",
 };
 IG_OP(_cdist_forward) = {
     .schema =
@@ -769,6 +772,7 @@ IG_OP(cdist) = {
     .schema =
         "aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> "
         "Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = cdist_decompose,
     .samples = "f32[3,2], f32[4,2] | f32[1,3,2], f32[1,4,2], 1. | f32[26,2], f32[3,2]",
     .waive = "sizes: other texts; special: sums of infinities",
@@ -799,6 +803,7 @@ IG_OP(vander) = {
 };
 IG_OP(conv_tbc) = {
     .schema = "aten::conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor",
+    .autocast = IG_AUTOCAST_LOWER,
     .decompose = conv_tbc,
     .samples = "f32[4,1,2], f32[3,2,3], f32[3], 1",
     .waive = "sizes: other texts; strides: computed as conv1d; refusal: other texts",
@@ -818,6 +823,7 @@ IG_OP(max_unpool2d) = {
     .schema =
         "aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> "
         "Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = max_unpool2d,
     .samples = "f32[1,1,2,2], i64[1,1,2,2]:perm, [4,4]",
     .waive = "sizes: other texts",
@@ -826,6 +832,7 @@ IG_OP(max_unpool3d) = {
     .schema =
         "aten::max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] "
         "stride, int[3] padding) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = max_unpool3d,
     .samples = "f32[1,1,1,2,2], i64[1,1,1,2,2]:perm, [2,4,4], [2,2,2], [0,0,0]",
     .waive = "sizes: other texts",

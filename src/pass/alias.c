@@ -185,6 +185,14 @@ static ig_tensor *forward(ig_ctx *c, const ig_alias_view *v, ig_tensor *t) {
   return has ? outs[0].list.at[v->index].tensor : NULL;
 }
 
+static ig_tensor *invert(ig_ctx *c, const ig_alias_view *v, ig_tensor *base, ig_tensor *part) {
+  if (!base || !part) return NULL;
+  const ig_view_call call = {v->op, v->args, v->index};
+  if (v->op->def->invert) return v->op->def->invert(c, &call, base, part);
+  (void)ig_fail(c, IG_UNSUPPORTED, "a view by %s cannot be written to", v->op->target);
+  return NULL;
+}
+
 static const ig_alias_view **chain_of(ig_ctx *c, const ig_alias_view *v) {
   const ig_alias_view **chain = ig_scope_push(c, v->depth * sizeof *chain);
   for (size_t i = v->depth; chain && i-- > 0; v = v->parent) chain[i] = v;
@@ -200,7 +208,7 @@ static ig_tensor *apply(ig_ctx *c, const update *u, ig_tensor *base) {
   parts[0] = base;
   for (size_t i = 0; i + 1 < n; i++) parts[i + 1] = forward(c, chain[i], parts[i]);
   ig_tensor *t = u->value;
-  for (size_t i = n; i-- > 0;) t = ig_alias_invert(c, chain[i], parts[i], t);
+  for (size_t i = n; i-- > 0;) t = invert(c, chain[i], parts[i], t);
   return t;
 }
 

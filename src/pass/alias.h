@@ -43,7 +43,4 @@ bool ig_alias_is_written(const ig_aliases *a,
                          const ig_tensor *t);       // Has its memory been written to?
 void ig_alias_freeze(ig_aliases *a, ig_tensor *t);  // Writes to its memory are refused from now on.
 
-// The value of `base` (of which `view` shows a part) after the part has become `part`.
-ig_tensor *ig_alias_invert(ig_ctx *c, const ig_alias_view *view, ig_tensor *base, ig_tensor *part);
-
 #endif

@@ -289,10 +289,7 @@ static bool check_bound(placer *p, ig_node *size, ig_expr_kind kind, int64_t bou
 
 // Whether an assertion reads n, which may be through a size, a question and a tensor.
 static bool reaches_assertion(const ig_node *n, int steps) {
-  if (n->kind == IG_NODE_CALL && n->callee == IG_CALLEE_OP &&
-      strcmp(n->op->schema.name, "_assert_async") == 0) {
-    return true;
-  }
+  if (n->kind == IG_NODE_CALL && n->op && n->op->def->check == IG_CHECK_TENSOR) return true;
   for (const ig_use *u = n->first_use; u && steps; u = u->next) {
     if (reaches_assertion(u->user, steps - 1)) return true;
   }

@@ -44,7 +44,7 @@ static bool applies(const table *t, const ig_op *op) {
 }
 
 static void detach(ig_ctx *c, const table *t, int times, ig_value *value) {
-  const ig_op *op = ig_op_find(c, "aten::detach");
+  const ig_op *op = ig_op_at(c, IG_ID_DETACH);
   for (int i = 0; i < times && c->status == IG_OK; i++) {
     ig_value last = *value;
     if (applies(t, op)) {
@@ -248,7 +248,7 @@ static ig_status check_preserved(ig_ctx *c, const char *name) {
         "Please file an issue on github if you see otherwise";
   } else if (!op) {
     return ig_fail(c, IG_INVALID, "decompose: unknown operator '%s'", name);
-  } else if (ig_op_may_alias(op)) {
+  } else if (op->def->may_alias) {
     why = "We can't detect %s as a functional op statically, so we can't preserve it";
   } else if (has_alias(op)) {
     why = "%s is a mutating/aliasing op, we can't preserve it as is";

@@ -44,29 +44,6 @@ static void record(functionalizer *f, const ig_op *op, const ig_value *args, ig_
 
 // ---- what is taken apart ----
 
-bool ig_op_may_alias(const ig_op *op) {
-  static const char *const names[] = {
-      "batch_norm",
-      "native_batch_norm",
-      "_batch_norm_impl_index",
-      "cudnn_batch_norm",
-      "miopen_batch_norm",
-      "atleast_1d",
-      "atleast_2d",
-      "atleast_3d",
-      "cartesian_prod",
-      "conj_physical",
-      "alpha_dropout",
-      "feature_dropout",
-      "feature_alpha_dropout",
-      "unsafe_chunk",
-  };
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    if (strcmp(names[i], op->schema.name) == 0) return strcmp(op->schema.overload, "default") == 0;
-  }
-  return false;
-}
-
 static bool has_alias(const ig_op *op) {
   for (size_t i = 0; i < op->schema.nargs; i++) {
     if (op->schema.args[i].alias) return true;
@@ -83,7 +60,7 @@ static bool is_written(const ig_op *op) {
 
 static bool is_expanded(const ig_op *op) {
   if (!(op->facts & IG_FACT_IMPLICIT) || !ig_op_has_lowering(op)) return false;
-  return has_alias(op) || ig_op_may_alias(op);
+  return has_alias(op) || op->def->may_alias;
 }
 
 static bool is_view(const ig_op *op) {
@@ -103,7 +80,7 @@ static const ig_value *arg_named(const ig_op *op, const ig_value *args, const ch
 // x.to(...) is a copy even when nothing changes; since it may be x itself, nobody writes to it.
 static void convert(functionalizer *f, const ig_op *op, const ig_value *args, ig_value *outs) {
   ig_ctx *c = f->aliases.c;
-  const ig_op *copy = ig_op_find(c, "aten::_to_copy");
+  const ig_op *copy = ig_op_at(c, IG_ID__TO_COPY);
   ig_value given[IG_MAX_ARGS];
   for (size_t i = 0; i < copy->schema.nargs; i++) {
     const ig_value *v = arg_named(op, args, copy->schema.args[i].name);
@@ -117,10 +94,6 @@ static void convert(functionalizer *f, const ig_op *op, const ig_value *args, ig
   }
   record(f, copy, given, outs);
   ig_alias_freeze(&f->aliases, ig_value_tensor(&outs[0]));
-}
-
-static bool is_conversion(const ig_op *op) {
-  return strcmp(op->schema.name, "to") == 0 && strcmp(op->schema.ns, "aten") == 0;
 }
 
 static bool is_constant(const ig_tensor *t) {
@@ -146,7 +119,7 @@ static void batch_norm(ig_ctx *c, const ig_value *args, ig_value *outs) {
 
 static bool special(functionalizer *f, const ig_op *op, const ig_value *args, ig_value *outs) {
   ig_ctx *c = f->aliases.c;
-  if (is_conversion(op)) {
+  if (op->def->converts) {
     convert(f, op, args, outs);
   } else if (op->number == IG_ID_LIFT_FRESH_COPY && !is_constant(args[0].tensor)) {
     outs[0] = ig_of_tensor(ig_clone(c, args[0].tensor));
@@ -163,26 +136,17 @@ static bool special(functionalizer *f, const ig_op *op, const ig_value *args, ig
 // The operator that computes what this one writes; its results are those of op that are no
 // operands, then one per written argument.
 static const ig_op *functional_of(ig_ctx *c, const ig_op *op) {
-  static const char *const forms[] = {"%s::%s.%s", "%s::%s_functional.%s"};
   if (op->base) return op->base;
-  char name[96];
-  char full[200];
-  int n = snprintf(name, sizeof name, "%s", op->schema.name);
-  if (n > 0 && name[n - 1] == '_') name[n - 1] = 0;
-  const char *overload = op->schema.overload;
-  if (strcmp(name, "bernoulli") == 0 && strcmp(overload, "float") == 0) overload = "p";
-  for (size_t i = 0; i < 2; i++) {
-    (void)snprintf(full, sizeof full, forms[i], op->schema.ns, name, overload);
-    const ig_op *found = ig_op_find(c, full);
-    if (found && found != op && !is_written(found)) return found;
+  const ig_op *found = op->def->functional ? ig_op_find(c, op->def->functional) : NULL;
+  if (!found) {
+    (void)ig_fail(c, IG_UNSUPPORTED, "it writes to its operands and has no functional form");
   }
-  (void)ig_fail(c, IG_UNSUPPORTED, "it writes to its operands and has no functional form");
-  return NULL;
+  return found;
 }
 
 static ig_tensor *as_dtype(functionalizer *f, ig_tensor *t, ig_dtype dtype) {
   if (!t || t->dtype == dtype) return t;
-  const ig_op *copy = ig_op_find(f->aliases.c, "aten::_to_copy");
+  const ig_op *copy = ig_op_at(f->aliases.c, IG_ID__TO_COPY);
   ig_value args[IG_MAX_ARGS];
   ig_value outs[IG_MAX_RETURNS];
   args[0] = ig_of_tensor(t);
@@ -238,7 +202,7 @@ static void resize(functionalizer *f, const ig_value *args) {
                  "resize_: a program without writes cannot make a tensor larger");
     return;
   }
-  const ig_op *op = ig_op_find(c, "aten::as_strided");
+  const ig_op *op = ig_op_at(c, IG_ID_AS_STRIDED);
   ig_value view[] = {args[0], ig_of_ints(m.size, (size_t)m.ndim),
                      ig_of_ints(m.stride, (size_t)m.ndim), ig_none()};
   become_view(f, op, view);
@@ -263,7 +227,7 @@ static void write_inplace(functionalizer *f, const ig_op *op, const ig_value *ar
   ig_ctx *c = f->aliases.c;
   ig_value results[IG_MAX_RETURNS];
   const ig_op *plain = NULL;
-  if (strcmp(op->schema.name, "resize_") == 0) {
+  if (op->number == IG_ID_RESIZE_) {
     resize(f, args);
   } else {
     plain = functional_of(c, op);

@@ -20,9 +20,6 @@ void ig_pass_record(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *
 ig_status ig_pass_functionalize(ig_ctx *c, const ig_program *p, const ig_rewrite *apart,
                                 ig_program **out);
 
-// Functional by its schema, but it may return an operand, a view of one, or write to one.
-bool ig_op_may_alias(const ig_op *op);
-
 // Copies of single nodes into another graph. `map` gives the node of `to` that stands for one of
 // the old graph; NULL after an error.
 typedef struct ig_node_copier {

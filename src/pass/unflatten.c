@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ingot/aten.h"
 #include "pass/pass.h"
 #include "pass/tree.h"
 
@@ -252,7 +253,7 @@ static ig_node *find_target(const ig_program *p, ig_graph *flat, const ig_output
 
 // The new value is copied where it is computed, and who reads it reads the copy.
 static bool write_here(ig_ctx *c, ig_graph *flat, ig_node *to, ig_node *value) {
-  const ig_op *op = ig_op_find(c, "aten::copy_");
+  const ig_op *op = ig_op_at(c, IG_ID_COPY_);
   if (!to || !op) return ig_fail(c, IG_ASSERTION, "a written input is missing") == IG_OK;
   if (to == value) return true;
   ig_node *before = value->next;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ingot/aten.h"
 #include "pass/pass.h"
 
 typedef struct unlifter {
@@ -78,7 +79,7 @@ static bool mark_written(unlifter *u) {
 
 static bool write_back(unlifter *u, const ig_output_spec *o) {
   ig_ctx *c = u->copier.c;
-  const ig_op *op = ig_op_find(c, "aten::copy_");
+  const ig_op *op = ig_op_at(c, IG_ID_COPY_);
   ig_node *to = u->map[target_of(u, o)->index];
   if (!to || !op || o->value.kind != IG_KIND_NODE) return false;
   ig_value args[] = {ig_of_node(to), ig_of_node(u->map[o->value.node->index])};

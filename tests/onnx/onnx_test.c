@@ -11,6 +11,7 @@
 #include "heap.h"
 #include "ingot/file.h"
 #include "onnx/writer.h"
+#include "sample.h"
 
 static char folder[64];
 
@@ -137,6 +138,43 @@ static void every_row_names_an_operator(void **state) {
   assert_int_equal(missing, 0);
 }
 
+// How many of an operator's samples are computed ahead when all their operands are known.
+static size_t folded_samples(ig_ctx *c, const ig_op *op, size_t *calls) {
+  static sample s;
+  size_t folded = 0;
+  for (const char *at = op->def->samples; at && *at;) {
+    ig_scope scope = ig_scope_open(c);
+    ig_value outs[IG_MAX_RETURNS];
+    assert_true(sample_parse(c, op, &at, (sample_how){.floats = IG_F32}, &s));
+    ig_call(c, op, s.args, outs);
+    assert_int_equal(ig_ctx_status(c), IG_OK);
+    if (outs[0].kind == IG_KIND_TENSOR) {
+      ig_onnx x = {.c = c, .arena = ig_arena_make(c->alloc), .folded = ig_table_make(c->alloc)};
+      ig_node n = {.kind = IG_NODE_CALL, .op = op, .target = op->target, .val = outs[0]};
+      folded += ig_onnx_fold(&x, &n, s.args);
+      ++*calls;
+      ig_onnx_fold_free(&x);
+      ig_arena_free(&x.arena);
+    }
+    ig_scope_close(c, scope);
+  }
+  return folded;
+}
+
+static void a_random_draw_is_no_constant(void **state) {
+  fixture *f = *state;
+  size_t drawn = 0;
+  size_t plain = 0;
+  for (size_t i = 0; i < ig_op_count(f->c); i++) {
+    const ig_op *op = ig_op_at(f->c, i);
+    if (op->base || !(op->def->random || op->facts & IG_FACT_SEEDED)) continue;
+    if (folded_samples(f->c, op, &drawn)) fail_msg("%s is folded", op->target);
+  }
+  assert_true(drawn > 60);
+  const ig_op *add = ig_op_find(f->c, "aten::add.Tensor");
+  assert_int_not_equal(folded_samples(f->c, add, &plain), 0);
+}
+
 static ig_status convert_as(ig_ctx *c, const char *from, const ig_onnx_options *options,
                             const char *to) {
   ig_program *p = NULL;
@@ -218,6 +256,7 @@ int main(void) {
       TEST(a_cnn_has_all_its_parts),
       TEST(the_same_program_gives_the_same_bytes),
       TEST(every_row_names_an_operator),
+      TEST(a_random_draw_is_no_constant),
       TEST(opsets_are_bounded),
       TEST(a_program_that_writes_is_made_functional),
       TEST(weights_beside_the_model_are_aligned),

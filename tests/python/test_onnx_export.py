@@ -362,6 +362,16 @@ def test_locations_and_module_paths_are_metadata() -> None:
     assert not bare.metadata_props and not bare.name
 
 
+def test_a_random_draw_is_not_stored_as_a_weight() -> None:
+    class Noisy(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x + ingot.binomial(ingot.full((3,), 10.0), ingot.full((3,), 0.5))
+
+    ep = export(Noisy(), (ingot.zeros(3),))
+    with pytest.raises(Exception, match="aten.binomial.default"):
+        model_of(ep)
+
+
 def test_constants_are_folded_unless_told() -> None:
     m = module(lambda x: x + ingot.arange(4).to(ingot.float32) * 2)
     ep = export(m, (r(4),))

@@ -276,7 +276,8 @@ IG_OP(empty_memory_format) = {
     .kernel = nothing_kernel,
     .random = true,
     .samples = "[2,3] | [] | [0,2] | [2,3], dtype=i64 | [2], device='meta'",
-    .waive = "vjp: a constant; decompose: it is basic",
+    .not_differentiable = true,  // a constant
+    .waive = "decompose: it is basic",
 };
 
 IG_OP(empty_strided) = {
@@ -287,7 +288,8 @@ IG_OP(empty_strided) = {
     .kernel = nothing_kernel,
     .random = true,
     .samples = "[2,3], [1,2] | [], [] | [2,3], [6,2], dtype=f64",
-    .waive = "vjp: a constant; decompose: it is basic",
+    .not_differentiable = true,  // a constant
+    .waive = "decompose: it is basic",
 };
 
 IG_OP(empty_permuted) = {
@@ -298,7 +300,8 @@ IG_OP(empty_permuted) = {
     .kernel = nothing_kernel,
     .random = true,
     .samples = "[2,3,4], [2,0,1] | [], [] | [2,3], [0,1], dtype=f64",
-    .waive = "vjp: a constant; decompose: it is basic",
+    .not_differentiable = true,  // a constant
+    .waive = "decompose: it is basic",
 };
 
 IG_OP(empty_like) = {
@@ -310,7 +313,7 @@ IG_OP(empty_like) = {
     .decompose = empty_like_decompose,
     .random = true,
     .samples = "f32[2,3] | f32[4,2].T | f32[2,3,4,5].cl | f32[2,4].s2 | i64[3], dtype=f32",
-    .waive = "vjp: a constant",
+    .not_differentiable = true,  // a constant
 };
 
 IG_OP(new_empty) = {
@@ -322,7 +325,7 @@ IG_OP(new_empty) = {
     .decompose = new_empty_decompose,
     .random = true,
     .samples = "f32[2,3], [4] | i64[2], [2,2], dtype=f32",
-    .waive = "vjp: a constant",
+    .not_differentiable = true,  // a constant
 };
 
 IG_OP(new_empty_strided) = {
@@ -333,7 +336,8 @@ IG_OP(new_empty_strided) = {
     .kernel = nothing_kernel,
     .random = true,
     .samples = "f32[2,3], [4,2], [1,4]",
-    .waive = "vjp: a constant; decompose: it is basic",
+    .not_differentiable = true,  // a constant
+    .waive = "decompose: it is basic",
 };
 
 IG_OP(full) = {
@@ -345,7 +349,8 @@ IG_OP(full) = {
     .variant = 1,
     .samples =
         "[2,3], 1.5 | [], 2 | [0], True | [2], 1+2j | [3], 7, dtype=f16 | [2,2], 1, dtype=bool",
-    .waive = "vjp: a constant; decompose: it is basic",
+    .not_differentiable = true,  // a constant
+    .waive = "decompose: it is basic",
 };
 
 IG_OP(zeros) = {
@@ -356,7 +361,7 @@ IG_OP(zeros) = {
     .kernel = zeros_kernel,
     .decompose = zeros_decompose,
     .samples = "[2,3] | [] | [0] | [3], dtype=bool",
-    .waive = "vjp: a constant",
+    .not_differentiable = true,  // a constant
 };
 
 IG_OP(ones) = {
@@ -367,7 +372,7 @@ IG_OP(ones) = {
     .kernel = ones_kernel,
     .decompose = ones_decompose,
     .samples = "[2,3] | [] | [0] | [3], dtype=bool | [2], dtype=c64",
-    .waive = "vjp: a constant",
+    .not_differentiable = true,  // a constant
 };
 
 IG_OP(scalar_tensor) = {
@@ -378,7 +383,8 @@ IG_OP(scalar_tensor) = {
     .kernel = full_kernel,
     .variant = 0,
     .samples = "2 | 1.5 | True, dtype=bool | 3, dtype=i64",
-    .waive = "vjp: a constant; decompose: it is basic",
+    .not_differentiable = true,  // a constant
+    .waive = "decompose: it is basic",
 };
 
 IG_OP(full_like) = {
@@ -391,7 +397,8 @@ IG_OP(full_like) = {
     .variant = 1,
     .samples =
         "f32[2,3], 1.5 | f32[4,2].T, 2 | i64[3], 2 | f32[2,4].s2, 1 | i64[2], 2.5, dtype=f32",
-    .waive = "vjp: a constant; decompose: it is basic",
+    .not_differentiable = true,  // a constant
+    .waive = "decompose: it is basic",
 };
 
 IG_OP(zeros_like) = {
@@ -402,7 +409,7 @@ IG_OP(zeros_like) = {
     .kernel = zeros_kernel,
     .decompose = zeros_like_decompose,
     .samples = "f32[2,3] | f32[4,2].T | i64[3], dtype=f32 | f32[2,4].s2 | f32[]",
-    .waive = "vjp: a constant",
+    .not_differentiable = true,  // a constant
 };
 
 IG_OP(ones_like) = {
@@ -413,7 +420,7 @@ IG_OP(ones_like) = {
     .kernel = ones_kernel,
     .decompose = ones_like_decompose,
     .samples = "f32[2,3] | f32[4,2].T | i64[3], dtype=f32 | f32[2,4].s2 | f32[]",
-    .waive = "vjp: a constant",
+    .not_differentiable = true,  // a constant
 };
 
 IG_OP(new_full) = {
@@ -425,7 +432,7 @@ IG_OP(new_full) = {
     .decompose = new_full_decompose,
     .variant = 2,
     .samples = "f32[2,3], [4], 1.5 | i64[2], [2,2], 3",
-    .waive = "vjp: a constant",
+    .not_differentiable = true,  // a constant
 };
 
 IG_OP(new_zeros) = {
@@ -436,7 +443,7 @@ IG_OP(new_zeros) = {
     .kernel = zeros_kernel,
     .decompose = new_zeros_decompose,
     .samples = "f32[2,3], [4] | i64[2], [2,2], dtype=f32",
-    .waive = "vjp: a constant",
+    .not_differentiable = true,  // a constant
 };
 
 IG_OP(new_ones) = {
@@ -447,5 +454,5 @@ IG_OP(new_ones) = {
     .kernel = ones_kernel,
     .decompose = new_ones_decompose,
     .samples = "f32[2,3], [4] | i64[2], [2,2], dtype=f32",
-    .waive = "vjp: a constant",
+    .not_differentiable = true,  // a constant
 };

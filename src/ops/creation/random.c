@@ -376,7 +376,8 @@ IG_OP(rand) = {
     .kernel = rand_kernel,
     .random = true,
     .samples = "[2,3] | [] | [0] | [20], dtype=f64 | [3], dtype=f16",
-    .waive = "vjp: not a function of operands; decompose: drawing is basic",
+    .not_differentiable = true,  // not a function of operands
+    .waive = "decompose: drawing is basic",
 };
 
 IG_OP(rand_generator) = {
@@ -387,7 +388,8 @@ IG_OP(rand_generator) = {
     .kernel = rand_kernel,
     .random = true,
     .samples = "[2,3], generator=None",
-    .waive = "vjp: not a function of operands; decompose: drawing is basic",
+    .not_differentiable = true,  // not a function of operands
+    .waive = "decompose: drawing is basic",
 };
 
 IG_OP(rand_like) = {
@@ -398,7 +400,8 @@ IG_OP(rand_like) = {
     .kernel = rand_kernel,
     .random = true,
     .samples = "f32[2,3] | f32[4,2].T | f32[2], dtype=f64",
-    .waive = "vjp: not a function of operands; decompose: drawing is basic",
+    .not_differentiable = true,  // not a function of operands
+    .waive = "decompose: drawing is basic",
 };
 
 IG_OP(randn) = {
@@ -409,7 +412,8 @@ IG_OP(randn) = {
     .kernel = randn_kernel,
     .random = true,
     .samples = "[2,3] | [] | [0] | [20], dtype=f64 | [17], dtype=bf16 | [3], dtype=c64",
-    .waive = "vjp: not a function of operands; decompose: drawing is basic",
+    .not_differentiable = true,  // not a function of operands
+    .waive = "decompose: drawing is basic",
 };
 
 IG_OP(randn_generator) = {
@@ -420,7 +424,8 @@ IG_OP(randn_generator) = {
     .kernel = randn_kernel,
     .random = true,
     .samples = "[2,3], generator=None",
-    .waive = "vjp: not a function of operands; decompose: drawing is basic",
+    .not_differentiable = true,  // not a function of operands
+    .waive = "decompose: drawing is basic",
 };
 
 IG_OP(randn_like) = {
@@ -431,7 +436,8 @@ IG_OP(randn_like) = {
     .kernel = randn_kernel,
     .random = true,
     .samples = "f32[2,3] | f32[4,2].T | f32[2], dtype=f64",
-    .waive = "vjp: not a function of operands; decompose: drawing is basic",
+    .not_differentiable = true,  // not a function of operands
+    .waive = "decompose: drawing is basic",
 };
 
 IG_OP(randint) = {
@@ -443,7 +449,8 @@ IG_OP(randint) = {
     .variant = 0,
     .random = true,
     .samples = "5, [2,3] | 5, [4], dtype=f32",
-    .waive = "vjp: not a function of operands; decompose: drawing is basic",
+    .not_differentiable = true,  // not a function of operands
+    .waive = "decompose: drawing is basic",
 };
 
 IG_OP(randint_generator) = {
@@ -455,7 +462,8 @@ IG_OP(randint_generator) = {
     .variant = 0,
     .random = true,
     .samples = "5, [2,3], generator=None",
-    .waive = "vjp: not a function of operands; decompose: drawing is basic",
+    .not_differentiable = true,  // not a function of operands
+    .waive = "decompose: drawing is basic",
 };
 
 IG_OP(randint_low) = {
@@ -467,7 +475,8 @@ IG_OP(randint_low) = {
     .variant = 1,
     .random = true,
     .samples = "-3, 5, [2,3] | 2, 5, [4], dtype=i32",
-    .waive = "vjp: not a function of operands; decompose: drawing is basic",
+    .not_differentiable = true,  // not a function of operands
+    .waive = "decompose: drawing is basic",
 };
 
 IG_OP(randint_low_generator) = {
@@ -480,7 +489,8 @@ IG_OP(randint_low_generator) = {
     .variant = 1,
     .random = true,
     .samples = "-3, 5, [2,3], generator=None",
-    .waive = "vjp: not a function of operands; decompose: drawing is basic",
+    .not_differentiable = true,  // not a function of operands
+    .waive = "decompose: drawing is basic",
 };
 
 IG_OP(randint_like) = {
@@ -493,7 +503,8 @@ IG_OP(randint_like) = {
     .variant = 1,
     .random = true,
     .samples = "f32[2,3], 5 | i64[3], 4",
-    .waive = "vjp: not a function of operands; decompose: drawing is basic",
+    .not_differentiable = true,  // not a function of operands
+    .waive = "decompose: drawing is basic",
 };
 
 IG_OP(randint_like_low_dtype) = {
@@ -506,7 +517,8 @@ IG_OP(randint_like_low_dtype) = {
     .variant = 2,
     .random = true,
     .samples = "f32[2,3], -2, 5",
-    .waive = "vjp: not a function of operands; decompose: drawing is basic",
+    .not_differentiable = true,  // not a function of operands
+    .waive = "decompose: drawing is basic",
 };
 
 IG_OP(randperm) = {
@@ -517,7 +529,8 @@ IG_OP(randperm) = {
     .kernel = randperm_kernel,
     .random = true,
     .samples = "5 | 0 | 4, dtype=f32",
-    .waive = "vjp: not a function of operands; decompose: drawing is basic",
+    .not_differentiable = true,  // not a function of operands
+    .waive = "decompose: drawing is basic",
 };
 
 IG_OP(randperm_generator) = {
@@ -528,7 +541,8 @@ IG_OP(randperm_generator) = {
     .kernel = randperm_kernel,
     .random = true,
     .samples = "5, generator=None",
-    .waive = "vjp: not a function of operands; decompose: drawing is basic",
+    .not_differentiable = true,  // not a function of operands
+    .waive = "decompose: drawing is basic",
 };
 
 // -log(1 - u) / lambd
@@ -653,6 +667,7 @@ IG_OP(bernoulli__float) = {
     .schema =
         "aten::bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> "
         "Tensor(a!)",
+    .functional = "aten::bernoulli.p",
     .kernel = bernoulli_p_kernel,
     .fake = bernoulli_fake,
     .vjp = zero_vjp,
@@ -709,5 +724,6 @@ IG_OP(normal_float_float) = {
     .kernel = normal_sized_kernel,
     .random = true,
     .samples = "1., 2., [2,3]",
-    .waive = "vjp: not a function of operands; decompose: drawing is basic",
+    .not_differentiable = true,  // not a function of operands
+    .waive = "decompose: drawing is basic",
 };

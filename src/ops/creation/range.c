@@ -471,7 +471,7 @@ IG_OP(arange) = {
     .kernel = arange_kernel,
     .decompose = arange_decompose,
     .samples = "5 | 2.5 | 0 | 5, dtype=f32 | 4, dtype=i32",
-    .waive = "vjp: a constant",
+    .not_differentiable = true,  // a constant
 };
 
 IG_OP(arange_start) = {
@@ -482,7 +482,7 @@ IG_OP(arange_start) = {
     .kernel = arange_kernel,
     .decompose = arange_start_decompose,
     .samples = "1, 5 | 0.5, 4 | 2, 2 | 1, 5, dtype=f64",
-    .waive = "vjp: a constant",
+    .not_differentiable = true,  // a constant
 };
 
 IG_OP(arange_start_step) = {
@@ -492,7 +492,8 @@ IG_OP(arange_start_step) = {
     .shape = arange_shape,
     .kernel = arange_kernel,
     .samples = "1, 8, 3 | 5, 0, -2 | 0.5, 4, 0.25 | 1, 2 | 0, 5, 2, dtype=f16",
-    .waive = "vjp: a constant; decompose: it is basic",
+    .not_differentiable = true,  // a constant
+    .waive = "decompose: it is basic",
 };
 
 IG_OP(range_step) = {
@@ -502,7 +503,8 @@ IG_OP(range_step) = {
     .shape = range_shape,
     .kernel = arange_kernel,
     .samples = "1, 8, 3 | 5, 0, -2 | 0.5, 4, 0.25 | 1, 4 | 0, 5, 2, dtype=f64",
-    .waive = "vjp: a constant; decompose: it is basic",
+    .not_differentiable = true,  // a constant
+    .waive = "decompose: it is basic",
 };
 
 IG_OP(linspace) = {
@@ -514,7 +516,7 @@ IG_OP(linspace) = {
     .decompose = linspace_decompose,
     .samples =
         "0, 1, 5 | -2, 3.5, 8 | 1, 2, 1 | 0, 1, 0 | 0, 10, 5, dtype=i64 | 0, 1, 7, dtype=f64",
-    .waive = "vjp: a constant",
+    .not_differentiable = true,  // a constant
 };
 
 IG_OP(linspace_tensor_tensor) = {
@@ -523,7 +525,8 @@ IG_OP(linspace_tensor_tensor) = {
         "dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     .decompose = linspace_tensor_decompose,
     .samples = "f32[], f32[], 4",
-    .waive = "vjp: PyTorch has none; fake: the bounds are elements of tensors",
+    .not_differentiable = true,  // PyTorch has none
+    .waive = "fake: the bounds are elements of tensors",
 };
 
 IG_OP(linspace_tensor_scalar) = {
@@ -532,7 +535,8 @@ IG_OP(linspace_tensor_scalar) = {
         "dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     .decompose = linspace_tensor_decompose,
     .samples = "f32[], 2, 4",
-    .waive = "vjp: PyTorch has none; fake: the bounds are elements of tensors",
+    .not_differentiable = true,  // PyTorch has none
+    .waive = "fake: the bounds are elements of tensors",
 };
 
 IG_OP(linspace_scalar_tensor) = {
@@ -541,7 +545,8 @@ IG_OP(linspace_scalar_tensor) = {
         "dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     .decompose = linspace_tensor_decompose,
     .samples = "2, f32[], 4",
-    .waive = "vjp: PyTorch has none; fake: the bounds are elements of tensors",
+    .not_differentiable = true,  // PyTorch has none
+    .waive = "fake: the bounds are elements of tensors",
 };
 
 IG_OP(eye) = {
@@ -552,7 +557,7 @@ IG_OP(eye) = {
     .kernel = eye_kernel,
     .decompose = eye_decompose,
     .samples = "3 | 0 | 2, dtype=i64 | 2, dtype=bool",
-    .waive = "vjp: a constant",
+    .not_differentiable = true,  // a constant
 };
 
 IG_OP(eye_m) = {
@@ -563,7 +568,7 @@ IG_OP(eye_m) = {
     .kernel = eye_kernel,
     .decompose = eye_m_decompose,
     .samples = "3, 2 | 2, 4 | 0, 3 | 2, 3, dtype=f64",
-    .waive = "vjp: a constant",
+    .not_differentiable = true,  // a constant
 };
 
 IG_OP(tril) = {
@@ -599,5 +604,6 @@ IG_OP(_shape_as_tensor) = {
     .shape = shape_as_tensor_shape,
     .kernel = shape_as_tensor_kernel,
     .samples = "f32[3,4] | f32[]",
-    .waive = "vjp: sizes have no slope; decompose: no operator gives sizes as elements",
+    .not_differentiable = true,  // sizes have no slope
+    .waive = "decompose: no operator gives sizes as elements",
 };

@@ -298,7 +298,8 @@ IG_OP(embedding_renorm) = {
     .kernel = renorm_kernel,
     .alias_out = true,
     .samples = "f32[5,4], i64[3]:<5, 1., 2. | f32[5,4], i64[2,2]:<5, 0.5, 1.",
-    .waive = "vjp: PyTorch has none; decompose: PyTorch has none",
+    .not_differentiable = true,  // PyTorch has none
+    .waive = "decompose: PyTorch has none",
 };
 
 IG_OP(embedding_backward) = {

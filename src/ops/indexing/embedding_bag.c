@@ -522,7 +522,8 @@ IG_OP(_embedding_bag_forward_only) = {
     .samples =
         "f32[5,4], i64[6]:<5, i64{0,2,5}, False, 1 | f64[5,4], i64[6]:<5, i64{0,2,5}, False, 2 | "
         "f32[5,4], i64[4]:<5, i64{0,2}, False, 1, False, None, True",
-    .waive = "vjp: PyTorch has none; " BAG_WAIVE,
+    .not_differentiable = true,  // PyTorch has none
+    .waive = BAG_WAIVE,
 };
 
 IG_OP(embedding_bag) = {
@@ -560,7 +561,8 @@ IG_OP(_embedding_bag_backward) = {
     .samples =
         "f32[2,4], i64[3]:<5, i64{0,2}, i64{0,0,1}, i64{2,1}, i64{2,1}, 5, False, 1, False, None | "
         "f32[2,4], i64{1,1,0}, i64{0,2}, i64[0], i64{0,0}, i64{0,0}, 5, True, 0, False, f32[3]",
-    .waive = "vjp: PyTorch has none; " BAG_WAIVE,
+    .not_differentiable = true,  // PyTorch has none
+    .waive = BAG_WAIVE,
 };
 
 IG_OP(_embedding_bag_dense_backward) = {
@@ -573,7 +575,8 @@ IG_OP(_embedding_bag_dense_backward) = {
     .samples =
         "f32[2,4], i64[3]:<5, i64{0,0,1}, i64{2,1}, i64{2,1}, 5, False, 1, None | f32[2,2], "
         "i64[3]:<5, i64{0,0,1}, i64{2,1}, i64[2,2]:<5, 5, False, 2, None",
-    .waive = "vjp: PyTorch has none; " BAG_WAIVE,
+    .not_differentiable = true,  // PyTorch has none
+    .waive = BAG_WAIVE,
 };
 
 IG_OP(_embedding_bag_per_sample_weights_backward) = {
@@ -585,5 +588,6 @@ IG_OP(_embedding_bag_per_sample_weights_backward) = {
     .samples =
         "f32[2,4], f32[5,4], i64[3]:<5, i64{0,2}, i64{0,0,1}, 0 | f32[2,4], f32[5,4], i64{1,1,0}, "
         "i64{0,2}, i64[0], 0, 1",
-    .waive = "vjp: PyTorch has none; " BAG_WAIVE,
+    .not_differentiable = true,  // PyTorch has none
+    .waive = BAG_WAIVE,
 };

@@ -714,6 +714,7 @@ IG_OP(index_add) = {
 };
 IG_OP(index_copy) = {
     .schema = "aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
+    .autocast = IG_AUTOCAST_WIDEST,
     .decompose = index_copy_decompose,
     .samples =
         "f32[4,2], 0, i64{3,0,1}, f32[3,2] | f32[2,4], -1, i64{2,1}, f32[2,2] | f32[], 0, i64{0}, "
@@ -801,9 +802,8 @@ IG_OP(repeat_interleave_tensor) = {
     .fake = repeat_fake,
     .kernel = repeat_kernel,
     .samples = "i64[3]:<4 | i32[2]:<3",
-    .waive =
-        "vjp: not differentiable; symbolic: lengths stand in the data; fake: lengths "
-        "stand in the data",
+    .not_differentiable = true,
+    .waive = "symbolic: lengths stand in the data; fake: lengths stand in the data",
 };
 IG_OP(repeat_interleave_self_tensor) = {
     .schema =

@@ -538,16 +538,19 @@ IG_OP(movedim_intlist) = {
 };
 IG_OP(atleast_1d) = {
     .schema = "aten::atleast_1d(Tensor self) -> Tensor",
+    .may_alias = true,
     .decompose = atleast_1d,
     .samples = "f32[] | f32[3] | f32[2,3]",
 };
 IG_OP(atleast_2d) = {
     .schema = "aten::atleast_2d(Tensor self) -> Tensor",
+    .may_alias = true,
     .decompose = atleast_2d,
     .samples = "f32[] | f32[3] | f32[2,3]",
 };
 IG_OP(atleast_3d) = {
     .schema = "aten::atleast_3d(Tensor self) -> Tensor",
+    .may_alias = true,
     .decompose = atleast_3d,
     .samples = "f32[] | f32[3] | f32[2,3] | f32[1,2,3]",
 };
@@ -663,6 +666,7 @@ IG_OP(dsplit_array) = {
 };
 IG_OP(cartesian_prod) = {
     .schema = "aten::cartesian_prod(Tensor[] tensors) -> Tensor",
+    .may_alias = true,
     .decompose = cartesian_prod_decompose,
     .samples = "(f32[3], f32[2]) | (f32[3])",
 };

@@ -50,6 +50,7 @@ COPIES(unbind_copy_int, ig_unbind_int_with(c, a[0].tensor, a[1].i, outs))
 
 IG_OP(alias_copy) = {
     .schema = "aten::alias_copy(Tensor self) -> Tensor",
+    .view_copy = true,
     .decompose = alias_copy_formula,
     .samples = "f32[2,3] | f32[4,2].T",
     .waive = WAIVE,
@@ -57,6 +58,7 @@ IG_OP(alias_copy) = {
 
 IG_OP(t_copy) = {
     .schema = "aten::t_copy(Tensor self) -> Tensor",
+    .view_copy = true,
     .decompose = t_copy_formula,
     .samples = "f32[2,3] | f32[4]",
     .waive = WAIVE,
@@ -64,6 +66,7 @@ IG_OP(t_copy) = {
 
 IG_OP(view_copy) = {
     .schema = "aten::view_copy(Tensor self, SymInt[] size) -> Tensor",
+    .view_copy = true,
     .decompose = view_copy_formula,
     .samples = "f32[2,6], [3,4] | f32[4], [2,-1]",
     .waive = WAIVE,
@@ -71,6 +74,7 @@ IG_OP(view_copy) = {
 
 IG_OP(expand_copy) = {
     .schema = "aten::expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor",
+    .view_copy = true,
     .decompose = expand_copy_formula,
     .samples = "f32[2,1], [2,3] | f32[3], [2,3]",
     .waive = WAIVE,
@@ -78,6 +82,7 @@ IG_OP(expand_copy) = {
 
 IG_OP(permute_copy) = {
     .schema = "aten::permute_copy(Tensor self, int[] dims) -> Tensor",
+    .view_copy = true,
     .decompose = permute_copy_formula,
     .samples = "f32[2,3,4], [2,0,1] | f32[2,3], [1,0]",
     .waive = WAIVE,
@@ -85,6 +90,7 @@ IG_OP(permute_copy) = {
 
 IG_OP(select_copy_int) = {
     .schema = "aten::select_copy.int(Tensor self, int dim, SymInt index) -> Tensor",
+    .view_copy = true,
     .decompose = select_copy_int_formula,
     .samples = "f32[2,3], 1, 2 | f32[4], 0, -1",
     .waive = WAIVE,
@@ -94,6 +100,7 @@ IG_OP(slice_copy_tensor) = {
     .schema =
         "aten::slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, "
         "SymInt step=1) -> Tensor",
+    .view_copy = true,
     .decompose = slice_copy_tensor_formula,
     .samples = "f32[5,3], 0, 1, 4 | f32[5,3], 1, None, None, 2",
     .waive = WAIVE,
@@ -101,6 +108,7 @@ IG_OP(slice_copy_tensor) = {
 
 IG_OP(squeeze_copy) = {
     .schema = "aten::squeeze_copy(Tensor self) -> Tensor",
+    .view_copy = true,
     .decompose = squeeze_copy_formula,
     .samples = "f32[2,1,3] | f32[1]",
     .waive = WAIVE,
@@ -108,6 +116,7 @@ IG_OP(squeeze_copy) = {
 
 IG_OP(squeeze_copy_dim) = {
     .schema = "aten::squeeze_copy.dim(Tensor self, int dim) -> Tensor",
+    .view_copy = true,
     .decompose = squeeze_copy_dim_formula,
     .samples = "f32[2,1,3], 1 | f32[2,3], 0",
     .waive = WAIVE,
@@ -115,6 +124,7 @@ IG_OP(squeeze_copy_dim) = {
 
 IG_OP(squeeze_copy_dims) = {
     .schema = "aten::squeeze_copy.dims(Tensor self, int[] dim) -> Tensor",
+    .view_copy = true,
     .decompose = squeeze_copy_dims_formula,
     .samples = "f32[1,2,1], [0,2] | f32[2,3], [0]",
     .waive = WAIVE,
@@ -122,6 +132,7 @@ IG_OP(squeeze_copy_dims) = {
 
 IG_OP(transpose_copy_int) = {
     .schema = "aten::transpose_copy.int(Tensor self, int dim0, int dim1) -> Tensor",
+    .view_copy = true,
     .decompose = transpose_copy_int_formula,
     .samples = "f32[2,3,4], 0, 2 | f32[2,3], 0, -1",
     .waive = WAIVE,
@@ -129,6 +140,7 @@ IG_OP(transpose_copy_int) = {
 
 IG_OP(unsqueeze_copy) = {
     .schema = "aten::unsqueeze_copy(Tensor self, int dim) -> Tensor",
+    .view_copy = true,
     .decompose = unsqueeze_copy_formula,
     .samples = "f32[2,3], 1 | f32[3], -1",
     .waive = WAIVE,
@@ -136,6 +148,7 @@ IG_OP(unsqueeze_copy) = {
 
 IG_OP(split_copy_tensor) = {
     .schema = "aten::split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
+    .view_copy = true,
     .decompose_outs = split_copy_tensor_formula,
     .samples = "f32[5,3], 2 | f32[2,4], 2, 1",
     .waive = WAIVE,
@@ -144,6 +157,7 @@ IG_OP(split_copy_tensor) = {
 IG_OP(split_with_sizes_copy) = {
     .schema =
         "aten::split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",
+    .view_copy = true,
     .decompose_outs = split_with_sizes_copy_formula,
     .samples = "f32[5,3], [2,3]",
     .waive = WAIVE,
@@ -151,6 +165,7 @@ IG_OP(split_with_sizes_copy) = {
 
 IG_OP(unbind_copy_int) = {
     .schema = "aten::unbind_copy.int(Tensor self, int dim=0) -> Tensor[]",
+    .view_copy = true,
     .decompose_outs = unbind_copy_int_formula,
     .samples = "f32[3,2] | f32[2,3], 1",
     .waive = WAIVE,

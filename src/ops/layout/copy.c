@@ -392,6 +392,7 @@ IG_OP(_to_copy) = {
         "aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
         "device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? "
         "memory_format=None) -> Tensor",
+    .numbers_to_tensor = true,
     .shape = to_copy_shape,
     .kernel = copy_self_kernel,
     .vjp = to_copy_vjp,
@@ -407,6 +408,8 @@ IG_OP(to_dtype) = {
     .schema =
         "aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool "
         "copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+    .numbers_to_tensor = true,
+    .converts = true,
     .decompose = to_dtype_decompose,
     .samples = "f32[3], f64 | f32[3], f32 | f32[3], f32, False, True | i64[3], bool",
 };
@@ -415,6 +418,8 @@ IG_OP(to_device) = {
     .schema =
         "aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, "
         "bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+    .numbers_to_tensor = true,
+    .converts = true,
     .decompose = to_device_decompose,
     .samples = "f32[3], 'cpu', f64 | f32[3], 'cpu', f32",
 };
@@ -424,6 +429,8 @@ IG_OP(to_dtype_layout) = {
         "aten::to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, "
         "Device? device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, "
         "MemoryFormat? memory_format=None) -> Tensor(a)",
+    .numbers_to_tensor = true,
+    .converts = true,
     .decompose = to_dtype_layout_decompose,
     .samples = "f32[3] | f32[3], dtype=f64 | f32[3], device='cpu', copy=True",
 };
@@ -432,12 +439,15 @@ IG_OP(to_other) = {
     .schema =
         "aten::to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, "
         "MemoryFormat? memory_format=None) -> Tensor(a)",
+    .numbers_to_tensor = true,
+    .converts = true,
     .decompose = to_other_decompose,
     .samples = "f32[3], f64[1] | f32[3], f32[2]",
 };
 
 IG_OP(copy) = {
     .schema = "aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
+    .numbers_to_tensor = true,
     .shape = copy_shape,
     .kernel = copy_kernel,
     .vjp = copy_vjp,
@@ -496,11 +506,14 @@ IG_OP(resize_) = {
     .schema =
         "aten::resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> "
         "Tensor(a!)",
+    .resizes = true,
+    .functional = "aten::resize",
     .kernel = resize_kernel,
     .fake = resize_fake,
     .random = true,
     .samples = "f32[2,3], [3,2] | f32[2,3], [2] | f32[2,3], [3,4]",
-    .waive = "vjp: refused for tensors that require grad; decompose: it changes self",
+    .not_differentiable = true,  // refused for tensors that require grad
+    .waive = "decompose: it changes self",
 };
 
 IG_OP(resize) = {
@@ -509,9 +522,9 @@ IG_OP(resize) = {
     .shape = resized_shape,
     .kernel = resized_kernel,
     .samples = "f32[2,3], [3,2] | f32[2,3], [2] | f32[3,2].T, [4]",
+    .not_differentiable = true,  // PyTorch has none
     .waive =
-        "vjp: PyTorch has none; decompose: PyTorch has none; sizes: what is new has any value; "
-        "strided: it shows memory",
+        "decompose: PyTorch has none; sizes: what is new has any value; strided: it shows memory",
 };
 
 IG_OP(resize_as) = {
@@ -520,20 +533,24 @@ IG_OP(resize_as) = {
         "Tensor",
     .decompose = resize_as_decompose,
     .samples = "f32[2,3], f32[3,2] | f32[2,3], f32[2]",
+    .not_differentiable = true,  // PyTorch has none
     .waive =
-        "vjp: PyTorch has none; sizes: what is new has any value; strided: it shows memory; "
-        "gradient: PyTorch has none; second: PyTorch has none",
+        "sizes: what is new has any value; strided: it shows memory; gradient: PyTorch has none; "
+        "second: PyTorch has none",
 };
 
 IG_OP(resize_as_) = {
     .schema =
         "aten::resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? "
         "memory_format=None) -> Tensor(a!)",
+    .resizes = true,
+    .functional = "aten::resize_as",
     .kernel = resize_as_kernel,
     .fake = resize_as_fake,
     .random = true,
     .samples = "f32[2,3], f32[3,2] | f32[2,3], f32[2] | f32[2,3], f32[3,4]",
-    .waive = "vjp: refused for tensors that require grad; decompose: it changes self",
+    .not_differentiable = true,  // refused for tensors that require grad
+    .waive = "decompose: it changes self",
 };
 
 IG_OP(_conj_physical) = {
@@ -548,6 +565,7 @@ IG_OP(_conj_physical) = {
 
 IG_OP(conj_physical) = {
     .schema = "aten::conj_physical(Tensor self) -> Tensor",
+    .may_alias = true,
     .decompose = conj_physical_decompose,
     .samples = "f32[3] | c64[3] | c128[2,2].T",
 };

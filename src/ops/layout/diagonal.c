@@ -6,6 +6,7 @@
 #include "op/refuse.h"
 #include "op/shape.h"
 #include "ops/dense.h"
+#include "ops/layout/inverse.h"
 #include "tensor/copy.h"
 
 // How far an offset is from 0; the smallest integer has no opposite.
@@ -185,6 +186,7 @@ IG_OP(diagonal) = {
     .schema =
         "aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> "
         "Tensor(a)",
+    .invert = ig_invert_diagonal,
     .view = true,
     .shape = diagonal_shape,
     .vjp = diagonal_vjp,
@@ -195,6 +197,7 @@ IG_OP(diagonal_copy) = {
     .schema =
         "aten::diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> "
         "Tensor",
+    .view_copy = true,
     .shape = diagonal_copy_shape,
     .kernel = diagonal_copy_kernel,
     .vjp = diagonal_vjp,
@@ -222,6 +225,7 @@ IG_OP(diagonal_scatter) = {
 };
 IG_OP(trace) = {
     .schema = "aten::trace(Tensor self) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = trace_decompose,
     .samples = "f32[3,4] | i64[2,3]",
 };

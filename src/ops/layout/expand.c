@@ -3,6 +3,7 @@
 #include "op/formula.h"
 #include "op/refuse.h"
 #include "op/shape.h"
+#include "ops/layout/inverse.h"
 
 static bool known(ig_int i, int64_t value) {
   return !i.expr && i.value == value;  // concrete: asks nothing, only looks at constants
@@ -325,6 +326,7 @@ static void as_strided_vjp(ig_ctx *c, const ig_vjp *v) {
 
 IG_OP(expand) = {
     .schema = "aten::expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)",
+    .invert = ig_invert_expand,
     .shape = expand_shape,
     .view = true,
     .vjp = expand_vjp,
@@ -340,6 +342,7 @@ IG_OP(expand_as) = {
 
 IG_OP(squeeze) = {
     .schema = "aten::squeeze(Tensor(a) self) -> Tensor(a)",
+    .invert = ig_invert_squeeze,
     .shape = squeeze_shape,
     .view = true,
     .decompose = squeeze_decompose,
@@ -350,6 +353,7 @@ IG_OP(squeeze) = {
 
 IG_OP(squeeze_dim) = {
     .schema = "aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)",
+    .invert = ig_invert_squeeze,
     .shape = squeeze_shape,
     .view = true,
     .decompose = squeeze_dim_decompose,
@@ -360,6 +364,7 @@ IG_OP(squeeze_dim) = {
 
 IG_OP(squeeze_dims) = {
     .schema = "aten::squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)",
+    .invert = ig_invert_squeeze,
     .shape = squeeze_shape,
     .view = true,
     .vjp = squeeze_vjp,
@@ -369,6 +374,7 @@ IG_OP(squeeze_dims) = {
 
 IG_OP(unsqueeze) = {
     .schema = "aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)",
+    .invert = ig_invert_unsqueeze,
     .shape = unsqueeze_shape,
     .view = true,
     .vjp = unsqueeze_vjp,
@@ -378,6 +384,7 @@ IG_OP(unsqueeze) = {
 
 IG_OP(unfold) = {
     .schema = "aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
+    .invert = ig_invert_unfold,
     .shape = unfold_shape,
     .view = true,
     .vjp = unfold_vjp,
@@ -400,6 +407,7 @@ IG_OP(as_strided) = {
     .schema =
         "aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? "
         "storage_offset=None) -> Tensor(a)",
+    .invert = ig_invert_as_strided,
     .shape = as_strided_shape,
     .view = true,
     .vjp = as_strided_vjp,

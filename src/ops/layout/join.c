@@ -533,6 +533,7 @@ IG_OP(block_diag) = {
 
 IG_OP(cat) = {
     .schema = "aten::cat(Tensor[] tensors, int dim=0) -> Tensor",
+    .autocast = IG_AUTOCAST_WIDEST,
     .shape = cat_shape,
     .kernel = cat_kernel,
     .vjp = cat_vjp,
@@ -558,6 +559,7 @@ IG_OP(concatenate) = {
 
 IG_OP(stack) = {
     .schema = "aten::stack(Tensor[] tensors, int dim=0) -> Tensor",
+    .autocast = IG_AUTOCAST_WIDEST,
     .shape = stack_shape,
     .kernel = stack_kernel,
     .decompose = stack_decompose,
@@ -596,11 +598,13 @@ IG_OP(pad) = {
 #define PADDING(how) .decompose = how, .waive = "sizes: other texts"
 IG_OP(reflection_pad1d) = {
     .schema = "aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     PADDING(reflection_pad),
     .samples = PAD1,
 };
 IG_OP(reflection_pad2d) = {
     .schema = "aten::reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     PADDING(reflection_pad),
     .samples = PAD2,
 };
@@ -611,16 +615,19 @@ IG_OP(reflection_pad3d) = {
 };
 IG_OP(replication_pad1d) = {
     .schema = "aten::replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     PADDING(replication_pad),
     .samples = PAD1,
 };
 IG_OP(replication_pad2d) = {
     .schema = "aten::replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     PADDING(replication_pad),
     .samples = PAD2,
 };
 IG_OP(replication_pad3d) = {
     .schema = "aten::replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     PADDING(replication_pad),
     .samples = PAD3,
 };

@@ -6,6 +6,7 @@
 #include "op/formula.h"
 #include "op/refuse.h"
 #include "op/shape.h"
+#include "ops/layout/inverse.h"
 #include "tensor/copy.h"
 
 static bool known(ig_int i, int64_t value) {
@@ -350,6 +351,7 @@ static void slice_scatter_vjp(ig_ctx *c, const ig_vjp *v) {
 
 IG_OP(select_int) = {
     .schema = "aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)",
+    .invert = ig_invert_select,
     .shape = select_shape,
     .view = true,
     .vjp = select_vjp,
@@ -361,6 +363,7 @@ IG_OP(slice_tensor) = {
     .schema =
         "aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, "
         "SymInt step=1) -> Tensor(a)",
+    .invert = ig_invert_slice,
     .shape = slice_shape,
     .view = true,
     .vjp = slice_vjp,

@@ -4,6 +4,7 @@
 #include "op/formula.h"
 #include "op/refuse.h"
 #include "op/shape.h"
+#include "ops/layout/inverse.h"
 
 typedef struct cutter {
   ig_ctx *c;
@@ -342,6 +343,7 @@ static void unbind_vjp(ig_ctx *c, const ig_vjp *v) {
 IG_OP(split_tensor) = {
     .schema =
         "aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]",
+    .invert = ig_invert_split,
     .shapes = split_shapes,
     .view = true,
     .decompose_outs = split_decompose,
@@ -361,6 +363,7 @@ IG_OP(split_with_sizes) = {
     .schema =
         "aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> "
         "Tensor(a)[]",
+    .invert = ig_invert_split,
     .shapes = split_with_sizes_shapes,
     .view = true,
     .vjp = split_vjp,
@@ -397,6 +400,7 @@ IG_OP(chunk) = {
 
 IG_OP(unsafe_chunk) = {
     .schema = "aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]",
+    .may_alias = true,
     .decompose_outs = unsafe_chunk_decompose,
     .samples = "f32[5,4], 2 | f32[5,4], 3, -1 | f32[0,2], 3",
 };
@@ -428,6 +432,7 @@ IG_OP(tensor_split_tensor_indices_or_sections) = {
 
 IG_OP(unbind_int) = {
     .schema = "aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]",
+    .invert = ig_invert_unbind,
     .shapes = unbind_shapes,
     .view = true,
     .decompose_outs = unbind_decompose,

@@ -7,6 +7,7 @@
 #include "op/record.h"
 #include "op/refuse.h"
 #include "op/shape.h"
+#include "ops/layout/inverse.h"
 
 // A size that the caller leaves open.
 static bool is_hole(ig_int size) {
@@ -488,6 +489,7 @@ static void view_vjp(ig_ctx *c, const ig_vjp *v) {
 
 IG_OP(alias) = {
     .schema = "aten::alias(Tensor(a) self) -> Tensor(a)",
+    .invert = ig_invert_same,
     .shape = alias_shape,
     .view = true,
     .vjp = alias_vjp,
@@ -497,15 +499,19 @@ IG_OP(alias) = {
 
 IG_OP(detach) = {
     .schema = "aten::detach(Tensor(a) self) -> Tensor(a)",
+    .detaches = true,
+    .invert = ig_invert_same,
     .shape = alias_shape,
     .view = true,
     .decompose = detach_decompose,
     .samples = "f32[3,5] | f32[4,2].T | f32[]",
-    .waive = "vjp: it ends the history",
+    .not_differentiable = true,  // it ends the history
 };
 
 IG_OP(lift_fresh) = {
     .schema = "aten::lift_fresh(Tensor(a) self) -> Tensor(a)",
+    .fresh = true,
+    .invert = ig_invert_same,
     .shape = alias_shape,
     .view = true,
     .vjp = alias_vjp,
@@ -533,6 +539,7 @@ IG_OP(resolve_neg) = {
 
 IG_OP(t) = {
     .schema = "aten::t(Tensor(a) self) -> Tensor(a)",
+    .invert = ig_invert_t,
     .shape = t_shape,
     .view = true,
     .decompose = t_decompose,
@@ -543,6 +550,7 @@ IG_OP(t) = {
 
 IG_OP(transpose_int) = {
     .schema = "aten::transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
+    .invert = ig_invert_transpose,
     .shape = transpose_shape,
     .view = true,
     .decompose = transpose_decompose,
@@ -553,6 +561,7 @@ IG_OP(transpose_int) = {
 
 IG_OP(permute) = {
     .schema = "aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)",
+    .invert = ig_invert_permute,
     .shape = permute_shape,
     .view = true,
     .vjp = permute_vjp,
@@ -562,6 +571,7 @@ IG_OP(permute) = {
 
 IG_OP(view) = {
     .schema = "aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)",
+    .invert = ig_invert_view,
     .shape = view_shape,
     .view = true,
     .vjp = view_vjp,
@@ -573,10 +583,11 @@ IG_OP(view) = {
 
 IG_OP(view_dtype) = {
     .schema = "aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)",
+    .invert = ig_invert_dtype,
     .shape = view_dtype_shape,
     .view = true,
     .samples = "f32[2,6], i32 | f32[2,6], f64 | f32[2,6], i16 | f32[], i32 | i64[3], f32",
-    .waive = "vjp: the bits of a number are no function of it that has a slope",
+    .not_differentiable = true,  // the bits of a number are no function of it that has a slope
 };
 
 IG_OP(_unsafe_view) = {
@@ -623,6 +634,7 @@ IG_OP(contiguous) = {
 
 IG_OP(view_as_real) = {
     .schema = "aten::view_as_real(Tensor(a) self) -> Tensor(a)",
+    .invert = ig_invert_as_real,
     .shape = view_as_real_shape,
     .view = true,
     .vjp = view_as_real_vjp,
@@ -632,6 +644,8 @@ IG_OP(view_as_real) = {
 
 IG_OP(view_as_complex) = {
     .schema = "aten::view_as_complex(Tensor(a) self) -> Tensor(a)",
+    .autocast = IG_AUTOCAST_F32,
+    .invert = ig_invert_as_complex,
     .shape = view_as_complex_shape,
     .view = true,
     .vjp = view_as_complex_vjp,

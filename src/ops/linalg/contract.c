@@ -760,6 +760,7 @@ IG_OP(addbmm) = {
     .schema =
         "aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, "
         "Scalar alpha=1) -> Tensor",
+    .autocast = IG_AUTOCAST_LOWER,
     .decompose = addbmm_decompose,
     .samples =
         "f32[3,5], f32[2,3,4], f32[2,4,5] | f32[3,5], f32[2,3,4], f32[2,4,5], "

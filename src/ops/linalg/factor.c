@@ -370,6 +370,7 @@ IG_OP(linalg_inv_ex) = {
     .schema =
         "aten::linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, "
         "Tensor info)",
+    .autocast = IG_AUTOCAST_F32,
     .shape = inv_shape,
     .kernel = inv_kernel,
     .vjp = inv_vjp,
@@ -379,11 +380,13 @@ IG_OP(linalg_inv_ex) = {
 };
 IG_OP(linalg_inv) = {
     .schema = "aten::linalg_inv(Tensor A) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = linalg_inv_decompose,
     .samples = SQUARE,
 };
 IG_OP(inverse) = {
     .schema = "aten::inverse(Tensor self) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = inverse_decompose,
     .samples = SQUARE,
 };
@@ -437,6 +440,7 @@ IG_OP(linalg_cholesky_ex) = {
     .schema =
         "aten::linalg_cholesky_ex(Tensor self, *, bool upper=False, bool "
         "check_errors=False) -> (Tensor L, Tensor info)",
+    .autocast = IG_AUTOCAST_F32,
     .shape = cholesky_shape,
     .kernel = cholesky_kernel,
     .vjp = cholesky_vjp,
@@ -449,6 +453,7 @@ IG_OP(linalg_cholesky_ex) = {
 };
 IG_OP(linalg_cholesky) = {
     .schema = "aten::linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = linalg_cholesky_decompose,
     .samples = SQUARE,
     .waive =
@@ -457,6 +462,7 @@ IG_OP(linalg_cholesky) = {
 };
 IG_OP(cholesky) = {
     .schema = "aten::cholesky(Tensor self, bool upper=False) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .shape = cholesky_shape,
     .kernel = cholesky_kernel,
     .vjp = cholesky_vjp,
@@ -468,11 +474,13 @@ IG_OP(cholesky) = {
 };
 IG_OP(cholesky_solve) = {
     .schema = "aten::cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = cholesky_solve_decompose,
     .samples = "f32[3,2], f32[3,3]:spd",
 };
 IG_OP(cholesky_inverse) = {
     .schema = "aten::cholesky_inverse(Tensor self, bool upper=False) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = cholesky_inverse_decompose,
     .samples = SQUARE,
     .waive = "values: PyTorch takes the diagonal for real",
@@ -493,12 +501,14 @@ IG_OP(triangular_solve) = {
         "aten::triangular_solve(Tensor self, Tensor A, bool upper=True, bool "
         "transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor "
         "cloned_coefficient)",
+    .autocast = IG_AUTOCAST_F32,
     .decompose_outs = triangular_solve_decompose,
     .samples = "f32[3,2], f32[3,3]:spd | f32[3,2], f32[3,3]:spd, False, True, True",
     .waive = "strides: the copy of A lies by columns in PyTorch",
 };
 IG_OP(qr) = {
     .schema = "aten::qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)",
+    .autocast = IG_AUTOCAST_F32,
     .decompose_outs = qr_decompose,
     .samples = "f32[3,2] | f32[3,3], True",
     .waive = "special: which elements become NaN depends on LAPACK",

@@ -405,13 +405,16 @@ static ig_tensor *matrix_exp_backward(ig_ctx *c, const ig_value *a) {
 
 IG_OP(geqrf) = {
     .schema = "aten::geqrf(Tensor self) -> (Tensor a, Tensor tau)",
+    .autocast = IG_AUTOCAST_F32,
     .shape = geqrf_shape,
     .kernel = geqrf_kernel,
     .samples = "f32[3,2] | f32[2,3,3] | f32[2,4]",
-    .waive = "vjp: PyTorch has none; special: which elements become NaN depends on LAPACK; " WAIVE,
+    .not_differentiable = true,  // PyTorch has none
+    .waive = "special: which elements become NaN depends on LAPACK; " WAIVE,
 };
 IG_OP(linalg_householder_product) = {
     .schema = "aten::linalg_householder_product(Tensor input, Tensor tau) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .shape = product_shape,
     .kernel = product_kernel,
     .vjp = product_vjp,
@@ -421,6 +424,7 @@ IG_OP(linalg_householder_product) = {
 };
 IG_OP(orgqr) = {
     .schema = "aten::orgqr(Tensor self, Tensor input2) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = orgqr,
     .samples = "f32[3,2], f32[2] | f32[2,4,3], f32[2,3]",
     .waive = "special: which elements become NaN depends on LAPACK; " WAIVE,
@@ -429,6 +433,7 @@ IG_OP(ormqr) = {
     .schema =
         "aten::ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool "
         "transpose=False) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .shape = ormqr_shape,
     .kernel = product_kernel,
     .vjp = ormqr_vjp,

@@ -238,6 +238,7 @@ static void qr_vjp(ig_ctx *c, const ig_vjp *v) {
 
 IG_OP(linalg_qr) = {
     .schema = "aten::linalg_qr(Tensor A, str mode=\"reduced\") -> (Tensor Q, Tensor R)",
+    .autocast = IG_AUTOCAST_F32,
     .shape = qr_shape,
     .kernel = qr_kernel,
     .vjp = qr_vjp,

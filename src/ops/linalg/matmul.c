@@ -565,6 +565,7 @@ IG_OP(_int_mm) = {
 };
 IG_OP(mm) = {
     .schema = "aten::mm(Tensor self, Tensor mat2) -> Tensor",
+    .autocast = IG_AUTOCAST_LOWER,
     .shape = mm_shape,
     .kernel = mm_kernel,
     .vjp = mm_vjp,
@@ -574,6 +575,7 @@ IG_OP(mm) = {
 };
 IG_OP(bmm) = {
     .schema = "aten::bmm(Tensor self, Tensor mat2) -> Tensor",
+    .autocast = IG_AUTOCAST_LOWER,
     .shape = bmm_shape,
     .kernel = mm_kernel,
     .vjp = bmm_vjp,
@@ -584,6 +586,7 @@ IG_OP(addmm) = {
     .schema =
         "aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar "
         "alpha=1) -> Tensor",
+    .autocast = IG_AUTOCAST_LOWER,
     .shape = addmm_shape,
     .kernel = addmm_kernel,
     .vjp = addmm_vjp,
@@ -596,6 +599,7 @@ IG_OP(baddbmm) = {
     .schema =
         "aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar "
         "alpha=1) -> Tensor",
+    .autocast = IG_AUTOCAST_LOWER,
     .shape = baddbmm_shape,
     .kernel = addmm_kernel,
     .vjp = addmm_vjp,
@@ -621,6 +625,7 @@ IG_OP(outer) = {
 };
 IG_OP(matmul) = {
     .schema = "aten::matmul(Tensor self, Tensor other) -> Tensor",
+    .autocast = IG_AUTOCAST_LOWER,
     .decompose = matmul_decompose,
     .samples =
         "f32[3,4], f32[4,5] | f32[4], f32[4] | f32[3,4], f32[4] | f32[4], f32[4,5] | "
@@ -629,6 +634,7 @@ IG_OP(matmul) = {
 };
 IG_OP(linear) = {
     .schema = "aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
+    .autocast = IG_AUTOCAST_LOWER,
     .shape = linear_shape,
     .kernel = linear_kernel,
     .decompose = linear_decompose,

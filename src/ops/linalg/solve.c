@@ -510,6 +510,7 @@ IG_OP(linalg_lu_solve) = {
 };
 IG_OP(lu_solve) = {
     .schema = "aten::lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = lu_solve_alias,
     .samples = "f32[3,2], f32[3,3]:spd, i32{2,3,3}",
     .waive = "sizes: other texts; refusal: other texts",
@@ -563,6 +564,7 @@ IG_OP(linalg_solve_ex) = {
 };
 IG_OP(linalg_solve) = {
     .schema = "aten::linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = solve_decompose,
     .samples = SYSTEMS " | f32[3,3]:spd, f32[2,3], left=False",
     .waive = LU_WAIVE,

@@ -633,12 +633,14 @@ IG_OP(linalg_svd) = {
     .schema =
         "aten::linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, "
         "Tensor S, Tensor Vh)",
+    .autocast = IG_AUTOCAST_F32,
     .decompose_outs = linalg_svd,
     .samples = "f32[3,3] | f32[3,2], False | f32[2,2,4], False",
     .waive = SVD_WAIVE,
 };
 IG_OP(linalg_svdvals) = {
     .schema = "aten::linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = svdvals,
     .samples = "f32[3,2] | f32[2,3,4] | f32[3,3]",
     .waive = "special: other texts",
@@ -647,6 +649,7 @@ IG_OP(svd) = {
     .schema =
         "aten::svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, "
         "Tensor V)",
+    .autocast = IG_AUTOCAST_F32,
     .decompose_outs = svd,
     .samples = "f32[3,2] | f32[2,3,3] | f32[3,4], True, False",
     .waive = SVD_WAIVE,
@@ -740,6 +743,7 @@ IG_OP(linalg_pinv_rcond_tensor) = {
 };
 IG_OP(pinverse) = {
     .schema = "aten::pinverse(Tensor self, float rcond=1.0000000000000001e-15) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = pinverse,
     .samples = "f32[3,2] | f32[2,2,3], 1e-6",
     .waive = PINV_WAIVE,
@@ -748,29 +752,37 @@ IG_OP(linalg_matrix_rank_atol_rtol_float) = {
     .schema =
         "aten::linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? "
         "rtol=None, bool hermitian=False) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = rank_tolerances,
     .samples = "f32[3,2] | f32[2,3,3], atol=0.5 | f32[3,3]:spd, hermitian=True",
-    .waive = "vjp: whole numbers; " PINV_WAIVE,
+    .not_differentiable = true,  // whole numbers
+    .waive = PINV_WAIVE,
 };
 IG_OP(linalg_matrix_rank_atol_rtol_tensor) = {
     .schema =
         "aten::linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? "
         "rtol=None, bool hermitian=False) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = rank_tolerances,
     .samples = "f32[3,2] | f32[2,3,3], atol=f32{0.5}",
-    .waive = "vjp: whole numbers; " PINV_WAIVE,
+    .not_differentiable = true,  // whole numbers
+    .waive = PINV_WAIVE,
 };
 IG_OP(linalg_matrix_rank) = {
     .schema = "aten::linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = rank_tolerance,
     .samples = "f32[3,2], 0.5 | f32[2,3,3], 1e-3",
-    .waive = "vjp: whole numbers; " PINV_WAIVE,
+    .not_differentiable = true,  // whole numbers
+    .waive = PINV_WAIVE,
 };
 IG_OP(linalg_matrix_rank_tol_tensor) = {
     .schema =
         "aten::linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> "
         "Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = rank_tolerance,
     .samples = "f32[3,2], f32{0.5} | f32[2,3,3], f32{0.001}",
-    .waive = "vjp: whole numbers; " PINV_WAIVE,
+    .not_differentiable = true,  // whole numbers
+    .waive = PINV_WAIVE,
 };

@@ -308,11 +308,13 @@ static ig_tensor *multi_margin_loss_decompose(ig_ctx *c, const ig_value *args) {
 
 IG_OP(l1_loss) = {
     .schema = "aten::l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = l1_loss_decompose,
     .samples = PAIRS,
 };
 IG_OP(mse_loss) = {
     .schema = "aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = mse_loss_decompose,
     .samples = PAIRS,
 };
@@ -320,6 +322,7 @@ IG_OP(smooth_l1_loss) = {
     .schema =
         "aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float "
         "beta=1.) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = smooth_l1_loss_decompose,
     .samples = "f32[3], f32[3] | f32[3], f32[3], 0, 0.5",
 };
@@ -327,11 +330,13 @@ IG_OP(huber_loss) = {
     .schema =
         "aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) "
         "-> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = huber_loss_decompose,
     .samples = "f32[3], f32[3] | f32[3], f32[3], 0, 0.5",
 };
 IG_OP(soft_margin_loss) = {
     .schema = "aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = soft_margin_loss_decompose,
     .samples = PAIRS,
 };
@@ -339,6 +344,7 @@ IG_OP(binary_cross_entropy) = {
     .schema =
         "aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, "
         "int reduction=1) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = binary_cross_entropy_decompose,
     .samples =
         "f32[3]:u, f32[3]:u | f32[3]:u, f32[3]:u, f32[3]:+, 0 | f32[3]:u, f32[3]:u, "
@@ -352,6 +358,7 @@ IG_OP(binary_cross_entropy_with_logits) = {
     .schema =
         "aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? "
         "weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = with_logits_decompose,
     .samples =
         "f32[3], f32[3]:u | f32[2,3], f32[2,3]:u, None, f32[3]:+, 2 | f32[3], "
@@ -361,6 +368,7 @@ IG_OP(kl_div) = {
     .schema =
         "aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool "
         "log_target=False) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = kl_div_decompose,
     .samples = "f32[3], f32[3]:+ | f32[3], f32[3], 0, log_target=True",
 };
@@ -368,6 +376,7 @@ IG_OP(poisson_nll_loss) = {
     .schema =
         "aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool "
         "full, float eps, int reduction) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = poisson_nll_loss_decompose,
     .samples =
         "f32[3], f32[3]:+, True, False, 0.00000001, 1 | f32[3]:+, f32[3]:+, False, "
@@ -377,6 +386,7 @@ IG_OP(hinge_embedding_loss) = {
     .schema =
         "aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int "
         "reduction=1) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = hinge_embedding_loss_decompose,
     .samples = "f32[3], f32[3]:ones | f32[3], f32[3], 0.5, 0",
 };
@@ -384,6 +394,7 @@ IG_OP(margin_ranking_loss) = {
     .schema =
         "aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float "
         "margin=0., int reduction=1) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = margin_ranking_loss_decompose,
     .samples = "f32[3], f32[3], f32[3]:ones | f32[3], f32[3], f32[3]:ones, 0.3, 2",
 };
@@ -391,6 +402,7 @@ IG_OP(cosine_embedding_loss) = {
     .schema =
         "aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, "
         "float margin=0., int reduction=1) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = cosine_embedding_loss_decompose,
     .samples = "f32[2,3], f32[2,3], f32[2]:ones | f32[3], f32[3], f32[]:ones, 0.2, 0",
 };
@@ -406,6 +418,7 @@ IG_OP(triplet_margin_loss) = {
         "aten::triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, "
         "float margin=1., float p=2., float eps=9.9999999999999995e-07, bool "
         "swap=False, int reduction=1) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = triplet_margin_loss_decompose,
     .samples =
         "f32[2,3], f32[2,3], f32[2,3] | f32[2,3], f32[2,3], f32[2,3], 0.5, 2., "
@@ -415,6 +428,7 @@ IG_OP(cosine_similarity) = {
     .schema =
         "aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> "
         "Tensor",
+    .autocast = IG_AUTOCAST_F32_DEVICE,
     .decompose = cosine_similarity_decompose,
     .samples = "f32[2,3], f32[2,3] | f32[3], f32[3], 0, 0.000001",
 };
@@ -422,6 +436,7 @@ IG_OP(multi_margin_loss) = {
     .schema =
         "aten::multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar "
         "margin=1, Tensor? weight=None, int reduction=1) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = multi_margin_loss_decompose,
     .samples =
         "f32[2,3], i64[2]:<3 | f32[2,3], i64[2]:<3, 2, 0.5, f32[3]:+, 0 | f32[3], "

@@ -357,7 +357,8 @@ IG_OP(_ctc_loss_backward) = {
     .shape = ctc_backward_shape,
     .kernel = ctc_backward_kernel,
     .samples = "f32[2], f32[5,2,4], i64[2,2]:<3, [5,4], [2,2], f32[2], f32[2,5,5], 3",
-    .waive = "vjp: PyTorch has none; values: the likelihoods of a sample belong to no call; " WAIVE,
+    .not_differentiable = true,  // PyTorch has none
+    .waive = "values: the likelihoods of a sample belong to no call; " WAIVE,
 };
 IG_OP(_ctc_loss_backward_tensor) = {
     .schema =
@@ -367,12 +368,14 @@ IG_OP(_ctc_loss_backward_tensor) = {
     .shape = ctc_backward_shape,
     .kernel = ctc_backward_kernel,
     .samples = "f32[2], f32[5,2,4], i64[2,2]:<3, i64{5,4}, i64{2,2}, f32[2], f32[2,5,5], 3",
-    .waive = "vjp: PyTorch has none; values: the likelihoods of a sample belong to no call; " WAIVE,
+    .not_differentiable = true,  // PyTorch has none
+    .waive = "values: the likelihoods of a sample belong to no call; " WAIVE,
 };
 IG_OP(ctc_loss_intlist) = {
     .schema =
         "aten::ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] "
         "target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = ctc_loss_lists,
     .samples =
         "f32[5,2,4], i64[2,2]:<3, [5,4], [2,1], 3 | f64[5,2,4], i64{1,2,3}, [5,4], [2,1], 0, 2 | "
@@ -383,6 +386,7 @@ IG_OP(ctc_loss_tensor) = {
     .schema =
         "aten::ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor "
         "target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = ctc_loss_tensors,
     .samples =
         "f32[5,2,4], i64[2,2]:<3, i64{5,4}, i64{2,1}, 3 | f64[5,2,4], i64{1,2,3}, i64{5,4}, "

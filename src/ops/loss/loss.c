@@ -402,6 +402,7 @@ IG_OP(nll_loss) = {
     .schema =
         "aten::nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, "
         "SymInt ignore_index=-100) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = nll_loss,
     .samples = "f32[3,5], i64[3]:<5 | f32[3,5], i64[3]:<5, None, 2",
 };
@@ -409,6 +410,7 @@ IG_OP(nll_loss2d) = {
     .schema =
         "aten::nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, "
         "SymInt ignore_index=-100) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = nll_loss2d,
     .samples = "f32[2,3,2,2], i64[2,2,2]:<3",
 };
@@ -424,6 +426,7 @@ IG_OP(cross_entropy_loss) = {
     .schema =
         "aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int "
         "reduction=1, SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = cross_entropy,
     .samples =
         "f32[3,5], i64[3]:<5 | f32[3,5], f32[3,5]:u | f32[3,5], i64[3]:<5, f32[5]:+, 1, "

@@ -174,10 +174,12 @@ IG_OP(multilabel_margin_loss_backward) = {
     .samples =
         "f32[], f32[4], i64{1,3,-1,0}, 1, f32{0,1,0,1} | f32[1], f32[1,3], i64[1,3]:<1, 0, "
         "f32[1,3]:ones",
-    .waive = "vjp: PyTorch has none; values: is_target of a sample belongs to no call; " WAIVE,
+    .not_differentiable = true,  // PyTorch has none
+    .waive = "values: is_target of a sample belongs to no call; " WAIVE,
 };
 IG_OP(multilabel_margin_loss) = {
     .schema = "aten::multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = loss,
     .samples = "f32[4], i64{1,3,-1,0} | f32[2,3], i64[2,3]:<2, 0",
     .waive = WAIVE,

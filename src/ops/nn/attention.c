@@ -461,6 +461,7 @@ IG_OP(scaled_dot_product_attention) = {
         "aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? "
         "attn_mask=None, float dropout_p=0., bool is_causal=False, *, float? scale=None, "
         "bool enable_gqa=False) -> Tensor",
+    .autocast = IG_AUTOCAST_LOWER,
     .decompose = sdpa_decompose,
     .samples =
         "f32[1,2,3,4], f32[1,2,5,4], f32[1,2,5,4] | f32[1,2,4,4], f32[1,2,4,4], "
@@ -512,7 +513,7 @@ IG_OP(_scaled_dot_product_flash_attention_for_cpu_backward) = {
     .samples =
         "f32[1,2,3,4], f32[1,2,3,4], f32[1,2,5,4], f32[1,2,5,4], f32[1,2,3,4], "
         "f32[1,2,3]:+, 0.0, False",
+    .not_differentiable = true,  // PyTorch has no second derivative of it
     .waive =
-        "vjp: PyTorch has no second derivative of it; decompose: needs the forward's state; "
-        "strides: dense is what the products after it want",
+        "decompose: needs the forward's state; strides: dense is what the products after it want",
 };

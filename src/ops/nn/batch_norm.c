@@ -488,6 +488,7 @@ IG_OP(batch_norm) = {
         "aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
         "Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) "
         "-> Tensor",
+    .may_alias = true,
     .decompose = batch_norm,
     .samples =
         "f32[3,4], f32[4], f32[4], f32[4], f32[4]:+, False, 0.1, 1e-5, True | f32[2,3,4], "
@@ -499,6 +500,7 @@ IG_OP(_batch_norm_impl_index) = {
         "aten::_batch_norm_impl_index(Tensor input, Tensor? weight, Tensor? bias, Tensor? "
         "running_mean, Tensor? running_var, bool training, float momentum, float eps, bool "
         "cudnn_enabled) -> (Tensor, Tensor, Tensor, Tensor, int)",
+    .may_alias = true,
     .decompose_outs = impl_index,
     .samples = "f32[2,3,4], f32[3], f32[3], f32[3], f32[3]:+, False, 0.1, 1e-5, True",
     .waive =
@@ -510,6 +512,7 @@ IG_OP(native_batch_norm) = {
         "aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? "
         "running_mean, Tensor? running_var, bool training, float momentum, float eps) -> "
         "(Tensor, Tensor, Tensor)",
+    .may_alias = true,
     .shape = bn_shape,
     .kernel = bn_kernel,
     .vjp = bn_vjp,
@@ -525,6 +528,7 @@ IG_OP(_native_batch_norm_legit) = {
         "aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, "
         "Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float momentum, "
         "float eps) -> (Tensor, Tensor, Tensor)",
+    .functional = "aten::_native_batch_norm_legit_functional",
     .shape = bn_shape,
     .kernel = bn_kernel,
     .vjp = bn_vjp,

@@ -646,6 +646,7 @@ IG_OP(conv1d) = {
     .schema =
         "aten::conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], "
         "SymInt[1] padding=[0], SymInt[1] dilation=[1], SymInt groups=1) -> Tensor",
+    .autocast = IG_AUTOCAST_LOWER,
     .decompose = conv1d,
     .samples =
         "f32[2,3,7], f32[4,3,3], f32[4] | f32[3,7], f32[4,3,3] | f32[1,4,9], f32[4,2,3], "
@@ -656,6 +657,7 @@ IG_OP(conv2d) = {
     .schema =
         "aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, "
         "1], SymInt[2] padding=[0, 0], SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor",
+    .autocast = IG_AUTOCAST_LOWER,
     .decompose = conv2d,
     .samples = CONV_SAMPLES_2D,
     .waive = "sizes: without input channels PyTorch gives no output channels",
@@ -664,6 +666,7 @@ IG_OP(conv3d) = {
     .schema =
         "aten::conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], "
         "SymInt[3] padding=[0, 0, 0], SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor",
+    .autocast = IG_AUTOCAST_LOWER,
     .decompose = conv3d,
     .samples = "f32[1,2,3,4,4], f32[3,2,2,2,2], f32[3]",
     .waive = "sizes: without input channels PyTorch gives no output channels",
@@ -672,6 +675,7 @@ IG_OP(conv1d_padding) = {
     .schema =
         "aten::conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] "
         "stride=[1], str padding=\"valid\", SymInt[1] dilation=[1], SymInt groups=1) -> Tensor",
+    .autocast = IG_AUTOCAST_LOWER,
     .decompose = conv1d_padding,
     .samples =
         "f32[2,3,7], f32[4,3,3], f32[4], [1], 'same' | f32[1,3,7], f32[4,3,2], None, [1], "
@@ -683,6 +687,7 @@ IG_OP(conv2d_padding) = {
         "aten::conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] "
         "stride=[1, 1], str padding=\"valid\", SymInt[2] dilation=[1, 1], SymInt groups=1) -> "
         "Tensor",
+    .autocast = IG_AUTOCAST_LOWER,
     .decompose = conv2d_padding,
     .samples = "f32[1,3,6,5], f32[2,3,3,2], f32[2], [1,1], 'same'",
     .waive = "sizes: PyTorch takes kernels of size 0 for negative padding",
@@ -692,6 +697,7 @@ IG_OP(conv3d_padding) = {
         "aten::conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] "
         "stride=[1, 1, 1], str padding=\"valid\", SymInt[3] dilation=[1, 1, 1], SymInt "
         "groups=1) -> Tensor",
+    .autocast = IG_AUTOCAST_LOWER,
     .decompose = conv3d_padding,
     .samples = "f32[1,2,3,4,4], f32[3,2,2,2,2], None, [1,1,1], 'same'",
     .waive = "sizes: PyTorch takes kernels of size 0 for negative padding",
@@ -701,6 +707,7 @@ IG_OP(conv_transpose1d) = {
         "aten::conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] "
         "stride=[1], SymInt[1] padding=[0], SymInt[1] output_padding=[0], SymInt groups=1, "
         "SymInt[1] dilation=[1]) -> Tensor",
+    .autocast = IG_AUTOCAST_LOWER,
     .decompose = conv_transpose1d,
     .samples = "f32[1,2,4], f32[2,3,3], f32[3], [2], [1], [1]",
     .waive = "sizes: without input channels PyTorch gives no output channels",
@@ -710,6 +717,7 @@ IG_OP(conv_transpose2d_input) = {
         "aten::conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, "
         "SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] output_padding=[0, 0], "
         "SymInt groups=1, SymInt[2] dilation=[1, 1]) -> Tensor",
+    .autocast = IG_AUTOCAST_LOWER,
     .decompose = conv_transpose2d,
     .samples =
         "f32[1,2,4,3], f32[2,3,2,2], f32[3], [2,2] | f32[2,4,3], f32[2,1,3,3], None, [1,1], "
@@ -720,6 +728,7 @@ IG_OP(conv_transpose3d_input) = {
         "aten::conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, "
         "SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] "
         "output_padding=[0, 0, 0], SymInt groups=1, SymInt[3] dilation=[1, 1, 1]) -> Tensor",
+    .autocast = IG_AUTOCAST_LOWER,
     .decompose = conv_transpose3d,
     .samples = "f32[1,2,2,3,3], f32[2,2,2,2,2], f32[2]",
     .waive = "special: padding times infinity is NaN",

@@ -241,6 +241,7 @@ IG_OP(fractional_max_pool2d) = {
     .schema =
         "aten::fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor "
         "random_samples) -> (Tensor, Tensor)",
+    .autocast = IG_AUTOCAST_F32,
     .shape = fractional_shape,
     .kernel = fractional_kernel,
     .vjp = fractional_vjp,
@@ -266,6 +267,7 @@ IG_OP(fractional_max_pool3d) = {
     .schema =
         "aten::fractional_max_pool3d(Tensor self, int[3] kernel_size, int[3] output_size, Tensor "
         "random_samples) -> (Tensor, Tensor)",
+    .autocast = IG_AUTOCAST_F32,
     .shape = fractional_shape,
     .kernel = fractional_kernel,
     .vjp = fractional_vjp,

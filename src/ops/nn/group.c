@@ -418,6 +418,7 @@ IG_OP(group_norm) = {
         "aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? "
         "bias=None, float eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> "
         "Tensor",
+    .autocast = IG_AUTOCAST_F32_DEVICE,
     .decompose = group_norm_decompose,
     .samples = "f32[2,4,3], 2 | f32[2,4,3], 2, f32[4], f32[4], 0.001",
     .waive = "sizes: other texts",
@@ -472,18 +473,21 @@ IG_OP(gru_cell) = {
 };
 IG_OP(alpha_dropout) = {
     .schema = "aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor",
+    .may_alias = true,
     .decompose = alpha_dropout_decompose,
     .random = true,
     .samples = "f32[2,3], 0.5, True | f32[2,3], 0.5, False",
 };
 IG_OP(feature_dropout) = {
     .schema = "aten::feature_dropout(Tensor input, float p, bool train) -> Tensor",
+    .may_alias = true,
     .decompose = feature_dropout_decompose,
     .random = true,
     .samples = "f32[2,3,2], 0.5, True | f32[2,3], 0.5, False",
 };
 IG_OP(feature_alpha_dropout) = {
     .schema = "aten::feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor",
+    .may_alias = true,
     .decompose = feature_alpha_dropout_decompose,
     .random = true,
     .samples = "f32[2,3,2], 0.5, True | f32[2,3], 0.5, False",

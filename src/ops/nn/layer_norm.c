@@ -325,6 +325,7 @@ IG_OP(layer_norm) = {
         "aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, "
         "Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> "
         "Tensor",
+    .autocast = IG_AUTOCAST_F32_DEVICE,
     .decompose = layer_norm_decompose,
     .samples = "f32[3,5], [5] | f32[3,5], [5], f32[5], f32[5] | f32[2,3,4], [3,4]",
 };
@@ -332,6 +333,7 @@ IG_OP(native_layer_norm) = {
     .schema =
         "aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, "
         "Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
+    .autocast = IG_AUTOCAST_F32_DEVICE,
     .shape = layer_norm_shape,
     .kernel = layer_norm_kernel,
     .vjp = layer_norm_vjp,

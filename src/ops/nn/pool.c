@@ -759,6 +759,7 @@ IG_OP(max_pool3d) = {
     .schema =
         "aten::max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] "
         "padding=0, int[3] dilation=1, bool ceil_mode=False) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = max_pool3d,
     .samples = "f32[1,2,4,4,4], [2,2,2]",
 };
@@ -833,6 +834,7 @@ IG_OP(avg_pool3d) = {
     .schema =
         "aten::avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, "
         "bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .shape = avg_shape,
     .kernel = avg_kernel,
     .variant = 3,

@@ -486,6 +486,7 @@ IG_OP(grid_sampler_2d) = {
     .schema =
         "aten::grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int "
         "padding_mode, bool align_corners) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = grid_sampler_2d,
     .samples =
         "f32[1,2,3,3], f32[1,2,2,2]:s, 0, 0, False | f32[1,1,3,3], f32[1,2,2,2]:s, 1, "
@@ -497,6 +498,7 @@ IG_OP(grid_sampler_3d) = {
     .schema =
         "aten::grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int "
         "padding_mode, bool align_corners) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = grid_sampler_3d,
     .samples =
         "f32[1,2,3,3,4], f32[1,2,1,2,3]:s, 0, 0, False | f32[1,1,3,4,3], f32[1,2,2,1,3]:s, 1, 1, "
@@ -507,6 +509,7 @@ IG_OP(grid_sampler) = {
     .schema =
         "aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int "
         "padding_mode, bool align_corners) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = grid_sampler,
     .samples =
         "f32[1,2,3,3], f32[1,2,2,2]:s, 0, 0, False | f32[1,1,2,3,3], f32[1,1,2,2,3]:s, 0, 0, True",
@@ -539,6 +542,7 @@ IG_OP(adaptive_max_pool2d) = {
 };
 IG_OP(adaptive_max_pool3d) = {
     .schema = "aten::adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)",
+    .autocast = IG_AUTOCAST_F32,
     .shape = adaptive_shape,
     .kernel = adaptive_kernel,
     .vjp = adaptive_max_vjp,
@@ -570,6 +574,7 @@ IG_OP(_adaptive_avg_pool3d_backward) = {
 };
 IG_OP(adaptive_avg_pool3d) = {
     .schema = "aten::adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = adaptive_avg_pool3d,
     .samples = "f32[1,2,4,4,3], [2,2,2] | f32[1,2,3,3,3], [1,1,1]",
     .waive = "sizes: other texts",

@@ -135,6 +135,7 @@ IG_OP(arctan2) = {
 };
 IG_OP(multiply_tensor) = {
     .schema = "aten::multiply.Tensor(Tensor self, Tensor other) -> Tensor",
+    .numbers_to_tensor = true,
     .decompose = to_mul,
     .numbers = true,
     .operands = 2,
@@ -142,11 +143,13 @@ IG_OP(multiply_tensor) = {
 };
 IG_OP(multiply_scalar) = {
     .schema = "aten::multiply.Scalar(Tensor self, Scalar other) -> Tensor",
+    .numbers_to_tensor = true,
     .decompose = to_mul,
     .samples = NUMBER,
 };
 IG_OP(divide_tensor) = {
     .schema = "aten::divide.Tensor(Tensor self, Tensor other) -> Tensor",
+    .numbers_to_tensor = true,
     .decompose = to_div,
     .numbers = true,
     .operands = 2,
@@ -154,6 +157,7 @@ IG_OP(divide_tensor) = {
 };
 IG_OP(divide_scalar) = {
     .schema = "aten::divide.Scalar(Tensor self, Scalar other) -> Tensor",
+    .numbers_to_tensor = true,
     .decompose = to_div,
     .samples = NUMBER,
 };
@@ -161,6 +165,7 @@ IG_OP(divide_tensor_mode) = {
     .schema =
         "aten::divide.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> "
         "Tensor",
+    .numbers_to_tensor = true,
     .decompose = to_div_mode,
     .numbers = true,
     .operands = 2,
@@ -173,12 +178,14 @@ IG_OP(divide_scalar_mode) = {
     .schema =
         "aten::divide.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> "
         "Tensor",
+    .numbers_to_tensor = true,
     .decompose = to_div_mode,
     .samples = "f32[3,5], 2, rounding_mode='trunc' | f32[3], 2, rounding_mode=None",
     .waive = "gradient: steps",
 };
 IG_OP(true_divide_tensor) = {
     .schema = "aten::true_divide.Tensor(Tensor self, Tensor other) -> Tensor",
+    .numbers_to_tensor = true,
     .decompose = to_div,
     .numbers = true,
     .operands = 2,
@@ -186,11 +193,13 @@ IG_OP(true_divide_tensor) = {
 };
 IG_OP(true_divide_scalar) = {
     .schema = "aten::true_divide.Scalar(Tensor self, Scalar other) -> Tensor",
+    .numbers_to_tensor = true,
     .decompose = to_div,
     .samples = NUMBER,
 };
 IG_OP(subtract_tensor) = {
     .schema = "aten::subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    .numbers_to_tensor = true,
     .decompose = to_sub,
     .numbers = true,
     .operands = 2,
@@ -198,6 +207,7 @@ IG_OP(subtract_tensor) = {
 };
 IG_OP(subtract_scalar) = {
     .schema = "aten::subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+    .numbers_to_tensor = true,
     .decompose = to_sub,
     .samples = "f32[3,5], 2 | i64[3], 2, 3",
 };

@@ -389,6 +389,8 @@ static ig_tensor *rsub_decompose(ig_ctx *c, const ig_value *args) {
 
 IG_OP(add_tensor) = {
     .schema = "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    .numbers_to_tensor = true,
+    .looks_at_strides = true,
     .numbers = true,
     .shape = add_shape,
     ADD_TILES,
@@ -402,6 +404,8 @@ IG_OP(add_tensor) = {
 
 IG_OP(add_scalar) = {
     .schema = "aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+    .numbers_to_tensor = true,
+    .looks_at_strides = true,
     .shape = add_shape,
     ADD_TILES,
     .operands = 2,
@@ -412,6 +416,8 @@ IG_OP(add_scalar) = {
 
 IG_OP(sub_tensor) = {
     .schema = "aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    .numbers_to_tensor = true,
+    .looks_at_strides = true,
     .numbers = true,
     .shape = sub_shape,
     SUB_TILES,
@@ -422,6 +428,8 @@ IG_OP(sub_tensor) = {
 
 IG_OP(sub_scalar) = {
     .schema = "aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+    .numbers_to_tensor = true,
+    .looks_at_strides = true,
     .shape = sub_shape,
     SUB_TILES,
     .operands = 2,
@@ -444,6 +452,8 @@ IG_OP(rsub_scalar) = {
 
 IG_OP(mul_tensor) = {
     .schema = "aten::mul.Tensor(Tensor self, Tensor other) -> Tensor",
+    .numbers_to_tensor = true,
+    .looks_at_strides = true,
     .numbers = true,
     .shape = ig_shape_pointwise,
     MUL_TILES,
@@ -456,6 +466,8 @@ IG_OP(mul_tensor) = {
 
 IG_OP(mul_scalar) = {
     .schema = "aten::mul.Scalar(Tensor self, Scalar other) -> Tensor",
+    .numbers_to_tensor = true,
+    .looks_at_strides = true,
     .shape = ig_shape_pointwise,
     MUL_TILES,
     .operands = 2,
@@ -466,6 +478,8 @@ IG_OP(mul_scalar) = {
 
 IG_OP(div_tensor) = {
     .schema = "aten::div.Tensor(Tensor self, Tensor other) -> Tensor",
+    .numbers_to_tensor = true,
+    .looks_at_strides = true,
     .numbers = true,
     .shape = ig_shape_pointwise,
     DIV_TILES,
@@ -479,6 +493,8 @@ IG_OP(div_tensor) = {
 
 IG_OP(div_scalar) = {
     .schema = "aten::div.Scalar(Tensor self, Scalar other) -> Tensor",
+    .numbers_to_tensor = true,
+    .looks_at_strides = true,
     .shape = ig_shape_pointwise,
     DIV_TILES,
     .operands = 2,
@@ -493,6 +509,8 @@ IG_OP(div_scalar) = {
 
 IG_OP(div_tensor_mode) = {
     .schema = "aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
+    .numbers_to_tensor = true,
+    .looks_at_strides = true,
     .numbers = true,
     .shape = div_mode_shape,
     DIV_MODE_TILES,
@@ -507,6 +525,8 @@ IG_OP(div_tensor_mode) = {
 
 IG_OP(div_scalar_mode) = {
     .schema = "aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
+    .numbers_to_tensor = true,
+    .looks_at_strides = true,
     .shape = div_mode_shape,
     DIV_MODE_TILES,
     .operands = 2,
@@ -523,6 +543,7 @@ IG_OP(div_scalar_mode) = {
 
 IG_OP(floor_divide) = {
     .schema = "aten::floor_divide(Tensor self, Tensor other) -> Tensor",
+    .numbers_to_tensor = true,
     .numbers = true,
     .shape = ig_shape_pointwise,
     FLOOR_TILES,
@@ -534,6 +555,7 @@ IG_OP(floor_divide) = {
 
 IG_OP(floor_divide_scalar) = {
     .schema = "aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor",
+    .numbers_to_tensor = true,
     .shape = ig_shape_pointwise,
     FLOOR_TILES,
     .operands = 2,
@@ -593,7 +615,7 @@ IG_OP(remainder_scalar_tensor) = {
     .operands = 2,
     .variant = 1,
     .samples = "7, i64[3]:+ | 2.5, f32[3]:+",
-    .waive = "vjp: PyTorch has a rule only for the exponent-like case of integers",
+    .not_differentiable = true,  // PyTorch has a rule only for the exponent-like case of integers
 };
 
 IG_OP(maximum) = {

@@ -42,21 +42,20 @@ TILE2(xor_bool, bool, bool, x[i] != y[i])
 #define ORDERED(name)                                                                         \
   [IG_F32] = name##_f32, [IG_F64] = name##_f64, [IG_I64] = name##_i64, [IG_I32] = name##_i32, \
   [IG_U8] = name##_u8, [IG_U64] = name##_u64, [IG_BOOL] = name##_bool
-#define COMPARISON(name)                                             \
-  .shape = ig_shape_compare, .tile = {ORDERED(name)}, .operands = 2, \
-  .waive = "vjp: not differentiable"
+#define COMPARISON(name) \
+  .shape = ig_shape_compare, .tile = {ORDERED(name)}, .operands = 2, .not_differentiable = true
 #define EQUALITY(name)                                                                        \
   .shape = ig_shape_compare, .tile = {ORDERED(name), [IG_C128] = name##_c128}, .operands = 2, \
-  .waive = "vjp: not differentiable"
+  .not_differentiable = true
 #define BITWISE(name)                                                              \
   .shape = bitwise_shape, .operands = 2,                                           \
   .tile = {[IG_I64] = name##_i64, [IG_BOOL] = name##_bool, [IG_U8] = name##_u8,    \
            [IG_I8] = name##_u8,   [IG_I16] = name##_u16,   [IG_U16] = name##_u16,  \
            [IG_I32] = name##_u32, [IG_U32] = name##_u32,   [IG_U64] = name##_i64}, \
-  .waive = "vjp: not differentiable"
+  .not_differentiable = true
 #define LOGICAL(name)                                                          \
   .shape = ig_shape_compare, .tile = {[IG_BOOL] = name##_bool}, .operands = 2, \
-  .promote = IG_PROMOTE_BOOL, .waive = "vjp: not differentiable"
+  .promote = IG_PROMOTE_BOOL, .not_differentiable = true
 
 static void bitwise_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
   ig_shape_pointwise(c, op, args, out);

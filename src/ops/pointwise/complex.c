@@ -227,6 +227,7 @@ IG_OP(complex) = {
 };
 IG_OP(polar) = {
     .schema = "aten::polar(Tensor abs, Tensor angle) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .shape = complex_shape,
     .kernel = complex_kernel,
     .vjp = polar_vjp,

@@ -322,30 +322,35 @@ static ig_tensor *nan_to_num_decompose(ig_ctx *c, const ig_value *args) {
 
 IG_OP(tan) = {
     .schema = "aten::tan(Tensor self) -> Tensor",
+    .autocast = IG_AUTOCAST_F32_DEVICE,
     FLOATING(tan),
     .keep = "result",
     .samples = ANY,
 };
 IG_OP(sinh) = {
     .schema = "aten::sinh(Tensor self) -> Tensor",
+    .autocast = IG_AUTOCAST_F32_DEVICE,
     FLOATING(sinh),
     .keep = "self",
     .samples = ANY,
 };
 IG_OP(cosh) = {
     .schema = "aten::cosh(Tensor self) -> Tensor",
+    .autocast = IG_AUTOCAST_F32_DEVICE,
     FLOATING(cosh),
     .keep = "self",
     .samples = ANY,
 };
 IG_OP(asin) = {
     .schema = "aten::asin(Tensor self) -> Tensor",
+    .autocast = IG_AUTOCAST_F32_DEVICE,
     FLOATING(asin),
     .keep = "self",
     .samples = UNIT,
 };
 IG_OP(acos) = {
     .schema = "aten::acos(Tensor self) -> Tensor",
+    .autocast = IG_AUTOCAST_F32_DEVICE,
     FLOATING(acos),
     .keep = "self",
     .samples = UNIT,
@@ -377,24 +382,28 @@ IG_OP(atanh) = {
 };
 IG_OP(log1p) = {
     .schema = "aten::log1p(Tensor self) -> Tensor",
+    .autocast = IG_AUTOCAST_F32_DEVICE,
     FLOATING(log1p),
     .keep = "self",
     .samples = POSITIVE,
 };
 IG_OP(log2) = {
     .schema = "aten::log2(Tensor self) -> Tensor",
+    .autocast = IG_AUTOCAST_F32_DEVICE,
     FLOATING(log2),
     .keep = "self",
     .samples = POSITIVE,
 };
 IG_OP(log10) = {
     .schema = "aten::log10(Tensor self) -> Tensor",
+    .autocast = IG_AUTOCAST_F32_DEVICE,
     FLOATING(log10),
     .keep = "self",
     .samples = POSITIVE,
 };
 IG_OP(expm1) = {
     .schema = "aten::expm1(Tensor self) -> Tensor",
+    .autocast = IG_AUTOCAST_F32_DEVICE,
     FLOATING(expm1),
     .keep = "result",
     .samples = ANY,
@@ -419,6 +428,7 @@ IG_OP(erfc) = {
 };
 IG_OP(erfinv) = {
     .schema = "aten::erfinv(Tensor self) -> Tensor",
+    .autocast = IG_AUTOCAST_F32_DEVICE,
     REAL(erfinv),
     .keep = "result",
     .samples = UNIT,
@@ -455,7 +465,7 @@ IG_OP(isinf) = {
              [IG_I64] = never_i64,
              [IG_BOOL] = never_bool},
     .samples = "f32[8]:special | i64[3] | bool[3]",
-    .waive = "vjp: not differentiable",
+    .not_differentiable = true,
 };
 IG_OP(signbit) = {
     .schema = "aten::signbit(Tensor self) -> Tensor",
@@ -465,7 +475,7 @@ IG_OP(signbit) = {
              [IG_I64] = signbit_i64,
              [IG_BOOL] = never_bool},
     .samples = "f32[3,5] | i64[3] | bool[3]",
-    .waive = "vjp: not differentiable",
+    .not_differentiable = true,
 };
 IG_OP(isposinf) = {
     .schema = "aten::isposinf(Tensor self) -> Tensor",

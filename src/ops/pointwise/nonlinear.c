@@ -493,6 +493,7 @@ IG_OP(softshrink_backward) = {
 };
 IG_OP(softplus) = {
     .schema = "aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor",
+    .autocast = IG_AUTOCAST_F32_DEVICE,
     PAIR(softplus),
     .decompose = softplus_decompose,
     .keep = "self",
@@ -558,6 +559,7 @@ IG_OP(_prelu_kernel) = {
 };
 IG_OP(prelu) = {
     .schema = "aten::prelu(Tensor self, Tensor weight) -> Tensor",
+    .autocast = IG_AUTOCAST_LOWER,
     .decompose = prelu_decompose,
     .samples = "f32[2,3,4], f32[3] | f32[2,3], f32[1] | f32[5], f32[1]",
 };

@@ -192,6 +192,7 @@ static ig_tensor *clamp_max_decompose(ig_ctx *c, const ig_value *args) {
 
 IG_OP(pow_tensor_tensor) = {
     .schema = "aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
+    .autocast = IG_AUTOCAST_F32_DEVICE,
     .shape = pow_shape,
     POW_TILES,
     .vjp = pow_vjp,
@@ -199,6 +200,7 @@ IG_OP(pow_tensor_tensor) = {
 };
 IG_OP(pow_tensor_scalar) = {
     .schema = "aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
+    .autocast = IG_AUTOCAST_F32_DEVICE,
     .shape = pow_shape,
     POW_TILES,
     .operands = 2,
@@ -210,6 +212,7 @@ IG_OP(pow_tensor_scalar) = {
 };
 IG_OP(pow_scalar) = {
     .schema = "aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor",
+    .autocast = IG_AUTOCAST_F32_DEVICE,
     .shape = pow_shape,
     POW_TILES,
     .operands = 2,

@@ -263,7 +263,6 @@ static ig_tensor *per_channel(ig_ctx *c, const ig_value *args) {
 }
 
 #define QUANTIZED "sizes: other texts; refusal: other classes; special: which integer NaN becomes"
-#define NOT_SMOOTH "vjp: rounding has no slope; " QUANTIZED
 
 IG_OP(quantize_per_tensor) = {
     .schema =
@@ -271,7 +270,8 @@ IG_OP(quantize_per_tensor) = {
         "quant_min, int quant_max, ScalarType dtype) -> Tensor",
     .decompose = quantize_per_tensor,
     .samples = "f32[3,4], 0.1, 3, -128, 127, i8 | f32[5], 0.02, 100, 0, 255, u8",
-    .waive = NOT_SMOOTH,
+    .not_differentiable = true,  // rounding has no slope
+    .waive = QUANTIZED,
 };
 IG_OP(quantize_per_tensor_tensor) = {
     .schema =
@@ -279,7 +279,8 @@ IG_OP(quantize_per_tensor_tensor) = {
         "zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor",
     .decompose = quantize_per_tensor_tensor,
     .samples = "f32[3,4], f32[]:+, i64[], -128, 127, i8 | f32[5], f32[1]:+, i64[1], 0, 255, u8",
-    .waive = NOT_SMOOTH,
+    .not_differentiable = true,  // rounding has no slope
+    .waive = QUANTIZED,
 };
 IG_OP(dequantize_per_tensor) = {
     .schema =
@@ -287,7 +288,8 @@ IG_OP(dequantize_per_tensor) = {
         "int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
     .decompose = dequantize_per_tensor,
     .samples = "i8[3,4], 0.1, 3, -128, 127, i8 | u8[5], 0.02, 100, 0, 255, u8, out_dtype=f64",
-    .waive = NOT_SMOOTH,
+    .not_differentiable = true,  // rounding has no slope
+    .waive = QUANTIZED,
 };
 IG_OP(dequantize_per_tensor_tensor) = {
     .schema =
@@ -296,7 +298,8 @@ IG_OP(dequantize_per_tensor_tensor) = {
         "out_dtype=None) -> Tensor",
     .decompose = dequantize_per_tensor_tensor,
     .samples = "i8[3,4], f32[]:+, i64[], -128, 127, i8 | u8[5], f32[1]:+, i64[1], 0, 255, u8",
-    .waive = NOT_SMOOTH,
+    .not_differentiable = true,  // rounding has no slope
+    .waive = QUANTIZED,
 };
 IG_OP(quantize_per_channel) = {
     .schema =
@@ -305,7 +308,8 @@ IG_OP(quantize_per_channel) = {
     .decompose = quantize_per_channel,
     .samples =
         "f32[3,4], f32[3]:+, i64[3], 0, -128, 127, i8 | f32[3,4], f32[4]:+, i64[4], 1, 0, 255, u8",
-    .waive = NOT_SMOOTH "; strides: those of the input",
+    .not_differentiable = true,  // rounding has no slope
+    .waive = QUANTIZED "; strides: those of the input",
 };
 IG_OP(dequantize_per_channel) = {
     .schema =
@@ -315,7 +319,8 @@ IG_OP(dequantize_per_channel) = {
     .decompose = dequantize_per_channel,
     .samples =
         "i8[3,4], f32[3]:+, i64[3], 0, -128, 127, i8 | u8[3,4], f32[4]:+, None, 1, 0, 255, u8",
-    .waive = NOT_SMOOTH "; strides: those of the input",
+    .not_differentiable = true,  // rounding has no slope
+    .waive = QUANTIZED "; strides: those of the input",
 };
 IG_OP(choose_qparams_tensor) = {
     .schema =
@@ -323,7 +328,8 @@ IG_OP(choose_qparams_tensor) = {
         "float eps, ScalarType dtype) -> (Tensor, Tensor)",
     .decompose_outs = choose_qparams,
     .samples = "f32[3,4], -128, 127, 0.00001, i8 | f32[5]:+, 0, 255, 0.00001, u8",
-    .waive = NOT_SMOOTH,
+    .not_differentiable = true,  // rounding has no slope
+    .waive = QUANTIZED,
 };
 IG_OP(fake_quantize_per_tensor_affine_cachemask) = {
     .schema =

@@ -26,7 +26,7 @@ static ig_tensor *xor_decompose(ig_ctx *c, const ig_value *args) {
 
 #define SHIFT(name, number)                                                                  \
   .shape = shift_shape, .tile = {[IG_I64] = name##_i64}, .operands = 2, .variant = (number), \
-  .waive = "vjp: not differentiable"
+  .not_differentiable = true
 #define PAIR "i64[3,5], i64[5] | u8[2], u8[2] | i32[3], i32[]"
 #define NUMBER "i64[3], 2 | u8[2], 1 | i32[3,2].T, 3"
 

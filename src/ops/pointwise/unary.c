@@ -181,6 +181,7 @@ static ig_tensor *round_decimals(ig_ctx *c, const ig_value *args) {
 
 IG_OP(exp) = {
     .schema = "aten::exp(Tensor self) -> Tensor",
+    .autocast = IG_AUTOCAST_F32_DEVICE,
     FLOATING(exp),
     .vjp = exp_vjp,
     .keep = "result",
@@ -188,6 +189,7 @@ IG_OP(exp) = {
 };
 IG_OP(log) = {
     .schema = "aten::log(Tensor self) -> Tensor",
+    .autocast = IG_AUTOCAST_F32_DEVICE,
     FLOATING(log),
     .vjp = log_vjp,
     .keep = "self",
@@ -202,6 +204,7 @@ IG_OP(sqrt) = {
 };
 IG_OP(rsqrt) = {
     .schema = "aten::rsqrt(Tensor self) -> Tensor",
+    .autocast = IG_AUTOCAST_F32_DEVICE,
     FLOATING(rsqrt),
     .vjp = rsqrt_vjp,
     .keep = "result",
@@ -209,6 +212,7 @@ IG_OP(rsqrt) = {
 };
 IG_OP(reciprocal) = {
     .schema = "aten::reciprocal(Tensor self) -> Tensor",
+    .autocast = IG_AUTOCAST_F32_DEVICE,
     FLOATING(reciprocal),
     .vjp = reciprocal_vjp,
     .keep = "result",
@@ -280,7 +284,7 @@ IG_OP(bitwise_not) = {
     .shape = not_shape,
     .tile = {[IG_I64] = not_i64, [IG_BOOL] = not_bool},
     .samples = "i64[3] | bool[3] | u8[2]",
-    .waive = "vjp: not differentiable",
+    .not_differentiable = true,
 };
 IG_OP(logical_not) = {
     .schema = "aten::logical_not(Tensor self) -> Tensor",
@@ -288,7 +292,7 @@ IG_OP(logical_not) = {
     .tile = {[IG_BOOL] = not_bool},
     .promote = IG_PROMOTE_BOOL,
     .samples = "f32[3] | i64[3] | bool[3]",
-    .waive = "vjp: not differentiable",
+    .not_differentiable = true,
 };
 IG_OP(isnan) = {
     .schema = "aten::isnan(Tensor self) -> Tensor",
@@ -299,7 +303,7 @@ IG_OP(isnan) = {
              [IG_I64] = false_i64,
              [IG_BOOL] = false_bool},
     .samples = "f32[8]:special | i64[3] | bool[3]",
-    .waive = "vjp: not differentiable",
+    .not_differentiable = true,
 };
 IG_OP(isfinite) = {
     .schema = "aten::isfinite(Tensor self) -> Tensor",
@@ -311,5 +315,5 @@ IG_OP(isfinite) = {
              [IG_BOOL] = true_bool},
     .decompose = ig_lower_isfinite,
     .samples = "f32[8]:special | i64[3] | bool[3]",
-    .waive = "vjp: not differentiable",
+    .not_differentiable = true,
 };

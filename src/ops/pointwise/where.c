@@ -448,7 +448,8 @@ IG_OP(nonzero) = {
     .kernel = nonzero_kernel,
     .fake = nonzero_fake,
     .samples = "bool[3,5] | f32[4] | i64[2,3]:<2 | f32[] | bool[0] | bool[4,3].T",
-    .waive = "vjp: indices have no slope; decompose: it is Core ATen",
+    .not_differentiable = true,  // indices have no slope
+    .waive = "decompose: it is Core ATen",
 };
 
 IG_OP(nonzero_numpy) = {

@@ -362,6 +362,7 @@ static ig_tensor *sum_decompose(ig_ctx *c, const ig_value *args) {
 
 IG_OP(sum) = {
     .schema = "aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+    .autocast = IG_AUTOCAST_F32_DEVICE,
     .shape = sum_shape,
     .kernel = reduce_kernel,
     .variant = IG_REDUCE_SUM,
@@ -374,6 +375,7 @@ IG_OP(sum_dim_intlist) = {
     .schema =
         "aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? "
         "dtype=None) -> Tensor",
+    .autocast = IG_AUTOCAST_F32_DEVICE,
     .shape = sum_shape,
     .kernel = reduce_kernel,
     .variant = IG_REDUCE_SUM,
@@ -403,6 +405,7 @@ IG_OP(mean_dim) = {
 };
 IG_OP(prod) = {
     .schema = "aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .shape = sum_shape,
     .kernel = prod_kernel,
     .variant = IG_REDUCE_PROD,
@@ -413,6 +416,7 @@ IG_OP(prod_dim_int) = {
     .schema =
         "aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? "
         "dtype=None) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .shape = sum_shape,
     .kernel = prod_kernel,
     .variant = IG_REDUCE_PROD,
@@ -492,7 +496,7 @@ IG_OP(argmax) = {
     .kernel = arg_kernel,
     .variant = INDEX_ONLY,
     .samples = "f32[3,5] | f32[3,5], 1 | f32[3,5], 0, True | i64[4] | f32[2,4]:special, 1",
-    .waive = "vjp: not differentiable",
+    .not_differentiable = true,
 };
 IG_OP(argmin) = {
     .schema = "aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
@@ -500,7 +504,7 @@ IG_OP(argmin) = {
     .kernel = arg_kernel,
     .variant = INDEX_ONLY | MINIMUM,
     .samples = "f32[3,5] | f32[3,5], 1 | f32[3,5], 0, True | i64[4]",
-    .waive = "vjp: not differentiable",
+    .not_differentiable = true,
 };
 IG_OP(aminmax) = {
     .schema =
@@ -514,7 +518,7 @@ IG_OP(aminmax) = {
 };
 
 #define TRUTH(op) \
-  .shape = bool_shape, .kernel = reduce_kernel, .variant = op, .waive = "vjp: not differentiable"
+  .shape = bool_shape, .kernel = reduce_kernel, .variant = op, .not_differentiable = true
 IG_OP(any) = {
     .schema = "aten::any(Tensor self) -> Tensor",
     TRUTH(IG_REDUCE_ANY),

@@ -522,12 +522,14 @@ static ig_tensor *msort_decompose(ig_ctx *c, const ig_value *args) {
 
 IG_OP(cumsum) = {
     .schema = "aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+    .autocast = IG_AUTOCAST_F32_DEVICE,
     SCAN(cumsum, SUM),
     .keep = "",
     .samples = "f32[3,5], 1 | f32[3,5], 0 | f32[4,2].T, 0 | i64[5], 0, dtype=f32 | f32[], 0",
 };
 IG_OP(cumprod) = {
     .schema = "aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+    .autocast = IG_AUTOCAST_F32_DEVICE,
     SCAN(cumprod, PROD),
     .keep = "self",
     .samples = "f32[3,4], 1 | f32[3,2], 0 | i64[4], 0",

@@ -206,11 +206,13 @@ IG_OP(_log_softmax_backward_data) = {
 };
 IG_OP(softmax_int) = {
     .schema = "aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+    .autocast = IG_AUTOCAST_F32_DEVICE,
     .decompose = softmax_decompose,
     .samples = "f32[3,5], 1 | f32[3,5], 0, f64",
 };
 IG_OP(log_softmax_int) = {
     .schema = "aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+    .autocast = IG_AUTOCAST_F32_DEVICE,
     .decompose = log_softmax_decompose,
     .samples = "f32[3,5], 1 | f32[3,5], 0, f64",
 };

@@ -568,6 +568,7 @@ static ig_tensor *nanquantile_scalar(ig_ctx *c, const ig_value *args) {
 
 IG_OP(norm_scalar) = {
     .schema = "aten::norm.Scalar(Tensor self, Scalar p=2) -> Tensor",
+    .autocast = IG_AUTOCAST_F32_DEVICE,
     .decompose = norm_scalar,
     .samples = "f32[3,5] | f32[3], 1",
 };
@@ -575,6 +576,7 @@ IG_OP(norm_scalaropt_dim) = {
     .schema =
         "aten::norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool "
         "keepdim=False) -> Tensor",
+    .autocast = IG_AUTOCAST_F32_DEVICE,
     .decompose = norm_dim,
     .samples = "f32[3,5], 2, [1] | f32[3,5], 1, [0], True",
 };
@@ -582,6 +584,7 @@ IG_OP(norm_scalaropt_dtype) = {
     .schema =
         "aten::norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> "
         "Tensor",
+    .autocast = IG_AUTOCAST_F32_DEVICE,
     .decompose = norm_dtype,
     .samples = "f32[3,5], 2, dtype=f64",
 };
@@ -589,6 +592,7 @@ IG_OP(norm_scalaropt_dim_dtype) = {
     .schema =
         "aten::norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool "
         "keepdim, *, ScalarType dtype) -> Tensor",
+    .autocast = IG_AUTOCAST_F32_DEVICE,
     .decompose = norm_dim_dtype,
     .samples = "f32[3,5], 2, [1], False, dtype=f64",
 };
@@ -615,6 +619,7 @@ IG_OP(nanmean) = {
 };
 IG_OP(logsumexp) = {
     .schema = "aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+    .autocast = IG_AUTOCAST_F32_DEVICE,
     .decompose = logsumexp_decompose,
     .samples = "f32[3,5], [1] | f32[3,5], [0,1], True",
 };
@@ -638,6 +643,7 @@ IG_OP(std_mean_dim) = {
     .schema =
         "aten::std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool "
         "keepdim=False) -> (Tensor, Tensor)",
+    .order = -2,
     .decompose_outs = std_mean_dim,
     .samples = "f32[3,5], [1] | f32[3,5], [0], False, True",
     .waive =
@@ -648,6 +654,7 @@ IG_OP(std_mean_correction) = {
     .schema =
         "aten::std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? "
         "correction=None, bool keepdim=False) -> (Tensor, Tensor)",
+    .order = -1,
     .decompose_outs = std_mean_correction,
     .samples = "f32[3,5] | f32[3,5], [1], correction=0, keepdim=True",
     .waive =
@@ -656,6 +663,7 @@ IG_OP(std_mean_correction) = {
 };
 IG_OP(renorm) = {
     .schema = "aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
+    .autocast = IG_AUTOCAST_F32_DEVICE,
     .decompose = renorm_decompose,
     .samples = "f32[2,3], 2, 0, 1. | f32[2,3,2], 1, 1, 0.5",
 };
@@ -751,6 +759,7 @@ IG_OP(quantile) = {
     .schema =
         "aten::quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, "
         "str interpolation=\"linear\") -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = quantile_default,
     .samples = QUANTILES,
 };
@@ -758,6 +767,7 @@ IG_OP(nanquantile) = {
     .schema =
         "aten::nanquantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, "
         "*, str interpolation=\"linear\") -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = nanquantile_default,
     .samples = QUANTILES,
 };
@@ -765,6 +775,7 @@ IG_OP(quantile_scalar) = {
     .schema =
         "aten::quantile.scalar(Tensor self, float q, int? dim=None, bool "
         "keepdim=False, *, str interpolation=\"linear\") -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = quantile_scalar,
     .samples = QUANTILE,
 };
@@ -772,6 +783,7 @@ IG_OP(nanquantile_scalar) = {
     .schema =
         "aten::nanquantile.scalar(Tensor self, float q, int? dim=None, bool "
         "keepdim=False, *, str interpolation=\"linear\") -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = nanquantile_scalar,
     .samples = QUANTILE,
 };

@@ -454,8 +454,8 @@ IG_OP(bincount) = {
     .kernel = bincount_kernel,
     .fake = no_sizes,
     .samples = "i64[5] | i64[5], f32[5] | i32[4], None, 12 | i64[0] | u8[3], f64[3]",
-    .waive =
-        "vjp: not differentiable; decompose: PyTorch has none; fake: lengths stand in the data",
+    .not_differentiable = true,
+    .waive = "decompose: PyTorch has none; fake: lengths stand in the data",
 };
 IG_OP(histogram_bin_ct) = {
     .schema =
@@ -464,7 +464,8 @@ IG_OP(histogram_bin_ct) = {
     .shape = histogram_shape,
     .kernel = histogram_kernel,
     .samples = "f32[10], 4 | f32[2,5], 3, weight=f32[2,5]:+, density=True",
-    .waive = "vjp: not differentiable; decompose: PyTorch has none; special: other texts",
+    .not_differentiable = true,
+    .waive = "decompose: PyTorch has none; special: other texts",
 };
 IG_OP(histogram_bins_tensor) = {
     .schema =
@@ -474,9 +475,8 @@ IG_OP(histogram_bins_tensor) = {
     .kernel = histogram_kernel,
     .variant = 1,
     .samples = "f32[10], f32[5]:sort",
-    .waive =
-        "vjp: not differentiable; decompose: PyTorch has none; special: other texts; sizes: "
-        "other texts",
+    .not_differentiable = true,
+    .waive = "decompose: PyTorch has none; special: other texts; sizes: other texts",
 };
 IG_OP(unique_consecutive) = {
     .schema =
@@ -485,12 +485,13 @@ IG_OP(unique_consecutive) = {
     .kernel = unique_consecutive_kernel,
     .fake = no_sizes,
     .samples = "i64[8]:<2 | i64[2,4]:<2, True, True | i64[4,2]:<2, True, True, 0",
+    .not_differentiable = true,
     .waive =
-        "vjp: not differentiable; decompose: PyTorch has none; fake: lengths stand in the "
-        "data; special: equal bytes are equal; sizes: other texts",
+        "decompose: PyTorch has none; fake: lengths stand in the data; special: equal bytes are "
+        "equal; sizes: other texts",
 };
-#define UNIQUE_WAIVE                                                                        \
-  "vjp: not differentiable; decompose: PyTorch has none; fake: lengths stand in the data; " \
+#define UNIQUE_WAIVE                                               \
+  "decompose: PyTorch has none; fake: lengths stand in the data; " \
   "special: equal bytes are equal; sizes: other texts; symbolic: lengths stand in the data"
 IG_OP(_unique2) = {
     .schema =
@@ -499,6 +500,7 @@ IG_OP(_unique2) = {
     .kernel = unique_kernel,
     .fake = unique_fake,
     .samples = "i64[8]:<3 | f32[2,4], True, True, True | i64[3,3]:<4, True, True, False | f32[]",
+    .not_differentiable = true,
     .waive = UNIQUE_WAIVE,
 };
 IG_OP(unique_dim) = {
@@ -509,6 +511,7 @@ IG_OP(unique_dim) = {
     .variant = 1,
     .fake = unique_fake,
     .samples = "i64[6,2]:<2, 0, True, True, True | i64[2,5]:<2, 1 | f32[3,2], -2, True, True",
+    .not_differentiable = true,
     .waive = UNIQUE_WAIVE,
 };
 IG_OP(combinations) = {
@@ -525,7 +528,6 @@ IG_OP(multinomial) = {
     .kernel = multinomial_kernel,
     .random = true,
     .samples = "f32[4]:+, 2 | f32[2,4]:+, 5, True",
-    .waive =
-        "vjp: not differentiable; decompose: PyTorch has none; special: other texts; sizes: "
-        "other texts",
+    .not_differentiable = true,
+    .waive = "decompose: PyTorch has none; special: other texts; sizes: other texts",
 };

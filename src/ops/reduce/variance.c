@@ -266,6 +266,7 @@ IG_OP(var_correction) = {
     .schema =
         "aten::var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, "
         "bool keepdim=False) -> Tensor",
+    .order = -1,
     .shape = var_shape,
     .kernel = var_kernel,
     .vjp = var_vjp,
@@ -281,6 +282,7 @@ IG_OP(var_dim) = {
     .schema =
         "aten::var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> "
         "Tensor",
+    .order = -2,
     .decompose = var_dim,
     .samples = "f32[3,5], [1] | f32[3,5], [0], False, True",
 };
@@ -288,6 +290,7 @@ IG_OP(std_correction) = {
     .schema =
         "aten::std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, "
         "bool keepdim=False) -> Tensor",
+    .order = -1,
     .shape = var_shape,
     .kernel = std_kernel,
     .vjp = std_vjp,
@@ -303,6 +306,7 @@ IG_OP(std_dim) = {
     .schema =
         "aten::std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> "
         "Tensor",
+    .order = -2,
     .decompose = std_dim,
     .samples = "f32[3,5], [1] | f32[3,5], [0], False, True",
 };
@@ -310,6 +314,7 @@ IG_OP(var_mean_correction) = {
     .schema =
         "aten::var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? "
         "correction=None, bool keepdim=False) -> (Tensor, Tensor)",
+    .order = -1,
     .shape = var_shape,
     .kernel = var_kernel,
     .vjp = var_mean_vjp,
@@ -325,6 +330,7 @@ IG_OP(var_mean_dim) = {
     .schema =
         "aten::var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool "
         "keepdim=False) -> (Tensor, Tensor)",
+    .order = -2,
     .decompose_outs = var_mean_dim,
     .samples = "f32[3,5], [1] | f32[3,5], [0], False, True",
     .waive = "special: the mean of infinity is infinity, where PyTorch updates it to NaN",

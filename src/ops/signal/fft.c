@@ -647,36 +647,42 @@ IG_OP(_fft_c2r) = {
 #define HALF_PLANE "c64[3,4] | c128[2,3,4], [4,5], [0,2], 'ortho'"
 IG_OP(fft_fft) = {
     .schema = "aten::fft_fft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = fft_line,
     .samples = LINE_SAMPLES,
     .waive = WAIVE,
 };
 IG_OP(fft_ifft) = {
     .schema = "aten::fft_ifft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = ifft_line,
     .samples = LINE_SAMPLES,
     .waive = WAIVE,
 };
 IG_OP(fft_rfft) = {
     .schema = "aten::fft_rfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = rfft_line,
     .samples = REAL_SAMPLES,
     .waive = WAIVE,
 };
 IG_OP(fft_irfft) = {
     .schema = "aten::fft_irfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = irfft_line,
     .samples = HALF_SAMPLES,
     .waive = WAIVE,
 };
 IG_OP(fft_hfft) = {
     .schema = "aten::fft_hfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = hfft_line,
     .samples = HALF_SAMPLES,
     .waive = WAIVE,
 };
 IG_OP(fft_ihfft) = {
     .schema = "aten::fft_ihfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = ihfft_line,
     .samples = REAL_SAMPLES,
     .waive = WAIVE,
@@ -685,6 +691,7 @@ IG_OP(fft_fftn) = {
     .schema =
         "aten::fft_fftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> "
         "Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = fftn_grid,
     .samples = GRID_SAMPLES,
     .waive = WAIVE,
@@ -693,6 +700,7 @@ IG_OP(fft_ifftn) = {
     .schema =
         "aten::fft_ifftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> "
         "Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = ifftn_grid,
     .samples = GRID_SAMPLES,
     .waive = WAIVE,
@@ -701,6 +709,7 @@ IG_OP(fft_rfftn) = {
     .schema =
         "aten::fft_rfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> "
         "Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = rfftn_grid,
     .samples = REAL_GRID,
     .waive = WAIVE,
@@ -709,6 +718,7 @@ IG_OP(fft_irfftn) = {
     .schema =
         "aten::fft_irfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> "
         "Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = irfftn_grid,
     .samples = HALF_GRID,
     .waive = WAIVE,
@@ -733,6 +743,7 @@ IG_OP(fft_fft2) = {
     .schema =
         "aten::fft_fft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> "
         "Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = fftn_grid,
     .samples = PLANE_SAMPLES,
     .waive = WAIVE,
@@ -741,6 +752,7 @@ IG_OP(fft_ifft2) = {
     .schema =
         "aten::fft_ifft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> "
         "Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = ifftn_grid,
     .samples = PLANE_SAMPLES,
     .waive = WAIVE,
@@ -749,6 +761,7 @@ IG_OP(fft_rfft2) = {
     .schema =
         "aten::fft_rfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> "
         "Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = rfftn_grid,
     .samples = REAL_PLANE,
     .waive = WAIVE,
@@ -757,6 +770,7 @@ IG_OP(fft_irfft2) = {
     .schema =
         "aten::fft_irfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> "
         "Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = irfftn_grid,
     .samples = HALF_PLANE,
     .waive = WAIVE,

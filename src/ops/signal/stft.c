@@ -237,6 +237,7 @@ IG_OP(stft) = {
         "aten::stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? "
         "window=None, bool normalized=False, bool? onesided=None, bool? return_complex=None) -> "
         "Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = stft,
     .samples =
         "f32[12], 4, return_complex=True | f32[2,12], 6, 2, 4, f32[4], True, None, False | "
@@ -248,6 +249,7 @@ IG_OP(stft_center) = {
         "aten::stft.center(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, "
         "Tensor? window=None, bool center=True, str pad_mode=\"reflect\", bool normalized=False, "
         "bool? onesided=None, bool? return_complex=None) -> Tensor",
+    .autocast = IG_AUTOCAST_F32,
     .decompose = stft_center,
     .samples =
         "f32[12], 4, return_complex=True | f32[2,12], 6, 2, 4, f32[4], True, 'constant', "

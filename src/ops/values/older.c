@@ -38,21 +38,25 @@ static void assert_fake(ig_ctx *c, const ig_op *op, const ig_value *args, ig_val
 
 IG_OP(_assert_async) = {
     .schema = "aten::_assert_async(Tensor self) -> ()",
+    .check = IG_CHECK_TENSOR,
     .kernel = assert_kernel,
     .fake = assert_fake,
     .samples = "bool[]:ones | f32[1]:ones",
+    .not_differentiable = true,  // no result
     .waive =
-        "vjp: no result; decompose: it is basic; sizes: one element; special: NaN is not zero; "
-        "values: none; refusal: by the number of elements",
+        "decompose: it is basic; sizes: one element; special: NaN is not zero; values: none; "
+        "refusal: by the number of elements",
 };
 IG_OP(_assert_async_msg) = {
     .schema = "aten::_assert_async.msg(Tensor self, str assert_msg) -> ()",
+    .check = IG_CHECK_TENSOR,
     .kernel = assert_msg_kernel,
     .fake = assert_fake,
     .samples = "bool[]:ones, 'must hold' | f32[1]:ones, 'must hold'",
+    .not_differentiable = true,  // no result
     .waive =
-        "vjp: no result; decompose: it is basic; sizes: one element; special: NaN is not zero; "
-        "values: none; refusal: by the number of elements",
+        "decompose: it is basic; sizes: one element; special: NaN is not zero; values: none; "
+        "refusal: by the number of elements",
 };
 
 static bool same_dims(ig_ctx *c, const ig_value *want, const ig_int *have, int n) {
@@ -82,12 +86,14 @@ IG_OP(_assert_tensor_metadata) = {
     .schema =
         "aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, "
         "ScalarType? dtype=None) -> ()",
+    .check = IG_CHECK_METADATA,
     .kernel = metadata_kernel,
     .fake = metadata_kernel,
     .samples = "f32[2,3] | f32[2,3], dtype=f32",
+    .not_differentiable = true,  // no result
     .waive =
-        "vjp: no result; decompose: it is basic; strided: it tells about memory; values: none; "
-        "refusal: by what is asserted; sizes: it asks for them",
+        "decompose: it is basic; strided: it tells about memory; values: none; refusal: by what is "
+        "asserted; sizes: it asks for them",
 };
 
 // ---- attention

@@ -4,7 +4,7 @@
 #include "op/formula.h"
 #include "op/shape.h"
 
-#define WAIVE "vjp: no tensor result; decompose: it asks metadata"
+#define WAIVE "decompose: it asks metadata"
 
 #define QUESTION(name, answer)                                                                  \
   static void name##_answer(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) { \
@@ -30,6 +30,7 @@ IG_OP(is_complex) = {
     .kernel = is_complex_answer,
     .fake = is_complex_answer,
     .samples = "f32[2] | c64[2]",
+    .not_differentiable = true,
     .waive = WAIVE,
 };
 IG_OP(is_floating_point) = {
@@ -37,6 +38,7 @@ IG_OP(is_floating_point) = {
     .kernel = is_floating_point_answer,
     .fake = is_floating_point_answer,
     .samples = "f32[2] | i64[2]",
+    .not_differentiable = true,
     .waive = WAIVE,
 };
 IG_OP(is_signed) = {
@@ -44,6 +46,7 @@ IG_OP(is_signed) = {
     .kernel = is_signed_answer,
     .fake = is_signed_answer,
     .samples = "f32[2] | u8[2] | bool[2]",
+    .not_differentiable = true,
     .waive = WAIVE,
 };
 IG_OP(is_conj) = {
@@ -51,6 +54,7 @@ IG_OP(is_conj) = {
     .kernel = never_answer,
     .fake = never_answer,
     .samples = "f32[2] | c64[2]",
+    .not_differentiable = true,
     .waive = WAIVE,
 };
 IG_OP(is_neg) = {
@@ -58,6 +62,7 @@ IG_OP(is_neg) = {
     .kernel = never_answer,
     .fake = never_answer,
     .samples = "f32[2] | c64[2]",
+    .not_differentiable = true,
     .waive = WAIVE,
 };
 IG_OP(is_inference) = {
@@ -65,6 +70,7 @@ IG_OP(is_inference) = {
     .kernel = never_answer,
     .fake = never_answer,
     .samples = "f32[2]",
+    .not_differentiable = true,
     .waive = WAIVE,
 };
 IG_OP(can_cast) = {
@@ -72,6 +78,7 @@ IG_OP(can_cast) = {
     .kernel = can_cast_answer,
     .fake = can_cast_answer,
     .samples = "f32, i64 | i64, f32",
+    .not_differentiable = true,
     .waive = WAIVE,
 };
 IG_OP(promote_types) = {
@@ -79,6 +86,7 @@ IG_OP(promote_types) = {
     .kernel = promote_types_answer,
     .fake = promote_types_answer,
     .samples = "i64, f16 | u8, i8",
+    .not_differentiable = true,
     .waive = "values: PyTorch tells the number of the dtype; " WAIVE,
 };
 IG_OP(result_type_tensor) = {
@@ -86,6 +94,7 @@ IG_OP(result_type_tensor) = {
     .kernel = result_type_answer,
     .fake = result_type_answer,
     .samples = "f32[2], i64[2] | f32[2], f64[]",
+    .not_differentiable = true,
     .waive = "values: PyTorch tells the number of the dtype; " WAIVE,
 };
 IG_OP(result_type_scalar) = {
@@ -93,6 +102,7 @@ IG_OP(result_type_scalar) = {
     .kernel = result_type_answer,
     .fake = result_type_answer,
     .samples = "i64[2], 1.5 | f32[2], 2",
+    .not_differentiable = true,
     .waive = "values: PyTorch tells the number of the dtype; " WAIVE,
 };
 IG_OP(result_type_scalar_tensor) = {
@@ -100,6 +110,7 @@ IG_OP(result_type_scalar_tensor) = {
     .kernel = result_type_answer,
     .fake = result_type_answer,
     .samples = "1.5, i64[2] | 2, f32[2]",
+    .not_differentiable = true,
     .waive = "values: PyTorch tells the number of the dtype; " WAIVE,
 };
 IG_OP(result_type_scalar_scalar) = {
@@ -107,5 +118,6 @@ IG_OP(result_type_scalar_scalar) = {
     .kernel = result_type_answer,
     .fake = result_type_answer,
     .samples = "1, 2 | 1, 2.5",
+    .not_differentiable = true,
     .waive = "values: PyTorch tells the number of the dtype; " WAIVE,
 };

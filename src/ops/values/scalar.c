@@ -371,7 +371,8 @@ IG_OP(_local_scalar_dense) = {
     .kernel = local_scalar_kernel,
     .fake = local_scalar_fake,
     .samples = "f32[] | i64[1,1] | bool[] | c64[1]",
-    .waive = "vjp: a plain value has no history; decompose: it is Core ATen",
+    .not_differentiable = true,  // a plain value has no history
+    .waive = "decompose: it is Core ATen",
 };
 
 IG_OP(item) = {
@@ -393,7 +394,8 @@ IG_OP(is_same_size) = {
     .kernel = is_same_size_kernel,
     .fake = is_same_size_kernel,
     .samples = "f32[2,3], f32[2,3] | f32[2,3], f32[3,2] | f32[], f32[1]",
-    .waive = "vjp: no tensor result; decompose: it asks sizes",
+    .not_differentiable = true,  // no tensor result
+    .waive = "decompose: it asks sizes",
 };
 
 IG_OP(equal) = {
@@ -401,7 +403,8 @@ IG_OP(equal) = {
     .kernel = equal_kernel,
     .fake = unknown_answer,
     .samples = "f32[2,3], f32[2,3] | f32[2], f32[3] | i64[0], i64[0] | bool[2], i64[2]",
-    .waive = "vjp: no tensor result; decompose: one answer about all elements is basic",
+    .not_differentiable = true,  // no tensor result
+    .waive = "decompose: one answer about all elements is basic",
 };
 
 IG_OP(isclose) = {
@@ -428,7 +431,8 @@ IG_OP(sym_size_int) = {
     .kernel = sym_size_kernel,
     .fake = sym_size_kernel,
     .samples = "f32[2,3], 0 | f32[2,3], -1",
-    .waive = "vjp: no tensor result; decompose: it asks sizes",
+    .not_differentiable = true,  // no tensor result
+    .waive = "decompose: it asks sizes",
 };
 
 IG_OP(sym_size) = {
@@ -436,7 +440,8 @@ IG_OP(sym_size) = {
     .kernel = sym_sizes_kernel,
     .fake = sym_sizes_kernel,
     .samples = "f32[2,3] | f32[] | i64[0,4]",
-    .waive = "vjp: no tensor result; decompose: it asks sizes",
+    .not_differentiable = true,  // no tensor result
+    .waive = "decompose: it asks sizes",
 };
 
 IG_OP(sym_stride) = {
@@ -444,7 +449,8 @@ IG_OP(sym_stride) = {
     .kernel = sym_strides_kernel,
     .fake = sym_strides_kernel,
     .samples = "f32[2,3] | f32[] | f32[4,2].T",
-    .waive = "vjp: no tensor result; decompose: it asks strides; strided: it tells about memory",
+    .not_differentiable = true,  // no tensor result
+    .waive = "decompose: it asks strides; strided: it tells about memory",
 };
 
 IG_OP(sym_stride_int) = {
@@ -452,7 +458,8 @@ IG_OP(sym_stride_int) = {
     .kernel = sym_stride_kernel,
     .fake = sym_stride_kernel,
     .samples = "f32[2,3], 0 | f32[4,2].T, -1",
-    .waive = "vjp: no tensor result; decompose: it asks strides; strided: it tells about memory",
+    .not_differentiable = true,  // no tensor result
+    .waive = "decompose: it asks strides; strided: it tells about memory",
 };
 
 IG_OP(size_int) = {
@@ -460,7 +467,8 @@ IG_OP(size_int) = {
     .kernel = sym_size_kernel,
     .fake = sym_size_kernel,
     .samples = "f32[2,3], 1 | f32[2,3], -2",
-    .waive = "vjp: no tensor result; decompose: it asks sizes",
+    .not_differentiable = true,  // no tensor result
+    .waive = "decompose: it asks sizes",
 };
 
 IG_OP(stride_int) = {
@@ -468,7 +476,8 @@ IG_OP(stride_int) = {
     .kernel = sym_stride_kernel,
     .fake = sym_stride_kernel,
     .samples = "f32[2,3], 0 | f32[2,3].T, -1",
-    .waive = "strided: it asks strides; vjp: no tensor result; decompose: it asks sizes",
+    .not_differentiable = true,  // no tensor result
+    .waive = "strided: it asks strides; decompose: it asks sizes",
 };
 
 IG_OP(sym_numel) = {
@@ -476,7 +485,8 @@ IG_OP(sym_numel) = {
     .kernel = sym_numel_kernel,
     .fake = sym_numel_kernel,
     .samples = "f32[2,3] | f32[]",
-    .waive = "vjp: no tensor result; decompose: it asks sizes",
+    .not_differentiable = true,  // no tensor result
+    .waive = "decompose: it asks sizes",
 };
 
 IG_OP(sym_storage_offset) = {
@@ -484,30 +494,37 @@ IG_OP(sym_storage_offset) = {
     .kernel = sym_offset_kernel,
     .fake = sym_offset_kernel,
     .samples = "f32[2,3]",
-    .waive = "vjp: no tensor result; decompose: it asks the offset; strided: it tells about memory",
+    .not_differentiable = true,  // no tensor result
+    .waive = "decompose: it asks the offset; strided: it tells about memory",
 };
 
 IG_OP(_assert_scalar) = {
     .schema = "aten::_assert_scalar(Scalar self, str assert_msg) -> ()",
+    .check = IG_CHECK_SCALAR,
     .kernel = assert_scalar_kernel,
     .fake = assert_scalar_fake,
     .samples = "1, 'must hold' | True, 'must hold'",
-    .waive = "vjp: no result; decompose: it is basic",
+    .not_differentiable = true,  // no result
+    .waive = "decompose: it is basic",
 };
 
 IG_OP(sym_constrain_range) = {
     .schema = "aten::sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()",
+    .check = IG_CHECK_RANGE,
     .kernel = constrain_kernel,
     .fake = constrain_kernel,
     .samples = "5 | 5, min=0, max=9",
-    .waive = "vjp: no result; decompose: it is basic",
+    .not_differentiable = true,  // no result
+    .waive = "decompose: it is basic",
 };
 
 IG_OP(sym_constrain_range_for_size) = {
     .schema =
         "aten::sym_constrain_range_for_size(Scalar size, *, int? min=None, int? max=None) -> ()",
+    .check = IG_CHECK_SIZE_RANGE,
     .kernel = constrain_size_kernel,
     .fake = constrain_size_kernel,
     .samples = "5 | 5, min=0, max=9",
-    .waive = "vjp: no result; decompose: it is basic",
+    .not_differentiable = true,  // no result
+    .waive = "decompose: it is basic",
 };
