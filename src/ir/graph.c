@@ -127,8 +127,12 @@ static void retain_val(ig_node *n, const ig_value *v) {
   if (v->kind == IG_KIND_TENSOR) {
     (void)ig_tensor_retain(v->tensor);
     // Of a list each getitem has its own; a tensor of another graph stays there.
-    const ig_node *at = v->tensor->node;
-    if (n->val.kind == IG_KIND_TENSOR && (!at || at->graph == n->graph)) v->tensor->node = n;
+    ig_node *at = v->tensor->node;
+    if (n->val.kind == IG_KIND_TENSOR && (!at || at->graph == n->graph)) {
+      bool same = at && at->val.kind == IG_KIND_TENSOR && at->val.tensor == v->tensor;
+      n->same = same && at != n ? at : NULL;
+      v->tensor->node = n;
+    }
   } else if (v->kind == IG_KIND_LIST) {
     for (size_t i = 0; i < v->list.n; i++) retain_val(n, &v->list.at[i]);
   }
@@ -141,6 +145,23 @@ bool ig_node_set_val(ig_ctx *c, ig_node *n, const ig_value *val) {
   n->val = copy;
   retain_val(n, &n->val);
   drop_val(NULL, &old);
+  return true;
+}
+
+bool ig_graph_replace_val(ig_ctx *c, const ig_graph *g, const ig_tensor *from, ig_tensor *to) {
+  ig_node *oldest = NULL;
+  for (ig_node *n = from->node, *before = NULL; n && n->graph == g; n = before) {
+    before = n->same;
+    if (n->val.kind != IG_KIND_TENSOR || n->val.tensor != from) break;
+    n->same = oldest;
+    oldest = n;
+  }
+  const ig_value val = ig_of_tensor(to);
+  for (ig_node *n = oldest, *after = NULL; n; n = after) {
+    after = n->same;
+    n->same = NULL;
+    if (!ig_node_set_val(c, n, &val)) return false;
+  }
   return true;
 }
 
@@ -190,6 +211,7 @@ ig_node *ig_graph_insert(ig_ctx *c, ig_graph *g, ig_node *before, const ig_node 
   n->graph = g;
   n->reads = n->first_use = n->last_use = NULL;
   n->inputs = NULL;
+  n->same = NULL;
   n->ninputs = n->users = n->mark = 0;
   n->extra = n->host_meta = NULL;
   if (n->kind == IG_NODE_CALL && n->callee == IG_CALLEE_OP && !n->binds) {

@@ -21,17 +21,45 @@ typedef enum ig_callee {
   IG_CALLEE_HOST,     // a callable of the host language
 } ig_callee;
 
-// A higher-order operator: some of its operands are sub-graphs.
+// What stands at one place of the positional arguments of a higher-order operator.
+typedef enum ig_slot {
+  IG_SLOT_NONE,   // behind the last one
+  IG_SLOT_VALUE,  // a value that steers it
+  IG_SLOT_OP,     // the operator that it calls
+  IG_SLOT_GRAPH,  // a sub-graph
+  IG_SLOT_TEST,   // a sub-graph whose one result tells whether to go on
+  IG_SLOT_LIST,   // a list of operands
+  IG_SLOT_DIM,    // a dimension, and
+  IG_SLOT_FLAG,   // a bool: newer files leave them out while they are 0 and False
+  IG_SLOT_REST,   // from here on each argument is an operand
+} ig_slot;
+enum { IG_MAX_SLOTS = 7 };
+
+// The record of a higher-order operator: some of its arguments are sub-graphs or operators.
 typedef struct ig_hop {
   const char *name;  // "cond"
   const char *base;  // of the names of its nodes: "conditional"
   const char *path;  // as printed: "torch.ops.higher_order.cond"
-  bool effect;       // its nodes are never dead
-  bool numbered;     // placeholders of its sub-graphs are called arg0_1, arg1_1, ...
+  ig_slot slots[IG_MAX_SLOTS];
+  bool effect;    // its nodes are never dead
+  bool numbered;  // placeholders of its sub-graphs are called arg0_1, arg1_1, ...
+  bool tuples;    // lists of operands are tuples
+  bool region;    // calls of one mode: it gives what the sub-graph gives, one tensor as it is
+  int since;      // 6: PyTorch 2.6 is the first that has it; 0: all releases that write files
   // Calls it on evaluated arguments (n->npos positional ones, then n->nkw by name; a sub-graph is
   // IG_KIND_GRAPH, an operator IG_KIND_OP). *out lives in the innermost scope.
   void (*call)(ig_ctx *c, const ig_node *n, const ig_value *args, ig_value *out);
 } ig_hop;
+
+// The place of the first such argument; the number of slots if there is none.
+static inline size_t ig_hop_find_slot(const ig_hop *hop, ig_slot slot) {
+  size_t i = 0;
+  while (i < IG_MAX_SLOTS && hop->slots[i] != IG_SLOT_NONE && hop->slots[i] != slot) i++;
+  return i;
+}
+static inline size_t ig_hop_slot_count(const ig_hop *hop) {
+  return ig_hop_find_slot(hop, IG_SLOT_NONE);
+}
 
 // The host language: counts references to its objects, prints and calls them. Kept in ctx->host and
 // taken over by graphs; must outlive both. release may come from any thread.
@@ -100,6 +128,9 @@ struct ig_node {
 
   const ig_expr *binds;  // the unbacked symbol that this call made, when it gives a number
   ig_value val;  // metadata: fake tensor, number, or a list of those; a placeholder's fixed value
+  // The node before it whose value is the same tensor, as in-place calls make them; the newest one
+  // is tensor->node. NULL: none.
+  ig_node *same;
 
   // PLACEHOLDER: what it stands for in the signature.
   ig_input_kind role;
@@ -207,6 +238,9 @@ bool ig_node_set_args(ig_ctx *c, ig_node *n, const ig_value *args, size_t npos, 
                       const char *const *keys);
 bool ig_node_replace_input(ig_ctx *c, ig_node *n, ig_node *from, ig_node *to);
 bool ig_node_set_val(ig_ctx *c, ig_node *n, const ig_value *val);
+// Nodes of g whose value is `from` have the value `to`. Takes time for each of them, not of the
+// graph.
+bool ig_graph_replace_val(ig_ctx *c, const ig_graph *g, const ig_tensor *from, ig_tensor *to);
 // Makes n an attribute's value; the old one is let go. At most one is not NULL.
 void ig_node_set_attr(ig_node *n, ig_tensor *constant, ig_graph *sub, void *object);
 

@@ -6,6 +6,7 @@
 
 #include "onnx/model.h"
 #include "onnx/writer.h"
+#include "op/hop.h"
 
 enum { NODE_ATTRIBUTE = 5, ATTR_NAME = 1, ATTR_GRAPH = 6, ATTR_TYPE = 20 };
 
@@ -332,12 +333,13 @@ static void put_scan(ig_onnx *x, const ig_node *n) {
 
 // ---- regions written in place
 
-static void put_inline(ig_onnx *x, const ig_node *n, size_t graph, size_t first) {
+static void put_inline(ig_onnx *x, const ig_node *n) {
+  size_t graph = ig_hop_find_slot(n->hop, IG_SLOT_GRAPH);
   const ig_graph *g = graph < n->npos ? graph_of(x, n, &n->args[graph]) : NULL;
   if (!g) return;
   rename_calls(x, g);
   const ig_node *at = g->first;
-  for (size_t i = first; i < n->npos && at; i++) {
+  for (size_t i = graph + 1; i < n->npos && at; i++) {
     if (n->args[i].kind == IG_KIND_LIST) {
       at = bind_operands(x, at, &n->args[i]);
     } else {
@@ -363,20 +365,20 @@ static void put_inline(ig_onnx *x, const ig_node *n, size_t graph, size_t first)
 }
 
 void ig_onnx_put_hop(ig_onnx *x, const ig_node *n) {
-  const char *name = n->hop->name;
-  if (strcmp(name, "cond") == 0 && n->npos == 4) {
-    put_cond(x, n);
-  } else if (strcmp(name, "while_loop") == 0 && n->npos == 4) {
-    put_while(x, n);
-  } else if (strcmp(name, "map_impl") == 0 && n->npos == 3) {
-    put_map(x, n);
-  } else if (strcmp(name, "scan") == 0 && n->npos == 6) {
-    put_scan(x, n);
-  } else if (strcmp(name, "wrap_with_set_grad_enabled") == 0) {
-    put_inline(x, n, 1, 2);
-  } else if (strcmp(name, "strict_mode") == 0) {
-    put_inline(x, n, 0, 1);
-  } else {
-    ig_onnx_refuse(x, n, "this higher-order operator cannot be written as ONNX");
+  static const struct {
+    const ig_hop *hop;
+    void (*put)(ig_onnx *x, const ig_node *n);
+  } rows[] = {
+      {&ig_hop_cond, put_cond}, {&ig_hop_while_loop, put_while}, {&ig_hop_map, put_map},
+      {&ig_hop_scan, put_scan}, {&ig_hop_set_grad, put_inline},  {&ig_hop_strict_mode, put_inline},
+  };
+  size_t slots = ig_hop_slot_count(n->hop);
+  bool rest = ig_hop_find_slot(n->hop, IG_SLOT_REST) < slots;
+  bool fits = rest ? n->npos + 1 >= slots : n->npos == slots;
+  for (size_t i = 0; fits && i < sizeof rows / sizeof *rows; i++) {
+    if (rows[i].hop != n->hop) continue;
+    rows[i].put(x, n);
+    return;
   }
+  ig_onnx_refuse(x, n, "this higher-order operator cannot be written as ONNX");
 }

@@ -337,13 +337,10 @@ void ig_infer(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) 
 static void keep_recorded(ig_ctx *c, const ig_op *op, const ig_value *args) {
   if (!ig_op_reshapes(op)) return;
   ig_tensor *self = args[0].tensor;
-  ig_value was = ig_of_tensor(ig_tensor_twin(c, self));
-  if (!was.tensor) return;
-  was.tensor->requires_grad = self->requires_grad;
-  for (ig_node *n = c->capture->first; n; n = n->next) {
-    bool same = n->val.kind == IG_KIND_TENSOR && n->val.tensor == self;
-    if (same && !ig_node_set_val(c, n, &was)) return;
-  }
+  ig_tensor *was = ig_tensor_twin(c, self);
+  if (!was) return;
+  was->requires_grad = self->requires_grad;
+  (void)ig_graph_replace_val(c, c->capture, self, was);
 }
 
 static void record(ig_ctx *c, const ig_op *op, const ig_value *given, ig_value *outs) {

@@ -6,7 +6,7 @@
 
 #include "op/record.h"
 
-static const char target[] = "torch._C._set_grad_enabled";
+const char ig_grad_mode_target[] = "torch._C._set_grad_enabled";
 static const char base[] = "_set_grad_enabled";
 
 void ig_record_grad_mode(ig_ctx *c, bool enabled, void *host_fn) {
@@ -14,7 +14,7 @@ void ig_record_grad_mode(ig_ctx *c, bool enabled, void *host_fn) {
   ig_value arg = ig_of_bool(enabled);
   ig_node proto = {.kind = IG_NODE_CALL,
                    .callee = IG_CALLEE_HOST,
-                   .target = target,
+                   .target = ig_grad_mode_target,
                    .host_fn = host_fn,
                    .effect = true,
                    .args = &arg,
@@ -25,7 +25,7 @@ void ig_record_grad_mode(ig_ctx *c, bool enabled, void *host_fn) {
 
 bool ig_node_is_grad_mode(const ig_node *n, bool *enabled) {
   bool yes = n->kind == IG_NODE_CALL && n->callee == IG_CALLEE_HOST && n->npos == 1 &&
-             n->args[0].kind == IG_KIND_BOOL && strcmp(n->target, target) == 0;
+             n->args[0].kind == IG_KIND_BOOL && strcmp(n->target, ig_grad_mode_target) == 0;
   if (yes && enabled) *enabled = n->args[0].b;
   return yes;
 }

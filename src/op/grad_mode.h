@@ -7,6 +7,7 @@
 #include "ir/graph.h"
 
 // host_fn: what the host knows the call by, NULL: nothing.
+extern const char ig_grad_mode_target[];  // the function of the host that switches
 void ig_record_grad_mode(ig_ctx *c, bool enabled, void *host_fn);
 bool ig_node_is_grad_mode(const ig_node *n, bool *enabled);  // enabled may be NULL
 // Drops switches that have no effect: those right before another one, and those to the mode that

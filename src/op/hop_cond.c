@@ -210,4 +210,9 @@ static void call(ig_ctx *c, const ig_node *n, const ig_value *args, ig_value *ou
 }
 
 const ig_hop ig_hop_cond = {
-    .name = "cond", .base = "conditional", .path = "torch.ops.higher_order.cond", .call = call};
+    .name = "cond",
+    .base = "conditional",
+    .path = "torch.ops.higher_order.cond",
+    .slots = {IG_SLOT_VALUE, IG_SLOT_GRAPH, IG_SLOT_GRAPH, IG_SLOT_LIST},
+    .call = call,
+};

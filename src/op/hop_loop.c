@@ -179,10 +179,14 @@ static void map_call(ig_ctx *c, const ig_node *n, const ig_value *args, ig_value
   if (outs) *out = ig_of_list(outs, nouts);
 }
 
-const ig_hop ig_hop_map = {.name = "map_impl",
-                           .base = "map_impl",
-                           .path = "torch.ops.higher_order.map_impl",
-                           .call = map_call};
+const ig_hop ig_hop_map = {
+    .name = "map_impl",
+    .base = "map_impl",
+    .path = "torch.ops.higher_order.map_impl",
+    .slots = {IG_SLOT_GRAPH, IG_SLOT_LIST, IG_SLOT_LIST},
+
+    .call = map_call,
+};
 
 // ---- while_loop ----
 
@@ -377,11 +381,15 @@ static void loop_call(ig_ctx *c, const ig_node *n, const ig_value *args, ig_valu
   if (outs) *out = ig_of_list(outs, nouts);
 }
 
-const ig_hop ig_hop_while_loop = {.name = "while_loop",
-                                  .base = "while_loop",
-                                  .path = "torch.ops.higher_order.while_loop",
-                                  .numbered = true,
-                                  .call = loop_call};
+const ig_hop ig_hop_while_loop = {
+    .name = "while_loop",
+    .base = "while_loop",
+    .path = "torch.ops.higher_order.while_loop",
+    .slots = {IG_SLOT_TEST, IG_SLOT_GRAPH, IG_SLOT_LIST, IG_SLOT_LIST},
+    .tuples = true,
+    .numbered = true,
+    .call = loop_call,
+};
 
 // ---- scan ----
 
@@ -487,4 +495,10 @@ static void scan_call(ig_ctx *c, const ig_node *n, const ig_value *args, ig_valu
 }
 
 const ig_hop ig_hop_scan = {
-    .name = "scan", .base = "scan", .path = "torch.ops.higher_order.scan", .call = scan_call};
+    .name = "scan",
+    .base = "scan",
+    .path = "torch.ops.higher_order.scan",
+    .slots = {IG_SLOT_GRAPH, IG_SLOT_LIST, IG_SLOT_LIST, IG_SLOT_DIM, IG_SLOT_FLAG, IG_SLOT_LIST},
+    .since = 6,
+    .call = scan_call,
+};

@@ -59,11 +59,16 @@ static void autocast_call(ig_ctx *c, const ig_node *n, const ig_value *args, ig_
   if (outs) *out = body.graph->last->bare && nouts == 1 ? outs[0] : ig_of_list(outs, nouts);
 }
 
-const ig_hop ig_hop_autocast = {.name = "wrap_with_autocast",
-                                .base = "wrap_with_autocast",
-                                .path = "torch.ops.higher_order.wrap_with_autocast",
-                                .numbered = true,
-                                .call = autocast_call};
+const ig_hop ig_hop_autocast = {
+    .name = "wrap_with_autocast",
+    .base = "wrap_with_autocast",
+    .path = "torch.ops.higher_order.wrap_with_autocast",
+    .slots = {IG_SLOT_VALUE, IG_SLOT_VALUE, IG_SLOT_VALUE, IG_SLOT_VALUE, IG_SLOT_GRAPH,
+              IG_SLOT_REST},
+    .region = true,
+    .numbered = true,
+    .call = autocast_call,
+};
 
 // ---- with_effects: token, operator, arguments -> token, results ----
 
@@ -90,11 +95,15 @@ static void effects_call(ig_ctx *c, const ig_node *n, const ig_value *args, ig_v
   *out = ig_of_list(items, nrets + 1);
 }
 
-const ig_hop ig_hop_with_effects = {.name = "with_effects",
-                                    .base = "with_effects",
-                                    .path = "torch.ops.higher_order.with_effects",
-                                    .effect = true,
-                                    .call = effects_call};
+const ig_hop ig_hop_with_effects = {
+    .name = "with_effects",
+    .base = "with_effects",
+    .path = "torch.ops.higher_order.with_effects",
+    .slots = {IG_SLOT_VALUE, IG_SLOT_OP, IG_SLOT_REST},
+
+    .effect = true,
+    .call = effects_call,
+};
 
 // ---- auto_functionalized_v2 ----
 // What the operator writes to is told as views of bases: for argument x _x_base_index is the
@@ -209,4 +218,7 @@ const ig_hop ig_hop_auto_functionalized_v2 = {
     .name = "auto_functionalized_v2",
     .base = "auto_functionalized_v2",
     .path = "torch.ops.higher_order.auto_functionalized_v2",
-    .call = functional_call};
+    .slots = {IG_SLOT_OP},
+    .since = 6,
+    .call = functional_call,
+};

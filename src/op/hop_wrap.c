@@ -69,11 +69,15 @@ static void strict_call(ig_ctx *c, const ig_node *n, const ig_value *args, ig_va
   if (outs) *out = ig_of_list(outs, nouts);
 }
 
-const ig_hop ig_hop_strict_mode = {.name = "strict_mode",
-                                   .base = "strict_mode",
-                                   .path = "torch.ops.higher_order.strict_mode",
-                                   .numbered = true,
-                                   .call = strict_call};
+const ig_hop ig_hop_strict_mode = {
+    .name = "strict_mode",
+    .base = "strict_mode",
+    .path = "torch.ops.higher_order.strict_mode",
+    .slots = {IG_SLOT_GRAPH, IG_SLOT_LIST},
+    .tuples = true,
+    .numbered = true,
+    .call = strict_call,
+};
 
 // ---- wrap_with_set_grad_enabled ----
 
@@ -108,10 +112,14 @@ static void grad_call(ig_ctx *c, const ig_node *n, const ig_value *args, ig_valu
   *out = last->bare && nouts == 1 ? outs[0] : ig_of_list(outs, nouts);
 }
 
-const ig_hop ig_hop_set_grad = {.name = "wrap_with_set_grad_enabled",
-                                .base = "wrap_with_set_grad_enabled",
-                                .path = "torch._higher_order_ops.wrap.wrap_with_set_grad_enabled",
-                                .call = grad_call};
+const ig_hop ig_hop_set_grad = {
+    .name = "wrap_with_set_grad_enabled",
+    .base = "wrap_with_set_grad_enabled",
+    .path = "torch._higher_order_ops.wrap.wrap_with_set_grad_enabled",
+    .slots = {IG_SLOT_VALUE, IG_SLOT_GRAPH, IG_SLOT_REST},
+    .region = true,
+    .call = grad_call,
+};
 
 // ---- auto_functionalized ----
 
@@ -207,4 +215,7 @@ const ig_hop ig_hop_auto_functionalized = {
     .name = "auto_functionalized",
     .base = "auto_functionalized",
     .path = "torch._higher_order_ops.auto_functionalize.auto_functionalized",
-    .call = functional_call};
+    .slots = {IG_SLOT_OP},
+
+    .call = functional_call,
+};

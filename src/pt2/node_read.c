@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ingot/aten.h"
 #include "ingot/hop.h"
 #include "op/call.h"
+#include "op/grad_mode.h"
 #include "op/op.h"
 #include "op/record.h"
 #include "pt2/reader.h"
@@ -52,16 +54,17 @@ static ig_status find_callee(ig_pt2_reader *r, const ig_json *node, ig_node *pro
     proto->hop = find_hop(target);
     proto->target = proto->hop ? proto->hop->path : NULL;
     proto->effect = proto->hop && proto->hop->effect;
-  } else if (op && strcmp(op, "aten.sym_size.int") == 0) {
-    proto->callee = IG_CALLEE_SIZE;
-    proto->target = "aten.sym_size.int";
   } else if (op) {
     proto->op = ig_op_find(r->c, op);
     proto->target = proto->op ? proto->op->target : NULL;
     proto->effect = proto->op && ig_op_has_effect(proto->op);
-  } else if (strcmp(target, "torch._C._set_grad_enabled") == 0) {
+    if (proto->op && proto->op->number == IG_ID_SYM_SIZE_INT) {
+      proto->callee = IG_CALLEE_SIZE;
+      proto->op = NULL;
+    }
+  } else if (strcmp(target, ig_grad_mode_target) == 0) {
     proto->callee = IG_CALLEE_HOST;  // which the interpreter knows
-    proto->target = "torch._C._set_grad_enabled";
+    proto->target = ig_grad_mode_target;
     proto->effect = true;
   } else if (find_sym(target, &proto->target, &proto->arith)) {
     proto->callee = IG_CALLEE_SYM;
@@ -162,12 +165,8 @@ static bool is_keyword(const ig_json *input) {
 // Arguments that an operator got after the schema that it has here, and that tell nothing: tensors
 // are strided, and where this process has them.
 static bool is_idle(const ig_op *op, const char *name) {
-  static const char *const idle[][2] = {{"aten._assert_tensor_metadata.default", "device"},
-                                        {"aten._assert_tensor_metadata.default", "layout"}};
-  for (size_t i = 0; i < sizeof idle / sizeof *idle; i++) {
-    if (strcmp(idle[i][0], op->target) == 0 && strcmp(idle[i][1], name) == 0) return true;
-  }
-  return false;
+  if (op->def->check != IG_CHECK_METADATA) return false;
+  return strcmp(name, "device") == 0 || strcmp(name, "layout") == 0;
 }
 
 static ig_status fill_slots(ig_pt2_reader *r, const ig_op *op, const ig_json *inputs, slots *s) {
@@ -270,9 +269,7 @@ static ig_status check_numbers(ig_pt2_reader *r, const ig_node *proto, const ig_
 
 // Lists of operands print as tuples where capture makes them so.
 static void set_sequences(const ig_node *proto, arguments *a) {
-  bool tuples = proto->hop && (strcmp(proto->hop->name, "while_loop") == 0 ||
-                               strcmp(proto->hop->name, "strict_mode") == 0);
-  for (size_t i = 0; tuples && i < a->npos; i++) {
+  for (size_t i = 0; proto->hop->tuples && i < a->npos; i++) {
     if (a->values[i].kind == IG_KIND_LIST) a->values[i].seq = IG_SEQ_TUPLE;
   }
 }
@@ -296,17 +293,24 @@ static ig_status name_readers(ig_pt2_reader *r, const ig_json *node, const argum
   return IG_OK;
 }
 
-// Newer files leave out the dimension and the direction of a scan: 0, and forwards.
-static ig_status complete_scan(ig_pt2_reader *r, const ig_node *proto, arguments *a) {
-  bool scan = proto->hop && strcmp(proto->hop->name, "scan") == 0;
-  if (!scan || a->nkw || a->npos < 3 || a->npos > 4) return IG_OK;
+// Newer files leave out dimensions and flags that have their defaults (a scan goes forwards over
+// dimension 0), and the last list if it is empty.
+static ig_status complete(ig_pt2_reader *r, const ig_hop *hop, arguments *a) {
+  size_t n = ig_hop_slot_count(hop);
+  size_t unsaid = 0;
+  for (size_t i = 0; i < n; i++) {
+    unsaid += hop->slots[i] == IG_SLOT_DIM || hop->slots[i] == IG_SLOT_FLAG;
+  }
+  if (!unsaid || a->nkw || a->npos + unsaid > n || a->npos + unsaid + 1 < n) return IG_OK;
   arguments all = {0};
-  IG_RETURN_IF_ERR(make_room(r, 6, &all));
-  for (size_t i = 0; i < 3; i++) all.values[i] = a->values[i];
-  all.values[3] = ig_of_i64(0);
-  all.values[4] = ig_of_bool(false);
-  all.values[5] = a->npos == 4 ? a->values[3] : ig_of_list(NULL, 0);
-  all.npos = 6;
+  IG_RETURN_IF_ERR(make_room(r, n, &all));
+  for (size_t i = 0, k = 0; i < n; i++) {
+    all.values[i] = hop->slots[i] == IG_SLOT_DIM    ? ig_of_i64(0)
+                    : hop->slots[i] == IG_SLOT_FLAG ? ig_of_bool(false)
+                    : k < a->npos                   ? a->values[k++]
+                                                    : ig_of_list(NULL, 0);
+  }
+  all.npos = n;
   *a = all;
   return IG_OK;
 }
@@ -315,7 +319,7 @@ static ig_status read_other_arguments(ig_pt2_reader *r, const ig_node *proto, co
                                       arguments *a) {
   IG_RETURN_IF_ERR(read_plain_arguments(r, proto, node, a));
   if (proto->callee != IG_CALLEE_HOP) return check_numbers(r, proto, node, a);
-  IG_RETURN_IF_ERR(complete_scan(r, proto, a));
+  IG_RETURN_IF_ERR(complete(r, proto->hop, a));
   set_sequences(proto, a);
   return name_readers(r, node, a);
 }
@@ -496,12 +500,10 @@ static ig_status spread(ig_pt2_reader *r, const ig_op *op, result *all) {
 // A higher-order operator gives a tuple unless the file says that it is one tensor. Files from
 // before that was told have one tensor where the operator gave just that.
 static bool gives_bare(const ig_node *proto) {
-  bool autocast = strcmp(proto->hop->name, "wrap_with_autocast") == 0;
-  size_t at = autocast ? 4 : 1;
+  size_t at = ig_hop_find_slot(proto->hop, IG_SLOT_GRAPH);
   const ig_node *sub =
       proto->npos > at && proto->args[at].kind == IG_KIND_NODE ? proto->args[at].node : NULL;
-  bool region = autocast || strcmp(proto->hop->name, "wrap_with_set_grad_enabled") == 0;
-  return region && sub && sub->sub && sub->sub->last->bare;
+  return proto->hop->region && sub && sub->sub && sub->sub->last->bare;
 }
 
 static bool is_bare(const ig_json *node, const ig_node *proto, const result *all) {
@@ -537,14 +539,12 @@ static ig_status take_results(ig_pt2_reader *r, const ig_json *node, ig_node *pr
 // ---- what the program says about its symbols
 
 static void learn(ig_pt2_reader *r, const ig_node *proto) {
-  const char *target = proto->op ? proto->op->target : "";
+  ig_check check = proto->op ? proto->op->def->check : IG_CHECK_NONE;
   const ig_value *v =
       proto->npos && proto->args[0].kind == IG_KIND_NODE ? &proto->args[0].node->val : NULL;
   if (!v) return;
-  if (v->kind == IG_KIND_BOOL && v->b_expr && strcmp(target, "aten._assert_scalar.default") == 0) {
-    ig_sym_believe(r->c, v);
-  }
-  bool size = strcmp(target, "aten.sym_constrain_range_for_size.default") == 0;
+  if (v->kind == IG_KIND_BOOL && v->b_expr && check == IG_CHECK_SCALAR) ig_sym_believe(r->c, v);
+  bool size = check == IG_CHECK_SIZE_RANGE;
   if (size && v->kind == IG_KIND_INT && v->i.expr && v->i.expr->kind == IG_EXPR_SYMBOL &&
       !v->i.expr->backed) {
     ig_symbol *s = ig_env_symbol(r->c, v->i.expr);

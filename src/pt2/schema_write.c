@@ -119,13 +119,20 @@ static const ig_arg *find_arg(const ig_schema *s, const char *name) {
   return NULL;
 }
 
-// Today a scan goes forwards over dimension 0, and does not say so.
+static bool has_default(const ig_node *n, size_t i) {
+  const ig_value *v = &n->args[i];
+  if (n->hop->slots[i] == IG_SLOT_DIM) return v->kind == IG_KIND_INT && v->i.value == 0;
+  return n->hop->slots[i] != IG_SLOT_FLAG || (v->kind == IG_KIND_BOOL && !v->b);
+}
+
+// Today a scan goes forwards over dimension 0, and does not say so: dimensions and flags are left
+// out when all of them have their defaults.
 static bool is_said(const writer *w, const ig_node *n, size_t i) {
-  bool scan = n->callee == IG_CALLEE_HOP && strcmp(n->hop->name, "scan") == 0 && n->npos == 6;
-  if (!scan || w->layout != IG_PT2_NEWEST) return true;
-  bool plain = n->args[3].kind == IG_KIND_INT && n->args[3].i.value == 0 &&
-               n->args[4].kind == IG_KIND_BOOL && !n->args[4].b;
-  return !plain || (i != 3 && i != 4);
+  bool slots = n->callee == IG_CALLEE_HOP && n->npos == ig_hop_slot_count(n->hop);
+  if (!slots || w->layout != IG_PT2_NEWEST) return true;
+  bool plain = true;
+  for (size_t k = 0; k < n->npos; k++) plain = plain && has_default(n, k);
+  return !plain || (n->hop->slots[i] != IG_SLOT_DIM && n->hop->slots[i] != IG_SLOT_FLAG);
 }
 
 static void put_inputs(writer *w, const ig_node *n) {
@@ -290,12 +297,6 @@ static void print_target(const ig_node *n, char *text, size_t cap) {
                  higher ? n->hop->name : n->target);
 }
 
-// Higher-order operators that PyTorch 2.5 does not have.
-static bool is_newer(const ig_node *n) {
-  return n->callee == IG_CALLEE_HOP &&
-         (strcmp(n->hop->name, "scan") == 0 || strcmp(n->hop->name, "auto_functionalized_v2") == 0);
-}
-
 static void put_node(writer *w, const ig_node *n) {
   char target[512];
   bool known = n->callee != IG_CALLEE_HOST || ig_node_is_grad_mode(n, NULL);
@@ -303,14 +304,14 @@ static void put_node(writer *w, const ig_node *n) {
     (void)ig_fail(w->c, IG_UNSUPPORTED, "'%s' calls %s, which is no operator", n->name, n->target);
     return;
   }
-  if (w->layout == IG_PT2_FOR_2_5 && is_newer(n)) {
+  if (w->layout == IG_PT2_FOR_2_5 && n->callee == IG_CALLEE_HOP && n->hop->since > 5) {
     (void)ig_fail(w->c, IG_UNSUPPORTED, "'%s' calls %s, which PyTorch 2.5 does not have", n->name,
                   n->hop->name);
     return;
   }
   print_target(n, target, sizeof target);
-  bool loop = n->callee == IG_CALLEE_HOP && strcmp(n->hop->name, "while_loop") == 0 && n->npos;
-  if (loop && n->args[0].kind == IG_KIND_NODE) w->condition = n->args[0].node->sub;
+  size_t test = n->callee == IG_CALLEE_HOP ? ig_hop_find_slot(n->hop, IG_SLOT_TEST) : n->npos;
+  if (test < n->npos && n->args[test].kind == IG_KIND_NODE) w->condition = n->args[test].node->sub;
   ig_json_open(w->w, '{');
   put_field(w, "target", target);
   put_inputs(w, n);

@@ -6,6 +6,7 @@
 #include "ingot/dims.h"
 #include "ingot/grad.h"
 #include "ingot/program.h"
+#include "ir/graph.h"
 
 static ig_ctx *c;
 
@@ -466,6 +467,38 @@ static void out_of_memory(void **state) {
   test_every_allocation_fails(session);
 }
 
+// Nodes that show self, from the newest to the oldest.
+static size_t shown(const ig_tensor *self) {
+  size_t n = 0;
+  for (const ig_node *at = self->node; at; at = at->same) n++;
+  return n;
+}
+
+// An in-place view changes self, not what was recorded of it. It looks only at the nodes that show
+// self as it is, however long the graph is.
+static void in_place_views(void **state) {
+  (void)state;
+  enum { STEPS = 100 };
+  assert_int_equal(ig_capture_begin(c), IG_OK);
+  ig_tensor *x = ig_clone(c, input("x", 1, 4));
+  size_t most = 0;
+  for (int i = 0; i < STEPS; i++) {
+    x = ig_relu_(c, ig_neg_(c, x));
+    is_ok();
+    most = shown(x) > most ? shown(x) : most;
+    x = i % 2 ? ig_unsqueeze_(c, x, ig_const(0)) : ig_squeeze_(c, x);
+    assert_int_equal(shown(x), 1);
+  }
+  assert_int_equal(most, 3);  // the view or the clone, neg_ and relu_
+  ig_program *p = end(x);
+  const ig_node *n = ig_graph_first(ig_program_graph(p));
+  for (int i = -2; i < 3 * STEPS; i++, n = ig_node_next(n)) {
+    int step = i < 0 ? 0 : (i + 1) / 3;  // each view is seen by the two calls behind it
+    assert_int_equal(ig_node_val(n)->tensor->ndim, step % 2 ? 1 : 2);
+  }
+  ig_program_free(p);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(state_and_writes, setup, teardown),
@@ -479,6 +512,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(metadata, setup, teardown),
       cmocka_unit_test_setup_teardown(mistakes, setup, teardown),
       cmocka_unit_test_setup_teardown(checked_when_run, setup, teardown),
+      cmocka_unit_test_setup_teardown(in_place_views, setup, teardown),
       cmocka_unit_test(out_of_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
