@@ -186,8 +186,11 @@ bool py_is_varargs(const py_op *op, const py_args *call, const ig_schema *s, siz
   }
   if (call->npos <= i) return false;
   PyObject *first = call->at[i];
-  return PyIndex_Check(first) && !PyBool_Check(first) && !PySequence_Check(first) &&
-         !py_is_tensor(first);
+  if (py_is_tensor(first)) {
+    ig_dtype d = py_tensor_of(first)->dtype;
+    return !ig_dtype_is_float(d) && !ig_dtype_is_complex(d) && d != IG_BOOL;
+  }
+  return PyIndex_Check(first) && !PyBool_Check(first) && !PySequence_Check(first);
 }
 
 static py_take pack(py_room *room, const py_args *call, const ig_arg *a, size_t i, ig_value *v) {
@@ -195,7 +198,7 @@ static py_take pack(py_room *room, const py_args *call, const ig_arg *a, size_t 
   ig_int *at = py_room_ints(room, n);
   if (!at) return PY_FAILED;
   for (size_t k = 0; k < n; k++) {
-    py_take taken = py_to_int(call->at[i + k], &at[k]);
+    py_take taken = py_to_listed_int(room, call->at[i + k], &at[k]);
     if (taken == PY_TAKEN) continue;
     bool overflow = PyErr_Occurred() != NULL;
     PyErr_Clear();
@@ -269,7 +272,7 @@ static py_take bind_one(const py_op *op, py_sig *sig, const py_args *call, py_ro
 static py_take bind(const py_op *op, py_sig *sig, const py_args *call, py_room *room,
                     ig_value *values) {
   cursor at = {.used = call->special};
-  room->used = 0;
+  room->used = room->nreads = 0;
   for (size_t i = 0; i < sig->op->schema.nargs; i++) {
     py_take taken = bind_one(op, sig, call, room, i, &at, values);
     if (taken != PY_TAKEN) return taken;
@@ -351,6 +354,7 @@ static PyObject *run(const py_op *op, ig_ctx *c, const py_args *call) {
   py_room room;
   room.c = c;
   room.name = PyUnicode_AsUTF8(op->name);
+  room.deferring = true;
   size_t first = call->out ? op->plain : 0;
   size_t end = call->out || op->kind >= PY_OVERLOAD ? op->n : op->plain;
   for (size_t i = first; i < end; i++) {
@@ -358,6 +362,7 @@ static PyObject *run(const py_op *op, ig_ctx *c, const py_args *call) {
     py_take taken = bind(op, sig, call, &room, values);
     if (taken == PY_FAILED) return NULL;
     if (taken == PY_OTHER) continue;
+    if (room.nreads && !py_room_read(&room)) return NULL;
     if (sig->factory && op->kind < PY_OVERLOAD) fill_factory(sig, values);
     ig_call(c, sig->op, values, outs);
     if (c->status == IG_OK && call->requires_grad && outs[0].kind == IG_KIND_TENSOR) {

@@ -5,6 +5,7 @@
 // be tried; PY_FAILED is for an object of the right type with a wrong content.
 #include <string.h>
 
+#include "ingot/aten.h"
 #include "py.h"
 #include "tensor/number.h"
 
@@ -75,6 +76,54 @@ static bool tensor_number(PyObject *o, ig_value *v) {
   return true;
 }
 
+static bool is_integral(const ig_tensor *t) {
+  return !ig_dtype_is_float(t->dtype) && !ig_dtype_is_complex(t->dtype) && t->dtype != IG_BOOL;
+}
+
+static bool has_one_element(const ig_tensor *t) {
+  for (int d = 0; d < t->ndim; d++) {
+    if (ig_sizes(t)[d].expr || ig_sizes(t)[d].value != 1) return false;
+  }
+  return true;
+}
+
+// A tensor without bytes in the place of a number: what it holds is asked for later.
+static bool defer(py_room *room, PyObject *o, ig_int *i, ig_value *v) {
+  if (!room->deferring || !py_is_tensor(o) || room->nreads == PY_READS) return false;
+  ig_tensor *t = py_tensor_of(o);
+  if (!ig_is_fake(t) || t->requires_grad) return false;
+  room->reads[room->nreads++] = (py_read){.from = t, .i = i, .v = v};
+  return true;
+}
+
+bool py_room_read(py_room *room) {
+  for (size_t k = 0; k < room->nreads; k++) {
+    const py_read *r = &room->reads[k];
+    ig_value number[IG_MAX_RETURNS] = {ig_none()};
+    ig_item(room->c, r->from, number);
+    if (room->c->status != IG_OK) return py_raise(room->c) != NULL;
+    if (r->i) *r->i = number[0].i;
+    if (r->v) *r->v = number[0];
+  }
+  room->nreads = 0;
+  return true;
+}
+
+// An integer; among several also that of a tensor with one element.
+static py_take to_int(py_room *room, PyObject *o, bool listed, ig_int *out) {
+  if (!py_is_tensor(o)) return py_to_int(o, out);
+  const ig_tensor *t = py_tensor_of(o);
+  bool one = listed ? has_one_element(t) : t->ndim == 0;
+  if (!one || !is_integral(t) || t->requires_grad) return PY_OTHER;
+  if (ig_is_fake(t)) return defer(room, o, out, NULL) ? PY_TAKEN : PY_OTHER;
+  *out = ig_element_load(ig_tensor_data(t), t->dtype).i;
+  return PY_TAKEN;
+}
+
+py_take py_to_listed_int(py_room *room, PyObject *o, ig_int *out) {
+  return to_int(room, o, true, out);
+}
+
 py_take py_to_int(PyObject *o, ig_int *out) {
   if (PyLong_CheckExact(o)) return from_long(o, out);
   if (PyBool_Check(o)) return PY_OTHER;
@@ -139,12 +188,18 @@ py_take py_to_number(PyObject *o, ig_value *v) {
   return PY_TAKEN;
 }
 
-static py_take to_scalar(PyObject *o, ig_value *v) {
+static py_take to_scalar(py_room *room, PyObject *o, ig_value *v) {
+  bool bare = py_is_tensor(o) && py_tensor_of(o)->ndim == 0;
+  if (bare && defer(room, o, NULL, v)) {
+    *v = ig_none();
+    return PY_TAKEN;
+  }
   return tensor_number(o, v) ? PY_TAKEN : py_to_number(o, v);
 }
 
-static py_take to_float(PyObject *o, ig_value *v) {
-  py_take taken = to_scalar(o, v);
+static py_take to_float(py_room *room, PyObject *o, ig_value *v) {
+  if (py_is_tensor(o) && ig_dtype_is_complex(py_tensor_of(o)->dtype)) return PY_OTHER;
+  py_take taken = to_scalar(room, o, v);
   if (taken != PY_TAKEN) return taken;
   if (v->kind == IG_KIND_INT && !v->i.expr) *v = ig_of_f64((double)v->i.value);
   if (v->kind == IG_KIND_BOOL && !v->b_expr) *v = ig_of_f64(v->b);
@@ -176,7 +231,7 @@ py_take py_to_ints(py_room *room, PyObject *o, const char *what, ig_value *v) {
   for (size_t i = 0; i < n; i++) {
     Py_ssize_t k = (Py_ssize_t)i;
     PyObject *item = tuple ? PyTuple_GET_ITEM(o, k) : PyList_GET_ITEM(o, k);
-    py_take taken = py_to_int(item, &at[i]);
+    py_take taken = py_to_listed_int(room, item, &at[i]);
     if (taken == PY_TAKEN) continue;
     if (taken == PY_OTHER && i == 0) return PY_OTHER;
     const char *text = "Overflow when unpacking long long";
@@ -195,7 +250,7 @@ py_take py_to_ints(py_room *room, PyObject *o, const char *what, ig_value *v) {
   return PY_TAKEN;
 }
 
-static py_take one(const ig_arg *a, PyObject *o, ig_value *v);
+static py_take one(py_room *room, const ig_arg *a, PyObject *o, ig_value *v);
 
 static py_take to_int_list(py_room *room, const ig_arg *a, PyObject *o, ig_value *v) {
   if (PyTuple_Check(o) || PyList_Check(o)) {
@@ -205,12 +260,12 @@ static py_take to_int_list(py_room *room, const ig_arg *a, PyObject *o, ig_value
     return py_to_ints(room, o, what, v);
   }
   if (a->fixed == 0) return PY_OTHER;
-  ig_int i;
-  py_take taken = py_to_int(o, &i);
-  if (taken != PY_TAKEN) return taken;
   ig_int *at = py_room_ints(room, (size_t)a->fixed);
   if (!at) return PY_FAILED;
-  for (int k = 0; k < a->fixed; k++) at[k] = i;
+  for (int k = 0; k < a->fixed; k++) {
+    py_take taken = to_int(room, o, false, &at[k]);
+    if (taken != PY_TAKEN) return taken;
+  }
   *v = ig_of_ints(at, (size_t)a->fixed);
   return PY_TAKEN;
 }
@@ -222,7 +277,7 @@ static py_take to_list(py_room *room, const ig_arg *a, PyObject *o, ig_value *v)
     ig_value *at = py_room_values(room, 1);
     if (!at) return PY_FAILED;
     *v = ig_of_list(at, 1);
-    return one(a, o, at);
+    return one(room, a, o, at);
   }
   size_t n = (size_t)(tuple ? PyTuple_GET_SIZE(o) : PyList_GET_SIZE(o));
   ig_value *at = py_room_values(room, n);
@@ -234,7 +289,7 @@ static py_take to_list(py_room *room, const ig_arg *a, PyObject *o, ig_value *v)
       at[i] = ig_none();
       continue;
     }
-    py_take taken = one(a, item, &at[i]);
+    py_take taken = one(room, a, item, &at[i]);
     if (taken != PY_TAKEN) return taken;
   }
   *v = ig_of_list(at, n);
@@ -271,24 +326,24 @@ static py_take to_enum(const ig_arg *a, PyObject *o, ig_value *v) {
 }
 
 // One element, not a list.
-static py_take one(const ig_arg *a, PyObject *o, ig_value *v) {
+static py_take one(py_room *room, const ig_arg *a, PyObject *o, ig_value *v) {
   switch (a->type) {
     case IG_TYPE_TENSOR:
       if (!py_is_tensor(o)) return PY_OTHER;
       *v = ig_of_tensor(py_tensor_of(o));
       return PY_TAKEN;
     case IG_TYPE_SCALAR:
-      return to_scalar(o, v);
+      return to_scalar(room, o, v);
     case IG_TYPE_INT:
     case IG_TYPE_SYMINT:
       v->kind = IG_KIND_INT;
-      return py_to_int(o, &v->i);
+      return to_int(room, o, false, &v->i);
     case IG_TYPE_FLOAT:
-      return to_float(o, v);
+      return to_float(room, o, v);
     case IG_TYPE_BOOL:
       return to_bool(o, v);
     case IG_TYPE_COMPLEX:
-      return to_scalar(o, v);
+      return to_scalar(room, o, v);
     case IG_TYPE_STR:
       return to_str(o, v);
     case IG_TYPE_DEVICE:
@@ -321,7 +376,7 @@ py_take py_convert(py_room *room, const ig_arg *a, PyObject *o, bool numbers, ig
     bool ints = a->type == IG_TYPE_INT || a->type == IG_TYPE_SYMINT;
     return ints ? to_int_list(room, a, o, v) : to_list(room, a, o, v);
   }
-  py_take taken = one(a, o, v);
+  py_take taken = one(room, a, o, v);
   if (taken == PY_OTHER && numbers && a->type == IG_TYPE_TENSOR) return py_to_number(o, v);
   return taken;
 }

@@ -129,14 +129,25 @@ PyObject *py_tensor_compare(PyObject *a, PyObject *b, int how);
 
 // ---- convert.c: Python objects to values ----
 
-enum { PY_ROOM = 24 };
+enum { PY_ROOM = 24, PY_READS = 16 };
 
 // Room for the lists of one call: integers on the stack first, then the innermost scope.
+// A number that stands in a tensor without bytes: reading it records a call, so it waits until the
+// overload is chosen.
+typedef struct py_read {
+  ig_tensor *from;
+  ig_int *i;    // where an integer goes, or
+  ig_value *v;  // any number
+} py_read;
+
 typedef struct py_room {
   ig_ctx *c;
   const char *name;  // of the operator, for messages; NULL: none
   size_t used;
   ig_int ints[PY_ROOM];
+  bool deferring;  // the caller will call py_room_read
+  size_t nreads;
+  py_read reads[PY_READS];
 } py_room;
 
 typedef enum py_take {
@@ -152,7 +163,10 @@ py_take py_convert(py_room *room, const ig_arg *a, PyObject *o, bool numbers, ig
 py_take py_to_number(PyObject *o,
                      ig_value *v);            // int, float, bool, complex, symbolic, numpy scalar
 py_take py_to_int(PyObject *o, ig_int *out);  // integers, not bool; 0-d integer tensors
+py_take py_to_listed_int(py_room *room, PyObject *o, ig_int *out);  // one of several sizes
 // A list or tuple of integers; what: for the message, "zeros(): argument 'size'".
+// Reads the numbers that the arguments of the chosen overload wait for. False: exception set.
+bool py_room_read(py_room *room);
 py_take py_to_ints(py_room *room, PyObject *o, const char *what, ig_value *v);
 const char *py_type_name(PyObject *o);  // as PyTorch's texts name it
 
