@@ -346,6 +346,7 @@ static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwarg
                          "metadata",
                          "node_names",
                          "folding",
+                         "user_outputs",
                          "dry",
                          "translations",
                          "weights",
@@ -362,14 +363,15 @@ static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwarg
   int metadata = 1;
   int names = 1;
   int folding = 1;
+  int user_outputs = 0;
   int dry = 0;
   PyObject *translations = Py_None;
   PyObject *weights = Py_None;
   PyObject *opsets = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|z$isOOpppppppOOO:write_onnx", keys, &path,
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|z$isOOppppppppOOO:write_onnx", keys, &path,
                                    &options.opset, &external, &inputs, &outputs, &functions,
-                                   &as_inputs, &defaults, &metadata, &names, &folding, &dry,
-                                   &translations, &weights, &opsets)) {
+                                   &as_inputs, &defaults, &metadata, &names, &folding,
+                                   &user_outputs, &dry, &translations, &weights, &opsets)) {
     return NULL;
   }
   options.functions = functions;
@@ -378,6 +380,7 @@ static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwarg
   options.no_metadata = !metadata;
   options.no_node_names = !names;
   options.no_folding = !folding;
+  options.user_outputs = user_outputs;
   PyObject *keep[2] = {NULL, NULL};
   PyObject *out = NULL;
   if (PyDict_Check(translations)) {

@@ -91,6 +91,7 @@ typedef struct ig_onnx_options {
   bool no_metadata;             // no source locations, module paths, ranges
   bool no_node_names;
   bool no_folding;           // calls on constants stay calls
+  bool user_outputs;         // new values of buffers and inputs are no outputs of the model
   const ig_weight *weights;  // instead of those of the program, by name
   size_t nweights;
   const ig_opset *opsets;  // versions of domains that are not the standard's; all are imported

@@ -57,6 +57,11 @@ IG_API IG_MUST_USE ig_status ig_program_insert_asserts(ig_ctx *c, ig_program *p,
 // The last n outputs are outputs no longer; what only they read goes. p itself is changed.
 IG_API IG_MUST_USE ig_status ig_program_drop_outputs(ig_ctx *c, ig_program *p, size_t n);
 
+// The program without new values of buffers, parameters and inputs among its outputs: what it
+// returns, and nothing of what it writes. *out may be p itself (retained).
+IG_API IG_MUST_USE ig_status ig_program_drop_writes(ig_ctx *c, const ig_program *p,
+                                                    ig_program **out);
+
 // Sizes of inputs are read once, right behind the inputs, as training programs have it. p itself is
 // changed; false after an error.
 IG_API IG_MUST_USE bool ig_program_read_sizes_first(ig_ctx *c, ig_program *p);

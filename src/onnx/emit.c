@@ -8,6 +8,7 @@
 
 #include "onnx/functions.h"
 #include "onnx/model.h"
+#include "onnx/schema.h"
 #include "tensor/number.h"
 
 // Field numbers of NodeProto, AttributeProto and StringStringEntryProto.
@@ -118,6 +119,15 @@ static void note_domain(ig_onnx *x, const char *domain) {
   }
 }
 
+// A result that nobody reads. Only optional ones may have no name: runtimes do not expect it of
+// others, whatever the checker says.
+static const char *unread_name(ig_onnx *x, const ig_onnx_node *n, size_t i) {
+  const char *domain = n->domain ? n->domain : "";
+  const ig_onnx_schema *s = ig_onnx_schema_find(domain, n->op_type, x->opset);
+  const ig_onnx_param *p = s ? ig_onnx_schema_output(s, i) : NULL;
+  return p && p->option == IG_ONNX_OPTIONAL ? "" : ig_onnx_fresh(x, n->op_type);
+}
+
 size_t ig_onnx_begin(ig_onnx *x, const ig_onnx_node *n) {
   ig_proto_writer *w = &x->w;
   const char *out = n->nouts ? n->outs[0] : n->out;
@@ -127,7 +137,7 @@ size_t ig_onnx_begin(ig_onnx *x, const ig_onnx_node *n) {
   for (size_t i = 0; n->many && i < n->nmany; i++) ig_proto_put_text(w, NODE_INPUT, n->many[i]);
   ig_proto_put_text(w, NODE_OUTPUT, out);
   for (size_t i = 1; i < n->nouts; i++) {
-    ig_proto_put_text(w, NODE_OUTPUT, n->outs[i] ? n->outs[i] : "");
+    ig_proto_put_text(w, NODE_OUTPUT, n->outs[i] ? n->outs[i] : unread_name(x, n, i));
   }
   char name[128];
   (void)snprintf(name, sizeof name, "node_%.110s", out);

@@ -18,14 +18,15 @@ int ig_onnx_ndim(const ig_value *v) {
   return t ? t->ndim : 0;
 }
 
-// A result that was computed already becomes an initializer when it is first read.
+// A result that was computed already becomes an initializer when it is first read. A name that the
+// user gave is the output's, which a node makes.
 static const char *name_of(ig_onnx *x, const ig_node *n) {
   ig_table_slot *s = ig_table_find(&x->names, n);
   const char *name = s ? s->value : n->name;
   ig_table_slot *known = ig_table_find(&x->folded, n);
   if (!known || known->number) return name;
   known->number = 1;
-  if (!s && x->inside) name = ig_onnx_fresh(x, x->outer ? "v" : name);
+  if (s || x->inside) name = ig_onnx_fresh(x, x->outer ? "v" : n->name);
   (void)ig_onnx_set_name(x, n, name);
   return ig_onnx_add_tensor(x, name, known->value);
 }

@@ -220,9 +220,19 @@ static ig_status put(ig_onnx *x, const target *to, const char *data_path) {
   return room ? ig_proto_write(x->c, &x->w, s) : ig_fail(x->c, IG_NOMEM, "out of memory");
 }
 
+// The program as it is written; the caller frees it.
+static ig_status prepare(ig_onnx *x, const ig_program *p, ig_program **out) {
+  IG_RETURN_IF_ERR(lower(x, p, out));
+  if (!x->options->user_outputs) return IG_OK;
+  ig_program *lowered = *out;
+  ig_status st = ig_program_drop_writes(x->c, lowered, out);
+  ig_program_free(lowered);
+  return st;
+}
+
 static ig_status write_program(ig_onnx *x, const ig_program *p, const target *to) {
   ig_program *lowered = NULL;
-  IG_RETURN_IF_ERR(lower(x, p, &lowered));
+  IG_RETURN_IF_ERR(prepare(x, p, &lowered));
   x->p = lowered;
   x->g = ig_program_graph(lowered);
   size_t length = to->path ? strlen(to->path) : 0;

@@ -55,3 +55,45 @@ ig_program *ig_pass_program(ig_ctx *c, const ig_program *p, ig_graph *g,
   ig_program_free(out);
   return NULL;
 }
+
+// The output returns only what is no write.
+static bool return_user_outputs(ig_ctx *c, const ig_program *p, ig_graph *g, ig_output_kind *kinds,
+                                const char **targets) {
+  ig_node *out = g->last;
+  ig_value *left = ig_scope_push(c, (out->npos + 1) * sizeof *left);
+  size_t n = 0;
+  for (size_t i = 0; left && i < out->npos && i < p->noutputs; i++) {
+    if (ig_output_is_write(&p->outputs[i])) continue;
+    kinds[n] = p->outputs[i].kind;
+    targets[n] = p->outputs[i].target;
+    left[n++] = out->args[i];
+  }
+  return left && ig_node_set_args(c, out, left, n, 0, NULL);
+}
+
+static bool has_writes(const ig_program *p) {
+  for (size_t i = 0; i < p->noutputs; i++) {
+    if (ig_output_is_write(&p->outputs[i])) return true;
+  }
+  return false;
+}
+
+ig_status ig_program_drop_writes(ig_ctx *c, const ig_program *p, ig_program **out) {
+  *out = NULL;
+  if (c->status != IG_OK) return c->status;
+  if (!has_writes(p)) {
+    *out = ig_program_retain((ig_program *)p);
+    return IG_OK;
+  }
+  ig_scope s = ig_scope_open(c);
+  ig_output_kind *kinds = ig_scope_push(c, (p->noutputs + 1) * sizeof *kinds);
+  const char **targets = ig_scope_push(c, (p->noutputs + 1) * sizeof *targets);
+  ig_graph *g = kinds && targets ? ig_graph_copy(c, p->graph) : NULL;
+  if (g && return_user_outputs(c, p, g, kinds, targets)) {
+    *out = ig_pass_program(c, p, g, kinds, targets);
+  } else {
+    ig_graph_free(g);
+  }
+  ig_scope_close(c, s);
+  return c->status;
+}

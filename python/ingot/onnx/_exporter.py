@@ -12,7 +12,8 @@ import ingot
 from ingot import export as ingot_export
 from ingot import nn
 from ingot._C import Tensor
-from ingot.export import Dim, ExportedProgram
+from ingot.export import Dim, ExportedProgram, _trace
+from ingot.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from ingot.onnx import errors, op
 from ingot.onnx._diagnostics import Diagnostic
 from ingot.onnx._options import ExportOptions, target_of
@@ -160,6 +161,46 @@ def _shapes_of_axes(model: nn.Module, axes: Mapping[str, Any], input_names: Sequ
     return tuple(shapes)
 
 
+def _larger(arg: Any, shape: Any) -> Any:
+    """An example whose sizes of 0 and 1 along dynamic axes are others: such sizes are fixed by a capture."""
+    if not isinstance(arg, Tensor) or not shape or all(arg.shape[axis] > 1 for axis in shape):
+        return arg
+    sizes = [2 if axis in shape and n < 2 else n for axis, n in enumerate(arg.shape)]
+    return ingot.empty(sizes, dtype=arg.dtype, device=arg.device, requires_grad=arg.requires_grad)
+
+
+def _flat_shapes(shapes: Sequence[Any]) -> list[Any]:
+    return [one for shape in shapes for one in (shape if isinstance(shape, tuple) else (shape,))]
+
+
+def _capture(model: nn.Module, args: tuple, kwargs: dict[str, Any], shapes: Any, axes: bool) -> ExportedProgram:
+    """The program of a model. Named axes stay symbolic: what is found out about them is checked, not refused. What
+    only data can decide is decided by the examples."""
+    given = args
+    if axes:
+        given = tuple(_larger(arg, shape) for arg, shape in zip(args, _flat_shapes(shapes), strict=True))
+    try:
+        ep = _trace._export(
+            model, given, kwargs, shapes, pre_dispatch=True, allow_complex_guards_as_runtime_asserts=axes
+        )
+    except Exception as error:
+        if not _is_data_dependent(error):
+            raise
+        ep = ingot_export.draft_export(model, given, kwargs, dynamic_shapes=shapes)
+        print("[ingot.onnx] decided by the examples, since the data of other inputs may differ:", file=sys.stderr)
+        print(ep._report, file=sys.stderr)
+    ep._example_inputs = (args, kwargs)
+    return ep
+
+
+def _is_data_dependent(error: BaseException | None) -> bool:
+    while error is not None:
+        if isinstance(error, GuardOnDataDependentSymNode):
+            return True
+        error = error.__cause__
+    return False
+
+
 def _check(program: ONNXProgram, args: tuple, kwargs: dict[str, Any], verbose: bool) -> None:
     """Runs model and program on the examples and tells how far they are apart."""
     ep = program.exported_program
@@ -230,11 +271,13 @@ def export(
     if isinstance(model, ExportedProgram):
         ep = model
     else:
+        module = _as_module(model)
         dynamic_shapes = _named_dims(dynamic_shapes, {})
-        if dynamic_shapes is None and dynamic_axes:
-            dynamic_shapes = _shapes_of_axes(_as_module(model), dynamic_axes, input_names or (), args)
-        ep = ingot_export.export(_as_module(model), args, kwargs, dynamic_shapes=dynamic_shapes)
-    writing: dict[str, Any] = {"opset": opset_version or 0, "external": "auto"}
+        axes = dynamic_shapes is None and bool(dynamic_axes)
+        if axes:
+            dynamic_shapes = _shapes_of_axes(module, dynamic_axes, input_names or (), args)
+        ep = _capture(module, args, kwargs, dynamic_shapes, axes)
+    writing: dict[str, Any] = {"opset": opset_version or 0, "external": "auto", "user_outputs": True}
     if input_names:
         writing["input_names"] = list(input_names)
     if output_names:

@@ -194,14 +194,15 @@ class ONNXProgram:
         return fed
 
     def adapt_torch_outputs_to_onnx(self, model_outputs: Any, model_with_state_dict: Any = None) -> Sequence[Any]:
-        """The flat outputs of the model for a result of the program: new values of buffers and inputs first."""
+        """The flat outputs of the model for a result of the program: new values of buffers and inputs first, where
+        they are outputs."""
         ep = self._program()
         signature = self._signature
         assert signature is not None
         state = ep.state_dict | ep.constants
         users = [spec[1] for spec in signature.user_inputs()]
         mutated: list[Any] = []
-        for kind, _, target, _ in signature.outputs:
+        for kind, _, target, _ in () if self._options.get("user_outputs") else signature.outputs:
             if kind == "BUFFER_MUTATION":
                 mutated.append(state[target])
             elif kind == "USER_INPUT_MUTATION":
@@ -250,7 +251,7 @@ class ONNXProgram:
         return self._model.run([v.detach() if isinstance(v, Tensor) else ingot.tensor(v) for v in inputs])
 
     def _run_program(self, leaves: Sequence[Any]) -> list[Any]:
-        """The program without its writes: every output of the graph, new values of buffers among them."""
+        """What the model returns, computed by the program: it writes to nothing, new values of buffers are outputs."""
         ep = self._program()
         signature = self._signature
         assert signature is not None
@@ -259,7 +260,10 @@ class ONNXProgram:
         values = [next(given) if spec[0] == "USER_INPUT" else state[spec[2]] for spec in signature.inputs]
         with ingot.no_grad():
             found = ep._program.graph._run(tuple(values))
-        return [value for value in (found if isinstance(found, (tuple, list)) else (found,)) if _is_output(value)]
+        values = found if isinstance(found, (tuple, list)) else (found,)
+        if self._options.get("user_outputs"):
+            values = [v for v, spec in zip(values, signature.outputs, strict=True) if not spec[0].endswith("_MUTATION")]
+        return [value for value in values if _is_output(value)]
 
     def __call__(
         self, *args: Any, model_with_state_dict: Any = None, options: ONNXRuntimeOptions | None = None, **kwargs: Any

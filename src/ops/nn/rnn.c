@@ -382,6 +382,25 @@ static bool is_projected(const ig_tensor *h, const ig_tensor *cell) {
              ig_sizes(cell)[cell->ndim - 1].value;  // concrete: widths
 }
 
+// Is a call inferred that stays whole in a program? Then the number of steps may vary.
+static bool only_sizes_matter(const ig_ctx *c) {
+  return c->fake && !c->capture && c->no_grad;
+}
+
+// The results of any number of steps have the sizes that one step gives, but for the time.
+static void infer_network(network *n, ig_tensor *x, ig_tensor *h, ig_tensor *cell, ig_value *outs) {
+  ig_ctx *c = n->ctx;
+  ig_int steps = ig_sizes(x)[0];
+  n->steps = 1;
+  x = ig_slice_tensor_with(c, x, ig_const(0), ig_of_i64(0), ig_of_i64(1), ig_const(1));
+  run_network(n, x, h, cell, outs);
+  if (c->status != IG_OK) return;
+  ig_tensor *one = outs[0].tensor;
+  ig_int sizes[] = {steps, ig_sizes(one)[1], ig_sizes(one)[2]};
+  ig_value size = ig_of_ints(sizes, 3);
+  outs[0] = ig_of_tensor(ig_new_empty(c, one, size));
+}
+
 // input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
 static void run_input(ig_ctx *c, const ig_value *args, cell_kind kind, ig_tensor *h,
                       ig_tensor *cell, ig_value *outs) {
@@ -397,11 +416,15 @@ static void run_input(ig_ctx *c, const ig_value *args, cell_kind kind, ig_tensor
   ig_tensor *x = args[0].tensor;
   if (!check_ranks(c, x, 3, h, cell) || !check_params(&n) || !check_cells(&n, h, cell)) return;
   if (args[8].b) x = ig_transpose_int(c, x, ig_const(0), ig_const(1));
-  n.steps = x ? ig_int_specialize(c, ig_sizes(x)[0]) : 0;
-  if (c->status == IG_OK && n.steps == 0) {
-    ig_fail_text(c, IG_RUNTIME, "Expected sequence length to be larger than 0 in RNN");
+  if (x && ig_sizes(x)[0].expr && only_sizes_matter(c)) {
+    infer_network(&n, x, h, cell, outs);
+  } else {
+    n.steps = x ? ig_int_specialize(c, ig_sizes(x)[0]) : 0;
+    if (c->status == IG_OK && n.steps == 0) {
+      ig_fail_text(c, IG_RUNTIME, "Expected sequence length to be larger than 0 in RNN");
+    }
+    run_network(&n, x, h, cell, outs);
   }
-  run_network(&n, x, h, cell, outs);
   if (args[8].b && c->status == IG_OK) {
     outs[0] = ig_of_tensor(ig_transpose_int(c, outs[0].tensor, ig_const(0), ig_const(1)));
   }
