@@ -678,6 +678,11 @@ static ig_tensor *isin_decompose(ig_ctx *c, const ig_value *args) {
                  ig_dtype_title(x->dtype));
     return NULL;
   }
+  if (x->ndim + y->ndim > IG_MAX_DIM) {
+    ig_fail_text(c, IG_RUNTIME, "isin: found %d and %d dimensions, expected at most %d together",
+                 x->ndim, y->ndim, IG_MAX_DIM);
+    return NULL;
+  }
   memcpy(sizes, ig_sizes(x), (size_t)x->ndim * sizeof *sizes);
   for (int d = 0; d < y->ndim; d++) sizes[x->ndim + d] = ig_const(1);
   ig_int dims[IG_MAX_DIM];
@@ -687,6 +692,17 @@ static ig_tensor *isin_decompose(ig_ctx *c, const ig_value *args) {
   if (y->ndim) hit = ig_any_dims_with(c, hit, ig_of_ints(dims, (size_t)y->ndim), false);
 
   return args[3].b ? ig_logical_not(c, hit) : hit;
+}
+static ig_tensor *isin_scalar(ig_ctx *c, const ig_value *args) {
+  return args[3].b ? ig_ne_scalar(c, args[0].tensor, args[1])
+                   : ig_eq_scalar(c, args[0].tensor, args[1]);
+}
+static ig_tensor *scalar_isin(ig_ctx *c, const ig_value *args) {
+  ig_dtype dtype = args[0].kind == IG_KIND_INT ? IG_I64 : ig_ctx_default_dtype(c);
+  ig_tensor *x = ig_scalar_tensor_with(c, args[0], ig_of_dtype(dtype), ig_none(),
+                                       ig_of_device(args[1].tensor->device), ig_none());
+  ig_value given[] = {ig_of_tensor(x), args[1], args[2], args[3]};
+  return x ? isin_decompose(c, given) : NULL;
 }
 static ig_tensor *argwhere_decompose(ig_ctx *c, const ig_value *args) {
   return ig_nonzero(c, args[0].tensor);
@@ -826,6 +842,20 @@ IG_OP(isin_tensor_tensor) = {
         "assume_unique=False, bool invert=False) -> Tensor",
     .decompose = isin_decompose,
     .samples = "i64[4], i64[3] | f32[2,2], f32[2], invert=True",
+};
+IG_OP(isin_tensor_scalar) = {
+    .schema =
+        "aten::isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool "
+        "assume_unique=False, bool invert=False) -> Tensor",
+    .decompose = isin_scalar,
+    .samples = "i64[4], 2 | f32[2,2], 0.5, invert=True",
+};
+IG_OP(isin_scalar_tensor) = {
+    .schema =
+        "aten::isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool "
+        "assume_unique=False, bool invert=False) -> Tensor",
+    .decompose = scalar_isin,
+    .samples = "2, i64[3] | 0.5, f32[2], invert=True",
 };
 IG_OP(argwhere) = {
     .schema = "aten::argwhere(Tensor self) -> Tensor",

@@ -8,6 +8,16 @@
 #include "op/refuse.h"
 #include "op/shape.h"
 
+// 0 * self without reading it, so that NaN and infinity in it do not matter: its gradient is zero.
+// Only who differentiates wants that; a program has no such call.
+static ig_tensor *with_zero_gradient(ig_ctx *c, ig_tensor *self, ig_tensor *out) {
+  if (!out || !self->requires_grad || ig_is_fake(self)) return out;
+  ig_tensor *everywhere = ig_ones_like_with(c, self, ig_of_dtype(IG_BOOL), ig_none(), ig_none(),
+                                            ig_none(), ig_none());
+  ig_tensor *zero = ig_where_scalarself(c, everywhere, ig_of_i64(0), self);
+  return ig_add_tensor(c, out, zero);
+}
+
 // beta * self + alpha * product, without steps that do nothing
 static ig_tensor *blend(ig_ctx *c, const ig_value *self, ig_tensor *prod, const ig_value *beta,
                         const ig_value *alpha) {
@@ -15,7 +25,7 @@ static ig_tensor *blend(ig_ctx *c, const ig_value *self, ig_tensor *prod, const 
   if (ig_value_is(beta, 0)) {
     ig_value sizes = ig_sizes_of(prod);
     ig_tensor *same = ig_expand(c, self->tensor, sizes);
-    return same ? prod : NULL;
+    return same ? with_zero_gradient(c, self->tensor, prod) : NULL;
   }
   ig_tensor *base = self->tensor;
   ig_dtype dtype = base->dtype;
@@ -81,10 +91,11 @@ static ig_tensor *addr_decompose(ig_ctx *c, const ig_value *args) {
   if (!vectors(c, args[1].tensor, args[2].tensor, "addr")) return NULL;
   ig_int sizes[] = {ig_sizes(args[1].tensor)[0], ig_sizes(args[2].tensor)[0]};
   ig_tensor *self = ig_expand(c, args[0].tensor, ig_of_ints(sizes, 2));
+  if (!self) return NULL;
   ig_tensor *base = ig_value_is(&args[3], 0) ? NULL : ig_mul_value(c, self, &args[3]);
   ig_tensor *prod = ig_outer(c, args[1].tensor, args[2].tensor);
   prod = ig_mul_value(c, prod, &args[4]);
-  return base ? ig_add_tensor(c, base, prod) : prod;
+  return base ? ig_add_tensor(c, base, prod) : with_zero_gradient(c, self, prod);
 }
 static ig_tensor *ger_decompose(ig_ctx *c, const ig_value *args) {
   return ig_outer(c, args[0].tensor, args[1].tensor);
@@ -774,7 +785,8 @@ IG_OP(addr) = {
         "aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar "
         "alpha=1) -> Tensor",
     .decompose = addr_decompose,
-    .samples = "f32[3,4], f32[3], f32[4] | f32[3,4], f32[3], f32[4], beta=0.5, alpha=2",
+    .samples = "f32[3,4], f32[3], f32[4] | f32[3,4], f32[3], f32[4], beta=0.5, alpha=2 | "
+        "f32[3,4]:special, f32[3], f32[4], beta=0",
     .waive = "values: bool operands are added as numbers",
 };
 IG_OP(ger) = {

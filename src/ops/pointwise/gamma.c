@@ -291,7 +291,7 @@ static void zeta_vjp(ig_ctx *c, const ig_vjp *v) {
 // exp(-x + (a - 1) log x - lgamma(a)); PyTorch has none for a.
 static ig_tensor *igamma_slope(ig_ctx *c, const ig_vjp *v) {
   if (IG_WANTED(v, 0)) {
-    ig_fail_text(c, IG_UNSUPPORTED, "the derivative for 'self' is not implemented for %s",
+    ig_fail_text(c, IG_UNSUPPORTED, "the derivative for '%s: input' is not implemented.",
                  v->op->schema.name);
     return NULL;
   }
