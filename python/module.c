@@ -23,6 +23,13 @@ static size_t cap_all;
 
 static void locate(ig_ctx *c, void *trace);
 
+// Ctrl-C: Python's handler has only set a flag; the exception is made here.
+static bool poll_signals(ig_ctx *c) {
+  if (PyErr_Occurred() || PyErr_CheckSignals() == 0) return true;
+  (void)ig_fail(c, IG_HOST, "interrupted");
+  return false;
+}
+
 static bool list_add(ig_ctx *c) {
   if (n_all == cap_all) {
     size_t cap = cap_all ? 2 * cap_all : 8;
@@ -51,6 +58,7 @@ ig_ctx *py_ctx_make(void) {
   if (ig_ctx_create(NULL, &c) != IG_OK) return py.main;
   ig_ctx_set_locator(c, locate, NULL);
   c->host = &py_host;
+  c->poll = poll_signals;
   c->name_symbol = py_name_symbol;
   (void)mtx_lock(&lock);
   bool ok = list_add(c);
@@ -336,6 +344,7 @@ static int add_all(PyObject *m) {
       py_pt2_functions,
       py_report_functions,
       py_autocast_functions,
+      py_limits_functions,
   };
   // clang-format on
   for (size_t i = 0; i < PY_COUNT(lists); i++) {

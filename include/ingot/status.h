@@ -34,7 +34,9 @@
   X(CONSTRAINT, "constraint violated", RuntimeError)                         \
   X(HOST, "error in the host language", RuntimeError)                        \
   X(OUTPUT_DATA, "a result stands in the data", RuntimeError)                \
-  X(OUTPUT_SHAPE, "the sizes of a result stand in the data", RuntimeError)
+  X(OUTPUT_SHAPE, "the sizes of a result stand in the data", RuntimeError)   \
+  X(LIMIT, "limit exceeded", RuntimeError)                                   \
+  X(CANCELLED, "cancelled", KeyboardInterrupt)
 
 typedef enum ig_status {
 #define X(name, text, exception) IG_##name,

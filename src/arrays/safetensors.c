@@ -196,7 +196,7 @@ static ig_status check_cover(reader *r, size_t n) {
 
 static ig_status read_all(reader *r, const ig_json *doc, ig_tensor_list *out) {
   size_t n = 0;
-  ig_limits limits = ig_limits_of(r->in->limits);
+  ig_limits limits = ig_limits_of(r->c, r->in->limits);
   if (doc->kind != IG_JSON_OBJECT) {
     return ig_fail(r->c, IG_SYNTAX, "%s: the header is no object", r->in->name);
   }

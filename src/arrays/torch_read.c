@@ -87,7 +87,7 @@ ig_status ig_torch_parse_with(ig_ctx *c, const char *name, ig_bytes bytes, ig_fi
   if (ig_ctx_status(c) != IG_OK) return ig_ctx_status(c);
   ig_torch_options all = {.size = sizeof all};
   if (o) memcpy(&all, o, o->size < sizeof all ? o->size : sizeof all);
-  ig_unpack proto = {.limits = ig_limits_of(all.limits),
+  ig_unpack proto = {.limits = ig_limits_of(c, all.limits),
                      .allow = all.allow,
                      .allow_user = all.user,
                      .meta = all.meta,

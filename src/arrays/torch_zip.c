@@ -35,7 +35,7 @@ ig_status ig_torch_zip_open(ig_ctx *c, const char *name, ig_bytes in, ig_file *o
   *out = (ig_torch_zip){.c = c,
                         .name = name,
                         .owner = owner,
-                        .limits = ig_limits_of(limits),
+                        .limits = ig_limits_of(c, limits),
                         .arena = ig_arena_make(c->alloc),
                         .root = ""};
   IG_RETURN_IF_ERR((twins ? ig_zip_open_twins : ig_zip_open)(c, name, in, limits, &out->zip));
@@ -62,7 +62,7 @@ static ig_status read_text(ig_torch_zip *z, const char *name, char *out, size_t 
   ig_bytes b = {0};
   out[0] = 0;
   if (!e) return IG_OK;
-  IG_RETURN_IF_ERR(ig_zip_read(z->c, e, &z->arena, &b));
+  IG_RETURN_IF_ERR(ig_zip_read_text(z->c, e, &z->limits, &z->arena, &b));
   while (b.n && (b.at[b.n - 1] == '\n' || b.at[b.n - 1] == ' ')) b.n--;
   if (b.n >= size || (b.n && memchr(b.at, 0, b.n))) {
     return BAD(z, "%s: '%s' has %zu bytes, expected a short text", z->name, name, b.n);
@@ -148,7 +148,7 @@ ig_status ig_torch_zip_unpickle(ig_torch_zip *z, const ig_unpack *proto, const c
                              .bare = proto->script};
   ig_pickle *tree = NULL;
   ig_scope scope = ig_scope_open(z->c);
-  ig_status st = ig_zip_read(z->c, e, &arena, &source.in);
+  ig_status st = ig_zip_read_text(z->c, e, &z->limits, &arena, &source.in);
   if (st == IG_OK) st = ig_pickle_read(z->c, &source, &arena, &tree, NULL);
   if (st == IG_OK) st = ig_unpack_tree(&u.un, tree, out);
   ig_scope_close(z->c, scope);

@@ -17,6 +17,8 @@
 #include <unistd.h>
 #endif
 
+#include "base/budget.h"
+
 enum { SLOTS = 64, LARGE_PAGE = 2 << 20 };
 
 typedef struct kept_block {
@@ -70,7 +72,7 @@ static void leave_list(void) {
 
 static bool is_ours(ig_alloc a, size_t size) {
   return !SANITIZED && size >= IG_BLOCKS_LEAST && size <= SIZE_MAX / 4 &&
-         a.fn == ig_alloc_libc().fn;
+         ig_budget_inner(a).fn == ig_alloc_libc().fn;
 }
 
 static size_t round_size(size_t size) {
@@ -110,6 +112,8 @@ static void *find_kept(size_t size) {
 
 void *ig_block_new(ig_alloc a, size_t size) {
   if (!is_ours(a, size)) return a.fn(a.user, NULL, 0, size);
+  if (!ig_budget_take(a, size)) return NULL;
+  size_t asked = size;
   size = round_size(size);
   void *p = find_kept(size);
   if (!p) p = fresh(size);
@@ -117,6 +121,7 @@ void *ig_block_new(ig_alloc a, size_t size) {
     ig_memory_release();
     p = fresh(size);
   }
+  if (!p) ig_budget_give(a, asked);
   return p;
 }
 
@@ -126,6 +131,7 @@ void ig_block_free(ig_alloc a, void *p, size_t size) {
     ig_mem_free(a, p, size);
     return;
   }
+  ig_budget_give(a, size);
   size = round_size(size);
   size_t most = most_kept();
   if (size > most || !take_list()) {

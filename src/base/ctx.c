@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "base/blocks.h"
+#include "base/budget.h"
+#include "base/limits.h"
+#include "ingot/text.h"
 
 const char *ig_status_text(ig_status st) {
   static const char *const text[] = {
@@ -18,9 +21,17 @@ const char *ig_status_text(ig_status st) {
 
 ig_status ig_ctx_create(const ig_alloc *alloc, ig_ctx **out) {
   ig_alloc a = alloc ? *alloc : ig_alloc_libc();
+  const ig_limits limits = ig_limits_default();
+  *out = NULL;
+  if (!ig_budget_create(a, limits.max_memory, &a)) return IG_NOMEM;
   *out = ig_mem_new(a, sizeof **out);
-  if (!*out) return IG_NOMEM;
+  if (!*out) {
+    ig_budget_leave(a);
+    return IG_NOMEM;
+  }
   (*out)->alloc = a;
+  (*out)->limits = limits;
+  ig_account_init(*out, 0, 0);
   (*out)->message = (*out)->small;
   (*out)->message_cap = sizeof(*out)->small;
   (*out)->default_dtype = -1;
@@ -35,7 +46,9 @@ void ig_ctx_free(ig_ctx *c) {
   ig_vec_free(c->alloc, &c->pool);
   if (c->generator) c->generator_free(c->generator);
   if (c->message != c->small) ig_mem_free(c->alloc, c->message, c->message_cap);
-  ig_mem_free(c->alloc, c, sizeof *c);
+  ig_alloc alloc = c->alloc;
+  ig_mem_free(alloc, c, sizeof *c);
+  ig_budget_leave(alloc);
 }
 
 ig_status ig_ctx_status(const ig_ctx *c) {
@@ -49,6 +62,7 @@ const char *ig_ctx_error(const ig_ctx *c) {
 void ig_ctx_clear(ig_ctx *c) {
   c->status = IG_OK;
   c->message[0] = 0;
+  (void)ig_budget_refused(c->alloc);
   ig_ref_release(c->trouble);
   c->trouble = NULL;
 }
@@ -85,6 +99,25 @@ static bool grow(ig_ctx *c, size_t need) {
   return true;
 }
 
+// Messages name what is in files, and end on terminals: no control character passes. Where there is
+// no memory for the longer text, question marks stand for them.
+static void make_safe(ig_ctx *c, size_t from) {
+  size_t n = strlen(c->message + from);
+  size_t need = ig_text_escape(c->message + from, n, true, NULL, 0);
+  uint32_t code = 0;
+  if (need == n) return;
+  char *copy = ig_mem_new(c->alloc, n + 1);
+  if (copy && (from + need < c->message_cap || grow(c, from + need + 1))) {
+    memcpy(copy, c->message + from, n);
+    (void)ig_text_escape(copy, n, true, c->message + from, c->message_cap - from);
+  } else {
+    for (char *s = c->message + from; *s; s++) {
+      if (*s != '\n' && *s != '\t' && ig_text_hazard(s, 1, &code)) *s = '?';
+    }
+  }
+  ig_mem_free(c->alloc, copy, n + 1);
+}
+
 static void vappend(ig_ctx *c, const char *fmt, va_list ap) {
   size_t n = strlen(c->message);
   va_list again;
@@ -94,12 +127,24 @@ static void vappend(ig_ctx *c, const char *fmt, va_list ap) {
     (void)vsnprintf(c->message + n, c->message_cap - n, fmt, again);
   }
   va_end(again);
+  make_safe(c, n);
 }
 static void append(ig_ctx *c, const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
   vappend(c, fmt, ap);
   va_end(ap);
+}
+
+// There is memory, but not for this context.
+static void tell_refused(ig_ctx *c) {
+  size_t bytes = ig_budget_refused(c->alloc);
+  if (c->status != IG_NOMEM || !bytes) return;
+  append(c,
+         ": %zu bytes on top of %llu that are in use pass the limit of %llu; if there may be more, "
+         "raise max_memory of ig_limits (--max-memory)",
+         bytes, (unsigned long long)ig_budget_live(c->alloc),
+         (unsigned long long)ig_budget_limit(c->alloc));
 }
 
 void ig_fail_at(ig_ctx *c, ig_status st, const char *fmt, ...) {
@@ -111,6 +156,7 @@ void ig_fail_at(ig_ctx *c, ig_status st, const char *fmt, ...) {
   va_start(ap, fmt);
   vappend(c, fmt, ap);
   va_end(ap);
+  tell_refused(c);
   ig_locate(c);
   if (!c->file) return;
   const char *slash = strrchr(c->file, '/');
@@ -125,6 +171,7 @@ void ig_fail_text(ig_ctx *c, ig_status st, const char *fmt, ...) {
   va_start(ap, fmt);
   vappend(c, fmt, ap);
   va_end(ap);
+  tell_refused(c);
   ig_locate(c);
 }
 

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "base/mem.h"
+#include "ingot/limits.h"
 
 // First member of everything ref-counted. Counts are atomic: storages cross threads.
 typedef struct ig_ref {
@@ -24,9 +25,25 @@ static inline void ig_ref_release(ig_ref *r) {
 struct ig_str;
 struct ig_expr;
 
+// What is left of the work and time that something may cost; see base/budget.h.
+typedef struct ig_account {
+  uint64_t left;   // units of work; UINT64_MAX: any number
+  uint64_t given;  // that it began with
+  uint64_t until;  // milliseconds of the clock; 0: any time
+  uint64_t max_work;
+  uint64_t max_millis;
+} ig_account;
+
 struct ig_ctx {
-  ig_alloc alloc;
+  ig_alloc alloc;  // counts live bytes
   ig_status status;
+  uint32_t pace;          // steps until the next look at the account
+  uint32_t stride;        // that it began with
+  atomic_bool cancelled;  // by any thread
+  ig_account account;
+  ig_limits limits;  // complete
+  // The host's signals, asked now and then; false: stop, an error of the host is set.
+  bool (*poll)(ig_ctx *c);
   char *message;  // grows; never NULL
   size_t message_cap;
   char small[256];       // the message before it had to grow
@@ -67,9 +84,7 @@ struct ig_ctx {
     bool on;
     int dtype;  // ig_dtype; -1: the usual one
   } autocast[2];
-  bool no_inline;        // while a decomposition of a composite runs for its shapes
-  uint64_t rounds_left;  // of loops, while `loops` > 0
-  int loops;             // loops and runs with a budget that are under way
+  bool no_inline;  // while a decomposition of a composite runs for its shapes
   uint64_t tape_clock;
   struct ig_tape_entry *face;      // of the operator whose parts are being recorded; see op/tape.h
   struct ig_generator *generator;  // default random generator, made at first use

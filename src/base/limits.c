@@ -1,9 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // The default limits, and what a reader makes of those it was given.
+#define _POSIX_C_SOURCE 200809L
 #include "base/limits.h"
 
 #include <string.h>
 #include <time.h>
+
+#if defined(__unix__) || defined(__APPLE__)
+#include <unistd.h>
+#endif
+
+#include "base/budget.h"
+
+// Memory beyond that of the machine would only be swapped, or end somebody's process.
+static uint64_t machine_memory(void) {
+#if defined(_SC_PHYS_PAGES)
+  long pages = sysconf(_SC_PHYS_PAGES);
+  long size = sysconf(_SC_PAGESIZE);
+  if (pages > 0 && size > 0) return (uint64_t)pages * (uint64_t)size;
+#endif
+  return UINT64_MAX / 4;
+}
 
 ig_limits ig_limits_default(void) {
   return (ig_limits){.size = sizeof(ig_limits),
@@ -12,27 +29,42 @@ ig_limits ig_limits_default(void) {
                      .max_entries = (uint64_t)1 << 20,
                      .max_nodes = (uint64_t)1 << 24,
                      .max_depth = 256,
-                     .max_rounds = 100000000};
+                     .max_work = 1000000000,
+                     .max_memory = machine_memory()};
 }
 
-ig_limits ig_limits_of(const ig_limits *given) {
-  const ig_limits usual = ig_limits_default();
+ig_limits ig_limits_given(const ig_limits *given) {
   ig_limits all = {.size = 0};
   if (given) memcpy(&all, given, given->size < sizeof all ? given->size : sizeof all);
   all.size = sizeof all;
-  if (!all.max_text) all.max_text = usual.max_text;
-  if (!all.max_inflated) all.max_inflated = usual.max_inflated;
-  if (!all.max_entries) all.max_entries = usual.max_entries;
-  if (!all.max_nodes) all.max_nodes = usual.max_nodes;
-  if (!all.max_depth) all.max_depth = usual.max_depth;
-  if (!all.max_rounds) all.max_rounds = usual.max_rounds;
+  return all;
+}
+
+static ig_limits fill(ig_limits all, const ig_limits *usual) {
+  if (!all.max_text) all.max_text = usual->max_text;
+  if (!all.max_inflated) all.max_inflated = usual->max_inflated;
+  if (!all.max_entries) all.max_entries = usual->max_entries;
+  if (!all.max_nodes) all.max_nodes = usual->max_nodes;
+  if (!all.max_depth) all.max_depth = usual->max_depth;
+  if (!all.max_millis) all.max_millis = usual->max_millis;
+  if (!all.max_work) all.max_work = usual->max_work;
+  if (!all.max_memory) all.max_memory = usual->max_memory;
   if (all.max_depth > IG_LIMITS_DEPTH) all.max_depth = IG_LIMITS_DEPTH;
   return all;
 }
 
+ig_limits ig_limits_fill(const ig_limits *given) {
+  const ig_limits usual = ig_limits_default();
+  return fill(ig_limits_given(given), &usual);
+}
+
+ig_limits ig_limits_of(const ig_ctx *c, const ig_limits *given) {
+  return fill(ig_limits_given(given), &c->limits);
+}
+
 static uint64_t now(void) {
   struct timespec t = {0};
-  (void)timespec_get(&t, TIME_UTC);
+  (void)clock_gettime(CLOCK_MONOTONIC, &t);
   return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
@@ -43,7 +75,11 @@ ig_deadline ig_deadline_start(const ig_limits *limits) {
 }
 
 ig_status ig_deadline_check(ig_ctx *c, const ig_deadline *d, const char *name) {
+  if (!ig_look(c)) return c->status;
   if (!d->millis || now() - d->start <= d->millis) return IG_OK;
-  return ig_fail(c, IG_RUNTIME, "%s: not read within the limit of %llu ms", name,
-                 (unsigned long long)d->millis);
+  return ig_fail(
+      c, IG_LIMIT,
+      "%s: not read within the limit of %llu ms; if it may take longer, raise max_millis "
+      "of ig_limits (--max-time)",
+      name, (unsigned long long)d->millis);
 }

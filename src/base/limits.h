@@ -8,8 +8,11 @@
 
 enum { IG_LIMITS_DEPTH = 1024 };  // deeper is not honoured: readers recurse
 
-// The default ones for NULL and for fields that the caller's struct does not have.
-ig_limits ig_limits_of(const ig_limits *given);
+// Those of the context for NULL and for fields that the caller's struct does not have or leaves 0.
+ig_limits ig_limits_of(const ig_ctx *c, const ig_limits *given);
+
+ig_limits ig_limits_given(const ig_limits *given);  // what the caller filled in, 0 elsewhere
+ig_limits ig_limits_fill(const ig_limits *given);   // the rest by default
 
 // Time is looked at now and then, not for every byte.
 typedef struct ig_deadline {
@@ -17,6 +20,7 @@ typedef struct ig_deadline {
   uint64_t millis;  // 0: any time
 } ig_deadline;
 ig_deadline ig_deadline_start(const ig_limits *limits);
+// Also whether the context may go on at all: see base/budget.h.
 IG_MUST_USE ig_status ig_deadline_check(ig_ctx *c, const ig_deadline *d, const char *name);
 
 #endif

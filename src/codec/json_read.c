@@ -20,7 +20,7 @@ void ig_json_reader_init(ig_json_reader *r, ig_ctx *c, const char *name, ig_byte
   *r = (ig_json_reader){.c = c,
                         .name = name,
                         .in = in,
-                        .limits = ig_limits_of(limits),
+                        .limits = ig_limits_of(c, limits),
                         .state = VALUE,
                         .scratch = ig_str_make(c->alloc)};
   r->deadline = ig_deadline_start(&r->limits);

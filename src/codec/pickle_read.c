@@ -473,7 +473,7 @@ ig_status ig_pickle_read(ig_ctx *c, const ig_pickle_source *source, ig_arena *ar
   *out = NULL;
   ig_unpickler u = {.c = c,
                     .src = source,
-                    .limits = ig_limits_of(source->limits),
+                    .limits = ig_limits_of(c, source->limits),
                     .arena = arena,
                     .in = source->in};
   u.deadline = ig_deadline_start(&u.limits);

@@ -14,7 +14,7 @@ ig_proto ig_proto_make(ig_ctx *c, const char *name, ig_bytes in) {
 
 ig_proto ig_proto_make_within(ig_ctx *c, const char *name, ig_bytes in, const ig_limits *limits,
                               ig_proto_budget *budget) {
-  ig_limits all = ig_limits_of(limits);
+  ig_limits all = ig_limits_of(c, limits);
   bool deep = all.max_depth > IG_PROTO_MAX_DEPTH;
   *budget = (ig_proto_budget){.fields = all.max_nodes,
                               .limit = all.max_nodes,

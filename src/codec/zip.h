@@ -12,6 +12,11 @@
 #include "base/map.h"
 #include "ingot/limits.h"
 
+enum {
+  IG_ZIP_FREE = 256 << 20,  // bytes that members may unpack to, however small the archive is,
+  IG_ZIP_RATIO = 100,       // and as many times its size, unless the caller sets max_inflated
+};
+
 typedef struct ig_zip_entry {
   const char *name;  // UTF-8, no NUL inside, no "..", relative
   ig_bytes packed;   // as it lies in the archive
@@ -42,6 +47,13 @@ const ig_zip_entry *ig_zip_find(const ig_zip *z, const char *name);  // NULL whe
 // The member's bytes, checked against its checksum: a slice of the archive when it is stored, else
 // unpacked into `arena`.
 IG_MUST_USE ig_status ig_zip_read(ig_ctx *c, const ig_zip_entry *e, ig_arena *arena, ig_bytes *out);
+// The same of a text, JSON or a pickle: within limits (NULL: the context's), also of what it may
+// grow to. Deflate makes a thousand bytes of one, and a reader of text a hundred of each.
+IG_MUST_USE ig_status ig_zip_read_text(ig_ctx *c, const ig_zip_entry *e, const ig_limits *limits,
+                                       ig_arena *arena, ig_bytes *out);
+// Limits for an archive inside of a member: of a deflated one, no second unpacking multiplies the
+// first.
+ig_limits ig_zip_nested_limits(const ig_ctx *c, const ig_zip_entry *e, const ig_limits *limits);
 // Reads a stored member through once; nothing else looks at its checksum.
 IG_MUST_USE ig_status ig_zip_verify(ig_ctx *c, const ig_zip_entry *e);
 // Unpacks a deflated member into e->size bytes of `dst` and checks it.

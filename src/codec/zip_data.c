@@ -3,9 +3,14 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/limits.h"
 #include "codec/zip.h"
 
-enum { CHUNK = 1 << 30 };  // zlib counts in 32 bits
+enum {
+  CHUNK = 1 << 30,       // zlib counts in 32 bits
+  TEXT_FREE = 16 << 20,  // bytes that a text may have, however small it was packed
+  TEXT_RATIO = 100,      // and as many times its packed size
+};
 
 uint32_t ig_zip_crc(uint32_t crc, const uint8_t *data, size_t n) {
   for (size_t step = 0; n; data += step, n -= step) {
@@ -82,6 +87,26 @@ ig_status ig_zip_inflate(ig_ctx *c, const ig_zip_entry *e, uint8_t *dst) {
                    e->name, (unsigned long long)e->offset, (unsigned long long)e->size);
   }
   return check_crc(c, e, dst);
+}
+
+ig_status ig_zip_read_text(ig_ctx *c, const ig_zip_entry *e, const ig_limits *limits,
+                           ig_arena *arena, ig_bytes *out) {
+  uint64_t most = ig_limits_of(c, limits).max_text;
+  uint64_t grown = TEXT_FREE + (uint64_t)e->packed.n * TEXT_RATIO;
+  if (e->size > most || (e->deflated && e->size > grown)) {
+    return ig_fail(
+        c, IG_SYNTAX,
+        "zip entry '%s' at offset %llu is a text of %llu bytes in %zu, the limit is %llu", e->name,
+        (unsigned long long)e->offset, (unsigned long long)e->size, e->packed.n,
+        (unsigned long long)(e->size > most ? most : grown));
+  }
+  return ig_zip_read(c, e, arena, out);
+}
+
+ig_limits ig_zip_nested_limits(const ig_ctx *c, const ig_zip_entry *e, const ig_limits *limits) {
+  ig_limits all = ig_limits_of(c, limits);
+  if (e->deflated && all.max_inflated > IG_ZIP_FREE) all.max_inflated = IG_ZIP_FREE;
+  return all;
 }
 
 ig_status ig_zip_read(ig_ctx *c, const ig_zip_entry *e, ig_arena *arena, ig_bytes *out) {

@@ -268,7 +268,9 @@ static ig_status check_sizes(reader *r, const sizes *s, const ig_zip_entry *e) {
                r->name, e->name, (unsigned long long)s->packed, (unsigned long long)s->size);
   }
   if (s->size > r->limits.max_inflated - r->inflated) {
-    return BAD(r, "%s: deflated zip entries need more than the limit of %llu bytes at '%s'",
+    return BAD(r,
+               "%s: deflated zip entries need more than the limit of %llu bytes at '%s'; if they "
+               "may, raise max_inflated of ig_limits",
                r->name, (unsigned long long)r->limits.max_inflated, e->name);
   }
   r->inflated += s->size;
@@ -352,9 +354,13 @@ static ig_status open_zip(ig_ctx *c, const char *name, ig_bytes bytes, const ig_
   reader r = {.c = c,
               .name = name,
               .in = bytes,
-              .limits = ig_limits_of(limits),
+              .limits = ig_limits_of(c, limits),
               .twins = twins,
               .zip = out};
+  // What nobody chose is smaller for smaller archives: a few kilobytes hold no gigabytes.
+  uint64_t grown = IG_ZIP_FREE + (uint64_t)bytes.n * IG_ZIP_RATIO;
+  bool chosen = r.limits.max_inflated != ig_limits_default().max_inflated;
+  if (!chosen && grown < r.limits.max_inflated) r.limits.max_inflated = grown;
   ig_status st = read_end(&r);
   if (st == IG_OK) st = read_entries(&r);
   ig_mem_free(c->alloc, r.spans, (size_t)r.count * sizeof *r.spans);

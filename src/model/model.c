@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/limits.h"
 #include "base/str.h"
 #include "model/model.h"
@@ -128,7 +129,7 @@ static void sort_operators(ig_model *m) {
 }
 
 ig_status ig_model_settle(ig_ctx *c, ig_model *m, ig_status st) {
-  if (st == IG_OK || st == IG_NOMEM || !m->options.inspect) return st;
+  if (st == IG_OK || ig_status_is_final(st) || !m->options.inspect) return st;
   ig_str text = ig_str_make(c->alloc);
   ig_str_add(&text, "%s", ig_ctx_error(c));
   ig_ctx_clear(c);
@@ -197,7 +198,7 @@ static ig_status open_zip(ig_ctx *c, ig_model *m) {
   const ig_bytes *b = &m->file->bytes;
   m->root = "";
   if (b->n < 4 || (memcmp(b->at, magic, 4) != 0 && memcmp(b->at, empty, 4) != 0)) return IG_OK;
-  IG_RETURN_IF_ERR(ig_zip_open(c, m->name, *b, NULL, &m->zip));
+  IG_RETURN_IF_ERR(ig_zip_open(c, m->name, *b, m->options.limits, &m->zip));
   m->is_zip = true;
   m->root = find_root(m);
   return m->root ? list_members(c, m) : no_memory(c);
@@ -271,9 +272,11 @@ static ig_status create(ig_ctx *c, const char *name, ig_file *file, bool in_memo
   m->in_memory = in_memory;
   m->root = "";
   take_options(&m->options, options);
-  m->max_rounds = ig_limits_of(m->options.limits).max_rounds;
+  m->limits = ig_limits_of(c, m->options.limits);
   m->name = ig_model_text(c, m, name);
+  const ig_account outer = ig_account_open(c, &m->limits);
   ig_status st = m->name ? read_model(c, m) : c->status;
+  ig_account_close(c, &outer);
   m->options = (ig_model_options){0};
   if (st == IG_OK) {
     *out = m;

@@ -18,7 +18,7 @@ struct ig_model {
   ig_arena arena;
   const ig_model_format *format;
   ig_model_options options;  // only while it is being opened
-  uint64_t max_rounds;       // of the loops of a run
+  ig_limits limits;          // of a run: complete
   const char *name;
   bool in_memory;  // there are no files beside it
   ig_file *file;

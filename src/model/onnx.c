@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "arrays/unpack.h"
+#include "base/budget.h"
 #include "model/model.h"
 #include "onnx/proto_model.h"
 
@@ -153,7 +154,7 @@ ig_status ig_model_open_onnx(ig_ctx *c, ig_model *m) {
   ig_program *p = NULL;
   ig_status st = ig_onnx_program(c, o, &p);
   if (st == IG_OK) st = ig_model_take_program(c, m, p, false);
-  if (st == IG_OK || st == IG_NOMEM) return st;
+  if (st == IG_OK || ig_status_is_final(st)) return st;
   // It still runs as it stands.
   bool ok = ig_model_add_finding(c, m, IG_OK, "program", "%s", ig_ctx_error(c));
   ig_ctx_clear(c);

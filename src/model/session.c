@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/str.h"
 #include "ingot/diff.h"
 #include "ingot/dims.h"
@@ -331,10 +332,8 @@ ig_status ig_session_run(ig_session *s) {
   ig_scope scope = ig_scope_open(c);
   ig_value *outs = ig_scope_push(c, (s->nout + 1) * sizeof *outs);
   bool no_grad = c->no_grad;
-  int loops = c->loops;
   c->no_grad = true;
-  c->rounds_left = s->m->max_rounds;
-  c->loops = 1;
+  const ig_account outer = ig_account_open(c, &s->m->limits);
   ig_watch watch = {s->watch, s->watch_user};
   const ig_watch *before = c->watch;
   c->watch = s->watch ? &watch : NULL;
@@ -343,7 +342,7 @@ ig_status ig_session_run(ig_session *s) {
                                   : s->m->format->run(c, s->m, s->inputs, outs);
   c->watch = before;
   c->no_grad = no_grad;
-  c->loops = loops;
+  ig_account_close(c, &outer);
   for (size_t i = 0; outs && i < s->nout && st == IG_OK; i++) {
     if (!copy_lists(s, &outs[i])) st = c->status;
   }

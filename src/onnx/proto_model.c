@@ -4,7 +4,9 @@
 
 #include <string.h>
 
-enum { MAX_NODES = 10000000, MAX_VALUES = 40000000 };
+#include "base/limits.h"
+
+enum { VALUES_PER_NODE = 4 };
 
 static void kept(ig_om_parser *p, bool ok) {
   if (!ok) (void)ig_fail(p->c, IG_NOMEM, "out of memory");
@@ -231,11 +233,10 @@ static ig_onnx_model *model_make(ig_ctx *c, const char *name, const char *folder
   m->alloc = c->alloc;
   m->arena = ig_arena_make(c->alloc);
   m->producer_name = m->producer_version = m->domain = m->doc = "";
-  // Default budgets; values are what a node reads, writes or carries along.
-  bool given = limits && limits->max_nodes;
-  m->nodes_left = given ? (size_t)limits->max_nodes : MAX_NODES;
-  m->values_left =
-      given && limits->max_nodes < MAX_VALUES / 4 ? (size_t)limits->max_nodes * 4 : MAX_VALUES;
+  // Values are what a node reads, writes or carries along.
+  const uint64_t nodes = ig_limits_of(c, limits).max_nodes;
+  m->nodes_left = nodes;
+  m->values_left = nodes < SIZE_MAX / VALUES_PER_NODE ? nodes * VALUES_PER_NODE : SIZE_MAX;
   m->name = ig_arena_strn(&m->arena, name, strlen(name));
   m->folder = folder ? ig_arena_strn(&m->arena, folder, nfolder) : NULL;
   if (!m->name || (folder && !m->folder)) {

@@ -3,6 +3,7 @@
 // taken or unrolled, and what is not becomes cond, while_loop or scan.
 #include <string.h>
 
+#include "base/budget.h"
 #include "ingot/hop.h"
 #include "ir/table.h"
 #include "onnx_read/reader.h"
@@ -186,12 +187,6 @@ typedef struct loop {
   pile *scans;
 } loop;
 
-static bool take_trip(ig_rd *r) {
-  if (r->trips_left-- > 0) return true;
-  ig_rd_fail(r, r->told ? IG_UNSUPPORTED : IG_RUNTIME, "more rounds than the limits allow");
-  return false;
-}
-
 // One round; *go tells whether there is another. False after an error.
 static bool loop_round(ig_rd *r, loop *l, int64_t i, bool *go) {
   ig_scope s = ig_scope_open(r->c);
@@ -200,7 +195,7 @@ static bool loop_round(ig_rd *r, loop *l, int64_t i, bool *go) {
   ig_rd_value **outs = ig_scope_push(r->c, l->g->noutputs * sizeof *outs + 1);
   ig_int number = ig_const(i);
   ig_int yes = ig_const(1);
-  bool ok = in && outs && take_trip(r);
+  bool ok = in && outs && ig_step(r->c);
   if (ok) {
     in[0] = ig_rd_of_ints(r, &number, 1, 0, IG_OM_INT64);
     in[1] = ig_rd_of_ints(r, &yes, 1, 0, IG_OM_BOOL);
@@ -311,7 +306,7 @@ static const ig_value *while_body(ig_ctx *c, const ig_value *in, size_t n, size_
   ig_rd_value **args = ig_scope_push(c, own * sizeof *args + 1);
   ig_rd_value **outs = ig_scope_push(c, g->noutputs * sizeof *outs + 1);
   ig_value *results = ig_scope_push(c, n * sizeof *results + 1);
-  if (!args || !outs || !results || !take_trip(r)) return NULL;
+  if (!args || !outs || !results || !ig_step(r->c)) return NULL;
   for (size_t i = 0; i < own; i++) args[i] = ig_rd_of_tensor(r, ig_value_tensor(&in[i]), 0);
   if (!ig_rd_graph(r, g, args, g->ninputs < own ? g->ninputs : own, outs)) return NULL;
   results[0] = ig_of_tensor(ig_rd_addn(r, ig_value_tensor(&in[0]), 1));
@@ -502,7 +497,7 @@ static bool scan_round(ig_rd *r, scan *s, int64_t i) {
   ig_scope scope = ig_scope_open(r->c);
   ig_rd_value **in = ig_scope_push(r->c, (s->nstate + s->nxs) * sizeof *in + 1);
   ig_rd_value **outs = ig_scope_push(r->c, s->g->noutputs * sizeof *outs + 1);
-  bool ok = in && outs && take_trip(r);
+  bool ok = in && outs && ig_step(r->c);
   for (size_t k = 0; ok && k < s->nstate; k++) in[k] = s->state[k];
   for (size_t k = 0; ok && k < s->nxs; k++) {
     int64_t at = s->back[k] ? s->length - 1 - i : i;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/str.h"
 #include "codec/proto.h"
 #include "onnx/check.h"
@@ -17,7 +18,7 @@
 #include "op/record.h"
 #include "sym/env.h"
 
-enum { MAX_BYTES = 1 << 26, MAX_TRIPS = 1 << 16 };
+enum { MAX_BYTES = 1 << 26 };
 enum { GRAPH = 7, OUTPUT = 12, VALUE_INFO = 13 };  // fields of ModelProto and GraphProto
 
 // What was found of one value. ndim < 0: its element type only.
@@ -169,7 +170,7 @@ static void apply_rule(ig_rd *r, inference *f, size_t i, int elem) {
 // A rule that meets nonsense says nothing.
 static void try_rule(ig_rd *r, inference *f, size_t i, int elem) {
   apply_rule(r, f, i, elem);
-  if (ig_rd_ok(r) || r->c->status == IG_NOMEM) return;
+  if (ig_rd_ok(r) || ig_status_is_final(r->c->status)) return;
   ig_ctx_clear(r->c);
   r->noted = false;
 }
@@ -404,7 +405,6 @@ static ig_status infer(inference *f) {
   ig_status st = ig_rd_init(&r, c, f->m);
   r.capture = true;
   r.bytes_limit = MAX_BYTES;  // of what is computed from constants on the way
-  r.trips_left = MAX_TRIPS;
   if (st == IG_OK) st = ig_capture_begin(c);
   if (st == IG_OK) st = interpret(&r, f);
   ig_capture_abort(c);
@@ -422,7 +422,9 @@ static inference begin(ig_ctx *c, const ig_onnx_model *m, ig_om_checker *strict,
                  .by_name = ig_map_make(c->alloc)};
   bool no_grad = c->no_grad;
   c->no_grad = true;
+  const ig_account outer = ig_account_open(c, &c->limits);
   *st = infer(&f);
+  ig_account_close(c, &outer);
   c->no_grad = no_grad;
   return f;
 }

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "ingot/dims.h"
 #include "onnx_read/reader.h"
 #include "op/record.h"
@@ -204,7 +205,7 @@ static ig_status capture(ig_rd *r, dims *ds, bool strict, bool *again, ig_progra
     (void)ig_capture_solve(r->c, NULL);  // its error is the one that the end returns
   } else {
     ig_status st = r->c->status;
-    *again = st != IG_NOMEM && st != IG_UNSUPPORTED && repair(r, ds);
+    *again = !ig_status_is_final(st) && st != IG_UNSUPPORTED && repair(r, ds);
   }
   if (!ig_rd_ok(r)) {
     ig_capture_abort(r->c);
@@ -236,12 +237,14 @@ ig_status ig_onnx_program(ig_ctx *c, const ig_onnx_model *m, ig_program **out) {
   c->no_grad = true;
   dims ds = {.by_name = ig_map_make(c->alloc)};
   for (int i = 0; i < MAX_DIMS; i++) ds.hint[i] = FIRST_HINT + HINT_STEP * i;
+  const ig_account outer = ig_account_open(c, &c->limits);
   ig_status st = try_capture(c, m, &ds, true, out);
   if (st == IG_USER_ERROR || st == IG_CONSTRAINT) {
     // The graph does not allow its named dimensions to vary: those that cannot are fixed.
     ig_ctx_clear(c);
     st = try_capture(c, m, &ds, false, out);
   }
+  ig_account_close(c, &outer);
   ig_map_free(&ds.by_name);
   c->no_grad = no_grad;
   return st;

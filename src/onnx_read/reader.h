@@ -71,9 +71,8 @@ struct ig_rd {
   const ig_onnx_model *m;
   bool capture;
   bool noted;
-  int calls;       // graphs in graphs
-  int collecting;  // loops in loops that collect results
-  int64_t trips_left;
+  int calls;              // graphs in graphs
+  int collecting;         // loops in loops that collect results
   int64_t bytes_limit;    // of one result
   ig_map rows;            // "domain\1op_type" -> first row
   ig_rd_value **weights;  // of the main graph, where they were made before; NULL: from the file

@@ -5,12 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "onnx_read/reader.h"
 #include "op/interpret.h"
 
-enum { MAX_CALLS = 128, KEY_SIZE = 192 };
-static const int64_t max_trips = 100000000;
-static const int64_t max_bytes = (int64_t)1 << 36;
+enum { MAX_CALLS = 128, KEY_SIZE = 192, INFER_NODES = 1 << 16 };
 
 static const struct {
   const char *domain;
@@ -63,7 +62,8 @@ void ig_rd_fail(ig_rd *r, ig_status st, const char *fmt, ...) {
 // ---- the table
 
 ig_status ig_rd_init(ig_rd *r, ig_ctx *c, const ig_onnx_model *m) {
-  *r = (ig_rd){.c = c, .m = m, .trips_left = max_trips, .bytes_limit = max_bytes};
+  uint64_t bytes = c->limits.max_memory;
+  *r = (ig_rd){.c = c, .m = m, .bytes_limit = bytes < INT64_MAX ? (int64_t)bytes : INT64_MAX};
   r->rows = ig_map_make(c->alloc);
   for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
     for (const ig_rd_row *row = families[i].rows; row->op_type; row++) {
@@ -214,9 +214,14 @@ static bool lacks_input(const ig_rd *r, const ig_om_node *n) {
   return false;
 }
 
+// The node cost more than inference grants to one, but the model itself may go on.
+static bool gave_up(const ig_rd *r) {
+  return r->c->status == IG_LIMIT && r->c->account.left > 0;
+}
+
 // The results of a node whose shapes were inferred, as far as they are known.
 static void tell(ig_rd *r, const ig_om_node *n) {
-  if (!ig_rd_ok(r) && r->c->status != IG_NOMEM) {
+  if (!ig_rd_ok(r) && (!ig_status_is_final(r->c->status) || gave_up(r))) {
     r->failed(r, n, r->told_user);
     ig_ctx_clear(r->c);
     r->noted = false;
@@ -235,21 +240,38 @@ static void tell_watcher(ig_rd *r, const ig_om_node *n) {
   }
 }
 
+static void eval_node(ig_rd *r, const ig_om_node *n) {
+  if (is_inferring(r) && lacks_input(r, n)) {
+    // nothing can be said
+  } else if (n->function) {
+    call_function(r, n);
+  } else if (!(r->capture && ig_rd_fold(r))) {
+    const ig_rd_row *row = find_row(r, n);
+    if (row && !(r->capture && ig_rd_compute(r, row->fn))) row->fn(r);
+  }
+}
+
+static void infer_node(ig_rd *r, const ig_om_node *n) {
+  const ig_limits limits = {.max_work = (uint64_t)INFER_NODES * IG_WORK_NODE};
+  const ig_account outer = ig_account_open(r->c, &limits);
+  if (take_inputs(r, n)) eval_node(r, n);
+  ig_account_close(r->c, &outer);
+  tell(r, n);
+}
+
 static bool run_node(ig_rd *r, const ig_om_node *n) {
   ig_scope s = ig_scope_open(r->c);
   r->node = n;
   r->version = version_of(r, n->domain);
-  if (take_inputs(r, n)) {
-    if (is_inferring(r) && lacks_input(r, n)) {
-      // nothing can be said
-    } else if (n->function) {
-      call_function(r, n);
-    } else if (!(r->capture && ig_rd_fold(r))) {
-      const ig_rd_row *row = find_row(r, n);
-      if (row && !(r->capture && ig_rd_compute(r, row->fn))) row->fn(r);
-    }
+  r->in = r->out = NULL;
+  r->nin = r->nout = 0;
+  // A node under capture stays, so that functions which call each other unfold to any size.
+  if (r->capture ? ig_spend(r->c, IG_WORK_NODE) : ig_step(r->c)) {
+    if (is_inferring(r))
+      infer_node(r, n);
+    else if (take_inputs(r, n))
+      eval_node(r, n);
   }
-  if (is_inferring(r)) tell(r, n);
   note(r, n);
   tell_watcher(r, n);
   bool ok = finish_node(r, n);

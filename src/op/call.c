@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/budget.h"
 #include "op/autocast.h"
 #include "op/draft.h"
 #include "op/formula.h"
@@ -440,7 +441,7 @@ void ig_call(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   c->op = op;
   c->op_args = args;
   c->op_describe = ig_op_describe;
-  if (check_args(c, op, args)) {
+  if (ig_step(c) && check_args(c, op, args)) {
     if (c->autocasts) {
       call_cast(c, op, args, outs);
     } else if (c->capture) {

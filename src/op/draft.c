@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/budget.h"
 #include "ingot/aten.h"
 #include "op/random.h"
 #include "op/record.h"
@@ -113,7 +114,7 @@ static outside step_out(ig_ctx *c, const twins *t) {
 // False: it failed, which is forgotten; the program will fail there for itself.
 static bool step_in(ig_ctx *c, const outside *o) {
   bool ok = c->status == IG_OK;
-  if (!ok && c->status != IG_NOMEM) ig_ctx_clear(c);
+  if (!ok && !ig_status_is_final(c->status)) ig_ctx_clear(c);
   c->capture = o->before.capture;
   c->rewrite = o->before.rewrite;
   c->renewal = o->before.renewal;

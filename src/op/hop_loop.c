@@ -3,8 +3,8 @@
 // one sub-graph; values that it reads from outside are passed behind the given operands.
 #include <string.h>
 
+#include "base/budget.h"
 #include "ingot/aten.h"
-#include "ingot/limits.h"
 #include "op/formula.h"
 #include "op/hop.h"
 #include "sym/env.h"
@@ -297,14 +297,6 @@ static int goes_on(ig_ctx *c, const loop *l, const ig_value *in) {
   return c->status == IG_OK ? ig_value_f64(&out[0]) != 0 : -1;
 }
 
-static bool take_round(ig_ctx *c) {
-  if (c->rounds_left-- > 0) return true;
-  c->rounds_left = 0;
-  ig_fail_text(c, IG_RUNTIME,
-               "while_loop: cond_fn is still true after all rounds that the limits allow; if the "
-               "loop must run longer, raise max_rounds of ig_limits");
-  return false;
-}
 static void release_all(ig_value *held, size_t n) {
   for (size_t i = 0; i < n; i++) {
     if (held[i].kind == IG_KIND_TENSOR) ig_tensor_release(held[i].tensor);
@@ -315,7 +307,7 @@ static int loop_round(ig_ctx *c, const loop *l, const ig_value *in, ig_value *ne
   size_t n = 0;
   ig_scope s = ig_scope_open(c);
   int more = goes_on(c, l, in);
-  if (more == 1 && !take_round(c)) more = -1;
+  if (more == 1 && !ig_step(c)) more = -1;
   const ig_value *outs = more == 1 ? ig_branch_run(c, l->body, in, l->n, &n) : NULL;
   if (more == 1 && !outs) more = -1;
   if (outs && n != l->ncarried) {
@@ -340,13 +332,13 @@ static const ig_value *loop_run(ig_ctx *c, const loop *l, size_t *nouts) {
   memcpy(in, l->in, l->n * sizeof *in);
   bool held = false;
   int more = 1;
-  if (c->loops++ == 0) c->rounds_left = ig_limits_default().max_rounds;
+  const ig_account outer = ig_account_open(c, &c->limits);
   while ((more = loop_round(c, l, in, next)) == 1) {
     if (held) release_all(in, l->ncarried);
     memcpy(in, next, l->ncarried * sizeof *in);
     held = true;
   }
-  c->loops--;
+  ig_account_close(c, &outer);
   for (size_t i = 0; held && i < l->ncarried; i++) {
     if (in[i].kind == IG_KIND_TENSOR) (void)ig_pool_add(c, &in[i].tensor->ref);
   }

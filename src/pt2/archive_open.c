@@ -69,7 +69,7 @@ static ig_status expect(ig_ctx *c, ig_pt2_archive *a, const char *member, const 
   const ig_zip_entry *e = ig_pt2_find(a, "%s", member);
   ig_bytes b = {0};
   if (!e) return ig_fail(c, IG_SYNTAX, "%s: '%s' is missing", a->name, member);
-  IG_RETURN_IF_ERR(ig_zip_read(c, e, &a->arena, &b));
+  IG_RETURN_IF_ERR(ig_zip_read_text(c, e, NULL, &a->arena, &b));
   while (b.n && b.at[b.n - 1] == '\n') b.n--;
   if (b.n == strlen(want) && memcmp(b.at, want, b.n) == 0) return IG_OK;
   return ig_fail(c, IG_UNSUPPORTED, "%s: %s is '%.*s', expected '%s'", a->name, member,

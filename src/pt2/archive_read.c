@@ -11,7 +11,7 @@ static ig_status read_text(ig_ctx *c, ig_pt2_archive *a, ig_pt2_source *source) 
                                   : ig_pt2_find(a, "serialized_exported_program.json");
   if (!e) return ig_fail(c, IG_SYNTAX, "%s: 'models/%s.json' is missing", a->name, a->model);
   source->name = e->name;
-  return ig_zip_read(c, e, &a->arena, &source->text);
+  return ig_zip_read_text(c, e, source->limits, &a->arena, &source->text);
 }
 
 static ig_status load(ig_ctx *c, ig_pt2_archive *a, ig_program **out) {

@@ -120,9 +120,11 @@ static ig_tensor *load_pickled(loader *l, const ig_json *entry, const char *path
   }
   ig_bytes bytes = e->packed;
   ig_object *found = NULL;
+  const ig_limits limits =
+      ig_zip_nested_limits(l->c, e, l->a->options ? l->a->options->limits : NULL);
   ig_status st = e->deflated ? ig_zip_read(l->c, e, &l->a->arena, &bytes) : IG_OK;
   if (st == IG_OK)
-    st = ig_torch_parse(l->c, e->name, bytes, e->deflated ? NULL : l->a->file, NULL, &found);
+    st = ig_torch_parse(l->c, e->name, bytes, e->deflated ? NULL : l->a->file, &limits, &found);
   ig_tensor *t = st == IG_OK ? ig_object_tensor(found) : NULL;
   if (st == IG_OK && !t) {
     (void)ig_pt2_fail(&l->in, entry, IG_UNSUPPORTED, "'%.100s' is no tensor", path);
@@ -181,7 +183,7 @@ static ig_status load_raw(ig_ctx *c, ig_pt2_archive *a, const char *kind, const 
   ig_bytes text = {0};
   const ig_json *doc = NULL;
   const ig_limits *limits = a->options ? a->options->limits : NULL;
-  ig_status st = ig_zip_read(c, e, &a->arena, &text);
+  ig_status st = ig_zip_read_text(c, e, limits, &a->arena, &text);
   if (st == IG_OK) st = ig_json_parse(c, e->name, text, &a->arena, limits, &doc);
   l.in = (ig_pt2_in){.c = c, .file = e->name, .text = text, .arena = &a->arena};
   const ig_json *config = st == IG_OK ? ig_pt2_get(&l.in, doc, "config", IG_JSON_OBJECT) : NULL;
@@ -229,8 +231,8 @@ ig_status ig_pt2_unpack_weights(ig_ctx *c, ig_pt2_archive *a, const ig_zip_entry
   *out = (ig_pt2_weights){0};
   if (e->deflated) IG_RETURN_IF_ERR(ig_zip_read(c, e, &a->arena, &bytes));
   if (bytes.n == 0) return IG_OK;  // there are none
-  const ig_limits *limits = a->options ? a->options->limits : NULL;
-  ig_status st = ig_torch_parse(c, e->name, bytes, owner, limits, &all);
+  const ig_limits limits = ig_zip_nested_limits(c, e, a->options ? a->options->limits : NULL);
+  ig_status st = ig_torch_parse(c, e->name, bytes, owner, &limits, &all);
   if (st == IG_OK) st = take_weights(c, a, e, all, out);
   ig_object_free(all);
   return st;

@@ -24,7 +24,7 @@ static bool ends_with(const char *text, const char *end) {
 
 static ig_status add_source(ig_ctx *c, ig_ts *ts, const ig_zip_entry *e, const char *name) {
   ig_bytes b = {0};
-  IG_RETURN_IF_ERR(ig_zip_read(c, e, &ts->arena, &b));
+  IG_RETURN_IF_ERR(ig_zip_read_text(c, e, &ts->zip.limits, &ts->arena, &b));
   if (b.n > ts->zip.limits.max_text) {
     return BAD(ts, "%s: source '%s' of %zu bytes, the limit is %" PRIu64, ts->zip.name, name, b.n,
                ts->zip.limits.max_text);

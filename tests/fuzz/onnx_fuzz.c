@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-enum { MAX_MEMORY = 64 << 20, MAX_BYTES = 1 << 20, MAX_TRIPS = 200, MAX_NODES = 300 };
+enum { MAX_MEMORY = 64 << 20, MAX_BYTES = 1 << 20, MAX_WORK = 1000000, MAX_NODES = 300 };
 
 static void *limited(void *user, void *ptr, size_t old_size, size_t new_size) {
   size_t *used = user;
@@ -50,7 +50,6 @@ static ig_rd_value *make_input(ig_rd *r, const ig_om_info *info) {
 static void run(ig_ctx *c, const ig_onnx_model *m) {
   ig_rd r;
   if (ig_rd_init(&r, c, m) == IG_OK) {
-    r.trips_left = MAX_TRIPS;
     r.bytes_limit = MAX_BYTES;
     const ig_om_graph *g = m->graph;
     ig_rd_value **in = ig_scope_push(c, g->ninputs * sizeof *in + 1);
@@ -72,6 +71,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   ig_onnx_model *m = NULL;
   ig_limits limits = {.size = sizeof limits, .max_nodes = MAX_NODES};
   if (ig_ctx_create(&alloc, &c) != IG_OK) return 0;
+  limits.max_work = MAX_WORK;
+  ig_ctx_set_limits(c, &limits);
   if (ig_onnx_parse(c, "fuzz", data, n, NULL, &limits, &m) == IG_OK) {
     ig_scope s = ig_scope_open(c);
     run(c, m);

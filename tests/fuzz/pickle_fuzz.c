@@ -27,7 +27,7 @@ static ig_object *load(ig_ctx *c, ig_bytes in) {
   ig_limits limits = {.size = sizeof limits, .max_nodes = 1 << 16, .max_inflated = STORAGE};
   ig_unpack un = {.c = c,
                   .name = "fuzz",
-                  .limits = ig_limits_of(&limits),
+                  .limits = ig_limits_of(c, &limits),
                   .allow = allow,
                   .script = true,
                   .storage = storage};

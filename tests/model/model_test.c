@@ -548,15 +548,15 @@ static void every_allocation_may_fail(void **state) {
 
 static void endless_loops_end(void **state) {
   fixture *f = *state;
-  ig_limits limits = {.size = sizeof limits, .max_rounds = 1000};
+  ig_limits limits = {.size = sizeof limits, .max_work = 1000};
   ig_model_options options = {.size = sizeof options, .limits = &limits};
   ig_model *m = NULL;
   assert_int_equal(ig_model_open(f->c, data("model/data/endless.pt2"), &options, &m), IG_OK);
   ig_session *s = open_session(f->c, m);
   int64_t zero = 0;
   assert_int_equal(ig_session_bind(s, "n", NULL, 0, &zero, sizeof zero), IG_OK);
-  assert_int_equal(ig_session_run(s), IG_RUNTIME);
-  assert_non_null(strstr(ig_ctx_error(f->c), "max_rounds"));
+  assert_int_equal(ig_session_run(s), IG_LIMIT);
+  assert_non_null(strstr(ig_ctx_error(f->c), "max_work"));
   ig_ctx_clear(f->c);
   ig_session_free(s);
   ig_model_free(m);

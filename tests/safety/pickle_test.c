@@ -42,8 +42,11 @@ static ig_tensor *real_storage(ig_unpack *u, const ig_storage_id *id) {
 
 // The whole way that a pickle of a file goes.
 static ig_status load(fixture *f, ig_bytes in, const ig_limits *limits, ig_object **out) {
-  ig_unpack un = {
-      .c = f->c, .name = "x", .limits = ig_limits_of(limits), .storage = no_storage, .meta = true};
+  ig_unpack un = {.c = f->c,
+                  .name = "x",
+                  .limits = ig_limits_of(f->c, limits),
+                  .storage = no_storage,
+                  .meta = true};
   ig_pickle_source source = {
       .name = "x", .in = in, .rule = ig_unpack_rule, .user = &un, .limits = limits};
   ig_pickle *tree = NULL;
@@ -415,7 +418,8 @@ static void pending_work_has_a_limit(void **state) {
   static const char text[] = REBUILD ID("ComplexFloatStorage", "0", "K\x06")
       "K\0\x8a\x06\0\0\0\0\0\x06\x85K\0\x85\x89" "ccollections\nOrderedDict\n)R}X\x04\0\0\0conj\x88stR.";
   ig_object *o = NULL;
-  ig_unpack un = {.c = f->c, .name = "x", .limits = ig_limits_of(NULL), .storage = real_storage};
+  ig_unpack un = {
+      .c = f->c, .name = "x", .limits = ig_limits_of(f->c, NULL), .storage = real_storage};
   ig_pickle_source source = {.name = "x",
                              .in = {(const uint8_t *)text, sizeof text - 1},
                              .rule = ig_unpack_rule,

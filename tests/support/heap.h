@@ -22,19 +22,27 @@ typedef struct test_heap {
   size_t limit;  // larger requests fail; 0: none
 } test_heap;
 
+// A block's size stands before it: what it is freed with must be what it was made with.
+enum { TEST_HEAP_HEAD = 16 };
+
 static inline void *test_heap_fn(void *user, void *ptr, size_t old_size, size_t new_size) {
   test_heap *h = user;
-  (void)old_size;
+  char *block = ptr ? (char *)ptr - TEST_HEAP_HEAD : NULL;
+  if (block && *(size_t *)(void *)block != old_size) {
+    fail_msg("a block of %zu bytes was given back as %zu", *(size_t *)(void *)block, old_size);
+  }
   if (new_size == 0) {
     h->live -= ptr != NULL;
-    free(ptr);
+    free(block);
     return NULL;
   }
   if (++h->calls >= h->fail_at && h->fail_at) return NULL;
   if (h->limit && new_size > h->limit) return NULL;
-  void *p = realloc(ptr, new_size);
-  h->live += p && !ptr;
-  return p;
+  char *p = new_size < SIZE_MAX / 2 ? realloc(block, new_size + TEST_HEAP_HEAD) : NULL;
+  if (!p) return NULL;
+  h->live += !ptr;
+  *(size_t *)(void *)p = new_size;
+  return p + TEST_HEAP_HEAD;
 }
 
 static inline ig_ctx *test_heap_ctx(test_heap *h) {
