@@ -24,6 +24,7 @@
 #include "ingot/script.h"
 #include "ingot/status.h"
 #include "ingot/tensor.h"
+#include "ingot/text.h"
 #include "ingot/threads.h"
 #include "ingot/version.h"
 

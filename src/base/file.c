@@ -251,32 +251,69 @@ void ig_sink_zeros(ig_sink *s, size_t n) {
   ig_sink_put(s, zeros, n);
 }
 
-ig_status ig_sink_close(ig_ctx *c, ig_sink *s) {
+static const char *temporary(const ig_sink *s) {
+  return s->target + strlen(s->target) + 1;
+}
+
+static ig_status told(ig_ctx *c, const ig_sink *s) {
   const char *name = s->target ? s->target : "output";
-  if (s->write) {
-    write_all(s, s->at, s->n);
-    s->n = 0;
-  }
-  if (s->fd >= 0) {
-    write_all(s, s->at, s->n);
-    s->n = 0;
-    // A full disk may show itself only here.
-    if (close(s->fd) != 0 && !s->error) s->error = errno;
-    s->fd = -1;
-    if (s->target && !s->error && rename(s->target + strlen(s->target) + 1, s->target) != 0) {
-      s->error = errno;
-    }
-    if (s->target && s->error) (void)unlink(s->target + strlen(s->target) + 1);
-  }
   if (s->error == ENOMEM) return ig_fail(c, IG_NOMEM, "out of memory");
   return s->error ? ig_fail(c, IG_IO, "%s: %s", name, strerror(s->error)) : IG_OK;
 }
 
-void ig_sink_drop(ig_sink *s) {
-  if (s->fd >= 0) {
-    (void)close(s->fd);
-    if (s->target) (void)unlink(s->target + strlen(s->target) + 1);
+// Some file systems cannot; then the rename is as safe as they make it.
+static bool sync_fd(int fd) {
+  return fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS;
+}
+
+ig_status ig_sink_finish(ig_ctx *c, ig_sink *s) {
+  if (s->write || s->fd >= 0) {
+    write_all(s, s->at, s->n);
+    s->n = 0;
   }
+  if (s->fd >= 0) {
+    if (s->target && !s->error && !sync_fd(s->fd)) s->error = errno;
+    // A full disk may show itself only here.
+    if (close(s->fd) != 0 && !s->error) s->error = errno;
+    s->fd = -1;
+    if (s->target && s->error) (void)unlink(temporary(s));
+    s->written = s->target && !s->error;
+  }
+  return told(c, s);
+}
+
+// The rename itself must survive a crash. It has been made, so nothing here is an error.
+static void sync_folder(const char *path) {
+  const char *slash = strrchr(path, '/');
+  size_t n = slash ? (size_t)(slash - path) + 1 : 0;
+  char folder[4096] = ".";
+  if (n >= sizeof folder) return;
+  if (n) {
+    memcpy(folder, path, n);
+    folder[n] = 0;
+  }
+  int fd = open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+  if (fd < 0) return;
+  (void)fsync(fd);
+  (void)close(fd);
+}
+
+ig_status ig_sink_close(ig_ctx *c, ig_sink *s) {
+  IG_RETURN_IF_ERR(ig_sink_finish(c, s));
+  if (!s->written) return IG_OK;
+  s->written = false;
+  if (rename(temporary(s), s->target) != 0) {
+    s->error = errno;
+    (void)unlink(temporary(s));
+    return told(c, s);
+  }
+  sync_folder(s->target);
+  return IG_OK;
+}
+
+void ig_sink_drop(ig_sink *s) {
+  if (s->fd >= 0) (void)close(s->fd);
+  if (s->target && (s->fd >= 0 || s->written)) (void)unlink(temporary(s));
   ig_mem_free(s->alloc, s->at, s->cap);
   ig_mem_free(s->alloc, s->target, s->target_size);
   *s = ig_sink_memory(s->alloc);

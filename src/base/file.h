@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files: private mappings that live as long as anything refers to them, and sinks that bytes are
-// streamed into. A file sink writes under a temporary name beside the target and renames it when it
-// is closed, so a reader never sees half a file and a failure leaves the old one in place.
+// streamed into. A file sink writes under a temporary name beside the target, makes sure that the
+// bytes are on the disk, and renames it when it is closed; then the folder is made sure of, too. So
+// a reader never sees half a file, not even after a crash, and a failure leaves the old one in
+// place.
 #ifndef BASE_FILE_H_
 #define BASE_FILE_H_
 
@@ -52,6 +54,7 @@ typedef struct ig_sink {
   int error;     // errno of the first failure
   char *target;  // one block: target name, then temp name; NULL: no file to rename
   size_t target_size;
+  bool written;  // whole and on the disk, under the temporary name
 } ig_sink;
 
 ig_sink ig_sink_memory(ig_alloc alloc);
@@ -62,6 +65,9 @@ IG_MUST_USE ig_status ig_sink_file(ig_ctx *c, const char *path, ig_sink *out);
 void ig_sink_put(ig_sink *s, const void *data, size_t n);
 void ig_sink_zeros(ig_sink *s, size_t n);
 
+// Writes what is left; the file stays under its temporary name until ig_sink_close. For files that
+// belong together: nothing is replaced before all of them are written.
+IG_MUST_USE ig_status ig_sink_finish(ig_ctx *c, ig_sink *s);
 // Finishes the file. A memory sink keeps its bytes (at, n) until ig_sink_drop.
 IG_MUST_USE ig_status ig_sink_close(ig_ctx *c, ig_sink *s);
 // Frees everything; of a file that was not closed no trace remains. Harmless after close.

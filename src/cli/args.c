@@ -9,7 +9,15 @@
 
 static const char *color_word;
 static bool help_switch;
+static const char *max_memory;
+static double max_time;
+static double max_work;
 static const cli_option common[] = {
+    {"--max-memory", NULL, "SIZE", CLI_TEXT, &max_memory,
+     "stop before more memory is in use: bytes, or 512M, 4G (default:\nthat of the machine)"},
+    {"--max-time", NULL, "SECONDS", CLI_REAL, &max_time, "stop after this time (default: any)"},
+    {"--max-work", NULL, "N", CLI_REAL, &max_work,
+     "stop after this many operator calls and rounds of loops\n(default: 1e9)"},
     {"--color", NULL, "WHEN", CLI_TEXT, &color_word, "auto (default), always or never"},
     {"--help", "-h", NULL, CLI_SWITCH, &help_switch, "this text"},
 };
@@ -26,20 +34,22 @@ static void help_option(const cli_option *o) {
   (void)snprintf(left, sizeof left, "%s%s%s%s%s", o->brief ? o->brief : "",
                  o->brief ? ", " : "    ", o->name, o->value ? " " : "", o->value ? o->value : "");
   if (strlen(left) > 26) {
-    printf("  %s\n  %-26s  ", left, "");
+    cli_out("  %s\n  %-26s  ", left, "");
   } else {
-    printf("  %-26s  ", left);
+    cli_out("  %-26s  ", left);
   }
   for (const char *s = o->help; *s; s++) {
     (void)putchar(*s);
-    if (*s == '\n') printf("  %-26s  ", "");
+    if (*s == '\n') cli_out("  %-26s  ", "");
   }
   (void)putchar('\n');
 }
 
 void cli_help(const cli_command *command) {
   cli_put(stdout, CLI_BOLD, "usage:");
-  printf(" ingot %s %s\n\n%s\n\n", command->name, command->arguments, command->details);
+  cli_out(" ingot %s %s\n\n", command->name, command->arguments);
+  (void)fputs(command->details, stdout);
+  (void)fputs("\n\n", stdout);
   cli_put(stdout, CLI_BOLD, "options:");
   (void)putchar('\n');
   for (size_t i = 0; i < command->noptions + NCOMMON; i++) help_option(option_at(command, i));
@@ -47,11 +57,11 @@ void cli_help(const cli_command *command) {
   cli_put(stdout, CLI_BOLD, "examples:");
   (void)putchar('\n');
   for (size_t i = 0; i < command->nexamples; i++) {
-    printf("  %s\n      %s\n", command->examples[i].line, command->examples[i].text);
+    cli_out("  %s\n      %s\n", command->examples[i].line, command->examples[i].text);
   }
   (void)putchar('\n');
   cli_put(stdout, CLI_BOLD, "exit codes:");
-  printf(
+  cli_out(
       " 0 fine, 1 numbers disagree, 2 wrong command line, 3 file refused,\n"
       "            4 file cannot be read or written, 5 running failed\n");
 }
@@ -170,6 +180,29 @@ static int take_word(const cli_command *command, int argc, char **argv, int *i) 
   return take_value(command, o, value);
 }
 
+// "1500000", "64k", "512M", "4G"; powers of 1024.
+static bool parse_size(const char *text, uint64_t *out) {
+  static const char units[] = "kMGT";
+  char *end = NULL;
+  errno = 0;
+  double n = strtod(text, &end);
+  const char *unit = *end ? strchr(units, *end) : NULL;
+  if (end == text || errno || !(n > 0) || (*end && (!unit || end[1]))) return false;
+  for (const char *u = units; unit && u <= unit; u++) n *= 1024;
+  if (n < 1 || n > 9e18) return false;
+  *out = (uint64_t)n;
+  return true;
+}
+
+static uint64_t memory;  // what --max-memory says; 0: nothing
+
+void cli_limit(ig_ctx *c) {
+  ig_limits limits = {.size = sizeof limits, .max_memory = memory};
+  if (max_time > 0) limits.max_millis = max_time * 1000 < 1 ? 1 : (uint64_t)(max_time * 1000);
+  if (max_work > 0) limits.max_work = max_work < 1 ? 1 : (uint64_t)max_work;
+  ig_ctx_set_limits(c, &limits);
+}
+
 int cli_parse(const cli_command *command, int argc, char **argv, const char **files) {
   int n = 0;
   bool only_files = false;
@@ -191,6 +224,13 @@ int cli_parse(const cli_command *command, int argc, char **argv, const char **fi
   if (help_switch) {
     cli_help(command);
     return -1;
+  }
+  if (max_time < 0 || max_work < 0 || !(max_time < 1e12) || !(max_work < 1e18)) {
+    return cli_usage(command, "--max-time and --max-work take positive numbers");
+  }
+  if (max_memory && !parse_size(max_memory, &memory)) {
+    return cli_usage(command, "--max-memory: '%s' is no size; expected bytes, or 512M, 4G",
+                     max_memory);
   }
   if (n == command->nfiles) return CLI_OK;
   return cli_usage(command, "%d file%s given, expected %d", n, n == 1 ? "" : "s", command->nfiles);

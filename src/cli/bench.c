@@ -190,13 +190,13 @@ static void print_json(const ig_model *m, const samples *s, const double *sorted
 }
 
 static void print_time(const char *name, double us) {
-  printf("  %-12s", name);
+  cli_out("  %-12s", name);
   if (us < 1000) {
     cli_put(stdout, CLI_BOLD, "%10.1f us", us);
   } else {
     cli_put(stdout, CLI_BOLD, "%10.3f ms", us / 1000);
   }
-  printf("\n");
+  cli_out("\n");
 }
 
 static void print_text(const ig_model *m, const samples *s, const double *sorted,
@@ -204,19 +204,19 @@ static void print_text(const ig_model *m, const samples *s, const double *sorted
   char a[64];
   char b[64];
   cli_put(stdout, CLI_BOLD, "%s", ig_model_name(m));
-  printf(": %zu runs, %d thread%s\n", s->n, ig_threads_get(), ig_threads_get() == 1 ? "" : "s");
+  cli_out(": %zu runs, %d thread%s\n", s->n, ig_threads_get(), ig_threads_get() == 1 ? "" : "s");
   print_time("p50", quantile(sorted, s->n, 0.5));
   print_time("p90", quantile(sorted, s->n, 0.9));
   print_time("p99", quantile(sorted, s->n, 0.99));
   print_time("best", sorted[0]);
   print_time("first run", s->first);
   print_time("load", s->load);
-  printf("  %-12s%s weights, %s at most\n", "memory", cli_bytes(weight_bytes(m), a, sizeof a),
-         cli_bytes(peak_bytes(), b, sizeof b));
+  cli_out("  %-12s%s weights, %s at most\n", "memory", cli_bytes(weight_bytes(m), a, sizeof a),
+          cli_bytes(peak_bytes(), b, sizeof b));
   cli_put(stdout, CLI_BOLD, "operators\n");
   for (size_t i = 0; i < p->n && i < 12; i++) {
-    printf("  %5.1f %%  %-40s %zu calls\n", p->total > 0 ? 100 * p->kinds[i].us / p->total : 0,
-           p->kinds[i].target, p->kinds[i].calls / (o.seconds > 0 ? PROFILED : 1));
+    cli_out("  %5.1f %%  %-40s %zu calls\n", p->total > 0 ? 100 * p->kinds[i].us / p->total : 0,
+            p->kinds[i].target, p->kinds[i].calls / (o.seconds > 0 ? PROFILED : 1));
   }
 }
 

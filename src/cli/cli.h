@@ -5,12 +5,15 @@
 #ifndef CLI_CLI_H_
 #define CLI_CLI_H_
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
 #include "ingot/file.h"
+#include "ingot/limits.h"
 #include "ingot/model.h"
+#include "ingot/text.h"
 
 // Exit codes, part of the contract (docs/command.md, ingot --help).
 enum {
@@ -71,6 +74,7 @@ enum { CLI_MAX_FILES = 4 };
 // Options and files of a command line; CLI_OK, or CLI_USAGE after saying what is wrong.
 int cli_parse(const cli_command *command, int argc, char **argv, const char **files);
 void cli_help(const cli_command *command);
+void cli_limit(ig_ctx *c);  // by --max-memory, --max-time, --max-work
 // The most similar of the words; NULL: none is similar.
 const char *cli_nearest(const char *word, const char *const *words, size_t n);
 
@@ -83,6 +87,10 @@ int cli_fail(const ig_ctx *c, const char *file, int code);
 int cli_error(int code, const char *fmt, ...) IG_PRINTF(2, 3);
 void cli_warn(const char *fmt, ...) IG_PRINTF(1, 2);
 int cli_no_memory(void);
+// In messages a path is called otherwise: a file that is still under a temporary name. NULL: no
+// more.
+void cli_alias(const char *path, const char *name);
+bool cli_interrupted(void);  // a signal asked the command to end (main.c)
 
 // ---- looks (style.c)
 
@@ -97,8 +105,13 @@ typedef enum cli_style {
   CLI_CYAN,
 } cli_style;
 bool cli_set_color(const char *when);  // "auto", "always", "never"; false: another word
-// Prints with a style if the stream takes colours.
+// Prints with a style if the stream takes colours. Like everything here that prints, it lets no
+// control character through but the line breaks of the format.
 void cli_put(FILE *to, cli_style style, const char *fmt, ...) IG_PRINTF(3, 4);
+void cli_out(const char *fmt, ...) IG_PRINTF(1, 2);  // plain, to stdout
+void cli_vput(FILE *to, const char *fmt, va_list ap) IG_PRINTF(2, 0);
+// A text as it is; `lines`: its line breaks stay.
+void cli_put_lines(FILE *to, const char *text, size_t n, bool lines);
 const char *cli_bytes(uint64_t n, char *text, size_t cap);  // "21.9 kB"; returns text
 const char *cli_count(uint64_t n, char *text, size_t cap);  // "1,234,567"; returns text
 
@@ -129,6 +142,17 @@ int cli_open(ig_ctx *c, const char *path, int how, ig_model **out);
 ig_status cli_open_quietly(ig_ctx *c, const char *path, int how, ig_model **out);
 int cli_no_program(const ig_model *m);  // Says why there is none; CLI_REFUSED.
 bool cli_has_suffix(const char *path, const char *suffix);
+
+// A file to be written, see staged.c: write to `path`, then keep it or drop it. Nothing is at
+// `target` before it is kept. CLI_OK, or an exit code after saying what is wrong.
+typedef struct cli_staged {
+  const char *target;
+  char folder[4096];  // "": written in place
+  char path[4096 + 260];
+} cli_staged;
+int cli_staged_open(const char *target, cli_staged *s);
+int cli_staged_keep(cli_staged *s);
+void cli_staged_drop(cli_staged *s);  // Harmless after keep.
 
 // ---- text of values (text.c)
 

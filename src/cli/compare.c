@@ -14,18 +14,18 @@ void cli_compare(ig_ctx *c, ig_tensor *got, ig_tensor *want, const ig_tolerance 
 
 void cli_print_diff(FILE *to, const char *name, const ig_tensor_diff *d) {
   cli_stage_end();
-  (void)fprintf(to, "  ");
+  cli_put(to, CLI_PLAIN, "  ");
   cli_put(to, CLI_CYAN, "%-24s", name);
   if (d->why[0]) {
-    (void)fprintf(to, " %s", d->why);
+    cli_put(to, CLI_PLAIN, " %s", d->why);
   } else {
-    (void)fprintf(to, " max abs %-9.3g max rel %-9.3g max ulp %-9.3g", d->max_abs, d->max_rel,
-                  d->max_ulp);
+    cli_put(to, CLI_PLAIN, " max abs %-9.3g max rel %-9.3g max ulp %-9.3g", d->max_abs, d->max_rel,
+            d->max_ulp);
   }
   cli_put(to, d->agrees ? CLI_GREEN : CLI_RED, d->agrees ? " agrees" : " differs");
   if (!d->agrees && !d->why[0]) {
-    (void)fprintf(to, " (%" PRId64 " of %" PRId64 " elements, worst at %" PRId64 ")", d->bad, d->n,
-                  d->worst);
+    cli_put(to, CLI_PLAIN, " (%" PRId64 " of %" PRId64 " elements, worst at %" PRId64 ")", d->bad,
+            d->n, d->worst);
   }
   (void)fputc('\n', to);
 }

@@ -163,7 +163,8 @@ static int compare_weights(ig_ctx *c, const ig_model *a, const ig_model *b, bool
     *agrees = d.agrees;
     if (!d.agrees) cli_print_diff(stderr, x[i]->name, &d);
   }
-  if (*agrees) (void)fprintf(stderr, "  %zu tensors are the same\n", n);
+  if (ig_ctx_status(c) != IG_OK) return cli_fail(c, ig_model_name(b), CLI_FAILED);
+  if (*agrees) cli_put(stderr, CLI_PLAIN, "  %zu tensors are the same\n", n);
   return CLI_OK;
 }
 
@@ -203,7 +204,9 @@ static void compare_outputs(ig_ctx *c, const ig_model *a, const ig_session *x, c
 
 // Random inputs need not suit a program that looks at its data: then nothing is compared.
 static int not_run(ig_ctx *c, const ig_model *a, bool *agrees) {
-  if (o.feed.arrays || o.feed.single.n) return cli_fail(c, ig_model_name(a), CLI_FAILED);
+  ig_status st = ig_ctx_status(c);
+  bool stopped = st == IG_NOMEM || st == IG_LIMIT || st == IG_CANCELLED;
+  if (stopped || o.feed.arrays || o.feed.single.n) return cli_fail(c, ig_model_name(a), CLI_FAILED);
   cli_warn("not compared: %s does not run on random inputs (%s); give some with --inputs",
            ig_model_name(a), ig_ctx_error(c));
   ig_ctx_clear(c);
@@ -211,7 +214,7 @@ static int not_run(ig_ctx *c, const ig_model *a, bool *agrees) {
   return CLI_OK;
 }
 
-static int compare_runs(ig_ctx *c, ig_model *a, ig_model *b, bool *agrees) {
+static int compare_runs(ig_ctx *c, ig_model *a, ig_model *b, bool *agrees, bool *compared) {
   ig_session *x = NULL;
   ig_session *y = NULL;
   int code = CLI_OK;
@@ -220,19 +223,22 @@ static int compare_runs(ig_ctx *c, ig_model *a, ig_model *b, bool *agrees) {
   }
   if (code == CLI_OK) code = cli_feed_session(c, a, x, &o.feed);
   if (code == CLI_OK && ig_session_run(x) != IG_OK) {
+    *compared = false;
     code = not_run(c, a, agrees);
   } else if (code == CLI_OK &&
              (ig_session_copy_inputs(x, y) != IG_OK || ig_session_run(y) != IG_OK)) {
     code = cli_fail(c, ig_model_name(b), CLI_FAILED);
   } else if (code == CLI_OK) {
     compare_outputs(c, a, x, b, y, agrees);
+    if (ig_ctx_status(c) != IG_OK) code = cli_fail(c, ig_model_name(b), CLI_FAILED);
   }
   ig_session_free(x);
   ig_session_free(y);
   return code;
 }
 
-static int self_check(const job *j, const char *path) {
+// The copy at `path`, before it becomes the one at `to`.
+static int self_check(const job *j, const char *path, const char *to) {
   ig_model *copy = NULL;
   bool agrees = false;
   int code = cli_open(j->c, path, CLI_INSPECT, &copy);
@@ -244,15 +250,20 @@ static int self_check(const job *j, const char *path) {
     return CLI_OK;
   }
   bool runs = j->target->program;
-  (void)fprintf(stderr, "%s: checked against %s\n", path, ig_model_name(j->from));
+  bool compared = true;
   cli_stage("comparing", 0, "MB");
-  code = runs ? compare_runs(j->c, j->from, copy, &agrees)
+  code = runs ? compare_runs(j->c, j->from, copy, &agrees, &compared)
               : compare_weights(j->c, j->from, copy, &agrees);
   cli_stage_end();
   ig_model_free(copy);
-  if (code != CLI_OK || agrees) return code;
-  return cli_error(CLI_DIFFERS, "%s: disagrees with %s; please report this", path,
-                   ig_model_name(j->from));
+  if (code == CLI_OK && !agrees) {
+    return cli_error(CLI_DIFFERS, "%s: disagrees with %s and was not written; please report this",
+                     path, ig_model_name(j->from));
+  }
+  if (code == CLI_OK && compared) {
+    cli_put(stderr, CLI_PLAIN, "%s: checked against %s\n", to, ig_model_name(j->from));
+  }
+  return code;
 }
 
 static bool to_onnx(const job *j) {
@@ -289,10 +300,16 @@ static int convert(job *j, const char *to) {
     return cli_no_program(j->from);
   }
   if (strcmp(to, "-") == 0) return cli_to_stdout(j->target->suffix, j->target->save, j);
+  cli_staged out;
+  int code = cli_staged_open(to, &out);
+  if (code != CLI_OK) return code;
   cli_stage("writing", ig_model_file_bytes(j->from), "MB");
-  int code = j->target->save(to, j);
+  code = j->target->save(out.path, j);
   cli_stage_end();
-  return code == CLI_OK && !o.no_check ? self_check(j, to) : code;
+  if (code == CLI_OK && !o.no_check) code = self_check(j, out.path, to);
+  if (code == CLI_OK) code = cli_staged_keep(&out);
+  cli_staged_drop(&out);
+  return code;
 }
 
 static int run(ig_ctx *c, const char *const *files) {

@@ -51,24 +51,24 @@ static void print_change(const ig_model_change *change) {
   cli_put(stdout, CLI_CYAN, "%-22s", change->name);
   const ig_tensor_diff *d = change->numbers;
   if (d) {
-    printf(" %s  max abs %.3g max rel %.3g max ulp %.3g (%" PRId64 " of %" PRId64 " elements)\n",
-           change->before, d->max_abs, d->max_rel, d->max_ulp, d->bad, d->n);
+    cli_out(" %s  max abs %.3g max rel %.3g max ulp %.3g (%" PRId64 " of %" PRId64 " elements)\n",
+            change->before, d->max_abs, d->max_rel, d->max_ulp, d->bad, d->n);
   } else if (added || removed) {
-    printf(" %s\n", added ? change->after : change->before);
+    cli_out(" %s\n", added ? change->after : change->before);
   } else if (strlen(change->before) + strlen(change->after) < 64) {
-    printf(" %s => %s\n", change->before, change->after);
+    cli_out(" %s => %s\n", change->before, change->after);
   } else {
-    printf(" %s\n  %24s=> %s\n", change->before, "", change->after);
+    cli_out(" %s\n  %24s=> %s\n", change->before, "", change->after);
   }
 }
 
 static void print_part(const ig_model_change *const *list, size_t n) {
   char text[64];
   cli_put(stdout, CLI_BOLD, "%s", ig_diff_part_word(list[0]->part));
-  printf(" %s %s\n", cli_count(n, text, sizeof text), n == 1 ? "difference" : "differences");
+  cli_out(" %s %s\n", cli_count(n, text, sizeof text), n == 1 ? "difference" : "differences");
   size_t shown = o.all || n <= SHOWN ? n : SHOWN;
   for (size_t i = 0; i < shown; i++) print_change(list[i]);
-  if (shown < n) printf("  ... %s more (--all)\n", cli_count(n - shown, text, sizeof text));
+  if (shown < n) cli_out("  ... %s more (--all)\n", cli_count(n - shown, text, sizeof text));
 }
 
 static void print_changes(const ig_model_change *const *list, size_t n) {
@@ -191,12 +191,12 @@ static void tracer_free(tracer *t) {
 static void print_first(const tracer *t) {
   cli_put(stdout, CLI_BOLD, "values");
   if (!t->compared) {
-    printf(" no two have the same name\n");
+    cli_out(" no two have the same name\n");
   } else if (!t->found) {
-    printf(" %zu of the same name agree\n", t->compared);
+    cli_out(" %zu of the same name agree\n", t->compared);
   } else {
-    printf(" the first of the same name that differs, after %zu that agree: %s\n", t->compared - 1,
-           t->target);
+    cli_out(" the first of the same name that differs, after %zu that agree: %s\n", t->compared - 1,
+            t->target);
     cli_print_diff(stdout, t->name, &t->diff);
   }
 }
@@ -318,7 +318,7 @@ static int compare_sessions(ig_ctx *c, const sides *s, bool *agrees) {
       cli_json_open('[');
     } else {
       cli_put(stdout, CLI_BOLD, "numbers");
-      printf(" on the same inputs\n");
+      cli_out(" on the same inputs\n");
     }
     *agrees = compare_outputs(c, s);
     if (o.json) cli_json_close(']');
@@ -393,7 +393,7 @@ static int compare_models(ig_ctx *c, const char *const *files, ig_model *a, ig_m
     cli_json_close('}');
     cli_json_end();
   } else if (same && code == CLI_OK) {
-    printf("no difference\n");
+    cli_out("no difference\n");
   }
   return code != CLI_OK ? code : same ? CLI_OK : CLI_DIFFERS;
 }

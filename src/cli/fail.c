@@ -1,16 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 // Saying what is wrong: "ingot: file: what, where, found, expected, what to do", on stderr.
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
 
+static struct {
+  const char *path;
+  const char *name;
+} alias;
+
+void cli_alias(const char *path, const char *name) {
+  alias.path = path;
+  alias.name = name;
+}
+
 static void vsay(cli_style style, const char *label, const char *fmt, va_list ap) {
   cli_stage_end();
   (void)fflush(stdout);
+  // Line breaks stay: the context's own texts have several lines.
+  char room[1024];
+  va_list again;
+  va_copy(again, ap);
+  int n = vsnprintf(room, sizeof room, fmt, ap);
+  char *text = n < (int)sizeof room ? room : malloc((size_t)n + 1);
+  if (text && text != room) (void)vsnprintf(text, (size_t)n + 1, fmt, again);
+  va_end(again);
   cli_put(stderr, style, "%s", label);
-  (void)vfprintf(stderr, fmt, ap);
+  const char *rest = text ? text : "";
+  for (const char *at; alias.path && (at = strstr(rest, alias.path));) {
+    cli_put_lines(stderr, rest, (size_t)(at - rest), true);
+    cli_put_lines(stderr, alias.name, strlen(alias.name), true);
+    rest = at + strlen(alias.path);
+  }
+  cli_put_lines(stderr, rest, strlen(rest), true);
   (void)fputc('\n', stderr);
+  if (text != room) free(text);
 }
 
 int cli_usage(const cli_command *command, const char *fmt, ...) {
@@ -20,8 +46,8 @@ int cli_usage(const cli_command *command, const char *fmt, ...) {
   va_start(ap, fmt);
   vsay(CLI_RED, label, fmt, ap);
   va_end(ap);
-  (void)fprintf(stderr, "usage: ingot %s %s\n       ingot %s --help tells more\n", command->name,
-                command->arguments, command->name);
+  cli_put(stderr, CLI_PLAIN, "usage: ingot %s %s\n       ingot %s --help tells more\n",
+          command->name, command->arguments, command->name);
   return CLI_USAGE;
 }
 
@@ -44,7 +70,8 @@ int cli_fail(const ig_ctx *c, const char *file, int code) {
   const char *text = ig_ctx_error(c);
   bool named = !file || (strncmp(text, file, strlen(file)) == 0 && text[strlen(file)] == ':');
   if (ig_ctx_status(c) == IG_IO) code = CLI_IO;
-  if (ig_ctx_status(c) == IG_NOMEM) code = CLI_FAILED;
+  ig_status st = ig_ctx_status(c);
+  if (st == IG_NOMEM || st == IG_LIMIT || st == IG_CANCELLED) code = CLI_FAILED;
   return cli_error(code, "%s%s%s", named ? "" : file, named ? "" : ": ", text);
 }
 

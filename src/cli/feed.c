@@ -119,20 +119,20 @@ static int set_input(ig_ctx *c, ig_session *s, const ig_model *m, int i, ig_tens
   t = cli_as_dtype(c, t, ports[i]->dtype);
   if (t && ig_session_set(s, ports[i]->name, t) == IG_OK) return CLI_OK;
   int code = cli_fail(c, ig_model_name(m), CLI_FAILED);
-  (void)fprintf(stderr, "  given by %s\n", from);
+  cli_put(stderr, CLI_PLAIN, "  given by %s\n", from);
   return code;
 }
 
 static void list_names(const ig_model *m, const ig_weight *given, size_t n) {
   const ig_model_port *const *ports = NULL;
   size_t count = ig_model_inputs(m, &ports);
-  (void)fprintf(stderr, "  the model takes:");
+  cli_put(stderr, CLI_PLAIN, "  the model takes:");
   for (size_t i = 0; i < count; i++) {
-    if (ports[i]->kind == IG_KIND_TENSOR) (void)fprintf(stderr, " %s", ports[i]->name);
+    if (ports[i]->kind == IG_KIND_TENSOR) cli_put(stderr, CLI_PLAIN, " %s", ports[i]->name);
   }
-  if (n) (void)fprintf(stderr, "\n  the file has:");
-  for (size_t i = 0; i < n; i++) (void)fprintf(stderr, " %s", given[i].name);
-  (void)fprintf(stderr, "\n");
+  if (n) cli_put(stderr, CLI_PLAIN, "\n  the file has:");
+  for (size_t i = 0; i < n; i++) cli_put(stderr, CLI_PLAIN, " %s", given[i].name);
+  cli_put(stderr, CLI_PLAIN, "\n");
 }
 
 static int next_tensor(const ig_model *m, int i) {

@@ -18,12 +18,12 @@ static void print_ports(const char *title, const ig_model_port *const *ports, si
   for (size_t i = 0; i < n; i++) {
     const ig_model_port *p = ports[i];
     char text[512];
-    printf("  ");
+    cli_out("  ");
     cli_put(stdout, CLI_CYAN, "%-24s", p->name);
-    printf(" %s", cli_port_text(p, text, sizeof text));
-    if (p->role == IG_PORT_BUFFER) printf("  -> buffer %s", p->target);
-    if (p->role == IG_PORT_INPUT) printf("  -> input %s", p->target);
-    if (p->role == IG_PORT_GRAD) printf("  gradient of %s", p->target ? p->target : "?");
+    cli_out(" %s", cli_port_text(p, text, sizeof text));
+    if (p->role == IG_PORT_BUFFER) cli_out("  -> buffer %s", p->target);
+    if (p->role == IG_PORT_INPUT) cli_out("  -> input %s", p->target);
+    if (p->role == IG_PORT_GRAD) cli_out("  gradient of %s", p->target ? p->target : "?");
     (void)putchar('\n');
   }
 }
@@ -40,11 +40,11 @@ static bool seen(const ig_model_port *const *ports, size_t i, int d) {
 }
 
 static void print_range(const ig_model_dim *dim) {
-  printf("%" PRId64 " to ", dim->lo);
+  cli_out("%" PRId64 " to ", dim->lo);
   if (dim->hi == INT64_MAX) {
-    printf("any");
+    cli_out("any");
   } else {
-    printf("%" PRId64, dim->hi);
+    cli_out("%" PRId64, dim->hi);
   }
 }
 
@@ -58,11 +58,11 @@ static void print_dims(const ig_model *m) {
       if (!dim->name || seen(ports, i, d)) continue;
       if (!any) cli_put(stdout, CLI_BOLD, "dynamic sizes\n");
       any = true;
-      printf("  ");
+      cli_out("  ");
       cli_put(stdout, CLI_CYAN, "%-24s", dim->name);
-      printf(" ");
+      cli_out(" ");
       print_range(dim);
-      printf("  (%s, dim %d)\n", ports[i]->name, d);
+      cli_out("  (%s, dim %d)\n", ports[i]->name, d);
     }
   }
 }
@@ -90,15 +90,16 @@ static void print_weights(const ig_model *m) {
     bytes += weight_bytes(list[i]);
   }
   cli_put(stdout, CLI_BOLD, "weights");
-  printf(" %zu tensor%s, %s element%s, %s\n", n, n == 1 ? "" : "s",
-         cli_count(elements, a, sizeof a), elements == 1 ? "" : "s", cli_bytes(bytes, b, sizeof b));
+  cli_out(" %zu tensor%s, %s element%s, %s\n", n, n == 1 ? "" : "s",
+          cli_count(elements, a, sizeof a), elements == 1 ? "" : "s",
+          cli_bytes(bytes, b, sizeof b));
   size_t shown = all || n <= SHOWN + 1 ? n : SHOWN;
   for (size_t i = 0; i < shown; i++) {
     ig_value v = ig_of_tensor(list[i]->tensor);
-    printf("  ");
+    cli_out("  ");
     cli_put(stdout, CLI_CYAN, "%-24s", list[i]->name);
-    printf(" %s", cli_describe(&v, text, sizeof text));
-    if (roles[list[i]->role][0]) printf("  %s", roles[list[i]->role]);
+    cli_out(" %s", cli_describe(&v, text, sizeof text));
+    if (roles[list[i]->role][0]) cli_out("  %s", roles[list[i]->role]);
     (void)putchar('\n');
   }
   print_rest(n, shown, "weights");
@@ -111,9 +112,9 @@ static void print_operators(const ig_model *m) {
   if (n == 0) return;
   for (size_t i = 0; i < n; i++) calls += list[i]->count;
   cli_put(stdout, CLI_BOLD, "operators");
-  printf(" %zu call%s of %zu kind%s\n", calls, calls == 1 ? "" : "s", n, n == 1 ? "" : "s");
+  cli_out(" %zu call%s of %zu kind%s\n", calls, calls == 1 ? "" : "s", n, n == 1 ? "" : "s");
   size_t shown = all || n <= SHOWN + 1 ? n : SHOWN;
-  for (size_t i = 0; i < shown; i++) printf("  %7zu %s\n", list[i]->count, list[i]->name);
+  for (size_t i = 0; i < shown; i++) cli_out("  %7zu %s\n", list[i]->count, list[i]->name);
   print_rest(n, shown, "operators");
 }
 
@@ -124,12 +125,12 @@ static void print_facts(const ig_model *m, ig_fact_group group) {
   for (size_t i = 0; i < n; i++) {
     if (list[i]->group != group) continue;
     if (group == IG_FACT_VERSION) {
-      printf("%s%s %s", any ? ", " : "  ", list[i]->name, list[i]->value);
+      cli_out("%s%s %s", any ? ", " : "  ", list[i]->name, list[i]->value);
     } else {
       if (!any) cli_put(stdout, CLI_BOLD, "metadata\n");
-      printf("  ");
+      cli_out("  ");
       cli_put(stdout, CLI_CYAN, "%-24s", list[i]->name);
-      printf(" %s\n", list[i]->value);
+      cli_out(" %s\n", list[i]->value);
     }
     any = true;
   }
@@ -145,10 +146,10 @@ static void print_members(const ig_model *m) {
     if (!all && !list[i]->extra) continue;
     if (!any) cli_put(stdout, CLI_BOLD, all ? "members\n" : "extra files\n");
     any = true;
-    printf("  ");
+    cli_out("  ");
     cli_put(stdout, CLI_CYAN, "%-40s", list[i]->name);
-    printf(" %10s%s\n", cli_bytes(list[i]->bytes, text, sizeof text),
-           all && list[i]->extra ? "  extra" : "");
+    cli_out(" %10s%s\n", cli_bytes(list[i]->bytes, text, sizeof text),
+            all && list[i]->extra ? "  extra" : "");
   }
 }
 
@@ -158,7 +159,7 @@ static void print_findings(const ig_model *m) {
   for (size_t i = 0; i < n; i++) {
     bool refused = list[i]->code != IG_OK;
     cli_put(stdout, refused ? CLI_RED : CLI_YELLOW, refused ? "refused" : "left alone");
-    printf(" %s%s%s\n", list[i]->where, list[i]->where[0] ? ": " : "", list[i]->text);
+    cli_out(" %s%s%s\n", list[i]->where, list[i]->where[0] ? ": " : "", list[i]->text);
   }
 }
 
@@ -166,8 +167,8 @@ static void print_text(const ig_model *m) {
   char text[64];
   const ig_model_port *const *ports = NULL;
   cli_put(stdout, CLI_BOLD, "%s", ig_model_name(m));
-  printf(": %s, %s\n", ig_model_kind_text(ig_model_get_kind(m)),
-         cli_bytes(ig_model_file_bytes(m), text, sizeof text));
+  cli_out(": %s, %s\n", ig_model_kind_text(ig_model_get_kind(m)),
+          cli_bytes(ig_model_file_bytes(m), text, sizeof text));
   print_facts(m, IG_FACT_VERSION);
   size_t n = ig_model_inputs(m, &ports);
   print_ports("inputs", ports, n);

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/cli.h"
 
@@ -41,16 +42,21 @@ void cli_json_close(char bracket) {
 
 static void text(const char *s) {
   (void)putchar('"');
-  for (; *s; s++) {
+  for (size_t n = strlen(s); n; s++, n--) {
     unsigned char b = (unsigned char)*s;
+    uint32_t code = 0;
+    size_t hazard = ig_text_hazard(s, n, &code);
     if (b == '"' || b == '\\') {
       printf("\\%c", b);
     } else if (b == '\n') {
       (void)fputs("\\n", stdout);
     } else if (b == '\t') {
       (void)fputs("\\t", stdout);
-    } else if (b < 0x20 || b == 0x7f) {
-      printf("\\u%04x", b);
+    } else if (hazard) {
+      // A byte that is no UTF-8 could not stand in JSON at all.
+      printf("\\u%04x", (unsigned)(hazard == 1 && b >= 0x80 ? 0xfffd : code));
+      s += hazard - 1;
+      n -= hazard - 1;
     } else {
       (void)putchar(b);
     }

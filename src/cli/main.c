@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ingot: model files from the command line.
+#define _POSIX_C_SOURCE 200809L
 #include <signal.h>
 #include <string.h>
 
@@ -12,25 +13,58 @@ enum { NCOMMANDS = sizeof commands / sizeof *commands };
 
 static void help(FILE *to) {
   cli_put(to, CLI_BOLD, "ingot");
-  (void)fprintf(to, " " IG_VERSION
-                    ": looks into model files, runs and converts them\n\n"
-                    "usage: ingot COMMAND FILE [OPTIONS]\n\n");
+  cli_put(to, CLI_PLAIN,
+          " " IG_VERSION
+          ": looks into model files, runs and converts them\n\n"
+          "usage: ingot COMMAND FILE [OPTIONS]\n\n");
   cli_put(to, CLI_BOLD, "commands:");
   (void)fputc('\n', to);
   for (size_t i = 0; i < NCOMMANDS; i++) {
     (void)fputs("  ", to);
     cli_put(to, CLI_CYAN, "%-8s", commands[i]->name);
-    (void)fprintf(to, " %s\n", commands[i]->summary);
+    cli_put(to, CLI_PLAIN, " %s\n", commands[i]->summary);
   }
-  (void)fprintf(
-      to,
-      "\nFILE is a .pt2, TorchScript, torch.save, safetensors, .npz, .npy or ONNX file, known "
-      "by its\ncontent; - is stdin. ingot COMMAND --help tells more, with examples; "
-      "man ingot has it all.\n\n");
+  cli_put(to, CLI_PLAIN,
+          "\nFILE is a .pt2, TorchScript, torch.save, safetensors, .npz, .npy or ONNX file, known "
+          "by its\ncontent; - is stdin. ingot COMMAND --help tells more, with examples; "
+          "man ingot has it all.\n\n");
   cli_put(to, CLI_BOLD, "exit codes:");
-  (void)fprintf(to,
-                " 0 fine, 1 numbers or models differ, 2 wrong command line, 3 file refused,\n"
-                "            4 file cannot be read or written, 5 running failed\n");
+  cli_put(to, CLI_PLAIN,
+          " 0 fine, 1 numbers or models differ, 2 wrong command line, 3 file refused,\n"
+          "            4 file cannot be read or written, 5 running failed\n");
+}
+
+// ---- signals
+//
+// The first one cancels what runs, so that it ends like any error and removes what it began to
+// write; then the process ends by the signal. The second one ends it at once.
+
+static ig_ctx *volatile under_way;
+static volatile sig_atomic_t received;
+static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
+
+static void on_signal(int number) {
+  received = number;
+  ig_ctx *c = under_way;
+  if (c) ig_cancel(c);
+}
+
+static void watch_signals(ig_ctx *c) {
+  under_way = c;
+  for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) {
+    struct sigaction now = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction before;
+    if (sigaction(caught[i], NULL, &before) == 0 && before.sa_handler == SIG_IGN) continue;
+    (void)sigaction(caught[i], &now, NULL);
+  }
+}
+
+static void forget_signals(void) {
+  under_way = NULL;
+}
+
+bool cli_interrupted(void) {
+  return received != 0;
 }
 
 static int run(const cli_command *command, int argc, char **argv) {
@@ -39,9 +73,12 @@ static int run(const cli_command *command, int argc, char **argv) {
   if (code != CLI_OK) return code < 0 ? CLI_OK : code;
   ig_ctx *c = NULL;
   if (ig_ctx_create(NULL, &c) != IG_OK) return cli_no_memory();
+  cli_limit(c);
+  watch_signals(c);
   ig_scope s = ig_scope_open(c);
   code = command->run(c, files);
   ig_scope_close(c, s);
+  forget_signals();
   ig_ctx_free(c);
   return code;
 }
@@ -50,7 +87,7 @@ static int run(const cli_command *command, int argc, char **argv) {
 static int finish(int code) {
   cli_stage_end();
   if (fflush(stdout) == 0 && !ferror(stdout)) return code;
-  (void)fprintf(stderr, "ingot: the output could not be written\n");
+  cli_put(stderr, CLI_PLAIN, "ingot: the output could not be written\n");
   return code == CLI_OK ? CLI_IO : code;
 }
 
@@ -85,7 +122,7 @@ static int dispatch(int argc, char **argv) {
     return CLI_OK;
   }
   if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
-    printf("ingot %s\n", IG_VERSION);
+    cli_out("ingot %s\n", IG_VERSION);
     return CLI_OK;
   }
   const cli_command *command = find(word);
@@ -105,5 +142,10 @@ int main(int argc, char **argv) {
     }
     skip++;
   }
-  return finish(dispatch(argc - skip, argv + skip));
+  int code = finish(dispatch(argc - skip, argv + skip));
+  if (received) {
+    (void)signal(received, SIG_DFL);
+    (void)raise(received);
+  }
+  return code;
 }

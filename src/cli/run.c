@@ -25,6 +25,8 @@ static struct {
 typedef struct watcher {
   ig_ctx *c;
   FILE *index;
+  cli_staged staged;  // the index
+  char path[1024];
   uint64_t n;
   int code;
 } watcher;
@@ -36,14 +38,14 @@ static void dump_tensor(watcher *w, const char *name, const char *target, ig_ten
   ig_value v = ig_of_tensor(t);
   (void)snprintf(file, sizeof file, "%05" PRIu64 "_%.200s.npy", w->n, name);
   for (char *s = file; *s; s++) {
-    if (*s == '/') *s = '_';
+    if (*s == '/' || (unsigned char)*s < ' ' || *s == 0x7f) *s = '_';
   }
   (void)snprintf(path, sizeof path, "%.600s/%s", o.dump, file);
   ig_scope s = ig_scope_open(w->c);
   w->code = cli_save_npy(w->c, path, t);
   ig_scope_close(w->c, s);
-  (void)fprintf(w->index, "%s\t%s\t%s\t%s\n", file, name, target,
-                cli_describe(&v, text, sizeof text));
+  cli_put(w->index, CLI_PLAIN, "%s\t%s\t%s\t%s\n", file, name, target,
+          cli_describe(&v, text, sizeof text));
 }
 
 static void dump_value(watcher *w, const char *name, const char *target, const ig_value *v) {
@@ -57,7 +59,8 @@ static void dump_value(watcher *w, const char *name, const char *target, const i
     }
   } else {
     char text[256];
-    (void)fprintf(w->index, "-\t%s\t%s\t%s\n", name, target, cli_describe(v, text, sizeof text));
+    cli_put(w->index, CLI_PLAIN, "-\t%s\t%s\t%s\n", name, target,
+            cli_describe(v, text, sizeof text));
   }
 }
 
@@ -70,12 +73,16 @@ static void watch(void *user, const char *name, const char *target, const ig_val
 }
 
 static int open_dump(watcher *w) {
-  char path[1024];
-  (void)snprintf(path, sizeof path, "%.600s/index.tsv", o.dump);
+  (void)snprintf(w->path, sizeof w->path, "%.600s/index.tsv", o.dump);
   (void)mkdir(o.dump, 0777);
-  w->index = fopen(path, "w");
-  if (!w->index) return cli_error(CLI_IO, "%s: cannot be written; is %s a folder?", path, o.dump);
-  (void)fprintf(w->index, "file\tname\toperator\tvalue\n");
+  int code = cli_staged_open(w->path, &w->staged);
+  if (code != CLI_OK) return code;
+  w->index = fopen(w->staged.path, "w");
+  if (!w->index) {
+    cli_staged_drop(&w->staged);
+    return cli_error(CLI_IO, "%s: cannot be written; is %s a folder?", w->path, o.dump);
+  }
+  cli_put(w->index, CLI_PLAIN, "file\tname\toperator\tvalue\n");
   return CLI_OK;
 }
 
@@ -94,6 +101,8 @@ static int execute(ig_ctx *c, const ig_model *m, ig_session *s) {
   if (w.index && fclose(w.index) != 0 && w.code == CLI_OK) {
     w.code = cli_error(CLI_IO, "%s: the list of values could not be written", o.dump);
   }
+  if (w.index && w.code == CLI_OK) w.code = cli_staged_keep(&w.staged);
+  cli_staged_drop(&w.staged);
   if (w.code != CLI_OK) return w.code;
   return st == IG_OK ? CLI_OK : cli_fail(c, ig_model_name(m), CLI_FAILED);
 }
@@ -102,17 +111,17 @@ static int execute(ig_ctx *c, const ig_model *m, ig_session *s) {
 
 static void print_result(const char *name, const ig_value *v) {
   char text[512];
-  printf("  ");
+  cli_out("  ");
   cli_put(stdout, CLI_CYAN, "%-24s", name);
-  printf(" %s", cli_describe(v, text, sizeof text));
+  cli_out(" %s", cli_describe(v, text, sizeof text));
   if (v->kind == IG_KIND_TENSOR) {
     int64_t n = ig_tensor_numel(v->tensor);
     for (int64_t i = 0; i < n && i < SHOWN; i++) {
-      printf("%s%.9g", i ? " " : "  ", ig_tensor_get(v->tensor, i));
+      cli_out("%s%.9g", i ? " " : "  ", ig_tensor_get(v->tensor, i));
     }
-    if (n > SHOWN) printf(" ...");
+    if (n > SHOWN) cli_out(" ...");
   }
-  printf("\n");
+  cli_out("\n");
 }
 
 static void json_result(const char *name, const ig_model_port *p, const ig_value *v) {

@@ -15,7 +15,7 @@ static void print_range(int64_t lo, int64_t hi, int width) {
   (void)snprintf(high, sizeof high, "%" PRId64, hi);
   (void)snprintf(text, sizeof text, "%s to %s", lo == INT64_MIN ? "any" : low,
                  hi == INT64_MAX ? "any" : high);
-  printf(" %-*s", width, text);
+  cli_out(" %-*s", width, text);
 }
 
 static void print_line(const char *file, int line, const char *source) {
@@ -31,17 +31,17 @@ static void print_inputs(const ig_model *m) {
   for (size_t i = 0; i < n; i++) {
     const ig_model_port *p = ports[i];
     if (p->kind != IG_KIND_TENSOR) continue;
-    if (p->ndim <= 0) printf("  %-24s %s\n", p->name, p->ndim ? "unknown" : "no dimensions");
+    if (p->ndim <= 0) cli_out("  %-24s %s\n", p->name, p->ndim ? "unknown" : "no dimensions");
     for (int d = 0; d < p->ndim; d++) {
       const ig_model_dim *dim = p->dims[d];
       char where[300];
       (void)snprintf(where, sizeof where, "%s dim %d", p->name, d);
-      printf("  %-24s", where);
+      cli_out("  %-24s", where);
       if (!dim->name) {
-        printf(" %" PRId64 "\n", dim->value);
+        cli_out(" %" PRId64 "\n", dim->value);
         continue;
       }
-      printf(" ");
+      cli_out(" ");
       cli_put(stdout, CLI_CYAN, "%-12s", dim->name);
       print_range(dim->lo, dim->hi, 0);
       (void)putchar('\n');
@@ -59,10 +59,10 @@ static void print_symbols(const ig_model_symbol *const *list, size_t n) {
     } else {
       (void)snprintf(where, sizeof where, "%s dim %d", s->value, s->dim);
     }
-    printf("  ");
+    cli_out("  ");
     cli_put(stdout, CLI_CYAN, "%-23s", s->name);
     print_range(s->lo, s->hi, 16);
-    printf(" %-*s", s->file ? 24 : 0, where);
+    cli_out(" %-*s", s->file ? 24 : 0, where);
     print_line(s->file, s->line, s->source);
   }
 }
@@ -73,11 +73,11 @@ static void print_text(ig_ctx *c, const ig_model *m) {
   size_t n = ig_model_symbols(c, m, &symbols);
   print_inputs(m);
   print_symbols(symbols, n);
-  if (n == 0) printf("all sizes are fixed\n");
+  if (n == 0) cli_out("all sizes are fixed\n");
   n = ig_model_relations(c, m, &relations);
   if (n) cli_put(stdout, CLI_BOLD, "relations\n");
   for (size_t i = 0; i < n; i++) {
-    printf("  %-*s", relations[i]->file ? 40 : 0, relations[i]->text);
+    cli_out("  %-*s", relations[i]->file ? 40 : 0, relations[i]->text);
     print_line(relations[i]->file, relations[i]->line, relations[i]->source);
   }
 }

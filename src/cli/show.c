@@ -20,13 +20,13 @@ static bool put_match(const regex_t *re, const char *line) {
   if (regexec(re, line, 1, &at, 0) != 0) return false;
   int flags = 0;
   while (at.rm_eo > at.rm_so) {
-    printf("%.*s", (int)at.rm_so, line);
+    cli_out("%.*s", (int)at.rm_so, line);
     cli_put(stdout, CLI_RED, "%.*s", (int)(at.rm_eo - at.rm_so), line + at.rm_so);
     line += at.rm_eo;
     flags = REG_NOTBOL;
     if (regexec(re, line, 1, &at, flags) != 0) break;
   }
-  printf("%s\n", line);
+  cli_out("%s\n", line);
   return true;
 }
 
@@ -36,7 +36,7 @@ static size_t put_lines(char *text, const regex_t *re) {
     char *end = strchr(line, '\n');
     if (end) *end = 0;
     if (!re) {
-      printf("%s\n", line);
+      cli_out("%s\n", line);
     } else if (!put_match(re, line)) {
       found--;
     }

@@ -56,14 +56,22 @@ static bool write_npy(FILE *to, const ig_tensor *t) {
 int cli_save_npy(ig_ctx *c, const char *path, ig_tensor *t) {
   t = cli_dense(c, cli_as_dtype(c, t, numpy_dtype(ig_tensor_dtype(t))));
   if (!t) return cli_fail(c, path, CLI_FAILED);
+  cli_staged s = {.folder = ""};
   bool out = strcmp(path, "-") == 0;
-  FILE *to = out ? stdout : fopen(path, "wb");
+  int code = out ? CLI_OK : cli_staged_open(path, &s);
+  if (code != CLI_OK) return code;
+  FILE *to = out ? stdout : fopen(s.path, "wb");
   bool ok = to && write_npy(to, t);
   int error = errno;
-  if (to && !out) ok = fclose(to) == 0 && ok;
-  if (ok) return CLI_OK;
-  if (to && !out) (void)remove(path);
-  return cli_error(CLI_IO, "%s: %s", path, strerror(error));
+  if (to && !out && fclose(to) != 0 && ok) {
+    ok = false;
+    error = errno;
+  }
+  code = !ok   ? cli_error(CLI_IO, "%s: %s", path, strerror(error))
+         : out ? CLI_OK
+               : cli_staged_keep(&s);
+  cli_staged_drop(&s);
+  return code;
 }
 
 // ---- stdout

@@ -37,9 +37,53 @@ void cli_put(FILE *to, cli_style style, const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
   if (on) (void)fputs(codes[style], to);
-  (void)vfprintf(to, fmt, ap);
+  cli_vput(to, fmt, ap);
   if (on) (void)fputs("\x1b[0m", to);
   va_end(ap);
+}
+
+void cli_out(const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  cli_vput(stdout, fmt, ap);
+  va_end(ap);
+}
+
+// ---- the border: what is printed may come from a file
+
+void cli_put_lines(FILE *to, const char *text, size_t n, bool lines) {
+  size_t need = ig_text_escape(text, n, lines, NULL, 0);
+  char room[512];
+  char *safe = need < sizeof room ? room : malloc(need + 1);
+  if (!safe) return;
+  (void)ig_text_escape(text, n, lines, safe, need + 1);
+  (void)fwrite(safe, 1, need, to);
+  if (safe != room) free(safe);
+}
+
+static size_t count_breaks(const char *s) {
+  size_t n = 0;
+  for (; *s; s++) n += *s == '\n' || *s == '\t';
+  return n;
+}
+
+// Line breaks of the format are ours. If there are more of them in the text, they came from a file
+// and would forge lines: then only the last one stays.
+void cli_vput(FILE *to, const char *fmt, va_list ap) {
+  va_list again;
+  va_copy(again, ap);
+  char room[1024];
+  int len = vsnprintf(room, sizeof room, fmt, ap);
+  size_t n = len > 0 ? (size_t)len : 0;
+  char *text = n < sizeof room ? room : malloc(n + 1);
+  if (text && text != room) (void)vsnprintf(text, n + 1, fmt, again);
+  va_end(again);
+  if (!text) return;
+  bool forged = count_breaks(text) > count_breaks(fmt);
+  bool last = n && text[n - 1] == '\n' && fmt[strlen(fmt) - 1] == '\n';
+  cli_put_lines(to, text, forged && last ? n - 1 : n, !forged);
+  if (forged && last) (void)fputc('\n', to);
+  if (text != room) free(text);
 }
 
 const char *cli_bytes(uint64_t n, char *text, size_t cap) {

@@ -33,16 +33,16 @@ static void print_text(const ig_model *m) {
   ig_program *p = ig_model_program(m);
   size_t n = ig_model_members(m, &members);
   cli_put(stdout, CLI_BOLD, "%s", ig_model_name(m));
-  printf(": ");
+  cli_out(": ");
   cli_put(stdout, CLI_GREEN, "sound");
-  printf(" %s, %s", ig_model_kind_text(ig_model_get_kind(m)),
-         cli_bytes(ig_model_file_bytes(m), bytes, sizeof bytes));
-  if (n) printf(", %zu members", n);
-  if (p) printf(", %zu nodes", ig_graph_node_count(ig_program_graph(p)));
-  printf(", %zu tensors\n", ig_model_weights(m, &weights));
+  cli_out(" %s, %s", ig_model_kind_text(ig_model_get_kind(m)),
+          cli_bytes(ig_model_file_bytes(m), bytes, sizeof bytes));
+  if (n) cli_out(", %zu members", n);
+  if (p) cli_out(", %zu nodes", ig_graph_node_count(ig_program_graph(p)));
+  cli_out(", %zu tensors\n", ig_model_weights(m, &weights));
   const ig_model_finding *const *findings = NULL;
   n = ig_model_findings(m, &findings);
-  for (size_t i = 0; i < n; i++) printf("  left alone: %s\n", findings[i]->text);
+  for (size_t i = 0; i < n; i++) cli_out("  left alone: %s\n", findings[i]->text);
 }
 
 static int run(ig_ctx *c, const char *const *files) {

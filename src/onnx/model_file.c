@@ -179,26 +179,28 @@ typedef struct target {
   ig_sink *sink;
 } target;
 
-static ig_status put_data(ig_onnx *x, const char *path) {
-  ig_sink sink;
-  IG_RETURN_IF_ERR(ig_sink_file(x->c, path, &sink));
+static ig_status put_data(ig_onnx *x, const char *path, ig_sink *sink) {
+  IG_RETURN_IF_ERR(ig_sink_file(x->c, path, sink));
   for (size_t i = 0; i < x->tensors.n; i++) {
     const struct ig_onnx_tensor *t = &x->tensors.at[i];
     if (!t->is_external) continue;
-    ig_sink_zeros(&sink, (size_t)(t->offset - sink.total));
-    ig_sink_put(&sink, t->data.at, t->data.n);
+    ig_sink_zeros(sink, (size_t)(t->offset - sink->total));
+    ig_sink_put(sink, t->data.at, t->data.n);
   }
-  ig_status st = ig_sink_close(x->c, &sink);
-  ig_sink_drop(&sink);
-  return st;
+  return ig_sink_finish(x->c, sink);
 }
 
+// The weights and the model replace older ones only when both are written.
 static ig_status put_file(ig_onnx *x, const char *path, const char *data_path) {
-  if (x->external) IG_RETURN_IF_ERR(put_data(x, data_path));
-  ig_sink sink;
-  IG_RETURN_IF_ERR(ig_sink_file(x->c, path, &sink));
-  ig_status st = ig_proto_write(x->c, &x->w, &sink);
+  ig_sink data = ig_sink_memory(x->c->alloc);
+  ig_sink sink = ig_sink_memory(x->c->alloc);
+  ig_status st = x->external ? put_data(x, data_path, &data) : IG_OK;
+  if (st == IG_OK) st = ig_sink_file(x->c, path, &sink);
+  if (st == IG_OK) st = ig_proto_write(x->c, &x->w, &sink);
+  if (st == IG_OK) st = ig_sink_finish(x->c, &sink);
+  if (st == IG_OK) st = ig_sink_close(x->c, &data);
   if (st == IG_OK) st = ig_sink_close(x->c, &sink);
+  ig_sink_drop(&data);
   ig_sink_drop(&sink);
   return st;
 }

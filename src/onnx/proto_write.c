@@ -240,23 +240,26 @@ static void put_model(writer *x, const ig_onnx_model *m) {
 
 // ---- files
 
-static ig_status save_data(ig_ctx *c, const writer *x, const char *path) {
-  ig_sink sink;
-  IG_RETURN_IF_ERR(ig_sink_file(c, path, &sink));
+static ig_status save_data(ig_ctx *c, const writer *x, const char *path, ig_sink *sink) {
+  IG_RETURN_IF_ERR(ig_sink_file(c, path, sink));
   for (size_t i = 0; i < x->placed.n; i++) {
-    ig_sink_zeros(&sink, (size_t)(x->placed.at[i].offset - sink.total));
-    ig_sink_put(&sink, x->placed.at[i].raw.at, x->placed.at[i].raw.n);
+    ig_sink_zeros(sink, (size_t)(x->placed.at[i].offset - sink->total));
+    ig_sink_put(sink, x->placed.at[i].raw.at, x->placed.at[i].raw.n);
   }
-  ig_status st = ig_sink_close(c, &sink);
-  ig_sink_drop(&sink);
-  return st;
+  return ig_sink_finish(c, sink);
 }
 
-static ig_status save_model(ig_ctx *c, const writer *x, const char *path) {
-  ig_sink sink;
-  IG_RETURN_IF_ERR(ig_sink_file(c, path, &sink));
-  ig_status st = ig_proto_write(c, &x->w, &sink);
+// The weights and the model replace older ones only when both are written. data NULL: no such file.
+static ig_status save_model(ig_ctx *c, const writer *x, const char *path, const char *data_path) {
+  ig_sink data = ig_sink_memory(c->alloc);
+  ig_sink sink = ig_sink_memory(c->alloc);
+  ig_status st = data_path ? save_data(c, x, data_path, &data) : IG_OK;
+  if (st == IG_OK) st = ig_sink_file(c, path, &sink);
+  if (st == IG_OK) st = ig_proto_write(c, &x->w, &sink);
+  if (st == IG_OK) st = ig_sink_finish(c, &sink);
+  if (st == IG_OK) st = ig_sink_close(c, &data);
   if (st == IG_OK) st = ig_sink_close(c, &sink);
+  ig_sink_drop(&data);
   ig_sink_drop(&sink);
   return st;
 }
@@ -288,8 +291,8 @@ ig_status ig_om_write(ig_ctx *c, const ig_onnx_model *m, ig_onnx_external how, c
                  "weights in a file beside it",
                  path ? path : "ONNX", (unsigned long long)x.w.total);
   }
-  if (st == IG_OK && x.placed.n) st = save_data(c, &x, data.at);
-  if (st == IG_OK) st = path ? save_model(c, &x, path) : ig_proto_write(c, &x.w, sink);
+  const char *data_path = x.placed.n ? data.at : NULL;
+  if (st == IG_OK) st = path ? save_model(c, &x, path, data_path) : ig_proto_write(c, &x.w, sink);
   ig_vec_free(c->alloc, &x.placed);
   ig_proto_writer_free(&x.w);
   ig_str_free(&data);

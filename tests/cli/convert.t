@@ -1,6 +1,6 @@
 $ ingot convert mlp.pt2 copy.pt2
-2> copy.pt2: checked against mlp.pt2
 2>   out0                     max abs \S+ +max rel \S+ +max ulp \S+ +agrees (re)
+2> copy.pt2: checked against mlp.pt2
 
 $ ingot run copy.pt2 -i mlp.in.npz -c mlp.out.npz
   arr_0                    max abs \S+ +max rel \S+ +max ulp \S+ +agrees (re)
@@ -10,8 +10,8 @@ counter.npz: NumPy archive (.npz), 532 B
 weights 2 tensors, 5 elements, 24 B
   count                    int64[]
   total                    float32[4]
-2> counter.npz: checked against counter.pt2
 2>   2 tensors are the same
+2> counter.npz: checked against counter.pt2
 
 $ ingot convert mlp.pt2 x.txt
 2> ingot convert: x.txt: the name must end in one of .pt2, .onnx, .safetensors, .pt, .npz, or --to must tell
@@ -43,8 +43,8 @@ weights 4 tensors, 58 elements, 232 B
   fc1.bias                 float32[8]
   fc2.weight               float32[2, 8]
   fc2.bias                 float32[2]
-2> state.pt: checked against mlp.pt2
 2>   4 tensors are the same
+2> state.pt: checked against mlp.pt2
 
 $ ingot convert mlp.pt2 x.onnx --external sometimes
 2> ingot convert: --external: 'sometimes' is none of auto, never, always
@@ -65,13 +65,13 @@ inputs
 outputs
   add                      float32[2*s77]
   mul_1                    float32[]
-2> d.onnx: checked against derived_dims.pt2
 2>   out0                     max abs \S+ +max rel \S+ +max ulp \S+ +agrees (re)
 2>   out1                     max abs \S+ +max rel \S+ +max ulp \S+ +agrees (re)
+2> d.onnx: checked against derived_dims.pt2
 
 $ ingot convert counter.dynamo.onnx c.pt2
-2> c.pt2: checked against counter.dynamo.onnx
 2>   out0                     max abs \S+ +max rel \S+ +max ulp \S+ +agrees (re)
+2> c.pt2: checked against counter.dynamo.onnx
 
 $ ingot convert counter.ts.pt c.safetensors && ingot info c.safetensors
 c.safetensors: safetensors, 280 B
@@ -81,8 +81,8 @@ weights 3 tensors, 6 elements, 32 B
   total                    float32[4]
 metadata
   module (root)            __torch__.Counter
-2> c.safetensors: checked against counter.ts.pt
 2>   3 tensors are the same
+2> c.safetensors: checked against counter.ts.pt
 
 $ ingot convert counter.ts.pt c.onnx
 2> ingot: counter.ts.pt: this TorchScript archive holds no program; ingot info lists what it has
@@ -105,16 +105,16 @@ inputs
   y                        float32[2*s77 + 1]
 outputs
   add                      float32[2*s77]
-2> old.pt2: checked against derived_dims.pt2
 2>   out0                     max abs 0         max rel 0         max ulp 0         agrees
 2>   out1                     max abs 0         max rel 0         max ulp 0         agrees
+2> old.pt2: checked against derived_dims.pt2
 
 $ ingot convert derived_dims.pt2 older.pt2 --for-torch 2.5 && ingot info older.pt2 | head -2
 older.pt2: exported program (.pt2), 11.5 kB
   layout plain zip (PyTorch 2.1 to 2.7), schema 7.3, torch 2.5.1, dialect ATEN, opset aten 10
-2> older.pt2: checked against derived_dims.pt2
 2>   out0                     max abs 0         max rel 0         max ulp 0         agrees
 2>   out1                     max abs 0         max rel 0         max ulp 0         agrees
+2> older.pt2: checked against derived_dims.pt2
 
 $ ingot convert derived_dims.pt2 old.pt2 --for-torch 1.13
 2> ingot convert: --for-torch: '1.13' is no release from 2.5 on
@@ -124,8 +124,8 @@ $ ingot convert derived_dims.pt2 old.pt2 --for-torch 1.13
 
 $ ingot convert counter.dynamo.onnx new.onnx --opset 21 && ingot info new.onnx | grep opset
   IR 10, opset 21, producer pytorch 2.13.0+cpu
-2> new.onnx: checked against counter.dynamo.onnx
 2>   out0                     max abs 0         max rel 0         max ulp 0         agrees
+2> new.onnx: checked against counter.dynamo.onnx
 
 $ ingot convert counter.dynamo.onnx old.onnx --opset 6
 2> ingot: old.onnx: ONNX: opset 6 is not known, 7 to 28 are

@@ -274,6 +274,11 @@ operators by count, metadata, extra files, and what would be refused and why.
 options:
       --json                  for machines; docs/command.md lists the fields
   -a, --all                   every weight, operator and member of the archive
+      --max-memory SIZE       stop before more memory is in use: bytes, or 512M, 4G (default:
+                              that of the machine)
+      --max-time SECONDS      stop after this time (default: any)
+      --max-work N            stop after this many operator calls and rounds of loops
+                              (default: 1e9)
       --color WHEN            auto (default), always or never
   -h, --help                  this text
 

@@ -170,7 +170,7 @@ file	name	operator	value
 index.tsv
 
 $ ingot run counter.pt2 -i counter.io.npz --dump-all counter.pt2
-2> ingot: counter.pt2/index.tsv: cannot be written; is counter.pt2 a folder?
+2> ingot: counter.pt2/index.tsv: Not a directory
 [4]
 
 # A number as an input
