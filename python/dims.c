@@ -202,35 +202,12 @@ PyObject *py_program_check(const ig_program *p, PyObject *args,
   return out;
 }
 
-// sym_constrain(i, lo or None, hi or None, size): i lies in [lo, hi], and may be used as a size
-static PyObject *sym_constrain(PyObject *module, PyObject *args) {
-  (void)module;
-  PyObject *o = NULL;
-  PyObject *lo = NULL;
-  PyObject *hi = NULL;
-  int size = 0;
-  int64_t low = 0;
-  int64_t high = 0;
-  ig_int i;
-  if (!PyArg_ParseTuple(args, "OOOp:sym_constrain", &o, &lo, &hi, &size)) return NULL;
-  if (!read_bound(lo, INT64_MIN, &low) || !read_bound(hi, INT64_MAX, &high)) return NULL;
-  if (py_to_int(o, &i) != PY_TAKEN) {
-    if (!PyErr_Occurred())
-      PyErr_SetString(PyExc_ValueError, "Constraining SymFloat or Symbool is nyi");
-    return NULL;
-  }
-  ig_ctx *c = py_ctx();
-  ig_sym_constrain(c, i, low, high, size != 0);
-  return py_ok(c) ? Py_NewRef(Py_None) : NULL;
-}
-
 #define WITH_KEYWORDS(fn) (PyCFunction)(void (*)(void))(fn), METH_VARARGS | METH_KEYWORDS
 PyMethodDef py_dims_functions[] = {
     {"capture_inputs_done", capture_inputs_done, METH_NOARGS, NULL},
     {"capture_options", WITH_KEYWORDS(capture_options), NULL},
     {"capture_solve", WITH_KEYWORDS(capture_solve), NULL},
     {"capture_ask_outputs", capture_ask_outputs, METH_O, NULL},
-    {"sym_constrain", sym_constrain, METH_VARARGS, NULL},
     {"dim_fixes", dim_fixes, METH_O, "Suggested fixes of a message."},
     {NULL, NULL, 0, NULL},
 };

@@ -284,6 +284,7 @@ ig_status ig_capture_options(ig_ctx *c, const ig_solve_options *options) {
   if (env) {
     env->deferred = options && options->allow_complex_guards;
     env->asks_empty = options && options->ask_empty;
+    env->keeps_checked = options && options->strict;
   }
   return c->status;
 }

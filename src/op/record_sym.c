@@ -6,6 +6,7 @@
 
 #include "op/nested.h"
 #include "op/record.h"
+#include "sym/solve.h"
 
 enum { MAX_OPERANDS = 4 };
 
@@ -52,11 +53,21 @@ static void promote(ig_recipe *r) {
   }
 }
 
+// A symbol that is a number or a size of the graph, or of one around it, is read from there. The
+// root of a derived dimension may be neither: of h only 2*h is known, and h is computed from it.
+static bool is_readable(const ig_graph *g, const ig_expr *symbol) {
+  for (; g; g = g->outer) {
+    if (ig_table_find(&g->ints, symbol) || ig_table_find(&g->sizes, symbol)) return true;
+  }
+  return false;
+}
+
 void ig_sym_call(ig_ctx *c, ig_expr_kind fn, const ig_value *args, size_t n, ig_value *out) {
   *out = ig_none();
   ig_sym_apply(c, fn, args, n, out);
   const ig_expr *e = c->status == IG_OK && c->capture ? ig_value_expr(out) : NULL;
-  if (!e || e->kind == IG_EXPR_SYMBOL || n > MAX_OPERANDS || is_plain(args, n, e)) return;
+  if (!e || n > MAX_OPERANDS || is_plain(args, n, e)) return;
+  if (e->kind == IG_EXPR_SYMBOL && is_readable(c->capture, e)) return;
   ig_table_slot *slot = ig_table_put(&c->capture->recipes, e);
   if (!slot) {
     (void)no_memory(c);
@@ -153,6 +164,43 @@ static ig_node *push_canonical(ig_ctx *c, const ig_expr *e, const ig_value *val)
   return c->status == IG_OK ? push_sym(c, e->kind, args, n, val) : NULL;
 }
 
+// The size of an input that is k*symbol + k0; NULL: none.
+static const ig_expr *find_derived(const ig_graph *g, const ig_expr *symbol, int64_t *k,
+                                   int64_t *k0) {
+  for (const ig_node *n = g->first; n && ig_node_is_placeholder(n); n = n->next) {
+    for (int d = 0; n->val.kind == IG_KIND_TENSOR && d < n->val.tensor->ndim; d++) {
+      const ig_expr *e = ig_sizes(n->val.tensor)[d].expr;
+      const ig_expr *of = NULL;
+      if (e && ig_expr_affine(e, &of, k, k0) && of == symbol && *k != 0) return e;
+    }
+  }
+  return NULL;
+}
+
+// h from 2*h + 1: the size without 1, divided by 2.
+static ig_node *push_root(ig_ctx *c, const ig_expr *symbol, const ig_value *val) {
+  int64_t k = 0;
+  int64_t k0 = 0;
+  const ig_expr *size = find_derived(c->capture, symbol, &k, &k0);
+  if (!size) {
+    (void)ig_fail(c, IG_UNSUPPORTED, "no input has size %s", ig_int_text(c, (ig_int){0, symbol}));
+    return NULL;
+  }
+  ig_value whole;
+  ig_value_of_expr(size, &whole);
+  ig_value args[] = {operand(c, &whole), ig_of_i64(k0)};
+  if (k0 != 0 && c->status == IG_OK) {
+    ig_value pair[] = {whole, ig_of_i64(k0)};
+    ig_value rest;
+    ig_sym_apply(c, IG_EXPR_SUB, pair, 2, &rest);
+    if (k == 1) rest = *val;
+    args[0] = ig_of_node(push_sym(c, IG_EXPR_SUB, args, 2, &rest));
+  }
+  args[1] = ig_of_i64(k);
+  if (c->status != IG_OK) return NULL;
+  return k == 1 ? args[0].node : push_sym(c, IG_EXPR_FLOORDIV, args, 2, val);
+}
+
 static bool known_outside(const ig_graph *g, const ig_expr *e) {
   for (g = g->outer; g; g = g->outer) {
     if (e->kind == IG_EXPR_SYMBOL || ig_table_find(&g->ints, e) || ig_table_find(&g->recipes, e) ||
@@ -170,9 +218,7 @@ static ig_node *make(ig_ctx *c, const ig_expr *e, const ig_value *v) {
   const ig_table_slot *size = ig_table_find(&c->capture->sizes, e);
   if (size) return push_size(c, size, v);
   if (known_outside(c->capture, e)) return ig_nested_lift_number(c, v);
-  if (e->kind != IG_EXPR_SYMBOL) return push_canonical(c, e, v);
-  (void)ig_fail(c, IG_UNSUPPORTED, "no input has size %s", ig_int_text(c, (ig_int){0, e}));
-  return NULL;
+  return e->kind == IG_EXPR_SYMBOL ? push_root(c, e, v) : push_canonical(c, e, v);
 }
 
 ig_node *ig_record_number(ig_ctx *c, const ig_value *v) {

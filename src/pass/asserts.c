@@ -3,13 +3,15 @@
 // last number that they mention is known. Behind the placeholders: what concerns sizes of inputs
 // only. Behind a call that makes an unbacked symbol: that it is a size, its range, and everything
 // that was found out or asked of it and of earlier ones, each once. If nothing at all was asked, a
-// strict capture still checks the sizes of tensors that are as long as the data says.
+// strict capture still checks the numbers whose ranges are known, and the sizes of tensors that are
+// as long as the data says.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "pass/pass.h"
 #include "sym/env.h"
+#include "sym/solve.h"
 
 typedef struct placer {
   const struct placer *outer;  // of the graph around this one, done; NULL: none
@@ -20,9 +22,10 @@ typedef struct placer {
   const ig_node *at;  // whose metadata they carry; NULL: none
   ig_table computed;  // expression -> node
   ig_table sizes;     // symbol -> node that has it as a size; number: dimension
+  ig_table derived;   // symbol -> node that has k*symbol + k0 as a size; number: dimension
   ig_table bound;     // unbacked symbols so far
   ig_table said;      // assertions so far, by expression
-  bool inline_only;   // nothing was asked: only sizes that depend on data are checked
+  bool inline_only;   // nothing was asked: only the ranges of what depends on data are checked
 } placer;
 
 static bool no_memory(ig_ctx *c) {
@@ -111,9 +114,29 @@ static ig_node *compute_function(placer *p, const ig_expr *e) {
   return insert_call(p, e->kind, args, e->n, e);
 }
 
+// h from 2*h + 1: the size without 1, divided by 2.
+static ig_node *compute_root(placer *p, const ig_expr *root, ig_node *of, int64_t dim) {
+  const ig_expr *size = ig_sizes(of->val.tensor)[dim].expr;
+  const ig_expr *symbol = NULL;
+  int64_t k = 0;
+  int64_t k0 = 0;
+  if (!ig_expr_affine(size, &symbol, &k, &k0)) return NULL;
+  ig_node *n = insert_size(p, size, of, dim);
+  if (n && k0 != 0) {
+    const ig_expr *multiple = ig_expr_make2(p->c, IG_EXPR_MUL, ig_expr_of_i64(p->c, k), root);
+    ig_value args[] = {ig_of_node(n), ig_of_i64(k0)};
+    n = multiple ? insert_call(p, IG_EXPR_SUB, args, 2, multiple) : NULL;
+  }
+  if (!n || k == 1) return n;
+  ig_value args[] = {ig_of_node(n), ig_of_i64(k)};
+  return insert_call(p, IG_EXPR_FLOORDIV, args, 2, root);
+}
+
 static ig_node *compute_symbol(placer *p, const ig_expr *e) {
   const ig_table_slot *size = ig_table_find(&p->sizes, e);
   if (size) return insert_size(p, e, size->value, size->number);
+  const ig_table_slot *derived = ig_table_find(&p->derived, e);
+  if (derived) return compute_root(p, e, derived->value, derived->number);
   (void)ig_fail(p->c, IG_UNSUPPORTED, "an assertion needs %s, which nothing here has as a size",
                 e->name);
   return NULL;
@@ -164,17 +187,34 @@ static int64_t clip(ig_wide w, int64_t open) {
   return w == IG_WIDE_MIN || w == IG_WIDE_MAX ? open : (int64_t)w;
 }
 
+// Where a range is open, it ends with the largest number, or with the largest size.
+static int64_t upper_bound(const ig_symbol *s, ig_vrange r) {
+  return clip(r.hi, s->size_like ? INT64_MAX - 1 : INT64_MAX);
+}
+
+// Whether the program itself has called the operator on n already.
+static bool is_stated(placer *p, const ig_node *n, const char *op_name) {
+  const ig_op *op = ig_op_find(p->c, op_name);
+  for (const ig_use *u = n->first_use; u; u = u->next) {
+    if (u->user->kind == IG_NODE_CALL && u->user->callee == IG_CALLEE_OP && u->user->op == op) {
+      return true;
+    }
+  }
+  return false;
+}
+
 static bool say_range(placer *p, const ig_expr *u, ig_node *n) {
   const ig_symbol *s = ig_env_symbol(p->c, u);
   if (!s || u->sort != IG_SORT_INT) return p->c->status == IG_OK;
   ig_value self = ig_of_node(n);
-  if (s->size_like && !insert_op(p, "aten::sym_constrain_range_for_size",
-                                 "sym_constrain_range_for_size_default", &self, 1, 0)) {
+  if (s->size_like && !is_stated(p, n, "aten::sym_constrain_range_for_size") &&
+      !insert_op(p, "aten::sym_constrain_range_for_size", "sym_constrain_range_for_size_default",
+                 &self, 1, 0)) {
     return false;
   }
   ig_vrange r = ig_symbol_range(p->c, u);
   if (r.lo <= (ig_wide)INT64_MIN && r.hi >= (ig_wide)INT64_MAX - 1) return true;
-  ig_value args[] = {self, ig_of_i64(clip(r.lo, INT64_MIN)), ig_of_i64(clip(r.hi, INT64_MAX - 1))};
+  ig_value args[] = {self, ig_of_i64(clip(r.lo, INT64_MIN)), ig_of_i64(upper_bound(s, r))};
   return insert_op(p, "aten::sym_constrain_range", "sym_constrain_range_default", args, 1, 2);
 }
 
@@ -190,7 +230,8 @@ static bool is_ready(placer *p, const ig_expr *e) {
   const ig_expr *const *all = ig_expr_symbols(p->c, e, &n);
   for (size_t i = 0; i < n; i++) {
     bool given = all[i]->backed || is_bound_outside(p, all[i]);
-    bool here = given ? ig_table_find(&p->sizes, all[i]) || ig_table_find(&p->computed, all[i])
+    bool here = given ? ig_table_find(&p->sizes, all[i]) || ig_table_find(&p->computed, all[i]) ||
+                            ig_table_find(&p->derived, all[i])
                       : ig_table_find(&p->bound, all[i]) != NULL;
     if (!here) return false;
   }
@@ -204,14 +245,12 @@ static bool is_said(const placer *p, const ig_expr *e) {
   return false;
 }
 
-static bool say(placer *p, const ig_assert *a) {
+static bool say(placer *p, const ig_expr *e) {
   ig_value held;
-  if (a->expr->kind == IG_EXPR_BOOL || !compute(p, a->expr, &held)) {
-    return p->c->status == IG_OK;
-  }
+  if (e->kind == IG_EXPR_BOOL || !compute(p, e, &held)) return p->c->status == IG_OK;
   ig_str s = ig_str_make(p->c->alloc);
   ig_str_add(&s, "Runtime assertion failed for expression ");
-  ig_str_expr(&s, a->expr);
+  ig_str_expr(&s, e);
   ig_str_add(&s, " on node '%s'", held.kind == IG_KIND_NODE ? held.node->name : "");
   ig_value args[] = {held, ig_of_str(s.at)};
   bool ok = s.failed ? no_memory(p->c)
@@ -220,13 +259,24 @@ static bool say(placer *p, const ig_assert *a) {
   return ok;
 }
 
+// A declared dimension has a symbol of its own while the program is captured. If it is derived, no
+// size has that symbol afterwards, but what it stands for.
+static const ig_expr *declared(void *user, const ig_expr *e) {
+  placer *p = user;
+  if (e->kind != IG_EXPR_SYMBOL || !e->backed || ig_table_find(&p->sizes, e)) return NULL;
+  const ig_symbol *s = ig_env_symbol(p->c, e);
+  return s ? s->replacement : NULL;
+}
+
 // Assertions that mention nothing that is not known yet; `unbacked`: those about data.
 static bool say_ready(placer *p, bool unbacked) {
   for (size_t i = 0; i < p->env->asserts.n; i++) {
     const ig_assert *a = &p->env->asserts.at[i];
-    if ((a->symbol != NULL) != unbacked || is_said(p, a->expr)) continue;
-    if (!is_ready(p, a->expr)) continue;
-    if (!put(p, &p->said, a->expr, p, 1) || !say(p, a)) return false;
+    if ((a->symbol != NULL) != unbacked) continue;
+    const ig_expr *e = ig_expr_replace(p->c, a->expr, declared, p);
+    if (!e) return false;
+    if (is_said(p, e) || !is_ready(p, e)) continue;
+    if (!put(p, &p->said, e, p, 1) || !say(p, e)) return false;
   }
   return true;
 }
@@ -308,21 +358,51 @@ static bool is_checked(const ig_node *n, int dim) {
   return false;
 }
 
-static bool check_size(placer *p, const ig_expr *u, ig_node *n, int dim) {
+// `number` lies in the range of u; `what` it is: "nonzero.shape[0]".
+static bool check_range(placer *p, const ig_expr *u, ig_node *number, const char *what) {
+  const ig_symbol *symbol = ig_env_symbol(p->c, u);
+  if (!symbol) return false;
   ig_vrange r = ig_symbol_range(p->c, u);
   int64_t lo = clip(r.lo, INT64_MIN);
-  int64_t hi = clip(r.hi, INT64_MAX - 1);
-  if (lo == INT64_MIN || is_checked(n, dim)) return true;
-  ig_node *size = insert_size(p, u, n, dim);
-  if (!name_call(p, size, "OpOverload", "sym_size.int")) return false;
+  int64_t hi = upper_bound(symbol, r);
   ig_str s = ig_str_make(p->c->alloc);
-  ig_str_add(&s, "%s.shape[%d] is outside of inline constraint [%" PRId64 ", %" PRId64 "].",
-             n->name, dim, lo, hi);
+  ig_str_add(&s, "%s is outside of inline constraint [%" PRId64 ", %" PRId64 "].", what, lo, hi);
   bool ok = s.failed ? no_memory(p->c)
-                     : check_bound(p, size, IG_EXPR_GE, lo, s.at) &&
-                           check_bound(p, size, IG_EXPR_LE, hi, s.at);
+                     : check_bound(p, number, IG_EXPR_GE, lo, s.at) &&
+                           check_bound(p, number, IG_EXPR_LE, hi, s.at);
   ig_str_free(&s);
   return ok;
+}
+
+static bool is_unlimited(ig_ctx *c, const ig_expr *u) {
+  return ig_symbol_range(c, u).lo <= (ig_wide)INT64_MIN;
+}
+
+static bool check_size(placer *p, const ig_expr *u, ig_node *n, int dim) {
+  enum { DIM_CHARACTERS = 32 };
+  if (is_unlimited(p->c, u) || is_checked(n, dim)) return true;
+  ig_node *size = insert_size(p, u, n, dim);
+  if (!name_call(p, size, "OpOverload", "sym_size.int")) return false;
+  size_t length = strlen(n->name) + DIM_CHARACTERS;
+  char *what = ig_scope_push(p->c, length);
+  if (!what) return false;
+  (void)snprintf(what, length, "%s.shape[%d]", n->name, dim);
+  return check_range(p, u, size, what);
+}
+
+// Whether a comparison with the number is asserted already.
+static bool is_compared(const ig_node *n) {
+  enum { COMPARISON_TO_ASSERTION = 2 };
+  for (const ig_use *u = n->first_use; u; u = u->next) {
+    bool arithmetic = u->user->kind == IG_NODE_CALL && u->user->callee == IG_CALLEE_SYM;
+    if (arithmetic && reaches_assertion(u->user, COMPARISON_TO_ASSERTION)) return true;
+  }
+  return false;
+}
+
+static bool check_number(placer *p, const ig_expr *u, ig_node *n) {
+  if (is_unlimited(p->c, u) || is_stated(p, n, "aten::sym_constrain_range")) return true;
+  return is_compared(n) || check_range(p, u, n, n->name);
 }
 
 // ---- the walk ----
@@ -331,7 +411,15 @@ static bool know_sizes(placer *p, ig_node *n) {
   const ig_tensor *t = n->val.tensor;
   for (int d = 0; d < t->ndim; d++) {
     const ig_expr *e = ig_sizes(t)[d].expr;
-    if (e && e->kind == IG_EXPR_SYMBOL && !put(p, &p->sizes, e, n, d)) return false;
+    const ig_expr *root = NULL;
+    int64_t k = 0;
+    int64_t k0 = 0;
+    if (!e) continue;
+    if (e->kind == IG_EXPR_SYMBOL) {
+      if (!put(p, &p->sizes, e, n, d)) return false;
+    } else if (ig_expr_affine(e, &root, &k, &k0) && root && k != 0) {
+      if (!put(p, &p->derived, root, n, d)) return false;
+    }
   }
   return true;
 }
@@ -348,7 +436,10 @@ static bool is_new(const placer *p, const ig_expr *e) {
          !is_bound_outside(p, e);
 }
 
-static bool check_sizes(placer *p, ig_node *n) {
+static bool check_inline(placer *p, ig_node *n) {
+  if (n->val.kind == IG_KIND_INT && is_new(p, n->val.i.expr)) {
+    return put(p, &p->bound, n->val.i.expr, n, 1) && check_number(p, n->val.i.expr, n);
+  }
   for (int d = 0; n->val.kind == IG_KIND_TENSOR && d < n->val.tensor->ndim; d++) {
     const ig_expr *e = ig_sizes(n->val.tensor)[d].expr;
     if (is_new(p, e) && !(put(p, &p->bound, e, n, 1) && check_size(p, e, n, d))) return false;
@@ -363,7 +454,7 @@ static bool visit(placer *p, ig_node *n) {
   }
   p->before = n->next;
   p->at = n;
-  if (p->inline_only) return check_sizes(p, n);
+  if (p->inline_only) return check_inline(p, n);
   if (is_new(p, n->binds)) return bind(p, n->binds, n);
   if (n->val.kind == IG_KIND_INT && is_new(p, n->val.i.expr)) return bind(p, n->val.i.expr, n);
   if (n->val.kind != IG_KIND_TENSOR) return true;
@@ -394,11 +485,12 @@ static bool place(placer *p) {
 static bool place_all(ig_ctx *c, ig_graph *g, const placer *outer) {
   const ig_env *env = g->sym->env;
   placer p = {.outer = outer, .c = c, .g = g, .env = env, .inline_only = env->asserts.n == 0};
-  p.computed = p.sizes = p.bound = p.said = ig_table_make(c->alloc);
+  p.computed = p.sizes = p.derived = p.bound = p.said = ig_table_make(c->alloc);
   bool ok = place(&p);
   for (size_t i = 0; i < g->subs.n && ok; i++) ok = place_all(c, g->subs.at[i].graph, &p);
   ig_table_free(&p.computed);
   ig_table_free(&p.sizes);
+  ig_table_free(&p.derived);
   ig_table_free(&p.bound);
   ig_table_free(&p.said);
   return ok;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dead code: from the back, so that one sweep is enough. What is read from the data stays if a
-// decision about it has to be asserted.
+// Dead code: from the back, so that one sweep is enough. What is read from the data stays if
+// something about it has to be asserted.
 #include "ir/graph.h"
 #include "sym/env.h"
 
-static bool is_decided(const ig_env *env, const ig_expr *e) {
+static bool is_kept(const ig_env *env, const ig_expr *e) {
   return e && e->kind == IG_EXPR_SYMBOL && e->index < env->symbols.n &&
-         env->symbols.at[e->index].decided;
+         env->symbols.at[e->index].kept;
 }
 
-static bool has_decided(const ig_env *env, const ig_value *v) {
-  bool any = v->kind == IG_KIND_INT && is_decided(env, v->i.expr);
+static bool has_kept(const ig_env *env, const ig_value *v) {
+  bool any = v->kind == IG_KIND_INT && is_kept(env, v->i.expr);
   for (int d = 0; v->kind == IG_KIND_TENSOR && d < v->tensor->ndim && !any; d++) {
-    any = is_decided(env, ig_sizes(v->tensor)[d].expr);
+    any = is_kept(env, ig_sizes(v->tensor)[d].expr);
   }
   return any;
 }
@@ -20,10 +20,10 @@ static bool has_decided(const ig_env *env, const ig_value *v) {
 static bool is_asserted(const ig_node *n) {
   const ig_env *env = n->graph->sym ? n->graph->sym->env : NULL;
   if (!env || n->kind != IG_NODE_CALL || n->callee != IG_CALLEE_OP) return false;
-  if (is_decided(env, n->binds)) return true;
-  if (!has_decided(env, &n->val)) return false;
+  if (is_kept(env, n->binds)) return true;
+  if (!has_kept(env, &n->val)) return false;
   for (size_t i = 0; i < n->ninputs; i++) {
-    if (has_decided(env, &n->inputs[i]->val)) return false;  // it comes from there
+    if (has_kept(env, &n->inputs[i]->val)) return false;  // it comes from there
   }
   return true;
 }

@@ -35,7 +35,7 @@ typedef struct ig_symbol {
   const ig_expr *expr;
   const ig_expr *replacement;  // what it equals; NULL: itself
   bool size_like;              // unbacked: taken as >= 2 by shape rules
-  bool decided;                // unbacked: an example has made a decision about it, to be asserted
+  bool kept;                   // unbacked: its reading stays in the program, to be asserted about
   bool has_example;            // unbacked, in a draft: what it was for the example inputs
   ig_hint example;
 } ig_symbol;
@@ -56,6 +56,7 @@ typedef struct ig_env {
   bool remembers;  // some of them hold in canonical form
   size_t known_cap;
   bool asks_empty;         // views are asked whether they are empty, as non-strict PyTorch does
+  bool keeps_checked;      // a check keeps what it reads in the program, as strict PyTorch does
   bool deferred;           // complex guards become assertions
   const ig_expr *refused;  // the last question that had no answer
   struct ig_dims *dims;    // declared dimensions of the inputs, see capture/dims.h

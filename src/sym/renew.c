@@ -37,7 +37,7 @@ static bool copy_symbol(ig_ctx *c, const renaming *r, size_t i) {
   ig_symbol *to = ig_env_symbol(c, r->fresh[i]);
   if (!to) return false;
   to->size_like = known.size_like;
-  to->decided = known.decided;
+  to->kept = known.kept;
   to->has_example = known.has_example;
   to->example = known.example;
   to->replacement = replacement;

@@ -174,8 +174,9 @@ static bool chunk_size(ig_ctx *c, const ig_value *args, ig_int *size) {
   }
   int dim = ig_wrap_dim(c, ig_value_i64(c, &args[2]), self->ndim);
   if (c->status != IG_OK) return false;
-  ig_int up = ig_int_add(c, ig_sizes(self)[dim], ig_const(chunks - 1));
-  *size = ig_int_floordiv(c, up, ig_const(chunks));
+  ig_int sum = ig_size_add(c, ig_sizes(self)[dim], ig_const(chunks));
+  ig_int up = ig_size_sub(c, sum, ig_const(1));
+  *size = ig_size_floordiv(c, up, ig_const(chunks));
   return true;
 }
 

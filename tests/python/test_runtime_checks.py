@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks that a program makes when it runs, and numbers that it computes from the sizes of its inputs: what the capture
+relied on, and nothing else, is refused."""
+from typing import Any
+
+import pytest
+
+import ingot as torch
+from ingot.export import Dim, export
+
+BOTH = pytest.mark.parametrize("strict", [False, True])
+
+
+class Sized(torch.nn.Module):
+    def forward(self, n):
+        n = n.item()
+        torch._constrain_as_size(n, min=2, max=8)
+        return torch.zeros(n)
+
+
+class Unread(torch.nn.Module):
+    """The number reaches no output."""
+
+    def forward(self, n, y):
+        torch._check(n.item() > 3)
+        return y + 1
+
+
+class SizedUnread(torch.nn.Module):
+    def forward(self, n, y):
+        torch._constrain_as_size(n.item(), min=2, max=8)
+        return y + 1
+
+
+@BOTH
+def test_the_range_of_a_size_is_checked(strict: bool) -> None:
+    program = export(Sized(), (torch.tensor(4),), strict=strict)
+    assert str(program.range_constraints).startswith("{u0: VR[2, 8], u1: VR[2, 8]")
+    for good in (2, 5, 8):
+        assert program.module()(torch.tensor(good)).shape == (good,)
+    for bad in (-1, 0, 1, 9, 20):
+        with pytest.raises(RuntimeError, match=r"range for -?\d+ between \[2, 8\]|inline constraint \[2, 8\]"):
+            program.module()(torch.tensor(bad))
+
+
+@BOTH
+def test_the_range_of_a_size_that_nothing_reads_is_checked(strict: bool) -> None:
+    program = export(SizedUnread(), (torch.tensor(4), torch.ones(3)), strict=strict)
+    program.module()(torch.tensor(2), torch.ones(3))
+    with pytest.raises(RuntimeError, match=r"\[2, 8\]"):
+        program.module()(torch.tensor(9), torch.ones(3))
+
+
+def test_a_check_of_a_number_that_nothing_reads_stays_in_strict_programs() -> None:
+    program = export(Unread(), (torch.tensor(4), torch.ones(3)))
+    program.module()(torch.tensor(4), torch.ones(3))
+    with pytest.raises(RuntimeError, match=r"range for 3 between \[4, "):
+        program.module()(torch.tensor(3), torch.ones(3))
+
+
+def test_a_check_of_a_number_that_nothing_reads_goes_with_it_in_other_programs() -> None:
+    """As both releases have it."""
+    program = export(Unread(), (torch.tensor(4), torch.ones(3)), strict=False)
+    assert "item" not in program.graph_module.code
+    program.module()(torch.tensor(3), torch.ones(3))
+
+
+def test_a_range_is_stated_once() -> None:
+    """What the program says itself is not said again before the assertions."""
+
+    class Both(torch.nn.Module):
+        def forward(self, n):
+            n = n.item()
+            torch._constrain_as_size(n, min=2, max=8)
+            torch._check(n < 7)
+            return torch.zeros(n)
+
+    code = export(Both(), (torch.tensor(4),), strict=False).graph_module.code
+    assert code.count("sym_constrain_range_for_size.default") == 1
+    assert code.count("sym_constrain_range.default(item, min = 2, max = 6)") == 1
+
+
+@BOTH
+def test_a_program_that_is_captured_again_has_its_checks_once(strict: bool) -> None:
+    first = export(Sized(), (torch.tensor(4),), strict=strict)
+    again = export(first.module(), (torch.tensor(4),), strict=strict)
+    for check in ("sym_constrain_range_for_size.default", "_assert_async.msg"):
+        assert again.graph_module.code.count(check) == first.graph_module.code.count(check)
+
+
+def test_a_range_without_an_end_ends_with_the_largest_number() -> None:
+    class Least(torch.nn.Module):
+        def forward(self, n, y):
+            n = n.item()
+            torch._check(n > 3)
+            return y * n
+
+    code = export(Least(), (torch.tensor(4), torch.ones(3)), strict=False).graph_module.code
+    assert "min = 4, max = 9223372036854775807" in code
+
+
+# ---- sizes of which only a multiple is the size of an input ----
+
+USES: dict[str, Any] = {
+    "reshape": (lambda x: x.reshape(x.shape[0] // 2, 2), lambda n: (n // 2, 2)),
+    "slice": (lambda x: x[: x.shape[0] // 2], lambda n: (n // 2,)),
+    "zeros": (lambda x: torch.zeros(x.shape[0] // 2), lambda n: (n // 2,)),
+    "chunk": (lambda x: x.chunk(2)[0], lambda n: (n // 2,)),
+    "split": (lambda x: x.split(x.shape[0] // 2)[1], lambda n: (n // 2,)),
+    "output": (lambda x: x.new_zeros(3, x.shape[0] // 2 + 1), lambda n: (3, n // 2 + 1)),
+}
+
+
+def of_function(function: Any) -> torch.nn.Module:
+    class Applied(torch.nn.Module):
+        def forward(self, x):
+            return function(x)
+
+    return Applied()
+
+
+@BOTH
+@pytest.mark.parametrize("factor", [2, 4])
+@pytest.mark.parametrize("name", USES)
+def test_half_of_a_multiple(name: str, factor: int, strict: bool) -> None:
+    function, shape = USES[name]
+    shapes = {"x": {0: factor * Dim("h", min=2, max=20)}}
+    program = export(of_function(function), (torch.ones(4 * factor),), dynamic_shapes=shapes, strict=strict)
+    for n in (3 * factor, 4 * factor, 20 * factor):
+        assert program.module()(torch.ones(n)).shape == shape(n)
+    with pytest.raises(RuntimeError, match="to be of the form" if factor > 2 else "to be (of the form|<=)"):
+        program.module()(torch.ones(20 * factor + 1))
+
+
+@BOTH
+def test_half_of_a_multiple_is_a_division_in_the_program(strict: bool) -> None:
+    halved = of_function(lambda x: torch.zeros(x.shape[0] // 2))
+    shapes = {"x": {0: 2 * Dim("h", min=2, max=20)}}
+    lines = export(halved, (torch.ones(8),), dynamic_shapes=shapes, strict=strict).graph_module.code.splitlines()
+    assert "    floordiv = sym_size_int // 2;  sym_size_int = None" in lines
+
+
+@BOTH
+def test_the_root_of_a_derived_size_as_a_number(strict: bool) -> None:
+    """2*h + 1 is the only size there is; h comes of the rule of the operator, not of the program's own arithmetic."""
+    rooted = of_function(lambda x: (x[1:].view(2, -1) + 1, x[1:].view(2, -1).shape[1]))
+    shapes = {"x": {0: 2 * Dim("h", min=2, max=20) + 1}}
+    program = export(rooted, (torch.ones(9),), dynamic_shapes=shapes, strict=strict)
+    tensor, number = program.module()(torch.ones(13))
+    assert tensor.shape == (2, 6)
+    assert number == 6
+
+
+def test_an_assertion_about_the_root_of_a_derived_size() -> None:
+    class Asserted(torch.nn.Module):
+        def forward(self, x, n):
+            n = n.item()
+            torch._check_is_size(n)
+            torch._check(n < x.shape[0] // 2)
+            return torch.zeros(n)
+
+    shapes = {"x": {0: 2 * Dim("h", min=2, max=20)}, "n": None}
+    program = export(Asserted(), (torch.ones(8), torch.tensor(2)), dynamic_shapes=shapes, strict=False)
+    assert program.module()(torch.ones(12), torch.tensor(5)).shape == (5,)
+    with pytest.raises(RuntimeError, match=r"Runtime assertion failed for expression u1 < s1"):
+        program.module()(torch.ones(12), torch.tensor(6))
