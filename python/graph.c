@@ -53,17 +53,18 @@ static PyObject *own_text(ig_ctx *c, char *text) {
 // of fake inputs or weights; late_names: placeholders are named by Program.name_inputs().
 static PyObject *capture_begin(PyObject *module, PyObject *args, PyObject *kwargs) {
   (void)module;
-  static char *keys[] = {"strict",    "grad_modes",    "env", "late_names",
-                         "inference", "implied_casts", NULL};
+  static char *keys[] = {"strict",    "grad_modes",    "env",      "late_names",
+                         "inference", "implied_casts", "training", NULL};
   int strict = 0;
+  int training = 0;
   int modes = 0;
   int inference = 0;
   int implied = 0;
   int late = 0;
   PyObject *env = NULL;
   ig_sym *sym = NULL;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|ppOppp:capture_begin", keys, &strict, &modes,
-                                   &env, &late, &inference, &implied)) {
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|ppOpppp:capture_begin", keys, &strict, &modes,
+                                   &env, &late, &inference, &implied, &training)) {
     return NULL;
   }
   if (!py_to_env(env, &sym)) return NULL;
@@ -73,6 +74,7 @@ static PyObject *capture_begin(PyObject *module, PyObject *args, PyObject *kwarg
   c->capture->inference = inference != 0;
   c->capture->implied_casts = implied != 0;
   c->capture->unnamed = late != 0;
+  if (training) c->capture->release = IG_RELEASE_2_5;
   if (py_trace_begin(c, strict, modes)) Py_RETURN_NONE;
   ig_capture_abort(c);
   return NULL;

@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "ingot/program.h"
+#include "ir/release.h"
 #include "ir/table.h"
 #include "tensor/tensor.h"
 
@@ -39,6 +40,8 @@ enum { IG_MAX_SLOTS = 7 };
 typedef struct ig_hop {
   const char *name;  // "cond"
   const char *base;  // of the names of its nodes: "conditional"
+  const char *base_2_5;   // the same in the forms of 2.5; NULL: as before
+  const char *class_2_5;  // the class that histories name there; NULL: HigherOrderOperator
   const char *path;  // as printed: "torch.ops.higher_order.cond"
   ig_slot slots[IG_MAX_SLOTS];
   bool effect;    // its nodes are never dead
@@ -209,6 +212,7 @@ struct ig_graph {
   ig_graph *outer;            // while its capture is open
   IG_VEC(ig_value) operands;  // what its placeholders stand for outside
   ig_node *last_operand;      // the newest of those placeholders
+  ig_release release;         // whose forms it is written in
   bool strict;                // captured as a strict capture sorts and words things
   bool inference;  // will be functionalized: a conversion that changes nothing is another tensor
   // Autocast is switched by nodes, and the casts that it demands are none.

@@ -303,6 +303,10 @@ static void print_cleanup(const ig_printer *p, const ig_node *n) {
     ig_str_add(p->s, "%s%s", any ? " = " : ";  ", ig_print_name(p, n->inputs[i]));
     any = true;
   }
+  if (n->users == 0 && ig_release_forms(n->graph->release)->clears_unread) {
+    ig_str_add(p->s, "%s%s", any ? " = " : ";  ", ig_print_name(p, n));
+    any = true;
+  }
   if (any) ig_str_add(p->s, " = None");
 }
 

@@ -136,6 +136,7 @@ ig_graph *ig_graph_copy(ig_ctx *c, const ig_graph *g) {
     to->lifted = g->lifted;
     to->no_grad = g->no_grad;
     to->unnamed = g->unnamed;
+    to->release = g->release;
     if (copy_subs(c, g, to) && copy_state(c, g, to)) {
       for (const ig_node *n = g->first; n && copy_node(&k, n);) n = n->next;
     }

@@ -180,7 +180,7 @@ bool ig_hop_record(ig_ctx *c, const ig_hop *hop, const ig_value *args, size_t np
                    .val = ig_of_list(results, n)};
   const ig_rewrite *r = c->rewrite;
   if (r && r->settle) r->settle(c, args, npos + nkw, r->user);
-  const ig_node *node = ig_record_node(c, &proto, hop->base);
+  const ig_node *node = ig_record_node(c, &proto, ig_hop_base(hop, c->capture->release));
   if (node && c->draft) ig_draft_follow_node(c, node);
   return node != NULL;
 }

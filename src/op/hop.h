@@ -56,6 +56,10 @@ bool ig_hop_record(ig_ctx *c, const ig_hop *hop, const ig_value *args, size_t np
 static inline ig_branch ig_branch_of(const ig_value *v) {
   return (ig_branch){.graph = v->graph};
 }
+// The base of the names of its nodes in the forms of a release.
+static inline const char *ig_hop_base(const ig_hop *hop, ig_release r) {
+  return r == IG_RELEASE_2_5 && hop->base_2_5 ? hop->base_2_5 : hop->base;
+}
 // Text of a value for messages: "float32[2, 3]".
 const char *ig_hop_describe(ig_ctx *c, const ig_value *v);
 // Same kind, dtype, device and sizes?

@@ -411,6 +411,7 @@ ig_status ig_graph_transform(ig_ctx *c, const ig_graph *g, const ig_transform *t
   c->capture = fresh;
   fresh->no_grad = g->no_grad;
   fresh->strict = g->strict;
+  fresh->release = g->release;
   fresh->implied_casts = g->implied_casts && t->keep_regions;
   fresh->unnamed = g->unnamed;
   c->sym = g->sym;

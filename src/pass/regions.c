@@ -270,6 +270,7 @@ static bool copy_region(wrapper *w, size_t number) {
   r->g = ig_graph_create(w->c, w->from->sym);
   if (!r->g) return false;
   r->g->host = w->from->host;
+  r->g->release = w->from->release;
   r->g->no_grad = w->from->no_grad == w->casts;
   const ig_node *n = r->first;
   for (; n && w->where[n->index] == number + 1; n = n->next) {
@@ -334,6 +335,7 @@ static ig_status wrap_regions(ig_ctx *c, const ig_graph *g, bool casts, ig_graph
   bool ok = w.to && w.at;
   if (ok) {
     w.to->host = g->host;
+    w.to->release = g->release;
     w.to->lifted = g->lifted;
     w.to->no_grad = g->no_grad;
     w.to->unnamed = g->unnamed;

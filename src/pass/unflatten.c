@@ -120,6 +120,7 @@ static bool open_frame(frame *f, unflattener *u, frame *parent, const ig_module_
   f->g = ig_graph_create(u->c, u->flat->sym);
   if (!f->g) return false;
   f->g->host = u->flat->host;
+  f->g->release = u->flat->release;
   if (!parent) {
     f->path = "";
     return true;

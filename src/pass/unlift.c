@@ -34,7 +34,8 @@ static void as_attribute(ig_node *proto, const void *with) {
 
 static bool copy_placeholder(unlifter *u, const ig_node *n) {
   bool user = n->role == IG_INPUT_USER;
-  if (!user && n->users == 0 && !u->written[n->index]) return true;  // unused weights are left out
+  bool unused = !user && n->users == 0 && !u->written[n->index];
+  if (unused && !ig_release_forms(u->p->graph->release)->reads_unused) return true;
   char text[256];
   char name[288];
   (void)snprintf(name, sizeof name, "%s", n->name);
@@ -138,6 +139,7 @@ static ig_status unlift(ig_ctx *c, const ig_program *p, ig_graph **out) {
   size_t count = p->graph->next_index;
   size_t bytes = count * (sizeof(ig_node *) + sizeof(bool)) + 1;
   ig_graph *to = ig_graph_create(c, p->graph->sym);
+  if (to) to->release = p->graph->release;
   unlifter u = {.copier = {c, to, mapped, NULL, true}, .p = p};
   u.copier.user = &u;
   u.map = ig_mem_new(c->alloc, bytes);

@@ -147,7 +147,7 @@ class _Run:
         return program
 
     def program(self, shapes: Any) -> Any:
-        entries = read_shapes(self.mod, self.args, self.kwargs, shapes)
+        entries = read_shapes(self.mod, self.args, self.kwargs, shapes, self.options.training)
         inputs = bind(self.pieces, self.options.strict)
         _check_inputs(inputs, self.options.strict)
         if isinstance(self.mod, ProgramModule):
@@ -158,6 +158,7 @@ class _Run:
         _C.capture_begin(
             strict=self.options.strict, grad_modes=self.options.grad_modes, env=env, late_names=True,
             inference=self.options.inference, implied_casts=self.options.regions,
+            training=self.options.training,
         )  # fmt: skip
         try:
             program = self.record(inputs, entries)

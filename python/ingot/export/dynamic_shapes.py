@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -346,7 +347,8 @@ _WANTED = "an int, a Dim, Dim.AUTO, Dim.STATIC, or Dim.DYNAMIC"
 class _Reader:
     """Reads the shapes of tensors and remembers the definitions of names."""
 
-    def __init__(self) -> None:
+    def __init__(self, lenient: bool) -> None:
+        self.lenient = lenient
         self._seen: dict[str, Dim] = {}
 
     def _entry(self, dim: Any, which: str, shape: Any, at: str) -> Any:
@@ -372,21 +374,28 @@ class _Reader:
         _ = dim.min  # its own complaint about a derived size below 0
         return dim._entry()
 
-    def _check_index(self, tensor: Tensor, index: Any, where: str) -> None:
+    def _has_dim(self, tensor: Tensor, index: Any, where: str) -> bool:
+        """Whether the tensor has such a dimension. An export for inference refuses one that it has not."""
         if type(index) is not int:
             raise UserError(
                 UserErrorType.INVALID_INPUT,
                 f"Unexpected key {index!r} in the shape specified at `{where}` (expected the index of a dimension)",
                 case_name="dynamic_shapes_validation",
             )
+        if 0 <= index < tensor.dim():
+            return True
+        if self.lenient:
+            warnings.warn(
+                f"`{where}` names dimension {index} of a tensor that has {tensor.dim()}; it is ignored", stacklevel=2
+            )
+            return False
         if tensor.dim() < 1:
             raise UserError(UserErrorType.DYNAMIC_DIM, "Cannot mark 0-dimension tensors to be dynamic")
-        if not 0 <= index < tensor.dim():
-            raise UserError(
-                UserErrorType.DYNAMIC_DIM,
-                f"Expected the dimension passed to dynamic_dim to be in the range [0:{tensor.dim() - 1}] but got "
-                f"{index}, which is out of bounds for the given tensor.",
-            )
+        raise UserError(
+            UserErrorType.DYNAMIC_DIM,
+            f"Expected the dimension passed to dynamic_dim to be in the range [0:{tensor.dim() - 1}] but got "
+            f"{index}, which is out of bounds for the given tensor.",
+        )
 
     def shape(self, path: tuple, leaf: Any, shape: Any) -> tuple | None:
         """The entries of one tensor; None: all static."""
@@ -406,13 +415,13 @@ class _Reader:
         if isinstance(shape, dict):
             for i, dim in shape.items():
                 entry = self._entry(dim, f"mapped to index {i}", shape, at)
-                self._check_index(leaf, i, at)
-                entries[i] = entry
+                if self._has_dim(leaf, i, at):
+                    entries[i] = entry
         elif isinstance(shape, (tuple, list)):
             for i, dim in enumerate(shape):
                 entry = self._entry(dim, f"#{i}", shape, at)
-                self._check_index(leaf, i, at)
-                entries[i] = entry
+                if self._has_dim(leaf, i, at):
+                    entries[i] = entry
             if len(shape) < leaf.dim():
                 raise UserError(
                     UserErrorType.INVALID_INPUT,
@@ -462,14 +471,17 @@ def _by_name(combined: dict[str, Any], shapes: Any) -> dict[str, Any]:
     )
 
 
-def read_shapes(f: Any, args: tuple, kwargs: dict[str, Any], shapes: Any) -> dict[tuple, tuple | None]:
-    """The entries of each tensor by its path (parameter, key, index, ...); what is static may be absent."""
+def read_shapes(
+    f: Any, args: tuple, kwargs: dict[str, Any], shapes: Any, lenient: bool = False
+) -> dict[tuple, tuple | None]:
+    """The entries of each tensor by its path (parameter, key, index, ...); what is static may be absent. lenient: a
+    dimension that a tensor does not have is ignored, as exports for training do."""
     if isinstance(shapes, ShapesCollection):
         shapes = shapes.dynamic_shapes(f, args, kwargs)
     if shapes is None or (isinstance(shapes, (dict, list, tuple)) and len(shapes) == 0):
         return {}
     combined = combine_args(f, args, kwargs)
-    reader = _Reader()
+    reader = _Reader(lenient)
     by_name = _by_name(combined, shapes)
     positional = isinstance(shapes, (list, tuple))
     out: dict[tuple, tuple | None] = {}

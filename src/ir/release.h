@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whose forms a graph is written in: PyTorch's releases name, place and print the same thing
+// differently. One row per family; what a row says is asked of the graph, never of a version.
+#ifndef IR_RELEASE_H_
+#define IR_RELEASE_H_
+
+#include <stdbool.h>
+
+typedef enum ig_release {
+  IG_RELEASE_2_4,  // what the reference documents show: exports for inference
+  IG_RELEASE_2_5,  // the first that exports for training
+  IG_RELEASE_COUNT,
+} ig_release;
+
+typedef struct ig_forms {
+  bool clears_unread;  // code: a value that nobody reads is cleared on the line that makes it
+  bool reads_unused;   // a module reads its weights also where no call uses them
+  bool sizes_first;    // sizes of inputs are read right behind the inputs, after lowering too
+} ig_forms;
+
+const ig_forms *ig_release_forms(ig_release r);
+
+#endif  // IR_RELEASE_H_
