@@ -13,9 +13,11 @@ typedef enum ig_release {
 } ig_release;
 
 typedef struct ig_forms {
-  bool clears_unread;  // code: a value that nobody reads is cleared on the line that makes it
-  bool reads_unused;   // a module reads its weights also where no call uses them
-  bool sizes_first;    // sizes of inputs are read right behind the inputs, after lowering too
+  bool clears_unread;     // code: a value that nobody reads is cleared on the line that makes it
+  bool reads_unused;      // a module reads its weights also where no call uses them
+  bool tuples_of_graded;  // cond, lowered: operands that want gradients come as a tuple
+  bool branches_as_call;  // nodes of a branch come from where the call comes from (strict)
+  bool sizes_first;       // sizes of inputs are read right behind the inputs, after lowering too
 } ig_forms;
 
 const ig_forms *ig_release_forms(ig_release r);

@@ -166,6 +166,36 @@ ig_value ig_branch_operands(ig_ctx *c, const ig_value *given, size_t n, const ig
   return list;
 }
 
+// Nodes of the branches of a call. A release either forgets their modules, or tells for each of
+// them what it tells for the call.
+static bool describe_branch(ig_ctx *c, ig_graph *sub, const ig_node *call) {
+  const ig_module_stack *modules = call->graph->strict
+                                       ? ig_graph_keep_modules(c, sub, call->meta.modules)
+                                       : ig_graph_keep_levels(c, sub, NULL, 0);
+  const char *source = call->meta.text[IG_META_SOURCE_FN];
+  const char *kept = source ? ig_graph_keep_text(c, sub, source) : NULL;
+  for (ig_node *n = sub->first; n; n = n->next) {
+    n->meta.modules = modules;
+    if (call->graph->strict) n->meta.text[IG_META_SOURCE_FN] = kept;
+  }
+  bool ok = c->status == IG_OK;
+  for (size_t i = 0; ok && i < sub->subs.n; i++) {
+    ok = describe_branch(c, sub->subs.at[i].graph, call);
+  }
+  return ok;
+}
+
+static bool describe_branches(ig_ctx *c, const ig_node *call) {
+  const ig_graph *g = call->graph;
+  if (g->outer || c->rewrite) return true;  // told by the outermost call, once
+  if (g->strict && !ig_release_forms(g->release)->branches_as_call) return true;
+  bool ok = true;
+  for (size_t i = 0; ok && i < call->ninputs; i++) {
+    if (call->inputs[i]->sub) ok = describe_branch(c, call->inputs[i]->sub, call);
+  }
+  return ok;
+}
+
 bool ig_hop_record(ig_ctx *c, const ig_hop *hop, const ig_value *args, size_t npos,
                    const char *const *keys, size_t nkw, const ig_value *results, size_t n) {
   ig_node proto = {.kind = IG_NODE_CALL,
@@ -182,7 +212,7 @@ bool ig_hop_record(ig_ctx *c, const ig_hop *hop, const ig_value *args, size_t np
   if (r && r->settle) r->settle(c, args, npos + nkw, r->user);
   const ig_node *node = ig_record_node(c, &proto, ig_hop_base(hop, c->capture->release));
   if (node && c->draft) ig_draft_follow_node(c, node);
-  return node != NULL;
+  return node && describe_branches(c, node);
 }
 
 const char *ig_hop_describe(ig_ctx *c, const ig_value *v) {

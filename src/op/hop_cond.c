@@ -125,6 +125,10 @@ static bool check(ig_ctx *c, const ig_value *a, size_t na, const ig_value *b, si
   return true;
 }
 
+static bool wants_gradient(const ig_value *v) {
+  return v->kind == IG_KIND_TENSOR && v->tensor->requires_grad;
+}
+
 static const ig_value *record(ig_ctx *c, const ig_cond_args *a, ig_graph *yes, ig_graph *no,
                               bool keep_order, size_t *nouts) {
   size_t n = a->noperands;
@@ -145,7 +149,13 @@ static const ig_value *record(ig_ctx *c, const ig_cond_args *a, ig_graph *yes, i
   ig_node *t = ig_record_sub(c, "true_graph", yes);
   ig_node *f = t ? ig_record_sub(c, "false_graph", no) : NULL;
   if (!f) return NULL;
-  ig_value args[] = {*a->pred, ig_of_node(t), ig_of_node(f), ig_of_list(operands, n)};
+  ig_value list = ig_of_list(operands, n);
+  if (c->rewrite && ig_release_forms(c->capture->release)->tuples_of_graded) {
+    for (size_t i = 0; i < n; i++) {
+      if (wants_gradient(&operands[i])) list.seq = IG_SEQ_TUPLE;
+    }
+  }
+  ig_value args[] = {*a->pred, ig_of_node(t), ig_of_node(f), list};
   return ig_hop_record(c, &ig_hop_cond, args, 4, NULL, 0, results, *nouts) ? results : NULL;
 }
 

@@ -131,18 +131,24 @@ def leaves(out):
     return [t for o in out for t in leaves(o)] if isinstance(out, (list, tuple)) else []
 
 
-def gradients(cls, record):
-    """The differentiable results' node names and the gradients of the float inputs."""
+def differentiable(cls, record):
+    """The inputs and the results that have a history."""
     floats = [t.is_floating_point() or t.is_complex() for t in make_inputs(record, torch)]
     inputs = [t.detach().requires_grad_() if f else t for t, f in zip(make_inputs(record, torch), floats, strict=True)]
     torch.manual_seed(record["seed"])
     outs = [o for o in leaves(cls()(*inputs)) if o.grad_fn is not None]
+    return inputs, outs
+
+
+def gradients(cls, record):
+    """The gradients of the float inputs."""
+    inputs, outs = differentiable(cls, record)
     loss = 0
     for o in outs:
         o = torch.view_as_real(o) if o.is_complex() else o
         loss = loss + (o * (torch.arange(o.numel()) % 7 + 1).to(o.dtype).reshape(o.shape)).sum()
     wanted = [t for t in inputs if t.requires_grad]
-    return outs, torch.autograd.grad(loss, wanted, allow_unused=True)
+    return torch.autograd.grad(loss, wanted, allow_unused=True)
 
 
 def grad_names(outs):
@@ -203,8 +209,7 @@ def values(field, cls, record):
     if field == "out":
         torch.manual_seed(record["seed"])
         return cls()(*make_inputs(record, torch))
-    outs, grads = gradients(cls, record)
-    return grads if field == "grads" else grad_names(outs)
+    return gradients(cls, record) if field == "grads" else grad_names(differentiable(cls, record)[1])
 
 
 def one_field(cls, records, field, box):

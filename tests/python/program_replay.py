@@ -84,7 +84,9 @@ def dataclass_fields(o):
 
 
 def clean(text):
-    return re.sub(r"0x[0-9a-f]{6,}", "0x0", str(text))
+    """Without addresses; a class of Ingot's is named after the package that it stands for."""
+    text = re.sub(r"0x[0-9a-f]{6,}", "0x0", str(text))
+    return text.replace("<class 'ingot.", "<class 'torch.")
 
 
 def error_of(e):
