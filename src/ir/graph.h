@@ -38,11 +38,11 @@ enum { IG_MAX_SLOTS = 7 };
 
 // The record of a higher-order operator: some of its arguments are sub-graphs or operators.
 typedef struct ig_hop {
-  const char *name;  // "cond"
-  const char *base;  // of the names of its nodes: "conditional"
+  const char *name;       // "cond"
+  const char *base;       // of the names of its nodes: "conditional"
   const char *base_2_5;   // the same in the forms of 2.5; NULL: as before
   const char *class_2_5;  // the class that histories name there; NULL: HigherOrderOperator
-  const char *path;  // as printed: "torch.ops.higher_order.cond"
+  const char *path;       // as printed: "torch.ops.higher_order.cond"
   ig_slot slots[IG_MAX_SLOTS];
   bool effect;    // its nodes are never dead
   bool numbered;  // placeholders of its sub-graphs are called arg0_1, arg1_1, ...

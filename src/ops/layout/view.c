@@ -521,6 +521,7 @@ IG_OP(lift_fresh) = {
 
 IG_OP(lift_fresh_copy) = {
     .schema = "aten::lift_fresh_copy(Tensor self) -> Tensor",
+    .view_copy = true,
     .decompose = clone_decompose,
     .samples = "f32[3,5] | f32[4,2].T | f32[]",
 };
