@@ -135,7 +135,7 @@ static bool tensors_of(ig_ctx *c, PyObject *o, const char *what, ig_tensor ***ou
   PyObject *seq = PySequence_Fast(o, "expected a sequence of tensors");
   if (!seq) return false;
   *n = (size_t)PySequence_Fast_GET_SIZE(seq);
-  *out = ig_scope_push(c, (*n + 1) * sizeof **out);
+  *out = ig_scope_array(c, *n + 1, sizeof **out);
   bool ok = py_ok(c);
   for (size_t i = 0; ok && i < *n; i++) {
     PyObject *t = PySequence_Fast_GET_ITEM(seq, (Py_ssize_t)i);
@@ -152,7 +152,7 @@ static bool tensors_of(ig_ctx *c, PyObject *o, const char *what, ig_tensor ***ou
 
 static PyObject *backward_run(ig_ctx *c, ig_backward_args *a) {
   size_t n = a->accumulate ? 0 : a->ninputs;
-  ig_tensor **grads = ig_scope_push(c, (n + 1) * sizeof *grads);
+  ig_tensor **grads = ig_scope_array(c, n + 1, sizeof *grads);
   if (!grads || ig_backward(c, a, grads) != IG_OK) return py_raise(c);
   return py_grads_tuple(c, grads, n);
 }

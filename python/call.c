@@ -96,9 +96,9 @@ static bool grow_sigs(size_t number) {
   const ig_lib *lib = ig_lib_get(c);
   if (!lib) return py_raise(c) != NULL;
   size_t n = number < lib->n ? lib->n : number + 64;
-  py_sig **more = PyMem_Realloc(sigs, n * sizeof *sigs);
+  py_sig **more = PyMem_Realloc(sigs, ig_mem_mul(n, sizeof *sigs));
   if (more) sigs = more;
-  PyObject **objects = more ? PyMem_Realloc(overloads, n * sizeof(PyObject *)) : NULL;
+  PyObject **objects = more ? PyMem_Realloc(overloads, ig_mem_mul(n, sizeof(PyObject *))) : NULL;
   if (!objects) return PyErr_NoMemory() != NULL;
   overloads = objects;
   for (size_t i = sig_count; i < n; i++) {

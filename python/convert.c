@@ -15,13 +15,13 @@ ig_int *py_room_ints(py_room *room, size_t n) {
     room->used += n;
     return at;
   }
-  ig_int *at = ig_scope_push(room->c, n * sizeof *at);
+  ig_int *at = ig_scope_array(room->c, n, sizeof *at);
   if (!at) (void)py_raise(room->c);
   return at;
 }
 
 ig_value *py_room_values(py_room *room, size_t n) {
-  ig_value *at = ig_scope_push(room->c, (n ? n : 1) * sizeof *at);
+  ig_value *at = ig_scope_array(room->c, n ? n : 1, sizeof *at);
   if (!at) (void)py_raise(room->c);
   return at;
 }

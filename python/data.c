@@ -322,7 +322,7 @@ static ig_tensor *from_symbols(ig_ctx *c, PyObject *o, ig_value dtype, ig_value 
     return py_ok(c) ? t : NULL;
   }
   Py_ssize_t n = PySequence_Size(o);
-  ig_value *rows = n >= 0 ? ig_scope_push(c, (size_t)n * sizeof *rows + 1) : NULL;
+  ig_value *rows = n >= 0 ? ig_scope_array(c, (size_t)n, sizeof *rows) : NULL;
   for (Py_ssize_t i = 0; rows && i < n; i++) {
     PyObject *item = PySequence_GetItem(o, i);
     rows[i] = ig_of_tensor(item ? from_symbols(c, item, dtype, device) : NULL);

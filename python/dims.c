@@ -173,7 +173,7 @@ static bool read_paths(ig_ctx *c, PyObject *paths, size_t n, const char ***out) 
     PyErr_SetString(PyExc_ValueError, "check_inputs: one path per input is expected");
     return false;
   }
-  *out = ig_scope_push(c, (n + 1) * sizeof **out);
+  *out = ig_scope_array(c, n + 1, sizeof **out);
   for (size_t i = 0; *out && i < n; i++) {
     (*out)[i] = PyUnicode_AsUTF8(PyTuple_GET_ITEM(paths, (Py_ssize_t)i));
     if (!(*out)[i]) return false;
@@ -189,7 +189,7 @@ PyObject *py_program_check(const ig_program *p, PyObject *args,
   ig_ctx *c = py_ctx();
   ig_scope s = ig_scope_open(c);
   size_t n = (size_t)PyTuple_GET_SIZE(flat);
-  ig_value *values = ig_scope_push(c, (n + 1) * sizeof *values);
+  ig_value *values = ig_scope_array(c, n + 1, sizeof *values);
   const char **names = NULL;
   bool ok = values && read_paths(c, paths, n, &names);
   for (size_t i = 0; ok && i < n; i++) {

@@ -104,7 +104,7 @@ static void capsule_free(PyObject *capsule) {
 }
 
 static PyObject *export_plain(ig_tensor *t) {
-  size_t dims = 2 * (size_t)t->ndim * sizeof(int64_t);
+  size_t dims = ig_mem_mul(ig_mem_mul(2, (size_t)t->ndim), sizeof(int64_t));
   dl_managed *m = PyMem_RawCalloc(1, sizeof *m + dims);
   if (!m) return PyErr_NoMemory();
   fill(&m->t, t, (int64_t *)(m + 1));
@@ -116,7 +116,7 @@ static PyObject *export_plain(ig_tensor *t) {
 }
 
 static PyObject *export_versioned(ig_tensor *t, bool copied) {
-  size_t dims = 2 * (size_t)t->ndim * sizeof(int64_t);
+  size_t dims = ig_mem_mul(ig_mem_mul(2, (size_t)t->ndim), sizeof(int64_t));
   dl_versioned *m = PyMem_RawCalloc(1, sizeof *m + dims);
   if (!m) return PyErr_NoMemory();
   m->version.major = 1;

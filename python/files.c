@@ -108,8 +108,8 @@ static bool list_of(ig_ctx *c, PyObject *tensors, PyObject *metadata, ig_tensor_
   }
   size_t n = (size_t)PyDict_GET_SIZE(tensors);
   size_t m = has ? (size_t)PyDict_GET_SIZE(metadata) : 0;
-  ig_weight *list = ig_scope_push(c, (n + 1) * sizeof *list);
-  ig_text_pair *pairs = ig_scope_push(c, (m + 1) * sizeof *pairs);
+  ig_weight *list = ig_scope_array(c, n + 1, sizeof *list);
+  ig_text_pair *pairs = ig_scope_array(c, m + 1, sizeof *pairs);
   if (!list || !pairs) return py_ok(c);
   *out = (ig_tensor_list){list, 0, pairs, 0};
   return take_tensors(tensors, list, &out->n) &&

@@ -226,7 +226,7 @@ static PyObject *graph_str(PyObject *o) {
 
 static const char **texts(ig_ctx *c, PyObject *seq, size_t *n) {
   *n = (size_t)PyTuple_GET_SIZE(seq);
-  const char **at = ig_scope_push(c, *n * sizeof *at + 1);
+  const char **at = ig_scope_array(c, *n, sizeof *at);
   for (size_t i = 0; at && i < *n; i++) {
     at[i] = PyUnicode_AsUTF8(PyTuple_GET_ITEM(seq, (Py_ssize_t)i));
     if (!at[i]) return NULL;
@@ -334,7 +334,7 @@ static PyObject *graph_native(PyObject *o, void *unused) {
 
 static bool run_inputs(ig_ctx *c, ig_graph *g, PyObject *tuple, ig_value **out, size_t *n) {
   *n = (size_t)PyTuple_GET_SIZE(tuple);
-  *out = ig_scope_push(c, *n * sizeof **out + 1);
+  *out = ig_scope_array(c, *n, sizeof **out);
   if (!*out) return py_ok(c);
   for (size_t i = 0; i < *n; i++) {
     PyObject *item = PyTuple_GET_ITEM(tuple, (Py_ssize_t)i);
@@ -376,7 +376,7 @@ static PyObject *graph_run(PyObject *o, PyObject *inputs) {
   ig_value *values = NULL;
   size_t n = 0;
   PyObject *out = NULL;
-  ig_value *outs = ig_scope_push(c, g->last->npos * sizeof *outs + 1);
+  ig_value *outs = ig_scope_array(c, g->last->npos, sizeof *outs);
   (void)ig_graph_retain(g);
   if (!outs) {
     (void)py_ok(c);

@@ -51,7 +51,7 @@ static bool take_result(ig_ctx *c, const ig_node *n, PyObject *o, ig_value *out)
   }
   if (PyTuple_Check(o) || PyList_Check(o)) {
     size_t count = (size_t)PySequence_Fast_GET_SIZE(o);
-    ig_value *items = ig_scope_push(c, count * sizeof *items + 1);
+    ig_value *items = ig_scope_array(c, count, sizeof *items);
     for (size_t i = 0; items && i < count; i++) {
       if (!take_result(c, n, PySequence_Fast_GET_ITEM(o, (Py_ssize_t)i), &items[i])) return false;
     }

@@ -244,7 +244,7 @@ static bool to_val(ig_ctx *c, ig_graph *g, PyObject *o, ig_value *v) {
   }
   if (PyTuple_Check(o) || PyList_Check(o)) {
     size_t n = (size_t)PySequence_Fast_GET_SIZE(o);
-    ig_value *items = ig_scope_push(c, n * sizeof *items + 1);
+    ig_value *items = ig_scope_array(c, n, sizeof *items);
     if (!items) return false;
     for (size_t i = 0; i < n; i++) {
       if (!to_val(c, g, PySequence_Fast_GET_ITEM(o, (Py_ssize_t)i), &items[i])) return false;

@@ -27,7 +27,7 @@ static bool no_memory(ig_ctx *c) {
 
 static bool to_list(ig_ctx *c, ig_graph *g, PyObject *seq, ig_seq form, ig_value *v) {
   size_t n = (size_t)PySequence_Fast_GET_SIZE(seq);
-  ig_value *items = ig_scope_push(c, n * sizeof *items + 1);
+  ig_value *items = ig_scope_array(c, n, sizeof *items);
   if (!items) return no_memory(c);
   for (size_t i = 0; i < n; i++) {
     // The list may shrink while its elements are looked at.
@@ -46,7 +46,7 @@ static bool to_list(ig_ctx *c, ig_graph *g, PyObject *seq, ig_seq form, ig_value
 
 static bool to_dict(ig_ctx *c, ig_graph *g, PyObject *dict, ig_value *v) {
   size_t n = (size_t)PyDict_GET_SIZE(dict);
-  ig_value *items = ig_scope_push(c, 2 * n * sizeof *items + 1);
+  ig_value *items = ig_scope_array(c, ig_mem_mul(2, n), sizeof *items);
   if (!items) return no_memory(c);
   PyObject *key = NULL;
   PyObject *value = NULL;
@@ -66,7 +66,7 @@ static bool to_dict(ig_ctx *c, ig_graph *g, PyObject *dict, ig_value *v) {
 static bool to_slice(ig_ctx *c, ig_graph *g, PyObject *o, ig_value *v) {
   const PySliceObject *s = (PySliceObject *)o;
   PyObject *parts[] = {s->start, s->stop, s->step};
-  ig_value *items = ig_scope_push(c, 3 * sizeof *items);
+  ig_value *items = ig_scope_array(c, 3, sizeof *items);
   if (!items) return no_memory(c);
   for (size_t i = 0; i < 3; i++) {
     if (!py_fx_to_value(c, g, parts[i], &items[i])) return false;
@@ -200,8 +200,8 @@ bool py_fx_to_args(ig_ctx *c, ig_graph *g, PyObject *args, PyObject *kwargs, ig_
                  (int)IG_MAX_KEYS, proto->nkw);
     return false;
   }
-  ig_value *values = ig_scope_push(c, (proto->npos + proto->nkw) * sizeof *values + 1);
-  const char **keys = ig_scope_push(c, proto->nkw * sizeof *keys + 1);
+  ig_value *values = ig_scope_array(c, proto->npos + proto->nkw, sizeof *values);
+  const char **keys = ig_scope_array(c, proto->nkw, sizeof *keys);
   if (!values || !keys) return no_memory(c);
   for (size_t i = 0; i < proto->npos; i++) {
     if (!py_fx_to_value(c, g, PyTuple_GET_ITEM(args, (Py_ssize_t)i), &values[i])) return false;

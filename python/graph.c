@@ -186,7 +186,7 @@ static PyObject *capture_state_order(PyObject *module, PyObject *names) {
   ig_ctx *c = py_ctx();
   ig_scope s = ig_scope_open(c);
   size_t n = (size_t)PyList_GET_SIZE(names);
-  const char **all = ig_scope_push(c, n * sizeof *all + 1);
+  const char **all = ig_scope_array(c, n, sizeof *all);
   bool ok = all != NULL;
   for (size_t i = 0; ok && i < n; i++) {
     ok = (all[i] = PyUnicode_AsUTF8(PyList_GET_ITEM(names, (Py_ssize_t)i))) != NULL;
@@ -207,8 +207,8 @@ static PyObject *capture_arrange_state(PyObject *module, PyObject *args) {
   bool grouped = PyList_Check(given) && PyList_GET_SIZE(given) == (Py_ssize_t)n;
   ig_ctx *c = py_ctx();
   ig_scope s = ig_scope_open(c);
-  ig_tensor **state = ig_scope_push(c, n * sizeof *state + 1);
-  size_t *groups = ig_scope_push(c, n * sizeof *groups + 1);
+  ig_tensor **state = ig_scope_array(c, n, sizeof *state);
+  size_t *groups = ig_scope_array(c, n, sizeof *groups);
   bool ok = state && groups;
   for (size_t i = 0; ok && i < n; i++) {
     PyObject *t = PyList_GET_ITEM(tensors, (Py_ssize_t)i);
@@ -224,7 +224,7 @@ static PyObject *capture_arrange_state(PyObject *module, PyObject *args) {
 
 static bool values_of(ig_ctx *c, PyObject *tuple, ig_value **out, size_t *n) {
   *n = (size_t)PyTuple_GET_SIZE(tuple);
-  *out = ig_scope_push(c, (*n + 1) * sizeof **out);
+  *out = ig_scope_array(c, *n + 1, sizeof **out);
   if (!py_ok(c)) return false;
   for (size_t i = 0; i < *n; i++) {
     if (!plain_value(PyTuple_GET_ITEM(tuple, (Py_ssize_t)i), &(*out)[i])) return false;
@@ -234,7 +234,7 @@ static bool values_of(ig_ctx *c, PyObject *tuple, ig_value **out, size_t *n) {
 
 static bool writes_of(ig_ctx *c, PyObject *pairs, ig_capture_write **out, size_t *n) {
   *n = pairs ? (size_t)PyList_GET_SIZE(pairs) : 0;
-  *out = ig_scope_push(c, (*n + 1) * sizeof **out);
+  *out = ig_scope_array(c, *n + 1, sizeof **out);
   if (!py_ok(c)) return false;
   for (size_t i = 0; i < *n; i++) {
     PyObject *state = NULL;
@@ -391,7 +391,7 @@ static PyObject *program_call(PyObject *o, PyObject *args, PyObject *kwargs) {
   ig_scope s = ig_scope_open(c);
   PyObject *list = NULL;
   size_t nouts = ig_program_user_outputs(p);
-  ig_value *outs = ig_scope_push(c, (nouts + 1) * sizeof *outs);
+  ig_value *outs = ig_scope_array(c, nouts + 1, sizeof *outs);
   if (!outs) {
     (void)py_raise(c);
   } else if (values_of(c, args, &values, &n)) {
@@ -439,7 +439,7 @@ static PyObject *program_set_arg_names(PyObject *o, PyObject *list) {
   if (!names) return NULL;
   size_t n = (size_t)PyTuple_GET_SIZE(names);
   ig_scope s = ig_scope_open(c);
-  const char **at = ig_scope_push(c, (n + 1) * sizeof *at);
+  const char **at = ig_scope_array(c, n + 1, sizeof *at);
   bool ok = at != NULL;
   for (size_t i = 0; ok && i < n; i++) {
     at[i] = PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, (Py_ssize_t)i));

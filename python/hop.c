@@ -32,7 +32,7 @@ static ig_value *to_values(ig_ctx *c, PyObject *o, size_t *n) {
   PyObject *list = PySequence_Fast(o, "operands must be a list or a tuple");
   if (!list) return NULL;
   *n = (size_t)PySequence_Fast_GET_SIZE(list);
-  ig_value *at = ig_scope_push(c, (*n + 1) * sizeof *at);
+  ig_value *at = ig_scope_array(c, *n + 1, sizeof *at);
   for (size_t i = 0; at && i < *n; i++) {
     PyObject *item = PySequence_Fast_GET_ITEM(list, (Py_ssize_t)i);
     if (!to_value(item, &at[i])) {
@@ -100,7 +100,7 @@ static const char *const *to_texts(ig_ctx *c, PyObject *o, size_t n) {
     PyErr_SetString(PyExc_ValueError, "expected one key per operand");
     return NULL;
   }
-  const char **at = ig_scope_push(c, (n + 1) * sizeof *at);
+  const char **at = ig_scope_array(c, n + 1, sizeof *at);
   for (size_t i = 0; at && i < n; i++) {
     at[i] = PyUnicode_AsUTF8(PyList_GET_ITEM(o, (Py_ssize_t)i));
     if (!at[i]) return NULL;
@@ -299,7 +299,7 @@ static bool to_tree(ig_ctx *c, PyObject *o, ig_value *v) {
   PyObject *list = dict ? PyDict_Items(o) : PySequence_Fast(o, "a sequence");
   if (!list) return false;
   size_t n = (size_t)PySequence_Fast_GET_SIZE(list);
-  ig_value *at = ig_scope_push(c, ((dict ? 2 : 1) * n + 1) * sizeof *at);
+  ig_value *at = ig_scope_array(c, ig_mem_mul(dict ? 2 : 1, n) + 1, sizeof *at);
   bool ok = at != NULL;
   for (size_t i = 0; ok && i < n; i++) {
     PyObject *item = PySequence_Fast_GET_ITEM(list, (Py_ssize_t)i);

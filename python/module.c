@@ -33,7 +33,7 @@ static bool poll_signals(ig_ctx *c) {
 static bool list_add(ig_ctx *c) {
   if (n_all == cap_all) {
     size_t cap = cap_all ? 2 * cap_all : 8;
-    ig_ctx **bigger = PyMem_RawRealloc(all, cap * sizeof(ig_ctx *));
+    ig_ctx **bigger = PyMem_RawRealloc(all, ig_mem_mul(cap, sizeof(ig_ctx *)));
     if (!bigger) return false;
     all = bigger;
     cap_all = cap;

@@ -47,8 +47,8 @@ static bool take_list(ig_onnx *x, PyObject *value, ig_onnx_attr *out) {
   Py_ssize_t n = PySequence_Size(value);
   bool whole = true;
   out->n = (size_t)n;
-  int64_t *ints = ig_onnx_push(x, (out->n + 1) * sizeof *ints);
-  float *floats = ig_onnx_push(x, (out->n + 1) * sizeof *floats);
+  int64_t *ints = ig_onnx_push(x, ig_mem_mul(out->n + 1, sizeof *ints));
+  float *floats = ig_onnx_push(x, ig_mem_mul(out->n + 1, sizeof *floats));
   for (Py_ssize_t i = 0; n >= 0 && ints && floats && i < n; i++) {
     PyObject *item = PySequence_GetItem(value, i);
     if (!item) return false;
@@ -119,8 +119,8 @@ static PyObject *builder_emit(PyObject *o, PyObject *args) {
   ig_onnx_node node = {.op_type = ig_onnx_keep(x, op), .nouts = (size_t)outputs};
   if (domain[0]) node.domain = ig_onnx_keep(x, domain);
   node.nmany = (size_t)PyList_GET_SIZE(inputs);
-  const char **in = ig_onnx_push(x, (node.nmany + 1) * sizeof *in);
-  const char **outs = ig_onnx_push(x, node.nouts * sizeof *outs);
+  const char **in = ig_onnx_push(x, ig_mem_mul(node.nmany + 1, sizeof *in));
+  const char **outs = ig_onnx_push(x, ig_mem_mul(node.nouts, sizeof *outs));
   for (size_t i = 0; in && i < node.nmany; i++) {
     const char *name = PyUnicode_AsUTF8(PyList_GET_ITEM(inputs, (Py_ssize_t)i));
     if (!name) return NULL;

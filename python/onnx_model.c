@@ -71,7 +71,7 @@ static ig_rd_value *take_value(ig_rd *r, PyObject *o);
 
 static ig_rd_value *take_list(ig_rd *r, PyObject *o) {
   size_t n = (size_t)PyList_GET_SIZE(o);
-  ig_rd_value **items = ig_scope_push(r->c, n * sizeof *items + 1);
+  ig_rd_value **items = ig_scope_array(r->c, n, sizeof *items);
   if (!items) return NULL;
   for (size_t i = 0; i < n; i++) {
     items[i] = take_value(r, PyList_GET_ITEM(o, (Py_ssize_t)i));
@@ -100,7 +100,7 @@ static ig_rd_value *take_strings(ig_rd *r, PyObject *shape, PyObject *list) {
     if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "expected a shape and that many bytes");
     return NULL;
   }
-  ig_bytes *texts = ig_scope_push(r->c, total * sizeof *texts + 1);
+  ig_bytes *texts = ig_scope_array(r->c, total, sizeof *texts);
   for (size_t i = 0; texts && i < total; i++) {
     PyObject *item = PyList_GET_ITEM(list, (Py_ssize_t)i);
     if (!PyBytes_Check(item)) {
@@ -188,8 +188,8 @@ static PyObject *give_value(ig_rd *r, ig_rd_value *v) {
 static PyObject *run_values(ig_rd *r, PyObject *list) {
   size_t n = (size_t)PyList_GET_SIZE(list);
   size_t nouts = r->m->graph->noutputs;
-  ig_rd_value **in = ig_scope_push(r->c, n * sizeof *in + 1);
-  ig_rd_value **outs = ig_scope_push(r->c, nouts * sizeof *outs + 1);
+  ig_rd_value **in = ig_scope_array(r->c, n, sizeof *in);
+  ig_rd_value **outs = ig_scope_array(r->c, nouts, sizeof *outs);
   if (!in || !outs) return py_raise(r->c);
   for (size_t i = 0; i < n; i++) {
     in[i] = take_value(r, PyList_GET_ITEM(list, (Py_ssize_t)i));

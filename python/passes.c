@@ -210,7 +210,7 @@ static bool take_result(ig_ctx *c, PyObject *o, ig_value *out) {
   }
   if (PyTuple_Check(o) || PyList_Check(o)) {
     Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
-    ig_value *items = ig_scope_push(c, (size_t)n * sizeof *items + 1);
+    ig_value *items = ig_scope_array(c, (size_t)n, sizeof *items);
     for (Py_ssize_t i = 0; items && i < n; i++) {
       if (!take_result(c, PySequence_Fast_GET_ITEM(o, i), &items[i])) return false;
     }

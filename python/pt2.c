@@ -120,7 +120,7 @@ static PyObject *pt2_set_calls(PyObject *module, PyObject *args) {
 
 static bool read_opsets(ig_ctx *c, PyObject *dict, ig_save_options *o) {
   size_t n = (size_t)PyDict_GET_SIZE(dict);
-  ig_opset *at = ig_scope_push(c, (n + 1) * sizeof *at);
+  ig_opset *at = ig_scope_array(c, n + 1, sizeof *at);
   PyObject *key = NULL;
   PyObject *value = NULL;
   Py_ssize_t pos = 0;
@@ -135,7 +135,7 @@ static bool read_opsets(ig_ctx *c, PyObject *dict, ig_save_options *o) {
 
 static bool read_extra(ig_ctx *c, PyObject *dict, ig_save_options *o) {
   size_t n = (size_t)PyDict_GET_SIZE(dict);
-  ig_extra_file *at = ig_scope_push(c, (n + 1) * sizeof *at);
+  ig_extra_file *at = ig_scope_array(c, n + 1, sizeof *at);
   PyObject *key = NULL;
   PyObject *value = NULL;
   Py_ssize_t pos = 0;
@@ -247,7 +247,7 @@ static bool read_weights(ig_ctx *c, PyObject *dict, ig_pt2_weights *out) {
   PyObject *key = NULL;
   PyObject *value = NULL;
   Py_ssize_t pos = 0;
-  out->at = ig_scope_push(c, (n + 1) * sizeof *out->at);
+  out->at = ig_scope_array(c, n + 1, sizeof *out->at);
   for (out->n = 0; out->at && PyDict_Next(dict, &pos, &key, &value); out->n++) {
     ig_pt2_weight *w = &out->at[out->n];
     *w = (ig_pt2_weight){.name = PyUnicode_AsUTF8(key)};
@@ -322,7 +322,7 @@ static bool read_inputs(ig_ctx *c, PyObject *list, ig_signature *out) {
   static const char *const kinds[] = {"USER_INPUT",      "PARAMETER",  "BUFFER",
                                       "CONSTANT_TENSOR", "CUSTOM_OBJ", "TOKEN"};
   size_t n = (size_t)PyList_GET_SIZE(list);
-  ig_input_spec *at = ig_scope_push(c, (n + 1) * sizeof *at);
+  ig_input_spec *at = ig_scope_array(c, n + 1, sizeof *at);
   for (size_t i = 0; at && i < n; i++) {
     const char *kind = NULL;
     const char *cls = NULL;
@@ -353,8 +353,8 @@ static bool read_outputs(ig_ctx *c, PyObject *list, ig_signature *out) {
                                       "TOKEN",
                                       "PARAMETER_MUTATION"};
   size_t n = (size_t)PyList_GET_SIZE(list);
-  ig_output_kind *at = ig_scope_push(c, (n + 1) * sizeof *at);
-  const char **targets = ig_scope_push(c, (n + 1) * sizeof *targets);
+  ig_output_kind *at = ig_scope_array(c, n + 1, sizeof *at);
+  const char **targets = ig_scope_array(c, n + 1, sizeof *targets);
   for (size_t i = 0; at && targets && i < n; i++) {
     const char *kind = NULL;
     if (!PyArg_ParseTuple(PyList_GET_ITEM(list, (Py_ssize_t)i), "sz", &kind, &targets[i])) {
@@ -373,7 +373,7 @@ static bool read_outputs(ig_ctx *c, PyObject *list, ig_signature *out) {
 static bool read_state(ig_ctx *c, PyObject *list, ig_signature *out) {
   static const char *const kinds[] = {"parameter", "buffer", "temporary", "constant"};
   size_t n = (size_t)PyList_GET_SIZE(list);
-  ig_state *at = ig_scope_push(c, (n + 1) * sizeof *at);
+  ig_state *at = ig_scope_array(c, n + 1, sizeof *at);
   for (size_t i = 0; at && i < n; i++) {
     const char *kind = NULL;
     PyObject *tensor = NULL;

@@ -221,7 +221,7 @@ static bool grow(ig_ctx *c, py_trace *t) {
   size_t cap = t->sites.cap ? 2 * t->sites.cap : 64;
   site **old = t->sites.at;
   size_t ncap = t->sites.cap;
-  site **fresh = ig_mem_new(c->alloc, cap * sizeof *fresh);
+  site **fresh = ig_mem_array(c->alloc, cap, sizeof *fresh);
   if (!fresh) return false;
   for (size_t i = 0; i < ncap; i++) {
     if (!old[i]) continue;

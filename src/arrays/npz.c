@@ -56,7 +56,7 @@ static ig_tensor *to_tensor(ig_ctx *c, ig_file *f, const ig_npy *a) {
 }
 
 static ig_status load_all(ig_ctx *c, ig_file *f, const ig_npz *z, ig_tensor_list *out) {
-  ig_weight *list = ig_scope_push(c, (z->n + 1) * sizeof *list);
+  ig_weight *list = ig_scope_array(c, z->n + 1, sizeof *list);
   for (size_t i = 0; i < z->n && list; i++) {
     size_t n = strlen(z->names[i]) + 1;
     char *name = ig_scope_push(c, n);

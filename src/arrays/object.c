@@ -102,8 +102,8 @@ void ig_object_free(ig_object *o) {
     dead = o->next;
     if (is_map(o) || is_seq(o)) {
       for (size_t i = 0; i < o->n; i++) drop(o->items[i], &dead);
-      ig_mem_free(o->alloc, o->items, o->cap * sizeof *o->items);
-      ig_mem_free(o->alloc, o->index, o->index_cap * sizeof *o->index);
+      ig_mem_array_free(o->alloc, o->items, o->cap, sizeof *o->items);
+      ig_mem_array_free(o->alloc, o->index, o->index_cap, sizeof *o->index);
     } else if (is_text(o)) {
       ig_mem_free(o->alloc, o->text, o->text_n + 1);
     } else if (o->kind == IG_OBJECT_TENSOR) {
@@ -311,9 +311,9 @@ static bool grow_index(ig_ctx *c, ig_object *o) {
   size_t keys = o->n / step_of(o);
   if (keys < SMALL || 2 * (keys + 1) <= o->index_cap) return true;
   size_t cap = o->index_cap ? 2 * o->index_cap : (size_t)4 * SMALL;
-  uint32_t *slots = keys < UINT32_MAX - 1 ? ig_mem_new(c->alloc, cap * sizeof *slots) : NULL;
+  uint32_t *slots = keys < UINT32_MAX - 1 ? ig_mem_array(c->alloc, cap, sizeof *slots) : NULL;
   if (!slots) return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
-  ig_mem_free(o->alloc, o->index, o->index_cap * sizeof *o->index);
+  ig_mem_array_free(o->alloc, o->index, o->index_cap, sizeof *o->index);
   o->index = slots;
   o->index_cap = cap;
   for (size_t i = 0; i < keys; i++) {

@@ -315,13 +315,13 @@ static bool bytes(ig_pack *p, const ig_object *o) {
   size_t n = 0;
   const uint8_t *b = (const uint8_t *)ig_object_text(o, &n);
   if (!global(p, array ? "__builtin__" : "_codecs", array ? "bytearray" : "encode")) return false;
-  uint8_t *wide = ig_mem_new(p->c->alloc, 2 * n + 1);
+  uint8_t *wide = ig_mem_array(p->c->alloc, n, 2);
   if (!wide) return no_memory(p);
   size_t used = 0;
   for (size_t i = 0; i < n; i++) used += ig_utf8_encode(b[i], wide + used);
   ig_pickle_str(&p->w, (const char *)wide, used);
   (void)ig_pickle_put(&p->w);
-  ig_mem_free(p->c->alloc, wide, 2 * n + 1);
+  ig_mem_array_free(p->c->alloc, wide, n, 2);
   ig_pickle_str(&p->w, code, strlen(code));
   (void)ig_pickle_put(&p->w);
   op_put(p, IG_PICKLE_OP_TUPLE2);

@@ -150,14 +150,14 @@ static ig_status read_entry(reader *r, const ig_json_member *m, piece *p, ig_wei
 
 static ig_status read_metadata(reader *r, const ig_json *m, ig_tensor_list *out) {
   if (m->kind != IG_JSON_OBJECT) return bad(r, m, "__metadata__", "expected an object");
-  ig_text_pair *pairs = ig_scope_push(r->c, (m->n + 1) * sizeof *pairs);
+  ig_text_pair *pairs = ig_scope_array(r->c, m->n + 1, sizeof *pairs);
   for (size_t i = 0; pairs && i < m->n; i++) {
     const ig_json_member *item = &m->members[i];
     if (item->value.kind != IG_JSON_STRING || strlen(item->key) != item->key_n ||
         strlen(item->value.text) != item->value.n) {
       return bad(r, &item->value, "__metadata__", "expected texts");
     }
-    char *text = ig_scope_push(r->c, item->key_n + item->value.n + 2);
+    char *text = ig_scope_push(r->c, ig_mem_add(item->key_n + 2, item->value.n));
     if (!text) break;
     memcpy(text, item->key, item->key_n + 1);
     memcpy(text + item->key_n + 1, item->value.text, item->value.n + 1);
@@ -204,8 +204,8 @@ static ig_status read_all(reader *r, const ig_json *doc, ig_tensor_list *out) {
     return ig_fail(r->c, IG_SYNTAX, "%s: %zu tensors, the limit is %" PRIu64, r->in->name, doc->n,
                    limits.max_entries);
   }
-  ig_weight *list = ig_scope_push(r->c, (doc->n + 1) * sizeof *list);
-  r->pieces = ig_arena_push(&r->arena, (doc->n + 1) * sizeof *r->pieces);
+  ig_weight *list = ig_scope_array(r->c, doc->n + 1, sizeof *list);
+  r->pieces = ig_arena_array(&r->arena, doc->n + 1, sizeof *r->pieces);
   if (!list || !r->pieces) return ig_fail(r->c, IG_NOMEM, "out of memory");
   for (size_t i = 0; i < doc->n; i++) {
     const ig_json_member *m = &doc->members[i];
@@ -338,7 +338,7 @@ static ig_status put_all(ig_ctx *c, const ig_tensor_list *list, const entry *ord
 }
 
 ig_status ig_safetensors_print(ig_ctx *c, const ig_tensor_list *list, ig_sink *out) {
-  entry *order = ig_mem_new(c->alloc, (list->n + 1) * sizeof *order);
+  entry *order = ig_mem_array(c->alloc, list->n, sizeof *order);
   ig_str head = ig_str_make(c->alloc);
   ig_status st = order ? IG_OK : ig_fail(c, IG_NOMEM, "out of memory");
   for (size_t i = 0; i < list->n && st == IG_OK; i++) st = rank(c, &list->at[i], &order[i]);
@@ -353,6 +353,6 @@ ig_status ig_safetensors_print(ig_ctx *c, const ig_tensor_list *list, ig_sink *o
   }
   if (st == IG_OK) st = put_all(c, list, order, &head, out);
   ig_str_free(&head);
-  ig_mem_free(c->alloc, order, (list->n + 1) * sizeof *order);
+  ig_mem_array_free(c->alloc, order, list->n, sizeof *order);
   return st;
 }

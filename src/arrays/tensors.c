@@ -48,7 +48,7 @@ ig_status ig_torch_tensors(ig_ctx *c, const ig_arrays_in *in, ig_tensor_list *ou
   }
   ig_object_kind kind = ig_object_kind_of(o);
   size_t n = ig_object_count(o);
-  ig_weight *list = ig_scope_push(c, (n + 1) * sizeof *list);
+  ig_weight *list = ig_scope_array(c, n + 1, sizeof *list);
   ig_status st = ig_ctx_status(c);
   if (st == IG_OK && kind != IG_OBJECT_DICT && kind != IG_OBJECT_ORDERED) {
     st = ig_fail(c, IG_UNSUPPORTED, "%s: holds %s, expected a dictionary of tensors", in->name,

@@ -7,6 +7,7 @@
 
 #include "arrays/unpack.h"
 #include "tensor/copy.h"
+#include "tensor/geometry.h"
 #include "tensor/tensor.h"
 
 #define BAD(u, p, ...) ig_unpack_bad((u), (p), IG_SYNTAX, __VA_ARGS__)
@@ -179,19 +180,10 @@ static bool shape_of(ig_unpack *u, const ig_pickle *p, const ig_pickle *size,
 
 // Every element that the strides reach must be among the first `numel` of the storage.
 static bool inside(const ig_meta *m, int64_t numel) {
-  int64_t last = m->offset.value;
-  int64_t count = 1;
-  bool empty = false;
-  for (int d = 0; d < m->ndim; d++) empty = empty || m->size[d].value == 0;
-  if (empty) return last <= numel;
-  for (int d = 0; d < m->ndim; d++) {
-    int64_t step = 0;
-    if (!ig_checked_mul(m->size[d].value - 1, m->stride[d].value, &step) ||
-        !ig_checked_add(last, step, &last) || !ig_checked_mul(count, m->size[d].value, &count)) {
-      return false;
-    }
-  }
-  return last < numel;
+  ig_extent e;
+  if (!ig_geometry_measure(m, &e)) return false;
+  return e.count == 0 ? m->offset.value <= numel
+                      : e.bytes / (int64_t)ig_dtype_size(m->dtype) <= numel;
 }
 
 static ig_object *finish(ig_unpack *u, const ig_pickle *p, ig_tensor *t, bool grad,

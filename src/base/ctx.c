@@ -212,11 +212,15 @@ static void block_destroy(ig_ref *ref) {
 void *ig_scope_push(ig_ctx *c, size_t size) {
   enum { HEADER = (sizeof(block) + 15) / 16 * 16 };
   if (c->status != IG_OK) return NULL;
-  block *b = size < SIZE_MAX / 2 ? ig_block_new(c->alloc, HEADER + size) : NULL;
+  block *b = size <= PTRDIFF_MAX - HEADER ? ig_block_new(c->alloc, HEADER + size) : NULL;
   if (!b) {
-    (void)ig_fail(c, IG_NOMEM, "out of memory");
+    (void)ig_fail(c, IG_NOMEM, "out of memory: %zu bytes of working memory", size);
     return NULL;
   }
   *b = (block){{1, block_destroy}, c->alloc, HEADER + size};
   return ig_pool_add(c, &b->ref) ? (char *)b + HEADER : NULL;
+}
+
+void *ig_scope_array(ig_ctx *c, size_t n, size_t size) {
+  return ig_scope_push(c, ig_mem_mul(n, size));
 }

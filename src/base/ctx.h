@@ -112,5 +112,6 @@ bool ig_pool_add(ig_ctx *c, ig_ref *r);
 // Memory that lives as long as the innermost scope, 16-byte aligned, not zeroed; NULL after an
 // error.
 void *ig_scope_push(ig_ctx *c, size_t size);
+void *ig_scope_array(ig_ctx *c, size_t n, size_t size);  // The same for n elements.
 
 #endif

@@ -135,8 +135,8 @@ ig_tensor *ig_capture_again(ig_ctx *c, ig_state_kind kind, const char *name, ig_
 
 static ig_state *by_names(ig_ctx *c, const ig_map *at, const char *const *names, size_t n) {
   const ig_graph *g = c->capture;
-  ig_state *sorted = ig_scope_push(c, g->state.n * sizeof *sorted + 1);
-  bool *taken = ig_scope_push(c, g->state.n * sizeof *taken + 1);
+  ig_state *sorted = ig_scope_array(c, g->state.n, sizeof *sorted);
+  bool *taken = ig_scope_array(c, g->state.n, sizeof *taken);
   size_t count = 0;
   if (!sorted || !taken) return NULL;
   memset(taken, 0, g->state.n * sizeof *taken);
@@ -290,7 +290,7 @@ ig_status ig_capture_end(ig_ctx *c, const ig_value *outs, size_t n, ig_graph **o
 static ig_status end_with(ig_ctx *c, const ig_capture_write *writes, size_t nwrites,
                           const ig_value *outs, size_t n, ig_graph **g, ig_output_kind *kinds,
                           const char **targets) {
-  ig_value *all = ig_scope_push(c, (nwrites + n) * sizeof *all + 1);
+  ig_value *all = ig_scope_array(c, nwrites + n, sizeof *all);
   for (size_t i = 0; all && i < nwrites; i++) {
     const ig_tensor *fake = ig_record_fake(c, writes[i].state);
     if (!fake) break;
@@ -306,8 +306,8 @@ ig_status ig_capture_end_writes(ig_ctx *c, const ig_capture_write *writes, size_
                                 const ig_value *outs, size_t n, ig_program **out) {
   ig_graph *g = NULL;
   *out = NULL;
-  ig_output_kind *kinds = ig_scope_push(c, (nwrites + n) * sizeof *kinds + 1);
-  const char **targets = ig_scope_push(c, (nwrites + n) * sizeof *targets + 1);
+  ig_output_kind *kinds = ig_scope_array(c, nwrites + n, sizeof *kinds);
+  const char **targets = ig_scope_array(c, nwrites + n, sizeof *targets);
   if (!kinds || !targets) {
     ig_capture_abort(c);
     return c->status;

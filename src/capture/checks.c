@@ -222,7 +222,7 @@ ig_status ig_program_check_inputs(ig_ctx *c, const ig_program *p, const ig_value
     k.nranges = sym->env->dims->ranges.n;
   }
   size_t symbols = sym ? sym->exprs.ranges.n : 0;
-  k.bound = ig_scope_push(c, symbols * sizeof *k.bound + 1);
+  k.bound = ig_scope_array(c, symbols, sizeof *k.bound);
   ig_sym *open = c->sym;
   c->sym = p->graph->sym;
   if (k.bound) (void)check_all(&k, p, flat, paths);

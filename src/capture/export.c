@@ -23,9 +23,9 @@ static bool declare(ig_ctx *c, const ig_export_args *a, ig_tensor **inputs) {
 }
 
 static ig_status capture(ig_ctx *c, const ig_export_args *a, ig_program **out) {
-  ig_tensor **inputs = ig_scope_push(c, a->ninputs * sizeof *inputs + 1);
-  ig_tensor **made = ig_scope_push(c, a->noutputs * sizeof *made + 1);
-  ig_value *outs = ig_scope_push(c, a->noutputs * sizeof *outs + 1);
+  ig_tensor **inputs = ig_scope_array(c, a->ninputs, sizeof *inputs);
+  ig_tensor **made = ig_scope_array(c, a->noutputs, sizeof *made);
+  ig_value *outs = ig_scope_array(c, a->noutputs, sizeof *outs);
   if (!inputs || !made || !outs) return c->status;
   IG_RETURN_IF_ERR(ig_capture_begin(c));
   for (size_t i = 0; i < a->noutputs; i++) made[i] = NULL;
@@ -71,7 +71,7 @@ static bool refine(ig_ctx *c, const char *message, int attempt, size_t n, ig_exp
   for (size_t i = 0; i < n && c->status == IG_OK; i++) {
     const ig_dim *old = inputs[i].dims;
     size_t ndim = (size_t)inputs[i].example->ndim;
-    ig_dim *dims = old ? ig_scope_push(c, ndim * sizeof *dims + 1) : NULL;
+    ig_dim *dims = old ? ig_scope_array(c, ndim, sizeof *dims) : NULL;
     for (size_t d = 0; dims && d < ndim; d++) {
       dims[d] = old[d];
       bool dynamic = old[d].kind > IG_DIM_INT;
@@ -99,7 +99,7 @@ static void tell_rest(ig_ctx *c, const char *message) {
 
 static ig_status draft(ig_ctx *c, const ig_export_args *args, ig_program **out) {
   ig_export_args a = *args;
-  ig_export_input *inputs = ig_scope_push(c, a.ninputs * sizeof *inputs + 1);
+  ig_export_input *inputs = ig_scope_array(c, a.ninputs, sizeof *inputs);
   if (!inputs) return c->status;
   for (size_t i = 0; i < a.ninputs; i++) inputs[i] = a.inputs[i];
   a.inputs = inputs;

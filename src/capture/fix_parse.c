@@ -81,7 +81,7 @@ size_t ig_dim_fixes(ig_ctx *c, const char *message, const ig_dim_fix **out) {
   p += strlen("Suggested fixes:\n");
   size_t lines = 1;
   for (const char *q = p; *q; q++) lines += *q == '\n';
-  ig_dim_fix *all = ig_scope_push(c, lines * sizeof *all);
+  ig_dim_fix *all = ig_scope_array(c, lines, sizeof *all);
   size_t n = 0;
   while (all && *p) {
     while (*p == ' ') p++;

@@ -96,7 +96,7 @@ bool ig_program_repeat_symbols(ig_ctx *c, const ig_program *p) {
   c->sym = sym;
   ig_scope s = ig_scope_open(c);
   size_t cap = sym->counts[0];
-  const ig_expr **all = ig_scope_push(c, 2 * cap * sizeof *all);
+  const ig_expr **all = ig_scope_array(c, ig_mem_mul(2, cap), sizeof *all);
   size_t n = all ? list_unbacked(c, all) : 0;
   int traces = (p->training ? 2 : 3) + (has_data_sizes(c, p->graph) ? 1 : 0);
   for (int k = 1; n && k < traces && c->status == IG_OK; k++) {
@@ -110,7 +110,7 @@ bool ig_program_repeat_symbols(ig_ctx *c, const ig_program *p) {
 static size_t list(ig_ctx *c, const ig_sym *sym, const ig_range_entry **out) {
   const ig_dims *d = sym->env ? sym->env->dims : NULL;
   size_t cap = sym->counts[0] + (d ? d->ranges.n : 0);
-  ig_range_entry *all = ig_scope_push(c, cap * sizeof *all + 1);
+  ig_range_entry *all = ig_scope_array(c, cap, sizeof *all);
   size_t n = 0;
   *out = all;
   if (!all) return 0;

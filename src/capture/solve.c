@@ -357,7 +357,7 @@ static void guards(verdict *v) {
   ig_env *env = v->c->sym->env;
   seen s = {.cap = 64};
   while (s.cap < env->guards.n * 2 + 2) s.cap *= 2;
-  s.slots = ig_mem_new(v->c->alloc, s.cap * sizeof *s.slots);
+  s.slots = ig_mem_array(v->c->alloc, s.cap, sizeof *s.slots);
   if (!s.slots) {
     (void)ig_fail(v->c, IG_NOMEM, "out of memory");
     return;
@@ -370,7 +370,7 @@ static void guards(verdict *v) {
     if (g && is_new(&s, g)) issue(v, g);
   }
   v->guard = NULL;
-  ig_mem_free(v->c->alloc, (void *)s.slots, s.cap * sizeof *s.slots);
+  ig_mem_array_free(v->c->alloc, (void *)s.slots, s.cap, sizeof *s.slots);
 }
 
 static void add_bound(verdict *v, ig_expr_kind kind, const ig_expr *symbol, ig_wide bound) {
@@ -469,7 +469,7 @@ ig_status ig_capture_solve(ig_ctx *c, const ig_solve_options *options) {
   equate(c, d, o->strict);
   if (c->status != IG_OK) return c->status;
   verdict v = {.c = c, .dims = d, .nfirst = c->sym->exprs.ranges.n + 1};
-  v.first = ig_mem_new(c->alloc, v.nfirst * sizeof *v.first);
+  v.first = ig_mem_array(c->alloc, v.nfirst, sizeof *v.first);
   v.bullets = ig_str_make(c->alloc);
   ig_solver_init(&v.solver, c);
   v.solver.forced = !o->no_forced;
@@ -488,6 +488,6 @@ ig_status ig_capture_solve(ig_ctx *c, const ig_solve_options *options) {
   ig_vec_free(c->alloc, &v.all);
   ig_vec_free(c->alloc, &v.forced);
   ig_str_free(&v.bullets);
-  ig_mem_free(c->alloc, v.first, v.nfirst * sizeof *v.first);
+  ig_mem_array_free(c->alloc, v.first, v.nfirst, sizeof *v.first);
   return c->status;
 }

@@ -14,7 +14,7 @@ bool ig_base64_decode(ig_arena *arena, const char *text, size_t n, ig_bytes *out
   *memory = false;
   if (n % 4 != 0) return false;
   size_t padding = n && text[n - 1] == '=' ? (text[n - 2] == '=' ? 2 : 1) : 0;
-  uint8_t *to = ig_arena_push(arena, n / 4 * 3 + 1);
+  uint8_t *to = ig_arena_array(arena, n / 4 + 1, 3);
   *memory = to == NULL;
   if (!to) return false;
   size_t k = 0;

@@ -42,7 +42,7 @@ static int by_key(const void *a, const void *b) {
 static ig_status index_object(builder *b, const ig_json_member *members, size_t n, ig_json *out) {
   const ig_json_member *small[SMALL_OBJECT] = {NULL};
   const ig_json_member **sorted =
-      n <= SMALL_OBJECT ? small : ig_arena_push(b->arena, n * sizeof *sorted);
+      n <= SMALL_OBJECT ? small : ig_arena_array(b->arena, n, sizeof *sorted);
   if (!sorted) return no_memory(b);
   for (size_t i = 0; i < n; i++) sorted[i] = &members[i];
   qsort(sorted, n, sizeof *sorted, by_key);
@@ -63,12 +63,12 @@ static ig_status close_level(builder *b) {
   const ig_json_member *values = n ? b->values.at + f.first : NULL;
   f.self.value.n = n;
   if (f.self.value.kind == IG_JSON_OBJECT) {
-    ig_json_member *members = ig_arena_push(b->arena, n * sizeof *members);
+    ig_json_member *members = ig_arena_array(b->arena, n, sizeof *members);
     if (!members) return no_memory(b);
     if (n) memcpy(members, values, n * sizeof *members);
     IG_RETURN_IF_ERR(index_object(b, members, n, &f.self.value));
   } else {
-    ig_json *items = ig_arena_push(b->arena, n * sizeof *items);
+    ig_json *items = ig_arena_array(b->arena, n, sizeof *items);
     if (!items) return no_memory(b);
     for (size_t i = 0; i < n; i++) items[i] = values[i].value;
     f.self.value.items = items;

@@ -77,8 +77,8 @@ ig_status ig_npz_open(ig_ctx *c, const char *name, ig_bytes in, const ig_limits 
   // Arrays are named by users; x and X are two names.
   IG_RETURN_IF_ERR(ig_zip_open_twins(c, name, in, limits, &out->zip));
   size_t n = out->zip.n;
-  out->names = ig_arena_push(&out->arena, n * sizeof *out->names);
-  out->arrays = ig_arena_push(&out->arena, n * sizeof *out->arrays);
+  out->names = ig_arena_array(&out->arena, n, sizeof *out->names);
+  out->arrays = ig_arena_array(&out->arena, n, sizeof *out->arrays);
   ig_status st = out->names && out->arrays ? IG_OK : ig_fail(c, IG_NOMEM, "out of memory");
   for (size_t i = 0; i < n && st == IG_OK; i++) st = read_member(c, out, i);
   out->n = n;

@@ -25,7 +25,7 @@ static bool add_items(ig_unpickler *u, ig_pickle *p, ig_pickle *const *items, si
   if (p->cap - p->n < n) {
     size_t cap = p->cap ? 2 * p->cap : ITEMS_FIRST;
     if (cap < p->n + n) cap = p->n + n;
-    ig_pickle **more = ig_arena_push(u->arena, cap * sizeof *more);
+    ig_pickle **more = ig_arena_array(u->arena, cap, sizeof *more);
     if (!more) return no_memory(u);
     if (p->n) memcpy(more, p->items, p->n * sizeof *more);
     p->items = more;

@@ -327,7 +327,7 @@ static bool next_point(ig_unpickler *u, ig_bytes s, size_t *i, uint32_t *point) 
 static bool op_unicode_text(ig_unpickler *u) {
   ig_bytes s = {0};
   if (!ig_unpickle_line(u, &s)) return false;
-  char *out = ig_arena_push(u->arena, 2 * s.n + 1);
+  char *out = ig_arena_array(u->arena, s.n + 1, 2);
   if (!out) return no_memory(u);
   size_t n = 0;
   for (size_t i = 0; i < s.n; i++) {
@@ -481,7 +481,7 @@ ig_status ig_pickle_read(ig_ctx *c, const ig_pickle_source *source, ig_arena *ar
     return ig_fail(c, IG_SYNTAX, "%s: a pickle of %zu bytes, the limit is %" PRIu64, source->name,
                    source->in.n, u.limits.max_text);
   }
-  u.fixed = ig_arena_push(arena, 3 * sizeof *u.fixed);
+  u.fixed = ig_arena_array(arena, 3, sizeof *u.fixed);
   if (!u.fixed) return ig_fail(c, IG_NOMEM, "out of memory");
   u.fixed[1].kind = u.fixed[2].kind = IG_PICKLE_BOOL;
   u.fixed[2].b = true;

@@ -330,8 +330,8 @@ static ig_status check_overlaps(reader *r) {
 static ig_status read_entries(reader *r) {
   size_t n = (size_t)r->count;
   if (n == 0) return r->dir_size ? BAD(r, "%s: stray bytes in the zip directory", r->name) : IG_OK;
-  r->zip->entries = ig_arena_push(&r->zip->arena, n * sizeof *r->zip->entries);
-  r->spans = ig_mem_new(r->c->alloc, n * sizeof *r->spans);
+  r->zip->entries = ig_arena_array(&r->zip->arena, n, sizeof *r->zip->entries);
+  r->spans = ig_mem_array(r->c->alloc, n, sizeof *r->spans);
   if (!r->zip->entries || !r->spans) return ig_fail(r->c, IG_NOMEM, "out of memory");
   ig_map folded = ig_map_make(r->c->alloc);
   ig_status st = IG_OK;
@@ -363,7 +363,7 @@ static ig_status open_zip(ig_ctx *c, const char *name, ig_bytes bytes, const ig_
   if (!chosen && grown < r.limits.max_inflated) r.limits.max_inflated = grown;
   ig_status st = read_end(&r);
   if (st == IG_OK) st = read_entries(&r);
-  ig_mem_free(c->alloc, r.spans, (size_t)r.count * sizeof *r.spans);
+  ig_mem_array_free(c->alloc, r.spans, (size_t)r.count, sizeof *r.spans);
   if (st != IG_OK) ig_zip_close(out);
   return st;
 }

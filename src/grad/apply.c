@@ -102,7 +102,7 @@ static bool unpack_args(ig_ctx *c, const ig_tape_entry *e, ig_value *args, ig_st
       args[i].tensor = ig_saved_unpack(c, &e->kept[slot], &e->edges[slot], e->freed, why);
     } else if (args[i].kind == IG_KIND_LIST && e->op->schema.args[i].type == IG_TYPE_TENSOR) {
       size_t n = args[i].list.n;
-      ig_value *items = ig_scope_push(c, n * sizeof *items + 1);
+      ig_value *items = ig_scope_array(c, n, sizeof *items);
       for (size_t k = 0; items && k < n; k++) {
         items[k] = args[i].list.at[k];
         if (items[k].kind != IG_KIND_TENSOR) continue;
@@ -128,7 +128,7 @@ static bool unpack_outs(ig_ctx *c, ig_tape_entry *e, ig_value *outs, ig_stale *w
       continue;
     }
     size_t n = outs[i].list.n;
-    ig_value *items = ig_scope_push(c, n * sizeof *items + 1);
+    ig_value *items = ig_scope_array(c, n, sizeof *items);
     for (size_t j = 0; items && j < n; j++, k++) {
       ig_edge self = {e, NULL, k};
       items[j] = outs[i].list.at[j];
@@ -186,7 +186,7 @@ static bool apply_op(ig_ctx *c, ig_tape_entry *e, ig_tensor *const *grads, const
 }
 
 static bool apply_custom(ig_ctx *c, ig_tape_entry *e, ig_tensor *const *grads, ig_tensor **d) {
-  ig_tensor **given = ig_scope_push(c, e->nresults * sizeof *given + 1);
+  ig_tensor **given = ig_scope_array(c, e->nresults, sizeof *given);
   if (!given) return false;
   for (size_t i = 0; i < e->nresults; i++) {
     const ig_tensor *like = e->results[i].tensor;
@@ -236,8 +236,8 @@ static bool apply_slices(ig_ctx *c, ig_tape_entry *e, ig_tensor *const *grads, c
   ig_tape_entry *inner = e->inner;
   const ig_tensor *base = e->results[0].tensor;
   if (!grads[0]) return true;
-  ig_tensor **in = ig_scope_push(c, inner->nresults * sizeof *in);
-  bool *want = in ? ig_scope_push(c, inner->nslots * sizeof *want + 1) : NULL;
+  ig_tensor **in = ig_scope_array(c, inner->nresults, sizeof *in);
+  bool *want = in ? ig_scope_array(c, inner->nslots, sizeof *want) : NULL;
   ig_tensor *all = want ? copy_like(c, grads[0], base) : NULL;
   ig_tensor *part = all ? ig_tape_replay(c, all, base, e->view_step, e->view) : NULL;
   if (!part) return false;

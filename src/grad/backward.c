@@ -48,7 +48,8 @@ static bool no_memory(sweep *s) {
 }
 
 static work *work_create(sweep *s, size_t n) {
-  work *w = ig_arena_push(&s->arena, sizeof *w + n * (sizeof *w->grads + sizeof *w->owned));
+  work *w = ig_arena_push(
+      &s->arena, ig_mem_add(sizeof *w, ig_mem_mul(n, sizeof *w->grads + sizeof *w->owned)));
   if (!w) {
     (void)no_memory(s);
     return NULL;
@@ -257,9 +258,9 @@ static bool pass_on(sweep *s, const ig_tape_entry *e, ig_tensor *const *d) {
 static bool run_entry(sweep *s, work *w) {
   ig_ctx *c = s->c;
   ig_tape_entry *e = w->entry;
-  ig_tensor **grads = ig_scope_push(c, w->n * sizeof *grads + 1);
-  ig_tensor **d = ig_scope_push(c, e->nslots * sizeof *d + 1);
-  bool *wanted = ig_scope_push(c, e->nslots * sizeof *wanted + 1);
+  ig_tensor **grads = ig_scope_array(c, w->n, sizeof *grads);
+  ig_tensor **d = ig_scope_array(c, e->nslots, sizeof *d);
+  bool *wanted = ig_scope_array(c, e->nslots, sizeof *wanted);
   if (!grads || !d || !wanted || !arrive(s, w, grads)) return false;
   if (!w->needed) return true;
   for (size_t i = 0; i < e->nslots; i++) wanted[i] = wants(s, &e->edges[i]);
@@ -380,7 +381,7 @@ static bool check(sweep *s) {
 
 static bool find_roots(sweep *s) {
   size_t n = s->args->noutputs;
-  s->roots = ig_arena_push(&s->arena, n * sizeof *s->roots + 1);
+  s->roots = ig_arena_array(&s->arena, n, sizeof *s->roots);
   if (!s->roots) return no_memory(s);
   for (size_t i = 0; i < n; i++) s->roots[i] = ig_edge_of(s->c, s->args->outputs[i]);
   return s->c->status == IG_OK;

@@ -77,9 +77,9 @@ static const ig_value *append_grads(ig_ctx *c, const ig_value *inputs, size_t ni
   const loss_at *l = user;
   size_t at = l->at;
   if (!check_loss(c, l, outs, *n)) return NULL;
-  ig_tensor **wanted = ig_scope_push(c, ninputs * sizeof *wanted + 1);
-  ig_tensor **grads = ig_scope_push(c, ninputs * sizeof *grads + 1);
-  ig_value *all = ig_scope_push(c, (ninputs + *n) * sizeof *all);
+  ig_tensor **wanted = ig_scope_array(c, ninputs, sizeof *wanted);
+  ig_tensor **grads = ig_scope_array(c, ninputs, sizeof *grads);
+  ig_value *all = ig_scope_array(c, ninputs + *n, sizeof *all);
   if (!wanted || !grads || !all) return NULL;
   size_t count = 0;
   for (size_t i = 0; i < ninputs; i++) {
@@ -119,8 +119,8 @@ static size_t find_loss(const ig_program *p, size_t loss) {
 
 static ig_program *describe(ig_ctx *c, const ig_program *p, ig_graph *g, size_t loss) {
   size_t n = ig_graph_output_count(g);
-  ig_output_kind *kinds = ig_scope_push(c, n * sizeof *kinds + 1);
-  const char **targets = ig_scope_push(c, n * sizeof *targets + 1);
+  ig_output_kind *kinds = ig_scope_array(c, n, sizeof *kinds);
+  const char **targets = ig_scope_array(c, n, sizeof *targets);
   if (!kinds || !targets) {
     ig_graph_free(g);
     return NULL;

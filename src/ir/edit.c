@@ -54,8 +54,8 @@ static void drop_uses(ig_node *n) {
 static bool list_operands(ig_ctx *c, ig_graph *g, ig_node *n) {
   size_t nargs = n->npos + n->nkw;
   size_t count = count_operands(n->args, nargs);
-  ig_node **inputs = ig_arena_push(&g->arena, count * sizeof *inputs + 1);
-  ig_use *reads = ig_arena_push(&g->arena, count * sizeof *reads + 1);
+  ig_node **inputs = ig_arena_array(&g->arena, count, sizeof *inputs);
+  ig_use *reads = ig_arena_array(&g->arena, count, sizeof *reads);
   if (!inputs || !reads) return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
   drop_uses(n);
   n->inputs = inputs;
@@ -75,7 +75,7 @@ bool ig_node_set_args(ig_ctx *c, ig_node *n, const ig_value *args, size_t npos, 
   const char **names = NULL;
   if (!ig_graph_copy_value(c, g, &copy)) return false;
   if (nkw) {
-    names = ig_arena_push(&g->arena, nkw * sizeof *names);
+    names = ig_arena_array(&g->arena, nkw, sizeof *names);
     if (!names) return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
     for (size_t i = 0; i < nkw; i++) names[i] = keys[i];
   }

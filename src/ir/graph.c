@@ -96,7 +96,7 @@ bool ig_graph_keep_object(ig_ctx *c, ig_graph *g, void *object) {
 static bool copy_list(ig_ctx *c, ig_graph *g, ig_value *v) {
   bool ints = v->kind == IG_KIND_INTS;
   size_t n = ints ? v->ints.n : v->list.n;
-  ig_value *items = ig_arena_push(&g->arena, n * sizeof *items + 1);
+  ig_value *items = ig_arena_array(&g->arena, n, sizeof *items);
   if (!items) return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
   for (size_t i = 0; i < n; i++) {
     items[i] = ints ? ig_of_int(v->ints.at[i]) : v->list.at[i];

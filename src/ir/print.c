@@ -401,7 +401,7 @@ static void list_node(const ig_printer *p, const ig_node *n) {
 }
 
 const ig_node **ig_graph_last_readers(ig_ctx *c, const ig_graph *g) {
-  const ig_node **readers = ig_mem_new(c->alloc, g->next_index * sizeof *readers + 1);
+  const ig_node **readers = ig_mem_array(c->alloc, g->next_index, sizeof *readers);
   if (!readers) {
     (void)ig_fail(c, IG_NOMEM, "out of memory while printing");
     return NULL;

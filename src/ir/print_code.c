@@ -104,7 +104,7 @@ static bool print_function(ig_ctx *c, ig_printer *p, const ig_graph *g) {
   ig_str_add(p->s, "):\n");
   if (p->tree) print_flatten(p, g);
   print_body(p, g);
-  ig_mem_free(c->alloc, (void *)readers, g->next_index * sizeof *readers + 1);
+  ig_mem_array_free(c->alloc, (void *)readers, g->next_index, sizeof *readers);
   return true;
 }
 

@@ -145,12 +145,11 @@ static char *print_module(unlift *u, const ig_node **readers) {
 char *ig_program_module_code(ig_ctx *c, const ig_program *p) {
   if (c->status != IG_OK) return NULL;
   unlift u = {c, p, ig_arena_make(c->alloc), NULL};
-  size_t bytes = p->graph->next_index * sizeof *u.names + 1;
-  u.names = ig_arena_push(&u.arena, bytes);
+  u.names = ig_arena_array(&u.arena, p->graph->next_index, sizeof *u.names);
   const ig_node **readers = u.names ? ig_graph_last_readers(c, p->graph) : NULL;
   char *text = NULL;
   if (readers && rename_state(&u)) text = print_module(&u, readers);
-  if (readers) ig_mem_free(c->alloc, (void *)readers, bytes);
+  if (readers) ig_mem_array_free(c->alloc, (void *)readers, p->graph->next_index, sizeof *readers);
   ig_arena_free(&u.arena);
   if (!text && c->status == IG_OK) (void)ig_fail(c, IG_NOMEM, "out of memory while printing");
   return text;

@@ -30,7 +30,7 @@ static bool no_memory(ig_ctx *c) {
 
 static bool describe_inputs(ig_ctx *c, ig_program *p) {
   p->ninputs = ig_graph_input_count(p->graph);
-  p->inputs = ig_arena_push(&p->arena, p->ninputs * sizeof *p->inputs + 1);
+  p->inputs = ig_arena_array(&p->arena, p->ninputs, sizeof *p->inputs);
   if (!p->inputs) return no_memory(c);
   size_t i = 0;
   for (ig_node *n = p->graph->first; i < p->ninputs; n = n->next) {
@@ -50,7 +50,7 @@ static bool describe_outputs(ig_ctx *c, ig_program *p, const ig_output_kind *kin
                              const char *const *targets) {
   const ig_node *out = p->graph->last;
   p->noutputs = ig_graph_output_count(p->graph);
-  p->outputs = ig_arena_push(&p->arena, p->noutputs * sizeof *p->outputs + 1);
+  p->outputs = ig_arena_array(&p->arena, p->noutputs, sizeof *p->outputs);
   if (!p->outputs) return no_memory(c);
   for (size_t i = 0; i < p->noutputs; i++) {
     ig_output_spec *o = &p->outputs[i];
@@ -87,7 +87,7 @@ static void add_constants(ig_program *p, ig_state_kind kind) {
 }
 
 static bool collect_weights(ig_ctx *c, ig_program *p) {
-  size_t bytes = p->graph->state.n * sizeof *p->state + 1;
+  size_t bytes = ig_mem_mul(p->graph->state.n, sizeof *p->state) + 1;
   p->state = ig_arena_push(&p->arena, bytes);
   p->constants = ig_arena_push(&p->arena, bytes);
   if (!p->state || !p->constants) return no_memory(c);
@@ -127,7 +127,7 @@ static const ig_node *find_input(const ig_graph *g, const char *name) {
 
 ig_status ig_program_name_inputs(ig_ctx *c, ig_program *p, const ig_map *shown) {
   if (c->status != IG_OK || !p->graph->unnamed) return c->status;
-  const ig_node **written = ig_arena_push(&p->arena, p->noutputs * sizeof *written + 1);
+  const ig_node **written = ig_arena_array(&p->arena, p->noutputs, sizeof *written);
   if (!written) return ig_fail(c, IG_NOMEM, "out of memory");
   for (size_t i = 0; i < p->noutputs; i++) {
     bool input = p->outputs[i].kind == IG_OUTPUT_INPUT_MUTATION;
@@ -284,7 +284,7 @@ const char *ig_program_namedtuples(const ig_program *p) {
 }
 
 void ig_program_set_arg_names(ig_ctx *c, ig_program *p, const char *const *names, size_t n) {
-  const char **at = ig_arena_push(&p->arena, (n + 1) * sizeof *at);
+  const char **at = ig_arena_array(&p->arena, n + 1, sizeof *at);
   for (size_t i = 0; at && i < n; i++) {
     at[i] = ig_arena_strn(&p->arena, names[i], strlen(names[i]));
     if (!at[i]) at = NULL;

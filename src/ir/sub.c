@@ -59,7 +59,7 @@ static bool map_value(copier *k, ig_value *v) {
            ig_fail(k->c, IG_ASSERTION, "graph: a node reads one that comes later") == IG_OK;
   }
   if (v->kind != IG_KIND_LIST) return true;
-  ig_value *items = ig_arena_push(&k->to->arena, v->list.n * sizeof *items + 1);
+  ig_value *items = ig_arena_array(&k->to->arena, v->list.n, sizeof *items);
   if (!items) return ig_fail(k->c, IG_NOMEM, "out of memory") == IG_OK;
   for (size_t i = 0; i < v->list.n; i++) {
     items[i] = v->list.at[i];
@@ -128,7 +128,7 @@ static bool copy_state(ig_ctx *c, const ig_graph *g, ig_graph *to) {
 
 ig_graph *ig_graph_copy(ig_ctx *c, const ig_graph *g) {
   ig_graph *to = ig_graph_create(c, g->sym);
-  size_t bytes = g->next_index * sizeof(ig_node *) + 1;
+  size_t bytes = ig_mem_mul(g->next_index, sizeof(ig_node *)) + 1;
   copier k = {c, to, to ? ig_mem_new(c->alloc, bytes) : NULL};
   if (to && !k.map) (void)ig_fail(c, IG_NOMEM, "out of memory");
   if (k.map) {

@@ -20,7 +20,7 @@ ig_table_slot *ig_table_find(const ig_table *t, const void *key) {
 
 static bool rehash(ig_table *t) {
   ig_table bigger = {t->alloc, NULL, t->n, t->cap ? t->cap * 2 : 16};
-  bigger.slots = ig_mem_new(t->alloc, bigger.cap * sizeof *bigger.slots);
+  bigger.slots = ig_mem_array(t->alloc, bigger.cap, sizeof *bigger.slots);
   if (!bigger.slots) return false;
   for (size_t i = 0; i < t->cap; i++) {
     if (t->slots[i].key) *probe(&bigger, t->slots[i].key) = t->slots[i];
@@ -41,6 +41,6 @@ ig_table_slot *ig_table_put(ig_table *t, const void *key) {
 }
 
 void ig_table_free(ig_table *t) {
-  ig_mem_free(t->alloc, t->slots, t->cap * sizeof *t->slots);
+  ig_mem_array_free(t->alloc, t->slots, t->cap, sizeof *t->slots);
   *t = ig_table_make(t->alloc);
 }

@@ -146,7 +146,7 @@ static bool lint_node(check *k, const ig_node *n) {
 
 ig_status ig_graph_lint(ig_ctx *c, const ig_graph *g) {
   if (c->status != IG_OK) return c->status;
-  size_t bytes = g->next_index * sizeof(bool) + 1;
+  size_t bytes = ig_mem_mul(g->next_index, sizeof(bool)) + 1;
   check k = {c, g, ig_mem_new(c->alloc, bytes), NULL};
   if (!k.seen) return ig_fail(c, IG_NOMEM, "out of memory");
   for (const ig_node *n = g->first; n && lint_node(&k, n); n = n->next) {

@@ -52,7 +52,7 @@ static void forward_task(void *arg, int64_t task) {
   const ig_attention_shape *s = j->s;
   ig_attention_part p = ig_attention_part_of(s, task, j->ranges, BLOCK);
   int64_t count = (p.lq + s->lk) * (s->d + s->dv);
-  float *q = ig_scratch_get(IG_SCRATCH_ATTENTION_WIDE, (size_t)count * sizeof *q);
+  float *q = ig_scratch_array(IG_SCRATCH_ATTENTION_WIDE, (size_t)count, sizeof *q);
   if (!q) {
     atomic_store(&j->failed, true);
     return;
@@ -107,7 +107,7 @@ static bool wide_get(const ig_attention_shape *s, wide *w) {
   int64_t value = s->lk * s->dv;
   int64_t result = s->lq * s->dv;
   size_t count = (size_t)(2 * (query + key + value + result));
-  float *at = ig_scratch_get(IG_SCRATCH_ATTENTION_WIDE, count * sizeof *at);
+  float *at = ig_scratch_array(IG_SCRATCH_ATTENTION_WIDE, count, sizeof *at);
   if (!at) return false;
   w->q = at;
   w->dq = w->q + query;

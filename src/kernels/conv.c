@@ -63,7 +63,7 @@ static bool grad_input_turned(const ig_conv *c, const float *dy, const float *w,
   ig_conv t;
   if (!turned_shape(c, &t) || !ig_conv_has_f32()) return false;
   int64_t n = c->cout * (c->cin / c->groups) * ig_conv_taps(c);
-  ig_conv_buffer b = ig_conv_buffer_get(IG_SCRATCH_CONV_3, (size_t)n * sizeof(float));
+  ig_conv_buffer b = ig_conv_buffer_get(IG_SCRATCH_CONV_3, ig_mem_mul((size_t)n, sizeof(float)));
   if (!b.data) return false;
   turn_weights(c, w, b.data);
   bool done = ig_conv_forward_f32(&t, dy, b.data, bias, dx);
@@ -139,7 +139,7 @@ static bool stage(const ig_conv *c, staged *s) {
 
 static bool stage_bias(staged *s, const ig_conv *c, const void **bias) {
   if (!*bias || !ig_elem_is_half(c->elem)) return true;
-  s->bias = (ig_conv_buffer){malloc((size_t)c->cout * sizeof(float)), true};
+  s->bias = (ig_conv_buffer){ig_kernel_array((size_t)c->cout, sizeof(float)), true};
   if (!s->bias.data) return false;
   ig_elem_widen(c->elem, *bias, s->bias.data, c->cout);
   *bias = s->bias.data;
@@ -197,9 +197,9 @@ ig_conv_pack *ig_conv_pack_create(const ig_conv *c, const void *w) {
   ig_conv_pack *p = calloc(1, sizeof *p);
   if (!p) return NULL;
   p->turned = turned;
-  p->plain = malloc(n * size + 1);
-  p->ready = malloc(n * sizeof(float) + 1);
-  float *wide = half && turned ? malloc(n * sizeof(float) + 1) : NULL;
+  p->plain = ig_kernel_array(n, size);
+  p->ready = ig_kernel_array(n, sizeof(float));
+  float *wide = half && turned ? ig_kernel_array(n, sizeof(float)) : NULL;
   if (!p->plain || !p->ready || (half && turned && !wide)) {
     free(wide);
     ig_conv_pack_free(p);

@@ -471,7 +471,7 @@ static bool dense(job *j) {
   const ig_conv *c = &j->c;
   j->k = c->cin / c->groups * ig_conv_taps(c);
   cut(j);
-  int64_t *off = ig_scratch_get(IG_SCRATCH_CONV_2, (size_t)j->k * sizeof *off);
+  int64_t *off = ig_scratch_array(IG_SCRATCH_CONV_2, (size_t)j->k, sizeof *off);
   if (!off) return false;
   if (j->same)
     same_offsets(c, off);
@@ -483,7 +483,9 @@ static bool dense(job *j) {
   bool copy = !j->m.alias && !j->same;
   if (copy) {
     each = LIMIT / image < 1 ? 1 : LIMIT / image < c->n ? LIMIT / image : c->n;
-    j->images = ig_scratch_get(IG_SCRATCH_CONV_0, (size_t)(each * image + SLACK) * sizeof(float));
+    j->images =
+        ig_scratch_array(IG_SCRATCH_CONV_0,
+                         ig_mem_add(ig_mem_mul((size_t)each, (size_t)image), SLACK), sizeof(float));
     if (!j->images) return false;
   }
   for (j->first = 0; j->first < c->n; j->first += each) {
@@ -519,7 +521,8 @@ static bool depthwise_same(job *j) {
   int64_t taps = j->k;
   int lanes = j->f->lanes;
   int64_t vectors = (j->pixels + lanes - 1) / lanes;
-  uint16_t *masks = ig_scratch_get(IG_SCRATCH_CONV_1, (size_t)(vectors * taps) * sizeof *masks);
+  uint16_t *masks =
+      ig_scratch_array(IG_SCRATCH_CONV_1, ig_mem_mul((size_t)vectors, (size_t)taps), sizeof *masks);
   if (!masks) return false;
   for (int64_t v = 0; v < vectors; v++) {
     uint64_t bits[TAPS] = {0};
@@ -563,7 +566,7 @@ static void run_depth(void *arg, int64_t begin, int64_t end) {
   const job *j = arg;
   float *image = NULL;
   if (!j->m.alias)
-    image = ig_scratch_get(IG_SCRATCH_CONV_1, (size_t)(j->m.channel + SLACK) * sizeof(float));
+    image = ig_scratch_array(IG_SCRATCH_CONV_1, (size_t)(j->m.channel + SLACK), sizeof(float));
   for (int64_t t = begin; t < end; t++) {
     const float *x = j->x + t * ig_conv_in(&j->c);
     if (j->m.alias) {
@@ -580,7 +583,7 @@ static void run_depth(void *arg, int64_t begin, int64_t end) {
 static bool depthwise(job *j) {
   const ig_conv *c = &j->c;
   j->k = ig_conv_taps(c);
-  int64_t *off = ig_scratch_get(IG_SCRATCH_CONV_2, (size_t)j->k * sizeof *off);
+  int64_t *off = ig_scratch_array(IG_SCRATCH_CONV_2, (size_t)j->k, sizeof *off);
   if (!off) return false;
   j->off = off;
   if (j->f->depth_same && is_same(j)) {

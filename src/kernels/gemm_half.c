@@ -38,7 +38,7 @@ static ig_gemm_packed *pack_half(ig_elem e, int64_t n, int64_t k, const uint16_t
   if (n <= 0 || k <= 0) return ig_gemm_pack_f32(n, k, NULL, 0, 0);
   int64_t count;
   if (__builtin_mul_overflow(n, k, &count) || count > INT64_MAX / 8) return NULL;
-  float *wide = malloc((size_t)count * sizeof *wide);
+  float *wide = ig_kernel_array((size_t)count, sizeof *wide);
   if (!wide) return NULL;
   bool columns = b_rs == 1 && b_cs != 1;  // Kept as they lie.
   int64_t rows = columns ? n : k;
@@ -105,7 +105,8 @@ static void packed_unwidened(const packed_product *p, int64_t i) {
 static void packed_rows(const packed_product *p, int64_t i, int64_t m) {
   int64_t n = p->b->n;
   int64_t k = p->b->k;
-  float *a = ig_scratch_get(IG_SCRATCH_GEMM_C, (size_t)(m * (k + n)) * sizeof *a);
+  float *a =
+      ig_scratch_array(IG_SCRATCH_GEMM_C, ig_mem_mul((size_t)m, (size_t)k + (size_t)n), sizeof *a);
   if (!a) {
     for (int64_t r = i; r < i + m; r++) packed_unwidened(p, r);
     return;

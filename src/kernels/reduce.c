@@ -176,7 +176,7 @@ static bool two_stages(ig_elem e, ig_reduce_kind k, const void *x, void *y, ig_a
   ig_elem wide = ig_elem_is_half(e) ? IG_ELEM_F32 : e;
   size_t size = out_size(wide, k);
   size_t line = (size_t)a.inner * size;
-  char *parts = ig_scratch_get(IG_SCRATCH_NORM, (PARTS + 2) * line);
+  char *parts = ig_scratch_array(IG_SCRATCH_NORM, PARTS + 2, line);
   if (!parts) return false;
   int64_t each = a.n / PARTS;
   int64_t rest = a.n - each * PARTS;

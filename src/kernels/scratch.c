@@ -56,6 +56,15 @@ void *ig_scratch_get(ig_scratch_slot slot, size_t bytes) {
   return b->at[slot];
 }
 
+void *ig_scratch_array(ig_scratch_slot slot, size_t n, size_t size) {
+  return ig_scratch_get(slot, ig_mem_mul(n, size));
+}
+
+void *ig_kernel_array(size_t n, size_t size) {
+  size_t bytes = ig_mem_mul(n, size);
+  return bytes < IG_SIZE_NONE ? malloc(bytes ? bytes : 1) : NULL;
+}
+
 void ig_scratch_limit(size_t bytes) {
   const size_t most = SIZE_MAX - 4096;
   atomic_store_explicit(&limit, bytes < most ? bytes : most, memory_order_relaxed);

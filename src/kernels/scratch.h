@@ -7,6 +7,8 @@
 
 #include <stddef.h>
 
+#include "base/mem.h"
+
 typedef enum ig_scratch_slot {
   IG_SCRATCH_GEMM_A,
   IG_SCRATCH_GEMM_B,
@@ -27,6 +29,11 @@ typedef enum ig_scratch_slot {
 
 // At least `bytes`, aligned to 64, contents arbitrary; NULL when memory is out.
 void *ig_scratch_get(ig_scratch_slot slot, size_t bytes);
+void *ig_scratch_array(ig_scratch_slot slot, size_t n, size_t size);  // The same for n elements.
+
+// Room for n elements that outlives the call, contents arbitrary, for free(); NULL when memory is
+// out.
+void *ig_kernel_array(size_t n, size_t size);
 
 // For tests: requests of more bytes fail from now on, in every thread, as if memory were out.
 void ig_scratch_limit(size_t bytes);

@@ -109,7 +109,7 @@ static void run_halves(void *arg, int64_t begin, int64_t end) {
   const int64_t slice = h->j.a.n * h->j.a.inner;
   const int64_t result = h->sums ? h->j.a.inner : slice;
   const int64_t room = h->group * (slice > result ? slice : result);
-  float *x = ig_scratch_get(IG_SCRATCH_SOFTMAX, (size_t)room * 3 * sizeof *x);
+  float *x = ig_scratch_array(IG_SCRATCH_SOFTMAX, ig_mem_mul((size_t)room, 3), sizeof *x);
   for (int64_t g = begin; g < end; g++) {
     int64_t first = g * h->group;
     int64_t count = h->j.a.outer - first < h->group ? h->j.a.outer - first : h->group;

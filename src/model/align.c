@@ -103,11 +103,11 @@ bool ig_align(ig_alloc alloc, const size_t *a, size_t n, const size_t *b, size_t
               int64_t *partner) {
   // Diagonals -d-1 to d+1 of the longest search.
   size_t room = 2 * (size_t)(least(MAX_STEPS, (int64_t)(n + m + 1) / 2) + 2) + 1;
-  int64_t *memory = ig_mem_new(alloc, 2 * room * sizeof *memory);
+  int64_t *memory = ig_mem_array(alloc, ig_mem_mul(2, room), sizeof *memory);
   if (!memory) return false;
   for (size_t i = 0; i < n; i++) partner[i] = IG_UNALIGNED;
   aligner k = {a, b, partner, memory, memory + room, (int64_t)(room / 2)};
   align(&k, (box){0, (int64_t)n, 0, (int64_t)m});
-  ig_mem_free(alloc, memory, 2 * room * sizeof *memory);
+  ig_mem_array_free(alloc, memory, ig_mem_mul(2, room), sizeof *memory);
   return true;
 }

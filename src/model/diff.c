@@ -370,7 +370,7 @@ ig_status ig_model_diff(ig_ctx *c, const ig_model *a, const ig_model *b,
   d.names = ig_map_make(c->alloc);
   d.unnames = ig_map_make(c->alloc);
   compare(&d);
-  ig_model_change **copy = ig_scope_push(c, (d.changes.n + 1) * sizeof *copy);
+  ig_model_change **copy = ig_scope_array(c, d.changes.n + 1, sizeof *copy);
   if (copy && d.changes.n) memcpy((void *)copy, d.changes.at, d.changes.n * sizeof *copy);
   if (copy && c->status == IG_OK) {
     *list = (const ig_model_change *const *)copy;

@@ -194,10 +194,10 @@ static bool number(ig_differ *d, ig_map *known, const ig_steps *steps, size_t *o
 static void compare_nodes(ig_differ *d, const ig_steps *a, const ig_steps *b) {
   ig_ctx *c = d->c;
   pairing p = {.d = d, .a = a, .b = b};
-  size_t *x = ig_scope_push(c, a->n * sizeof *x + 1);
-  size_t *y = ig_scope_push(c, b->n * sizeof *y + 1);
-  p.to = ig_scope_push(c, a->n * sizeof *p.to + 1);
-  p.back = ig_scope_push(c, b->n * sizeof *p.back + 1);
+  size_t *x = ig_scope_array(c, a->n, sizeof *x);
+  size_t *y = ig_scope_array(c, b->n, sizeof *y);
+  p.to = ig_scope_array(c, a->n, sizeof *p.to);
+  p.back = ig_scope_array(c, b->n, sizeof *p.back);
   p.retyped = ig_scope_push(c, a->n + 1);
   if (!x || !y || !p.to || !p.back || !p.retyped) return;
   memset(p.retyped, 0, a->n);

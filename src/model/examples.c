@@ -53,7 +53,7 @@ ig_status ig_model_set_examples(ig_ctx *c, const ig_model *m, ig_session *s) {
   if (m->program) IG_RETURN_IF_ERR(ig_program_examples(c, m->program, &o));
   if (!o) return ig_fail(c, IG_NOT_FOUND, "%s: the file holds no example inputs", m->name);
   leaves l = {.cap = m->inputs.n};
-  l.at = ig_scope_push(c, (l.cap + 1) * sizeof *l.at);
+  l.at = ig_scope_array(c, l.cap + 1, sizeof *l.at);
   size_t seen = 0;
   ig_status st =
       !l.at ? c->status

@@ -90,7 +90,7 @@ ig_model_port *ig_model_add_output(ig_ctx *c, ig_model *m, const char *name) {
 bool ig_model_port_tensor(ig_ctx *c, ig_model *m, ig_model_port *port, ig_dtype dtype, int ndim) {
   port->kind = IG_KIND_TENSOR;
   port->dtype = dtype;
-  ig_model_dim **dims = push(c, m, ((size_t)ndim + 1) * sizeof *dims);
+  ig_model_dim **dims = push(c, m, ig_mem_mul((size_t)ndim + 1, sizeof *dims));
   for (int d = 0; dims && d < ndim; d++) {
     dims[d] = push(c, m, sizeof **dims);
     if (!dims[d]) return false;

@@ -162,7 +162,7 @@ ig_status ig_model_open_onnx(ig_ctx *c, ig_model *m) {
 }
 
 ig_status ig_model_run_onnx(ig_ctx *c, const ig_model *m, const ig_value *inputs, ig_value *outs) {
-  ig_weight *list = ig_scope_push(c, (m->inputs.n + 1) * sizeof *list);
+  ig_weight *list = ig_scope_array(c, m->inputs.n + 1, sizeof *list);
   size_t n = 0;
   for (size_t i = 0; list && i < m->inputs.n; i++) {
     if (inputs[i].kind != IG_KIND_TENSOR) continue;

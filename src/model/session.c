@@ -45,7 +45,7 @@ static void release(ig_value *v) {
 // ---- life
 
 static void *push(ig_session *s, size_t n, size_t size) {
-  void *p = ig_arena_push(&s->memory, n * size + 1);
+  void *p = ig_arena_array(&s->memory, n, size);
   if (!p) (void)ig_fail(s->c, IG_NOMEM, "out of memory");
   return p;
 }
@@ -268,7 +268,7 @@ static ig_status all_given(const ig_session *s) {
 }
 
 static ig_status check_relations(const ig_session *s) {
-  const char **paths = ig_scope_push(s->c, (s->nin + 1) * sizeof *paths);
+  const char **paths = ig_scope_array(s->c, s->nin + 1, sizeof *paths);
   for (size_t i = 0; paths && i < s->nin; i++) paths[i] = s->m->inputs.at[i]->name;
   return ig_program_check_inputs(s->c, s->m->runnable, s->inputs, paths, s->nin);
 }
@@ -276,7 +276,7 @@ static ig_status check_relations(const ig_session *s) {
 // One value per placeholder: weights, buffers as this session has them, inputs.
 static const ig_value *arguments(const ig_session *s) {
   const ig_graph *g = s->m->runnable->graph;
-  ig_value *values = ig_scope_push(s->c, (s->nweights + 1) * sizeof *values);
+  ig_value *values = ig_scope_array(s->c, s->nweights + 1, sizeof *values);
   size_t k = 0;
   size_t user = 0;
   for (const ig_node *n = g->first; values && n; n = n->next) {
@@ -299,7 +299,7 @@ static ig_status run_program(const ig_session *s, ig_value *outs) {
 
 static bool copy_lists(ig_session *s, ig_value *v) {
   if (v->kind != IG_KIND_LIST) return true;
-  ig_value *items = ig_arena_push(&s->lists, v->list.n * sizeof *items + 1);
+  ig_value *items = ig_arena_array(&s->lists, v->list.n, sizeof *items);
   if (!items) return ig_fail(s->c, IG_NOMEM, "out of memory") == IG_OK;
   for (size_t i = 0; i < v->list.n; i++) {
     items[i] = v->list.at[i];
@@ -330,7 +330,7 @@ ig_status ig_session_run(ig_session *s) {
   IG_RETURN_IF_ERR(all_given(s));
   forget_outputs(s);
   ig_scope scope = ig_scope_open(c);
-  ig_value *outs = ig_scope_push(c, (s->nout + 1) * sizeof *outs);
+  ig_value *outs = ig_scope_array(c, s->nout + 1, sizeof *outs);
   bool no_grad = c->no_grad;
   c->no_grad = true;
   const ig_account outer = ig_account_open(c, &s->m->limits);

@@ -115,7 +115,7 @@ static bool add_graph(collector *k, const ig_graph *g) {
 
 // Copies a vector of pointers into the innermost scope.
 static const void *hand_out(collector *k, const void *at, size_t n, size_t *count) {
-  void *copy = ig_scope_push(k->c, (n + 1) * sizeof(void *));
+  void *copy = ig_scope_array(k->c, n + 1, sizeof(void *));
   *count = copy ? n : 0;
   if (copy && n) memcpy(copy, at, n * sizeof(void *));
   return copy;

@@ -15,7 +15,7 @@ typedef struct walker {
 } walker;
 
 void ig_steps_free(ig_steps *s) {
-  ig_mem_free(s->alloc, s->at, s->cap * sizeof *s->at);
+  ig_mem_array_free(s->alloc, s->at, s->cap, sizeof *s->at);
 }
 
 static bool push_step(const walker *w, const ig_step *step) {
@@ -109,7 +109,7 @@ static bool add_call(graph_walk *k, const ig_node *n, const char *target) {
   k->n = 0;
   k->cap = 0;
   for (size_t i = 0; i < n->npos + n->nkw; i++) k->cap += count_operands(&n->args[i]);
-  k->operands = ig_scope_push(d->c, k->cap * sizeof *k->operands + 1);
+  k->operands = ig_scope_array(d->c, k->cap, sizeof *k->operands);
   if (!k->operands) return false;
   for (size_t i = 0; i < n->npos + n->nkw; i++) collect(k, &n->args[i]);
   ig_step step = {.name = ig_diff_text(d, "%s%s", k->path, n->name),
@@ -146,8 +146,8 @@ static bool walk_node(graph_walk *k, const ig_node *n, size_t *user, size_t *all
 static bool walk_graph(const walker *w, const ig_graph *g, const char *path) {
   ig_ctx *c = w->d->c;
   graph_walk k = {.w = w, .g = g, .path = path};
-  k.refs = ig_scope_push(c, g->next_index * sizeof *k.refs + 1);
-  k.blanks = ig_scope_push(c, g->next_index * sizeof *k.blanks + 1);
+  k.refs = ig_scope_array(c, g->next_index, sizeof *k.refs);
+  k.blanks = ig_scope_array(c, g->next_index, sizeof *k.blanks);
   if (!k.refs || !k.blanks) return false;
   for (size_t i = 0; i < g->next_index; i++) {
     k.refs[i] = labelled(NULL);
@@ -339,7 +339,7 @@ static bool walk_bodies(const onnx_walk *k, const ig_om_node *n, const char *nam
 
 static bool add_node(onnx_walk *k, const ig_om_node *n) {
   ig_differ *d = k->w->d;
-  ig_step_operand *operands = ig_scope_push(d->c, n->ninputs * sizeof *operands + 1);
+  ig_step_operand *operands = ig_scope_array(d->c, n->ninputs, sizeof *operands);
   if (!operands) return false;
   for (size_t i = 0; i < n->ninputs; i++) operands[i] = resolve(k, n->in[i]);
   const char *own = n->noutputs && n->outputs[0][0] ? n->outputs[0] : n->name;
@@ -363,7 +363,7 @@ static bool add_node(onnx_walk *k, const ig_om_node *n) {
 static bool add_return(const onnx_walk *k) {
   ig_differ *d = k->w->d;
   const ig_om_graph *g = k->g;
-  ig_step_operand *operands = ig_scope_push(d->c, g->noutputs * sizeof *operands + 1);
+  ig_step_operand *operands = ig_scope_array(d->c, g->noutputs, sizeof *operands);
   ig_str s = ig_str_make(d->c->alloc);
   for (size_t i = 0; operands && i < g->noutputs; i++) {
     operands[i] = resolve(k, g->output_refs[i]);
@@ -384,7 +384,7 @@ static bool walk_onnx(const walker *w, const ig_om_graph *g, const char *path,
                       const onnx_walk *up) {
   ig_differ *d = w->d;
   onnx_walk k = {.w = w, .g = g, .path = path, .up = up};
-  k.refs = ig_scope_push(d->c, g->nslots * sizeof *k.refs + 1);
+  k.refs = ig_scope_array(d->c, g->nslots, sizeof *k.refs);
   if (!k.refs) return false;
   for (size_t i = 0; i < g->nslots; i++) k.refs[i] = labelled(NULL);
   size_t given = 0;

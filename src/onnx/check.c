@@ -305,7 +305,7 @@ static void check_outputs(ig_om_checker *k, const ig_om_scope *s) {
 
 static void check_graph(ig_om_checker *k, const ig_om_graph *g, const ig_om_scope *up) {
   check_declared(k, g, !up && !k->function);
-  size_t size = (g->nslots + 1) * sizeof(ig_om_known);
+  size_t size = ig_mem_mul(g->nslots + 1, sizeof(ig_om_known));
   ig_om_scope s = {.g = g, .up = up, .values = ig_mem_new(k->c->alloc, size)};
   if (!s.values) {
     (void)ig_fail(k->c, IG_NOMEM, "out of memory");

@@ -163,7 +163,7 @@ const char *ig_onnx_emit(ig_onnx *x, const ig_onnx_node *n) {
   if (ig_ctx_status(x->c) != IG_OK) return first;
   const char **outs = NULL;
   if (n->nouts && !n->outs[0]) {  // the first of several that nobody asked for needs a name, too
-    outs = ig_onnx_push(x, n->nouts * sizeof *outs);
+    outs = ig_onnx_push(x, ig_mem_mul(n->nouts, sizeof *outs));
     if (!outs) return first;
     memcpy(outs, n->outs, n->nouts * sizeof *outs);
     outs[0] = first;
@@ -259,7 +259,7 @@ void *ig_onnx_constant(ig_onnx *x, const char *key, ig_dtype dtype, const int64_
   struct ig_onnx_tensor t = {.dtype = dtype, .ndim = ndim};
   size_t bytes = ig_dtype_size(dtype);
   for (int d = 0; d < ndim; d++) bytes *= (size_t)dims[d];
-  int64_t *own = ig_onnx_push(x, ((size_t)ndim + 1) * sizeof *own);
+  int64_t *own = ig_onnx_push(x, ig_mem_mul((size_t)ndim + 1, sizeof *own));
   void *data = ig_onnx_push(x, bytes + 1);
   if (!own || !data) return NULL;
   if (ndim) memcpy(own, dims, (size_t)ndim * sizeof *own);

@@ -26,7 +26,7 @@ static bool know(ig_onnx *x, const ig_value *v, ig_value *out) {
     return !ig_onnx_tensor_of(v) && out->kind != IG_KIND_LIST && !ig_onnx_is_symbolic(v);
   }
   if (v->kind == IG_KIND_LIST) {
-    ig_value *at = ig_onnx_push(x, (v->list.n + 1) * sizeof *at);
+    ig_value *at = ig_onnx_push(x, ig_mem_mul(v->list.n + 1, sizeof *at));
     for (size_t i = 0; at && i < v->list.n; i++) {
       if (!know(x, &v->list.at[i], &at[i])) return false;
     }
@@ -59,7 +59,7 @@ static void settle_lists(ig_onnx *x, const ig_op *op, ig_value *args) {
     if (v->kind != IG_KIND_LIST || v->list.n == 0) continue;
     bool plain = true;
     for (size_t k = 0; k < v->list.n; k++) plain = plain && v->list.at[k].kind == IG_KIND_INT;
-    ig_int *ints = plain ? ig_onnx_push(x, v->list.n * sizeof *ints) : NULL;
+    ig_int *ints = plain ? ig_onnx_push(x, ig_mem_mul(v->list.n, sizeof *ints)) : NULL;
     for (size_t k = 0; ints && k < v->list.n; k++) ints[k] = v->list.at[k].i;
     if (ints) *v = ig_of_ints(ints, v->list.n);
   }

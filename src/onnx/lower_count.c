@@ -53,7 +53,7 @@ static const ig_value *euclid_cond(ig_ctx *c, const ig_value *in, size_t n, size
 static const ig_value *euclid_step(ig_ctx *c, const ig_value *in, size_t n, size_t *nouts,
                                    void *user) {
   (void)user;
-  ig_value *out = ig_scope_push(c, n * sizeof *out);
+  ig_value *out = ig_scope_array(c, n, sizeof *out);
   ig_tensor *a = ig_value_tensor(&in[0]);
   ig_tensor *b = ig_value_tensor(&in[1]);
   if (!out) return NULL;

@@ -245,7 +245,7 @@ static size_t outputs_of(ig_onnx *x, const ig_output_spec **out) {
   if (!x->functions) return n;
   const ig_node *last = x->g->last;
   while (last && last->kind != IG_NODE_OUTPUT) last = last->prev;
-  ig_output_spec *own = ig_onnx_push(x, (n + 1) * sizeof *own);
+  ig_output_spec *own = ig_onnx_push(x, ig_mem_mul(n + 1, sizeof *own));
   const ig_value *at = last ? last->args : NULL;
   size_t count = last ? last->npos : 0;
   if (last && last->bare && count == 1 && at->kind == IG_KIND_LIST) {

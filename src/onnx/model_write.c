@@ -22,7 +22,7 @@ static ig_bytes weight_bytes(ig_onnx *x, const ig_tensor *t) {
 }
 
 static void push_tensor(ig_onnx *x, const char *name, const ig_tensor *t, bool weight) {
-  int64_t *dims = ig_onnx_push(x, ((size_t)t->ndim + 1) * sizeof *dims);
+  int64_t *dims = ig_onnx_push(x, ig_mem_mul((size_t)t->ndim + 1, sizeof *dims));
   if (!dims) return;
   struct ig_onnx_tensor w = {.name = name, .dtype = t->dtype, .ndim = t->ndim, .dims = dims};
   for (int d = 0; d < t->ndim; d++) dims[d] = ig_tensor_size(t, d).value;
@@ -120,7 +120,7 @@ static void make_elements(ig_onnx *x, const ig_node *n) {
   ig_table_slot *s = ig_table_put(&x->elements, n);
   if (!s) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
   if (!s) return;
-  s->value = ig_onnx_push(x, (count + 1) * sizeof(char *));
+  s->value = ig_onnx_push(x, ig_mem_mul(count + 1, sizeof(char *)));
   s->number = (int64_t)count;
 }
 

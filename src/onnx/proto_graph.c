@@ -12,9 +12,9 @@ void *ig_om_push(ig_om_parser *p, size_t size) {
 }
 
 void *ig_om_settle(ig_om_parser *p, void *at, size_t n, size_t cap, size_t elem) {
-  void *to = n ? ig_om_push(p, n * elem) : NULL;
+  void *to = n ? ig_om_push(p, ig_mem_mul(n, elem)) : NULL;
   if (to) memcpy(to, at, n * elem);
-  ig_mem_free(p->c->alloc, at, cap * elem);
+  ig_mem_array_free(p->c->alloc, at, cap, elem);
   return to;
 }
 

@@ -120,8 +120,8 @@ static ig_status resolve_attrs(resolver *r, scope *s, const ig_om_node *n) {
 }
 
 static ig_status resolve_node(resolver *r, scope *s, ig_om_node *n) {
-  ig_om_ref *in = push(r, n->ninputs * sizeof *in);
-  uint32_t *out = push(r, n->noutputs * sizeof *out);
+  ig_om_ref *in = push(r, ig_mem_mul(n->ninputs, sizeof *in));
+  uint32_t *out = push(r, ig_mem_mul(n->noutputs, sizeof *out));
   if (!in || !out) return r->c->status;
   for (size_t i = 0; i < n->ninputs; i++) {
     in[i] = (ig_om_ref){-1, IG_OM_NO_SLOT};
@@ -144,12 +144,12 @@ static ig_status resolve_node(resolver *r, scope *s, ig_om_node *n) {
 // Per node, which slots may be emptied after it: those whose last reader it is.
 static ig_status list_drops(resolver *r, scope *s) {
   ig_om_graph *g = s->g;
-  size_t *counts = ig_mem_new(r->c->alloc, (g->nnodes + 1) * sizeof *counts);
+  size_t *counts = ig_mem_array(r->c->alloc, g->nnodes + 1, sizeof *counts);
   if (!counts) return no_memory(r), r->c->status;
   for (size_t i = 0; i < s->last.n; i++)
     counts[s->last.at[i] < g->nnodes ? s->last.at[i] : g->nnodes]++;
   for (size_t i = 0; i < g->nnodes; i++) {
-    g->nodes[i].drops = push(r, counts[i] * sizeof(uint32_t));
+    g->nodes[i].drops = push(r, ig_mem_mul(counts[i], sizeof(uint32_t)));
     g->nodes[i].ndrops = 0;
   }
   for (size_t i = 0; i < s->last.n && r->c->status == IG_OK; i++) {
@@ -157,7 +157,7 @@ static ig_status list_drops(resolver *r, scope *s) {
     ig_om_node *n = &g->nodes[s->last.at[i]];
     ((uint32_t *)n->drops)[n->ndrops++] = (uint32_t)i;
   }
-  ig_mem_free(r->c->alloc, counts, (g->nnodes + 1) * sizeof *counts);
+  ig_mem_array_free(r->c->alloc, counts, g->nnodes + 1, sizeof *counts);
   return r->c->status;
 }
 
@@ -179,10 +179,10 @@ static uint32_t init_slot(resolver *r, scope *s, const char *name, bool *default
 
 static ig_status define_inputs(resolver *r, scope *s) {
   ig_om_graph *g = s->g;
-  uint32_t *inputs = push(r, g->ninputs * sizeof *inputs);
-  bool *defaults = push(r, g->ninputs * sizeof *defaults);
-  uint32_t *inits = push(r, g->ninits * sizeof *inits);
-  uint32_t *sparse = push(r, g->nsparse * sizeof *sparse);
+  uint32_t *inputs = push(r, ig_mem_mul(g->ninputs, sizeof *inputs));
+  bool *defaults = push(r, ig_mem_mul(g->ninputs, sizeof *defaults));
+  uint32_t *inits = push(r, ig_mem_mul(g->ninits, sizeof *inits));
+  uint32_t *sparse = push(r, ig_mem_mul(g->nsparse, sizeof *sparse));
   if (!inputs || !defaults || !inits || !sparse) return r->c->status;
   g->input_slots = inputs;
   g->input_defaults = defaults;
@@ -199,7 +199,7 @@ static ig_status define_inputs(resolver *r, scope *s) {
 
 static ig_status resolve_outputs(resolver *r, scope *s) {
   ig_om_graph *g = s->g;
-  ig_om_ref *refs = push(r, g->noutputs * sizeof *refs);
+  ig_om_ref *refs = push(r, ig_mem_mul(g->noutputs, sizeof *refs));
   if (!refs) return r->c->status;
   g->output_refs = refs;
   for (size_t i = 0; i < g->noutputs; i++) {

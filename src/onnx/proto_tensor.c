@@ -60,15 +60,15 @@ static void take_numbers(ig_om_parser *p, ig_om_tensor *t, const typed *d, size_
   switch (field_of(t->elem)) {
     case 4:
       from = d->floats.at;
-      have = d->floats.n * sizeof(float);
+      have = ig_mem_mul(d->floats.n, sizeof(float));
       break;
     case 10:
       from = d->doubles.at;
-      have = d->doubles.n * sizeof(double);
+      have = ig_mem_mul(d->doubles.n, sizeof(double));
       break;
     case 7:
       from = d->ints.at;
-      have = d->ints.n * sizeof(int64_t);
+      have = ig_mem_mul(d->ints.n, sizeof(int64_t));
       break;
     default: {
       unsigned bits = ig_om_elem_bits(t->elem);

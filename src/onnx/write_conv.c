@@ -155,7 +155,7 @@ static const char *window_places(ig_onnx *x, ig_int steps, int64_t stride, int64
   const char *n = ig_onnx_squeeze(x, ig_onnx_size(x, steps), 0, NULL);
   const char *starts = ig_onnx_emit3(x, "Range", zero, n, one, NULL);
   starts = ig_onnx_emit2(x, "Mul", starts, ig_onnx_integer(x, IG_I64, stride), NULL);
-  int64_t *offsets = ig_onnx_push(x, ((size_t)kernel + 1) * sizeof *offsets);
+  int64_t *offsets = ig_onnx_push(x, ig_mem_mul((size_t)kernel + 1, sizeof *offsets));
   for (int64_t i = 0; offsets && i < kernel; i++) offsets[i] = i * dilation;
   if (!offsets) return "";
   const char *inner = ig_onnx_unsqueeze(x, ig_onnx_vector(x, offsets, (size_t)kernel), 1, NULL);

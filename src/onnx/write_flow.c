@@ -143,7 +143,7 @@ const char **ig_onnx_result_names(ig_onnx *x, const ig_node *n, size_t count) {
   ig_table_slot *s = ig_table_find(&x->elements, n);
   const char **picked = s ? s->value : NULL;
   size_t have = picked ? (size_t)s->number : 0;
-  const char **names = ig_onnx_push(x, (count + 1) * sizeof *names);
+  const char **names = ig_onnx_push(x, ig_mem_mul(count + 1, sizeof *names));
   for (size_t i = 0; names && i < count; i++) {
     names[i] = i < have && picked[i] ? picked[i] : ig_onnx_fresh(x, x->outer ? "v" : n->name);
   }
@@ -220,8 +220,8 @@ static void put_while(ig_onnx *x, const ig_node *n) {
   const ig_value *carried = &n->args[2];
   if (!test || !body || carried->kind != IG_KIND_LIST) return;
   size_t count = carried->list.n;
-  const char **in = ig_onnx_push(x, (count + 3) * sizeof *in);
-  const char **next = ig_onnx_push(x, (count + 1) * sizeof *next);
+  const char **in = ig_onnx_push(x, ig_mem_mul(count + 3, sizeof *in));
+  const char **next = ig_onnx_push(x, ig_mem_mul(count + 1, sizeof *next));
   const char **names = ig_onnx_result_names(x, n, count);
   if (!in || !next || !names) return;
   in[0] = "";
@@ -273,10 +273,10 @@ static void emit_scan(ig_onnx *x, const ig_node *n, const scan *s) {
   const ig_value *results = NULL;
   size_t count = results_of(s->body, &results);
   const char **names = ig_onnx_result_names(x, n, count);
-  const char **in = ig_onnx_push(x, (states + inputs + 1) * sizeof *in);
+  const char **in = ig_onnx_push(x, ig_mem_mul(states + inputs + 1, sizeof *in));
   size_t most = inputs > count ? inputs : count;
-  int64_t *axes = ig_onnx_push(x, (most + 1) * sizeof *axes);
-  int64_t *ways = ig_onnx_push(x, (most + 1) * sizeof *ways);
+  int64_t *axes = ig_onnx_push(x, ig_mem_mul(most + 1, sizeof *axes));
+  int64_t *ways = ig_onnx_push(x, ig_mem_mul(most + 1, sizeof *ways));
   if (!names || !in || !axes || !ways || count < states) return;
   for (size_t i = 0; i < states; i++) {
     in[i] = ig_onnx_operand(x, &s->init->list.at[i], IG_DTYPE_COUNT);

@@ -122,7 +122,7 @@ void ig_onnx_put_module(ig_onnx *x, const ig_node *n) {
     return;
   }
   size_t count = n->npos + f->nweights;
-  const char **in = ig_onnx_push(x, (count + 1) * sizeof *in);
+  const char **in = ig_onnx_push(x, ig_mem_mul(count + 1, sizeof *in));
   for (size_t i = 0; in && i < n->npos; i++) {
     in[i] = ig_onnx_operand(x, &n->args[i], IG_DTYPE_COUNT);
   }
@@ -243,7 +243,7 @@ static void keep_function(ig_onnx *x, ig_onnx *f, const ig_module_entry *entry, 
   if (st == IG_OK) st = ig_sink_close(x->c, &sink);
   ig_onnx_function made = {.path = entry->path, .nweights = f->weights.n, .nresults = nresults};
   uint8_t *body = ig_onnx_push(x, sink.n + 1);
-  ig_onnx_weight *weights = ig_onnx_push(x, (f->weights.n + 1) * sizeof *weights);
+  ig_onnx_weight *weights = ig_onnx_push(x, ig_mem_mul(f->weights.n + 1, sizeof *weights));
   if (st == IG_OK && body && weights) {
     memcpy(body, sink.at, sink.n);
     if (f->weights.n) memcpy(weights, f->weights.at, f->weights.n * sizeof *weights);

@@ -55,7 +55,7 @@ static const char *reordered(ig_onnx *x, const state *s, const ig_value *v) {
   const char *name = ig_onnx_operand(x, v, s->dtype);
   if (s->kind->gates == 1) return name;
   size_t n = (size_t)(s->kind->gates * s->hidden);
-  int64_t *rows = ig_onnx_push(x, n * sizeof *rows);
+  int64_t *rows = ig_onnx_push(x, ig_mem_mul(n, sizeof *rows));
   for (size_t i = 0; rows && i < n; i++) {
     int64_t gate = (int64_t)i / s->hidden;
     rows[i] = s->kind->order[gate] * s->hidden + (int64_t)i % s->hidden;
@@ -148,7 +148,7 @@ static void emit_rnn(ig_onnx *x, const ig_onnx_call *call, const rnn *kind) {
   const ig_value *first = lstm ? &a[1].list.at[0] : &a[1];
   const char *h = ig_onnx_operand(x, first, s.dtype);
   const char *c = lstm ? ig_onnx_operand(x, &a[1].list.at[1], s.dtype) : NULL;
-  const char **last = ig_onnx_push(x, 2 * (size_t)s.layers * sizeof *last);
+  const char **last = ig_onnx_push(x, ig_mem_mul(ig_mem_mul(2, (size_t)s.layers), sizeof *last));
   for (int64_t i = 0; last && i < s.layers; i++) {
     const char *outs[3];
     const char *h0 = layer_state(x, &s, h, i);

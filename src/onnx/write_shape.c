@@ -200,7 +200,7 @@ static void join(ig_onnx *x, const ig_onnx_call *call, bool stack) {
     return;
   }
   int64_t axis = ig_onnx_dim(x, &call->args[1], call->val->ndim);
-  const char **names = ig_onnx_push(x, (list->list.n + 1) * sizeof *names);
+  const char **names = ig_onnx_push(x, ig_mem_mul(list->list.n + 1, sizeof *names));
   size_t n = 0;
   for (size_t i = 0; names && i < list->list.n; i++) {
     const ig_value *v = &list->list.at[i];
@@ -231,8 +231,8 @@ static void split(ig_onnx *x, const ig_onnx_call *call) {
     (void)ig_onnx_emit1(x, "Identity", self_of(x, call), call->out);
     return;
   }
-  const char **sizes = ig_onnx_push(x, n * sizeof *sizes);
-  int64_t *plain = ig_onnx_push(x, n * sizeof *plain);
+  const char **sizes = ig_onnx_push(x, ig_mem_mul(n, sizeof *sizes));
+  int64_t *plain = ig_onnx_push(x, ig_mem_mul(n, sizeof *plain));
   bool known = true;
   for (size_t i = 0; sizes && plain && i < n; i++) {
     ig_int size = ig_sizes(results->list.at[i].tensor)[axis];

@@ -19,7 +19,7 @@ typedef struct values {
 } values;
 
 static const ig_om_node *of(values *x) {
-  const char **inputs = ig_cv_push(x->v, SLOTS * sizeof *inputs);
+  const char **inputs = ig_cv_push(x->v, ig_mem_mul(SLOTS, sizeof *inputs));
   for (size_t i = 0; inputs && i < SLOTS; i++) inputs[i] = x->at[i] ? x->at[i] : "";
   x->n = (ig_om_node){.op_type = "Attention", .inputs = inputs, .ninputs = inputs ? SLOTS : 0};
   return &x->n;

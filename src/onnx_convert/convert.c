@@ -125,8 +125,8 @@ static int wider(const ig_onnx_types *types, int elem) {
 
 // Casts around the operands and results of one type variable. True: the node was replaced.
 static bool widen(ig_cv *v, ig_om_node *n, const ig_onnx_schema *s, int var, int to, int back) {
-  const char **inputs = ig_cv_push(v, n->ninputs * sizeof *inputs);
-  const char **outputs = ig_cv_push(v, n->noutputs * sizeof *outputs);
+  const char **inputs = ig_cv_push(v, ig_mem_mul(n->ninputs, sizeof *inputs));
+  const char **outputs = ig_cv_push(v, ig_mem_mul(n->noutputs, sizeof *outputs));
   if (!inputs || !outputs) return true;
   for (size_t i = 0; i < n->ninputs; i++) {
     const ig_onnx_param *p = ig_onnx_schema_input(s, i);
@@ -309,13 +309,13 @@ static ig_om_graph *convert_graph(ig_cv *v, const ig_om_graph *g);
 
 static void convert_graphs_of(ig_cv *v, ig_om_node *n) {
   if (!has_graphs(n)) return;
-  ig_om_attr *attrs = ig_cv_push(v, n->nattrs * sizeof *attrs);
+  ig_om_attr *attrs = ig_cv_push(v, ig_mem_mul(n->nattrs, sizeof *attrs));
   if (!attrs) return;
   memcpy(attrs, n->attrs, n->nattrs * sizeof *attrs);
   for (size_t i = 0; i < n->nattrs; i++) {
     ig_om_attr *a = &attrs[i];
     if (a->ref || (a->type != IG_OM_ATTR_GRAPH && a->type != IG_OM_ATTR_GRAPHS)) continue;
-    ig_om_graph **graphs = ig_cv_push(v, a->n * sizeof *graphs);
+    ig_om_graph **graphs = ig_cv_push(v, ig_mem_mul(a->n, sizeof *graphs));
     for (size_t k = 0; graphs && k < a->n; k++) graphs[k] = convert_graph(v, a->graphs[k]);
     a->graphs = graphs;
   }
@@ -392,7 +392,7 @@ static const char *hiding(const ig_om_graph *g, size_t i) {
 }
 
 static ig_cv_fact **keep_hidden(ig_cv *v, const ig_om_graph *g) {
-  ig_cv_fact **kept = ig_cv_push(v, (g->ninputs + g->ninits) * sizeof(ig_cv_fact *));
+  ig_cv_fact **kept = ig_cv_push(v, ig_mem_mul(g->ninputs + g->ninits, sizeof(ig_cv_fact *)));
   for (size_t i = 0; kept && i < g->ninputs + g->ninits; i++) {
     const ig_map_value *at = ig_map_find(&v->facts, hiding(g, i));
     kept[i] = at ? at->ptr : NULL;
@@ -418,13 +418,13 @@ static ig_om_graph *convert_graph(ig_cv *v, const ig_om_graph *g) {
   know_graph(v, g, !saved.g && !v->fn);
   for (size_t i = 0; i < g->nnodes && v->c->status == IG_OK; i++) convert_node(v, &g->nodes[i]);
   *to = *g;
-  const ig_om_tensor **inits = ig_cv_push(v, (g->ninits + v->inits.n) * sizeof *inits);
+  const ig_om_tensor **inits = ig_cv_push(v, ig_mem_mul(g->ninits + v->inits.n, sizeof *inits));
   if (inits && g->ninits) memcpy(inits, g->inits, g->ninits * sizeof *inits);
   if (inits && v->inits.n) memcpy(inits + g->ninits, v->inits.at, v->inits.n * sizeof *inits);
   to->inits = inits;
   to->ninits = inits ? g->ninits + v->inits.n : 0;
   to->nnodes = v->nodes.n;
-  to->nodes = ig_cv_push(v, v->nodes.n * sizeof *to->nodes);
+  to->nodes = ig_cv_push(v, ig_mem_mul(v->nodes.n, sizeof *to->nodes));
   if (to->nodes && v->nodes.n) memcpy(to->nodes, v->nodes.at, v->nodes.n * sizeof *to->nodes);
   ig_vec_free(v->c->alloc, &v->nodes);
   ig_vec_free(v->c->alloc, &v->inits);
@@ -476,7 +476,7 @@ static bool is_input(const ig_om_graph *g, const char *name) {
 }
 
 static void sweep_weights(ig_cv *v, ig_om_graph *g, const ig_map *before, const ig_map *reads) {
-  const ig_om_tensor **inits = ig_cv_push(v, g->ninits * sizeof *inits);
+  const ig_om_tensor **inits = ig_cv_push(v, ig_mem_mul(g->ninits, sizeof *inits));
   size_t kept = 0;
   for (size_t i = 0; inits && i < g->ninits; i++) {
     const char *name = g->inits[i]->name;
@@ -535,7 +535,7 @@ static void inferred_ints(void *user, const char *name, int elem, int ndim, cons
 }
 
 static const ig_om_opset *set_opset(ig_cv *v, const ig_om_opset *at, size_t n) {
-  ig_om_opset *opsets = ig_cv_push(v, n * sizeof *opsets);
+  ig_om_opset *opsets = ig_cv_push(v, ig_mem_mul(n, sizeof *opsets));
   for (size_t i = 0; opsets && i < n; i++) {
     opsets[i] = at[i];
     if (!*at[i].domain) opsets[i].version = v->target;
@@ -544,7 +544,7 @@ static const ig_om_opset *set_opset(ig_cv *v, const ig_om_opset *at, size_t n) {
 }
 
 static void convert_functions(ig_cv *v, const ig_onnx_model *m) {
-  ig_om_function *to = ig_cv_push(v, m->nfunctions * sizeof *to);
+  ig_om_function *to = ig_cv_push(v, ig_mem_mul(m->nfunctions, sizeof *to));
   for (size_t i = 0; to && i < m->nfunctions; i++) {
     const ig_om_function *f = &m->functions[i];
     to[i] = *f;

@@ -67,7 +67,7 @@ static size_t take_ints(parser *x, int64_t *at) {
 // ---- attributes
 
 static const int64_t *copy_ints(ig_cv *v, const int64_t *at, size_t n) {
-  int64_t *own = ig_cv_push(v, n * sizeof *own);
+  int64_t *own = ig_cv_push(v, ig_mem_mul(n, sizeof *own));
   if (own && n) memcpy(own, at, n * sizeof *own);
   return own;
 }
@@ -159,7 +159,7 @@ static const char *call(parser *x, const char *op, const char *out) {
     args[n.ninputs++] = expression(x, NULL);
     (void)eat(x, ',');
   }
-  const char **inputs = ig_cv_push(x->v, n.ninputs * sizeof *inputs);
+  const char **inputs = ig_cv_push(x->v, ig_mem_mul(n.ninputs, sizeof *inputs));
   if (!inputs) return "";
   if (n.ninputs) memcpy(inputs, args, n.ninputs * sizeof *inputs);
   n.inputs = inputs;

@@ -52,7 +52,7 @@ static bool measure(ig_cv *v, const ig_om_node *n, folding *f) {
 // [places, 1, block...]: channel i has a one at place i.
 static const char *places(ig_cv *v, const folding *f) {
   ig_om_tensor *t = ig_cv_tensor(v, IG_OM_FLOAT, f->places * f->places, false);
-  int64_t *dims = ig_cv_push(v, (f->n + 2) * sizeof *dims);
+  int64_t *dims = ig_cv_push(v, ig_mem_mul(f->n + 2, sizeof *dims));
   if (!t || !dims) return "";
   dims[0] = f->places;
   dims[1] = 1;
@@ -80,9 +80,9 @@ bool ig_cv_col2im_down(ig_cv *v, ig_om_node *n) {
   }
   int64_t sizes[MAX_SPACE + 2] = {-1, f.places};
   for (size_t i = 0; i < f.n; i++) sizes[i + 2] = f.steps[i];
-  const char **in = ig_cv_push(v, 2 * sizeof *in);
+  const char **in = ig_cv_push(v, ig_mem_mul(2, sizeof *in));
   const char **out = ig_cv_push(v, sizeof *out);
-  int64_t *extra = ig_cv_push(v, f.n * sizeof *extra);
+  int64_t *extra = ig_cv_push(v, ig_mem_mul(f.n, sizeof *extra));
   if (!in || !out || !extra) return true;
   memcpy(extra, f.extra, f.n * sizeof *extra);
   const char *shape = ig_cv_ints(v, sizes, f.n + 2);

@@ -6,7 +6,7 @@
 #include "onnx_convert/steps.h"
 
 static ig_om_info *infos(ig_cv *v, size_t n, const char *word) {
-  ig_om_info *at = ig_cv_push(v, n * sizeof *at);
+  ig_om_info *at = ig_cv_push(v, ig_mem_mul(n, sizeof *at));
   for (size_t i = 0; at && i < n; i++)
     at[i] = (ig_om_info){.name = ig_cv_fresh(v, word), .doc = ""};
   return at;
@@ -19,7 +19,7 @@ static bool set_elem(ig_cv *v, ig_om_info *info, int elem, const char *name) {
 }
 
 static const char **names_of(ig_cv *v, const ig_om_info *at, size_t n) {
-  const char **names = ig_cv_push(v, n * sizeof *names);
+  const char **names = ig_cv_push(v, ig_mem_mul(n, sizeof *names));
   for (size_t i = 0; names && i < n; i++) names[i] = at[i].name;
   return names;
 }
@@ -101,8 +101,8 @@ bool ig_cv_scan_down(ig_cv *v, ig_om_node *n) {
   bool plain = is_zero(n, "scan_input_axes") && is_zero(n, "scan_output_axes") &&
                is_zero(n, "scan_output_directions");
   if (!plain) return ig_cv_refuse(v, "other axes and reversed results exist from opset 9 on");
-  const char **in = ig_cv_push(v, (n->ninputs + 1) * sizeof *in);
-  const char **out = ig_cv_push(v, n->noutputs * sizeof *out);
+  const char **in = ig_cv_push(v, ig_mem_mul(n->ninputs + 1, sizeof *in));
+  const char **out = ig_cv_push(v, ig_mem_mul(n->noutputs, sizeof *out));
   if (!in || !out) return true;
   in[0] = "";
   for (size_t i = 0; i < n->ninputs; i++) {

@@ -162,7 +162,7 @@ static bool positive_axes(ig_cv *v, ig_om_node *n) {
                         ig_cv_in(n, 0));
   if (strcmp(n->op_type, "Unsqueeze") == 0) ndim += (int)a->n;
   if (strcmp(n->op_type, "OneHot") == 0) ndim += 1;
-  int64_t *own = ig_cv_push(v, a->n * sizeof *own);
+  int64_t *own = ig_cv_push(v, ig_mem_mul(a->n, sizeof *own));
   if (!own) return true;
   for (size_t i = 0; i < a->n; i++) own[i] = at[i] < 0 ? at[i] + ndim : at[i];
   ig_om_attr b = *a;
@@ -462,7 +462,7 @@ static bool dropout_down_12(ig_cv *v, ig_om_node *n) {
 static bool dropout_mask(ig_cv *v, ig_om_node *n, int back) {
   if (n->noutputs < 2 || !*n->outputs[1]) return false;
   if (!back) return ig_cv_refuse(v, "the type of '%s' is not known", ig_cv_in(n, 0));
-  const char **outs = ig_cv_push(v, 2 * sizeof *outs);
+  const char **outs = ig_cv_push(v, ig_mem_mul(2, sizeof *outs));
   if (!outs) return true;
   outs[0] = n->outputs[0];
   outs[1] = ig_cv_fresh(v, "mask");
@@ -525,7 +525,7 @@ static bool pad_down_18(ig_cv *v, ig_om_node *n) {
                ig_cv_known_ints(v, n->inputs[1], &pads, &npads) && npads == 2 * naxes;
   if (!known)
     return ig_cv_refuse(v, "axes exist from opset 18 on; the rank, pads and axes must be known");
-  int64_t *all = ig_cv_push(v, 2 * (size_t)ndim * sizeof *all);
+  int64_t *all = ig_cv_push(v, ig_mem_mul(ig_mem_mul(2, (size_t)ndim), sizeof *all));
   for (size_t i = 0; all && i < naxes; i++) {
     int64_t axis = axes[i] < 0 ? axes[i] + ndim : axes[i];
     if (axis < 0 || axis >= ndim)
@@ -572,7 +572,7 @@ static bool rnn_down(ig_cv *v, ig_om_node *n) {
     if (*states[i] && *n->inputs[i])
       ig_cv_set_input(v, &inner, i, ig_cv_value(v, n, "Transpose<perm=[1, 0, 2]>(%s)", states[i]));
   }
-  const char **outs = ig_cv_push(v, n->noutputs * sizeof *outs);
+  const char **outs = ig_cv_push(v, ig_mem_mul(n->noutputs, sizeof *outs));
   if (!outs) return true;
   for (size_t i = 0; i < n->noutputs; i++) outs[i] = *n->outputs[i] ? ig_cv_fresh(v, "state") : "";
   inner.outputs = outs;
@@ -643,7 +643,7 @@ static bool top_k_down(ig_cv *v, ig_om_node *n) {
   if (!smallest || v->refused) return v->refused;
   ig_om_node inner = *n;
   ig_cv_set_input(v, &inner, 0, ig_cv_value(v, n, "Neg($0)"));
-  const char **outs = ig_cv_push(v, n->noutputs * sizeof *outs);
+  const char **outs = ig_cv_push(v, ig_mem_mul(n->noutputs, sizeof *outs));
   if (!outs) return true;
   for (size_t i = 0; i < n->noutputs; i++) outs[i] = n->outputs[i];
   outs[0] = ig_cv_fresh(v, "TopK");

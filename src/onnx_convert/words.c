@@ -60,7 +60,7 @@ int ig_cv_ndim(ig_cv *v, const char *name) {
 
 void ig_cv_set_input(ig_cv *v, ig_om_node *n, size_t i, const char *name) {
   size_t count = i < n->ninputs ? n->ninputs : i + 1;
-  const char **inputs = ig_cv_push(v, count * sizeof *inputs);
+  const char **inputs = ig_cv_push(v, ig_mem_mul(count, sizeof *inputs));
   if (!inputs) return;
   for (size_t k = 0; k < count; k++) inputs[k] = k == i ? name : ig_cv_in(n, k);
   n->inputs = inputs;
@@ -74,7 +74,7 @@ void ig_cv_cut_inputs(ig_om_node *n, size_t count) {
 
 void ig_cv_set_attr(ig_cv *v, ig_om_node *n, const ig_om_attr *a) {
   ig_cv_drop_attr(v, n, a->name);
-  ig_om_attr *attrs = ig_cv_push(v, (n->nattrs + 1) * sizeof *attrs);
+  ig_om_attr *attrs = ig_cv_push(v, ig_mem_mul(n->nattrs + 1, sizeof *attrs));
   if (!attrs) return;
   if (n->nattrs) memcpy(attrs, n->attrs, n->nattrs * sizeof *attrs);
   attrs[n->nattrs++] = *a;
@@ -92,7 +92,7 @@ void ig_cv_set_text(ig_cv *v, ig_om_node *n, const char *name, const char *s) {
 
 void ig_cv_drop_attr(ig_cv *v, ig_om_node *n, const char *name) {
   if (!ig_om_find_attr(n, name)) return;
-  ig_om_attr *attrs = ig_cv_push(v, n->nattrs * sizeof *attrs);
+  ig_om_attr *attrs = ig_cv_push(v, ig_mem_mul(n->nattrs, sizeof *attrs));
   size_t kept = 0;
   for (size_t i = 0; attrs && i < n->nattrs; i++)
     if (strcmp(n->attrs[i].name, name) != 0) attrs[kept++] = n->attrs[i];
@@ -199,7 +199,7 @@ const char *ig_cv_number(ig_cv *v, int elem, const char *like, double x) {
   ig_fill((void *)t->raw.at, dtype, 1, &number);
   const char *name = ig_cv_const(v, t);
   if (!unknown) return name;
-  const char **in = ig_cv_push(v, 2 * sizeof *in);
+  const char **in = ig_cv_push(v, ig_mem_mul(2, sizeof *in));
   const char **out = ig_cv_push(v, sizeof *out);
   if (!in || !out) return "";
   in[0] = name;
@@ -219,7 +219,7 @@ bool ig_cv_known_ints(ig_cv *v, const char *name, const int64_t **at, size_t *n)
   const ig_om_tensor *t = ig_cv_known(v, name)->constant;
   *n = 0;
   if (is_of(t, IG_OM_INT32)) {
-    int64_t *wide = ig_cv_push(v, (size_t)t->numel * sizeof *wide + 1);
+    int64_t *wide = ig_cv_push(v, ig_mem_mul((size_t)t->numel, sizeof *wide) + 1);
     int32_t x = 0;
     for (int64_t i = 0; wide && i < t->numel; i++) {
       memcpy(&x, t->raw.at + i * 4, sizeof x);
@@ -241,7 +241,7 @@ bool ig_cv_known_floats(ig_cv *v, const char *name, const float **at, size_t *n)
   const ig_om_tensor *t = ig_cv_known(v, name)->constant;
   ig_dtype dtype = t && t->ndim <= 1 ? ig_om_elem_dtype(t->elem) : IG_DTYPE_COUNT;
   if (dtype == IG_DTYPE_COUNT) return false;
-  float *wide = ig_cv_push(v, (size_t)t->numel * sizeof *wide + 1);
+  float *wide = ig_cv_push(v, ig_mem_mul((size_t)t->numel, sizeof *wide) + 1);
   void *copy = ig_cv_push(v, t->raw.n + 1);  // raw bytes need not be aligned
   if (!wide || !copy) return false;
   if (t->raw.n) memcpy(copy, t->raw.at, t->raw.n);

@@ -293,7 +293,7 @@ static void read_linear_attention(ig_rd *r) {
   double scale = ig_rd_attr_float(r, "scale", 0);
   if (scale == 0) scale = 1 / sqrt((double)ig_rd_plain(r, ig_sizes(l.q)[3]));
   int64_t length = ig_rd_plain(r, ig_sizes(l.q)[2]);
-  ig_tensor **ys = ig_scope_push(r->c, (size_t)length * sizeof *ys + 1);
+  ig_tensor **ys = ig_scope_array(r->c, (size_t)length, sizeof *ys);
   for (int64_t t = 0; ys && t < length && ig_rd_ok(r); t++) {
     state = linear_step(r, &l, state, t);
     ig_tensor *shared = share_heads(r, state, ig_const(qh));

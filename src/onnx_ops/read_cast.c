@@ -28,8 +28,8 @@ static void to_strings(ig_rd *r, ig_tensor *t) {
   bool real = ig_dtype_is_float(t->dtype);
   int64_t n = ig_tensor_numel(t);
   const void *from = ig_rd_bytes(r, t, real ? IG_F64 : IG_I64);
-  ig_bytes *texts = ig_scope_push(r->c, (size_t)n * sizeof *texts + 1);
-  char *room = ig_scope_push(r->c, (size_t)n * NUMBER_TEXT + 1);
+  ig_bytes *texts = ig_scope_array(r->c, (size_t)n, sizeof *texts);
+  char *room = ig_scope_array(r->c, (size_t)n + 1, NUMBER_TEXT);
   if (!from || !texts || !room) return;
   for (int64_t i = 0; i < n; i++) {
     char *at = room + i * NUMBER_TEXT;

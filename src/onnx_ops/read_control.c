@@ -70,7 +70,7 @@ static void part_values(ig_rd *r, const ig_om_graph *g, ig_value *values, size_t
 }
 
 static ig_value *to_values(ig_rd *r, ig_rd_value *const *vs, size_t n) {
-  ig_value *out = ig_scope_push(r->c, n * sizeof *out + 1);
+  ig_value *out = ig_scope_array(r->c, n, sizeof *out);
   for (size_t i = 0; out && i < n; i++) out[i] = ig_of_tensor(ig_rd_tensor(r, vs[i]));
   return ig_rd_ok(r) ? out : NULL;
 }
@@ -79,8 +79,8 @@ static const ig_value *call_body(ig_ctx *c, const ig_value *in, size_t n, size_t
                                  void *user) {
   body *b = user;
   ig_rd *r = b->r;
-  ig_rd_value **args = ig_scope_push(c, n * sizeof *args + 1);
-  ig_rd_value **outs = ig_scope_push(c, b->g->noutputs * sizeof *outs + 1);
+  ig_rd_value **args = ig_scope_array(c, n, sizeof *args);
+  ig_rd_value **outs = ig_scope_array(c, b->g->noutputs, sizeof *outs);
   if (!args || !outs) return NULL;
   for (size_t i = 0; i < n; i++) args[i] = ig_rd_of_tensor(r, ig_value_tensor(&in[i]), 0);
   if (!ig_rd_graph(r, b->g, args, b->nin, outs)) return NULL;
@@ -93,7 +93,7 @@ static const ig_value *call_body(ig_ctx *c, const ig_value *in, size_t n, size_t
 
 static void cond_capture(ig_rd *r, const ig_om_graph *yes, const ig_om_graph *no) {
   ig_value pred = ig_of_tensor(ig_rd_in(r, 0));
-  int *elems = ig_scope_push(r->c, yes->noutputs * sizeof *elems + 1);
+  int *elems = ig_scope_array(r->c, yes->noutputs, sizeof *elems);
   if (!elems || !ig_rd_ok(r)) return;
   if (yes->noutputs != no->noutputs) {
     ig_rd_fail(r, IG_SYNTAX, "the branches have %zu and %zu outputs", yes->noutputs, no->noutputs);
@@ -121,7 +121,7 @@ static void read_if(ig_rd *r) {
     return;
   }
   const ig_om_graph *g = truth ? yes : no;
-  ig_rd_value **outs = ig_scope_push(r->c, g->noutputs * sizeof *outs + 1);
+  ig_rd_value **outs = ig_scope_array(r->c, g->noutputs, sizeof *outs);
   if (!outs || !ig_rd_graph(r, g, NULL, 0, outs)) return;
   for (size_t i = 0; i < g->noutputs; i++) ig_rd_out_val(r, i, outs[i]);
 }
@@ -169,7 +169,7 @@ static ig_rd_value *stack_pile(ig_rd *r, const pile *p, const ig_om_info *info, 
     ig_rd_fail(r, IG_UNSUPPORTED, "stacks strings");
     return NULL;
   }
-  ig_tensor **parts = ig_scope_push(r->c, n * sizeof *parts);
+  ig_tensor **parts = ig_scope_array(r->c, n, sizeof *parts);
   for (size_t i = 0; parts && i < n; i++) {
     parts[reverse ? n - 1 - i : i] = ig_rd_tensor(r, p->at.at[i]);
   }
@@ -191,8 +191,8 @@ typedef struct loop {
 static bool loop_round(ig_rd *r, loop *l, int64_t i, bool *go) {
   ig_scope s = ig_scope_open(r->c);
   size_t n = l->ncarried + 2;
-  ig_rd_value **in = ig_scope_push(r->c, n * sizeof *in + 1);
-  ig_rd_value **outs = ig_scope_push(r->c, l->g->noutputs * sizeof *outs + 1);
+  ig_rd_value **in = ig_scope_array(r->c, n, sizeof *in);
+  ig_rd_value **outs = ig_scope_array(r->c, l->g->noutputs, sizeof *outs);
   ig_int number = ig_const(i);
   ig_int yes = ig_const(1);
   bool ok = in && outs && ig_step(r->c);
@@ -219,8 +219,8 @@ static bool loop_round(ig_rd *r, loop *l, int64_t i, bool *go) {
 }
 
 static void loop_unroll(ig_rd *r, loop *l, bool go) {
-  l->carried = ig_scope_push(r->c, l->ncarried * sizeof *l->carried + 1);
-  l->scans = ig_scope_push(r->c, l->nscans * sizeof *l->scans + 1);
+  l->carried = ig_scope_array(r->c, l->ncarried, sizeof *l->carried);
+  l->scans = ig_scope_array(r->c, l->nscans, sizeof *l->scans);
   if (!l->carried || !l->scans) return;
   memset(l->scans, 0, l->nscans * sizeof *l->scans);
   for (size_t k = 0; k < l->ncarried; k++) l->carried[k] = ig_rd_retain(ig_rd_val(r, 2 + k));
@@ -303,9 +303,9 @@ static const ig_value *while_body(ig_ctx *c, const ig_value *in, size_t n, size_
   ig_rd *r = w->r;
   const ig_om_graph *g = w->l->g;
   size_t own = w->l->ncarried + 2;
-  ig_rd_value **args = ig_scope_push(c, own * sizeof *args + 1);
-  ig_rd_value **outs = ig_scope_push(c, g->noutputs * sizeof *outs + 1);
-  ig_value *results = ig_scope_push(c, n * sizeof *results + 1);
+  ig_rd_value **args = ig_scope_array(c, own, sizeof *args);
+  ig_rd_value **outs = ig_scope_array(c, g->noutputs, sizeof *outs);
+  ig_value *results = ig_scope_array(c, n, sizeof *results);
   if (!args || !outs || !results || !ig_step(r->c)) return NULL;
   for (size_t i = 0; i < own; i++) args[i] = ig_rd_of_tensor(r, ig_value_tensor(&in[i]), 0);
   if (!ig_rd_graph(r, g, args, g->ninputs < own ? g->ninputs : own, outs)) return NULL;
@@ -329,7 +329,7 @@ static const ig_value *while_body(ig_ctx *c, const ig_value *in, size_t n, size_
 // What a loop begins with; `n` values in all.
 static ig_value *loop_start(ig_rd *r, const while_state *w, size_t n) {
   const loop *l = w->l;
-  ig_value *carried = ig_scope_push(r->c, n * sizeof *carried);
+  ig_value *carried = ig_scope_array(r->c, n, sizeof *carried);
   if (!carried) return NULL;
   carried[0] = ig_of_tensor(ig_rd_full(r, NULL, 0, 0, IG_I64));
   ig_tensor *go = ig_rd_opt(r, 1);
@@ -401,8 +401,8 @@ static void find_rounds(ig_rd *r, while_state *w, const ig_value *counted) {
 
 static void loop_capture(ig_rd *r, loop *l) {
   while_state w = {.r = r, .l = l, .trips = ig_rd_opt(r, 0)};
-  w.rows = ig_scope_push(r->c, l->nscans * sizeof *w.rows + 1);
-  w.elems = ig_scope_push(r->c, l->nscans * sizeof *w.elems + 1);
+  w.rows = ig_scope_array(r->c, l->nscans, sizeof *w.rows);
+  w.elems = ig_scope_array(r->c, l->nscans, sizeof *w.elems);
   w.unbacked = r->c->sym ? r->c->sym->counts[0] : 0;
   if (!w.rows || !w.elems) return;
   memset(w.rows, 0, l->nscans * sizeof *w.rows);
@@ -495,8 +495,8 @@ static int64_t attr_at(ig_rd *r, const char *name, size_t i) {
 
 static bool scan_round(ig_rd *r, scan *s, int64_t i) {
   ig_scope scope = ig_scope_open(r->c);
-  ig_rd_value **in = ig_scope_push(r->c, (s->nstate + s->nxs) * sizeof *in + 1);
-  ig_rd_value **outs = ig_scope_push(r->c, s->g->noutputs * sizeof *outs + 1);
+  ig_rd_value **in = ig_scope_array(r->c, s->nstate + s->nxs, sizeof *in);
+  ig_rd_value **outs = ig_scope_array(r->c, s->g->noutputs, sizeof *outs);
   bool ok = in && outs && ig_step(r->c);
   for (size_t k = 0; ok && k < s->nstate; k++) in[k] = s->state[k];
   for (size_t k = 0; ok && k < s->nxs; k++) {
@@ -542,12 +542,12 @@ static bool scan_prepare(ig_rd *r, scan *s, size_t first) {
   s->nxs = (size_t)nxs;
   s->nstate = r->nin - first - s->nxs;
   s->nys = s->g->noutputs - s->nstate;
-  s->state = ig_scope_push(r->c, s->nstate * sizeof *s->state + 1);
-  s->xs = ig_scope_push(r->c, s->nxs * sizeof *s->xs);
-  s->elems = ig_scope_push(r->c, s->nxs * sizeof *s->elems);
-  s->axes = ig_scope_push(r->c, s->nxs * sizeof *s->axes);
-  s->back = ig_scope_push(r->c, s->nxs * sizeof *s->back);
-  s->ys = ig_scope_push(r->c, s->nys * sizeof *s->ys + 1);
+  s->state = ig_scope_array(r->c, s->nstate, sizeof *s->state);
+  s->xs = ig_scope_array(r->c, s->nxs, sizeof *s->xs);
+  s->elems = ig_scope_array(r->c, s->nxs, sizeof *s->elems);
+  s->axes = ig_scope_array(r->c, s->nxs, sizeof *s->axes);
+  s->back = ig_scope_array(r->c, s->nxs, sizeof *s->back);
+  s->ys = ig_scope_array(r->c, s->nys, sizeof *s->ys);
   if (!s->state || !s->xs || !s->elems || !s->axes || !s->back || !s->ys) return false;
   for (size_t k = 0; k < s->nstate; k++) s->state[k] = ig_rd_val(r, first + k);
   for (size_t k = 0; k < s->nxs && ig_rd_ok(r); k++) {
@@ -560,8 +560,8 @@ static bool scan_prepare(ig_rd *r, scan *s, size_t first) {
 // Scan of a length that only the run knows: every sequence along dimension 0, forwards.
 static void scan_capture(ig_rd *r, scan *s) {
   ig_value *init = to_values(r, s->state, s->nstate);
-  ig_value *xs = ig_scope_push(r->c, s->nxs * sizeof *xs);
-  int *elems = ig_scope_push(r->c, s->g->noutputs * sizeof *elems + 1);
+  ig_value *xs = ig_scope_array(r->c, s->nxs, sizeof *xs);
+  int *elems = ig_scope_array(r->c, s->g->noutputs, sizeof *elems);
   if (!init || !xs || !elems) return;
   part_values(r, s->g, init, s->nstate);
   for (size_t k = 0; k < s->nxs; k++) {
@@ -607,7 +607,7 @@ static void read_scan(ig_rd *r) {
     return;
   }
   s.length = length.value;  // concrete: no expression
-  ig_rd_value **outs = ig_scope_push(r->c, s.g->noutputs * sizeof *outs + 1);
+  ig_rd_value **outs = ig_scope_array(r->c, s.g->noutputs, sizeof *outs);
   if (!outs) return;
   scan_all(r, &s, false, outs);
   for (size_t i = 0; i < s.g->noutputs && ig_rd_ok(r); i++) ig_rd_out_val(r, i, outs[i]);
@@ -618,9 +618,9 @@ static void scan_batch(ig_rd *r, const scan *whole, int64_t b, const int64_t *le
   ig_scope scope = ig_scope_open(r->c);
   scan s = *whole;
   size_t n = s.g->noutputs;
-  ig_rd_value **outs = ig_scope_push(r->c, n * sizeof *outs + 1);
-  s.state = ig_scope_push(r->c, s.nstate * sizeof *s.state + 1);
-  s.xs = ig_scope_push(r->c, s.nxs * sizeof *s.xs);
+  ig_rd_value **outs = ig_scope_array(r->c, n, sizeof *outs);
+  s.state = ig_scope_array(r->c, s.nstate, sizeof *s.state);
+  s.xs = ig_scope_array(r->c, s.nxs, sizeof *s.xs);
   if (outs && s.state && s.xs) {
     for (size_t k = 0; k < s.nstate; k++) {
       ig_tensor *t = ig_rd_select(r, ig_rd_tensor(r, whole->state[k]), 0, b);
@@ -654,7 +654,7 @@ static void read_scan_8(ig_rd *r) {
     return;
   }
   size_t n = s.g->noutputs;
-  pile *results = ig_scope_push(r->c, n * sizeof *results + 1);
+  pile *results = ig_scope_array(r->c, n, sizeof *results);
   if (!results) return;
   memset(results, 0, n * sizeof *results);
   for (int64_t b = 0; b < batches && ig_rd_ok(r); b++) scan_batch(r, &s, b, lens, results);
@@ -674,13 +674,13 @@ static void read_sequence_map(ig_rd *r) {
     ig_rd_fail(r, IG_BAD_TYPE, "input 0 is no sequence");
     return;
   }
-  pile *results = ig_scope_push(r->c, g->noutputs * sizeof *results + 1);
+  pile *results = ig_scope_array(r->c, g->noutputs, sizeof *results);
   if (!results) return;
   memset(results, 0, g->noutputs * sizeof *results);
   for (size_t i = 0; i < first->nitems && ig_rd_ok(r); i++) {
     ig_scope s = ig_scope_open(r->c);
-    ig_rd_value **in = ig_scope_push(r->c, r->nin * sizeof *in);
-    ig_rd_value **outs = ig_scope_push(r->c, g->noutputs * sizeof *outs + 1);
+    ig_rd_value **in = ig_scope_array(r->c, r->nin, sizeof *in);
+    ig_rd_value **outs = ig_scope_array(r->c, g->noutputs, sizeof *outs);
     for (size_t k = 0; in && k < r->nin; k++) {
       ig_rd_value *v = ig_rd_val(r, k);
       bool list = v && v->kind == IG_RD_SEQUENCE;

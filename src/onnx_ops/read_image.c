@@ -540,8 +540,8 @@ typedef struct picks {
 
 static void suppress_class(ig_rd *r, const suppress *s, const float *scores, int64_t n,
                            const int64_t *head, picks *out) {
-  int64_t *order = ig_scope_push(r->c, (size_t)(n + 1) * sizeof *order);
-  int64_t *room = ig_scope_push(r->c, (size_t)(n + 1) * sizeof *room);
+  int64_t *order = ig_scope_array(r->c, (size_t)(n + 1), sizeof *order);
+  int64_t *room = ig_scope_array(r->c, (size_t)(n + 1), sizeof *room);
   int64_t count = 0;
   int64_t kept = 0;
   if (!order || !room) return;
@@ -598,7 +598,7 @@ static const ig_value *strike(ig_ctx *c, const ig_value *in, size_t n, size_t *n
   ig_tensor *number = ig_value_tensor(&in[0]);
   ig_tensor *alive = ig_value_tensor(&in[1]);  // [B, C, N]
   ig_tensor *count = ig_value_tensor(&in[2]);  // [B, C, 1]
-  ig_value *out = ig_scope_push(c, n * sizeof *out);
+  ig_value *out = ig_scope_array(c, n, sizeof *out);
   if (!out) return NULL;
   ig_tensor *at = ig_rd_unsqueeze(r, number, 0);
   ig_tensor *own[4];

@@ -29,7 +29,7 @@ static void gather_strings(ig_rd *r, const ig_rd_value *v) {
     return;
   }
   int64_t n = ig_tensor_numel(index);
-  ig_bytes *out = ig_scope_push(r->c, (size_t)n * sizeof *out + 1);
+  ig_bytes *out = ig_scope_array(r->c, (size_t)n, sizeof *out);
   int64_t dims[IG_MAX_DIM];
   for (int d = 0; d < index->ndim; d++) dims[d] = ig_sizes(index)[d].value;  // concrete: has bytes
   for (int64_t i = 0; out && i < n; i++) {

@@ -65,7 +65,7 @@ static void read_gemm(ig_rd *r) {
 static void read_einsum(ig_rd *r) {
   const char *text = ig_rd_attr_text(r, "equation", "");
   char *plain = ig_scope_push(r->c, strlen(text) + 1);
-  ig_value *list = ig_scope_push(r->c, r->nin * sizeof *list + 1);
+  ig_value *list = ig_scope_array(r->c, r->nin, sizeof *list);
   if (!plain || !list) return;
   char *to = plain;
   for (; *text; text++) {

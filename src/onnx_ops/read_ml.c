@@ -110,7 +110,7 @@ static void read_scaler(ig_rd *r) {
 }
 
 static void read_feature_vectorizer(ig_rd *r) {
-  ig_tensor **parts = ig_scope_push(r->c, r->nin * sizeof *parts + 1);
+  ig_tensor **parts = ig_scope_array(r->c, r->nin, sizeof *parts);
   for (size_t i = 0; parts && i < r->nin; i++) {
     ig_tensor *t = ig_cast(r->c, ig_rd_in(r, i), IG_F32);
     parts[i] = t && t->ndim == 1 ? ig_rd_unsqueeze(r, t, 0) : t;
@@ -193,7 +193,7 @@ static bool take_labels(ig_rd *r, const char *prefix, labels *out) {
   const float *floats = ints ? NULL : ig_rd_attr_floats(r, name, &nfloats);
   if (!ints) out->n = nfloats;
   out->elem = ints ? IG_OM_INT64 : IG_OM_FLOAT;
-  double *numbers = ig_scope_push(r->c, out->n * sizeof *numbers + 1);
+  double *numbers = ig_scope_array(r->c, out->n, sizeof *numbers);
   for (size_t i = 0; numbers && i < out->n; i++)
     numbers[i] = ints ? (double)ints[i] : (double)floats[i];
   out->numbers = numbers;
@@ -230,7 +230,7 @@ static size_t *find_keys(ig_rd *r, const ig_rd_value *v, const labels *keys, siz
   for (int d = 0; d < *ndim; d++)
     dims[d] = text ? v->dims[d] : ig_sizes(t)[d].value;  // concrete: bytes
   *n = text ? v->nstrings : (size_t)ig_tensor_numel(t);
-  size_t *at = ig_scope_push(r->c, *n * sizeof *at + 1);
+  size_t *at = ig_scope_array(r->c, *n, sizeof *at);
   for (size_t i = 0; at && i < *n; i++) {
     at[i] = text ? find_text(keys, v->strings[i]) : find_number(keys, numbers[i]);
   }
@@ -251,7 +251,7 @@ static void map_labels(ig_rd *r, const labels *keys, const labels *values, ig_by
   const size_t *at = find_keys(r, v, keys, &n, dims, &ndim);
   if (!at) return;
   if (values->texts) {
-    ig_bytes *out = ig_scope_push(r->c, n * sizeof *out + 1);
+    ig_bytes *out = ig_scope_array(r->c, n, sizeof *out);
     for (size_t i = 0; out && i < n; i++) out[i] = at[i] == SIZE_MAX ? text : values->texts[at[i]];
     if (out) ig_rd_out_val(r, 0, ig_rd_of_strings(r, out, n, dims, ndim));
     return;
@@ -282,7 +282,7 @@ static void map_both(ig_rd *r, const labels *names, const labels *numbers) {
 static void read_label_encoder_1(ig_rd *r) {
   size_t n = 0;
   const ig_bytes *classes = ig_rd_attr_strings(r, "classes_strings", &n);
-  double *at = ig_scope_push(r->c, n * sizeof *at + 1);
+  double *at = ig_scope_array(r->c, n, sizeof *at);
   if (!classes || !at) return;
   for (size_t i = 0; i < n; i++) at[i] = (double)i;
   map_both(r, &(labels){n, classes, NULL, IG_OM_STRING}, &(labels){n, NULL, at, IG_OM_INT64});
@@ -315,7 +315,7 @@ static void read_category_mapper(ig_rd *r) {
   size_t n = 0;
   names.texts = ig_rd_attr_strings(r, "cats_strings", &names.n);
   const int64_t *ints = ig_rd_attr_ints(r, "cats_int64s", &n);
-  double *at = ig_scope_push(r->c, n * sizeof *at + 1);
+  double *at = ig_scope_array(r->c, n, sizeof *at);
   if (!names.texts || !ints || !at) {
     ig_rd_fail(r, IG_INVALID, "the categories are missing");
     return;
@@ -342,7 +342,7 @@ static ig_tensor *two_scores(ig_rd *r, ig_tensor *score, const char *post, ig_te
 static void text_labels(ig_rd *r, ig_tensor *best, const ig_bytes *texts, size_t ntexts) {
   const int64_t *at = ig_rd_bytes(r, best, IG_I64);
   int64_t n = at ? ig_tensor_numel(best) : 0;
-  ig_bytes *out = ig_scope_push(r->c, (size_t)n * sizeof *out + 1);
+  ig_bytes *out = ig_scope_array(r->c, (size_t)n, sizeof *out);
   for (int64_t i = 0; at && out && i < n; i++) {
     if (at[i] < 0 || (size_t)at[i] >= ntexts) {
       ig_rd_fail(r, IG_INVALID, "class %lld has no label", (long long)at[i]);
@@ -566,8 +566,8 @@ static void read_zip_map(ig_rd *r) {
     return;
   }
   size_t rows = (size_t)(ig_tensor_numel(x) / columns);
-  ig_rd_value **maps = ig_scope_push(r->c, rows * sizeof *maps + 1);
-  ig_rd_value **items = ig_scope_push(r->c, 2 * n * sizeof *items);
+  ig_rd_value **maps = ig_scope_array(r->c, rows, sizeof *maps);
+  ig_rd_value **items = ig_scope_array(r->c, ig_mem_mul(2, n), sizeof *items);
   for (size_t i = 0; maps && items && i < rows && ig_rd_ok(r); i++) {
     for (size_t k = 0; k < n; k++) {
       ig_int number = ig_const(ints ? ints[k] : 0);

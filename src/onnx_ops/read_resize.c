@@ -112,8 +112,8 @@ static bool make_taps(ig_rd *r, const resize *z, int d, int64_t n, int64_t out, 
   }
   ig_int sizes[2] = {ig_const(t->count), ig_const(out)};
   if (!ig_rd_budget(r, sizes, 2, IG_F64)) return false;
-  t->at = ig_scope_push(r->c, (size_t)(t->count * out) * sizeof *t->at + 1);
-  t->weight = ig_scope_push(r->c, (size_t)(t->count * out) * sizeof *t->weight + 1);
+  t->at = ig_scope_array(r->c, ig_mem_mul((size_t)t->count, (size_t)out), sizeof *t->at);
+  t->weight = ig_scope_array(r->c, ig_mem_mul((size_t)t->count, (size_t)out), sizeof *t->weight);
   t->outside = ig_scope_push(r->c, (size_t)out + 1);
   t->any_outside = false;
   if (!t->at || !t->weight || !t->outside) return false;
@@ -149,7 +149,7 @@ static ig_tensor *resize_axis(ig_rd *r, ig_tensor *x, const resize *z, int d, co
 static ig_tensor *resize_all(ig_rd *r, ig_tensor *x, const resize *z) {
   ig_dtype d = x->dtype;
   bool floats = z->mode[0] != 'n';
-  taps *ts = ig_scope_push(r->c, IG_MAX_DIM * sizeof *ts);
+  taps *ts = ig_scope_array(r->c, IG_MAX_DIM, sizeof *ts);
   if (floats && d != IG_F32 && d != IG_F64) x = ig_cast(r->c, x, IG_F32);
   for (int i = 0; ts && x && i < z->ndim; i++) {
     if (!z->on[i]) continue;

@@ -177,7 +177,7 @@ static ig_tensor *choose(ig_rd *r, ig_tensor *inside, ig_tensor *fresh, ig_tenso
 // One direction over [steps, batch, input]: ys [steps, batch, hidden], h and cell the last ones.
 static ig_tensor *run_direction(ig_rd *r, const rnn *x, ig_tensor *seq, bool back, ig_tensor **h,
                                 ig_tensor **cell) {
-  ig_tensor **ys = ig_scope_push(r->c, (size_t)x->steps * sizeof *ys + 1);
+  ig_tensor **ys = ig_scope_array(r->c, (size_t)x->steps, sizeof *ys);
   ig_tensor *in = plus(r, product(r, seq, x->w), x->wb);
   for (int64_t k = 0; ys && k < x->steps && ig_rd_ok(r); k++) {
     int64_t t = back ? x->steps - 1 - k : k;
@@ -254,7 +254,7 @@ static bool is_plain(ig_rd *r, rnn *x, size_t dirs) {
 static ig_value plain_params(ig_rd *r, const rnn *x, size_t dirs, bool biased) {
   size_t per = biased ? 4 : 2;
   int64_t n = x->kind * x->hidden;
-  ig_value *at = ig_scope_push(r->c, dirs * per * sizeof *at);
+  ig_value *at = ig_scope_array(r->c, ig_mem_mul(dirs, per), sizeof *at);
   for (size_t d = 0; at && d < dirs; d++) {
     ig_tensor *w = ig_rd_select(r, ig_rd_in(r, 1), 0, (int64_t)d);
     at[d * per] = ig_of_tensor(reorder(r, x, w));

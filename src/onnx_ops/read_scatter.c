@@ -167,7 +167,7 @@ typedef struct unique_found {
 } unique_found;
 
 static bool find_groups(ig_rd *r, const unique *u, bool sorted, unique_found *out) {
-  size_t bytes = (size_t)(u->count + 1) * sizeof(int64_t);
+  size_t bytes = ig_mem_mul((size_t)(u->count + 1), sizeof(int64_t));
   int64_t *order = ig_scope_push(r->c, bytes);
   int64_t *room = ig_scope_push(r->c, bytes);
   int64_t *rank = ig_scope_push(r->c, bytes);

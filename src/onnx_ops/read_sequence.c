@@ -45,7 +45,7 @@ static void read_insert(ig_rd *r) {
   if (!v || !item) return;
   size_t at = v->nitems;
   if (ig_rd_has(r, 2) && !position(r, 2, v, 1, &at)) return;
-  ig_rd_value **items = ig_scope_push(r->c, (v->nitems + 1) * sizeof *items);
+  ig_rd_value **items = ig_scope_array(r->c, v->nitems + 1, sizeof *items);
   if (!items) return;
   if (at) memcpy(items, v->items, at * sizeof *items);
   items[at] = item;
@@ -62,7 +62,7 @@ static void read_erase(ig_rd *r) {
   }
   size_t at = v->nitems - 1;
   if (ig_rd_has(r, 1) && !position(r, 1, v, 0, &at)) return;
-  ig_rd_value **items = ig_scope_push(r->c, v->nitems * sizeof *items);
+  ig_rd_value **items = ig_scope_array(r->c, v->nitems, sizeof *items);
   if (!items) return;
   memcpy(items, v->items, v->nitems * sizeof *items);
   memmove(items + at, items + at + 1, (v->nitems - at - 1) * sizeof *items);
@@ -85,7 +85,7 @@ static void read_length(ig_rd *r) {
 
 static void split_strings(ig_rd *r, const ig_rd_value *v) {
   bool keep = ig_rd_attr_int(r, "keepdims", 1);
-  ig_rd_value **items = ig_scope_push(r->c, v->nstrings * sizeof *items + 1);
+  ig_rd_value **items = ig_scope_array(r->c, v->nstrings, sizeof *items);
   int64_t one = 1;
   for (size_t i = 0; items && i < v->nstrings; i++) {
     items[i] = ig_rd_of_strings(r, &v->strings[i], 1, &one, keep ? 1 : 0);
@@ -103,7 +103,7 @@ typedef struct pieces {
 } pieces;
 
 static void give_parts(ig_rd *r, ig_tensor *t, const pieces *p) {
-  ig_rd_value **items = ig_scope_push(r->c, p->n * sizeof *items + 1);
+  ig_rd_value **items = ig_scope_array(r->c, p->n, sizeof *items);
   int64_t start = 0;
   for (size_t i = 0; items && i < p->n && ig_rd_ok(r); i++) {
     int64_t part = p->chunk ? p->chunk : p->sizes[i];
@@ -149,7 +149,7 @@ static void read_concat_from(ig_rd *r) {
     ig_rd_fail(r, IG_INVALID, "the sequence is empty");
     return;
   }
-  ig_tensor **parts = ig_scope_push(r->c, v->nitems * sizeof *parts);
+  ig_tensor **parts = ig_scope_array(r->c, v->nitems, sizeof *parts);
   for (size_t i = 0; parts && i < v->nitems; i++) parts[i] = ig_rd_tensor(r, v->items[i]);
   if (!parts || !ig_rd_ok(r)) return;
   bool fresh = ig_rd_attr_int(r, "new_axis", 0);

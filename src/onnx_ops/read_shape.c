@@ -99,7 +99,7 @@ static void reshape_to(ig_rd *r, const ig_int *shape, size_t n, bool allow_zero)
 static void read_reshape_1(ig_rd *r) {
   size_t n = 0;
   const int64_t *shape = ig_rd_attr_ints(r, "shape", &n);
-  ig_int *sizes = ig_scope_push(r->c, n * sizeof *sizes + 1);
+  ig_int *sizes = ig_scope_array(r->c, n, sizeof *sizes);
   for (size_t i = 0; sizes && i < n; i++) sizes[i] = ig_const(shape[i]);
   if (sizes) reshape_to(r, sizes, n, false);
 }
@@ -247,7 +247,7 @@ static void concat_strings(ig_rd *r) {
     }
     total += v->nstrings;
   }
-  ig_bytes *all = ig_scope_push(r->c, total * sizeof *all + 1);
+  ig_bytes *all = ig_scope_array(r->c, total, sizeof *all);
   if (!all) return;
   size_t at = 0;
   for (size_t i = 0; i < r->nin; i++) {
@@ -264,7 +264,7 @@ static void read_concat(ig_rd *r) {
     concat_strings(r);
     return;
   }
-  ig_tensor **parts = ig_scope_push(r->c, r->nin * sizeof *parts + 1);
+  ig_tensor **parts = ig_scope_array(r->c, r->nin, sizeof *parts);
   for (size_t i = 0; parts && i < r->nin; i++) parts[i] = ig_rd_in(r, i);
   if (!parts || !parts[0] || !ig_rd_ok(r)) return;
   int axis = ig_rd_axis(r, ig_rd_attr_int(r, "axis", 1), parts[0]->ndim);
@@ -329,7 +329,7 @@ static void read_split(ig_rd *r) {
     return;
   }
   int axis = ig_rd_axis(r, ig_rd_attr_int(r, "axis", 0), t->ndim);
-  ig_int *sizes = ig_scope_push(r->c, r->nout * sizeof *sizes + 1);
+  ig_int *sizes = ig_scope_array(r->c, r->nout, sizeof *sizes);
   size_t n = 0;
   if (!sizes || !ig_rd_ok(r)) return;
   const ig_int *given = given_parts(r, sizes, &n);
@@ -377,7 +377,7 @@ static ig_tensor *slice_one(ig_rd *r, ig_tensor *t, int d, ig_int start, ig_int 
 
 static const ig_int *attr_as_ints(ig_rd *r, const char *name, size_t *n) {
   const int64_t *at = ig_rd_attr_ints(r, name, n);
-  ig_int *out = at ? ig_scope_push(r->c, *n * sizeof *out + 1) : NULL;
+  ig_int *out = at ? ig_scope_array(r->c, *n, sizeof *out) : NULL;
   for (size_t i = 0; out && i < *n; i++) out[i] = ig_const(at[i]);
   return out;
 }

@@ -187,7 +187,7 @@ static void read_mel(ig_rd *r) {
   }
   int64_t dims[2] = {length / 2 + 1, nmel};
   ig_tensor *t = ig_rd_real(r, IG_F64, dims, 2);
-  int64_t *bins = ig_scope_push(r->c, (size_t)(nmel + 2) * sizeof *bins);
+  int64_t *bins = ig_scope_array(r->c, (size_t)(nmel + 2), sizeof *bins);
   if (!t || !bins) return;
   double *at = ig_tensor_data(t);
   memset(at, 0, (size_t)(dims[0] * nmel) * sizeof *at);

@@ -66,11 +66,11 @@ static void read_concat(ig_rd *r) {
   const ig_rd_value *b = strings(r, 1);
   shape s = {0};
   if (!a || !b || !broadcast(r, a, b, &s)) return;
-  ig_bytes *out = ig_scope_push(r->c, s.total * sizeof *out + 1);
+  ig_bytes *out = ig_scope_array(r->c, s.total, sizeof *out);
   for (size_t i = 0; out && i < s.total; i++) {
     ig_bytes x = a->strings[element(a, &s, i)];
     ig_bytes y = b->strings[element(b, &s, i)];
-    uint8_t *text = ig_scope_push(r->c, x.n + y.n + 1);
+    uint8_t *text = ig_scope_push(r->c, ig_mem_add(x.n + 1, y.n));
     if (!text) return;
     if (x.n) memcpy(text, x.at, x.n);
     if (y.n) memcpy(text + x.n, y.at, y.n);
@@ -137,7 +137,7 @@ static void read_split(ig_rd *r) {
     ig_rd_fail(r, IG_INVALID, "too many parts");
     return;
   }
-  ig_bytes *out = ig_scope_push(r->c, total * sizeof *out + 1);
+  ig_bytes *out = ig_scope_array(r->c, total, sizeof *out);
   if (!out) return;
   memset(out, 0, total * sizeof *out);
   for (size_t i = 0; i < v->nstrings; i++) (void)split(&how, v->strings[i], out + i * most);
@@ -194,7 +194,7 @@ static void read_normalizer(ig_rd *r) {
     ig_rd_fail(r, IG_INVALID, "expected a shape [C] or [1, C]");
     return;
   }
-  ig_bytes *out = ig_scope_push(r->c, (v->nstrings + 1) * sizeof *out);
+  ig_bytes *out = ig_scope_array(r->c, v->nstrings + 1, sizeof *out);
   size_t n = 0;
   for (size_t i = 0; out && i < v->nstrings; i++) {
     bool drop = false;

@@ -171,8 +171,8 @@ static bool take_columns(ig_rd *r, columns *c) {
 // Leaves become nodes behind the inner ones.
 static bool build(ig_rd *r, const columns *c, forest *f) {
   f->nnodes = c->n + c->nleaves;
-  f->nodes = ig_scope_push(r->c, f->nnodes * sizeof *f->nodes + 1);
-  f->weights = ig_scope_push(r->c, c->nleaves * sizeof *f->weights + 1);
+  f->nodes = ig_scope_array(r->c, f->nnodes, sizeof *f->nodes);
+  f->weights = ig_scope_array(r->c, c->nleaves, sizeof *f->weights);
   f->nweights = c->nleaves;
   f->members = c->members;
   if (!f->nodes || !f->weights) return false;
@@ -223,7 +223,7 @@ static void read_tree_ensemble(ig_rd *r) {
     return;
   }
   if (!take_columns(r, &c) || !build(r, &c, &f)) return;
-  f.roots = ig_scope_push(r->c, n * sizeof *f.roots + 1);
+  f.roots = ig_scope_array(r->c, n, sizeof *f.roots);
   f.nroots = n;
   for (size_t i = 0; f.roots && i < n; i++) {
     if (roots[i] < 0 || (size_t)roots[i] >= f.nnodes) {
@@ -280,7 +280,7 @@ static bool take_old(ig_rd *r, old_nodes *o) {
       o->tree && o->id && o->feature && o->yes && o->no && o->mode && o->value && nvalues == o->n;
   for (int i = 0; i < 5; i++) ok = ok && n[i] == o->n;
   if (!o->missing || n[5] != o->n) o->missing = NULL;
-  o->keys = ok ? ig_scope_push(r->c, o->n * KEY + 1) : NULL;
+  o->keys = ok ? ig_scope_array(r->c, o->n + 1, KEY) : NULL;
   for (size_t i = 0; o->keys && i < o->n; i++) {
     char *key = o->keys + i * KEY;
     (void)snprintf(key, KEY, "%lld %lld", (long long)o->tree[i], (long long)o->id[i]);
@@ -305,7 +305,7 @@ static bool take_weights(ig_rd *r, const old_nodes *o, const char *prefix, fores
   (void)snprintf(name, sizeof name, "%s_weights", prefix);
   const float *w = ig_rd_attr_floats(r, name, &count[2]);
   bool ok = tree && id && target && w && count[0] == n && count[1] == n && count[2] == n;
-  f->weights = ig_scope_push(r->c, n * sizeof *f->weights + 1);
+  f->weights = ig_scope_array(r->c, n, sizeof *f->weights);
   if (!ok || !f->weights) {
     ig_rd_fail(r, IG_INVALID, "the lists of %s weights are missing or of different lengths",
                prefix);
@@ -339,8 +339,8 @@ static bool take_weights(ig_rd *r, const old_nodes *o, const char *prefix, fores
 
 static bool build_old(ig_rd *r, const old_nodes *o, const char *prefix, forest *f) {
   f->nnodes = o->n;
-  f->nodes = ig_scope_push(r->c, o->n * sizeof *f->nodes + 1);
-  f->roots = ig_scope_push(r->c, o->n * sizeof *f->roots + 1);
+  f->nodes = ig_scope_array(r->c, o->n, sizeof *f->nodes);
+  f->roots = ig_scope_array(r->c, o->n, sizeof *f->roots);
   if (!f->nodes || !f->roots) return false;
   for (size_t i = 0; i < o->n; i++) {
     mode m = mode_of(o->mode[i]);

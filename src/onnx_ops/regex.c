@@ -118,7 +118,7 @@ static uint32_t escape(parser *p, uint8_t letter) {
 
 static int new_set(parser *p) {
   if (p->re->nsets % 16 == 0) {
-    set *more = ig_scope_push(p->c, (size_t)(p->re->nsets + 16) * sizeof *more);
+    set *more = ig_scope_array(p->c, (size_t)(p->re->nsets + 16), sizeof *more);
     if (!more) return -1;
     if (p->re->nsets) memcpy(more, p->re->sets, (size_t)p->re->nsets * sizeof *more);
     p->re->sets = more;
@@ -260,7 +260,7 @@ static bool parse_counts(parser *p, int *low, int *high) {
 static void repeat(parser *p, int from, int low, int high) {
   ig_regex *re = p->re;
   int n = re->n - from;
-  code *piece = ig_scope_push(p->c, (size_t)(n + 1) * sizeof *piece);
+  code *piece = ig_scope_array(p->c, (size_t)(n + 1), sizeof *piece);
   if (!piece) return;
   memcpy(piece, re->at + from, (size_t)n * sizeof *piece);
   re->n = from;
@@ -395,7 +395,7 @@ static void follow(const ig_regex *re, threads *t, int pc, int step, const where
 }
 
 bool ig_regex_matches(ig_ctx *c, const ig_regex *re, ig_bytes text) {
-  size_t bytes = (size_t)(2 * re->n + 2) * sizeof(int);
+  size_t bytes = ig_mem_mul((size_t)(2 * re->n + 2), sizeof(int));
   threads now = {ig_scope_push(c, bytes), 0, ig_scope_push(c, bytes), ig_scope_push(c, bytes)};
   threads next = {ig_scope_push(c, bytes), 0, now.mark, now.stack};
   if (!now.at || !now.mark || !now.stack || !next.at) return false;

@@ -87,7 +87,7 @@ bool ig_rd_window_read(ig_rd *r, const ig_tensor *x, const int64_t *kernel, ig_r
 }
 
 ig_value ig_rd_window_list(ig_rd *r, const int64_t *at, int n) {
-  ig_int *list = ig_scope_push(r->c, (size_t)n * sizeof *list + 1);
+  ig_int *list = ig_scope_array(r->c, (size_t)n, sizeof *list);
   for (int i = 0; list && i < n; i++) list[i] = ig_const(at[i]);
   return list ? ig_of_ints(list, (size_t)n) : ig_none();
 }

@@ -60,7 +60,7 @@ const ig_int *ig_rd_ints(ig_rd *r, size_t i, size_t *n) {
     return NULL;
   }
   int64_t count = t->ndim ? ig_rd_plain(r, ig_sizes(t)[0]) : 1;
-  ig_int *out = ig_scope_push(r->c, (size_t)count * sizeof *out + 1);
+  ig_int *out = ig_scope_array(r->c, (size_t)count, sizeof *out);
   if (!out || !ig_rd_ok(r)) return NULL;
   const int64_t *data = ig_tensor_is_fake(t) ? NULL : ig_rd_bytes(r, t, IG_I64);
   for (int64_t k = 0; k < count; k++) out[k] = data ? ig_const(data[k]) : element(r, t, k);
@@ -84,7 +84,7 @@ ig_int ig_rd_one_int(ig_rd *r, size_t i) {
 
 const int64_t *ig_rd_consts(ig_rd *r, size_t i, size_t *n) {
   const ig_int *at = ig_rd_ints(r, i, n);
-  int64_t *out = at ? ig_scope_push(r->c, *n * sizeof *out + 1) : NULL;
+  int64_t *out = at ? ig_scope_array(r->c, *n, sizeof *out) : NULL;
   for (size_t k = 0; out && k < *n; k++) out[k] = ig_rd_plain(r, at[k]);
   if (!out) *n = 0;
   return out;

@@ -113,7 +113,7 @@ static const char *named_text(inference *f, const ig_expr *e) {
 }
 
 static const int64_t *numbers(inference *f, const ig_rd_value *v) {
-  int64_t *at = v->ints ? ig_arena_push(&f->arena, (v->nints + 1) * sizeof *at) : NULL;
+  int64_t *at = v->ints ? ig_arena_array(&f->arena, v->nints + 1, sizeof *at) : NULL;
   for (size_t i = 0; at && i < v->nints; i++) {
     if (v->ints[i].expr) return NULL;
     at[i] = v->ints[i].value;
@@ -241,9 +241,9 @@ static void know_types(inference *f) {
 
 static ig_status interpret(ig_rd *r, inference *f) {
   const ig_om_graph *g = f->m->graph;
-  ig_rd_value **inputs = ig_scope_push(r->c, g->ninputs * sizeof *inputs + 1);
-  ig_rd_value **results = ig_scope_push(r->c, g->noutputs * sizeof *results + 1);
-  size_t size = (g->nslots + 1) * sizeof(ig_om_known);
+  ig_rd_value **inputs = ig_scope_array(r->c, g->ninputs, sizeof *inputs);
+  ig_rd_value **results = ig_scope_array(r->c, g->noutputs, sizeof *results);
+  size_t size = ig_mem_mul(g->nslots + 1, sizeof(ig_om_known));
   f->scope = (ig_om_scope){.g = g, .values = ig_scope_push(r->c, size)};
   f->checker = (ig_om_checker){.c = r->c,
                                .m = f->m,

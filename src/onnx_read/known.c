@@ -29,7 +29,7 @@ static bool known(ig_rd *r, size_t i, list *out) {
   if (!t || ig_tensor_is_fake(t) || t->ndim > 1 || ig_tensor_numel(t) > MAX_KNOWN) return false;
   if (t->dtype != IG_I64 && t->dtype != IG_I32 && t->dtype != IG_BOOL) return false;
   size_t n = (size_t)ig_tensor_numel(t);
-  ig_int *at = ig_scope_push(r->c, n * sizeof *at + 1);
+  ig_int *at = ig_scope_array(r->c, n, sizeof *at);
   const int64_t *data = ig_rd_bytes(r, t, IG_I64);
   for (size_t k = 0; at && data && k < n; k++) at[k] = ig_const(data[k]);
   out->at = at;
@@ -71,7 +71,7 @@ static bool fold_gather(ig_rd *r) {
   list x;
   list index;
   if (!known(r, 0, &x) || !known(r, 1, &index) || x.ndim != 1 || !all_plain(&index)) return false;
-  ig_int *out = ig_scope_push(r->c, index.n * sizeof *out + 1);
+  ig_int *out = ig_scope_array(r->c, index.n, sizeof *out);
   for (size_t i = 0; out && i < index.n; i++) {
     int64_t k = index.at[i].value;  // concrete: all_plain
     if (k < 0) k += (int64_t)x.n;

@@ -105,7 +105,7 @@ static bool declare_weights(ig_rd *r, ig_rd_value **values) {
 
 static bool declare(ig_rd *r, ig_rd_value **inputs, dims *ds, bool strict) {
   const ig_om_graph *g = r->m->graph;
-  ig_rd_value **weights = ig_scope_push(r->c, g->ninits * sizeof *weights + 1);
+  ig_rd_value **weights = ig_scope_array(r->c, g->ninits, sizeof *weights);
   // The same order gives the same numbers in every trial.
   ds->n = 0;
   ig_map_free(&ds->by_name);
@@ -192,9 +192,9 @@ static bool repair(const ig_rd *r, dims *ds) {
 
 static ig_status capture(ig_rd *r, dims *ds, bool strict, bool *again, ig_program **out) {
   const ig_om_graph *g = r->m->graph;
-  ig_rd_value **inputs = ig_scope_push(r->c, g->ninputs * sizeof *inputs + 1);
-  ig_rd_value **results = ig_scope_push(r->c, g->noutputs * sizeof *results + 1);
-  ig_value *outs = ig_scope_push(r->c, g->noutputs * sizeof *outs + 1);
+  ig_rd_value **inputs = ig_scope_array(r->c, g->ninputs, sizeof *inputs);
+  ig_rd_value **results = ig_scope_array(r->c, g->noutputs, sizeof *results);
+  ig_value *outs = ig_scope_array(r->c, g->noutputs, sizeof *outs);
   if (!inputs || !results || !outs) return r->c->status;
   IG_RETURN_IF_ERR(ig_capture_begin(r->c));
   if (declare(r, inputs, ds, strict) && ig_rd_graph(r, g, inputs, g->ninputs, results)) {

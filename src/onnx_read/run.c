@@ -139,8 +139,8 @@ static int64_t version_of(const ig_rd *r, const char *domain) {
 static bool take_inputs(ig_rd *r, const ig_om_node *n) {
   r->nin = n->ninputs;
   r->nout = n->noutputs;
-  r->in = ig_scope_push(r->c, n->ninputs * sizeof *r->in + 1);
-  r->out = ig_scope_push(r->c, n->noutputs * sizeof *r->out + 1);
+  r->in = ig_scope_array(r->c, n->ninputs, sizeof *r->in);
+  r->out = ig_scope_array(r->c, n->noutputs, sizeof *r->out);
   if (!r->in || !r->out) return false;
   for (size_t i = 0; i < n->ninputs; i++) {
     const ig_rd_frame *f = r->frame;
@@ -161,8 +161,8 @@ static void call_function(ig_rd *r, const ig_om_node *n) {
                fn->body->ninputs, fn->body->noutputs);
     return;
   }
-  ig_rd_value **in = ig_scope_push(r->c, fn->body->ninputs * sizeof *in + 1);
-  ig_rd_value **outs = ig_scope_push(r->c, fn->body->noutputs * sizeof *outs + 1);
+  ig_rd_value **in = ig_scope_array(r->c, fn->body->ninputs, sizeof *in);
+  ig_rd_value **outs = ig_scope_array(r->c, fn->body->noutputs, sizeof *outs);
   if (!in || !outs) return;
   for (size_t i = 0; i < fn->body->ninputs; i++) in[i] = i < r->nin ? r->in[i] : NULL;
   ig_rd_frame f = {.g = fn->body,
@@ -324,7 +324,7 @@ static bool run_frame(ig_rd *r, ig_rd_frame *f, ig_rd_value *const *in, size_t n
     ig_rd_fail(r, IG_SYNTAX, "graph '%s': found %zu inputs, expected %zu", g->name, n, g->ninputs);
     return false;
   }
-  f->slots = ig_mem_new(r->c->alloc, g->nslots * sizeof *f->slots + 1);
+  f->slots = ig_mem_array(r->c->alloc, g->nslots, sizeof *f->slots);
   if (!f->slots) return ig_fail(r->c, IG_NOMEM, "out of memory") == IG_OK;
   ig_rd_frame *before = r->frame;
   r->frame = f;
@@ -337,7 +337,7 @@ static bool run_frame(ig_rd *r, ig_rd_frame *f, ig_rd_value *const *in, size_t n
   r->calls--;
   r->frame = before;
   for (size_t i = 0; i < g->nslots; i++) ig_rd_release(f->slots[i]);
-  ig_mem_free(r->c->alloc, f->slots, g->nslots * sizeof *f->slots + 1);
+  ig_mem_array_free(r->c->alloc, f->slots, g->nslots, sizeof *f->slots);
   return ok;
 }
 

@@ -31,7 +31,7 @@ static bool check_input(ig_rd *r, const ig_om_info *info, const ig_rd_value *v) 
 
 ig_status ig_rd_run(ig_rd *r, ig_rd_value *const *in, size_t n, ig_rd_value **outs) {
   const ig_om_graph *g = r->m->graph;
-  ig_rd_value **all = ig_scope_push(r->c, g->ninputs * sizeof *all + 1);
+  ig_rd_value **all = ig_scope_array(r->c, g->ninputs, sizeof *all);
   if (!all) return r->c->status;
   size_t k = 0;
   for (size_t i = 0; i < g->ninputs; i++) {
@@ -60,7 +60,7 @@ static ig_value to_value(ig_rd *r, ig_rd_value *v) {
   if (!v || (v->kind == IG_RD_OPTIONAL && v->nitems == 0)) return ig_none();
   if (v->kind == IG_RD_TENSOR) return ig_of_tensor(ig_rd_tensor(r, v));
   size_t n = v->kind == IG_RD_STRINGS ? v->nstrings : v->nitems;
-  ig_value *list = ig_scope_push(r->c, n * sizeof *list + 1);
+  ig_value *list = ig_scope_array(r->c, n, sizeof *list);
   for (size_t i = 0; list && i < n; i++) {
     if (v->kind != IG_RD_STRINGS) {
       list[i] = to_value(r, v->items[i]);
@@ -81,8 +81,8 @@ static ig_value to_value(ig_rd *r, ig_rd_value *v) {
 
 static ig_status run_named(ig_rd *r, const ig_weight *inputs, size_t n, ig_value *outs) {
   const ig_om_graph *g = r->m->graph;
-  ig_rd_value **in = ig_scope_push(r->c, g->ninputs * sizeof *in + 1);
-  ig_rd_value **results = ig_scope_push(r->c, g->noutputs * sizeof *results + 1);
+  ig_rd_value **in = ig_scope_array(r->c, g->ninputs, sizeof *in);
+  ig_rd_value **results = ig_scope_array(r->c, g->noutputs, sizeof *results);
   if (!in || !results) return r->c->status;
   for (size_t i = 0; i < g->ninputs; i++) in[i] = NULL;
   for (size_t k = 0; k < n; k++) {

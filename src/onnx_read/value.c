@@ -5,17 +5,21 @@
 #include "onnx_read/float8.h"
 #include "onnx_read/reader.h"
 
+// The texts follow their table in one block.
+static size_t strings_size(size_t n, size_t text) {
+  return ig_mem_add(ig_mem_mul(n, sizeof(ig_bytes)), text);
+}
+
 static void value_destroy(ig_ref *self) {
   ig_rd_value *v = (ig_rd_value *)self;
   ig_tensor_release(v->t);
-  ig_mem_free(v->alloc, v->ints, v->nints * sizeof *v->ints + 1);
-  ig_mem_free(v->alloc, v->dims, (size_t)v->ndim * sizeof *v->dims + 1);
-  // The texts follow their table in one block.
+  ig_mem_array_free(v->alloc, v->ints, v->nints, sizeof *v->ints);
+  ig_mem_array_free(v->alloc, v->dims, (size_t)v->ndim, sizeof *v->dims);
   size_t text = 0;
   for (size_t i = 0; i < v->nstrings; i++) text += v->strings[i].n;
-  ig_mem_free(v->alloc, v->strings, v->nstrings * sizeof *v->strings + text + 1);
+  ig_mem_array_free(v->alloc, v->strings, strings_size(v->nstrings, text), 1);
   for (size_t i = 0; i < v->nitems; i++) ig_rd_release(v->items[i]);
-  ig_mem_free(v->alloc, v->items, v->nitems * sizeof *v->items + 1);
+  ig_mem_array_free(v->alloc, v->items, v->nitems, sizeof *v->items);
   ig_mem_free(v->alloc, v, sizeof *v);
 }
 
@@ -47,15 +51,15 @@ ig_rd_value *ig_rd_of_tensor(ig_rd *r, ig_tensor *t, int elem) {
   return v;
 }
 
-static void *block(ig_rd *r, ig_rd_value *v, size_t size) {
-  void *at = v ? ig_mem_new(r->c->alloc, size + 1) : NULL;
+static void *block(ig_rd *r, ig_rd_value *v, size_t n, size_t size) {
+  void *at = v ? ig_mem_array(r->c->alloc, n, size) : NULL;
   if (v && !at) (void)ig_fail(r->c, IG_NOMEM, "out of memory");
   return at;
 }
 
 ig_rd_value *ig_rd_of_ints(ig_rd *r, const ig_int *at, size_t n, int ndim, int elem) {
   ig_rd_value *v = make(r, IG_RD_TENSOR, elem);
-  ig_int *to = block(r, v, n * sizeof *to);
+  ig_int *to = block(r, v, n, sizeof *to);
   if (!to) return NULL;
   if (n) memcpy(to, at, n * sizeof *to);
   v->ints = to;
@@ -67,14 +71,14 @@ ig_rd_value *ig_rd_of_ints(ig_rd *r, const ig_int *at, size_t n, int ndim, int e
 ig_rd_value *ig_rd_of_strings(ig_rd *r, const ig_bytes *at, size_t n, const int64_t *dims,
                               int ndim) {
   ig_rd_value *v = make(r, IG_RD_STRINGS, IG_OM_STRING);
-  int64_t *sizes = block(r, v, (size_t)ndim * sizeof *sizes);
+  int64_t *sizes = block(r, v, (size_t)ndim, sizeof *sizes);
   if (!sizes) return NULL;
   if (ndim) memcpy(sizes, dims, (size_t)ndim * sizeof *sizes);
   v->dims = sizes;
   v->ndim = ndim;
   size_t total = 0;
   for (size_t i = 0; i < n; i++) total += at[i].n;
-  ig_bytes *table = block(r, v, n * sizeof *table + total);
+  ig_bytes *table = block(r, v, strings_size(n, total), 1);
   if (!table) return NULL;
   uint8_t *text = (uint8_t *)(table + n);
   for (size_t i = 0; i < n; i++) {
@@ -92,7 +96,7 @@ ig_rd_value *ig_rd_of_items(ig_rd *r, ig_rd_kind kind, ig_rd_value *const *items
     if (!items[i]) return NULL;
   }
   ig_rd_value *v = make(r, kind, n ? items[0]->elem : IG_OM_UNDEFINED);
-  ig_rd_value **to = block(r, v, n * sizeof *to);
+  ig_rd_value **to = block(r, v, n, sizeof *to);
   if (!to) return NULL;
   for (size_t i = 0; i < n; i++) to[i] = ig_rd_retain(items[i]);
   v->items = to;
@@ -275,7 +279,7 @@ static ig_tensor *from_ints(ig_rd *r, const ig_rd_value *v) {
     }
     return t;
   }
-  ig_tensor **parts = ig_scope_push(r->c, v->nints * sizeof *parts);
+  ig_tensor **parts = ig_scope_array(r->c, v->nints, sizeof *parts);
   for (size_t i = 0; parts && i < v->nints; i++) {
     parts[i] = ig_scalar_tensor_with(r->c, ig_of_int(v->ints[i]), ig_of_dtype(dtype), ig_none(),
                                      ig_none(), ig_none());

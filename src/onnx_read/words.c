@@ -104,7 +104,7 @@ ig_tensor *ig_rd_select(ig_rd *r, ig_tensor *t, int64_t dim, int64_t index) {
 }
 
 static ig_value tensor_list(ig_rd *r, ig_tensor *const *ts, size_t n) {
-  ig_value *list = ig_scope_push(r->c, n * sizeof *list + 1);
+  ig_value *list = ig_scope_array(r->c, n, sizeof *list);
   for (size_t i = 0; list && i < n; i++) {
     if (!ts[i]) return ig_none();
     list[i] = ig_of_tensor(ts[i]);

@@ -43,7 +43,7 @@ static ig_value cast(ig_ctx *c, const ig_value *v, ig_dtype to) {
   const ig_tensor *any = NULL;
   if (v->kind != IG_KIND_LIST || !first_open(c, v, &any)) return *v;
   ig_value out = *v;
-  ig_value *items = ig_scope_push(c, v->list.n * sizeof *items + 1);
+  ig_value *items = ig_scope_array(c, v->list.n, sizeof *items);
   for (size_t i = 0; items && i < v->list.n; i++) items[i] = cast(c, &v->list.at[i], to);
   out.list.at = items;
   return items ? out : ig_none();

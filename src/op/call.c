@@ -124,7 +124,7 @@ static ig_tensor *make_result(ig_ctx *c, ig_meta *m, bool fake) {
 ig_meta *ig_metas_push(ig_metas *m, ig_dtype dtype, ig_device device) {
   if (m->n == m->cap) {
     size_t cap = m->cap ? 2 * m->cap : 8;
-    ig_meta **at = ig_scope_push(m->c, cap * sizeof *at);
+    ig_meta **at = ig_scope_array(m->c, cap, sizeof *at);
     if (!at) return NULL;
     for (size_t i = 0; i < m->n; i++) at[i] = m->at[i];
     m->at = at;
@@ -143,24 +143,24 @@ static void allocate_list(ig_ctx *c, const ig_op *op, const ig_value *args, cons
   ig_metas metas = {.c = c};
   op->def->shapes(c, op, args, &metas);
   size_t n = metas.n;
-  ig_tensor **made = c->status == IG_OK ? ig_scope_push(c, (n + 1) * sizeof *made) : NULL;
+  ig_tensor **made = c->status == IG_OK ? ig_scope_array(c, n + 1, sizeof *made) : NULL;
   for (size_t i = 0; made && i < n; i++) {
     made[i] = make_result(c, metas.at[i], c->fake || s->fake);
     if (!made[i]) made = NULL;
   }
-  ig_value *list = made ? ig_mem_new(c->alloc, n * sizeof *list + 1) : NULL;
+  ig_value *list = made ? ig_mem_array(c->alloc, n, sizeof *list) : NULL;
   for (size_t i = 0; list && i < n; i++) list[i] = ig_of_tensor(ig_tensor_retain(made[i]));
   ig_scope_close(c, scratch);
   if (!list) {
     if (c->status == IG_OK) (void)ig_fail(c, IG_NOMEM, "out of memory");
     return;
   }
-  ig_value *kept = ig_scope_push(c, n * sizeof *kept + 1);
+  ig_value *kept = ig_scope_array(c, n, sizeof *kept);
   for (size_t i = 0; i < n; i++) {
     if (kept) kept[i] = list[i];
     (void)ig_pool_add(c, &list[i].tensor->ref);
   }
-  ig_mem_free(c->alloc, list, n * sizeof *list + 1);
+  ig_mem_array_free(c->alloc, list, n, sizeof *list);
   if (kept && c->status == IG_OK) outs[0] = ig_of_list(kept, n);
 }
 
@@ -199,7 +199,7 @@ static void pool_value(ig_ctx *c, ig_value *v) {
 static void move_list(ig_ctx *c, ig_value *v, ig_value *copy) {
   if (v->kind != IG_KIND_LIST) return;
   copy->list.n = v->list.n;
-  copy->list.at = ig_mem_new(c->alloc, v->list.n * sizeof *v + 1);
+  copy->list.at = ig_mem_array(c->alloc, v->list.n, sizeof *v);
   if (!copy->list.at) {
     (void)ig_fail(c, IG_NOMEM, "out of memory");
     *v = ig_none();
@@ -219,13 +219,12 @@ void ig_return_values(ig_ctx *c, ig_scope s, ig_value *outs, size_t n) {
   for (size_t i = 0; i < n; i++) {
     if (outs[i].kind == IG_KIND_LIST) {
       size_t count = copies[i].list.n;
-      size_t bytes = count * sizeof *copies[i].list.at + 1;
-      ig_value *kept = ig_scope_push(c, bytes);
+      ig_value *kept = ig_scope_array(c, count, sizeof *kept);
       for (size_t k = 0; kept && k < count; k++) kept[k] = copies[i].list.at[k];
       if (!kept) {
         for (size_t k = 0; k < count; k++) pool_value(c, (ig_value *)&copies[i].list.at[k]);
       }
-      ig_mem_free(c->alloc, (void *)copies[i].list.at, bytes);
+      ig_mem_array_free(c->alloc, (void *)copies[i].list.at, count, sizeof *kept);
       outs[i] = kept ? ig_of_list(kept, count) : ig_none();
     }
     pool_value(c, &outs[i]);

@@ -180,14 +180,14 @@ static bool real_value(ig_ctx *c, const twins *t, const ig_value *v, ig_value *o
 static bool real_list(ig_ctx *c, const twins *t, const ig_value *v, ig_value *out) {
   *out = *v;
   if (v->kind == IG_KIND_INTS) {
-    ig_int *ints = ig_scope_push(c, v->ints.n * sizeof *ints + 1);
+    ig_int *ints = ig_scope_array(c, v->ints.n, sizeof *ints);
     for (size_t i = 0; ints && i < v->ints.n; i++) {
       if (!real_int(c, v->ints.at[i], &ints[i])) return false;
     }
     out->ints.at = ints;
     return ints != NULL;
   }
-  ig_value *items = ig_scope_push(c, v->list.n * sizeof *items + 1);
+  ig_value *items = ig_scope_array(c, v->list.n, sizeof *items);
   for (size_t i = 0; items && i < v->list.n; i++) {
     if (!real_value(c, t, &v->list.at[i], &items[i])) return false;
   }
@@ -477,7 +477,7 @@ void ig_draft_follow_node(ig_ctx *c, const ig_node *n) {
   if (!t || c->status != IG_OK || !n->hop) return;
   ig_scope s = ig_scope_open(c);
   size_t count = n->npos + n->nkw;
-  ig_value *args = ig_scope_push(c, count * sizeof *args + 1);
+  ig_value *args = ig_scope_array(c, count, sizeof *args);
   bool ok = args != NULL;
   for (size_t i = 0; ok && i < count; i++) ok = real_value(c, t, &n->args[i], &args[i]);
   if (ok) {

@@ -42,7 +42,7 @@ const ig_value *ig_branch_call(ig_ctx *c, const ig_branch *b, const ig_value *in
     return NULL;
   }
   *nouts = ig_graph_output_count(b->graph);
-  ig_value *outs = ig_scope_push(c, (*nouts + 1) * sizeof *outs);
+  ig_value *outs = ig_scope_array(c, *nouts + 1, sizeof *outs);
   return outs && ig_interpret(c, b->graph, in, outs) == IG_OK ? outs : NULL;
 }
 
@@ -55,7 +55,7 @@ const ig_value *ig_branch_run(ig_ctx *c, const ig_branch *b, const ig_value *in,
                               size_t *nouts) {
   ig_scope s = ig_scope_open(c);
   const ig_value *outs = ig_branch_call(c, b, in, n, nouts);
-  size_t bytes = *nouts * sizeof *outs + 1;
+  size_t bytes = ig_mem_mul(*nouts, sizeof *outs) + 1;
   ig_value *copy = outs ? ig_mem_new(c->alloc, bytes) : NULL;
   for (size_t i = 0; copy && i < *nouts; i++) {
     copy[i] = outs[i];
@@ -119,7 +119,7 @@ ig_graph *ig_branch_capture(ig_ctx *c, const ig_branch *b, const ig_branch_input
   ig_scope s = ig_scope_open(c);
   const ig_value *values = in->operands;
   if (!in->lazy) {
-    ig_value *inner = ig_scope_push(c, (in->n + 1) * sizeof *inner);
+    ig_value *inner = ig_scope_array(c, in->n + 1, sizeof *inner);
     for (size_t i = 0; inner && i < in->n; i++) {
       const ig_meta *like = in->likes ? in->likes[i] : NULL;
       if (!ig_nested_operand(c, &in->operands[i], like, in->names ? in->names[i] : NULL,
@@ -139,7 +139,7 @@ ig_graph *ig_branch_capture(ig_ctx *c, const ig_branch *b, const ig_branch_input
 const ig_value *ig_branch_outputs(ig_ctx *c, const ig_graph *sub, size_t *n) {
   const ig_node *out = sub->last;
   *n = out->npos;
-  ig_value *values = ig_scope_push(c, (*n + 1) * sizeof *values);
+  ig_value *values = ig_scope_array(c, *n + 1, sizeof *values);
   for (size_t i = 0; values && i < *n; i++) {
     values[i] = out->args[i].kind == IG_KIND_NODE ? out->args[i].node->val : out->args[i];
   }
@@ -157,7 +157,7 @@ ig_value ig_branch_result(ig_ctx *c, const ig_value *inner) {
 ig_value ig_branch_operands(ig_ctx *c, const ig_value *given, size_t n, const ig_graph *sub,
                             size_t from, ig_seq seq) {
   size_t more = sub->operands.n - from;
-  ig_value *all = ig_scope_push(c, (n + more + 1) * sizeof *all);
+  ig_value *all = ig_scope_array(c, n + more + 1, sizeof *all);
   if (!all) return ig_none();
   for (size_t i = 0; i < n; i++) all[i] = given[i];
   for (size_t i = 0; i < more; i++) all[n + i] = sub->operands.at[from + i];

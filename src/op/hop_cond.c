@@ -81,8 +81,8 @@ static size_t find(const ig_graph *g, const ig_value *v) {
 
 static const ig_value *merge(ig_ctx *c, const ig_cond_args *a, const ig_graph *yes,
                              const ig_graph *no, size_t *n) {
-  entry *all = ig_scope_push(c, (yes->operands.n + no->operands.n + 1) * sizeof *all);
-  ig_value *out = ig_scope_push(c, (yes->operands.n + no->operands.n + 1) * sizeof *out);
+  entry *all = ig_scope_array(c, yes->operands.n + no->operands.n + 1, sizeof *all);
+  ig_value *out = ig_scope_array(c, yes->operands.n + no->operands.n + 1, sizeof *out);
   if (!all || !out) return NULL;
   *n = 0;
   for (size_t i = 0; i < yes->operands.n; i++) {
@@ -143,7 +143,7 @@ static const ig_value *record(ig_ctx *c, const ig_cond_args *a, ig_graph *yes, i
   size_t other = 0;
   const ig_value *first = ig_branch_outputs(c, yes, nouts);
   const ig_value *second = ig_branch_outputs(c, no, &other);
-  ig_value *results = ig_scope_push(c, (*nouts + 1) * sizeof *results);
+  ig_value *results = ig_scope_array(c, *nouts + 1, sizeof *results);
   if (!results || !check(c, first, *nouts, second, other)) return NULL;
   for (size_t i = 0; i < *nouts; i++) results[i] = ig_branch_result(c, &first[i]);
   ig_node *t = ig_record_sub(c, "true_graph", yes);

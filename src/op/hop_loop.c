@@ -92,7 +92,7 @@ typedef struct rows {
 static bool put_row(ig_ctx *c, rows *r, size_t step, const ig_value *outs, size_t n) {
   if (step == 0 && !r->at) {
     r->width = n;
-    r->at = ig_scope_push(c, (r->steps * n + 1) * sizeof *r->at);
+    r->at = ig_scope_array(c, ig_mem_mul(r->steps, n) + 1, sizeof *r->at);
     if (r->at) memset(r->at, 0, r->steps * n * sizeof *r->at);
   }
   if (!r->at) return false;
@@ -102,8 +102,8 @@ static bool put_row(ig_ctx *c, rows *r, size_t step, const ig_value *outs, size_
 }
 
 static const ig_value *stack_rows(ig_ctx *c, const rows *r) {
-  ig_value *out = ig_scope_push(c, (r->width + 1) * sizeof *out);
-  ig_value *column = ig_scope_push(c, (r->steps + 1) * sizeof *column);
+  ig_value *out = ig_scope_array(c, r->width + 1, sizeof *out);
+  ig_value *column = ig_scope_array(c, r->steps + 1, sizeof *column);
   if (!out || !column) return NULL;
   for (size_t k = 0; k < r->width; k++) {
     for (size_t i = 0; i < r->steps; i++) {
@@ -125,8 +125,8 @@ static const ig_value *stack_rows(ig_ctx *c, const rows *r) {
 static const ig_value *map_capture(ig_ctx *c, const ig_branch *body, const ig_value *xs, size_t nxs,
                                    const ig_value *args, size_t nargs, ig_int size, size_t *nouts) {
   size_t n = nxs + nargs;
-  ig_value *operands = ig_scope_push(c, (n + 1) * sizeof *operands);
-  const ig_meta **likes = ig_scope_push(c, (n + 1) * sizeof *likes);
+  ig_value *operands = ig_scope_array(c, n + 1, sizeof *operands);
+  const ig_meta **likes = ig_scope_array(c, n + 1, sizeof *likes);
   if (!operands || !likes) return NULL;
   for (size_t i = 0; i < n; i++) {
     operands[i] = i < nxs ? xs[i] : args[i - nxs];
@@ -136,7 +136,7 @@ static const ig_value *map_capture(ig_ctx *c, const ig_branch *body, const ig_va
   ig_graph *sub = ig_branch_capture(c, body, &in);
   if (sub) sub->last->listed = !c->capture->strict;  // as the functions of PyTorch return it
   const ig_value *inner = sub ? ig_branch_outputs(c, sub, nouts) : NULL;
-  ig_value *results = inner ? ig_scope_push(c, (*nouts + 1) * sizeof *results) : NULL;
+  ig_value *results = inner ? ig_scope_array(c, *nouts + 1, sizeof *results) : NULL;
   for (size_t i = 0; results && i < *nouts; i++) results[i] = stacked(c, &inner[i], size);
   ig_node *node = results && c->status == IG_OK ? ig_record_sub(c, "body_graph", sub) : NULL;
   bool ok = false;
@@ -155,7 +155,7 @@ const ig_value *ig_map_over(ig_ctx *c, const ig_branch *body, const ig_value *xs
   ig_int size = ig_const(0);
   if (c->status != IG_OK || !leading(c, "map", xs, nxs, 0, &size)) return NULL;
   if (c->capture) return map_capture(c, body, xs, nxs, args, nargs, size, nouts);
-  ig_value *in = ig_scope_push(c, (nxs + nargs + 1) * sizeof *in);
+  ig_value *in = ig_scope_array(c, nxs + nargs + 1, sizeof *in);
   rows r = {.steps = (size_t)ig_int_guard(c, size)};
   for (size_t i = 0; in && i < nargs; i++) in[nxs + i] = args[i];
   for (size_t i = 0; in && i < r.steps; i++) {
@@ -202,7 +202,7 @@ typedef struct loop {
 static bool share(ig_ctx *c, const loop *l, ig_graph *cond, ig_graph *body, const ig_value **all,
                   size_t *n) {
   size_t cap = cond->operands.n + body->operands.n;
-  ig_value *out = ig_scope_push(c, (cap + 1) * sizeof *out);
+  ig_value *out = ig_scope_array(c, cap + 1, sizeof *out);
   if (!out) return false;
   *n = cond->operands.n;
   for (size_t i = 0; i < *n; i++) out[i] = cond->operands.at[i];
@@ -252,7 +252,7 @@ static const ig_value *loop_record(ig_ctx *c, const loop *l, ig_graph *cond, ig_
   const ig_value *all = NULL;
   size_t n = 0;
   if (!loop_check(c, l, cond, body) || !share(c, l, cond, body, &all, &n)) return NULL;
-  ig_value *results = ig_scope_push(c, (l->ncarried + 1) * sizeof *results);
+  ig_value *results = ig_scope_array(c, l->ncarried + 1, sizeof *results);
   if (!results) return NULL;
   *nouts = l->ncarried;
   for (size_t i = 0; i < l->ncarried; i++) results[i] = ig_branch_result(c, &l->in[i]);
@@ -326,8 +326,8 @@ static int loop_round(ig_ctx *c, const loop *l, const ig_value *in, ig_value *ne
 }
 // What a round computes goes with the round; only the carried values outlive it.
 static const ig_value *loop_run(ig_ctx *c, const loop *l, size_t *nouts) {
-  ig_value *in = ig_scope_push(c, (l->n + 1) * sizeof *in);
-  ig_value *next = ig_scope_push(c, (l->ncarried + 1) * sizeof *next);
+  ig_value *in = ig_scope_array(c, l->n + 1, sizeof *in);
+  ig_value *next = ig_scope_array(c, l->ncarried + 1, sizeof *next);
   if (!in || !next) return NULL;
   memcpy(in, l->in, l->n * sizeof *in);
   bool held = false;
@@ -351,7 +351,7 @@ const ig_value *ig_while_loop(ig_ctx *c, const ig_branch *cond, const ig_branch 
                               size_t nextra, size_t *nouts) {
   *nouts = 0;
   if (c->status != IG_OK) return NULL;
-  ig_value *in = ig_scope_push(c, (ncarried + nextra + 1) * sizeof *in);
+  ig_value *in = ig_scope_array(c, ncarried + nextra + 1, sizeof *in);
   if (!in) return NULL;
   for (size_t i = 0; i < ncarried; i++) in[i] = carried[i];
   for (size_t i = 0; i < nextra; i++) in[ncarried + i] = extra[i];
@@ -387,8 +387,8 @@ const ig_hop ig_hop_while_loop = {
 
 static const ig_value *scan_capture(ig_ctx *c, const ig_scan_args *a, ig_int size, size_t *nouts) {
   size_t n = a->ninit + a->nxs + a->nextra;
-  ig_value *operands = ig_scope_push(c, (n + 1) * sizeof *operands);
-  const ig_meta **likes = ig_scope_push(c, (n + 1) * sizeof *likes);
+  ig_value *operands = ig_scope_array(c, n + 1, sizeof *operands);
+  const ig_meta **likes = ig_scope_array(c, n + 1, sizeof *likes);
   if (!operands || !likes) return NULL;
   for (size_t i = 0; i < n; i++) {
     size_t k = i - a->ninit;
@@ -408,7 +408,7 @@ static const ig_value *scan_capture(ig_ctx *c, const ig_scan_args *a, ig_int siz
     ig_fail_text(c, IG_BRANCH, "carry %zu of combine_fn of scan is %s, expected %s as in init", i,
                  ig_hop_describe(c, &inner[i]), ig_hop_describe(c, &a->init[i]));
   }
-  ig_value *results = inner ? ig_scope_push(c, (*nouts + 1) * sizeof *results) : NULL;
+  ig_value *results = inner ? ig_scope_array(c, *nouts + 1, sizeof *results) : NULL;
   for (size_t i = 0; results && c->status == IG_OK && i < *nouts; i++) {
     results[i] = i < a->ninit ? ig_branch_result(c, &inner[i]) : stacked(c, &inner[i], size);
   }
@@ -428,7 +428,7 @@ static const ig_value *scan_capture(ig_ctx *c, const ig_scan_args *a, ig_int siz
 
 static const ig_value *scan_run(ig_ctx *c, const ig_scan_args *a, int64_t size, size_t *nouts) {
   size_t n = a->ninit + a->nxs + a->nextra;
-  ig_value *in = ig_scope_push(c, (n + 1) * sizeof *in);
+  ig_value *in = ig_scope_array(c, n + 1, sizeof *in);
   if (!in) return NULL;
   for (size_t i = 0; i < a->ninit; i++) in[i] = a->init[i];
   for (size_t i = 0; i < a->nextra; i++) in[a->ninit + a->nxs + i] = a->extra[i];
@@ -447,7 +447,7 @@ static const ig_value *scan_run(ig_ctx *c, const ig_scan_args *a, int64_t size, 
     memcpy(in, outs, a->ninit * sizeof *in);
   }
   const ig_value *ys = stack_rows(c, &r);
-  ig_value *results = ys ? ig_scope_push(c, (a->ninit + r.width + 1) * sizeof *results) : NULL;
+  ig_value *results = ys ? ig_scope_array(c, a->ninit + r.width + 1, sizeof *results) : NULL;
   if (!results) return NULL;
   memcpy(results, in, a->ninit * sizeof *in);
   if (r.width) memcpy(results + a->ninit, ys, r.width * sizeof *ys);

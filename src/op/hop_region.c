@@ -20,7 +20,7 @@ static const ig_value *find_key(const ig_node *n, const ig_value *args, const ch
 // Lists of numbers of a node are lists of values; calls take integers.
 static ig_value as_ints(ig_ctx *c, const ig_value *v) {
   if (v->kind != IG_KIND_LIST) return *v;
-  ig_int *ints = ig_scope_push(c, v->list.n * sizeof *ints + 1);
+  ig_int *ints = ig_scope_array(c, v->list.n, sizeof *ints);
   for (size_t i = 0; ints && i < v->list.n; i++) {
     if (v->list.at[i].kind != IG_KIND_INT) {
       (void)ig_fail(c, IG_BAD_TYPE, "found a value that is no integer in a list of integers");
@@ -88,7 +88,7 @@ static void effects_call(ig_ctx *c, const ig_node *n, const ig_value *args, ig_v
   }
   if (c->status == IG_OK) ig_call(c, op, values, outs);
   size_t nrets = op->schema.nrets ? op->schema.nrets : 1;
-  ig_value *items = c->status == IG_OK ? ig_scope_push(c, (nrets + 1) * sizeof *items) : NULL;
+  ig_value *items = c->status == IG_OK ? ig_scope_array(c, nrets + 1, sizeof *items) : NULL;
   if (!items) return;
   items[0] = args[0];
   memcpy(items + 1, outs, nrets * sizeof *items);
@@ -162,7 +162,7 @@ static ig_value written(const functional *f, const char *name) {
     (void)ig_fail(f->c, IG_INVALID, "%s: the length of '%s' does not fit", f->n->name, name);
     return ig_none();
   }
-  ig_value *items = ig_scope_push(f->c, n * sizeof *items + 1);
+  ig_value *items = ig_scope_array(f->c, n, sizeof *items);
   for (size_t i = 0; items && i < n; i++) {
     char item[128];
     (void)snprintf(item, sizeof item, "%.100s_%zu", name, i);
@@ -176,7 +176,7 @@ static bool copy_bases(functional *f) {
   if (!given || given->kind != IG_KIND_LIST) {
     return ig_fail(f->c, IG_INVALID, "%s: no list of bases", f->n->name) == IG_OK;
   }
-  ig_value *copies = ig_scope_push(f->c, given->list.n * sizeof *copies + 1);
+  ig_value *copies = ig_scope_array(f->c, given->list.n, sizeof *copies);
   for (size_t i = 0; copies && i < given->list.n; i++) {
     if (given->list.at[i].kind != IG_KIND_TENSOR) {
       return ig_fail(f->c, IG_BAD_TYPE, "%s: base %zu is no tensor", f->n->name, i) == IG_OK;
@@ -207,7 +207,7 @@ static void functional_call(ig_ctx *c, const ig_node *n, const ig_value *args, i
   if (c->status == IG_OK) ig_call(c, op, values, outs);
   size_t nrets = op->schema.nrets ? op->schema.nrets : 1;
   size_t count = nrets + f.nbases;
-  ig_value *items = c->status == IG_OK ? ig_scope_push(c, count * sizeof *items) : NULL;
+  ig_value *items = c->status == IG_OK ? ig_scope_array(c, count, sizeof *items) : NULL;
   if (!items) return;
   memcpy(items, outs, nrets * sizeof *items);
   memcpy(items + nrets, f.bases, f.nbases * sizeof *items);

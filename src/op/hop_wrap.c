@@ -12,7 +12,7 @@
 
 // Its placeholders are numbered, whatever the operands are called.
 static const char *const *numbered(ig_ctx *c, size_t n) {
-  const char **names = ig_scope_push(c, (n + 1) * sizeof *names);
+  const char **names = ig_scope_array(c, n + 1, sizeof *names);
   for (size_t i = 0; names && i < n; i++) {
     char *text = ig_scope_push(c, 32);
     if (!text) return NULL;
@@ -42,7 +42,7 @@ const ig_value *ig_strict_mode(ig_ctx *c, const ig_branch *body, const ig_value 
       .who = "strict_mode", .operands = operands, .n = n, .names = numbered(c, n)};
   ig_graph *sub = in.names ? ig_branch_capture(c, body, &in) : NULL;
   const ig_value *inner = sub ? ig_branch_outputs(c, sub, nouts) : NULL;
-  ig_value *results = inner ? ig_scope_push(c, (*nouts + 1) * sizeof *results) : NULL;
+  ig_value *results = inner ? ig_scope_array(c, *nouts + 1, sizeof *results) : NULL;
   for (size_t i = 0; results && i < *nouts; i++) results[i] = ig_branch_result(c, &inner[i]);
   bool ok = results && ig_hop_number_inputs(c, sub, n);
   // Results are numbered behind the operands: the first of a call with two operands is getitem_2.
@@ -156,7 +156,7 @@ static ig_value copy_of(ig_ctx *c, const ig_value *v) {
     return c->capture ? ig_branch_result(c, v) : ig_of_tensor(ig_clone(c, v->tensor));
   }
   if (v->kind != IG_KIND_LIST) return *v;
-  ig_value *items = ig_scope_push(c, (v->list.n + 1) * sizeof *items);
+  ig_value *items = ig_scope_array(c, v->list.n + 1, sizeof *items);
   for (size_t i = 0; items && i < v->list.n; i++) items[i] = copy_of(c, &v->list.at[i]);
   return items ? ig_of_list(items, v->list.n) : ig_none();
 }
@@ -167,7 +167,7 @@ const ig_value *ig_auto_functionalized(ig_ctx *c, const ig_op *op, const ig_valu
   ig_value room[IG_MAX_ARGS];
   ig_value local[IG_MAX_ARGS];
   ig_value outs[IG_MAX_RETURNS];
-  ig_value *results = c->status == IG_OK ? ig_scope_push(c, *nouts * sizeof *results) : NULL;
+  ig_value *results = c->status == IG_OK ? ig_scope_array(c, *nouts, sizeof *results) : NULL;
   if (!results) return NULL;
   const ig_value *given = c->capture ? ig_record_args(c, op, args, room) : args;
   if (!given) return NULL;

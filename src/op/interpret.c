@@ -34,7 +34,7 @@ static void release(ig_value *v) {
 // Lists that calls return belong to a scope that closes.
 static bool keep_lists(machine *m, ig_value *v) {
   if (v->kind != IG_KIND_LIST) return true;
-  ig_value *items = ig_arena_push(&m->lists, v->list.n * sizeof *items + 1);
+  ig_value *items = ig_arena_array(&m->lists, v->list.n, sizeof *items);
   if (!items) return ig_fail(m->c, IG_NOMEM, "out of memory") == IG_OK;
   for (size_t i = 0; i < v->list.n; i++) {
     items[i] = v->list.at[i];
@@ -57,7 +57,7 @@ static ig_value value_of(const machine *m, const ig_value *v) {
   if (v->kind == IG_KIND_NODE) return m->env[v->node->index];
   if (v->kind != IG_KIND_LIST || !has_nodes(v)) return *v;
   ig_value out = *v;
-  ig_value *items = ig_scope_push(m->c, v->list.n * sizeof *items + 1);
+  ig_value *items = ig_scope_array(m->c, v->list.n, sizeof *items);
   for (size_t i = 0; items && i < v->list.n; i++) items[i] = value_of(m, &v->list.at[i]);
   if (!items) return ig_none();
   out.list.at = items;
@@ -88,7 +88,7 @@ static bool arg_of(machine *m, const ig_arg *a, const ig_value *v, ig_value *out
   if (v->kind != IG_KIND_LIST) return true;
   size_t n = v->list.n;
   if (wants_ints(a)) {
-    ig_int *ints = ig_scope_push(m->c, n * sizeof *ints + 1);
+    ig_int *ints = ig_scope_array(m->c, n, sizeof *ints);
     for (size_t i = 0; ints && i < n; i++) {
       ig_value item = value_of(m, &v->list.at[i]);
       if (item.kind != IG_KIND_INT && item.kind != IG_KIND_BOOL) return refuse_arg(m, a);
@@ -119,7 +119,7 @@ static ig_value call_op(machine *m, const ig_node *n) {
   ig_call(m->c, n->op, args, outs);
   m->c->given = NULL;
   if (s->nrets == 1) return outs[0];
-  ig_value *items = ig_scope_push(m->c, s->nrets * sizeof *items + 1);
+  ig_value *items = ig_scope_array(m->c, s->nrets, sizeof *items);
   if (!items) return ig_none();
   memcpy(items, outs, s->nrets * sizeof *items);
   return ig_of_list(items, s->nrets);
@@ -138,7 +138,7 @@ static ig_value call_by(machine *m, const ig_node *n, caller *fn) {
   ig_ctx *c = m->c;
   ig_value out = ig_none();
   size_t count = n->npos + n->nkw;
-  ig_value *args = ig_scope_push(c, count * sizeof *args + 1);
+  ig_value *args = ig_scope_array(c, count, sizeof *args);
   if (!args) return out;
   if (!fn) {
     (void)ig_fail(c, IG_UNSUPPORTED, "%s: nobody can call %s here", n->name, n->target);
@@ -288,7 +288,7 @@ static bool hand_out(machine *m, ig_value *v) {
     return ig_pool_add(m->c, &ig_tensor_retain(v->tensor)->ref);
   }
   if (v->kind != IG_KIND_LIST) return true;
-  ig_value *items = ig_scope_push(m->c, v->list.n * sizeof *items + 1);
+  ig_value *items = ig_scope_array(m->c, v->list.n, sizeof *items);
   if (!items) return false;
   for (size_t i = 0; i < v->list.n; i++) {
     items[i] = v->list.at[i];
@@ -385,8 +385,8 @@ static bool copy_state(ig_ctx *c, const ig_graph *g) {
 static ig_status copy_into(ig_ctx *c, const ig_graph *g, const ig_transform *t) {
   size_t n = ig_graph_input_count(g);
   size_t count = ig_graph_output_count(g);
-  ig_value *inputs = ig_scope_push(c, n * sizeof *inputs + 1);
-  ig_value *outs = ig_scope_push(c, count * sizeof *outs + 1);
+  ig_value *inputs = ig_scope_array(c, n, sizeof *inputs);
+  ig_value *outs = ig_scope_array(c, count, sizeof *outs);
   if (!inputs || !outs || !copy_state(c, g)) return c->status;
   size_t k = 0;
   for (const ig_node *p = g->first; p && k < n; p = p->next) {

@@ -177,7 +177,7 @@ static ig_node *placeholder_at(const ig_graph *g, size_t i) {
 
 bool ig_nested_arrange(ig_ctx *c, ig_graph *sub, const ig_value *operands, size_t n) {
   size_t had = sub->operands.n;
-  ig_node **nodes = ig_scope_push(c, (n + 1) * sizeof(ig_node *));
+  ig_node **nodes = ig_scope_array(c, n + 1, sizeof(ig_node *));
   if (!nodes) return false;
   for (size_t i = 0; i < n; i++) {
     nodes[i] = NULL;

@@ -64,8 +64,8 @@ static bool is_mutation(const ig_output_spec *o) {
 ig_status ig_program_run(ig_ctx *c, const ig_program *p, const ig_value *inputs, size_t n,
                          ig_value *outs) {
   IG_RETURN_IF_ERR(ig_program_check_inputs(c, p, inputs, NULL, n));
-  ig_value *values = ig_scope_push(c, p->ninputs * sizeof *values + 1);
-  ig_value *all = ig_scope_push(c, p->noutputs * sizeof *all + 1);
+  ig_value *values = ig_scope_array(c, p->ninputs, sizeof *values);
+  ig_value *all = ig_scope_array(c, p->noutputs, sizeof *all);
   if (!values || !all || !bind(c, p, inputs, values)) return c->status;
   IG_RETURN_IF_ERR(ig_graph_run(c, p->graph, values, p->ninputs, all));
   size_t k = 0;

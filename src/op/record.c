@@ -76,7 +76,7 @@ const ig_value *ig_record_args(ig_ctx *c, const ig_op *op, const ig_value *args,
     room[i] = args[i];
     if (!fake_item(c, &room[i])) return NULL;
     if (!op->has_tensor_list || args[i].kind != IG_KIND_LIST) continue;
-    ig_value *items = ig_scope_push(c, args[i].list.n * sizeof *items + 1);
+    ig_value *items = ig_scope_array(c, args[i].list.n, sizeof *items);
     if (!items) return NULL;
     for (size_t k = 0; k < args[i].list.n; k++) {
       items[k] = args[i].list.at[k];
@@ -108,7 +108,7 @@ void ig_record_return(const ig_op *op, const ig_value *given, const ig_value *ar
 static bool record_list(ig_ctx *c, const ig_value *in, ig_value *out) {
   bool ints = in->kind == IG_KIND_INTS;
   size_t n = ints ? in->ints.n : in->list.n;
-  ig_value *items = ig_arena_push(&c->capture->arena, n * sizeof *items + 1);
+  ig_value *items = ig_arena_array(&c->capture->arena, n, sizeof *items);
   if (!items) return no_memory(c);
   for (size_t i = 0; i < n; i++) {
     ig_value item = ints ? ig_of_int(in->ints.at[i]) : in->list.at[i];

@@ -149,7 +149,7 @@ static ig_status load(ig_ctx *c, ig_lib *lib) {
   // The library outlives every context, so it takes memory from the C library.
   lib->arena = ig_arena_make(ig_alloc_libc());
   lib->by_name = ig_map_make(ig_alloc_libc());
-  lib->ops = ig_arena_push(&lib->arena, COUNT * sizeof *lib->ops);
+  lib->ops = ig_arena_array(&lib->arena, COUNT, sizeof *lib->ops);
   if (!lib->ops) return no_memory(c);
   for (size_t i = 0; i < COUNT; i++) IG_RETURN_IF_ERR(load_entry(c, lib, i));
   lib->n = COUNT;

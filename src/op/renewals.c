@@ -72,7 +72,7 @@ static bool list_symbols(ig_ctx *c, const ig_graph *g, ig_renewals *r, size_t *n
   ig_table_free(&k.seen);
   *n = k.n;
   if (k.n == 0 && !k.failed) return true;
-  r->bytes = 2 * k.n * sizeof *r->old + 1;
+  r->bytes = ig_mem_mul(ig_mem_mul(2, k.n), sizeof *r->old) + 1;
   r->old = k.failed ? NULL : ig_mem_new(c->alloc, r->bytes);
   if (!r->old) return false;
   r->fresh = r->old + k.n;
@@ -103,7 +103,7 @@ static size_t list_all(ig_ctx *c, const ig_renewals *r, size_t n, const ig_expr 
 static bool renew_all(ig_ctx *c, ig_renewals *r, size_t n) {
   size_t cap = (size_t)c->sym->counts[0] + c->sym->floats + n;
   if (cap == 0) return true;
-  const ig_expr **all = ig_mem_new(c->alloc, 2 * cap * sizeof *all);
+  const ig_expr **all = ig_mem_array(c->alloc, ig_mem_mul(2, cap), sizeof *all);
   if (!all) return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
   size_t count = list_all(c, r, n, all);
   bool ok = ig_sym_renew(c, all, all + cap, count);
@@ -112,7 +112,7 @@ static bool renew_all(ig_ctx *c, ig_renewals *r, size_t n) {
       if (all[k] == r->old[i]) r->fresh[i] = all[cap + k];
     }
   }
-  ig_mem_free(c->alloc, (void *)all, 2 * cap * sizeof *all);
+  ig_mem_array_free(c->alloc, (void *)all, ig_mem_mul(2, cap), sizeof *all);
   return ok;
 }
 

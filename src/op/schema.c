@@ -152,13 +152,13 @@ static ig_status parse_list(parser *s, ig_arg *a) {
     }
   }
   if (a->type != IG_TYPE_INT && a->type != IG_TYPE_SYMINT) {
-    ig_value *at = ig_arena_push(s->arena, n * sizeof *at + 1);
+    ig_value *at = ig_arena_array(s->arena, n, sizeof *at);
     if (!at) return no_memory(s);
     if (n) memcpy(at, items, n * sizeof *at);
     a->def = ig_of_list(at, n);
     return IG_OK;
   }
-  ig_int *at = ig_arena_push(s->arena, n * sizeof *at + 1);
+  ig_int *at = ig_arena_array(s->arena, n, sizeof *at);
   if (!at) return no_memory(s);
   for (size_t i = 0; i < n; i++) at[i] = items[i].i;
   a->def = ig_of_ints(at, n);
@@ -190,7 +190,7 @@ static ig_status parse_default(parser *s, ig_arg *a) {
   if (a->type == IG_TYPE_DTYPE) a->def = ig_of_dtype(IG_I64);
   if (a->type == IG_TYPE_MEMORY_FORMAT) a->def = ig_of_memory_format(IG_CONTIGUOUS);
   if (a->list) {  // int[2] stride=1: a lone number fills the list
-    ig_int *at = ig_arena_push(s->arena, (size_t)a->fixed * sizeof *at + 1);
+    ig_int *at = ig_arena_array(s->arena, (size_t)a->fixed, sizeof *at);
     if (!at) return no_memory(s);
     for (int i = 0; i < a->fixed; i++) at[i] = a->def.i;
     a->def = ig_of_ints(at, (size_t)a->fixed);
@@ -205,7 +205,7 @@ static ig_status parse_arg(parser *s, ig_arg *a) {
 }
 
 static ig_status keep(parser *s, const ig_arg *from, size_t n, ig_arg **out) {
-  *out = ig_arena_push(s->arena, n * sizeof *from + 1);
+  *out = ig_arena_array(s->arena, n, sizeof *from);
   if (!*out) return no_memory(s);
   if (n) memcpy(*out, from, n * sizeof *from);
   return IG_OK;

@@ -41,7 +41,7 @@ static void ordered_strides(ig_ctx *c, const ig_tensor *t, ig_meta *m) {
 }
 
 void ig_meta_copy_of(ig_ctx *c, const ig_tensor *t, const ig_value *memory_format, ig_meta *m) {
-  size_t n = (size_t)t->ndim * sizeof(ig_int);
+  size_t n = ig_mem_mul((size_t)t->ndim, sizeof(ig_int));
   ig_memory_format format =
       memory_format->kind == IG_KIND_MEMORY_FORMAT ? memory_format->memory_format : IG_PRESERVE;
   m->ndim = t->ndim;

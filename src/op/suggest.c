@@ -62,7 +62,7 @@ static bool plain(ig_ctx *c, const ig_value *in, ig_value *out) {
     case IG_KIND_BOOL:
       return !in->b_expr;
     case IG_KIND_INTS: {
-      ig_int *at = ig_scope_push(c, (n + 1) * sizeof *at);
+      ig_int *at = ig_scope_array(c, n + 1, sizeof *at);
       for (size_t i = 0; at && i < n; i++) {
         if (!example(in->ints.at[i], &at[i])) return false;
       }
@@ -70,7 +70,7 @@ static bool plain(ig_ctx *c, const ig_value *in, ig_value *out) {
       return at != NULL;
     }
     case IG_KIND_LIST: {
-      ig_value *at = ig_scope_push(c, (n + 1) * sizeof *at);
+      ig_value *at = ig_scope_array(c, n + 1, sizeof *at);
       for (size_t i = 0; at && i < n; i++) {
         if (!plain(c, &in->list.at[i], &at[i])) return false;
       }
@@ -175,7 +175,7 @@ static bool apply(ig_ctx *c, ig_value *v, const change *k) {
   if (k->kind == NUMBER && k->at == WHOLE) {
     *v = ig_of_i64(-1);
   } else if (k->kind == NUMBER) {
-    ig_int *at = ig_scope_push(c, v->ints.n * sizeof *at);
+    ig_int *at = ig_scope_array(c, v->ints.n, sizeof *at);
     if (!at) return false;
     memcpy(at, v->ints.at, v->ints.n * sizeof *at);
     at[k->at] = ig_const(-1);
@@ -183,7 +183,7 @@ static bool apply(ig_ctx *c, ig_value *v, const change *k) {
   } else if (k->item == WHOLE) {
     v->tensor = changed(c, v->tensor, k);
   } else {
-    ig_value *at = ig_scope_push(c, v->list.n * sizeof *at);
+    ig_value *at = ig_scope_array(c, v->list.n, sizeof *at);
     if (!at) return false;
     memcpy(at, v->list.at, v->list.n * sizeof *at);
     at[k->item].tensor = changed(c, at[k->item].tensor, k);

@@ -32,10 +32,10 @@ bool ig_tape_wanted(const ig_ctx *c, const ig_op *op, const ig_value *args) {
 
 // Bytes that a deep copy of v takes besides v itself.
 static size_t deep_size(const ig_value *v) {
-  if (v->kind == IG_KIND_INTS) return v->ints.n * sizeof(ig_int);
+  if (v->kind == IG_KIND_INTS) return ig_mem_mul(v->ints.n, sizeof(ig_int));
   if (v->kind == IG_KIND_STR) return (strlen(v->str) + 16) / 16 * 16;
   if (v->kind != IG_KIND_LIST) return 0;
-  size_t size = v->list.n * sizeof(ig_value);
+  size_t size = ig_mem_mul(v->list.n, sizeof(ig_value));
   for (size_t k = 0; k < v->list.n; k++) size += deep_size(&v->list.at[k]);
   return size;
 }
@@ -43,7 +43,7 @@ static size_t deep_size(const ig_value *v) {
 static void deep_copy(ig_value *v, char **room) {
   char *at = *room;
   if (v->kind == IG_KIND_INTS) {
-    size_t size = v->ints.n * sizeof(ig_int);
+    size_t size = ig_mem_mul(v->ints.n, sizeof(ig_int));
     if (size) v->ints.at = memcpy(at, v->ints.at, size);
     *room += size;
   } else if (v->kind == IG_KIND_STR) {
@@ -51,7 +51,7 @@ static void deep_copy(ig_value *v, char **room) {
     v->str = memcpy(at, v->str, size);
     *room += (size + 15) / 16 * 16;
   } else if (v->kind == IG_KIND_LIST) {
-    size_t size = v->list.n * sizeof(ig_value);
+    size_t size = ig_mem_mul(v->list.n, sizeof(ig_value));
     ig_value *items = (ig_value *)at;
     *room += size;
     if (size) v->list.at = memcpy(items, v->list.at, size);
@@ -216,7 +216,7 @@ static bool make_room(ig_ctx *c, ig_tape_entry *e, const ig_value *outs, size_t 
   bool lists = false;
   for (size_t i = 0; i < n; i++) lists = lists || outs[i].kind == IG_KIND_LIST;
   if (lists) {
-    size_t size = n * sizeof(ig_value) + count * (sizeof(ig_value) + sizeof(ig_saved));
+    size_t size = ig_mem_mul(n, sizeof(ig_value)) + count * (sizeof(ig_value) + sizeof(ig_saved));
     ig_value *block = ig_mem_new(c->alloc, size);
     if (!block) return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
     e->outs = block;

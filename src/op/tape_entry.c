@@ -94,8 +94,8 @@ static size_t aligned(size_t n) {
 ig_tape_entry *ig_entry_create(ig_ctx *c, ig_entry_kind kind, size_t nslots, size_t extra,
                                void **room) {
   size_t head = aligned(sizeof(ig_tape_entry));
-  size_t edges = aligned(nslots * sizeof(ig_edge));
-  size_t kept = aligned(nslots * sizeof(ig_saved));
+  size_t edges = aligned(ig_mem_mul(nslots, sizeof(ig_edge)));
+  size_t kept = aligned(ig_mem_mul(nslots, sizeof(ig_saved)));
   size_t size = head + edges + kept + extra;
   ig_tape_entry *e = c->status == IG_OK ? ig_mem_new(c->alloc, size) : NULL;
   if (!e) {

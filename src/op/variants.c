@@ -8,6 +8,7 @@
 #include "op/refuse.h"
 #include "op/tape.h"
 #include "tensor/copy.h"
+#include "tensor/geometry.h"
 
 static bool check_writable(ig_ctx *c, const ig_tensor *to) {
   if (!ig_is_fake(to) && ig_tensor_has_internal_overlap(to)) {
@@ -210,9 +211,9 @@ static bool fit_out(ig_ctx *c, ig_tensor *to, const ig_tensor *from) {
   m.dtype = to->dtype;
   m.offset = to->offset;
   ig_meta_contiguous(c, &m);
-  int64_t numel = ig_tensor_numel(from) + to->offset.value;
-  size_t bytes = (size_t)numel * ig_dtype_size(to->dtype);
-  return ig_storage_reserve(c, to->storage, bytes) && ig_tensor_reshape_inplace(c, to, &m);
+  int64_t bytes = 0;
+  return ig_geometry_admit(c, &m, NULL, ig_is_fake(to), &bytes) &&
+         ig_storage_reserve(c, to->storage, (size_t)bytes) && ig_tensor_reshape_inplace(c, to, &m);
 }
 
 static bool check_device(ig_ctx *c, const ig_tensor *to, const ig_tensor *from) {

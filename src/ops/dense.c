@@ -7,17 +7,24 @@
 #include "tensor/copy.h"
 #include "tensor/number.h"
 
+// One element more than n, so that the memory of none is not NULL and kernels may look ahead.
+static void *room_for(ig_ctx *c, size_t n, ig_dtype dtype) {
+  return ig_scope_array(c, ig_mem_add(n, 1), ig_dtype_size(dtype));
+}
+
 void *ig_dense_room(ig_ctx *c, size_t n, ig_dtype dtype) {
-  size_t bytes = (n + 1) * ig_dtype_size(dtype);
-  void *room = ig_scope_push(c, bytes);
-  if (room) memset(room, 0, bytes);
+  void *room = room_for(c, n, dtype);
+  if (room) memset(room, 0, (n + 1) * ig_dtype_size(dtype));
   return room;
 }
 
 void *ig_dense_read(ig_ctx *c, const ig_tensor *t, ig_dtype dtype) {
   size_t n = (size_t)ig_tensor_numel(t);
-  void *room = c->status == IG_OK ? ig_dense_room(c, n, dtype) : NULL;
-  if (room && n) ig_tensor_read(t, dtype, room);
+  size_t size = ig_dtype_size(dtype);
+  char *room = c->status == IG_OK ? room_for(c, n, dtype) : NULL;
+  if (!room) return NULL;
+  memset(room + n * size, 0, size);
+  if (n) ig_tensor_read(t, dtype, room);
   return room;
 }
 

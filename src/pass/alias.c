@@ -85,13 +85,13 @@ static state *get_state(ig_aliases *a, ig_tensor *t) {
 static bool copy_arg(ig_aliases *a, const ig_value *from, ig_value *to) {
   *to = *from;
   if (from->kind == IG_KIND_INTS) {
-    ig_int *ints = ig_arena_push(&a->arena, from->ints.n * sizeof *ints + 1);
+    ig_int *ints = ig_arena_array(&a->arena, from->ints.n, sizeof *ints);
     for (size_t i = 0; ints && i < from->ints.n; i++) ints[i] = from->ints.at[i];
     to->ints.at = ints;
     return ints != NULL;
   }
   if (from->kind != IG_KIND_LIST) return true;
-  ig_value *items = ig_arena_push(&a->arena, from->list.n * sizeof *items + 1);
+  ig_value *items = ig_arena_array(&a->arena, from->list.n, sizeof *items);
   to->list.at = items;
   for (size_t i = 0; items && i < from->list.n; i++) {
     if (!copy_arg(a, &from->list.at[i], &items[i])) return false;
@@ -103,7 +103,7 @@ static ig_alias_view *make_view(ig_aliases *a, const ig_op *op, const ig_value *
                                 const ig_alias_view *parent) {
   size_t n = op->schema.nargs - 1;
   ig_alias_view *v = ig_arena_push(&a->arena, sizeof *v);
-  ig_value *copies = ig_arena_push(&a->arena, n * sizeof *copies + 1);
+  ig_value *copies = ig_arena_array(&a->arena, n, sizeof *copies);
   bool ok = v && copies;
   for (size_t i = 0; ok && i < n; i++) ok = copy_arg(a, &args[i + 1], &copies[i]);
   if (!ok) {
@@ -194,7 +194,7 @@ static ig_tensor *invert(ig_ctx *c, const ig_alias_view *v, ig_tensor *base, ig_
 }
 
 static const ig_alias_view **chain_of(ig_ctx *c, const ig_alias_view *v) {
-  const ig_alias_view **chain = ig_scope_push(c, v->depth * sizeof *chain);
+  const ig_alias_view **chain = ig_scope_array(c, v->depth, sizeof *chain);
   for (size_t i = v->depth; chain && i-- > 0; v = v->parent) chain[i] = v;
   return chain;
 }
@@ -203,7 +203,7 @@ static ig_tensor *apply(ig_ctx *c, const update *u, ig_tensor *base) {
   if (!u->view) return u->value;
   size_t n = u->view->depth;
   const ig_alias_view **chain = chain_of(c, u->view);
-  ig_tensor **parts = ig_scope_push(c, n * sizeof *parts);
+  ig_tensor **parts = ig_scope_array(c, n, sizeof *parts);
   if (!chain || !parts) return NULL;
   parts[0] = base;
   for (size_t i = 0; i + 1 < n; i++) parts[i + 1] = forward(c, chain[i], parts[i]);

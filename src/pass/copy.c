@@ -9,7 +9,7 @@ bool ig_copy_value(const ig_node_copier *k, const ig_value *from, ig_value *to) 
     return to->node != NULL;
   }
   if (from->kind != IG_KIND_LIST) return true;
-  ig_value *items = ig_scope_push(k->c, from->list.n * sizeof *items + 1);
+  ig_value *items = ig_scope_array(k->c, from->list.n, sizeof *items);
   to->list.at = items;
   for (size_t i = 0; items && i < from->list.n; i++) {
     if (!ig_copy_value(k, &from->list.at[i], &items[i])) return false;

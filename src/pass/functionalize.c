@@ -400,7 +400,7 @@ static bool describe_views(ig_ctx *c, const functionalizer *f, ig_node *first) {
 static const ig_value *finish(ig_ctx *c, const ig_value *inputs, size_t ninputs,
                               const ig_value *outs, size_t *n, void *user) {
   functionalizer *f = user;
-  ig_value *all = ig_scope_push(c, (ninputs + *n) * sizeof *all + 1);
+  ig_value *all = ig_scope_array(c, ninputs + *n, sizeof *all);
   if (!all) return NULL;
   size_t k = 0;
   const ig_node *p = f->p->graph->first;
@@ -426,8 +426,8 @@ static const ig_value *finish(ig_ctx *c, const ig_value *inputs, size_t ninputs,
 
 static ig_program *assemble(ig_ctx *c, const functionalizer *f, ig_graph *g) {
   size_t n = ig_graph_output_count(g);
-  ig_output_kind *kinds = ig_scope_push(c, n * sizeof *kinds + 1);
-  const char **targets = ig_scope_push(c, n * sizeof *targets + 1);
+  ig_output_kind *kinds = ig_scope_array(c, n, sizeof *kinds);
+  const char **targets = ig_scope_array(c, n, sizeof *targets);
   if (!kinds || !targets) {
     ig_graph_free(g);
     return NULL;
@@ -459,7 +459,7 @@ ig_status ig_pass_functionalize(ig_ctx *c, const ig_program *p, const ig_rewrite
   ig_scope s = ig_scope_open(c);
   functionalizer f = {.aliases = ig_aliases_make(c), .p = p, .apart = apart};
   f.aliases.rewrite = apart;
-  f.written = ig_scope_push(c, p->ninputs * sizeof *f.written + 1);
+  f.written = ig_scope_array(c, p->ninputs, sizeof *f.written);
   ig_transform t = {.rewrite = {functionalize, &f, sync_outputs},
                     .renew = !p->graph->strict,
                     .keep_regions = !apart,

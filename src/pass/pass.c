@@ -29,8 +29,8 @@ void ig_pass_record(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *
 
 static ig_program *same_outputs(ig_ctx *c, const ig_program *p, ig_graph *g) {
   ig_scope s = ig_scope_open(c);
-  ig_output_kind *kinds = ig_scope_push(c, p->noutputs * sizeof *kinds + 1);
-  const char **targets = ig_scope_push(c, p->noutputs * sizeof *targets + 1);
+  ig_output_kind *kinds = ig_scope_array(c, p->noutputs, sizeof *kinds);
+  const char **targets = ig_scope_array(c, p->noutputs, sizeof *targets);
   for (size_t i = 0; kinds && targets && i < p->noutputs; i++) {
     kinds[i] = p->outputs[i].kind;
     targets[i] = p->outputs[i].target;

@@ -153,7 +153,7 @@ static bool copy_inside(wrapper *w, region *r, const ig_node *n) {
 
 static bool end_region(const wrapper *w, region *r) {
   ig_scope s = ig_scope_open(w->c);
-  ig_value *args = ig_scope_push(w->c, r->outs.n * sizeof *args + 1);
+  ig_value *args = ig_scope_array(w->c, r->outs.n, sizeof *args);
   for (size_t i = 0; args && i < r->outs.n; i++) {
     args[i] = ig_of_node(ig_table_find(&r->map, r->outs.at[i])->value);
   }
@@ -223,8 +223,8 @@ static bool push_call(wrapper *w, const region *r, size_t number) {
   ig_ctx *c = w->c;
   const ig_hop *hop = w->casts ? &ig_hop_autocast : &ig_hop_set_grad;
   ig_node *attr = push_attr(w, r, number);
-  ig_value *args = ig_scope_push(c, (r->operands.n + 5) * sizeof *args);
-  ig_value *vals = ig_scope_push(c, r->outs.n * sizeof *vals + 1);
+  ig_value *args = ig_scope_array(c, r->operands.n + 5, sizeof *args);
+  ig_value *vals = ig_scope_array(c, r->outs.n, sizeof *vals);
   if (!attr || !args || !vals) return false;
   size_t n = settings(w, r, args);
   args[n++] = ig_of_node(attr);
@@ -329,7 +329,8 @@ static ig_status wrap_regions(ig_ctx *c, const ig_graph *g, bool casts, ig_graph
   wrapper w = {.c = c, .casts = casts, .from = g, .n = count_switches(g, casts) + 1};
   w.to = ig_graph_create(c, g->sym);
   size_t n = g->next_index;
-  size_t bytes = n * (sizeof *w.map + sizeof *w.where + sizeof *w.given) + w.n * sizeof *w.at + 1;
+  size_t bytes =
+      n * (sizeof *w.map + sizeof *w.where + sizeof *w.given) + ig_mem_mul(w.n, sizeof *w.at) + 1;
   w.at = ig_mem_new(c->alloc, bytes);
   if (!w.at) (void)no_memory(c);
   bool ok = w.to && w.at;

@@ -69,8 +69,8 @@ static bool take_apart(ig_ctx *c, ig_graph *g, ig_node *n) {
 
 static bool drop_outputs(ig_ctx *c, const ig_program *p, ig_program *view) {
   ig_node *out = view->graph->last;
-  ig_value *rest = ig_scope_push(c, out->npos * sizeof *rest + 1);
-  ig_output_spec *specs = ig_scope_push(c, p->noutputs * sizeof *specs + 1);
+  ig_value *rest = ig_scope_array(c, out->npos, sizeof *rest);
+  ig_output_spec *specs = ig_scope_array(c, p->noutputs, sizeof *specs);
   size_t n = 0;
   for (size_t i = 0; rest && specs && i < p->noutputs && i < out->npos; i++) {
     if (p->outputs[i].kind == IG_OUTPUT_TOKEN) continue;
@@ -84,7 +84,7 @@ static bool drop_outputs(ig_ctx *c, const ig_program *p, ig_program *view) {
 }
 
 static bool drop_inputs(ig_ctx *c, const ig_program *p, ig_program *view) {
-  ig_input_spec *specs = ig_scope_push(c, p->ninputs * sizeof *specs + 1);
+  ig_input_spec *specs = ig_scope_array(c, p->ninputs, sizeof *specs);
   size_t n = 0;
   for (size_t i = 0; specs && i < p->ninputs; i++) {
     if (p->inputs[i].kind != IG_INPUT_TOKEN) {

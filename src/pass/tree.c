@@ -180,7 +180,7 @@ static bool drop_arguments(ig_ctx *c, const ig_module_tree *t, const char *modul
   const ig_map_value *v = ig_map_find(&t->by_path, full);
   const removed *r = v ? &t->removed[v->num] : NULL;
   if (!r || !r->n) return true;
-  ig_value *args = ig_scope_push(c, call->npos * sizeof *args + 1);
+  ig_value *args = ig_scope_array(c, call->npos, sizeof *args);
   size_t n = 0;
   for (size_t i = 0; args && i < call->npos; i++) {
     if (i >= r->n || !r->at[i]) args[n++] = call->args[i];
@@ -209,7 +209,7 @@ static bool sink_inputs(ig_ctx *c, const ig_module_tree *t, const ig_program *p,
   const char *path = t->entries.at[at].module;
   size_t count = ig_graph_input_count(g);
   removed *r = &t->removed[at];
-  r->at = ig_arena_push((ig_arena *)&t->arena, count * sizeof *r->at + 1);
+  r->at = ig_arena_array((ig_arena *)&t->arena, count, sizeof *r->at);
   r->n = count;
   if (!r->at) return no_memory(c);
   // Each goes right behind the last placeholder, so the first comes last.
@@ -244,7 +244,7 @@ static bool sink(ig_ctx *c, const ig_module_tree *t, const ig_program *p, size_t
 }
 
 bool ig_module_tree_sink(ig_ctx *c, ig_module_tree *t, const ig_program *p) {
-  t->removed = ig_arena_push(&t->arena, t->entries.n * sizeof *t->removed + 1);
+  t->removed = ig_arena_array(&t->arena, t->entries.n, sizeof *t->removed);
   if (!t->removed) return no_memory(c);
   // Children are added when they are done, parents after them; the root is first.
   for (size_t i = 1; i < t->entries.n; i++) {

@@ -85,7 +85,7 @@ static bool add_argument(const frame *f, const ig_node *n) {
   ig_ctx *c = f->u->c;
   ig_node *value = remap(f->parent, n);
   ig_scope s = ig_scope_open(c);
-  ig_value *args = value ? ig_scope_push(c, (f->call->npos + 1) * sizeof *args) : NULL;
+  ig_value *args = value ? ig_scope_array(c, f->call->npos + 1, sizeof *args) : NULL;
   bool ok = args != NULL;
   if (ok) {
     args[0] = ig_of_node(value);
@@ -174,8 +174,8 @@ static bool hand_over(const frame *f, const ig_node *const *outs, size_t n) {
 static bool finish_frame(frame *f) {
   ig_ctx *c = f->u->c;
   size_t n = 0;
-  const ig_node **outs = ig_scope_push(c, f->order.n * sizeof *outs + 1);
-  ig_value *values = ig_scope_push(c, f->order.n * sizeof *values + 1);
+  const ig_node **outs = ig_scope_array(c, f->order.n, sizeof *outs);
+  ig_value *values = ig_scope_array(c, f->order.n, sizeof *values);
   if (!outs || !values) return false;
   for (size_t i = 0; i < f->order.n; i++) {
     if (!is_read_outside(f, f->order.at[i])) continue;
@@ -282,7 +282,7 @@ static bool writes_state(const ig_output_spec *o) {
 static bool write_in_place(ig_ctx *c, const ig_program *p, ig_graph *flat) {
   ig_node *out = flat->last;
   ig_scope s = ig_scope_open(c);
-  ig_value *rest = ig_scope_push(c, out->npos * sizeof *rest + 1);
+  ig_value *rest = ig_scope_array(c, out->npos, sizeof *rest);
   size_t n = 0;
   bool ok = rest != NULL;
   for (size_t i = 0; ok && i < p->noutputs; i++) {
@@ -314,7 +314,7 @@ static ig_status unflatten_program(ig_ctx *c, const ig_program *p, ig_module_tre
   u.flat = ig_graph_copy(c, p->graph);
   u.tree = u.flat ? ig_module_tree_create(c) : NULL;
   bool ok = u.tree && write_in_place(c, p, u.flat);
-  size_t bytes = u.flat ? u.flat->next_index * sizeof *u.seen + 1 : 1;
+  size_t bytes = u.flat ? ig_mem_mul(u.flat->next_index, sizeof *u.seen) + 1 : 1;
   u.seen = ok ? ig_mem_new(c->alloc, bytes) : NULL;
   if (ok && !u.seen) (void)no_memory(c);
   ok = u.seen && unflatten(&u) && ig_module_tree_sink(c, u.tree, p);

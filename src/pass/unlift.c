@@ -102,7 +102,7 @@ static bool copy_output(unlifter *u, const ig_node *n) {
     if (is_write(&p->outputs[i]) && !write_back(u, &p->outputs[i])) return false;
   }
   ig_scope s = ig_scope_open(c);
-  ig_value *args = ig_scope_push(c, n->npos * sizeof *args + 1);
+  ig_value *args = ig_scope_array(c, n->npos, sizeof *args);
   size_t k = 0;
   bool ok = args != NULL;
   for (size_t i = 0; ok && i < n->npos; i++) {

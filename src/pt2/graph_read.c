@@ -136,7 +136,7 @@ static ig_status read_output(ig_pt2_reader *r, const ig_json *graph) {
   const ig_json *outputs = ig_pt2_get(&r->in, graph, "outputs", IG_JSON_ARRAY);
   const ig_json *single = ig_json_find(graph, "is_single_tensor_return");
   if (!outputs) return ig_ctx_status(r->c);
-  ig_value *values = ig_arena_push(r->source->arena, (outputs->n + 1) * sizeof *values);
+  ig_value *values = ig_arena_array(r->source->arena, outputs->n + 1, sizeof *values);
   if (!values) return ig_pt2_no_memory(r);
   for (size_t i = 0; i < outputs->n; i++) {
     values[i] = ig_pt2_get_argument(&r->in, &outputs->items[i]);

@@ -91,8 +91,8 @@ typedef struct arguments {
 } arguments;
 
 static ig_status make_room(ig_pt2_reader *r, size_t n, arguments *a) {
-  a->values = ig_arena_push(r->source->arena, (n + 1) * sizeof *a->values);
-  a->keys = ig_arena_push(r->source->arena, (n + 1) * sizeof *a->keys);
+  a->values = ig_arena_array(r->source->arena, n + 1, sizeof *a->values);
+  a->keys = ig_arena_array(r->source->arena, n + 1, sizeof *a->keys);
   return a->values && a->keys ? IG_OK : ig_pt2_no_memory(r);
 }
 
@@ -100,7 +100,7 @@ static ig_status make_room(ig_pt2_reader *r, size_t n, arguments *a) {
 static ig_value look_through(ig_pt2_reader *r, const ig_value *v) {
   if (v->kind == IG_KIND_NODE) return v->node->val;
   if (v->kind != IG_KIND_LIST) return *v;
-  ig_value *items = ig_arena_push(r->source->arena, v->list.n * sizeof *items + 1);
+  ig_value *items = ig_arena_array(r->source->arena, v->list.n, sizeof *items);
   ig_value out = *v;
   if (!items) {
     (void)ig_pt2_no_memory(r);
@@ -121,7 +121,7 @@ static void adapt(ig_pt2_reader *r, const ig_arg *a, ig_value *v) {
   if (plain && a->type == IG_TYPE_FLOAT && !a->list) {
     *v = ig_of_f64(v->kind == IG_KIND_INT ? (double)v->i.value : (double)v->b);
   } else if (a->list && a->fixed > 0 && (v->kind == IG_KIND_INT || v->kind == IG_KIND_NODE)) {
-    ig_value *items = ig_arena_push(r->source->arena, (size_t)a->fixed * sizeof *items);
+    ig_value *items = ig_arena_array(r->source->arena, (size_t)a->fixed, sizeof *items);
     if (!items) (void)ig_pt2_no_memory(r);
     for (int i = 0; items && i < a->fixed; i++) items[i] = *v;
     if (items) *v = ig_of_list(items, (size_t)a->fixed);
@@ -371,8 +371,8 @@ static ig_status read_result(ig_pt2_reader *r, const ig_json *v, result *out);
 static ig_status read_results(ig_pt2_reader *r, const ig_json *list, bool tensors, result *out) {
   out->at = list;
   out->n = list->n;
-  out->items = ig_arena_push(r->source->arena, (list->n + 1) * sizeof *out->items);
-  ig_value *vals = ig_arena_push(r->source->arena, (list->n + 1) * sizeof *vals);
+  out->items = ig_arena_array(r->source->arena, list->n + 1, sizeof *out->items);
+  ig_value *vals = ig_arena_array(r->source->arena, list->n + 1, sizeof *vals);
   if (!out->items || !vals) return ig_pt2_no_memory(r);
   for (size_t i = 0; i < list->n; i++) {
     result *item = &out->items[i];
@@ -484,8 +484,8 @@ static ig_status spread(ig_pt2_reader *r, const ig_op *op, result *all) {
   size_t tensors = 0;
   for (size_t i = 0; i < s->nrets; i++) tensors += s->rets[i].type == IG_TYPE_TENSOR;
   if (r->in.major > 2 || all->n >= s->nrets || all->n != tensors) return IG_OK;
-  result *items = ig_arena_push(r->source->arena, s->nrets * sizeof *items);
-  ig_value *vals = ig_arena_push(r->source->arena, s->nrets * sizeof *vals);
+  result *items = ig_arena_array(r->source->arena, s->nrets, sizeof *items);
+  ig_value *vals = ig_arena_array(r->source->arena, s->nrets, sizeof *vals);
   if (!items || !vals) return ig_pt2_no_memory(r);
   for (size_t i = 0, k = 0; i < s->nrets; i++) {
     items[i] = s->rets[i].type == IG_TYPE_TENSOR ? all->items[k++] : (result){.at = all->at};

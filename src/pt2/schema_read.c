@@ -94,7 +94,7 @@ static void set_names(ig_pt2_reader *r, const ig_json *module, ig_program *p) {
   const ig_json *signature = root_signature(module);
   const ig_json *names = signature ? ig_json_find(signature, "forward_arg_names") : NULL;
   if (!names || names->kind != IG_JSON_ARRAY) return;
-  const char **at = ig_arena_push(r->source->arena, (names->n + 1) * sizeof *at);
+  const char **at = ig_arena_array(r->source->arena, names->n + 1, sizeof *at);
   if (!at) (void)ig_pt2_no_memory(r);
   for (size_t i = 0; at && i < names->n; i++) {
     const ig_json *name = &names->items[i];

@@ -49,7 +49,7 @@ static const char **slot_of(const writer *w, const ig_node *n) {
 
 static bool name_results(writer *w, const ig_node *n) {
   size_t count = result_count(n);
-  const char **names = ig_arena_push(&w->arena, (count + 1) * sizeof *names);
+  const char **names = ig_arena_array(&w->arena, count + 1, sizeof *names);
   ig_table_slot *s = names ? ig_table_put(&w->results, n) : NULL;
   if (!s) {
     (void)ig_fail(w->c, IG_NOMEM, "out of memory");

@@ -260,9 +260,9 @@ ig_status ig_pt2_read_outputs(ig_pt2_reader *r, const ig_json *module, ig_pt2_ou
   }
   ig_arena *arena = r->source->arena;
   out->n = outputs->n;
-  out->values = ig_arena_push(arena, (out->n + 1) * sizeof *out->values);
-  out->kinds = ig_arena_push(arena, (out->n + 1) * sizeof *out->kinds);
-  out->targets = ig_arena_push(arena, (out->n + 1) * sizeof *out->targets);
+  out->values = ig_arena_array(arena, out->n + 1, sizeof *out->values);
+  out->kinds = ig_arena_array(arena, out->n + 1, sizeof *out->kinds);
+  out->targets = ig_arena_array(arena, out->n + 1, sizeof *out->targets);
   if (!out->values || !out->kinds || !out->targets) return ig_pt2_no_memory(r);
   for (size_t i = 0; i < out->n; i++) {
     out->targets[i] = NULL;

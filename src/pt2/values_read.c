@@ -381,7 +381,7 @@ static ig_value get_graph(const ig_pt2_in *in, const ig_json *v) {
 static ig_value get_map(const ig_pt2_in *in, const ig_json *v) {
   if (v->kind != IG_JSON_OBJECT) (void)wrong(in, v, "an object");
   size_t n = v->kind == IG_JSON_OBJECT ? v->n : 0;
-  ig_value *at = ig_arena_push(in->arena, (2 * n + 1) * sizeof *at);
+  ig_value *at = ig_arena_array(in->arena, ig_mem_mul(2, n + 1), sizeof *at);
   if (!at) (void)ig_fail(in->c, IG_NOMEM, "out of memory");
   for (size_t i = 0; at && i < n; i++) {
     at[2 * i] = ig_of_str(v->members[i].key);
@@ -400,7 +400,7 @@ static ig_value get_list(const ig_pt2_in *in, const ig_json *v, item_fn *item, i
     (void)wrong(in, v, "an array");
     return ig_none();
   }
-  ig_value *at = ig_arena_push(in->arena, (v->n + 1) * sizeof *at);
+  ig_value *at = ig_arena_array(in->arena, v->n + 1, sizeof *at);
   if (!at) (void)ig_fail(in->c, IG_NOMEM, "out of memory");
   for (size_t i = 0; at && i < v->n; i++) at[i] = get_list(in, &v->items[i], item, depth - 1);
   return ig_of_list(at, at ? v->n : 0);

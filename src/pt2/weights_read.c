@@ -9,6 +9,7 @@
 #include "pt2/archive.h"
 #include "pt2/schema.h"
 #include "pt2/values.h"
+#include "tensor/geometry.h"
 
 // ---- raw records
 
@@ -71,17 +72,8 @@ static ig_tensor *find_storage(loader *l, const ig_json *entry) {
 
 // Does every element that the metadata reaches lie inside n bytes?
 static bool fits(const ig_meta *m, uint64_t n) {
-  int64_t last = m->offset.value;
-  for (int d = 0; d < m->ndim; d++) {
-    int64_t step = 0;
-    if (m->size[d].value == 0) return true;
-    if (!ig_checked_mul(m->size[d].value - 1, m->stride[d].value, &step)) return false;
-    if (!ig_checked_add(last, step, &last)) return false;
-  }
-  int64_t end = 0;
-  if (!ig_checked_add(last, 1, &last)) return false;
-  if (!ig_checked_mul(last, (int64_t)ig_dtype_size(m->dtype), &end)) return false;
-  return (uint64_t)end <= n;
+  ig_extent e;
+  return ig_geometry_measure(m, &e) && (uint64_t)e.bytes <= n;
 }
 
 static bool is_empty(const ig_meta *m) {
@@ -160,7 +152,7 @@ static ig_tensor *load_tensor(loader *l, const ig_json *entry) {
 }
 
 static ig_status load_all(loader *l, const ig_json *config, ig_pt2_weights *out) {
-  out->at = ig_arena_push(&l->a->arena, (config->n + 1) * sizeof *out->at);
+  out->at = ig_arena_array(&l->a->arena, config->n + 1, sizeof *out->at);
   if (!out->at) return ig_fail(l->c, IG_NOMEM, "out of memory");
   for (size_t i = 0; i < config->n; i++) {
     const ig_json_member *m = &config->members[i];
@@ -202,7 +194,7 @@ static ig_status take_weights(ig_ctx *c, ig_pt2_archive *a, const ig_zip_entry *
                    ig_object_kind_text(kind));
   }
   size_t n = ig_object_count(all);
-  out->at = ig_arena_push(&a->arena, (n + 1) * sizeof *out->at);
+  out->at = ig_arena_array(&a->arena, n + 1, sizeof *out->at);
   if (!out->at) return ig_fail(c, IG_NOMEM, "out of memory");
   for (size_t i = 0; i < n; i++) {
     size_t length = 0;

@@ -41,7 +41,7 @@ typedef struct ig_expr_memo {
 enum { MEMO = 512 };
 
 static ig_expr_memo *memo_of(ig_exprs *t, ig_expr_kind kind, const ig_expr *a, const ig_expr *b) {
-  if (!t->memo) t->memo = ig_arena_push(&t->arena, MEMO * sizeof *t->memo);
+  if (!t->memo) t->memo = ig_arena_array(&t->arena, MEMO, sizeof *t->memo);
   uint32_t h = (a->age * 0x9E3779B1u) ^ (b->age * 0x85EBCA77u) ^ ((uint32_t)kind << 5);
   return t->memo ? &t->memo[(h ^ h >> 15) % MEMO] : NULL;
 }

@@ -13,7 +13,7 @@ void ig_env_free(ig_env *env) {
   ig_vec_free(a, &env->symbols);
   ig_vec_free(a, &env->guards);
   ig_vec_free(a, &env->asserts);
-  ig_mem_free(a, env->known, env->known_cap * sizeof *env->known);
+  ig_mem_array_free(a, env->known, env->known_cap, sizeof *env->known);
   ig_arena_free(&env->arena);
   ig_mem_free(a, env, sizeof *env);
 }

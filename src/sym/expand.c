@@ -195,7 +195,7 @@ const ig_expr *const *ig_expr_symbols(ig_ctx *c, const ig_expr *e, size_t *n) {
   for (size_t i = 0; ok && i < e->n; i++) ok = add_symbols(c, e->args[i], &l);
   ig_list_sort(&l, cmp_index);
   t = ok ? ig_expr_table(c) : NULL;
-  const ig_expr **at = t ? ig_arena_push(&t->arena, (l.n + 1) * sizeof *at) : NULL;
+  const ig_expr **at = t ? ig_arena_array(&t->arena, l.n + 1, sizeof *at) : NULL;
   if (at) {
     memcpy(at, l.at, l.n * sizeof *at);
     ((ig_expr *)e)->symbols = at;

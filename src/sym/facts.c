@@ -12,14 +12,14 @@ static size_t slot_of(const ig_env *env, const ig_expr *e) {
 
 static bool grow(ig_env *env) {
   size_t cap = env->known_cap ? env->known_cap * 2 : 64;
-  ig_env bigger = {.known = ig_mem_new(env->alloc, cap * sizeof *env->known), .known_cap = cap};
+  ig_env bigger = {.known = ig_mem_array(env->alloc, cap, sizeof *env->known), .known_cap = cap};
   if (!bigger.known) return false;
   for (size_t i = 0; i < env->known_cap; i++) {
     if (env->known[i].relation) {
       bigger.known[slot_of(&bigger, env->known[i].relation)] = env->known[i];
     }
   }
-  ig_mem_free(env->alloc, env->known, env->known_cap * sizeof *env->known);
+  ig_mem_array_free(env->alloc, env->known, env->known_cap, sizeof *env->known);
   env->known = bigger.known;
   env->known_cap = cap;
   return true;

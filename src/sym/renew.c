@@ -47,7 +47,7 @@ static bool copy_symbol(ig_ctx *c, const renaming *r, size_t i) {
 static bool copy_facts(ig_ctx *c, const renaming *r) {
   const ig_env *env = c->sym->env;
   size_t cap = env->known_cap;
-  ig_known_slot *slots = ig_scope_push(c, cap * sizeof *slots + 1);
+  ig_known_slot *slots = ig_scope_array(c, cap, sizeof *slots);
   if (!slots) return false;
   for (size_t i = 0; i < cap; i++) slots[i] = env->known[i];  // it grows meanwhile
   for (size_t i = 0; i < cap && c->status == IG_OK; i++) {

@@ -150,7 +150,7 @@ static void sort_again(ig_solver *s) {
   for (size_t i = 0; i < n && s->c->status == IG_OK; i++) {
     (void)ig_solver_add(s, substituted(s, old[i]));
   }
-  ig_mem_free(s->c->alloc, old, cap * sizeof *old);
+  ig_mem_array_free(s->c->alloc, old, cap, sizeof *old);
 }
 
 static void fix(ig_unknown *u) {

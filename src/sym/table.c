@@ -14,7 +14,7 @@ void ig_exprs_init(ig_exprs *t, ig_alloc alloc) {
 
 void ig_exprs_free(ig_exprs *t) {
   ig_alloc a = t->arena.alloc;
-  ig_mem_free(a, t->slots, t->cap * sizeof *t->slots);
+  ig_mem_array_free(a, t->slots, t->cap, sizeof *t->slots);
   ig_map_free(&t->names);
   ig_vec_free(a, &t->ranges);
   ig_arena_free(&t->arena);
@@ -51,7 +51,7 @@ static uint32_t mix(uint64_t h, uint64_t v) {
 
 static bool grow(ig_exprs *t) {
   size_t cap = t->cap ? t->cap * 2 : FIRST_CAP;
-  ig_expr **slots = ig_mem_new(t->arena.alloc, cap * sizeof *slots);
+  ig_expr **slots = ig_mem_array(t->arena.alloc, cap, sizeof *slots);
   if (!slots) return false;
   for (size_t i = 0; i < t->cap; i++) {
     if (!t->slots[i]) continue;
@@ -59,7 +59,7 @@ static bool grow(ig_exprs *t) {
     while (slots[k]) k = (k + 1) & (cap - 1);
     slots[k] = t->slots[i];
   }
-  ig_mem_free(t->arena.alloc, t->slots, t->cap * sizeof *slots);
+  ig_mem_array_free(t->arena.alloc, t->slots, t->cap, sizeof *slots);
   t->slots = slots;
   t->cap = cap;
   return true;
@@ -94,7 +94,7 @@ static ig_expr *enter(ig_ctx *c, ig_exprs *t, const ig_expr *proto, const ig_exp
   for (; t->slots[k]; k = (k + 1) & (t->cap - 1)) {
     if (same(t->slots[k], proto, args)) return t->slots[k];
   }
-  ig_expr *e = ig_arena_push(&t->arena, sizeof *e + proto->n * sizeof *args);
+  ig_expr *e = ig_arena_push(&t->arena, ig_mem_add(sizeof *e, ig_mem_mul(proto->n, sizeof *args)));
   if (!e) {
     (void)no_memory(c);
     return NULL;
@@ -354,7 +354,7 @@ void ig_list_init(ig_list *l, ig_ctx *c) {
 bool ig_list_push(ig_ctx *c, ig_list *l, const ig_expr *e) {
   if (!e) return false;
   if (l->n == l->cap) {
-    const ig_expr **more = ig_mem_new(l->alloc, 2 * l->cap * sizeof *more);
+    const ig_expr **more = ig_mem_array(l->alloc, ig_mem_mul(2, l->cap), sizeof *more);
     if (!more) return no_memory(c) != NULL;
     memcpy(more, l->at, l->n * sizeof *more);
     ig_list_free(l);
@@ -386,5 +386,5 @@ void ig_list_sort(ig_list *l, int (*cmp)(const ig_expr *, const ig_expr *)) {
 }
 
 void ig_list_free(ig_list *l) {
-  if (l->at != l->few) ig_mem_free(l->alloc, l->at, l->cap * sizeof *l->at);
+  if (l->at != l->few) ig_mem_array_free(l->alloc, l->at, l->cap, sizeof *l->at);
 }

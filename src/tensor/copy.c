@@ -18,9 +18,7 @@ static void load_strides(ig_walk *w, const ig_tensor *shape, ig_tensor *const *o
     for (int d = 0; d < shape->ndim; d++) {
       int from = t ? t->ndim - 1 - d : -1;
       bool repeated = from < 0 || ig_sizes(t)[from].value == 1;
-      // Only tensors without elements have strides that leave the range.
-      uint64_t step = repeated ? 0 : (uint64_t)ig_strides(t)[from].value * (uint64_t)bytes;
-      w->stride[k][d] = (int64_t)step;
+      w->stride[k][d] = repeated ? 0 : ig_strides(t)[from].value * bytes;
     }
   }
 }
@@ -74,6 +72,12 @@ void ig_walk_make(ig_walk *w, const ig_tensor *shape, ig_tensor *const *operands
   w->numel = ig_tensor_numel(shape);
   load_strides(w, shape, operands);
   w->ndim = 0;
+  if (w->numel == 0) {  // no row is walked
+    w->ndim = 1;
+    w->size[0] = 0;
+    for (int k = 0; k < n; k++) w->stride[k][0] = 0;
+    return;
+  }
   for (int d = 0; d < shape->ndim; d++) {  // sizes of 1 do not matter
     if (w->size[d] == 1) continue;
     if (w->ndim != d) {

@@ -54,7 +54,7 @@ void ig_meta_format(ig_ctx *c, ig_meta *m, ig_memory_format format) {
 }
 
 void ig_meta_of(const ig_tensor *t, ig_meta *m) {
-  size_t n = (size_t)t->ndim * sizeof(ig_int);
+  size_t n = ig_mem_mul((size_t)t->ndim, sizeof(ig_int));
   ig_meta_init(m, t->dtype, t->device);
   m->ndim = t->ndim;
   m->offset = t->offset;

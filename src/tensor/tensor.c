@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/blocks.h"
+#include "tensor/geometry.h"
 #include "tensor/number.h"
 
 void (*ig_autograd_free)(ig_tensor *t);
@@ -19,8 +20,8 @@ enum { ALIGN = 64, HEADER = (sizeof(ig_storage) + ALIGN - 1) / ALIGN * ALIGN };
 
 // Not zeroed: kernels write every element. The bytes follow the header, aligned to a cache line.
 static ig_storage *storage_create(ig_ctx *c, size_t bytes) {
-  size_t block = HEADER + ALIGN + bytes;
-  ig_storage *s = bytes < SIZE_MAX / 2 ? ig_block_new(c->alloc, block) : NULL;
+  size_t block = ig_mem_add(HEADER + ALIGN, bytes);
+  ig_storage *s = block <= PTRDIFF_MAX ? ig_block_new(c->alloc, block) : NULL;
   if (!s) {
     (void)ig_fail(c, IG_NOMEM, "out of memory: %zu bytes for a tensor", bytes);
     return NULL;
@@ -58,7 +59,7 @@ bool ig_storage_reserve(ig_ctx *c, ig_storage *s, size_t bytes) {
     (void)ig_fail(c, IG_RUNTIME, "Trying to resize storage that is not resizable");
     return false;
   }
-  void *data = ig_block_new(s->alloc, bytes);
+  void *data = bytes <= PTRDIFF_MAX ? ig_block_new(s->alloc, bytes) : NULL;
   if (!data) {
     (void)ig_fail(c, IG_NOMEM, "out of memory: %zu bytes for a tensor", bytes);
     return false;
@@ -76,53 +77,8 @@ static void tensor_destroy(ig_ref *ref) {
   ig_tensor *t = (ig_tensor *)ref;
   if (t->autograd) ig_autograd_free(t);
   if (t->storage) ig_ref_release(&t->storage->ref);
-  if (t->heap_dims) ig_mem_free(t->alloc, t->dims, t->heap_dims * sizeof(ig_int));
-  ig_mem_free(t->alloc, t, sizeof *t + t->own_dims * sizeof(ig_int));
-}
-
-// Elements that the strides reach, in bytes from the start of the storage; false: overflow.
-static bool extent(const ig_meta *m, int64_t *bytes) {
-  int64_t last = m->offset.value;
-  *bytes = 0;
-  for (int d = 0; d < m->ndim; d++) {
-    int64_t step = 0;
-    if (m->size[d].value == 0) return true;
-    if (!ig_checked_mul(m->size[d].value - 1, m->stride[d].value, &step) ||
-        !ig_checked_add(last, step, &last)) {
-      return false;
-    }
-  }
-  return ig_checked_add(last, 1, &last) &&
-         ig_checked_mul(last, (int64_t)ig_dtype_size(m->dtype), bytes);
-}
-
-// The number of elements must be a number, also where strides of 0 need no memory for them.
-static bool countable(ig_ctx *c, const ig_meta *m) {
-  int64_t n = 1;
-  bool ok = true;
-  for (int d = 0; d < m->ndim; d++) {
-    if (m->size[d].expr) return true;
-    if (m->size[d].value == 0) return true;
-    ok = ok && ig_checked_mul(n, m->size[d].value, &n);
-  }
-  if (!ok) (void)ig_fail(c, IG_RUNTIME, "numel: integer multiplication overflow");
-  return ok;
-}
-
-// Whatever a view's rule says, it stays within its memory.
-static bool inside(ig_ctx *c, const ig_meta *m) {
-  const ig_storage *s = m->view_of->storage;
-  int64_t need = 0;
-  if (s->fake) return true;
-  bool ok = m->offset.value >= 0 && extent(m, &need) && need >= 0 && (size_t)need <= s->bytes;
-  for (int d = 0; d < m->ndim && ok; d++) ok = m->stride[d].value >= 0;
-  if (!ok) {
-    (void)ig_fail(c, IG_RUNTIME,
-                  "setStorage: a view with storage offset %lld that needs %lld bytes is out of "
-                  "bounds for storage of size %zu",
-                  (long long)m->offset.value, (long long)need, s->bytes);
-  }
-  return ok;
+  if (t->heap_dims) ig_mem_array_free(t->alloc, t->dims, t->heap_dims, sizeof(ig_int));
+  ig_mem_free(t->alloc, t, sizeof *t + ig_mem_mul(t->own_dims, sizeof(ig_int)));
 }
 
 // Storages of fake tensors have no bytes to free, but symbols of their sizes to keep.
@@ -135,12 +91,15 @@ ig_sym *ig_tensor_sym(const ig_tensor *t) {
 }
 
 static ig_storage *storage_for(ig_ctx *c, const ig_meta *m, bool fake) {
-  if (!countable(c, m) || (m->view_of && !inside(c, m))) return NULL;
-  if (m->view_of) {
-    ig_ref_retain(&m->view_of->storage->ref);
-    return m->view_of->storage;
+  ig_storage *over = m->view_of ? m->view_of->storage : NULL;
+  int64_t bytes = 0;
+  fake = !over && (fake || m->device.type != IG_DEVICE_CPU);
+  if (!ig_geometry_admit(c, m, over, fake, &bytes)) return NULL;
+  if (over) {
+    ig_ref_retain(&over->ref);
+    return over;
   }
-  if (fake || m->device.type != IG_DEVICE_CPU) {
+  if (fake) {
     ig_storage *s = storage_header(c);
     if (s) s->fake = true;
     if (s && c->sym) {
@@ -150,18 +109,13 @@ static ig_storage *storage_for(ig_ctx *c, const ig_meta *m, bool fake) {
     }
     return s;
   }
-  int64_t bytes = 0;
-  if (!extent(m, &bytes)) {
-    (void)ig_fail(c, IG_RUNTIME, "Storage size calculation overflowed");
-    return NULL;
-  }
   return storage_create(c, (size_t)bytes);
 }
 
 // Takes over one reference to the storage.
 static ig_tensor *make_over(ig_ctx *c, const ig_meta *m, ig_storage *storage) {
   size_t ndim = (size_t)m->ndim;
-  size_t bytes = sizeof(ig_tensor) + 2 * ndim * sizeof(ig_int);
+  size_t bytes = sizeof(ig_tensor) + ig_mem_mul(ig_mem_mul(2, ndim), sizeof(ig_int));
   ig_tensor *t = c->alloc.fn(c->alloc.user, NULL, 0, bytes);
   if (!t) {
     ig_ref_release(&storage->ref);
@@ -213,27 +167,9 @@ ig_tensor *ig_tensor_empty(ig_ctx *c, ig_dtype dtype, const int64_t *sizes, int 
   return concrete_meta(c, dtype, sizes, ndim, &m) ? ig_tensor_make(c, &m, false) : NULL;
 }
 
-static bool fits(ig_ctx *c, const ig_meta *m, size_t bytes) {
-  int64_t need = 0;
-  bool ok = extent(m, &need);
-  for (int d = 0; d < m->ndim && ok; d++) ok = m->stride[d].value >= 0;
-  if (ok && (size_t)need <= bytes) return true;
-  (void)ig_fail(c, IG_RUNTIME, "found a block of %zu bytes, expected at least %lld for these sizes",
-                bytes, (long long)need);
-  return false;
-}
-
-ig_tensor *ig_tensor_wrap(ig_ctx *c, ig_dtype dtype, const int64_t *sizes, int ndim,
-                          const ig_foreign *memory) {
-  ig_meta m;
-  ig_storage *s = NULL;
-  bool ok = concrete_meta(c, dtype, sizes, ndim, &m);
-  for (int d = 0; ok && memory->strides && d < ndim; d++) {
-    m.stride[d] = ig_const(memory->strides[d]);
-  }
-  ok = ok && fits(c, &m, memory->bytes);
-  ig_tensor *t = ok ? ig_tensor_make(c, &m, true) : NULL;
-  if (t) s = storage_header(c);
+// A storage over memory of somebody else; on failure the memory is given back.
+static ig_storage *storage_over(ig_ctx *c, const ig_foreign *memory) {
+  ig_storage *s = c->status == IG_OK ? storage_header(c) : NULL;
   if (!s) {
     if (memory->free_fn) memory->free_fn(memory->user);
     return NULL;
@@ -242,9 +178,21 @@ ig_tensor *ig_tensor_wrap(ig_ctx *c, ig_dtype dtype, const int64_t *sizes, int n
   s->bytes = memory->bytes;
   s->free_fn = memory->free_fn;
   s->user = memory->user;
-  ig_ref_release(&t->storage->ref);
-  t->storage = s;
-  return t;
+  return s;
+}
+
+ig_tensor *ig_tensor_wrap(ig_ctx *c, ig_dtype dtype, const int64_t *sizes, int ndim,
+                          const ig_foreign *memory) {
+  ig_meta m;
+  int64_t need = 0;
+  ig_storage *s = storage_over(c, memory);
+  bool ok = s && concrete_meta(c, dtype, sizes, ndim, &m);
+  for (int d = 0; ok && memory->strides && d < ndim; d++) {
+    m.stride[d] = ig_const(memory->strides[d]);
+  }
+  if (ok && ig_geometry_admit(c, &m, s, false, &need)) return make_over(c, &m, s);
+  if (s) ig_ref_release(&s->ref);
+  return NULL;
 }
 
 ig_tensor *ig_tensor_twin(ig_ctx *c, ig_tensor *t) {
@@ -288,15 +236,11 @@ bool ig_tensor_reshape_inplace(ig_ctx *c, ig_tensor *t, const ig_meta *m) {
   int64_t bytes = 0;
   size_t need = 2 * (size_t)m->ndim;
   if (c->status != IG_OK) return false;
-  if (!t->storage->fake && (!extent(m, &bytes) || (size_t)bytes > t->storage->bytes)) {
-    (void)ig_fail(c, IG_RUNTIME, "found %lld bytes, expected at most the %zu of the storage",
-                  (long long)bytes, t->storage->bytes);
-    return false;
-  }
+  if (!ig_geometry_admit(c, m, t->storage, false, &bytes)) return false;
   if (need > (t->heap_dims ? t->heap_dims : t->own_dims)) {
-    ig_int *dims = ig_mem_new(t->alloc, need * sizeof *dims);
+    ig_int *dims = ig_mem_array(t->alloc, need, sizeof *dims);
     if (!dims) return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
-    if (t->heap_dims) ig_mem_free(t->alloc, t->dims, t->heap_dims * sizeof(ig_int));
+    if (t->heap_dims) ig_mem_array_free(t->alloc, t->dims, t->heap_dims, sizeof(ig_int));
     t->dims = dims;
     t->heap_dims = need;
   }
@@ -344,8 +288,9 @@ ig_int ig_tensor_stride(const ig_tensor *t, int dim) {
 
 int64_t ig_tensor_numel(const ig_tensor *t) {
   int64_t n = 1;
-  for (int d = 0; d < t->ndim; d++) n *= ig_sizes(t)[d].value;
-  return n;
+  bool ok = true;  // of fake tensors any hint may come in
+  for (int d = 0; d < t->ndim; d++) ok = ig_checked_mul(n, ig_sizes(t)[d].value, &n) && ok;
+  return ok ? n : INT64_MAX;
 }
 
 void *ig_tensor_data(const ig_tensor *t) {

@@ -32,7 +32,7 @@ static bool no_memory(ig_ctx *c) {
 // "__torch__/a/b.py" and "Class" -> "__torch__.a.b.Class"
 static const char *qualified(ig_ts *ts, const char *file, const char *name, size_t n) {
   size_t stem = strlen(file) - strlen(".py");
-  char *text = ig_arena_push(&ts->arena, stem + n + 2);
+  char *text = ig_arena_push(&ts->arena, ig_mem_add(stem + 2, n));
   if (!text) return NULL;
   for (size_t i = 0; i < stem; i++) text[i] = (char)(file[i] == '/' ? '.' : file[i]);
   text[stem] = '.';

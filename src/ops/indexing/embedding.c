@@ -55,7 +55,7 @@ static void copy_rows(void *arg, int64_t begin, int64_t end) {
 }
 
 static int64_t *rows_of(ig_ctx *c, const ig_tensor *indices, int64_t n) {
-  int64_t *row = ig_scope_push(c, (size_t)n * sizeof *row + 1);
+  int64_t *row = ig_scope_array(c, (size_t)n, sizeof *row);
   if (row) ig_tensor_read(indices, IG_I64, row);
   return row;
 }
@@ -230,7 +230,7 @@ static void add_columns(void *arg, int64_t begin, int64_t end) {
 }
 
 static int64_t *count_rows(ig_ctx *c, const int64_t *row, int64_t n, int64_t rows) {
-  int64_t *count = ig_scope_push(c, (size_t)rows * sizeof *count + 1);
+  int64_t *count = ig_scope_array(c, (size_t)rows, sizeof *count);
   if (!count) return NULL;
   memset(count, 0, (size_t)rows * sizeof *count);
   for (int64_t i = 0; i < n; i++) {

@@ -155,7 +155,7 @@ static bool dims_table(ig_ctx *c, const ig_tensor *t, const int *dims, int ndims
   int64_t size = (int64_t)ig_dtype_size(t->dtype);
   out->n = 1;
   for (int k = 0; k < ndims; k++) out->n *= ig_sizes(t)[dims[k]].value;
-  out->at = ig_scope_push(c, ((size_t)out->n + 1) * sizeof *out->at);
+  out->at = ig_scope_array(c, (size_t)out->n + 1, sizeof *out->at);
   out->dense = true;
   if (!out->at) return false;
   out->at[0] = 0;
@@ -223,7 +223,7 @@ static bool make_tables(ig_ctx *c, const plan *p, ig_tensor *self, job *j) {
   j->size = (int64_t)ig_dtype_size(self->dtype);
   j->points.n = 1;
   for (int d = 0; d < p->points.ndim; d++) j->points.n *= p->points.size[d].value;
-  j->points.at = ig_scope_push(c, (size_t)j->points.n * sizeof(int64_t) + 1);
+  j->points.at = ig_scope_array(c, (size_t)j->points.n, sizeof(int64_t));
   if (!j->points.at || !dims_table(c, self, before, p->first, &j->before) ||
       !dims_table(c, self, after, nafter, &j->after)) {
     return false;
@@ -487,7 +487,7 @@ static void index_select_shape(ig_ctx *c, const ig_op *op, const ig_value *args,
 // Offsets of a vector of indices, which may not be negative here.
 static bool vector_points(ig_ctx *c, ig_tensor *index, int64_t size, int64_t step, table *out) {
   out->n = ig_tensor_numel(index);
-  out->at = ig_scope_push(c, (size_t)out->n * sizeof *out->at + 1);
+  out->at = ig_scope_array(c, (size_t)out->n, sizeof *out->at);
   if (!out->at) return false;
   ig_tensor_read(index, IG_I64, out->at);
   for (int64_t i = 0; i < out->n; i++) {

@@ -49,7 +49,7 @@ static ig_tensor *put_decompose(ig_ctx *c, const ig_value *args) {
 }
 // None for the dimensions in front of dim, then the index.
 static ig_value index_at(ig_ctx *c, int dim, ig_tensor *index) {
-  ig_value *list = ig_scope_push(c, (size_t)(dim + 1) * sizeof *list);
+  ig_value *list = ig_scope_array(c, (size_t)(dim + 1), sizeof *list);
   if (!list) return ig_none();
   for (int d = 0; d < dim; d++) list[d] = ig_none();
   list[dim] = ig_of_tensor(index);

@@ -92,7 +92,7 @@ static ig_tensor *atleast_3d(ig_ctx *c, const ig_value *args) {
 typedef ig_tensor *of_one(ig_ctx *c, ig_tensor *x);
 static ig_value each(ig_ctx *c, const ig_value *list, of_one *fn) {
   size_t n = list->kind == IG_KIND_LIST ? list->list.n : 0;
-  ig_value *out = ig_scope_push(c, n * sizeof *out + 1);
+  ig_value *out = ig_scope_array(c, n, sizeof *out);
   if (!out) return ig_none();
   for (size_t i = 0; i < n; i++) out[i] = ig_of_tensor(fn(c, list->list.at[i].tensor));
   return ig_of_list(out, n);
@@ -271,7 +271,7 @@ static void broadcast_tensors_decompose(ig_ctx *c, const ig_value *args, ig_valu
   size_t n = args[0].kind == IG_KIND_LIST ? args[0].list.n : 0;
   ig_meta_init(&m, IG_F32, ig_device_cpu());
   ig_broadcast(c, args[0].list.at, n, &m);
-  ig_value *list = ig_scope_push(c, n * sizeof *list + 1);
+  ig_value *list = ig_scope_array(c, n, sizeof *list);
   if (!list || c->status != IG_OK) return;
   ig_value sizes = ig_of_ints(m.size, (size_t)m.ndim);
   for (size_t i = 0; i < n; i++) {
@@ -313,7 +313,7 @@ static void meshgrid(ig_ctx *c, const ig_value *list, const char *indexing, ig_v
     }
     sizes[i] = ig_numel_of(c, room[i].tensor);
   }
-  ig_value *grids = ig_scope_push(c, n * sizeof *grids + 1);
+  ig_value *grids = ig_scope_array(c, n, sizeof *grids);
   if (!grids) return;
   for (size_t i = 0; i < n; i++) {
     ig_int view[IG_MAX_DIM];
@@ -376,7 +376,7 @@ static void cartesian_parts(ig_ctx *c, const ig_value *list, ig_value *outs) {
   ig_meshgrid_indexing(c, *list, ig_of_str("ij"), outs);
   if (c->status != IG_OK) return;
   size_t n = outs[0].list.n;
-  ig_value *flat = ig_scope_push(c, n * sizeof *flat + 1);
+  ig_value *flat = ig_scope_array(c, n, sizeof *flat);
   for (size_t i = 0; flat && i < n; i++) {
     flat[i] = ig_of_tensor(ig_flatten_using_ints(c, outs[0].list.at[i].tensor));
   }

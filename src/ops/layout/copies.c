@@ -13,7 +13,7 @@ static ig_tensor *dense(ig_ctx *c, ig_tensor *t) {
 
 static void dense_list(ig_ctx *c, ig_value *list) {
   if (c->status != IG_OK || list->kind != IG_KIND_LIST) return;
-  ig_value *items = ig_scope_push(c, (list->list.n + 1) * sizeof *items);
+  ig_value *items = ig_scope_array(c, list->list.n + 1, sizeof *items);
   if (!items) return;
   for (size_t i = 0; i < list->list.n; i++) {
     items[i] = ig_of_tensor(dense(c, list->list.at[i].tensor));

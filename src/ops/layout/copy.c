@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies: clone, conversion of dtype and device, copy_, fill, repeat, resize_.
 #include "tensor/copy.h"
+#include "tensor/geometry.h"
 
 #include <string.h>
 
@@ -311,14 +312,8 @@ static void resize_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_v
   }
   resize_meta(c, args, &m);
   if (c->status != IG_OK) return;
-  int64_t n = m.offset.value;
-  ig_int count = ig_product(c, m.size, (size_t)m.ndim);
-  if (c->status != IG_OK || !ig_checked_add(n, count.value, &n)) return;
-  int64_t bytes;
-  if (!ig_checked_mul(n, (int64_t)ig_dtype_size(m.dtype), &bytes)) {
-    ig_fail_text(c, IG_RUNTIME, "numel: integer multiplication overflow");
-    return;
-  }
+  int64_t bytes = 0;
+  if (!ig_geometry_admit(c, &m, NULL, ig_is_fake(self), &bytes)) return;
   if (ig_storage_reserve(c, self->storage, (size_t)bytes)) {
     (void)ig_tensor_reshape_inplace(c, self, &m);
   }

@@ -212,7 +212,7 @@ static ig_tensor *stack_decompose(ig_ctx *c, const ig_value *args) {
   int dim = ig_wrap_dim(c, ig_value_i64(c, &args[1]), first->ndim + 1);
   if (c->status != IG_OK) return NULL;
   if (dim == first->ndim) {
-    ig_value *list = ig_scope_push(c, n * sizeof *list);
+    ig_value *list = ig_scope_array(c, n, sizeof *list);
     for (size_t i = 0; list && i < n; i++) {
       list[i] = ig_of_tensor(ig_unsqueeze(c, args[0].list.at[i].tensor, ig_const(dim)));
     }
@@ -431,7 +431,7 @@ static ig_tensor *pad_sequence_decompose(ig_ctx *c, const ig_value *args) {
     }
     if (ig_int_is(c, longest, IG_LT, ig_sizes(t)[0])) longest = ig_sizes(t)[0];
   }
-  ig_value *padded = ig_scope_push(c, list->list.n * sizeof *padded);
+  ig_value *padded = ig_scope_array(c, list->list.n, sizeof *padded);
   if (!padded) return NULL;
   for (size_t i = 0; i < list->list.n; i++) {
     ig_tensor *t = list->list.at[i].tensor;
@@ -484,7 +484,7 @@ static ig_tensor *zero_block(ig_ctx *c, ig_int rows, ig_int cols, ig_dtype dtype
 }
 static ig_tensor *block_diag(ig_ctx *c, const ig_value *args) {
   size_t n = args[0].list.n;
-  ig_value *block = ig_scope_push(c, (n + 1) * sizeof *block);
+  ig_value *block = ig_scope_array(c, n + 1, sizeof *block);
   if (!block) return NULL;
   if (n == 0) {
     ig_fail_text(c, IG_RUNTIME, "torch.block_diag expected at least one tensor, found none");

@@ -127,7 +127,7 @@ static void split_decompose(ig_ctx *c, const ig_value *args, ig_value *outs) {
   if (c->status != IG_OK) return;
   ig_int total = ig_sizes(self)[dim];
   int64_t n = pieces(c, total, args[1].i);
-  ig_int *sizes = n ? ig_scope_push(c, (size_t)n * sizeof *sizes) : NULL;
+  ig_int *sizes = n ? ig_scope_array(c, (size_t)n, sizeof *sizes) : NULL;
   if (!sizes) return;
   ig_int left = total;
   for (int64_t i = 0; i < n; i++) {
@@ -148,7 +148,7 @@ static void unbind_decompose(ig_ctx *c, const ig_value *args, ig_value *outs) {
   int dim = ig_wrap_dim(c, ig_value_i64(c, &args[1]), self->ndim);
   if (c->status != IG_OK) return;
   int64_t n = ig_int_specialize(c, ig_sizes(self)[dim]);
-  ig_value *list = ig_scope_push(c, (size_t)n * sizeof *list + 1);
+  ig_value *list = ig_scope_array(c, (size_t)n, sizeof *list);
   if (!list) return;
   for (int64_t i = 0; i < n; i++) {
     list[i] = ig_of_tensor(
@@ -188,7 +188,7 @@ static ig_int *empty_sizes(ig_ctx *c, const ig_value *chunks, size_t *n) {
                  INT32_MAX);
     return NULL;
   }
-  ig_int *sizes = ig_scope_push(c, (size_t)count * sizeof *sizes);
+  ig_int *sizes = ig_scope_array(c, (size_t)count, sizeof *sizes);
   for (int64_t i = 0; sizes && i < count; i++) sizes[i] = ig_const(0);
   *n = sizes ? (size_t)count : 0;
   return sizes;
@@ -236,7 +236,7 @@ static void split_sections(ig_ctx *c, ig_tensor *self, int64_t sections, int dim
                  (long long)sections);
     return;
   }
-  ig_value *list = ig_scope_push(c, (size_t)sections * sizeof *list);
+  ig_value *list = ig_scope_array(c, (size_t)sections, sizeof *list);
   if (!list) return;
   ig_int total = ig_sizes(self)[dim];
   ig_int least = ig_int_floordiv(c, total, ig_const(sections));
@@ -255,7 +255,7 @@ static void split_sections(ig_ctx *c, ig_tensor *self, int64_t sections, int dim
 
 static void split_indices(ig_ctx *c, ig_tensor *self, const ig_int *at, size_t n, int dim,
                           ig_value *outs) {
-  ig_value *list = ig_scope_push(c, (n + 1) * sizeof *list);
+  ig_value *list = ig_scope_array(c, n + 1, sizeof *list);
   if (!list) return;
   ig_int start = ig_const(0);
   for (size_t i = 0; i <= n; i++) {
@@ -308,7 +308,7 @@ static void tensor_split_tensor_decompose(ig_ctx *c, const ig_value *args, ig_va
     return;
   }
   size_t n = (size_t)ig_tensor_numel(given);
-  ig_int *at = ig_scope_push(c, n * sizeof *at + 1);
+  ig_int *at = ig_scope_array(c, n, sizeof *at);
   for (size_t i = 0; at && i < n; i++) at[i] = ig_const((int64_t)ig_tensor_get(given, (int64_t)i));
   if (at) split_indices(c, args[0].tensor, at, n, dim, outs);
 }
@@ -316,7 +316,7 @@ static void tensor_split_tensor_decompose(ig_ctx *c, const ig_value *args, ig_va
 // Gradients of pieces laid side by side again; a piece without one counts as zeros.
 static ig_value *all_grads(ig_ctx *c, const ig_vjp *v, size_t *n) {
   *n = v->outs[0].list.n;
-  ig_value *list = ig_scope_push(c, *n * sizeof *list + 1);
+  ig_value *list = ig_scope_array(c, *n, sizeof *list);
   for (size_t i = 0; list && i < *n; i++) {
     ig_tensor *g = v->grads[i];
     list[i] = ig_of_tensor(g ? g : ig_zeros_of(c, v->outs[0].list.at[i].tensor));

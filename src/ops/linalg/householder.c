@@ -271,8 +271,8 @@ static bool sweep_make(ig_ctx *c, const ig_vjp *v, bool back, sweep *s) {
   s->back = back;
   s->k = ig_int_specialize(c, ig_sizes(s->tau)[s->tau->ndim - 1]);
   size_t k = (size_t)s->k + 1;
-  s->vector = ig_scope_push(c, 3 * k * sizeof *s->vector);
-  s->g_vector = ig_scope_push(c, 2 * k * sizeof *s->g_vector);
+  s->vector = ig_scope_array(c, ig_mem_mul(3, k), sizeof *s->vector);
+  s->g_vector = ig_scope_array(c, ig_mem_mul(2, k), sizeof *s->g_vector);
   if (!s->vector || !s->g_vector) return false;
   s->factor = s->vector + k;
   s->before = s->factor + k;

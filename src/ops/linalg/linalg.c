@@ -118,9 +118,9 @@ static void qr_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value
   size_t size = ig_dtype_size(a->dtype);
   ig_scope s = ig_scope_open(c);
   const char *from = ig_dense_columns(c, a);
-  char *work = ig_scope_push(c, (size_t)(m * (n > w ? n : w)) * size + 1);
-  char *tau = ig_scope_push(c, (size_t)k * size + 1);
-  char *room = ig_scope_push(c, (size_t)(ROOM * (n > w ? n : w)) * size);
+  char *work = ig_scope_array(c, ig_mem_mul((size_t)m, (size_t)(n > w ? n : w)), size);
+  char *tau = ig_scope_array(c, (size_t)k, size);
+  char *room = ig_scope_array(c, ig_mem_mul(ROOM, (size_t)(n > w ? n : w)), size);
   if (from && work && tau && room) {
     char *q = mode == R_ONLY ? NULL : ig_tensor_data(outs[0].tensor);
     int64_t rows = ig_sizes(r)[r->ndim - 2].value;
@@ -156,7 +156,7 @@ static ig_tensor *sum_of(ig_ctx *c, ig_tensor *a, ig_tensor *b) {
 
 // x R^H = b: x_j = (b_j - sum_{k>j} x_k conj(R_jk)) / conj(R_jj), from the last column.
 static ig_tensor *solve_right(ig_ctx *c, ig_tensor *b, ig_tensor *r, int64_t n) {
-  ig_value *columns = ig_scope_push(c, (size_t)n * sizeof *columns + 1);
+  ig_value *columns = ig_scope_array(c, (size_t)n, sizeof *columns);
   r = ig_conj_of(c, r);
   for (int64_t j = n - 1; columns && j >= 0 && c->status == IG_OK; j--) {
     ig_tensor *x = ig_select_int(c, b, ig_const(-1), ig_const(j));

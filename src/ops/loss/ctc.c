@@ -297,7 +297,7 @@ static ig_tensor *ctc_loss(ig_ctx *c, const ig_value *a, bool tensors) {
   } else {
     ig__ctc_loss_with(c, x, targets, a[2], a[3], a[4].i, a[6].b, outs);
     if (c->status != IG_OK) return NULL;
-    ig_value *numbers = ig_scope_push(c, (a[3].ints.n + 1) * sizeof *numbers);
+    ig_value *numbers = ig_scope_array(c, a[3].ints.n + 1, sizeof *numbers);
     for (size_t i = 0; numbers && i < a[3].ints.n; i++) {
       ig_tensor *one =
           ig_full_with(c, ig_of_ints((ig_int[]){ig_const(1)}, 1), ig_of_int(a[3].ints.at[i]),

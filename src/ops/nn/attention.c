@@ -215,7 +215,7 @@ static void backward_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig
     bool ok = set_mask(c, ig_value_tensor(&args[8]), work, &s);
     const ig_tensor *sums = args[5].tensor;
     size_t count = (size_t)ig_tensor_numel(sums);
-    void *lse = ig_scope_push(c, count * ig_dtype_size(work) + 1);
+    void *lse = ig_scope_array(c, count, ig_dtype_size(work));
     if (lse) ig_tensor_read(sums, work, lse);
     ok = ok && lse;
     bool empty = count == 0 || ig_tensor_numel(t[2]) == 0;

@@ -148,7 +148,7 @@ static running open_running(ig_ctx *c, ig_tensor *t, ig_dtype param) {
   }
   size_t n = (size_t)ig_tensor_numel(t);
   r.copied = true;
-  r.data = ig_scope_push(c, n * ig_dtype_size(param) + 1);
+  r.data = ig_scope_array(c, n, ig_dtype_size(param));
   if (r.data) ig_tensor_read(t, param, r.data);
   return r;
 }

@@ -274,7 +274,7 @@ static parts parts_of(ig_ctx *c, const ig_tensor *t) {
   parts p = {ig_tensor_empty(c, real, sizes, t->ndim), NULL};
   p.im = ig_tensor_empty(c, real, sizes, t->ndim);
   size_t size = ig_dtype_size(real);
-  char *both = ig_scope_push(c, 2 * n * size + 1);
+  char *both = ig_scope_array(c, ig_mem_mul(2, n), size);
   if (!p.re || !p.im || !both) return (parts){NULL, NULL};
   ig_tensor_read(t, t->dtype, both);
   for (size_t i = 0; i < n; i++) {
@@ -288,7 +288,7 @@ static void join_parts(ig_ctx *c, parts p, ig_tensor *out) {
   size_t n = (size_t)ig_tensor_numel(out);
   if (!p.re || !p.im || c->status != IG_OK) return;
   size_t size = ig_dtype_size(p.re->dtype);
-  char *both = ig_scope_push(c, 4 * n * size + 1);
+  char *both = ig_scope_array(c, ig_mem_mul(4, n), size);
   if (!both) return;
   char *re = both + 2 * n * size;
   char *im = re + n * size;

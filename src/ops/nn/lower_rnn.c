@@ -83,7 +83,7 @@ static state layer(ig_ctx *c, cell_kind kind, ig_tensor *x, state s, const weigh
   ig_value list = ig_none();
   ig_unbind_int(c, all, &list);
   size_t n = list.kind == IG_KIND_LIST ? list.list.n : 0;
-  ig_value *steps = ig_scope_push(c, n * sizeof *steps + 1);
+  ig_value *steps = ig_scope_array(c, n, sizeof *steps);
   for (size_t i = 0; steps && i < n && c->status == IG_OK; i++) {
     s = step(c, kind, list.list.at[i].tensor, s, w);
     steps[reverse ? n - 1 - i : i] = ig_of_tensor(s.h);
@@ -124,7 +124,7 @@ static void network(ig_ctx *c, const ig_value *args, cell_kind kind, ig_tensor *
   ig_unbind_int(c, h, &hidden);
   if (cell) ig_unbind_int(c, cell, &cells);
   if (args[8].b) x = ig_transpose_int(c, x, ig_const(0), ig_const(1));
-  ig_value *last = ig_scope_push(c, 2 * layers * ways * sizeof *last + 1);
+  ig_value *last = ig_scope_array(c, ig_mem_mul(ig_mem_mul(2, layers), ways), sizeof *last);
   if (!last || c->status != IG_OK) return;
   for (size_t i = 0; i < layers && c->status == IG_OK; i++) {
     ig_value out[2];

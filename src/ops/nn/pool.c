@@ -678,8 +678,8 @@ static void col2im_as(ig_ctx *c, const ig_value *args, ig_tensor *out, ig_dtype 
   bool pairs = ig_dtype_is_complex(out->dtype);
   size_t size = ig_dtype_size(work);
   size_t parts = pairs ? 2 : 1;
-  char *from = ig_scope_push(c, (n * parts + n) * size + 1);
-  char *to = ig_scope_push(c, (m * parts + m) * size + 1);
+  char *from = ig_scope_array(c, ig_mem_mul(n, parts + 1), size);
+  char *to = ig_scope_array(c, ig_mem_mul(m, parts + 1), size);
   if (!from || !to) return;
   char *one = from + n * parts * size;
   char *sum = to + m * parts * size;

@@ -198,7 +198,7 @@ static void start_sums(int64_t batch, int64_t width, const float *gates, const f
 static void add_products(int64_t k, int64_t batch, int64_t width, int64_t hidden, const float *h,
                          const float *whh, float *sum) {
   enum { PIECES = 8 };
-  size_t bytes = (size_t)(width * hidden) * sizeof *whh;
+  size_t bytes = ig_mem_mul((size_t)(width * hidden), sizeof *whh);
   bool turns = batch == 1 && ig_threads_get() == 1 && bytes > ig_cpu_l2() / 4 * 3;
   int64_t pieces = turns ? PIECES : 1;
   for (int64_t p = 0; p < pieces; p++) {
@@ -220,9 +220,9 @@ static state run_fused(const network *n, ig_tensor *gates, state s, const weight
   *out = ig_tensor_empty(c, IG_F32, sizes, 3);
   ig_tensor *cell = ig_tensor_empty(c, IG_F32, sizes + 1, 2);
   ig_tensor *last = ig_tensor_empty(c, IG_F32, sizes + 1, 2);
-  float *sum = ig_scope_push(c, (size_t)(batch * 4 * hidden) * sizeof *sum + 1);
+  float *sum = ig_scope_array(c, ig_mem_mul((size_t)batch * 4, (size_t)hidden), sizeof *sum);
   if (!*out || !cell || !last || !sum) return s;
-  size_t bytes = (size_t)(batch * hidden) * sizeof(float);
+  size_t bytes = ig_mem_mul((size_t)(batch * hidden), sizeof(float));
   memcpy(ig_tensor_data(cell), ig_tensor_data(s.c), bytes);
   const float *h = ig_tensor_data(s.h);
   const float *whh = ig_tensor_data(w->hh);
@@ -247,7 +247,7 @@ static state run_cell(const network *n, ig_tensor *x, state initial, const weigh
   ig_ctx *c = n->ctx;
   ig_tensor *gates = ig_linear_with(c, x, w->ih, w->b_ih);
   if (fused_applies(n, gates, &initial, w)) return run_fused(n, gates, initial, w, reverse, out);
-  ig_value *outs = ig_scope_push(c, (size_t)n->steps * sizeof *outs + 1);
+  ig_value *outs = ig_scope_array(c, (size_t)n->steps, sizeof *outs);
   state done = {NULL, NULL};
   state s = initial;
   int64_t offset = 0;
@@ -287,7 +287,7 @@ static void run_network(const network *n, ig_tensor *x, ig_tensor *h, ig_tensor 
   ig_ctx *c = n->ctx;
   size_t directions = n->bidirectional ? 2 : 1;
   size_t cells = (size_t)n->layers * directions;
-  ig_value *hs = ig_scope_push(c, 2 * cells * sizeof *hs + 1);
+  ig_value *hs = ig_scope_array(c, ig_mem_mul(2, cells), sizeof *hs);
   for (size_t layer = 0; hs && layer < (size_t)n->layers && c->status == IG_OK; layer++) {
     ig_tensor *out[2] = {NULL, NULL};
     for (size_t d = 0; d < directions; d++) {
@@ -340,7 +340,7 @@ static const int64_t *read_batch_sizes(ig_ctx *c, const ig_tensor *t, int64_t *s
     return NULL;
   }
   *steps = ig_tensor_numel(t);
-  int64_t *sizes = ig_scope_push(c, (size_t)*steps * sizeof *sizes);
+  int64_t *sizes = ig_scope_array(c, (size_t)*steps, sizeof *sizes);
   if (!sizes) return NULL;
   ig_tensor_read(t, IG_I64, sizes);
   for (int64_t i = 0; i < *steps; i++) {
@@ -496,7 +496,7 @@ static const int64_t *read_lengths(ig_ctx *c, const ig_tensor *t, int64_t batch,
         (long long)ig_tensor_numel(t), (long long)batch);
     return NULL;
   }
-  int64_t *at = ig_scope_push(c, (size_t)batch * sizeof *at);
+  int64_t *at = ig_scope_array(c, (size_t)batch, sizeof *at);
   if (!at) return NULL;
   ig_tensor_read(t, IG_I64, at);
   for (int64_t b = 0; b < batch && c->status == IG_OK; b++) {
@@ -545,7 +545,7 @@ static void pack_padded(ig_ctx *c, const ig_value *args, ig_value *outs) {
   if (!at) return;
   int64_t steps = at[0];
   ig_tensor *sizes = ig_tensor_empty(c, IG_I64, &steps, 1);
-  ig_value *parts = ig_scope_push(c, (size_t)steps * sizeof *parts);
+  ig_value *parts = ig_scope_array(c, (size_t)steps, sizeof *parts);
   if (!sizes || !parts) return;
   int64_t *counts = ig_tensor_data(sizes);
   for (int64_t t = 0; t < steps; t++) {
@@ -584,7 +584,7 @@ static ig_tensor *pad_step(ig_ctx *c, const padding *p, ig_tensor *data, int64_t
 }
 
 static ig_tensor *pad_steps(ig_ctx *c, const padding *p, ig_tensor *data, bool batch_first) {
-  ig_value *parts = ig_scope_push(c, (size_t)p->time * sizeof *parts + 1);
+  ig_value *parts = ig_scope_array(c, (size_t)p->time, sizeof *parts);
   int64_t offset = 0;
   for (int64_t t = 0; parts && t < p->time && c->status == IG_OK; t++) {
     int64_t have = t < p->steps ? p->counts[t] : 0;

@@ -151,14 +151,14 @@ static void abs_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_valu
   }
   ig_tensor *out = outs[0].tensor;
   size_t n = (size_t)ig_tensor_numel(self);
-  ig_cd *z = ig_scope_push(c, n * sizeof *z + 1);
-  double *r = ig_scope_push(c, n * sizeof *r + 1);
+  ig_cd *z = ig_scope_array(c, n, sizeof *z);
+  double *r = ig_scope_array(c, n, sizeof *r);
   if (!z || !r) return;
   ig_tensor_read(self, IG_C128, z);
   for (size_t i = 0; i < n; i++) r[i] = cabs(z[i]);
   int64_t sizes[IG_MAX_DIM];
   for (int d = 0; d < self->ndim; d++) sizes[d] = ig_sizes(self)[d].value;
-  ig_foreign memory = {.data = r, .bytes = n * sizeof *r};
+  ig_foreign memory = {.data = r, .bytes = ig_mem_mul(n, sizeof *r)};
   ig_tensor *dense = ig_tensor_wrap(c, IG_F64, sizes, self->ndim, &memory);
   if (dense) ig_tensor_copy(out, dense);
 }

@@ -144,7 +144,7 @@ static void reduce_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_v
   ig_scope s = ig_scope_open(c);
   const void *x = ig_reduce_operand(c, args[0].tensor, reduced, work, &axis);
   size_t n = (size_t)ig_tensor_numel(out);
-  void *y = narrow ? ig_scope_push(c, n * sizeof(int64_t) + 1) : ig_tensor_data(out);
+  void *y = narrow ? ig_scope_array(c, n, sizeof(int64_t)) : ig_tensor_data(out);
   if (x && (y || n == 0)) {
     ig_dtype to = truth ? IG_BOOL : narrow ? IG_I64 : out->dtype;
     bool complex = ig_dtype_is_complex(work);

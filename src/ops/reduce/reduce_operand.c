@@ -56,7 +56,7 @@ const void *ig_reduce_operand(ig_ctx *c, const ig_tensor *self, const bool *redu
     }
   }
   const ig_tensor *turned = ig_tensor_make(c, &m, true);
-  size_t bytes = (size_t)ig_tensor_numel(self) * ig_dtype_size(dtype);
+  size_t bytes = ig_mem_mul((size_t)ig_tensor_numel(self), ig_dtype_size(dtype));
   void *dense = turned ? ig_scope_push(c, bytes + 64) : NULL;
   if (dense) ig_tensor_read(turned, dtype, dense);
   return dense;

@@ -234,7 +234,7 @@ static ig_tensor *cumprod_slow(ig_ctx *c, const ig_vjp *v, ig_tensor *x) {
   int dim = ig_wrap_dim(c, v->args[1].i.value, x->ndim);  // concrete: a dimension
   int64_t n = x->ndim ? ig_int_specialize(c, ig_sizes(x)[dim]) : 1;
   ig_int at = ig_const(dim);
-  ig_value *parts = ig_scope_push(c, (size_t)n * sizeof *parts + 1);
+  ig_value *parts = ig_scope_array(c, (size_t)n, sizeof *parts);
   if (!parts) return NULL;
   for (int64_t i = 0; i < n; i++) {
     ig_tensor *one = ig_ones_like(c, ig_narrow(c, x, at, ig_const(i), ig_const(1)));
@@ -448,7 +448,7 @@ static void choose_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_v
   double *of = ig_dense_room(c, (size_t)count, IG_F64);
   int64_t *ow = ig_dense_room(c, (size_t)count, IG_I64);
   int64_t *at = ig_dense_room(c, (size_t)count, IG_I64);
-  entry *e = ig_scope_push(c, (size_t)(2 * r.n + 1) * sizeof *e);
+  entry *e = ig_scope_array(c, ig_mem_mul(2, (size_t)r.n) + 1, sizeof *e);
   for (int64_t k = 0; e && at && ow && of && k < count; k++) {
     for (int64_t i = 0; i < r.n; i++) {
       int64_t q = start(r, k) + i * r.inner;
@@ -484,7 +484,7 @@ static void all_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_valu
   ig_scope s = ig_scope_open(c);
   const double *f = real ? ig_dense_read(c, x, IG_F64) : NULL;
   const int64_t *w = real ? NULL : ig_dense_read(c, x, IG_I64);
-  entry *e = ig_scope_push(c, (size_t)(2 * n + 1) * sizeof *e);
+  entry *e = ig_scope_array(c, ig_mem_mul(2, (size_t)n) + 1, sizeof *e);
   for (int64_t i = 0; e && i < n; i++) e[i] = (entry){real ? f[i] : 0, real ? 0 : w[i], i};
   if (e) sort_entries(e, e + n, n, real);
   entry found = {NAN, INT64_MIN, 0};

@@ -82,7 +82,7 @@ static void backward_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig
   const void *y = dy ? axis_of(c, args[1].tensor, dim, d, &a) : NULL;
   void *dx = ig_tensor_data(out);
   size_t n = (size_t)ig_tensor_numel(out);
-  if (y && out->dtype != d) dx = ig_scope_push(c, n * ig_dtype_size(d) + 1);
+  if (y && out->dtype != d) dx = ig_scope_array(c, n, ig_dtype_size(d));
   if (y && dx) {
     (op->def->variant == LOG ? ig_softmax_log_backward : ig_softmax_backward)(ig_elem_of(d), dy, y,
                                                                               dx, a);

@@ -209,7 +209,7 @@ static void sort_row(const job *j, int64_t r, pair *p, pair *spare) {
 
 static void sort_rows(void *arg, int64_t begin, int64_t end) {
   job *j = arg;
-  size_t bytes = 2 * (size_t)j->n * sizeof(pair);
+  size_t bytes = ig_mem_mul(ig_mem_mul(2, (size_t)j->n), sizeof(pair));
   pair *p = j->alloc.fn(j->alloc.user, NULL, 0, bytes);
   if (!p) {
     atomic_store(&j->failed, true);

@@ -310,7 +310,7 @@ static void gradient(ig_ctx *c, ig_tensor *x, const ig_value *spacing, const ig_
   } else {
     for (; n < x->ndim; n++) dims[n] = n;
   }
-  ig_value *list = ig_scope_push(c, (size_t)n * sizeof *list + 1);
+  ig_value *list = ig_scope_array(c, (size_t)n, sizeof *list);
   if (!list || c->status != IG_OK) return;
   bool many = spacing->kind == IG_KIND_LIST;
   if (many && spacing->list.n != (size_t)n) {

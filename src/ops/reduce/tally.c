@@ -21,7 +21,7 @@ static void no_sizes(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value 
 }
 
 static double *read_f64(ig_ctx *c, const ig_tensor *t) {
-  double *at = ig_scope_push(c, (size_t)ig_tensor_numel(t) * sizeof *at + 1);
+  double *at = ig_scope_array(c, (size_t)ig_tensor_numel(t), sizeof *at);
   if (at) ig_tensor_read(t, IG_F64, at);
   return at;
 }
@@ -59,7 +59,7 @@ static void bincount_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig
   const ig_tensor *x = args[0].tensor;
   const ig_tensor *w = ig_value_tensor(&args[1]);
   int64_t n = ig_tensor_numel(x);
-  int64_t *at = ig_scope_push(c, (size_t)n * sizeof *at + 1);
+  int64_t *at = ig_scope_array(c, (size_t)n, sizeof *at);
   const double *weight = w ? read_f64(c, w) : NULL;
   int64_t bins = ig_value_i64(c, &args[2]);
   if (!at || c->status != IG_OK) return;
@@ -183,7 +183,7 @@ static void histogram_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, i
   ig_scope s = ig_scope_open(c);
   const double *x = read_f64(c, t);
   const double *w = weight ? read_f64(c, weight) : NULL;
-  double *edges = ig_scope_push(c, (size_t)(2 * bins + 1) * sizeof *edges);
+  double *edges = ig_scope_array(c, ig_mem_mul(2, (size_t)bins + 1), sizeof *edges);
   double low = 0;
   double high = 0;
   if (x && edges && given) ig_tensor_read(args[1].tensor, IG_F64, edges);
@@ -234,7 +234,7 @@ static void unique_runs(ig_ctx *c, ig_tensor *x, ig_tensor *rows, const int64_t 
   int64_t n = rows->ndim ? ig_sizes(rows)[0].value : 1;
   size_t width = n ? (size_t)(ig_tensor_numel(rows) / n) * ig_dtype_size(rows->dtype) : 0;
   ig_tensor *inverse = vector(c, IG_I64, n, x->device);
-  int64_t *counts = ig_scope_push(c, (size_t)n * sizeof *counts + 1);
+  int64_t *counts = ig_scope_array(c, (size_t)n, sizeof *counts);
   if (!inverse || !counts) return;
   int64_t k = runs(ig_tensor_data(rows), n, width, order, ig_tensor_data(inverse), counts);
   ig_tensor *sizes = vector(c, IG_I64, want_counts ? k : 0, x->device);
