@@ -61,7 +61,8 @@ def sizes(*numbers):
 @pytest.mark.parametrize(
     ("numbers", "error", "text"),
     [
-        ((1 << 40, 1 << 20), MemoryError, "out of memory: 4611686018427387904 bytes"),
+        ((1 << 30, 1 << 20), MemoryError, "out of memory: 4503599627370496 bytes"),
+        ((1 << 40, 1 << 20), RuntimeError, "a tensor has at most 2\\^56 elements"),
         ((1 << 62, 4), RuntimeError, "Storage size calculation overflowed"),
         ((-1,), RuntimeError, "negative"),
     ],
