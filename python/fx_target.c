@@ -68,7 +68,7 @@ static const char *text_of(ig_ctx *c, ig_graph *g, PyObject *o) {
 }
 
 static bool set_operator(const ig_op *op, ig_node *proto) {
-  bool size = strcmp(op->target, "aten.sym_size.int") == 0;
+  bool size = op->number == IG_ID_SYM_SIZE_INT;
   proto->callee = size ? IG_CALLEE_SIZE : IG_CALLEE_OP;
   proto->op = size ? NULL : op;
   proto->target = op->target;

@@ -156,6 +156,7 @@ STEPS = {
     "layers": script("check_layers.py"),
     "formulas": script("check_formulas.py"),
     "values": script("check_values.py"),
+    "names": script("check_names.py"),
     "symbols": script("check_symbols.py"),
     "ruff": step_ruff,
     "format": step_format,

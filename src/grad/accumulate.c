@@ -4,12 +4,9 @@
 #include "op/formula.h"
 #include "tensor/copy.h"
 
-static ig_tensor *call2(ig_ctx *c, const char *name, ig_tensor *a, ig_tensor *b) {
-  const ig_op *op = ig_op_find(c, name);
-  if (!op) {
-    (void)ig_fail(c, IG_UNSUPPORTED, "%s does not exist", name);
-    return NULL;
-  }
+static ig_tensor *call2(ig_ctx *c, unsigned id, ig_tensor *a, ig_tensor *b) {
+  const ig_op *op = ig_op_at(c, id);
+  if (!op) return NULL;
   ig_value out[IG_MAX_RETURNS];
   ig_call(c, op, (ig_value[]){ig_of_tensor(a), ig_of_tensor(b), ig_of_i64(1)}, out);
   return ig_value_tensor(&out[0]);
@@ -18,7 +15,7 @@ static ig_tensor *call2(ig_ctx *c, const char *name, ig_tensor *a, ig_tensor *b)
 ig_tensor *ig_grad_plus(ig_ctx *c, ig_tensor *a, ig_tensor *b, bool owned) {
   if (!a || !b) return a ? a : b;
   bool reuse = owned && c->no_grad && !c->capture && !ig_is_fake(a) && a->dtype == b->dtype;
-  return call2(c, reuse ? "aten::add_.Tensor" : "aten::add.Tensor", a, b);
+  return call2(c, reuse ? IG_ID_ADD__TENSOR : IG_ID_ADD_TENSOR, a, b);
 }
 
 static bool same_strides(const ig_tensor *a, const ig_tensor *b) {
@@ -53,10 +50,7 @@ static ig_tensor *copy_for(ig_ctx *c, const ig_tensor *t, ig_tensor *g) {
 
 static ig_tensor *clone(ig_ctx *c, ig_tensor *g) {
   const ig_op *op = ig_op_at(c, IG_ID_CLONE);
-  if (!op) {
-    (void)ig_fail(c, IG_UNSUPPORTED, "aten::clone does not exist");
-    return NULL;
-  }
+  if (!op) return NULL;
   ig_value out[IG_MAX_RETURNS];
   ig_call(c, op, (ig_value[]){ig_of_tensor(g), ig_none()}, out);
   return ig_value_tensor(&out[0]);
@@ -75,9 +69,9 @@ bool ig_grad_accumulate(ig_ctx *c, ig_tensor *t, ig_tensor *g) {
   if (!a->grad) {
     sum = first(c, t, g);
   } else if (c->no_grad && !c->capture && !ig_is_fake(a->grad)) {
-    sum = call2(c, "aten::add_.Tensor", a->grad, g);
+    sum = call2(c, IG_ID_ADD__TENSOR, a->grad, g);
   } else {
-    sum = call2(c, "aten::add.Tensor", a->grad, g);
+    sum = call2(c, IG_ID_ADD_TENSOR, a->grad, g);
   }
   if (!sum) return false;
   (void)ig_tensor_retain(sum);

@@ -197,13 +197,9 @@ static bool apply_custom(ig_ctx *c, ig_tape_entry *e, ig_tensor *const *grads, i
   return c->status == IG_OK;
 }
 
-static void call(ig_ctx *c, const char *name, const ig_value *args, ig_value *outs) {
-  const ig_op *op = ig_op_find(c, name);
-  if (op) {
-    ig_call(c, op, args, outs);
-  } else {
-    (void)ig_fail(c, IG_UNSUPPORTED, "%s does not exist", name);
-  }
+static void call(ig_ctx *c, unsigned id, const ig_value *args, ig_value *outs) {
+  const ig_op *op = ig_op_at(c, id);
+  if (op) ig_call(c, op, args, outs);
 }
 
 // A tensor of its own with the sizes and strides of `like` and the elements of g.
@@ -217,15 +213,15 @@ static ig_tensor *copy_like(ig_ctx *c, ig_tensor *g, const ig_tensor *like) {
                      ig_none(),
                      ig_none(),
                      ig_none()};
-  call(c, "aten::new_empty_strided", made, out);
+  call(c, IG_ID_NEW_EMPTY_STRIDED, made, out);
   ig_value args[] = {out[0], ig_of_tensor(g), ig_of_bool(false)};
-  if (c->status == IG_OK) call(c, "aten::copy_", args, out);
+  if (c->status == IG_OK) call(c, IG_ID_COPY_, args, out);
   return c->status == IG_OK ? ig_value_tensor(&out[0]) : NULL;
 }
 
 static ig_tensor *clone(ig_ctx *c, ig_tensor *t) {
   ig_value out[IG_MAX_RETURNS] = {{0}};
-  call(c, "aten::clone", (ig_value[]){ig_of_tensor(t), ig_none()}, out);
+  call(c, IG_ID_CLONE, (ig_value[]){ig_of_tensor(t), ig_none()}, out);
   return c->status == IG_OK ? ig_value_tensor(&out[0]) : NULL;
 }
 
@@ -251,7 +247,7 @@ static bool apply_slices(ig_ctx *c, ig_tape_entry *e, ig_tensor *const *grads, c
   d[1 + inner->self_slot] = NULL;
   if (!rest) rest = ig_zeros_of(c, part);
   ig_value out[IG_MAX_RETURNS];
-  call(c, "aten::copy_", (ig_value[]){ig_of_tensor(part), ig_of_tensor(rest), ig_of_bool(false)},
+  call(c, IG_ID_COPY_, (ig_value[]){ig_of_tensor(part), ig_of_tensor(rest), ig_of_bool(false)},
        out);
   d[0] = all;
   return c->status == IG_OK;

@@ -217,6 +217,12 @@ void ig_print_path(const ig_printer *p, const char *base, const char *path) {
   }
 }
 
+// Functions of the host have paths: "_operator.add" is in "_operator".
+static bool is_in(const char *path, const char *module) {
+  size_t n = strlen(module);
+  return strncmp(path, module, n) == 0 && path[n] == '.';
+}
+
 // Python's operators, a $ for each operand; NULL: a call.
 static const char *operator_format(const char *target) {
   static const char *const table[][2] = {
@@ -232,9 +238,9 @@ static const char *operator_format(const char *target) {
       {"itruediv", "$ /= $;"}, {"imod", "$ %= $;"},     {"ipow", "$ **= $;"},
       {"ilshift", "$ <<= $;"}, {"irshift", "$ >>= $;"}, {"iand", "$ &= $;"},
       {"ior", "$ |= $;"},      {"ixor", "$ ^= $;"},     {"imatmul", "$ @= $;"}};
-  if (strncmp(target, "_operator.", 10) != 0) return NULL;
+  if (!is_in(target, "_operator")) return NULL;
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-    if (strcmp(table[i][0], target + 10) == 0) return table[i][1];
+    if (strcmp(table[i][0], target + strlen("_operator.")) == 0) return table[i][1];
   }
   return NULL;
 }
@@ -270,7 +276,7 @@ static bool is_operator_call(const ig_node *n) {
 static void print_callee(const ig_printer *p, const ig_node *n) {
   if (is_operator_call(n)) {
     ig_str_add(p->s, "torch.ops.%s", n->target);
-  } else if (strncmp(n->target, "torch.", 6) == 0) {
+  } else if (is_in(n->target, "torch")) {
     ig_str_add(p->s, "%s", n->target);
   } else {
     for (const char *at = n->target; *at; at++) ig_str_add(p->s, "%c", *at == '.' ? '_' : *at);
@@ -362,7 +368,7 @@ static void list_callee(const ig_printer *p, const ig_node *n) {
   if (n->kind == IG_NODE_CALL) {
     if (is_operator_call(n)) {
       prefix = "torch.ops.";
-    } else if (strncmp(target, "_operator.", 10) == 0) {
+    } else if (is_in(target, "_operator")) {
       target++;
     } else if (!strchr(target, '.')) {
       prefix = "builtins.";

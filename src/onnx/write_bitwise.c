@@ -7,21 +7,24 @@ static bool is_bool(const ig_onnx_call *call) {
   return call->val->dtype == IG_BOOL;
 }
 
-static void bitwise(ig_onnx *x, const ig_onnx_call *call) {
-  static const struct {
-    char key;
-    const char *truth;
-    const char *bits;
-  } ops[] = {{'a', "And", "BitwiseAnd"}, {'o', "Or", "BitwiseOr"}, {'x', "Xor", "BitwiseXor"}};
+// The operators of truth values and of integers.
+static void bitwise(ig_onnx *x, const ig_onnx_call *call, const char *truth, const char *bits) {
   ig_dtype d = call->val->dtype;
-  size_t i = 0;
-  while (i < 2 && ops[i].key != call->row->op_type[0]) i++;
   if (!is_bool(call) && x->opset < 18) {
     ig_onnx_refuse(x, call->node, "operations on the bits of integers need opset 18");
   }
   const char *a = ig_onnx_operand(x, &call->args[0], d);
   const char *b = ig_onnx_operand(x, &call->args[1], d);
-  (void)ig_onnx_emit2(x, is_bool(call) ? ops[i].truth : ops[i].bits, a, b, call->out);
+  (void)ig_onnx_emit2(x, is_bool(call) ? truth : bits, a, b, call->out);
+}
+static void bit_and(ig_onnx *x, const ig_onnx_call *call) {
+  bitwise(x, call, "And", "BitwiseAnd");
+}
+static void bit_or(ig_onnx *x, const ig_onnx_call *call) {
+  bitwise(x, call, "Or", "BitwiseOr");
+}
+static void bit_xor(ig_onnx *x, const ig_onnx_call *call) {
+  bitwise(x, call, "Xor", "BitwiseXor");
 }
 
 // Below opset 18: -1 - x, or 255 - x
@@ -38,44 +41,50 @@ static void bitwise_not(ig_onnx *x, const ig_onnx_call *call) {
   (void)ig_onnx_emit_as(x, call, &node, wide);
 }
 
-static void shift(ig_onnx *x, const ig_onnx_call *call) {
+static void shift(ig_onnx *x, const ig_onnx_call *call, bool right) {
   ig_dtype d = ig_onnx_compute_type(x, "Mul", call->val->dtype);
   const char *a = ig_onnx_operand(x, &call->args[0], d);
   const char *b = ig_onnx_operand(x, &call->args[1], d);
   const char *factor = ig_onnx_emit2(x, "Pow", ig_onnx_integer(x, d, 2), b, NULL);
   ig_onnx_node node = {.op_type = "Mul", .in = {a, factor}};
-  if (call->row->op_type[0] == 'r') {
+  if (right) {
     a = ig_onnx_emit2(x, "Sub", a, ig_onnx_emit2(x, "Mod", a, factor, NULL), NULL);
     node = (ig_onnx_node){.op_type = "Div", .in = {a, factor}};
   }
   (void)ig_onnx_emit_as(x, call, &node, d);
 }
+static void shift_left(ig_onnx *x, const ig_onnx_call *call) {
+  shift(x, call, false);
+}
+static void shift_right(ig_onnx *x, const ig_onnx_call *call) {
+  shift(x, call, true);
+}
 
 const ig_onnx_row ig_onnx_bitwise[] = {
-    {"aten.bitwise_and.Tensor", bitwise, "and", NULL},
-    {"aten.bitwise_and.Scalar", bitwise, "and", NULL},
-    {"aten.bitwise_and.Scalar_Tensor", bitwise, "and", NULL},
-    {"aten.__and__.Tensor", bitwise, "and", NULL},
-    {"aten.__and__.Scalar", bitwise, "and", NULL},
-    {"aten.bitwise_or.Tensor", bitwise, "or", NULL},
-    {"aten.bitwise_or.Scalar", bitwise, "or", NULL},
-    {"aten.bitwise_or.Scalar_Tensor", bitwise, "or", NULL},
-    {"aten.__or__.Tensor", bitwise, "or", NULL},
-    {"aten.__or__.Scalar", bitwise, "or", NULL},
-    {"aten.bitwise_xor.Tensor", bitwise, "xor", NULL},
-    {"aten.bitwise_xor.Scalar", bitwise, "xor", NULL},
-    {"aten.__xor__.Tensor", bitwise, "xor", NULL},
-    {"aten.__xor__.Scalar", bitwise, "xor", NULL},
+    {"aten.bitwise_and.Tensor", bit_and, NULL, NULL},
+    {"aten.bitwise_and.Scalar", bit_and, NULL, NULL},
+    {"aten.bitwise_and.Scalar_Tensor", bit_and, NULL, NULL},
+    {"aten.__and__.Tensor", bit_and, NULL, NULL},
+    {"aten.__and__.Scalar", bit_and, NULL, NULL},
+    {"aten.bitwise_or.Tensor", bit_or, NULL, NULL},
+    {"aten.bitwise_or.Scalar", bit_or, NULL, NULL},
+    {"aten.bitwise_or.Scalar_Tensor", bit_or, NULL, NULL},
+    {"aten.__or__.Tensor", bit_or, NULL, NULL},
+    {"aten.__or__.Scalar", bit_or, NULL, NULL},
+    {"aten.bitwise_xor.Tensor", bit_xor, NULL, NULL},
+    {"aten.bitwise_xor.Scalar", bit_xor, NULL, NULL},
+    {"aten.__xor__.Tensor", bit_xor, NULL, NULL},
+    {"aten.__xor__.Scalar", bit_xor, NULL, NULL},
     {"aten.bitwise_not.default", bitwise_not, NULL, NULL},
-    {"aten.bitwise_left_shift.Tensor", shift, "left", NULL},
-    {"aten.bitwise_left_shift.Tensor_Scalar", shift, "left", NULL},
-    {"aten.bitwise_left_shift.Scalar_Tensor", shift, "left", NULL},
-    {"aten.__lshift__.Tensor", shift, "left", NULL},
-    {"aten.__lshift__.Scalar", shift, "left", NULL},
-    {"aten.bitwise_right_shift.Tensor", shift, "right", NULL},
-    {"aten.bitwise_right_shift.Tensor_Scalar", shift, "right", NULL},
-    {"aten.bitwise_right_shift.Scalar_Tensor", shift, "right", NULL},
-    {"aten.__rshift__.Tensor", shift, "right", NULL},
-    {"aten.__rshift__.Scalar", shift, "right", NULL},
+    {"aten.bitwise_left_shift.Tensor", shift_left, NULL, NULL},
+    {"aten.bitwise_left_shift.Tensor_Scalar", shift_left, NULL, NULL},
+    {"aten.bitwise_left_shift.Scalar_Tensor", shift_left, NULL, NULL},
+    {"aten.__lshift__.Tensor", shift_left, NULL, NULL},
+    {"aten.__lshift__.Scalar", shift_left, NULL, NULL},
+    {"aten.bitwise_right_shift.Tensor", shift_right, NULL, NULL},
+    {"aten.bitwise_right_shift.Tensor_Scalar", shift_right, NULL, NULL},
+    {"aten.bitwise_right_shift.Scalar_Tensor", shift_right, NULL, NULL},
+    {"aten.__rshift__.Tensor", shift_right, NULL, NULL},
+    {"aten.__rshift__.Scalar", shift_right, NULL, NULL},
     {NULL, NULL, NULL, NULL},
 };

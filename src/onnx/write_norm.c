@@ -240,20 +240,27 @@ static void instance_norm(ig_onnx *x, const ig_onnx_call *call) {
 
 // ---- softmax
 
-static void softmax(ig_onnx *x, const ig_onnx_call *call) {
+// of_scalar: what makes of 0 the result for a scalar.
+static void emit_softmax(ig_onnx *x, const ig_onnx_call *call, const char *op,
+                         const char *of_scalar) {
   int ndim = call->val->ndim;
   const char *in = ig_onnx_operand(x, &call->args[0], call->val->dtype);
   if (ndim == 0) {  // a scalar is all there is: 1, or its log
     const char *zero = ig_onnx_emit2(x, "Sub", in, in, NULL);
-    bool plain = call->row->op_type[0] == 'S';
-    (void)ig_onnx_emit1(x, plain ? "Exp" : "Identity", zero, call->out);
+    (void)ig_onnx_emit1(x, of_scalar, zero, call->out);
     return;
   }
   (void)ig_onnx_emit(
-      x, &(ig_onnx_node){.op_type = call->row->op_type,
+      x, &(ig_onnx_node){.op_type = op,
                          .in = {in},
                          .attrs = {ig_onnx_int("axis", ig_onnx_int_of(x, &call->args[1]))},
                          .out = call->out});
+}
+static void softmax(ig_onnx *x, const ig_onnx_call *call) {
+  emit_softmax(x, call, "Softmax", "Exp");
+}
+static void log_softmax(ig_onnx *x, const ig_onnx_call *call) {
+  emit_softmax(x, call, "LogSoftmax", "Identity");
 }
 
 const ig_onnx_row ig_onnx_norm[] = {
@@ -265,9 +272,9 @@ const ig_onnx_row ig_onnx_norm[] = {
     {"aten.group_norm.default", group_norm, NULL, NULL},
     {"aten.native_group_norm.default", native_group_norm, NULL, NULL},
     {"aten.instance_norm.default", instance_norm, NULL, instance_norm_can},
-    {"aten.softmax.int", softmax, "Softmax", NULL},
-    {"aten._softmax.default", softmax, "Softmax", NULL},
-    {"aten.log_softmax.int", softmax, "LogSoftmax", NULL},
-    {"aten._log_softmax.default", softmax, "LogSoftmax", NULL},
+    {"aten.softmax.int", softmax, NULL, NULL},
+    {"aten._softmax.default", softmax, NULL, NULL},
+    {"aten.log_softmax.int", log_softmax, NULL, NULL},
+    {"aten._log_softmax.default", log_softmax, NULL, NULL},
     {NULL, NULL, NULL, NULL},
 };

@@ -107,14 +107,19 @@ static void pad(ig_onnx *x, const ig_onnx_call *call) {
 // ---- triangles and diagonals
 
 // self, diagonal
-static void triangle(ig_onnx *x, const ig_onnx_call *call) {
-  bool upper = call->row->op_type[0] == 'u';
+static void triangle(ig_onnx *x, const ig_onnx_call *call, bool upper) {
   ig_dtype d = ig_onnx_compute_type(x, "Trilu", call->val->dtype);
   const char *k = ig_onnx_operand(x, &call->args[1], IG_I64);
   ig_onnx_node node = {.op_type = "Trilu",
                        .in = {ig_onnx_operand(x, &call->args[0], d), k},
                        .attrs = {ig_onnx_int("upper", upper)}};
   (void)ig_onnx_emit_as(x, call, &node, d);
+}
+static void lower_triangle(ig_onnx *x, const ig_onnx_call *call) {
+  triangle(x, call, false);
+}
+static void upper_triangle(ig_onnx *x, const ig_onnx_call *call) {
+  triangle(x, call, true);
 }
 static bool since_14(int opset, const ig_value *args, size_t n) {
   (void)args;
@@ -269,8 +274,8 @@ const ig_onnx_row ig_onnx_pieces[] = {
     {"aten.tile.default", repeat, NULL, NULL},
     {"aten.constant_pad_nd.default", constant_pad, NULL, NULL},
     {"aten.pad.default", pad, NULL, pad_can},
-    {"aten.tril.default", triangle, "lower", since_14},
-    {"aten.triu.default", triangle, "upper", since_14},
+    {"aten.tril.default", lower_triangle, NULL, since_14},
+    {"aten.triu.default", upper_triangle, NULL, since_14},
     {"aten.diagonal.default", diagonal, NULL, NULL},
     {"aten.diagonal_copy.default", diagonal, NULL, NULL},
     {"aten.diagonal_scatter.default", diagonal_scatter, NULL, NULL},

@@ -53,9 +53,10 @@ static const char *some(ig_onnx *x, const char *in, const axes *a, bool keep, co
   return ig_onnx_emit2(x, "Greater", count, ig_onnx_number(x, IG_I64, 0), out);
 }
 
-static void any_of(ig_onnx *x, const ig_onnx_call *call, const ig_value *dims, bool keep) {
+// Whether some element is true, or every one.
+static void any_of(ig_onnx *x, const ig_onnx_call *call, const ig_value *dims, bool every) {
   axes a = axes_of(x, call, dims);
-  bool every = call->row->op_type[0] == 'l';
+  bool keep = dims && ig_onnx_bool_of(x, &call->args[2]);
   const char *in = ig_onnx_operand(x, &call->args[0], IG_BOOL);
   if (every) in = ig_onnx_emit1(x, "Not", in, NULL);
   const char *out = some(x, in, &a, keep, NULL);
@@ -66,7 +67,13 @@ static void any_all(ig_onnx *x, const ig_onnx_call *call) {
   any_of(x, call, NULL, false);
 }
 static void any_dims(ig_onnx *x, const ig_onnx_call *call) {
-  any_of(x, call, &call->args[1], ig_onnx_bool_of(x, &call->args[2]));
+  any_of(x, call, &call->args[1], false);
+}
+static void all_all(ig_onnx *x, const ig_onnx_call *call) {
+  any_of(x, call, NULL, true);
+}
+static void all_dims(ig_onnx *x, const ig_onnx_call *call) {
+  any_of(x, call, &call->args[1], true);
 }
 
 // ---- where the extremes are
@@ -106,8 +113,7 @@ static void arg_reduce(ig_onnx *x, const ig_onnx_call *call) {
 }
 
 // max.dim, min.dim: values and indices
-static void max_dim(ig_onnx *x, const ig_onnx_call *call) {
-  bool most = call->row->op_type[0] == 'A';
+static void extreme_dim(ig_onnx *x, const ig_onnx_call *call, bool most) {
   ig_dtype d = ig_onnx_compute_type(x, "ReduceMax", call->val->dtype);
   int ndim = ig_onnx_ndim(&call->args[0]);
   int64_t axis = ig_onnx_dim(x, &call->args[1], ndim);
@@ -124,6 +130,12 @@ static void max_dim(ig_onnx *x, const ig_onnx_call *call) {
   } else {
     (void)arg_node(x, most ? "ArgMax" : "ArgMin", in, axis, keep, call->outs[1]);
   }
+}
+static void max_dim(ig_onnx *x, const ig_onnx_call *call) {
+  extreme_dim(x, call, true);
+}
+static void min_dim(ig_onnx *x, const ig_onnx_call *call) {
+  extreme_dim(x, call, false);
 }
 
 // self, *, dim, keepdim: both extremes
@@ -188,18 +200,24 @@ static moments moments_of(ig_onnx *x, const ig_onnx_call *call) {
 }
 
 static void variance(ig_onnx *x, const ig_onnx_call *call) {
-  moments m = moments_of(x, call);
-  const char *out = m.var;
-  if (call->row->op_type[0] == 's') out = ig_onnx_emit1(x, "Sqrt", out, NULL);
-  (void)ig_onnx_emit1(x, "Identity", out, call->out);
+  (void)ig_onnx_emit1(x, "Identity", moments_of(x, call).var, call->out);
+}
+static void deviation(ig_onnx *x, const ig_onnx_call *call) {
+  (void)ig_onnx_emit1(x, "Sqrt", moments_of(x, call).var, call->out);
 }
 
-static void variance_mean(ig_onnx *x, const ig_onnx_call *call) {
+static void with_mean(ig_onnx *x, const ig_onnx_call *call, bool root) {
   moments m = moments_of(x, call);
   const char *out = m.var;
-  if (call->row->op_type[0] == 's') out = ig_onnx_emit1(x, "Sqrt", out, NULL);
+  if (root) out = ig_onnx_emit1(x, "Sqrt", out, NULL);
   if (call->outs[0]) (void)ig_onnx_emit1(x, "Identity", out, call->outs[0]);
   if (call->outs[1]) (void)ig_onnx_emit1(x, "Identity", m.mean, call->outs[1]);
+}
+static void variance_mean(ig_onnx *x, const ig_onnx_call *call) {
+  with_mean(x, call, false);
+}
+static void deviation_mean(ig_onnx *x, const ig_onnx_call *call) {
+  with_mean(x, call, true);
 }
 
 // ---- norms
@@ -253,21 +271,21 @@ const ig_onnx_row ig_onnx_reduce[] = {
     {"aten.max.default", reduce_all, "ReduceMax", NULL},
     {"aten.min.default", reduce_all, "ReduceMin", NULL},
     {"aten.logsumexp.default", reduce_dims, "ReduceLogSumExp", NULL},
-    {"aten.any.default", any_all, "any", NULL},
-    {"aten.any.dim", any_dims, "any", NULL},
-    {"aten.any.dims", any_dims, "any", NULL},
-    {"aten.all.default", any_all, "ll", NULL},
-    {"aten.all.dim", any_dims, "ll", NULL},
-    {"aten.all.dims", any_dims, "ll", NULL},
+    {"aten.any.default", any_all, NULL, NULL},
+    {"aten.any.dim", any_dims, NULL, NULL},
+    {"aten.any.dims", any_dims, NULL, NULL},
+    {"aten.all.default", all_all, NULL, NULL},
+    {"aten.all.dim", all_dims, NULL, NULL},
+    {"aten.all.dims", all_dims, NULL, NULL},
     {"aten.argmax.default", arg_reduce, "ArgMax", NULL},
     {"aten.argmin.default", arg_reduce, "ArgMin", NULL},
-    {"aten.max.dim", max_dim, "ArgMax", NULL},
-    {"aten.min.dim", max_dim, "min", NULL},
+    {"aten.max.dim", max_dim, NULL, NULL},
+    {"aten.min.dim", min_dim, NULL, NULL},
     {"aten.aminmax.default", aminmax, NULL, NULL},
-    {"aten.var.correction", variance, "var", NULL},
-    {"aten.std.correction", variance, "std", NULL},
-    {"aten.var_mean.correction", variance_mean, "var", NULL},
-    {"aten.std_mean.correction", variance_mean, "std", NULL},
+    {"aten.var.correction", variance, NULL, NULL},
+    {"aten.std.correction", deviation, NULL, NULL},
+    {"aten.var_mean.correction", variance_mean, NULL, NULL},
+    {"aten.std_mean.correction", deviation_mean, NULL, NULL},
     {"aten.linalg_vector_norm.default", vector_norm, NULL, NULL},
     {NULL, NULL, NULL, NULL},
 };

@@ -41,12 +41,15 @@ static void exact(ig_onnx *x, const ig_onnx_call *call) {
 }
 
 // input, output_size, align_corners, ...
-static void linear(ig_onnx *x, const ig_onnx_call *call) {
+static void interpolate(ig_onnx *x, const ig_onnx_call *call, const char *mode, bool cubic) {
   bool corners = ig_onnx_bool_of(x, &call->args[2]);
-  bool cubic = call->row->op_type[0] == 'c';
-  emit_resize(
-      x, call,
-      &(resize){call->row->op_type, corners ? "align_corners" : "half_pixel", "floor", cubic});
+  emit_resize(x, call, &(resize){mode, corners ? "align_corners" : "half_pixel", "floor", cubic});
+}
+static void linear(ig_onnx *x, const ig_onnx_call *call) {
+  interpolate(x, call, "linear", false);
+}
+static void cubic(ig_onnx *x, const ig_onnx_call *call) {
+  interpolate(x, call, "cubic", true);
 }
 
 static bool is_none_list(const ig_value *v) {
@@ -149,14 +152,14 @@ const ig_onnx_row ig_onnx_resize[] = {
     {"aten._upsample_nearest_exact2d.default", exact, NULL, plain_nearest_can},
     {"aten._upsample_nearest_exact3d.vec", exact, NULL, nearest_can},
     {"aten._upsample_nearest_exact3d.default", exact, NULL, plain_nearest_can},
-    {"aten.upsample_linear1d.vec", linear, "linear", linear_can},
-    {"aten.upsample_linear1d.default", linear, "linear", plain_linear_can},
-    {"aten.upsample_bilinear2d.vec", linear, "linear", linear_can},
-    {"aten.upsample_bilinear2d.default", linear, "linear", plain_linear_can},
-    {"aten.upsample_trilinear3d.vec", linear, "linear", linear_can},
-    {"aten.upsample_trilinear3d.default", linear, "linear", plain_linear_can},
-    {"aten.upsample_bicubic2d.vec", linear, "cubic", linear_can},
-    {"aten.upsample_bicubic2d.default", linear, "cubic", plain_linear_can},
+    {"aten.upsample_linear1d.vec", linear, NULL, linear_can},
+    {"aten.upsample_linear1d.default", linear, NULL, plain_linear_can},
+    {"aten.upsample_bilinear2d.vec", linear, NULL, linear_can},
+    {"aten.upsample_bilinear2d.default", linear, NULL, plain_linear_can},
+    {"aten.upsample_trilinear3d.vec", linear, NULL, linear_can},
+    {"aten.upsample_trilinear3d.default", linear, NULL, plain_linear_can},
+    {"aten.upsample_bicubic2d.vec", cubic, NULL, linear_can},
+    {"aten.upsample_bicubic2d.default", cubic, NULL, plain_linear_can},
     {"aten.grid_sampler_2d.default", grid_sampler, NULL, grid_can},
     {"aten.grid_sampler.default", grid_sampler, NULL, grid_can},
     {"aten.pixel_shuffle.default", pixel_shuffle, NULL, image_can},

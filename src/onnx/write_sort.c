@@ -225,8 +225,7 @@ static double lowest(ig_dtype d, bool most) {
 }
 
 // self, dim: values and where they were last
-static void cummax(ig_onnx *x, const ig_onnx_call *call) {
-  bool most = strcmp(call->row->op_type, "ReduceMax") == 0;
+static void running_extreme(ig_onnx *x, const ig_onnx_call *call, bool most) {
   ig_dtype d = ig_onnx_compute_type(x, "ReduceMax", call->val->dtype);
   int ndim = ig_onnx_ndim(&call->args[0]);
   int64_t axis = ig_onnx_dim(x, &call->args[1], ndim);
@@ -234,7 +233,8 @@ static void cummax(ig_onnx *x, const ig_onnx_call *call) {
   const char *edge = ig_onnx_number(x, d, lowest(d, most));
   in = triangle(x, in, ndim, axis, size_at(&call->args[0], axis), edge);
   if (call->outs[0]) {
-    const char *v = ig_onnx_reduce_node(x, call->row->op_type, in, (int64_t[]){-1}, 1, false, NULL);
+    const char *op = most ? "ReduceMax" : "ReduceMin";
+    const char *v = ig_onnx_reduce_node(x, op, in, (int64_t[]){-1}, 1, false, NULL);
     (void)ig_onnx_finish(x, call, put_back(x, v, ndim, axis, NULL), d);
   }
   if (!call->outs[1]) return;
@@ -244,6 +244,12 @@ static void cummax(ig_onnx *x, const ig_onnx_call *call) {
                                       .attrs = {ig_onnx_int("axis", -1), ig_onnx_int("keepdims", 0),
                                                 ig_onnx_int("select_last_index", 1)}});
   (void)put_back(x, at, ndim, axis, call->outs[1]);
+}
+static void cummax(ig_onnx *x, const ig_onnx_call *call) {
+  running_extreme(x, call, true);
+}
+static void cummin(ig_onnx *x, const ig_onnx_call *call) {
+  running_extreme(x, call, false);
 }
 
 // log of running sums of exponentials
@@ -316,8 +322,8 @@ const ig_onnx_row ig_onnx_sort[] = {
     {"aten.median.dim", median_dim, NULL, has_dims},
     {"aten.cumsum.default", cumsum, NULL, NULL},
     {"aten.cumprod.default", cumprod, NULL, NULL},
-    {"aten.cummax.default", cummax, "ReduceMax", has_dims},
-    {"aten.cummin.default", cummax, "ReduceMin", has_dims},
+    {"aten.cummax.default", cummax, NULL, has_dims},
+    {"aten.cummin.default", cummin, NULL, has_dims},
     {"aten.logcumsumexp.default", logcumsumexp, NULL, has_dims},
     {"aten.repeat_interleave.Tensor", repeat_interleave, NULL, NULL},
     {"aten.bucketize.Tensor", bucketize, NULL, NULL},

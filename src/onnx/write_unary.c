@@ -83,11 +83,16 @@ static void square(ig_onnx *x, const ig_onnx_call *call) {
 }
 
 // log2, log10: Log, divided by that of the base
-static void log_base(ig_onnx *x, const ig_onnx_call *call) {
+static void log_base(ig_onnx *x, const ig_onnx_call *call, double base) {
   ig_dtype d = call->val->dtype;
-  double base = strstr(call->row->target, "log2") ? 2 : 10;
   const char *natural = ig_onnx_emit1(x, "Log", self_as(x, call, d), NULL);
   (void)ig_onnx_emit2(x, "Mul", natural, ig_onnx_number(x, d, 1 / log(base)), call->out);
+}
+static void log2_(ig_onnx *x, const ig_onnx_call *call) {
+  log_base(x, call, 2);
+}
+static void log10_(ig_onnx *x, const ig_onnx_call *call) {
+  log_base(x, call, 10);
 }
 
 static void log1p_(ig_onnx *x, const ig_onnx_call *call) {
@@ -230,8 +235,8 @@ const ig_onnx_row ig_onnx_unary[] = {
     {"aten.trunc.default", trunc_, NULL, NULL},
     {"aten.rsqrt.default", rsqrt, NULL, NULL},
     {"aten.square.default", square, NULL, NULL},
-    {"aten.log2.default", log_base, NULL, NULL},
-    {"aten.log10.default", log_base, NULL, NULL},
+    {"aten.log2.default", log2_, NULL, NULL},
+    {"aten.log10.default", log10_, NULL, NULL},
     {"aten.log1p.default", log1p_, NULL, NULL},
     {"aten.expm1.default", expm1_, NULL, NULL},
     {"aten.exp2.default", exp2_, NULL, NULL},

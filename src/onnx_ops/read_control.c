@@ -365,9 +365,7 @@ static bool draws(const ig_om_graph *g, int64_t *left) {
   for (size_t i = 0; i < g->nnodes; i++) {
     if (--*left < 0) return true;  // perhaps
     const ig_om_node *n = &g->nodes[i];
-    bool random = strncmp(n->op_type, "Random", 6) == 0 || strcmp(n->op_type, "Bernoulli") == 0 ||
-                  strcmp(n->op_type, "Multinomial") == 0 || strcmp(n->op_type, "Dropout") == 0;
-    if (random || (n->function && draws(n->function->body, left))) return true;
+    if (ig_rd_is_random(n) || (n->function && draws(n->function->body, left))) return true;
     for (size_t a = 0; a < n->nattrs; a++) {
       for (size_t k = 0; n->attrs[a].graphs && k < n->attrs[a].n; k++) {
         if (draws(n->attrs[a].graphs[k], left)) return true;

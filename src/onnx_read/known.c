@@ -451,14 +451,26 @@ static const struct {
 
 enum { MAX_CONSTANT = 1024 };
 
+static bool is_among(const char *const *names, size_t n, const char *name) {
+  for (size_t i = 0; i < n; i++) {
+    if (strcmp(names[i], name) == 0) return true;
+  }
+  return false;
+}
+
+bool ig_rd_is_random(const ig_om_node *n) {
+  static const char *const names[] = {"Bernoulli",        "Dropout",       "Multinomial",
+                                      "RandomNormal",     "RandomUniform", "RandomNormalLike",
+                                      "RandomUniformLike"};
+  return !n->domain[0] && is_among(names, sizeof names / sizeof *names, n->op_type);
+}
+
 // Is every input a small tensor whose elements are known? Weights are left to the program.
 static bool is_constant(const ig_rd *r) {
-  static const char *const never[] = {"Constant", "Identity",  "If",          "Loop",       "Scan",
-                                      "Dropout",  "Bernoulli", "Multinomial", "SequenceMap"};
-  for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
-    if (strcmp(never[i], r->node->op_type) == 0) return false;
-  }
-  if (r->nin == 0 || strncmp(r->node->op_type, "Random", 6) == 0) return false;
+  static const char *const never[] = {"Constant", "Identity", "If", "Loop", "Scan", "SequenceMap"};
+  if (is_among(never, sizeof never / sizeof *never, r->node->op_type)) return false;
+  if (ig_rd_is_random(r->node)) return false;
+  if (r->nin == 0) return false;
   for (size_t i = 0; i < r->nin; i++) {
     const ig_rd_value *v = r->in[i];
     if (!v) continue;

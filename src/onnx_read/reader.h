@@ -221,6 +221,7 @@ ig_tensor *ig_rd_unordered(ig_rd *r, ig_tensor *t, ig_dtype dtype);
 // ---- known integers (known.c): answers the node without recording anything;
 // false: it cannot.
 bool ig_rd_fold(ig_rd *r);
+bool ig_rd_is_random(const ig_om_node *n);  // Does it draw, at least with some attributes?
 // Under a capture: a node over small constants is computed now instead of recorded; false: it is
 // none.
 bool ig_rd_compute(ig_rd *r, ig_rd_fn *fn);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ingot/aten.h"
 #include "pass/pass.h"
 #include "sym/env.h"
 #include "sym/solve.h"
@@ -166,11 +167,11 @@ static bool compute(placer *p, const ig_expr *e, ig_value *out) {
 
 // ---- what is said of a symbol ----
 
-static bool insert_op(placer *p, const char *op_name, const char *name, const ig_value *args,
-                      size_t npos, size_t nkw) {
+static bool insert_op(placer *p, unsigned id, const char *name, const ig_value *args, size_t npos,
+                      size_t nkw) {
   static const char *const keys[] = {"min", "max"};
-  const ig_op *op = ig_op_find(p->c, op_name);
-  if (!op) return ig_fail(p->c, IG_UNSUPPORTED, "%s does not exist", op_name) == IG_OK;
+  const ig_op *op = ig_op_at(p->c, id);
+  if (!op) return false;
   ig_node proto = {.kind = IG_NODE_CALL,
                    .callee = IG_CALLEE_OP,
                    .op = op,
@@ -193,12 +194,9 @@ static int64_t upper_bound(const ig_symbol *s, ig_vrange r) {
 }
 
 // Whether the program itself has called the operator on n already.
-static bool is_stated(placer *p, const ig_node *n, const char *op_name) {
-  const ig_op *op = ig_op_find(p->c, op_name);
+static bool is_stated(const ig_node *n, unsigned id) {
   for (const ig_use *u = n->first_use; u; u = u->next) {
-    if (u->user->kind == IG_NODE_CALL && u->user->callee == IG_CALLEE_OP && u->user->op == op) {
-      return true;
-    }
+    if (u->user->kind == IG_NODE_CALL && u->user->op && u->user->op->number == id) return true;
   }
   return false;
 }
@@ -207,15 +205,15 @@ static bool say_range(placer *p, const ig_expr *u, ig_node *n) {
   const ig_symbol *s = ig_env_symbol(p->c, u);
   if (!s || u->sort != IG_SORT_INT) return p->c->status == IG_OK;
   ig_value self = ig_of_node(n);
-  if (s->size_like && !is_stated(p, n, "aten::sym_constrain_range_for_size") &&
-      !insert_op(p, "aten::sym_constrain_range_for_size", "sym_constrain_range_for_size_default",
+  if (s->size_like && !is_stated(n, IG_ID_SYM_CONSTRAIN_RANGE_FOR_SIZE) &&
+      !insert_op(p, IG_ID_SYM_CONSTRAIN_RANGE_FOR_SIZE, "sym_constrain_range_for_size_default",
                  &self, 1, 0)) {
     return false;
   }
   ig_vrange r = ig_symbol_range(p->c, u);
   if (r.lo <= (ig_wide)INT64_MIN && r.hi >= (ig_wide)INT64_MAX - 1) return true;
   ig_value args[] = {self, ig_of_i64(clip(r.lo, INT64_MIN)), ig_of_i64(upper_bound(s, r))};
-  return insert_op(p, "aten::sym_constrain_range", "sym_constrain_range_default", args, 1, 2);
+  return insert_op(p, IG_ID_SYM_CONSTRAIN_RANGE, "sym_constrain_range_default", args, 1, 2);
 }
 
 static bool is_bound_outside(const placer *p, const ig_expr *e) {
@@ -254,7 +252,7 @@ static bool say(placer *p, const ig_expr *e) {
   ig_str_add(&s, " on node '%s'", held.kind == IG_KIND_NODE ? held.node->name : "");
   ig_value args[] = {held, ig_of_str(s.at)};
   bool ok = s.failed ? no_memory(p->c)
-                     : insert_op(p, "aten::_assert_scalar", "_assert_scalar_default", args, 2, 0);
+                     : insert_op(p, IG_ID__ASSERT_SCALAR, "_assert_scalar_default", args, 2, 0);
   ig_str_free(&s);
   return ok;
 }
@@ -294,13 +292,10 @@ static bool name_call(placer *p, ig_node *n, const char *cls, const char *name) 
   return n->meta.text[IG_META_TORCH_FN] != NULL;
 }
 
-static ig_node *insert_named(placer *p, const char *op_name, const ig_value *args, size_t npos,
+static ig_node *insert_named(placer *p, unsigned id, const ig_value *args, size_t npos,
                              const ig_value *val, const char *name) {
-  const ig_op *op = ig_op_find(p->c, op_name);
-  if (!op) {
-    (void)ig_fail(p->c, IG_UNSUPPORTED, "%s does not exist", op_name);
-    return NULL;
-  }
+  const ig_op *op = ig_op_at(p->c, id);
+  if (!op) return NULL;
   ig_node proto = {.kind = IG_NODE_CALL,
                    .callee = IG_CALLEE_OP,
                    .op = op,
@@ -326,13 +321,13 @@ static bool check_bound(placer *p, ig_node *size, ig_expr_kind kind, int64_t bou
   ig_meta_init(&m, IG_F32, ig_device_cpu());
   ig_value number = ig_of_tensor(ok ? ig_tensor_make(c, &m, true) : NULL);
   ig_value given = ig_of_node(asked);
-  ig_node *tensor = number.tensor ? insert_named(p, "aten::scalar_tensor", &given, 1, &number,
+  ig_node *tensor = number.tensor ? insert_named(p, IG_ID_SCALAR_TENSOR, &given, 1, &number,
                                                  "scalar_tensor_default")
                                   : NULL;
   ig_value args[] = {ig_of_node(tensor), ig_of_str(message)};
   ig_value none = ig_none();
   ok = tensor &&
-       insert_named(p, "aten::_assert_async.msg", args, 2, &none, "_assert_async_msg") != NULL;
+       insert_named(p, IG_ID__ASSERT_ASYNC_MSG, args, 2, &none, "_assert_async_msg") != NULL;
   ig_scope_close(c, s);
   return ok;
 }
@@ -401,7 +396,7 @@ static bool is_compared(const ig_node *n) {
 }
 
 static bool check_number(placer *p, const ig_expr *u, ig_node *n) {
-  if (is_unlimited(p->c, u) || is_stated(p, n, "aten::sym_constrain_range")) return true;
+  if (is_unlimited(p->c, u) || is_stated(n, IG_ID_SYM_CONSTRAIN_RANGE)) return true;
   return is_compared(n) || check_range(p, u, n, n->name);
 }
 

@@ -260,10 +260,15 @@ static bool write_here(ig_ctx *c, ig_graph *flat, ig_node *to, ig_node *value) {
   ig_node *before = value->next;
   while (before && ig_node_is_placeholder(before)) before = before->next;
   ig_value args[] = {ig_of_node(to), ig_of_node(value)};
+  // PyTorch calls it by its name alone, without an overload.
+  char packet[96];
+  (void)snprintf(packet, sizeof packet, "%s.%s", op->schema.ns, op->schema.name);
+  const char *target = ig_graph_keep_text(c, flat, packet);
+  if (!target) return false;
   ig_node proto = {.kind = IG_NODE_CALL,
                    .callee = IG_CALLEE_OP,
                    .op = op,
-                   .target = "aten.copy_",
+                   .target = target,
                    .effect = true,
                    .args = args,
                    .npos = 2,

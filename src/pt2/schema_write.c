@@ -292,7 +292,7 @@ static void put_metadata(writer *w, const ig_node *n) {
 static void print_target(const ig_node *n, char *text, size_t cap) {
   const char *prefix = n->callee == IG_CALLEE_OP || n->callee == IG_CALLEE_SIZE ? "torch.ops." : "";
   bool higher = n->callee == IG_CALLEE_HOP;
-  if (strcmp(n->target, "round") == 0) prefix = "builtins.";
+  if (n->callee == IG_CALLEE_SYM && !strchr(n->target, '.')) prefix = "builtins.";
   (void)snprintf(text, cap, "%s%s", higher ? "torch.ops.higher_order." : prefix,
                  higher ? n->hop->name : n->target);
 }

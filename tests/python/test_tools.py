@@ -9,7 +9,11 @@ import sys
 import pytest
 
 TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
-FILES = ("check_files.py", "check_formulas.py", "check_layers.py", "check_values.py", "csource.py", "layers.txt")
+FILES = (
+    *(f"check_{name}.py" for name in ("files", "formulas", "layers", "names", "values")),
+    "csource.py",
+    "layers.txt",
+)
 HEAD = "// SPDX-License-Identifier: Apache-2.0\n"
 
 # check, file, text, what it says (nothing: it passes)
@@ -40,6 +44,24 @@ CASES = [
     ("files", "src/base/b.c", "int x;  // " + "TO" + "DO", "marks unfinished work"),
     ("files", "src/base/b.c", "int x;\n" * 1001, "at most 1000"),
     ("files", "src/base/b.c", "int x;", ""),
+    ("names", "src/pass/a.c", 'ig_op_find(c, "aten::relu");', '"aten::relu" names an operator'),
+    ("names", "src/pass/a.c", '// the form of "aten::relu"', ""),
+    ("names", "src/ops/nn/a.c", '.schema = "aten::relu(Tensor self) -> Tensor",', ""),
+    ("names", "src/pass/a.c", "if (op->number == IG_ID_RELU) f();", ""),
+    ("names", "src/pass/a.c", 'if (strcmp(op->schema.name, "relu") == 0) f();', "recognises an operator by its name"),
+    ("names", "src/pass/a.c", 'if (strcmp(n->target, "_operator.getitem") == 0) f();', ""),
+    ("names", "src/pass/a.c", "if (strcmp(a->target, b->target) == 0) f();", ""),
+    ("names", "src/pass/a.c", 'if (strcmp(n->hop->name, "cond") == 0) f();', "recognises an operator by its name"),
+    ("names", "src/pass/a.c", 'if (strstr(n->target, "rand")) f();', "recognises an operator by its name"),
+    ("names", "src/pass/a.c", 'if (strncmp(n->op_type, "Random", 6) == 0) f();', "recognises an operator by its name"),
+    ("names", "src/pass/a.c", "if (row->op_type[0] == 'l') f();", "tests a letter of a name"),
+    ("names", "src/pass/a.c", 'static const char *const x[] = {"add", "mul", "relu"};', "a list of names of operators"),
+    ("names", "src/pass/a.c", 'static const row x[] = {{"add", f}, {"mul", g}, {"relu", h}};', "a list of names"),
+    ("names", "src/pass/a.c", 'static const char *const x[] = {"red", "green", "add"};', ""),
+    ("names", "src/pass/table.c", '{"aten.relu.default", relu},', ""),
+    ("names", "src/pass/table.c", '{"aten.relu.default", strstr(n->target, "rand")},', "recognises an operator"),
+    ("names", "python/ingot/a.py", 'X = "aten.relu.default"', "names an operator"),
+    ("names", "python/ingot/a.py", 'def f():\n    """As "aten.relu.default" does."""', ""),
 ]
 
 
@@ -50,19 +72,33 @@ def root(tmp_path: pathlib.Path) -> pathlib.Path:
     for name in FILES:
         shutil.copy(TOOLS / name, tmp_path / "tools")
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    (tmp_path / "src/op").mkdir(parents=True)
+    rows = [f"aten::{name}\taten::{name}()\t\t" for name in ("add.Tensor", "mul", "relu")]
+    (tmp_path / "src/op/aten.tsv").write_text("\n".join(["op\tschema\tfacts\tbackward", *rows]))
+    (tmp_path / "src/op/hop_cond.c").write_text(HEAD + 'const ig_hop ig_hop_cond = {\n    .name = "cond",\n};\n')
+    (tmp_path / "tools/op_tables.txt").write_text("# path: reason\n")
     return tmp_path
 
 
 @pytest.mark.parametrize(("check", "name", "text", "says"), CASES)
 def test_check(check: str, name: str, text: str, says: str, root: pathlib.Path) -> None:
     path = root / name
-    path.parent.mkdir(parents=True)
-    path.write_text(HEAD + text + "\n")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text((HEAD if path.suffix != ".py" else "") + text + "\n")
+    if path.stem == "table":
+        (root / "tools/op_tables.txt").write_text(f"{name}: rows\n")
     command = [sys.executable, root / "tools" / f"check_{check}.py"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.stderr == ""
     assert (done.returncode != 0) == bool(says), done.stdout
     assert says in done.stdout
+
+
+@pytest.mark.parametrize(("line", "says"), [("src/a.c: rows", "names no operator"), ("src/a.c", "expected")])
+def test_tables_have_rows_and_reasons(line: str, says: str, root: pathlib.Path) -> None:
+    (root / "tools/op_tables.txt").write_text(line + "\n")
+    done = subprocess.run([sys.executable, root / "tools/check_names.py"], capture_output=True, text=True)
+    assert done.returncode == 1 and says in done.stdout + done.stderr
 
 
 def test_license_line_is_missed(root: pathlib.Path) -> None:
