@@ -75,6 +75,23 @@ static const ig_json *root_signature(const ig_json *module) {
   return spec && spec->kind == IG_JSON_OBJECT ? spec : NULL;
 }
 
+// Schema 1 describes the positional arguments alone; later ones a pair of them and the keywords.
+static const char *with_keywords(ig_pt2_reader *r, const char *in) {
+  static const char head[] = "[1, {\"type\": \"builtins.tuple\", \"context\": \"null\", \"children_spec\": [";
+  static const char tail[] =
+      ", {\"type\": \"builtins.dict\", \"context\": \"[]\", \"children_spec\": []}]}]";
+  size_t n = strlen(in);
+  if (r->in.major > 1 || n < sizeof "[1, ]" || strncmp(in, "[1, ", 4) != 0) return in;
+  size_t room = n + sizeof head + sizeof tail;
+  char *text = ig_arena_push(r->source->arena, room);
+  if (!text) {
+    (void)ig_pt2_no_memory(r);
+    return in;
+  }
+  (void)snprintf(text, room, "%s%.*s%s", head, (int)(n - 5), in + 4, tail);
+  return text;
+}
+
 static void set_specs(ig_pt2_reader *r, const ig_json *module, ig_program *p) {
   const ig_json *signature = root_signature(module);
   if (!signature) return;
@@ -87,7 +104,7 @@ static void set_specs(ig_pt2_reader *r, const ig_json *module, ig_program *p) {
                       "a tree specification with an enumeration: such containers are not read");
     return;
   }
-  ig_program_set_specs(r->c, p, in, out);
+  ig_program_set_specs(r->c, p, with_keywords(r, in), out);
 }
 
 static void set_names(ig_pt2_reader *r, const ig_json *module, ig_program *p) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ingot/dims.h"
+#include "ingot/pass.h"
 #include "ir/program.h"
 #include "op/grad_mode.h"
 #include "op/op.h"
@@ -811,7 +812,9 @@ static void put_program(writer *w) {
   put_version(w);
   ig_json_key(w->w, "verifiers");
   ig_json_open(w->w, '[');
-  ig_json_str(w->w, w->layout == IG_PT2_FOR_2_5 ? "ATEN" : "TRAINING");
+  // Later releases have one dialect; 2.5 demands functional operators of the other one.
+  bool functional = w->layout == IG_PT2_FOR_2_5 && !ig_program_is_training(w->p);
+  ig_json_str(w->w, functional ? "ATEN" : "TRAINING");
   ig_json_close(w->w, ']');
   put_field(w, "torch_version", versions[w->layout].torch);
   if (w->layout == IG_PT2_NEWEST) put_guards(w);

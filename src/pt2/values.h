@@ -22,7 +22,7 @@ typedef struct ig_pt2_out {
   void *user;
   bool old_none;    // None is [] instead of true
   bool old_floats;  // infinities are bare words instead of strings
-  bool infix;       // expressions as s0 + 1, and uint16 is 14
+  bool infix;       // expressions as s0 + 1, and no dtype after bfloat16: the schema of 2.5
 } ig_pt2_out;
 
 void ig_pt2_put_named(ig_pt2_out *o, const char *union_key,

@@ -63,8 +63,7 @@ def _namedtuples(spec: Any, found: dict[str, Any]) -> dict[str, Any]:
     """Fields of the named tuples in a spec, by the names under which they are written."""
     if pytree.is_namedtuple_class(spec.type) or spec.type is namedtuple:
         cls = spec.context
-        name = pytree.SUPPORTED_SERIALIZED_TYPES[cls].serialized_type_name
-        found[name] = {"field_names": list(cls._fields)}
+        found[pytree._namedtuple_serialize(cls)] = {"field_names": list(cls._fields)}
     for child in spec.children_specs:
         _namedtuples(child, found)
     return found

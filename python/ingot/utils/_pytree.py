@@ -345,7 +345,21 @@ def _namedtuple_serialize(context: Context) -> DumpableContext:
     return node.serialized_type_name
 
 
+def _described_namedtuple(context: Mapping) -> type:
+    """Files of PyTorch 2.1 to 2.3 describe the class instead of naming it: a registered class of that name with those
+    fields, or else a new one."""
+    name, fields = context.get("class_name"), context.get("fields")
+    if not isinstance(name, str) or not isinstance(fields, list) or not all(isinstance(f, str) for f in fields):
+        raise ValueError(f"a namedtuple needs a class_name and its fields, found {context!r}")
+    for cls in SUPPORTED_NODES:
+        if is_namedtuple_class(cls) and cls.__name__ == name and list(cls._fields) == fields:
+            return cls
+    return namedtuple(name, fields)  # type: ignore[misc]  # noqa: PYI024  its names come from a file
+
+
 def _namedtuple_deserialize(context: DumpableContext) -> Context:
+    if isinstance(context, Mapping):
+        return _described_namedtuple(context)
     if context not in SERIALIZED_TYPE_TO_PYTHON_TYPE:
         raise NotImplementedError(
             f"Can't deserialize TreeSpec of namedtuple class {context} because we couldn't find a serializated name."
