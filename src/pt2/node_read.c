@@ -315,10 +315,35 @@ static ig_status complete(ig_pt2_reader *r, const ig_hop *hop, arguments *a) {
   return IG_OK;
 }
 
+// PyTorch 2.1 and 2.2 give map a number and one row of values: so many are mapped over, the others
+// are the same for every call.
+static ig_status regroup(ig_pt2_reader *r, const ig_json *node, const ig_hop *hop, arguments *a) {
+  bool lists = ig_hop_slot_count(hop) == 3 && hop->slots[0] == IG_SLOT_GRAPH &&
+               hop->slots[1] == IG_SLOT_LIST && hop->slots[2] == IG_SLOT_LIST;
+  if (!lists || a->nkw || a->npos < 2 || a->values[1].kind != IG_KIND_INT) return IG_OK;
+  size_t given = a->npos - 2;
+  ig_int count = a->values[1].i;
+  if (count.expr || count.value < 1 || (uint64_t)count.value > given) {
+    return ig_pt2_fail(&r->in, node, IG_SYNTAX,
+                       "%s: found %lld values to map over, expected 1 to %zu", hop->path,
+                       (long long)count.value, given);
+  }
+  arguments grouped = {0};
+  IG_RETURN_IF_ERR(make_room(r, 3, &grouped));
+  size_t n = (size_t)count.value;
+  grouped.values[0] = a->values[0];
+  grouped.values[1] = ig_of_list(a->values + 2, n);
+  grouped.values[2] = ig_of_list(a->values + 2 + n, given - n);
+  grouped.npos = 3;
+  *a = grouped;
+  return IG_OK;
+}
+
 static ig_status read_other_arguments(ig_pt2_reader *r, const ig_node *proto, const ig_json *node,
                                       arguments *a) {
   IG_RETURN_IF_ERR(read_plain_arguments(r, proto, node, a));
   if (proto->callee != IG_CALLEE_HOP) return check_numbers(r, proto, node, a);
+  IG_RETURN_IF_ERR(regroup(r, node, proto->hop, a));
   IG_RETURN_IF_ERR(complete(r, proto->hop, a));
   set_sequences(proto, a);
   return name_readers(r, node, a);

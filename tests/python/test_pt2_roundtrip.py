@@ -15,6 +15,7 @@ import pytest
 
 import ingot
 from ingot import _C, nn
+from ingot._higher_order_ops.map import map as map_over
 from ingot.export import Dim, export, export_for_training, load, save
 from ingot.utils import _pytree as pytree
 
@@ -452,3 +453,70 @@ def test_programs_with_objects_are_refused():
     assert _C.pt2_facts(program)[1] == [
         ("data/constants/custom_obj_0", "a custom object, as a pickle: not loaded")
     ]
+
+
+# ---- other releases
+
+
+def _document(path):
+    with zipfile.ZipFile(path) as archive:
+        name = next(n for n in archive.namelist() if n.endswith("serialized_exported_program.json"))
+        return name, json.loads(archive.read(name))
+
+
+class _Writes(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("seen", ingot.zeros(2))
+
+    def forward(self, x):
+        self.seen.add_(1)
+        return x * self.seen
+
+
+@pytest.mark.parametrize("capture, dialect", [("export", "ATEN"), ("export_for_training", "TRAINING")])
+def test_programs_for_2_5_name_their_dialect(tmp_path, capture, dialect):
+    path = tmp_path / "program.pt2"
+    ingot.export.save(getattr(ingot.export, capture)(_Writes(), (ingot.ones(2),)), path, layout="2.5")
+    assert _document(path)[1]["verifiers"] == [dialect]
+
+
+def test_dtypes_that_2_5_lacks_are_refused(tmp_path):
+    class Narrow(nn.Module):
+        def forward(self, x):
+            return x.to(ingot.float8_e4m3fn).to(ingot.float32)
+
+    program = ingot.export.export(Narrow(), (ingot.ones(3),))
+    with pytest.raises(NotImplementedError, match="PyTorch 2.5 cannot read programs with values of dtype float8_e4m3fn"):
+        ingot.export.save(program, tmp_path / "old.pt2", layout="2.5")
+    assert not (tmp_path / "old.pt2").exists()
+    ingot.export.save(program, tmp_path / "new.pt2")
+
+
+def test_map_with_a_number_and_one_row_of_values(tmp_path):
+    """As PyTorch 2.1 and 2.2 write it."""
+
+    class Mapped(nn.Module):
+        def forward(self, x, y):
+            return map_over(lambda a, b: a * 2 + b, x, y)
+
+    x, y = ingot.arange(6.0).reshape(3, 2), ingot.ones(2)
+    path = tmp_path / "new.pt2"
+    ingot.export.save(ingot.export.export(Mapped(), (x, y), strict=False), path, layout="2.5")
+    name, document = _document(path)
+    for count in (1, 0, 3):
+        for node in document["graph_module"]["graph"]["nodes"]:
+            if node["target"].endswith("map_impl"):
+                graph, *rest = node["inputs"]
+                lists = [a["arg"].get("as_tensors", [a["arg"].get("as_tensor")]) for a in rest if "as_int" not in a["arg"]]
+                values = [{"name": "", "arg": {"as_tensor": v}} for row in lists for v in row]
+                node["inputs"] = [graph, {"name": "", "arg": {"as_int": count}}, *values]
+        old = tmp_path / f"old_{count}.pt2"
+        with zipfile.ZipFile(path) as source, zipfile.ZipFile(old, "w") as target:
+            for member in source.namelist():
+                target.writestr(member, json.dumps(document) if member == name else source.read(member))
+        if count == 1:
+            assert ingot.export.load(old).module()(x, y).tolist() == (x * 2 + y).tolist()
+        else:
+            with pytest.raises(ValueError, match=f"found {count} values to map over, expected 1 to 2"):
+                ingot.export.load(old)
