@@ -23,6 +23,7 @@ typedef struct dims {
   int64_t hint[MAX_DIMS];
   const ig_expr *symbol[MAX_DIMS];  // of the current capture
   bool solved[MAX_DIMS];
+  bool lowered[MAX_DIMS];
 } dims;
 
 static size_t dim_of(ig_rd *r, dims *ds, const char *param) {
@@ -172,6 +173,43 @@ static bool solve_for(const dims *ds, const ig_expr *e, size_t which, int64_t *o
   return *out >= 1 && *out < 1 << 24 && difference(ds, e, which, *out, &check) && check == 0;
 }
 
+static bool is_order(const ig_expr *e) {
+  return e->kind == IG_EXPR_LT || e->kind == IG_EXPR_LE || e->kind == IG_EXPR_GT ||
+         e->kind == IG_EXPR_GE;
+}
+
+// A size below the bound, divisible as often as may be, that no other dimension has.
+static int64_t below(const dims *ds, int64_t bound) {
+  for (int64_t unit = HINT_STEP; unit > 0; unit /= 2) {
+    for (int64_t size = (bound - 1) / unit * unit; size > 1; size -= unit) {
+      bool taken = false;
+      for (size_t k = 0; k < ds->n; k++) taken = taken || ds->hint[k] == size;
+      if (!taken) return size;
+    }
+  }
+  return bound;
+}
+
+// A dimension that was found to be above a bound: something was cut to that size (the rows of a
+// table, up to the length of a sequence) and then did not fit. A smaller example passes. True: try
+// again.
+static bool lower_one(const ig_env *env, dims *ds) {
+  for (size_t back = env->guards.n; back-- > 0;) {
+    const ig_expr *e = env->guards.at[back].expr;
+    if (!is_order(e) || e->n != 2) continue;
+    for (size_t k = 0; k < ds->n; k++) {
+      bool left = e->args[0] == ds->symbol[k] && e->args[1]->kind == IG_EXPR_CONST;
+      bool right = e->args[1] == ds->symbol[k] && e->args[0]->kind == IG_EXPR_CONST;
+      int64_t bound = left ? e->args[1]->value : right ? e->args[0]->value : 0;
+      if (ds->solved[k] || ds->lowered[k] || bound < 3 || ds->hint[k] < bound) continue;
+      ds->hint[k] = below(ds, bound);
+      ds->lowered[k] = true;
+      return true;
+    }
+  }
+  return false;
+}
+
 // The last answers "not equal" before the refusal tell which size was wanted. True: try again.
 static bool repair(const ig_rd *r, dims *ds) {
   const ig_env *env = r->c->sym ? r->c->sym->env : NULL;
@@ -187,7 +225,7 @@ static bool repair(const ig_rd *r, dims *ds) {
       return true;
     }
   }
-  return false;
+  return env && lower_one(env, ds);
 }
 
 static ig_status capture(ig_rd *r, dims *ds, bool strict, bool *again, ig_program **out) {

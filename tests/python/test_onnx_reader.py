@@ -156,6 +156,26 @@ def test_programs_whose_sizes_stand_in_the_data(name: str, tmp_path: pathlib.Pat
         same(back.run(None, {v.name: feed[v.name] for v in back.get_inputs()}), expected)
 
 
+def test_a_table_cut_to_the_length_of_a_sequence() -> None:
+    """The example size of a dimension must not be larger than a table that is sliced up to it (rotary embeddings)."""
+    rows = np.arange(64 * 4, dtype=np.float32).reshape(64, 4)
+    consts = {"table": rows, "zero": np.array([0])}
+    nodes = [
+        make.make_node("Shape", ["x"], ["end"], start=1, end=2),
+        make.make_node("Slice", ["table", "zero", "end", "zero"], ["part"]),
+        make.make_node("Mul", ["x", "part"], ["y"]),
+    ]  # fmt: skip
+    inits = [onnx.numpy_helper.from_array(v, k) for k, v in consts.items()]
+    graph = make.make_graph(nodes, "g", [port("x", FLOAT, ["b", "t", 4])], [port("y", FLOAT, ["b", "t", 4])], inits)
+    m = make.make_model(graph, opset_imports=[make.make_opsetid("", 17)], ir_version=8)
+    program = ingot._C.onnx_parse(m.SerializeToString(), "m").program()
+    for t in (3, 64):
+        x = np.ones((2, t, 4), np.float32)
+        np.testing.assert_array_equal(program(ingot.from_numpy(x))[0].numpy(), x * rows[:t])
+    with pytest.raises(Exception, match="64"):
+        program(ingot.ones(2, 65, 4))
+
+
 def test_a_loop_of_no_rounds_collects_nothing() -> None:
     program = ingot._C.onnx_parse(counted_loop()[0].SerializeToString(), "m").program()
     z, squares, totals = program(ingot.tensor(0), ingot.ones(3))

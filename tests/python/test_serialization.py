@@ -484,6 +484,15 @@ def test_torchscript_archives_are_inspected() -> None:
         ScriptArchive(DATA / "counter.state.pt")
 
 
+def test_torchscript_storages_of_newer_element_types() -> None:
+    state = ScriptArchive(DATA / "narrow.ts.pt").state_dict()
+    assert {name: t.dtype for name, t in state.items()} == {
+        "a": ingot.float8_e4m3fn, "b": ingot.float8_e5m2, "u": ingot.uint16,
+    }  # fmt: skip
+    assert state["a"].to(ingot.float32).tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert state["b"].to(ingot.float32).tolist() == [0, 1, 2, 3] and state["u"].tolist() == [0, 1, 2]
+
+
 def test_torchscript_attributes_of_every_kind() -> None:
     """A scripted module with lists, dictionaries, tuples, an enum, a device, a shared submodule."""
     a = ScriptArchive(DATA / "rich.ts.pt")
