@@ -41,6 +41,8 @@ CASES = [
     ("layers", "src/base/a.c", '#include "../ir/graph.h"', "does not spell its layer"),
     ("layers", "src/attic/a.c", "", "'attic' is not in tools/layers.txt"),
     ("layers", "examples/a.c", '#include "op/op.h"', "layer 'examples' may not include 'op'"),
+    ("layers", "python/a.c", '#include "ops/dense.h"', "layer 'python' may not include 'ops'"),
+    ("layers", "python/a.c", '#include "op/op.h"', ""),
     ("files", "src/base/b.c", "int x;  // " + "TO" + "DO", "marks unfinished work"),
     ("files", "src/base/b.c", "int x;\n" * 1001, "at most 1000"),
     ("files", "src/base/b.c", "int x;", ""),
