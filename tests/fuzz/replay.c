@@ -2,17 +2,31 @@
 // The main function of a fuzz target without a fuzzer: feeds it every file of the folders and files
 // that are named on the command line, and cut and bent copies of it, so that the corpus is a
 // regression test for every compiler. What it feeds is the same every time.
+//
+//   TARGET PATH...                        the files, cut and bent
+//   TARGET --only PATH...                 the files as they are
+//   TARGET --random FIRST COUNT [FOLDER]  inputs of random bytes, numbered from FIRST; in FOLDER,
+//   if
+//                                         one is given, those are left that killed the process or
+//                                         took too long (each runs in a child that is started
+//                                         again)
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 static long inputs;
+static int only;  // files as they are
 
 enum { CUTS = 100, BENDS = 400 };
 
@@ -33,6 +47,7 @@ static void feed(const uint8_t *data, size_t size) {
 
 static void feed_all(uint8_t *data, size_t size) {
   feed(data, size);
+  if (only) return;
   for (size_t i = 0; i < CUTS && i < size; i++) feed(data, size * i / CUTS);
   uint32_t seed = (uint32_t)size;
   for (int i = 0; i < BENDS && size; i++) {
@@ -83,9 +98,117 @@ static int replay(const char *path, int depth) {
   return ok;
 }
 
+// ---- random bytes
+
+enum { LONGEST = 384, SECONDS = 20 };  // of one input
+
+// What the parent knows of its child.
+typedef struct progress {
+  volatile long next;
+  volatile unsigned long long calls;
+} progress;
+
+// Input number k: always the same bytes.
+static size_t random_input(long k, uint8_t *out) {
+  uint64_t state = (uint64_t)k * 0x9E3779B97F4A7C15U + 0x1234567;
+  size_t n = 0;
+  for (size_t i = 0; i < LONGEST; i += 8) {
+    uint64_t z = state += 0x9E3779B97F4A7C15U;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9U;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBU;
+    z ^= z >> 31;
+    if (i == 0) n = 16 + (size_t)(z % (LONGEST - 16));
+    memcpy(out + i, &z, sizeof z);
+  }
+  return n;
+}
+
+static void feed_random(progress *p, long end) {
+  uint8_t data[LONGEST];
+  while (p->next < end) {
+    feed(data, random_input(p->next, data));
+    p->calls = fuzz_calls;
+    p->next = p->next + 1;
+  }
+}
+
+static void save(const char *folder, const char *target, long k) {
+  uint8_t data[LONGEST];
+  char path[4096];
+  size_t n = random_input(k, data);
+  const char *name = strrchr(target, '/');
+  (void)snprintf(path, sizeof path, "%s/%s-%ld", folder, name ? name + 1 : target, k);
+  FILE *f = fopen(path, "wb");
+  if (f) {
+    (void)fwrite(data, 1, n, f);
+    (void)fclose(f);
+  }
+  printf("input %ld: %s\n", k, path);
+  (void)fflush(stdout);
+}
+
+// Waits for the child; kills it when one input takes too long.
+static int watch(pid_t child, const progress *p) {
+  long last = -1;
+  int ticks = 0;
+  int status = 0;
+  const struct timespec tick = {.tv_nsec = 100000000};
+  while (waitpid(child, &status, WNOHANG) == 0) {
+    (void)nanosleep(&tick, NULL);
+    ticks = p->next == last ? ticks + 1 : 0;
+    last = p->next;
+    if (ticks > 10 * SECONDS) {
+      printf("input %ld takes more than %d s\n", last, SECONDS);
+      (void)kill(child, SIGKILL);
+      (void)waitpid(child, &status, 0);
+      break;
+    }
+  }
+  return status;
+}
+
+static int hunt(const char *target, long first, long count, const char *folder) {
+  progress *p = mmap(NULL, sizeof *p, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  unsigned long long calls = 0;
+  long found = 0;
+  if (p == MAP_FAILED) return 0;
+  p->next = first;
+  while (p->next < first + count) {
+    p->calls = 0;
+    (void)fflush(stdout);
+    pid_t child = fork();
+    if (child < 0) return 0;
+    if (child == 0) {
+      feed_random(p, first + count);
+      exit(0);  // leaks are looked for
+    }
+    int status = watch(child, p);
+    calls += p->calls;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) continue;
+    found++;
+    save(folder, target, p->next);
+    p->next = p->next + 1;
+  }
+  printf("%ld inputs, %llu operator calls, %ld findings\n", count, calls, found);
+  return found == 0;
+}
+
+static int run_random(int argc, char **argv) {
+  long first = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
+  long count = argc > 3 ? strtol(argv[3], NULL, 10) : 1000;
+  if (argc > 4) return hunt(argv[0], first, count, argv[4]);
+  progress p = {.next = first};
+  feed_random(&p, first + count);
+  printf("%ld inputs, %llu operator calls\n", inputs, fuzz_calls);
+  return 1;
+}
+
 int main(int argc, char **argv) {
-  int ok = argc > 1;
-  for (int i = 1; i < argc; i++) ok &= replay(argv[i], 0);
+  if (argc > 1 && strcmp(argv[1], "--random") == 0) return run_random(argc, argv) ? 0 : 1;
+  int from = argc > 1 && strcmp(argv[1], "--only") == 0 ? 2 : 1;
+  only = from == 2;
+  int ok = argc > from;
+  for (int i = from; i < argc; i++) ok &= replay(argv[i], 0);
   printf("%ld inputs\n", inputs);
   return ok && inputs > 0 ? 0 : 1;
 }

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs out of bytes: a sequence of calls that ran eagerly, each of which may take what the ones
+// before it made, and the same calls made again on other tensors.
+#ifndef TESTS_FUZZ_PROGRAM_H_
+#define TESTS_FUZZ_PROGRAM_H_
+
+#include "ingot/program.h"
+#include "values.h"
+
+enum { FUZZ_CALLS = 10, FUZZ_INPUTS = 40 };
+
+typedef struct fuzz_step {
+  fuzz_call call;
+  size_t first;  // its results in the pool
+  size_t count;
+} fuzz_step;
+
+typedef struct fuzz_program {
+  ig_ctx *c;
+  draw d;
+  bool grads;  // inputs want gradients
+  fuzz_pool pool;
+  fuzz_step steps[FUZZ_CALLS];
+  size_t nsteps;
+  size_t inputs[FUZZ_INPUTS];  // members of the pool that no call made
+  ig_tensor *originals[FUZZ_INPUTS];
+  size_t ninputs;
+  size_t outputs[FUZZ_POOL];  // those that calls made
+  size_t noutputs;
+  bool torn;        // a call that was refused may have written something
+  bool comparable;  // results are a function of the inputs, and it can be captured
+} fuzz_program;
+
+// Makes calls while there are bytes, at most `calls`, and runs them. The innermost scope owns the
+// tensors.
+void fuzz_program_make(ig_ctx *c, draw d, size_t calls, bool grads, fuzz_program *out);
+
+// Makes the calls again: `to` gets the inputs given here and what the calls give. False: a call is
+// refused, the context says why.
+bool fuzz_program_replay(ig_ctx *c, const fuzz_program *p, ig_tensor *const *inputs, fuzz_pool *to);
+
+// Captures it; NULL: refused. dims: some sizes are dynamic. Results in the order of p->outputs.
+ig_program *fuzz_program_export(fuzz_program *p, bool dims, bool draft);
+
+// The same tensor over a copy of its memory; NULL: no memory.
+ig_tensor *fuzz_copied(ig_ctx *c, ig_tensor *t);
+bool fuzz_same_look(const ig_tensor *a, const ig_tensor *b);  // dtype and sizes
+
+#endif
