@@ -123,6 +123,11 @@ static PyObject *mode_exit(PyObject *module, PyObject *token) {
   (void)module;
   PyObject *env = NULL;
   int fake = 0;
+  if (!PyTuple_Check(token)) {
+    PyErr_Format(PyExc_TypeError, "expected what fake_mode_enter gave, found %s",
+                 Py_TYPE(token)->tp_name);
+    return NULL;
+  }
   if (!PyArg_ParseTuple(token, "Op", &env, &fake)) return NULL;
   PyObject *mine = mode_enter(module, env);
   if (!mine) return NULL;

@@ -32,6 +32,11 @@ PyObject *py_program_wrap(ig_ctx *c, ig_status st, ig_program *p) {
 ig_program *py_program_of(PyObject *o) {
   return ((py_program *)o)->p;
 }
+bool py_is_program(PyObject *o) {
+  if (PyObject_TypeCheck(o, &program_type)) return true;
+  PyErr_Format(PyExc_TypeError, "expected a Program, found %s", Py_TYPE(o)->tp_name);
+  return false;
+}
 static ig_program *program_of(PyObject *o) {
   return py_program_of(o);
 }

@@ -42,6 +42,7 @@ static PyObject *pt2_load(PyObject *module, PyObject *args) {
 // pt2_extra(program) -> {name: bytes}
 static PyObject *pt2_extra(PyObject *module, PyObject *program) {
   (void)module;
+  if (!py_is_program(program)) return NULL;
   const ig_extra_file *files = NULL;
   size_t n = ig_program_extra_files(py_program_of(program), &files);
   PyObject *dict = PyDict_New();
@@ -56,6 +57,7 @@ static PyObject *pt2_extra(PyObject *module, PyObject *program) {
 // pt2_examples(program) -> bytes of a file of torch.save; None: there are none
 static PyObject *pt2_examples(PyObject *module, PyObject *program) {
   (void)module;
+  if (!py_is_program(program)) return NULL;
   const ig_pt2_origin *o = py_program_of(program)->origin;
   if (!o || !o->examples.n) Py_RETURN_NONE;
   return PyBytes_FromStringAndSize((const char *)o->examples.at, (Py_ssize_t)o->examples.n);
@@ -74,6 +76,7 @@ static PyObject *pairs(const ig_origin_fact *at, size_t n) {
 // pt2_facts(program) -> ([(name, value)], [(part, why it is not loaded)])
 static PyObject *pt2_facts(PyObject *module, PyObject *program) {
   (void)module;
+  if (!py_is_program(program)) return NULL;
   const ig_origin_fact *facts = NULL;
   const ig_origin_fact *findings = NULL;
   size_t n = ig_program_facts(py_program_of(program), &facts);
@@ -90,6 +93,7 @@ static PyObject *pt2_facts(PyObject *module, PyObject *program) {
 // pt2_calls(program) -> [(path of a module, its signature as JSON)]
 static PyObject *pt2_calls(PyObject *module, PyObject *program) {
   (void)module;
+  if (!py_is_program(program)) return NULL;
   const ig_pt2_origin *o = py_program_of(program)->origin;
   return pairs(o ? o->calls.at : NULL, o ? o->calls.n : 0);
 }
@@ -101,8 +105,8 @@ static PyObject *pt2_set_calls(PyObject *module, PyObject *args) {
   PyObject *calls = NULL;
   if (!PyArg_ParseTuple(args, "OO!:pt2_set_calls", &program, &PyList_Type, &calls)) return NULL;
   ig_ctx *c = py_ctx();
+  if (!py_is_program(program)) return NULL;
   ig_program *p = py_program_of(program);
-  if (!p) return NULL;
   if (!p->origin) {
     p->origin = ig_pt2_origin_create(c, NULL);
     p->origin_free = ig_pt2_origin_free;
@@ -209,6 +213,7 @@ static PyObject *pt2_save(PyObject *module, PyObject *args) {
                         &PyDict_Type, &opsets, &packed, &npacked)) {
     return NULL;
   }
+  if (!py_is_program(program)) return NULL;
   ig_ctx *c = py_ctx();
   ig_save_options o = {.size = sizeof o, .packed = packed, .npacked = (size_t)npacked};
   PyObject *out = NULL;
@@ -228,6 +233,7 @@ static PyObject *pt2_text(PyObject *module, PyObject *args) {
   PyObject *program = NULL;
   PyObject *opsets = NULL;
   if (!PyArg_ParseTuple(args, "OO!:pt2_text", &program, &PyDict_Type, &opsets)) return NULL;
+  if (!py_is_program(program)) return NULL;
   ig_ctx *c = py_ctx();
   ig_save_options o = {.size = sizeof o};
   ig_str text = ig_str_make(c->alloc);
@@ -292,6 +298,7 @@ static PyObject *pt2_parse(PyObject *module, PyObject *args) {
 // pt2_texts(program) -> (custom, named tuples), each JSON or None
 static PyObject *pt2_texts(PyObject *module, PyObject *program) {
   (void)module;
+  if (!py_is_program(program)) return NULL;
   const ig_program *p = py_program_of(program);
   return Py_BuildValue("(zz)", ig_program_custom(p), ig_program_namedtuples(p));
 }
@@ -303,6 +310,7 @@ static PyObject *pt2_set_texts(PyObject *module, PyObject *args) {
   const char *custom = NULL;
   const char *tuples = NULL;
   if (!PyArg_ParseTuple(args, "Ozz:pt2_set_texts", &program, &custom, &tuples)) return NULL;
+  if (!py_is_program(program)) return NULL;
   ig_ctx *c = py_ctx();
   ig_program_set_texts(c, py_program_of(program), custom, tuples);
   return py_ok(c) ? Py_NewRef(Py_None) : NULL;
@@ -404,6 +412,7 @@ static PyObject *pt2_resign(PyObject *module, PyObject *args) {
                         &outputs, &PyList_Type, &state)) {
     return NULL;
   }
+  if (!py_is_program(program)) return NULL;
   ig_ctx *c = py_ctx();
   ig_signature sig = {0};
   ig_program *p = NULL;

@@ -132,6 +132,7 @@ static PyObject *draft_open(PyObject *module, PyObject *unused) {
 // draft_close(program or None) -> (issues, text, JSON); the program keeps the report.
 static PyObject *draft_close(PyObject *module, PyObject *program) {
   (void)module;
+  if (program != Py_None && !py_is_program(program)) return NULL;
   ig_ctx *c = py_ctx();
   ig_report *r = ig_draft_close(c);
   if (!r) {

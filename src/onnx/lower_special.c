@@ -96,7 +96,7 @@ bool ig_onnx_lower_i0(ig_ctx *c, int opset, const ig_value *args, ig_value *outs
   for (int k = 1; k < NEAR; k++) near[k] = near[k - 1] * 100 / ((double)k * k);
   for (int k = 1; k < FAR; k++) far[k] = far[k - 1] * (2 * k - 1) * (2 * k - 1) / (8.0 * k);
   ig_tensor *self = args[0].tensor;
-  ig_dtype to = ig_dtype_is_float(self->dtype) ? self->dtype : (ig_dtype)c->default_dtype;
+  ig_dtype to = ig_dtype_is_float(self->dtype) ? self->dtype : ig_ctx_default_dtype(c);
   ig_tensor *x = ig_abs(c, ig_cast(c, self, IG_F64));
   ig_tensor *small = ig_clamp_max(c, x, ig_of_i64(20));
   ig_tensor *square = ig_mul_scalar(c, ig_mul_tensor(c, small, small), ig_of_f64(1.0 / 400));

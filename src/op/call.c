@@ -10,6 +10,7 @@
 #include "op/formula.h"
 #include "op/library.h"
 #include "op/record.h"
+#include "op/refuse.h"
 #include "op/shape.h"
 #include "op/suggest.h"
 #include "op/tape.h"
@@ -40,6 +41,15 @@ static bool check_tensors(ig_ctx *c, const ig_op *op, const ig_value *args, size
   return ok;
 }
 
+// An operator that names dimensions takes as many as it likes: int[1] dim, int[1] shifts.
+static bool names_dims(const ig_op *op) {
+  for (size_t i = 0; i < op->schema.nargs; i++) {
+    const char *name = op->schema.args[i].name;
+    if (strcmp(name, "dim") == 0 || strcmp(name, "dims") == 0) return true;
+  }
+  return false;
+}
+
 // int[2] and its like: one number for all or as many as the schema says. An empty stride stands
 // for the kernel's size.
 static bool check_length(ig_ctx *c, const ig_op *op, const ig_value *args, size_t i) {
@@ -50,10 +60,56 @@ static bool check_length(ig_ctx *c, const ig_op *op, const ig_value *args, size_
   bool all = n == 1 && v->kind == IG_KIND_INTS;
   bool none = n == 0 && strcmp(a->name, "stride") == 0;
   if (n == (size_t)a->fixed || all || none) return true;
+  if (a->fixed == 1 && names_dims(op)) return true;
   ig_fail_text(c, IG_RUNTIME,
                "%s: expected %s to be a single value or a list of %d values, but got %zu values",
                op->schema.name, a->name, a->fixed, n);
   return false;
+}
+
+static bool takes_list(const ig_arg *a, const ig_value *v) {
+  bool of_ints = a->type == IG_TYPE_INT || a->type == IG_TYPE_SYMINT;
+  if (v->kind == IG_KIND_INTS) return of_ints || v->ints.n == 0;
+  if (v->kind != IG_KIND_LIST) return false;
+  bool ok = !of_ints || v->list.n == 0;
+  for (size_t i = 0; ok && i < v->list.n; i++) {
+    const ig_value *item = &v->list.at[i];
+    ok = a->type == IG_TYPE_STR ? item->kind == IG_KIND_STR : ig_value_is_number(item);
+  }
+  return ok;
+}
+
+// Kernels read the member of a value that the schema names: another kind is another member.
+static bool takes(const ig_arg *a, const ig_value *v) {
+  bool number = v->kind == IG_KIND_INT || v->kind == IG_KIND_FLOAT || v->kind == IG_KIND_BOOL;
+  if (v->kind == IG_KIND_NONE) return a->optional || a->type == IG_TYPE_GENERATOR;
+  if (a->list) return takes_list(a, v);
+  switch (a->type) {
+    case IG_TYPE_INT:
+    case IG_TYPE_SYMINT:
+      return v->kind == IG_KIND_INT;
+    case IG_TYPE_FLOAT:
+      return v->kind == IG_KIND_FLOAT || v->kind == IG_KIND_INT;
+    case IG_TYPE_BOOL:
+      return v->kind == IG_KIND_BOOL;
+    case IG_TYPE_SCALAR:
+    case IG_TYPE_COMPLEX:
+      return number || v->kind == IG_KIND_COMPLEX;
+    case IG_TYPE_STR:
+      return v->kind == IG_KIND_STR;
+    case IG_TYPE_DTYPE:
+      return v->kind == IG_KIND_DTYPE;
+    case IG_TYPE_LAYOUT:
+      return v->kind == IG_KIND_LAYOUT;
+    case IG_TYPE_DEVICE:
+      return v->kind == IG_KIND_DEVICE;
+    case IG_TYPE_MEMORY_FORMAT:
+      return v->kind == IG_KIND_MEMORY_FORMAT;
+    case IG_TYPE_GENERATOR:
+      return v->kind == IG_KIND_GENERATOR;
+    default:
+      return true;
+  }
 }
 
 static bool check_args(ig_ctx *c, const ig_op *op, const ig_value *args) {
@@ -62,7 +118,11 @@ static bool check_args(ig_ctx *c, const ig_op *op, const ig_value *args) {
     if (a->type == IG_TYPE_TENSOR) {
       if (args[i].kind == IG_KIND_TENSOR && !a->list) continue;
       if (!(a->list ? check_tensors : check_tensor)(c, op, args, i)) return false;
-    } else if (a->fixed > 1 && !check_length(c, op, args, i)) {
+    } else if (!takes(a, &args[i])) {
+      (void)IG_FAIL_ARG(c, op, i, IG_BAD_TYPE, "found %s, expected %s", ig_value_class(&args[i]),
+                        op->schema.text);
+      return false;
+    } else if (a->fixed > 0 && !check_length(c, op, args, i)) {
       return false;
     }
   }

@@ -125,10 +125,31 @@ static const ig_value *keyword(const ig_bound *call, const char *name) {
   return NULL;
 }
 
+// A list of boxed integers as the schema wants it; empty lists have no type of their own.
+static bool unbox(ig_ctx *c, const ig_value *v, ig_value *out) {
+  ig_int *at = ig_scope_push(c, v->list.n * sizeof *at + 1);
+  for (size_t i = 0; at && i < v->list.n; i++) at[i] = v->list.at[i].i;
+  *out = ig_of_ints(at, v->list.n);
+  return at != NULL;
+}
+
+// [1, 2] where floats or numbers are expected.
+static bool box(ig_ctx *c, const ig_value *v, ig_value *out) {
+  ig_value *at = ig_scope_push(c, v->ints.n * sizeof *at);
+  for (size_t i = 0; at && i < v->ints.n; i++) at[i] = ig_of_int(v->ints.at[i]);
+  *out = ig_of_list(at, v->ints.n);
+  return at != NULL;
+}
+
 // The value as the schema wants it: lone integers in lists, device texts, numbers out of tensors.
 static bool adapt(ig_ctx *c, const ig_arg *a, const ig_value *v, binding *b, ig_value *out) {
   *out = *v;
-  if (a->list && v->kind == IG_KIND_INT) {
+  bool of_ints = a->type == IG_TYPE_INT || a->type == IG_TYPE_SYMINT;
+  if (a->list && of_ints && v->kind == IG_KIND_LIST) {
+    if (!unbox(c, v, out)) return false;
+  } else if (a->list && !of_ints && v->kind == IG_KIND_INTS && v->ints.n) {
+    if (!box(c, v, out)) return false;
+  } else if (a->list && v->kind == IG_KIND_INT) {
     size_t n = (size_t)a->fixed;
     if (b->used + n > IG_MAX_DIM) return false;
     ig_int *at = b->ints + b->used;
@@ -211,7 +232,9 @@ const char *ig_value_class(const ig_value *v) {
                                         [IG_KIND_INTS] = "list of ints",
                                         [IG_KIND_LIST] = "list",
                                         [IG_KIND_NODE] = "node",
-                                        [IG_KIND_OBJECT] = "object"};
+                                        [IG_KIND_OBJECT] = "object",
+                                        [IG_KIND_OP] = "operator",
+                                        [IG_KIND_GRAPH] = "graph"};
   return classes[v->kind];
 }
 

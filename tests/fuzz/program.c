@@ -100,7 +100,11 @@ static void invoke(ig_ctx *c, const fuzz_call *call, ig_value *outs) {
                 .nkw = s->nargs - s->npos,
                 .keys = keys};
   fuzz_calls++;
-  ig_call_overload(c, call->op, &b, outs);
+  if (call->raw) {
+    ig_call(c, call->op, call->args, outs);
+  } else {
+    ig_call_overload(c, call->op, &b, outs);
+  }
   if (ig_ctx_status(c) != IG_OK && !ig_ctx_error(c)[0])
     fuzz_finding("%s refuses without a word", call->op->target);
 }
@@ -188,7 +192,7 @@ bool fuzz_program_replay(ig_ctx *c, const program *p, ig_tensor *const *inputs, 
   }
   for (size_t k = 0; k < p->nsteps; k++) {
     const step *s = &p->steps[k];
-    fuzz_call call = {.op = s->call.op};
+    fuzz_call call = {.op = s->call.op, .raw = s->call.raw};
     ig_value outs[IG_MAX_RETURNS];
     for (size_t i = 0; i < call.op->schema.nargs; i++) {
       int from = s->call.from[i];

@@ -100,7 +100,7 @@ static int replay(const char *path, int depth) {
 
 // ---- random bytes
 
-enum { LONGEST = 384, SECONDS = 20 };  // of one input
+enum { LONGEST = 384, SECONDS = 60 };  // of one input
 
 // What the parent knows of its child.
 typedef struct progress {

@@ -469,6 +469,7 @@ const ig_op *fuzz_pick(ig_ctx *c, draw *d) {
 bool fuzz_make_call(ig_ctx *c, draw *d, const ig_op *op, const fuzz_pool *pool, fuzz_call *out) {
   bool set[IG_MAX_ARGS] = {false};
   out->op = op;
+  out->raw = draw_chance(d, 15);
   for (size_t i = 0; i < op->schema.nargs; i++) {
     out->args[i] = ig_none();
     out->from[i] = -1;

@@ -18,6 +18,7 @@ typedef struct fuzz_pool {
 typedef struct fuzz_call {
   const ig_op *op;
   ig_value args[IG_MAX_ARGS];
+  bool raw;               // by ig_call: without the door where hosts come in
   int from[IG_MAX_ARGS];  // the number in the pool that an integer is; -1: a constant
 } fuzz_call;
 

@@ -1,32 +1,53 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random calls of random operators: whatever is passed, the interpreter must live on.
+"""Random calls of everything public: whatever is passed, the interpreter must live on.
 
-    python tests/python/fuzz_calls.py [SEED [COUNT]]      # calls of one seed; the last one is in the file LAST
-    python tests/python/fuzz_calls.py --hunt [ROUNDS]     # seeds in child processes; prints the calls that killed one
+    python tests/python/fuzz_calls.py SEED [COUNT]            # calls of one seed
+    python tests/python/fuzz_calls.py --log SEED [COUNT]      # the same; the call under way is in the file LAST
+    python tests/python/fuzz_calls.py --hunt CALLS [JOBS]     # seeds in child processes until so many calls are made
 
-Arguments follow the schema most of the time: tensors of all dtypes, ranks, strides, with and without elements, on cpu
-and meta; now and then something else entirely.
+Operators get arguments that follow their schemas most of the time: tensors of all dtypes, ranks, strides, with and
+without elements, expanded, huge, on cpu and meta, results of earlier calls; now and then something else entirely, and
+now and then something hostile (hostile.py). Functions and methods get the same by position. The calls are a function of
+the seed, so that a child that died is run again with a log, which names the call.
 """
 
 from __future__ import annotations
 
 import faulthandler
+import inspect
+import os
 import pathlib
 import random
-import signal
+import resource
 import subprocess
 import sys
 import tempfile
+import time
 import warnings
+from collections.abc import Callable
 from typing import Any
 
-LAST = pathlib.Path(tempfile.gettempdir()) / "ingot_fuzz_last.txt"
+import hostile
+
+LAST = pathlib.Path(tempfile.gettempdir()) / f"ingot_fuzz_last_{os.getuid()}.txt"
 SHAPES = [(), (0,), (1,), (3,), (2, 3), (3, 2), (2, 3, 4), (1, 2, 3, 4), (2, 0, 3), (4, 4), (1, 3, 5, 5), (2, 3, 5, 5)]
 DTYPES = (
     "float32 float32 float32 float64 int64 int64 bool uint8 complex64 float16 bfloat16 int8 float8_e4m3fn uint32"
 ).split()
-TEXTS = ["mean", "sum", "none", "floor", "trunc", "reflect"]
-LIMIT = 20  # seconds for one call
+TEXTS = ["mean", "sum", "none", "floor", "trunc", "reflect", "constant", "ij", "tanh", "amax", "bilinear"]
+MEMORY = 3 << 30  # bytes of address space that a child may have
+ROUND = 20000  # calls of one child
+LIMIT = 240  # seconds for one child
+
+# What changes the process for the calls that follow, waits, writes files, or takes a program of the user.
+LEFT_OUT = frozenset(
+    """
+    save load save_file load_file pt2_load pt2_save torch_load torch_save tensors_load tensors_save safetensors_save
+    set_default_dtype set_default_device set_num_threads set_printoptions set_autocast_enabled set_autocast_dtype
+    autocast_set hop_set_grad compile seed initial_seed __init_subclass__ __subclasshook__ __class__ __new__ __del__
+    __dir__ __getattribute__ __setattr__ __delattr__ __getattr__ numpy_T share_memory_
+    """.split()
+)
 
 
 class Maker:
@@ -35,123 +56,265 @@ class Maker:
     def __init__(self, torch: Any, seed: int) -> None:
         self.torch = torch
         self.random = random.Random(seed)
+        self.dtypes = [getattr(torch, name) for name in DTYPES]
+        self.pool = [self.fresh() for _ in range(40)]
 
-    def tensor(self) -> Any:
+    def fresh(self) -> Any:
         torch, pick = self.torch, self.random
-        x = (torch.rand(pick.choice(SHAPES)) * 5).to(getattr(torch, pick.choice(DTYPES)))
+        x = (torch.rand(pick.choice(SHAPES)) * 5).to(pick.choice(self.dtypes))
         kind = pick.random()
         if kind < 0.15 and x.dim() >= 2:
             return x.transpose(0, 1)
         if kind < 0.2:
             return x.expand(2, *x.shape)
-        if kind < 0.25:
+        if kind < 0.22:
+            try:
+                return x.expand(pick.choice([2**31, 2**40, 2**61, 2**62]), *x.shape)
+            except RuntimeError:
+                return x
+        if kind < 0.27:
             return x.to("meta")
-        if kind < 0.4 and x.dtype in (torch.float32, torch.float64):
+        if kind < 0.31 and x.dim():
+            return x[..., ::2]
+        if kind < 0.45 and x.dtype in (torch.float32, torch.float64):
             return x.requires_grad_()
         return x
 
+    def tensor(self) -> Any:
+        """One of the pool, which is renewed by and by: calls write to its members."""
+        at = int(self.random.random() * len(self.pool))
+        if self.random.random() < 0.1:
+            self.pool[at] = self.fresh()
+        return self.pool[at]
+
+    def keep(self, result: Any) -> None:
+        if isinstance(result, self.torch.Tensor) and self.random.random() < 0.2:
+            small = result.dim() < 6 and (result.is_meta or result.numel() < 5000)
+            if small:
+                self.pool[int(self.random.random() * len(self.pool))] = result.detach() if result.requires_grad else result
+
     def anything(self) -> Any:
-        torch = self.torch
-        if self.random.random() < 0.5:
+        torch, pick = self.torch, self.random
+        chance = pick.random()
+        if chance < 0.45:
             return self.tensor()
+        if chance < 0.6:
+            return hostile.value(pick)
         values: list[Any] = [0, 1, 2, -1, 3, True, False, None, 1.5, -0.5, float("nan"), 1j, "mean", "a", 2**40]
         values += [2**63 - 1, -(2**63), [], [1], [2, 3], (1, 1), [-1], [1.5, 2.0], [True, False], torch.float32]
         values += [torch.int64, torch.device("cpu"), torch.device("meta"), torch.strided, torch.preserve_format]
-        values += [[self.tensor(), self.tensor()], [None, self.tensor()], torch.Generator()]
-        return self.random.choice(values)
+        values += [[self.tensor(), self.tensor()], [None, self.tensor()], torch.Generator(), slice(0, 2), ...]
+        return pick.choice(values)
 
-    def argument(self, argument: Any) -> Any:
-        pick, text = self.random, str(argument.type)
-        if pick.random() < 0.12:
-            return self.anything()
-        if text.startswith("Optional") and pick.random() < 0.5:
-            return None
+    def integer(self) -> int:
+        pick = self.random
+        return pick.choice(hostile.HUGE) if pick.random() < 0.04 else int(pick.random() * 8) - 3
+
+    def by_type(self, text: str) -> Callable[[], Any]:
+        """What makes arguments of a type of the schema."""
+        pick = self.random
         if "List[Tensor" in text or "List[Optional" in text:
-            return [self.tensor() for _ in range(pick.randint(0, 3))]
+            return lambda: [self.tensor() for _ in range(pick.randint(0, 3))]
         if "List[int" in text:
-            return [pick.randint(-2, 4) for _ in range(pick.randint(0, 4))]
+            return lambda: [self.integer() for _ in range(pick.randint(0, 4))]
+        if "List[" in text:
+            return lambda: [pick.choice([0.0, 1.0, 2, True]) for _ in range(pick.randint(0, 3))]
         if "Tensor" in text:
-            return self.tensor()
+            return self.tensor
         if "int" in text:
-            return pick.randint(-3, 4)
+            return self.integer
         if "float" in text or "number" in text:
-            return pick.choice([0.0, 1.0, 0.5, -1.0, 2, 3])
+            return lambda: pick.choice([0.0, 1.0, 0.5, -1.0, 2, 3])
         if "bool" in text:
-            return pick.random() < 0.5
-        return pick.choice(TEXTS) if "str" in text else self.anything()
+            return lambda: pick.random() < 0.5
+        return (lambda: pick.choice(TEXTS)) if "str" in text else self.anything
 
-    def arguments(self, schema: Any) -> tuple[list[Any], dict[str, Any]]:
+    def one(self, make: Callable[[], Any], optional: bool) -> Any:
+        chance = self.random.random()
+        if chance < 0.1:
+            return self.anything()
+        return None if optional and chance < 0.5 else make()
+
+
+Plan = list[tuple[str, bool, bool, bool, Callable[[], Any]]]  # name, keyword, default, optional, maker
+
+
+class Operator:
+    """An overload of an operator, called directly or through its name."""
+
+    def __init__(self, maker: Maker, overload: Any, packet: Any) -> None:
+        self.name = str(overload)
+        self.maker = maker
+        self.calls = [overload, packet]
+        self.plan: Plan = [
+            (a.name, a.kwarg_only, a.has_default_value(), str(a.type).startswith("Optional"), maker.by_type(str(a.type)))
+            for a in overload._schema.arguments
+        ]
+
+    def make(self) -> tuple[Any, list[Any], dict[str, Any]]:
         args: list[Any] = []
         kwargs: dict[str, Any] = {}
-        for argument in schema.arguments:
-            if argument.has_default_value() and self.random.random() < 0.6:
+        chance, one = self.maker.random.random, self.maker.one
+        for name, keyword, default, optional, make in self.plan:
+            if default and chance() < 0.6:
                 break
-            if argument.kwarg_only:
-                kwargs[argument.name] = self.argument(argument)
+            if keyword:
+                kwargs[name] = one(make, optional)
             else:
-                args.append(self.argument(argument))
-        return args, kwargs
+                args.append(one(make, optional))
+        return self.calls[chance() < 0.5], args, kwargs
+
+
+class Function:
+    """Anything else that can be called: what fits is not known."""
+
+    def __init__(self, maker: Maker, name: str, call: Any) -> None:
+        self.name = name
+        self.maker = maker
+        self.call = call
+
+    def make(self) -> tuple[Any, list[Any], dict[str, Any]]:
+        maker = self.maker
+        n = maker.random.randint(0, 4)
+        args = [maker.tensor() if maker.random.random() < 0.6 else maker.anything() for _ in range(n)]
+        kwargs = {"dim": maker.integer()} if maker.random.random() < 0.1 else {}
+        return self.call, args, kwargs
+
+
+class Method(Function):
+    def make(self) -> tuple[Any, list[Any], dict[str, Any]]:
+        maker = self.maker
+        n = maker.random.randint(0, 3)
+        args = [maker.tensor()]
+        args += [maker.integer() if maker.random.random() < 0.4 else maker.anything() for _ in range(n)]
+        return self.call, args, {}
+
+
+def targets(torch: Any, maker: Maker, skip: frozenset[str]) -> list[Any]:
+    """Everything public that is called."""
+    found: list[Any] = []
+    for name in torch._C._op_names():
+        packet = getattr(torch.ops.aten, name, None)
+        for overload in packet.overloads() if packet is not None else []:
+            found.append(Operator(maker, getattr(packet, overload), torch._C.op(name)))
+    for kind, owner, prefix in (
+        (Function, torch, "torch"),
+        (Function, torch.nn.functional, "torch.nn.functional"),
+        (Method, torch.Tensor, "torch.Tensor"),
+    ):
+        for name in dir(owner):
+            call = getattr(owner, name, None)
+            dunder = name.startswith("__") and kind is Method
+            hidden = name in LEFT_OUT or (name.startswith("_") and not dunder)
+            if hidden or not callable(call) or inspect.isclass(call) or inspect.ismodule(call):
+                continue
+            found.append(kind(maker, f"{prefix}.{name}", call))
+    return [target for target in found if target.name not in skip]
 
 
 def shown(torch: Any, value: Any) -> str:
-    if isinstance(value, torch.Tensor):
-        grad = " grad" if value.requires_grad else ""
-        return f"<{value.dtype} {tuple(value.shape)} {value.stride()} {value.device}{grad}>"
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(shown(torch, item) for item in value) + "]"
-    return repr(value)
+    try:
+        if isinstance(value, torch.Tensor):
+            grad = " grad" if value.requires_grad else ""
+            return f"<{value.dtype} {tuple(value.shape)} {value.stride()} {value.device}{grad}>"
+        if type(value) in (list, tuple) and len(value) < 20:
+            return "[" + ", ".join(shown(torch, item) for item in value) + "]"
+        return repr(value)[:200]
+    except Exception:
+        return f"<{type(value).__name__}>"
 
 
-def main(seed: int, count: int, skip: frozenset[str]) -> None:
+def main(seed: int, count: int, log: bool = False, skip: frozenset[str] = frozenset()) -> None:
     import ingot as torch
 
     faulthandler.enable()
     warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    torch.manual_seed(seed)
     maker = Maker(torch, seed)
-    names = [name for name in torch._C._op_names() if name not in skip and hasattr(torch.ops.aten, name)]
+    calls = targets(torch, maker, skip)
     outcomes: dict[str, int] = {}
-    with LAST.open("w", encoding="utf-8") as last:
-        for _ in range(count):
-            packet = getattr(torch.ops.aten, maker.random.choice(names))
-            overload = getattr(packet, maker.random.choice(packet.overloads()))
-            args, kwargs = maker.arguments(overload._schema)
-            call = torch._C.op(packet.__name__) if maker.random.random() < 0.5 else overload
+    chance = maker.random.random
+    last = LAST.open("w", encoding="utf-8", errors="replace") if log else None
+    for _ in range(count):
+        target = calls[int(chance() * len(calls))]
+        call, args, kwargs = target.make()
+        if last:
+            words = [shown(torch, a) for a in args] + [f"{k}={shown(torch, v)}" for k, v in kwargs.items()]
             last.seek(0)
             last.truncate()
-            words = [shown(torch, a) for a in args] + [f"{k}={shown(torch, v)}" for k, v in kwargs.items()]
-            last.write(f"{overload}({', '.join(words)})")
+            last.write(f"{target.name}({', '.join(words)})")
             last.flush()
-            signal.alarm(LIMIT)
-            try:
-                result = call(*args, **kwargs)
-                if isinstance(result, torch.Tensor):
-                    repr(result)
-                    if result.requires_grad and not result.is_meta:
-                        result.sum().backward()
-                outcome = "ok"
-            except Exception as error:
-                outcome = type(error).__name__
-            signal.alarm(0)
-            outcomes[outcome] = outcomes.get(outcome, 0) + 1
-    print(seed, dict(sorted(outcomes.items())))
+        try:
+            result = call(*args, **kwargs)
+            outcome = "ok"
+            maker.keep(result)
+            if chance() < 0.1:
+                repr(result)
+                if isinstance(result, torch.Tensor) and result.requires_grad and not result.is_meta:
+                    result.sum().backward()
+        except Exception as error:
+            outcome = type(error).__name__
+            if isinstance(error, SystemError):  # an extension that broke the interpreter's rules
+                raise
+        outcomes[outcome] = outcomes.get(outcome, 0) + 1
+    print(seed, count, dict(sorted(outcomes.items())))
 
 
-def hunt(rounds: int) -> int:
-    skip: set[str] = set()
-    for seed in range(rounds):
-        command = [sys.executable, __file__, str(seed), "2000", *sorted(skip)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode == 0:
-            print(done.stdout.strip())
-            continue
-        call = LAST.read_text(encoding="utf-8")
-        print(f"died ({done.returncode}): {call}")
-        skip.add(call.split(".")[1])
-    return len(skip)
+def child(seed: int, count: int, log: bool) -> subprocess.Popen[str]:
+    command = [sys.executable, __file__, *(["--log"] if log else []), str(seed), str(count)]
+    environment = {**os.environ, "PYTHONHASHSEED": "0"}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+
+
+def finish(process: subprocess.Popen[str], seconds: float) -> tuple[int | None, str]:
+    """How it ended (None: it takes too long) and the end of what it said."""
+    try:
+        out, err = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, err = process.communicate()
+        return None, err[-500:]
+    return process.returncode, out.strip() if process.returncode == 0 else err[-3000:]
+
+
+def explain(seed: int, count: int) -> str:
+    """The call that killed a child, by running it again with a log."""
+    code, text = finish(child(seed, count, log=True), 10 * LIMIT)
+    last = LAST.read_text(encoding="utf-8", errors="replace")
+    return f"seed {seed}: {'too long' if code is None else code}: {last}\n{text}"
+
+
+def hunt(calls: int, jobs: int, first: int) -> int:
+    start = time.monotonic()
+    rounds = -(-calls // ROUND)
+    running: dict[int, subprocess.Popen[str]] = {}
+    made = found = 0
+    seed = first
+    while seed < first + rounds or running:
+        while len(running) < jobs and seed < first + rounds:
+            running[seed] = child(seed, ROUND, log=False)
+            seed += 1
+        oldest = next(iter(running))
+        code, _ = finish(running.pop(oldest), LIMIT)
+        if code == 0:
+            made += ROUND
+        else:
+            found += 1
+            print(explain(oldest, ROUND), flush=True)
+        seconds = time.monotonic() - start
+        if made % (10 * ROUND) == 0 and made:
+            print(f"{made} calls, {found} findings, {made / seconds:.0f} calls/s", flush=True)
+    print(f"{made} calls, {found} findings, {time.monotonic() - start:.0f} s")
+    return found
 
 
 if __name__ == "__main__":
     words = sys.argv[1:]
     if words[:1] == ["--hunt"]:
-        sys.exit(hunt(int(words[1]) if len(words) > 1 else 20) > 0)
-    main(int(words[0]) if words else 0, int(words[1]) if len(words) > 1 else 2000, frozenset(words[2:]))
+        numbers = [int(word) for word in words[1:]] + [100000, 2, 1][len(words) - 1 :]
+        sys.exit(hunt(*numbers) > 0)
+    log = words[:1] == ["--log"]
+    words = words[log:]
+    main(int(words[0]) if words else 0, int(words[1]) if len(words) > 1 else 2000, log, frozenset(words[2:]))

@@ -41,7 +41,7 @@ static void check_sizes(ig_ctx *c, const ig_op *op, const ig_tensor *x, const ig
     return;
   }
   bool ok = !(x->ndim == 2 && t->ndim == 0);
-  if (ok && x->ndim > 1) ok = ig_int_eq(c, ig_sizes(x)[0], ig_sizes(t)[0]);
+  if (ok && (x->ndim > 1 || t->ndim == 1)) ok = ig_int_eq(c, ig_sizes(x)[0], ig_sizes(t)[0]);
   for (int d = 2; d < x->ndim && ok; d++) ok = ig_int_eq(c, ig_sizes(x)[d], ig_sizes(t)[d - 1]);
   if (!ok) {
     ig_fail_text(c, IG_RUNTIME, "size mismatch (got input: %dD with batch %s, target: %dD)",
@@ -49,6 +49,10 @@ static void check_sizes(ig_ctx *c, const ig_op *op, const ig_tensor *x, const ig
     return;
   }
   ig_int classes = ig_sizes(x)[x->ndim == 1 ? 0 : 1];
+  if (x->ndim == 1 && ig_int_eq(c, classes, ig_const(0))) {
+    ig_fail_text(c, IG_RUNTIME, "%s", "Expected input to have at least one class");
+    return;
+  }
   if (w && (w->ndim != 1 || !ig_int_eq(c, ig_sizes(w)[0], classes))) {
     ig_fail_text(c, IG_RUNTIME,
                  "weight tensor should be defined either for all %s classes or no classes but got "
@@ -126,10 +130,30 @@ static void nll_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_valu
   ig_scope_close(c, s);
 }
 
+// The gradient has the shape of the loss.
+static void check_grad(ig_ctx *c, const ig_value *args) {
+  const ig_tensor *dy = args[0].tensor;
+  const ig_tensor *t = args[2].tensor;
+  const ig_tensor *total = args[6].tensor;
+  bool each = ig_value_i64(c, &args[4]) == REDUCE_NONE && args[1].tensor->ndim > 1;
+  bool ok = each ? dy->ndim == t->ndim : ig_int_eq(c, ig_numel_of(c, dy), ig_const(1));
+  for (int d = 0; d < t->ndim && each && ok; d++)
+    ok = ig_int_eq(c, ig_sizes(dy)[d], ig_sizes(t)[d]);
+  if (!ok) {
+    ig_fail_text(c, IG_RUNTIME, "Expected a grad_output tensor %s, but got: %s",
+                 each ? "of the shape of the target" : "with a single element",
+                 ig_sizes_text(c, ig_sizes(dy), (size_t)dy->ndim));
+  } else if (!ig_int_eq(c, ig_numel_of(c, total), ig_const(1))) {
+    ig_fail_text(c, IG_RUNTIME, "expected total_weight to be a single element tensor, got: %s",
+                 ig_sizes_text(c, ig_sizes(total), (size_t)total->ndim));
+  }
+}
+
 // grad_output, self, target, weight, reduction, ignore_index, total_weight
 static void nll_backward_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
   const ig_tensor *x = args[1].tensor;
   check_sizes(c, op, x, args[2].tensor, ig_value_tensor(&args[3]));
+  if (c->status == IG_OK) check_grad(c, args);
   if (c->status != IG_OK) return;
   for (int d = 0; d < x->ndim; d++) ig_meta_push_dim(c, out, ig_sizes(x)[d]);
   out->dtype = x->dtype;
