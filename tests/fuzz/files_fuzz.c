@@ -100,7 +100,8 @@ static void look(ig_ctx *c, const ig_model *m) {
 
 static void use(ig_ctx *c, draw *d, ig_bytes bytes) {
   ig_model *m = NULL;
-  ig_limits limits = {.size = sizeof limits, .max_nodes = 100000, .max_rounds = 1000};
+  ig_limits limits = {
+      .size = sizeof limits, .max_nodes = 100000, .max_work = 3000000, .max_millis = 5000};
   ig_model_options o = {.size = sizeof o, .limits = &limits, .program = draw_byte(d) & 1};
   ig_scope s = ig_scope_open(c);
   if (ig_model_open_bytes(c, "fuzz", bytes.at, bytes.n, &o, &m) == IG_OK) {
