@@ -189,6 +189,17 @@ static PyObject *safetensors_save(PyObject *module, PyObject *args) {
   return st == IG_OK ? Py_NewRef(Py_None) : py_raise(c);
 }
 
+// write_file(path, bytes): whole or not at all
+static PyObject *write_file(PyObject *module, PyObject *args) {
+  (void)module;
+  const char *path = NULL;
+  const char *data = NULL;
+  Py_ssize_t n = 0;
+  if (!PyArg_ParseTuple(args, "sy#:write_file", &path, &data, &n)) return NULL;
+  ig_ctx *c = py_ctx();
+  return ig_file_write(c, path, data, (size_t)n) == IG_OK ? Py_NewRef(Py_None) : py_raise(c);
+}
+
 // archive_kind(path) -> "torch", "torchscript", "pt2" or "" for a zip archive
 static PyObject *archive_kind(PyObject *module, PyObject *path) {
   (void)module;
@@ -289,6 +300,7 @@ static PyObject *ts_open(PyObject *module, PyObject *path) {
 
 PyMethodDef py_file_functions[] = {
     {"archive_kind", archive_kind, METH_O, NULL},
+    {"write_file", write_file, METH_VARARGS, NULL},
     {"ts_open", ts_open, METH_O, NULL},
     {"tensors_load", tensors_load, METH_VARARGS, NULL},
     {"tensors_save", tensors_save, METH_VARARGS, NULL},

@@ -3,12 +3,14 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/budget.h"
 #include "base/limits.h"
 #include "codec/zip.h"
 
 enum {
   CHUNK = 1 << 30,       // zlib counts in 32 bits
-  TEXT_FREE = 16 << 20,  // bytes that a text may have, however small it was packed
+  STEP = 16 << 20,       // bytes unpacked between two looks at the limits
+  TEXT_FREE = 16 << 20,  // bytes that a text may have, however small it was packed,
   TEXT_RATIO = 100,      // and as many times its packed size
 };
 
@@ -54,7 +56,8 @@ static void z_free(voidpf user, voidpf at) {
   ig_mem_free(*a, p, p->size);
 }
 
-static int inflate_all(z_stream *z, const ig_zip_entry *e, uint8_t *dst) {
+// In steps after which the context may say that it is enough: Z_ERRNO.
+static int inflate_all(ig_ctx *c, z_stream *z, const ig_zip_entry *e, uint8_t *dst) {
   size_t in = e->packed.n;
   size_t out = (size_t)e->size;
   z->next_in = (Bytef *)e->packed.at;
@@ -62,12 +65,13 @@ static int inflate_all(z_stream *z, const ig_zip_entry *e, uint8_t *dst) {
   int rc = Z_OK;
   while (rc == Z_OK) {
     uInt in_step = (uInt)(in < CHUNK ? in : CHUNK);
-    uInt out_step = (uInt)(out < CHUNK ? out : CHUNK);
+    uInt out_step = (uInt)(out < STEP ? out : STEP);
     z->avail_in = in_step;
     z->avail_out = out_step;
     rc = inflate(z, Z_NO_FLUSH);
     in -= in_step - z->avail_in;
     out -= out_step - z->avail_out;
+    if (!ig_look(c)) return Z_ERRNO;
   }
   return rc == Z_STREAM_END && (in || out) ? Z_DATA_ERROR : rc;
 }
@@ -78,10 +82,11 @@ ig_status ig_zip_inflate(ig_ctx *c, const ig_zip_entry *e, uint8_t *dst) {
   int rc = inflateInit2(&z, -MAX_WBITS);
   if (rc == Z_OK) {
     uint8_t nothing;  // zlib wants an address even for no bytes
-    rc = inflate_all(&z, e, e->size ? dst : &nothing);
+    rc = inflate_all(c, &z, e, e->size ? dst : &nothing);
     (void)inflateEnd(&z);
   }
   if (rc == Z_MEM_ERROR) return ig_fail(c, IG_NOMEM, "out of memory");
+  if (c->status != IG_OK) return c->status;
   if (rc != Z_STREAM_END) {
     return ig_fail(c, IG_SYNTAX, "zip entry '%s' at offset %llu does not unpack to its %llu bytes",
                    e->name, (unsigned long long)e->offset, (unsigned long long)e->size);

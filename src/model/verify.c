@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every rule at once: what opening did not look at, because it costs reading the whole file.
+#include "base/budget.h"
+#include "ingot/onnx.h"
+#include "ingot/pass.h"
 #include "model/model.h"
 
 static ig_status check_members(ig_ctx *c, const ig_model *m, const ig_model_options *o) {
@@ -27,6 +30,27 @@ static ig_status check_graphs(ig_ctx *c, const ig_graph *g) {
   return IG_OK;
 }
 
+// Errors that say nothing about a run: what they ask for is there then.
+static bool is_open_question(ig_status st) {
+  return st == IG_DATA_DEPENDENT || st == IG_OUTPUT_DATA || st == IG_OUTPUT_SHAPE ||
+         st == IG_USER_ERROR || st == IG_CONSTRAINT || st == IG_UNSUPPORTED;
+}
+
+// What a run would refuse whatever the data: a program by the rules for shapes, an ONNX model by
+// becoming a program.
+static ig_status check_calls(ig_ctx *c, const ig_model *m) {
+  const ig_program *p = m->runnable ? m->runnable : m->program;
+  const ig_onnx_model *onnx = p ? NULL : ig_model_onnx(m);
+  ig_program *made = NULL;
+  const ig_account outer = ig_account_open(c, &m->limits);
+  ig_status st = p ? ig_program_rehearse(c, p) : onnx ? ig_onnx_program(c, onnx, &made) : IG_OK;
+  ig_program_free(made);
+  ig_account_close(c, &outer);
+  if (!is_open_question(st)) return st;
+  ig_ctx_clear(c);
+  return IG_OK;
+}
+
 ig_status ig_model_verify(ig_ctx *c, const ig_model *m, const ig_model_options *options) {
   if (c->status != IG_OK) return c->status;
   for (size_t i = 0; i < m->findings.n; i++) {
@@ -36,5 +60,6 @@ ig_status ig_model_verify(ig_ctx *c, const ig_model *m, const ig_model_options *
   if (m->is_zip) IG_RETURN_IF_ERR(check_members(c, m, options));
   if (m->program) IG_RETURN_IF_ERR(check_graphs(c, m->program->graph));
   if (m->runnable) IG_RETURN_IF_ERR(check_graphs(c, m->runnable->graph));
-  return m->format->verify ? m->format->verify(c, m) : IG_OK;
+  if (m->format->verify) IG_RETURN_IF_ERR(m->format->verify(c, m));
+  return check_calls(c, m);
 }

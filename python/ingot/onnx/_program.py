@@ -133,8 +133,9 @@ class ONNXProgram:
     ) -> None:
         """Writes the model. External data (a file beside it) is chosen by size unless told."""
         if serializer is not None:
-            with open(destination, "wb") as stream:  # type: ignore[arg-type]
-                serializer.serialize(self, stream) if hasattr(serializer, "serialize") else serializer(self, stream)
+            stream = io.BytesIO()
+            serializer.serialize(self, stream) if hasattr(serializer, "serialize") else serializer(self, stream)
+            _C.write_file(os.fspath(destination), stream.getvalue())  # type: ignore[arg-type]
             return
         ep = self._program()
         options = dict(self._options)

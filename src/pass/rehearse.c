@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program without its data: every node is called once with the sizes of the example, or the
+// smallest that are allowed, and only the rules for shapes run. What a rule refuses here, a run
+// refuses too: arguments out of bounds, dtypes and sizes that do not fit, results that no memory
+// holds. Both branches of a condition are looked at, and one round of a loop. What depends on data
+// that is not there is left open.
+#include "pass/pass.h"
+
+#include "op/interpret.h"
+#include "op/record.h"
+#include "sym/env.h"
+#include "tensor/geometry.h"
+
+static bool example(void *user, const ig_expr *symbol, ig_hint *out) {
+  ig_ctx *c = user;
+  ig_vrange r = ig_symbol_range(c, symbol);
+  ig_wide v = symbol->hinted ? symbol->value : 2;
+  if (v < r.lo) v = r.lo;
+  if (v > r.hi) v = r.hi;
+  *out = (ig_hint){.sort = IG_SORT_INT, .i = v, .den = 1};
+  return true;
+}
+
+// A number for a size; false: there is none.
+static bool settle(ig_ctx *c, ig_int *size) {
+  if (!size->expr) return true;
+  ig_hint v;
+  if (!ig_expr_eval(size->expr, example, c, &v) || v.sort != IG_SORT_INT) return false;
+  if (v.i < INT64_MIN || v.i > INT64_MAX) return false;
+  *size = ig_const((int64_t)v.i);
+  return true;
+}
+
+static bool settle_meta(ig_ctx *c, ig_meta *m) {
+  bool ok = settle(c, &m->offset);
+  for (int d = 0; ok && d < m->ndim; d++) ok = settle(c, &m->size[d]) && settle(c, &m->stride[d]);
+  return ok;
+}
+
+// False: nothing can be said about the program, or the context failed.
+static bool place_input(ig_ctx *c, const ig_node *p, ig_value *out) {
+  ig_placeholder spec = {p->role, p->persistent, p->name, p->path, p->constant, false};
+  *out = p->val;
+  if (p->val.kind != IG_KIND_TENSOR) {
+    if (p->val.kind == IG_KIND_INT && !settle(c, &out->i)) return false;
+    if ((p->val.kind == IG_KIND_FLOAT && p->val.f_expr) ||
+        (p->val.kind == IG_KIND_BOOL && p->val.b_expr)) {
+      return false;
+    }
+    ig_record_placeholder_value(c, &spec, out);
+    return c->status == IG_OK;
+  }
+  ig_meta m;
+  ig_meta_of(p->constant ? p->constant : p->val.tensor, &m);
+  if (!settle_meta(c, &m)) return false;
+  out->tensor = ig_record_placeholder(c, &spec, &m);
+  return out->tensor != NULL;
+}
+
+// Fake tensors may be of any size; a run would make real ones of them.
+static bool check_value(ig_ctx *c, const ig_node *n, const ig_value *v) {
+  for (size_t i = 0; v->kind == IG_KIND_LIST && i < v->list.n; i++) {
+    if (!check_value(c, n, &v->list.at[i])) return false;
+  }
+  if (v->kind != IG_KIND_TENSOR || ig_tensor_is_symbolic(v->tensor)) return true;
+  ig_meta m;
+  int64_t need = 0;
+  ig_meta_of(v->tensor, &m);
+  if (ig_geometry_admit(c, &m, NULL, false, &need)) return true;
+  ig_note(c, "in %s (%s)", n->name, n->target ? n->target : "a value");
+  return false;
+}
+
+static void rehearse(ig_ctx *c, const ig_graph *g) {
+  size_t n = ig_graph_input_count(g);
+  size_t k = 0;
+  ig_value *inputs = ig_scope_push(c, n * sizeof *inputs + 1);
+  ig_value *outs = ig_scope_push(c, ig_graph_output_count(g) * sizeof *outs + 1);
+  if (!inputs || !outs) return;
+  for (const ig_node *p = g->first; p && k < n; p = p->next) {
+    if (ig_node_is_placeholder(p) && !place_input(c, p, &inputs[k++])) return;
+  }
+  if (ig_interpret(c, g, inputs, outs) != IG_OK) return;
+  for (const ig_node *p = c->capture->first; p; p = p->next) {
+    if (!check_value(c, p, &p->val)) return;
+  }
+}
+
+ig_status ig_program_rehearse(ig_ctx *c, const ig_program *p) {
+  IG_RETURN_IF_ERR(c->status);
+  IG_RETURN_IF_ERR(ig_capture_begin_in(c, NULL));
+  ig_scope s = ig_scope_open(c);
+  bool no_grad = c->no_grad;
+  c->no_grad = true;
+  rehearse(c, p->graph);
+  c->no_grad = no_grad;
+  ig_scope_close(c, s);
+  ig_capture_abort(c);
+  return c->status;
+}
