@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "ingot/aten.h"
-#include "ingot/dims.h"
+#include "ingot/export.h"
 
 // y[i] = x[i] + z[i + 1]: z has one row more than x.
 static void shifted(ig_ctx *c, ig_tensor *const *inputs, ig_tensor **outputs, void *user) {

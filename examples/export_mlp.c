@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 #include "ingot/aten.h"
+#include "ingot/export.h"
 #include "ingot/grad.h"
-#include "ingot/program.h"
 
 typedef struct mlp {
   ig_tensor *w1;  // (8, 4)

@@ -61,62 +61,8 @@ ig_tensor *py_capture_input_dims(ig_ctx *c, const char *name, const char *source
   return out;
 }
 
-static bool read_options(PyObject *args, PyObject *kwargs, ig_solve_options *o) {
-  static char *keys[] = {"strict", "no_forced", "allow_complex_guards", NULL};
-  int strict = 0;
-  int no_forced = 0;
-  int allow = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|ppp", keys, &strict, &no_forced, &allow)) {
-    return false;
-  }
-  *o = (ig_solve_options){strict != 0, no_forced != 0, allow != 0, .ask_empty = !strict};
-  return true;
-}
-
 static PyObject *answer(ig_ctx *c, ig_status st) {
   return st == IG_OK ? Py_NewRef(Py_None) : py_raise(c);
-}
-
-static PyObject *capture_inputs_done(PyObject *module, PyObject *unused) {
-  (void)module;
-  (void)unused;
-  ig_ctx *c = py_ctx();
-  return answer(c, ig_capture_inputs_done(c));
-}
-
-static PyObject *capture_options(PyObject *module, PyObject *args, PyObject *kwargs) {
-  (void)module;
-  ig_solve_options o;
-  ig_ctx *c = py_ctx();
-  if (!read_options(args, kwargs, &o)) return NULL;
-  return answer(c, ig_capture_options(c, &o));
-}
-
-static PyObject *capture_solve(PyObject *module, PyObject *args, PyObject *kwargs) {
-  (void)module;
-  ig_solve_options o;
-  ig_ctx *c = py_ctx();
-  if (!read_options(args, kwargs, &o)) return NULL;
-  ig_scope s = ig_scope_open(c);
-  ig_status st = ig_capture_solve(c, &o);
-  ig_scope_close(c, s);
-  return answer(c, st);
-}
-
-// capture_ask_outputs(outputs): before solving, see ig_capture_ask_outputs.
-static PyObject *capture_ask_outputs(PyObject *module, PyObject *outputs) {
-  (void)module;
-  ig_ctx *c = py_ctx();
-  PyObject *list = PySequence_Fast(outputs, "capture_ask_outputs: expected a sequence");
-  if (!list) return NULL;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); i++) {
-    PyObject *o = PySequence_Fast_GET_ITEM(list, i);
-    if (!py_is_tensor(o)) continue;
-    ig_value v = ig_of_tensor(py_tensor_of(o));
-    (void)ig_capture_ask_outputs(c, &v, 1);
-  }
-  Py_DECREF(list);
-  return py_ok(c) ? Py_NewRef(Py_None) : NULL;
 }
 
 static PyObject *bound(int64_t v) {
@@ -132,6 +78,16 @@ static PyObject *fix_item(const ig_dim_fix *f) {
   return Py_BuildValue("(s(NN))", f->name, bound(f->lo), bound(f->hi));
 }
 
+PyObject *py_from_fixes(const ig_dim_fix *fixes, size_t n) {
+  PyObject *list = PyList_New(0);
+  for (size_t i = 0; list && i < n; i++) {
+    PyObject *item = fix_item(&fixes[i]);
+    if (!item || PyList_Append(list, item) != 0) Py_CLEAR(list);
+    Py_XDECREF(item);
+  }
+  return list;
+}
+
 // dim_fixes(message) -> [(name, int) | (name, (lo, hi)) | (name, (root, k, c))]
 static PyObject *dim_fixes(PyObject *module, PyObject *message) {
   (void)module;
@@ -141,12 +97,7 @@ static PyObject *dim_fixes(PyObject *module, PyObject *message) {
   ig_scope s = ig_scope_open(c);
   const ig_dim_fix *at = NULL;
   size_t n = ig_dim_fixes(c, text, &at);
-  PyObject *list = py_ok(c) ? PyList_New(0) : NULL;
-  for (size_t i = 0; list && i < n; i++) {
-    PyObject *item = fix_item(&at[i]);
-    if (!item || PyList_Append(list, item) != 0) Py_CLEAR(list);
-    Py_XDECREF(item);
-  }
+  PyObject *list = py_ok(c) ? py_from_fixes(at, n) : NULL;
   ig_scope_close(c, s);
   return list;
 }
@@ -202,12 +153,7 @@ PyObject *py_program_check(const ig_program *p, PyObject *args,
   return out;
 }
 
-#define WITH_KEYWORDS(fn) (PyCFunction)(void (*)(void))(fn), METH_VARARGS | METH_KEYWORDS
 PyMethodDef py_dims_functions[] = {
-    {"capture_inputs_done", capture_inputs_done, METH_NOARGS, NULL},
-    {"capture_options", WITH_KEYWORDS(capture_options), NULL},
-    {"capture_solve", WITH_KEYWORDS(capture_solve), NULL},
-    {"capture_ask_outputs", capture_ask_outputs, METH_O, NULL},
     {"dim_fixes", dim_fixes, METH_O, "Suggested fixes of a message."},
     {NULL, NULL, 0, NULL},
 };

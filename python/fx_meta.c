@@ -176,7 +176,7 @@ static bool sync_modules(ig_ctx *c, ig_node *n, PyObject *value) {
   if (!value) n->meta.modules = NULL;
   if (!value || !PyDict_Check(value)) return true;
   ig_scope s = ig_scope_open(c);
-  ig_module_level *levels = ig_scope_push(c, (size_t)PyDict_Size(value) * sizeof *levels + 1);
+  ig_module_level *levels = ig_scope_array(c, (size_t)PyDict_Size(value), sizeof *levels);
   PyObject *key = NULL;
   PyObject *pair = NULL;
   Py_ssize_t at = 0;

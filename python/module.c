@@ -332,7 +332,7 @@ static int add_all(PyObject *m) {
       py_dlpack_functions,
       py_random_functions,
       py_autograd_functions,
-      py_graph_functions,
+      py_capture_functions,
       py_library_functions,
       py_trace_functions,
       py_hop_functions,

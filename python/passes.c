@@ -25,54 +25,6 @@ static PyObject *pass_joint(PyObject *o, PyObject *args) {
   return py_program_wrap(c, st, p);
 }
 
-static PyObject *pass_wrap_grad_regions(PyObject *o, PyObject *unused) {
-  (void)unused;
-  ig_ctx *c = py_ctx();
-  ig_program *p = NULL;
-  ig_status st = ig_program_wrap_grad_regions(c, py_program_of(o), &p);
-  return py_program_wrap(c, st, p);
-}
-
-static PyObject *pass_insert_asserts(PyObject *o, PyObject *unused) {
-  (void)unused;
-  ig_ctx *c = py_ctx();
-  ig_program *p = NULL;
-  ig_status st = ig_program_insert_asserts(c, py_program_of(o), &p);
-  return py_program_wrap(c, st, p);
-}
-
-static PyObject *pass_read_sizes_first(PyObject *o, PyObject *unused) {
-  (void)unused;
-  ig_ctx *c = py_ctx();
-  return ig_program_read_sizes_first(c, py_program_of(o)) ? Py_NewRef(o) : py_raise(c);
-}
-
-// drop_outputs(n) -> names of the last n outputs, which are outputs no longer; None: a constant
-static PyObject *pass_drop_outputs(PyObject *o, PyObject *count) {
-  size_t n = PyLong_AsSize_t(count);
-  if (PyErr_Occurred()) return NULL;
-  ig_ctx *c = py_ctx();
-  ig_program *p = py_program_of(o);
-  const ig_output_spec *specs = NULL;
-  size_t all = ig_program_outputs(p, &specs);
-  if (n > all) return PyErr_Format(PyExc_ValueError, "the program has %zu outputs", all);
-  PyObject *names = PyList_New((Py_ssize_t)n);
-  for (size_t i = 0; names && i < n; i++) {
-    PyObject *name = Py_BuildValue("z", specs[all - n + i].name);
-    if (!name) Py_CLEAR(names);
-    if (name) PyList_SET_ITEM(names, (Py_ssize_t)i, name);
-  }
-  if (names && ig_program_drop_outputs(c, p, n) == IG_OK) return names;
-  Py_XDECREF(names);
-  return PyErr_Occurred() ? NULL : py_raise(c);
-}
-
-static PyObject *pass_repeat_symbols(PyObject *o, PyObject *unused) {
-  (void)unused;
-  ig_ctx *c = py_ctx();
-  return ig_program_repeat_symbols(c, py_program_of(o)) ? Py_NewRef(o) : py_raise(c);
-}
-
 static PyObject *pass_unlift(PyObject *o, PyObject *unused) {
   (void)unused;
   ig_ctx *c = py_ctx();
@@ -100,14 +52,6 @@ static PyObject *pass_unflatten(PyObject *o, PyObject *unused) {
   }
   ig_module_tree_free(t);
   return list;
-}
-
-// set_training(bool): the program is as it was captured and may write to its operands.
-static PyObject *pass_set_training(PyObject *o, PyObject *on) {
-  int training = PyObject_IsTrue(on);
-  if (training < 0) return NULL;
-  ig_program_set_training(py_program_of(o), training);
-  Py_RETURN_NONE;
 }
 
 // ---- decompose ----
@@ -361,17 +305,8 @@ static PyMethodDef methods[] = {
     {"decompose", (PyCFunction)(void (*)(void))pass_decompose, METH_VARARGS | METH_KEYWORDS,
      "The program with operators replaced by their decompositions."},
     {"joint", pass_joint, METH_VARARGS, "Loss and gradients in one program."},
-    {"wrap_grad_regions", pass_wrap_grad_regions, METH_NOARGS,
-     "Stretches of another grad mode as sub-graphs."},
-    {"insert_asserts", pass_insert_asserts, METH_NOARGS,
-     "What was assumed about data and sizes as calls that check it."},
-    {"drop_outputs", pass_drop_outputs, METH_O, NULL},
-    {"read_sizes_first", pass_read_sizes_first, METH_NOARGS, NULL},
-    {"repeat_symbols", pass_repeat_symbols, METH_NOARGS,
-     "Symbols of the traces that PyTorch makes of a strict program; the program itself."},
     {"unlift", pass_unlift, METH_NOARGS, "The graph that a module of the program runs."},
     {"unflatten", pass_unflatten, METH_NOARGS, "The tree of modules: [(path, graph)]."},
-    {"set_training", pass_set_training, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -388,7 +388,6 @@ void py_trace_place(ig_ctx *c, py_trace *t);   // file, line and stack alone, wi
 void py_trace_stack(const py_trace *trace, ig_ctx *c, struct ig_str *out);  // the user's frames
 // The program switches the grad mode. true: the capture has noted it, the mode itself stays.
 bool py_trace_grad_mode(ig_ctx *c, bool enabled, PyObject *fn);
-void py_trace_merge(ig_ctx *c);  // before the capture ends: a strict one keeps no idle switches
 // The program enters a torch function, say "method_descriptor" "add_"; `source` is what the caller
 // wrote ("iadd"; NULL: the name). true: leave it again.
 bool py_region_enter(ig_ctx *c, const char *cls, const char *name, const char *source);
@@ -411,7 +410,11 @@ extern PyMethodDef py_trace_functions[];
 
 // ---- graph.c ----
 
-extern PyMethodDef py_graph_functions[];
+// A value that is no list: tensors, numbers, strings, None; and a tuple of them, in the innermost
+// scope.
+bool py_plain_value(PyObject *o, ig_value *v);
+bool py_values_of(ig_ctx *c, PyObject *tuple, ig_value **out, size_t *n);
+extern PyMethodDef py_capture_functions[];
 int py_add_graph(PyObject *m);
 int py_add_passes(PyObject *m);  // after py_add_graph: methods of Program
 int py_add_onnx(PyObject *m);    // the same
@@ -437,6 +440,8 @@ extern PyMethodDef py_dims_functions[];
 extern PyMethodDef py_pt2_functions[];
 ig_tensor *py_capture_input_dims(ig_ctx *c, const char *name, const char *source, ig_tensor *t,
                                  PyObject *dims);
+struct ig_dim_fix;
+PyObject *py_from_fixes(const struct ig_dim_fix *fixes, size_t n);  // as dim_fixes gives them
 PyObject *py_program_ranges(const struct ig_program *p);
 PyObject *py_program_check(const struct ig_program *p, PyObject *args,
                            bool (*value_of)(PyObject *o, ig_value *v));

@@ -52,7 +52,8 @@ static PyObject *report_object(ig_ctx *c, const ig_report *r) {
 
 // ---- errors ----
 
-// The exception gets .issues, and a note that a traceback shows unless its text says it already.
+// The exception gets .issues, .fixes of dims (see dim_fixes), and a note that a traceback shows
+// unless its text says it already.
 void py_report_attach(ig_ctx *c) {
   const ig_report *r = ig_ctx_report(c);
   PyObject *type = NULL;
@@ -64,6 +65,11 @@ void py_report_attach(ig_ctx *c) {
   PyObject *issues = issue_list(r);
   PyObject *text = c->status == IG_DATA_DEPENDENT ? NULL : text_object(c, ig_report_text(c, r));
   if (issues && value) (void)PyObject_SetAttrString(value, "issues", issues);
+  const ig_dim_fix *at = NULL;
+  size_t nfixes = ig_report_fixes(r, &at);
+  PyObject *fixes = nfixes ? py_from_fixes(at, nfixes) : NULL;
+  if (fixes && value) (void)PyObject_SetAttrString(value, "fixes", fixes);
+  Py_XDECREF(fixes);
   if (text && value && PyObject_HasAttrString(value, "add_note")) {
     PyObject *none = PyObject_CallMethod(value, "add_note", "O", text);
     Py_XDECREF(none);
@@ -121,44 +127,15 @@ bool py_name_symbol(ig_ctx *c, const ig_expr *symbol, ig_str *out) {
 
 // ---- functions ----
 
-// draft_open(): exports from now on ask the example inputs what only data can tell.
-static PyObject *draft_open(PyObject *module, PyObject *unused) {
+// program_report(program) -> (issues, text, JSON) of a draft, None of another program.
+static PyObject *program_report(PyObject *module, PyObject *program) {
   (void)module;
-  (void)unused;
-  ig_ctx *c = py_ctx();
-  return ig_draft_open(c) == IG_OK ? Py_NewRef(Py_None) : py_raise(c);
-}
-
-// draft_close(program or None) -> (issues, text, JSON); the program keeps the report.
-static PyObject *draft_close(PyObject *module, PyObject *program) {
-  (void)module;
-  if (program != Py_None && !py_is_program(program)) return NULL;
-  ig_ctx *c = py_ctx();
-  ig_report *r = ig_draft_close(c);
-  if (!r) {
-    PyErr_SetString(PyExc_RuntimeError, "no draft is open");
-    return NULL;
-  }
-  if (program != Py_None) ig_program_set_report(py_program_of(program), r);
-  PyObject *out = report_object(c, r);
-  ig_ref_release(&r->ref);
-  return out;
-}
-
-// draft_add(reason, fix): a constraint that the capture refused before it could say where.
-static PyObject *draft_add(PyObject *module, PyObject *args) {
-  (void)module;
-  const char *reason = NULL;
-  const char *fix = NULL;
-  if (!PyArg_ParseTuple(args, "ss:draft_add", &reason, &fix)) return NULL;
-  ig_issue issue = {.kind = IG_ISSUE_CONSTRAINT, .file = "", .reason = reason, .fix = fix};
-  ig_issue_tell(py_ctx(), &issue);
-  Py_RETURN_NONE;
+  if (!py_is_program(program)) return NULL;
+  const ig_report *r = ig_program_report(py_program_of(program));
+  return r ? report_object(py_ctx(), r) : Py_NewRef(Py_None);
 }
 
 PyMethodDef py_report_functions[] = {
-    {"draft_open", draft_open, METH_NOARGS, NULL},
-    {"draft_close", draft_close, METH_O, NULL},
-    {"draft_add", draft_add, METH_VARARGS, NULL},
+    {"program_report", program_report, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -630,11 +630,6 @@ bool py_trace_grad_mode(ig_ctx *c, bool enabled, PyObject *fn) {
   return !t->strict;
 }
 
-void py_trace_merge(ig_ctx *c) {
-  const py_trace *t = c->locate_user;
-  if (t && t->strict && c->capture) ig_graph_merge_grad_modes(c, c->capture, !c->no_grad);
-}
-
 // ---- the next node ----
 
 // What was kept belongs to another graph.
@@ -660,7 +655,7 @@ static const ig_module_stack *keep_modules(ig_ctx *c, py_trace *t) {
   t->kept_modules = NULL;
   if (!t->modules.n) return NULL;
   ig_scope s = ig_scope_open(c);
-  ig_module_level *levels = ig_scope_push(c, t->modules.n * sizeof *levels);
+  ig_module_level *levels = ig_scope_array(c, t->modules.n, sizeof *levels);
   for (size_t i = 0; levels && i < t->modules.n; i++) {
     const module_call *m = &t->modules.at[i];  // the texts were read once: they are there
     levels[i] = (ig_module_level){PyUnicode_AsUTF8(m->key), PyUnicode_AsUTF8(m->path),

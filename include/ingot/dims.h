@@ -52,7 +52,8 @@ IG_API ig_status ig_capture_solve(ig_ctx *c, const ig_solve_options *options);
 // What PyTorch's non-strict capture asks about its results, before solving: are they contiguous?
 IG_API ig_status ig_capture_ask_outputs(ig_ctx *c, const ig_value *outs, size_t n);
 
-// "Suggested fixes:" of such a message, one per line; they live as long as the innermost scope.
+// What would settle a violation: another declaration of a dim. The text of the error prints them as
+// "Suggested fixes:"; ig_report_fixes (ingot/report.h) has them as data.
 typedef enum ig_fix_kind { IG_FIX_INT, IG_FIX_RANGE, IG_FIX_DERIVED } ig_fix_kind;
 typedef struct ig_dim_fix {
   ig_fix_kind kind;
@@ -64,6 +65,7 @@ typedef struct ig_dim_fix {
   int64_t k;
   int64_t c;
 } ig_dim_fix;
+// Read back from such a text, for who has nothing else; they live as long as the innermost scope.
 IG_API size_t ig_dim_fixes(ig_ctx *c, const char *message, const ig_dim_fix **fixes);
 
 // range_constraints: symbols read from data, sizes of inputs, roots.

@@ -8,6 +8,7 @@
 #include "ingot/ctx.h"
 #include "ingot/diff.h"
 #include "ingot/dims.h"
+#include "ingot/export.h"
 #include "ingot/file.h"
 #include "ingot/grad.h"
 #include "ingot/graph.h"

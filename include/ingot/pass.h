@@ -11,6 +11,11 @@
 IG_API bool ig_program_is_training(const ig_program *p);
 IG_API void ig_program_set_training(ig_program *p, bool training);  // before it is shared
 
+// Whether the program holds together: its graphs, arguments and values against schemas and shape
+// rules, the signature against the nodes. IG_ASSERTION tells the first thing that does not: a pass
+// has a mistake, or somebody edited the graph.
+IG_API IG_MUST_USE ig_status ig_program_verify(ig_ctx *c, const ig_program *p);
+
 // The same program without writes (inference IR). In-place operators become functional ones; what a
 // view writes is put back into its base; new values of buffers and of user inputs are outputs in
 // front of the user's, buffers first. Composite operators that may alias or write are taken apart,

@@ -27,34 +27,6 @@ IG_API IG_MUST_USE ig_status ig_capture_end_writes(ig_ctx *c, const ig_capture_w
                                                    size_t nwrites, const ig_value *outs, size_t n,
                                                    ig_program **out);
 
-// Capture of a C function. fn makes its outputs by operator calls on fake inputs; it may use its
-// own real tensors that `state` names.
-struct ig_dim;
-typedef struct ig_export_input {
-  const char *name;
-  ig_tensor *example;
-  const struct ig_dim *dims;  // one per dimension (ingot/dims.h); NULL: as the example
-} ig_export_input;
-typedef struct ig_export_state {
-  ig_state_kind kind;
-  const char *name;
-  ig_tensor *value;
-} ig_export_state;
-typedef struct ig_export_args {
-  void (*fn)(ig_ctx *c, ig_tensor *const *inputs, ig_tensor **outputs, void *user);
-  void *user;
-  const ig_export_input *inputs;
-  size_t ninputs;
-  const ig_export_state *state;
-  size_t nstate;
-  size_t noutputs;
-  // A draft ends with a program where an export would refuse: decisions about data are made by the
-  // examples and asserted, dims become what the program allows. ig_program_report (ingot/report.h)
-  // tells what was found.
-  bool draft;
-} ig_export_args;
-IG_API IG_MUST_USE ig_status ig_export(ig_ctx *c, const ig_export_args *args, ig_program **out);
-
 IG_API const ig_graph *ig_program_graph(const ig_program *p);  // borrowed
 
 // The signature.

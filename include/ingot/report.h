@@ -7,7 +7,7 @@
 #ifndef INGOT_REPORT_H_
 #define INGOT_REPORT_H_
 
-#include "ingot/program.h"
+#include "ingot/dims.h"
 
 typedef enum ig_issue_kind {
   IG_ISSUE_DATA_DEPENDENT,  // a decision that only data can make
@@ -36,6 +36,8 @@ typedef struct ig_issue {
 
 typedef struct ig_report ig_report;
 
+// The fixes of the last violation of dims.
+IG_API size_t ig_report_fixes(const ig_report *r, const ig_dim_fix **fixes);
 IG_API size_t ig_report_issues(const ig_report *r, const ig_issue **issues);
 IG_API const char *ig_issue_kind_text(ig_issue_kind kind);  // "data_dependent"
 // Printed for people and as JSON; the caller frees by ig_text_free. NULL: out of memory.

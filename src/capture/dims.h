@@ -52,12 +52,15 @@ typedef struct ig_violation {
   const ig_guard *guard;  // the decision that it is about; NULL: find one
 } ig_violation;
 // Reports that the program demands more of a dim than was declared: the sentence (up to the end of
-// its line), the guard and line that demanded it, and the fixes of `message` (violation.c).
+// its line), the guard and line that demanded it, and the fixes of that dim or, when there are
+// none, all of them (violation.c).
 void ig_dims_tell(ig_ctx *c, const ig_dims *d, const ig_violation *v, const char *reason,
-                  const char *message);
+                  const ig_dim_fix *fixes, size_t nfixes);
 
-// What the solver found, by name of a dim, printed as fixes. (fixes.c)
-void ig_dims_fixes_text(ig_ctx *c, ig_dims *d, ig_solver *s, ig_str *out);
+// What the solver found, by name of a dim, as fixes in the innermost scope; one as it is printed,
+// "dx = Dim('dx', max=7)". (fixes.c)
+size_t ig_dims_fixes(ig_ctx *c, ig_dims *d, ig_solver *s, const ig_dim_fix **out);
+void ig_str_fix(ig_str *s, const ig_dim_fix *f);
 // k*name + c as SymPy prints it
 void ig_str_affine(ig_str *s, int64_t k, const char *name, int64_t c);
 // An expression with the sources of its symbols.

@@ -348,21 +348,39 @@ static int by_order(const void *a, const void *b) {
   return strcmp(x->order, y->order);
 }
 
-static void print(const result *r, ig_str *s) {
+static ig_dim_fix fix_of(const result *r) {
+  ig_dim_fix f = {.name = r->name};
   if (r->is_number) {
-    ig_str_add(s, "%s = %lld", r->name, (long long)r->value);
+    f.kind = IG_FIX_INT;
+    f.value = r->value;
   } else if (r->is_derived) {
-    ig_str_add(s, "%s = ", r->name);
-    ig_str_affine(s, r->k, r->root, r->c);
+    f.kind = IG_FIX_DERIVED;
+    f.root = r->root;
+    f.k = r->k;
+    f.c = r->c;
   } else {
-    ig_str_add(s, "%s = Dim('%s'", r->name, r->name);
-    if (r->has_lo) ig_str_add(s, ", min=%lld", (long long)r->lo);
-    if (r->has_hi) ig_str_add(s, ", max=%lld", (long long)r->hi);
+    f.kind = IG_FIX_RANGE;
+    f.lo = r->has_lo ? r->lo : INT64_MIN;
+    f.hi = r->has_hi ? r->hi : INT64_MAX;
+  }
+  return f;
+}
+
+void ig_str_fix(ig_str *s, const ig_dim_fix *f) {
+  ig_str_add(s, "%s = ", f->name);
+  if (f->kind == IG_FIX_INT) {
+    ig_str_add(s, "%lld", (long long)f->value);
+  } else if (f->kind == IG_FIX_DERIVED) {
+    ig_str_affine(s, f->k, f->root, f->c);
+  } else {
+    ig_str_add(s, "Dim('%s'", f->name);
+    if (f->lo != INT64_MIN) ig_str_add(s, ", min=%lld", (long long)f->lo);
+    if (f->hi != INT64_MAX) ig_str_add(s, ", max=%lld", (long long)f->hi);
     ig_str_add(s, ")");
   }
 }
 
-void ig_dims_fixes_text(ig_ctx *c, ig_dims *d, ig_solver *solver, ig_str *out) {
+size_t ig_dims_fixes(ig_ctx *c, ig_dims *d, ig_solver *solver, const ig_dim_fix **out) {
   fixes f = {.ctx = c, .dims = d};
   for (size_t i = 0; i < solver->unknowns.n; i++) take_unknown(&f, &solver->unknowns.at[i]);
   for (size_t i = 0; i < solver->equal.n; i++) take_equivalence(&f, &solver->equal.at[i]);
@@ -370,12 +388,12 @@ void ig_dims_fixes_text(ig_ctx *c, ig_dims *d, ig_solver *solver, ig_str *out) {
   rewrite(&f);
   settle_roots(&f);
   if (f.all.n) qsort(f.all.at, f.all.n, sizeof *f.all.at, by_order);
-  const char *head = "\nSuggested fixes:";
-  for (size_t i = 0; i < f.all.n; i++) {
-    if (f.all.at[i].dead) continue;
-    ig_str_add(out, "%s\n  ", head);
-    print(&f.all.at[i], out);
-    head = "";
+  ig_dim_fix *made = ig_scope_array(c, f.all.n, sizeof *made);
+  size_t n = 0;
+  for (size_t i = 0; made && i < f.all.n; i++) {
+    if (!f.all.at[i].dead) made[n++] = fix_of(&f.all.at[i]);
   }
   ig_vec_free(c->alloc, &f.all);
+  *out = made;
+  return n;
 }

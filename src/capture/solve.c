@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "capture/dims.h"
+#include "sym/report.h"
 
 enum { LEAST = 2 };
 
@@ -433,6 +434,28 @@ static void add_forced(verdict *v, ig_str *s) {
   ig_str_free(&list);
 }
 
+// The error: the text so far and the fixes, which are known as data, too.
+static void refuse(verdict *v, ig_str *s) {
+  ig_ctx *c = v->c;
+  const ig_dim_fix *fixes = NULL;
+  size_t n = ig_dims_fixes(c, v->dims, &v->solver, &fixes);
+  for (size_t i = 0; i < n; i++) {
+    ig_str_add(s, i ? "\n  " : "\nSuggested fixes:\n  ");
+    ig_str_fix(s, &fixes[i]);
+  }
+  if (s->failed) (void)ig_fail(c, IG_NOMEM, "out of memory");
+  if (c->status != IG_OK) return;
+  ig_fixes_tell(c, fixes, n);
+  for (size_t i = 0; i < v->all.n; i++) {
+    ig_dims_tell(c, v->dims, &v->all.at[i], v->bullets.at + v->all.at[i].at, fixes, n);
+  }
+  for (size_t i = 0; i < v->forced.n; i++) {
+    ig_dims_tell(c, v->dims, &(ig_violation){.name = v->forced.at[i]},
+                 "What the program demands of this size is too complex for a dim.", fixes, n);
+  }
+  ig_fail_text(c, IG_USER_ERROR, "%s", s->at);
+}
+
 static void conclude(verdict *v, const ig_solve_options *o) {
   ig_str s = ig_str_make(v->c->alloc);
   if (v->names.n) {
@@ -442,22 +465,7 @@ static void conclude(verdict *v, const ig_solve_options *o) {
   }
   size_t before = s.n;
   add_forced(v, &s);
-  if (v->names.n || s.n > before) {
-    ig_dims_fixes_text(v->c, v->dims, &v->solver, &s);
-    if (s.failed) {
-      (void)ig_fail(v->c, IG_NOMEM, "out of memory");
-    } else {
-      for (size_t i = 0; i < v->all.n; i++) {
-        const char *reason = v->bullets.at + v->all.at[i].at;
-        ig_dims_tell(v->c, v->dims, &v->all.at[i], reason, s.at);
-      }
-      for (size_t i = 0; i < v->forced.n; i++) {
-        ig_dims_tell(v->c, v->dims, &(ig_violation){.name = v->forced.at[i]},
-                     "What the program demands of this size is too complex for a dim.", s.at);
-      }
-      ig_fail_text(v->c, IG_USER_ERROR, "%s", s.at);
-    }
-  }
+  if (v->names.n || s.n > before) refuse(v, &s);
   ig_str_free(&s);
 }
 

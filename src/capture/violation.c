@@ -34,25 +34,20 @@ static ig_guard place_of(ig_ctx *c, const ig_dims *d, const char *name) {
   return (ig_guard){0};
 }
 
-// The lines of "Suggested fixes:" for the name, or all of them.
-static void add_fixes(ig_str *s, const char *message, const char *name) {
-  static const char head[] = "Suggested fixes:\n";
-  const char *all = strstr(message, head);
-  if (!all) return;
-  size_t length = strlen(name);
+// The fixes of that name, or all of them.
+static void add_fixes(ig_str *s, const ig_dim_fix *fixes, size_t n, const char *name) {
   for (int own = 1; own >= 0 && !s->n; own--) {
-    for (const char *line = all + sizeof head - 1; *line == ' ';) {
-      const char *text = line + strspn(line, " ");
-      size_t n = strcspn(text, "\n");
-      bool same = strncmp(text, name, length) == 0 && text[length] == ' ';
-      if (same || !own) ig_str_add(s, "in dynamic_shapes: %.*s\n", (int)n, text);
-      line = text + n + (text[n] == '\n');
+    for (size_t i = 0; i < n; i++) {
+      if (own && strcmp(fixes[i].name, name) != 0) continue;
+      ig_str_add(s, "in dynamic_shapes: ");
+      ig_str_fix(s, &fixes[i]);
+      ig_str_add(s, "\n");
     }
   }
 }
 
 void ig_dims_tell(ig_ctx *c, const ig_dims *d, const ig_violation *v, const char *reason,
-                  const char *message) {
+                  const ig_dim_fix *fixes, size_t nfixes) {
   if (c->status != IG_OK) return;
   ig_guard g = v->guard ? *v->guard : place_of(c, d, v->name);
   ig_str sentence = ig_str_make(c->alloc);
@@ -60,7 +55,7 @@ void ig_dims_tell(ig_ctx *c, const ig_dims *d, const ig_violation *v, const char
   ig_str fix = ig_str_make(c->alloc);
   ig_str_add(&sentence, "%.*s", (int)strcspn(reason, "\n"), reason);
   if (g.expr) ig_str_expr(&predicate, g.expr);
-  add_fixes(&fix, message, v->name);
+  add_fixes(&fix, fixes, nfixes, v->name);
   ig_issue issue = {.kind = IG_ISSUE_CONSTRAINT,
                     .file = g.file ? g.file : "",
                     .line = g.line,

@@ -52,7 +52,8 @@ static bool check_kind(const check *k, const ig_node *n, bool *body) {
 
 static bool check_node(check *k, const ig_node *n, bool *body) {
   const ig_map_value *v = n->name ? ig_map_find(&k->g->names, n->name) : NULL;
-  if (!v || v->ptr != n) return wrong(k, n, "has a name that is not its own");
+  bool later = k->g->unnamed && ig_node_is_placeholder(n);  // its name is still to come
+  if (!later && (!v || v->ptr != n)) return wrong(k, n, "has a name that is not its own");
   if (n->graph != k->g) return wrong(k, n, "belongs to another graph");
   if (n->index >= k->g->next_index || k->seen[n->index]) return wrong(k, n, "appears twice");
   if (!check_kind(k, n, body)) return false;

@@ -239,7 +239,7 @@ static void forget_operands(machine *m, const ig_node *n) {
 static const ig_module_stack *below_root(ig_ctx *c, ig_graph *to, const ig_module_stack *stack) {
   if (stack->n == 0) return NULL;  // nodes of no module: what the capture itself says
   ig_scope s = ig_scope_open(c);
-  ig_module_level *levels = ig_scope_push(c, stack->n * sizeof *levels + 1);
+  ig_module_level *levels = ig_scope_array(c, stack->n, sizeof *levels);
   for (size_t i = 0; levels && i < stack->n; i++) {
     static const char root[] = "L__self__";
     size_t n = sizeof root + strlen(stack->at[i].key);

@@ -98,7 +98,7 @@ static bool set_level(ig_pt2_reader *r, const item *i, ig_module_level *out) {
 
 static bool parse(ig_pt2_reader *r, const char *text, ig_pt2_stack *out) {
   size_t most = count(text, strlen(text), ';') + 1;
-  out->at = ig_arena_push(r->source->arena, most * sizeof *out->at);
+  out->at = ig_arena_array(r->source->arena, most, sizeof *out->at);
   if (!out->at) return ig_pt2_no_memory(r) == IG_OK;
   if (ig_pt2_old_stack(r, text, out)) return true;
   out->n = 0;

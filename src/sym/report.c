@@ -10,6 +10,7 @@ static void report_destroy(ig_ref *ref) {
   ig_report *r = (ig_report *)ref;
   ig_arena_free(&r->arena);
   ig_vec_free(r->alloc, &r->issues);
+  ig_vec_free(r->alloc, &r->fixes);
   ig_mem_free(r->alloc, r, sizeof *r);
 }
 
@@ -25,6 +26,11 @@ ig_report *ig_report_create(ig_ctx *c) {
 size_t ig_report_issues(const ig_report *r, const ig_issue **issues) {
   *issues = r ? r->issues.at : NULL;
   return r ? r->issues.n : 0;
+}
+
+size_t ig_report_fixes(const ig_report *r, const ig_dim_fix **fixes) {
+  *fixes = r ? r->fixes.at : NULL;
+  return r ? r->fixes.n : 0;
 }
 
 const ig_report *ig_ctx_report(const ig_ctx *c) {
@@ -148,17 +154,32 @@ void ig_report_retry(ig_report *r) {
     if (r->issues.at[i].kind == IG_ISSUE_CONSTRAINT) r->issues.at[n++] = r->issues.at[i];
   }
   r->issues.n = n;
+  r->fixes.n = 0;
+}
+
+// Of the draft if there is one, otherwise of the error that the context has or will have. NULL: no
+// memory.
+static ig_report *current(ig_ctx *c) {
+  if (c->draft) return c->draft->report;
+  if (!c->trouble) {
+    ig_report *r = ig_report_create(c);
+    c->trouble = r ? &r->ref : NULL;
+  }
+  return (ig_report *)c->trouble;
 }
 
 void ig_issue_tell(ig_ctx *c, const ig_issue *issue) {
-  if (c->draft) {
-    ig_report_add(c, c->draft->report, issue);
-    return;
+  ig_report *r = current(c);
+  if (r) ig_report_add(c, r, issue);
+}
+
+void ig_fixes_tell(ig_ctx *c, const ig_dim_fix *fixes, size_t n) {
+  ig_report *r = current(c);
+  if (r) r->fixes.n = 0;
+  for (size_t i = 0; r && i < n; i++) {
+    ig_dim_fix f = fixes[i];
+    f.name = keep_all(r, f.name);
+    f.root = keep_all(r, f.root);
+    (void)ig_vec_push(r->alloc, &r->fixes, f);  // one less, if there is no memory
   }
-  if (!c->trouble) {
-    ig_report *r = ig_report_create(c);
-    if (!r) return;
-    c->trouble = &r->ref;
-  }
-  ig_report_add(c, (ig_report *)c->trouble, issue);
 }

@@ -11,6 +11,7 @@ struct ig_report {
   ig_alloc alloc;
   ig_arena arena;
   IG_VEC(ig_issue) issues;
+  IG_VEC(ig_dim_fix) fixes;  // of the last violation of dims
 };
 
 ig_report *ig_report_create(ig_ctx *c);  // one reference; NULL: out of memory
@@ -21,6 +22,7 @@ void ig_report_add(ig_ctx *c, ig_report *r, const ig_issue *issue);
 void ig_report_retry(ig_report *r);
 // To the draft if there is one, otherwise to the error that the context has.
 void ig_issue_tell(ig_ctx *c, const ig_issue *issue);
+void ig_fixes_tell(ig_ctx *c, const ig_dim_fix *fixes, size_t n);  // texts are copied
 
 // An expression as the user would write it: n % 2 == 0, with his names for symbols where he has
 // some. How the symbols were replaced is added to `how` (may be NULL): "`u0` with n".

@@ -3,9 +3,8 @@
 // running.
 #include "heap.h"
 #include "ingot/aten.h"
-#include "ingot/dims.h"
+#include "ingot/export.h"
 #include "ingot/grad.h"
-#include "ingot/program.h"
 #include "ir/graph.h"
 
 static ig_ctx *c;

@@ -5,7 +5,7 @@
 
 #include "heap.h"
 #include "ingot/aten.h"
-#include "ingot/dims.h"
+#include "ingot/export.h"
 #include "ingot/library.h"
 #include "ingot/report.h"
 #include "sym/env.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "ingot/dims.h"
+#include "ingot/export.h"
 #include "op/formula.h"
 #include "tensor/copy.h"
 

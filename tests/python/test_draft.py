@@ -337,3 +337,18 @@ def test_errors_of_export_say_the_same(strict: bool) -> None:
     (issue,) = error.value.issues
     assert (issue["kind"], issue["op"], issue["line"]) == ("call", "aten.matmul.default", 3)
     assert issue["operands"] == "self: f32[5, 3], other: f32[5, 3]"
+
+
+def test_fixes_are_data():
+    """The error has them besides the text that prints them."""
+
+    class Model(torch.nn.Module):
+        def forward(self, x, y):
+            return x + y
+
+    n, m = torch.export.Dim("n"), torch.export.Dim("m")
+    args, shapes = (torch.ones(4), torch.ones(4)), {"x": {0: n}, "y": {0: m}}
+    for strict in (False, True):
+        with pytest.raises(Exception, match="Suggested fixes:\n  m = n") as caught:
+            torch.export.export(Model(), args, dynamic_shapes=shapes, strict=strict)
+        assert caught.value.fixes == [("m", ("n", 1, 0))]

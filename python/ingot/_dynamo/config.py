@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings of capture. `patch` changes some for a while, as a context or a decorator."""
 import contextlib
+import os
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 __live__ = True  # its names are settings: whoever re-exports them must not keep copies
 
 allow_rnn = False  # export has its own answer: DEFAULT_EXPORT_DYNAMO_CONFIG
+verify_stages = os.environ.get("INGOT_VERIFY", "0") not in ("", "0")  # check programs after every stage of an export
 do_not_emit_runtime_asserts = False  # leave out the assertions that guards became
 assume_static_by_default = True
 automatic_dynamic_shapes = True

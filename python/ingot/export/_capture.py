@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a module and example inputs to a program of training level: declares state and inputs to the engine, runs the
-module on fake tensors while the engine records, and reads off what the module did to its own state."""
+"""A module as the engine's pipeline takes it: declares state and inputs, runs the forward on fake tensors while the
+engine records, and reads off what the module did to its own state."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import dataclasses
 from typing import Any
 
 from ingot import _C, nn
-from ingot._dynamo import exc
+from ingot._dynamo import config, exc
 from ingot.export._binding import Input, argument_names, bind, pieces
 from ingot.export._errors import carry_issues, strict_error
 from ingot.export._modules import ModuleCall, ModuleStack
 from ingot.export._state import State, refuse_assigned
-from ingot.export.dynamic_shapes import read_shapes, shape_constraints
-from ingot.export.exported_program import ProgramModule
+from ingot.export.dynamic_shapes import apply_fixes, automatic_dims, read_shapes, shape_constraints
+from ingot.export.exported_program import ProgramModule, keep_signatures
 from ingot.utils import _pytree as pytree
 
 
@@ -24,11 +24,9 @@ class Options:
     disable_forced_specializations: bool = False
     allow_complex_guards: bool = False
     allow_rnn: bool = True
-    grad_modes: bool = True  # switches of the grad mode become nodes
-    inference: bool = False  # the program will have no writes
-    training: bool = False  # a program for training is wanted
-    regions: bool = False  # regions of autocast stay regions
+    level: str = "inference"  # see ingot/export.h
     preserve: tuple[str, ...] = ()  # paths of modules whose signatures are kept
+    draft: bool = False
 
 
 def _check_arguments(mod: Any, args: Any, kwargs: Any) -> dict[str, Any]:
@@ -101,82 +99,100 @@ def _env_of_fakes(state: State, inputs: list[Input]) -> Any:
     return None
 
 
-class _Run:
-    """One capture."""
+def _is_violation(error: Exception) -> bool:
+    return isinstance(error, _C.ConstraintViolationError) or (
+        isinstance(error, exc.UserError) and error.error_type is exc.UserErrorType.CONSTRAINT_VIOLATION
+    )
 
-    def __init__(self, mod: nn.Module, args: tuple, kwargs: dict[str, Any], options: Options) -> None:
+
+class Run:
+    """One export: the front that the engine's pipeline calls, and what the program needs besides. `.result` is the
+    engine's program."""
+
+    def __init__(self, mod: nn.Module, args: tuple, kwargs: dict[str, Any], shapes: Any, options: Options) -> None:
         self.mod, self.args, self.kwargs, self.options = mod, args, kwargs, options
         self.state = State(mod)
         self.in_spec = pytree.tree_structure((args, kwargs))
         self.pieces = pieces(mod, args, kwargs)
         self.arg_names = argument_names(self.pieces)
-        self.shown: dict[str, str] = {}  # names of weights that are shown by another of their names
         self.shape_constraints: list[dict[str, Any]] | None = None  # a strict capture's, for the graph's metadata
         self.calls: list[ModuleCall] = []
+        self._set_shapes(shapes)
 
-    def record(self, inputs: list[Input], shapes: dict[tuple, Any]) -> Any:
+    def _set_shapes(self, shapes: Any) -> None:
         strict = self.options.strict
-        self.state.declare(strict, self.options.training)
-        solving = {
-            "strict": strict,
-            "no_forced": self.options.disable_forced_specializations,
-            "allow_complex_guards": self.options.allow_complex_guards,
-        }
-        _C.capture_options(**solving)
-        fakes = _declare_inputs(inputs, shapes, strict)
-        _C.capture_inputs_done()
-        args, kwargs = pytree.tree_unflatten(fakes, self.in_spec)
+        self.shapes = shapes
+        self._entries = read_shapes(self.mod, self.args, self.kwargs, shapes, self.options.level == "training")
+        self._inputs = bind(self.pieces, strict)
+        _check_inputs(self._inputs, strict)
+        if isinstance(self.mod, ProgramModule):
+            self.mod.check_inputs(self.args, self.kwargs)
+        if strict:
+            self.shape_constraints = shape_constraints(self._inputs, self._entries)
+
+    # ---- what the pipeline calls
+
+    def declare(self) -> None:
+        """State and inputs; fake tensors stand in the places of the module's own until the forward has run."""
+        try:
+            self.state.declare(self.options.strict, self.options.level == "training")
+            self._fakes = _declare_inputs(self._inputs, self._entries, self.options.strict)
+        except BaseException:
+            self.state.restore()
+            raise
+
+    def run(self) -> tuple:
+        """The forward: its outputs and, behind them, the values that signatures of modules name (how many), assigned
+        buffers, the order of the state, whether it has groups, names that weights are shown by."""
+        try:
+            return self._forward()
+        finally:
+            self.state.restore()
+
+    def _forward(self) -> tuple:
+        strict, training = self.options.strict, self.options.level == "training"
+        args, kwargs = pytree.tree_unflatten(self._fakes, self.in_spec)
         stack = ModuleStack(self.state.modules, self.options, self.state)
         with stack:
             result = self.mod(*args, **kwargs)
-        self.shown = self.state.names_of(stack.shown())
+        shown = self.state.names_of(stack.shown())
         refuse_assigned(self.state.assigned_attributes())
         outputs, self.out_spec = _outputs(result, strict)
         mutations = self.state.assigned_buffers()
-        if not strict:
-            _C.capture_ask_outputs(outputs)
-        _C.capture_solve(**solving)
         self.calls = stack.calls
-        # what signatures name are outputs until the program is done
-        kept = [*outputs, *(leaf for call in self.calls for leaf in call.values())]
-        if strict:
-            self.state.arrange(kept, self.options.training)
-        program = _C.capture_end(kept, mutations)
-        if strict:
-            program.name_sources()
-        return program
+        kept = [leaf for call in self.calls for leaf in call.values()]
+        order = self.state.order([*outputs, *kept]) if strict else []
+        return (*outputs, *kept), len(kept), mutations, order, training, shown
 
-    def program(self, shapes: Any) -> Any:
-        entries = read_shapes(self.mod, self.args, self.kwargs, shapes, self.options.training)
-        inputs = bind(self.pieces, self.options.strict)
-        _check_inputs(inputs, self.options.strict)
-        if isinstance(self.mod, ProgramModule):
-            self.mod.check_inputs(self.args, self.kwargs)
-        if self.options.strict:
-            self.shape_constraints = shape_constraints(inputs, entries)
-        env = _env_of_fakes(self.state, inputs)
-        _C.capture_begin(
-            strict=self.options.strict, grad_modes=self.options.grad_modes, env=env, late_names=True,
-            inference=self.options.inference, implied_casts=self.options.regions,
-            training=self.options.training,
-        )  # fmt: skip
+    def refine(self, fixes: list | None, error: Exception | None) -> bool:
+        """Other dims for the next attempt of a draft, after an error of the program or (None) of the engine."""
+        if not self.shapes or (error is not None and not _is_violation(error)):
+            return False
+        self._set_shapes(apply_fixes(fixes, self.shapes) if fixes else automatic_dims(self.shapes))
+        return True
+
+    # ----
+
+    def export(self) -> Run:
+        strict = self.options.strict
         try:
-            program = self.record(inputs, entries)
+            self.result, names = _C.export(
+                self, self.options.level, strict=strict, grad_modes=self.options.level != "captured",
+                asserts=not config.do_not_emit_runtime_asserts,
+                no_forced=self.options.disable_forced_specializations,
+                allow_complex_guards=self.options.allow_complex_guards,
+                env=_env_of_fakes(self.state, self._inputs), draft=self.options.draft, verify=config.verify_stages,
+            )  # fmt: skip
         except BaseException as error:
-            _C.capture_abort()
-            other = strict_error(error) if self.options.strict else None
+            other = strict_error(error) if strict else None
             if other is None:
                 raise
             carry_issues(error, other)
             raise other from error
-        finally:
-            self.state.restore()
-        return program
+        keep_signatures(self.result, self.calls, names)
+        return self
 
 
-def capture(mod: nn.Module, args: tuple, kwargs: dict[str, Any] | None, shapes: Any, options: Options) -> _Run:
-    """Runs the capture; the answer has .result (the program), .in_spec and .out_spec."""
-    kwargs = _check_arguments(mod, args, kwargs)
-    run = _Run(mod, args, kwargs, options)
-    run.result = run.program(shapes)
-    return run
+def capture(mod: nn.Module, args: tuple, kwargs: dict[str, Any] | None, shapes: Any, options: Options) -> Run:
+    """Runs the export; the answer has .result (the program), .in_spec and .out_spec."""
+    return Run(mod, args, _check_arguments(mod, args, kwargs), shapes, options).export()

@@ -10,9 +10,7 @@ import json
 from typing import Any
 
 from ingot import _C, nn
-from ingot._dynamo.exc import UserError, UserErrorType
 from ingot.export import _trace
-from ingot.export.dynamic_shapes import Dim, map_dims, refine_dynamic_shapes_from_suggested_fixes
 from ingot.export.exported_program import ExportedProgram
 
 __all__ = ["DraftExportReport", "FailureReport", "FailureType", "OpProfile", "TensorMetadata", "draft_export"]
@@ -124,29 +122,6 @@ def _profiles(program: ExportedProgram, failures: list[FailureReport]) -> dict[s
     return out
 
 
-def _automatic(dim: Any) -> Any:
-    return Dim.AUTO if isinstance(dim, Dim) or dim is Dim.DYNAMIC else dim
-
-
-def _next_shapes(error: Exception, shapes: Any, attempt: int) -> Any:
-    """The dims for another attempt: those that the message suggests, at last whatever the program allows."""
-    if attempt < 3:
-        try:
-            return refine_dynamic_shapes_from_suggested_fixes(str(error), shapes)
-        except ValueError:
-            pass
-    if not getattr(error, "issues", None):
-        reason = str(error).split("\n")[0]
-        _C.draft_add(reason, "Dim.AUTO in dynamic_shapes lets the program decide which sizes are dynamic")
-    return map_dims(shapes, _automatic)
-
-
-def _is_violation(error: Exception) -> bool:
-    return isinstance(error, _C.ConstraintViolationError) or (
-        isinstance(error, UserError) and error.error_type is UserErrorType.CONSTRAINT_VIOLATION
-    )
-
-
 def draft_export(
     mod: nn.Module,
     args: tuple,
@@ -158,23 +133,12 @@ def draft_export(
     pre_dispatch: bool = True,
 ) -> ExportedProgram:
     """A program and, in `._report`, what stands in the way of torch.export.export."""
-    shapes = dynamic_shapes
-    _C.draft_open()
-    program = None
-    try:
-        for attempt in range(5):
-            try:
-                program = _trace._export(mod, args, kwargs, shapes, strict=strict)
-                break
-            except Exception as error:
-                if not _is_violation(error) or attempt == 4 or not shapes:
-                    raise
-                shapes = _next_shapes(error, shapes, attempt)
-    finally:
-        issues, text, json_text = _C.draft_close(None if program is None else program._program)
+    run = _trace._run(mod, args, kwargs, dynamic_shapes, strict, level="dispatched", draft=True)
+    program = _trace.program_of(run)
+    issues, text, json_text = _C.program_report(run.result)
     failures = [FailureReport(_TYPES[issue["kind"]], issue) for issue in issues]
     for failure in failures:
         if failure.failure_type is FailureType.GUARD_ADDED:
-            failure.data["new_dynamic_shapes"] = shapes
+            failure.data["new_dynamic_shapes"] = run.shapes
     program._report = DraftExportReport(failures, text, json_text, _profiles(program, failures))
     return program

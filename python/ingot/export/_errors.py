@@ -120,7 +120,8 @@ def strict_error(error: BaseException) -> Exception | None:
     if isinstance(error, GuardOnDataDependentSymNode) and getattr(error, "_on_tensor", False):
         return UserError(UserErrorType.DYNAMIC_CONTROL_FLOW, from_user_code(_BRANCH, _user_stack(error)))
     if isinstance(error, GuardOnDataDependentSymNode):
-        inside = "\n\nWhile calling " in str(error)  # a question that an operator asked, not the program itself
+        # a question that an operator asked, not the program itself
+        inside = any(issue["op"] for issue in getattr(error, "issues", ()))
         advice = _INSIDE if inside else "Consider annotating your code using torch._check*(). "
         text = f"{advice}{error}\nFor more information about this error, see: {_CASE}"
         return UserError(UserErrorType.ANTI_PATTERN, text)
@@ -131,7 +132,8 @@ def strict_error(error: BaseException) -> Exception | None:
 
 def carry_issues(error: BaseException, other: Exception) -> None:
     """What the engine knows of an error is known of the one that is raised instead."""
-    if hasattr(error, "issues"):
-        other.issues = error.issues
+    for known in ("issues", "fixes"):
+        if hasattr(error, known):
+            setattr(other, known, getattr(error, known))
     for note in getattr(error, "__notes__", []):
         other.add_note(note)

@@ -167,7 +167,7 @@ class State:
 
         A module of several names has a placeholder for each of them, the last one in use; in a strict capture that one
         alone. Two modules that share a tensor have a placeholder each; a program for training reads the last of them.
-        A strict capture has one placeholder for all modules that are no layers; see arrange() for what becomes of it.
+        A strict capture has one placeholder for all modules that are no layers; see order() for what becomes of it.
         """
         for slots in ("_parameters", "_buffers"):
             found: list[tuple[str, str, dict, str, Tensor]] = []
@@ -242,10 +242,10 @@ class State:
         """A strict capture calls a layer, whose state belongs to the program from then on."""
         self._layers[id(layer)] = layer
 
-    def arrange(self, kept: list[Any], training: bool) -> None:
-        """The inputs of a strict capture: what was read by itself, then the layers', each in the order of reading;
-        parameters first. The rest is no input. A program for training reads the last placeholder of a tensor."""
-        order: list[tuple[Any, int]] = []  # (placeholder, what is the same for the same tensor)
+    def order(self, kept: list[Any]) -> list[tuple[Any, int]]:
+        """The inputs of a strict capture, with a number that is the same for the same tensor: what was read by itself,
+        then the layers', each in the order of reading; parameters first. The rest is no input."""
+        order: list[tuple[Any, int]] = []
         for kind in ("_parameters", "_buffers"):
             order += [(fake, at) for at, (fake, _, _, slots) in self._direct.items() if slots == kind]
             for layer in self._layers.values():
@@ -254,9 +254,7 @@ class State:
                     order += [(self._fakes[s], id(self._real[s][1])) for s in slots if s in self._real]
         written = {id(tensor) for tensor, _ in self.assigned_buffers()}
         order += [(self._fakes[s], id(t)) for s, (_, t) in self._real.items() if id(t) in written]
-        order += [(value, id(value)) for value in kept]
-        groups = [at for _, at in order] if training else None
-        _C.capture_arrange_state([value for value, _ in order], groups)
+        return order + [(value, id(value)) for value in kept]
 
     def names_of(self, shown: dict[str, str]) -> dict[str, str]:
         """For the state of modules of several names: its name -> what it is shown as."""

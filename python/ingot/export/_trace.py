@@ -7,9 +7,8 @@ import dataclasses
 from typing import Any
 
 from ingot import fx, nn
-from ingot._dynamo import config
 from ingot.export._capture import Options, capture
-from ingot.export.exported_program import ExportedProgram, keep_signatures
+from ingot.export.exported_program import ExportedProgram
 
 __all__ = ["DEFAULT_EXPORT_DYNAMO_CONFIG", "ExportDynamoConfig"]
 
@@ -26,7 +25,7 @@ class ExportDynamoConfig:
 DEFAULT_EXPORT_DYNAMO_CONFIG = ExportDynamoConfig()
 
 
-def _capture(
+def _run(
     mod: nn.Module, args: tuple, kwargs: dict[str, Any] | None, dynamic_shapes: Any, strict: bool, **flags: Any
 ) -> Any:
     options = Options(strict=strict, allow_rnn=not strict or DEFAULT_EXPORT_DYNAMO_CONFIG.allow_rnn, **flags)
@@ -35,20 +34,14 @@ def _capture(
 
 def capture_module(mod: nn.Module, args: tuple, kwargs: dict[str, Any] | None, dynamic_shapes: Any) -> Any:
     """A capture whose placeholders have numbers instead of names, without switches of the grad mode."""
-    return capture(mod, args, kwargs, dynamic_shapes, Options(strict=False, grad_modes=False))
+    return capture(mod, args, kwargs, dynamic_shapes, Options(strict=False, level="captured"))
 
 
-def _program(run: Any, program: Any) -> ExportedProgram:
-    keep_signatures(program, run.calls)
-    out = ExportedProgram(program, (run.in_spec, run.out_spec), (run.args, run.kwargs), run.arg_names)
+def program_of(run: Any) -> ExportedProgram:
+    out = ExportedProgram(run.result, (run.in_spec, run.out_spec), (run.args, run.kwargs), run.arg_names)
     if run.shape_constraints is not None:
         out._graph_meta["input_shape_constraints"] = run.shape_constraints
-        program.repeat_symbols()
     return out
-
-
-def _with_asserts(program: Any) -> Any:
-    return program if config.do_not_emit_runtime_asserts else program.insert_asserts()
 
 
 def _export_for_training(
@@ -61,9 +54,8 @@ def _export_for_training(
     preserve_module_call_signature: tuple[str, ...] = (),
 ) -> ExportedProgram:
     """A program of training level: composite operators whole, writes in place."""
-    run = _capture(mod, args, kwargs, dynamic_shapes, strict, training=True, preserve=preserve_module_call_signature)
-    run.result.set_training(True)
-    return _program(run, _with_asserts(run.result).read_sizes_first().name_inputs(run.shown))
+    preserve = preserve_module_call_signature
+    return program_of(_run(mod, args, kwargs, dynamic_shapes, strict, level="training", preserve=preserve))
 
 
 def _export(
@@ -80,16 +72,13 @@ def _export(
     allow_complex_guards_as_runtime_asserts: bool = False,
 ) -> ExportedProgram:
     """A program of inference level: no writes, composite operators whole before dispatch and taken apart after it."""
-    run = _capture(
+    run = _run(
         mod, args, kwargs, dynamic_shapes, strict,
         disable_forced_specializations=_disable_forced_specializations,
         allow_complex_guards=_allow_complex_guards_as_runtime_asserts or allow_complex_guards_as_runtime_asserts,
-        grad_modes=True, inference=True, regions=strict and pre_dispatch,
-        preserve=preserve_module_call_signature,
+        level="inference" if pre_dispatch else "dispatched", preserve=preserve_module_call_signature,
     )  # fmt: skip
-    if not pre_dispatch:
-        return _program(run, _with_asserts(run.result.decompose(core=False, once=True)).name_inputs(run.shown))
-    return _program(run, _with_asserts(run.result.functionalize()).wrap_grad_regions().name_inputs(run.shown))
+    return program_of(run)
 
 
 def _export_to_torch_ir(

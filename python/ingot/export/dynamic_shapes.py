@@ -530,9 +530,20 @@ def map_dims(tree: Any, fn: Callable[[Any], Any]) -> Any:
 
 def refine_dynamic_shapes_from_suggested_fixes(msg: str, dynamic_shapes: Any) -> Any:
     """dynamic_shapes with the "Suggested fixes:" of a constraint violation applied."""
-    fixes = dict(_C.dim_fixes(msg))
+    fixes = _C.dim_fixes(msg)
     if not fixes:
         raise ValueError("the message has no suggested fixes")
+    return apply_fixes(fixes, dynamic_shapes)
+
+
+def automatic_dims(dynamic_shapes: Any) -> Any:
+    """dynamic_shapes with whatever the program allows in place of dims."""
+    return map_dims(dynamic_shapes, lambda dim: Dim.AUTO if isinstance(dim, Dim) or dim is Dim.DYNAMIC else dim)
+
+
+def apply_fixes(found: list[tuple[str, Any]], dynamic_shapes: Any) -> Any:
+    """dynamic_shapes with fixes: a number, (least, most) or (root, factor, term) by the name of a dim."""
+    fixes = dict(found)
     made: dict[str, Any] = {}
 
     def root(name: str, like: Dim | None = None) -> Dim:

@@ -152,11 +152,11 @@ def _entry_of(leaf: Any, names: Iterator[str | None]) -> dict[str, Any]:
     return {"as_none": True} if key is None else {key: leaf}
 
 
-def keep_signatures(program: Any, calls: list[Any]) -> None:
-    """Tells the engine how modules were called; their values are the last outputs of the program until here."""
+def keep_signatures(program: Any, calls: list[Any], kept: list[str | None]) -> None:
+    """Tells the engine how modules were called; `kept` has the names of their values in the program."""
     if not calls:
         return
-    names = iter(program.drop_outputs(sum(len(call.values()) for call in calls)))
+    names = iter(kept)
     rows = []
     for call in calls:
         entry = {
