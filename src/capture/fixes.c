@@ -7,6 +7,7 @@
 #include "capture/dims.h"
 
 enum { LEAST = 2 };
+static const int64_t MOST = INT64_MAX - 1;
 
 // What one name should be.
 typedef struct result {
@@ -239,7 +240,13 @@ static void take_equivalence(fixes *f, const ig_equivalence *q) {
 
 // ---- roots ----
 
-// A new root takes over the bounds.
+// The largest d for which k*d + c is at most `most`, without leaving the integers on the way.
+static int64_t largest_root(int64_t most, int64_t k, int64_t c) {
+  int64_t whole = ig_floor_div(c, k);
+  return ig_floor_div(most - (c - whole * k), k) - whole;
+}
+
+// A new root takes over the bounds; where there is none above, those of PyTorch's largest size.
 static void introduce(fixes *f) {
   size_t n = f->all.n;
   for (size_t i = 0; i < n && f->ctx->status == IG_OK; i++) {
@@ -250,11 +257,10 @@ static void introduce(fixes *f) {
     int64_t k = r->k;
     int64_t c = r->c;
     int64_t least = r->has_lo ? r->lo : LEAST;
-    bool open = !r->has_hi;
-    int64_t most = r->hi;
+    int64_t most = r->has_hi ? r->hi : MOST;
     r->has_lo = r->has_hi = false;
     int64_t from = -ig_floor_div(-(least - c), k);
-    int64_t to = open ? INT64_MAX : ig_floor_div(most - c, k);
+    int64_t to = largest_root(most, k, c);
     if (from == to) {  // a root of one value is none
       r->is_number = true;
       r->value = k * from + c;
@@ -267,7 +273,7 @@ static void introduce(fixes *f) {
     fresh->lo = from;
     fresh->hi = to;
     fresh->has_lo = fresh->lo != LEAST;
-    fresh->has_hi = !open;
+    fresh->has_hi = true;
   }
 }
 

@@ -2,8 +2,10 @@
 // range_constraints of a program: symbols read from data as they were made, then the sizes of the
 // inputs by expression with the declared bounds, then roots that are no size themselves.
 #include <stdio.h>
+#include <string.h>
 
 #include "capture/dims.h"
+#include "op/op.h"
 
 static bool put(ig_ctx *c, ig_dims *d, const ig_expr *e, int64_t lo, int64_t hi, bool overwrite) {
   for (size_t i = 0; i < d->ranges.n; i++) {
@@ -61,34 +63,53 @@ bool ig_dims_list_ranges(ig_ctx *c, ig_dims *d) {
 
 // ---- symbols of further traces ----
 
-static size_t list_unbacked(ig_ctx *c, const ig_expr **all) {
-  size_t n = 0;
-  for (uint32_t i = 0; i < c->sym->counts[0]; i++) {
-    char name[16];
-    (void)snprintf(name, sizeof name, "u%u", i);
-    const ig_expr *e = ig_expr_find(c, name);
-    if (e) all[n++] = e;
+typedef struct bound_list {
+  ig_ctx *c;
+  ig_table seen;
+  const ig_expr **all;    // bound by calls of the program, in their order
+  const ig_expr **again;  // of them, those that are made once more
+  size_t n;
+  size_t nagain;
+} bound_list;
+
+// PyTorch remembers what ATen read from an input, not what was read from a result of a call, and
+// not what operators of the user say.
+static bool is_read_again(const ig_node *n) {
+  if (n->callee != IG_CALLEE_OP || strcmp(n->op->schema.ns, "aten") != 0) return true;
+  for (size_t i = 0; i < n->ninputs; i++) {
+    if (!ig_node_is_placeholder(n->inputs[i])) return true;
   }
-  return n;
+  return false;
 }
 
-// Whether the first that is seen of some symbol is a tensor that has it as a size.
-static bool has_data_sizes(ig_ctx *c, const ig_graph *g) {
-  ig_table seen = ig_table_make(c->alloc);
-  bool found = false;
-  for (const ig_node *n = g->first; n && !found; n = n->next) {
-    const ig_value *v = &n->val;
-    if (v->kind == IG_KIND_INT && v->i.expr) (void)ig_table_put(&seen, v->i.expr);
-    for (int d = 0; v->kind == IG_KIND_TENSOR && d < v->tensor->ndim; d++) {
-      const ig_expr *e = ig_sizes(v->tensor)[d].expr;
-      bool unbacked = e && e->kind == IG_EXPR_SYMBOL && !e->backed;
-      found = found || (unbacked && !ig_table_find(&seen, e));
+static void add_bound(bound_list *l, const ig_node *n, const ig_expr *e) {
+  if (!e || e->kind != IG_EXPR_SYMBOL || e->backed || e->sort != IG_SORT_INT) return;
+  if (ig_table_find(&l->seen, e)) return;
+  ig_table_slot *slot = ig_table_put(&l->seen, e);
+  if (!slot) {
+    (void)ig_fail(l->c, IG_NOMEM, "out of memory");
+    return;
+  }
+  slot->number = 1;
+  l->all[l->n++] = e;
+  if (is_read_again(n)) l->again[l->nagain++] = e;
+}
+
+static void list_bound(bound_list *l, const ig_graph *g) {
+  for (const ig_node *n = g->first; n && l->c->status == IG_OK; n = n->next) {
+    if (n->kind != IG_NODE_CALL) continue;
+    add_bound(l, n, n->binds);
+    if (n->val.kind == IG_KIND_INT) add_bound(l, n, n->val.i.expr);
+    for (int d = 0; n->val.kind == IG_KIND_TENSOR && d < n->val.tensor->ndim; d++) {
+      add_bound(l, n, ig_sizes(n->val.tensor)[d].expr);
     }
   }
-  ig_table_free(&seen);
-  return found;
+  for (size_t i = 0; i < g->subs.n; i++) list_bound(l, g->subs.at[i].graph);
 }
 
+// PyTorch's strict capture makes the symbols of the program anew when it looks at what the front
+// end has recorded, some of them once more, and, unless for training, when it lowers it.
+// Symbols of numbers that nothing reads are not made again.
 bool ig_program_repeat_symbols(ig_ctx *c, const ig_program *p) {
   ig_sym *sym = p->graph->sym;
   if (c->status != IG_OK || !sym || !sym->counts[0]) return c->status == IG_OK;
@@ -96,11 +117,16 @@ bool ig_program_repeat_symbols(ig_ctx *c, const ig_program *p) {
   c->sym = sym;
   ig_scope s = ig_scope_open(c);
   size_t cap = sym->counts[0];
-  const ig_expr **all = ig_scope_array(c, ig_mem_mul(2, cap), sizeof *all);
-  size_t n = all ? list_unbacked(c, all) : 0;
-  int traces = (p->training ? 2 : 3) + (has_data_sizes(c, p->graph) ? 1 : 0);
-  for (int k = 1; n && k < traces && c->status == IG_OK; k++) {
-    (void)ig_sym_renew(c, all, all + cap, n);
+  const ig_expr **room = ig_scope_array(c, ig_mem_mul(3, cap), sizeof *room);
+  bound_list l = {.c = c, .seen = ig_table_make(c->alloc), .all = room};
+  if (room) {
+    l.again = room + cap;
+    list_bound(&l, p->graph);
+  }
+  ig_table_free(&l.seen);
+  if (l.nagain && c->status == IG_OK) (void)ig_sym_renew(c, l.again, room + 2 * cap, l.nagain);
+  for (int k = 0; l.n && k < (p->training ? 1 : 2) && c->status == IG_OK; k++) {
+    (void)ig_sym_renew(c, l.all, room + 2 * cap, l.n);
   }
   ig_scope_close(c, s);
   c->sym = open;

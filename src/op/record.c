@@ -10,6 +10,7 @@
 #include "ingot/aten.h"
 #include "op/draft.h"
 #include "op/nested.h"
+#include "op/shape.h"
 #include "sym/env.h"
 
 static bool no_memory(ig_ctx *c) {
@@ -238,6 +239,23 @@ static void ask_empty(ig_ctx *c, const ig_schema *s, const ig_value *out) {
   }
 }
 
+static bool has_data_size(const ig_tensor *t) {
+  for (int d = 0; d < t->ndim; d++) {
+    const ig_expr *e = ig_sizes(t)[d].expr;
+    if (e && !e->backed) return true;
+  }
+  return false;
+}
+
+// PyTorch looks at the strides of each tensor whose sizes stand in the data.
+static void ask_strides(ig_ctx *c, const ig_value *outs, size_t n) {
+  for (size_t i = 0; i < n && c->status == IG_OK; i++) {
+    if (outs[i].kind == IG_KIND_LIST) ask_strides(c, outs[i].list.at, outs[i].list.n);
+    bool asks = outs[i].kind == IG_KIND_TENSOR && outs[i].tensor && has_data_size(outs[i].tensor);
+    if (asks) (void)ig_ask_contiguous(c, outs[i].tensor);
+  }
+}
+
 // x.to(...) that changes nothing is x itself, but not in a program without writes.
 static void split_conversion(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   bool same = c->capture->inference && outs[0].kind == IG_KIND_TENSOR && op->schema.nargs &&
@@ -253,6 +271,8 @@ void ig_record(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs)
   split_conversion(c, op, args, outs);
   if (c->status != IG_OK) return;
   ask_empty(c, s, &outs[0]);
+  ask_strides(c, outs, s->nrets);
+  if (c->status != IG_OK) return;
   ig_value values[IG_MAX_ARGS];
   const char *keys[IG_MAX_ARGS];
   bool single = s->nrets == 1 && outs[0].kind != IG_KIND_LIST;

@@ -80,16 +80,37 @@ static void add_checks(ig_str *s, const char *lines, bool sizes) {
   }
 }
 
-static void add_help(ig_str *s, const ig_issue *i, const char *how) {
+// The same in one sentence, for questions of the program itself and in strict captures, where
+// PyTorch has no list.
+static void add_sentence(ig_str *s, const char *lines, const char *where) {
+  static const char size[] = "torch._check_is_size(";
+  const char *between = "\n\nOne of these has to hold before this ";
+  for (bool first = true; *lines;) {
+    size_t n = strcspn(lines, "\n");
+    if (strncmp(lines, size, sizeof size - 1) != 0) {
+      ig_str_add(s, "%s%s%.*s", between, first ? where : "", (int)n, lines);
+      if (first) between = " or ";
+      first = false;
+    }
+    lines += n + (lines[n] == '\n');
+  }
+  ig_str_add(s, ".");
+}
+
+static void add_help(ig_str *s, const ig_issue *i, const char *how, bool listed) {
   if (i->op) ig_str_add(s, "\n\nWhile calling %s(%s)", i->op, i->operands ? i->operands : "");
   if (i->file) {
     ig_str_add(s, "\n\nUser code:\n  File \"%s\", line %d%s%s", i->file, i->line,
                i->function ? ", in " : "", i->function ? i->function : "");
     if (i->source) ig_str_add(s, "\n    %s", i->source);
   }
-  ig_str_add(s, "\n\nTo fix the error, insert one of the following checks before this %s:",
-             i->op ? "call" : "line");
-  add_checks(s, i->fix ? i->fix : "", false);
+  if (!listed || !i->op) {
+    if (i->fix && *i->fix) add_sentence(s, i->fix, i->op ? "call: " : "line: ");
+    how = NULL;
+  } else {
+    ig_str_add(s, "\n\nTo fix the error, insert one of the following checks before this call:");
+    add_checks(s, i->fix ? i->fix : "", false);
+  }
   if (how) {
     ig_str_add(s,
                "\n\n(These suggested fixes were derived by replacing %s in %s and its negation.)",
@@ -105,7 +126,8 @@ static void fail(ig_ctx *c, const ig_expr *e, bool oblivious, const ig_issue *is
   ig_issue_tell(c, issue);
   size_t n = ig_report_issues(ig_ctx_report(c), &told);
   add_question(c, &s, e, oblivious);
-  add_help(&s, n ? &told[n - 1] : issue, how);
+  bool strict = c->sym && c->sym->env && c->sym->env->keeps_checked;
+  add_help(&s, n ? &told[n - 1] : issue, how, !strict);
   ig_fail_text(c, IG_DATA_DEPENDENT, "%s", s.at ? s.at : "");
   ig_str_free(&s);
 }

@@ -549,16 +549,28 @@ def test_symbols_of_further_traces_have_ranges():
     assert len({str(r) for r in program.range_constraints.values()}) == 1
     assert names(export_for_training(M(), args, strict=True)) == ["u0", "u1"]
     assert names(export(M(), args, strict=False)) == ["u0", "u1"]
-    nonzero = export(module_of_nonzero(), (torch.ones(3),), strict=True)
-    assert names(nonzero) == ["u0", "u1", "u2", "u3"]
+    of_input = export(module_of_nonzero(lambda x: x), (torch.ones(3),), strict=True)
+    assert names(of_input) == ["u0", "u1", "u2"]
+    of_result = export(module_of_nonzero(torch.cos), (torch.ones(3),), strict=True)
+    assert names(of_result) == ["u0", "u1", "u2", "u3"]
 
 
-def module_of_nonzero():
+def module_of_nonzero(function):
     class M(torch.nn.Module):
         def forward(self, x):
-            return x.nonzero().sum()
+            return function(x).nonzero().sum()
 
     return M()
+
+
+def test_symbols_of_numbers_that_nothing_reads_are_not_made_again():
+    class M(torch.nn.Module):
+        def forward(self, x):
+            first, second = x.tolist()
+            return torch.ones(3) * second
+
+    program = export(M(), (torch.tensor([1, 2]),), strict=True)
+    assert [str(symbol) for symbol in program.range_constraints] == ["u0", "u1", "u2", "u3", "u4"]
 
 
 def test_state_goes_as_in_the_module():

@@ -164,3 +164,63 @@ def test_an_assertion_about_the_root_of_a_derived_size() -> None:
     assert program.module()(torch.ones(12), torch.tensor(5)).shape == (5,)
     with pytest.raises(RuntimeError, match=r"Runtime assertion failed for expression u1 < s1"):
         program.module()(torch.ones(12), torch.tensor(6))
+
+
+# ---- questions that only the data can answer ----
+
+
+def refusal(function: Any, example: int, size: int = 6, strict: bool = False) -> str:
+    class Asking(torch.nn.Module):
+        def forward(self, n, y):
+            n = n.item()
+            torch._check_is_size(n)
+            return function(n, y)
+
+    with pytest.raises(Exception, match="Could not guard on data-dependent expression") as info:
+        export(Asking(), (torch.tensor(example), torch.ones(size)), strict=strict)
+    return str(info.value)
+
+
+QUESTIONS: dict[str, Any] = {
+    "select": (lambda n, y: y.select(0, n), "u0 >= 6"),
+    "split": (lambda n, y: y.split([n, 6 - n])[0], "Eq(6 - u0, 0)"),
+    "slice": (lambda n, y: (torch._check(n < 6), y[n:])[1], "Ne(6 - u0, 1)"),
+    "view": (lambda n, y: torch.zeros(n).view(-1, 2), "Ne((u0//2), 1)"),
+}
+
+
+@BOTH
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_the_question_is_that_of_pytorch(name: str, strict: bool) -> None:
+    function, question = QUESTIONS[name]
+    first = refusal(function, 2, strict=strict).splitlines()[0]
+    assert first.startswith(f"Could not guard on data-dependent expression {question} (unhinted: {question}).")
+
+
+def test_a_repetition_needs_to_know_whether_it_is_one() -> None:
+    class Repeated(torch.nn.Module):
+        def forward(self, n, y):
+            return y.unsqueeze(0).expand(n.item(), 6)
+
+    with pytest.raises(Exception, match=r"expression Eq\(u0, 1\)"):
+        export(Repeated(), (torch.tensor(2), torch.ones(6)), strict=False)
+
+
+def test_narrow_asserts_its_bounds() -> None:
+    class Narrowed(torch.nn.Module):
+        def forward(self, n, y):
+            n = n.item()
+            torch._check_is_size(n)
+            return y.narrow(0, 1, n)
+
+    program = export(Narrowed(), (torch.tensor(2), torch.ones(6)), strict=False)
+    assert program.module()(torch.tensor(5), torch.ones(6)).shape == (5,)
+    with pytest.raises(RuntimeError, match=r"range for 6 between \[0, 5\]"):
+        program.module()(torch.tensor(6), torch.ones(6))
+
+
+def test_checks_are_listed_where_a_call_asks_and_told_where_the_program_does() -> None:
+    call = refusal(lambda n, y: y.select(0, n), 2)
+    assert "before this call:\n  1. torch._check(n >= 6)\n  2. torch._check(n < 6)\n" in call
+    branch = refusal(lambda n, y: y + 1 if n > 3 else y, 2)
+    assert "One of these has to hold before this line: torch._check(n > 3) or torch._check(n <= 3)." in branch

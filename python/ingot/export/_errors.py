@@ -15,7 +15,7 @@ _CASE = "https://pytorch.org/docs/main/generated/exportdb/index.html#constrain-a
 _INSIDE = (
     "Tried to use data-dependent value in the subsequent computation. This can happen when we encounter unbounded "
     "dynamic value that is unknown during tracing time.  You will need to explicitly give hint to the compiler. Please "
-    "take a look at torch._check OR torch._check_is_size APIs.  "
+    "take a look at torch._check OR torch._check_is_size APIs."
 )
 
 _BRANCH = (
@@ -122,8 +122,8 @@ def strict_error(error: BaseException) -> Exception | None:
     if isinstance(error, GuardOnDataDependentSymNode):
         # a question that an operator asked, not the program itself
         inside = any(issue["op"] for issue in getattr(error, "issues", ()))
-        advice = _INSIDE if inside else "Consider annotating your code using torch._check*(). "
-        text = f"{advice}{error}\nFor more information about this error, see: {_CASE}"
+        text = f"{error}\n\n{_INSIDE}" if inside else f"Consider annotating your code using torch._check*(). {error}"
+        text += f"\nFor more information about this error, see: {_CASE}"
         return UserError(UserErrorType.ANTI_PATTERN, text)
     if isinstance(error, ConstraintViolationError):
         return UserError(UserErrorType.CONSTRAINT_VIOLATION, f"{error}\n\n{_LOGS}\n")

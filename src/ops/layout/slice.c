@@ -7,6 +7,7 @@
 #include "op/refuse.h"
 #include "op/shape.h"
 #include "ops/layout/inverse.h"
+#include "sym/env.h"
 #include "tensor/copy.h"
 
 static bool known(ig_int i, int64_t value) {
@@ -26,9 +27,12 @@ static void select_in(ig_ctx *c, ig_meta *m, const ig_value *dim_arg, ig_int ind
   int dim = ig_wrap_dim(c, ig_value_i64(c, dim_arg), m->ndim);
   if (c->status != IG_OK) return;
   ig_int size = m->size[dim];
-  ig_int at = negative(c, index) ? ig_int_add(c, index, size) : index;
-  if (negative(c, at) || !ig_int_is(c, at, IG_LT, size)) {
-    if (c->status != IG_OK) return;
+  // PyTorch's questions, in its order
+  bool outside = ig_int_is(c, ig_int_sub(c, ig_const(0), index), IG_GT, size) ||
+                 ig_int_is(c, index, IG_GE, size);
+  ig_int at = !outside && negative(c, index) ? ig_int_add(c, index, size) : index;
+  if (c->status != IG_OK) return;
+  if (outside) {
     ig_fail_text(c, IG_BAD_INDEX,
                  "select(): index %s out of range for tensor of size %s at dimension %d",
                  ig_int_text(c, index), ig_sizes_text(c, m->size, (size_t)m->ndim), dim);
@@ -53,6 +57,13 @@ static ig_int bound(ig_ctx *c, const ig_value *v, ig_int size, ig_int otherwise)
     return i;
   }
   return ig_int_is(c, i, IG_GT, size) ? size : i;
+}
+
+// A length that stands in the data is a size from now on, once it is known not to be 0.
+static void use_length(ig_ctx *c, ig_int length) {
+  if (!length.expr || length.expr->backed || ig_int_eq_i64(c, length, 0)) return;
+  const ig_expr *now = ig_env_find(c, length.expr);
+  if (now && now->kind == IG_EXPR_SYMBOL) ig_sym_constrain(c, length, 0, INT64_MAX, true);
 }
 
 // dim, start, end, step are args[at .. at+3].
@@ -81,6 +92,7 @@ static void slice_in(ig_ctx *c, ig_meta *m, const ig_value *args) {
   m->offset = ig_int_add(c, m->offset, ig_int_mul(c, start, m->stride[dim]));
   m->size[dim] = length;
   m->stride[dim] = ig_int_mul(c, m->stride[dim], step);
+  use_length(c, length);
 }
 
 static void select_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
@@ -103,7 +115,8 @@ static ig_tensor *narrow_decompose(ig_ctx *c, const ig_value *args) {
     ig_fail_text(c, IG_RUNTIME, "narrow() cannot be applied to a 0-dim tensor.");
     return NULL;
   }
-  if (negative(c, length)) {
+  if (!ig_int_expect(c, length, IG_GE, ig_const(0))) {
+    if (c->status != IG_OK) return NULL;
     ig_fail_text(c, IG_RUNTIME, "narrow(): length must be non-negative.");
     return NULL;
   }
@@ -117,8 +130,9 @@ static ig_tensor *narrow_decompose(ig_ctx *c, const ig_value *args) {
                  ig_int_text(c, size), ig_int_text(c, size), ig_int_text(c, start));
     return NULL;
   }
-  ig_int end = ig_int_add(c, at, length);
-  if (ig_int_is(c, size, IG_LT, end)) {
+  ig_int end = ig_size_add(c, at, length);
+  if (!ig_int_expect(c, size, IG_GE, end)) {
+    if (c->status != IG_OK) return NULL;
     ig_fail_text(c, IG_RUNTIME, "start (%s) + length (%s) exceeds dimension size (%s).",
                  ig_int_text(c, at), ig_int_text(c, length), ig_int_text(c, size));
     return NULL;
