@@ -77,7 +77,8 @@ static const ig_json *root_signature(const ig_json *module) {
 
 // Schema 1 describes the positional arguments alone; later ones a pair of them and the keywords.
 static const char *with_keywords(ig_pt2_reader *r, const char *in) {
-  static const char head[] = "[1, {\"type\": \"builtins.tuple\", \"context\": \"null\", \"children_spec\": [";
+  static const char head[] =
+      "[1, {\"type\": \"builtins.tuple\", \"context\": \"null\", \"children_spec\": [";
   static const char tail[] =
       ", {\"type\": \"builtins.dict\", \"context\": \"[]\", \"children_spec\": []}]}]";
   size_t n = strlen(in);

@@ -12,8 +12,8 @@
 // Only who differentiates wants that; a program has no such call.
 static ig_tensor *with_zero_gradient(ig_ctx *c, ig_tensor *self, ig_tensor *out) {
   if (!out || !self->requires_grad || ig_is_fake(self)) return out;
-  ig_tensor *everywhere = ig_ones_like_with(c, self, ig_of_dtype(IG_BOOL), ig_none(), ig_none(),
-                                            ig_none(), ig_none());
+  ig_tensor *everywhere =
+      ig_ones_like_with(c, self, ig_of_dtype(IG_BOOL), ig_none(), ig_none(), ig_none(), ig_none());
   ig_tensor *zero = ig_where_scalarself(c, everywhere, ig_of_i64(0), self);
   return ig_add_tensor(c, out, zero);
 }
@@ -785,7 +785,8 @@ IG_OP(addr) = {
         "aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar "
         "alpha=1) -> Tensor",
     .decompose = addr_decompose,
-    .samples = "f32[3,4], f32[3], f32[4] | f32[3,4], f32[3], f32[4], beta=0.5, alpha=2 | "
+    .samples =
+        "f32[3,4], f32[3], f32[4] | f32[3,4], f32[3], f32[4], beta=0.5, alpha=2 | "
         "f32[3,4]:special, f32[3], f32[4], beta=0",
     .waive = "values: bool operands are added as numbers",
 };
