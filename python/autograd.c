@@ -144,7 +144,7 @@ static bool tensors_of(ig_ctx *c, PyObject *o, const char *what, ig_tensor ***ou
       PyErr_Format(PyExc_TypeError, "element %zu of %s is not a Tensor but %s", i, what,
                    Py_TYPE(t)->tp_name);
     }
-    (*out)[i] = ok && t != Py_None ? py_tensor_of(t) : NULL;
+    (*out)[i] = ok && t != Py_None ? py_lend(c, t) : NULL;  // hooks may change the list
   }
   Py_DECREF(seq);
   return ok;

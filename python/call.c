@@ -216,8 +216,8 @@ static py_take pack(py_room *room, const py_args *call, const ig_arg *a, size_t 
 }
 
 // out= of a function: one tensor, or a tuple with one for each written argument.
-static py_take take_out(const py_args *call, const ig_schema *s, ig_value *values, size_t i,
-                        size_t nth) {
+static py_take take_out(py_room *room, const py_args *call, const ig_schema *s, ig_value *values,
+                        size_t i, size_t nth) {
   PyObject *o = call->out;
   size_t places = 0;
   for (size_t k = s->npos; k < s->nargs; k++) places += s->args[k].written;
@@ -228,8 +228,8 @@ static py_take take_out(const py_args *call, const ig_schema *s, ig_value *value
     return PY_OTHER;
   }
   if (!py_is_tensor(o)) return PY_OTHER;
-  values[i] = ig_of_tensor(py_tensor_of(o));
-  return PY_TAKEN;
+  values[i] = ig_of_tensor(py_lend(room->c, o));  // a list may lose it while others are read
+  return py_ok(room->c) ? PY_TAKEN : PY_FAILED;
 }
 
 // Where the binding of one call stands.
@@ -252,7 +252,7 @@ static py_take bind_one(const py_op *op, py_sig *sig, const py_args *call, py_ro
     }
     o = call->at[at->pos++];
   } else if (call->out && i >= s->npos && a->written) {
-    return take_out(call, s, values, i, at->outs++);
+    return take_out(room, call, s, values, i, at->outs++);
   } else if (call->nkw > 0) {
     o = find_keyword(op, call, sig, i);
     at->used += o != NULL;

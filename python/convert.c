@@ -221,10 +221,54 @@ static py_take to_bool(PyObject *o, ig_value *v) {
   return PY_TAKEN;
 }
 
+// The items of a list or tuple, which stay as they are until the innermost scope closes: converting
+// one of them, or a later argument, may run code of the user that changes the list. NULL: exception
+// set.
+typedef struct kept_object {
+  ig_ref ref;
+  ig_alloc alloc;
+  PyObject *o;
+} kept_object;
+
+static void drop_object(ig_ref *ref) {
+  kept_object *k = (kept_object *)ref;
+  Py_DECREF(k->o);
+  ig_mem_free(k->alloc, k, sizeof *k);
+}
+
+static PyObject *keep_items(py_room *room, PyObject *o) {
+  if (PyTuple_Check(o)) return o;
+  ig_ctx *c = room->c;
+  PyObject *items = PyList_AsTuple(o);
+  kept_object *k = items ? ig_mem_new(c->alloc, sizeof *k) : NULL;
+  if (!k) {
+    if (items) PyErr_NoMemory();
+    Py_XDECREF(items);
+    return NULL;
+  }
+  *k = (kept_object){{1, drop_object}, c->alloc, items};
+  if (ig_pool_add(c, &k->ref)) return items;
+  (void)py_raise(c);
+  return NULL;
+}
+
+// Plain integers run no code.
+static bool all_plain(PyObject *list) {
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
+    if (!PyLong_CheckExact(PyList_GET_ITEM(list, i))) return false;
+  }
+  return true;
+}
+
 // First item decides whether it is a list of integers; later ones fail with PyTorch's text.
 py_take py_to_ints(py_room *room, PyObject *o, const char *what, ig_value *v) {
   bool tuple = PyTuple_Check(o);
   if (!tuple && !PyList_Check(o)) return PY_OTHER;
+  if (!tuple && !all_plain(o)) {
+    o = keep_items(room, o);
+    if (!o) return PY_FAILED;
+    tuple = true;
+  }
   size_t n = (size_t)(tuple ? PyTuple_GET_SIZE(o) : PyList_GET_SIZE(o));
   ig_int *at = py_room_ints(room, n);
   if (!at) return PY_FAILED;
@@ -279,12 +323,13 @@ static py_take to_list(py_room *room, const ig_arg *a, PyObject *o, ig_value *v)
     *v = ig_of_list(at, 1);
     return one(room, a, o, at);
   }
-  size_t n = (size_t)(tuple ? PyTuple_GET_SIZE(o) : PyList_GET_SIZE(o));
+  PyObject *items = keep_items(room, o);
+  if (!items) return PY_FAILED;
+  size_t n = (size_t)PyTuple_GET_SIZE(items);
   ig_value *at = py_room_values(room, n);
   if (!at) return PY_FAILED;
   for (size_t i = 0; i < n; i++) {
-    Py_ssize_t k = (Py_ssize_t)i;
-    PyObject *item = tuple ? PyTuple_GET_ITEM(o, k) : PyList_GET_ITEM(o, k);
+    PyObject *item = PyTuple_GET_ITEM(items, (Py_ssize_t)i);
     if (item == Py_None && a->item_optional) {
       at[i] = ig_none();
       continue;

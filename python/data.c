@@ -59,6 +59,7 @@ static PyObject *list_of(const ig_tensor *t, const char *data, int dim) {
   int64_t step = ig_strides(t)[dim].value * (int64_t)ig_dtype_size(t->dtype);
   PyObject *list = PyList_New((Py_ssize_t)n);
   for (int64_t i = 0; list && i < n; i++) {
+    // admitted: the geometry of t bounds it
     PyObject *item = list_of(t, data + i * step, dim + 1);
     if (!item) Py_CLEAR(list);
     if (item) PyList_SET_ITEM(list, (Py_ssize_t)i, item);

@@ -200,7 +200,7 @@ bool py_fx_to_args(ig_ctx *c, ig_graph *g, PyObject *args, PyObject *kwargs, ig_
                  (int)IG_MAX_KEYS, proto->nkw);
     return false;
   }
-  ig_value *values = ig_scope_array(c, proto->npos + proto->nkw, sizeof *values);
+  ig_value *values = ig_scope_array(c, ig_mem_add(proto->npos, proto->nkw), sizeof *values);
   const char **keys = ig_scope_array(c, proto->nkw, sizeof *keys);
   if (!values || !keys) return no_memory(c);
   for (size_t i = 0; i < proto->npos; i++) {

@@ -399,7 +399,9 @@ static PyObject *op_names(PyObject *module, PyObject *unused) {
   ig_ctx *c = py_ctx();
   PyObject *set = PySet_New(NULL);
   for (size_t i = 0; set && i < ig_op_count(c); i++) {
-    PyObject *name = PyUnicode_FromString(ig_op_at(c, i)->schema.name);
+    const ig_schema *s = &ig_op_at(c, i)->schema;
+    if (strcmp(s->ns, "aten") != 0) continue;
+    PyObject *name = PyUnicode_FromString(s->name);
     if (!name || PySet_Add(set, name) != 0) Py_CLEAR(set);
     Py_XDECREF(name);
   }

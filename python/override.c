@@ -128,12 +128,15 @@ static PyObject *as_class(PyObject *o, PyTypeObject *cls) {
     return PyObject_CallMethod(o, "as_subclass", "O", cls);
   }
   if (!PyTuple_CheckExact(o) && !PyList_CheckExact(o)) return Py_NewRef(o);
-  PyObject *list = PyList_New(PySequence_Fast_GET_SIZE(o));
-  for (Py_ssize_t i = 0; list && i < PySequence_Fast_GET_SIZE(o); i++) {
-    PyObject *item = as_class(PySequence_Fast_GET_ITEM(o, i), cls);
+  PyObject *items = PySequence_Tuple(o);  // as_subclass may change the list
+  Py_ssize_t n = items ? PyTuple_GET_SIZE(items) : 0;
+  PyObject *list = items ? PyList_New(n) : NULL;
+  for (Py_ssize_t i = 0; list && i < n; i++) {
+    PyObject *item = as_class(PyTuple_GET_ITEM(items, i), cls);
     if (!item) Py_CLEAR(list);
     if (item) PyList_SET_ITEM(list, i, item);
   }
+  Py_XDECREF(items);
   if (!list || PyList_CheckExact(o)) return list;
   PyObject *tuple = PyList_AsTuple(list);
   Py_DECREF(list);

@@ -157,6 +157,7 @@ STEPS = {
     "formulas": script("check_formulas.py"),
     "values": script("check_values.py"),
     "names": script("check_names.py"),
+    "sizes": script("check_sizes.py"),
     "symbols": script("check_symbols.py"),
     "ruff": step_ruff,
     "format": step_format,

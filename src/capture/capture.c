@@ -290,7 +290,7 @@ ig_status ig_capture_end(ig_ctx *c, const ig_value *outs, size_t n, ig_graph **o
 static ig_status end_with(ig_ctx *c, const ig_capture_write *writes, size_t nwrites,
                           const ig_value *outs, size_t n, ig_graph **g, ig_output_kind *kinds,
                           const char **targets) {
-  ig_value *all = ig_scope_array(c, nwrites + n, sizeof *all);
+  ig_value *all = ig_scope_array(c, ig_mem_add(nwrites, n), sizeof *all);
   for (size_t i = 0; all && i < nwrites; i++) {
     const ig_tensor *fake = ig_record_fake(c, writes[i].state);
     if (!fake) break;
@@ -306,8 +306,8 @@ ig_status ig_capture_end_writes(ig_ctx *c, const ig_capture_write *writes, size_
                                 const ig_value *outs, size_t n, ig_program **out) {
   ig_graph *g = NULL;
   *out = NULL;
-  ig_output_kind *kinds = ig_scope_array(c, nwrites + n, sizeof *kinds);
-  const char **targets = ig_scope_array(c, nwrites + n, sizeof *targets);
+  ig_output_kind *kinds = ig_scope_array(c, ig_mem_add(nwrites, n), sizeof *kinds);
+  const char **targets = ig_scope_array(c, ig_mem_add(nwrites, n), sizeof *targets);
   if (!kinds || !targets) {
     ig_capture_abort(c);
     return c->status;

@@ -35,7 +35,7 @@ typedef struct samples {
 static bool add(samples *s, double us) {
   if (s->n == s->cap) {
     size_t cap = s->cap ? 2 * s->cap : 1024;
-    double *more = realloc(s->at, cap * sizeof *more);
+    double *more = cli_array(s->at, cap, sizeof *more);
     if (!more) return false;
     s->at = more;
     s->cap = cap;
@@ -221,7 +221,7 @@ static void print_text(const ig_model *m, const samples *s, const double *sorted
 }
 
 static int report(const ig_model *m, const samples *s, const profile *p) {
-  double *sorted = malloc((s->n + 1) * sizeof *sorted);
+  double *sorted = cli_array(NULL, s->n + 1, sizeof *sorted);
   if (!sorted || !s->at) {
     free(sorted);
     return cli_no_memory();

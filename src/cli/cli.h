@@ -87,6 +87,8 @@ int cli_fail(const ig_ctx *c, const char *file, int code);
 int cli_error(int code, const char *fmt, ...) IG_PRINTF(2, 3);
 void cli_warn(const char *fmt, ...) IG_PRINTF(1, 2);
 int cli_no_memory(void);
+// realloc to n elements of `size` bytes; NULL: out of memory, and `old` is as it was.
+void *cli_array(void *old, size_t n, size_t size);
 // In messages a path is called otherwise: a file that is still under a temporary name. NULL: no
 // more.
 void cli_alias(const char *path, const char *name);

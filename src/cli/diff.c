@@ -129,7 +129,7 @@ static void keep(void *user, const char *name, const char *target, const ig_valu
   if (v->kind != IG_KIND_TENSOR || t->failed) return;
   if (t->n == t->cap) {
     size_t cap = t->cap ? 2 * t->cap : 256;
-    value *more = realloc(t->list, cap * sizeof *more);
+    value *more = cli_array(t->list, cap, sizeof *more);
     t->failed = !more;
     if (!more) return;
     t->list = more;

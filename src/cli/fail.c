@@ -78,3 +78,8 @@ int cli_fail(const ig_ctx *c, const char *file, int code) {
 int cli_no_memory(void) {
   return cli_error(CLI_FAILED, "out of memory");
 }
+
+void *cli_array(void *old, size_t n, size_t size) {
+  size_t bytes = size && n > PTRDIFF_MAX / size ? 0 : n * size;
+  return bytes ? realloc(old, bytes) : NULL;
+}

@@ -17,7 +17,7 @@ static int read_stdin(void) {
     stdin_size += fread(stdin_bytes + stdin_size, 1, cap - stdin_size, stdin);
     if (ferror(stdin)) return cli_error(CLI_IO, "stdin: %s", strerror(errno));
     if (stdin_size < cap) return CLI_OK;
-    uint8_t *more = realloc(stdin_bytes, 2 * cap);
+    uint8_t *more = cli_array(stdin_bytes, cap, 2);
     if (!more) free(stdin_bytes);
     stdin_bytes = more;
     cap *= 2;

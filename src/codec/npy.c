@@ -31,6 +31,7 @@ void ig_npy_copy(const ig_npy *a, uint8_t *dst) {
   int64_t index[IG_NPY_MAX_DIMS] = {0};
   int64_t at = 0;
   for (int64_t i = 0; i < step; i++) {
+    // admitted: the reader of the head bounds the number of elements by the bytes
     copy_element(a, a->data.at + at * a->width, dst + i * a->width);
     for (int dim = a->ndim - 1; dim >= 0; dim--) {
       at += stride[dim];

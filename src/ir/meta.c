@@ -39,7 +39,8 @@ static bool are_same(const ig_module_stack *s, const ig_module_level *at, size_t
 }
 
 static ig_module_stack *copy_levels(ig_ctx *c, ig_graph *g, const ig_module_level *at, size_t n) {
-  ig_module_stack *s = ig_arena_push(&g->arena, sizeof *s + n * sizeof *s->at);
+  ig_module_stack *s =
+      ig_arena_push(&g->arena, ig_mem_add(sizeof *s, ig_mem_mul(n, sizeof *s->at)));
   if (!s) {
     (void)ig_fail(c, IG_NOMEM, "out of memory");
     return NULL;

@@ -105,8 +105,8 @@ static void packed_unwidened(const packed_product *p, int64_t i) {
 static void packed_rows(const packed_product *p, int64_t i, int64_t m) {
   int64_t n = p->b->n;
   int64_t k = p->b->k;
-  float *a =
-      ig_scratch_array(IG_SCRATCH_GEMM_C, ig_mem_mul((size_t)m, (size_t)k + (size_t)n), sizeof *a);
+  float *a = ig_scratch_array(IG_SCRATCH_GEMM_C,
+                              ig_mem_mul((size_t)m, ig_mem_add((size_t)k, (size_t)n)), sizeof *a);
   if (!a) {
     for (int64_t r = i; r < i + m; r++) packed_unwidened(p, r);
     return;

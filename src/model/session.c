@@ -51,14 +51,18 @@ static void *push(ig_session *s, size_t n, size_t size) {
 }
 
 static bool allocate(ig_session *s) {
-  s->nin = s->m->inputs.n;
-  s->nout = s->m->outputs.n;
-  s->nweights = s->m->runnable ? s->m->runnable->ninputs : 0;
-  s->given = push(s, s->nin, sizeof *s->given);
-  s->inputs = push(s, s->nin, sizeof *s->inputs);
-  s->outputs = push(s, s->nout, sizeof *s->outputs);
-  s->values = push(s, s->nweights, sizeof *s->values);
-  return s->c->status == IG_OK;
+  size_t nin = s->m->inputs.n;
+  size_t nout = s->m->outputs.n;
+  size_t nweights = s->m->runnable ? s->m->runnable->ninputs : 0;
+  s->given = push(s, nin, sizeof *s->given);
+  s->inputs = push(s, nin, sizeof *s->inputs);
+  s->outputs = push(s, nout, sizeof *s->outputs);
+  s->values = push(s, nweights, sizeof *s->values);
+  if (s->c->status != IG_OK) return false;
+  s->nin = nin;  // the counts say what there is, so that a half-made session can be freed
+  s->nout = nout;
+  s->nweights = nweights;
+  return true;
 }
 
 ig_status ig_session_create(ig_ctx *c, ig_model *m, ig_session **out) {
@@ -87,7 +91,7 @@ ig_status ig_session_create(ig_ctx *c, ig_model *m, ig_session **out) {
 }
 
 static void forget_outputs(ig_session *s) {
-  for (size_t i = 0; s->outputs && i < s->nout; i++) release(&s->outputs[i]);
+  for (size_t i = 0; i < s->nout; i++) release(&s->outputs[i]);
   ig_arena_free(&s->lists);
   s->lists = ig_arena_make(s->c->alloc);
   s->ran = false;
@@ -95,13 +99,13 @@ static void forget_outputs(ig_session *s) {
 
 void ig_session_reset(ig_session *s) {
   forget_outputs(s);
-  for (size_t i = 0; s->inputs && i < s->nin; i++) {
+  for (size_t i = 0; i < s->nin; i++) {
     const ig_model_port *p = s->m->inputs.at[i];
     if (s->given[i]) release(&s->inputs[i]);
     s->given[i] = p->kind != IG_KIND_TENSOR;
     s->inputs[i] = s->given[i] ? p->value : ig_none();
   }
-  for (size_t i = 0; s->values && i < s->nweights; i++) {
+  for (size_t i = 0; i < s->nweights; i++) {
     ig_tensor_release(s->values[i]);
     s->values[i] = NULL;
   }
@@ -269,7 +273,8 @@ static ig_status all_given(const ig_session *s) {
 
 static ig_status check_relations(const ig_session *s) {
   const char **paths = ig_scope_array(s->c, s->nin + 1, sizeof *paths);
-  for (size_t i = 0; paths && i < s->nin; i++) paths[i] = s->m->inputs.at[i]->name;
+  if (!paths) return s->c->status;
+  for (size_t i = 0; i < s->nin; i++) paths[i] = s->m->inputs.at[i]->name;
   return ig_program_check_inputs(s->c, s->m->runnable, s->inputs, paths, s->nin);
 }
 

@@ -73,8 +73,9 @@ static void take_numbers(ig_om_parser *p, ig_om_tensor *t, const typed *d, size_
     default: {
       unsigned bits = ig_om_elem_bits(t->elem);
       size_t width = bits < 8 ? 1 : bits / 8;
-      uint8_t *to = ig_om_push(p, d->ints.n * width + 1);
-      for (size_t i = 0; to && i < d->ints.n; i++) store(to + i * width, d->ints.at[i], width);
+      uint8_t *to = ig_om_push(p, ig_mem_mul(d->ints.n, width) + 1);
+      uint8_t *at = to;
+      for (size_t i = 0; to && i < d->ints.n; i++, at += width) store(at, d->ints.at[i], width);
       t->raw = (ig_bytes){to, to ? d->ints.n * width : 0};
       if (to && t->raw.n != bytes) (void)bad(p, t, "another number of elements than its dims tell");
       return;

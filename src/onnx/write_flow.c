@@ -273,7 +273,7 @@ static void emit_scan(ig_onnx *x, const ig_node *n, const scan *s) {
   const ig_value *results = NULL;
   size_t count = results_of(s->body, &results);
   const char **names = ig_onnx_result_names(x, n, count);
-  const char **in = ig_onnx_push(x, ig_mem_mul(states + inputs + 1, sizeof *in));
+  const char **in = ig_onnx_push(x, ig_mem_mul(ig_mem_add(states, inputs) + 1, sizeof *in));
   size_t most = inputs > count ? inputs : count;
   int64_t *axes = ig_onnx_push(x, ig_mem_mul(most + 1, sizeof *axes));
   int64_t *ways = ig_onnx_push(x, ig_mem_mul(most + 1, sizeof *ways));

@@ -392,7 +392,8 @@ static const char *hiding(const ig_om_graph *g, size_t i) {
 }
 
 static ig_cv_fact **keep_hidden(ig_cv *v, const ig_om_graph *g) {
-  ig_cv_fact **kept = ig_cv_push(v, ig_mem_mul(g->ninputs + g->ninits, sizeof(ig_cv_fact *)));
+  ig_cv_fact **kept =
+      ig_cv_push(v, ig_mem_mul(ig_mem_add(g->ninputs, g->ninits), sizeof(ig_cv_fact *)));
   for (size_t i = 0; kept && i < g->ninputs + g->ninits; i++) {
     const ig_map_value *at = ig_map_find(&v->facts, hiding(g, i));
     kept[i] = at ? at->ptr : NULL;
@@ -418,7 +419,8 @@ static ig_om_graph *convert_graph(ig_cv *v, const ig_om_graph *g) {
   know_graph(v, g, !saved.g && !v->fn);
   for (size_t i = 0; i < g->nnodes && v->c->status == IG_OK; i++) convert_node(v, &g->nodes[i]);
   *to = *g;
-  const ig_om_tensor **inits = ig_cv_push(v, ig_mem_mul(g->ninits + v->inits.n, sizeof *inits));
+  const ig_om_tensor **inits =
+      ig_cv_push(v, ig_mem_mul(ig_mem_add(g->ninits, v->inits.n), sizeof *inits));
   if (inits && g->ninits) memcpy(inits, g->inits, g->ninits * sizeof *inits);
   if (inits && v->inits.n) memcpy(inits + g->ninits, v->inits.at, v->inits.n * sizeof *inits);
   to->inits = inits;

@@ -493,7 +493,7 @@ static int64_t attr_at(ig_rd *r, const char *name, size_t i) {
 
 static bool scan_round(ig_rd *r, scan *s, int64_t i) {
   ig_scope scope = ig_scope_open(r->c);
-  ig_rd_value **in = ig_scope_array(r->c, s->nstate + s->nxs, sizeof *in);
+  ig_rd_value **in = ig_scope_array(r->c, ig_mem_add(s->nstate, s->nxs), sizeof *in);
   ig_rd_value **outs = ig_scope_array(r->c, s->g->noutputs, sizeof *outs);
   bool ok = in && outs && ig_step(r->c);
   for (size_t k = 0; ok && k < s->nstate; k++) in[k] = s->state[k];

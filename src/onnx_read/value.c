@@ -215,6 +215,7 @@ ig_rd_value *ig_rd_of_sparse(ig_rd *r, const ig_om_sparse *s) {
       ig_rd_fail(r, IG_BAD_INDEX, "index %lld of a sparse tensor is out of range", (long long)i);
       return NULL;
     }
+    // admitted: both are places inside of tensors
     memcpy(to + (size_t)at * width, from + (size_t)i * width, width);
   }
   return ig_rd_of_tensor(r, t, s->values->elem);

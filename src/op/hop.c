@@ -157,7 +157,7 @@ ig_value ig_branch_result(ig_ctx *c, const ig_value *inner) {
 ig_value ig_branch_operands(ig_ctx *c, const ig_value *given, size_t n, const ig_graph *sub,
                             size_t from, ig_seq seq) {
   size_t more = sub->operands.n - from;
-  ig_value *all = ig_scope_array(c, n + more + 1, sizeof *all);
+  ig_value *all = ig_scope_array(c, ig_mem_add(n + 1, more), sizeof *all);
   if (!all) return ig_none();
   for (size_t i = 0; i < n; i++) all[i] = given[i];
   for (size_t i = 0; i < more; i++) all[n + i] = sub->operands.at[from + i];

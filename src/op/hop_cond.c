@@ -81,8 +81,8 @@ static size_t find(const ig_graph *g, const ig_value *v) {
 
 static const ig_value *merge(ig_ctx *c, const ig_cond_args *a, const ig_graph *yes,
                              const ig_graph *no, size_t *n) {
-  entry *all = ig_scope_array(c, yes->operands.n + no->operands.n + 1, sizeof *all);
-  ig_value *out = ig_scope_array(c, yes->operands.n + no->operands.n + 1, sizeof *out);
+  entry *all = ig_scope_array(c, ig_mem_add(yes->operands.n + 1, no->operands.n), sizeof *all);
+  ig_value *out = ig_scope_array(c, ig_mem_add(yes->operands.n + 1, no->operands.n), sizeof *out);
   if (!all || !out) return NULL;
   *n = 0;
   for (size_t i = 0; i < yes->operands.n; i++) {

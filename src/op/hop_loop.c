@@ -155,7 +155,7 @@ const ig_value *ig_map_over(ig_ctx *c, const ig_branch *body, const ig_value *xs
   ig_int size = ig_const(0);
   if (c->status != IG_OK || !leading(c, "map", xs, nxs, 0, &size)) return NULL;
   if (c->capture) return map_capture(c, body, xs, nxs, args, nargs, size, nouts);
-  ig_value *in = ig_scope_array(c, nxs + nargs + 1, sizeof *in);
+  ig_value *in = ig_scope_array(c, ig_mem_add(nxs + 1, nargs), sizeof *in);
   rows r = {.steps = (size_t)ig_int_guard(c, size)};
   for (size_t i = 0; in && i < nargs; i++) in[nxs + i] = args[i];
   for (size_t i = 0; in && i < r.steps; i++) {
@@ -351,7 +351,7 @@ const ig_value *ig_while_loop(ig_ctx *c, const ig_branch *cond, const ig_branch 
                               size_t nextra, size_t *nouts) {
   *nouts = 0;
   if (c->status != IG_OK) return NULL;
-  ig_value *in = ig_scope_array(c, ncarried + nextra + 1, sizeof *in);
+  ig_value *in = ig_scope_array(c, ig_mem_add(ncarried + 1, nextra), sizeof *in);
   if (!in) return NULL;
   for (size_t i = 0; i < ncarried; i++) in[i] = carried[i];
   for (size_t i = 0; i < nextra; i++) in[ncarried + i] = extra[i];
@@ -447,7 +447,8 @@ static const ig_value *scan_run(ig_ctx *c, const ig_scan_args *a, int64_t size, 
     memcpy(in, outs, a->ninit * sizeof *in);
   }
   const ig_value *ys = stack_rows(c, &r);
-  ig_value *results = ys ? ig_scope_array(c, a->ninit + r.width + 1, sizeof *results) : NULL;
+  ig_value *results =
+      ys ? ig_scope_array(c, ig_mem_add(a->ninit + 1, r.width), sizeof *results) : NULL;
   if (!results) return NULL;
   memcpy(results, in, a->ninit * sizeof *in);
   if (r.width) memcpy(results + a->ninit, ys, r.width * sizeof *ys);

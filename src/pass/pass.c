@@ -60,7 +60,7 @@ ig_program *ig_pass_program(ig_ctx *c, const ig_program *p, ig_graph *g,
 static bool return_user_outputs(ig_ctx *c, const ig_program *p, ig_graph *g, ig_output_kind *kinds,
                                 const char **targets) {
   ig_node *out = g->last;
-  ig_value *left = ig_scope_push(c, (out->npos + 1) * sizeof *left);
+  ig_value *left = ig_scope_array(c, out->npos + 1, sizeof *left);
   size_t n = 0;
   for (size_t i = 0; left && i < out->npos && i < p->noutputs; i++) {
     if (ig_output_is_write(&p->outputs[i])) continue;
@@ -86,8 +86,8 @@ ig_status ig_program_drop_writes(ig_ctx *c, const ig_program *p, ig_program **ou
     return IG_OK;
   }
   ig_scope s = ig_scope_open(c);
-  ig_output_kind *kinds = ig_scope_push(c, (p->noutputs + 1) * sizeof *kinds);
-  const char **targets = ig_scope_push(c, (p->noutputs + 1) * sizeof *targets);
+  ig_output_kind *kinds = ig_scope_array(c, p->noutputs + 1, sizeof *kinds);
+  const char **targets = ig_scope_array(c, p->noutputs + 1, sizeof *targets);
   ig_graph *g = kinds && targets ? ig_graph_copy(c, p->graph) : NULL;
   if (g && return_user_outputs(c, p, g, kinds, targets)) {
     *out = ig_pass_program(c, p, g, kinds, targets);

@@ -8,6 +8,14 @@
 #include "tensor/geometry.h"
 #include "tensor/number.h"
 
+// Nobody may touch what alignment leaves behind the last element; a sanitizer looks.
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#define GUARD(at, size) ASAN_POISON_MEMORY_REGION((at), (size))
+#else
+#define GUARD(at, size) ((void)0)
+#endif
+
 void (*ig_autograd_free)(ig_tensor *t);
 
 static void storage_destroy(ig_ref *ref) {
@@ -27,6 +35,7 @@ static ig_storage *storage_create(ig_ctx *c, size_t bytes) {
     return NULL;
   }
   size_t skip = (ALIGN - ((uintptr_t)s + HEADER) % ALIGN) % ALIGN;
+  GUARD((char *)s + HEADER + skip + bytes, ALIGN - skip);
   *s = (ig_storage){.ref = {1, storage_destroy},
                     .alloc = c->alloc,
                     .data = (char *)s + HEADER + skip,

@@ -519,6 +519,22 @@ static ig_status whole_life(ig_ctx *c) {
 
 static const char *opened;
 
+// Runs twice with the inputs that the file brings along.
+static ig_status use(ig_ctx *c) {
+  ig_model *m = NULL;
+  ig_session *s = NULL;
+  ig_scope scope = ig_scope_open(c);
+  ig_status st = ig_model_open(c, data(opened), NULL, &m);
+  if (st == IG_OK) st = ig_session_create(c, m, &s);
+  if (st == IG_OK) st = ig_session_set_examples(s);
+  if (st == IG_OK) st = ig_session_run(s);
+  if (st == IG_OK) st = ig_session_run(s);
+  ig_session_free(s);
+  ig_model_free(m);
+  ig_scope_close(c, scope);
+  return st;
+}
+
 static ig_status open_and_look(ig_ctx *c) {
   ig_model *m = NULL;
   ig_scope s = ig_scope_open(c);
@@ -538,8 +554,13 @@ static void every_allocation_may_fail(void **state) {
   static const char *const files[] = {"model/data/counter.ts.pt", "model/data/legacy.pt",
                                       "model/data/counter.dynamo.onnx",
                                       "model/data/counter.io.npz"};
+  static const char *const used[] = {"model/data/counter.pt2"};
   (void)state;
   test_every_allocation_fails(whole_life);
+  for (size_t i = 0; i < sizeof used / sizeof *used; i++) {
+    opened = used[i];
+    test_every_allocation_fails(use);
+  }
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
     opened = files[i];
     test_every_allocation_fails(open_and_look);

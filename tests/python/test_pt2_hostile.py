@@ -4,6 +4,9 @@ can tell, when they run; nothing is allocated for what they claim."""
 
 import io
 import json
+import os
+import pathlib
+import subprocess
 import zipfile
 
 import pytest
@@ -13,6 +16,7 @@ from ingot import nn
 from ingot.export import export, load, save
 
 X = ingot.ones(3)
+INGOT = pathlib.Path(os.environ.get("INGOT_BUILD", pathlib.Path(__file__).parents[2] / "build/release")) / "ingot"
 
 
 def of(forward):
@@ -71,6 +75,62 @@ def test_sizes_that_nobody_has(numbers, error, text):
     module = load(forged(FULL, sizes(*numbers))).module()
     with pytest.raises(error, match=text):
         module(X)
+
+
+def forged_weight(sizes, strides, offset=0):
+    """A program with one weight of one element, which claims other sizes."""
+    module = of(lambda self, x: x + self.w.sum())
+    module.register_buffer("w", ingot.ones(1))
+    out = io.BytesIO()
+    save(export(module, (X,)), out)
+    archive = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(out.getvalue())) as old, zipfile.ZipFile(archive, "w") as new:
+        for name in old.namelist():
+            text = old.read(name)
+            if name.endswith("model_weights_config.json"):
+                config = json.loads(text)
+                meta = config["config"]["w"]["tensor_meta"]
+                meta["sizes"] = [{"as_int": n} for n in sizes]
+                meta["strides"] = [{"as_int": n} for n in strides]
+                meta["storage_offset"] = {"as_int": offset}
+                text = json.dumps(config).encode()
+            new.writestr(name, text)
+    return io.BytesIO(archive.getvalue())
+
+
+@pytest.mark.parametrize(
+    ("sizes", "strides", "offset"),
+    [
+        ((1 << 62,), (0,), 0),
+        ((2, 1 << 61), (0, 0), 0),
+        ((1 << 57,), (0,), 0),
+        ((2,), (1 << 62,), 0),
+        ((1,), (1,), (1 << 63) - 1),
+        ((2,), (1,), 0),
+        ((1 << 32, 1 << 32), (0, 0), 0),
+    ],
+)
+def test_weights_that_cannot_be_addressed(sizes, strides, offset, tmp_path):
+    archive = forged_weight(sizes, strides, offset)
+    with pytest.raises((RuntimeError, ValueError), match="reaches beyond|overflow"):
+        load(io.BytesIO(archive.getvalue()))
+    path = tmp_path / "model.pt2"
+    path.write_bytes(archive.getvalue())
+    if INGOT.exists():
+        env = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+        done = subprocess.run([INGOT, "verify", path], capture_output=True, text=True, env=env)
+        assert done.returncode > 0 and "sound" not in done.stdout, done.stdout
+
+
+def test_more_sections_than_memory_has():
+    def change(model):
+        call = node(model, "split_with_sizes.default")
+        call["target"] = "torch.ops.aten.tensor_split.sections"
+        call["inputs"] = [call["inputs"][0], {"name": "sections", "arg": {"as_int": 1 << 62}, "kind": 1}]
+
+    archive = packed(lambda self, x: x.split_with_sizes([1, 2])[0])
+    with pytest.raises((MemoryError, RuntimeError, ValueError)):
+        load(forged(archive, change)).module()(X)
 
 
 def test_places_outside_of_a_tensor():

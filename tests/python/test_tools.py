@@ -10,7 +10,7 @@ import pytest
 
 TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
 FILES = (
-    *(f"check_{name}.py" for name in ("files", "formulas", "layers", "names", "values")),
+    *(f"check_{name}.py" for name in ("files", "formulas", "layers", "names", "sizes", "values")),
     "csource.py",
     "layers.txt",
 )
@@ -43,6 +43,19 @@ CASES = [
     ("layers", "examples/a.c", '#include "op/op.h"', "layer 'examples' may not include 'op'"),
     ("layers", "python/a.c", '#include "ops/dense.h"', "layer 'python' may not include 'ops'"),
     ("layers", "python/a.c", '#include "op/op.h"', ""),
+    ("sizes", "src/op/a.c", "x = ig_scope_push(c, n * size);", "ig_scope_push(): a product"),
+    ("sizes", "src/op/a.c", "x = ig_scope_push(c,\n                  (n + 1) * sizeof *x);", "a product"),
+    ("sizes", "src/op/a.c", "x = ig_arena_array(a, (size_t)(2 * n), sizeof *x);", "ig_arena_array(): a product"),
+    ("sizes", "src/op/a.c", "x = malloc(a->n + b->n);", "malloc(): a sum of two variables"),
+    ("sizes", "src/op/a.c", "x = ig_scope_array(c, ig_mem_mul(n, m) + 1, sizeof *x);", ""),
+    ("sizes", "src/op/a.c", "x = ig_arena_push(a, sizeof *x + 8);\ny = ig_mem_new(a, sizeof(char *));", ""),
+    ("sizes", "src/op/a.c", "x = ig_mem_array(a, (size_t)*n, sizeof *x);", ""),
+    ("sizes", "src/op/a.c", "void *ig_scope_push(ig_ctx *c, size_t size);", ""),
+    ("sizes", "src/op/a.c", "size_t bytes = n * sizeof *x;", "a product with sizeof"),
+    ("sizes", "src/op/a.c", "memcpy(to, from, n * sizeof *to);\nm = sizeof a / sizeof *a;", ""),
+    ("sizes", "src/op/a.c", "int f(const char *p) {\n  return p[0] + g(p + i * step);\n}", "an offset of bytes"),
+    ("sizes", "src/op/a.c", "int f(const char *p) {\n  return g(p + i * 2);  // admitted: why\n}", ""),
+    ("sizes", "src/kernels/a.c", "int f(const char *p) {\n  return g(p + i * step);\n}", ""),
     ("files", "src/base/b.c", "int x;  // " + "TO" + "DO", "marks unfinished work"),
     ("files", "src/base/b.c", "int x;\n" * 1001, "at most 1000"),
     ("files", "src/base/b.c", "int x;", ""),

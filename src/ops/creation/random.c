@@ -9,6 +9,7 @@
 #include "op/refuse.h"
 #include "op/shape.h"
 #include "op/strides.h"
+#include "ops/layout/expand.h"
 #include "tensor/copy.h"
 #include "tensor/number.h"
 
@@ -300,6 +301,14 @@ static void bernoulli_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, i
 static void bernoulli_tensor_kernel(ig_ctx *c, const ig_op *op, const ig_value *args,
                                     ig_value *outs) {
   bernoulli_each(c, op, args, outs[0].tensor, args[1].tensor);
+}
+
+// p is expanded to self, not the other way round.
+static void bernoulli_tensor_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  ig_meta wide;
+  ig_value size = ig_sizes_of(args[0].tensor);
+  ig_shape_like(c, op, args, out);
+  if (c->status == IG_OK) ig_meta_expand(c, args[1].tensor, &size, &wide);
 }
 
 // bernoulli(p): row-major whatever the layout of p.
@@ -653,7 +662,7 @@ IG_OP(bernoulli_p) = {
 IG_OP(bernoulli_tensor) = {
     .schema =
         "aten::bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor",
-    .shape = ig_shape_like,
+    .shape = bernoulli_tensor_shape,
     .kernel = bernoulli_tensor_kernel,
     .vjp = zero_both_vjp,
     .keep = "",

@@ -258,9 +258,10 @@ static ig_tensor *roll_decompose(ig_ctx *c, const ig_value *args) {
     return NULL;
   }
   for (size_t i = 0; i < n; i++) {
-    int dim = ig_wrap_dim(c, ig_int_specialize(c, args[2].ints.at[i]), x->ndim);
+    int dim = ig_wrap_dim(c, ig_int_specialize(c, args[2].ints.at[i]), args[0].tensor->ndim);
     if (c->status != IG_OK) return NULL;
     x = roll_once(c, x, args[1].ints.at[i], dim);
+    if (!x) return NULL;
   }
   return x == args[0].tensor ? ig_clone(c, x) : x;
 }

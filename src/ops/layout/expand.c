@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Views that add, drop or repeat dimensions, and views by given strides.
+#include "ops/layout/expand.h"
 #include "op/formula.h"
 #include "op/refuse.h"
 #include "op/shape.h"
@@ -65,10 +66,7 @@ static void expand_dim(ig_ctx *c, const ig_tensor *self, const ig_value *size, i
   out->stride[d] = ig_const(0);
 }
 
-static void expand_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
-  (void)op;
-  ig_tensor *self = args[0].tensor;
-  const ig_value *size = &args[1];
+void ig_meta_expand(ig_ctx *c, ig_tensor *self, const ig_value *size, ig_meta *out) {
   ig_meta_view(self, out);
   if (size->ints.n < (size_t)self->ndim) {
     ig_fail_text(c, IG_RUNTIME,
@@ -86,6 +84,11 @@ static void expand_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_me
       wrong_expand(c, self, size, d, ig_const(1));
     }
   }
+}
+
+static void expand_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  (void)op;
+  ig_meta_expand(c, args[0].tensor, &args[1], out);
 }
 
 static ig_tensor *expand_as_decompose(ig_ctx *c, const ig_value *args) {

@@ -220,7 +220,8 @@ static state run_fused(const network *n, ig_tensor *gates, state s, const weight
   *out = ig_tensor_empty(c, IG_F32, sizes, 3);
   ig_tensor *cell = ig_tensor_empty(c, IG_F32, sizes + 1, 2);
   ig_tensor *last = ig_tensor_empty(c, IG_F32, sizes + 1, 2);
-  float *sum = ig_scope_array(c, ig_mem_mul((size_t)batch * 4, (size_t)hidden), sizeof *sum);
+  float *sum =
+      ig_scope_array(c, ig_mem_mul(ig_mem_mul(4, (size_t)batch), (size_t)hidden), sizeof *sum);
   if (!*out || !cell || !last || !sum) return s;
   size_t bytes = ig_mem_mul((size_t)(batch * hidden), sizeof(float));
   memcpy(ig_tensor_data(cell), ig_tensor_data(s.c), bytes);

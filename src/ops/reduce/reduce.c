@@ -126,6 +126,34 @@ static void aminmax_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_m
   out[1].dtype = out[0].dtype;
 }
 
+// Sum or product of `times` equal parts, each of which has been added or multiplied up.
+static double repeat_real(bool sum, double x, int64_t times) {
+  return sum ? x * (double)times : pow(x, (double)times);
+}
+static uint64_t repeat_whole(bool sum, uint64_t x, int64_t times) {
+  if (sum) return x * (uint64_t)times;
+  uint64_t y = 1;
+  for (uint64_t n = (uint64_t)times; n; n >>= 1, x *= x) {
+    if (n & 1) y *= x;
+  }
+  return y;
+}
+static void repeat_all(bool sum, void *at, ig_dtype d, size_t n, int64_t times) {
+  bool complex = ig_dtype_is_complex(d);
+  bool whole = d == IG_BOOL || ig_dtype_is_integral(d);
+  ig_dtype real = complex ? ig_to_real(d) : d;
+  char *p = at;
+  if (complex) n *= 2;  // only sums come here
+  for (size_t i = 0; i < n; i++, p += ig_dtype_size(real)) {
+    int64_t k = 0;
+    double x = 0;
+    ig_convert(whole ? (void *)&k : &x, whole ? IG_I64 : IG_F64, p, real, 1);
+    k = (int64_t)repeat_whole(sum, (uint64_t)k, times);
+    x = repeat_real(sum, x, times);
+    ig_convert(p, real, whole ? (void *)&k : &x, whole ? IG_I64 : IG_F64, 1);
+  }
+}
+
 // Sums of complex numbers are sums of pairs of reals, with inner doubled.
 static void reduce_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   ig_tensor *out = outs[0].tensor;
@@ -142,7 +170,9 @@ static void reduce_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_v
   bool narrow = !truth && !same && out->dtype != IG_I64 &&
                 (out->dtype == IG_BOOL || ig_dtype_is_integral(out->dtype));
   ig_scope s = ig_scope_open(c);
-  const void *x = ig_reduce_operand(c, args[0].tensor, reduced, work, &axis);
+  int64_t times = 1;
+  const ig_tensor *self = ig_reduce_once(c, args[0].tensor, reduced, &times);
+  const void *x = self ? ig_reduce_operand(c, self, reduced, work, &axis) : NULL;
   size_t n = (size_t)ig_tensor_numel(out);
   void *y = narrow ? ig_scope_array(c, n, sizeof(int64_t)) : ig_tensor_data(out);
   if (x && (y || n == 0)) {
@@ -153,6 +183,8 @@ static void reduce_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_v
     ig_elem o = ig_elem_of(complex ? ig_to_real(to) : to);
     bool done = e != IG_ELEM_COUNT && o != IG_ELEM_COUNT && ig_reduce(what, e, x, o, y, axis);
     if (!done) ig_refuse_dtype(c, op->schema.name, work);
+    bool adds = what == IG_REDUCE_SUM || what == IG_REDUCE_PROD;
+    if (done && times > 1 && adds) repeat_all(what == IG_REDUCE_SUM, y, to, n, times);
     if (done && narrow) ig_convert(ig_tensor_data(out), out->dtype, y, IG_I64, n);
   }
   ig_scope_close(c, s);
@@ -185,14 +217,31 @@ static void prod_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_val
 // max.dim, min.dim, argmax, argmin, aminmax: variant bit 0 says minimum, bit 1 says indices only.
 enum { MINIMUM = 1, INDEX_ONLY = 2 };
 
+// Where element `at` of the elements that were looked at stands among all: repeated ones stand
+// first at index 0.
+static int64_t place_of(const ig_tensor *all, const ig_tensor *seen, const bool *reduced,
+                        int64_t at) {
+  int64_t place = 0;
+  int64_t step = 1;
+  for (int d = all->ndim - 1; d >= 0; d--) {
+    if (!reduced[d]) continue;
+    int64_t size = ig_sizes(seen)[d].value;
+    place += at % size * step;
+    at /= size;
+    step *= ig_sizes(all)[d].value;
+  }
+  return place;
+}
+
 static void arg_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  const ig_tensor *self = args[0].tensor;
   bool reduced[IG_MAX_DIM];
   ig_axis axis;
   int how = op->def->variant;
   reduced_dims(c, op, args, reduced);
   ig_scope s = ig_scope_open(c);
-  const void *x = ig_reduce_operand(c, self, reduced, self->dtype, &axis);
+  int64_t times = 1;
+  const ig_tensor *self = ig_reduce_once(c, args[0].tensor, reduced, &times);
+  const void *x = self ? ig_reduce_operand(c, self, reduced, self->dtype, &axis) : NULL;
   if (x && ig_elem_of(self->dtype) == IG_ELEM_COUNT) {
     ig_refuse_dtype(c, op->schema.name, self->dtype);
   } else if (x) {
@@ -200,18 +249,22 @@ static void arg_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_valu
     int64_t *index = ig_tensor_data(outs[how & INDEX_ONLY ? 0 : 1].tensor);
     ig_elem e = ig_elem_of(self->dtype);
     (how & MINIMUM ? ig_reduce_argmin : ig_reduce_argmax)(e, x, value, index, axis);
+    for (int64_t k = 0; times > 1 && k < axis.outer * axis.inner; k++) {
+      index[k] = place_of(args[0].tensor, self, reduced, index[k]);
+    }
   }
   ig_scope_close(c, s);
 }
 
 static void aminmax_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  const ig_tensor *self = args[0].tensor;
   bool reduced[IG_MAX_DIM];
   ig_axis axis;
   reduced_dims(c, op, args, reduced);
   ig_scope s = ig_scope_open(c);
-  const void *x = ig_reduce_operand(c, self, reduced, self->dtype, &axis);
-  ig_elem e = ig_elem_of(self->dtype);
+  int64_t times = 1;
+  const ig_tensor *self = ig_reduce_once(c, args[0].tensor, reduced, &times);
+  const void *x = self ? ig_reduce_operand(c, self, reduced, self->dtype, &axis) : NULL;
+  ig_elem e = ig_elem_of(args[0].tensor->dtype);
   if (e == IG_ELEM_COUNT) ig_refuse_dtype(c, op->schema.name, self->dtype);
   for (int i = 0; i < 2 && x && e != IG_ELEM_COUNT; i++) {
     ig_reduce_op what = i ? IG_REDUCE_MAX : IG_REDUCE_MIN;

@@ -13,4 +13,9 @@ ig_elem ig_elem_of(ig_dtype d);  // IG_ELEM_COUNT: kernels have no such type
 const void *ig_reduce_operand(ig_ctx *c, const ig_tensor *self, const bool *reduced, ig_dtype dtype,
                               ig_axis *axis);
 
+// A large expanded operand need not be laid out: reduced dimensions that repeat one element (stride
+// 0) become a size of 1 in the result, which is self where nothing is gained. *times: how often
+// each element stands in self. NULL after an error.
+ig_tensor *ig_reduce_once(ig_ctx *c, ig_tensor *self, const bool *reduced, int64_t *times);
+
 #endif

@@ -61,3 +61,19 @@ const void *ig_reduce_operand(ig_ctx *c, const ig_tensor *self, const bool *redu
   if (dense) ig_tensor_read(turned, dtype, dense);
   return dense;
 }
+
+// Below, the rounding of sums is that of adding every element up, as PyTorch does.
+enum { WORTH = 1 << 20 };
+
+ig_tensor *ig_reduce_once(ig_ctx *c, ig_tensor *self, const bool *reduced, int64_t *times) {
+  ig_meta m;
+  *times = 1;
+  if (ig_tensor_numel(self) < WORTH) return self;
+  ig_meta_view(self, &m);
+  for (int d = 0; d < self->ndim; d++) {
+    if (!reduced[d] || m.size[d].value < 2 || m.stride[d].value != 0) continue;
+    *times *= m.size[d].value;
+    m.size[d] = ig_const(1);
+  }
+  return *times > 1 ? ig_tensor_make(c, &m, false) : self;
+}
