@@ -280,7 +280,25 @@ static PyObject *program_unlift(PyObject *o, PyObject *unused) {
   return out;
 }
 
+// Paths of the modules that nodes mention.
+static PyObject *program_modules(PyObject *o, void *unused) {
+  (void)unused;
+  ig_ctx *c = py_ctx();
+  ig_scope s = ig_scope_open(c);
+  size_t n = 0;
+  const char *const *paths = ig_graph_modules(c, ig_program_graph(program_of(o)), &n);
+  PyObject *list = paths ? PyList_New((Py_ssize_t)n) : py_raise(c);
+  for (size_t i = 0; list && i < n; i++) {
+    PyObject *path = PyUnicode_FromString(paths[i]);
+    if (!path) Py_CLEAR(list);
+    if (path) PyList_SET_ITEM(list, (Py_ssize_t)i, path);
+  }
+  ig_scope_close(c, s);
+  return list;
+}
+
 static PyGetSetDef program_getset[] = {
+    {"modules", program_modules, NULL, "Paths of the modules that it came from.", NULL},
     {"graph", program_graph, NULL, "The program's own graph.", NULL},
     {"ranges", program_ranges, NULL, "(expression, lower, upper) of symbolic sizes.", NULL},
     {"code", program_code, NULL, NULL, NULL},

@@ -5,6 +5,7 @@
 #include "capture/dims.h"
 #include "fx.h"
 #include "ingot/pass.h"
+#include "pass/calls.h"
 #include "py.h"
 
 static PyObject *pass_functionalize(PyObject *o, PyObject *unused) {
@@ -35,22 +36,108 @@ static PyObject *pass_unlift(PyObject *o, PyObject *unused) {
   return out;
 }
 
-// unflatten() -> [(path, path of the module, Graph)], the root first
-static PyObject *pass_unflatten(PyObject *o, PyObject *unused) {
-  (void)unused;
-  ig_ctx *c = py_ctx();
-  ig_module_tree *t = NULL;
-  if (ig_program_unflatten(c, py_program_of(o), &t) != IG_OK) return py_raise(c);
+// ---- unflatten ----
+
+// [(name, None) | (None, constant)] -> leaves in the innermost scope
+static bool take_leaves(ig_ctx *c, PyObject *list, const ig_call_leaf **out, size_t *n) {
+  *n = (size_t)PyList_GET_SIZE(list);
+  ig_call_leaf *leaves = ig_scope_array(c, *n, sizeof *leaves);
+  for (size_t i = 0; leaves && i < *n; i++) {
+    PyObject *value = NULL;
+    leaves[i] = (ig_call_leaf){.name = NULL};
+    if (!PyArg_ParseTuple(PyList_GET_ITEM(list, (Py_ssize_t)i), "zO", &leaves[i].name, &value)) {
+      return false;
+    }
+    if (!leaves[i].name && !py_plain_value(value, &leaves[i].value)) return false;
+  }
+  *out = leaves;
+  return leaves != NULL;
+}
+
+static bool take_keys(ig_ctx *c, PyObject *list, ig_call_signature *s) {
+  s->nkeys = (size_t)PyList_GET_SIZE(list);
+  const char **keys = ig_scope_array(c, s->nkeys, sizeof *keys);
+  for (size_t i = 0; keys && i < s->nkeys; i++) {
+    keys[i] = PyUnicode_AsUTF8(PyList_GET_ITEM(list, (Py_ssize_t)i));
+    if (!keys[i]) return false;
+  }
+  s->keys = keys;
+  return keys != NULL;
+}
+
+// (path, inputs, outputs, number of arguments by place, names of the others, in_spec, out_spec)
+static bool take_signature(ig_ctx *c, PyObject *row, ig_call_signature *s) {
+  PyObject *inputs = NULL;
+  PyObject *outputs = NULL;
+  PyObject *keys = NULL;
+  Py_ssize_t npos = 0;
+  if (!PyArg_ParseTuple(row, "sO!O!nO!OO", &s->path, &PyList_Type, &inputs, &PyList_Type, &outputs,
+                        &npos, &PyList_Type, &keys, &s->in_spec, &s->out_spec)) {
+    return false;
+  }
+  s->npos = (size_t)npos;
+  return take_leaves(c, inputs, &s->inputs, &s->ninputs) &&
+         take_leaves(c, outputs, &s->outputs, &s->noutputs) && take_keys(c, keys, s);
+}
+
+static bool apply_signatures(ig_ctx *c, ig_module_tree *t, PyObject *rows,
+                             const ig_tree_functions *host) {
+  size_t n = (size_t)PyList_GET_SIZE(rows);
+  ig_call_signature *calls = ig_scope_array(c, n, sizeof *calls);
+  for (size_t i = 0; calls && i < n; i++) {
+    calls[i] = (ig_call_signature){.path = NULL};
+    if (!take_signature(c, PyList_GET_ITEM(rows, (Py_ssize_t)i), &calls[i])) return false;
+  }
+  return calls && ig_module_tree_apply(c, t, calls, n, host) == IG_OK;
+}
+
+// [(attribute, object)]: what the module of a graph must have under these names.
+static PyObject *objects_of(const ig_graph *g) {
+  PyObject *list = PyList_New(0);
+  for (const ig_node *n = g->first; n && list; n = n->next) {
+    if (n->kind != IG_NODE_ATTR || !n->object) continue;
+    PyObject *item = Py_BuildValue("(sO)", n->target, (PyObject *)n->object);
+    if (!item || PyList_Append(list, item) != 0) Py_CLEAR(list);
+    Py_XDECREF(item);
+  }
+  return list;
+}
+
+static PyObject *tree_list(const ig_module_tree *t) {
   const ig_module_entry *at = NULL;
   size_t n = ig_module_tree_entries(t, &at);
   PyObject *list = PyList_New((Py_ssize_t)n);
   for (size_t i = 0; list && i < n; i++) {
     PyObject *graph = py_from_graph(at[i].graph);
-    PyObject *item = graph ? Py_BuildValue("(ssN)", at[i].path, at[i].module, graph) : NULL;
+    PyObject *objects = graph ? objects_of(at[i].graph) : NULL;
+    PyObject *item =
+        objects ? Py_BuildValue("(ssOO)", at[i].path, at[i].module, graph, objects) : NULL;
+    Py_XDECREF(graph);
+    Py_XDECREF(objects);
     if (!item) Py_CLEAR(list);
     if (item) PyList_SET_ITEM(list, (Py_ssize_t)i, item);
   }
+  return list;
+}
+
+// unflatten(signatures, (unflatten, name), (flatten, name)) -> [(path, path of the module, Graph,
+// [(attribute, object)])], the root first. See take_signature and ig_tree_functions.
+static PyObject *pass_unflatten(PyObject *o, PyObject *args) {
+  PyObject *rows = NULL;
+  ig_tree_functions host;
+  if (!PyArg_ParseTuple(args, "O!(Os)(Os):unflatten", &PyList_Type, &rows, &host.unflatten,
+                        &host.unflatten_name, &host.flatten, &host.flatten_name)) {
+    return NULL;
+  }
+  ig_ctx *c = py_ctx();
+  ig_module_tree *t = NULL;
+  if (ig_program_unflatten(c, py_program_of(o), &t) != IG_OK) return py_raise(c);
+  ig_scope s = ig_scope_open(c);
+  bool ok = PyList_GET_SIZE(rows) == 0 || apply_signatures(c, t, rows, &host);
+  ig_scope_close(c, s);
+  PyObject *list = ok ? tree_list(t) : NULL;
   ig_module_tree_free(t);
+  if (!ok && !PyErr_Occurred()) return py_raise(c);
   return list;
 }
 
@@ -306,7 +393,7 @@ static PyMethodDef methods[] = {
      "The program with operators replaced by their decompositions."},
     {"joint", pass_joint, METH_VARARGS, "Loss and gradients in one program."},
     {"unlift", pass_unlift, METH_NOARGS, "The graph that a module of the program runs."},
-    {"unflatten", pass_unflatten, METH_NOARGS, "The tree of modules: [(path, graph)]."},
+    {"unflatten", pass_unflatten, METH_VARARGS, "The tree of modules."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -322,6 +322,9 @@ const ig_module_stack *ig_graph_keep_levels(ig_ctx *c, ig_graph *g, const ig_mod
 const ig_module_stack *ig_graph_keep_modules(ig_ctx *c, ig_graph *g, const ig_module_stack *from);
 // The metadata of a node of any graph, for nodes of g. False after an error.
 bool ig_graph_keep_meta(ig_ctx *c, ig_graph *g, const ig_metadata *from, ig_metadata *to);
+// The paths of the modules that nodes mention, without the root, in order; the list lives in the
+// innermost scope. NULL after an error.
+const char *const *ig_graph_modules(ig_ctx *c, const ig_graph *g, size_t *n);
 // The level that stands for no module.
 extern const ig_module_level ig_no_module;
 // "key,path,class;key,path,class", as files have it; names with commas are not quoted there.

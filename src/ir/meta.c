@@ -93,6 +93,44 @@ bool ig_graph_keep_meta(ig_ctx *c, ig_graph *g, const ig_metadata *from, ig_meta
   return true;
 }
 
+static bool add_modules(ig_map *seen, const ig_module_stack *stack, const char **paths, size_t *n) {
+  for (size_t i = 0; i < stack->n; i++) {
+    const char *path = stack->at[i].path;
+    ig_map_value *v = path[0] ? ig_map_put(seen, path) : NULL;
+    if (path[0] && !v) return false;
+    if (v && !v->num) paths[(*n)++] = path;
+    if (v) v->num = 1;
+  }
+  return true;
+}
+
+// A graph has few stacks, whose levels are an upper bound for the number of paths.
+static size_t count_levels(const ig_graph *g) {
+  size_t n = 0;
+  for (size_t i = 0; i < g->modules.cap; i++) {
+    const ig_table_slot *slot = &g->modules.slots[i];
+    for (const ig_module_stack *s = slot->key ? slot->value : NULL; s; s = s->next) n += s->n;
+  }
+  return n;
+}
+
+const char *const *ig_graph_modules(ig_ctx *c, const ig_graph *g, size_t *n) {
+  const char **paths = ig_scope_array(c, count_levels(g), sizeof *paths);
+  ig_map seen = ig_map_make(c->alloc);
+  const ig_module_stack *last = NULL;
+  bool ok = paths != NULL;
+  *n = 0;
+  for (const ig_node *k = g->first; k && ok; k = k->next) {
+    const ig_module_stack *stack = k->meta.modules;
+    if (!stack || stack == last || ig_modules_are_none(stack->at, stack->n)) continue;
+    ok = add_modules(&seen, stack, paths, n);
+    last = stack;
+  }
+  ig_map_free(&seen);
+  if (!ok && c->status == IG_OK) (void)ig_fail(c, IG_NOMEM, "out of memory");
+  return ok ? paths : NULL;
+}
+
 void ig_modules_print(ig_str *s, const ig_module_stack *stack) {
   for (size_t i = 0; i < stack->n; i++) {
     const ig_module_level *l = &stack->at[i];

@@ -43,6 +43,11 @@ size_t ig_module_tree_entries(const ig_module_tree *t, const ig_module_entry **e
   return t->entries.n;
 }
 
+void ig_module_tree_replace(ig_module_tree *t, size_t i, ig_graph *g) {
+  ig_graph_free(t->entries.at[i].graph);
+  t->entries.at[i].graph = g;
+}
+
 static bool no_memory(ig_ctx *c) {
   return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
 }

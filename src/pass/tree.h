@@ -14,6 +14,9 @@ ig_module_tree *ig_module_tree_create(ig_ctx *c);
 bool ig_module_tree_add(ig_ctx *c, ig_module_tree *t, const char *path, ig_graph *g,
                         const char **name);
 
+// Gives entry i another graph, which is taken over.
+void ig_module_tree_replace(ig_module_tree *t, size_t i, ig_graph *g);
+
 // Placeholders that stand for weights of p become attributes in the modules that own them, and
 // disappear from the calls of those modules. Then every graph is checked.
 bool ig_module_tree_sink(ig_ctx *c, ig_module_tree *t, const ig_program *p);

@@ -4,6 +4,8 @@
 // give, sub-graphs hold, and the signature names the nodes that are there.
 #include <string.h>
 
+#include "op/autocast.h"
+#include "op/hop.h"
 #include "op/op.h"
 #include "pass/pass.h"
 
@@ -224,12 +226,12 @@ static bool check_rule(ig_ctx *c, const ig_node *n, const ig_value *const *given
   return same || wrong(c, n, "has other sizes than its rule gives", NULL);
 }
 
-static bool check_call(ig_ctx *c, const ig_node *n) {
+static bool check_call(ig_ctx *c, const ig_node *n, bool casts) {
   const ig_value *args[IG_MAX_ARGS];
   if (n->op->schema.nargs > IG_MAX_ARGS || !bind(c, n, args)) return c->status == IG_OK;
   if (!check_results(c, n)) return false;
   bool one = n->val.kind == IG_KIND_TENSOR && !ig_tensor_is_symbolic(n->val.tensor);
-  return !one || n->given || !has_rule(n->op) || check_rule(c, n, args);
+  return !one || casts || n->given || !has_rule(n->op) || check_rule(c, n, args);
 }
 
 // ---- graphs and signatures ----
@@ -258,14 +260,29 @@ static bool check_uses(ig_ctx *c, const ig_node *n) {
   return count == n->users || wrong(c, n, "has a wrong count of readers", NULL);
 }
 
-static bool check_graph(ig_ctx *c, const ig_graph *g) {
+// A sub-graph that autocast is on in.
+static bool is_autocast_body(const ig_node *n) {
+  for (const ig_use *use = n->first_use; use; use = use->next) {
+    if (use->user->callee == IG_CALLEE_HOP && use->user->hop == &ig_hop_autocast) return true;
+  }
+  return false;
+}
+
+// casts: autocast is on around the graph. The casts that it demands may be no nodes, and then no
+// rule can be asked: the recorded operands are not those of the call.
+static bool check_graph(ig_ctx *c, const ig_graph *g, bool casts) {
   if (ig_graph_verify(c, g) != IG_OK) return false;
+  size_t regions = casts;
   for (const ig_node *n = g->first; n; n = n->next) {
+    ig_autocast_switch to = ig_node_autocast(n);
+    regions += to == IG_SWITCH_ENTER;
+    regions -= to == IG_SWITCH_EXIT && regions > 0;
     ig_scope s = ig_scope_open(c);
     bool call = n->kind == IG_NODE_CALL && n->callee == IG_CALLEE_OP;
-    bool ok = check_uses(c, n) && (!call || check_call(c, n));
+    bool ok = check_uses(c, n) && (!call || check_call(c, n, regions > 0));
     ig_scope_close(c, s);
-    if (!ok || (n->sub && !check_graph(c, n->sub))) return false;
+    if (!ok) return false;
+    if (n->sub && !check_graph(c, n->sub, regions > 0 || is_autocast_body(n))) return false;
   }
   return true;
 }
@@ -317,6 +334,6 @@ static bool check_outputs(ig_ctx *c, const ig_program *p) {
 
 ig_status ig_program_verify(ig_ctx *c, const ig_program *p) {
   if (c->status != IG_OK) return c->status;
-  if (check_graph(c, p->graph) && check_inputs(c, p)) (void)check_outputs(c, p);
+  if (check_graph(c, p->graph, c->autocasts) && check_inputs(c, p)) (void)check_outputs(c, p);
   return c->status;
 }

@@ -654,29 +654,24 @@ static void put_module_entry(writer *w, const char *path) {
   ig_json_close(w->w, '}');
 }
 
-// Every path that was not seen yet gets an entry. What stands for no module at all is none.
-static void put_modules_of(writer *w, ig_map *seen, const ig_module_stack *stack) {
-  if (!stack || ig_modules_are_none(stack->at, stack->n)) return;
-  for (size_t i = 0; i < stack->n; i++) {
-    const char *path = stack->at[i].path;
-    ig_map_value *v = path[0] ? ig_map_put(seen, path) : NULL;
-    if (path[0] && !v) (void)ig_fail(w->c, IG_NOMEM, "out of memory");
-    if (v && !v->num) put_module_entry(w, path);
-    if (v) v->num = 1;
+static bool is_among(const char *const *paths, size_t n, const char *path) {
+  for (size_t i = 0; i < n; i++) {
+    if (strcmp(paths[i], path) == 0) return true;
   }
+  return false;
 }
 
 static void put_submodules(writer *w) {
-  ig_map seen = ig_map_make(w->c->alloc);
-  for (const ig_node *n = w->g->first; n && ig_ctx_status(w->c) == IG_OK; n = n->next) {
-    put_modules_of(w, &seen, n->meta.modules);
-  }
+  ig_scope s = ig_scope_open(w->c);
+  size_t n = 0;
+  const char *const *paths = ig_graph_modules(w->c, w->g, &n);
+  for (size_t i = 0; paths && i < n; i++) put_module_entry(w, paths[i]);
   const ig_pt2_origin *o = w->p->origin;  // modules without calls of their own
   for (size_t i = 0; o && i < o->calls.n && ig_ctx_status(w->c) == IG_OK; i++) {
     const char *path = o->calls.at[i].name;
-    if (!ig_map_find(&seen, path) && find_call(w, path)) put_module_entry(w, path);
+    if (!is_among(paths, n, path) && find_call(w, path)) put_module_entry(w, path);
   }
-  ig_map_free(&seen);
+  ig_scope_close(w->c, s);
 }
 
 static void put_arg_names(writer *w) {

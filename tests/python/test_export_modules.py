@@ -402,3 +402,28 @@ def test_edited_stacks_are_kept():
     copied = ep.run_decompositions({})
     first = next(n for n in copied.graph.nodes if n.op == "call_function")
     assert first.meta["nn_module_stack"] == {"k,1": ("p;q", "a.Class"), "2": ("p;q.r", "b.Class")}
+
+
+def test_signatures_below_containers_without_calls_of_their_own():
+    """A list calls nothing: whoever calls its items builds their arguments."""
+
+    class Layers(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.ModuleList([_Part(), _Part()])
+
+        def forward(self, x):
+            for layer in self.layers:
+                r = layer(x, {"x": x}, k=x)
+                x = r["p"] + r["q"][0]
+            return x
+
+    module, x = Layers(), torch.randn(3, 2)
+    ep = _export(module, (x,), strict=False, preserve_module_call_signature=("layers.0",), pre_dispatch=True)
+    tree = torch.export.unflatten(ep)
+    assert torch.equal(tree(x), module(x))
+    seen = []
+    tree.layers._modules["0"] = nn.Module()
+    tree.layers._modules["0"].forward = lambda a, d, *, k: seen.append((a, d["x"], k)) or {"p": a, "q": (k,)}
+    tree(x)
+    assert all(torch.equal(v, x) for v in seen[0])

@@ -270,12 +270,9 @@ class ExportedProgram:
         spec = self.call_spec
         names = list(self._arg_names) if self._arg_names is not None else None
         kept = dict(_C.pt2_calls(self._program))
-        paths: dict[str, None] = {}
-        for node in self.graph.nodes:
-            paths |= dict.fromkeys(entry[0] for entry in (node.meta.get("nn_module_stack") or {}).values())
-        paths |= dict.fromkeys(kept)
+        self._sync()
+        paths = dict.fromkeys(self._program.modules) | dict.fromkeys(kept)
         paths.pop("", None)
-        paths.pop("_empty_nn_module_stack_from_metadata_hook", None)  # of sizes that no module asks for
         root = ModuleCallEntry("", ModuleCallSignature([], [], spec.in_spec, spec.out_spec, names))
         return [root, *(ModuleCallEntry(path, _signature_of(kept.get(path))) for path in paths)]
 

@@ -9,10 +9,11 @@ from typing import Any
 
 from ingot import nn
 from ingot._C import Tensor
-from ingot.export._signatures import apply_signatures
-from ingot.export.exported_program import ExportedProgram
-from ingot.export.graph_signature import InputKind, OutputKind
+from ingot.export.exported_program import ExportedProgram, ModuleCallSignature
+from ingot.export.graph_signature import ConstantArgument, InputKind, OutputKind
 from ingot.fx import GraphModule, Interpreter
+from ingot.fx import _pytree as fx_pytree
+from ingot.fx.node import _get_qualified_name
 from ingot.utils import _pytree as pytree
 
 __all__ = ["FlatArgsAdapter", "InterpreterModule", "UnflattenedModule", "unflatten"]
@@ -82,11 +83,27 @@ def _set(root: nn.Module, path: str, value: Any, persistent: bool = True) -> Non
         setattr(root, name, value)
 
 
+def _leaves(args: list[Any]) -> list[tuple[str | None, Any]]:
+    return [(None, a.value) if isinstance(a, ConstantArgument) else (a.name, None) for a in args]
+
+
+def _row(path: str, signature: ModuleCallSignature) -> tuple:
+    """A signature as the engine takes it."""
+    positional, keywords = signature.in_spec.children_specs
+    return (
+        path, _leaves(signature.inputs), _leaves(signature.outputs), positional.num_children, list(keywords.context),
+        signature.in_spec, signature.out_spec,
+    )  # fmt: skip
+
+
 class UnflattenedModule(InterpreterModule):
     """A program as a tree of modules, called as the original was."""
 
     def __init__(self, export_module: ExportedProgram, flat_args_adapter: FlatArgsAdapter | None = None) -> None:
-        graphs = export_module._program.unflatten()
+        calls = export_module.module_call_graph
+        kept = [_row(entry.fqn, entry.signature) for entry in calls if entry.fqn and entry.signature is not None]
+        functions = [(fn, _get_qualified_name(fn)) for fn in (pytree.tree_unflatten, fx_pytree.tree_flatten_spec)]
+        graphs = export_module._program.unflatten(kept, *functions)
         super().__init__(graphs[0][2])
         self.flat_args_adapter = flat_args_adapter
         self.graph_signature = export_module.graph_signature
@@ -96,8 +113,8 @@ class UnflattenedModule(InterpreterModule):
         specs = [s for s in self.graph_signature.output_specs if s.kind not in hidden]
         inputs = [s.arg.name for s in self.graph_signature.input_specs if s.kind is InputKind.USER_INPUT]
         self._written = [inputs.index(s.target) if s.kind is OutputKind.USER_INPUT_MUTATION else None for s in specs]
-        modules = {path: InterpreterModule(graph) for path, module, graph in graphs[1:] if path == module}
-        for path, module, graph in graphs[1:]:
+        modules = {path: InterpreterModule(graph) for path, module, graph, _ in graphs[1:] if path == module}
+        for path, module, graph, _ in graphs[1:]:
             if path != module:  # "lin@1" is lin, called in another way
                 modules[path] = _AgainModule(graph, modules[module])
         for path in sorted(modules, key=lambda path: path.count(".")):
@@ -107,9 +124,11 @@ class UnflattenedModule(InterpreterModule):
             for name, sub in module.graph._subs().items():  # attributes, but none of the program's modules
                 if name not in module._modules:
                     module.__dict__[name] = GraphModule({}, sub)
-        kept = {e.fqn: e.signature for e in export_module.module_call_graph if e.fqn and e.signature is not None}
-        if kept:
-            apply_signatures({"": self, **modules}, kept)
+        specs = {id(spec) for row in kept for spec in row[-2:]}
+        for path, _, _, objects in graphs:
+            for name, value in objects:
+                if id(value) in specs:
+                    setattr(modules[path] if path else self, name, value)
 
     def _give_state(self, program: ExportedProgram) -> None:
         """Every tensor once, under all of its names."""
