@@ -29,4 +29,4 @@ def known_errors(found: dict, known: dict) -> str:
     new = {key: value for key, value in found.items() if value is not None and key not in known}
     gone = [key for key, value in found.items() if value is None and key in known]
     text = json.dumps(new, indent=1)[:4000] if new else ""
-    return text + (f"agree now, remove from recorded_known.json: {gone}" if gone else "")
+    return text + (f"agree now, remove from the list of known differences: {gone}" if gone else "")

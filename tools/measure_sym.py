@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""How much of PyTorch's recorded answers about symbolic sizes Ingot agrees with, field by field.
+
+    python tools/measure_sym.py FOLDER            (with the package of a build on PYTHONPATH)
+    python tools/measure_sym.py FOLDER --write    also writes the records and the list of known differences for the tests
+
+FOLDER holds solver.jsonl and unbacked.jsonl. A field agrees when it is exactly that of PyTorch 2.5.1 or of 2.4.1. Every
+difference is listed by record, mode and field with its reason; where the reason is the id of a conformance test, that test
+demands what Ingot does, and the field does not count. No other field leaves the count.
+"""
+
+import collections
+import gzip
+import json
+import pathlib
+import re
+import subprocess
+import sys
+from typing import Any
+
+TESTS = pathlib.Path(__file__).resolve().parent.parent / "tests/python"
+KINDS = ("solver", "unbacked")
+FORM = "test_export.py::TestExport::test_unbacked_deferred_runtime_retrace"
+RANGE = "test_export.py::TestExport::test_export_with_inline_constraints"
+
+FAULT = "the original fails inside of itself"
+MIXED = "Dim.AUTO may stand beside Dim; 2.5.1 refuses it"
+INFINITE = "a range without an end prints int_oo; only 2.4.1 was recorded, or mixes it with other texts of its own"
+INDEX = "an index that stands in the data is asked about; the original's parser of arguments refuses it"
+SHAPES = "a suggested check names the size of the input where the original writes the example's number"
+SECOND = "the question is asked in the first run of the program, not in the second, whose symbols have other numbers"
+EQUAL = "a number that equals a constant stays a number that is checked; the original puts the constant in its place"
+NAMES = "nodes that are not kept have no numbers; checks of strict programs are named and placed as those of other programs"
+SOLVER = "other guards are told: the original asks about strides and broadcasting more often, or words forced values"
+FIXES = "fixes are refined to dims that belong together; the original loses roots, or writes other bounds"
+RANGES = "ranges after the fixes differ as the fixes do"
+CALLS = "the call is refused by another check, or with the operator's own words"
+CHECK = re.compile(r"sym_constrain_range|_assert_scalar|_assert_async|scalar_tensor")
+SIZE = re.compile(
+    r"^ *\w+ = (?:[\w.-]+ (?:>=|<=|>|<|==|!=|\*|\+|-|//|%) [\w.-]+"
+    r"|torch\.sym_not\(.*|torch\.ops\.aten\.sym_size\.int\(.*)"
+)
+
+
+def without_checks(code: str) -> list[str]:
+    rows = [re.split(r";  ", row)[0] for row in code.splitlines() if not CHECK.search(row)]
+    rows = [row for row in rows if not SIZE.match(row)]
+    return [re.sub(r"_\d+\b", "", row) for row in rows]
+
+
+def nodes_without_checks(nodes: list) -> list:
+    functions = r"|^(ge|le|gt|lt|eq|ne|mul|add|sub|mod|floordiv|sym_not)$|sym_size"
+    arithmetic = re.compile(CHECK.pattern + functions)
+    rows = [row for row in nodes if not arithmetic.search(row[2])]
+    return [[re.sub(r"_\d+\b", "", str(part)) for part in row] for row in rows]
+
+
+def is_contradicted(field: str, found: Any, wanted: list) -> str | None:
+    """Whether only the form of range checks differs, which the documents prescribe."""
+    if found is None:
+        return None
+    if field == "code" and CHECK.search(found):
+        return FORM if any(without_checks(found) == without_checks(w) for w in wanted) else None
+    if field == "nodes" and CHECK.search(str(found)):
+        return FORM if any(nodes_without_checks(found) == nodes_without_checks(w) for w in wanted) else None
+    if field == "calls":
+        checks = ("Invalid value range", "Runtime assertion failed", "inline constraint")
+        for answers in wanted:
+            pairs = [(a, b) for a, b in zip(found, answers) if a != b]
+            if pairs and all(any(c in str(a) for c in checks) and any(c in str(b) for c in checks) for a, b in pairs):
+                return RANGE if any("Invalid value range" in str(a) for a, _ in pairs) else FORM
+    return None
+
+
+def reason(key: str, kind: str, value: list, answers: list[dict]) -> str:
+    _, mode, field = key.split()
+    found, wanted = value[0], value[1:]
+    contradicted = is_contradicted(field, found, wanted) if kind == "unbacked" else None
+    if contradicted is not None:
+        return contradicted
+    text = str(wanted)
+    faults = ("KeyError", "AttributeError", "TypeError", "AssertionError", "ValueError", "IndexError")
+    classes = [a.get("class") for a in answers]
+    if any("Specifying both `Dim.AUTO`" in a.get("text", "") for a in answers):
+        return MIXED
+    if "IndexError" in classes:
+        return INDEX
+    if all(name in faults for name in classes) or "Cannot create Dim with inconsistent" in text:
+        return FAULT
+    spelled = [re.sub(r"9223372036854775806|9223372036854775807|int_oo", "oo", str(v)) for v in value]
+    if spelled[0] in spelled[1:]:
+        return INFINITE
+    if kind == "unbacked":
+        if field == "text":
+            first = bool(found) and any(found[0] == w[0] for w in wanted)
+            return SHAPES if first else SECOND
+        constant = any(re.search(r"VR\[(\d+), \1\]", str(a.get("range_constraints"))) for a in answers)
+        return EQUAL if constant else NAMES
+    by_field = {"refined": FIXES, "fixed": FIXES, "fixed_range_constraints": RANGES, "calls": CALLS, "code": NAMES}
+    return by_field.get(field, SOLVER)
+
+
+def answers_of(record: dict, mode: str) -> list[dict]:
+    return [a for a in (record["oracle"].get(name, {}).get(mode) for name in ("t25", "t24")) if a]
+
+
+def report(kind: str, found: dict, reasons: dict) -> None:
+    fields: dict = collections.defaultdict(lambda: [0, 0, 0])
+    for key, value in found.items():
+        _, mode, field = key.split()
+        for name in ((mode, ""), (mode, field)):
+            fields[name][0] += value is None
+            fields[name][1] += 1
+            fields[name][2] += "::" in reasons.get(key, "")
+    print(kind)
+    for (mode, field), (good, every, apart) in sorted(fields.items()):
+        counted = every - apart
+        share = 100 * good / counted if counted else 100.0
+        print(f"  {mode:16}{field or 'all':26}{good:5} of {every:5}, {apart:4} contradicted, {share:5.1f} %")
+    for why, n in collections.Counter(reasons.values()).most_common():
+        print(f"  {n:5} {why}")
+
+
+def replay(path: pathlib.Path) -> dict:
+    command = [sys.executable, str(TESTS / "sym_replay.py"), str(path)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stderr)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def write_records(records: dict[str, list[dict]]) -> None:
+    lines = [json.dumps(r, separators=(",", ":")) for kind in KINDS for r in records[kind]]
+    path = TESTS / "sym_records.jsonl.gz"
+    with open(path, "wb") as raw, gzip.GzipFile(fileobj=raw, mode="wb", mtime=0, filename="") as file:
+        file.write("\n".join(lines).encode() + b"\n")
+
+
+def main() -> None:
+    folder = pathlib.Path(sys.argv[1])
+    known: dict[str, dict[str, list[str]]] = {}
+    records = {kind: [json.loads(row) for row in (folder / f"{kind}.jsonl").read_text().splitlines()] for kind in KINDS}
+    for kind in KINDS:
+        found = replay(folder / f"{kind}.jsonl")
+        by_id = {r["id"]: r for r in records[kind]}
+        reasons = {
+            key: reason(key, kind, value, answers_of(by_id[key.split()[0]], key.split()[1]))
+            for key, value in found.items()
+            if value is not None
+        }
+        report(kind, found, reasons)
+        rows: dict[str, list[str]] = collections.defaultdict(list)
+        for key, why in reasons.items():
+            rows[why].append(key)
+        known[kind] = {why: sorted(keys) for why, keys in sorted(rows.items())}
+    if "--write" in sys.argv:
+        write_records(records)
+        (TESTS / "sym_known.json").write_text(json.dumps(known, indent=0, separators=(",", ":")) + "\n")
+
+
+main()
