@@ -127,7 +127,7 @@ static const ig_value *keyword(const ig_bound *call, const char *name) {
 
 // A list of boxed integers as the schema wants it; empty lists have no type of their own.
 static bool unbox(ig_ctx *c, const ig_value *v, ig_value *out) {
-  ig_int *at = ig_scope_push(c, v->list.n * sizeof *at + 1);
+  ig_int *at = ig_scope_array(c, v->list.n, sizeof *at);
   for (size_t i = 0; at && i < v->list.n; i++) at[i] = v->list.at[i].i;
   *out = ig_of_ints(at, v->list.n);
   return at != NULL;
@@ -135,7 +135,7 @@ static bool unbox(ig_ctx *c, const ig_value *v, ig_value *out) {
 
 // [1, 2] where floats or numbers are expected.
 static bool box(ig_ctx *c, const ig_value *v, ig_value *out) {
-  ig_value *at = ig_scope_push(c, v->ints.n * sizeof *at);
+  ig_value *at = ig_scope_array(c, v->ints.n, sizeof *at);
   for (size_t i = 0; at && i < v->ints.n; i++) at[i] = ig_of_int(v->ints.at[i]);
   *out = ig_of_list(at, v->ints.n);
   return at != NULL;

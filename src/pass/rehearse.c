@@ -74,8 +74,8 @@ static bool check_value(ig_ctx *c, const ig_node *n, const ig_value *v) {
 static void rehearse(ig_ctx *c, const ig_graph *g) {
   size_t n = ig_graph_input_count(g);
   size_t k = 0;
-  ig_value *inputs = ig_scope_push(c, n * sizeof *inputs + 1);
-  ig_value *outs = ig_scope_push(c, ig_graph_output_count(g) * sizeof *outs + 1);
+  ig_value *inputs = ig_scope_array(c, n, sizeof *inputs);
+  ig_value *outs = ig_scope_array(c, ig_graph_output_count(g), sizeof *outs);
   if (!inputs || !outs) return;
   for (const ig_node *p = g->first; p && k < n; p = p->next) {
     if (ig_node_is_placeholder(p) && !place_input(c, p, &inputs[k++])) return;
