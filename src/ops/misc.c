@@ -723,7 +723,6 @@ IG_OP(searchsorted_tensor) = {
     .kernel = searchsorted_kernel,
     .samples = "f32[5]:sort, f32[2,3] | f32[5]:sort, f32[3], right=True, out_int32=True",
     .not_differentiable = true,
-    .waive = "sizes: other texts",
 };
 IG_OP(searchsorted_scalar) = {
     .schema =
@@ -741,7 +740,6 @@ IG_OP(bucketize_tensor) = {
     .kernel = bucketize_kernel,
     .samples = "f32[2,3], f32[5]:sort | f32[4], f32[3]:sort, right=True",
     .not_differentiable = true,
-    .waive = "sizes: other texts",
 };
 IG_OP(bucketize_scalar) = {
     .schema =
@@ -756,7 +754,6 @@ IG_OP(histc) = {
     .kernel = histc_kernel,
     .samples = "f32[10], 4, -2, 2",
     .not_differentiable = true,  // PyTorch has none
-    .waive = "special: other texts",
 };
 IG_OP(_cdist_forward) = {
     .schema =
@@ -764,9 +761,6 @@ IG_OP(_cdist_forward) = {
         "Tensor",
     .decompose = cdist_forward,
     .samples = "f32[3,2], f32[4,2], 2., None | f32[1,3,2], f32[1,4,2], 1., 2",
-    .waive =
-        "second: through the decomposition; sizes: other texts; special: sums of "
-        "infinities",
 };
 IG_OP(cdist) = {
     .schema =
@@ -775,38 +769,36 @@ IG_OP(cdist) = {
     .autocast = IG_AUTOCAST_F32,
     .decompose = cdist_decompose,
     .samples = "f32[3,2], f32[4,2] | f32[1,3,2], f32[1,4,2], 1. | f32[26,2], f32[3,2]",
-    .waive = "sizes: other texts; special: sums of infinities",
 };
 IG_OP(_pdist_forward) = {
     .schema = "aten::_pdist_forward(Tensor self, float p=2.) -> Tensor",
     .decompose = pdist_forward,
     .samples = "f32[4,2], 2. | f32[3,2], 1.",
-    .waive = "sizes: other texts; special: sums of infinities",
 };
 IG_OP(pdist) = {
     .schema = "aten::pdist(Tensor self, float p=2.) -> Tensor",
     .decompose = pdist_decompose,
     .samples = "f32[4,2] | f32[3,2], 1.",
-    .waive = "sizes: other texts; special: sums of infinities",
 };
 IG_OP(sum_to_size) = {
     .schema = "aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor",
     .decompose = sum_to_size,
     .samples = "f32[2,3], [1,3] | f32[2,3], [3]",
-    .waive = "sizes: the argument tells them",
 };
 IG_OP(vander) = {
     .schema = "aten::vander(Tensor x, int? N=None, bool increasing=False) -> Tensor",
     .decompose = vander,
     .samples = "f32[3] | f32[3], 2, True",
-    .waive = "sizes: nothing has no history",
+    .waive = "size 3=0: nothing has no history; size 3=1: nothing has no history",
 };
 IG_OP(conv_tbc) = {
     .schema = "aten::conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor",
     .autocast = IG_AUTOCAST_LOWER,
     .decompose = conv_tbc,
     .samples = "f32[4,1,2], f32[3,2,3], f32[3], 1",
-    .waive = "sizes: other texts; strides: computed as conv1d; refusal: other texts",
+    .waive =
+        "strides: computed as conv1d; size 3=0: refused here, PyTorch computes it; size 4=0: "
+        "refused here, PyTorch computes it",
 };
 IG_OP(as_strided_scatter) = {
     .schema =
@@ -817,7 +809,6 @@ IG_OP(as_strided_scatter) = {
     .vjp = as_strided_scatter_vjp,
     .keep = "",
     .samples = "f32[3,3], f32[2,2], [2,2], [1,2]",
-    .waive = "sizes: the arguments tell them",
 };
 IG_OP(max_unpool2d) = {
     .schema =
@@ -826,7 +817,7 @@ IG_OP(max_unpool2d) = {
     .autocast = IG_AUTOCAST_F32,
     .decompose = max_unpool2d,
     .samples = "f32[1,1,2,2], i64[1,1,2,2]:perm, [4,4]",
-    .waive = "sizes: other texts",
+    .waive = "size 2=0: PyTorch refuses it",
 };
 IG_OP(max_unpool3d) = {
     .schema =
@@ -835,7 +826,7 @@ IG_OP(max_unpool3d) = {
     .autocast = IG_AUTOCAST_F32,
     .decompose = max_unpool3d,
     .samples = "f32[1,1,1,2,2], i64[1,1,1,2,2]:perm, [2,4,4], [2,2,2], [0,0,0]",
-    .waive = "sizes: other texts",
+    .waive = "size 2=0: PyTorch refuses it",
 };
 IG_OP(logspace) = {
     .schema =
@@ -851,5 +842,7 @@ IG_OP(_reshape_alias) = {
         "Tensor(a)",
     .decompose = reshape_alias,
     .samples = "f32[3,4], [4,3], [3,1]",
-    .waive = "sizes: the argument tells them",
+    .waive =
+        "size 3=1: the argument tells them; size 4=1: the argument tells them; 0-d: the argument "
+        "tells them",
 };

@@ -35,10 +35,28 @@ static size_t samples;
 static size_t checks;
 static size_t failures;
 
+// .waive = "gradient: reason; size 3=0: reason; gradient of weight: reason". What is waived is
+// checked all the same and must fail, at least once: a waiver that nothing needs fails itself.
+typedef struct waiver {
+  const char *what;
+  size_t n;
+  bool used;
+} waiver;
+
+enum { MAX_WAIVERS = 24 };
+static waiver waivers[MAX_WAIVERS];
+static size_t nwaivers;
+static waiver *excuse;  // of the checks that run now; NULL: none
+
 static bool check(bool ok, const char *fmt, ...) IG_PRINTF(2, 3);
 static bool check(bool ok, const char *fmt, ...) {
   checks++;
   if (ok) return true;
+  if (excuse) {
+    excuse->used = true;
+    ig_ctx_clear(c);
+    return false;
+  }
   failures++;
   va_list ap;
   va_start(ap, fmt);
@@ -53,19 +71,34 @@ static bool check(bool ok, const char *fmt, ...) {
   return false;
 }
 
-// .waive = "gradient: reason; fake: reason; gradient of weight: reason"
-static bool waived_with(const char *what, const char *name) {
-  size_t n = strlen(what);
-  size_t m = strlen(name);
-  for (const char *at = op->def->waive; at; at = strchr(at, ';')) {
+static void read_waivers(void) {
+  nwaivers = 0;
+  for (const char *at = op->def->waive; at && *at;) {
     at += strspn(at, "; ");
-    if (strncmp(at, what, n) == 0 && strncmp(at + n, name, m) == 0 && at[n + m] == ':') return true;
+    size_t n = strcspn(at, ":;");
+    bool reason = at[n] == ':' && strspn(at + n, ": ") < strcspn(at + n, ";");
+    if (!check(reason && nwaivers < MAX_WAIVERS, "a waiver without a reason, or too many")) return;
+    waivers[nwaivers++] = (waiver){.what = at, .n = n};
+    at += strcspn(at, ";");
   }
-  return false;
 }
 
-static bool waived(const char *what) {
-  return waived_with(what, "");
+static waiver *find_waiver(const char *what) {
+  for (size_t i = 0; i < nwaivers; i++) {
+    if (waivers[i].n == strlen(what) && strncmp(waivers[i].what, what, waivers[i].n) == 0) {
+      return &waivers[i];
+    }
+  }
+  return NULL;
+}
+
+// The checks until `excuse` is set back to what this returns belong to that waiver, if there is
+// one.
+static waiver *begin(const char *what) {
+  waiver *before = excuse;
+  waiver *now = find_waiver(what);
+  if (now) excuse = now;
+  return before;
 }
 
 static double tolerance_of(ig_dtype d) {
@@ -240,7 +273,7 @@ static void check_fake(const sample *s, const ig_value *real) {
   static sample fake;
   ig_value outs[IG_MAX_RETURNS];
   bool dynamic = op->def->fake != NULL;
-  if (waived("fake") || dynamic) return;
+  if (dynamic) return;
   map_sample(s, &fake, to_fake);
   bool before = c->fake;
   c->fake = true;
@@ -293,7 +326,7 @@ static void check_symbolic(const sample *s, const ig_value *real) {
   size_t count = 0;
   bool writes = false;
   for (size_t i = 0; i < op->schema.nargs; i++) writes = writes || op->schema.args[i].written;
-  if (waived("fake") || waived("symbolic") || op->def->fake || writes) return;
+  if (op->def->fake || writes) return;
   if (!check(ig_capture_begin(c) == IG_OK, "capture")) return;
   size_t n = symbolic_inputs(s, &sym, inputs);
   ig_call(c, op, sym.args, outs);
@@ -327,7 +360,7 @@ static void check_symbolic(const sample *s, const ig_value *real) {
 
 static void check_decomposition(const sample *s, const ig_value *real) {
   ig_value outs[IG_MAX_RETURNS];
-  if (!ig_op_has_decomposition(op) || ig_op_is_composite(op) || waived("decompose")) return;
+  if (!ig_op_has_decomposition(op) || ig_op_is_composite(op)) return;
   static sample room;
   for (size_t i = 0; i < IG_MAX_RETURNS; i++) outs[i] = ig_none();
   ig_op_decompose(c, op, fresh(s, &room), outs);
@@ -339,7 +372,7 @@ static void check_decomposition(const sample *s, const ig_value *real) {
 // The formula for programs, which eager calls do not run.
 static void check_lowering(const sample *s, const ig_value *real) {
   ig_value outs[IG_MAX_RETURNS];
-  if ((!op->def->lower && !op->def->lower_outs) || waived("lowering") || op->def->random) return;
+  if ((!op->def->lower && !op->def->lower_outs) || op->def->random) return;
   static sample room;
   for (size_t i = 0; i < IG_MAX_RETURNS; i++) outs[i] = ig_none();
   ig_op_lower(c, op, fresh(s, &room), outs);
@@ -351,7 +384,7 @@ static void check_lowering(const sample *s, const ig_value *real) {
 static void check_strided(const sample *s, const ig_value *real) {
   static sample strided;
   ig_value outs[IG_MAX_RETURNS];
-  if (op->def->view || op->facts & IG_FACT_VIEW || waived("strided") || waived("values")) return;
+  if (op->def->view || op->facts & IG_FACT_VIEW) return;
   map_sample(s, &strided, to_strided);
   ig_call(c, op, strided.args, outs);
   if (check(ig_ctx_status(c) == IG_OK, "strided operands")) {
@@ -568,7 +601,6 @@ static void collect(slopes *w, ig_value *v, const char *name) {
 
 static void check_second(const slopes *w) {
   ig_tensor *grads[MAX_SLOPES];
-  if (waived("second")) return;
   ig_tensor *loss = second_loss_of(w);
   if (!check(ig_ctx_status(c) == IG_OK, "second derivative")) return;
   if (!loss) return;
@@ -577,14 +609,21 @@ static void check_second(const slopes *w) {
   check(ig_ctx_status(c) == IG_OK, "second differences");
 }
 
-// Gradients against central differences, in float64 or complex128.
-static void check_gradient(const char *start) {
+static waiver *gradient_waiver(const char *name) {
+  char what[64];
+  (void)snprintf(what, sizeof what, "gradient of %s", name);
+  return find_waiver(what);
+}
+
+// Gradients against central differences, in float64 or complex128, of the operands whose gradients
+// nobody waives and of the argument `with` (NULL: no other).
+static void check_gradients(const char *start, const char *with) {
   static slopes w;
   ig_tensor *grads[MAX_SLOPES];
   const char *p = start;
   const char *special = strstr(start, "special");
   bool odd = how.special || (special && special < start + strcspn(start, "|"));
-  if (waived("gradient") || op->def->not_differentiable || op->def->random) return;
+  if (op->def->not_differentiable || op->def->random) return;
   if (odd) return;  // no slopes at NaN and infinity
   sample_how wide = how;
   wide.floats = how.floats == IG_C128 ? IG_C128 : IG_F64;
@@ -592,7 +631,8 @@ static void check_gradient(const char *start) {
   w.n = 0;
   for (size_t i = 0; i < op->schema.nargs; i++) {
     const char *name = op->schema.args[i].name;
-    if (!waived_with("gradient of ", name)) collect(&w, &w.s.args[i], name);
+    bool wanted = !gradient_waiver(name) || (with && strcmp(with, name) == 0);
+    if (wanted) collect(&w, &w.s.args[i], name);
   }
   if (w.n == 0) return;
   ig_tensor *loss = loss_of(&w.s);
@@ -601,20 +641,41 @@ static void check_gradient(const char *start) {
   if (!check(gradients_of(&w, loss, false, grads), "backward")) return;
   for (size_t i = 0; i < w.n; i++) check_difference(&w, false, i, grads[i]);
   if (!check(ig_ctx_status(c) == IG_OK, "differences")) return;
-  if (wide.floats == IG_F64) check_second(&w);
+  if (wide.floats != IG_F64) return;
+  waiver *before = begin("second");
+  check_second(&w);
+  excuse = before;
+}
+
+static void check_gradient(const char *start) {
+  waiver *before = begin("gradient");
+  check_gradients(start, NULL);
+  excuse = before;
+  for (size_t i = 0; i < op->schema.nargs; i++) {
+    const char *name = op->schema.args[i].name;
+    if (!gradient_waiver(name)) continue;
+    excuse = gradient_waiver(name);
+    check_gradients(start, name);
+    excuse = before;
+  }
 }
 
 // Drivers -----------------------------------------------------------------------------------------
 
 static void check_golden(size_t number, const ig_value *args, const ig_value *real) {
   golden g;
-  if (waived("values")) return;
   if (!golden_find(c, op, number, how, &g)) {
     check(false, "no golden values: run tools/make_goldens.py");
     return;
   }
   if (g.refused) return;
-  same_results(real, g.outs, 1, !waived("strides"), "golden values");
+  waiver *strides = find_waiver("strides");
+  same_results(real, g.outs, 1, !strides, "golden values");
+  if (strides) {
+    waiver *before = begin("strides");
+    same_results(real, g.outs, 1, true, "golden strides");
+    excuse = before;
+  }
   size_t next = op->schema.nrets;  // then the arguments that were written
   for (size_t i = 0; i < op->schema.nargs && next < g.n; i++) {
     if (!op->schema.args[i].written) continue;
@@ -642,7 +703,7 @@ static void check_refusal(const golden *g, const ig_value *args) {
   ig_value real[IG_MAX_RETURNS];
   ig_call(c, op, args, real);
   ig_status st = ig_ctx_status(c);
-  if (waived("refusal") || strcmp(g->class, "Crash") == 0) {
+  if (strcmp(g->class, "Crash") == 0) {
     ig_ctx_clear(c);
     return;
   }
@@ -666,21 +727,35 @@ static void check_call(const char *start, size_t number) {
   const ig_value *args = fresh(&s, &room);
   bool derived = how.from || how.flat || how.special;
   if (derived && golden_find(c, op, number, how, &g) && g.refused) {
+    waiver *before = begin("refusal");
     check_refusal(&g, args);
+    excuse = before;
     return;
   }
   ig_call(c, op, args, real);
   if (!check(ig_ctx_status(c) == IG_OK, "call")) return;
+  waiver *before = begin("values");
   check_golden(number, args, real);
+  excuse = before;
   if (how.floats != IG_F32) {
-    if (how.floats == IG_C128 && !waived("complex gradient")) check_gradient(start);
+    before = begin("complex gradient");
+    if (how.floats == IG_C128) check_gradient(start);
+    excuse = before;
     return;
   }
-  check_fake(&s, real);
-  check_symbolic(&s, real);
-  check_decomposition(&s, real);
-  check_lowering(&s, real);
-  check_strided(&s, real);
+  static const struct {
+    const char *what;
+    void (*check)(const sample *s, const ig_value *real);
+  } ways[] = {{"fake", check_fake},
+              {"symbolic", check_symbolic},
+              {"decompose", check_decomposition},
+              {"lowering", check_lowering},
+              {"strided", check_strided}};
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    before = begin(ways[i].what);
+    ways[i].check(&s, real);
+    excuse = before;
+  }
   check_inplace(&s, real);
   check_out(&s, real);
   check_gradient(start);
@@ -693,6 +768,13 @@ static void check_how(const char *start, size_t number, sample_how as) {
   check_call(start, number);
   ig_scope_close(c, s);
   ig_ctx_clear(c);
+}
+
+// The call in another way, which a waiver may name.
+static void check_variant(const char *what, const char *start, size_t number, sample_how as) {
+  waiver *before = begin(what);
+  check_how(start, number, as);
+  excuse = before;
 }
 
 // The first samples again: in other dtypes where PyTorch has them, with sizes of 0 and 1, without
@@ -708,17 +790,20 @@ static void check_variants(const char *start, size_t number) {
     if (known) check_how(start, number, as);
   }
   size_t n = sample_sizes(start, sizes);
-  bool resize = !op->def->random && !waived("sizes");
-  for (size_t i = 0; i < n && resize; i++) {
-    check_how(start, number, (sample_how){.floats = IG_F32, .from = sizes[i], .to = 0});
-    check_how(start, number, (sample_how){.floats = IG_F32, .from = sizes[i], .to = 1});
+  if (op->def->random) return;
+  for (size_t i = 0; i < n; i++) {
+    for (int to = 0; to < 2; to++) {
+      char what[32];
+      (void)snprintf(what, sizeof what, "size %d=%d", (int)sizes[i], to);
+      check_variant(what, start, number,
+                    (sample_how){.floats = IG_F32, .from = sizes[i], .to = to});
+    }
   }
   const char *end = start + strcspn(start, "|");
   const char *f32 = strstr(start, "f32[");
-  if (!f32 || f32 >= end || op->def->random) return;
-  if (resize) check_how(start, number, (sample_how){.floats = IG_F32, .flat = true});
-  if (waived("special")) return;
-  check_how(start, number, (sample_how){.floats = IG_F32, .special = true});
+  if (!f32 || f32 >= end) return;
+  check_variant("0-d", start, number, (sample_how){.floats = IG_F32, .flat = true});
+  check_variant("special", start, number, (sample_how){.floats = IG_F32, .special = true});
 }
 
 static void check_record(void) {
@@ -729,6 +814,7 @@ static void check_record(void) {
   check(op->def->vjp || ig_op_is_composite(op) || op->def->not_differentiable,
         "no .vjp and no .not_differentiable");
   check(!op->def->vjp || !op->def->not_differentiable, "both .vjp and .not_differentiable");
+  read_waivers();
   size_t number = 0;
   for (const char *at = op->def->samples; at && *at; number++) {
     const char *start = at;
@@ -737,6 +823,12 @@ static void check_record(void) {
     if (number < 2) check_variants(start, number);
     at += strcspn(at, "|");
     if (*at) at++;
+  }
+  how = (sample_how){.floats = IG_F32};
+  text = "";
+  for (size_t i = 0; i < nwaivers; i++) {
+    const waiver *w = &waivers[i];
+    check(w->used, "the waiver '%.*s' is not needed: nothing fails", (int)w->n, w->what);
   }
 }
 

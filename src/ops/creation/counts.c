@@ -160,7 +160,6 @@ IG_OP(poisson) = {
     .keep = "",
     .random = true,
     .samples = "f32[2,3]:+ | f32[4,2].T:+",
-    .waive = "decompose: drawing is basic; special: no rates",
 };
 IG_OP(binomial) = {
     .schema = "aten::binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor",
@@ -171,5 +170,4 @@ IG_OP(binomial) = {
     .variant = 1,
     .random = true,
     .samples = "f32[2,3]:+, f32[2,3]:u | f32[2,3]:+, f32[3]:u",
-    .waive = "decompose: drawing is basic; special: no counts",
 };

@@ -277,7 +277,6 @@ IG_OP(empty_memory_format) = {
     .random = true,
     .samples = "[2,3] | [] | [0,2] | [2,3], dtype=i64 | [2], device='meta'",
     .not_differentiable = true,  // a constant
-    .waive = "decompose: it is basic",
 };
 
 IG_OP(empty_strided) = {
@@ -289,7 +288,6 @@ IG_OP(empty_strided) = {
     .random = true,
     .samples = "[2,3], [1,2] | [], [] | [2,3], [6,2], dtype=f64",
     .not_differentiable = true,  // a constant
-    .waive = "decompose: it is basic",
 };
 
 IG_OP(empty_permuted) = {
@@ -301,7 +299,6 @@ IG_OP(empty_permuted) = {
     .random = true,
     .samples = "[2,3,4], [2,0,1] | [], [] | [2,3], [0,1], dtype=f64",
     .not_differentiable = true,  // a constant
-    .waive = "decompose: it is basic",
 };
 
 IG_OP(empty_like) = {
@@ -337,7 +334,6 @@ IG_OP(new_empty_strided) = {
     .random = true,
     .samples = "f32[2,3], [4,2], [1,4]",
     .not_differentiable = true,  // a constant
-    .waive = "decompose: it is basic",
 };
 
 IG_OP(full) = {
@@ -350,7 +346,6 @@ IG_OP(full) = {
     .samples =
         "[2,3], 1.5 | [], 2 | [0], True | [2], 1+2j | [3], 7, dtype=f16 | [2,2], 1, dtype=bool",
     .not_differentiable = true,  // a constant
-    .waive = "decompose: it is basic",
 };
 
 IG_OP(zeros) = {
@@ -384,7 +379,6 @@ IG_OP(scalar_tensor) = {
     .variant = 0,
     .samples = "2 | 1.5 | True, dtype=bool | 3, dtype=i64",
     .not_differentiable = true,  // a constant
-    .waive = "decompose: it is basic",
 };
 
 IG_OP(full_like) = {
@@ -398,7 +392,6 @@ IG_OP(full_like) = {
     .samples =
         "f32[2,3], 1.5 | f32[4,2].T, 2 | i64[3], 2 | f32[2,4].s2, 1 | i64[2], 2.5, dtype=f32",
     .not_differentiable = true,  // a constant
-    .waive = "decompose: it is basic",
 };
 
 IG_OP(zeros_like) = {

@@ -386,7 +386,6 @@ IG_OP(rand) = {
     .random = true,
     .samples = "[2,3] | [] | [0] | [20], dtype=f64 | [3], dtype=f16",
     .not_differentiable = true,  // not a function of operands
-    .waive = "decompose: drawing is basic",
 };
 
 IG_OP(rand_generator) = {
@@ -398,7 +397,6 @@ IG_OP(rand_generator) = {
     .random = true,
     .samples = "[2,3], generator=None",
     .not_differentiable = true,  // not a function of operands
-    .waive = "decompose: drawing is basic",
 };
 
 IG_OP(rand_like) = {
@@ -410,7 +408,6 @@ IG_OP(rand_like) = {
     .random = true,
     .samples = "f32[2,3] | f32[4,2].T | f32[2], dtype=f64",
     .not_differentiable = true,  // not a function of operands
-    .waive = "decompose: drawing is basic",
 };
 
 IG_OP(randn) = {
@@ -422,7 +419,6 @@ IG_OP(randn) = {
     .random = true,
     .samples = "[2,3] | [] | [0] | [20], dtype=f64 | [17], dtype=bf16 | [3], dtype=c64",
     .not_differentiable = true,  // not a function of operands
-    .waive = "decompose: drawing is basic",
 };
 
 IG_OP(randn_generator) = {
@@ -434,7 +430,6 @@ IG_OP(randn_generator) = {
     .random = true,
     .samples = "[2,3], generator=None",
     .not_differentiable = true,  // not a function of operands
-    .waive = "decompose: drawing is basic",
 };
 
 IG_OP(randn_like) = {
@@ -446,7 +441,6 @@ IG_OP(randn_like) = {
     .random = true,
     .samples = "f32[2,3] | f32[4,2].T | f32[2], dtype=f64",
     .not_differentiable = true,  // not a function of operands
-    .waive = "decompose: drawing is basic",
 };
 
 IG_OP(randint) = {
@@ -459,7 +453,6 @@ IG_OP(randint) = {
     .random = true,
     .samples = "5, [2,3] | 5, [4], dtype=f32",
     .not_differentiable = true,  // not a function of operands
-    .waive = "decompose: drawing is basic",
 };
 
 IG_OP(randint_generator) = {
@@ -472,7 +465,6 @@ IG_OP(randint_generator) = {
     .random = true,
     .samples = "5, [2,3], generator=None",
     .not_differentiable = true,  // not a function of operands
-    .waive = "decompose: drawing is basic",
 };
 
 IG_OP(randint_low) = {
@@ -485,7 +477,6 @@ IG_OP(randint_low) = {
     .random = true,
     .samples = "-3, 5, [2,3] | 2, 5, [4], dtype=i32",
     .not_differentiable = true,  // not a function of operands
-    .waive = "decompose: drawing is basic",
 };
 
 IG_OP(randint_low_generator) = {
@@ -499,7 +490,6 @@ IG_OP(randint_low_generator) = {
     .random = true,
     .samples = "-3, 5, [2,3], generator=None",
     .not_differentiable = true,  // not a function of operands
-    .waive = "decompose: drawing is basic",
 };
 
 IG_OP(randint_like) = {
@@ -513,7 +503,6 @@ IG_OP(randint_like) = {
     .random = true,
     .samples = "f32[2,3], 5 | i64[3], 4",
     .not_differentiable = true,  // not a function of operands
-    .waive = "decompose: drawing is basic",
 };
 
 IG_OP(randint_like_low_dtype) = {
@@ -527,7 +516,6 @@ IG_OP(randint_like_low_dtype) = {
     .random = true,
     .samples = "f32[2,3], -2, 5",
     .not_differentiable = true,  // not a function of operands
-    .waive = "decompose: drawing is basic",
 };
 
 IG_OP(randperm) = {
@@ -539,7 +527,6 @@ IG_OP(randperm) = {
     .random = true,
     .samples = "5 | 0 | 4, dtype=f32",
     .not_differentiable = true,  // not a function of operands
-    .waive = "decompose: drawing is basic",
 };
 
 IG_OP(randperm_generator) = {
@@ -551,7 +538,6 @@ IG_OP(randperm_generator) = {
     .random = true,
     .samples = "5, generator=None",
     .not_differentiable = true,  // not a function of operands
-    .waive = "decompose: drawing is basic",
 };
 
 // -log(1 - u) / lambd
@@ -576,7 +562,6 @@ IG_OP(uniform) = {
     .alias_out = true,
     .random = true,
     .samples = "f32[2,3] | f32[4,2].T, -1., 2.",
-    .waive = "decompose: drawing is basic",
 };
 
 IG_OP(normal_functional) = {
@@ -590,7 +575,6 @@ IG_OP(normal_functional) = {
     .alias_out = true,
     .random = true,
     .samples = "f32[2,3] | f32[4,2].T, -1., 2. | f32[20], 1., 0.",
-    .waive = "decompose: drawing is basic",
 };
 
 IG_OP(random) = {
@@ -602,7 +586,6 @@ IG_OP(random) = {
     .alias_out = true,
     .random = true,
     .samples = "f32[2,3] | i64[3] | bool[3]",
-    .waive = "decompose: drawing is basic",
 };
 
 IG_OP(random_to) = {
@@ -614,7 +597,6 @@ IG_OP(random_to) = {
     .alias_out = true,
     .random = true,
     .samples = "f32[2,3], 5 | i64[3], 5",
-    .waive = "decompose: drawing is basic",
 };
 
 IG_OP(random_from) = {
@@ -627,7 +609,6 @@ IG_OP(random_from) = {
     .alias_out = true,
     .random = true,
     .samples = "f32[2,3], -2, 5 | i64[3], 1, None",
-    .waive = "decompose: drawing is basic",
 };
 
 IG_OP(bernoulli) = {
@@ -638,7 +619,6 @@ IG_OP(bernoulli) = {
     .keep = "",
     .random = true,
     .samples = "f32[2,3]:u | f32[4,2].T:u",
-    .waive = "decompose: drawing is basic",
 };
 
 IG_OP(exponential) = {
@@ -656,7 +636,6 @@ IG_OP(bernoulli_p) = {
     .keep = "",
     .random = true,
     .samples = "f32[2,3], 0.5 | bool[4], 0.1",
-    .waive = "decompose: drawing is basic",
 };
 
 IG_OP(bernoulli_tensor) = {
@@ -669,7 +648,6 @@ IG_OP(bernoulli_tensor) = {
     .alias_out = true,
     .random = true,
     .samples = "f32[2,3], f32[2,3]:u | f32[2,3], f32[3]:u",
-    .waive = "decompose: drawing is basic",
 };
 
 IG_OP(bernoulli__float) = {
@@ -683,7 +661,6 @@ IG_OP(bernoulli__float) = {
     .keep = "",
     .random = true,
     .samples = "f32[2,3], 0.5 | bool[4], 0.1",
-    .waive = "decompose: drawing is basic",
 };
 
 IG_OP(normal_tensor_float) = {
@@ -696,7 +673,6 @@ IG_OP(normal_tensor_float) = {
     .keep = "",
     .random = true,
     .samples = "f32[2,3], 2.",
-    .waive = "decompose: drawing is basic",
 };
 
 IG_OP(normal_float_tensor) = {
@@ -708,7 +684,6 @@ IG_OP(normal_float_tensor) = {
     .keep = "",
     .random = true,
     .samples = "1., f32[2,3]:+",
-    .waive = "decompose: drawing is basic",
 };
 
 IG_OP(normal_tensor_tensor) = {
@@ -721,7 +696,6 @@ IG_OP(normal_tensor_tensor) = {
     .keep = "",
     .random = true,
     .samples = "f32[2,1], f32[3]:+",
-    .waive = "decompose: drawing is basic",
 };
 
 IG_OP(normal_float_float) = {
@@ -734,5 +708,4 @@ IG_OP(normal_float_float) = {
     .random = true,
     .samples = "1., 2., [2,3]",
     .not_differentiable = true,  // not a function of operands
-    .waive = "decompose: drawing is basic",
 };

@@ -493,7 +493,6 @@ IG_OP(arange_start_step) = {
     .kernel = arange_kernel,
     .samples = "1, 8, 3 | 5, 0, -2 | 0.5, 4, 0.25 | 1, 2 | 0, 5, 2, dtype=f16",
     .not_differentiable = true,  // a constant
-    .waive = "decompose: it is basic",
 };
 
 IG_OP(range_step) = {
@@ -504,7 +503,6 @@ IG_OP(range_step) = {
     .kernel = arange_kernel,
     .samples = "1, 8, 3 | 5, 0, -2 | 0.5, 4, 0.25 | 1, 4 | 0, 5, 2, dtype=f64",
     .not_differentiable = true,  // a constant
-    .waive = "decompose: it is basic",
 };
 
 IG_OP(linspace) = {
@@ -605,5 +603,4 @@ IG_OP(_shape_as_tensor) = {
     .kernel = shape_as_tensor_kernel,
     .samples = "f32[3,4] | f32[]",
     .not_differentiable = true,  // sizes have no slope
-    .waive = "decompose: no operator gives sizes as elements",
 };

@@ -286,8 +286,7 @@ IG_OP(embedding) = {
     .keep = "indices",
     .samples =
         "f32[5,4], i64[3]:<5 | f32[5,4], i32[2,3]:<1, 1 | f32[5,4], i64[]:<5 | f32[5,4], i64[0]",
-    .waive =
-        "decompose: it is Core ATen; refusal: the class depends on the kernel that PyTorch takes",
+    .waive = "refusal: the class depends on the kernel that PyTorch takes",
 };
 
 IG_OP(embedding_renorm) = {
@@ -299,7 +298,6 @@ IG_OP(embedding_renorm) = {
     .alias_out = true,
     .samples = "f32[5,4], i64[3]:<5, 1., 2. | f32[5,4], i64[2,2]:<5, 0.5, 1.",
     .not_differentiable = true,  // PyTorch has none
-    .waive = "decompose: PyTorch has none",
 };
 
 IG_OP(embedding_backward) = {

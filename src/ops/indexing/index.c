@@ -565,7 +565,6 @@ IG_OP(index_tensor) = {
         "i64[3]:<4) | f32[5,4,3], (i64[2,1]:<5, None, i64[3]:<3) | f32[4,5].T, (i64[2]:<5,) | "
         "f32[5,4], (bool[5],) | f32[5,4], (bool[5,4],) | f32[2,5,4], (None, bool[5]) | f32[5], "
         "(i64[]:<5,) | f32[5], (i64[0],) | f32[5], (i32[2]:<5,) | i64[5], (i64[3]:<5,)",
-    .waive = "decompose: it is Core ATen",
 };
 
 IG_OP(_unsafe_index_tensor) = {
@@ -588,7 +587,6 @@ IG_OP(index_put) = {
         "(None, i64[4]:perm), f32[] | f32[5,4], (i64[3]:perm, i64[3]:<4), f32[3] | f32[5,4], "
         "(bool[5],), f32[4] | f32[5,4], (bool[5,4],), f32[], True | f32[4,5].T, (i64[2]:perm,), "
         "f32[2,4]",
-    .waive = "decompose: it is Core ATen",
 };
 
 IG_OP(_unsafe_index_put) = {
@@ -608,8 +606,7 @@ IG_OP(index_select) = {
     .samples =
         "f32[5,4], 0, i64[3]:<5 | f32[5,4], -1, i64[6]:<4 | f32[4,5].T, 0, i64[2]:<5 | f32[5], 0, "
         "i32[]:<5 | f32[], 0, i64[1]:<1 | f32[5,4], 1, i64[0]",
-    .waive =
-        "decompose: it is Core ATen; refusal: the class depends on the kernel that PyTorch takes",
+    .waive = "refusal: the class depends on the kernel that PyTorch takes",
 };
 
 IG_OP(index_select_backward) = {
@@ -618,7 +615,9 @@ IG_OP(index_select_backward) = {
         "Tensor",
     .decompose = index_select_backward_decompose,
     .samples = "f32[3,4], [5,4], 0, i64[3]:<5 | f32[5,6], [5,4], -1, i64[6]:<4",
-    .waive = "sizes: self_sizes tells them",
+    .waive =
+        "size 4=1: self_sizes tells them; 0-d: self_sizes tells them; size 5=1: self_sizes tells "
+        "them",
 };
 IG_OP(_index_put_impl) = {
     .schema =
@@ -626,5 +625,4 @@ IG_OP(_index_put_impl) = {
         "accumulate=False, bool unsafe=False) -> Tensor",
     .decompose = index_put_impl,
     .samples = "f32[5,3], (i64[4]:<5,), f32[4,3], True",
-    .waive = "sizes: other texts; refusal: other classes",
 };

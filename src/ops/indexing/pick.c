@@ -726,7 +726,9 @@ IG_OP(index_add) = {
         "alpha=1) -> Tensor",
     .decompose = index_add_decompose,
     .samples = "f32[4,2], 0, i64[3]:<4, f32[3,2] | f32[2,4], 1, i64[2]:<4, f32[2,2], alpha=2",
-    .waive = "sizes: PyTorch compares the shapes of self and source",
+    .waive =
+        "size 4=0: PyTorch compares the shapes of self and source; size 4=1: PyTorch compares the "
+        "shapes of self and source",
 };
 IG_OP(index_copy) = {
     .schema = "aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
@@ -735,7 +737,7 @@ IG_OP(index_copy) = {
     .samples =
         "f32[4,2], 0, i64{3,0,1}, f32[3,2] | f32[2,4], -1, i64{2,1}, f32[2,2] | f32[], 0, i64{0}, "
         "f32[1] | f32[3,2], 0, i64{1}, f32[1,2]",
-    .waive = "sizes: other texts",
+    .waive = "size 4=0: RuntimeError in PyTorch, IndexError here",
 };
 IG_OP(index_fill_int_scalar) = {
     .schema =
@@ -743,7 +745,7 @@ IG_OP(index_fill_int_scalar) = {
         "-> Tensor",
     .decompose = index_fill_int_scalar,
     .samples = "f32[4,2], 0, i64[2]:<4, 2.5 | f32[2,4], 1, i64[2]:<4, 1",
-    .waive = "sizes: other texts",
+    .waive = "size 4=0: RuntimeError in PyTorch, IndexError here",
 };
 IG_OP(index_fill_int_tensor) = {
     .schema =
@@ -751,13 +753,13 @@ IG_OP(index_fill_int_tensor) = {
         "-> Tensor",
     .decompose = index_fill_int_tensor,
     .samples = "f32[4,2], 0, i64[2]:<4, f32[]",
-    .waive = "sizes: other texts",
+    .waive = "size 4=0: RuntimeError in PyTorch, IndexError here",
 };
 IG_OP(take_along_dim) = {
     .schema = "aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor",
     .decompose = take_along_dim_decompose,
     .samples = "f32[2,3], i64[2,1]:<3, 1 | f32[2,3], i64[2]:<6",
-    .waive = "sizes: other texts",
+    .waive = "size 3=1: refused here, PyTorch computes it",
 };
 IG_OP(masked_scatter) = {
     .schema = "aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor",
@@ -774,8 +776,8 @@ IG_OP(masked_scatter_backward) = {
     .decompose = masked_scatter_backward_decompose,
     .samples = "f32[3,5], bool[3,5], [15]",
     .waive =
-        "fake: lengths stand in the data; symbolic: lengths stand in the data; sizes: "
-        "other texts",
+        "fake: lengths stand in the data; symbolic: lengths stand in the data; 0-d: refused here, "
+        "PyTorch computes it",
 };
 IG_OP(scatter_reduce_two) = {
     .schema =
@@ -789,8 +791,8 @@ IG_OP(scatter_reduce_two) = {
         "'prod' | f32[3], 0, i64[4]:<3, f32[4], 'mean' | f32[3], 0, i64[4]:<3, f32[4], "
         "'amax', include_self=False | f32[3,2], 1, i64[3,2]:<2, f32[3,2], 'amin'",
     .waive =
-        "sizes: other texts; complex gradient: products are differentiated as PyTorch "
-        "does",
+        "complex gradient: products are differentiated as PyTorch does; size 3=0: RuntimeError in "
+        "PyTorch, IndexError here; size 3=1: RuntimeError in PyTorch, IndexError here",
 };
 IG_OP(index_reduce) = {
     .schema =
@@ -801,15 +803,12 @@ IG_OP(index_reduce) = {
         "f32[4,2]:+, 0, i64[3]:<4, f32[3,2]:+, 'prod' | f32[4,2], 0, i64[3]:<4, "
         "f32[3,2], 'amax' | f32[4,2], 0, i64[3]:<4, f32[3,2], 'mean', "
         "include_self=False",
-    .waive =
-        "sizes: PyTorch compares the shapes of self and source; complex gradient: "
-        "products are differentiated as PyTorch does",
+    .waive = "complex gradient: products are differentiated as PyTorch does",
 };
 IG_OP(one_hot) = {
     .schema = "aten::one_hot(Tensor self, int num_classes=-1) -> Tensor",
     .decompose = one_hot_decompose,
     .samples = "i64[3]:<4, 4 | i64[2,3]:<5, 5",
-    .waive = "sizes: other texts",
 };
 IG_OP(repeat_interleave_tensor) = {
     .schema =
@@ -819,7 +818,6 @@ IG_OP(repeat_interleave_tensor) = {
     .kernel = repeat_kernel,
     .samples = "i64[3]:<4 | i32[2]:<3",
     .not_differentiable = true,
-    .waive = "symbolic: lengths stand in the data; fake: lengths stand in the data",
 };
 IG_OP(repeat_interleave_self_tensor) = {
     .schema =

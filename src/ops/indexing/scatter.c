@@ -392,7 +392,6 @@ IG_OP(gather) = {
         "f32[5,4], 0, i64[2,4]:<5 | f32[5,4], 1, i64[5,7]:<4 | f32[4,5].T, -1, i64[3,2]:<4 | "
         "f32[6], 0, i32[3]:<6 | f32[], 0, i64[]:<1 | f32[2,3,4], 1, i64[2,5,4]:<3 | f32[3], 0, "
         "i64[0]",
-    .waive = "decompose: it is Core ATen",
 };
 
 IG_OP(gather_backward) = {
@@ -414,7 +413,6 @@ IG_OP(scatter_src) = {
     .samples =
         "f32[5], 0, i64[5]:perm, f32[5] | f32[1,4], 1, i64[1,4]:perm, f32[1,4] | f32[4,1].T, -1, "
         "i64[1,3]:perm, f32[1,3] | f32[3], 0, i64[3]:perm, f32[3]",
-    .waive = "decompose: it is Core ATen",
 };
 
 IG_OP(scatter_value) = {
@@ -427,7 +425,6 @@ IG_OP(scatter_value) = {
     .variant = MOVE,
     .samples =
         "f32[5,4], 0, i64[2,4]:<5, 1.5 | f32[5,4], 1, i64[5,2]:<4, 2 | i64[5], 0, i64[3]:<5, 7",
-    .waive = "decompose: it is Core ATen",
 };
 
 IG_OP(scatter_reduce) = {
@@ -442,7 +439,6 @@ IG_OP(scatter_reduce) = {
         "f32[5,4], 0, i64[2,4]:<5, f32[2,4], reduce='add' | f32[5,4], 1, i64[5,2]:<4, f32[5,2], "
         "reduce='multiply'",
     .not_differentiable = true,  // PyTorch has none
-    .waive = "decompose: PyTorch has none",
 };
 
 IG_OP(scatter_value_reduce) = {
@@ -457,7 +453,6 @@ IG_OP(scatter_value_reduce) = {
         "f32[5,4], 0, i64[2,4]:<5, 1.5, reduce='add' | f32[5,4], 1, i64[5,2]:<4, 2, "
         "reduce='multiply'",
     .not_differentiable = true,  // PyTorch has none
-    .waive = "decompose: PyTorch has none",
 };
 
 IG_OP(scatter_add) = {
@@ -471,5 +466,4 @@ IG_OP(scatter_add) = {
     .samples =
         "f32[5,4], 0, i64[2,4]:<5, f32[2,4] | f32[5,4], 1, i64[5,7]:<4, f32[5,7] | f32[4,5].T, -1, "
         "i64[3,2]:<4, f32[3,2] | i64[5], 0, i64[3]:<5, i64[3] | f32[3], 0, i64[0], f32[0]",
-    .waive = "decompose: it is Core ATen",
 };

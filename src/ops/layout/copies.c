@@ -4,9 +4,6 @@
 #include "ingot/aten.h"
 #include "op/formula.h"
 
-#define WAIVE \
-  "values: those of the view; refusal: that of the view; sizes: the view asks; strides: dense"
-
 static ig_tensor *dense(ig_ctx *c, ig_tensor *t) {
   return ig_clone_with(c, t, ig_of_memory_format(IG_CONTIGUOUS));
 }
@@ -53,7 +50,6 @@ IG_OP(alias_copy) = {
     .view_copy = true,
     .decompose = alias_copy_formula,
     .samples = "f32[2,3] | f32[4,2].T",
-    .waive = WAIVE,
 };
 
 IG_OP(t_copy) = {
@@ -61,7 +57,6 @@ IG_OP(t_copy) = {
     .view_copy = true,
     .decompose = t_copy_formula,
     .samples = "f32[2,3] | f32[4]",
-    .waive = WAIVE,
 };
 
 IG_OP(view_copy) = {
@@ -69,7 +64,7 @@ IG_OP(view_copy) = {
     .view_copy = true,
     .decompose = view_copy_formula,
     .samples = "f32[2,6], [3,4] | f32[4], [2,-1]",
-    .waive = WAIVE,
+    .waive = "strided: those of the view",
 };
 
 IG_OP(expand_copy) = {
@@ -77,7 +72,6 @@ IG_OP(expand_copy) = {
     .view_copy = true,
     .decompose = expand_copy_formula,
     .samples = "f32[2,1], [2,3] | f32[3], [2,3]",
-    .waive = WAIVE,
 };
 
 IG_OP(permute_copy) = {
@@ -85,7 +79,6 @@ IG_OP(permute_copy) = {
     .view_copy = true,
     .decompose = permute_copy_formula,
     .samples = "f32[2,3,4], [2,0,1] | f32[2,3], [1,0]",
-    .waive = WAIVE,
 };
 
 IG_OP(select_copy_int) = {
@@ -93,7 +86,6 @@ IG_OP(select_copy_int) = {
     .view_copy = true,
     .decompose = select_copy_int_formula,
     .samples = "f32[2,3], 1, 2 | f32[4], 0, -1",
-    .waive = WAIVE,
 };
 
 IG_OP(slice_copy_tensor) = {
@@ -103,7 +95,6 @@ IG_OP(slice_copy_tensor) = {
     .view_copy = true,
     .decompose = slice_copy_tensor_formula,
     .samples = "f32[5,3], 0, 1, 4 | f32[5,3], 1, None, None, 2",
-    .waive = WAIVE,
 };
 
 IG_OP(squeeze_copy) = {
@@ -111,7 +102,6 @@ IG_OP(squeeze_copy) = {
     .view_copy = true,
     .decompose = squeeze_copy_formula,
     .samples = "f32[2,1,3] | f32[1]",
-    .waive = WAIVE,
 };
 
 IG_OP(squeeze_copy_dim) = {
@@ -119,7 +109,6 @@ IG_OP(squeeze_copy_dim) = {
     .view_copy = true,
     .decompose = squeeze_copy_dim_formula,
     .samples = "f32[2,1,3], 1 | f32[2,3], 0",
-    .waive = WAIVE,
 };
 
 IG_OP(squeeze_copy_dims) = {
@@ -127,7 +116,6 @@ IG_OP(squeeze_copy_dims) = {
     .view_copy = true,
     .decompose = squeeze_copy_dims_formula,
     .samples = "f32[1,2,1], [0,2] | f32[2,3], [0]",
-    .waive = WAIVE,
 };
 
 IG_OP(transpose_copy_int) = {
@@ -135,7 +123,6 @@ IG_OP(transpose_copy_int) = {
     .view_copy = true,
     .decompose = transpose_copy_int_formula,
     .samples = "f32[2,3,4], 0, 2 | f32[2,3], 0, -1",
-    .waive = WAIVE,
 };
 
 IG_OP(unsqueeze_copy) = {
@@ -143,7 +130,6 @@ IG_OP(unsqueeze_copy) = {
     .view_copy = true,
     .decompose = unsqueeze_copy_formula,
     .samples = "f32[2,3], 1 | f32[3], -1",
-    .waive = WAIVE,
 };
 
 IG_OP(split_copy_tensor) = {
@@ -151,7 +137,6 @@ IG_OP(split_copy_tensor) = {
     .view_copy = true,
     .decompose_outs = split_copy_tensor_formula,
     .samples = "f32[5,3], 2 | f32[2,4], 2, 1",
-    .waive = WAIVE,
 };
 
 IG_OP(split_with_sizes_copy) = {
@@ -160,7 +145,6 @@ IG_OP(split_with_sizes_copy) = {
     .view_copy = true,
     .decompose_outs = split_with_sizes_copy_formula,
     .samples = "f32[5,3], [2,3]",
-    .waive = WAIVE,
 };
 
 IG_OP(unbind_copy_int) = {
@@ -168,5 +152,4 @@ IG_OP(unbind_copy_int) = {
     .view_copy = true,
     .decompose_outs = unbind_copy_int_formula,
     .samples = "f32[3,2] | f32[2,3], 1",
-    .waive = WAIVE,
 };

@@ -379,7 +379,6 @@ IG_OP(clone) = {
     .vjp = clone_vjp,
     .keep = "",
     .samples = "f32[3,5] | f32[4,2].T | f32[2,3,4,5].cl | f32[2,4].s2 | f32[] | f32[0,3] | bool[3]",
-    .waive = "decompose: it is Core ATen",
 };
 
 IG_OP(_to_copy) = {
@@ -396,7 +395,6 @@ IG_OP(_to_copy) = {
         "f32[3,5] | f32[4,2].T, dtype=f64 | f32[3,5], dtype=f16 | f32[3,5], dtype=bf16 | i64[3], "
         "dtype=f32 | f32[4], dtype=i32 | f32[4], dtype=bool | f32[2], dtype=c64 | bool[3], "
         "dtype=i64 | f32[2,4].s2, dtype=f64",
-    .waive = "decompose: it is Core ATen",
 };
 
 IG_OP(to_dtype) = {
@@ -451,7 +449,6 @@ IG_OP(copy) = {
     .samples =
         "f32[3,5], f32[3,5] | f32[3,5], f32[5] | f32[4,2].T, f32[2,1] | f32[3], i64[3] | f32[2], "
         "f32[]",
-    .waive = "decompose: it is Core ATen",
 };
 
 IG_OP(fill_scalar) = {
@@ -494,7 +491,6 @@ IG_OP(repeat) = {
     .vjp = repeat_vjp,
     .keep = "",
     .samples = "f32[2,3], [2,2] | f32[3], [2,1,2] | f32[], [3] | f32[4,2].T, [1,3] | f32[2], [0]",
-    .waive = "decompose: it is Core ATen",
 };
 
 IG_OP(resize_) = {
@@ -508,7 +504,6 @@ IG_OP(resize_) = {
     .random = true,
     .samples = "f32[2,3], [3,2] | f32[2,3], [2] | f32[2,3], [3,4]",
     .not_differentiable = true,  // refused for tensors that require grad
-    .waive = "decompose: it changes self",
 };
 
 IG_OP(resize) = {
@@ -519,7 +514,8 @@ IG_OP(resize) = {
     .samples = "f32[2,3], [3,2] | f32[2,3], [2] | f32[3,2].T, [4]",
     .not_differentiable = true,  // PyTorch has none
     .waive =
-        "decompose: PyTorch has none; sizes: what is new has any value; strided: it shows memory",
+        "strided: it shows memory; size 2=0: what is new has any value; size 3=0: what is new has "
+        "any value; 0-d: what is new has any value",
 };
 
 IG_OP(resize_as) = {
@@ -529,9 +525,6 @@ IG_OP(resize_as) = {
     .decompose = resize_as_decompose,
     .samples = "f32[2,3], f32[3,2] | f32[2,3], f32[2]",
     .not_differentiable = true,  // PyTorch has none
-    .waive =
-        "sizes: what is new has any value; strided: it shows memory; gradient: PyTorch has none; "
-        "second: PyTorch has none",
 };
 
 IG_OP(resize_as_) = {
@@ -545,7 +538,6 @@ IG_OP(resize_as_) = {
     .random = true,
     .samples = "f32[2,3], f32[3,2] | f32[2,3], f32[2] | f32[2,3], f32[3,4]",
     .not_differentiable = true,  // refused for tensors that require grad
-    .waive = "decompose: it changes self",
 };
 
 IG_OP(_conj_physical) = {
@@ -555,7 +547,6 @@ IG_OP(_conj_physical) = {
     .vjp = conj_vjp,
     .keep = "",
     .samples = "c64[3] | c128[2,2].T",
-    .waive = "decompose: it is basic",
 };
 
 IG_OP(conj_physical) = {

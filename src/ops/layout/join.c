@@ -528,7 +528,6 @@ IG_OP(block_diag) = {
     .schema = "aten::block_diag(Tensor[] tensors) -> Tensor",
     .decompose = block_diag,
     .samples = "(f32[2,3], f32[2], f32[]) | (f32[1,2], f64[2,2])",
-    .waive = "sizes: other texts",
 };
 
 IG_OP(cat) = {
@@ -542,7 +541,6 @@ IG_OP(cat) = {
         "(f32[2,3], f32[4,3]) | (f32[2,3], f32[2,1]), 1 | (f32[3], f32[0], f32[2]) | (f32[4,2].T, "
         "f32[2,4]), -2 | (f32[2], i64[3]) | (f32[0], f32[2,3]) | (f32[2,3,2,2].cl, "
         "f32[2,2,2,2].cl), 1",
-    .waive = "decompose: it is Core ATen",
 };
 
 IG_OP(concat) = {
@@ -579,7 +577,6 @@ IG_OP(constant_pad_nd) = {
     .samples =
         "f32[2,3], [1,2] | f32[2,3], [1,0,0,2], 1.5 | f32[4,3].T, [-1,1] | f32[2,3,4], "
         "[0,0,-1,-1,1,1] | i64[3], [1,1], 7 | f32[0], [2,1]",
-    .waive = "decompose: it is Core ATen",
 };
 
 IG_OP(pad) = {
@@ -595,41 +592,54 @@ IG_OP(pad) = {
 #define PAD1 "f32[2,5], [2,1] | f32[1,2,4], [0,3]"
 #define PAD2 "f32[2,4,5], [2,1,0,3] | f32[1,2,4,3], [1,1,2,2]"
 #define PAD3 "f32[2,3,4,5], [2,1,0,3,1,1] | f32[1,1,3,4,3], [1,1,2,2,0,1]"
-#define PADDING(how) .decompose = how, .waive = "sizes: other texts"
+#define PADDING(how) .decompose = how
 IG_OP(reflection_pad1d) = {
     .schema = "aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor",
     .autocast = IG_AUTOCAST_F32,
     PADDING(reflection_pad),
     .samples = PAD1,
+    .waive = "size 2=0: PyTorch refuses it",
 };
 IG_OP(reflection_pad2d) = {
     .schema = "aten::reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor",
     .autocast = IG_AUTOCAST_F32,
     PADDING(reflection_pad),
     .samples = PAD2,
+    .waive = "size 2=0: PyTorch refuses it",
 };
 IG_OP(reflection_pad3d) = {
     .schema = "aten::reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor",
     PADDING(reflection_pad),
     .samples = PAD3,
+    .waive = "size 2=0: PyTorch refuses it",
 };
 IG_OP(replication_pad1d) = {
     .schema = "aten::replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor",
     .autocast = IG_AUTOCAST_F32,
     PADDING(replication_pad),
     .samples = PAD1,
+    .waive =
+        "size 2=0: PyTorch refuses it; size 5=0: RuntimeError in PyTorch, IndexError here; size "
+        "4=0: RuntimeError in PyTorch, IndexError here",
 };
 IG_OP(replication_pad2d) = {
     .schema = "aten::replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor",
     .autocast = IG_AUTOCAST_F32,
     PADDING(replication_pad),
     .samples = PAD2,
+    .waive =
+        "size 2=0: PyTorch refuses it; size 4=0: RuntimeError in PyTorch, IndexError here; size "
+        "5=0: RuntimeError in PyTorch, IndexError here; size 3=0: RuntimeError in PyTorch, "
+        "IndexError here",
 };
 IG_OP(replication_pad3d) = {
     .schema = "aten::replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor",
     .autocast = IG_AUTOCAST_F32,
     PADDING(replication_pad),
     .samples = PAD3,
+    .waive =
+        "size 2=0: PyTorch refuses it; size 3=0: RuntimeError in PyTorch, IndexError here; size "
+        "4=0: RuntimeError in PyTorch, IndexError here",
 };
 IG_OP(pad_sequence) = {
     .schema =

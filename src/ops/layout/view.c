@@ -617,7 +617,8 @@ IG_OP(_reshape_from_tensor) = {
     .schema = "aten::_reshape_from_tensor(Tensor self, Tensor shape) -> Tensor",
     .decompose = reshape_from_tensor_decompose,
     .samples = "f32[0,3], i64[2]:perm | f32[0], i64[1]:perm",
-    .waive = "fake: the sizes are elements of a tensor",
+    .waive =
+        "fake: the sizes are elements of a tensor; symbolic: the sizes are elements of a tensor",
 };
 
 IG_OP(flatten_using_ints) = {

@@ -447,18 +447,14 @@ IG_OP(linalg_cholesky_ex) = {
     .diff_results = 1,
     .keep = "result0",
     .samples = SQUARE,
-    .waive =
-        "gradient: PyTorch symmetrizes it; second: PyTorch symmetrizes it; complex "
-        "gradient: PyTorch symmetrizes it",
+    .waive = "gradient: PyTorch symmetrizes it; second: PyTorch symmetrizes it",
 };
 IG_OP(linalg_cholesky) = {
     .schema = "aten::linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor",
     .autocast = IG_AUTOCAST_F32,
     .decompose = linalg_cholesky_decompose,
     .samples = SQUARE,
-    .waive =
-        "gradient: PyTorch symmetrizes it; second: PyTorch symmetrizes it; complex "
-        "gradient: PyTorch symmetrizes it",
+    .waive = "gradient: PyTorch symmetrizes it; second: PyTorch symmetrizes it",
 };
 IG_OP(cholesky) = {
     .schema = "aten::cholesky(Tensor self, bool upper=False) -> Tensor",
@@ -468,9 +464,7 @@ IG_OP(cholesky) = {
     .vjp = cholesky_vjp,
     .keep = "result",
     .samples = SQUARE,
-    .waive =
-        "gradient: PyTorch symmetrizes it; second: PyTorch symmetrizes it; complex "
-        "gradient: PyTorch symmetrizes it",
+    .waive = "gradient: PyTorch symmetrizes it; second: PyTorch symmetrizes it",
 };
 IG_OP(cholesky_solve) = {
     .schema = "aten::cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor",

@@ -137,14 +137,22 @@ static void ormqr_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_met
   const ig_tensor *x = args[2].tensor;
   bool left = args[3].b;
   if (!check_tau(c, a, args[1].tensor, "torch.ormqr")) return;
+  const ig_tensor *tau = args[1].tensor;
   bool fits = x->ndim == a->ndim && x->dtype == a->dtype;
+  int axis = left ? -2 : -1;
+  if (fits && ig_int_is(c, ig_sizes(x)[x->ndim + axis], IG_LT, ig_sizes(tau)[tau->ndim - 1])) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "torch.ormqr: other.shape[%d] must be greater than or equal to tau.shape[-1]",
+                 axis);
+    return;
+  }
   for (int d = 0; fits && d < a->ndim - 2; d++) {
     fits = ig_int_eq(c, ig_sizes(a)[d], ig_sizes(x)[d]);
   }
-  fits = fits && ig_int_eq(c, ig_sizes(x)[x->ndim - (left ? 2 : 1)], ig_sizes(a)[a->ndim - 2]);
+  fits = fits && ig_int_eq(c, ig_sizes(x)[x->ndim + axis], ig_sizes(a)[a->ndim - 2]);
   if (!fits && c->status == IG_OK) {
     ig_fail_text(c, IG_RUNTIME, "torch.ormqr: other.shape[%d] must be equal to input.shape[-2]",
-                 left ? -2 : -1);
+                 axis);
   }
   if (c->status != IG_OK) return;
   for (int d = 0; d < x->ndim; d++) ig_meta_push_dim(c, out, ig_sizes(x)[d]);
@@ -401,8 +409,6 @@ static ig_tensor *matrix_exp_backward(ig_ctx *c, const ig_value *a) {
   return exp_gradient(c, a[0].tensor, a[1].tensor);
 }
 
-#define WAIVE "decompose: PyTorch has none; sizes: other texts; refusal: other texts"
-
 IG_OP(geqrf) = {
     .schema = "aten::geqrf(Tensor self) -> (Tensor a, Tensor tau)",
     .autocast = IG_AUTOCAST_F32,
@@ -410,7 +416,7 @@ IG_OP(geqrf) = {
     .kernel = geqrf_kernel,
     .samples = "f32[3,2] | f32[2,3,3] | f32[2,4]",
     .not_differentiable = true,  // PyTorch has none
-    .waive = "special: which elements become NaN depends on LAPACK; " WAIVE,
+    .waive = "special: which elements become NaN depends on LAPACK",
 };
 IG_OP(linalg_householder_product) = {
     .schema = "aten::linalg_householder_product(Tensor input, Tensor tau) -> Tensor",
@@ -420,14 +426,14 @@ IG_OP(linalg_householder_product) = {
     .vjp = product_vjp,
     .keep = "input, tau",
     .samples = "f32[3,2], f32[2] | f32[2,4,3], f32[2,3] | f32[4,3], f32[1]",
-    .waive = "special: which elements become NaN depends on LAPACK; " WAIVE,
+    .waive = "special: which elements become NaN depends on LAPACK",
 };
 IG_OP(orgqr) = {
     .schema = "aten::orgqr(Tensor self, Tensor input2) -> Tensor",
     .autocast = IG_AUTOCAST_F32,
     .decompose = orgqr,
     .samples = "f32[3,2], f32[2] | f32[2,4,3], f32[2,3]",
-    .waive = "special: which elements become NaN depends on LAPACK; " WAIVE,
+    .waive = "special: which elements become NaN depends on LAPACK",
 };
 IG_OP(ormqr) = {
     .schema =
@@ -441,7 +447,6 @@ IG_OP(ormqr) = {
     .samples =
         "f32[3,2], f32[2], f32[3,4] | f32[2,3,2], f32[2,2], f32[2,4,3], False | f32[3,2], f32[2], "
         "f32[3,4], True, True | f32[3,2], f32[2], f32[4,3], False, True",
-    .waive = "special: which elements become NaN depends on LAPACK; " WAIVE,
 };
 IG_OP(linalg_matrix_exp) = {
     .schema = "aten::linalg_matrix_exp(Tensor self) -> Tensor",
@@ -450,17 +455,14 @@ IG_OP(linalg_matrix_exp) = {
     .vjp = exp_vjp,
     .keep = "self",
     .samples = "f64[3,3] | c128[2,2,2] | f32[4,4]:spd | f32[2,3,3]",
-    .waive = "special: which elements become NaN depends on the method; " WAIVE,
 };
 IG_OP(matrix_exp) = {
     .schema = "aten::matrix_exp(Tensor self) -> Tensor",
     .decompose = matrix_exp,
     .samples = "f64[3,3] | c128[2,2,2] | f32[2,2]",
-    .waive = "special: which elements become NaN depends on the method; " WAIVE,
 };
 IG_OP(matrix_exp_backward) = {
     .schema = "aten::matrix_exp_backward(Tensor self, Tensor grad) -> Tensor",
     .decompose = matrix_exp_backward,
     .samples = "f64[3,3], f64[3,3] | c128[2,2,2], c128[2,2,2] | f32[2,2], f32[2,2]",
-    .waive = "special: which elements become NaN depends on the method; " WAIVE,
 };

@@ -485,8 +485,6 @@ static ig_tensor *solve_decompose(ig_ctx *c, const ig_value *args) {
   return ig_value_tensor(&all[0]);
 }
 #define SQUARE "f32[3,3]:spd | f32[2,3,3]:spd"
-#define LU_WAIVE \
-  "special: which elements become NaN depends on LAPACK; sizes: other texts; refusal: other texts"
 
 IG_OP(lu_unpack) = {
     .schema =
@@ -498,7 +496,7 @@ IG_OP(lu_unpack) = {
     .diff_results = 6,
     .keep = "",
     .samples = "f32[3,3], i32{2,3,3}",
-    .waive = "sizes: other texts; refusal: other texts",
+    .waive = "size 3=0: refused here, PyTorch computes it",
 };
 IG_OP(linalg_lu_solve) = {
     .schema =
@@ -506,14 +504,12 @@ IG_OP(linalg_lu_solve) = {
         "bool adjoint=False) -> Tensor",
     .decompose = lu_solve_decompose,
     .samples = "f32[3,3]:spd, i32{2,3,3}, f32[3,2]",
-    .waive = "sizes: other texts; refusal: other texts",
 };
 IG_OP(lu_solve) = {
     .schema = "aten::lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor",
     .autocast = IG_AUTOCAST_F32,
     .decompose = lu_solve_alias,
     .samples = "f32[3,2], f32[3,3]:spd, i32{2,3,3}",
-    .waive = "sizes: other texts; refusal: other texts",
 };
 IG_OP(linalg_lu_factor_ex) = {
     .schema =
@@ -525,19 +521,16 @@ IG_OP(linalg_lu_factor_ex) = {
     .diff_results = 1,
     .keep = "result0, result1",
     .samples = SQUARE,
-    .waive = LU_WAIVE,
 };
 IG_OP(linalg_lu_factor) = {
     .schema = "aten::linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)",
     .decompose_outs = lu_factor_decompose,
     .samples = SQUARE,
-    .waive = LU_WAIVE,
 };
 IG_OP(linalg_lu) = {
     .schema = "aten::linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)",
     .decompose_outs = lu_decompose,
     .samples = SQUARE,
-    .waive = LU_WAIVE "; strides: those of lu_unpack",
 };
 #define SYSTEMS                                                                                 \
   "f32[3,3]:spd, f32[3,2] | f32[2,3,3]:spd, f32[2,3] | f32[3,3]:spd, f32[3] | f32[2,3,3]:spd, " \
@@ -552,7 +545,6 @@ IG_OP(_linalg_solve_ex) = {
     .diff_results = 1,
     .keep = "A, result0",
     .samples = SYSTEMS " | f32[3,3]:spd, f32[2,3], left=False",
-    .waive = LU_WAIVE,
 };
 IG_OP(linalg_solve_ex) = {
     .schema =
@@ -560,12 +552,10 @@ IG_OP(linalg_solve_ex) = {
         "(Tensor result, Tensor info)",
     .decompose_outs = solve_ex_decompose,
     .samples = SYSTEMS,
-    .waive = LU_WAIVE,
 };
 IG_OP(linalg_solve) = {
     .schema = "aten::linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor",
     .autocast = IG_AUTOCAST_F32,
     .decompose = solve_decompose,
     .samples = SYSTEMS " | f32[3,3]:spd, f32[2,3], left=False",
-    .waive = LU_WAIVE,
 };

@@ -614,10 +614,6 @@ static ig_tensor *rank_tolerance(ig_ctx *c, const ig_value *a) {
   return rank_with(c, a[0].tensor, given, a[2].b);
 }
 
-#define SVD_WAIVE                                                                                 \
-  "values: U and V are told up to their signs; decompose: PyTorch has none; complex gradient: U " \
-  "and V are told up to their phases; special: other texts"
-
 IG_OP(_linalg_svd) = {
     .schema =
         "aten::_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? "
@@ -627,7 +623,9 @@ IG_OP(_linalg_svd) = {
     .vjp = svd_vjp,
     .keep = "result0, result1, result2",
     .samples = "f32[3,2] | f32[2,3,3] | f32[2,4], False | f32[4,2], True | f32[3,3], False, False",
-    .waive = "gradient: not without U and V; second: not without U and V; " SVD_WAIVE,
+    .waive =
+        "gradient: not without U and V; values: U and V are told up to their signs; special: other "
+        "texts",
 };
 IG_OP(linalg_svd) = {
     .schema =
@@ -636,7 +634,9 @@ IG_OP(linalg_svd) = {
     .autocast = IG_AUTOCAST_F32,
     .decompose_outs = linalg_svd,
     .samples = "f32[3,3] | f32[3,2], False | f32[2,2,4], False",
-    .waive = SVD_WAIVE,
+    .waive =
+        "values: U and V are told up to their signs; complex gradient: U and V are told up to "
+        "their phases; special: other texts",
 };
 IG_OP(linalg_svdvals) = {
     .schema = "aten::linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor",
@@ -652,7 +652,9 @@ IG_OP(svd) = {
     .autocast = IG_AUTOCAST_F32,
     .decompose_outs = svd,
     .samples = "f32[3,2] | f32[2,3,3] | f32[3,4], True, False",
-    .waive = SVD_WAIVE,
+    .waive =
+        "values: U and V are told up to their signs; complex gradient: U and V are told up to "
+        "their phases; special: other texts",
 };
 IG_OP(linalg_matrix_norm) = {
     .schema =
@@ -661,7 +663,9 @@ IG_OP(linalg_matrix_norm) = {
     .decompose = matrix_norm_scalar,
     .samples =
         "f32[3,2], 2 | f32[2,3,5], 1, [0,2], True | f32[3,4], -2, [1,0], True | f32[3,4], -1",
-    .waive = "special: other texts; sizes: other texts; refusal: other texts",
+    .waive =
+        "refusal: other texts; size 2=0: refused here, PyTorch computes it; size 3=0: refused "
+        "here, PyTorch computes it; size 5=0: refused here, PyTorch computes it",
 };
 IG_OP(linalg_matrix_norm_str_ord) = {
     .schema =
@@ -669,19 +673,19 @@ IG_OP(linalg_matrix_norm_str_ord) = {
         "keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     .decompose = matrix_norm_text,
     .samples = "f32[3,2] | f32[2,3,4], 'nuc', [0,2], True | f32[3,4], 'nuc'",
-    .waive = "special: other texts; sizes: other texts; refusal: other texts",
+    .waive = "refusal: other texts",
 };
 IG_OP(nuclear_norm) = {
     .schema = "aten::nuclear_norm(Tensor self, bool keepdim=False) -> Tensor",
     .decompose = nuclear,
     .samples = "f32[3,2] | f32[3,3], True",
-    .waive = "special: other texts; sizes: other texts; refusal: other texts",
+    .waive = "refusal: other texts",
 };
 IG_OP(nuclear_norm_dim) = {
     .schema = "aten::nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor",
     .decompose = nuclear_dim,
     .samples = "f32[3,2], [0,1] | f32[2,3,3], [0,2], True",
-    .waive = "special: other texts; sizes: other texts; refusal: other texts",
+    .waive = "refusal: other texts",
 };
 IG_OP(linalg_norm) = {
     .schema =
@@ -689,7 +693,9 @@ IG_OP(linalg_norm) = {
         "ScalarType? dtype=None) -> Tensor",
     .decompose = linalg_norm,
     .samples = "f32[3,2] | f32[3,2], 2 | f32[4], 3. | f32[2,3,4], 1, [1] | f32[2,3,4], 1, [0,1]",
-    .waive = "special: other texts; sizes: other texts; refusal: other texts",
+    .waive =
+        "refusal: other texts; size 2=0: refused here, PyTorch computes it; size 3=0: refused "
+        "here, PyTorch computes it",
 };
 IG_OP(linalg_norm_ord_str) = {
     .schema =
@@ -697,11 +703,8 @@ IG_OP(linalg_norm_ord_str) = {
         "ScalarType? dtype=None) -> Tensor",
     .decompose = linalg_norm_text,
     .samples = "f32[3,2], 'fro' | f32[2,3,3], 'nuc', [0,2], True",
-    .waive = "special: other texts; sizes: other texts; refusal: other texts",
+    .waive = "refusal: other texts",
 };
-#define PINV_WAIVE                                                                          \
-  "special: other texts; sizes: other texts; strides: those of the product; symbolic: the " \
-  "tolerance is a number of the sizes"
 IG_OP(linalg_pinv_atol_rtol_tensor) = {
     .schema =
         "aten::linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, "
@@ -714,9 +717,8 @@ IG_OP(linalg_pinv_atol_rtol_tensor) = {
         "f32[3,2] | f32[2,2,3] | f32[3,3], atol=f32[]:u, rtol=f32[]:u | f32[3,3]:spd, "
         "hermitian=True",
     .waive =
-        "gradient: of a part of the singular values; decompose: its formula is the kernel; "
-        "second: of a part of the singular values; complex gradient: of a part of the "
-        "singular values; " PINV_WAIVE,
+        "gradient: of a part of the singular values; second: of a part of the singular values; "
+        "special: other texts",
 };
 IG_OP(linalg_pinv_atol_rtol_float) = {
     .schema =
@@ -724,13 +726,13 @@ IG_OP(linalg_pinv_atol_rtol_float) = {
         "bool hermitian=False) -> Tensor",
     .decompose = pinv_floats,
     .samples = "f32[3,2] | f32[2,2,3], rtol=1e-6",
-    .waive = PINV_WAIVE,
+    .waive = "special: other texts",
 };
 IG_OP(linalg_pinv) = {
     .schema = "aten::linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor",
     .decompose = pinv_rcond,
     .samples = "f32[3,2], 1e-6 | f32[2,2,3], 1e-6",
-    .waive = PINV_WAIVE,
+    .waive = "special: other texts",
 };
 IG_OP(linalg_pinv_rcond_tensor) = {
     .schema =
@@ -738,15 +740,15 @@ IG_OP(linalg_pinv_rcond_tensor) = {
     .decompose = pinv_rcond,
     .samples = "f32[3,2], f32[]:u | f32[2,2,3], f32[2]:u",
     .waive =
-        "gradient: of a part of the singular values; second: of a part of the singular "
-        "values; complex gradient: of a part of the singular values; " PINV_WAIVE,
+        "gradient: of a part of the singular values; second: of a part of the singular values; "
+        "special: other texts",
 };
 IG_OP(pinverse) = {
     .schema = "aten::pinverse(Tensor self, float rcond=1.0000000000000001e-15) -> Tensor",
     .autocast = IG_AUTOCAST_F32,
     .decompose = pinverse,
     .samples = "f32[3,2] | f32[2,2,3], 1e-6",
-    .waive = PINV_WAIVE,
+    .waive = "special: other texts",
 };
 IG_OP(linalg_matrix_rank_atol_rtol_float) = {
     .schema =
@@ -756,7 +758,7 @@ IG_OP(linalg_matrix_rank_atol_rtol_float) = {
     .decompose = rank_tolerances,
     .samples = "f32[3,2] | f32[2,3,3], atol=0.5 | f32[3,3]:spd, hermitian=True",
     .not_differentiable = true,  // whole numbers
-    .waive = PINV_WAIVE,
+    .waive = "special: other texts",
 };
 IG_OP(linalg_matrix_rank_atol_rtol_tensor) = {
     .schema =
@@ -766,7 +768,7 @@ IG_OP(linalg_matrix_rank_atol_rtol_tensor) = {
     .decompose = rank_tolerances,
     .samples = "f32[3,2] | f32[2,3,3], atol=f32{0.5}",
     .not_differentiable = true,  // whole numbers
-    .waive = PINV_WAIVE,
+    .waive = "special: other texts",
 };
 IG_OP(linalg_matrix_rank) = {
     .schema = "aten::linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor",
@@ -774,7 +776,7 @@ IG_OP(linalg_matrix_rank) = {
     .decompose = rank_tolerance,
     .samples = "f32[3,2], 0.5 | f32[2,3,3], 1e-3",
     .not_differentiable = true,  // whole numbers
-    .waive = PINV_WAIVE,
+    .waive = "special: other texts",
 };
 IG_OP(linalg_matrix_rank_tol_tensor) = {
     .schema =
@@ -784,5 +786,5 @@ IG_OP(linalg_matrix_rank_tol_tensor) = {
     .decompose = rank_tolerance,
     .samples = "f32[3,2], f32{0.5} | f32[2,3,3], f32{0.001}",
     .not_differentiable = true,  // whole numbers
-    .waive = PINV_WAIVE,
+    .waive = "special: other texts",
 };

@@ -322,11 +322,6 @@ static ig_tensor *ctc_loss_tensors(ig_ctx *c, const ig_value *a) {
   return ctc_loss(c, a, true);
 }
 
-#define WAIVE                                                                                     \
-  "decompose: PyTorch has none; gradient: it is that of probabilities that sum up to 1; second: " \
-  "PyTorch has none; sizes: other texts; special: infinities cancel otherwise; refusal: other "   \
-  "texts; symbolic: lengths are numbers; strides: PyTorch's gradient lies by batches"
-
 IG_OP(_ctc_loss) = {
     .schema =
         "aten::_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] "
@@ -336,7 +331,10 @@ IG_OP(_ctc_loss) = {
     .vjp = ctc_vjp,
     .diff_results = 1,
     .samples = "f32[5,2,4], i64{1,2,3,3}, [5,5], [2,2] | f64[5,2,4], i64[2,2]:<3, [5,5], [2,2], 3",
-    .waive = WAIVE,
+    .waive =
+        "gradient: it is that of probabilities that sum up to 1; special: infinities cancel "
+        "otherwise; strides: PyTorch's gradient lies by batches; size 4=1: refused here, PyTorch "
+        "computes it",
 };
 IG_OP(_ctc_loss_tensor) = {
     .schema =
@@ -347,7 +345,9 @@ IG_OP(_ctc_loss_tensor) = {
     .vjp = ctc_vjp,
     .diff_results = 1,
     .samples = "f32[5,2,4], i64[2,2]:<3, i64{5,5}, i64{2,2}, 3",
-    .waive = WAIVE,
+    .waive =
+        "gradient: it is that of probabilities that sum up to 1; special: infinities cancel "
+        "otherwise; strides: PyTorch's gradient lies by batches",
 };
 IG_OP(_ctc_loss_backward) = {
     .schema =
@@ -358,7 +358,10 @@ IG_OP(_ctc_loss_backward) = {
     .kernel = ctc_backward_kernel,
     .samples = "f32[2], f32[5,2,4], i64[2,2]:<3, [5,4], [2,2], f32[2], f32[2,5,5], 3",
     .not_differentiable = true,  // PyTorch has none
-    .waive = "values: the likelihoods of a sample belong to no call; " WAIVE,
+    .waive =
+        "values: the likelihoods of a sample belong to no call; strides: PyTorch's gradient lies "
+        "by batches; size 2=0: refused here, PyTorch computes it; size 2=1: refused here, PyTorch "
+        "computes it",
 };
 IG_OP(_ctc_loss_backward_tensor) = {
     .schema =
@@ -369,7 +372,10 @@ IG_OP(_ctc_loss_backward_tensor) = {
     .kernel = ctc_backward_kernel,
     .samples = "f32[2], f32[5,2,4], i64[2,2]:<3, i64{5,4}, i64{2,2}, f32[2], f32[2,5,5], 3",
     .not_differentiable = true,  // PyTorch has none
-    .waive = "values: the likelihoods of a sample belong to no call; " WAIVE,
+    .waive =
+        "values: the likelihoods of a sample belong to no call; strides: PyTorch's gradient lies "
+        "by batches; size 2=0: refused here, PyTorch computes it; size 2=1: refused here, PyTorch "
+        "computes it; size 4=1: refused here, PyTorch computes it",
 };
 IG_OP(ctc_loss_intlist) = {
     .schema =
@@ -380,7 +386,9 @@ IG_OP(ctc_loss_intlist) = {
     .samples =
         "f32[5,2,4], i64[2,2]:<3, [5,4], [2,1], 3 | f64[5,2,4], i64{1,2,3}, [5,4], [2,1], 0, 2 | "
         "f32[5,4], i64{1,2}, [5], [2], 0, 0 | f32[3,2,4], i64{1,1,2,2}, [2,3], [2,2], 0, 0, True",
-    .waive = WAIVE,
+    .waive =
+        "gradient: it is that of probabilities that sum up to 1; size 4=1: refused here, PyTorch "
+        "computes it",
 };
 IG_OP(ctc_loss_tensor) = {
     .schema =
@@ -391,5 +399,7 @@ IG_OP(ctc_loss_tensor) = {
     .samples =
         "f32[5,2,4], i64[2,2]:<3, i64{5,4}, i64{2,1}, 3 | f64[5,2,4], i64{1,2,3}, i64{5,4}, "
         "i64{2,1}, 0, 2",
-    .waive = WAIVE,
+    .waive =
+        "gradient: it is that of probabilities that sum up to 1; size 4=1: refused here, PyTorch "
+        "computes it",
 };

@@ -387,8 +387,8 @@ IG_OP(nll_loss_backward) = {
         "f32[], f32[3,5], i64[3]:<5, None, 2, -100, f32[]:+ | f32[], f32[1,5], i64[1]:<5, None, "
         "1, -100, f32[]:ones | f32[3], f32[3,5], i64[3]:<5, f32[5]:+, 0, 1, f32[]:+",
     .waive =
-        "lowering: it multiplies zeros by what may be NaN; decompose: eager calls have a kernel; "
-        "gradient of weight: a constant in PyTorch; gradient of total_weight: likewise",
+        "lowering: it multiplies zeros by what may be NaN; gradient of weight: a constant in "
+        "PyTorch; gradient of total_weight: likewise",
 };
 IG_OP(nll_loss2d_forward) = {
     .schema =
@@ -419,8 +419,8 @@ IG_OP(nll_loss2d_backward) = {
         "i64[1,1,1]:<3, None, 1, -100, f32[]:ones | f32[2,2,2], f32[2,3,2,2], i64[2,2,2]:<3, "
         "f32[3]:+, 0, 1, f32[]:+",
     .waive =
-        "lowering: it multiplies zeros by what may be NaN; decompose: eager calls have a kernel; "
-        "gradient of weight: a constant in PyTorch; gradient of total_weight: likewise",
+        "lowering: it multiplies zeros by what may be NaN; gradient of weight: a constant in "
+        "PyTorch; gradient of total_weight: likewise",
 };
 IG_OP(nll_loss) = {
     .schema =

@@ -148,10 +148,6 @@ static ig_tensor *loss(ig_ctx *c, const ig_value *a) {
   return c->status == IG_OK ? outs[0].tensor : NULL;
 }
 
-#define WAIVE                                                                               \
-  "decompose: PyTorch has none; second: it is zero almost everywhere; sizes: other texts; " \
-  "refusal: other texts; special: NaN counts otherwise"
-
 IG_OP(multilabel_margin_loss_forward) = {
     .schema =
         "aten::multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> "
@@ -163,7 +159,7 @@ IG_OP(multilabel_margin_loss_forward) = {
     .samples =
         "f32[4], i64{1,3,-1,0}, 1 | f32[2,3], i64[2,3]:<3, 1 | f32[2,3], i64[2,3]:<2, 0 | "
         "f32[2,3], i64[2,3]:<2, 2",
-    .waive = WAIVE,
+    .waive = "refusal: other texts; special: NaN counts otherwise",
 };
 IG_OP(multilabel_margin_loss_backward) = {
     .schema =
@@ -175,12 +171,12 @@ IG_OP(multilabel_margin_loss_backward) = {
         "f32[], f32[4], i64{1,3,-1,0}, 1, f32{0,1,0,1} | f32[1], f32[1,3], i64[1,3]:<1, 0, "
         "f32[1,3]:ones",
     .not_differentiable = true,  // PyTorch has none
-    .waive = "values: is_target of a sample belongs to no call; " WAIVE,
+    .waive = "values: is_target of a sample belongs to no call; refusal: other texts",
 };
 IG_OP(multilabel_margin_loss) = {
     .schema = "aten::multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
     .autocast = IG_AUTOCAST_F32,
     .decompose = loss,
     .samples = "f32[4], i64{1,3,-1,0} | f32[2,3], i64[2,3]:<2, 0",
-    .waive = WAIVE,
+    .waive = "refusal: other texts; special: NaN counts otherwise",
 };

@@ -496,11 +496,8 @@ IG_OP(_scaled_dot_product_flash_attention_for_cpu) = {
         "f32[1,2,4,4], is_causal=True",
     .waive =
         "lowering: its second result is the softmax in PyTorch; strides: the sums are dense, only "
-        "the "
-        "derivative reads them; gradient of attn_mask: a constant in "
-        "PyTorch; "
-        "second: PyTorch has none; special: a row with NaN is NaN, where PyTorch has some zeros; "
-        "sizes: PyTorch crashes for those of 0",
+        "the derivative reads them; special: a row with NaN is NaN, where PyTorch has some zeros; "
+        "size 4=0: PyTorch crashes for those of 0",
 };
 IG_OP(_scaled_dot_product_flash_attention_for_cpu_backward) = {
     .schema =
@@ -514,6 +511,5 @@ IG_OP(_scaled_dot_product_flash_attention_for_cpu_backward) = {
         "f32[1,2,3,4], f32[1,2,3,4], f32[1,2,5,4], f32[1,2,5,4], f32[1,2,3,4], "
         "f32[1,2,3]:+, 0.0, False",
     .not_differentiable = true,  // PyTorch has no second derivative of it
-    .waive =
-        "decompose: needs the forward's state; strides: dense is what the products after it want",
+    .waive = "strides: dense is what the products after it want",
 };

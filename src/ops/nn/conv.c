@@ -619,7 +619,7 @@ IG_OP(convolution) = {
         "f32[1,2,3,4,4], f32[2,2,2,2,2], f32[2], [1,1,1], [0,0,0], [1,2,1], False, "
         "[0,0,0], 1 | f32[2,3,4,4].cl, f32[2,3,1,1], None, [1,1], [0,0], [1,1], False, "
         "[0,0], 1 | f32[0,3,4,4], f32[2,3,1,1], None, [1,1], [0,0], [1,1], False, [0,0], 1",
-    .waive = "sizes: without input channels PyTorch gives no output channels",
+    .waive = "size 3=0: without input channels PyTorch gives no output channels",
 };
 IG_OP(convolution_backward) = {
     .schema =
@@ -635,7 +635,7 @@ IG_OP(convolution_backward) = {
         "f32[2,4,4,3], f32[2,3,4,3], f32[4,3,3,3], [4], [1,1], [1,1], [1,1], False, [0,0], "
         "1, (True, True, True) | f32[1,6,3], f32[1,4,7], f32[6,2,3], None, [2], [0], [1], "
         "False, [0], 2, (True, True, False)",
-    .waive = "sizes: without input channels PyTorch gives no output channels",
+    .waive = "size 3=0: without input channels PyTorch gives no output channels",
 };
 
 #define CONV_SAMPLES_2D                                                                          \
@@ -651,7 +651,7 @@ IG_OP(conv1d) = {
     .samples =
         "f32[2,3,7], f32[4,3,3], f32[4] | f32[3,7], f32[4,3,3] | f32[1,4,9], f32[4,2,3], "
         "None, [2], [1], [2], 2",
-    .waive = "sizes: without input channels PyTorch gives no output channels",
+    .waive = "size 3=0: without input channels PyTorch gives no output channels",
 };
 IG_OP(conv2d) = {
     .schema =
@@ -660,7 +660,7 @@ IG_OP(conv2d) = {
     .autocast = IG_AUTOCAST_LOWER,
     .decompose = conv2d,
     .samples = CONV_SAMPLES_2D,
-    .waive = "sizes: without input channels PyTorch gives no output channels",
+    .waive = "size 3=0: without input channels PyTorch gives no output channels",
 };
 IG_OP(conv3d) = {
     .schema =
@@ -669,7 +669,7 @@ IG_OP(conv3d) = {
     .autocast = IG_AUTOCAST_LOWER,
     .decompose = conv3d,
     .samples = "f32[1,2,3,4,4], f32[3,2,2,2,2], f32[3]",
-    .waive = "sizes: without input channels PyTorch gives no output channels",
+    .waive = "size 2=0: without input channels PyTorch gives no output channels",
 };
 IG_OP(conv1d_padding) = {
     .schema =
@@ -680,7 +680,7 @@ IG_OP(conv1d_padding) = {
     .samples =
         "f32[2,3,7], f32[4,3,3], f32[4], [1], 'same' | f32[1,3,7], f32[4,3,2], None, [1], "
         "'same' | f32[1,3,7], f32[4,3,2], None, [2], 'valid'",
-    .waive = "sizes: PyTorch takes kernels of size 0 for negative padding",
+    .waive = "size 3=0: PyTorch takes kernels of size 0 for negative padding",
 };
 IG_OP(conv2d_padding) = {
     .schema =
@@ -690,7 +690,7 @@ IG_OP(conv2d_padding) = {
     .autocast = IG_AUTOCAST_LOWER,
     .decompose = conv2d_padding,
     .samples = "f32[1,3,6,5], f32[2,3,3,2], f32[2], [1,1], 'same'",
-    .waive = "sizes: PyTorch takes kernels of size 0 for negative padding",
+    .waive = "size 3=0: PyTorch takes kernels of size 0 for negative padding",
 };
 IG_OP(conv3d_padding) = {
     .schema =
@@ -700,7 +700,7 @@ IG_OP(conv3d_padding) = {
     .autocast = IG_AUTOCAST_LOWER,
     .decompose = conv3d_padding,
     .samples = "f32[1,2,3,4,4], f32[3,2,2,2,2], None, [1,1,1], 'same'",
-    .waive = "sizes: PyTorch takes kernels of size 0 for negative padding",
+    .waive = "size 2=0: PyTorch takes kernels of size 0 for negative padding",
 };
 IG_OP(conv_transpose1d) = {
     .schema =
@@ -710,7 +710,7 @@ IG_OP(conv_transpose1d) = {
     .autocast = IG_AUTOCAST_LOWER,
     .decompose = conv_transpose1d,
     .samples = "f32[1,2,4], f32[2,3,3], f32[3], [2], [1], [1]",
-    .waive = "sizes: without input channels PyTorch gives no output channels",
+    .waive = "size 3=0: without input channels PyTorch gives no output channels",
 };
 IG_OP(conv_transpose2d_input) = {
     .schema =

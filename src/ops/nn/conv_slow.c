@@ -56,7 +56,7 @@ IG_OP(_convolution) = {
         "f32[1,2,5], f32[2,3,3], None, [2], [1], [1], True, [1], 1, False, False, True, True | "
         "f32[1,2,4,4], f32[3,2,3,3], f32[3], [1,1], [1,1], [1,1], False, [0,0], 1, False, False, "
         "True, True",
-    .waive = "sizes: the arguments tell them",
+    .waive = "size 3=0: the arguments tell them; size 2=0: the arguments tell them",
 };
 IG_OP(_slow_conv2d_forward) = {
     .schema =
@@ -66,7 +66,7 @@ IG_OP(_slow_conv2d_forward) = {
     .samples =
         "f32[1,2,5,5], f32[3,2,3,3], [3,3], f32[3], [1,1], [0,0] | f32[1,2,5,5], "
         "f32[3,2,2,2], [2,2], None, [2,1], [1,0]",
-    .waive = "sizes: the arguments tell them; refusal: other classes",
+    .waive = "refusal: other classes",
 };
 IG_OP(slow_conv3d_forward) = {
     .schema =
@@ -74,7 +74,7 @@ IG_OP(slow_conv3d_forward) = {
         "bias, SymInt[3] stride, SymInt[3] padding) -> Tensor",
     .decompose = slow_conv,
     .samples = "f32[1,2,3,3,3], f32[2,2,2,2,2], [2,2,2], f32[2], [1,1,1], [0,0,0]",
-    .waive = "sizes: the arguments tell them; refusal: other classes",
+    .waive = "size 2=1: the arguments tell them",
 };
 IG_OP(thnn_conv2d) = {
     .schema =
@@ -82,7 +82,7 @@ IG_OP(thnn_conv2d) = {
         "SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0]) -> Tensor",
     .decompose = thnn_conv2d,
     .samples = "f32[1,2,5,5], f32[3,2,3,3], [3,3], f32[3] | f32[1,2,5,5], f32[3,2,2,2], [2,2]",
-    .waive = "sizes: the arguments tell them; refusal: other classes",
+    .waive = "refusal: other classes",
 };
 IG_OP(slow_conv3d) = {
     .schema =
@@ -90,7 +90,7 @@ IG_OP(slow_conv3d) = {
         "SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0]) -> Tensor",
     .decompose = slow_conv3d,
     .samples = "f32[1,2,3,3,3], f32[2,2,2,2,2], [2,2,2], f32[2]",
-    .waive = "sizes: the arguments tell them; refusal: other classes",
+    .waive = "size 2=1: the arguments tell them",
 };
 IG_OP(_slow_conv2d_backward_output_mask) = {
     .schema =
@@ -99,5 +99,5 @@ IG_OP(_slow_conv2d_backward_output_mask) = {
         "(Tensor grad_input, Tensor grad_weight, Tensor grad_bias)",
     .decompose_outs = slow_backward,
     .samples = "f32[1,3,3,3], f32[1,2,5,5], f32[3,2,3,3], [3,3], [1,1], [0,0], (True,True,True)",
-    .waive = "sizes: the arguments tell them; refusal: other classes",
+    .waive = "refusal: other classes",
 };

@@ -108,7 +108,6 @@ IG_OP(native_dropout) = {
     .keep = "result1",
     .random = true,
     .samples = "f32[2,3], 0.5, True | f32[2,3], 0.5, False | f32[3], 1., True",
-    .waive = "decompose: it is Core ATen",
 };
 
 IG_OP(native_dropout_backward) = {

@@ -233,10 +233,6 @@ static void backward_vjp(ig_ctx *c, const ig_vjp *v) {
   IG_GRAD(v, 0) = ig_view(c, g, ig_sizes_of(places));
 }
 
-#define WAIVE                                                                           \
-  "decompose: PyTorch has none; sizes: other texts; refusal: other texts; gradient of " \
-  "random_samples: it only chooses; second: of random_samples"
-
 IG_OP(fractional_max_pool2d) = {
     .schema =
         "aten::fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor "
@@ -249,7 +245,7 @@ IG_OP(fractional_max_pool2d) = {
     .diff_results = 1,
     .variant = 2,
     .samples = "f32[2,3,6,5], [2,2], [3,2], f32[2,3,2]:u | f32[2,7,7], [3,2], [2,4], f32[1,2,2]:u",
-    .waive = WAIVE,
+    .waive = "refusal: other texts",
 };
 IG_OP(fractional_max_pool2d_backward) = {
     .schema =
@@ -261,7 +257,7 @@ IG_OP(fractional_max_pool2d_backward) = {
     .keep = "indices",
     .variant = 2,
     .samples = "f32[2,3,3,2], f32[2,3,6,5], [2,2], [3,2], i64[2,3,3,2]:<30",
-    .waive = WAIVE,
+    .waive = "refusal: other texts",
 };
 IG_OP(fractional_max_pool3d) = {
     .schema =
@@ -277,7 +273,7 @@ IG_OP(fractional_max_pool3d) = {
     .samples =
         "f32[1,2,6,5,4], [2,2,2], [3,2,2], f32[1,2,3]:u | f32[2,5,5,5], [3,2,2], [2,3,2], "
         "f32[1,2,3]:u",
-    .waive = WAIVE,
+    .waive = "refusal: other texts",
 };
 IG_OP(fractional_max_pool3d_backward) = {
     .schema =
@@ -289,5 +285,5 @@ IG_OP(fractional_max_pool3d_backward) = {
     .keep = "indices",
     .variant = 3,
     .samples = "f32[1,2,3,2,2], f32[1,2,6,5,4], [2,2,2], [3,2,2], i64[1,2,3,2,2]:<120",
-    .waive = WAIVE,
+    .waive = "refusal: other texts",
 };

@@ -685,7 +685,9 @@ IG_OP(lstm_data) = {
         "f32[3,4], i64[3]:ones, (f32[1,1,5], f32[1,1,5]), (f32[20,4], f32[20,5], f32[20], "
         "f32[20]), True, 1, 0.0, False, False | f32[6,4], i64{3,2,1}, (f32[2,3,5], f32[2,3,5]), "
         "(f32[20,4], f32[20,5], f32[20,4], f32[20,5]), False, 1, 0.0, False, True",
-    .waive = "fake: batch sizes stand in the data; sizes: PyTorch broadcasts a hidden state of 1",
+    .waive =
+        "fake: batch sizes stand in the data; symbolic: batch sizes stand in the data; size 5=1: "
+        "PyTorch broadcasts a hidden state of 1",
 };
 IG_OP(gru_input) = {
     .schema =
@@ -705,7 +707,7 @@ IG_OP(gru_data) = {
     .samples =
         "f32[3,4], i64[3]:ones, f32[1,1,5], (f32[15,4], f32[15,5], f32[15], f32[15]), True, 1, "
         "0.0, False, False" PACKED("15"),
-    .waive = "fake: batch sizes stand in the data",
+    .waive = "fake: batch sizes stand in the data; symbolic: batch sizes stand in the data",
 };
 IG_OP(rnn_tanh_input) = {
     .schema =
@@ -725,7 +727,7 @@ IG_OP(rnn_tanh_data) = {
     .samples =
         "f32[3,4], i64[3]:ones, f32[1,1,5], (f32[5,4], f32[5,5], f32[5], f32[5]), True, 1, "
         "0.0, False, False" PACKED("5"),
-    .waive = "fake: batch sizes stand in the data",
+    .waive = "fake: batch sizes stand in the data; symbolic: batch sizes stand in the data",
 };
 IG_OP(rnn_relu_input) = {
     .schema =
@@ -745,7 +747,7 @@ IG_OP(rnn_relu_data) = {
     .samples =
         "f32[3,4], i64[3]:ones, f32[1,1,5], (f32[5,4], f32[5,5], f32[5], f32[5]), True, 1, "
         "0.0, False, False" PACKED("5"),
-    .waive = "fake: batch sizes stand in the data",
+    .waive = "fake: batch sizes stand in the data; symbolic: batch sizes stand in the data",
 };
 IG_OP(_pack_padded_sequence) = {
     .schema =
@@ -756,7 +758,7 @@ IG_OP(_pack_padded_sequence) = {
         "f32[3,2,4], i64[2]:ones, False | f32[3,1,2], i64[1]:ones, False | f32[2,3,4], i64{3,1}, "
         "True "
         "| f32[4,3], i64{4,2,2}, False",
-    .waive = "fake: lengths stand in the data",
+    .waive = "fake: lengths stand in the data; symbolic: lengths stand in the data",
 };
 IG_OP(_pack_padded_sequence_backward) = {
     .schema =
@@ -764,7 +766,10 @@ IG_OP(_pack_padded_sequence_backward) = {
         "batch_sizes, bool batch_first) -> Tensor",
     .decompose = pack_padded_backward,
     .samples = "f32[2,4], [3,1,4], i64[2]:ones, False | f32[4,2], [2,3,2], i64{2,1,1}, True",
-    .waive = "fake: batch sizes stand in the data; sizes: input_size tells them",
+    .waive =
+        "fake: batch sizes stand in the data; symbolic: batch sizes stand in the data; size 2=0: "
+        "input_size tells them; size 4=0: input_size tells them; size 4=1: input_size tells them; "
+        "size 2=1: input_size tells them",
 };
 IG_OP(_pad_packed_sequence) = {
     .schema =
@@ -774,5 +779,5 @@ IG_OP(_pad_packed_sequence) = {
     .samples =
         "f32[3,4], i64[3]:ones, False, 0.0, 0 | f32[3,4], i64[3]:ones, True, 1.5, 5 | f32[6], "
         "i64{3,2,1}, False, 0.5, 0",
-    .waive = "fake: batch sizes stand in the data",
+    .waive = "fake: batch sizes stand in the data; symbolic: batch sizes stand in the data",
 };

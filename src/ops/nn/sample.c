@@ -480,7 +480,7 @@ IG_OP(affine_grid_generator) = {
         "-> Tensor",
     .decompose = affine_grid_generator,
     .samples = "f32[1,2,3], [1,1,2,2], True | f32[2,3,4], [2,1,2,2,2], True",
-    .waive = "sizes: the arguments tell them",
+    .waive = "size 3=1: the arguments tell them; size 4=1: the arguments tell them",
 };
 IG_OP(grid_sampler_2d) = {
     .schema =
@@ -492,7 +492,6 @@ IG_OP(grid_sampler_2d) = {
         "f32[1,2,3,3], f32[1,2,2,2]:s, 0, 0, False | f32[1,1,3,3], f32[1,2,2,2]:s, 1, "
         "1, True | f32[1,1,4,4], f32[1,2,2,2]:s, 2, 2, False | f32[1,1,3,3], "
         "f32[1,2,2,2], 0, 2, True",
-    .waive = "sizes: other texts; special: NaN is clipped otherwise",
 };
 IG_OP(grid_sampler_3d) = {
     .schema =
@@ -503,7 +502,6 @@ IG_OP(grid_sampler_3d) = {
     .samples =
         "f32[1,2,3,3,4], f32[1,2,1,2,3]:s, 0, 0, False | f32[1,1,3,4,3], f32[1,2,2,1,3]:s, 1, 1, "
         "True | f32[2,1,3,3,3], f32[2,1,2,2,3], 0, 2, True",
-    .waive = "sizes: other texts; special: NaN is clipped otherwise",
 };
 IG_OP(grid_sampler) = {
     .schema =
@@ -513,7 +511,6 @@ IG_OP(grid_sampler) = {
     .decompose = grid_sampler,
     .samples =
         "f32[1,2,3,3], f32[1,2,2,2]:s, 0, 0, False | f32[1,1,2,3,3], f32[1,1,2,2,3]:s, 0, 0, True",
-    .waive = "sizes: other texts; special: NaN is clipped otherwise",
 };
 IG_OP(avg_pool1d) = {
     .schema =
@@ -521,13 +518,12 @@ IG_OP(avg_pool1d) = {
         "padding=[0], bool ceil_mode=False, bool count_include_pad=True) -> Tensor",
     .decompose = avg_pool1d,
     .samples = "f32[1,2,6], [2] | f32[2,2,6], [3], [1], [1], False, False",
-    .waive = "sizes: other texts",
 };
 IG_OP(adaptive_max_pool1d) = {
     .schema = "aten::adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)",
     .decompose_outs = adaptive_max_pool1d,
     .samples = "f32[1,2,5]:perm, [2]",
-    .waive = "sizes: other texts",
+    .waive = "size 2=0: PyTorch refuses it",
 };
 IG_OP(adaptive_max_pool2d) = {
     .schema = "aten::adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)",
@@ -538,7 +534,7 @@ IG_OP(adaptive_max_pool2d) = {
     .keep = "result1",
     .variant = 2,
     .samples = "f32[1,2,4,6]:perm, [1,3]",
-    .waive = "sizes: other texts",
+    .waive = "size 2=0: PyTorch refuses it",
 };
 IG_OP(adaptive_max_pool3d) = {
     .schema = "aten::adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)",
@@ -550,7 +546,7 @@ IG_OP(adaptive_max_pool3d) = {
     .keep = "result1",
     .variant = 3,
     .samples = "f32[1,2,4,4,3]:perm, [2,2,2]",
-    .waive = "sizes: other texts",
+    .waive = "size 2=0: PyTorch refuses it",
 };
 IG_OP(_adaptive_avg_pool3d) = {
     .schema = "aten::_adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor",
@@ -560,7 +556,7 @@ IG_OP(_adaptive_avg_pool3d) = {
     .keep = "",
     .variant = 13,
     .samples = "f32[1,2,4,4,3], [2,2,2]",
-    .waive = "sizes: other texts",
+    .waive = "size 2=0: PyTorch refuses it",
 };
 IG_OP(_adaptive_avg_pool3d_backward) = {
     .schema = "aten::_adaptive_avg_pool3d_backward(Tensor grad_output, Tensor self) -> Tensor",
@@ -570,12 +566,12 @@ IG_OP(_adaptive_avg_pool3d_backward) = {
     .keep = "",
     .variant = 13,
     .samples = "f32[1,2,2,2,2], f32[1,2,4,4,3]",
-    .waive = "sizes: other texts",
+    .waive = "size 2=0: PyTorch refuses it",
 };
 IG_OP(adaptive_avg_pool3d) = {
     .schema = "aten::adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor",
     .autocast = IG_AUTOCAST_F32,
     .decompose = adaptive_avg_pool3d,
     .samples = "f32[1,2,4,4,3], [2,2,2] | f32[1,2,3,3,3], [1,1,1]",
-    .waive = "sizes: other texts",
+    .waive = "size 2=0: PyTorch refuses it",
 };

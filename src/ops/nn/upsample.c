@@ -302,17 +302,13 @@ RESIZE(2, CUBIC)
 RESIZE(2, SMOOTH)
 RESIZE(2, SMOOTH_CUBIC)
 
-#define MIXED                                                                 \
-  "sizes: other texts; special: the decomposition multiplies infinity by 0; " \
-  "values: integers are computed in fixed point there"
-
 IG_OP(_upsample_nearest_exact1d) = {
     .schema =
         "aten::_upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? "
         "scales=None) -> Tensor",
     .decompose = EXACT_1,
     .samples = "f32[2,2,4], [7] | f32[2,2,4], [8], 2.",
-    .waive = "sizes: other texts",
+    .waive = "size 2=0: PyTorch refuses it; size 4=1: refused here, PyTorch computes it",
 };
 IG_OP(_upsample_nearest_exact1d_vec) = {
     .schema =
@@ -320,7 +316,7 @@ IG_OP(_upsample_nearest_exact1d_vec) = {
         "scale_factors) -> Tensor",
     .decompose = EXACT_1_vec,
     .samples = "f32[2,2,4], None, (2.,) | f32[2,2,4], [7], None | f32[2,2,4], None, (0.7,)",
-    .waive = "sizes: other texts",
+    .waive = "size 2=0: PyTorch refuses it",
 };
 IG_OP(_upsample_nearest_exact2d) = {
     .schema =
@@ -328,7 +324,7 @@ IG_OP(_upsample_nearest_exact2d) = {
         "scales_h=None, float? scales_w=None) -> Tensor",
     .decompose = EXACT_2,
     .samples = "f32[1,2,3,3], [5,4] | f32[1,2,3,3], [6,6], 2., 2.",
-    .waive = "sizes: other texts",
+    .waive = "size 2=0: PyTorch refuses it; size 3=1: refused here, PyTorch computes it",
 };
 IG_OP(_upsample_nearest_exact2d_vec) = {
     .schema =
@@ -338,7 +334,7 @@ IG_OP(_upsample_nearest_exact2d_vec) = {
     .samples =
         "f32[1,2,3,3], None, (2., 2.) | f32[1,2,3,3], [5,4], None | f32[1,2,3,3], None, (0.7, "
         "0.7)",
-    .waive = "sizes: other texts",
+    .waive = "size 2=0: PyTorch refuses it",
 };
 IG_OP(_upsample_nearest_exact3d) = {
     .schema =
@@ -346,7 +342,8 @@ IG_OP(_upsample_nearest_exact3d) = {
         "scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor",
     .decompose = EXACT_3,
     .samples = "f32[1,1,2,3,2], [4,3,5] | f32[1,1,2,3,2], [4,6,4], 2., 2., 2.",
-    .waive = "sizes: other texts",
+    .waive =
+        "size 2=1: refused here, PyTorch computes it; size 3=1: refused here, PyTorch computes it",
 };
 IG_OP(_upsample_nearest_exact3d_vec) = {
     .schema =
@@ -356,7 +353,6 @@ IG_OP(_upsample_nearest_exact3d_vec) = {
     .samples =
         "f32[1,1,2,3,2], None, (2., 1.5, 2.) | f32[1,1,2,3,2], [4,3,5], None | f32[1,1,2,3,2], "
         "None, (0.7, 1.5, 0.7)",
-    .waive = "sizes: other texts",
 };
 IG_OP(upsample_bicubic2d) = {
     .schema =
@@ -366,7 +362,7 @@ IG_OP(upsample_bicubic2d) = {
     .samples =
         "f32[1,2,3,3], [5,4], False | f32[1,2,3,3], [6,6], True | f32[1,2,3,3], [6,6], False, "
         "2., 2.",
-    .waive = MIXED,
+    .waive = "values: integers are computed in fixed point there; size 2=0: PyTorch refuses it",
 };
 IG_OP(upsample_bicubic2d_vec) = {
     .schema =
@@ -374,7 +370,7 @@ IG_OP(upsample_bicubic2d_vec) = {
         "float[]? scale_factors) -> Tensor",
     .decompose = CUBIC_2_vec,
     .samples = "f32[1,2,3,3], None, False, (2., 2.) | f32[1,2,3,3], [5,4], True, None",
-    .waive = MIXED,
+    .waive = "values: integers are computed in fixed point there; size 2=0: PyTorch refuses it",
 };
 IG_OP(upsample_bilinear2d) = {
     .schema =
@@ -384,7 +380,7 @@ IG_OP(upsample_bilinear2d) = {
     .samples =
         "f32[1,2,3,3], [5,4], False | f32[1,2,3,3], [6,6], True | f32[1,2,3,3], [6,6], False, "
         "2., 2.",
-    .waive = MIXED,
+    .waive = "values: integers are computed in fixed point there; size 2=0: PyTorch refuses it",
 };
 IG_OP(upsample_bilinear2d_vec) = {
     .schema =
@@ -392,7 +388,7 @@ IG_OP(upsample_bilinear2d_vec) = {
         "align_corners, float[]? scale_factors) -> Tensor",
     .decompose = LINEAR_2_vec,
     .samples = "f32[1,2,3,3], None, False, (2., 2.) | f32[1,2,3,3], [5,4], True, None",
-    .waive = MIXED,
+    .waive = "values: integers are computed in fixed point there; size 2=0: PyTorch refuses it",
 };
 IG_OP(upsample_linear1d) = {
     .schema =
@@ -400,7 +396,7 @@ IG_OP(upsample_linear1d) = {
         "float? scales=None) -> Tensor",
     .decompose = LINEAR_1,
     .samples = "f32[2,2,4], [7], False | f32[2,2,4], [8], True | f32[2,2,4], [8], False, 2.",
-    .waive = MIXED,
+    .waive = "values: integers are computed in fixed point there; size 2=0: PyTorch refuses it",
 };
 IG_OP(upsample_linear1d_vec) = {
     .schema =
@@ -408,7 +404,7 @@ IG_OP(upsample_linear1d_vec) = {
         "float[]? scale_factors) -> Tensor",
     .decompose = LINEAR_1_vec,
     .samples = "f32[2,2,4], None, False, (2.,) | f32[2,2,4], [7], True, None",
-    .waive = MIXED,
+    .waive = "values: integers are computed in fixed point there; size 2=0: PyTorch refuses it",
 };
 IG_OP(upsample_nearest1d) = {
     .schema =
@@ -416,7 +412,7 @@ IG_OP(upsample_nearest1d) = {
         "Tensor",
     .decompose = NEAREST_1,
     .samples = "f32[2,2,4], [7] | f32[2,2,4], [8], 2.",
-    .waive = "sizes: other texts",
+    .waive = "size 2=0: PyTorch refuses it; size 4=1: refused here, PyTorch computes it",
 };
 IG_OP(upsample_nearest1d_vec) = {
     .schema =
@@ -424,7 +420,7 @@ IG_OP(upsample_nearest1d_vec) = {
         "scale_factors) -> Tensor",
     .decompose = NEAREST_1_vec,
     .samples = "f32[2,2,4], None, (2.,) | f32[2,2,4], [7], None",
-    .waive = "sizes: other texts",
+    .waive = "size 2=0: PyTorch refuses it",
 };
 IG_OP(upsample_nearest2d) = {
     .schema =
@@ -432,7 +428,7 @@ IG_OP(upsample_nearest2d) = {
         "float? scales_w=None) -> Tensor",
     .decompose = NEAREST_2,
     .samples = "f32[1,2,3,3], [5,4] | f32[1,2,3,3], [6,6], 2., 2.",
-    .waive = "sizes: other texts",
+    .waive = "size 2=0: PyTorch refuses it; size 3=1: refused here, PyTorch computes it",
 };
 IG_OP(upsample_nearest2d_vec) = {
     .schema =
@@ -440,7 +436,7 @@ IG_OP(upsample_nearest2d_vec) = {
         "scale_factors) -> Tensor",
     .decompose = NEAREST_2_vec,
     .samples = "f32[1,2,3,3], None, (2., 2.) | f32[1,2,3,3], [5,4], None",
-    .waive = "sizes: other texts",
+    .waive = "size 2=0: PyTorch refuses it",
 };
 IG_OP(upsample_nearest3d) = {
     .schema =
@@ -448,7 +444,8 @@ IG_OP(upsample_nearest3d) = {
         "float? scales_h=None, float? scales_w=None) -> Tensor",
     .decompose = NEAREST_3,
     .samples = "f32[1,1,2,3,2], [4,3,5] | f32[1,1,2,3,2], [4,6,4], 2., 2., 2.",
-    .waive = "sizes: other texts",
+    .waive =
+        "size 2=1: refused here, PyTorch computes it; size 3=1: refused here, PyTorch computes it",
 };
 IG_OP(upsample_nearest3d_vec) = {
     .schema =
@@ -456,7 +453,6 @@ IG_OP(upsample_nearest3d_vec) = {
         "scale_factors) -> Tensor",
     .decompose = NEAREST_3_vec,
     .samples = "f32[1,1,2,3,2], None, (2., 1.5, 2.) | f32[1,1,2,3,2], [4,3,5], None",
-    .waive = "sizes: other texts",
 };
 IG_OP(upsample_trilinear3d) = {
     .schema =
@@ -466,7 +462,7 @@ IG_OP(upsample_trilinear3d) = {
     .samples =
         "f32[1,1,2,3,2], [4,3,5], False | f32[1,1,2,3,2], [4,6,4], True | f32[1,1,2,3,2], "
         "[4,6,4], False, 2., 2., 2.",
-    .waive = MIXED,
+    .waive = "values: integers are computed in fixed point there",
 };
 IG_OP(upsample_trilinear3d_vec) = {
     .schema =
@@ -474,7 +470,7 @@ IG_OP(upsample_trilinear3d_vec) = {
         "align_corners, float[]? scale_factors) -> Tensor",
     .decompose = LINEAR_3_vec,
     .samples = "f32[1,1,2,3,2], None, False, (2., 1.5, 2.) | f32[1,1,2,3,2], [4,3,5], True, None",
-    .waive = MIXED,
+    .waive = "values: integers are computed in fixed point there",
 };
 IG_OP(_upsample_bilinear2d_aa) = {
     .schema =
@@ -485,7 +481,7 @@ IG_OP(_upsample_bilinear2d_aa) = {
     .samples =
         "f32[1,2,7,5], [3,4], False | f32[1,2,3,3], [6,6], False, 2., 2. | f32[1,1,6,7], [4,3], "
         "True",
-    .waive = MIXED,
+    .waive = "values: integers are computed in fixed point there; size 2=0: PyTorch refuses it",
 };
 IG_OP(_upsample_bilinear2d_aa_vec) = {
     .schema =
@@ -494,7 +490,7 @@ IG_OP(_upsample_bilinear2d_aa_vec) = {
         "scale_factors) -> Tensor",
     .decompose = SMOOTH_2_vec,
     .samples = "f32[1,2,7,5], None, False, (0.5, 0.7) | f32[1,2,7,5], [3,4], False, None",
-    .waive = MIXED,
+    .waive = "values: integers are computed in fixed point there; size 2=0: PyTorch refuses it",
 };
 IG_OP(_upsample_bicubic2d_aa) = {
     .schema =
@@ -505,7 +501,7 @@ IG_OP(_upsample_bicubic2d_aa) = {
     .samples =
         "f32[1,2,7,5], [3,4], False | f32[1,2,3,3], [6,6], False, 2., 2. | f32[1,1,6,7], [4,3], "
         "True",
-    .waive = MIXED,
+    .waive = "values: integers are computed in fixed point there; size 2=0: PyTorch refuses it",
 };
 IG_OP(_upsample_bicubic2d_aa_vec) = {
     .schema =
@@ -514,5 +510,5 @@ IG_OP(_upsample_bicubic2d_aa_vec) = {
         "scale_factors) -> Tensor",
     .decompose = SMOOTH_CUBIC_2_vec,
     .samples = "f32[1,2,7,5], None, False, (0.5, 0.7) | f32[1,2,7,5], [3,4], False, None",
-    .waive = MIXED,
+    .waive = "values: integers are computed in fixed point there; size 2=0: PyTorch refuses it",
 };

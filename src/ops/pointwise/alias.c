@@ -172,7 +172,6 @@ IG_OP(divide_tensor_mode) = {
     .samples =
         "f32[3,5], f32[5]:+, rounding_mode='floor' | f32[3], f32[3]:+, "
         "rounding_mode=None",
-    .waive = "gradient: steps",
 };
 IG_OP(divide_scalar_mode) = {
     .schema =
@@ -181,7 +180,6 @@ IG_OP(divide_scalar_mode) = {
     .numbers_to_tensor = true,
     .decompose = to_div_mode,
     .samples = "f32[3,5], 2, rounding_mode='trunc' | f32[3], 2, rounding_mode=None",
-    .waive = "gradient: steps",
 };
 IG_OP(true_divide_tensor) = {
     .schema = "aten::true_divide.Tensor(Tensor self, Tensor other) -> Tensor",
@@ -377,13 +375,13 @@ IG_OP(special_gammainc) = {
     .schema = "aten::special_gammainc(Tensor self, Tensor other) -> Tensor",
     .decompose = to_gammainc,
     .samples = "f32[3,5]:+, f32[5]:+ | f32[]:+, f32[3]:+",
-    .waive = "gradient: PyTorch has none for self; second: PyTorch has none for self",
+    .waive = "gradient: PyTorch has none for self",
 };
 IG_OP(special_gammaincc) = {
     .schema = "aten::special_gammaincc(Tensor self, Tensor other) -> Tensor",
     .decompose = to_gammaincc,
     .samples = "f32[3,5]:+, f32[5]:+ | f32[]:+, f32[3]:+",
-    .waive = "gradient: PyTorch has none for self; second: PyTorch has none for self",
+    .waive = "gradient: PyTorch has none for self",
 };
 IG_OP(special_xlogy) = {
     .schema = "aten::special_xlogy(Tensor self, Tensor other) -> Tensor",

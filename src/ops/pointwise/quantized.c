@@ -262,8 +262,6 @@ static ig_tensor *per_channel(ig_ctx *c, const ig_value *args) {
   return ig_value_tensor(&outs[0]);
 }
 
-#define QUANTIZED "sizes: other texts; refusal: other classes; special: which integer NaN becomes"
-
 IG_OP(quantize_per_tensor) = {
     .schema =
         "quantized_decomposed::quantize_per_tensor(Tensor input, float scale, int zero_point, int "
@@ -271,7 +269,6 @@ IG_OP(quantize_per_tensor) = {
     .decompose = quantize_per_tensor,
     .samples = "f32[3,4], 0.1, 3, -128, 127, i8 | f32[5], 0.02, 100, 0, 255, u8",
     .not_differentiable = true,  // rounding has no slope
-    .waive = QUANTIZED,
 };
 IG_OP(quantize_per_tensor_tensor) = {
     .schema =
@@ -280,7 +277,6 @@ IG_OP(quantize_per_tensor_tensor) = {
     .decompose = quantize_per_tensor_tensor,
     .samples = "f32[3,4], f32[]:+, i64[], -128, 127, i8 | f32[5], f32[1]:+, i64[1], 0, 255, u8",
     .not_differentiable = true,  // rounding has no slope
-    .waive = QUANTIZED,
 };
 IG_OP(dequantize_per_tensor) = {
     .schema =
@@ -289,7 +285,6 @@ IG_OP(dequantize_per_tensor) = {
     .decompose = dequantize_per_tensor,
     .samples = "i8[3,4], 0.1, 3, -128, 127, i8 | u8[5], 0.02, 100, 0, 255, u8, out_dtype=f64",
     .not_differentiable = true,  // rounding has no slope
-    .waive = QUANTIZED,
 };
 IG_OP(dequantize_per_tensor_tensor) = {
     .schema =
@@ -299,7 +294,6 @@ IG_OP(dequantize_per_tensor_tensor) = {
     .decompose = dequantize_per_tensor_tensor,
     .samples = "i8[3,4], f32[]:+, i64[], -128, 127, i8 | u8[5], f32[1]:+, i64[1], 0, 255, u8",
     .not_differentiable = true,  // rounding has no slope
-    .waive = QUANTIZED,
 };
 IG_OP(quantize_per_channel) = {
     .schema =
@@ -309,7 +303,6 @@ IG_OP(quantize_per_channel) = {
     .samples =
         "f32[3,4], f32[3]:+, i64[3], 0, -128, 127, i8 | f32[3,4], f32[4]:+, i64[4], 1, 0, 255, u8",
     .not_differentiable = true,  // rounding has no slope
-    .waive = QUANTIZED "; strides: those of the input",
 };
 IG_OP(dequantize_per_channel) = {
     .schema =
@@ -320,7 +313,7 @@ IG_OP(dequantize_per_channel) = {
     .samples =
         "i8[3,4], f32[3]:+, i64[3], 0, -128, 127, i8 | u8[3,4], f32[4]:+, None, 1, 0, 255, u8",
     .not_differentiable = true,  // rounding has no slope
-    .waive = QUANTIZED "; strides: those of the input",
+    .waive = "refusal: other classes",
 };
 IG_OP(choose_qparams_tensor) = {
     .schema =
@@ -329,7 +322,7 @@ IG_OP(choose_qparams_tensor) = {
     .decompose_outs = choose_qparams,
     .samples = "f32[3,4], -128, 127, 0.00001, i8 | f32[5]:+, 0, 255, 0.00001, u8",
     .not_differentiable = true,  // rounding has no slope
-    .waive = QUANTIZED,
+    .waive = "special: which integer NaN becomes",
 };
 IG_OP(fake_quantize_per_tensor_affine_cachemask) = {
     .schema =
@@ -341,9 +334,7 @@ IG_OP(fake_quantize_per_tensor_affine_cachemask) = {
     .diff_results = 1,
     .keep = "result1",
     .samples = "f32[4], 0.1, 0, -128, 127",
-    .waive =
-        "gradient: straight through the steps; second: straight through the steps; "
-        "special: NaN stays NaN",
+    .waive = "gradient: straight through the steps; special: NaN stays NaN",
 };
 IG_OP(fake_quantize_per_channel_affine_cachemask) = {
     .schema =
@@ -356,9 +347,7 @@ IG_OP(fake_quantize_per_channel_affine_cachemask) = {
     .diff_results = 1,
     .keep = "result1",
     .samples = "f32[2,3], f32[2]:+, i32[2]:<5, 0, 0, 255",
-    .waive =
-        "gradient: straight through the steps; second: straight through the steps; "
-        "special: NaN stays NaN; sizes: other texts; refusal: other texts",
+    .waive = "gradient: straight through the steps; special: NaN stays NaN; refusal: other texts",
 };
 IG_OP(fake_quantize_per_tensor_affine) = {
     .schema =
@@ -366,9 +355,7 @@ IG_OP(fake_quantize_per_tensor_affine) = {
         "zero_point, int quant_min, int quant_max) -> Tensor",
     .decompose = per_tensor,
     .samples = "f32[4], 0.1, 0, -128, 127",
-    .waive =
-        "gradient: straight through the steps; second: straight through the steps; "
-        "special: NaN stays NaN",
+    .waive = "gradient: straight through the steps; special: NaN stays NaN",
 };
 IG_OP(_fake_quantize_per_tensor_affine_cachemask_tensor_qparams) = {
     .schema =
@@ -383,10 +370,7 @@ IG_OP(_fake_quantize_per_tensor_affine_cachemask_tensor_qparams) = {
     .samples =
         "f32[4], f32[1]:+, i32[1]:<5, i64{1}, -128, 127 | f32[2,3], f32[1]:+, i32[1], i64{0}, 0, "
         "255",
-    .waive =
-        "gradient: straight through the steps; second: straight through the steps; "
-        "special: NaN stays NaN; sizes: other texts; refusal: other texts; decompose: PyTorch has "
-        "none",
+    .waive = "gradient: straight through the steps; special: NaN stays NaN",
 };
 IG_OP(fake_quantize_per_tensor_affine_tensor_qparams) = {
     .schema =
@@ -394,9 +378,7 @@ IG_OP(fake_quantize_per_tensor_affine_tensor_qparams) = {
         "zero_point, int quant_min, int quant_max) -> Tensor",
     .decompose = per_tensor_given,
     .samples = "f32[4], f32[1]:+, i32[1]:<5, -128, 127",
-    .waive =
-        "gradient: straight through the steps; second: straight through the steps; "
-        "special: NaN stays NaN; sizes: other texts; refusal: other texts",
+    .waive = "gradient: straight through the steps; special: NaN stays NaN",
 };
 IG_OP(fake_quantize_per_channel_affine) = {
     .schema =
@@ -404,7 +386,5 @@ IG_OP(fake_quantize_per_channel_affine) = {
         "zero_point, int axis, int quant_min, int quant_max) -> Tensor",
     .decompose = per_channel,
     .samples = "f32[2,3], f32[2]:+, i32[2]:<5, 0, 0, 255",
-    .waive =
-        "gradient: straight through the steps; second: straight through the steps; "
-        "special: NaN stays NaN; sizes: other texts; refusal: other texts",
+    .waive = "gradient: straight through the steps; special: NaN stays NaN; refusal: other texts",
 };

@@ -391,7 +391,6 @@ IG_OP(where_self) = {
         "bool[3,5], f32[3,5], f32[3,5] | bool[3,1], f32[5], f32[] | bool[2,4], f32[4,2].T, f32[4] "
         "| "
         "bool[], i64[3], f32[3] | bool[0], f32[0], f32[0] | u8[3]:<2, f32[3], f32[3]",
-    .waive = "decompose: it is Core ATen",
 };
 
 IG_OP(where_scalar) = {
@@ -416,7 +415,9 @@ IG_OP(where) = {
     .schema = "aten::where(Tensor condition) -> Tensor[]",
     .decompose_outs = nonzero_numpy_decompose,
     .samples = "bool[3,5] | f32[4] | bool[]",
-    .waive = "fake: how many there are depends on the elements",
+    .waive =
+        "fake: how many there are depends on the elements; symbolic: how many there are depends on "
+        "the elements",
 };
 
 IG_OP(masked_fill_scalar) = {
@@ -449,14 +450,15 @@ IG_OP(nonzero) = {
     .fake = nonzero_fake,
     .samples = "bool[3,5] | f32[4] | i64[2,3]:<2 | f32[] | bool[0] | bool[4,3].T",
     .not_differentiable = true,  // indices have no slope
-    .waive = "decompose: it is Core ATen",
 };
 
 IG_OP(nonzero_numpy) = {
     .schema = "aten::nonzero_numpy(Tensor self) -> Tensor[]",
     .decompose_outs = nonzero_numpy_decompose,
     .samples = "bool[3,5] | f32[4] | bool[]",
-    .waive = "fake: how many there are depends on the elements",
+    .waive =
+        "fake: how many there are depends on the elements; symbolic: how many there are depends on "
+        "the elements",
 };
 
 IG_OP(masked_select) = {
@@ -467,12 +469,11 @@ IG_OP(masked_select) = {
     .keep = "mask",
     .samples =
         "f32[3,5], bool[3,5] | f32[3,5], bool[5] | f32[5], bool[3,1] | f32[4,2].T, bool[2,4]",
-    .waive = "decompose: it is Core ATen",
 };
 
 IG_OP(masked_select_backward) = {
     .schema = "aten::masked_select_backward(Tensor grad, Tensor input, Tensor mask) -> Tensor",
     .decompose = masked_select_backward_decompose,
     .samples = "f32[0], f32[0], bool[0] | f32[0], f32[2,0], bool[2,1]",
-    .waive = "sizes: how long grad is stands in the mask",
+    .waive = "0-d: how long grad is stands in the mask",
 };

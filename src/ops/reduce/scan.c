@@ -538,7 +538,6 @@ IG_OP(logcumsumexp) = {
     .schema = "aten::logcumsumexp(Tensor self, int dim) -> Tensor",
     SCAN(logcumsumexp, LOGSUMEXP),
     .samples = "f32[3,5], 1 | f32[3,5], 0",
-    .waive = "special: infinities of both signs",
 };
 IG_OP(cummax) = {
     .schema = "aten::cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)",

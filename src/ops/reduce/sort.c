@@ -343,7 +343,6 @@ IG_OP(sort) = {
     .samples =
         "f32[3,5] | f32[3,5], 0, True | f32[4,3].T, 1 | i64[7]:perm | f32[] | f32[0,3] | "
         "f32[9]:special | f32[9]:special, 0, True",
-    .waive = "decompose: it is Core ATen",
 };
 
 IG_OP(sort_stable) = {
@@ -358,7 +357,6 @@ IG_OP(sort_stable) = {
         "f32[3,5], stable=True | i64[12]:<3, stable=True | i64[12]:<3, stable=True, "
         "descending=True | bool[6], stable=True | f32[2,60], stable=True | i64[2,80]:<5, "
         "stable=True, dim=1",
-    .waive = "decompose: sorting is basic",
 };
 
 IG_OP(argsort) = {
@@ -386,7 +384,6 @@ IG_OP(topk) = {
     .samples =
         "f32[3,5]:perm, 2 | f32[3,5]:perm, 2, 0, False | f32[4,3].T:perm, 3, 1 | i64[7]:perm, 4 | "
         "f32[], 1 | f32[5], 0",
-    .waive = "decompose: it is Core ATen",
 };
 
 IG_OP(value_selecting_reduction_backward) = {
@@ -397,5 +394,4 @@ IG_OP(value_selecting_reduction_backward) = {
     .samples =
         "f32[4], 0, i64[4]:<3, [3,4], False | f32[1,4], 0, i64[1,4]:<3, [3,4], True | f32[], 0, "
         "i64[]:<1, [], False",
-    .waive = "sizes: the argument tells them",
 };

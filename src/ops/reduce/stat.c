@@ -637,7 +637,7 @@ IG_OP(std_mean) = {
     .schema = "aten::std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
     .decompose_outs = std_mean_default,
     .samples = "f32[3,5] | f32[3,5], False",
-    .waive = "sizes: no slope where the variance is 0",
+    .waive = "0-d: no slope where the variance is 0",
 };
 IG_OP(std_mean_dim) = {
     .schema =
@@ -647,8 +647,8 @@ IG_OP(std_mean_dim) = {
     .decompose_outs = std_mean_dim,
     .samples = "f32[3,5], [1] | f32[3,5], [0], False, True",
     .waive =
-        "special: the mean of infinity is infinity, where PyTorch updates it to NaN; "
-        "sizes: no slope where the variance is 0",
+        "special: the mean of infinity is infinity, where PyTorch updates it to NaN; size 3=1: no "
+        "slope where the variance is 0; 0-d: no slope where the variance is 0",
 };
 IG_OP(std_mean_correction) = {
     .schema =
@@ -657,9 +657,7 @@ IG_OP(std_mean_correction) = {
     .order = -1,
     .decompose_outs = std_mean_correction,
     .samples = "f32[3,5] | f32[3,5], [1], correction=0, keepdim=True",
-    .waive =
-        "special: the mean of infinity is infinity, where PyTorch updates it to NaN; "
-        "sizes: no slope where the variance is 0",
+    .waive = "size 5=1: no slope where the variance is 0",
 };
 IG_OP(renorm) = {
     .schema = "aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
@@ -678,37 +676,37 @@ IG_OP(trapezoid_dx) = {
     .schema = "aten::trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
     .decompose = trapezoid_dx,
     .samples = "f32[4] | f32[3,4], dx=2, dim=0",
-    .waive = "sizes: nothing has no history",
+    .waive = "size 4=0: nothing has no history; size 3=0: nothing has no history",
 };
 IG_OP(trapezoid_x) = {
     .schema = "aten::trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
     .decompose = trapezoid_x,
     .samples = "f32[4], f32[4]:sort | f32[3,4], f32[4]:sort",
-    .waive = "sizes: nothing has no history",
+    .waive = "size 4=0: nothing has no history",
 };
 IG_OP(trapz_dx) = {
     .schema = "aten::trapz.dx(Tensor y, *, float dx=1., int dim=-1) -> Tensor",
     .decompose = trapezoid_dx,
     .samples = "f32[4] | f32[3,4], dx=2., dim=0",
-    .waive = "sizes: nothing has no history",
+    .waive = "size 4=0: nothing has no history; size 3=0: nothing has no history",
 };
 IG_OP(trapz_x) = {
     .schema = "aten::trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
     .decompose = trapezoid_x,
     .samples = "f32[4], f32[4]:sort",
-    .waive = "sizes: nothing has no history",
+    .waive = "size 4=0: nothing has no history",
 };
 IG_OP(cumulative_trapezoid_dx) = {
     .schema = "aten::cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
     .decompose = cumulative_trapezoid_dx,
     .samples = "f32[4] | f32[4,2], dx=0.5, dim=0",
-    .waive = "sizes: nothing has no history",
+    .waive = "size 4=0: nothing has no history",
 };
 IG_OP(cumulative_trapezoid_x) = {
     .schema = "aten::cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
     .decompose = cumulative_trapezoid_x,
     .samples = "f32[4], f32[4]:sort",
-    .waive = "sizes: nothing has no history",
+    .waive = "size 4=0: nothing has no history",
 };
 IG_OP(gradient_scalarint) = {
     .schema =

@@ -455,7 +455,6 @@ IG_OP(bincount) = {
     .fake = no_sizes,
     .samples = "i64[5] | i64[5], f32[5] | i32[4], None, 12 | i64[0] | u8[3], f64[3]",
     .not_differentiable = true,
-    .waive = "decompose: PyTorch has none; fake: lengths stand in the data",
 };
 IG_OP(histogram_bin_ct) = {
     .schema =
@@ -465,7 +464,6 @@ IG_OP(histogram_bin_ct) = {
     .kernel = histogram_kernel,
     .samples = "f32[10], 4 | f32[2,5], 3, weight=f32[2,5]:+, density=True",
     .not_differentiable = true,
-    .waive = "decompose: PyTorch has none; special: other texts",
 };
 IG_OP(histogram_bins_tensor) = {
     .schema =
@@ -476,7 +474,6 @@ IG_OP(histogram_bins_tensor) = {
     .variant = 1,
     .samples = "f32[10], f32[5]:sort",
     .not_differentiable = true,
-    .waive = "decompose: PyTorch has none; special: other texts; sizes: other texts",
 };
 IG_OP(unique_consecutive) = {
     .schema =
@@ -486,13 +483,7 @@ IG_OP(unique_consecutive) = {
     .fake = no_sizes,
     .samples = "i64[8]:<2 | i64[2,4]:<2, True, True | i64[4,2]:<2, True, True, 0",
     .not_differentiable = true,
-    .waive =
-        "decompose: PyTorch has none; fake: lengths stand in the data; special: equal bytes are "
-        "equal; sizes: other texts",
 };
-#define UNIQUE_WAIVE                                               \
-  "decompose: PyTorch has none; fake: lengths stand in the data; " \
-  "special: equal bytes are equal; sizes: other texts; symbolic: lengths stand in the data"
 IG_OP(_unique2) = {
     .schema =
         "aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool "
@@ -501,7 +492,7 @@ IG_OP(_unique2) = {
     .fake = unique_fake,
     .samples = "i64[8]:<3 | f32[2,4], True, True, True | i64[3,3]:<4, True, True, False | f32[]",
     .not_differentiable = true,
-    .waive = UNIQUE_WAIVE,
+    .waive = "special: equal bytes are equal",
 };
 IG_OP(unique_dim) = {
     .schema =
@@ -512,7 +503,8 @@ IG_OP(unique_dim) = {
     .fake = unique_fake,
     .samples = "i64[6,2]:<2, 0, True, True, True | i64[2,5]:<2, 1 | f32[3,2], -2, True, True",
     .not_differentiable = true,
-    .waive = UNIQUE_WAIVE,
+    .waive =
+        "size 6=0: refused here, PyTorch computes it; size 5=0: refused here, PyTorch computes it",
 };
 IG_OP(combinations) = {
     .schema = "aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor",
@@ -529,5 +521,4 @@ IG_OP(multinomial) = {
     .random = true,
     .samples = "f32[4]:+, 2 | f32[2,4]:+, 5, True",
     .not_differentiable = true,
-    .waive = "decompose: PyTorch has none; special: other texts; sizes: other texts",
 };

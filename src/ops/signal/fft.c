@@ -590,10 +590,6 @@ static ig_tensor *rfftfreq(ig_ctx *c, const ig_value *a) {
   return frequencies(c, a, true);
 }
 
-#define CORE_WAIVE                                                                            \
-  "decompose: PyTorch has none; sizes: other texts; special: an infinity makes NaN of whole " \
-  "lines"
-
 IG_OP(_fft_c2c) = {
     .schema =
         "aten::_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor",
@@ -606,7 +602,7 @@ IG_OP(_fft_c2c) = {
         "c64[2,6], [1], 0, True | c128[3,8], [0,1], 2, False | c64[131], [0], 1, True | c64[2,3], "
         "[], 0, True | c64[2,3,5], [0,2], 1, True | c128[3,30].T, [0], 0, True | c64[2,67], [1], "
         "2, False",
-    .waive = CORE_WAIVE,
+    .waive = "size 2=0: PyTorch refuses it",
 };
 IG_OP(_fft_r2c) = {
     .schema = "aten::_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor",
@@ -618,7 +614,7 @@ IG_OP(_fft_r2c) = {
     .samples =
         "f32[2,6], [1], 0, True | f32[3,5], [0,1], 2, False | f64[4,7], [1,0], 1, True | f32[128], "
         "[0], 0, True | f32[2,1], [1], 0, True",
-    .waive = CORE_WAIVE,
+    .waive = "special: an infinity makes NaN of whole lines; size 2=0: PyTorch refuses it",
 };
 IG_OP(_fft_c2r) = {
     .schema =
@@ -630,12 +626,9 @@ IG_OP(_fft_c2r) = {
     .keep = "",
     .samples =
         "c64[2,4], [1], 2, 6 | c128[3,4], [0,1], 1, 7 | c64[3,2], [0], 0, 4 | c64[1], [0], 0, 1",
-    .waive = CORE_WAIVE,
+    .waive = "size 2=0: PyTorch refuses it",
 };
 
-#define WAIVE                                                                                 \
-  "sizes: other texts; special: an infinity makes NaN of whole lines; strides: half of them " \
-  "are those of the computing operator; refusal: PyTorch's depends on the library it uses"
 #define LINE_SAMPLES "f32[3,6] | f32[4,5], 4, 0, 'ortho' | c64[2,5], 8, -1, 'forward'"
 #define REAL_SAMPLES "f32[3,6] | f32[4,5], 4, 0, 'ortho' | f64[2,5], 8, -1, 'forward'"
 #define HALF_SAMPLES "c64[3,4] | c128[4,5], 6, 0, 'ortho' | f32[2,5], 9, -1, 'forward'"
@@ -650,42 +643,50 @@ IG_OP(fft_fft) = {
     .autocast = IG_AUTOCAST_F32,
     .decompose = fft_line,
     .samples = LINE_SAMPLES,
-    .waive = WAIVE,
+    .waive =
+        "special: an infinity makes NaN of whole lines; strides: half of them are those of the "
+        "computing operator; refusal: PyTorch's depends on the library it uses",
 };
 IG_OP(fft_ifft) = {
     .schema = "aten::fft_ifft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
     .autocast = IG_AUTOCAST_F32,
     .decompose = ifft_line,
     .samples = LINE_SAMPLES,
-    .waive = WAIVE,
+    .waive =
+        "special: an infinity makes NaN of whole lines; strides: half of them are those of the "
+        "computing operator; refusal: PyTorch's depends on the library it uses",
 };
 IG_OP(fft_rfft) = {
     .schema = "aten::fft_rfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
     .autocast = IG_AUTOCAST_F32,
     .decompose = rfft_line,
     .samples = REAL_SAMPLES,
-    .waive = WAIVE,
+    .waive =
+        "special: an infinity makes NaN of whole lines; strides: half of them are those of the "
+        "computing operator; refusal: PyTorch's depends on the library it uses",
 };
 IG_OP(fft_irfft) = {
     .schema = "aten::fft_irfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
     .autocast = IG_AUTOCAST_F32,
     .decompose = irfft_line,
     .samples = HALF_SAMPLES,
-    .waive = WAIVE,
+    .waive = "refusal: PyTorch's depends on the library it uses",
 };
 IG_OP(fft_hfft) = {
     .schema = "aten::fft_hfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
     .autocast = IG_AUTOCAST_F32,
     .decompose = hfft_line,
     .samples = HALF_SAMPLES,
-    .waive = WAIVE,
+    .waive = "refusal: PyTorch's depends on the library it uses",
 };
 IG_OP(fft_ihfft) = {
     .schema = "aten::fft_ihfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
     .autocast = IG_AUTOCAST_F32,
     .decompose = ihfft_line,
     .samples = REAL_SAMPLES,
-    .waive = WAIVE,
+    .waive =
+        "special: an infinity makes NaN of whole lines; strides: half of them are those of the "
+        "computing operator; refusal: PyTorch's depends on the library it uses",
 };
 IG_OP(fft_fftn) = {
     .schema =
@@ -694,7 +695,9 @@ IG_OP(fft_fftn) = {
     .autocast = IG_AUTOCAST_F32,
     .decompose = fftn_grid,
     .samples = GRID_SAMPLES,
-    .waive = WAIVE,
+    .waive =
+        "special: an infinity makes NaN of whole lines; strides: half of them are those of the "
+        "computing operator; refusal: PyTorch's depends on the library it uses",
 };
 IG_OP(fft_ifftn) = {
     .schema =
@@ -703,7 +706,9 @@ IG_OP(fft_ifftn) = {
     .autocast = IG_AUTOCAST_F32,
     .decompose = ifftn_grid,
     .samples = GRID_SAMPLES,
-    .waive = WAIVE,
+    .waive =
+        "special: an infinity makes NaN of whole lines; strides: half of them are those of the "
+        "computing operator; refusal: PyTorch's depends on the library it uses",
 };
 IG_OP(fft_rfftn) = {
     .schema =
@@ -712,7 +717,9 @@ IG_OP(fft_rfftn) = {
     .autocast = IG_AUTOCAST_F32,
     .decompose = rfftn_grid,
     .samples = REAL_GRID,
-    .waive = WAIVE,
+    .waive =
+        "special: an infinity makes NaN of whole lines; strides: half of them are those of the "
+        "computing operator; refusal: PyTorch's depends on the library it uses",
 };
 IG_OP(fft_irfftn) = {
     .schema =
@@ -721,7 +728,9 @@ IG_OP(fft_irfftn) = {
     .autocast = IG_AUTOCAST_F32,
     .decompose = irfftn_grid,
     .samples = HALF_GRID,
-    .waive = WAIVE,
+    .waive =
+        "strides: half of them are those of the computing operator; refusal: PyTorch's depends on "
+        "the library it uses",
 };
 IG_OP(fft_hfftn) = {
     .schema =
@@ -729,7 +738,9 @@ IG_OP(fft_hfftn) = {
         "Tensor",
     .decompose = hfftn_grid,
     .samples = HALF_GRID,
-    .waive = WAIVE,
+    .waive =
+        "strides: half of them are those of the computing operator; refusal: PyTorch's depends on "
+        "the library it uses",
 };
 IG_OP(fft_ihfftn) = {
     .schema =
@@ -737,7 +748,9 @@ IG_OP(fft_ihfftn) = {
         "Tensor",
     .decompose = ihfftn_grid,
     .samples = REAL_GRID,
-    .waive = WAIVE,
+    .waive =
+        "special: an infinity makes NaN of whole lines; strides: half of them are those of the "
+        "computing operator; refusal: PyTorch's depends on the library it uses",
 };
 IG_OP(fft_fft2) = {
     .schema =
@@ -746,7 +759,9 @@ IG_OP(fft_fft2) = {
     .autocast = IG_AUTOCAST_F32,
     .decompose = fftn_grid,
     .samples = PLANE_SAMPLES,
-    .waive = WAIVE,
+    .waive =
+        "special: an infinity makes NaN of whole lines; strides: half of them are those of the "
+        "computing operator; refusal: PyTorch's depends on the library it uses",
 };
 IG_OP(fft_ifft2) = {
     .schema =
@@ -755,7 +770,9 @@ IG_OP(fft_ifft2) = {
     .autocast = IG_AUTOCAST_F32,
     .decompose = ifftn_grid,
     .samples = PLANE_SAMPLES,
-    .waive = WAIVE,
+    .waive =
+        "special: an infinity makes NaN of whole lines; strides: half of them are those of the "
+        "computing operator; refusal: PyTorch's depends on the library it uses",
 };
 IG_OP(fft_rfft2) = {
     .schema =
@@ -764,7 +781,9 @@ IG_OP(fft_rfft2) = {
     .autocast = IG_AUTOCAST_F32,
     .decompose = rfftn_grid,
     .samples = REAL_PLANE,
-    .waive = WAIVE,
+    .waive =
+        "special: an infinity makes NaN of whole lines; strides: half of them are those of the "
+        "computing operator; refusal: PyTorch's depends on the library it uses",
 };
 IG_OP(fft_irfft2) = {
     .schema =
@@ -773,7 +792,9 @@ IG_OP(fft_irfft2) = {
     .autocast = IG_AUTOCAST_F32,
     .decompose = irfftn_grid,
     .samples = HALF_PLANE,
-    .waive = WAIVE,
+    .waive =
+        "strides: half of them are those of the computing operator; refusal: PyTorch's depends on "
+        "the library it uses",
 };
 IG_OP(fft_hfft2) = {
     .schema =
@@ -781,7 +802,9 @@ IG_OP(fft_hfft2) = {
         "Tensor",
     .decompose = hfftn_grid,
     .samples = HALF_PLANE,
-    .waive = WAIVE,
+    .waive =
+        "strides: half of them are those of the computing operator; refusal: PyTorch's depends on "
+        "the library it uses",
 };
 IG_OP(fft_ihfft2) = {
     .schema =
@@ -789,7 +812,9 @@ IG_OP(fft_ihfft2) = {
         "Tensor",
     .decompose = ihfftn_grid,
     .samples = REAL_PLANE,
-    .waive = WAIVE,
+    .waive =
+        "special: an infinity makes NaN of whole lines; strides: half of them are those of the "
+        "computing operator; refusal: PyTorch's depends on the library it uses",
 };
 IG_OP(fft_fftshift) = {
     .schema = "aten::fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor",

@@ -228,10 +228,6 @@ static ig_tensor *istft(ig_ctx *c, const ig_value *a) {
   return ig_constant_pad_nd(c, y, ig_of_ints(pad, 2));
 }
 
-#define WAIVE                                                                                  \
-  "sizes: other texts; special: an infinity makes NaN of whole frames; refusal: other texts; " \
-  "strides: those of the transform"
-
 IG_OP(stft) = {
     .schema =
         "aten::stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? "
@@ -242,7 +238,9 @@ IG_OP(stft) = {
     .samples =
         "f32[12], 4, return_complex=True | f32[2,12], 6, 2, 4, f32[4], True, None, False | "
         "c64[12], 4, 3 | f64[12], 5, 2, 3, None, False, False, True",
-    .waive = WAIVE,
+    .waive =
+        "special: an infinity makes NaN of whole frames; refusal: other texts; strides: those of "
+        "the transform",
 };
 IG_OP(stft_center) = {
     .schema =
@@ -254,7 +252,9 @@ IG_OP(stft_center) = {
     .samples =
         "f32[12], 4, return_complex=True | f32[2,12], 6, 2, 4, f32[4], True, 'constant', "
         "return_complex=True | f32[12], 4, 2, center=False, return_complex=True",
-    .waive = WAIVE,
+    .waive =
+        "special: an infinity makes NaN of whole frames; refusal: other texts; strides: those of "
+        "the transform",
 };
 IG_OP(istft) = {
     .schema =
@@ -265,5 +265,5 @@ IG_OP(istft) = {
     .samples =
         "c64[3,5], 4 | c128[2,4,5], 6, 2, 4, f64[4]:+, True, True | c64[3,5], 4, length=9 | "
         "c64[4,5], 4, None, None, None, True, False, False, None, True | c64[3,5], 4, length=3",
-    .waive = WAIVE,
+    .waive = "refusal: other texts",
 };

@@ -43,9 +43,6 @@ IG_OP(_assert_async) = {
     .fake = assert_fake,
     .samples = "bool[]:ones | f32[1]:ones",
     .not_differentiable = true,  // no result
-    .waive =
-        "decompose: it is basic; sizes: one element; special: NaN is not zero; values: none; "
-        "refusal: by the number of elements",
 };
 IG_OP(_assert_async_msg) = {
     .schema = "aten::_assert_async.msg(Tensor self, str assert_msg) -> ()",
@@ -54,9 +51,6 @@ IG_OP(_assert_async_msg) = {
     .fake = assert_fake,
     .samples = "bool[]:ones, 'must hold' | f32[1]:ones, 'must hold'",
     .not_differentiable = true,  // no result
-    .waive =
-        "decompose: it is basic; sizes: one element; special: NaN is not zero; values: none; "
-        "refusal: by the number of elements",
 };
 
 static bool same_dims(ig_ctx *c, const ig_value *want, const ig_int *have, int n) {
@@ -91,9 +85,6 @@ IG_OP(_assert_tensor_metadata) = {
     .fake = metadata_kernel,
     .samples = "f32[2,3] | f32[2,3], dtype=f32",
     .not_differentiable = true,  // no result
-    .waive =
-        "decompose: it is basic; strided: it tells about memory; values: none; refusal: by what is "
-        "asserted; sizes: it asks for them",
 };
 
 // ---- attention
@@ -131,9 +122,7 @@ IG_OP(_scaled_dot_product_flash_attention) = {
         "SymInt max_k, Tensor philox_seed, Tensor philox_offset, Tensor debug_attn_mask)",
     .decompose_outs = flash,
     .samples = "f32[1,2,3,4], f32[1,2,3,4], f32[1,2,3,4]",
-    .waive =
-        "values: PyTorch has it on other machines only; refusal: the same; sizes: the same; "
-        "gradient: only the first result has one",
+    .waive = "refusal: the same; gradient: only the first result has one",
 };
 
 // ---- LSTM
@@ -170,5 +159,5 @@ IG_OP(mkldnn_rnn_layer) = {
     .samples =
         "f32[3,2,4], f32[20,4], f32[20,5], f32[20], f32[20], f32[1,2,5], f32[1,2,5], False, "
         "[], 2, 5, 1, True, False, False, False",
-    .waive = "values: it has a workspace of its own; refusal: the same; sizes: the same",
+    .waive = "values: it has a workspace of its own; refusal: the same",
 };

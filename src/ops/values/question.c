@@ -4,8 +4,6 @@
 #include "op/formula.h"
 #include "op/shape.h"
 
-#define WAIVE "decompose: it asks metadata"
-
 #define QUESTION(name, answer)                                                                  \
   static void name##_answer(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) { \
     (void)c;                                                                                    \
@@ -31,7 +29,6 @@ IG_OP(is_complex) = {
     .fake = is_complex_answer,
     .samples = "f32[2] | c64[2]",
     .not_differentiable = true,
-    .waive = WAIVE,
 };
 IG_OP(is_floating_point) = {
     .schema = "aten::is_floating_point(Tensor self) -> bool",
@@ -39,7 +36,6 @@ IG_OP(is_floating_point) = {
     .fake = is_floating_point_answer,
     .samples = "f32[2] | i64[2]",
     .not_differentiable = true,
-    .waive = WAIVE,
 };
 IG_OP(is_signed) = {
     .schema = "aten::is_signed(Tensor self) -> bool",
@@ -47,7 +43,6 @@ IG_OP(is_signed) = {
     .fake = is_signed_answer,
     .samples = "f32[2] | u8[2] | bool[2]",
     .not_differentiable = true,
-    .waive = WAIVE,
 };
 IG_OP(is_conj) = {
     .schema = "aten::is_conj(Tensor self) -> bool",
@@ -55,7 +50,6 @@ IG_OP(is_conj) = {
     .fake = never_answer,
     .samples = "f32[2] | c64[2]",
     .not_differentiable = true,
-    .waive = WAIVE,
 };
 IG_OP(is_neg) = {
     .schema = "aten::is_neg(Tensor self) -> bool",
@@ -63,7 +57,6 @@ IG_OP(is_neg) = {
     .fake = never_answer,
     .samples = "f32[2] | c64[2]",
     .not_differentiable = true,
-    .waive = WAIVE,
 };
 IG_OP(is_inference) = {
     .schema = "aten::is_inference(Tensor self) -> bool",
@@ -71,7 +64,6 @@ IG_OP(is_inference) = {
     .fake = never_answer,
     .samples = "f32[2]",
     .not_differentiable = true,
-    .waive = WAIVE,
 };
 IG_OP(can_cast) = {
     .schema = "aten::can_cast(ScalarType from_, ScalarType to) -> bool",
@@ -79,7 +71,6 @@ IG_OP(can_cast) = {
     .fake = can_cast_answer,
     .samples = "f32, i64 | i64, f32",
     .not_differentiable = true,
-    .waive = WAIVE,
 };
 IG_OP(promote_types) = {
     .schema = "aten::promote_types(ScalarType type1, ScalarType type2) -> ScalarType",
@@ -87,7 +78,7 @@ IG_OP(promote_types) = {
     .fake = promote_types_answer,
     .samples = "i64, f16 | u8, i8",
     .not_differentiable = true,
-    .waive = "values: PyTorch tells the number of the dtype; " WAIVE,
+    .waive = "values: PyTorch tells the number of the dtype",
 };
 IG_OP(result_type_tensor) = {
     .schema = "aten::result_type.Tensor(Tensor tensor, Tensor other) -> ScalarType",
@@ -95,7 +86,7 @@ IG_OP(result_type_tensor) = {
     .fake = result_type_answer,
     .samples = "f32[2], i64[2] | f32[2], f64[]",
     .not_differentiable = true,
-    .waive = "values: PyTorch tells the number of the dtype; " WAIVE,
+    .waive = "values: PyTorch tells the number of the dtype",
 };
 IG_OP(result_type_scalar) = {
     .schema = "aten::result_type.Scalar(Tensor tensor, Scalar other) -> ScalarType",
@@ -103,7 +94,7 @@ IG_OP(result_type_scalar) = {
     .fake = result_type_answer,
     .samples = "i64[2], 1.5 | f32[2], 2",
     .not_differentiable = true,
-    .waive = "values: PyTorch tells the number of the dtype; " WAIVE,
+    .waive = "values: PyTorch tells the number of the dtype",
 };
 IG_OP(result_type_scalar_tensor) = {
     .schema = "aten::result_type.Scalar_Tensor(Scalar scalar, Tensor tensor) -> ScalarType",
@@ -111,7 +102,7 @@ IG_OP(result_type_scalar_tensor) = {
     .fake = result_type_answer,
     .samples = "1.5, i64[2] | 2, f32[2]",
     .not_differentiable = true,
-    .waive = "values: PyTorch tells the number of the dtype; " WAIVE,
+    .waive = "values: PyTorch tells the number of the dtype",
 };
 IG_OP(result_type_scalar_scalar) = {
     .schema = "aten::result_type.Scalar_Scalar(Scalar scalar1, Scalar scalar2) -> ScalarType",
@@ -119,5 +110,5 @@ IG_OP(result_type_scalar_scalar) = {
     .fake = result_type_answer,
     .samples = "1, 2 | 1, 2.5",
     .not_differentiable = true,
-    .waive = "values: PyTorch tells the number of the dtype; " WAIVE,
+    .waive = "values: PyTorch tells the number of the dtype",
 };

@@ -372,21 +372,20 @@ IG_OP(_local_scalar_dense) = {
     .fake = local_scalar_fake,
     .samples = "f32[] | i64[1,1] | bool[] | c64[1]",
     .not_differentiable = true,  // a plain value has no history
-    .waive = "decompose: it is Core ATen",
 };
 
 IG_OP(item) = {
     .schema = "aten::item(Tensor self) -> Scalar",
     .decompose_outs = item_decompose,
     .samples = "f32[] | i64[1,1] | bool[] | c64[1]",
-    .waive = "fake: the element is not known",
+    .waive = "fake: the element is not known; symbolic: the element is not known",
 };
 
 IG_OP(is_nonzero) = {
     .schema = "aten::is_nonzero(Tensor self) -> bool",
     .decompose_outs = is_nonzero_decompose,
     .samples = "f32[] | i64[1]:<2 | bool[]",
-    .waive = "fake: the element is not known",
+    .waive = "fake: the element is not known; symbolic: the element is not known",
 };
 
 IG_OP(is_same_size) = {
@@ -395,7 +394,6 @@ IG_OP(is_same_size) = {
     .fake = is_same_size_kernel,
     .samples = "f32[2,3], f32[2,3] | f32[2,3], f32[3,2] | f32[], f32[1]",
     .not_differentiable = true,  // no tensor result
-    .waive = "decompose: it asks sizes",
 };
 
 IG_OP(equal) = {
@@ -404,7 +402,6 @@ IG_OP(equal) = {
     .fake = unknown_answer,
     .samples = "f32[2,3], f32[2,3] | f32[2], f32[3] | i64[0], i64[0] | bool[2], i64[2]",
     .not_differentiable = true,  // no tensor result
-    .waive = "decompose: one answer about all elements is basic",
 };
 
 IG_OP(isclose) = {
@@ -423,7 +420,8 @@ IG_OP(allclose) = {
         "atol=1e-08, bool equal_nan=False) -> bool",
     .decompose_outs = allclose_decompose,
     .samples = "f32[3,5], f32[3,5] | f32[3,5], f32[5], 9., 9. | i64[0], i64[0]",
-    .waive = "fake: the answer depends on the elements",
+    .waive =
+        "fake: the answer depends on the elements; symbolic: the answer depends on the elements",
 };
 
 IG_OP(sym_size_int) = {
@@ -432,7 +430,6 @@ IG_OP(sym_size_int) = {
     .fake = sym_size_kernel,
     .samples = "f32[2,3], 0 | f32[2,3], -1",
     .not_differentiable = true,  // no tensor result
-    .waive = "decompose: it asks sizes",
 };
 
 IG_OP(sym_size) = {
@@ -441,7 +438,6 @@ IG_OP(sym_size) = {
     .fake = sym_sizes_kernel,
     .samples = "f32[2,3] | f32[] | i64[0,4]",
     .not_differentiable = true,  // no tensor result
-    .waive = "decompose: it asks sizes",
 };
 
 IG_OP(sym_stride) = {
@@ -450,7 +446,6 @@ IG_OP(sym_stride) = {
     .fake = sym_strides_kernel,
     .samples = "f32[2,3] | f32[] | f32[4,2].T",
     .not_differentiable = true,  // no tensor result
-    .waive = "decompose: it asks strides; strided: it tells about memory",
 };
 
 IG_OP(sym_stride_int) = {
@@ -459,7 +454,7 @@ IG_OP(sym_stride_int) = {
     .fake = sym_stride_kernel,
     .samples = "f32[2,3], 0 | f32[4,2].T, -1",
     .not_differentiable = true,  // no tensor result
-    .waive = "decompose: it asks strides; strided: it tells about memory",
+    .waive = "strided: it tells about memory",
 };
 
 IG_OP(size_int) = {
@@ -468,7 +463,6 @@ IG_OP(size_int) = {
     .fake = sym_size_kernel,
     .samples = "f32[2,3], 1 | f32[2,3], -2",
     .not_differentiable = true,  // no tensor result
-    .waive = "decompose: it asks sizes",
 };
 
 IG_OP(stride_int) = {
@@ -477,7 +471,7 @@ IG_OP(stride_int) = {
     .fake = sym_stride_kernel,
     .samples = "f32[2,3], 0 | f32[2,3].T, -1",
     .not_differentiable = true,  // no tensor result
-    .waive = "strided: it asks strides; decompose: it asks sizes",
+    .waive = "strided: it asks strides",
 };
 
 IG_OP(sym_numel) = {
@@ -486,7 +480,6 @@ IG_OP(sym_numel) = {
     .fake = sym_numel_kernel,
     .samples = "f32[2,3] | f32[]",
     .not_differentiable = true,  // no tensor result
-    .waive = "decompose: it asks sizes",
 };
 
 IG_OP(sym_storage_offset) = {
@@ -495,7 +488,7 @@ IG_OP(sym_storage_offset) = {
     .fake = sym_offset_kernel,
     .samples = "f32[2,3]",
     .not_differentiable = true,  // no tensor result
-    .waive = "decompose: it asks the offset; strided: it tells about memory",
+    .waive = "strided: it tells about memory",
 };
 
 IG_OP(_assert_scalar) = {
@@ -505,7 +498,6 @@ IG_OP(_assert_scalar) = {
     .fake = assert_scalar_fake,
     .samples = "1, 'must hold' | True, 'must hold'",
     .not_differentiable = true,  // no result
-    .waive = "decompose: it is basic",
 };
 
 IG_OP(sym_constrain_range) = {
@@ -515,7 +507,6 @@ IG_OP(sym_constrain_range) = {
     .fake = constrain_kernel,
     .samples = "5 | 5, min=0, max=9",
     .not_differentiable = true,  // no result
-    .waive = "decompose: it is basic",
 };
 
 IG_OP(sym_constrain_range_for_size) = {
@@ -526,5 +517,4 @@ IG_OP(sym_constrain_range_for_size) = {
     .fake = constrain_size_kernel,
     .samples = "5 | 5, min=0, max=9",
     .not_differentiable = true,  // no result
-    .waive = "decompose: it is basic",
 };
