@@ -339,7 +339,7 @@ static PyObject *set_grad_enabled(PyObject *module, PyObject *on) {
   int yes = PyObject_IsTrue(on);
   if (yes < 0) return NULL;
   ig_ctx *c = py_ctx();
-  if (c->capture) {
+  if (c->mode->capture) {
     PyObject *fn = PyObject_GetAttrString(module, "_set_grad_enabled");
     bool noted = fn && py_trace_grad_mode(c, yes == 1, fn);
     Py_XDECREF(fn);

@@ -303,7 +303,7 @@ static void fill_factory(py_sig *sig, ig_value *values) {
   size_t at = sig->factory_at;
   bool like = sig->op->schema.args[0].type == IG_TYPE_TENSOR && !sig->op->schema.args[0].list;
   if (!like && values[at + 2].kind == IG_KIND_NONE) {
-    values[at + 2] = ig_of_device(py.default_device);
+    values[at + 2] = ig_of_device(py_ctx()->mode->device);
   }
   if (values[at + 3].kind == IG_KIND_NONE) values[at + 3] = ig_of_bool(false);
 }
@@ -370,10 +370,10 @@ static PyObject *run(const py_op *op, ig_ctx *c, const py_args *call) {
     }
     if (c->status != IG_OK) return py_raise(c);
     // Symbolic results belong to the environment of the operands.
-    ig_sym *open = c->sym;
-    if (!open) c->sym = ig_sym_of_operands(sig->op, values);
+    ig_sym *sym = c->mode->sym ? c->mode->sym : ig_sym_of_operands(sig->op, values);
+    ig_mode_scope mode = ig_mode_push_sym(c, sym);
     PyObject *out = py_results(c, sig, outs, op->kind < PY_OVERLOAD);
-    c->sym = open;
+    ig_mode_pop(c, &mode);
     return out;
   }
   return py_explain(op, call);
@@ -425,13 +425,14 @@ PyObject *py_op_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObj
   size_t nkw = kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0;
   py_args call = {args, (size_t)PyVectorcall_NARGS(nargsf), kwnames, nkw, NULL, 0, false};
   PyObject *out = NULL;
-  if ((py.overriding || py.modes) && !py.function_off) {
+  ig_ctx *c = py_ctx();
+  const py_thread *t = py_thread_of(c);
+  if ((py.overriding || t->modes) && !t->function_off) {
     int taken = py_overridden(self, args, call.npos, kwnames, false, &out);
     if (taken != 0) return out;
   }
   if (nkw > 0 && !split_keywords(op, &call)) return NULL;
-  ig_ctx *c = py_ctx();
-  bool inside = c->capture && enter(c, op);
+  bool inside = c->mode->capture && enter(c, op);
   ig_scope s = ig_scope_open(c);
   out = run(op, c, &call);
   ig_scope_close(c, s);
@@ -441,7 +442,7 @@ PyObject *py_op_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObj
   }
   if (!out && inside) py_note_call(self, args, call.npos, kwnames);
   // An argument that no schema takes may be an object with __torch_function__.
-  if (!out && PyErr_ExceptionMatches(PyExc_TypeError) && !py.function_off) {
+  if (!out && PyErr_ExceptionMatches(PyExc_TypeError) && !t->function_off) {
     PyObject *type = NULL;
     PyObject *value = NULL;
     PyObject *trace = NULL;

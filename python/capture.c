@@ -20,7 +20,7 @@ static PyObject *capture_begin(PyObject *module, PyObject *args, PyObject *kwarg
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:capture_begin", keys, &env)) return NULL;
   if (!py_to_env(env, &sym)) return NULL;
   ig_ctx *c = py_ctx();
-  if (ig_capture_begin_in(c, sym ? sym : c->ambient) != IG_OK) return py_raise(c);
+  if (ig_capture_begin_in(c, sym ? sym : c->mode->ambient) != IG_OK) return py_raise(c);
   if (py_trace_begin(c, false, false)) Py_RETURN_NONE;
   ig_capture_abort(c);
   return NULL;
@@ -93,7 +93,8 @@ static PyObject *capture_state(PyObject *module, PyObject *args) {
   } else if (strcmp(how, "alias") == 0) {
     fake = ig_capture_alias(c, (ig_state_kind)k, name, t);
   } else if (strcmp(how, "again") == 0) {
-    bool inner = c->capture && c->capture->outer;  // the body of a higher-order operator
+    bool inner =
+        c->mode->capture && c->mode->capture->outer;  // the body of a higher-order operator
     if (!inner) fake = ig_capture_again(c, (ig_state_kind)k, name, t);
   } else {
     fake = ig_capture_state(c, (ig_state_kind)k, name, t);

@@ -44,7 +44,7 @@ PyObject *py_tensor_item(ig_ctx *c, ig_tensor *t) {
   ig_value v = ig_of_tensor(t);
   ig_scope s = ig_scope_open(c);
   PyObject *out = NULL;
-  if (t->device.type == IG_DEVICE_META && !c->capture) {
+  if (t->device.type == IG_DEVICE_META && !c->mode->capture) {
     PyErr_SetString(PyExc_RuntimeError, "Tensor.item() cannot be called on meta tensors");
   } else if (py_call_values(c, PY_ITEM, &v, 1, outs)) {
     out = py_from_value(c, &outs[0]);
@@ -86,7 +86,7 @@ static PyObject *list_of_fakes(ig_ctx *c, ig_tensor *t) {
 PyObject *py_tolist(ig_ctx *c, ig_tensor *t) {
   if (ig_is_fake(t)) {
     if (t->ndim == 0) return py_tensor_item(c, t);
-    if (c->capture || ig_tensor_sym(t)) return list_of_fakes(c, t);
+    if (c->mode->capture || ig_tensor_sym(t)) return list_of_fakes(c, t);
     PyErr_SetString(PyExc_NotImplementedError, "Cannot copy out of meta tensor; no data!");
     return NULL;
   }
@@ -96,8 +96,9 @@ PyObject *py_tolist(ig_ctx *c, ig_tensor *t) {
 // ---- in ----
 
 ig_tensor *py_lift(ig_ctx *c, ig_tensor *t) {
-  if (t && c->fake && !c->capture && !ig_is_fake(t)) return ig_tensor_fake(c, t);  // a fake mode
-  if (!t || !c->capture) return t;
+  if (t && c->mode->fake && !c->mode->capture && !ig_is_fake(t))
+    return ig_tensor_fake(c, t);  // a fake mode
+  if (!t || !c->mode->capture) return t;
   ig_value v = ig_of_tensor(t);
   return py_call_tensor(c, PY_LIFT, &v, 1);
 }
@@ -339,7 +340,7 @@ static ig_tensor *from_nested(ig_ctx *c, PyObject *data, int dtype, ig_device de
   if (!measure(data, &s)) return NULL;
   ig_dtype d = dtype >= 0 ? (ig_dtype)dtype : infer(c, data, 0);
   if (d == IG_DTYPE_COUNT) return NULL;
-  if (c->sym && has_symbol(data, &s, 0)) {
+  if (c->mode->sym && has_symbol(data, &s, 0)) {
     return from_symbols(c, data, ig_of_dtype(d), ig_of_device(device));
   }
   ig_tensor *t = ig_tensor_empty(c, d, s.size, s.ndim);
@@ -405,7 +406,7 @@ typedef struct options {
 static bool read_options(const options *o, ig_tensor *like, int *dtype, ig_device *device) {
   ig_dtype d = IG_F32;
   *dtype = like ? (int)like->dtype : -1;
-  *device = like ? like->device : py.default_device;
+  *device = like ? like->device : py_ctx()->mode->device;
   if (o->dtype && o->dtype != Py_None) {
     if (!py_to_dtype(o->dtype, &d)) {
       PyErr_Format(PyExc_TypeError, "tensor(): argument 'dtype' must be torch.dtype, not %s",
@@ -432,18 +433,17 @@ static PyObject *construct(const options *o, ig_tensor *like, bool copy, bool fr
   ig_device device;
   PyObject *out = NULL;
   if (!read_options(o, like, &dtype, &device)) return NULL;
-  bool no_grad = c->no_grad;
   ig_scope s = ig_scope_open(c);
-  if (fresh) c->no_grad = true;
+  ig_mode_scope mode = ig_mode_push_grad(c, !fresh && !c->mode->no_grad);
   ig_tensor *t = py_tensor_from_data(c, o->data, dtype, device, copy);
-  if (t && fresh && c->capture && !ig_is_fake(t)) {
+  if (t && fresh && c->mode->capture && !ig_is_fake(t)) {
     t = py_lift(c, t);
     ig_value v = ig_of_tensor(t);
     if (t) t = py_call_tensor(c, PY_DETACH_, &v, 1);
-  } else if (t && fresh && !c->capture) {
+  } else if (t && fresh && !c->mode->capture) {
     t = py_lift(c, t);
   }
-  c->no_grad = no_grad;
+  ig_mode_pop(c, &mode);
   if (t && o->requires_grad) {
     if (!ig_dtype_is_float(t->dtype) && !ig_dtype_is_complex(t->dtype)) {
       PyErr_SetString(PyExc_RuntimeError,

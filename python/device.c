@@ -139,24 +139,31 @@ static PyObject *device_reduce(PyObject *o, PyObject *unused) {
   return index < 0 ? Py_BuildValue("O(s)", type, text) : Py_BuildValue("O(si)", type, text, index);
 }
 
-// with torch.device(...): factories make their tensors there.
-static ig_device entered[64];
-static size_t depth;
-
+// with torch.device(...): factories of this thread make their tensors there.
 static PyObject *device_enter(PyObject *o, PyObject *unused) {
   (void)unused;
-  if (depth == PY_COUNT(entered)) {
-    PyErr_SetString(PyExc_RecursionError, "too many devices entered");
-    return NULL;
+  ig_ctx *c = py_ctx();
+  py_thread *t = py_thread_of(c);
+  if (t->ndevices == t->cap) {
+    size_t cap = t->cap ? 2 * t->cap : 8;
+    ig_device *bigger = PyMem_RawRealloc(t->devices, cap * sizeof *bigger);
+    if (!bigger) return PyErr_NoMemory();
+    t->devices = bigger;
+    t->cap = cap;
   }
-  entered[depth++] = py.default_device;
-  py.default_device = device_of(o);
+  t->devices[t->ndevices++] = c->mode->device;
+  ig_mode_set(c, &(ig_mode_change){IG_MODE_DEVICE, {.device = device_of(o)}});
   return Py_NewRef(o);
 }
 static PyObject *device_exit(PyObject *o, PyObject *unused) {
   (void)o;
   (void)unused;
-  if (depth > 0) py.default_device = entered[--depth];
+  ig_ctx *c = py_ctx();
+  py_thread *t = py_thread_of(c);
+  if (t->ndevices > 0) {
+    ig_device before = t->devices[--t->ndevices];
+    ig_mode_set(c, &(ig_mode_change){IG_MODE_DEVICE, {.device = before}});
+  }
   Py_RETURN_NONE;
 }
 static PyGetSetDef device_getset[] = {

@@ -112,11 +112,10 @@ static PyObject *sym_ask(PyObject *self, PyObject *args) {
   (void)self;
   if (!PyArg_ParseTuple(args, "sO!:_sym_ask", &text, &PyDict_Type, &symbols)) return NULL;
   ig_ctx *c = py_ctx();
-  ig_sym *outer = c->sym;
-  c->sym = ig_sym_create(c);
-  PyObject *d = c->sym && declare(c, symbols) ? answers(c, text) : NULL;
-  if (c->sym) ig_ref_release(&c->sym->ref);
-  c->sym = outer;
+  ig_mode_scope mode = ig_mode_push_sym(c, ig_sym_create(c));
+  PyObject *d = c->mode->sym && declare(c, symbols) ? answers(c, text) : NULL;
+  if (c->mode->sym) ig_ref_release(&c->mode->sym->ref);
+  ig_mode_pop(c, &mode);
   if (!py_ok(c)) Py_CLEAR(d);
   return d;
 }

@@ -48,11 +48,10 @@ static PyObject *env_key(PyObject *o, void *unused) {
 // Runs fn with the environment as the current one.
 static PyObject *within(PyObject *o, ig_int (*fn)(ig_ctx *c)) {
   ig_ctx *c = py_ctx();
-  ig_sym *before = c->sym;
-  c->sym = ((py_env *)o)->sym;
+  ig_mode_scope mode = ig_mode_push_sym(c, ((py_env *)o)->sym);
   ig_int i = fn(c);
   PyObject *out = py_ok(c) ? py_from_int(i) : NULL;
-  c->sym = before;
+  ig_mode_pop(c, &mode);
   return out;
 }
 static PyObject *env_unbacked(PyObject *o, PyObject *unused) {
@@ -69,11 +68,10 @@ static PyObject *env_symbol(PyObject *o, PyObject *args) {
   long long most = hi == Py_None ? INT64_MAX : PyLong_AsLongLong(hi);
   if (most == -1 && PyErr_Occurred()) return NULL;
   ig_ctx *c = py_ctx();
-  ig_sym *before = c->sym;
-  c->sym = ((py_env *)o)->sym;
+  ig_mode_scope mode = ig_mode_push_sym(c, ((py_env *)o)->sym);
   ig_int i = ig_sym_backed(c, hint, lo, most);
   PyObject *out = py_ok(c) ? py_from_int(i) : NULL;
-  c->sym = before;
+  ig_mode_pop(c, &mode);
   return out;
 }
 
@@ -108,14 +106,13 @@ static PyObject *mode_enter(PyObject *module, PyObject *o) {
   ig_ctx *c = py_ctx();
   ig_sym *sym = o == Py_None ? NULL : sym_of(o);
   if (o != Py_None && !sym) return NULL;
-  PyObject *old = py_from_env(c->ambient);
-  PyObject *token = old ? Py_BuildValue("(NO)", old, c->fake ? Py_True : Py_False) : NULL;
+  PyObject *old = py_from_env(c->mode->ambient);
+  PyObject *token = old ? Py_BuildValue("(NO)", old, c->mode->fake ? Py_True : Py_False) : NULL;
   if (!token) return NULL;
   if (sym) ig_ref_retain(&sym->ref);
-  if (c->ambient) ig_ref_release(&c->ambient->ref);
-  c->ambient = sym;
-  c->fake = sym != NULL;
-  if (!c->capture) c->sym = sym;
+  if (c->mode->ambient) ig_ref_release(&c->mode->ambient->ref);
+  unsigned set = IG_MODE_AMBIENT | IG_MODE_FAKE | (c->mode->capture ? 0 : IG_MODE_SYM);
+  ig_mode_set(c, &(ig_mode_change){set, {.ambient = sym, .fake = sym != NULL, .sym = sym}});
   return token;
 }
 
@@ -132,7 +129,7 @@ static PyObject *mode_exit(PyObject *module, PyObject *token) {
   PyObject *mine = mode_enter(module, env);
   if (!mine) return NULL;
   Py_DECREF(mine);
-  py_ctx()->fake = fake != 0;
+  ig_mode_set(py_ctx(), &(ig_mode_change){IG_MODE_FAKE, {.fake = fake != 0}});
   Py_RETURN_NONE;
 }
 
@@ -176,8 +173,7 @@ static PyObject *fake_from_tensor(PyObject *module, PyObject *args) {
   ig_sym *sym = sym_of(env);
   if (!sym) return NULL;
   ig_ctx *c = py_ctx();
-  ig_sym *before = c->sym;
-  c->sym = sym;
+  ig_mode_scope mode = ig_mode_push_sym(c, sym);
   ig_scope s = ig_scope_open(c);
   ig_meta m;
   ig_tensor *t = py_tensor_of(o);
@@ -189,7 +185,7 @@ static PyObject *fake_from_tensor(PyObject *module, PyObject *args) {
   if (fake) fake->requires_grad = t->requires_grad;
   PyObject *out = fake ? py_from_tensor(c, fake) : py_raise(c);
   ig_scope_close(c, s);
-  c->sym = before;
+  ig_mode_pop(c, &mode);
   return out;
 }
 

@@ -114,10 +114,9 @@ static PyObject *val_of_now(ig_ctx *c, const ig_node *n) {
 // Symbolic numbers belong to the environment of the graph, open or not.
 static PyObject *val_of(ig_ctx *c, const ig_node *n) {
   ig_ctx *ctx = py_ctx();
-  ig_sym *open = ctx->sym;
-  ctx->sym = n->graph->sym;
+  ig_mode_scope mode = ig_mode_push_sym(ctx, n->graph->sym);
   PyObject *out = val_of_now(c, n);
-  ctx->sym = open;
+  ig_mode_pop(ctx, &mode);
   return out;
 }
 

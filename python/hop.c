@@ -80,7 +80,7 @@ static ig_branch branch_of(callee *fn) {
 
 // The operator is what its nodes come from.
 static bool begin(ig_ctx *c, const ig_hop *hop) {
-  bool later = c->capture && c->capture->release == IG_RELEASE_2_5 && hop->class_2_5;
+  bool later = c->mode->capture && c->mode->capture->release == IG_RELEASE_2_5 && hop->class_2_5;
   return py_region(c, later ? hop->class_2_5 : "HigherOrderOperator", hop->name, NULL);
 }
 
@@ -406,7 +406,7 @@ static PyObject *capture_is_strict(PyObject *module, PyObject *unused) {
   (void)module;
   (void)unused;
   const ig_ctx *c = py_ctx();
-  return PyBool_FromLong(c->capture && c->capture->strict);
+  return PyBool_FromLong(c->mode->capture && c->mode->capture->strict);
 }
 
 // capture_name(tensor) -> (what the program calls it, is it an input of the user?), None: it has no

@@ -91,7 +91,7 @@ static ig_tensor *slice_at(ig_ctx *c, ig_tensor *t, int64_t dim, PyObject *o, bo
   ig_int size = ig_sizes(t)[dim];
   bool beyond = (!stop.expr && stop.value == INT64_MAX) ||
                 (!size.expr && !stop.expr && stop.value >= size.value);
-  bool seen = c->capture || (t->requires_grad && !c->no_grad);
+  bool seen = c->mode->capture || (t->requires_grad && !c->mode->no_grad);
   bool to_end = same_int(size, stop) || (beyond && !seen);
   bool is_whole = !start.expr && start.value == 0 && !step.expr && step.value == 1 && to_end;
   if (whole && is_whole) return t;
@@ -263,7 +263,8 @@ static bool apply(walk *w, PyObject *index) {
 // Is a subclass to be asked first? 1: *out is its answer.
 static int overridden(const char *name, PyObject *self, PyObject *index, PyObject *value,
                       PyObject **out) {
-  if (!(py.overriding || py.modes) || py.function_off) return 0;
+  const py_thread *t = py_thread_of(py_ctx());
+  if (!(py.overriding || t->modes) || t->function_off) return 0;
   PyObject *func = PyObject_GetAttrString((PyObject *)py_tensor_type, name);
   if (!func) return 1;
   PyObject *args[] = {self, index, value};

@@ -196,7 +196,7 @@ static PyObject *new_unbacked(PyObject *module, PyObject *unused) {
   (void)module;
   (void)unused;
   ig_ctx *c = py_ctx();
-  if (!c->sym) {
+  if (!c->mode->sym) {
     PyErr_SetString(
         PyExc_RuntimeError,
         "a size that depends on data exists only in a capture or in a FakeTensorMode with "

@@ -16,7 +16,7 @@ static ig_tensor *self_of(PyObject *o) {
 // The body of a higher-order operator reads a size off the tensor that it is asked of.
 static bool touch(const ig_tensor *t) {
   ig_ctx *c = py_ctx();
-  if (!c->capture || !c->capture->outer || !ig_tensor_is_symbolic(t)) return true;
+  if (!c->mode->capture || !c->mode->capture->outer || !ig_tensor_is_symbolic(t)) return true;
   return ig_nested_read_sizes(c, (ig_tensor *)t) || py_raise(c) != NULL;
 }
 static PyObject *all_sizes(const ig_tensor *t) {
@@ -72,7 +72,7 @@ static PyObject *numel(PyObject *o, PyObject *unused) {
   for (int d = 0; d < t->ndim; d++) n = ig_int_mul(c, n, ig_sizes(t)[d]);
   if (!py_ok(c)) return NULL;
   if (n.expr) py_trace_name(c, "numel", 1);
-  if (!n.expr || !c->capture) return py_from_int(n);
+  if (!n.expr || !c->mode->capture) return py_from_int(n);
   // A capture shows how it came about: size by size.
   PyObject *out = py_from_int(ig_sizes(t)[0]);
   for (int d = 1; out && d < t->ndim; d++) {

@@ -15,11 +15,7 @@ _Thread_local ig_ctx *py_tls;
 
 // ---- contexts ----
 
-static mtx_t lock;
 static tss_t key;
-static ig_ctx **all;  // contexts of living threads
-static size_t n_all;
-static size_t cap_all;
 
 static void locate(ig_ctx *c, void *trace);
 
@@ -30,56 +26,32 @@ static bool poll_signals(ig_ctx *c) {
   return false;
 }
 
-static bool list_add(ig_ctx *c) {
-  if (n_all == cap_all) {
-    size_t cap = cap_all ? 2 * cap_all : 8;
-    ig_ctx **bigger = PyMem_RawRealloc(all, ig_mem_mul(cap, sizeof(ig_ctx *)));
-    if (!bigger) return false;
-    all = bigger;
-    cap_all = cap;
-  }
-  all[n_all++] = c;
-  return true;
-}
-
-// At the end of a thread. The pool is empty then: scopes close before Python code returns.
+// At the end of a thread. The pool is empty then: scopes close before Python code returns. The GIL
+// is not held, so objects of modes that were entered and never left stay.
 static void forget(void *ctx) {
-  (void)mtx_lock(&lock);
-  for (size_t i = 0; i < n_all; i++) {
-    if (all[i] == ctx) all[i] = all[--n_all];
-  }
-  (void)mtx_unlock(&lock);
+  py_thread *t = py_thread_of(ctx);
   ig_ctx_free(ctx);
+  PyMem_RawFree(t->devices);
+  PyMem_RawFree(t);
 }
 
 // Where no context can be had, the thread borrows the main one: the GIL keeps them apart.
 ig_ctx *py_ctx_make(void) {
   ig_ctx *c = NULL;
-  if (ig_ctx_create(NULL, &c) != IG_OK) return py.main;
-  ig_ctx_set_locator(c, locate, NULL);
-  c->host = &py_host;
-  c->poll = poll_signals;
-  c->name_symbol = py_name_symbol;
-  (void)mtx_lock(&lock);
-  bool ok = list_add(c);
-  (void)mtx_unlock(&lock);
-  if (!ok || (py.main && tss_set(key, c) != thrd_success)) {
-    if (ok) n_all--;
+  py_thread *t = PyMem_RawCalloc(1, sizeof *t);
+  if (!t || ig_ctx_create(NULL, &c) != IG_OK || (py.main && tss_set(key, c) != thrd_success)) {
     ig_ctx_free(c);
+    PyMem_RawFree(t);
     return py.main;
   }
-  if (py.main) {
-    ig_ctx_set_default_dtype(c, ig_ctx_default_dtype(py.main));
-    py_share_generator(c);
-  }
+  ig_ctx_set_locator(c, locate, NULL);
+  ig_mode_set_host(c, &py_host, t);
+  ig_mode_share_dtype(c, &py.dtype);
+  c->poll = poll_signals;
+  c->name_symbol = py_name_symbol;
+  if (py.main) py_share_generator(c);
   py_tls = c;
   return c;
-}
-
-void py_each_ctx(void (*fn)(ig_ctx *c, void *user), void *user) {
-  (void)mtx_lock(&lock);
-  for (size_t i = 0; i < n_all; i++) fn(all[i], user);
-  (void)mtx_unlock(&lock);
 }
 
 // ---- errors ----
@@ -149,7 +121,7 @@ static void locate(ig_ctx *c, void *trace) {
   PyObject *traceback = NULL;
   PyErr_Fetch(&type, &value, &traceback);
   c->stack = NULL;
-  if (trace) (c->capture ? py_trace_locate : py_trace_place)(c, trace);
+  if (trace) (c->mode->capture ? py_trace_locate : py_trace_place)(c, trace);
   PyFrameObject *frame = trace ? NULL : py_user_frame();
   if (frame) {
     PyCodeObject *code = PyFrame_GetCode(frame);
@@ -165,9 +137,6 @@ static void locate(ig_ctx *c, void *trace) {
 
 // ---- functions ----
 
-static void set_default(ig_ctx *c, void *dtype) {
-  ig_ctx_set_default_dtype(c, *(ig_dtype *)dtype);
-}
 static PyObject *set_default_dtype(PyObject *module, PyObject *o) {
   (void)module;
   ig_dtype d = IG_F32;
@@ -180,7 +149,7 @@ static PyObject *set_default_dtype(PyObject *module, PyObject *o) {
                           "supported as the default type");
     return NULL;
   }
-  py_each_ctx(set_default, &d);
+  atomic_store_explicit(&py.dtype, (int)d, memory_order_relaxed);
   Py_RETURN_NONE;
 }
 static PyObject *get_default_dtype(PyObject *module, PyObject *unused) {
@@ -262,14 +231,15 @@ static PyObject *set_default_device(PyObject *module, PyObject *o) {
     PyErr_Format(PyExc_TypeError, "expected a device, not %s", py_type_name(o));
   }
   if (taken != 1) return NULL;
-  ig_device before = py.default_device;
-  py.default_device = d;
+  ig_ctx *c = py_ctx();
+  ig_device before = c->mode->device;
+  ig_mode_set(c, &(ig_mode_change){IG_MODE_DEVICE, {.device = d}});
   return py_from_device(before);
 }
 static PyObject *get_default_device(PyObject *module, PyObject *unused) {
   (void)module;
   (void)unused;
-  return py_from_device(py.default_device);
+  return py_from_device(py_ctx()->mode->device);
 }
 
 // Things that cost time to make are made when first asked for.
@@ -362,12 +332,12 @@ static int add_all(PyObject *m) {
 PyMODINIT_FUNC PyInit__C(void);  // NOLINT(readability-identifier-naming): Python's choice
 
 PyMODINIT_FUNC PyInit__C(void) {
-  if (mtx_init(&lock, mtx_plain) != thrd_success || tss_create(&key, forget) != thrd_success) {
+  if (tss_create(&key, forget) != thrd_success) {
     return PyErr_NoMemory();
   }
+  atomic_init(&py.dtype, IG_F32);
   py.main = py_ctx_make();
   if (!py.main) return PyErr_NoMemory();
-  py.default_device = ig_device_cpu();
   py.files = PyDict_New();
   py.guard_error = PyErr_NewException(
       "torch.fx.experimental.symbolic_shapes."

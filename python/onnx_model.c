@@ -217,11 +217,10 @@ static PyObject *onnx_run(PyObject *o, PyObject *list) {
   ig_ctx *c = py_ctx();
   ig_scope s = ig_scope_open(c);
   ig_rd r;
-  bool no_grad = c->no_grad;
-  c->no_grad = true;
+  ig_mode_scope mode = ig_mode_push_grad(c, false);
   PyObject *out = ig_rd_init(&r, c, model_of(o)) == IG_OK ? run_values(&r, list) : py_raise(c);
   ig_rd_done(&r);
-  c->no_grad = no_grad;
+  ig_mode_pop(c, &mode);
   ig_scope_close(c, s);
   return out;
 }

@@ -58,26 +58,27 @@ static PyObject *keywords(PyObject *const *args, PyObject *kwnames) {
 }
 
 // The innermost mode answers with itself taken off the stack.
-static PyObject *ask_mode(PyObject *func, PyObject *types, PyObject *args, PyObject *kwargs) {
-  Py_ssize_t n = PyList_GET_SIZE(py.modes);
-  PyObject *mode = Py_NewRef(PyList_GET_ITEM(py.modes, n - 1));
-  PyObject *all = py.modes;
+static PyObject *ask_mode(py_thread *t, PyObject *func, PyObject *types, PyObject *args,
+                          PyObject *kwargs) {
+  Py_ssize_t n = PyList_GET_SIZE(t->modes);
+  PyObject *mode = Py_NewRef(PyList_GET_ITEM(t->modes, n - 1));
+  PyObject *all = t->modes;
   PyObject *rest = PyList_GetSlice(all, 0, n - 1);
   PyObject *out = NULL;
   if (rest) {
-    py.modes = n > 1 ? rest : NULL;
+    t->modes = n > 1 ? rest : NULL;
     out = PyObject_CallMethodObjArgs(mode, attribute, func, types, args, kwargs, NULL);
-    py.modes = all;
+    t->modes = all;
   }
   Py_XDECREF(rest);
   Py_DECREF(mode);
   return out;
 }
 
-static PyObject *ask(PyObject *list, PyObject *func, PyObject *types, PyObject *args,
+static PyObject *ask(py_thread *t, PyObject *list, PyObject *func, PyObject *types, PyObject *args,
                      PyObject *kwargs) {
-  if (py.modes) {
-    PyObject *out = ask_mode(func, types, args, kwargs);
+  if (t->modes) {
+    PyObject *out = ask_mode(t, func, types, args, kwargs);
     if (out != Py_NotImplemented) return out;
     Py_DECREF(out);
   }
@@ -96,12 +97,13 @@ static PyObject *ask(PyObject *list, PyObject *func, PyObject *types, PyObject *
 int py_overridden(PyObject *func, PyObject *const *args, size_t n, PyObject *kwnames, bool deep,
                   PyObject **out) {
   *out = NULL;
-  if (py.function_off) return 0;
+  py_thread *t = py_thread_of(py_ctx());
+  if (t->function_off) return 0;
   size_t nkw = kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0;
   PyObject *list = PyList_New(0);
   bool ok = list != NULL;
   for (size_t i = 0; ok && i < n + nkw; i++) ok = scan(list, args[i], deep) == 0;
-  if (ok && PyList_GET_SIZE(list) == 0 && !(py.modes && !deep)) {
+  if (ok && PyList_GET_SIZE(list) == 0 && !(t->modes && !deep)) {
     Py_DECREF(list);
     return 0;
   }
@@ -111,7 +113,7 @@ int py_overridden(PyObject *func, PyObject *const *args, size_t n, PyObject *kwn
     PyTuple_SET_ITEM(tuple, (Py_ssize_t)i, Py_NewRef(args[i]));
   }
   PyObject *kwargs = tuple ? keywords(args + n, kwnames) : NULL;
-  if (kwargs) *out = ask(list, func, types, tuple, kwargs);
+  if (kwargs) *out = ask(t, list, func, types, tuple, kwargs);
   Py_XDECREF(list);
   Py_XDECREF(types);
   Py_XDECREF(tuple);
@@ -167,11 +169,12 @@ static PyObject *default_impl(PyObject *cls, PyObject *args, PyObject *kwargs) {
   Py_XDECREF(it);
   if (PyErr_Occurred()) return NULL;
   PyObject *none = fargs && fargs != Py_None ? NULL : PyTuple_New(0);
-  bool before = py.function_off;
-  py.function_off = true;
+  py_thread *t = py_thread_of(py_ctx());
+  bool before = t->function_off;
+  t->function_off = true;
   PyObject *result = PyObject_Call(func, none ? none : fargs, fkwargs == Py_None ? NULL : fkwargs);
   PyObject *out = result ? as_class(result, (PyTypeObject *)cls) : NULL;
-  py.function_off = before;
+  t->function_off = before;
   Py_XDECREF(result);
   Py_XDECREF(none);
   return out;
@@ -187,50 +190,55 @@ static PyObject *disabled_impl(PyObject *module, PyObject *args, PyObject *kwarg
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OO", keys, &func, &types, &fargs, &fkwargs)) {
     return NULL;
   }
-  bool before = py.function_off;
-  py.function_off = true;
+  py_thread *t = py_thread_of(py_ctx());
+  bool before = t->function_off;
+  t->function_off = true;
   PyObject *out = PyObject_Call(func, fargs, fkwargs == Py_None ? NULL : fkwargs);
-  py.function_off = before;
+  t->function_off = before;
   return out;
 }
 
 // _set_torch_function_enabled(bool) -> what it was
 static PyObject *set_enabled(PyObject *module, PyObject *on) {
   (void)module;
-  bool before = !py.function_off;
+  py_thread *t = py_thread_of(py_ctx());
+  bool before = !t->function_off;
   int yes = PyObject_IsTrue(on);
   if (yes < 0) return NULL;
-  py.function_off = yes == 0;
+  t->function_off = yes == 0;
   return PyBool_FromLong(before);
 }
 static PyObject *is_enabled(PyObject *module, PyObject *unused) {
   (void)module;
   (void)unused;
-  return PyBool_FromLong(!py.function_off);
+  return PyBool_FromLong(!py_thread_of(py_ctx())->function_off);
 }
 static PyObject *push_mode(PyObject *module, PyObject *mode) {
   (void)module;
-  if (!py.modes && !(py.modes = PyList_New(0))) return NULL;
-  if (PyList_Append(py.modes, mode) != 0) return NULL;
+  py_thread *t = py_thread_of(py_ctx());
+  if (!t->modes && !(t->modes = PyList_New(0))) return NULL;
+  if (PyList_Append(t->modes, mode) != 0) return NULL;
   Py_RETURN_NONE;
 }
 static PyObject *pop_mode(PyObject *module, PyObject *unused) {
   (void)module;
   (void)unused;
-  Py_ssize_t n = py.modes ? PyList_GET_SIZE(py.modes) : 0;
+  py_thread *t = py_thread_of(py_ctx());
+  Py_ssize_t n = t->modes ? PyList_GET_SIZE(t->modes) : 0;
   if (n == 0) {
     PyErr_SetString(PyExc_RuntimeError, "the stack of modes is empty");
     return NULL;
   }
-  PyObject *mode = Py_NewRef(PyList_GET_ITEM(py.modes, n - 1));
-  if (PyList_SetSlice(py.modes, n - 1, n, NULL) != 0) Py_CLEAR(mode);
-  if (n == 1) Py_CLEAR(py.modes);
+  PyObject *mode = Py_NewRef(PyList_GET_ITEM(t->modes, n - 1));
+  if (PyList_SetSlice(t->modes, n - 1, n, NULL) != 0) Py_CLEAR(mode);
+  if (n == 1) Py_CLEAR(t->modes);
   return mode;
 }
 static PyObject *mode_count(PyObject *module, PyObject *unused) {
   (void)module;
   (void)unused;
-  return PyLong_FromSsize_t(py.modes ? PyList_GET_SIZE(py.modes) : 0);
+  const py_thread *t = py_thread_of(py_ctx());
+  return PyLong_FromSsize_t(t->modes ? PyList_GET_SIZE(t->modes) : 0);
 }
 static PyObject *has_function(PyObject *module, PyObject *args) {
   (void)module;
@@ -239,12 +247,52 @@ static PyObject *has_function(PyObject *module, PyObject *args) {
     Py_XDECREF(list);
     return NULL;
   }
-  bool any = PyList_GET_SIZE(list) > 0 && !py.function_off;
+  const py_thread *t = py_thread_of(py_ctx());
+  bool any = PyList_GET_SIZE(list) > 0 && !t->function_off;
   Py_DECREF(list);
-  return PyBool_FromLong(any || (py.modes && !py.function_off));
+  return PyBool_FromLong(any || (t->modes && !t->function_off));
+}
+
+// ---- observers of modules ----
+
+// _set_module_observers((call, assign, load) or None) -> those before; of this thread. A capture
+// sees through them what modules are called and which of their attributes are set and read.
+static PyObject *set_observers(PyObject *module, PyObject *o) {
+  (void)module;
+  if (o != Py_None && !(PyTuple_CheckExact(o) && PyTuple_GET_SIZE(o) == 3)) {
+    PyErr_SetString(PyExc_TypeError, "expected (call, assign, load) or None");
+    return NULL;
+  }
+  py_thread *t = py_thread_of(py_ctx());
+  PyObject *before = t->observers ? t->observers : Py_NewRef(Py_None);
+  t->observers = o == Py_None ? NULL : Py_NewRef(o);
+  return before;
+}
+static PyObject *observer_at(Py_ssize_t i) {
+  const py_thread *t = py_thread_of(py_ctx());
+  return Py_NewRef(t->observers ? PyTuple_GET_ITEM(t->observers, i) : Py_None);
+}
+static PyObject *call_observer(PyObject *module, PyObject *unused) {
+  (void)module;
+  (void)unused;
+  return observer_at(0);
+}
+static PyObject *assign_observer(PyObject *module, PyObject *unused) {
+  (void)module;
+  (void)unused;
+  return observer_at(1);
+}
+static PyObject *load_observer(PyObject *module, PyObject *unused) {
+  (void)module;
+  (void)unused;
+  return observer_at(2);
 }
 
 static PyMethodDef functions[] = {
+    {"_set_module_observers", set_observers, METH_O, NULL},
+    {"_call_observer", call_observer, METH_NOARGS, NULL},
+    {"_assign_observer", assign_observer, METH_NOARGS, NULL},
+    {"_load_observer", load_observer, METH_NOARGS, NULL},
     {"_disabled_torch_function_impl", (PyCFunction)(void (*)(void))disabled_impl,
      METH_VARARGS | METH_KEYWORDS, NULL},
     {"_set_torch_function_enabled", set_enabled, METH_O, NULL},

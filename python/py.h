@@ -28,23 +28,34 @@ typedef struct py_state {
   PyObject *package;           // folder of the package: its frames are not the user's
   PyObject *guard_error;       // GuardOnDataDependentSymNode
   PyObject *constraint_error;  // ConstraintViolationError
-  PyObject *modes;             // stack of __torch_function__ modes, NULL while there is none
-  ig_device default_device;
-  PyObject *disabled;  // what a class assigns to __torch_function__ to have none
-  bool function_off;   // __torch_function__ is switched off
-  bool overriding;     // some object with __torch_function__ was made
+  atomic_int dtype;            // torch.set_default_dtype: for all threads
+  PyObject *disabled;          // what a class assigns to __torch_function__ to have none
+  bool overriding;             // some object with __torch_function__ was made
 } py_state;
 extern py_state py;
+
+// What Python hangs on the modes of a thread: as long as its context, empty when nothing is
+// entered.
+typedef struct py_thread {
+  PyObject *modes;      // stack of __torch_function__ modes, NULL while there is none
+  PyObject *observers;  // of modules, see override.c; NULL: none
+  bool function_off;    // __torch_function__ is switched off
+  ig_device *devices;   // those in force before each `with torch.device(...)` that is open
+  size_t ndevices;
+  size_t cap;
+} py_thread;
 
 extern _Thread_local ig_ctx *py_tls;
 ig_ctx *py_ctx_make(void);
 static inline ig_ctx *py_ctx(void) {
   return py_tls ? py_tls : py_ctx_make();
 }
+static inline py_thread *py_thread_of(ig_ctx *c) {
+  return c->mode->thread;
+}
 PyObject *py_raise(
     ig_ctx *c);         // Exception from the context's status, which it clears. Always NULL.
 bool py_ok(ig_ctx *c);  // Raises if the context failed.
-void py_each_ctx(void (*fn)(ig_ctx *c, void *user), void *user);  // contexts of all threads
 
 // ---- dtype.c: dtype, device, layout, memory_format, Size ----
 
@@ -404,7 +415,7 @@ void py_note_call(PyObject *self, PyObject *const *args, size_t npos, PyObject *
 bool py_level_enter(ig_ctx *c, const char *source);
 void py_level_leave(ig_ctx *c);
 static inline bool py_region(ig_ctx *c, const char *cls, const char *name, const char *source) {
-  return c->capture && py_region_enter(c, cls, name, source);
+  return c->mode->capture && py_region_enter(c, cls, name, source);
 }
 extern PyMethodDef py_trace_functions[];
 

@@ -171,14 +171,9 @@ PyMethodDef py_random_functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static void keep_generator(ig_generator *g) {
-  (void)g;
-}
-
 void py_share_generator(ig_ctx *c) {
   if (!default_generator) return;
-  c->generator = default_generator->g;
-  c->generator_free = keep_generator;
+  ig_mode_set_generator(c, default_generator->g, NULL);
 }
 
 int py_add_random(PyObject *m) {

@@ -15,7 +15,7 @@ static PyObject *sym_make(PyTypeObject *type, ig_value v) {
   py_sym *o = PyObject_New(py_sym, type);
   if (!o) return NULL;
   o->v = v;
-  o->sym = c->sym;
+  o->sym = c->mode->sym;
   if (o->sym) ig_ref_retain(&o->sym->ref);
   return (PyObject *)o;
 }
@@ -25,25 +25,23 @@ PyObject *py_from_int(ig_int i) {
 }
 
 // Sizes of a fake tensor belong to its environment, whichever is the current one.
-static ig_sym *enter_tensor(ig_ctx *c, const ig_tensor *t) {
-  ig_sym *before = c->sym;
+static ig_mode_scope enter_tensor(ig_ctx *c, const ig_tensor *t) {
   ig_sym *own = ig_tensor_sym(t);
-  if (own) c->sym = own;
-  return before;
+  return ig_mode_push_sym(c, own ? own : c->mode->sym);
 }
 PyObject *py_int_of(const ig_tensor *t, ig_int i) {
   if (!i.expr) return PyLong_FromLongLong(i.value);
   ig_ctx *c = py_ctx();
-  ig_sym *before = enter_tensor(c, t);
+  ig_mode_scope mode = enter_tensor(c, t);
   PyObject *o = py_from_int(i);
-  c->sym = before;
+  ig_mode_pop(c, &mode);
   return o;
 }
 PyObject *py_sizes_of(const ig_tensor *t, const ig_int *at) {
   ig_ctx *c = py_ctx();
-  ig_sym *before = enter_tensor(c, t);
+  ig_mode_scope mode = enter_tensor(c, t);
   PyObject *o = py_size_make(at, t->ndim);
-  c->sym = before;
+  ig_mode_pop(c, &mode);
   return o;
 }
 
@@ -132,13 +130,13 @@ bool py_is_sym(PyObject *o) {
 
 // ---- arithmetic ----
 
-// The environment of a number becomes the current one where there is none; what it was before.
-static ig_sym *enter(ig_ctx *c, PyObject *const *at, size_t n) {
-  ig_sym *before = c->sym;
-  for (size_t i = 0; i < n && !c->sym; i++) {
-    if (py_is_sym(at[i])) c->sym = ((py_sym *)at[i])->sym;
+// The environment of a number becomes the current one where there is none.
+static ig_mode_scope enter(ig_ctx *c, PyObject *const *at, size_t n) {
+  ig_sym *sym = c->mode->sym;
+  for (size_t i = 0; i < n && !sym; i++) {
+    if (py_is_sym(at[i])) sym = ((py_sym *)at[i])->sym;
   }
-  return before;
+  return ig_mode_push_sym(c, sym);
 }
 
 // fn of numbers; NotImplemented when one is something else.
@@ -152,12 +150,12 @@ static PyObject *apply(ig_expr_kind fn, PyObject *const *at, size_t n) {
     if (taken == PY_OTHER || args[i].kind == IG_KIND_COMPLEX) Py_RETURN_NOTIMPLEMENTED;
   }
   ig_ctx *c = py_ctx();
-  ig_sym *before = enter(c, at, n);
+  ig_mode_scope mode = enter(c, at, n);
   ig_sym_call(c, fn, args, n, &out);
-  const char *target = c->capture && ig_value_expr(&out) ? ig_sym_target(fn) : NULL;
+  const char *target = c->mode->capture && ig_value_expr(&out) ? ig_sym_target(fn) : NULL;
   if (target) py_trace_name(c, ig_sym_base(target), 1);
   PyObject *result = py_ok(c) ? py_from_value(c, &out) : NULL;
-  c->sym = before;
+  ig_mode_pop(c, &mode);
   return result;
 }
 
@@ -236,28 +234,28 @@ static PyObject *sym_compare(PyObject *a, PyObject *b, int how) {
 
 static int sym_bool(PyObject *o) {
   ig_ctx *c = py_ctx();
-  ig_sym *before = enter(c, &o, 1);
+  ig_mode_scope mode = enter(c, &o, 1);
   ig_value v = ((py_sym *)o)->v;
   if (v.kind != IG_KIND_BOOL) {
     ig_value args[] = {v, v.kind == IG_KIND_INT ? ig_of_i64(0) : ig_of_f64(0)};
     ig_sym_apply(c, IG_EXPR_NE, args, 2, &v);
   }
   bool yes = ig_bool_guard(c, &v);
-  c->sym = before;
+  ig_mode_pop(c, &mode);
   return py_ok(c) ? yes : -1;
 }
 static PyObject *symint_int(PyObject *o) {
   ig_ctx *c = py_ctx();
-  ig_sym *before = enter(c, &o, 1);
+  ig_mode_scope mode = enter(c, &o, 1);
   int64_t i = ig_int_guard(c, ((py_sym *)o)->v.i);
-  c->sym = before;
+  ig_mode_pop(c, &mode);
   return py_ok(c) ? PyLong_FromLongLong(i) : NULL;
 }
 static PyObject *symfloat_float(PyObject *o) {
   ig_ctx *c = py_ctx();
-  ig_sym *before = enter(c, &o, 1);
+  ig_mode_scope mode = enter(c, &o, 1);
   double f = ig_float_guard(c, &((py_sym *)o)->v);
-  c->sym = before;
+  ig_mode_pop(c, &mode);
   return py_ok(c) ? PyFloat_FromDouble(f) : NULL;
 }
 static PyObject *symint_float(PyObject *o) {
@@ -419,14 +417,14 @@ static PyObject *sym_check(PyObject *module, PyObject *args) {
   const char *message = NULL;
   if (!PyArg_ParseTuple(args, "O!|z:sym_check", &py_symbool_type, &cond, &message)) return NULL;
   ig_ctx *c = py_ctx();
-  ig_sym *before = enter(c, &cond, 1);
+  ig_mode_scope mode = enter(c, &cond, 1);
   const ig_value *v = &((py_sym *)cond)->v;
   bool yes = true;
   if (!ig_bool_known(c, v, &yes)) {
     yes = true;
     ig_sym_check(c, v, message);
   }
-  c->sym = before;
+  ig_mode_pop(c, &mode);
   return py_ok(c) ? PyBool_FromLong(yes) : NULL;
 }
 
@@ -440,9 +438,9 @@ static PyObject *sym_is_size(PyObject *module, PyObject *o) {
     return NULL;
   }
   ig_ctx *c = py_ctx();
-  ig_sym *before = enter(c, &o, 1);
+  ig_mode_scope mode = enter(c, &o, 1);
   if (i.expr) ig_sym_constrain(c, i, 0, INT64_MAX, true);
-  c->sym = before;
+  ig_mode_pop(c, &mode);
   return py_ok(c) ? Py_NewRef(Py_None) : NULL;
 }
 
@@ -455,10 +453,10 @@ static PyObject *sym_known(PyObject *module, PyObject *o) {
     return NULL;
   }
   ig_ctx *c = py_ctx();
-  ig_sym *before = enter(c, &o, 1);
+  ig_mode_scope mode = enter(c, &o, 1);
   bool yes = false;
   bool known = ig_bool_known(c, &((py_sym *)o)->v, &yes);
-  c->sym = before;
+  ig_mode_pop(c, &mode);
   if (!py_ok(c)) return NULL;
   return known ? PyBool_FromLong(yes) : Py_NewRef(Py_None);
 }

@@ -76,11 +76,10 @@ static PyObject *expr_free_symbols(PyObject *o, void *unused) {
   (void)unused;
   py_expr *x = (py_expr *)o;
   ig_ctx *c = py_ctx();
-  ig_sym *before = c->sym;
-  c->sym = x->sym;
+  ig_mode_scope mode = ig_mode_push_sym(c, x->sym);
   size_t n = 0;
   const ig_expr *const *at = ig_expr_symbols(c, x->e, &n);
-  c->sym = before;
+  ig_mode_pop(c, &mode);
   if (!py_ok(c)) return NULL;
   PyObject *set = PySet_New(NULL);
   for (size_t i = 0; set && i < n; i++) {
@@ -156,10 +155,9 @@ static PyObject *symnode_expr(PyObject *o, void *unused) {
   py_sym *s = number_of(o);
   const ig_expr *e = ig_value_expr(&s->v);
   ig_ctx *c = py_ctx();
-  ig_sym *before = c->sym;
-  c->sym = s->sym;
+  ig_mode_scope mode = ig_mode_push_sym(c, s->sym);
   const ig_expr *found = s->sym ? ig_env_find(c, e) : e;
-  c->sym = before;
+  ig_mode_pop(c, &mode);
   return py_ok(c) ? py_from_expr(found ? found : e, s->sym) : NULL;
 }
 static PyObject *symnode_hint(PyObject *o, void *unused) {

@@ -165,7 +165,7 @@ static PyObject *tensor_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     t = legacy_sized(c, args, first);
   } else {
     int d = (int)ig_ctx_default_dtype(c);
-    t = py_tensor_from_data(c, first, d, py.default_device, true);
+    t = py_tensor_from_data(c, first, d, c->mode->device, true);
   }
   PyObject *out = t ? py_wrap_as(t, type) : NULL;
   ig_scope_close(c, s);

@@ -45,7 +45,7 @@ static PyObject *convert(PyObject *o, const conversion *k, bool always) {
     return Py_NewRef(o);
   }
   ig_ctx *c = py_ctx();
-  bool as_to = k->cast && c->capture && c->capture->inference;
+  bool as_to = k->cast && c->mode->capture && c->mode->capture->inference;
   bool inside = py_region(c, "method_descriptor", as_to ? "to" : k->name, k->name);
   ig_scope s = ig_scope_open(c);
   ig_tensor *r = NULL;

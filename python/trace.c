@@ -531,14 +531,14 @@ static bool user_runs(py_trace *t) {
 
 void py_trace_name(ig_ctx *c, const char *source, size_t times) {
   py_trace *t = c->locate_user;
-  if (!t || !t->strict || !c->capture || t->in->depth || !user_runs(t)) return;
+  if (!t || !t->strict || !c->mode->capture || t->in->depth || !user_runs(t)) return;
   char unused[SOURCE_CAP];
   while (times-- > 0) unique_source(t, source, unused, sizeof unused);
 }
 
 bool py_trace_is_strict(const ig_ctx *c) {
   const py_trace *t = c->locate_user;
-  return t && t->strict && c->capture;
+  return t && t->strict && c->mode->capture;
 }
 
 bool py_region_enter(ig_ctx *c, const char *cls, const char *name, const char *source) {
@@ -558,7 +558,7 @@ void py_region_leave(ig_ctx *c) {
 
 bool py_level_enter(ig_ctx *c, const char *source) {
   py_trace *t = c->locate_user;
-  if (!t || !c->capture || !c->capture->outer || !push_level(c, t)) return false;
+  if (!t || !c->mode->capture || !c->mode->capture->outer || !push_level(c, t)) return false;
   if (!t->strict || !source) return true;
   const char *outer = t->in->outer->prefix ? t->in->outer->prefix : "";
   size_t n = strlen(outer) + 2 * strlen(source) + 3;
@@ -620,7 +620,7 @@ static void see_function(py_trace *t, walk *w) {
 
 bool py_trace_grad_mode(ig_ctx *c, bool enabled, PyObject *fn) {
   py_trace *t = c->locate_user;
-  if (!c->capture || !t) return false;
+  if (!c->mode->capture || !t) return false;
   if (t->grad_modes) {
     region before = t->in->at;
     enter_function(t, "builtin_function_or_method", "_set_grad_enabled", NULL);
@@ -634,8 +634,8 @@ bool py_trace_grad_mode(ig_ctx *c, bool enabled, PyObject *fn) {
 
 // What was kept belongs to another graph.
 static void see_graph(const ig_ctx *c, py_trace *t) {
-  if (t->graph == c->capture) return;
-  t->graph = c->capture;
+  if (t->graph == c->mode->capture) return;
+  t->graph = c->mode->capture;
   t->layer = t->kept_layer = NULL;
   t->modules_are_kept = false;
 }
@@ -643,7 +643,7 @@ static void see_graph(const ig_ctx *c, py_trace *t) {
 static const char *keep_layer(ig_ctx *c, py_trace *t, const char *text) {
   if (text && t->layer != text) {
     t->layer = text;
-    t->kept_layer = ig_graph_keep_text(c, c->capture, text);
+    t->kept_layer = ig_graph_keep_text(c, c->mode->capture, text);
   }
   return text ? t->kept_layer : NULL;
 }
@@ -661,7 +661,7 @@ static const ig_module_stack *keep_modules(ig_ctx *c, py_trace *t) {
     levels[i] = (ig_module_level){PyUnicode_AsUTF8(m->key), PyUnicode_AsUTF8(m->path),
                                   PyUnicode_AsUTF8(m->type)};
   }
-  if (levels) t->kept_modules = ig_graph_keep_levels(c, c->capture, levels, t->modules.n);
+  if (levels) t->kept_modules = ig_graph_keep_levels(c, c->mode->capture, levels, t->modules.n);
   ig_scope_close(c, s);
   return t->kept_modules;
 }
@@ -670,7 +670,7 @@ static const ig_module_stack *keep_modules(ig_ctx *c, py_trace *t) {
 static const char *join(ig_ctx *c, const char *const *parts) {
   size_t n = 0;
   for (size_t i = 0; parts[i]; i++) n += strlen(parts[i]);
-  char *text = ig_arena_push(&c->capture->arena, n + 1);
+  char *text = ig_arena_push(&c->mode->capture->arena, n + 1);
   for (size_t i = 0, at = 0; text && parts[i]; i++) {
     size_t length = strlen(parts[i]);
     memcpy(text + at, parts[i], length);
@@ -690,7 +690,7 @@ static void write_region(ig_ctx *c, region *r, const char *prefix) {
   char digits[24];
   const char *name = r->fn->name;
   const char *number = decimal(r->number, digits + sizeof digits);
-  r->graph = c->capture;
+  r->graph = c->mode->capture;
   r->torch_fn = join(c, (const char *[]){name, "_", number, ";", r->fn->cls, ".", name, NULL});
   r->source_fn = NULL;
   if (r->source) {
@@ -703,7 +703,7 @@ void py_trace_locate(ig_ctx *c, py_trace *t) {
   walk w;
   walk_frames(t, &w);
   see_function(t, &w);
-  const char **meta = c->capture->meta.text;
+  const char **meta = c->mode->capture->meta.text;
   see_graph(c, t);
   site *s = NULL;
   for (size_t i = w.n; i-- > 0;) {
@@ -713,21 +713,21 @@ void py_trace_locate(ig_ctx *c, py_trace *t) {
   }
   meta[IG_META_STACK_TRACE] = NULL;
   if (s) {
-    if (s->graph != c->capture) {
-      s->graph = c->capture;
-      s->kept = ig_graph_keep_text(c, c->capture, s->text);
+    if (s->graph != c->mode->capture) {
+      s->graph = c->mode->capture;
+      s->kept = ig_graph_keep_text(c, c->mode->capture, s->text);
     }
     meta[IG_META_STACK_TRACE] = s->kept;
     c->stack = s->text;
     (void)ig_ctx_at(c, s->file, s->line);
   }
   region *at = &t->in->at;
-  if (at->fn && at->graph != c->capture) {
+  if (at->fn && at->graph != c->mode->capture) {
     write_region(c, at, t->in->prefix);
     if (t->in->function) t->in->outer_at = *at;
   }
   const char *layer = keep_layer(c, t, t->in->module_source);
-  c->capture->meta.modules = keep_modules(c, t);
+  c->mode->capture->meta.modules = keep_modules(c, t);
   meta[IG_META_TORCH_FN] = at->fn ? at->torch_fn : NULL;
   meta[IG_META_SOURCE_FN] = layer || !at->fn ? layer : at->source_fn;
 }

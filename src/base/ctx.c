@@ -19,36 +19,20 @@ const char *ig_status_text(ig_status st) {
   return text[st];
 }
 
-ig_status ig_ctx_create(const ig_alloc *alloc, ig_ctx **out) {
-  ig_alloc a = alloc ? *alloc : ig_alloc_libc();
-  const ig_limits limits = ig_limits_default();
-  *out = NULL;
-  if (!ig_budget_create(a, limits.max_memory, &a)) return IG_NOMEM;
-  *out = ig_mem_new(a, sizeof **out);
-  if (!*out) {
-    ig_budget_leave(a);
-    return IG_NOMEM;
-  }
-  (*out)->alloc = a;
-  (*out)->limits = limits;
-  ig_account_init(*out, 0, 0);
-  (*out)->message = (*out)->small;
-  (*out)->message_cap = sizeof(*out)->small;
-  (*out)->default_dtype = -1;
-  (*out)->autocast[0].dtype = (*out)->autocast[1].dtype = -1;
-  return IG_OK;
+void ig_ctx_init(ig_ctx *c, ig_alloc alloc, const struct ig_modes *mode) {
+  c->alloc = alloc;
+  c->limits = ig_limits_default();
+  ig_account_init(c, 0, 0);
+  c->message = c->small;
+  c->message_cap = sizeof c->small;
+  c->mode = mode;
 }
 
-void ig_ctx_free(ig_ctx *c) {
-  if (!c) return;
+void ig_ctx_clean(ig_ctx *c) {
   ig_scope_close(c, (ig_scope){0});
   ig_ref_release(c->trouble);
   ig_vec_free(c->alloc, &c->pool);
-  if (c->generator) c->generator_free(c->generator);
   if (c->message != c->small) ig_mem_free(c->alloc, c->message, c->message_cap);
-  ig_alloc alloc = c->alloc;
-  ig_mem_free(alloc, c, sizeof *c);
-  ig_budget_leave(alloc);
 }
 
 ig_status ig_ctx_status(const ig_ctx *c) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside of the context: sticky error with notes, pool of scoped references.
-// Upper layers hang their state here by opaque pointers.
+// Inside of the context: sticky error with notes, pool of scoped references, where the user is.
+// What a call does beside computing is in `mode`, see mode/mode.h.
 #ifndef BASE_CTX_H_
 #define BASE_CTX_H_
 
@@ -37,9 +37,10 @@ typedef struct ig_account {
 struct ig_ctx {
   ig_alloc alloc;  // counts live bytes
   ig_status status;
-  uint32_t pace;          // steps until the next look at the account
-  uint32_t stride;        // that it began with
-  atomic_bool cancelled;  // by any thread
+  const struct ig_modes *mode;  // read by all, written by mode/mode.h
+  uint32_t pace;                // steps until the next look at the account
+  uint32_t stride;              // that it began with
+  atomic_bool cancelled;        // by any thread
   ig_account account;
   ig_limits limits;  // complete
   // The host's signals, asked now and then; false: stop, an error of the host is set.
@@ -60,36 +61,15 @@ struct ig_ctx {
   // What the user calls a symbol where he is: "n", "x.shape[0]"; false: nothing.
   bool (*name_symbol)(ig_ctx *c, const struct ig_expr *symbol, struct ig_str *out);
   ig_ref *trouble;  // what is known about the first error, see sym/report.h; NULL: nothing
-  const struct ig_node *given;  // its call is made again, with the results that it had
-  struct ig_draft *draft;  // not NULL: questions that only data can answer are asked of examples
   void (*locate)(ig_ctx *c, void *user);
   void *locate_user;
 
   IG_VEC(ig_ref *) pool;
-
-  struct ig_graph *capture;          // not NULL: calls are recorded here
-  const struct ig_rewrite *rewrite;  // asked first while recording
-  struct ig_sym *sym;                // symbols of the open capture
-  struct ig_sym *ambient;            // of the fake mode around it, retained; NULL: none
-  struct ig_renewal *renewal;        // not NULL: unbacked symbols are taken from here
-  const struct ig_watch *watch;      // told every value that a graph computes, see op/interpret.h
-  const struct ig_host *host;        // objects of the host language: see ir/graph.h
-  void *observer;                    // host language: called before dispatch, see op/call.h
-  int default_dtype;                 // ig_dtype
-  bool fake;                         // results are fake whatever the operands
-  bool no_grad;                      // keep no tape
-  bool inference;                    // inference mode: results never get history
-  bool autocasts;                    // some region of autocast is open: on the CPU, elsewhere
-  struct {
-    bool on;
-    int dtype;  // ig_dtype; -1: the usual one
-  } autocast[2];
-  bool no_inline;  // while a decomposition of a composite runs for its shapes
-  uint64_t tape_clock;
-  struct ig_tape_entry *face;      // of the operator whose parts are being recorded; see op/tape.h
-  struct ig_generator *generator;  // default random generator, made at first use
-  void (*generator_free)(struct ig_generator *g);
 };
+
+// For those who allocate contexts together with their modes.
+void ig_ctx_init(ig_ctx *c, ig_alloc alloc, const struct ig_modes *mode);
+void ig_ctx_clean(ig_ctx *c);
 
 // Keeps the first error: "target: text (file:line)". Evaluates to `st`.
 #define ig_fail(c, st, ...) (ig_fail_at((c), (st), __VA_ARGS__), (ig_status)(st))

@@ -9,32 +9,34 @@
 #include "sym/env.h"
 
 ig_status ig_capture_begin(ig_ctx *c) {
-  return ig_capture_begin_in(c, c->ambient);
+  return ig_capture_begin_in(c, c->mode->ambient);
 }
 
 ig_status ig_capture_begin_in(ig_ctx *c, ig_sym *sym) {
   if (c->status != IG_OK) return c->status;
-  if (c->capture) return ig_fail(c, IG_RUNTIME, "a capture is already open");
+  if (c->mode->capture) return ig_fail(c, IG_RUNTIME, "a capture is already open");
   if (sym) {
     ig_ref_retain(&sym->ref);
   } else {
     sym = ig_sym_create(c);
   }
   if (!sym) return c->status;
-  c->capture = ig_graph_create(c, sym);
+  ig_graph *g = ig_graph_create(c, sym);
   ig_ref_release(&sym->ref);  // the graph holds it now
-  c->sym = c->capture ? sym : c->ambient;
-  if (c->capture) c->capture->no_grad = c->no_grad;
-  if (c->capture && !ig_draft_begin(c)) ig_capture_abort(c);
+  if (!g) return c->status;
+  g->no_grad = c->mode->no_grad;
+  ig_mode_change change = {IG_MODE_CAPTURE | IG_MODE_SYM, {.capture = g, .sym = sym}};
+  g->scope = ig_mode_push(c, &change);
+  if (!ig_draft_begin(c)) ig_capture_abort(c);
   return c->status;
 }
 
 bool ig_capture_is_open(const ig_ctx *c) {
-  return c->capture != NULL;
+  return c->mode->capture != NULL;
 }
 
 static bool is_open(ig_ctx *c) {
-  if (c->status == IG_OK && !c->capture) (void)ig_fail(c, IG_RUNTIME, "no capture is open");
+  if (c->status == IG_OK && !c->mode->capture) (void)ig_fail(c, IG_RUNTIME, "no capture is open");
   return c->status == IG_OK;
 }
 
@@ -92,7 +94,7 @@ void ig_capture_input_value(ig_ctx *c, const char *name, const ig_value *value) 
 
 static bool remember(ig_ctx *c, ig_state_kind kind, const char *name, ig_tensor *value,
                      bool unread) {
-  ig_graph *g = c->capture;
+  ig_graph *g = c->mode->capture;
   ig_state s = {kind, ig_graph_keep_text(c, g, name), value, unread};
   if (!s.name) return false;
   if (!ig_vec_push(g->alloc, &g->state, s)) {
@@ -120,7 +122,7 @@ static ig_tensor *push_state(ig_ctx *c, ig_state_kind kind, const char *name, ig
 
 ig_tensor *ig_capture_state(ig_ctx *c, ig_state_kind kind, const char *name, ig_tensor *value) {
   if (!is_open(c) || !value || !remember(c, kind, name, value, false)) return NULL;
-  const ig_table_slot *known = ig_table_find(&c->capture->tensors, value);
+  const ig_table_slot *known = ig_table_find(&c->mode->capture->tensors, value);
   return known ? known->value : push_state(c, kind, name, value);
 }
 
@@ -134,7 +136,7 @@ ig_tensor *ig_capture_again(ig_ctx *c, ig_state_kind kind, const char *name, ig_
 }
 
 static ig_state *by_names(ig_ctx *c, const ig_map *at, const char *const *names, size_t n) {
-  const ig_graph *g = c->capture;
+  const ig_graph *g = c->mode->capture;
   ig_state *sorted = ig_scope_array(c, g->state.n, sizeof *sorted);
   bool *taken = ig_scope_array(c, g->state.n, sizeof *taken);
   size_t count = 0;
@@ -153,8 +155,8 @@ static ig_state *by_names(ig_ctx *c, const ig_map *at, const char *const *names,
 }
 
 void ig_capture_order_state(ig_ctx *c, const char *const *names, size_t n) {
-  if (!is_open(c) || c->capture->state.n == 0) return;
-  ig_graph *g = c->capture;
+  if (!is_open(c) || c->mode->capture->state.n == 0) return;
+  ig_graph *g = c->mode->capture;
   ig_scope s = ig_scope_open(c);
   ig_map at = ig_map_make(c->alloc);
   bool ok = true;
@@ -173,7 +175,7 @@ void ig_capture_order_state(ig_ctx *c, const char *const *names, size_t n) {
 // The placeholders of the state by their tensors, which stand for later nodes once they are
 // written.
 static bool list_state(ig_ctx *c, ig_table *at) {
-  for (ig_node *n = c->capture->first; n; n = n->next) {
+  for (ig_node *n = c->mode->capture->first; n; n = n->next) {
     if (!ig_node_is_placeholder(n) || n->role == IG_INPUT_USER) continue;
     ig_table_slot *slot = ig_table_put(at, n->val.tensor);
     if (!slot) return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
@@ -201,7 +203,7 @@ static bool read_last(ig_ctx *c, const ig_table *at, ig_tensor *const *state, co
     ig_map_value *slot = p ? ig_map_keep(&last, &keys, key, &kept) : NULL;
     ok = slot || !p || ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
     if (slot && !slot->ptr) slot->ptr = p;
-    if (slot && slot->ptr != p) ok = ig_graph_replace(c, c->capture, p, slot->ptr);
+    if (slot && slot->ptr != p) ok = ig_graph_replace(c, c->mode->capture, p, slot->ptr);
   }
   ig_map_free(&last);
   ig_arena_free(&keys);
@@ -231,7 +233,7 @@ void ig_capture_arrange_state(ig_ctx *c, ig_tensor *const *state, const size_t *
   if (!is_open(c)) return;
   ig_table at = ig_table_make(c->alloc);
   if (list_state(c, &at) && (!groups || read_last(c, &at, state, groups, n))) {
-    arrange(c->capture, &at, state, n);
+    arrange(c->mode->capture, &at, state, n);
   }
   ig_table_free(&at);
 }
@@ -243,12 +245,13 @@ void ig_capture_name(ig_ctx *c, ig_state_kind kind, const char *name, ig_tensor 
 
 void ig_capture_set_meta(ig_ctx *c, ig_meta_key key, const char *text) {
   if (!is_open(c)) return;
-  c->capture->meta.text[key] = text ? ig_graph_keep_text(c, c->capture, text) : NULL;
+  c->mode->capture->meta.text[key] = text ? ig_graph_keep_text(c, c->mode->capture, text) : NULL;
 }
 
 void ig_capture_set_modules(ig_ctx *c, const ig_module_level *levels, size_t n) {
   if (!is_open(c)) return;
-  c->capture->meta.modules = levels ? ig_graph_keep_levels(c, c->capture, levels, n) : NULL;
+  c->mode->capture->meta.modules =
+      levels ? ig_graph_keep_levels(c, c->mode->capture, levels, n) : NULL;
 }
 
 // The texts of frames belong to whoever traced; the environment may live on.
@@ -258,22 +261,25 @@ static void forget_stacks(ig_env *env) {
 }
 
 static ig_graph *close_capture(ig_ctx *c) {
-  ig_graph *g = c->capture;
+  ig_graph *g = c->mode->capture;
   forget_stacks(g->sym->env);
-  c->capture = NULL;
-  c->sym = c->ambient;
+  ig_mode_pop(c, &g->scope);
   ig_draft_end(c);
   ig_graph_forget_history(g);
   return g;
 }
 
 void ig_capture_abort(ig_ctx *c) {
-  if (c->capture) ig_graph_free(close_capture(c));
+  bool inner = true;  // captures inside of it go first
+  while (inner && c->mode->capture) {
+    inner = c->mode->capture->outer != NULL;
+    ig_graph_free(close_capture(c));
+  }
 }
 
 ig_status ig_capture_end(ig_ctx *c, const ig_value *outs, size_t n, ig_graph **out) {
   *out = NULL;
-  if (!c->capture) {
+  if (!c->mode->capture) {
     return c->status != IG_OK ? c->status : ig_fail(c, IG_RUNTIME, "no capture is open");
   }
   if (c->status == IG_OK) (void)ig_record_output(c, outs, n);

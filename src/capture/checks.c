@@ -223,10 +223,9 @@ ig_status ig_program_check_inputs(ig_ctx *c, const ig_program *p, const ig_value
   }
   size_t symbols = sym ? sym->exprs.ranges.n : 0;
   k.bound = ig_scope_array(c, symbols, sizeof *k.bound);
-  ig_sym *open = c->sym;
-  c->sym = p->graph->sym;
+  ig_mode_scope mode = ig_mode_push_sym(c, p->graph->sym);
   if (k.bound) (void)check_all(&k, p, flat, paths);
-  c->sym = open;
+  ig_mode_pop(c, &mode);
   ig_scope_close(c, s);
   return c->status;
 }

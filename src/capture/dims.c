@@ -98,7 +98,7 @@ static bool keep_use(ig_ctx *c, ig_dims *dims, ig_dim_use u) {
   u.dim.root = ig_dims_text(c, u.dim.root);
   u.source = ig_dims_text(c, u.source);
   if (c->status != IG_OK) return false;
-  if (ig_vec_push(c->sym->env->alloc, &dims->uses, u)) return true;
+  if (ig_vec_push(c->mode->sym->env->alloc, &dims->uses, u)) return true;
   return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
 }
 
@@ -213,7 +213,7 @@ ig_tensor *ig_capture_input_dims(ig_ctx *c, const char *name, const char *source
   static const ig_dim none[IG_MAX_DIM];
   ig_dims *dims = ig_dims_get(c);
   if (!dims || !example) return NULL;
-  if (!c->capture) {
+  if (!c->mode->capture) {
     (void)ig_fail(c, IG_RUNTIME, "no capture is open");
     return NULL;
   }
@@ -264,7 +264,7 @@ static void add_phantom(ig_ctx *c, ig_dims *dims, const ig_dim_use *u) {
   if (v < lo) lo = v;
   ig_dim_root r = {.name = u->dim.root, .lo = u->dim.lo, .hi = u->dim.hi};
   r.size = ig_sym_backed(c, v, lo, u->dim.hi > v ? u->dim.hi : v);
-  if (c->status == IG_OK && !ig_vec_push(c->sym->env->alloc, &dims->phantoms, r))
+  if (c->status == IG_OK && !ig_vec_push(c->mode->sym->env->alloc, &dims->phantoms, r))
     (void)ig_fail(c, IG_NOMEM, "out of memory");
 }
 

@@ -19,7 +19,7 @@ static bool put(ig_ctx *c, ig_dims *d, const ig_expr *e, int64_t lo, int64_t hi,
   ig_str s = ig_str_make(c->alloc);
   ig_str_expr(&s, e);
   ig_range_entry entry = {e, s.failed ? NULL : ig_dims_text(c, s.at), lo, hi};
-  bool ok = entry.text && ig_vec_push(c->sym->env->alloc, &d->ranges, entry);
+  bool ok = entry.text && ig_vec_push(c->mode->sym->env->alloc, &d->ranges, entry);
   if (!ok) (void)ig_fail(c, IG_NOMEM, "out of memory");
   ig_str_free(&s);
   return ok;
@@ -113,8 +113,7 @@ static void list_bound(bound_list *l, const ig_graph *g) {
 bool ig_program_repeat_symbols(ig_ctx *c, const ig_program *p) {
   ig_sym *sym = p->graph->sym;
   if (c->status != IG_OK || !sym || !sym->counts[0]) return c->status == IG_OK;
-  ig_sym *open = c->sym;
-  c->sym = sym;
+  ig_mode_scope mode = ig_mode_push_sym(c, sym);
   ig_scope s = ig_scope_open(c);
   size_t cap = sym->counts[0];
   const ig_expr **room = ig_scope_array(c, ig_mem_mul(3, cap), sizeof *room);
@@ -129,7 +128,7 @@ bool ig_program_repeat_symbols(ig_ctx *c, const ig_program *p) {
     (void)ig_sym_renew(c, l.all, room + 2 * cap, l.n);
   }
   ig_scope_close(c, s);
-  c->sym = open;
+  ig_mode_pop(c, &mode);
   return c->status == IG_OK;
 }
 
@@ -156,10 +155,9 @@ size_t ig_program_ranges(ig_ctx *c, const ig_program *p, const ig_range_entry **
   *out = NULL;
   ig_sym *sym = p->graph->sym;
   if (c->status != IG_OK || !sym) return 0;
-  ig_sym *open = c->sym;
-  c->sym = sym;
+  ig_mode_scope mode = ig_mode_push_sym(c, sym);
   size_t n = list(c, sym, out);
-  c->sym = open;
+  ig_mode_pop(c, &mode);
   return n;
 }
 
@@ -180,10 +178,9 @@ ig_status ig_program_add_range(ig_ctx *c, ig_program *p, const ig_range_entry *e
   if (c->status != IG_OK) return c->status;
   const ig_expr *e = entry->expr;
   if (e->kind == IG_EXPR_SYMBOL && e->name[0] == 'u' && !e->backed) return IG_OK;
-  ig_sym *open = c->sym;
-  c->sym = p->graph->sym;
+  ig_mode_scope mode = ig_mode_push_sym(c, p->graph->sym);
   ig_dims *d = ig_dims_get(c);
   if (d) (void)put(c, d, e, entry->lo, entry->hi, true);
-  c->sym = open;
+  ig_mode_pop(c, &mode);
   return c->status;
 }

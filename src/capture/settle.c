@@ -45,9 +45,10 @@ static void settle_graph(ig_ctx *c, ig_graph *g) {
 }
 
 ig_status ig_capture_settle(ig_ctx *c) {
-  if (c->status != IG_OK || !c->capture || !c->sym || !c->sym->env) return c->status;
-  if (c->sym->exprs.names.n == 0) return IG_OK;  // no symbols
-  settle_graph(c, c->capture);
+  if (c->status != IG_OK || !c->mode->capture || !c->mode->sym || !c->mode->sym->env)
+    return c->status;
+  if (c->mode->sym->exprs.names.n == 0) return IG_OK;  // no symbols
+  settle_graph(c, c->mode->capture);
   return c->status;
 }
 

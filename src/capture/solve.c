@@ -97,16 +97,16 @@ static void equate_derived(ig_ctx *c, ig_dims *d, const ig_dim_use *u, const cha
 
 // Shared dims first, then derived ones.
 static void equate(ig_ctx *c, ig_dims *d, bool strict) {
-  bool deferred = c->sym->env->deferred;
+  bool deferred = c->mode->sym->env->deferred;
   const char *end = strict ? "\n" : "";
-  c->sym->env->deferred = false;
+  c->mode->sym->env->deferred = false;
   for (size_t i = 0; i < d->uses.n && c->status == IG_OK; i++) {
     if (d->uses.at[i].dim.kind == IG_DIM_NAMED) equate_named(c, d, i, end);
   }
   for (size_t i = 0; i < d->uses.n && c->status == IG_OK; i++) {
     if (d->uses.at[i].dim.kind == IG_DIM_DERIVED) equate_derived(c, d, &d->uses.at[i], end);
   }
-  c->sym->env->deferred = deferred;
+  c->mode->sym->env->deferred = deferred;
   for (size_t i = 0; i < d->uses.n; i++) d->uses.at[i].now = ig_int_find(c, d->uses.at[i].size);
   for (size_t i = 0; i < d->phantoms.n; i++)
     d->phantoms.at[i].now = ig_int_find(c, d->phantoms.at[i].size);
@@ -355,7 +355,7 @@ static void issue(verdict *v, const ig_expr *e) {
 }
 
 static void guards(verdict *v) {
-  ig_env *env = v->c->sym->env;
+  ig_env *env = v->c->mode->sym->env;
   seen s = {.cap = 64};
   while (s.cap < env->guards.n * 2 + 2) s.cap *= 2;
   s.slots = ig_mem_array(v->c->alloc, s.cap, sizeof *s.slots);
@@ -476,7 +476,7 @@ ig_status ig_capture_solve(ig_ctx *c, const ig_solve_options *options) {
   if (!d || ig_capture_inputs_done(c) != IG_OK) return c->status;
   equate(c, d, o->strict);
   if (c->status != IG_OK) return c->status;
-  verdict v = {.c = c, .dims = d, .nfirst = c->sym->exprs.ranges.n + 1};
+  verdict v = {.c = c, .dims = d, .nfirst = c->mode->sym->exprs.ranges.n + 1};
   v.first = ig_mem_array(c->alloc, v.nfirst, sizeof *v.first);
   v.bullets = ig_str_make(c->alloc);
   ig_solver_init(&v.solver, c);

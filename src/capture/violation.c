@@ -23,7 +23,7 @@ static bool is_about(ig_ctx *c, const ig_dims *d, const ig_expr *e, const char *
 
 // The first decision or assertion about a size of that name.
 static ig_guard place_of(ig_ctx *c, const ig_dims *d, const char *name) {
-  const ig_env *env = c->sym->env;
+  const ig_env *env = c->mode->sym->env;
   for (size_t i = 0; i < env->guards.n; i++) {
     if (is_about(c, d, env->guards.at[i].expr, name)) return env->guards.at[i];
   }

@@ -14,7 +14,8 @@ static ig_tensor *call2(ig_ctx *c, unsigned id, ig_tensor *a, ig_tensor *b) {
 
 ig_tensor *ig_grad_plus(ig_ctx *c, ig_tensor *a, ig_tensor *b, bool owned) {
   if (!a || !b) return a ? a : b;
-  bool reuse = owned && c->no_grad && !c->capture && !ig_is_fake(a) && a->dtype == b->dtype;
+  bool reuse =
+      owned && c->mode->no_grad && !c->mode->capture && !ig_is_fake(a) && a->dtype == b->dtype;
   return call2(c, reuse ? IG_ID_ADD__TENSOR : IG_ID_ADD_TENSOR, a, b);
 }
 
@@ -32,7 +33,7 @@ static bool obeys_layout(const ig_tensor *t, const ig_tensor *g) {
 }
 
 static bool can_steal(const ig_ctx *c, const ig_tensor *t, const ig_tensor *g) {
-  return c->no_grad && !g->host && !g->requires_grad && atomic_load(&g->ref.count) == 1 &&
+  return c->mode->no_grad && !g->host && !g->requires_grad && atomic_load(&g->ref.count) == 1 &&
          atomic_load(&g->storage->ref.count) == 1 && g->storage->resizable && !g->inference &&
          obeys_layout(t, g);
 }
@@ -58,7 +59,7 @@ static ig_tensor *clone(ig_ctx *c, ig_tensor *g) {
 
 static ig_tensor *first(ig_ctx *c, ig_tensor *t, ig_tensor *g) {
   if (can_steal(c, t, g)) return g;
-  bool formula = !c->no_grad || c->capture || ig_is_fake(g);
+  bool formula = !c->mode->no_grad || c->mode->capture || ig_is_fake(g);
   return formula ? clone(c, g) : copy_for(c, t, g);
 }
 
@@ -68,7 +69,7 @@ bool ig_grad_accumulate(ig_ctx *c, ig_tensor *t, ig_tensor *g) {
   ig_tensor *sum = NULL;
   if (!a->grad) {
     sum = first(c, t, g);
-  } else if (c->no_grad && !c->capture && !ig_is_fake(a->grad)) {
+  } else if (c->mode->no_grad && !c->mode->capture && !ig_is_fake(a->grad)) {
     sum = call2(c, IG_ID_ADD__TENSOR, a->grad, g);
   } else {
     sum = call2(c, IG_ID_ADD_TENSOR, a->grad, g);

@@ -90,7 +90,7 @@ ig_tensor *ig_saved_unpack(ig_ctx *c, const ig_saved *s, const ig_edge *edge, bo
     if (!why->saved) *why = found;
     return gone ? t : ig_tensor_ghost(c, t);
   }
-  if (c->no_grad || !edge || !edge->entry) return t;
+  if (c->mode->no_grad || !edge || !edge->entry) return t;
   return with_history(c, s, edge);
 }
 

@@ -437,13 +437,12 @@ ig_status ig_backward(ig_ctx *c, const ig_backward_args *args, ig_tensor **grads
   for (size_t i = 0; answers && i < args->ninputs; i++) grads[i] = NULL;
   if (c->status != IG_OK) return c->status;
   sweep s = {.c = c, .args = args, .arena = ig_arena_make(c->alloc), .grads = grads};
-  bool no_grad = c->no_grad;
   const char *target = c->op_target;
-  c->no_grad = !args->create_graph;
+  ig_mode_scope mode = ig_mode_push_grad(c, args->create_graph);
   c->op_target = NULL;
   (void)sweep_run(&s);
   clean_up(&s);
-  c->no_grad = no_grad;
+  ig_mode_pop(c, &mode);
   c->op_target = target;
   for (size_t i = 0; answers && i < args->ninputs; i++) {
     if (!grads[i]) continue;

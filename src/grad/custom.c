@@ -13,7 +13,7 @@ static bool contains(ig_tensor *const *list, size_t n, const ig_tensor *t) {
 }
 
 static bool wants_history(const ig_ctx *c, const ig_custom *f) {
-  if (c->no_grad || c->inference) return false;
+  if (c->mode->no_grad || c->mode->inference) return false;
   for (size_t i = 0; i < f->ninputs; i++) {
     if (f->inputs[i] && ig_tape_requires_grad(f->inputs[i])) return true;
   }
@@ -143,7 +143,7 @@ static void without_history(ig_ctx *c, const ig_custom *f) {
     ig_value self = ig_of_tensor(t);
     ig_tensor *twin = alias(c, t);
     if (!twin) return;
-    ig_tape_relate(c, NULL, &self, twin, c->no_grad ? IG_CREATED_NO_GRAD : IG_CREATED_CUSTOM);
+    ig_tape_relate(c, NULL, &self, twin, c->mode->no_grad ? IG_CREATED_NO_GRAD : IG_CREATED_CUSTOM);
     f->outputs[i] = twin;
   }
 }

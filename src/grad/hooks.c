@@ -24,7 +24,7 @@ static ig_hook *hook_create(ig_ctx *c, ig_hook_kind kind, void (*free_fn)(void *
   }
   h->ref = (ig_ref){1, hook_destroy};
   h->alloc = c->alloc;
-  h->number = ++c->tape_clock;
+  h->number = ig_mode_tick(c, 0);
   h->kind = kind;
   h->free_fn = free_fn;
   h->user = user;

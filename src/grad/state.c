@@ -4,22 +4,22 @@
 #include "op/formula.h"
 
 bool ig_grad_is_enabled(const ig_ctx *c) {
-  return !c->no_grad && !c->inference;
+  return !c->mode->no_grad && !c->mode->inference;
 }
 
 bool ig_grad_set_enabled(ig_ctx *c, bool on) {
-  bool before = !c->no_grad;
-  c->no_grad = !on;
+  bool before = !c->mode->no_grad;
+  ig_mode_set(c, &(ig_mode_change){IG_MODE_NO_GRAD, {.no_grad = !on}});
   return before;
 }
 
 bool ig_inference_is_enabled(const ig_ctx *c) {
-  return c->inference;
+  return c->mode->inference;
 }
 
 bool ig_inference_set_enabled(ig_ctx *c, bool on) {
-  bool before = c->inference;
-  c->inference = on;
+  bool before = c->mode->inference;
+  ig_mode_set(c, &(ig_mode_change){IG_MODE_INFERENCE, {.inference = on}});
   return before;
 }
 
@@ -49,7 +49,7 @@ void ig_tensor_set_requires_grad(ig_ctx *c, ig_tensor *t, bool on) {
   } else if (on && !ig_dtype_is_float(t->dtype) && !ig_dtype_is_complex(t->dtype)) {
     ig_fail_text(c, IG_RUNTIME,
                  "only Tensors of floating point and complex dtype can require gradients");
-  } else if (on && t->inference && !c->inference) {
+  } else if (on && t->inference && !c->mode->inference) {
     ig_fail_text(c, IG_RUNTIME,
                  "Setting requires_grad=True on inference tensor outside InferenceMode is not "
                  "allowed.");
@@ -154,7 +154,7 @@ ig_tensor *ig_tensor_detach(ig_ctx *c, ig_tensor *t) {
 }
 
 ig_tensor *ig_tensor_get_data(ig_ctx *c, ig_tensor *t) {
-  if (c->capture) return ig_tensor_detach(c, t);
+  if (c->mode->capture) return ig_tensor_detach(c, t);
   ig_tensor *twin = ig_tensor_twin(c, t);
   if (twin) twin->untracked = true;
   return twin;

@@ -14,7 +14,7 @@ ig_graph *ig_graph_create(ig_ctx *c, ig_sym *sym) {
   }
   g->ref = (ig_ref){1, destroy};
   g->alloc = c->alloc;
-  g->host = c->host;
+  g->host = c->mode->host;
   g->arena = ig_arena_make(c->alloc);
   g->sym = sym;
   g->names = g->counts = g->texts = ig_map_make(c->alloc);
@@ -83,7 +83,7 @@ static void destroy(ig_ref *ref) {
 
 bool ig_graph_keep_object(ig_ctx *c, ig_graph *g, void *object) {
   if (!object) return true;
-  if (!g->host) g->host = c->host;
+  if (!g->host) g->host = c->mode->host;
   if (!g->host) return ig_fail(c, IG_RUNTIME, "an object, but no host language") == IG_OK;
   if (!ig_vec_push(g->alloc, &g->objects, object)) {
     return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;

@@ -64,8 +64,8 @@ static inline size_t ig_hop_slot_count(const ig_hop *hop) {
   return ig_hop_find_slot(hop, IG_SLOT_NONE);
 }
 
-// The host language: counts references to its objects, prints and calls them. Kept in ctx->host and
-// taken over by graphs; must outlive both. release may come from any thread.
+// The host language: counts references to its objects, prints and calls them. Kept in
+// ctx->mode->host and taken over by graphs; must outlive both. release may come from any thread.
 typedef struct ig_host {
   void (*retain)(void *object);
   void (*release)(void *object);
@@ -210,6 +210,7 @@ struct ig_graph {
 
   // A graph captured inside another: see op/nested.h.
   ig_graph *outer;            // while its capture is open
+  ig_mode_scope scope;        // what its capture changed
   IG_VEC(ig_value) operands;  // what its placeholders stand for outside
   ig_node *last_operand;      // the newest of those placeholders
   ig_release release;         // whose forms it is written in

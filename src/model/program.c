@@ -109,15 +109,14 @@ ig_status ig_model_input_sizes(ig_ctx *c, const ig_model *m, size_t i, const ig_
   }
   wish w = {.d = {.c = c}, .given = given, .n = n};
   const ig_tensor *meta = m->runnable ? input_meta(m->runnable, i) : NULL;
-  ig_sym *open = c->sym;
-  if (m->runnable) c->sym = m->runnable->graph->sym;
+  ig_mode_scope mode = ig_mode_push_sym(c, m->runnable ? m->runnable->graph->sym : c->mode->sym);
   for (int d = 0; d < p->ndim && c->status == IG_OK; d++) {
     sizes[d] = wished_size(&w, meta, d, p->dims[d]);
     if (sizes[d] >= 0 && sizes[d] <= p->dims[d]->hi) continue;
     (void)ig_fail(c, IG_INVALID, "%s: input '%s': dim %d (%s) cannot be %lld", m->name, p->name, d,
                   p->dims[d]->name ? p->dims[d]->name : "fixed", (long long)sizes[d]);
   }
-  c->sym = open;
+  ig_mode_pop(c, &mode);
   return c->status;
 }
 
@@ -230,10 +229,9 @@ ig_status ig_model_take_program(ig_ctx *c, ig_model *m, ig_program *p, bool desc
   if (!describe) return IG_OK;
   describer d = {.c = c, .m = m};
   d.nranges = ig_program_ranges(c, m->runnable, &d.ranges);
-  ig_sym *open = c->sym;
-  c->sym = m->runnable->graph->sym;
+  ig_mode_scope mode = ig_mode_push_sym(c, m->runnable->graph->sym);
   bool ok = add_inputs(&d, m->runnable) && add_outputs(&d, m->runnable);
-  c->sym = open;
+  ig_mode_pop(c, &mode);
   ok = ok && take_weights(c, m, p) && count_operators(c, m, p->graph);
   return ok ? IG_OK : c->status;
 }

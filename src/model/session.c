@@ -336,18 +336,16 @@ ig_status ig_session_run(ig_session *s) {
   forget_outputs(s);
   ig_scope scope = ig_scope_open(c);
   ig_value *outs = ig_scope_array(c, s->nout + 1, sizeof *outs);
-  bool no_grad = c->no_grad;
-  c->no_grad = true;
-  const ig_account outer = ig_account_open(c, &s->m->limits);
   ig_watch watch = {s->watch, s->watch_user};
-  const ig_watch *before = c->watch;
-  c->watch = s->watch ? &watch : NULL;
+  ig_mode_change change = {IG_MODE_NO_GRAD | IG_MODE_WATCH,
+                           {.no_grad = true, .watch = s->watch ? &watch : NULL}};
+  ig_mode_scope mode = ig_mode_push(c, &change);
+  const ig_account outer = ig_account_open(c, &s->m->limits);
   ig_status st = !outs            ? c->status
                  : s->m->runnable ? run_program(s, outs)
                                   : s->m->format->run(c, s->m, s->inputs, outs);
-  c->watch = before;
-  c->no_grad = no_grad;
   ig_account_close(c, &outer);
+  ig_mode_pop(c, &mode);
   for (size_t i = 0; outs && i < s->nout && st == IG_OK; i++) {
     if (!copy_lists(s, &outs[i])) st = c->status;
   }

@@ -127,10 +127,9 @@ size_t ig_model_symbols(ig_ctx *c, const ig_model *m, const ig_model_symbol *con
   if (c->status != IG_OK || !m->program || !m->program->graph->sym) return 0;
   collector k = {.c = c, .names = ig_map_make(c->alloc)};
   k.nranges = ig_program_ranges(c, m->program, &k.ranges);
-  ig_sym *open = c->sym;
-  c->sym = m->program->graph->sym;
+  ig_mode_scope mode = ig_mode_push_sym(c, m->program->graph->sym);
   bool ok = add_graph(&k, m->program->graph);
-  c->sym = open;
+  ig_mode_pop(c, &mode);
   if (ok) *list = hand_out(&k, (const void *)k.symbols.at, k.symbols.n, &n);
   ig_map_free(&k.names);
   ig_vec_free(c->alloc, &k.symbols);

@@ -167,10 +167,9 @@ static bool walk_graph(const walker *w, const ig_graph *g, const char *path) {
 
 bool ig_steps_of_program(ig_differ *d, const ig_model *m, ig_steps *out) {
   walker w = {d, out};
-  ig_sym *open = d->c->sym;
-  d->c->sym = m->program->graph->sym;
+  ig_mode_scope mode = ig_mode_push_sym(d->c, m->program->graph->sym);
   bool ok = walk_graph(&w, m->program->graph, "");
-  d->c->sym = open;
+  ig_mode_pop(d->c, &mode);
   return ok;
 }
 

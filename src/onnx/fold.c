@@ -74,8 +74,7 @@ bool ig_onnx_fold(ig_onnx *x, const ig_node *n, const ig_value *given) {
   }
   settle_lists(x, n->op, args);
   ig_ctx *c = x->c;
-  ig_sym *sym = c->sym;
-  c->sym = NULL;
+  ig_mode_scope mode = ig_mode_push_sym(c, NULL);
   ig_scope s = ig_scope_open(c);
   ig_value out = ig_none();
   ig_call(c, n->op, args, &out);
@@ -85,7 +84,7 @@ bool ig_onnx_fold(ig_onnx *x, const ig_node *n, const ig_value *given) {
   if (ok && !slot) (void)ig_fail(c, IG_NOMEM, "out of memory");
   if (slot) slot->value = ig_tensor_retain(out.tensor);
   ig_scope_close(c, s);
-  c->sym = sym;
+  ig_mode_pop(c, &mode);
   return slot != NULL;
 }
 

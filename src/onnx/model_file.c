@@ -246,12 +246,11 @@ static ig_status write_program(ig_onnx *x, const ig_program *p, const target *to
   if (data_path && (how == IG_ONNX_EXTERNAL_ALWAYS || (how == IG_ONNX_EXTERNAL_AUTO && large))) {
     x->data_name = slash ? slash + 1 : data_path;
   }
-  ig_sym *sym = x->c->sym;
-  x->c->sym = x->g->sym;
+  ig_mode_scope mode = ig_mode_push_sym(x->c, x->g->sym);
   const ig_graph *root = x->options->functions ? ig_onnx_functions_make(x) : NULL;
   if (root) x->g = root;
   if (ig_ctx_status(x->c) == IG_OK) ig_onnx_put_model(x);
-  x->c->sym = sym;
+  ig_mode_pop(x->c, &mode);
   ig_status st = report(x);
   if (st == IG_OK) st = put(x, to, data_path);
   ig_program_free(lowered);

@@ -401,7 +401,7 @@ static void loop_capture(ig_rd *r, loop *l) {
   while_state w = {.r = r, .l = l, .trips = ig_rd_opt(r, 0)};
   w.rows = ig_scope_array(r->c, l->nscans, sizeof *w.rows);
   w.elems = ig_scope_array(r->c, l->nscans, sizeof *w.elems);
-  w.unbacked = r->c->sym ? r->c->sym->counts[0] : 0;
+  w.unbacked = r->c->mode->sym ? r->c->mode->sym->counts[0] : 0;
   if (!w.rows || !w.elems) return;
   memset(w.rows, 0, l->nscans * sizeof *w.rows);
   if (w.trips && w.trips->ndim) w.trips = ig_rd_reshape(r, w.trips, NULL, 0);

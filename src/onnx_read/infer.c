@@ -420,12 +420,11 @@ static inference begin(ig_ctx *c, const ig_onnx_model *m, ig_om_checker *strict,
                  .arena = ig_arena_make(c->alloc),
                  .sizes = ig_map_make(c->alloc),
                  .by_name = ig_map_make(c->alloc)};
-  bool no_grad = c->no_grad;
-  c->no_grad = true;
+  ig_mode_scope mode = ig_mode_push_grad(c, false);
   const ig_account outer = ig_account_open(c, &c->limits);
   *st = infer(&f);
   ig_account_close(c, &outer);
-  c->no_grad = no_grad;
+  ig_mode_pop(c, &mode);
   return f;
 }
 

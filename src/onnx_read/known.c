@@ -489,12 +489,11 @@ bool ig_rd_compute(ig_rd *r, ig_rd_fn *fn) {
   for (size_t i = 0; i < r->nin; i++) {
     if (r->in[i]) (void)ig_rd_tensor(r, r->in[i]);  // what is known becomes real before
   }
-  struct ig_graph *capture = r->c->capture;
-  r->c->capture = NULL;
+  ig_mode_scope mode = ig_mode_push_capture(r->c, NULL);
   r->capture = false;
   fn(r);
   r->capture = true;
-  r->c->capture = capture;
+  ig_mode_pop(r->c, &mode);
   return true;
 }
 

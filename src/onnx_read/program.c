@@ -212,7 +212,7 @@ static bool lower_one(const ig_env *env, dims *ds) {
 
 // The last answers "not equal" before the refusal tell which size was wanted. True: try again.
 static bool repair(const ig_rd *r, dims *ds) {
-  const ig_env *env = r->c->sym ? r->c->sym->env : NULL;
+  const ig_env *env = r->c->mode->sym ? r->c->mode->sym->env : NULL;
   for (size_t back = 0; env && back < env->guards.n && back < 16; back++) {
     const ig_expr *e = env->guards.at[env->guards.n - 1 - back].expr;
     if (e->kind != IG_EXPR_NE || e->n != 2 || ig_expr_is_int(e->args[1], 1)) continue;
@@ -271,8 +271,7 @@ static ig_status try_capture(ig_ctx *c, const ig_onnx_model *m, dims *ds, bool s
 ig_status ig_onnx_program(ig_ctx *c, const ig_onnx_model *m, ig_program **out) {
   *out = NULL;
   IG_RETURN_IF_ERR(c->status);
-  bool no_grad = c->no_grad;
-  c->no_grad = true;
+  ig_mode_scope mode = ig_mode_push_grad(c, false);
   dims ds = {.by_name = ig_map_make(c->alloc)};
   for (int i = 0; i < MAX_DIMS; i++) ds.hint[i] = FIRST_HINT + HINT_STEP * i;
   const ig_account outer = ig_account_open(c, &c->limits);
@@ -284,6 +283,6 @@ ig_status ig_onnx_program(ig_ctx *c, const ig_onnx_model *m, ig_program **out) {
   }
   ig_account_close(c, &outer);
   ig_map_free(&ds.by_name);
-  c->no_grad = no_grad;
+  ig_mode_pop(c, &mode);
   return st;
 }

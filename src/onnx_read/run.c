@@ -232,7 +232,7 @@ static void tell(ig_rd *r, const ig_om_node *n) {
 
 // Who watches the run hears of the tensors that a node made.
 static void tell_watcher(ig_rd *r, const ig_om_node *n) {
-  const ig_watch *watch = r->c->watch;
+  const ig_watch *watch = r->c->mode->watch;
   for (size_t i = 0; watch && !r->capture && i < n->noutputs && ig_rd_ok(r); i++) {
     if (!r->out[i] || r->out[i]->kind != IG_RD_TENSOR || !n->outputs[i][0]) continue;
     ig_value v = ig_of_tensor(ig_rd_tensor(r, r->out[i]));

@@ -111,11 +111,10 @@ ig_status ig_onnx_run(ig_ctx *c, const ig_onnx_model *m, const ig_weight *inputs
   IG_RETURN_IF_ERR(c->status);
   for (size_t i = 0; i < m->graph->noutputs; i++) outs[i] = ig_none();
   ig_rd r;
-  bool no_grad = c->no_grad;
-  c->no_grad = true;
+  ig_mode_scope mode = ig_mode_push_grad(c, false);
   ig_status st = ig_rd_init(&r, c, m);
   if (st == IG_OK) st = run_named(&r, inputs, n, outs);
   ig_rd_done(&r);
-  c->no_grad = no_grad;
+  ig_mode_pop(c, &mode);
   return st;
 }

@@ -297,11 +297,11 @@ ig_tensor *ig_rd_tensor(ig_rd *r, ig_rd_value *v) {
     ig_rd_fail(r, IG_BAD_TYPE, "found %s, expected a tensor", texts[v->kind]);
     return NULL;
   }
-  if (v->t && (!v->made_in || v->made_in == r->c->capture)) return v->t;
+  if (v->t && (!v->made_in || v->made_in == r->c->mode->capture)) return v->t;
   ig_tensor *t = from_ints(r, v);
   if (!t) return NULL;
   ig_tensor_release(v->t);
   v->t = ig_tensor_retain(t);
-  v->made_in = ig_tensor_is_fake(t) ? r->c->capture : NULL;
+  v->made_in = ig_tensor_is_fake(t) ? r->c->mode->capture : NULL;
   return t;
 }

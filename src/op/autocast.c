@@ -17,7 +17,7 @@ static ig_autocast_policy policy_of(const ig_op *op, bool cpu) {
 static bool is_open(const ig_ctx *c, const ig_value *v) {
   if (v->kind != IG_KIND_TENSOR) return false;
   const ig_tensor *t = v->tensor;
-  bool on = c->autocast[t->device.type == IG_DEVICE_CPU ? 0 : 1].on;
+  bool on = c->mode->autocast.at[t->device.type == IG_DEVICE_CPU ? 0 : 1].on;
   return on && ig_dtype_is_float(t->dtype) && t->dtype != IG_F64;
 }
 
@@ -57,7 +57,7 @@ const ig_value *ig_autocast_args(ig_ctx *c, const ig_op *op, const ig_value *arg
   ig_autocast_policy p = policy_of(op, cpu);
   if (p == IG_AUTOCAST_NONE) return args;
   ig_dtype to = p == IG_AUTOCAST_F32     ? IG_F32
-                : p == IG_AUTOCAST_LOWER ? (ig_dtype)c->autocast[!cpu].dtype
+                : p == IG_AUTOCAST_LOWER ? (ig_dtype)c->mode->autocast.at[!cpu].dtype
                                          : first->dtype;
   bool widest = p == IG_AUTOCAST_WIDEST;
   for (size_t i = 0; i < op->schema.nargs && widest; i++) widen(c, &args[i], &to);
@@ -69,16 +69,18 @@ const ig_value *ig_autocast_args(ig_ctx *c, const ig_op *op, const ig_value *arg
 
 void ig_autocast_set(ig_ctx *c, ig_device_type device, ig_autocast state) {
   size_t at = device != IG_DEVICE_CPU;
-  c->autocast[at].on = state.on;
-  c->autocast[at].dtype = (int)state.dtype;
-  c->autocasts = c->autocast[0].on || c->autocast[1].on;
+  ig_mode_change change = {IG_MODE_AUTOCAST | IG_MODE_AUTOCASTS, {.autocast = c->mode->autocast}};
+  change.to.autocast.at[at].on = state.on;
+  change.to.autocast.at[at].dtype = (int)state.dtype;
+  change.to.autocasts = change.to.autocast.at[0].on || change.to.autocast.at[1].on;
+  ig_mode_set(c, &change);
 }
 
 ig_autocast ig_autocast_get(const ig_ctx *c, ig_device_type device) {
   size_t at = device != IG_DEVICE_CPU;
-  int dtype = c->autocast[at].dtype;
+  int dtype = c->mode->autocast.at[at].dtype;
   if (dtype < 0) dtype = at ? IG_F16 : IG_BF16;
-  return (ig_autocast){c->autocast[at].on, (ig_dtype)dtype};
+  return (ig_autocast){c->mode->autocast.at[at].on, (ig_dtype)dtype};
 }
 
 // ---- switches as nodes ----
@@ -88,7 +90,7 @@ static const char leave[] = "torch.amp.autocast_mode._exit_autocast";
 
 static ig_node *push_switch(ig_ctx *c, const char *target, const char *base, const ig_value *args,
                             size_t n, void *host_fn) {
-  if (!c->capture || !c->capture->implied_casts || c->status != IG_OK) return NULL;
+  if (!c->mode->capture || !c->mode->capture->implied_casts || c->status != IG_OK) return NULL;
   ig_node proto = {.kind = IG_NODE_CALL,
                    .callee = IG_CALLEE_HOST,
                    .target = target,
@@ -114,7 +116,7 @@ ig_autocast_switch ig_node_autocast(const ig_node *n) {
 
 void ig_record_autocast_end(ig_ctx *c, void *host_fn) {
   size_t closed = 0;
-  ig_node *n = c->capture && c->capture->implied_casts ? c->capture->last : NULL;
+  ig_node *n = c->mode->capture && c->mode->capture->implied_casts ? c->mode->capture->last : NULL;
   for (; n; n = n->prev) {
     ig_autocast_switch way = ig_node_autocast(n);
     if (way == IG_SWITCH_ENTER && closed == 0) break;

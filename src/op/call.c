@@ -205,7 +205,7 @@ static void allocate_list(ig_ctx *c, const ig_op *op, const ig_value *args, cons
   size_t n = metas.n;
   ig_tensor **made = c->status == IG_OK ? ig_scope_array(c, n + 1, sizeof *made) : NULL;
   for (size_t i = 0; made && i < n; i++) {
-    made[i] = make_result(c, metas.at[i], c->fake || s->fake);
+    made[i] = make_result(c, metas.at[i], c->mode->fake || s->fake);
     if (!made[i]) made = NULL;
   }
   ig_value *list = made ? ig_mem_array(c->alloc, n, sizeof *list) : NULL;
@@ -238,7 +238,7 @@ static void allocate(ig_ctx *c, const ig_op *op, const ig_value *args, const cen
   for (size_t i = 0; i < n && c->status == IG_OK; i++) {
     if (op->schema.rets[i].type != IG_TYPE_TENSOR) continue;
     // Field by field: a value that is put together and then copied waits for itself.
-    outs[i].tensor = make_result(c, &m[i], c->fake || s->fake);
+    outs[i].tensor = make_result(c, &m[i], c->mode->fake || s->fake);
     if (outs[i].tensor) outs[i].kind = IG_KIND_TENSOR;
   }
 }
@@ -292,11 +292,12 @@ void ig_return_values(ig_ctx *c, ig_scope s, ig_value *outs, size_t n) {
 }
 
 static void decompose(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  ig_tape_entry *face = ig_tape_face_open(c, op, args);
+  ig_mode_scope mode;
+  ig_tape_entry *face = ig_tape_face_open(c, op, args, &mode);
   ig_scope s = ig_scope_open(c);
   ig_op_decompose(c, op, args, outs);
   ig_return_values(c, s, outs, op->schema.nrets);
-  ig_tape_face_close(c, face);
+  ig_tape_face_close(c, face, &mode);
   if (c->status != IG_OK) ig_note(c, "in %s", op->target);
 }
 
@@ -314,7 +315,7 @@ static void run_written(ig_ctx *c, const ig_op *op, const ig_value *args, ig_val
   ig_tape_entry *e = ig_tape_open(c, op, args);
   if (c->status != IG_OK) return;
   outs[0] = args[0];
-  bool fake = c->fake || ig_is_fake(self);
+  bool fake = c->mode->fake || ig_is_fake(self);
   if (fake && op->def->fake) op->def->fake(c, op, args, outs);
   if (!fake) op->def->kernel(c, op, args, outs);
   if (c->status == IG_OK) ig_tensor_bump(self);
@@ -325,7 +326,7 @@ static void run_written(ig_ctx *c, const ig_op *op, const ig_value *args, ig_val
 static void compute(ig_ctx *c, const ig_op *op, const ig_value *args, const census *s,
                     ig_value *outs) {
   const ig_op_def *d = op->def;
-  bool fake = c->fake || s->fake || s->device.type == IG_DEVICE_META;
+  bool fake = c->mode->fake || s->fake || s->device.type == IG_DEVICE_META;
   if (d->fake) {
     (fake ? d->fake : d->kernel)(c, op, args, outs);
     return;
@@ -368,28 +369,30 @@ void ig_run(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   }
 }
 
+// The casts are no calls of the user's, and are not cast themselves.
+static const ig_value *cast_args(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *room) {
+  ig_mode_scope mode = ig_mode_push(c, &(ig_mode_change){IG_MODE_AUTOCASTS, {.autocasts = false}});
+  args = ig_autocast_args(c, op, args, room);
+  ig_mode_pop(c, &mode);
+  return args;
+}
+
 void ig_infer(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  if (c->given && c->given->op == op) {
-    ig_draft_give(c, c->given, outs);
+  if (c->mode->given && c->mode->given->op == op) {
+    ig_draft_give(c, c->mode->given, outs);
     return;
   }
-  struct ig_graph *capture = c->capture;
-  bool fake = c->fake;
-  bool no_grad = c->no_grad;
-  c->capture = NULL;
-  c->fake = c->no_grad = true;
+  const ig_graph *capture = c->mode->capture;
+  enum { ALL = IG_MODE_CAPTURE | IG_MODE_FAKE | IG_MODE_NO_GRAD };
+  ig_mode_scope mode = ig_mode_push(c, &(ig_mode_change){ALL, {.fake = true, .no_grad = true}});
   ig_scope s = ig_scope_open(c);
   ig_value room[IG_MAX_ARGS];
-  if (c->autocasts && capture && capture->implied_casts) {
-    c->autocasts = false;
-    args = ig_autocast_args(c, op, args, room);
-    c->autocasts = true;
+  if (c->mode->autocasts && capture && capture->implied_casts) {
+    args = cast_args(c, op, args, room);
   }
   if (args) ig_run(c, op, args, outs);
   ig_return_values(c, s, outs, op->schema.nrets);
-  c->capture = capture;
-  c->fake = fake;
-  c->no_grad = no_grad;
+  ig_mode_pop(c, &mode);
 }
 
 // squeeze_ and its kin, resize_: self has other sizes from now on, but what was recorded of it
@@ -400,7 +403,7 @@ static void keep_recorded(ig_ctx *c, const ig_op *op, const ig_value *args) {
   ig_tensor *was = ig_tensor_twin(c, self);
   if (!was) return;
   was->requires_grad = self->requires_grad;
-  (void)ig_graph_replace_val(c, c->capture, self, was);
+  (void)ig_graph_replace_val(c, c->mode->capture, self, was);
 }
 
 static void record(ig_ctx *c, const ig_op *op, const ig_value *given, ig_value *outs) {
@@ -408,7 +411,7 @@ static void record(ig_ctx *c, const ig_op *op, const ig_value *given, ig_value *
   op = ig_record_op(c, op);
   const ig_value *args = ig_record_args(c, op, given, room);
   if (!args) return;
-  if (c->rewrite && c->rewrite->fn(c, op, args, outs, c->rewrite->user)) return;
+  if (c->mode->rewrite && c->mode->rewrite->fn(c, op, args, outs, c->mode->rewrite->user)) return;
   if (c->status != IG_OK) return;
   // The rule for gradients calls the operator again, without a gradient.
   if (op->user && ig_library_has(op, IG_IMPL_AUTOGRAD) && ig_tape_wanted(c, op, args) &&
@@ -418,7 +421,7 @@ static void record(ig_ctx *c, const ig_op *op, const ig_value *given, ig_value *
   ig_tape_entry *e = ig_tape_open(c, op, args);
   keep_recorded(c, op, args);
   ig_infer(c, op, args, outs);
-  if (c->draft) ig_draft_follow(c, op, args, outs);
+  if (c->mode->draft) ig_draft_follow(c, op, args, outs);
   if (c->status == IG_OK) ig_record(c, op, args, outs);
   ig_tape_close(c, e, op, args, outs);
   ig_record_return(op, given, args, outs);
@@ -455,37 +458,38 @@ static bool run_simple(ig_ctx *c, const ig_op *op, const ig_value *args, ig_valu
 
 static void run(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   if (run_simple(c, op, args, outs)) return;
-  ig_sym *sym = c->sym;
-  if (!sym) c->sym = ig_sym_of_operands(op, args);
+  ig_sym *sym = c->mode->sym ? NULL : ig_sym_of_operands(op, args);
+  if (!sym) {
+    ig_run(c, op, args, outs);
+    return;
+  }
+  ig_mode_scope mode = ig_mode_push_sym(c, sym);
   ig_run(c, op, args, outs);
-  c->sym = sym;
+  ig_mode_pop(c, &mode);
 }
 
 // An operator under capture refused its operands: where the user was, and what they were.
 static void explain(ig_ctx *c) {
-  if (!c->capture || c->trouble || c->status == IG_HOST || c->status == IG_NOMEM) return;
+  if (!c->mode->capture || c->trouble || c->status == IG_HOST || c->status == IG_NOMEM) return;
   ig_str fix = ig_str_make(c->alloc);
   if (c->op && c->op_args) ig_op_suggest(c->op, c->op_args, &fix);
   ig_issue issue = {.kind = IG_ISSUE_CALL, .reason = c->message, .fix = fix.n ? fix.at : NULL};
-  ig_draft *draft = c->draft;
-  c->draft = NULL;  // the issue belongs to the error
+  ig_mode_scope mode = ig_mode_push_draft(c, NULL);  // the issue belongs to the error
   ig_issue_tell(c, &issue);
-  c->draft = draft;
+  ig_mode_pop(c, &mode);
   ig_str_free(&fix);
 }
 
 // A call inside a region of autocast: the casts come first.
 static void call_cast(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  if (c->capture && c->capture->implied_casts) {
+  if (c->mode->capture && c->mode->capture->implied_casts) {
     record(c, op, args, outs);
     return;
   }
   ig_value room[IG_MAX_ARGS];
   ig_scope s = ig_scope_open(c);
-  c->autocasts = false;  // the casts are no calls of the user's
-  const ig_value *given = ig_autocast_args(c, op, args, room);
-  c->autocasts = true;
-  if (given) (c->capture ? record : run)(c, op, given, outs);
+  const ig_value *given = cast_args(c, op, args, room);
+  if (given) (c->mode->capture ? record : run)(c, op, given, outs);
   ig_return_values(c, s, outs, given ? op->schema.nrets : 0);
 }
 
@@ -501,9 +505,9 @@ void ig_call(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   c->op_args = args;
   c->op_describe = ig_op_describe;
   if (ig_step(c) && check_args(c, op, args)) {
-    if (c->autocasts) {
+    if (c->mode->autocasts) {
       call_cast(c, op, args, outs);
-    } else if (c->capture) {
+    } else if (c->mode->capture) {
       record(c, op, args, outs);
     } else {
       run(c, op, args, outs);

@@ -23,38 +23,38 @@ typedef struct twins {
 } twins;
 
 static twins *twins_of(const ig_ctx *c) {
-  return c->draft ? c->draft->values : NULL;
+  return c->mode->draft ? c->mode->draft->values : NULL;
 }
 
 // ---- life ----
 
 ig_status ig_draft_open(ig_ctx *c) {
   if (c->status != IG_OK) return c->status;
-  if (c->draft) return ig_fail(c, IG_RUNTIME, "a draft is already open");
+  if (c->mode->draft) return ig_fail(c, IG_RUNTIME, "a draft is already open");
   ig_draft *d = ig_mem_new(c->alloc, sizeof *d);
   if (d) d->report = ig_report_create(c);
   if (!d || !d->report) {
     ig_mem_free(c->alloc, d, sizeof *d);
     return ig_fail(c, IG_NOMEM, "out of memory");
   }
-  c->draft = d;
+  d->scope = ig_mode_push_draft(c, d);
   return IG_OK;
 }
 
 ig_report *ig_draft_close(ig_ctx *c) {
-  ig_draft *d = c->draft;
+  ig_draft *d = c->mode->draft;
   if (!d) return NULL;
   ig_draft_end(c);
-  c->draft = NULL;
+  ig_mode_pop(c, &d->scope);
   ig_report *r = d->report;
   ig_mem_free(c->alloc, d, sizeof *d);
   return r;
 }
 
 bool ig_draft_begin(ig_ctx *c) {
-  if (!c->draft) return true;
+  if (!c->mode->draft) return true;
   ig_draft_end(c);
-  ig_report_retry(c->draft->report);
+  ig_report_retry(c->mode->draft->report);
   twins *t = ig_mem_new(c->alloc, sizeof *t);
   const ig_generator *own = ig_generator_default(c);
   if (t && own) t->generator = ig_generator_copy(c, own);
@@ -63,14 +63,14 @@ bool ig_draft_begin(ig_ctx *c) {
     return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
   }
   t->at = ig_table_make(c->alloc);
-  c->draft->values = t;
+  c->mode->draft->values = t;
   return true;
 }
 
 void ig_draft_end(ig_ctx *c) {
   twins *t = twins_of(c);
   if (!t) return;
-  c->draft->values = NULL;
+  c->mode->draft->values = NULL;
   for (size_t i = 0; i < t->all.n; i++) {
     ig_tensor_release(t->all.at[i].fake);
     ig_tensor_release(t->all.at[i].real);
@@ -95,37 +95,29 @@ static void pair_up(ig_ctx *c, twins *t, ig_tensor *fake, ig_tensor *real) {
 
 // What a context is while it runs on twins: nothing is recorded, nobody is asked.
 typedef struct outside {
-  ig_ctx before;
+  ig_mode_scope mode;
+  const char *op_target;
+  const ig_op *op;
+  const void *op_args;
 } outside;
 
 static outside step_out(ig_ctx *c, const twins *t) {
-  outside o = {*c};
-  c->capture = NULL;
-  c->rewrite = NULL;
-  c->renewal = NULL;
-  c->draft = NULL;
-  c->sym = NULL;
-  c->fake = false;
-  c->no_grad = true;
-  c->generator = t->generator;
-  return o;
+  enum {
+    ALL = IG_MODE_CAPTURE | IG_MODE_REWRITE | IG_MODE_RENEWAL | IG_MODE_DRAFT | IG_MODE_SYM |
+          IG_MODE_FAKE | IG_MODE_NO_GRAD | IG_MODE_GENERATOR
+  };
+  ig_mode_change change = {ALL, {.no_grad = true, .generator = t->generator}};
+  return (outside){ig_mode_push(c, &change), c->op_target, c->op, c->op_args};
 }
 
 // False: it failed, which is forgotten; the program will fail there for itself.
 static bool step_in(ig_ctx *c, const outside *o) {
   bool ok = c->status == IG_OK;
   if (!ok && !ig_status_is_final(c->status)) ig_ctx_clear(c);
-  c->capture = o->before.capture;
-  c->rewrite = o->before.rewrite;
-  c->renewal = o->before.renewal;
-  c->draft = o->before.draft;
-  c->sym = o->before.sym;
-  c->fake = o->before.fake;
-  c->no_grad = o->before.no_grad;
-  c->generator = o->before.generator;
-  c->op_target = o->before.op_target;
-  c->op_args = o->before.op_args;
-  c->op = o->before.op;
+  ig_mode_pop(c, &o->mode);
+  c->op_target = o->op_target;
+  c->op_args = o->op_args;
+  c->op = o->op;
   return ok;
 }
 

@@ -34,10 +34,10 @@ ig_tensor *ig_value_tensor(const ig_value *v) {
 }
 
 bool ig_unwatched(const ig_ctx *c, const ig_value *args, size_t n) {
-  if (c->capture || c->fake || c->rewrite || c->observer || c->autocasts) return false;
+  if (c->mode->capture || c->mode->fake || c->mode->rewrite || c->mode->autocasts) return false;
   for (size_t i = 0; i < n; i++) {
     const ig_tensor *t = ig_value_tensor(&args[i]);
-    bool graded = t && t->requires_grad && !c->no_grad && !c->inference;
+    bool graded = t && t->requires_grad && !c->mode->no_grad && !c->mode->inference;
     if (graded || (t && (ig_is_fake(t) || t->device.type != IG_DEVICE_CPU))) return false;
   }
   return true;
@@ -113,7 +113,7 @@ ig_int ig_size_mod(ig_ctx *c, ig_int a, ig_int b) {
 
 void ig_size_show(ig_ctx *c, ig_int v) {
   ig_value number = ig_of_int(v);
-  if (v.expr && c->capture && c->status == IG_OK) (void)ig_record_number(c, &number);
+  if (v.expr && c->mode->capture && c->status == IG_OK) (void)ig_record_number(c, &number);
 }
 
 void ig_size_show_sum(ig_ctx *c, ig_int v) {

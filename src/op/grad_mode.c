@@ -10,7 +10,7 @@ const char ig_grad_mode_target[] = "torch._C._set_grad_enabled";
 static const char base[] = "_set_grad_enabled";
 
 void ig_record_grad_mode(ig_ctx *c, bool enabled, void *host_fn) {
-  if (!c->capture || c->status != IG_OK) return;
+  if (!c->mode->capture || c->status != IG_OK) return;
   ig_value arg = ig_of_bool(enabled);
   ig_node proto = {.kind = IG_NODE_CALL,
                    .callee = IG_CALLEE_HOST,

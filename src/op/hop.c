@@ -187,7 +187,7 @@ static bool describe_branch(ig_ctx *c, ig_graph *sub, const ig_node *call) {
 
 static bool describe_branches(ig_ctx *c, const ig_node *call) {
   const ig_graph *g = call->graph;
-  if (g->outer || c->rewrite) return true;  // told by the outermost call, once
+  if (g->outer || c->mode->rewrite) return true;  // told by the outermost call, once
   if (g->strict && !ig_release_forms(g->release)->branches_as_call) return true;
   bool ok = true;
   for (size_t i = 0; ok && i < call->ninputs; i++) {
@@ -208,10 +208,10 @@ bool ig_hop_record(ig_ctx *c, const ig_hop *hop, const ig_value *args, size_t np
                    .nkw = nkw,
                    .keys = keys,
                    .val = ig_of_list(results, n)};
-  const ig_rewrite *r = c->rewrite;
+  const ig_rewrite *r = c->mode->rewrite;
   if (r && r->settle) r->settle(c, args, npos + nkw, r->user);
-  const ig_node *node = ig_record_node(c, &proto, ig_hop_base(hop, c->capture->release));
-  if (node && c->draft) ig_draft_follow_node(c, node);
+  const ig_node *node = ig_record_node(c, &proto, ig_hop_base(hop, c->mode->capture->release));
+  if (node && c->mode->draft) ig_draft_follow_node(c, node);
   return node && describe_branches(c, node);
 }
 

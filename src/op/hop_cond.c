@@ -88,13 +88,13 @@ static const ig_value *merge(ig_ctx *c, const ig_cond_args *a, const ig_graph *y
   for (size_t i = 0; i < yes->operands.n; i++) {
     const ig_value *v = &yes->operands.at[i];
     all[*n] = (entry){.value = *v, .group = find(no, v) < no->operands.n ? 0 : 1};
-    set_key(c->capture, &all[(*n)++], a);
+    set_key(c->mode->capture, &all[(*n)++], a);
   }
   for (size_t i = 0; i < no->operands.n; i++) {
     const ig_value *v = &no->operands.at[i];
     if (find(yes, v) < yes->operands.n) continue;
     all[*n] = (entry){.value = *v, .group = 2};
-    set_key(c->capture, &all[(*n)++], a);
+    set_key(c->mode->capture, &all[(*n)++], a);
   }
   qsort(all, *n, sizeof *all, compare);
   for (size_t i = 0; i < *n; i++) out[i] = all[i].value;
@@ -150,7 +150,7 @@ static const ig_value *record(ig_ctx *c, const ig_cond_args *a, ig_graph *yes, i
   ig_node *f = t ? ig_record_sub(c, "false_graph", no) : NULL;
   if (!f) return NULL;
   ig_value list = ig_of_list(operands, n);
-  if (c->rewrite && ig_release_forms(c->capture->release)->tuples_of_graded) {
+  if (c->mode->rewrite && ig_release_forms(c->mode->capture->release)->tuples_of_graded) {
     for (size_t i = 0; i < n; i++) {
       if (wants_gradient(&operands[i])) list.seq = IG_SEQ_TUPLE;
     }
@@ -195,7 +195,7 @@ const ig_value *ig_cond(ig_ctx *c, const ig_cond_args *args, size_t *nouts) {
                  ig_hop_describe(c, pred));
     return NULL;
   }
-  if (c->capture) return capture(c, args, nouts);
+  if (c->mode->capture) return capture(c, args, nouts);
   bool fake = tensor && ig_is_fake(pred->tensor);
   bool yes = fake || decide(c, pred);  // fakes: both give the same shapes
   return ig_branch_call(c, yes ? args->yes : args->no, args->operands, args->noperands, nouts);

@@ -134,7 +134,7 @@ static const ig_value *map_capture(ig_ctx *c, const ig_branch *body, const ig_va
   }
   ig_branch_inputs in = {.who = "map", .operands = operands, .n = n, .likes = likes};
   ig_graph *sub = ig_branch_capture(c, body, &in);
-  if (sub) sub->last->listed = !c->capture->strict;  // as the functions of PyTorch return it
+  if (sub) sub->last->listed = !c->mode->capture->strict;  // as the functions of PyTorch return it
   const ig_value *inner = sub ? ig_branch_outputs(c, sub, nouts) : NULL;
   ig_value *results = inner ? ig_scope_array(c, *nouts + 1, sizeof *results) : NULL;
   for (size_t i = 0; results && i < *nouts; i++) results[i] = stacked(c, &inner[i], size);
@@ -154,7 +154,7 @@ const ig_value *ig_map_over(ig_ctx *c, const ig_branch *body, const ig_value *xs
   *nouts = 0;
   ig_int size = ig_const(0);
   if (c->status != IG_OK || !leading(c, "map", xs, nxs, 0, &size)) return NULL;
-  if (c->capture) return map_capture(c, body, xs, nxs, args, nargs, size, nouts);
+  if (c->mode->capture) return map_capture(c, body, xs, nxs, args, nargs, size, nouts);
   ig_value *in = ig_scope_array(c, ig_mem_add(nxs + 1, nargs), sizeof *in);
   rows r = {.steps = (size_t)ig_int_guard(c, size)};
   for (size_t i = 0; in && i < nargs; i++) in[nxs + i] = args[i];
@@ -356,7 +356,7 @@ const ig_value *ig_while_loop(ig_ctx *c, const ig_branch *cond, const ig_branch 
   for (size_t i = 0; i < ncarried; i++) in[i] = carried[i];
   for (size_t i = 0; i < nextra; i++) in[ncarried + i] = extra[i];
   loop l = {cond, body, in, ncarried, ncarried + nextra};
-  return c->capture ? loop_capture(c, &l, nouts) : loop_run(c, &l, nouts);
+  return c->mode->capture ? loop_capture(c, &l, nouts) : loop_run(c, &l, nouts);
 }
 
 static void loop_call(ig_ctx *c, const ig_node *n, const ig_value *args, ig_value *out) {
@@ -467,7 +467,7 @@ const ig_value *ig_scan(ig_ctx *c, const ig_scan_args *given, size_t *nouts) {
     return NULL;
   }
   if (!leading(c, "scan", a.xs, a.nxs, a.dim, &size)) return NULL;
-  if (c->capture) return scan_capture(c, &a, size, nouts);
+  if (c->mode->capture) return scan_capture(c, &a, size, nouts);
   return scan_run(c, &a, ig_int_guard(c, size), nouts);
 }
 

@@ -37,7 +37,7 @@ const ig_value *ig_strict_mode(ig_ctx *c, const ig_branch *body, const ig_value 
                                size_t *nouts) {
   *nouts = 0;
   if (c->status != IG_OK) return NULL;
-  if (!c->capture) return ig_branch_call(c, body, operands, n, nouts);
+  if (!c->mode->capture) return ig_branch_call(c, body, operands, n, nouts);
   ig_branch_inputs in = {
       .who = "strict_mode", .operands = operands, .n = n, .names = numbered(c, n)};
   ig_graph *sub = in.names ? ig_branch_capture(c, body, &in) : NULL;
@@ -46,8 +46,8 @@ const ig_value *ig_strict_mode(ig_ctx *c, const ig_branch *body, const ig_value 
   for (size_t i = 0; results && i < *nouts; i++) results[i] = ig_branch_result(c, &inner[i]);
   bool ok = results && ig_hop_number_inputs(c, sub, n);
   // Results are numbered behind the operands: the first of a call with two operands is getitem_2.
-  for (size_t i = 0; ok && !c->capture->strict && i < sub->operands.n; i++) {
-    ok = ig_graph_name(c, c->capture, "getitem") != NULL;
+  for (size_t i = 0; ok && !c->mode->capture->strict && i < sub->operands.n; i++) {
+    ok = ig_graph_name(c, c->mode->capture, "getitem") != NULL;
   }
   ig_node *node = ok ? ig_record_sub(c, "strict_graph", sub) : NULL;
   if (node) {
@@ -85,16 +85,13 @@ const ig_hop ig_hop_strict_mode = {
 // mode; the pass that finds regions puts them into sub-graphs.
 const ig_value *ig_wrap_set_grad_enabled(ig_ctx *c, bool enabled, const ig_branch *body,
                                          const ig_value *operands, size_t n, size_t *nouts) {
-  bool no_grad = c->no_grad;
-  bool before = c->capture && !ig_graph_no_grad(c->capture);
-  if (c->capture) {
-    ig_record_grad_mode(c, enabled, NULL);
-  } else {
-    c->no_grad = !enabled;
-  }
+  bool captures = c->mode->capture != NULL;
+  bool before = captures && !ig_graph_no_grad(c->mode->capture);
+  ig_mode_scope mode = ig_mode_push_grad(c, captures ? !c->mode->no_grad : enabled);
+  if (captures) ig_record_grad_mode(c, enabled, NULL);
   const ig_value *outs = ig_branch_call(c, body, operands, n, nouts);
-  if (c->capture) ig_record_grad_mode(c, before, NULL);
-  c->no_grad = no_grad;
+  if (captures) ig_record_grad_mode(c, before, NULL);
+  ig_mode_pop(c, &mode);
   return outs;
 }
 
@@ -153,7 +150,7 @@ static bool record_functional(ig_ctx *c, const ig_op *op, const ig_value *args,
 
 static ig_value copy_of(ig_ctx *c, const ig_value *v) {
   if (v->kind == IG_KIND_TENSOR) {
-    return c->capture ? ig_branch_result(c, v) : ig_of_tensor(ig_clone(c, v->tensor));
+    return c->mode->capture ? ig_branch_result(c, v) : ig_of_tensor(ig_clone(c, v->tensor));
   }
   if (v->kind != IG_KIND_LIST) return *v;
   ig_value *items = ig_scope_array(c, v->list.n + 1, sizeof *items);
@@ -169,14 +166,14 @@ const ig_value *ig_auto_functionalized(ig_ctx *c, const ig_op *op, const ig_valu
   ig_value outs[IG_MAX_RETURNS];
   ig_value *results = c->status == IG_OK ? ig_scope_array(c, *nouts, sizeof *results) : NULL;
   if (!results) return NULL;
-  const ig_value *given = c->capture ? ig_record_args(c, op, args, room) : args;
+  const ig_value *given = c->mode->capture ? ig_record_args(c, op, args, room) : args;
   if (!given) return NULL;
   size_t n = op->schema.nrets;
   for (size_t i = 0; i < op->schema.nargs; i++) {
-    local[i] = op->schema.args[i].written && !c->capture ? copy_of(c, &given[i]) : given[i];
+    local[i] = op->schema.args[i].written && !c->mode->capture ? copy_of(c, &given[i]) : given[i];
   }
   for (size_t i = 0; i < n || i == 0; i++) outs[i] = ig_none();
-  if (c->capture) {
+  if (c->mode->capture) {
     ig_infer(c, op, local, outs);
   } else {
     ig_call(c, op, local, outs);
@@ -184,13 +181,13 @@ const ig_value *ig_auto_functionalized(ig_ctx *c, const ig_op *op, const ig_valu
   size_t k = n ? n : 1;
   for (size_t i = 0; i < op->schema.nargs && c->status == IG_OK; i++) {
     if (!op->schema.args[i].written) continue;
-    results[k] = c->capture ? copy_of(c, &given[i]) : local[i];
-    if (c->capture) follow(outs, n, &given[i], &results[k]);
+    results[k] = c->mode->capture ? copy_of(c, &given[i]) : local[i];
+    if (c->mode->capture) follow(outs, n, &given[i], &results[k]);
     k++;
   }
   for (size_t i = 0; i < n || i == 0; i++) results[i] = outs[i];
   if (c->status != IG_OK) return NULL;
-  return !c->capture || record_functional(c, op, given, results, *nouts) ? results : NULL;
+  return !c->mode->capture || record_functional(c, op, given, results, *nouts) ? results : NULL;
 }
 
 static void functional_call(ig_ctx *c, const ig_node *n, const ig_value *args, ig_value *out) {

@@ -115,9 +115,10 @@ static ig_value call_op(machine *m, const ig_node *n) {
   for (size_t i = 0; i < s->nargs; i++) {
     if (!arg_of(m, &s->args[i], find_arg(n, i, &s->args[i]), &args[i])) return ig_none();
   }
-  m->c->given = n->given ? n : NULL;
+  ig_mode_change change = {IG_MODE_GIVEN, {.given = n->given ? n : NULL}};
+  ig_mode_scope mode = ig_mode_push(m->c, &change);
   ig_call(m->c, n->op, args, outs);
-  m->c->given = NULL;
+  ig_mode_pop(m->c, &mode);
   if (s->nrets == 1) return outs[0];
   ig_value *items = ig_scope_array(m->c, s->nrets, sizeof *items);
   if (!items) return ig_none();
@@ -145,7 +146,7 @@ static ig_value call_by(machine *m, const ig_node *n, caller *fn) {
     return out;
   }
   for (size_t i = 0; i < count; i++) args[i] = value_of(m, &n->args[i]);
-  const ig_rewrite *r = c->capture ? c->rewrite : NULL;
+  const ig_rewrite *r = c->mode->capture ? c->mode->rewrite : NULL;
   if (r && r->settle) r->settle(c, args, count, r->user);
   if (c->status == IG_OK) fn(c, n, args, &out);
   return out;
@@ -154,10 +155,10 @@ static ig_value call_by(machine *m, const ig_node *n, caller *fn) {
 static ig_value call_host(machine *m, const ig_node *n) {
   bool grad = false;
   if (ig_node_is_grad_mode(n, &grad)) {
-    if (m->c->capture) {
+    if (m->c->mode->capture) {
       ig_record_grad_mode(m->c, grad, n->host_fn);
     } else {
-      m->c->no_grad = !grad;
+      ig_mode_set(m->c, &(ig_mode_change){IG_MODE_NO_GRAD, {.no_grad = !grad}});
     }
     return ig_none();
   }
@@ -165,7 +166,7 @@ static ig_value call_host(machine *m, const ig_node *n) {
     ig_value before = n->args[0].kind == IG_KIND_NODE ? value_of(m, &n->args[0]) : ig_none();
     return ig_autocast_step(m->c, n, &before);
   }
-  const ig_host *host = m->g->host ? m->g->host : m->c->host;
+  const ig_host *host = m->g->host ? m->g->host : m->c->mode->host;
   return call_by(m, n, host ? host->call : NULL);
 }
 
@@ -257,9 +258,9 @@ static const ig_module_stack *below_root(ig_ctx *c, ig_graph *to, const ig_modul
 // What nodes recorded on behalf of n carry.
 static void pass_meta(machine *m, const ig_node *n) {
   (void)ig_ctx_at(m->c, n->file, n->line);
-  ig_graph *to = m->c->capture;
+  ig_graph *to = m->c->mode->capture;
   if (!to || !ig_graph_keep_meta(m->c, to, &n->meta, &to->meta)) return;
-  bool again = to->unnamed && !to->strict && !m->c->rewrite;
+  bool again = to->unnamed && !to->strict && !m->c->mode->rewrite;
   if (again && to->meta.modules) to->meta.modules = below_root(m->c, to, to->meta.modules);
 }
 
@@ -269,7 +270,7 @@ static bool step(machine *m, const ig_node *n) {
   ig_renewals_enter(m->c, n);
   ig_value v = eval(m, n);
   bool ok = m->c->status == IG_OK && keep_lists(m, &v);
-  const ig_watch *watch = m->c->watch;
+  const ig_watch *watch = m->c->mode->watch;
   if (ok && watch) {
     watch->fn(watch->user, n->name, n->kind == IG_NODE_CALL ? n->target : "", &v);
   }
@@ -328,10 +329,11 @@ ig_status ig_interpret(ig_ctx *c, const ig_graph *g, const ig_value *inputs, ig_
   if (!m.env) return ig_fail(c, IG_NOMEM, "out of memory");
   m.unread = (size_t *)(m.env + n);
   void (*locate)(ig_ctx *, void *) = c->locate;
-  if (c->capture) c->locate = NULL;  // recorded nodes keep what the nodes of g say of themselves
-  bool no_grad = c->no_grad;         // the graph may switch it
+  if (c->mode->capture)
+    c->locate = NULL;  // recorded nodes keep what the nodes of g say of themselves
+  ig_mode_scope mode = ig_mode_push_grad(c, !c->mode->no_grad);  // the graph may switch it
   walk(&m, inputs, outs);
-  c->no_grad = no_grad;
+  ig_mode_pop(c, &mode);
   c->locate = locate;
   for (size_t i = 0; i < n; i++) release(&m.env[i]);
   ig_arena_free(&m.lists);
@@ -344,12 +346,10 @@ ig_status ig_graph_run(ig_ctx *c, const ig_graph *g, const ig_value *inputs, siz
   size_t expected = ig_graph_input_count(g);
   if (c->status != IG_OK) return c->status;
   if (n != expected) return ig_fail(c, IG_RUNTIME, "found %zu inputs, expected %zu", n, expected);
-  const ig_ctx before = *c;
-  if (c->capture) c->locate = NULL;  // nodes keep the metadata of this graph
+  const char *file = c->file;
+  int line = c->line;
   ig_status st = ig_interpret(c, g, inputs, outs);
-  c->locate = before.locate;
-  c->no_grad = before.no_grad;
-  (void)ig_ctx_at(c, before.file, before.line);
+  (void)ig_ctx_at(c, file, line);
   return st;
 }
 
@@ -365,11 +365,11 @@ static bool copy_placeholder(ig_ctx *c, const ig_node *p, bool grad, ig_value *o
   spec.requires_grad = grad && p->val.tensor->requires_grad;
   out->tensor = ig_record_placeholder(c, &spec, &m);
   if (out->tensor && !grad) out->tensor->requires_grad = p->val.tensor->requires_grad;
-  return out->tensor && ig_graph_keep_meta(c, c->capture, &p->meta, &out->tensor->node->meta);
+  return out->tensor && ig_graph_keep_meta(c, c->mode->capture, &p->meta, &out->tensor->node->meta);
 }
 
 static bool copy_state(ig_ctx *c, const ig_graph *g) {
-  ig_graph *to = c->capture;
+  ig_graph *to = c->mode->capture;
   for (size_t i = 0; i < g->state.n; i++) {
     ig_state s = g->state.at[i];
     s.name = ig_graph_keep_text(c, to, s.name);
@@ -402,33 +402,35 @@ static ig_status copy_into(ig_ctx *c, const ig_graph *g, const ig_transform *t) 
 ig_status ig_graph_transform(ig_ctx *c, const ig_graph *g, const ig_transform *t, ig_graph **out) {
   *out = NULL;
   if (c->status != IG_OK) return c->status;
-  if (c->capture) return ig_fail(c, IG_RUNTIME, "a capture is open");
+  if (c->mode->capture) return ig_fail(c, IG_RUNTIME, "a capture is open");
   ig_graph *fresh = ig_graph_create(c, g->sym);
   if (!fresh) return c->status;
   ig_scope s = ig_scope_open(c);
-  const ig_ctx before = *c;
+  void (*locate)(ig_ctx *, void *) = c->locate;
+  const char *file = c->file;
+  int line = c->line;
   c->locate = NULL;  // nodes keep the locations of the old graph
-  c->capture = fresh;
   fresh->no_grad = g->no_grad;
   fresh->strict = g->strict;
   fresh->release = g->release;
   fresh->implied_casts = g->implied_casts && t->keep_regions;
   fresh->unnamed = g->unnamed;
-  c->sym = g->sym;
-  c->rewrite = t->rewrite.fn ? &t->rewrite : NULL;
-  c->no_grad = !t->grad;
-  c->inference = false;
+  enum {
+    ALL = IG_MODE_CAPTURE | IG_MODE_SYM | IG_MODE_REWRITE | IG_MODE_NO_GRAD | IG_MODE_INFERENCE
+  };
+  ig_mode_change change = {ALL,
+                           {.capture = fresh,
+                            .sym = g->sym,
+                            .rewrite = t->rewrite.fn ? &t->rewrite : NULL,
+                            .no_grad = !t->grad}};
+  ig_mode_scope mode = ig_mode_push(c, &change);
   ig_renewals symbols;
   if (ig_renewals_open(c, g, t->renew, &symbols)) (void)copy_into(c, g, t);
   ig_renewals_close(c, &symbols);
   ig_status st = c->status;
-  c->capture = NULL;
-  c->sym = before.sym;
-  c->rewrite = before.rewrite;
-  c->no_grad = before.no_grad;
-  c->inference = before.inference;
-  c->locate = before.locate;
-  (void)ig_ctx_at(c, before.file, before.line);
+  ig_mode_pop(c, &mode);
+  c->locate = locate;
+  (void)ig_ctx_at(c, file, line);
   ig_scope_close(c, s);
   ig_graph_forget_history(fresh);
   if (st == IG_OK) {

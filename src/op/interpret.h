@@ -6,12 +6,12 @@
 #include "op/call.h"
 
 // Calls every node of g in order. inputs: one value per placeholder. Under an open capture this
-// copies g into it, through c->rewrite. outs get one value per output, owned by the innermost
+// copies g into it, through c->mode->rewrite. outs get one value per output, owned by the innermost
 // scope.
 ig_status ig_interpret(ig_ctx *c, const ig_graph *g, const ig_value *inputs, ig_value *outs);
 
 // Told of every value that a node of a running graph or ONNX model has computed, sub-graphs
-// included (c->watch): the node's name, what it calls ("": nothing).
+// included (c->mode->watch): the node's name, what it calls ("": nothing).
 typedef struct ig_watch {
   void (*fn)(void *user, const char *name, const char *target, const ig_value *value);
   void *user;

@@ -304,7 +304,7 @@ static bool is_fake(const ig_value *v) {
 }
 
 static bool wants_fake(const ig_ctx *c, const ig_op *op, const ig_value *args) {
-  bool fake = c->fake;
+  bool fake = c->mode->fake;
   for (size_t i = 0; i < op->schema.nargs && !fake; i++) fake = is_fake(&args[i]);
   return fake;
 }
@@ -337,8 +337,7 @@ void ig_library_run(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *
     if (c->status == IG_OK) missing(c, op, fake);
     return;
   }
-  bool no_grad = c->no_grad;
-  c->no_grad = true;
+  ig_mode_scope mode = ig_mode_push_grad(c, false);
   if (!ig_library_call(c, op, kind, args, outs)) missing(c, op, fake);
-  c->no_grad = no_grad;
+  ig_mode_pop(c, &mode);
 }

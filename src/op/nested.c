@@ -10,7 +10,7 @@
 
 bool ig_nested_push(ig_ctx *c) {
   if (c->status != IG_OK) return false;
-  ig_graph *outer = c->capture;
+  ig_graph *outer = c->mode->capture;
   ig_graph *g = ig_graph_create(c, outer->sym);
   if (!g) return false;
   g->outer = outer;
@@ -19,21 +19,21 @@ bool ig_nested_push(ig_ctx *c) {
   g->implied_casts = outer->implied_casts;
   g->no_grad = ig_graph_no_grad(outer);
   (void)ig_graph_keep_meta(c, g, &outer->meta, &g->meta);  // c tells
-  c->capture = g;
+  g->scope = ig_mode_push_capture(c, g);
   return true;
 }
 
 // Values that a rewrite keeps waiting become nodes.
 static void settle(ig_ctx *c, const ig_value *values, size_t n) {
-  const ig_rewrite *r = c->rewrite;
+  const ig_rewrite *r = c->mode->rewrite;
   if (r && r->settle && c->status == IG_OK) r->settle(c, values, n, r->user);
 }
 
 ig_graph *ig_nested_pop(ig_ctx *c, const ig_value *outs, size_t n) {
-  ig_graph *g = c->capture;
+  ig_graph *g = c->mode->capture;
   settle(c, outs, n);
   if (c->status == IG_OK) (void)ig_record_output(c, outs, n);
-  c->capture = g->outer;
+  ig_mode_pop(c, &g->scope);
   g->outer = NULL;
   ig_graph_forget_history(g);
   if (c->status == IG_OK) {
@@ -66,7 +66,7 @@ bool ig_nested_same(const ig_value *a, const ig_value *b) {
 
 // Placeholders stand before all other nodes, in the order of operands.
 static bool add_operand(ig_ctx *c, const ig_value *outer) {
-  ig_graph *g = c->capture;
+  ig_graph *g = c->mode->capture;
   ig_node *n = g->last;
   ig_node *first_call = g->first;
   if (g->operands.n) first_call = g->last_operand->next;
@@ -80,12 +80,11 @@ static bool add_operand(ig_ctx *c, const ig_value *outer) {
 
 // What stands for t one level further out, as a node of that graph.
 static ig_tensor *outer_fake(ig_ctx *c, ig_tensor *t) {
-  ig_graph *inner = c->capture;
   ig_value v = ig_of_tensor(t);
-  c->capture = inner->outer;
+  ig_mode_scope mode = ig_mode_push_capture(c, c->mode->capture->outer);
   settle(c, &v, 1);
   ig_tensor *fake = ig_record_fake(c, t);
-  c->capture = inner;
+  ig_mode_pop(c, &mode);
   return fake;
 }
 
@@ -103,7 +102,7 @@ static ig_tensor *push_tensor(ig_ctx *c, ig_tensor *outer, const ig_meta *like, 
 }
 
 static bool know(ig_ctx *c, const ig_tensor *outer, ig_tensor *inner) {
-  ig_table_slot *slot = ig_table_put(&c->capture->tensors, outer);
+  ig_table_slot *slot = ig_table_put(&c->mode->capture->tensors, outer);
   if (!slot) return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
   if (!slot->value) slot->value = inner;
   return true;
@@ -112,7 +111,7 @@ static bool know(ig_ctx *c, const ig_tensor *outer, ig_tensor *inner) {
 ig_tensor *ig_nested_lift(ig_ctx *c, ig_tensor *t) {
   ig_tensor *outer = outer_fake(c, t);
   if (!outer) return NULL;
-  const ig_table_slot *slot = ig_table_find(&c->capture->tensors, outer);
+  const ig_table_slot *slot = ig_table_find(&c->mode->capture->tensors, outer);
   ig_tensor *fake = slot ? slot->value : push_tensor(c, outer, NULL, NULL);
   return fake && know(c, outer, fake) && know(c, t, fake) ? fake : NULL;
 }
@@ -123,7 +122,7 @@ bool ig_nested_read_sizes(ig_ctx *c, ig_tensor *t) {
   for (int d = 0; d < inner->ndim; d++) {
     const ig_expr *e = ig_sizes(inner)[d].expr;
     if (!e || e->kind != IG_EXPR_SYMBOL) continue;
-    ig_table_slot *slot = ig_table_put(&c->capture->sizes, e);
+    ig_table_slot *slot = ig_table_put(&c->mode->capture->sizes, e);
     if (!slot) return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
     slot->value = inner->node;
     slot->number = d;
@@ -133,18 +132,17 @@ bool ig_nested_read_sizes(ig_ctx *c, ig_tensor *t) {
 
 // Node of a symbolic number in the outer graph.
 static ig_node *outer_number(ig_ctx *c, const ig_value *v) {
-  ig_graph *inner = c->capture;
   ig_value node;
-  c->capture = inner->outer;
+  ig_mode_scope mode = ig_mode_push_capture(c, c->mode->capture->outer);
   bool ok = ig_record_value(c, v, &node);
-  c->capture = inner;
+  ig_mode_pop(c, &mode);
   return ok && node.kind == IG_KIND_NODE ? node.node : NULL;
 }
 
 static ig_node *push_number(ig_ctx *c, const ig_value *v, const char *name) {
   ig_placeholder p = {.role = IG_INPUT_USER, .name = name, .path = name};
   ig_record_placeholder_value(c, &p, v);
-  ig_node *n = c->capture->last;
+  ig_node *n = c->mode->capture->last;
   return c->status == IG_OK && add_operand(c, v) ? n : NULL;
 }
 
@@ -185,15 +183,14 @@ bool ig_nested_arrange(ig_ctx *c, ig_graph *sub, const ig_value *operands, size_
       if (ig_nested_same(&operands[i], &sub->operands.at[k])) nodes[i] = placeholder_at(sub, k);
     }
   }
-  ig_graph *outer = c->capture;
-  sub->outer = outer;
-  c->capture = sub;
+  sub->outer = c->mode->capture;
+  ig_mode_scope mode = ig_mode_push_capture(c, sub);
   for (size_t i = 0; i < n && c->status == IG_OK; i++) {
     ig_value inner;
     if (nodes[i] || !ig_nested_operand(c, &operands[i], NULL, NULL, &inner)) continue;
     nodes[i] = sub->last_operand;
   }
-  c->capture = outer;
+  ig_mode_pop(c, &mode);
   sub->outer = NULL;
   if (c->status != IG_OK) return false;
   for (size_t i = n; i-- > 0;) ig_graph_move(sub, nodes[i], sub->first);

@@ -50,11 +50,10 @@ static void write_back(ig_ctx *c, ig_tensor *to, const ig_value *value) {
     (void)ig_fail(c, IG_RUNTIME, "a written buffer or input is missing");
     return;
   }
-  bool no_grad = c->no_grad;
   ig_value out[IG_MAX_RETURNS];
-  c->no_grad = true;
+  ig_mode_scope mode = ig_mode_push_grad(c, false);
   ig_call(c, op, (ig_value[]){ig_of_tensor(to), *value, ig_of_bool(false)}, out);
-  c->no_grad = no_grad;
+  ig_mode_pop(c, &mode);
 }
 
 static bool is_mutation(const ig_output_spec *o) {

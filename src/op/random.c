@@ -78,11 +78,11 @@ ig_generator *ig_generator_copy(ig_ctx *c, const ig_generator *g) {
 }
 
 ig_generator *ig_generator_default(ig_ctx *c) {
-  if (!c->generator) {
-    c->generator = ig_generator_create(c, IG_RANDOM_DEFAULT_SEED);
-    c->generator_free = ig_generator_free;
+  if (!c->mode->generator) {
+    ig_generator *made = ig_generator_create(c, IG_RANDOM_DEFAULT_SEED);
+    ig_mode_set_generator(c, made, made ? ig_generator_free : NULL);
   }
-  return c->generator;
+  return c->mode->generator;
 }
 
 uint64_t ig_generator_initial_seed(const ig_generator *g) {

@@ -18,7 +18,7 @@ static bool no_memory(ig_ctx *c) {
 }
 
 static bool know(ig_ctx *c, const ig_tensor *real, ig_tensor *fake) {
-  ig_table_slot *slot = ig_table_put(&c->capture->tensors, real);
+  ig_table_slot *slot = ig_table_put(&c->mode->capture->tensors, real);
   if (!slot) return no_memory(c);
   slot->value = fake;
   return true;
@@ -26,7 +26,7 @@ static bool know(ig_ctx *c, const ig_tensor *real, ig_tensor *fake) {
 
 static ig_tensor *constant(ig_ctx *c, ig_tensor *t) {
   char name[48];
-  ig_graph *g = c->capture;
+  ig_graph *g = c->mode->capture;
   int len = snprintf(name, sizeof name, "_tensor_constant%zu", g->lifted++);
   ig_tensor *fake = ig_tensor_fake(c, t);
   if (!fake) return NULL;
@@ -39,13 +39,13 @@ static ig_tensor *constant(ig_ctx *c, ig_tensor *t) {
 }
 
 ig_tensor *ig_record_fake(ig_ctx *c, ig_tensor *t) {
-  if (ig_is_fake(t) && t->node && t->node->graph == c->capture) return t;
-  const ig_table_slot *slot = ig_table_find(&c->capture->tensors, t);
+  if (ig_is_fake(t) && t->node && t->node->graph == c->mode->capture) return t;
+  const ig_table_slot *slot = ig_table_find(&c->mode->capture->tensors, t);
   if (slot) return slot->value;
-  if (c->capture->outer) return ig_nested_lift(c, t);
+  if (c->mode->capture->outer) return ig_nested_lift(c, t);
   // A fake tensor of the mode around the capture is a constant without elements.
   const ig_sym *sym = ig_tensor_sym(t);
-  if (t->node || (sym && sym != c->capture->sym)) {
+  if (t->node || (sym && sym != c->mode->capture->sym)) {
     (void)ig_fail(c, IG_RUNTIME, "found a fake tensor of another capture");
     return NULL;
   }
@@ -54,7 +54,7 @@ ig_tensor *ig_record_fake(ig_ctx *c, ig_tensor *t) {
 
 static bool is_foreign(const ig_ctx *c, const ig_value *v) {
   return v->kind == IG_KIND_TENSOR &&
-         !(ig_is_fake(v->tensor) && v->tensor->node && v->tensor->node->graph == c->capture);
+         !(ig_is_fake(v->tensor) && v->tensor->node && v->tensor->node->graph == c->mode->capture);
 }
 
 static bool fake_item(ig_ctx *c, ig_value *v) {
@@ -109,7 +109,7 @@ void ig_record_return(const ig_op *op, const ig_value *given, const ig_value *ar
 static bool record_list(ig_ctx *c, const ig_value *in, ig_value *out) {
   bool ints = in->kind == IG_KIND_INTS;
   size_t n = ints ? in->ints.n : in->list.n;
-  ig_value *items = ig_arena_array(&c->capture->arena, n, sizeof *items);
+  ig_value *items = ig_arena_array(&c->mode->capture->arena, n, sizeof *items);
   if (!items) return no_memory(c);
   for (size_t i = 0; i < n; i++) {
     ig_value item = ints ? ig_of_int(in->ints.at[i]) : in->list.at[i];
@@ -196,7 +196,7 @@ static bool record_items(ig_ctx *c, ig_node *n, const ig_value *items, size_t co
                      .args = args,
                      .npos = 2,
                      .val = items[i]};
-    ig_node *item = ig_graph_push(c, c->capture, &proto, "getitem");
+    ig_node *item = ig_graph_push(c, c->mode->capture, &proto, "getitem");
     if (!item || !ig_record_know(c, item)) return false;
     bool nested = items[i].kind == IG_KIND_LIST;
     if (nested && !record_items(c, item, items[i].list.at, items[i].list.n)) return false;
@@ -223,7 +223,7 @@ static bool fill_args(ig_ctx *c, const ig_schema *s, const ig_value *args, ig_no
 
 // Pushes a call whose arguments are nodes already, and what reads its results.
 static ig_node *push_call(ig_ctx *c, const ig_node *proto, const char *base, bool single) {
-  ig_node *n = ig_graph_push(c, c->capture, proto, base);
+  ig_node *n = ig_graph_push(c, c->mode->capture, proto, base);
   if (!n) return NULL;
   bool ok = single ? ig_record_know(c, n) : record_items(c, n, n->val.list.at, n->val.list.n);
   return ok ? n : NULL;
@@ -231,7 +231,7 @@ static ig_node *push_call(ig_ctx *c, const ig_node *proto, const char *base, boo
 
 // PyTorch's non-strict capture looks at each view that it records: is it empty?
 static void ask_empty(ig_ctx *c, const ig_schema *s, const ig_value *out) {
-  bool asks = c->sym && c->sym->env && c->sym->env->asks_empty;
+  bool asks = c->mode->sym && c->mode->sym->env && c->mode->sym->env->asks_empty;
   if (!asks || !s->nrets || !s->rets[0].aliased || out->kind != IG_KIND_TENSOR) return;
   const ig_tensor *t = out->tensor;
   for (int d = 0; d < t->ndim && c->status == IG_OK; d++) {
@@ -258,7 +258,7 @@ static void ask_strides(ig_ctx *c, const ig_value *outs, size_t n) {
 
 // x.to(...) that changes nothing is x itself, but not in a program without writes.
 static void split_conversion(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  bool same = c->capture->inference && outs[0].kind == IG_KIND_TENSOR && op->schema.nargs &&
+  bool same = c->mode->capture->inference && outs[0].kind == IG_KIND_TENSOR && op->schema.nargs &&
               args[0].kind == IG_KIND_TENSOR && args[0].tensor == outs[0].tensor;
   if (same && op->def->converts) {
     outs[0] = ig_of_tensor(ig_tensor_twin(c, outs[0].tensor));
@@ -281,7 +281,7 @@ void ig_record(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs)
                    .op = op,
                    .target = op->target,
                    .effect = ig_op_has_effect(op),
-                   .given = (c->given && c->given->op == op) || ig_draft_gave(c),
+                   .given = (c->mode->given && c->mode->given->op == op) || ig_draft_gave(c),
                    .args = values,
                    .keys = keys,
                    .val = s->nrets == 0   ? ig_none()
@@ -304,13 +304,13 @@ ig_node *ig_record_node(ig_ctx *c, const ig_node *proto, const char *base) {
 
 ig_node *ig_record_sub(ig_ctx *c, const char *prefix, ig_graph *sub) {
   if (c->status != IG_OK) return NULL;
-  const char *name = ig_graph_add_sub(c, c->capture, prefix, sub);
+  const char *name = ig_graph_add_sub(c, c->mode->capture, prefix, sub);
   ig_node proto = {.kind = IG_NODE_ATTR, .target = name, .sub = sub};
-  return name ? ig_graph_push(c, c->capture, &proto, name) : NULL;
+  return name ? ig_graph_push(c, c->mode->capture, &proto, name) : NULL;
 }
 
 static ig_node *push_placeholder(ig_ctx *c, const ig_placeholder *p, const ig_value *val) {
-  ig_graph *g = c->capture;
+  ig_graph *g = c->mode->capture;
   char number[32];
   (void)snprintf(number, sizeof number, "arg%zu_1", g->n);
   ig_node proto = {.kind = IG_NODE_PLACEHOLDER,
@@ -343,6 +343,6 @@ ig_status ig_record_output(ig_ctx *c, const ig_value *outs, size_t n) {
   ig_value given = ig_of_list(outs, n);
   if (!ig_record_value(c, &given, &list)) return c->status;
   ig_node proto = {.kind = IG_NODE_OUTPUT, .args = list.list.at, .npos = n, .target = "output"};
-  (void)ig_graph_push(c, c->capture, &proto, "output");
+  (void)ig_graph_push(c, c->mode->capture, &proto, "output");
   return c->status;
 }

@@ -65,16 +65,16 @@ static bool is_readable(const ig_graph *g, const ig_expr *symbol) {
 void ig_sym_call(ig_ctx *c, ig_expr_kind fn, const ig_value *args, size_t n, ig_value *out) {
   *out = ig_none();
   ig_sym_apply(c, fn, args, n, out);
-  const ig_expr *e = c->status == IG_OK && c->capture ? ig_value_expr(out) : NULL;
+  const ig_expr *e = c->status == IG_OK && c->mode->capture ? ig_value_expr(out) : NULL;
   if (!e || n > MAX_OPERANDS || is_plain(args, n, e)) return;
-  if (e->kind == IG_EXPR_SYMBOL && is_readable(c->capture, e)) return;
-  ig_table_slot *slot = ig_table_put(&c->capture->recipes, e);
+  if (e->kind == IG_EXPR_SYMBOL && is_readable(c->mode->capture, e)) return;
+  ig_table_slot *slot = ig_table_put(&c->mode->capture->recipes, e);
   if (!slot) {
     (void)no_memory(c);
     return;
   }
   if (slot->value) return;
-  ig_recipe *r = ig_arena_push(&c->capture->arena, sizeof *r);
+  ig_recipe *r = ig_arena_push(&c->mode->capture->arena, sizeof *r);
   if (!r) {
     (void)no_memory(c);
     return;
@@ -102,7 +102,7 @@ static ig_node *push_sym(ig_ctx *c, ig_expr_kind fn, const ig_value *args, size_
                    .npos = n,
                    .val = *val};
   (void)ig_sym_find(target, &proto.arith);
-  return ig_graph_push(c, c->capture, &proto, ig_sym_base(target));
+  return ig_graph_push(c, c->mode->capture, &proto, ig_sym_base(target));
 }
 
 static ig_value operand(ig_ctx *c, const ig_value *v) {
@@ -121,7 +121,7 @@ static ig_node *push_recipe(ig_ctx *c, ig_recipe *r, const ig_value *val) {
 static ig_node *push_size(ig_ctx *c, const ig_table_slot *slot, const ig_value *val) {
   ig_value args[] = {ig_of_node(slot->value), ig_of_i64(slot->number)};
   ig_node proto = ig_size_call(args, val);
-  return ig_graph_push(c, c->capture, &proto, "sym_size_int");
+  return ig_graph_push(c, c->mode->capture, &proto, "sym_size_int");
 }
 
 static bool is_chain(ig_expr_kind kind) {
@@ -181,7 +181,7 @@ static const ig_expr *find_derived(const ig_graph *g, const ig_expr *symbol, int
 static ig_node *push_root(ig_ctx *c, const ig_expr *symbol, const ig_value *val) {
   int64_t k = 0;
   int64_t k0 = 0;
-  const ig_expr *size = find_derived(c->capture, symbol, &k, &k0);
+  const ig_expr *size = find_derived(c->mode->capture, symbol, &k, &k0);
   if (!size) {
     (void)ig_fail(c, IG_UNSUPPORTED, "no input has size %s", ig_int_text(c, (ig_int){0, symbol}));
     return NULL;
@@ -212,21 +212,21 @@ static bool known_outside(const ig_graph *g, const ig_expr *e) {
 }
 
 static ig_node *make(ig_ctx *c, const ig_expr *e, const ig_value *v) {
-  const ig_table_slot *recipe = ig_table_find(&c->capture->recipes, e);
+  const ig_table_slot *recipe = ig_table_find(&c->mode->capture->recipes, e);
   ig_recipe *r = recipe ? recipe->value : NULL;
   if (r && !r->busy) return push_recipe(c, r, v);
-  const ig_table_slot *size = ig_table_find(&c->capture->sizes, e);
+  const ig_table_slot *size = ig_table_find(&c->mode->capture->sizes, e);
   if (size) return push_size(c, size, v);
-  if (known_outside(c->capture, e)) return ig_nested_lift_number(c, v);
+  if (known_outside(c->mode->capture, e)) return ig_nested_lift_number(c, v);
   return e->kind == IG_EXPR_SYMBOL ? push_root(c, e, v) : push_canonical(c, e, v);
 }
 
 ig_node *ig_record_number(ig_ctx *c, const ig_value *v) {
   const ig_expr *e = ig_value_expr(v);
-  const ig_table_slot *known = ig_table_find(&c->capture->ints, e);
+  const ig_table_slot *known = ig_table_find(&c->mode->capture->ints, e);
   if (known) return known->value;
   ig_node *n = make(c, e, v);
-  ig_table_slot *slot = n ? ig_table_put(&c->capture->ints, e) : NULL;
+  ig_table_slot *slot = n ? ig_table_put(&c->mode->capture->ints, e) : NULL;
   if (!slot) {
     if (n) (void)no_memory(c);
     return NULL;
@@ -243,7 +243,7 @@ static bool know_sizes(ig_ctx *c, ig_node *n) {
   for (int d = 0; d < t->ndim; d++) {
     const ig_expr *e = ig_sizes(t)[d].expr;
     if (!e) continue;
-    ig_table_slot *slot = ig_table_put(&c->capture->sizes, e);
+    ig_table_slot *slot = ig_table_put(&c->mode->capture->sizes, e);
     if (!slot) return no_memory(c);
     if (slot->value) continue;
     slot->value = n;
@@ -256,7 +256,7 @@ bool ig_record_know(ig_ctx *c, ig_node *n) {
   if (n->val.kind == IG_KIND_TENSOR) return know_sizes(c, n);
   const ig_expr *e = ig_value_expr(&n->val);
   if (!e) return true;
-  ig_table_slot *slot = ig_table_put(&c->capture->ints, e);
+  ig_table_slot *slot = ig_table_put(&c->mode->capture->ints, e);
   if (!slot) return no_memory(c);
   if (!slot->value) slot->value = n;
   return true;

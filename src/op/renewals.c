@@ -85,8 +85,8 @@ static bool list_symbols(ig_ctx *c, const ig_graph *g, ig_renewals *r, size_t *n
 // All symbols by number, also those that no node reads any more: the second trace met them too.
 static size_t list_all(ig_ctx *c, const ig_renewals *r, size_t n, const ig_expr **all) {
   size_t count = 0;
-  uint32_t whole = c->sym->counts[0];
-  for (uint32_t i = 0; i < whole + c->sym->floats; i++) {
+  uint32_t whole = c->mode->sym->counts[0];
+  for (uint32_t i = 0; i < whole + c->mode->sym->floats; i++) {
     char name[24];
     (void)snprintf(name, sizeof name, i < whole ? "u%u" : "zuf%u", i < whole ? i : i - whole);
     const ig_expr *e = ig_expr_find(c, name);
@@ -101,7 +101,7 @@ static size_t list_all(ig_ctx *c, const ig_renewals *r, size_t n, const ig_expr 
 }
 
 static bool renew_all(ig_ctx *c, ig_renewals *r, size_t n) {
-  size_t cap = (size_t)c->sym->counts[0] + c->sym->floats + n;
+  size_t cap = (size_t)c->mode->sym->counts[0] + c->mode->sym->floats + n;
   if (cap == 0) return true;
   const ig_expr **all = ig_mem_array(c->alloc, ig_mem_mul(2, cap), sizeof *all);
   if (!all) return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
@@ -117,30 +117,30 @@ static bool renew_all(ig_ctx *c, ig_renewals *r, size_t n) {
 }
 
 bool ig_renewals_open(ig_ctx *c, const ig_graph *g, bool renew, ig_renewals *r) {
-  *r = (ig_renewals){.outer = c->renewal};
+  *r = (ig_renewals){0};
   r->nodes = ig_table_make(c->alloc);
-  c->renewal = NULL;
+  r->scope = ig_mode_push(c, &(ig_mode_change){IG_MODE_RENEWAL, {.renewal = NULL}});
   size_t n = 0;
   if (g->sym->exprs.names.n == 0) return true;  // no symbols at all
   if (!list_symbols(c, g, r, &n)) return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
   for (size_t i = 0; i < n; i++) r->fresh[i] = r->old[i];
-  if (renew && c->sym && !renew_all(c, r, n)) return false;
+  if (renew && c->mode->sym && !renew_all(c, r, n)) return false;
   if (n == 0) return true;
-  c->renewal = &r->queue;
+  ig_mode_set(c, &(ig_mode_change){IG_MODE_RENEWAL, {.renewal = &r->queue}});
   return true;
 }
 
 void ig_renewals_close(ig_ctx *c, ig_renewals *r) {
-  c->renewal = r->outer;
+  ig_mode_pop(c, &r->scope);
   ig_table_free(&r->nodes);
   ig_mem_free(c->alloc, r->old, r->bytes);
 }
 
 void ig_renewals_enter(ig_ctx *c, const ig_node *n) {
-  if (!c->renewal) return;
-  ig_renewals *r = (ig_renewals *)c->renewal;  // the queue is its first member
+  if (!c->mode->renewal) return;
+  ig_renewals *r = (ig_renewals *)c->mode->renewal;  // the queue is its first member
   const ig_table_slot *slot = ig_table_find(&r->nodes, n);
-  c->renewal->at = slot ? slot->value : NULL;
-  c->renewal->n = slot ? (size_t)slot->number : 0;
-  c->renewal->next = 0;
+  c->mode->renewal->at = slot ? slot->value : NULL;
+  c->mode->renewal->n = slot ? (size_t)slot->number : 0;
+  c->mode->renewal->next = 0;
 }

@@ -12,7 +12,7 @@ typedef struct ig_renewals {
   const ig_expr **old;
   const ig_expr **fresh;
   size_t bytes;
-  struct ig_renewal *outer;
+  ig_mode_scope scope;
 } ig_renewals;
 
 // Collects the symbols of g's nodes and hangs them into c, if there are any.

@@ -214,7 +214,7 @@ static void ask_operands(ig_ctx *c, const ig_op *op, const ig_value *args) {
 void ig_shape_pointwise(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
   ig_broadcast(c, args, op->operands, out);
   if (c->status != IG_OK) return;
-  if (c->sym && op->operands >= 2) ask_operands(c, op, args);
+  if (c->mode->sym && op->operands >= 2) ask_operands(c, op, args);
   out->dtype = ig_computing_dtype(c, op, args);
   result_strides(c, op, args, out);
 }

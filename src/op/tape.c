@@ -16,7 +16,7 @@ static bool is_in_place(const ig_op *op) {
 }
 
 bool ig_tape_wanted(const ig_ctx *c, const ig_op *op, const ig_value *args) {
-  if (c->no_grad || c->inference) return false;
+  if (c->mode->no_grad || c->mode->inference) return false;
   for (size_t i = 0; i < op->schema.nargs; i++) {
     if (args[i].kind == IG_KIND_TENSOR) {
       if (ig_tape_requires_grad(args[i].tensor)) return !op->def->detaches;
@@ -130,7 +130,7 @@ static ig_tape_entry *entry_of_call(ig_ctx *c, const ig_op *op, const ig_op *cal
   if (!e) return NULL;
   e->op = op;
   e->called = called;
-  e->face = c->face;
+  e->face = c->mode->face;
   if (e->face) ig_ref_retain(&e->face->ref);
   e->nargs = n;
   e->args = room;
@@ -151,7 +151,7 @@ static ig_tape_entry *entry_of_call(ig_ctx *c, const ig_op *op, const ig_op *cal
 }
 
 ig_tape_entry *ig_tape_open(ig_ctx *c, const ig_op *op, const ig_value *args) {
-  if (c->no_grad || c->status != IG_OK || !ig_tape_wanted(c, op, args)) return NULL;
+  if (c->mode->no_grad || c->status != IG_OK || !ig_tape_wanted(c, op, args)) return NULL;
   const ig_op *f = functional(op);
   ig_tensor *written = is_in_place(op) ? args[0].tensor : NULL;
   // An in-place call without a rule gets an entry that refuses to run: the history that self has
@@ -176,8 +176,9 @@ static size_t count_tensors(const ig_value *v) {
   return n;
 }
 
-ig_tape_entry *ig_tape_face_open(ig_ctx *c, const ig_op *op, const ig_value *args) {
-  if (c->face || op->user || (op->facts & IG_FACT_IMPLICIT) || !ig_tape_wanted(c, op, args)) {
+ig_tape_entry *ig_tape_face_open(ig_ctx *c, const ig_op *op, const ig_value *args,
+                                 ig_mode_scope *mode) {
+  if (c->mode->face || op->user || (op->facts & IG_FACT_IMPLICIT) || !ig_tape_wanted(c, op, args)) {
     return NULL;
   }
   size_t nslots = 0;
@@ -193,13 +194,13 @@ ig_tape_entry *ig_tape_face_open(ig_ctx *c, const ig_op *op, const ig_value *arg
       if (items[k].kind == IG_KIND_TENSOR) *edge++ = ig_edge_of(c, items[k].tensor);
     }
   }
-  c->face = face;
+  *mode = ig_mode_push(c, &(ig_mode_change){IG_MODE_FACE, {.face = face}});
   return face;
 }
 
-void ig_tape_face_close(ig_ctx *c, ig_tape_entry *face) {
+void ig_tape_face_close(ig_ctx *c, ig_tape_entry *face, const ig_mode_scope *mode) {
   if (!face) return;
-  c->face = NULL;
+  ig_mode_pop(c, mode);
   ig_ref_release(&face->ref);
 }
 
@@ -281,7 +282,7 @@ static void attach(ig_ctx *c, ig_tape_entry *e, const ig_op *op, const ig_value 
 
 void ig_tape_close(ig_ctx *c, ig_tape_entry *e, const ig_op *op, const ig_value *args,
                    const ig_value *outs) {
-  if (!e && !c->capture && !is_in_place(op)) return;
+  if (!e && !c->mode->capture && !is_in_place(op)) return;
   size_t n = op->schema.nrets;
   bool ok = c->status == IG_OK;
   if (e && ok && make_room(c, e, outs, n) && keep_results(c, e)) {
@@ -298,7 +299,7 @@ void ig_tape_close(ig_ctx *c, ig_tape_entry *e, const ig_op *op, const ig_value 
   if (e) ig_ref_release(&e->ref);
   if (!ok) return;
   // Under a capture the results were made while no history was kept.
-  if (c->capture && op->def->view && !is_in_place(op)) ig_tape_view(c, op, args, outs);
+  if (c->mode->capture && op->def->view && !is_in_place(op)) ig_tape_view(c, op, args, outs);
   if (is_in_place(op) && op->def->detaches) ig_tensor_detach_inplace(c, args[0].tensor);
 }
 
@@ -310,9 +311,9 @@ void ig_tape_view(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_val
   }
   // A constant that enters a capture is nobody's view: it may be detached in place.
   if (op->def->fresh) return;
-  ig_creation how = c->inference ? IG_CREATED_INFERENCE
-                    : c->no_grad ? IG_CREATED_NO_GRAD
-                                 : IG_CREATED_PLAIN;
+  ig_creation how = c->mode->inference ? IG_CREATED_INFERENCE
+                    : c->mode->no_grad ? IG_CREATED_NO_GRAD
+                                       : IG_CREATED_PLAIN;
   for (size_t i = 0; i < op->schema.nrets; i++) {
     if (outs[i].kind == IG_KIND_TENSOR) ig_tape_relate(c, op, args, outs[i].tensor, how);
     if (outs[i].kind != IG_KIND_LIST) continue;
@@ -325,14 +326,14 @@ void ig_tape_view(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_val
 }
 
 bool ig_tape_may_write(ig_ctx *c, const ig_op *op, ig_tensor *self) {
-  if (self->inference && !c->inference) {
+  if (self->inference && !c->mode->inference) {
     ig_fail_text(c, IG_RUNTIME,
                  "Inplace update to inference tensor outside InferenceMode is not allowed.You can "
                  "make a clone to get a normal tensor before doing inplace update.See "
                  "https://github.com/pytorch/rfcs/pull/17 for more details.");
     return false;
   }
-  if (c->no_grad || c->inference || op->def->detaches) return true;
+  if (c->mode->no_grad || c->mode->inference || op->def->detaches) return true;
   const struct ig_autograd *a = self->autograd;
   bool leaf_base =
       a && a->base && a->base->requires_grad && !(a->base->autograd && a->base->autograd->entry);

@@ -31,8 +31,9 @@ void ig_tape_view(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_val
 // Around the parts of an operator that has no rule of its own here but one in PyTorch: whoever
 // looks at the history sees one function with that operator's name and operands. NULL when nothing
 // is recorded or a face is open already.
-ig_tape_entry *ig_tape_face_open(ig_ctx *c, const ig_op *op, const ig_value *args);
-void ig_tape_face_close(ig_ctx *c, ig_tape_entry *face);
+ig_tape_entry *ig_tape_face_open(ig_ctx *c, const ig_op *op, const ig_value *args,
+                                 ig_mode_scope *mode);
+void ig_tape_face_close(ig_ctx *c, ig_tape_entry *face, const ig_mode_scope *mode);
 // In-place and out calls: false (and an error with PyTorch's text) when `self` may not be written,
 // such as a leaf that requires grad.
 bool ig_tape_may_write(ig_ctx *c, const ig_op *op, ig_tensor *self);

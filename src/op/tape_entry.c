@@ -115,12 +115,12 @@ ig_tape_entry *ig_entry_create(ig_ctx *c, ig_entry_kind kind, size_t nslots, siz
 
 // Not just the next tick: an operand may come from another context with a clock of its own.
 void ig_entry_stamp(ig_ctx *c, ig_tape_entry *e) {
-  e->time = ++c->tape_clock;
+  uint64_t last = 0;
   for (size_t i = 0; i < e->nslots; i++) {
     const ig_tape_entry *before = e->edges[i].entry;
-    if (before && before->time >= e->time) e->time = before->time + 1;
+    if (before && before->time > last) last = before->time;
   }
-  c->tape_clock = e->time;
+  e->time = ig_mode_tick(c, last);
 }
 
 static bool check_inference(ig_ctx *c, const ig_tensor *t) {
@@ -215,7 +215,7 @@ static void state_free(ig_tensor *t) {
 struct ig_autograd *ig_tape_state(ig_ctx *c, ig_tensor *t) {
   if (t->autograd) return t->autograd;
   if (!ig_autograd_free) ig_autograd_free = state_free;
-  for (ig_graph *g = c->capture; g; g = g->outer) g->has_history = true;
+  for (ig_graph *g = c->mode->capture; g; g = g->outer) g->has_history = true;
   if (t->node) t->node->graph->has_history = true;
   t->autograd = ig_mem_new(t->alloc, sizeof *t->autograd);
   if (!t->autograd) (void)ig_fail(c, IG_NOMEM, "out of memory");

@@ -122,20 +122,15 @@ void ig_tape_refresh(ig_ctx *c, ig_tensor *t) {
     a->base_epoch = epoch;
     return;
   }
-  struct ig_graph *capture = c->capture;
-  bool no_grad = c->no_grad;
-  bool inference = c->inference;
-  c->capture = NULL;
-  c->no_grad = c->inference = false;
+  enum { ALL = IG_MODE_CAPTURE | IG_MODE_NO_GRAD | IG_MODE_INFERENCE };
+  ig_mode_scope mode = ig_mode_push(c, &(ig_mode_change){.set = ALL});  // the tape, nothing else
   ig_scope s = ig_scope_open(c);
   ig_tensor *again = ig_tape_replay(c, a->base, a->base, a->step, t);
   if (again && again->autograd && again->autograd->entry) {
     (void)ig_tape_set_history(c, t, again->autograd->entry, again->autograd->index);
   }
   ig_scope_close(c, s);
-  c->capture = capture;
-  c->no_grad = no_grad;
-  c->inference = inference;
+  ig_mode_pop(c, &mode);
   a->base_epoch = epoch;
 }
 

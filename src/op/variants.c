@@ -72,7 +72,8 @@ static void pointwise_into(ig_ctx *c, const ig_op *op, const ig_value *args, ig_
     wrong_shape(c, to, m.size, m.ndim);
     return;
   }
-  if (!check_dtype(c, m.dtype, to->dtype) || !check_writable(c, to) || ig_is_fake(to) || c->fake) {
+  if (!check_dtype(c, m.dtype, to->dtype) || !check_writable(c, to) || ig_is_fake(to) ||
+      c->mode->fake) {
     return;
   }
   if (worst_overlap(op, args, to) == IG_OVERLAP_PARTIAL) {
@@ -116,14 +117,14 @@ static void alias_into(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tens
     wrong_shape(c, self, m.size, m.ndim);
     return;
   }
-  if (!check_writable(c, self) || ig_is_fake(self) || c->fake) return;
+  if (!check_writable(c, self) || ig_is_fake(self) || c->mode->fake) return;
   ig_value out = ig_of_tensor(self);
   op->def->kernel(c, op, args, &out);
 }
 
 // Elements cannot come out of an operand that has none.
 static bool check_bytes(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_tensor *to) {
-  if (c->fake || ig_is_fake(to)) return true;
+  if (c->mode->fake || ig_is_fake(to)) return true;
   for (size_t i = 0; i < op->schema.nargs; i++) {
     bool list = args[i].kind == IG_KIND_LIST && op->has_tensor_list;
     size_t n = list ? args[i].list.n : 1;
@@ -143,8 +144,7 @@ static bool check_bytes(ig_ctx *c, const ig_op *op, const ig_value *args, const 
 // The call that computes must not be taped on its own: the in-place form is.
 static void compute_into(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor *to) {
   if (!check_bytes(c, op, args, to)) return;
-  bool no_grad = c->no_grad;
-  c->no_grad = true;
+  ig_mode_scope mode = ig_mode_push_grad(c, false);
   ig_scope s = ig_scope_open(c);
   if (op->pointwise) {
     pointwise_into(c, op, args, to);
@@ -156,7 +156,7 @@ static void compute_into(ig_ctx *c, const ig_op *op, const ig_value *args, ig_te
     copy_into(c, op, args, to);
   }
   ig_scope_close(c, s);
-  c->no_grad = no_grad;
+  ig_mode_pop(c, &mode);
 }
 
 // A gradient is wanted, and only the parts of the operator have one: they are recorded, and so is
@@ -187,9 +187,10 @@ void ig_run_inplace(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *
   ig_tensor *self = args[0].tensor;
   if (!ig_tape_may_write(c, op, self)) return;
   if (is_taped_by_parts(c, op, args)) {
-    ig_tape_entry *face = ig_tape_face_open(c, op, args);
+    ig_mode_scope mode;
+    ig_tape_entry *face = ig_tape_face_open(c, op, args, &mode);
     parts_into(c, op->base, args, self);
-    ig_tape_face_close(c, face);
+    ig_tape_face_close(c, face, &mode);
     if (c->status == IG_OK) outs[0] = args[0];
     return;
   }
@@ -268,7 +269,8 @@ void ig_out_args(const ig_op *op, const ig_value *args, ig_value *to) {
 // Tries to let a pointwise kernel write to `to` itself. Whatever needs care (another shape or a
 // dtype that cannot take the result, shared memory, fake operands) is left to the long way.
 static bool out_straight(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor *to) {
-  if (!op->pointwise || op->def->kernel || op->def->fake || c->fake || ig_is_fake(to)) return false;
+  if (!op->pointwise || op->def->kernel || op->def->fake || c->mode->fake || ig_is_fake(to))
+    return false;
   if (to->device.type != IG_DEVICE_CPU) return false;
   const ig_tensor *first = NULL;
   for (size_t i = 0; i < op->schema.nargs; i++) {
@@ -306,14 +308,13 @@ void ig_run_out(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs
                  s->name);
     return;
   }
-  bool no_grad = c->no_grad;
   ig_scope scope = ig_scope_open(c);
-  c->no_grad = true;
+  ig_mode_scope mode = ig_mode_push_grad(c, false);
   ig_value plain[IG_MAX_ARGS];
   ig_out_args(op, args, plain);
   bool written = s->nrets == 1 && out_straight(c, op->base, plain, args[first].tensor);
   if (!written) ig_call(c, op->base, plain, results);
-  c->no_grad = no_grad;
+  ig_mode_pop(c, &mode);
   for (size_t i = 0; i < s->nrets && c->status == IG_OK && !written; i++) {
     if (!write_out(c, args[first + i].tensor, ig_value_tensor(&results[i]))) break;
   }

@@ -234,13 +234,12 @@ bool ig_alias_sync(ig_aliases *a, ig_tensor *t) {
   ig_ctx *c = a->c;
   state *s = find_state(a, t);
   if (!s || s->seen == s->mem->writes) return c->status == IG_OK;
-  const ig_rewrite *rewrite = c->rewrite;
-  c->rewrite = a->rewrite;
+  ig_mode_scope mode = ig_mode_push(c, &(ig_mode_change){IG_MODE_REWRITE, {.rewrite = a->rewrite}});
   ig_scope scope = ig_scope_open(c);
   ig_tensor *now = apply_waiting(a, s->mem) ? regenerate(c, s) : NULL;
   if (now) t->node = now->node;
   ig_scope_close(c, scope);
-  c->rewrite = rewrite;
+  ig_mode_pop(c, &mode);
   s->seen = s->mem->writes;
   return now != NULL;
 }

@@ -492,12 +492,11 @@ static bool place_all(ig_ctx *c, ig_graph *g, const placer *outer) {
 }
 
 static ig_status insert_asserts(ig_ctx *c, ig_graph *g) {
-  struct ig_sym *sym = c->sym;
   void (*locate)(ig_ctx *, void *) = c->locate;
-  c->sym = g->sym;
+  ig_mode_scope mode = ig_mode_push_sym(c, g->sym);
   c->locate = NULL;
   (void)place_all(c, g, NULL);
-  c->sym = sym;
+  ig_mode_pop(c, &mode);
   c->locate = locate;
   return c->status;
 }

@@ -380,7 +380,7 @@ static bool keeps_layout(ig_ctx *c, const ig_node *n, size_t i, const ig_tensor 
 // Views that are outputs are made anew at the end, by no module and by no function of the program:
 // what they come from is the operator itself, counted from 1. A lowering keeps the last function.
 static bool describe_views(ig_ctx *c, const functionalizer *f, ig_node *first) {
-  const ig_module_stack *none = ig_graph_keep_levels(c, c->capture, NULL, 0);
+  const ig_module_stack *none = ig_graph_keep_levels(c, c->mode->capture, NULL, 0);
   for (ig_node *n = first; n; n = n->next) {
     n->meta.modules = none;
     n->meta.text[IG_META_SOURCE_FN] = NULL;
@@ -390,7 +390,7 @@ static bool describe_views(ig_ctx *c, const functionalizer *f, ig_node *first) {
     const char *name = strchr(n->op->target, '.') + 1;
     char text[256];
     (void)snprintf(text, sizeof text, "%s_%zu;OpOverload.%s", name, count, name);
-    n->meta.text[IG_META_TORCH_FN] = ig_graph_keep_text(c, c->capture, text);
+    n->meta.text[IG_META_TORCH_FN] = ig_graph_keep_text(c, c->mode->capture, text);
     if (!n->meta.text[IG_META_TORCH_FN]) return false;
   }
   return none != NULL;
@@ -418,7 +418,7 @@ static const ig_value *finish(ig_ctx *c, const ig_value *inputs, size_t ninputs,
   }
   *n = k;
   sync_outputs(c, all, writes, f);
-  const ig_node *last = c->capture->last;
+  const ig_node *last = c->mode->capture->last;
   sync_outputs(c, all + writes, k - writes, f);
   bool any = last && last->next && c->status == IG_OK;
   return (!any || describe_views(c, f, last->next)) && c->status == IG_OK ? all : NULL;

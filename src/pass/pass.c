@@ -21,10 +21,9 @@ ig_status ig_program_drop_outputs(ig_ctx *c, ig_program *p, size_t n) {
 }
 
 void ig_pass_record(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  const ig_rewrite *rewrite = c->rewrite;
-  c->rewrite = NULL;
+  ig_mode_scope mode = ig_mode_push(c, &(ig_mode_change){IG_MODE_REWRITE, {.rewrite = NULL}});
   ig_call(c, op, args, outs);
-  c->rewrite = rewrite;
+  ig_mode_pop(c, &mode);
 }
 
 static ig_program *same_outputs(ig_ctx *c, const ig_program *p, ig_graph *g) {

@@ -29,8 +29,8 @@ export;
 static bool begin(const export *e) {
   ig_ctx *c = e->c;
   const ig_pipeline *o = e->o;
-  if (ig_capture_begin_in(c, o->sym ? o->sym : c->ambient) != IG_OK) return false;
-  ig_graph *g = c->capture;
+  if (ig_capture_begin_in(c, o->sym ? o->sym : c->mode->ambient) != IG_OK) return false;
+  ig_graph *g = c->mode->capture;
   g->strict = o->strict;
   g->inference = o->level != IG_LEVEL_TRAINING && o->level != IG_LEVEL_CAPTURED;
   g->implied_casts = o->strict && o->level == IG_LEVEL_INFERENCE;
@@ -63,7 +63,7 @@ static void trace(export *e) {
   if (c->status == IG_OK) (void)ig_capture_solve(c, &solve);
   if (c->status != IG_OK || !e->o->strict) return;
   ig_capture_arrange_state(c, f->state, f->groups, f->nstate);
-  ig_graph_merge_grad_modes(c, c->capture, !c->no_grad);
+  ig_graph_merge_grad_modes(c, c->mode->capture, !c->mode->no_grad);
 }
 
 static bool capture(export *e) {
@@ -189,7 +189,7 @@ static void tell(ig_ctx *c, const char *message, const char *advice) {
 static bool refine(ig_ctx *c, const ig_front *front, int attempt) {
   ig_status st = c->status;
   const ig_dim_fix *fixes = NULL;
-  size_t n = attempt < REFINED ? ig_report_fixes(c->draft->report, &fixes) : 0;
+  size_t n = attempt < REFINED ? ig_report_fixes(c->mode->draft->report, &fixes) : 0;
   ig_str message = ig_str_make(c->alloc);
   ig_str_add(&message, "%s", ig_ctx_error(c));
   ig_ctx_clear(c);

@@ -81,7 +81,7 @@ static void rehearse(ig_ctx *c, const ig_graph *g) {
     if (ig_node_is_placeholder(p) && !place_input(c, p, &inputs[k++])) return;
   }
   if (ig_interpret(c, g, inputs, outs) != IG_OK) return;
-  for (const ig_node *p = c->capture->first; p; p = p->next) {
+  for (const ig_node *p = c->mode->capture->first; p; p = p->next) {
     if (!check_value(c, p, &p->val)) return;
   }
 }
@@ -90,10 +90,10 @@ ig_status ig_program_rehearse(ig_ctx *c, const ig_program *p) {
   IG_RETURN_IF_ERR(c->status);
   IG_RETURN_IF_ERR(ig_capture_begin_in(c, NULL));
   ig_scope s = ig_scope_open(c);
-  bool no_grad = c->no_grad;
-  c->no_grad = true;
+  bool no_grad = c->mode->no_grad;
+  c->mode->no_grad = true;
   rehearse(c, p->graph);
-  c->no_grad = no_grad;
+  c->mode->no_grad = no_grad;
   ig_scope_close(c, s);
   ig_capture_abort(c);
   return c->status;

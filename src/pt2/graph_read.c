@@ -17,7 +17,7 @@ static const ig_json *values_of(const ig_json *graph, const char *key) {
 }
 
 ig_status ig_pt2_scope_open(ig_pt2_reader *r, const ig_json *graph, ig_pt2_scope *s) {
-  *s = (ig_pt2_scope){.g = ig_graph_create(r->c, r->c->sym),
+  *s = (ig_pt2_scope){.g = ig_graph_create(r->c, r->c->mode->sym),
                       .names = ig_map_make(r->c->alloc),
                       .tensors = values_of(graph, "tensor_values"),
                       .ints = values_of(graph, "sym_int_values"),

@@ -291,17 +291,16 @@ ig_status ig_pt2_read_program(ig_ctx *c, const ig_pt2_source *source, ig_program
                      .sub = ig_pt2_read_sub,
                      .user = &r};
   // Descriptions of values are recorded nowhere, and belong to the symbols of this program.
-  const ig_ctx before = *c;
-  c->capture = NULL;
-  c->sym = ig_sym_create(c);
+  const char *file = c->file;
+  int line = c->line;
+  ig_mode_scope mode =
+      ig_mode_push(c, &(ig_mode_change){IG_MODE_CAPTURE | IG_MODE_SYM, {.sym = ig_sym_create(c)}});
   ig_scope s = ig_scope_open(c);
-  ig_status st = c->sym ? read_program(&r, doc, out) : ig_pt2_no_memory(&r);
+  ig_status st = c->mode->sym ? read_program(&r, doc, out) : ig_pt2_no_memory(&r);
   ig_scope_close(c, s);
-  if (c->sym) ig_ref_release(&c->sym->ref);
-  c->sym = before.sym;
-  c->capture = before.capture;
-  c->file = before.file;
-  c->line = before.line;
+  if (c->mode->sym) ig_ref_release(&c->mode->sym->ref);
+  ig_mode_pop(c, &mode);
+  (void)ig_ctx_at(c, file, line);
   ig_map_free(&exprs);
   ig_map_free(&r.weights);
   ig_map_free(&r.solved);

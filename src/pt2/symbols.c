@@ -60,7 +60,7 @@ static void count_symbol(ig_ctx *c, const char *name) {
   unsigned long number = strtoul(name + skip, NULL, 10);
   if (!name[skip] || number > 1000000000) return;
   bool unbacked = is_unbacked(name);
-  uint32_t *count = &c->sym->counts[unbacked ? 0 : 1];
+  uint32_t *count = &c->mode->sym->counts[unbacked ? 0 : 1];
   if (*count <= number) *count = (uint32_t)number + 1;
 }
 
@@ -138,20 +138,19 @@ static void declare_solved(ig_pt2_reader *r, const mention *m) {
   if (!seen) (void)ig_pt2_no_memory(r);
   if (!seen || seen->num) return;
   seen->num = 1;
-  ig_sym *program = c->sym;
-  c->sym = ig_sym_create(c);
+  ig_mode_scope mode = ig_mode_push_sym(c, ig_sym_create(c));
   const ig_expr *symbol = NULL;
   int64_t k = 0;
   int64_t rest = 0;
-  const ig_expr *e = c->sym ? ig_expr_parse(c, m->text) : NULL;
+  const ig_expr *e = c->mode->sym ? ig_expr_parse(c, m->text) : NULL;
   bool solved = e && ig_expr_affine(e, &symbol, &k, &rest) && symbol && k != 0;
   ig_json hint = {.kind = IG_JSON_INT};
   solved = solved && !__builtin_sub_overflow(m->hint->i, rest, &hint.i) && k != -1;
   name[0] = '\0';
   if (solved) (void)snprintf(name, sizeof name, "%s", symbol->name);
   bool positive = solved && symbol->positive;
-  if (c->sym) ig_ref_release(&c->sym->ref);
-  c->sym = program;
+  if (c->mode->sym) ig_ref_release(&c->mode->sym->ref);
+  ig_mode_pop(c, &mode);
   if (!solved) return;
   hint.i /= k;
   char text[MAX_NAME + 64];

@@ -24,17 +24,17 @@ static void *no_memory(ig_ctx *c) {
 }
 
 ig_env *ig_env_get(ig_ctx *c) {
-  if (!c->sym) {
+  if (!c->mode->sym) {
     (void)ig_fail(c, IG_RUNTIME, "a symbolic size is used after its capture was closed");
     return NULL;
   }
-  if (c->sym->env) return c->sym->env;
+  if (c->mode->sym->env) return c->mode->sym->env;
   ig_env *env = ig_mem_new(c->alloc, sizeof *env);
   if (!env) return no_memory(c);
   env->alloc = c->alloc;
   env->arena = ig_arena_make(c->alloc);
-  c->sym->env = env;
-  c->sym->env_free = ig_env_free;
+  c->mode->sym->env = env;
+  c->mode->sym->env_free = ig_env_free;
   return env;
 }
 
@@ -53,7 +53,7 @@ ig_symbol *ig_env_symbol(ig_ctx *c, const ig_expr *symbol) {
 static const ig_expr *replaced(void *user, const ig_expr *e) {
   ig_ctx *c = user;
   if (e->kind != IG_EXPR_SYMBOL) return NULL;
-  const ig_env *env = c->sym->env;
+  const ig_env *env = c->mode->sym->env;
   if (e->index >= env->symbols.n || !env->symbols.at[e->index].replacement) return NULL;
   const ig_expr *end = ig_env_find(c, env->symbols.at[e->index].replacement);
   if (end) env->symbols.at[e->index].replacement = end;
@@ -163,7 +163,7 @@ void ig_env_equate(ig_ctx *c, const ig_expr *symbol, const ig_expr *target) {
   if (!s || !target || s->replacement || c->status != IG_OK) return;
   if (mentions(c, target, symbol)) return;
   if (!reconcile(c, symbol, target)) return;
-  if (c->sym->env->deferred && !is_affine(c, target)) return;
+  if (c->mode->sym->env->deferred && !is_affine(c, target)) return;
   s = ig_env_symbol(c, symbol);
   if (s && !s->replacement) s->replacement = ig_env_find(c, target);
 }

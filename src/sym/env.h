@@ -63,7 +63,7 @@ typedef struct ig_env {
   void (*dims_free)(struct ig_env *env, struct ig_dims *dims);
 } ig_env;
 
-ig_env *ig_env_get(ig_ctx *c);  // of c->sym, made at first use; NULL after an error
+ig_env *ig_env_get(ig_ctx *c);  // of c->mode->sym, made at first use; NULL after an error
 void ig_env_free(ig_env *env);
 
 ig_symbol *ig_env_symbol(ig_ctx *c, const ig_expr *symbol);  // NULL after an error

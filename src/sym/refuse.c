@@ -16,7 +16,7 @@ void ig_env_set_example(ig_ctx *c, const ig_expr *symbol, const ig_hint *value) 
 
 static bool example_of(void *user, const ig_expr *symbol, ig_hint *out) {
   const ig_ctx *c = user;
-  const ig_env *env = c->sym->env;
+  const ig_env *env = c->mode->sym->env;
   if (symbol->backed) {
     *out = (ig_hint){.sort = symbol->sort, .i = symbol->value, .den = 1, .f = symbol->f};
     return symbol->hinted;
@@ -27,7 +27,7 @@ static bool example_of(void *user, const ig_expr *symbol, ig_hint *out) {
 }
 
 bool ig_env_example(ig_ctx *c, const ig_expr *e, ig_hint *out) {
-  return c->draft && c->sym && c->sym->env && ig_expr_eval(e, example_of, c, out);
+  return c->mode->draft && c->mode->sym && c->mode->sym->env && ig_expr_eval(e, example_of, c, out);
 }
 
 // ---- texts ----
@@ -126,7 +126,7 @@ static void fail(ig_ctx *c, const ig_expr *e, bool oblivious, const ig_issue *is
   ig_issue_tell(c, issue);
   size_t n = ig_report_issues(ig_ctx_report(c), &told);
   add_question(c, &s, e, oblivious);
-  bool strict = c->sym && c->sym->env && c->sym->env->keeps_checked;
+  bool strict = c->mode->sym && c->mode->sym->env && c->mode->sym->env->keeps_checked;
   add_help(&s, n ? &told[n - 1] : issue, how, !strict);
   ig_fail_text(c, IG_DATA_DEPENDENT, "%s", s.at ? s.at : "");
   ig_str_free(&s);
@@ -152,14 +152,13 @@ bool ig_env_refuse(ig_ctx *c, const ig_expr *e, bool oblivious, ig_hint *example
                     .answer = answer.at,
                     .fix = fix.at,
                     .reason = reason.at};
-  if (c->sym && c->sym->env) c->sym->env->refused = e;
+  if (c->mode->sym && c->mode->sym->env) c->mode->sym->env->refused = e;
   if (known) {
     ig_issue_tell(c, &issue);
   } else {
-    ig_draft *draft = c->draft;
-    c->draft = NULL;  // the issue belongs to the error
+    ig_mode_scope mode = ig_mode_push_draft(c, NULL);  // the issue belongs to the error
     fail(c, e, oblivious, &issue, how.at);
-    c->draft = draft;
+    ig_mode_pop(c, &mode);
   }
   ig_str *texts[] = {&predicate, &answer, &fix, &how, &reason};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) ig_str_free(texts[i]);

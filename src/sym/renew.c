@@ -23,7 +23,7 @@ static const ig_expr *create(ig_ctx *c, const ig_expr *old) {
   bool whole = old->sort == IG_SORT_INT;
   ig_symbol_info info = {.sort = old->sort, .positive = old->positive};
   info.range = ig_symbol_range(c, old);
-  uint32_t *count = whole ? &c->sym->counts[0] : &c->sym->floats;
+  uint32_t *count = whole ? &c->mode->sym->counts[0] : &c->mode->sym->floats;
   (void)snprintf(name, sizeof name, "%s%u", whole ? "u" : "zuf", (*count)++);
   return ig_expr_symbol(c, name, &info);
 }
@@ -45,7 +45,7 @@ static bool copy_symbol(ig_ctx *c, const renaming *r, size_t i) {
 }
 
 static bool copy_facts(ig_ctx *c, const renaming *r) {
-  const ig_env *env = c->sym->env;
+  const ig_env *env = c->mode->sym->env;
   size_t cap = env->known_cap;
   ig_known_slot *slots = ig_scope_array(c, cap, sizeof *slots);
   if (!slots) return false;
@@ -60,7 +60,7 @@ static bool copy_facts(ig_ctx *c, const renaming *r) {
 }
 
 static bool copy_asserts(ig_ctx *c, const renaming *r) {
-  ig_env *env = c->sym->env;
+  ig_env *env = c->mode->sym->env;
   size_t n = env->asserts.n;
   for (size_t i = 0; i < n; i++) {
     ig_assert a = env->asserts.at[i];

@@ -160,7 +160,7 @@ void ig_report_retry(ig_report *r) {
 // Of the draft if there is one, otherwise of the error that the context has or will have. NULL: no
 // memory.
 static ig_report *current(ig_ctx *c) {
-  if (c->draft) return c->draft->report;
+  if (c->mode->draft) return c->mode->draft->report;
   if (!c->trouble) {
     ig_report *r = ig_report_create(c);
     c->trouble = r ? &r->ref : NULL;

@@ -35,6 +35,7 @@ void ig_str_checks(ig_ctx *c, ig_str *s, const ig_expr *e, ig_str *how);
 typedef struct ig_draft {
   ig_report *report;
   void *values;  // example tensors, see op/draft.h
+  ig_mode_scope scope;
 } ig_draft;
 // The value of an expression under the examples; false: some symbol has none.
 bool ig_env_example(ig_ctx *c, const ig_expr *e, ig_hint *out);

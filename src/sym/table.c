@@ -22,7 +22,7 @@ void ig_exprs_free(ig_exprs *t) {
 
 ig_exprs *ig_expr_table(ig_ctx *c) {
   if (c->status != IG_OK) return NULL;
-  if (c->sym) return &c->sym->exprs;
+  if (c->mode->sym) return &c->mode->sym->exprs;
   (void)ig_fail(c, IG_RUNTIME, "a symbolic size is used after its capture was closed");
   return NULL;
 }
@@ -238,7 +238,7 @@ static ig_symbol_info info_by_name(const char *name) {
 }
 
 const ig_expr *ig_expr_find(ig_ctx *c, const char *name) {
-  ig_map_value *known = c->sym ? ig_map_find(&c->sym->exprs.names, name) : NULL;
+  ig_map_value *known = c->mode->sym ? ig_map_find(&c->mode->sym->exprs.names, name) : NULL;
   return known ? known->ptr : NULL;
 }
 
@@ -276,14 +276,15 @@ const ig_expr *ig_expr_symbol(ig_ctx *c, const char *name, const ig_symbol_info 
 }
 
 ig_vrange ig_symbol_range(ig_ctx *c, const ig_expr *symbol) {
-  return c->sym && symbol->index < c->sym->exprs.ranges.n ? c->sym->exprs.ranges.at[symbol->index]
-                                                          : ig_vrange_all(symbol->sort);
+  return c->mode->sym && symbol->index < c->mode->sym->exprs.ranges.n
+             ? c->mode->sym->exprs.ranges.at[symbol->index]
+             : ig_vrange_all(symbol->sort);
 }
 
 void ig_symbol_set_range(ig_ctx *c, const ig_expr *symbol, ig_vrange r) {
-  if (!c->sym || symbol->index >= c->sym->exprs.ranges.n) return;
-  c->sym->exprs.ranges.at[symbol->index] = r;
-  c->sym->exprs.epoch++;
+  if (!c->mode->sym || symbol->index >= c->mode->sym->exprs.ranges.n) return;
+  c->mode->sym->exprs.ranges.at[symbol->index] = r;
+  c->mode->sym->exprs.epoch++;
 }
 
 static bool hint_of_arg(void *user, const ig_expr *e, ig_hint *out) {

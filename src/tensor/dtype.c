@@ -42,14 +42,6 @@ ig_dtype ig_dtype_find(const char *text) {
   return (ig_dtype)d;
 }
 
-ig_dtype ig_ctx_default_dtype(const ig_ctx *c) {
-  return c->default_dtype < 0 ? IG_F32 : (ig_dtype)c->default_dtype;
-}
-
-void ig_ctx_set_default_dtype(ig_ctx *c, ig_dtype d) {
-  c->default_dtype = (int)d;
-}
-
 static const char *const device_texts[] = {
 #define X(name, text) text,
     IG_DEVICE_LIST(X)

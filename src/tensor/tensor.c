@@ -111,9 +111,9 @@ static ig_storage *storage_for(ig_ctx *c, const ig_meta *m, bool fake) {
   if (fake) {
     ig_storage *s = storage_header(c);
     if (s) s->fake = true;
-    if (s && c->sym) {
-      ig_ref_retain(&c->sym->ref);
-      s->user = c->sym;
+    if (s && c->mode->sym) {
+      ig_ref_retain(&c->mode->sym->ref);
+      s->user = c->mode->sym;
       s->free_fn = drop_sym;
     }
     return s;
@@ -138,7 +138,7 @@ static ig_tensor *make_over(ig_ctx *c, const ig_meta *m, ig_storage *storage) {
   t->dtype = m->dtype;
   t->ndim = m->ndim;
   t->device = m->device;
-  t->inference = c->inference;
+  t->inference = c->mode->inference;
   t->offset = m->offset;
   t->dims = t->own;
   t->own_dims = 2 * ndim;

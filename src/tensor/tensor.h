@@ -4,8 +4,8 @@
 #ifndef TENSOR_TENSOR_H_
 #define TENSOR_TENSOR_H_
 
-#include "base/ctx.h"
 #include "ingot/tensor.h"
+#include "mode/mode.h"
 #include "sym/expr.h"
 
 typedef struct ig_storage {

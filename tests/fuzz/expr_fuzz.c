@@ -24,8 +24,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   if (n >= sizeof text || ig_ctx_create(NULL, &c) != IG_OK) return 0;
   memcpy(text, data, n);
   text[n] = '\0';
-  c->sym = ig_sym_create(c);
-  const ig_expr *e = c->sym ? ig_expr_parse(c, text) : NULL;
+  ig_mode_scope mode = ig_mode_push_sym(c, ig_sym_create(c));
+  const ig_expr *e = c->mode->sym ? ig_expr_parse(c, text) : NULL;
   if (e) {
     check(c, e, ig_str_srepr);
     ig_ctx_clear(c);
@@ -36,8 +36,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     ig_ctx_clear(c);
     (void)ig_expr_canonical(c, e);
   }
-  if (c->sym) ig_ref_release(&c->sym->ref);
-  c->sym = NULL;
+  if (c->mode->sym) ig_ref_release(&c->mode->sym->ref);
+  ig_mode_pop(c, &mode);
   ig_ctx_free(c);
   return 0;
 }

@@ -35,7 +35,7 @@ static int setup(void **state) {
   *state = &heap;
   held = 0;
   c = test_heap_ctx(&heap);
-  if (c) c->host = &host;
+  if (c) ig_mode_set_host(c, &host, NULL);
   g = c ? graph_create() : NULL;
   return g ? 0 : -1;
 }

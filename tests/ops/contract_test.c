@@ -275,10 +275,9 @@ static void check_fake(const sample *s, const ig_value *real) {
   bool dynamic = op->def->fake != NULL;
   if (dynamic) return;
   map_sample(s, &fake, to_fake);
-  bool before = c->fake;
-  c->fake = true;
+  ig_mode_scope mode = ig_mode_push(c, &(ig_mode_change){IG_MODE_FAKE, {.fake = true}});
   ig_call(c, op, fake.args, outs);
-  c->fake = before;
+  ig_mode_pop(c, &mode);
   if (!check(ig_ctx_status(c) == IG_OK, "fake call")) return;
   same_results(outs, real, 1, true, "fake call");
   for (size_t i = 0; i < op->schema.nrets; i++) {

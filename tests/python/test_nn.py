@@ -758,7 +758,7 @@ def test_clipping_and_vectors():
 
 
 def test_call_observer():
-    from ingot.nn.modules.module import set_call_observer
+    from ingot.nn.modules.module import observe
 
     seen = []
 
@@ -766,11 +766,11 @@ def test_call_observer():
         seen.append(type(module).__name__)
         return call(*args, **kwargs)
 
-    before = set_call_observer(observer)
+    before = observe(observer)
     try:
         nn.Sequential(nn.Linear(1, 1))(ingot.ones(1, 1))
     finally:
-        assert set_call_observer(before) is observer
+        assert observe(*before) == (observer, None, None)
     assert seen == ["Sequential", "Linear"]
 
 

@@ -8,20 +8,21 @@
 
 static ig_ctx *c;
 static test_heap heap;
+static ig_mode_scope mode;
 
 static int setup(void **state) {
   (void)state;
   heap = (test_heap){0};
   c = test_heap_ctx(&heap);
   if (!c) return -1;
-  c->sym = ig_sym_create(c);
-  return c->sym ? 0 : -1;
+  mode = ig_mode_push_sym(c, ig_sym_create(c));
+  return c->mode->sym ? 0 : -1;
 }
 
 static int teardown(void **state) {
   (void)state;
-  if (c->sym) ig_ref_release(&c->sym->ref);
-  c->sym = NULL;
+  if (c->mode->sym) ig_ref_release(&c->mode->sym->ref);
+  ig_mode_pop(c, &mode);
   ig_ctx_free(c);
   return heap.live == 0 ? 0 : -1;
 }
@@ -203,10 +204,10 @@ static void test_long_chains_stay_linear(void **state) {
   assert_int_equal(ig_ctx_status(c), IG_OK);
   assert_int_equal(total.value, 3 + 33334 * 3 + 33333 * 4 + 33333 * 5);
   assert_text(total.expr, "33335*s0 + 33333*s1 + 33333*s2");
-  assert_true(c->sym->exprs.n < 4 * STEPS);
-  size_t before = c->sym->exprs.n;
+  assert_true(c->mode->sym->exprs.n < 4 * STEPS);
+  size_t before = c->mode->sym->exprs.n;
   for (int i = 0; i < STEPS; i++) (void)ig_int_mul(c, s[i % 3], ig_int_add(c, s[0], s[1]));
-  assert_true(c->sym->exprs.n < before + 16);
+  assert_true(c->mode->sym->exprs.n < before + 16);
 }
 
 static void test_growth_is_limited(void **state) {
@@ -229,14 +230,14 @@ static const char *const sample_texts[] = {
 };
 
 static ig_status session(ig_ctx *d) {
-  d->sym = ig_sym_create(d);
-  for (size_t k = 0; d->sym && k < sizeof sample_texts / sizeof *sample_texts; k++) {
+  ig_mode_scope made = ig_mode_push_sym(d, ig_sym_create(d));
+  for (size_t k = 0; d->mode->sym && k < sizeof sample_texts / sizeof *sample_texts; k++) {
     size_t n = 0;
     const ig_expr *e = ig_expr_canonical(d, ig_expr_simplify(d, ig_expr_parse(d, sample_texts[k])));
     if (e) (void)ig_expr_symbols(d, e, &n);
   }
-  if (d->sym) ig_ref_release(&d->sym->ref);
-  d->sym = NULL;
+  if (d->mode->sym) ig_ref_release(&d->mode->sym->ref);
+  ig_mode_pop(d, &made);
   return ig_ctx_status(d);
 }
 

@@ -152,15 +152,15 @@ static void replay_record(replay *r, const char *line) {
   assert_int_equal(ig_json_parse(r->c, "record", bytes, &r->arena, NULL, &rec), IG_OK);
   if (!ig_json_find(rec, "raw_str")) return;  // the oracle failed before there was a text
   const char *id = ig_json_find(rec, "id")->text;
-  r->c->sym = ig_sym_create(r->c);
-  assert_non_null(r->c->sym);
+  ig_mode_scope mode = ig_mode_push_sym(r->c, ig_sym_create(r->c));
+  assert_non_null(r->c->mode->sym);
   declare(r, rec);
   r->records++;
   const ig_expr *raw = test_prefix_build(r->c, ig_json_find(rec, "build"));
   compare_record(r, id, rec, raw);
   ig_ctx_clear(r->c);
-  ig_ref_release(&r->c->sym->ref);
-  r->c->sym = NULL;
+  ig_ref_release(&r->c->mode->sym->ref);
+  ig_mode_pop(r->c, &mode);
 }
 
 static void read_accepted(replay *r) {

@@ -135,16 +135,16 @@ static void replay_record(replay *r, const char *line) {
   ig_bytes bytes = {(const uint8_t *)line, strlen(line)};
   assert_int_equal(ig_json_parse(r->c, "record", bytes, &r->arena, NULL, &rec), IG_OK);
   if (!ig_json_find(rec, "static")) return;
-  r->c->sym = ig_sym_create(r->c);
-  assert_non_null(r->c->sym);
+  ig_mode_scope mode = ig_mode_push_sym(r->c, ig_sym_create(r->c));
+  assert_non_null(r->c->mode->sym);
   declare(r, rec);
   const ig_expr *raw = test_prefix_build(r->c, ig_json_find(rec, "build"));
   give_facts(r, ig_json_find(rec, "facts"));
   ig_ctx_clear(r->c);  // a fact that cannot hold
   if (raw) compare(r, ig_json_find(rec, "id")->text, rec, raw);
   ig_ctx_clear(r->c);
-  ig_ref_release(&r->c->sym->ref);
-  r->c->sym = NULL;
+  ig_ref_release(&r->c->mode->sym->ref);
+  ig_mode_pop(r->c, &mode);
 }
 
 static void test_static(void **state) {

@@ -9,7 +9,7 @@ from typing import Any
 from ingot import _C, nn
 from ingot._dynamo import exc
 from ingot.export._errors import from_user_code
-from ingot.nn.modules.module import set_assign_observer, set_call_observer, set_load_observer
+from ingot.nn.modules.module import observe
 from ingot.utils import _pytree as pytree
 
 
@@ -175,14 +175,9 @@ class ModuleStack:
             raise AssertionError(from_user_code(text, _C.trace_stack()))
 
     def __enter__(self) -> None:
-        self._before = (
-            set_call_observer(self),
-            set_assign_observer(self._assigned if self._strict else None),
-            set_load_observer(self._loaded if self._strict and self._state is not None else None),
-        )
+        assigned = self._assigned if self._strict else None
+        loaded = self._loaded if self._strict and self._state is not None else None
+        self._before = observe(self, assigned, loaded)
 
     def __exit__(self, *unused: Any) -> None:
-        call, assign, load = self._before
-        set_call_observer(call)
-        set_assign_observer(assign)
-        set_load_observer(load)
+        observe(*self._before)

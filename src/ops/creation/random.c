@@ -356,15 +356,14 @@ static void normal_pair_kernel(ig_ctx *c, const ig_op *op, const ig_value *args,
   ig_tensor *std = ig_value_tensor(&args[1]);
   if (std && !check_deviation(c, std)) return;
   normal(c, op, args, out, 0, std ? 1 : ig_value_f64(&args[1]));
-  bool no_grad = c->no_grad;
-  c->no_grad = true;
+  ig_mode_scope mode = ig_mode_push_grad(c, false);
   ig_scope scope = ig_scope_open(c);
   ig_tensor *t = out;
   if (std) t = ig_mul_tensor(c, t, std);
   t = ig_add_value(c, t, &args[0]);
   if (t) ig_tensor_copy(out, t);
   ig_scope_close(c, scope);
-  c->no_grad = no_grad;
+  ig_mode_pop(c, &mode);
 }
 
 static void normal_sized_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {

@@ -234,7 +234,7 @@ static void view_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta
 
 // A capture computes the sizes before it copies.
 static void record_sizes(ig_ctx *c, const ig_meta *m) {
-  for (int d = 0; c->capture && d < m->ndim; d++) {
+  for (int d = 0; c->mode->capture && d < m->ndim; d++) {
     ig_value v = ig_of_int(m->size[d]);
     if (m->size[d].expr && m->size[d].expr->kind != IG_EXPR_SYMBOL) (void)ig_record_number(c, &v);
   }

@@ -52,7 +52,7 @@ static void inv_vjp(ig_ctx *c, const ig_vjp *v) {
 }
 static ig_tensor *linalg_inv_decompose(ig_ctx *c, const ig_value *args) {
   ig_value outs[IG_MAX_RETURNS];
-  bool check = !c->capture && !c->fake;
+  bool check = !c->mode->capture && !c->mode->fake;
   ig_linalg_inv_ex_with(c, args[0].tensor, check, outs);
   return ig_value_tensor(&outs[0]);
 }
@@ -254,7 +254,7 @@ static void cholesky_vjp(ig_ctx *c, const ig_vjp *v) {
 }
 static ig_tensor *linalg_cholesky_decompose(ig_ctx *c, const ig_value *args) {
   ig_value outs[IG_MAX_RETURNS];
-  bool check = !c->capture && !c->fake;
+  bool check = !c->mode->capture && !c->mode->fake;
   ig_linalg_cholesky_ex_with(c, args[0].tensor, args[1].b, check, outs);
   return ig_value_tensor(&outs[0]);
 }

@@ -435,7 +435,7 @@ static bool should_fold(ig_ctx *c, const ig_tensor *a, const ig_tensor *b) {
 // A fresh product in another shape. Programs view it; without a capture its history is its own.
 static ig_tensor *shaped(ig_ctx *c, ig_tensor *t, const ig_int *sizes, size_t n) {
   ig_value shape = ig_of_ints(sizes, n);
-  return c->capture ? ig_view(c, t, shape) : ig__unsafe_view(c, t, shape);
+  return c->mode->capture ? ig_view(c, t, shape) : ig__unsafe_view(c, t, shape);
 }
 
 static ig_tensor *fold(ig_ctx *c, ig_tensor *a, ig_tensor *b) {

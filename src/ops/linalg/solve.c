@@ -344,7 +344,7 @@ static void lu_factor_vjp(ig_ctx *c, const ig_vjp *v) {
 }
 static void lu_factor_decompose(ig_ctx *c, const ig_value *args, ig_value *outs) {
   ig_value all[IG_MAX_RETURNS] = {{0}};
-  bool check = !c->capture && !c->fake;
+  bool check = !c->mode->capture && !c->mode->fake;
   ig_linalg_lu_factor_ex_with(c, args[0].tensor, args[1].b, check, all);
   for (int i = 0; i < 2; i++) outs[i] = all[i];
 }
@@ -480,7 +480,7 @@ static void solve_ex_decompose(ig_ctx *c, const ig_value *args, ig_value *outs) 
 }
 static ig_tensor *solve_decompose(ig_ctx *c, const ig_value *args) {
   ig_value all[IG_MAX_RETURNS] = {{0}};
-  bool check = !c->capture && !c->fake;
+  bool check = !c->mode->capture && !c->mode->fake;
   ig__linalg_solve_ex_with(c, args[0].tensor, args[1].tensor, args[2].b, check, all);
   return ig_value_tensor(&all[0]);
 }

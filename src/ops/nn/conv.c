@@ -351,10 +351,9 @@ static void conv_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_val
   ig_tensor *out = outs[0].tensor;
   if (ig_dtype_is_complex(out->dtype)) {
     ig_scope inner = ig_scope_open(c);
-    bool no_grad = c->no_grad;
-    c->no_grad = true;
+    ig_mode_scope mode = ig_mode_push_grad(c, false);
     conv_complex(c, args, out);
-    c->no_grad = no_grad;
+    ig_mode_pop(c, &mode);
     ig_scope_close(c, inner);
     return;
   }
@@ -415,10 +414,9 @@ static void backward_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig
   call k = call_of(args, 1, 4);
   ig_scope s = ig_scope_open(c);
   if (ig_dtype_is_complex(k.x->dtype)) {
-    bool no_grad = c->no_grad;
-    c->no_grad = true;
+    ig_mode_scope mode = ig_mode_push_grad(c, false);
     backward_complex(c, args, outs);
-    c->no_grad = no_grad;
+    ig_mode_pop(c, &mode);
     ig_scope_close(c, s);
     return;
   }

@@ -49,14 +49,13 @@ static void native_dropout_kernel(ig_ctx *c, const ig_op *op, const ig_value *ar
   ig_generator *g = ig_generator_default(c);
   if (!g || !check_keep(c, keep)) return;
   ig_random_bernoulli(g, mask, keep);
-  bool no_grad = c->no_grad;
-  c->no_grad = true;
+  ig_mode_scope mode = ig_mode_push_grad(c, false);
   ig_scope scope = ig_scope_open(c);
   ig_tensor *t = ig_mul_tensor(c, out, mask);
   t = ig_mul_f64(c, t, scale);
   if (t) ig_tensor_copy(out, t);
   ig_scope_close(c, scope);
-  c->no_grad = no_grad;
+  ig_mode_pop(c, &mode);
 }
 
 static void native_dropout_vjp(ig_ctx *c, const ig_vjp *v) {

@@ -178,7 +178,7 @@ static bool shapes_fit(const network *n, const ig_tensor *gates, const state *s,
 static bool fused_applies(const network *n, const ig_tensor *gates, const state *s,
                           const weights *w) {
   const ig_ctx *c = n->ctx;
-  bool watched = c->capture || c->fake || !gates || gates->requires_grad;
+  bool watched = c->mode->capture || c->mode->fake || !gates || gates->requires_grad;
   return n->kind == LSTM && !n->batch_sizes && !w->hr && !watched && s->h && s->c &&
          gates->dtype == IG_F32 && !ig_is_fake(gates) && ig_tensor_is_dense(gates) &&
          is_plain_f32(s->h) && is_plain_f32(s->c) && is_plain_f32(w->hh) && is_plain_f32(w->b_hh) &&
@@ -385,7 +385,7 @@ static bool is_projected(const ig_tensor *h, const ig_tensor *cell) {
 
 // Is a call inferred that stays whole in a program? Then the number of steps may vary.
 static bool only_sizes_matter(const ig_ctx *c) {
-  return c->fake && !c->capture && c->no_grad;
+  return c->mode->fake && !c->mode->capture && c->mode->no_grad;
 }
 
 // The results of any number of steps have the sizes that one step gives, but for the time.

@@ -138,7 +138,7 @@ static ig_tensor *overlap(ig_ctx *c, ig_tensor *y, ig_int batch, ig_int length, 
 }
 static void check_envelope(ig_ctx *c, ig_tensor *envelope) {
   ig_value low[IG_MAX_RETURNS];
-  if (c->capture || c->fake || !envelope || c->status != IG_OK) return;
+  if (c->mode->capture || c->mode->fake || !envelope || c->status != IG_OK) return;
   ig_tensor *least = ig_min(c, ig_abs(c, envelope));
   ig_item(c, least, low);
   if (c->status == IG_OK && ig_value_f64(&low[0]) < 1e-11) {

@@ -27,7 +27,7 @@ static void unbacked_float(ig_ctx *c, ig_value *out) {
   const ig_expr *e = ig_sym_renewed(c, IG_SORT_FLOAT);
   if (!e) {
     char name[32];
-    (void)snprintf(name, sizeof name, "zuf%u", c->sym->floats++);
+    (void)snprintf(name, sizeof name, "zuf%u", c->mode->sym->floats++);
     ig_symbol_info info = {.sort = IG_SORT_FLOAT, .range = ig_vrange_all(IG_SORT_FLOAT)};
     e = ig_expr_symbol(c, name, &info);
   }
@@ -57,15 +57,15 @@ static ig_int read_again(ig_ctx *c, ig_tensor *self) {
 static void local_scalar_fake(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   (void)op;
   ig_tensor *self = args[0].tensor;
-  if (ig_dtype_is_integral(self->dtype) && c->sym) {
+  if (ig_dtype_is_integral(self->dtype) && c->mode->sym) {
     outs[0] = ig_of_int(read_again(c, self));
     return;
   }
-  if (c->sym && self->dtype == IG_BOOL) {
+  if (c->mode->sym && self->dtype == IG_BOOL) {
     unbacked_bool(c, &outs[0]);
     return;
   }
-  if (c->sym && ig_dtype_is_float(self->dtype)) {
+  if (c->mode->sym && ig_dtype_is_float(self->dtype)) {
     unbacked_float(c, &outs[0]);
     return;
   }

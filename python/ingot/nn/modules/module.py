@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn, TypeVar
 
 import ingot
+from ingot import _C
 from ingot._C import Tensor
 from ingot.nn.parameter import Buffer, Parameter, is_lazy
 from ingot.utils.hooks import HookDict, RemovableHandle
@@ -90,38 +91,18 @@ def _registered(kind: str, module: Module, name: str, value: Any) -> Any:
     return value
 
 
-# A capture watches calls through this: observer(module, call, args, kwargs) has to return call(*args, **kwargs).
-_observer: Callable | None = None
+def observe(
+    call: Callable | None, assign: Callable | None = None, load: Callable | None = None, /
+) -> tuple[Callable | None, Callable | None, Callable | None]:
+    """How a capture watches the modules that this thread uses; returns the observers before.
 
-
-# Asked before an attribute of a module is assigned, while programs are captured.
-_assign_observer: Callable | None = None
-
-
-def set_assign_observer(observer: Callable | None) -> Callable | None:
-    """observer(module, name, value) before every assignment of an attribute; returns the earlier one."""
-    global _assign_observer
-    before, _assign_observer = _assign_observer, observer
-    return before
-
-
-# Told which member an attribute gives, while programs are captured.
-_load_observer: Callable | None = None
-
-
-def set_load_observer(observer: Callable | None) -> Callable | None:
-    """observer(module, name, member, kind) whenever a parameter, buffer or module is read as an attribute; what it
-    returns is the attribute. Returns the earlier one."""
-    global _load_observer
-    before, _load_observer = _load_observer, observer
-    return before
-
-
-def set_call_observer(observer: Callable | None) -> Callable | None:
-    """Let observer run every module call; returns the one before."""
-    global _observer
-    before, _observer = _observer, observer
-    return before
+    call(module, call, args, kwargs) runs a module and has to return call(*args, **kwargs); assign(module, name, value)
+    is asked before an attribute is assigned; load(module, name, member, kind) returns what a parameter, buffer or
+    module that is read as an attribute gives. They hang on the modes of the thread, so that captures in other threads
+    have their own.
+    """
+    watching = call is not None or assign is not None or load is not None
+    return _C._set_module_observers((call, assign, load) if watching else None) or (None, None, None)
 
 
 # Backward hooks
@@ -365,7 +346,8 @@ class Module:
             members = state.get(kind)
             if members is not None and name in members:
                 value = members[name]
-                return value if _load_observer is None else _load_observer(self, name, value, kind)
+                observer = _C._load_observer()
+                return value if observer is None else observer(self, name, value, kind)
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def _forget(self, name: str, *kinds: str) -> None:
@@ -379,8 +361,9 @@ class Module:
                 members.pop(name, None)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if _assign_observer is not None:
-            _assign_observer(self, name, value)
+        observer = _C._assign_observer()
+        if observer is not None:
+            observer(self, name, value)
         state = self.__dict__
         params = state.get("_parameters")
         if isinstance(value, Parameter):
@@ -483,8 +466,9 @@ class Module:
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if _observer is not None:
-            return _observer(self, self._call_impl, args, kwargs)
+        observer = _C._call_observer()
+        if observer is not None:
+            return observer(self, self._call_impl, args, kwargs)
         return self._call_impl(*args, **kwargs)
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
