@@ -433,6 +433,8 @@ static PyObject *construct(const options *o, ig_tensor *like, bool copy, bool fr
   ig_device device;
   PyObject *out = NULL;
   if (!read_options(o, like, &dtype, &device)) return NULL;
+  const ig_tensor *given = py_is_tensor(o->data) ? py_tensor_of(o->data) : like;
+  if (!py_device_ready(c, given, device)) return NULL;
   ig_scope s = ig_scope_open(c);
   ig_mode_scope mode = ig_mode_push_grad(c, !fresh && !c->mode->no_grad);
   ig_tensor *t = py_tensor_from_data(c, o->data, dtype, device, copy);

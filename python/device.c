@@ -36,6 +36,23 @@ static int bad_device(const char *text) {
   return -1;
 }
 
+// Are tensors fake here, and so may be on any device? t: what one is made from, or NULL.
+static bool takes_nominal(const ig_ctx *c, const ig_tensor *t) {
+  bool fake = t && ig_is_fake(t) && (t->device.type != IG_DEVICE_META || ig_tensor_sym(t));
+  return fake || c->mode->fake || c->mode->capture;
+}
+
+bool py_device_ready(ig_ctx *c, const ig_tensor *t, ig_device d) {
+  if (!ig_device_is_nominal(d) || takes_nominal(c, t)) return true;
+  if (d.type == IG_DEVICE_CUDA || d.type == IG_DEVICE_XPU) {
+    ig_device_refuse(c, d);
+    return py_ok(c);
+  }
+  PyErr_Format(PyExc_RuntimeError, "PyTorch is not linked with support for %s devices",
+               ig_device_type_text(d));
+  return false;
+}
+
 int py_to_device(PyObject *o, ig_device *out) {
   if (Py_IS_TYPE(o, &py_device_type)) {
     *out = ((py_device *)o)->d;
@@ -46,6 +63,11 @@ int py_to_device(PyObject *o, ig_device *out) {
     if (PyErr_Occurred()) return -1;
     if (index < 0 || index > INT16_MAX) {
       PyErr_SetString(PyExc_RuntimeError, "Device index must not be negative");
+      return -1;
+    }
+    if (!takes_nominal(py_ctx(), NULL)) {
+      PyErr_SetString(PyExc_RuntimeError,
+                      "Cannot access accelerator device when none is available.");
       return -1;
     }
     *out = (ig_device){IG_DEVICE_CUDA, (int16_t)index};

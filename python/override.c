@@ -7,6 +7,10 @@
 
 static PyObject *attribute;  // "__torch_function__"
 
+// An override may call the function again with the same object and know how to end that itself; one
+// that does so more often than this has no end.
+enum { MOST_ASKED = 8 };
+
 bool py_has_override(PyObject *o) {
   PyTypeObject *type = Py_TYPE(o);
   if (type == py_tensor_type || PyType_Check(o)) return false;
@@ -75,6 +79,29 @@ static PyObject *ask_mode(py_thread *t, PyObject *func, PyObject *types, PyObjec
   return out;
 }
 
+// How often the call is under way already.
+static int times_asked(const py_thread *t, PyObject *func, PyObject *object) {
+  int n = 0;
+  for (const py_asked *a = t->asked; a; a = a->up) n += a->func == func && a->object == object;
+  return n;
+}
+
+// A tensor of another library: its __torch_function__ calls back with what it was given.
+static void refuse_foreign(PyObject *func, PyObject *o) {
+  PyTypeObject *type = Py_TYPE(o);
+  PyObject *module = PyObject_GetAttrString((PyObject *)type, "__module__");
+  PyObject *name = PyObject_GetAttrString(func, "__name__");
+  PyErr_Clear();
+  bool known = module && PyUnicode_Check(module);
+  PyErr_Format(PyExc_TypeError,
+               "%S(): found an argument of class %S%s%s, which belongs to another library and does "
+               "not implement the call, expected a tensor of Ingot: convert it first, by "
+               "from_dlpack(x) or from_numpy(x.numpy())",
+               name ? name : func, known ? module : Py_None, known ? "." : "", type->tp_name);
+  Py_XDECREF(module);
+  Py_XDECREF(name);
+}
+
 static PyObject *ask(py_thread *t, PyObject *list, PyObject *func, PyObject *types, PyObject *args,
                      PyObject *kwargs) {
   if (t->modes) {
@@ -83,8 +110,16 @@ static PyObject *ask(py_thread *t, PyObject *list, PyObject *func, PyObject *typ
     Py_DECREF(out);
   }
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
-    PyObject *type = (PyObject *)Py_TYPE(PyList_GET_ITEM(list, i));
+    PyObject *o = PyList_GET_ITEM(list, i);
+    if (times_asked(t, func, o) == MOST_ASKED) {
+      refuse_foreign(func, o);
+      return NULL;
+    }
+    py_asked frame = {func, o, t->asked};
+    t->asked = &frame;
+    PyObject *type = (PyObject *)Py_TYPE(o);
     PyObject *out = PyObject_CallMethodObjArgs(type, attribute, func, types, args, kwargs, NULL);
+    t->asked = frame.up;
     if (out != Py_NotImplemented) return out;
     Py_DECREF(out);
   }
@@ -168,13 +203,28 @@ static PyObject *default_impl(PyObject *cls, PyObject *args, PyObject *kwargs) {
   }
   Py_XDECREF(it);
   if (PyErr_Occurred()) return NULL;
-  PyObject *none = fargs && fargs != Py_None ? NULL : PyTuple_New(0);
   py_thread *t = py_thread_of(py_ctx());
+  if (t->function_off && times_asked(t, func, NULL) > 0) {
+    // Whoever calls does not know that our __torch_function__ is switched off.
+    PyObject *name = PyObject_GetAttrString(func, "__name__");
+    PyErr_Clear();
+    PyErr_Format(PyExc_TypeError,
+                 "%S(): a function of another library got a tensor of Ingot (%S), which it cannot "
+                 "compute with: convert the tensor first, by from_dlpack(x) of that library or by "
+                 "x.numpy()",
+                 name ? name : func, cls);
+    Py_XDECREF(name);
+    return NULL;
+  }
+  PyObject *none = fargs && fargs != Py_None ? NULL : PyTuple_New(0);
   bool before = t->function_off;
+  py_asked frame = {func, NULL, t->asked};
+  t->asked = &frame;
   t->function_off = true;
   PyObject *result = PyObject_Call(func, none ? none : fargs, fkwargs == Py_None ? NULL : fkwargs);
   PyObject *out = result ? as_class(result, (PyTypeObject *)cls) : NULL;
   t->function_off = before;
+  t->asked = frame.up;
   Py_XDECREF(result);
   Py_XDECREF(none);
   return out;

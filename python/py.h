@@ -34,10 +34,18 @@ typedef struct py_state {
 } py_state;
 extern py_state py;
 
+// A call that was handed over to __torch_function__, on the stack of its thread.
+typedef struct py_asked {
+  PyObject *func;
+  PyObject *object;  // whose class was asked; NULL: Tensor.__torch_function__ runs func
+  struct py_asked *up;
+} py_asked;
+
 // What Python hangs on the modes of a thread: as long as its context, empty when nothing is
 // entered.
 typedef struct py_thread {
   PyObject *modes;      // stack of __torch_function__ modes, NULL while there is none
+  py_asked *asked;      // the innermost one
   PyObject *observers;  // of modules, see override.c; NULL: none
   bool function_off;    // __torch_function__ is switched off
   ig_device *devices;   // those in force before each `with torch.device(...)` that is open
@@ -83,6 +91,9 @@ PyObject *py_from_memory_format(ig_memory_format v);
 PyObject *py_size_make(const ig_int *at, int n);
 // Text or object; 1: taken, 0: neither, -1: a wrong text (exception set).
 int py_to_device(PyObject *o, ig_device *out);
+// A tensor is about to be moved to d, or made there from data: refused where d has no memory,
+// unless tensors are fake. t: what it is made from, or NULL.
+bool py_device_ready(ig_ctx *c, const ig_tensor *t, ig_device d);
 bool py_to_dtype(PyObject *o,
                  ig_dtype *out);  // torch.dtype, float, int, bool, complex; no exception
 int py_add_dtypes(PyObject *m);

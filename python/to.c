@@ -45,6 +45,7 @@ static PyObject *convert(PyObject *o, const conversion *k, bool always) {
     return Py_NewRef(o);
   }
   ig_ctx *c = py_ctx();
+  if (k->has_device && !py_device_ready(c, t, k->device)) return NULL;
   bool as_to = k->cast && c->mode->capture && c->mode->capture->inference;
   bool inside = py_region(c, "method_descriptor", as_to ? "to" : k->name, k->name);
   ig_scope s = ig_scope_open(c);
@@ -181,10 +182,18 @@ static PyObject *cpu(PyObject *o, PyObject *const *args, Py_ssize_t n, PyObject 
 static PyObject *cuda(PyObject *o, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
   conversion k = {
       .name = "cuda", .has_device = true, .device = {IG_DEVICE_CUDA, 0}, .format = ig_none()};
-  (void)kwnames;
+  for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); i++) {
+    bool device = PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), "device") == 0;
+    if (device && args[n + i] == Py_None) continue;
+    if (!to_keyword(&k, PyTuple_GET_ITEM(kwnames, i), args[n + i])) return NULL;
+  }
   int taken = n > 0 && args[0] != Py_None ? py_to_device(args[0], &k.device) : 1;
   if (taken == 0) (void)bad_to(args[0]);
   if (taken != 1) return NULL;
+  if (k.device.type != IG_DEVICE_CUDA) {
+    PyErr_SetString(PyExc_RuntimeError, "Invalid device, must be cuda device");
+    return NULL;
+  }
   return convert(o, &k, true);
 }
 

@@ -132,14 +132,18 @@ static bool check_args(ig_ctx *c, const ig_op *op, const ig_value *args) {
 // What the tensor operands say about the results.
 typedef struct census {
   bool fake;
-  bool grad;  // one of them wants a gradient
+  bool nominal;  // one of them is fake, and not just on meta: results may be on any device
+  bool grad;     // one of them wants a gradient
   bool any;
   ig_dtype dtype;
   ig_device device;
 } census;
 
 static void count_tensor(ig_ctx *c, census *s, const ig_tensor *t) {
-  s->fake = s->fake || ig_is_fake(t);
+  if (ig_is_fake(t)) {
+    s->fake = true;
+    s->nominal = s->nominal || t->device.type != IG_DEVICE_META || ig_tensor_sym(t);
+  }
   s->grad = s->grad || ig_tape_requires_grad(t);
   if (!s->any) {
     s->dtype = t->dtype;
@@ -175,8 +179,13 @@ static bool any_symbolic(const ig_meta *m) {
   return false;
 }
 
-static ig_tensor *make_result(ig_ctx *c, ig_meta *m, bool fake) {
+static ig_tensor *make_result(ig_ctx *c, ig_meta *m, const census *s) {
+  bool fake = c->mode->fake || s->fake;
   if (m->absent) return NULL;
+  if (ig_device_is_nominal(m->device) && !m->view_of && !c->mode->fake && !s->nominal) {
+    ig_device_refuse(c, m->device);
+    return NULL;
+  }
   if (!m->view_of && !m->strided) ig_meta_contiguous(c, m);
   return ig_tensor_make(c, m, fake || any_symbolic(m));
 }
@@ -205,7 +214,7 @@ static void allocate_list(ig_ctx *c, const ig_op *op, const ig_value *args, cons
   size_t n = metas.n;
   ig_tensor **made = c->status == IG_OK ? ig_scope_array(c, n + 1, sizeof *made) : NULL;
   for (size_t i = 0; made && i < n; i++) {
-    made[i] = make_result(c, metas.at[i], c->mode->fake || s->fake);
+    made[i] = make_result(c, metas.at[i], s);
     if (!made[i]) made = NULL;
   }
   ig_value *list = made ? ig_mem_array(c->alloc, n, sizeof *list) : NULL;
@@ -238,7 +247,7 @@ static void allocate(ig_ctx *c, const ig_op *op, const ig_value *args, const cen
   for (size_t i = 0; i < n && c->status == IG_OK; i++) {
     if (op->schema.rets[i].type != IG_TYPE_TENSOR) continue;
     // Field by field: a value that is put together and then copied waits for itself.
-    outs[i].tensor = make_result(c, &m[i], c->mode->fake || s->fake);
+    outs[i].tensor = make_result(c, &m[i], s);
     if (outs[i].tensor) outs[i].kind = IG_KIND_TENSOR;
   }
 }
@@ -301,13 +310,6 @@ static void decompose(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value
   if (c->status != IG_OK) ig_note(c, "in %s", op->target);
 }
 
-static bool check_real(ig_ctx *c, const census *s) {
-  if (s->device.type == IG_DEVICE_CPU || s->device.type == IG_DEVICE_META || s->fake) return true;
-  (void)ig_fail(c, IG_UNSUPPORTED, "device '%s' has no memory here, only fake tensors",
-                ig_device_type_text(s->device));
-  return false;
-}
-
 // A record of its own whose schema writes to self: the kernel works on self itself.
 static void run_written(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   ig_tensor *self = args[0].tensor;
@@ -332,7 +334,7 @@ static void compute(ig_ctx *c, const ig_op *op, const ig_value *args, const cens
     return;
   }
   allocate(c, op, args, s, outs);
-  bool real = c->status == IG_OK && !d->view && check_real(c, s) &&
+  bool real = c->status == IG_OK && !d->view &&
               !(outs[0].kind == IG_KIND_TENSOR && ig_is_fake(outs[0].tensor)) && !fake;
   if (real && d->kernel) d->kernel(c, op, args, outs);
   if (real && !d->kernel) ig_pointwise_run(c, op, args, outs[0].tensor);

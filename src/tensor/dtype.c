@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/ctx.h"
+#include "tensor/tensor.h"
 #include "ingot/tensor.h"
 
 static const struct {
@@ -50,6 +50,36 @@ static const char *const device_texts[] = {
 
 const char *ig_device_type_text(ig_device d) {
   return device_texts[d.type];
+}
+
+void ig_device_refuse(ig_ctx *c, ig_device d) {
+  // As PyTorch names them. It tells at once of the backends that it can be built with.
+  static const struct {
+    const char *name;
+    bool built;
+  } backends[IG_DEVICE_COUNT] = {
+      [IG_DEVICE_CPU] = {"CPU", false},
+      [IG_DEVICE_META] = {"Meta", false},
+      [IG_DEVICE_CUDA] = {"CUDA", true},
+      [IG_DEVICE_MPS] = {"MPS", false},
+      [IG_DEVICE_XPU] = {"XPU", true},
+      [IG_DEVICE_XLA] = {"XLA", false},
+      [IG_DEVICE_HPU] = {"HPU", false},
+      [IG_DEVICE_MTIA] = {"MTIA", false},
+      [IG_DEVICE_PRIVATE] = {"PrivateUse1", false},
+  };
+  if (backends[d.type].built) {
+    ig_fail_text(c, IG_ASSERTION, "Torch not compiled with %s enabled", backends[d.type].name);
+    return;
+  }
+  ig_fail_text(c, IG_UNSUPPORTED,
+               "Could not run 'aten::empty.memory_format' with arguments from the '%s' backend. "
+               "This could be because the operator doesn't exist for this backend, or was omitted "
+               "during the selective/custom build process (if using custom build). If you are a "
+               "Facebook employee using PyTorch on mobile, please visit "
+               "https://fburl.com/ptmfixes for possible resolutions. 'aten::empty.memory_format' "
+               "is only available for these backends: [CPU, Meta].",
+               backends[d.type].name);
 }
 
 bool ig_device_parse(const char *text, ig_device *out) {

@@ -95,6 +95,12 @@ void ig_meta_of(const ig_tensor *t, ig_meta *m);  // same sizes, strides, offset
 void ig_meta_view(ig_tensor *t, ig_meta *m);      // the same, sharing t's memory
 void ig_meta_push_dim(ig_ctx *c, ig_meta *m, ig_int size);  // IG_RUNTIME beyond IG_MAX_DIM
 
+// Only the CPU has memory, and meta tensors need none. Fake tensors may be on any device.
+static inline bool ig_device_is_nominal(ig_device d) {
+  return d.type != IG_DEVICE_CPU && d.type != IG_DEVICE_META;
+}
+// IG_ASSERTION or IG_UNSUPPORTED: PyTorch's words for a device that this machine does not have.
+void ig_device_refuse(ig_ctx *c, ig_device d);
 // The environment that a fake tensor belongs to, kept by its storage; NULL: none.
 ig_sym *ig_tensor_sym(const ig_tensor *t);
 

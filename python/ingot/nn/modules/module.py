@@ -859,7 +859,7 @@ class Module:
         return self._apply(lambda t: t.cpu())
 
     def cuda(self: T, device: Any = None) -> T:
-        return self._apply(lambda t: t.to("cuda" if device is None else device))
+        return self._apply(lambda t: t.cuda(device))
 
     def to_empty(self: T, *, device: Any, recurse: bool = True) -> T:
         return self._apply(lambda t: ingot.empty_like(t, device=device), recurse=recurse)
