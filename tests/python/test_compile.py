@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch.compile with a backend of the user's: never an answer of an earlier state."""
+
+import gc
+
+import pytest
+
+import ingot as torch
+from ingot import nn
+
+
+class Backend:
+    def __init__(self):
+        self.graphs = []
+
+    def __call__(self, gm, inputs):
+        self.graphs.append(gm)
+        return gm
+
+    @property
+    def calls(self):
+        return len(self.graphs)
+
+
+def test_eval_mode():
+    backend = Backend()
+    m = nn.Dropout(0.5)
+    f = torch.compile(m, backend=backend)
+    x = torch.ones(1000)
+    assert (f(x) == 0).any()
+    m.eval()
+    assert torch.equal(f(x), x)
+    m.train()
+    assert (f(x) == 0).any()
+    assert backend.calls == 2  # the first graph serves again
+
+
+def test_attribute():
+    class M(nn.Module):
+        k = 2
+
+        def forward(self, x):
+            return x * self.k
+
+    backend = Backend()
+    m = M()
+    f = torch.compile(m, backend=backend)
+    x = torch.ones(2)
+    assert f(x).tolist() == [2, 2]
+    m.k = 3
+    assert f(x).tolist() == [3, 3]
+    m.k = True
+    assert f(x).tolist() == [1, 1]
+    f.k = 5  # an attribute of the module
+    assert m.k == 5 and f.k == 5 and f(x).tolist() == [5, 5]
+
+
+def test_weights():
+    backend = Backend()
+    m = nn.Linear(2, 1, bias=False)
+    f = torch.compile(m, backend=backend)
+    x = torch.ones(1, 2)
+    with torch.no_grad():
+        m.weight.fill_(1)
+    assert f(x).item() == 2
+    with torch.no_grad():
+        m.weight.fill_(2)  # in place: the same graph
+    assert f(x).item() == 4 and backend.calls == 1
+    m.weight = nn.Parameter(torch.full((1, 2), 5.0))
+    assert f(x).item() == 10 and backend.calls == 2
+    f(x).sum().backward()
+    assert m.weight.grad.tolist() == [[1, 1]]
+    # Equal elements are not enough: the gradient belongs to this parameter.
+    m.weight = nn.Parameter(torch.full((1, 2), 5.0))
+    f(x).sum().backward()
+    assert m.weight.grad is not None
+
+
+def test_objects():
+    """A key of an object that is gone would fit the next one at its address."""
+
+    class Config:
+        def __init__(self, k):
+            self.k = k
+
+    backend = Backend()
+    f = torch.compile(lambda x, config: x * config.k, backend=backend)
+    for k in range(2, 40):
+        config = Config(k)
+        assert f(torch.ones(1), config).item() == k
+        del config
+        gc.collect()
+
+
+def test_globals_and_closures():
+    box = [1]
+    f = torch.compile(lambda x: x + box[0], backend=Backend())
+    assert f(torch.zeros(1)).item() == 1
+    box[0] = 2
+    assert f(torch.zeros(1)).item() == 2
+
+
+def test_constants():
+    backend = Backend()
+    box = [1.0, 2.0]
+    f = torch.compile(lambda x: x + torch.tensor(box), backend=backend)
+    for _ in range(3):
+        assert f(torch.zeros(2)).tolist() == [1, 2]
+    assert backend.calls == 1  # another tensor each time, with the same elements
+    box[0] = 3.0
+    assert f(torch.zeros(2)).tolist() == [3, 2]
+    assert backend.calls == 2
+
+
+def test_buffers_are_written():
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("n", torch.zeros(1))
+
+        def forward(self, x):
+            self.n.add_(1)
+            return x + self.n
+
+    backend = Backend()
+    m = M()
+    f = torch.compile(m, backend=backend)
+    for i in range(1, 4):
+        assert f(torch.zeros(1)).item() == i
+    assert backend.calls == 1
+    m.n = torch.zeros(1)  # another one: the earlier graph would write to the first
+    assert f(torch.zeros(1)).item() == 1 and m.n.item() == 1 and backend.calls == 2
+
+
+def test_modes():
+    backend = Backend()
+    f = torch.compile(lambda x: x * 2, backend=backend)
+    x = torch.ones(1, requires_grad=True)
+    assert f(x).requires_grad
+    with torch.no_grad():
+        assert not f(x).requires_grad
+    g = torch.compile(lambda n: torch.ones(n.shape), backend=Backend())
+    assert g(torch.zeros(2)).dtype == torch.float32
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert g(torch.zeros(2, dtype=torch.float32)).dtype == torch.float64
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def test_signed_zero_and_types():
+    f = torch.compile(lambda x, k: torch.copysign(x, torch.full((1,), k)), backend=Backend())
+    x = torch.ones(1)
+    assert f(x, 0.0).item() == 1 and f(x, -0.0).item() == -1
+    g = torch.compile(lambda x, k: x + k, backend=Backend())
+    i = torch.ones(1, dtype=torch.int64)
+    assert g(i, 1).dtype == torch.int64 and g(i, 1.0).dtype == torch.float32
+
+
+def test_what_is_kept_is_bounded():
+    backend = Backend()
+    f = torch.compile(lambda x, k: x + k, backend=backend)
+    for k in range(200):
+        assert f(torch.zeros(1), k).item() == k
+    assert f(torch.zeros(1), 199).item() == 199 and backend.calls == 200
+    backend.graphs.clear()
+    assert f(torch.zeros(1), 0).item() == 0 and backend.calls == 1
+
+
+def test_strides_of_inputs():
+    backend = Backend()
+    f = torch.compile(lambda x: x.reshape(-1) + 0, backend=backend)
+    x = torch.arange(4.0).reshape(2, 2)
+    assert f(x).tolist() == [0, 1, 2, 3] and f(x.t()).tolist() == [0, 2, 1, 3]
+    assert backend.calls == 2
+
+
+def test_errors_pass():
+    f = torch.compile(lambda x: x.view(3), backend=Backend())
+    with pytest.raises(RuntimeError, match="invalid for input of size"):
+        f(torch.ones(2))
+    assert not torch._C.capture_is_open()
