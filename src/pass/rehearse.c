@@ -90,10 +90,9 @@ ig_status ig_program_rehearse(ig_ctx *c, const ig_program *p) {
   IG_RETURN_IF_ERR(c->status);
   IG_RETURN_IF_ERR(ig_capture_begin_in(c, NULL));
   ig_scope s = ig_scope_open(c);
-  bool no_grad = c->mode->no_grad;
-  c->mode->no_grad = true;
+  ig_mode_scope mode = ig_mode_push_grad(c, false);
   rehearse(c, p->graph);
-  c->mode->no_grad = no_grad;
+  ig_mode_pop(c, &mode);
   ig_scope_close(c, s);
   ig_capture_abort(c);
   return c->status;

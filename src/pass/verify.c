@@ -334,6 +334,6 @@ static bool check_outputs(ig_ctx *c, const ig_program *p) {
 
 ig_status ig_program_verify(ig_ctx *c, const ig_program *p) {
   if (c->status != IG_OK) return c->status;
-  if (check_graph(c, p->graph, c->autocasts) && check_inputs(c, p)) (void)check_outputs(c, p);
+  if (check_graph(c, p->graph, c->mode->autocasts) && check_inputs(c, p)) (void)check_outputs(c, p);
   return c->status;
 }
