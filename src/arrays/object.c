@@ -379,7 +379,8 @@ ig_status ig_object_push(ig_ctx *c, ig_object *o, ig_object *item) {
   ok = ok && room(c, o, 1);
   if (!ok) {
     ig_object_free(item);
-    return ig_ctx_status(c);
+    // What is missing without an error could not be made.
+    return ig_ctx_status(c) != IG_OK ? ig_ctx_status(c) : ig_fail(c, IG_NOMEM, "out of memory");
   }
   if (o->index) enter(o, o->n, h);
   o->items[o->n++] = item;

@@ -52,6 +52,7 @@ static bool set_dim(const describer *d, ig_int size, ig_model_dim *out) {
   ig_str_expr(&text, size.expr);
   *out = (ig_model_dim){NULL, example_size(d, size.expr), 0, INT64_MAX};
   if (!text.failed) out->name = ig_model_text(d->c, d->m, text.at);
+  if (text.failed) (void)ig_fail(d->c, IG_NOMEM, "out of memory");
   ig_str_free(&text);
   ig_vrange range = ig_expr_range(d->c, size.expr);
   if (range.lo > 0) out->lo = (int64_t)range.lo;

@@ -554,7 +554,7 @@ static void every_allocation_may_fail(void **state) {
   static const char *const files[] = {"model/data/counter.ts.pt", "model/data/legacy.pt",
                                       "model/data/counter.dynamo.onnx",
                                       "model/data/counter.io.npz"};
-  static const char *const used[] = {"model/data/counter.pt2"};
+  static const char *const used[] = {"model/data/counter.pt2", "model/data/derived_dims.pt2"};
   (void)state;
   test_every_allocation_fails(whole_life);
   for (size_t i = 0; i < sizeof used / sizeof *used; i++) {
