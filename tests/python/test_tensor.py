@@ -299,6 +299,7 @@ def test_functions_of_the_history_are_named_as_in_pytorch():
         "AcoshBackward1": x.clone().acosh_(),
         "SqueezeBackward4": x.clone().squeeze_(0),
         "DiagonalBackward0_copy": ingot.diagonal_copy(x),
+        "IndexCopyBackward0": x.index_copy(0, ingot.tensor([0]), ingot.zeros(1, *x.shape[1:])),
         "ToCopyBackward0": x.to(ingot.float64),
         "torch::autograd::CopySlices": z,
     }
