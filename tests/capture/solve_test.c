@@ -130,7 +130,8 @@ static const a_case cases[] = {
      HEAD("dx, dy") "  - The values of dy = " Y0 " must always be related to the values of dx = " X0
                     " by dy = dx + 1.\n  - Not all values of dx = " X0
                     " in the specified range satisfy the generated guard Eq(Mod(" X0
-                    ", 3), 0).\nSuggested fixes:\n  _dx = Dim('_dx', min=1)\n  dx = 3*_dx\n"
+                    ", 3), 0).\nSuggested fixes:\n  _dx = Dim('_dx', min=1, "
+                    "max=3074457345618258602)\n  dx = 3*_dx\n"
                     "  dy = 3*_dx + 1"},
     // a product is too complex
     {{{"x", 2, {5, 3}, {NAMED("dx", 0, OPEN), NAMED("dy", 0, OPEN)}},
@@ -140,10 +141,10 @@ static const a_case cases[] = {
     // a divisor
     {{{"x", 2, {3, 4}, {NAMED("dx", 0, OPEN), NAMED("dy", 0, OPEN)}}},
      {"Eq(Mod(s0*s1, s0 - 1), 0)"},
-     FORCED(
-         "dx") "  - dx = " X0
-               " must be specialized to 3 because the guards generated for it are too "
-               "complex.\n\nSuggested fixes:\n  _dy = Dim('_dy', min=1)\n  dx = 3\n  dy = 2*_dy"},
+     FORCED("dx") "  - dx = " X0
+                  " must be specialized to 3 because the guards generated for it are too "
+                  "complex.\n\nSuggested fixes:\n  _dy = Dim('_dy', min=1, "
+                  "max=4611686018427387903)\n  dx = 3\n  dy = 2*_dy"},
     // the root of a derived dim
     {{{"x", 2, {6, 2}, {DERIVED("dy - 6", "dy", 0, OPEN, 1, -6)}},
       {"y", 1, {12}, {NAMED("dy", 0, OPEN)}}},

@@ -79,7 +79,7 @@ static void assertions_follow_what_they_are_about(void **state) {
       "    item_1 = torch.ops.aten.item.default(y);  y = None\n"
       "    sym_constrain_range_default_1 = torch.ops.aten.sym_constrain_range.default(item_1, min "
       "= "
-      "3, max = 9223372036854775806)\n"
+      "3, max = 9223372036854775807)\n"
       "    le = item <= item_1\n"
       "    _assert_scalar_default_3 = torch.ops.aten._assert_scalar.default(le, \"Runtime "
       "assertion "
