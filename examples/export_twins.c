@@ -146,35 +146,46 @@ static int show_all(ig_ctx *c) {
   ig_dim dims[][2] = {{{.kind = IG_DIM_NAMED, .name = "n", .lo = 2, .hi = 64}, {0}},
                       {{.kind = IG_DIM_NAMED, .name = "m", .hi = INT64_MAX}, {0}}};
   ig_tensor *x = filled(c, IG_F32, SIZES(3, 4));
+  ig_tensor *w1 = filled(c, IG_F32, SIZES(8, 4));
+  ig_tensor *b1 = filled(c, IG_F32, SIZES(8));
+  ig_tensor *w2 = filled(c, IG_F32, SIZES(2, 8));
+  ig_tensor *kernel = filled(c, IG_F32, SIZES(2, 1, 3, 3));
+  ig_tensor *calls = filled(c, IG_I64, NULL, 0);
+  ig_tensor *image = filled(c, IG_F32, SIZES(1, 1, 8, 8));
+  ig_tensor *y = filled(c, IG_F32, SIZES(5, 4));
+  ig_tensor *scale = filled(c, IG_F32, SIZES(4));
+  ig_tensor *b2 = filled(c, IG_F32, SIZES(2));
+  ig_tensor *decay = filled(c, IG_F32, SIZES(2));
+  ig_tensor *rate = filled(c, IG_F32, SIZES(2));
   const model models[] = {
       {.name = "mlp",
        .fn = mlp,
-       .state = {{IG_STATE_PARAMETER, "fc1.weight", filled(c, IG_F32, SIZES(8, 4))},
-                 {IG_STATE_PARAMETER, "fc1.bias", filled(c, IG_F32, SIZES(8))},
-                 {IG_STATE_PARAMETER, "fc2.weight", filled(c, IG_F32, SIZES(2, 8))},
-                 {IG_STATE_PARAMETER, "fc2.bias", filled(c, IG_F32, SIZES(2))}},
+       .state = {{IG_STATE_PARAMETER, "fc1.weight", w1},
+                 {IG_STATE_PARAMETER, "fc1.bias", b1},
+                 {IG_STATE_PARAMETER, "fc2.weight", w2},
+                 {IG_STATE_PARAMETER, "fc2.bias", b2}},
        .nstate = 4,
        .inputs = {{"x", x, NULL}},
        .ninputs = 1,
        .noutputs = 1},
       {.name = "counted",
        .fn = counted,
-       .state = {{IG_STATE_PARAMETER, "weight", filled(c, IG_F32, SIZES(2, 1, 3, 3))},
-                 {IG_STATE_BUFFER, "calls", filled(c, IG_I64, NULL, 0)},
-                 {IG_STATE_TEMPORARY, "decay", filled(c, IG_F32, SIZES(2))},
-                 {IG_STATE_CONSTANT, "rate", filled(c, IG_F32, SIZES(2))}},
+       .state = {{IG_STATE_PARAMETER, "weight", kernel},
+                 {IG_STATE_BUFFER, "calls", calls},
+                 {IG_STATE_TEMPORARY, "decay", decay},
+                 {IG_STATE_CONSTANT, "rate", rate}},
        .nstate = 4,
-       .inputs = {{"image", filled(c, IG_F32, SIZES(1, 1, 8, 8)), NULL}},
+       .inputs = {{"image", image, NULL}},
        .ninputs = 1,
        .noutputs = 2},
       {.name = "rows",
        .fn = rows,
-       .inputs = {{"x", x, dims[0]}, {"y", filled(c, IG_F32, SIZES(5, 4)), dims[1]}},
+       .inputs = {{"x", x, dims[0]}, {"y", y, dims[1]}},
        .ninputs = 2,
        .noutputs = 2},
       {.name = "choice",
        .fn = choice,
-       .state = {{IG_STATE_PARAMETER, "scale", filled(c, IG_F32, SIZES(4))}},
+       .state = {{IG_STATE_PARAMETER, "scale", scale}},
        .nstate = 1,
        .inputs = {{"x", x, NULL}},
        .ninputs = 1,

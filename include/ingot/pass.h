@@ -67,8 +67,9 @@ IG_API IG_MUST_USE ig_status ig_program_drop_outputs(ig_ctx *c, ig_program *p, s
 IG_API IG_MUST_USE ig_status ig_program_drop_writes(ig_ctx *c, const ig_program *p,
                                                     ig_program **out);
 
-// Calls every node with the sizes of the example and without data: IG_OK, or what a run would refuse
-// for its structure. IG_DATA_DEPENDENT, IG_OUTPUT_DATA and IG_OUTPUT_SHAPE: only data can tell.
+// Calls every node with the sizes of the example and without data: IG_OK, or what a run would
+// refuse for its structure. IG_DATA_DEPENDENT, IG_OUTPUT_DATA and IG_OUTPUT_SHAPE: only data can
+// tell.
 IG_API IG_MUST_USE ig_status ig_program_rehearse(ig_ctx *c, const ig_program *p);
 
 // Sizes of inputs are read once, right behind the inputs, as training programs have it. p itself is

@@ -74,10 +74,9 @@ def test_recorded(line):
     ingot._C.capture_begin()
     try:
         scope = {name: ingot._C.capture_input(name, t) for name, t in examples.items()}
-        program = ingot._C.capture_end([eval(line, {"torch": ingot, **scope})])
+        graph = ingot._C.capture_end_graph((eval(line, {"torch": ingot, **scope}),), False)
     finally:
         ingot._C.capture_abort()
-    calls = [
-        part.split(";")[0].split(" = torch.ops.", 1)[1] for part in program.code.splitlines() if " = torch.ops." in part
-    ]
+    lines = graph.python_code("self").src.splitlines()
+    calls = [part.split(";")[0].split(" = torch.ops.", 1)[1] for part in lines if " = torch.ops." in part]
     assert calls == RECORDED[line]
