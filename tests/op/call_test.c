@@ -104,12 +104,41 @@ static void gradients_of_a_loss_have_its_shape(void **state) {
   test_error_has(c, "expected total_weight to be a single element tensor");
 }
 
+// A number of layers whose product with the parameters of a layer wraps around to the right one.
+static void layers_that_wrap_around(void **state) {
+  (void)state;
+  ig_int three[] = {ig_const(1), ig_const(1), ig_const(1)};
+  ig_tensor *x = ig_ones(c, ig_of_ints(three, 3));
+  ig_tensor *w = ones(1, 1);
+  ig_value weights[] = {ig_of_tensor(w), ig_of_tensor(w)};
+  ig_value args[] = {ig_of_tensor(x),   ig_of_tensor(x),          ig_of_list(weights, 2),
+                     ig_of_bool(false), ig_of_i64(INT64_MIN + 1), ig_of_f64(0),
+                     ig_of_bool(false), ig_of_bool(false),        ig_of_bool(false)};
+  call("aten::rnn_tanh.input", args);
+  test_error_has(c, "do not fit -9223372036854775807 layers");
+}
+
+// As many systems as one likes: there is nothing to solve in any.
+static void empty_systems_take_no_time(void **state) {
+  (void)state;
+  ig_int empty[] = {ig_const(1), ig_const(0), ig_const(0)};
+  ig_int many[] = {ig_const((int64_t)1 << 40), ig_const(0), ig_const(3)};
+  ig_int one[] = {ig_const(1), ig_const(0), ig_const(3)};
+  ig_tensor *b = ig_expand(c, ig_zeros(c, ig_of_ints(one, 3)), ig_of_ints(many, 3));
+  ig_value args[] = {ig_of_tensor(ig_zeros(c, ig_of_ints(empty, 3))), ig_of_tensor(b),
+                     ig_of_bool(false), ig_of_bool(true), ig_of_bool(false)};
+  call("aten::linalg_solve_triangular", args);
+  assert_int_equal(ig_ctx_status(c), IG_OK);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(values_of_another_kind_are_refused),
       cmocka_unit_test(boxed_integers_are_unboxed),
       cmocka_unit_test(lists_of_one_have_one),
       cmocka_unit_test(gradients_of_a_loss_have_its_shape),
+      cmocka_unit_test(layers_that_wrap_around),
+      cmocka_unit_test(empty_systems_take_no_time),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -325,7 +325,7 @@ static void triangular_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, 
   int64_t n = ig_matrix_order(args[0].tensor);
   int64_t count = ig_matrix_count(out);
   int64_t m = n && count ? ig_tensor_numel(out) / (n * count) : 0;
-  for (int64_t k = 0; a && b && k < count; k++) {
+  for (int64_t k = 0; a && b && m && k < count; k++) {
     ig_solve_triangle(a + k * n * n, n, false, b + k * n * m, m, upper, args[4].b);
   }
   ig_tensor *to =

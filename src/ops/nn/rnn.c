@@ -313,6 +313,12 @@ static void run_network(const network *n, ig_tensor *x, ig_tensor *h, ig_tensor 
 }
 
 static bool check_params(const network *n) {
+  // No network has more layers than parameters, and then the product below fits.
+  if (n->layers < 0 || (uint64_t)n->layers > n->params->list.n) {
+    ig_fail_text(n->ctx, IG_RUNTIME, "rnn: found %zu parameters, which do not fit %lld layers",
+                 n->params->list.n, (long long)n->layers);
+    return false;
+  }
   size_t want = (size_t)n->layers * (n->bidirectional ? 2 : 1) * per_cell(n);
   if (n->params->list.n == want) return true;
   ig_fail_text(n->ctx, IG_RUNTIME, "rnn: found %zu parameters, expected %zu", n->params->list.n,
