@@ -5,8 +5,9 @@
 #   make build   build/bin/ingot, build/venv        make bench    figures, beside PyTorch where it is installed
 #   make fuzz    fuzz targets under libFuzzer       make install  library, headers, ingot.pc, command, manual page
 #   make docs    pages of the public headers        make clean
+#   make fuzz-random    random programs, files and calls from Python
 #
-# Variables: CC=clang, WERROR=false, PYTHON=/path/to/python3, PREFIX=/usr/local, DESTDIR=, FUZZ_SECONDS=30
+# Variables: CC=clang, WERROR=false, PYTHON=/path/to/python3, PREFIX=/usr/local, DESTDIR=, FUZZ_SECONDS=30, FUZZ_INPUTS=20000, FUZZ_CALLS=100000
 SHELL := /bin/bash
 
 # A compiler given by name has build folders of its own.
@@ -17,6 +18,8 @@ endif
 WERROR ?= true
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 30
+FUZZ_INPUTS ?= 20000
+FUZZ_CALLS ?= 100000
 
 VENV := build/venv
 RELEASE := build/release$(SUFFIX)
@@ -26,7 +29,7 @@ OPTIONS = -Dpython=$(CURDIR)/$(VENV)/bin/python -Dwerror=$(WERROR)
 SANITIZE = -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false -Db_ndebug=false \
   -Dc_args='-g1 -fno-omit-frame-pointer -fno-sanitize-recover=all'
 
-.PHONY: demo test build lint check asan bench install fuzz docs clean prepare test-release
+.PHONY: demo test build lint check asan bench install fuzz fuzz-random docs clean prepare test-release
 
 build: prepare
 	@tools/configure $(RELEASE) $(OPTIONS)
@@ -70,6 +73,15 @@ bench: build
 fuzz: prepare
 	@tools/bootstrap fuzz
 	@tools/fuzz $(FUZZ_SECONDS) $(OPTIONS)
+
+# The same without libFuzzer, and the same inputs every time: under the sanitizers from C, in the release build from Python.
+fuzz-random: build
+	@tools/configure $(ASAN) $(OPTIONS) $(SANITIZE)
+	@ninja -C $(ASAN) tests/ops_fuzz tests/files_fuzz
+	@mkdir -p $(ASAN)/found
+	$(ASAN)/tests/ops_fuzz --random 0 $(FUZZ_INPUTS) $(ASAN)/found
+	$(ASAN)/tests/files_fuzz --random 0 $(FUZZ_INPUTS) $(ASAN)/found
+	$(VENV)/bin/python tests/python/fuzz_calls.py --hunt $(FUZZ_CALLS)
 
 docs:
 	@tools/bootstrap lint
