@@ -4,8 +4,8 @@
 #   make test    everything that CI checks          make asan     tests under address and undefined sanitizers
 #   make build   build/bin/ingot, build/venv        make bench    figures, beside PyTorch where it is installed
 #   make fuzz    fuzz targets under libFuzzer       make install  library, headers, ingot.pc, command, manual page
-#   make docs    pages of the public headers        make clean
-#   make fuzz-random    random programs, files and calls from Python
+#   make docs    pages of the public headers        make tsan     threads under the thread sanitizer
+#   make fuzz-random    random programs, files and calls from Python    make clean
 #
 # Variables: CC=clang, WERROR=false, PYTHON=/path/to/python3, PREFIX=/usr/local, DESTDIR=, FUZZ_SECONDS=30, FUZZ_INPUTS=20000, FUZZ_CALLS=100000
 SHELL := /bin/bash
@@ -24,12 +24,15 @@ FUZZ_CALLS ?= 100000
 VENV := build/venv
 RELEASE := build/release$(SUFFIX)
 ASAN := build/asan$(SUFFIX)
+TSAN := build/tsan$(SUFFIX)
 OPTIONS = -Dpython=$(CURDIR)/$(VENV)/bin/python -Dwerror=$(WERROR)
 # -O1 -g1: half the compile time of -O2 -g, and the reports still name lines.
 SANITIZE = -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false -Db_ndebug=false \
   -Dc_args='-g1 -fno-omit-frame-pointer -fno-sanitize-recover=all'
+THREAD = -Doptimization=1 -Db_sanitize=thread -Db_lundef=false -Db_ndebug=false -Dc_args=-g1
+THREAD_TESTS = safety/concurrent
 
-.PHONY: demo test build lint check asan bench install fuzz fuzz-random docs clean prepare test-release
+.PHONY: demo test build lint check asan tsan bench install fuzz fuzz-random docs clean prepare test-release
 
 build: prepare
 	@tools/configure $(RELEASE) $(OPTIONS)
@@ -55,6 +58,11 @@ asan: prepare
 	@tools/configure $(ASAN) $(OPTIONS) $(SANITIZE)
 	@ninja -C $(ASAN)
 	meson test -C $(ASAN) --print-errorlogs
+
+tsan: prepare
+	@tools/configure $(TSAN) $(OPTIONS) $(THREAD)
+	@ninja -C $(TSAN) $(foreach t,$(THREAD_TESTS),tests/$(subst /,_,$(t))_test)
+	meson test -C $(TSAN) --no-rebuild --print-errorlogs $(THREAD_TESTS)
 
 # All checks but clang-tidy, which takes minutes: `make lint` has it too.
 check: build
