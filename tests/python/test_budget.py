@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Limits of memory, work and time; Ctrl-C; files that unfold to more than they seem."""
+import functools
 import io
 import os
 import pathlib
@@ -119,7 +120,9 @@ def test_ctrl_c_reaches_a_loop_in_c():
             print("interrupted", flush=True)
         print((ingot.ones(2) + 1).tolist())
     """)
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as child:
+    listens = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # background jobs ignore it
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=listens) as child:
         assert child.stdout.readline() == "ready\n"
         timer = threading.Timer(0.5, child.send_signal, (signal.SIGINT,))
         timer.start()
