@@ -13,6 +13,7 @@ typedef enum ig_release {
 } ig_release;
 
 typedef struct ig_forms {
+  const char *name;       // in files; NULL: what a file means that names none
   bool clears_unread;     // code: a value that nobody reads is cleared on the line that makes it
   bool reads_unused;      // a module reads its weights also where no call uses them
   bool tuples_of_graded;  // cond, lowered: operands that want gradients come as a tuple
@@ -21,5 +22,6 @@ typedef struct ig_forms {
 } ig_forms;
 
 const ig_forms *ig_release_forms(ig_release r);
+ig_release ig_release_find(const char *name);  // by the name in files; an unknown one: 2.4
 
 #endif  // IR_RELEASE_H_

@@ -24,6 +24,7 @@ ig_status ig_pt2_scope_open(ig_pt2_reader *r, const ig_json *graph, ig_pt2_scope
                       .floats = values_of(graph, "sym_float_values"),
                       .bools = values_of(graph, "sym_bool_values"),
                       .objects = values_of(graph, "custom_obj_values")};
+  if (s->g) s->g->release = r->release;
   r->scope = s;
   r->in.names = &s->names;
   return ig_ctx_status(r->c);

@@ -33,7 +33,8 @@ typedef struct ig_pt2_reader {
   ig_map solved;   // texts of expressions whose symbols were looked at
   ig_pt2_scope *scope;
   size_t nesting;
-  bool writes;  // some node writes to an operand
+  bool writes;         // some node writes to an operand
+  ig_release release;  // whose forms the graphs are printed in
 } ig_pt2_reader;
 
 // graph_read.c

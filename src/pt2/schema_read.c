@@ -225,11 +225,19 @@ static ig_status read_graph(ig_pt2_reader *r, const ig_json *module, ig_pt2_outp
   return ig_graph_verify(r->c, r->scope->g);
 }
 
+static ig_release find_release(const ig_json *module) {
+  const ig_json *metadata = ig_json_find(module, "metadata");
+  const ig_json *forms = metadata ? ig_json_find(metadata, IG_PT2_FORMS) : NULL;
+  if (!forms || forms->kind != IG_JSON_STRING) return IG_RELEASE_2_4;
+  return ig_release_find(forms->text);
+}
+
 static ig_program *make_program(ig_pt2_reader *r, const ig_json *doc, const ig_json *module) {
   ig_pt2_scope scope;
   ig_pt2_outputs outputs = {0};
   const ig_json *graph = ig_pt2_get(&r->in, module, "graph", IG_JSON_OBJECT);
   const ig_json *ranges = ig_json_find(doc, "range_constraints");
+  r->release = find_release(module);
   if (!graph || ig_pt2_read_symbols(r, graph, ranges) != IG_OK) return NULL;
   ig_status st = ig_pt2_scope_open(r, graph, &scope);
   if (st == IG_OK) st = read_graph(r, module, &outputs);

@@ -799,6 +799,8 @@ static void put_program(writer *w) {
   ig_json_key(w->w, "metadata");
   ig_json_open(w->w, '{');
   if (w->p->custom) put_field(w, "custom", w->p->custom);
+  const char *forms = ig_release_forms(w->g->release)->name;
+  if (forms) put_field(w, IG_PT2_FORMS, forms);
   ig_json_close(w->w, '}');
   if (w->layout == IG_PT2_NEWEST) put_namedtuples(w);
   ig_json_close(w->w, '}');

@@ -38,6 +38,7 @@ const char *ig_pt2_object_class(const ig_node *n);             // of a placehold
 extern const char *const ig_pt2_meta_keys[IG_META_KEY_COUNT];  // "stack_trace" ...
 #define IG_PT2_MODULE_STACK "nn_module_stack"
 
+#define IG_PT2_FORMS "ingot.forms"  // metadata of our own: the release that the program prints as
 #define IG_PT2_READER_NAMES "get_attr"  // metadata of our own: names of nodes that read sub-graphs
 
 // Numbers of the schema; the COUNT of the kind: unknown.
