@@ -168,7 +168,7 @@ static PyObject *device_enter(PyObject *o, PyObject *unused) {
   py_thread *t = py_thread_of(c);
   if (t->ndevices == t->cap) {
     size_t cap = t->cap ? 2 * t->cap : 8;
-    ig_device *bigger = PyMem_RawRealloc(t->devices, cap * sizeof *bigger);
+    ig_device *bigger = PyMem_RawRealloc(t->devices, ig_mem_mul(cap, sizeof *bigger));
     if (!bigger) return PyErr_NoMemory();
     t->devices = bigger;
     t->cap = cap;
