@@ -244,7 +244,13 @@ static ig_tensor *reshape_to(ig_ctx *c, ig_tensor *self, ig_value shape) {
   ig_meta m;
   ig_meta_init(&m, self->dtype, self->device);
   if (!infer_sizes(c, self, &shape, &m)) return NULL;
-  if (restride(c, self, &m)) return ig_view(c, self, shape);
+  if (restride(c, self, &m)) {
+    // Eager PyTorch tells a reshape that found a view from a view.
+    bool told = c->mode->capture || ig_is_fake(self) || ig_tensor_is_contiguous(c, self);
+    if (told || !self->requires_grad) return ig_view(c, self, shape);
+    ig_value sizes = ig_of_ints(m.size, (size_t)m.ndim);
+    return ig__reshape_alias(c, self, sizes, ig_of_ints(m.stride, (size_t)m.ndim));
+  }
   record_sizes(c, &m);
   ig_tensor *dense = ig_clone_with(c, self, ig_of_memory_format(IG_CONTIGUOUS));
   return ig__unsafe_view(c, dense, ig_of_ints(m.size, (size_t)m.ndim));

@@ -516,6 +516,12 @@ static ig_tensor *batched_matmul(ig_ctx *c, ig_tensor *a, ig_tensor *b) {
   return shaped(c, out, batch.size, (size_t)batch.ndim);
 }
 
+// Eager PyTorch drops the dimension of its own result in place; a capture has no such call.
+static ig_tensor *squeezed(ig_ctx *c, ig_tensor *t, ig_int dim) {
+  bool recorded = c->mode->capture || !t || ig_is_fake(t);
+  return recorded ? ig_squeeze_dim(c, t, dim) : ig_squeeze__dim(c, t, dim);
+}
+
 static ig_tensor *matmul_decompose(ig_ctx *c, const ig_value *args) {
   ig_tensor *a = args[0].tensor;
   ig_tensor *b = args[1].tensor;
@@ -530,7 +536,7 @@ static ig_tensor *matmul_decompose(ig_ctx *c, const ig_value *args) {
   if (a->ndim == 2 && b->ndim == 2) return ig_mm(c, a, b);
   if (a->ndim == 1 && b->ndim == 2) {
     ig_tensor *row = ig_unsqueeze(c, a, ig_const(0));
-    return ig_squeeze_dim(c, ig_mm(c, row, b), ig_const(0));
+    return squeezed(c, ig_mm(c, row, b), ig_const(0));
   }
   bool right = b->ndim > a->ndim;
   if (right && (a->ndim == 1 || a->requires_grad) && should_fold(c, b, a)) {
