@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Norms over groups, instances and roots of squares, cells of recurrent networks, and dropouts of
-// whole features.
+// Normalization over groups and instances, and by the root mean square.
 #include <float.h>
 #include <math.h>
-
 #include "op/formula.h"
 #include "op/refuse.h"
 #include "op/shape.h"
 #include "ops/dense.h"
-
-// ---- group norm ----
 
 // input, weight, bias, N, C, HxW, group, eps -> output, mean, rstd
 static void group_norm_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
@@ -270,125 +266,6 @@ static ig_tensor *rms_norm_decompose(ig_ctx *c, const ig_value *args) {
   return args[2].kind == IG_KIND_TENSOR ? ig_mul_tensor(c, out, args[2].tensor) : out;
 }
 
-// ---- cells: input, hx, w_ih, w_hh, b_ih, b_hh ----
-
-static ig_tensor *gates(ig_ctx *c, const ig_value *args, ig_tensor *h) {
-  ig_tensor *hidden = ig_linear_with(c, h, args[3].tensor, ig_value_tensor(&args[5]));
-  ig_tensor *input = ig_linear_with(c, args[0].tensor, args[2].tensor, ig_value_tensor(&args[4]));
-  return ig_add_tensor(c, hidden, input);
-}
-static ig_tensor *rnn_tanh_cell_decompose(ig_ctx *c, const ig_value *args) {
-  return ig_tanh(c, gates(c, args, args[1].tensor));
-}
-static ig_tensor *rnn_relu_cell_decompose(ig_ctx *c, const ig_value *args) {
-  return ig_relu(c, gates(c, args, args[1].tensor));
-}
-static void lstm_cell_decompose(ig_ctx *c, const ig_value *args, ig_value *outs) {
-  ig_value parts[IG_MAX_RETURNS];
-  if (args[1].kind != IG_KIND_LIST || args[1].list.n != 2) {
-    ig_fail_text(c, IG_RUNTIME, "lstm_cell expects two hidden states");
-    return;
-  }
-  ig_tensor *sum = gates(c, args, args[1].list.at[0].tensor);
-  ig_unsafe_chunk_with(c, sum, ig_const(4), ig_const(1), parts);
-  if (c->status != IG_OK || parts[0].list.n != 4) return;
-  ig_tensor *in = ig_sigmoid(c, parts[0].list.at[0].tensor);
-  ig_tensor *forget = ig_sigmoid(c, parts[0].list.at[1].tensor);
-  ig_tensor *cell = ig_tanh(c, parts[0].list.at[2].tensor);
-  ig_tensor *out = ig_sigmoid(c, parts[0].list.at[3].tensor);
-  ig_tensor *kept = ig_mul_tensor(c, forget, args[1].list.at[1].tensor);
-  ig_tensor *cy = ig_add_tensor(c, kept, ig_mul_tensor(c, in, cell));
-  outs[0] = ig_of_tensor(ig_mul_tensor(c, out, ig_tanh(c, cy)));
-  outs[1] = ig_of_tensor(cy);
-}
-static ig_tensor *gru_cell_decompose(ig_ctx *c, const ig_value *args) {
-  ig_value in[IG_MAX_RETURNS];
-  ig_value hid[IG_MAX_RETURNS];
-  ig_tensor *h = args[1].tensor;
-  ig_tensor *x = ig_linear_with(c, args[0].tensor, args[2].tensor, ig_value_tensor(&args[4]));
-  ig_unsafe_chunk_with(c, x, ig_const(3), ig_const(1), in);
-  ig_tensor *y = ig_linear_with(c, h, args[3].tensor, ig_value_tensor(&args[5]));
-  ig_unsafe_chunk_with(c, y, ig_const(3), ig_const(1), hid);
-  if (c->status != IG_OK || in[0].list.n != 3 || hid[0].list.n != 3) return NULL;
-  const ig_value *i = in[0].list.at;
-  const ig_value *k = hid[0].list.at;
-  ig_tensor *reset = ig_sigmoid(c, ig_add_tensor(c, k[0].tensor, i[0].tensor));
-  ig_tensor *update = ig_sigmoid(c, ig_add_tensor(c, k[1].tensor, i[1].tensor));
-  ig_tensor *fresh = ig_mul_tensor(c, k[2].tensor, reset);
-  fresh = ig_tanh(c, ig_add_tensor(c, i[2].tensor, fresh));
-  ig_tensor *out = ig_mul_tensor(c, ig_sub_tensor(c, h, fresh), update);
-  return ig_add_tensor(c, out, fresh);
-}
-
-// ---- dropouts ----
-
-static ig_tensor *drop(ig_ctx *c, const ig_value *args, bool feature, bool alpha) {
-  ig_tensor *x = args[0].tensor;
-  double p = ig_value_f64(&args[1]);
-  if (!(p >= 0 && p <= 1)) {
-    ig_fail_text(c, IG_RUNTIME, "dropout probability has to be between 0 and 1, but got %g", p);
-    return NULL;
-  }
-  if (p == 0 || !args[2].b || ig_int_eq_i64(c, ig_numel_of(c, x), 0)) return x;
-  if (p == 1) return ig_mul_tensor(c, x, ig_zeros_like(c, x));
-  ig_tensor *noise = NULL;
-  if (feature) {
-    ig_int sizes[IG_MAX_DIM];
-    if (x->ndim < 2) {
-      ig_fail_text(c, IG_RUNTIME, "Feature dropout requires at least 2 dimensions in the input");
-      return NULL;
-    }
-    for (int d = 0; d < x->ndim; d++) sizes[d] = d < 2 ? ig_sizes(x)[d] : ig_const(1);
-    noise = ig_new_empty(c, x, ig_of_ints(sizes, (size_t)x->ndim));
-  } else {
-    noise = ig_empty_like(c, x);
-  }
-  noise = ig_bernoulli_p(c, noise, 1 - p);
-  if (!alpha) {
-    noise = ig_div_scalar(c, noise, ig_of_f64(1 - p));
-    return ig_mul_tensor(c, x, noise);
-  }
-  double slope = 1.7580993408473766;
-  double a = 1 / sqrt((slope * slope * p + 1) * (1 - p));
-  ig_tensor *shift = ig_mul_scalar(c, ig_add_scalar(c, noise, ig_of_i64(-1)), ig_of_f64(slope * a));
-  shift = ig_add_scalar(c, shift, ig_of_f64(slope * a * p));
-  noise = ig_mul_scalar(c, noise, ig_of_f64(a));
-  return ig_add_tensor(c, ig_mul_tensor(c, x, noise), shift);
-}
-static ig_tensor *alpha_dropout_decompose(ig_ctx *c, const ig_value *args) {
-  return drop(c, args, false, true);
-}
-static ig_tensor *feature_dropout_decompose(ig_ctx *c, const ig_value *args) {
-  return drop(c, args, true, false);
-}
-static ig_tensor *feature_alpha_dropout_decompose(ig_ctx *c, const ig_value *args) {
-  return drop(c, args, true, true);
-}
-// self, lower, upper, training: slopes of the negative part by chance, or their mean
-static ig_tensor *rrelu_decompose(ig_ctx *c, const ig_value *args) {
-  ig_tensor *x = args[0].tensor;
-  double low = ig_value_f64(&args[1]);
-  double high = ig_value_f64(&args[2]);
-  if (!args[3].b) return ig_leaky_relu_with(c, x, ig_of_f64((low + high) / 2));
-  ig_tensor *slope = ig_uniform_with(c, ig_empty_like(c, x), low, high, args[4]);
-  ig_tensor *down = ig_le_scalar(c, x, ig_of_i64(0));
-  return ig_where_self(c, down, ig_mul_tensor(c, x, slope), x);
-}
-// self, noise, lower, upper, training, generator -> result, the slopes
-static void rrelu_noise(ig_ctx *c, const ig_value *args, ig_value *outs) {
-  ig_tensor *x = args[0].tensor;
-  double low = ig_value_f64(&args[2]);
-  double high = ig_value_f64(&args[3]);
-  outs[0] = ig_of_tensor(args[4].b ? NULL : ig_leaky_relu_with(c, x, ig_of_f64((low + high) / 2)));
-  outs[1] = args[1];
-  if (!args[4].b) return;
-  ig_tensor *slope = ig_uniform_with(c, ig_empty_like(c, x), low, high, args[5]);
-  ig_tensor *up = ig_gt_scalar(c, x, ig_of_i64(0));
-  slope = ig_masked_fill_scalar(c, slope, up, ig_of_f64(1));
-  outs[0] = ig_of_tensor(ig_mul_tensor(c, x, slope));
-  outs[1] = ig_of_tensor(slope);
-}
-
 IG_OP(native_group_norm) = {
     .schema =
         "aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, "
@@ -440,73 +317,4 @@ IG_OP(rms_norm) = {
         "float? eps=None) -> Tensor",
     .decompose = rms_norm_decompose,
     .samples = "f32[2,4], [4] | f32[2,3,4], [3,4], f32[3,4], 0.001",
-};
-IG_OP(rnn_tanh_cell) = {
-    .schema =
-        "aten::rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, "
-        "Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor",
-    .decompose = rnn_tanh_cell_decompose,
-    .samples = "f32[2,3], f32[2,2], f32[2,3], f32[2,2], f32[2], f32[2]",
-};
-IG_OP(rnn_relu_cell) = {
-    .schema =
-        "aten::rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, "
-        "Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor",
-    .decompose = rnn_relu_cell_decompose,
-    .samples = "f32[2,3], f32[2,2], f32[2,3], f32[2,2]",
-};
-IG_OP(lstm_cell) = {
-    .schema =
-        "aten::lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? "
-        "b_ih=None, Tensor? b_hh=None) -> (Tensor, Tensor)",
-    .decompose_outs = lstm_cell_decompose,
-    .samples = "f32[2,3], (f32[2,2], f32[2,2]), f32[8,3], f32[8,2], f32[8], f32[8]",
-    .waive = "size 2=1: PyTorch refuses it; size 8=1: PyTorch refuses it",
-};
-IG_OP(gru_cell) = {
-    .schema =
-        "aten::gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? "
-        "b_ih=None, Tensor? b_hh=None) -> Tensor",
-    .decompose = gru_cell_decompose,
-    .samples = "f32[2,3], f32[2,2], f32[6,3], f32[6,2], f32[6], f32[6]",
-    .waive = "size 2=1: PyTorch refuses it; size 6=1: PyTorch refuses it",
-};
-IG_OP(alpha_dropout) = {
-    .schema = "aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor",
-    .may_alias = true,
-    .decompose = alpha_dropout_decompose,
-    .random = true,
-    .samples = "f32[2,3], 0.5, True | f32[2,3], 0.5, False",
-};
-IG_OP(feature_dropout) = {
-    .schema = "aten::feature_dropout(Tensor input, float p, bool train) -> Tensor",
-    .may_alias = true,
-    .decompose = feature_dropout_decompose,
-    .random = true,
-    .samples = "f32[2,3,2], 0.5, True | f32[2,3], 0.5, False",
-};
-IG_OP(feature_alpha_dropout) = {
-    .schema = "aten::feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor",
-    .may_alias = true,
-    .decompose = feature_alpha_dropout_decompose,
-    .random = true,
-    .samples = "f32[2,3,2], 0.5, True | f32[2,3], 0.5, False",
-};
-IG_OP(rrelu) = {
-    .schema =
-        "aten::rrelu(Tensor self, Scalar lower=0.125, Scalar "
-        "upper=0.33333333333333331, bool training=False, Generator? generator=None) -> "
-        "Tensor",
-    .decompose = rrelu_decompose,
-    .random = true,
-    .samples = "f32[2,3] | f32[2,3], 0.1, 0.3, True",
-};
-IG_OP(rrelu_with_noise_functional) = {
-    .schema =
-        "aten::rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar "
-        "upper=0.33333333333333331, bool training=False, Generator? generator=None) -> (Tensor, "
-        "Tensor noise_out)",
-    .decompose_outs = rrelu_noise,
-    .random = true,
-    .samples = "f32[2,3], f32[2,3] | f32[2,3], f32[2,3], 0.1, 0.3, True",
 };

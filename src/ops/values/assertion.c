@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Assertions on tensors, as saved programs contain them.
+#include "ingot/aten.h"
+#include "op/formula.h"
+
+// ---- assertions
+static void check_element(ig_ctx *c, const ig_tensor *t, const char *message) {
+  if (ig_tensor_numel(t) != 1) {
+    ig_fail_text(c, IG_RUNTIME, "_assert_async: expected one element, found %lld",
+                 (long long)ig_tensor_numel(t));
+  } else if (ig_tensor_get(t, 0) == 0) {
+    ig_fail_text(c, IG_RUNTIME, "%s", message);
+  }
+}
+
+static void assert_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  (void)op;
+  outs[0] = ig_none();
+  check_element(c, args[0].tensor, "Expected Tensor with single nonzero value, but got zero");
+}
+
+static void assert_msg_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  (void)op;
+  outs[0] = ig_none();
+  check_element(c, args[0].tensor, args[1].str);
+}
+
+static void assert_fake(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  (void)c;
+  (void)op;
+  (void)args;
+  outs[0] = ig_none();
+}
+
+IG_OP(_assert_async) = {
+    .schema = "aten::_assert_async(Tensor self) -> ()",
+    .check = IG_CHECK_TENSOR,
+    .kernel = assert_kernel,
+    .fake = assert_fake,
+    .samples = "bool[]:ones | f32[1]:ones",
+    .not_differentiable = true,  // no result
+};
+IG_OP(_assert_async_msg) = {
+    .schema = "aten::_assert_async.msg(Tensor self, str assert_msg) -> ()",
+    .check = IG_CHECK_TENSOR,
+    .kernel = assert_msg_kernel,
+    .fake = assert_fake,
+    .samples = "bool[]:ones, 'must hold' | f32[1]:ones, 'must hold'",
+    .not_differentiable = true,  // no result
+};
+
+static bool same_dims(ig_ctx *c, const ig_value *want, const ig_int *have, int n) {
+  if (want->kind == IG_KIND_NONE) return true;
+  if (want->kind != IG_KIND_INTS || want->ints.n != (size_t)n) return false;
+  for (int i = 0; i < n; i++) {
+    if (!ig_int_eq(c, want->ints.at[i], have[i])) return false;
+  }
+  return true;
+}
+
+static void metadata_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  const ig_tensor *t = args[0].tensor;
+  (void)op;
+  outs[0] = ig_none();
+  const char *wrong = NULL;
+  if (!same_dims(c, &args[1], ig_sizes(t), t->ndim)) wrong = "sizes";
+  if (!wrong && !same_dims(c, &args[2], ig_strides(t), t->ndim)) wrong = "strides";
+  if (!wrong && args[3].kind == IG_KIND_DTYPE && args[3].dtype != t->dtype) {
+    ig_fail_text(c, IG_RUNTIME, "Tensor dtype mismatch! Expected: %s, Got: %s",
+                 ig_dtype_text(args[3].dtype), ig_dtype_text(t->dtype));
+  }
+  if (wrong) ig_fail_text(c, IG_RUNTIME, "Tensor %s mismatch!", wrong);
+}
+
+IG_OP(_assert_tensor_metadata) = {
+    .schema =
+        "aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, "
+        "ScalarType? dtype=None) -> ()",
+    .check = IG_CHECK_METADATA,
+    .kernel = metadata_kernel,
+    .fake = metadata_kernel,
+    .samples = "f32[2,3] | f32[2,3], dtype=f32",
+    .not_differentiable = true,  // no result
+};
