@@ -68,7 +68,7 @@ tsan: prepare
 check: build
 	@tools/bootstrap lint
 	@tools/venv $(VENV) lint
-	@$(VENV)/bin/python tools/lint.py $(RELEASE) files layers formulas values symbols ruff format headers
+	@$(VENV)/bin/python tools/lint.py $(RELEASE) files layers formulas values names sizes symbols ruff format headers
 
 lint: build
 	@tools/bootstrap lint

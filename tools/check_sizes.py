@@ -23,7 +23,8 @@ ARITHMETIC = "src/base/mem."  # where the checks themselves are
 ELEMENTS = ("src/kernels/", "src/ops/", "src/tensor/", "src/onnx_ops/", "src/op/pointwise.c", "src/op/random_fill.c")
 ADMITTED = re.compile(r"//\s*admitted:")
 ALLOCATES = re.compile(
-    r"(?<!void \*)\b(ig_(?:scope|arena|om|cv|onnx)_push|ig_(?:mem|scope|arena|scratch|kernel)_array|ig_mem_new|ig_block_new|"
+    r"(?<!void \*)\b(ig_(?:scope|arena|om|cv|onnx)_push|ig_(?:mem|scope|arena|scratch|kernel)_array|"
+    r"ig_mem_new|ig_block_new|"
     r"ig_scratch_get|malloc|realloc|aligned_alloc|PyMem_(?:Raw)?(?:Malloc|Realloc))\("
 )
 COPIES = re.compile(r"\b(?:mem(?:cpy|move|set|cmp)|ig_mem_copy|ig_mem_stream|qsort|fwrite|fread)\($")
@@ -95,7 +96,8 @@ def check(path: str, text: str) -> list[tuple[int, str]]:
         for argument in arguments:
             what = wraps(argument)
             if what:
-                found.append((m.start(), f"{m[1]}(): {what}, expected ig_mem_mul, ig_mem_add or an array of n elements"))
+                want = "expected ig_mem_mul, ig_mem_add or an array of n elements"
+                found.append((m.start(), f"{m[1]}(): {what}, {want}"))
     for m in SIZEOF.finditer(text):
         head = enclosing_call(text, m.start())
         if not COPIES.search(head) and not ALLOCATES.search(head[-40:]):

@@ -3,11 +3,11 @@
 """How much of PyTorch's recorded answers about symbolic sizes Ingot agrees with, field by field.
 
     python tools/measure_sym.py FOLDER            (with the package of a build on PYTHONPATH)
-    python tools/measure_sym.py FOLDER --write    also writes the records and the list of known differences for the tests
+    python tools/measure_sym.py FOLDER --write    also writes the records and the known differences for the tests
 
 FOLDER holds solver.jsonl and unbacked.jsonl. A field agrees when it is exactly that of PyTorch 2.5.1 or of 2.4.1. Every
-difference is listed by record, mode and field with its reason; where the reason is the id of a conformance test, that test
-demands what Ingot does, and the field does not count. No other field leaves the count.
+difference is listed by record, mode and field with its reason; where the reason is the id of a conformance test, that
+test demands what Ingot does, and the field does not count. No other field leaves the count.
 """
 
 import collections
@@ -31,7 +31,7 @@ INDEX = "an index that stands in the data is asked about; the original's parser 
 SHAPES = "a suggested check names the size of the input where the original writes the example's number"
 SECOND = "the question is asked in the first run of the program, not in the second, whose symbols have other numbers"
 EQUAL = "a number that equals a constant stays a number that is checked; the original puts the constant in its place"
-NAMES = "nodes that are not kept have no numbers; checks of strict programs are named and placed as those of other programs"
+NAMES = "nodes that are not kept have no numbers; checks of strict programs are named and placed as in other programs"
 SOLVER = "other guards are told: the original asks about strides and broadcasting more often, or words forced values"
 FIXES = "fixes are refined to dims that belong together; the original loses roots, or writes other bounds"
 RANGES = "ranges after the fixes differ as the fixes do"

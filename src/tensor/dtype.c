@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tensor/tensor.h"
 #include "ingot/tensor.h"
+#include "tensor/tensor.h"
 
 static const struct {
   const char *text;

@@ -91,7 +91,8 @@ class Maker:
         if isinstance(result, self.torch.Tensor) and self.random.random() < 0.2:
             small = result.dim() < 6 and (result.is_meta or result.numel() < 5000)
             if small:
-                self.pool[int(self.random.random() * len(self.pool))] = result.detach() if result.requires_grad else result
+                place = int(self.random.random() * len(self.pool))
+                self.pool[place] = result.detach() if result.requires_grad else result
 
     def anything(self) -> Any:
         torch, pick = self.torch, self.random
@@ -147,7 +148,10 @@ class Operator:
         self.maker = maker
         self.calls = [overload, packet]
         self.plan: Plan = [
-            (a.name, a.kwarg_only, a.has_default_value(), str(a.type).startswith("Optional"), maker.by_type(str(a.type)))
+            (
+                a.name, a.kwarg_only, a.has_default_value(), str(a.type).startswith("Optional"),
+                maker.by_type(str(a.type)),
+            )
             for a in overload._schema.arguments
         ]
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Objects that answer Python's protocols as badly as the language allows.
 
-Every class does one thing wrong: it raises, answers something of another type, answers numbers that no tensor has, calls
-itself, or changes the container that it stands in while that container is being read.
+Every class does one thing wrong: it raises, answers something of another type, answers numbers that no tensor has,
+calls itself, or changes the container that it stands in while that container is being read.
 """
 
 from __future__ import annotations
@@ -237,7 +237,7 @@ def arrays(pick: random.Random) -> Any:
     """NumPy arrays of odd dtypes and layouts, and plain buffers."""
     import numpy as np
 
-    dtypes = ["f2", "f4", "f8", "i1", "i8", "u2", "u8", "?", "c8", "c16", ">f4", ">i8", "S3", "U2", "O", "M8[s]", "V4", "i4,f4"]
+    dtypes = "f2 f4 f8 i1 i8 u2 u8 ? c8 c16 >f4 >i8 S3 U2 O M8[s] V4 i4,f4".split()
     shape = pick.choice([(), (0,), (3,), (2, 3), (2, 0, 3), (1,) * 20])
     x = np.zeros(shape, dtype=pick.choice(dtypes))
     kind = pick.randint(0, 6)

@@ -47,7 +47,9 @@ def tensor(name: str, elem: int, dims: list[int], raw: bytes) -> bytes:
     return b"".join(field(1, d) for d in dims) + field(2, elem) + field(8, name) + field(9, raw)
 
 
-def graph(nodes: list[bytes], inputs: list[bytes], outputs: list[bytes], inits: list[bytes] = (), name: str = "g") -> bytes:
+def graph(
+    nodes: list[bytes], inputs: list[bytes], outputs: list[bytes], inits: list[bytes] = (), name: str = "g"
+) -> bytes:
     out = b"".join(field(1, n) for n in nodes) + field(2, name) + b"".join(field(5, t) for t in inits)
     return out + b"".join(field(11, i) for i in inputs) + b"".join(field(12, o) for o in outputs)
 

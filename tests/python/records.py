@@ -10,8 +10,8 @@ import sys
 import ingot
 
 HERE = pathlib.Path(__file__).parent
-# For calls and programs: reason -> "name field" or "name mode field" of each difference that has it. A reason that is the
-# id of a conformance test: a document demands otherwise.
+# For calls and programs: reason -> "name field" or "name mode field" of each difference that has it. A reason that is
+# the id of a conformance test: a document demands otherwise.
 _LIST = json.loads((HERE / "recorded_known.json").read_text())
 KNOWN = {part: {key: why for why, keys in rows.items() for key in keys} for part, rows in _LIST.items()}
 

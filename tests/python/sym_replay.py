@@ -5,10 +5,10 @@ null if Ingot gives exactly what PyTorch 2.5.1 or PyTorch 2.4.1 gave, else [foun
 
     python sym_replay.py RECORDS.jsonl[.gz] [ID... | PART/PARTS | list]
 
-Every field of the record counts. Which fields there are follows from what PyTorch did: a release that exports the program
-gives ranges, placeholders, code, nodes and calls; one that refuses gives the class, the text and what becomes of the
-suggested fixes. Where the releases do the same, Ingot is compared with both; where one exports and the other refuses, with
-the one that did what Ingot does. If none did, all fields of 2.5.1 are missed.
+Every field of the record counts. Which fields there are follows from what PyTorch did: a release that exports the
+program gives ranges, placeholders, code, nodes and calls; one that refuses gives the class, the text and what becomes
+of the suggested fixes. Where the releases do the same, Ingot is compared with both; where one exports and the other
+refuses, with the one that did what Ingot does. If none did, all fields of 2.5.1 are missed.
 """
 
 from __future__ import annotations
@@ -75,9 +75,9 @@ def answer_of(result: Any) -> str:
 def spec_text(spec: Any) -> str:
     """A dynamic_shapes tree as the records spell it."""
     if isinstance(spec, dict):
-        return "{%s}" % ", ".join(f"{key!r}: {spec_text(value)}" for key, value in spec.items())
+        return "{" + ", ".join(f"{key!r}: {spec_text(value)}" for key, value in spec.items()) + "}"
     if isinstance(spec, (tuple, list)):
-        return "(%s)" % "".join(spec_text(value) + ", " for value in spec).rstrip(" ")
+        return "(" + "".join(spec_text(value) + ", " for value in spec).rstrip(" ") + ")"
     root = getattr(spec, "root", None)
     if root is not None and root is not spec:
         return f"{spec.__name__} [{root.__name__} = {spec_text(root)}]"
@@ -151,7 +151,7 @@ def run(record: dict, mode: str) -> dict[str, Any]:
 
 
 def stripped(field: str, kind: str, value: Any) -> Any:
-    """Of a data-dependent error: the first line and the suggested checks; what is between them tells of PyTorch's files.
+    """Of a data-dependent error: the first line and the suggested checks; what is between them is about PyTorch.
     Of a failed call: the text only if the program made it; what operators and kernels say is recorded elsewhere."""
     if field == "text" and kind == "unbacked":
         fixes = re.search(r"To fix the error, insert.*?\n\n", value + "\n\n", re.S)

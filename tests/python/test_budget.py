@@ -13,9 +13,9 @@ import threading
 import time
 import zipfile
 
-import hostile_files as hostile
 import pytest
 
+import hostile_files as hostile
 import ingot
 from ingot import limits
 

@@ -100,7 +100,8 @@ def test_with_pytorch():
     for call in (lambda: ingot.relu(theirs), lambda: ingot.add(ours, theirs), lambda: ingot.cat([ours, theirs])):
         with pytest.raises(TypeError, match="from_dlpack"):
             call()
-    for call in (lambda: torch.relu(ours), lambda: torch.add(theirs, ours), lambda: theirs + ours, lambda: ours + theirs):
+    calls = [lambda: torch.relu(ours), lambda: torch.add(theirs, ours), lambda: theirs + ours, lambda: ours + theirs]
+    for call in calls:
         with pytest.raises(TypeError):
             call()
     with pytest.raises(TypeError, match="from_dlpack"):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch.onnx.export as its users call it: names and number of outputs, dynamic_axes, numbers that stand in tensors. Every
-model is run by onnxruntime."""
+"""torch.onnx.export as its users call it: names and number of outputs, dynamic_axes, numbers that stand in tensors.
+Every model is run by onnxruntime."""
 import pytest
 
 import ingot as torch

@@ -487,7 +487,7 @@ def test_dtypes_that_2_5_lacks_are_refused(tmp_path):
             return x.to(ingot.float8_e4m3fn).to(ingot.float32)
 
     program = ingot.export.export(Narrow(), (ingot.ones(3),))
-    with pytest.raises(NotImplementedError, match="PyTorch 2.5 cannot read programs with values of dtype float8_e4m3fn"):
+    with pytest.raises(NotImplementedError, match="PyTorch 2.5 cannot read .* of dtype float8_e4m3fn"):
         ingot.export.save(program, tmp_path / "old.pt2", layout="2.5")
     assert not (tmp_path / "old.pt2").exists()
     ingot.export.save(program, tmp_path / "new.pt2")
@@ -508,7 +508,8 @@ def test_map_with_a_number_and_one_row_of_values(tmp_path):
         for node in document["graph_module"]["graph"]["nodes"]:
             if node["target"].endswith("map_impl"):
                 graph, *rest = node["inputs"]
-                lists = [a["arg"].get("as_tensors", [a["arg"].get("as_tensor")]) for a in rest if "as_int" not in a["arg"]]
+                given = [a["arg"] for a in rest if "as_int" not in a["arg"]]
+                lists = [arg.get("as_tensors", [arg.get("as_tensor")]) for arg in given]
                 values = [{"name": "", "arg": {"as_tensor": v}} for row in lists for v in row]
                 node["inputs"] = [graph, {"name": "", "arg": {"as_int": count}}, *values]
         old = tmp_path / f"old_{count}.pt2"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exports for training are written as PyTorch 2.5 writes them, exports for inference as 2.4 does: names of cond, clearing
-of what nobody reads, weights that no call uses, dimensions that a tensor does not have."""
+"""Exports for training are written as PyTorch 2.5 writes them, exports for inference as 2.4 does: names of cond,
+clearing of what nobody reads, weights that no call uses, dimensions that a tensor does not have."""
 import pytest
 
 import ingot as torch
@@ -71,7 +71,8 @@ class Writes(torch.nn.Module):
 def test_what_nobody_reads_is_cleared():
     program = _export_for_training(Writes(), (torch.zeros(3),), strict=False)
     code = program.graph_module.code
-    assert "copy_ = torch.ops.aten.copy_.default(select, lift_fresh_copy);  select = lift_fresh_copy = copy_ = None" in code
+    cleared = "select = lift_fresh_copy = copy_ = None"
+    assert f"copy_ = torch.ops.aten.copy_.default(select, lift_fresh_copy);  {cleared}" in code
     assert "unused = self.unused;  unused = None" in program.module().code
     module = torch.export.export(Writes(), (torch.zeros(3),)).module()
     assert "self.unused" not in module.code

@@ -8,9 +8,9 @@ import pathlib
 import struct
 import zipfile
 
-import hostile_files as hostile
 import pytest
 
+import hostile_files as hostile
 import ingot
 from ingot import limits
 
@@ -23,7 +23,8 @@ def entry(key: str, value: str) -> bytes:
 
 def outside(location: str, offset: str = "0", length: str = "8") -> bytes:
     """A model whose weight lies in another file."""
-    data = b"".join(hostile.field(13, entry(*e)) for e in (("location", location), ("offset", offset), ("length", length)))
+    entries = (("location", location), ("offset", offset), ("length", length))
+    data = b"".join(hostile.field(13, entry(*e)) for e in entries)
     weight = hostile.field(1, 2) + hostile.field(2, 1) + hostile.field(8, "w") + data + hostile.field(14, 1)
     main = hostile.graph([hostile.node("Add", ["x", "w"], ["y"])], [hostile.info("x", 1, [2])],
                          [hostile.info("y", 1, [2])], [weight])  # fmt: skip

@@ -7,9 +7,9 @@ import pathlib
 import subprocess
 import zipfile
 
-import hostile_files as hostile
 import pytest
 
+import hostile_files as hostile
 import ingot
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
