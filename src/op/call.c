@@ -52,13 +52,15 @@ static bool names_dims(const ig_op *op) {
 
 // int[2] and its like: one number for all or as many as the schema says. An empty stride stands
 // for the kernel's size.
-static bool check_length(ig_ctx *c, const ig_op *op, const ig_value *args, size_t i) {
+static bool check_length(ig_ctx *c, const ig_op *op, const ig_value *args, size_t i,
+                         bool *repeated) {
   const ig_arg *a = &op->schema.args[i];
   const ig_value *v = &args[i];
   if (v->kind != IG_KIND_INTS && v->kind != IG_KIND_LIST) return true;
   size_t n = v->kind == IG_KIND_INTS ? v->ints.n : v->list.n;
   bool all = n == 1 && v->kind == IG_KIND_INTS;
   bool none = n == 0 && strcmp(a->name, "stride") == 0;
+  if (all && a->fixed > 1) *repeated = true;
   if (n == (size_t)a->fixed || all || none) return true;
   if (a->fixed == 1 && names_dims(op)) return true;
   ig_fail_text(c, IG_RUNTIME,
@@ -112,7 +114,8 @@ static bool takes(const ig_arg *a, const ig_value *v) {
   }
 }
 
-static bool check_args(ig_ctx *c, const ig_op *op, const ig_value *args) {
+// *repeated: some list of a fixed length has one number for all.
+static bool check_args(ig_ctx *c, const ig_op *op, const ig_value *args, bool *repeated) {
   for (size_t i = 0; i < op->schema.nargs; i++) {
     const ig_arg *a = &op->schema.args[i];
     if (a->type == IG_TYPE_TENSOR) {
@@ -122,7 +125,7 @@ static bool check_args(ig_ctx *c, const ig_op *op, const ig_value *args) {
       (void)IG_FAIL_ARG(c, op, i, IG_BAD_TYPE, "found %s, expected %s", ig_value_class(&args[i]),
                         op->schema.text);
       return false;
-    } else if (a->fixed > 0 && !check_length(c, op, args, i)) {
+    } else if (a->fixed > 0 && !check_length(c, op, args, i, repeated)) {
       return false;
     }
   }
@@ -495,6 +498,32 @@ static void call_cast(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value
   ig_return_values(c, s, outs, given ? op->schema.nrets : 0);
 }
 
+static void dispatch(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  if (c->mode->autocasts) {
+    call_cast(c, op, args, outs);
+  } else if (c->mode->capture) {
+    record(c, op, args, outs);
+  } else {
+    run(c, op, args, outs);
+  }
+}
+
+// One number for all becomes as many as the schema says: rules and kernels read that many.
+static void dispatch_repeated(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  ig_value room[IG_MAX_ARGS];
+  for (size_t i = 0; i < op->schema.nargs; i++) {
+    int n = op->schema.args[i].fixed;
+    room[i] = args[i];
+    if (n < 2 || args[i].kind != IG_KIND_INTS || args[i].ints.n != 1) continue;
+    ig_int *at = ig_scope_array(c, (size_t)n, sizeof *at);
+    if (!at) return;
+    for (int k = 0; k < n; k++) at[k] = args[i].ints.at[0];
+    room[i].ints.at = at;
+    room[i].ints.n = (size_t)n;
+  }
+  dispatch(c, op, room, outs);
+}
+
 void ig_call(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   size_t n = op->schema.nrets;
   for (size_t i = 0; i < n || i == 0; i++) outs[i] = ig_none();
@@ -506,14 +535,9 @@ void ig_call(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   c->op = op;
   c->op_args = args;
   c->op_describe = ig_op_describe;
-  if (ig_step(c) && check_args(c, op, args)) {
-    if (c->mode->autocasts) {
-      call_cast(c, op, args, outs);
-    } else if (c->mode->capture) {
-      record(c, op, args, outs);
-    } else {
-      run(c, op, args, outs);
-    }
+  bool repeated = false;
+  if (ig_step(c) && check_args(c, op, args, &repeated)) {
+    (repeated ? dispatch_repeated : dispatch)(c, op, args, outs);
     for (size_t i = 0; c->status != IG_OK && i < n; i++) outs[i] = ig_none();
   }
   if (c->status != IG_OK) explain(c);

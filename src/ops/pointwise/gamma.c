@@ -323,6 +323,7 @@ static ig_tensor *mvlgamma_decompose(ig_ctx *c, const ig_value *args) {
     return NULL;
   }
   x = ig_dtype_is_float(x->dtype) ? x : ig_cast(c, x, ig_ctx_default_dtype(c));
+  if (!x) return NULL;
   ig_value dtype = ig_of_dtype(x->dtype);
   ig_tensor *steps =
       ig_arange_start_step_with(c, ig_of_i64(1 - p), ig_of_i64(1), ig_of_i64(1), dtype, ig_none(),
