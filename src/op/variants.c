@@ -10,7 +10,7 @@
 #include "tensor/copy.h"
 #include "tensor/geometry.h"
 
-static bool check_writable(ig_ctx *c, const ig_tensor *to) {
+bool ig_check_writable(ig_ctx *c, const ig_tensor *to) {
   if (!ig_is_fake(to) && ig_tensor_has_internal_overlap(to)) {
     ig_fail_text(c, IG_RUNTIME,
                  "unsupported operation: more than one element of the written-to tensor refers to "
@@ -72,7 +72,7 @@ static void pointwise_into(ig_ctx *c, const ig_op *op, const ig_value *args, ig_
     wrong_shape(c, to, m.size, m.ndim);
     return;
   }
-  if (!check_dtype(c, m.dtype, to->dtype) || !check_writable(c, to) || ig_is_fake(to) ||
+  if (!check_dtype(c, m.dtype, to->dtype) || !ig_check_writable(c, to) || ig_is_fake(to) ||
       c->mode->fake) {
     return;
   }
@@ -96,7 +96,7 @@ static void copy_into(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tenso
     wrong_shape(c, to, ig_sizes(from), from->ndim);
     return;
   }
-  if (!check_dtype(c, from->dtype, to->dtype) || !check_writable(c, to)) return;
+  if (!check_dtype(c, from->dtype, to->dtype) || !ig_check_writable(c, to)) return;
   if (!ig_is_fake(to) && !ig_is_fake(from)) ig_tensor_copy(to, from);
 }
 
@@ -117,7 +117,7 @@ static void alias_into(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tens
     wrong_shape(c, self, m.size, m.ndim);
     return;
   }
-  if (!check_writable(c, self) || ig_is_fake(self) || c->mode->fake) return;
+  if (!ig_check_writable(c, self) || ig_is_fake(self) || c->mode->fake) return;
   ig_value out = ig_of_tensor(self);
   op->def->kernel(c, op, args, &out);
 }
@@ -229,7 +229,7 @@ static bool check_device(ig_ctx *c, const ig_tensor *to, const ig_tensor *from) 
 static bool write_out(ig_ctx *c, ig_tensor *to, const ig_tensor *from) {
   if (!from || !check_device(c, to, from) || !check_dtype(c, from->dtype, to->dtype)) return false;
   if (!fit_out(c, to, from)) return false;
-  if (!check_writable(c, to)) return false;
+  if (!ig_check_writable(c, to)) return false;
   if (!ig_is_fake(to) && !ig_is_fake(from)) ig_tensor_copy(to, from);
   ig_tensor_bump(to);
   return true;

@@ -23,3 +23,24 @@ def test_programs_are_asked_for_their_type(name):
 def test_fake_mode_token():
     with pytest.raises(TypeError, match="fake_mode_enter"):
         ingot._C.fake_mode_exit(5)
+
+
+# ---- what the random programs found
+
+
+def test_one_number_stands_for_all_of_a_list():
+    """A list of fixed length may have one number; what reads the others must find it there."""
+    x, at = ingot.ones(1, 1, 2, 2), ingot.tensor([[[[0, 3], [8, 15]]]])
+    short = ingot.ops.aten.max_unpool2d.default(x, at, [4])
+    assert short.tolist() == ingot.ops.aten.max_unpool2d.default(x, at, [4, 4]).tolist()
+
+
+def test_no_random_numbers_into_elements_that_share_memory():
+    for tensor in (ingot.zeros(1).expand(3), ingot.zeros((), dtype=ingot.bool).expand(2**40, 4)):
+        with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+            tensor.bernoulli_(0.5)
+
+
+def test_a_conversion_without_memory_is_refused():
+    with pytest.raises((RuntimeError, MemoryError)):
+        ingot.special.multigammaln(ingot.ones((), dtype=ingot.int64).expand(2**40, 3), 1)

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "op/call.h"
 #include "op/formula.h"
 #include "op/random.h"
 #include "op/refuse.h"
@@ -285,6 +286,7 @@ static void random_from_kernel(ig_ctx *c, const ig_op *op, const ig_value *args,
 }
 
 static void bernoulli_p_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  if (!ig_check_writable(c, outs[0].tensor)) return;
   bernoulli(c, op, args, outs[0].tensor, ig_value_f64(&args[1]));
 }
 
