@@ -15,24 +15,6 @@ extern const float ig_norm_zeros_f32[IG_NORM_BLOCK];
 extern const double ig_norm_ones_f64[IG_NORM_BLOCK];
 extern const double ig_norm_zeros_f64[IG_NORM_BLOCK];
 
-// Elements [at, at + n) of p, n <= IG_NORM_BLOCK; buf has room for them.
-static inline const float *ig_norm_get_f32(ig_elem e, const void *p, int64_t at, int64_t n,
-                                           const float *absent, float *buf) {
-  if (!p) return absent;
-  if (e == IG_ELEM_F32) return (const float *)p + at;
-  ig_elem_widen(e, (const uint16_t *)p + at, buf, n);
-  return buf;
-}
-// NOLINTBEGIN(readability-non-const-parameter): same form as the f32 one
-static inline const double *ig_norm_get_f64(ig_elem e, const void *p, int64_t at, int64_t n,
-                                            const double *absent, double *buf) {
-  (void)e;
-  (void)n;
-  (void)buf;
-  return p ? (const double *)p + at : absent;
-}
-// NOLINTEND(readability-non-const-parameter)
-
 // One number of any float type.
 static inline double ig_norm_one(ig_elem e, const void *p, int64_t at) {
   if (e == IG_ELEM_F64) return ((const double *)p)[at];
@@ -40,6 +22,28 @@ static inline double ig_norm_one(ig_elem e, const void *p, int64_t at) {
   uint16_t h = ((const uint16_t *)p)[at];
   return (double)(e == IG_ELEM_F16 ? ig_f16_get(h) : ig_bf16_get(h));
 }
+
+// Elements [at, at + n) of p, n <= IG_NORM_BLOCK; buf has room for them. The type of parameters
+// need not be that of the input.
+static inline const float *ig_norm_get_f32(ig_elem e, const void *p, int64_t at, int64_t n,
+                                           const float *absent, float *buf) {
+  if (!p) return absent;
+  if (e == IG_ELEM_F32) return (const float *)p + at;
+  if (e == IG_ELEM_F64) {
+    for (int64_t i = 0; i < n; i++) buf[i] = (float)((const double *)p)[at + i];
+    return buf;
+  }
+  ig_elem_widen(e, (const uint16_t *)p + at, buf, n);
+  return buf;
+}
+static inline const double *ig_norm_get_f64(ig_elem e, const void *p, int64_t at, int64_t n,
+                                            const double *absent, double *buf) {
+  if (!p) return absent;
+  if (e == IG_ELEM_F64) return (const double *)p + at;
+  for (int64_t i = 0; i < n; i++) buf[i] = ig_norm_one(e, p, at + i);
+  return buf;
+}
+
 static inline void ig_norm_put(ig_elem e, void *p, int64_t at, double v) {
   if (!p) return;
   if (e == IG_ELEM_F64)
