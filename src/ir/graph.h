@@ -214,6 +214,7 @@ struct ig_graph {
   IG_VEC(ig_value) operands;  // what its placeholders stand for outside
   ig_node *last_operand;      // the newest of those placeholders
   ig_release release;         // whose forms it is written in
+  bool sizes_only;            // recorded to learn sizes: strides are of no interest
   bool strict;                // captured as a strict capture sorts and words things
   bool inference;  // will be functionalized: a conversion that changes nothing is another tensor
   // Autocast is switched by nodes, and the casts that it demands are none.

@@ -406,6 +406,7 @@ static ig_status infer(inference *f) {
   r.capture = true;
   r.bytes_limit = MAX_BYTES;  // of what is computed from constants on the way
   if (st == IG_OK) st = ig_capture_begin(c);
+  if (st == IG_OK) c->mode->capture->sizes_only = true;
   if (st == IG_OK) st = interpret(&r, f);
   ig_capture_abort(c);
   ig_rd_done(&r);

@@ -400,15 +400,11 @@ void ig_infer(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) 
   ig_mode_pop(c, &mode);
 }
 
-// squeeze_ and its kin, resize_: self has other sizes from now on, but what was recorded of it
-// keeps those that it had.
-static void keep_recorded(ig_ctx *c, const ig_op *op, const ig_value *args) {
-  if (!ig_op_reshapes(op)) return;
-  ig_tensor *self = args[0].tensor;
+bool ig_keep_recorded(ig_ctx *c, ig_tensor *self) {
   ig_tensor *was = ig_tensor_twin(c, self);
-  if (!was) return;
+  if (!was) return false;
   was->requires_grad = self->requires_grad;
-  (void)ig_graph_replace_val(c, c->mode->capture, self, was);
+  return ig_graph_replace_val(c, c->mode->capture, self, was);
 }
 
 static void record(ig_ctx *c, const ig_op *op, const ig_value *given, ig_value *outs) {
@@ -424,7 +420,7 @@ static void record(ig_ctx *c, const ig_op *op, const ig_value *given, ig_value *
     return;
   }
   ig_tape_entry *e = ig_tape_open(c, op, args);
-  keep_recorded(c, op, args);
+  if (ig_op_reshapes(op)) (void)ig_keep_recorded(c, args[0].tensor);
   ig_infer(c, op, args, outs);
   if (c->mode->draft) ig_draft_follow(c, op, args, outs);
   if (c->status == IG_OK) ig_record(c, op, args, outs);

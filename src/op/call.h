@@ -33,6 +33,9 @@ ig_sym *ig_sym_of_operands(const ig_op *op, const ig_value *args);
 void ig_return_values(ig_ctx *c, ig_scope s, ig_value *outs, size_t n);
 
 // In-place and out forms, derived from the functional record.
+// squeeze_ and its kin, resize_: a tensor will have other sizes from now on, but what the open
+// capture recorded of it keeps those that it had. False after an error.
+bool ig_keep_recorded(ig_ctx *c, ig_tensor *self);
 // Refuses to write to a tensor with elements that share memory, in PyTorch's words.
 bool ig_check_writable(ig_ctx *c, const ig_tensor *to);
 void ig_run_inplace(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);

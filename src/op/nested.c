@@ -16,6 +16,7 @@ bool ig_nested_push(ig_ctx *c) {
   g->outer = outer;
   g->strict = outer->strict;
   g->release = outer->release;
+  g->sizes_only = outer->sizes_only;
   g->implied_casts = outer->implied_casts;
   g->no_grad = ig_graph_no_grad(outer);
   (void)ig_graph_keep_meta(c, g, &outer->meta, &g->meta);  // c tells

@@ -271,7 +271,7 @@ void ig_record(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs)
   split_conversion(c, op, args, outs);
   if (c->status != IG_OK) return;
   ask_empty(c, s, &outs[0]);
-  ask_strides(c, outs, s->nrets);
+  if (!c->mode->capture->sizes_only) ask_strides(c, outs, s->nrets);
   if (c->status != IG_OK) return;
   ig_value values[IG_MAX_ARGS];
   const char *keys[IG_MAX_ARGS];

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "op/call.h"
 #include "op/formula.h"
 #include "op/hop.h"
 #include "pass/alias.h"
@@ -219,7 +220,7 @@ static bool fit(functionalizer *f, ig_tensor *to, const ig_tensor *from) {
   ig_meta m;
   ig_meta_of(from, &m);
   m.dtype = to->dtype;
-  return ig_tensor_reshape_inplace(c, to, &m);
+  return ig_keep_recorded(c, to) && ig_tensor_reshape_inplace(c, to, &m);
 }
 
 static void write_inplace(functionalizer *f, const ig_op *op, const ig_value *args,
