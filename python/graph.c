@@ -288,7 +288,7 @@ static PyObject *program_modules(PyObject *o, void *unused) {
   size_t n = 0;
   const char *const *paths = ig_graph_modules(c, ig_program_graph(program_of(o)), &n);
   PyObject *list = paths ? PyList_New((Py_ssize_t)n) : py_raise(c);
-  for (size_t i = 0; list && i < n; i++) {
+  for (size_t i = 0; list && paths && i < n; i++) {
     PyObject *path = PyUnicode_FromString(paths[i]);
     if (!path) Py_CLEAR(list);
     if (path) PyList_SET_ITEM(list, (Py_ssize_t)i, path);

@@ -19,8 +19,8 @@ enum { IG_WORK_NODE = 1000 };  // a node that is made stays in memory: it costs 
 
 // An allocator that counts and passes on to `inner`, for at most `limit` bytes. False: no memory.
 bool ig_budget_create(ig_alloc inner, uint64_t limit, ig_alloc *out);
-void ig_budget_leave(ig_alloc counted);  // its context goes
-ig_alloc ig_budget_inner(ig_alloc a);    // what a counting allocator passes on to; a itself: none
+void ig_budget_leave(ig_alloc a);      // the context of a counting allocator goes
+ig_alloc ig_budget_inner(ig_alloc a);  // what a counting allocator passes on to; a itself: none
 void ig_budget_set(ig_alloc a, uint64_t limit);
 uint64_t ig_budget_live(ig_alloc a);
 uint64_t ig_budget_limit(ig_alloc a);

@@ -7,7 +7,7 @@
 #include "capture/dims.h"
 
 enum { LEAST = 2 };
-static const int64_t MOST = INT64_MAX - 1;
+static const int64_t largest = INT64_MAX - 1;
 
 // What one name should be.
 typedef struct result {
@@ -257,7 +257,7 @@ static void introduce(fixes *f) {
     int64_t k = r->k;
     int64_t c = r->c;
     int64_t least = r->has_lo ? r->lo : LEAST;
-    int64_t most = r->has_hi ? r->hi : MOST;
+    int64_t most = r->has_hi ? r->hi : largest;
     r->has_lo = r->has_hi = false;
     int64_t from = -ig_floor_div(-(least - c), k);
     int64_t to = largest_root(most, k, c);

@@ -57,7 +57,8 @@ static ig_module_stack *copy_levels(ig_ctx *c, ig_graph *g, const ig_module_leve
 
 static const ig_module_stack *keep_stack(ig_ctx *c, ig_graph *g, uint64_t hash,
                                          const ig_module_level *at, size_t n) {
-  const void *key = (const void *)((uintptr_t)hash | 1);  // NULL is no key
+  // NULL is no key.
+  const void *key = (const void *)((uintptr_t)hash | 1);  // NOLINT(performance-no-int-to-ptr)
   const ig_table_slot *known = ig_table_find(&g->modules, key);
   for (const ig_module_stack *s = known ? known->value : NULL; s; s = s->next) {
     if (s->at == at || are_same(s, at, n)) return s;

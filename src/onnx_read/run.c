@@ -190,7 +190,7 @@ static bool is_inferring(const ig_rd *r) {
 
 static bool finish_node(ig_rd *r, const ig_om_node *n) {
   ig_rd_frame *f = r->frame;
-  for (size_t i = 0; i < n->noutputs && ig_rd_ok(r); i++) {
+  for (size_t i = 0; r->out && i < n->noutputs && ig_rd_ok(r); i++) {
     if (n->out[i] == IG_OM_NO_SLOT) continue;
     if (!r->out[i] && is_inferring(r)) continue;
     if (!r->out[i]) {
@@ -233,7 +233,8 @@ static void tell(ig_rd *r, const ig_om_node *n) {
 // Who watches the run hears of the tensors that a node made.
 static void tell_watcher(ig_rd *r, const ig_om_node *n) {
   const ig_watch *watch = r->c->mode->watch;
-  for (size_t i = 0; watch && !r->capture && i < n->noutputs && ig_rd_ok(r); i++) {
+  bool tells = watch && r->out && !r->capture;
+  for (size_t i = 0; tells && i < n->noutputs && ig_rd_ok(r); i++) {
     if (!r->out[i] || r->out[i]->kind != IG_RD_TENSOR || !n->outputs[i][0]) continue;
     ig_value v = ig_of_tensor(ig_rd_tensor(r, r->out[i]));
     if (v.tensor) watch->fn(watch->user, n->outputs[i], n->op_type, &v);

@@ -506,7 +506,7 @@ static void dispatch(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value 
 
 // One number for all becomes as many as the schema says: rules and kernels read that many.
 static void dispatch_repeated(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  ig_value room[IG_MAX_ARGS];
+  ig_value room[IG_MAX_ARGS] = {args[0]};
   for (size_t i = 0; i < op->schema.nargs; i++) {
     int n = op->schema.args[i].fixed;
     room[i] = args[i];

@@ -196,10 +196,10 @@ static ig_status fill_slots(ig_pt2_reader *r, const ig_op *op, const ig_json *in
 // In the order of the schema: by place as far as it goes, the others by name.
 static ig_status read_op_arguments(ig_pt2_reader *r, const ig_op *op, const ig_json *node,
                                    arguments *out) {
-  const ig_schema *schema = &op->schema;
   const ig_json *inputs = ig_pt2_get(&r->in, node, "inputs", IG_JSON_ARRAY);
   slots s = {.given = {0}};
-  if (!inputs) return ig_ctx_status(r->c);
+  if (!inputs || !op) return ig_ctx_status(r->c);
+  const ig_schema *schema = &op->schema;
   IG_RETURN_IF_ERR(make_room(r, schema->nargs, out));
   IG_RETURN_IF_ERR(fill_slots(r, op, inputs, &s));
   for (size_t i = 0; i < schema->nargs; i++) {

@@ -655,7 +655,7 @@ static void put_module_entry(writer *w, const char *path) {
 }
 
 static bool is_among(const char *const *paths, size_t n, const char *path) {
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; paths && i < n; i++) {
     if (strcmp(paths[i], path) == 0) return true;
   }
   return false;

@@ -50,6 +50,7 @@ static size_t count(const ig_json *v) {
 
 // Node number *at in the order of the text.
 static ig_json *find(const ig_json *v, size_t *at) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the tree is ours to change
   if ((*at)-- == 0) return (ig_json *)(uintptr_t)v;
   ig_json *found = NULL;
   for (size_t i = 0; v->kind == IG_JSON_ARRAY && i < v->n && !found; i++)
@@ -81,9 +82,11 @@ static void drop(draw *d, ig_json *v) {
   size_t at = draw_below(d, v->n < 65536 ? v->n : 65536);
   v->n--;
   if (v->kind == IG_JSON_ARRAY) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the tree is ours to change
     ig_json *items = (ig_json *)(uintptr_t)v->items;
     memmove(items + at, items + at + 1, (v->n - at) * sizeof *items);
   } else {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the tree is ours to change
     ig_json_member *members = (ig_json_member *)(uintptr_t)v->members;
     memmove(members + at, members + at + 1, (v->n - at) * sizeof *members);
     v->sorted = NULL;
@@ -137,6 +140,7 @@ static void change_json(ig_arena *arena, draw *d, const ig_json *root) {
       if (draw_byte(d) & 1 || v->n == 0) {
         drop(d, v);
       } else {
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): the tree is ours to change
         ig_json_member *m = (ig_json_member *)(uintptr_t)v->members;
         m[0].key = any_text(d);
         m[0].key_n = strlen(m[0].key);

@@ -33,14 +33,14 @@ typedef struct fuzz_program {
 
 // Makes calls while there are bytes, at most `calls`, and runs them. The innermost scope owns the
 // tensors.
-void fuzz_program_make(ig_ctx *c, draw d, size_t calls, bool grads, fuzz_program *out);
+void fuzz_program_make(ig_ctx *c, draw d, size_t calls, bool grads, fuzz_program *p);
 
 // Makes the calls again: `to` gets the inputs given here and what the calls give. False: a call is
 // refused, the context says why.
 bool fuzz_program_replay(ig_ctx *c, const fuzz_program *p, ig_tensor *const *inputs, fuzz_pool *to);
 
-// Captures it; NULL: refused. dims: some sizes are dynamic. Results in the order of p->outputs.
-ig_program *fuzz_program_export(fuzz_program *p, bool dims, bool draft);
+// Captures it; NULL: refused. dynamic: some sizes are. Results in the order of p->outputs.
+ig_program *fuzz_program_export(fuzz_program *p, bool dynamic, bool draft);
 
 // The same tensor over a copy of its memory; NULL: no memory.
 ig_tensor *fuzz_copied(ig_ctx *c, ig_tensor *t);

@@ -265,7 +265,7 @@ static void aminmax_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_
   const ig_tensor *self = ig_reduce_once(c, args[0].tensor, reduced, &times);
   const void *x = self ? ig_reduce_operand(c, self, reduced, self->dtype, &axis) : NULL;
   ig_elem e = ig_elem_of(args[0].tensor->dtype);
-  if (e == IG_ELEM_COUNT) ig_refuse_dtype(c, op->schema.name, self->dtype);
+  if (e == IG_ELEM_COUNT) ig_refuse_dtype(c, op->schema.name, args[0].tensor->dtype);
   for (int i = 0; i < 2 && x && e != IG_ELEM_COUNT; i++) {
     ig_reduce_op what = i ? IG_REDUCE_MAX : IG_REDUCE_MIN;
     (void)ig_reduce(what, e, x, e, ig_tensor_data(outs[i].tensor), axis);
