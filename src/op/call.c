@@ -316,7 +316,7 @@ static void decompose(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value
 // A record of its own whose schema writes to self: the kernel works on self itself.
 static void run_written(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   ig_tensor *self = args[0].tensor;
-  if (!ig_tape_may_write(c, op, self)) return;
+  if (!self || !ig_tape_may_write(c, op, self)) return;
   ig_tape_entry *e = ig_tape_open(c, op, args);
   if (c->status != IG_OK) return;
   outs[0] = args[0];
