@@ -43,9 +43,9 @@ LIMIT = 240  # seconds for one child
 LEFT_OUT = frozenset(
     """
     save load save_file load_file pt2_load pt2_save torch_load torch_save tensors_load tensors_save safetensors_save
-    __format__ set_default_dtype set_default_device set_num_threads set_printoptions set_autocast_enabled set_autocast_dtype
+    set_default_dtype set_default_device set_num_threads set_printoptions set_autocast_enabled set_autocast_dtype
     autocast_set hop_set_grad compile seed initial_seed __init_subclass__ __subclasshook__ __class__ __new__ __del__
-    __dir__ __getattribute__ __setattr__ __delattr__ __getattr__ numpy_T share_memory_
+    __dir__ __format__ __getattribute__ __setattr__ __delattr__ __getattr__ numpy_T share_memory_
     """.split()
 )
 
