@@ -6,8 +6,6 @@
 #include "op/refuse.h"
 #include "op/shape.h"
 #include "ops/dense.h"
-#include "tensor/copy.h"
-#include "tensor/number.h"
 
 static void multinomial_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
   (void)op;

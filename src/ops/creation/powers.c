@@ -2,11 +2,7 @@
 // Tensors of powers: logspace, vander.
 #include <math.h>
 #include "op/formula.h"
-#include "op/random.h"
-#include "op/refuse.h"
 #include "op/shape.h"
-#include "ops/dense.h"
-#include "tensor/copy.h"
 
 // x, N, increasing
 static ig_tensor *vander(ig_ctx *c, const ig_value *args) {

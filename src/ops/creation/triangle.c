@@ -3,11 +3,8 @@
 #include <math.h>
 
 #include "op/formula.h"
-#include "op/random.h"
-#include "op/refuse.h"
 #include "op/shape.h"
 #include "ops/dense.h"
-#include "tensor/copy.h"
 
 static int64_t triangle(int64_t rows, int64_t cols, int64_t offset, bool upper, int64_t *at) {
   int64_t n = 0;

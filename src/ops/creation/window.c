@@ -3,11 +3,8 @@
 #include <math.h>
 #include <string.h>
 #include "op/formula.h"
-#include "op/random.h"
-#include "op/refuse.h"
 #include "op/shape.h"
 #include "ops/dense.h"
-#include "tensor/copy.h"
 
 // ---- windows: window_length, [periodic, alpha, beta], then the options ----
 enum { BARTLETT, BLACKMAN, HANN, HAMMING, KAISER };

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // All combinations of the elements of a vector.
 #include "op/formula.h"
-#include "op/random.h"
 #include "op/refuse.h"
 #include "op/shape.h"
-#include "ops/dense.h"
 #include "tensor/copy.h"
-#include "tensor/number.h"
 
 static ig_tensor *combinations(ig_ctx *c, const ig_value *args) {
   ig_tensor *x = args[0].tensor;

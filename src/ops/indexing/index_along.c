@@ -5,7 +5,6 @@
 #include "op/formula.h"
 #include "op/refuse.h"
 #include "op/shape.h"
-#include "ops/dense.h"
 #include "tensor/copy.h"
 
 // ---- take, put, index_add, index_fill ----

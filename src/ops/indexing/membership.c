@@ -3,8 +3,6 @@
 #include <string.h>
 #include "op/formula.h"
 #include "op/refuse.h"
-#include "op/shape.h"
-#include "ops/dense.h"
 #include "tensor/copy.h"
 
 // elements, test_elements, *, assume_unique, invert

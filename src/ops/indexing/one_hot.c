@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows with a single 1.
 #include "op/formula.h"
-#include "op/refuse.h"
 #include "op/shape.h"
-#include "ops/dense.h"
-#include "tensor/copy.h"
 
 static ig_tensor *one_hot_decompose(ig_ctx *c, const ig_value *args) {
   ig_tensor *x = args[0].tensor;

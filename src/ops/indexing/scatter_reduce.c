@@ -6,7 +6,6 @@
 #include "op/refuse.h"
 #include "op/shape.h"
 #include "ops/dense.h"
-#include "tensor/copy.h"
 
 enum { BY_SUM, BY_PROD, BY_MEAN, BY_MAX, BY_MIN, BY_NOTHING };
 static int reduce_of(ig_ctx *c, const ig_value *v) {

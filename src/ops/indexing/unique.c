@@ -2,12 +2,9 @@
 // Distinct elements and rows.
 #include <string.h>
 #include "op/formula.h"
-#include "op/random.h"
 #include "op/refuse.h"
 #include "op/shape.h"
 #include "ops/dense.h"
-#include "tensor/copy.h"
-#include "tensor/number.h"
 
 // What PyTorch says where the sizes of a result stand in the data and no symbol stands for them.
 // Runs of equal rows: x is [n, width] bytes; `order` tells where row i came from (NULL: i).

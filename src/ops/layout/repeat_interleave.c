@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements repeated in place, each as often as told.
 #include "op/formula.h"
-#include "op/refuse.h"
 #include "op/shape.h"
 #include "ops/dense.h"
 #include "tensor/copy.h"

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Views by given strides that functional programs contain: as_strided_scatter, _reshape_alias.
 #include "op/formula.h"
-#include "op/random.h"
 #include "op/refuse.h"
-#include "op/shape.h"
-#include "ops/dense.h"
 #include "tensor/copy.h"
 
 // self, src, size, stride, storage_offset

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Distances between rows: cdist, pdist.
 #include "op/formula.h"
-#include "op/random.h"
 #include "op/refuse.h"
 #include "op/shape.h"
-#include "ops/dense.h"
-#include "tensor/copy.h"
 
 // Euclidean distances by one product: the square of a - b is that of a, that of b and -2 a b. Less
 // exact for points that are close, as in PyTorch, which does so beyond 25 points unless told.

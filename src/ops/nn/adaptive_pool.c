@@ -3,9 +3,7 @@
 #include <math.h>
 #include "op/formula.h"
 #include "op/refuse.h"
-#include "op/shape.h"
 #include "ops/dense.h"
-#include "ops/nn/upsample.h"
 
 // avg_pool1d by way of pictures with one row
 static ig_tensor *avg_pool1d(ig_ctx *c, const ig_value *args) {

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolution over time, batch and channels, in that order.
 #include "op/formula.h"
-#include "op/random.h"
-#include "op/refuse.h"
-#include "op/shape.h"
-#include "ops/dense.h"
-#include "tensor/copy.h"
 
 // self (time, batch, in), weight (width, in, out), bias, pad
 static ig_tensor *conv_tbc(ig_ctx *c, const ig_value *args) {

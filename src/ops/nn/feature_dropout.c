@@ -2,9 +2,6 @@
 // Dropout of whole features, and alpha dropout.
 #include <math.h>
 #include "op/formula.h"
-#include "op/refuse.h"
-#include "op/shape.h"
-#include "ops/dense.h"
 
 static ig_tensor *drop(ig_ctx *c, const ig_value *args, bool feature, bool alpha) {
   ig_tensor *x = args[0].tensor;

@@ -3,7 +3,6 @@
 #include "op/formula.h"
 #include "op/refuse.h"
 #include "op/shape.h"
-#include "ops/dense.h"
 #include "ops/nn/upsample.h"
 
 // Coordinates from -1 to 1 as a column of the grid with `ndim` dimensions.

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Single steps of recurrent networks.
 #include "op/formula.h"
-#include "op/refuse.h"
-#include "op/shape.h"
-#include "ops/dense.h"
 
 static ig_tensor *gates(ig_ctx *c, const ig_value *args, ig_tensor *h) {
   ig_tensor *hidden = ig_linear_with(c, h, args[3].tensor, ig_value_tensor(&args[5]));

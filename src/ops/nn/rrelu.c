@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ReLU with random slopes.
 #include "op/formula.h"
-#include "op/refuse.h"
-#include "op/shape.h"
-#include "ops/dense.h"
 
 // self, lower, upper, training: slopes of the negative part by chance, or their mean
 static ig_tensor *rrelu_decompose(ig_ctx *c, const ig_value *args) {

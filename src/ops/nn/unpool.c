@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inverse of max pooling: values go back to where the maxima were.
 #include "op/formula.h"
-#include "op/random.h"
-#include "op/refuse.h"
-#include "op/shape.h"
-#include "ops/dense.h"
 #include "tensor/copy.h"
 
 // self, indices, output_size: back to the places that a pooling took from

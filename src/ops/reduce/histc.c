@@ -2,11 +2,9 @@
 // Histogram with bins of equal width.
 #include <math.h>
 #include "op/formula.h"
-#include "op/random.h"
 #include "op/refuse.h"
 #include "op/shape.h"
 #include "ops/dense.h"
-#include "tensor/copy.h"
 
 static void histc_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
   (void)op;

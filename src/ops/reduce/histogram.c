@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 #include "op/formula.h"
-#include "op/random.h"
 #include "op/refuse.h"
 #include "op/shape.h"
 #include "ops/dense.h"

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sum over the dimensions that broadcasting added.
 #include "op/formula.h"
-#include "op/random.h"
 #include "op/refuse.h"
-#include "op/shape.h"
-#include "ops/dense.h"
 #include "tensor/copy.h"
 
 static ig_tensor *sum_to_size(ig_ctx *c, const ig_value *args) {
