@@ -70,7 +70,7 @@ IG_API IG_MUST_USE ig_status ig_program_drop_writes(ig_ctx *c, const ig_program 
 // Calls every node with the sizes of the example and without data: IG_OK, or what a run would
 // refuse for its structure. IG_DATA_DEPENDENT, IG_OUTPUT_DATA and IG_OUTPUT_SHAPE: only data can
 // tell.
-IG_API IG_MUST_USE ig_status ig_program_rehearse(ig_ctx *c, const ig_program *p);
+IG_API IG_MUST_USE ig_status ig_program_dry_run(ig_ctx *c, const ig_program *p);
 
 // Sizes of inputs are read once, right behind the inputs, as training programs have it. p itself is
 // changed; false after an error.

@@ -43,7 +43,7 @@ static ig_status check_calls(ig_ctx *c, const ig_model *m) {
   const ig_onnx_model *onnx = p ? NULL : ig_model_onnx(m);
   ig_program *made = NULL;
   const ig_account outer = ig_account_open(c, &m->limits);
-  ig_status st = p ? ig_program_rehearse(c, p) : onnx ? ig_onnx_program(c, onnx, &made) : IG_OK;
+  ig_status st = p ? ig_program_dry_run(c, p) : onnx ? ig_onnx_program(c, onnx, &made) : IG_OK;
   ig_program_free(made);
   ig_account_close(c, &outer);
   if (!is_open_question(st)) return st;

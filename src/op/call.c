@@ -2,8 +2,6 @@
 // ig_call: the one place where it is decided what a call does.
 #include "op/call.h"
 
-#include <string.h>
-
 #include "base/budget.h"
 #include "op/autocast.h"
 #include "op/draft.h"
@@ -41,17 +39,7 @@ static bool check_tensors(ig_ctx *c, const ig_op *op, const ig_value *args, size
   return ok;
 }
 
-// An operator that names dimensions takes as many as it likes: int[1] dim, int[1] shifts.
-static bool names_dims(const ig_op *op) {
-  for (size_t i = 0; i < op->schema.nargs; i++) {
-    const char *name = op->schema.args[i].name;
-    if (strcmp(name, "dim") == 0 || strcmp(name, "dims") == 0) return true;
-  }
-  return false;
-}
-
-// int[2] and its like: one number for all or as many as the schema says. An empty stride stands
-// for the kernel's size.
+// int[2] and its like: one number for all or as many as the schema says.
 static bool check_length(ig_ctx *c, const ig_op *op, const ig_value *args, size_t i,
                          bool *repeated) {
   const ig_arg *a = &op->schema.args[i];
@@ -59,10 +47,10 @@ static bool check_length(ig_ctx *c, const ig_op *op, const ig_value *args, size_
   if (v->kind != IG_KIND_INTS && v->kind != IG_KIND_LIST) return true;
   size_t n = v->kind == IG_KIND_INTS ? v->ints.n : v->list.n;
   bool all = n == 1 && v->kind == IG_KIND_INTS;
-  bool none = n == 0 && strcmp(a->name, "stride") == 0;
+  bool none = n == 0 && a->may_be_empty;
   if (all && a->fixed > 1) *repeated = true;
   if (n == (size_t)a->fixed || all || none) return true;
-  if (a->fixed == 1 && names_dims(op)) return true;
+  if (a->any_length) return true;
   ig_fail_text(c, IG_RUNTIME,
                "%s: expected %s to be a single value or a list of %d values, but got %zu values",
                op->schema.name, a->name, a->fixed, n);

@@ -31,6 +31,8 @@ typedef struct ig_arg {
   bool list;
   bool item_optional;  // Tensor?[]
   int fixed;           // int[2]: a lone int is taken as a list of that length; 0: not so
+  bool any_length;     // int[1] of an operator over dimensions: one, but also several or none
+  bool may_be_empty;   // strides of pooling: none stands for the size of the window
   bool optional;
   bool aliased;  // Tensor(a)
   bool written;  // Tensor(a!)

@@ -71,7 +71,7 @@ static bool check_value(ig_ctx *c, const ig_node *n, const ig_value *v) {
   return false;
 }
 
-static void rehearse(ig_ctx *c, const ig_graph *g) {
+static void call_nodes(ig_ctx *c, const ig_graph *g) {
   size_t n = ig_graph_input_count(g);
   size_t k = 0;
   ig_value *inputs = ig_scope_array(c, n, sizeof *inputs);
@@ -86,12 +86,12 @@ static void rehearse(ig_ctx *c, const ig_graph *g) {
   }
 }
 
-ig_status ig_program_rehearse(ig_ctx *c, const ig_program *p) {
+ig_status ig_program_dry_run(ig_ctx *c, const ig_program *p) {
   IG_RETURN_IF_ERR(c->status);
   IG_RETURN_IF_ERR(ig_capture_begin_in(c, NULL));
   ig_scope s = ig_scope_open(c);
   ig_mode_scope mode = ig_mode_push_grad(c, false);
-  rehearse(c, p->graph);
+  call_nodes(c, p->graph);
   ig_mode_pop(c, &mode);
   ig_scope_close(c, s);
   ig_capture_abort(c);
