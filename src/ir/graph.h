@@ -272,6 +272,10 @@ bool ig_graph_keep_object(ig_ctx *c, ig_graph *g, void *object);
 // because it is a Python word. Numbers are never given out twice.
 const char *ig_graph_name(ig_ctx *c, ig_graph *g, const char *base);
 bool ig_graph_name_node(ig_ctx *c, ig_graph *g, ig_node *n, const char *base);  // Sets n->name.
+// The same outside of a graph: the slot in `names` of an unused name made from base. NULL: out of
+// memory.
+ig_map_value *ig_name_claim(ig_map *names, ig_map *counts, ig_arena *a, const char *base,
+                            const char **kept);
 // "__and__" -> "and", "numpy_T" -> "numpy_t"; into text.
 const char *ig_name_of_op(const char *op, char *text, size_t cap);
 // p_ + "fc.weight" -> p_fc_weight; into text.

@@ -75,8 +75,8 @@ static void put_number(char *text, size_t length, long number) {
   text[length] = 0;
 }
 
-// The slot of a new name made from base, and the name.
-static ig_map_value *claim(ig_ctx *c, ig_graph *g, const char *base, const char **kept) {
+ig_map_value *ig_name_claim(ig_map *names, ig_map *counts, ig_arena *a, const char *base,
+                            const char **kept) {
   char name[NAME_MAX_LENGTH + 32];
   char stem[NAME_MAX_LENGTH];
   clean(base, name, NAME_MAX_LENGTH);
@@ -85,19 +85,22 @@ static ig_map_value *claim(ig_ctx *c, ig_graph *g, const char *base, const char 
   memcpy(stem, name, length);
   stem[length] = 0;
   const char *fresh = NULL;
-  ig_map_value *count = ig_map_keep(&g->counts, &g->arena, stem, &fresh);
+  ig_map_value *count = ig_map_keep(counts, a, stem, &fresh);
   if (count && number <= 0) number = (long)count->num;
   ig_map_value *slot = NULL;
   for (*kept = NULL; count && !*kept; put_number(name, length, ++number)) {
     if (ig_name_is_reserved(name)) continue;
-    slot = ig_map_keep(&g->names, &g->arena, name, kept);
+    slot = ig_map_keep(names, a, name, kept);
     if (!slot || *kept) break;
   }
-  if (!slot) {
-    (void)ig_fail(c, IG_NOMEM, "out of memory");
-    return NULL;
-  }
-  count->num = (size_t)number;
+  if (slot) count->num = (size_t)number;
+  return slot;
+}
+
+// The slot of a new name made from base, and the name.
+static ig_map_value *claim(ig_ctx *c, ig_graph *g, const char *base, const char **kept) {
+  ig_map_value *slot = ig_name_claim(&g->names, &g->counts, &g->arena, base, kept);
+  if (!slot) (void)ig_fail(c, IG_NOMEM, "out of memory");
   return slot;
 }
 

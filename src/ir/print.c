@@ -328,7 +328,7 @@ void ig_print_code_line(const ig_printer *p, const ig_node *n) {
   if (n->kind == IG_NODE_OUTPUT) return;
   if (n->kind == IG_NODE_PLACEHOLDER) {
     const char *target = n->target + strspn(n->target, "*");
-    if (p->names || strcmp(target, name) == 0) return;
+    if (strcmp(target, name) == 0) return;
     ig_str_add(s, "    %s = %s\n", name, target);
     return;
   }

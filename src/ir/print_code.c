@@ -94,18 +94,49 @@ static void print_body(const ig_printer *p, const ig_graph *g) {
     ig_str_add(p->s, any ? "    " : "    pass\n    ");
 }
 
+// Inputs may be called like a built-in function, because the user's are; variables may not. Such a
+// node, and those whose names the new one takes, have others in code: input_1 = input.
+typedef struct variables {
+  ig_arena arena;
+  ig_map used;
+  ig_map counts;
+} variables;
+
+static bool name_variables(ig_ctx *c, ig_printer *p, const ig_graph *g, variables *v) {
+  bool any = false;
+  for (const ig_node *n = g->first; n && !any; n = n->next) {
+    any = ig_node_is_placeholder(n) && ig_name_is_reserved(n->name);
+  }
+  if (!any) return true;
+  const char **names = ig_arena_array(&v->arena, g->next_index, sizeof *names);
+  bool ok = names != NULL;
+  for (const ig_node *n = g->first; n && ok; n = n->next) {
+    if (n->kind == IG_NODE_OUTPUT) continue;
+    ok = ig_name_claim(&v->used, &v->counts, &v->arena, n->name, &names[n->index]) != NULL;
+  }
+  p->names = names;
+  return ok || ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
+}
+
 static bool print_function(ig_ctx *c, ig_printer *p, const ig_graph *g) {
   const ig_node **readers = ig_graph_last_readers(c, g);
   if (!readers) return false;
+  variables v = {ig_arena_make(c->alloc), ig_map_make(c->alloc), ig_map_make(c->alloc)};
+  bool ok = name_variables(c, p, g, &v);
   p->readers = readers;
   p->host = g->host;
   ig_str_add(p->s, "def forward(self");
-  print_parameters(p, g);
-  ig_str_add(p->s, "):\n");
-  if (p->tree) print_flatten(p, g);
-  print_body(p, g);
+  if (ok) {
+    print_parameters(p, g);
+    ig_str_add(p->s, "):\n");
+    if (p->tree) print_flatten(p, g);
+    print_body(p, g);
+  }
   ig_mem_array_free(c->alloc, (void *)readers, g->next_index, sizeof *readers);
-  return true;
+  ig_map_free(&v.counts);
+  ig_map_free(&v.used);
+  ig_arena_free(&v.arena);
+  return ok;
 }
 
 char *ig_graph_tree_code(ig_ctx *c, const ig_graph *g, const ig_tree_args *tree) {

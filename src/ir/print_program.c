@@ -136,7 +136,9 @@ static char *print_module(unlift *u, const ig_node **readers) {
   }
   print_head(u, &p);
   print_state(u, &p);
-  for (const ig_node *n = g->first; n; n = n->next) ig_print_code_line(&p, n);
+  for (const ig_node *n = g->first; n; n = n->next) {
+    if (!ig_node_is_placeholder(n)) ig_print_code_line(&p, n);
+  }
   print_mutations(u, &p);
   print_return(u, &p);
   return ig_print_end(u->c, &s);

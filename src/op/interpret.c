@@ -353,19 +353,28 @@ ig_status ig_graph_run(ig_ctx *c, const ig_graph *g, const ig_value *inputs, siz
   return st;
 }
 
+static bool keep_name(ig_ctx *c, const ig_node *p) {
+  ig_graph *g = c->mode->capture;
+  return ig_graph_set_name(c, g, g->last, p->name);
+}
+
 static bool copy_placeholder(ig_ctx *c, const ig_node *p, bool grad, ig_value *out) {
   ig_placeholder spec = {p->role, p->persistent, p->name, p->path, p->constant, false};
   *out = p->val;
+  // An input that has the name of a built-in function keeps it; a call could not have got it.
+  bool odd = ig_name_is_reserved(p->name);
+  if (odd) spec.name = "arg_1";
   if (p->val.kind != IG_KIND_TENSOR) {
     ig_record_placeholder_value(c, &spec, &p->val);
-    return c->status == IG_OK;
+    return c->status == IG_OK && (!odd || keep_name(c, p));
   }
   ig_meta m;
   ig_meta_of(p->val.tensor, &m);
   spec.requires_grad = grad && p->val.tensor->requires_grad;
   out->tensor = ig_record_placeholder(c, &spec, &m);
   if (out->tensor && !grad) out->tensor->requires_grad = p->val.tensor->requires_grad;
-  return out->tensor && ig_graph_keep_meta(c, c->mode->capture, &p->meta, &out->tensor->node->meta);
+  return out->tensor && (!odd || keep_name(c, p)) &&
+         ig_graph_keep_meta(c, c->mode->capture, &p->meta, &out->tensor->node->meta);
 }
 
 static bool copy_state(ig_ctx *c, const ig_graph *g) {

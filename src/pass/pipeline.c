@@ -122,7 +122,8 @@ static bool lower(export *e) {
   switch (e->o->level) {
     case IG_LEVEL_TRAINING:
       ig_program_set_training(e->p, true);
-      return assertions(e) && ig_program_read_sizes_first(e->c, e->p) && verify(e);
+      if (!assertions(e)) return false;
+      return e->o->late_sizes || (ig_program_read_sizes_first(e->c, e->p) && verify(e));
     case IG_LEVEL_DISPATCHED:
       return apply(e, dispatch) && assertions(e);
     case IG_LEVEL_INFERENCE:

@@ -44,6 +44,7 @@ typedef struct ig_pipeline {
   bool asserts;               // what was assumed about data and sizes becomes calls
   bool no_forced;             // see ig_solve_options
   bool allow_complex_guards;  // the same
+  bool late_sizes;            // training: sizes are read where they are needed, not first
   bool verify;                // after every stage; builds with assertions always do
   ig_sym *sym;                // symbols of fake inputs and weights; NULL: none
 } ig_pipeline;

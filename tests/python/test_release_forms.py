@@ -4,6 +4,7 @@ clearing of what nobody reads, weights that no call uses, dimensions that a tens
 import pytest
 
 import ingot as torch
+from ingot._export import capture_pre_autograd_graph
 from ingot.export import Dim
 from ingot.export._trace import _export_for_training
 
@@ -93,3 +94,49 @@ def test_a_dimension_that_is_not_there():
         program = _export_for_training(Plus(), (torch.ones(3),), dynamic_shapes=shapes)
     assert not program.range_constraints
     assert program.module()(torch.ones(3)).tolist() == [2.0, 2.0, 2.0]
+
+
+class Named(torch.nn.Module):
+    def forward(self, input, max):
+        return torch.max(input, max)
+
+
+@pytest.mark.parametrize("export", [torch.export.export, _export_for_training])
+def test_inputs_that_are_called_like_built_in_functions(export):
+    """The nodes keep the names of the inputs, the variables of the code cannot."""
+    args = (torch.tensor([1.0, 5.0]), torch.tensor([3.0, 2.0]))
+    program = export(Named(), args)
+    lines = program.graph_module.code.split("\n")
+    assert lines[3:7] == [
+        "def forward(self, input, max):",
+        "    input_1 = input",
+        "    max_1 = max",
+        "    max_2 = torch.ops.aten.max.other(input_1, max_1);  input_1 = max_1 = None",
+    ]
+    assert [n.name for n in program.graph.nodes] == ["input", "max", "max_1", "output"]
+    lowered = program.run_decompositions()
+    assert [n.name for n in lowered.graph.nodes][:2] == ["input", "max"]
+    assert lowered.graph_module.code.split("\n")[3] == lines[3]
+    for one in (program, lowered):
+        assert one.module()(*args).tolist() == [3.0, 5.0]
+        assert one.graph_module(*args)[0].tolist() == [3.0, 5.0]
+
+
+def test_the_older_capture_reads_sizes_where_they_are_needed():
+    class Reshape(torch.nn.Module):
+        def forward(self, x):
+            y = x.sin()
+            return y.reshape(x.shape[0] * 2, 2)
+
+    shapes = ({0: Dim("b", max=8)},)
+    module = capture_pre_autograd_graph(Reshape(), (torch.ones(3, 4),), dynamic_shapes=shapes)
+    code = [line.split(" = ")[0].strip() for line in module.code.split("\n") if " = torch.ops" in line]
+    assert code == ["sin", "sym_size_int", "reshape"]
+    assert module(torch.ones(5, 4)).shape == (10, 2)
+    code = _export_for_training(Reshape(), (torch.ones(3, 4),), dynamic_shapes=shapes).graph_module.code
+    assert code.index("sym_size_int_1 = ") < code.index("sin = ")
+
+
+def test_the_older_capture_takes_modules_only():
+    with pytest.raises(AssertionError, match="Expected an nn.Module instance."):
+        capture_pre_autograd_graph(lambda x: x, (torch.ones(1),))

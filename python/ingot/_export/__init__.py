@@ -19,8 +19,10 @@ def capture_pre_autograd_graph(
 ) -> nn.Module:
     """The module of a program of training level, called as `f` is: inputs have numbers instead of names, weights have
     underscores where their names had dots and are read where they are used, violated dims are no UserError."""
+    if not isinstance(f, nn.Module):
+        raise AssertionError("Expected an nn.Module instance.")
     try:
-        module = _trace._export_for_training(f, args, kwargs, dynamic_shapes).module()
+        module = _trace.capture_training(f, args, kwargs, dynamic_shapes)
     except UserError as error:
         violated = hasattr(error, "issues") or isinstance(error.__cause__, _C.ConstraintViolationError)
         if error.error_type is not UserErrorType.CONSTRAINT_VIOLATION or not violated:

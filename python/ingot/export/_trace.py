@@ -37,6 +37,11 @@ def capture_module(mod: nn.Module, args: tuple, kwargs: dict[str, Any] | None, d
     return capture(mod, args, kwargs, dynamic_shapes, Options(strict=False, level="captured"))
 
 
+def capture_training(mod: nn.Module, args: tuple, kwargs: dict[str, Any] | None, dynamic_shapes: Any) -> Any:
+    """The module of a training program that reads sizes where they are needed."""
+    return program_of(_run(mod, args, kwargs, dynamic_shapes, True, level="training", late_sizes=True)).module()
+
+
 def program_of(run: Any) -> ExportedProgram:
     out = ExportedProgram(run.result, (run.in_spec, run.out_spec), (run.args, run.kwargs), run.arg_names)
     if run.shape_constraints is not None:
