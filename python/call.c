@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The generic binder. ingot.add, Tensor.add, ops.aten.add and ops.aten.add.Tensor hold a list of
-// overloads; a call converts its arguments on the stack as the schema of the first one that fits
-// says, and makes one ig_call. No operator is named here.
+// Calls of operators. ingot.add, Tensor.add, ops.aten.add and ops.aten.add.Tensor hold a set of
+// overloads; the engine's binder (op/bind.h) chooses one and asks this file to convert the
+// arguments as its schema says; then there is one ig_call. No operator is named here.
 #include <string.h>
 
 #include "ingot/aten.h"
@@ -19,18 +19,6 @@ static struct {
 static py_sig **sigs;  // by number of the operator
 static PyObject **overloads;
 static size_t sig_count;
-
-static bool find_factory(const ig_op *op, size_t *at) {
-  const ig_schema *s = &op->schema;
-  for (size_t i = 0; i + 3 < s->nargs; i++) {
-    if (s->args[i].type == IG_TYPE_DTYPE && s->args[i + 1].type == IG_TYPE_LAYOUT &&
-        s->args[i + 2].type == IG_TYPE_DEVICE && s->args[i + 3].type == IG_TYPE_BOOL) {
-      *at = i;
-      return strcmp(s->args[i + 3].name, "pin_memory") == 0;
-    }
-  }
-  return false;
-}
 
 static PyObject *tuple_repr(PyObject *o) {
   PyObject *out = PyUnicode_FromFormat("%s(\n", Py_TYPE(o)->tp_name);
@@ -121,7 +109,6 @@ py_sig *py_sig_get(const ig_op *op) {
   }
   sig->op = op;
   sig->names = names;
-  sig->factory = find_factory(op, &sig->factory_at);
   for (size_t i = 0; i < op->schema.nargs; i++) {
     names[i] = PyUnicode_InternFromString(op->schema.args[i].name);
     if (!names[i]) return NULL;
@@ -130,62 +117,50 @@ py_sig *py_sig_get(const ig_op *op) {
   return sig;
 }
 
-// ---- binding ----
+// ---- what the binder asks ----
 
-const char *py_arg_name(const py_op *op, const ig_op *of, size_t i) {
-  const ig_arg *a = &of->schema.args[i];
-  bool input = op->kind == PY_FUNCTION && a->type == IG_TYPE_TENSOR && strcmp(a->name, "self") == 0;
-  return input ? "input" : a->name;
-}
-
-static PyObject *find_exact(const py_args *call, PyObject *name) {
-  for (size_t k = 0; k < call->nkw; k++) {
-    if (PyTuple_GET_ITEM(call->kwnames, (Py_ssize_t)k) == name) return call->at[call->npos + k];
+static size_t keyword_by_name(const py_args *call, PyObject *name) {
+  size_t none = call->given.nkw;
+  for (size_t k = 0; k < none; k++) {
+    if (PyTuple_GET_ITEM(call->kwnames, (Py_ssize_t)k) == name) return call->given.npos + k;
   }
-  for (size_t k = 0; k < call->nkw; k++) {  // keys that were not interned
+  for (size_t k = 0; k < none; k++) {  // keys that were not interned
     PyObject *key = PyTuple_GET_ITEM(call->kwnames, (Py_ssize_t)k);
     if (!PyUnicode_CHECK_INTERNED(key) && PyUnicode_Compare(key, name) == 0) {
-      return call->at[call->npos + k];
+      return call->given.npos + k;
     }
   }
-  return NULL;
+  return call->given.npos + none;
 }
 
-// NumPy's names for some arguments.
-static PyObject *find_alias(const py_args *call, const char *name) {
-  static const char *const aliases[][2] = {{"dim", "axis"}, {"keepdim", "keepdims"},
-                                           {"input", "x"},  {"input", "a"},
-                                           {"input", "x1"}, {"other", "x2"}};
-  for (size_t i = 0; i < PY_COUNT(aliases); i++) {
-    if (strcmp(aliases[i][0], name) != 0) continue;
-    for (size_t k = 0; k < call->nkw; k++) {
-      PyObject *key = PyTuple_GET_ITEM(call->kwnames, (Py_ssize_t)k);
-      if (PyUnicode_CompareWithASCIIString(key, aliases[i][1]) == 0) {
-        return call->at[call->npos + k];
-      }
-    }
+static size_t keyword_by_text(const py_args *call, const char *name) {
+  size_t k = 0;
+  while (k < call->given.nkw &&
+         PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(call->kwnames, (Py_ssize_t)k), name)) {
+    k++;
   }
-  return NULL;
+  return call->given.npos + k;
 }
 
-static PyObject *find_keyword(const py_op *op, const py_args *call, py_sig *sig, size_t i) {
-  PyObject *name = sig->names[i];
-  if (op->kind >= PY_OVERLOAD) return find_exact(call, name);
-  const char *text = py_arg_name(op, sig->op, i);
-  if (text != sig->op->schema.args[i].name) name = word.input;
-  PyObject *found = find_exact(call, name);
-  return found ? found : find_alias(call, text);
+static size_t object_keyword(const ig_given *g, const ig_op *op, size_t i, const char *name) {
+  const py_args *call = (const py_args *)g;
+  const py_sig *sig = op && name == op->schema.args[i].name ? py_sig_get(op) : NULL;
+  if (sig) return keyword_by_name(call, sig->names[i]);
+  return op && !PyErr_Occurred() ? keyword_by_name(call, word.input) : keyword_by_text(call, name);
 }
 
-// x.view(2, 3), torch.zeros(2, 3): integers that fill the only positional argument.
-bool py_is_varargs(const py_op *op, const py_args *call, const ig_schema *s, size_t i) {
-  const ig_arg *a = &s->args[i];
-  bool ints = a->list && (a->type == IG_TYPE_INT || a->type == IG_TYPE_SYMINT);
-  if (!ints || op->kind >= PY_OVERLOAD || i != (op->kind == PY_METHOD) || s->npos != i + 1) {
-    return false;
+static ig_match object_take(ig_given *g, size_t at, const ig_arg *a, bool numbers, ig_value *v) {
+  py_args *call = (py_args *)g;
+  PyObject *o = call->at[at];
+  if (Py_IS_TYPE(o, py_tensor_type) && a->type == IG_TYPE_TENSOR && !a->list) {
+    *v = ig_of_tensor(py_tensor_of(o));
+    return IG_MATCH_TAKEN;
   }
-  if (call->npos <= i) return false;
-  PyObject *first = call->at[i];
+  return py_convert(&call->room, a, o, numbers, v);
+}
+
+static bool object_is_integer(const ig_given *g, size_t at) {
+  PyObject *first = ((const py_args *)g)->at[at];
   if (py_is_tensor(first)) {
     ig_dtype d = py_tensor_of(first)->dtype;
     return !ig_dtype_is_float(d) && !ig_dtype_is_complex(d) && d != IG_BOOL;
@@ -193,105 +168,79 @@ bool py_is_varargs(const py_op *op, const py_args *call, const ig_schema *s, siz
   return PyIndex_Check(first) && !PyBool_Check(first) && !PySequence_Check(first);
 }
 
-static py_take pack(py_room *room, const py_args *call, const ig_arg *a, size_t i, ig_value *v) {
-  size_t n = call->npos - i;
-  ig_int *at = py_room_ints(room, n);
-  if (!at) return PY_FAILED;
+static ig_match object_take_integers(ig_given *g, size_t first, const ig_arg *a, ig_value *v) {
+  py_args *call = (py_args *)g;
+  size_t n = g->npos - first;
+  ig_int *at = py_room_ints(&call->room, n);
+  if (!at) return IG_MATCH_REFUSED;
   for (size_t k = 0; k < n; k++) {
-    py_take taken = py_to_listed_int(room, call->at[i + k], &at[k]);
-    if (taken == PY_TAKEN) continue;
+    PyObject *o = call->at[first + k];
+    ig_match taken = py_to_listed_int(&call->room, o, &at[k]);
+    if (taken == IG_MATCH_TAKEN) continue;
     bool overflow = PyErr_Occurred() != NULL;
     PyErr_Clear();
     char other[128];
     (void)snprintf(other, sizeof other, "type must be tuple of ints,but got %.60s",
-                   py_type_name(call->at[i + k]));
+                   py_type_name(o));
     PyErr_Format(PyExc_TypeError,
                  "%s(): argument '%s' failed to unpack the object at pos %zu with error \"%s\"",
-                 room->name, a->name, k + 1,
+                 call->room.name, a->name, k + 1,
                  overflow ? "Overflow when unpacking long long" : other);
-    return PY_FAILED;
+    return IG_MATCH_REFUSED;
   }
   *v = ig_of_ints(at, n);
-  return PY_TAKEN;
+  return IG_MATCH_TAKEN;
 }
 
 // out= of a function: one tensor, or a tuple with one for each written argument.
-static py_take take_out(py_room *room, const py_args *call, const ig_schema *s, ig_value *values,
-                        size_t i, size_t nth) {
+static ig_match object_take_out(ig_given *g, size_t nth, size_t n, ig_value *v) {
+  py_args *call = (py_args *)g;
   PyObject *o = call->out;
-  size_t places = 0;
-  for (size_t k = s->npos; k < s->nargs; k++) places += s->args[k].written;
-  if (places > 1 && (PyTuple_Check(o) || PyList_Check(o))) {
-    if ((Py_ssize_t)nth >= PySequence_Fast_GET_SIZE(o)) return PY_OTHER;
+  if (n > 1 && (PyTuple_Check(o) || PyList_Check(o))) {
+    if ((Py_ssize_t)nth >= PySequence_Fast_GET_SIZE(o)) return IG_MATCH_OTHER;
     o = PySequence_Fast_GET_ITEM(o, (Py_ssize_t)nth);
   } else if (nth > 0) {
-    return PY_OTHER;
+    return IG_MATCH_OTHER;
   }
-  if (!py_is_tensor(o)) return PY_OTHER;
-  values[i] = ig_of_tensor(py_lend(room->c, o));  // a list may lose it while others are read
-  return py_ok(room->c) ? PY_TAKEN : PY_FAILED;
+  if (!py_is_tensor(o)) return IG_MATCH_OTHER;
+  ig_ctx *c = call->room.c;
+  *v = ig_of_tensor(py_lend(c, o));  // a list may lose it while others are read
+  return py_ok(c) ? IG_MATCH_TAKEN : IG_MATCH_REFUSED;
 }
 
-// Where the binding of one call stands.
-typedef struct cursor {
-  size_t pos;   // positional arguments used
-  size_t used;  // keywords used
-  size_t outs;  // places of out= used
-} cursor;
-
-// One argument of the schema from what the caller gave.
-static py_take bind_one(const py_op *op, py_sig *sig, const py_args *call, py_room *room, size_t i,
-                        cursor *at, ig_value *values) {
-  const ig_schema *s = &sig->op->schema;
-  const ig_arg *a = &s->args[i];
-  PyObject *o = NULL;
-  if (i < s->npos && at->pos < call->npos) {
-    if (a->list && py_is_varargs(op, call, s, i)) {
-      at->pos = call->npos;
-      return pack(room, call, a, i, &values[i]);
-    }
-    o = call->at[at->pos++];
-  } else if (call->out && i >= s->npos && a->written) {
-    return take_out(room, call, s, values, i, at->outs++);
-  } else if (call->nkw > 0) {
-    o = find_keyword(op, call, sig, i);
-    at->used += o != NULL;
-  }
-  if (!o) {
-    if (!a->has_default) return PY_OTHER;
-    values[i] = a->def;
-    return PY_TAKEN;
-  }
-  if (Py_IS_TYPE(o, py_tensor_type) && a->type == IG_TYPE_TENSOR && !a->list) {
-    values[i] = ig_of_tensor(py_tensor_of(o));
-    return PY_TAKEN;
-  }
-  return py_convert(room, a, o, op->numbers && !a->written, &values[i]);
+static void object_reset(ig_given *g) {
+  ((py_args *)g)->room.used = 0;
 }
 
-static py_take bind(const py_op *op, py_sig *sig, const py_args *call, py_room *room,
-                    ig_value *values) {
-  cursor at = {.used = call->special};
-  room->used = room->nreads = 0;
-  for (size_t i = 0; i < sig->op->schema.nargs; i++) {
-    py_take taken = bind_one(op, sig, call, room, i, &at, values);
-    if (taken != PY_TAKEN) return taken;
-  }
-  return at.pos == call->npos && at.used == call->nkw ? PY_TAKEN : PY_OTHER;
+static const ig_given_ops of_objects = {.keyword = object_keyword,
+                                        .take = object_take,
+                                        .is_integer = object_is_integer,
+                                        .take_integers = object_take_integers,
+                                        .take_out = object_take_out,
+                                        .reset = object_reset};
+
+static bool is_operator(const py_op *op) {  // ops.aten, not a function or method
+  return op->set->style == IG_STYLE_OVERLOAD || op->set->style == IG_STYLE_PACKET;
+}
+
+static bool is_factory(const ig_op *op) {
+  return op->schema.options < op->schema.nargs;
 }
 
 // Takes out= and requires_grad= out of the keywords of a function or method.
 static bool split_keywords(const py_op *op, py_args *call) {
-  if (op->kind >= PY_OVERLOAD) return true;
-  PyObject *out = op->kind == PY_FUNCTION ? find_exact(call, word.out) : NULL;
-  if (out) {
-    call->special++;
-    if (out != Py_None) call->out = out;
+  if (is_operator(op)) return true;
+  size_t none = call->given.npos + call->given.nkw;
+  size_t out = op->set->style == IG_STYLE_FUNCTION ? keyword_by_name(call, word.out) : none;
+  if (out < none) {
+    call->given.consumed++;
+    if (call->at[out] != Py_None) call->out = call->at[out];
+    call->given.out = call->out != NULL;
   }
-  PyObject *grad = find_exact(call, word.requires_grad);
-  if (grad && op->sigs[0]->factory) {
-    call->special++;
-    int on = PyObject_IsTrue(grad);
+  size_t grad = keyword_by_name(call, word.requires_grad);
+  if (grad < none && is_factory(op->set->at[0])) {
+    call->given.consumed++;
+    int on = PyObject_IsTrue(call->at[grad]);
     if (on < 0) return false;
     call->requires_grad = on == 1;
   }
@@ -299,9 +248,9 @@ static bool split_keywords(const py_op *op, py_args *call) {
 }
 
 // What PyTorch's Python layer passes along where the caller says nothing.
-static void fill_factory(py_sig *sig, ig_value *values) {
-  size_t at = sig->factory_at;
-  bool like = sig->op->schema.args[0].type == IG_TYPE_TENSOR && !sig->op->schema.args[0].list;
+static void fill_factory(const ig_op *op, ig_value *values) {
+  size_t at = op->schema.options;
+  bool like = op->schema.args[0].type == IG_TYPE_TENSOR && !op->schema.args[0].list;
   if (!like && values[at + 2].kind == IG_KIND_NONE) {
     values[at + 2] = ig_of_device(py_ctx()->mode->device);
   }
@@ -348,50 +297,48 @@ PyObject *py_results(ig_ctx *c, py_sig *sig, const ig_value *outs, bool named) {
 
 // ---- calling ----
 
-static PyObject *run(const py_op *op, ig_ctx *c, const py_args *call) {
+static PyObject *run(const py_op *op, ig_ctx *c, py_args *call) {
   ig_value values[IG_MAX_ARGS];
   ig_value outs[IG_MAX_RETURNS];
-  py_room room;
-  room.c = c;
-  room.name = PyUnicode_AsUTF8(op->name);
-  room.deferring = true;
-  size_t first = call->out ? op->plain : 0;
-  size_t end = call->out || op->kind >= PY_OVERLOAD ? op->n : op->plain;
-  for (size_t i = first; i < end; i++) {
-    py_sig *sig = op->sigs[i];
-    py_take taken = bind(op, sig, call, &room, values);
-    if (taken == PY_FAILED) return NULL;
-    if (taken == PY_OTHER) continue;
-    if (room.nreads && !py_room_read(&room)) return NULL;
-    if (sig->factory && op->kind < PY_OVERLOAD) fill_factory(sig, values);
-    ig_call(c, sig->op, values, outs);
-    if (c->status == IG_OK && call->requires_grad && outs[0].kind == IG_KIND_TENSOR) {
-      ig_tensor_set_requires_grad(c, outs[0].tensor, true);
-    }
+  ig_match answer = IG_MATCH_OTHER;
+  call->room.c = c;
+  call->room.name = PyUnicode_AsUTF8(op->name);
+  call->room.reads = &call->given.reads;
+  const ig_op *chosen = ig_bind(c, op->set, &call->given, values, &answer);
+  if (!chosen) {
     if (c->status != IG_OK) return py_raise(c);
-    // Symbolic results belong to the environment of the operands.
-    ig_sym *sym = c->mode->sym ? c->mode->sym : ig_sym_of_operands(sig->op, values);
-    ig_mode_scope mode = ig_mode_push_sym(c, sym);
-    PyObject *out = py_results(c, sig, outs, op->kind < PY_OVERLOAD);
-    ig_mode_pop(c, &mode);
-    return out;
+    return answer == IG_MATCH_REFUSED ? NULL : py_explain(op, call);
   }
-  return py_explain(op, call);
+  if (is_factory(chosen) && !is_operator(op)) fill_factory(chosen, values);
+  ig_call(c, chosen, values, outs);
+  if (c->status == IG_OK && call->requires_grad && outs[0].kind == IG_KIND_TENSOR) {
+    ig_tensor_set_requires_grad(c, outs[0].tensor, true);
+  }
+  if (c->status != IG_OK) return py_raise(c);
+  py_sig *sig = py_sig_get(chosen);
+  if (!sig) return NULL;
+  // Symbolic results belong to the environment of the operands.
+  ig_sym *sym = c->mode->sym ? c->mode->sym : ig_sym_of_operands(chosen, values);
+  ig_mode_scope mode = ig_mode_push_sym(c, sym);
+  PyObject *out = py_results(c, sig, outs, !is_operator(op));
+  ig_mode_pop(c, &mode);
+  return out;
 }
 
 // The name under which metadata knows a call.
 static bool enter(ig_ctx *c, const py_op *op) {
-  static const char *const classes[] = {[PY_FUNCTION] = "builtin_function_or_method",
-                                        [PY_METHOD] = "method_descriptor",
-                                        [PY_OVERLOAD] = "OpOverload",
-                                        [PY_PACKET] = "OpOverloadPacket"};
+  ig_call_style style = op->set->style;
+  static const char *const classes[] = {[IG_STYLE_FUNCTION] = "builtin_function_or_method",
+                                        [IG_STYLE_METHOD] = "method_descriptor",
+                                        [IG_STYLE_OVERLOAD] = "OpOverload",
+                                        [IG_STYLE_PACKET] = "OpOverloadPacket"};
   const char *name = PyUnicode_AsUTF8(op->name);
-  if (op->kind == PY_OVERLOAD) {
-    const char *dot = strchr(op->sigs[0]->op->target, '.');
+  if (style == IG_STYLE_OVERLOAD) {
+    const char *dot = strchr(op->set->at[0]->target, '.');
     if (dot) name = dot + 1;
   }
-  bool python = op->kind == PY_METHOD && strcmp(name, "unflatten") == 0;  // so PyTorch has it
-  return py_region_enter(c, python ? "function" : classes[op->kind], name, NULL);
+  bool python = style == IG_STYLE_METHOD && strcmp(name, "unflatten") == 0;  // so PyTorch has it
+  return py_region_enter(c, python ? "function" : classes[style], name, NULL);
 }
 
 void py_note_call(PyObject *self, PyObject *const *args, size_t npos, PyObject *kwnames) {
@@ -423,12 +370,21 @@ void py_note_call(PyObject *self, PyObject *const *args, size_t npos, PyObject *
 PyObject *py_op_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
   const py_op *op = (py_op *)self;
   size_t nkw = kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0;
-  py_args call = {args, (size_t)PyVectorcall_NARGS(nargsf), kwnames, nkw, NULL, 0, false};
+  py_args call;  // most of it is room, which nobody has to clear
+  call.given.ops = &of_objects;
+  call.given.npos = (size_t)PyVectorcall_NARGS(nargsf);
+  call.given.nkw = nkw;
+  call.given.consumed = 0;
+  call.given.out = false;
+  call.at = args;
+  call.kwnames = kwnames;
+  call.out = NULL;
+  call.requires_grad = false;
   PyObject *out = NULL;
   ig_ctx *c = py_ctx();
   const py_thread *t = py_thread_of(c);
   if ((py.overriding || t->modes) && !t->function_off) {
-    int taken = py_overridden(self, args, call.npos, kwnames, false, &out);
+    int taken = py_overridden(self, args, call.given.npos, kwnames, false, &out);
     if (taken != 0) return out;
   }
   if (nkw > 0 && !split_keywords(op, &call)) return NULL;
@@ -440,14 +396,14 @@ PyObject *py_op_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObj
   if (inside && out && (PyTuple_Check(out) || PyList_Check(out))) {
     py_trace_name(c, "getitem", (size_t)PySequence_Fast_GET_SIZE(out));
   }
-  if (!out && inside) py_note_call(self, args, call.npos, kwnames);
+  if (!out && inside) py_note_call(self, args, call.given.npos, kwnames);
   // An argument that no schema takes may be an object with __torch_function__.
   if (!out && PyErr_ExceptionMatches(PyExc_TypeError) && !t->function_off) {
     PyObject *type = NULL;
     PyObject *value = NULL;
     PyObject *trace = NULL;
     PyErr_Fetch(&type, &value, &trace);
-    if (py_overridden(self, args, call.npos, kwnames, true, &out) == 0) {
+    if (py_overridden(self, args, call.given.npos, kwnames, true, &out) == 0) {
       PyErr_Restore(type, value, trace);
     } else {
       Py_XDECREF(type);
@@ -460,99 +416,42 @@ PyObject *py_op_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObj
 
 // ---- making ----
 
-static size_t scalars(const ig_op *op) {
-  size_t n = 0;
-  for (size_t i = 0; i < op->schema.npos; i++) n += op->schema.args[i].type == IG_TYPE_SCALAR;
-  return n;
-}
-
-static bool is_out(const ig_op *op) {
-  const ig_schema *s = &op->schema;
-  for (size_t i = s->npos; i < s->nargs; i++) {
-    if (s->args[i].written) return true;
+// Takes over the set.
+static PyObject *op_from_set(ig_overload_set *set) {
+  PyTypeObject *const types[] = {[IG_STYLE_FUNCTION] = &py_function_type,
+                                 [IG_STYLE_METHOD] = &py_method_type,
+                                 [IG_STYLE_OVERLOAD] = &py_overload_type,
+                                 [IG_STYLE_PACKET] = &py_packet_type};
+  PyTypeObject *type = types[set->style];
+  py_op *o = (py_op *)type->tp_alloc(type, 0);
+  if (!o) {
+    ig_overload_set_free(set);
+    return NULL;
   }
-  return false;
-}
-
-// Is op among the candidates that Python's functions (not ops.aten) try?
-static bool is_wanted(const ig_op *op, py_kind kind) {
-  const ig_schema *s = &op->schema;
-  if (kind >= PY_OVERLOAD) return true;
-  if (kind == PY_METHOD) {
-    bool self = s->nargs > 0 && s->args[0].type == IG_TYPE_TENSOR && !s->args[0].list &&
-                strcmp(s->args[0].name, "self") == 0;
-    if (!self || is_out(op)) return false;
-  }
-  return !ig_op_is_hidden(op);
-}
-
-static void place(py_op *o, py_sig *sig) {
-  size_t i = o->n++;
-  size_t floor = 0;
-  bool out = is_out(sig->op);
-  if (out) {
-    floor = o->plain;
-  } else {
-    for (; i > o->plain; i--) o->sigs[i] = o->sigs[i - 1];
-    o->plain++;
-  }
-  // Tensors before numbers: a 0-d tensor would do as a number as well.
-  for (; i > floor && scalars(o->sigs[i - 1]->op) > scalars(sig->op); i--) {
-    o->sigs[i] = o->sigs[i - 1];
-  }
-  o->sigs[i] = sig;
-}
-
-static PyTypeObject *type_of_kind(py_kind kind) {
-  PyTypeObject *const types[] = {&py_function_type, &py_method_type, &py_overload_type,
-                                 &py_packet_type};
-  return types[kind];
-}
-
-static py_op *op_alloc(const ig_op *first, py_kind kind, size_t n) {
-  py_op *o = (py_op *)type_of_kind(kind)->tp_alloc(type_of_kind(kind), (Py_ssize_t)n);
-  if (!o) return NULL;
   o->vectorcall = py_op_call;
-  o->ns = first->schema.ns;
-  o->kind = kind;
-  o->numbers = first->def->numbers_to_tensor;
-  o->name = PyUnicode_InternFromString(first->schema.name);
+  o->set = set;
+  o->ns = set->at[0]->schema.ns;
+  o->name = PyUnicode_InternFromString(set->at[0]->schema.name);
   if (!o->name) Py_CLEAR(o);
-  return o;
-}
-
-PyObject *py_op_make(const char *ns, const char *name, py_kind kind) {
-  ig_ctx *c = py_ctx();
-  const ig_op *first = ig_lib_overloads(c, ns, name);
-  if (!first) return c->status == IG_OK ? NULL : py_raise(c);
-  size_t n = 0;
-  for (const ig_op *op = first; op; op = op->next) n += is_wanted(op, kind);
-  if (n == 0) return NULL;
-  py_op *o = op_alloc(first, kind, n);
-  for (const ig_op *op = first; o && op; op = op->next) {
-    if (!is_wanted(op, kind)) continue;
-    py_sig *sig = py_sig_get(op);
-    if (!sig) {
-      Py_CLEAR(o);
-      break;
-    }
-    place(o, sig);
-  }
-  if (o && o->plain == 0) o->plain = o->n;
   return (PyObject *)o;
 }
 
+PyObject *py_op_make(const char *ns, const char *name, ig_call_style style) {
+  ig_ctx *c = py_ctx();
+  ig_overload_set *set = ig_overload_set_make(c, ns, name, style);
+  if (!set) return c->status == IG_OK ? NULL : py_raise(c);
+  return op_from_set(set);
+}
+
 PyObject *py_op_make_overload(const ig_op *op) {
-  py_sig *sig = py_sig_get(op);
-  if (!sig) return NULL;
+  if (!py_sig_get(op)) return NULL;
   if (!overloads[op->number]) {
-    py_op *o = op_alloc(op, PY_OVERLOAD, 1);
-    if (!o) return NULL;
-    o->sigs[0] = sig;
-    o->n = o->plain = 1;
-    overloads[op->number] = (PyObject *)o;
+    ig_ctx *c = py_ctx();
+    ig_overload_set *set = ig_overload_set_of(c, op);
+    if (!set) return py_raise(c);
+    overloads[op->number] = op_from_set(set);
   }
-  return Py_NewRef(overloads[op->number]);
+  return Py_XNewRef(overloads[op->number]);
 }
 
 // ---- calls of the extension itself ----
@@ -564,7 +463,7 @@ PyObject *py_fn_get(py_fn fn) {
 #undef X
   };
   static PyObject *made[PY_FN_COUNT];
-  if (!made[fn]) made[fn] = py_op_make("aten", names[fn], PY_FUNCTION);
+  if (!made[fn]) made[fn] = py_op_make("aten", names[fn], IG_STYLE_FUNCTION);
   if (!made[fn] && !PyErr_Occurred()) {
     PyErr_Format(PyExc_NotImplementedError, "no operator is called 'aten::%s'", names[fn]);
   }

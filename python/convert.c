@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Python objects to values, directed by the argument of a schema.
 //
-// A conversion that does not fit says PY_OTHER without an exception, so that the next overload can
-// be tried; PY_FAILED is for an object of the right type with a wrong content.
+// A conversion that does not fit says IG_MATCH_OTHER without an exception, so that the next
+// overload can be tried; IG_MATCH_REFUSED, with an exception, is for an object of the right type
+// with a wrong content.
 #include <string.h>
 
 #include "ingot/aten.h"
@@ -55,16 +56,16 @@ static bool is_numpy_scalar(PyObject *o) {
          Py_TYPE(o)->tp_as_number && Py_TYPE(o)->tp_as_number->nb_float;
 }
 
-static py_take from_long(PyObject *o, ig_int *out) {
+static ig_match from_long(PyObject *o, ig_int *out) {
   int overflow = 0;
   long long i = PyLong_AsLongLongAndOverflow(o, &overflow);
   if (overflow) {
     PyErr_SetString(PyExc_OverflowError, "int too big to convert");
-    return PY_FAILED;
+    return IG_MATCH_REFUSED;
   }
-  if (i == -1 && PyErr_Occurred()) return PY_FAILED;
+  if (i == -1 && PyErr_Occurred()) return IG_MATCH_REFUSED;
   *out = ig_const(i);
-  return PY_TAKEN;
+  return IG_MATCH_TAKEN;
 }
 
 // The number in a 0-d tensor that has bytes and no history.
@@ -87,75 +88,60 @@ static bool has_one_element(const ig_tensor *t) {
   return true;
 }
 
-// A tensor without bytes in the place of a number: what it holds is asked for later.
+// A tensor without data in the place of a number: what it holds is asked for later.
 static bool defer(py_room *room, PyObject *o, ig_int *i, ig_value *v) {
-  if (!room->deferring || !py_is_tensor(o) || room->nreads == PY_READS) return false;
+  if (!room->reads || !py_is_tensor(o)) return false;
   ig_tensor *t = py_tensor_of(o);
-  if (!ig_is_fake(t) || t->requires_grad) return false;
-  room->reads[room->nreads++] = (py_read){.from = t, .i = i, .v = v};
-  return true;
-}
-
-bool py_room_read(py_room *room) {
-  for (size_t k = 0; k < room->nreads; k++) {
-    const py_read *r = &room->reads[k];
-    ig_value number[IG_MAX_RETURNS] = {ig_none()};
-    ig_item(room->c, r->from, number);
-    if (room->c->status != IG_OK) return py_raise(room->c) != NULL;
-    if (r->i) *r->i = number[0].i;
-    if (r->v) *r->v = number[0];
-  }
-  room->nreads = 0;
-  return true;
+  return ig_is_fake(t) && !t->requires_grad && ig_reads_defer(room->reads, t, i, v);
 }
 
 // An integer; among several also that of a tensor with one element.
-static py_take to_int(py_room *room, PyObject *o, bool listed, ig_int *out) {
+static ig_match to_int(py_room *room, PyObject *o, bool listed, ig_int *out) {
   if (!py_is_tensor(o)) return py_to_int(o, out);
   const ig_tensor *t = py_tensor_of(o);
   bool one = listed ? has_one_element(t) : t->ndim == 0;
-  if (!one || !is_integral(t) || t->requires_grad) return PY_OTHER;
-  if (ig_is_fake(t)) return defer(room, o, out, NULL) ? PY_TAKEN : PY_OTHER;
+  if (!one || !is_integral(t) || t->requires_grad) return IG_MATCH_OTHER;
+  if (ig_is_fake(t)) return defer(room, o, out, NULL) ? IG_MATCH_TAKEN : IG_MATCH_OTHER;
   *out = ig_element_load(ig_tensor_data(t), t->dtype).i;
-  return PY_TAKEN;
+  return IG_MATCH_TAKEN;
 }
 
-py_take py_to_listed_int(py_room *room, PyObject *o, ig_int *out) {
+ig_match py_to_listed_int(py_room *room, PyObject *o, ig_int *out) {
   return to_int(room, o, true, out);
 }
 
-py_take py_to_int(PyObject *o, ig_int *out) {
+ig_match py_to_int(PyObject *o, ig_int *out) {
   if (PyLong_CheckExact(o)) return from_long(o, out);
-  if (PyBool_Check(o)) return PY_OTHER;
+  if (PyBool_Check(o)) return IG_MATCH_OTHER;
   if (Py_IS_TYPE(o, &py_symint_type)) {
     *out = ((py_sym *)o)->v.i;
-    return PY_TAKEN;
+    return IG_MATCH_TAKEN;
   }
   ig_value v;
   if (py_is_tensor(o)) {
-    if (!tensor_number(o, &v) || v.kind != IG_KIND_INT) return PY_OTHER;
+    if (!tensor_number(o, &v) || v.kind != IG_KIND_INT) return IG_MATCH_OTHER;
     *out = v.i;
-    return PY_TAKEN;
+    return IG_MATCH_TAKEN;
   }
-  if (!PyIndex_Check(o)) return PY_OTHER;
+  if (!PyIndex_Check(o)) return IG_MATCH_OTHER;
   PyObject *index = PyNumber_Index(o);
   if (!index) {  // an array of several elements
     PyErr_Clear();
-    return PY_OTHER;
+    return IG_MATCH_OTHER;
   }
-  py_take taken = from_long(index, out);
+  ig_match taken = from_long(index, out);
   Py_DECREF(index);
   return taken;
 }
 
-static py_take from_numpy_scalar(PyObject *o, ig_value *v) {
+static ig_match from_numpy_scalar(PyObject *o, ig_value *v) {
   if (is_numpy_bool(o)) {
     int yes = PyObject_IsTrue(o);
     *v = ig_of_bool(yes == 1);
-    return yes < 0 ? PY_FAILED : PY_TAKEN;
+    return yes < 0 ? IG_MATCH_REFUSED : IG_MATCH_TAKEN;
   }
   if (PyIndex_Check(o)) {
-    py_take taken = py_to_int(o, &v->i);
+    ig_match taken = py_to_int(o, &v->i);
     v->kind = IG_KIND_INT;
     return taken;
   }
@@ -165,10 +151,10 @@ static py_take from_numpy_scalar(PyObject *o, ig_value *v) {
   } else {
     *v = ig_of_f64(PyFloat_AsDouble(o));
   }
-  return PyErr_Occurred() ? PY_FAILED : PY_TAKEN;
+  return PyErr_Occurred() ? IG_MATCH_REFUSED : IG_MATCH_TAKEN;
 }
 
-py_take py_to_number(PyObject *o, ig_value *v) {
+ig_match py_to_number(PyObject *o, ig_value *v) {
   if (PyBool_Check(o)) {
     *v = ig_of_bool(o == Py_True);
   } else if (PyLong_Check(o)) {
@@ -183,42 +169,43 @@ py_take py_to_number(PyObject *o, ig_value *v) {
     Py_complex z = PyComplex_AsCComplex(o);
     *v = ig_of_complex(z.real, z.imag);
   } else {
-    return is_numpy_scalar(o) ? from_numpy_scalar(o, v) : PY_OTHER;
+    return is_numpy_scalar(o) ? from_numpy_scalar(o, v) : IG_MATCH_OTHER;
   }
-  return PY_TAKEN;
+  return IG_MATCH_TAKEN;
 }
 
-static py_take to_scalar(py_room *room, PyObject *o, ig_value *v) {
+static ig_match to_scalar(py_room *room, PyObject *o, ig_value *v) {
   bool bare = py_is_tensor(o) && py_tensor_of(o)->ndim == 0;
   if (bare && defer(room, o, NULL, v)) {
     *v = ig_none();
-    return PY_TAKEN;
+    return IG_MATCH_TAKEN;
   }
-  return tensor_number(o, v) ? PY_TAKEN : py_to_number(o, v);
+  return tensor_number(o, v) ? IG_MATCH_TAKEN : py_to_number(o, v);
 }
 
-static py_take to_float(py_room *room, PyObject *o, ig_value *v) {
-  if (py_is_tensor(o) && ig_dtype_is_complex(py_tensor_of(o)->dtype)) return PY_OTHER;
-  py_take taken = to_scalar(room, o, v);
-  if (taken != PY_TAKEN) return taken;
+static ig_match to_float(py_room *room, PyObject *o, ig_value *v) {
+  if (py_is_tensor(o) && ig_dtype_is_complex(py_tensor_of(o)->dtype)) return IG_MATCH_OTHER;
+  ig_match taken = to_scalar(room, o, v);
+  if (taken != IG_MATCH_TAKEN) return taken;
   if (v->kind == IG_KIND_INT && !v->i.expr) *v = ig_of_f64((double)v->i.value);
   if (v->kind == IG_KIND_BOOL && !v->b_expr) *v = ig_of_f64(v->b);
-  return v->kind == IG_KIND_COMPLEX ? PY_OTHER : PY_TAKEN;
+  return v->kind == IG_KIND_COMPLEX ? IG_MATCH_OTHER : IG_MATCH_TAKEN;
 }
 
-static py_take to_bool(PyObject *o, ig_value *v) {
+static ig_match to_bool(PyObject *o, ig_value *v) {
   if (PyBool_Check(o)) {
     *v = ig_of_bool(o == Py_True);
-    return PY_TAKEN;
+    return IG_MATCH_TAKEN;
   }
   if (Py_IS_TYPE(o, &py_symbool_type)) {
     *v = ((py_sym *)o)->v;
-    return PY_TAKEN;
+    return IG_MATCH_TAKEN;
   }
   if (is_numpy_bool(o)) return from_numpy_scalar(o, v);
-  if (!tensor_number(o, v) || (v->kind != IG_KIND_BOOL && v->kind != IG_KIND_INT)) return PY_OTHER;
+  if (!tensor_number(o, v) || (v->kind != IG_KIND_BOOL && v->kind != IG_KIND_INT))
+    return IG_MATCH_OTHER;
   if (v->kind == IG_KIND_INT) *v = ig_of_bool(v->i.value != 0);
-  return PY_TAKEN;
+  return IG_MATCH_TAKEN;
 }
 
 // The items of a list or tuple, which stay as they are until the innermost scope closes: converting
@@ -261,26 +248,26 @@ static bool all_plain(PyObject *list) {
 }
 
 // First item decides whether it is a list of integers; later ones fail with PyTorch's text.
-py_take py_to_ints(py_room *room, PyObject *o, const char *what, ig_value *v) {
+ig_match py_to_ints(py_room *room, PyObject *o, const char *what, ig_value *v) {
   bool tuple = PyTuple_Check(o);
-  if (!tuple && !PyList_Check(o)) return PY_OTHER;
+  if (!tuple && !PyList_Check(o)) return IG_MATCH_OTHER;
   if (!tuple && !all_plain(o)) {
     o = keep_items(room, o);
-    if (!o) return PY_FAILED;
+    if (!o) return IG_MATCH_REFUSED;
     tuple = true;
   }
   size_t n = (size_t)(tuple ? PyTuple_GET_SIZE(o) : PyList_GET_SIZE(o));
   ig_int *at = py_room_ints(room, n);
-  if (!at) return PY_FAILED;
+  if (!at) return IG_MATCH_REFUSED;
   for (size_t i = 0; i < n; i++) {
     Py_ssize_t k = (Py_ssize_t)i;
     PyObject *item = tuple ? PyTuple_GET_ITEM(o, k) : PyList_GET_ITEM(o, k);
-    py_take taken = py_to_listed_int(room, item, &at[i]);
-    if (taken == PY_TAKEN) continue;
-    if (taken == PY_OTHER && i == 0) return PY_OTHER;
+    ig_match taken = py_to_listed_int(room, item, &at[i]);
+    if (taken == IG_MATCH_TAKEN) continue;
+    if (taken == IG_MATCH_OTHER && i == 0) return IG_MATCH_OTHER;
     const char *text = "Overflow when unpacking long long";
     char other[160];
-    if (taken == PY_OTHER) {
+    if (taken == IG_MATCH_OTHER) {
       (void)snprintf(other, sizeof other, "type must be tuple of ints,but got %.80s",
                      py_type_name(item));
       text = other;
@@ -288,95 +275,95 @@ py_take py_to_ints(py_room *room, PyObject *o, const char *what, ig_value *v) {
     PyErr_Clear();
     PyErr_Format(PyExc_TypeError, "%s failed to unpack the object at pos %zu with error \"%s\"",
                  what, i + 1, text);
-    return PY_FAILED;
+    return IG_MATCH_REFUSED;
   }
   *v = ig_of_ints(at, n);
-  return PY_TAKEN;
+  return IG_MATCH_TAKEN;
 }
 
-static py_take one(py_room *room, const ig_arg *a, PyObject *o, ig_value *v);
+static ig_match one(py_room *room, const ig_arg *a, PyObject *o, ig_value *v);
 
-static py_take to_int_list(py_room *room, const ig_arg *a, PyObject *o, ig_value *v) {
+static ig_match to_int_list(py_room *room, const ig_arg *a, PyObject *o, ig_value *v) {
   if (PyTuple_Check(o) || PyList_Check(o)) {
     char what[160];
     (void)snprintf(what, sizeof what, "%.60s%sargument '%.60s'", room->name ? room->name : "",
                    room->name ? "(): " : "", a->name);
     return py_to_ints(room, o, what, v);
   }
-  if (a->fixed == 0) return PY_OTHER;
+  if (a->fixed == 0) return IG_MATCH_OTHER;
   ig_int *at = py_room_ints(room, (size_t)a->fixed);
-  if (!at) return PY_FAILED;
+  if (!at) return IG_MATCH_REFUSED;
   for (int k = 0; k < a->fixed; k++) {
-    py_take taken = to_int(room, o, false, &at[k]);
-    if (taken != PY_TAKEN) return taken;
+    ig_match taken = to_int(room, o, false, &at[k]);
+    if (taken != IG_MATCH_TAKEN) return taken;
   }
   *v = ig_of_ints(at, (size_t)a->fixed);
-  return PY_TAKEN;
+  return IG_MATCH_TAKEN;
 }
 
-static py_take to_list(py_room *room, const ig_arg *a, PyObject *o, ig_value *v) {
+static ig_match to_list(py_room *room, const ig_arg *a, PyObject *o, ig_value *v) {
   bool tuple = PyTuple_Check(o);
   if (!tuple && !PyList_Check(o)) {
-    if (a->fixed == 0 || a->type == IG_TYPE_TENSOR) return PY_OTHER;
+    if (a->fixed == 0 || a->type == IG_TYPE_TENSOR) return IG_MATCH_OTHER;
     ig_value *at = py_room_values(room, 1);
-    if (!at) return PY_FAILED;
+    if (!at) return IG_MATCH_REFUSED;
     *v = ig_of_list(at, 1);
     return one(room, a, o, at);
   }
   PyObject *items = keep_items(room, o);
-  if (!items) return PY_FAILED;
+  if (!items) return IG_MATCH_REFUSED;
   size_t n = (size_t)PyTuple_GET_SIZE(items);
   ig_value *at = py_room_values(room, n);
-  if (!at) return PY_FAILED;
+  if (!at) return IG_MATCH_REFUSED;
   for (size_t i = 0; i < n; i++) {
     PyObject *item = PyTuple_GET_ITEM(items, (Py_ssize_t)i);
     if (item == Py_None && a->item_optional) {
       at[i] = ig_none();
       continue;
     }
-    py_take taken = one(room, a, item, &at[i]);
-    if (taken != PY_TAKEN) return taken;
+    ig_match taken = one(room, a, item, &at[i]);
+    if (taken != IG_MATCH_TAKEN) return taken;
   }
   *v = ig_of_list(at, n);
-  return PY_TAKEN;
+  return IG_MATCH_TAKEN;
 }
 
-static py_take to_device(PyObject *o, ig_value *v) {
+static ig_match to_device(PyObject *o, ig_value *v) {
   int taken = py_to_device(o, &v->device);
   v->kind = IG_KIND_DEVICE;
-  return taken == 1 ? PY_TAKEN : taken == 0 ? PY_OTHER : PY_FAILED;
+  return taken == 1 ? IG_MATCH_TAKEN : taken == 0 ? IG_MATCH_OTHER : IG_MATCH_REFUSED;
 }
 
-static py_take to_str(PyObject *o, ig_value *v) {
-  if (!PyUnicode_Check(o)) return PY_OTHER;
+static ig_match to_str(PyObject *o, ig_value *v) {
+  if (!PyUnicode_Check(o)) return IG_MATCH_OTHER;
   const char *text = PyUnicode_AsUTF8(o);
-  if (!text) return PY_FAILED;
+  if (!text) return IG_MATCH_REFUSED;
   *v = ig_of_str(text);
-  return PY_TAKEN;
+  return IG_MATCH_TAKEN;
 }
 
-static py_take to_enum(const ig_arg *a, PyObject *o, ig_value *v) {
+static ig_match to_enum(const ig_arg *a, PyObject *o, ig_value *v) {
   if (a->type == IG_TYPE_DTYPE) {
     v->kind = IG_KIND_DTYPE;
-    return py_to_dtype(o, &v->dtype) ? PY_TAKEN : PY_OTHER;
+    return py_to_dtype(o, &v->dtype) ? IG_MATCH_TAKEN : IG_MATCH_OTHER;
   }
   if (a->type == IG_TYPE_LAYOUT) {
-    if (!Py_IS_TYPE(o, &py_layout_type)) return PY_OTHER;
+    if (!Py_IS_TYPE(o, &py_layout_type)) return IG_MATCH_OTHER;
     *v = (ig_value){.kind = IG_KIND_LAYOUT, .layout = (ig_layout)((py_enum *)o)->v};
-    return PY_TAKEN;
+    return IG_MATCH_TAKEN;
   }
-  if (!Py_IS_TYPE(o, &py_memory_format_type)) return PY_OTHER;
+  if (!Py_IS_TYPE(o, &py_memory_format_type)) return IG_MATCH_OTHER;
   *v = ig_of_memory_format((ig_memory_format)((py_enum *)o)->v);
-  return PY_TAKEN;
+  return IG_MATCH_TAKEN;
 }
 
 // One element, not a list.
-static py_take one(py_room *room, const ig_arg *a, PyObject *o, ig_value *v) {
+static ig_match one(py_room *room, const ig_arg *a, PyObject *o, ig_value *v) {
   switch (a->type) {
     case IG_TYPE_TENSOR:
-      if (!py_is_tensor(o)) return PY_OTHER;
+      if (!py_is_tensor(o)) return IG_MATCH_OTHER;
       *v = ig_of_tensor(py_tensor_of(o));
-      return PY_TAKEN;
+      return IG_MATCH_TAKEN;
     case IG_TYPE_SCALAR:
       return to_scalar(room, o, v);
     case IG_TYPE_INT:
@@ -398,30 +385,30 @@ static py_take one(py_room *room, const ig_arg *a, PyObject *o, ig_value *v) {
     case IG_TYPE_MEMORY_FORMAT:
       return to_enum(a, o, v);
     case IG_TYPE_GENERATOR:
-      if (!PyObject_TypeCheck(o, &py_generator_type)) return PY_OTHER;
+      if (!PyObject_TypeCheck(o, &py_generator_type)) return IG_MATCH_OTHER;
       *v = (ig_value){.kind = IG_KIND_GENERATOR, .generator = ((py_generator *)o)->g};
-      return PY_TAKEN;
+      return IG_MATCH_TAKEN;
     case IG_TYPE_OTHER:  // an object of a class that only its operators know
       if (py_is_tensor(o) || PyLong_Check(o) || PyFloat_Check(o) || PyUnicode_Check(o)) {
-        return PY_OTHER;
+        return IG_MATCH_OTHER;
       }
       *v = (ig_value){.kind = IG_KIND_OBJECT, .object = o};
-      return PY_TAKEN;
+      return IG_MATCH_TAKEN;
     default:
-      return PY_OTHER;
+      return IG_MATCH_OTHER;
   }
 }
 
-py_take py_convert(py_room *room, const ig_arg *a, PyObject *o, bool numbers, ig_value *v) {
+ig_match py_convert(py_room *room, const ig_arg *a, PyObject *o, bool numbers, ig_value *v) {
   if (o == Py_None) {
     *v = ig_none();
-    return a->optional ? PY_TAKEN : PY_OTHER;
+    return a->optional ? IG_MATCH_TAKEN : IG_MATCH_OTHER;
   }
   if (a->list) {
     bool ints = a->type == IG_TYPE_INT || a->type == IG_TYPE_SYMINT;
     return ints ? to_int_list(room, a, o, v) : to_list(room, a, o, v);
   }
-  py_take taken = one(room, a, o, v);
-  if (taken == PY_OTHER && numbers && a->type == IG_TYPE_TENSOR) return py_to_number(o, v);
+  ig_match taken = one(room, a, o, v);
+  if (taken == IG_MATCH_OTHER && numbers && a->type == IG_TYPE_TENSOR) return py_to_number(o, v);
   return taken;
 }

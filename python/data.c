@@ -165,9 +165,9 @@ static ig_dtype leaf_dtype(ig_ctx *c, PyObject *o) {
   }
   if (PyLong_Check(o) && !PyBool_Check(o))
     return IG_I64;  // one that is too large fails when stored
-  py_take taken = py_to_number(o, &v);
-  if (taken == PY_FAILED) return IG_DTYPE_COUNT;
-  if (taken == PY_OTHER) {
+  ig_match taken = py_to_number(o, &v);
+  if (taken == IG_MATCH_REFUSED) return IG_DTYPE_COUNT;
+  if (taken == IG_MATCH_OTHER) {
     PyErr_Format(PyExc_RuntimeError, "Could not infer dtype of %s", Py_TYPE(o)->tp_name);
     return IG_DTYPE_COUNT;
   }
@@ -235,27 +235,27 @@ static bool store_leaf(char *at, ig_dtype d, PyObject *o) {
     ig_element_store(at, d, &v);
     return true;
   }
-  py_take taken = py_to_number(o, &v);
-  if (taken == PY_TAKEN && v.kind == IG_KIND_COMPLEX && !ig_dtype_is_complex(d)) {
+  ig_match taken = py_to_number(o, &v);
+  if (taken == IG_MATCH_TAKEN && v.kind == IG_KIND_COMPLEX && !ig_dtype_is_complex(d)) {
     PyErr_SetString(PyExc_TypeError, "must be real number, not complex");
     return false;
   }
-  if (taken == PY_TAKEN && v.kind == IG_KIND_INT && v.i.expr) {
+  if (taken == IG_MATCH_TAKEN && v.kind == IG_KIND_INT && v.i.expr) {
     PyObject *plain = PyNumber_Index(o);
     if (!plain) return false;
     v = ig_of_i64(PyLong_AsLongLong(plain));
     Py_DECREF(plain);
   }
-  if (taken == PY_TAKEN && v.kind == IG_KIND_INT && !fits(d, v.i.value)) {
+  if (taken == IG_MATCH_TAKEN && v.kind == IG_KIND_INT && !fits(d, v.i.value)) {
     PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow",
                  ig_dtype_text(d));
     return false;
   }
-  if (taken == PY_TAKEN) {
+  if (taken == IG_MATCH_TAKEN) {
     ig_element_store(at, d, &v);
     return true;
   }
-  if (taken == PY_OTHER) {
+  if (taken == IG_MATCH_OTHER) {
     PyErr_Format(PyExc_TypeError, "must be real number, not %s", Py_TYPE(o)->tp_name);
   } else if (PyErr_ExceptionMatches(PyExc_OverflowError)) {
     PyErr_Clear();
@@ -317,9 +317,9 @@ static ig_tensor *from_symbols(ig_ctx *c, PyObject *o, ig_value dtype, ig_value 
   if (py_is_tensor(o)) return py_tensor_of(o);
   if (!is_list(o)) {
     ig_value v;
-    py_take taken = py_to_number(o, &v);
-    if (taken == PY_OTHER) PyErr_Format(PyExc_TypeError, "not a number: %s", py_type_name(o));
-    if (taken != PY_TAKEN) return NULL;
+    ig_match taken = py_to_number(o, &v);
+    if (taken == IG_MATCH_OTHER) PyErr_Format(PyExc_TypeError, "not a number: %s", py_type_name(o));
+    if (taken != IG_MATCH_TAKEN) return NULL;
     ig_tensor *t = ig_scalar_tensor_with(c, v, dtype, ig_none(), device, ig_none());
     return py_ok(c) ? t : NULL;
   }

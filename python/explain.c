@@ -70,21 +70,25 @@ static void add_default(ig_str *s, const ig_arg *a) {
 
 // An out form of the same positional arguments makes the function take out=.
 static const ig_op *out_of(const py_op *op, const ig_op *plain) {
-  if (op->kind != PY_FUNCTION) return NULL;
-  for (size_t i = op->plain; i < op->n; i++) {
-    const ig_schema *s = &op->sigs[i]->op->schema;
+  if (op->set->style != IG_STYLE_FUNCTION) return NULL;
+  for (size_t i = op->set->plain; i < op->set->n; i++) {
+    const ig_schema *s = &op->set->at[i]->schema;
     bool same = s->npos == plain->schema.npos;
     for (size_t k = 0; same && k < s->npos; k++) {
       same = strcmp(s->args[k].name, plain->schema.args[k].name) == 0 &&
              s->args[k].type == plain->schema.args[k].type;
     }
-    if (same) return op->sigs[i]->op;
+    if (same) return op->set->at[i];
   }
   return NULL;
 }
 
+static bool is_factory(const ig_op *op) {
+  return op->schema.options < op->schema.nargs;
+}
+
 static size_t first_arg(const py_op *op) {
-  return op->kind == PY_METHOD;  // self is not listed
+  return op->set->style == IG_STYLE_METHOD;  // self is not listed
 }
 
 static void add_out(ig_str *s, const ig_op *out, size_t *n) {
@@ -94,10 +98,11 @@ static void add_out(ig_str *s, const ig_op *out, size_t *n) {
   ig_str_add(s, "%s%s out = None", (*n)++ ? ", " : "", places > 1 ? "tuple of Tensors" : "Tensor");
 }
 
-static void add_argument(ig_str *s, const py_op *op, const py_sig *sig, size_t i, size_t *n) {
-  const ig_arg *a = &sig->op->schema.args[i];
-  ig_str_add(s, "%s%s %s", (*n)++ ? ", " : "", type_text(a), py_arg_name(op, sig->op, i));
-  if (sig->factory && i == sig->factory_at + 3) {
+static void add_argument(ig_str *s, const py_op *op, const ig_op *sig, size_t i, size_t *n) {
+  const ig_arg *a = &sig->schema.args[i];
+  ig_str_add(s, "%s%s %s", (*n)++ ? ", " : "", type_text(a),
+             ig_arg_keyword(op->set->style, sig, i));
+  if (is_factory(sig) && i == sig->schema.options + 3) {
     ig_str_add(s, " = False");  // pin_memory
   } else if (a->has_default) {
     add_default(s, a);
@@ -105,20 +110,20 @@ static void add_argument(ig_str *s, const py_op *op, const py_sig *sig, size_t i
 }
 
 // "(Tensor input, Tensor other, *, Number alpha = 1, Tensor out = None)"; answers how many tokens.
-static size_t add_signature(ig_str *s, const py_op *op, const py_sig *sig) {
-  const ig_schema *sc = &sig->op->schema;
-  const ig_op *out = out_of(op, sig->op);
+static size_t add_signature(ig_str *s, const py_op *op, const ig_op *sig) {
+  const ig_schema *sc = &sig->schema;
+  const ig_op *out = out_of(op, sig);
   size_t n = 0;
-  size_t out_at = sig->factory ? sig->factory_at : sc->nargs;
+  size_t out_at = sc->options;
   ig_str_add(s, "(");
   for (size_t i = first_arg(op); i < sc->npos; i++) add_argument(s, op, sig, i, &n);
-  if (sc->nargs > sc->npos || out || sig->factory) ig_str_add(s, "%s*", n++ ? ", " : "");
+  if (sc->nargs > sc->npos || out || is_factory(sig)) ig_str_add(s, "%s*", n++ ? ", " : "");
   for (size_t i = sc->npos; i < sc->nargs; i++) {
     if (out && i == out_at) add_out(s, out, &n);
     add_argument(s, op, sig, i, &n);
   }
   if (out && out_at == sc->nargs) add_out(s, out, &n);
-  if (sig->factory) ig_str_add(s, "%sbool requires_grad = False", n++ ? ", " : "");
+  if (is_factory(sig)) ig_str_add(s, "%sbool requires_grad = False", n++ ? ", " : "");
   ig_str_add(s, ")");
   return n;
 }
@@ -139,19 +144,19 @@ static void add_type(ig_str *s, PyObject *o) {
 }
 
 // Types of the arguments as they came, those that differ from the signature between !.
-static void add_got(ig_str *s, const py_op *op, const py_args *call, py_sig *marked) {
+static void add_got(ig_str *s, const py_op *op, const py_args *call, const ig_op *marked) {
   size_t from = first_arg(op);
   ig_str_add(s, "(");
-  for (size_t i = from; i < call->npos + call->nkw; i++) {
+  for (size_t i = from; i < call->given.npos + call->given.nkw; i++) {
     PyObject *o = call->at[i];
     if (i > from) ig_str_add(s, ", ");
-    bool named = i >= call->npos;
-    bool bad = marked && !named && i < marked->op->schema.nargs &&
-               strcmp(type_text(&marked->op->schema.args[i]), py_type_name(o)) != 0;
+    bool named = i >= call->given.npos;
+    bool bad = marked && !named && i < marked->schema.nargs &&
+               strcmp(type_text(&marked->schema.args[i]), py_type_name(o)) != 0;
     if (bad) ig_str_add(s, "!");
     if (named) {
       const char *key =
-          PyUnicode_AsUTF8(PyTuple_GET_ITEM(call->kwnames, (Py_ssize_t)(i - call->npos)));
+          PyUnicode_AsUTF8(PyTuple_GET_ITEM(call->kwnames, (Py_ssize_t)(i - call->given.npos)));
       ig_str_add(s, "%s=", key ? key : "?");
     }
     add_type(s, o);
@@ -160,19 +165,20 @@ static void add_got(ig_str *s, const py_op *op, const py_args *call, py_sig *mar
   ig_str_add(s, ")");
 }
 
-static bool is_known_word(const py_op *op, py_sig *sig, PyObject *key) {
-  const ig_schema *sc = &sig->op->schema;
+static bool is_known_word(const py_op *op, const ig_op *sig, PyObject *key) {
+  const ig_schema *sc = &sig->schema;
   for (size_t i = first_arg(op); i < sc->nargs; i++) {
-    if (PyUnicode_CompareWithASCIIString(key, py_arg_name(op, sig->op, i)) == 0) return true;
+    if (PyUnicode_CompareWithASCIIString(key, ig_arg_keyword(op->set->style, sig, i)) == 0)
+      return true;
   }
-  bool out = PyUnicode_CompareWithASCIIString(key, "out") == 0 && out_of(op, sig->op);
-  return out || (sig->factory && PyUnicode_CompareWithASCIIString(key, "requires_grad") == 0);
+  bool out = PyUnicode_CompareWithASCIIString(key, "out") == 0 && out_of(op, sig);
+  return out || (is_factory(sig) && PyUnicode_CompareWithASCIIString(key, "requires_grad") == 0);
 }
 
 static PyObject *keyword(const py_args *call, const char *name) {
-  for (size_t k = 0; k < call->nkw; k++) {
+  for (size_t k = 0; k < call->given.nkw; k++) {
     PyObject *key = PyTuple_GET_ITEM(call->kwnames, (Py_ssize_t)k);
-    if (PyUnicode_CompareWithASCIIString(key, name) == 0) return call->at[call->npos + k];
+    if (PyUnicode_CompareWithASCIIString(key, name) == 0) return call->at[call->given.npos + k];
   }
   return NULL;
 }
@@ -188,9 +194,9 @@ static PyObject *element_error(const py_op *op, PyObject *o, size_t i) {
   return NULL;
 }
 
-static PyObject *bad_type(const py_op *op, py_sig *sig, size_t i, PyObject *o, bool named) {
-  const ig_arg *a = &sig->op->schema.args[i];
-  const char *name = py_arg_name(op, sig->op, i);
+static PyObject *bad_type(const py_op *op, const ig_op *sig, size_t i, PyObject *o, bool named) {
+  const ig_arg *a = &sig->schema.args[i];
+  const char *name = ig_arg_keyword(op->set->style, sig, i);
   if (a->list && a->type == IG_TYPE_TENSOR && (PyList_Check(o) || PyTuple_Check(o))) {
     return element_error(op, o, i);
   }
@@ -204,12 +210,12 @@ static PyObject *bad_type(const py_op *op, py_sig *sig, size_t i, PyObject *o, b
   return NULL;
 }
 
-static PyObject *missing(const py_op *op, py_sig *sig, const py_args *call) {
-  const ig_schema *sc = &sig->op->schema;
+static PyObject *missing(const py_op *op, const ig_op *sig, const py_args *call) {
+  const ig_schema *sc = &sig->schema;
   ig_str s = ig_str_make(py_ctx()->alloc);
   size_t n = 0;
-  for (size_t i = call->npos; i < sc->npos; i++) {
-    const char *name = py_arg_name(op, sig->op, i);
+  for (size_t i = call->given.npos; i < sc->npos; i++) {
+    const char *name = ig_arg_keyword(op->set->style, sig, i);
     if (sc->args[i].has_default || keyword(call, name)) continue;
     ig_str_add(&s, "%s\"%s\"", n++ ? ", " : "", name);
   }
@@ -222,29 +228,29 @@ static PyObject *missing(const py_op *op, py_sig *sig, const py_args *call) {
 }
 
 // The first thing that one signature does not like; true: said so.
-static bool complain(const py_op *op, py_sig *sig, const py_args *call) {
-  const ig_schema *sc = &sig->op->schema;
+static bool complain(const py_op *op, const ig_op *sig, const py_args *call) {
+  const ig_schema *sc = &sig->schema;
   ig_ctx *c = py_ctx();
   py_room room = {.c = c, .name = PyUnicode_AsUTF8(op->name)};
   size_t from = first_arg(op);
-  bool packed = from < sc->nargs && py_is_varargs(op, call, sc, from);
-  if (call->npos > sc->npos && !packed) {
+  bool packed = from < sc->nargs && ig_bind_spreads(op->set, &call->given, sig, from);
+  if (call->given.npos > sc->npos && !packed) {
     size_t max = sc->npos - from;
     PyErr_Format(PyExc_TypeError, "%U() takes %zu positional argument%s but %zu %s given", op->name,
-                 max, max == 1 ? "" : "s", call->npos - from,
-                 call->npos - from == 1 ? "was" : "were");
+                 max, max == 1 ? "" : "s", call->given.npos - from,
+                 call->given.npos - from == 1 ? "was" : "were");
     return true;
   }
   for (size_t i = from + packed; i < sc->nargs; i++) {
-    bool named = packed || i >= call->npos;
-    PyObject *o = named ? keyword(call, py_arg_name(op, sig->op, i)) : call->at[i];
+    bool named = packed || i >= call->given.npos;
+    PyObject *o = named ? keyword(call, ig_arg_keyword(op->set->style, sig, i)) : call->at[i];
     ig_value v;
-    if (!o || py_convert(&room, &sc->args[i], o, op->numbers, &v) == PY_TAKEN) continue;
+    if (!o || py_convert(&room, &sc->args[i], o, op->set->numbers, &v) == IG_MATCH_TAKEN) continue;
     if (!PyErr_Occurred()) (void)bad_type(op, sig, i, o, named);
     return true;
   }
   (void)missing(op, sig, call);
-  for (size_t k = 0; k < call->nkw && !PyErr_Occurred(); k++) {
+  for (size_t k = 0; k < call->given.nkw && !PyErr_Occurred(); k++) {
     PyObject *key = PyTuple_GET_ITEM(call->kwnames, (Py_ssize_t)k);
     if (!is_known_word(op, sig, key)) {
       PyErr_Format(PyExc_TypeError, "%U() got an unexpected keyword argument '%U'", op->name, key);
@@ -258,27 +264,27 @@ static bool complain(const py_op *op, py_sig *sig, const py_args *call) {
 }
 
 // Could the count of arguments fit? Required ones given, not more than there are.
-static bool is_plausible(const py_op *op, py_sig *sig, const py_args *call) {
-  const ig_schema *sc = &sig->op->schema;
+static bool is_plausible(const py_op *op, const ig_op *sig, const py_args *call) {
+  const ig_schema *sc = &sig->schema;
   size_t from = first_arg(op);
-  bool packed = from < sc->nargs && py_is_varargs(op, call, sc, from);
-  size_t given = (packed ? 1 : call->npos - from) + call->nkw;
-  size_t max = sc->nargs - first_arg(op) + (out_of(op, sig->op) != NULL) + sig->factory;
+  bool packed = from < sc->nargs && ig_bind_spreads(op->set, &call->given, sig, from);
+  size_t given = (packed ? 1 : call->given.npos - from) + call->given.nkw;
+  size_t max = sc->nargs - first_arg(op) + (out_of(op, sig) != NULL) + is_factory(sig);
   size_t min = 0;
   for (size_t i = first_arg(op); i < sc->nargs; i++) min += !sc->args[i].has_default;
   return given >= min && given <= max;
 }
 
-static void add_reason(ig_str *s, const py_op *op, py_sig *sig, const py_args *call,
+static void add_reason(ig_str *s, const py_op *op, const ig_op *sig, const py_args *call,
                        size_t tokens) {
-  if (call->npos + call->nkw - first_arg(op) != tokens) return;
+  if (call->given.npos + call->given.nkw - first_arg(op) != tokens) return;
   size_t wrong = 0;
-  for (size_t k = 0; k < call->nkw; k++) {
+  for (size_t k = 0; k < call->given.nkw; k++) {
     PyObject *key = PyTuple_GET_ITEM(call->kwnames, (Py_ssize_t)k);
     bool fits = false;
-    for (size_t i = first_arg(op); i < sig->op->schema.nargs; i++) {
-      fits |= !sig->op->schema.args[i].has_default &&
-              PyUnicode_CompareWithASCIIString(key, py_arg_name(op, sig->op, i)) == 0;
+    for (size_t i = first_arg(op); i < sig->schema.nargs; i++) {
+      fits |= !sig->schema.args[i].has_default &&
+              PyUnicode_CompareWithASCIIString(key, ig_arg_keyword(op->set->style, sig, i)) == 0;
     }
     if (fits) continue;
     const char *text = PyUnicode_AsUTF8(key);
@@ -297,17 +303,17 @@ static PyObject *no_combination(const py_op *op, const py_args *call) {
   ig_str s = ig_str_make(py_ctx()->alloc);
   ig_str_add(&s, "got ");
   add_got(&s, op, call, NULL);
-  size_t n = op->plain ? op->plain : op->n;
+  size_t n = op->set->plain ? op->set->plain : op->set->n;
   if (n == 1) {
     ig_str_add(&s, ", but expected ");
-    (void)add_signature(&s, op, op->sigs[0]);
+    (void)add_signature(&s, op, op->set->at[0]);
   } else {
     ig_str_add(&s, ", but expected one of:\n");
     for (size_t i = 0; i < n; i++) {
       ig_str_add(&s, " * ");
-      size_t tokens = add_signature(&s, op, op->sigs[i]);
+      size_t tokens = add_signature(&s, op, op->set->at[i]);
       ig_str_add(&s, "\n");
-      add_reason(&s, op, op->sigs[i], call, tokens);
+      add_reason(&s, op, op->set->at[i], call, tokens);
     }
   }
   PyErr_Format(PyExc_TypeError, "%U() received an invalid combination of arguments - %s", op->name,
@@ -317,24 +323,24 @@ static PyObject *no_combination(const py_op *op, const py_args *call) {
 }
 
 static PyObject *explain_function(const py_op *op, const py_args *call) {
-  size_t n = op->plain ? op->plain : op->n;
-  py_sig *only = NULL;
+  size_t n = op->set->plain ? op->set->plain : op->set->n;
+  const ig_op *only = NULL;
   size_t plausible = 0;
-  if (op->kind == PY_METHOD && (call->npos == 0 || !py_is_tensor(call->at[0]))) {
+  if (op->set->style == IG_STYLE_METHOD && (call->given.npos == 0 || !py_is_tensor(call->at[0]))) {
     PyErr_Format(PyExc_TypeError,
                  "descriptor '%U' for 'torch._C.TensorBase' objects doesn't apply "
                  "to a '%s' object",
-                 op->name, call->npos ? py_type_name(call->at[0]) : "missing");
+                 op->name, call->given.npos ? py_type_name(call->at[0]) : "missing");
     return NULL;
   }
   for (size_t i = 0; i < n; i++) {
-    if (!is_plausible(op, op->sigs[i], call)) continue;
-    only = op->sigs[i];
+    if (!is_plausible(op, op->set->at[i], call)) continue;
+    only = op->set->at[i];
     plausible++;
   }
   // Functions of numbers have an old spelling in PyTorch, so they never have a single signature.
-  if (n == 1 && !op->numbers) only = op->sigs[0];
-  bool single = (n == 1 && !op->numbers) || plausible == 1;
+  if (n == 1 && !op->set->numbers) only = op->set->at[0];
+  bool single = (n == 1 && !op->set->numbers) || plausible == 1;
   if (single && complain(op, only, call)) return NULL;
   return no_combination(op, call);
 }
@@ -371,9 +377,9 @@ static void add_cast_error(ig_str *s, const ig_schema *sc, size_t i, PyObject *o
   Py_XDECREF(str);
 }
 
-static void mismatch(ig_str *s, const py_op *op, py_sig *sig, const py_args *call) {
-  const ig_schema *sc = &sig->op->schema;
-  size_t given = call->npos + call->nkw;
+static void mismatch(ig_str *s, const py_op *op, const ig_op *sig, const py_args *call) {
+  const ig_schema *sc = &sig->schema;
+  size_t given = call->given.npos + call->given.nkw;
   ig_ctx *c = py_ctx();
   py_room room = {.c = c};
   if (given > sc->nargs) {
@@ -383,15 +389,15 @@ static void mismatch(ig_str *s, const py_op *op, py_sig *sig, const py_args *cal
                sc->ns, sc->name, sc->nargs, given, sc->text);
     return;
   }
-  if (call->npos > sc->npos) {
+  if (call->given.npos > sc->npos) {
     ig_str_add(s,
                "%s::%s() takes %zu positional argument(s) but %zu was/were given.  Declaration: "
                "%s",
-               sc->ns, sc->name, sc->npos, call->npos, sc->text);
+               sc->ns, sc->name, sc->npos, call->given.npos, sc->text);
     return;
   }
   for (size_t i = 0; i < sc->nargs; i++) {
-    PyObject *o = i < call->npos ? call->at[i] : keyword(call, sc->args[i].name);
+    PyObject *o = i < call->given.npos ? call->at[i] : keyword(call, sc->args[i].name);
     ig_value v;
     if (!o) {
       if (sc->args[i].has_default) continue;
@@ -399,16 +405,16 @@ static void mismatch(ig_str *s, const py_op *op, py_sig *sig, const py_args *cal
                  sc->name, sc->args[i].name, sc->text);
       return;
     }
-    if (py_convert(&room, &sc->args[i], o, op->numbers, &v) == PY_TAKEN) continue;
+    if (py_convert(&room, &sc->args[i], o, op->set->numbers, &v) == IG_MATCH_TAKEN) continue;
     PyErr_Clear();
     add_cast_error(s, sc, i, o);
     return;
   }
-  for (size_t k = 0; k < call->nkw; k++) {
+  for (size_t k = 0; k < call->given.nkw; k++) {
     PyObject *key = PyTuple_GET_ITEM(call->kwnames, (Py_ssize_t)k);
     const char *text = PyUnicode_AsUTF8(key);
     bool known = false;
-    for (size_t i = call->npos; i < sc->nargs; i++) {
+    for (size_t i = call->given.npos; i < sc->nargs; i++) {
       known |= PyUnicode_CompareWithASCIIString(key, sc->args[i].name) == 0;
     }
     if (known) continue;
@@ -420,12 +426,12 @@ static void mismatch(ig_str *s, const py_op *op, py_sig *sig, const py_args *cal
 
 static PyObject *explain_operator(const py_op *op, const py_args *call) {
   ig_str s = ig_str_make(py_ctx()->alloc);
-  bool several = op->kind == PY_PACKET && op->n > 1;
+  bool several = op->set->style == IG_STYLE_PACKET && op->set->n > 1;
   if (several) {
     ig_str_add(&s, "Overloaded torch operator invoked from Python failed to match any schema:\n");
   }
-  for (size_t i = 0; i < op->n; i++) {
-    mismatch(&s, op, op->sigs[i], call);
+  for (size_t i = 0; i < op->set->n; i++) {
+    mismatch(&s, op, op->set->at[i], call);
     if (several) ig_str_add(&s, "\n\n");
   }
   PyErr_SetString(PyExc_RuntimeError, s.at ? s.at : "");
@@ -434,5 +440,6 @@ static PyObject *explain_operator(const py_op *op, const py_args *call) {
 }
 
 PyObject *py_explain(const py_op *op, const py_args *call) {
-  return op->kind >= PY_OVERLOAD ? explain_operator(op, call) : explain_function(op, call);
+  return op->set->style >= IG_STYLE_OVERLOAD ? explain_operator(op, call)
+                                             : explain_function(op, call);
 }

@@ -102,7 +102,7 @@ static bool is_impure(const char *name) {
 
 static bool set_function(ig_ctx *c, ig_graph *g, PyObject *target, ig_node *proto) {
   if (Py_IS_TYPE(target, &py_overload_type)) {
-    return set_operator(((py_op *)target)->sigs[0]->op, proto);
+    return set_operator(((py_op *)target)->set->at[0], proto);
   }
   if (!PyCallable_Check(target)) {
     PyErr_Format(PyExc_ValueError,

@@ -117,7 +117,7 @@ static bool to_word(PyObject *o, ig_value *v) {
   } else if (Py_IS_TYPE(o, &py_memory_format_type)) {
     *v = ig_of_memory_format((ig_memory_format)((py_enum *)o)->v);
   } else if (Py_IS_TYPE(o, &py_overload_type)) {
-    *v = ig_of_op(((py_op *)o)->sigs[0]->op);
+    *v = ig_of_op(((py_op *)o)->set->at[0]);
   } else {
     return o == Py_None;
   }
@@ -132,7 +132,7 @@ static bool is_number(PyObject *o) {
 
 static bool to_number(PyObject *o, ig_value *v) {
   if (!is_number(o)) return false;
-  bool taken = py_to_number(o, v) == PY_TAKEN;
+  bool taken = py_to_number(o, v) == IG_MATCH_TAKEN;
   if (!taken) PyErr_Clear();  // too big: it stays Python's
   return taken;
 }

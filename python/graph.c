@@ -65,11 +65,11 @@ bool py_plain_value(PyObject *o, ig_value *v) {
     *v = ig_of_str(text ? text : "");
     return text != NULL;
   }
-  py_take taken = py_to_number(o, v);
-  if (taken == PY_OTHER) {
+  ig_match taken = py_to_number(o, v);
+  if (taken == IG_MATCH_OTHER) {
     PyErr_Format(PyExc_TypeError, "a graph takes no %s", Py_TYPE(o)->tp_name);
   }
-  return taken == PY_TAKEN;
+  return taken == IG_MATCH_TAKEN;
 }
 
 bool py_values_of(ig_ctx *c, PyObject *tuple, ig_value **out, size_t *n) {

@@ -17,14 +17,14 @@ static bool to_value(PyObject *o, ig_value *v) {
     *v = ig_of_tensor(py_tensor_of(o));
     return true;
   }
-  py_take taken = py_to_number(o, v);
-  if (taken == PY_OTHER) {
+  ig_match taken = py_to_number(o, v);
+  if (taken == IG_MATCH_OTHER) {
     PyErr_Format(
         PyExc_TypeError,
         "a higher-order operator takes tensors and numbers, not %s; close over other values",
         py_type_name(o));
   }
-  return taken == PY_TAKEN;
+  return taken == IG_MATCH_TAKEN;
 }
 
 // All items of a sequence, in the innermost scope.
@@ -253,8 +253,8 @@ static bool fill_args(ig_ctx *c, const ig_op *op, PyObject *kwargs, ig_value *va
     PyObject *o = PyDict_GetItemString(kwargs, a->name);
     values[i] = a->def;
     if (!o && a->has_default) continue;
-    py_take taken = o ? py_convert(&room, a, o, false, &values[i]) : PY_OTHER;
-    if (taken == PY_TAKEN) continue;
+    ig_match taken = o ? py_convert(&room, a, o, false, &values[i]) : IG_MATCH_OTHER;
+    if (taken == IG_MATCH_TAKEN) continue;
     if (!PyErr_Occurred()) {
       PyErr_Format(PyExc_TypeError, "auto_functionalized: argument '%s' of %s is %s", a->name,
                    op->target, o ? "of another type" : "missing");
@@ -273,7 +273,7 @@ static PyObject *hop_functional(PyObject *module, PyObject *args) {
                         &PyDict_Type, &kwargs)) {
     return NULL;
   }
-  const ig_op *op = ((py_op *)overload)->sigs[0]->op;
+  const ig_op *op = ((py_op *)overload)->set->at[0];
   ig_ctx *c = py_ctx();
   ig_scope s = ig_scope_open(c);
   bool inside = begin(c, &ig_hop_auto_functionalized);

@@ -141,7 +141,7 @@ static bool step_tensor(walk *w, PyObject *o, int64_t real) {
     int on = PyObject_IsTrue(item);
     ok = on >= 0 && step_bool(w, on == 1);
   } else {
-    ok = py_to_int(item, &i) == PY_TAKEN;
+    ok = py_to_int(item, &i) == IG_MATCH_TAKEN;
     w->t = ok ? select_at(w->c, w->t, w->at, i, real) : NULL;
     ok = w->t != NULL;
   }
@@ -192,7 +192,7 @@ static bool is_integer(PyObject *o) {
 static bool step(walk *w, PyObject *o, int64_t specified, int64_t real) {
   ig_int i;
   if (is_integer(o)) {
-    if (py_to_int(o, &i) != PY_TAKEN) return false;
+    if (py_to_int(o, &i) != IG_MATCH_TAKEN) return false;
     w->t = select_at(w->c, w->t, w->at, i, real);
   } else if (PySlice_Check(o)) {
     w->t = slice_at(w->c, w->t, w->at, o, true);
@@ -209,7 +209,7 @@ static bool step(walk *w, PyObject *o, int64_t specified, int64_t real) {
   } else if (PySequence_Check(o)) {
     return step_sequence(w, o);
   } else if (PyIndex_Check(o)) {
-    if (py_to_int(o, &i) != PY_TAKEN) return PyErr_Occurred() ? false : bad_index(o);
+    if (py_to_int(o, &i) != IG_MATCH_TAKEN) return PyErr_Occurred() ? false : bad_index(o);
     w->t = select_at(w->c, w->t, w->at, i, real);
   } else {
     return bad_index(o);
@@ -280,7 +280,7 @@ static ig_tensor *get(ig_ctx *c, ig_tensor *t, PyObject *index) {
   if (PySlice_Check(index)) return slice_at(c, t, 0, index, false);
   if (is_integer(index)) {
     ig_int i;
-    return py_to_int(index, &i) == PY_TAKEN ? select_at(c, t, 0, i, 0) : NULL;
+    return py_to_int(index, &i) == IG_MATCH_TAKEN ? select_at(c, t, 0, i, 0) : NULL;
   }
   walk w;
   w.c = c;
@@ -351,9 +351,9 @@ static ig_tensor *value_tensor(ig_ctx *c, const ig_tensor *self, PyObject *value
   ig_value v;
   bool plain = PyLong_Check(value) || PyFloat_Check(value) || PyComplex_Check(value) ||
                Py_IS_TYPE(value, &py_symint_type);
-  py_take taken = plain ? py_to_number(value, &v) : PY_OTHER;
-  if (taken == PY_FAILED) return NULL;
-  if (taken == PY_OTHER) {
+  ig_match taken = plain ? py_to_number(value, &v) : IG_MATCH_OTHER;
+  if (taken == IG_MATCH_REFUSED) return NULL;
+  if (taken == IG_MATCH_OTHER) {
     PyErr_Format(PyExc_TypeError, "can't assign a %s to a torch.%sTensor", Py_TYPE(value)->tp_name,
                  titles[self->dtype]);
     return NULL;
@@ -372,7 +372,7 @@ static bool set(ig_ctx *c, ig_tensor *t, PyObject *index, ig_tensor *value) {
     part = slice_at(c, t, 0, index, true);
   } else if (is_integer(index)) {
     ig_int i;
-    part = py_to_int(index, &i) == PY_TAKEN ? select_at(c, t, 0, i, 0) : NULL;
+    part = py_to_int(index, &i) == IG_MATCH_TAKEN ? select_at(c, t, 0, i, 0) : NULL;
   } else {
     walk w;
     w.c = c;

@@ -56,14 +56,14 @@ static bool lend(ig_ctx *c, const ig_value *v) {
 
 static bool take_result(ig_ctx *c, const ig_op *op, size_t i, PyObject *o, ig_value *out) {
   py_room room = {.c = c, .used = PY_ROOM};  // lists outlive this call: in the scope
-  py_take taken = py_convert(&room, &op->schema.rets[i], o, false, out);
-  if (taken == PY_OTHER) {
+  ig_match taken = py_convert(&room, &op->schema.rets[i], o, false, out);
+  if (taken == IG_MATCH_OTHER) {
     PyErr_Format(
         PyExc_RuntimeError,
         "%s::%s: result %zu of its implementation is a %s, which the schema %s does not allow",
         op->schema.ns, op->schema.name, i, py_type_name(o), op->schema.text);
   }
-  return taken == PY_TAKEN && lend(c, out);
+  return taken == IG_MATCH_TAKEN && lend(c, out);
 }
 
 static bool take_results(ig_ctx *c, const ig_op *op, PyObject *answer, ig_value *outs) {
@@ -101,7 +101,7 @@ static void call_python(ig_ctx *c, const ig_op *op, const ig_value *args, ig_val
 // ---- functions of the module ----
 
 static const ig_op *overload_of(PyObject *o) {
-  if (Py_IS_TYPE(o, &py_overload_type)) return ((py_op *)o)->sigs[0]->op;
+  if (Py_IS_TYPE(o, &py_overload_type)) return ((py_op *)o)->set->at[0];
   PyErr_Format(PyExc_TypeError, "expected an OpOverload, not %s", py_type_name(o));
   return NULL;
 }

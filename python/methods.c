@@ -128,12 +128,12 @@ static int dim_argument(PyObject *o, const char *name, PyObject *const *args, Py
   if (kwnames && PyTuple_GET_SIZE(kwnames) == 1 && n == 0) dim = args[0];
   if (!dim || dim == Py_None) return ndim;
   ig_int i;
-  py_take taken = py_to_int(dim, &i);
-  if (taken == PY_OTHER) {
+  ig_match taken = py_to_int(dim, &i);
+  if (taken == IG_MATCH_OTHER) {
     PyErr_Format(PyExc_TypeError, "%s(): argument 'dim' (position 1) must be int, not %s", name,
                  py_type_name(dim));
   }
-  if (taken != PY_TAKEN) return -1;
+  if (taken != IG_MATCH_TAKEN) return -1;
   if (i.value < -ndim || i.value >= ndim) {
     if (ndim == 0) {
       PyErr_Format(PyExc_IndexError, "Dimension specified as %lld but tensor has no dimensions",

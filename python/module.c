@@ -207,17 +207,17 @@ static PyObject *result_type(PyObject *module, PyObject *args) {
   ig_value v[2];
   if (!PyArg_UnpackTuple(args, "result_type", 2, 2, &o[0], &o[1])) return NULL;
   for (int i = 0; i < 2; i++) {
-    py_take taken = PY_TAKEN;
+    ig_match taken = IG_MATCH_TAKEN;
     if (py_is_tensor(o[i])) {
       v[i] = ig_of_tensor(py_tensor_of(o[i]));
     } else {
       taken = py_to_number(o[i], &v[i]);
     }
-    if (taken == PY_OTHER) {
+    if (taken == IG_MATCH_OTHER) {
       PyErr_Format(PyExc_TypeError, "result_type(): argument %d must be Tensor or Number, not %s",
                    i + 1, py_type_name(o[i]));
     }
-    if (taken != PY_TAKEN) return NULL;
+    if (taken != IG_MATCH_TAKEN) return NULL;
   }
   return py_from_dtype(ig_promote(py_ctx(), v, 2));
 }

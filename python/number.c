@@ -53,7 +53,7 @@ static PyObject *nb_sub(PyObject *a, PyObject *b) {
 static PyObject *nb_truediv(PyObject *a, PyObject *b) {
   if (py_is_tensor(a)) return as_operator(PY_FN_div, (spelling){method, "div", "truediv"}, a, b);
   ig_value v;
-  if (py_to_number(a, &v) != PY_TAKEN) {
+  if (py_to_number(a, &v) != IG_MATCH_TAKEN) {
     PyErr_Clear();
     Py_RETURN_NOTIMPLEMENTED;
   }

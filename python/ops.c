@@ -9,12 +9,13 @@
 #include "py.h"
 
 static const ig_op *op_of(PyObject *o) {
-  return ((py_op *)o)->sigs[0]->op;
+  return ((py_op *)o)->set->at[0];
 }
 
 static void op_dealloc(PyObject *o) {
   if (((py_op *)o)->weak) PyObject_ClearWeakRefs(o);
   Py_XDECREF(((py_op *)o)->name);
+  ig_overload_set_free(((py_op *)o)->set);
   Py_TYPE(o)->tp_free(o);
 }
 
@@ -24,10 +25,10 @@ static PyObject *op_name(PyObject *o, void *unused) {
 }
 static PyObject *op_module(PyObject *o, void *unused) {
   (void)unused;
-  switch (((py_op *)o)->kind) {
-    case PY_FUNCTION:
+  switch (((py_op *)o)->set->style) {
+    case IG_STYLE_FUNCTION:
       return PyUnicode_FromString("ingot");
-    case PY_METHOD:
+    case IG_STYLE_METHOD:
       return PyUnicode_FromString("ingot._C");
     default:
       return PyUnicode_FromFormat("torch._ops.%s", ((py_op *)o)->ns);
@@ -36,9 +37,9 @@ static PyObject *op_module(PyObject *o, void *unused) {
 static PyObject *op_schemas(PyObject *o, void *unused) {
   (void)unused;
   py_op *op = (py_op *)o;
-  PyObject *list = PyList_New((Py_ssize_t)op->n);
-  for (size_t i = 0; list && i < op->n; i++) {
-    PyObject *s = py_schema_of(op->sigs[i]->op);
+  PyObject *list = PyList_New((Py_ssize_t)op->set->n);
+  for (size_t i = 0; list && i < op->set->n; i++) {
+    PyObject *s = py_schema_of(op->set->at[i]);
     if (!s) Py_CLEAR(list);
     if (s) PyList_SET_ITEM(list, (Py_ssize_t)i, s);
   }
@@ -49,8 +50,8 @@ static PyObject *op_reduce(PyObject *o, PyObject *unused) {
   py_op *op = (py_op *)o;
   PyObject *maker = PyObject_GetAttrString(py.module, "_find_op");
   if (!maker) return NULL;
-  const char *overload = op->kind == PY_OVERLOAD ? op_of(o)->schema.overload : "";
-  return Py_BuildValue("N(sOsi)", maker, op->ns, op->name, overload, (int)op->kind);
+  const char *overload = op->set->style == IG_STYLE_OVERLOAD ? op_of(o)->schema.overload : "";
+  return Py_BuildValue("N(sOsi)", maker, op->ns, op->name, overload, (int)op->set->style);
 }
 
 // ---- functions and methods ----
@@ -89,10 +90,10 @@ static PyMethodDef function_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-#define OP_TYPE                                                                  \
-  .tp_basicsize = offsetof(py_op, sigs), .tp_itemsize = sizeof(py_sig *),        \
-  .tp_dealloc = op_dealloc, .tp_vectorcall_offset = offsetof(py_op, vectorcall), \
-  .tp_weaklistoffset = offsetof(py_op, weak), .tp_call = PyVectorcall_Call
+#define OP_TYPE                                                                                    \
+  .tp_basicsize = sizeof(py_op), .tp_dealloc = op_dealloc,                                         \
+  .tp_vectorcall_offset = offsetof(py_op, vectorcall), .tp_weaklistoffset = offsetof(py_op, weak), \
+  .tp_call = PyVectorcall_Call
 
 PyTypeObject py_function_type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "ingot._C.Function",
@@ -241,7 +242,7 @@ static PyObject *packet_get(const char *ns, const char *name) {
   if ((size_t)snprintf(key, sizeof key, "%s::%s", ns, name) >= sizeof key) return NULL;
   PyObject *found = PyDict_GetItemString(packets, key);
   if (found) return Py_NewRef(found);
-  PyObject *made = py_op_make(ns, name, PY_PACKET);
+  PyObject *made = py_op_make(ns, name, IG_STYLE_PACKET);
   if (made && PyDict_SetItemString(packets, key, made) != 0) Py_CLEAR(made);
   return made;
 }
@@ -276,9 +277,9 @@ static PyObject *packet_repr(PyObject *o) {
 static PyObject *packet_overloads(PyObject *o, PyObject *unused) {
   (void)unused;
   py_op *op = (py_op *)o;
-  PyObject *list = PyList_New((Py_ssize_t)op->n);
-  for (size_t i = 0; list && i < op->n; i++) {
-    PyObject *name = PyUnicode_FromString(op->sigs[i]->op->schema.overload);
+  PyObject *list = PyList_New((Py_ssize_t)op->set->n);
+  for (size_t i = 0; list && i < op->set->n; i++) {
+    PyObject *name = PyUnicode_FromString(op->set->at[i]->schema.overload);
     if (!name) Py_CLEAR(list);
     if (name) PyList_SET_ITEM(list, (Py_ssize_t)i, name);
   }
@@ -288,9 +289,9 @@ static PyObject *packet_getattr(PyObject *o, PyObject *name) {
   py_op *op = (py_op *)o;
   const char *text = PyUnicode_AsUTF8(name);
   if (!text) return NULL;
-  for (size_t i = 0; i < op->n; i++) {
-    if (strcmp(op->sigs[i]->op->schema.overload, text) == 0) {
-      return py_op_make_overload(op->sigs[i]->op);
+  for (size_t i = 0; i < op->set->n; i++) {
+    if (strcmp(op->set->at[i]->schema.overload, text) == 0) {
+      return py_op_make_overload(op->set->at[i]);
     }
   }
   PyObject *found = PyObject_GenericGetAttr(o, name);
@@ -346,7 +347,7 @@ PyTypeObject py_packet_type = {
 static PyObject *op_function(PyObject *module, PyObject *name) {
   (void)module;
   const char *text = PyUnicode_AsUTF8(name);
-  PyObject *op = text ? py_op_make("aten", text, PY_FUNCTION) : NULL;
+  PyObject *op = text ? py_op_make("aten", text, IG_STYLE_FUNCTION) : NULL;
   if (!op && !PyErr_Occurred()) {
     PyErr_Format(PyExc_AttributeError, "no operator is called 'aten::%s'", text);
   }
@@ -373,13 +374,13 @@ static PyObject *op_find(PyObject *module, PyObject *args) {
   int kind = 0;
   PyObject *out = NULL;
   if (!PyArg_ParseTuple(args, "sssi:_find_op", &ns, &name, &overload, &kind)) return NULL;
-  if (kind == PY_OVERLOAD) {
+  if (kind == IG_STYLE_OVERLOAD) {
     const ig_op *op = ig_lib_overloads(py_ctx(), ns, name);
     while (op && strcmp(op->schema.overload, overload) != 0) op = op->next;
     if (op) return py_op_make_overload(op);
-  } else if (kind == PY_METHOD) {
+  } else if (kind == IG_STYLE_METHOD) {
     return PyObject_GetAttrString((PyObject *)py_tensor_type, name);
-  } else if (kind == PY_FUNCTION) {
+  } else if (kind == IG_STYLE_FUNCTION) {
     PyObject *package = PyImport_ImportModule("ingot");
     out = package ? PyObject_GetAttrString(package, name) : NULL;
     Py_XDECREF(package);
@@ -432,7 +433,7 @@ static int add_methods(PyTypeObject *type) {
     PyObject *name = PyUnicode_InternFromString(text);
     if (!name) return -1;
     if (!PyDict_Contains(type->tp_dict, name)) {
-      PyObject *op = py_op_make("aten", text, PY_METHOD);
+      PyObject *op = py_op_make("aten", text, IG_STYLE_METHOD);
       int bad = op ? PyDict_SetItem(type->tp_dict, name, op) : PyErr_Occurred() != NULL;
       Py_XDECREF(op);
       if (bad) {

@@ -158,7 +158,7 @@ static void table_free(table *t) {
 
 // Texts live as long as the operators they name.
 static const char *target_of(PyObject *o) {
-  if (Py_IS_TYPE(o, &py_overload_type)) return ((py_op *)o)->sigs[0]->op->target;
+  if (Py_IS_TYPE(o, &py_overload_type)) return ((py_op *)o)->set->at[0]->target;
   const char *text = PyUnicode_Check(o) ? PyUnicode_AsUTF8(o) : NULL;
   if (!text && !PyErr_Occurred()) {
     PyErr_Format(PyExc_TypeError, "expected an operator overload, found %s", Py_TYPE(o)->tp_name);
@@ -248,12 +248,12 @@ static bool take_result(ig_ctx *c, PyObject *o, ig_value *out) {
     *out = ig_of_list(items, (size_t)n);
     return items != NULL;
   }
-  py_take taken = py_to_number(o, out);
-  if (taken == PY_OTHER) {
+  ig_match taken = py_to_number(o, out);
+  if (taken == IG_MATCH_OTHER) {
     PyErr_Format(PyExc_TypeError, "a decomposition returned %s, expected tensors or numbers",
                  Py_TYPE(o)->tp_name);
   }
-  return taken == PY_TAKEN;
+  return taken == IG_MATCH_TAKEN;
 }
 
 static bool take_results(ig_ctx *c, const ig_op *op, PyObject *answer, ig_value *outs) {

@@ -13,6 +13,7 @@
 
 #include "base/ctx.h"
 #include "ingot/op.h"
+#include "op/bind.h"
 #include "op/op.h"
 #include "sym/expr.h"
 #include "tensor/tensor.h"
@@ -151,69 +152,47 @@ PyObject *py_tensor_compare(PyObject *a, PyObject *b, int how);
 
 // ---- convert.c: Python objects to values ----
 
-enum { PY_ROOM = 24, PY_READS = 16 };
+enum { PY_ROOM = 24 };
 
 // Room for the lists of one call: integers on the stack first, then the innermost scope.
-// A number that stands in a tensor without bytes: reading it records a call, so it waits until the
-// overload is chosen.
-typedef struct py_read {
-  ig_tensor *from;
-  ig_int *i;    // where an integer goes, or
-  ig_value *v;  // any number
-} py_read;
-
 typedef struct py_room {
   ig_ctx *c;
   const char *name;  // of the operator, for messages; NULL: none
   size_t used;
   ig_int ints[PY_ROOM];
-  bool deferring;  // the caller will call py_room_read
-  size_t nreads;
-  py_read reads[PY_READS];
+  ig_reads *reads;  // numbers in tensors without data are read later; NULL: they are refused
 } py_room;
-
-typedef enum py_take {
-  PY_TAKEN,
-  PY_OTHER,  // the object is of another type; no exception
-  PY_FAILED  // exception set
-} py_take;
 
 ig_int *py_room_ints(py_room *room, size_t n);
 ig_value *py_room_values(py_room *room, size_t n);
 // Converts o to what the schema argument wants. numbers: a Tensor slot takes plain numbers.
-py_take py_convert(py_room *room, const ig_arg *a, PyObject *o, bool numbers, ig_value *v);
-py_take py_to_number(PyObject *o,
-                     ig_value *v);            // int, float, bool, complex, symbolic, numpy scalar
-py_take py_to_int(PyObject *o, ig_int *out);  // integers, not bool; 0-d integer tensors
-py_take py_to_listed_int(py_room *room, PyObject *o, ig_int *out);  // one of several sizes
+ig_match py_convert(py_room *room, const ig_arg *a, PyObject *o, bool numbers, ig_value *v);
+ig_match py_to_number(PyObject *o,
+                      ig_value *v);            // int, float, bool, complex, symbolic, numpy scalar
+ig_match py_to_int(PyObject *o, ig_int *out);  // integers, not bool; 0-d integer tensors
+ig_match py_to_listed_int(py_room *room, PyObject *o, ig_int *out);  // one of several sizes
 // A list or tuple of integers; what: for the message, "zeros(): argument 'size'".
-// Reads the numbers that the arguments of the chosen overload wait for. False: exception set.
-bool py_room_read(py_room *room);
-py_take py_to_ints(py_room *room, PyObject *o, const char *what, ig_value *v);
+ig_match py_to_ints(py_room *room, PyObject *o, const char *what, ig_value *v);
 const char *py_type_name(PyObject *o);  // as PyTorch's texts name it
 
 // ---- call.c: the binder ----
 
-// A call as it came in: npos positional arguments, then the values of kwnames.
+// A call as it came in: npos positional arguments, then the values of kwnames. The engine's binder
+// sees the first member.
 typedef struct py_args {
+  ig_given given;
   PyObject *const *at;
-  size_t npos;
   PyObject *kwnames;  // NULL: none
-  size_t nkw;
-  PyObject *out;   // value of out=, NULL: not given or None
-  size_t special;  // how many keywords are no arguments of the schema: out, requires_grad
+  PyObject *out;      // value of out=, NULL: not given or None
   bool requires_grad;
+  py_room room;
 } py_args;
-
-typedef enum py_kind { PY_FUNCTION, PY_METHOD, PY_OVERLOAD, PY_PACKET } py_kind;
 
 // What is kept about one overload.
 typedef struct py_sig {
   const ig_op *op;
   PyObject **names;     // interned names of the arguments
   PyTypeObject *tuple;  // named tuple of the results; NULL: plain
-  bool factory;         // takes dtype, layout, device, pin_memory
-  size_t factory_at;
 } py_sig;
 
 // ingot.add, Tensor.add, ops.aten.add, ops.aten.add.Tensor: one type per kind, one binder.
@@ -222,11 +201,7 @@ typedef struct py_op {
   PyObject *name;  // "add"
   PyObject *weak;
   const char *ns;
-  py_kind kind;
-  bool numbers;  // Tensor slots take plain numbers
-  size_t n;      // overloads, out forms behind the others
-  size_t plain;  // how many are no out forms
-  py_sig *sigs[];
+  ig_overload_set *set;
 } py_op;
 
 extern PyTypeObject py_function_type;
@@ -236,13 +211,9 @@ extern PyTypeObject py_packet_type;
 
 py_sig *py_sig_get(const ig_op *op);  // NULL: exception set
 // Name and overloads; NULL without exception: no operator has that name.
-PyObject *py_op_make(const char *ns, const char *name, py_kind kind);
+PyObject *py_op_make(const char *ns, const char *name, ig_call_style style);
 PyObject *py_op_make_overload(const ig_op *op);
 PyObject *py_op_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames);
-// x.view(2, 3): do integers by place fill the list that is argument i?
-bool py_is_varargs(const py_op *op, const py_args *call, const ig_schema *s, size_t i);
-// Name by which a keyword reaches argument i.
-const char *py_arg_name(const py_op *op, const ig_op *of, size_t i);
 // Says why no overload took the arguments. Always NULL.  (explain.c)
 PyObject *py_explain(const py_op *op, const py_args *call);
 // Results of a call whose values are in outs.

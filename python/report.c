@@ -89,7 +89,8 @@ static bool name_in(PyObject *locals, const ig_expr *symbol, ig_str *out) {
     ig_value v;
     const char *name = PyUnicode_Check(key) ? PyUnicode_AsUTF8(key) : NULL;
     bool number = name && !py_is_tensor(value) && py_is_sym(value);
-    if (!number || py_to_number(value, &v) != PY_TAKEN || ig_value_expr(&v) != symbol) continue;
+    if (!number || py_to_number(value, &v) != IG_MATCH_TAKEN || ig_value_expr(&v) != symbol)
+      continue;
     ig_str_add(out, "%s", name);
     return true;
   }

@@ -315,7 +315,7 @@ static PyTypeObject typed_type = {
 static bool read_dims(ig_ctx *c, PyObject *o, ig_int *to, int *n) {
   py_room room = {.c = c};
   ig_value v;
-  if (py_to_ints(&room, o, "size", &v) != PY_TAKEN || v.ints.n > IG_MAX_DIM) {
+  if (py_to_ints(&room, o, "size", &v) != IG_MATCH_TAKEN || v.ints.n > IG_MAX_DIM) {
     if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "expected a tuple of integers");
     return false;
   }

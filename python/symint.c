@@ -145,9 +145,9 @@ static PyObject *apply(ig_expr_kind fn, PyObject *const *at, size_t n) {
   ig_value args[MOST];
   ig_value out;
   for (size_t i = 0; i < n; i++) {
-    py_take taken = py_is_tensor(at[i]) ? PY_OTHER : py_to_number(at[i], &args[i]);
-    if (taken == PY_FAILED) return NULL;
-    if (taken == PY_OTHER || args[i].kind == IG_KIND_COMPLEX) Py_RETURN_NOTIMPLEMENTED;
+    ig_match taken = py_is_tensor(at[i]) ? IG_MATCH_OTHER : py_to_number(at[i], &args[i]);
+    if (taken == IG_MATCH_REFUSED) return NULL;
+    if (taken == IG_MATCH_OTHER || args[i].kind == IG_KIND_COMPLEX) Py_RETURN_NOTIMPLEMENTED;
   }
   ig_ctx *c = py_ctx();
   ig_mode_scope mode = enter(c, at, n);
@@ -432,7 +432,7 @@ static PyObject *sym_check(PyObject *module, PyObject *args) {
 static PyObject *sym_is_size(PyObject *module, PyObject *o) {
   (void)module;
   ig_int i;
-  if (py_to_int(o, &i) != PY_TAKEN) {
+  if (py_to_int(o, &i) != IG_MATCH_TAKEN) {
     if (!PyErr_Occurred())
       PyErr_Format(PyExc_TypeError, "expected an integer, not %s", py_type_name(o));
     return NULL;

@@ -136,9 +136,9 @@ static ig_tensor *legacy_sized(ig_ctx *c, PyObject *args, PyObject *first) {
   py_room room = {.c = c, .name = "Tensor"};
   ig_value sizes;
   PyObject *list = Py_IS_TYPE(first, &py_size_type) ? first : args;
-  py_take taken = py_to_ints(&room, list, "new(): argument 'size'", &sizes);
-  if (taken != PY_TAKEN) {
-    if (taken == PY_OTHER) {
+  ig_match taken = py_to_ints(&room, list, "new(): argument 'size'", &sizes);
+  if (taken != IG_MATCH_TAKEN) {
+    if (taken == IG_MATCH_OTHER) {
       PyErr_Format(PyExc_TypeError, "new(): data must be a sequence (got %s)", py_type_name(first));
     }
     return NULL;
@@ -225,9 +225,9 @@ static PyObject *tensor_iter(PyObject *o) {
 
 static int tensor_contains(PyObject *o, PyObject *item) {
   ig_value v;
-  py_take taken = py_is_tensor(item) ? PY_TAKEN : py_to_number(item, &v);
-  if (taken == PY_FAILED) return -1;
-  if (taken == PY_OTHER) {
+  ig_match taken = py_is_tensor(item) ? IG_MATCH_TAKEN : py_to_number(item, &v);
+  if (taken == IG_MATCH_REFUSED) return -1;
+  if (taken == IG_MATCH_OTHER) {
     PyErr_Format(PyExc_RuntimeError,
                  "Tensor.__contains__ only supports Tensor or scalar, but you passed in a %R.",
                  Py_TYPE(item));

@@ -264,6 +264,16 @@ static ig_status parse_returns(parser *s, ig_schema *out) {
   return keep(s, rets, n, &out->rets);
 }
 
+static size_t find_options(const ig_schema *s) {
+  static const ig_type types[] = {IG_TYPE_DTYPE, IG_TYPE_LAYOUT, IG_TYPE_DEVICE, IG_TYPE_BOOL};
+  for (size_t i = 0; i + 4 <= s->nargs; i++) {
+    size_t n = 0;
+    while (n < 4 && s->args[i + n].type == types[n]) n++;
+    if (n == 4) return strcmp(s->args[i + 3].name, "pin_memory") == 0 ? i : s->nargs;
+  }
+  return s->nargs;
+}
+
 ig_status ig_schema_parse(ig_ctx *c, ig_arena *arena, const char *text, ig_schema *out) {
   parser s = {c, arena, text, text};
   *out = (ig_schema){.text = text, .overload = "default"};
@@ -273,6 +283,7 @@ ig_status ig_schema_parse(ig_ctx *c, ig_arena *arena, const char *text, ig_schem
   if (take(&s, ".")) IG_RETURN_IF_ERR(word(&s, &out->overload));
   if (!take(&s, "(")) return unexpected(&s, "(");
   IG_RETURN_IF_ERR(parse_args(&s, out));
+  out->options = find_options(out);
   if (!take(&s, "->")) return unexpected(&s, "->");
   IG_RETURN_IF_ERR(parse_returns(&s, out));
   skip(&s);

@@ -48,7 +48,8 @@ typedef struct ig_schema {
   const char *overload;  // "default" when the text has none
   ig_arg *args;
   size_t nargs;
-  size_t npos;  // the rest is keyword-only
+  size_t npos;     // the rest is keyword-only
+  size_t options;  // first of dtype, layout, device, pin_memory of a factory; nargs: it is none
   ig_arg *rets;
   size_t nrets;
 } ig_schema;

@@ -3,6 +3,7 @@
 import contextlib
 import traceback
 from collections.abc import Iterator
+from contextvars import ContextVar
 from typing import Any
 
 __all__ = [
@@ -10,48 +11,47 @@ __all__ = [
     "set_stack_trace",
 ]  # fmt: skip
 
-_current: dict[str, Any] = {}
-_preserving = False
+_meta: ContextVar[dict[str, Any] | None] = ContextVar("_meta", default=None)  # None: nothing is preserved
 
 
 @contextlib.contextmanager
 def preserve_node_meta(enable: bool = True) -> Iterator[None]:
-    global _preserving, _current
-    before = _preserving, _current
-    _preserving, _current = enable or _preserving, dict(_current)
+    before = _meta.get()
+    token = _meta.set(dict(before or {}) if enable or before is not None else None)
     try:
         yield
     finally:
-        _preserving, _current = before
+        _meta.reset(token)
 
 
 def has_preserved_node_meta() -> bool:
-    return _preserving
+    return _meta.get() is not None
 
 
 def set_stack_trace(stack: list[str]) -> None:
-    if _preserving and stack:
-        _current["stack_trace"] = "".join(stack)
+    meta = _meta.get()
+    if meta is not None and stack:
+        meta["stack_trace"] = "".join(stack)
 
 
 @contextlib.contextmanager
 def set_current_meta(node: Any) -> Iterator[None]:
     """While it lasts, nodes recorded carry the metadata of `node` (if it is preserved at all)."""
-    global _current
-    before = _current
-    if _preserving and node.meta:
-        _current = dict(node.meta)
+    if not has_preserved_node_meta() or not node.meta:
+        yield
+        return
+    token = _meta.set(dict(node.meta))
     try:
         yield
     finally:
-        _current = before
+        _meta.reset(token)
 
 
 def get_current_meta() -> dict[str, Any]:
-    return _current
+    return _meta.get() or {}
 
 
 def format_stack() -> list[str]:
-    if _preserving:
-        return [_current.get("stack_trace", "")]
+    if has_preserved_node_meta():
+        return [get_current_meta().get("stack_trace", "")]
     return traceback.format_list(traceback.extract_stack()[:-1])

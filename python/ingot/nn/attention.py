@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which implementation of attention may run. Ingot has one per shape and needs no choice; the wish is kept for
+"""Which implementation of attention may run. Ingot has one per shape and needs no choice; the setting is kept for
 programs that ask."""
 
 from __future__ import annotations
@@ -7,6 +7,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 
@@ -19,22 +20,23 @@ class SDPBackend(enum.IntEnum):
     OVERRIDEABLE = 4
 
 
-_wish: list[SDPBackend] = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
+_backends: ContextVar[tuple[SDPBackend, ...]] = ContextVar(
+    "_backends", default=(SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH)
+)
 
 
 def _cur_sdpa_kernel_backends(with_priority: bool = False) -> list[SDPBackend]:
-    return list(_wish)
+    return list(_backends.get())
 
 
 @contextmanager
 def sdpa_kernel(backends: Any, set_priority: bool = False) -> Iterator[dict]:
     """Restrict scaled_dot_product_attention to the given backends while the block runs."""
-    global _wish
     wanted = [backends] if isinstance(backends, SDPBackend) else list(backends)
     if not all(isinstance(b, SDPBackend) for b in wanted):
         raise AssertionError("Backend must be an instance of SDPBackend or a list of SDPBackend instances")
-    before, _wish = _wish, list(dict.fromkeys(wanted))
+    token = _backends.set(tuple(dict.fromkeys(wanted)))
     try:
         yield {}
     finally:
-        _wish = before
+        _backends.reset(token)
