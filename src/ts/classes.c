@@ -1,28 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the sources of a TorchScript archive declare: for each class the names of its parameters and
-// buffers. Only these two lines of a class are read; the file code/a/b.py holds classes a.b.C.
+// buffers. The file code/a/b.py holds classes a.b.C. A source that is no Python is refused, with
+// its line.
 #include <string.h>
 
+#include "script/tree.h"
 #include "ts/archive.h"
-
-typedef struct line {
-  const char *at;
-  size_t n;
-} line;
-
-static bool next_line(const char **text, line *out) {
-  if (!**text) return false;
-  const char *end = strchr(*text, '\n');
-  out->at = *text;
-  out->n = end ? (size_t)(end - *text) : strlen(*text);
-  *text += out->n + (end != NULL);
-  return true;
-}
-
-static bool begins(const line *l, const char *prefix) {
-  size_t n = strlen(prefix);
-  return l->n >= n && memcmp(l->at, prefix, n) == 0;
-}
 
 static bool no_memory(ig_ctx *c) {
   (void)ig_fail(c, IG_NOMEM, "out of memory");
@@ -30,77 +13,75 @@ static bool no_memory(ig_ctx *c) {
 }
 
 // "__torch__/a/b.py" and "Class" -> "__torch__.a.b.Class"
-static const char *qualified(ig_ts *ts, const char *file, const char *name, size_t n) {
+static const char *qualified(ig_ts *ts, const char *file, const ig_tree *class) {
   size_t stem = strlen(file) - strlen(".py");
-  char *text = ig_arena_push(&ts->arena, ig_mem_add(stem + 2, n));
+  char *text = ig_arena_push(&ts->arena, ig_mem_add(stem + 2, class->n_text));
   if (!text) return NULL;
   for (size_t i = 0; i < stem; i++) text[i] = (char)(file[i] == '/' ? '.' : file[i]);
   text[stem] = '.';
-  memcpy(text + stem + 1, name, n);
+  memcpy(text + stem + 1, class->text, class->n_text);
   return text;
 }
 
-static ig_ts_class *add_class(ig_ctx *c, ig_ts *ts, const char *file, const line *l) {
-  const char *name = l->at + strlen("class ");
-  size_t n = 0;
-  while (name + n < l->at + l->n && name[n] != '(' && name[n] != ':') n++;
-  const char *key = qualified(ts, file, name, n);
+static ig_ts_class *add_class(ig_ts *ts, const char *file, const ig_tree *class) {
+  const char *key = qualified(ts, file, class);
   ig_map_value *v = key ? ig_map_put(&ts->classes, key) : NULL;
-  if (!v) {
-    (void)no_memory(c);
-    return NULL;
-  }
-  if (!v->ptr) {
-    ig_ts_class *made = ig_arena_push(&ts->arena, sizeof *made);
-    if (!made) {
-      (void)no_memory(c);
-      return NULL;
-    }
-    made->roles = ig_map_make(ts->alloc);
-    if (!ig_vec_push(ts->alloc, &ts->all_classes, made)) {
-      (void)no_memory(c);
-      return NULL;
-    }
-    v->ptr = made;
-  }
-  return v->ptr;
+  if (!v || v->ptr) return v ? v->ptr : NULL;
+  ig_ts_class *made = ig_arena_push(&ts->arena, sizeof *made);
+  if (!made) return NULL;
+  made->roles = ig_map_make(ts->alloc);
+  if (!ig_vec_push(ts->alloc, &ts->all_classes, made)) return NULL;
+  v->ptr = made;
+  return made;
 }
 
-// ["weight", "bias", ]: what stands between quotes.
-static bool read_names(ig_ctx *c, ig_ts *ts, const line *l, ig_ts_role role, ig_ts_class *into) {
-  const char *end = l->at + l->n;
-  const char *p = memchr(l->at, '[', l->n);
-  while (p && p < end) {
-    const char *from = memchr(p, '"', (size_t)(end - p));
-    const char *to = from ? memchr(from + 1, '"', (size_t)(end - from - 1)) : NULL;
-    if (!to) break;
-    const char *name = ig_arena_strn(&ts->arena, from + 1, (size_t)(to - from - 1));
+// __parameters__ = ["weight", "bias", ]
+static bool read_names(ig_ts *ts, const ig_tree *list, ig_ts_role role, ig_ts_class *into) {
+  for (size_t i = 0; list->kind == IG_TREE_LIST && i < list->n; i++) {
+    const ig_tree *item = list->at[i];
+    if (item->kind != IG_TREE_STRING) continue;
+    const char *name = ig_arena_strn(&ts->arena, item->text, item->n_text);
     ig_map_value *v = name ? ig_map_put(&into->roles, name) : NULL;
-    if (!v) return no_memory(c);
+    if (!v) return false;
     v->num = (size_t)role + 1;
-    p = to + 1;
   }
   return true;
 }
 
-ig_status ig_ts_read_classes(ig_ctx *c, ig_ts *ts) {
-  bool ok = true;
-  for (size_t i = 0; i < ts->sources.n && ok; i++) {
-    const char *text = ts->sources.at[i].text;
-    ig_ts_class *current = NULL;
-    line l;
-    while (ok && next_line(&text, &l)) {
-      if (begins(&l, "class ")) {
-        current = add_class(c, ts, ts->sources.at[i].name, &l);
-        ok = current != NULL;
-      } else if (current && begins(&l, "  __parameters__ =")) {
-        ok = read_names(c, ts, &l, IG_TS_PARAMETER, current);
-      } else if (current && begins(&l, "  __buffers__ =")) {
-        ok = read_names(c, ts, &l, IG_TS_BUFFER, current);
-      }
-    }
+static bool read_class(ig_ts *ts, const char *file, const ig_tree *class) {
+  ig_ts_class *into = add_class(ts, file, class);
+  const ig_tree *body = class->at[0];
+  for (size_t i = 0; into && i < body->n; i++) {
+    const ig_tree *s = body->at[i];
+    if (s->kind != IG_TREE_ASSIGN || s->n != 2 || s->at[1]->kind != IG_TREE_NAME) continue;
+    const char *name = s->at[1]->text;
+    bool ok = true;
+    if (strcmp(name, "__parameters__") == 0) ok = read_names(ts, s->at[0], IG_TS_PARAMETER, into);
+    if (strcmp(name, "__buffers__") == 0) ok = read_names(ts, s->at[0], IG_TS_BUFFER, into);
+    if (!ok) return false;
   }
-  return ok ? IG_OK : ig_ctx_status(c);
+  return into != NULL;
+}
+
+static bool read_source(ig_ctx *c, ig_ts *ts, const ig_ts_source *from) {
+  ig_arena trees = ig_arena_make(c->alloc);
+  ig_source source = {
+      .text = from->text, .n = strlen(from->text), .file = from->name, .first_line = 1};
+  const ig_tree *block = ig_tree_parse(c, &trees, &source);
+  bool ok = block != NULL;
+  for (size_t i = 0; ok && i < block->n; i++) {
+    if (block->at[i]->kind != IG_TREE_CLASS) continue;
+    ok = read_class(ts, from->name, block->at[i]) || no_memory(c);
+  }
+  ig_arena_free(&trees);
+  return ok;
+}
+
+ig_status ig_ts_read_classes(ig_ctx *c, ig_ts *ts) {
+  for (size_t i = 0; i < ts->sources.n; i++) {
+    if (!read_source(c, ts, &ts->sources.at[i])) return ig_ctx_status(c);
+  }
+  return IG_OK;
 }
 
 const ig_ts_class *ig_ts_find_class(const ig_ts *ts, const char *name) {
