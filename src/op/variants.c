@@ -266,8 +266,9 @@ void ig_out_args(const ig_op *op, const ig_value *args, ig_value *to) {
   }
 }
 
-// Tries to let a pointwise kernel write to `to` itself. Whatever needs care (another shape or a
-// dtype that cannot take the result, shared memory, fake operands) is left to the long way.
+// Tries to let a pointwise kernel write to `to` itself. Whatever needs care (another shape, shared
+// memory, fake operands) is left to the long way; so is another dtype, because the result is
+// rounded to its own dtype before it is converted.
 static bool out_straight(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor *to) {
   if (!op->pointwise || op->def->kernel || op->def->fake || c->mode->fake || ig_is_fake(to))
     return false;
@@ -284,7 +285,7 @@ static bool out_straight(ig_ctx *c, const ig_op *op, const ig_value *args, ig_te
   ig_meta_init(&m, first->dtype, first->device);
   op->def->shape(c, op, args, &m);
   if (c->status != IG_OK) return true;
-  if (!same_shape(c, to, m.size, m.ndim) || !ig_dtype_can_cast(m.dtype, to->dtype)) return false;
+  if (!same_shape(c, to, m.size, m.ndim) || m.dtype != to->dtype) return false;
   if (worst_overlap(op, args, to) == IG_OVERLAP_PARTIAL) return false;
   ig_pointwise_run(c, op, args, to);
   ig_tensor_bump(to);

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // The main function of a fuzz target without a fuzzer: feeds it every file of the folders and files
-// that are named on the command line, and cut and bent copies of it, so that the corpus is a
+// that are named on the command line, and cut and changed copies of it, so that the corpus is a
 // regression test for every compiler. What it feeds is the same every time.
 //
-//   TARGET PATH...                        the files, cut and bent
+//   TARGET PATH...                        the files, cut and changed
 //   TARGET --only PATH...                 the files as they are
-//   TARGET --random FIRST COUNT [FOLDER]  inputs of random bytes, numbered from FIRST; in FOLDER,
-//   if
-//                                         one is given, those are left that killed the process or
-//                                         took too long (each runs in a child that is started
-//                                         again)
+//   TARGET --random FIRST COUNT [FOLDER]  inputs of random bytes, numbered from FIRST; with a
+//   FOLDER
+//                                         they run in a child that is started again, and those that
+//                                         kill it or take too long are written there
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,7 +29,7 @@
 static long inputs;
 static int only;  // files as they are
 
-enum { CUTS = 100, BENDS = 400 };
+enum { CUTS = 100, CHANGES = 400 };
 
 static uint32_t draw(uint32_t *seed) {
   *seed = *seed * 1664525u + 1013904223u;
@@ -50,14 +51,14 @@ static void feed_all(uint8_t *data, size_t size) {
   if (only) return;
   for (size_t i = 0; i < CUTS && i < size; i++) feed(data, size * i / CUTS);
   uint32_t seed = (uint32_t)size;
-  for (int i = 0; i < BENDS && size; i++) {
+  for (int i = 0; i < CHANGES && size; i++) {
     static const uint8_t odd[] = {0, 1, 0x7F, 0x80, 0xFF};
     size_t at = draw(&seed) % size;
     uint8_t old = data[at];
     uint32_t pick = draw(&seed) % 8;
     data[at] = pick < sizeof odd ? odd[pick] : (uint8_t)draw(&seed);
     feed(data, size);
-    if (draw(&seed) % 4) data[at] = old;  // some bends stay
+    if (draw(&seed) % 4) data[at] = old;  // some changes stay
   }
 }
 
@@ -100,7 +101,7 @@ static int replay(const char *path, int depth) {
 
 // ---- random bytes
 
-enum { LONGEST = 384, SECONDS = 60 };  // of one input
+enum { LONGEST = 384, CPU_SECONDS = 10, SECONDS = 120 };  // of one input
 
 // What the parent knows of its child.
 typedef struct progress {
@@ -123,9 +124,11 @@ static size_t random_input(long k, uint8_t *out) {
   return n;
 }
 
-static void feed_random(progress *p, long end) {
+static void feed_random(progress *p, long end, bool hurried) {
   uint8_t data[LONGEST];
+  const struct itimerval patience = {.it_value = {.tv_sec = CPU_SECONDS}};
   while (p->next < end) {
+    if (hurried) (void)setitimer(ITIMER_PROF, &patience, NULL);  // its signal ends the process
     feed(data, random_input(p->next, data));
     p->calls = fuzz_calls;
     p->next = p->next + 1;
@@ -147,7 +150,7 @@ static void save(const char *folder, const char *target, long k) {
   (void)fflush(stdout);
 }
 
-// Waits for the child; kills it when one input takes too long.
+// Waits for the child; kills it when one input takes too long without using the processor.
 static int watch(pid_t child, const progress *p) {
   long last = -1;
   int ticks = 0;
@@ -179,13 +182,15 @@ static int hunt(const char *target, long first, long count, const char *folder) 
     pid_t child = fork();
     if (child < 0) return 0;
     if (child == 0) {
-      feed_random(p, first + count);
+      feed_random(p, first + count, true);
       exit(0);  // leaks are looked for
     }
     int status = watch(child, p);
     calls += p->calls;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) continue;
     found++;
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF)
+      printf("input %ld takes more than %d s of the processor\n", p->next, CPU_SECONDS);
     save(folder, target, p->next);
     p->next = p->next + 1;
   }
@@ -198,7 +203,7 @@ static int run_random(int argc, char **argv) {
   long count = argc > 3 ? strtol(argv[3], NULL, 10) : 1000;
   if (argc > 4) return hunt(argv[0], first, count, argv[4]);
   progress p = {.next = first};
-  feed_random(&p, first + count);
+  feed_random(&p, first + count, false);
   printf("%ld inputs, %llu operator calls\n", inputs, fuzz_calls);
   return 1;
 }

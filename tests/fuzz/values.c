@@ -135,7 +135,7 @@ static ig_int dim_of(draw *d, const ig_tensor *t) {
 }
 
 // Another tensor that is made of t: other strides, sizes, dtype, elements.
-static ig_tensor *bent(ig_ctx *c, draw *d, ig_tensor *t) {
+static ig_tensor *variant(ig_ctx *c, draw *d, ig_tensor *t) {
   bool dims = t->ndim > 0;
   switch (draw_below(d, 14)) {
     case 0:
@@ -282,7 +282,7 @@ static void change(ig_ctx *c, draw *d, const fuzz_pool *pool, ig_value *v) {
   switch (v->kind) {
     case IG_KIND_TENSOR: {
       ig_tensor *old = draw_chance(d, 40) ? from_pool(d, pool) : NULL;
-      *v = ig_of_tensor(old ? old : bent(c, d, v->tensor));
+      *v = ig_of_tensor(old ? old : variant(c, d, v->tensor));
       break;
     }
     case IG_KIND_INT:

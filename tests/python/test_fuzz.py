@@ -44,3 +44,22 @@ def test_no_random_numbers_into_elements_that_share_memory():
 def test_a_conversion_without_memory_is_refused():
     with pytest.raises((RuntimeError, MemoryError)):
         ingot.special.multigammaln(ingot.ones((), dtype=ingot.int64).expand(2**40, 3), 1)
+
+
+def test_a_self_that_is_not_read_takes_part_in_the_dtype():
+    """addr with beta=0: the result has the promoted dtype, with and without a history."""
+    vector = ingot.ones(3, dtype=ingot.bfloat16)
+    for grad in (False, True):
+        self = ingot.zeros((), dtype=ingot.float16, requires_grad=grad)
+        for beta in (0, 1):
+            assert ingot.addr(self, vector, vector, beta=beta).dtype is ingot.float32
+        assert ingot.addr(self.to("meta"), vector.to("meta"), vector.to("meta"), beta=0).dtype is ingot.float32
+
+
+def test_results_are_rounded_before_they_are_converted():
+    """out= of another dtype gets what the result without out= would be."""
+    x, y = ingot.tensor(1.3, dtype=ingot.bfloat16), ingot.tensor(2.7, dtype=ingot.bfloat16)
+    out = ingot.empty((), dtype=ingot.float16)
+    assert ingot.hypot(x, y, out=out).item() == ingot.hypot(x, y).item() == 3.0
+    big = ingot.full((2,), 200, dtype=ingot.uint8)
+    assert ingot.add(big, big, out=ingot.empty(2, dtype=ingot.int16)).tolist() == [144, 144]

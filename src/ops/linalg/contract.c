@@ -95,7 +95,10 @@ static ig_tensor *addr_decompose(ig_ctx *c, const ig_value *args) {
   ig_tensor *base = ig_value_is(&args[3], 0) ? NULL : ig_mul_value(c, self, &args[3]);
   ig_tensor *prod = ig_outer(c, args[1].tensor, args[2].tensor);
   prod = ig_mul_value(c, prod, &args[4]);
-  return base ? ig_add_tensor(c, base, prod) : with_zero_gradient(c, self, prod);
+  if (!prod) return NULL;
+  if (base) return ig_add_tensor(c, base, prod);
+  // What is not added still takes part in the result's dtype.
+  return with_zero_gradient(c, self, ig_cast(c, prod, ig_dtype_promote(self->dtype, prod->dtype)));
 }
 static ig_tensor *ger_decompose(ig_ctx *c, const ig_value *args) {
   return ig_outer(c, args[0].tensor, args[1].tensor);

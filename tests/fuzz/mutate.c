@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bend.h"
+#include "mutate.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -158,14 +158,14 @@ static bool ends_with(const char *s, const char *end) {
   return n >= m && strcmp(s + n - m, end) == 0;
 }
 
-static bool add_member(ig_ctx *c, draw *d, ig_zip_writer *w, const ig_zip_entry *e, bool bend) {
+static bool add_member(ig_ctx *c, draw *d, ig_zip_writer *w, const ig_zip_entry *e, bool mutated) {
   ig_arena arena = ig_arena_make(c->alloc);
   ig_str text = ig_str_make(c->alloc);
   ig_bytes bytes;
   const ig_json *root = NULL;
   const char *name = e->name;
   bool ok = ig_zip_read(c, e, &arena, &bytes) == IG_OK;
-  if (ok && bend && ends_with(name, ".json") &&
+  if (ok && mutated && ends_with(name, ".json") &&
       ig_json_parse(c, name, bytes, &arena, NULL, &root) == IG_OK) {
     size_t changes = 1 + draw_below(d, 4);
     for (size_t i = 0; i < changes; i++) change_json(&arena, d, root);
@@ -173,7 +173,7 @@ static bool add_member(ig_ctx *c, draw *d, ig_zip_writer *w, const ig_zip_entry 
     ig_json_value(&writer, root);
     ok = !text.failed;
     bytes = (ig_bytes){(const uint8_t *)text.at, text.n};
-  } else if (ok && bend && bytes.n) {
+  } else if (ok && mutated && bytes.n) {
     uint8_t *copy = ig_arena_push(&arena, bytes.n);
     ok = copy != NULL;
     if (copy) {
@@ -188,7 +188,7 @@ static bool add_member(ig_ctx *c, draw *d, ig_zip_writer *w, const ig_zip_entry 
   return ok;
 }
 
-bool fuzz_bend_archive(ig_ctx *c, draw *d, ig_bytes in, ig_sink *out) {
+bool fuzz_mutate_archive(ig_ctx *c, draw *d, ig_bytes in, ig_sink *out) {
   ig_zip z;
   ig_zip_writer w;
   if (ig_zip_open(c, "base", in, NULL, &z) != IG_OK) return false;
@@ -320,7 +320,7 @@ static bool change_field(draw *d, field *f, ig_str *out) {
   return false;
 }
 
-static void bend_message(ig_ctx *c, draw *d, ig_bytes in, size_t *at, int depth, ig_str *out) {
+static void mutate_message(ig_ctx *c, draw *d, ig_bytes in, size_t *at, int depth, ig_str *out) {
   field f;
   while (in.n && take_field(&in, &f)) {
     bool hit = (*at)-- == 0;
@@ -328,7 +328,7 @@ static void bend_message(ig_ctx *c, draw *d, ig_bytes in, size_t *at, int depth,
     if (hit && !(inner && draw_chance(d, 70)) && change_field(d, &f, out)) continue;
     if (inner && !hit) {
       ig_str text = ig_str_make(c->alloc);
-      bend_message(c, d, f.bytes, at, depth + 1, &text);
+      mutate_message(c, d, f.bytes, at, depth + 1, &text);
       if (text.failed) out->failed = true;
       f.bytes = (ig_bytes){(const uint8_t *)text.at, text.n};
       put_field(out, &f);
@@ -339,14 +339,14 @@ static void bend_message(ig_ctx *c, draw *d, ig_bytes in, size_t *at, int depth,
   }
 }
 
-bool fuzz_bend_proto(ig_ctx *c, draw *d, ig_bytes in, ig_str *out) {
+bool fuzz_mutate_proto(ig_ctx *c, draw *d, ig_bytes in, ig_str *out) {
   size_t changes = 1 + draw_below(d, 4);
   ig_str last = ig_str_make(c->alloc);
   for (size_t i = 0; i < changes; i++) {
     size_t n = count_fields(in, 0);
     size_t at = draw_below(d, n < 65536 ? n : 65536);
     ig_str next = ig_str_make(c->alloc);
-    bend_message(c, d, in, &at, 0, &next);
+    mutate_message(c, d, in, &at, 0, &next);
     ig_str_free(&last);
     last = next;
     in = (ig_bytes){(const uint8_t *)last.at, last.n};
