@@ -14,11 +14,22 @@ typedef struct job {
   void *y;
 } job;
 
+// Sums of integers wrap, and so does the one quotient that has no number.
+static inline int64_t add_wrapped(int64_t a, int64_t b) {
+  return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+static inline int64_t divide_wrapped(int64_t a, int64_t b) {
+  return b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
+}
+
 #define CAT2(a, b) a##_##b
 #define CAT(a, b) CAT2(a, b)
 #define NAME(x) CAT(TAG, x)
 
 #define GRAD 1
+#define ADD(a, b) ((a) + (b))
+#define DIVIDE(a, n) ((a) / (n))
 #define SHARE(v, n) ((v) * (1 / (n)))
 #define LOAD(t) (t)
 #define STORE(v) (v)
@@ -63,8 +74,12 @@ typedef struct job {
 #undef T
 #undef A
 #undef SHARE
+#undef ADD
+#undef DIVIDE
 
-#define SHARE(v, n) ((v) / (n))
+#define ADD(a, b) add_wrapped(a, b)
+#define DIVIDE(a, n) divide_wrapped(a, n)
+#define SHARE(v, n) divide_wrapped(v, n)
 #define A int64_t
 #define LOAD(t) ((int64_t)(t))
 #define STORE(v) ((T)(v))

@@ -45,6 +45,16 @@ static inline void ig_pool_span(const ig_pool *p, int64_t kw, int64_t *lo, int64
   if (last < *hi) *hi = last;
 }
 
+// Elements [*from, *to) of the last dimension's windows that meet the row under some of `count`
+// outputs from w0 on: a window may be far larger than the input.
+static inline void ig_pool_columns(const ig_pool *p, int64_t w0, int64_t count, int64_t *from,
+                                   int64_t *to) {
+  int64_t step = p->dilation[2];
+  *from = ig_pool_ceil_div(p->padding[2] - (w0 + count - 1) * p->stride[2], step);
+  *to = ig_pool_ceil_div(p->in[2] + p->padding[2] - w0 * p->stride[2], step);
+  if (*to > p->kernel[2]) *to = p->kernel[2];
+}
+
 // What a sum under one output is divided by, one factor per dimension.
 static inline int64_t ig_pool_extent(const ig_pool *p, bool adaptive, int dim, int64_t o) {
   if (adaptive || !p->count_include_pad)

@@ -335,8 +335,10 @@ bool ig_tape_may_write(ig_ctx *c, const ig_op *op, ig_tensor *self) {
   }
   if (c->mode->no_grad || c->mode->inference || op->def->detaches) return true;
   const struct ig_autograd *a = self->autograd;
-  bool leaf_base =
-      a && a->base && a->base->requires_grad && !(a->base->autograd && a->base->autograd->entry);
+  // The view may be what was declared to want a gradient, not its base: writing would make the base
+  // depend on the leaf and, with the base, the leaf on itself.
+  bool wanted = a && a->base && (self->requires_grad || a->base->requires_grad);
+  bool leaf_base = wanted && !(a->base->autograd && a->base->autograd->entry);
   if (leaf_base && a->creation == IG_CREATED_PLAIN) {
     ig_fail_text(c, IG_RUNTIME,
                  "a view of a leaf Variable that requires grad is being used in an in-place "

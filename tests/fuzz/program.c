@@ -24,7 +24,7 @@ static int find(const fuzz_pool *p, const ig_tensor *t) {
 
 // The same tensor over a copy of its memory; huge ones have little memory.
 ig_tensor *fuzz_copied(ig_ctx *c, ig_tensor *t) {
-  if (ig_is_fake(t)) return t;
+  if (ig_is_fake(t)) return ig_tensor_fake(c, t);
   int64_t bytes = (int64_t)t->storage->bytes;
   ig_tensor *base = ig_tensor_empty(c, IG_U8, &bytes, 1);
   if (!base) return NULL;

@@ -63,3 +63,45 @@ def test_results_are_rounded_before_they_are_converted():
     assert ingot.hypot(x, y, out=out).item() == ingot.hypot(x, y).item() == 3.0
     big = ingot.full((2,), 200, dtype=ingot.uint8)
     assert ingot.add(big, big, out=ingot.empty(2, dtype=ingot.int16)).tolist() == [144, 144]
+
+
+def test_averages_of_integers_wrap():
+    """The sum of the smallest numbers, and the smallest number divided by -1, have no int64."""
+    least = ingot.full((1, 1, 2, 2), -(2**63), dtype=ingot.int64)
+    assert ingot.ops.aten.avg_pool2d.default(least, [1, 2], [1, 1]).flatten().tolist() == [0, 0]
+    negated = ingot.ops.aten.avg_pool2d.default(least, [1, 1], [1, 1], [0, 0], False, True, -1)
+    assert negated.flatten().tolist() == [-(2**63)] * 4
+
+
+def test_windows_may_be_far_larger_than_what_they_look_at():
+    """Only the part of a window that meets the input costs time, and its size must be a number."""
+    x = ingot.arange(16.0).reshape(1, 1, 4, 4)
+    kernel, padding = [2**31 - 1] * 2, [2**30 - 1] * 2
+    highest = ingot.ops.aten.max_pool2d.default(x, kernel, [1, 1], padding)
+    assert highest.shape == (1, 1, 4, 4) and set(highest.flatten().tolist()) == {15.0}
+    mean = ingot.ops.aten.avg_pool2d.default(x, kernel, [1, 1], padding, False, True, 1)
+    assert set(mean.flatten().tolist()) == {120.0}
+    volume, grad = ingot.ones(1, 1, 4, 4, 4), ingot.ones(1, 1, 5, 5, 5)
+    with pytest.raises(RuntimeError, match="too many elements"):
+        ingot.ops.aten.avg_pool3d_backward.default(
+            grad, volume, [2**22] * 3, [1] * 3, [2**21] * 3, False, True, None)  # fmt: skip
+
+
+def test_places_of_maxima_have_the_sizes_of_the_values():
+    with pytest.raises(RuntimeError, match="indices of the shape of the input"):
+        ingot.ops.aten.max_unpool2d.default(ingot.ones(1, 1, 2, 2), ingot.tensor([[[[0, 1]]]]), [4, 4])
+
+
+def test_rows_without_elements_cost_nothing():
+    empty = ingot.zeros(1, 0, 3).expand(2**40, 0, 3)
+    assert empty.softmax(1).shape == empty.log_softmax(1).shape == (2**40, 0, 3)
+    assert ingot.zeros(0, 1).expand(0, 2**40).softmax(0).numel() == 0
+    assert ingot.geqrf(empty)[1].shape == (2**40, 0)
+
+
+def test_a_view_that_is_a_leaf_is_not_written_through_its_views():
+    """Writing would make the base depend on the leaf and the leaf on the base: a cycle that nobody frees."""
+    leaf = ingot.ones(2, 3).t().requires_grad_()
+    for written in (leaf, leaf[0]):
+        with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad"):
+            written.mul_(2)

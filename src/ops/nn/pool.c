@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/mem.h"
 #include "op/formula.h"
 #include "op/refuse.h"
 #include "ops/lower.h"
@@ -335,6 +336,19 @@ static ig_tensor *max_pool1d(ig_ctx *c, const ig_value *args) {
 
 // Average -----------------------------------------------------------------------------------------
 
+// What a sum is divided by is a number of elements.
+static bool check_count(ig_ctx *c, const ig_value *kernel, int nd) {
+  int64_t count = 1;
+  for (int d = 0; d < nd; d++) {
+    ig_int k = entry(kernel, d);
+    if (k.expr || ig_checked_mul(count, k.value, &count)) continue;
+    ig_fail_text(c, IG_RUNTIME, "kernel_size: windows of %s have too many elements",
+                 ig_sizes_text(c, kernel->ints.at, kernel->ints.n));
+    return false;
+  }
+  return true;
+}
+
 // self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
 static void avg_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
   const ig_tensor *x = args[0].tensor;
@@ -345,6 +359,7 @@ static void avg_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta 
     return;
   }
   if (!pooled(c, op, x, &args[1], &args[2], &args[3], NULL, args[4].b, sizes)) return;
+  if (!check_count(c, &args[1], nd)) return;
   for (int d = 0; d < 3 && nd == 3; d++) {
     ig_int size = ig_sizes(x)[x->ndim - 3 + d];
     if (!ig_int_is(c, size, IG_LT, entry(&args[1], d))) continue;
@@ -364,6 +379,7 @@ static void avg_backward_shape(ig_ctx *c, const ig_op *op, const ig_value *args,
     return;
   }
   if (!pooled(c, op, x, &args[2], &args[3], &args[4], NULL, args[5].b, sizes)) return;
+  if (!check_count(c, &args[2], op->def->variant)) return;
   if (check_grad(c, op, args[0].tensor, x, sizes)) shape_of_input(c, op, x, out);
 }
 

@@ -7,7 +7,9 @@
 static ig_tensor *unpool(ig_ctx *c, const ig_value *args, int n) {
   ig_tensor *x = args[0].tensor;
   ig_tensor *at = args[1].tensor;
-  if ((x->ndim != n + 1 && x->ndim != n + 2) || at->ndim != x->ndim || at->dtype != IG_I64) {
+  bool fits = (x->ndim == n + 1 || x->ndim == n + 2) && at->ndim == x->ndim && at->dtype == IG_I64;
+  for (int d = 0; d < x->ndim && fits; d++) fits = ig_int_eq(c, ig_sizes(at)[d], ig_sizes(x)[d]);
+  if (!fits) {
     ig_fail_text(c, IG_RUNTIME, "max_unpool%dd: expected int64 indices of the shape of the input",
                  n);
     return NULL;

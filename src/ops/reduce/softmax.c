@@ -19,6 +19,7 @@ static const void *axis_of(ig_ctx *c, const ig_tensor *t, int dim, ig_dtype dtyp
     if (d < dim) a->outer *= ig_sizes(t)[d].value;
     if (d > dim) a->inner *= ig_sizes(t)[d].value;
   }
+  if (a->n == 0) a->outer = 0;  // as many rows as one likes, and nothing in them
   return x;
 }
 
