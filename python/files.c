@@ -7,10 +7,26 @@
 #include "ingot/script.h"
 #include "object.h"
 
+// A text as a str, lists as lists.
+static PyObject *texts_of(const ig_value *v) {
+  if (v->kind == IG_KIND_STR) return PyUnicode_FromString(v->str);
+  PyObject *list = PyList_New((Py_ssize_t)v->list.n);
+  for (size_t i = 0; list && i < v->list.n; i++) {
+    PyObject *item = texts_of(&v->list.at[i]);
+    if (item) {
+      PyList_SET_ITEM(list, (Py_ssize_t)i, item);
+    } else {
+      Py_CLEAR(list);
+    }
+  }
+  return list;
+}
+
 static PyObject *tensors_of(ig_ctx *c, const ig_tensor_list *list) {
   PyObject *out = PyDict_New();
   for (size_t i = 0; out && i < list->n; i++) {
-    PyObject *t = py_from_tensor(c, list->at[i].tensor);
+    const ig_weight *w = &list->at[i];
+    PyObject *t = w->texts ? texts_of(w->texts) : py_from_tensor(c, w->tensor);
     if (!t || PyDict_SetItemString(out, list->at[i].name, t) != 0) Py_CLEAR(out);
     Py_XDECREF(t);
   }
@@ -77,7 +93,7 @@ static bool take_tensors(PyObject *dict, ig_weight *list, size_t *n) {
                    py_type_name(key), py_type_name(value));
       return false;
     }
-    list[(*n)++] = (ig_weight){name, py_tensor_of(value)};
+    list[(*n)++] = (ig_weight){.name = name, .tensor = py_tensor_of(value)};
   }
   return true;
 }

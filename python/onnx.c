@@ -277,7 +277,7 @@ static bool take_weights(PyObject *dict, ig_onnx_options *options) {
     const char *name = PyUnicode_AsUTF8(key);
     if (name && !py_is_tensor(value)) PyErr_Format(PyExc_TypeError, "'%s' is no tensor", name);
     if (PyErr_Occurred()) return false;
-    all[options->nweights++] = (ig_weight){name, py_tensor_of(value)};
+    all[options->nweights++] = (ig_weight){.name = name, .tensor = py_tensor_of(value)};
   }
   return all != NULL;
 }

@@ -3,7 +3,8 @@
 //
 // A value is a Tensor; a pair (element type, Tensor) where the tensor only carries the type (int4,
 // float8_e4m3fnuz ...); a triple (8, shape, [bytes]) for strings; a list for a sequence; a dict for
-// a map; None for what is absent.
+// a map; None for what is absent. An input that the model declares as strings also takes a str,
+// lists of them, and arrays of NumPy.
 #include "ingot/onnx.h"
 
 #include <string.h>
@@ -185,6 +186,66 @@ static PyObject *give_value(ig_rd *r, ig_rd_value *v) {
   }
 }
 
+// ---- strings as Python has them
+
+// The array of lists of str or bytes as (8, shape, [bytes]); `flat` is that list.
+static bool flatten_texts(PyObject *o, PyObject *flat, int64_t *dims, int depth, int *ndim) {
+  if (PyList_Check(o)) {
+    Py_ssize_t n = PyList_GET_SIZE(o);
+    bool first = depth == *ndim && PyList_GET_SIZE(flat) == 0;
+    if (first && *ndim < IG_MAX_DIM) dims[(*ndim)++] = n;
+    if (depth < *ndim && dims[depth] == n) {
+      for (Py_ssize_t i = 0; i < n; i++) {
+        if (!flatten_texts(PyList_GET_ITEM(o, i), flat, dims, depth + 1, ndim)) return false;
+      }
+      return true;
+    }
+  } else if (depth == *ndim && (PyUnicode_Check(o) || PyBytes_Check(o))) {
+    PyObject *text =
+        PyBytes_Check(o) ? Py_NewRef(o) : PyUnicode_AsEncodedString(o, "utf-8", "surrogateescape");
+    bool ok = text && PyList_Append(flat, text) == 0;
+    Py_XDECREF(text);
+    return ok;
+  }
+  if (!PyErr_Occurred()) {
+    PyErr_Format(PyExc_TypeError, "expected a str or lists of str of equal lengths, found a %s%s",
+                 Py_TYPE(o)->tp_name, PyList_Check(o) ? " of another length" : "");
+  }
+  return false;
+}
+
+static ig_rd_value *take_texts(ig_rd *r, PyObject *o) {
+  int64_t dims[IG_MAX_DIM];
+  int ndim = 0;
+  ig_rd_value *v = NULL;
+  PyObject *lists = PyList_Check(o) || PyUnicode_Check(o) || PyBytes_Check(o)
+                        ? Py_NewRef(o)
+                        : PyObject_CallMethod(o, "tolist", NULL);
+  PyObject *flat = lists ? PyList_New(0) : NULL;
+  if (flat && flatten_texts(lists, flat, dims, 0, &ndim)) {
+    PyObject *shape = PyTuple_New(ndim);
+    for (int d = 0; shape && d < ndim; d++) {
+      PyTuple_SET_ITEM(shape, d, PyLong_FromLongLong(dims[d]));
+    }
+    if (shape && !PyErr_Occurred()) v = take_strings(r, shape, flat);
+    Py_XDECREF(shape);
+  }
+  Py_XDECREF(flat);
+  Py_XDECREF(lists);
+  return v;
+}
+
+// Does input i, of those without an initializer, take strings?
+static bool takes_strings(const ig_onnx_model *m, size_t i) {
+  ig_onnx_port port;
+  return ig_onnx_input(m, i, &port) && port.elem == IG_OM_STRING;
+}
+
+static ig_rd_value *take_input(ig_rd *r, size_t i, PyObject *o) {
+  bool texts = takes_strings(r->m, i) && !PyTuple_Check(o) && o != Py_None && !py_is_tensor(o);
+  return texts ? take_texts(r, o) : take_value(r, o);
+}
+
 static PyObject *run_values(ig_rd *r, PyObject *list) {
   size_t n = (size_t)PyList_GET_SIZE(list);
   size_t nouts = r->m->graph->noutputs;
@@ -192,7 +253,7 @@ static PyObject *run_values(ig_rd *r, PyObject *list) {
   ig_rd_value **outs = ig_scope_array(r->c, nouts, sizeof *outs);
   if (!in || !outs) return py_raise(r->c);
   for (size_t i = 0; i < n; i++) {
-    in[i] = take_value(r, PyList_GET_ITEM(list, (Py_ssize_t)i));
+    in[i] = take_input(r, i, PyList_GET_ITEM(list, (Py_ssize_t)i));
     if (!in[i]) return PyErr_Occurred() ? NULL : py_raise(r->c);
   }
   if (ig_rd_run(r, in, n, outs) != IG_OK) return py_raise(r->c);

@@ -115,7 +115,8 @@ IG_API IG_MUST_USE ig_status ig_program_write_onnx(ig_ctx *c, const ig_program *
 
 // Named tensors. What is loaded, and the list, belong to the innermost scope; tensors are pages of
 // the file where its alignment allows, and bytes that elements cannot have (bools other than 0 and
-// 1) are put right in this process's memory.
+// 1) are put right in this process's memory. NumPy's files may also hold arrays of texts
+// (ig_weight.texts), no other format does: IG_UNSUPPORTED names the array.
 typedef struct ig_text_pair {
   const char *key;
   const char *value;

@@ -26,6 +26,7 @@
 #include "ingot/status.h"
 #include "ingot/tensor.h"
 #include "ingot/text.h"
+#include "ingot/texts.h"
 #include "ingot/threads.h"
 #include "ingot/version.h"
 

@@ -117,12 +117,17 @@ typedef struct ig_model_port {
   const char *name;
   ig_port_role role;
   const char *target;  // see the role; NULL: none
-  ig_kind kind;        // IG_KIND_TENSOR: the next three hold; otherwise `value` does
+  ig_kind kind;        // IG_KIND_TENSOR: the next three hold; otherwise `value` or `texts` does
   ig_dtype dtype;
   int ndim;  // -1: not known
   const ig_model_dim *const *dims;
   ig_value value;  // no tensor: what the program was captured with
+  bool texts;      // of kind IG_KIND_STR: an array of texts (ingot/texts.h); ndim and dims hold
 } ig_model_port;
+// Is it an array, of numbers or texts? Otherwise it has a value.
+static inline bool ig_port_is_array(const ig_model_port *p) {
+  return p->kind == IG_KIND_TENSOR || p->texts;
+}
 IG_API size_t ig_model_inputs(const ig_model *m, const ig_model_port *const **ports);
 IG_API size_t ig_model_outputs(const ig_model *m, const ig_model_port *const **ports);
 // Number of an input by its name, or by "arg<i>" if none is called so; -1: none.
@@ -151,7 +156,8 @@ typedef enum ig_weight_role {
 typedef struct ig_model_weight {
   const char *name;  // "fc.weight"
   ig_weight_role role;
-  ig_tensor *tensor;
+  ig_tensor *tensor;      // NULL: an array of texts
+  const ig_value *texts;  // NULL: a tensor
 } ig_model_weight;
 IG_API size_t ig_model_weights(const ig_model *m, const ig_model_weight *const **weights);
 
@@ -238,7 +244,9 @@ IG_API IG_MUST_USE ig_status ig_session_set(ig_session *s, const char *name, ig_
 IG_API IG_MUST_USE ig_status ig_session_bind(ig_session *s, const char *name, const int64_t *sizes,
                                              int ndim, const void *data, size_t bytes);
 // An input that is no tensor. It must be of the kind that was captured and, unless the program left
-// it open, have the value that was captured; that is checked when the session runs.
+// it open, have the value that was captured; that is checked when the session runs. An input that
+// takes texts is given an array of texts (ingot/texts.h), which is copied; its sizes are checked
+// like those of tensors.
 IG_API IG_MUST_USE ig_status ig_session_set_value(ig_session *s, const char *name,
                                                   const ig_value *value);
 // Gives every input the example that the file has. IG_NOT_FOUND: it has none.
@@ -248,7 +256,7 @@ IG_API const ig_value *ig_session_input_at(const ig_session *s, size_t i);
 // Forgets inputs, outputs and the state of buffers.
 IG_API void ig_session_reset(ig_session *s);
 
-// Runs on what was given. Inputs that are no tensors have the values that were captured. Outputs of
+// Runs on what was given. Inputs that are no arrays have the values that were captured. Outputs of
 // the last run are gone. IG_INVALID names an input that was not given.
 IG_API IG_MUST_USE ig_status ig_session_run(ig_session *s);
 

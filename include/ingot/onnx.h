@@ -86,8 +86,9 @@ IG_API int64_t ig_onnx_input_dim(const ig_onnx_model *m, size_t i, int dim, cons
 IG_API int64_t ig_onnx_output_dim(const ig_onnx_model *m, size_t i, int dim, const char **param);
 
 // Runs the model as it stands: everything the standard has, including what no program can express
-// (sequences, strings). Inputs by name; one value per output, owned by the innermost scope: a
-// tensor, a list (sequences; strings as texts), none (an empty optional).
+// (sequences, strings). Inputs by name, tensors or arrays of texts; one value per output, owned by
+// the innermost scope: a tensor, an array of texts (ingot/texts.h), a list (a sequence), none (an
+// empty optional).
 IG_API IG_MUST_USE ig_status ig_onnx_run(ig_ctx *c, const ig_onnx_model *m, const ig_weight *inputs,
                                          size_t n, ig_value *outs);
 

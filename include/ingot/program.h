@@ -68,10 +68,12 @@ IG_API size_t ig_program_outputs(const ig_program *p, const ig_output_spec **spe
 
 // Weights by name, in order of declaration (or see ig_capture_order_state): state_dict (parameters
 // and persistent buffers; all names of a shared tensor), or constants (the rest). Tensors are
-// borrowed.
+// borrowed. Elsewhere this is an array by name: an input of ig_onnx_run, an array of a file. Such
+// an array may hold texts (ingot/texts.h) instead of numbers; weights of programs never do.
 typedef struct ig_weight {
   const char *name;
-  ig_tensor *tensor;
+  ig_tensor *tensor;      // NULL: an array of texts
+  const ig_value *texts;  // NULL: a tensor
 } ig_weight;
 IG_API size_t ig_program_state(const ig_program *p, const ig_weight **weights);
 IG_API size_t ig_program_constants(const ig_program *p, const ig_weight **weights);

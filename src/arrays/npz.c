@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Named tensors in .npz archives, single ones in .npy files. An array that lies in the file as a
-// tensor would lie in memory is not copied: its storage is a piece of the mapping and keeps that
-// alive.
+// Named tensors and arrays of texts in .npz archives, single ones in .npy files. An array that lies
+// in the file as a tensor would lie in memory is not copied: its storage is a piece of the mapping
+// and keeps that alive.
 #include <string.h>
 
 #include "arrays/arrays.h"
 #include "arrays/unpack.h"
 #include "codec/npy.h"
 #include "tensor/tensor.h"
+#include "tensor/texts.h"
 
 // The dtypes that NumPy has, by kind and width; then those it lacks, by what holds their bits.
 static const struct {
@@ -55,6 +56,23 @@ static ig_tensor *to_tensor(ig_ctx *c, ig_file *f, const ig_npy *a) {
   return t;
 }
 
+static const ig_value *to_texts(ig_ctx *c, const char *name, const ig_npy *a) {
+  const char **texts = NULL;
+  size_t n = 0;
+  if (ig_npy_texts(c, name, a, &texts, &n) != IG_OK) return NULL;
+  return ig_texts_make(c, name, texts, a->shape, a->ndim);
+}
+
+static ig_weight to_weight(ig_ctx *c, ig_file *f, const char *name, const ig_npy *a) {
+  ig_weight w = {.name = name};
+  if (ig_npy_is_text(a)) {
+    w.texts = to_texts(c, name, a);
+  } else {
+    w.tensor = to_tensor(c, f, a);
+  }
+  return w;
+}
+
 static ig_status load_all(ig_ctx *c, ig_file *f, const ig_npz *z, ig_tensor_list *out) {
   ig_weight *list = ig_scope_array(c, z->n + 1, sizeof *list);
   for (size_t i = 0; i < z->n && list; i++) {
@@ -62,7 +80,7 @@ static ig_status load_all(ig_ctx *c, ig_file *f, const ig_npz *z, ig_tensor_list
     char *name = ig_scope_push(c, n);
     if (!name) break;
     memcpy(name, z->names[i], n);
-    list[i] = (ig_weight){name, to_tensor(c, f, &z->arrays[i])};
+    list[i] = to_weight(c, f, name, &z->arrays[i]);
   }
   if (ig_ctx_status(c) == IG_OK) *out = (ig_tensor_list){.at = list, .n = z->n};
   return ig_ctx_status(c);
@@ -80,7 +98,7 @@ ig_status ig_npy_parse(ig_ctx *c, const ig_arrays_in *in, ig_tensor_list *out) {
   ig_npy a;
   IG_RETURN_IF_ERR(ig_npy_read(c, in->name, in->bytes, &a));
   ig_weight *list = ig_scope_push(c, sizeof *list);
-  if (list) *list = (ig_weight){"arr_0", to_tensor(c, in->owner, &a)};
+  if (list) *list = to_weight(c, in->owner, "arr_0", &a);
   if (ig_ctx_status(c) == IG_OK) *out = (ig_tensor_list){.at = list, .n = 1};
   return ig_ctx_status(c);
 }
@@ -101,11 +119,31 @@ static ig_status describe(ig_ctx *c, const ig_weight *w, bool bits, ig_npy *a) {
   return IG_OK;
 }
 
+static ig_status set_texts(ig_ctx *c, const ig_weight *w, ig_npy *a, uint8_t **copy) {
+  *a = (ig_npy){.kind = 'U'};
+  if (!ig_texts_measure(w->texts, a->shape, &a->ndim)) {
+    return ig_fail(c, IG_INVALID, "array '%s': expected a text or lists of texts of equal lengths",
+                   w->name);
+  }
+  size_t n = ig_texts_read(w->texts, NULL, 0);
+  const char **texts = ig_scope_array(c, n + 1, sizeof *texts);
+  if (!texts) return ig_ctx_status(c);
+  (void)ig_texts_read(w->texts, texts, n);
+  return ig_npy_set_texts(c, w->name, texts, n, a, copy);
+}
+
+// What goes into the file. The data is *copy, if that is not NULL: a->data.n bytes, to be freed.
+static ig_status to_npy(ig_ctx *c, const ig_weight *w, bool bits, ig_npy *a, uint8_t **copy) {
+  *copy = NULL;
+  if (w->texts) return set_texts(c, w, a, copy);
+  IG_RETURN_IF_ERR(describe(c, w, bits, a));
+  return ig_tensor_bytes(c, w->name, w->tensor, &a->data, copy);
+}
+
 static ig_status add(ig_ctx *c, ig_zip_writer *w, const ig_weight *item, bool bits) {
   ig_npy a;
   uint8_t *copy = NULL;
-  IG_RETURN_IF_ERR(describe(c, item, bits, &a));
-  IG_RETURN_IF_ERR(ig_tensor_bytes(c, item->name, item->tensor, &a.data, &copy));
+  IG_RETURN_IF_ERR(to_npy(c, item, bits, &a, &copy));
   ig_status st = ig_npz_add(w, item->name, &a);
   ig_mem_free(c->alloc, copy, copy ? a.data.n : 0);
   return st;
@@ -127,8 +165,7 @@ ig_status ig_npy_print(ig_ctx *c, const ig_tensor_list *list, bool bits, ig_sink
   if (list->n != 1) {
     return ig_fail(c, IG_INVALID, "a .npy file holds one array, found %zu; write .npz", list->n);
   }
-  IG_RETURN_IF_ERR(describe(c, &list->at[0], bits, &a));
-  IG_RETURN_IF_ERR(ig_tensor_bytes(c, list->at[0].name, list->at[0].tensor, &a.data, &copy));
+  IG_RETURN_IF_ERR(to_npy(c, &list->at[0], bits, &a, &copy));
   ig_str head = ig_str_make(c->alloc);
   ig_status st = ig_npy_head(c, &a, &head);
   if (st == IG_OK) {

@@ -144,7 +144,7 @@ static ig_status read_entry(reader *r, const ig_json_member *m, piece *p, ig_wei
   ig_meta_contiguous(r->c, &meta);
   char *name = ig_scope_push(r->c, m->key_n + 1);
   if (name) memcpy(name, m->key, m->key_n + 1);
-  *out = (ig_weight){name, ig_tensor_make(r->c, &meta, false)};
+  *out = (ig_weight){.name = name, .tensor = ig_tensor_make(r->c, &meta, false)};
   return ig_ctx_status(r->c);
 }
 
@@ -264,6 +264,10 @@ static int by_rank(const void *a, const void *b) {
 
 static ig_status rank(ig_ctx *c, const ig_weight *w, entry *out) {
   size_t i = 0;
+  if (w->texts) {
+    return ig_fail(c, IG_UNSUPPORTED,
+                   "array '%s' holds texts, which safetensors cannot; write .npz", w->name);
+  }
   while (i < NTYPES && types[i].dtype != w->tensor->dtype) i++;
   if (i == NTYPES) {
     return ig_fail(c, IG_UNSUPPORTED, "tensor '%s': safetensors has no %s", w->name,

@@ -31,7 +31,7 @@ static ig_status add_entry(ig_ctx *c, const char *file, const ig_object *key,
   }
   (void)ig_tensor_retain(t);
   if (!ig_pool_add(c, &t->ref)) return ig_ctx_status(c);
-  *out = (ig_weight){scope_text(c, name, n), t};
+  *out = (ig_weight){.name = scope_text(c, name, n), .tensor = t};
   return ig_ctx_status(c);
 }
 
@@ -64,6 +64,12 @@ ig_status ig_torch_tensors(ig_ctx *c, const ig_arrays_in *in, ig_tensor_list *ou
 }
 
 static ig_status torch_print(ig_ctx *c, const ig_tensor_list *list, ig_sink *out) {
+  for (size_t i = 0; i < list->n; i++) {
+    if (!list->at[i].texts) continue;
+    return ig_fail(c, IG_UNSUPPORTED,
+                   "array '%s' holds texts, which is no tensor for torch.load; write .npz",
+                   list->at[i].name);
+  }
   ig_object *o = ig_object_new(c, IG_OBJECT_DICT);
   for (size_t i = 0; i < list->n; i++) {
     (void)!ig_object_put_str(c, o, list->at[i].name,

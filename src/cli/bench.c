@@ -129,8 +129,8 @@ static uint64_t weight_bytes(const ig_model *m) {
   size_t n = ig_model_weights(m, &list);
   uint64_t bytes = 0;
   for (size_t i = 0; i < n; i++) {
-    bytes += (uint64_t)ig_tensor_numel(list[i]->tensor) *
-             ig_dtype_size(ig_tensor_dtype(list[i]->tensor));
+    const ig_tensor *t = list[i]->tensor;
+    if (t) bytes += (uint64_t)ig_tensor_numel(t) * ig_dtype_size(ig_tensor_dtype(t));
   }
   return bytes;
 }

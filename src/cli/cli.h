@@ -14,6 +14,7 @@
 #include "ingot/limits.h"
 #include "ingot/model.h"
 #include "ingot/text.h"
+#include "ingot/texts.h"
 
 // Exit codes, part of the contract (docs/command.md, ingot --help).
 enum {

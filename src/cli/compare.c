@@ -12,6 +12,26 @@ void cli_compare(ig_ctx *c, ig_tensor *got, ig_tensor *want, const ig_tolerance 
   ig_tensor_compare(c, got, want, tol, out);
 }
 
+bool cli_is_texts(const ig_value *v) {
+  int64_t sizes[IG_MAX_DIM];
+  int ndim = 0;
+  return ig_texts_measure(v, sizes, &ndim);
+}
+
+void cli_compare_texts(const ig_value *got, const ig_value *want, ig_tensor_diff *out) {
+  char a[80];
+  char b[80];
+  *out = (ig_tensor_diff){.worst = -1};
+  out->agrees = got && want && ig_texts_equal(got, want);
+  if (out->agrees) {
+    (void)snprintf(out->why, sizeof out->why, "%s", cli_describe(want, a, sizeof a));
+    return;
+  }
+  (void)snprintf(out->why, sizeof out->why, "other texts: found %.60s, expected %.60s",
+                 got ? cli_describe(got, a, sizeof a) : "numbers",
+                 want ? cli_describe(want, b, sizeof b) : "numbers");
+}
+
 void cli_print_diff(FILE *to, const char *name, const ig_tensor_diff *d) {
   cli_stage_end();
   cli_put(to, CLI_PLAIN, "  ");

@@ -96,7 +96,9 @@ static int save_weights(const char *path, void *user) {
     return cli_no_memory();
   }
   ig_tensor_list out = {.at = list, .n = n, .metadata = pairs};
-  for (size_t i = 0; i < n; i++) list[i] = (ig_weight){weights[i]->name, weights[i]->tensor};
+  for (size_t i = 0; i < n; i++) {
+    list[i] = (ig_weight){weights[i]->name, weights[i]->tensor, weights[i]->texts};
+  }
   for (size_t i = 0; i < nfacts; i++) {
     if (facts[i]->group != IG_FACT_METADATA) continue;
     pairs[out.n_metadata++] = (ig_text_pair){facts[i]->name, facts[i]->value};
@@ -158,7 +160,11 @@ static int compare_weights(ig_ctx *c, const ig_model *a, const ig_model *b, bool
     while (k < m && strcmp(y[k]->name, x[i]->name) != 0) k++;
     ig_tensor_diff d = {0};
     ig_scope s = ig_scope_open(c);
-    if (k < m) cli_compare(c, x[i]->tensor, y[k]->tensor, &(ig_tolerance){0, 0}, &d);
+    if (k < m && (x[i]->texts || y[k]->texts)) {
+      cli_compare_texts(y[k]->texts, x[i]->texts, &d);
+    } else if (k < m) {
+      cli_compare(c, x[i]->tensor, y[k]->tensor, &(ig_tolerance){0, 0}, &d);
+    }
     ig_scope_close(c, s);
     *agrees = d.agrees;
     if (!d.agrees) cli_print_diff(stderr, x[i]->name, &d);
@@ -190,12 +196,17 @@ static void compare_outputs(ig_ctx *c, const ig_model *a, const ig_session *x, c
     const ig_value *v = output(a, x, i, every);
     const ig_value *w = output(b, y, i, every);
     if (!v) break;
-    if (v->kind != IG_KIND_TENSOR) continue;
+    bool texts = cli_is_texts(v);
+    if (v->kind != IG_KIND_TENSOR && !texts) continue;
     ig_tensor_diff d = {.why = "the copy has no such output"};
     char name[32];
     (void)snprintf(name, sizeof name, "out%zu", i);
     ig_scope s = ig_scope_open(c);
-    if (w && w->kind == IG_KIND_TENSOR) cli_compare(c, w->tensor, v->tensor, &o.tolerance, &d);
+    if (w && texts) {
+      cli_compare_texts(w, v, &d);
+    } else if (w && w->kind == IG_KIND_TENSOR) {
+      cli_compare(c, w->tensor, v->tensor, &o.tolerance, &d);
+    }
     ig_scope_close(c, s);
     cli_print_diff(stderr, name, &d);
     *agrees = *agrees && d.agrees;

@@ -55,7 +55,7 @@ int cli_load_arrays(ig_ctx *c, const char *path, cli_arrays *out) {
   if (!out->list) return cli_no_memory();
   out->n = n;
   for (size_t i = 0; i < n; i++) {
-    out->list[i] = (ig_weight){weights[i]->name, weights[i]->tensor};
+    out->list[i] = (ig_weight){weights[i]->name, weights[i]->tensor, weights[i]->texts};
   }
   return CLI_OK;
 }
@@ -111,13 +111,22 @@ static int set_number(ig_ctx *c, ig_session *s, const ig_model *m, const ig_mode
   return cli_fail(c, ig_model_name(m), CLI_FAILED);
 }
 
-static int set_input(ig_ctx *c, ig_session *s, const ig_model *m, int i, ig_tensor *t,
+static int set_input(ig_ctx *c, ig_session *s, const ig_model *m, int i, const ig_weight *w,
                      const char *from) {
   const ig_model_port *const *ports = NULL;
   (void)ig_model_inputs(m, &ports);
-  if (ports[i]->kind != IG_KIND_TENSOR) return set_number(c, s, m, ports[i], t, from);
-  t = cli_as_dtype(c, t, ports[i]->dtype);
-  if (t && ig_session_set(s, ports[i]->name, t) == IG_OK) return CLI_OK;
+  const ig_model_port *p = ports[i];
+  if (p->texts != (w->texts != NULL)) {
+    char text[512];
+    return cli_error(CLI_FAILED, "%s: input '%s' is %s, the array holds %s", from, p->name,
+                     cli_port_text(p, text, sizeof text), w->texts ? "texts" : "numbers");
+  }
+  if (!ig_port_is_array(p)) return set_number(c, s, m, p, w->tensor, from);
+  ig_tensor *t = w->tensor ? cli_as_dtype(c, w->tensor, p->dtype) : NULL;
+  ig_status st = w->texts ? ig_session_set_value(s, p->name, w->texts)
+                 : t      ? ig_session_set(s, p->name, t)
+                          : ig_ctx_status(c);
+  if (st == IG_OK) return CLI_OK;
   int code = cli_fail(c, ig_model_name(m), CLI_FAILED);
   cli_put(stderr, CLI_PLAIN, "  given by %s\n", from);
   return code;
@@ -128,34 +137,34 @@ static void list_names(const ig_model *m, const ig_weight *given, size_t n) {
   size_t count = ig_model_inputs(m, &ports);
   cli_put(stderr, CLI_PLAIN, "  the model takes:");
   for (size_t i = 0; i < count; i++) {
-    if (ports[i]->kind == IG_KIND_TENSOR) cli_put(stderr, CLI_PLAIN, " %s", ports[i]->name);
+    if (ig_port_is_array(ports[i])) cli_put(stderr, CLI_PLAIN, " %s", ports[i]->name);
   }
   if (n) cli_put(stderr, CLI_PLAIN, "\n  the file has:");
   for (size_t i = 0; i < n; i++) cli_put(stderr, CLI_PLAIN, " %s", given[i].name);
   cli_put(stderr, CLI_PLAIN, "\n");
 }
 
-static int next_tensor(const ig_model *m, int i) {
+static int next_array(const ig_model *m, int i) {
   const ig_model_port *const *ports = NULL;
   int n = (int)ig_model_inputs(m, &ports);
-  while (i < n && ports[i]->kind != IG_KIND_TENSOR) i++;
+  while (i < n && !ig_port_is_array(ports[i])) i++;
   return i < n ? i : -1;
 }
 
 // numpy.savez(f, x, y) calls its arrays arr_0, arr_1: no name fits, so their order counts.
 static int feed_by_order(ig_ctx *c, const ig_model *m, ig_session *s, const char *path,
                          const cli_arrays *a, bool *given) {
-  int to = next_tensor(m, 0);
+  int to = next_array(m, 0);
   for (size_t i = 0; i < a->n; i++) {
     if (to < 0) {
       (void)cli_error(CLI_FAILED, "%s: %zu arrays, more than the model has inputs", path, a->n);
       list_names(m, a->list, a->n);
       return CLI_FAILED;
     }
-    int code = set_input(c, s, m, to, a->list[i].tensor, path);
+    int code = set_input(c, s, m, to, &a->list[i], path);
     if (code != CLI_OK) return code;
     given[to] = true;
-    to = next_tensor(m, to + 1);
+    to = next_array(m, to + 1);
   }
   return CLI_OK;
 }
@@ -165,7 +174,7 @@ static int feed_by_name(ig_ctx *c, const ig_model *m, ig_session *s, const char 
   for (size_t i = 0; i < a->n; i++) {
     int k = ig_model_find_input(m, a->list[i].name);
     if (k < 0) continue;
-    int code = set_input(c, s, m, k, a->list[i].tensor, path);
+    int code = set_input(c, s, m, k, &a->list[i], path);
     if (code != CLI_OK) return code;
     given[k] = true;
   }
@@ -229,14 +238,14 @@ static int feed_single(ig_ctx *c, const ig_model *m, ig_session *s, const char *
   }
   const ig_model_port *const *ports = NULL;
   (void)ig_model_inputs(m, &ports);
-  if (ports[k]->kind != IG_KIND_TENSOR) return feed_value(c, m, s, k, equals + 1);
+  if (!ig_port_is_array(ports[k])) return feed_value(c, m, s, k, equals + 1);
   cli_arrays a;
   int code = cli_load_arrays(c, equals + 1, &a);
   if (code == CLI_OK && a.n != 1) {
     code = cli_error(CLI_FAILED, "%s: %zu arrays, expected one; --inputs takes several", equals + 1,
                      a.n);
   }
-  if (code == CLI_OK) code = set_input(c, s, m, k, a.list[0].tensor, equals + 1);
+  if (code == CLI_OK) code = set_input(c, s, m, k, &a.list[0], equals + 1);
   cli_free_arrays(&a);
   given[k] = true;
   return code;
@@ -316,24 +325,27 @@ static int feed_random(ig_ctx *c, const ig_model *m, ig_session *s, const cli_fe
     if (ports[i]->kind != IG_KIND_TENSOR || given[i]) continue;
     ig_status st = ig_model_input_sizes(c, m, i, dims, f->sizes.n, sizes);
     ig_tensor *t = st == IG_OK ? random_tensor(c, ports[i], sizes, &state) : NULL;
+    ig_weight w = {.name = ports[i]->name, .tensor = t};
     code =
-        t ? set_input(c, s, m, (int)i, t, "--random") : cli_fail(c, ig_model_name(m), CLI_FAILED);
+        t ? set_input(c, s, m, (int)i, &w, "--random") : cli_fail(c, ig_model_name(m), CLI_FAILED);
   }
   return code;
 }
 
-static int missing(const ig_model *m, const bool *given) {
+// random: numbers were made for those that take numbers.
+static int missing(const ig_model *m, const bool *given, bool random) {
   const ig_model_port *const *ports = NULL;
   size_t n = ig_model_inputs(m, &ports);
   for (size_t i = 0; i < n; i++) {
-    if (ports[i]->kind != IG_KIND_TENSOR || given[i]) continue;
+    const ig_model_port *p = ports[i];
+    if (!ig_port_is_array(p) || given[i] || (random && !p->texts)) continue;
     char text[512];
     return cli_error(
         CLI_FAILED,
-        "%s: input '%s' (%s) was not given; use --inputs FILE.npz, --input %s=FILE.npy or "
-        "--random",
-        ig_model_name(m), ports[i]->name, cli_port_text(ports[i], text, sizeof text),
-        ports[i]->name);
+        "%s: input '%s' (%s) was not given; use --inputs FILE.npz%s --input %s=FILE.npy"
+        "%s",
+        ig_model_name(m), p->name, cli_port_text(p, text, sizeof text), p->texts ? " or" : ",",
+        p->name, p->texts ? "" : " or --random");
   }
   return CLI_OK;
 }
@@ -364,8 +376,9 @@ int cli_feed_session(ig_ctx *c, const ig_model *m, ig_session *s, const cli_feed
   }
   if (code == CLI_OK && (f->random || f->fallback || f->sizes.n)) {
     code = feed_random(c, m, s, f, given);
+    if (code == CLI_OK && !f->fallback) code = missing(m, given, true);
   } else if (code == CLI_OK) {
-    code = missing(m, given);
+    code = missing(m, given, false);
   }
   free(given);
   return code;

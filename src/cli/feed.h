@@ -60,6 +60,10 @@ const char *cli_output_name(const ig_model *m, size_t i, char *text, size_t cap)
 
 void cli_compare(ig_ctx *c, ig_tensor *got, ig_tensor *want, const ig_tolerance *tol,
                  ig_tensor_diff *out);
+// NULL: there are none.
+void cli_compare_texts(const ig_value *got, const ig_value *want, ig_tensor_diff *out);
+// Is it an array of texts? A list of nothing is one of nothing.
+bool cli_is_texts(const ig_value *v);
 // One line: name, errors, verdict.
 void cli_print_diff(FILE *to, const char *name, const ig_tensor_diff *d);
 void cli_json_errors(const ig_tensor_diff *d);  // members of the open object
@@ -67,7 +71,7 @@ void cli_json_diff(const char *name, const ig_tensor_diff *d);
 
 // ---- writing (sink.c)
 
-// Tensors by name, in the format of the ending: .npz, .npy, .safetensors, .pt; "-" is stdout, .npz.
+// Arrays by name, in the format of the ending: .npz, .npy, .safetensors, .pt; "-" is stdout, .npz.
 // What NumPy has no type for is stored as its bits.
 int cli_save_arrays(ig_ctx *c, const char *path, const ig_weight *list, size_t n);
 // Writes by a function that wants a path, and copies that file to stdout.

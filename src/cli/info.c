@@ -30,7 +30,7 @@ static void print_ports(const char *title, const ig_model_port *const *ports, si
 
 static bool seen(const ig_model_port *const *ports, size_t i, int d) {
   for (size_t k = 0; k <= i; k++) {
-    for (int e = 0; ports[k]->kind == IG_KIND_TENSOR && e < ports[k]->ndim; e++) {
+    for (int e = 0; ig_port_is_array(ports[k]) && e < ports[k]->ndim; e++) {
       if (k == i && e == d) return false;
       const char *name = ports[k]->dims[e]->name;
       if (name && strcmp(name, ports[i]->dims[d]->name) == 0) return true;
@@ -53,7 +53,7 @@ static void print_dims(const ig_model *m) {
   size_t n = ig_model_inputs(m, &ports);
   bool any = false;
   for (size_t i = 0; i < n; i++) {
-    for (int d = 0; ports[i]->kind == IG_KIND_TENSOR && d < ports[i]->ndim; d++) {
+    for (int d = 0; ig_port_is_array(ports[i]) && d < ports[i]->ndim; d++) {
       const ig_model_dim *dim = ports[i]->dims[d];
       if (!dim->name || seen(ports, i, d)) continue;
       if (!any) cli_put(stdout, CLI_BOLD, "dynamic sizes\n");
@@ -67,8 +67,31 @@ static void print_dims(const ig_model *m) {
   }
 }
 
+static uint64_t weight_elements(const ig_model_weight *w) {
+  return w->texts ? ig_texts_read(w->texts, NULL, 0) : (uint64_t)ig_tensor_numel(w->tensor);
+}
+
+static uint64_t text_bytes(const ig_value *v) {
+  uint64_t n = v->kind == IG_KIND_STR ? strlen(v->str) : 0;
+  for (size_t i = 0; v->kind == IG_KIND_LIST && i < v->list.n; i++) n += text_bytes(&v->list.at[i]);
+  return n;
+}
+
 static uint64_t weight_bytes(const ig_model_weight *w) {
+  if (w->texts) return text_bytes(w->texts);
   return (uint64_t)ig_tensor_numel(w->tensor) * ig_dtype_size(ig_tensor_dtype(w->tensor));
+}
+
+static void json_weight_sizes(const ig_model_weight *w) {
+  int64_t sizes[IG_MAX_DIM];
+  int ndim = 0;
+  if (w->texts) (void)ig_texts_measure(w->texts, sizes, &ndim);
+  if (w->tensor) ndim = ig_tensor_ndim(w->tensor);
+  cli_json_open('[');
+  for (int d = 0; d < ndim; d++) {
+    cli_json_int(w->texts ? sizes[d] : ig_tensor_size(w->tensor, d).value);
+  }
+  cli_json_close(']');
 }
 
 static void print_rest(size_t n, size_t shown, const char *what) {
@@ -86,7 +109,7 @@ static void print_weights(const ig_model *m) {
   char text[512];
   if (n == 0) return;
   for (size_t i = 0; i < n; i++) {
-    elements += (uint64_t)ig_tensor_numel(list[i]->tensor);
+    elements += weight_elements(list[i]);
     bytes += weight_bytes(list[i]);
   }
   cli_put(stdout, CLI_BOLD, "weights");
@@ -95,7 +118,7 @@ static void print_weights(const ig_model *m) {
           cli_bytes(bytes, b, sizeof b));
   size_t shown = all || n <= SHOWN + 1 ? n : SHOWN;
   for (size_t i = 0; i < shown; i++) {
-    ig_value v = ig_of_tensor(list[i]->tensor);
+    ig_value v = list[i]->texts ? *list[i]->texts : ig_of_tensor(list[i]->tensor);
     cli_out("  ");
     cli_put(stdout, CLI_CYAN, "%-24s", list[i]->name);
     cli_out(" %s", cli_describe(&v, text, sizeof text));
@@ -242,8 +265,8 @@ static void json_ports(const char *key, const ig_model_port *const *ports, size_
     cli_json_key("target");
     cli_json_str(p->target);
     cli_json_key("dtype");
-    cli_json_str(p->kind == IG_KIND_TENSOR ? ig_dtype_text(p->dtype) : NULL);
-    if (p->kind == IG_KIND_TENSOR) {
+    cli_json_str(p->texts ? "string" : p->kind == IG_KIND_TENSOR ? ig_dtype_text(p->dtype) : NULL);
+    if (ig_port_is_array(p)) {
       cli_json_key("dims");
       if (p->ndim < 0) cli_json_null();
       if (p->ndim >= 0) cli_json_open('[');
@@ -285,11 +308,9 @@ static void json_weights(const ig_model *m) {
     cli_json_key("role");
     cli_json_str(roles[list[i]->role]);
     cli_json_key("dtype");
-    cli_json_str(ig_dtype_text(ig_tensor_dtype(t)));
+    cli_json_str(t ? ig_dtype_text(ig_tensor_dtype(t)) : "string");
     cli_json_key("shape");
-    cli_json_open('[');
-    for (int d = 0; d < ig_tensor_ndim(t); d++) cli_json_int(ig_tensor_size(t, d).value);
-    cli_json_close(']');
+    json_weight_sizes(list[i]);
     cli_json_key("bytes");
     cli_json_int((int64_t)weight_bytes(list[i]));
     cli_json_close('}');

@@ -109,11 +109,19 @@ static int execute(ig_ctx *c, const ig_model *m, ig_session *s) {
 
 // ---- results
 
+static void print_texts(const ig_value *v) {
+  const char *texts[SHOWN];
+  size_t n = ig_texts_read(v, texts, SHOWN);
+  for (size_t i = 0; i < n && i < SHOWN; i++) cli_out("%s'%s'", i ? " " : "  ", texts[i]);
+  if (n > SHOWN) cli_out(" ...");
+}
+
 static void print_result(const char *name, const ig_value *v) {
   char text[512];
   cli_out("  ");
   cli_put(stdout, CLI_CYAN, "%-24s", name);
   cli_out(" %s", cli_describe(v, text, sizeof text));
+  if (v->kind == IG_KIND_LIST && cli_is_texts(v)) print_texts(v);
   if (v->kind == IG_KIND_TENSOR) {
     int64_t n = ig_tensor_numel(v->tensor);
     for (int64_t i = 0; i < n && i < SHOWN; i++) {
@@ -127,6 +135,9 @@ static void print_result(const char *name, const ig_value *v) {
 static void json_result(const char *name, const ig_model_port *p, const ig_value *v) {
   static const char *const roles[] = {"user", "buffer", "input", "gradient", "token"};
   bool tensor = v->kind == IG_KIND_TENSOR;
+  int64_t sizes[IG_MAX_DIM];
+  int ndim = 0;
+  bool texts = p->texts && ig_texts_measure(v, sizes, &ndim);
   char text[512];
   cli_json_open('{');
   cli_json_key("name");
@@ -134,12 +145,13 @@ static void json_result(const char *name, const ig_model_port *p, const ig_value
   cli_json_key("role");
   cli_json_str(roles[p->role]);
   cli_json_key("dtype");
-  cli_json_str(tensor ? ig_dtype_text(ig_tensor_dtype(v->tensor)) : NULL);
-  if (tensor) {
+  cli_json_str(tensor ? ig_dtype_text(ig_tensor_dtype(v->tensor)) : texts ? "string" : NULL);
+  if (tensor) ndim = ig_tensor_ndim(v->tensor);
+  if (tensor || texts) {
     cli_json_key("shape");
     cli_json_open('[');
-    for (int d = 0; d < ig_tensor_ndim(v->tensor); d++) {
-      cli_json_int(ig_tensor_size(v->tensor, d).value);
+    for (int d = 0; d < ndim; d++) {
+      cli_json_int(texts ? sizes[d] : ig_tensor_size(v->tensor, d).value);
     }
     cli_json_close(']');
   } else {
@@ -177,10 +189,11 @@ static int save_results(ig_ctx *c, const ig_model *m, const ig_session *s) {
   int code = list && names ? CLI_OK : cli_no_memory();
   for (size_t i = 0; list && names && i < n; i++) {
     const ig_value *v = ig_session_output_at(s, i);
-    ig_tensor *t = v ? cli_as_tensor(c, v, IG_DTYPE_COUNT) : NULL;
-    if (!t) continue;
-    list[count].name = cli_output_name(m, i, names[count], sizeof *names);
-    list[count++].tensor = t;
+    const ig_value *texts = v && ports[i]->texts && v->kind != IG_KIND_NONE ? v : NULL;
+    ig_tensor *t = v && !texts ? cli_as_tensor(c, v, IG_DTYPE_COUNT) : NULL;
+    if (!t && !texts) continue;
+    const char *name = cli_output_name(m, i, names[count], sizeof *names);
+    list[count++] = (ig_weight){name, t, texts};
   }
   if (list && code == CLI_OK) code = cli_save_arrays(c, o.output, list, count);
   free(names);
@@ -202,7 +215,7 @@ static int by_order(const ig_model *m, size_t wanted) {
   const ig_model_port *const *ports = NULL;
   size_t n = ig_model_outputs(m, &ports);
   for (size_t i = 0; i < n; i++) {
-    if (ports[i]->role == IG_PORT_USER && ports[i]->kind == IG_KIND_TENSOR && wanted-- == 0) {
+    if (ports[i]->role == IG_PORT_USER && ig_port_is_array(ports[i]) && wanted-- == 0) {
       return (int)i;
     }
   }
@@ -213,8 +226,11 @@ static bool check_one(ig_ctx *c, const ig_session *s, int k, const ig_weight *wa
   ig_tensor_diff d = {0};
   const ig_value *v = k < 0 ? NULL : ig_session_output_at(s, (size_t)k);
   ig_scope scope = ig_scope_open(c);
-  ig_tensor *got = v ? cli_as_tensor(c, v, ig_tensor_dtype(want->tensor)) : NULL;
-  if (got) {
+  bool numbers = v && want->tensor;
+  ig_tensor *got = numbers ? cli_as_tensor(c, v, ig_tensor_dtype(want->tensor)) : NULL;
+  if (v && want->texts) {
+    cli_compare_texts(cli_is_texts(v) ? v : NULL, want->texts, &d);
+  } else if (got) {
     cli_compare(c, got, want->tensor, &o.tolerance, &d);
   } else {
     (void)snprintf(d.why, sizeof d.why, "the model has no such output");

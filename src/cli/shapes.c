@@ -30,7 +30,7 @@ static void print_inputs(const ig_model *m) {
   cli_put(stdout, CLI_BOLD, "inputs\n");
   for (size_t i = 0; i < n; i++) {
     const ig_model_port *p = ports[i];
-    if (p->kind != IG_KIND_TENSOR) continue;
+    if (!ig_port_is_array(p)) continue;
     if (p->ndim <= 0) cli_out("  %-24s %s\n", p->name, p->ndim ? "unknown" : "no dimensions");
     for (int d = 0; d < p->ndim; d++) {
       const ig_model_dim *dim = p->dims[d];
@@ -112,7 +112,7 @@ static void json_inputs(const ig_model *m) {
   cli_json_key("inputs");
   cli_json_open('[');
   for (size_t i = 0; i < n; i++) {
-    for (int d = 0; ports[i]->kind == IG_KIND_TENSOR && d < ports[i]->ndim; d++) {
+    for (int d = 0; ig_port_is_array(ports[i]) && d < ports[i]->ndim; d++) {
       const ig_model_dim *dim = ports[i]->dims[d];
       cli_json_open('{');
       cli_json_key("input");

@@ -122,8 +122,11 @@ static int save(const char *path, void *user) {
 
 int cli_save_arrays(ig_ctx *c, const char *path, const ig_weight *list, size_t n) {
   if (cli_has_suffix(path, ".npy")) {
-    if (n == 1) return cli_save_npy(c, path, list[0].tensor);
-    return cli_error(CLI_USAGE, "%s: a .npy holds one array, there are %zu; write a .npz", path, n);
+    if (n == 1 && list[0].tensor) return cli_save_npy(c, path, list[0].tensor);
+    if (n != 1) {
+      return cli_error(CLI_USAGE, "%s: a .npy holds one array, there are %zu; write a .npz", path,
+                       n);
+    }
   }
   job j = {c, list, n};
   return strcmp(path, "-") == 0 ? cli_to_stdout(".npz", save, &j) : save(path, &j);

@@ -16,6 +16,18 @@ static const char *describe_tensor(const ig_tensor *t, char *text, size_t cap) {
   return text;
 }
 
+static bool describe_texts(const ig_value *v, char *text, size_t cap) {
+  int64_t sizes[IG_MAX_DIM];
+  int ndim = 0;
+  if (!ig_texts_measure(v, sizes, &ndim)) return false;
+  size_t n = (size_t)snprintf(text, cap, "string[");
+  for (int d = 0; d < ndim && n < cap; d++) {
+    n += (size_t)snprintf(text + n, cap - n, "%s%" PRId64, d ? ", " : "", sizes[d]);
+  }
+  if (n < cap) (void)snprintf(text + n, cap - n, "]");
+  return true;
+}
+
 const char *cli_describe(const ig_value *v, char *text, size_t cap) {
   switch (v->kind) {
     case IG_KIND_TENSOR:
@@ -36,6 +48,9 @@ const char *cli_describe(const ig_value *v, char *text, size_t cap) {
       (void)snprintf(text, cap, "None");
       return text;
     case IG_KIND_LIST:
+      if (v->list.n && describe_texts(v, text, cap)) return text;
+      (void)snprintf(text, cap, "a list");
+      return text;
     case IG_KIND_INTS:
       (void)snprintf(text, cap, "a list");
       return text;
@@ -46,8 +61,8 @@ const char *cli_describe(const ig_value *v, char *text, size_t cap) {
 }
 
 const char *cli_port_text(const ig_model_port *p, char *text, size_t cap) {
-  if (p->kind != IG_KIND_TENSOR) return cli_describe(&p->value, text, cap);
-  size_t n = (size_t)snprintf(text, cap, "%s[", ig_dtype_text(p->dtype));
+  if (!ig_port_is_array(p)) return cli_describe(&p->value, text, cap);
+  size_t n = (size_t)snprintf(text, cap, "%s[", p->texts ? "string" : ig_dtype_text(p->dtype));
   if (p->ndim < 0 && n < cap) n += (size_t)snprintf(text + n, cap - n, "...");
   for (int d = 0; d < p->ndim && n < cap; d++) {
     const ig_model_dim *dim = p->dims[d];

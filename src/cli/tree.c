@@ -230,7 +230,8 @@ char *cli_tree_text(const ig_model *m, bool flat) {
   const ig_model_weight *const *weights = NULL;
   size_t n = b.failed ? 0 : ig_model_weights(m, &weights);
   for (size_t i = 0; i < n; i++) {
-    add_weight(b.root, weights[i]->name, (uint64_t)ig_tensor_numel(weights[i]->tensor));
+    const ig_tensor *w = weights[i]->tensor;  // NULL: texts
+    if (w) add_weight(b.root, weights[i]->name, (uint64_t)ig_tensor_numel(w));
   }
   if (!b.failed) {
     (void)digest(b.root);

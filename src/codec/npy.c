@@ -9,7 +9,8 @@ static void copy_element(const ig_npy *a, const uint8_t *src, uint8_t *dst) {
     memcpy(dst, src, a->width);
     return;
   }
-  size_t part = a->kind == 'c' ? a->width / 2u : a->width;  // a complex number is two
+  // A complex number is two, a text is characters of four bytes.
+  size_t part = a->kind == 'c' ? a->width / 2u : a->kind == 'U' ? 4u : a->width;
   for (size_t i = 0; i < a->width; i += part) {
     for (size_t k = 0; k < part; k++) dst[i + k] = src[i + part - 1 - k];
   }

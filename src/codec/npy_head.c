@@ -6,7 +6,7 @@
 #include "codec/bits.h"
 #include "codec/npy.h"
 
-enum { MAX_HEAD = 1 << 16, GROWTH_DIGITS = 21 };
+enum { MAX_HEAD = 1 << 16, GROWTH_DIGITS = 21, MAX_WIDTH = INT32_MAX };
 
 typedef struct parser {
   ig_ctx *c;
@@ -45,8 +45,14 @@ static bool accept_string(parser *p, const char **s, size_t *n) {
   return true;
 }
 
-static bool is_number(char kind, unsigned width) {
+// Is there such an element? Texts without characters would be an array of any size in no bytes;
+// NumPy writes it with one.
+static bool is_known(char kind, uint32_t width) {
   switch (kind) {
+    case 'S':
+      return width > 0;
+    case 'U':
+      return width > 0 && width % 4 == 0;
     case 'b':
       return width == 1;
     case 'i':
@@ -67,10 +73,10 @@ static ig_status refuse(parser *p, const char *s, size_t n) {
                     : kind == 'V' ? "raw bytes; a bfloat16 array looks like this, and npy "
                                     "cannot say so: save it as float32"
                     : kind == 'f' || kind == 'c' ? "floats of this width are not supported"
-                    : kind == 'U' || kind == 'S' ? "texts are not supported"
+                    : kind == 'U' || kind == 'S' ? "texts of this width are not supported"
                     : kind == 'M' || kind == 'm'
                         ? "dates are not supported"
-                        : "only bool, integer, float and complex are supported";
+                        : "only bool, integer, float, complex and texts are supported";
   return ig_fail(p->c, IG_UNSUPPORTED, "%s: npy header: dtype '%.*s': %s", p->name,
                  (int)(n < 40 ? n : 40), s, why);
 }
@@ -83,17 +89,19 @@ static ig_status read_descr(parser *p, ig_npy *out) {
                    p->name);
   }
   if (!accept_string(p, &s, &n)) return bad(p, "expected the dtype");
-  unsigned width = 0;
-  bool digits = n >= 3 && n <= 4;
+  uint64_t width = 0;
+  bool digits = n >= 3 && strchr("<>|=", s[0]);
   for (size_t i = 2; i < n && digits; i++) {
-    digits = s[i] >= '0' && s[i] <= '9';
+    digits = s[i] >= '0' && s[i] <= '9' && width <= MAX_WIDTH;
     width = width * 10 + (unsigned)(s[i] - '0');
   }
-  if (!digits || !strchr("<>|=", s[0]) || !is_number(s[1], width)) return refuse(p, s, n);
-  if (s[0] == '|' && width > 1) return refuse(p, s, n);
+  if (digits && s[1] == 'U') width *= 4;  // given in characters
+  if (!digits || width > MAX_WIDTH || !is_known(s[1], (uint32_t)width)) return refuse(p, s, n);
+  bool ordered = s[1] != 'S' && width > 1;  // its bytes have an order
+  if (s[0] == '|' && ordered) return refuse(p, s, n);
   out->kind = s[1];
-  out->width = (uint8_t)width;
-  out->big = s[0] == '>' && width > 1;
+  out->width = (uint32_t)width;
+  out->big = s[0] == '>' && ordered;
   return IG_OK;
 }
 
@@ -208,8 +216,9 @@ ig_status ig_npy_read(ig_ctx *c, const char *name, ig_bytes in, ig_npy *out) {
 }
 
 static void put_dict(const ig_npy *a, ig_str *s) {
-  ig_str_add(s, "{'descr': '%c%c%d', 'fortran_order': %s, 'shape': (", a->width > 1 ? '<' : '|',
-             a->kind, a->width, a->fortran ? "True" : "False");
+  ig_str_add(s, "{'descr': '%c%c%u', 'fortran_order': %s, 'shape': (",
+             a->width > 1 && a->kind != 'S' ? '<' : '|', a->kind,
+             a->kind == 'U' ? a->width / 4 : a->width, a->fortran ? "True" : "False");
   for (int i = 0; i < a->ndim; i++) {
     ig_str_add(s, "%s%lld%s", i ? " " : "", (long long)a->shape[i],
                i + 1 < a->ndim || a->ndim == 1 ? "," : "");
@@ -218,8 +227,8 @@ static void put_dict(const ig_npy *a, ig_str *s) {
 }
 
 ig_status ig_npy_head(ig_ctx *c, const ig_npy *a, ig_str *out) {
-  if (!is_number(a->kind, a->width)) {
-    return ig_fail(c, IG_UNSUPPORTED, "npy cannot hold elements of kind '%c' and %d bytes", a->kind,
+  if (!is_known(a->kind, a->width)) {
+    return ig_fail(c, IG_UNSUPPORTED, "npy cannot hold elements of kind '%c' and %u bytes", a->kind,
                    a->width);
   }
   if (a->ndim < 0 || a->ndim > IG_NPY_MAX_DIMS) {

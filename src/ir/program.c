@@ -73,7 +73,7 @@ static void add_saved(ig_program *p) {
   for (size_t i = 0; i < g->state.n; i++) {
     const ig_state *s = &g->state.at[i];
     if (!is_saved(s->kind) || s->unread) continue;
-    p->state[p->nstate++] = (ig_weight){s->name, ig_tensor_retain(s->tensor)};
+    p->state[p->nstate++] = (ig_weight){s->name, ig_tensor_retain(s->tensor), NULL};
   }
 }
 
@@ -82,7 +82,7 @@ static void add_constants(ig_program *p, ig_state_kind kind) {
   for (size_t i = 0; i < g->state.n; i++) {
     const ig_state *s = &g->state.at[i];
     if (s->kind != kind || s->unread) continue;
-    p->constants[p->nconstants++] = (ig_weight){s->name, ig_tensor_retain(s->tensor)};
+    p->constants[p->nconstants++] = (ig_weight){s->name, ig_tensor_retain(s->tensor), NULL};
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that hold tensors alone: npz, npy, safetensors with its metadata.
+// Files that hold tensors, and texts, alone: npz, npy, safetensors with its metadata.
 #include "arrays/arrays.h"
 
 #include "model/model.h"
@@ -11,7 +11,10 @@ static ig_status open_by(ig_ctx *c, ig_model *m, parser *parse) {
   ig_tensor_list list = {0};
   IG_RETURN_IF_ERR(parse(c, &in, &list));
   for (size_t i = 0; i < list.n; i++) {
-    if (!ig_model_add_weight(c, m, list.at[i].name, IG_WEIGHT_ARRAY, list.at[i].tensor)) break;
+    const ig_weight *w = &list.at[i];
+    bool ok = w->texts ? ig_model_add_texts(c, m, w->name, w->texts)
+                       : ig_model_add_weight(c, m, w->name, IG_WEIGHT_ARRAY, w->tensor);
+    if (!ok) break;
   }
   for (size_t i = 0; i < list.n_metadata && c->status == IG_OK; i++) {
     const ig_text_pair *p = &list.metadata[i];

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ingot/texts.h"
+
 const char *ig_diff_part_word(ig_diff_part part) {
   switch (part) {
     case IG_DIFF_METADATA:
@@ -124,9 +126,9 @@ static void add_range(ig_str *s, const ig_model_dim *dim) {
 }
 
 // "float32[s0, 4], s0 2 to 64"
-static const char *tensor_text(ig_differ *d, const ig_model_port *p) {
+static const char *array_text(ig_differ *d, const ig_model_port *p) {
   ig_str s = ig_str_make(d->c->alloc);
-  ig_str_add(&s, "%s[", ig_dtype_text(p->dtype));
+  ig_str_add(&s, "%s[", p->texts ? "string" : ig_dtype_text(p->dtype));
   if (p->ndim < 0) ig_str_add(&s, "...");
   for (int i = 0; i < p->ndim; i++) {
     if (i) ig_str_add(&s, ", ");
@@ -155,7 +157,7 @@ static const char *value_text(ig_differ *d, const ig_model_port *p) {
 }
 
 static const char *port_text(ig_differ *d, const ig_model_port *p) {
-  return p->kind == IG_KIND_TENSOR ? tensor_text(d, p) : value_text(d, p);
+  return ig_port_is_array(p) ? array_text(d, p) : value_text(d, p);
 }
 
 static bool same_port(ig_differ *d, const ig_model_port *x, const char *a, const ig_model_port *y,
@@ -164,7 +166,7 @@ static bool same_port(ig_differ *d, const ig_model_port *x, const char *a, const
   const char *other = y->target ? y->target : "";
   if (strcmp(x->name, y->name) != 0 || x->role != y->role || x->kind != y->kind) return false;
   if (strcmp(to, other) != 0) return false;
-  return x->kind == IG_KIND_TENSOR ? ig_diff_same_sizes(d, a, b, true) : strcmp(a, b) == 0;
+  return ig_port_is_array(x) ? ig_diff_same_sizes(d, a, b, true) : strcmp(a, b) == 0;
 }
 
 // What else is not the same is told behind the type.
@@ -294,11 +296,16 @@ static void compare_metadata(ig_differ *d) {
 
 // ---- weights
 
-static const char *weight_text(ig_differ *d, const ig_tensor *t) {
+static const char *weight_text(ig_differ *d, const ig_model_weight *w) {
   ig_str s = ig_str_make(d->c->alloc);
-  ig_str_add(&s, "%s[", ig_dtype_text(t->dtype));
-  for (int i = 0; i < t->ndim; i++) {
-    ig_str_add(&s, "%s%lld", i ? ", " : "", (long long)ig_tensor_size(t, i).value);
+  int64_t sizes[IG_MAX_DIM];
+  int ndim = 0;
+  if (w->texts) (void)ig_texts_measure(w->texts, sizes, &ndim);
+  if (w->tensor) ndim = w->tensor->ndim;
+  ig_str_add(&s, "%s[", w->texts ? "string" : ig_dtype_text(w->tensor->dtype));
+  for (int i = 0; i < ndim; i++) {
+    int64_t size = w->texts ? sizes[i] : ig_tensor_size(w->tensor, i).value;
+    ig_str_add(&s, "%s%lld", i ? ", " : "", (long long)size);
   }
   ig_str_add(&s, "]");
   return ig_diff_take(d, &s);
@@ -307,10 +314,15 @@ static const char *weight_text(ig_differ *d, const ig_tensor *t) {
 static void compare_weight(ig_differ *d, const ig_model_weight *x, const ig_model_weight *y) {
   ig_tensor_diff *numbers = ig_scope_push(d->c, sizeof *numbers);
   if (!numbers) return;
+  if (x->texts || y->texts) {
+    if (x->texts && y->texts && ig_texts_equal(x->texts, y->texts)) return;
+    (void)ig_diff_add(d, IG_DIFF_WEIGHTS, x->name, weight_text(d, x), weight_text(d, y));
+    return;
+  }
   ig_tensor_compare(d->c, y->tensor, x->tensor, &d->options.weights, numbers);
   if (numbers->agrees) return;
-  const char *before = weight_text(d, x->tensor);
-  const char *after = weight_text(d, y->tensor);
+  const char *before = weight_text(d, x);
+  const char *after = weight_text(d, y);
   ig_model_change *change = ig_diff_add(d, IG_DIFF_WEIGHTS, x->name, before, after);
   if (change && !numbers->why[0]) change->numbers = numbers;
 }
@@ -332,12 +344,12 @@ static void compare_weights(ig_differ *d) {
     const ig_model_weight *w = d->a->weights.at[i];
     const ig_map_value *v = ig_map_find(&other, w->name);
     if (v) compare_weight(d, w, v->ptr);
-    if (!v) (void)ig_diff_add(d, IG_DIFF_WEIGHTS, w->name, weight_text(d, w->tensor), NULL);
+    if (!v) (void)ig_diff_add(d, IG_DIFF_WEIGHTS, w->name, weight_text(d, w), NULL);
   }
   for (size_t i = 0; ok && i < d->b->weights.n && d->c->status == IG_OK; i++) {
     const ig_model_weight *w = d->b->weights.at[i];
     if (ig_map_find(&mine, w->name)) continue;
-    (void)ig_diff_add(d, IG_DIFF_WEIGHTS, w->name, NULL, weight_text(d, w->tensor));
+    (void)ig_diff_add(d, IG_DIFF_WEIGHTS, w->name, NULL, weight_text(d, w));
   }
   ig_map_free(&mine);
   ig_map_free(&other);

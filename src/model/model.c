@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "model/model.h"
+#include "tensor/texts.h"
 
 // ---- building
 
@@ -63,10 +64,19 @@ bool ig_model_add_finding(ig_ctx *c, ig_model *m, ig_status code, const char *wh
 bool ig_model_add_weight(ig_ctx *c, ig_model *m, const char *name, ig_weight_role role,
                          ig_tensor *t) {
   ig_model_weight *w = push(c, m, sizeof *w);
-  if (w) *w = (ig_model_weight){ig_model_text(c, m, name), role, t};
+  if (w) *w = (ig_model_weight){ig_model_text(c, m, name), role, t, NULL};
   if (!w || !w->name || !ADD(c, m, &m->weights, w)) return false;
   (void)ig_tensor_retain(t);
   return true;
+}
+
+bool ig_model_add_texts(ig_ctx *c, ig_model *m, const char *name, const ig_value *texts) {
+  ig_model_weight *w = push(c, m, sizeof *w);
+  ig_value *copy = push(c, m, sizeof *copy);
+  if (!w || !copy) return false;
+  *copy = *texts;
+  *w = (ig_model_weight){ig_model_text(c, m, name), IG_WEIGHT_ARRAY, NULL, copy};
+  return w->name && ig_texts_copy(c, &m->arena, copy) && ADD(c, m, &m->weights, w);
 }
 
 static ig_model_port *new_port(ig_ctx *c, ig_model *m, const char *name) {

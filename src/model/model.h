@@ -61,6 +61,7 @@ bool ig_model_add_finding(ig_ctx *c, ig_model *m, ig_status code, const char *wh
                           const char *fmt, ...) IG_PRINTF(5, 6);
 bool ig_model_add_weight(ig_ctx *c, ig_model *m, const char *name, ig_weight_role role,
                          ig_tensor *t);  // retained
+bool ig_model_add_texts(ig_ctx *c, ig_model *m, const char *name, const ig_value *texts);  // copied
 ig_model_port *ig_model_add_input(ig_ctx *c, ig_model *m, const char *name);
 ig_model_port *ig_model_add_output(ig_ctx *c, ig_model *m, const char *name);
 // Makes a port a tensor's: dtype and sizes, with the ranges of the program.

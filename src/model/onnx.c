@@ -38,20 +38,23 @@ static bool add_facts(ig_ctx *c, ig_model *m, const ig_onnx_model *o) {
 
 typedef int64_t dim_fn(const ig_onnx_model *m, size_t i, int dim, const char **param);
 
+// What the port takes or gives; false: neither numbers nor texts, but a sequence, an optional, a
+// map.
+static bool set_kind(ig_model_port *port, int elem) {
+  port->dtype = ig_om_elem_dtype(elem);
+  port->texts = elem == IG_OM_STRING;
+  bool numbers = port->dtype != IG_DTYPE_COUNT;
+  port->kind = numbers ? IG_KIND_TENSOR : port->texts ? IG_KIND_STR : IG_KIND_OBJECT;
+  return numbers || port->texts;
+}
+
 static bool set_port(ig_ctx *c, ig_model *m, ig_model_port *port, const ig_onnx_port *info,
                      size_t i, dim_fn *dim_of) {
   if (!port) return false;
-  ig_dtype dtype = ig_om_elem_dtype(info->elem);
-  if (dtype == IG_DTYPE_COUNT) {
-    port->kind = IG_KIND_OBJECT;  // strings, sequences, optionals, maps
-    return true;
-  }
-  if (info->ndim < 0) {
-    port->kind = IG_KIND_TENSOR;
-    port->dtype = dtype;
-    return true;
-  }
-  if (!ig_model_port_tensor(c, m, port, dtype, info->ndim)) return false;
+  if (!set_kind(port, info->elem) || info->ndim < 0) return true;
+  ig_kind kind = port->kind;
+  if (!ig_model_port_tensor(c, m, port, port->dtype, info->ndim)) return false;
+  port->kind = kind;
   for (int d = 0; d < info->ndim; d++) {
     const char *param = NULL;
     int64_t size = dim_of(m->inner, i, d, &param);
@@ -165,8 +168,10 @@ ig_status ig_model_run_onnx(ig_ctx *c, const ig_model *m, const ig_value *inputs
   ig_weight *list = ig_scope_array(c, m->inputs.n + 1, sizeof *list);
   size_t n = 0;
   for (size_t i = 0; list && i < m->inputs.n; i++) {
-    if (inputs[i].kind != IG_KIND_TENSOR) continue;
-    list[n++] = (ig_weight){m->inputs.at[i]->name, inputs[i].tensor};
+    const ig_model_port *p = m->inputs.at[i];
+    if (!ig_port_is_array(p)) continue;
+    list[n++] = p->texts ? (ig_weight){.name = p->name, .texts = &inputs[i]}
+                         : (ig_weight){.name = p->name, .tensor = inputs[i].tensor};
   }
   return list ? ig_onnx_run(c, m->inner, list, n, outs) : c->status;
 }

@@ -11,6 +11,7 @@
 #include "model/model.h"
 #include "op/interpret.h"
 #include "tensor/copy.h"
+#include "tensor/texts.h"
 
 struct ig_session {
   ig_ctx *c;
@@ -18,8 +19,9 @@ struct ig_session {
   size_t nin;
   size_t nout;
   bool *given;         // per input
-  ig_value *inputs;    // per input of the model; tensors retained
-  ig_value *outputs;   // per output of the model; tensors retained, lists in `lists`
+  ig_value *inputs;    // per input of the model; tensors retained, texts in `texts`
+  ig_arena *texts;     // per input
+  ig_value *outputs;   // per output of the model; tensors retained, lists and texts in `lists`
   size_t nweights;     // placeholders of the program
   ig_tensor **values;  // new values of its buffers, retained; NULL: the model's own
   ig_arena memory;     // the arrays above
@@ -56,9 +58,11 @@ static bool allocate(ig_session *s) {
   size_t nweights = s->m->runnable ? s->m->runnable->ninputs : 0;
   s->given = push(s, nin, sizeof *s->given);
   s->inputs = push(s, nin, sizeof *s->inputs);
+  s->texts = push(s, nin, sizeof *s->texts);
   s->outputs = push(s, nout, sizeof *s->outputs);
   s->values = push(s, nweights, sizeof *s->values);
   if (s->c->status != IG_OK) return false;
+  for (size_t i = 0; i < nin; i++) s->texts[i] = ig_arena_make(s->c->alloc);
   s->nin = nin;  // the counts say what there is, so that a half-made session can be freed
   s->nout = nout;
   s->nweights = nweights;
@@ -102,7 +106,9 @@ void ig_session_reset(ig_session *s) {
   for (size_t i = 0; i < s->nin; i++) {
     const ig_model_port *p = s->m->inputs.at[i];
     if (s->given[i]) release(&s->inputs[i]);
-    s->given[i] = p->kind != IG_KIND_TENSOR;
+    ig_arena_free(&s->texts[i]);
+    s->texts[i] = ig_arena_make(s->c->alloc);
+    s->given[i] = !ig_port_is_array(p);
     s->inputs[i] = s->given[i] ? p->value : ig_none();
   }
   for (size_t i = 0; i < s->nweights; i++) {
@@ -180,14 +186,49 @@ static const ig_model_port *find_port(const ig_session *s, const char *name, boo
   const ig_model_port *port = s->m->inputs.at[i];
   if ((port->kind == IG_KIND_TENSOR) == tensor) return port;
   (void)ig_fail(s->c, IG_BAD_TYPE, "%s: input '%s' is %s", s->m->name, port->name,
-                tensor ? "no tensor" : "a tensor");
+                port->texts ? "an array of texts"
+                : tensor    ? "no tensor"
+                            : "a tensor");
   return NULL;
+}
+
+// Sizes behind the first 0 are not known: lists of nothing end there.
+static ig_status check_texts(const ig_session *s, const ig_model_port *p, const ig_value *value) {
+  int64_t sizes[IG_MAX_DIM];
+  int ndim = 0;
+  if (!ig_texts_measure(value, sizes, &ndim)) {
+    return ig_fail(s->c, IG_BAD_TYPE,
+                   "%s: input '%s': expected a text or lists of texts of equal lengths", s->m->name,
+                   p->name);
+  }
+  bool empty = ndim && sizes[ndim - 1] == 0;
+  for (; empty && ndim < p->ndim; ndim++) {
+    sizes[ndim] = p->dims[ndim]->name ? p->dims[ndim]->lo : p->dims[ndim]->value;
+  }
+  return check_sizes(s, p, sizes, ndim);
+}
+
+static ig_status set_texts(ig_session *s, size_t i, const ig_value *value) {
+  const ig_model_port *p = s->m->inputs.at[i];
+  IG_RETURN_IF_ERR(check_texts(s, p, value));
+  ig_arena fresh = ig_arena_make(s->c->alloc);
+  ig_value copy = *value;
+  if (!ig_texts_copy(s->c, &fresh, &copy)) {
+    ig_arena_free(&fresh);
+    return s->c->status;
+  }
+  ig_arena_free(&s->texts[i]);
+  s->texts[i] = fresh;
+  s->inputs[i] = copy;
+  s->given[i] = true;
+  return IG_OK;
 }
 
 ig_status ig_session_set_value(ig_session *s, const char *name, const ig_value *value) {
   size_t i = 0;
   const ig_model_port *p = find_port(s, name, false, &i);
   if (!p) return s->c->status;
+  if (p->texts) return set_texts(s, i, value);
   bool plain = value->kind == IG_KIND_INT || value->kind == IG_KIND_FLOAT ||
                value->kind == IG_KIND_BOOL || value->kind == IG_KIND_NONE;
   if (!plain || value->kind != p->kind) {
@@ -245,10 +286,12 @@ ig_status ig_session_copy_inputs(const ig_session *from, ig_session *to) {
   size_t k = 0;
   for (size_t i = 0; i < from->nin; i++) {
     const ig_value *v = ig_session_input_at(from, i);
-    if (!v || v->kind != IG_KIND_TENSOR) continue;
-    while (k < to->nin && to->m->inputs.at[k]->kind != IG_KIND_TENSOR) k++;
+    if (!v || !ig_port_is_array(from->m->inputs.at[i])) continue;
+    while (k < to->nin && !ig_port_is_array(to->m->inputs.at[k])) k++;
     if (k == to->nin) break;
-    IG_RETURN_IF_ERR(ig_session_set(to, to->m->inputs.at[k++]->name, v->tensor));
+    const char *name = to->m->inputs.at[k++]->name;
+    IG_RETURN_IF_ERR(v->kind == IG_KIND_TENSOR ? ig_session_set(to, name, v->tensor)
+                                               : ig_session_set_value(to, name, v));
   }
   return IG_OK;
 }
@@ -302,18 +345,6 @@ static ig_status run_program(const ig_session *s, ig_value *outs) {
   return ig_graph_run(s->c, s->m->runnable->graph, values, s->nweights, outs);
 }
 
-static bool copy_lists(ig_session *s, ig_value *v) {
-  if (v->kind != IG_KIND_LIST) return true;
-  ig_value *items = ig_arena_array(&s->lists, v->list.n, sizeof *items);
-  if (!items) return ig_fail(s->c, IG_NOMEM, "out of memory") == IG_OK;
-  for (size_t i = 0; i < v->list.n; i++) {
-    items[i] = v->list.at[i];
-    if (!copy_lists(s, &items[i])) return false;
-  }
-  v->list.at = items;
-  return true;
-}
-
 // New values of buffers are what the next run begins with.
 static void keep_buffers(ig_session *s) {
   for (size_t i = 0; s->m->runnable && i < s->nout; i++) {
@@ -347,7 +378,7 @@ ig_status ig_session_run(ig_session *s) {
   ig_account_close(c, &outer);
   ig_mode_pop(c, &mode);
   for (size_t i = 0; outs && i < s->nout && st == IG_OK; i++) {
-    if (!copy_lists(s, &outs[i])) st = c->status;
+    if (!ig_texts_copy(c, &s->lists, &outs[i])) st = c->status;
   }
   for (size_t i = 0; outs && i < s->nout && st == IG_OK; i++) {
     retain(&outs[i]);

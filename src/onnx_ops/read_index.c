@@ -20,35 +20,7 @@ static ig_tensor *wrap(ig_rd *r, ig_tensor *index, ig_int size) {
   return below && moved ? ig_where_self(r->c, below, moved, index) : NULL;
 }
 
-static void gather_strings(ig_rd *r, const ig_rd_value *v) {
-  ig_tensor *index = ig_rd_in(r, 1);
-  const int64_t *at = ig_rd_bytes(r, index, IG_I64);
-  if (!at) return;
-  if (v->ndim != 1) {
-    ig_rd_fail(r, IG_UNSUPPORTED, "strings with %d dimensions", v->ndim);
-    return;
-  }
-  int64_t n = ig_tensor_numel(index);
-  ig_bytes *out = ig_scope_array(r->c, (size_t)n, sizeof *out);
-  int64_t dims[IG_MAX_DIM];
-  for (int d = 0; d < index->ndim; d++) dims[d] = ig_sizes(index)[d].value;  // concrete: has bytes
-  for (int64_t i = 0; out && i < n; i++) {
-    int64_t k = at[i] < 0 ? at[i] + (int64_t)v->nstrings : at[i];
-    if (k < 0 || k >= (int64_t)v->nstrings) {
-      ig_rd_fail(r, IG_BAD_INDEX, "index %lld of %zu strings", (long long)at[i], v->nstrings);
-      return;
-    }
-    out[i] = v->strings[k];
-  }
-  if (out) ig_rd_out_val(r, 0, ig_rd_of_strings(r, out, (size_t)n, dims, index->ndim));
-}
-
 static void read_gather(ig_rd *r) {
-  const ig_rd_value *v = ig_rd_val(r, 0);
-  if (v && v->kind == IG_RD_STRINGS) {
-    gather_strings(r, v);
-    return;
-  }
   ig_tensor *t = ig_rd_in(r, 0);
   ig_tensor *index = ig_rd_in(r, 1);
   if (!t || !index) return;

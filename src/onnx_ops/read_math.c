@@ -138,7 +138,7 @@ static void read_div(ig_rd *r) {
   ig_rd_out_like(r, 0, ig_rd_div(r, a, b), 0);
 }
 
-// Strings are compared one by one; a single one stands beside many.
+// Where elements of a and b meet is told by their broadcast numbers.
 static void equal_strings(ig_rd *r) {
   const ig_rd_value *a = r->in[0];
   const ig_rd_value *b = ig_rd_val(r, 1);
@@ -146,17 +146,26 @@ static void equal_strings(ig_rd *r) {
     ig_rd_fail(r, IG_BAD_TYPE, "compares strings with something else");
     return;
   }
-  const ig_rd_value *shape = a->nstrings >= b->nstrings ? a : b;
-  bool fits = a->nstrings == b->nstrings || a->nstrings == 1 || b->nstrings == 1;
-  ig_tensor *out = fits ? ig_rd_real(r, IG_BOOL, shape->dims, shape->ndim) : NULL;
-  if (!fits) ig_rd_fail(r, IG_MISMATCH, "these shapes of strings do not broadcast");
+  ig_mode_scope mode = ig_mode_push_capture(r->c, NULL);  // strings are real
+  ig_tensor *mine = ig_rd_places(r, a, 0);
+  ig_tensor *other = ig_rd_places(r, b, 0);
+  ig_tensor *zero = ig_rd_muln(r, other, 0);
+  ig_tensor *x = ig_rd_add(r, mine, zero);
+  zero = ig_rd_muln(r, mine, 0);
+  ig_tensor *y = ig_rd_add(r, other, zero);
+  const int64_t *i = x ? ig_rd_bytes(r, x, IG_I64) : NULL;
+  const int64_t *k = y ? ig_rd_bytes(r, y, IG_I64) : NULL;
+  int64_t dims[IG_MAX_DIM];
+  for (int d = 0; k && d < x->ndim; d++) dims[d] = ig_sizes(x)[d].value;  // concrete: has bytes
+  ig_tensor *out = i && k ? ig_rd_real(r, IG_BOOL, dims, x->ndim) : NULL;
   bool *at = out ? ig_tensor_data(out) : NULL;
-  for (size_t i = 0; at && i < shape->nstrings; i++) {
-    ig_bytes x = a->strings[a->nstrings == 1 ? 0 : i];
-    ig_bytes y = b->strings[b->nstrings == 1 ? 0 : i];
-    at[i] = x.n == y.n && (x.n == 0 || memcmp(x.at, y.at, x.n) == 0);
+  for (int64_t n = 0; at && n < ig_tensor_numel(out); n++) {
+    ig_bytes s = a->strings[i[n]];
+    ig_bytes t = b->strings[k[n]];
+    at[n] = s.n == t.n && (s.n == 0 || memcmp(s.at, t.at, s.n) == 0);
   }
-  ig_rd_out(r, 0, out);
+  ig_mode_pop(r->c, &mode);
+  if (out) ig_rd_out(r, 0, out);
 }
 
 static void read_equal(ig_rd *r) {

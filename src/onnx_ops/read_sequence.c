@@ -83,16 +83,6 @@ static void read_length(ig_rd *r) {
   if (v) ig_rd_out_val(r, 0, ig_rd_of_ints(r, &n, 1, 0, IG_OM_INT64));
 }
 
-static void split_strings(ig_rd *r, const ig_rd_value *v) {
-  bool keep = ig_rd_attr_int(r, "keepdims", 1);
-  ig_rd_value **items = ig_scope_array(r->c, v->nstrings, sizeof *items);
-  int64_t one = 1;
-  for (size_t i = 0; items && i < v->nstrings; i++) {
-    items[i] = ig_rd_of_strings(r, &v->strings[i], 1, &one, keep ? 1 : 0);
-  }
-  if (items) ig_rd_out_val(r, 0, ig_rd_of_items(r, IG_RD_SEQUENCE, items, v->nstrings));
-}
-
 typedef struct pieces {
   int axis;
   int64_t size;   // of the axis
@@ -118,11 +108,6 @@ static void give_parts(ig_rd *r, ig_tensor *t, const pieces *p) {
 }
 
 static void read_split_to(ig_rd *r) {
-  const ig_rd_value *v = ig_rd_val(r, 0);
-  if (v && v->kind == IG_RD_STRINGS && v->ndim == 1 && !ig_rd_has(r, 1)) {
-    split_strings(r, v);
-    return;
-  }
   ig_tensor *t = ig_rd_in(r, 0);
   if (!t) return;
   pieces p = {.axis = ig_rd_axis(r, ig_rd_attr_int(r, "axis", 0), t->ndim)};

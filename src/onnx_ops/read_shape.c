@@ -237,33 +237,7 @@ static void read_tile(ig_rd *r) {
 
 // ---- joins and parts
 
-static void concat_strings(ig_rd *r) {
-  size_t total = 0;
-  for (size_t i = 0; i < r->nin; i++) {
-    const ig_rd_value *v = ig_rd_val(r, i);
-    if (!v || v->kind != IG_RD_STRINGS || v->ndim != 1) {
-      ig_rd_fail(r, IG_UNSUPPORTED, "joins strings that are no lists");
-      return;
-    }
-    total += v->nstrings;
-  }
-  ig_bytes *all = ig_scope_array(r->c, total, sizeof *all);
-  if (!all) return;
-  size_t at = 0;
-  for (size_t i = 0; i < r->nin; i++) {
-    for (size_t k = 0; k < r->in[i]->nstrings; k++) all[at++] = r->in[i]->strings[k];
-  }
-  int64_t dims = (int64_t)total;
-  ig_rd_out_val(r, 0, ig_rd_of_strings(r, all, total, &dims, 1));
-}
-
 static void read_concat(ig_rd *r) {
-  ig_rd_value *first = ig_rd_val(r, 0);
-  if (!first) return;
-  if (first->kind == IG_RD_STRINGS) {
-    concat_strings(r);
-    return;
-  }
   ig_tensor **parts = ig_scope_array(r->c, r->nin, sizeof *parts);
   for (size_t i = 0; parts && i < r->nin; i++) parts[i] = ig_rd_in(r, i);
   if (!parts || !parts[0] || !ig_rd_ok(r)) return;

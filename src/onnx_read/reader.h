@@ -136,6 +136,14 @@ ig_tensor *ig_rd_scalar(ig_rd *r, double v, ig_dtype dtype);
 // bytes (a capture).
 const void *ig_rd_bytes(ig_rd *r, ig_tensor *t, ig_dtype dtype);
 
+// ---- strings (strings.c)
+
+// The numbers first, first + 1, ... in the shape of strings.
+ig_tensor *ig_rd_places(ig_rd *r, const ig_rd_value *v, size_t first);
+// Runs the formula of an operator that moves elements on the numbers of strings. False: the current
+// node is no such operator, or has no strings.
+bool ig_rd_move_strings(ig_rd *r, ig_rd_fn *fn);
+
 // ---- inputs of the current node
 
 bool ig_rd_has(const ig_rd *r, size_t i);

@@ -248,7 +248,9 @@ static void eval_node(ig_rd *r, const ig_om_node *n) {
     call_function(r, n);
   } else if (!(r->capture && ig_rd_fold(r))) {
     const ig_rd_row *row = find_row(r, n);
-    if (row && !(r->capture && ig_rd_compute(r, row->fn))) row->fn(r);
+    if (row && !ig_rd_move_strings(r, row->fn) && !(r->capture && ig_rd_compute(r, row->fn))) {
+      row->fn(r);
+    }
   }
 }
 

@@ -4,23 +4,30 @@
 
 #include <string.h>
 
+#include "tensor/texts.h"
+
 // Is v what the model declares? Names what is wrong.
 static bool check_input(ig_rd *r, const ig_om_info *info, const ig_rd_value *v) {
-  if (!v || info->type.kind != IG_OM_TENSOR_TYPE || v->kind != IG_RD_TENSOR) return true;
+  bool strings = v && v->kind == IG_RD_STRINGS;
+  if (!v || info->type.kind != IG_OM_TENSOR_TYPE || (v->kind != IG_RD_TENSOR && !strings)) {
+    return true;
+  }
   if (info->type.elem && v->elem != info->type.elem) {
     ig_rd_fail(r, IG_BAD_TYPE, "input '%s': found %s, expected %s", info->name,
                ig_om_elem_text(v->elem), ig_om_elem_text(info->type.elem));
     return false;
   }
-  if (!info->type.has_shape || !v->t) return true;
-  if (v->t->ndim != info->type.ndim) {
-    ig_rd_fail(r, IG_MISMATCH, "input '%s': found %d dimensions, expected %d", info->name,
-               v->t->ndim, info->type.ndim);
+  if (!info->type.has_shape || (!strings && !v->t)) return true;
+  int ndim = strings ? v->ndim : v->t->ndim;
+  if (ndim != info->type.ndim) {
+    ig_rd_fail(r, IG_MISMATCH, "input '%s': found %d dimensions, expected %d", info->name, ndim,
+               info->type.ndim);
     return false;
   }
-  for (int d = 0; d < v->t->ndim; d++) {
+  for (int d = 0; d < ndim; d++) {
     int64_t want = info->type.dims[d].value;
-    int64_t found = ig_sizes(v->t)[d].value;  // concrete: inputs of a run are real
+    // concrete: inputs of a run are real
+    int64_t found = strings ? v->dims[d] : ig_sizes(v->t)[d].value;
     if (want < 0 || want == found) continue;
     ig_rd_fail(r, IG_MISMATCH, "input '%s': dimension %d: found %lld, expected %lld", info->name, d,
                (long long)found, (long long)want);
@@ -56,27 +63,64 @@ ig_status ig_rd_run(ig_rd *r, ig_rd_value *const *in, size_t n, ig_rd_value **ou
 
 // ---- ig_onnx_run
 
-static ig_value to_value(ig_rd *r, ig_rd_value *v) {
+// name: of the output, for messages.
+static ig_value to_texts(ig_rd *r, const char *name, const ig_rd_value *v) {
+  const char **texts = ig_scope_array(r->c, v->nstrings + 1, sizeof *texts);
+  for (size_t i = 0; texts && i < v->nstrings; i++) {
+    const ig_bytes *s = &v->strings[i];
+    if (s->n && memchr(s->at, 0, s->n)) {
+      ig_rd_fail(r, IG_UNSUPPORTED, "output '%s': element %zu has a NUL inside of its text", name,
+                 i);
+      return ig_none();
+    }
+    char *text = ig_scope_push(r->c, s->n + 1);
+    if (!text) return ig_none();
+    if (s->n) memcpy(text, s->at, s->n);
+    text[s->n] = 0;
+    texts[i] = text;
+  }
+  const ig_value *out = texts ? ig_texts_make(r->c, name, texts, v->dims, v->ndim) : NULL;
+  return out ? *out : ig_none();
+}
+
+static ig_value to_value(ig_rd *r, const char *name, ig_rd_value *v) {
   if (!v || (v->kind == IG_RD_OPTIONAL && v->nitems == 0)) return ig_none();
   if (v->kind == IG_RD_TENSOR) return ig_of_tensor(ig_rd_tensor(r, v));
-  size_t n = v->kind == IG_RD_STRINGS ? v->nstrings : v->nitems;
-  ig_value *list = ig_scope_array(r->c, n, sizeof *list);
-  for (size_t i = 0; list && i < n; i++) {
-    if (v->kind != IG_RD_STRINGS) {
-      list[i] = to_value(r, v->items[i]);
-      continue;
-    }
-    char *text = ig_scope_push(r->c, v->strings[i].n + 1);
-    if (!text) return ig_none();
-    if (v->strings[i].n) memcpy(text, v->strings[i].at, v->strings[i].n);
-    text[v->strings[i].n] = 0;
-    list[i] = ig_of_str(text);
-  }
+  if (v->kind == IG_RD_STRINGS) return to_texts(r, name, v);
+  ig_value *list = ig_scope_array(r->c, v->nitems, sizeof *list);
+  for (size_t i = 0; list && i < v->nitems; i++) list[i] = to_value(r, name, v->items[i]);
   if (!list) return ig_none();
   if (v->kind == IG_RD_OPTIONAL) return list[0];
-  ig_value out = ig_of_list(list, n);
+  ig_value out = ig_of_list(list, v->nitems);
   if (v->kind == IG_RD_MAP) out.seq = IG_SEQ_DICT;
   return out;
+}
+
+// Sizes behind the first 0 are those that the model declares: lists of nothing end there.
+static void complete_sizes(const ig_om_info *info, int64_t *sizes, int *ndim) {
+  bool empty = *ndim && sizes[*ndim - 1] == 0;
+  for (; empty && info->type.has_shape && *ndim < info->type.ndim; (*ndim)++) {
+    int64_t want = info->type.dims[*ndim].value;
+    sizes[*ndim] = want < 0 ? 0 : want;
+  }
+}
+
+static ig_rd_value *of_texts(ig_rd *r, const ig_om_info *info, const ig_value *value) {
+  int64_t sizes[IG_MAX_DIM];
+  int ndim = 0;
+  if (!ig_texts_measure(value, sizes, &ndim)) {
+    ig_rd_fail(r, IG_BAD_TYPE, "input '%s': expected a text or lists of texts of equal lengths",
+               info->name);
+    return NULL;
+  }
+  size_t n = ig_texts_read(value, NULL, 0);
+  const char **texts = ig_scope_array(r->c, n + 1, sizeof *texts);
+  ig_bytes *bytes = ig_scope_array(r->c, n + 1, sizeof *bytes);
+  if (!texts || !bytes) return NULL;
+  (void)ig_texts_read(value, texts, n);
+  for (size_t i = 0; i < n; i++) bytes[i] = (ig_bytes){(const uint8_t *)texts[i], strlen(texts[i])};
+  complete_sizes(info, sizes, &ndim);
+  return ig_rd_of_strings(r, bytes, n, sizes, ndim);
 }
 
 static ig_status run_named(ig_rd *r, const ig_weight *inputs, size_t n, ig_value *outs) {
@@ -92,8 +136,13 @@ static ig_status run_named(ig_rd *r, const ig_weight *inputs, size_t n, ig_value
       ig_rd_fail(r, IG_NOT_FOUND, "there is no input '%s'", inputs[k].name);
       return r->c->status;
     }
-    in[i] = ig_rd_of_tensor(r, inputs[k].tensor, 0);
-    if (!check_input(r, &g->inputs[i], in[i])) return r->c->status;
+    if (!inputs[k].texts && !inputs[k].tensor) {
+      ig_rd_fail(r, IG_INVALID, "input '%s' has neither a tensor nor texts", inputs[k].name);
+      return r->c->status;
+    }
+    in[i] = inputs[k].texts ? of_texts(r, &g->inputs[i], inputs[k].texts)
+                            : ig_rd_of_tensor(r, inputs[k].tensor, 0);
+    if (!in[i] || !check_input(r, &g->inputs[i], in[i])) return r->c->status;
   }
   for (size_t i = 0; i < g->ninputs; i++) {
     if (in[i] || g->input_defaults[i]) continue;
@@ -101,7 +150,9 @@ static ig_status run_named(ig_rd *r, const ig_weight *inputs, size_t n, ig_value
     return r->c->status;
   }
   if (ig_rd_graph(r, g, in, g->ninputs, results)) {
-    for (size_t i = 0; i < g->noutputs; i++) outs[i] = to_value(r, results[i]);
+    for (size_t i = 0; i < g->noutputs; i++) {
+      outs[i] = to_value(r, g->outputs[i].name, results[i]);
+    }
   }
   return r->c->status;
 }

@@ -55,7 +55,8 @@ static void every_dtype_of_the_format_comes_back(void **state) {
   size_t n = 0;
   for (int d = 0; d < IG_DTYPE_COUNT; d++) {
     if (d == IG_C128) continue;
-    list[n++] = (ig_weight){ig_dtype_text((ig_dtype)d), filled(f->c, (ig_dtype)d, 3 + d)};
+    list[n++] =
+        (ig_weight){.name = ig_dtype_text((ig_dtype)d), .tensor = filled(f->c, (ig_dtype)d, 3 + d)};
   }
   ig_tensor_list out = {.at = list, .n = n};
   ig_tensor_list back;
@@ -74,7 +75,7 @@ static void every_dtype_of_the_format_comes_back(void **state) {
     assert_memory_equal(ig_tensor_data(t), ig_tensor_data(was),
                         (size_t)ig_tensor_numel(t) * ig_dtype_size(t->dtype));
   }
-  ig_weight bad = {"z", filled(f->c, IG_C128, 1)};
+  ig_weight bad = {"z", filled(f->c, IG_C128, 1), NULL};
   ig_tensor_list odd = {.at = &bad, .n = 1};
   assert_int_equal(ig_tensors_write(f->c, path, &odd), IG_UNSUPPORTED);
   test_error_has(f->c, "tensor 'z': safetensors has no complex128");
@@ -82,9 +83,9 @@ static void every_dtype_of_the_format_comes_back(void **state) {
 
 static void the_bytes_are_those_of_the_library(void **state) {
   fixture *f = *state;
-  ig_weight list[] = {{"b", filled(f->c, IG_F32, 2)},
-                      {"c", filled(f->c, IG_U8, 3)},
-                      {"a", filled(f->c, IG_F32, 1)}};
+  ig_weight list[] = {{"b", filled(f->c, IG_F32, 2), NULL},
+                      {"c", filled(f->c, IG_U8, 3), NULL},
+                      {"a", filled(f->c, IG_F32, 1), NULL}};
   ig_text_pair metadata[] = {{"format", "pt"}};
   ig_tensor_list out = {list, 3, metadata, 1};
   ig_sink sink = ig_sink_memory(f->c->alloc);
@@ -109,7 +110,7 @@ static void the_bytes_are_those_of_the_library(void **state) {
 static void one_door_reads_every_format(void **state) {
   fixture *f = *state;
   static const char *const names[] = {"x.safetensors", "x.npz", "x.pt"};
-  ig_weight list[] = {{"a", filled(f->c, IG_F32, 5)}, {"b", filled(f->c, IG_I64, 2)}};
+  ig_weight list[] = {{"a", filled(f->c, IG_F32, 5), NULL}, {"b", filled(f->c, IG_I64, 2), NULL}};
   for (size_t i = 0; i < 3; i++) {
     const ig_weight *back = NULL;
     size_t n = 0;
@@ -126,7 +127,7 @@ static void one_door_reads_every_format(void **state) {
 
 static ig_status session(ig_ctx *c) {
   ig_scope s = ig_scope_open(c);
-  ig_weight list[] = {{"a", filled(c, IG_F32, 5)}, {"b", filled(c, IG_BOOL, 2)}};
+  ig_weight list[] = {{"a", filled(c, IG_F32, 5), NULL}, {"b", filled(c, IG_BOOL, 2), NULL}};
   ig_text_pair metadata[] = {{"k", "v"}};
   ig_tensor_list out = {list, 2, metadata, 1};
   ig_tensor_list back;

@@ -142,7 +142,18 @@ static void hostile_heads_are_refused(void **state) {
       {HEAD("'|O'", "False", "(1,)"), "Python objects"},
       {HEAD("'<V2'", "False", "(1,)"), "bfloat16"},
       {HEAD("'<f16'", "False", "(1,)"), "floats of this width"},
-      {HEAD("'<U5'", "False", "(1,)"), "texts"},
+      {HEAD("'<U0'", "False", "(1,)"), "texts of this width"},
+      {HEAD("'|S0'", "False", "(4611686018427387904,)"), "texts of this width"},
+      {HEAD("'|U1'", "False", "(1,)"), "texts of this width"},
+      {HEAD("'<U'", "False", "(1,)"), "texts of this width"},
+      {HEAD("'<U536870912'", "False", "(1,)"), "texts of this width"},
+      {HEAD("'|S2147483648'", "False", "(1,)"), "texts of this width"},
+      {HEAD("'<U18446744073709551617'", "False", "(1,)"), "texts of this width"},
+      {HEAD("'<U1x'", "False", "(1,)"), "texts of this width"},
+      {HEAD("'<U536870911'", "False", "(1,)"), "needs 2147483644 bytes of data, found 4"},
+      {HEAD("'|S2147483647'", "False", "(4294967298, 2)"), "overflows"},
+      {HEAD("'<U2'", "False", "(1,)"), "needs 8 bytes of data, found 4"},
+      {HEAD("'|S3'", "False", "(1,)"), "needs 3 bytes of data, found 4"},
       {HEAD("'<M8[ns]'", "False", "(1,)"), "dates"},
       {HEAD("'<x4'", "False", "(1,)"), "only bool, integer"},
       {HEAD("'f4'", "False", "(1,)"), "dtype 'f4'"},
@@ -193,6 +204,127 @@ static void hostile_files_are_refused(void **state) {
   file[6] = 2;
   refuse(f, in, "does not fit");
   refuse(f, npy(HEAD("'|b1'", "False", "(2,)"), "\1\2", 2), "element 1 of a bool array is 2");
+}
+
+// ---- texts
+
+static const char **read_texts(fixture *f, const char *head, const void *data, size_t bytes,
+                               size_t *n) {
+  ig_npy a;
+  const char **texts = NULL;
+  if (ig_npy_read(f->c, "x", npy(head, data, bytes), &a) != IG_OK ||
+      ig_npy_texts(f->c, "x", &a, &texts, n) != IG_OK) {
+    fail_msg("%s", ig_ctx_error(f->c));
+  }
+  return texts;
+}
+
+static void texts_of_characters_are_read(void **state) {
+  fixture *f = *state;
+  static const uint32_t little[] = {'a', 'b', 0, 0xe9, 0, 0, 0x1f600, 0x10ffff, 'z', 0, 0, 0};
+  static const char big[] = "\0\0\0a\0\0\x20\xac";
+  size_t n = 0;
+  const char **t = read_texts(f, HEAD("'<U3'", "False", "(2, 2)"), little, sizeof little, &n);
+  assert_int_equal(n, 4);
+  assert_string_equal(t[0], "ab");
+  assert_string_equal(t[1], "\xc3\xa9");
+  assert_string_equal(t[2], "\xf0\x9f\x98\x80\xf4\x8f\xbf\xbfz");
+  assert_string_equal(t[3], "");
+  t = read_texts(f, HEAD("'<U3'", "True", "(2, 2)"), little, sizeof little, &n);
+  assert_string_equal(t[1], "\xf0\x9f\x98\x80\xf4\x8f\xbf\xbfz");
+  assert_string_equal(t[2], "\xc3\xa9");
+  t = read_texts(f, HEAD("'>U1'", "False", "(2,)"), big, 8, &n);
+  assert_string_equal(t[0], "a");
+  assert_string_equal(t[1], "\xe2\x82\xac");
+  t = read_texts(f, HEAD("'>U2'", "False", "()"), big, 8, &n);
+  assert_int_equal(n, 1);
+  assert_string_equal(t[0], "a\xe2\x82\xac");
+  (void)read_texts(f, HEAD("'<U7'", "False", "(0, 3)"), "", 0, &n);
+  assert_int_equal(n, 0);
+}
+
+static void texts_of_bytes_are_read(void **state) {
+  fixture *f = *state;
+  size_t n = 0;
+  const char **t = read_texts(f, HEAD("'|S3'", "False", "(3,)"), "abc\xc3\xa9\0\0\0\0", 9, &n);
+  assert_int_equal(n, 3);
+  assert_string_equal(t[0], "abc");
+  assert_string_equal(t[1], "\xc3\xa9");
+  assert_string_equal(t[2], "");
+  t = read_texts(f, HEAD("'|S1'", "True", "(2, 2)"), "abcd", 4, &n);
+  assert_string_equal(t[1], "c");
+}
+
+static void what_is_no_text_is_named(void **state) {
+  fixture *f = *state;
+  static const struct {
+    uint32_t point;
+    const char *why;
+  } points[] = {{0x110000, "x: element 1 of an array of texts: a number that is no character"},
+                {0xffffffff, "no character"},
+                {0xd800, "half of a surrogate pair"},
+                {0xdfff, "half of a surrogate pair"}};
+  ig_npy a;
+  const char **texts = NULL;
+  size_t n = 0;
+  for (size_t i = 0; i < sizeof points / sizeof *points; i++) {
+    uint32_t data[] = {'a', points[i].point};
+    ig_bytes in = npy(HEAD("'<U1'", "False", "(2,)"), data, sizeof data);
+    assert_int_equal(ig_npy_read(f->c, "x", in, &a), IG_OK);
+    assert_int_equal(ig_npy_texts(f->c, "x", &a, &texts, &n), IG_SYNTAX);
+    test_error_has(f->c, points[i].why);
+  }
+  static const char *const bytes[] = {
+      "\xff"
+      "bc",
+      "a\xc3\xc3", "\xed\xa0\x80", "ab\xc3"};
+  for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
+    ig_bytes in = npy(HEAD("'|S3'", "False", "(1,)"), bytes[i], 3);
+    assert_int_equal(ig_npy_read(f->c, "x", in, &a), IG_OK);
+    assert_int_equal(ig_npy_texts(f->c, "x", &a, &texts, &n), IG_SYNTAX);
+    test_error_has(f->c, "its bytes are no UTF-8");
+  }
+  ig_bytes in = npy(HEAD("'|S3'", "False", "(1,)"), "a\0b", 3);
+  assert_int_equal(ig_npy_read(f->c, "x", in, &a), IG_OK);
+  assert_int_equal(ig_npy_texts(f->c, "x", &a, &texts, &n), IG_UNSUPPORTED);
+  test_error_has(f->c, "a NUL inside of the text");
+}
+
+static void texts_are_written_as_numpy_has_them(void **state) {
+  fixture *f = *state;
+  static const char *const texts[] = {"", "\xc3\xa9t\xc3\xa9", "\xf0\x9f\x98\x80", "no"};
+  ig_npy a = {.ndim = 2, .shape = {2, 2}};
+  uint8_t *copy = NULL;
+  assert_int_equal(ig_npy_set_texts(f->c, "x", texts, 4, &a, &copy), IG_OK);
+  head_is(f, &a, 128, "{'descr': '<U3', 'fortran_order': False, 'shape': (2, 2), }");
+  assert_int_equal(a.data.n, 48);
+  const char **back = NULL;
+  size_t n = 0;
+  assert_int_equal(ig_npy_texts(f->c, "x", &a, &back, &n), IG_OK);
+  for (size_t i = 0; i < 4; i++) assert_string_equal(back[i], texts[i]);
+  ig_mem_free(f->c->alloc, copy, a.data.n);
+  const char *const bad[] = {"ok", "\xff"};
+  assert_int_equal(ig_npy_set_texts(f->c, "x", bad, 2, &a, &copy), IG_INVALID);
+  test_error_has(f->c, "x: element 1 of an array of texts: its bytes are no UTF-8");
+  ig_npy bytes = {.kind = 'S', .width = 5};
+  head_is(f, &bytes, 128, "{'descr': '|S5', 'fortran_order': False, 'shape': (), }");
+}
+
+static ig_status text_session(ig_ctx *c) {
+  static const uint32_t data[] = {'a', 'b', 0xe9, 0};
+  ig_npy a = {.kind = 'U',
+              .width = 8,
+              .ndim = 1,
+              .shape = {2},
+              .data = {(const uint8_t *)data, sizeof data}};
+  const char **texts = NULL;
+  size_t n = 0;
+  uint8_t *copy = NULL;
+  ig_npy back;
+  IG_RETURN_IF_ERR(ig_npy_texts(c, "x", &a, &texts, &n));
+  IG_RETURN_IF_ERR(ig_npy_set_texts(c, "x", texts, n, &back, &copy));
+  ig_mem_free(c->alloc, copy, back.data.n);
+  return IG_OK;
 }
 
 // ---- archives
@@ -256,6 +388,7 @@ static void a_member_that_is_no_array_is_named(void **state) {
 static void every_allocation_may_fail(void **state) {
   (void)state;
   test_every_allocation_fails(session);
+  test_every_allocation_fails(text_session);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -268,6 +401,10 @@ int main(void) {
       TEST(orders_and_byte_orders_are_straightened),
       TEST(hostile_heads_are_refused),
       TEST(hostile_files_are_refused),
+      TEST(texts_of_characters_are_read),
+      TEST(texts_of_bytes_are_read),
+      TEST(what_is_no_text_is_named),
+      TEST(texts_are_written_as_numpy_has_them),
       TEST(archives_come_back),
       TEST(a_member_that_is_no_array_is_named),
       cmocka_unit_test(every_allocation_may_fail),

@@ -9,6 +9,28 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
+// What is read as texts is written and read again as the same.
+static void use_texts(ig_ctx *c, const ig_npy *a) {
+  const char **texts = NULL;
+  const char **again = NULL;
+  size_t n = 0;
+  size_t m = 0;
+  uint8_t *copy = NULL;
+  ig_npy same = *a;
+  same.big = same.fortran = false;
+  ig_scope scope = ig_scope_open(c);
+  if (ig_npy_texts(c, "fuzz", a, &texts, &n) == IG_OK) {
+    if (ig_npy_set_texts(c, "fuzz", texts, n, &same, &copy) != IG_OK) __builtin_trap();
+    if (ig_npy_texts(c, "fuzz", &same, &again, &m) != IG_OK || m != n) __builtin_trap();
+    for (size_t i = 0; i < n; i++) {
+      if (strcmp(texts[i], again[i]) != 0) __builtin_trap();
+    }
+  }
+  ig_mem_free(c->alloc, copy, copy ? same.data.n : 0);
+  ig_scope_close(c, scope);
+  ig_ctx_clear(c);
+}
+
 static void use(ig_ctx *c, const ig_npy *a) {
   uint8_t *copy = malloc(a->data.n ? a->data.n : 1);
   if (!copy) return;
@@ -29,6 +51,7 @@ static void use(ig_ctx *c, const ig_npy *a) {
   free(file);
   ig_str_free(&s);
   free(copy);
+  if (ig_npy_is_text(a)) use_texts(c, a);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {

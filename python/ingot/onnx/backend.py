@@ -47,7 +47,8 @@ def _array_type(elem: int) -> np.dtype:
 
 
 def _strings(array: np.ndarray) -> tuple[int, tuple[int, ...], list[bytes]]:
-    flat = [s if isinstance(s, bytes) else str(s).encode() for s in array.reshape(-1).tolist()]
+    texts = array.reshape(-1).tolist()
+    flat = [s if isinstance(s, bytes) else str(s).encode("utf-8", "surrogateescape") for s in texts]
     return (_STRING, tuple(array.shape), flat)
 
 
@@ -55,6 +56,8 @@ def _to_value(array: Any, elem: int) -> Any:
     """A NumPy array (list of arrays, None) as a value of the engine; elem 0: by the array's own dtype."""
     if array is None:
         return None
+    if elem == _STRING and isinstance(array, (str, bytes, list, tuple)):
+        return list(array) if isinstance(array, tuple) else array
     if isinstance(array, (list, tuple)):
         return [_to_value(a, elem) for a in array]
     array = np.asarray(array)
