@@ -177,6 +177,24 @@ static void what_is_no_python_is_refused(void **state) {
   refused(deep, IG_LIMIT, "nested more than 256 deep at line 1");
 }
 
+static ig_status session(ig_ctx *with) {
+  ig_source source = source_of(
+      "@d\nclass C(B, m=1):\n  def f(self, x: int = 3, *a, **k) -> T:\n    # type: (int) -> int\n"
+      "    a, *b = c = [i for i in x if i]; d[1:, 2] += f'{x!r:>{w}}'\n"
+      "    try:\n      import a.b as q\n    except E as e:\n      raise\n    finally:\n      del "
+      "x\n"
+      "    with a as b: return lambda u: {**u, 1: {2}}\n");
+  ig_arena trees = ig_arena_make(with->alloc);
+  (void)ig_tree_parse(with, &trees, &source);
+  ig_arena_free(&trees);
+  return ig_ctx_status(with);
+}
+
+static void every_allocation_may_fail(void **state) {
+  (void)state;
+  test_every_allocation_fails(session);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(operators_bind_as_in_python),
@@ -185,6 +203,7 @@ int main(void) {
       cmocka_unit_test(statements_of_functions),
       cmocka_unit_test(places_are_quoted),
       cmocka_unit_test(what_is_no_python_is_refused),
+      cmocka_unit_test(every_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }
