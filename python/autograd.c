@@ -348,6 +348,20 @@ static PyObject *set_grad_enabled(PyObject *module, PyObject *on) {
   }
   return PyBool_FromLong(ig_grad_set_enabled(c, yes == 1));
 }
+// _call_without_grad(fn, *args): what autograd itself does around a function's forward. Unlike
+// no_grad it is no statement of the user, so a capture does not record it.
+static PyObject *call_without_grad(PyObject *module, PyObject *const *args, Py_ssize_t n) {
+  (void)module;
+  if (n < 1) {
+    PyErr_SetString(PyExc_TypeError, "_call_without_grad() needs a function");
+    return NULL;
+  }
+  ig_ctx *c = py_ctx();
+  ig_mode_scope mode = ig_mode_push(c, &(ig_mode_change){IG_MODE_NO_GRAD, {.no_grad = true}});
+  PyObject *out = PyObject_Vectorcall(args[0], args + 1, (size_t)(n - 1), NULL);
+  ig_mode_pop(c, &mode);
+  return out;
+}
 static PyObject *set_inference(PyObject *module, PyObject *on) {
   (void)module;
   int yes = PyObject_IsTrue(on);
@@ -380,6 +394,7 @@ PyMethodDef py_autograd_functions[] = {
     {"is_grad_enabled", is_grad_enabled, METH_NOARGS, NULL},
     {"is_inference_mode_enabled", is_inference_enabled, METH_NOARGS, NULL},
     {"_set_grad_enabled", set_grad_enabled, METH_O, "Switches history on or off; what it was."},
+    {"_call_without_grad", (PyCFunction)(void (*)(void))call_without_grad, METH_FASTCALL, NULL},
     {"_set_inference_mode", set_inference, METH_O, NULL},
     {"_run_backward", (PyCFunction)(void (*)(void))run_backward, METH_VARARGS | METH_KEYWORDS,
      NULL},

@@ -36,6 +36,38 @@ def leaf(*values, dtype=None):
     return ingot.tensor(values, dtype=dtype or ingot.float64, requires_grad=True)
 
 
+class Doubled(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.sin() * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * x.cos() * 2
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("exporter", [ingot.export.export, ingot.export.export_for_training])
+def test_exported_forward_is_no_region_without_grad(exporter, strict):
+    """Autograd switches grad mode off around forward; that is no statement of the model, so no program has it."""
+
+    class M(ingot.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = ingot.nn.Parameter(ingot.ones(3))
+
+        def forward(self, x):
+            return Doubled.apply(x * self.w) + 1
+
+    program = exporter(M(), (ingot.ones(3),), strict=strict)
+    targets = [str(n.target) for n in program.graph.nodes if n.op == "call_function"]
+    assert targets == ["aten.mul.Tensor", "aten.sin.default", "aten.mul.Tensor", "aten.add.Tensor"]
+    assert program.dialect == ("TRAINING" if exporter is ingot.export.export_for_training else "ATEN")
+    program.validate()
+
+
 def test_scale():
     x = leaf(1.0, 2.0)
     y = Scale.apply(x, 3)

@@ -13,7 +13,6 @@ from typing import Any
 
 from ingot import _C
 from ingot._C import Tensor
-from ingot._modes import no_grad
 
 
 class FunctionCtx:
@@ -93,12 +92,11 @@ class Function:
         ctx = FunctionCtx()
         recording = _C.is_grad_enabled()
         ctx.needs_input_grad = tuple(recording and isinstance(a, Tensor) and a.requires_grad for a in args)
-        with no_grad():
-            if cls.setup_context is Function.setup_context:
-                result = cls.forward(ctx, *args)
-            else:
-                result = cls.forward(*args)
-                cls.setup_context(ctx, args, result)
+        if cls.setup_context is Function.setup_context:
+            result = _C._call_without_grad(cls.forward, ctx, *args)
+        else:
+            result = _C._call_without_grad(cls.forward, *args)
+            _C._call_without_grad(cls.setup_context, ctx, args, result)
         single = not isinstance(result, tuple)
         outputs = [result] if single else list(result)
         slots = [i for i, o in enumerate(outputs) if isinstance(o, Tensor)]
@@ -163,8 +161,7 @@ def once_differentiable(fn: Callable) -> Callable:
 
     @functools.wraps(fn)
     def wrapper(ctx: Any, *grads: Any) -> Any:
-        with no_grad():
-            outputs = fn(ctx, *grads)
+        outputs = _C._call_without_grad(fn, ctx, *grads)
         inputs = [g for g in grads if isinstance(g, Tensor) and g.requires_grad]
         if not _C.is_grad_enabled() or not inputs:
             return outputs
@@ -185,8 +182,7 @@ def once_differentiable(fn: Callable) -> Callable:
 
 def identity_with_backward(tensors: list[Tensor], callback: Callable[[tuple], tuple]) -> list[Tensor]:
     """The same values; backward gives the gradients to callback and goes on with what it returns."""
-    with no_grad():
-        outputs = [t.detach() for t in tensors]
+    outputs = _C._call_without_grad(lambda: [t.detach() for t in tensors])
     made, _ = _C._make_function(
         "BackwardHookFunctionBackward", lambda node, grads: callback(grads), tensors, outputs, (), (), ()
     )

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ingot import _C, fx, nn
 from ingot._C import Tensor
+from ingot._export.verifier import Verifier, load_verifier
 from ingot.export.graph_signature import (
     ConstantArgument,
     CustomObjArgument,
@@ -305,6 +306,26 @@ class ExportedProgram:
     @property
     def example_inputs(self) -> tuple[tuple, dict] | None:
         return self._example_inputs
+
+    @property
+    def verifiers(self) -> list[type[Verifier]]:
+        return [load_verifier("TRAINING" if self._program.is_training() else "ATEN")]
+
+    @property
+    def verifier(self) -> type[Verifier]:
+        return self.verifiers[0]
+
+    @property
+    def dialect(self) -> str:
+        return self.verifier.dialect
+
+    def validate(self) -> None:
+        """SpecViolationError if the program is not what its dialect allows."""
+        self._validate()
+
+    def _validate(self) -> None:
+        for verifier in self.verifiers:
+            verifier().check(self)
 
     def parameters(self) -> Iterator[Tensor]:
         for _, value in self.named_parameters():
