@@ -174,8 +174,8 @@ static void arrays_of_objects_and_records_are_refused(void **state) {
   fixture *f = *state;
   static const char *const dicts[] = {
       DICT("|O", "False", "(1,)"),
-      DICT("<U4", "False", "(1,)"),
-      DICT("|S4", "False", "(1,)"),
+      DICT("<U0", "False", "(1,)"),
+      DICT("|S0", "False", "(1,)"),
       DICT("<M8", "False", "(1,)"),
       DICT("|V8", "False", "(1,)"),
       "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }\n",
