@@ -66,6 +66,33 @@ static PyObject *class_in(const char *module, const char *name, PyObject *otherw
   return found ? found : otherwise;
 }
 
+// Raises the text; what stands behind it from `aside` on (0: nothing) becomes the exception's
+// notes.
+static void raise_text(PyObject *type, const char *text, size_t aside) {
+  PyObject *shown =
+      PyUnicode_DecodeUTF8(text, (Py_ssize_t)(aside ? aside : strlen(text)), "replace");
+  if (!shown) return;
+  PyErr_SetObject(type, shown);
+  Py_DECREF(shown);
+  if (!aside) return;
+  PyObject *error = NULL;
+  PyObject *traceback = NULL;
+  PyErr_Fetch(&type, &error, &traceback);
+  PyErr_NormalizeException(&type, &error, &traceback);
+  PyObject *notes = PyList_New(0);
+  for (const char *at = text + aside; notes && *at;) {
+    at += strspn(at, "\n ");
+    size_t n = strcspn(at, "\n");
+    PyObject *line = PyUnicode_DecodeUTF8(at, (Py_ssize_t)n, "replace");
+    if (!line || PyList_Append(notes, line) != 0) Py_CLEAR(notes);
+    Py_XDECREF(line);
+    at += n;
+  }
+  if (!notes || !error || PyObject_SetAttrString(error, "__notes__", notes) != 0) PyErr_Clear();
+  Py_XDECREF(notes);
+  PyErr_Restore(type, error, traceback);
+}
+
 PyObject *py_raise(ig_ctx *c) {
   PyObject *const exceptions[] = {
 #define X(name, text, exception) [IG_##name] = PyExc_##exception,
@@ -82,7 +109,7 @@ PyObject *py_raise(ig_ctx *c) {
     static const char fakes[] = "ingot._subclasses.fake_tensor";
     if (st == IG_OUTPUT_DATA) type = class_in(fakes, "DataDependentOutputException", type);
     if (st == IG_OUTPUT_SHAPE) type = class_in(fakes, "DynamicOutputShapeException", type);
-    PyErr_SetString(type, ig_ctx_error(c));
+    raise_text(type, ig_ctx_error(c), c->aside);
     if (c->trouble) py_report_attach(c);
   }
   ig_ctx_clear(c);

@@ -204,9 +204,7 @@ static PyObject *node_name(PyObject *o, PyObject *unused) {
   py_node *n = (py_node *)o;
   if (!n->f) return PyUnicode_FromString("struct torch::autograd::AccumulateGrad");
   char name[128];
-  (void)ig_grad_fn_name(n->f, name, sizeof name);
-  bool slices = strcmp(name, "CopySlices") == 0;
-  return PyUnicode_FromFormat("%s%s", slices ? "torch::autograd::" : "", name);
+  return PyUnicode_FromString(ig_grad_fn_full_name(n->f, name, sizeof name));
 }
 
 static PyObject *node_next(PyObject *o, void *unused) {

@@ -6,7 +6,8 @@
 
 One row per overload: op, schema, facts, backward. Facts are letters: i implicit composite, c Core ATen, d decomposed by
 default, v view, t taken apart whenever a program is traced below autograd, because Python implements it there, s draws
-from a generator. Backward is the number of the operator's function in histories (SumBackward1); empty is 0.
+from a generator, n has no derivative. Backward is the number of the operator's function in histories (SumBackward1);
+empty is 0.
 """
 import csv
 import sys
@@ -55,6 +56,50 @@ BACKWARD = {
         "aten::squeeze_.dims",
     ),
 }  # fmt: skip
+# Operators that PyTorch has no derivative for (no entry in its derivatives.yaml, and no composition of others): results
+# of operands that require gradients have a history that refuses to run backward.
+NO_DERIVATIVE = frozenset((
+    "aten::_add_relu.Scalar", "aten::_add_relu.Tensor", "aten::_add_relu_.Scalar", "aten::_add_relu_.Tensor",
+    "aten::_addmm_activation", "aten::_aminmax", "aten::_aminmax.dim", "aten::_cholesky_solve_helper",
+    "aten::_chunk_cat", "aten::_compute_linear_combination", "aten::_convert_indices_from_coo_to_csr",
+    "aten::_convert_indices_from_csr_to_coo", "aten::_copy_from", "aten::_copy_from_and_resize",
+    "aten::_ctc_loss_backward", "aten::_ctc_loss_backward.Tensor", "aten::_dirichlet_grad",
+    "aten::_embedding_bag_forward_only", "aten::_embedding_bag_per_sample_weights_backward",
+    "aten::_empty_per_channel_affine_quantized", "aten::_fake_quantize_learnable_per_channel_affine_backward",
+    "aten::_fake_quantize_learnable_per_tensor_affine_backward", "aten::_histogramdd_bin_edges",
+    "aten::_histogramdd_from_bin_cts", "aten::_histogramdd_from_bin_tensors", "aten::_int_mm",
+    "aten::_linalg_eigvals", "aten::_logcumsumexp", "aten::_masked_scale", "aten::_masked_softmax_backward",
+    "aten::_native_multi_head_attention", "aten::_sample_dirichlet",
+    "aten::_scaled_dot_product_flash_attention_for_cpu_backward", "aten::_scaled_mm",
+    "aten::_segment_reduce_backward", "aten::_stack", "aten::_thnn_fused_gru_cell_backward",
+    "aten::_thnn_fused_lstm_cell_backward_impl", "aten::_transformer_encoder_layer_fwd",
+    "aten::_weight_norm_interface_backward", "aten::aminmax", "aten::batch_norm_backward_elemt",
+    "aten::batch_norm_backward_reduce", "aten::batch_norm_elemt", "aten::batch_norm_gather_stats",
+    "aten::batch_norm_gather_stats_with_counts", "aten::batch_norm_stats", "aten::batch_norm_update_stats",
+    "aten::bernoulli.p", "aten::bincount", "aten::binomial", "aten::bitwise_and.Scalar",
+    "aten::bitwise_and.Scalar_Tensor", "aten::bitwise_and.Tensor", "aten::bitwise_and_.Scalar",
+    "aten::bitwise_and_.Tensor", "aten::bitwise_left_shift.Scalar_Tensor", "aten::bitwise_left_shift.Tensor",
+    "aten::bitwise_left_shift.Tensor_Scalar", "aten::bitwise_left_shift_.Tensor",
+    "aten::bitwise_left_shift_.Tensor_Scalar", "aten::bitwise_not", "aten::bitwise_not_",
+    "aten::bitwise_or.Scalar", "aten::bitwise_or.Scalar_Tensor", "aten::bitwise_or.Tensor",
+    "aten::bitwise_or_.Scalar", "aten::bitwise_or_.Tensor", "aten::bitwise_right_shift.Scalar_Tensor",
+    "aten::bitwise_right_shift.Tensor", "aten::bitwise_right_shift.Tensor_Scalar",
+    "aten::bitwise_right_shift_.Tensor", "aten::bitwise_right_shift_.Tensor_Scalar", "aten::bitwise_xor.Scalar",
+    "aten::bitwise_xor.Scalar_Tensor", "aten::bitwise_xor.Tensor", "aten::bitwise_xor_.Scalar",
+    "aten::bitwise_xor_.Tensor", "aten::copy", "aten::dequantize.self", "aten::dequantize.tensors",
+    "aten::empty_quantized", "aten::floor_divide", "aten::floor_divide.Scalar", "aten::floor_divide_.Scalar",
+    "aten::floor_divide_.Tensor", "aten::gcd", "aten::gcd_", "aten::glu_backward_jvp", "aten::glu_jvp",
+    "aten::grid_sampler_2d_backward", "aten::grid_sampler_3d_backward", "aten::hardsigmoid_backward",
+    "aten::heaviside", "aten::heaviside_", "aten::histogram.bin_ct", "aten::histogram.bins_tensor",
+    "aten::int_repr", "aten::lcm", "aten::lcm_", "aten::linalg_ldl_factor_ex", "aten::linalg_ldl_solve",
+    "aten::logit_backward", "aten::matmul_backward", "aten::multi_margin_loss_backward",
+    "aten::multilabel_margin_loss_backward", "aten::narrow_copy", "aten::native_group_norm_backward",
+    "aten::native_norm", "aten::native_norm.ScalarOpt_dim_dtype", "aten::nonzero_static",
+    "aten::normal_functional", "aten::q_per_channel_scales", "aten::q_per_channel_zero_points",
+    "aten::quantize_per_tensor_dynamic", "aten::remainder.Scalar_Tensor", "aten::repeat_interleave.Tensor",
+    "aten::resize", "aten::resize_as", "aten::scatter.reduce", "aten::scatter.value_reduce",
+    "aten::scatter_.reduce", "aten::scatter_.value_reduce",
+))  # fmt: skip
 # Operators of later releases, with their facts.
 NEWER = (
     (
@@ -82,6 +127,7 @@ def main() -> None:
             "v": row["is_view"] == "1",
             "t": row["py_composite_implicit"] == "1" or row["op"] in AUTOGRAD,
             "s": "nondeterministic_seeded" in row["tags"],
+            "n": row["op"] in NO_DERIVATIVE,
         }
         letters = "".join(k for k, on in facts.items() if on)
         lines.append((row["op"], row["schema"], letters, number.get(row["op"], "")))

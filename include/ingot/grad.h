@@ -62,6 +62,9 @@ IG_API ig_grad_fn *ig_grad_fn_retain(ig_grad_fn *f);
 IG_API void ig_grad_fn_release(ig_grad_fn *f);  // NULL is allowed.
 // "AddBackward0", into `text`; returns text.
 IG_API const char *ig_grad_fn_name(const ig_grad_fn *f, char *text, size_t cap);
+// The same with the namespace of functions that belong to no operator's rule:
+// "torch::autograd::CopySlices".
+IG_API const char *ig_grad_fn_full_name(const ig_grad_fn *f, char *text, size_t cap);
 // Where the gradients of its tensor operands go: operand i is a result of *next, or *leaf (and then
 // *next is NULL), or both are NULL: no gradient. Borrowed. False: there is no operand i.
 IG_API bool ig_grad_fn_next(const ig_grad_fn *f, size_t i, ig_grad_fn **next, uint32_t *index,

@@ -46,6 +46,7 @@ const char *ig_ctx_error(const ig_ctx *c) {
 void ig_ctx_clear(ig_ctx *c) {
   c->status = IG_OK;
   c->message[0] = 0;
+  c->aside = 0;
   (void)ig_budget_refused(c->alloc);
   ig_ref_release(c->trouble);
   c->trouble = NULL;
@@ -135,6 +136,7 @@ void ig_fail_at(ig_ctx *c, ig_status st, const char *fmt, ...) {
   if (c->status != IG_OK) return;  // the first error is the cause
   c->status = st;
   c->message[0] = 0;
+  c->aside = 0;
   if (c->op_target) append(c, "%s: ", c->op_target);
   va_list ap;
   va_start(ap, fmt);
@@ -151,6 +153,7 @@ void ig_fail_text(ig_ctx *c, ig_status st, const char *fmt, ...) {
   if (c->status != IG_OK) return;
   c->status = st;
   c->message[0] = 0;
+  c->aside = 0;
   va_list ap;
   va_start(ap, fmt);
   vappend(c, fmt, ap);
@@ -159,11 +162,23 @@ void ig_fail_text(ig_ctx *c, ig_status st, const char *fmt, ...) {
   ig_locate(c);
 }
 
-void ig_note(ig_ctx *c, const char *fmt, ...) {
+static void vnote(ig_ctx *c, const char *fmt, va_list ap) {
   append(c, "\n  ");
+  vappend(c, fmt, ap);
+}
+
+void ig_note(ig_ctx *c, const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
-  vappend(c, fmt, ap);
+  vnote(c, fmt, ap);
+  va_end(ap);
+}
+
+void ig_aside(ig_ctx *c, const char *fmt, ...) {
+  if (c->aside == 0) c->aside = strlen(c->message);
+  va_list ap;
+  va_start(ap, fmt);
+  vnote(c, fmt, ap);
   va_end(ap);
 }
 

@@ -47,7 +47,8 @@ struct ig_ctx {
   bool (*poll)(ig_ctx *c);
   char *message;  // grows; never NULL
   size_t message_cap;
-  char small[256];       // the message before it had to grow
+  size_t aside;     // where in the message the lines begin that are no part of the text; 0: none
+  char small[256];  // the message before it had to grow
   char scratch[4][128];  // texts of symbolic integers inside one message
   unsigned scratch_next;
 
@@ -77,6 +78,9 @@ void ig_fail_at(ig_ctx *c, ig_status st, const char *fmt, ...) IG_PRINTF(3, 4);
 // The same without the operator's name in front and the location behind: a text that PyTorch words.
 void ig_fail_text(ig_ctx *c, ig_status st, const char *fmt, ...) IG_PRINTF(3, 4);
 void ig_note(ig_ctx *c, const char *fmt, ...) IG_PRINTF(2, 3);  // One more line, on the way out.
+// The same for a line that explains and is no part of the text, which PyTorch words: hosts show it
+// beside the text. All lines after it are such lines, too.
+void ig_aside(ig_ctx *c, const char *fmt, ...) IG_PRINTF(2, 3);
 
 #define IG_RETURN_IF_ERR(expr)    \
   do {                            \

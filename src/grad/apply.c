@@ -115,13 +115,14 @@ static bool unpack_args(ig_ctx *c, const ig_tape_entry *e, ig_value *args, ig_st
   return c->status == IG_OK;
 }
 
-// Results are results of e itself.
+// Results are results of e itself, if they have a history.
 static bool unpack_outs(ig_ctx *c, ig_tape_entry *e, ig_value *outs, ig_stale *why) {
   uint32_t k = 0;
   for (size_t i = 0; i < e->nouts; i++) {
     outs[i] = e->outs[i];
     if (outs[i].kind != IG_KIND_LIST) {
-      ig_edge self = {e, NULL, k};
+      unsigned with = e->op->def->diff_results;
+      ig_edge self = {with == 0 || with >> i & 1 ? e : NULL, NULL, k};
       bool tensor = outs[i].kind == IG_KIND_TENSOR;
       if (tensor) outs[i].tensor = ig_saved_unpack(c, &e->results[k], &self, e->freed, why);
       k++;
@@ -153,11 +154,19 @@ static ig_tensor *first_grad(ig_ctx *c, const ig_tape_entry *e, ig_tensor *const
   return e->results[0].tensor ? ig_zeros_of(c, e->results[0].tensor) : NULL;
 }
 
+static bool apply_missing(ig_ctx *c, const ig_tape_entry *e) {
+  const ig_schema *s = &e->called->schema;
+  ig_fail_text(c, IG_RUNTIME, "derivative for %s::%s is not implemented", s->ns, s->name);
+  return false;
+}
+
 static bool apply_op(ig_ctx *c, ig_tape_entry *e, ig_tensor *const *grads, const bool *wanted,
                      ig_tensor **d) {
-  if (!e->op->def->vjp) {
-    ig_fail_text(c, IG_RUNTIME, "derivative for %s::%s is not implemented", e->op->schema.ns,
-                 e->op->schema.name);
+  if (!e->op->def->vjp) return apply_missing(c, e);
+  if (e->called->form == IG_FORM_INPLACE && e->op->def->inplace_not_differentiable) {
+    char words[128];
+    (void)snprintf(words, sizeof words, "inplace version of %s", e->op->schema.name);
+    (void)ig_no_derivative(c, words);
     return false;
   }
   ig_value args[IG_MAX_ARGS];
@@ -180,7 +189,7 @@ static bool apply_op(ig_ctx *c, ig_tape_entry *e, ig_tensor *const *grads, const
     ig_ctx_clear(c);
     ig_stale_fail(c, &why);
   } else if (c->status != IG_OK) {
-    ig_note(c, "in the gradient of %s", e->op->target);
+    ig_aside(c, "in the gradient of %s", e->op->target);
   }
   return c->status == IG_OK;
 }
@@ -326,6 +335,9 @@ bool ig_entry_apply(ig_ctx *c, ig_tape_entry *e, ig_tensor *const *grads, const 
       break;
     case IG_ENTRY_SLICES:
       ok = apply_slices(c, e, grads, wanted, d);
+      break;
+    case IG_ENTRY_MISSING:
+      ok = apply_missing(c, e);
       break;
     case IG_ENTRY_FACE:  // no edge leads to one
       break;

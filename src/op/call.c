@@ -298,7 +298,7 @@ static void decompose(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value
   ig_op_decompose(c, op, args, outs);
   ig_return_values(c, s, outs, op->schema.nrets);
   ig_tape_face_close(c, face, &mode);
-  if (c->status != IG_OK) ig_note(c, "in %s", op->target);
+  if (c->status != IG_OK) ig_aside(c, "in %s", op->target);
 }
 
 // A record of its own whose schema writes to self: the kernel works on self itself.
@@ -346,11 +346,23 @@ static bool needs_decomposition(const ig_ctx *c, const ig_op *op, const ig_value
   return ig_tape_wanted(c, op, args);
 }
 
+// A gradient is wanted that nobody can compute: the call runs without, and backward refuses.
+static void run_refusing(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  ig_tape_entry *e = ig_tape_open(c, op, args);
+  if (c->status != IG_OK) return;
+  ig_mode_scope mode = ig_mode_push_grad(c, false);
+  ig_run(c, op, args, outs);
+  ig_mode_pop(c, &mode);
+  ig_tape_close(c, e, op, args, outs);
+}
+
 void ig_run(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   if (op->user) {
     ig_library_run(c, op, args, outs);
   } else if (op->base) {
     (op->form == IG_FORM_INPLACE ? ig_run_inplace : ig_run_out)(c, op, args, outs);
+  } else if (op->form == IG_FORM_PLAIN && ig_tape_refuses(c, op) && ig_tape_wanted(c, op, args)) {
+    run_refusing(c, op, args, outs);
   } else if (op->composite || needs_decomposition(c, op, args)) {
     decompose(c, op, args, outs);
   } else if (op->form == IG_FORM_INPLACE) {
@@ -437,7 +449,7 @@ static bool run_simple(ig_ctx *c, const ig_op *op, const ig_value *args, ig_valu
   census s;
   if (op->user || op->base || op->composite || op->form == IG_FORM_INPLACE) return false;
   count_operands(c, op, args, &s);
-  if (s.fake || (s.grad && !op->def->vjp)) return false;
+  if (s.fake || (s.grad && (!op->def->vjp || ig_tape_refuses(c, op)))) return false;
   if (s.grad || op->def->view)
     run_plain(c, op, args, &s, outs);
   else

@@ -136,6 +136,15 @@ ig_tensor *ig_cast(ig_ctx *c, ig_tensor *x, ig_dtype dtype) {
                           ig_none());
 }
 
+ig_tensor *ig_no_derivative(ig_ctx *c, const char *what) {
+  ig_fail_text(c, IG_UNSUPPORTED, "the derivative for '%s' is not implemented.", what);
+  return NULL;
+}
+
+void ig_vjp_refuse(ig_ctx *c, const ig_vjp *v) {
+  (void)ig_no_derivative(c, v->op->schema.name);
+}
+
 ig_tensor *ig_sum_to(ig_ctx *c, ig_tensor *g, const ig_value *like) {
   if (!g || like->kind != IG_KIND_TENSOR) return g;
   const ig_tensor *t = like->tensor;

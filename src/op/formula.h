@@ -44,6 +44,9 @@ ig_int ig_product(ig_ctx *c, const ig_int *sizes, size_t n);
 // Undoes broadcasting: sums g down to the sizes of `like` (a tensor value; others: g itself), and
 // drops the imaginary part when like is real.
 ig_tensor *ig_sum_to(ig_ctx *c, ig_tensor *g, const ig_value *like);
+// A gradient that PyTorch refuses to compute, named in its words ("nextafter"): an error and NULL.
+ig_tensor *ig_no_derivative(ig_ctx *c, const char *what);
+void ig_vjp_refuse(ig_ctx *c, const ig_vjp *v);  // a .vjp: the same, in the operator's name
 ig_tensor *ig_cast(ig_ctx *c, ig_tensor *x, ig_dtype dtype);  // x itself when it has the dtype
 ig_tensor *ig_zeros_of(ig_ctx *c, const ig_tensor *like);     // zeros, sizes and dtype of `like`
 // Puts back the dimensions that a reduction without keepdim dropped.

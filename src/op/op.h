@@ -152,8 +152,12 @@ typedef struct ig_op_def {
   bool numbers;   // Tensor slots take plain numbers, for users all but the first
   // Python gives numbers to the Tensor overload: overloads with a Scalar operand are not tried.
   bool numbers_to_tensor;
-  // PyTorch has no derivative either: results have no history, whatever the decomposition has.
+  // Results have no history, whatever the decomposition has.
   bool not_differentiable;
+  // The in-place form has no derivative, although the functional one has.
+  bool inplace_not_differentiable;
+  // Name of the in-place form's function in histories, if it is not made from the operator's name.
+  const char *inplace_history;
   bool detaches;          // what it gives is cut off from the history of its operand
   bool fresh;             // the result is nobody's view, although it shows the operand's memory
   bool may_alias;         // the result may be an operand, although the schema does not say so
@@ -184,8 +188,9 @@ enum {
   IG_FACT_CORE = 2,      // Core ATen
   IG_FACT_DECOMP = 4,    // run_decompositions() takes it apart
   IG_FACT_VIEW = 8,
-  IG_FACT_TRACED = 16,  // taken apart in every program, whatever the table
-  IG_FACT_SEEDED = 32,  // draws from a generator, at least for some arguments
+  IG_FACT_TRACED = 16,         // taken apart in every program, whatever the table
+  IG_FACT_SEEDED = 32,         // draws from a generator, at least for some arguments
+  IG_FACT_NO_DERIVATIVE = 64,  // results have a history that refuses to run backward
 };
 
 struct ig_op {

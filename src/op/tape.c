@@ -11,6 +11,10 @@ static const ig_op *functional(const ig_op *op) {
   return op->base ? op->base : op;
 }
 
+bool ig_tape_refuses(const ig_ctx *c, const ig_op *op) {
+  return (op->facts & IG_FACT_NO_DERIVATIVE) && !c->mode->rewrite;
+}
+
 static bool is_in_place(const ig_op *op) {
   return op->form == IG_FORM_INPLACE;
 }
@@ -99,7 +103,7 @@ static bool keep_operand(ig_ctx *c, ig_tape_entry *e, size_t slot, ig_value *v, 
 
 static bool keep_operands(ig_ctx *c, ig_tape_entry *e, const ig_tensor *written) {
   for (size_t i = 0; i < e->nargs; i++) {
-    bool bytes = (e->op->keep >> i & 1) != 0;
+    bool bytes = e->kind == IG_ENTRY_OP && (e->op->keep >> i & 1) != 0;
     ig_value *v = &e->args[i];
     if (e->op->schema.args[i].type != IG_TYPE_TENSOR) continue;
     if (v->kind != IG_KIND_LIST) {
@@ -156,10 +160,12 @@ ig_tape_entry *ig_tape_open(ig_ctx *c, const ig_op *op, const ig_value *args) {
   ig_tensor *written = is_in_place(op) ? args[0].tensor : NULL;
   // An in-place call without a rule gets an entry that refuses to run: the history that self has
   // would be wrong.
-  if (!f->def->vjp && (!written || op->composite)) return NULL;
+  bool refuses = ig_tape_refuses(c, op);
+  if (!refuses && !f->def->vjp && (!written || op->composite)) return NULL;
   if (written && !ig_tape_check_view_write(c, written)) return NULL;
   ig_tape_entry *e = entry_of_call(c, f, op, args);
   if (!e) return NULL;
+  if (refuses) e->kind = IG_ENTRY_MISSING;
   bool view = written && f->def->view;
   if (keep_operands(c, e, view ? NULL : written)) {
     ig_entry_stamp(c, e);
@@ -248,7 +254,7 @@ static bool keep_result(ig_ctx *c, ig_tape_entry *e, size_t k, ig_value *v, bool
 static bool keep_results(ig_ctx *c, ig_tape_entry *e) {
   size_t k = 0;
   for (size_t i = 0; i < e->nouts; i++) {
-    bool bytes = (e->op->keep_outs >> i & 1) != 0;
+    bool bytes = e->kind == IG_ENTRY_OP && (e->op->keep_outs >> i & 1) != 0;
     ig_value *v = &e->outs[i];
     if (v->kind != IG_KIND_LIST) {
       if (!keep_result(c, e, k++, v, bytes)) return false;

@@ -78,9 +78,10 @@ typedef IG_VEC(ig_hook *) ig_hooks;
 
 typedef enum ig_entry_kind {
   IG_ENTRY_OP,
-  IG_ENTRY_CUSTOM,  // the host's backward
-  IG_ENTRY_SLICES,  // history of a base whose view was written in place by `inner`
-  IG_ENTRY_FACE,    // never runs: what the entries of an operator's parts show from outside
+  IG_ENTRY_CUSTOM,   // the host's backward
+  IG_ENTRY_SLICES,   // history of a base whose view was written in place by `inner`
+  IG_ENTRY_FACE,     // never runs: what the entries of an operator's parts show from outside
+  IG_ENTRY_MISSING,  // of an operator without a derivative: refuses to run
 } ig_entry_kind;
 
 // A result that keeps its gradient. Not retained: it clears itself away when it dies.
@@ -215,6 +216,10 @@ ig_tensor *ig_tape_replay(ig_ctx *c, ig_tensor *base, const ig_tensor *of, const
 
 void ig_hook_release(ig_hook *h);
 void ig_hooks_free(ig_alloc alloc, ig_hooks *hooks);
+
+// Has the operator no derivative, so that its history refuses to run? Programs are differentiated
+// with the rules that there are: they contain calls that users do not make, such as aten.copy.
+bool ig_tape_refuses(const ig_ctx *c, const ig_op *op);
 
 // Name without "Backward0".
 void ig_entry_short_name(const ig_tape_entry *e, char *text, size_t cap);

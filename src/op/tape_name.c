@@ -37,9 +37,19 @@ static size_t view_length(const ig_op *op) {
   return op->def->view_copy && op->form == IG_FORM_PLAIN ? n - strlen("_copy") : n;
 }
 
+// Names that are not made from the operator's; NULL: there is none.
+static const char *given_name(const ig_tape_entry *e) {
+  if (e->kind == IG_ENTRY_SLICES) return "CopySlices";
+  if (e->kind == IG_ENTRY_MISSING) return "NotImplemented";
+  if (e->kind != IG_ENTRY_OP) return NULL;
+  const ig_op *op = shown(e);
+  return op->form == IG_FORM_INPLACE ? op->def->inplace_history : NULL;
+}
+
 void ig_entry_short_name(const ig_tape_entry *e, char *text, size_t cap) {
-  if (e->kind == IG_ENTRY_SLICES) {
-    (void)snprintf(text, cap, "CopySlices");
+  const char *given = given_name(e);
+  if (given) {
+    (void)snprintf(text, cap, "%s", given);
   } else if (e->kind == IG_ENTRY_CUSTOM) {
     size_t len = strlen(e->name);
     bool suffix = ends_with(e->name, len, "Backward");
@@ -57,10 +67,17 @@ const char *ig_grad_fn_name(const ig_grad_fn *f, char *text, size_t cap) {
   }
   ig_entry_short_name(f, text, cap);
   size_t n = strlen(text);
-  if (f->kind == IG_ENTRY_OP) {
+  if (f->kind == IG_ENTRY_OP && !given_name(f)) {
     const ig_op *op = shown(f);
     (void)snprintf(text + n, cap - n, "Backward%d%s", op->backward,
                    op->schema.name + view_length(op));
   }
+  return text;
+}
+
+const char *ig_grad_fn_full_name(const ig_grad_fn *f, char *text, size_t cap) {
+  const char *given = given_name(f);
+  if (!given) return ig_grad_fn_name(f, text, cap);
+  (void)snprintf(text, cap, "torch::autograd::%s", given);
   return text;
 }

@@ -163,7 +163,7 @@ static void compute_into(ig_ctx *c, const ig_op *op, const ig_value *args, ig_te
 // the write.
 static bool is_taped_by_parts(const ig_ctx *c, const ig_op *op, const ig_value *args) {
   const ig_op_def *d = op->base->def;
-  if (d->vjp || d->view || d->not_differentiable) return false;
+  if (d->vjp || d->view || d->not_differentiable || ig_tape_refuses(c, op)) return false;
   return ig_op_has_decomposition(op->base) && ig_tape_wanted(c, op, args);
 }
 static void parts_into(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor *to) {

@@ -86,7 +86,6 @@ ig_tensor *ig_dense_vector(ig_ctx *c, ig_dtype dtype, int64_t n, ig_device devic
 void ig_refuse_sizes(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   (void)args;
   (void)outs;
-  ig_fail_text(c, IG_OUTPUT_SHAPE,
-               "%s\nThe sizes of its result stand in the data, which a capture does not know.",
-               op->target);
+  ig_fail_text(c, IG_OUTPUT_SHAPE, "%s", op->target);
+  ig_aside(c, "The sizes of its result stand in the data, which a capture does not know.");
 }

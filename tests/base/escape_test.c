@@ -56,6 +56,24 @@ static void short_buffers_are_not_overrun(void **state) {
   assert_int_equal(ig_text_escape("ab", 2, false, NULL, 0), 2);
 }
 
+// What is said beside the text begins at `aside`, which a host may cut off there.
+static void asides_stand_behind_the_text(void **state) {
+  (void)state;
+  test_heap heap = {0};
+  ig_ctx *c = test_heap_ctx(&heap);
+  ig_fail_text(c, IG_SYNTAX, "wrong");
+  ig_note(c, "in a file");
+  assert_int_equal(c->aside, 0);
+  ig_aside(c, "in %s", "aten.add");
+  ig_note(c, "at the end");
+  assert_string_equal(ig_ctx_error(c), "wrong\n  in a file\n  in aten.add\n  at the end");
+  assert_int_equal(c->aside, strlen("wrong\n  in a file"));
+  ig_ctx_clear(c);
+  assert_int_equal(c->aside, 0);
+  ig_ctx_free(c);
+  assert_int_equal(heap.live, 0);
+}
+
 static void messages_are_safe(void **state) {
   (void)state;
   test_heap heap = {0};
@@ -87,6 +105,7 @@ int main(void) {
       cmocka_unit_test(control_characters_do_not_pass),
       cmocka_unit_test(text_passes),
       cmocka_unit_test(short_buffers_are_not_overrun),
+      cmocka_unit_test(asides_stand_behind_the_text),
       cmocka_unit_test(messages_are_safe),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

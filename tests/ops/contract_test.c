@@ -614,6 +614,11 @@ static waiver *gradient_waiver(const char *name) {
   return find_waiver(what);
 }
 
+// PyTorch has none: backward refuses.
+static bool has_no_derivative(void) {
+  return (op->facts & IG_FACT_NO_DERIVATIVE) || op->def->vjp == ig_vjp_refuse;
+}
+
 // Gradients against central differences, in float64 or complex128, of the operands whose gradients
 // nobody waives and of the argument `with` (NULL: no other).
 static void check_gradients(const char *start, const char *with) {
@@ -622,7 +627,7 @@ static void check_gradients(const char *start, const char *with) {
   const char *p = start;
   const char *special = strstr(start, "special");
   bool odd = how.special || (special && special < start + strcspn(start, "|"));
-  if (op->def->not_differentiable || op->def->random) return;
+  if (op->def->not_differentiable || op->def->random || has_no_derivative()) return;
   if (odd) return;  // no slopes at NaN and infinity
   sample_how wide = how;
   wide.floats = how.floats == IG_C128 ? IG_C128 : IG_F64;
@@ -810,7 +815,8 @@ static void check_record(void) {
   check(op->def->shape || op->def->shapes || op->def->fake || ig_op_is_composite(op) ||
             op->form == IG_FORM_INPLACE,
         "no shape rule");
-  check(op->def->vjp || ig_op_is_composite(op) || op->def->not_differentiable,
+  check(op->def->vjp || ig_op_has_decomposition(op) || op->def->not_differentiable ||
+            has_no_derivative(),
         "no .vjp and no .not_differentiable");
   check(!op->def->vjp || !op->def->not_differentiable, "both .vjp and .not_differentiable");
   read_waivers();

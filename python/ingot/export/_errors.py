@@ -9,6 +9,7 @@ import traceback
 
 from ingot._C import ConstraintViolationError, GuardOnDataDependentSymNode
 from ingot._dynamo.exc import TorchRuntimeError, Unsupported, UserError, UserErrorType
+from ingot._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
 
 _CASE = "https://pytorch.org/docs/main/generated/exportdb/index.html#constrain-as-size-example"
 
@@ -110,11 +111,27 @@ def _failed_call(error: BaseException) -> str | None:
     return f"Failed running {shown}(*{args}, **{kwargs}):\n{error}"
 
 
+def _unknown_result(error: BaseException) -> str | None:
+    """How PyTorch's front end words that the result of an operator stands in the data; None: that is not the error.
+    The text of such an error is the name of the operator."""
+    if isinstance(error, DataDependentOutputException):
+        return f"data dependent operator: {error}; to enable, set torch._dynamo.config.capture_scalar_outputs = True"
+    if isinstance(error, DynamicOutputShapeException):
+        return (
+            f"dynamic shape operator: {error}; Operator does not have a meta kernel that supports dynamic output "
+            "shapes, please report an issue to PyTorch"
+        )
+    return None
+
+
 def strict_error(error: BaseException) -> Exception | None:
     """The error that a strict capture raises instead; None: the same one."""
     failed = _failed_call(error) if type(error) in _REFUSALS else None
     if failed is not None:
         return TorchRuntimeError(from_user_code(failed, _user_stack(error)))
+    unknown = _unknown_result(error)
+    if unknown is not None:
+        return Unsupported(from_user_code(unknown, _user_stack(error)))
     if isinstance(error, Exception) and _is_raised_by_program(error):
         return Unsupported(from_user_code("Observed exception", _user_stack(error)))
     if isinstance(error, GuardOnDataDependentSymNode) and getattr(error, "_on_tensor", False):

@@ -165,8 +165,6 @@ IG_OP(binomial) = {
     .schema = "aten::binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor",
     .shape = binomial_shape,
     .kernel = binomial_kernel,
-    .vjp = zeros_vjp,
-    .keep = "",
     .variant = 1,
     .random = true,
     .samples = "f32[2,3]:+, f32[2,3]:u | f32[2,3]:+, f32[3]:u",

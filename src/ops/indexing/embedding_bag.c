@@ -503,7 +503,9 @@ IG_OP(_embedding_bag) = {
         "per_sample_weights=f64[4] | f32[5,4], i64{0,4,4,1}, i64{0,1,4}, True, 1, False, None, "
         "True, 4 | f32[5,4], i32[4]:<5, i64{0,0,3}, False, 2, False, None, True, 2 | "
         "f32[5,70], i64[4]:<5, i64{0,1}, True",
-    .waive = "strided: the layout decides which results exist",
+    .waive =
+        "strided: the layout decides which results exist; second: PyTorch has none for the "
+        "weights of samples",
 };
 
 IG_OP(_embedding_bag_forward_only) = {
@@ -517,7 +519,6 @@ IG_OP(_embedding_bag_forward_only) = {
     .samples =
         "f32[5,4], i64[6]:<5, i64{0,2,5}, False, 1 | f64[5,4], i64[6]:<5, i64{0,2,5}, False, 2 | "
         "f32[5,4], i64[4]:<5, i64{0,2}, False, 1, False, None, True",
-    .not_differentiable = true,  // PyTorch has none
     .waive = "strided: the layout decides which results exist",
 };
 
@@ -570,7 +571,8 @@ IG_OP(_embedding_bag_dense_backward) = {
     .samples =
         "f32[2,4], i64[3]:<5, i64{0,0,1}, i64{2,1}, i64{2,1}, 5, False, 1, None | f32[2,2], "
         "i64[3]:<5, i64{0,0,1}, i64{2,1}, i64[2,2]:<5, 5, False, 2, None",
-    .not_differentiable = true,  // PyTorch has none
+    .vjp = ig_vjp_refuse,
+    .keep = "",
     .waive =
         "refusal: PyTorch tells of wrong sizes later; size 3=0: PyTorch reads past the bags then; "
         "size 3=1: PyTorch reads past the bags then",
@@ -585,7 +587,6 @@ IG_OP(_embedding_bag_per_sample_weights_backward) = {
     .samples =
         "f32[2,4], f32[5,4], i64[3]:<5, i64{0,2}, i64{0,0,1}, 0 | f32[2,4], f32[5,4], i64{1,1,0}, "
         "i64{0,2}, i64[0], 0, 1",
-    .not_differentiable = true,  // PyTorch has none
     .waive =
         "strides: those of results that do not exist; size 2=1: PyTorch reads past the bags then",
 };

@@ -438,7 +438,6 @@ IG_OP(scatter_reduce) = {
     .samples =
         "f32[5,4], 0, i64[2,4]:<5, f32[2,4], reduce='add' | f32[5,4], 1, i64[5,2]:<4, f32[5,2], "
         "reduce='multiply'",
-    .not_differentiable = true,  // PyTorch has none
 };
 
 IG_OP(scatter_value_reduce) = {
@@ -452,7 +451,6 @@ IG_OP(scatter_value_reduce) = {
     .samples =
         "f32[5,4], 0, i64[2,4]:<5, 1.5, reduce='add' | f32[5,4], 1, i64[5,2]:<4, 2, "
         "reduce='multiply'",
-    .not_differentiable = true,  // PyTorch has none
 };
 
 IG_OP(scatter_add) = {

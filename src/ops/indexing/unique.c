@@ -139,7 +139,9 @@ IG_OP(unique_consecutive) = {
     .kernel = unique_consecutive_kernel,
     .fake = ig_refuse_sizes,
     .samples = "i64[8]:<2 | i64[2,4]:<2, True, True | i64[4,2]:<2, True, True, 0",
-    .not_differentiable = true,
+    .vjp = ig_vjp_refuse,
+    .keep = "",
+    .diff_results = 1,
 };
 IG_OP(_unique2) = {
     .schema =
@@ -148,7 +150,9 @@ IG_OP(_unique2) = {
     .kernel = unique_kernel,
     .fake = unique_fake,
     .samples = "i64[8]:<3 | f32[2,4], True, True, True | i64[3,3]:<4, True, True, False | f32[]",
-    .not_differentiable = true,
+    .vjp = ig_vjp_refuse,
+    .keep = "",
+    .diff_results = 1,
     .waive = "special: equal bytes are equal",
 };
 IG_OP(unique_dim) = {
@@ -159,7 +163,9 @@ IG_OP(unique_dim) = {
     .variant = 1,
     .fake = unique_fake,
     .samples = "i64[6,2]:<2, 0, True, True, True | i64[2,5]:<2, 1 | f32[3,2], -2, True, True",
-    .not_differentiable = true,
+    .vjp = ig_vjp_refuse,
+    .keep = "",
+    .diff_results = 1,
     .waive =
         "size 6=0: refused here, PyTorch computes it; size 5=0: refused here, PyTorch computes it",
 };

@@ -444,6 +444,7 @@ IG_OP(copy) = {
     .shape = copy_shape,
     .kernel = copy_kernel,
     .vjp = copy_vjp,
+    .inplace_history = "CopyBackwards",
     .keep = "",
     .alias_out = true,
     .samples =
@@ -512,7 +513,6 @@ IG_OP(resize) = {
     .shape = resized_shape,
     .kernel = resized_kernel,
     .samples = "f32[2,3], [3,2] | f32[2,3], [2] | f32[3,2].T, [4]",
-    .not_differentiable = true,  // PyTorch has none
     .waive =
         "strided: it shows memory; size 2=0: what is new has any value; size 3=0: what is new has "
         "any value; 0-d: what is new has any value",
@@ -524,7 +524,6 @@ IG_OP(resize_as) = {
         "Tensor",
     .decompose = resize_as_decompose,
     .samples = "f32[2,3], f32[3,2] | f32[2,3], f32[2]",
-    .not_differentiable = true,  // PyTorch has none
 };
 
 IG_OP(resize_as_) = {

@@ -112,7 +112,6 @@ IG_OP(repeat_interleave_tensor) = {
     .fake = repeat_fake,
     .kernel = repeat_kernel,
     .samples = "i64[3]:<4 | i32[2]:<3",
-    .not_differentiable = true,
 };
 IG_OP(repeat_interleave_self_tensor) = {
     .schema =

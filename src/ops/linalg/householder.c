@@ -415,7 +415,8 @@ IG_OP(geqrf) = {
     .shape = geqrf_shape,
     .kernel = geqrf_kernel,
     .samples = "f32[3,2] | f32[2,3,3] | f32[2,4]",
-    .not_differentiable = true,  // PyTorch has none
+    .vjp = ig_vjp_refuse,
+    .keep = "",
     .waive = "special: which elements become NaN depends on LAPACK",
 };
 IG_OP(linalg_householder_product) = {

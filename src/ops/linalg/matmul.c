@@ -204,15 +204,12 @@ static void baddbmm_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_m
   if (c->status == IG_OK) check_addend(c, args[0].tensor, out);
 }
 
-static void linear_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
-  (void)op;
-  const ig_tensor *x = args[0].tensor;
-  const ig_tensor *w = args[1].tensor;
+static bool check_linear(ig_ctx *c, const ig_tensor *x, const ig_tensor *w) {
   if (x->ndim == 0 || w->ndim > 2 || w->ndim == 0) {
     ig_fail_text(c, IG_RUNTIME,
                  "both arguments to linear need to be at least 1D, but they are %dD and %dD",
                  x->ndim, w->ndim);
-    return;
+    return false;
   }
   ig_int k = ig_sizes(w)[w->ndim - 1];
   ig_int have = ig_sizes(x)[x->ndim - 1];
@@ -220,13 +217,20 @@ static void linear_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_me
     ig_int rows = x->ndim == 1 ? ig_const(1) : ig_product(c, ig_sizes(x), (size_t)x->ndim - 1);
     cannot_multiply(c, ig_is_fake(x), rows, have, k,
                     w->ndim == 2 ? ig_int_text(c, ig_sizes(w)[0]) : "1");
-    return;
+    return false;
   }
   if (x->dtype != w->dtype) {
     ig_fail_text(c, IG_RUNTIME, "mat1 and mat2 must have the same dtype, but got %s and %s",
                  ig_dtype_title(x->dtype), ig_dtype_title(w->dtype));
-    return;
   }
+  return c->status == IG_OK;
+}
+
+static void linear_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  (void)op;
+  const ig_tensor *x = args[0].tensor;
+  const ig_tensor *w = args[1].tensor;
+  if (!check_linear(c, x, w)) return;
   out->dtype = x->dtype;
   for (int d = 0; d < x->ndim - 1; d++) ig_meta_push_dim(c, out, ig_sizes(x)[d]);
   if (w->ndim == 2) ig_meta_push_dim(c, out, ig_sizes(w)[0]);
@@ -292,18 +296,35 @@ static void linear_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_v
 
 // Gradients ---------------------------------------------------------------------------------------
 
-static ig_tensor *turned(ig_ctx *c, ig_tensor *t) {
+static ig_tensor *transposed(ig_ctx *c, ig_tensor *t) {
   ig_tensor *r = t->ndim == 2 ? ig_t(c, t) : ig_transpose_int(c, t, ig_const(-2), ig_const(-1));
   return ig_conj_of(c, r);
 }
 
+// A transposed matrix, such as the weight of a linear layer: its gradient is laid out likewise.
+static bool is_transposed(ig_ctx *c, const ig_tensor *t) {
+  return ig_int_eq_i64(c, ig_strides(t)[0], 1) && ig_int_eq(c, ig_strides(t)[1], ig_sizes(t)[0]);
+}
+
+// The gradients of a b by a and by b.
+static ig_tensor *left_grad(ig_ctx *c, ig_tensor *g, const ig_tensor *a, ig_tensor *b) {
+  if (!is_transposed(c, a)) return ig_mm(c, g, transposed(c, b));
+  ig_tensor *gt = ig_t(c, g);
+  return ig_t(c, ig_mm(c, ig_conj_of(c, b), gt));
+}
+static ig_tensor *right_grad(ig_ctx *c, ig_tensor *g, ig_tensor *a, const ig_tensor *b) {
+  if (!is_transposed(c, b)) return ig_mm(c, transposed(c, a), g);
+  ig_tensor *gt = ig_t(c, g);
+  return ig_t(c, ig_mm(c, gt, ig_conj_of(c, a)));
+}
+
 static void mm_vjp(ig_ctx *c, const ig_vjp *v) {
-  IG_GRAD(v, 0) = ig_mm(c, v->grad, turned(c, v->args[1].tensor));
-  IG_GRAD(v, 1) = ig_mm(c, turned(c, v->args[0].tensor), v->grad);
+  IG_GRAD(v, 0) = left_grad(c, v->grad, v->args[0].tensor, v->args[1].tensor);
+  IG_GRAD(v, 1) = right_grad(c, v->grad, v->args[0].tensor, v->args[1].tensor);
 }
 static void bmm_vjp(ig_ctx *c, const ig_vjp *v) {
-  IG_GRAD(v, 0) = ig_bmm(c, v->grad, turned(c, v->args[1].tensor));
-  IG_GRAD(v, 1) = ig_bmm(c, turned(c, v->args[0].tensor), v->grad);
+  IG_GRAD(v, 0) = ig_bmm(c, v->grad, transposed(c, v->args[1].tensor));
+  IG_GRAD(v, 1) = ig_bmm(c, transposed(c, v->args[0].tensor), v->grad);
 }
 
 static ig_tensor *scaled(ig_ctx *c, ig_tensor *g, const ig_value *k) {
@@ -313,17 +334,17 @@ static ig_tensor *scaled(ig_ctx *c, ig_tensor *g, const ig_value *k) {
 
 static void addmm_vjp(ig_ctx *c, const ig_vjp *v) {
   bool batched = v->grad->ndim == 3;
+  ig_tensor *a = v->args[1].tensor;
+  ig_tensor *b = v->args[2].tensor;
   if (IG_WANTED(v, 0)) {
     IG_GRAD(v, 0) = ig_sum_to(c, scaled(c, v->grad, &v->args[3]), &v->args[0]);
   }
   if (IG_WANTED(v, 1)) {
-    ig_tensor *other = turned(c, v->args[2].tensor);
-    ig_tensor *d = batched ? ig_bmm(c, v->grad, other) : ig_mm(c, v->grad, other);
+    ig_tensor *d = batched ? ig_bmm(c, v->grad, transposed(c, b)) : left_grad(c, v->grad, a, b);
     IG_GRAD(v, 1) = scaled(c, d, &v->args[4]);
   }
   if (IG_WANTED(v, 2)) {
-    ig_tensor *other = turned(c, v->args[1].tensor);
-    ig_tensor *d = batched ? ig_bmm(c, other, v->grad) : ig_mm(c, other, v->grad);
+    ig_tensor *d = batched ? ig_bmm(c, transposed(c, a), v->grad) : right_grad(c, v->grad, a, b);
     IG_GRAD(v, 2) = scaled(c, d, &v->args[4]);
   }
 }
@@ -334,31 +355,6 @@ static ig_tensor *as_rows(ig_ctx *c, ig_tensor *t, ig_int columns) {
   ig_int rows = t->ndim <= 1 ? ig_const(1) : ig_product(c, ig_sizes(t), (size_t)t->ndim - 1);
   ig_int sizes[] = {rows, columns};
   return ig_reshape(c, t, ig_of_ints(sizes, 2));
-}
-
-static void linear_vjp(ig_ctx *c, const ig_vjp *v) {
-  ig_tensor *x = v->args[0].tensor;
-  ig_tensor *w = v->args[1].tensor;
-  ig_int k = ig_sizes(x)[x->ndim - 1];
-  ig_int n = w->ndim == 2 ? ig_sizes(w)[0] : ig_const(1);
-  ig_int w_sizes[] = {n, k};
-  ig_int rows = ig_product(c, ig_sizes(x), (size_t)x->ndim - 1);
-  ig_int g_sizes[] = {rows, n};
-  ig_tensor *g =
-      v->grad->ndim == 2 && w->ndim == 2 ? v->grad : ig_reshape(c, v->grad, ig_of_ints(g_sizes, 2));
-  if (IG_WANTED(v, 0)) {
-    ig_tensor *wide = w->ndim == 2 ? w : ig_reshape(c, w, ig_of_ints(w_sizes, 2));
-    ig_tensor *d = ig_mm(c, g, ig_conj_of(c, wide));
-    IG_GRAD(v, 0) = x->ndim == 2 ? d : ig_view(c, d, ig_sizes_of(x));
-  }
-  if (IG_WANTED(v, 1)) {
-    ig_tensor *turned_g = ig_t(c, g);
-    ig_tensor *d = ig_mm(c, turned_g, ig_conj_of(c, as_rows(c, x, k)));
-    IG_GRAD(v, 1) = w->ndim == 2 ? d : ig_view(c, d, ig_sizes_of(w));
-  }
-  if (v->args[2].kind == IG_KIND_TENSOR && IG_WANTED(v, 2)) {
-    IG_GRAD(v, 2) = ig_sum_to(c, v->grad, &v->args[2]);
-  }
 }
 
 // matmul ------------------------------------------------------------------------------------------
@@ -452,6 +448,7 @@ static ig_tensor *linear_decompose(ig_ctx *c, const ig_value *args) {
   ig_tensor *x = args[0].tensor;
   ig_tensor *w = args[1].tensor;
   ig_tensor *bias = ig_value_tensor(&args[2]);
+  if (!check_linear(c, x, w)) return NULL;
   if (w->ndim == 1) {
     ig_tensor *out = ig_matmul(c, x, w);
     return bias ? ig_add_tensor(c, out, bias) : out;
@@ -644,8 +641,6 @@ IG_OP(linear) = {
     .shape = linear_shape,
     .kernel = linear_kernel,
     .decompose = linear_decompose,
-    .vjp = linear_vjp,
-    .keep = "input, weight",
     .samples =
         "f32[3,4], f32[5,4], f32[5] | f32[3,4], f32[5,4] | f32[2,3,4], f32[5,4], f32[5] | "
         "f32[4], f32[5,4] | f32[2,3,4], f32[5,4] | f32[3,4], f32[4]",

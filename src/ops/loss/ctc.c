@@ -357,7 +357,6 @@ IG_OP(_ctc_loss_backward) = {
     .shape = ctc_backward_shape,
     .kernel = ctc_backward_kernel,
     .samples = "f32[2], f32[5,2,4], i64[2,2]:<3, [5,4], [2,2], f32[2], f32[2,5,5], 3",
-    .not_differentiable = true,  // PyTorch has none
     .waive =
         "values: the likelihoods of a sample belong to no call; strides: PyTorch's gradient lies "
         "by batches; size 2=0: refused here, PyTorch computes it; size 2=1: refused here, PyTorch "
@@ -371,7 +370,6 @@ IG_OP(_ctc_loss_backward_tensor) = {
     .shape = ctc_backward_shape,
     .kernel = ctc_backward_kernel,
     .samples = "f32[2], f32[5,2,4], i64[2,2]:<3, i64{5,4}, i64{2,2}, f32[2], f32[2,5,5], 3",
-    .not_differentiable = true,  // PyTorch has none
     .waive =
         "values: the likelihoods of a sample belong to no call; strides: PyTorch's gradient lies "
         "by batches; size 2=0: refused here, PyTorch computes it; size 2=1: refused here, PyTorch "

@@ -7,6 +7,7 @@
 #include "op/formula.h"
 #include "op/refuse.h"
 #include "op/strides.h"
+#include "ops/dense.h"
 #include "tensor/copy.h"
 
 static int64_t size_at(const ig_tensor *t, int d) {
@@ -122,6 +123,19 @@ static bool check_mask(ig_ctx *c, const ig_value *args, const ig_tensor *mask) {
   return c->status == IG_OK;
 }
 
+// [batch, head, row, ...]: dense, but the heads of a row lie side by side.
+static void heads_inside(ig_ctx *c, ig_meta *m) {
+  ig_int step = ig_const(1);
+  static const int order[] = {3, 1, 2, 0};
+  for (int i = 0; i < 4; i++) {
+    int d = order[i];
+    if (d >= m->ndim) continue;
+    m->stride[d] = step;
+    step = ig_int_mul(c, step, m->size[d]);
+  }
+  m->strided = true;
+}
+
 // query, key, value, dropout_p, is_causal, *, attn_mask, scale -> output, logsumexp
 static void flash_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
   const ig_tensor *q = args[0].tensor;
@@ -138,14 +152,11 @@ static void flash_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_met
   ig_value preserve = ig_none();
   ig_meta_copy_of(c, q, &preserve, &out[0]);
   if (!out[0].strided || out[0].stride[3].expr || out[0].stride[3].value != 1) {
-    out[0].stride[3] = ig_const(1);
-    out[0].stride[1] = dims[3];
-    out[0].stride[2] = ig_int_mul(c, dims[1], dims[3]);
-    out[0].stride[0] = ig_int_mul(c, dims[2], out[0].stride[2]);
-    out[0].strided = true;
+    heads_inside(c, &out[0]);
   }
   for (int d = 0; d < 3; d++) ig_meta_push_dim(c, &out[1], dims[d]);
   out[1].dtype = q->dtype == IG_F64 ? IG_F64 : IG_F32;
+  heads_inside(c, &out[1]);
 }
 
 static void flash_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
@@ -162,7 +173,8 @@ static void flash_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_va
     s.out = strides_of(out);
     ok = set_mask(c, ig_value_tensor(&args[5]), work, &s);
     void *to = ig_tensor_data(out);
-    void *lse = ig_tensor_data(outs[1].tensor);
+    void *lse = ig_scope_array(c, (size_t)ig_tensor_numel(outs[1].tensor), ig_dtype_size(work));
+    ok = ok && lse;
     const void *x = ig_tensor_data(q);
     const void *y = ig_tensor_data(k);
     const void *z = ig_tensor_data(v);
@@ -173,6 +185,7 @@ static void flash_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_va
     if (run && q->dtype == IG_F64) ok = ig_attention_f64(&s, x, y, z, to, lse);
     if (run && q->dtype == IG_F16) ok = ig_attention_f16(&s, x, y, z, to, lse);
     if (run && q->dtype == IG_BF16) ok = ig_attention_bf16(&s, x, y, z, to, lse);
+    if (run && ok) ig_dense_write(c, outs[1].tensor, work, lse);
     if (!ok && c->status == IG_OK) (void)ig_fail(c, IG_NOMEM, "out of memory");
   }
   ig_scope_close(c, scope);
@@ -197,6 +210,7 @@ static void backward_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_
     const ig_tensor *t = args[i + 1].tensor;
     for (int d = 0; d < t->ndim; d++) ig_meta_push_dim(c, &out[i], ig_sizes(t)[d]);
     out[i].dtype = t->dtype;
+    heads_inside(c, &out[i]);
   }
 }
 
@@ -468,7 +482,10 @@ IG_OP(scaled_dot_product_attention) = {
         "f32[1,2,4,4], is_causal=True | f32[2,3,4], f32[2,5,4], f32[2,5,4], f32[3,5] | "
         "f32[1,2,3,4], f32[1,2,5,4], f32[1,2,5,4], f32[3,5], scale=0.3 | f32[1,4,3,4], "
         "f32[1,2,5,4], f32[1,2,5,4], enable_gqa=True",
-    .waive = "special: a row with NaN is NaN, where PyTorch has some zeros",
+    .waive =
+        "special: a row with NaN is NaN, where PyTorch has some zeros; second: PyTorch has none "
+        "for "
+        "the fused kernel",
 };
 IG_OP(_scaled_dot_product_attention_math) = {
     .schema =
@@ -495,8 +512,9 @@ IG_OP(_scaled_dot_product_flash_attention_for_cpu) = {
         "f32[1,2,3,4], f32[1,2,5,4], f32[1,2,5,4] | f32[1,2,4,4], f32[1,2,4,4], "
         "f32[1,2,4,4], is_causal=True",
     .waive =
-        "lowering: its second result is the softmax in PyTorch; strides: the sums are dense, only "
-        "the derivative reads them; special: a row with NaN is NaN, where PyTorch has some zeros; "
+        "second: PyTorch has none; lowering: its second result is the softmax in PyTorch; special: "
+        "a "
+        "row with NaN is NaN, where PyTorch has some zeros; "
         "size 4=0: PyTorch crashes for those of 0",
 };
 IG_OP(_scaled_dot_product_flash_attention_for_cpu_backward) = {
@@ -510,6 +528,4 @@ IG_OP(_scaled_dot_product_flash_attention_for_cpu_backward) = {
     .samples =
         "f32[1,2,3,4], f32[1,2,3,4], f32[1,2,5,4], f32[1,2,5,4], f32[1,2,3,4], "
         "f32[1,2,3]:+, 0.0, False",
-    .not_differentiable = true,  // PyTorch has no second derivative of it
-    .waive = "strides: dense is what the products after it want",
 };

@@ -103,6 +103,7 @@ static ig_tensor *statistics_grad(ig_ctx *c, const ig_vjp *v) {
   g = ig_expand(c, ig_div_int(c, g, count), ig_of_ints(rows, 3));
   return ig_reshape(c, g, ig_sizes_of(a[0].tensor));
 }
+static void group_norm_backward_decompose(ig_ctx *c, const ig_value *args, ig_value *outs);
 static void group_norm_vjp(ig_ctx *c, const ig_vjp *v) {
   const ig_value *a = v->args;
   ig_value outs[IG_MAX_RETURNS] = {{0}};
@@ -113,7 +114,11 @@ static void group_norm_vjp(ig_ctx *c, const ig_vjp *v) {
     ig_value args[] = {
         ig_of_tensor(v->grads[0]), a[0], v->outs[1], v->outs[2], a[1], a[3], a[4], a[5], a[6],
         ig_of_list(mask, 3)};
-    ig_call_id_outs(c, IG_ID_NATIVE_GROUP_NORM_BACKWARD, args, 10, outs);
+    // The operator has no derivative, its parts do.
+    if (c->mode->no_grad)
+      ig_call_id_outs(c, IG_ID_NATIVE_GROUP_NORM_BACKWARD, args, 10, outs);
+    else
+      group_norm_backward_decompose(c, args, outs);
   }
   if (c->status != IG_OK) return;
   ig_tensor *g = ig_value_tensor(&outs[0]);

@@ -294,6 +294,8 @@ static void backward_vjp(ig_ctx *c, const ig_vjp *v) {
   ig_tensor *wg = v->grads[1];  // of dgamma, [normalized]
   ig_tensor *bg = v->grads[2];  // of dbeta
   ig_tensor *pu = u ? project(&s, u) : NULL;
+  IG_GRAD(v, 3) = ig_no_derivative(c, "native_layer_norm_backward mean");
+  IG_GRAD(v, 4) = ig_no_derivative(c, "native_layer_norm_backward rstd");
   if (IG_WANTED(v, 0)) {
     ig_tensor *d = w && pu ? ig_mul_tensor(c, pu, w) : pu;
     ig_tensor *from_w = wg ? ig_mul_tensor(c, s.hat, wg) : NULL;

@@ -282,25 +282,39 @@ static ig_tensor *by_sizes(ig_ctx *c, const ig_value *args, int n, method how) {
   return resized(c, x, &t);
 }
 
-#define RESIZE(n, how)                                                 \
-  static ig_tensor *how##_##n(ig_ctx *c, const ig_value *args) {       \
-    return by_sizes(c, args, n, how);                                  \
-  }                                                                    \
-  static ig_tensor *how##_##n##_vec(ig_ctx *c, const ig_value *args) { \
-    return by_list(c, args, n, how);                                   \
+// The operator that takes sizes: what .vec is composed of. Programs show its formula at once.
+static ig_tensor *to_sizes(ig_ctx *c, const ig_value *args, int n, method how, unsigned id) {
+  ig_tensor *x = args[0].tensor;
+  bool mixes = how >= LINEAR;
+  target t = {.n = n, .how = how};
+  if (!has_dims(c, x, n) || !target_of(c, x, &args[1], &args[2 + mixes], &t)) return NULL;
+  ig_value all[6] = {args[0], ig_of_ints(t.size, (size_t)n), args[2]};
+  for (int d = 0; d < n; d++) all[2 + mixes + d] = t.scale[d] ? ig_of_f64(t.scale[d]) : ig_none();
+  return ig_call_id(c, id, all, (size_t)(2 + mixes + n));
+}
+
+#define RESIZE(n, how, id)                                               \
+  static ig_tensor *how##_##n(ig_ctx *c, const ig_value *args) {         \
+    return by_sizes(c, args, n, how);                                    \
+  }                                                                      \
+  static ig_tensor *how##_##n##_vec(ig_ctx *c, const ig_value *args) {   \
+    return to_sizes(c, args, n, how, id);                                \
+  }                                                                      \
+  static ig_tensor *how##_##n##_lower(ig_ctx *c, const ig_value *args) { \
+    return by_list(c, args, n, how);                                     \
   }
-RESIZE(1, NEAREST)
-RESIZE(2, NEAREST)
-RESIZE(3, NEAREST)
-RESIZE(1, EXACT)
-RESIZE(2, EXACT)
-RESIZE(3, EXACT)
-RESIZE(1, LINEAR)
-RESIZE(2, LINEAR)
-RESIZE(3, LINEAR)
-RESIZE(2, CUBIC)
-RESIZE(2, SMOOTH)
-RESIZE(2, SMOOTH_CUBIC)
+RESIZE(1, NEAREST, IG_ID_UPSAMPLE_NEAREST1D)
+RESIZE(2, NEAREST, IG_ID_UPSAMPLE_NEAREST2D)
+RESIZE(3, NEAREST, IG_ID_UPSAMPLE_NEAREST3D)
+RESIZE(1, EXACT, IG_ID__UPSAMPLE_NEAREST_EXACT1D)
+RESIZE(2, EXACT, IG_ID__UPSAMPLE_NEAREST_EXACT2D)
+RESIZE(3, EXACT, IG_ID__UPSAMPLE_NEAREST_EXACT3D)
+RESIZE(1, LINEAR, IG_ID_UPSAMPLE_LINEAR1D)
+RESIZE(2, LINEAR, IG_ID_UPSAMPLE_BILINEAR2D)
+RESIZE(3, LINEAR, IG_ID_UPSAMPLE_TRILINEAR3D)
+RESIZE(2, CUBIC, IG_ID_UPSAMPLE_BICUBIC2D)
+RESIZE(2, SMOOTH, IG_ID__UPSAMPLE_BILINEAR2D_AA)
+RESIZE(2, SMOOTH_CUBIC, IG_ID__UPSAMPLE_BICUBIC2D_AA)
 
 IG_OP(_upsample_nearest_exact1d) = {
     .schema =
@@ -315,6 +329,7 @@ IG_OP(_upsample_nearest_exact1d_vec) = {
         "aten::_upsample_nearest_exact1d.vec(Tensor input, SymInt[]? output_size, float[]? "
         "scale_factors) -> Tensor",
     .decompose = EXACT_1_vec,
+    .lower = EXACT_1_lower,
     .samples = "f32[2,2,4], None, (2.,) | f32[2,2,4], [7], None | f32[2,2,4], None, (0.7,)",
     .waive = "size 2=0: PyTorch refuses it",
 };
@@ -331,6 +346,7 @@ IG_OP(_upsample_nearest_exact2d_vec) = {
         "aten::_upsample_nearest_exact2d.vec(Tensor input, SymInt[]? output_size, float[]? "
         "scale_factors) -> Tensor",
     .decompose = EXACT_2_vec,
+    .lower = EXACT_2_lower,
     .samples =
         "f32[1,2,3,3], None, (2., 2.) | f32[1,2,3,3], [5,4], None | f32[1,2,3,3], None, (0.7, "
         "0.7)",
@@ -350,6 +366,7 @@ IG_OP(_upsample_nearest_exact3d_vec) = {
         "aten::_upsample_nearest_exact3d.vec(Tensor input, SymInt[]? output_size, float[]? "
         "scale_factors) -> Tensor",
     .decompose = EXACT_3_vec,
+    .lower = EXACT_3_lower,
     .samples =
         "f32[1,1,2,3,2], None, (2., 1.5, 2.) | f32[1,1,2,3,2], [4,3,5], None | f32[1,1,2,3,2], "
         "None, (0.7, 1.5, 0.7)",
@@ -369,6 +386,7 @@ IG_OP(upsample_bicubic2d_vec) = {
         "aten::upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, "
         "float[]? scale_factors) -> Tensor",
     .decompose = CUBIC_2_vec,
+    .lower = CUBIC_2_lower,
     .samples = "f32[1,2,3,3], None, False, (2., 2.) | f32[1,2,3,3], [5,4], True, None",
     .waive = "values: integers are computed in fixed point there; size 2=0: PyTorch refuses it",
 };
@@ -387,6 +405,7 @@ IG_OP(upsample_bilinear2d_vec) = {
         "aten::upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool "
         "align_corners, float[]? scale_factors) -> Tensor",
     .decompose = LINEAR_2_vec,
+    .lower = LINEAR_2_lower,
     .samples = "f32[1,2,3,3], None, False, (2., 2.) | f32[1,2,3,3], [5,4], True, None",
     .waive = "values: integers are computed in fixed point there; size 2=0: PyTorch refuses it",
 };
@@ -403,6 +422,7 @@ IG_OP(upsample_linear1d_vec) = {
         "aten::upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, "
         "float[]? scale_factors) -> Tensor",
     .decompose = LINEAR_1_vec,
+    .lower = LINEAR_1_lower,
     .samples = "f32[2,2,4], None, False, (2.,) | f32[2,2,4], [7], True, None",
     .waive = "values: integers are computed in fixed point there; size 2=0: PyTorch refuses it",
 };
@@ -419,6 +439,7 @@ IG_OP(upsample_nearest1d_vec) = {
         "aten::upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? "
         "scale_factors) -> Tensor",
     .decompose = NEAREST_1_vec,
+    .lower = NEAREST_1_lower,
     .samples = "f32[2,2,4], None, (2.,) | f32[2,2,4], [7], None",
     .waive = "size 2=0: PyTorch refuses it",
 };
@@ -435,6 +456,7 @@ IG_OP(upsample_nearest2d_vec) = {
         "aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? "
         "scale_factors) -> Tensor",
     .decompose = NEAREST_2_vec,
+    .lower = NEAREST_2_lower,
     .samples = "f32[1,2,3,3], None, (2., 2.) | f32[1,2,3,3], [5,4], None",
     .waive = "size 2=0: PyTorch refuses it",
 };
@@ -452,6 +474,7 @@ IG_OP(upsample_nearest3d_vec) = {
         "aten::upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? "
         "scale_factors) -> Tensor",
     .decompose = NEAREST_3_vec,
+    .lower = NEAREST_3_lower,
     .samples = "f32[1,1,2,3,2], None, (2., 1.5, 2.) | f32[1,1,2,3,2], [4,3,5], None",
 };
 IG_OP(upsample_trilinear3d) = {
@@ -469,6 +492,7 @@ IG_OP(upsample_trilinear3d_vec) = {
         "aten::upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool "
         "align_corners, float[]? scale_factors) -> Tensor",
     .decompose = LINEAR_3_vec,
+    .lower = LINEAR_3_lower,
     .samples = "f32[1,1,2,3,2], None, False, (2., 1.5, 2.) | f32[1,1,2,3,2], [4,3,5], True, None",
     .waive = "values: integers are computed in fixed point there",
 };
@@ -489,6 +513,7 @@ IG_OP(_upsample_bilinear2d_aa_vec) = {
         "align_corners, float[]? "
         "scale_factors) -> Tensor",
     .decompose = SMOOTH_2_vec,
+    .lower = SMOOTH_2_lower,
     .samples = "f32[1,2,7,5], None, False, (0.5, 0.7) | f32[1,2,7,5], [3,4], False, None",
     .waive = "values: integers are computed in fixed point there; size 2=0: PyTorch refuses it",
 };
@@ -509,6 +534,7 @@ IG_OP(_upsample_bicubic2d_aa_vec) = {
         "float[]? "
         "scale_factors) -> Tensor",
     .decompose = SMOOTH_CUBIC_2_vec,
+    .lower = SMOOTH_CUBIC_2_lower,
     .samples = "f32[1,2,7,5], None, False, (0.5, 0.7) | f32[1,2,7,5], [3,4], False, None",
     .waive = "values: integers are computed in fixed point there; size 2=0: PyTorch refuses it",
 };

@@ -349,13 +349,6 @@ static void mod_vjp(ig_ctx *c, const ig_vjp *v) {
   }
 }
 
-static void zero_vjp(ig_ctx *c, const ig_vjp *v) {
-  IG_GRAD(v, 0) = ig_zeros_of(c, v->args[0].tensor);
-  if (v->args[1].kind == IG_KIND_TENSOR && IG_WANTED(v, 1)) {
-    IG_GRAD(v, 1) = ig_zeros_of(c, v->args[1].tensor);
-  }
-}
-
 // Equal operands share the gradient.
 static void extremum_vjp(ig_ctx *c, const ig_vjp *v) {
   ig_tensor *self = v->args[0].tensor;
@@ -547,8 +540,6 @@ IG_OP(floor_divide) = {
     .numbers = true,
     .shape = ig_shape_pointwise,
     FLOOR_TILES,
-    .vjp = zero_vjp,
-    .keep = "",
     .decompose = ig_lower_floor_divide,
     .samples = "f32[3,5], f32[5] | i64[3], i64[3]:+ | i64[3], -2 | f32[3], 0.3",
 };
@@ -559,8 +550,6 @@ IG_OP(floor_divide_scalar) = {
     .shape = ig_shape_pointwise,
     FLOOR_TILES,
     .operands = 2,
-    .vjp = zero_vjp,
-    .keep = "",
     .samples = "f32[3,5], 2 | i64[3], -2",
 };
 
@@ -615,7 +604,6 @@ IG_OP(remainder_scalar_tensor) = {
     .operands = 2,
     .variant = 1,
     .samples = "7, i64[3]:+ | 2.5, f32[3]:+",
-    .not_differentiable = true,  // PyTorch has a rule only for the exponent-like case of integers
 };
 
 IG_OP(maximum) = {

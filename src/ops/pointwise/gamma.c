@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The gamma function's family, the Bessel functions i0, i1, the normal distribution's. Computed in
 // double precision; series and continued fractions run until they do not change the sum.
+#include <stdio.h>
+
 #include "op/refuse.h"
 #include "ops/dense.h"
 #include "ops/tile.h"
@@ -277,11 +279,7 @@ static void ndtri_vjp(ig_ctx *c, const ig_vjp *v) {
 }
 // -s zeta(s + 1, q); PyTorch has none for s.
 static void zeta_vjp(ig_ctx *c, const ig_vjp *v) {
-  if (IG_WANTED(v, 0)) {
-    ig_fail_text(c, IG_UNSUPPORTED, "the derivative for 'self' is not implemented for %s",
-                 v->op->schema.name);
-    return;
-  }
+  IG_GRAD(v, 0) = ig_no_derivative(c, "zeta");
   ig_tensor *s = v->args[0].tensor;
   ig_tensor *slope = ig_special_zeta(c, ig_add_f64(c, s, 1), v->args[1].tensor);
   slope = ig_mul_tensor(c, ig_neg(c, s), slope);
@@ -290,11 +288,9 @@ static void zeta_vjp(ig_ctx *c, const ig_vjp *v) {
 }
 // exp(-x + (a - 1) log x - lgamma(a)); PyTorch has none for a.
 static ig_tensor *igamma_slope(ig_ctx *c, const ig_vjp *v) {
-  if (IG_WANTED(v, 0)) {
-    ig_fail_text(c, IG_UNSUPPORTED, "the derivative for '%s: input' is not implemented.",
-                 v->op->schema.name);
-    return NULL;
-  }
+  char input[64];
+  (void)snprintf(input, sizeof input, "%s: input", v->op->schema.name);
+  IG_GRAD(v, 0) = ig_no_derivative(c, input);
   if (!IG_WANTED(v, 1)) return NULL;
   ig_tensor *a = v->args[0].tensor;
   ig_tensor *x = v->args[1].tensor;

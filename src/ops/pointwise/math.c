@@ -364,12 +364,14 @@ IG_OP(atan) = {
 IG_OP(asinh) = {
     .schema = "aten::asinh(Tensor self) -> Tensor",
     FLOATING(asinh),
+    .inplace_not_differentiable = true,
     .keep = "self",
     .samples = ANY,
 };
 IG_OP(acosh) = {
     .schema = "aten::acosh(Tensor self) -> Tensor",
     FLOATING(acosh),
+    .inplace_not_differentiable = true,
     .keep = "self",
     .samples = POSITIVE,
     .waive = "gradient: below 1 there is no value; second: below 1 there is no value",
@@ -377,6 +379,7 @@ IG_OP(acosh) = {
 IG_OP(atanh) = {
     .schema = "aten::atanh(Tensor self) -> Tensor",
     FLOATING(atanh),
+    .inplace_not_differentiable = true,
     .keep = "self",
     .samples = UNIT,
 };

@@ -437,6 +437,7 @@ IG_OP(hardsigmoid) = {
     .decompose = hardsigmoid_decompose,
     .keep = "self",
     .samples = SHAPES,
+    .waive = "second: PyTorch has none",
 };
 IG_OP(hardsigmoid_backward) = {
     .schema = "aten::hardsigmoid_backward(Tensor grad_output, Tensor self) -> Tensor",

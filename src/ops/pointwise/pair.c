@@ -248,7 +248,8 @@ IG_OP(nextafter) = {
     .schema = "aten::nextafter(Tensor self, Tensor other) -> Tensor",
     BOTH(nextafter),
     .samples = PAIRS,
-    .not_differentiable = true,
+    .vjp = ig_vjp_refuse,
+    .keep = "",
 };
 IG_OP(fmax) = {
     .schema = "aten::fmax(Tensor self, Tensor other) -> Tensor",
@@ -265,14 +266,12 @@ IG_OP(gcd) = {
     .shape = integral_shape,
     .tile = {[IG_I64] = gcd_i64},
     .samples = "i64[3,5], i64[5] | u8[3], u8[3]",
-    .not_differentiable = true,
 };
 IG_OP(lcm) = {
     .schema = "aten::lcm(Tensor self, Tensor other) -> Tensor",
     .shape = integral_shape,
     .tile = {[IG_I64] = lcm_i64},
     .samples = "i64[3,5], i64[5] | u8[3], u8[3]",
-    .not_differentiable = true,
 };
 IG_OP(xlogy_tensor) = {
     .schema = "aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor",
@@ -318,7 +317,6 @@ IG_OP(heaviside) = {
     .schema = "aten::heaviside(Tensor self, Tensor values) -> Tensor",
     .decompose = heaviside_decompose,
     .samples = "f32[3,5], f32[5] | f32[], f32[3] | i64[4], i64[4]",
-    .not_differentiable = true,  // PyTorch has none
 };
 IG_OP(ldexp_tensor) = {
     .schema = "aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor",

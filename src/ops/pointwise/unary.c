@@ -284,7 +284,6 @@ IG_OP(bitwise_not) = {
     .shape = not_shape,
     .tile = {[IG_I64] = not_i64, [IG_BOOL] = not_bool},
     .samples = "i64[3] | bool[3] | u8[2]",
-    .not_differentiable = true,
 };
 IG_OP(logical_not) = {
     .schema = "aten::logical_not(Tensor self) -> Tensor",

@@ -182,7 +182,6 @@ IG_OP(bincount) = {
     .kernel = bincount_kernel,
     .fake = ig_refuse_sizes,
     .samples = "i64[5] | i64[5], f32[5] | i32[4], None, 12 | i64[0] | u8[3], f64[3]",
-    .not_differentiable = true,
 };
 IG_OP(histogram_bin_ct) = {
     .schema =
@@ -191,7 +190,6 @@ IG_OP(histogram_bin_ct) = {
     .shape = histogram_shape,
     .kernel = histogram_kernel,
     .samples = "f32[10], 4 | f32[2,5], 3, weight=f32[2,5]:+, density=True",
-    .not_differentiable = true,
 };
 IG_OP(histogram_bins_tensor) = {
     .schema =
@@ -201,5 +199,4 @@ IG_OP(histogram_bins_tensor) = {
     .kernel = histogram_kernel,
     .variant = 1,
     .samples = "f32[10], f32[5]:sort",
-    .not_differentiable = true,
 };

@@ -328,22 +328,6 @@ static void extremum_vjp(ig_ctx *c, const ig_vjp *v) {
   IG_GRAD(v, 0) = ig_div_tensor(c, g, count);
 }
 
-static void aminmax_vjp(ig_ctx *c, const ig_vjp *v) {
-  if (!IG_WANTED(v, 0)) return;
-  ig_tensor *total = NULL;
-  for (int i = 0; i < 2; i++) {
-    if (!v->grads[i]) continue;
-    ig_vjp one = *v;
-    ig_tensor *d[IG_MAX_ARGS] = {NULL};
-    one.d = d;
-    one.grad = v->grads[i];
-    one.out = v->outs[i].tensor;
-    extremum_vjp(c, &one);
-    total = total ? ig_add_tensor(c, total, d[v->at[0]]) : d[v->at[0]];
-  }
-  IG_GRAD(v, 0) = total;
-}
-
 // The element that was chosen gets the gradient.
 static void chosen_vjp(ig_ctx *c, const ig_vjp *v) {
   if (!IG_WANTED(v, 0) || !v->grads[0]) return;
@@ -565,7 +549,6 @@ IG_OP(aminmax) = {
         "max)",
     .shape = aminmax_shape,
     .kernel = aminmax_kernel,
-    .vjp = aminmax_vjp,
     .decompose_outs = ig_lower_aminmax,
     .samples = "f32[3,5] | f32[3,5], dim=1 | f32[3,5], dim=0, keepdim=True | i64[4]",
 };

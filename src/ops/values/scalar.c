@@ -197,8 +197,8 @@ static void equal_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_va
 }
 
 static void refuse_answer(ig_ctx *c, const char *target) {
-  ig_fail_text(c, IG_OUTPUT_DATA,
-               "%s\nThe answer depends on elements, which a capture does not know.", target);
+  ig_fail_text(c, IG_OUTPUT_DATA, "%s", target);
+  ig_aside(c, "The answer depends on elements, which a capture does not know.");
 }
 static void unknown_answer(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   (void)args;
