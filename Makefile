@@ -6,6 +6,7 @@
 #   make fuzz    fuzz targets under libFuzzer       make install  library, headers, ingot.pc, command, manual page
 #   make docs    pages of the public headers        make tsan     threads under the thread sanitizer
 #   make fuzz-random    random programs, files and calls from Python    make clean
+#   make fuzz-coverage  what the last `make fuzz` reached, per folder
 #
 # Variables: CC=clang, WERROR=false, PYTHON=/path/to/python3, PREFIX=/usr/local, DESTDIR=, FUZZ_SECONDS=30, FUZZ_INPUTS=20000, FUZZ_CALLS=100000
 SHELL := /bin/bash
@@ -32,7 +33,7 @@ SANITIZE = -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false -Db_
 THREAD = -Doptimization=1 -Db_sanitize=thread -Db_lundef=false -Db_ndebug=false -Dc_args=-g1
 THREAD_TESTS = safety/concurrent
 
-.PHONY: demo test build lint check asan tsan bench install fuzz fuzz-random docs clean prepare test-release
+.PHONY: demo test build lint check asan tsan bench install fuzz fuzz-random fuzz-coverage docs clean prepare test-release
 
 build: prepare
 	@tools/configure $(RELEASE) $(OPTIONS)
@@ -81,6 +82,10 @@ bench: build
 fuzz: prepare
 	@tools/bootstrap fuzz
 	@tools/fuzz $(FUZZ_SECONDS) $(OPTIONS)
+
+fuzz-coverage: prepare
+	@tools/bootstrap fuzz
+	@$(VENV)/bin/python tools/fuzz_coverage.py
 
 # The same without libFuzzer, and the same inputs every time: under the sanitizers from C, in the release build from Python.
 fuzz-random: build

@@ -130,7 +130,8 @@ static bool since_14(int opset, const ig_value *args, size_t n) {
 // Places of a diagonal in a plane whose rows are laid out one after the other: first, then every
 // (columns + 1)th, `count` of them.
 static const char *diagonal_places(ig_onnx *x, ig_int columns, int64_t offset, ig_int count) {
-  ig_int first = offset >= 0 ? ig_const(offset) : ig_int_mul(x->c, ig_const(-offset), columns);
+  ig_int down = offset < 0 ? ig_int_sub(x->c, ig_const(0), ig_const(offset)) : ig_const(0);
+  ig_int first = offset >= 0 ? ig_const(offset) : ig_int_mul(x->c, down, columns);
   const char *zero = ig_onnx_integer(x, IG_I64, 0);
   const char *one = ig_onnx_integer(x, IG_I64, 1);
   const char *n = ig_onnx_squeeze(x, ig_onnx_size(x, count), 0, NULL);

@@ -122,6 +122,21 @@ static void alias_into(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tens
   op->def->kernel(c, op, args, &out);
 }
 
+static bool refuse_fake(ig_ctx *c, const ig_tensor *to, const ig_tensor *from) {
+  if (to->device.type == from->device.type) {
+    ig_fail_text(
+        c, IG_RUNTIME,
+        "a tensor with elements cannot be written from a fake one, which has none: make it "
+        "fake as well");
+    return false;
+  }
+  ig_fail_text(c, IG_RUNTIME,
+               "Expected all tensors to be on the same device, but found at least two devices, "
+               "%s and %s!",
+               ig_device_type_text(to->device), ig_device_type_text(from->device));
+  return false;
+}
+
 // Elements cannot come out of an operand that has none.
 static bool check_bytes(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_tensor *to) {
   if (c->mode->fake || ig_is_fake(to)) return true;
@@ -130,12 +145,7 @@ static bool check_bytes(ig_ctx *c, const ig_op *op, const ig_value *args, const 
     size_t n = list ? args[i].list.n : 1;
     for (size_t k = 0; k < n; k++) {
       const ig_value *v = list ? &args[i].list.at[k] : &args[i];
-      if (v->kind != IG_KIND_TENSOR || !ig_is_fake(v->tensor)) continue;
-      ig_fail_text(c, IG_RUNTIME,
-                   "Expected all tensors to be on the same device, but found at least two devices, "
-                   "%s and %s!",
-                   ig_device_type_text(to->device), ig_device_type_text(v->tensor->device));
-      return false;
+      if (v->kind == IG_KIND_TENSOR && ig_is_fake(v->tensor)) return refuse_fake(c, to, v->tensor);
     }
   }
   return true;
@@ -228,6 +238,8 @@ static bool check_device(ig_ctx *c, const ig_tensor *to, const ig_tensor *from) 
 
 static bool write_out(ig_ctx *c, ig_tensor *to, const ig_tensor *from) {
   if (!from || !check_device(c, to, from) || !check_dtype(c, from->dtype, to->dtype)) return false;
+  // It would get memory that nothing is written to.
+  if (!c->mode->fake && !ig_is_fake(to) && ig_is_fake(from)) return refuse_fake(c, to, from);
   if (!fit_out(c, to, from)) return false;
   if (!ig_check_writable(c, to)) return false;
   if (!ig_is_fake(to) && !ig_is_fake(from)) ig_tensor_copy(to, from);

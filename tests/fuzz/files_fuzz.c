@@ -33,9 +33,11 @@ static ig_tensor *input_of(ig_ctx *c, const ig_model_port *port) {
   return t;
 }
 
-// Errors that the structure of a program makes, whatever the elements of its inputs are.
+// Errors that the structure of a program makes, whatever the elements of its inputs are. Others may
+// be theirs: indices out of bounds, matrices without an inverse, dtypes that only a kernel refuses.
 static bool is_structural(ig_status st) {
-  return st == IG_BAD_TYPE || st == IG_SYNTAX || st == IG_ASSERTION || st == IG_NOT_FOUND;
+  return st == IG_BAD_TYPE || st == IG_SYNTAX || st == IG_ASSERTION || st == IG_NOT_FOUND ||
+         st == IG_MISMATCH || st == IG_OVERFLOW || st == IG_BRANCH || st == IG_DATA_DEPENDENT;
 }
 
 static void run(ig_ctx *c, ig_model *m, bool sound) {

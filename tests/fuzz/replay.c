@@ -101,7 +101,7 @@ static int replay(const char *path, int depth) {
 
 // ---- random bytes
 
-enum { LONGEST = 384, CPU_SECONDS = 10, SECONDS = 120 };  // of one input
+enum { LONGEST = 384, CPU_SECONDS = 10, SECONDS = 900 };  // of one input
 
 // What the parent knows of its child.
 typedef struct progress {

@@ -105,3 +105,13 @@ def test_a_view_that_is_a_leaf_is_not_written_through_its_views():
     for written in (leaf, leaf[0]):
         with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad"):
             written.mul_(2)
+
+
+def test_a_real_out_is_not_written_from_fake_operands():
+    """It would get memory that nothing is written to, and show what was there before."""
+    with ingot._subclasses.FakeTensorMode():
+        fake = ingot.ones(3, dtype=ingot.bool)
+    out = ingot.empty(0, dtype=ingot.bool)
+    with pytest.raises(RuntimeError, match="cannot be written from a fake one"):
+        ingot.logical_or(fake, fake, out=out)
+    assert out.shape == (0,)
