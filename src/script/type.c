@@ -39,6 +39,7 @@ static void print_named_tuple(ig_str *s, const ig_stype *t) {
   for (size_t i = 0; i < t->n; i++) {
     ig_str_add(s, "%s%s : ", i ? ", " : "", t->names[i]);
     print_graph(s, t->at[i]);
+    if (t->defaults && t->defaults[i]) ig_str_add(s, " = %s", t->defaults[i]);
   }
   ig_str_add(s, ")");
 }
@@ -93,8 +94,8 @@ void ig_stype_print_annotation(ig_str *s, const ig_stype *t) {
       [IG_STYPE_LIST] = "List",         [IG_STYPE_DICT] = "Dict",   [IG_STYPE_TUPLE] = "Tuple",
       [IG_STYPE_OPTIONAL] = "Optional", [IG_STYPE_UNION] = "Union", [IG_STYPE_FUTURE] = "Future",
   };
-  if (t->kind == IG_STYPE_NUMBER) {
-    ig_str_add(s, "number");
+  if (t->kind == IG_STYPE_NUMBER || t->kind == IG_STYPE_TENSOR) {
+    ig_str_add(s, t->kind == IG_STYPE_NUMBER ? "number" : "Tensor");
   } else if (t->name || !generic[t->kind]) {
     ig_str_add(s, "%s", t->name ? t->name : plain_names[t->kind]);
   } else if (t->n == 0) {
@@ -125,16 +126,15 @@ static void *no_memory(ig_stypes *t) {
 static const char *const *copy_names(ig_stypes *t, const char *const *names, size_t n) {
   const char **out = ig_arena_array(&t->arena, n, sizeof *out);
   for (size_t i = 0; out && i < n; i++) {
-    out[i] = ig_arena_strn(&t->arena, names[i], strlen(names[i]));
-    if (!out[i]) return NULL;
+    if (names[i] && !(out[i] = ig_arena_strn(&t->arena, names[i], strlen(names[i])))) return NULL;
   }
   return out;
 }
 
-// The text that tells types apart: the annotation, and what it leaves out.
+// What tells types apart: kind, name, and the addresses of the types inside.
 static void add_key(ig_str *s, const ig_stype *t) {
-  ig_str_add(s, "%d:", (int)t->kind);
-  ig_stype_print_annotation(s, t);
+  ig_str_add(s, "%d:%s", (int)t->kind, t->name ? t->name : "");
+  for (size_t i = 0; i < t->n; i++) ig_str_add(s, ",%p", (const void *)t->at[i]);
 }
 
 static char *text_of(ig_stypes *t, const ig_stype *of, printer *print) {
@@ -164,6 +164,9 @@ static const ig_stype *intern(ig_stypes *t, const ig_stype *like) {
     return no_memory(t);
   }
   if (like->names && !(made->names = copy_names(t, like->names, like->n))) return no_memory(t);
+  if (like->defaults && !(made->defaults = copy_names(t, like->defaults, like->n))) {
+    return no_memory(t);
+  }
   v->ptr = made;
   return made;
 }
@@ -190,10 +193,23 @@ const ig_stype *ig_stype_future(ig_stypes *t, const ig_stype *of) {
   return intern(t, &(ig_stype){.kind = IG_STYPE_FUTURE, .n = 1, .at = &of});
 }
 
-const ig_stype *ig_stype_named_tuple(ig_stypes *t, const char *name, const char *const *names,
-                                     const ig_stype *const *at, size_t n) {
-  return intern(
-      t, &(ig_stype){.kind = IG_STYPE_TUPLE, .n = n, .at = at, .name = name, .names = names});
+const ig_stype *ig_stype_named_tuple(ig_stypes *t, const char *name, const ig_stype_field *fields,
+                                     size_t n) {
+  const char **names = ig_arena_array(&t->arena, n, sizeof *names);
+  const char **defaults = ig_arena_array(&t->arena, n, sizeof *defaults);
+  const ig_stype **at = ig_arena_array(&t->arena, n, sizeof *at);
+  if (!names || !defaults || !at) return no_memory(t);
+  for (size_t i = 0; i < n; i++) {
+    names[i] = fields[i].name;
+    defaults[i] = fields[i].value;
+    at[i] = fields[i].type;
+  }
+  return intern(t, &(ig_stype){.kind = IG_STYPE_TUPLE,
+                               .n = n,
+                               .at = at,
+                               .name = name,
+                               .names = names,
+                               .defaults = defaults});
 }
 
 const ig_stype *ig_stype_named(ig_stypes *t, ig_stype_kind kind, const char *name,
@@ -307,6 +323,7 @@ bool ig_stype_is_subtype(const ig_stype *a, const ig_stype *b) {
   if (b->kind == IG_STYPE_NUMBER) {
     return a->kind == IG_STYPE_INT || a->kind == IG_STYPE_FLOAT || a->kind == IG_STYPE_COMPLEX;
   }
+  if (a->kind == IG_STYPE_TENSOR && b->kind == IG_STYPE_TENSOR) return !b->name;
   // A named tuple is a tuple of its elements. Lists and dicts can be written to: only equal ones.
   if (a->kind == IG_STYPE_TUPLE && b->kind == IG_STYPE_TUPLE) {
     return (!b->names || a->name == b->name) && a->n == b->n && all_subtypes(a, b);

@@ -41,10 +41,13 @@ struct ig_stype {
   ig_stype_kind kind;
   size_t n;  // element of a list, key and value of a dict, elements of a tuple, members of a union
   const ig_stype *const *at;
-  const char *name;          // qualified, of classes, enums, interfaces, functions, named tuples
+  const char *name;          // qualified, of classes, enums, interfaces, functions, named tuples;
+                             // of a traced tensor: "Float(2, 3, strides=[3, 1], ...)"
   const char *const *names;  // fields of a named tuple
-  void *declaration;         // of classes, enums and interfaces: whoever declared it
-  const char *text;          // as graphs write it: `int[]`, `Dict(str, int)`, `Tensor?`
+  const char *const
+      *defaults;      // of them, as text; NULL: none has one, an element NULL: that has none
+  void *declaration;  // of classes, enums and interfaces: whoever declared it
+  const char *text;   // as graphs write it: `int[]`, `Dict(str, int)`, `Tensor?`
 };
 
 typedef struct ig_stypes {
@@ -69,8 +72,13 @@ const ig_stype *ig_stype_optional(ig_stypes *t, const ig_stype *of);
 // and None an optional.
 const ig_stype *ig_stype_union(ig_stypes *t, const ig_stype *const *at, size_t n);
 // A named tuple, or (fields NULL) a class, enum, interface or function; the name is the identity.
-const ig_stype *ig_stype_named_tuple(ig_stypes *t, const char *name, const char *const *names,
-                                     const ig_stype *const *at, size_t n);
+typedef struct ig_stype_field {
+  const char *name;
+  const ig_stype *type;
+  const char *value;  // its default as text; NULL: none
+} ig_stype_field;
+const ig_stype *ig_stype_named_tuple(ig_stypes *t, const char *name, const ig_stype_field *fields,
+                                     size_t n);
 const ig_stype *ig_stype_named(ig_stypes *t, ig_stype_kind kind, const char *name,
                                void *declaration);
 

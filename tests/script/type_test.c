@@ -20,10 +20,9 @@ static const ig_stype *known_class(void *user, const char *name) {
     return ig_stype_named(&types, IG_STYPE_CLASS, name, NULL);
   }
   if (strcmp(name, "Point") == 0) {
-    static const char *const names[] = {"x", "y"};
-    const ig_stype *at[] = {ig_stype_plain(&types, IG_STYPE_TENSOR),
-                            ig_stype_plain(&types, IG_STYPE_INT)};
-    return ig_stype_named_tuple(&types, "__torch__.Point", names, at, 2);
+    const ig_stype_field fields[] = {{"x", ig_stype_plain(&types, IG_STYPE_TENSOR), NULL},
+                                     {"y", ig_stype_plain(&types, IG_STYPE_INT), "3"}};
+    return ig_stype_named_tuple(&types, "__torch__.Point", fields, 2);
   }
   return NULL;
 }
@@ -73,7 +72,7 @@ static void two_spellings(void **state) {
   reads("number", "Scalar", "number");
   reads("Final[int]", "int", "int");
   reads("List", "Tensor[]", "List[Tensor]");
-  assert_string_equal(of("Point")->text, "NamedTuple(x : Tensor, y : int)");
+  assert_string_equal(of("Point")->text, "NamedTuple(x : Tensor, y : int = 3)");
 }
 
 static void unions_are_flat_and_sorted(void **state) {

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// Graphs of scripts as PyTorch prints them.
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "script/ir.h"
+
+static void add_name(ig_str *s, const ig_svalue *v) {
+  if (v->name) {
+    ig_str_add(s, "%%%s", v->name);
+  } else {
+    ig_str_add(s, "%%%zu", v->number);
+  }
+}
+
+static void add_values(ig_str *s, ig_svalue *const *at, size_t n, bool types, const char *between) {
+  for (size_t i = 0; i < n; i++) {
+    if (i) ig_str_add(s, "%s", between);
+    add_name(s, at[i]);
+    if (types) ig_str_add(s, " : %s", at[i]->type->text);
+  }
+}
+
+static void add_string(ig_str *s, const char *text) {
+  ig_str_add(s, "\"");
+  for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
+    static const char from[] = "\a\b\f\n\r\t\v\\\"'";
+    static const char to[] = "abfnrtv\\\"'";
+    const char *known = strchr(from, *p);
+    if (known) {
+      ig_str_add(s, "\\%c", to[known - from]);
+    } else if (*p < 0x20 || *p > 0x7e) {
+      // The digits of a signed character, as the original computes them.
+      int code = *p < 0x80 ? *p : *p - 0x100;
+      ig_str_add(s, "\\%c%c%c", '0' + code / 64, '0' + code / 8 % 8, '0' + code % 8);
+    } else {
+      ig_str_add(s, "%c", *p);
+    }
+  }
+  ig_str_add(s, "\"");
+}
+
+// 17 digits, and a point behind whole numbers.
+static void add_float(ig_str *s, double f) {
+  char text[40];
+  (void)snprintf(text, sizeof text, "%.17g", f);
+  ig_str_add(s, "%s%s", text, isfinite(f) && !strpbrk(text, ".e") ? "." : "");
+}
+
+static void add_value(ig_str *s, const ig_value *v) {
+  switch (v->kind) {
+    case IG_KIND_INT:
+      ig_str_add(s, "%lld", (long long)v->i.value);
+      break;
+    case IG_KIND_BOOL:
+      ig_str_add(s, "%d", v->b);
+      break;
+    case IG_KIND_FLOAT:
+      add_float(s, v->f);
+      break;
+    case IG_KIND_COMPLEX:
+      add_float(s, v->z.re);
+      ig_str_add(s, signbit(v->z.im) ? "" : "+");
+      add_float(s, v->z.im);
+      ig_str_add(s, "j");
+      break;
+    case IG_KIND_STR:
+      add_string(s, v->str);
+      break;
+    case IG_KIND_LIST:
+      ig_str_add(s, v->seq == IG_SEQ_TUPLE ? "(" : "[");
+      for (size_t i = 0; i < v->list.n; i++) {
+        if (i) ig_str_add(s, ", ");
+        add_value(s, &v->list.at[i]);
+      }
+      ig_str_add(s, v->seq == IG_SEQ_TUPLE ? ")" : "]");
+      break;
+    default:
+      ig_str_add(s, "None");
+  }
+}
+
+// An empty list says its type.
+static void add_constant(ig_str *s, const ig_snode *n, const ig_value *v) {
+  bool empty = v->kind == IG_KIND_LIST && v->seq == IG_SEQ_LIST && v->list.n == 0 && n->n_out == 1;
+  if (empty) {
+    ig_str_add(s, "annotate(");
+    ig_stype_print_annotation(s, n->out[0]->type);
+    ig_str_add(s, ", ");
+  }
+  add_value(s, v);
+  if (empty) ig_str_add(s, ")");
+}
+
+static void add_attrs(ig_str *s, const ig_snode *n) {
+  if (n->kind[0] == '^') {  // a call of Python, known by its text
+    if (n->n_attrs) ig_str_add(s, "%s", n->attrs[0].text);
+    return;
+  }
+  size_t count = 0;
+  for (size_t i = 0; i < n->n_attrs; i++) {
+    const ig_sattr *a = &n->attrs[i];
+    if (a->kind == IG_SATTR_GRAPH) continue;
+    ig_str_add(s, "%s%s=", count++ ? ", " : "[", a->name);
+    if (a->kind == IG_SATTR_VALUE) add_constant(s, n, &a->value);
+    if (a->kind == IG_SATTR_TEXT) ig_str_add(s, "%s", a->text);
+    if (a->kind != IG_SATTR_TYPES) continue;
+    for (size_t k = 0; k < a->n_types; k++) {
+      ig_str_add(s, "%s%s", k ? ", " : "[", a->types[k]->text);
+    }
+    ig_str_add(s, "]");
+  }
+  if (count) ig_str_add(s, "]");
+}
+
+static void indent(ig_str *s, size_t level) {
+  while (level-- > 0) ig_str_add(s, "  ");
+}
+
+static void add_place(ig_str *s, const ig_snode *n) {
+  if (n->place) ig_str_add(s, " # %s", n->place);
+  if (n->place || !n->range.source || !n->range.source->file) return;
+  ig_str_add(s, " # %s:%zu:%zu", n->range.source->file, ig_range_line(n->range),
+             ig_range_column(n->range));
+}
+
+static void add_nodes(ig_str *s, const ig_sblock *b, size_t level, bool places);
+
+static void add_block(ig_str *s, const ig_sblock *b, size_t number, size_t level, bool places) {
+  indent(s, level);
+  ig_str_add(s, "block%zu(", number);
+  add_values(s, b->in, b->n_in, true, ", ");
+  ig_str_add(s, "):\n");
+  add_nodes(s, b, level + 1, places);
+  indent(s, level + 1);
+  ig_str_add(s, "-> (");
+  add_values(s, b->out, b->n_out, false, ", ");
+  ig_str_add(s, ")\n");
+}
+
+static void add_node(ig_str *s, const ig_snode *n, size_t level, bool places) {
+  indent(s, level);
+  add_values(s, n->out, n->n_out, true, ", ");
+  ig_str_add(s, " = %s", n->kind);
+  add_attrs(s, n);
+  ig_str_add(s, "(");
+  add_values(s, n->in, n->n_in, false, ", ");
+  ig_str_add(s, ")");
+  if (n->scope) ig_str_add(s, ", scope: %s", n->scope);
+  if (places) add_place(s, n);
+  ig_str_add(s, "\n");
+  for (size_t i = 0; i < n->n_blocks; i++) add_block(s, n->blocks[i], i, level + 1, places);
+}
+
+static void add_nodes(ig_str *s, const ig_sblock *b, size_t level, bool places) {
+  for (const ig_snode *n = b->first; n; n = n->next) add_node(s, n, level, places);
+}
+
+static void add_graph(ig_str *s, const ig_sgraph *g, bool places) {
+  ig_str_add(s, "graph(");
+  add_values(s, g->body->in, g->body->n_in, true, ",\n      ");
+  ig_str_add(s, "):\n");
+  add_nodes(s, g->body, 1, places);
+  ig_str_add(s, "  return (");
+  add_values(s, g->body->out, g->body->n_out, false, ", ");
+  ig_str_add(s, ")\n");
+}
+
+// Graphs inside of nodes stand behind the graph, in the order of the nodes.
+static void add_inner(ig_str *s, const ig_sblock *b, bool places) {
+  for (const ig_snode *n = b->first; n; n = n->next) {
+    for (size_t i = 0; i < n->n_attrs; i++) {
+      if (n->attrs[i].kind != IG_SATTR_GRAPH) continue;
+      ig_str_add(s, "with %s = ", n->kind);
+      add_graph(s, n->attrs[i].graph, places);
+      add_inner(s, n->attrs[i].graph->body, places);
+    }
+    for (size_t i = 0; i < n->n_blocks; i++) add_inner(s, n->blocks[i], places);
+  }
+}
+
+void ig_sgraph_print(ig_str *s, const ig_sgraph *g, bool places) {
+  add_graph(s, g, places);
+  add_inner(s, g->body, places);
+}
