@@ -15,7 +15,8 @@ static char *print(ig_ctx *c, ig_stypes *types, const char *text) {
   if (!g) return NULL;
   ig_str s = ig_str_make(c->alloc);
   ig_sgraph_print(&s, g, true);
-  char *copy = strdup(s.at);
+  char *copy = malloc(s.n + 1);
+  if (copy) memcpy(copy, s.at, s.n + 1);
   ig_str_free(&s);
   ig_sgraph_free(g);
   return copy;
