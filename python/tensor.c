@@ -155,7 +155,7 @@ static PyObject *tensor_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
   if (!first && kwargs) first = PyDict_GetItemString(kwargs, "data");
   ig_scope s = ig_scope_open(c);
   if (!first) {
-    ig_value v[] = {ig_of_ints(&(ig_int){0, NULL}, 1), ig_of_dtype(ig_ctx_default_dtype(c))};
+    ig_value v[] = {ig_of_ints(&(ig_int){.value = 0}, 1), ig_of_dtype(ig_ctx_default_dtype(c))};
     t = py_call_tensor(c, PY_EMPTY, v, 2);
   } else if (py_is_tensor(first)) {
     ig_value v = ig_of_tensor(py_tensor_of(first));

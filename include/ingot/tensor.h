@@ -89,16 +89,20 @@ typedef enum ig_memory_format {
 
 typedef struct ig_tensor ig_tensor;
 typedef struct ig_expr ig_expr;
+typedef struct ig_origin ig_origin;
 typedef struct ig_node ig_node;
 typedef struct ig_generator ig_generator;
 typedef struct ig_op ig_op;
 typedef struct ig_graph ig_graph;
 
 // An integer that may be symbolic. expr NULL: the constant `value`. Otherwise `value` is the
-// hint, meaningless when the expression contains an unbacked symbol.
+// hint, meaningless when the expression contains an unbacked symbol. Equal numbers of a captured
+// program may come from different places, say the sizes of two inputs; `origin` tells them apart.
+// NULL: any number of that value will do.
 typedef struct ig_int {
   int64_t value;
   const ig_expr *expr;
+  const ig_origin *origin;
 } ig_int;
 
 typedef struct ig_value ig_value;
@@ -172,7 +176,7 @@ struct ig_value {
 };
 
 static inline ig_int ig_const(int64_t value) {
-  return (ig_int){value, NULL};
+  return (ig_int){.value = value};
 }
 static inline ig_value ig_none(void) {
   return (ig_value){.kind = IG_KIND_NONE};

@@ -154,7 +154,7 @@ static ig_tensor *conv_input(ig_ctx *c, const conv *v, ig_int groups) {
 
 // Batch and channels change places: the input slides over the gradient.
 static ig_tensor *conv_weight(ig_ctx *c, const conv *v) {
-  static const ig_int zero[3] = {{0, NULL}, {0, NULL}, {0, NULL}};
+  static const ig_int zero[3] = {{.value = 0}, {.value = 0}, {.value = 0}};
   ig_tensor *in = ig_transpose_int(c, v->input, ig_const(0), ig_const(1));
   ig_tensor *grad = ig_transpose_int(c, v->grad, ig_const(0), ig_const(1));
   ig_tensor *out =

@@ -117,6 +117,8 @@ void ig_size_show(ig_ctx *c, ig_int v) {
 }
 
 void ig_size_show_sum(ig_ctx *c, ig_int v) {
+  const ig_graph *g = c->mode->capture;
+  if (!g || !ig_release_forms(g->release)->sizes_first) return;  // others compute what they need
   if (v.expr && v.expr->kind != IG_EXPR_SYMBOL) ig_size_show(c, v);
 }
 

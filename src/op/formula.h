@@ -37,8 +37,9 @@ ig_int ig_size_sub(ig_ctx *c, ig_int a, ig_int b);
 ig_int ig_size_mul(ig_ctx *c, ig_int a, ig_int b);
 ig_int ig_size_floordiv(ig_ctx *c, ig_int a, ig_int b);
 ig_int ig_size_mod(ig_ctx *c, ig_int a, ig_int b);
-void ig_size_show(ig_ctx *c, ig_int v);      // while recording: the number becomes a node now
-void ig_size_show_sum(ig_ctx *c, ig_int v);  // the same if it was computed, and is no size itself
+void ig_size_show(ig_ctx *c, ig_int v);  // while recording: the number becomes a node now
+// The same if it was computed and is no size itself, in releases that do not wait for its reader.
+void ig_size_show_sum(ig_ctx *c, ig_int v);
 ig_int ig_product(ig_ctx *c, const ig_int *sizes, size_t n);
 
 // Undoes broadcasting: sums g down to the sizes of `like` (a tensor value; others: g itself), and

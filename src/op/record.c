@@ -323,7 +323,9 @@ static ig_node *push_placeholder(ig_ctx *c, const ig_placeholder *p, const ig_va
 }
 
 ig_tensor *ig_record_placeholder(ig_ctx *c, const ig_placeholder *p, const ig_meta *m) {
-  ig_tensor *t = ig_tensor_make(c, m, true);
+  ig_meta own = *m;  // the sizes of an input are numbers of its own
+  for (int d = 0; d < own.ndim; d++) own.size[d].origin = NULL;
+  ig_tensor *t = ig_tensor_make(c, &own, true);
   if (!t) return NULL;
   t->requires_grad = p->requires_grad;
   ig_value val = ig_of_tensor(t);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Symbolic numbers in graphs. A number becomes a node when it is first used as an operand: read off
 // a tensor that has it as a size, or computed the way the program computed it (its recipe), or,
-// when nobody knows how it came about, from its canonical form.
+// when nobody knows how it came about, from its canonical form. Equal numbers of different origins
+// become nodes of their own: y.shape[0] is read off y, also where x has the same size. Releases
+// that read sizes first have one node per expression.
 #include <string.h>
 
 #include "op/nested.h"
@@ -36,11 +38,23 @@ const ig_expr *ig_value_expr(const ig_value *v) {
 
 // ---- recipes ----
 
-static bool is_plain(const ig_value *args, size_t n, const ig_expr *result) {
+// x * 1 is x.
+static bool is_plain(const ig_value *args, size_t n, ig_value *result) {
   for (size_t i = 0; i < n; i++) {
-    if (ig_value_expr(&args[i]) == result) return true;  // x * 1
+    if (ig_value_expr(&args[i]) != ig_value_expr(result)) continue;
+    if (args[i].kind == IG_KIND_INT && result->kind == IG_KIND_INT) *result = args[i];
+    return true;
   }
   return false;
+}
+
+// Does the graph tell equal numbers apart?
+static bool has_origins(const ig_graph *g) {
+  return !ig_release_forms(g->release)->sizes_first;
+}
+
+static const ig_origin *origin_of(const ig_ctx *c, const ig_value *v) {
+  return v->kind == IG_KIND_INT && v->i.expr && has_origins(c->mode->capture) ? v->i.origin : NULL;
 }
 
 // Beside a symbolic float a whole number is written as a float: item * 2.0.
@@ -66,15 +80,13 @@ void ig_sym_call(ig_ctx *c, ig_expr_kind fn, const ig_value *args, size_t n, ig_
   *out = ig_none();
   ig_sym_apply(c, fn, args, n, out);
   const ig_expr *e = c->status == IG_OK && c->mode->capture ? ig_value_expr(out) : NULL;
-  if (!e || n > MAX_OPERANDS || is_plain(args, n, e)) return;
+  if (!e || n > MAX_OPERANDS || is_plain(args, n, out)) return;
   if (e->kind == IG_EXPR_SYMBOL && is_readable(c->mode->capture, e)) return;
+  if (out->kind == IG_KIND_INT && has_origins(c->mode->capture)) out->i = ig_int_renew(c, out->i);
+  const ig_origin *origin = origin_of(c, out);
   ig_table_slot *slot = ig_table_put(&c->mode->capture->recipes, e);
-  if (!slot) {
-    (void)no_memory(c);
-    return;
-  }
-  if (slot->value) return;
-  ig_recipe *r = ig_arena_push(&c->mode->capture->arena, sizeof *r);
+  if (slot && slot->value && !origin) return;
+  ig_recipe *r = slot ? ig_arena_push(&c->mode->capture->arena, sizeof *r) : NULL;
   if (!r) {
     (void)no_memory(c);
     return;
@@ -83,7 +95,13 @@ void ig_sym_call(ig_ctx *c, ig_expr_kind fn, const ig_value *args, size_t n, ig_
   r->n = n;
   memcpy(r->args, args, n * sizeof *args);
   promote(r);
-  slot->value = r;
+  if (!slot->value) slot->value = r;
+  slot = origin ? ig_table_put(&c->mode->capture->recipes, origin) : slot;
+  if (!slot) {
+    (void)no_memory(c);
+    return;
+  }
+  if (!slot->value) slot->value = r;
 }
 
 // ---- nodes ----
@@ -151,7 +169,7 @@ static ig_node *push_canonical(ig_ctx *c, const ig_expr *e, const ig_value *val)
   size_t n = e->kind == IG_EXPR_PIECEWISE && e->n == MAX_OPERANDS ? 3 : e->n;
   if (n > MAX_OPERANDS || n == 0) {
     (void)ig_fail(c, IG_UNSUPPORTED, "%s cannot be computed in a graph",
-                  ig_int_text(c, (ig_int){0, e}));
+                  ig_int_text(c, (ig_int){.value = 0, .expr = e}));
     return NULL;
   }
   for (size_t i = 0; i < n && c->status == IG_OK; i++) {
@@ -183,7 +201,8 @@ static ig_node *push_root(ig_ctx *c, const ig_expr *symbol, const ig_value *val)
   int64_t k0 = 0;
   const ig_expr *size = find_derived(c->mode->capture, symbol, &k, &k0);
   if (!size) {
-    (void)ig_fail(c, IG_UNSUPPORTED, "no input has size %s", ig_int_text(c, (ig_int){0, symbol}));
+    (void)ig_fail(c, IG_UNSUPPORTED, "no input has size %s",
+                  ig_int_text(c, (ig_int){.value = 0, .expr = symbol}));
     return NULL;
   }
   ig_value whole;
@@ -221,43 +240,65 @@ static ig_node *make(ig_ctx *c, const ig_expr *e, const ig_value *v) {
   return e->kind == IG_EXPR_SYMBOL ? push_root(c, e, v) : push_canonical(c, e, v);
 }
 
+static bool remember(ig_ctx *c, const void *key, ig_node *n) {
+  ig_table_slot *slot = ig_table_put(&c->mode->capture->ints, key);
+  if (!slot) return no_memory(c);
+  if (!slot->value) slot->value = n;
+  return true;
+}
+
+// The node of this very number; NULL: the graph knows nothing about its origin.
+static ig_node *of_origin(ig_ctx *c, const ig_origin *origin, const ig_value *v) {
+  const ig_graph *g = c->mode->capture;
+  const ig_table_slot *known = ig_table_find(&g->ints, origin);
+  if (known) return known->value;
+  const ig_table_slot *recipe = ig_table_find(&g->recipes, origin);
+  const ig_table_slot *size = recipe ? NULL : ig_table_find(&g->sizes, origin);
+  ig_recipe *r = recipe ? recipe->value : NULL;
+  ig_node *n = r && !r->busy ? push_recipe(c, r, v) : size ? push_size(c, size, v) : NULL;
+  return n && remember(c, origin, n) && remember(c, v->i.expr, n) ? n : NULL;
+}
+
 ig_node *ig_record_number(ig_ctx *c, const ig_value *v) {
   const ig_expr *e = ig_value_expr(v);
+  const ig_origin *origin = origin_of(c, v);
+  ig_node *own = origin ? of_origin(c, origin, v) : NULL;
+  if (own || c->status != IG_OK) return own;
   const ig_table_slot *known = ig_table_find(&c->mode->capture->ints, e);
   if (known) return known->value;
   ig_node *n = make(c, e, v);
-  ig_table_slot *slot = n ? ig_table_put(&c->mode->capture->ints, e) : NULL;
-  if (!slot) {
-    if (n) (void)no_memory(c);
-    return NULL;
-  }
-  slot->value = n;
-  return n;
+  return n && remember(c, e, n) ? n : NULL;
 }
 
 // ---- what nodes bring along ----
 
-// Symbols that a placeholder or a result brings along can be read off it later.
-static bool know_sizes(ig_ctx *c, ig_node *n) {
-  const ig_tensor *t = n->val.tensor;
-  for (int d = 0; d < t->ndim; d++) {
-    const ig_expr *e = ig_sizes(t)[d].expr;
-    if (!e) continue;
-    ig_table_slot *slot = ig_table_put(&c->mode->capture->sizes, e);
-    if (!slot) return no_memory(c);
-    if (slot->value) continue;
-    slot->value = n;
-    slot->number = d;
-  }
+static bool know_size(ig_ctx *c, const void *key, ig_node *n, int dim) {
+  ig_table_slot *slot = ig_table_put(&c->mode->capture->sizes, key);
+  if (!slot) return no_memory(c);
+  if (slot->value) return true;
+  slot->value = n;
+  slot->number = dim;
   return true;
+}
+
+// Symbols that a placeholder or a result brings along can be read off it later. A size that was
+// not taken over from an operand is a new number.
+static bool know_sizes(ig_ctx *c, ig_node *n) {
+  ig_tensor *t = n->val.tensor;
+  bool origins = has_origins(c->mode->capture);
+  for (int d = 0; d < t->ndim; d++) {
+    ig_int *size = &t->dims[d];
+    if (!size->expr) continue;
+    if (!know_size(c, size->expr, n, d)) return false;
+    if (origins && !size->origin) *size = ig_int_renew(c, *size);
+    if (origins && size->origin && !know_size(c, size->origin, n, d)) return false;
+  }
+  return c->status == IG_OK;
 }
 
 bool ig_record_know(ig_ctx *c, ig_node *n) {
   if (n->val.kind == IG_KIND_TENSOR) return know_sizes(c, n);
   const ig_expr *e = ig_value_expr(&n->val);
-  if (!e) return true;
-  ig_table_slot *slot = ig_table_put(&c->mode->capture->ints, e);
-  if (!slot) return no_memory(c);
-  if (!slot->value) slot->value = n;
-  return true;
+  const ig_origin *origin = e ? origin_of(c, &n->val) : NULL;
+  return (!e || remember(c, e, n)) && (!origin || remember(c, origin, n));
 }

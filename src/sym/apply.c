@@ -60,7 +60,7 @@ static const ig_expr *combine(ig_ctx *c, ig_expr_kind kind, const ig_expr *a, co
 }
 
 ig_int ig_int_combine(ig_ctx *c, ig_expr_kind kind, ig_int a, ig_int b) {
-  ig_int out = {0, NULL};
+  ig_int out = {.value = 0};
   if (c->status != IG_OK) return out;
   if (kind == IG_EXPR_SUB) {
     if (a.expr || b.expr) {
@@ -92,7 +92,7 @@ ig_int ig_int_combine(ig_ctx *c, ig_expr_kind kind, ig_int a, ig_int b) {
     (void)ig_expr_overflow(c);
     return out;
   }
-  return (ig_int){e->value, e->kind == IG_EXPR_CONST ? NULL : e};
+  return (ig_int){.value = e->value, .expr = e->kind == IG_EXPR_CONST ? NULL : e};
 }
 
 ig_int ig_int_add(ig_ctx *c, ig_int a, ig_int b) {

@@ -82,7 +82,8 @@ const ig_expr *ig_env_question(ig_ctx *c, const ig_expr *e) {
 ig_int ig_int_find(ig_ctx *c, ig_int i) {
   const ig_expr *e = i.expr ? ig_env_find(c, i.expr) : NULL;
   if (!e) return i;
-  return (ig_int){e->value, e->kind == IG_EXPR_CONST ? NULL : e};
+  if (e->kind == IG_EXPR_CONST) return ig_const(e->value);
+  return (ig_int){.value = e->value, .expr = e, .origin = i.origin};
 }
 
 void ig_env_narrow(ig_ctx *c, const ig_expr *symbol, ig_wide lo, ig_wide hi) {

@@ -198,7 +198,7 @@ void ig_value_of_expr(const ig_expr *e, ig_value *out) {
   if (e->sort == IG_SORT_BOOL) {
     *out = (ig_value){.kind = IG_KIND_BOOL, .b = e->value != 0, .b_expr = expr};
   } else if (e->sort == IG_SORT_INT) {
-    *out = ig_of_int((ig_int){e->value, expr});
+    *out = ig_of_int((ig_int){.value = e->value, .expr = expr});
   } else {
     *out = (ig_value){.kind = IG_KIND_FLOAT, .f = e->f, .f_expr = expr};
   }

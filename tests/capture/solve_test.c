@@ -227,8 +227,8 @@ static void test_many_guards(void **state) {
   assert_int_equal(ig_capture_begin(c), IG_OK);
   one_input in = {"x", 2, {8, 64}, {NAMED("batch", 2, 4096), NAMED("seq", 2, 4096)}};
   declare(&in);
-  ig_int b = (ig_int){8, ig_expr_parse(c, "s0")};
-  ig_int q = (ig_int){64, ig_expr_parse(c, "s1")};
+  ig_int b = (ig_int){.value = 8, .expr = ig_expr_parse(c, "s0")};
+  ig_int q = (ig_int){.value = 64, .expr = ig_expr_parse(c, "s1")};
   for (int64_t i = 0; i < 10000; i++) {
     ig_int a = ig_int_add(c, ig_int_mul(c, b, ig_const(i % 97 + 1)), ig_int_mul(c, q, ig_const(i)));
     (void)ig_int_is(c, a, IG_NE, ig_const(i));

@@ -33,7 +33,7 @@ static ig_int size(const char *name, int64_t hint) {
                                .backed = true,
                                .hint = hint,
                                .range = ig_vrange_ints(2, IG_WIDE_MAX)};
-  return (ig_int){hint, ig_expr_symbol(c, name, &info)};
+  return (ig_int){.value = hint, .expr = ig_expr_symbol(c, name, &info)};
 }
 
 static void assert_text(const ig_expr *e, const char *want) {

@@ -360,7 +360,11 @@ static void triangle_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_
                  op->schema.name);
     return;
   }
-  for (int d = 0; d < self->ndim; d++) ig_meta_push_dim(c, out, ig_sizes(self)[d]);
+  for (int d = 0; d < self->ndim; d++) {
+    ig_int size = ig_sizes(self)[d];
+    if (d >= self->ndim - 2) size.origin = NULL;  // PyTorch takes them from the mask that it makes
+    ig_meta_push_dim(c, out, size);
+  }
 }
 
 typedef struct triangle {

@@ -176,10 +176,13 @@ static void stack_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_met
                  ig_sizes_text(c, ig_sizes(t), (size_t)t->ndim), i);
   }
   for (int d = 0; d <= first->ndim && c->status == IG_OK; d++) {
-    ig_meta_push_dim(c, out,
-                     d == dim  ? ig_const((int64_t)list->list.n)
-                     : d < dim ? ig_sizes(first)[d]
-                               : ig_sizes(first)[d - 1]);
+    if (d == dim) {
+      ig_meta_push_dim(c, out, ig_const((int64_t)list->list.n));
+      continue;
+    }
+    ig_int size = ig_sizes(first)[d < dim ? d : d - 1];
+    if (d == dim + 1) size.origin = NULL;  // what is left of the joined dimension, cut again
+    ig_meta_push_dim(c, out, size);
   }
   out->dtype = ig_promote(c, list->list.at, list->list.n);
 }
@@ -258,6 +261,10 @@ static void pad_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta 
   }
   for (int d = 0; d < self->ndim && c->status == IG_OK; d++) {
     ig_int size = ig_sizes(self)[d];
+    if (2 * (size_t)(self->ndim - d) > n) {  // beyond the pads
+      ig_meta_push_dim(c, out, size);
+      continue;
+    }
     size = ig_int_add(c, size, pad_at(&args[1], self->ndim, d, 0));
     size = ig_int_add(c, size, pad_at(&args[1], self->ndim, d, 1));
     if (ig_int_is(c, size, IG_LT, ig_const(0))) {

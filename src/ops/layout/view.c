@@ -136,7 +136,7 @@ static bool fill_hole(ig_ctx *c, const ig_value *size, ig_int numel, ig_int know
   }
   ig_int rest = ig_int_mod(c, numel, known);
   if (!ig_int_expect(c, rest, IG_EQ, ig_const(0))) return refuse_shape(c, size, numel);
-  *hole = ig_int_floordiv(c, numel, known);
+  *hole = known.expr || known.value != 1 ? ig_int_floordiv(c, numel, known) : numel;
   return c->status == IG_OK;
 }
 
@@ -167,8 +167,9 @@ static bool infer_sizes(ig_ctx *c, const ig_tensor *self, const ig_value *size, 
 }
 
 // The questions that PyTorch asks on the way from one shape to the other: does a dimension stay,
-// how many are taken together, is one split.
-static void ask_dims(ig_ctx *c, const ig_tensor *self, const ig_meta *out) {
+// how many are taken together, is one split. A dimension that stays is the number that it was, what
+// is left of one that is split is a new one.
+static void ask_dims(ig_ctx *c, const ig_tensor *self, ig_meta *out) {
   ig_int have[2 * IG_MAX_DIM];
   int n = self->ndim;
   memcpy(have, ig_sizes(self), (size_t)n * sizeof *have);
@@ -182,8 +183,12 @@ static void ask_dims(ig_ctx *c, const ig_tensor *self, const ig_meta *out) {
     }
     if (n == 2 * IG_MAX_DIM || ig_int_eq(c, have[at], length)) continue;
     memmove(&have[at + 1], &have[at], (size_t)(n - at) * sizeof *have);
+    have[at] = length;
     have[at + 1] = ig_int_floordiv(c, have[at + 1], length);
     n++;
+  }
+  for (int d = 0; d < out->ndim && d < n && c->status == IG_OK; d++) {
+    if (out->size[d].expr == have[d].expr) out->size[d].origin = have[d].origin;
   }
 }
 
@@ -240,6 +245,15 @@ static void record_sizes(ig_ctx *c, const ig_meta *m) {
   }
 }
 
+// What was computed for a -1 is the number that was computed, not a new one.
+static ig_tensor *take_sizes(ig_tensor *view, const ig_meta *m) {
+  for (int d = 0; view && d < view->ndim; d++) {
+    bool same = m->size[d].origin && view->dims[d].expr == m->size[d].expr;
+    if (same) view->dims[d].origin = m->size[d].origin;
+  }
+  return view;
+}
+
 static ig_tensor *reshape_to(ig_ctx *c, ig_tensor *self, ig_value shape) {
   ig_meta m;
   ig_meta_init(&m, self->dtype, self->device);
@@ -247,7 +261,7 @@ static ig_tensor *reshape_to(ig_ctx *c, ig_tensor *self, ig_value shape) {
   if (restride(c, self, &m)) {
     // Eager PyTorch tells a reshape that found a view from a view.
     bool told = c->mode->capture || ig_is_fake(self) || ig_tensor_is_contiguous(c, self);
-    if (told || !self->requires_grad) return ig_view(c, self, shape);
+    if (told || !self->requires_grad) return take_sizes(ig_view(c, self, shape), &m);
     ig_value sizes = ig_of_ints(m.size, (size_t)m.ndim);
     return ig__reshape_alias(c, self, sizes, ig_of_ints(m.stride, (size_t)m.ndim));
   }

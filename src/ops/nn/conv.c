@@ -533,7 +533,7 @@ static bool is_conv(ig_ctx *c, const ig_value *args, int nd, bool transposed) {
 }
 
 static ig_tensor *conv_nd(ig_ctx *c, const ig_value *args, int nd) {
-  ig_int zeros[3] = {{0, NULL}, {0, NULL}, {0, NULL}};
+  ig_int zeros[3] = {{.value = 0}, {.value = 0}, {.value = 0}};
   ig_value none = ig_of_ints(zeros, (size_t)nd);
   if (!is_conv(c, args, nd, false)) return NULL;
   return convolve(c, args, &args[4], false, &none, &args[5], args[6].i);
@@ -548,7 +548,7 @@ static ig_tensor *conv_transpose_nd(ig_ctx *c, const ig_value *args, int nd) {
 static ig_tensor *conv_padding(ig_ctx *c, const ig_value *args, int nd) {
   const ig_tensor *w = args[1].tensor;
   if (!is_conv(c, args, nd, false)) return NULL;
-  ig_int pads[3] = {{0, NULL}, {0, NULL}, {0, NULL}};
+  ig_int pads[3] = {{.value = 0}, {.value = 0}, {.value = 0}};
   ig_int extra[6];
   bool uneven = false;
   ig_value copy[7];
@@ -581,7 +581,7 @@ static ig_tensor *conv_padding(ig_ctx *c, const ig_value *args, int nd) {
     if (copy[0].kind != IG_KIND_TENSOR) return NULL;
   }
   ig_value padding = ig_of_ints(pads, (size_t)nd);
-  ig_int zeros[3] = {{0, NULL}, {0, NULL}, {0, NULL}};
+  ig_int zeros[3] = {{.value = 0}, {.value = 0}, {.value = 0}};
   ig_value none = ig_of_ints(zeros, (size_t)nd);
   return convolve(c, copy, &padding, false, &none, &args[5], args[6].i);
 }

@@ -9,8 +9,8 @@ static ig_tensor *convolution_with_flags(ig_ctx *c, const ig_value *args) {
 
 // self, weight, kernel_size, bias, stride, padding
 static ig_tensor *slow_conv(ig_ctx *c, const ig_value *args) {
-  static const ig_int ones[] = {{1, NULL}, {1, NULL}, {1, NULL}};
-  static const ig_int zeros[] = {{0, NULL}, {0, NULL}, {0, NULL}};
+  static const ig_int ones[] = {{.value = 1}, {.value = 1}, {.value = 1}};
+  static const ig_int zeros[] = {{.value = 0}, {.value = 0}, {.value = 0}};
   ig_tensor *x = args[0].tensor;
   size_t nd = args[2].ints.n;
   if (nd > sizeof ones / sizeof *ones) {
@@ -33,8 +33,8 @@ static ig_tensor *slow_conv3d(ig_ctx *c, const ig_value *args) {
 
 // grad_output, self, weight, kernel_size, stride, padding, output_mask
 static void slow_backward(ig_ctx *c, const ig_value *args, ig_value *outs) {
-  static const ig_int ones[] = {{1, NULL}, {1, NULL}};
-  static const ig_int zeros[] = {{0, NULL}, {0, NULL}};
+  static const ig_int ones[] = {{.value = 1}, {.value = 1}};
+  static const ig_int zeros[] = {{.value = 0}, {.value = 0}};
   if (args[2].tensor->ndim < 1) {
     (void)ig_fail(c, IG_RUNTIME, "weight: found 0 dimensions, expected 4");
     return;

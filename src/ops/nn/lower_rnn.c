@@ -71,7 +71,7 @@ static state step(ig_ctx *c, cell_kind kind, ig_tensor *x, state s, const weight
 // x [time, batch, features], states [batch, hidden]; out [time, batch, hidden].
 static state layer(ig_ctx *c, cell_kind kind, ig_tensor *x, state s, const weights *w, bool reverse,
                    ig_tensor **out) {
-  static const ig_int first = {0, NULL};
+  static const ig_int first = {.value = 0};
   bool lstm = kind == LSTM;
   if (lstm) {
     s.h = ig_unsqueeze(c, s.h, first);

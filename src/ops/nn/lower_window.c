@@ -45,7 +45,8 @@ static ig_tensor *padded(const windows *w, ig_tensor *t, int64_t sign) {
 }
 
 static ig_tensor *turned(ig_ctx *c, ig_tensor *t) {
-  static const ig_int order[] = {{0, NULL}, {1, NULL}, {2, NULL}, {4, NULL}, {3, NULL}, {5, NULL}};
+  static const ig_int order[] = {{.value = 0}, {.value = 1}, {.value = 2},
+                                 {.value = 4}, {.value = 3}, {.value = 5}};
   return ig_permute(c, t, ig_of_ints(order, 6));
 }
 

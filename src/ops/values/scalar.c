@@ -50,7 +50,7 @@ static ig_int read_again(ig_ctx *c, ig_tensor *self) {
     self->read = ig_sym_unbacked(c).expr;
     self->read_version = version;
   }
-  return (ig_int){0, self->read};
+  return (ig_int){.value = 0, .expr = self->read};
 }
 
 // An element nobody knows.
