@@ -158,6 +158,8 @@ void ig_fail_text(ig_ctx *c, ig_status st, const char *fmt, ...) {
   va_start(ap, fmt);
   vappend(c, fmt, ap);
   va_end(ap);
+  // The text was to be made of others, for which there was no memory: the kind of error is left.
+  if (!c->message[0]) append(c, "%s", ig_status_text(st));
   tell_refused(c);
   ig_locate(c);
 }

@@ -62,6 +62,8 @@ bool ig_onnx_lower_inverse(ig_ctx *c, int opset, const ig_value *args, ig_value 
     ig_tensor *at = ig_argmax_with(c, ig_abs(c, column), ig_of_i64(-2), true);
     at = ig_add_scalar(c, at, ig_of_i64(k));  // [.., 1, 1]
     ig_tensor *mine = part(c, m, -2, k, k + 1);
+    if (!mine) m = NULL;  // out of memory: the context says so
+    if (!m) break;
     ig_int wide[IG_MAX_DIM];
     memcpy(wide, ig_sizes(mine), (size_t)mine->ndim * sizeof *wide);
     at = ig_expand(c, at, ig_of_ints(wide, (size_t)mine->ndim));
@@ -114,6 +116,7 @@ bool ig_onnx_lower_old_cholesky(ig_ctx *c, int opset, const ig_value *args, ig_v
 static void reflect(ig_ctx *c, ig_tensor *row, int64_t k, ig_tensor **q, ig_tensor **r) {
   ig_tensor *x = part(c, *r, -1, k, k + 1);
   x = ig_masked_fill_scalar(c, x, ig_lt_scalar(c, row, ig_of_i64(k)), ig_of_i64(0));
+  if (!x) return;  // out of memory: the context says so
   ig_tensor *head = part(c, x, -2, k, k + 1);
   ig_int dim = ig_const(-2);
   ig_tensor *square =

@@ -15,9 +15,22 @@ bool fuzz_show_always;
 typedef struct heap {
   size_t used;
   size_t limit;
+  size_t count;    // of allocations
+  size_t fail_at;  // this one fails
 } heap;
 
-static heap the_heap;
+static heap the_heap = {.fail_at = SIZE_MAX};
+
+size_t fuzz_fail_allocation(size_t n) {
+  size_t count = the_heap.count;
+  the_heap.count = 0;
+  the_heap.fail_at = n;
+  return count;
+}
+
+bool fuzz_fails_allocations(void) {
+  return the_heap.fail_at != SIZE_MAX;
+}
 
 static void *limited(void *user, void *ptr, size_t old_size, size_t new_size) {
   heap *h = user;
@@ -26,6 +39,7 @@ static void *limited(void *user, void *ptr, size_t old_size, size_t new_size) {
     free(ptr);
     return NULL;
   }
+  if (h->count++ == h->fail_at) return NULL;
   if (new_size > h->limit || h->used - old_size > h->limit - new_size) return NULL;
   void *out = realloc(ptr, new_size);
   if (out) h->used += new_size - old_size;

@@ -20,6 +20,12 @@ ig_ctx *fuzz_open(size_t limit);
 // Frees it; what it leaves behind is a finding.
 void fuzz_close(ig_ctx *c);
 
+// The n-th allocation from now on, counted from 0, fails, and no other; it may then refuse anything
+// and compute something else, so that results are not compared. SIZE_MAX: none fails. Returns the
+// number of allocations since the last call.
+size_t fuzz_fail_allocation(size_t n);
+bool fuzz_fails_allocations(void);
+
 // Something is wrong that no sanitizer sees: says what and aborts.
 _Noreturn void fuzz_finding(const char *fmt, ...) IG_PRINTF(1, 2);
 

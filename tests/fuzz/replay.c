@@ -9,6 +9,8 @@
 //   FOLDER
 //                                         they run in a child that is started again, and those that
 //                                         kill it or take too long are written there
+//   TARGET --failing FIRST COUNT [FOLDER] the same inputs, each several times, and every time one
+//                                         allocation fails
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <signal.h>
@@ -124,12 +126,32 @@ static size_t random_input(long k, uint8_t *out) {
   return n;
 }
 
+// Allocations of one input that fail, each alone.
+enum { FAILURES = 8 };
+static bool failing;
+
+static void feed_failing(const uint8_t *data, size_t n, uint32_t seed) {
+  (void)fuzz_fail_allocation(SIZE_MAX);
+  feed(data, n);
+  size_t count = fuzz_fail_allocation(SIZE_MAX);
+  for (int i = 0; i < FAILURES && count; i++) {
+    (void)fuzz_fail_allocation(draw(&seed) % count);
+    feed(data, n);
+  }
+  (void)fuzz_fail_allocation(SIZE_MAX);
+}
+
 static void feed_random(progress *p, long end, bool hurried) {
   uint8_t data[LONGEST];
   const struct itimerval patience = {.it_value = {.tv_sec = CPU_SECONDS}};
   while (p->next < end) {
     if (hurried) (void)setitimer(ITIMER_PROF, &patience, NULL);  // its signal ends the process
-    feed(data, random_input(p->next, data));
+    size_t n = random_input(p->next, data);
+    if (failing) {
+      feed_failing(data, n, (uint32_t)p->next);
+    } else {
+      feed(data, n);
+    }
     p->calls = fuzz_calls;
     p->next = p->next + 1;
   }
@@ -209,7 +231,9 @@ static int run_random(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-  if (argc > 1 && strcmp(argv[1], "--random") == 0) return run_random(argc, argv) ? 0 : 1;
+  failing = argc > 1 && strcmp(argv[1], "--failing") == 0;
+  if (failing || (argc > 1 && strcmp(argv[1], "--random") == 0))
+    return run_random(argc, argv) ? 0 : 1;
   int from = argc > 1 && strcmp(argv[1], "--only") == 0 ? 2 : 1;
   only = from == 2;
   int ok = argc > from;

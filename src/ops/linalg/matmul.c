@@ -457,7 +457,8 @@ static ig_tensor *linear_decompose(ig_ctx *c, const ig_value *args) {
   if (x->ndim == 2 || !bias || !ig_tensor_is_contiguous(c, x)) {
     ig_tensor *wt = ig_t(c, w);
     if (x->ndim == 2 && bias) return ig_addmm(c, bias, x, wt);
-    bool folds = x->ndim >= 3 && w->requires_grad;  // as the product does with the weight itself
+    bool folds =
+        wt && x->ndim >= 3 && w->requires_grad;  // as the product does with the weight itself
     ig_tensor *out = folds ? fold(c, x, wt) : ig_matmul(c, x, wt);
     return bias ? ig_add_tensor(c, out, bias) : out;
   }

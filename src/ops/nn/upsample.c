@@ -289,7 +289,9 @@ static ig_tensor *to_sizes(ig_ctx *c, const ig_value *args, int n, method how, u
   target t = {.n = n, .how = how};
   if (!has_dims(c, x, n) || !target_of(c, x, &args[1], &args[2 + mixes], &t)) return NULL;
   ig_value all[6] = {args[0], ig_of_ints(t.size, (size_t)n), args[2]};
-  for (int d = 0; d < n; d++) all[2 + mixes + d] = t.scale[d] ? ig_of_f64(t.scale[d]) : ig_none();
+  for (int d = 0; d < n; d++) {
+    all[2 + mixes + d] = t.scale[d] != 0 ? ig_of_f64(t.scale[d]) : ig_none();
+  }
   return ig_call_id(c, id, all, (size_t)(2 + mixes + n));
 }
 
