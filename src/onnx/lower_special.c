@@ -22,6 +22,11 @@ static ig_tensor *angle(ig_ctx *c, ig_tensor *x) {
   return ig_mul_scalar(c, rest, ig_of_f64(PI));
 }
 
+// What a function of an integer gives: a float of the default type.
+static ig_dtype float_type(const ig_ctx *c, const ig_tensor *t) {
+  return ig_dtype_is_float(t->dtype) ? t->dtype : ig_ctx_default_dtype(c);
+}
+
 // Lanczos, reflected for numbers below a half; computed in double.
 bool ig_onnx_lower_lgamma(ig_ctx *c, int opset, const ig_value *args, ig_value *outs) {
   (void)opset;
@@ -48,7 +53,7 @@ bool ig_onnx_lower_lgamma(ig_ctx *c, int opset, const ig_value *args, ig_value *
   value = ig_where_self(c, low, ig_sub_tensor(c, mirrored, value), value);
   ig_tensor *endless = ig_isinf(c, x);
   value = ig_masked_fill_scalar(c, value, endless, ig_of_f64(INFINITY));
-  outs[0] = ig_of_tensor(ig_cast(c, value, args[0].tensor->dtype));
+  outs[0] = ig_of_tensor(ig_cast(c, value, float_type(c, args[0].tensor)));
   return true;
 }
 
@@ -81,7 +86,7 @@ bool ig_onnx_lower_digamma(ig_ctx *c, int opset, const ig_value *args, ig_value 
   value = ig_masked_fill_scalar(c, value, pole, ig_of_f64(NAN));
   ig_tensor *zero = ig_eq_scalar(c, x, ig_of_i64(0));
   value = ig_masked_fill_scalar(c, value, zero, ig_of_f64(-INFINITY));
-  outs[0] = ig_of_tensor(ig_cast(c, value, args[0].tensor->dtype));
+  outs[0] = ig_of_tensor(ig_cast(c, value, float_type(c, args[0].tensor)));
   return true;
 }
 
@@ -96,7 +101,7 @@ bool ig_onnx_lower_i0(ig_ctx *c, int opset, const ig_value *args, ig_value *outs
   for (int k = 1; k < NEAR; k++) near[k] = near[k - 1] * 100 / ((double)k * k);
   for (int k = 1; k < FAR; k++) far[k] = far[k - 1] * (2 * k - 1) * (2 * k - 1) / (8.0 * k);
   ig_tensor *self = args[0].tensor;
-  ig_dtype to = ig_dtype_is_float(self->dtype) ? self->dtype : ig_ctx_default_dtype(c);
+  ig_dtype to = float_type(c, self);
   ig_tensor *x = ig_abs(c, ig_cast(c, self, IG_F64));
   ig_tensor *small = ig_clamp_max(c, x, ig_of_i64(20));
   ig_tensor *square = ig_mul_scalar(c, ig_mul_tensor(c, small, small), ig_of_f64(1.0 / 400));
@@ -205,7 +210,7 @@ bool ig_onnx_lower_erfinv(ig_ctx *c, int opset, const ig_value *args, ig_value *
   ig_tensor *edge = ig_eq_scalar(c, ig_abs(c, x), ig_of_i64(1));
   ig_tensor *endless = ig_mul_scalar(c, x, ig_of_f64(INFINITY));
   value = ig_where_self(c, edge, endless, value);
-  outs[0] = ig_of_tensor(ig_cast(c, value, args[0].tensor->dtype));
+  outs[0] = ig_of_tensor(ig_cast(c, value, float_type(c, args[0].tensor)));
   return true;
 }
 

@@ -143,9 +143,18 @@ static bool drops_window(const ig_value *args, size_t n) {
   return false;
 }
 
+static bool sizes_known(const ig_value *args) {
+  const ig_tensor *self = ig_onnx_tensor_of(&args[0]);
+  for (int d = 0; self && d < self->ndim; d++) {
+    if (ig_sizes(self)[d].expr) return false;
+  }
+  return self != NULL;
+}
+
 // Before opset 19 the cut-off windows of ceil_mode were averaged differently.
 static bool avg_can(int opset, const ig_value *args, size_t n) {
   if (n < 6 || !is_true(&args[4])) return n >= 6;
+  if (n > 6 && !ig_onnx_is_none(&args[6]) && sizes_known(args)) return true;
   return opset >= 19 && !drops_window(args, list_count(&args[1]));
 }
 
@@ -156,6 +165,8 @@ static void avg_pool(ig_onnx *x, const ig_onnx_call *call) {
   bool ceil_mode = ig_onnx_bool_of(x, &call->args[4]);
   bool count_pad = ig_onnx_bool_of(x, &call->args[5]);
   bool given = w.n > 1 && !ig_onnx_is_none(&call->args[6]);
+  // With a divisor of its own a window is a sum, of which padding behind the data takes no notice.
+  if (given && ceil_mode && without_ceil(call, &w)) ceil_mode = false;
   if (ceil_mode && x->opset < 19) {
     ig_onnx_refuse(x, call->node, "ceil_mode of an average needs opset 19");
   }

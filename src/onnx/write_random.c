@@ -5,6 +5,12 @@
 // Uniform in [low, high) or normal with mean and scale, in the sizes of the result.
 static const char *draw(ig_onnx *x, const ig_onnx_call *call, bool normal, double a, double b,
                         ig_dtype d, const char *out) {
+  // Numbers without deviation: onnxruntime asserts a positive one.
+  if (normal && b == 0) {
+    const char *mean = ig_onnx_number(x, d, a);
+    if (call->val->ndim == 0) return ig_onnx_emit1(x, "Identity", mean, out);
+    return ig_onnx_emit2(x, "Expand", mean, ig_onnx_sizes_name(x, call->val), out);
+  }
   const char *zero = ig_onnx_number(x, d, 0);
   const char *like = call->val->ndim == 0 ? zero : NULL;
   if (!like) like = ig_onnx_emit2(x, "Expand", zero, ig_onnx_sizes_name(x, call->val), NULL);

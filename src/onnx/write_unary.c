@@ -27,6 +27,18 @@ static void unary(ig_onnx *x, const ig_onnx_call *call) {
   (void)ig_onnx_emit_as(x, call, &node, d);
 }
 
+// Relu of integers exists from opset 14 on, and runtimes lack it there, too.
+static void relu(ig_onnx *x, const ig_onnx_call *call) {
+  if (!is_integral(call->val->dtype)) {
+    unary(x, call);
+    return;
+  }
+  ig_dtype d = ig_onnx_compute_type(x, "Max", call->val->dtype);
+  const char *zero = ig_onnx_number(x, d, 0);
+  ig_onnx_node node = {.op_type = "Max", .in = {self_as(x, call, d), zero}};
+  (void)ig_onnx_emit_as(x, call, &node, d);
+}
+
 // ceil, floor, round: nothing to do for integers.
 static void rounding(ig_onnx *x, const ig_onnx_call *call) {
   if (is_integral(call->val->dtype)) {
@@ -205,7 +217,7 @@ static void type_as(ig_onnx *x, const ig_onnx_call *call) {
 }
 
 const ig_onnx_row ig_onnx_unary[] = {
-    {"aten.relu.default", unary, "Relu", NULL},
+    {"aten.relu.default", relu, "Relu", NULL},
     {"aten.sigmoid.default", unary, "Sigmoid", NULL},
     {"aten.tanh.default", unary, "Tanh", NULL},
     {"aten.exp.default", unary, "Exp", NULL},

@@ -636,6 +636,13 @@ static bool split_down(ig_cv *v, ig_om_node *n) {
   return v->refused;
 }
 
+// The number of elements becomes an attribute, which is not 0.
+static bool top_k_count_down(ig_cv *v, ig_om_node *n) {
+  if (move_down(v, n)) return true;
+  if (ig_cv_int(v, n, "k", 1) > 0) return v->refused;
+  return ig_cv_refuse(v, "before opset 10 'k' is at least 1");
+}
+
 static bool top_k_down(ig_cv *v, ig_om_node *n) {
   bool smallest = ig_cv_int(v, n, "largest", 1) == 0;
   ig_cv_drop_attr(v, n, "largest");
@@ -741,7 +748,7 @@ const ig_cv_row ig_cv_rows[] = {
     {"Split", 18, split_up, split_down},
     {"Squeeze", 13, move_up, move_down},
     {"Sum", 8, NULL, equal_shapes},
-    {"TopK", 10, move_up, move_down},
+    {"TopK", 10, move_up, top_k_count_down},
     {"TopK", 11, NULL, top_k_down},
     {"Unsqueeze", 13, move_up, move_down},
     {"Upsample", 9, move_up, move_down},
