@@ -484,6 +484,19 @@ static PyObject *tensor(PyObject *module, PyObject *args, PyObject *kwargs) {
   return out;
 }
 
+// as_tensor of data in a program: it enters as a constant.
+static PyObject *lifted(ig_ctx *c, const options *o) {
+  int dtype = -1;
+  ig_device device;
+  if (!read_options(o, NULL, &dtype, &device)) return NULL;
+  ig_scope s = ig_scope_open(c);
+  ig_tensor *t = py_tensor_from_data(c, o->data, dtype, device, false);
+  if (t && !ig_is_fake(t)) t = py_lift(c, t);
+  PyObject *out = t ? py_from_tensor(c, t) : NULL;
+  ig_scope_close(c, s);
+  return out;
+}
+
 static PyObject *as_tensor(PyObject *module, PyObject *args, PyObject *kwargs) {
   static char *keys[] = {"data", "dtype", "device", NULL};
   (void)module;
@@ -492,7 +505,9 @@ static PyObject *as_tensor(PyObject *module, PyObject *args, PyObject *kwargs) {
                                    &o.device)) {
     return NULL;
   }
-  return construct(&o, NULL, false, false);
+  ig_ctx *c = py_ctx();
+  bool data = c->mode->capture && !py_is_tensor(o.data);
+  return data ? lifted(c, &o) : construct(&o, NULL, false, false);
 }
 
 static PyObject *asarray(PyObject *module, PyObject *args, PyObject *kwargs) {

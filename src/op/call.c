@@ -346,8 +346,14 @@ static bool needs_decomposition(const ig_ctx *c, const ig_op *op, const ig_value
   return ig_tape_wanted(c, op, args);
 }
 
-// A gradient is wanted that nobody can compute: the call runs without, and backward refuses.
-static void run_refusing(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+// The history is one entry, however the results are computed: of an operator without a derivative,
+// where backward refuses, or of one that is composed here and has a rule all the same.
+static bool is_taped_whole(const ig_ctx *c, const ig_op *op, const ig_value *args) {
+  if (op->form != IG_FORM_PLAIN) return false;
+  bool rule = op->composite && op->def->vjp;
+  return (rule || ig_tape_refuses(c, op)) && ig_tape_wanted(c, op, args);
+}
+static void run_whole(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   ig_tape_entry *e = ig_tape_open(c, op, args);
   if (c->status != IG_OK) return;
   ig_mode_scope mode = ig_mode_push_grad(c, false);
@@ -361,8 +367,8 @@ void ig_run(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
     ig_library_run(c, op, args, outs);
   } else if (op->base) {
     (op->form == IG_FORM_INPLACE ? ig_run_inplace : ig_run_out)(c, op, args, outs);
-  } else if (op->form == IG_FORM_PLAIN && ig_tape_refuses(c, op) && ig_tape_wanted(c, op, args)) {
-    run_refusing(c, op, args, outs);
+  } else if (is_taped_whole(c, op, args)) {
+    run_whole(c, op, args, outs);
   } else if (op->composite || needs_decomposition(c, op, args)) {
     decompose(c, op, args, outs);
   } else if (op->form == IG_FORM_INPLACE) {

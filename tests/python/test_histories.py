@@ -111,6 +111,37 @@ def test_gradients_of_products_are_laid_out_like_transposed_operands():
     torch.testing.assert_close(g, a.sum(0).unsqueeze(1).expand(3, 4))
 
 
+def test_gradients_are_laid_out_as_pytorch_lays_them_out():
+    x = torch.randn(3, requires_grad=True)
+    (g,) = torch.autograd.grad(torch.diag(x), x, torch.ones(3, 3))
+    assert g.stride() == (4,)
+    a = (torch.rand(3, 3) + 4 * torch.eye(3)).requires_grad_()
+    for loss in (torch.det(a), torch.logdet(a), torch.linalg.slogdet(a).logabsdet):
+        (g,) = torch.autograd.grad(loss, a)
+        assert g.stride() == (1, 3)
+    torch.testing.assert_close(g, torch.linalg.inv(a).t())
+
+
+def test_names_of_composed_functions():
+    x = torch.randn(4, 3, requires_grad=True)
+    assert names(F.batch_norm(x, None, None, training=True)) == ["NativeBatchNormBackward0"]
+    assert "ClampMinBackward0" not in names(F.cosine_similarity(x, x))
+    assert names(torch.diag_embed(x)) == ["DiagEmbedBackward0"]
+
+
+class Literal(torch.nn.Module):
+    def forward(self, x):
+        return torch.as_tensor([1.0, 2.0]) + torch.as_tensor(x)
+
+
+def test_data_enters_a_program_as_a_constant_by_as_tensor():
+    x = torch.ones(2)
+    assert torch.as_tensor(x) is x
+    code = torch.export.export(Literal(), (x,), strict=False).graph_module.code
+    assert "torch.ops.aten.lift_fresh_copy.default(c_lifted_tensor_0)" in code
+    assert "detach" not in code
+
+
 def test_explanations_of_errors_are_notes():
     with pytest.raises(IndexError) as caught:
         torch.softmax(torch.ones(2, 3), 2)

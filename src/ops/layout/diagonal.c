@@ -228,11 +228,18 @@ IG_OP(trace) = {
     .decompose = trace_decompose,
     .samples = "f32[3,4] | i64[2,3]",
 };
+// What stands on the diagonal, a view.
+static void diag_embed_vjp(ig_ctx *c, const ig_vjp *v) {
+  IG_GRAD(v, 0) = ig_diagonal_with(c, v->grad, v->args[1].i, v->args[2].i, v->args[3].i);
+}
+
 IG_OP(diag_embed) = {
     .schema =
         "aten::diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> "
         "Tensor",
     .decompose = diag_embed_decompose,
+    .vjp = diag_embed_vjp,
+    .keep = "",
     .samples = "f32[2,3] | f32[2,3], 1, 0, 2 | f32[3], -1",
 };
 IG_OP(diag) = {

@@ -103,15 +103,17 @@ static void det_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_valu
   ig_dense_write(c, outs[2 + both].tensor, IG_I32, pivots);
   ig_scope_close(c, scope);
 }
-static ig_tensor *as_matrices(ig_ctx *c, ig_tensor *g) {
+// g inv(A)^H for each matrix, by a solution: it lies by columns, as PyTorch's.
+static ig_tensor *over_hermitian(ig_ctx *c, ig_tensor *g, ig_tensor *a) {
   g = ig_unsqueeze(c, g, ig_const(-1));
-  return ig_unsqueeze(c, g, ig_const(-1));
+  g = ig_expand(c, g, ig_of_ints(ig_sizes(a), (size_t)a->ndim - 1));
+  ig_tensor *h = ig_hermitian(c, a);
+  return ig_linalg_solve(c, h, ig_diag_embed(c, g));
 }
 static void det_vjp(ig_ctx *c, const ig_vjp *v) {
   if (!v->grads[0] || !IG_WANTED(v, 0)) return;
-  ig_tensor *h = ig_hermitian(c, ig_linalg_inv(c, v->args[0].tensor));
   ig_tensor *g = ig_mul_tensor(c, v->grads[0], ig_conj_of(c, v->outs[0].tensor));
-  IG_GRAD(v, 0) = ig_mul_tensor(c, as_matrices(c, g), h);
+  IG_GRAD(v, 0) = over_hermitian(c, g, v->args[0].tensor);
 }
 // The sign of a complex determinant turns: its gradient is the part across.
 static void slogdet_vjp(ig_ctx *c, const ig_vjp *v) {
@@ -129,8 +131,7 @@ static void slogdet_vjp(ig_ctx *c, const ig_vjp *v) {
     IG_GRAD(v, 0) = ig_zeros_of(c, a);
     return;
   }
-  ig_tensor *h = ig_hermitian(c, ig_linalg_inv(c, a));
-  IG_GRAD(v, 0) = ig_mul_tensor(c, as_matrices(c, g), h);
+  IG_GRAD(v, 0) = over_hermitian(c, g, a);
 }
 static ig_tensor *det_decompose(ig_ctx *c, const ig_value *args) {
   ig_value outs[IG_MAX_RETURNS];

@@ -232,6 +232,14 @@ static ig_tensor *triplet_margin_loss_decompose(ig_ctx *c, const ig_value *args)
   ig_tensor *loss = ig_sub_tensor(c, ig_add_scalar(c, near, args[3]), far);
   return reduced(c, above_zero(c, loss), &args[7]);
 }
+// At least `min`. PyTorch writes in place and keeps the bound out of the history.
+static ig_tensor *bounded(ig_ctx *c, ig_tensor *t, ig_value min) {
+  if (c->mode->capture) return ig_clamp_min(c, t, min);
+  ig_mode_scope mode = ig_mode_push_grad(c, false);
+  t = ig_clamp_min_(c, t, min);
+  ig_mode_pop(c, &mode);
+  return t;
+}
 // x1, x2, dim, eps
 static ig_tensor *cosine_similarity_decompose(ig_ctx *c, const ig_value *args) {
   ig_value both[] = {args[0], args[1]};
@@ -261,8 +269,8 @@ static ig_tensor *cosine_similarity_decompose(ig_ctx *c, const ig_value *args) {
   nx = ig_clone(c, nx);
   ig_tensor *ny = ig_linalg_vector_norm_with(c, y, ig_of_i64(2), dim, true, ig_none());
   ny = ig_clone(c, ny);
-  nx = ig_clamp_min(c, nx, args[3]);
-  ny = ig_clamp_min(c, ny, args[3]);
+  nx = bounded(c, nx, args[3]);
+  ny = bounded(c, ny, args[3]);
   ig_tensor *b = ig_div_tensor(c, y, ny);
   ig_tensor *a = ig_div_tensor(c, x, nx);
   return ig_sum_dim_intlist(c, ig_mul_tensor(c, a, b), dim);

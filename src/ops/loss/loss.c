@@ -292,7 +292,7 @@ static ig_tensor *with_smoothing(ig_ctx *c, const ig_value *args, ig_tensor *log
   ig_tensor *smooth = ig_neg(c, ig_sum_dim_intlist(c, p, ig_of_ints(&dim, 1)));
   ig_tensor *ignored = ig_eq_scalar(c, target, args[4]);
   smooth = ig_masked_fill_scalar(c, smooth, ignored, ig_of_f64(0));
-  ig_tensor *total = reduced(c, smooth, reduction);
+  ig_tensor *total = reduction == REDUCE_MEAN ? NULL : reduced(c, smooth, reduction);
   if (reduction == REDUCE_MEAN) {
     ig_tensor *count = NULL;
     if (w) {
@@ -305,7 +305,7 @@ static ig_tensor *with_smoothing(ig_ctx *c, const ig_value *args, ig_tensor *log
     } else {
       count = ig_sum(c, ig_bitwise_not(c, ignored));
     }
-    total = ig_div_tensor(c, total, count);
+    total = ig_div_tensor(c, ig_sum(c, smooth), count);
   }
   double share = smoothing / (double)ig_int_specialize(c, ig_sizes(x)[channel]);
   ig_tensor *b = ig_mul_scalar(c, total, ig_of_f64(share));

@@ -462,8 +462,10 @@ static ig_tensor *batch_norm(ig_ctx *c, const ig_value *args) {
   } else if (mean) {
     ig__native_batch_norm_legit(c, args[0].tensor, w, b, mean, var, true, args[6].f, args[7].f,
                                 outs);
-  } else {
+  } else if (c->mode->capture) {
     ig__native_batch_norm_legit_no_stats(c, args[0].tensor, w, b, true, args[6].f, args[7].f, outs);
+  } else {  // what a program shows is another form of the same
+    ig_native_batch_norm(c, args[0].tensor, w, b, NULL, NULL, true, args[6].f, args[7].f, outs);
   }
   return ig_value_tensor(&outs[0]);
 }

@@ -164,7 +164,7 @@ static ig_tensor *hardswish_decompose(ig_ctx *c, const ig_value *args) {
 static ig_tensor *hardsigmoid_backward_decompose(ig_ctx *c, const ig_value *args) {
   ig_tensor *low = ig_gt_scalar(c, args[1].tensor, ig_of_f64(-3));
   ig_tensor *high = ig_lt_scalar(c, args[1].tensor, ig_of_f64(3));
-  ig_tensor *in = ig_logical_and(c, low, high);
+  ig_tensor *in = ig_bitwise_and_tensor(c, low, high);
   ig_tensor *g = mul_number(c, args[0].tensor, 1.0 / 6);
   return ig_where_scalarother(c, in, g, ig_of_f64(0));
 }
