@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ingot/aten.h"
+#include "ir/graph.h"
 #include "op/shape.h"
 #include "py.h"
 #include "tensor/copy.h"
@@ -67,16 +68,24 @@ static PyObject *list_of(const ig_tensor *t, const char *data, int dim) {
   return list;
 }
 
+// One row of a tensor after the other, or, as a strict capture has it, each where it is needed.
+static PyObject *row_of(PyObject *rows, PyObject *self, Py_ssize_t i) {
+  return rows ? PySequence_GetItem(rows, i) : PySequence_GetItem(self, i);
+}
+
 // Elements that nobody knows: row by row, each becomes a symbol.
 static PyObject *list_of_fakes(ig_ctx *c, ig_tensor *t) {
+  bool strict = c->mode->capture && c->mode->capture->strict;
   PyObject *self = py_from_tensor(c, t);
-  PyObject *rows = self ? py_fn_call(PY_FN_unbind, &self, 1) : NULL;
-  PyObject *items = rows ? PySequence_List(rows) : NULL;
-  for (Py_ssize_t i = 0; items && i < PyList_GET_SIZE(items); i++) {
-    PyObject *row = PyList_GET_ITEM(items, i);
-    PyObject *item = py_tolist(c, py_tensor_of(row));
+  PyObject *rows = self && !strict ? py_fn_call(PY_FN_unbind, &self, 1) : NULL;
+  Py_ssize_t n = rows ? PySequence_Size(rows) : self && strict ? PySequence_Size(self) : -1;
+  PyObject *items = n >= 0 ? PyList_New(n) : NULL;
+  for (Py_ssize_t i = 0; items && i < n; i++) {
+    PyObject *row = row_of(rows, self, i);
+    PyObject *item = row ? py_tolist(c, py_tensor_of(row)) : NULL;
+    Py_XDECREF(row);
     if (!item) Py_CLEAR(items);
-    if (item) PyList_SetItem(items, i, item);
+    if (item) PyList_SET_ITEM(items, i, item);
   }
   Py_XDECREF(rows);
   Py_XDECREF(self);

@@ -6,6 +6,7 @@
 // refuses. A number keeps its environment alive and works also where that is not the current one.
 #include <string.h>
 
+#include "op/arithmetic.h"
 #include "op/record.h"
 #include "py.h"
 #include "sym/env.h"
@@ -154,6 +155,7 @@ static PyObject *apply(ig_expr_kind fn, PyObject *const *at, size_t n) {
   ig_sym_call(c, fn, args, n, &out);
   const char *target = c->mode->capture && ig_value_expr(&out) ? ig_sym_target(fn) : NULL;
   if (target) py_trace_name(c, ig_sym_base(target), 1);
+  if (target) ig_record_arithmetic(c, fn, args, n, &out);
   PyObject *result = py_ok(c) ? py_from_value(c, &out) : NULL;
   ig_mode_pop(c, &mode);
   return result;
@@ -439,6 +441,7 @@ static PyObject *sym_is_size(PyObject *module, PyObject *o) {
   }
   ig_ctx *c = py_ctx();
   ig_mode_scope mode = enter(c, &o, 1);
+  if (i.expr) ig_record_is_size(c, i);
   if (i.expr) ig_sym_constrain(c, i, 0, INT64_MAX, true);
   ig_mode_pop(c, &mode);
   return py_ok(c) ? Py_NewRef(Py_None) : NULL;

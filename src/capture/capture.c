@@ -323,8 +323,9 @@ ig_status ig_capture_end_writes(ig_ctx *c, const ig_capture_write *writes, size_
     targets[i] = NULL;
   }
   IG_RETURN_IF_ERR(end_with(c, writes, nwrites, outs, n, &g, kinds, targets));
-  (void)ig_graph_dce(g);
   bool late = g->unnamed;
+  // A program that is lowered next numbers its nodes there, also those that nobody reads.
+  if (!late || !g->inference) (void)ig_graph_dce(g);
   if (!ig_graph_lift_constants(c, g) || (!late && !ig_graph_rename_placeholders(c, g, NULL)) ||
       (!late && ig_graph_verify(c, g) != IG_OK)) {  // late: when it has its names
     ig_graph_free(g);

@@ -31,6 +31,9 @@ typedef struct ig_dims {
   IG_VEC(ig_dim_root) phantoms;
   IG_VEC(ig_range_entry) ranges;
   bool done;
+  // Open ranges end with the largest size: PyTorch 2.4 has no infinite one, and no later release
+  // can leave out forced values.
+  bool finite;
 } ig_dims;
 
 ig_dims *ig_dims_get(ig_ctx *c);                        // of the open capture; NULL after an error

@@ -8,6 +8,7 @@
 #include "op/op.h"
 
 static bool put(ig_ctx *c, ig_dims *d, const ig_expr *e, int64_t lo, int64_t hi, bool overwrite) {
+  if (d->finite && hi == INT64_MAX) hi = INT64_MAX - 1;
   for (size_t i = 0; i < d->ranges.n; i++) {
     if (d->ranges.at[i].expr != e) continue;
     if (overwrite) {

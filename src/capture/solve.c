@@ -313,10 +313,10 @@ static void range_bullet(verdict *v, const ig_dim *d, size_t first, const void *
   add_range(&v->bullets, name, source, d);
   ig_str_add(&v->bullets, " satisfy the generated guard %lld <= %s and %s <= ", (long long)r->lo,
              source, source);
-  if (above) {
+  if (above && !v->dims->finite) {
     ig_str_add(&v->bullets, "int_oo");
   } else {
-    ig_str_add(&v->bullets, "%lld", (long long)r->hi);
+    ig_str_add(&v->bullets, "%lld", (long long)(above ? INT64_MAX - 1 : r->hi));
   }
 }
 
@@ -474,6 +474,7 @@ ig_status ig_capture_solve(ig_ctx *c, const ig_solve_options *options) {
   const ig_solve_options *o = options ? options : &usual;
   ig_dims *d = ig_dims_get(c);
   if (!d || ig_capture_inputs_done(c) != IG_OK) return c->status;
+  d->finite = o->no_forced;
   equate(c, d, o->strict);
   if (c->status != IG_OK) return c->status;
   verdict v = {.c = c, .dims = d, .nfirst = c->mode->sym->exprs.ranges.n + 1};

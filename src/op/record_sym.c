@@ -6,6 +6,8 @@
 // that read sizes first have one node per expression.
 #include <string.h>
 
+#include "ir/check_forms.h"
+#include "op/arithmetic.h"
 #include "op/nested.h"
 #include "op/record.h"
 #include "sym/solve.h"
@@ -268,6 +270,36 @@ ig_node *ig_record_number(ig_ctx *c, const ig_value *v) {
   if (known) return known->value;
   ig_node *n = make(c, e, v);
   return n && remember(c, e, n) ? n : NULL;
+}
+
+static bool is_comparison(ig_expr_kind fn) {
+  return fn >= IG_EXPR_EQ && fn <= IG_EXPR_GE;
+}
+
+// Each time it is computed: an earlier node of the same value is the one that is read. Comparisons
+// of a strict program are gone before it is traced, but for those that a size is not negative.
+void ig_record_arithmetic(ig_ctx *c, ig_expr_kind fn, const ig_value *args, size_t n,
+                          const ig_value *result) {
+  const ig_graph *g = c->mode->capture;
+  const ig_expr *e = c->status == IG_OK && g ? ig_value_expr(result) : NULL;
+  if (!e || n > MAX_OPERANDS || !ig_release_check_forms(g->release)->records_arithmetic) return;
+  ig_value same = *result;
+  if (is_plain(args, n, &same) || (g->strict && is_comparison(fn))) return;
+  ig_recipe r = {.fn = fn, .n = n};
+  memcpy(r.args, args, n * sizeof *args);
+  promote(&r);
+  ig_node *made = push_recipe(c, &r, result);
+  if (made) (void)ig_record_know(c, made);
+}
+
+void ig_record_is_size(ig_ctx *c, ig_int i) {
+  const ig_graph *g = c->status == IG_OK ? c->mode->capture : NULL;
+  if (!i.expr || !g || !g->strict || !ig_release_check_forms(g->release)->records_arithmetic)
+    return;
+  ig_recipe r = {.fn = IG_EXPR_GE, .n = 2, .args = {ig_of_int(i), ig_of_i64(0)}};
+  ig_value held;
+  ig_sym_apply(c, IG_EXPR_GE, r.args, 2, &held);
+  if (c->status == IG_OK) (void)push_recipe(c, &r, &held);
 }
 
 // ---- what nodes bring along ----

@@ -5,225 +5,89 @@
 // that was found out or asked of it and of earlier ones, each once. If nothing at all was asked, a
 // strict capture still checks the numbers whose ranges are known, and the sizes of tensors that are
 // as long as the data says.
-#include <inttypes.h>
-#include <stdio.h>
+//
+// A range is one call that states both ends; a training program asserts each end, as the release
+// does that has such programs, and leaves out what was asked and says no more.
 #include <string.h>
 
 #include "ingot/aten.h"
-#include "pass/pass.h"
-#include "sym/env.h"
+#include "op/record.h"
+#include "pass/placer.h"
 #include "sym/solve.h"
-
-typedef struct placer {
-  const struct placer *outer;  // of the graph around this one, done; NULL: none
-  ig_ctx *c;
-  ig_graph *g;
-  const ig_env *env;
-  ig_node *before;    // new nodes go here
-  const ig_node *at;  // whose metadata they carry; NULL: none
-  ig_table computed;  // expression -> node
-  ig_table sizes;     // symbol -> node that has it as a size; number: dimension
-  ig_table derived;   // symbol -> node that has k*symbol + k0 as a size; number: dimension
-  ig_table bound;     // unbacked symbols so far
-  ig_table said;      // assertions so far, by expression
-  bool inline_only;   // nothing was asked: only the ranges of what depends on data are checked
-} placer;
 
 static bool no_memory(ig_ctx *c) {
   return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
 }
 
-static bool put(placer *p, ig_table *t, const void *key, void *value, int64_t number) {
-  ig_table_slot *slot = ig_table_put(t, key);
-  if (!slot) return no_memory(p->c);
-  if (slot->value || slot->number) return true;  // the first stays
-  slot->value = value;
-  slot->number = number;
-  return true;
-}
-
-// ---- nodes ----
-
-static ig_node *insert(placer *p, ig_node *proto, const char *name) {
-  if (p->at) proto->meta = p->at->meta;
-  ig_node *n = ig_graph_insert(p->c, p->g, p->before, proto, name);
-  if (n && p->at) {
-    n->file = p->at->file;
-    n->line = p->at->line;
-  }
-  return n;
-}
-
-static ig_node *insert_size(placer *p, const ig_expr *symbol, ig_node *of, int64_t dim) {
-  ig_value args[] = {ig_of_node(of), ig_of_i64(dim)};
-  ig_value val;
-  ig_value_of_expr(symbol, &val);
-  ig_node proto = ig_size_call(args, &val);
-  return insert(p, &proto, "sym_size_int");
-}
-
-static ig_node *insert_call(placer *p, ig_expr_kind kind, const ig_value *args, size_t n,
-                            const ig_expr *value) {
-  const char *target = ig_sym_target(kind);
-  if (!target) {
-    (void)ig_fail(p->c, IG_UNSUPPORTED, "a graph has no word for an assertion's function");
-    return NULL;
-  }
-  ig_node proto = {.kind = IG_NODE_CALL,
-                   .callee = IG_CALLEE_SYM,
-                   .arith = kind,
-                   .target = target,
-                   .args = args,
-                   .npos = n};
-  ig_value_of_expr(value, &proto.val);
-  return insert(p, &proto, ig_sym_base(target));
-}
-
-static bool compute(placer *p, const ig_expr *e, ig_value *out);
-
-static ig_node *compute_chain(placer *p, const ig_expr *e) {
-  ig_value pair[2];
-  const ig_expr *so_far = e->args[0];
-  ig_node *n = NULL;
-  if (!compute(p, e->args[0], &pair[0])) return NULL;
-  for (size_t i = 1; i < e->n; i++) {
-    if (!compute(p, e->args[i], &pair[1])) return NULL;
-    so_far = i + 1 < e->n ? ig_expr_make2(p->c, e->kind, so_far, e->args[i]) : e;
-    n = so_far ? insert_call(p, e->kind, pair, 2, so_far) : NULL;
-    if (!n) return NULL;
-    pair[0] = ig_of_node(n);
-  }
-  return n;
-}
-
-// 0 <= u0 is asked as u0 >= 0.
-static ig_node *compute_function(placer *p, const ig_expr *e) {
-  enum { MOST = 4 };
-  ig_value args[MOST];
-  if (e->n == 0 || e->n > MOST) {
-    (void)ig_fail(p->c, IG_UNSUPPORTED, "an assertion has too many operands");
-    return NULL;
-  }
-  for (size_t i = 0; i < e->n; i++) {
-    if (!compute(p, e->args[i], &args[i])) return NULL;
-  }
-  bool less = e->kind == IG_EXPR_LE || e->kind == IG_EXPR_LT;
-  if (less && args[0].kind != IG_KIND_NODE) {
-    ig_value turned[] = {args[1], args[0]};
-    return insert_call(p, e->kind == IG_EXPR_LE ? IG_EXPR_GE : IG_EXPR_GT, turned, 2, e);
-  }
-  return insert_call(p, e->kind, args, e->n, e);
-}
-
-// h from 2*h + 1: the size without 1, divided by 2.
-static ig_node *compute_root(placer *p, const ig_expr *root, ig_node *of, int64_t dim) {
-  const ig_expr *size = ig_sizes(of->val.tensor)[dim].expr;
-  const ig_expr *symbol = NULL;
-  int64_t k = 0;
-  int64_t k0 = 0;
-  if (!ig_expr_affine(size, &symbol, &k, &k0)) return NULL;
-  ig_node *n = insert_size(p, size, of, dim);
-  if (n && k0 != 0) {
-    const ig_expr *multiple = ig_expr_make2(p->c, IG_EXPR_MUL, ig_expr_of_i64(p->c, k), root);
-    ig_value args[] = {ig_of_node(n), ig_of_i64(k0)};
-    n = multiple ? insert_call(p, IG_EXPR_SUB, args, 2, multiple) : NULL;
-  }
-  if (!n || k == 1) return n;
-  ig_value args[] = {ig_of_node(n), ig_of_i64(k)};
-  return insert_call(p, IG_EXPR_FLOORDIV, args, 2, root);
-}
-
-static ig_node *compute_symbol(placer *p, const ig_expr *e) {
-  const ig_table_slot *size = ig_table_find(&p->sizes, e);
-  if (size) return insert_size(p, e, size->value, size->number);
-  const ig_table_slot *derived = ig_table_find(&p->derived, e);
-  if (derived) return compute_root(p, e, derived->value, derived->number);
-  (void)ig_fail(p->c, IG_UNSUPPORTED, "an assertion needs %s, which nothing here has as a size",
-                e->name);
-  return NULL;
-}
-
-static bool is_chain(const ig_expr *e) {
-  bool kind = e->kind == IG_EXPR_ADD || e->kind == IG_EXPR_MUL || e->kind == IG_EXPR_MIN ||
-              e->kind == IG_EXPR_MAX || e->kind == IG_EXPR_AND || e->kind == IG_EXPR_OR;
-  return kind && e->n > 1;
-}
-
-static bool compute(placer *p, const ig_expr *e, ig_value *out) {
-  if (p->c->status != IG_OK) return false;
-  ig_value_of_expr(e, out);
-  if (e->kind == IG_EXPR_CONST || e->kind == IG_EXPR_FLOAT || e->kind == IG_EXPR_BOOL) return true;
-  const ig_table_slot *known = ig_table_find(&p->computed, e);
-  ig_node *n = known ? known->value : NULL;
-  if (!n) {
-    n = e->kind == IG_EXPR_SYMBOL ? compute_symbol(p, e)
-        : is_chain(e)             ? compute_chain(p, e)
-                                  : compute_function(p, e);
-    if (!n || !put(p, &p->computed, e, n, 0)) return false;
-  }
-  *out = ig_of_node(n);
-  return true;
-}
-
 // ---- what is said of a symbol ----
 
-static bool insert_op(placer *p, unsigned id, const char *name, const ig_value *args, size_t npos,
-                      size_t nkw) {
-  static const char *const keys[] = {"min", "max"};
-  const ig_op *op = ig_op_at(p->c, id);
-  if (!op) return false;
-  ig_node proto = {.kind = IG_NODE_CALL,
-                   .callee = IG_CALLEE_OP,
-                   .op = op,
-                   .target = op->target,
-                   .effect = true,
-                   .args = args,
-                   .npos = npos,
-                   .nkw = nkw,
-                   .keys = keys};
-  return insert(p, &proto, name) != NULL;
+static bool say(ig_placer *p, const ig_expr *e) {
+  ig_value held;
+  if (e->kind == IG_EXPR_BOOL || !ig_placer_compute(p, e, &held)) return p->c->status == IG_OK;
+  ig_str s = ig_str_make(p->c->alloc);
+  ig_str_add(&s, "Runtime assertion failed for expression ");
+  ig_str_expr(&s, e);
+  ig_str_add(&s, " on node '%s'", held.kind == IG_KIND_NODE ? held.node->name : "");
+  ig_value args[] = {held, ig_of_str(s.at)};
+  bool ok =
+      s.failed ? no_memory(p->c)
+               : ig_placer_insert_op(p, IG_ID__ASSERT_SCALAR, "_assert_scalar_default", args, 2, 0);
+  ig_str_free(&s);
+  return ok;
 }
 
-static int64_t clip(ig_wide w, int64_t open) {
-  return w == IG_WIDE_MIN || w == IG_WIDE_MAX ? open : (int64_t)w;
+static bool say_end(ig_placer *p, ig_expr_kind kind, const ig_expr *u, int64_t end) {
+  const ig_expr *bound = ig_expr_make2(p->c, kind, u, ig_expr_of_i64(p->c, end));
+  return bound && ig_placer_put(p, &p->said, bound, p, 1) && say(p, bound);
 }
 
-// Where a range is open, it ends with the largest number, or with the largest size.
-static int64_t upper_bound(const ig_symbol *s, ig_vrange r) {
-  return clip(r.hi, s->size_like ? INT64_MAX - 1 : INT64_MAX);
+static bool say_ends(ig_placer *p, const ig_symbol *s, ig_vrange r) {
+  bool low = r.lo > (ig_wide)INT64_MIN;
+  bool high = r.hi < (ig_wide)INT64_MAX - 1;
+  return (!low || say_end(p, IG_EXPR_GE, s->expr, (int64_t)r.lo)) &&
+         (!high || say_end(p, IG_EXPR_LE, s->expr, (int64_t)r.hi));
 }
 
-// Whether the program itself has called the operator on n already.
-static bool is_stated(const ig_node *n, unsigned id) {
-  for (const ig_use *u = n->first_use; u; u = u->next) {
-    if (u->user->kind == IG_NODE_CALL && u->user->op && u->user->op->number == id) return true;
-  }
-  return false;
-}
-
-static bool say_range(placer *p, const ig_expr *u, ig_node *n) {
+static bool say_range(ig_placer *p, const ig_expr *u, ig_node *n) {
   const ig_symbol *s = ig_env_symbol(p->c, u);
   if (!s || u->sort != IG_SORT_INT) return p->c->status == IG_OK;
   ig_value self = ig_of_node(n);
-  if (s->size_like && !is_stated(n, IG_ID_SYM_CONSTRAIN_RANGE_FOR_SIZE) &&
-      !insert_op(p, IG_ID_SYM_CONSTRAIN_RANGE_FOR_SIZE, "sym_constrain_range_for_size_default",
-                 &self, 1, 0)) {
+  if (s->size_like && !ig_placer_is_stated(n, IG_ID_SYM_CONSTRAIN_RANGE_FOR_SIZE) &&
+      !ig_placer_insert_op(p, IG_ID_SYM_CONSTRAIN_RANGE_FOR_SIZE,
+                           "sym_constrain_range_for_size_default", &self, 1, 0)) {
     return false;
   }
   ig_vrange r = ig_symbol_range(p->c, u);
+  // That a size is not negative is compared when the call above is traced.
+  bool compared = s->size_like && p->first_trace;
+  if (compared && !ig_graph_name(p->c, p->g, "ge")) return false;
+  if (p->forms->asserts_ends) return say_ends(p, s, r);
   if (r.lo <= (ig_wide)INT64_MIN && r.hi >= (ig_wide)INT64_MAX - 1) return true;
-  ig_value args[] = {self, ig_of_i64(clip(r.lo, INT64_MIN)), ig_of_i64(upper_bound(s, r))};
-  return insert_op(p, IG_ID_SYM_CONSTRAIN_RANGE, "sym_constrain_range_default", args, 1, 2);
+  int64_t lo = 0;
+  int64_t hi = 0;
+  ig_placer_range(p, s, &lo, &hi);
+  ig_value args[] = {self, ig_of_i64(lo), ig_of_i64(hi)};
+  return ig_placer_insert_op(p, IG_ID_SYM_CONSTRAIN_RANGE, "sym_constrain_range_default", args, 1,
+                             2);
 }
 
-static bool is_bound_outside(const placer *p, const ig_expr *e) {
+// u0 <= 5 or 0 <= u0, where the ends of u0 are asserted.
+static bool is_end(const ig_placer *p, const ig_expr *e) {
+  if (!p->forms->asserts_ends || (e->kind != IG_EXPR_LE && e->kind != IG_EXPR_GE)) return false;
+  const ig_expr *a = e->args[0];
+  const ig_expr *b = e->args[1];
+  const ig_expr *symbol = a->kind == IG_EXPR_SYMBOL ? a : b;
+  return ig_expr_is_number(symbol == a ? b : a) && ig_table_find(&p->bound, symbol);
+}
+
+static bool is_bound_outside(const ig_placer *p, const ig_expr *e) {
   for (p = p->outer; p; p = p->outer) {
     if (ig_table_find(&p->bound, e)) return true;
   }
   return false;
 }
 
-static bool is_ready(placer *p, const ig_expr *e) {
+static bool is_ready(ig_placer *p, const ig_expr *e) {
   size_t n = 0;
   const ig_expr *const *all = ig_expr_symbols(p->c, e, &n);
   for (size_t i = 0; i < n; i++) {
@@ -236,173 +100,75 @@ static bool is_ready(placer *p, const ig_expr *e) {
   return true;
 }
 
-static bool is_said(const placer *p, const ig_expr *e) {
+static bool is_said(const ig_placer *p, const ig_expr *e) {
   for (; p; p = p->outer) {
     if (ig_table_find(&p->said, e)) return true;
   }
   return false;
 }
 
-static bool say(placer *p, const ig_expr *e) {
-  ig_value held;
-  if (e->kind == IG_EXPR_BOOL || !compute(p, e, &held)) return p->c->status == IG_OK;
-  ig_str s = ig_str_make(p->c->alloc);
-  ig_str_add(&s, "Runtime assertion failed for expression ");
-  ig_str_expr(&s, e);
-  ig_str_add(&s, " on node '%s'", held.kind == IG_KIND_NODE ? held.node->name : "");
-  ig_value args[] = {held, ig_of_str(s.at)};
-  bool ok = s.failed ? no_memory(p->c)
-                     : insert_op(p, IG_ID__ASSERT_SCALAR, "_assert_scalar_default", args, 2, 0);
-  ig_str_free(&s);
-  return ok;
-}
-
 // A declared dimension has a symbol of its own while the program is captured. If it is derived, no
 // size has that symbol afterwards, but what it stands for.
 static const ig_expr *declared(void *user, const ig_expr *e) {
-  placer *p = user;
+  ig_placer *p = user;
   if (e->kind != IG_EXPR_SYMBOL || !e->backed || ig_table_find(&p->sizes, e)) return NULL;
   const ig_symbol *s = ig_env_symbol(p->c, e);
   return s ? s->replacement : NULL;
 }
 
 // Assertions that mention nothing that is not known yet; `unbacked`: those about data.
-static bool say_ready(placer *p, bool unbacked) {
+static bool say_ready(ig_placer *p, bool unbacked) {
   for (size_t i = 0; i < p->env->asserts.n; i++) {
     const ig_assert *a = &p->env->asserts.at[i];
     if ((a->symbol != NULL) != unbacked) continue;
     const ig_expr *e = ig_expr_replace(p->c, a->expr, declared, p);
     if (!e) return false;
-    if (is_said(p, e) || !is_ready(p, e)) continue;
-    if (!put(p, &p->said, e, p, 1) || !say(p, e)) return false;
+    if (is_said(p, e) || is_end(p, e) || !is_ready(p, e)) continue;
+    if (!ig_placer_put(p, &p->said, e, p, 1) || !say(p, e)) return false;
   }
   return true;
 }
 
-// ---- sizes of which nothing is said ----
+// ---- sizes of inputs ----
 
-// A call that no line of the program stands for: "ge_0;builtin_function_or_method.ge".
-static bool name_call(placer *p, ig_node *n, const char *cls, const char *name) {
-  char text[128];
-  if (!n) return false;
-  (void)snprintf(text, sizeof text, "%s_0;%s.%s", name, cls, name);
-  n->meta.text[IG_META_TORCH_FN] = ig_graph_keep_text(p->c, p->g, text);
-  n->meta.text[IG_META_SOURCE_FN] = NULL;
-  n->meta.text[IG_META_STACK_TRACE] = NULL;
-  return n->meta.text[IG_META_TORCH_FN] != NULL;
+static bool note_symbols(ig_placer *p, const ig_expr *e, ig_table *needed) {
+  size_t n = 0;
+  const ig_expr *const *all = ig_expr_symbols(p->c, e, &n);
+  for (size_t i = 0; i < n; i++) {
+    if (all[i]->backed && !ig_placer_put(p, needed, all[i], p, 1)) return false;
+  }
+  return p->c->status == IG_OK;
 }
 
-static ig_node *insert_named(placer *p, unsigned id, const ig_value *args, size_t npos,
-                             const ig_value *val, const char *name) {
-  const ig_op *op = ig_op_at(p->c, id);
-  if (!op) return NULL;
-  ig_node proto = {.kind = IG_NODE_CALL,
-                   .callee = IG_CALLEE_OP,
-                   .op = op,
-                   .target = op->target,
-                   .effect = val->kind != IG_KIND_TENSOR,
-                   .args = args,
-                   .npos = npos,
-                   .val = *val};
-  ig_node *n = insert(p, &proto, name);
-  return name_call(p, n, "OpOverload", strchr(op->target, '.') + 1) ? n : NULL;
+// Sizes that some assertion mentions are read right behind the inputs.
+static bool read_sizes(ig_placer *p, const ig_table *needed) {
+  for (ig_node *n = p->g->first; n != p->before; n = n->next) {
+    for (int d = 0; n->val.kind == IG_KIND_TENSOR && d < n->val.tensor->ndim; d++) {
+      const ig_expr *e = ig_sizes(n->val.tensor)[d].expr;
+      bool wanted = e && e->kind == IG_EXPR_SYMBOL && ig_table_find(needed, e) &&
+                    !ig_table_find(&p->computed, e);
+      ig_node *size = wanted ? ig_placer_insert_size(p, e, n, d) : NULL;
+      if (wanted && !(size && ig_placer_put(p, &p->computed, e, size, 0))) return false;
+    }
+  }
+  return true;
 }
 
-static bool check_bound(placer *p, ig_node *size, ig_expr_kind kind, int64_t bound,
-                        const char *message) {
-  ig_ctx *c = p->c;
-  ig_scope s = ig_scope_open(c);
-  const ig_expr *limit = ig_expr_of_i64(c, bound);
-  const ig_expr *holds = limit ? ig_expr_make2(c, kind, size->val.i.expr, limit) : NULL;
-  ig_value sides[] = {ig_of_node(size), ig_of_i64(bound)};
-  ig_node *asked = holds ? insert_call(p, kind, sides, 2, holds) : NULL;
-  bool ok = name_call(p, asked, "builtin_function_or_method", kind == IG_EXPR_GE ? "ge" : "le");
-  ig_meta m;
-  ig_meta_init(&m, IG_F32, ig_device_cpu());
-  ig_value number = ig_of_tensor(ok ? ig_tensor_make(c, &m, true) : NULL);
-  ig_value given = ig_of_node(asked);
-  ig_node *tensor = number.tensor ? insert_named(p, IG_ID_SCALAR_TENSOR, &given, 1, &number,
-                                                 "scalar_tensor_default")
-                                  : NULL;
-  ig_value args[] = {ig_of_node(tensor), ig_of_str(message)};
-  ig_value none = ig_none();
-  ok = tensor &&
-       insert_named(p, IG_ID__ASSERT_ASYNC_MSG, args, 2, &none, "_assert_async_msg") != NULL;
-  ig_scope_close(c, s);
+static bool read_needed_sizes(ig_placer *p) {
+  ig_table needed = ig_table_make(p->c->alloc);
+  bool ok = true;
+  for (size_t i = 0; i < p->env->asserts.n && ok; i++) {
+    const ig_expr *e = ig_expr_replace(p->c, p->env->asserts.at[i].expr, declared, p);
+    ok = e && note_symbols(p, e, &needed);
+  }
+  ok = ok && read_sizes(p, &needed);
+  ig_table_free(&needed);
   return ok;
-}
-
-// Whether an assertion reads n, which may be through a size, a question and a tensor.
-static bool reaches_assertion(const ig_node *n, int steps) {
-  if (n->kind == IG_NODE_CALL && n->op && n->op->def->check == IG_CHECK_TENSOR) return true;
-  for (const ig_use *u = n->first_use; u && steps; u = u->next) {
-    if (reaches_assertion(u->user, steps - 1)) return true;
-  }
-  return false;
-}
-
-// A program that is captured again has its assertions already.
-static bool is_checked(const ig_node *n, int dim) {
-  enum { SIZE_TO_ASSERTION = 3 };
-  for (const ig_use *u = n->first_use; u; u = u->next) {
-    const ig_node *size = u->user;
-    bool same = size->kind == IG_NODE_CALL && size->callee == IG_CALLEE_SIZE && size->npos == 2 &&
-                size->args[1].kind == IG_KIND_INT && size->args[1].i.value == dim;
-    if (same && reaches_assertion(size, SIZE_TO_ASSERTION)) return true;
-  }
-  return false;
-}
-
-// `number` lies in the range of u; `what` it is: "nonzero.shape[0]".
-static bool check_range(placer *p, const ig_expr *u, ig_node *number, const char *what) {
-  const ig_symbol *symbol = ig_env_symbol(p->c, u);
-  if (!symbol) return false;
-  ig_vrange r = ig_symbol_range(p->c, u);
-  int64_t lo = clip(r.lo, INT64_MIN);
-  int64_t hi = upper_bound(symbol, r);
-  ig_str s = ig_str_make(p->c->alloc);
-  ig_str_add(&s, "%s is outside of inline constraint [%" PRId64 ", %" PRId64 "].", what, lo, hi);
-  bool ok = s.failed ? no_memory(p->c)
-                     : check_bound(p, number, IG_EXPR_GE, lo, s.at) &&
-                           check_bound(p, number, IG_EXPR_LE, hi, s.at);
-  ig_str_free(&s);
-  return ok;
-}
-
-static bool is_unlimited(ig_ctx *c, const ig_expr *u) {
-  return ig_symbol_range(c, u).lo <= (ig_wide)INT64_MIN;
-}
-
-static bool check_size(placer *p, const ig_expr *u, ig_node *n, int dim) {
-  enum { DIM_CHARACTERS = 32 };
-  if (is_unlimited(p->c, u) || is_checked(n, dim)) return true;
-  ig_node *size = insert_size(p, u, n, dim);
-  if (!name_call(p, size, "OpOverload", "sym_size.int")) return false;
-  size_t length = strlen(n->name) + DIM_CHARACTERS;
-  char *what = ig_scope_push(p->c, length);
-  if (!what) return false;
-  (void)snprintf(what, length, "%s.shape[%d]", n->name, dim);
-  return check_range(p, u, size, what);
-}
-
-// Whether a comparison with the number is asserted already.
-static bool is_compared(const ig_node *n) {
-  enum { COMPARISON_TO_ASSERTION = 2 };
-  for (const ig_use *u = n->first_use; u; u = u->next) {
-    bool arithmetic = u->user->kind == IG_NODE_CALL && u->user->callee == IG_CALLEE_SYM;
-    if (arithmetic && reaches_assertion(u->user, COMPARISON_TO_ASSERTION)) return true;
-  }
-  return false;
-}
-
-static bool check_number(placer *p, const ig_expr *u, ig_node *n) {
-  if (is_unlimited(p->c, u) || is_stated(n, IG_ID_SYM_CONSTRAIN_RANGE)) return true;
-  return is_compared(n) || check_range(p, u, n, n->name);
 }
 
 // ---- the walk ----
 
-static bool know_sizes(placer *p, ig_node *n) {
+static bool know_sizes(ig_placer *p, ig_node *n) {
   const ig_tensor *t = n->val.tensor;
   for (int d = 0; d < t->ndim; d++) {
     const ig_expr *e = ig_sizes(t)[d].expr;
@@ -411,42 +177,51 @@ static bool know_sizes(placer *p, ig_node *n) {
     int64_t k0 = 0;
     if (!e) continue;
     if (e->kind == IG_EXPR_SYMBOL) {
-      if (!put(p, &p->sizes, e, n, d)) return false;
+      if (!ig_placer_put(p, &p->sizes, e, n, d)) return false;
     } else if (ig_expr_affine(e, &root, &k, &k0) && root && k != 0) {
-      if (!put(p, &p->derived, root, n, d)) return false;
+      if (!ig_placer_put(p, &p->derived, root, n, d)) return false;
     }
   }
   return true;
 }
 
-static bool bind(placer *p, const ig_expr *u, ig_node *n) {
-  if (!put(p, &p->bound, u, n, 1)) return false;
-  if (n->val.kind != IG_KIND_TENSOR && !put(p, &p->computed, u, n, 0)) return false;
+static bool bind(ig_placer *p, const ig_expr *u, ig_node *n) {
+  if (!ig_placer_put(p, &p->bound, u, n, 1)) return false;
+  if (n->val.kind != IG_KIND_TENSOR && !ig_placer_put(p, &p->computed, u, n, 0)) return false;
   ig_value value;
-  return compute(p, u, &value) && say_range(p, u, value.node) && say_ready(p, true);
+  return ig_placer_compute(p, u, &value) && say_range(p, u, value.node) && say_ready(p, true);
 }
 
-static bool is_new(const placer *p, const ig_expr *e) {
+static bool is_new(const ig_placer *p, const ig_expr *e) {
   return e && e->kind == IG_EXPR_SYMBOL && !e->backed && !ig_table_find(&p->bound, e) &&
          !is_bound_outside(p, e);
 }
 
-static bool check_inline(placer *p, ig_node *n) {
+static bool check_inline(ig_placer *p, ig_node *n) {
   if (n->val.kind == IG_KIND_INT && is_new(p, n->val.i.expr)) {
-    return put(p, &p->bound, n->val.i.expr, n, 1) && check_number(p, n->val.i.expr, n);
+    return ig_placer_put(p, &p->bound, n->val.i.expr, n, 1) &&
+           ig_placer_check_number(p, n->val.i.expr, n);
   }
   for (int d = 0; n->val.kind == IG_KIND_TENSOR && d < n->val.tensor->ndim; d++) {
     const ig_expr *e = ig_sizes(n->val.tensor)[d].expr;
-    if (is_new(p, e) && !(put(p, &p->bound, e, n, 1) && check_size(p, e, n, d))) return false;
+    if (!is_new(p, e)) continue;
+    if (!ig_placer_put(p, &p->bound, e, n, 1) || !ig_placer_check_size(p, e, n, d)) return false;
   }
   return true;
 }
 
-static bool visit(placer *p, ig_node *n) {
+// What was computed before is read from there.
+static bool share(ig_placer *p, ig_node *n) {
+  const ig_expr *e = p->forms->shares_arithmetic ? ig_value_expr(&n->val) : NULL;
+  const ig_table_slot *known = e ? ig_table_find(&p->computed, e) : NULL;
+  if (!known) return !e || ig_placer_put(p, &p->computed, e, n, 0);
+  return known->value == n || ig_graph_replace(p->c, p->g, n, known->value);
+}
+
+static bool visit(ig_placer *p, ig_node *n) {
   if (n->val.kind == IG_KIND_TENSOR && !know_sizes(p, n)) return false;
-  if (n->kind != IG_NODE_CALL || n->callee == IG_CALLEE_SYM || n->callee == IG_CALLEE_SIZE) {
-    return true;
-  }
+  if (n->kind != IG_NODE_CALL) return true;
+  if (n->callee == IG_CALLEE_SYM || n->callee == IG_CALLEE_SIZE) return share(p, n);
   p->before = n->next;
   p->at = n;
   if (p->inline_only) return check_inline(p, n);
@@ -460,29 +235,46 @@ static bool visit(placer *p, ig_node *n) {
   return true;
 }
 
-static bool place(placer *p) {
+static bool place_placeholders(ig_placer *p) {
   ig_node *n = p->g->first;
   for (; n && ig_node_is_placeholder(n); n = n->next) {
     bool number = n->val.kind == IG_KIND_INT && n->val.i.expr;
-    if (number && !put(p, &p->computed, n->val.i.expr, n, 0)) return false;
+    if (number && !ig_placer_put(p, &p->computed, n->val.i.expr, n, 0)) return false;
     if (!visit(p, n)) return false;
+  }
+  while (p->forms->sizes_first && n && n->kind == IG_NODE_CALL && n->callee == IG_CALLEE_SIZE) {
+    if (!share(p, n)) return false;
+    n = n->next;
   }
   p->before = n;
   p->at = NULL;
+  return p->outer || p->inline_only || read_needed_sizes(p);
+}
+
+// Assertions about sizes of inputs stand in front of all calls, or behind the first one.
+static bool place(ig_placer *p) {
+  if (!place_placeholders(p)) return false;
+  ig_node *first = p->before;
+  bool late = p->forms->asserts_behind_first && first && first->kind != IG_NODE_OUTPUT;
+  if (late) p->before = first->next;
   if (!p->outer && !say_ready(p, false)) return false;
-  for (; n; n = n->next) {
+  for (ig_node *n = first; n; n = n->next) {
     if (n->kind != IG_NODE_OUTPUT && !visit(p, n)) return false;
   }
   return true;
 }
 
 // What a sub-graph reads from the data is asserted there.
-static bool place_all(ig_ctx *c, ig_graph *g, const placer *outer) {
+static bool place_all(ig_ctx *c, ig_graph *g, const ig_check_forms *forms, bool first_trace,
+                      const ig_placer *outer) {
   const ig_env *env = g->sym->env;
-  placer p = {.outer = outer, .c = c, .g = g, .env = env, .inline_only = env->asserts.n == 0};
+  ig_placer p = {
+      .outer = outer, .c = c, .g = g, .env = env, .forms = forms, .first_trace = first_trace};
+  p.inline_only = env->asserts.n == 0 && !forms->asserts_ends;
   p.computed = p.sizes = p.derived = p.bound = p.said = ig_table_make(c->alloc);
   bool ok = place(&p);
-  for (size_t i = 0; i < g->subs.n && ok; i++) ok = place_all(c, g->subs.at[i].graph, &p);
+  for (size_t i = 0; i < g->subs.n && ok; i++)
+    ok = place_all(c, g->subs.at[i].graph, forms, first_trace, &p);
   ig_table_free(&p.computed);
   ig_table_free(&p.sizes);
   ig_table_free(&p.derived);
@@ -491,32 +283,101 @@ static bool place_all(ig_ctx *c, ig_graph *g, const placer *outer) {
   return ok;
 }
 
-static ig_status insert_asserts(ig_ctx *c, ig_graph *g) {
+static ig_status insert_asserts(ig_ctx *c, ig_graph *g, const ig_check_forms *forms,
+                                bool first_trace) {
   void (*locate)(ig_ctx *, void *) = c->locate;
   ig_mode_scope mode = ig_mode_push_sym(c, g->sym);
   c->locate = NULL;
-  (void)place_all(c, g, NULL);
+  (void)place_all(c, g, forms, first_trace, NULL);
   ig_mode_pop(c, &mode);
   c->locate = locate;
   return c->status;
 }
 
+// Programs that are lowered have the checks of the earlier release, also those that were for
+// training before.
+static const ig_check_forms *forms_of(const ig_program *p) {
+  return ig_release_check_forms(p->training ? p->graph->release : IG_RELEASE_2_4);
+}
+
+static bool is_asserted(const ig_program *p) {
+  const ig_env *env = p->graph->sym->env;
+  bool any = env && p->graph->sym->counts[0] > 0;  // numbers that stand in the data
+  bool inlined = any && (p->training ? forms_of(p)->asserts_ends : p->graph->strict);
+  return env && (env->asserts.n > 0 || inlined);
+}
+
 ig_status ig_program_insert_asserts(ig_ctx *c, ig_program *p, ig_program **out) {
   *out = NULL;
   if (c->status != IG_OK) return c->status;
-  const ig_env *env = p->graph->sym->env;
-  bool inlined = p->graph->strict && !p->training && p->graph->sym->counts[0] > 0;
-  if (!env || (env->asserts.n == 0 && !inlined)) {
+  if (!is_asserted(p)) {
     *out = ig_program_retain(p);
     return IG_OK;
   }
   ig_graph *g = ig_graph_copy(c, p->graph);
-  if (!g) return c->status;
-  if (insert_asserts(c, g) == IG_OK) {
-    *out = ig_pass_program(c, p, g, NULL, NULL);
-    if (*out) (*out)->training = p->training;
+  ig_program *copy = g ? ig_pass_program(c, p, g, NULL, NULL) : NULL;
+  if (copy) copy->training = p->training;
+  if (copy && ig_program_place_asserts(c, copy) == IG_OK) {
+    *out = copy;
   } else {
-    ig_graph_free(g);
+    ig_program_free(copy);
   }
   return c->status;
+}
+
+// ---- other forms of the same checks ----
+
+// Whether the environment would place this assertion again.
+static bool is_known(ig_ctx *c, const ig_env *env, const ig_expr *e) {
+  const ig_expr *a = ig_expr_is_relation(e) ? e->args[0] : NULL;
+  bool end = a && a->kind == IG_EXPR_SYMBOL && !a->backed && ig_expr_is_number(e->args[1]);
+  if (end && (e->kind == IG_EXPR_GE || e->kind == IG_EXPR_LE)) return true;
+  for (size_t i = 0; i < env->asserts.n; i++) {
+    if (env->asserts.at[i].expr == e) return true;
+  }
+  return c->status != IG_OK;
+}
+
+static bool is_placed(ig_ctx *c, const ig_env *env, const ig_node *n) {
+  if (n->kind != IG_NODE_CALL || n->callee != IG_CALLEE_OP || n->npos == 0) return false;
+  const ig_node *of = n->args[0].kind == IG_KIND_NODE ? n->args[0].node : NULL;
+  const ig_expr *e = of ? ig_value_expr(&of->val) : NULL;
+  if (!e) return false;
+  if (n->op->number == IG_ID_SYM_CONSTRAIN_RANGE_FOR_SIZE) return n->npos + n->nkw == 1;
+  return n->op->number == IG_ID__ASSERT_SCALAR && is_known(c, env, e);
+}
+
+static void erase_placed(ig_ctx *c, ig_graph *g) {
+  const ig_env *env = g->sym->env;
+  for (ig_node *n = g->first, *next = NULL; n; n = next) {
+    next = n->next;
+    if (is_placed(c, env, n)) ig_graph_erase(g, n);
+  }
+  for (size_t i = 0; i < g->subs.n; i++) erase_placed(c, g->subs.at[i].graph);
+}
+
+// A strict program is traced twice, and the checks of the first trace have taken names.
+static void take_names(ig_ctx *c, const ig_program *p) {
+  if (!p->training || !p->graph->strict || !forms_of(p)->asserts_ends) return;
+  if (insert_asserts(c, p->graph, forms_of(p), true) != IG_OK) return;
+  erase_placed(c, p->graph);
+  (void)ig_graph_dce(p->graph);
+}
+
+ig_status ig_program_place_asserts(ig_ctx *c, ig_program *p) {
+  if (c->status != IG_OK || !is_asserted(p)) return c->status;
+  take_names(c, p);
+  if (c->status != IG_OK || insert_asserts(c, p->graph, forms_of(p), false) != IG_OK)
+    return c->status;
+  (void)ig_graph_dce(p->graph);
+  ig_program_follow_outputs(p);
+  return c->status;
+}
+
+ig_status ig_program_renew_asserts(ig_ctx *c, ig_program *p) {
+  const ig_env *env = c->status == IG_OK ? p->graph->sym->env : NULL;
+  if (!env || env->asserts.n == 0) return c->status;
+  erase_placed(c, p->graph);
+  (void)ig_graph_dce(p->graph);
+  return ig_program_place_asserts(c, p);
 }

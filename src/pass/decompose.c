@@ -202,6 +202,7 @@ ig_status ig_program_decompose(ig_ctx *c, const ig_program *p, const ig_decompos
   if (p->training) {
     IG_RETURN_IF_ERR(lower_once(c, p, &composite, out));
     drop_copies(c, *out);
+    if (*out) IG_RETURN_IF_ERR(ig_program_renew_asserts(c, *out));
     bool first = *out && ig_release_forms((*out)->graph->release)->sizes_first;
     if (first && !ig_program_read_sizes_first(c, *out)) return c->status;
     return c->status;

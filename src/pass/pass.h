@@ -41,6 +41,15 @@ ig_node *ig_copy_node(const ig_node_copier *k, const ig_node *n, ig_node *before
 // and whose graph the caller frees (NULL when there is nothing to free). NULL after an error.
 const ig_program *ig_pass_shed_tokens(ig_ctx *c, const ig_program *p, ig_program *view);
 
+// Assertions about what stands in the data, in place: names go on counting. After an error p is
+// good for nothing but to be freed.
+ig_status ig_program_place_asserts(ig_ctx *c, ig_program *p);
+// p was made from a training program: its checks take the form of other programs. Nothing happens
+// to checks whose reasons are not known any more, as in a program from a file.
+ig_status ig_program_renew_asserts(ig_ctx *c, ig_program *p);
+// The specs name the nodes that the output returns now.
+void ig_program_follow_outputs(ig_program *p);
+
 ig_status ig_graph_wrap_grad_regions(ig_ctx *c, const ig_graph *g, ig_graph **out);
 
 #endif

@@ -14,6 +14,8 @@
 #include "op/draft.h"
 #include "op/grad_mode.h"
 #include "op/record.h"
+#include "pass/pass.h"
+#include "sym/env.h"
 
 typedef struct export {
   ig_ctx *c;
@@ -115,15 +117,18 @@ static ig_status decompose(ig_ctx *c, ig_program *p, ig_program **out) {
 }
 
 static bool assertions(export *e) {
-  return !e->o->asserts || apply(e, ig_program_insert_asserts);
+  const ig_env *env = e->p->graph->sym->env;
+  bool asked = env && env->asserts.n > 0;
+  if (!e->o->asserts || (e->o->late_sizes && !asked)) return true;
+  return ig_program_place_asserts(e->c, e->p) == IG_OK && verify(e);
 }
 
 static bool lower(export *e) {
   switch (e->o->level) {
     case IG_LEVEL_TRAINING:
       ig_program_set_training(e->p, true);
-      if (!assertions(e)) return false;
-      return e->o->late_sizes || (ig_program_read_sizes_first(e->c, e->p) && verify(e));
+      if (!e->o->late_sizes && !ig_program_read_sizes_first(e->c, e->p)) return false;
+      return assertions(e) && verify(e);
     case IG_LEVEL_DISPATCHED:
       return apply(e, dispatch) && assertions(e);
     case IG_LEVEL_INFERENCE:

@@ -7,6 +7,7 @@
 
 #include "ingot/pass.h"
 #include "ir/program.h"
+#include "pass/pass.h"
 
 typedef struct hoist {
   ig_ctx *c;
@@ -61,17 +62,21 @@ static bool run(hoist *h) {
   return true;
 }
 
-bool ig_program_read_sizes_first(ig_ctx *c, ig_program *p) {
-  hoist h = {c, p->graph, p->graph->first, ig_table_make(c->alloc)};
-  p->graph->meta = (ig_metadata){.modules = NULL};  // what the last call of the capture left
-  bool ok = run(&h);
-  ig_table_free(&h.read);
+void ig_program_follow_outputs(ig_program *p) {
   const ig_node *out = p->graph->last;
-  for (size_t i = 0; ok && i < p->noutputs; i++) {  // a size that is an output has another reader
+  for (size_t i = 0; i < p->noutputs; i++) {
     ig_output_spec *o = &p->outputs[i];
     if (o->value.kind != IG_KIND_NODE) continue;
     o->value = out->args[i];
     o->name = o->value.node->name;
   }
+}
+
+bool ig_program_read_sizes_first(ig_ctx *c, ig_program *p) {
+  hoist h = {c, p->graph, p->graph->first, ig_table_make(c->alloc)};
+  p->graph->meta = (ig_metadata){.modules = NULL};  // what the last call of the capture left
+  bool ok = run(&h);
+  ig_table_free(&h.read);
+  if (ok) ig_program_follow_outputs(p);  // a size that is an output has another reader
   return ok;
 }

@@ -3,7 +3,10 @@
 //
 // A key is (class, number of arguments, their keys, exponent, coefficient), compared from left to
 // right. Numbers come first, then symbols by name as text, products, sums, other functions, and
-// last Min, Max, relations and logic.
+// last Min, Max, relations and logic. SymPy stores operands in another order, and a graph computes
+// them in that one.
+#include "sym/order.h"
+
 #include <string.h>
 
 #include "sym/build.h"
@@ -167,4 +170,47 @@ static bool is_number_first(const ig_expr *sum) {
 
 const ig_expr *ig_sum_term(const ig_expr *sum, size_t i) {
   return sum->args[is_number_first(sum) ? 1 - i : i];
+}
+
+// ---- the order of calls ----
+
+enum { NUMBER, SYMBOL, POWER, PRODUCT, SUM, ABSOLUTE, FUNCTION };
+
+static int class_of(const ig_expr *e) {
+  if (ig_expr_is_number(e)) return NUMBER;
+  switch (e->kind) {
+    case IG_EXPR_SYMBOL:
+      return SYMBOL;
+    case IG_EXPR_POW:
+      return POWER;
+    case IG_EXPR_MUL:
+      return PRODUCT;
+    case IG_EXPR_ADD:
+      return SUM;
+    case IG_EXPR_ABS:
+      return ABSOLUTE;
+    default:
+      return FUNCTION;
+  }
+}
+
+// Of a size more is assumed, namely that it is positive.
+static int cmp_symbols(const ig_expr *a, const ig_expr *b) {
+  return a->backed != b->backed ? (a->backed ? 1 : -1) : strcmp(a->name, b->name);
+}
+
+int ig_expr_cmp_stored(const ig_expr *a, const ig_expr *b) {
+  int x = class_of(a);
+  int y = class_of(b);
+  if (a == b || x != y) return (x > y) - (x < y);
+  if (x == NUMBER) return ig_num_cmp(ig_expr_num(a), ig_expr_num(b));
+  if (x == SYMBOL) return cmp_symbols(a, b);
+  int r = x == FUNCTION ? strcmp(key_names[a->kind], key_names[b->kind]) : 0;
+  if (r) return r;
+  if (a->n != b->n) return a->n < b->n ? -1 : 1;
+  for (size_t i = 0; i < a->n; i++) {
+    r = ig_expr_cmp_stored(a->args[i], b->args[i]);
+    if (r) return r;
+  }
+  return 0;
 }
