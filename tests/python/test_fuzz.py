@@ -97,6 +97,9 @@ def test_rows_without_elements_cost_nothing():
     assert empty.softmax(1).shape == empty.log_softmax(1).shape == (2**40, 0, 3)
     assert ingot.zeros(0, 1).expand(0, 2**40).softmax(0).numel() == 0
     assert ingot.geqrf(empty)[1].shape == (2**40, 0)
+    square = ingot.zeros(1, 0, 0).expand(2**40, 0, 0)
+    assert ingot.linalg.matrix_exp(square).shape == (2**40, 0, 0)
+    assert ingot.linalg.householder_product(square, ingot.zeros(1, 0).expand(2**40, 0)).numel() == 0
 
 
 def test_a_view_that_is_a_leaf_is_not_written_through_its_views():

@@ -176,7 +176,7 @@ static void product_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_
   ig_cd *x = given ? ig_dense_read(c, args[2].tensor, IG_C128)
                    : ig_dense_room(c, (size_t)(count * m * p), IG_C128);
   ig_cd *flip = ig_dense_room(c, (size_t)(m * p), IG_C128);
-  for (int64_t b = 0; c->status == IG_OK && b < count; b++) {
+  for (int64_t b = 0; c->status == IG_OK && m > 0 && p > 0 && b < count; b++) {
     ig_cd *to = left ? x + b * m * p : flip;
     for (int64_t i = 0; i < p && !given; i++) to[i * p + i] = 1;
     for (int64_t i = 0; i < m * p && !left; i++) flip[i] = conj(x[b * m * p + i % p * m + i / p]);
@@ -371,7 +371,7 @@ static void exp_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_valu
   (void)op;
   ig_scope scope = ig_scope_open(c);
   int64_t n = cols_of(args[0].tensor);
-  int64_t count = count_of(args[0].tensor);
+  int64_t count = n ? count_of(args[0].tensor) : 0;
   const ig_cd *a = ig_dense_read(c, args[0].tensor, IG_C128);
   ig_cd *e = ig_dense_room(c, (size_t)(count * n * n), IG_C128);
   ig_cd *t = ig_dense_room(c, (size_t)(n * n), IG_C128);
