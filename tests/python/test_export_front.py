@@ -3,6 +3,7 @@
 
 import collections
 import dataclasses
+import re
 
 import pytest
 
@@ -593,7 +594,9 @@ def test_state_goes_as_in_the_module():
         assert placeholders(program)[:4] == ["p_norm_weight", "p_norm_bias", "p_fc_weight", "p_fc_bias"]
 
 
-def test_products_of_sizes_stand_where_they_are_computed():
+@pytest.mark.parametrize("level", ["inference", "training"])
+def test_products_of_sizes_stand_where_the_releases_have_them(level):
+    """2.4 computes a product when it is first read, 2.5 when the formula asks for it."""
     dim = Dim("b", max=9)
     args = (torch.randn(2, 3, 4, 4), torch.randn(2, 3, 4, 4))
     shapes = {"x": {0: dim}, "y": {0: dim}}
@@ -602,10 +605,12 @@ def test_products_of_sizes_stand_where_they_are_computed():
         def forward(self, x, y):
             return x @ y
 
-    program = export(Product(), args, dynamic_shapes=shapes).run_decompositions()
+    how = export if level == "inference" else export_for_training
+    program = how(Product(), args, dynamic_shapes=shapes).run_decompositions()
     lines = [line.split(" = ")[0].strip() for line in program.graph_module.code.splitlines()]
-    assert lines.index("sym_size_int") < lines.index("mul") < lines.index("expand")
-    assert "mul = sym_size_int * 3" in program.graph_module.code
+    assert (lines.index("mul") < lines.index("expand")) == (level == "training")
+    assert lines.index("mul") < lines.index("view")
+    assert re.search(r"mul = sym_size_int\w* \* 3", program.graph_module.code)
     more = (torch.randn(5, 3, 4, 4), torch.randn(5, 3, 4, 4))
     assert torch.allclose(program.module()(*more), more[0] @ more[1], atol=1e-6)
 
