@@ -32,6 +32,7 @@ void ig_ctx_clean(ig_ctx *c) {
   ig_scope_close(c, (ig_scope){0});
   ig_ref_release(c->trouble);
   ig_vec_free(c->alloc, &c->pool);
+  ig_block_free(c->alloc, c->work, c->work_size);
   if (c->message != c->small) ig_mem_free(c->alloc, c->message, c->message_cap);
 }
 

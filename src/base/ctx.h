@@ -66,6 +66,8 @@ struct ig_ctx {
   void *locate_user;
 
   IG_VEC(ig_ref *) pool;
+  void *work;  // memory for the runs of kernels, kept from call to call; see op/prepare.h
+  size_t work_size;
 };
 
 // For those who allocate contexts together with their modes.

@@ -38,7 +38,9 @@ typedef struct job {
   int64_t n;
   int64_t ranges;
   atomic_llong next;   // the next range to take
+  ig_loan loan;        // of the caller
   int seats;           // workers that may still join; under pool.lock
+  int joined;          // workers that did; under pool.lock
   atomic_int working;  // workers that joined and have not left; written under pool.lock
 } job;
 
@@ -61,6 +63,8 @@ static atomic_uint opened;  // counts jobs; spinning workers watch it
 static atomic_uint forks;   // how often this process is a child: a job of the parent is void
 static atomic_int wanted;   // 0: not set
 static _Thread_local bool inside;
+static _Thread_local ig_loan mine;
+static _Thread_local int seat;
 
 static inline void pause_cpu(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -87,6 +91,7 @@ static int default_threads(void) {
 }
 
 int ig_threads_get(void) {
+  if (mine.threads > 0) return mine.threads;
   int n = atomic_load_explicit(&wanted, memory_order_relaxed);
   if (n > 0) return n;
   int none = 0;
@@ -102,6 +107,17 @@ void ig_threads_set(int n) {
 
 bool ig_threads_inside(void) {
   return inside;
+}
+
+ig_loan ig_threads_lend(ig_loan loan) {
+  ig_loan before = mine;
+  mine = loan;
+  return before;
+}
+
+const void *ig_threads_lent(int *number) {
+  *number = seat;
+  return mine.what;
 }
 
 // ---- working on a job ----
@@ -197,9 +213,12 @@ static void *worker(void *unused) {
   pthread_mutex_lock(&pool.lock);
   for (job *j; (j = await_job(&watch));) {
     j->seats--;
+    seat = ++j->joined;
+    mine = j->loan;
     atomic_fetch_add_explicit(&j->working, 1, memory_order_relaxed);
     pthread_mutex_unlock(&pool.lock);
     work(j);
+    mine = (ig_loan){NULL, 0};
     pthread_mutex_lock(&pool.lock);
     if (atomic_fetch_sub_explicit(&j->working, 1, memory_order_release) == 1)
       pthread_cond_signal(&pool.left);
@@ -305,6 +324,7 @@ static bool run_shared(job *j, int threads) {
   unsigned before = atomic_load(&forks);
   inside = true;
   j->seats = seats;
+  j->loan = mine;
   if (seats > 0) open_job(j);
   work(j);
   inside = false;

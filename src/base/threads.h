@@ -17,6 +17,20 @@
 // True inside the body of a parallel loop: loops opened there run in the calling thread.
 bool ig_threads_inside(void);
 
+// What a thread lends to the loops that it opens: a pointer that their bodies find in every thread
+// that helps, and the most threads that may. A loan with no threads is none.
+typedef struct ig_loan {
+  const void *what;
+  int threads;
+} ig_loan;
+
+// Sets the loan of the calling thread and returns the one before, which the caller puts back.
+// ig_threads_get answers with the loan's threads while there is one.
+ig_loan ig_threads_lend(ig_loan loan);
+// The loan of the loop that the calling thread works on, or its own. seat: 0 in the thread that
+// opened the loop; those that help have different numbers below the loan's threads.
+const void *ig_threads_lent(int *seat);
+
 // Calls fn(arg, begin, end) for disjoint ranges that cover [0, n), from several threads, and
 // returns when all are done. Every range has at least `grain` indices (unless n < grain). Runs as
 // one call in the calling thread when n < 2 * grain, when one thread is set, when called from

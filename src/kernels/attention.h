@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kernels/scratch.h"
+
 typedef struct ig_attention_strides {
   int64_t batch, head, row;
 } ig_attention_strides;
@@ -39,6 +41,11 @@ bool ig_attention_f16(const ig_attention_shape *s, const uint16_t *q, const uint
                       const uint16_t *v, uint16_t *out, float *logsumexp);
 bool ig_attention_bf16(const ig_attention_shape *s, const uint16_t *q, const uint16_t *k,
                        const uint16_t *v, uint16_t *out, float *logsumexp);
+
+// What the functions above need; only the sizes in s are read.
+void ig_attention_need_f32(const ig_attention_shape *s, ig_need *need);
+void ig_attention_need_f64(const ig_attention_shape *s, ig_need *need);
+void ig_attention_need_half(const ig_attention_shape *s, ig_need *need);
 
 // Gradients of sum(grad_out * out); strides of the gradients and of grad_out. The input strides in
 // `s` may not share heads here: dk and dv are written, one block per (batch, head).

@@ -33,6 +33,21 @@ static inline ig_attention_part ig_attention_part_of(const ig_attention_shape *s
   return (ig_attention_part){head / s->heads, head % s->heads, begin, end - begin};
 }
 
+// Queries of the longest range.
+static inline int64_t ig_attention_longest(const ig_attention_shape *s, int64_t block) {
+  int64_t ranges = ig_attention_ranges(s, block);
+  int64_t most = 0;
+  for (int64_t i = 0; i < ranges; i++) {
+    int64_t lq = ig_attention_part_of(s, i, ranges, block).lq;
+    if (lq > most) most = lq;
+  }
+  return most;
+}
+
+// What a kernel needs for a part of lq queries in every thread.
+void ig_attention_need_part_f32(const ig_attention_shape *s, int64_t lq, ig_need *need);
+void ig_attention_need_part_f64(const ig_attention_shape *s, int64_t lq, ig_need *need);
+
 static inline int64_t ig_attention_at(ig_attention_strides t, const ig_attention_part *p,
                                       int64_t row) {
   return p->batch * t.batch + p->head * t.head + row * t.row;

@@ -47,12 +47,23 @@ static ig_attention_shape part_shape(const ig_attention_shape *s, const ig_atten
   return one;
 }
 
+// Elements of the widened operands and result of a part.
+static size_t room_of(const ig_attention_shape *s, int64_t lq) {
+  return (size_t)((lq + s->lk) * (s->d + s->dv));
+}
+
+void ig_attention_need_half(const ig_attention_shape *s, ig_need *need) {
+  if (ig_attention_is_empty(s)) return;
+  int64_t lq = ig_attention_longest(s, BLOCK);
+  ig_need_each(need, IG_SCRATCH_ATTENTION_WIDE, ig_mem_mul(room_of(s, lq), sizeof(float)));
+  ig_attention_need_part_f32(s, lq, need);
+}
+
 static void forward_task(void *arg, int64_t task) {
   job *j = arg;
   const ig_attention_shape *s = j->s;
   ig_attention_part p = ig_attention_part_of(s, task, j->ranges, BLOCK);
-  int64_t count = (p.lq + s->lk) * (s->d + s->dv);
-  float *q = ig_scratch_array(IG_SCRATCH_ATTENTION_WIDE, (size_t)count, sizeof *q);
+  float *q = ig_scratch_array(IG_SCRATCH_ATTENTION_WIDE, room_of(s, p.lq), sizeof *q);
   if (!q) {
     atomic_store(&j->failed, true);
     return;

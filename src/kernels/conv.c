@@ -89,61 +89,63 @@ static bool forward_planes(const ig_conv *c, const void *x, const void *w, const
 
 // ---- staging ----
 
-typedef enum role { X, W, Y, ROLES } role;
+typedef enum role { X, W, Y, BIAS, ROLES } role;
 
 typedef struct staged {
   ig_conv c;  // planes, computing type
   ig_conv_stage how[ROLES];
-  ig_conv_buffer buffer[ROLES];  // data NULL where the caller's tensor serves
-  ig_conv_buffer bias;
+  size_t at[ROLES];  // offsets of the staged operands
+  bool used[ROLES];  // false: the caller's tensor serves
+  size_t bytes;      // of all
+  char *room;
+  bool owned;  // to be freed
 } staged;
 
-static const void *staged_in(staged *s, role r, const void *p) {
-  if (!s->buffer[r].data) return p;
-  ig_conv_stage_in(&s->how[r], p, s->buffer[r].data);
-  return s->buffer[r].data;
+static const void *staged_in(const staged *s, role r, const void *p) {
+  if (!s->used[r]) return p;
+  ig_conv_stage_in(&s->how[r], p, s->room + s->at[r]);
+  return s->room + s->at[r];
 }
-static void *staged_out(staged *s, role r, void *p) {
-  return s->buffer[r].data ? s->buffer[r].data : p;
+static void *staged_out(const staged *s, role r, void *p) {
+  return s->used[r] ? s->room + s->at[r] : p;
 }
-static void staged_put(staged *s, role r, void *p) {
-  if (s->buffer[r].data) ig_conv_stage_out(&s->how[r], s->buffer[r].data, p);
+static void staged_put(const staged *s, role r, void *p) {
+  if (s->used[r]) ig_conv_stage_out(&s->how[r], s->room + s->at[r], p);
 }
 
 static void staged_free(staged *s) {
-  for (int r = 0; r < ROLES; r++) ig_conv_buffer_free(&s->buffer[r]);
-  ig_conv_buffer_free(&s->bias);
+  if (s->owned) free(s->room);
 }
 
-// False: no memory, nothing is held.
-static bool stage(const ig_conv *c, staged *s) {
+// What is staged, and where.
+static void stage_plan(const ig_conv *c, bool bias, staged *s) {
   int64_t taps = ig_conv_taps(c);
   *s = (staged){.c = *c};
   s->how[X] = (ig_conv_stage){c->elem, c->channels_last, c->n, c->cin, ig_conv_in(c)};
   s->how[Y] = (ig_conv_stage){c->elem, c->channels_last, c->n, c->cout, ig_conv_out(c)};
   s->how[W] = (ig_conv_stage){c->elem, false, 1, c->cout * (c->cin / c->groups), taps};
+  s->how[BIAS] = (ig_conv_stage){c->elem, false, 1, c->cout, 1};
   s->c.channels_last = false;
   if (ig_elem_is_half(c->elem)) s->c.elem = IG_ELEM_F32;
   size_t size = ig_elem_size(s->c.elem);
   for (int r = 0; r < ROLES; r++) {
-    if (ig_conv_stage_is_plain(&s->how[r])) continue;
-    size_t bytes = (size_t)(s->how[r].n * s->how[r].channels * s->how[r].pixels) * size;
-    s->buffer[r] = (ig_conv_buffer){malloc(bytes ? bytes : 1), true};
-    if (!s->buffer[r].data) {
-      staged_free(s);
-      return false;
-    }
+    const ig_conv_stage *h = &s->how[r];
+    if (ig_conv_stage_is_plain(h) || (r == BIAS && !bias)) continue;
+    size_t bytes = ig_mem_mul((size_t)(h->n * h->channels * h->pixels), size);
+    s->used[r] = true;
+    s->at[r] = s->bytes;
+    s->bytes = ig_mem_add(s->bytes, ig_mem_add(bytes, 63) / 64 * 64);
   }
-  return true;
 }
 
-static bool stage_bias(staged *s, const ig_conv *c, const void **bias) {
-  if (!*bias || !ig_elem_is_half(c->elem)) return true;
-  s->bias = (ig_conv_buffer){ig_kernel_array((size_t)c->cout, sizeof(float)), true};
-  if (!s->bias.data) return false;
-  ig_elem_widen(c->elem, *bias, s->bias.data, c->cout);
-  *bias = s->bias.data;
-  return true;
+// room: NULL where the caller has none. False: no memory, nothing is held.
+static bool stage(const ig_conv *c, bool bias, void *room, staged *s) {
+  stage_plan(c, bias, s);
+  s->room = room;
+  if (room || s->bytes == 0) return true;
+  s->room = s->bytes < IG_SIZE_NONE ? malloc(s->bytes) : NULL;
+  s->owned = true;
+  return s->room != NULL;
 }
 
 static bool is_int(const ig_conv *c) {
@@ -153,20 +155,54 @@ static bool is_empty(const ig_conv *c) {
   return c->n <= 0 || c->cout <= 0 || ig_conv_out(c) <= 0;
 }
 
-void ig_conv_forward(const ig_conv *c, const void *x, const void *w, const void *bias, void *y) {
+void ig_conv_forward_in(const ig_conv *c, const void *x, const void *w, const void *bias, void *y,
+                        void *room) {
   staged s;
   if (is_empty(c)) return;
   // No input at all: the loops write the bias.
-  if (is_int(c) || c->cin <= 0 || ig_conv_in(c) <= 0 || !stage(c, &s)) {
+  if (is_int(c) || c->cin <= 0 || ig_conv_in(c) <= 0 || !stage(c, bias, room, &s)) {
     ig_conv_forward_ref(c, x, w, bias, y);
     return;
   }
-  const void *b = bias;
-  bool done = stage_bias(&s, c, &b) && forward_planes(&s.c, staged_in(&s, X, x),
-                                                      staged_in(&s, W, w), b, staged_out(&s, Y, y));
+  const void *b = bias ? staged_in(&s, BIAS, bias) : NULL;
+  bool done =
+      forward_planes(&s.c, staged_in(&s, X, x), staged_in(&s, W, w), b, staged_out(&s, Y, y));
   if (done) staged_put(&s, Y, y);
   staged_free(&s);
   if (!done) ig_conv_forward_ref(c, x, w, bias, y);
+}
+
+void ig_conv_forward(const ig_conv *c, const void *x, const void *w, const void *bias, void *y) {
+  ig_conv_forward_in(c, x, w, bias, y, NULL);
+}
+
+static void need_planes(const ig_conv *c, ig_need *need) {
+  ig_conv m = ig_conv_mirror(c);
+  ig_conv t;
+  bool fast = c->elem == IG_ELEM_F32 && ig_conv_has_f32();
+  if (!c->transposed) {
+    if (fast)
+      ig_conv_need_f32(c, need);
+    else
+      ig_conv_need_cols(c, need);
+  } else if (fast && turned_shape(&m, &t)) {
+    int64_t n = m.cout * (m.cin / m.groups) * ig_conv_taps(&m);
+    ig_need_caller(need, IG_SCRATCH_CONV_3, ig_mem_mul((size_t)n, sizeof(float)));
+    ig_conv_need_f32(&t, need);
+  } else {
+    ig_conv_need_grad_input_cols(&m, need);
+  }
+}
+
+bool ig_conv_need(const ig_conv *c, bool bias, ig_need *need, size_t *room) {
+  staged s;
+  *room = 0;
+  if (is_empty(c) || is_int(c) || c->cin <= 0 || ig_conv_in(c) <= 0) return false;
+  stage_plan(c, bias, &s);
+  if (need->planned) need_planes(&s.c, need);
+  if (s.bytes == 0) return false;
+  *room = ig_need_take(need, s.bytes, 1);
+  return true;
 }
 
 // ---- prepared weights ----
@@ -224,13 +260,12 @@ void ig_conv_forward_packed(const ig_conv *c, const ig_conv_pack *p, const void 
                             const void *bias, void *y) {
   staged s;
   if (is_empty(c)) return;
-  if (c->cin <= 0 || ig_conv_in(c) <= 0 || !stage(c, &s)) {
+  if (c->cin <= 0 || ig_conv_in(c) <= 0 || !stage(c, bias, NULL, &s)) {
     ig_conv_forward_ref(c, x, p->plain, bias, y);
     return;
   }
-  const void *b = bias;
-  bool done =
-      stage_bias(&s, c, &b) && packed_planes(&s.c, p, staged_in(&s, X, x), b, staged_out(&s, Y, y));
+  const void *b = bias ? staged_in(&s, BIAS, bias) : NULL;
+  bool done = packed_planes(&s.c, p, staged_in(&s, X, x), b, staged_out(&s, Y, y));
   if (done) staged_put(&s, Y, y);
   staged_free(&s);
   if (!done) ig_conv_forward_ref(c, x, p->plain, bias, y);
@@ -239,7 +274,7 @@ void ig_conv_forward_packed(const ig_conv *c, const ig_conv_pack *p, const void 
 void ig_conv_grad_input(const ig_conv *c, const void *dy, const void *w, void *dx) {
   staged s;
   if (c->n <= 0 || c->cin <= 0 || ig_conv_in(c) <= 0) return;
-  if (is_int(c) || c->cout <= 0 || ig_conv_out(c) <= 0 || !stage(c, &s)) {
+  if (is_int(c) || c->cout <= 0 || ig_conv_out(c) <= 0 || !stage(c, false, NULL, &s)) {
     ig_conv_grad_input_ref(c, dy, w, dx);
     return;
   }
@@ -257,7 +292,7 @@ void ig_conv_grad_input(const ig_conv *c, const void *dy, const void *w, void *d
 void ig_conv_grad_weight(const ig_conv *c, const void *dy, const void *x, void *dw) {
   staged s;
   if (c->cin <= 0 || c->cout <= 0) return;
-  if (is_int(c) || is_empty(c) || ig_conv_in(c) <= 0 || !stage(c, &s)) {
+  if (is_int(c) || is_empty(c) || ig_conv_in(c) <= 0 || !stage(c, false, NULL, &s)) {
     ig_conv_grad_weight_ref(c, dy, x, dw);
     return;
   }

@@ -13,6 +13,7 @@
 #define KERNELS_CONV_H_
 
 #include "kernels/reduce_elem.h"
+#include "kernels/scratch.h"
 
 typedef struct ig_conv {
   ig_elem elem;
@@ -38,6 +39,12 @@ void ig_conv_set_out(ig_conv *c, const int64_t output_padding[3]);
 
 // y = conv(x, w) + bias; bias[cout] may be NULL.
 void ig_conv_forward(const ig_conv *c, const void *x, const void *w, const void *bias, void *y);
+
+// The same for callers that own all memory. need states slots and may take a piece: then it answers
+// true, and that piece of the workspace is `room`, else NULL. bias: there will be one.
+bool ig_conv_need(const ig_conv *c, bool bias, ig_need *need, size_t *room);
+void ig_conv_forward_in(const ig_conv *c, const void *x, const void *w, const void *bias, void *y,
+                        void *room);
 
 // Gradients of ig_conv_forward with the same c; dy is like y. Written whole (no accumulation).
 void ig_conv_grad_input(const ig_conv *c, const void *dy, const void *w, void *dx);

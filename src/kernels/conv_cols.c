@@ -81,6 +81,36 @@ static void multiply(ig_elem e, const product *p) {
                 p->add ? 1.0 : 0.0, p->out, p->n);
 }
 
+// The same with other factors needs the same, since they are 0 and 1.
+static void need_product(ig_elem e, const product *p, ig_need *need) {
+  ig_gemm_plan plan;
+  if (e == IG_ELEM_F32)
+    ig_gemm_prepare_f32(1, p->m, p->n, p->k, 1, 0, p->a_rs, p->a_cs, 0, p->b_rs, p->b_cs, 0, 0,
+                        p->n, &plan, need);
+  else
+    ig_gemm_prepare_f64(1, p->m, p->n, p->k, 1, 0, p->a_rs, p->a_cs, 0, p->b_rs, p->b_cs, 0, 0,
+                        p->n, &plan, need);
+}
+
+static void need_columns(const sizes *s, ig_need *need) {
+  if (s->plain) return;
+  ig_need_caller(need, IG_SCRATCH_CONV_0, ig_mem_mul((size_t)(s->k * s->out), s->elem));
+}
+
+void ig_conv_need_cols(const ig_conv *c, ig_need *need) {
+  sizes s = sizes_of(c);
+  product p = {.m = s.og, .n = s.out, .k = s.k, .a_rs = s.k, .a_cs = 1, .b_rs = s.out, .b_cs = 1};
+  need_columns(&s, need);
+  need_product(c->elem, &p, need);
+}
+
+void ig_conv_need_grad_input_cols(const ig_conv *c, ig_need *need) {
+  sizes s = sizes_of(c);
+  product p = {.m = s.k, .n = s.out, .k = s.og, .a_rs = 1, .a_cs = s.k, .b_rs = s.out, .b_cs = 1};
+  need_columns(&s, need);
+  need_product(c->elem, &p, need);
+}
+
 // y[channels][n] = bias per row.
 static void fill_bias(ig_elem e, const void *bias, int64_t channels, int64_t n, void *y) {
   for (int64_t c = 0; c < channels; c++) {

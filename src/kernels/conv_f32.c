@@ -467,6 +467,26 @@ static void fill_planes(void *arg, int64_t begin, int64_t end) {
     ig_conv_image_fill(&j->m, j->f, x + i * in, j->images + i * j->m.channel);
 }
 
+// Images that are padded at a time, and the floats that they take.
+static int64_t images_each(const job *j) {
+  int64_t fit = LIMIT / (j->c.cin * j->m.channel);
+  return fit < 1 ? 1 : fit < j->c.n ? fit : j->c.n;
+}
+static size_t images_size(const job *j) {
+  size_t image = ig_mem_mul((size_t)j->c.cin, (size_t)j->m.channel);
+  return ig_mem_add(ig_mem_mul((size_t)images_each(j), image), SLACK);
+}
+
+// Whether panels are read in place depends on where the input lies: then as if it lay best, which
+// needs no less.
+static void need_dense(job *j, ig_need *need) {
+  j->k = j->c.cin / j->c.groups * ig_conv_taps(&j->c);
+  ig_need_caller(need, IG_SCRATCH_CONV_2, ig_mem_mul((size_t)j->k, sizeof(int64_t)));
+  bool same = !reads_in_place(j) && is_same(j);
+  if (j->m.alias || same) return;
+  ig_need_caller(need, IG_SCRATCH_CONV_0, ig_mem_mul(images_size(j), sizeof(float)));
+}
+
 static bool dense(job *j) {
   const ig_conv *c = &j->c;
   j->k = c->cin / c->groups * ig_conv_taps(c);
@@ -478,14 +498,10 @@ static bool dense(job *j) {
   else
     ig_conv_image_offsets(&j->m, off);
   j->off = off;
-  int64_t image = c->cin * j->m.channel;
-  int64_t each = c->n;  // images at a time
   bool copy = !j->m.alias && !j->same;
+  int64_t each = copy ? images_each(j) : c->n;  // images at a time
   if (copy) {
-    each = LIMIT / image < 1 ? 1 : LIMIT / image < c->n ? LIMIT / image : c->n;
-    j->images =
-        ig_scratch_array(IG_SCRATCH_CONV_0,
-                         ig_mem_add(ig_mem_mul((size_t)each, (size_t)image), SLACK), sizeof(float));
+    j->images = ig_scratch_array(IG_SCRATCH_CONV_0, images_size(j), sizeof(float));
     if (!j->images) return false;
   }
   for (j->first = 0; j->first < c->n; j->first += each) {
@@ -580,6 +596,19 @@ static void run_depth(void *arg, int64_t begin, int64_t end) {
   }
 }
 
+static void need_depthwise(job *j, ig_need *need) {
+  j->k = ig_conv_taps(&j->c);
+  ig_need_caller(need, IG_SCRATCH_CONV_2, ig_mem_mul((size_t)j->k, sizeof(int64_t)));
+  if (j->f->depth_same && is_same(j)) {
+    int64_t vectors = (j->pixels + j->f->lanes - 1) / j->f->lanes;
+    size_t masks = ig_mem_mul((size_t)vectors, (size_t)j->k);
+    ig_need_caller(need, IG_SCRATCH_CONV_1, ig_mem_mul(masks, sizeof(uint16_t)));
+  } else if (!j->m.alias) {
+    size_t image = (size_t)(j->m.channel + SLACK);
+    ig_need_each(need, IG_SCRATCH_CONV_1, ig_mem_mul(image, sizeof(float)));
+  }
+}
+
 static bool depthwise(job *j) {
   const ig_conv *c = &j->c;
   j->k = ig_conv_taps(c);
@@ -613,6 +642,20 @@ static void multiply(const ig_conv *c, const float *x, const float *w, const flo
       for (int64_t k = 0; k < pixels; k++) y[o * pixels + k] = bias[o];
     ig_gemm_f32(c->cout, pixels, c->cin, 1, w, c->cin, 1, x, pixels, 1, bias ? 1 : 0, y, pixels);
   }
+}
+
+void ig_conv_need_f32(const ig_conv *c, ig_need *need) {
+  const ig_conv_kernels *f = kernels();
+  if (is_product(f, c)) {
+    ig_gemm_plan plan;
+    const int64_t pixels = c->out[0] * c->out[1] * c->out[2];
+    ig_gemm_prepare_f32(1, c->cout, pixels, c->cin, 1, 0, c->cin, 1, 0, pixels, 1, 0, 0, pixels,
+                        &plan, need);
+    return;
+  }
+  job j = {.f = f, .c = *c, .pixels = c->out[1] * c->out[2]};
+  j.m = ig_conv_image_make(&j.c);
+  (c->groups == c->cin && c->groups > 1 ? need_depthwise : need_dense)(&j, need);
 }
 
 // NOLINTBEGIN(readability-non-const-parameter): written through the job

@@ -36,9 +36,14 @@ bool ig_conv_grad_input_cols(const ig_conv *c, const void *dy, const void *w, co
                              void *dx);
 bool ig_conv_grad_weight_cols(const ig_conv *c, const void *dy, const void *x, void *dw);
 
+// What the first two need.
+void ig_conv_need_cols(const ig_conv *c, ig_need *need);
+void ig_conv_need_grad_input_cols(const ig_conv *c, ig_need *need);
+
 bool ig_conv_has_f32(void);  // the cpu has kernels for the next
 // f32. False: this shape has no fast path here, or no scratch memory; nothing written.
 bool ig_conv_forward_f32(const ig_conv *c, const float *x, const float *w, const float *bias,
                          float *y);
+void ig_conv_need_f32(const ig_conv *c, ig_need *need);
 
 #endif

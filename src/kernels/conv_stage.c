@@ -13,7 +13,8 @@ enum { TILE = 16, KEEP = 64 << 20 };  // bytes of scratch that stay with the thr
 
 ig_conv_buffer ig_conv_buffer_get(ig_scratch_slot slot, size_t bytes) {
   ig_conv_buffer b = {NULL, false};
-  if (bytes <= KEEP) {
+  int seat;
+  if (bytes <= KEEP || ig_threads_lent(&seat)) {  // in a workspace any size was stated
     b.data = ig_scratch_get(slot, bytes);
   } else if (bytes < SIZE_MAX - 63) {
     b.owned = true;

@@ -19,6 +19,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/scratch.h"
+
+// Products in two steps: what is decided from sizes and strides, and the sums. A plan serves any
+// number of runs with the same number of threads.
+enum { IG_GEMM_PLAN = 384 };
+typedef struct ig_gemm_plan {
+  _Alignas(16) unsigned char bytes[IG_GEMM_PLAN];
+} ig_gemm_plan;
+
 // One product.
 #define IG_GEMM_DECLARE(name, type, scalar)                                                        \
   void ig_gemm_##name(int64_t m, int64_t n, int64_t k, scalar alpha, const type *a, int64_t a_rs,  \
@@ -29,6 +38,12 @@
                             const type *a, int64_t a_bs, int64_t a_rs, int64_t a_cs,               \
                             const type *b, int64_t b_bs, int64_t b_rs, int64_t b_cs, scalar beta,  \
                             type *c, int64_t c_bs, int64_t c_rs);                                  \
+  /* The same in two steps. need: what a run needs is added to it; NULL: nobody asks. */           \
+  void ig_gemm_prepare_##name(int64_t batch, int64_t m, int64_t n, int64_t k, scalar alpha,        \
+                              int64_t a_bs, int64_t a_rs, int64_t a_cs, int64_t b_bs,              \
+                              int64_t b_rs, int64_t b_cs, scalar beta, int64_t c_bs, int64_t c_rs, \
+                              ig_gemm_plan *plan, ig_need *need);                                  \
+  void ig_gemm_run_##name(const ig_gemm_plan *plan, const type *a, const type *b, type *c);        \
   /* The oracle: three plain loops in the order i, j, p; one thread, no scratch. */                \
   void ig_gemm_plain_##name(int64_t m, int64_t n, int64_t k, scalar alpha, const type *a,          \
                             int64_t a_rs, int64_t a_cs, const type *b, int64_t b_rs, int64_t b_cs, \

@@ -12,14 +12,17 @@
 #define R float
 #define NAME(x) x##_c64
 #define SERIAL ig_gemm_serial_f32
+#define SERIAL_NEED ig_gemm_serial_need_f32
 #include "kernels/gemm_complex.inc"
 #undef C
 #undef R
 #undef NAME
 #undef SERIAL
+#undef SERIAL_NEED
 
 #define C double _Complex
 #define R double
 #define NAME(x) x##_c128
 #define SERIAL ig_gemm_serial_f64
+#define SERIAL_NEED ig_gemm_serial_need_f64
 #include "kernels/gemm_complex.inc"

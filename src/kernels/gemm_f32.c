@@ -42,6 +42,19 @@ void ig_gemm_batch_f32(int64_t batch, int64_t m, int64_t n, int64_t k, float alp
                c_rs);
 }
 
+// NOLINTNEXTLINE(readability-function-size): the operands of a product, one by one
+void ig_gemm_prepare_f32(int64_t batch, int64_t m, int64_t n, int64_t k, float alpha, int64_t a_bs,
+                         int64_t a_rs, int64_t a_cs, int64_t b_bs, int64_t b_rs, int64_t b_cs,
+                         float beta, int64_t c_bs, int64_t c_rs, ig_gemm_plan *plan,
+                         ig_need *need) {
+  prepare_f32(batch, m, n, k, alpha, a_bs, a_rs, a_cs, b_bs, b_rs, b_cs, beta, c_bs, c_rs, plan,
+              need);
+}
+
+void ig_gemm_run_f32(const ig_gemm_plan *plan, const float *a, const float *b, float *c) {
+  run_batch_f32((const batch_f32 *)(const void *)plan->bytes, a, b, c);
+}
+
 ig_gemm_packed *ig_gemm_pack_f32(int64_t n, int64_t k, const float *b, int64_t b_rs, int64_t b_cs) {
   ig_gemm_packed *p = packed_create_f32(n, k);
   if (!p) return NULL;

@@ -42,6 +42,19 @@ void ig_gemm_batch_f64(int64_t batch, int64_t m, int64_t n, int64_t k, double al
                c_rs);
 }
 
+// NOLINTNEXTLINE(readability-function-size): the operands of a product, one by one
+void ig_gemm_prepare_f64(int64_t batch, int64_t m, int64_t n, int64_t k, double alpha, int64_t a_bs,
+                         int64_t a_rs, int64_t a_cs, int64_t b_bs, int64_t b_rs, int64_t b_cs,
+                         double beta, int64_t c_bs, int64_t c_rs, ig_gemm_plan *plan,
+                         ig_need *need) {
+  prepare_f64(batch, m, n, k, alpha, a_bs, a_rs, a_cs, b_bs, b_rs, b_cs, beta, c_bs, c_rs, plan,
+              need);
+}
+
+void ig_gemm_run_f64(const ig_gemm_plan *plan, const double *a, const double *b, double *c) {
+  run_batch_f64((const batch_f64 *)(const void *)plan->bytes, a, b, c);
+}
+
 ig_gemm_packed *ig_gemm_pack_f64(int64_t n, int64_t k, const double *b, int64_t b_rs,
                                  int64_t b_cs) {
   ig_gemm_packed *p = packed_create_f64(n, k);

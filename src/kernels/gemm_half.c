@@ -14,6 +14,7 @@
 #define X float
 #define A float
 #define SERIAL ig_gemm_serial_f32
+#define SERIAL_NEED ig_gemm_serial_need_f32
 
 #define NAME(x) x##_f16
 #define GET(s) ig_f16_get(s)

@@ -53,6 +53,17 @@
                             int64_t c_rs) {                                                       \
     multiply_##wide(batch, m, n, k, (U)alpha, (const U *)a, a_bs, a_rs, a_cs, (const U *)b, b_bs, \
                     b_rs, b_cs, (U)beta, (U *)c, c_bs, c_rs);                                     \
+  }                                                                                               \
+  void ig_gemm_prepare_##name(int64_t batch, int64_t m, int64_t n, int64_t k, S alpha,            \
+                              int64_t a_bs, int64_t a_rs, int64_t a_cs, int64_t b_bs,             \
+                              int64_t b_rs, int64_t b_cs, S beta, int64_t c_bs, int64_t c_rs,     \
+                              ig_gemm_plan *plan, ig_need *need) {                                \
+    prepare_##wide(batch, m, n, k, (U)alpha, a_bs, a_rs, a_cs, b_bs, b_rs, b_cs, (U)beta, c_bs,   \
+                   c_rs, plan, need);                                                             \
+  }                                                                                               \
+  void ig_gemm_run_##name(const ig_gemm_plan *plan, const S *a, const S *b, S *c) {               \
+    run_batch_##wide((const batch_##wide *)(const void *)plan->bytes, (const U *)a, (const U *)b, \
+                     (U *)c);                                                                     \
   }
 DOORS(i32, int32_t, uint32_t, u32)
 DOORS(i64, int64_t, uint64_t, u64)
@@ -60,6 +71,7 @@ DOORS(i64, int64_t, uint64_t, u64)
 
 #define X uint32_t
 #define SERIAL ig_gemm_serial_u32
+#define SERIAL_NEED ig_gemm_serial_need_u32
 #define GET(s) ((uint32_t)(s))
 #define PUT(x) ((S)(x))
 

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kernels/scratch.h"
+
 enum {
   IG_GEMM_MR_MAX = 8,    // rows of a register tile, at most
   IG_GEMM_NR_MAX = 64,   // columns of a register tile, at most
@@ -109,7 +111,11 @@ extern const ig_gemm_kernels_u64 ig_gemm_u64_avx2, ig_gemm_u64_avx512;
 #define IG_GEMM_SERIAL(name, X)                                                                  \
   void ig_gemm_serial_##name(int64_t m, int64_t n, int64_t k, X alpha, const X *a, int64_t a_rs, \
                              int64_t a_cs, const X *b, int64_t b_rs, int64_t b_cs, X beta, X *c, \
-                             int64_t c_rs, int64_t c_cs)
+                             int64_t c_rs, int64_t c_cs);                                        \
+  /* What that needs, for a dense C; shared: it is called in a loop that threads share. */       \
+  void ig_gemm_serial_need_##name(int64_t m, int64_t n, int64_t k, X alpha, int64_t a_rs,        \
+                                  int64_t a_cs, int64_t b_rs, int64_t b_cs, X beta, bool shared, \
+                                  ig_need *need)
 IG_GEMM_SERIAL(f32, float);
 IG_GEMM_SERIAL(f64, double);
 IG_GEMM_SERIAL(u32, uint32_t);

@@ -170,9 +170,19 @@ static void run(ig_elem e, ig_reduce_kind k, const void *x, ig_elem out, void *y
   }
 }
 
+static bool has_two_stages(ig_axis a) {
+  return a.outer == 1 && a.inner <= WIDE && a.n >= LEAST && a.n * a.inner >= LARGE;
+}
+
+void ig_reduce_need(ig_elem e, ig_axis a, ig_need *need) {
+  if (!has_two_stages(a) || e == IG_ELEM_COUNT) return;
+  size_t line = ig_mem_mul((size_t)a.inner, sizeof(int64_t));  // the largest of results
+  ig_need_caller(need, IG_SCRATCH_NORM, ig_mem_mul(PARTS + 2, line));
+}
+
 // Partial results of half types stay f32.
 static bool two_stages(ig_elem e, ig_reduce_kind k, const void *x, void *y, ig_axis a, double p) {
-  if (a.outer != 1 || a.inner > WIDE || a.n < LEAST || a.n * a.inner < LARGE) return false;
+  if (!has_two_stages(a)) return false;
   ig_elem wide = ig_elem_is_half(e) ? IG_ELEM_F32 : e;
   size_t size = out_size(wide, k);
   size_t line = (size_t)a.inner * size;
@@ -197,6 +207,14 @@ static void reduce(ig_elem e, ig_reduce_kind k, const void *x, void *y, ig_axis 
   if (!two_stages(e, k, x, y, a, p)) run(e, k, x, e, y, a, p);
 }
 
+bool ig_reduce_has(ig_reduce_op op, ig_elem e, ig_elem out) {
+  bool floats = e <= IG_ELEM_BF16;
+  ig_elem want = e;
+  if (op == IG_REDUCE_ANY || op == IG_REDUCE_ALL) want = IG_ELEM_BOOL;
+  if (!floats && (op == IG_REDUCE_SUM || op == IG_REDUCE_PROD)) want = IG_ELEM_I64;
+  return out == want && (op != IG_REDUCE_MEAN || floats);
+}
+
 bool ig_reduce(ig_reduce_op op, ig_elem e, const void *x, ig_elem out, void *y, ig_axis a) {
   static const ig_reduce_kind kinds[] = {
       [IG_REDUCE_SUM] = IG_KERNEL_SUM,  [IG_REDUCE_PROD] = IG_KERNEL_PROD,
@@ -204,11 +222,7 @@ bool ig_reduce(ig_reduce_op op, ig_elem e, const void *x, ig_elem out, void *y, 
       [IG_REDUCE_ANY] = IG_KERNEL_ANY,  [IG_REDUCE_ALL] = IG_KERNEL_ALL,
       [IG_REDUCE_MEAN] = IG_KERNEL_SUM,
   };
-  bool floats = e <= IG_ELEM_BF16;
-  ig_elem want = e;
-  if (op == IG_REDUCE_ANY || op == IG_REDUCE_ALL) want = IG_ELEM_BOOL;
-  if (!floats && (op == IG_REDUCE_SUM || op == IG_REDUCE_PROD)) want = IG_ELEM_I64;
-  if (out != want || (op == IG_REDUCE_MEAN && !floats)) return false;
+  if (!ig_reduce_has(op, e, out)) return false;
   reduce(e, kinds[op], x, y, a, op == IG_REDUCE_MEAN ? (double)a.n : 1.0);
   return true;
 }

@@ -8,6 +8,7 @@
 #define KERNELS_REDUCE_H_
 
 #include "kernels/reduce_elem.h"
+#include "kernels/scratch.h"
 
 typedef enum ig_reduce_op {
   IG_REDUCE_SUM,   // out: the same float type; I64 for integers and bool
@@ -22,6 +23,10 @@ typedef enum ig_reduce_op {
 // x[outer][n][inner] of type e -> y[outer][inner] of type out (one of those named above).
 // False: this pair of types is not one of them, and nothing was written.
 bool ig_reduce(ig_reduce_op op, ig_elem e, const void *x, ig_elem out, void *y, ig_axis a);
+bool ig_reduce_has(ig_reduce_op op, ig_elem e, ig_elem out);
+
+// What reductions of this shape need, but for the arg forms and variances, which need nothing.
+void ig_reduce_need(ig_elem e, ig_axis a, ig_need *need);
 
 // Index of the largest (or smallest) element per row: index[outer][inner]; value[outer][inner] of
 // type e may be NULL.

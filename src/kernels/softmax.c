@@ -104,11 +104,17 @@ static int64_t tasks_of(const halves *h, int64_t outer) {
   return inner > 1 ? outer * ((inner + WIDTH - 1) / WIDTH) : outer;
 }
 
+// Elements of one of three buffers.
+static int64_t room_of(ig_axis a, int64_t group) {
+  const int64_t slice = a.n * a.inner;
+  return group * (slice > a.inner ? slice : a.inner);
+}
+
 static void run_halves(void *arg, int64_t begin, int64_t end) {
   const halves *h = arg;
   const int64_t slice = h->j.a.n * h->j.a.inner;
   const int64_t result = h->sums ? h->j.a.inner : slice;
-  const int64_t room = h->group * (slice > result ? slice : result);
+  const int64_t room = room_of(h->j.a, h->group);
   float *x = ig_scratch_array(IG_SCRATCH_SOFTMAX, ig_mem_mul((size_t)room, 3), sizeof *x);
   for (int64_t g = begin; g < end; g++) {
     int64_t first = g * h->group;
@@ -129,11 +135,21 @@ static void run_halves(void *arg, int64_t begin, int64_t end) {
   }
 }
 
-static void launch_halves(ig_elem e, const job *j, bool sums) {
+static int64_t group_of(ig_axis a) {
   enum { BUFFER = 4096 };  // elements, where slices are smaller
+  int64_t slice = a.n * a.inner;
+  return slice < BUFFER ? BUFFER / (slice + 1) + 1 : 1;
+}
+
+void ig_softmax_need(ig_elem e, ig_axis a, ig_need *need) {
+  if (!ig_elem_is_half(e) || a.outer <= 0 || a.inner <= 0) return;
+  size_t room = (size_t)room_of(a, group_of(a));
+  ig_need_each(need, IG_SCRATCH_SOFTMAX, ig_mem_mul(ig_mem_mul(room, 3), sizeof(float)));
+}
+
+static void launch_halves(ig_elem e, const job *j, bool sums) {
   int64_t slice = j->a.n * j->a.inner;
-  halves h = {
-      .e = e, .j = *j, .sums = sums, .group = slice < BUFFER ? BUFFER / (slice + 1) + 1 : 1};
+  halves h = {.e = e, .j = *j, .sums = sums, .group = group_of(j->a)};
   if (j->a.outer <= 0 || j->a.inner <= 0) return;
   int64_t groups = (j->a.outer + h.group - 1) / h.group;
   ig_parallel_for(groups, GRAIN / (h.group * slice + 1) + 1, run_halves, &h);

@@ -6,6 +6,10 @@
 #define KERNELS_SOFTMAX_H_
 
 #include "kernels/reduce_elem.h"
+#include "kernels/scratch.h"
+
+// What any of the functions below needs.
+void ig_softmax_need(ig_elem e, ig_axis a, ig_need *need);
 
 // x[outer][n][inner] -> y[outer][n][inner]
 void ig_softmax(ig_elem e, const void *x, void *y, ig_axis a);

@@ -7,6 +7,7 @@
 #include "op/draft.h"
 #include "op/formula.h"
 #include "op/library.h"
+#include "op/prepare.h"
 #include "op/record.h"
 #include "op/refuse.h"
 #include "op/shape.h"
@@ -310,7 +311,7 @@ static void run_written(ig_ctx *c, const ig_op *op, const ig_value *args, ig_val
   outs[0] = args[0];
   bool fake = c->mode->fake || ig_is_fake(self);
   if (fake && op->def->fake) op->def->fake(c, op, args, outs);
-  if (!fake) op->def->kernel(c, op, args, outs);
+  if (!fake) ig_compute(c, op, args, outs);
   if (c->status == IG_OK) ig_tensor_bump(self);
   ig_tape_close(c, e, op, args, outs);
 }
@@ -327,8 +328,7 @@ static void compute(ig_ctx *c, const ig_op *op, const ig_value *args, const cens
   allocate(c, op, args, s, outs);
   bool real = c->status == IG_OK && !d->view &&
               !(outs[0].kind == IG_KIND_TENSOR && ig_is_fake(outs[0].tensor)) && !fake;
-  if (real && d->kernel) d->kernel(c, op, args, outs);
-  if (real && !d->kernel) ig_pointwise_run(c, op, args, outs[0].tensor);
+  if (real) ig_compute(c, op, args, outs);
 }
 
 static void run_plain(ig_ctx *c, const ig_op *op, const ig_value *args, const census *s,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operator record and what its functions see.
 //
-//   IG_OP(id) = { .schema = ..., .shape = ..., one of .tile/.kernel/nothing (a view), ... };
+//   IG_OP(id) = { .schema = ..., .shape = ..., one of .tile/.prepare and .run/.kernel/nothing (a
+//   view), ... };
 //
 // `id` is the schema's name and overload in lower case, joined by _: add_tensor, mm,
 // __and___tensor. The build reads ids and schemas off src/ops, looks up each schema's in-place and
@@ -13,6 +14,7 @@
 
 #include "base/map.h"
 #include "ingot/op.h"
+#include "kernels/scratch.h"
 #include "op/schema.h"
 #include "tensor/tensor.h"
 
@@ -52,6 +54,35 @@ typedef void ig_tile_fn(const ig_tile_args *t);
 // sets those that are no tensors. Everything about shapes was checked; a kernel fails only for what
 // stands in the data (an index out of range) or for lack of memory.
 typedef void ig_kernel_fn(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);
+
+// A kernel in two steps, so that a plan can own all memory and running cannot fail for lack of it.
+//
+// prepare sees sizes, strides and dtypes; tensors may be fake, their bytes are not read. It refuses
+// what can be refused, chooses how to compute, states the need for memory and leaves what run has
+// to know in `state` (IG_STATE). What it decides holds for all calls with the same metadata and the
+// same arguments that are no tensors, as long as the number of threads stays the same.
+enum { IG_PREP_STATE = 1024 };  // bytes
+typedef struct ig_prep {
+  ig_need need;
+  _Alignas(16) unsigned char state[IG_PREP_STATE];
+} ig_prep;
+typedef void ig_prepare_fn(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_value *outs,
+                           ig_prep *p);
+#define IG_STATE(type, name, p)                                           \
+  _Static_assert(sizeof(type) <= IG_PREP_STATE, "too large for ig_prep"); \
+  type *name = (type *)(void *)(p)->state
+
+// run fills outs. It has the memory that was stated and takes no other; kernels that it calls find
+// their slots there. It fails only for what stands in the data (an index out of range).
+typedef struct ig_exec {
+  ig_ctx *c;
+  const ig_op *op;
+  const ig_value *args;
+  ig_value *outs;
+  const void *state;
+  char *memory;  // pieces lie at the offsets that ig_need_take gave
+} ig_exec;
+typedef void ig_run_fn(const ig_exec *x);
 
 // A formula: plain calls. The first form is for one tensor result.
 typedef ig_tensor *ig_decompose_fn(ig_ctx *c, const ig_value *args);
@@ -127,6 +158,8 @@ typedef struct ig_op_def {
   // own) with conversion of every tile on the way.
   ig_tile_fn *tile[IG_DTYPE_COUNT];
   ig_kernel_fn *kernel;
+  ig_prepare_fn *prepare;  // instead of kernel, with run
+  ig_run_fn *run;
   ig_decompose_fn *decompose;
   ig_decompose_outs_fn *decompose_outs;
   // What PyTorch makes of the operator when a program is taken apart, where that is another formula
@@ -148,8 +181,9 @@ typedef struct ig_op_def {
   bool view;  // the shape rule is the whole operator
   bool
       alias_out;  // kernel: outs[0] may be args[0] itself, of any strides (in-place without a copy)
-  bool random;    // not a function of its operands: never computed ahead, no values compared
-  bool numbers;   // Tensor slots take plain numbers, for users all but the first
+  bool takes_no_memory;  // kernel: may be called where a prepared one is run
+  bool random;           // not a function of its operands: never computed ahead, no values compared
+  bool numbers;          // Tensor slots take plain numbers, for users all but the first
   // Python gives numbers to the Tensor overload: overloads with a Scalar operand are not tried.
   bool numbers_to_tensor;
   // Results have no history, whatever the decomposition has.
@@ -233,6 +267,14 @@ static inline bool ig_op_has_decomposition(const ig_op *op) {
 }
 static inline bool ig_op_has_lowering(const ig_op *op) {
   return op->def->lower || op->def->lower_outs || ig_op_has_decomposition(op);
+}
+static inline bool ig_op_has_kernel(const ig_op *op) {
+  return op->def->kernel || op->def->run;
+}
+// Can its calls be prepared: is nothing allocated between preparing and the end of the run?
+static inline bool ig_op_is_prepared(const ig_op *op) {
+  const ig_op_def *d = op->def;
+  return d->run || (d->kernel && d->takes_no_memory) || (op->pointwise && !d->kernel);
 }
 // Runs the decomposition, whichever form it has.
 void ig_op_decompose(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);

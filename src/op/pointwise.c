@@ -268,13 +268,28 @@ static void run_walk(plan *p, const ig_value *args, ig_tensor *out) {
   ig_walk_run(&w, GRAIN, row, p);
 }
 
-void ig_pointwise_run(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor *out) {
-  plan p;
+static void run_plan(ig_ctx *c, plan *p, const ig_value *args, ig_tensor *out) {
   atomic_bool zero_divisor = false;
-  if (!make_plan(c, op, args, out, &p)) return;
-  p.proto.zero_divisor = &zero_divisor;
-  if (!run_dense(&p, args, out)) run_walk(&p, args, out);
+  p->proto.zero_divisor = &zero_divisor;
+  if (!run_dense(p, args, out)) run_walk(p, args, out);
   if (atomic_load_explicit(&zero_divisor, memory_order_relaxed)) {
     ig_fail_text(c, IG_RUNTIME, "ZeroDivisionError");
   }
+}
+
+void ig_pointwise_run(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor *out) {
+  plan p;
+  if (make_plan(c, op, args, out, &p)) run_plan(c, &p, args, out);
+}
+
+void ig_pointwise_prepare(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_tensor *out,
+                          ig_prep *p) {
+  IG_STATE(plan, state, p);
+  (void)make_plan(c, op, args, out, state);
+}
+
+void ig_pointwise_execute(const ig_exec *x) {
+  plan p = *(const plan *)x->state;
+  p.proto.args = x->args;
+  run_plan(x->c, &p, x->args, x->outs[0].tensor);
 }

@@ -34,6 +34,10 @@ bool ig_ask_contiguous(ig_ctx *c, const ig_tensor *t);
 // Runs the tile over real operands into `out`, of any strides and of any dtype that the computing
 // dtype can be cast to. IG_UNSUPPORTED: no tile for the computing dtype.
 void ig_pointwise_run(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor *out);
+// The same in two steps; see op/prepare.h.
+void ig_pointwise_prepare(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_tensor *out,
+                          ig_prep *p);
+void ig_pointwise_execute(const ig_exec *x);
 
 // Dimension `dim` of a tensor with ndim dimensions, negative counted from the end; a 0-d tensor
 // counts as 1-d. IG_BAD_INDEX with PyTorch's text; then the answer is 0.

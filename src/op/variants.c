@@ -5,6 +5,7 @@
 
 #include "op/call.h"
 #include "op/formula.h"
+#include "op/prepare.h"
 #include "op/refuse.h"
 #include "op/tape.h"
 #include "tensor/copy.h"
@@ -119,7 +120,7 @@ static void alias_into(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tens
   }
   if (!ig_check_writable(c, self) || ig_is_fake(self) || c->mode->fake) return;
   ig_value out = ig_of_tensor(self);
-  op->def->kernel(c, op, args, &out);
+  ig_compute(c, op, args, &out);
 }
 
 static bool refuse_fake(ig_ctx *c, const ig_tensor *to, const ig_tensor *from) {
@@ -160,7 +161,7 @@ static void compute_into(ig_ctx *c, const ig_op *op, const ig_value *args, ig_te
     pointwise_into(c, op, args, to);
   } else if (op->def->view) {
     view_into(c, op, args, to);
-  } else if (op->def->alias_out && op->def->kernel) {
+  } else if (op->def->alias_out && ig_op_has_kernel(op)) {
     alias_into(c, op, args, to);
   } else {
     copy_into(c, op, args, to);
@@ -282,7 +283,7 @@ void ig_out_args(const ig_op *op, const ig_value *args, ig_value *to) {
 // memory, fake operands) is left to the long way; so is another dtype, because the result is
 // rounded to its own dtype before it is converted.
 static bool out_straight(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor *to) {
-  if (!op->pointwise || op->def->kernel || op->def->fake || c->mode->fake || ig_is_fake(to))
+  if (!op->pointwise || ig_op_has_kernel(op) || op->def->fake || c->mode->fake || ig_is_fake(to))
     return false;
   if (to->device.type != IG_DEVICE_CPU) return false;
   const ig_tensor *first = NULL;

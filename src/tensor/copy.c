@@ -67,10 +67,9 @@ static void coalesce(ig_walk *w) {
   w->ndim = last + 1;
 }
 
-void ig_walk_make(ig_walk *w, const ig_tensor *shape, ig_tensor *const *operands, int n) {
-  w->noperands = n;
-  w->numel = ig_tensor_numel(shape);
-  load_strides(w, shape, operands);
+// Sizes and strides of `ndim` dimensions are loaded: leaves out, orders and joins dimensions.
+static void settle(ig_walk *w, int ndim) {
+  const int n = w->noperands;
   w->ndim = 0;
   if (w->numel == 0) {  // no row is walked
     w->ndim = 1;
@@ -78,7 +77,7 @@ void ig_walk_make(ig_walk *w, const ig_tensor *shape, ig_tensor *const *operands
     for (int k = 0; k < n; k++) w->stride[k][0] = 0;
     return;
   }
-  for (int d = 0; d < shape->ndim; d++) {  // sizes of 1 do not matter
+  for (int d = 0; d < ndim; d++) {  // sizes of 1 do not matter
     if (w->size[d] == 1) continue;
     if (w->ndim != d) {
       w->size[w->ndim] = w->size[d];
@@ -96,6 +95,13 @@ void ig_walk_make(ig_walk *w, const ig_tensor *shape, ig_tensor *const *operands
     for (int j = i; j > 0 && moves_more(w, j - 1, j); j--) swap_dims(w, j - 1, j);
   }
   coalesce(w);
+}
+
+void ig_walk_make(ig_walk *w, const ig_tensor *shape, ig_tensor *const *operands, int n) {
+  w->noperands = n;
+  w->numel = ig_tensor_numel(shape);
+  load_strides(w, shape, operands);
+  settle(w, shape->ndim);
 }
 
 typedef struct job {
@@ -225,14 +231,34 @@ static void copy_row(void *user, char *const *at, const int64_t *stride, int64_t
   }
 }
 
+static void copy_walk(const ig_walk *w, ig_dtype to, ig_dtype from) {
+  copy_job j = {to, from, (int64_t)ig_dtype_size(to), (int64_t)ig_dtype_size(from)};
+  if (to == from && ig_walk_transpose(w, j.to_size)) return;
+  ig_walk_run(w, 32768, copy_row, &j);
+}
+
 void ig_tensor_copy(ig_tensor *dst, const ig_tensor *src) {
   ig_walk w;
-  copy_job j = {dst->dtype, src->dtype, (int64_t)ig_dtype_size(dst->dtype),
-                (int64_t)ig_dtype_size(src->dtype)};
   if (dst->dtype == src->dtype && ig_tensor_overlap(dst, src) == IG_OVERLAP_SAME) return;
   ig_walk_make(&w, dst, (ig_tensor *[]){dst, (ig_tensor *)src}, 2);
-  if (dst->dtype == src->dtype && ig_walk_transpose(&w, j.to_size)) return;
-  ig_walk_run(&w, 32768, copy_row, &j);
+  copy_walk(&w, dst->dtype, src->dtype);
+}
+
+void ig_strided_copy(int ndim, const int64_t *size, ig_strided to, ig_strided from) {
+  ig_walk w;
+  w.noperands = 2;
+  w.numel = 1;
+  w.data[0] = to.data;
+  w.data[1] = from.data;
+  for (int d = 0; d < ndim; d++) {
+    int at = ndim - 1 - d;
+    w.size[d] = size[at];
+    w.numel *= size[at];
+    w.stride[0][d] = size[at] == 1 ? 0 : to.stride[at] * (int64_t)ig_dtype_size(to.dtype);
+    w.stride[1][d] = size[at] == 1 ? 0 : from.stride[at] * (int64_t)ig_dtype_size(from.dtype);
+  }
+  settle(&w, ndim);
+  copy_walk(&w, to.dtype, from.dtype);
 }
 
 void ig_tensor_read(const ig_tensor *src, ig_dtype dtype, void *dst) {

@@ -31,6 +31,15 @@ void ig_walk_run(const ig_walk *w, int64_t grain, ig_row_fn *fn, void *user);
 // only if it is the same.
 void ig_tensor_copy(ig_tensor *dst, const ig_tensor *src);
 
+// Elements of a dtype in somebody's memory, stride[d] elements from one to the next in dimension d.
+typedef struct ig_strided {
+  void *data;
+  ig_dtype dtype;
+  const int64_t *stride;
+} ig_strided;
+// The same for memory without a tensor around it; both have the given sizes.
+void ig_strided_copy(int ndim, const int64_t *size, ig_strided to, ig_strided from);
+
 // Dense row-major copy of src in dtype, as a block of memory (numel elements).
 void ig_tensor_read(const ig_tensor *src, ig_dtype dtype, void *dst);
 

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 #include <math.h>
 
+#include "allocations.h"
 #include "golden.h"
 #include "heap.h"
 #include "ingot/aten.h"
@@ -21,6 +22,7 @@
 #include "ingot/graph.h"
 #include "op/call.h"
 #include "op/formula.h"
+#include "op/prepare.h"
 #include "sample.h"
 #include "tensor/copy.h"
 #include "tensor/number.h"
@@ -34,6 +36,10 @@ static size_t records;
 static size_t samples;
 static size_t checks;
 static size_t failures;
+static size_t kernels;   // records that compute
+static size_t steady;    // of them, those that can be prepared
+static size_t prepared;  // calls that were
+static test_heap heap;
 
 // .waive = "gradient: reason; size 3=0: reason; gradient of weight: reason". What is waived is
 // checked all the same and must fail, at least once: a waiver that nothing needs fails itself.
@@ -380,6 +386,85 @@ static void check_lowering(const sample *s, const ig_value *real) {
   }
 }
 
+// ---- preparing and running
+
+static bool may_prepare(void) {
+  return ig_op_is_prepared(op) && op->form == IG_FORM_PLAIN && !op->def->view && !op->def->shapes;
+}
+
+static ig_value like(const ig_value *v, ig_tensor *(*fn)(ig_tensor *t)) {
+  return v->kind == IG_KIND_TENSOR ? ig_of_tensor(fn(v->tensor)) : *v;
+}
+
+// Garbage that a kernel would notice: every float is a NaN.
+static ig_tensor *to_garbage(ig_tensor *t) {
+  ig_meta m;
+  ig_meta_of(t, &m);
+  m.offset = ig_const(0);
+  ig_tensor *fresh = ig_tensor_make(c, &m, false);
+  if (fresh && ig_tensor_data(fresh)) memset(ig_tensor_data(fresh), 0xff, fresh->storage->bytes);
+  return fresh;
+}
+
+static void same_bits(const ig_value *a, const ig_value *b, size_t i) {
+  if (b->kind != IG_KIND_TENSOR || op->def->random) return;
+  size_t bytes = (size_t)ig_tensor_numel(b->tensor) * ig_dtype_size(b->tensor->dtype);
+  char *x = malloc(2 * bytes + 1);
+  if (!check(x != NULL, "out of memory")) return;
+  ig_tensor_read(a->tensor, a->tensor->dtype, x);
+  ig_tensor_read(b->tensor, b->tensor->dtype, x + bytes);
+  check(memcmp(x, x + bytes, bytes) == 0, "run: result %d has other bits than the call's", (int)i);
+  free(x);
+}
+
+// A prepared kernel states its memory from fake operands, and then runs without taking any other:
+// every allocation would fail, of the context and of kernels, and none is tried.
+static void check_prepared(const ig_value *args, const ig_value *real) {
+  static sample fake;
+  static sample room;
+  static sample given;
+  ig_prep p;
+  ig_value outs[IG_MAX_RETURNS];
+  if (!may_prepare()) return;
+  for (size_t i = 0; i < op->schema.nargs; i++) given.args[i] = args[i];
+  given.lists = 0;
+  map_sample(&given, &fake, to_fake);
+  for (size_t i = 0; i < op->schema.nrets; i++) outs[i] = like(&real[i], to_fake);
+  ig_prepare(c, op, fake.args, outs, &p);
+  // What cannot be planned, since sizes stand in the data, has a kernel.
+  if (op->def->kernel && op->def->run && ig_ctx_status(c) == IG_UNSUPPORTED) {
+    ig_ctx_clear(c);
+    return;
+  }
+  if (!check(ig_ctx_status(c) == IG_OK, "prepare")) return;
+  args = fresh(&given, &room);
+  for (size_t i = 0; i < op->schema.nrets; i++) outs[i] = like(&real[i], to_garbage);
+  size_t bytes = ig_need_bytes(&p.need);
+  size_t behind = 64;
+  char *memory = aligned_alloc(64, (bytes + behind + 63) / 64 * 64);
+  if (!check(memory != NULL && bytes < IG_SIZE_NONE, "memory of %zu bytes", bytes)) return;
+  memset(memory, 0xff, bytes + behind);
+  size_t misses = ig_workspace_misses();
+  long calls = heap.calls;
+  heap.fail_at = calls + 1;
+  ig_scratch_limit(0);
+  size_t taken = test_allocations();
+  ig_prepared_run(c, op, &p, args, outs, memory);
+  taken = test_allocations() - taken;
+  ig_scratch_limit(SIZE_MAX);
+  heap.fail_at = 0;
+  calls = heap.calls - calls;
+  bool intact = true;
+  for (size_t i = 0; i < behind; i++) intact = intact && memory[bytes + i] == (char)0xff;
+  free(memory);
+  if (!check(ig_ctx_status(c) == IG_OK, "run")) return;
+  check(calls == 0 && taken == 0, "run: %ld allocations of the context, %zu in all", calls, taken);
+  check(ig_workspace_misses() == misses, "run: a kernel found no room in the stated memory");
+  check(intact, "run: bytes behind the stated memory are written");
+  for (size_t i = 0; i < op->schema.nrets; i++) same_bits(&outs[i], &real[i], i);
+  prepared++;
+}
+
 static void check_strided(const sample *s, const ig_value *real) {
   static sample strided;
   ig_value outs[IG_MAX_RETURNS];
@@ -388,6 +473,7 @@ static void check_strided(const sample *s, const ig_value *real) {
   ig_call(c, op, strided.args, outs);
   if (check(ig_ctx_status(c) == IG_OK, "strided operands")) {
     same_results(outs, real, 1, false, "strided operands");
+    check_prepared(strided.args, outs);
   }
 }
 
@@ -738,6 +824,7 @@ static void check_call(const char *start, size_t number) {
   }
   ig_call(c, op, args, real);
   if (!check(ig_ctx_status(c) == IG_OK, "call")) return;
+  check_prepared(s.args, real);
   waiver *before = begin("values");
   check_golden(number, args, real);
   excuse = before;
@@ -839,7 +926,6 @@ static void check_record(void) {
 
 static void every_record_keeps_its_contract(void **state) {
   (void)state;
-  test_heap heap = {0};
   c = test_heap_ctx(&heap);
   const ig_lib *lib = ig_lib_get(c);
   assert_non_null(lib);
@@ -849,12 +935,17 @@ static void every_record_keeps_its_contract(void **state) {
     text = "";
     if (op->base || (only && !strstr(op->id, only))) continue;
     records++;
+    bool computes = op->pointwise || ig_op_has_kernel(op);
+    kernels += computes;
+    steady += computes && ig_op_is_prepared(op);
     check_record();
   }
   golden_close();
   ig_ctx_free(c);
   print_message("%zu records, %zu samples, %zu checks, %zu failures\n", records, samples, checks,
                 failures);
+  print_message("%zu of %zu records that compute are prepared; %zu runs without an allocation\n",
+                steady, kernels, prepared);
   assert_int_equal(heap.live, 0);
   assert_int_equal(failures, 0);
 }

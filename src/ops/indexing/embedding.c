@@ -9,6 +9,7 @@
 #include "op/shape.h"
 #include "ops/accumulate.h"
 #include "ops/lower.h"
+#include "ops/operand.h"
 #include "tensor/copy.h"
 #include "tensor/number.h"
 
@@ -60,27 +61,42 @@ static int64_t *rows_of(ig_ctx *c, const ig_tensor *indices, int64_t n) {
   return row;
 }
 
-static void embedding_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+typedef struct embedding_state {
+  ig_operand rows;
+  ig_operand weight;
+} embedding_state;
+
+static void embedding_prepare(ig_ctx *c, const ig_op *op, const ig_value *args,
+                              const ig_value *outs, ig_prep *p) {
+  (void)c;
   (void)op;
-  ig_scope scope = ig_scope_open(c);
-  ig_tensor *weight = args[0].tensor;
-  int64_t n = ig_tensor_numel(args[1].tensor);
+  (void)outs;
+  IG_STATE(embedding_state, s, p);
+  const ig_tensor *weight = args[0].tensor;
+  s->rows = ig_operand_plan(&p->need, args[1].tensor, IG_I64, IG_ROW_MAJOR);
+  s->weight = (ig_operand){.dtype = weight->dtype};  // rows may lie apart, not their elements
+  if (ig_sizes(weight)[1].value > 1 && ig_strides(weight)[1].value != 1) {
+    s->weight = ig_operand_copy(&p->need, weight, weight->dtype, IG_ROW_MAJOR, 0);
+  }
+}
+
+static void embedding_run(const ig_exec *x) {
+  const embedding_state *s = x->state;
+  const ig_tensor *weight = x->args[0].tensor;
+  int64_t n = ig_tensor_numel(x->args[1].tensor);
   int64_t rows = ig_sizes(weight)[0].value;
   int64_t width = ig_sizes(weight)[1].value;
   int64_t size = (int64_t)ig_dtype_size(weight->dtype);
-  int64_t *row = rows_of(c, args[1].tensor, n);
-  for (int64_t i = 0; row && i < n; i++) {
+  const int64_t *row = ig_operand_read(x, &s->rows, x->args[1].tensor);
+  for (int64_t i = 0; i < n; i++) {
     if (row[i] >= 0 && row[i] < rows) continue;
-    ig_fail_text(c, IG_BAD_INDEX, "index out of range in self");
-    break;
+    ig_fail_text(x->c, IG_BAD_INDEX, "index out of range in self");
+    return;
   }
-  if (width > 1 && ig_strides(weight)[1].value != 1) weight = ig_contiguous(c, weight);
-  if (weight && c->status == IG_OK) {
-    lookup j = {ig_tensor_data(weight), ig_tensor_data(outs[0].tensor), row, width * size,
-                ig_strides(weight)[0].value * size};
-    if (width) ig_parallel_for(n, GRAIN / (width + 1) + 1, copy_rows, &j);
-  }
-  ig_scope_close(c, scope);
+  int64_t stride = s->weight.copied ? width : ig_strides(weight)[0].value;
+  lookup j = {ig_operand_read(x, &s->weight, weight), ig_tensor_data(x->outs[0].tensor), row,
+              width * size, stride * size};
+  if (width) ig_parallel_for(n, GRAIN / (width + 1) + 1, copy_rows, &j);
 }
 
 static void embedding_vjp(ig_ctx *c, const ig_vjp *v) {
@@ -281,7 +297,8 @@ IG_OP(embedding) = {
         "aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool "
         "scale_grad_by_freq=False, bool sparse=False) -> Tensor",
     .shape = embedding_shape,
-    .kernel = embedding_kernel,
+    .prepare = embedding_prepare,
+    .run = embedding_run,
     .vjp = embedding_vjp,
     .keep = "indices",
     .samples =

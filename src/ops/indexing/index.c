@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "base/threads.h"
 #include "op/formula.h"
+#include "op/prepare.h"
 #include "op/refuse.h"
 #include "op/shape.h"
 #include "ops/accumulate.h"
@@ -151,13 +152,17 @@ typedef struct table {
   bool dense;  // consecutive elements
 } table;
 
-static bool dims_table(ig_ctx *c, const ig_tensor *t, const int *dims, int ndims, table *out) {
+static int64_t count_of(const ig_tensor *t, const int *dims, int ndims) {
+  int64_t n = 1;
+  for (int k = 0; k < ndims; k++) n *= ig_sizes(t)[dims[k]].value;
+  return n;
+}
+
+// out->at has room for one more than the elements.
+static void fill_table(const ig_tensor *t, const int *dims, int ndims, table *out) {
   int64_t size = (int64_t)ig_dtype_size(t->dtype);
-  out->n = 1;
-  for (int k = 0; k < ndims; k++) out->n *= ig_sizes(t)[dims[k]].value;
-  out->at = ig_scope_array(c, (size_t)out->n + 1, sizeof *out->at);
+  out->n = count_of(t, dims, ndims);
   out->dense = true;
-  if (!out->at) return false;
   out->at[0] = 0;
   int64_t done = 1;
   for (int k = ndims - 1; k >= 0 && out->n; k--) {
@@ -170,20 +175,72 @@ static bool dims_table(ig_ctx *c, const ig_tensor *t, const int *dims, int ndims
     }
     done *= n;
   }
-  return true;
+}
+
+// Dimensions of self before and after the indexed ones, which begin at `first`.
+typedef struct sides {
+  int before[IG_MAX_DIM];
+  int after[IG_MAX_DIM];
+  int nbefore;
+  int nafter;
+} sides;
+
+static void sides_of(const plan *p, const ig_tensor *self, sides *s) {
+  s->nbefore = p->first;
+  s->nafter = 0;
+  for (int d = 0; d < p->first; d++) s->before[d] = d;
+  for (int d = p->first; d < self->ndim; d++) {
+    if (!p->index[d]) s->after[s->nafter++] = d;
+  }
+}
+
+// Where the tables of a call lie in its workspace.
+typedef struct index_state {
+  int64_t points;  // that are read or written
+  size_t at;       // their table
+  size_t before;   // the other two
+  size_t after;
+  size_t index;     // one index tensor, dense
+  bool has_values;  // index_put: the values are copied
+  size_t values;
+} index_state;
+
+static void need_tables(ig_need *n, const ig_tensor *self, const sides *s, index_state *to) {
+  int64_t before = count_of(self, s->before, s->nbefore);
+  int64_t after = count_of(self, s->after, s->nafter);
+  to->at = ig_need_take(n, (size_t)to->points, sizeof(int64_t));
+  to->before = ig_need_take(n, ig_mem_add((size_t)before, 1), sizeof(int64_t));
+  to->after = ig_need_take(n, ig_mem_add((size_t)after, 1), sizeof(int64_t));
+}
+
+static int64_t count_points(const plan *p) {
+  int64_t n = 1;
+  for (int d = 0; d < p->points.ndim; d++) n *= p->points.size[d].value;
+  return n;
+}
+
+// An index tensor as it broadcasts to all points.
+static void read_index(const plan *p, const ig_tensor *t, int64_t *to) {
+  int64_t size[IG_MAX_DIM];
+  int64_t dense[IG_MAX_DIM];
+  int64_t from[IG_MAX_DIM];
+  int64_t step = 1;
+  for (int d = p->points.ndim - 1; d >= 0; d--) {
+    int at = d - (p->points.ndim - t->ndim);
+    size[d] = p->points.size[d].value;
+    dense[d] = step;
+    from[d] = at < 0 || ig_sizes(t)[at].value == 1 ? 0 : ig_strides(t)[at].value;
+    step *= size[d];
+  }
+  ig_strided_copy(p->points.ndim, size, (ig_strided){to, IG_I64, dense},
+                  (ig_strided){ig_tensor_data(t), t->dtype, from});
 }
 
 // Adds the offsets of one index tensor, wrapped and checked.
-static bool add_points(ig_ctx *c, const plan *p, const ig_tensor *self, int dim, int64_t *to,
-                       int64_t n) {
-  const ig_tensor *t = p->index[dim];
-  ig_scope scope = ig_scope_open(c);
-  ig_meta m = p->points;
-  ig_meta_contiguous(c, &m);
-  ig_tensor *dense = ig_tensor_make(c, &m, false);
-  if (!dense) return false;
-  ig_tensor_copy(dense, t);
-  const int64_t *from = ig_tensor_data(dense);
+static bool add_points(ig_ctx *c, const plan *p, const ig_tensor *self, int dim, int64_t *from,
+                       int64_t *to, int64_t n) {
+  if (n == 0) return true;
+  read_index(p, p->index[dim], from);
   int64_t size = ig_sizes(self)[dim].value;
   int64_t step = ig_strides(self)[dim].value * (int64_t)ig_dtype_size(self->dtype);
   for (int64_t i = 0; i < n; i++) {
@@ -191,12 +248,11 @@ static bool add_points(ig_ctx *c, const plan *p, const ig_tensor *self, int dim,
     if (at < 0 || at >= size) {
       ig_fail_text(c, IG_BAD_INDEX, "index %lld is out of bounds for dimension %d with size %lld",
                    (long long)from[i], dim, (long long)size);
-      break;
+      return false;
     }
     to[i] += at * step;
   }
-  ig_scope_close(c, scope);
-  return c->status == IG_OK;
+  return true;
 }
 
 typedef struct job {
@@ -211,32 +267,31 @@ typedef struct job {
   ig_accumulate_fn *fn;
 } job;
 
-static bool make_tables(ig_ctx *c, const plan *p, ig_tensor *self, job *j) {
-  int before[IG_MAX_DIM] = {0};
-  int after[IG_MAX_DIM] = {0};
-  int nafter = 0;
-  for (int d = 0; d < p->first; d++) before[d] = d;
-  for (int d = p->first; d < self->ndim; d++) {
-    if (!p->index[d]) after[nafter++] = d;
-  }
+static void *piece(const ig_exec *x, size_t at) {
+  return x->memory + at;
+}
+
+static bool make_tables(const ig_exec *x, const plan *p, ig_tensor *self, job *j) {
+  const index_state *s = x->state;
+  sides dims;
+  sides_of(p, self, &dims);
   j->self = ig_tensor_data(self);
   j->size = (int64_t)ig_dtype_size(self->dtype);
-  j->points.n = 1;
-  for (int d = 0; d < p->points.ndim; d++) j->points.n *= p->points.size[d].value;
-  j->points.at = ig_scope_array(c, (size_t)j->points.n, sizeof(int64_t));
-  if (!j->points.at || !dims_table(c, self, before, p->first, &j->before) ||
-      !dims_table(c, self, after, nafter, &j->after)) {
-    return false;
-  }
+  j->points.n = s->points;
+  j->points.at = piece(x, s->at);
+  j->before.at = piece(x, s->before);
+  j->after.at = piece(x, s->after);
+  fill_table(self, dims.before, dims.nbefore, &j->before);
+  fill_table(self, dims.after, dims.nafter, &j->after);
   memset(j->points.at, 0, (size_t)j->points.n * sizeof(int64_t));
   bool empty = j->before.n == 0 || j->after.n == 0;
   for (int d = 0; d < self->ndim; d++) {
     if (!p->index[d]) continue;
     if (empty && ig_sizes(self)[d].value == 0 && j->points.n > 0) {
-      ig_fail_text(c, IG_BAD_INDEX, "index is out of bounds for dimension with size 0");
+      ig_fail_text(x->c, IG_BAD_INDEX, "index is out of bounds for dimension with size 0");
       return false;
     }
-    if (!add_points(c, p, self, d, j->points.at, j->points.n)) return false;
+    if (!add_points(x->c, p, self, d, piece(x, s->index), j->points.at, j->points.n)) return false;
   }
   return true;
 }
@@ -320,25 +375,73 @@ static void write_columns(void *arg, int64_t begin, int64_t end) {
   }
 }
 
-static void index_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+static bool any_mask(const ig_value *list) {
+  for (size_t i = 0; i < list->list.n; i++) {
+    const ig_tensor *t = ig_value_tensor(&list->list.at[i]);
+    if (t && (t->dtype == IG_BOOL || t->dtype == IG_U8)) return true;
+  }
+  return false;
+}
+
+// How many points a mask has stands in the data.
+static bool refuse_mask(ig_ctx *c, const ig_value *list) {
+  if (!any_mask(list)) return false;
+  (void)ig_fail(c, IG_UNSUPPORTED,
+                "a mask among the indices: the memory of such a call is not known before it runs");
+  return true;
+}
+
+static bool plan_index(ig_ctx *c, const ig_tensor *self, const ig_value *list, plan *p,
+                       ig_need *need, index_state *s) {
+  sides dims;
+  if (refuse_mask(c, list) || !make_plan(c, self, list, p)) return false;
+  *s = (index_state){.points = count_points(p)};
+  sides_of(p, self, &dims);
+  need_tables(need, self, &dims, s);
+  s->index = ig_need_take(need, (size_t)s->points, sizeof(int64_t));
+  return true;
+}
+
+static void index_prepare(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_value *outs,
+                          ig_prep *prep) {
   (void)op;
-  ig_tensor *self = args[0].tensor;
+  (void)outs;
+  IG_STATE(index_state, s, prep);
+  plan p;
+  (void)plan_index(c, args[0].tensor, &args[1], &p, &prep->need, s);
+}
+
+static void index_run(const ig_exec *x) {
+  ig_tensor *self = x->args[0].tensor;
   plan p;
   job j = {.put = false};
-  if (!make_plan(c, self, &args[1], &p)) return;
-  ig_meta m = p.result;
-  ig_meta_contiguous(c, &m);
-  ig_tensor *out = ig_tensor_make(c, &m, false);
+  if (!make_plan(x->c, self, &x->args[1], &p) || !make_tables(x, &p, self, &j)) return;
+  j.dense = ig_tensor_data(x->outs[0].tensor);
+  j.fn = ig_accumulate_move((size_t)j.size);
+  int64_t rows = j.after.n ? j.before.n * j.points.n : 0;
+  ig_parallel_for(rows, GRAIN / (j.after.n + 1) + 1, read_rows, &j);
+}
+
+// The indices of a plan, without masks.
+static ig_value listed(const ig_tensor *self, const plan *p, ig_value *room) {
+  for (int d = 0; d < self->ndim; d++) {
+    room[d] = p->index[d] ? ig_of_tensor(p->index[d]) : ig_none();
+  }
+  return ig_of_list(room, (size_t)self->ndim);
+}
+
+// Masks become indices here; then the sizes are known.
+static void index_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  plan p;
+  ig_value room[IG_MAX_DIM];
+  ig_value known[2] = {args[0], args[1]};
+  if (!make_plan(c, args[0].tensor, &args[1], &p)) return;
+  if (any_mask(&args[1])) known[1] = listed(args[0].tensor, &p, room);
+  ig_meta_contiguous(c, &p.result);
+  ig_tensor *out = ig_tensor_make(c, &p.result, false);
   if (!out) return;
   outs[0] = ig_of_tensor(out);
-  ig_scope scope = ig_scope_open(c);
-  if (make_tables(c, &p, self, &j)) {
-    j.dense = ig_tensor_data(out);
-    j.fn = ig_accumulate_move((size_t)j.size);
-    int64_t rows = j.after.n ? j.before.n * j.points.n : 0;
-    ig_parallel_for(rows, GRAIN / (j.after.n + 1) + 1, read_rows, &j);
-  }
-  ig_scope_close(c, scope);
+  ig_prepare_and_run(c, op, known, outs);
 }
 
 static void index_fake(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
@@ -377,14 +480,6 @@ static bool check_values_shape(ig_ctx *c, const plan *p, const ig_tensor *values
   return false;
 }
 
-static bool any_mask(const ig_value *list) {
-  for (size_t i = 0; i < list->list.n; i++) {
-    const ig_tensor *t = ig_value_tensor(&list->list.at[i]);
-    if (t && (t->dtype == IG_BOOL || t->dtype == IG_U8)) return true;
-  }
-  return false;
-}
-
 // What masks select stands in the data; the kernel checks that.
 static void index_put_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
   if (!check_values(c, args[0].tensor, args[2].tensor)) return;
@@ -396,41 +491,85 @@ static void index_put_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig
   ig_shape_like(c, op, args, out);
 }
 
-// The values as one dense block in the shape of the selection.
-static char *dense_values(ig_ctx *c, const plan *p, ig_tensor *values) {
-  ig_meta m = p->result;
-  ig_meta_contiguous(c, &m);
-  bool whole = values->ndim == m.ndim && ig_tensor_is_dense(values);
-  for (int d = 0; d < m.ndim && whole; d++) whole = ig_sizes(values)[d].value == m.size[d].value;
-  if (whole) return ig_tensor_data(values);
-  ig_tensor *dense = ig_tensor_make(c, &m, false);
-  if (!dense) return NULL;
-  ig_tensor_copy(dense, values);
-  return ig_tensor_data(dense);
+// Are the values one dense block in the shape of the selection?
+static bool are_whole(const plan *p, const ig_tensor *values) {
+  const ig_meta *m = &p->result;
+  bool whole = values->ndim == m->ndim && ig_tensor_is_dense(values);
+  for (int d = 0; d < m->ndim && whole; d++) whole = ig_sizes(values)[d].value == m->size[d].value;
+  return whole;
 }
 
-static void put(ig_ctx *c, ig_tensor *out, const ig_value *indices, ig_tensor *values, bool add) {
+static int64_t count_result(const plan *p) {
+  int64_t n = 1;
+  for (int d = 0; d < p->result.ndim; d++) n *= p->result.size[d].value;
+  return n;
+}
+
+static void index_put_prepare(ig_ctx *c, const ig_op *op, const ig_value *args,
+                              const ig_value *outs, ig_prep *prep) {
+  (void)op;
+  IG_STATE(index_state, s, prep);
+  const ig_tensor *out = outs[0].tensor;
+  const ig_tensor *values = args[2].tensor;
+  plan p;
+  if (!plan_index(c, out, &args[1], &p, &prep->need, s)) return;
+  if (!check_values_shape(c, &p, values)) return;
+  s->has_values = ig_tensor_numel(values) != 1 && !are_whole(&p, values);
+  if (s->has_values) {
+    s->values = ig_need_take(&prep->need, (size_t)count_result(&p), ig_dtype_size(values->dtype));
+  }
+  if (args[3].b && count_result(&p) && !ig_accumulate_add(out->dtype)) {
+    ig_refuse_dtype(c, "index_put", out->dtype);
+  }
+}
+
+// Values as they broadcast to the selection.
+static void spread_values(const plan *p, const ig_tensor *values, void *to) {
+  int64_t size[IG_MAX_DIM];
+  int64_t dense[IG_MAX_DIM];
+  int64_t from[IG_MAX_DIM];
+  int64_t step = 1;
+  for (int d = p->result.ndim - 1; d >= 0; d--) {
+    int at = d - (p->result.ndim - values->ndim);
+    size[d] = p->result.size[d].value;
+    dense[d] = step;
+    from[d] = at < 0 || ig_sizes(values)[at].value == 1 ? 0 : ig_strides(values)[at].value;
+    step *= size[d];
+  }
+  ig_strided_copy(p->result.ndim, size, (ig_strided){to, values->dtype, dense},
+                  (ig_strided){ig_tensor_data(values), values->dtype, from});
+}
+
+static void index_put_run(const ig_exec *x) {
+  const index_state *s = x->state;
+  ig_tensor *out = x->outs[0].tensor;
+  const ig_tensor *values = x->args[2].tensor;
   plan p;
   job j = {.put = true};
-  if (!make_plan(c, out, indices, &p) || !check_values_shape(c, &p, values)) return;
-  if (!make_tables(c, &p, out, &j)) return;
+  if (out != x->args[0].tensor) ig_tensor_copy(out, x->args[0].tensor);
+  if (!make_plan(x->c, out, &x->args[1], &p) || !make_tables(x, &p, out, &j)) return;
   j.one_value = ig_tensor_numel(values) == 1;
   if (j.before.n == 0 || j.points.n == 0 || j.after.n == 0) return;
-  j.dense = j.one_value ? ig_tensor_data(values) : dense_values(c, &p, values);
-  j.fn = add ? ig_accumulate_add(out->dtype) : ig_accumulate_move((size_t)j.size);
-  if (!j.fn) ig_refuse_dtype(c, "index_put", out->dtype);
-  if (!j.fn || !j.dense) return;
+  j.dense = s->has_values ? piece(x, s->values) : ig_tensor_data(values);
+  if (s->has_values) spread_values(&p, values, j.dense);
+  j.fn = x->args[3].b ? ig_accumulate_add(out->dtype) : ig_accumulate_move((size_t)j.size);
   int64_t rows = j.before.n * j.points.n;
   int64_t grain = GRAIN / rows + 16;
   ig_parallel_for(j.after.n, grain, write_columns, &j);
 }
 
+// Masks become indices here.
 static void index_put_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  (void)op;
-  ig_tensor *out = outs[0].tensor;
-  if (out != args[0].tensor) ig_tensor_copy(out, args[0].tensor);
+  plan p;
+  ig_value room[IG_MAX_DIM];
+  ig_value known[4] = {args[0], args[1], args[2], args[3]};
   ig_scope scope = ig_scope_open(c);
-  put(c, out, &args[1], args[2].tensor, args[3].b);
+  if (!any_mask(&args[1])) {
+    ig_prepare_and_run(c, op, args, outs);
+  } else if (make_plan(c, outs[0].tensor, &args[1], &p)) {
+    known[1] = listed(outs[0].tensor, &p, room);
+    ig_prepare_and_run(c, op, known, outs);
+  }
   ig_scope_close(c, scope);
 }
 
@@ -484,49 +623,52 @@ static void index_select_shape(ig_ctx *c, const ig_op *op, const ig_value *args,
   }
 }
 
-// Offsets of a vector of indices, which may not be negative here.
-static bool vector_points(ig_ctx *c, ig_tensor *index, int64_t size, int64_t step, table *out) {
-  out->n = ig_tensor_numel(index);
-  out->at = ig_scope_array(c, (size_t)out->n, sizeof *out->at);
-  if (!out->at) return false;
-  ig_tensor_read(index, IG_I64, out->at);
-  for (int64_t i = 0; i < out->n; i++) {
-    if (out->at[i] < 0 || out->at[i] >= size) {
-      ig_fail_text(c, IG_BAD_INDEX, "index out of range in self");
-      return false;
-    }
-    out->at[i] *= step;
-  }
-  return true;
+static void select_sides(const ig_tensor *self, int dim, sides *s) {
+  s->nbefore = dim;
+  s->nafter = 0;
+  for (int d = 0; d < dim; d++) s->before[d] = d;
+  for (int d = dim + 1; d < self->ndim; d++) s->after[s->nafter++] = d;
 }
 
-// Rows of self along dim, in the order of the index.
-static void select_rows(ig_ctx *c, ig_tensor *self, int dim, ig_tensor *index, ig_tensor *out) {
-  int before[IG_MAX_DIM] = {0};
-  int after[IG_MAX_DIM] = {0};
-  int nafter = 0;
-  job j = {.self = ig_tensor_data(self), .dense = ig_tensor_data(out)};
+static void index_select_prepare(ig_ctx *c, const ig_op *op, const ig_value *args,
+                                 const ig_value *outs, ig_prep *p) {
+  (void)op;
+  (void)outs;
+  IG_STATE(index_state, s, p);
+  const ig_tensor *self = args[0].tensor;
+  sides dims;
+  select_sides(self, ig_wrap_dim(c, ig_value_i64(c, &args[1]), self->ndim), &dims);
+  *s = (index_state){.points = ig_tensor_numel(args[2].tensor)};
+  need_tables(&p->need, self, &dims, s);
+}
+
+// Rows of self along dim, in the order of the index, which may not be negative here.
+static void index_select_run(const ig_exec *x) {
+  const index_state *s = x->state;
+  const ig_tensor *self = x->args[0].tensor;
+  int dim = ig_wrap_dim(x->c, ig_value_i64(x->c, &x->args[1]), self->ndim);
+  job j = {.self = ig_tensor_data(self), .dense = ig_tensor_data(x->outs[0].tensor)};
   j.size = (int64_t)ig_dtype_size(self->dtype);
   j.fn = ig_accumulate_move((size_t)j.size);
-  for (int d = 0; d < dim; d++) before[d] = d;
-  for (int d = dim + 1; d < self->ndim; d++) after[nafter++] = d;
   int64_t size = self->ndim ? ig_sizes(self)[dim].value : 1;
   int64_t step = self->ndim ? ig_strides(self)[dim].value * j.size : 0;
-  if (!vector_points(c, index, size, step, &j.points) ||
-      !dims_table(c, self, before, dim, &j.before) ||
-      !dims_table(c, self, after, nafter, &j.after)) {
-    return;
+  j.points = (table){piece(x, s->at), s->points, false};
+  if (j.points.n) ig_tensor_read(x->args[2].tensor, IG_I64, j.points.at);
+  for (int64_t i = 0; i < j.points.n; i++) {
+    if (j.points.at[i] < 0 || j.points.at[i] >= size) {
+      ig_fail_text(x->c, IG_BAD_INDEX, "index out of range in self");
+      return;
+    }
+    j.points.at[i] *= step;
   }
+  sides dims;
+  select_sides(self, dim, &dims);
+  j.before.at = piece(x, s->before);
+  j.after.at = piece(x, s->after);
+  fill_table(self, dims.before, dims.nbefore, &j.before);
+  fill_table(self, dims.after, dims.nafter, &j.after);
   int64_t rows = j.after.n ? j.before.n * j.points.n : 0;
   ig_parallel_for(rows, GRAIN / (j.after.n + 1) + 1, read_rows, &j);
-}
-
-static void index_select_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  (void)op;
-  ig_scope scope = ig_scope_open(c);
-  int dim = ig_wrap_dim(c, ig_value_i64(c, &args[1]), args[0].tensor->ndim);
-  select_rows(c, args[0].tensor, dim, args[2].tensor, outs[0].tensor);
-  ig_scope_close(c, scope);
 }
 
 static ig_tensor *index_select_backward_decompose(ig_ctx *c, const ig_value *args) {
@@ -557,6 +699,8 @@ static ig_tensor *index_put_impl(ig_ctx *c, const ig_value *args) {
 IG_OP(index_tensor) = {
     .schema = "aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
     .kernel = index_kernel,
+    .prepare = index_prepare,
+    .run = index_run,
     .fake = index_fake,
     .vjp = index_vjp,
     .keep = "indices",
@@ -579,6 +723,8 @@ IG_OP(index_put) = {
         "Tensor",
     .shape = index_put_shape,
     .kernel = index_put_kernel,
+    .prepare = index_put_prepare,
+    .run = index_put_run,
     .vjp = index_put_vjp,
     .keep = "indices",
     .alias_out = true,
@@ -600,7 +746,8 @@ IG_OP(_unsafe_index_put) = {
 IG_OP(index_select) = {
     .schema = "aten::index_select(Tensor self, int dim, Tensor index) -> Tensor",
     .shape = index_select_shape,
-    .kernel = index_select_kernel,
+    .prepare = index_select_prepare,
+    .run = index_select_run,
     .vjp = index_select_vjp,
     .keep = "index",
     .samples =

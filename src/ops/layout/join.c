@@ -100,29 +100,50 @@ static void cat_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta 
   cat_format(c, list, out);
 }
 
-// Copies t into the part of out that starts at `start` of dim.
-static void copy_part(ig_ctx *c, ig_tensor *out, int dim, ig_int start, const ig_tensor *t) {
-  ig_meta m;
-  ig_meta_view(out, &m);
-  m.size[dim] = ig_sizes(t)[dim];
-  m.offset = ig_int_add(c, m.offset, ig_int_mul(c, start, m.stride[dim]));
-  ig_tensor *part = ig_tensor_make(c, &m, false);
-  if (part) ig_tensor_copy(part, t);
+// A region of a tensor: sizes, strides, and the elements before it.
+typedef struct region {
+  int ndim;
+  int64_t size[IG_MAX_DIM];
+  int64_t stride[IG_MAX_DIM];
+  int64_t offset;
+} region;
+
+static void region_of(const ig_tensor *t, region *b) {
+  b->ndim = t->ndim;
+  b->offset = 0;
+  for (int d = 0; d < t->ndim; d++) {
+    b->size[d] = ig_sizes(t)[d].value;
+    b->stride[d] = ig_strides(t)[d].value;
+  }
+}
+
+// Regions of the same sizes.
+static void copy_region(const ig_tensor *out, const region *to, const ig_tensor *t,
+                        const region *from) {
+  for (int d = 0; d < to->ndim; d++) {
+    if (to->size[d] == 0) return;
+  }
+  char *there = (char *)ig_tensor_data(out) + to->offset * (int64_t)ig_dtype_size(out->dtype);
+  char *here = (char *)ig_tensor_data(t) + from->offset * (int64_t)ig_dtype_size(t->dtype);
+  ig_strided_copy(to->ndim, to->size, (ig_strided){there, out->dtype, to->stride},
+                  (ig_strided){here, t->dtype, from->stride});
 }
 
 static void cat_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   (void)op;
   ig_tensor *out = outs[0].tensor;
   int dim = ig_wrap_dim(c, ig_value_i64(c, &args[1]), out->ndim);
-  ig_int start = ig_const(0);
-  ig_scope scope = ig_scope_open(c);
-  for (size_t i = 0; i < args[0].list.n && c->status == IG_OK; i++) {
+  region to;
+  region from;
+  region_of(out, &to);
+  for (size_t i = 0; i < args[0].list.n; i++) {
     const ig_tensor *t = args[0].list.at[i].tensor;
     if (is_skipped(t)) continue;
-    copy_part(c, out, dim, start, t);
-    start = ig_int_add(c, start, ig_sizes(t)[dim]);
+    region_of(t, &from);
+    to.size[dim] = from.size[dim];
+    copy_region(out, &to, t, &from);
+    to.offset += from.size[dim] * to.stride[dim];
   }
-  ig_scope_close(c, scope);
 }
 
 static void cat_vjp(ig_ctx *c, const ig_vjp *v) {
@@ -191,20 +212,20 @@ static void stack_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_va
   (void)op;
   ig_tensor *out = outs[0].tensor;
   int dim = ig_wrap_dim(c, ig_value_i64(c, &args[1]), out->ndim);
-  ig_scope scope = ig_scope_open(c);
-  for (size_t i = 0; i < args[0].list.n && c->status == IG_OK; i++) {
-    ig_meta m;
-    ig_meta_view(out, &m);
-    m.offset = ig_int_add(c, m.offset, ig_int_mul(c, ig_const((int64_t)i), m.stride[dim]));
-    m.ndim--;
-    for (int d = dim; d < m.ndim; d++) {
-      m.size[d] = m.size[d + 1];
-      m.stride[d] = m.stride[d + 1];
-    }
-    ig_tensor *part = ig_tensor_make(c, &m, false);
-    if (part) ig_tensor_copy(part, args[0].list.at[i].tensor);
+  region to;
+  region from;
+  region_of(out, &to);
+  int64_t step = to.stride[dim];
+  to.ndim--;
+  for (int d = dim; d < to.ndim; d++) {
+    to.size[d] = to.size[d + 1];
+    to.stride[d] = to.stride[d + 1];
   }
-  ig_scope_close(c, scope);
+  for (size_t i = 0; i < args[0].list.n; i++, to.offset += step) {
+    const ig_tensor *t = args[0].list.at[i].tensor;
+    region_of(t, &from);
+    copy_region(out, &to, t, &from);
+  }
 }
 
 // Joined along an existing dimension, which is then cut in two; a new last dimension is made first.
@@ -282,26 +303,24 @@ static void pad_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta 
 // Cuts both sides down to the elements that they share.
 static void pad_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   (void)op;
-  ig_tensor *self = args[0].tensor;
+  const ig_tensor *self = args[0].tensor;
   ig_tensor *out = outs[0].tensor;
   if (!ig_check_number(c, &args[2], out->dtype)) return;
   ig_tensor_fill(out, &args[2]);
-  ig_meta to;
-  ig_meta from;
-  ig_meta_view(out, &to);
-  ig_meta_view(self, &from);
+  region to;
+  region from;
+  region_of(out, &to);
+  region_of(self, &from);
   for (int d = 0; d < self->ndim; d++) {
     int64_t before = pad_at(&args[1], self->ndim, d, 0).value;
     int64_t after = pad_at(&args[1], self->ndim, d, 1).value;
-    int64_t kept = from.size[d].value + (before < 0 ? before : 0) + (after < 0 ? after : 0);
+    int64_t kept = from.size[d] + (before < 0 ? before : 0) + (after < 0 ? after : 0);
     if (kept <= 0) return;
-    if (before < 0) from.offset.value -= before * from.stride[d].value;
-    if (before > 0) to.offset.value += before * to.stride[d].value;
-    from.size[d] = to.size[d] = ig_const(kept);
+    if (before < 0) from.offset -= before * from.stride[d];
+    if (before > 0) to.offset += before * to.stride[d];
+    from.size[d] = to.size[d] = kept;
   }
-  ig_tensor *inside = ig_tensor_make(c, &to, false);
-  ig_tensor *source = ig_tensor_make(c, &from, false);
-  if (inside && source) ig_tensor_copy(inside, source);
+  copy_region(out, &to, self, &from);
 }
 
 static void pad_vjp(ig_ctx *c, const ig_vjp *v) {
@@ -542,6 +561,7 @@ IG_OP(cat) = {
     .autocast = IG_AUTOCAST_WIDEST,
     .shape = cat_shape,
     .kernel = cat_kernel,
+    .takes_no_memory = true,
     .vjp = cat_vjp,
     .keep = "",
     .samples =
@@ -567,6 +587,7 @@ IG_OP(stack) = {
     .autocast = IG_AUTOCAST_WIDEST,
     .shape = stack_shape,
     .kernel = stack_kernel,
+    .takes_no_memory = true,
     .decompose = stack_decompose,
     .vjp = stack_vjp,
     .keep = "",
@@ -579,6 +600,7 @@ IG_OP(constant_pad_nd) = {
     .schema = "aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
     .shape = pad_shape,
     .kernel = pad_kernel,
+    .takes_no_memory = true,
     .vjp = pad_vjp,
     .keep = "",
     .samples =

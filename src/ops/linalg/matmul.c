@@ -7,6 +7,7 @@
 #include "op/formula.h"
 #include "op/refuse.h"
 #include "ops/lower.h"
+#include "ops/operand.h"
 #include "tensor/copy.h"
 #include "tensor/number.h"
 
@@ -21,10 +22,8 @@ static void cannot_multiply(ig_ctx *c, bool fake, ig_int m, ig_int k, ig_int j, 
 // (batch, m, k) x (batch, k, n) with strides in elements; c is dense from its row stride on.
 typedef struct product {
   int64_t batch, m, n, k;
-  const void *a, *b;
   int64_t a_bs, a_rs, a_cs;
   int64_t b_bs, b_rs, b_cs;
-  void *c;
   int64_t c_bs, c_rs;
 } product;
 
@@ -41,49 +40,48 @@ static int64_t to_whole(const ig_value *v) {
   return i;
 }
 
-#define RUN(name, type, scalar, read)                                                            \
-  ig_gemm_batch_##name(p->batch, p->m, p->n, p->k, (scalar)read(alpha), (const type *)p->a,      \
-                       p->a_bs, p->a_rs, p->a_cs, (const type *)p->b, p->b_bs, p->b_rs, p->b_cs, \
-                       (scalar)read(beta), (type *)p->c, p->c_bs, p->c_rs)
+// One row per dtype that has products: its name, element, scalar, and how a number becomes one.
+#define PRODUCTS(X)                                       \
+  X(F32, f32, float, float, ig_value_f64)                 \
+  X(F64, f64, double, double, ig_value_f64)               \
+  X(F16, f16, uint16_t, float, ig_value_f64)              \
+  X(BF16, bf16, uint16_t, float, ig_value_f64)            \
+  X(I64, i64, int64_t, int64_t, to_whole)                 \
+  X(I32, i32, int32_t, int32_t, to_whole)                 \
+  X(I16, i16, int16_t, int16_t, to_whole)                 \
+  X(I8, i8, int8_t, int8_t, to_whole)                     \
+  X(U8, u8, uint8_t, uint8_t, to_whole)                   \
+  X(C64, c64, float _Complex, float _Complex, to_complex) \
+  X(C128, c128, double _Complex, double _Complex, to_complex)
 
-static void run_product(ig_ctx *c, const ig_op *op, const product *p, ig_dtype d,
-                        const ig_value *alpha, const ig_value *beta) {
+static void prepare_product(ig_ctx *c, const ig_op *op, const product *p, ig_dtype d,
+                            const ig_value *alpha, const ig_value *beta, ig_gemm_plan *plan,
+                            ig_need *need) {
   switch (d) {
-    case IG_F32:
-      RUN(f32, float, float, ig_value_f64);
-      break;
-    case IG_F64:
-      RUN(f64, double, double, ig_value_f64);
-      break;
-    case IG_F16:
-      RUN(f16, uint16_t, float, ig_value_f64);
-      break;
-    case IG_BF16:
-      RUN(bf16, uint16_t, float, ig_value_f64);
-      break;
-    case IG_I64:
-      RUN(i64, int64_t, int64_t, to_whole);
-      break;
-    case IG_I32:
-      RUN(i32, int32_t, int32_t, to_whole);
-      break;
-    case IG_I16:
-      RUN(i16, int16_t, int16_t, to_whole);
-      break;
-    case IG_I8:
-      RUN(i8, int8_t, int8_t, to_whole);
-      break;
-    case IG_U8:
-      RUN(u8, uint8_t, uint8_t, to_whole);
-      break;
-    case IG_C64:
-      RUN(c64, float _Complex, float _Complex, to_complex);
-      break;
-    case IG_C128:
-      RUN(c128, double _Complex, double _Complex, to_complex);
-      break;
+#define X(D, name, type, scalar, read)                                                        \
+  case IG_##D:                                                                                \
+    ig_gemm_prepare_##name(p->batch, p->m, p->n, p->k, (scalar)read(alpha), p->a_bs, p->a_rs, \
+                           p->a_cs, p->b_bs, p->b_rs, p->b_cs, (scalar)read(beta), p->c_bs,   \
+                           p->c_rs, plan, need);                                              \
+    break;
+    PRODUCTS(X)
+#undef X
     default:
       ig_refuse_dtype(c, op->schema.name, d);
+      break;
+  }
+}
+
+static void run_product(const ig_gemm_plan *plan, ig_dtype d, const void *a, const void *b,
+                        void *to) {
+  switch (d) {
+#define X(D, name, type, scalar, read)  \
+  case IG_##D:                          \
+    ig_gemm_run_##name(plan, a, b, to); \
+    break;
+    PRODUCTS(X)
+#undef X
+    default:
       break;
   }
 }
@@ -96,22 +94,19 @@ static int64_t stride_at(const ig_tensor *t, int d) {
 }
 
 // The last two dimensions are the matrices; one dimension before them is the batch.
-static product product_of(const ig_tensor *a, const ig_tensor *b, ig_tensor *out) {
+static product product_of(const ig_tensor *a, const ig_tensor *b, const ig_tensor *out) {
   bool batched = a->ndim == 3;
   int r = batched ? 1 : 0;
   return (product){.batch = batched ? size_at(a, 0) : 1,
                    .m = size_at(a, r),
                    .n = size_at(b, r + 1),
                    .k = size_at(a, r + 1),
-                   .a = ig_tensor_data(a),
-                   .b = ig_tensor_data(b),
                    .a_bs = batched ? stride_at(a, 0) : 0,
                    .a_rs = stride_at(a, r),
                    .a_cs = stride_at(a, r + 1),
                    .b_bs = batched ? stride_at(b, 0) : 0,
                    .b_rs = stride_at(b, r),
                    .b_cs = stride_at(b, r + 1),
-                   .c = ig_tensor_data(out),
                    .c_bs = batched ? stride_at(out, 0) : 0,
                    .c_rs = stride_at(out, r)};
 }
@@ -239,59 +234,74 @@ static void linear_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_me
 
 // Kernels -----------------------------------------------------------------------------------------
 
-static void mm_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+typedef struct product_state {
+  ig_gemm_plan plan;
+  ig_operand x;  // linear: rows of the input as one matrix
+} product_state;
+
+static void mm_prepare(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_value *outs,
+                       ig_prep *p) {
+  IG_STATE(product_state, s, p);
   ig_value one = ig_of_i64(1);
   ig_value zero = ig_of_i64(0);
-  product p = product_of(args[0].tensor, args[1].tensor, outs[0].tensor);
-  run_product(c, op, &p, outs[0].tensor->dtype, &one, &zero);
+  product m = product_of(args[0].tensor, args[1].tensor, outs[0].tensor);
+  prepare_product(c, op, &m, outs[0].tensor->dtype, &one, &zero, &s->plan, &p->need);
 }
 
-static void addmm_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  ig_tensor *out = outs[0].tensor;
-  product p = product_of(args[1].tensor, args[2].tensor, out);
-  if (!ig_value_is(&args[3], 0)) ig_tensor_copy(out, args[0].tensor);
-  run_product(c, op, &p, out->dtype, &args[4], &args[3]);
+static void mm_run(const ig_exec *x) {
+  const product_state *s = x->state;
+  const ig_tensor *out = x->outs[0].tensor;
+  run_product(&s->plan, out->dtype, ig_tensor_data(x->args[0].tensor),
+              ig_tensor_data(x->args[1].tensor), ig_tensor_data(out));
+}
+
+static void addmm_prepare(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_value *outs,
+                          ig_prep *p) {
+  IG_STATE(product_state, s, p);
+  product m = product_of(args[1].tensor, args[2].tensor, outs[0].tensor);
+  prepare_product(c, op, &m, outs[0].tensor->dtype, &args[4], &args[3], &s->plan, &p->need);
+}
+
+static void addmm_run(const ig_exec *x) {
+  const product_state *s = x->state;
+  ig_tensor *out = x->outs[0].tensor;
+  if (!ig_value_is(&x->args[3], 0)) ig_tensor_copy(out, x->args[0].tensor);
+  run_product(&s->plan, out->dtype, ig_tensor_data(x->args[1].tensor),
+              ig_tensor_data(x->args[2].tensor), ig_tensor_data(out));
 }
 
 // x (.., k) W (n, k): rows of x as one matrix, W used transposed where it lies.
-static void linear_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  ig_tensor *out = outs[0].tensor;
+static void linear_prepare(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_value *outs,
+                           ig_prep *p) {
+  IG_STATE(product_state, s, p);
   const ig_tensor *x = args[0].tensor;
   const ig_tensor *w = args[1].tensor;
   int64_t k = size_at(x, x->ndim - 1);
   int64_t n = w->ndim == 2 ? size_at(w, 0) : 1;
   int64_t rows = 1;
   for (int d = 0; d < x->ndim - 1; d++) rows *= size_at(x, d);
-  bool flat = x->ndim <= 2 || ig_tensor_is_dense(x);
-  ig_scope s = ig_scope_open(c);
-  const void *data = ig_tensor_data(x);
-  if (!flat) {
-    size_t bytes = (size_t)(rows * k) * ig_dtype_size(x->dtype);
-    void *dense = ig_scope_push(c, bytes + 64);
-    if (dense) ig_tensor_read(x, x->dtype, dense);
-    data = dense;
-  }
-  if (c->status == IG_OK) {
-    bool bias = args[2].kind == IG_KIND_TENSOR;
-    ig_value one = ig_of_i64(1);
-    ig_value beta = ig_of_i64(bias);
-    bool plain = x->ndim == 2;
-    product p = {.batch = 1,
-                 .m = rows,
-                 .n = n,
-                 .k = k,
-                 .a = data,
-                 .b = ig_tensor_data(w),
-                 .a_rs = plain ? stride_at(x, 0) : k,
-                 .a_cs = x->ndim <= 2 ? stride_at(x, x->ndim - 1) : 1,
-                 .b_rs = stride_at(w, w->ndim - 1),
-                 .b_cs = w->ndim == 2 ? stride_at(w, 0) : 0,
-                 .c = ig_tensor_data(out),
-                 .c_rs = n};
-    if (bias) ig_tensor_copy(out, args[2].tensor);
-    run_product(c, op, &p, out->dtype, &one, &beta);
-  }
-  ig_scope_close(c, s);
+  s->x = (ig_operand){.dtype = x->dtype};
+  if (x->ndim > 2) s->x = ig_operand_plan(&p->need, x, x->dtype, IG_ROW_MAJOR);
+  ig_value one = ig_of_i64(1);
+  ig_value beta = ig_of_i64(args[2].kind == IG_KIND_TENSOR);
+  product m = {.batch = 1,
+               .m = rows,
+               .n = n,
+               .k = k,
+               .a_rs = x->ndim == 2 ? stride_at(x, 0) : k,
+               .a_cs = x->ndim <= 2 ? stride_at(x, x->ndim - 1) : 1,
+               .b_rs = stride_at(w, w->ndim - 1),
+               .b_cs = w->ndim == 2 ? stride_at(w, 0) : 0,
+               .c_rs = n};
+  prepare_product(c, op, &m, outs[0].tensor->dtype, &one, &beta, &s->plan, &p->need);
+}
+
+static void linear_run(const ig_exec *x) {
+  const product_state *s = x->state;
+  ig_tensor *out = x->outs[0].tensor;
+  const void *a = ig_operand_read(x, &s->x, x->args[0].tensor);
+  if (x->args[2].kind == IG_KIND_TENSOR) ig_tensor_copy(out, x->args[2].tensor);
+  run_product(&s->plan, out->dtype, a, ig_tensor_data(x->args[1].tensor), ig_tensor_data(out));
 }
 
 // Gradients ---------------------------------------------------------------------------------------
@@ -571,7 +581,8 @@ IG_OP(mm) = {
     .schema = "aten::mm(Tensor self, Tensor mat2) -> Tensor",
     .autocast = IG_AUTOCAST_LOWER,
     .shape = mm_shape,
-    .kernel = mm_kernel,
+    .prepare = mm_prepare,
+    .run = mm_run,
     .vjp = mm_vjp,
     .keep = "self, mat2",
     .samples =
@@ -581,7 +592,8 @@ IG_OP(bmm) = {
     .schema = "aten::bmm(Tensor self, Tensor mat2) -> Tensor",
     .autocast = IG_AUTOCAST_LOWER,
     .shape = bmm_shape,
-    .kernel = mm_kernel,
+    .prepare = mm_prepare,
+    .run = mm_run,
     .vjp = bmm_vjp,
     .keep = "self, mat2",
     .samples = "f32[2,3,4], f32[2,4,5] | f32[2,4,3].T, f32[2,4,5] | f32[2,3,0], f32[2,0,4]",
@@ -592,7 +604,8 @@ IG_OP(addmm) = {
         "alpha=1) -> Tensor",
     .autocast = IG_AUTOCAST_LOWER,
     .shape = addmm_shape,
-    .kernel = addmm_kernel,
+    .prepare = addmm_prepare,
+    .run = addmm_run,
     .vjp = addmm_vjp,
     .keep = "mat1, mat2",
     .samples =
@@ -605,7 +618,8 @@ IG_OP(baddbmm) = {
         "alpha=1) -> Tensor",
     .autocast = IG_AUTOCAST_LOWER,
     .shape = baddbmm_shape,
-    .kernel = addmm_kernel,
+    .prepare = addmm_prepare,
+    .run = addmm_run,
     .vjp = addmm_vjp,
     .keep = "batch1, batch2",
     .decompose = ig_lower_baddbmm,
@@ -640,7 +654,8 @@ IG_OP(linear) = {
     .schema = "aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
     .autocast = IG_AUTOCAST_LOWER,
     .shape = linear_shape,
-    .kernel = linear_kernel,
+    .prepare = linear_prepare,
+    .run = linear_run,
     .decompose = linear_decompose,
     .samples =
         "f32[3,4], f32[5,4], f32[5] | f32[3,4], f32[5,4] | f32[2,3,4], f32[5,4], f32[5] | "

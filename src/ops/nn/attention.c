@@ -7,7 +7,7 @@
 #include "op/formula.h"
 #include "op/refuse.h"
 #include "op/strides.h"
-#include "ops/dense.h"
+#include "ops/operand.h"
 #include "tensor/copy.h"
 
 static int64_t size_at(const ig_tensor *t, int d) {
@@ -159,36 +159,116 @@ static void flash_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_met
   heads_inside(c, &out[1]);
 }
 
-static void flash_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  ig_tensor *out = outs[0].tensor;
-  (void)op;
-  ig_scope scope = ig_scope_open(c);
-  const ig_tensor *q = rows_of(c, args[0].tensor);
-  const ig_tensor *k = rows_of(c, args[1].tensor);
-  const ig_tensor *v = rows_of(c, args[2].tensor);
-  ig_dtype work = outs[1].tensor->dtype;
-  bool ok = c->status == IG_OK;
-  if (ok) {
-    ig_attention_shape s = geometry(q, k, v, args[4].b, &args[6]);
-    s.out = strides_of(out);
-    ok = set_mask(c, ig_value_tensor(&args[5]), work, &s);
-    void *to = ig_tensor_data(out);
-    void *lse = ig_scope_array(c, (size_t)ig_tensor_numel(outs[1].tensor), ig_dtype_size(work));
-    ok = ok && lse;
-    const void *x = ig_tensor_data(q);
-    const void *y = ig_tensor_data(k);
-    const void *z = ig_tensor_data(v);
-    bool run = ok && ig_tensor_numel(out) > 0;
-    ig_value zero = ig_of_i64(0);
-    if (ok && !run) ig_tensor_fill(outs[1].tensor, &zero);
-    if (run && q->dtype == IG_F32) ok = ig_attention_f32(&s, x, y, z, to, lse);
-    if (run && q->dtype == IG_F64) ok = ig_attention_f64(&s, x, y, z, to, lse);
-    if (run && q->dtype == IG_F16) ok = ig_attention_f16(&s, x, y, z, to, lse);
-    if (run && q->dtype == IG_BF16) ok = ig_attention_bf16(&s, x, y, z, to, lse);
-    if (run && ok) ig_dense_write(c, outs[1].tensor, work, lse);
-    if (!ok && c->status == IG_OK) (void)ig_fail(c, IG_NOMEM, "out of memory");
+// How the mask becomes numbers to add.
+typedef enum mask_way { MASK_NONE, MASK_AS_IT_IS, MASK_CONVERTED, MASK_TRUTHS } mask_way;
+
+typedef struct flash_state {
+  ig_attention_shape shape;  // without the mask's memory
+  ig_operand operand[3];     // query, key, value: columns side by side
+  mask_way mask;
+  ig_operand mask_from;  // dense
+  size_t mask_to;        // truths as numbers
+  ig_operand sums;       // logsumexp, row by row
+} flash_state;
+
+// Columns side by side: the tensor as it lies, or a dense copy, with the strides of either.
+static ig_operand plan_rows(ig_need *n, const ig_tensor *t, ig_attention_strides *strides) {
+  if (ig_strides(t)[3].value == 1 || size_at(t, 3) == 1) {
+    *strides = strides_of(t);
+    return (ig_operand){.dtype = t->dtype};
   }
-  ig_scope_close(c, scope);
+  int64_t head = size_at(t, 2) * size_at(t, 3);
+  *strides = (ig_attention_strides){size_at(t, 1) * head, head, size_at(t, 3)};
+  return ig_operand_copy(n, t, t->dtype, IG_ROW_MAJOR, 0);
+}
+
+static void plan_mask(ig_need *n, const ig_tensor *mask, ig_dtype work, flash_state *s) {
+  s->mask = !mask                    ? MASK_NONE
+            : mask->dtype == IG_BOOL ? MASK_TRUTHS
+            : mask->dtype == work    ? MASK_AS_IT_IS
+                                     : MASK_CONVERTED;
+  if (!mask) return;
+  if (s->mask != MASK_AS_IT_IS) {
+    ig_dtype d = s->mask == MASK_TRUTHS ? IG_BOOL : work;
+    s->mask_from = ig_operand_plan(n, mask, d, IG_ROW_MAJOR);
+  }
+  if (s->mask == MASK_TRUTHS) {
+    s->mask_to = ig_need_take(n, (size_t)ig_tensor_numel(mask), ig_dtype_size(work));
+  }
+  int64_t strides[4];
+  int64_t step = 1;
+  for (int d = 3; d >= 0; d--) {
+    int from = d - (4 - mask->ndim);
+    bool repeated = from < 0 || size_at(mask, from) == 1;
+    strides[d] = repeated ? 0 : s->mask == MASK_AS_IT_IS ? ig_strides(mask)[from].value : step;
+    if (from >= 0) step *= size_at(mask, from);
+  }
+  s->shape.mask_batch = strides[0];
+  s->shape.mask_head = strides[1];
+  s->shape.mask_row = strides[2];
+  s->shape.mask_col = strides[3];
+}
+
+static void flash_prepare(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_value *outs,
+                          ig_prep *p) {
+  (void)c;
+  (void)op;
+  IG_STATE(flash_state, s, p);
+  const ig_tensor *q = args[0].tensor;
+  s->shape = geometry(q, args[1].tensor, args[2].tensor, args[4].b, &args[6]);
+  ig_attention_strides *strides[3] = {&s->shape.q, &s->shape.k, &s->shape.v};
+  for (int i = 0; i < 3; i++) s->operand[i] = plan_rows(&p->need, args[i].tensor, strides[i]);
+  s->shape.out = strides_of(outs[0].tensor);
+  plan_mask(&p->need, ig_value_tensor(&args[5]), outs[1].tensor->dtype, s);
+  s->sums = ig_operand_plan(&p->need, outs[1].tensor, outs[1].tensor->dtype, IG_ROW_MAJOR);
+  if (ig_tensor_numel(outs[0].tensor) == 0) return;
+  (q->dtype == IG_F32   ? ig_attention_need_f32
+   : q->dtype == IG_F64 ? ig_attention_need_f64
+                        : ig_attention_need_half)(&s->shape, &p->need);
+}
+
+// The mask as numbers to add, in the kernel's own type; true means "may look".
+static const void *read_mask(const ig_exec *x, ig_dtype work) {
+  const flash_state *s = x->state;
+  const ig_tensor *mask = ig_value_tensor(&x->args[5]);
+  if (s->mask == MASK_NONE) return NULL;
+  if (s->mask == MASK_AS_IT_IS) return ig_tensor_data(mask);
+  const void *from = ig_operand_read(x, &s->mask_from, mask);
+  if (s->mask == MASK_CONVERTED) return from;
+  const bool *may = from;
+  void *to = x->memory + s->mask_to;
+  int64_t n = ig_tensor_numel(mask);
+  for (int64_t i = 0; i < n; i++) {
+    if (work == IG_F64)
+      ((double *)to)[i] = may[i] ? 0 : -INFINITY;
+    else
+      ((float *)to)[i] = may[i] ? 0 : -INFINITY;
+  }
+  return to;
+}
+
+static void flash_run(const ig_exec *x) {
+  const flash_state *s = x->state;
+  ig_tensor *out = x->outs[0].tensor;
+  ig_tensor *sums = x->outs[1].tensor;
+  if (ig_tensor_numel(out) == 0) {
+    ig_value zero = ig_of_i64(0);
+    ig_tensor_fill(sums, &zero);
+    return;
+  }
+  ig_attention_shape shape = s->shape;
+  shape.mask = read_mask(x, sums->dtype);
+  const void *at[3];
+  for (int i = 0; i < 3; i++) at[i] = ig_operand_read(x, &s->operand[i], x->args[i].tensor);
+  void *to = ig_tensor_data(out);
+  void *lse = s->sums.copied ? (void *)(x->memory + s->sums.at) : ig_tensor_data(sums);
+  bool ok = true;
+  if (out->dtype == IG_F32) ok = ig_attention_f32(&shape, at[0], at[1], at[2], to, lse);
+  if (out->dtype == IG_F64) ok = ig_attention_f64(&shape, at[0], at[1], at[2], to, lse);
+  if (out->dtype == IG_F16) ok = ig_attention_f16(&shape, at[0], at[1], at[2], to, lse);
+  if (out->dtype == IG_BF16) ok = ig_attention_bf16(&shape, at[0], at[1], at[2], to, lse);
+  if (!ok) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
+  ig_operand_write(x, &s->sums, sums);
 }
 
 // grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, *, attn_mask, scale
@@ -503,7 +583,8 @@ IG_OP(_scaled_dot_product_flash_attention_for_cpu) = {
         "value, float dropout_p=0., bool is_causal=False, *, Tensor? attn_mask=None, float? "
         "scale=None) -> (Tensor output, Tensor logsumexp)",
     .shape = flash_shape,
-    .kernel = flash_kernel,
+    .prepare = flash_prepare,
+    .run = flash_run,
     .decompose_outs = flash_formula,
     .lower_outs = flash_lower,
     .vjp = flash_vjp,

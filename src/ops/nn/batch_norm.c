@@ -132,71 +132,75 @@ static ig_norm_batch geometry(ig_ctx *c, const ig_tensor *x, ig_dtype param) {
   return s;
 }
 
-// Running statistics are updated where they lie; strided ones through a dense copy.
-typedef struct running {
-  ig_tensor *to;
-  void *data;
-  bool copied;
-} running;
+typedef struct bn_state {
+  ig_norm_batch shape;
+  ig_operand x;
+  ig_operand gamma;
+  ig_operand beta;
+  ig_operand mean;  // running statistics are updated where they lie, strided ones through a copy
+  ig_operand var;
+} bn_state;
 
-static running open_running(ig_ctx *c, ig_tensor *t, ig_dtype param) {
-  running r = {t, NULL, false};
-  if (!t) return r;
-  if (t->dtype == param && ig_tensor_is_dense(t)) {
-    r.data = ig_tensor_data(t);
-    return r;
-  }
-  size_t n = (size_t)ig_tensor_numel(t);
-  r.copied = true;
-  r.data = ig_scope_array(c, n, ig_dtype_size(param));
-  if (r.data) ig_tensor_read(t, param, r.data);
-  return r;
+// The functional form has new statistics instead of written ones.
+static ig_tensor *statistic(const ig_op *op, const ig_value *args, const ig_value *outs, int i) {
+  const form *f = form_of(op);
+  if (op->def->variant == FUNCTIONAL) return outs[3 + i].tensor;
+  return tensor_at(args, i ? f->var : f->mean);
 }
 
-static void close_running(ig_ctx *c, const running *r, ig_dtype param) {
-  if (!r->to || c->status != IG_OK) return;
-  if (r->copied) {
-    int64_t n = ig_tensor_numel(r->to);
-    ig_foreign memory = {.data = r->data, .bytes = (size_t)n * ig_dtype_size(param)};
-    ig_tensor *from = ig_tensor_wrap(c, param, &n, 1, &memory);
-    if (from) ig_tensor_copy(r->to, from);
-  }
-  ig_tensor_bump(r->to);
+static ig_operand plan_maybe(ig_need *n, const ig_tensor *t, ig_dtype dtype) {
+  return t ? ig_operand_plan(n, t, dtype, IG_ROW_MAJOR) : (ig_operand){.dtype = dtype};
 }
 
-static void bn_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+static void bn_prepare(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_value *outs,
+                       ig_prep *p) {
+  IG_STATE(bn_state, s, p);
   const ig_tensor *x = args[0].tensor;
   const form *f = form_of(op);
-  ig_dtype p = param_dtype(op, args);
-  ig_norm_batch s = geometry(c, x, p);
-  ig_scope scope = ig_scope_open(c);
-  const void *data = laid_out(c, x, ig_tensor_suggest_format(c, x));
-  s.gamma = dense(c, tensor_at(args, f->weight), p);
-  s.beta = dense(c, tensor_at(args, f->bias), p);
-  void *y = ig_tensor_data(outs[0].tensor);
-  ig_tensor *mean = tensor_at(args, f->mean);
-  ig_tensor *var = tensor_at(args, f->var);
-  if (op->def->variant == FUNCTIONAL) {  // new statistics instead of written ones
-    ig_tensor_copy(outs[3].tensor, mean);
-    ig_tensor_copy(outs[4].tensor, var);
-    mean = outs[3].tensor;
-    var = outs[4].tensor;
+  ig_dtype param = param_dtype(op, args);
+  s->shape = geometry(c, x, param);
+  s->x = ig_operand_plan(&p->need, x, x->dtype,
+                         s->shape.channels_last ? IG_CHANNELS_INNERMOST : IG_ROW_MAJOR);
+  s->gamma = plan_maybe(&p->need, tensor_at(args, f->weight), param);
+  s->beta = plan_maybe(&p->need, tensor_at(args, f->bias), param);
+  s->mean = plan_maybe(&p->need, statistic(op, args, outs, 0), param);
+  s->var = plan_maybe(&p->need, statistic(op, args, outs, 1), param);
+}
+
+static void train(const ig_exec *x, const ig_norm_batch *shape, const void *data) {
+  const bn_state *s = x->state;
+  const form *f = form_of(x->op);
+  ig_tensor *mean = statistic(x->op, x->args, x->outs, 0);
+  ig_tensor *var = statistic(x->op, x->args, x->outs, 1);
+  void *m = (void *)ig_operand_read(x, &s->mean, mean);
+  void *v = (void *)ig_operand_read(x, &s->var, var);
+  ig_norm_batch_train(shape, data, x->args[f->momentum].f, x->args[f->eps].f, m, v,
+                      ig_tensor_data(x->outs[0].tensor), ig_tensor_data(x->outs[1].tensor),
+                      ig_tensor_data(x->outs[2].tensor));
+  ig_operand_write(x, &s->mean, mean);
+  ig_operand_write(x, &s->var, var);
+  if (mean) ig_tensor_bump(mean);
+  if (var) ig_tensor_bump(var);
+}
+
+static void bn_run(const ig_exec *x) {
+  const bn_state *s = x->state;
+  const form *f = form_of(x->op);
+  ig_norm_batch shape = s->shape;
+  const void *data = ig_operand_read(x, &s->x, x->args[0].tensor);
+  shape.gamma = ig_operand_read(x, &s->gamma, tensor_at(x->args, f->weight));
+  shape.beta = ig_operand_read(x, &s->beta, tensor_at(x->args, f->bias));
+  if (x->op->def->variant == FUNCTIONAL) {
+    ig_tensor_copy(x->outs[3].tensor, tensor_at(x->args, f->mean));
+    ig_tensor_copy(x->outs[4].tensor, tensor_at(x->args, f->var));
   }
-  if (c->status == IG_OK && trains(op, args)) {
-    running m = open_running(c, mean, p);
-    running v = open_running(c, var, p);
-    if (c->status == IG_OK) {
-      ig_norm_batch_train(&s, data, args[f->momentum].f, args[f->eps].f, m.data, v.data, y,
-                          ig_tensor_data(outs[1].tensor), ig_tensor_data(outs[2].tensor));
-    }
-    close_running(c, &m, p);
-    close_running(c, &v, p);
-  } else if (c->status == IG_OK) {
-    const void *m = dense(c, mean, p);
-    const void *v = dense(c, var, p);
-    if (c->status == IG_OK) ig_norm_batch_infer(&s, data, m, v, args[f->eps].f, y);
+  if (trains(x->op, x->args)) {
+    train(x, &shape, data);
+    return;
   }
-  ig_scope_close(c, scope);
+  const void *m = ig_operand_read(x, &s->mean, statistic(x->op, x->args, x->outs, 0));
+  const void *v = ig_operand_read(x, &s->var, statistic(x->op, x->args, x->outs, 1));
+  ig_norm_batch_infer(&shape, data, m, v, x->args[f->eps].f, ig_tensor_data(x->outs[0].tensor));
 }
 
 static bool check_backward(ig_ctx *c, const ig_op *op, const ig_value *args) {
@@ -517,7 +521,8 @@ IG_OP(native_batch_norm) = {
         "(Tensor, Tensor, Tensor)",
     .may_alias = true,
     .shape = bn_shape,
-    .kernel = bn_kernel,
+    .prepare = bn_prepare,
+    .run = bn_run,
     .vjp = bn_vjp,
     .diff_results = 1,
     .keep = KEEP,
@@ -533,7 +538,8 @@ IG_OP(_native_batch_norm_legit) = {
         "float eps) -> (Tensor, Tensor, Tensor)",
     .functional = "aten::_native_batch_norm_legit_functional",
     .shape = bn_shape,
-    .kernel = bn_kernel,
+    .prepare = bn_prepare,
+    .run = bn_run,
     .vjp = bn_vjp,
     .diff_results = 1,
     .keep = KEEP,
@@ -545,7 +551,8 @@ IG_OP(_native_batch_norm_legit_functional) = {
         "bias, Tensor running_mean, Tensor running_var, bool training, float momentum, float "
         "eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)",
     .shape = bn_shape,
-    .kernel = bn_kernel,
+    .prepare = bn_prepare,
+    .run = bn_run,
     .variant = FUNCTIONAL,
     .vjp = bn_vjp,
     .diff_results = 1,
@@ -557,7 +564,8 @@ IG_OP(_native_batch_norm_legit_no_stats) = {
         "aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, "
         "bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
     .shape = bn_shape,
-    .kernel = bn_kernel,
+    .prepare = bn_prepare,
+    .run = bn_run,
     .variant = NO_STATS,
     .vjp = bn_vjp,
     .diff_results = 1,
@@ -571,7 +579,8 @@ IG_OP(_native_batch_norm_legit_no_training) = {
         "bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> "
         "(Tensor, Tensor, Tensor)",
     .shape = bn_shape,
-    .kernel = bn_kernel,
+    .prepare = bn_prepare,
+    .run = bn_run,
     .variant = NO_TRAINING,
     .vjp = bn_vjp,
     .diff_results = 1,

@@ -242,21 +242,23 @@ static const void *laid_out(ig_ctx *c, const ig_tensor *t, bool last) {
 }
 
 // No input channels: nothing is added to the bias.
-static void only_bias(ig_ctx *c, const ig_tensor *bias, ig_tensor *out) {
+static void only_bias(const ig_tensor *bias, ig_tensor *out) {
   ig_value zero = ig_of_i64(0);
   if (!bias) {
     ig_tensor_fill(out, &zero);
     return;
   }
-  ig_meta m;
-  ig_meta_view((ig_tensor *)bias, &m);
-  m.ndim = out->ndim;
-  for (int d = 0; d < m.ndim; d++) {
-    m.size[d] = ig_sizes(out)[d];
-    m.stride[d] = d == 1 ? ig_strides(bias)[0] : ig_const(0);
+  int64_t size[IG_MAX_DIM];
+  int64_t to[IG_MAX_DIM];
+  int64_t from[IG_MAX_DIM] = {0};
+  for (int d = 0; d < out->ndim; d++) {
+    size[d] = ig_sizes(out)[d].value;
+    to[d] = ig_strides(out)[d].value;
   }
-  ig_tensor *wide = ig_tensor_make(c, &m, false);
-  if (wide) ig_tensor_copy(out, wide);
+  from[1] = ig_strides(bias)[0].value;
+  if (ig_tensor_numel(out) == 0) return;
+  ig_strided_copy(out->ndim, size, (ig_strided){ig_tensor_data(out), out->dtype, to},
+                  (ig_strided){ig_tensor_data(bias), bias->dtype, from});
 }
 
 // Complex tensors by their parts: real numbers first, then imaginary ones.
@@ -305,23 +307,6 @@ static void join_parts(ig_ctx *c, parts p, ig_tensor *out) {
   if (joined) ig_tensor_copy(out, joined);
 }
 
-// (x + iy)(u + iv): four real convolutions.
-static void conv_complex(ig_ctx *c, const ig_value *args, ig_tensor *out) {
-  const ig_value *a = args;
-  parts x = parts_of(c, a[0].tensor);
-  parts w = parts_of(c, a[1].tensor);
-  parts b = parts_of(c, ig_value_tensor(&a[2]));
-#define CONV(p, q, bias) ig_convolution(c, p, q, bias, a[3], a[4], a[5], a[6].b, a[7], a[8].i)
-  ig_tensor *rr = CONV(x.re, w.re, b.re);
-  ig_tensor *ii = CONV(x.im, w.im, NULL);
-  ig_tensor *ri = CONV(x.re, w.im, b.im);
-  ig_tensor *ir = CONV(x.im, w.re, NULL);
-#undef CONV
-  parts y = {ig_sub_tensor(c, rr, ii), NULL};
-  y.im = ig_add_tensor(c, ri, ir);
-  join_parts(c, y, out);
-}
-
 // Gradients by the conjugated operands: g conj(w), g conj(x), and the sum of g.
 static void backward_complex(ig_ctx *c, const ig_value *args, ig_value *outs) {
   parts g = parts_of(c, args[0].tensor);
@@ -346,34 +331,131 @@ static void backward_complex(ig_ctx *c, const ig_value *args, ig_value *outs) {
   }
 }
 
-static void conv_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  call k = call_of(args, 0, 3);
-  ig_tensor *out = outs[0].tensor;
-  if (ig_dtype_is_complex(out->dtype)) {
-    ig_scope inner = ig_scope_open(c);
-    ig_mode_scope mode = ig_mode_push_grad(c, false);
-    conv_complex(c, args, out);
-    ig_mode_pop(c, &mode);
-    ig_scope_close(c, inner);
-    return;
+typedef struct conv_state {
+  ig_conv shape;
+  ig_operand operand[3];  // input, weight, bias
+  bool has_room;          // the kernel takes a piece of memory
+  size_t room;
+  // Complex numbers: real and imaginary parts of each operand, the four products, the result.
+  size_t parts[3];
+  size_t products;
+  ig_operand result;
+} conv_state;
+
+static void prepare_complex(const ig_value *args, const ig_tensor *out, conv_state *s,
+                            ig_need *need) {
+  ig_dtype real = ig_to_real(out->dtype);
+  for (int i = 0; i < 3; i++) {
+    const ig_tensor *t = ig_value_tensor(&args[i]);
+    if (!t) continue;
+    s->operand[i] = ig_operand_copy(need, t, t->dtype, IG_ROW_MAJOR, 0);
+    s->parts[i] =
+        ig_need_take(need, ig_mem_mul(2, (size_t)ig_tensor_numel(t)), ig_dtype_size(real));
   }
-  if (ig_elem_of(out->dtype) == IG_ELEM_COUNT) {
+  size_t n = (size_t)ig_tensor_numel(out);
+  s->products = ig_need_take(need, ig_mem_mul(4, n), ig_dtype_size(real));
+  s->result = ig_operand_copy(need, out, out->dtype, IG_ROW_MAJOR, 0);
+}
+
+static void conv_prepare(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_value *outs,
+                         ig_prep *p) {
+  IG_STATE(conv_state, s, p);
+  call k = call_of(args, 0, 3);
+  const ig_tensor *out = outs[0].tensor;
+  bool complex = ig_dtype_is_complex(out->dtype);
+  if (!complex && ig_elem_of(out->dtype) == IG_ELEM_COUNT) {
     ig_refuse_dtype(c, op->schema.name, out->dtype);
     return;
   }
-  ig_scope s = ig_scope_open(c);
-  bool last = wants_channels_last(c, &k);
-  ig_conv g = geometry(c, &k, ig_sizes(out), last);
-  const void *x = laid_out(c, k.x, last);
-  const void *w = laid_out(c, k.w, false);
-  const ig_tensor *bias = ig_value_tensor(&args[2]);
-  const void *b = bias ? laid_out(c, bias, false) : NULL;
-  if (c->status == IG_OK && ig_tensor_numel(k.w) == 0) {
-    only_bias(c, bias, out);
-  } else if (c->status == IG_OK && ig_tensor_numel(out)) {
-    ig_conv_forward(&g, x, w, b, ig_tensor_data(out));
+  bool last = !complex && wants_channels_last(c, &k);
+  s->shape = geometry(c, &k, ig_sizes(out), last);
+  if (c->status != IG_OK) return;
+  if (complex) {
+    s->shape.elem = ig_elem_of(ig_to_real(out->dtype));
+    prepare_complex(args, out, s, &p->need);
+  } else {
+    s->operand[0] =
+        ig_operand_plan(&p->need, k.x, k.x->dtype, last ? IG_CHANNELS_INNERMOST : IG_ROW_MAJOR);
+    s->operand[1] = ig_operand_plan(&p->need, k.w, k.w->dtype, IG_ROW_MAJOR);
+    s->operand[2] = ig_operand_maybe(&p->need, &args[2], out->dtype);
   }
-  ig_scope_close(c, s);
+  s->has_room = ig_tensor_numel(k.w) && ig_tensor_numel(out) &&
+                ig_conv_need(&s->shape, args[2].kind == IG_KIND_TENSOR, &p->need, &s->room);
+}
+
+// Pairs as two rows, real parts first, and back.
+static void split_pairs(const char *from, char *to, size_t n, size_t size) {
+  for (size_t i = 0; i < n; i++) {
+    memcpy(to + i * size, from + 2 * i * size, size);
+    memcpy(to + (n + i) * size, from + (2 * i + 1) * size, size);
+  }
+}
+
+// (rr - ii, ri + ir) of n elements each.
+#define JOIN_PAIRS(type)                                   \
+  for (size_t i = 0; i < n; i++) {                         \
+    const type *y = from;                                  \
+    ((type *)to)[2 * i] = y[i] - y[n + i];                 \
+    ((type *)to)[2 * i + 1] = y[2 * n + i] + y[3 * n + i]; \
+  }
+static void join_pairs(ig_dtype real, const void *from, void *to, size_t n) {
+  if (real == IG_F64) {
+    JOIN_PAIRS(double)
+  } else {
+    JOIN_PAIRS(float)
+  }
+}
+
+static void *room_of(const ig_exec *x) {
+  const conv_state *s = x->state;
+  return s->has_room ? x->memory + s->room : NULL;
+}
+
+// (x + iy)(u + iv): four real convolutions.
+static void run_complex(const ig_exec *x) {
+  const conv_state *s = x->state;
+  ig_tensor *out = x->outs[0].tensor;
+  ig_dtype real = ig_to_real(out->dtype);
+  size_t size = ig_dtype_size(real);
+  const char *part[3][2] = {{NULL}};
+  for (int i = 0; i < 3; i++) {
+    const ig_tensor *t = ig_value_tensor(&x->args[i]);
+    if (!t) continue;
+    char *to = x->memory + s->parts[i];
+    size_t n = (size_t)ig_tensor_numel(t);
+    split_pairs(ig_operand_read(x, &s->operand[i], t), to, n, size);
+    part[i][0] = to;
+    part[i][1] = to + n * size;
+  }
+  static const int which[4][3] = {{0, 0, 0}, {1, 1, -1}, {0, 1, 1}, {1, 0, -1}};  // x, w, bias
+  size_t n = (size_t)ig_tensor_numel(out);
+  char *y = x->memory + s->products;
+  for (int i = 0; i < 4; i++) {
+    const char *bias = which[i][2] < 0 ? NULL : part[2][which[i][2]];
+    ig_conv_forward_in(&s->shape, part[0][which[i][0]], part[1][which[i][1]], bias,
+                       y + (size_t)i * n * size, room_of(x));
+  }
+  join_pairs(real, y, x->memory + s->result.at, n);
+  ig_operand_write(x, &s->result, out);
+}
+
+static void conv_run(const ig_exec *x) {
+  const conv_state *s = x->state;
+  ig_tensor *out = x->outs[0].tensor;
+  const ig_tensor *bias = ig_value_tensor(&x->args[2]);
+  if (ig_tensor_numel(x->args[1].tensor) == 0) {
+    only_bias(bias, out);
+    return;
+  }
+  if (ig_tensor_numel(out) == 0) return;
+  if (ig_dtype_is_complex(out->dtype)) {
+    run_complex(x);
+    return;
+  }
+  const void *from = ig_operand_read(x, &s->operand[0], x->args[0].tensor);
+  const void *w = ig_operand_read(x, &s->operand[1], x->args[1].tensor);
+  const void *b = ig_operand_read(x, &s->operand[2], bias);
+  ig_conv_forward_in(&s->shape, from, w, b, ig_tensor_data(out), room_of(x));
 }
 
 // grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding,
@@ -606,7 +688,8 @@ IG_OP(convolution) = {
         "SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, "
         "SymInt groups) -> Tensor",
     .shape = conv_shape,
-    .kernel = conv_kernel,
+    .prepare = conv_prepare,
+    .run = conv_run,
     .vjp = conv_vjp,
     .keep = "input, weight",
     .samples =

@@ -79,13 +79,6 @@ static void layer_norm_shape(ig_ctx *c, const ig_op *op, const ig_value *args, i
   }
 }
 
-// A tensor as a dense block of a dtype: its own memory where possible.
-static const void *dense(ig_ctx *c, const ig_value *v, ig_dtype dtype) {
-  bool none[IG_MAX_DIM] = {false};
-  ig_axis a;
-  return v->kind == IG_KIND_TENSOR ? ig_reduce_operand(c, v->tensor, none, dtype, &a) : NULL;
-}
-
 static ig_norm_layer geometry(const ig_tensor *x, size_t normalized, ig_dtype param) {
   ig_norm_layer s = {ig_elem_of(x->dtype), ig_elem_of(param), 1, 1};
   for (int d = 0; d < x->ndim; d++) {
@@ -94,20 +87,37 @@ static ig_norm_layer geometry(const ig_tensor *x, size_t normalized, ig_dtype pa
   return s;
 }
 
-static void layer_norm_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  const ig_tensor *x = args[0].tensor;
-  ig_dtype p = outs[1].tensor->dtype;
+typedef struct norm_state {
+  ig_norm_layer shape;
+  ig_operand x;
+  ig_operand gamma;
+  ig_operand beta;
+  ig_operand grad;  // backward, like the next two
+  ig_operand mean;
+  ig_operand rstd;
+} norm_state;
+
+static void layer_norm_prepare(ig_ctx *c, const ig_op *op, const ig_value *args,
+                               const ig_value *outs, ig_prep *p) {
+  (void)c;
   (void)op;
-  ig_norm_layer s = geometry(x, args[1].ints.n, p);
-  ig_scope scope = ig_scope_open(c);
-  const void *data = dense(c, &args[0], x->dtype);
-  const void *gamma = dense(c, &args[2], p);
-  const void *beta = dense(c, &args[3], p);
-  if (c->status == IG_OK) {
-    ig_norm_layer_forward(&s, data, gamma, beta, args[4].f, ig_tensor_data(outs[0].tensor),
-                          ig_tensor_data(outs[1].tensor), ig_tensor_data(outs[2].tensor));
-  }
-  ig_scope_close(c, scope);
+  IG_STATE(norm_state, s, p);
+  const ig_tensor *x = args[0].tensor;
+  ig_dtype param = outs[1].tensor->dtype;
+  s->shape = geometry(x, args[1].ints.n, param);
+  s->x = ig_operand_plan(&p->need, x, x->dtype, IG_ROW_MAJOR);
+  s->gamma = ig_operand_maybe(&p->need, &args[2], param);
+  s->beta = ig_operand_maybe(&p->need, &args[3], param);
+}
+
+static void layer_norm_run(const ig_exec *x) {
+  const norm_state *s = x->state;
+  const void *data = ig_operand_read(x, &s->x, x->args[0].tensor);
+  const void *gamma = ig_operand_read(x, &s->gamma, ig_value_tensor(&x->args[2]));
+  const void *beta = ig_operand_read(x, &s->beta, ig_value_tensor(&x->args[3]));
+  ig_norm_layer_forward(&s->shape, data, gamma, beta, x->args[4].f,
+                        ig_tensor_data(x->outs[0].tensor), ig_tensor_data(x->outs[1].tensor),
+                        ig_tensor_data(x->outs[2].tensor));
 }
 
 static bool asked(const ig_value *mask, size_t i) {
@@ -160,22 +170,31 @@ static void *data_of(const ig_value *v) {
   return v->kind == IG_KIND_TENSOR ? ig_tensor_data(v->tensor) : NULL;
 }
 
-static void backward_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  const ig_tensor *x = args[1].tensor;
-  ig_dtype p = param_dtype(x->dtype, &args[5], &args[6]);
+static void backward_prepare(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_value *outs,
+                             ig_prep *p) {
+  (void)c;
   (void)op;
-  ig_norm_layer s = geometry(x, args[2].ints.n, p);
-  ig_scope scope = ig_scope_open(c);
-  const void *dy = dense(c, &args[0], x->dtype);
-  const void *data = dense(c, &args[1], x->dtype);
-  const void *mean = dense(c, &args[3], p);
-  const void *rstd = dense(c, &args[4], p);
-  const void *gamma = dense(c, &args[5], p);
-  if (c->status == IG_OK) {
-    ig_norm_layer_grads g = {data_of(&outs[0]), data_of(&outs[1]), data_of(&outs[2])};
-    ig_norm_layer_backward(&s, dy, data, mean, rstd, gamma, g);
-  }
-  ig_scope_close(c, scope);
+  (void)outs;
+  IG_STATE(norm_state, s, p);
+  const ig_tensor *x = args[1].tensor;
+  ig_dtype param = param_dtype(x->dtype, &args[5], &args[6]);
+  s->shape = geometry(x, args[2].ints.n, param);
+  s->grad = ig_operand_plan(&p->need, args[0].tensor, x->dtype, IG_ROW_MAJOR);
+  s->x = ig_operand_plan(&p->need, x, x->dtype, IG_ROW_MAJOR);
+  s->mean = ig_operand_plan(&p->need, args[3].tensor, param, IG_ROW_MAJOR);
+  s->rstd = ig_operand_plan(&p->need, args[4].tensor, param, IG_ROW_MAJOR);
+  s->gamma = ig_operand_maybe(&p->need, &args[5], param);
+}
+
+static void backward_run(const ig_exec *x) {
+  const norm_state *s = x->state;
+  const void *dy = ig_operand_read(x, &s->grad, x->args[0].tensor);
+  const void *data = ig_operand_read(x, &s->x, x->args[1].tensor);
+  const void *mean = ig_operand_read(x, &s->mean, x->args[3].tensor);
+  const void *rstd = ig_operand_read(x, &s->rstd, x->args[4].tensor);
+  const void *gamma = ig_operand_read(x, &s->gamma, ig_value_tensor(&x->args[5]));
+  ig_norm_layer_grads g = {data_of(&x->outs[0]), data_of(&x->outs[1]), data_of(&x->outs[2])};
+  ig_norm_layer_backward(&s->shape, dy, data, mean, rstd, gamma, g);
 }
 
 static void layer_norm_vjp(ig_ctx *c, const ig_vjp *v) {
@@ -337,7 +356,8 @@ IG_OP(native_layer_norm) = {
         "Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
     .autocast = IG_AUTOCAST_F32_DEVICE,
     .shape = layer_norm_shape,
-    .kernel = layer_norm_kernel,
+    .prepare = layer_norm_prepare,
+    .run = layer_norm_run,
     .vjp = layer_norm_vjp,
     .diff_results = 1,
     .keep = "input, weight, bias, result1, result2",
@@ -351,7 +371,8 @@ IG_OP(native_layer_norm_backward) = {
         "normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, bool[3] "
         "output_mask) -> (Tensor, Tensor, Tensor)",
     .shape = backward_shape,
-    .kernel = backward_kernel,
+    .prepare = backward_prepare,
+    .run = backward_run,
     .decompose_outs = backward_formula,
     .vjp = backward_vjp,
     .lower_outs = ig_lower_layer_norm_backward,

@@ -103,20 +103,15 @@ static void pooled_sizes(ig_ctx *c, const ig_tensor *x, int nd, const ig_int *sp
   format_like(c, is_last(c, x, nd), out);
 }
 
-// The tensor's memory if it lies as the kernel wants it, else a copy.
-static const void *laid_out(ig_ctx *c, const ig_tensor *t, bool last) {
-  ig_memory_format want = !last          ? IG_CONTIGUOUS
-                          : t->ndim == 4 ? IG_CHANNELS_LAST
-                                         : IG_CHANNELS_LAST_3D;
-  if (ig_tensor_has_format(c, t, want)) return ig_tensor_data(t);
-  ig_meta m;
-  ig_meta_of(t, &m);
-  m.offset = ig_const(0);
-  ig_meta_format(c, &m, want);
-  ig_tensor *copy = ig_tensor_make(c, &m, false);
-  if (!copy) return NULL;
-  ig_tensor_copy(copy, t);
-  return ig_tensor_data(copy);
+typedef struct pool_state {
+  ig_pool shape;
+  ig_operand x;      // the input, or the gradient
+  ig_operand index;  // backward of max
+  bool empty;        // nothing to write
+} pool_state;
+
+static ig_operand plan_planes(ig_need *n, const ig_tensor *t, bool last) {
+  return ig_operand_plan(n, t, t->dtype, last ? IG_CHANNELS_INNERMOST : IG_ROW_MAJOR);
 }
 
 static ig_pool geometry(const ig_tensor *x, const ig_tensor *y, int nd, bool last) {
@@ -209,19 +204,25 @@ static bool check_grad(ig_ctx *c, const ig_op *op, const ig_tensor *g, const ig_
   return c->status == IG_OK;
 }
 
-static void max_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+static void max_prepare(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_value *outs,
+                        ig_prep *p) {
+  IG_STATE(pool_state, s, p);
   const ig_tensor *x = args[0].tensor;
   int nd = op->def->variant;
   bool last = is_last(c, x, nd);
   if (!can_pool(c, op, x->dtype, true)) return;
-  ig_scope s = ig_scope_open(c);
-  const void *data = laid_out(c, x, last);
-  if (c->status == IG_OK && ig_tensor_numel(outs[0].tensor)) {
-    ig_pool p = geometry(x, outs[0].tensor, nd, last);
-    set_windows(&p, nd, &args[1], &args[2], &args[3], &args[4]);
-    ig_pool_max(&p, data, ig_tensor_data(outs[0].tensor), ig_tensor_data(outs[1].tensor));
-  }
-  ig_scope_close(c, s);
+  s->x = plan_planes(&p->need, x, last);
+  s->empty = ig_tensor_numel(outs[0].tensor) == 0;
+  s->shape = geometry(x, outs[0].tensor, nd, last);
+  set_windows(&s->shape, nd, &args[1], &args[2], &args[3], &args[4]);
+}
+
+static void max_run(const ig_exec *x) {
+  const pool_state *s = x->state;
+  if (s->empty) return;
+  const void *data = ig_operand_read(x, &s->x, x->args[0].tensor);
+  ig_pool_max(&s->shape, data, ig_tensor_data(x->outs[0].tensor),
+              ig_tensor_data(x->outs[1].tensor));
 }
 
 static void shape_of_input(ig_ctx *c, const ig_op *op, const ig_tensor *x, ig_meta *out) {
@@ -247,7 +248,10 @@ static void max_backward_shape(ig_ctx *c, const ig_op *op, const ig_value *args,
   if (c->status == IG_OK) shape_of_input(c, op, x, out);
 }
 
-static void max_backward_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+static void max_backward_prepare(ig_ctx *c, const ig_op *op, const ig_value *args,
+                                 const ig_value *outs, ig_prep *p) {
+  (void)outs;
+  IG_STATE(pool_state, s, p);
   const ig_tensor *x = args[1].tensor;
   int nd = op->def->variant;
   bool last = is_last(c, x, nd);
@@ -255,15 +259,19 @@ static void max_backward_kernel(ig_ctx *c, const ig_op *op, const ig_value *args
     ig_refuse_dtype(c, op->schema.name, x->dtype);
     return;
   }
-  ig_scope s = ig_scope_open(c);
-  const void *dy = laid_out(c, args[0].tensor, last);
-  const void *index = laid_out(c, args[7].tensor, last);
-  if (c->status == IG_OK && ig_tensor_numel(x)) {
-    ig_pool p = geometry(x, args[0].tensor, nd, last);
-    set_windows(&p, nd, &args[2], &args[3], &args[4], &args[5]);
-    ig_pool_max_backward(&p, dy, index, ig_tensor_data(outs[0].tensor));
-  }
-  ig_scope_close(c, s);
+  s->x = plan_planes(&p->need, args[0].tensor, last);
+  s->index = plan_planes(&p->need, args[7].tensor, last);
+  s->empty = ig_tensor_numel(x) == 0;
+  s->shape = geometry(x, args[0].tensor, nd, last);
+  set_windows(&s->shape, nd, &args[2], &args[3], &args[4], &args[5]);
+}
+
+static void max_backward_run(const ig_exec *x) {
+  const pool_state *s = x->state;
+  if (s->empty) return;
+  const void *dy = ig_operand_read(x, &s->x, x->args[0].tensor);
+  const void *index = ig_operand_read(x, &s->index, x->args[7].tensor);
+  ig_pool_max_backward(&s->shape, dy, index, ig_tensor_data(x->outs[0].tensor));
 }
 
 static void max2d_vjp(ig_ctx *c, const ig_vjp *v) {
@@ -388,36 +396,47 @@ static void set_average(ig_pool *p, const ig_value *count_include_pad, const ig_
   p->divisor_override = divisor->kind == IG_KIND_INT ? divisor->i.value : 0;
 }
 
-static void avg_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+static void avg_prepare(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_value *outs,
+                        ig_prep *p) {
+  IG_STATE(pool_state, s, p);
   const ig_tensor *x = args[0].tensor;
   int nd = op->def->variant;
   bool last = is_last(c, x, nd);
   if (!can_pool(c, op, x->dtype, false)) return;
-  ig_scope s = ig_scope_open(c);
-  const void *data = laid_out(c, x, last);
-  if (c->status == IG_OK && ig_tensor_numel(outs[0].tensor)) {
-    ig_pool p = geometry(x, outs[0].tensor, nd, last);
-    set_windows(&p, nd, &args[1], &args[2], &args[3], NULL);
-    set_average(&p, &args[5], &args[6]);
-    ig_pool_avg(&p, data, ig_tensor_data(outs[0].tensor));
-  }
-  ig_scope_close(c, s);
+  s->x = plan_planes(&p->need, x, last);
+  s->empty = ig_tensor_numel(outs[0].tensor) == 0;
+  s->shape = geometry(x, outs[0].tensor, nd, last);
+  set_windows(&s->shape, nd, &args[1], &args[2], &args[3], NULL);
+  set_average(&s->shape, &args[5], &args[6]);
 }
 
-static void avg_backward_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+static void avg_run(const ig_exec *x) {
+  const pool_state *s = x->state;
+  if (s->empty) return;
+  const void *data = ig_operand_read(x, &s->x, x->args[0].tensor);
+  ig_pool_avg(&s->shape, data, ig_tensor_data(x->outs[0].tensor));
+}
+
+static void avg_backward_prepare(ig_ctx *c, const ig_op *op, const ig_value *args,
+                                 const ig_value *outs, ig_prep *p) {
+  (void)outs;
+  IG_STATE(pool_state, s, p);
   const ig_tensor *x = args[1].tensor;
   int nd = op->def->variant;
   bool last = is_last(c, x, nd);
   if (!can_pool(c, op, x->dtype, false)) return;
-  ig_scope s = ig_scope_open(c);
-  const void *dy = laid_out(c, args[0].tensor, last);
-  if (c->status == IG_OK && ig_tensor_numel(x)) {
-    ig_pool p = geometry(x, args[0].tensor, nd, last);
-    set_windows(&p, nd, &args[2], &args[3], &args[4], NULL);
-    set_average(&p, &args[6], &args[7]);
-    ig_pool_avg_backward(&p, dy, ig_tensor_data(outs[0].tensor));
-  }
-  ig_scope_close(c, s);
+  s->x = plan_planes(&p->need, args[0].tensor, last);
+  s->empty = ig_tensor_numel(x) == 0;
+  s->shape = geometry(x, args[0].tensor, nd, last);
+  set_windows(&s->shape, nd, &args[2], &args[3], &args[4], NULL);
+  set_average(&s->shape, &args[6], &args[7]);
+}
+
+static void avg_backward_run(const ig_exec *x) {
+  const pool_state *s = x->state;
+  if (s->empty) return;
+  const void *dy = ig_operand_read(x, &s->x, x->args[0].tensor);
+  ig_pool_avg_backward(&s->shape, dy, ig_tensor_data(x->outs[0].tensor));
 }
 
 static void avg2d_vjp(ig_ctx *c, const ig_vjp *v) {
@@ -484,37 +503,47 @@ static void adaptive_backward_shape(ig_ctx *c, const ig_op *op, const ig_value *
   }
 }
 
-static void adaptive_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  const ig_tensor *x = args[0].tensor;
-  bool last = is_last(c, x, 2);
-  if (!ig_dtype_is_float(x->dtype) || !can_pool(c, op, x->dtype, false)) {
-    ig_refuse_dtype(c, op->schema.name, x->dtype);
-    return;
-  }
-  ig_scope s = ig_scope_open(c);
-  const void *data = laid_out(c, x, last);
-  if (c->status == IG_OK && ig_tensor_numel(outs[0].tensor)) {
-    ig_pool p = geometry(x, outs[0].tensor, 2, last);
-    ig_pool_adaptive_avg(&p, data, ig_tensor_data(outs[0].tensor));
-  }
-  ig_scope_close(c, s);
+static bool can_adapt(ig_ctx *c, const ig_op *op, ig_dtype d) {
+  if (ig_dtype_is_float(d)) return can_pool(c, op, d, false);
+  ig_refuse_dtype(c, op->schema.name, d);
+  return false;
 }
 
-static void adaptive_backward_kernel(ig_ctx *c, const ig_op *op, const ig_value *args,
-                                     ig_value *outs) {
+static void adaptive_prepare(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_value *outs,
+                             ig_prep *p) {
+  IG_STATE(pool_state, s, p);
+  const ig_tensor *x = args[0].tensor;
+  bool last = is_last(c, x, 2);
+  if (!can_adapt(c, op, x->dtype)) return;
+  s->x = plan_planes(&p->need, x, last);
+  s->empty = ig_tensor_numel(outs[0].tensor) == 0;
+  s->shape = geometry(x, outs[0].tensor, 2, last);
+}
+
+static void adaptive_run(const ig_exec *x) {
+  const pool_state *s = x->state;
+  if (s->empty) return;
+  const void *data = ig_operand_read(x, &s->x, x->args[0].tensor);
+  ig_pool_adaptive_avg(&s->shape, data, ig_tensor_data(x->outs[0].tensor));
+}
+
+static void adaptive_backward_prepare(ig_ctx *c, const ig_op *op, const ig_value *args,
+                                      const ig_value *outs, ig_prep *p) {
+  (void)outs;
+  IG_STATE(pool_state, s, p);
   const ig_tensor *x = args[1].tensor;
   bool last = is_last(c, x, 2);
-  if (!ig_dtype_is_float(x->dtype) || !can_pool(c, op, x->dtype, false)) {
-    ig_refuse_dtype(c, op->schema.name, x->dtype);
-    return;
-  }
-  ig_scope s = ig_scope_open(c);
-  const void *dy = laid_out(c, args[0].tensor, last);
-  if (c->status == IG_OK && ig_tensor_numel(x)) {
-    ig_pool p = geometry(x, args[0].tensor, 2, last);
-    ig_pool_adaptive_avg_backward(&p, dy, ig_tensor_data(outs[0].tensor));
-  }
-  ig_scope_close(c, s);
+  if (!can_adapt(c, op, x->dtype)) return;
+  s->x = plan_planes(&p->need, args[0].tensor, last);
+  s->empty = ig_tensor_numel(x) == 0;
+  s->shape = geometry(x, args[0].tensor, 2, last);
+}
+
+static void adaptive_backward_run(const ig_exec *x) {
+  const pool_state *s = x->state;
+  if (s->empty) return;
+  const void *dy = ig_operand_read(x, &s->x, x->args[0].tensor);
+  ig_pool_adaptive_avg_backward(&s->shape, dy, ig_tensor_data(x->outs[0].tensor));
 }
 
 static void adaptive_vjp(ig_ctx *c, const ig_vjp *v) {
@@ -631,16 +660,23 @@ static ig_pool fold_geometry(const ig_tensor *image, ig_elem e, const ig_value *
   return p;
 }
 
-static void im2col_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  const ig_tensor *x = args[0].tensor;
+static void im2col_prepare(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_value *outs,
+                           ig_prep *p) {
+  (void)c;
   (void)op;
-  ig_scope s = ig_scope_open(c);
-  const void *data = laid_out(c, x, false);
-  if (c->status == IG_OK && ig_tensor_numel(outs[0].tensor)) {
-    ig_pool p = fold_geometry(x, IG_ELEM_F32, &args[1], &args[2], &args[3], &args[4]);
-    ig_pool_im2col(&p, ig_dtype_size(x->dtype), data, ig_tensor_data(outs[0].tensor));
-  }
-  ig_scope_close(c, s);
+  IG_STATE(pool_state, s, p);
+  const ig_tensor *x = args[0].tensor;
+  s->x = plan_planes(&p->need, x, false);
+  s->empty = ig_tensor_numel(outs[0].tensor) == 0;
+  s->shape = fold_geometry(x, IG_ELEM_F32, &args[1], &args[2], &args[3], &args[4]);
+}
+
+static void im2col_run(const ig_exec *x) {
+  const pool_state *s = x->state;
+  const ig_tensor *t = x->args[0].tensor;
+  if (s->empty) return;
+  const void *data = ig_operand_read(x, &s->x, t);
+  ig_pool_im2col(&s->shape, ig_dtype_size(t->dtype), data, ig_tensor_data(x->outs[0].tensor));
 }
 
 // self, output_size, kernel_size, dilation, padding, stride
@@ -687,43 +723,67 @@ static void col2im_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_me
   for (int d = 0; d < 2; d++) ig_meta_push_dim(c, out, entry(&args[1], d));
 }
 
-// Bool adds as numbers do, complex numbers as pairs.
-static void col2im_as(ig_ctx *c, const ig_value *args, ig_tensor *out, ig_dtype work) {
-  size_t n = (size_t)ig_tensor_numel(args[0].tensor);
-  size_t m = (size_t)ig_tensor_numel(out);
+typedef struct fold_state {
+  pool_state direct;
+  // Bool adds as numbers do, complex numbers as pairs: other dtypes go through one of these.
+  bool converts;
+  ig_dtype work;
+  size_t parts;  // of an element
+  size_t from;   // elements, then one part of each
+  size_t to;     // sums likewise
+} fold_state;
+
+static void col2im_prepare(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_value *outs,
+                           ig_prep *p) {
+  IG_STATE(fold_state, s, p);
+  const ig_tensor *out = outs[0].tensor;
+  const ig_tensor *x = args[0].tensor;
   bool pairs = ig_dtype_is_complex(out->dtype);
-  size_t size = ig_dtype_size(work);
-  size_t parts = pairs ? 2 : 1;
-  char *from = ig_scope_array(c, ig_mem_mul(n, parts + 1), size);
-  char *to = ig_scope_array(c, ig_mem_mul(m, parts + 1), size);
-  if (!from || !to) return;
-  char *one = from + n * parts * size;
-  char *sum = to + m * parts * size;
-  ig_tensor_read(args[0].tensor, pairs ? out->dtype : work, from);
-  ig_pool p = fold_geometry(out, ig_elem_of(work), &args[2], &args[3], &args[4], &args[5]);
-  for (size_t k = 0; k < parts; k++) {
-    for (size_t i = 0; i < n; i++) memcpy(one + i * size, from + (i * parts + k) * size, size);
-    ig_pool_col2im(&p, one, sum);
-    for (size_t i = 0; i < m; i++) memcpy(to + (i * parts + k) * size, sum + i * size, size);
+  s->converts = out->dtype == IG_BOOL || pairs;
+  if (!s->converts && !can_pool(c, op, out->dtype, false)) return;
+  s->work = pairs ? ig_to_real(out->dtype) : s->converts ? IG_I64 : out->dtype;
+  s->parts = pairs ? 2 : 1;
+  s->direct.empty = ig_tensor_numel(out) == 0;
+  if (s->direct.empty) return;
+  s->direct.shape = fold_geometry(out, ig_elem_of(s->work), &args[2], &args[3], &args[4], &args[5]);
+  size_t size = ig_dtype_size(s->work);
+  if (s->converts) {
+    s->from = ig_need_take(&p->need, ig_mem_mul((size_t)ig_tensor_numel(x), s->parts + 1), size);
+    s->to = ig_need_take(&p->need, ig_mem_mul((size_t)ig_tensor_numel(out), s->parts + 1), size);
+  } else {
+    s->direct.x = plan_planes(&p->need, x, false);
   }
-  ig_convert(ig_tensor_data(out), out->dtype, to, pairs ? out->dtype : work, m);
 }
 
-static void col2im_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  ig_tensor *out = outs[0].tensor;
-  bool pairs = ig_dtype_is_complex(out->dtype);
-  bool direct = out->dtype != IG_BOOL && !pairs;
-  if (direct && !can_pool(c, op, out->dtype, false)) return;
-  if (ig_tensor_numel(out) == 0) return;
-  ig_scope s = ig_scope_open(c);
-  if (!direct) {
-    col2im_as(c, args, out, pairs ? ig_to_real(out->dtype) : IG_I64);
-  } else {
-    const void *data = laid_out(c, args[0].tensor, false);
-    ig_pool p = fold_geometry(out, ig_elem_of(out->dtype), &args[2], &args[3], &args[4], &args[5]);
-    if (c->status == IG_OK) ig_pool_col2im(&p, data, ig_tensor_data(out));
+static void col2im_as(const ig_exec *x) {
+  const fold_state *s = x->state;
+  ig_tensor *out = x->outs[0].tensor;
+  size_t n = (size_t)ig_tensor_numel(x->args[0].tensor);
+  size_t m = (size_t)ig_tensor_numel(out);
+  size_t size = ig_dtype_size(s->work);
+  ig_dtype as = s->parts == 2 ? out->dtype : s->work;
+  char *from = x->memory + s->from;
+  char *to = x->memory + s->to;
+  char *one = from + n * s->parts * size;
+  char *sum = to + m * s->parts * size;
+  ig_tensor_read(x->args[0].tensor, as, from);
+  for (size_t k = 0; k < s->parts; k++) {
+    for (size_t i = 0; i < n; i++) memcpy(one + i * size, from + (i * s->parts + k) * size, size);
+    ig_pool_col2im(&s->direct.shape, one, sum);
+    for (size_t i = 0; i < m; i++) memcpy(to + (i * s->parts + k) * size, sum + i * size, size);
   }
-  ig_scope_close(c, s);
+  ig_convert(ig_tensor_data(out), out->dtype, to, as, m);
+}
+
+static void col2im_run(const ig_exec *x) {
+  const fold_state *s = x->state;
+  if (s->direct.empty) return;
+  if (s->converts) {
+    col2im_as(x);
+    return;
+  }
+  const void *data = ig_operand_read(x, &s->direct.x, x->args[0].tensor);
+  ig_pool_col2im(&s->direct.shape, data, ig_tensor_data(x->outs[0].tensor));
 }
 
 static void im2col_vjp(ig_ctx *c, const ig_vjp *v) {
@@ -753,7 +813,8 @@ IG_OP(max_pool2d_with_indices) = {
         "aten::max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], "
         "int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",
     .shape = max_shape,
-    .kernel = max_kernel,
+    .prepare = max_prepare,
+    .run = max_run,
     .variant = 2,
     .vjp = max2d_vjp,
     .keep = "self, result1",
@@ -765,7 +826,8 @@ IG_OP(max_pool2d_with_indices_backward) = {
         "kernel_size, int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor "
         "indices) -> Tensor",
     .shape = max_backward_shape,
-    .kernel = max_backward_kernel,
+    .prepare = max_backward_prepare,
+    .run = max_backward_run,
     .variant = 2,
     .vjp = max_backward_vjp,
     .keep = "self, indices",
@@ -784,7 +846,8 @@ IG_OP(max_pool3d_with_indices) = {
         "aten::max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], "
         "int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",
     .shape = max_shape,
-    .kernel = max_kernel,
+    .prepare = max_prepare,
+    .run = max_run,
     .variant = 3,
     .vjp = max3d_vjp,
     .keep = "self, result1",
@@ -796,7 +859,8 @@ IG_OP(max_pool3d_with_indices_backward) = {
         "kernel_size, int[3] stride, int[3] padding, int[3] dilation, bool ceil_mode, Tensor "
         "indices) -> Tensor",
     .shape = max_backward_shape,
-    .kernel = max_backward_kernel,
+    .prepare = max_backward_prepare,
+    .run = max_backward_run,
     .variant = 3,
     .vjp = max_backward_vjp,
     .keep = "self, indices",
@@ -825,7 +889,8 @@ IG_OP(avg_pool2d) = {
         "padding=0, bool ceil_mode=False, bool count_include_pad=True, int? "
         "divisor_override=None) -> Tensor",
     .shape = avg_shape,
-    .kernel = avg_kernel,
+    .prepare = avg_prepare,
+    .run = avg_run,
     .variant = 2,
     .vjp = avg2d_vjp,
     .keep = "self",
@@ -840,7 +905,8 @@ IG_OP(avg_pool2d_backward) = {
         "int[2] stride, int[2] padding, bool ceil_mode, bool count_include_pad, int? "
         "divisor_override) -> Tensor",
     .shape = avg_backward_shape,
-    .kernel = avg_backward_kernel,
+    .prepare = avg_backward_prepare,
+    .run = avg_backward_run,
     .variant = 2,
     .vjp = avg2d_backward_vjp,
     .keep = "self",
@@ -852,7 +918,8 @@ IG_OP(avg_pool3d) = {
         "bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor",
     .autocast = IG_AUTOCAST_F32,
     .shape = avg_shape,
-    .kernel = avg_kernel,
+    .prepare = avg_prepare,
+    .run = avg_run,
     .variant = 3,
     .vjp = avg3d_vjp,
     .keep = "self",
@@ -866,7 +933,8 @@ IG_OP(avg_pool3d_backward) = {
         "stride, int[3] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) "
         "-> Tensor",
     .shape = avg_backward_shape,
-    .kernel = avg_backward_kernel,
+    .prepare = avg_backward_prepare,
+    .run = avg_backward_run,
     .variant = 3,
     .vjp = avg3d_backward_vjp,
     .keep = "self",
@@ -880,7 +948,8 @@ IG_OP(adaptive_avg_pool2d) = {
 IG_OP(_adaptive_avg_pool2d) = {
     .schema = "aten::_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor",
     .shape = adaptive_shape,
-    .kernel = adaptive_kernel,
+    .prepare = adaptive_prepare,
+    .run = adaptive_run,
     .variant = 2,
     .vjp = adaptive_vjp,
     .keep = "self",
@@ -891,7 +960,8 @@ IG_OP(_adaptive_avg_pool2d) = {
 IG_OP(_adaptive_avg_pool2d_backward) = {
     .schema = "aten::_adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self) -> Tensor",
     .shape = adaptive_backward_shape,
-    .kernel = adaptive_backward_kernel,
+    .prepare = adaptive_backward_prepare,
+    .run = adaptive_backward_run,
     .variant = 2,
     .vjp = adaptive_backward_vjp,
     .keep = "self",
@@ -908,7 +978,8 @@ IG_OP(im2col) = {
         "aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, "
         "int[2] stride) -> Tensor",
     .shape = im2col_shape,
-    .kernel = im2col_kernel,
+    .prepare = im2col_prepare,
+    .run = im2col_run,
     .vjp = im2col_vjp,
     .keep = "",
     .decompose = ig_lower_im2col,
@@ -919,7 +990,8 @@ IG_OP(col2im) = {
         "aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] "
         "dilation, int[2] padding, int[2] stride) -> Tensor",
     .shape = col2im_shape,
-    .kernel = col2im_kernel,
+    .prepare = col2im_prepare,
+    .run = col2im_run,
     .vjp = col2im_vjp,
     .keep = "",
     .decompose = ig_lower_col2im,

@@ -154,64 +154,86 @@ static void repeat_all(bool sum, void *at, ig_dtype d, size_t n, int64_t times) 
   }
 }
 
-// Sums of complex numbers are sums of pairs of reals, with inner doubled.
-static void reduce_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  ig_tensor *out = outs[0].tensor;
+typedef struct reduce_state {
+  ig_repeated r;
+  ig_dtype work;  // elements are read in
+  ig_dtype to;    // and reduced to
+  size_t wide;    // results before they are narrowed
+  bool narrows;
+  bool multiplies_complex;
+} reduce_state;
+
+// Sums of complex numbers are sums of pairs of reals, with inner doubled. Products are none.
+static void reduce_prepare(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_value *outs,
+                           ig_prep *p) {
+  IG_STATE(reduce_state, s, p);
+  const ig_tensor *out = outs[0].tensor;
+  const ig_tensor *self = args[0].tensor;
   ig_reduce_op what = (ig_reduce_op)op->def->variant;
   bool reduced[IG_MAX_DIM];
-  ig_axis axis;
   reduced_dims(c, op, args, reduced);
   bool truth = what == IG_REDUCE_ANY || what == IG_REDUCE_ALL;
   bool same = what == IG_REDUCE_MAX || what == IG_REDUCE_MIN;
-  ig_dtype self_dtype = args[0].tensor->dtype;
-  bool direct = !truth && ig_accumulate_dtype(self_dtype) == out->dtype;
-  ig_dtype work = same || direct ? self_dtype : truth ? IG_BOOL : out->dtype;
+  bool direct = !truth && ig_accumulate_dtype(self->dtype) == out->dtype;
+  *s = (reduce_state){.work = same || direct ? self->dtype : truth ? IG_BOOL : out->dtype};
   // Integers are added up in 64 bits, whatever the result is kept in.
-  bool narrow = !truth && !same && out->dtype != IG_I64 &&
-                (out->dtype == IG_BOOL || ig_dtype_is_integral(out->dtype));
-  ig_scope s = ig_scope_open(c);
-  int64_t times = 1;
-  const ig_tensor *self = ig_reduce_once(c, args[0].tensor, reduced, &times);
-  const void *x = self ? ig_reduce_operand(c, self, reduced, work, &axis) : NULL;
-  size_t n = (size_t)ig_tensor_numel(out);
-  void *y = narrow ? ig_scope_array(c, n, sizeof(int64_t)) : ig_tensor_data(out);
-  if (x && (y || n == 0)) {
-    ig_dtype to = truth ? IG_BOOL : narrow ? IG_I64 : out->dtype;
-    bool complex = ig_dtype_is_complex(work);
-    if (complex) axis.inner *= 2;
-    ig_elem e = ig_elem_of(complex ? ig_to_real(work) : work);
-    ig_elem o = ig_elem_of(complex ? ig_to_real(to) : to);
-    bool done = e != IG_ELEM_COUNT && o != IG_ELEM_COUNT && ig_reduce(what, e, x, o, y, axis);
-    if (!done) ig_refuse_dtype(c, op->schema.name, work);
-    bool adds = what == IG_REDUCE_SUM || what == IG_REDUCE_PROD;
-    if (done && times > 1 && adds) repeat_all(what == IG_REDUCE_SUM, y, to, n, times);
-    if (done && narrow) ig_convert(ig_tensor_data(out), out->dtype, y, IG_I64, n);
-  }
-  ig_scope_close(c, s);
-}
-
-// Products of complex numbers are no products of pairs.
-static void prod_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  ig_tensor *out = outs[0].tensor;
-  if (!ig_dtype_is_complex(out->dtype)) {
-    reduce_kernel(c, op, args, outs);
+  s->narrows = !truth && !same && out->dtype != IG_I64 &&
+               (out->dtype == IG_BOOL || ig_dtype_is_integral(out->dtype));
+  s->to = truth ? IG_BOOL : s->narrows ? IG_I64 : out->dtype;
+  s->multiplies_complex = what == IG_REDUCE_PROD && ig_dtype_is_complex(out->dtype);
+  if (s->multiplies_complex) {
+    s->r.x = ig_reduce_plan(&p->need, self, reduced, IG_C128, &s->r.axis);
     return;
   }
-  bool reduced[IG_MAX_DIM];
-  ig_axis a;
-  reduced_dims(c, op, args, reduced);
-  ig_scope s = ig_scope_open(c);
-  const ig_c128 *x = ig_reduce_operand(c, args[0].tensor, reduced, IG_C128, &a);
+  s->r = ig_reduce_plan_once(&p->need, self, reduced, s->work);
+  if (s->narrows) {
+    s->wide = ig_need_take(&p->need, (size_t)ig_tensor_numel(out), sizeof(int64_t));
+  }
+  bool complex = ig_dtype_is_complex(s->work);
+  if (complex) s->r.axis.inner *= 2;
+  ig_elem e = ig_elem_of(complex ? ig_to_real(s->work) : s->work);
+  ig_elem o = ig_elem_of(complex ? ig_to_real(s->to) : s->to);
+  if (e == IG_ELEM_COUNT || o == IG_ELEM_COUNT || !ig_reduce_has(what, e, o)) {
+    ig_refuse_dtype(c, op->schema.name, s->work);
+    return;
+  }
+  ig_reduce_need(e, s->r.axis, &p->need);
+}
+
+static void multiply_complex(const ig_exec *x) {
+  const reduce_state *s = x->state;
+  ig_axis a = s->r.axis;
+  const ig_c128 *from = ig_operand_read(x, &s->r.x, x->args[0].tensor);
+  ig_tensor *out = x->outs[0].tensor;
   char *to = ig_tensor_data(out);
-  for (int64_t k = 0; x && k < a.outer * a.inner; k++) {
+  for (int64_t k = 0; k < a.outer * a.inner; k++) {
     ig_c128 p = {1, 0};
     for (int64_t i = 0; i < a.n; i++) {
-      ig_c128 z = x[(k / a.inner * a.n + i) * a.inner + k % a.inner];
+      ig_c128 z = from[(k / a.inner * a.n + i) * a.inner + k % a.inner];
       p = (ig_c128){p.re * z.re - p.im * z.im, p.re * z.im + p.im * z.re};
     }
     ig_convert(to + (size_t)k * ig_dtype_size(out->dtype), out->dtype, &p, IG_C128, 1);
   }
-  ig_scope_close(c, s);
+}
+
+static void reduce_run(const ig_exec *x) {
+  const reduce_state *s = x->state;
+  ig_tensor *out = x->outs[0].tensor;
+  ig_reduce_op what = (ig_reduce_op)x->op->def->variant;
+  if (s->multiplies_complex) {
+    multiply_complex(x);
+    return;
+  }
+  const void *from = ig_operand_read(x, &s->r.x, x->args[0].tensor);
+  size_t n = (size_t)ig_tensor_numel(out);
+  void *y = s->narrows ? x->memory + s->wide : ig_tensor_data(out);
+  bool complex = ig_dtype_is_complex(s->work);
+  ig_elem e = ig_elem_of(complex ? ig_to_real(s->work) : s->work);
+  ig_elem o = ig_elem_of(complex ? ig_to_real(s->to) : s->to);
+  (void)ig_reduce(what, e, from, o, y, s->r.axis);
+  bool adds = what == IG_REDUCE_SUM || what == IG_REDUCE_PROD;
+  if (s->r.times > 1 && adds) repeat_all(what == IG_REDUCE_SUM, y, s->to, n, s->r.times);
+  if (s->narrows) ig_convert(ig_tensor_data(out), out->dtype, y, IG_I64, n);
 }
 
 // max.dim, min.dim, argmax, argmin, aminmax: variant bit 0 says minimum, bit 1 says indices only.
@@ -219,13 +241,12 @@ enum { MINIMUM = 1, INDEX_ONLY = 2 };
 
 // Where element `at` of the elements that were looked at stands among all: repeated ones stand
 // first at index 0.
-static int64_t place_of(const ig_tensor *all, const ig_tensor *seen, const bool *reduced,
-                        int64_t at) {
+static int64_t place_of(const ig_tensor *all, uint64_t once, uint64_t reduced, int64_t at) {
   int64_t place = 0;
   int64_t step = 1;
   for (int d = all->ndim - 1; d >= 0; d--) {
-    if (!reduced[d]) continue;
-    int64_t size = ig_sizes(seen)[d].value;
+    if (!(reduced >> d & 1)) continue;
+    int64_t size = once >> d & 1 ? 1 : ig_sizes(all)[d].value;
     place += at % size * step;
     at /= size;
     step *= ig_sizes(all)[d].value;
@@ -233,44 +254,48 @@ static int64_t place_of(const ig_tensor *all, const ig_tensor *seen, const bool 
   return place;
 }
 
-static void arg_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+typedef struct arg_state {
+  ig_repeated r;
+  uint64_t reduced;  // bits
+} arg_state;
+
+static void arg_prepare(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_value *outs,
+                        ig_prep *p) {
+  (void)outs;
+  IG_STATE(arg_state, s, p);
+  const ig_tensor *self = args[0].tensor;
   bool reduced[IG_MAX_DIM];
-  ig_axis axis;
-  int how = op->def->variant;
   reduced_dims(c, op, args, reduced);
-  ig_scope s = ig_scope_open(c);
-  int64_t times = 1;
-  const ig_tensor *self = ig_reduce_once(c, args[0].tensor, reduced, &times);
-  const void *x = self ? ig_reduce_operand(c, self, reduced, self->dtype, &axis) : NULL;
-  if (x && ig_elem_of(self->dtype) == IG_ELEM_COUNT) {
-    ig_refuse_dtype(c, op->schema.name, self->dtype);
-  } else if (x) {
-    void *value = how & INDEX_ONLY ? NULL : ig_tensor_data(outs[0].tensor);
-    int64_t *index = ig_tensor_data(outs[how & INDEX_ONLY ? 0 : 1].tensor);
-    ig_elem e = ig_elem_of(self->dtype);
-    (how & MINIMUM ? ig_reduce_argmin : ig_reduce_argmax)(e, x, value, index, axis);
-    for (int64_t k = 0; times > 1 && k < axis.outer * axis.inner; k++) {
-      index[k] = place_of(args[0].tensor, self, reduced, index[k]);
-    }
-  }
-  ig_scope_close(c, s);
+  s->r = ig_reduce_plan_once(&p->need, self, reduced, self->dtype);
+  s->reduced = 0;
+  for (int d = 0; d < self->ndim; d++) s->reduced |= (uint64_t)reduced[d] << d;
+  ig_elem e = ig_elem_of(self->dtype);
+  if (e == IG_ELEM_COUNT) ig_refuse_dtype(c, op->schema.name, self->dtype);
+  ig_reduce_need(e, s->r.axis, &p->need);  // of aminmax
 }
 
-static void aminmax_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  bool reduced[IG_MAX_DIM];
-  ig_axis axis;
-  reduced_dims(c, op, args, reduced);
-  ig_scope s = ig_scope_open(c);
-  int64_t times = 1;
-  const ig_tensor *self = ig_reduce_once(c, args[0].tensor, reduced, &times);
-  const void *x = self ? ig_reduce_operand(c, self, reduced, self->dtype, &axis) : NULL;
-  ig_elem e = ig_elem_of(args[0].tensor->dtype);
-  if (e == IG_ELEM_COUNT) ig_refuse_dtype(c, op->schema.name, args[0].tensor->dtype);
-  for (int i = 0; i < 2 && x && e != IG_ELEM_COUNT; i++) {
-    ig_reduce_op what = i ? IG_REDUCE_MAX : IG_REDUCE_MIN;
-    (void)ig_reduce(what, e, x, e, ig_tensor_data(outs[i].tensor), axis);
+static void arg_run(const ig_exec *x) {
+  const arg_state *s = x->state;
+  const ig_tensor *self = x->args[0].tensor;
+  int how = x->op->def->variant;
+  const void *from = ig_operand_read(x, &s->r.x, self);
+  void *value = how & INDEX_ONLY ? NULL : ig_tensor_data(x->outs[0].tensor);
+  int64_t *index = ig_tensor_data(x->outs[how & INDEX_ONLY ? 0 : 1].tensor);
+  ig_elem e = ig_elem_of(self->dtype);
+  (how & MINIMUM ? ig_reduce_argmin : ig_reduce_argmax)(e, from, value, index, s->r.axis);
+  for (int64_t k = 0; s->r.times > 1 && k < s->r.axis.outer * s->r.axis.inner; k++) {
+    index[k] = place_of(self, s->r.once, s->reduced, index[k]);
   }
-  ig_scope_close(c, s);
+}
+
+static void aminmax_run(const ig_exec *x) {
+  const arg_state *s = x->state;
+  const void *from = ig_operand_read(x, &s->r.x, x->args[0].tensor);
+  ig_elem e = ig_elem_of(x->args[0].tensor->dtype);
+  for (int i = 0; i < 2; i++) {
+    ig_reduce_op what = i ? IG_REDUCE_MAX : IG_REDUCE_MIN;
+    (void)ig_reduce(what, e, from, e, ig_tensor_data(x->outs[i].tensor), s->r.axis);
+  }
 }
 
 // Gradients ---------------------------------------------------------------------------------------
@@ -401,7 +426,8 @@ IG_OP(sum) = {
     .schema = "aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     .autocast = IG_AUTOCAST_F32_DEVICE,
     .shape = sum_shape,
-    .kernel = reduce_kernel,
+    .prepare = reduce_prepare,
+    .run = reduce_run,
     .variant = IG_REDUCE_SUM,
     .decompose = sum_decompose,
     .vjp = sum_vjp,
@@ -414,7 +440,8 @@ IG_OP(sum_dim_intlist) = {
         "dtype=None) -> Tensor",
     .autocast = IG_AUTOCAST_F32_DEVICE,
     .shape = sum_shape,
-    .kernel = reduce_kernel,
+    .prepare = reduce_prepare,
+    .run = reduce_run,
     .variant = IG_REDUCE_SUM,
     .vjp = sum_vjp,
     .keep = "",
@@ -423,7 +450,8 @@ IG_OP(sum_dim_intlist) = {
 IG_OP(mean) = {
     .schema = "aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     .shape = mean_shape,
-    .kernel = reduce_kernel,
+    .prepare = reduce_prepare,
+    .run = reduce_run,
     .variant = IG_REDUCE_MEAN,
     .vjp = mean_vjp,
     .keep = "",
@@ -434,7 +462,8 @@ IG_OP(mean_dim) = {
         "aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? "
         "dtype=None) -> Tensor",
     .shape = mean_shape,
-    .kernel = reduce_kernel,
+    .prepare = reduce_prepare,
+    .run = reduce_run,
     .variant = IG_REDUCE_MEAN,
     .vjp = mean_vjp,
     .keep = "",
@@ -444,7 +473,8 @@ IG_OP(prod) = {
     .schema = "aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     .autocast = IG_AUTOCAST_F32,
     .shape = sum_shape,
-    .kernel = prod_kernel,
+    .prepare = reduce_prepare,
+    .run = reduce_run,
     .variant = IG_REDUCE_PROD,
     .vjp = prod_vjp,
     .samples = "f32[3,2] | f32[] | f32[0] | i64[3]:<4",
@@ -455,7 +485,8 @@ IG_OP(prod_dim_int) = {
         "dtype=None) -> Tensor",
     .autocast = IG_AUTOCAST_F32,
     .shape = sum_shape,
-    .kernel = prod_kernel,
+    .prepare = reduce_prepare,
+    .run = reduce_run,
     .variant = IG_REDUCE_PROD,
     .vjp = prod_vjp,
     .samples = "f32[3,2], 1 | f32[2,3], 0, True | i64[3,2]:<4, -1",
@@ -463,7 +494,8 @@ IG_OP(prod_dim_int) = {
 IG_OP(amax) = {
     .schema = "aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
     .shape = extremum_shape,
-    .kernel = reduce_kernel,
+    .prepare = reduce_prepare,
+    .run = reduce_run,
     .variant = IG_REDUCE_MAX,
     .vjp = extremum_vjp,
     .samples =
@@ -472,7 +504,8 @@ IG_OP(amax) = {
 IG_OP(amin) = {
     .schema = "aten::amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
     .shape = extremum_shape,
-    .kernel = reduce_kernel,
+    .prepare = reduce_prepare,
+    .run = reduce_run,
     .variant = IG_REDUCE_MIN,
     .vjp = extremum_vjp,
     .samples =
@@ -481,7 +514,8 @@ IG_OP(amin) = {
 IG_OP(max) = {
     .schema = "aten::max(Tensor self) -> Tensor",
     .shape = extremum_shape,
-    .kernel = reduce_kernel,
+    .prepare = reduce_prepare,
+    .run = reduce_run,
     .variant = IG_REDUCE_MAX,
     .vjp = extremum_vjp,
     .samples = "f32[3,5] | f32[] | i64[3] | bool[3]",
@@ -489,7 +523,8 @@ IG_OP(max) = {
 IG_OP(min) = {
     .schema = "aten::min(Tensor self) -> Tensor",
     .shape = extremum_shape,
-    .kernel = reduce_kernel,
+    .prepare = reduce_prepare,
+    .run = reduce_run,
     .variant = IG_REDUCE_MIN,
     .vjp = extremum_vjp,
     .samples = "f32[3,5] | f32[] | i64[3] | bool[3]",
@@ -499,7 +534,8 @@ IG_OP(max_dim) = {
         "aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor "
         "indices)",
     .shape = extremum_dim_shape,
-    .kernel = arg_kernel,
+    .prepare = arg_prepare,
+    .run = arg_run,
     .vjp = chosen_vjp,
     .keep = "result1",
     .samples =
@@ -511,7 +547,8 @@ IG_OP(min_dim) = {
         "aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor "
         "indices)",
     .shape = extremum_dim_shape,
-    .kernel = arg_kernel,
+    .prepare = arg_prepare,
+    .run = arg_run,
     .variant = MINIMUM,
     .vjp = chosen_vjp,
     .keep = "result1",
@@ -530,7 +567,8 @@ IG_OP(min_other) = {
 IG_OP(argmax) = {
     .schema = "aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
     .shape = arg_shape,
-    .kernel = arg_kernel,
+    .prepare = arg_prepare,
+    .run = arg_run,
     .variant = INDEX_ONLY,
     .samples = "f32[3,5] | f32[3,5], 1 | f32[3,5], 0, True | i64[4] | f32[2,4]:special, 1",
     .not_differentiable = true,
@@ -538,7 +576,8 @@ IG_OP(argmax) = {
 IG_OP(argmin) = {
     .schema = "aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
     .shape = arg_shape,
-    .kernel = arg_kernel,
+    .prepare = arg_prepare,
+    .run = arg_run,
     .variant = INDEX_ONLY | MINIMUM,
     .samples = "f32[3,5] | f32[3,5], 1 | f32[3,5], 0, True | i64[4]",
     .not_differentiable = true,
@@ -548,13 +587,15 @@ IG_OP(aminmax) = {
         "aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor "
         "max)",
     .shape = aminmax_shape,
-    .kernel = aminmax_kernel,
+    .prepare = arg_prepare,
+    .run = aminmax_run,
     .decompose_outs = ig_lower_aminmax,
     .samples = "f32[3,5] | f32[3,5], dim=1 | f32[3,5], dim=0, keepdim=True | i64[4]",
 };
 
-#define TRUTH(op) \
-  .shape = bool_shape, .kernel = reduce_kernel, .variant = op, .not_differentiable = true
+#define TRUTH(op)                                                                   \
+  .shape = bool_shape, .prepare = reduce_prepare, .run = reduce_run, .variant = op, \
+  .not_differentiable = true
 IG_OP(any) = {
     .schema = "aten::any(Tensor self) -> Tensor",
     TRUTH(IG_REDUCE_ANY),

@@ -5,6 +5,7 @@
 
 #include "kernels/reduce.h"
 #include "op/op.h"
+#include "ops/operand.h"
 
 ig_elem ig_elem_of(ig_dtype d);  // IG_ELEM_COUNT: kernels have no such type
 
@@ -13,9 +14,20 @@ ig_elem ig_elem_of(ig_dtype d);  // IG_ELEM_COUNT: kernels have no such type
 const void *ig_reduce_operand(ig_ctx *c, const ig_tensor *self, const bool *reduced, ig_dtype dtype,
                               ig_axis *axis);
 
-// A large expanded operand need not be laid out: reduced dimensions that repeat one element (stride
-// 0) become a size of 1 in the result, which is self where nothing is gained. *times: how often
-// each element stands in self. NULL after an error.
-ig_tensor *ig_reduce_once(ig_ctx *c, ig_tensor *self, const bool *reduced, int64_t *times);
+// The same for prepared kernels, with a copy in the workspace.
+ig_operand ig_reduce_plan(ig_need *n, const ig_tensor *self, const bool *reduced, ig_dtype dtype,
+                          ig_axis *axis);
+
+// A large expanded operand need not be laid out: of reduced dimensions that repeat one element
+// (stride 0) one is enough, and then their size counts as 1. once: their bits; none where nothing
+// is gained.
+typedef struct ig_repeated {
+  ig_operand x;
+  ig_axis axis;
+  uint64_t once;
+  int64_t times;  // each element stands so often in self
+} ig_repeated;
+ig_repeated ig_reduce_plan_once(ig_need *n, const ig_tensor *self, const bool *reduced,
+                                ig_dtype dtype);
 
 #endif

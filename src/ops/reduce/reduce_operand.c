@@ -16,13 +16,29 @@ ig_elem ig_elem_of(ig_dtype d) {
   return elems[d];
 }
 
+static int64_t size_of(const ig_tensor *t, uint64_t once, int d) {
+  return once >> d & 1 ? 1 : ig_sizes(t)[d].value;
+}
+
+static bool is_dense(const ig_tensor *t, uint64_t once) {
+  int64_t step = 1;
+  for (int d = t->ndim - 1; d >= 0; d--) {
+    int64_t size = size_of(t, once, d);
+    if (size == 0) return true;
+    if (size == 1) continue;
+    if (ig_strides(t)[d].value != step) return false;
+    step *= size;
+  }
+  return true;
+}
+
 // One block of reduced dimensions (sizes of 1 do not matter) in dense memory.
-static bool lies_right(const ig_tensor *self, const bool *reduced, ig_axis *axis) {
+static bool lies_right(const ig_tensor *self, const bool *reduced, uint64_t once, ig_axis *axis) {
   enum { BEFORE, INSIDE, AFTER } where = BEFORE;
   *axis = (ig_axis){1, 1, 1};
-  if (!ig_tensor_is_dense(self)) return false;
+  if (!is_dense(self, once)) return false;
   for (int d = 0; d < self->ndim; d++) {
-    int64_t size = ig_sizes(self)[d].value;
+    int64_t size = size_of(self, once, d);
     if (size == 1) continue;
     if (reduced[d]) {
       if (where == AFTER) return false;
@@ -36,9 +52,43 @@ static bool lies_right(const ig_tensor *self, const bool *reduced, ig_axis *axis
   return true;
 }
 
+static ig_operand plan(ig_need *n, const ig_tensor *self, const bool *reduced, uint64_t once,
+                       ig_dtype dtype, ig_axis *axis) {
+  if (self->dtype == dtype && lies_right(self, reduced, once, axis)) {
+    return (ig_operand){.dtype = dtype};
+  }
+  uint64_t last = 0;  // kept dimensions first, then the reduced ones
+  *axis = (ig_axis){1, 1, 1};
+  for (int d = 0; d < self->ndim; d++) {
+    *(reduced[d] ? &axis->n : &axis->outer) *= size_of(self, once, d);
+    last |= (uint64_t)reduced[d] << d;
+  }
+  return ig_operand_copy(n, self, dtype, last, once);
+}
+
+ig_operand ig_reduce_plan(ig_need *n, const ig_tensor *self, const bool *reduced, ig_dtype dtype,
+                          ig_axis *axis) {
+  return plan(n, self, reduced, 0, dtype, axis);
+}
+
+// Below, the rounding of sums is that of adding every element up, as PyTorch does.
+enum { WORTH = 1 << 20 };
+
+ig_repeated ig_reduce_plan_once(ig_need *n, const ig_tensor *self, const bool *reduced,
+                                ig_dtype dtype) {
+  ig_repeated r = {.times = 1};
+  for (int d = 0; d < self->ndim && ig_tensor_numel(self) >= WORTH; d++) {
+    if (!reduced[d] || ig_sizes(self)[d].value < 2 || ig_strides(self)[d].value != 0) continue;
+    r.times *= ig_sizes(self)[d].value;
+    r.once |= (uint64_t)1 << d;
+  }
+  r.x = plan(n, self, reduced, r.once, dtype, &r.axis);
+  return r;
+}
+
 const void *ig_reduce_operand(ig_ctx *c, const ig_tensor *self, const bool *reduced, ig_dtype dtype,
                               ig_axis *axis) {
-  if (self->dtype == dtype && lies_right(self, reduced, axis)) {
+  if (self->dtype == dtype && lies_right(self, reduced, 0, axis)) {
     static const double nothing = 0;
     const void *data = ig_tensor_data(self);
     return data ? data : &nothing;
@@ -60,20 +110,4 @@ const void *ig_reduce_operand(ig_ctx *c, const ig_tensor *self, const bool *redu
   void *dense = turned ? ig_scope_push(c, bytes + 64) : NULL;
   if (dense) ig_tensor_read(turned, dtype, dense);
   return dense;
-}
-
-// Below, the rounding of sums is that of adding every element up, as PyTorch does.
-enum { WORTH = 1 << 20 };
-
-ig_tensor *ig_reduce_once(ig_ctx *c, ig_tensor *self, const bool *reduced, int64_t *times) {
-  ig_meta m;
-  *times = 1;
-  if (ig_tensor_numel(self) < WORTH) return self;
-  ig_meta_view(self, &m);
-  for (int d = 0; d < self->ndim; d++) {
-    if (!reduced[d] || m.size[d].value < 2 || m.stride[d].value != 0) continue;
-    *times *= m.size[d].value;
-    m.size[d] = ig_const(1);
-  }
-  return *times > 1 ? ig_tensor_make(c, &m, false) : self;
 }

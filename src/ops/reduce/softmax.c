@@ -10,17 +10,14 @@
 #include "ops/reduce/reduce.h"
 #include "tensor/number.h"
 
-// Dense operand and the axis that dimension `dim` of it is; a copy only where it has gaps.
-static const void *axis_of(ig_ctx *c, const ig_tensor *t, int dim, ig_dtype dtype, ig_axis *a) {
-  bool all[IG_MAX_DIM] = {false};  // nothing reduced: just make it dense
-  const void *x = ig_reduce_operand(c, t, all, dtype, a);
-  *a = (ig_axis){1, t->ndim ? ig_sizes(t)[dim].value : 1, 1};
+static ig_axis axis_of(const ig_tensor *t, int dim) {
+  ig_axis a = {1, t->ndim ? ig_sizes(t)[dim].value : 1, 1};
   for (int d = 0; d < t->ndim; d++) {
-    if (d < dim) a->outer *= ig_sizes(t)[d].value;
-    if (d > dim) a->inner *= ig_sizes(t)[d].value;
+    if (d < dim) a.outer *= ig_sizes(t)[d].value;
+    if (d > dim) a.inner *= ig_sizes(t)[d].value;
   }
-  if (a->n == 0) a->outer = 0;  // as many rows as one likes, and nothing in them
-  return x;
+  if (a.n == 0) a.outer = 0;  // as many rows as one likes, and nothing in them
+  return a;
 }
 
 enum { PLAIN, LOG, SAFE };
@@ -39,20 +36,32 @@ static void softmax_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_m
   for (int d = 0; d < self->ndim; d++) ig_meta_push_dim(c, out, ig_sizes(self)[d]);
 }
 
-static void softmax_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  ig_tensor *out = outs[0].tensor;
-  ig_axis a;
-  int dim = ig_wrap_dim(c, ig_value_i64(c, &args[1]), args[0].tensor->ndim);
-  ig_scope s = ig_scope_open(c);
-  const void *x = axis_of(c, args[0].tensor, dim, out->dtype, &a);
-  ig_elem e = ig_elem_of(out->dtype);
-  if (x) {
-    int how = op->def->variant;
-    (how == LOG    ? ig_softmax_log
-     : how == SAFE ? ig_softmax_safe
-                   : ig_softmax)(e, x, ig_tensor_data(out), a);
-  }
-  ig_scope_close(c, s);
+typedef struct softmax_state {
+  ig_axis axis;
+  ig_operand x;   // self, or the gradient
+  ig_operand y;   // backward: the result
+  size_t result;  // backward: the gradient before it is converted
+} softmax_state;
+
+static void softmax_prepare(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_value *outs,
+                            ig_prep *p) {
+  (void)op;
+  IG_STATE(softmax_state, s, p);
+  ig_dtype d = outs[0].tensor->dtype;
+  const ig_tensor *x = args[0].tensor;
+  s->axis = axis_of(x, ig_wrap_dim(c, ig_value_i64(c, &args[1]), x->ndim));
+  s->x = ig_operand_plan(&p->need, x, d, IG_ROW_MAJOR);
+  ig_softmax_need(ig_elem_of(d), s->axis, &p->need);
+}
+
+static void softmax_run(const ig_exec *x) {
+  const softmax_state *s = x->state;
+  ig_tensor *out = x->outs[0].tensor;
+  const void *from = ig_operand_read(x, &s->x, x->args[0].tensor);
+  int how = x->op->def->variant;
+  (how == LOG    ? ig_softmax_log
+   : how == SAFE ? ig_softmax_safe
+                 : ig_softmax)(ig_elem_of(out->dtype), from, ig_tensor_data(out), s->axis);
 }
 
 // grad_output, output, dim, input_dtype
@@ -73,23 +82,35 @@ static void backward_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_
   for (int d = 0; d < g->ndim; d++) ig_meta_push_dim(c, out, ig_sizes(g)[d]);
 }
 
-static void backward_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  ig_tensor *out = outs[0].tensor;
-  ig_axis a;
-  ig_dtype d = args[0].tensor->dtype;
-  int dim = ig_wrap_dim(c, ig_value_i64(c, &args[2]), args[0].tensor->ndim);
-  ig_scope s = ig_scope_open(c);
-  const void *dy = axis_of(c, args[0].tensor, dim, d, &a);
-  const void *y = dy ? axis_of(c, args[1].tensor, dim, d, &a) : NULL;
-  void *dx = ig_tensor_data(out);
-  size_t n = (size_t)ig_tensor_numel(out);
-  if (y && out->dtype != d) dx = ig_scope_array(c, n, ig_dtype_size(d));
-  if (y && dx) {
-    (op->def->variant == LOG ? ig_softmax_log_backward : ig_softmax_backward)(ig_elem_of(d), dy, y,
-                                                                              dx, a);
-    if (out->dtype != d) ig_convert(ig_tensor_data(out), out->dtype, dx, d, n);
+static void backward_prepare(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_value *outs,
+                             ig_prep *p) {
+  (void)op;
+  IG_STATE(softmax_state, s, p);
+  const ig_tensor *g = args[0].tensor;
+  const ig_tensor *out = outs[0].tensor;
+  s->axis = axis_of(g, ig_wrap_dim(c, ig_value_i64(c, &args[2]), g->ndim));
+  s->x = ig_operand_plan(&p->need, g, g->dtype, IG_ROW_MAJOR);
+  s->y = ig_operand_plan(&p->need, args[1].tensor, g->dtype, IG_ROW_MAJOR);
+  s->result = 0;
+  if (out->dtype != g->dtype) {
+    s->result = ig_need_take(&p->need, (size_t)ig_tensor_numel(out), ig_dtype_size(g->dtype));
   }
-  ig_scope_close(c, s);
+  ig_softmax_need(ig_elem_of(g->dtype), s->axis, &p->need);
+}
+
+static void backward_run(const ig_exec *x) {
+  const softmax_state *s = x->state;
+  ig_tensor *out = x->outs[0].tensor;
+  ig_dtype d = x->args[0].tensor->dtype;
+  bool converts = out->dtype != d;
+  const void *dy = ig_operand_read(x, &s->x, x->args[0].tensor);
+  const void *y = ig_operand_read(x, &s->y, x->args[1].tensor);
+  void *dx = converts ? x->memory + s->result : ig_tensor_data(out);
+  (x->op->def->variant == LOG ? ig_softmax_log_backward : ig_softmax_backward)(ig_elem_of(d), dy, y,
+                                                                               dx, s->axis);
+  if (converts) {
+    ig_convert(ig_tensor_data(out), out->dtype, dx, d, (size_t)ig_tensor_numel(out));
+  }
 }
 
 static void softmax_vjp(ig_ctx *c, const ig_vjp *v) {
@@ -170,7 +191,8 @@ static ig_tensor *safe_softmax_decompose(ig_ctx *c, const ig_value *args) {
 IG_OP(_softmax) = {
     .schema = "aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
     .shape = softmax_shape,
-    .kernel = softmax_kernel,
+    .prepare = softmax_prepare,
+    .run = softmax_run,
     .vjp = softmax_vjp,
     .keep = "result",
     .samples = ROWS,
@@ -178,7 +200,8 @@ IG_OP(_softmax) = {
 IG_OP(_log_softmax) = {
     .schema = "aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
     .shape = softmax_shape,
-    .kernel = softmax_kernel,
+    .prepare = softmax_prepare,
+    .run = softmax_run,
     .variant = LOG,
     .vjp = log_softmax_vjp,
     .keep = "result",
@@ -189,7 +212,8 @@ IG_OP(_softmax_backward_data) = {
         "aten::_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType "
         "input_dtype) -> Tensor",
     .shape = backward_shape,
-    .kernel = backward_kernel,
+    .prepare = backward_prepare,
+    .run = backward_run,
     .vjp = softmax_backward_vjp,
     .decompose = ig_lower_softmax_backward,
     .samples = BACKWARD,
@@ -199,7 +223,8 @@ IG_OP(_log_softmax_backward_data) = {
         "aten::_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, "
         "ScalarType input_dtype) -> Tensor",
     .shape = backward_shape,
-    .kernel = backward_kernel,
+    .prepare = backward_prepare,
+    .run = backward_run,
     .variant = LOG,
     .vjp = log_softmax_backward_vjp,
     .decompose = ig_lower_log_softmax_backward,
@@ -220,7 +245,8 @@ IG_OP(log_softmax_int) = {
 IG_OP(_safe_softmax) = {
     .schema = "aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
     .shape = softmax_shape,
-    .kernel = softmax_kernel,
+    .prepare = softmax_prepare,
+    .run = softmax_run,
     .decompose = safe_softmax_decompose,
     .variant = SAFE,
     .vjp = softmax_vjp,

@@ -37,15 +37,30 @@ static void var_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta 
   ig_meta_reduce(c, self, reduced, args[3].b, &out[1]);
 }
 
+typedef struct var_state {
+  ig_operand x;
+  ig_axis axis;
+} var_state;
+
+static void var_prepare(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_value *outs,
+                        ig_prep *p) {
+  (void)op;
+  (void)outs;
+  IG_STATE(var_state, s, p);
+  const ig_tensor *self = args[0].tensor;
+  bool reduced[IG_MAX_DIM];
+  ig_dims_of(c, &args[1], self->ndim, true, reduced);
+  ig_dtype work = ig_dtype_is_complex(self->dtype) ? IG_C128 : self->dtype;
+  s->x = ig_reduce_plan(&p->need, self, reduced, work, &s->axis);
+}
+
 // Complex numbers: the variance is the sum of those of the parts.
-static void complex_var(ig_ctx *c, const ig_value *args, const bool *reduced, ig_value *outs,
-                        size_t nrets) {
-  ig_axis a;
-  ig_tensor *out = outs[0].tensor;
-  const ig_c128 *x = ig_reduce_operand(c, args[0].tensor, reduced, IG_C128, &a);
-  double correction = correction_of(&args[2]);
-  for (int64_t k = 0; x && k < a.outer * a.inner; k++) {
-    const ig_c128 *row = x + k / a.inner * a.n * a.inner + k % a.inner;
+static void complex_var(const ig_exec *x, const ig_c128 *from) {
+  ig_axis a = ((const var_state *)x->state)->axis;
+  ig_tensor *out = x->outs[0].tensor;
+  double correction = correction_of(&x->args[2]);
+  for (int64_t k = 0; k < a.outer * a.inner; k++) {
+    const ig_c128 *row = from + k / a.inner * a.n * a.inner + k % a.inner;
     ig_c128 mean = {0, 0};
     double m2 = 0;
     for (int64_t i = 0; i < a.n; i++) {
@@ -60,30 +75,24 @@ static void complex_var(ig_ctx *c, const ig_value *args, const bool *reduced, ig
     double var = m2 / fmax(0, (double)a.n - correction);
     char *to = ig_tensor_data(out);
     ig_convert(to + (size_t)k * ig_dtype_size(out->dtype), out->dtype, &var, IG_F64, 1);
-    if (nrets == 1) continue;
-    ig_tensor *second = outs[1].tensor;
+    if (x->op->schema.nrets == 1) continue;
+    ig_tensor *second = x->outs[1].tensor;
     char *at = ig_tensor_data(second);
     ig_convert(at + (size_t)k * ig_dtype_size(second->dtype), second->dtype, &mean, IG_C128, 1);
   }
 }
 
-static void var_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  const ig_tensor *self = args[0].tensor;
-  bool reduced[IG_MAX_DIM];
-  ig_axis axis;
-  ig_dims_of(c, &args[1], self->ndim, true, reduced);
-  ig_scope s = ig_scope_open(c);
+static void var_run(const ig_exec *x) {
+  const var_state *s = x->state;
+  const ig_tensor *self = x->args[0].tensor;
+  const void *from = ig_operand_read(x, &s->x, self);
   if (ig_dtype_is_complex(self->dtype)) {
-    complex_var(c, args, reduced, outs, op->schema.nrets);
-  } else {
-    const void *x = ig_reduce_operand(c, self, reduced, self->dtype, &axis);
-    void *mean = op->schema.nrets == 2 ? ig_tensor_data(outs[1].tensor) : NULL;
-    if (x) {
-      ig_reduce_var(ig_elem_of(self->dtype), x, mean, ig_tensor_data(outs[0].tensor),
-                    correction_of(&args[2]), axis);
-    }
+    complex_var(x, from);
+    return;
   }
-  ig_scope_close(c, s);
+  void *mean = x->op->schema.nrets == 2 ? ig_tensor_data(x->outs[1].tensor) : NULL;
+  ig_reduce_var(ig_elem_of(self->dtype), from, mean, ig_tensor_data(x->outs[0].tensor),
+                correction_of(&x->args[2]), s->axis);
 }
 
 static ig_tensor *restore(ig_ctx *c, const ig_vjp *v, ig_tensor *g) {
@@ -145,12 +154,12 @@ static void var_mean_vjp(ig_ctx *c, const ig_vjp *v) {
   IG_GRAD(v, 0) = d;
 }
 
-static void std_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  var_kernel(c, op, args, outs);
-  ig_tensor *out = outs[0].tensor;
+static void std_run(const ig_exec *x) {
+  var_run(x);
+  ig_tensor *out = x->outs[0].tensor;
   ig_value var = ig_of_tensor(out);
-  const ig_op *root = ig_op_find(c, "aten::sqrt");
-  if (c->status == IG_OK) ig_pointwise_run(c, root, &var, out);
+  const ig_op *root = &ig_lib_get(x->c)->ops[IG_ID_SQRT];
+  ig_pointwise_run(x->c, root, &var, out);
 }
 
 // unbiased -> correction
@@ -268,7 +277,8 @@ IG_OP(var_correction) = {
         "bool keepdim=False) -> Tensor",
     .order = -1,
     .shape = var_shape,
-    .kernel = var_kernel,
+    .prepare = var_prepare,
+    .run = var_run,
     .vjp = var_vjp,
     .keep = "self",
     .samples = CORRECTED,
@@ -292,7 +302,8 @@ IG_OP(std_correction) = {
         "bool keepdim=False) -> Tensor",
     .order = -1,
     .shape = var_shape,
-    .kernel = std_kernel,
+    .prepare = var_prepare,
+    .run = std_run,
     .vjp = std_vjp,
     .lower = std_lower,
     .samples = CORRECTED,
@@ -316,7 +327,8 @@ IG_OP(var_mean_correction) = {
         "correction=None, bool keepdim=False) -> (Tensor, Tensor)",
     .order = -1,
     .shape = var_shape,
-    .kernel = var_kernel,
+    .prepare = var_prepare,
+    .run = var_run,
     .vjp = var_mean_vjp,
     .keep = "self",
     .samples = CORRECTED,
