@@ -64,7 +64,8 @@ static atomic_uint forks;   // how often this process is a child: a job of the p
 static atomic_int wanted;   // 0: not set
 static _Thread_local bool inside;
 static _Thread_local ig_loan mine;
-static _Thread_local int seat;
+static _Thread_local const void *joined;  // what was lent to the job that this worker helps with
+static _Thread_local int seat;            // and its number there
 
 static inline void pause_cpu(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -116,7 +117,7 @@ ig_loan ig_threads_lend(ig_loan loan) {
 }
 
 const void *ig_threads_lent(int *number) {
-  *number = seat;
+  *number = mine.what == joined ? seat : 0;  // a loan of its own begins anew
   return mine.what;
 }
 
@@ -215,10 +216,12 @@ static void *worker(void *unused) {
     j->seats--;
     seat = ++j->joined;
     mine = j->loan;
+    joined = j->loan.what;
     atomic_fetch_add_explicit(&j->working, 1, memory_order_relaxed);
     pthread_mutex_unlock(&pool.lock);
     work(j);
     mine = (ig_loan){NULL, 0};
+    joined = NULL;
     pthread_mutex_lock(&pool.lock);
     if (atomic_fetch_sub_explicit(&j->working, 1, memory_order_release) == 1)
       pthread_cond_signal(&pool.left);

@@ -198,6 +198,7 @@ bool ig_conv_need(const ig_conv *c, bool bias, ig_need *need, size_t *room) {
   staged s;
   *room = 0;
   if (is_empty(c) || is_int(c) || c->cin <= 0 || ig_conv_in(c) <= 0) return false;
+  if (!need->planned && !c->channels_last && !ig_elem_is_half(c->elem)) return false;
   stage_plan(c, bias, &s);
   if (need->planned) need_planes(&s.c, need);
   if (s.bytes == 0) return false;

@@ -274,6 +274,7 @@ IG_OP(empty_memory_format) = {
         "Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
     .shape = empty_shape,
     .kernel = nothing_kernel,
+    .takes_no_memory = true,
     .random = true,
     .samples = "[2,3] | [] | [0,2] | [2,3], dtype=i64 | [2], device='meta'",
     .not_differentiable = true,  // a constant
@@ -285,6 +286,7 @@ IG_OP(empty_strided) = {
         "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     .shape = empty_strided_shape,
     .kernel = nothing_kernel,
+    .takes_no_memory = true,
     .random = true,
     .samples = "[2,3], [1,2] | [], [] | [2,3], [6,2], dtype=f64",
     .not_differentiable = true,  // a constant
@@ -296,6 +298,7 @@ IG_OP(empty_permuted) = {
         "Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     .shape = empty_permuted_shape,
     .kernel = nothing_kernel,
+    .takes_no_memory = true,
     .random = true,
     .samples = "[2,3,4], [2,0,1] | [], [] | [2,3], [0,1], dtype=f64",
     .not_differentiable = true,  // a constant
@@ -307,6 +310,7 @@ IG_OP(empty_like) = {
         "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
     .shape = like_shape,
     .kernel = nothing_kernel,
+    .takes_no_memory = true,
     .decompose = empty_like_decompose,
     .random = true,
     .samples = "f32[2,3] | f32[4,2].T | f32[2,3,4,5].cl | f32[2,4].s2 | i64[3], dtype=f32",
@@ -319,6 +323,7 @@ IG_OP(new_empty) = {
         "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     .shape = new_shape,
     .kernel = nothing_kernel,
+    .takes_no_memory = true,
     .decompose = new_empty_decompose,
     .random = true,
     .samples = "f32[2,3], [4] | i64[2], [2,2], dtype=f32",
@@ -331,6 +336,7 @@ IG_OP(new_empty_strided) = {
         "dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     .shape = new_empty_strided_shape,
     .kernel = nothing_kernel,
+    .takes_no_memory = true,
     .random = true,
     .samples = "f32[2,3], [4,2], [1,4]",
     .not_differentiable = true,  // a constant
@@ -342,6 +348,7 @@ IG_OP(full) = {
         "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     .shape = full_shape,
     .kernel = full_kernel,
+    .takes_no_memory = true,
     .variant = 1,
     .samples =
         "[2,3], 1.5 | [], 2 | [0], True | [2], 1+2j | [3], 7, dtype=f16 | [2,2], 1, dtype=bool",
@@ -354,6 +361,7 @@ IG_OP(zeros) = {
         "device=None, bool? pin_memory=None) -> Tensor",
     .shape = sizes_shape,
     .kernel = zeros_kernel,
+    .takes_no_memory = true,
     .decompose = zeros_decompose,
     .samples = "[2,3] | [] | [0] | [3], dtype=bool",
     .not_differentiable = true,  // a constant
@@ -365,6 +373,7 @@ IG_OP(ones) = {
         "device=None, bool? pin_memory=None) -> Tensor",
     .shape = sizes_shape,
     .kernel = ones_kernel,
+    .takes_no_memory = true,
     .decompose = ones_decompose,
     .samples = "[2,3] | [] | [0] | [3], dtype=bool | [2], dtype=c64",
     .not_differentiable = true,  // a constant
@@ -376,6 +385,7 @@ IG_OP(scalar_tensor) = {
         "device=None, bool? pin_memory=None) -> Tensor",
     .shape = scalar_tensor_shape,
     .kernel = full_kernel,
+    .takes_no_memory = true,
     .variant = 0,
     .samples = "2 | 1.5 | True, dtype=bool | 3, dtype=i64",
     .not_differentiable = true,  // a constant
@@ -388,6 +398,7 @@ IG_OP(full_like) = {
         "memory_format=None) -> Tensor",
     .shape = like_shape,
     .kernel = full_kernel,
+    .takes_no_memory = true,
     .variant = 1,
     .samples =
         "f32[2,3], 1.5 | f32[4,2].T, 2 | i64[3], 2 | f32[2,4].s2, 1 | i64[2], 2.5, dtype=f32",
@@ -400,6 +411,7 @@ IG_OP(zeros_like) = {
         "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
     .shape = like_shape,
     .kernel = zeros_kernel,
+    .takes_no_memory = true,
     .decompose = zeros_like_decompose,
     .samples = "f32[2,3] | f32[4,2].T | i64[3], dtype=f32 | f32[2,4].s2 | f32[]",
     .not_differentiable = true,  // a constant
@@ -411,6 +423,7 @@ IG_OP(ones_like) = {
         "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
     .shape = like_shape,
     .kernel = ones_kernel,
+    .takes_no_memory = true,
     .decompose = ones_like_decompose,
     .samples = "f32[2,3] | f32[4,2].T | i64[3], dtype=f32 | f32[2,4].s2 | f32[]",
     .not_differentiable = true,  // a constant
@@ -422,6 +435,7 @@ IG_OP(new_full) = {
         "Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     .shape = new_shape,
     .kernel = full_kernel,
+    .takes_no_memory = true,
     .decompose = new_full_decompose,
     .variant = 2,
     .samples = "f32[2,3], [4], 1.5 | i64[2], [2,2], 3",
@@ -434,6 +448,7 @@ IG_OP(new_zeros) = {
         "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     .shape = new_shape,
     .kernel = zeros_kernel,
+    .takes_no_memory = true,
     .decompose = new_zeros_decompose,
     .samples = "f32[2,3], [4] | i64[2], [2,2], dtype=f32",
     .not_differentiable = true,  // a constant
@@ -445,6 +460,7 @@ IG_OP(new_ones) = {
         "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     .shape = new_shape,
     .kernel = ones_kernel,
+    .takes_no_memory = true,
     .decompose = new_ones_decompose,
     .samples = "f32[2,3], [4] | i64[2], [2,2], dtype=f32",
     .not_differentiable = true,  // a constant

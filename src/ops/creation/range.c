@@ -473,6 +473,7 @@ IG_OP(arange) = {
         "device=None, bool? pin_memory=None) -> Tensor",
     .shape = arange_shape,
     .kernel = arange_kernel,
+    .takes_no_memory = true,
     .decompose = arange_decompose,
     .samples = "5 | 2.5 | 0 | 5, dtype=f32 | 4, dtype=i32",
     .not_differentiable = true,  // a constant
@@ -484,6 +485,7 @@ IG_OP(arange_start) = {
         "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     .shape = arange_shape,
     .kernel = arange_kernel,
+    .takes_no_memory = true,
     .decompose = arange_start_decompose,
     .samples = "1, 5 | 0.5, 4 | 2, 2 | 1, 5, dtype=f64",
     .not_differentiable = true,  // a constant
@@ -495,6 +497,7 @@ IG_OP(arange_start_step) = {
         "dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     .shape = arange_shape,
     .kernel = arange_kernel,
+    .takes_no_memory = true,
     .samples = "1, 8, 3 | 5, 0, -2 | 0.5, 4, 0.25 | 1, 2 | 0, 5, 2, dtype=f16",
     .not_differentiable = true,  // a constant
 };
@@ -505,6 +508,7 @@ IG_OP(range_step) = {
         "Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     .shape = range_shape,
     .kernel = arange_kernel,
+    .takes_no_memory = true,
     .samples = "1, 8, 3 | 5, 0, -2 | 0.5, 4, 0.25 | 1, 4 | 0, 5, 2, dtype=f64",
     .not_differentiable = true,  // a constant
 };
@@ -515,6 +519,7 @@ IG_OP(linspace) = {
         "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     .shape = linspace_shape,
     .kernel = linspace_kernel,
+    .takes_no_memory = true,
     .decompose = linspace_decompose,
     .samples =
         "0, 1, 5 | -2, 3.5, 8 | 1, 2, 1 | 0, 1, 0 | 0, 10, 5, dtype=i64 | 0, 1, 7, dtype=f64",
@@ -557,6 +562,7 @@ IG_OP(eye) = {
         "bool? pin_memory=None) -> Tensor",
     .shape = eye_shape,
     .kernel = eye_kernel,
+    .takes_no_memory = true,
     .decompose = eye_decompose,
     .samples = "3 | 0 | 2, dtype=i64 | 2, dtype=bool",
     .not_differentiable = true,  // a constant
@@ -568,6 +574,7 @@ IG_OP(eye_m) = {
         "device=None, bool? pin_memory=None) -> Tensor",
     .shape = eye_shape,
     .kernel = eye_kernel,
+    .takes_no_memory = true,
     .decompose = eye_m_decompose,
     .samples = "3, 2 | 2, 4 | 0, 3 | 2, 3, dtype=f64",
     .not_differentiable = true,  // a constant
@@ -577,6 +584,7 @@ IG_OP(tril) = {
     .schema = "aten::tril(Tensor self, int diagonal=0) -> Tensor",
     .shape = triangle_shape,
     .kernel = triangle_kernel,
+    .takes_no_memory = true,
     .decompose = tril_decompose,
     .vjp = tril_vjp,
     .keep = "",
@@ -591,6 +599,7 @@ IG_OP(triu) = {
     .schema = "aten::triu(Tensor self, int diagonal=0) -> Tensor",
     .shape = triangle_shape,
     .kernel = triangle_kernel,
+    .takes_no_memory = true,
     .decompose = triu_decompose,
     .vjp = triu_vjp,
     .keep = "",
@@ -605,6 +614,7 @@ IG_OP(_shape_as_tensor) = {
     .schema = "aten::_shape_as_tensor(Tensor self) -> Tensor",
     .shape = shape_as_tensor_shape,
     .kernel = shape_as_tensor_kernel,
+    .takes_no_memory = true,
     .samples = "f32[3,4] | f32[]",
     .not_differentiable = true,  // sizes have no slope
 };

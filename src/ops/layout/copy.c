@@ -233,33 +233,34 @@ static void repeat_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_me
 // Every dimension of the result is seen as two, copies and elements; self repeats along the first.
 static void repeat_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   (void)op;
-  ig_tensor *self = args[0].tensor;
-  ig_tensor *out = outs[0].tensor;
+  const ig_tensor *self = args[0].tensor;
+  const ig_tensor *out = outs[0].tensor;
   int lead = out->ndim - self->ndim;
-  ig_meta to;
-  ig_meta from;
-  ig_meta_view(out, &to);
-  ig_meta_view(self, &from);
-  to.ndim = from.ndim = 0;
+  int64_t size[IG_MAX_DIM];
+  int64_t to[IG_MAX_DIM];
+  int64_t from[IG_MAX_DIM];
+  int n = 0;
+  if (ig_tensor_numel(out) == 0) return;
   for (int d = 0; d < out->ndim; d++) {
-    ig_int size = d < lead ? ig_const(1) : ig_sizes(self)[d - lead];
-    ig_int times = args[1].ints.at[d];
-    ig_int stride = ig_strides(out)[d];
-    ig_int sizes[2] = {times, size};
-    ig_int to_strides[2] = {ig_int_mul(c, size, stride), stride};
-    ig_int from_strides[2] = {ig_const(0), d < lead ? ig_const(0) : ig_strides(self)[d - lead]};
+    int64_t have = d < lead ? 1 : ig_sizes(self)[d - lead].value;
+    int64_t stride = ig_strides(out)[d].value;
+    const int64_t sizes[2] = {args[1].ints.at[d].value, have};
+    const int64_t to_strides[2] = {have * stride, stride};
+    const int64_t from_strides[2] = {0, d < lead ? 0 : ig_strides(self)[d - lead].value};
     for (int k = 0; k < 2; k++) {
-      if (ig_int_eq_i64(c, sizes[k], 1)) continue;
-      ig_meta_push_dim(c, &to, sizes[k]);
-      ig_meta_push_dim(c, &from, sizes[k]);
-      if (c->status != IG_OK) return;
-      to.stride[to.ndim - 1] = to_strides[k];
-      from.stride[from.ndim - 1] = from_strides[k];
+      if (sizes[k] == 1) continue;
+      if (n == IG_MAX_DIM) {
+        (void)ig_fail(c, IG_RUNTIME, "repeat: more than %d dimensions with their copies",
+                      IG_MAX_DIM);
+        return;
+      }
+      size[n] = sizes[k];
+      to[n] = to_strides[k];
+      from[n++] = from_strides[k];
     }
   }
-  ig_tensor *target_view = ig_tensor_make(c, &to, false);
-  ig_tensor *source_view = ig_tensor_make(c, &from, false);
-  if (target_view && source_view) ig_tensor_copy(target_view, source_view);
+  ig_strided_copy(n, size, (ig_strided){ig_tensor_data(out), out->dtype, to},
+                  (ig_strided){ig_tensor_data(self), self->dtype, from});
 }
 
 // Sums over the copies.
@@ -376,6 +377,7 @@ IG_OP(clone) = {
     .schema = "aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
     .shape = clone_shape,
     .kernel = copy_self_kernel,
+    .takes_no_memory = true,
     .vjp = clone_vjp,
     .keep = "",
     .samples = "f32[3,5] | f32[4,2].T | f32[2,3,4,5].cl | f32[2,4].s2 | f32[] | f32[0,3] | bool[3]",
@@ -389,6 +391,7 @@ IG_OP(_to_copy) = {
     .numbers_to_tensor = true,
     .shape = to_copy_shape,
     .kernel = copy_self_kernel,
+    .takes_no_memory = true,
     .vjp = to_copy_vjp,
     .keep = "",
     .samples =
@@ -443,6 +446,7 @@ IG_OP(copy) = {
     .numbers_to_tensor = true,
     .shape = copy_shape,
     .kernel = copy_kernel,
+    .takes_no_memory = true,
     .vjp = copy_vjp,
     .inplace_history = "CopyBackwards",
     .keep = "",
@@ -456,6 +460,7 @@ IG_OP(fill_scalar) = {
     .schema = "aten::fill.Scalar(Tensor self, Scalar value) -> Tensor",
     .shape = ig_shape_like,
     .kernel = fill_kernel,
+    .takes_no_memory = true,
     .decompose = fill_decompose,
     .vjp = fill_vjp,
     .keep = "",
@@ -467,6 +472,7 @@ IG_OP(fill_tensor) = {
     .schema = "aten::fill.Tensor(Tensor self, Tensor value) -> Tensor",
     .shape = fill_tensor_shape,
     .kernel = fill_kernel,
+    .takes_no_memory = true,
     .decompose = fill_tensor_decompose,
     .vjp = fill_tensor_vjp,
     .keep = "",
@@ -478,6 +484,7 @@ IG_OP(zero) = {
     .schema = "aten::zero(Tensor self) -> Tensor",
     .shape = ig_shape_like,
     .kernel = fill_kernel,
+    .takes_no_memory = true,
     .decompose = zero_decompose,
     .vjp = fill_vjp,
     .keep = "",
@@ -489,6 +496,7 @@ IG_OP(repeat) = {
     .schema = "aten::repeat(Tensor self, SymInt[] repeats) -> Tensor",
     .shape = repeat_shape,
     .kernel = repeat_kernel,
+    .takes_no_memory = true,
     .vjp = repeat_vjp,
     .keep = "",
     .samples = "f32[2,3], [2,2] | f32[3], [2,1,2] | f32[], [3] | f32[4,2].T, [1,3] | f32[2], [0]",

@@ -5,7 +5,7 @@
 #include "op/formula.h"
 #include "op/refuse.h"
 #include "op/shape.h"
-#include "ops/dense.h"
+#include "ops/operand.h"
 
 // input, weight, bias, N, C, HxW, group, eps -> output, mean, rstd
 static void group_norm_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
@@ -44,24 +44,42 @@ static void group_norm_shape(ig_ctx *c, const ig_op *op, const ig_value *args, i
     ig_meta_push_dim(c, &out[k], ig_const(group));
   }
 }
-static void group_norm_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+typedef struct group_state {
+  ig_operand x;  // these are computed in double, whatever the dtypes
+  ig_operand weight;
+  ig_operand bias;
+  ig_operand mean;
+  ig_operand rstd;
+} group_state;
+
+static void group_norm_prepare(ig_ctx *c, const ig_op *op, const ig_value *args,
+                               const ig_value *outs, ig_prep *p) {
+  (void)c;
   (void)op;
+  IG_STATE(group_state, s, p);
+  s->x = ig_operand_copy(&p->need, args[0].tensor, IG_F64, IG_ROW_MAJOR, 0);
+  s->weight = ig_operand_maybe(&p->need, &args[1], IG_F64);
+  s->bias = ig_operand_maybe(&p->need, &args[2], IG_F64);
+  s->mean = ig_operand_copy(&p->need, outs[1].tensor, IG_F64, IG_ROW_MAJOR, 0);
+  s->rstd = ig_operand_copy(&p->need, outs[2].tensor, IG_F64, IG_ROW_MAJOR, 0);
+}
+
+static void group_norm_run(const ig_exec *x) {
+  const group_state *s = x->state;
+  const ig_value *args = x->args;
   int64_t n = args[3].i.value;  // concrete: a kernel sees plain numbers
   int64_t channels = args[4].i.value;
   int64_t inner = args[5].i.value;
   int64_t group = args[6].i.value;
   double eps = ig_value_f64(&args[7]);
   int64_t per = channels / group;
-  ig_scope s = ig_scope_open(c);
-  double *x = ig_dense_read(c, args[0].tensor, IG_F64);
-  const double *w =
-      args[1].kind == IG_KIND_TENSOR ? ig_dense_read(c, args[1].tensor, IG_F64) : NULL;
-  const double *b =
-      args[2].kind == IG_KIND_TENSOR ? ig_dense_read(c, args[2].tensor, IG_F64) : NULL;
-  double *mean = ig_dense_room(c, (size_t)(n * group), IG_F64);
-  double *rstd = ig_dense_room(c, (size_t)(n * group), IG_F64);
-  for (int64_t k = 0; x && mean && rstd && k < n * group; k++) {
-    double *row = x + k * per * inner;
+  double *data = (double *)ig_operand_read(x, &s->x, args[0].tensor);
+  const double *w = ig_operand_read(x, &s->weight, ig_value_tensor(&args[1]));
+  const double *b = ig_operand_read(x, &s->bias, ig_value_tensor(&args[2]));
+  double *mean = (double *)(void *)(x->memory + s->mean.at);
+  double *rstd = (double *)(void *)(x->memory + s->rstd.at);
+  for (int64_t k = 0; k < n * group; k++) {
+    double *row = data + k * per * inner;
     double count = (double)(per * inner);
     double m = 0;
     double v = 0;
@@ -75,10 +93,9 @@ static void group_norm_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, 
       row[i] = (row[i] - m) * rstd[k] * (w ? w[ch] : 1) + (b ? b[ch] : 0);
     }
   }
-  ig_dense_write(c, outs[0].tensor, IG_F64, x);
-  ig_dense_write(c, outs[1].tensor, IG_F64, mean);
-  ig_dense_write(c, outs[2].tensor, IG_F64, rstd);
-  ig_scope_close(c, s);
+  ig_operand_write(x, &s->mean, x->outs[1].tensor);
+  ig_operand_write(x, &s->rstd, x->outs[2].tensor);
+  ig_operand_write(x, &s->x, x->outs[0].tensor);  // computed in place
 }
 static ig_tensor *viewed(ig_ctx *c, ig_tensor *x, const ig_int *sizes, size_t n) {
   return ig_view(c, x, ig_of_ints(sizes, n));
@@ -276,7 +293,8 @@ IG_OP(native_group_norm) = {
         "aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, "
         "SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
     .shape = group_norm_shape,
-    .kernel = group_norm_kernel,
+    .prepare = group_norm_prepare,
+    .run = group_norm_run,
     .vjp = group_norm_vjp,
     .keep = "input, weight, result1, result2",
     .samples =

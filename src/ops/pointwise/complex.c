@@ -208,6 +208,7 @@ IG_OP(_conj) = {
     .schema = "aten::_conj(Tensor(a) self) -> Tensor(a)",
     .shape = ig_shape_pointwise,
     .kernel = conj_kernel,
+    .takes_no_memory = true,
     .vjp = conj_vjp,
     .keep = "",
     .samples = "c64[3] | c128[2,2].T",

@@ -10,6 +10,7 @@
 #include "op/refuse.h"
 #include "op/shape.h"
 #include "ops/dense.h"
+#include "ops/operand.h"
 
 enum { SUM, PROD, LOGSUMEXP };
 
@@ -171,19 +172,6 @@ static void scan_complex(ig_c128 *x, rows r, int how) {
     }
   }
 }
-// Elements of a dense tensor of this dtype where they lie, else a copy; NULL after an error.
-static const void *read_as(ig_ctx *c, const ig_tensor *t, ig_dtype dtype) {
-  bool ready = t->dtype == dtype && ig_tensor_is_dense(t);
-  return ready ? ig_tensor_data(t) : ig_dense_read(c, t, dtype);
-}
-// Where results of a dtype go: into t itself if it is like that. write_as finishes.
-static void *room_as(ig_ctx *c, ig_tensor *t, ig_dtype dtype) {
-  bool ready = t->dtype == dtype && ig_tensor_is_dense(t);
-  return ready ? ig_tensor_data(t) : ig_dense_room(c, (size_t)ig_tensor_numel(t), dtype);
-}
-static void write_as(ig_ctx *c, ig_tensor *t, ig_dtype dtype, void *from) {
-  if (from != ig_tensor_data(t)) ig_dense_write(c, t, dtype, from);
-}
 // The dtype that rows of one are scanned in.
 static ig_dtype scanned_in(ig_dtype d) {
   if (ig_dtype_is_complex(d)) return IG_C128;
@@ -191,32 +179,60 @@ static ig_dtype scanned_in(ig_dtype d) {
   return d == IG_F64 ? IG_F64 : IG_F32;
 }
 
-static void scan_slow(ig_ctx *c, const ig_value *args, ig_tensor *out, rows r, int how) {
-  ig_dtype work = ig_dtype_is_complex(out->dtype) ? IG_C128 : IG_F64;
-  void *x = ig_dense_read(c, args[0].tensor, work);
-  if (x && work == IG_F64) scan_logs(x, r);
-  if (x && work == IG_C128) scan_complex(x, r, how);
-  ig_dense_write(c, out, work, x);
+// What is scanned, and where results of the computing dtype go: into the tensor itself if it is
+// like that.
+typedef struct scan_state {
+  ig_dtype work;
+  ig_operand x;
+  ig_operand o;
+  ig_operand at;  // extremes: where they were
+} scan_state;
+
+static void *room_of(const ig_exec *x, const ig_operand *o, const ig_tensor *t) {
+  return o->copied ? (void *)(x->memory + o->at) : ig_tensor_data(t);
 }
-static void scan_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  ig_tensor *out = outs[0].tensor;
-  rows r = rows_of(out, dim_arg(c, args, 1));
-  int how = op->def->variant;
-  ig_dtype work = scanned_in(out->dtype);
-  if (ig_tensor_numel(out) == 0) return;
-  ig_scope s = ig_scope_open(c);
-  if (how == LOGSUMEXP || work == IG_C128) {
-    scan_slow(c, args, out, r, how);
-  } else {
-    scan_job j = {.x = read_as(c, args[0].tensor, work), .o = room_as(c, out, work), .r = r};
-    bool sums = how == SUM;
-    j.run = work == IG_F32   ? (sums ? sum_f32 : prod_f32)
-            : work == IG_F64 ? (sums ? sum_f64 : prod_f64)
-                             : (sums ? sum_i64 : prod_i64);
-    run_scan(&j);
-    write_as(c, out, work, j.o);
+
+static bool is_slow(const ig_op *op, ig_dtype work) {
+  return op->def->variant == LOGSUMEXP || work == IG_C128;
+}
+
+static void scan_prepare(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_value *outs,
+                         ig_prep *p) {
+  (void)c;
+  IG_STATE(scan_state, s, p);
+  const ig_tensor *out = outs[0].tensor;
+  s->work = scanned_in(out->dtype);
+  if (is_slow(op, s->work)) {  // in place, in a copy
+    if (s->work != IG_C128) s->work = IG_F64;
+    s->x = ig_operand_copy(&p->need, args[0].tensor, s->work, IG_ROW_MAJOR, 0);
+    return;
   }
-  ig_scope_close(c, s);
+  s->x = ig_operand_plan(&p->need, args[0].tensor, s->work, IG_ROW_MAJOR);
+  s->o = ig_operand_plan(&p->need, out, s->work, IG_ROW_MAJOR);
+}
+
+static void scan_run(const ig_exec *x) {
+  const scan_state *s = x->state;
+  ig_tensor *out = x->outs[0].tensor;
+  rows r = rows_of(out, dim_arg(x->c, x->args, 1));
+  int how = x->op->def->variant;
+  if (ig_tensor_numel(out) == 0) return;
+  const void *from = ig_operand_read(x, &s->x, x->args[0].tensor);
+  if (is_slow(x->op, s->work)) {
+    if (s->work == IG_F64)
+      scan_logs((double *)from, r);
+    else
+      scan_complex((ig_c128 *)from, r, how);
+    ig_operand_write(x, &s->x, out);
+    return;
+  }
+  scan_job j = {.x = from, .o = room_of(x, &s->o, out), .r = r};
+  bool sums = how == SUM;
+  j.run = s->work == IG_F32   ? (sums ? sum_f32 : prod_f32)
+          : s->work == IG_F64 ? (sums ? sum_f64 : prod_f64)
+                              : (sums ? sum_i64 : prod_i64);
+  run_scan(&j);
+  ig_operand_write(x, &s->o, out);
 }
 static ig_tensor *from_end(ig_ctx *c, ig_tensor *g, ig_int dim) {
   ig_value at = ig_of_ints(&dim, 1);
@@ -331,22 +347,32 @@ RUNNING_EXTREME(least_f32, float, <=)
 RUNNING_EXTREME(least_f64, double, <=)
 RUNNING_EXTREME(least_i64, int64_t, <=)
 
-static void extremes_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  const ig_tensor *x = args[0].tensor;
-  ig_dtype work = scanned_in(x->dtype);
-  bool most = op->def->variant;
-  if (ig_tensor_numel(x) == 0) return;
-  ig_scope s = ig_scope_open(c);
-  scan_job j = {.x = read_as(c, x, work), .r = rows_of(x, dim_arg(c, args, 1))};
-  j.o = room_as(c, outs[0].tensor, work);
-  j.at = room_as(c, outs[1].tensor, IG_I64);
-  j.run = work == IG_F32   ? (most ? most_f32 : least_f32)
-          : work == IG_F64 ? (most ? most_f64 : least_f64)
-                           : (most ? most_i64 : least_i64);
-  if (j.at) run_scan(&j);
-  write_as(c, outs[0].tensor, work, j.o);
-  write_as(c, outs[1].tensor, IG_I64, j.at);
-  ig_scope_close(c, s);
+static void extremes_prepare(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_value *outs,
+                             ig_prep *p) {
+  (void)c;
+  (void)op;
+  IG_STATE(scan_state, s, p);
+  s->work = scanned_in(args[0].tensor->dtype);
+  s->x = ig_operand_plan(&p->need, args[0].tensor, s->work, IG_ROW_MAJOR);
+  s->o = ig_operand_plan(&p->need, outs[0].tensor, s->work, IG_ROW_MAJOR);
+  s->at = ig_operand_plan(&p->need, outs[1].tensor, IG_I64, IG_ROW_MAJOR);
+}
+
+static void extremes_run(const ig_exec *x) {
+  const scan_state *s = x->state;
+  const ig_tensor *self = x->args[0].tensor;
+  bool most = x->op->def->variant;
+  if (ig_tensor_numel(self) == 0) return;
+  scan_job j = {.x = ig_operand_read(x, &s->x, self),
+                .o = room_of(x, &s->o, x->outs[0].tensor),
+                .at = room_of(x, &s->at, x->outs[1].tensor),
+                .r = rows_of(self, dim_arg(x->c, x->args, 1))};
+  j.run = s->work == IG_F32   ? (most ? most_f32 : least_f32)
+          : s->work == IG_F64 ? (most ? most_f64 : least_f64)
+                              : (most ? most_i64 : least_i64);
+  run_scan(&j);
+  ig_operand_write(x, &s->o, x->outs[0].tensor);
+  ig_operand_write(x, &s->at, x->outs[1].tensor);
 }
 static void extremes_vjp(ig_ctx *c, const ig_vjp *v) {
   if (!v->grads[0] || !IG_WANTED(v, 0)) return;
@@ -512,10 +538,10 @@ static ig_tensor *msort_decompose(ig_ctx *c, const ig_value *args) {
 }
 
 #define SCAN(name, how) \
-  .shape = scan_shape, .kernel = scan_kernel, .vjp = name##_vjp, .variant = (how)
-#define EXTREMES(how)                                                                         \
-  .shape = extremes_shape, .kernel = extremes_kernel, .vjp = extremes_vjp, .diff_results = 1, \
-  .keep = "result1", .variant = (how)
+  .shape = scan_shape, .prepare = scan_prepare, .run = scan_run, .vjp = name##_vjp, .variant = (how)
+#define EXTREMES(how)                                                                             \
+  .shape = extremes_shape, .prepare = extremes_prepare, .run = extremes_run, .vjp = extremes_vjp, \
+  .diff_results = 1, .keep = "result1", .variant = (how)
 #define CHOOSE(how)                                                                     \
   .shape = choose_shape, .kernel = choose_kernel, .vjp = choose_vjp, .diff_results = 1, \
   .keep = "result1", .variant = (how)

@@ -2,7 +2,6 @@
 // sort, argsort, topk. Every element becomes an unsigned key whose order is the wanted one (NaN
 // counts as the largest), so one stable sort of keys and positions serves all dtypes and both
 // directions.
-#include <stdatomic.h>
 #include <string.h>
 
 #include "base/threads.h"
@@ -109,8 +108,7 @@ typedef struct job {
   bool descending;
   int64_t n;     // elements of a row
   int64_t kept;  // of them in the result
-  ig_alloc alloc;
-  atomic_bool failed;
+  char *pairs;   // two rows per thread
 } job;
 
 // Byte offset of the first element of row r.
@@ -207,26 +205,46 @@ static void sort_row(const job *j, int64_t r, pair *p, pair *spare) {
   }
 }
 
-static void sort_rows(void *arg, int64_t begin, int64_t end) {
-  job *j = arg;
-  size_t bytes = ig_mem_mul(ig_mem_mul(2, (size_t)j->n), sizeof(pair));
-  pair *p = j->alloc.fn(j->alloc.user, NULL, 0, bytes);
-  if (!p) {
-    atomic_store(&j->failed, true);
-    return;
-  }
-  for (int64_t r = begin; r < end; r++) sort_row(j, r, p, p + j->n);
-  ig_mem_free(j->alloc, p, bytes);
+// Bytes of the pairs of one thread.
+static size_t pairs_of(int64_t n) {
+  return ig_mem_mul(ig_mem_mul(2, (size_t)n), sizeof(pair));
 }
 
-static void sort_along(ig_ctx *c, job *j) {
+static void sort_rows(void *arg, int64_t begin, int64_t end) {
+  job *j = arg;
+  int seat;
+  (void)ig_threads_lent(&seat);
+  pair *p = (pair *)(void *)(j->pairs + (size_t)seat * pairs_of(j->n));
+  for (int64_t r = begin; r < end; r++) sort_row(j, r, p, p + j->n);
+}
+
+typedef struct sort_state {
+  int threads;
+  size_t pairs;
+} sort_state;
+
+static int64_t row_length(const ig_tensor *t, int dim) {
+  return t->ndim ? ig_sizes(t)[dim].value : 1;
+}
+
+static void plan_sort(const ig_tensor *self, int dim, ig_prep *p) {
+  IG_STATE(sort_state, s, p);
+  s->threads = ig_threads_get();
+  s->pairs = ig_need_take(&p->need, (size_t)s->threads, pairs_of(row_length(self, dim)));
+}
+
+static void sort_along(const ig_exec *x, job *j) {
+  const sort_state *s = x->state;
   int64_t rows = ig_tensor_numel(j->self);
-  j->n = j->self->ndim ? ig_sizes(j->self)[j->dim].value : 1;
+  j->n = row_length(j->self, j->dim);
   if (rows == 0 || j->n == 0) return;
   rows /= j->n;
-  j->alloc = ig_alloc_libc();
+  j->pairs = x->memory + s->pairs;
+  // No more threads than there are pairs for, whoever sets their number meanwhile.
+  int seat;
+  ig_loan before = ig_threads_lend((ig_loan){ig_threads_lent(&seat), s->threads});
   ig_parallel_for(rows, 4096 / j->n + 1, sort_rows, j);
-  if (j->failed) (void)ig_fail(c, IG_NOMEM, "out of memory: sorting rows of %lld", (long long)j->n);
+  (void)ig_threads_lend(before);
 }
 
 // The overload with `stable` has it before dim.
@@ -250,13 +268,20 @@ static void sort_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta
   out[1].dtype = IG_I64;
 }
 
-static void sort_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  const ig_value *rest = sort_args(op, args);
-  job j = {.self = args[0].tensor, .values = outs[0].tensor, .indices = outs[1].tensor};
-  j.dim = ig_wrap_dim(c, ig_value_i64(c, &rest[0]), j.self->ndim);
+static void sort_prepare(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_value *outs,
+                         ig_prep *p) {
+  (void)outs;
+  const ig_tensor *self = args[0].tensor;
+  plan_sort(self, ig_wrap_dim(c, ig_value_i64(c, &sort_args(op, args)[0]), self->ndim), p);
+}
+
+static void sort_run(const ig_exec *x) {
+  const ig_value *rest = sort_args(x->op, x->args);
+  job j = {.self = x->args[0].tensor, .values = x->outs[0].tensor, .indices = x->outs[1].tensor};
+  j.dim = ig_wrap_dim(x->c, ig_value_i64(x->c, &rest[0]), j.self->ndim);
   j.descending = rest[1].b;
-  j.kept = j.self->ndim ? ig_sizes(j.self)[j.dim].value : 1;
-  sort_along(c, &j);
+  j.kept = row_length(j.self, j.dim);
+  sort_along(x, &j);
 }
 
 static ig_tensor *sorted_indices(ig_ctx *c, ig_tensor *self, bool stable, ig_int dim,
@@ -297,13 +322,20 @@ static void topk_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta
   out[1].dtype = IG_I64;
 }
 
-static void topk_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+static void topk_prepare(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_value *outs,
+                         ig_prep *p) {
   (void)op;
-  job j = {.self = args[0].tensor, .values = outs[0].tensor, .indices = outs[1].tensor};
-  j.dim = ig_wrap_dim(c, ig_value_i64(c, &args[2]), j.self->ndim);
-  j.descending = args[3].b;
-  j.kept = ig_value_i64(c, &args[1]);
-  if (ig_tensor_numel(j.values) > 0) sort_along(c, &j);
+  (void)outs;
+  const ig_tensor *self = args[0].tensor;
+  plan_sort(self, ig_wrap_dim(c, ig_value_i64(c, &args[2]), self->ndim), p);
+}
+
+static void topk_run(const ig_exec *x) {
+  job j = {.self = x->args[0].tensor, .values = x->outs[0].tensor, .indices = x->outs[1].tensor};
+  j.dim = ig_wrap_dim(x->c, ig_value_i64(x->c, &x->args[2]), j.self->ndim);
+  j.descending = x->args[3].b;
+  j.kept = ig_value_i64(x->c, &x->args[1]);
+  if (ig_tensor_numel(j.values) > 0) sort_along(x, &j);
 }
 
 static ig_tensor *selecting_decompose(ig_ctx *c, const ig_value *args) {
@@ -337,7 +369,8 @@ IG_OP(sort) = {
         "aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor "
         "indices)",
     .shape = sort_shape,
-    .kernel = sort_kernel,
+    .prepare = sort_prepare,
+    .run = sort_run,
     .vjp = sort_vjp,
     .keep = "result1",
     .samples =
@@ -350,7 +383,8 @@ IG_OP(sort_stable) = {
         "aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> "
         "(Tensor values, Tensor indices)",
     .shape = sort_shape,
-    .kernel = sort_kernel,
+    .prepare = sort_prepare,
+    .run = sort_run,
     .vjp = sort_vjp,
     .keep = "result1",
     .samples =
@@ -378,7 +412,8 @@ IG_OP(topk) = {
         "aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> "
         "(Tensor values, Tensor indices)",
     .shape = topk_shape,
-    .kernel = topk_kernel,
+    .prepare = topk_prepare,
+    .run = topk_run,
     .vjp = topk_vjp,
     .keep = "result1",
     .samples =

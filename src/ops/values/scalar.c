@@ -391,6 +391,7 @@ IG_OP(is_nonzero) = {
 IG_OP(is_same_size) = {
     .schema = "aten::is_same_size(Tensor self, Tensor other) -> bool",
     .kernel = is_same_size_kernel,
+    .takes_no_memory = true,
     .fake = is_same_size_kernel,
     .samples = "f32[2,3], f32[2,3] | f32[2,3], f32[3,2] | f32[], f32[1]",
     .not_differentiable = true,  // no tensor result
@@ -495,6 +496,7 @@ IG_OP(_assert_scalar) = {
     .schema = "aten::_assert_scalar(Scalar self, str assert_msg) -> ()",
     .check = IG_CHECK_SCALAR,
     .kernel = assert_scalar_kernel,
+    .takes_no_memory = true,
     .fake = assert_scalar_fake,
     .samples = "1, 'must hold' | True, 'must hold'",
     .not_differentiable = true,  // no result
@@ -504,6 +506,7 @@ IG_OP(sym_constrain_range) = {
     .schema = "aten::sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()",
     .check = IG_CHECK_RANGE,
     .kernel = constrain_kernel,
+    .takes_no_memory = true,
     .fake = constrain_kernel,
     .samples = "5 | 5, min=0, max=9",
     .not_differentiable = true,  // no result
@@ -514,6 +517,7 @@ IG_OP(sym_constrain_range_for_size) = {
         "aten::sym_constrain_range_for_size(Scalar size, *, int? min=None, int? max=None) -> ()",
     .check = IG_CHECK_SIZE_RANGE,
     .kernel = constrain_size_kernel,
+    .takes_no_memory = true,
     .fake = constrain_size_kernel,
     .samples = "5 | 5, min=0, max=9",
     .not_differentiable = true,  // no result
