@@ -108,7 +108,8 @@ static ig_status parse_keep(ig_ctx *c, ig_op *op) {
 static void classify(ig_op *op) {
   const ig_op_def *d = op->def;
   for (int t = 0; t < IG_DTYPE_COUNT; t++) op->pointwise = op->pointwise || d->tile[t];
-  op->composite = ig_op_has_decomposition(op) && !op->pointwise && !ig_op_has_kernel(op) && !d->view;
+  op->composite =
+      ig_op_has_decomposition(op) && !op->pointwise && !ig_op_has_kernel(op) && !d->view;
   op->operands = d->operands;
   while (d->operands == 0 && op->operands < op->schema.nargs &&
          op->schema.args[op->operands].type == IG_TYPE_TENSOR &&

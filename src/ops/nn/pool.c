@@ -104,7 +104,7 @@ static void pooled_sizes(ig_ctx *c, const ig_tensor *x, int nd, const ig_int *sp
 }
 
 typedef struct pool_state {
-  ig_pool shape;
+  ig_pool window;
   ig_operand x;      // the input, or the gradient
   ig_operand index;  // backward of max
   bool empty;        // nothing to write
@@ -124,6 +124,23 @@ static ig_pool geometry(const ig_tensor *x, const ig_tensor *y, int nd, bool las
     p.out[3 - nd + d] = ig_sizes(y)[y->ndim - nd + d].value;
   }
   return p;
+}
+
+// x is pooled to y; `from` is the one that is read, the other is written.
+static void plan_pool(ig_ctx *c, const ig_tensor *x, const ig_tensor *y, const ig_tensor *from,
+                      int nd, ig_prep *p) {
+  IG_STATE(pool_state, s, p);
+  bool last = is_last(c, x, nd);
+  s->x = plan_planes(&p->need, from, last);
+  s->empty = ig_tensor_numel(from == x ? y : x) == 0;
+  s->window = geometry(x, y, nd, last);
+}
+
+static void run_pool(const ig_exec *x, void (*fn)(const ig_pool *p, const void *from, void *to)) {
+  const pool_state *s = x->state;
+  if (s->empty) return;
+  const void *from = ig_operand_read(x, &s->x, x->args[0].tensor);
+  fn(&s->window, from, ig_tensor_data(x->outs[0].tensor));
 }
 
 // kernel, stride, padding and dilation (NULL: 1) of a window.
@@ -209,19 +226,16 @@ static void max_prepare(ig_ctx *c, const ig_op *op, const ig_value *args, const 
   IG_STATE(pool_state, s, p);
   const ig_tensor *x = args[0].tensor;
   int nd = op->def->variant;
-  bool last = is_last(c, x, nd);
   if (!can_pool(c, op, x->dtype, true)) return;
-  s->x = plan_planes(&p->need, x, last);
-  s->empty = ig_tensor_numel(outs[0].tensor) == 0;
-  s->shape = geometry(x, outs[0].tensor, nd, last);
-  set_windows(&s->shape, nd, &args[1], &args[2], &args[3], &args[4]);
+  plan_pool(c, x, outs[0].tensor, x, nd, p);
+  set_windows(&s->window, nd, &args[1], &args[2], &args[3], &args[4]);
 }
 
 static void max_run(const ig_exec *x) {
   const pool_state *s = x->state;
   if (s->empty) return;
   const void *data = ig_operand_read(x, &s->x, x->args[0].tensor);
-  ig_pool_max(&s->shape, data, ig_tensor_data(x->outs[0].tensor),
+  ig_pool_max(&s->window, data, ig_tensor_data(x->outs[0].tensor),
               ig_tensor_data(x->outs[1].tensor));
 }
 
@@ -254,16 +268,13 @@ static void max_backward_prepare(ig_ctx *c, const ig_op *op, const ig_value *arg
   IG_STATE(pool_state, s, p);
   const ig_tensor *x = args[1].tensor;
   int nd = op->def->variant;
-  bool last = is_last(c, x, nd);
   if (!ig_dtype_is_float(x->dtype) || !can_pool(c, op, x->dtype, false)) {
     ig_refuse_dtype(c, op->schema.name, x->dtype);
     return;
   }
-  s->x = plan_planes(&p->need, args[0].tensor, last);
-  s->index = plan_planes(&p->need, args[7].tensor, last);
-  s->empty = ig_tensor_numel(x) == 0;
-  s->shape = geometry(x, args[0].tensor, nd, last);
-  set_windows(&s->shape, nd, &args[2], &args[3], &args[4], &args[5]);
+  plan_pool(c, x, args[0].tensor, args[0].tensor, nd, p);
+  s->index = plan_planes(&p->need, args[7].tensor, is_last(c, x, nd));
+  set_windows(&s->window, nd, &args[2], &args[3], &args[4], &args[5]);
 }
 
 static void max_backward_run(const ig_exec *x) {
@@ -271,7 +282,7 @@ static void max_backward_run(const ig_exec *x) {
   if (s->empty) return;
   const void *dy = ig_operand_read(x, &s->x, x->args[0].tensor);
   const void *index = ig_operand_read(x, &s->index, x->args[7].tensor);
-  ig_pool_max_backward(&s->shape, dy, index, ig_tensor_data(x->outs[0].tensor));
+  ig_pool_max_backward(&s->window, dy, index, ig_tensor_data(x->outs[0].tensor));
 }
 
 static void max2d_vjp(ig_ctx *c, const ig_vjp *v) {
@@ -401,20 +412,14 @@ static void avg_prepare(ig_ctx *c, const ig_op *op, const ig_value *args, const 
   IG_STATE(pool_state, s, p);
   const ig_tensor *x = args[0].tensor;
   int nd = op->def->variant;
-  bool last = is_last(c, x, nd);
   if (!can_pool(c, op, x->dtype, false)) return;
-  s->x = plan_planes(&p->need, x, last);
-  s->empty = ig_tensor_numel(outs[0].tensor) == 0;
-  s->shape = geometry(x, outs[0].tensor, nd, last);
-  set_windows(&s->shape, nd, &args[1], &args[2], &args[3], NULL);
-  set_average(&s->shape, &args[5], &args[6]);
+  plan_pool(c, x, outs[0].tensor, x, nd, p);
+  set_windows(&s->window, nd, &args[1], &args[2], &args[3], NULL);
+  set_average(&s->window, &args[5], &args[6]);
 }
 
 static void avg_run(const ig_exec *x) {
-  const pool_state *s = x->state;
-  if (s->empty) return;
-  const void *data = ig_operand_read(x, &s->x, x->args[0].tensor);
-  ig_pool_avg(&s->shape, data, ig_tensor_data(x->outs[0].tensor));
+  run_pool(x, ig_pool_avg);
 }
 
 static void avg_backward_prepare(ig_ctx *c, const ig_op *op, const ig_value *args,
@@ -423,20 +428,14 @@ static void avg_backward_prepare(ig_ctx *c, const ig_op *op, const ig_value *arg
   IG_STATE(pool_state, s, p);
   const ig_tensor *x = args[1].tensor;
   int nd = op->def->variant;
-  bool last = is_last(c, x, nd);
   if (!can_pool(c, op, x->dtype, false)) return;
-  s->x = plan_planes(&p->need, args[0].tensor, last);
-  s->empty = ig_tensor_numel(x) == 0;
-  s->shape = geometry(x, args[0].tensor, nd, last);
-  set_windows(&s->shape, nd, &args[2], &args[3], &args[4], NULL);
-  set_average(&s->shape, &args[6], &args[7]);
+  plan_pool(c, x, args[0].tensor, args[0].tensor, nd, p);
+  set_windows(&s->window, nd, &args[2], &args[3], &args[4], NULL);
+  set_average(&s->window, &args[6], &args[7]);
 }
 
 static void avg_backward_run(const ig_exec *x) {
-  const pool_state *s = x->state;
-  if (s->empty) return;
-  const void *dy = ig_operand_read(x, &s->x, x->args[0].tensor);
-  ig_pool_avg_backward(&s->shape, dy, ig_tensor_data(x->outs[0].tensor));
+  run_pool(x, ig_pool_avg_backward);
 }
 
 static void avg2d_vjp(ig_ctx *c, const ig_vjp *v) {
@@ -511,39 +510,23 @@ static bool can_adapt(ig_ctx *c, const ig_op *op, ig_dtype d) {
 
 static void adaptive_prepare(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_value *outs,
                              ig_prep *p) {
-  IG_STATE(pool_state, s, p);
   const ig_tensor *x = args[0].tensor;
-  bool last = is_last(c, x, 2);
-  if (!can_adapt(c, op, x->dtype)) return;
-  s->x = plan_planes(&p->need, x, last);
-  s->empty = ig_tensor_numel(outs[0].tensor) == 0;
-  s->shape = geometry(x, outs[0].tensor, 2, last);
+  if (can_adapt(c, op, x->dtype)) plan_pool(c, x, outs[0].tensor, x, 2, p);
 }
 
 static void adaptive_run(const ig_exec *x) {
-  const pool_state *s = x->state;
-  if (s->empty) return;
-  const void *data = ig_operand_read(x, &s->x, x->args[0].tensor);
-  ig_pool_adaptive_avg(&s->shape, data, ig_tensor_data(x->outs[0].tensor));
+  run_pool(x, ig_pool_adaptive_avg);
 }
 
 static void adaptive_backward_prepare(ig_ctx *c, const ig_op *op, const ig_value *args,
                                       const ig_value *outs, ig_prep *p) {
   (void)outs;
-  IG_STATE(pool_state, s, p);
   const ig_tensor *x = args[1].tensor;
-  bool last = is_last(c, x, 2);
-  if (!can_adapt(c, op, x->dtype)) return;
-  s->x = plan_planes(&p->need, args[0].tensor, last);
-  s->empty = ig_tensor_numel(x) == 0;
-  s->shape = geometry(x, args[0].tensor, 2, last);
+  if (can_adapt(c, op, x->dtype)) plan_pool(c, x, args[0].tensor, args[0].tensor, 2, p);
 }
 
 static void adaptive_backward_run(const ig_exec *x) {
-  const pool_state *s = x->state;
-  if (s->empty) return;
-  const void *dy = ig_operand_read(x, &s->x, x->args[0].tensor);
-  ig_pool_adaptive_avg_backward(&s->shape, dy, ig_tensor_data(x->outs[0].tensor));
+  run_pool(x, ig_pool_adaptive_avg_backward);
 }
 
 static void adaptive_vjp(ig_ctx *c, const ig_vjp *v) {
@@ -668,7 +651,7 @@ static void im2col_prepare(ig_ctx *c, const ig_op *op, const ig_value *args, con
   const ig_tensor *x = args[0].tensor;
   s->x = plan_planes(&p->need, x, false);
   s->empty = ig_tensor_numel(outs[0].tensor) == 0;
-  s->shape = fold_geometry(x, IG_ELEM_F32, &args[1], &args[2], &args[3], &args[4]);
+  s->window = fold_geometry(x, IG_ELEM_F32, &args[1], &args[2], &args[3], &args[4]);
 }
 
 static void im2col_run(const ig_exec *x) {
@@ -676,7 +659,7 @@ static void im2col_run(const ig_exec *x) {
   const ig_tensor *t = x->args[0].tensor;
   if (s->empty) return;
   const void *data = ig_operand_read(x, &s->x, t);
-  ig_pool_im2col(&s->shape, ig_dtype_size(t->dtype), data, ig_tensor_data(x->outs[0].tensor));
+  ig_pool_im2col(&s->window, ig_dtype_size(t->dtype), data, ig_tensor_data(x->outs[0].tensor));
 }
 
 // self, output_size, kernel_size, dilation, padding, stride
@@ -745,7 +728,8 @@ static void col2im_prepare(ig_ctx *c, const ig_op *op, const ig_value *args, con
   s->parts = pairs ? 2 : 1;
   s->direct.empty = ig_tensor_numel(out) == 0;
   if (s->direct.empty) return;
-  s->direct.shape = fold_geometry(out, ig_elem_of(s->work), &args[2], &args[3], &args[4], &args[5]);
+  s->direct.window =
+      fold_geometry(out, ig_elem_of(s->work), &args[2], &args[3], &args[4], &args[5]);
   size_t size = ig_dtype_size(s->work);
   if (s->converts) {
     s->from = ig_need_take(&p->need, ig_mem_mul((size_t)ig_tensor_numel(x), s->parts + 1), size);
@@ -769,7 +753,7 @@ static void col2im_as(const ig_exec *x) {
   ig_tensor_read(x->args[0].tensor, as, from);
   for (size_t k = 0; k < s->parts; k++) {
     for (size_t i = 0; i < n; i++) memcpy(one + i * size, from + (i * s->parts + k) * size, size);
-    ig_pool_col2im(&s->direct.shape, one, sum);
+    ig_pool_col2im(&s->direct.window, one, sum);
     for (size_t i = 0; i < m; i++) memcpy(to + (i * s->parts + k) * size, sum + i * size, size);
   }
   ig_convert(ig_tensor_data(out), out->dtype, to, as, m);
@@ -783,7 +767,7 @@ static void col2im_run(const ig_exec *x) {
     return;
   }
   const void *data = ig_operand_read(x, &s->direct.x, x->args[0].tensor);
-  ig_pool_col2im(&s->direct.shape, data, ig_tensor_data(x->outs[0].tensor));
+  ig_pool_col2im(&s->direct.window, data, ig_tensor_data(x->outs[0].tensor));
 }
 
 static void im2col_vjp(ig_ctx *c, const ig_vjp *v) {
