@@ -62,12 +62,22 @@ void ig_prepare_and_run(ig_ctx *c, const ig_op *op, const ig_value *args, ig_val
   p.need = ig_need_make(false);
   op->def->prepare(c, op, args, outs, &p);
   if (c->status != IG_OK) return;
-  void *memory = p.need.pieces ? memory_of(c, p.need.pieces) : NULL;
-  if (memory || !p.need.pieces) run(c, op, &p, args, outs, memory);
-  if (c->work_size <= KEPT) return;
-  ig_block_free(c->alloc, c->work, c->work_size);
+  if (!p.need.pieces) {
+    run(c, op, &p, args, outs, NULL);
+    return;
+  }
+  void *memory = memory_of(c, p.need.pieces);
+  if (!memory) return;
+  // Nobody else gets this memory while the run has it.
+  void *held = c->work;
+  size_t size = c->work_size;
   c->work = NULL;
   c->work_size = 0;
+  run(c, op, &p, args, outs, memory);
+  ig_block_free(c->alloc, c->work, c->work_size);
+  if (size > KEPT) ig_block_free(c->alloc, held, size);
+  c->work = size > KEPT ? NULL : held;
+  c->work_size = size > KEPT ? 0 : size;
 }
 
 void ig_compute(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {

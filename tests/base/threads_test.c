@@ -260,8 +260,52 @@ static void test_cpu_level(void **state) {
   assert_true(ig_cpu_l1() >= 4096 && ig_cpu_l2() >= ig_cpu_l1());
 }
 
+enum { LOAN_SEATS = 3 };
+static const int lent_thing;
+static atomic_int used_seats[LOAN_SEATS];
+static atomic_int strange_seats;
+
+static void use_seat(void *arg, int64_t task) {
+  (void)arg;
+  (void)task;
+  int seat;
+  const void *what = ig_threads_lent(&seat);
+  if (what != &lent_thing || seat < 0 || seat >= LOAN_SEATS ||
+      atomic_exchange(&used_seats[seat], 1)) {
+    atomic_fetch_add(&strange_seats, 1);
+    return;
+  }
+  for (volatile int i = 0; i < 20000; i++) {
+  }
+  // A loan of its own begins with the first seat, and the loop's comes back.
+  ig_loan before = ig_threads_lend((ig_loan){&strange_seats, 1});
+  int own;
+  if (ig_threads_lent(&own) != &strange_seats || own != 0) atomic_fetch_add(&strange_seats, 1);
+  (void)ig_threads_lend(before);
+  int again;
+  if (ig_threads_lent(&again) != &lent_thing || again != seat) atomic_fetch_add(&strange_seats, 1);
+  atomic_store(&used_seats[seat], 0);
+}
+
+// Those who work on a loop at the same time find what its caller lends, and have different seats.
+static void loans_have_seats(void **state) {
+  (void)state;
+  int seat;
+  ig_threads_set(8);
+  ig_loan before = ig_threads_lend((ig_loan){&lent_thing, LOAN_SEATS});
+  assert_int_equal(ig_threads_get(), LOAN_SEATS);
+  for (int i = 0; i < 50; i++) ig_parallel_tasks(40, use_seat, NULL);
+  (void)ig_threads_lend(before);
+  assert_int_equal(strange_seats, 0);
+  assert_null(ig_threads_lent(&seat));
+  assert_int_equal(seat, 0);
+  assert_int_equal(ig_threads_get(), 8);
+  ig_threads_set(0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(loans_have_seats),
       cmocka_unit_test(test_every_index_once),
       cmocka_unit_test(test_many_short_loops),
       cmocka_unit_test(test_threads_work_together),

@@ -244,6 +244,20 @@ static void reductions(void **state) {
   }
 }
 
+// Every thread that helps has room of its own for the rows that it sorts.
+static void sorting(void **state) {
+  (void)state;
+  const int64_t rows[] = {300, 400};
+  start_threads();
+  ig_scope s = ig_scope_open(c);
+  ig_tensor *x = filled(IG_F32, rows, 2);
+  EACH_THREADS check(IG_ID_SORT, (ig_value[]){ig_of_tensor(x), ig_of_i64(-1), ig_of_bool(false)});
+  EACH_THREADS check(IG_ID_TOPK, (ig_value[]){ig_of_tensor(turned(x)), ig_of_i64(7), ig_of_i64(-1),
+                                              ig_of_bool(true), ig_of_bool(true)});
+  EACH_THREADS check(IG_ID_CUMSUM, (ig_value[]){ig_of_tensor(turned(x)), ig_of_i64(0), ig_none()});
+  ig_scope_close(c, s);
+}
+
 static void attention(void **state) {
   (void)state;
   static const ig_dtype dtypes[] = {IG_F32, IG_F64, IG_BF16};
@@ -361,6 +375,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(batches, setup, teardown),
       cmocka_unit_test_setup_teardown(convolutions, setup, teardown),
       cmocka_unit_test_setup_teardown(reductions, setup, teardown),
+      cmocka_unit_test_setup_teardown(sorting, setup, teardown),
       cmocka_unit_test_setup_teardown(attention, setup, teardown),
       cmocka_unit_test_setup_teardown(eager_call_without_memory, setup, teardown),
       cmocka_unit_test_setup_teardown(operators_of_the_benchmarks_are_prepared, setup, teardown),

@@ -229,8 +229,11 @@ static int64_t row_length(const ig_tensor *t, int dim) {
 
 static void plan_sort(const ig_tensor *self, int dim, ig_prep *p) {
   IG_STATE(sort_state, s, p);
-  s->threads = ig_threads_get();
-  s->pairs = ig_need_take(&p->need, (size_t)s->threads, pairs_of(row_length(self, dim)));
+  int64_t n = row_length(self, dim);
+  int64_t rows = n ? ig_tensor_numel(self) / n : 0;
+  int64_t threads = ig_threads_get();
+  s->threads = (int)(rows < 1 ? 1 : rows < threads ? rows : threads);
+  s->pairs = ig_need_take(&p->need, (size_t)s->threads, pairs_of(n));
 }
 
 static void sort_along(const ig_exec *x, job *j) {
