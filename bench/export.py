@@ -5,7 +5,7 @@
 
 MODELS_FILE has MODELS = {name: maker of (module, args)} and chain(n), a net of n small operators. Each model is
 exported in a process of its own, once without counting (PyTorch also imports what it needs then), and then several
-times, of which the best one counts: a machine that is shared runs at half its speed for tenths of seconds.
+times, of which the best one is used: a machine that is shared runs at half its speed for tenths of seconds.
 Of chains, the time per node is what matters; `extra` is the memory that the export added to the process at its peak.
 """
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one call costs from C: a 4-element add, eager and with a tape entry, best of many rounds.
+// What one call costs from C: a 4-element add, eager and with a tape entry, best of many runs.
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <time.h>

@@ -4,7 +4,7 @@
     python bench/pt2.py
 
 Loading maps the file: the weights become pages of it, and only those that are read take memory. Each part runs in a
-process of its own, so that peaks are told apart."""
+process of its own, so that peaks are separate."""
 
 import json
 import os

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tour: two small models, captured from Python, and one from C, each on its way through the whole stack.
+"""The tour: two small models, captured from Python, and one from C, each taken through the whole stack.
 
     make demo
 
-Every step says what it does and how far its numbers are from those of the eager run. Whatever disagrees, or fails,
+Every step says what it does and how far its results differ from the eager run. Any disagreement or failure
 makes the tour fail. The real PyTorch and ONNX Runtime take part where they are installed.
 """
 import importlib.util

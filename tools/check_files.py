@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fail if a source file lacks its license line, is too long, or carries marks of unfinished work, or if
+"""Fail if a source file lacks its license line, is too long, or contains markers of unfinished work, or if
 ingot/ingot.h lacks a public header."""
 import pathlib
 import re

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fail if code outside of src/ops recognises an operator by its name.
 
-What is known about an operator is a field of its record (src/op/op.h) or a column of src/op/aten.tsv; who means one
-operator compares its number with IG_ID_..., and a higher-order operator with the address of its record. Refused are, in
+What is known about an operator is a field of its record (src/op/op.h) or a column of src/op/aten.tsv; a single
+operator is identified by its number IG_ID_..., and a higher-order operator by the address of its record. Rejected are, in
 the C of src and python and in the Python of python/ingot:
 
 - a literal that names an operator, "aten::add.Tensor" or "aten.add.Tensor";
@@ -12,7 +12,7 @@ the C of src and python and in the Python of python/ingot:
 - strstr, strncmp and memcmp on those and on an op_type, and tests of their letters, op_type[0] == 'l'.
 
 tools/op_tables.txt lists the files that are tables, with a row per operator, and why; they may name operators, but
-not compare or take apart names either.
+not compare or split names either.
 """
 import ast
 import pathlib

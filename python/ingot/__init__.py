@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ingot: PyTorch's export stack in C. This package is its Python door: `import ingot as torch` works.
+"""Ingot: PyTorch's export stack in C. This package is its Python interface: `import ingot as torch` works.
 
-Tensors and operators live in the extension module _C. Here is only what exists because of Python objects.
+Tensors and operators live in the extension module _C. This package only contains what exists because of Python objects.
 Sub-packages are imported when first used, and operators are looked up by name when first used: `ingot.add` asks the
 library for the schemas of aten::add.
 """
@@ -74,7 +74,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Sub-packages, then names of Python files, then names of _C, then operators; what is found is kept."""
+    """Sub-packages, then names of Python files, then names of _C, then operators; results are cached."""
     if name.startswith("__"):
         raise AttributeError(f"module 'ingot' has no attribute {name!r}")
     if name not in _HOME_OF and name in _submodules():

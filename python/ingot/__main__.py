@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m ingot script.py args...` (or `-m module args...`, or `-c code`): run a program with Ingot in the place
+"""`python -m ingot script.py args...` (or `-m module args...`, or `-c code`): run a program with Ingot in place
 of torch."""
 
 import os

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch.compile with a backend that is a function: every call is captured, and the backend is asked once per graph.
+"""torch.compile with a backend that is a function: every call is captured, and the backend is called once per graph.
 
-What a function reads beside its arguments (modes, attributes, weights, globals) cannot be told from outside, so no call
-is answered from an earlier one without looking: the function is captured again, and what the backend made is used again
-only where the capture gave the same graph over the same constants.
+What a function reads besides its arguments (modes, attributes, weights, globals) is not visible from outside, so no
+call reuses an earlier result unchecked: the function is captured again, and the backend's result is reused only if
+the capture gave the same graph over the same constants.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ingot.utils import _pytree as pytree
 
 __all__ = ["compile"]
 
-_MOST = 64  # graphs kept per function; the one that was not used for longest goes first
+_MOST = 64  # graphs kept per function; the least recently used one is dropped first
 
 
 class _Constant(NamedTuple):
@@ -35,7 +35,7 @@ class _Made(NamedTuple):
 
 
 class _Compiled:
-    """What the backend made of one function, by what was captured."""
+    """The backend's results for one function, by captured graph."""
 
     def __init__(self, fn: Callable, backend: Callable | None) -> None:
         self.fn = fn
@@ -94,7 +94,7 @@ def _kind_of(t: Tensor) -> Any:
 
 
 class _Same:
-    """Equal to the very object alone, which it keeps alive: a number like id() could come again."""
+    """Equal only to this object, which it keeps alive: a number like id() could be reused."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -125,7 +125,7 @@ def _frozen(value: Any) -> Any:
 
 
 def _reads_only(user: Any, node: Any) -> bool:
-    """No result of the call shares memory with the node, and the call does not write to it."""
+    """No result of the call shares memory with the node, and the call does not mutate it."""
     schema = getattr(user.target, "_schema", None)
     if user.op != "call_function" or schema is None:
         return False
@@ -156,7 +156,7 @@ def _describe(module: Any) -> tuple[Any, list[_Constant]]:
 
 
 def _is_same(a: _Constant, b: _Constant) -> bool:
-    """The same object, or elements that nobody can tell apart: a constant that the function makes is another tensor in
+    """The same object, or indistinguishable elements: a constant that the function makes is another tensor in
     each capture."""
     if a.value is b.value:
         return True
@@ -190,7 +190,7 @@ def compile(  # noqa: A001
     options: dict | None = None,
     disable: bool = False,
 ) -> Any:
-    """A function that calls backend(graph_module, example_inputs) once per graph and runs what it gives."""
+    """A function that calls backend(graph_module, example_inputs) once per graph and runs its result."""
     if model is None:
         return functools.partial(compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, disable=disable)
     found = None if disable else _find_backend(backend)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""no_grad, enable_grad, set_grad_enabled, inference_mode: context managers and decorators over the switches of _C."""
+"""no_grad, enable_grad, set_grad_enabled, inference_mode: context managers and decorators over the modes of _C."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _decorate(make: Callable, func: Callable) -> Callable:
 
 
 class _Mode:
-    """A context that sets the mode on entering and puts back the earlier one on leaving. Bare `@no_grad` works as
+    """A context that sets the mode on entering and restores the previous one on leaving. Bare `@no_grad` works as
     well."""
 
     def __new__(cls, func: Any = None, *args: Any) -> Any:
@@ -86,7 +86,7 @@ class enable_grad(_Mode):
 
 
 class set_grad_enabled(_Mode):
-    """Sets the mode at once; as a context it puts back the earlier one when left."""
+    """Sets the mode at once; as a context it restores the previous one when left."""
 
     def __new__(cls, mode: bool) -> Any:
         return object.__new__(cls)

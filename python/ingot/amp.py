@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""autocast: regions in which products and convolutions take operands of a short type."""
+"""autocast: regions in which matrix products and convolutions use a lower-precision dtype."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CPU_DTYPES = (_C.bfloat16, _C.float16)
 
 
 class autocast:
-    """A context manager and a decorator. float64 operands stay as they are."""
+    """A context manager and a decorator. float64 operands are not cast."""
 
     def __init__(
         self, device_type: str, dtype: Any = None, enabled: bool = True, cache_enabled: bool | None = None
@@ -65,7 +65,7 @@ def is_autocast_cpu_enabled() -> bool:
 
 
 def get_autocast_dtype(device_type: str) -> Any:
-    """The short type of regions of that device."""
+    """The lower-precision dtype of regions of that device."""
     return _C.autocast_get(device_type)[1]
 
 

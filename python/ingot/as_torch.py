@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make `import torch` mean Ingot.
+"""Make `import torch` import Ingot.
 
 Every module file of the package is the torch module of the same path: ingot/nn/init.py is torch.nn.init. The table
-holds the exceptions. A row `torch.amp.*` gives all names of an Ingot module to a torch module; any other row gives one
+lists the exceptions. A row `torch.amp.*` gives all names of an Ingot module to a torch module; any other row gives one
 name. Targets are `module` or `module:attribute` and are looked up when first used. From files and table module objects
 are made (their parents too) and put into sys.modules. A name that Ingot lacks raises AttributeError (or, imported,
 ImportError) with that name.
@@ -40,7 +40,7 @@ TABLE: dict[str, str] = {
     "functorch.experimental.*": "ingot.func",
     "functorch.experimental.control_flow.*": "ingot.control_flow",
 }
-# Names of `ingot` that are no names of torch.
+# Names of `ingot` that are not names of torch.
 _OWN = frozenset({"as_torch", "load_file", "load_state_dict", "safetensors", "save_file"})
 
 
@@ -114,7 +114,7 @@ class TorchModule(types.ModuleType):
         except (KeyError, AttributeError):
             pass
         except ModuleNotFoundError as error:
-            if error.name != "onnx":  # what stands on it has no names where it is not installed
+            if error.name != "onnx":  # modules that depend on it have no names if it is not installed
                 raise
         inside = self.__name__ + "."
         names.update(p[len(inside) :].partition(".")[0] for p in TABLE if p.startswith(inside))
@@ -122,7 +122,7 @@ class TorchModule(types.ModuleType):
 
 
 def _exists(target: str) -> bool:
-    """Whether the Ingot module of a row is there, without importing it (later parts of Ingot fill the last rows)."""
+    """Whether the Ingot module of a row exists, without importing it."""
     parts = target.partition(":")[0].split(".")[1:]
     if parts[:1] == ["_C"]:
         found: Any = ingot._C

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch.classes: classes of opaque objects by namespace. A graph carries such objects without looking inside."""
+"""torch.classes: classes of opaque objects by namespace. Graphs treat such objects as opaque."""
 
 from __future__ import annotations
 

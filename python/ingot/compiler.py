@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch.compiler: questions that programs ask about being captured."""
+"""torch.compiler: queries of programs about being captured."""
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +19,7 @@ is_exporting = is_compiling
 
 
 def reset() -> None:
-    """Captures leave nothing behind."""
+    """Captures have no caches."""
 
 
 def disable(fn: Callable | None = None, recursive: bool = True) -> Any:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""There is no GPU: what programs ask before they use one."""
+"""There is no GPU: queries that programs make before they use one."""
 
 from __future__ import annotations
 

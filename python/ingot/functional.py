@@ -57,7 +57,7 @@ def numel(input: Tensor) -> int:
 
 
 def set_default_device(device: Any) -> None:
-    """Where factories make tensors when they are not told."""
+    """The default device of factories."""
     _C._set_default_device(None if device is None else _C.device(device))
 
 
@@ -296,7 +296,7 @@ def _check_with(error: type, cond: Any, message: Any) -> None:
 
 
 def _check(cond: Any, message: Any = None) -> None:
-    """Raise RuntimeError unless cond; in a capture a symbolic cond becomes a fact."""
+    """Raise RuntimeError unless cond; in a capture a symbolic cond is assumed from then on."""
     _check_with(RuntimeError, cond, message)
 
 

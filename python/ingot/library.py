@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch.library: operators of the user. The engine keeps schemas and implementations (ingot/library.h); here are the
-ways of Python to write them down: Library, define, impl, register_fake, custom_op, register_autograd."""
+"""torch.library: custom operators. The engine keeps schemas and implementations (ingot/library.h); here is the Python
+interface for them: Library, define, impl, register_fake, custom_op, register_autograd."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Library:
         return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})>"
 
     def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
-        """Defines an operator by "name(Tensor x) -> Tensor" and gives its name."""
+        """Defines an operator by "name(Tensor x) -> Tensor" and returns its name."""
         if alias_analysis not in ("", "FROM_SCHEMA", "CONSERVATIVE"):
             raise RuntimeError(f"Invalid alias_analysis type {alias_analysis}")
         if self.kind == "IMPL":
@@ -193,7 +193,7 @@ def register_kernel(op: Any, device_types: Any, func: Any = None, /, *, lib: Lib
 def register_fake(
     op: Any, func: Any = None, /, *, lib: Library | None = None, _stacklevel: int = 1, allow_override: bool = False
 ) -> Any:
-    """What the operator gives for fake tensors; a decorator when func is None."""
+    """The operator's results for fake tensors; a decorator when func is None."""
     if isinstance(op, CustomOpDef):
         return op.register_fake(func) if func is not None else op.register_fake
     if not isinstance(op, (str, _C.OpOverload)):
@@ -347,7 +347,7 @@ class _Call:
 
 
 class _AutogradRule:
-    """What register_autograd was given, as an implementation that is called when a gradient is wanted."""
+    """What register_autograd was given, as an implementation that is called when a gradient is needed."""
 
     def __init__(self, overload: Any, backward: Callable, setup_context: Callable | None) -> None:
         self.overload = overload
@@ -405,7 +405,7 @@ def _run_backward(ctx: Any, *grads: Any) -> tuple:
 
 
 def _generated() -> Any:
-    """The autograd.Function that all rules share; made when first needed."""
+    """The autograd.Function that all rules share; created on first use."""
     global _GENERATED
     if _GENERATED is None:
         from ingot.autograd import Function
@@ -515,7 +515,7 @@ class CustomOpDef:
         return wrap if fn is None else wrap(fn)
 
     def register_fake(self, fn: Callable, /) -> Callable:
-        """What the operator gives for fake tensors."""
+        """The operator's results for fake tensors."""
         _C.library_impl(self._opoverload, "fake", self._checked(fn))
         return fn
 

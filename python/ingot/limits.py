@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What files and programs may cost in this thread before they are stopped.
+"""Resource limits of files and programs in this thread.
 
     import ingot
     with ingot.limits.limited(max_memory=2 << 30, max_time=10.0):
-        program = ingot.export.load("stranger.pt2")
+        program = ingot.export.load("untrusted.pt2")
         program.module()(x)
 
-Past a limit the call raises: MemoryError for memory, RuntimeError for work and time. Work is
-counted in operator calls and rounds of loops; a node that is made while a file is read counts as a
+Beyond a limit the call raises: MemoryError for memory, RuntimeError for work and time. Work is
+counted in operator calls and loop iterations; a node that is created while a file is read counts as a
 thousand. Work and time count from the moment the limits are set. Memory is that of all tensors,
-graphs and files of this thread's engine, those that were there before included.
+graphs and files of this thread's engine, including those that already exist.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def set_limits(
 
 
 def get_limits() -> dict[str, int]:
-    """All limits of this thread, by the names of the C struct; max_millis 0: any time."""
+    """All limits of this thread, by the names of the C struct; max_millis 0: no limit."""
     return _C._get_limits()
 
 
@@ -56,7 +56,7 @@ def memory_in_use() -> int:
 def limited(
     *, max_memory: int | None = None, max_work: int | None = None, max_time: float | None = None, **readers: int
 ) -> Iterator[None]:
-    """Within the block these limits hold; afterwards work and time are free again, and the rest is as it was."""
+    """Within the block these limits apply; afterwards work and time are unlimited again, and the rest is restored."""
     before = _C._get_limits()
     set_limits(max_memory=max_memory, max_work=max_work, max_time=max_time, **readers)
     try:

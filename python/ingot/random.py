@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The default generator: seeds, states, and a block that leaves it as it was."""
+"""The default generator: seeds, states, and a block that restores it."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ __all__ = [
 
 
 class FileError(pickle.UnpicklingError, RuntimeError, ValueError):
-    """A file is malformed, or holds what is not read."""
+    """A file is malformed, or contains something unsupported."""
 
 
 # ---- classes of the user's
@@ -36,7 +36,7 @@ def _name_of(item: Any) -> tuple[str, Any]:
 
 
 def add_safe_globals(safe_globals: list[Any]) -> None:
-    """Lets files mention these classes and functions: load() makes instances of them as pickle would."""
+    """Allows files to refer to these classes and functions: load() makes instances of them as pickle would."""
     _allowed.update(_name_of(item) for item in safe_globals)
 
 
@@ -86,7 +86,7 @@ def _source(f: FILE_LIKE) -> tuple[Any, str]:
 
 
 def _is_meta(map_location: Any) -> bool:
-    """Bytes live in this memory wherever they were saved: only `meta` changes something."""
+    """Data is loaded onto the CPU whatever its original device: only `meta` has an effect."""
     if map_location is None or callable(map_location):
         return False
     if isinstance(map_location, dict):
@@ -171,7 +171,7 @@ def _explain(error: Exception, weights_only: bool | None) -> str:
 
 
 def get_unsafe_globals_in_checkpoint(f: FILE_LIKE) -> list[str]:
-    """Names in a file that load() refuses unless they are allowed by add_safe_globals."""
+    """Names in a file that load() rejects unless they are allowed by add_safe_globals."""
     source, name = _source(f)
     try:
         return sorted(set(_C.torch_globals(source, name)) - set(_allowed))
@@ -203,8 +203,8 @@ def save_file(
     *,
     bits: bool = False,
 ) -> None:
-    """Writes named tensors; the ending says how: .safetensors, .pt or .pth, .npy (one tensor), .npz. `bits`: for NumPy,
-    element types that it lacks (bfloat16, float8) become unsigned integers of the same bits."""
+    """Writes named tensors; the extension selects the format: .safetensors, .pt or .pth, .npy (one tensor), .npz. `bits`:
+    for NumPy, element types that it lacks (bfloat16, float8) become unsigned integers of the same bits."""
     _C.tensors_save(dict(tensors), os.fsdecode(filename), metadata, bits)
 
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line by table: options anywhere, "--name VALUE", "--name=VALUE", "-n VALUE"; "--"
-// ends them; a lone "-" is a file. Mistyped words are answered with the nearest ones.
+// ends them; a lone "-" is a file. For a misspelled word the most similar ones are suggested.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +14,10 @@ static double max_time;
 static double max_work;
 static const cli_option common[] = {
     {"--max-memory", NULL, "SIZE", CLI_TEXT, &max_memory,
-     "stop before more memory is in use: bytes, or 512M, 4G (default:\nthat of the machine)"},
-    {"--max-time", NULL, "SECONDS", CLI_REAL, &max_time, "stop after this time (default: any)"},
+     "limit on memory in use: bytes, or 512M, 4G (default: the\nmachine's memory)"},
+    {"--max-time", NULL, "SECONDS", CLI_REAL, &max_time, "limit on run time (default: none)"},
     {"--max-work", NULL, "N", CLI_REAL, &max_work,
-     "stop after this many operator calls and rounds of loops\n(default: 1e9)"},
+     "limit on operator calls and loop iterations (default: 1e9)"},
     {"--color", NULL, "WHEN", CLI_TEXT, &color_word, "auto (default), always or never"},
     {"--help", "-h", NULL, CLI_SWITCH, &help_switch, "this text"},
 };
@@ -62,13 +62,13 @@ void cli_help(const cli_command *command) {
   (void)putchar('\n');
   cli_put(stdout, CLI_BOLD, "exit codes:");
   cli_out(
-      " 0 fine, 1 numbers disagree, 2 wrong command line, 3 file refused,\n"
+      " 0 success, 1 numbers disagree, 2 wrong command line, 3 file rejected,\n"
       "            4 file cannot be read or written, 5 running failed\n");
 }
 
 // ---- suggestions
 
-// Edit distance with swapped neighbours as one step; words are short.
+// Edit distance in which swapping neighbours is one step; words are short.
 static size_t distance(const char *a, const char *b) {
   enum { MAX = 40 };
   size_t n = strlen(a);
@@ -132,7 +132,7 @@ static int take_number(const cli_command *command, const cli_option *o, const ch
     *(double *)o->to = strtod(text, &end);
   }
   if (end != text && *end == 0 && errno == 0) return CLI_OK;
-  return cli_usage(command, "%s: '%s' is no %s", o->name, text,
+  return cli_usage(command, "%s: '%s' is not a %s", o->name, text,
                    o->type == CLI_INT ? "whole number" : "number");
 }
 
@@ -146,7 +146,7 @@ static int take_value(const cli_command *command, const cli_option *o, const cha
       *(const char **)o->to = text;
       return CLI_OK;
     case CLI_TEXTS:
-      if (list->n == CLI_MAX_TEXTS) return cli_usage(command, "%s: given too often", o->name);
+      if (list->n == CLI_MAX_TEXTS) return cli_usage(command, "%s: given too many times", o->name);
       list->at[list->n++] = text;
       return CLI_OK;
     default:
@@ -194,7 +194,7 @@ static bool parse_size(const char *text, uint64_t *out) {
   return true;
 }
 
-static uint64_t memory;  // what --max-memory says; 0: nothing
+static uint64_t memory;  // the value of --max-memory; 0: not given
 
 void cli_limit(ig_ctx *c) {
   ig_limits limits = {.size = sizeof limits, .max_memory = memory};
@@ -219,7 +219,7 @@ int cli_parse(const cli_command *command, int argc, char **argv, const char **fi
     }
   }
   if (color_word && !cli_set_color(color_word)) {
-    return cli_usage(command, "--color: '%s' is none of auto, always, never", color_word);
+    return cli_usage(command, "--color: '%s' is not one of auto, always, never", color_word);
   }
   if (help_switch) {
     cli_help(command);
@@ -229,7 +229,7 @@ int cli_parse(const cli_command *command, int argc, char **argv, const char **fi
     return cli_usage(command, "--max-time and --max-work take positive numbers");
   }
   if (max_memory && !parse_size(max_memory, &memory)) {
-    return cli_usage(command, "--max-memory: '%s' is no size; expected bytes, or 512M, 4G",
+    return cli_usage(command, "--max-memory: '%s' is not a size; expected bytes, or 512M, 4G",
                      max_memory);
   }
   if (n == command->nfiles) return CLI_OK;

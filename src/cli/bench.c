@@ -271,7 +271,7 @@ static const cli_option options[] = {
     {"--seconds", "-s", "X", CLI_REAL, &o.seconds, "how long to measure (default 2; 0: one run)"},
     CLI_FEED_OPTIONS(o.feed),
     {"--json", NULL, NULL, CLI_SWITCH, &o.json,
-     "for machines, with every sample; docs/command.md lists the fields"},
+     "JSON output, with every sample; docs/command.md lists the fields"},
 };
 static const cli_example examples[] = {
     {"ingot bench model.pt2 --threads 1", "on random inputs, in one thread"},
@@ -283,9 +283,9 @@ const cli_command cli_bench = {
     .arguments = "FILE [--threads N] [--seconds X] [--json] [OPTIONS]",
     .summary = "measure: p50, p90, p99, share of each operator, memory",
     .details =
-        "Runs a model over and over. The first run is told apart: it touches the weights. The "
+        "Runs a model repeatedly. The first run is listed apart: it pages in the weights. The "
         "share\n"
-        "of operators is measured in runs of its own, so that watching does not count.",
+        "of operators is measured in separate runs, so that profiling does not affect the times.",
     .options = options,
     .noptions = sizeof options / sizeof *options,
     .examples = examples,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command's own frame: subcommands and their options as tables, from which --help is printed;
-// failing with an exit code that tells why; colours, JSON, progress. Only the public headers of the
-// library are used here.
+// The framework of the command: subcommands and their options as tables, from which --help is
+// printed; errors with exit codes; colours, JSON, progress. Only the public headers of the library
+// are used here.
 #ifndef CLI_CLI_H_
 #define CLI_CLI_H_
 
@@ -21,9 +21,9 @@ enum {
   CLI_OK = 0,
   CLI_DIFFERS = 1,  // numbers or models disagree
   CLI_USAGE = 2,    // the command line is wrong
-  CLI_REFUSED = 3,  // a file is malformed or holds what is not supported
+  CLI_REFUSED = 3,  // a file is malformed or contains something unsupported
   CLI_IO = 4,       // a file cannot be read or written
-  CLI_FAILED = 5,   // running failed: inputs do not fit, an operator refused, out of memory
+  CLI_FAILED = 5,   // running failed: inputs do not match, an operator error, no memory
 };
 
 // ---- options (args.c)
@@ -75,27 +75,27 @@ enum { CLI_MAX_FILES = 4 };
 // Options and files of a command line; CLI_OK, or CLI_USAGE after saying what is wrong.
 int cli_parse(const cli_command *command, int argc, char **argv, const char **files);
 void cli_help(const cli_command *command);
-void cli_limit(ig_ctx *c);  // by --max-memory, --max-time, --max-work
+void cli_limit(ig_ctx *c);  // set by --max-memory, --max-time, --max-work
 // The most similar of the words; NULL: none is similar.
 const char *cli_nearest(const char *word, const char *const *words, size_t n);
 
 // ---- failing (fail.c)
 
 int cli_usage(const cli_command *command, const char *fmt, ...) IG_PRINTF(2, 3);
-// "ingot: " and the context's error, with the file's name in front if it is not there. The exit
-// code is `code`, or CLI_IO when the system refused.
+// Prints "ingot: " and the context's error, prefixed with the file's name if it is missing. The
+// exit code is `code`, or CLI_IO for a system error.
 int cli_fail(const ig_ctx *c, const char *file, int code);
 int cli_error(int code, const char *fmt, ...) IG_PRINTF(2, 3);
 void cli_warn(const char *fmt, ...) IG_PRINTF(1, 2);
 int cli_no_memory(void);
-// realloc to n elements of `size` bytes; NULL: out of memory, and `old` is as it was.
+// realloc to n elements of `size` bytes; NULL: out of memory, and `old` is unchanged.
 void *cli_array(void *old, size_t n, size_t size);
-// In messages a path is called otherwise: a file that is still under a temporary name. NULL: no
-// more.
+// From now on messages show another name for a path: for a file under a temporary name. NULL: ends
+// that.
 void cli_alias(const char *path, const char *name);
 bool cli_interrupted(void);  // a signal asked the command to end (main.c)
 
-// ---- looks (style.c)
+// ---- style (style.c)
 
 typedef enum cli_style {
   CLI_PLAIN,
@@ -108,12 +108,12 @@ typedef enum cli_style {
   CLI_CYAN,
 } cli_style;
 bool cli_set_color(const char *when);  // "auto", "always", "never"; false: another word
-// Prints with a style if the stream takes colours. Like everything here that prints, it lets no
-// control character through but the line breaks of the format.
+// Prints with a style if the stream supports colours. Like everything here that prints, it escapes
+// control characters, except the line breaks of the format.
 void cli_put(FILE *to, cli_style style, const char *fmt, ...) IG_PRINTF(3, 4);
 void cli_out(const char *fmt, ...) IG_PRINTF(1, 2);  // plain, to stdout
 void cli_vput(FILE *to, const char *fmt, va_list ap) IG_PRINTF(2, 0);
-// A text as it is; `lines`: its line breaks stay.
+// A text, escaped; `lines`: its line breaks are kept.
 void cli_put_lines(FILE *to, const char *text, size_t n, bool lines);
 const char *cli_bytes(uint64_t n, char *text, size_t cap);  // "21.9 kB"; returns text
 const char *cli_count(uint64_t n, char *text, size_t cap);  // "1,234,567"; returns text
@@ -132,22 +132,22 @@ void cli_json_end(void);
 
 // ---- progress (progress.c): on a terminal, after a second
 
-// A new stage; total 0: not known. The unit is "MB" or what is counted ("nodes").
+// Starts a stage; total 0: unknown. The unit is "MB" or the things counted ("nodes").
 void cli_stage(const char *stage, uint64_t total, const char *unit);
 void cli_step(uint64_t done);
 void cli_stage_end(void);
 
 // ---- files (source.c)
 
-// Opens a model file; "-" is stdin. CLI_OK or an exit code after saying what is wrong.
+// Opens a model file; "-" is stdin. Returns CLI_OK, or an exit code after printing the error.
 enum { CLI_INSPECT = 1, CLI_PROGRAM = 2 };  // see ig_model_options
 int cli_open(ig_ctx *c, const char *path, int how, ig_model **out);
 ig_status cli_open_quietly(ig_ctx *c, const char *path, int how, ig_model **out);
-int cli_no_program(const ig_model *m);  // Says why there is none; CLI_REFUSED.
+int cli_no_program(const ig_model *m);  // Prints why there is no program; returns CLI_REFUSED.
 bool cli_has_suffix(const char *path, const char *suffix);
 
-// A file to be written, see staged.c: write to `path`, then keep it or drop it. Nothing is at
-// `target` before it is kept. CLI_OK, or an exit code after saying what is wrong.
+// A file to be written, see staged.c: write to `path`, then keep it or drop it. `target` does not
+// change before it is kept. Returns CLI_OK, or an exit code after printing the error.
 typedef struct cli_staged {
   const char *target;
   char folder[4096];  // "": written in place

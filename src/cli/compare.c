@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two tensors compared (ingot/diff.h), for people and for machines.
+// Comparison of two tensors (ingot/diff.h), as text and as JSON.
 #include <inttypes.h>
 #include <stdio.h>
 

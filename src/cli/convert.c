@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ingot convert: a file into another format, and a look whether it still says the same.
+// ingot convert: writes a file in another format and checks that the copy is equivalent.
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@ static struct {
 typedef struct target {
   const char *word;
   const char *suffix;
-  bool program;  // needs one; otherwise weights alone are written
+  bool program;  // needs a program; otherwise only weights are written
   int (*save)(const char *path, void *user);
 } target;
 
@@ -32,7 +32,7 @@ typedef struct job {
 
 // ---- writing
 
-// The layout that a release of PyTorch reads; -1: none.
+// The layout for a PyTorch release; -1: unknown release.
 static int layout_for(const char *torch) {
   static const struct {
     const char *release;
@@ -47,7 +47,7 @@ static int layout_for(const char *torch) {
   return minor >= 8 && *end == 0 ? IG_PT2_NEWEST : -1;
 }
 
-// Examples and extra files go along.
+// Examples and extra files are copied too.
 static int save_pt2(const char *path, void *user) {
   const job *j = user;
   const ig_program *p = ig_model_program(j->from);
@@ -68,7 +68,7 @@ static ig_onnx_external external(void) {
   return IG_ONNX_EXTERNAL_AUTO;
 }
 
-// ONNX to ONNX goes node by node, whatever the model is made of.
+// ONNX is converted to ONNX node by node, so that every model can be converted.
 static int save_onnx(const char *path, void *user) {
   const job *j = user;
   const ig_onnx_model *onnx = ig_model_program(j->from) ? NULL : ig_model_onnx(j->from);
@@ -81,7 +81,8 @@ static int save_onnx(const char *path, void *user) {
   return st == IG_OK ? CLI_OK : cli_fail(j->c, path, CLI_REFUSED);
 }
 
-// All tensors by name; the ending tells the format, metadata goes along where it can.
+// All tensors by name; the extension selects the format, and metadata is kept where the format has
+// it.
 static int save_weights(const char *path, void *user) {
   const job *j = user;
   const ig_model_weight *const *weights = NULL;
@@ -110,7 +111,7 @@ static int save_weights(const char *path, void *user) {
   return st == IG_OK ? CLI_OK : cli_fail(j->c, path, CLI_FAILED);
 }
 
-// What can be written, by ending.
+// What can be written, by extension.
 static const target targets[] = {
     {"pt2", ".pt2", true, save_pt2},
     {"onnx", ".onnx", true, save_onnx},
@@ -140,11 +141,11 @@ static int no_target(const char *path) {
                    o.to ? targets[i].word : targets[i].suffix);
   }
   if (o.to) {
-    return cli_usage(&cli_convert, "--to: '%s' is none of %s%s%s%s", o.to, list,
+    return cli_usage(&cli_convert, "--to: '%s' is not one of %s%s%s%s", o.to, list,
                      near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
   }
-  return cli_usage(&cli_convert, "%s: the name must end in one of %s, or --to must tell", path,
-                   list);
+  return cli_usage(&cli_convert, "%s: the name must end in one of %s, or --to must name the format",
+                   path, list);
 }
 
 // ---- the self-check
@@ -174,7 +175,7 @@ static int compare_weights(ig_ctx *c, const ig_model *a, const ig_model *b, bool
   return CLI_OK;
 }
 
-// Output `number` of the caller's, or of all.
+// Output `number` among the user's outputs, or among all.
 static const ig_value *output(const ig_model *m, const ig_session *s, size_t number, bool every) {
   const ig_model_port *const *ports = NULL;
   size_t n = ig_model_outputs(m, &ports);
@@ -188,7 +189,7 @@ static const ig_value *output(const ig_model *m, const ig_session *s, size_t num
 
 static void compare_outputs(ig_ctx *c, const ig_model *a, const ig_session *x, const ig_model *b,
                             const ig_session *y, bool *agrees) {
-  // A format without state has what is written to buffers among its outputs.
+  // In a format without state, new values of buffers are outputs.
   const ig_model_port *const *ports = NULL;
   bool every = ig_model_outputs(a, &ports) == ig_model_outputs(b, &ports);
   *agrees = true;
@@ -213,7 +214,7 @@ static void compare_outputs(ig_ctx *c, const ig_model *a, const ig_session *x, c
   }
 }
 
-// Random inputs need not suit a program that looks at its data: then nothing is compared.
+// Random inputs may be invalid for a data-dependent program: then nothing is compared.
 static int not_run(ig_ctx *c, const ig_model *a, bool *agrees) {
   ig_status st = ig_ctx_status(c);
   bool stopped = st == IG_NOMEM || st == IG_LIMIT || st == IG_CANCELLED;
@@ -281,7 +282,7 @@ static bool to_onnx(const job *j) {
   return j->target->save == save_onnx;
 }
 
-// An operator that the opset lacks may still be expressed by those of the program.
+// An operator that the opset lacks may still be expressible after decomposition to ATen.
 static int open_program(job *j, const char *file) {
   if (!to_onnx(j) || !ig_model_onnx(j->from) || strcmp(file, "-") == 0) return CLI_OK;
   if (ig_onnx_convert(j->c, ig_model_onnx(j->from), (int)o.opset, IG_ONNX_EXTERNAL_NEVER, NULL,
@@ -296,7 +297,7 @@ static int open_program(job *j, const char *file) {
   int code = cli_open(j->c, file, CLI_PROGRAM, &again);
   if (code != CLI_OK) return code;
   if (ig_model_program(again)) {
-    cli_warn("written through its program: %s", why);
+    cli_warn("converted via a program: %s", why);
     ig_model_free(j->from);
     j->from = again;
     return CLI_OK;
@@ -328,12 +329,13 @@ static int run(ig_ctx *c, const char *const *files) {
   job j = {.c = c, .target = find_target(files[1])};
   if (!j.target) return no_target(files[1]);
   if (layout_for(o.torch) < 0) {
-    return cli_usage(&cli_convert, "--for-torch: '%s' is no release from 2.5 on", o.torch);
+    return cli_usage(&cli_convert, "--for-torch: '%s' is not a release from 2.5 on", o.torch);
   }
   bool known = !o.external;
   for (size_t i = 0; i < 3 && !known; i++) known = strcmp(o.external, words[i]) == 0;
   if (!known) {
-    return cli_usage(&cli_convert, "--external: '%s' is none of auto, never, always", o.external);
+    return cli_usage(&cli_convert, "--external: '%s' is not one of auto, never, always",
+                     o.external);
   }
   o.feed.fallback = true;
   bool program = j.target->program && !to_onnx(&j);
@@ -346,13 +348,15 @@ static int run(ig_ctx *c, const char *const *files) {
 
 static const cli_option options[] = {
     {"--to", NULL, "KIND", CLI_TEXT, &o.to,
-     "pt2, onnx, safetensors, torch, npz (default: by the ending of\nOUT)"},
+     "pt2, onnx, safetensors, torch, npz (default: by the\nextension of OUT)"},
     {"--for-torch", NULL, "RELEASE", CLI_TEXT, &o.torch,
-     "the PyTorch that is to read the .pt2: 2.5, 2.6, 2.7 (default:\n2.8 and newer)"},
+     "the PyTorch release that will read the .pt2: 2.5, 2.6, 2.7\n(default: 2.8 and newer)"},
     {"--opset", NULL, "N", CLI_INT, &o.opset,
-     "of ONNX: 7 to 28 (default 18); an ONNX file is converted node by\nnode (default: its own)"},
+     "ONNX opset, 7 to 28 (default 18); an ONNX file is converted node\nby node (default: its "
+     "own)"},
     {"--external", NULL, "WHEN", CLI_TEXT, &o.external,
-     "weights of ONNX in a file of their own: auto (default: when it\nwould pass 2 GiB), never, "
+     "store ONNX weights in a separate file: auto (default: if the\nmodel would exceed 2 GiB), "
+     "never, "
      "always"},
     {"--no-check", NULL, NULL, CLI_SWITCH, &o.no_check, "do not read the copy back and compare"},
     CLI_FEED_OPTIONS(o.feed),

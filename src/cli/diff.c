@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ingot diff: what differs between two models, in what they are and in what they compute.
+// ingot diff: what differs between two models, in structure and in results.
 #define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static struct {
   bool json;
 } o = {.tolerance = {-1, -1}};
 
-enum { NUMBERS = IG_DIFF_ALL + 1 };  // beyond the parts of a file: what it computes
+enum { NUMBERS = IG_DIFF_ALL + 1 };  // besides the parts of a file: its results
 
 // ---- what is asked for
 
@@ -31,7 +31,7 @@ static int parse_parts(unsigned *parts) {
     }
     if (!found) {
       return cli_usage(&cli_diff,
-                       "--only: '%s' is none of metadata, inputs, outputs, operators, nodes, "
+                       "--only: '%s' is not one of metadata, inputs, outputs, operators, nodes, "
                        "weights, numbers",
                        o.only.at[i]);
     }
@@ -100,9 +100,9 @@ static void json_changes(const ig_model_change *const *list, size_t n) {
   cli_json_close(']');
 }
 
-// ---- values on the way
+// ---- intermediate values
 
-// A value of the first model by name; loops make several of one name, which stand in their order.
+// A value of the first model by name; loops make several with the same name, in order.
 typedef struct value {
   char *name;
   ig_tensor *tensor;
@@ -120,7 +120,7 @@ typedef struct tracer {
   char name[256];
   char target[128];
   ig_tensor_diff diff;
-  size_t *taken;  // by place in the list: how many of this name were compared
+  size_t *taken;  // by position in the list: how many with this name were compared
 } tracer;
 
 static void keep(void *user, const char *name, const char *target, const ig_value *v) {
@@ -148,7 +148,7 @@ static int by_name(const void *x, const void *y) {
   return order ? order : a->order < b->order ? -1 : 1;
 }
 
-// The first place of a name in the sorted list; t->n: none.
+// The first position of a name in the sorted list; t->n: none.
 static size_t place(const tracer *t, const char *name) {
   size_t lo = 0;
   size_t hi = t->n;
@@ -245,7 +245,7 @@ static bool compare_value(ig_ctx *c, const ig_value *v, const ig_value *w, ig_te
 }
 
 static bool compare_outputs(ig_ctx *c, const sides *s) {
-  // A format without state has what is written to buffers among its outputs.
+  // In a format without state, new values of buffers are outputs.
   const ig_model_port *const *ports = NULL;
   bool every = ig_model_outputs(s->a, &ports) == ig_model_outputs(s->b, &ports);
   bool agrees = true;
@@ -292,7 +292,7 @@ static void json_numbers(const char *why) {
   cli_json_str(why);
 }
 
-// What cannot be run is not compared; inputs that the caller gave must do.
+// A model that cannot run on generated inputs is not compared; failing on given inputs is an error.
 static int not_run(ig_ctx *c, const char *why) {
   bool given = o.feed.arrays || o.feed.single.n || o.feed.sizes.n || o.first || o.only.n;
   ig_ctx_clear(c);
@@ -307,7 +307,7 @@ static int compare_sessions(ig_ctx *c, const sides *s, bool *agrees) {
   char why[512];
   int code = cli_feed_session(c, s->a, s->x, &o.feed);
   if (code != CLI_OK) {
-    json_numbers("the inputs do not fit");
+    json_numbers("the inputs do not match");
   } else if (!run_both(c, s, &t, why, sizeof why)) {
     code = not_run(c, why);
   } else if (t.failed) {
@@ -348,7 +348,7 @@ static int compare_runs(ig_ctx *c, ig_model *a, ig_model *b, bool *agrees) {
 
 // ---- all of it
 
-// Values of ONNX are called as the file calls them where it runs as it stands.
+// Values of ONNX have the names of the file if the model runs without conversion to a program.
 static int compare_numbers(ig_ctx *c, const char *const *files, ig_model *a, ig_model *b,
                            bool *agrees) {
   ig_model *own[2] = {a, b};
@@ -429,12 +429,12 @@ static const cli_option options[] = {
      "times"},
     {"--all", "-a", NULL, CLI_SWITCH, &o.all, "list every difference, however many there are"},
     {"--first", "-f", NULL, CLI_SWITCH, &o.first,
-     "find the first value on the way that differs, where names are\nthe same"},
+     "find the first intermediate value that differs, among those with\nthe same name"},
     CLI_FEED_OPTIONS(o.feed),
     {"--rtol", NULL, "X", CLI_REAL, &o.tolerance.rtol,
      "relative tolerance of numbers (default by dtype: float32 1e-5)\nand weights (default 0)"},
     {"--atol", NULL, "X", CLI_REAL, &o.tolerance.atol, "absolute tolerance, the same"},
-    {"--json", NULL, NULL, CLI_SWITCH, &o.json, "for machines; docs/command.md lists the fields"},
+    {"--json", NULL, NULL, CLI_SWITCH, &o.json, "JSON output; docs/command.md lists the fields"},
 };
 static const cli_example examples[] = {
     {"ingot diff old.pt2 new.pt2", "everything that differs"},
@@ -449,7 +449,7 @@ const cli_command cli_diff = {
         "Compares two files of any kinds: versions and metadata, inputs and outputs, operators "
         "and\n"
         "nodes, weights; then runs both on the same inputs (given ones, the examples of the first\n"
-        "file, or random ones) and compares the outputs. Sizes may have other names. Exit code 1 "
+        "file, or random ones) and compares the outputs. Sizes may be renamed. Exit code 1 "
         "if\n"
         "anything differs.",
     .options = options,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Saying what is wrong: "ingot: file: what, where, found, expected, what to do", on stderr.
+// Error messages: "ingot: file: what, where, found, expected, what to do", on stderr.
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ void cli_alias(const char *path, const char *name) {
 static void vsay(cli_style style, const char *label, const char *fmt, va_list ap) {
   cli_stage_end();
   (void)fflush(stdout);
-  // Line breaks stay: the context's own texts have several lines.
+  // Line breaks are kept: the context's own messages have several lines.
   char room[1024];
   va_list again;
   va_copy(again, ap);
@@ -46,7 +46,7 @@ int cli_usage(const cli_command *command, const char *fmt, ...) {
   va_start(ap, fmt);
   vsay(CLI_RED, label, fmt, ap);
   va_end(ap);
-  cli_put(stderr, CLI_PLAIN, "usage: ingot %s %s\n       ingot %s --help tells more\n",
+  cli_put(stderr, CLI_PLAIN, "usage: ingot %s %s\n       ingot %s --help has details\n",
           command->name, command->arguments, command->name);
   return CLI_USAGE;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inputs of a run: arrays from files matched by name, by "arg<i>", or by their order; random
-// numbers; what the file itself brings along.
+// Inputs of a run: arrays from files matched by name, by "arg<i>", or by position; random numbers;
+// the examples in the file itself.
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,7 +92,7 @@ ig_tensor *cli_as_tensor(ig_ctx *c, const ig_value *v, ig_dtype dtype) {
   return call(c, "to", (ig_value[]){ig_of_tensor(t), ig_of_dtype(dtype)}, 2);
 }
 
-// An input that is no tensor, from an array of one element.
+// An input that is not a tensor, from an array of one element.
 static int set_number(ig_ctx *c, ig_session *s, const ig_model *m, const ig_model_port *p,
                       const ig_tensor *t, const char *from) {
   double f = ig_tensor_numel(t) == 1 ? ig_tensor_get(t, 0) : 0;
@@ -151,7 +151,7 @@ static int next_array(const ig_model *m, int i) {
   return i < n ? i : -1;
 }
 
-// numpy.savez(f, x, y) calls its arrays arr_0, arr_1: no name fits, so their order counts.
+// numpy.savez(f, x, y) calls its arrays arr_0, arr_1: no name matches, so position decides.
 static int feed_by_order(ig_ctx *c, const ig_model *m, ig_session *s, const char *path,
                          const cli_arrays *a, bool *given) {
   int to = next_array(m, 0);
@@ -205,7 +205,7 @@ static int feed_file(ig_ctx *c, const ig_model *m, ig_session *s, const char *pa
   return code;
 }
 
-// An input that is no tensor: its value stands on the command line.
+// An input that is not a tensor: its value is given on the command line.
 static int feed_value(ig_ctx *c, const ig_model *m, ig_session *s, int k, const char *text) {
   const ig_model_port *const *ports = NULL;
   (void)ig_model_inputs(m, &ports);
@@ -350,7 +350,7 @@ static int missing(const ig_model *m, const bool *given, bool random) {
   return CLI_OK;
 }
 
-// What the file brings along, if the caller gives nothing.
+// The examples in the file, if the user gives nothing.
 static bool feed_examples(ig_ctx *c, const ig_model *m, ig_session *s) {
   if (ig_session_set_examples(s) == IG_OK) return true;
   if (ig_ctx_status(c) != IG_NOT_FOUND) {

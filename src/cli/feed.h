@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a model is run on, and comparing what comes out.
+// Inputs of a run, and comparing its outputs.
 #ifndef CLI_FEED_H_
 #define CLI_FEED_H_
 
@@ -17,9 +17,9 @@ typedef struct cli_feed {
   long seed;
 } cli_feed;
 
-// The options of it, for the tables of commands.
+// The options for it, for the tables of commands.
 #define CLI_FEED_INPUTS_HELP \
-  "arrays by name: .npz, .safetensors, ...; if no name fits, in\ntheir order"
+  "arrays by name: .npz, .safetensors, ...; by position\nif no name matches"
 #define CLI_FEED_INPUT_HELP \
   "one input from a .npy, or its value if it is a number; may be\ngiven several times"
 #define CLI_FEED_RANDOM_HELP \
@@ -34,10 +34,10 @@ typedef struct cli_feed {
   {"--seed", NULL, "N", CLI_INT, &(f).seed, "of --random (default 0)"}
 // clang-format on
 
-// Gives the session its inputs; without any option the example inputs of the file, if there are.
+// Gives the session its inputs; without any option, the example inputs of the file, if it has any.
 int cli_feed_session(ig_ctx *c, const ig_model *m, ig_session *s, const cli_feed *f);
 
-// Arrays of a file by name. Freed whether or not loading went well.
+// Arrays of a file by name. Must be freed even if loading failed.
 typedef struct cli_arrays {
   ig_model *file;
   ig_weight *list;
@@ -45,15 +45,14 @@ typedef struct cli_arrays {
 } cli_arrays;
 int cli_load_arrays(ig_ctx *c, const char *path, cli_arrays *out);
 void cli_free_arrays(cli_arrays *a);
-// t, or the same bits as another dtype of that width: bfloat16 is stored as uint16 by NumPy.
+// t, or a view with another dtype of that width: NumPy files store bfloat16 as uint16.
 ig_tensor *cli_as_dtype(ig_ctx *c, ig_tensor *t, ig_dtype dtype);
-// A number as a tensor without dimensions (dtype IG_DTYPE_COUNT: int64 or float64); NULL: no
-// number.
+// A number as a 0-d tensor (dtype IG_DTYPE_COUNT: int64 or float64); NULL: not a number.
 ig_tensor *cli_as_tensor(ig_ctx *c, const ig_value *v, ig_dtype dtype);
 ig_tensor *cli_dense(ig_ctx *c, ig_tensor *t);  // row-major
 // "arg0", "out3", "mut_buf.x": a name of files that hold inputs and results together.
 bool cli_is_golden_name(const char *name);
-// How an output is called in files: its name, mut_buf.NAME, mut_argN; into text, returns text.
+// The name of an output in files: its name, mut_buf.NAME, mut_argN; into text, returns text.
 const char *cli_output_name(const ig_model *m, size_t i, char *text, size_t cap);
 
 // ---- results (compare.c)
@@ -72,9 +71,9 @@ void cli_json_diff(const char *name, const ig_tensor_diff *d);
 // ---- writing (sink.c)
 
 // Arrays by name, in the format of the ending: .npz, .npy, .safetensors, .pt; "-" is stdout, .npz.
-// What NumPy has no type for is stored as its bits.
+// Dtypes that NumPy lacks are stored as unsigned integers with the same bits.
 int cli_save_arrays(ig_ctx *c, const char *path, const ig_weight *list, size_t n);
-// Writes by a function that wants a path, and copies that file to stdout.
+// Writes with a function that needs a path, and copies that file to stdout.
 int cli_to_stdout(const char *suffix, int (*save)(const char *path, void *user), void *user);
 int cli_save_npy(ig_ctx *c, const char *path, ig_tensor *t);
 

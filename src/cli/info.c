@@ -9,7 +9,7 @@ static bool as_json;
 static bool all;
 enum { SHOWN = 12 };  // weights, operators and members listed without --all
 
-// ---- for people
+// ---- text
 
 static void print_ports(const char *title, const ig_model_port *const *ports, size_t n) {
   if (n == 0) return;
@@ -181,7 +181,7 @@ static void print_findings(const ig_model *m) {
   size_t n = ig_model_findings(m, &list);
   for (size_t i = 0; i < n; i++) {
     bool refused = list[i]->code != IG_OK;
-    cli_put(stdout, refused ? CLI_RED : CLI_YELLOW, refused ? "refused" : "left alone");
+    cli_put(stdout, refused ? CLI_RED : CLI_YELLOW, refused ? "refused" : "ignored");
     cli_out(" %s%s%s\n", list[i]->where, list[i]->where[0] ? ": " : "", list[i]->text);
   }
 }
@@ -205,7 +205,7 @@ static void print_text(const ig_model *m) {
   print_findings(m);
 }
 
-// ---- for machines
+// ---- JSON
 
 static void json_value(const ig_value *v) {
   char text[512];
@@ -397,22 +397,22 @@ static int run(ig_ctx *c, const char *const *files) {
 }
 
 static const cli_option options[] = {
-    {"--json", NULL, NULL, CLI_SWITCH, &as_json, "for machines; docs/command.md lists the fields"},
+    {"--json", NULL, NULL, CLI_SWITCH, &as_json, "JSON output; docs/command.md lists the fields"},
     {"--all", "-a", NULL, CLI_SWITCH, &all, "every weight, operator and member of the archive"},
 };
 static const cli_example examples[] = {
-    {"ingot info model.pt2", "inputs, outputs, sizes, weights, operators, what would be refused"},
+    {"ingot info model.pt2", "inputs, outputs, sizes, weights, operators, what is unsupported"},
     {"ingot info model.pt2 --json | jq '.inputs[].name'", "the names of the inputs"},
     {"curl -s URL | ingot info -", "a file from elsewhere; nothing in it is executed"},
 };
 const cli_command cli_info = {
     .name = "info",
     .arguments = "FILE [--json] [--all]",
-    .summary = "tell what is in a file: inputs, outputs, weights, operators, refusals",
+    .summary = "describe a file: inputs, outputs, weights, operators, what is unsupported",
     .details =
         "Kind and versions of a file, inputs and outputs with named sizes and their ranges, "
         "weights,\n"
-        "operators by count, metadata, extra files, and what would be refused and why.",
+        "operators by count, metadata, extra files, and what is unsupported and why.",
     .options = options,
     .noptions = sizeof options / sizeof *options,
     .examples = examples,

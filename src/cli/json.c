@@ -8,7 +8,7 @@
 #include "cli/cli.h"
 
 static int depth;
-static bool comma;  // the next item needs one
+static bool comma;  // the next item needs a comma
 static bool bare;   // nothing before the value: it follows its key
 
 static void lead(void) {
@@ -53,7 +53,7 @@ static void text(const char *s) {
     } else if (b == '\t') {
       (void)fputs("\\t", stdout);
     } else if (hazard) {
-      // A byte that is no UTF-8 could not stand in JSON at all.
+      // JSON cannot represent a byte that is not UTF-8.
       printf("\\u%04x", (unsigned)(hazard == 1 && b >= 0x80 ? 0xfffd : code));
       s += hazard - 1;
       n -= hazard - 1;

@@ -15,7 +15,7 @@ static void help(FILE *to) {
   cli_put(to, CLI_BOLD, "ingot");
   cli_put(to, CLI_PLAIN,
           " " IG_VERSION
-          ": looks into model files, runs and converts them\n\n"
+          ": inspects, runs, converts and compares model files\n\n"
           "usage: ingot COMMAND FILE [OPTIONS]\n\n");
   cli_put(to, CLI_BOLD, "commands:");
   (void)fputc('\n', to);
@@ -24,20 +24,22 @@ static void help(FILE *to) {
     cli_put(to, CLI_CYAN, "%-8s", commands[i]->name);
     cli_put(to, CLI_PLAIN, " %s\n", commands[i]->summary);
   }
-  cli_put(to, CLI_PLAIN,
-          "\nFILE is a .pt2, TorchScript, torch.save, safetensors, .npz, .npy or ONNX file, known "
-          "by its\ncontent; - is stdin. ingot COMMAND --help tells more, with examples; "
-          "man ingot has it all.\n\n");
+  cli_put(
+      to, CLI_PLAIN,
+      "\nFILE is a .pt2, TorchScript, torch.save, safetensors, .npz, .npy or ONNX file, recognised "
+      "by its\ncontent; - is stdin. ingot COMMAND --help has details and examples; "
+      "man ingot is the full reference.\n\n");
   cli_put(to, CLI_BOLD, "exit codes:");
   cli_put(to, CLI_PLAIN,
-          " 0 fine, 1 numbers or models differ, 2 wrong command line, 3 file refused,\n"
+          " 0 success, 1 numbers or models differ, 2 wrong command line, 3 file rejected,\n"
           "            4 file cannot be read or written, 5 running failed\n");
 }
 
 // ---- signals
 //
-// The first one cancels what runs, so that it ends like any error and removes what it began to
-// write; then the process ends by the signal. The second one ends it at once.
+// The first signal cancels the running operation, so that it ends like any error and removes its
+// unfinished files; then the process is terminated by the signal. A second signal terminates it at
+// once.
 
 static ig_ctx *volatile under_way;
 static volatile sig_atomic_t received;
@@ -138,7 +140,7 @@ int main(int argc, char **argv) {
   while (skip < argc && strncmp(argv[skip], "--color", 7) == 0) {  // before the command, too
     const char *when = argv[skip][7] == '=' ? argv[skip] + 8 : skip + 1 < argc ? argv[++skip] : "";
     if (!cli_set_color(when)) {
-      return cli_error(CLI_USAGE, "--color: '%s' is none of auto, always, never", when);
+      return cli_error(CLI_USAGE, "--color: '%s' is not one of auto, always, never", when);
     }
     skip++;
   }

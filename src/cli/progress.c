@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is being done, how much of it, and how long it will take: one line on stderr that is drawn
-// over and over, when stderr is a terminal and the stage lasts longer than a second. A thread draws
-// it, so that it moves also while the library works and tells nothing.
+// What is being done, how much of it, and how long it will take: one line on stderr that is redrawn
+// when stderr is a terminal and the stage lasts longer than a second. A thread draws it, so that it
+// is updated even while the library reports no progress.
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <stdatomic.h>

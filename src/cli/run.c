@@ -20,7 +20,7 @@ static struct {
   bool json;
 } o = {.tolerance = {-1, -1}};
 
-// ---- every value
+// ---- intermediate values
 
 typedef struct watcher {
   ig_ctx *c;
@@ -68,7 +68,7 @@ static void watch(void *user, const char *name, const char *target, const ig_val
   watcher *w = user;
   w->n++;
   cli_step(w->n);
-  bool item = strcmp(target, "_operator.getitem") == 0;  // its list was written already
+  bool item = strcmp(target, "_operator.getitem") == 0;  // its list has already been written
   if (w->index && w->code == CLI_OK && !item) dump_value(w, name, target, value);
 }
 
@@ -268,7 +268,7 @@ static int check_arrays(ig_ctx *c, const ig_model *m, const ig_session *s, const
     cli_json_key("agrees");
     cli_json_bool(agrees && checked);
   }
-  if (checked == 0) return cli_error(CLI_DIFFERS, "%s: holds nothing to compare with", o.check);
+  if (checked == 0) return cli_error(CLI_DIFFERS, "%s: contains nothing to compare with", o.check);
   if (!agrees) return cli_error(CLI_DIFFERS, "%s and %s disagree", ig_model_name(m), o.check);
   return CLI_OK;
 }
@@ -317,7 +317,7 @@ static int run(ig_ctx *c, const char *const *files) {
 static const cli_option options[] = {
     CLI_FEED_OPTIONS(o.feed),
     {"--output", "-o", "FILE", CLI_TEXT, &o.output,
-     "where the results go, whole: .npz, .npy, .safetensors, .pt; - is\nstdout (.npz)"},
+     "write the complete results: .npz, .npy, .safetensors, .pt; - is\nstdout (.npz)"},
     {"--check", "-c", "FILE", CLI_TEXT, &o.check,
      "compare with these arrays; exit code 1 if they differ"},
     {"--rtol", NULL, "X", CLI_REAL, &o.tolerance.rtol,
@@ -325,9 +325,9 @@ static const cli_option options[] = {
     {"--atol", NULL, "X", CLI_REAL, &o.tolerance.atol,
      "absolute tolerance (default by dtype: float32 1e-5)"},
     {"--dump-all", NULL, "DIR", CLI_TEXT, &o.dump,
-     "every value on the way as .npy, listed in DIR/index.tsv"},
+     "write every intermediate value as .npy, listed in DIR/index.tsv"},
     {"--threads", "-t", "N", CLI_INT, &o.threads, "threads to use (default: all processors)"},
-    {"--json", NULL, NULL, CLI_SWITCH, &o.json, "for machines; docs/command.md lists the fields"},
+    {"--json", NULL, NULL, CLI_SWITCH, &o.json, "JSON output; docs/command.md lists the fields"},
 };
 static const cli_example examples[] = {
     {"ingot run m.pt2 --inputs x.npz --output y.npz", "arrays in, arrays out"},
@@ -341,11 +341,11 @@ const cli_command cli_run = {
     .arguments = "FILE [--inputs FILE.npz] [--output FILE.npz] [--check FILE.npz] [OPTIONS]",
     .summary = "run a model on arrays; compare the results, dump every value",
     .details =
-        "Runs a model. Each result is printed in short; --output writes all of them whole. "
+        "Runs a model and prints a summary of each result; --output writes the results. "
         "Buffers\n"
-        "and inputs that the model writes are results, too: mut_buf.NAME and mut_argN. bfloat16 "
+        "and inputs that the model writes are results too: mut_buf.NAME and mut_argN. bfloat16 "
         "is\n"
-        "read and written as uint16 where a format does not know it.",
+        "read and written as uint16 where a format lacks it.",
     .options = options,
     .noptions = sizeof options / sizeof *options,
     .examples = examples,

@@ -82,7 +82,7 @@ static void print_text(ig_ctx *c, const ig_model *m) {
   }
 }
 
-// ---- for machines
+// ---- JSON
 
 static void json_bound(const char *key, int64_t v, bool none) {
   cli_json_key(key);
@@ -187,20 +187,20 @@ static int run(ig_ctx *c, const char *const *files) {
 }
 
 static const cli_option options[] = {
-    {"--json", NULL, NULL, CLI_SWITCH, &as_json, "for machines; docs/command.md lists the fields"},
+    {"--json", NULL, NULL, CLI_SWITCH, &as_json, "JSON output; docs/command.md lists the fields"},
 };
 static const cli_example examples[] = {
-    {"ingot shapes model.pt2", "every dimension, its symbol, range and the line that made it"},
+    {"ingot shapes model.pt2", "every dimension, its symbol, range and source line"},
     {"ingot shapes model.pt2 --json | jq -r '.sizes[].name'", "the symbols"},
 };
 const cli_command cli_shapes = {
     .name = "shapes",
     .arguments = "FILE [--json]",
-    .summary = "list dynamic sizes: symbol, range, relations, the user's line that made each",
+    .summary = "list dynamic sizes: symbol, range, relations, source line",
     .details =
         "Each dimension of the inputs; then every symbolic size of the program with its range, "
         "the\n"
-        "value that has it first and the user's line behind that; then what the program checks.",
+        "first value that has it and the user's source line; then what the program checks.",
     .options = options,
     .noptions = 1,
     .examples = examples,

@@ -14,7 +14,7 @@ static struct {
   const char *grep;
 } o;
 
-// A line with what matches in it set off; false: nothing matches.
+// Prints a line with its matches highlighted; false: nothing matches.
 static bool put_match(const regex_t *re, const char *line) {
   regmatch_t at;
   if (regexec(re, line, 1, &at, 0) != 0) return false;
@@ -128,9 +128,10 @@ static const cli_option options[] = {
     {"--code", NULL, NULL, CLI_SWITCH, &o.code, "as code, one call per line (default)"},
     {"--graph", "-g", NULL, CLI_SWITCH, &o.graph, "one line per node, with users and arguments"},
     {"--tree", "-t", NULL, CLI_SWITCH, &o.tree,
-     "by module: classes, parameters, operators; layers that are the\nsame stand once"},
-    {"--flat", NULL, NULL, CLI_SWITCH, &o.flat, "--tree without folding equal layers"},
-    {"--grep", NULL, "REGEX", CLI_TEXT, &o.grep, "only lines that match (exit code 1: none does)"},
+     "by module: classes, parameters, operators; identical layers\nare shown once"},
+    {"--flat", NULL, NULL, CLI_SWITCH, &o.flat, "--tree without folding identical layers"},
+    {"--grep", NULL, "REGEX", CLI_TEXT, &o.grep,
+     "only lines that match (exit code 1 if none does)"},
 };
 static const cli_example examples[] = {
     {"ingot show model.pt2", "the program as code, as PyTorch prints it"},
@@ -143,9 +144,9 @@ const cli_command cli_show = {
     .arguments = "FILE [--code | --graph | --tree] [--grep REGEX]",
     .summary = "print a program: as code, as a graph, as a tree of modules",
     .details =
-        "Prints the program of a file, in the forms of PyTorch's fx or by module; of a "
+        "Prints the program of a file, in the forms of PyTorch's fx or by module; for a "
         "TorchScript\n"
-        "archive its sources.",
+        "archive, its sources.",
     .options = options,
     .noptions = sizeof options / sizeof *options,
     .examples = examples,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays that the command writes. What NumPy has no type for goes out as its bits.
+// Arrays that the command writes. Dtypes that NumPy lacks are written as their bits.
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <inttypes.h>
@@ -76,7 +76,7 @@ int cli_save_npy(ig_ctx *c, const char *path, ig_tensor *t) {
 
 // ---- stdout
 
-// The writers want a file that they can rename: a temporary one, then copied.
+// The writers need a file that they can rename: a temporary one, which is then copied.
 static int copy_out(const char *path) {
   char block[1 << 16];
   FILE *from = fopen(path, "rb");
@@ -124,8 +124,8 @@ int cli_save_arrays(ig_ctx *c, const char *path, const ig_weight *list, size_t n
   if (cli_has_suffix(path, ".npy")) {
     if (n == 1 && list[0].tensor) return cli_save_npy(c, path, list[0].tensor);
     if (n != 1) {
-      return cli_error(CLI_USAGE, "%s: a .npy holds one array, there are %zu; write a .npz", path,
-                       n);
+      return cli_error(CLI_USAGE, "%s: a .npy contains one array, but there are %zu; write a .npz",
+                       path, n);
     }
   }
   job j = {c, list, n};

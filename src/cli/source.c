@@ -46,7 +46,7 @@ ig_status cli_open_quietly(ig_ctx *c, const char *path, int how, ig_model **out)
 
 int cli_open(ig_ctx *c, const char *path, int how, ig_model **out) {
   if (cli_open_quietly(c, path, how, out) == IG_OK) return CLI_OK;
-  if (ig_ctx_status(c) == IG_OK) return CLI_IO;  // said already: stdin
+  if (ig_ctx_status(c) == IG_OK) return CLI_IO;  // already reported: stdin
   return cli_fail(c, strcmp(path, "-") == 0 ? "<stdin>" : path, CLI_REFUSED);
 }
 
@@ -55,10 +55,11 @@ int cli_no_program(const ig_model *m) {
   size_t n = ig_model_findings(m, &list);
   for (size_t i = 0; i < n; i++) {
     if (strcmp(list[i]->where, "program") != 0) continue;
-    return cli_error(CLI_REFUSED, "%s: no program can be made of it: %s", ig_model_name(m),
+    return cli_error(CLI_REFUSED, "%s: it cannot be converted to a program: %s", ig_model_name(m),
                      list[i]->text);
   }
-  return cli_error(CLI_REFUSED, "%s: this %s holds no program; ingot info lists what it has",
+  return cli_error(CLI_REFUSED,
+                   "%s: this %s contains no program; ingot info lists what it contains",
                    ig_model_name(m), ig_model_kind_text(ig_model_get_kind(m)));
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that the command writes, until they are known to be good: in a folder of their own beside
-// the target, under their final names, so that a model finds the weights beside it. Keeping them
-// renames each over the older one; until then the older ones are as they were, and dropping leaves
-// nothing behind.
+// Output files before they have been checked: in a temporary folder beside the target, under their
+// final names, so that a model finds its weights beside it. Keeping them renames each over the
+// older one; until then the older ones are unchanged, and dropping leaves nothing behind.
 #define _GNU_SOURCE  // realpath
 #include <dirent.h>
 #include <errno.h>
@@ -14,7 +13,7 @@
 
 #include "cli/cli.h"
 
-// Devices and pipes are written as they are; of a symbolic link the file that it names is replaced.
+// Devices and pipes are written directly; for a symbolic link the file that it names is replaced.
 static bool is_plain(const char *path) {
   struct stat info;
   return stat(path, &info) != 0 || S_ISREG(info.st_mode);
@@ -54,8 +53,8 @@ static bool sync_path(const char *path, int flags) {
   return close(fd) == 0 && ok;
 }
 
-// Renames, or removes, what is in the folder: the target itself last, so that what it refers to is
-// there before it.
+// Renames, or removes, what is in the folder: the target itself last, so that the files it refers
+// to exist before it does.
 static int move_files(const cli_staged *s, bool keep) {
   const char *slash = strrchr(s->folder, '/');
   int length = slash ? (int)(slash - s->folder) + 1 : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Colours: where a person looks on, unless NO_COLOR or --color say otherwise.
+// Colours: on a terminal, unless NO_COLOR or --color say otherwise.
 #define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
 #include <stdarg.h>
@@ -49,7 +49,7 @@ void cli_out(const char *fmt, ...) {
   va_end(ap);
 }
 
-// ---- the border: what is printed may come from a file
+// ---- escaping: what is printed may come from a file
 
 void cli_put_lines(FILE *to, const char *text, size_t n, bool lines) {
   size_t need = ig_text_escape(text, n, lines, NULL, 0);
@@ -67,8 +67,8 @@ static size_t count_breaks(const char *s) {
   return n;
 }
 
-// Line breaks of the format are ours. If there are more of them in the text, they came from a file
-// and would forge lines: then only the last one stays.
+// Line breaks of the format are ours. If the text contains more of them, they came from a file and
+// would forge lines: then only the last one is kept.
 void cli_vput(FILE *to, const char *fmt, va_list ap) {
   va_list again;
   va_copy(again, ap);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values and ports in a few words.
+// Short descriptions of values and of inputs and outputs.
 #include <inttypes.h>
 
 #include "cli/cli.h"

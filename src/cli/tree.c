@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tree of modules, rebuilt from the module stacks that nodes carry.
-// Every module lists the operators called in it and the elements of its parameters; neighbours that
-// do the same (layers.0, layers.1, ...) are folded into one entry.
+// The tree of modules, rebuilt from the module stacks that nodes carry. Every module lists the
+// operators called in it and the elements of its parameters; identical neighbours (layers.0,
+// layers.1, ...) are folded into one entry.
 #include "cli/tree.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ typedef struct module {
   struct module *child;
   struct module *next;
   uint64_t elements;  // of parameters and buffers under its path
-  uint64_t digest;    // of what it does, names apart
+  uint64_t digest;    // hash of its content, without names
 } module;
 
 typedef struct builder {
@@ -72,7 +72,7 @@ static module *find_child(builder *b, module *parent, const ig_module_level *lev
   return *at;
 }
 
-// Goes down the stack of a node; the innermost module.
+// Descends the stack of a node; returns the innermost module.
 static module *enter(builder *b, const ig_module_level *levels, size_t n) {
   module *at = b->root;
   for (size_t i = 0; i < n && at && !b->failed; i++) {

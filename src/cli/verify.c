@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ingot verify: is a file sound? Nothing is executed.
+// ingot verify: is a file valid? Nothing is executed.
 #include "cli/cli.h"
 
 static bool as_json;
@@ -42,7 +42,7 @@ static void print_text(const ig_model *m) {
   cli_out(", %zu tensors\n", ig_model_weights(m, &weights));
   const ig_model_finding *const *findings = NULL;
   n = ig_model_findings(m, &findings);
-  for (size_t i = 0; i < n; i++) cli_out("  left alone: %s\n", findings[i]->text);
+  for (size_t i = 0; i < n; i++) cli_out("  ignored: %s\n", findings[i]->text);
 }
 
 static int run(ig_ctx *c, const char *const *files) {
@@ -71,7 +71,7 @@ static int run(ig_ctx *c, const char *const *files) {
 }
 
 static const cli_option options[] = {
-    {"--json", NULL, NULL, CLI_SWITCH, &as_json, "for machines; docs/command.md lists the fields"},
+    {"--json", NULL, NULL, CLI_SWITCH, &as_json, "JSON output; docs/command.md lists the fields"},
 };
 static const cli_example examples[] = {
     {"ingot verify model.pt2", "checksums, structure, graph, signature, weights"},
@@ -83,9 +83,9 @@ const cli_command cli_verify = {
     .summary = "check a file by every rule of loader and verifier; nothing is executed",
     .details =
         "Reads the whole file: structure and checksums of every member, names, sizes, types, the\n"
-        "graph and its sub-graphs, the signature, the weights. The first thing that is wrong is "
-        "told.\n"
-        "Exit code 3: refused.",
+        "graph and its sub-graphs, the signature, the weights. The first problem is "
+        "reported.\n"
+        "Exit code 3: rejected.",
     .options = options,
     .noptions = 1,
     .examples = examples,

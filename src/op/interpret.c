@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A value dies after its last reader, so that running needs no more memory than the program itself.
+// A value is freed after its last use, so that running needs no more memory than the program
+// itself.
 #include "op/interpret.h"
 
 #include <stdio.h>
@@ -14,7 +15,7 @@ typedef struct machine {
   ig_ctx *c;
   const ig_graph *g;
   ig_value *env;   // per node; tensors retained
-  size_t *unread;  // per node: readers to come
+  size_t *unread;  // per node: remaining uses
   ig_arena lists;
 } machine;
 
@@ -44,7 +45,7 @@ static bool keep_lists(machine *m, ig_value *v) {
   return true;
 }
 
-// What an argument is worth now. Lists are made anew only when they contain nodes.
+// The current value of an argument. Lists are rebuilt only if they contain nodes.
 static bool has_nodes(const ig_value *v) {
   bool any = v->kind == IG_KIND_NODE;
   for (size_t i = 0; v->kind == IG_KIND_LIST && i < v->list.n && !any; i++) {
@@ -72,13 +73,14 @@ static bool is_number(const ig_value *v) {
   return v->kind == IG_KIND_INT || v->kind == IG_KIND_FLOAT || v->kind == IG_KIND_BOOL;
 }
 
-// What a node gives need not be what a graph from a file promises; ig_call looks at tensors itself.
+// The value of a node may differ from what a graph from a file declares; ig_call checks tensors
+// itself.
 static bool refuse_arg(machine *m, const ig_arg *a) {
-  return ig_fail(m->c, IG_BAD_TYPE, "argument '%s': found a value that is no number", a->name) ==
+  return ig_fail(m->c, IG_BAD_TYPE, "argument '%s': found a value that is not a number", a->name) ==
          IG_OK;
 }
 
-// An argument as the call takes it.
+// An argument for the call.
 static bool arg_of(machine *m, const ig_arg *a, const ig_value *v, ig_value *out) {
   *out = value_of(m, v);
   if (v->kind == IG_KIND_NODE && a->type != IG_TYPE_TENSOR && a->type != IG_TYPE_OTHER &&
@@ -142,7 +144,8 @@ static ig_value call_by(machine *m, const ig_node *n, caller *fn) {
   ig_value *args = ig_scope_array(c, count, sizeof *args);
   if (!args) return out;
   if (!fn) {
-    (void)ig_fail(c, IG_UNSUPPORTED, "%s: nobody can call %s here", n->name, n->target);
+    (void)ig_fail(c, IG_UNSUPPORTED, "%s: cannot run '%s' without a Python host", n->name,
+                  n->target);
     return out;
   }
   for (size_t i = 0; i < count; i++) args[i] = value_of(m, &n->args[i]);
@@ -195,7 +198,7 @@ static ig_value call_size(machine *m, const ig_node *n) {
   return ig_none();
 }
 
-// Python's operators on anything but numbers are the host's.
+// Python operators on anything other than numbers are run by the host.
 static ig_value call_sym(machine *m, const ig_node *n) {
   ig_value args[3];
   bool numbers = n->npos && n->npos <= 3 && n->nkw == 0;
@@ -235,10 +238,10 @@ static void forget_operands(machine *m, const ig_node *n) {
   }
 }
 
-// Module stacks as a capture that is not strict sees the modules of a program: its root stands in
-// front of every key.
+// Module stacks as in a non-strict capture of a program's module: every key is prefixed with its
+// root.
 static const ig_module_stack *below_root(ig_ctx *c, ig_graph *to, const ig_module_stack *stack) {
-  if (stack->n == 0) return NULL;  // nodes of no module: what the capture itself says
+  if (stack->n == 0) return NULL;  // nodes outside all modules: the stack of the capture itself
   ig_scope s = ig_scope_open(c);
   ig_module_level *levels = ig_scope_array(c, stack->n, sizeof *levels);
   for (size_t i = 0; levels && i < stack->n; i++) {
@@ -255,7 +258,7 @@ static const ig_module_stack *below_root(ig_ctx *c, ig_graph *to, const ig_modul
   return kept;
 }
 
-// What nodes recorded on behalf of n carry.
+// Metadata of nodes recorded on behalf of n.
 static void pass_meta(machine *m, const ig_node *n) {
   (void)ig_ctx_at(m->c, n->file, n->line);
   ig_graph *to = m->c->mode->capture;
@@ -283,7 +286,7 @@ static bool step(machine *m, const ig_node *n) {
   return ok;
 }
 
-// Hands a value to the caller's scope: tensors and the lists around them.
+// Passes a value to the caller's scope: tensors and the lists around them.
 static bool hand_out(machine *m, ig_value *v) {
   if (v->kind == IG_KIND_TENSOR) {
     return ig_pool_add(m->c, &ig_tensor_retain(v->tensor)->ref);
@@ -329,9 +332,8 @@ ig_status ig_interpret(ig_ctx *c, const ig_graph *g, const ig_value *inputs, ig_
   if (!m.env) return ig_fail(c, IG_NOMEM, "out of memory");
   m.unread = (size_t *)(m.env + n);
   void (*locate)(ig_ctx *, void *) = c->locate;
-  if (c->mode->capture)
-    c->locate = NULL;  // recorded nodes keep what the nodes of g say of themselves
-  ig_mode_scope mode = ig_mode_push_grad(c, !c->mode->no_grad);  // the graph may switch it
+  if (c->mode->capture) c->locate = NULL;  // recorded nodes keep the metadata of the nodes of g
+  ig_mode_scope mode = ig_mode_push_grad(c, !c->mode->no_grad);  // the graph may change it
   walk(&m, inputs, outs);
   ig_mode_pop(c, &mode);
   c->locate = locate;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Symbolic numbers in graphs. A number becomes a node when it is first used as an operand: read off
-// a tensor that has it as a size, or computed the way the program computed it (its recipe), or,
-// when nobody knows how it came about, from its canonical form.
+// Symbolic numbers in graphs. A number becomes a node when it is first used as an operand: read
+// from a tensor that has it as a size, or computed the way the program computed it (its recipe),
+// or, if that is unknown, from its canonical form.
 #include <string.h>
 
 #include "op/nested.h"
@@ -12,7 +12,7 @@ enum { MAX_OPERANDS = 4 };
 
 struct ig_recipe {
   ig_expr_kind fn;
-  bool busy;  // being followed: expressions that lead back to themselves take the canonical form
+  bool busy;  // being followed: cyclic expressions use the canonical form
   size_t n;
   ig_value args[MAX_OPERANDS];
 };
@@ -43,7 +43,7 @@ static bool is_plain(const ig_value *args, size_t n, const ig_expr *result) {
   return false;
 }
 
-// Beside a symbolic float a whole number is written as a float: item * 2.0.
+// With a symbolic float an integer is written as a float: item * 2.0.
 static void promote(ig_recipe *r) {
   bool any = false;
   for (size_t i = 0; i < r->n; i++) any |= r->args[i].kind == IG_KIND_FLOAT && r->args[i].f_expr;
@@ -53,7 +53,7 @@ static void promote(ig_recipe *r) {
   }
 }
 
-// A symbol that is a number or a size of the graph, or of one around it, is read from there. The
+// A symbol that is a number or a size of the graph, or of an enclosing one, is read from there. The
 // root of a derived dimension may be neither: of h only 2*h is known, and h is computed from it.
 static bool is_readable(const ig_graph *g, const ig_expr *symbol) {
   for (; g; g = g->outer) {
@@ -235,9 +235,9 @@ ig_node *ig_record_number(ig_ctx *c, const ig_value *v) {
   return n;
 }
 
-// ---- what nodes bring along ----
+// ---- symbols of new nodes ----
 
-// Symbols that a placeholder or a result brings along can be read off it later.
+// Symbols of a placeholder or a result can be read from it later.
 static bool know_sizes(ig_ctx *c, ig_node *n) {
   const ig_tensor *t = n->val.tensor;
   for (int d = 0; d < t->ndim; d++) {

@@ -7,7 +7,7 @@
 #include "tensor/copy.h"
 #include "tensor/number.h"
 
-// One element more than n, so that the memory of none is not NULL and kernels may look ahead.
+// One more element than n, so that memory for zero elements is not NULL and kernels may read ahead.
 static void *room_for(ig_ctx *c, size_t n, ig_dtype dtype) {
   return ig_scope_array(c, ig_mem_add(n, 1), ig_dtype_size(dtype));
 }
@@ -87,6 +87,6 @@ void ig_refuse_sizes(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value 
   (void)args;
   (void)outs;
   ig_fail_text(c, IG_OUTPUT_SHAPE,
-               "%s\nThe sizes of its result stand in the data, which a capture does not know.",
+               "%s\nThe sizes of its result depend on the data, which a capture does not have.",
                op->target);
 }

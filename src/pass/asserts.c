@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Assertions about numbers that stand in the data, in the graph that reads them, placed where the
-// last number that they mention is known. Behind the placeholders: what concerns sizes of inputs
-// only. Behind a call that makes an unbacked symbol: that it is a size, its range, and everything
-// that was found out or asked of it and of earlier ones, each once. If nothing at all was asked, a
-// strict capture still checks the numbers whose ranges are known, and the sizes of tensors that are
-// as long as the data says.
+// Runtime assertions about data-dependent numbers, inserted where the last number that they use is
+// known. After the placeholders: conditions on sizes of inputs only. After a call that creates an
+// unbacked symbol: that it is a size, its range, and all conditions on it and on earlier ones, each
+// once. Without any conditions, a strict capture still checks the numbers whose ranges are known,
+// and data-dependent sizes of tensors.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,13 +19,13 @@ typedef struct placer {
   ig_graph *g;
   const ig_env *env;
   ig_node *before;    // new nodes go here
-  const ig_node *at;  // whose metadata they carry; NULL: none
+  const ig_node *at;  // the source of their metadata; NULL: none
   ig_table computed;  // expression -> node
   ig_table sizes;     // symbol -> node that has it as a size; number: dimension
   ig_table derived;   // symbol -> node that has k*symbol + k0 as a size; number: dimension
   ig_table bound;     // unbacked symbols so far
   ig_table said;      // assertions so far, by expression
-  bool inline_only;   // nothing was asked: only the ranges of what depends on data are checked
+  bool inline_only;   // no conditions: only the ranges of data-dependent numbers are checked
 } placer;
 
 static bool no_memory(ig_ctx *c) {
@@ -66,7 +65,7 @@ static ig_node *insert_call(placer *p, ig_expr_kind kind, const ig_value *args, 
                             const ig_expr *value) {
   const char *target = ig_sym_target(kind);
   if (!target) {
-    (void)ig_fail(p->c, IG_UNSUPPORTED, "a graph has no word for an assertion's function");
+    (void)ig_fail(p->c, IG_UNSUPPORTED, "an assertion uses a function that graphs do not have");
     return NULL;
   }
   ig_node proto = {.kind = IG_NODE_CALL,
@@ -96,7 +95,7 @@ static ig_node *compute_chain(placer *p, const ig_expr *e) {
   return n;
 }
 
-// 0 <= u0 is asked as u0 >= 0.
+// 0 <= u0 is written as u0 >= 0.
 static ig_node *compute_function(placer *p, const ig_expr *e) {
   enum { MOST = 4 };
   ig_value args[MOST];
@@ -165,7 +164,7 @@ static bool compute(placer *p, const ig_expr *e, ig_value *out) {
   return true;
 }
 
-// ---- what is said of a symbol ----
+// ---- conditions on a symbol ----
 
 static bool insert_op(placer *p, unsigned id, const char *name, const ig_value *args, size_t npos,
                       size_t nkw) {
@@ -188,7 +187,7 @@ static int64_t clip(ig_wide w, int64_t open) {
   return w == IG_WIDE_MIN || w == IG_WIDE_MAX ? open : (int64_t)w;
 }
 
-// Where a range is open, it ends with the largest number, or with the largest size.
+// An unbounded range ends with the largest number, or with the largest size.
 static int64_t upper_bound(const ig_symbol *s, ig_vrange r) {
   return clip(r.hi, s->size_like ? INT64_MAX - 1 : INT64_MAX);
 }
@@ -257,8 +256,8 @@ static bool say(placer *p, const ig_expr *e) {
   return ok;
 }
 
-// A declared dimension has a symbol of its own while the program is captured. If it is derived, no
-// size has that symbol afterwards, but what it stands for.
+// A declared dimension has its own symbol while the program is captured. If it is derived, sizes
+// use its replacement afterwards.
 static const ig_expr *declared(void *user, const ig_expr *e) {
   placer *p = user;
   if (e->kind != IG_EXPR_SYMBOL || !e->backed || ig_table_find(&p->sizes, e)) return NULL;
@@ -266,7 +265,7 @@ static const ig_expr *declared(void *user, const ig_expr *e) {
   return s ? s->replacement : NULL;
 }
 
-// Assertions that mention nothing that is not known yet; `unbacked`: those about data.
+// Assertions that use only known symbols; `unbacked`: those about data.
 static bool say_ready(placer *p, bool unbacked) {
   for (size_t i = 0; i < p->env->asserts.n; i++) {
     const ig_assert *a = &p->env->asserts.at[i];
@@ -279,9 +278,9 @@ static bool say_ready(placer *p, bool unbacked) {
   return true;
 }
 
-// ---- sizes of which nothing is said ----
+// ---- sizes without conditions ----
 
-// A call that no line of the program stands for: "ge_0;builtin_function_or_method.ge".
+// A call without a source line: "ge_0;builtin_function_or_method.ge".
 static bool name_call(placer *p, ig_node *n, const char *cls, const char *name) {
   char text[128];
   if (!n) return false;
@@ -332,7 +331,7 @@ static bool check_bound(placer *p, ig_node *size, ig_expr_kind kind, int64_t bou
   return ok;
 }
 
-// Whether an assertion reads n, which may be through a size, a question and a tensor.
+// Whether an assertion uses n, possibly through a size, a comparison and a tensor.
 static bool reaches_assertion(const ig_node *n, int steps) {
   if (n->kind == IG_NODE_CALL && n->op && n->op->def->check == IG_CHECK_TENSOR) return true;
   for (const ig_use *u = n->first_use; u && steps; u = u->next) {
@@ -476,7 +475,7 @@ static bool place(placer *p) {
   return true;
 }
 
-// What a sub-graph reads from the data is asserted there.
+// Data-dependent numbers of a sub-graph are asserted there.
 static bool place_all(ig_ctx *c, ig_graph *g, const placer *outer) {
   const ig_env *env = g->sym->env;
   placer p = {.outer = outer, .c = c, .g = g, .env = env, .inline_only = env->asserts.n == 0};

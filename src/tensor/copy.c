@@ -72,7 +72,7 @@ void ig_walk_make(ig_walk *w, const ig_tensor *shape, ig_tensor *const *operands
   w->numel = ig_tensor_numel(shape);
   load_strides(w, shape, operands);
   w->ndim = 0;
-  if (w->numel == 0) {  // no row is walked
+  if (w->numel == 0) {  // there are no rows
     w->ndim = 1;
     w->size[0] = 0;
     for (int k = 0; k < n; k++) w->stride[k][0] = 0;

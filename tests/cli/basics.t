@@ -3,77 +3,76 @@ $ ingot --version
 ingot 0.1.0
 
 $ ingot --help
-ingot 0.1.0: looks into model files, runs and converts them
+ingot 0.1.0: inspects, runs, converts and compares model files
 
 usage: ingot COMMAND FILE [OPTIONS]
 
 commands:
-  info     tell what is in a file: inputs, outputs, weights, operators, refusals
+  info     describe a file: inputs, outputs, weights, operators, what is unsupported
   show     print a program: as code, as a graph, as a tree of modules
   run      run a model on arrays; compare the results, dump every value
   convert  write a file in another format, and check the copy
   diff     compare two models: structure, weights, and what they compute
   verify   check a file by every rule of loader and verifier; nothing is executed
-  shapes   list dynamic sizes: symbol, range, relations, the user's line that made each
+  shapes   list dynamic sizes: symbol, range, relations, source line
   bench    measure: p50, p90, p99, share of each operator, memory
 
-FILE is a .pt2, TorchScript, torch.save, safetensors, .npz, .npy or ONNX file, known by its
-content; - is stdin. ingot COMMAND --help tells more, with examples; man ingot has it all.
+FILE is a .pt2, TorchScript, torch.save, safetensors, .npz, .npy or ONNX file, recognised by its
+content; - is stdin. ingot COMMAND --help has details and examples; man ingot is the full reference.
 
-exit codes: 0 fine, 1 numbers or models differ, 2 wrong command line, 3 file refused,
+exit codes: 0 success, 1 numbers or models differ, 2 wrong command line, 3 file rejected,
             4 file cannot be read or written, 5 running failed
 
 $ ingot help info
 usage: ingot info FILE [--json] [--all]
 
 Kind and versions of a file, inputs and outputs with named sizes and their ranges, weights,
-operators by count, metadata, extra files, and what would be refused and why.
+operators by count, metadata, extra files, and what is unsupported and why.
 
 options:
-      --json                  for machines; docs/command.md lists the fields
+      --json                  JSON output; docs/command.md lists the fields
   -a, --all                   every weight, operator and member of the archive
-      --max-memory SIZE       stop before more memory is in use: bytes, or 512M, 4G (default:
-                              that of the machine)
-      --max-time SECONDS      stop after this time (default: any)
-      --max-work N            stop after this many operator calls and rounds of loops
-                              (default: 1e9)
+      --max-memory SIZE       limit on memory in use: bytes, or 512M, 4G (default: the
+                              machine's memory)
+      --max-time SECONDS      limit on run time (default: none)
+      --max-work N            limit on operator calls and loop iterations (default: 1e9)
       --color WHEN            auto (default), always or never
   -h, --help                  this text
 
 examples:
   ingot info model.pt2
-      inputs, outputs, sizes, weights, operators, what would be refused
+      inputs, outputs, sizes, weights, operators, what is unsupported
   ingot info model.pt2 --json | jq '.inputs[].name'
       the names of the inputs
   curl -s URL | ingot info -
       a file from elsewhere; nothing in it is executed
 
-exit codes: 0 fine, 1 numbers disagree, 2 wrong command line, 3 file refused,
+exit codes: 0 success, 1 numbers disagree, 2 wrong command line, 3 file rejected,
             4 file cannot be read or written, 5 running failed
 
 $ ingot --color=sometimes info mlp.pt2
-2> ingot: --color: 'sometimes' is none of auto, always, never
+2> ingot: --color: 'sometimes' is not one of auto, always, never
 [2]
 
 $ ingot
-2> ingot 0.1.0: looks into model files, runs and converts them
+2> ingot 0.1.0: inspects, runs, converts and compares model files
 2> 
 2> usage: ingot COMMAND FILE [OPTIONS]
 2> 
 2> commands:
-2>   info     tell what is in a file: inputs, outputs, weights, operators, refusals
+2>   info     describe a file: inputs, outputs, weights, operators, what is unsupported
 2>   show     print a program: as code, as a graph, as a tree of modules
 2>   run      run a model on arrays; compare the results, dump every value
 2>   convert  write a file in another format, and check the copy
 2>   diff     compare two models: structure, weights, and what they compute
 2>   verify   check a file by every rule of loader and verifier; nothing is executed
-2>   shapes   list dynamic sizes: symbol, range, relations, the user's line that made each
+2>   shapes   list dynamic sizes: symbol, range, relations, source line
 2>   bench    measure: p50, p90, p99, share of each operator, memory
 2> 
-2> FILE is a .pt2, TorchScript, torch.save, safetensors, .npz, .npy or ONNX file, known by its
-2> content; - is stdin. ingot COMMAND --help tells more, with examples; man ingot has it all.
+2> FILE is a .pt2, TorchScript, torch.save, safetensors, .npz, .npy or ONNX file, recognised by its
+2> content; - is stdin. ingot COMMAND --help has details and examples; man ingot is the full reference.
 2> 
-2> exit codes: 0 fine, 1 numbers or models differ, 2 wrong command line, 3 file refused,
+2> exit codes: 0 success, 1 numbers or models differ, 2 wrong command line, 3 file rejected,
 2>             4 file cannot be read or written, 5 running failed
 [2]
 
@@ -96,43 +95,43 @@ $ ingot help runn
 $ ingot run
 2> ingot run: 0 files given, expected 1
 2> usage: ingot run FILE [--inputs FILE.npz] [--output FILE.npz] [--check FILE.npz] [OPTIONS]
-2>        ingot run --help tells more
+2>        ingot run --help has details
 [2]
 
 $ ingot run mlp.pt2 cnn.pt2
 2> ingot run: 2 files given, expected 1
 2> usage: ingot run FILE [--inputs FILE.npz] [--output FILE.npz] [--check FILE.npz] [OPTIONS]
-2>        ingot run --help tells more
+2>        ingot run --help has details
 [2]
 
 $ ingot run mlp.pt2 --inputz x.npz
 2> ingot run: unknown option '--inputz'; did you mean --inputs?
 2> usage: ingot run FILE [--inputs FILE.npz] [--output FILE.npz] [--check FILE.npz] [OPTIONS]
-2>        ingot run --help tells more
+2>        ingot run --help has details
 [2]
 
 $ ingot run mlp.pt2 --loudly
 2> ingot run: unknown option '--loudly'
 2> usage: ingot run FILE [--inputs FILE.npz] [--output FILE.npz] [--check FILE.npz] [OPTIONS]
-2>        ingot run --help tells more
+2>        ingot run --help has details
 [2]
 
 $ ingot run mlp.pt2 --inputs
 2> ingot run: --inputs needs a value: FILE
 2> usage: ingot run FILE [--inputs FILE.npz] [--output FILE.npz] [--check FILE.npz] [OPTIONS]
-2>        ingot run --help tells more
+2>        ingot run --help has details
 [2]
 
 $ ingot run mlp.pt2 --threads many
-2> ingot run: --threads: 'many' is no whole number
+2> ingot run: --threads: 'many' is not a whole number
 2> usage: ingot run FILE [--inputs FILE.npz] [--output FILE.npz] [--check FILE.npz] [OPTIONS]
-2>        ingot run --help tells more
+2>        ingot run --help has details
 [2]
 
 $ ingot run mlp.pt2 --random=3
 2> ingot run: --random takes no value
 2> usage: ingot run FILE [--inputs FILE.npz] [--output FILE.npz] [--check FILE.npz] [OPTIONS]
-2>        ingot run --help tells more
+2>        ingot run --help has details
 [2]
 
 $ ingot info missing.pt2

@@ -14,19 +14,19 @@ weights 2 tensors, 5 elements, 24 B
 2> counter.npz: checked against counter.pt2
 
 $ ingot convert mlp.pt2 x.txt
-2> ingot convert: x.txt: the name must end in one of .pt2, .onnx, .safetensors, .pt, .npz, or --to must tell
+2> ingot convert: x.txt: the name must end in one of .pt2, .onnx, .safetensors, .pt, .npz, or --to must name the format
 2> usage: ingot convert FILE OUT [--to KIND] [--no-check] [OPTIONS]
-2>        ingot convert --help tells more
+2>        ingot convert --help has details
 [2]
 
 $ ingot convert mlp.pt2 x --to np
-2> ingot convert: --to: 'np' is none of pt2, onnx, safetensors, torch, npz; did you mean npz?
+2> ingot convert: --to: 'np' is not one of pt2, onnx, safetensors, torch, npz; did you mean npz?
 2> usage: ingot convert FILE OUT [--to KIND] [--no-check] [OPTIONS]
-2>        ingot convert --help tells more
+2>        ingot convert --help has details
 [2]
 
 $ ingot convert mlp.in.npz x.pt2
-2> ingot: mlp.in.npz: this NumPy archive (.npz) holds no program; ingot info lists what it has
+2> ingot: mlp.in.npz: this NumPy archive (.npz) contains no program; ingot info lists what it contains
 [3]
 
 $ ingot convert mlp.pt2 /nowhere/x.pt2
@@ -47,9 +47,9 @@ weights 4 tensors, 58 elements, 232 B
 2> state.pt: checked against mlp.pt2
 
 $ ingot convert mlp.pt2 x.onnx --external sometimes
-2> ingot convert: --external: 'sometimes' is none of auto, never, always
+2> ingot convert: --external: 'sometimes' is not one of auto, never, always
 2> usage: ingot convert FILE OUT [--to KIND] [--no-check] [OPTIONS]
-2>        ingot convert --help tells more
+2>        ingot convert --help has details
 [2]
 
 $ ingot convert mlp.pt2 x.onnx --opset 3
@@ -85,7 +85,7 @@ metadata
 2> c.safetensors: checked against counter.ts.pt
 
 $ ingot convert counter.ts.pt c.onnx
-2> ingot: counter.ts.pt: this TorchScript archive holds no program; ingot info lists what it has
+2> ingot: counter.ts.pt: this TorchScript archive contains no program; ingot info lists what it contains
 [3]
 
 $ ingot convert mlp.pt2 - --to safetensors | ingot info -
@@ -117,9 +117,9 @@ older.pt2: exported program (.pt2), 11.5 kB
 2> older.pt2: checked against derived_dims.pt2
 
 $ ingot convert derived_dims.pt2 old.pt2 --for-torch 1.13
-2> ingot convert: --for-torch: '1.13' is no release from 2.5 on
+2> ingot convert: --for-torch: '1.13' is not a release from 2.5 on
 2> usage: ingot convert FILE OUT [--to KIND] [--no-check] [OPTIONS]
-2>        ingot convert --help tells more
+2>        ingot convert --help has details
 [2]
 
 $ ingot convert counter.dynamo.onnx new.onnx --opset 21 && ingot info new.onnx | grep opset

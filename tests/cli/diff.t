@@ -139,15 +139,15 @@ $ ingot diff counter.ts.pt counter.pt2 --only numbers
 [5]
 
 $ ingot diff mlp.pt2 mlp.pt2 --only colours
-2> ingot diff: --only: 'colours' is none of metadata, inputs, outputs, operators, nodes, weights, numbers
+2> ingot diff: --only: 'colours' is not one of metadata, inputs, outputs, operators, nodes, weights, numbers
 2> usage: ingot diff FILE FILE [--only PART] [--inputs FILE.npz] [OPTIONS]
-2>        ingot diff --help tells more
+2>        ingot diff --help has details
 [2]
 
 $ ingot diff mlp.pt2
 2> ingot diff: 1 file given, expected 2
 2> usage: ingot diff FILE FILE [--only PART] [--inputs FILE.npz] [OPTIONS]
-2>        ingot diff --help tells more
+2>        ingot diff --help has details
 [2]
 
 $ ingot diff mlp.pt2 missing.pt2

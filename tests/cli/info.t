@@ -269,28 +269,27 @@ $ ingot info --help
 usage: ingot info FILE [--json] [--all]
 
 Kind and versions of a file, inputs and outputs with named sizes and their ranges, weights,
-operators by count, metadata, extra files, and what would be refused and why.
+operators by count, metadata, extra files, and what is unsupported and why.
 
 options:
-      --json                  for machines; docs/command.md lists the fields
+      --json                  JSON output; docs/command.md lists the fields
   -a, --all                   every weight, operator and member of the archive
-      --max-memory SIZE       stop before more memory is in use: bytes, or 512M, 4G (default:
-                              that of the machine)
-      --max-time SECONDS      stop after this time (default: any)
-      --max-work N            stop after this many operator calls and rounds of loops
-                              (default: 1e9)
+      --max-memory SIZE       limit on memory in use: bytes, or 512M, 4G (default: the
+                              machine's memory)
+      --max-time SECONDS      limit on run time (default: none)
+      --max-work N            limit on operator calls and loop iterations (default: 1e9)
       --color WHEN            auto (default), always or never
   -h, --help                  this text
 
 examples:
   ingot info model.pt2
-      inputs, outputs, sizes, weights, operators, what would be refused
+      inputs, outputs, sizes, weights, operators, what is unsupported
   ingot info model.pt2 --json | jq '.inputs[].name'
       the names of the inputs
   curl -s URL | ingot info -
       a file from elsewhere; nothing in it is executed
 
-exit codes: 0 fine, 1 numbers disagree, 2 wrong command line, 3 file refused,
+exit codes: 0 success, 1 numbers disagree, 2 wrong command line, 3 file rejected,
             4 file cannot be read or written, 5 running failed
 
 # Every other kind of file
@@ -347,7 +346,7 @@ weights 3 tensors, 6 elements, 32 B
   CONSTANTS.c0             int64[]  constant
 metadata
   module (root)            __torch__.Counter
-left alone code: TorchScript code is listed, not run
+ignored code: TorchScript code is listed, not run
 
 $ ingot info counter.dynamo.onnx
 counter.dynamo.onnx: ONNX model, 2.5 kB

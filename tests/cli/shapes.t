@@ -28,7 +28,7 @@ $ ingot shapes mlp.pt2 --json
 }
 
 $ ingot shapes mlp.in.npz
-2> ingot: mlp.in.npz: this NumPy archive (.npz) holds no program; ingot info lists what it has
+2> ingot: mlp.in.npz: this NumPy archive (.npz) contains no program; ingot info lists what it contains
 [3]
 
 $ ingot shapes derived_dims.pt2

@@ -55,17 +55,17 @@ $ ingot show counter.pt2 --grep nothing_like_it
 $ ingot show counter.pt2 --grep '('
 2> ingot show: --grep: '(': Unmatched ( or \(
 2> usage: ingot show FILE [--code | --graph | --tree] [--grep REGEX]
-2>        ingot show --help tells more
+2>        ingot show --help has details
 [2]
 
 $ ingot show counter.pt2 --tree --graph
 2> ingot show: --code, --graph and --tree exclude each other
 2> usage: ingot show FILE [--code | --graph | --tree] [--grep REGEX]
-2>        ingot show --help tells more
+2>        ingot show --help has details
 [2]
 
 $ ingot show mlp.in.npz
-2> ingot: mlp.in.npz: this NumPy archive (.npz) holds no program; ingot info lists what it has
+2> ingot: mlp.in.npz: this NumPy archive (.npz) contains no program; ingot info lists what it contains
 [3]
 
 $ ingot show mlp.pt2 --grep linear --color=always | cat -v
@@ -103,5 +103,5 @@ $ ingot show counter.ts.pt --grep 'def '
   def forward(self: __torch__.Counter,
 
 $ ingot show counter.ts.pt --tree
-2> ingot: counter.ts.pt: this TorchScript archive holds no program; ingot info lists what it has
+2> ingot: counter.ts.pt: this TorchScript archive contains no program; ingot info lists what it contains
 [3]

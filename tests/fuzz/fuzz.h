@@ -17,10 +17,10 @@ extern unsigned long long fuzz_calls;
 
 // A context over a heap of `limit` bytes, on one thread of kernels; NULL: not even that fits.
 ig_ctx *fuzz_open(size_t limit);
-// Frees it; what it leaves behind is a finding.
+// Frees it; leaks are findings.
 void fuzz_close(ig_ctx *c);
 
-// Something is wrong that no sanitizer sees: says what and aborts.
+// An error that no sanitizer detects: reports it and aborts.
 _Noreturn void fuzz_finding(const char *fmt, ...) IG_PRINTF(1, 2);
 
 // INGOT_FUZZ_SHOW is set, or this: tell what is being done.

@@ -170,7 +170,7 @@ def test_time_and_sizes_of_the_command_line(tmp_path):
     assert done.returncode == 5 and "limit of 200 ms" in done.stderr, done.stderr
     for word in ("many", "-1", "4X", "0", "1e30"):
         done = run("info", "x.pt2", f"--max-memory={word}")
-        assert done.returncode == 2 and "is no size" in done.stderr
+        assert done.returncode == 2 and "is not a size" in done.stderr
     assert run("info", "x.pt2", "--max-time=-1").returncode == 2
 
 

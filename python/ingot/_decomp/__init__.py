@@ -9,17 +9,17 @@ from ingot import _C
 
 __all__ = ["core_aten_decompositions", "decomposition_table", "get_decompositions"]
 
-# Every operator that has a decomposition of its own.
+# Every operator that has its own decomposition.
 decomposition_table: dict[Any, Callable] = _C.decomposition_table(False)
 
 
 def core_aten_decompositions() -> dict[Any, Callable]:
-    """The table that run_decompositions() uses when it is given none."""
+    """The default table of run_decompositions()."""
     return _C.decomposition_table(True)
 
 
 def get_decompositions(aten_ops: Iterable[Any]) -> dict[Any, Callable]:
-    """The rows of some operators; a name without overload (aten.add) stands for all its overloads."""
+    """The rows of some operators; a name without overload (aten.add) means all its overloads."""
     out: dict[Any, Callable] = {}
     for op in aten_ops:
         names = op.overloads() if hasattr(op, "overloads") else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of torch._dynamo that programs and tests ask for. Ingot has no bytecode capture: a strict capture runs the
+"""The names of torch._dynamo that programs and tests use. Ingot has no bytecode capture: a strict capture runs the
 program as a non-strict one does and differs in errors and metadata."""
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +14,7 @@ __all__ = [
 
 
 def reset() -> None:
-    """Forgets what compilations left behind. Captures keep nothing, so there is nothing to forget."""
+    """Clears compilation caches. Captures have none, so there is nothing to do."""
 
 
 def is_dynamo_supported() -> bool:
@@ -23,7 +23,7 @@ def is_dynamo_supported() -> bool:
 
 
 def disable(fn: Callable | None = None, recursive: bool = True) -> Any:
-    """Marks a function that compilers must not look into; capture sees calls of operators only, so it stays."""
+    """Marks a function that compilers must not trace; capture only sees operator calls, so it is unchanged."""
     return (lambda f: f) if fn is None else fn
 
 

@@ -6,11 +6,11 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-__live__ = True  # its names are settings: whoever re-exports them must not keep copies
+__live__ = True  # its names are settings: code that re-exports them must not keep copies
 
 allow_rnn = False  # export has its own answer: DEFAULT_EXPORT_DYNAMO_CONFIG
 verify_stages = os.environ.get("INGOT_VERIFY", "0") not in ("", "0")  # check programs after every stage of an export
-do_not_emit_runtime_asserts = False  # leave out the assertions that guards became
+do_not_emit_runtime_asserts = False  # omit the assertions derived from guards
 assume_static_by_default = True
 automatic_dynamic_shapes = True
 capture_dynamic_output_shape_ops = True

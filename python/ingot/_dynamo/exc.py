@@ -21,7 +21,7 @@ class TorchRuntimeError(TorchDynamoException):
 
 
 class Unsupported(TorchDynamoException):
-    """The program does something that a graph cannot say."""
+    """The program does something that a graph cannot express."""
 
     def __init__(self, msg: str = "") -> None:
         super().__init__(msg)
@@ -43,10 +43,10 @@ class UserErrorType(enum.Enum):
 
 
 class UserError(Unsupported):
-    """The program, its inputs or its dynamic_shapes are wrong; the message says how to mend them."""
+    """The program, its inputs or its dynamic_shapes are wrong; the message says how to fix them."""
 
     def __init__(self, error_type: UserErrorType, msg: str = "", case_name: str | None = None) -> None:
-        if isinstance(error_type, str):  # raised by the engine: a text alone
+        if isinstance(error_type, str):  # raised by the engine: only a message
             error_type, msg = UserErrorType.CONSTRAINT_VIOLATION, error_type
         if case_name is not None:
             sep = " " if msg.endswith(".") else "\n"

@@ -18,7 +18,7 @@ def capture_pre_autograd_graph(
     f: nn.Module, args: tuple, kwargs: dict[str, Any] | None = None, dynamic_shapes: Any = None
 ) -> nn.Module:
     """The module of a program of training level, called as `f` is: inputs have numbers instead of names, weights have
-    underscores where their names had dots and are read where they are used, violated dims are no UserError."""
+    underscores where their names had dots and are read where they are used, violated dims are not a UserError."""
     if not isinstance(f, nn.Module):
         raise AssertionError("Expected an nn.Module instance.")
     try:
@@ -40,7 +40,7 @@ def capture_pre_autograd_graph(
 
 
 def _number_inputs(graph: Any) -> None:
-    """Inputs that are read are counted, the others have the number of their place."""
+    """Used inputs are numbered, the others have the number of their position."""
     inputs = list(enumerate(graph.find_nodes(op="placeholder")))
     read = {node: number for number, (_, node) in enumerate(p for p in inputs if p[1].users)}
     for i, node in inputs:
@@ -49,8 +49,8 @@ def _number_inputs(graph: Any) -> None:
 
 
 def _read_where_used(module: Any) -> None:
-    """Every reader of a weight has an attribute node of its own in front of it, named after the weight's number. A
-    weight of several names is read by the first."""
+    """Every user of a weight has its own attribute node before it, named after the weight's number. A weight with
+    several names is read by the first."""
     graph = module.graph
     weights = {n: getattr(module, n.target) for n in graph.find_nodes(op="get_attr")}
     weights = {n: value for n, value in weights.items() if isinstance(value, _C.Tensor)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The interpreter pass: a graph is run node by node on its fake values, and every step writes one node of a new graph.
+"""The interpreter pass: a graph is run node by node on its fake values, and every step records one node of a new graph.
 Sub-classes override the step of the nodes that they change."""
 from __future__ import annotations
 

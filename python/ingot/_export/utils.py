@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Questions about the nodes of programs."""
+"""Queries about the nodes of programs."""
 from __future__ import annotations
 
 from typing import Any
@@ -28,7 +28,7 @@ def is_param(program: ExportedProgram, node: Any) -> bool:
 
 
 def get_param(program: ExportedProgram, node: Any) -> Tensor | None:
-    """The parameter that a placeholder stands for, None if it stands for something else."""
+    """The parameter of a placeholder, None if it is something else."""
     name = _target(program, node, InputKind.PARAMETER)
     return None if name is None else program.state_dict[name]
 

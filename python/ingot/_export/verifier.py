@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must hold for a program: every call an operator without effects on its operands, every value described."""
+"""Invariants of a program: every call is an operator that does not mutate its operands, every value is described."""
 from __future__ import annotations
 
 import math
@@ -24,7 +24,7 @@ def _returns_nothing(node: fx.Node) -> bool:
     target = node.target
     if isinstance(target, _C.OpOverload):
         return len(target._schema.returns) == 0
-    return not isinstance(target, str)  # of other callables the engine does not say
+    return not isinstance(target, str)  # unknown for other callables
 
 
 class Verifier:
@@ -50,7 +50,7 @@ class Verifier:
         """More checks of a dialect."""
 
     def check(self, ep: Any) -> None:
-        """SpecViolationError with the first thing that is wrong."""
+        """SpecViolationError with the first violation."""
         self._check_graph_module(ep.graph_module)
 
     def __call__(self, ep: Any) -> None:
@@ -78,7 +78,7 @@ def _is_higher_order(op: Any) -> bool:
 
 
 class TrainingIRVerifier(Verifier):
-    """Programs before functionalization: operators may write to their operands."""
+    """Programs before functionalization: operators may mutate their operands."""
 
     dialect = "TRAINING"
     functional = False

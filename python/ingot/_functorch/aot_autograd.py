@@ -27,7 +27,7 @@ class BackwardSignature:
 
 @dataclasses.dataclass
 class GraphSignature:
-    """What the placeholders and outputs of such a graph stand for."""
+    """The roles of the placeholders and outputs of such a graph."""
 
     parameters: list[str]
     buffers: list[str]
@@ -90,7 +90,7 @@ def aot_export_module(
     """(graph module, signature) of `mod` called with `args`: parameters, buffers and inputs are arg0_1, arg1_1, ....
 
     trace_joint: behind the outputs of the forward come the gradients of the output with number `output_loss_index` by
-    everything that requires one. pre_dispatch: composite operators stay whole.
+    everything that requires one. pre_dispatch: composite operators are not decomposed.
     """
     if pre_dispatch and trace_joint:
         raise RuntimeError("pre_dispatch is not supported when trace_joint is True.")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""auto_functionalized: an operator that writes to its operands, without writing. The second form names views of
+"""auto_functionalized: the functional form of an operator that mutates its operands. The second form names views of
 bases."""
 
 from __future__ import annotations

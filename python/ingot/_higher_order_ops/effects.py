@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""with_effects: a call whose place among others counts; tokens go in and out."""
+"""with_effects: a call with side effects, ordered by tokens."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""scan: a function that carries a value along the slices of a tensor and gives one result per slice."""
+"""scan: a function that carries a value along the slices of a tensor and returns one result per slice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["scan", "scan_op"]
 
 
 def scan(combine_fn: Callable, init: Any, xs: Any, *, dim: int = 0, reverse: bool = False) -> tuple:
-    """(carry, y) = combine_fn(carry, x) over the slices x of xs along dim; gives the last carry and the stacked y."""
+    """(carry, y) = combine_fn(carry, x) over the slices x of xs along dim; returns the last carry and the stacked y."""
     if not callable(combine_fn):
         raise ValueError("Combine_fn must be a callable, but got {combine_fn}")
     carry, carry_spec = pytree.tree_flatten(init)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""strict_mode: a call that is a node with a sub-graph of its own."""
+"""strict_mode: a call that is a node with its own sub-graph."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""while_loop: a function of the carried values, again and again."""
+"""while_loop: repeated calls of a function of the carried values."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class _IsFake(type):
 
 
 class FakeTensor(metaclass=_IsFake):
-    """isinstance(t, FakeTensor): does t belong to a FakeTensorMode? A class to ask, not to make."""
+    """isinstance(t, FakeTensor): does t belong to a FakeTensorMode? Only for isinstance, not for construction."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         raise TypeError("a FakeTensor is made by FakeTensorMode.from_tensor, or by any operator inside the mode")
@@ -46,7 +46,7 @@ _MODES: weakref.WeakValueDictionary[int, FakeTensorMode] = weakref.WeakValueDict
 
 
 class FakeTensorMode:
-    """Inside `with mode:` operators give fake tensors of this mode."""
+    """Inside `with mode:` operators return fake tensors of this mode."""
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ from ingot._C import Tensor
 
 
 class FunctionCtx:
-    """What forward tells backward: saved tensors, flags, and any attribute."""
+    """What forward passes to backward: saved tensors, flags, and any attribute."""
 
     needs_input_grad: tuple[bool, ...]
 
@@ -36,7 +36,7 @@ class FunctionCtx:
         self._to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """For forward-mode gradients, which there are none of."""
+        """For forward-mode gradients, which are not supported."""
 
     @property
     def saved_tensors(self) -> tuple:
@@ -86,7 +86,7 @@ class Function:
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Run forward on args and put the call into the history of the results."""
+        """Run forward on args and record the call in the history of the results."""
         if kwargs:
             raise TypeError(f"{cls.__name__}.apply() takes no keyword arguments, found {sorted(kwargs)[0]!r}")
         ctx = FunctionCtx()
@@ -112,7 +112,7 @@ class Function:
             ctx._non_differentiable,
             ctx._materialize,
         )
-        if node is not None:  # the engine holds them from here on; otherwise they would live in a cycle
+        if node is not None:  # the engine owns them from here on; otherwise they would be part of a cycle
             ctx._to_save = ()
         ctx._dirty = ctx._non_differentiable = ()
         for i, tensor in zip(slots, made):
@@ -181,7 +181,7 @@ def once_differentiable(fn: Callable) -> Callable:
 
 
 def identity_with_backward(tensors: list[Tensor], callback: Callable[[tuple], tuple]) -> list[Tensor]:
-    """The same values; backward gives the gradients to callback and goes on with what it returns."""
+    """The same values; backward passes the gradients to callback and continues with its result."""
     outputs = _C._call_without_grad(lambda: [t.detach() for t in tensors])
     made, _ = _C._make_function(
         "BackwardHookFunctionBackward", lambda node, grads: callback(grads), tensors, outputs, (), (), ()

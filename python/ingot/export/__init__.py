@@ -32,7 +32,7 @@ def export(
     strict: bool = True,
     preserve_module_call_signature: tuple[str, ...] = (),
 ) -> ExportedProgram:
-    """Captures `mod` called with `args` and `kwargs` as a program without writes, composite operators whole.
+    """Captures `mod` called with `args` and `kwargs` as a functional program, composite operators not decomposed.
 
     `dynamic_shapes` says which sizes may differ from those of the examples: by parameter name or position, nested as
     the inputs are, per tensor {dimension: Dim} or a tuple with one entry per dimension.
@@ -52,7 +52,7 @@ def export_for_training(
     strict: bool = True,
     preserve_module_call_signature: tuple[str, ...] = (),
 ) -> ExportedProgram:
-    """As export, but writes in place stay as they are: a program that can be trained."""
+    """As export, but in-place operators are kept: a program that can be trained."""
     return _trace._export_for_training(
         mod, args, kwargs, dynamic_shapes, strict=strict,
         preserve_module_call_signature=preserve_module_call_signature,

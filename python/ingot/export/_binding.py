@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Example inputs bound to the parameters of a module: flat leaves, their names, and how guards call them."""
+"""Example inputs bound to the parameters of a module: flat leaves, their names, and their names in guards."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _SIGNATURES: weakref.WeakKeyDictionary[types.FunctionType, inspect.Signature] = 
 
 
 def _signature(forward: Any) -> inspect.Signature:
-    """The signature of a callable; those of methods are kept, since finding them takes longer than a small capture."""
+    """The signature of a callable; those of methods are cached, since finding them is slower than a small capture."""
     function = forward.__func__ if type(forward) is types.MethodType else None
     if type(function) is not types.FunctionType:
         return inspect.signature(forward)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A module as the engine's pipeline takes it: declares state and inputs, runs the forward on fake tensors while the
-engine records, and reads off what the module did to its own state."""
+"""A module as a front end of the engine's pipeline: declares state and inputs, runs the forward on fake tensors while
+the engine records, and determines what the module did to its own state."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _outputs(result: Any, strict: bool) -> tuple[list[Any], Any]:
 
 
 def _env_of_fakes(state: State, inputs: list[Input]) -> Any:
-    """The environment of the first fake input or weight, which the capture goes on in; None: all are real."""
+    """The environment of the first fake input or weight, which the capture uses; None: all are real."""
     for value in (*(i.value for i in inputs), *state.tensors()):
         env = _C.env_of(value)
         if env is not None:
@@ -134,7 +134,7 @@ class Run:
     # ---- what the pipeline calls
 
     def declare(self) -> None:
-        """State and inputs; fake tensors stand in the places of the module's own until the forward has run."""
+        """State and inputs; fake tensors replace the module's own until the forward has run."""
         try:
             self.state.declare(self.options.strict, self.options.level == "training")
             self._fakes = _declare_inputs(self._inputs, self._entries, self.options.strict)
@@ -196,5 +196,5 @@ class Run:
 
 
 def capture(mod: nn.Module, args: tuple, kwargs: dict[str, Any] | None, shapes: Any, options: Options) -> Run:
-    """Runs the export; the answer has .result (the program), .in_spec and .out_spec."""
+    """Runs the export; the returned object has .result (the program), .in_spec and .out_spec."""
     return Run(mod, args, _check_arguments(mod, args, kwargs), shapes, options).export()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""draft_export: an export that always ends with a program. What export would refuse is decided by the example inputs
-instead, and reported with the user's line and an edit."""
+"""draft_export: an export that always produces a program. What export would reject is decided by the example inputs
+instead, and reported with the user's source line and a suggested edit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["DraftExportReport", "FailureReport", "FailureType", "OpProfile", "Te
 
 
 class FailureType(enum.IntEnum):
-    """What kind of issue it is."""
+    """The kind of an issue."""
 
     MISSING_FAKE_KERNEL = 1
     DATA_DEPENDENT_ERROR = 2
@@ -46,7 +46,7 @@ class FailureReport:
 
     @property
     def fixes(self) -> list[str]:
-        """Edits that would settle it: one text per check, or one text that is a whole function."""
+        """Edits that would resolve it: one text per check, or one text that is a whole function."""
         text = self.data["fix"].rstrip("\n")
         if self.data["kind"] in ("missing_fake", "mismatched_fake"):
             return [text] if text else []
@@ -63,7 +63,7 @@ class TensorMetadata:
 
 @dataclasses.dataclass(frozen=True)
 class OpProfile:
-    """What an operator without a fake kernel took and gave in the draft."""
+    """Operands and results of an operator without a fake kernel in the draft."""
 
     args_profile: tuple
     out_profile: Any
@@ -79,11 +79,11 @@ class DraftExportReport:
         self._json = json_text
 
     def successful(self) -> bool:
-        """Whether torch.export.export would have given the same program."""
+        """Whether torch.export.export would have returned the same program."""
         return all(failure.xfail for failure in self.failures)
 
     def to_json(self) -> str:
-        """The issues for machines."""
+        """The issues as JSON."""
         return json.dumps(json.loads(self._json))
 
     def __repr__(self) -> str:
@@ -132,7 +132,7 @@ def draft_export(
     strict: bool = False,
     pre_dispatch: bool = True,
 ) -> ExportedProgram:
-    """A program and, in `._report`, what stands in the way of torch.export.export."""
+    """A program and, in `._report`, the issues that prevent torch.export.export."""
     run = _trace._run(mod, args, kwargs, dynamic_shapes, strict, level="dispatched", draft=True)
     program = _trace.program_of(run)
     issues, text, json_text = _C.program_report(run.result)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a strict capture words the errors of the engine."""
+"""Errors of the engine with the messages of a strict capture."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LOGS = 'Set TORCH_LOGS="+dynamo" and TORCHDYNAMO_VERBOSE=1 for more information
 
 
 def from_user_code(text: str, stack: str) -> str:
-    """A message with the frames of the user behind it."""
+    """A message followed by the user's frames."""
     indented = stack.removeprefix("  ").rstrip("\n")
     return f"{text}\n\nfrom user code:\n   {indented}\n\n{_LOGS}\n"
 
@@ -43,7 +43,7 @@ def _user_stack(error: BaseException) -> str:
 
 
 def _is_raised_by_program(error: BaseException) -> bool:
-    """Whether a raise statement of the program made it, and no operator."""
+    """Whether it was raised by a raise statement of the program, not by an operator."""
     last = error.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next
@@ -54,7 +54,7 @@ def _is_raised_by_program(error: BaseException) -> bool:
     return not ours and code.co_code[last.tb_lasti] == dis.opmap["RAISE_VARARGS"]
 
 
-# What operators raise when they refuse a call.
+# What operators raise when they reject a call.
 _REFUSALS = (RuntimeError, IndexError, ValueError, AssertionError)
 
 _OPERATORS = {
@@ -71,7 +71,7 @@ _NEURAL = frozenset(
 
 
 def _operator(error: BaseException) -> str | None:
-    """The operator of Python at which the user's code failed, as the operator module calls it."""
+    """The operator of Python at which the user's code failed, by its name in the operator module."""
     at, user = error.__traceback__, None
     while at is not None:
         if not os.path.abspath(at.tb_frame.f_code.co_filename).startswith(_PACKAGE):
@@ -89,7 +89,7 @@ def _operator(error: BaseException) -> str | None:
 
 
 def _failed_call(error: BaseException) -> str | None:
-    """The call that failed, as PyTorch's front end words it; None: not known."""
+    """The call that failed, as in PyTorch's message; None: unknown."""
     call = getattr(error, "_call", None)
     if call is None:
         return None
@@ -120,7 +120,7 @@ def strict_error(error: BaseException) -> Exception | None:
     if isinstance(error, GuardOnDataDependentSymNode) and getattr(error, "_on_tensor", False):
         return UserError(UserErrorType.DYNAMIC_CONTROL_FLOW, from_user_code(_BRANCH, _user_stack(error)))
     if isinstance(error, GuardOnDataDependentSymNode):
-        # a question that an operator asked, not the program itself
+        # a query of an operator, not of the program itself
         inside = any(issue["op"] for issue in getattr(error, "issues", ()))
         text = f"{error}\n\n{_INSIDE}" if inside else f"Consider annotating your code using torch._check*(). {error}"
         text += f"\nFor more information about this error, see: {_CASE}"
@@ -131,7 +131,7 @@ def strict_error(error: BaseException) -> Exception | None:
 
 
 def carry_issues(error: BaseException, other: Exception) -> None:
-    """What the engine knows of an error is known of the one that is raised instead."""
+    """Copies the engine's data about an error to the one that is raised instead."""
     for known in ("issues", "fixes"):
         if hasattr(error, known):
             setattr(other, known, getattr(error, known))

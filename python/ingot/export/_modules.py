@@ -25,7 +25,7 @@ _CONTAINERS = (nn.Sequential, nn.ModuleList, nn.ModuleDict, nn.ParameterList, nn
 
 
 def is_layer(module: nn.Module) -> bool:
-    """Whether a strict capture takes the call for one function: a layer of PyTorch, no container."""
+    """Whether a strict capture treats the call as one function: a layer of PyTorch, not a container."""
     return type(module).__module__.startswith("ingot.nn.") and not isinstance(module, _CONTAINERS)
 
 
@@ -56,11 +56,11 @@ def _items(result: Any) -> int:
 
 class ModuleStack:
     """While it is entered, calls of `modules`, a hierarchy under all its names, keep the engine's nn_module_stack up to
-    date. Modules that are not in the hierarchy (made while the program runs) belong to whoever calls them."""
+    date. Modules that are not in the hierarchy (made while the program runs) belong to their caller."""
 
     def __init__(self, modules: Iterable[tuple[str, nn.Module]], options: Any, state: Any = None) -> None:
         self._strict = options.strict
-        self._state = state  # told what a strict capture reads: state.read(...), state.call(layer)
+        self._state = state  # notified of what a strict capture reads: state.read(...), state.call(layer)
         self._opaque = False  # inside a call that counts as one function
         self._allow_rnn = options.allow_rnn
         self._names: dict[int, list[str]] = {}
@@ -77,7 +77,7 @@ class ModuleStack:
         self._first: dict[int, str] = {}
 
     def shown(self) -> dict[str, str]:
-        """What the modules of several names are called, by the name that their state is kept under."""
+        """The names of modules with several names, by the name under which their state is stored."""
         return {self._names[at][-1]: first for at, first in self._first.items()}
 
     def _loaded(self, module: nn.Module, name: str, member: Any, kind: str) -> Any:
@@ -166,8 +166,8 @@ class ModuleStack:
                     _C.trace_items(_items(result))
 
     def _assigned(self, module: nn.Module, name: str, value: Any) -> None:
-        """A strict capture cannot say that a tensor becomes an attribute of a module. What is written in place
-        (`self.count += 1`) is assigned again, and is what it was."""
+        """A strict capture cannot express that a tensor becomes an attribute of a module. What is modified in-place
+        (`self.count += 1`) is assigned again, and is the same object."""
         if value is module._buffers.get(name):
             return
         if isinstance(value, _C.Tensor) and id(module) in self._names:

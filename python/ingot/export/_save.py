@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs in files: .pt2 archives on paths and file objects. The engine reads and writes; here Python's own objects
-(signatures that were edited, trees of arguments, examples) are handed over."""
+(edited signatures, trees of arguments, examples) are passed to it."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def loaded(program: Any, examples: bytes | None) -> ExportedProgram:
 
 
 def ready(ep: ExportedProgram) -> Any:
-    """The engine's program, with all that Python knows about it."""
+    """The engine's program, with everything that Python knows about it."""
     ep._sync()
     program = _resigned(ep) if ep._signature is not None or ep._state is not None or ep._constant else ep._program
     _set_texts(ep, program)
@@ -101,7 +101,7 @@ def ready(ep: ExportedProgram) -> Any:
 
 
 def pack_examples(ep: ExportedProgram) -> bytes | None:
-    """Examples as a file of torch.save; None: there are none, or (with a warning) none that such a file may hold."""
+    """Examples as a file of torch.save; None: none, or (with a warning) not representable in such a file."""
     from ingot import serialization
 
     if ep.example_inputs is None:
@@ -187,6 +187,6 @@ def load(
 
 
 def custom_objects(ep: ExportedProgram) -> dict[str, Any]:
-    """Constants that are no tensors: objects that only this process knows."""
+    """Constants that are not tensors: objects that only exist in this process."""
     targets = {s.target for s in ep.graph_signature.input_specs if s.kind is InputKind.CUSTOM_OBJ}
     return {k: v for k, v in ep.constants.items() if k in targets and not isinstance(v, Tensor)}

@@ -18,7 +18,7 @@ from ingot._C import Tensor
 from ingot.export._modules import is_layer
 
 _OWN = frozenset(nn.Module().__dict__) - {"training"}
-CONTAINED = "self___"  # begins the names of tensors that a strict capture found inside of containers
+CONTAINED = "self___"  # prefix of tensors that a strict capture found inside containers
 _ATOMS = frozenset((int, float, bool, str, type(None)))
 
 
@@ -83,7 +83,7 @@ def _tensors(value: Any, text: str) -> Iterator[tuple[str, Tensor]]:
 
 
 def _source_name(text: str) -> str:
-    """What a strict capture calls a tensor inside a container: sub.items[0] is self___sub_items_0."""
+    """The name of a tensor inside a container in a strict capture: sub.items[0] is self___sub_items_0."""
     return CONTAINED + re.sub(r"[^a-zA-Z0-9]", "_", re.sub(r"\[(\d+)\]", r"_\1", text))
 
 
@@ -139,7 +139,7 @@ class _Attributes:
 
 
 def _copy_attributes(tensor: Tensor, fake: Tensor) -> None:
-    """What the program may have hung on its parameters."""
+    """Attributes that the program may have set on its parameters."""
     for name, value in tensor.__dict__.items():
         setattr(fake, name, value)
 
@@ -163,7 +163,7 @@ class State:
         self._layers: dict[int, nn.Module] = {}
 
     def declare(self, strict: bool, training: bool) -> None:
-        """Tells the open capture about all tensors of the module, and puts fake ones in their places.
+        """Declares all tensors of the module to the open capture, and replaces them by fake ones.
 
         A module of several names has a placeholder for each of them, the last one in use; in a strict capture that one
         alone. Two modules that share a tensor have a placeholder each; a program for training reads the last of them.
@@ -244,7 +244,7 @@ class State:
 
     def order(self, kept: list[Any]) -> list[tuple[Any, int]]:
         """The inputs of a strict capture, with a number that is the same for the same tensor: what was read by itself,
-        then the layers', each in the order of reading; parameters first. The rest is no input."""
+        then the layers', each in the order of reading; parameters first. The rest is not an input."""
         order: list[tuple[Any, int]] = []
         for kind in ("_parameters", "_buffers"):
             order += [(fake, at) for at, (fake, _, _, slots) in self._direct.items() if slots == kind]

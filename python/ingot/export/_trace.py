@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The levels of export: training, inference, before dispatch; and the older ways to ask for them."""
+"""The levels of export: training, inference, before dispatch; and the older functions for them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _run(
 
 
 def capture_module(mod: nn.Module, args: tuple, kwargs: dict[str, Any] | None, dynamic_shapes: Any) -> Any:
-    """A capture whose placeholders have numbers instead of names, without switches of the grad mode."""
+    """A capture whose placeholders have numbers instead of names, without changes of the grad mode."""
     return capture(mod, args, kwargs, dynamic_shapes, Options(strict=False, level="captured"))
 
 
@@ -58,7 +58,7 @@ def _export_for_training(
     strict: bool = True,
     preserve_module_call_signature: tuple[str, ...] = (),
 ) -> ExportedProgram:
-    """A program of training level: composite operators whole, writes in place."""
+    """A program of training level: composite operators not decomposed, in-place operators kept."""
     preserve = preserve_module_call_signature
     return program_of(_run(mod, args, kwargs, dynamic_shapes, strict, level="training", preserve=preserve))
 
@@ -76,7 +76,7 @@ def _export(
     _allow_complex_guards_as_runtime_asserts: bool = False,
     allow_complex_guards_as_runtime_asserts: bool = False,
 ) -> ExportedProgram:
-    """A program of inference level: no writes, composite operators whole before dispatch and taken apart after it."""
+    """A program of inference level: functional, composite operators kept before dispatch and decomposed after it."""
     run = _run(
         mod, args, kwargs, dynamic_shapes, strict,
         disable_forced_specializations=_disable_forced_specializations,

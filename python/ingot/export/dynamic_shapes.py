@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dim and the spellings of dynamic_shapes: from what the user writes to one tuple of dimensions per flat input.
+"""Dim and the forms of dynamic_shapes: from what the user writes to one tuple of dimensions per flat input.
 
 A tuple has an entry per dimension, as the engine takes it: None (static), an int (static, checked), (name, lo, hi),
-(text, root, lo, hi, k, c) for k*root + c, True (automatic) or ... (dynamic). What they mean is the engine's business.
+(text, root, lo, hi, k, c) for k*root + c, True (automatic) or ... (dynamic). The engine interprets them.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class Dim:
         return f"<class '{module.__name__ if module else '__main__'}.{self.__name__}'>"
 
     def _entry(self) -> tuple:
-        """What the engine is told."""
+        """The form for the engine."""
         low, high = self._root._bounds
         top = None if high == sys.maxsize else high
         if self._derived():
@@ -323,7 +323,7 @@ def _sub_shapes(path: tuple, kind: str, keys: list, shapes: Any) -> list[Any]:
 
 
 def _leaves(path: tuple, value: Any, shapes: Any) -> Iterator[tuple[tuple, Any, Any]]:
-    """(path, leaf, its shape) in flat order. None stands for a whole sub-tree."""
+    """(path, leaf, its shape) in flat order. None means a whole sub-tree."""
     inside = _children(value)
     if inside is None:
         yield path, value, shapes
@@ -371,11 +371,11 @@ class _Reader:
                 f"Found different definitions {_readable(known)} and {_readable(root)} for the same symbolic "
                 f"dimension {root._as_class()}!",
             )
-        _ = dim.min  # its own complaint about a derived size below 0
+        _ = dim.min  # its own error for a negative derived size
         return dim._entry()
 
     def _has_dim(self, tensor: Tensor, index: Any, where: str) -> bool:
-        """Whether the tensor has such a dimension. An export for inference refuses one that it has not."""
+        """Whether the tensor has such a dimension. An export for inference rejects one that it does not have."""
         if type(index) is not int:
             raise UserError(
                 UserErrorType.INVALID_INPUT,
@@ -516,7 +516,7 @@ def shape_constraints(inputs: list[Any], shapes: dict[tuple, tuple | None]) -> l
     return out
 
 
-# The other way round: fixes that an error suggests
+# The reverse: fixes that an error suggests
 
 
 def map_dims(tree: Any, fn: Callable[[Any], Any]) -> Any:

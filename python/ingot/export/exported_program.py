@@ -60,7 +60,7 @@ class ProgramModule(fx.GraphModule):
 
 
 def input_paths(in_spec: Any) -> tuple[str, ...]:
-    """How messages call the flat inputs: *args[0], *args[1]['k'], 'x'."""
+    """The names of the flat inputs in messages: *args[0], *args[1]['k'], 'x'."""
     marks = pytree.tree_unflatten(list(range(in_spec.num_leaves)), in_spec)
     args, kwargs = marks if in_spec.num_children == 2 else (marks, {})
     found = [f"*args{pytree.keystr(path)}" for path, _ in pytree.tree_flatten_with_path(args)[0]]
@@ -154,7 +154,7 @@ def _entry_of(leaf: Any, names: Iterator[str | None]) -> dict[str, Any]:
 
 
 def keep_signatures(program: Any, calls: list[Any], kept: list[str | None]) -> None:
-    """Tells the engine how modules were called; `kept` has the names of their values in the program."""
+    """Passes the module call signatures to the engine; `kept` has the names of their values in the program."""
     if not calls:
         return
     names = iter(kept)
@@ -233,7 +233,7 @@ class ExportedProgram:
         self._constant: dict[str, Any] | None = None
         self._call = None if specs is None else CallSpec(*specs)
         self._ranges: dict[Any, ValueRanges] | None = None
-        self._graph_meta: dict[str, Any] = {}  # of the graph module, which is made when it is asked for
+        self._graph_meta: dict[str, Any] = {}  # of the graph module, which is created on demand
 
     @property
     def graph_module(self) -> fx.GraphModule:
@@ -368,7 +368,7 @@ class ExportedProgram:
         return module
 
     def _sync(self) -> None:
-        """What Python changed in metadata, back to the engine."""
+        """Copies Python's changes of metadata back to the engine."""
         if self._graph_module is not None:
             self._graph_module.graph._sync()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The signature of a program: what each input and output stands for."""
+"""The signature of a program: the role of each input and output."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class ExportBackwardSignature:
 
 @dataclasses.dataclass
 class ExportGraphSignature:
-    """Input and output specs in graph order, and the questions that are asked of them most."""
+    """Input and output specs in graph order, and the most common queries about them."""
 
     input_specs: list[InputSpec]
     output_specs: list[OutputSpec]
@@ -203,7 +203,7 @@ class ExportGraphSignature:
         return tuple(s.arg.name for s in self.output_specs if s.kind is OutputKind.TOKEN)
 
     def replace_all_uses(self, old: str, new: str) -> None:
-        """Renames a node in every spec that mentions it."""
+        """Renames a node in every spec that refers to it."""
         for spec in (*self.input_specs, *self.output_specs):
             if getattr(spec.arg, "name", None) == old:
                 spec.arg.name = new

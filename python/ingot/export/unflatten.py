@@ -20,7 +20,7 @@ __all__ = ["FlatArgsAdapter", "InterpreterModule", "UnflattenedModule", "unflatt
 
 
 class FlatArgsAdapter(abc.ABC):
-    """Turns the arguments of one structure into those of another, leaf by leaf."""
+    """Converts arguments from one structure to another, leaf by leaf."""
 
     @abc.abstractmethod
     def adapt(self, target_spec: Any, input_spec: Any, input_args: list[Any]) -> list[Any]:
@@ -97,7 +97,7 @@ def _row(path: str, signature: ModuleCallSignature) -> tuple:
 
 
 class UnflattenedModule(InterpreterModule):
-    """A program as a tree of modules, called as the original was."""
+    """A program as a tree of modules, called like the original."""
 
     def __init__(self, export_module: ExportedProgram, flat_args_adapter: FlatArgsAdapter | None = None) -> None:
         calls = export_module.module_call_graph
@@ -121,7 +121,7 @@ class UnflattenedModule(InterpreterModule):
             _set(self, path, modules[path])
         self._give_state(export_module)
         for _, module in [("", self), *modules.items()]:
-            for name, sub in module.graph._subs().items():  # attributes, but none of the program's modules
+            for name, sub in module.graph._subs().items():  # attributes that are not modules of the program
                 if name not in module._modules:
                     module.__dict__[name] = GraphModule({}, sub)
         specs = {id(spec) for row in kept for spec in row[-2:]}

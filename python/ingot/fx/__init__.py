@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Graphs as Python objects: looking at them, editing them, running them node by node, tracing into them."""
+"""Graphs as Python objects: inspection, editing, running node by node, tracing."""
 from ingot.fx._symbolic_trace import Tracer, symbolic_trace, wrap
 from ingot.fx.graph import CodeGen, Graph
 from ingot.fx.graph_module import GraphModule

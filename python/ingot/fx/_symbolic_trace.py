@@ -65,7 +65,7 @@ class Tracer(TracerBase):
         return super()._leaf(a)
 
     def _constant(self, a: Any) -> str:
-        """A tensor that is nobody's attribute becomes one of the root."""
+        """A tensor that is not an attribute of a module becomes an attribute of the root."""
         i = 0
         while hasattr(self.root, f"_tensor_constant{i}"):
             i += 1

@@ -18,7 +18,7 @@ __all__ = ["CodeGen", "Graph", "PythonCode"]
 
 
 class PythonCode:
-    """Source text of a graph, and what it needs beside builtins; made when somebody looks."""
+    """Source text of a graph, and what it needs besides builtins; created on demand."""
 
     def __init__(self, graph: Graph, verbose: bool = False) -> None:
         self._graph = graph
@@ -195,7 +195,7 @@ class Graph(_C.Graph):
         name: str | None = None,
         type_expr: Any | None = None,
     ) -> Node:
-        """Puts a node at the insert point. `name` is a wish: it gets a number when it is taken."""
+        """Puts a node at the insert point. `name` is a candidate: it gets a number if it is taken."""
         node = self._create(op, target, args, kwargs, name if name is not None else self._target_to_str(target))
         if type_expr is not None:
             node.type = type_expr
@@ -211,7 +211,7 @@ class Graph(_C.Graph):
         return node
 
     def _bind(self, node: Node) -> None:
-        """Tells the engine what a get_attr node stands for, as far as the owning module has it."""
+        """Sets the engine's value of a get_attr node, if the owning module has it."""
         from ingot.fx.graph_module import GraphModule
 
         found = self.owning_module
@@ -265,7 +265,7 @@ class Graph(_C.Graph):
         return copy
 
     def graph_copy(self, g: Graph, val_map: dict[Node, Any], return_output_node: bool = False) -> Any:
-        """Copies all nodes of g but its output, whose value is returned; val_map says what stands for what."""
+        """Copies all nodes of g but its output, whose value is returned; val_map maps its nodes to this graph's."""
         for node in g.nodes:
             if node in val_map:
                 continue
@@ -278,7 +278,7 @@ class Graph(_C.Graph):
     # ---- as a whole ----
 
     def lint(self) -> None:
-        """RuntimeError with the first thing that is wrong."""
+        """RuntimeError with the first violation."""
         self._verify()
         owner = self.owning_module
         if owner is None:
@@ -297,7 +297,7 @@ class Graph(_C.Graph):
                 found = getattr(found, part)
 
     def eliminate_dead_code(self, is_impure_node: Callable[[Node], bool] | None = None) -> bool:
-        """Removes calls that nobody reads and that have no effect; whether there were any."""
+        """Removes unused calls without side effects; returns whether there were any."""
         self._verify()
         if is_impure_node is None and not _impure_callables(self):
             return self._dce() > 0
@@ -377,7 +377,7 @@ class Graph(_C.Graph):
 
 
 def _impure_callables(graph: Graph) -> bool:
-    """Whether Python has a word on dead code: modules marked impure, functions marked by has_side_effect."""
+    """Whether Python affects dead code elimination: modules marked impure, functions marked by has_side_effect."""
     from ingot.fx.node import _side_effectful_functions
 
     return bool(_side_effectful_functions) or bool(graph._list("call_module", None))

@@ -52,7 +52,7 @@ class GraphModule(nn.Module):
     _shared: tuple[str, ...] = ()  # attributes that copies have in common
 
     def __new__(cls, *args: Any, **kwargs: Any) -> GraphModule:
-        # A class of its own for each module, so that what is done to the class concerns this module alone.
+        # A separate class for each module, so that changes of the class only affect this module.
         for base in cls.__mro__:
             if base.__qualname__ != "GraphModuleImpl":
                 break
@@ -105,7 +105,7 @@ class GraphModule(nn.Module):
         self.recompile()
 
     def recompile(self) -> PythonCode:
-        """Looks the graph's attributes up afresh. The graph itself is run as it is; nothing is compiled."""
+        """Looks up the graph's attributes again. The graph itself is interpreted; nothing is compiled."""
         graph = self._graph
         if isinstance(graph._codegen, _PyTreeCodeGen):
             info = graph._codegen.pytree_info
@@ -249,7 +249,7 @@ def _signature(graph: Graph) -> inspect.Signature:
             found.append(kinds(name, kind, default=default))
     try:
         return inspect.Signature([kinds("self", kinds.POSITIONAL_OR_KEYWORD), *found])
-    except ValueError:  # names that are no identifiers, or a default before none: anything may be passed
+    except ValueError:  # invalid identifiers, or a default before a parameter without one: anything may be passed
         return inspect.Signature([kinds("self", kinds.POSITIONAL_OR_KEYWORD), kinds("args", kinds.VAR_POSITIONAL)])
 
 

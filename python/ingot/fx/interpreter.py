@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running a graph node by node in Python, each step open to overriding; and rewriting a graph on the way."""
+"""Running a graph node by node in Python, with overridable steps; and rewriting a graph by running it."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -64,7 +64,7 @@ class Interpreter:
             error.args = (f"{error.args[0]}\n\n{note}{trace}", *error.args[1:])
 
     def boxed_run(self, args_list: list[Any]) -> Any:
-        """Like run, and takes the arguments out of the list, so that they can die early."""
+        """Like run, and takes the arguments out of the list, so that they can be freed early."""
         args = list(args_list)
         args_list.clear()
         return self.run(*args, enable_io_processing=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes of graphs. The type is the engine's (_C.FxNode); here is what concerns Python objects alone: names of
+"""Nodes of graphs. The type is the engine's (_C.FxNode); here is what only concerns Python objects: names of
 functions, mapping over nested arguments."""
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _side_effectful_functions: set[Callable] = set()
 
 
 def has_side_effect(fn: Callable) -> Callable:
-    """Marks a function: calls of it are not dead code, whoever reads the result."""
+    """Marks a function: calls of it are never dead code."""
     _side_effectful_functions.add(fn)
     return fn
 
@@ -75,7 +75,7 @@ def _code_repr(arg: Any) -> str:
 
 
 class Node(_C.FxNode):
-    """One step of a graph. Made by its graph (create_node and its kin); there is one object per node."""
+    """One step of a graph. Made by its graph (create_node and similar); there is one object per node."""
 
     type: Any = None
 
@@ -107,7 +107,7 @@ class Node(_C.FxNode):
         *,
         propagate_meta: bool = False,
     ) -> list[Node]:
-        """Every reader that the callback allows reads `replace_with` from now on; all readers there were."""
+        """Replaces this node by `replace_with` in every user that the callback allows; returns all previous users."""
         if propagate_meta:
             if len(replace_with.meta) != 0:
                 raise AssertionError(

@@ -20,7 +20,7 @@ _METHODS = (type(_C.Tensor.add), types.MethodDescriptorType, types.WrapperDescri
 
 
 class TraceError(ValueError):
-    """A proxy was asked for what only a real value has."""
+    """A proxy was used where a real value is required."""
 
 
 class TracerBase:

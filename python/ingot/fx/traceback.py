@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an interpreted node hands on to the nodes recorded on its behalf."""
+"""What an interpreted node passes to the nodes recorded on its behalf."""
 import contextlib
 import traceback
 from collections.abc import Iterator

@@ -15,5 +15,5 @@ def repeat(value: Any, count: int) -> tuple:
 
 
 def reverse_repeat(values: Iterable, count: int = 2) -> list:
-    """The numbers from last to first, each count times: the order in which pad() wants them."""
+    """The numbers from last to first, each count times: the order that pad() expects."""
     return [v for v in reversed(tuple(values)) for _ in range(count)]

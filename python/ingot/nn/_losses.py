@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Losses of pairs, margins and sequences, in their functional forms; ingot.nn.functional shows them."""
+"""Losses of pairs, margins and sequences, in their functional forms; ingot.nn.functional exports them."""
 
 from __future__ import annotations
 

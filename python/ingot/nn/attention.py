@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which implementation of attention may run. Ingot has one per shape and needs no choice; the setting is kept for
-programs that ask."""
+"""Which implementation of attention may run. Ingot has one per shape and needs no choice; the setting is stored for
+programs that query it."""
 
 from __future__ import annotations
 

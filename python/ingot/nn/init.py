@@ -19,7 +19,7 @@ _GAINS = {
 
 
 def calculate_gain(nonlinearity: str, param: Any = None) -> float:
-    """The factor by which a nonlinearity wants its weights scaled."""
+    """The recommended gain of the weights before a nonlinearity."""
     if nonlinearity in _GAINS:
         return _GAINS[nonlinearity]
     if nonlinearity == "leaky_relu":
@@ -65,7 +65,7 @@ def eye_(tensor: Tensor) -> Tensor:
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Convolution weights that hand the input channels through."""
+    """Convolution weights that pass the input channels through."""
     if tensor.dim() not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
     if tensor.size(0) % groups != 0:
@@ -83,8 +83,8 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Tensor:
-    """Normal values between a and b: draws outside are drawn again; where the interval is unlikely, uniform draws
-    are thinned."""
+    """Normal values between a and b: draws outside are rejected; where the interval is unlikely, uniform
+    draws are thinned."""
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "

@@ -56,7 +56,7 @@ def _rebuild_uninitialized(cls: type, requires_grad: bool, device: Any, dtype: A
     return cls(requires_grad, device, dtype)
 
 
-# What may be asked of a tensor that has no shape yet: attributes, and conversions of the nothing that it holds.
+# What is allowed on a tensor without a shape: attributes, and conversions of its empty data.
 _ALLOWED = frozenset(
     "__get__ __set__ __repr__ to cpu half float double bfloat16 is_floating_point is_complex requires_grad_ "
     "detach".split()

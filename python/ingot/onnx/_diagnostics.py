@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an export has to tell, as SARIF."""
+"""Diagnostics of an export, as SARIF."""
 from __future__ import annotations
 
 import dataclasses

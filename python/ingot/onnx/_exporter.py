@@ -22,7 +22,7 @@ from ingot.utils import _pytree as pytree
 
 
 def _every_dim(model: nn.Module, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
-    """All sizes of all tensors may vary, as far as the program allows."""
+    """All sizes of all tensors are dynamic, as far as the program allows."""
 
     def auto(leaf: Any) -> Any:
         return {i: Dim.AUTO for i in range(leaf.dim())} if isinstance(leaf, Tensor) else None
@@ -51,8 +51,8 @@ def _as_module(model: Any) -> nn.Module:
 
 
 def _translations(table: Mapping[Any, Callable]) -> dict[str, Callable]:
-    """By the text that the engine knows an operator by."""
-    first = {key: fn if callable(fn) else fn[0] for key, fn in table.items()}  # of several, the first counts
+    """By the engine's name of an operator."""
+    first = {key: fn if callable(fn) else fn[0] for key, fn in table.items()}  # of several, the first is used
     return {target_of(key): op.translation(fn) for key, fn in first.items()}
 
 
@@ -66,8 +66,8 @@ def _raise(error: Exception, program: ONNXProgram) -> None:
 
 
 def _check_examples(program: ONNXProgram, examples: Any, verify: bool | None, verbose: bool) -> None:
-    """The self-check, if there are examples. Unless asked for, it is no error when it cannot be made: operators of
-    other domains, examples without data or that the program itself refuses."""
+    """The self-check, if there are examples. Unless requested, it is not an error if it cannot run: operators of
+    other domains, examples without data or that the program itself rejects."""
     if examples is None:
         return
     try:
@@ -119,7 +119,7 @@ def dynamo_export(
     return program
 
 
-# What PyTorch's older interface took, and what means nothing here.
+# Arguments of PyTorch's older interface that have no effect here.
 _OLDER = (
     "training", "operator_export_type", "autograd_inlining", "example_outputs", "enable_onnx_checker",
     "use_external_data_format", "strip_doc_string",
@@ -174,8 +174,8 @@ def _flat_shapes(shapes: Sequence[Any]) -> list[Any]:
 
 
 def _capture(model: nn.Module, args: tuple, kwargs: dict[str, Any], shapes: Any, axes: bool) -> ExportedProgram:
-    """The program of a model. Named axes stay symbolic: what is found out about them is checked, not refused. What
-    only data can decide is decided by the examples."""
+    """The program of a model. Named axes stay symbolic: conditions on them are checked at run time instead of being
+    errors. Data-dependent decisions follow the examples."""
     given = args
     if axes:
         given = tuple(_larger(arg, shape) for arg, shape in zip(args, _flat_shapes(shapes), strict=True))
@@ -202,7 +202,7 @@ def _is_data_dependent(error: BaseException | None) -> bool:
 
 
 def _check(program: ONNXProgram, args: tuple, kwargs: dict[str, Any], verbose: bool) -> None:
-    """Runs model and program on the examples and tells how far they are apart."""
+    """Runs model and program on the examples and reports how far they differ."""
     ep = program.exported_program
     assert ep is not None
     found = program(*args, **kwargs)

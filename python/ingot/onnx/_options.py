@@ -24,7 +24,7 @@ DEFAULT_OPSET = 18
 
 @dataclasses.dataclass
 class DiagnosticOptions:
-    """How much an export tells."""
+    """Verbosity of an export."""
 
     verbosity_level: int = logging.INFO
     warnings_as_errors: bool = False
@@ -83,7 +83,7 @@ class OnnxRegistry:
         self, function: Callable, namespace: str, op_name: str, overload: str | None = None, is_complex: bool = False
     ) -> None:
         """From now on `function` writes the operator: it gets the operands as values of ingot.onnx.op and returns
-        what the operator gives."""
+        the results of the operator."""
         self._functions[f"{namespace}.{op_name}.{overload or 'default'}"] = function
 
     def register(self, target: Any, function: Callable) -> None:
@@ -102,7 +102,7 @@ class OnnxRegistry:
 
 
 def target_of(op: Any) -> str:
-    """The text by which the engine knows an operator: "aten.add.Tensor"."""
+    """The engine's name of an operator: "aten.add.Tensor"."""
     if isinstance(op, str):
         return op
     if isinstance(op, _ops.OpOverloadPacket):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ONNXProgram: a written model that is called as the program it was written from."""
+"""ONNXProgram: a written model that is called like the program it was written from."""
 from __future__ import annotations
 
 import io
@@ -43,7 +43,7 @@ class _Signature:
 
 
 def _functional(ep: ExportedProgram) -> ExportedProgram:
-    """The program without writes: what it changes are outputs in front of the user's."""
+    """The functional program: new values are outputs before the user's."""
     ep._sync()
     return ExportedProgram(ep._program.functionalize(), ep.call_spec, ep.example_inputs, ep._arg_names)
 
@@ -53,8 +53,8 @@ def _is_output(value: Any) -> bool:
 
 
 class ONNXProgram:
-    """A model in ONNX with the program that it stands for. Calling it runs the model: by Ingot's own runtime, or with
-    INGOT_ONNX_RUNTIME=onnxruntime (or `runtime="onnxruntime"`) by the real one."""
+    """A model in ONNX with the program that it was written from. Calling it runs the model: by Ingot's own runtime, or
+    with INGOT_ONNX_RUNTIME=onnxruntime (or `runtime="onnxruntime"`) by the real one."""
 
     def __init__(
         self,
@@ -131,7 +131,7 @@ class ONNXProgram:
         model_state: dict[str, Any] | str | None = None,
         serializer: Callable | None = None,
     ) -> None:
-        """Writes the model. External data (a file beside it) is chosen by size unless told."""
+        """Writes the model. External data (a file beside it) is chosen by size unless specified."""
         if serializer is not None:
             stream = io.BytesIO()
             serializer.serialize(self, stream) if hasattr(serializer, "serialize") else serializer(self, stream)
@@ -166,7 +166,7 @@ class ONNXProgram:
         return dict(state)
 
     def save_diagnostics(self, destination: str | os.PathLike) -> None:
-        """Writes what the export had to tell as SARIF."""
+        """Writes the diagnostics of the export as SARIF."""
         if not os.fspath(destination).endswith(".sarif"):
             message = f"'destination' must have a '.sarif' extension, got {os.fspath(destination)}"
             raise ValueError(message)
@@ -227,7 +227,7 @@ class ONNXProgram:
             self._model = _C.onnx_open(model) if isinstance(model, str) else _C.onnx_parse(model, "model")
 
     def _start(self, options: Any) -> None:
-        """Much data goes through a file, which engines map instead of copying it."""
+        """Large models go through a file, which engines map instead of copying it."""
         if self._file is not None:
             self._load(self._file, options)
             return
@@ -288,10 +288,10 @@ class ONNXProgram:
         return f"ONNXProgram(opset={self._options.get('opset') or 18}, exported_program={self.exported_program!r})"
 
     def optimize(self) -> None:
-        """Nothing is left to do: the writer folds and shares as it writes."""
+        """Nothing to do: the writer folds and shares constants."""
 
     def release(self) -> None:
-        """Lets go of what running has loaded."""
+        """Releases what running has loaded."""
         self._session = self._model = self._file = None
 
     def to_bytes_io(self) -> io.BytesIO:

@@ -4,7 +4,7 @@
     import ingot.onnx.backend as backend
     outputs = backend.run_model(onnx.load("model.onnx"), [array])
 
-Models run as they stand, operator by operator. Arrays of types that NumPy lacks are those of the onnx package
+Models are interpreted operator by operator. Arrays of types that NumPy lacks are those of the onnx package
 (`ml_dtypes` in new versions, float32 in old ones).
 """
 from __future__ import annotations
@@ -20,7 +20,7 @@ from onnx.backend.base import Backend, BackendRep, Device, DeviceType, namedtupl
 import ingot
 
 _STRING = TensorProto.STRING
-# Element types that the engine carries in another type of tensor.
+# Element types that the engine represents by another dtype.
 _CARRIED = {
     "UINT4": np.uint8,
     "UINT2": np.uint8,
@@ -32,7 +32,7 @@ _CARRIED = {
     "FLOAT4E2M1": np.float32,
 }
 _CARRIER = {getattr(TensorProto, name): kind for name, kind in _CARRIED.items() if hasattr(TensorProto, name)}
-# Those that it has and NumPy has not.
+# Those that it has and NumPy lacks.
 _NATIVE = {
     TensorProto.BFLOAT16: (ingot.bfloat16, np.uint16),
     TensorProto.FLOAT8E4M3FN: (ingot.float8_e4m3fn, np.uint8),
@@ -41,7 +41,7 @@ _NATIVE = {
 
 
 def _array_type(elem: int) -> np.dtype:
-    """The dtype in which the installed onnx package hands out arrays of an element type."""
+    """The dtype in which the installed onnx package returns arrays of an element type."""
     empty = TensorProto(dims=[0], data_type=elem, raw_data=b"")
     return numpy_helper.to_array(empty).dtype
 

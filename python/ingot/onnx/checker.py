@@ -12,9 +12,9 @@ __all__ = ["check_model"]
 
 
 def check_model(model: Any, full_check: bool = False) -> None:
-    """CheckerError lists all that is wrong with a model: bytes, a path, or an onnx.ModelProto.
+    """CheckerError lists all problems of a model: bytes, a path, or an onnx.ModelProto.
 
-    With full_check, shapes too: operands that do not fit each other, sizes declared otherwise than computed.
+    With full_check, shapes too: incompatible operands, declared sizes that differ from the inferred ones.
     """
     try:
         if isinstance(model, (str, os.PathLike)):

@@ -28,7 +28,7 @@ class OnnxExporterError(RuntimeError):
 
 
 class UnsupportedOperatorError(OnnxExporterError):
-    """Operators that have no counterpart in ONNX: one per line, with the user's line."""
+    """Operators without an ONNX equivalent: one per line, with the user's source line."""
 
 
 class InvalidExportOptionsError(OnnxExporterError, ValueError):

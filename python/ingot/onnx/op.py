@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operators of ONNX for translation functions: op.Relu(x), op.Gemm(a, b, c, transB=1).
 
-A translation gets the operands of the call that it writes: tensors as Value, everything else as it is. It returns what
-the operator gives, as Value.
+A translation gets the operands of the call that it writes: tensors as Value, everything else unchanged. It returns the
+results of the operator, as Value.
 """
 from __future__ import annotations
 

@@ -11,10 +11,10 @@ __all__ = ["infer_shapes"]
 
 
 def infer_shapes(model: Any) -> Any:
-    """The model with what can be said of its values: bytes for bytes and paths, an onnx.ModelProto for one.
+    """The model with the inferred types of its values: bytes for bytes and paths, an onnx.ModelProto for one.
 
-    Sizes are numbers, or expressions of the inputs' dim_params that hold whatever these are. What is not known stays
-    unknown; no well-formed model is refused.
+    Sizes are numbers, or expressions of the inputs' dim_params that hold for all values. What is not known stays
+    unknown; no well-formed model is rejected.
     """
     if isinstance(model, (str, os.PathLike)):
         with open(model, "rb") as f:

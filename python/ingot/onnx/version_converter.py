@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ONNX models from opset to opset, node by node; the work is done by the engine."""
+"""Conversion of ONNX models between opsets, node by node; the work is done by the engine."""
 from __future__ import annotations
 
 import os

@@ -24,7 +24,7 @@ _TOLERANCES = {  # rtol, atol; everything else is compared exactly
 
 
 class _Options:
-    """What one call of assert_close was told."""
+    """The options of one call of assert_close."""
 
     def __init__(self, rtol: float | None, atol: float | None, equal_nan: bool, checks: dict, msg: Any) -> None:
         if (rtol is None) != (atol is None):

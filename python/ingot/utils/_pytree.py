@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pytrees: nested Python containers taken apart into leaves and a spec, and put together again.
+"""Pytrees: nested Python containers flattened into leaves and a spec, and rebuilt.
 
 A container type is one NodeDef in SUPPORTED_NODES: how to list its children with the context that rebuilds it, and
-how to rebuild it. Everything
-else walks these definitions. The text form of a spec (treespec_dumps) is protocol 1 of PyTorch, byte for byte,
-because it is stored in .pt2 files.
+how to rebuild it. Everything else uses these definitions. The text form of a spec (treespec_dumps) is protocol 1 of
+PyTorch, byte for byte, because it is stored in .pt2 files.
 """
 
 from __future__ import annotations
@@ -160,7 +159,7 @@ def register_pytree_node(
 def _register_pytree_node(
     cls: type, flatten_fn: FlattenFunc, unflatten_fn: UnflattenFunc, *unused: Any, **options: Any
 ) -> None:
-    """The older spelling: two string functions that nothing reads, and no error for a second registration."""
+    """The older form: two string functions that are not used, and no error for a second registration."""
     _private_register_pytree_node(cls, flatten_fn, unflatten_fn, **options)
 
 
@@ -783,7 +782,7 @@ def tree_map_with_path(func: Callable, tree: PyTree, *rests: PyTree, is_leaf: Is
 
 
 def map_only(type_or_types_or_pred: Any, /) -> Callable[[Callable], Callable]:
-    """Decorator: leave alone what is not of the types (or does not satisfy the predicate)."""
+    """Decorator: do not change what is not of the types (or does not satisfy the predicate)."""
     if isinstance(type_or_types_or_pred, (type, tuple, types.UnionType)):
 
         def wanted(x: Any) -> bool:

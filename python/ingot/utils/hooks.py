@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handles of hooks: what registering returns, so that a hook can be taken away again."""
+"""Handles of hooks: what registering returns, so that a hook can be removed again."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Indexing by tensors. A plan turns the indices into three tables of byte offsets into self: of the
-// dimensions before the indexed ones, of the points, and of the dimensions after. The result is
+// Indexing by tensors. A plan converts the indices to three tables of byte offsets into self: of
+// the dimensions before the indexed ones, of the points, and of the dimensions after. The result is
 // dense in the order before, point, after, so reading, writing and adding are the same short loops.
 #include <string.h>
 
@@ -19,7 +19,7 @@ typedef struct plan {
   ig_tensor *index[IG_MAX_DIM];  // per dimension of self; NULL: all of it
   int first;                     // dimensions before the indexed ones, which come first
   int after;                     // where the other dimensions start in the result
-  bool adjacent;                 // indexed dimensions stand side by side
+  bool adjacent;                 // indexed dimensions are adjacent
   ig_meta points;                // common sizes of the indices
   ig_meta result;
 } plan;
@@ -115,8 +115,8 @@ static bool broadcast_points(ig_ctx *c, const ig_tensor *self, plan *p) {
   return c->status == IG_OK;
 }
 
-// Sizes of the result: the points stand where the indexed dimensions stood, or in front when those
-// are not side by side.
+// Sizes of the result: the points replace the indexed dimensions, or come first if those are not
+// adjacent.
 static bool make_plan(ig_ctx *c, const ig_tensor *self, const ig_value *list, plan *p) {
   ig_meta_init(&p->points, IG_I64, self->device);
   ig_meta_init(&p->result, self->dtype, self->device);
@@ -307,8 +307,8 @@ static void read_rows(void *arg, int64_t begin, int64_t end) {
   }
 }
 
-// Writing goes point by point in order, so that the last of several equal ones wins and sums do
-// not depend on threads; the elements after a point are shared out.
+// Writing goes point by point in order, so that the last of several equal ones wins and sums do not
+// depend on threads; the elements after a point are distributed over threads.
 static void write_columns(void *arg, int64_t begin, int64_t end) {
   const job *j = arg;
   int64_t row = j->one_value ? 0 : j->after.n * j->size;
@@ -385,7 +385,7 @@ static bool any_mask(const ig_value *list) {
   return false;
 }
 
-// What masks select stands in the data; the kernel checks that.
+// What masks select depends on the data; the kernel checks it.
 static void index_put_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
   if (!check_values(c, args[0].tensor, args[2].tensor)) return;
   if (!any_mask(&args[1])) {

@@ -11,7 +11,7 @@
 #include "tensor/copy.h"
 #include "tensor/number.h"
 
-// Where the arguments of a family stand; -1: it has none.
+// The positions of the arguments of a family; -1: none.
 typedef struct places {
   int dim;
   int keepdim;
@@ -143,7 +143,7 @@ static void repeat_all(bool sum, void *at, ig_dtype d, size_t n, int64_t times) 
   bool whole = d == IG_BOOL || ig_dtype_is_integral(d);
   ig_dtype real = complex ? ig_to_real(d) : d;
   char *p = at;
-  if (complex) n *= 2;  // only sums come here
+  if (complex) n *= 2;  // only for sums
   for (size_t i = 0; i < n; i++, p += ig_dtype_size(real)) {
     int64_t k = 0;
     double x = 0;
@@ -166,7 +166,7 @@ static void reduce_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_v
   ig_dtype self_dtype = args[0].tensor->dtype;
   bool direct = !truth && ig_accumulate_dtype(self_dtype) == out->dtype;
   ig_dtype work = same || direct ? self_dtype : truth ? IG_BOOL : out->dtype;
-  // Integers are added up in 64 bits, whatever the result is kept in.
+  // Integers are summed in 64 bits, whatever the result type.
   bool narrow = !truth && !same && out->dtype != IG_I64 &&
                 (out->dtype == IG_BOOL || ig_dtype_is_integral(out->dtype));
   ig_scope s = ig_scope_open(c);
@@ -190,7 +190,7 @@ static void reduce_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_v
   ig_scope_close(c, s);
 }
 
-// Products of complex numbers are no products of pairs.
+// Products of complex numbers are not products of their parts.
 static void prod_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   ig_tensor *out = outs[0].tensor;
   if (!ig_dtype_is_complex(out->dtype)) {
@@ -217,8 +217,7 @@ static void prod_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_val
 // max.dim, min.dim, argmax, argmin, aminmax: variant bit 0 says minimum, bit 1 says indices only.
 enum { MINIMUM = 1, INDEX_ONLY = 2 };
 
-// Where element `at` of the elements that were looked at stands among all: repeated ones stand
-// first at index 0.
+// The index of the examined element `at` among all elements: repeated ones first occur at index 0.
 static int64_t place_of(const ig_tensor *all, const ig_tensor *seen, const bool *reduced,
                         int64_t at) {
   int64_t place = 0;
@@ -275,7 +274,7 @@ static void aminmax_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_
 
 // Gradients ---------------------------------------------------------------------------------------
 
-// The gradient of a reduction, as large as the operand again.
+// The gradient of a reduction, expanded to the operand.
 static ig_tensor *spread(ig_ctx *c, const ig_vjp *v, ig_tensor *g) {
   places p = places_of(v->op);
   const ig_tensor *self = v->args[0].tensor;
@@ -365,7 +364,7 @@ static ig_tensor *prod_rows(ig_ctx *c, ig_tensor *x, ig_tensor *out, ig_int dim)
   ig_tensor *zero = ig_eq_scalar(c, x, ig_of_i64(0));
   ig_tensor *safe = ig_masked_fill_scalar(c, x, zero, ig_of_i64(1));
   ig_tensor *others = ig_div_tensor(c, out, x);
-  // With exactly one zero in a row, its slope is the product of the rest; other slopes are 0.
+  // With exactly one zero in a row, its derivative is the product of the rest; the others are 0.
   ig_tensor *rest = ig_prod_dim_int_with(c, safe, dim, true, ig_none());
   ig_tensor *count = ig_sum_dim_intlist_with(c, zero, ig_of_ints(&dim, 1), true, ig_none());
   ig_tensor *single = ig_eq_scalar(c, count, ig_of_i64(1));

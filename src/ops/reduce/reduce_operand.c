@@ -62,7 +62,7 @@ const void *ig_reduce_operand(ig_ctx *c, const ig_tensor *self, const bool *redu
   return dense;
 }
 
-// Below, the rounding of sums is that of adding every element up, as PyTorch does.
+// Below this size, sums are rounded as when adding every element, as in PyTorch.
 enum { WORTH = 1 << 20 };
 
 ig_tensor *ig_reduce_once(ig_ctx *c, ig_tensor *self, const bool *reduced, int64_t *times) {

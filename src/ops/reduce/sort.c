@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sort, argsort, topk. Every element becomes an unsigned key whose order is the wanted one (NaN
-// counts as the largest), so one stable sort of keys and positions serves all dtypes and both
-// directions.
+// sort, argsort, topk. Every element becomes an unsigned key with the required order (NaN counts as
+// the largest), so one stable sort of keys and positions serves all dtypes and both directions.
 #include <stdatomic.h>
 #include <string.h>
 
@@ -129,7 +128,7 @@ static int64_t step_of(const ig_tensor *t, int dim) {
   return t->ndim ? ig_strides(t)[dim].value * (int64_t)ig_dtype_size(t->dtype) : 0;
 }
 
-// Keys of a row; the frequent dtypes without a question per element.
+// Keys of a row; the frequent dtypes without a branch per element.
 static void load_keys(const job *j, const char *from, int64_t step, pair *p) {
   uint64_t flip = j->descending ? UINT64_MAX : 0;
   if (j->self->dtype == IG_F32) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metadata that an interpreter pass hands from an old node to the new ones."""
+"""Metadata that an interpreter pass copies from an old node to the new ones."""
 from __future__ import annotations
 
 from typing import Any

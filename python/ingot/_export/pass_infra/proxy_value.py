@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A value of an interpreter pass: what it is (a fake tensor, a number) and the node that stands for it."""
+"""A value of an interpreter pass: what it is (a fake tensor, a number) and its node."""
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""serialize and deserialize: a program as four pieces of bytes. The text is the engine's; weights and examples are
+"""serialize and deserialize: a program as four byte strings. The text is the engine's; weights and examples are
 files of torch.save. Custom objects have no bytes: they are handed along as they are, for this process only."""
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def make_fx(
     """make_fx(f)(*args): a GraphModule of the operators that f(*args) calls.
 
     tracing_mode: "real" and "fake" keep sizes as numbers, "symbolic" makes them symbols. pre_dispatch: composite
-    operators stay whole; otherwise they are taken apart.
+    operators are kept; otherwise they are decomposed.
     """
     if tracing_mode not in ("real", "fake", "symbolic"):
         raise AssertionError('Expected tracing_mode to be one of "real", "fake", "symbolic"')

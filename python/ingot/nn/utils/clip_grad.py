@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gradients kept within bounds."""
+"""Gradient clipping."""
 
 from __future__ import annotations
 

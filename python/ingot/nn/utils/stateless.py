@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A module called with other tensors in the places of its parameters and buffers."""
+"""Calling a module with other tensors instead of its parameters and buffers."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _reparametrize_module(
         for (members, leaf, tensor), old in zip(places, before):
             if members[leaf] is not tensor and isinstance(
                 tensors, dict
-            ):  # the call put another tensor there: hand it out
+            ):  # the call assigned another tensor: return it
                 for name in [n for n, t in tensors.items() if t is tensor]:
                     tensors[name] = members[leaf]
             members[leaf] = old

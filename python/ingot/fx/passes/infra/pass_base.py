@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The form of a pass: called on a graph module, answers the new one and whether it differs."""
+"""The interface of a pass: called on a graph module, returns the new one and whether it differs."""
 from __future__ import annotations
 
 import abc
@@ -11,7 +11,7 @@ __all__ = ["PassBase", "PassResult"]
 
 
 class PassResult(NamedTuple):
-    """What a pass made of a module."""
+    """The result of a pass."""
 
     graph_module: GraphModule
     modified: bool
