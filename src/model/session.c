@@ -187,7 +187,7 @@ static const ig_model_port *find_port(const ig_session *s, const char *name, boo
   if ((port->kind == IG_KIND_TENSOR) == tensor) return port;
   (void)ig_fail(s->c, IG_BAD_TYPE, "%s: input '%s' is %s", s->m->name, port->name,
                 port->texts ? "an array of texts"
-                : tensor    ? "no tensor"
+                : tensor    ? "not a tensor"
                             : "a tensor");
   return NULL;
 }
