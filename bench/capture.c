@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one recorded call costs, by the length of the graph: plain calls, in-place calls, and
-// in-place views, which give what was recorded before them other metadata. All of them must be
+// in-place views, which change the metadata of what was recorded before them. All of them must be
 // flat.
 #define _GNU_SOURCE
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A C function captured with a size that may vary: the program is right for every batch that its
-// declaration admits, refuses the others by name, and a wrong declaration is answered with the one
-// that works.
+// A C function captured with a dynamic size: the program is valid for every batch size that its
+// declaration admits, rejects the others by name, and a wrong declaration is an error that suggests
+// a working one.
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static ig_status capture(ig_ctx *c, const ig_dim *x, const ig_dim *z, ig_program
   return ig_export(c, &args, out);
 }
 
-// Whether the program takes n rows of x and m of z; what it says if not.
+// Whether the program accepts n rows of x and m of z; prints the error if not.
 static bool takes(ig_ctx *c, const ig_program *p, int64_t n, int64_t m) {
   ig_value in[2];
   in[0] = ig_of_tensor(rows(c, n));
@@ -55,7 +55,7 @@ int main(void) {
       .kind = IG_DIM_DERIVED, .name = "n + 1", .root = "n", .lo = 2, .hi = 16, .k = 1, .c = 1};
   ig_dim same = {.kind = IG_DIM_STATIC};
 
-  // Two independent sizes are too much to ask; the error says how they are related.
+  // Two independent sizes are too general; the error says how they are related.
   bool refused = capture(c, (ig_dim[]){n, same}, (ig_dim[]){other, same}, &p) != IG_OK &&
                  strstr(ig_ctx_error(c), "m = n + 1") != NULL;
   printf("# %s\n", ig_ctx_error(c));

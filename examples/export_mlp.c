@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One model function, five uses: run eagerly, differentiated, captured as a program, that program
-// decomposed and run again, and with its gradients in one graph. The numbers of all of them agree.
+// decomposed and run again, and with its gradients in one graph. The results of all of them agree.
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static ig_tensor *pattern(ig_ctx *c, int64_t rows, int64_t cols) {
   return t;
 }
 
-// The model: no release calls, no error branches. It is run and captured as it stands.
+// The model: no release calls, no error branches. The same function is run and captured.
 static ig_tensor *forward(ig_ctx *c, const mlp *m, ig_tensor *x) {
   ig_tensor *h = ig_linear_with(IG_AT(c), x, m->w1, m->b1);
   h = ig_relu(IG_AT(c), h);
@@ -73,7 +73,7 @@ static double difference(const ig_tensor *a, const ig_tensor *b) {
   return worst;
 }
 
-// Runs the program and tells how far its result is from the eager one.
+// Runs the program and prints how far its result differs from the eager one.
 static double compare(ig_ctx *c, const ig_program *p, ig_tensor *x, const ig_tensor *eager) {
   ig_value in = ig_of_tensor(x);
   ig_value out = ig_none();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models written in C, exported at every level: the graph and the signature of each. Their twins
-// in tests/python/test_twins.py give the same text, byte for byte.
+// Models written in C, exported at every level: the graph and the signature of each. Their Python
+// counterparts in tests/python/test_twins.py give the same text, byte for byte.
 #include <stdio.h>
 
 #include "ingot/aten.h"
@@ -31,7 +31,7 @@ static ig_tensor *filled(ig_ctx *c, ig_dtype dtype, const int64_t *sizes, int nd
 
 #define SIZES(...) (int64_t[]){__VA_ARGS__}, (int)(sizeof(int64_t[]){__VA_ARGS__} / sizeof(int64_t))
 
-// The tensor of that place in the state.
+// The tensor at that position in the state.
 #define STATE(i) (((const model *)user)->state[i].value)
 
 // ---- models ----
@@ -53,7 +53,7 @@ static void counted(ig_ctx *c, ig_tensor *const *in, ig_tensor **out, void *user
   out[1] = ig_mul_tensor(c, STATE(2), STATE(1));
 }
 
-// Rows of two batches, one behind the other.
+// Rows of two batches, concatenated.
 static void rows(ig_ctx *c, ig_tensor *const *in, ig_tensor **out, void *user) {
   (void)user;
   ig_value both[] = {ig_of_tensor(in[0]), ig_of_tensor(in[1])};

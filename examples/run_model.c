@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens a model file of any kind, tells what it takes, runs it on ones and prints what comes out:
+// Opens a model file of any kind, describes its inputs, runs it on ones and prints its outputs:
 //
 //     run_model model.pt2
 #include <inttypes.h>

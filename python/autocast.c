@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The switches of autocast; ingot.amp has the context managers.
+// Autocast state; the context managers are in ingot.amp.
 #include "ingot/autocast.h"
 
 #include "op/autocast.h"

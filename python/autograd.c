@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients at the tensor: requires_grad, grad, backward; the switches of the
-// context; what ingot.autograd is built on (_run_backward, _make_function).
+// Gradients of tensors: requires_grad, grad, backward; grad modes of the context; the basis of
+// ingot.autograd (_run_backward, _make_function).
 #include "ingot/grad.h"
 
 #include <string.h>
@@ -125,7 +125,7 @@ static PyObject *get_grad_fn(PyObject *o, void *unused) {
   return py_ok(c) ? py_node_wrap(f) : NULL;
 }
 
-// ---- running backwards ----
+// ---- backward ----
 
 // A tuple of tensors (None: NULL) in memory of the innermost scope.
 static bool tensors_of(ig_ctx *c, PyObject *o, const char *what, ig_tensor ***out, size_t *n) {
@@ -249,7 +249,7 @@ static PyObject *backward(PyObject *o, PyObject *args, PyObject *kwargs) {
   Py_RETURN_NONE;
 }
 
-// ---- functions whose gradient Python gives ----
+// ---- functions whose backward Python defines ----
 
 static void call_custom(ig_ctx *c, ig_grad_fn *f, ig_tensor *const *grads, ig_tensor **d,
                         void *user) {
@@ -323,7 +323,7 @@ static PyObject *make_function(PyObject *module, PyObject *args) {
   return out;
 }
 
-// ---- switches ----
+// ---- modes ----
 
 static PyObject *is_grad_enabled(PyObject *module, PyObject *unused) {
   (void)module;

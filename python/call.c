@@ -78,7 +78,7 @@ PyTypeObject *py_return_type(const char *name) {
   return op ? named_tuple(op) : NULL;
 }
 
-// Operators of users have numbers behind those of the library.
+// Custom operators are numbered after those of the library.
 static bool grow_sigs(size_t number) {
   ig_ctx *c = py_ctx();
   const ig_lib *lib = ig_lib_get(c);
@@ -247,7 +247,7 @@ static bool split_keywords(const py_op *op, py_args *call) {
   return true;
 }
 
-// What PyTorch's Python layer passes along where the caller says nothing.
+// What PyTorch's Python layer passes if the caller does not.
 static void fill_factory(const ig_op *op, ig_value *values) {
   size_t at = op->schema.options;
   bool like = op->schema.args[0].type == IG_TYPE_TENSOR && !op->schema.args[0].list;
@@ -325,7 +325,7 @@ static PyObject *run(const py_op *op, ig_ctx *c, py_args *call) {
   return out;
 }
 
-// The name under which metadata knows a call.
+// The name of a call in metadata.
 static bool enter(ig_ctx *c, const py_op *op) {
   ig_call_style style = op->set->style;
   static const char *const classes[] = {[IG_STYLE_FUNCTION] = "builtin_function_or_method",
@@ -370,7 +370,7 @@ void py_note_call(PyObject *self, PyObject *const *args, size_t npos, PyObject *
 PyObject *py_op_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
   const py_op *op = (py_op *)self;
   size_t nkw = kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0;
-  py_args call;  // most of it is room, which nobody has to clear
+  py_args call;  // most of it is buffer space that need not be cleared
   call.given.ops = &of_objects;
   call.given.npos = (size_t)PyVectorcall_NARGS(nargsf);
   call.given.nkw = nkw;
@@ -397,7 +397,7 @@ PyObject *py_op_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObj
     py_trace_name(c, "getitem", (size_t)PySequence_Fast_GET_SIZE(out));
   }
   if (!out && inside) py_note_call(self, args, call.given.npos, kwnames);
-  // An argument that no schema takes may be an object with __torch_function__.
+  // An argument that no schema accepts may be an object with __torch_function__.
   if (!out && PyErr_ExceptionMatches(PyExc_TypeError) && !t->function_off) {
     PyObject *type = NULL;
     PyObject *value = NULL;

@@ -38,8 +38,8 @@ static PyObject *capture_is_open(PyObject *module, PyObject *unused) {
   return PyBool_FromLong(ig_capture_is_open(py_ctx()));
 }
 
-// capture_input(name, example, source=None, dims=None): the fake tensor that stands for it; other
-// values are fixed. See dims.c for the dims.
+// capture_input(name, example, source=None, dims=None): returns its fake tensor; other values are
+// specialized. See dims.c for the dims.
 static PyObject *capture_input(PyObject *module, PyObject *args) {
   (void)module;
   const char *name = NULL;
@@ -65,8 +65,8 @@ static PyObject *capture_input(PyObject *module, PyObject *args) {
 }
 
 // capture_state(kind, name, tensor, how="state"): kinds "parameter", "buffer", "temporary",
-// "constant"; how: "state", "alias", "name" or "again", see ig_capture_state and its kin. The
-// answer is the fake tensor, of the same class as the tensor; None for a name, and again inside of
+// "constant"; how: "state", "alias", "name" or "again", see ig_capture_state and related functions.
+// Returns the fake tensor, of the same class as the tensor; None for a name, and for "again" inside
 // the body of a higher-order operator.
 static PyObject *capture_state(PyObject *module, PyObject *args) {
   (void)module;
@@ -129,7 +129,7 @@ typedef struct model {
   PyObject *front;  // declare(), run(), refine(fixes or None, error or None)
   bool strict;
   bool grad_modes;
-  PyObject *result;  // what run() gave: the values in it are lent to the engine
+  PyObject *result;  // the result of run(): its values are borrowed by the engine
   ig_map shown;
   PyObject *kept;  // names
 } model;
@@ -177,7 +177,7 @@ static bool writes_of(ig_ctx *c, PyObject *pairs, ig_forward *out) {
   return true;
 }
 
-// [(placeholder, number of the group)]; what is no tensor has no placeholder.
+// [(placeholder, number of the group)]; only tensors have a placeholder.
 static bool order_of(ig_ctx *c, PyObject *pairs, bool grouped, ig_forward *out) {
   size_t n = (size_t)PyList_GET_SIZE(pairs);
   ig_tensor **state = ig_scope_array(c, n + 1, sizeof *state);
@@ -257,7 +257,7 @@ static void keep(ig_ctx *c, const char *const *names, size_t n, void *user) {
   if (!list) fail(c);
 }
 
-// An exception of the program itself is no violation, and stays.
+// An exception of the program itself is not a violation, and is kept.
 static bool refine(ig_ctx *c, ig_status status, const ig_dim_fix *fixes, size_t n, void *user) {
   const model *m = user;
   PyObject *type = NULL;

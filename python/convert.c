@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Python objects to values, directed by the argument of a schema.
 //
-// A conversion that does not fit says IG_MATCH_OTHER without an exception, so that the next
+// A conversion that does not match returns IG_MATCH_OTHER without an exception, so that the next
 // overload can be tried; IG_MATCH_REFUSED, with an exception, is for an object of the right type
 // with a wrong content.
 #include <string.h>
@@ -68,7 +68,7 @@ static ig_match from_long(PyObject *o, ig_int *out) {
   return IG_MATCH_TAKEN;
 }
 
-// The number in a 0-d tensor that has bytes and no history.
+// The number in a 0-d tensor that has data and no history.
 static bool tensor_number(PyObject *o, ig_value *v) {
   if (!py_is_tensor(o)) return false;
   ig_tensor *t = py_tensor_of(o);
@@ -88,7 +88,7 @@ static bool has_one_element(const ig_tensor *t) {
   return true;
 }
 
-// A tensor without data in the place of a number: what it holds is asked for later.
+// A tensor without data where a number is expected: its value is read later.
 static bool defer(py_room *room, PyObject *o, ig_int *i, ig_value *v) {
   if (!room->reads || !py_is_tensor(o)) return false;
   ig_tensor *t = py_tensor_of(o);

@@ -304,7 +304,7 @@ static bool is_list(PyObject *o) {
   return is_sequence(o) && !py_is_tensor(o);
 }
 
-// Does a symbolic number stand somewhere in it?
+// Does it contain a symbolic number?
 static bool has_symbol(PyObject *o, const shape *s, int dim) {
   if (dim == s->ndim || !is_list(o)) {
     return Py_IS_TYPE(o, &py_symint_type) || Py_IS_TYPE(o, &py_symfloat_type) ||
@@ -317,7 +317,7 @@ static bool has_symbol(PyObject *o, const shape *s, int dim) {
     found = item && has_symbol(item, s, dim + 1);
     Py_XDECREF(item);
   }
-  if (PyErr_Occurred()) PyErr_Clear();  // reading the data again will tell
+  if (PyErr_Occurred()) PyErr_Clear();  // reading the data again reports the error
   return found;
 }
 
@@ -361,7 +361,7 @@ static ig_tensor *from_nested(ig_ctx *c, PyObject *data, int dtype, ig_device de
   return py_call_tensor(c, PY_TO_DEVICE, v, 3);
 }
 
-// A copy that is no call of an operator: data of an array enters a capture as a constant.
+// A copy that is not an operator call: data of an array enters a capture as a constant.
 static ig_tensor *copy_raw(ig_ctx *c, const ig_tensor *t, ig_dtype d) {
   int64_t sizes[IG_MAX_DIM];
   for (int i = 0; i < t->ndim; i++) sizes[i] = ig_sizes(t)[i].value;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DLPack both ways without copies: the structs of the standard (versions 0 and 1) written out.
+// DLPack import and export without copies, with our own declarations of its structs (versions 0 and
+// 1).
 #include <string.h>
 
 #include "py.h"
@@ -66,7 +67,7 @@ static const struct {
 
 // ---- out ----
 
-// What a capsule owns: a reference to the tensor, sizes and strides behind the struct.
+// What a capsule owns: a reference to the tensor, and sizes and strides after the struct.
 static void fill(dl_tensor *d, ig_tensor *t, int64_t *dims) {
   size_t k = 0;
   while (codes[k].dtype != t->dtype) k++;
@@ -92,7 +93,7 @@ static void delete_versioned(dl_versioned *self) {
   PyMem_RawFree(self);
 }
 
-// A capsule that nobody took frees what it holds; a consumer renames it.
+// A capsule that was not consumed frees its contents; a consumer renames it.
 static void capsule_free(PyObject *capsule) {
   if (PyCapsule_IsValid(capsule, "dltensor")) {
     dl_managed *m = PyCapsule_GetPointer(capsule, "dltensor");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why no overload took the arguments: PyTorch's texts. Functions and methods speak as its argument
-// parser does (TypeError), ops.aten as its schema matcher does (RuntimeError).
+// Why no overload accepts the arguments, with PyTorch's messages. Functions and methods use those
+// of its argument parser (TypeError), ops.aten those of its schema matcher (RuntimeError).
 #include <string.h>
 
 #include "base/str.h"
@@ -227,7 +227,7 @@ static PyObject *missing(const py_op *op, const ig_op *sig, const py_args *call)
   return NULL;
 }
 
-// The first thing that one signature does not like; true: said so.
+// The first mismatch with one signature; true: reported.
 static bool complain(const py_op *op, const ig_op *sig, const py_args *call) {
   const ig_schema *sc = &sig->schema;
   ig_ctx *c = py_ctx();
@@ -338,7 +338,7 @@ static PyObject *explain_function(const py_op *op, const py_args *call) {
     only = op->set->at[i];
     plausible++;
   }
-  // Functions of numbers have an old spelling in PyTorch, so they never have a single signature.
+  // Functions of numbers have deprecated signatures in PyTorch, so they never have a single one.
   if (n == 1 && !op->set->numbers) only = op->set->at[0];
   bool single = (n == 1 && !op->set->numbers) || plausible == 1;
   if (single && complain(op, only, call)) return NULL;

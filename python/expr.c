@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A door to the symbolic engine for tests: everything it says about one expression given as text.
+// Access to the symbolic engine for tests: all results for one expression given as text.
 #include "py.h"
 #include "sym/build.h"
 
@@ -80,7 +80,7 @@ static PyObject *answers(ig_ctx *c, const char *text) {
   return d;
 }
 
-// A bound as Python gives it: None is open.
+// A bound from Python: None is unbounded.
 static ig_wide bound(PyObject *o, ig_wide open) {
   return o == Py_None ? open : PyLong_AsLongLong(o);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Environments and fake tensors from Python: ShapeEnv, entering a FakeTensorMode, tensors without
-// elements. Which mode a tensor belongs to is told by the environment that its storage keeps.
+// elements. The mode of a tensor is determined by the environment of its storage.
 #include "op/shape.h"
 #include "py.h"
 

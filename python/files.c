@@ -205,7 +205,7 @@ static PyObject *safetensors_save(PyObject *module, PyObject *args) {
   return st == IG_OK ? Py_NewRef(Py_None) : py_raise(c);
 }
 
-// write_file(path, bytes): whole or not at all
+// write_file(path, bytes): atomically
 static PyObject *write_file(PyObject *module, PyObject *args) {
   (void)module;
   const char *path = NULL;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Graph type: nodes in order, editing, printing. ingot.fx.Graph adds what is Python's alone.
+// The Graph type: nodes in order, editing, printing. ingot.fx.Graph adds the parts that only exist
+// in Python.
 #include "fx.h"
 
 #include <string.h>
@@ -47,7 +48,7 @@ static PyObject *graph_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
   return (PyObject *)o;
 }
 
-// The objects of a graph that nobody else holds belong to this object.
+// Host objects of a graph without other owners are visited by this object.
 static int graph_traverse(PyObject *o, visitproc visit, void *arg) {
   py_graph *p = (py_graph *)o;
   Py_VISIT(p->dict);
@@ -106,7 +107,7 @@ static PyObject *graph_create(PyObject *o, PyObject *arguments) {
   PyObject *out = NULL;
   if (ok) {
     void (*locate)(ig_ctx *, void *) = c->locate;
-    c->locate = NULL;  // nodes made by hand come from no line of a model
+    c->locate = NULL;  // nodes made by hand have no source location
     ig_node *n = ig_graph_insert(c, p->g, place(p), &proto, name);
     c->locate = locate;
     out = n ? py_from_node(n) : py_raise(c);
@@ -164,13 +165,13 @@ static PyObject *graph_erase(PyObject *o, PyObject *node) {
                ? Py_NewRef(Py_None)
                : NULL;
   }
-  // The wrapper may still be asked for metadata: it is made while there is some.
+  // The wrapper's metadata may still be read: it is created while it exists.
   if (n->extra && !n->host_meta && !py_fx_meta(py_ctx(), n)) return NULL;
   ig_graph_erase(graph_of(o), n);
   Py_RETURN_NONE;
 }
 
-// ---- looking ----
+// ---- inspection ----
 
 static PyObject *graph_first(PyObject *o, void *unused) {
   (void)unused;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the engine asks of Python about objects in graphs: counting, printing, calling.
+// The engine's host callbacks for objects in graphs: reference counting, printing, calling.
 #include "fx.h"
 
 #include <string.h>

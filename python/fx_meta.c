@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// node.meta: a plain dictionary that is made from the engine's metadata when it is first asked for,
-// and is Python's from then on. py_fx_sync brings what Python changed back.
+// node.meta: a plain dictionary that is created from the engine's metadata on first access, and
+// belongs to Python from then on. py_fx_sync copies changes back.
 #include "fx.h"
 
 #include <string.h>
@@ -170,7 +170,7 @@ static bool to_level(PyObject *key, PyObject *pair, ig_module_level *out) {
   return out->key && out->path && out->type;
 }
 
-// {key: (path, class)}; anything else stays Python's alone. False: no memory.
+// {key: (path, class)}; anything else stays in Python only. False: no memory.
 static bool sync_modules(ig_ctx *c, ig_node *n, PyObject *value) {
   if (!value) n->meta.modules = NULL;
   if (!value || !PyDict_Check(value)) return true;
@@ -191,7 +191,7 @@ static bool sync_modules(ig_ctx *c, ig_node *n, PyObject *value) {
   return py_ok(c);
 }
 
-// Only what has the form that the engine knows; anything else stays Python's alone.
+// Only what has the form that the engine knows; anything else stays in Python only.
 static bool meta_text(ig_str *s, ig_meta_key key, PyObject *value) {
   if (key == IG_META_CUSTOM) return json_text(s, value);
   if (key == IG_META_TORCH_FN) {
@@ -235,7 +235,7 @@ static bool sync_text(ig_ctx *c, ig_node *n, ig_meta_key key, PyObject *value) {
   return !failed;
 }
 
-// Tensors, numbers and sequences of them; anything else is no value of the engine.
+// Tensors, numbers and sequences of them; anything else is not a value of the engine.
 static bool to_val(ig_ctx *c, ig_graph *g, PyObject *o, ig_value *v) {
   if (py_is_tensor(o)) {
     *v = ig_of_tensor(py_tensor_of(o));

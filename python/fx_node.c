@@ -51,7 +51,7 @@ static PyObject *node_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
   return NULL;
 }
 
-// An attribute of Python's own makes the object part of the graph.
+// An extra Python attribute makes the object part of the graph.
 static int node_setattro(PyObject *o, PyObject *name, PyObject *value) {
   py_fx_node *p = (py_fx_node *)o;
   if (PyObject_GenericSetAttr(o, name, value) != 0) return -1;
@@ -262,7 +262,7 @@ static bool same_graph(const ig_node *a, PyObject *other, ig_node **b) {
   return true;
 }
 
-// prepend(x): x stands right before this node from now on.
+// prepend(x): moves x right before this node.
 static PyObject *node_prepend(PyObject *o, PyObject *x) {
   ig_node *other = NULL;
   if (!same_graph(node_of(o), x, &other)) return NULL;
@@ -289,7 +289,7 @@ static PyObject *node_replace_input(PyObject *o, PyObject *args) {
   Py_RETURN_NONE;
 }
 
-// _replace(to, users): those of its users read `to` instead.
+// _replace(to, users): those of its users use `to` instead.
 static PyObject *node_replace(PyObject *o, PyObject *args) {
   PyObject *to = NULL;
   PyObject *users = NULL;
@@ -314,7 +314,7 @@ static PyObject *node_rename(PyObject *o, PyObject *value) {
   Py_RETURN_NONE;
 }
 
-// _set_attr(tensor, Graph or any object): what a get_attr node stands for.
+// _set_attr(tensor, Graph or any object): sets the value of a get_attr node.
 static PyObject *node_set_attr(PyObject *o, PyObject *value) {
   ig_node *n = node_of(o);
   ig_ctx *c = py_ctx();

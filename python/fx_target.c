@@ -140,7 +140,7 @@ bool py_fx_set_target(ig_ctx *c, ig_graph *g, const char *op, PyObject *target, 
   size_t kind = 0;
   while (kind < IG_NODE_METHOD + 1 && strcmp(py_fx_ops[kind], op) != 0) kind++;
   if (kind == IG_NODE_METHOD + 1) {
-    PyErr_Format(PyExc_AssertionError, "%s is no kind of node", op);
+    PyErr_Format(PyExc_AssertionError, "%s is not a kind of node", op);
     return false;
   }
   proto->kind = (ig_node_kind)kind;

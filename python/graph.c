@@ -140,7 +140,7 @@ static PyObject *program_constants(PyObject *o, void *unused) {
   return weights(w, n);
 }
 
-// The value of a spec: None for a node, except that a tensor is told by the tensor itself.
+// The value of a spec: None for a node.
 static PyObject *spec_value(const ig_value *v) {
   const ig_value *val = v->kind == IG_KIND_NODE ? ig_node_val(v->node) : v;
   return py_from_value(py_ctx(), val);
@@ -280,7 +280,7 @@ static PyObject *program_unlift(PyObject *o, PyObject *unused) {
   return out;
 }
 
-// Paths of the modules that nodes mention.
+// Paths of the modules in the nodes' stacks.
 static PyObject *program_modules(PyObject *o, void *unused) {
   (void)unused;
   ig_ctx *c = py_ctx();

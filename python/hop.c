@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Higher-order operators from Python: functions that take and give flat lists of tensors and
-// numbers. Containers are taken apart and put together in Python.
+// Higher-order operators from Python: functions that take and return flat lists of tensors and
+// numbers. Containers are flattened and rebuilt in Python.
 #include "ingot/hop.h"
 
 #include <string.h>
@@ -52,7 +52,7 @@ static PyObject *from_values(ig_ctx *c, const ig_value *at, size_t n) {
   return py_from_value(c, &list);
 }
 
-// A function of Python and what its operator is called among the sources of its nodes.
+// A Python function and its operator's name in the source_fn_stack of its nodes.
 typedef struct callee {
   PyObject *fn;
   const char *source;
@@ -319,7 +319,7 @@ static bool to_tree(ig_ctx *c, PyObject *o, ig_value *v) {
 }
 
 // capture_end_graph(result, composite) -> Graph: `result` is what the graph returns; composite:
-// composite operators are taken apart.
+// composite operators are decomposed.
 static PyObject *capture_end_graph(PyObject *module, PyObject *args) {
   (void)module;
   PyObject *result = NULL;
@@ -354,7 +354,7 @@ static PyObject *capture_end_graph(PyObject *module, PyObject *args) {
   return out;
 }
 
-// ---- the objects that stand for them ----
+// ---- their Python objects ----
 
 static PyObject *objects;  // name -> object of Python
 

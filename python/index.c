@@ -63,8 +63,8 @@ static bool same_int(ig_int a, ig_int b) {
   return a.expr == b.expr && (a.expr || a.value == b.value);
 }
 
-// whole: a slice that takes everything is no call. A capture and a history record an open end all
-// the same, as PyTorch calls the operator for it.
+// whole: a slice that takes everything is not a call. A capture and the tape still record one with
+// an open end, as PyTorch calls the operator for it.
 static ig_tensor *slice_at(ig_ctx *c, ig_tensor *t, int64_t dim, PyObject *o, bool whole) {
   PySliceObject *s = (PySliceObject *)o;
   ig_int start;
@@ -231,7 +231,7 @@ static int64_t specified_dims(PyObject *tuple) {
   return n;
 }
 
-// Does a sequence that is no tuple stand for one? It does when it holds what only a tuple can.
+// Is a non-tuple sequence treated as a tuple? It is if it contains what only a tuple can.
 static bool is_tuple_like(PyObject *o) {
   if (PyTuple_Check(o)) return true;
   if (!PyList_Check(o) || PyList_GET_SIZE(o) >= 32) return false;
@@ -260,7 +260,7 @@ static bool apply(walk *w, PyObject *index) {
   return ok;
 }
 
-// Is a subclass to be asked first? 1: *out is its answer.
+// Does a subclass override it? 1: *out is the result.
 static int overridden(const char *name, PyObject *self, PyObject *index, PyObject *value,
                       PyObject **out) {
   const py_thread *t = py_thread_of(py_ctx());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators defined from Python: Python functions as implementations that the engine calls. An
-// exception passes through the engine as the status IG_HOST and comes out where the call was made.
+// exception passes through the engine as the status IG_HOST and is raised where the call was made.
 #include "ingot/library.h"
 
 #include <string.h>
@@ -15,8 +15,8 @@ static const char *const kind_names[] = {
 
 // ---- calling a Python function ----
 
-// Trailing positional arguments that have their default value are left out, as are keyword-only
-// ones: the function may have defaults of its own, or not have the parameter.
+// Trailing positional arguments that have their default value are omitted, as are keyword-only
+// ones: the function may have its own defaults, or lack the parameter.
 static size_t count_given(const ig_schema *s, const ig_value *args) {
   size_t n = s->npos;
   while (n && ig_arg_is_default(&s->args[n - 1], &args[n - 1])) n--;
@@ -45,7 +45,8 @@ static PyObject *keywords(ig_ctx *c, const ig_schema *s, const ig_value *args) {
   return dict;
 }
 
-// The tensors in v belong to a Python object that is about to go: the innermost scope keeps them.
+// The tensors in v belong to a Python object that is about to be freed: the innermost scope keeps
+// them.
 static bool lend(ig_ctx *c, const ig_value *v) {
   if (v->kind == IG_KIND_TENSOR) return ig_pool_add(c, &ig_tensor_retain(v->tensor)->ref);
   for (size_t i = 0; v->kind == IG_KIND_LIST && i < v->list.n; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attributes and methods of Tensor that are no operators: sizes and layout, Python's and NumPy's
+// Attributes and methods of Tensor that are not operators: sizes and layout, Python's and NumPy's
 // protocols.
 #include <string.h>
 
@@ -10,10 +10,10 @@ static ig_tensor *self_of(PyObject *o) {
   return py_tensor_of(o);
 }
 
-// ---- what it is ----
+// ---- properties ----
 
-// All sizes at once; symbolic ones are read one by one.
-// The body of a higher-order operator reads a size off the tensor that it is asked of.
+// All sizes at once; symbolic ones are read one by one. The body of a higher-order operator reads a
+// size from the tensor whose shape was accessed.
 static bool touch(const ig_tensor *t) {
   ig_ctx *c = py_ctx();
   if (!c->mode->capture || !c->mode->capture->outer || !ig_tensor_is_symbolic(t)) return true;
@@ -93,7 +93,7 @@ static PyObject *get_nbytes(PyObject *o, void *unused) {
 static PyObject *get_priority(PyObject *o, void *unused) {
   (void)o;
   (void)unused;
-  return PyLong_FromLong(1000);  // NumPy's operators leave mixed calls to us
+  return PyLong_FromLong(1000);  // NumPy's operators defer mixed calls to us
 }
 static PyObject *get_cdata(PyObject *o, void *unused) {
   (void)unused;
@@ -320,7 +320,7 @@ static PyObject *array_wrap(PyObject *o, PyObject *args) {
   }
   return PyObject_CallMethod(py.module, "as_tensor", "O", PyTuple_GET_ITEM(args, 0));
 }
-// The only method whose tensor is not the first operand of its operator.
+// The only method whose tensor is not the operator's first operand.
 static PyObject *where(PyObject *o, PyObject *args, PyObject *kwargs) {
   static char *keys[] = {"condition", "other", NULL};
   PyObject *given[3] = {NULL, o, NULL};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Module ingot._C: contexts of threads, exceptions, locations, and functions about dtypes, devices
-// and threads that are no operators.
+// and threads that are not operators.
 #include <string.h>
 #include <threads.h>
 
@@ -35,7 +35,7 @@ static void forget(void *ctx) {
   PyMem_RawFree(t);
 }
 
-// Where no context can be had, the thread borrows the main one: the GIL keeps them apart.
+// If no context can be created, the thread borrows the main one: the GIL serializes its use.
 ig_ctx *py_ctx_make(void) {
   ig_ctx *c = NULL;
   py_thread *t = PyMem_RawCalloc(1, sizeof *t);
@@ -249,7 +249,7 @@ static PyObject *result_type(PyObject *module, PyObject *args) {
   return py_from_dtype(ig_promote(py_ctx(), v, 2));
 }
 
-// _set_default_device(device or None) -> what it was; where factories put their tensors.
+// _set_default_device(device or None) -> the previous one; the device of factories.
 static PyObject *set_default_device(PyObject *module, PyObject *o) {
   (void)module;
   ig_device d = ig_device_cpu();
@@ -269,7 +269,7 @@ static PyObject *get_default_device(PyObject *module, PyObject *unused) {
   return py_from_device(py_ctx()->mode->device);
 }
 
-// Things that cost time to make are made when first asked for.
+// Expensive objects are created on first use.
 static PyObject *module_getattr(PyObject *module, PyObject *name) {
   if (PyUnicode_CompareWithASCIIString(name, "Tag") == 0) {
     PyObject *enums = PyImport_ImportModule("enum");
@@ -320,7 +320,7 @@ static PyObject *package_folder(void) {
 }
 
 static int add_all(PyObject *m) {
-  // One a line, so that two changes seldom meet.
+  // One per line, so that changes seldom conflict.
   // clang-format off
   PyMethodDef *const lists[] = {
       py_data_functions,

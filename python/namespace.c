@@ -44,7 +44,7 @@ static PyObject *namespace_init(PyTypeObject *type, PyObject *args, PyObject *kw
   return namespace_new(type, name);
 }
 
-// Found and kept, so that the next look-up is a plain attribute.
+// Cached, so that the next lookup is a plain attribute access.
 static PyObject *keep(PyObject *o, PyObject *name, PyObject *found) {
   if (found && PyDict_SetItem(((py_namespace *)o)->dict, name, found) != 0) Py_CLEAR(found);
   return found;

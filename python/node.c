@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// grad_fn and hooks: the functions of the history as Python objects (one class per name, one object
-// per function), hooks on tensors and functions, and the handles that remove them.
+// grad_fn and hooks: autograd functions as Python objects (one class per name, one object per
+// function), hooks on tensors and functions, and the handles that remove them.
 #include "ingot/grad.h"
 
 #include <string.h>
 
 #include "py.h"
 
-// A tensor handed to the innermost scope, which is what the engine wants from its host.
+// A tensor owned by the innermost scope, as the engine expects from its host.
 ig_tensor *py_lend(ig_ctx *c, PyObject *o) {
   ig_tensor *t = ig_tensor_retain(py_tensor_of(o));
   return ig_pool_add(c, &t->ref) ? t : NULL;
@@ -122,7 +122,7 @@ static PyObject *register_hook(PyObject *o, PyObject *fn) {
   return add_hook(o, fn, false);
 }
 
-// The answer of a hook that runs afterwards is ignored.
+// The result of a post hook is ignored.
 static ig_tensor *call_post(ig_ctx *c, ig_tensor *leaf, void *user) {
   PyObject *t = py_from_tensor(c, leaf);
   PyObject *answer = t ? PyObject_CallOneArg(user, t) : NULL;
@@ -140,7 +140,7 @@ static PyObject *register_post(PyObject *o, PyObject *fn) {
 
 // ---- grad_fn ----
 
-static PyObject *node_types;  // name -> class, so that type(x.grad_fn).__name__ tells the operator
+static PyObject *node_types;  // name -> class, so that type(x.grad_fn).__name__ names the operator
 
 static PyTypeObject *type_named(const char *name) {
   PyObject *found = PyDict_GetItemString(node_types, name);
@@ -253,7 +253,7 @@ static PyObject *node_wants(PyObject *o, PyObject *i) {
   return PyBool_FromLong(n->f && ig_grad_fn_wants(n->f, index));
 }
 
-// Hooks on a function get and give tuples.
+// Hooks on a function take and return tuples.
 PyObject *py_grads_tuple(ig_ctx *c, ig_tensor *const *grads, size_t n) {
   PyObject *tuple = PyTuple_New((Py_ssize_t)n);
   for (size_t i = 0; tuple && i < n; i++) {
@@ -263,7 +263,7 @@ PyObject *py_grads_tuple(ig_ctx *c, ig_tensor *const *grads, size_t n) {
   }
   return tuple;
 }
-// A lone tensor stands for a tuple of one.
+// A single tensor is treated as a tuple of one.
 bool py_take_grads(ig_ctx *c, PyObject *answer, ig_tensor **grads, size_t n, const char *who) {
   PyObject *seq = py_is_tensor(answer) ? PyTuple_Pack(1, answer) : PySequence_Tuple(answer);
   if (!seq) return false;

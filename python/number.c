@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Python's operators on tensors, and tensors as numbers. Each operator is the very call that
+// Python's operators on tensors, and tensors as numbers. Each operator is exactly the call that
 // PyTorch makes for it: 1 - x is rsub, 2 / x is reciprocal and mul, x & y is __and__.
 #include "tensor/number.h"
 #include "py.h"
 
-// An operand that no overload takes leaves the question to the other operand.
+// If no overload accepts an operand, the other operand's method is tried.
 static PyObject *or_not_implemented(PyObject *out) {
   if (out || !PyErr_ExceptionMatches(PyExc_TypeError)) return out;
   PyErr_Clear();
@@ -16,7 +16,7 @@ static PyObject *call2(py_fn fn, PyObject *a, PyObject *b) {
   return or_not_implemented(py_fn_call(fn, args, 2));
 }
 
-// What an operator of Python is called among PyTorch's methods, and in the operator module.
+// The names of a Python operator as a PyTorch method and in the operator module.
 typedef struct spelling {
   const char *cls;
   const char *name;
@@ -153,7 +153,7 @@ static int64_t numel(PyObject *o) {
   return ig_tensor_numel(py_tensor_of(o));
 }
 
-// Tells a branch on a tensor from one on a number that was read off it.
+// Distinguishes a branch on a tensor from one on a number that was read from it.
 static void mark_branch(void) {
   PyObject *type = NULL;
   PyObject *value = NULL;

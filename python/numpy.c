@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// NumPy both ways without copies and without its headers: arrays come in through __array_struct__
-// (a documented C struct in a capsule), tensors go out through an object with __array_interface__.
+// NumPy import and export without copies and without its headers: arrays come in through
+// __array_struct__ (a documented C struct in a capsule), tensors go out through an object with
+// __array_interface__.
 #include <string.h>
 
 #include "ingot/grad.h"
@@ -255,7 +256,7 @@ static PyObject *frombuffer(PyObject *module, PyObject *args, PyObject *kwargs) 
 
 // ---- out ----
 
-// Keeps the tensor alive for the array that is made of it.
+// Keeps the tensor alive for the array made from it.
 typedef struct py_array {
   PyObject_HEAD PyObject *tensor;
 } py_array;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trees of plain values (ingot/object.h) to Python objects and back, and the functions behind
-// ingot.save and ingot.load. What is one object on one side is one object on the other.
+// ingot.save and ingot.load. Shared objects stay shared.
 #include <string.h>
 
 #include "arrays/torch_file.h"
@@ -130,7 +130,7 @@ static bool give_state(PyObject *out, PyObject *state) {
     Py_ssize_t at = 0;
     if (parts[i] == Py_None) continue;
     if (!PyDict_Check(parts[i])) {
-      PyErr_SetString(PyExc_ValueError, "a state that is no dictionary");
+      PyErr_SetString(PyExc_ValueError, "a state that is not a dictionary");
       return false;
     }
     while (PyDict_Next(parts[i], &at, &key, &value)) {
@@ -457,8 +457,8 @@ ig_object *py_to_object(ig_ctx *c, PyObject *o) {
 
 typedef struct permission {
   PyObject *classes;  // dict of those allowed
-  PyObject *unknown;  // set of names: all are let through and noted; NULL: none
-  PyObject *place;    // called with every storage; NULL: nobody asks
+  PyObject *unknown;  // set of names: all are allowed and recorded; NULL: none
+  PyObject *place;    // called with every storage; NULL: none
 } permission;
 
 static bool allow(const char *global, void *user) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writing ONNX from Python: a method of Program, and the builder that translation functions of the
-// user emit nodes with. A builder is good for the time of one call of such a function.
+// Writing ONNX from Python: a method of Program, and the builder with which custom translation
+// functions emit nodes. A builder is valid during one call of such a function.
 #include <string.h>
 
 #include "base/file.h"
@@ -176,9 +176,9 @@ static PyTypeObject builder_type = {
     .tp_getset = builder_getset,
 };
 
-// ---- translations of the user ----
+// ---- custom translations ----
 
-// What functions see: a tensor as (name, example), other values as they are.
+// Arguments of the functions: a tensor as (name, example), other values unchanged.
 static PyObject *operand(ig_onnx *x, const ig_value *v) {
   if (v->kind == IG_KIND_LIST) {
     PyObject *list = PyList_New((Py_ssize_t)v->list.n);
@@ -333,7 +333,7 @@ static bool take_opsets(PyObject *given, ig_onnx_options *options) {
 }
 
 // write_onnx(path=None, *, opset, external, input_names, output_names, ...) -> bytes, or None when
-// there is a path; dry: only tells whether it can be written
+// there is a path; dry: only checks whether it can be written
 static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwargs) {
   static char *keys[] = {"path",
                          "opset",
@@ -423,7 +423,7 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
-// is_training(): whether the program may write to its operands, as it was captured
+// is_training(): whether the program may mutate its operands, as captured
 static PyObject *program_is_training(PyObject *o, PyObject *unused) {
   (void)unused;
   return PyBool_FromLong(ig_program_is_training(py_program_of(o)));

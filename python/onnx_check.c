@@ -4,7 +4,7 @@
 #include "ingot/onnx.h"
 #include "py.h"
 
-// Whatever is wrong with a model is one kind of error here; the text tells.
+// All problems of a model raise the same exception; its message has the details.
 static PyObject *verdict(ig_ctx *c, ig_status st) {
   if (st == IG_OK) Py_RETURN_NONE;
   if (st == IG_NOMEM || st == IG_IO) return py_raise(c);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// ONNX models from Python: opening, running on values of every kind, turning into programs.
+// ONNX models from Python: opening, running on values of every kind, conversion to programs.
 //
-// A value is a Tensor; a pair (element type, Tensor) where the tensor only carries the type (int4,
-// float8_e4m3fnuz ...); a triple (8, shape, [bytes]) for strings; a list for a sequence; a dict for
-// a map; None for what is absent. An input that the model declares as strings also takes a str,
-// lists of them, and arrays of NumPy.
+// A value is a Tensor; a pair (element type, Tensor) where the tensor represents a type that it
+// lacks (int4, float8_e4m3fnuz ...); a triple (8, shape, [bytes]) for strings; a list for a
+// sequence; a dict for a map; None for what is absent. An input that the model declares as strings
+// also takes a str, lists of them, and arrays of NumPy.
 #include "ingot/onnx.h"
 
 #include <string.h>

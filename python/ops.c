@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How operators look from Python: functions (ingot.add), methods (Tensor.add), ops.aten with its
-// packets (ops.aten.add) and overloads (ops.aten.add.Tensor). Packets and overloads are made once,
-// so identity is equality; they pickle by name.
+// Operators in Python: functions (ingot.add), methods (Tensor.add), ops.aten with its packets
+// (ops.aten.add) and overloads (ops.aten.add.Tensor). Packets and overloads are made once, so
+// identity is equality; they pickle by name.
 #include "ingot/library.h"
 
 #include <string.h>
@@ -143,7 +143,7 @@ static PyObject *overload_schema(PyObject *o, void *unused) {
 }
 static PyObject *overload_packet(PyObject *o, void *unused);
 
-// Tags that the facts of the library tell, or that the user gave.
+// Tags derived from the library's properties, or given by the user.
 static PyObject *overload_tags(PyObject *o, void *unused) {
   (void)unused;
   const ig_op *op = op_of(o);
@@ -184,8 +184,8 @@ static PyObject *overload_has_kernel(PyObject *o, PyObject *unused) {
   Py_RETURN_TRUE;
 }
 static PyObject *overload_decompose(PyObject *o, PyObject *args, PyObject *kwargs) {
-  // Where the record has a decomposition, calling the operator under a capture keeps it whole; here
-  // it is run eagerly, which computes the same.
+  // Where the record has a decomposition, calling the operator under a capture does not decompose
+  // it; here it is run eagerly, which computes the same.
   if (!ig_op_has_decomposition(op_of(o))) Py_RETURN_NOTIMPLEMENTED;
   return PyObject_Call(o, args, kwargs);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// __torch_function__: arguments whose class has one, and modes, take calls over.
+// __torch_function__: arguments whose class has one, and modes, override calls.
 //
 // Exact tensors cost nothing: the check is made only after the first object of an overriding class
 // exists. A class switches it off by assigning _disabled_torch_function_impl, as Parameter does.
@@ -7,8 +7,8 @@
 
 static PyObject *attribute;  // "__torch_function__"
 
-// An override may call the function again with the same object and know how to end that itself; one
-// that does so more often than this has no end.
+// An override may call the function again with the same object and terminate by itself; more nested
+// calls than this count as infinite recursion.
 enum { MOST_ASKED = 8 };
 
 bool py_has_override(PyObject *o) {
@@ -30,7 +30,7 @@ static int collect(PyObject *list, PyObject *o) {
   return PyList_Insert(list, at, o);
 }
 
-// deep: also objects that are no tensors.
+// deep: also objects that are not tensors.
 static int scan(PyObject *list, PyObject *o, bool deep) {
   if (Py_IS_TYPE(o, py_tensor_type) || PyLong_Check(o) || PyFloat_Check(o) || o == Py_None)
     return 0;
@@ -61,7 +61,7 @@ static PyObject *keywords(PyObject *const *args, PyObject *kwnames) {
   return kwargs;
 }
 
-// The innermost mode answers with itself taken off the stack.
+// The innermost mode handles the call, with itself popped off the stack.
 static PyObject *ask_mode(py_thread *t, PyObject *func, PyObject *types, PyObject *args,
                           PyObject *kwargs) {
   Py_ssize_t n = PyList_GET_SIZE(t->modes);
@@ -79,7 +79,7 @@ static PyObject *ask_mode(py_thread *t, PyObject *func, PyObject *types, PyObjec
   return out;
 }
 
-// How often the call is under way already.
+// How often the call is already active.
 static int times_asked(const py_thread *t, PyObject *func, PyObject *object) {
   int n = 0;
   for (const py_asked *a = t->asked; a; a = a->up) n += a->func == func && a->object == object;
@@ -180,7 +180,7 @@ static PyObject *as_class(PyObject *o, PyTypeObject *cls) {
   return tuple;
 }
 
-// What a subclass gets that defines none: the plain call, results of the subclass.
+// The default for subclasses that define none: the plain call, with results of the subclass.
 static PyObject *default_impl(PyObject *cls, PyObject *args, PyObject *kwargs) {
   static char *keys[] = {"func", "types", "args", "kwargs", NULL};
   PyObject *func = NULL;
@@ -205,7 +205,7 @@ static PyObject *default_impl(PyObject *cls, PyObject *args, PyObject *kwargs) {
   if (PyErr_Occurred()) return NULL;
   py_thread *t = py_thread_of(py_ctx());
   if (t->function_off && times_asked(t, func, NULL) > 0) {
-    // Whoever calls does not know that our __torch_function__ is switched off.
+    // The caller does not know that our __torch_function__ is disabled.
     PyObject *name = PyObject_GetAttrString(func, "__name__");
     PyErr_Clear();
     PyErr_Format(PyExc_TypeError,
@@ -306,7 +306,7 @@ static PyObject *has_function(PyObject *module, PyObject *args) {
 // ---- observers of modules ----
 
 // _set_module_observers((call, assign, load) or None) -> those before; of this thread. A capture
-// sees through them what modules are called and which of their attributes are set and read.
+// uses them to observe module calls and reads and writes of module attributes.
 static PyObject *set_observers(PyObject *module, PyObject *o) {
   (void)module;
   if (o != Py_None && !(PyTuple_CheckExact(o) && PyTuple_GET_SIZE(o) == 3)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes over programs from Python: methods of Program, each of which gives a new Program.
+// Passes over programs from Python: methods of Program, each of which returns a new Program.
 #include <string.h>
 
 #include "capture/dims.h"
@@ -65,7 +65,7 @@ static bool take_keys(ig_ctx *c, PyObject *list, ig_call_signature *s) {
   return keys != NULL;
 }
 
-// (path, inputs, outputs, number of arguments by place, names of the others, in_spec, out_spec)
+// (path, inputs, outputs, number of positional arguments, names of the others, in_spec, out_spec)
 static bool take_signature(ig_ctx *c, PyObject *row, ig_call_signature *s) {
   PyObject *inputs = NULL;
   PyObject *outputs = NULL;

@@ -54,7 +54,7 @@ static PyObject *pt2_extra(PyObject *module, PyObject *program) {
   return dict;
 }
 
-// pt2_examples(program) -> bytes of a file of torch.save; None: there are none
+// pt2_examples(program) -> bytes of a torch.save file; None: none
 static PyObject *pt2_examples(PyObject *module, PyObject *program) {
   (void)module;
   if (!py_is_program(program)) return NULL;
@@ -175,7 +175,7 @@ static bool call_write(void *user, const void *data, size_t n) {
   return out != NULL;
 }
 
-// To a path, or piece by piece to a function, whose exception is the one that is raised.
+// To a path, or in chunks to a function, whose exceptions are propagated.
 static PyObject *save_to(ig_ctx *c, const ig_program *p, const ig_save_options *o, PyObject *to) {
   ig_status st = IG_OK;
   if (PyUnicode_Check(to)) {

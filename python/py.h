@@ -26,30 +26,29 @@ typedef struct py_state {
   ig_ctx *main;                // context of the importing thread
   PyObject *module;            // ingot._C
   PyObject *files;             // keeps names of source files alive: nodes point at their text
-  PyObject *package;           // folder of the package: its frames are not the user's
+  PyObject *package;           // folder of the package: its frames are not user frames
   PyObject *guard_error;       // GuardOnDataDependentSymNode
   PyObject *constraint_error;  // ConstraintViolationError
   atomic_int dtype;            // torch.set_default_dtype: for all threads
-  PyObject *disabled;          // what a class assigns to __torch_function__ to have none
-  bool overriding;             // some object with __torch_function__ was made
+  PyObject *disabled;          // what a class assigns to __torch_function__ to disable it
+  bool overriding;             // some object with __torch_function__ exists
 } py_state;
 extern py_state py;
 
-// A call that was handed over to __torch_function__, on the stack of its thread.
+// A call that was dispatched to __torch_function__, on the stack of its thread.
 typedef struct py_asked {
   PyObject *func;
-  PyObject *object;  // whose class was asked; NULL: Tensor.__torch_function__ runs func
+  PyObject *object;  // whose class handles it; NULL: Tensor.__torch_function__ runs func
   struct py_asked *up;
 } py_asked;
 
-// What Python hangs on the modes of a thread: as long as its context, empty when nothing is
-// entered.
+// Python's part of a thread's modes: lives as long as its context, empty if no mode is active.
 typedef struct py_thread {
   PyObject *modes;      // stack of __torch_function__ modes, NULL while there is none
   py_asked *asked;      // the innermost one
   PyObject *observers;  // of modules, see override.c; NULL: none
-  bool function_off;    // __torch_function__ is switched off
-  ig_device *devices;   // those in force before each `with torch.device(...)` that is open
+  bool function_off;    // __torch_function__ is disabled
+  ig_device *devices;   // the previous devices, for each active `with torch.device(...)`
   size_t ndevices;
   size_t cap;
 } py_thread;
@@ -63,7 +62,7 @@ static inline py_thread *py_thread_of(ig_ctx *c) {
   return c->mode->thread;
 }
 PyObject *py_raise(
-    ig_ctx *c);         // Exception from the context's status, which it clears. Always NULL.
+    ig_ctx *c);  // Sets the exception for the context's status, which it clears. Always NULL.
 bool py_ok(ig_ctx *c);  // Raises if the context failed.
 
 // ---- dtype.c: dtype, device, layout, memory_format, Size ----
@@ -90,9 +89,9 @@ PyObject *py_from_layout(ig_layout v);
 PyObject *py_from_memory_format(ig_memory_format v);
 // A torch.Size of n integers.
 PyObject *py_size_make(const ig_int *at, int n);
-// Text or object; 1: taken, 0: neither, -1: a wrong text (exception set).
+// Text or object; 1: converted, 0: neither, -1: invalid text (exception set).
 int py_to_device(PyObject *o, ig_device *out);
-// A tensor is about to be moved to d, or made there from data: refused where d has no memory,
+// Checks that a tensor can be moved to d, or created there from data: an error if d has no memory,
 // unless tensors are fake. t: what it is made from, or NULL.
 bool py_device_ready(ig_ctx *c, const ig_tensor *t, ig_device d);
 bool py_to_dtype(PyObject *o,
@@ -110,7 +109,7 @@ extern PyTypeObject py_symint_type;
 extern PyTypeObject py_symfloat_type;
 extern PyTypeObject py_symbool_type;
 PyObject *py_from_int(ig_int i);
-PyObject *py_from_value(ig_ctx *c, const ig_value *v);        // anything that an operator gives
+PyObject *py_from_value(ig_ctx *c, const ig_value *v);        // any result of an operator
 PyObject *py_int_of(const ig_tensor *t, ig_int i);            // a size or stride of t
 PyObject *py_sizes_of(const ig_tensor *t, const ig_int *at);  // as torch.Size
 int py_add_syms(PyObject *m);
@@ -135,7 +134,7 @@ static inline bool py_is_tensor(PyObject *o) {
 static inline ig_tensor *py_tensor_of(PyObject *o) {
   return ((py_tensor *)o)->t;
 }
-// The object that stands for t, made when there is none; None for NULL. Raises if c failed.
+// The Python object for t, created if there is none; None for NULL. Raises if c failed.
 PyObject *py_from_tensor(ig_ctx *c, ig_tensor *t);
 PyObject *py_wrap_as(ig_tensor *t, PyTypeObject *type);  // a fresh object of a class, retains t
 int py_add_tensor(PyObject *m);
@@ -165,7 +164,7 @@ typedef struct py_room {
 
 ig_int *py_room_ints(py_room *room, size_t n);
 ig_value *py_room_values(py_room *room, size_t n);
-// Converts o to what the schema argument wants. numbers: a Tensor slot takes plain numbers.
+// Converts o to the type of the schema argument. numbers: a Tensor argument accepts numbers.
 ig_match py_convert(py_room *room, const ig_arg *a, PyObject *o, bool numbers, ig_value *v);
 ig_match py_to_number(PyObject *o,
                       ig_value *v);            // int, float, bool, complex, symbolic, numpy scalar
@@ -173,7 +172,7 @@ ig_match py_to_int(PyObject *o, ig_int *out);  // integers, not bool; 0-d intege
 ig_match py_to_listed_int(py_room *room, PyObject *o, ig_int *out);  // one of several sizes
 // A list or tuple of integers; what: for the message, "zeros(): argument 'size'".
 ig_match py_to_ints(py_room *room, PyObject *o, const char *what, ig_value *v);
-const char *py_type_name(PyObject *o);  // as PyTorch's texts name it
+const char *py_type_name(PyObject *o);  // its name in PyTorch's messages
 
 // ---- call.c: the binder ----
 
@@ -188,7 +187,7 @@ typedef struct py_args {
   py_room room;
 } py_args;
 
-// What is kept about one overload.
+// Cached data about one overload.
 typedef struct py_sig {
   const ig_op *op;
   PyObject **names;     // interned names of the arguments
@@ -214,13 +213,13 @@ py_sig *py_sig_get(const ig_op *op);  // NULL: exception set
 PyObject *py_op_make(const char *ns, const char *name, ig_call_style style);
 PyObject *py_op_make_overload(const ig_op *op);
 PyObject *py_op_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames);
-// Says why no overload took the arguments. Always NULL.  (explain.c)
+// Raises an error that says why no overload accepts the arguments. Always NULL.  (explain.c)
 PyObject *py_explain(const py_op *op, const py_args *call);
 // Results of a call whose values are in outs.
 PyObject *py_results(ig_ctx *c, py_sig *sig, const ig_value *outs, bool named);
 // torch.return_types.<name>, borrowed; NULL without exception: there is none.
 PyTypeObject *py_return_type(const char *name);
-// __torch_function__: does an argument (or a mode) take over? 1: *out is its answer, 0: no.
+// __torch_function__: does an argument (or a mode) override the call? 1: *out is the result, 0: no.
 int py_overridden(PyObject *func, PyObject *const *args, size_t n, PyObject *kwnames, bool deep,
                   PyObject **out);
 bool py_has_override(PyObject *o);  // override.c
@@ -228,7 +227,7 @@ int py_add_overrides(PyObject *m);
 int py_add_calls(PyObject *m);
 
 // Calls of operators that the extension itself makes: by name, through the binder.
-// It has no stable opinion of this list.
+// clang-format is not stable on this list.
 // clang-format off
 #define PY_FN_LIST(X) \
   X(add) X(sub) X(mul) X(div) X(floor_divide) X(remainder) X(pow) X(matmul) X(rsub) \
@@ -249,7 +248,7 @@ typedef enum py_fn {
 #undef X
       PY_FN_COUNT
 } py_fn;
-PyObject *py_fn_get(py_fn fn);  // borrowed; NULL: the library lacks it (exception set)
+PyObject *py_fn_get(py_fn fn);  // borrowed; NULL: not in the library (exception set)
 PyObject *py_fn_call(py_fn fn, PyObject *const *args, size_t n);
 
 // Overloads that the extension calls on values, the rest of their arguments by default.
@@ -310,7 +309,8 @@ extern PyMethodDef py_repr_functions[];
 
 // ---- numpy.c ----
 
-// An array (anything with __array_struct__) shares its memory; NULL without exception: it is none.
+// Wraps an array (anything with __array_struct__) without copying; NULL without exception: not an
+// array.
 ig_tensor *py_from_array(ig_ctx *c, PyObject *o);
 PyObject *py_tensor_numpy(PyObject *self);
 extern PyMethodDef py_numpy_functions[];
@@ -331,7 +331,7 @@ void py_share_generator(ig_ctx *c);  // a new context draws from the default gen
 int py_add_random(PyObject *m);
 
 int py_add_conversions(void);  // to.c
-// The argument memory_format, given by place or name; NONE when absent.
+// The argument memory_format, positional or keyword; NONE if absent.
 bool py_to_format(const char *name, PyObject *const *args, Py_ssize_t n, PyObject *kwnames,
                   ig_value *out);
 int py_add_ops(PyObject *m);                // ops.c
@@ -360,7 +360,7 @@ extern PyMethodDef py_autograd_functions[];
 
 struct ig_tape_entry;
 PyObject *py_node_wrap(struct ig_tape_entry *f);  // None for NULL
-ig_tensor *py_lend(ig_ctx *c, PyObject *o);       // a tensor, to the innermost scope
+ig_tensor *py_lend(ig_ctx *c, PyObject *o);       // a tensor, owned by the innermost scope
 void py_host_failed(ig_ctx *c);                   // a Python exception is pending
 void py_drop(void *user);                         // drops a reference, from any thread
 PyObject *py_grads_tuple(ig_ctx *c, ig_tensor *const *grads, size_t n);
@@ -372,28 +372,29 @@ int py_add_nodes(PyObject *m);
 
 typedef struct py_trace py_trace;
 struct ig_str;
-// The context's capture is watched. grad_modes: switches of the grad mode become nodes. NULL:
+// Starts tracking the context's capture. grad_modes: changes of the grad mode become nodes. NULL:
 // error.
 py_trace *py_trace_begin(ig_ctx *c, bool strict, bool grad_modes);
 void py_trace_end(ig_ctx *c);
 void py_trace_locate(ig_ctx *c, py_trace *t);  // Location and metadata of the next node.
 void py_trace_place(ig_ctx *c, py_trace *t);   // file, line and stack alone, without a capture
 void py_trace_stack(const py_trace *trace, ig_ctx *c, struct ig_str *out);  // the user's frames
-// The program switches the grad mode. true: the capture has noted it, the mode itself stays.
+// The program changes the grad mode. true: the capture has recorded it, and the mode itself does
+// not change.
 bool py_trace_grad_mode(ig_ctx *c, bool enabled, PyObject *fn);
-// The program enters a torch function, say "method_descriptor" "add_"; `source` is what the caller
-// wrote ("iadd"; NULL: the name). true: leave it again.
+// The program enters a torch function, for example "method_descriptor" "add_"; `source` is what the
+// caller wrote ("iadd"; NULL: the name). true: the caller must leave it again.
 bool py_region_enter(ig_ctx *c, const char *cls, const char *name, const char *source);
 void py_region_leave(ig_ctx *c);
-// The program asks for sizes or computes with them: a strict capture's first graph has a node for
-// each such question, so that names are used up. Nothing else happens.
+// The program reads sizes or computes with them: the first graph of PyTorch's strict capture has a
+// node for each, which uses up names. No other effect.
 void py_trace_name(ig_ctx *c, const char *source, size_t times);
 bool py_trace_is_strict(const ig_ctx *c);
-// A strict capture tells which call failed: the exception that is set gets (fn, arguments,
-// keywords) as `_call`; self is the operator fn, or a text.
+// A strict capture reports which call failed: the current exception gets (fn, arguments, keywords)
+// as `_call`; self is the operator fn, or a text.
 void py_note_call(PyObject *self, PyObject *const *args, size_t npos, PyObject *kwnames);
-// A function of a higher-order operator is captured as a graph of its own; `source` is what the
-// operator is called among the sources of its nodes. true: leave it again.
+// A function of a higher-order operator is captured as a separate graph; `source` is the operator's
+// name in the source_fn_stack of its nodes. true: the caller must leave it again.
 bool py_level_enter(ig_ctx *c, const char *source);
 void py_level_leave(ig_ctx *c);
 static inline bool py_region(ig_ctx *c, const char *cls, const char *name, const char *source) {
@@ -403,8 +404,8 @@ extern PyMethodDef py_trace_functions[];
 
 // ---- graph.c ----
 
-// A value that is no list: tensors, numbers, strings, None; and a tuple of them, in the innermost
-// scope.
+// A value that is not a list: tensors, numbers, strings, None; and a tuple of them, in the
+// innermost scope.
 bool py_plain_value(PyObject *o, ig_value *v);
 bool py_values_of(ig_ctx *c, PyObject *tuple, ig_value **out, size_t *n);
 extern PyMethodDef py_capture_functions[];
@@ -414,7 +415,7 @@ int py_add_onnx(PyObject *m);    // the same
 extern PyMethodDef py_onnx_check_functions[];
 struct ig_program *py_program_of(PyObject *o);  // o is a Program, by its type or by py_is_program
 bool py_is_program(PyObject *o);                // TypeError if not
-PyObject *py_program_wrap(ig_ctx *c, ig_status st, struct ig_program *p);  // takes p over
+PyObject *py_program_wrap(ig_ctx *c, ig_status st, struct ig_program *p);  // takes ownership of p
 
 // ---- report.c: issues of exports ----
 

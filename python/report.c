@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports of drafts and of failed exports as Python objects, and what the user calls a symbol.
+// Reports of drafts and of failed exports as Python objects, and the user's names of symbols.
 #include <string.h>
 
 #include "ir/program.h"
@@ -52,8 +52,8 @@ static PyObject *report_object(ig_ctx *c, const ig_report *r) {
 
 // ---- errors ----
 
-// The exception gets .issues, .fixes of dims (see dim_fixes), and a note that a traceback shows
-// unless its text says it already.
+// The exception gets .issues, .fixes of dims (see dim_fixes), and a note for the traceback unless
+// its message already contains it.
 void py_report_attach(ig_ctx *c) {
   const ig_report *r = ig_ctx_report(c);
   PyObject *type = NULL;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// repr(tensor), to the letter of PyTorch: one width for all elements, scientific form when the
-// magnitudes differ by more than 1000, the middle left out beyond `threshold` elements, lines
-// broken at `linewidth`, suffixes for device, dtype and gradient.
+// repr(tensor), exactly as in PyTorch: one width for all elements, scientific form when the
+// magnitudes differ by more than 1000, the middle omitted beyond `threshold` elements, lines broken
+// at `linewidth`, suffixes for device, dtype and gradient.
 #include <math.h>
 #include <string.h>
 
@@ -342,7 +342,7 @@ PyObject *py_tensor_repr(PyObject *self) {
     contents(&s, t, indent);
   }
   const char *newline = s.at ? strrchr(s.at, '\n') : NULL;
-  // As PyTorch counts: without a newline two more than the text is long.
+  // PyTorch's count: without a newline, the length of the text plus two.
   size_t line = newline ? s.n - (size_t)(newline - s.at) + 1 : s.n + 2;
   suffixes x = {&s, indent, line};
   add_suffixes(c, &x, t);

@@ -130,7 +130,7 @@ static Py_hash_t argtype_hash(PyObject *o) {
   return h;
 }
 static PyObject *argtype_get(PyObject *cls, PyObject *unused) {
-  // TensorType.get(): an instance that stands for the kind.
+  // TensorType.get(): an instance that represents the kind.
   (void)unused;
   for (size_t i = 0; i < PY_COUNT(class_names); i++) {
     const char *dot = strrchr(((PyTypeObject *)cls)->tp_name, '.');

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// UntypedStorage: the bytes behind tensors, shown with a stable identity while somebody holds it,
-// so that pickle and deepcopy keep what tensors share. Also how tensors are taken apart and
-// rebuilt.
+// UntypedStorage: the bytes of tensors, with a stable identity while it is referenced, so that
+// pickle and deepcopy preserve sharing. Also reduction and rebuilding of tensors.
 #include <string.h>
 
 #include "ingot/grad.h"
@@ -221,7 +220,7 @@ static PyTypeObject storage_type = {
     .tp_methods = storage_methods,
 };
 
-// ---- TypedStorage: the same with elements, as old code wants it ----
+// ---- TypedStorage: the same with elements, for old code ----
 
 typedef struct py_typed {
   PyObject_HEAD PyObject *storage;

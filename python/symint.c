@@ -2,8 +2,9 @@
 // SymInt, SymFloat, SymBool, and values of the engine as Python objects.
 //
 // Arithmetic and comparisons build expressions (ig_sym_call), which a capture records. Where Python
-// needs a truth value or a number, the environment is asked: it knows the answer, guards, or
-// refuses. A number keeps its environment alive and works also where that is not the current one.
+// needs a truth value or a number, the environment is queried: it knows the answer, guards, or
+// raises an error. A number keeps its environment alive and also works where that is not the
+// current one.
 #include <string.h>
 
 #include "op/arithmetic.h"
@@ -232,7 +233,7 @@ static PyObject *sym_compare(PyObject *a, PyObject *b, int how) {
   return apply(kinds[how], (PyObject *[]){a, b}, 2);
 }
 
-// ---- where Python needs a number: the environment knows it, guards, or refuses ----
+// ---- conversion to a number: the environment knows it, guards, or raises an error ----
 
 static int sym_bool(PyObject *o) {
   ig_ctx *c = py_ctx();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SymInt.node and what hangs there: the expression as an object that prints, compares and tells its
-// symbols; the hint.
+// SymInt.node: the expression as an object that prints, compares and lists its symbols; the hint.
 #include <string.h>
 
 #include "op/record.h"

@@ -113,7 +113,7 @@ static PyObject *make_subclass(PyObject *unused, PyObject *args, PyObject *kwarg
   ig_ctx *c = py_ctx();
   ig_scope s = ig_scope_open(c);
   PyObject *out = NULL;
-  ig_tensor *t = ig_tensor_twin(c, py_tensor_of(data));
+  ig_tensor *t = ig_tensor_alias(c, py_tensor_of(data));
   if (t && grad) ig_tensor_set_requires_grad(c, t, true);
   if (py_ok(c) && t) out = py_wrap_as(t, (PyTypeObject *)cls);
   ig_scope_close(c, s);
@@ -333,7 +333,7 @@ int py_add_tensor(PyObject *m) {
                       .slots = all};
   py_tensor_type = (PyTypeObject *)PyType_FromSpec(&spec);
   if (!py_tensor_type) return -1;
-  py_tensor_type->tp_name = "Tensor";  // how messages of Python name it
+  py_tensor_type->tp_name = "Tensor";  // its name in Python's messages
   if (py_tensor_add(py_tensor_methods, py_tensor_getset) ||
       py_tensor_add(py_autograd_methods, py_autograd_getset)) {
     return -1;

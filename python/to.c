@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conversions of tensors: to() in all its spellings, float(), half() ..., type(), cpu(). Each makes
-// the very call that PyTorch makes for it.
+// exactly the call that PyTorch makes for it.
 #include <string.h>
 
 #include "ir/graph.h"
@@ -35,7 +35,7 @@ typedef struct conversion {
   ig_value format;
 } conversion;
 
-// Makes the very call that PyTorch makes for each spelling.
+// Makes exactly the call that PyTorch makes for each form.
 static PyObject *convert(PyObject *o, const conversion *k, bool always) {
   ig_tensor *t = py_tensor_of(o);
   ig_value nb = ig_of_bool(k->non_blocking);

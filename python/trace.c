@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a captured Python program is: the metadata that its nodes carry.
+// The location of a captured Python program: the metadata of its nodes.
 //
 // A node is recorded about once a microsecond, so nothing is formatted per node. The user's frames
 // from the capture inwards are a path in a tree of call sites (code, instruction); the text of a
-// stack is made once, when its last site is first met. The torch function that a node comes from is
-// the outermost one: the binder and the methods of Tensor say when they are entered, functions that
-// are written in Python are seen among the frames.
+// stack is created once, when its last site is first reached. The torch function of a node is the
+// outermost one: the binder and the methods of Tensor report when they are entered, functions
+// written in Python are found among the frames.
 #include <string.h>
 
 #include "base/map.h"
@@ -34,7 +34,7 @@ typedef struct known_code {
   code_kind kind;
 } known_code;
 
-// The local variable that the result of a call goes into, by the place of the call.
+// The local variable that receives the result of a call, by the location of the call.
 typedef struct known_local {
   const PyCodeObject *code;  // to compare
   int at;
@@ -49,10 +49,10 @@ typedef struct fn_count {
   struct fn_count *next;  // of the same graph
 } fn_count;
 
-// The call that nodes come from; its texts are made when its first node is recorded.
+// The call that nodes come from; its texts are created when its first node is recorded.
 typedef struct region {
   fn_count *fn;        // NULL: none yet
-  bool builtin;        // told by its binding, not seen among the frames
+  bool builtin;        // reported by its binding, not found among the frames
   size_t number;       // of the call
   const char *source;  // strict: name of the function as the caller wrote it, NULL: none
   char source_name[96];
@@ -68,14 +68,14 @@ typedef struct module_call {
   PyObject *type;
 } module_call;
 
-// What is counted within one graph: a sub-graph of a higher-order operator counts its calls anew.
+// Counters of one graph: a sub-graph of a higher-order operator has its own.
 typedef struct level {
   struct level *outer;
   fn_count *recent[CODES];  // by hash of the name
   ig_map counts;            // "method_descriptor.add" -> fn_count
   fn_count *fns;            // all of them
-  ig_map sources;           // names given out to source functions: how many of each
-  ig_map taken;  // names given out that end in a number, and all that came after the first of these
+  ig_map sources;           // names used for source functions: how many of each
+  ig_map taken;  // used names that end in a number, and all that came after the first of these
   ig_map last;   // their last numbers, by what stands before those
   size_t depth;  // regions entered
   PyFrameObject *function;  // Python function that recorded last, retained
@@ -103,7 +103,7 @@ struct py_trace {
   const ig_module_stack *kept_modules;
 };
 
-// ---- life ----
+// ---- lifetime ----
 
 static bool push_level(ig_ctx *c, py_trace *t) {
   level *l = PyMem_Calloc(1, sizeof *l);
@@ -181,8 +181,8 @@ static bool is_among(const char *name, const char *const *names, size_t n) {
   return false;
 }
 
-// Functions of the package that PyTorch has as Python functions, too. Some of them do not tell
-// that they are called, and a strict capture looks into others.
+// Functions of the package that are Python functions in PyTorch too. Some of them do not report
+// their calls, and a strict capture looks into others.
 static code_kind kind_of_ours(const py_trace *t, PyCodeObject *code) {
   static const char *const files[] = {"nn/functional.py", "ingot/functional.py", "nn/_attention.py",
                                       "nn/_losses.py"};
@@ -436,7 +436,7 @@ static void unique_source(py_trace *t, const char *source, char *out, size_t cap
   }
 }
 
-// The call is none: its name is free again.
+// It is not a call: its name is available again.
 static void give_back(py_trace *t, const region *at) {
   ig_map_value *v = ig_map_find(&t->in->taken, at->source_name);
   if (v) {
@@ -497,7 +497,7 @@ static const char *local_at(py_trace *t, PyCodeObject *code, int at) {
   return k->name;
 }
 
-// The first graph of a strict capture calls results as the user's local variables.
+// The first graph of a strict capture names results after the user's local variables.
 static void take_local(py_trace *t, const char *source_name) {
   PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
   PyCodeObject *code = frame && frame != t->edge ? PyFrame_GetCode(frame) : NULL;
@@ -568,8 +568,8 @@ bool py_level_enter(ig_ctx *c, const char *source) {
   return true;
 }
 
-// A capture that is not strict has met the calls of a function before it makes a graph of them, so
-// that they count outside, too.
+// A non-strict capture runs the calls of a function before it makes a graph of them, so that they
+// count in the outer graph too.
 static void add_calls(py_trace *t, const level *inner) {
   for (const fn_count *f = inner->fns; f; f = f->next) {
     fn_count *outer = find_count(t, f->cls, f->name);
@@ -587,7 +587,7 @@ void py_level_leave(ig_ctx *c) {
   pop_level(t);
 }
 
-// The last call was made inside a function that is written in Python: only that one counts.
+// The last call was made inside a function that is written in Python: only that one is used.
 static void take_back(py_trace *t) {
   region *at = &t->in->at;
   if (!at->builtin || !at->fn) return;
@@ -775,8 +775,8 @@ static PyObject *trace_module(PyObject *module, PyObject *args) {
   Py_RETURN_NONE;
 }
 
-// trace_layer(name, class) or trace_layer(None): a layer of PyTorch is called, as one function. The
-// answer: whether it counts as one.
+// trace_layer(name, class) or trace_layer(None): a layer of PyTorch is called, as one function.
+// Returns whether it counts as one.
 static PyObject *trace_layer(PyObject *module, PyObject *args) {
   (void)module;
   const char *base = NULL;

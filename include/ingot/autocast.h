@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Autocast: calls take operands of a shorter type where that is safe, as long as the state is on.
+// Autocast: while it is enabled, calls cast operands to a lower-precision dtype where that is safe.
 #ifndef INGOT_AUTOCAST_H_
 #define INGOT_AUTOCAST_H_
 
 #include "ingot/tensor.h"
 
-// One state for the CPU and one for all other devices. Products, convolutions and attention take
-// their floating-point operands as `dtype`, losses and decompositions as float32, cat and stack as
-// the widest of theirs; float64 stays. The casts are calls, which a capture records.
+// There is one state for the CPU and one for all other devices. Matrix products, convolutions and
+// attention cast their floating-point operands to `dtype`, losses and matrix decompositions to
+// float32, cat and stack to the widest dtype among them; float64 is never cast. The casts are
+// ordinary calls, which a capture records.
 typedef struct ig_autocast {
   bool on;
   ig_dtype dtype;  // usually IG_BF16 on the CPU, IG_F16 elsewhere

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a model to a program: the capture, then the passes of a level, in the order that PyTorch
-// has. Every front end goes this way, so that a model that is written in C and its twin in Python
-// give the same program.
+// has. All front ends use it, so that a model written in C and its Python equivalent give the same
+// program.
 //
 //   ig_export_args args = {.fn = forward, .inputs = &x, .ninputs = 1, .noutputs = 1};
 //   ig_program *p = NULL;
@@ -14,11 +14,11 @@
 
 // How far a program is lowered.
 typedef enum ig_level {
-  IG_LEVEL_INFERENCE,   // no writes, composite operators whole: torch.export.export
-  IG_LEVEL_TRAINING,    // as it was written, with writes in place: export_for_training
-  IG_LEVEL_DISPATCHED,  // no writes, composite operators taken apart: _export(pre_dispatch=False)
+  IG_LEVEL_INFERENCE,   // functional, composite operators kept: torch.export.export
+  IG_LEVEL_TRAINING,    // as captured, in-place operators kept: export_for_training
+  IG_LEVEL_DISPATCHED,  // functional, composite operators decomposed: _export(pre_dispatch=False)
   IG_LEVEL_DECOMPOSED,  // Core ATen: IG_LEVEL_INFERENCE and run_decompositions()
-  IG_LEVEL_CAPTURED,    // nothing is done after the capture; placeholders are arg0_1, arg1_1, ...
+  IG_LEVEL_CAPTURED,    // no passes after the capture; placeholders are arg0_1, arg1_1, ...
 } ig_level;
 
 typedef struct ig_export_input {
@@ -32,8 +32,8 @@ typedef struct ig_export_state {
   ig_tensor *value;
 } ig_export_state;
 
-// A model that is a C function. fn makes its outputs by operator calls on fake inputs; it may read
-// and write its own real tensors that `state` names.
+// A model as a C function. fn computes its outputs by operator calls on fake inputs; it may read
+// and write the real tensors listed in `state`.
 typedef struct ig_export_args {
   void (*fn)(ig_ctx *c, ig_tensor *const *inputs, ig_tensor **outputs, void *user);
   void *user;
@@ -43,9 +43,9 @@ typedef struct ig_export_args {
   size_t nstate;
   size_t noutputs;
   ig_level level;
-  // A draft ends with a program where an export would refuse: decisions about data are made by the
-  // examples and asserted, dims become what the program allows. ig_program_report (ingot/report.h)
-  // tells what was found.
+  // A draft produces a program where an export would fail: data-dependent decisions follow the
+  // examples and are asserted, dims become what the program allows. ig_program_report
+  // (ingot/report.h) lists the issues.
   bool draft;
 } ig_export_args;
 IG_API IG_MUST_USE ig_status ig_export(ig_ctx *c, const ig_export_args *args, ig_program **out);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs: capture, printing, rewriting, running. A graph does not change once its capture has
-// ended, except by the passes that say so. It may be moved between contexts and threads.
+// Graphs: capture, printing, rewriting, running. A graph does not change after its capture has
+// ended, except by passes that are documented to change it. It may be moved between contexts and
+// threads.
 #ifndef INGOT_GRAPH_H_
 #define INGOT_GRAPH_H_
 
@@ -13,47 +14,49 @@ typedef struct ig_graph ig_graph;
 IG_API IG_MUST_USE ig_status ig_capture_begin(ig_ctx *c);
 IG_API bool ig_capture_is_open(const ig_ctx *c);
 
-// A fresh size symbol s0, s1, ... whose example value is `hint` and which lies in [lo, hi].
-// IG_INVALID: hint outside.
+// A fresh size symbol s0, s1, ... with example value `hint` and range [lo, hi]. IG_INVALID: hint
+// outside.
 IG_API ig_int ig_capture_dim(ig_ctx *c, int64_t hint, int64_t lo, int64_t hi);
 IG_API ig_int ig_capture_unbacked(ig_ctx *c);  // u0, u1, ...: a size read from data
 
 // Placeholders, in graph order: parameters, buffers, constants, inputs. All return fake tensors.
 //
-// An input, by sizes or like an example (whose elements are not looked at).
+// An input, by sizes or like an example (whose elements are not read).
 IG_API ig_tensor *ig_capture_input(ig_ctx *c, const char *name, ig_dtype dtype, const ig_int *sizes,
                                    int ndim);
 IG_API ig_tensor *ig_capture_input_like(ig_ctx *c, const char *name, ig_tensor *example);
-// An input that is no tensor (int, float, bool, string, None): its value is fixed by the capture.
+// An input that is not a tensor (int, float, bool, string, None): the capture specializes on its
+// value.
 IG_API void ig_capture_input_value(ig_ctx *c, const char *name, const ig_value *value);
 
 // State of the program: "fc.weight" becomes p_fc_weight, b_..., c_.... From then on the tensor
-// `value` itself stands for the placeholder, too: a model may go on using its own parameters. The
-// same tensor given twice (shared weights) has one placeholder and both names.
+// `value` itself also represents the placeholder, so that a model can keep using its own
+// parameters. The same tensor declared twice (shared weights) has one placeholder and both names.
 typedef enum ig_state_kind {
   IG_STATE_PARAMETER,
   IG_STATE_BUFFER,
-  IG_STATE_TEMPORARY,  // a buffer that is not persistent
+  IG_STATE_TEMPORARY,  // a non-persistent buffer
   IG_STATE_CONSTANT,
 } ig_state_kind;
 IG_API ig_tensor *ig_capture_state(ig_ctx *c, ig_state_kind kind, const char *name,
                                    ig_tensor *value);
-// One more name of a tensor. alias: with a placeholder of its own, which stands for the tensor from
-// then on. name: without; a constant (an attribute of a model, say) gets its placeholder under the
-// first of its names when a call reads it, and is no constant of the program if none does.
+// Another name of a tensor. alias: with its own placeholder, which represents the tensor from then
+// on. name: without one; a constant (such as an attribute of a model) gets its placeholder, under
+// the first of its names, when a call reads it, and is not a constant of the program if no call
+// does.
 IG_API ig_tensor *ig_capture_alias(ig_ctx *c, ig_state_kind kind, const char *name,
                                    ig_tensor *value);
 IG_API void ig_capture_name(ig_ctx *c, ig_state_kind kind, const char *name, ig_tensor *value);
-// One more placeholder of a tensor under a name that it has already; see ig_capture_arrange_state.
+// Another placeholder of a tensor, under a name that it already has; see ig_capture_arrange_state.
 IG_API ig_tensor *ig_capture_again(ig_ctx *c, ig_state_kind kind, const char *name,
                                    ig_tensor *value);
-// The order of the state in the program, when all of it is declared; placeholders stay where they
-// are. Names that are not given come last.
+// Sets the order of the state in the program, after all of it is declared; placeholders do not
+// move. Names that are not listed come last.
 IG_API void ig_capture_order_state(ig_ctx *c, const char *const *names, size_t n);
-// The state as the program read it, when all calls are recorded: what ig_capture_state and its kin
-// gave comes first and in this order; other state that no call reads is no input of the program.
-// groups: NULL, or what is the same number for placeholders of the same tensor, of which the last
-// is read instead of the others.
+// Arranges the state in the order in which the program read it, after all calls are recorded: the
+// given placeholders (from ig_capture_state and similar functions) come first, in this order; other
+// state that no call reads is not an input of the program. groups: NULL, or equal numbers for
+// placeholders of the same tensor, of which the last replaces the others.
 IG_API void ig_capture_arrange_state(ig_ctx *c, ig_tensor *const *state, const size_t *groups,
                                      size_t n);
 static inline ig_tensor *ig_capture_param(ig_ctx *c, const char *name, ig_tensor *value) {
@@ -63,7 +66,7 @@ static inline ig_tensor *ig_capture_buffer(ig_ctx *c, const char *name, ig_tenso
   return ig_capture_state(c, IG_STATE_BUFFER, name, value);
 }
 
-// What nodes recorded from now on carry as metadata, opaque here; the text is copied, NULL: none.
+// Metadata of the nodes recorded from now on, not interpreted here; the text is copied, NULL: none.
 typedef enum ig_meta_key {
   IG_META_STACK_TRACE,  // "File ..., line ..., in forward\n    source line"
   IG_META_TORCH_FN,     // "linear_1;builtin_function_or_method.linear"
@@ -73,30 +76,31 @@ typedef enum ig_meta_key {
 } ig_meta_key;
 IG_API void ig_capture_set_meta(ig_ctx *c, ig_meta_key key, const char *text);
 
-// A module that is being called. The modules around a call, outermost first, are its module stack.
+// A module that is being called. The enclosing modules of a call, outermost first, are its module
+// stack.
 typedef struct ig_module_level {
   const char *key;   // "L__self___fc"
   const char *path;  // "fc"; the program itself is ""
   const char *type;  // "torch.nn.modules.linear.Linear"
 } ig_module_level;
-// The modules around the nodes that are recorded from now on; copied. NULL: nothing is known.
+// The module stack of the nodes recorded from now on; copied. NULL: unknown.
 IG_API void ig_capture_set_modules(ig_ctx *c, const ig_module_level *levels, size_t n);
 
-// Ends the capture also after an error, which it returns; then *out is NULL. The caller frees. Real
-// tensors that the calls met and nobody declared are attributes of the graph.
+// Ends the capture even after an error, which it returns; then *out is NULL. The caller frees the
+// graph. Real tensors that calls used but that were not declared are attributes of the graph.
 // ig_capture_end_program (ingot/program.h) ends it with a program.
 IG_API IG_MUST_USE ig_status ig_capture_end(ig_ctx *c, const ig_value *outs, size_t n,
                                             ig_graph **out);
-IG_API void ig_capture_abort(ig_ctx *c);  // Ends the capture, if one is open, with nothing.
+IG_API void ig_capture_abort(ig_ctx *c);  // Ends the capture, if one is open, and discards it.
 IG_API void ig_graph_free(ig_graph *g);   // NULL is allowed.
 
-// Printed forms; the caller frees the text by ig_text_free. NULL after an error (out of memory).
+// Printed forms; the caller frees the text with ig_text_free. NULL after an error (out of memory).
 IG_API char *ig_graph_code(ig_ctx *c, const ig_graph *g);    // def forward(self, x): ...
 IG_API char *ig_graph_text(ig_ctx *c, const ig_graph *g);    // graph(): %x : [num_users=1] ...
 IG_API char *ig_graph_guards(ig_ctx *c, const ig_graph *g);  // one guard per line
 IG_API void ig_text_free(ig_ctx *c, char *text);             // NULL is allowed.
 
-// Looking at nodes, in order; borrowed.
+// Access to nodes, in order; borrowed.
 typedef enum ig_node_kind {
   IG_NODE_PLACEHOLDER,
   IG_NODE_ATTR,    // get_attr of a constant tensor, a sub-graph or an opaque object
@@ -114,9 +118,9 @@ IG_API const char *ig_node_name(const ig_node *n);
 IG_API const char *ig_node_target(const ig_node *n);  // "aten.add.Tensor", "_operator.getitem"
 IG_API const ig_op *ig_node_op(const ig_node *n);     // NULL: not an operator
 IG_API const char *ig_node_meta(const ig_node *n, ig_meta_key key);  // NULL: none
-// Its module stack, borrowed; *levels is NULL when nothing is known.
+// Its module stack, borrowed; *levels is NULL if unknown.
 IG_API size_t ig_node_modules(const ig_node *n, const ig_module_level **levels);
-// Whether a stack is the one that PyTorch gives to nodes of no module.
+// Whether a stack is the one that PyTorch gives to nodes outside all modules.
 IG_API bool ig_modules_are_none(const ig_module_level *levels, size_t n);
 // The value: a fake tensor, a number, or a list of those.
 IG_API const ig_value *ig_node_val(const ig_node *n);
@@ -124,7 +128,7 @@ IG_API const ig_value *ig_node_val(const ig_node *n);
 // IG_KIND_LIST.
 IG_API size_t ig_node_args(const ig_node *n, const ig_value **args);
 IG_API size_t ig_node_kwargs(const ig_node *n, const ig_value **args, const char *const **keys);
-IG_API size_t ig_node_users(const ig_node *n);  // distinct nodes that read it
+IG_API size_t ig_node_users(const ig_node *n);  // distinct nodes that use it
 // Sub-graphs (branches and bodies of higher-order operators) by attribute name, in order.
 IG_API size_t ig_graph_sub_count(const ig_graph *g);
 IG_API ig_graph *ig_graph_sub(const ig_graph *g, size_t i, const char **name);  // borrowed
@@ -143,15 +147,15 @@ typedef enum ig_decompose_level {
 } ig_decompose_level;
 typedef struct ig_decompose_args {
   ig_decompose_level level;
-  const char *const *also;      // further targets, "aten.leaky_relu.default"; ended by NULL
-  const char *const *preserve;  // targets to leave whole; ended by NULL
-  // The calls come from a capture just made, not from a program that PyTorch would trace a second
-  // time: literals stay literals and a detach of one is nothing.
+  const char *const *also;      // further targets, "aten.leaky_relu.default"; terminated by NULL
+  const char *const *preserve;  // targets to keep; terminated by NULL
+  // The calls come directly from a capture, not from a program that PyTorch would trace a second
+  // time: literals stay literals and detaching one is a no-op.
   bool once;
-  // If not NULL, asked before the built-in decompositions: answers a call by other calls (which are
-  // taken apart in turn) and fills outs, or returns false.
+  // If not NULL, called before the built-in decompositions: replaces a call by other calls (which
+  // are decomposed in turn) and fills outs, or returns false.
   bool (*replace)(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs, void *user);
-  // If not NULL: whether a call is left whole, asked before everything else. Arguments are one per
+  // If not NULL: whether a call is kept, called before everything else. There is one value per
   // schema argument.
   bool (*keep)(const ig_op *op, const ig_value *args, void *user);
   void *user;
@@ -159,12 +163,13 @@ typedef struct ig_decompose_args {
 IG_API IG_MUST_USE ig_status ig_graph_decompose(ig_ctx *c, const ig_graph *g,
                                                 const ig_decompose_args *args, ig_graph **out);
 
-// Forward and backward in one graph: returns output 0 of g (the loss, one element), and then the
+// Forward and backward in one graph: returns output 0 of g (the loss, one element), followed by the
 // gradient of each placeholder that requires grad, in order.
 IG_API IG_MUST_USE ig_status ig_graph_joint(ig_ctx *c, const ig_graph *g, ig_graph **out);
 
-IG_API size_t ig_graph_dce(ig_graph *g);  // Removes calls without users or effects; how many.
-// IG_ASSERTION with the first thing that is wrong. Runs after every pass in debug builds.
+IG_API size_t
+ig_graph_dce(ig_graph *g);  // Removes calls without users or side effects; returns how many.
+// Returns IG_ASSERTION with the first violated invariant. Runs after every pass in debug builds.
 IG_API IG_MUST_USE ig_status ig_graph_verify(ig_ctx *c, const ig_graph *g);
 
 #endif

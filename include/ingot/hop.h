@@ -6,9 +6,9 @@
 
 #include "ingot/graph.h"
 
-// A function of values: a callback, or a graph that was captured before. The callback returns its
-// *nouts results, in memory of the innermost scope; NULL or a failed context: an error. What it
-// reads of its surroundings (tensors, symbolic sizes) becomes an operand by itself.
+// A function of values: a callback, or a previously captured graph. The callback returns its *nouts
+// results, in memory of the innermost scope; NULL or a failed context: an error. Values it captures
+// from its environment (tensors, symbolic sizes) become operands automatically.
 typedef struct ig_branch {
   const ig_value *(*fn)(ig_ctx *c, const ig_value *in, size_t n, size_t *nouts, void *user);
   void *user;
@@ -19,18 +19,19 @@ typedef struct ig_branch {
 // error.
 
 // yes(operands) or no(operands). pred: a bool, symbolic or not, or a tensor of one element. Under a
-// capture a plain bool stays in the graph, and both functions must give results of the same number,
-// dtypes and shapes (IG_BRANCH tells the first difference). order: see ig_operand_order.
+// capture a plain bool stays in the graph, and both functions must return the same number of
+// results with the same dtypes and shapes (IG_BRANCH reports the first difference). order: see
+// ig_operand_order.
 typedef struct ig_cond_args {
   const ig_value *pred;
   const ig_branch *yes;
   const ig_branch *no;
   const ig_value *operands;
   size_t noperands;
-  // What the operands of the recorded node are sorted by; NULL: their order, state of the program
-  // in front. One text per operand.
+  // Sort keys of the operands of the recorded node, one text per operand; NULL: their given order,
+  // with state of the program first.
   const char *const *keys;
-  // With keys: other values that the functions may read, and the keys of those.
+  // With keys: other values that the functions may capture, and their keys.
   const ig_value *others;
   const char *const *other_keys;
   size_t nothers;
@@ -62,15 +63,15 @@ typedef struct ig_scan_args {
 } ig_scan_args;
 IG_API const ig_value *ig_scan(ig_ctx *c, const ig_scan_args *args, size_t *nouts);
 
-// body(operands) with gradients switched on or off.
+// body(operands) with gradients enabled or disabled.
 IG_API const ig_value *ig_wrap_set_grad_enabled(ig_ctx *c, bool enabled, const ig_branch *body,
                                                 const ig_value *operands, size_t n, size_t *nouts);
-// body(operands), in the graph a node of its own.
+// body(operands), recorded as a single node.
 IG_API const ig_value *ig_strict_mode(ig_ctx *c, const ig_branch *body, const ig_value *operands,
                                       size_t n, size_t *nouts);
 
-// An operator that writes to operands, without writing: one value per argument of the schema in;
-// out come its results (None when it has none), then the new value of each written argument.
+// The functional form of an operator that mutates operands. Takes one value per schema argument;
+// returns its results (None if it has none), then the new value of each mutated argument.
 IG_API const ig_value *ig_auto_functionalized(ig_ctx *c, const ig_op *op, const ig_value *args,
                                               size_t *nouts);
 

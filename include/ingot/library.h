@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators of the user: a schema text, and functions that implement it. They belong to the process
-// and are seen by every context and thread, beside the built-in ones, which do not change.
+// Custom operators: a schema, and functions that implement it. They are global to the process and
+// visible to every context and thread, beside the built-in ones, which do not change.
 #ifndef INGOT_LIBRARY_H_
 #define INGOT_LIBRARY_H_
 
 #include "ingot/op.h"
 
-// One value per argument of the schema in, one per return out. Tensors that are returned belong to
-// the innermost scope, or are operands. An error is left in the context.
+// Takes one value per schema argument and returns one per schema return. Returned tensors belong to
+// the innermost scope, or are operands. Errors are set in the context.
 typedef void ig_impl_fn(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs,
                         void *user);
 typedef struct ig_impl {
   ig_impl_fn *fn;
   void *user;
-  void (*release)(void *user);  // NULL: nothing to do. Called when nobody runs it any more.
+  void (*release)(
+      void *user);  // Called when no thread runs the function any more; NULL: nothing to do.
 } ig_impl;
 
 typedef enum ig_impl_kind {
-  IG_IMPL_KERNEL,     // computes; runs below autograd, what it calls leaves no history
-  IG_IMPL_FAKE,       // results without elements, from operands without elements
+  IG_IMPL_KERNEL,     // the kernel; runs below autograd, its calls leave no history
+  IG_IMPL_FAKE,       // fake results from fake operands
   IG_IMPL_COMPOSITE,  // in terms of other operators: its decomposition, gradient and shape rule
-  IG_IMPL_AUTOGRAD,   // called instead when a gradient is wanted; calls the operator again without
-  IG_IMPL_ABSENT,     // called where a fake one is wanted and absent: says so in its own words
+  IG_IMPL_AUTOGRAD,   // called instead when a gradient is needed; redispatches below autograd
+  IG_IMPL_ABSENT,     // called where a fake one is needed but missing: reports the error
   IG_IMPL_COUNT
 } ig_impl_kind;
 
@@ -45,20 +46,20 @@ typedef enum ig_tag {
 IG_API const char *ig_tag_text(ig_tag tag);  // "pt2_compliant_tag"
 
 // "lib::name.overload(Tensor x, int n=1) -> Tensor". IG_SYNTAX: no such schema; IG_RUNTIME: defined
-// already, or the name is a built-in operator's. The operator lives as long as the process, also
-// after ig_library_undefine, because graphs may point at it; it is only not found any more.
+// already, or the name is a built-in operator's. The operator lives as long as the process, even
+// after ig_library_undefine, because graphs may refer to it; it can only no longer be found.
 IG_API IG_MUST_USE ig_status ig_library_define(ig_ctx *c, const char *schema, unsigned tags,
                                                const ig_op **out);
 IG_API void ig_library_undefine(const ig_op *op);
 
-// Takes `impl` over, also after an error. The newest one of a kind counts. IG_INVALID: the operator
-// is built in.
+// Takes ownership of `impl`, even after an error. The newest implementation of a kind is used.
+// IG_INVALID: the operator is built in.
 IG_API IG_MUST_USE ig_status ig_library_implement(ig_ctx *c, const ig_op *op, ig_impl_kind kind,
                                                   const ig_impl *impl);
 IG_API bool ig_library_has(const ig_op *op, ig_impl_kind kind);
 
 IG_API bool ig_op_is_user(const ig_op *op);   // made by ig_library_define
-IG_API unsigned ig_op_tags(const ig_op *op);  // bits of a user's operator
-IG_API bool ig_op_mutates(const ig_op *op);   // Does the schema mark an argument as written?
+IG_API unsigned ig_op_tags(const ig_op *op);  // tag bits of a custom operator
+IG_API bool ig_op_mutates(const ig_op *op);   // Does the schema mark an argument as mutated?
 
 #endif

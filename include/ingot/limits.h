@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a file may cost before it is refused, and what a context may cost before it stops. One
-// struct for every reader (zip, JSON, pickle, safetensors, npy, protobuf and the formats made of
-// them) and for everything that runs. NULL stands for the limits of the context, and those are
-// ig_limits_default() until somebody sets others: they let through what real models need and stop
-// what only an attack would contain. A count that a file claims is checked against the bytes it has
-// left first; these limits come on top.
+// Resource limits of reading a file and of a context. One struct for every reader (zip, JSON,
+// pickle, safetensors, npy, protobuf and the formats built on them) and for execution. NULL means
+// the limits of the context, which are ig_limits_default() until others are set: they admit what
+// real models need and stop what only an attack would contain. Counts in a file are checked against
+// its remaining bytes first; these limits apply in addition.
 #ifndef INGOT_LIMITS_H_
 #define INGOT_LIMITS_H_
 
@@ -19,28 +18,28 @@ typedef struct ig_limits {
   uint64_t max_inflated;  // bytes of all deflated members of an archive together, unpacked
   uint64_t max_entries;   // members of an archive, tensors of a file
   uint64_t max_nodes;     // values in one JSON text or pickle, fields of a protobuf, nodes
-  uint64_t max_depth;     // nesting of values, graphs and messages; at most 1024 is honoured
-  uint64_t max_millis;    // time for one document, one run; default: any
-  uint64_t max_work;      // operator calls and loop rounds of one run; a node that is made: 1000
+  uint64_t max_depth;     // nesting of values, graphs and messages; at most 1024
+  uint64_t max_millis;    // time for one document, one run; default: unlimited
+  uint64_t max_work;      // operator calls and loop iterations of one run; making a node costs 1000
   uint64_t max_memory;    // live bytes of a context: tensors, arenas and everything else
 } ig_limits;
 
-// 1 GiB of text, 4 GiB unpacked, 2^20 members, 2^24 values, 256 deep, no clock, 10^9 units of work,
-// as much memory as the machine has.
+// 1 GiB of text, 4 GiB unpacked, 2^20 members, 2^24 values, depth 256, no time limit, 10^9 units of
+// work, the machine's memory.
 IG_API ig_limits ig_limits_default(void);
 
-// From now on: for readers that are given no limits of their own, for runs of models that were
-// opened without any, and for the context itself. Its memory counts from its beginning on; work and
-// time, if they are given here, from this call on, whatever is called. NULL: the default ones, and
-// calls outside of a run cost what they like. Past a limit the context fails: IG_NOMEM for memory,
-// IG_LIMIT for work and time. After ig_ctx_clear it goes on failing until limits are set anew.
+// Sets the limits for readers without limits of their own, for runs of models that were opened
+// without any, and for the context itself. Memory is counted from the creation of the context; work
+// and time, if given here, are counted from this call on, for all calls. NULL: the defaults, with
+// no limits for calls outside a run. Beyond a limit the context fails: IG_NOMEM for memory,
+// IG_LIMIT for work and time. After ig_ctx_clear it keeps failing until limits are set again.
 IG_API void ig_ctx_set_limits(ig_ctx *c, const ig_limits *limits);
 IG_API ig_limits ig_ctx_limits(const ig_ctx *c);
 IG_API uint64_t ig_ctx_memory(const ig_ctx *c);  // Live bytes now.
 
-// What the context is doing ends soon with IG_CANCELLED, or else the next thing that it is asked to
-// do. Any thread may call this, and a signal handler. It is noticed before every operator call,
-// round of a loop and piece of a file, not inside of a kernel.
+// Cancels the current operation of the context, or else the next one; it ends with IG_CANCELLED.
+// May be called from any thread and from a signal handler. Checked before every operator call, loop
+// iteration and chunk of a file, not inside a kernel.
 IG_API void ig_cancel(ig_ctx *c);
 
 #endif

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trees of plain values as they are found in torch.save files: numbers, texts, containers, tensors.
+// Trees of plain values, as in torch.save files: numbers, strings, containers, tensors.
 //
-// An object is counted: a function that makes one gives the caller a reference, ig_object_free ends
-// it. What is put into a container belongs to the container from then on, also when the call fails.
-// Makers return NULL after an error and take NULL, so that a tree is built without error branches.
-// Objects are complete before they are shared; then threads may read them at the same time.
-// An object may be reached on several ways (a list that occurs twice), never from within itself.
+// Objects are reference-counted: a function that makes one returns a reference to the caller, and
+// ig_object_free drops it. An object that is put into a container belongs to the container from
+// then on, even if the call fails. Constructors return NULL after an error and accept NULL, so that
+// a tree is built without error branches. Objects are complete before they are shared; then threads
+// may read them at the same time. An object may be reached by several paths (a list that occurs
+// twice), but never contains itself.
 #ifndef INGOT_OBJECT_H_
 #define INGOT_OBJECT_H_
 
@@ -42,7 +43,7 @@ typedef enum ig_object_kind {
 IG_API ig_object *ig_object_retain(const ig_object *o);  // NULL is allowed.
 IG_API void ig_object_free(ig_object *o);                // Drops one reference. NULL is allowed.
 
-// ---- looking
+// ---- inspection
 
 IG_API ig_object_kind ig_object_kind_of(const ig_object *o);  // NULL: IG_OBJECT_NONE
 IG_API const char *ig_object_kind_text(ig_object_kind kind);  // "a list"
@@ -57,8 +58,8 @@ IG_API size_t ig_object_count(const ig_object *o);  // items, or pairs of a dict
 // Item i, or value i of a dictionary. NULL beyond the end. Borrowed, as all that follow.
 IG_API const ig_object *ig_object_at(const ig_object *o, size_t i);
 IG_API const ig_object *ig_object_key(const ig_object *o, size_t i);          // of a dictionary
-IG_API const ig_object *ig_object_find(const ig_object *o, const char *key);  // by a text
-IG_API ig_tensor *ig_object_tensor(const ig_object *o);                       // NULL: no tensor
+IG_API const ig_object *ig_object_find(const ig_object *o, const char *key);  // by a string key
+IG_API ig_tensor *ig_object_tensor(const ig_object *o);                       // NULL: not a tensor
 IG_API bool ig_object_is_parameter(const ig_object *o);  // a tensor that is a Parameter
 IG_API ig_dtype ig_object_dtype(const ig_object *o);     // IG_DTYPE_COUNT: none
 IG_API ig_device ig_object_device(const ig_object *o);
@@ -89,37 +90,38 @@ IG_API ig_object *ig_object_of_class(ig_ctx *c, const char *name, ig_object *arg
 // An empty LIST, TUPLE, SIZE, SET, DICT, ORDERED or COUNTER.
 IG_API ig_object *ig_object_new(ig_ctx *c, ig_object_kind kind);
 IG_API IG_MUST_USE ig_status ig_object_push(ig_ctx *c, ig_object *o, ig_object *item);
-// A key is a number, a text, bytes, None, a dtype, a device or a tuple of such, and occurs once
-// (numbers are compared as in Python: 1, 1.0 and True are the same key). IG_SYNTAX: it is there.
+// A key is a number, a string, bytes, None, a dtype, a device or a tuple of such, and is unique
+// (numbers are compared as in Python: 1, 1.0 and True are the same key). IG_SYNTAX: duplicate key.
 IG_API IG_MUST_USE ig_status ig_object_put(ig_ctx *c, ig_object *o, ig_object *key,
                                            ig_object *value);
 IG_API IG_MUST_USE ig_status ig_object_put_str(ig_ctx *c, ig_object *o, const char *key,
                                                ig_object *value);
 IG_API IG_MUST_USE ig_status ig_object_set_state(ig_ctx *c, ig_object *o, ig_object *state);
 
-// ---- files of torch.save
+// ---- torch.save files
 
 typedef struct ig_torch_options {
   size_t size;              // sizeof(ig_torch_options)
   const ig_limits *limits;  // NULL: the default ones
-  // Asked about a global ("module.name") outside the closed set. true: what the file does with it
-  // becomes an INSTANCE, a description that executes nothing. NULL: all are refused.
+  // Called for a global ("module.name") outside the closed set. true: what the file does with it
+  // becomes an INSTANCE, a description that executes nothing. NULL: all are rejected.
   bool (*allow)(const char *global, void *user);
   void *user;
-  bool meta;  // tensors get no bytes (map_location="meta")
-  // Called once per storage with its bytes and where it was when it was saved ("cuda:0"); gives the
-  // bytes to use: the same, or as many others in memory. NULL with an error in c: loading ends.
+  bool meta;  // load no tensor data (map_location="meta")
+  // Called once per storage with its bytes and where it was when it was saved ("cuda:0"); returns
+  // the bytes to use: the same, or a block of the same size. NULL with an error in c: loading
+  // fails.
   ig_tensor *(*place)(ig_ctx *c, ig_tensor *bytes, const char *location, void *user);
 } ig_torch_options;
 
-// The zip form and the one from before PyTorch 1.6. Nothing found in the file is executed: a global
-// outside the closed set is refused with IG_UNSUPPORTED and its name. Tensors are the pages of the
+// The zip form and the one from before PyTorch 1.6. Nothing in the file is executed: a global
+// outside the closed set is an error IG_UNSUPPORTED with its name. Tensors are the pages of the
 // mapped file (private: writing changes this process's memory only). Tensors that shared memory
-// when they were saved share it again; wherever they were, their bytes are in this memory now.
+// when they were saved share it again; all data is in CPU memory, whatever the original device.
 IG_API IG_MUST_USE ig_status ig_torch_load(ig_ctx *c, const char *path, const ig_torch_options *o,
                                            ig_object **out);
 // As torch.save writes it, readable with torch.load(weights_only=True). The same tree gives the
-// same bytes. A storage is written once, whole, however many tensors view it.
+// same bytes. A storage is written once, completely, however many tensors view it.
 IG_API IG_MUST_USE ig_status ig_torch_save(ig_ctx *c, const ig_object *o, const char *path);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ONNX models: opening, describing, running, and turning them into programs.
 //
-// A model is parsed whole and checked for what the format itself demands (see docs/onnx.md); its
-// weights are pages of the file or of its external data files. It is immutable, counted, and may be
-// shared between threads.
+// A model is parsed completely and checked for structural validity (see docs/onnx.md); its weights
+// are pages of the file or of its external data files. It is immutable, reference-counted, and may
+// be shared between threads.
 #ifndef INGOT_ONNX_H_
 #define INGOT_ONNX_H_
 
@@ -16,27 +16,27 @@ typedef struct ig_onnx_model ig_onnx_model;
 // IG_SYNTAX: malformed; IG_UNSUPPORTED; IG_IO. limits NULL: defaults.
 IG_API IG_MUST_USE ig_status ig_onnx_open(ig_ctx *c, const char *path, const ig_limits *limits,
                                           ig_onnx_model **out);
-// Out of memory, which is copied. folder: where external data is looked for, NULL: refused.
+// From a buffer, which is copied. folder: where external data is found; NULL: not allowed.
 IG_API IG_MUST_USE ig_status ig_onnx_parse(ig_ctx *c, const char *name, const void *data, size_t n,
                                            const char *folder, const ig_limits *limits,
                                            ig_onnx_model **out);
-// What the standard demands of a model: its operators at the opsets it imports, their attributes,
-// numbers of inputs and outputs, element types, functions, sub-graphs. IG_INVALID lists all
-// problems, a line each, by node and attribute.
+// Checks conformance with the standard: operators at the imported opsets, their attributes, numbers
+// of inputs and outputs, element types, functions, sub-graphs. IG_INVALID lists all problems, one
+// per line, by node and attribute.
 IG_API IG_MUST_USE ig_status ig_onnx_check(ig_ctx *c, const ig_onnx_model *m);
-// The same, and by shape inference: nodes whose operands do not fit each other, sizes that are
-// declared otherwise than they are computed.
+// The same, and with shape inference: nodes with incompatible operands, declared sizes that differ
+// from the inferred ones.
 IG_API IG_MUST_USE ig_status ig_onnx_check_shapes(ig_ctx *c, const ig_onnx_model *m);
-// Shape inference: writes the model (its bytes are `data`) with what can be said of its values in
-// value_info and outputs: element types, sizes as numbers or as expressions of the inputs'
-// dim_params that hold whatever these are. What is not known stays unknown; no model is refused.
+// Shape inference: writes the model (its bytes are `data`) with the inferred types of its values in
+// value_info and outputs: element types, and sizes as numbers or as expressions of the inputs'
+// dim_params that hold for all values. What is not known stays unknown; no model is rejected.
 struct ig_sink;
 IG_API IG_MUST_USE ig_status ig_onnx_infer(ig_ctx *c, const ig_onnx_model *m, const void *data,
                                            size_t n, struct ig_sink *sink);
 // The model in another opset of the default domain (7 to the newest; 0: its own), node by node,
 // sub-graphs and functions included; into a file (weights in path + ".data" as `how` says) or, if
-// path is NULL, a sink (neither: only tells whether it can be). IG_UNSUPPORTED lists every node
-// that the opset cannot express.
+// path is NULL, a sink (neither: only checks whether it is possible). IG_UNSUPPORTED lists every
+// node that the opset cannot express.
 IG_API IG_MUST_USE ig_status ig_onnx_convert(ig_ctx *c, const ig_onnx_model *m, int opset,
                                              ig_onnx_external how, const char *path,
                                              struct ig_sink *sink);
@@ -62,20 +62,20 @@ typedef struct ig_onnx_facts {
   size_t nfunctions;
 } ig_onnx_facts;
 IG_API ig_onnx_facts ig_onnx_describe(const ig_onnx_model *m);
-// Imported operator sets and metadata, by number; false: there is none.
+// Imported operator sets and metadata, by index; false: out of range.
 IG_API bool ig_onnx_opset(const ig_onnx_model *m, size_t i, const char **domain, int64_t *version);
 IG_API bool ig_onnx_metadata(const ig_onnx_model *m, size_t i, const char **key,
                              const char **value);
-// Nodes of the main graph, by number; false: there is none.
+// Nodes of the main graph, by index; false: out of range.
 IG_API bool ig_onnx_node_at(const ig_onnx_model *m, size_t i, const char **name,
                             const char **domain, const char **op_type);
 
-// Inputs that have no initializer, and outputs, by number. elem is TensorProto.DataType of a
-// tensor, 0 for sequences, optionals and maps.
+// Inputs that have no initializer, and outputs, by index. elem is TensorProto.DataType of a tensor,
+// 0 for sequences, optionals and maps.
 typedef struct ig_onnx_port {
   const char *name;
   int elem;
-  int ndim;  // -1: unknown rank, or no tensor
+  int ndim;  // -1: unknown rank, or not a tensor
 } ig_onnx_port;
 IG_API size_t ig_onnx_inputs(const ig_onnx_model *m);
 IG_API size_t ig_onnx_outputs(const ig_onnx_model *m);
@@ -85,7 +85,7 @@ IG_API bool ig_onnx_output(const ig_onnx_model *m, size_t i, ig_onnx_port *out);
 IG_API int64_t ig_onnx_input_dim(const ig_onnx_model *m, size_t i, int dim, const char **param);
 IG_API int64_t ig_onnx_output_dim(const ig_onnx_model *m, size_t i, int dim, const char **param);
 
-// Runs the model as it stands: everything the standard has, including what no program can express
+// Interprets the model: everything in the standard, including what no program can express
 // (sequences, strings). Inputs by name, tensors or arrays of texts; one value per output, owned by
 // the innermost scope: a tensor, an array of texts (ingot/texts.h), a list (a sequence), none (an
 // empty optional).
@@ -93,7 +93,7 @@ IG_API IG_MUST_USE ig_status ig_onnx_run(ig_ctx *c, const ig_onnx_model *m, cons
                                          size_t n, ig_value *outs);
 
 // The model as a program over ATen operators: initializers are its parameters and constants, named
-// dimensions of the inputs are symbolic. IG_UNSUPPORTED: some node can only be run.
+// dimensions of the inputs are symbolic. IG_UNSUPPORTED: some node can only be interpreted.
 IG_API IG_MUST_USE ig_status ig_onnx_program(ig_ctx *c, const ig_onnx_model *m, ig_program **out);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators: everything that computes goes through ig_call.
+// Operators: every computation goes through ig_call.
 #ifndef INGOT_OP_H_
 #define INGOT_OP_H_
 
@@ -21,32 +21,33 @@ IG_API size_t ig_op_returns(const ig_op *op);
 //    entry if an operand requires grad. Fake operands give fake results.
 IG_API void ig_call(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);
 
-// What the generated ingot/aten.h is made of: operator by number, leading values given, the rest
-// by default. The first result, NULL after an error or when it is no tensor.
+// Used by the generated ingot/aten.h: operator by number, leading values given, the rest by
+// default. Returns the first result, NULL after an error or if it is not a tensor.
 IG_API ig_tensor *ig_call_id(ig_ctx *c, unsigned id, const ig_value *given, size_t n);
 // The same with all results.
 IG_API void ig_call_id_outs(ig_ctx *c, unsigned id, const ig_value *given, size_t n,
                             ig_value *outs);
 
-// A call as a host language makes it: positional values, then `nkw` keyword values.
+// A call from a host language: positional values, then `nkw` keyword values.
 typedef struct ig_bound {
   const char *ns;    // NULL: aten
-  const char *name;  // "add": all overloads are tried in the order of PyTorch
+  const char *name;  // "add": all overloads are tried in PyTorch's order
   const ig_value *values;
   size_t npos;
   size_t nkw;
   const char *const *keys;
 } ig_bound;
 
-IG_API bool ig_op_is_name(ig_ctx *c, const char *name);  // Has some aten operator this name?
+IG_API bool ig_op_is_name(ig_ctx *c,
+                          const char *name);  // Does an aten operator with this name exist?
 IG_API size_t ig_op_count(ig_ctx *c);
 IG_API const ig_op *ig_op_at(ig_ctx *c, size_t i);
 
-// Chooses the overload by its schema, fills defaults and calls it; *chosen (may be NULL) tells
-// which. outs must have room for IG_MAX_RETURNS values. IG_BAD_TYPE lists candidates.
+// Chooses the overload by its schema, fills defaults and calls it; *chosen (may be NULL) receives
+// it. outs must have room for IG_MAX_RETURNS values. IG_BAD_TYPE lists candidates.
 #define IG_MAX_RETURNS 12
 IG_API void ig_call_bound(ig_ctx *c, const ig_bound *call, const ig_op **chosen, ig_value *outs);
-// The same for one given overload.
+// The same for a given overload.
 IG_API void ig_call_overload(ig_ctx *c, const ig_op *op, const ig_bound *call, ig_value *outs);
 
 #endif

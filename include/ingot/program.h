@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs: a graph, a signature that tells what its inputs and outputs are, and weights. A program
-// does not change once it is made, except for the elements of its weights; it may be shared between
-// threads and outlive the context that made it.
+// Programs: a graph, a signature that describes its inputs and outputs, and weights. A program is
+// immutable, except for the elements of its weights; it may be shared between threads and outlive
+// the context that made it.
 #ifndef INGOT_PROGRAM_H_
 #define INGOT_PROGRAM_H_
 
@@ -17,8 +17,8 @@ IG_API ig_program *ig_program_retain(ig_program *p);
 IG_API IG_MUST_USE ig_status ig_capture_end_program(ig_ctx *c, const ig_value *outs, size_t n,
                                                     ig_program **out);
 
-// The same for a program that gave pieces of its state (declared to the capture) other tensors as
-// their values: those are its first outputs, written back when it runs.
+// The same for a program that assigned new tensors to parts of its state (declared to the capture):
+// those are its first outputs, written back when it runs.
 typedef struct ig_capture_write {
   ig_tensor *state;
   ig_tensor *value;
@@ -43,7 +43,7 @@ typedef struct ig_input_spec {
   const char *name;    // of the placeholder
   const char *target;  // "fc.weight"; NULL: a user input
   bool persistent;     // buffers
-  ig_value value;      // a user input that is no tensor: its fixed value; IG_KIND_NODE otherwise
+  ig_value value;      // a user input that is not a tensor: its fixed value; IG_KIND_NODE otherwise
 } ig_input_spec;
 
 typedef enum ig_output_kind {
@@ -59,7 +59,7 @@ typedef enum ig_output_kind {
 typedef struct ig_output_spec {
   ig_output_kind kind;
   const char *name;    // of the node; NULL: a constant
-  const char *target;  // buffer, input or parameter that it belongs to; NULL: a user output
+  const char *target;  // the buffer, input or parameter; NULL: a user output
   ig_value value;      // a constant output; IG_KIND_NODE otherwise
 } ig_output_spec;
 
@@ -79,24 +79,24 @@ IG_API size_t ig_program_state(const ig_program *p, const ig_weight **weights);
 IG_API size_t ig_program_constants(const ig_program *p, const ig_weight **weights);
 IG_API ig_tensor *ig_program_find_weight(const ig_program *p, const char *name);  // NULL: none
 
-// Tree specifications of arguments and results as the host writes them (JSON); "" when not set.
-// Only between making the program and sharing it.
+// Tree specifications of arguments and results in the host's format (JSON); "" if not set. May only
+// be set before the program is shared.
 IG_API void ig_program_set_specs(ig_ctx *c, ig_program *p, const char *in_spec,
                                  const char *out_spec);
 IG_API const char *ig_program_in_spec(const ig_program *p);
 IG_API const char *ig_program_out_spec(const ig_program *p);
-// Further texts of the host, as JSON: what the user attached to the module, and the fields of the
-// named tuples in the specs, {"name": {"field_names": ["x"]}}. NULL: none.
+// Further JSON texts of the host: user metadata of the module, and the fields of named tuples in
+// the specs, {"name": {"field_names": ["x"]}}. NULL: none.
 IG_API void ig_program_set_texts(ig_ctx *c, ig_program *p, const char *custom,
                                  const char *namedtuples);
 IG_API const char *ig_program_custom(const ig_program *p);
 IG_API const char *ig_program_namedtuples(const ig_program *p);
-// What the host calls the arguments of the function, trees as they come; 0: not known.
+// The host's names of the function's arguments, before flattening; 0: unknown.
 IG_API void ig_program_set_arg_names(ig_ctx *c, ig_program *p, const char *const *names, size_t n);
 IG_API size_t ig_program_arg_names(const ig_program *p, const char *const **names);
 
-// Runs on user inputs (one value each, those that are no tensors included; they must equal what was
-// captured). outs gets one value per user output. Buffers that the program writes are written.
+// Runs on user inputs (one value each, including those that are not tensors, which must equal the
+// captured ones). outs receives one value per user output. Mutated buffers are written back.
 IG_API IG_MUST_USE ig_status ig_program_run(ig_ctx *c, const ig_program *p, const ig_value *inputs,
                                             size_t n, ig_value *outs);
 IG_API size_t ig_program_user_inputs(const ig_program *p);
@@ -107,7 +107,7 @@ IG_API IG_MUST_USE ig_status ig_program_decompose(ig_ctx *c, const ig_program *p
                                                   const ig_decompose_args *args, ig_program **out);
 // Loss and gradients of parameters: see ig_graph_joint.
 IG_API IG_MUST_USE ig_status ig_program_joint(ig_ctx *c, const ig_program *p, ig_program **out);
-// The same for the user's output number `loss`; the other outputs stay where they are.
+// The same for user output `loss`; the other outputs keep their positions.
 IG_API IG_MUST_USE ig_status ig_program_joint_at(ig_ctx *c, const ig_program *p, size_t loss,
                                                  ig_program **out);
 

@@ -32,13 +32,14 @@ typedef struct ig_ts_module {
   bool training;
 } ig_ts_module;
 
-// Weights are pages of the mapped file. IG_UNSUPPORTED: a format version that is not known, or the
-// files before version 3 that have no pickles. limits NULL: the default ones.
+// Weights are pages of the mapped file. IG_UNSUPPORTED: an unknown format version, or a file before
+// version 3, which has no pickles. limits NULL: the default ones.
 IG_API IG_MUST_USE ig_status ig_ts_open(ig_ctx *c, const char *path, const ig_limits *limits,
                                         ig_ts **out);
 IG_API void ig_ts_free(ig_ts *ts);  // NULL is allowed.
 
-IG_API int ig_ts_version(const ig_ts *ts);  // of the file format; operators' meanings follow it
+IG_API int ig_ts_version(
+    const ig_ts *ts);  // of the file format, which determines the semantics of operators
 // The bytecode's version of a file for the lite interpreter; 0: it has no bytecode.
 IG_API int64_t ig_ts_bytecode(const ig_ts *ts);
 // All lists and what they point at live as long as the archive.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Status codes: one list makes the enum, the texts and Python's exception table.
+// Status codes: one list defines the enum, the texts and Python's exception table.
 #ifndef INGOT_STATUS_H_
 #define INGOT_STATUS_H_
 

@@ -2,8 +2,8 @@
 // Tensors, symbolic integers and values.
 //
 // A function that returns an ig_tensor * returns a reference owned by the innermost open scope;
-// ig_tensor_retain makes it outlive the scope, ig_tensor_release ends that. Tensors may be shared
-// between threads for reading; counts are atomic.
+// ig_tensor_retain makes it outlive the scope, ig_tensor_release drops that reference. Tensors may
+// be shared between threads for reading; reference counts are atomic.
 #ifndef INGOT_TENSOR_H_
 #define INGOT_TENSOR_H_
 
@@ -12,7 +12,7 @@
 
 #include "ingot/ctx.h"
 
-// As many dimensions as PyTorch's own iterators take.
+// The limit of PyTorch's own iterators.
 #define IG_MAX_DIM 64
 
 // X(name, C type of an element, text, short text used in samples)
@@ -52,8 +52,8 @@ typedef enum ig_dtype {
       IG_DTYPE_COUNT
 } ig_dtype;
 
-// Only cpu has bytes; meta has none by intent; the others are names that fake tensors carry.
-// X(name, text)
+// Only cpu has memory; meta never has data; the others are nominal devices of fake tensors. X(name,
+// text)
 #define IG_DEVICE_LIST(X) \
   X(CPU, "cpu")           \
   X(META, "meta")         \
@@ -123,22 +123,22 @@ typedef enum ig_kind {
   IG_KIND_INTS,    // list of integers, unboxed
   IG_KIND_LIST,    // list of values: tensors, optional tensors, floats, bools ...
   IG_KIND_NODE,    // only inside graphs
-  IG_KIND_OBJECT,  // opaque object of a host language
+  IG_KIND_OBJECT,  // opaque object of the host language
   IG_KIND_OP,      // an operator as an argument
   IG_KIND_GRAPH,   // a sub-graph as an argument, while a graph runs
   IG_KIND_COUNT
 } ig_kind;
 
-// What a LIST is in the host's language. The elements are the same in every form, so that who walks
-// over values need not ask; only printers and hosts do.
+// What a LIST is in the host's language. The elements are stored in the same way for every form, so
+// that only printers and hosts need to distinguish them.
 typedef enum ig_seq {
   IG_SEQ_LIST,   // [a, b]
   IG_SEQ_TUPLE,  // (a, b)
-  IG_SEQ_DICT,   // {a: b, c: d}: keys and values by turns
+  IG_SEQ_DICT,   // {a: b, c: d}: keys and values alternate
   IG_SEQ_SLICE,  // slice(a, b, c): three elements
 } ig_seq;
 
-// What operators take and give. Pointers are borrowed for the time of a call.
+// Arguments and results of operators. Pointers are borrowed for the duration of a call.
 struct ig_value {
   ig_kind kind;
   ig_seq seq;  // of a LIST
@@ -232,7 +232,7 @@ IG_API size_t ig_dtype_size(ig_dtype d);       // bytes of an element
 IG_API bool ig_dtype_is_float(ig_dtype d);     // real floating point, 8 to 64 bits
 IG_API bool ig_dtype_is_complex(ig_dtype d);
 IG_API bool ig_dtype_is_integral(ig_dtype d);           // integers, not bool
-IG_API ig_dtype ig_dtype_find(const char *text);        // by text; IG_DTYPE_COUNT: unknown
+IG_API ig_dtype ig_dtype_find(const char *text);        // by name; IG_DTYPE_COUNT: unknown
 IG_API ig_dtype ig_ctx_default_dtype(const ig_ctx *c);  // float32 unless set
 IG_API void ig_ctx_set_default_dtype(ig_ctx *c, ig_dtype d);
 
@@ -242,12 +242,12 @@ static inline ig_device ig_device_cpu(void) {
 IG_API bool ig_device_parse(const char *text, ig_device *out);  // "cpu", "cuda:0"
 IG_API const char *ig_device_type_text(ig_device d);            // "cuda"
 
-// Uninitialised, contiguous, real. IG_RUNTIME: negative size or too many dimensions.
+// Uninitialized, contiguous, real. IG_RUNTIME: negative size or too many dimensions.
 IG_API ig_tensor *ig_tensor_empty(ig_ctx *c, ig_dtype dtype, const int64_t *sizes, int ndim);
 
-// Wraps foreign memory without copying; strides in elements, NULL: contiguous. `bytes` is what the
-// block holds; the tensor must fit. free_fn(user) is called when the last view is gone, and also
-// when this call fails. free_fn may be NULL.
+// Wraps external memory without copying; strides in elements, NULL: contiguous. `bytes` is the size
+// of the block; the tensor must fit. free_fn(user) is called when the last view is freed, and also
+// if this call fails. free_fn may be NULL.
 typedef struct ig_foreign {
   void *data;
   size_t bytes;
@@ -261,20 +261,22 @@ IG_API ig_tensor *ig_tensor_wrap(ig_ctx *c, ig_dtype dtype, const int64_t *sizes
 IG_API ig_tensor *ig_tensor_retain(ig_tensor *t);
 IG_API void ig_tensor_release(ig_tensor *t);  // NULL is allowed.
 
-// Closes the scope and hands t over to the one around it.
+// Closes the scope and passes t to the enclosing one.
 IG_API ig_tensor *ig_scope_return(ig_ctx *c, ig_scope s, ig_tensor *t);
 
-IG_API bool ig_tensor_is_fake(const ig_tensor *t);  // no bytes: fake or on a device without memory
+IG_API bool ig_tensor_is_fake(
+    const ig_tensor *t);  // without data: fake or on a device without memory
 IG_API ig_dtype ig_tensor_dtype(const ig_tensor *t);
 IG_API ig_device ig_tensor_device(const ig_tensor *t);
 IG_API int ig_tensor_ndim(const ig_tensor *t);
 IG_API ig_int ig_tensor_size(const ig_tensor *t, int dim);
 IG_API ig_int ig_tensor_stride(const ig_tensor *t, int dim);
-IG_API int64_t ig_tensor_numel(const ig_tensor *t);             // By hints when symbolic.
+IG_API int64_t ig_tensor_numel(const ig_tensor *t);             // Hints if symbolic.
 IG_API void *ig_tensor_data(const ig_tensor *t);                // First element; NULL when fake.
 IG_API double ig_tensor_get(const ig_tensor *t, int64_t flat);  // Real part, in row-major order.
 IG_API bool ig_tensor_is_dense(const ig_tensor *t);             // Row-major without gaps.
-IG_API uint32_t ig_tensor_version(const ig_tensor *t);  // Counts in-place writes to its memory.
+IG_API uint32_t ig_tensor_version(
+    const ig_tensor *t);  // Version counter: the number of in-place writes to its memory.
 IG_API void ig_tensor_set_requires_grad(ig_ctx *c, ig_tensor *t, bool on);
 IG_API bool ig_tensor_requires_grad(const ig_tensor *t);
 

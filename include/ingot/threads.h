@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many threads the kernels of this process use. There is one pool per process; it sleeps when
-// there is nothing to do. Any thread may call these at any time.
+// How many threads the kernels of this process use. There is one pool per process; its threads
+// sleep when idle. Any thread may call these at any time.
 #ifndef INGOT_THREADS_H_
 #define INGOT_THREADS_H_
 
 #include "ingot/status.h"
 
-// Threads that a parallel loop may use, the caller included. At first OMP_NUM_THREADS, or else the
-// processors that this process may use. Set: n < 1 restores that default; n may exceed the number
-// of processors.
+// Threads that a parallel loop may use, including the caller. The default is OMP_NUM_THREADS, or
+// else the number of processors available to this process. When setting, n < 1 restores the
+// default; n may exceed the number of processors.
 IG_API int ig_threads_get(void);
 IG_API void ig_threads_set(int n);
 

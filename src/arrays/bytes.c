@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes of files as tensors: mapped where they lie well, and put right where a file may hold what
-// memory may not.
+// Bytes of files as tensors: mapped if they are aligned, and normalized where a file may contain
+// invalid elements.
 #include <string.h>
 
 #include "arrays/unpack.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A row of pickles (magic number, version, system, the value, the keys of its storages), then the
-// storages: for each the number of elements and the elements.
+// A sequence of pickles (magic number, version, system, the value, the keys of its storages), then
+// the storages: for each the number of elements and the elements.
 #include "arrays/legacy.h"
 
 #include <inttypes.h>
@@ -32,7 +32,7 @@ static void keep_id(ig_pickle *p, void *user) {
   if (!ig_vec_push(r->un.c->alloc, &r->ids, p)) r->no_memory = true;
 }
 
-// The next pickle of the row.
+// The next pickle of the sequence.
 static ig_status next_pickle(reader *r, size_t *pos, ig_pickle **tree) {
   ig_pickle_source source = {.name = r->un.name,
                              .in = {r->in.at + *pos, r->in.n - *pos},
@@ -66,7 +66,7 @@ bool ig_legacy_is(ig_bytes in) {
 
 static ig_status read_info(reader *r, const ig_pickle *info) {
   if (info->kind != IG_PICKLE_DICT)
-    return BAD(r, "%s: system information is no dictionary", r->un.name);
+    return BAD(r, "%s: system information is not a dictionary", r->un.name);
   for (size_t i = 0; i + 1 < info->n; i += 2) {
     const ig_pickle *key = info->items[i];
     const ig_pickle *value = info->items[i + 1];
@@ -92,10 +92,10 @@ static ig_status learn_classes(reader *r) {
   return IG_OK;
 }
 
-// Behind the last pickle: for each key in order the number of elements and the elements.
+// After the last pickle: for each key in order the number of elements and the elements.
 static ig_status place_storages(reader *r, const ig_pickle *keys, size_t pos) {
   if (keys->kind != IG_PICKLE_LIST)
-    return BAD(r, "%s: the list of storages is no list", r->un.name);
+    return BAD(r, "%s: the list of storages is not a list", r->un.name);
   for (size_t i = 0; i < keys->n; i++) {
     const ig_pickle *key = keys->items[i];
     ig_storage_record *rec =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of torch.save from before PyTorch 1.6.
+// torch.save files from before PyTorch 1.6.
 #ifndef ARRAYS_LEGACY_H_
 #define ARRAYS_LEGACY_H_
 

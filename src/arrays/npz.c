@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Named tensors and arrays of texts in .npz archives, single ones in .npy files. An array that lies
-// in the file as a tensor would lie in memory is not copied: its storage is a piece of the mapping
-// and keeps that alive.
+// Named tensors and arrays of texts in .npz archives, single ones in .npy files. An array whose
+// layout in the file is that of a tensor is not copied: its storage is a part of the mapping and
+// keeps it alive.
 #include <string.h>
 
 #include "arrays/arrays.h"
@@ -10,7 +10,8 @@
 #include "tensor/tensor.h"
 #include "tensor/texts.h"
 
-// The dtypes that NumPy has, by kind and width; then those it lacks, by what holds their bits.
+// The dtypes that NumPy has, by kind and width; then those it lacks, by the type that represents
+// their bits.
 static const struct {
   ig_dtype dtype;
   char kind;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trees of plain values: making, sharing, looking. Dictionaries and sets know their keys by a hash
-// as soon as they are no longer small, so that no file can make filling them slow. Freeing does not
-// recurse, however deep a tree is.
+// Trees of plain values: construction, sharing, inspection. Large dictionaries and sets have a hash
+// index of their keys, so that no file can make filling them slow. Freeing does not recurse,
+// however deep a tree is.
 #include "ingot/object.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ struct ig_object {
       char *text;
       size_t text_n;
     };
-    struct {  // containers; of dictionaries keys and values by turns
+    struct {  // containers; dictionaries: alternating keys and values
       ig_object **items;
       size_t n;
       size_t cap;
@@ -80,7 +80,7 @@ static bool is_text(const ig_object *o) {
          o->kind == IG_OBJECT_BIG || o->kind == IG_OBJECT_INSTANCE;
 }
 
-// ---- life
+// ---- lifetime
 
 ig_object *ig_object_retain(const ig_object *o) {
   ig_object *mine = (ig_object *)o;
@@ -295,7 +295,7 @@ static size_t step_of(const ig_object *o) {
   return is_map(o) ? 2 : 1;
 }
 
-// Where a hash starts depends on the address, which a file cannot know.
+// The hash is seeded with an address, which a file cannot know.
 static uint64_t basis(const ig_object *o) {
   return (uint64_t)(uintptr_t)o * 0x9E3779B97F4A7C15u;
 }
@@ -306,7 +306,7 @@ static void enter(ig_object *o, size_t number, uint64_t h) {
   o->index[at] = (uint32_t)number + 1;
 }
 
-// Room for one more key in the index, which is at most half full.
+// Reserves space for another key in the index, which is at most half full.
 static bool grow_index(ig_ctx *c, ig_object *o) {
   size_t keys = o->n / step_of(o);
   if (keys < SMALL || 2 * (keys + 1) <= o->index_cap) return true;
@@ -379,7 +379,7 @@ ig_status ig_object_push(ig_ctx *c, ig_object *o, ig_object *item) {
   ok = ok && room(c, o, 1);
   if (!ok) {
     ig_object_free(item);
-    // What is missing without an error could not be made.
+    // A missing value without an error is out of memory.
     return ig_ctx_status(c) != IG_OK ? ig_ctx_status(c) : ig_fail(c, IG_NOMEM, "out of memory");
   }
   if (o->index) enter(o, o->n, h);
@@ -420,7 +420,7 @@ ig_status ig_object_set_state(ig_ctx *c, ig_object *o, ig_object *state) {
   return ig_ctx_status(c);
 }
 
-// ---- looking
+// ---- inspection
 
 ig_object_kind ig_object_kind_of(const ig_object *o) {
   return o ? (ig_object_kind)o->kind : IG_OBJECT_NONE;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values to a pickle in the order of opcodes that Python's pickler has, so that the bytes are those
-// of torch.save for the same values.
+// Values to a pickle with the same opcodes as Python's pickler, so that the bytes are those of
+// torch.save for the same values.
 #include "arrays/pack.h"
 
 #include <inttypes.h>
@@ -47,7 +47,7 @@ static bool memoize(ig_pack *p, const ig_object *o) {
 static void op(ig_pack *p, int code) {
   ig_pickle_op(&p->w, code);
 }
-// Opcode, then a number in the memo that nobody asks for.
+// Opcode, then a memo number that is never used.
 static void op_put(ig_pack *p, int code) {
   ig_pickle_op(&p->w, code);
   (void)ig_pickle_put(&p->w);
@@ -307,8 +307,8 @@ static bool set(ig_pack *p, const ig_object *o, size_t depth) {
 
 // ---- other values
 
-// Protocol 2 has no bytes: a text of the same characters that is encoded when it is read. Python
-// writes no bytes at all as bytes(), which torch.load does not take.
+// Protocol 2 has no bytes: they are a str that is encoded when it is read. Python writes empty
+// bytes as bytes(), which torch.load rejects.
 static bool bytes(ig_pack *p, const ig_object *o) {
   bool array = ig_object_kind_of(o) == IG_OBJECT_BYTEARRAY;
   const char *code = array ? "latin-1" : "latin1";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// safetensors: a length, a JSON header, the bytes. Reading checks every rule of the format: names
-// occur once, the pieces cover the buffer without holes or overlaps, each has the bytes that its
-// shape needs. Writing gives the order and padding of the format's own library.
+// safetensors: a length, a JSON header, the bytes. Reading checks every rule of the format: unique
+// names, data that covers the buffer without holes or overlaps, sizes that match the shapes.
+// Writing uses the order and padding of the safetensors library.
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +91,8 @@ static ig_status read_shape(reader *r, const ig_json *entry, const char *name, i
   bool ok = true;
   for (size_t i = 0; i < s->n; i++) {
     const ig_json *v = &s->items[i];
-    if (v->kind != IG_JSON_INT || v->i < 0) return bad(r, v, name, "a size that is no number >= 0");
+    if (v->kind != IG_JSON_INT || v->i < 0)
+      return bad(r, v, name, "a size that is not a number >= 0");
     shape[i] = v->i;
     empty = empty || v->i == 0;
     ok = ok && ig_checked_mul(*numel, v->i, numel);
@@ -175,7 +176,7 @@ static int by_begin(const void *a, const void *b) {
   return (x->end > y->end) - (x->end < y->end);
 }
 
-// The pieces must follow each other from the first byte to the last.
+// The tensors must cover the buffer contiguously from the first byte to the last.
 static ig_status check_cover(reader *r, size_t n) {
   uint64_t at = 0;
   qsort(r->pieces, n, sizeof *r->pieces, by_begin);
@@ -198,7 +199,7 @@ static ig_status read_all(reader *r, const ig_json *doc, ig_tensor_list *out) {
   size_t n = 0;
   ig_limits limits = ig_limits_of(r->c, r->in->limits);
   if (doc->kind != IG_JSON_OBJECT) {
-    return ig_fail(r->c, IG_SYNTAX, "%s: the header is no object", r->in->name);
+    return ig_fail(r->c, IG_SYNTAX, "%s: the header is not an object", r->in->name);
   }
   if (doc->n > limits.max_entries) {
     return ig_fail(r->c, IG_SYNTAX, "%s: %zu tensors, the limit is %" PRIu64, r->in->name, doc->n,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Storages out of files, one tensor of bytes for each.
+// Storages from files, one byte tensor for each.
 #include "arrays/storages.h"
 
 #include "tensor/tensor.h"
@@ -37,7 +37,7 @@ static ig_tensor *open_bytes(ig_storages *s, ig_storage_record *rec, ig_dtype el
   return t && ig_zip_inflate(s->c, e, ig_tensor_data(t)) == IG_OK ? t : NULL;
 }
 
-// Where the caller wants the bytes.
+// The caller may choose where the bytes are.
 static ig_tensor *place(const ig_unpack *u, ig_storages *s, ig_tensor *t, const ig_storage_id *id) {
   ig_tensor *there = t && u->place ? u->place(s->c, t, id->location, u->allow_user) : t;
   if (!t || there == t || ig_ctx_status(s->c) != IG_OK) return there;
@@ -56,7 +56,7 @@ ig_tensor *ig_storages_open(const ig_unpack *u, ig_storages *s, ig_storage_recor
   if (!rec->tensor) rec->tensor = place(u, s, open_bytes(s, rec, id->element), id);
   ig_tensor *t = rec->tensor;
   if (!t) return NULL;
-  // Another tensor may want larger elements of the same storage, or the other way round.
+  // Another tensor may need larger or smaller elements of the same storage.
   bool fits = (uintptr_t)t->storage->data % ig_element_align(id->element) == 0;
   bool turned = rec->swapped == IG_DTYPE_COUNT || rec->swapped == id->element;
   if (!fits || (s->big && !turned)) {

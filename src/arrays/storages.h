@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The storages of a file of torch.save or a TorchScript archive: opened when they are first asked
-// for, put into this machine's byte order, with elements that memory may hold.
+// The storages of a torch.save file or a TorchScript archive: loaded on first use, converted to
+// native byte order, with valid elements.
 #ifndef ARRAYS_STORAGES_H_
 #define ARRAYS_STORAGES_H_
 
@@ -9,11 +9,11 @@
 #include "codec/zip.h"
 
 typedef struct ig_storage_record {
-  ig_bytes bytes;           // where they lie, if in no archive
+  ig_bytes bytes;           // the bytes, if not in an archive
   const ig_zip_entry *zip;  // otherwise
   ig_dtype dtype;           // legacy files: of its class
-  ig_tensor *tensor;        // once it was asked for
-  ig_dtype swapped;         // big-endian: as what its order was turned
+  ig_tensor *tensor;        // after the first use
+  ig_dtype swapped;         // big-endian: the dtype as which it was byte-swapped
   bool bools;               // normalized
 } ig_storage_record;
 

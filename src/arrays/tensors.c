@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Named tensors in files of any of the formats for them: which one it is, is seen from the content
-// when reading and from the name when writing.
+// Named tensors in files of any of the formats for them: the format is determined by content when
+// reading and by name when writing.
 #include <string.h>
 
 #include "arrays/arrays.h"
@@ -84,7 +84,7 @@ static ig_status torch_print(ig_ctx *c, const ig_tensor_list *list, ig_sink *out
 
 static bool is_npz(ig_ctx *c, const ig_arrays_in *in) {
   ig_zip z;
-  if (ig_zip_open_twins(c, in->name, in->bytes, in->limits, &z) != IG_OK) return false;
+  if (ig_zip_open_any_case(c, in->name, in->bytes, in->limits, &z) != IG_OK) return false;
   const char *first = z.n ? z.entries[0].name : ".npy";
   size_t n = strlen(first);
   bool npz = n >= 4 && strcmp(first + n - 4, ".npy") == 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of torch.save in memory. The pickle in them is parsed to a tree that names what it wants
-// built; only values of the closed set come out of it.
+// torch.save files in memory. Their pickle is parsed to a tree of requested constructions; only
+// values of the closed set are built from it.
 #ifndef ARRAYS_TORCH_FILE_H_
 #define ARRAYS_TORCH_FILE_H_
 
@@ -8,8 +8,8 @@
 #include "ingot/object.h"
 
 // `name` is used in messages. owner: the mapping that `bytes` are a piece of, kept alive by the
-// tensors; NULL: tensors are copies. Bytes of a mapping are not read through, so that loading does
-// not depend on their number; copies are checked against their checksums.
+// tensors; NULL: tensors are copies. Bytes of a mapping are not read, so that the loading time does
+// not depend on their size; copies are checked against their checksums.
 IG_MUST_USE ig_status ig_torch_parse(ig_ctx *c, const char *name, ig_bytes bytes, ig_file *owner,
                                      const ig_limits *limits, ig_object **out);
 IG_MUST_USE ig_status ig_torch_parse_with(ig_ctx *c, const char *name, ig_bytes bytes,

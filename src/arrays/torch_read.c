@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which kind of file it is: the zip container since PyTorch 1.6, or what came before. Other files
-// that end up here are refused by name, with who reads them.
+// Determines the kind of file: the zip container since PyTorch 1.6, or the older format. Other
+// files are rejected by name, with a pointer to the right reader.
 #include <string.h>
 
 #include "arrays/legacy.h"
@@ -16,7 +16,7 @@ static bool ends_with(const char *text, const char *end) {
   return n >= k && strcmp(text + n - k, end) == 0;
 }
 
-// Archives of other kinds, and who reads them.
+// Archives of other kinds, and the functions that read them.
 static ig_status refuse_others(const ig_torch_zip *z) {
   ig_ctx *c = z->c;
   if (ig_zip_find(&z->zip, "serialized_exported_program.json") ||
@@ -54,7 +54,7 @@ static ig_status read_zip(ig_ctx *c, const char *name, ig_bytes in, ig_file *own
   return st;
 }
 
-// ---- which it is
+// ---- kind of file
 
 static ig_status refuse_unknown(ig_ctx *c, const char *name, ig_bytes in) {
   const uint8_t *p = in.at;

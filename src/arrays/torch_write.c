@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writing files of torch.save: the members, their order and the pickle as PyTorch 2.13 writes them.
-// A value that is reached twice is written once and referred to, as Python's pickler does it.
+// Writing torch.save files: the members, their order and the pickle as PyTorch 2.13 writes them. A
+// shared value is written once and referenced, as by Python's pickler.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -68,7 +68,7 @@ ig_status ig_torch_print(ig_ctx *c, const ig_object *o, ig_sink *out) {
   return ig_torch_print_as(c, o, "archive", out);
 }
 
-// The folder inside is called like the file, without its last extension.
+// The folder inside has the name of the file, without its last extension.
 static void name_root(const char *path, char *root, size_t size) {
   const char *slash = strrchr(path, '/');
   const char *base = slash ? slash + 1 : path;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opening the container, and values out of its pickles.
+// Opening the container, and reading values from its pickles.
 #include "arrays/torch_zip.h"
 
 #include <stdio.h>
@@ -31,14 +31,14 @@ static ig_status find_root(ig_torch_zip *z) {
 }
 
 ig_status ig_torch_zip_open(ig_ctx *c, const char *name, ig_bytes in, ig_file *owner,
-                            const ig_limits *limits, bool twins, ig_torch_zip *out) {
+                            const ig_limits *limits, bool any_case, ig_torch_zip *out) {
   *out = (ig_torch_zip){.c = c,
                         .name = name,
                         .owner = owner,
                         .limits = ig_limits_of(c, limits),
                         .arena = ig_arena_make(c->alloc),
                         .root = ""};
-  IG_RETURN_IF_ERR((twins ? ig_zip_open_twins : ig_zip_open)(c, name, in, limits, &out->zip));
+  IG_RETURN_IF_ERR((any_case ? ig_zip_open_any_case : ig_zip_open)(c, name, in, limits, &out->zip));
   ig_status st = find_root(out);
   if (st != IG_OK) ig_torch_zip_free(out);
   return st;

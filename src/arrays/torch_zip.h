@@ -19,12 +19,12 @@ typedef struct ig_torch_zip {
   int version;  // 0: there is none
 } ig_torch_zip;
 
-// Free after success. twins: names may differ only in case.
+// Free after success. any_case: names may differ only in case.
 IG_MUST_USE ig_status ig_torch_zip_open(ig_ctx *c, const char *name, ig_bytes in, ig_file *owner,
-                                        const ig_limits *limits, bool twins, ig_torch_zip *out);
+                                        const ig_limits *limits, bool any_case, ig_torch_zip *out);
 void ig_torch_zip_free(ig_torch_zip *z);
 const ig_zip_entry *ig_torch_zip_find(const ig_torch_zip *z, const char *name);  // under the root
-// Reads `version` or `.data/version`, and `byteorder`; refuses what is not known.
+// Reads `version` or `.data/version`, and `byteorder`; rejects unknown versions.
 IG_MUST_USE ig_status ig_torch_zip_check(ig_torch_zip *z);
 // The value of a pickle; its storages are `folder`/<key>. proto: what is allowed (allow, script,
 // meta). Opens no scope: tensors are kept by the value.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plain values out of the tree of a pickle. Every node becomes one object, however often it is
-// referred to; a node that contains itself is refused.
+// From the tree of a pickle to plain values. Every node becomes one object, however often it is
+// referenced; a node that contains itself is rejected.
 #include "arrays/unpack.h"
 
 #include <inttypes.h>
@@ -345,7 +345,7 @@ static ig_object *build(ig_unpack *u, ig_pickle *p, size_t depth) {
   return NULL;
 }
 
-static char busy;  // its address marks a node whose object is being made
+static char busy;  // its address marks a node whose object is under construction
 
 ig_object *ig_unpack_value(ig_unpack *u, ig_pickle *p, size_t depth) {
   if (ig_ctx_status(u->c) != IG_OK) return NULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the tree of a pickle to plain values and tensors: the closed set of what torch.save and
-// TorchScript write. Who opened the container says where storages are.
+// TorchScript write. The caller provides the storages.
 #ifndef ARRAYS_UNPACK_H_
 #define ARRAYS_UNPACK_H_
 
@@ -13,7 +13,7 @@
 typedef struct ig_storage_id {
   ig_dtype dtype;  // IG_U8 with `untyped` set: the class has none
   bool untyped;
-  ig_dtype element;  // of the tensor that wants it
+  ig_dtype element;  // of the tensor that needs it
   const char *key;
   const char *location;
   int64_t numel;   // elements, of the untyped class bytes
@@ -53,23 +53,23 @@ ig_object *ig_unpack_value(ig_unpack *u, ig_pickle *p, size_t depth);
 typedef struct ig_unpack_call {
   const char *name;
   ig_pickle_rule rule;
-  ig_object *(*build)(ig_unpack *u, ig_pickle *call, size_t depth);  // NULL: refused with `why`
+  ig_object *(*build)(ig_unpack *u, ig_pickle *call, size_t depth);  // NULL: rejected with `why`
   const char *why;
 } ig_unpack_call;
-extern const ig_unpack_call ig_unpack_tensor_calls[];  // ends with a name NULL
+extern const ig_unpack_call ig_unpack_tensor_calls[];  // terminated by a NULL name
 // The dtype of a storage class or of "torch.float32". False: neither. *why: known, not supported.
 bool ig_unpack_storage_class(const char *global, ig_dtype *dtype, bool *untyped, const char **why);
 bool ig_unpack_dtype(const char *global, ig_dtype *dtype, const char **why);
 
-// n bytes at `at` as a tensor of bytes in the innermost scope: in place, keeping the mapping alive,
-// where there is one and the address suits elements of `width` bytes; otherwise a copy.
+// n bytes at `at` as a byte tensor in the innermost scope: in place, keeping the mapping alive, if
+// there is one and the address is aligned for elements of `width` bytes; otherwise a copy.
 ig_tensor *ig_bytes_tensor(ig_ctx *c, ig_bytes b, ig_file *owner, size_t width);
 size_t ig_element_align(ig_dtype d);  // complex numbers are two reals
 
-// Bytes of a tensor of bools that are neither 0 nor 1 become 1: C has no other ones. Only memory
-// that is written to in this process.
+// Elements of a bool tensor that are neither 0 nor 1 become 1, because others are invalid in C.
+// Only this process's memory is written.
 void ig_bools_normalize(uint8_t *at, size_t n);
-// Turns the byte order of n bytes of elements around.
+// Swaps the byte order of n bytes of elements.
 void ig_elements_swap(ig_dtype d, uint8_t *at, size_t n);
 
 #endif

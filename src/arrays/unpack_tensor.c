@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors out of the tree of a pickle: storage classes, the functions that rebuild tensors, and the
-// checks that a view stays inside its storage.
+// From the tree of a pickle to tensors: storage classes, the functions that rebuild tensors, and
+// the checks that a view stays inside its storage.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static const type_name storages[] = {
     {"BoolStorage", IG_BOOL, NULL},
     {"ComplexFloatStorage", IG_C64, NULL},
     {"ComplexDoubleStorage", IG_C128, NULL},
-    // TorchScript archives name newer element types, too.
+    // TorchScript archives can name newer element types too.
     {"Float8_e4m3fnStorage", IG_F8E4M3FN, NULL},
     {"Float8_e5m2Storage", IG_F8E5M2, NULL},
     {"UInt16Storage", IG_U16, NULL},
@@ -255,8 +255,8 @@ static void flip_signs(ig_dtype d, uint8_t *at, size_t n, bool re, bool im) {
   }
 }
 
-// PyTorch can leave a conjugation or negation pending: {"conj": True}. Here it is done at once, in
-// a tensor of its own.
+// PyTorch tensors may have a lazy conjugation or negation: {"conj": True}. It is materialized into
+// a new tensor.
 static ig_tensor *resolve(ig_unpack *u, const ig_pickle *metadata, ig_tensor *t) {
   bool conj = false;
   bool neg = false;
@@ -280,7 +280,7 @@ static ig_tensor *resolve(ig_unpack *u, const ig_pickle *metadata, ig_tensor *t)
     return NULL;
   }
   if (!t || (!conj && !neg) || ig_tensor_is_fake(t)) return t;
-  // Strides of 0 make many elements of few bytes: what is copied has the limit of what is unpacked.
+  // Strides of 0 can expand few bytes to many elements: copies have the limit of unpacked data.
   uint64_t bytes = (uint64_t)ig_tensor_numel(t) * ig_dtype_size(t->dtype);
   if ((uint64_t)ig_tensor_numel(t) > u->limits.max_inflated || bytes > u->limits.max_inflated) {
     (void)BAD(u, metadata,
@@ -319,7 +319,7 @@ static ig_object *rebuild(ig_unpack *u, ig_pickle *p, size_t least, size_t most,
     const char *why = NULL;
     const ig_pickle *d = a->items[6];
     if (d->kind != IG_PICKLE_GLOBAL || !ig_unpack_dtype(d->text, &m.dtype, &why)) {
-      (void)BAD(u, p, "a tensor whose dtype is no dtype");
+      (void)BAD(u, p, "a tensor whose dtype is not a dtype");
       return NULL;
     }
     if (why) {
@@ -381,12 +381,12 @@ static ig_object *parameter(ig_unpack *u, ig_pickle *p, size_t n, size_t depth) 
   ig_object *data = ig_unpack_value(u, p->args->items[0], depth + 1);
   if (data && !ig_object_tensor(data)) (void)BAD(u, p, "a parameter of other than a tensor");
   ig_tensor *t = data ? ig_object_tensor(data) : NULL;
-  ig_object *o = finish(u, p, t ? ig_tensor_twin(u->c, t) : NULL, grad, true);
+  ig_object *o = finish(u, p, t ? ig_tensor_alias(u->c, t) : NULL, grad, true);
   ig_object_free(data);
   return o;
 }
 
-// Attributes that Python code hung on a tensor.
+// Attributes that Python code set on a tensor.
 static ig_object *with_state(ig_unpack *u, ig_pickle *p, ig_object *o, ig_pickle *state,
                              size_t depth) {
   if (!o || state->kind == IG_PICKLE_NONE || (state->kind == IG_PICKLE_DICT && state->n == 0)) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kept blocks stand in a short list, the last freed one last; when there is no room the first one
-// goes. Sizes are rounded up to one of eight steps between powers of two, so that nearly equal ones
-// serve each other. Whoever finds the list busy goes around it: nobody waits, not even the child of
-// a fork that came while the list was busy.
+// Cached blocks are in a short list, the most recently freed one last; when it is full the first
+// one is freed. Sizes are rounded up to one of eight steps between powers of two, so that blocks
+// can be reused for nearly equal sizes. A thread that finds the list locked bypasses it: no thread
+// waits, not even the child of a fork that happened while the list was locked.
 #define _GNU_SOURCE
 #include "base/blocks.h"
 
@@ -33,7 +33,7 @@ static struct {
   kept_block at[SLOTS];
 } kept = {.busy = ATOMIC_FLAG_INIT};
 
-// The address sanitizer has to see every block end.
+// The address sanitizer has to see every free.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define SANITIZED true
@@ -46,7 +46,7 @@ static struct {
 #define SANITIZED false
 #endif
 
-// What may be kept on this machine.
+// How much may be cached on this machine.
 static size_t most_kept(void) {
   static atomic_size_t known;
   size_t most = atomic_load_explicit(&known, memory_order_relaxed);
@@ -81,8 +81,8 @@ static size_t round_size(size_t size) {
   return (size + step - 1) / step * step;
 }
 
-// Large pages where the system gives them on demand: a tenth of the time of a large product, and
-// most of that of touching new memory, goes into pages of 4 kB.
+// Huge pages where the system provides them on demand: with 4 kB pages, page faults take a tenth of
+// the time of a large matrix product, and most of the time of touching new memory.
 static void *fresh(size_t size) {
   if (size < LARGE_PAGE) return aligned_alloc(64, size);
   void *p = aligned_alloc(LARGE_PAGE, size);

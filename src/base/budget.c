@@ -33,7 +33,7 @@ static bool take(budget *b, size_t bytes) {
   return false;
 }
 
-// Growing takes the difference first, so that a block that was refused is still as it was.
+// Growing charges the difference first, so that a rejected block is unchanged.
 static void *counted(void *user, void *ptr, size_t old_size, size_t new_size) {
   budget *b = user;
   if (new_size > old_size && (new_size > SIZE_MAX / 2 || !take(b, new_size - old_size))) {
@@ -101,7 +101,7 @@ size_t ig_budget_refused(ig_alloc a) {
 
 // ---- work and time
 
-enum { STRIDE = 16 };  // steps between two looks at the account and the host
+enum { STRIDE = 16 };  // steps between two checks of the account and the host
 
 static uint64_t now_millis(void) {
   struct timespec t = {0};
@@ -113,14 +113,14 @@ static uint64_t now_millis(void) {
   return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-// So that the step after the last one that is paid for is the one that looks.
+// So that the check happens at the first step beyond the budget.
 static void set_pace(ig_ctx *c) {
   uint64_t most = c->account.until ? 1 : STRIDE;
   c->stride = c->account.left < most ? (uint32_t)c->account.left + 1 : (uint32_t)most;
   c->pace = c->stride;
 }
 
-// Pays for what was done since the last look. False: more than there was.
+// Charges the steps since the last check. False: budget exceeded.
 static bool settle(ig_ctx *c, uint64_t more) {
   ig_account *a = &c->account;
   uint64_t used = c->stride - c->pace;
@@ -157,8 +157,8 @@ bool ig_spend(ig_ctx *c, uint64_t work) {
   if (c->status != IG_OK) return false;
   if (!settle(c, work)) {
     (void)ig_fail(c, IG_LIMIT,
-                  "stopped after the limit of %llu units of work (operator calls, rounds of loops; "
-                  "a node that is made: %d); if it may do more, raise max_work of ig_limits",
+                  "stopped after the limit of %llu units of work (operator calls, loop iterations; "
+                  "making a node costs %d); if it may do more, raise max_work of ig_limits",
                   (unsigned long long)c->account.max_work, IG_WORK_NODE);
     return false;
   }

@@ -1,39 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a context has spent of its limits.
+// What a context has used of its limits.
 //
-// Memory: the allocator of a context counts the bytes that are live, whatever they are for. The
-// count outlives the context, because storages and graphs do: it goes with the last byte.
+// Memory: the allocator of a context counts all live bytes. The counter outlives the context,
+// because storages and graphs do: it is freed with the last byte.
 //
-// Work and time: whoever starts something that a file can make long (a run, a loop, reading a
-// model) opens an account. Calls, rounds and nodes are paid from the innermost one, and what an
-// inner account spent is missing in the outer one. A step costs a decrement and a look at a flag;
-// the rest is looked at every few steps.
+// Work and time: code that starts an operation which a file can make long (a run, a loop, reading a
+// model) opens an account. Calls, iterations and nodes are charged to the innermost account, and
+// what an inner account uses is also charged to the outer one. A step costs a decrement and the
+// test of a flag; everything else is checked every few steps.
 #ifndef BASE_BUDGET_H_
 #define BASE_BUDGET_H_
 
 #include "base/ctx.h"
 
-enum { IG_WORK_NODE = 1000 };  // a node that is made stays in memory: it costs more than a call
+enum { IG_WORK_NODE = 1000 };  // a node stays in memory: it costs more than a call
 
 // ---- memory
 
-// An allocator that counts and passes on to `inner`, for at most `limit` bytes. False: no memory.
+// An allocator that counts and forwards to `inner`, up to `limit` bytes. False: out of memory.
 bool ig_budget_create(ig_alloc inner, uint64_t limit, ig_alloc *out);
-void ig_budget_leave(ig_alloc a);      // the context of a counting allocator goes
-ig_alloc ig_budget_inner(ig_alloc a);  // what a counting allocator passes on to; a itself: none
+void ig_budget_leave(ig_alloc a);  // the context of a counting allocator is freed
+ig_alloc ig_budget_inner(
+    ig_alloc a);  // what a counting allocator forwards to; a itself: not counting
 void ig_budget_set(ig_alloc a, uint64_t limit);
 uint64_t ig_budget_live(ig_alloc a);
 uint64_t ig_budget_limit(ig_alloc a);
-// For blocks that do not come from the allocator itself. False: the limit forbids them.
+// For blocks that do not come from the allocator itself. False: beyond the limit.
 bool ig_budget_take(ig_alloc a, size_t bytes);
 void ig_budget_give(ig_alloc a, size_t bytes);
-// Bytes of the last request that the limit forbade since this was asked; 0: none.
+// Bytes of the last request that the limit rejected since the previous call of this; 0: none.
 size_t ig_budget_refused(ig_alloc a);
 
 // ---- work and time
 
-// Not an error of what was tried, but the end of everything: whoever tries things and goes on
-// without them must not go on after it.
+// Not an error of the attempted operation, but the end of all work: code that tries something and
+// continues without it must not continue after this.
 static inline bool ig_status_is_final(ig_status st) {
   return st == IG_NOMEM || st == IG_LIMIT || st == IG_CANCELLED || st == IG_HOST;
 }
@@ -41,12 +42,12 @@ static inline bool ig_status_is_final(ig_status st) {
 // A context's account while something runs; returns the outer one, for ig_account_close.
 ig_account ig_account_open(ig_ctx *c, const struct ig_limits *limits);
 void ig_account_close(ig_ctx *c, const ig_account *outer);
-// Ready for a context without limits; from now on within these, where they are given.
+// Initializes a context without limits; then applies the given ones.
 void ig_account_init(ig_ctx *c, uint64_t max_work, uint64_t max_millis);
 
-// Looks at the flag, the clock and the account. False: the context failed.
+// Checks the flag, the clock and the account. False: the context failed.
 bool ig_look(ig_ctx *c);
-// One call or round.
+// One call or iteration.
 static inline bool ig_step(ig_ctx *c) {
   if (--c->pace && !atomic_load_explicit(&c->cancelled, memory_order_relaxed)) return true;
   return ig_look(c);

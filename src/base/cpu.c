@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Instruction sets by cpuid, usable CPUs by affinity mask and cgroup quota, cache sizes.
-// The answers are found once and kept in atomics: racing first callers find the same values.
+// Instruction sets by cpuid, usable CPUs by affinity mask and cgroup quota, cache sizes. The
+// results are computed once and stored in atomics: concurrent first callers find the same values.
 #define _GNU_SOURCE  // sched_getaffinity, CPU_COUNT_S
 #include "base/cpu.h"
 
@@ -53,7 +53,8 @@ static ig_cpu probe_limited(void) {
   return cap < found ? cap : found;
 }
 
-static _Atomic int cpu_found = -1;  // The level of processor and environment, -1: not asked yet.
+static _Atomic int cpu_found =
+    -1;  // The level of processor and environment, -1: not determined yet.
 static _Atomic int cpu_level = -1;  // The level in use.
 
 static int found_level(void) {
@@ -129,7 +130,7 @@ static int quota_of(const char *dir, bool v2) {
   return quota_to_cpus(quota, strtoll(line, NULL, 10));
 }
 
-// The least quota from a group up to the mount point: limits of ancestors hold as well. Inside a
+// The least quota from a group up to the mount point: limits of ancestors apply as well. Inside a
 // container the group's path may not exist below the mount; the mount itself is then the group.
 static int quota_up(const char *mount, const char *group, bool v2) {
   char dir[PATH_MAX];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the processor can do, found once at run time, and a mark for plain loops that should be
+// Features of the processor, detected once at run time, and an attribute for plain loops that are
 // compiled for several instruction sets.
 //
 // INGOT_CPU=base|avx2|avx512 in the environment lowers the level (never raises it), for tests.
@@ -45,7 +45,7 @@ size_t ig_cpu_l3(void);
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(IG_NO_CLONES) && \
     ((defined(__clang__) && __clang_major__ >= 18) || (!defined(__clang__) && __GNUC__ >= 12))
 #define IG_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-// The same for loops that wait for memory, to which wider vectors add only size.
+// The same for memory-bound loops, to which wider vectors add only code size.
 #define IG_CLONES_NARROW __attribute__((target_clones("arch=x86-64-v3", "default")))
 #else
 #define IG_CLONES

@@ -85,8 +85,8 @@ static bool grow(ig_ctx *c, size_t need) {
   return true;
 }
 
-// Messages name what is in files, and end on terminals: no control character passes. Where there is
-// no memory for the longer text, question marks stand for them.
+// Messages contain names from files and are printed on terminals: control characters are escaped.
+// If there is no memory for the longer text, they become question marks.
 static void make_safe(ig_ctx *c, size_t from) {
   size_t n = strlen(c->message + from);
   size_t need = ig_text_escape(c->message + from, n, true, NULL, 0);
@@ -122,12 +122,12 @@ static void append(ig_ctx *c, const char *fmt, ...) {
   va_end(ap);
 }
 
-// There is memory, but not for this context.
+// The limit of this context is reached, not that of the machine.
 static void tell_refused(ig_ctx *c) {
   size_t bytes = ig_budget_refused(c->alloc);
   if (c->status != IG_NOMEM || !bytes) return;
   append(c,
-         ": %zu bytes on top of %llu that are in use pass the limit of %llu; if there may be more, "
+         ": %zu bytes in addition to %llu in use exceed the limit of %llu; if there may be more, "
          "raise max_memory of ig_limits (--max-memory)",
          bytes, (unsigned long long)ig_budget_live(c->alloc),
          (unsigned long long)ig_budget_limit(c->alloc));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside of the context: sticky error with notes, pool of scoped references, where the user is.
-// What a call does beside computing is in `mode`, see mode/mode.h.
+// Internals of the context: sticky error with notes, pool of scoped references, user location. What
+// a call does besides computing is in `mode`, see mode/mode.h.
 #ifndef BASE_CTX_H_
 #define BASE_CTX_H_
 
@@ -9,7 +9,8 @@
 #include "base/mem.h"
 #include "ingot/limits.h"
 
-// First member of everything ref-counted. Counts are atomic: storages cross threads.
+// First member of every reference-counted struct. Counts are atomic: storages are shared between
+// threads.
 typedef struct ig_ref {
   atomic_int count;
   void (*destroy)(struct ig_ref *self);
@@ -25,11 +26,11 @@ static inline void ig_ref_release(ig_ref *r) {
 struct ig_str;
 struct ig_expr;
 
-// What is left of the work and time that something may cost; see base/budget.h.
+// The remaining work and time of an operation; see base/budget.h.
 typedef struct ig_account {
-  uint64_t left;   // units of work; UINT64_MAX: any number
-  uint64_t given;  // that it began with
-  uint64_t until;  // milliseconds of the clock; 0: any time
+  uint64_t left;   // units of work; UINT64_MAX: unlimited
+  uint64_t given;  // initial value
+  uint64_t until;  // milliseconds of the clock; 0: unlimited
   uint64_t max_work;
   uint64_t max_millis;
 } ig_account;
@@ -37,15 +38,15 @@ typedef struct ig_account {
 struct ig_ctx {
   ig_alloc alloc;  // counts live bytes
   ig_status status;
-  const struct ig_modes *mode;  // read by all, written by mode/mode.h
-  uint32_t pace;                // steps until the next look at the account
-  uint32_t stride;              // that it began with
-  atomic_bool cancelled;        // by any thread
+  const struct ig_modes *mode;  // written only by mode/mode.h
+  uint32_t pace;                // steps until the account is checked
+  uint32_t stride;              // initial value
+  atomic_bool cancelled;        // set by any thread
   ig_account account;
   ig_limits limits;  // complete
-  // The host's signals, asked now and then; false: stop, an error of the host is set.
+  // Polls the host's signals; false: stop, an error of the host is set.
   bool (*poll)(ig_ctx *c);
-  char *message;  // grows; never NULL
+  char *message;  // growable; never NULL
   size_t message_cap;
   size_t aside;     // where in the message the lines begin that are no part of the text; 0: none
   char small[256];  // the message before it had to grow
@@ -54,14 +55,14 @@ struct ig_ctx {
 
   const char *op_target;  // operator being called, for messages
   const struct ig_op *op;
-  const void *op_args;  // its arguments (ig_value), and who can tell their shapes
+  const void *op_args;  // its arguments (ig_value), and how to print their shapes
   void (*op_describe)(const ig_ctx *c, struct ig_str *out);
   const char *file;  // user location
   int line;
   const char *stack;  // frames of the user, as Python prints them; NULL: unknown
-  // What the user calls a symbol where he is: "n", "x.shape[0]"; false: nothing.
+  // The user's name of a symbol at the current location: "n", "x.shape[0]"; false: none.
   bool (*name_symbol)(ig_ctx *c, const struct ig_expr *symbol, struct ig_str *out);
-  ig_ref *trouble;  // what is known about the first error, see sym/report.h; NULL: nothing
+  ig_ref *trouble;  // data about the first error, see sym/report.h; NULL: none
   void (*locate)(ig_ctx *c, void *user);
   void *locate_user;
 
@@ -70,14 +71,14 @@ struct ig_ctx {
   size_t work_size;
 };
 
-// For those who allocate contexts together with their modes.
+// For code that allocates contexts together with their modes.
 void ig_ctx_init(ig_ctx *c, ig_alloc alloc, const struct ig_modes *mode);
 void ig_ctx_clean(ig_ctx *c);
 
 // Keeps the first error: "target: text (file:line)". Evaluates to `st`.
 #define ig_fail(c, st, ...) (ig_fail_at((c), (st), __VA_ARGS__), (ig_status)(st))
 void ig_fail_at(ig_ctx *c, ig_status st, const char *fmt, ...) IG_PRINTF(3, 4);
-// The same without the operator's name in front and the location behind: a text that PyTorch words.
+// The same without the operator's name and the location: for PyTorch's exact messages.
 void ig_fail_text(ig_ctx *c, ig_status st, const char *fmt, ...) IG_PRINTF(3, 4);
 void ig_note(ig_ctx *c, const char *fmt, ...) IG_PRINTF(2, 3);  // One more line, on the way out.
 // The same for a line that explains and is no part of the text, which PyTorch words: hosts show it
@@ -90,9 +91,9 @@ void ig_aside(ig_ctx *c, const char *fmt, ...) IG_PRINTF(2, 3);
     if (st_ != IG_OK) return st_; \
   } while (0)
 
-void ig_locate(ig_ctx *c);  // Brings file and line up to date.
+void ig_locate(ig_ctx *c);  // Updates file and line.
 
-// Hands one reference to the innermost scope. On failure it is released and false returned.
+// Transfers one reference to the innermost scope. On failure it is released and false is returned.
 bool ig_pool_add(ig_ctx *c, ig_ref *r);
 
 // Memory that lives as long as the innermost scope, 16-byte aligned, not zeroed; NULL after an

@@ -24,7 +24,7 @@ static size_t decode(const unsigned char *s, size_t n, uint32_t *code) {
 
 static bool is_hazard(uint32_t c) {
   return c < 0x20 || (c >= 0x7f && c < 0xa0) ||                           // C0, DEL, C1
-         c == 0x61c || c == 0x200e || c == 0x200f ||                      // marks of direction,
+         c == 0x61c || c == 0x200e || c == 0x200f ||                      // bidirectional marks,
          (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) ||  // embeddings, isolates
          c == 0x2028 || c == 0x2029 || c == 0xfeff;
 }

@@ -27,7 +27,7 @@ static ig_status map_fd(ig_ctx *c, const char *path, int fd, ig_file *f) {
   if ((uint64_t)info.st_size > SIZE_MAX / 2) return ig_fail(c, IG_IO, "%s: too large", path);
   size_t n = (size_t)info.st_size;
   if (n == 0) return IG_OK;  // mmap refuses length 0
-  // Writable and private: a tensor over the mapping may be written to, the file stays as it is.
+  // Writable and private: a tensor over the mapping may be written to, the file does not change.
   void *at = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
   if (at == MAP_FAILED) return ig_fail(c, IG_IO, "%s: %s", path, strerror(errno));
   f->bytes = (ig_bytes){at, n};
@@ -54,7 +54,8 @@ ig_status ig_file_map(ig_ctx *c, const char *path, ig_file **out) {
   return IG_OK;
 }
 
-// Step by step, so that no part of the path can be a link. Always -1 with errno set, or a file.
+// Component by component, so that no part of the path can be a link. Always -1 with errno set, or a
+// file.
 static int open_below(int dir, const char *path) {
   int at = dup(dir);
   while (at >= 0) {
@@ -93,7 +94,7 @@ static ig_status map_below(ig_ctx *c, const char *folder, const char *path, ig_f
   struct stat info;
   ig_status st = map_fd(c, path, fd, f);
   if (st == IG_OK && (fstat(fd, &info) != 0 || info.st_nlink != 1)) {
-    st = ig_fail(c, IG_IO, "%s in %s: has a second name (hard link)", path, folder);
+    st = ig_fail(c, IG_IO, "%s in %s: has more than one hard link", path, folder);
   }
   (void)close(fd);
   return st;
@@ -161,7 +162,7 @@ ig_sink ig_sink_memory(ig_alloc alloc) {
   return (ig_sink){.alloc = alloc, .fd = -1};
 }
 
-// Devices and pipes cannot be renamed over: they are written as they are. A symbolic link is
+// Devices and pipes cannot be replaced by renaming: they are written directly. A symbolic link is
 // followed, so that the file it names is replaced and not the link.
 static ig_status open_target(ig_ctx *c, const char *path, ig_sink *s) {
   struct stat info;
@@ -261,7 +262,7 @@ static ig_status told(ig_ctx *c, const ig_sink *s) {
   return s->error ? ig_fail(c, IG_IO, "%s: %s", name, strerror(s->error)) : IG_OK;
 }
 
-// Some file systems cannot; then the rename is as safe as they make it.
+// Some file systems do not support it; then the rename is as safe as they make it.
 static bool sync_fd(int fd) {
   return fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS;
 }
@@ -273,7 +274,7 @@ ig_status ig_sink_finish(ig_ctx *c, ig_sink *s) {
   }
   if (s->fd >= 0) {
     if (s->target && !s->error && !sync_fd(s->fd)) s->error = errno;
-    // A full disk may show itself only here.
+    // A full disk may be reported only here.
     if (close(s->fd) != 0 && !s->error) s->error = errno;
     s->fd = -1;
     if (s->target && s->error) (void)unlink(temporary(s));
@@ -282,7 +283,7 @@ ig_status ig_sink_finish(ig_ctx *c, ig_sink *s) {
   return told(c, s);
 }
 
-// The rename itself must survive a crash. It has been made, so nothing here is an error.
+// The rename itself must survive a crash. It has succeeded, so failures here are not errors.
 static void sync_folder(const char *path) {
   const char *slash = strrchr(path, '/');
   size_t n = slash ? (size_t)(slash - path) + 1 : 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FNV-1a over bytes, begun with IG_HASH_BASIS or, where a file chooses the keys of a table, with
-// what the file cannot know.
+// FNV-1a over bytes, seeded with IG_HASH_BASIS or, where a file chooses the keys of a table, with a
+// secret.
 #ifndef BASE_HASH_H_
 #define BASE_HASH_H_
 

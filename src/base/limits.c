@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The default limits, and what a reader makes of those it was given.
+// The default limits, and how a reader completes the given ones.
 #define _POSIX_C_SOURCE 200809L
 #include "base/limits.h"
 
@@ -12,7 +12,7 @@
 
 #include "base/budget.h"
 
-// Memory beyond that of the machine would only be swapped, or end somebody's process.
+// Memory beyond that of the machine would only be swapped, or get a process killed.
 static uint64_t machine_memory(void) {
 #if defined(_SC_PHYS_PAGES)
   long pages = sysconf(_SC_PHYS_PAGES);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pool: one loop ("job") at a time. The job lives on its caller's stack; workers join it under
-// the lock, take ranges from an atomic counter, and leave under the lock. When the ranges are all
-// taken the caller closes the job, so that late workers cannot join, and waits only for those that
-// did. Whoever finds the pool taken, or is inside a loop already, works alone.
+// the lock, take ranges from an atomic counter, and leave under the lock. When all ranges are taken
+// the caller closes the job, so that late workers cannot join, and waits only for those that did. A
+// caller that finds the pool in use, or is already inside a loop, works alone.
 //
-// Waking a thread that sleeps takes tens of microseconds, as long as many a loop. So waiting starts
-// with watching: a worker watches as long as loops came often of late, the caller as long as its
-// workers are about to finish. Who watches yields the processor to anyone who can use it.
+// Waking a sleeping thread takes tens of microseconds, as long as many loops. Waiting therefore
+// starts with polling: a worker polls as long as loops have come often recently, the caller as long
+// as its workers are about to finish. A polling thread yields the processor.
 //
 // After fork the child has no workers and forgets the old ones; it starts its own when it needs
 // them.
@@ -24,11 +24,11 @@
 
 enum {
   MAX_THREADS = 256,
-  RANGES_PER_THREAD = 4,  // Enough that a thread the system holds back leaves work to others.
-  PAUSES = 32,            // Pause instructions between two looks at the clock: a microsecond.
-  LEAST_WATCH = 4000,     // Nanoseconds that a worker watches for the next job before it sleeps,
-  MOST_WATCH = 100000,    // as it learns from the jobs before;
-  JOIN_WATCH = 200000,    // the same of the caller for the workers' last ranges.
+  RANGES_PER_THREAD = 4,  // Enough that a preempted thread leaves work to others.
+  PAUSES = 32,            // Pause instructions between two reads of the clock: a microsecond.
+  LEAST_WATCH = 4000,     // Nanoseconds that a worker polls for the next job before it sleeps,
+  MOST_WATCH = 100000,    // adapted to the previous jobs;
+  JOIN_WATCH = 200000,    // the same for the caller waiting for the workers' last ranges.
 };
 
 typedef struct job {
@@ -58,9 +58,9 @@ static struct {
           .wake = PTHREAD_COND_INITIALIZER,
           .left = PTHREAD_COND_INITIALIZER};
 
-static atomic_bool taken;   // a loop has the pool
-static atomic_uint opened;  // counts jobs; spinning workers watch it
-static atomic_uint forks;   // how often this process is a child: a job of the parent is void
+static atomic_bool taken;   // a loop is using the pool
+static atomic_uint opened;  // counts jobs; polling workers read it
+static atomic_uint forks;   // number of forks: a job of the parent is invalid
 static atomic_int wanted;   // 0: not set
 static _Thread_local bool inside;
 static _Thread_local ig_loan mine;
@@ -82,7 +82,7 @@ static int64_t now(void) {
 // ---- how many ----
 
 static int default_threads(void) {
-  const char *s = getenv("OMP_NUM_THREADS");  // a number, or a list whose first entry counts
+  const char *s = getenv("OMP_NUM_THREADS");  // a number, or a list whose first entry is used
   char *end;
   long n = s ? strtol(s, &end, 10) : 0;
   if (s && end != s && (*end == 0 || *end == ',' || *end == ' ') && n > 0)
@@ -97,7 +97,7 @@ int ig_threads_get(void) {
   if (n > 0) return n;
   int none = 0;
   n = default_threads();
-  // Loses against a set that came between: then that one counts.
+  // If another thread has set it in the meantime, that value is kept.
   return atomic_compare_exchange_strong(&wanted, &none, n) ? n : none;
 }
 
@@ -139,7 +139,7 @@ static void work(job *j) {
   }
 }
 
-// Watches for another job than the one seen, until a time.
+// Polls for a job other than the one seen, until a deadline.
 static void watch_opened(unsigned seen, int64_t until) {
   for (int i = 0;; i++) {
     for (int k = 0; k < PAUSES; k++) {
@@ -159,9 +159,9 @@ static int current_cpu(void) {
 #endif
 }
 
-// A thread that is woken is often put beside the one that wakes it, and stays there from loop to
-// loop while another CPU idles. Leaves that CPU, if this thread may; afterwards it may go anywhere
-// that it might before.
+// The scheduler often places a woken thread on the CPU of the waking one, where it stays from loop
+// to loop while another CPU idles. Leaves that CPU, if allowed; afterwards the affinity is as
+// before.
 static void leave_cpu(int cpu) {
 #if defined(__linux__)
   if (cpu < 0 || cpu >= CPU_SETSIZE || current_cpu() != cpu) return;
@@ -177,7 +177,7 @@ static void leave_cpu(int cpu) {
 }
 
 // Waits, locked, until there is a job with a free seat; NULL: the pool stops. *watch is how long
-// this worker watches: to the full after a wait that watching would have covered, ever less after
+// this worker polls: the maximum after a wait that polling would have covered, less and less after
 // longer ones.
 static job *await_job(int64_t *watch) {
   int64_t start = 0;
@@ -232,7 +232,8 @@ static void *worker(void *unused) {
 
 // ---- starting and stopping ----
 
-// Mutexes may be held and counts stale in the child; all are made anew. No other thread exists.
+// Mutexes may be locked and counters stale in the child; all are initialized again. No other thread
+// exists.
 static void after_fork(void) {
   pthread_mutex_init(&pool.lock, NULL);
   pthread_cond_init(&pool.wake, NULL);
@@ -248,7 +249,7 @@ static void watch_fork(void) {
   pthread_atfork(NULL, NULL, after_fork);
 }
 
-// Makes sure of `count` workers, as far as the system gives them. The caller has the pool.
+// Starts workers up to `count`, as far as the system allows. The caller owns the pool.
 static void start_workers(int count) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   if (pool.started >= count) return;
@@ -264,10 +265,12 @@ static void start_workers(int count) {
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-// Workers end before the library goes away, by exit or by dlclose. Loops that start later, in other
-// threads of a program that is exiting, run alone. exit() inside a loop's body cannot wait for it.
+// Workers end before the library is unloaded, by exit or by dlclose. Loops that start later, in
+// other threads of a program that is exiting, run alone. exit() inside a loop's body cannot wait
+// for it.
 __attribute__((destructor)) static void stop_workers(void) {
-  if (inside || atomic_exchange(&taken, true)) return;  // Stays taken: nobody gets the pool again.
+  if (inside || atomic_exchange(&taken, true))
+    return;  // Stays in use: the pool is not available again.
   pthread_mutex_lock(&pool.lock);
   pool.stop = true;
   pthread_cond_broadcast(&pool.wake);
@@ -332,7 +335,7 @@ static bool run_shared(job *j, int threads) {
   work(j);
   inside = false;
   if (atomic_load(&forks) != before)
-    return true;  // The body forked; here there is no pool to close.
+    return true;  // The body forked; the child has no pool to close.
   if (seats > 0) close_job(j);
   atomic_store(&taken, false);
   return true;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// One process-wide pool of passive worker threads.
+// One process-wide pool of worker threads.
 //
-// Workers start with the first parallel loop and sleep when there is nothing to do (while loops
-// come often they watch for the next one, a tenth of a millisecond at most, and yield to whoever
-// needs the processor). The calling thread always works too, and never waits for a worker that has
-// not begun. Any thread may call anything here at any time; nothing here fails, prints or aborts:
-// where threads cannot be had, loops run in the caller.
+// Workers start with the first parallel loop and sleep when idle (while loops come often they poll
+// for the next one, for at most a tenth of a millisecond, and yield the processor). The calling
+// thread always works too, and never waits for a worker that has not started. Any thread may call
+// anything here at any time; nothing here fails, prints or aborts: if threads cannot be created,
+// loops run in the caller.
 #ifndef BASE_THREADS_H_
 #define BASE_THREADS_H_
 
@@ -39,8 +39,8 @@ const void *ig_threads_lent(int *seat);
 void ig_parallel_for(int64_t n, int64_t grain, void (*fn)(void *arg, int64_t begin, int64_t end),
                      void *arg);
 
-// The same with a number of ranges of the caller's choice, for work that is already cut into
-// tasks: ranges are single tasks, handed out one at a time (uneven tasks balance).
+// The same for work that is already divided into tasks: each range is a single task, and tasks are
+// distributed one at a time (which balances uneven tasks).
 void ig_parallel_tasks(int64_t n, void (*fn)(void *arg, int64_t task), void *arg);
 
 #endif

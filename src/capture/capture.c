@@ -22,7 +22,7 @@ ig_status ig_capture_begin_in(ig_ctx *c, ig_sym *sym) {
   }
   if (!sym) return c->status;
   ig_graph *g = ig_graph_create(c, sym);
-  ig_ref_release(&sym->ref);  // the graph holds it now
+  ig_ref_release(&sym->ref);  // the graph owns it now
   if (!g) return c->status;
   g->no_grad = c->mode->no_grad;
   ig_mode_change change = {IG_MODE_CAPTURE | IG_MODE_SYM, {.capture = g, .sym = sym}};
@@ -172,8 +172,8 @@ void ig_capture_order_state(ig_ctx *c, const char *const *names, size_t n) {
   ig_scope_close(c, s);
 }
 
-// The placeholders of the state by their tensors, which stand for later nodes once they are
-// written.
+// The placeholders of the state by their tensors, which refer to later nodes once they are
+// modified.
 static bool list_state(ig_ctx *c, ig_table *at) {
   for (ig_node *n = c->mode->capture->first; n; n = n->next) {
     if (!ig_node_is_placeholder(n) || n->role == IG_INPUT_USER) continue;
@@ -189,7 +189,7 @@ static ig_node *placeholder_of(const ig_table *at, const ig_tensor *t) {
   return slot ? slot->value : NULL;
 }
 
-// Readers of a tensor that has several placeholders read the last of them.
+// Users of a tensor that has several placeholders use the last of them.
 static bool read_last(ig_ctx *c, const ig_table *at, ig_tensor *const *state, const size_t *groups,
                       size_t n) {
   ig_map last = ig_map_make(c->alloc);  // by the number of the group
@@ -254,7 +254,7 @@ void ig_capture_set_modules(ig_ctx *c, const ig_module_level *levels, size_t n) 
       levels ? ig_graph_keep_levels(c, c->mode->capture, levels, n) : NULL;
 }
 
-// The texts of frames belong to whoever traced; the environment may live on.
+// The texts of frames belong to the tracer; the environment may outlive it.
 static void forget_stacks(ig_env *env) {
   for (size_t i = 0; env && i < env->guards.n; i++) env->guards.at[i].stack = NULL;
   for (size_t i = 0; env && i < env->asserts.n; i++) env->asserts.at[i].stack = NULL;
@@ -270,7 +270,7 @@ static ig_graph *close_capture(ig_ctx *c) {
 }
 
 void ig_capture_abort(ig_ctx *c) {
-  bool inner = true;  // captures inside of it go first
+  bool inner = true;  // captures inside it end first
   while (inner && c->mode->capture) {
     inner = c->mode->capture->outer != NULL;
     ig_graph_free(close_capture(c));
@@ -327,7 +327,7 @@ ig_status ig_capture_end_writes(ig_ctx *c, const ig_capture_write *writes, size_
   // A program that is lowered next numbers its nodes there, also those that nobody reads.
   if (!late || !g->inference) (void)ig_graph_dce(g);
   if (!ig_graph_lift_constants(c, g) || (!late && !ig_graph_rename_placeholders(c, g, NULL)) ||
-      (!late && ig_graph_verify(c, g) != IG_OK)) {  // late: when it has its names
+      (!late && ig_graph_verify(c, g) != IG_OK)) {  // after it has its names
     ig_graph_free(g);
     return c->status;
   }

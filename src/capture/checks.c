@@ -50,7 +50,7 @@ static bool lookup(void *user, const ig_expr *symbol, ig_hint *out) {
   return false;
 }
 
-// The symbol of a size that was not met before: k*s + c = size.
+// Solves for the symbol of a size that is not known yet: k*s + c = size.
 static bool bind(checker *k, int dim, const ig_expr *e, const ig_expr *symbol, int64_t size) {
   const ig_expr *same = NULL;
   int64_t f = 0;
@@ -73,14 +73,15 @@ static bool check_bounds(const checker *k, int dim, const ig_expr *e, int64_t si
   for (size_t i = 0; i < k->nranges; i++) {
     const ig_range_entry *r = &k->ranges[i];
     if (r->expr != e) continue;
-    // Sizes 0 and 1 are let through: programs are captured from 2 on but mostly hold for them.
+    // Sizes 0 and 1 are allowed: programs are captured for sizes from 2 on but are mostly valid for
+    // them.
     if (r->lo > 2 && size < r->lo) return fail_size(k, dim, ">=", r->lo, size);
     if (size > r->hi) return fail_size(k, dim, "<=", r->hi, size);
   }
   return true;
 }
 
-// The only symbol of an expression; false: it has several. Reads alone: programs are shared.
+// The only symbol of an expression; false: it has several. Read-only, because programs are shared.
 static bool only_symbol(const ig_expr *e, const ig_expr **symbol) {
   if (e->kind == IG_EXPR_SYMBOL) {
     bool same = !*symbol || *symbol == e;

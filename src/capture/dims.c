@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declaring dims: symbols for sizes from left to right, then for strides that are no product of
-// sizes, then for the offset; roots that are on no input come after all inputs. Sizes 0 and 1 get
-// no symbol. During the trace all symbols are independent; ig_capture_solve relates them.
+// Declaring dims: symbols for sizes from left to right, then for strides that are not products of
+// sizes, then for the offset; roots that are not sizes of inputs come after all inputs. Sizes 0 and
+// 1 get no symbol. During the trace all symbols are independent; ig_capture_solve relates them.
 #include "capture/dims.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "op/draft.h"
 #include "op/record.h"
 
-enum { LEAST = 2 };  // sizes 0 and 1 are not what a symbol stands for
+enum { LEAST = 2 };  // a symbol is assumed not to be 0 or 1
 
 static void dims_free(ig_env *env, ig_dims *d) {
   if (!d) return;

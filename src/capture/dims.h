@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was declared about the inputs of a capture.
+// Declared dimensions of the inputs of a capture.
 #ifndef CAPTURE_DIMS_H_
 #define CAPTURE_DIMS_H_
 
@@ -13,11 +13,11 @@ typedef struct ig_dim_use {
   const char *source;  // "L['x'].size()[0]"
   bool is_size;
   int64_t example;
-  ig_int size;  // as it was made
+  ig_int size;  // as created
   ig_int now;   // with replacements, set by ig_capture_solve
 } ig_dim_use;
 
-// A root of derived dims that is on no input.
+// A root of derived dims that is not a dim of any input.
 typedef struct ig_dim_root {
   const char *name;
   int64_t lo;
@@ -48,19 +48,19 @@ static inline const char *ig_use_name(const ig_dim_use *u) {
   return ig_dim_is_strict(&u->dim) ? u->dim.name : u->source;
 }
 
-// A sentence about a dim in the text of a verdict.
+// A sentence about a dim in an error message.
 typedef struct ig_violation {
   const char *name;
   size_t at;              // where the sentence begins
-  const ig_guard *guard;  // the decision that it is about; NULL: find one
+  const ig_guard *guard;  // the guard that it is about; NULL: find one
 } ig_violation;
-// Reports that the program demands more of a dim than was declared: the sentence (up to the end of
-// its line), the guard and line that demanded it, and the fixes of that dim or, when there are
-// none, all of them (violation.c).
+// Reports that the program requires more of a dim than was declared: the sentence (up to the end of
+// its line), the guard and source line that require it, and the fixes of that dim or, if there are
+// none, all fixes (violation.c).
 void ig_dims_tell(ig_ctx *c, const ig_dims *d, const ig_violation *v, const char *reason,
                   const ig_dim_fix *fixes, size_t nfixes);
 
-// What the solver found, by name of a dim, as fixes in the innermost scope; one as it is printed,
+// The solver's results by dim name, as fixes in the innermost scope; and the printed form of one,
 // "dx = Dim('dx', max=7)". (fixes.c)
 size_t ig_dims_fixes(ig_ctx *c, ig_dims *d, ig_solver *s, const ig_dim_fix **out);
 void ig_str_fix(ig_str *s, const ig_dim_fix *f);
@@ -78,8 +78,8 @@ ig_status ig_capture_settle(ig_ctx *c);
 
 // Ranges of the program (ranges.c), after the solver.
 bool ig_dims_list_ranges(ig_ctx *c, ig_dims *d);
-// PyTorch traces a strict program several times; the symbols that every trace reads from the data
-// stay among the ranges.
+// PyTorch traces a strict program several times; the unbacked symbols of every trace stay among the
+// ranges.
 bool ig_program_repeat_symbols(ig_ctx *c, const ig_program *p);
 
 #endif

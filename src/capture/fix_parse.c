@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading suggested fixes back from a message, so that they can be applied.
+// Parsing suggested fixes in a message, so that they can be applied.
 #include <stdlib.h>
 #include <string.h>
 

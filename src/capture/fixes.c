@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the solver found, said in terms of the declared dims: a number, a range, or k times another
-// dim plus c. Only roots are told; a result for a derived dim is translated to its root.
+// The solver's results in terms of the declared dims: a number, a range, or k times another dim
+// plus c. Only roots are reported; a result for a derived dim is translated to its root.
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ typedef struct result {
   bool has_hi;
   bool fresh;    // a new root
   bool derived;  // the name is that of a derived dim
-  bool itself;   // a root that is no symbol any more, but what is derived from it is
+  bool itself;   // a root that is no longer a symbol, but a dim derived from it is
   bool told;     // its range was translated
   bool dead;
   int64_t value;
@@ -101,7 +101,7 @@ static result *put(fixes *f, const char *name, const char *order) {
   return &f->all.at[f->all.n - 1];
 }
 
-// The first declared dim that is called so, or has that root.
+// The first declared dim with that name or root.
 static const ig_dim *declared(const ig_dims *d, const char *name) {
   for (size_t i = 0; i < d->uses.n; i++) {
     const ig_dim *u = &d->uses.at[i].dim;
@@ -240,7 +240,7 @@ static void take_equivalence(fixes *f, const ig_equivalence *q) {
 
 // ---- roots ----
 
-// The largest d for which k*d + c is at most `most`, without leaving the integers on the way.
+// The largest d for which k*d + c is at most `most`, without overflow.
 static int64_t largest_root(int64_t most, int64_t k, int64_t c) {
   int64_t whole = ig_floor_div(c, k);
   return ig_floor_div(most - (c - whole * k), k) - whole;
@@ -261,7 +261,7 @@ static void introduce(fixes *f) {
     r->has_lo = r->has_hi = false;
     int64_t from = -ig_floor_div(-(least - c), k);
     int64_t to = largest_root(most, k, c);
-    if (from == to) {  // a root of one value is none
+    if (from == to) {  // a root with a single value is not a root
       r->is_number = true;
       r->value = k * from + c;
       continue;
@@ -277,7 +277,7 @@ static void introduce(fixes *f) {
   }
 }
 
-// What was derived from a dim that is derived now.
+// Dims derived from a dim that is now derived itself.
 static void rewrite(fixes *f) {
   for (size_t i = 0; i < f->all.n; i++) {
     result *r = &f->all.at[i];
@@ -306,7 +306,7 @@ static bool has_range(const result *r) {
   return !r->is_number && !r->is_derived;
 }
 
-// The range of a root that is not itself a size any more, from a dim derived from it.
+// The range of a root that is no longer a size itself, from a dim derived from it.
 static void translate(fixes *f, const char *root) {
   result *own = find(f, root);
   if (own && (own->is_number || own->is_derived || own->has_lo || own->has_hi)) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// range_constraints of a program: symbols read from data as they were made, then the sizes of the
-// inputs by expression with the declared bounds, then roots that are no size themselves.
+// range_constraints of a program: unbacked symbols in order of creation, then the sizes of the
+// inputs by expression with the declared bounds, then roots that are not sizes themselves.
 #include <stdio.h>
 #include <string.h>
 
@@ -68,13 +68,13 @@ typedef struct bound_list {
   ig_ctx *c;
   ig_table seen;
   const ig_expr **all;    // bound by calls of the program, in their order
-  const ig_expr **again;  // of them, those that are made once more
+  const ig_expr **again;  // those of them that are created again
   size_t n;
   size_t nagain;
 } bound_list;
 
-// PyTorch remembers what ATen read from an input, not what was read from a result of a call, and
-// not what operators of the user say.
+// PyTorch memoizes what ATen reads from an input, but not what is read from the result of a call,
+// and not the results of custom operators.
 static bool is_read_again(const ig_node *n) {
   if (n->callee != IG_CALLEE_OP || strcmp(n->op->schema.ns, "aten") != 0) return true;
   for (size_t i = 0; i < n->ninputs; i++) {
@@ -108,9 +108,9 @@ static void list_bound(bound_list *l, const ig_graph *g) {
   for (size_t i = 0; i < g->subs.n; i++) list_bound(l, g->subs.at[i].graph);
 }
 
-// PyTorch's strict capture makes the symbols of the program anew when it looks at what the front
-// end has recorded, some of them once more, and, unless for training, when it lowers it.
-// Symbols of numbers that nothing reads are not made again.
+// PyTorch's strict capture creates the symbols of the program again when it traces the front end's
+// graph, some of them once more, and, unless for training, when it lowers it. Symbols of unused
+// numbers are not created again.
 bool ig_program_repeat_symbols(ig_ctx *c, const ig_program *p) {
   ig_sym *sym = p->graph->sym;
   if (c->status != IG_OK || !sym || !sym->counts[0]) return c->status == IG_OK;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the trace is over: the sizes of all recorded values are written with what is known now
-// (s1 = s0 + 1), and the questions are asked that PyTorch asks about the results of a non-strict
-// capture.
+// After the trace: the sizes of all recorded values are rewritten with what is known now (s1 = s0 +
+// 1), and the queries are made that PyTorch makes about the results of a non-strict capture.
 #include "capture/dims.h"
 #include "op/shape.h"
 
-// A size read from data keeps its symbol, which the node that reads it defines.
+// A data-dependent size keeps its symbol, which the node that reads it defines.
 static void settle_int(ig_ctx *c, ig_int *i) {
   if (!i->expr || (i->expr->kind == IG_EXPR_SYMBOL && !i->expr->backed)) return;
   *i = ig_int_find(c, *i);

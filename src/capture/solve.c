@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// From guards to a verdict: the declared equalities are asked as questions, sizes that became
-// numbers or got related without being declared so are violations, and so are guards and ranges
-// that a dim does not imply. The solver then tells what could be declared instead.
+// Checks guards against declarations: the declared equalities are evaluated, sizes that became
+// constants or related without being declared so are violations, and so are guards and ranges that
+// a dim does not imply. The solver then finds what could be declared instead.
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,8 +19,8 @@ typedef struct verdict {
   ig_str bullets;
   IG_VEC(const char *) names;  // of violated dims
   IG_VEC(ig_violation) all;
-  const ig_guard *guard;        // being looked at
-  IG_VEC(const char *) forced;  // dims that the solver gave a number
+  const ig_guard *guard;        // current one
+  IG_VEC(const char *) forced;  // dims for which the solver found a number
 } verdict;
 
 size_t ig_dims_first(const ig_dims *d, const ig_expr *symbol) {
@@ -167,7 +167,7 @@ static size_t first_of(const verdict *v, const ig_expr *symbol) {
   return symbol->index < v->nfirst ? v->first[symbol->index] - 1 : SIZE_MAX;
 }
 
-// Which symbols the inputs have; sizes that are numbers by now.
+// The symbols of the inputs; sizes that have become numbers.
 static void track(verdict *v) {
   ig_dims *d = v->dims;
   for (size_t i = 0; i < d->uses.n && v->c->status == IG_OK; i++) {
@@ -193,7 +193,7 @@ static bool is_declared(const ig_dims *d, const ig_dim_use *u, size_t first, int
   int64_t cu = 0;
   int64_t kf = 1;
   int64_t cf = 0;
-  if (!ig_dim_affine(&u->dim, &root, &ku, &cu)) return true;  // AUTO: nothing was promised
+  if (!ig_dim_affine(&u->dim, &root, &ku, &cu)) return true;  // AUTO: nothing was declared
   if (first >= d->uses.n) {
     other = d->phantoms.at[first - d->uses.n].name;
   } else if (!ig_dim_affine(&d->uses.at[first].dim, &other, &kf, &cf)) {
@@ -202,7 +202,7 @@ static bool is_declared(const ig_dims *d, const ig_dim_use *u, size_t first, int
   return strcmp(root, other) == 0 && ku == k * kf && cu == k * cf + m;
 }
 
-// The expression with its only symbol replaced by what the dim is called.
+// The expression with its only symbol replaced by the name of the dim.
 static void add_related(verdict *v, const ig_expr *e, const ig_expr *symbol, size_t first) {
   const ig_dims *d = v->dims;
   int64_t k = 1;
@@ -346,7 +346,7 @@ static bool is_new(seen *s, const ig_expr *e) {
 
 static void issue(verdict *v, const ig_expr *e) {
   bool trivial = is_about_dims(v, e) && ig_solver_add(&v->solver, e);
-  if (!v->solver.forced) return;  // what no dim can express is left to the operators
+  if (!v->solver.forced) return;  // what no dim can express is checked by the operators
   size_t n = 0;
   const ig_expr *const *free = ig_expr_symbols(v->c, e, &n);
   if (!trivial && n == 1 && first_of(v, free[0]) != SIZE_MAX) {
@@ -434,7 +434,7 @@ static void add_forced(verdict *v, ig_str *s) {
   ig_str_free(&list);
 }
 
-// The error: the text so far and the fixes, which are known as data, too.
+// The error: the text so far and the fixes, which are also available as data.
 static void refuse(verdict *v, ig_str *s) {
   ig_ctx *c = v->c;
   const ig_dim_fix *fixes = NULL;
@@ -451,7 +451,7 @@ static void refuse(verdict *v, ig_str *s) {
   }
   for (size_t i = 0; i < v->forced.n; i++) {
     ig_dims_tell(c, v->dims, &(ig_violation){.name = v->forced.at[i]},
-                 "What the program demands of this size is too complex for a dim.", fixes, n);
+                 "What the program requires of this size is too complex for a dim.", fixes, n);
   }
   ig_fail_text(c, IG_USER_ERROR, "%s", s->at);
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Violations of declared dims as issues: the decision of the program that demanded it, and the
-// edit.
+// Violations of declared dims as issues: the decision of the program that caused it, and the edit.
 #include <string.h>
 
 #include "capture/dims.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Base64 (RFC 4648), as JSON carries bytes.
+// Base64 (RFC 4648), for bytes in JSON.
 #ifndef CODEC_BASE64_H_
 #define CODEC_BASE64_H_
 

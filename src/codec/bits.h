@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Little-endian loads and stores at any address, and UTF-8 checks: what every format here needs.
+// Little-endian loads and stores at any alignment, and UTF-8 checks, for all formats.
 #ifndef CODEC_BITS_H_
 #define CODEC_BITS_H_
 
@@ -30,7 +30,7 @@ static inline void ig_store64(uint8_t *p, uint64_t v) {
 }
 
 // Length (1..4) of the well-formed UTF-8 sequence at s, its code point in *point; 0 when malformed
-// (overlong, surrogate, above U+10FFFF, cut off). n must be at least 1.
+// (overlong, surrogate, above U+10FFFF, truncated). n must be at least 1.
 size_t ig_utf8_decode(const uint8_t *s, size_t n, uint32_t *point);
 size_t ig_utf8_encode(uint32_t point, uint8_t out[4]);  // Length; point must be a scalar value.
 // Offset of the first malformed byte, or n.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSON as Python's json module reads and writes it: RFC 8259 plus NaN, Infinity and -Infinity,
-// integers of any length. A pull parser hands out tokens; a small tree in an arena is built on it.
-// Depth, length and number of values are limited, keys of one object must differ.
+// integers of any length. A pull parser returns tokens; a small tree in an arena is built on it.
+// Depth, length and number of values are limited, and the keys of an object must be unique.
 #ifndef CODEC_JSON_H_
 #define CODEC_JSON_H_
 
@@ -88,8 +88,9 @@ typedef struct ig_json_member {
 // The tree lives in `arena` and does not refer to the text. limits NULL: the default ones.
 IG_MUST_USE ig_status ig_json_parse(ig_ctx *c, const char *name, ig_bytes text, ig_arena *arena,
                                     const ig_limits *limits, const ig_json **out);
-const ig_json *ig_json_find(const ig_json *object, const char *key);  // NULL: absent or no object.
-const char *ig_json_kind_text(ig_json_kind kind);                     // "a string", "an object" ...
+const ig_json *ig_json_find(const ig_json *object,
+                            const char *key);      // NULL: absent or not an object.
+const char *ig_json_kind_text(ig_json_kind kind);  // "a string", "an object" ...
 
 // ---- writer
 
@@ -99,7 +100,7 @@ typedef struct ig_json_writer {
   ig_str *out;
   bool compact;
   bool unicode;
-  bool comma;  // the next item needs one
+  bool comma;  // the next item needs a comma
 } ig_json_writer;
 
 void ig_json_open(ig_json_writer *w, char bracket);   // '{' or '['

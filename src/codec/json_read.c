@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pull parser for JSON. It never recurses; what is open is one bit per level.
+// Pull parser for JSON. It never recurses; open containers are one bit per level.
 #include <errno.h>
 #include <inttypes.h>
 #include <locale.h>
@@ -78,7 +78,7 @@ static bool hex4(const ig_json_reader *r, size_t at, uint32_t *out) {
   return true;
 }
 
-// pos is behind "\u".
+// pos is after "\u".
 static ig_status read_unicode(ig_json_reader *r, uint32_t *point) {
   size_t start = r->pos - 2;
   if (!hex4(r, r->pos, point)) return ig_json_fail(r, start, "\\u needs four hexadecimal digits");
@@ -119,14 +119,14 @@ static ig_status read_escape(ig_json_reader *r, size_t run) {
   return put(&r->scratch, utf8, n) ? IG_OK : ig_fail(r->c, IG_NOMEM, "out of memory");
 }
 
-// pos is behind the opening quote. Text without escapes is handed out where it lies.
+// pos is after the opening quote. Text without escapes is returned in place.
 static ig_status read_string(ig_json_reader *r, ig_json_token *t) {
   size_t run = r->pos;  // begin of the bytes not yet in scratch
   bool escaped = false;
   r->scratch.n = 0;
   for (;;) {
     int ch = peek(r);
-    if (ch < 0) return ig_json_fail(r, t->at, "string without an end");
+    if (ch < 0) return ig_json_fail(r, t->at, "unterminated string");
     if (ch < 0x20) return ig_json_fail(r, r->pos, "control character in a string");
     if (ch == '"') break;
     if (ch == '\\') {
@@ -170,7 +170,8 @@ static bool to_int(const char *s, size_t n, int64_t *out) {
   return true;
 }
 
-// strtod wants the point of the locale and a zero behind; the host may have set any locale.
+// strtod needs the decimal point of the locale and a terminating zero; the host may have set any
+// locale.
 static ig_status to_double(ig_json_reader *r, ig_json_token *t) {
   const char *point = localeconv()->decimal_point;
   r->scratch.n = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tree of a JSON text. Values gather on one stack; a closing bracket moves those of its level into
-// the arena. Objects are searched through a sorted index, so that hostile keys cost no more than
-// others.
+// Tree of a JSON text. Values are collected on one stack; a closing bracket moves those of its
+// level into the arena. Objects are searched through a sorted index, so that malicious keys cost no
+// more than others.
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ typedef struct builder {
   ig_arena *arena;
   IG_VEC(ig_json_member) values;
   IG_VEC(frame) frames;
-  const char *key;  // read, its value is still to come
+  const char *key;  // read, its value follows
   size_t key_n;
 } builder;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON writer: byte for byte what Python's json.dumps makes of the same values.
+// JSON writer: byte for byte the output of Python's json.dumps for the same values.
 #include <math.h>
 #include <string.h>
 
@@ -96,7 +96,7 @@ void ig_json_strn(ig_json_writer *w, const char *s, size_t n) {
   item(w);
   put_text(w->out, "\"");
   const uint8_t *p = (const uint8_t *)s;
-  size_t run = 0;  // begin of the bytes that go out as they are
+  size_t run = 0;  // start of the bytes that are copied verbatim
   for (size_t i = 0; i < n;) {
     uint8_t ch = p[i];
     bool plain = ch >= 0x20 && ch != '"' && ch != '\\' && (ch < 0x7F || (ch == 0x7F && w->unicode));

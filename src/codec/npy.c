@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays out of and into .npy files and .npz archives.
+// Reading and writing arrays in .npy files and .npz archives.
 #include "codec/npy.h"
 
 #include <string.h>
@@ -77,7 +77,7 @@ ig_status ig_npz_open(ig_ctx *c, const char *name, ig_bytes in, const ig_limits 
                       ig_npz *out) {
   *out = (ig_npz){.arena = ig_arena_make(c->alloc)};
   // Arrays are named by users; x and X are two names.
-  IG_RETURN_IF_ERR(ig_zip_open_twins(c, name, in, limits, &out->zip));
+  IG_RETURN_IF_ERR(ig_zip_open_any_case(c, name, in, limits, &out->zip));
   size_t n = out->zip.n;
   out->names = ig_arena_array(&out->arena, n, sizeof *out->names);
   out->arrays = ig_arena_array(&out->arena, n, sizeof *out->arrays);

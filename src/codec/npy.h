@@ -24,7 +24,7 @@ typedef struct ig_npy {
 
 // `name` is used in messages. out->data is a slice of `in`.
 IG_MUST_USE ig_status ig_npy_read(ig_ctx *c, const char *name, ig_bytes in, ig_npy *out);
-// What stands before the data, as NumPy writes it; its length is a multiple of 64.
+// The header, as NumPy writes it; its length is a multiple of 64.
 IG_MUST_USE ig_status ig_npy_head(ig_ctx *c, const ig_npy *a, ig_str *out);
 IG_MUST_USE ig_status ig_npy_save(ig_ctx *c, const char *path, const ig_npy *a);
 // The elements in C order and native byte order, a->data.n bytes.
@@ -56,7 +56,7 @@ IG_MUST_USE ig_status ig_npz_open(ig_ctx *c, const char *name, ig_bytes in, cons
                                   ig_npz *out);
 void ig_npz_close(ig_npz *z);
 const ig_npy *ig_npz_find(const ig_npz *z, const char *name);  // NULL when absent.
-// One more array of an archive being written.
+// Adds an array to an archive being written.
 IG_MUST_USE ig_status ig_npz_add(ig_zip_writer *w, const char *name, const ig_npy *a);
 
 #endif

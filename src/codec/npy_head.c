@@ -115,7 +115,7 @@ static ig_status read_dim(parser *p, int64_t *out) {
     }
   }
   if (p->at == start) return bad(p, "expected a dimension");
-  (void)(p->at < p->end && *p->at == 'L' && p->at++);  // Python 2 wrote long integers so
+  (void)(p->at < p->end && *p->at == 'L' && p->at++);  // Python 2 wrote long integers like this
   *out = v;
   return IG_OK;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Python's pickles, as a language for data. The reader runs the stack machine of the format but
-// builds nothing except a tree of plain values: a global is its name, a call is a node that holds
-// the name and the arguments, and who reads the tree decides what a call means. Which globals may
-// occur at all is asked of the caller when they are met. Every count is bounded by the bytes that
-// are left, the memo by the length of the pickle; containers are written to only as what they are.
-// The writer gives the bytes that Python's own pickler gives in protocol 2.
+// Python's pickles as a data format. The reader runs the stack machine of the format but builds
+// nothing except a tree of plain values: a global is its name, a call is a node with the name and
+// the arguments, and the consumer of the tree decides what a call means. A callback decides which
+// globals are allowed. Every count is bounded by the remaining bytes, the memo by the length of the
+// pickle; opcodes that modify a container require a container of that type. The writer produces the
+// same bytes as Python's own pickler in protocol 2.
 #ifndef CODEC_PICKLE_H_
 #define CODEC_PICKLE_H_
 
@@ -26,10 +26,10 @@ typedef enum ig_pickle_kind {
   IG_PICKLE_LIST,
   IG_PICKLE_TUPLE,
   IG_PICKLE_SET,
-  IG_PICKLE_DICT,    // items: keys and values by turns; global: its class if it is no plain dict
+  IG_PICKLE_DICT,  // items: keys and values alternate; global: its class if it is not a plain dict
   IG_PICKLE_GLOBAL,  // text: "module.name"
   IG_PICKLE_CALL,    // global(*args), or an instance of it, with `state` where it was built
-  IG_PICKLE_PERSID,  // args: what stands in place of an object outside of the pickle
+  IG_PICKLE_PERSID,  // args: the persistent id of an object outside the pickle
 } ig_pickle_kind;
 
 typedef struct ig_pickle ig_pickle;
@@ -43,19 +43,19 @@ struct ig_pickle {
     bool b;
     int64_t i;
     double f;
-    const char *text;  // ends with a zero byte that n does not count
+    const char *text;  // ends with a zero byte not counted in n
     ig_pickle **items;
     ig_pickle *args;
   };
   ig_pickle *global;  // of a CALL; of a DICT that is an instance of a class
   ig_pickle *state;   // what BUILD gave a CALL or such a DICT
-  void *user;         // for who walks the tree
+  void *user;         // for the consumer of the tree
 };
 
 // What a pickle may do with a global.
 typedef enum ig_pickle_rule {
   IG_PICKLE_REFUSED,
-  IG_PICKLE_VALUE,   // mention it
+  IG_PICKLE_VALUE,   // refer to it
   IG_PICKLE_CALLED,  // call it
   IG_PICKLE_CLASS,   // call it, make an instance, give it a state
   IG_PICKLE_MAP,     // a class of dictionaries: items may be set too
@@ -64,24 +64,24 @@ typedef enum ig_pickle_rule {
 typedef struct ig_pickle_source {
   const char *name;  // of the pickle, for messages
   ig_bytes in;
-  size_t base;  // where `in` begins in the file: offsets in messages count from there
+  size_t base;  // offset of `in` in the file, for offsets in messages
   ig_pickle_rule (*rule)(const char *global, void *user);
-  void (*persid)(ig_pickle *p, void *user);  // told of every PERSID; may be NULL
+  void (*persid)(ig_pickle *p, void *user);  // called for every PERSID; may be NULL
   void *user;
   const ig_limits *limits;  // NULL: the default ones
   bool bare;                // TorchScript: a class may be called with a value instead of a tuple
 } ig_pickle_source;
 
 // The tree lives in `arena` and does not refer to the bytes. *end: where the pickle stopped; NULL:
-// it must be the whole of the bytes. The tree may contain itself: who walks it looks out.
+// it must span all bytes. The tree may contain cycles, which its consumer must handle.
 IG_MUST_USE ig_status ig_pickle_read(ig_ctx *c, const ig_pickle_source *source, ig_arena *arena,
                                      ig_pickle **out, size_t *end);
 const char *ig_pickle_kind_text(ig_pickle_kind kind);  // "a list"
 
 // ---- writer
 
-// Out of memory is sticky in `out`. The caller nests correctly. What is memoized gets a number,
-// with which it can be written again.
+// Out of memory is sticky in `out`. The caller nests correctly. Memoized values get a number, by
+// which they can be referenced again.
 typedef struct ig_pickle_writer {
   ig_str *out;
   uint32_t memo;  // numbers given so far
@@ -89,7 +89,7 @@ typedef struct ig_pickle_writer {
 
 void ig_pickle_begin(ig_pickle_writer *w);
 void ig_pickle_stop(ig_pickle_writer *w);
-void ig_pickle_op(ig_pickle_writer *w, int op);  // one that has no argument
+void ig_pickle_op(ig_pickle_writer *w, int op);  // an opcode without argument
 uint32_t ig_pickle_put(ig_pickle_writer *w);     // memoizes the top of the stack
 void ig_pickle_get(ig_pickle_writer *w, uint32_t number);
 void ig_pickle_int(ig_pickle_writer *w, int64_t i);

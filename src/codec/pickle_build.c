@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pickle opcodes that build: containers, globals, calls. A container is filled only as what it is;
-// what is called stays a name with arguments.
+// Pickle opcodes that build: containers, globals, calls. Opcodes that fill a container check its
+// type; calls stay names with arguments.
 #include <string.h>
 
 #include "codec/bits.h"
@@ -36,7 +36,7 @@ static bool add_items(ig_unpickler *u, ig_pickle *p, ig_pickle *const *items, si
   return true;
 }
 
-// A new container of the n topmost values, which it replaces. dict: they are keys and values.
+// A new container of the n topmost values, which are popped. dict: they are keys and values.
 static bool gather(ig_unpickler *u, ig_pickle_kind kind, size_t n) {
   if (kind == IG_PICKLE_DICT && n % 2) return BAD(u, "a dictionary with a key without a value");
   ig_pickle *p = ig_unpickle_make(u, kind);
@@ -101,7 +101,7 @@ static bool op_tuple3(ig_unpickler *u) {
   return short_tuple(u, 3);
 }
 
-// The n topmost values go into the container below them.
+// Moves the n topmost values into the container below them.
 static bool fill(ig_unpickler *u, ig_pickle_kind kind, size_t n) {
   size_t floor = u->marks.n ? u->marks.at[u->marks.n - 1] : 0;
   if (u->stack.n - floor < n + 1) return BAD(u, "the stack is empty");
@@ -201,7 +201,7 @@ static bool op_stack_global(ig_unpickler *u) {
 
 // ---- calls
 
-// A dictionary of a class: made empty, of a list of pairs, or of another dictionary.
+// A dictionary of a class: made empty, from a list of pairs, or from another dictionary.
 static bool push_map(ig_unpickler *u, ig_pickle *class, const ig_pickle *args) {
   ig_pickle *p = ig_unpickle_make(u, IG_PICKLE_DICT);
   if (!p) return false;

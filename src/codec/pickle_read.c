@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pickle machine, and the opcodes that push numbers and texts or work on the memo.
+// The pickle machine, and the opcodes that push numbers and strings or use the memo.
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -253,7 +253,7 @@ static bool op_bytearray8(ig_unpickler *u) {
   return counted(u, IG_PICKLE_BYTEARRAY, 8);
 }
 
-// Strings of Python 2 are texts where they can be.
+// Strings of Python 2 become str if they are valid UTF-8.
 static bool old_string(ig_unpickler *u, size_t width) {
   if (!counted(u, IG_PICKLE_BYTES, width)) return false;
   ig_pickle *p = u->stack.at[u->stack.n - 1];
@@ -306,7 +306,8 @@ static bool op_string_text(ig_unpickler *u) {
   return ig_unpickle_push(u, p);
 }
 
-// The code point at *i, which goes to its last byte: a byte of Latin-1, \uXXXX or \UXXXXXXXX.
+// The code point at *i, which is advanced to its last byte: a byte of Latin-1, \uXXXX or
+// \UXXXXXXXX.
 static bool next_point(ig_unpickler *u, ig_bytes s, size_t *i, uint32_t *point) {
   *point = s.at[*i];
   uint8_t kind = *point == '\\' && *i + 1 < s.n ? s.at[*i + 1] : 0;
@@ -451,7 +452,7 @@ static bool refuse(ig_unpickler *u, uint8_t op) {
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
     if (known[i].op != op) continue;
     return ig_unpickle_bad(u, IG_UNSUPPORTED,
-                           "opcode %s is refused: it makes objects that are not plain data",
+                           "opcode %s is not allowed: it makes objects that are not plain data",
                            known[i].name);
   }
   return BAD(u, "0x%02x is not an opcode", op);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stack machine of the pickle reader, shared by its two files: the machine itself and the
-// opcodes of atoms (numbers, texts), and those that build.
+// opcodes of atoms (numbers, strings), and those of containers.
 #ifndef CODEC_PICKLE_READ_H_
 #define CODEC_PICKLE_READ_H_
 
@@ -15,7 +15,7 @@ typedef struct ig_unpickler {
   ig_arena *arena;
   ig_bytes in;
   size_t pos;
-  size_t op_at;  // offset of the opcode at work
+  size_t op_at;  // offset of the current opcode
   uint64_t nodes;
   ig_pickle *fixed;  // None, False, True: one of each, in the arena
   IG_VEC(ig_pickle *) stack;
@@ -27,7 +27,7 @@ typedef struct ig_unpickler {
 // All return false or NULL after an error.
 bool ig_unpickle_bad(ig_unpickler *u, ig_status st, const char *fmt, ...) IG_PRINTF(3, 4);
 const uint8_t *ig_unpickle_take(ig_unpickler *u, size_t n);
-bool ig_unpickle_line(ig_unpickler *u, ig_bytes *out);  // up to a newline, which is eaten
+bool ig_unpickle_line(ig_unpickler *u, ig_bytes *out);  // up to a newline, which is consumed
 ig_pickle *ig_unpickle_make(ig_unpickler *u, ig_pickle_kind kind);
 bool ig_unpickle_push(ig_unpickler *u, ig_pickle *p);
 ig_pickle *ig_unpickle_pop(ig_unpickler *u);

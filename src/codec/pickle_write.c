@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pickle opcodes going out, protocol 2, in the form that Python's pickler chooses for each value.
+// Writing pickle opcodes, protocol 2, in the form that Python's pickler chooses for each value.
 #include <string.h>
 
 #include "codec/bits.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The protobuf wire format: a bounded reader and a writer, both without schemas. The reader checks
-// every length against the bytes that are left, refuses groups and deep nesting, and takes repeated
-// numbers packed or not. The writer needs one pass and copies no large blob: it keeps a list of
-// pieces, of which borrowed bytes are one kind, and streams them at the end.
+// every length against the remaining bytes, rejects groups and deep nesting, and accepts repeated
+// numbers packed or not. The writer needs one pass and does not copy large blobs: it keeps a list
+// of chunks, some of which are borrowed bytes, and streams them at the end.
 #ifndef CODEC_PROTO_H_
 #define CODEC_PROTO_H_
 
@@ -38,7 +38,7 @@ typedef struct ig_proto {
   struct ig_proto_budget *budget;  // of the whole document; NULL: its bytes are the only bound
 } ig_proto;
 
-// What may still be spent on a document, shared by the readers of its messages.
+// The remaining budget of a document, shared by the readers of its messages.
 typedef struct ig_proto_budget {
   uint64_t fields;  // left
   uint64_t limit;
@@ -89,8 +89,8 @@ void ig_proto_put_int(ig_proto_writer *w, uint32_t number, int64_t v);
 void ig_proto_put_float(ig_proto_writer *w, uint32_t number, float v);
 void ig_proto_put_text(ig_proto_writer *w, uint32_t number, const char *s);
 void ig_proto_put_blob(ig_proto_writer *w, uint32_t number, const void *data, size_t n);  // Copied.
-void ig_proto_put_raw(ig_proto_writer *w, const void *data, size_t n);  // fields as they are
-// The bytes must stay until the message was written.
+void ig_proto_put_raw(ig_proto_writer *w, const void *data, size_t n);  // encoded fields, verbatim
+// The bytes must stay valid until the message has been written.
 void ig_proto_put_borrowed(ig_proto_writer *w, uint32_t number, ig_bytes data);
 void ig_proto_put_packed_ints(ig_proto_writer *w, uint32_t number, const int64_t *v, size_t n);
 void ig_proto_put_packed_floats(ig_proto_writer *w, uint32_t number, const float *v, size_t n);

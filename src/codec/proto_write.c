@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writer of the protobuf wire format. An embedded message is preceded by its length, which is known
-// only when it is closed: its head is a piece of its own, filled in then, so nothing is ever moved.
+// only when it is closed: its head is a separate chunk, filled in at that time, so that nothing is
+// moved.
 #include <string.h>
 
 #include "codec/bits.h"

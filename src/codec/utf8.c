@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// UTF-8 as RFC 3629 has it: shortest forms only, no surrogates, nothing above U+10FFFF.
+// UTF-8 according to RFC 3629: shortest forms only, no surrogates, nothing above U+10FFFF.
 #include "codec/bits.h"
 
 size_t ig_utf8_decode(const uint8_t *s, size_t n, uint32_t *point) {

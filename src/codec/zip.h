@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Zip archives. The reader works over a block of memory (a mapped file) and believes nothing: every
-// count and offset is bounded by the bytes there are, the local headers must agree with the central
-// directory, members may not overlap, names may not leave the archive. Stored members are handed
-// out as slices of the block. The writer streams stored members, aligned so that they can be
-// mapped, and is deterministic: the same members give the same bytes.
+// Zip archives. The reader works on a block of memory (a mapped file) and trusts nothing: every
+// count and offset is bounded by its size, the local headers must agree with the central directory,
+// members must not overlap, names must not leave the archive. Stored members are returned as slices
+// of the block. The writer streams stored members, aligned so that they can be mapped, and is
+// deterministic: the same members give the same bytes.
 #ifndef CODEC_ZIP_H_
 #define CODEC_ZIP_H_
 
@@ -19,12 +19,12 @@ enum {
 
 typedef struct ig_zip_entry {
   const char *name;  // UTF-8, no NUL inside, no "..", relative
-  ig_bytes packed;   // as it lies in the archive
+  ig_bytes packed;   // as stored in the archive
   uint64_t offset;   // of its local header in the archive
   uint64_t size;     // unpacked
   uint32_t crc;
   bool deflated;
-  bool no_crc;  // PyTorch's writer can be told to leave the checksum out
+  bool no_crc;  // PyTorch's writer can omit the checksum
 } ig_zip_entry;
 
 typedef struct ig_zip {
@@ -35,26 +35,27 @@ typedef struct ig_zip {
 } ig_zip;
 
 // `name` is used in messages. The bytes must outlive the archive. limits NULL: the default ones.
-// Names that differ only in case are refused.
+// Names that differ only in case are rejected.
 IG_MUST_USE ig_status ig_zip_open(ig_ctx *c, const char *name, ig_bytes bytes,
                                   const ig_limits *limits, ig_zip *out);
-// The same for archives whose names are the user's: twins are let through.
-IG_MUST_USE ig_status ig_zip_open_twins(ig_ctx *c, const char *name, ig_bytes bytes,
-                                        const ig_limits *limits, ig_zip *out);
+// The same for archives whose member names the user chose: names may differ only in case.
+IG_MUST_USE ig_status ig_zip_open_any_case(ig_ctx *c, const char *name, ig_bytes bytes,
+                                           const ig_limits *limits, ig_zip *out);
 void ig_zip_close(ig_zip *z);
 const ig_zip_entry *ig_zip_find(const ig_zip *z, const char *name);  // NULL when absent.
 
 // The member's bytes, checked against its checksum: a slice of the archive when it is stored, else
 // unpacked into `arena`.
 IG_MUST_USE ig_status ig_zip_read(ig_ctx *c, const ig_zip_entry *e, ig_arena *arena, ig_bytes *out);
-// The same of a text, JSON or a pickle: within limits (NULL: the context's), also of what it may
-// grow to. Deflate makes a thousand bytes of one, and a reader of text a hundred of each.
+// The same for a text, JSON or a pickle: within limits (NULL: the context's), including limits on
+// expansion. Deflate expands a byte to a thousand, and a parser needs a hundred bytes for each of
+// those.
 IG_MUST_USE ig_status ig_zip_read_text(ig_ctx *c, const ig_zip_entry *e, const ig_limits *limits,
                                        ig_arena *arena, ig_bytes *out);
-// Limits for an archive inside of a member: of a deflated one, no second unpacking multiplies the
-// first.
+// Limits for an archive inside a member: if the member is deflated, its members must not be, so
+// that expansion does not multiply.
 ig_limits ig_zip_nested_limits(const ig_ctx *c, const ig_zip_entry *e, const ig_limits *limits);
-// Reads a stored member through once; nothing else looks at its checksum.
+// Reads a stored member once to verify its checksum; nothing else checks it.
 IG_MUST_USE ig_status ig_zip_verify(ig_ctx *c, const ig_zip_entry *e);
 // Unpacks a deflated member into e->size bytes of `dst` and checks it.
 IG_MUST_USE ig_status ig_zip_inflate(ig_ctx *c, const ig_zip_entry *e, uint8_t *dst);
@@ -71,7 +72,7 @@ typedef struct ig_zip_writer {
 
 enum { IG_ZIP_ALIGN = 64 };  // what PyTorch aligns members to
 
-// align is a power of two up to 4096. Free the writer whether or not it was finished.
+// align is a power of two up to 4096. The writer must be freed whether or not it was finished.
 void ig_zip_writer_init(ig_zip_writer *w, ig_ctx *c, ig_sink *sink, size_t align);
 // One member, its data given in parts.
 IG_MUST_USE ig_status ig_zip_add(ig_zip_writer *w, const char *name, const ig_bytes *parts,

@@ -9,7 +9,7 @@
 
 enum {
   CHUNK = 1 << 30,       // zlib counts in 32 bits
-  STEP = 16 << 20,       // bytes unpacked between two looks at the limits
+  STEP = 16 << 20,       // bytes unpacked between two checks of the limits
   TEXT_FREE = 16 << 20,  // bytes that a text may have, however small it was packed,
   TEXT_RATIO = 100,      // and as many times its packed size
 };
@@ -35,7 +35,7 @@ ig_status ig_zip_verify(ig_ctx *c, const ig_zip_entry *e) {
   return e->deflated ? IG_OK : check_crc(c, e, e->packed.at);
 }
 
-// zlib frees without saying the size, which our allocators want: it is kept in front.
+// zlib does not pass the size to free, which our allocators need: it is stored before the block.
 typedef union head {
   size_t size;
   long double align;
@@ -56,7 +56,7 @@ static void z_free(voidpf user, voidpf at) {
   ig_mem_free(*a, p, p->size);
 }
 
-// In steps after which the context may say that it is enough: Z_ERRNO.
+// In steps, after which limits are checked: Z_ERRNO.
 static int inflate_all(ig_ctx *c, z_stream *z, const ig_zip_entry *e, uint8_t *dst) {
   size_t in = e->packed.n;
   size_t out = (size_t)e->size;
@@ -81,7 +81,7 @@ ig_status ig_zip_inflate(ig_ctx *c, const ig_zip_entry *e, uint8_t *dst) {
   z_stream z = {.zalloc = z_new, .zfree = z_free, .opaque = &alloc};
   int rc = inflateInit2(&z, -MAX_WBITS);
   if (rc == Z_OK) {
-    uint8_t nothing;  // zlib wants an address even for no bytes
+    uint8_t nothing;  // zlib needs an address even for zero bytes
     rc = inflate_all(c, &z, e, e->size ? dst : &nothing);
     (void)inflateEnd(&z);
   }

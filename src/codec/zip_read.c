@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Zip reader: finds the directory from the end of the file, takes every entry from it, then checks
-// each against its local header and all of them against each other before anything is handed out.
+// Zip reader: finds the directory from the end of the file, reads every entry, then checks each
+// against its local header and all of them for overlap before anything is returned.
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ typedef struct reader {
   const char *name;
   ig_bytes in;
   ig_limits limits;
-  bool twins;  // names may differ only in case
+  bool any_case;  // names may differ only in case
   ig_zip *zip;
   uint64_t count;
   uint64_t dir;  // offset of the central directory
@@ -135,13 +135,13 @@ const char *ig_zip_name_fault(const char *name, size_t n) {
 }
 
 // Puts the name into the index. Archives that are unpacked on a file system which folds case would
-// lose one of two twins; we never unpack, but what others could read differently is refused.
+// lose one of two such members; we never unpack, but ambiguous archives are rejected.
 static ig_status add_name(reader *r, ig_map *folded, const char *name, size_t entry) {
   ig_map_value *v = ig_map_put(&r->zip->index, name);
   if (!v) return ig_fail(r->c, IG_NOMEM, "out of memory");
   if (v->num) return BAD(r, "%s: zip entry '%s' occurs twice", r->name, name);
   v->num = entry + 1;
-  if (r->twins) return IG_OK;
+  if (r->any_case) return IG_OK;
   char *lower = ig_arena_strn(&r->zip->arena, name, strlen(name));
   if (!lower) return ig_fail(r->c, IG_NOMEM, "out of memory");
   for (char *p = lower; *p; p++) {
@@ -200,17 +200,17 @@ static ig_status check_flags(const reader *r, const char *name, unsigned flags, 
   return IG_OK;
 }
 
-// An archive made on Unix tells what kind of file a member was. Links and devices are no data.
+// An archive made on Unix records the file type of a member. Links and devices are rejected.
 static ig_status check_type(const reader *r, const char *name, unsigned system, uint32_t mode) {
   uint32_t type = mode & ZIP_UNIX_TYPE;
   if (system != ZIP_UNIX || type == 0 || type == ZIP_UNIX_FILE || type == ZIP_UNIX_FOLDER) {
     return IG_OK;
   }
   return BAD(r, "%s: zip entry '%s' is %s", r->name, name,
-             type == ZIP_UNIX_LINK ? "a symbolic link" : "no regular file");
+             type == ZIP_UNIX_LINK ? "a symbolic link" : "not a regular file");
 }
 
-// The local header repeats what the directory said; where the data begins only it knows.
+// The local header repeats the directory entry; only it determines where the data begins.
 static ig_status check_local(reader *r, const uint8_t *central, const sizes *s, ig_zip_entry *e,
                              span *where) {
   size_t name_n = ig_load16(central + 28);
@@ -349,15 +349,15 @@ static ig_status read_entries(reader *r) {
 }
 
 static ig_status open_zip(ig_ctx *c, const char *name, ig_bytes bytes, const ig_limits *limits,
-                          bool twins, ig_zip *out) {
+                          bool any_case, ig_zip *out) {
   *out = (ig_zip){.arena = ig_arena_make(c->alloc), .index = ig_map_make(c->alloc)};
   reader r = {.c = c,
               .name = name,
               .in = bytes,
               .limits = ig_limits_of(c, limits),
-              .twins = twins,
+              .any_case = any_case,
               .zip = out};
-  // What nobody chose is smaller for smaller archives: a few kilobytes hold no gigabytes.
+  // The default limit depends on the archive's size: a few kilobytes must not unpack to gigabytes.
   uint64_t grown = IG_ZIP_FREE + (uint64_t)bytes.n * IG_ZIP_RATIO;
   bool chosen = r.limits.max_inflated != ig_limits_default().max_inflated;
   if (!chosen && grown < r.limits.max_inflated) r.limits.max_inflated = grown;
@@ -373,8 +373,8 @@ ig_status ig_zip_open(ig_ctx *c, const char *name, ig_bytes bytes, const ig_limi
   return open_zip(c, name, bytes, limits, false, out);
 }
 
-ig_status ig_zip_open_twins(ig_ctx *c, const char *name, ig_bytes bytes, const ig_limits *limits,
-                            ig_zip *out) {
+ig_status ig_zip_open_any_case(ig_ctx *c, const char *name, ig_bytes bytes, const ig_limits *limits,
+                               ig_zip *out) {
   return open_zip(c, name, bytes, limits, true, out);
 }
 

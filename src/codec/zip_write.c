@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Zip writer: stored members whose data begins at a multiple of the alignment, filled up in the
-// local header by an extra field "FB" as PyTorch does it. The archive is the same whatever the day.
+// Zip writer: stored members whose data begins at a multiple of the alignment, padded by an extra
+// field "FB" in the local header as in PyTorch. Archives contain no time stamps, so that they are
+// reproducible.
 #include <string.h>
 
 #include "codec/bits.h"

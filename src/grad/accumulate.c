@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adding gradients: two shares into one, a share into .grad.
+// Accumulating gradients: sum of two contributions, contribution to .grad.
 #include "grad/grad.h"
 #include "op/formula.h"
 #include "tensor/copy.h"
@@ -27,7 +27,8 @@ static bool same_strides(const ig_tensor *a, const ig_tensor *b) {
   return true;
 }
 
-// .grad has the strides of its tensor if that is dense in some order, otherwise row-major ones.
+// .grad has the strides of its tensor if that is non-overlapping and dense, otherwise contiguous
+// ones.
 static bool obeys_layout(const ig_tensor *t, const ig_tensor *g) {
   return ig_tensor_is_dense_permuted(t) ? same_strides(t, g) : ig_tensor_is_dense(g);
 }

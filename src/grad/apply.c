@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running one entry of the tape: unpacking what it kept, its rule, checking what the rule gives.
+// Running one entry of the tape: unpacking saved tensors, calling its rule, checking the results.
 //
-// Bytes that were freed or written over since are unpacked as ghosts, which have no bytes. Whatever
-// a rule computes from a ghost is fake, so a fake gradient tells that the rule needed them, and
-// only then it is an error. PyTorch decides the same by saving per gradient formula.
+// Data that was freed or overwritten in the meantime is unpacked as shells, which have no data.
+// Whatever a rule computes from a shell is fake, so a fake gradient shows that the rule needed the
+// data, and only then is it an error. PyTorch decides the same by saving per gradient formula.
 #include <stdio.h>
 #include <string.h>
 
@@ -69,9 +69,9 @@ void ig_stale_fail(ig_ctx *c, const ig_stale *why) {
                ig_tensor_version(t), why->saved->version);
 }
 
-// The twin gets the history back that the tensor had when it was kept.
+// The alias gets back the history that the tensor had when it was saved.
 static ig_tensor *with_history(ig_ctx *c, const ig_saved *s, const ig_edge *edge) {
-  ig_tensor *t = ig_tensor_twin(c, s->tensor);
+  ig_tensor *t = ig_tensor_alias(c, s->tensor);
   if (t) (void)ig_tape_set_history(c, t, edge->entry, edge->index);
   return t;
 }
@@ -88,7 +88,7 @@ ig_tensor *ig_saved_unpack(ig_ctx *c, const ig_saved *s, const ig_edge *edge, bo
       return NULL;
     }
     if (!why->saved) *why = found;
-    return gone ? t : ig_tensor_ghost(c, t);
+    return gone ? t : ig_tensor_shell(c, t);
   }
   if (c->mode->no_grad || !edge || !edge->entry) return t;
   return with_history(c, s, edge);
@@ -211,7 +211,7 @@ static void call(ig_ctx *c, unsigned id, const ig_value *args, ig_value *outs) {
   if (op) ig_call(c, op, args, outs);
 }
 
-// A tensor of its own with the sizes and strides of `like` and the elements of g.
+// A new tensor with the sizes and strides of `like` and the elements of g.
 static ig_tensor *copy_like(ig_ctx *c, ig_tensor *g, const ig_tensor *like) {
   size_t n = (size_t)like->ndim;
   ig_value out[IG_MAX_RETURNS] = {{0}};
@@ -234,8 +234,8 @@ static ig_tensor *clone(ig_ctx *c, ig_tensor *t) {
   return c->status == IG_OK ? ig_value_tensor(&out[0]) : NULL;
 }
 
-// The gradient of the base with the part that was written replaced: there, what flowed into the
-// write flows on into what stood there before.
+// The gradient of the base with the modified part replaced: there, the gradient of the written
+// value continues to the previous value.
 static bool apply_slices(ig_ctx *c, ig_tape_entry *e, ig_tensor *const *grads, const bool *wanted,
                          ig_tensor **d) {
   ig_tape_entry *inner = e->inner;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reverse mode over the tape: entries in the order of their time, the latest first, so that all
-// shares of a gradient have arrived when an entry runs. The rules are plain calls: on real tensors
-// they compute, under an open capture they are recorded, and that is all the difference between
-// backward and a joint graph; with history on they can be differentiated again.
+// contributions to a gradient have arrived when an entry runs. The rules are plain calls: on real
+// tensors they compute, under an open capture they are recorded, which is the only difference
+// between backward and a joint graph; with gradients enabled they can be differentiated again.
 //
-// What a sweep knows about an entry or a leaf hangs there by a pointer, over that of the sweep
-// around it, if any: hooks may call backward.
+// The state of a pass for an entry or a leaf is attached to it by a pointer, which hides that of an
+// enclosing pass, if any: hooks may call backward.
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,10 +25,10 @@ typedef struct work {
   ig_tensor *leaf;
   void *outer;
   ig_tensor **grads;  // retained; one per result
-  bool *owned;        // the sum is ours: it may be added to
+  bool *owned;        // we own the sum: it may be modified
   size_t n;
-  bool needed;        // runs: something wanted lies behind it
-  size_t pending;     // leaf: shares still to come
+  bool needed;        // runs: leads to a requested gradient
+  size_t pending;     // leaf: contributions still missing
   capture *captures;  // inputs that are results of this entry, or this leaf
 } work;
 
@@ -109,7 +109,7 @@ static int later_first(const void *a, const void *b) {
   return x < y ? 1 : x > y ? -1 : 0;
 }
 
-// Everything that the roots lead to.
+// Everything reachable from the roots.
 static bool collect(sweep *s) {
   for (size_t i = 0; i < s->args->noutputs; i++) {
     if (!reach(s, &s->roots[i])) return false;
@@ -124,7 +124,7 @@ static bool collect(sweep *s) {
   return true;
 }
 
-// Inputs hang their wishes on what was reached; those that were not stay without gradient.
+// Inputs register on what was reached; unreachable ones get no gradient.
 static bool mark_inputs(sweep *s) {
   for (size_t i = 0; i < s->args->ninputs; i++) {
     ig_edge e = ig_edge_of(s->c, s->args->inputs[i]);
@@ -175,7 +175,7 @@ static bool deliver(sweep *s, work *w, uint32_t index, ig_tensor *g) {
   return true;
 }
 
-// Hands a gradient to the inputs that asked for it.
+// Passes a gradient to the inputs that requested it.
 static bool answer(sweep *s, const work *w, uint32_t index, ig_tensor *g) {
   for (const capture *wish = w->captures; wish; wish = wish->next) {
     if (wish->index != index) continue;
@@ -196,7 +196,7 @@ static bool keep_grad(sweep *s, const ig_tape_entry *e, uint32_t index, ig_tenso
   return true;
 }
 
-// All shares are there: hooks, then .grad or the answer.
+// All contributions have arrived: hooks, then .grad or the result.
 static bool finish_leaf(sweep *s, work *w) {
   ig_ctx *c = s->c;
   ig_tensor *t = w->leaf;
@@ -236,7 +236,8 @@ static void call_many(ig_ctx *c, const ig_hooks *hooks, ig_hook_kind kind, ig_te
   }
 }
 
-// Gradients of the results: hooks of tensors see them first, then those who asked for them.
+// Gradients of the results: first for the hooks of tensors, then for the inputs that requested
+// them.
 static bool arrive(sweep *s, work *w, ig_tensor **grads) {
   ig_tape_entry *e = w->entry;
   for (uint32_t i = 0; i < w->n; i++) {

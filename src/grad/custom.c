@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions whose forward the host has computed and whose backward it gives.
+// Functions whose forward the host has computed and whose backward it defines.
 #include <string.h>
 
 #include "grad/grad.h"
@@ -42,11 +42,11 @@ static bool check_dirty(ig_ctx *c, const ig_custom *f, bool history) {
   return true;
 }
 
-// A tensor of its own over the same memory.
+// Another tensor over the same memory.
 static ig_tensor *alias(ig_ctx *c, ig_tensor *t) {
-  ig_tensor *twin = ig_tensor_twin(c, t);
-  if (twin) twin->untracked = t->untracked;
-  return twin;
+  ig_tensor *other = ig_tensor_alias(c, t);
+  if (other) other->untracked = t->untracked;
+  return other;
 }
 
 static ig_tape_entry *entry_of(ig_ctx *c, const ig_custom *f) {
@@ -87,7 +87,7 @@ static size_t position(ig_tensor *const *list, size_t n, const ig_tensor *t) {
   return i;
 }
 
-// Output i: written input, input returned as it was, view of something, or plainly new.
+// Output i: modified input, unmodified input, view of something, or new tensor.
 static bool adopt(ig_ctx *c, ig_tape_entry *e, const ig_custom *f, size_t i) {
   ig_tensor *t = f->outputs[i];
   bool dirty = contains(f->dirty, f->ndirty, t);
@@ -105,17 +105,17 @@ static bool adopt(ig_ctx *c, ig_tape_entry *e, const ig_custom *f, size_t i) {
   bool view = input || (t->autograd && t->autograd->base);
   if (input) {
     ig_value self = ig_of_tensor(t);
-    ig_tensor *twin = alias(c, t);
-    if (!twin) return false;
-    ig_tape_relate(c, NULL, &self, twin, IG_CREATED_CUSTOM);
-    f->outputs[i] = t = twin;
+    ig_tensor *other = alias(c, t);
+    if (!other) return false;
+    ig_tape_relate(c, NULL, &self, other, IG_CREATED_CUSTOM);
+    f->outputs[i] = t = other;
   }
   if (view) t->autograd->creation = IG_CREATED_CUSTOM;
   return ig_entry_keep_result(c, &e->results[i], t, false) &&
          ig_tape_set_history(c, t, e, (uint32_t)i);
 }
 
-// Forward ran without history, so whatever a result has of it is its own.
+// Forward ran without recording, so a history of a result is its own.
 static bool save(ig_ctx *c, ig_tape_entry *e, const ig_custom *f) {
   for (size_t i = 0; i < f->nsaved; i++) {
     ig_tensor *t = f->saved[i];
@@ -134,17 +134,18 @@ static bool save(ig_ctx *c, ig_tape_entry *e, const ig_custom *f) {
   return c->status == IG_OK;
 }
 
-// Nothing is recorded: inputs returned as they were are still tensors of their own.
+// Nothing is recorded: unmodified inputs are still returned as new tensors.
 static void without_history(ig_ctx *c, const ig_custom *f) {
   for (size_t i = 0; i < f->noutputs; i++) {
     ig_tensor *t = f->outputs[i];
     bool dirty = t && contains(f->dirty, f->ndirty, t);
     if (!t || dirty || !contains(f->inputs, f->ninputs, t)) continue;
     ig_value self = ig_of_tensor(t);
-    ig_tensor *twin = alias(c, t);
-    if (!twin) return;
-    ig_tape_relate(c, NULL, &self, twin, c->mode->no_grad ? IG_CREATED_NO_GRAD : IG_CREATED_CUSTOM);
-    f->outputs[i] = twin;
+    ig_tensor *other = alias(c, t);
+    if (!other) return;
+    ig_tape_relate(c, NULL, &self, other,
+                   c->mode->no_grad ? IG_CREATED_NO_GRAD : IG_CREATED_CUSTOM);
+    f->outputs[i] = other;
   }
 }
 
@@ -174,7 +175,7 @@ ig_grad_fn *ig_grad_custom(ig_ctx *c, const ig_custom *f) {
   }
   e->free_fn = f->free_fn;
   e->user = f->user;
-  // The outputs own it; without a differentiable one it goes when the scope closes.
+  // The outputs own it; without a differentiable one it is freed when the scope closes.
   return ig_pool_add(c, &e->ref) ? e : NULL;
 }
 

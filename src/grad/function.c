@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looking at the history from outside.
+// Inspecting the autograd graph.
 #include "grad/grad.h"
 
 ig_grad_fn *ig_grad_fn_retain(ig_grad_fn *f) {
@@ -11,7 +11,7 @@ void ig_grad_fn_release(ig_grad_fn *f) {
   if (f) ig_ref_release(&f->ref);
 }
 
-// Operands of an operator that are tensors, or numbers in the place of one; None does not count.
+// Operands of an operator that are tensors, or numbers passed for tensors; None does not count.
 static bool is_operand(const ig_grad_fn *f, size_t slot) {
   if (f->kind != IG_ENTRY_OP || f->kept[slot].tensor) return true;
   size_t i = f->nargs;
@@ -22,7 +22,7 @@ static bool is_operand(const ig_grad_fn *f, size_t slot) {
 
 bool ig_grad_fn_next(const ig_grad_fn *f, size_t i, ig_grad_fn **next, uint32_t *index,
                      ig_tensor **leaf) {
-  if (f->face) f = f->face;
+  if (f->group) f = f->group;
   for (size_t slot = 0; slot < f->nslots; slot++) {
     if (!is_operand(f, slot) || i-- > 0) continue;
     *next = f->edges[slot].entry;
@@ -38,9 +38,9 @@ void *ig_grad_fn_user(const ig_grad_fn *f) {
 }
 
 void *ig_grad_fn_host(const ig_grad_fn *f) {
-  return (f->face ? f->face : f)->host;
+  return (f->group ? f->group : f)->host;
 }
 
 void ig_grad_fn_set_host(ig_grad_fn *f, void *host) {
-  (f->face ? f->face : f)->host = host;
+  (f->group ? f->group : f)->host = host;
 }

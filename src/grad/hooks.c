@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hooks. A hook on a result hangs on the entry that is its history, because a later in-place write
-// gives the tensor another one; the tensor knows it, too, so that it can be removed by number.
+// Hooks. A hook on a result is attached to the entry that is its history, because a later in-place
+// write gives the tensor another one; the tensor has it too, so that it can be removed by number.
 #include "grad/grad.h"
 
 static void silence(ig_hook *h) {

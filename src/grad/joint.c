@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Forward and backward in one graph: interpret under a recording context with the tape on, then ask
-// for gradients there. Operators without a rule of their own are decomposed on the way.
+// for gradients there. Operators without a derivative of their own are decomposed.
 #include <string.h>
 
 #include "ir/program.h"
@@ -35,11 +35,12 @@ static size_t user_index(const loss_at *l, size_t at) {
   return k;
 }
 
-// One output leads back: the loss, one number. The others must not ask for gradients.
+// Backward starts from one output: the loss, a single number. The others must not require
+// gradients.
 static bool check_loss(ig_ctx *c, const loss_at *l, const ig_value *outs, size_t n) {
   size_t loss = user_index(l, l->at < n ? l->at : n);
   if (l->at >= n || outs[l->at].kind != IG_KIND_TENSOR) {
-    return ig_fail(c, IG_RUNTIME, "joint graph: output %zu is no tensor", loss) == IG_OK;
+    return ig_fail(c, IG_RUNTIME, "joint graph: output %zu is not a tensor", loss) == IG_OK;
   }
   const ig_tensor *t = outs[l->at].tensor;
   for (size_t i = 0; i < n && l->p; i++) {

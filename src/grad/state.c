@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modes of the context and what a tensor knows about gradients.
+// Grad modes of the context and gradient state of tensors.
 #include "grad/grad.h"
 #include "op/formula.h"
 
@@ -155,9 +155,9 @@ ig_tensor *ig_tensor_detach(ig_ctx *c, ig_tensor *t) {
 
 ig_tensor *ig_tensor_get_data(ig_ctx *c, ig_tensor *t) {
   if (c->mode->capture) return ig_tensor_detach(c, t);
-  ig_tensor *twin = ig_tensor_twin(c, t);
-  if (twin) twin->untracked = true;
-  return twin;
+  ig_tensor *other = ig_tensor_alias(c, t);
+  if (other) other->untracked = true;
+  return other;
 }
 
 void ig_tensor_set_data(ig_ctx *c, ig_tensor *t, ig_tensor *value) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Changing graphs. Operands are flattened once when arguments are set, and every node knows its
-// readers in order of age, so that replacing, erasing and clean-up touch only those concerned.
+// users, oldest first, so that replacing, erasing and clean-up touch only the nodes concerned.
 #include <string.h>
 
 #include "ir/graph.h"
@@ -24,7 +24,7 @@ static void collect_operands(ig_node *node, const ig_value *v, size_t n, size_t 
   }
 }
 
-// Whether the graph counts it among the unread ones when no one reads it.
+// Whether the graph counts it as unused when it has no users.
 static bool is_counted(const ig_node *n) {
   return !n->erased && !ig_node_is_placeholder(n);
 }
@@ -50,7 +50,8 @@ static void drop_uses(ig_node *n) {
   n->ninputs = 0;
 }
 
-// Reads n->args afresh. A node that was an operand before keeps its place among the readers.
+// Collects the operands of n->args again. A node that was already an operand keeps its position
+// among the users.
 static bool list_operands(ig_ctx *c, ig_graph *g, ig_node *n) {
   size_t nargs = n->npos + n->nkw;
   size_t count = count_operands(n->args, nargs);

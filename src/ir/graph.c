@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Making graphs: nodes, what they own, questions about them. Changing them is in ir/edit.c.
+// Making graphs: nodes, what they own, queries about them. Changing them is in ir/edit.c.
 #include "ir/graph.h"
 
 #include <string.h>
@@ -126,7 +126,7 @@ bool ig_graph_copy_value(ig_ctx *c, ig_graph *g, ig_value *v) {
 static void retain_val(ig_node *n, const ig_value *v) {
   if (v->kind == IG_KIND_TENSOR) {
     (void)ig_tensor_retain(v->tensor);
-    // Of a list each getitem has its own; a tensor of another graph stays there.
+    // In a list each getitem has its own; a tensor of another graph is not changed.
     ig_node *at = v->tensor->node;
     if (n->val.kind == IG_KIND_TENSOR && (!at || at->graph == n->graph)) {
       bool same = at && at->val.kind == IG_KIND_TENSOR && at->val.tensor == v->tensor;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Metadata of nodes. A large program has a hundred times as many nodes as modules, so a graph keeps
-// every text and every module stack once; nodes point to them.
+// Metadata of nodes. A large program has a hundred times as many nodes as modules, so a graph
+// interns texts and module stacks; nodes point to them.
 #include <string.h>
 
 #include "base/hash.h"
@@ -16,7 +16,7 @@ bool ig_modules_are_none(const ig_module_level *levels, size_t n) {
 
 static uint64_t hash_text(uint64_t h, const char *text) {
   return ig_hash_bytes(h, text,
-                       strlen(text) + 1);  // with its end, so that "a", "b" is not "ab", ""
+                       strlen(text) + 1);  // with the terminator, so that "a", "b" is not "ab", ""
 }
 
 // Files choose the texts, but do not know the address.

@@ -9,8 +9,8 @@
 
 enum { NAME_MAX_LENGTH = 200 };
 
-// Python keywords, built-ins and what the printed code itself uses: such names get a number at
-// once.
+// Python keywords, built-ins and names used by the printed code itself: such names always get a
+// number.
 bool ig_name_is_reserved(const char *name) {
   static const char *const words[] = {
       "False",        "None",       "True",       "and",        "as",        "assert",
@@ -41,7 +41,7 @@ bool ig_name_is_reserved(const char *name) {
   return false;
 }
 
-// Length of what stands before a trailing _<digits>, and those digits; -1: there are none.
+// Length of the part before a trailing _<digits>, and those digits; -1: none.
 static size_t split(const char *name, long *number) {
   size_t n = strlen(name);
   size_t k = n;
@@ -169,7 +169,7 @@ bool ig_graph_set_name(ig_ctx *c, ig_graph *g, ig_node *n, const char *text) {
 
 static const char contained[] = "self___";
 
-// The name that a placeholder would like to have, in small letters.
+// The preferred name of a placeholder, in lower case.
 static const char *wish_of(const ig_node *n, const ig_map *shown, char *text, size_t cap) {
   static const char *const prefixes[] = {[IG_INPUT_PARAMETER] = "p_",
                                          [IG_INPUT_BUFFER] = "b_",
@@ -180,7 +180,8 @@ static const char *wish_of(const ig_node *n, const ig_map *shown, char *text, si
   const ig_map_value *other =
       shown && n->role != IG_INPUT_USER ? ig_map_find(shown, n->path) : NULL;
   const char *path = other ? other->text : n->path;
-  // What a strict capture found inside a container, say self___list_0, is called c___list_0.
+  // A constant that a strict capture found inside a container, such as self___list_0, is named
+  // c___list_0.
   if (strncmp(path, contained, sizeof contained - 1) == 0) path += strlen("self_");
   if (n->role != IG_INPUT_USER) {
     (void)ig_name_of_path(prefixes[n->role], path, text, cap);
@@ -191,7 +192,7 @@ static const char *wish_of(const ig_node *n, const ig_map *shown, char *text, si
   return text;
 }
 
-// The wish, or wish_1, wish_2 ... if others were first.
+// The preferred name, or with _1, _2 ... appended if it is taken.
 static bool choose(ig_ctx *c, ig_graph *g, ig_map *taken, const ig_map *shown, ig_node *n) {
   char text[NAME_MAX_LENGTH];
   char name[NAME_MAX_LENGTH + 24];
@@ -211,7 +212,7 @@ static bool choose(ig_ctx *c, ig_graph *g, ig_map *taken, const ig_map *shown, i
   return true;
 }
 
-// User inputs are named first; a name that is taken gets a number behind it, whatever it ends with.
+// User inputs are named first; a name that is taken gets a number appended, whatever it ends with.
 bool ig_graph_rename_placeholders(ig_ctx *c, ig_graph *g, const ig_map *shown) {
   ig_map taken = ig_map_make(g->alloc);
   bool ok = true;

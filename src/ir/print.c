@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two printed forms of a graph: Python code and node list, to the letter as PyTorch's fx prints
-// them.
+// The two printed forms of a graph: Python code and node list, exactly as PyTorch's fx prints them.
 #include "ir/print.h"
 
 #include <ctype.h>
@@ -200,7 +199,7 @@ static bool is_word(const char *text, size_t n) {
   return true;
 }
 
-// What a path leads to, seen from base: self.fc.weight, getattr(self.layers, "0").weight.
+// The expression for a path from base: self.fc.weight, getattr(self.layers, "0").weight.
 void ig_print_path(const ig_printer *p, const char *base, const char *path) {
   size_t odd = 0;
   const char *end = NULL;
@@ -245,7 +244,7 @@ static const char *operator_format(const char *target) {
   return NULL;
 }
 
-// The operands take the places of $; a format that ends with ; writes to the first.
+// The operands replace $; a format that ends with ; modifies the first.
 static void print_operator(const ig_printer *p, const ig_node *n, const char *format) {
   bool writes = strchr(format, ';') != NULL;
   size_t k = 0;
@@ -301,7 +300,7 @@ static void print_function(const ig_printer *p, const ig_node *n) {
   print_arguments(p, n, 0);
 }
 
-// ";  x = y = None" for the operands that no later node reads.
+// ";  x = y = None" for the operands that no later node uses.
 static void print_cleanup(const ig_printer *p, const ig_node *n) {
   bool any = false;
   for (size_t i = 0; i < n->ninputs; i++) {
@@ -358,7 +357,7 @@ void ig_print_return(const ig_printer *p, const ig_node *n) {
   if (p->tree) ig_str_add(p->s, ", self._out_spec)");
 }
 
-// As the list of nodes spells what is called.
+// The target as the list of nodes prints it.
 static void list_callee(const ig_printer *p, const ig_node *n) {
   static const char *const ops[] = {[IG_NODE_CALL] = "call_function",
                                     [IG_NODE_MODULE] = "call_module",

@@ -12,7 +12,7 @@ typedef struct ig_printer {
   ig_str *s;
   ig_form_of_text form;
   const char *const *names;       // by node index: other names; NULL: their own
-  const ig_node *const *readers;  // by node index: the last reader
+  const ig_node *const *readers;  // by node index: the last user
   const ig_host *host;
   const ig_tree_args *tree;  // code of a function of trees; NULL: of flat values
   bool typed;                // with the types of values

@@ -49,7 +49,7 @@ static void print_flatten(const ig_printer *p, const ig_graph *g) {
   ig_str_add(p->s, "}), self._in_spec)\n");
 }
 
-// The location of a node: "File ..., line 5, in forward\n    source". The last frame counts.
+// The location of a node: "File ..., line 5, in forward\n    source". The last frame is used.
 static void print_location(const ig_printer *p, const char *trace) {
   if (!*trace) {
     ig_str_add(p->s, "# No stacktrace found for following nodes");
@@ -152,7 +152,7 @@ char *ig_graph_code(ig_ctx *c, const ig_graph *g) {
   return ig_graph_tree_code(c, g, NULL);
 }
 
-// Every line but the first moves to the right.
+// Indents every line except the first.
 static void add_indented(ig_str *s, const char *text, size_t by) {
   for (; *text; text++) {
     ig_str_add(s, "%c", *text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Code of a program as a module of its own: state is read from attributes, results are written back
-// to buffers, arguments and results go through their tree specifications.
+// Code of a program as a module: state is read from attributes, results are written back to
+// buffers, arguments and results go through their tree specifications.
 #include <stdio.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ typedef struct unlift {
 } unlift;
 
 // The name that a state placeholder has as an attribute: fc_weight for fc.weight. A name that a
-// node has already is numbered.
+// node already has gets a number.
 static bool rename_state(unlift *u) {
   const ig_graph *g = u->p->graph;
   for (const ig_node *n = g->first; n && ig_node_is_placeholder(n); n = n->next) {
@@ -86,7 +86,7 @@ static bool is_mutation(const ig_output_spec *o) {
   return ig_output_is_write(o);
 }
 
-// New values go back where they belong; that is the last reading of both.
+// New values are written back; that is the last use of both.
 static void print_mutations(const unlift *u, const ig_printer *p) {
   size_t count = 0;
   for (size_t i = 0; i < u->p->noutputs; i++) {
@@ -128,7 +128,7 @@ static char *print_module(unlift *u, const ig_node **readers) {
   ig_str s = ig_str_make(u->c->alloc);
   ig_printer p = {&s, IG_TEXT_CODE, u->names, readers, u->p->graph->host, NULL, false};
   const ig_graph *g = u->p->graph;
-  // What is written to stays until it was.
+  // A target stays alive until it has been written.
   for (size_t i = 0; i < u->p->noutputs; i++) {
     const ig_output_spec *o = &u->p->outputs[i];
     const ig_node *to = is_mutation(o) ? node_of_target(u, o) : NULL;

@@ -150,7 +150,7 @@ static ig_node *first_user_input(const ig_graph *g) {
   return n;
 }
 
-// The first name that was declared for a constant; all of them are read now. NULL: it has none.
+// The first declared name of a constant; all of them now count as used. NULL: it has none.
 static const char *declared_name(ig_graph *g, const ig_tensor *t) {
   const char *name = NULL;
   for (size_t i = 0; i < g->state.n; i++) {
@@ -162,13 +162,13 @@ static const char *declared_name(ig_graph *g, const ig_tensor *t) {
   return name;
 }
 
-// The path of the innermost module that a node stands in; "" is the program itself.
+// The path of the innermost module of a node; "" is the program itself.
 static const char *module_path(const ig_node *n) {
   const ig_module_stack *stack = n->meta.modules;
   return stack && stack->n > 1 ? stack->at[stack->n - 1].path : "";
 }
 
-// A literal is called by its number, below the module that made it. Some numbers may be taken since
+// A literal is named by its number, below the module that created it. Some numbers may be taken by
 // an earlier pass.
 static const char *invent_name(ig_ctx *c, ig_graph *g, const ig_node *n, size_t *number) {
   char name[256];
@@ -197,7 +197,7 @@ bool ig_graph_lift_constants(ig_ctx *c, ig_graph *g) {
     next = n->next;
     if (n->kind != IG_NODE_ATTR || !n->constant) continue;
     const char *path = declared_name(g, n->constant);
-    n->persistent = path && g->strict;  // a strict capture has it as a buffer until here
+    n->persistent = path && g->strict;  // in a strict capture it was a buffer until here
     if (!path) path = invent_name(c, g, n, &count);
     char name[256];
     n->kind = IG_NODE_PLACEHOLDER;

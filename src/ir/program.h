@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program: graph, signature, weights. Made from a finished graph whose placeholders tell what
-// they stand for; everything else about the signature is derived from that.
+// A program: graph, signature, weights. Made from a finished graph whose placeholders know their
+// roles; the rest of the signature is derived from that.
 #ifndef IR_PROGRAM_H_
 #define IR_PROGRAM_H_
 
@@ -26,8 +26,9 @@ struct ig_program {
   size_t narg_names;
   const char *custom;       // what the user attached to the module, as JSON; NULL: nothing
   const char *namedtuples;  // {"name": {"field_names": [...]}} of the specs, as JSON; NULL: none
-  bool training;            // as captured: may write to its operands
-  // What the file that it was loaded from has besides, and who frees that; NULL: nothing.
+  bool training;            // as captured: may mutate its operands
+  // Further contents of the file that it was loaded from, and the function that frees them; NULL:
+  // none.
   struct ig_pt2_origin *origin;
   void (*origin_free)(struct ig_pt2_origin *origin);
   ig_ref *report;  // of a draft; NULL: none
@@ -39,7 +40,8 @@ static inline bool ig_output_is_write(const ig_output_spec *o) {
          o->kind == IG_OUTPUT_PARAMETER_MUTATION;
 }
 
-// Takes the graph over, also after an error (then NULL). `kinds` and `targets` describe outputs;
+// Takes ownership of the graph, even after an error (then NULL). `kinds` and `targets` describe
+// outputs;
 // NULL: all are the user's.
 ig_program *ig_program_create(ig_ctx *c, ig_graph *g, const ig_output_kind *kinds,
                               const char *const *targets);
@@ -61,11 +63,12 @@ typedef struct ig_signature {
   const ig_state *state;
   size_t nstate;
 } ig_signature;
-// A program over p's own graph, which a host has edited. IG_INVALID: it does not fit the graph.
+// A program over p's own graph, which a host has edited. IG_INVALID: the signature does not match
+// the graph.
 IG_MUST_USE ig_status ig_program_resign(ig_ctx *c, const ig_program *p, const ig_signature *s,
                                         ig_program **out);
 
-// Undeclared constants become placeholders c_lifted_tensor_0 in front of the user inputs.
+// Undeclared constants become placeholders c_lifted_tensor_0 before the user inputs.
 bool ig_graph_lift_constants(ig_ctx *c, ig_graph *g);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Another signature for a graph that a host has edited: which placeholders stand for what, which
-// weights there are, what the outputs are.
+// Another signature for a graph that a host has edited: the roles of placeholders and outputs, and
+// the weights.
 #include <string.h>
 
 #include "ir/program.h"

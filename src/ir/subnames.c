@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names that are given late: placeholders of a sub-graph are called as the operands are in the
-// graph around it, and in every graph all other nodes give way to the placeholders.
+// Late naming: placeholders of a sub-graph get the names of the operands in the enclosing graph,
+// and in every graph all other nodes are renamed in favour of the placeholders.
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,9 +25,9 @@ static bool take(ig_ctx *c, ig_graph *g, ig_node *n, const char *name) {
   return true;
 }
 
-// "add_1" counts on from 1, "add" from 0; a placeholder keeps what its name ends with.
+// "add_1" continues from 1, "add" from 0; a placeholder keeps its suffix.
 static bool take_free(ig_ctx *c, ig_graph *g, ig_node *n, const char *wish) {
-  if (wish == n->name) {  // its own, if no one before it has it
+  if (wish == n->name) {  // its own, if no earlier one has it
     ig_map_value *slot = ig_map_put(&g->names, wish);
     if (!slot) return no_memory(c);
     if (!slot->ptr) {
@@ -53,7 +53,7 @@ static bool take_free(ig_ctx *c, ig_graph *g, ig_node *n, const char *wish) {
   return take(c, g, n, name);
 }
 
-// Flat operands: what stands behind the last sub-graph among the arguments.
+// Flat operands: the arguments after the last sub-graph.
 typedef struct operands {
   const ig_value *args;  // the next argument
   size_t nargs;
@@ -64,7 +64,7 @@ static const ig_value *next(operands *o) {
   for (; o->nargs; o->args++, o->nargs--, o->at = 0) {
     const ig_value *v = o->args;
     if (v->kind == IG_KIND_LIST && o->at < v->list.n) return &v->list.at[o->at++];
-    if (v->kind != IG_KIND_NODE) continue;  // a number that is no operand
+    if (v->kind != IG_KIND_NODE) continue;  // a number that is not an operand
     o->args++;
     o->nargs--;
     o->at = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What functions of symbolic numbers are called in Python.
+// Python names of functions of symbolic numbers.
 #include <string.h>
 
 #include "ir/graph.h"

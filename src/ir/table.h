@@ -20,7 +20,8 @@ typedef struct ig_table {
 
 ig_table ig_table_make(ig_alloc alloc);
 ig_table_slot *ig_table_find(const ig_table *t, const void *key);  // NULL when absent.
-ig_table_slot *ig_table_put(ig_table *t, const void *key);  // Found or new (0); NULL: no memory.
+ig_table_slot *ig_table_put(ig_table *t,
+                            const void *key);  // Found or new (0); NULL: out of memory.
 void ig_table_free(ig_table *t);
 
 #endif

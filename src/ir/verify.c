@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must hold for every graph between passes: nodes in an order in which they can run, one
-// output at the end, names that are used once, counts that are right, values that describe the
-// results.
+// Invariants of every graph between passes: nodes in topological order, one output at the end,
+// unique names, correct counts, values that describe the results.
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,14 +51,14 @@ static bool check_kind(const check *k, const ig_node *n, bool *body) {
 
 static bool check_node(check *k, const ig_node *n, bool *body) {
   const ig_map_value *v = n->name ? ig_map_find(&k->g->names, n->name) : NULL;
-  bool later = k->g->unnamed && ig_node_is_placeholder(n);  // its name is still to come
+  bool later = k->g->unnamed && ig_node_is_placeholder(n);  // its name is set later
   if (!later && (!v || v->ptr != n)) return wrong(k, n, "has a name that is not its own");
   if (n->graph != k->g) return wrong(k, n, "belongs to another graph");
   if (n->index >= k->g->next_index || k->seen[n->index]) return wrong(k, n, "appears twice");
   if (!check_kind(k, n, body)) return false;
   if (!check_operands(k, n, n->args, n->npos + n->nkw)) return false;
   k->seen[n->index] = true;
-  k->users[n->index] += n->users;  // those who read it come later, one less for each
+  k->users[n->index] += n->users;  // its users come later, each decrements it
   for (size_t i = 0; i < n->ninputs; i++) k->users[n->inputs[i]->index]--;
   return true;
 }
@@ -75,8 +74,8 @@ static bool check_all(check *k) {
     unread += n->users == 0 && !ig_node_is_placeholder(n);
   }
   if (unread != k->g->unread) {
-    return ig_fail(k->c, IG_ASSERTION, "graph: found %zu nodes that no one reads, expected %zu",
-                   unread, k->g->unread) == IG_OK;
+    return ig_fail(k->c, IG_ASSERTION, "graph: found %zu unused nodes, expected %zu", unread,
+                   k->g->unread) == IG_OK;
   }
   if (count != k->g->n) {
     return ig_fail(k->c, IG_ASSERTION, "graph: found %zu nodes, expected %zu", count, k->g->n) ==
@@ -87,7 +86,7 @@ static bool check_all(check *k) {
                    k->g->placeholders) == IG_OK;
   }
   if (!k->g->last || k->g->last->kind != IG_NODE_OUTPUT) {
-    return ig_fail(k->c, IG_ASSERTION, "graph: the last node is no output") == IG_OK;
+    return ig_fail(k->c, IG_ASSERTION, "graph: the last node is not an output") == IG_OK;
   }
   size_t i = 0;
   while (i < k->g->next_index && !k->users[i]) i++;

@@ -3,11 +3,11 @@
 // keys with a running maximum and sum, so that the score matrix is never stored.
 //
 // Shapes: q [batch, heads, lq, d], k [batch, heads, lk, d], v [batch, heads, lk, dv], out [batch,
-// heads, lq, dv]; every operand has strides for batch, head and row (elements); columns lie side by
-// side. A stride of 0 shares an operand (heads that share keys, say), for inputs only. Causal:
-// query i sees keys 0..i (aligned to the upper left, as PyTorch). A row that sees no key (all
-// scores -inf) gives zeros, and logsumexp 0 (as PyTorch). Nothing here fails except for scratch
-// memory: false is returned, and nothing useful was written. Threads over batch * heads * query
+// heads, lq, dv]; every operand has strides for batch, head and row (elements); columns are
+// contiguous. A stride of 0 shares an operand (heads that share keys, say), for inputs only.
+// Causal: query i sees keys 0..i (aligned to the upper left, as PyTorch). A row that sees no key
+// (all scores -inf) gives zeros, and logsumexp 0 (as PyTorch). The only failure is lack of scratch
+// memory: false is returned, and the results are undefined. Threads over batch * heads * query
 // blocks (backward: batch * heads).
 #ifndef KERNELS_ATTENTION_H_
 #define KERNELS_ATTENTION_H_

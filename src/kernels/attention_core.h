@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the types of attention share: from a task's number to its (batch, head) and range of
-// queries, and where the operands of that lie.
+// Shared by the element types of attention: from a task's number to its (batch, head) and range of
+// queries, and the location of their operands.
 #ifndef KERNELS_ATTENTION_CORE_H_
 #define KERNELS_ATTENTION_CORE_H_
 
@@ -12,7 +12,7 @@ typedef struct ig_attention_part {
   int64_t first, lq;  // range of queries
 } ig_attention_part;
 
-// Ranges per head, such that there are some tasks for every thread; a range has whole blocks.
+// Ranges per head, such that there are several tasks for every thread; a range has whole blocks.
 static inline int64_t ig_attention_ranges(const ig_attention_shape *s, int64_t block) {
   int64_t heads = s->batch * s->heads;
   int64_t threads = ig_threads_inside() ? 1 : ig_threads_get();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention in 16-bit floats: one head at a time is widened into a buffer, computed in float, and
-// rounded once at the end. A range of queries widens all of its keys and values.
+// Attention in 16-bit floats: one head at a time is converted into a buffer, computed in float, and
+// rounded once at the end. A range of queries converts all of its keys and values.
 #include <stdatomic.h>
 
 #include "base/threads.h"
@@ -32,7 +32,7 @@ static void narrow(ig_elem e, int64_t rows, int64_t n, const float *src, uint16_
   for (int64_t i = 0; i < rows; i++) ig_elem_narrow(e, src + i * n, dst + i * rs, n);
 }
 
-// The shape of one part alone, its operands side by side.
+// The shape of one part, with contiguous operands.
 static ig_attention_shape part_shape(const ig_attention_shape *s, const ig_attention_part *p) {
   ig_attention_shape one = *s;
   one.batch = one.heads = 1;
@@ -107,7 +107,7 @@ bool ig_attention_bf16(const ig_attention_shape *s, const uint16_t *q, const uin
 
 // ---- backward ----
 
-// The widened operands of one head: five inputs, three gradients.
+// The converted operands of one head: five inputs, three gradients.
 typedef struct wide {
   float *q, *k, *v, *out, *grad, *dq, *dk, *dv;
 } wide;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The doors of the convolution. Operands are staged as planes of f32 or f64, the shape is made
-// untransposed, and the best path is tried first; where memory is out the plain loops do it all.
+// Entry points of the convolution. Operands are staged as planes of f32 or f64, the shape is made
+// untransposed, and the fastest path is tried first; without memory the plain loops are used.
 #include "kernels/conv.h"
 
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static void turn_weights(const ig_conv *c, const float *w, float *out) {
               w[((g * og + o) * cg + i) * taps + taps - 1 - t];
 }
 
-// The convolution of dy with the turned weights that gives dx. False: only stride 1 has one.
+// dx as the convolution of dy with the transposed weights. False: only possible for stride 1.
 static bool turned_shape(const ig_conv *c, ig_conv *t) {
   *t = ig_conv_mirror(c);
   t->transposed = false;
@@ -92,7 +92,7 @@ static bool forward_planes(const ig_conv *c, const void *x, const void *w, const
 typedef enum role { X, W, Y, BIAS, ROLES } role;
 
 typedef struct staged {
-  ig_conv c;  // planes, computing type
+  ig_conv c;  // planes, compute type
   ig_conv_stage how[ROLES];
   size_t at[ROLES];  // offsets of the staged operands
   bool used[ROLES];  // false: the caller's tensor serves
@@ -210,7 +210,7 @@ bool ig_conv_need(const ig_conv *c, bool bias, ig_need *need, size_t *room) {
 
 struct ig_conv_pack {
   void *plain;   // as given: for the plain loops
-  float *ready;  // widened; turned if `turned`
+  float *ready;  // converted; transposed if `turned`
   bool turned;
 };
 
@@ -221,8 +221,8 @@ void ig_conv_pack_free(ig_conv_pack *p) {
   free(p);
 }
 
-// The f32 kernels read plain weights as they are; to be gained are the conversion of half types and
-// the turning of transposed weights.
+// The f32 kernels read plain weights without packing; what is saved is the conversion of half types
+// and the transposition of weights.
 ig_conv_pack *ig_conv_pack_create(const ig_conv *c, const void *w) {
   ig_conv m = ig_conv_mirror(c);
   ig_conv t;

@@ -41,7 +41,7 @@ INLINE void store(float *p, V v) {
   _mm256_storeu_ps(p, v);
 }
 // Masks are runs of lanes. A masked store is microcode on some processors, as slow as dozens of
-// others: a whole vector is stored as such, a run in pieces.
+// others: a whole vector is stored directly, a run in parts.
 INLINE void store_mask(float *p, MASK m, V v) {
   if (m == 0xff) {
     store(p, v);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The f32 forward convolution on planes: a matrix product whose right side is never stored. Output
-// channels are rows, pixels are columns; a panel of pixels is read from the padded image either in
-// place (flat positions, a few wasted at the row ends) or packed first (no waste, one more pass),
-// whichever costs less for the shape; where output and input are the same size, panels are packed
-// from the input itself, with masks for what lies outside. The few pixels beyond whole vectors are
-// done as dot products. Depthwise convolutions read the image of one plane at a time.
+// The f32 forward convolution on planes: a matrix product whose right operand is never stored.
+// Output channels are rows, pixels are columns; a panel of pixels is read from the padded image
+// either in place (flat positions, a few wasted at the row ends) or packed first (no waste, one
+// more pass), whichever costs less for the shape; where output and input are the same size, panels
+// are packed from the input itself, with masks for what is outside. The few pixels beyond whole
+// vectors are done as dot products. Depthwise convolutions read the image of one plane at a time.
 #include "base/cpu.h"
 #include "base/threads.h"
 #include "kernels/conv_image.h"
@@ -13,14 +13,14 @@
 #include "kernels/scratch.h"
 
 enum {
-  DEPTH = 192,      // k per pass: a panel and a tile's weights stay in the first cache
+  DEPTH = 192,      // k per pass: a panel and a tile's weights stay in the L1 cache
   LONG = 256,       // the same where many rows share a panel
   DEEP = 576,       // the same where weights are used for one or two panels only
   NARROW = 768,     // the same for vectors of 8, whose panels are half as large
-  BLOCK = 8,        // panels per task at most: weights of a pass stay in the second cache
+  BLOCK = 8,        // panels per task at most: weights of a pass stay in the L2 cache
   PACK = 32 << 10,  // floats of packed panels of a task, at least DEEP * (48 + 8)
   TAPS = IG_CONV_TAPS,
-  SLACK = 64,        // floats readable behind an image
+  SLACK = 64,        // floats readable after an image
   LIMIT = 16 << 20,  // floats of images held at a time
 };
 
@@ -40,7 +40,7 @@ typedef struct job {
   int64_t pixels;         // of one output plane
   bool in_place;          // panels are flat positions of the image
   bool same;              // panels are packed from x itself
-  bool far;               // and every k is a stream of its own
+  bool far;               // and every k is a separate stream
   const uint16_t *masks;  // depthwise: lanes inside the input
   int64_t columns;        // flat positions or pixels that are done in panels
   int64_t panels;
@@ -231,7 +231,7 @@ static const float *start_of(const task *t, int64_t row, span k) {
 // One tile of rows against one panel.
 static void run_tile(const job *j, const task *t, const panel *p, const float *packed, int64_t row,
                      span k) {
-  // Channels of a large image are far apart: each tile of rows asks for one cache line of every k
+  // Channels of a large image are far apart: each tile of rows prefetches one cache line of every k
   // of the next panel.
   int64_t width = (int64_t)j->f->lanes * j->f->vectors;
   int64_t line = row / j->f->rows * 16;
@@ -289,7 +289,7 @@ static void open_panel(const job *j, const task *t, const panel *p, span k, floa
   run_tile(j, t, p, to, 0, k);
 }
 
-// Panels one after the other, each packed into the same place, which stays in the first cache; or,
+// Panels one after the other, each packed into the same buffer, which stays in the L1 cache; or,
 // where all of them are small, rows one after the other, which writes longer runs of the output.
 // Small is half as much for vectors of half the size: their tiles read the panels twice as often.
 static void run_pass(const job *j, const task *t, const panel *p, int panels, span k) {
@@ -404,7 +404,7 @@ static int64_t count_tasks(const job *j) {
 
 // Half cycles per k until the last thread is done. Per vector of pixels a row is one and packing is
 // PACKING, which every row block does again; a row of weights comes from further away, once per
-// pixel block. A quarter of a task is added for threads that are held up: small tasks even it out.
+// pixel block. A quarter of a task is added for delayed threads: small tasks balance this.
 static int64_t time_of(const job *j, int64_t threads) {
   enum { PACKING = 12 };
   int64_t vectors = j->panels_each * j->f->vectors;
@@ -625,8 +625,8 @@ static bool depthwise(job *j) {
   return true;
 }
 
-// One tap, every pixel: a product of the weights and the planes as they lie, once it is large
-// enough for the engine of products to be faster than the panels here.
+// One tap, every pixel: a matrix product of the weights and the planes, if it is large enough for
+// the matrix product engine to be faster than the panels here.
 static bool is_product(const ig_conv_kernels *f, const ig_conv *c) {
   int64_t least = f->lanes < 16 ? 512 : 192;
   bool plain = c->groups == 1 && ig_conv_taps(c) == 1;

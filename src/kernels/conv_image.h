@@ -4,8 +4,8 @@
 //
 // Rows and columns are split by their remainder modulo the stride ("phases"; only those that some
 // kernel element needs), so that neighbours in the output are neighbours here. Per channel and
-// padded depth: [phases][rows][cols]. Output (oh, ow) stands at oh * cols + ow, the kernel element
-// k at off[k] from there. An image without padding and stride is the input itself, uncopied.
+// padded depth: [phases][rows][cols]. Output (oh, ow) is at oh * cols + ow, the kernel element k at
+// off[k] from there. An image without padding and stride is the input itself, uncopied.
 #ifndef KERNELS_CONV_IMAGE_H_
 #define KERNELS_CONV_IMAGE_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between the files of the convolution: the mirrored shape, the products by im2col, the fast f32
-// forward pass. Inside, tensors are planes ([n][c][d][h][w]) and shapes are untransposed.
+// Shared by the files of the convolution: the mirrored shape, matrix products by im2col, the fast
+// f32 forward pass. Inside, tensors are planes ([n][c][d][h][w]) and shapes are untransposed.
 #ifndef KERNELS_CONV_INNER_H_
 #define KERNELS_CONV_INNER_H_
 
@@ -16,7 +16,7 @@ static inline int64_t ig_conv_out(const ig_conv *c) {
   return c->out[0] * c->out[1] * c->out[2];
 }
 
-// The convolution whose input gradient is the transposed convolution c, and the other way round.
+// The convolution whose input gradient is the transposed convolution c, and vice versa.
 static inline ig_conv ig_conv_mirror(const ig_conv *c) {
   ig_conv m = *c;
   m.transposed = !c->transposed;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inner kernels of the f32 convolution, one table per instruction set. Weights are read as they
-// are, a row of k numbers per output channel (stride lda); outputs are rows of pixels (stride ldc).
-// `init` holds one starting value per row, or is NULL: then results are added to c.
+// Inner kernels of the f32 convolution, one table per instruction set. Weights are read unpacked, a
+// row of k numbers per output channel (stride lda); outputs are rows of pixels (stride ldc). `init`
+// holds one starting value per row, or is NULL: then results are added to c.
 #ifndef KERNELS_CONV_KERNELS_H_
 #define KERNELS_CONV_KERNELS_H_
 
@@ -9,7 +9,7 @@
 
 enum { IG_CONV_TAPS = 49 };  // kernel elements that masks are kept for, at most
 
-// Where the lanes of one vector of flat positions go: up to two runs of pixels.
+// Where the lanes of one vector of flat positions are stored: up to two runs of pixels.
 typedef struct ig_conv_lanes {
   uint32_t mask[2];
   int64_t at[2];  // of lane 0, relative to the tile's c
@@ -38,16 +38,16 @@ typedef struct ig_conv_kernels {
   int rows;     // output channels of a tile
   int lanes;    // of a vector
   int vectors;  // of a panel: lanes * vectors pixels
-  // c[m][n] = a[m][k] * b[k][panel], b packed. Meanwhile ahead + off[p] is brought closer for every
-  // p, if not NULL: what will be packed next.
+  // c[m][n] = a[m][k] * b[k][panel], b packed. Also prefetches ahead + off[p] for every p, if not
+  // NULL: what will be packed next.
   void (*packed)(int m, int n, int64_t k, const float *a, int64_t lda, const float *b,
                  const float *init, float *c, int64_t ldc, const float *ahead, const int64_t *off);
   // The same for all rows of a tile and a panel of whole vectors, each a run of neighbours: what is
   // read from the image is kept as the packed panel.
   void (*take)(int64_t k, const float *a, int64_t lda, const float *image, const int64_t *off,
                const ig_conv_pick *pick, float *keep, const float *init, float *c, int64_t ldc);
-  // The same with b[p] read in place at b + off[p], v vectors of flat positions; what is brought
-  // closer is `ahead` elements from there, if not 0.
+  // The same with b[p] read in place at b + off[p], v vectors of flat positions; prefetches `ahead`
+  // elements from there, if not 0.
   void (*direct)(int m, int v, int64_t k, const float *a, int64_t lda, const float *b,
                  const int64_t *off, const ig_conv_lanes *lanes, const float *init, float *c,
                  int64_t ldc, int64_t ahead);

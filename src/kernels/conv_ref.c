@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolution by plain loops, for every element type and both memory layouts: the oracle of the
+// Convolution by plain loops, for every element type and both memory layouts: the reference in
 // tests, the path for integers, and the path without scratch memory. A transposed convolution is
-// the input gradient of the convolution with input and output exchanged.
+// the input gradient of the convolution with input and output swapped.
 #include "base/threads.h"
 #include "kernels/conv.h"
 #include "kernels/conv_inner.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands of a convolution brought into the form that the kernels compute with: planes of f32 or
-// f64. What is so already is used in place. Buffers too large to keep are given back to the system.
+// Operands of a convolution converted to the form that the kernels compute with: planes of f32 or
+// f64. Operands in that form are used in place. Buffers too large to keep are returned to the
+// system.
 #ifndef KERNELS_CONV_STAGE_H_
 #define KERNELS_CONV_STAGE_H_
 

@@ -3,10 +3,10 @@
 //
 // A is m x k, B is k x n; each has a row stride (rs) and a column stride (cs) counted in elements,
 // so transposed and sliced operands cost no copy (strides may be zero or negative). C is m x n with
-// a row stride and columns side by side; it must not overlap A or B. With beta == 0 C is not read;
+// a row stride and contiguous columns; it must not overlap A or B. With beta == 0 C is not read;
 // with k == 0 or alpha == 0 the result is beta * C; NaN and infinity in A and B propagate. Floating
 // products are summed in a fixed order that does not depend on the number of threads. Nothing here
-// fails: without scratch memory the work is done by slower loops.
+// fails: without scratch memory slower loops are used.
 //
 // Types: f16 and bf16 are stored as 16 bits, computed in float, rounded once at the end (alpha and
 // beta are float). Integers wrap. Complex numbers are C11's float complex and double complex
@@ -66,7 +66,7 @@ IG_GEMM_DECLARE(c128, double _Complex, double _Complex);
 // used transposed (x @ W^T) is packed with b_rs = 1, b_cs = k.
 typedef struct ig_gemm_packed ig_gemm_packed;
 
-// NULL when memory is out.
+// NULL: out of memory.
 ig_gemm_packed *ig_gemm_pack_f32(int64_t n, int64_t k, const float *b, int64_t b_rs, int64_t b_cs);
 ig_gemm_packed *ig_gemm_pack_f64(int64_t n, int64_t k, const double *b, int64_t b_rs, int64_t b_cs);
 ig_gemm_packed *ig_gemm_pack_f16(int64_t n, int64_t k, const uint16_t *b, int64_t b_rs,
@@ -76,7 +76,7 @@ ig_gemm_packed *ig_gemm_pack_bf16(int64_t n, int64_t k, const uint16_t *b, int64
 void ig_gemm_packed_free(ig_gemm_packed *p);  // NULL is fine.
 size_t ig_gemm_packed_bytes(const ig_gemm_packed *p);
 
-// C = alpha * A * B + beta * C; n and k are those that B was packed with, the type as well.
+// C = alpha * A * B + beta * C; n, k and the type are those that B was packed with.
 void ig_gemm_packed_f32(int64_t m, float alpha, const float *a, int64_t a_rs, int64_t a_cs,
                         const ig_gemm_packed *b, float beta, float *c, int64_t c_rs);
 void ig_gemm_packed_f64(int64_t m, double alpha, const double *a, int64_t a_rs, int64_t a_cs,

@@ -17,7 +17,7 @@
 #define PASS true
 
 // A mask is the number of its lanes. A masked store is microcode on some processors, as slow as
-// dozens of others: a whole vector is stored as such, a part of one in pieces.
+// dozens of others: a whole vector is stored directly, a part of one in steps.
 static inline __m256i mask32(int n) {
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The AVX-512 tables: tiles of 6 x 64 floats and 6 x 32 doubles: 24 sums, 4 vectors of B, 1 of A.
-// Of the shapes that fill the registers this one loads least per multiplication.
+// Of the shapes that fill the registers this one has the fewest loads per multiplication.
 #include <immintrin.h>
 #include <string.h>
 

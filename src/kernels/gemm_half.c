@@ -32,7 +32,7 @@
 #define WIDEN(src, dst, n) ig_elem_widen(IG_ELEM_BF16, src, dst, n)
 #include "kernels/gemm_wide.inc"
 
-// ---- B packed ahead: kept as float, so that only A is widened ----
+// ---- B packed in advance: kept as float, so that only A is converted ----
 
 static ig_gemm_packed *pack_half(ig_elem e, int64_t n, int64_t k, const uint16_t *b, int64_t b_rs,
                                  int64_t b_cs) {
@@ -41,7 +41,7 @@ static ig_gemm_packed *pack_half(ig_elem e, int64_t n, int64_t k, const uint16_t
   if (__builtin_mul_overflow(n, k, &count) || count > INT64_MAX / 8) return NULL;
   float *wide = ig_kernel_array((size_t)count, sizeof *wide);
   if (!wide) return NULL;
-  bool columns = b_rs == 1 && b_cs != 1;  // Kept as they lie.
+  bool columns = b_rs == 1 && b_cs != 1;  // Kept unpacked.
   int64_t rows = columns ? n : k;
   int64_t width = columns ? k : n;
   int64_t rs = columns ? b_cs : b_rs;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The innermost pieces of matrix products, one table per type and instruction set; the engine
+// The micro-kernels of matrix products, one table per type and instruction set; the engine
 // (gemm_engine.inc) does blocking, packing and threads on top of any table. Tables for base are
-// portable C. All pieces work on one thread, and none allocates.
+// portable C. All kernels run on one thread, and none allocates.
 #ifndef KERNELS_GEMM_KERNELS_H_
 #define KERNELS_GEMM_KERNELS_H_
 
@@ -19,18 +19,18 @@ enum {
   IG_GEMM_PACE = 4,    // rows of B between two fetches ahead
 };
 
-// Memory that is wanted next: rows of so many lines of 64 bytes. Tiles fetch it into the second
-// cache, evenly, a line for every `pace` rows of B (many at once would hold up the loads that they
-// wait for), and advance it. The portable tables leave it to the processor.
+// Memory to prefetch: rows of a number of 64-byte lines. Tiles prefetch it into the L2 cache,
+// evenly, one line per `pace` rows of B (many at once would delay the loads they wait for), and
+// advance it. The portable tables leave prefetching to the processor.
 typedef struct ig_gemm_ahead {
   const char *at;
-  int64_t rows;         // that are left; 0: nothing is wanted
+  int64_t rows;         // remaining; 0: nothing to prefetch
   int64_t lines, left;  // of a row; of this row
   int64_t pace;
   int64_t jump;  // from the end of a row to the next row
 } ig_gemm_ahead;
 
-// So many lines of this row were fetched.
+// This many lines of the row were prefetched.
 static inline void ig_gemm_advance(ig_gemm_ahead *f, int64_t lines) {
   f->at += lines * 64;
   f->left -= lines;
@@ -40,8 +40,8 @@ static inline void ig_gemm_advance(ig_gemm_ahead *f, int64_t lines) {
   f->rows--;
 }
 
-// Rows of B that are copied meanwhile, into the panel that comes next: a row of nr elements for
-// every `pace` rows of the product. They come from far, so they are fetched some rows before.
+// Rows of B that are copied into the next panel at the same time: a row of nr elements for every
+// `pace` rows of the product. They are not in the cache, so they are prefetched some rows earlier.
 typedef struct ig_gemm_carry {
   const char *from;
   int64_t step;  // bytes from row to row
@@ -50,18 +50,18 @@ typedef struct ig_gemm_carry {
   int64_t pace;
 } ig_gemm_carry;
 
-enum { IG_GEMM_CARRY_FETCH = 4 };  // rows from fetching to copying
+enum { IG_GEMM_CARRY_FETCH = 4 };  // rows from prefetching to copying
 
 // mr, nr, dot_rows: greatest m and n of tile, greatest m of dot; nr_short: a narrower panel that is
-// nearly as good, for widths that nr divides badly.
-// kc: rows of B per block, for types of 4 bytes; kc_stream: the fewest where A stays in the second
-// cache; share: eighths of that cache for a block of B; pass: a large A passes in blocks that are
-// packed into that cache, and panels of B stay in the first one.
+// nearly as fast, for widths that are not multiples of nr. kc: rows of B per block, for types of 4
+// bytes; kc_stream: the minimum where A stays in the L2 cache; share: eighths of that cache for a
+// block of B; pass: a large A is processed in blocks that are packed into that cache, and panels of
+// B stay in L1.
 //
 // tile: c[i*c_rs + j] = (add ? c[i*c_rs + j] : 0) + sum over p of a[i*a_rs + p*a_cs] * b[p*b_rs +
 // j]
-//       for i < m <= mr, j < n <= nr. Nothing outside of these elements is touched, but where b is
-//       padded (a packed panel) it may be read up to a whole number of vectors.
+// for i < m <= mr, j < n <= nr. No other elements are accessed, except that padded b (a packed
+// panel) may be read up to a whole number of vectors.
 // take: tile for m = mr and n = nr that keeps B packed as it goes: keep[p*nr + j] = b[..].
 // carry: tile for m = mr and n = nr that copies rows of the next panel. NULL: a table without
 // these. pack: dst[p*width + j] = src[p*ks + j*ns] for p < k, j < n, zero for n <= j < width. dot:
@@ -106,7 +106,7 @@ extern const ig_gemm_kernels_u32 ig_gemm_u32_avx2, ig_gemm_u32_avx512;
 extern const ig_gemm_kernels_u64 ig_gemm_u64_avx2, ig_gemm_u64_avx512;
 #endif
 
-// The engines, for wrappers that bring operands of other types into these (16-bit floats, small
+// The engines, for wrappers that convert operands of other types to these (16-bit floats, small
 // integers, complex): one thread, C with both strides.
 #define IG_GEMM_SERIAL(name, X)                                                                  \
   void ig_gemm_serial_##name(int64_t m, int64_t n, int64_t k, X alpha, const X *a, int64_t a_rs, \

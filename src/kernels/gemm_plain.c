@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The oracles: three plain loops over strides. Kept as simple as the definition; the types that are
-// widened have theirs beside their products (gemm_wide.inc). Integers are computed unsigned: they
-// wrap.
+// The reference implementations: three plain loops over strides, as simple as the definition; types
+// computed in a wider one have theirs beside their products (gemm_wide.inc). Integers are computed
+// unsigned: they wrap.
 #include "kernels/gemm.h"
 
 // NOLINTBEGIN(readability-function-size): the operands of a product, one by one

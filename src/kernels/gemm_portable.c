@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The portable tables: C with the compiler's own vectors, for every processor. Integers use the
 // same code with longer vectors where there are some; for floats the tables with intrinsics come
-// first. Unsigned integers stand for signed ones too: sums and products wrap alike.
+// first. Unsigned integers are used for signed ones too: sums and products wrap in the same way.
 #include <string.h>
 
 #include "kernels/gemm_kernels.h"

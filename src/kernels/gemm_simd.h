@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiler marks for kernels with intrinsics: INLINE for bodies whose bounds become constants where
-// they are called, UNROLL for loops over registers, which must leave no index behind.
+// Compiler attributes for kernels with intrinsics: INLINE for bodies whose bounds become constants
+// at the call, UNROLL for loops over registers, which must be unrolled completely.
 #ifndef KERNELS_GEMM_SIMD_H_
 #define KERNELS_GEMM_SIMD_H_
 
@@ -15,7 +15,8 @@
 #define UNROLL(n)
 #endif
 
-// The compiler takes the pointer as it is, and makes no table of addresses of all steps to come.
+// Hides the pointer's origin from the compiler, so that it does not precompute the addresses of all
+// steps.
 #define KEEP(p) __asm__("" : "+r"(p))
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Squares turned in AVX registers: 8 x 8 floats, 4 x 4 doubles. Only for files compiled with AVX.
+// Squares transposed in AVX registers: 8 x 8 floats, 4 x 4 doubles. Only for files compiled with
+// AVX.
 #ifndef KERNELS_GEMM_TRANSPOSE_H_
 #define KERNELS_GEMM_TRANSPOSE_H_
 
@@ -8,7 +9,7 @@
 #include <stdint.h>
 
 // dst[p*ds + j] = src[j*ss + p] for p, j < 8; row j of src is `rows` - 1 where it has no more.
-// Halves are joined while loading, which leaves only shuffles inside of 128-bit lanes.
+// Halves are joined while loading, which leaves only shuffles inside 128-bit lanes.
 static inline void ig_transpose_f32(const float *src, int64_t ss, int rows, float *dst,
                                     int64_t ds) {
   __m256 r[8];

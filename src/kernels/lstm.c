@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One pass over the gates: nothing between them is stored.
+// One pass over the gates: no intermediate results are stored.
 #include "kernels/lstm.h"
 
 #include "base/cpu.h"

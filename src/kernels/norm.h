@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layer, batch and group normalization: float types; half types compute in f32.
-// Parameters and statistics (gamma, beta, mean, rstd, running ones) have the type `param`, which is
-// `elem` or, for half types, may be F32. rstd = 1 / sqrt(biased variance + eps).
-// Pointers marked "may be NULL" are left out: gamma as 1, beta as 0, outputs not written.
+// Layer, batch and group normalization: float types; half types compute in f32. Parameters and
+// statistics (gamma, beta, mean, rstd, running ones) have the type `param`, which is `elem` or, for
+// half types, may be F32. rstd = 1 / sqrt(biased variance + eps). Pointers marked "may be NULL" are
+// optional: gamma is then 1, beta 0, and outputs are not written.
 #ifndef KERNELS_NORM_H_
 #define KERNELS_NORM_H_
 

@@ -66,7 +66,7 @@ static void affine(const job *j, int64_t c, double *scale, double *shift) {
   *shift = b - ig_norm_one(j->s.param, j->mean, c) * *scale;
 }
 
-// dx = (dy - offset - (x - mean) * slope) * scale; writes the parameters' gradients on the way.
+// dx = (dy - offset - (x - mean) * slope) * scale; also writes the parameters' gradients.
 static coefs put_grads(const job *j, int64_t c, double sum, double dot) {
   double rstd = rstd_of(j, c);
   double count = (double)(j->s.n * j->s.spatial);

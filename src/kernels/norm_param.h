@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameters of normalizations: read in blocks, whatever their type, into the computing type.
-// A block whose type needs no conversion is read in place; an absent one is a constant block.
+// Parameters of normalizations: read in blocks and converted from any type to the compute type. A
+// block whose type needs no conversion is read in place; an absent one is a constant block.
 #ifndef KERNELS_NORM_PARAM_H_
 #define KERNELS_NORM_PARAM_H_
 

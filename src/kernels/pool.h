@@ -2,9 +2,9 @@
 // Pooling over one to three spatial dimensions, and the unfold/fold pair.
 //
 // Memory is dense [planes][d][h][w][inner]. Contiguous NCHW: planes = n * c, inner = 1.
-// Channels-last: planes = n, inner = c. Fewer than three spatial dimensions: the leading ones are
-// 1 (kernel 1, stride 1, padding 0, dilation 1): ig_pool_make fills them. Output sizes are the
-// caller's (so ceil mode is too). Results are written whole, gradients too (no accumulation).
+// Channels-last: planes = n, inner = c. Fewer than three spatial dimensions: the leading ones are 1
+// (kernel 1, stride 1, padding 0, dilation 1): ig_pool_make fills them. Output sizes are given by
+// the caller (which handles ceil mode). Results and gradients are overwritten (no accumulation).
 #ifndef KERNELS_POOL_H_
 #define KERNELS_POOL_H_
 

@@ -135,7 +135,7 @@ static void run(void *arg, int64_t begin, int64_t end) {
   j->fn(j, begin, end);
 }
 
-// Unsigned integers beyond 8 bits have no kernel: PyTorch pools none of them.
+// Unsigned integers beyond 8 bits have no kernel: PyTorch does not support them.
 // NOLINTNEXTLINE(readability-non-const-parameter): written through the job
 static void max_pool(const ig_pool *p, bool adaptive, const void *x, void *y, int64_t *index) {
   static kernel *const table[IG_ELEM_COUNT] = {

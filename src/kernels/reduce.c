@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Picks the reduction kernel and cuts the work for the thread pool. A long reduction with few
-// results goes in two stages through partial results; the cut depends on the sizes alone, so that
-// results do not depend on the number of threads.
+// Selects the reduction kernel and divides the work for the thread pool. A long reduction with few
+// results is done in two stages through partial results; the division depends only on the sizes, so
+// that results do not depend on the number of threads.
 #include "kernels/reduce.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ enum {
   WIDE = 16 * IG_REDUCE_WIDTH,  // at most so many columns,
   LEAST = 4 * PARTS,            // so many rows
   LARGE = 4 * GRAIN,            // and so many elements or more
-  CHUNK = 4096,                 // elements of a half type that are widened at once
+  CHUNK = 4096,                 // elements of a half type that are converted at once
 };
 
 typedef struct job {
@@ -39,7 +39,7 @@ static void run_cols(void *arg, int64_t begin, int64_t end) {
 
 typedef void task_fn(void *arg, int64_t begin, int64_t end);
 
-// Cuts rows, or blocks of columns, into tasks.
+// Divides rows, or blocks of columns, into tasks.
 static void share(ig_axis a, task_fn *rows, task_fn *cols, void *arg) {
   int64_t n = a.n > 0 ? a.n : 1;
   if (a.inner == 1) {
@@ -60,13 +60,13 @@ static size_t out_size(ig_elem e, ig_reduce_kind k) {
   return wide ? 8 : ig_elem_size(e);
 }
 
-// The kernel that joins results of kind k over elements e; each is `size` bytes.
+// The kernel that combines results of kind k over elements e; each is `size` bytes.
 static const ig_reduce_kernel *joiner(ig_elem e, ig_reduce_kind k, size_t size) {
   if (k == IG_KERNEL_NORM0 || k == IG_KERNEL_NORM1) k = IG_KERNEL_SUM;
   return find(size == ig_elem_size(e) ? e : size == 8 ? IG_ELEM_I64 : IG_ELEM_BOOL, k);
 }
 
-// Half types are widened in chunks that stay in the first cache.
+// Half types are converted in chunks that stay in the L1 cache.
 typedef struct half_job {
   ig_elem e;
   const ig_reduce_kernel *first;  // of f32
@@ -77,7 +77,7 @@ typedef struct half_job {
   bool narrow;  // or results stay f32
   ig_axis a;
   double p;
-  double part;  // p of results that are to be joined
+  double part;  // p of results that are to be combined
 } half_job;
 
 static void half_store(const half_job *j, const void *from, int64_t at, int64_t n) {
@@ -90,7 +90,7 @@ static void half_store(const half_job *j, const void *from, int64_t at, int64_t 
 // w <= IG_REDUCE_WIDTH columns from x on; results at the start of `parts`, which holds CHUNK.
 static void half_columns(const half_job *j, const uint16_t *x, int64_t w, float *parts) {
   float wide[CHUNK];
-  int64_t step = CHUNK / w;  // rows widened at once, and lines of `parts`
+  int64_t step = CHUNK / w;  // rows converted at once, and rows of `parts`
   int64_t held = 0;
   for (int64_t i = 0; i < j->a.n; i += step) {
     int64_t rows = j->a.n - i < step ? j->a.n - i : step;

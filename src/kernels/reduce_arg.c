@@ -8,11 +8,11 @@
 
 enum { GRAIN = 16384, WIDTH = 64, CHUNK = 256 };
 
-// better(b, a): b takes the place of an earlier a.
+// better(b, a): b replaces an earlier a.
 #define MORE(b, a) ((int)((b) > (a)) | ((int)((b) != (b)) & (int)((a) == (a))))
 #define LESS(b, a) ((int)((b) < (a)) | ((int)((b) != (b)) & (int)((a) == (a))))
 
-// Rows: chunks whose extreme beats the best so far are searched for the place.
+// Rows: chunks whose extreme beats the best so far are searched for its index.
 #define ROWS(name, T, V, LOAD, BETTER)                                                    \
   IG_CLONES_NARROW                                                                        \
   static void name(const void *xv, void *value, int64_t *index, ig_axis a, int64_t begin, \

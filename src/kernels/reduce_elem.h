@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Element types as the kernels see them, and the geometry [outer, n, inner] of "one dimension of a
-// dense tensor". Kernels take raw pointers: x[o][i][j] lies at (o * n + i) * inner + j. A complex
-// tensor is summed as its real twin with inner doubled.
+// dense tensor". Kernels take raw pointers: x[o][i][j] is at (o * n + i) * inner + j. A complex
+// tensor is summed as a real tensor with inner doubled.
 //
-// Half types are widened in blocks; the loops are branch-free so that the compiler vectorizes them.
+// Half types are converted in blocks; the loops are branch-free so that the compiler vectorizes
+// them.
 #ifndef KERNELS_REDUCE_ELEM_H_
 #define KERNELS_REDUCE_ELEM_H_
 
@@ -12,7 +13,7 @@
 #include <stdint.h>
 #include <string.h>
 
-// X(name, storage type, computing type)
+// X(name, storage type, compute type)
 #define IG_ELEM_FLOATS(X) \
   X(F32, float, float)    \
   X(F64, double, double)  \

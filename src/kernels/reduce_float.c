@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions of f32 and f64, which accumulate in their own type. Half types are widened before.
+// Reductions of f32 and f64, which accumulate in their own type. Half types are converted before.
 #include <math.h>
 
 #include "base/cpu.h"

@@ -8,8 +8,8 @@
 
 enum { IG_REDUCE_WIDTH = 128 };  // columns per task of `cols`
 
-// What the clones of a function share has to become part of each, or it is compiled for none of
-// them.
+// Helpers of a cloned function must be inlined into each clone, or they are not compiled for its
+// instruction set.
 #define IG_REDUCE_INLINE static inline __attribute__((always_inline))
 
 typedef struct ig_reduce_kernel {

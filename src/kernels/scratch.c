@@ -17,7 +17,7 @@ typedef struct buffers {
 } buffers;
 
 static _Thread_local buffers mine;
-static _Atomic size_t limit = SIZE_MAX - 4096;  // the most that one request may ask for
+static _Atomic size_t limit = SIZE_MAX - 4096;  // the largest allowed request
 static pthread_key_t key;
 static bool have_key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -142,7 +142,7 @@ void *ig_scratch_get(ig_scratch_slot slot, size_t bytes) {
   if (bytes > atomic_load_explicit(&limit, memory_order_relaxed)) return NULL;
   if (bytes <= b->size[slot] && b->at[slot]) return b->at[slot];
   if (!watch(b)) return NULL;
-  size_t size = (bytes + 4095) / 4096 * 4096;  // A multiple of 64, and few regrowths.
+  size_t size = (bytes + 4095) / 4096 * 4096;  // A multiple of 64, and few reallocations.
   if (size == 0) size = 4096;
   free(b->at[slot]);  // Contents need not survive.
   b->at[slot] = aligned_alloc(64, size);

@@ -33,7 +33,7 @@ typedef enum ig_scratch_slot {
   IG_SCRATCH_SLOTS,
 } ig_scratch_slot;
 
-// At least `bytes`, aligned to 64, contents arbitrary; NULL when memory is out.
+// At least `bytes`, aligned to 64, uninitialized; NULL: out of memory.
 void *ig_scratch_get(ig_scratch_slot slot, size_t bytes);
 void *ig_scratch_array(ig_scratch_slot slot, size_t n, size_t size);  // The same for n elements.
 
@@ -83,10 +83,10 @@ size_t ig_workspace_misses(void);
 // out.
 void *ig_kernel_array(size_t n, size_t size);
 
-// For tests: requests of more bytes fail from now on, in every thread, as if memory were out.
+// For tests: larger requests fail from now on, in every thread, as if out of memory.
 void ig_scratch_limit(size_t bytes);
 
-// Frees all buffers of the calling thread (they come back when asked for).
+// Frees all buffers of the calling thread (they are reallocated on demand).
 void ig_scratch_free(void);
 
 #endif

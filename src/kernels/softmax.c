@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax family: one template per float type, cut into rows or column blocks for the pool. Half
-// types are widened a few slices at a time, done in float and rounded once.
+// Softmax family: one template per float type, divided into rows or column blocks for the pool.
+// Half types are converted a few slices at a time, computed in float and rounded once.
 #include "kernels/softmax.h"
 
 #include "base/cpu.h"
@@ -155,7 +155,7 @@ static void launch_halves(ig_elem e, const job *j, bool sums) {
   ig_parallel_for(groups, GRAIN / (h.group * slice + 1) + 1, run_halves, &h);
 }
 
-// ---- the doors ----
+// ---- entry points ----
 
 static void launch(ig_elem e, job *j, kernel *const table[2][2]) {
   bool cols = j->a.inner > 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Moving a matrix between row-major and column-major memory, tile by tile, so that every cache line
-// is read and written whole.
+// is read and written completely.
 #ifndef KERNELS_TRANSPOSE_H_
 #define KERNELS_TRANSPOSE_H_
 

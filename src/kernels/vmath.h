@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementary functions for loops: straight-line polynomials without branches or libm calls, which
-// gcc and clang vectorize when the function stands in a loop over arrays.
+// gcc and clang vectorize when the function is called in a loop over arrays.
 //
 // f32 forms are within 3 ulp of the true value (gelu: 3 ulp of the larger term), f64 forms within
-// 4e-16 relative (tanh and sigmoid 1e-15). NaN stays NaN, infinities and signed zeros
-// give what libm gives, subnormal results are kept. Polynomials are minimax fits; they need no
-// fused multiply-add and get no worse with one.
+// 4e-16 relative (tanh and sigmoid 1e-15). NaN stays NaN, infinities and signed zeros give what
+// libm gives, subnormal results are kept. Polynomials are minimax fits; they do not need fused
+// multiply-add, and remain as accurate with it.
 //
-// sin and cos hold for |x| <= IG_TRIG_MAX: use the block forms for arguments of any size.
+// sin and cos are valid for |x| <= IG_TRIG_MAX: use the block forms for arguments of any size.
 #ifndef KERNELS_VMATH_H_
 #define KERNELS_VMATH_H_
 

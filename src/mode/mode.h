@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a call does beside computing: is it recorded, are results fake, is there a tape. One
-// structure per context, so per thread. Everybody reads it (c->mode->fake); nobody writes it but
-// the functions here. A scope changes some of the fields and puts just those back:
+// What a call does besides computing: whether it is recorded, whether results are fake, whether
+// there is a tape. One structure per context, and therefore per thread. All code may read it
+// (c->mode->fake); only the functions here write it. A scope changes some of the fields and
+// restores exactly those:
 //
 //   ig_mode_scope s = ig_mode_push(c, &(ig_mode_change){IG_MODE_FAKE, {.fake = true}});
 //   ...
 //   ig_mode_pop(c, &s);
 //
-// Scopes nest; builds with asserts stop at a scope that is popped out of order or never. What a
-// user switches for good (torch.set_grad_enabled(False)) is set without a scope by ig_mode_set;
-// the scope around it that changed the same field ends the switch as well.
+// Scopes nest; builds with assertions abort if a scope is popped out of order or never. Settings
+// without a scope in the user's language (torch.set_grad_enabled(False)) are changed by
+// ig_mode_set; an enclosing scope that changed the same field restores it at its end.
 #ifndef MODE_MODE_H_
 #define MODE_MODE_H_
 
@@ -22,28 +23,28 @@
 typedef struct ig_mode_autocast {
   struct {
     bool on;
-    int dtype;  // ig_dtype; -1: the usual one
+    int dtype;  // ig_dtype; -1: the default
   } at[2];      // on the CPU, elsewhere
 } ig_mode_autocast;
 
 // X(NAME, type, field): what a scope can change.
-#define IG_MODE_LIST(X)                                                                          \
-  X(CAPTURE, struct ig_graph *, capture)         /* not NULL: calls are recorded here */         \
-  X(REWRITE, const struct ig_rewrite *, rewrite) /* asked first while recording */               \
-  X(SYM, struct ig_sym *, sym)                   /* symbols of the open capture */               \
-  X(AMBIENT, struct ig_sym *, ambient)     /* of the fake mode around it, retained; or NULL */   \
-  X(RENEWAL, struct ig_renewal *, renewal) /* not NULL: unbacked symbols are taken from here */  \
-  X(GIVEN, const struct ig_node *, given)  /* its call is made again, with the results it had */ \
-  X(DRAFT, struct ig_draft *, draft)       /* not NULL: examples answer what only data can */    \
-  X(WATCH, const struct ig_watch *, watch) /* told every value that a graph computes */          \
-  X(FACE, struct ig_tape_entry *, face)    /* of the operator whose parts are recorded */        \
-  X(GENERATOR, struct ig_generator *, generator) /* default one, made at first use */            \
-  X(DEVICE, ig_device, device)                   /* where the host's factories put tensors */    \
-  X(AUTOCAST, ig_mode_autocast, autocast)        /* the regions */                               \
-  X(AUTOCASTS, bool, autocasts)                  /* one of them is open, and calls are cast */   \
-  X(FAKE, bool, fake)                            /* results are fake whatever the operands */    \
-  X(NO_GRAD, bool, no_grad)                      /* keep no tape */                              \
-  X(INFERENCE, bool, inference)                  /* results never get history */
+#define IG_MODE_LIST(X)                                                                         \
+  X(CAPTURE, struct ig_graph *, capture)         /* not NULL: calls are recorded here */        \
+  X(REWRITE, const struct ig_rewrite *, rewrite) /* called first while recording */             \
+  X(SYM, struct ig_sym *, sym)                   /* symbols of the open capture */              \
+  X(AMBIENT, struct ig_sym *, ambient)     /* of the enclosing fake mode, retained; or NULL */  \
+  X(RENEWAL, struct ig_renewal *, renewal) /* not NULL: unbacked symbols are taken from here */ \
+  X(GIVEN, const struct ig_node *, given)  /* this call is repeated, with the same results */   \
+  X(DRAFT, struct ig_draft *, draft) /* not NULL: examples decide data-dependent questions */   \
+  X(WATCH, const struct ig_watch *, watch) /* called with every value that a graph computes */  \
+  X(GROUP, struct ig_tape_entry *, group)  /* of the operator whose parts are recorded */       \
+  X(GENERATOR, struct ig_generator *, generator) /* default one, created on first use */        \
+  X(DEVICE, ig_device, device)                   /* device of the host's factories */           \
+  X(AUTOCAST, ig_mode_autocast, autocast)        /* the regions */                              \
+  X(AUTOCASTS, bool, autocasts) /* one of them is active, and operands are cast */              \
+  X(FAKE, bool, fake)           /* all results are fake */                                      \
+  X(NO_GRAD, bool, no_grad)     /* do not record a tape */                                      \
+  X(INFERENCE, bool, inference) /* results never get history */
 
 enum {
 #define X(name, type, field) IG_MODE_AT_##name,
@@ -62,12 +63,12 @@ typedef struct ig_modes {
 #define X(name, type, field) type field;
   IG_MODE_LIST(X)
 #undef X
-  // No scope changes the rest.
+  // Not changed by scopes.
   unsigned depth;              // scopes that are open
   uint64_t clock;              // of tape entries and hooks
   const struct ig_host *host;  // objects of the host language: see ir/graph.h
-  void *thread;                // what the host keeps for the thread of this context
-  const atomic_int *dtype;     // the default one (ig_dtype), maybe that of many contexts
+  void *thread;                // state of the host for the thread of this context
+  const atomic_int *dtype;     // the default dtype (ig_dtype), possibly shared by contexts
   void (*generator_free)(struct ig_generator *g);
 } ig_modes;
 
@@ -83,10 +84,10 @@ typedef struct ig_mode_scope {
 } ig_mode_scope;
 
 static inline ig_modes *ig_mode_of(ig_ctx *c) {
-  return (ig_modes *)c->mode;  // const for everybody else
+  return (ig_modes *)c->mode;  // const for all other code
 }
 
-// Changes for good, or until the scope ends that changed the same fields.
+// Changes permanently, or until an enclosing scope that changed the same fields ends.
 static inline void ig_mode_set(ig_ctx *c, const ig_mode_change *change) {
   ig_modes *m = ig_mode_of(c);
 #define X(name, type, field) \
@@ -120,7 +121,7 @@ static inline void ig_mode_pop(ig_ctx *c, const ig_mode_scope *s) {
 #undef X
 }
 
-// The usual changes.
+// Common changes.
 static inline ig_mode_scope ig_mode_push_capture(ig_ctx *c, struct ig_graph *g) {
   return ig_mode_push(c, &(ig_mode_change){IG_MODE_CAPTURE, {.capture = g}});
 }

@@ -89,7 +89,7 @@ static void align(const aligner *k, box s) {
     if (s.a0 == s.a1 || s.b0 == s.b1) return;
     point cut = middle(k, &s);
     bool none = (cut.a == s.a0 && cut.b == s.b0) || (cut.a == s.a1 && cut.b == s.b1);
-    if (none) return;  // nothing in the box is common
+    if (none) return;  // the box has nothing in common
     // The smaller half by a call, the other one here: calls are at most log2(n + m) deep.
     box left = {s.a0, cut.a, s.b0, cut.b};
     box right = {cut.a, s.a1, cut.b, s.b1};

@@ -64,7 +64,7 @@ static void add_whole(ig_tensor_diff *d, const ig_tensor *got, const ig_tensor *
     if (a[i] == b[i]) continue;
     double x = is_signed ? (double)(int64_t)a[i] : (double)a[i];
     double y = is_signed ? (double)(int64_t)b[i] : (double)b[i];
-    if (x == y) x = nextafter(x, INFINITY);  // they differ beyond what a double tells
+    if (x == y) x = nextafter(x, INFINITY);  // the difference is below the precision of a double
     add(d, NULL, x, y, i);
   }
 }

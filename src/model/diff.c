@@ -80,7 +80,7 @@ static const char *word_of(ig_differ *d, const char *s, size_t n) {
   return text;
 }
 
-// Does name a of the one model stand for name b of the other?
+// Does name a of one model correspond to name b of the other?
 static bool same_name(ig_differ *d, const char *a, const char *b) {
   ig_map_value *there = ig_map_put(&d->names, a);
   ig_map_value *back = ig_map_put(&d->unnames, b);
@@ -169,7 +169,7 @@ static bool same_port(ig_differ *d, const ig_model_port *x, const char *a, const
   return ig_port_is_array(x) ? ig_diff_same_sizes(d, a, b, true) : strcmp(a, b) == 0;
 }
 
-// What else is not the same is told behind the type.
+// Other differences are appended to the type.
 static const char *full_text(ig_differ *d, const ig_model_port *p, const char *text, bool named) {
   static const char *const roles[] = {[IG_PORT_USER] = "",
                                       [IG_PORT_BUFFER] = " -> buffer ",
@@ -195,7 +195,7 @@ static void compare_ports(ig_differ *d, ig_diff_part part, ig_model_port *const 
   }
 }
 
-// What of `from` has no partner in `to`.
+// What exists in `from` but not in `to`.
 static void compare_relations(ig_differ *d, const ig_model_relation *const *from, size_t n,
                               const ig_model_relation *const *to, size_t m, bool removed) {
   for (size_t i = 0; i < n; i++) {
@@ -283,7 +283,7 @@ static void compare_extras(ig_differ *d) {
   }
 }
 
-// Files of two kinds have no facts in common: that they are of two kinds says it all.
+// Files of different kinds have no metadata in common: only the difference of kind is reported.
 static void compare_metadata(ig_differ *d) {
   if (d->a->format->kind != d->b->format->kind) {
     (void)ig_diff_add(d, IG_DIFF_METADATA, "kind", ig_model_kind_text(d->a->format->kind),
@@ -355,7 +355,7 @@ static void compare_weights(ig_differ *d) {
   ig_map_free(&other);
 }
 
-// ---- all of it
+// ---- all parts
 
 static void compare(ig_differ *d) {
   unsigned parts = d->options.parts ? d->options.parts : (unsigned)IG_DIFF_ALL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside of comparing models: the list of changes, names of sizes that stand for each other, and
-// the calls of a model as a sequence of steps.
+// Internals of comparing models: the list of changes, corresponding names of sizes, and the calls
+// of a model as a sequence of steps.
 #ifndef MODEL_DIFF_H_
 #define MODEL_DIFF_H_
 
@@ -25,8 +25,8 @@ const char *ig_diff_take(ig_differ *d, ig_str *s);  // the builder's text; frees
 // Remembers a change; NULL after an error.
 ig_model_change *ig_diff_add(ig_differ *d, ig_diff_part part, const char *name, const char *before,
                              const char *after);
-// Are two texts the same, up to names of sizes that stand for each other? Words that were not met
-// before must be equal or, if `meet`, are names that stand for each other from then on.
+// Are two texts equal up to corresponding names of sizes? Unknown words must be equal or, if
+// `meet`, are corresponding names from then on.
 bool ig_diff_same_sizes(ig_differ *d, const char *a, const char *b, bool meet);
 
 // ---- steps
@@ -41,7 +41,7 @@ typedef struct ig_step_operand {
 typedef struct ig_step {
   const char *name;    // of the node, with the sub-graphs that it is in: "true_graph_0.mul"
   const char *target;  // "aten.add.Tensor", "Conv"
-  const char *key;     // its target and everything that it is called with, operands as "_"
+  const char *key;     // its target and all arguments, operands as "_"
   const char *text;    // the same with the names of the operands
   const char *type;    // of its results, with sizes; NULL: not known
   const ig_step_operand *operands;
@@ -55,13 +55,13 @@ typedef struct ig_steps {
   ig_alloc alloc;
 } ig_steps;
 
-// The calls of a model in order. onnx: as the file has them; otherwise of its program, which it
-// must have. The caller frees the list, the rest is in the innermost scope.
+// The calls of a model in order. onnx: those of the file; otherwise those of its program, which
+// must exist. The caller frees the list, the rest is in the innermost scope.
 bool ig_steps_of_program(ig_differ *d, const ig_model *m, ig_steps *out);
 bool ig_steps_of_onnx(ig_differ *d, const ig_model *m, ig_steps *out);
 void ig_steps_free(ig_steps *s);
 
-// Operators and nodes, if they are asked for.
+// Operators and nodes, if requested.
 void ig_diff_calls(ig_differ *d);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What two models call: the longest common part of their steps, by what is called with which
-// constants; what stands between two common steps on both sides is paired, first by operator, then
-// in order. Of a pair, operands and types are compared: an operand must be the partner of the other
-// one's operand.
+// Comparing the calls of two models: the longest common subsequence of their steps, by callee and
+// constants; the steps between two common ones are paired, first by operator, then in order. For
+// each pair, operands and types are compared: an operand must be the partner of the other one's
+// operand.
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ typedef struct pairing {
   const ig_steps *b;
   int64_t *to;    // by step of a: its partner in b, or IG_UNALIGNED
   int64_t *back;  // by step of b
-  bool *retyped;  // by step of a: its results have another type than its partner's
+  bool *retyped;  // by step of a: its result types differ from its partner's
 } pairing;
 
 // ---- how often
@@ -77,7 +77,7 @@ static bool is_return(const ig_step *s) {
   return strcmp(s->target, "return") == 0;
 }
 
-enum { AHEAD = 256 };  // steps that are looked through for the same operator
+enum { AHEAD = 256 };  // steps that are searched for the same operator
 
 // Steps [i, i1) of a and [k, k1) of b have no partners yet.
 static void pair_gap(const pairing *p, size_t i, size_t i1, size_t k, size_t k1) {
@@ -90,7 +90,7 @@ static void pair_gap(const pairing *p, size_t i, size_t i1, size_t k, size_t k1)
     pair(p, x, y);
     from = y + 1;
   }
-  // What is left between two such pairs was replaced, as far as there is as much on both sides.
+  // What remains between two such pairs counts as replaced, as far as both sides have equally many.
   while (i < i1) {
     size_t next = i;
     while (next < i1 && p->to[next] == IG_UNALIGNED) next++;
@@ -131,8 +131,8 @@ static bool same_step(const pairing *p, const ig_step *x, const ig_step *y) {
   return true;
 }
 
-// Has something that a step reads another type, too? Then its own says nothing new. Of what is no
-// step only weights are known to be the same unless they are told.
+// Does an operand of the step also have a different type? Then its own difference is not reported
+// again. Among operands that are not steps, only weights are reported separately.
 static bool inherits_type(const pairing *p, const ig_step *x) {
   for (size_t i = 0; i < x->noperands; i++) {
     const ig_step_operand *o = &x->operands[i];
@@ -161,7 +161,7 @@ static void report_pair(const pairing *p, size_t at, const ig_step *x, const ig_
   (void)ig_diff_add(d, IG_DIFF_NODES, x->name, before, after);
 }
 
-// In the order of both, what was removed before what was added.
+// In the order of both, removed steps before added ones.
 static void report(const pairing *p) {
   size_t k = 0;
   for (size_t i = 0; i <= p->a->n && p->d->c->status == IG_OK; i++) {

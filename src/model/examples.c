@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The example inputs that a .pt2 brings along, for a session: the leaves of its arguments and
-// keyword arguments, in order.
+// The example inputs of a .pt2, for a session: the leaves of its arguments and keyword arguments,
+// in order.
 #include "ingot/file.h"
 #include "model/model.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds of model files, one row each, and how they are told apart: by their first bytes and, of
-// zip archives, by the names of their members. The name of the file is never asked.
+// The kinds of model files, one row each, and how they are recognised: by their first bytes and,
+// for zip archives, by the names of their members. The file name is not used.
 #include <string.h>
 
 #include "model/model.h"
@@ -117,7 +117,7 @@ static const ig_model_format formats[] = {
 };
 enum { NFORMATS = sizeof formats / sizeof *formats };
 
-// What people hand over instead of a model, by its first bytes.
+// Common files that are not models, by their first bytes.
 static const struct {
   const char *bytes;
   const char *text;

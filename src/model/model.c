@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opening a model file, and what can be asked of one. The file is mapped once; the format's row
-// fills the description.
+// Opening a model file, and queries about it. The file is mapped once; the format's row fills the
+// description.
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -180,7 +180,7 @@ static const char *find_root(ig_model *m) {
   return ig_arena_strn(&m->arena, first, n);
 }
 
-// Where archives keep what the user added.
+// Where archives store extra files.
 static const char *extra_name(const char *name) {
   static const char *const folders[] = {"extra/", "extra_files/"};
   for (size_t i = 0; i < 2; i++) {
@@ -214,7 +214,7 @@ static ig_status open_zip(ig_ctx *c, ig_model *m) {
   return m->root ? list_members(c, m) : no_memory(c);
 }
 
-// ---- life
+// ---- lifetime
 
 static void destroy(ig_ref *ref) {
   ig_model *m = (ig_model *)ref;
@@ -258,7 +258,7 @@ static ig_status read_model(ig_ctx *c, ig_model *m) {
   return st;
 }
 
-// Options of an older caller end earlier: what it does not know is 0.
+// Options of an older caller are shorter: missing fields are 0.
 static void take_options(ig_model_options *to, const ig_model_options *from) {
   *to = (ig_model_options){.size = sizeof *to};
   if (!from) return;
@@ -266,7 +266,7 @@ static void take_options(ig_model_options *to, const ig_model_options *from) {
   to->size = sizeof *to;
 }
 
-// Takes the file over.
+// Takes ownership of the file.
 static ig_status create(ig_ctx *c, const char *name, ig_file *file, bool in_memory,
                         const ig_model_options *options, ig_model **out) {
   ig_model *m = ig_mem_new(c->alloc, sizeof *m);
@@ -323,7 +323,7 @@ ig_status ig_model_open_bytes(ig_ctx *c, const char *name, const void *data, siz
   return create(c, name, f, true, options, out);
 }
 
-// ---- looking
+// ---- inspection
 
 ig_model_kind ig_model_get_kind(const ig_model *m) {
   return m->format->kind;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside of an open model file. A kind of file is one row of the table in formats.c: how it is
-// known, how it is opened, what is special about running it. Everything else is common.
+// Internals of an open model file. A kind of file is one row of the table in formats.c: how it is
+// recognised, how it is opened, what is special about running it. Everything else is common.
 #ifndef MODEL_MODEL_H_
 #define MODEL_MODEL_H_
 
@@ -25,9 +25,9 @@ struct ig_model {
   bool is_zip;
   ig_zip zip;
   const char *root;      // folder that all members are in, with its slash; "" when there is none
-  ig_program *program;   // as the file has it
+  ig_program *program;   // as in the file
   ig_program *runnable;  // without writes
-  void *inner;           // what the format keeps; freed by it
+  void *inner;           // private data of the format; freed by it
   IG_VEC(ig_model_port *) inputs;
   IG_VEC(ig_model_port *) outputs;
   IG_VEC(ig_model_weight *) weights;
@@ -50,7 +50,7 @@ struct ig_model_format {
   const char *no_run;          // why files of this kind cannot be run; NULL: they can
 };
 
-// The row of what the file is; NULL after an error that says what the file looks like instead.
+// The row of the file's kind; NULL after an error that says what the file looks like instead.
 const ig_model_format *ig_model_detect(ig_ctx *c, const ig_model *m);
 
 // Building a model; false after an error.
@@ -64,19 +64,19 @@ bool ig_model_add_weight(ig_ctx *c, ig_model *m, const char *name, ig_weight_rol
 bool ig_model_add_texts(ig_ctx *c, ig_model *m, const char *name, const ig_value *texts);  // copied
 ig_model_port *ig_model_add_input(ig_ctx *c, ig_model *m, const char *name);
 ig_model_port *ig_model_add_output(ig_ctx *c, ig_model *m, const char *name);
-// Makes a port a tensor's: dtype and sizes, with the ranges of the program.
+// Describes a tensor as a port: dtype and sizes, with the ranges of the program.
 bool ig_model_port_tensor(ig_ctx *c, ig_model *m, ig_model_port *port, ig_dtype dtype, int ndim);
 bool ig_model_count_operator(ig_ctx *c, ig_model *m, const char *name);  // one more call
-// Takes p over as m->program, and the form of it that runs. describe: ports, weights and operators
-// are those of the program.
+// Takes ownership of p as m->program, and makes the form of it that runs. describe: ports, weights
+// and operators are those of the program.
 ig_status ig_model_take_program(ig_ctx *c, ig_model *m, ig_program *p, bool describe);
-// What the reading of the program answered. With options.inspect an error becomes a finding.
+// Handles the status of reading the program. With options.inspect an error becomes a finding.
 ig_status ig_model_settle(ig_ctx *c, ig_model *m, ig_status st);
 
 void ig_model_stage(const ig_model *m, const char *stage, uint64_t done, uint64_t total);
 // A member by its name under the root; NULL: none.
 const ig_zip_entry *ig_model_find(const ig_model *m, const char *name);
-// The text of a short member without white space at its end, in the model's arena; NULL: none.
+// The text of a short member without trailing white space, in the model's arena; NULL: none.
 const char *ig_model_member_text(ig_ctx *c, ig_model *m, const char *name);
 
 // Part of ig_session_set_examples.

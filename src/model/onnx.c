@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ONNX models. They run as they stand; if the caller asks for a program, one is made of them, and
-// that runs instead.
+// ONNX models. They are interpreted; if the caller requests a program, they are converted, and the
+// program runs instead.
 #include <stdio.h>
 #include <string.h>
 
@@ -158,7 +158,7 @@ ig_status ig_model_open_onnx(ig_ctx *c, ig_model *m) {
   ig_status st = ig_onnx_program(c, o, &p);
   if (st == IG_OK) st = ig_model_take_program(c, m, p, false);
   if (st == IG_OK || ig_status_is_final(st)) return st;
-  // It still runs as it stands.
+  // It can still be interpreted.
   bool ok = ig_model_add_finding(c, m, IG_OK, "program", "%s", ig_ctx_error(c));
   ig_ctx_clear(c);
   return ok ? IG_OK : ig_fail(c, IG_NOMEM, "out of memory");

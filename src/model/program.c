@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program tells of itself: inputs and outputs with named sizes and their ranges, weights,
-// operators by count. A program that writes to its operands is shown and run in the form without
-// writes, where what it writes are outputs.
+// Description of a program: inputs and outputs with named sizes and their ranges, weights,
+// operators by count. A program that mutates its operands is described and run in its functional
+// form, in which new values are outputs.
 #include <string.h>
 
 #include "base/map.h"
@@ -65,7 +65,7 @@ static bool set_dim(const describer *d, ig_int size, ig_model_dim *out) {
   return out->name != NULL;
 }
 
-// ---- sizes that the caller wants
+// ---- requested sizes
 
 typedef struct wish {
   describer d;

@@ -23,7 +23,7 @@ static bool add_facts(ig_ctx *c, ig_model *m, const ig_program *p) {
   return true;
 }
 
-// Of a program that is refused the archive's own records are all there is.
+// For an unsupported program only the archive's records are available.
 static void add_records(ig_ctx *c, ig_model *m) {
   static const struct {
     const char *member;

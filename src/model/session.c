@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running a model: inputs by name, checked when they are given; buffers that the model writes live
+// Running a model: inputs by name, checked when they are bound; buffers that the model mutates live
 // in the session, so that sessions of several threads can share one model.
 #include <stdio.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static void release(ig_value *v) {
   *v = ig_none();
 }
 
-// ---- life
+// ---- lifetime
 
 static void *push(ig_session *s, size_t n, size_t size) {
   void *p = ig_arena_array(&s->memory, n, size);
@@ -63,7 +63,7 @@ static bool allocate(ig_session *s) {
   s->values = push(s, nweights, sizeof *s->values);
   if (s->c->status != IG_OK) return false;
   for (size_t i = 0; i < nin; i++) s->texts[i] = ig_arena_make(s->c->alloc);
-  s->nin = nin;  // the counts say what there is, so that a half-made session can be freed
+  s->nin = nin;  // the counts are valid, so that a partially created session can be freed
   s->nout = nout;
   s->nweights = nweights;
   return true;
@@ -153,7 +153,7 @@ static ig_status bad_size(const ig_session *s, const ig_model_port *p, int d, in
                  hi[0] ? "" : " or more");
 }
 
-// Sizes 0 and 1 are let through where the program was captured from 2 on, as PyTorch does.
+// Sizes 0 and 1 are accepted where the program was captured for sizes from 2 on, as in PyTorch.
 static bool fits(const ig_model_dim *dim, int64_t size) {
   if (!dim->name) return dim->value < 0 || size == dim->value;
   return (dim->lo <= 2 || size >= dim->lo) && size <= dim->hi;
@@ -187,7 +187,7 @@ static const ig_model_port *find_port(const ig_session *s, const char *name, boo
   if ((port->kind == IG_KIND_TENSOR) == tensor) return port;
   (void)ig_fail(s->c, IG_BAD_TYPE, "%s: input '%s' is %s", s->m->name, port->name,
                 port->texts ? "an array of texts"
-                : tensor    ? "no tensor"
+                : tensor    ? "not a tensor"
                             : "a tensor");
   return NULL;
 }
@@ -345,7 +345,7 @@ static ig_status run_program(const ig_session *s, ig_value *outs) {
   return ig_graph_run(s->c, s->m->runnable->graph, values, s->nweights, outs);
 }
 
-// New values of buffers are what the next run begins with.
+// New values of buffers are the initial values of the next run.
 static void keep_buffers(ig_session *s) {
   for (size_t i = 0; s->m->runnable && i < s->nout; i++) {
     const ig_model_port *p = s->m->outputs.at[i];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where sizes come from: every symbolic expression of a program with its range, the value that has
-// it first, and the user's line behind that; and what the program checks about them.
+// Where sizes come from: every symbolic expression of a program with its range, the first value
+// that has it, and the user's source line; and what the program checks about them.
 #include <stdlib.h>
 #include <string.h>
 
@@ -150,7 +150,7 @@ static bool add_relation(collector *k, const char *text, size_t len, const ig_no
   return r->text && (ig_vec_push(k->c->alloc, &k->relations, r) || no_memory(k));
 }
 
-// "Runtime assertion failed for expression u0 >= 0 on node 'ge'": the expression is enough.
+// "Runtime assertion failed for expression u0 >= 0 on node 'ge'": only the expression is shown.
 static bool add_message(collector *k, const char *text, const ig_node *n) {
   static const char before[] = "Runtime assertion failed for expression ";
   size_t len = strlen(text);
@@ -178,7 +178,7 @@ static bool add_assertions(collector *k, const ig_graph *g) {
   return true;
 }
 
-// What the file says must hold of the inputs.
+// Relations of the inputs that the file declares.
 static bool add_written_guards(collector *k, const ig_program *p) {
   for (size_t i = 0; p->origin && i < p->origin->guards.n; i++) {
     const char *text = p->origin->guards.at[i];

@@ -30,7 +30,7 @@ static ig_step_operand labelled(const char *label) {
 
 // ---- programs
 
-// References by node index: what reading the node means.
+// References by node index: what a use of the node refers to.
 typedef struct graph_walk {
   const walker *w;
   const ig_graph *g;
@@ -184,7 +184,9 @@ typedef struct onnx_walk {
 } onnx_walk;
 
 enum { MAX_SORTED = 64 };
-enum { SHOWN = 8 };  // elements of a constant that are printed; of a longer one a checksum is
+enum {
+  SHOWN = 8
+};  // elements of a constant that are printed; a longer one is shown by its checksum
 
 static void add_elements(ig_str *s, const ig_om_tensor *t) {
   unsigned bits = ig_om_elem_bits(t->elem);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of torch.save: tensors by their path in the containers ("model.fc.weight", "layers.0"),
-// other short values as metadata under theirs. A single tensor is called "tensor".
+// torch.save files: tensors by their path in the containers ("model.fc.weight", "layers.0"), other
+// short values as metadata under theirs. A single tensor is called "tensor".
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "model/model.h"
 
-// A list that holds the same list twice, and so on, has more leaves than its file has bytes.
+// A list that contains the same list twice, and so on, has exponentially many leaves.
 enum { MAX_VALUES = 1 << 20, MAX_PATH = 1024 };
 
 typedef struct walker {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every rule at once: what opening did not look at, because it costs reading the whole file.
+// All remaining checks, which opening skips because they read the whole file.
 #include "base/budget.h"
 #include "ingot/onnx.h"
 #include "ingot/pass.h"
@@ -30,14 +30,14 @@ static ig_status check_graphs(ig_ctx *c, const ig_graph *g) {
   return IG_OK;
 }
 
-// Errors that say nothing about a run: what they ask for is there then.
+// Errors that do not apply to a run, which has the data.
 static bool is_open_question(ig_status st) {
   return st == IG_DATA_DEPENDENT || st == IG_OUTPUT_DATA || st == IG_OUTPUT_SHAPE ||
          st == IG_USER_ERROR || st == IG_CONSTRAINT || st == IG_UNSUPPORTED;
 }
 
-// What a run would refuse whatever the data: a program by the rules for shapes, an ONNX model by
-// becoming a program.
+// What a run would reject for all data: a program by its shape rules, an ONNX model by converting
+// it to a program.
 static ig_status check_calls(ig_ctx *c, const ig_model *m) {
   const ig_program *p = m->runnable ? m->runnable : m->program;
   const ig_onnx_model *onnx = p ? NULL : ig_model_onnx(m);

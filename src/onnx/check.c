@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model checker: what the standard demands of a model beyond its being well formed, which
-// parsing has checked already. IR version, operator sets, every node against the schema of its
-// operator at the opset that is imported (numbers of inputs and outputs, attributes and their
-// types), element types, sub-graphs, functions. All problems are told, not only the first.
+// The model checker: conformance with the standard beyond structural validity, which parsing has
+// checked. IR version, operator sets, every node against the schema of its operator at the opset
+// that is imported (numbers of inputs and outputs, attributes and their types), element types,
+// sub-graphs, functions. All problems are reported, not only the first.
 #include "onnx/check.h"
 
 #include <stdarg.h>
@@ -97,7 +97,7 @@ static void check_count(ig_om_checker *k, const ig_om_graph *g, const ig_om_node
     ig_om_problem(k, g, n, "%zu %s; at most %zu allowed", found, what, high);
 }
 
-// The one operator whose outputs come in sets: statistics of training are all there or not at all.
+// The only operator with output groups: either all training statistics are present or none.
 static void check_batch_norm(ig_om_checker *k, const ig_om_graph *g, const ig_om_node *n,
                              const ig_onnx_schema *s) {
   size_t found = n->noutputs;
@@ -132,7 +132,7 @@ static const char *shown_domain(const char *domain) {
   return *domain ? domain : "ai.onnx";
 }
 
-// The schema of a node; NULL: its operator is not the standard's, or a problem was told.
+// The schema of a node; NULL: a custom operator, or a problem was reported.
 static const ig_onnx_schema *schema_of(ig_om_checker *k, const ig_om_graph *g,
                                        const ig_om_node *n) {
   int64_t version = ig_om_opset_version(k->opsets, k->nopsets, n->domain);
@@ -169,7 +169,7 @@ static void check_subgraphs(ig_om_checker *k, const ig_om_scope *s, const ig_om_
   }
 }
 
-// What an If, Loop or Scan promises about its sub-graph's outputs.
+// Checks the outputs of the sub-graphs of If, Loop and Scan.
 static void check_branches(ig_om_checker *k, const ig_om_graph *g, const ig_om_node *n) {
   bool is_if = strcmp(n->op_type, "If") == 0;
   bool is_loop = strcmp(n->op_type, "Loop") == 0;
@@ -230,7 +230,7 @@ static void check_info(ig_om_checker *k, const ig_om_graph *g, const char *what,
   }
   while (t->of && t->kind != IG_OM_MAP_TYPE) t = t->of;
   if (t->kind == IG_OM_TENSOR_TYPE && !ig_onnx_elem_name(t->elem))
-    ig_om_problem(k, g, NULL, "%s '%s': %d is no element type", what, i->name, t->elem);
+    ig_om_problem(k, g, NULL, "%s '%s': %d is not an element type", what, i->name, t->elem);
   if (need_type && t == &i->type && t->kind == IG_OM_TENSOR_TYPE && !t->has_shape && !k->loose)
     ig_om_problem(k, g, NULL, "%s '%s' has no shape", what, i->name);
   for (int d = 0; d < t->ndim; d++) {
@@ -274,7 +274,7 @@ static void check_declared(ig_om_checker *k, const ig_om_graph *g, bool main) {
   for (size_t i = 0; i < g->ninits; i++) {
     if (!*g->inits[i]->name) ig_om_problem(k, g, NULL, "initializer %zu has no name", i);
     if (k->m->ir_version < 4 && !is_input(g, g->inits[i]->name))
-      ig_om_problem(k, g, NULL, "initializer '%s' is no input, which IR version %lld demands",
+      ig_om_problem(k, g, NULL, "initializer '%s' is not an input, which IR version %lld requires",
                     g->inits[i]->name, (long long)k->m->ir_version);
   }
 }
@@ -324,8 +324,8 @@ static void check_opsets(ig_om_checker *k) {
     const ig_om_opset *o = &k->opsets[i];
     int64_t newest = ig_onnx_newest_opset(o->domain);
     if (o->version < 1)
-      ig_om_problem(k, NULL, NULL, "opset %lld of '%s' is no version", (long long)o->version,
-                    shown_domain(o->domain));
+      ig_om_problem(k, NULL, NULL, "opset %lld of '%s' is not a valid version",
+                    (long long)o->version, shown_domain(o->domain));
     else if (newest && o->version > newest)
       ig_om_problem(k, NULL, NULL, "opset %lld of '%s' is not known: %lld is the newest",
                     (long long)o->version, shown_domain(o->domain), (long long)newest);
@@ -372,7 +372,7 @@ static void check_all(ig_om_checker *k) {
     check_opsets(k);
     check_graph(k, m->functions[i].body, NULL);
   }
-  // Models from before IR version 3 import nothing and mean the first operator set.
+  // Models before IR version 3 import nothing and use the first operator set.
   static const ig_om_opset first = {.domain = "", .version = 1};
   k->function = NULL;
   k->opsets = m->nopsets == 0 && m->ir_version < 3 ? &first : m->opsets;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside of the model checker: what its parts share.
+// Internals of the model checker, shared by its parts.
 #ifndef ONNX_CHECK_H_
 #define ONNX_CHECK_H_
 
@@ -9,7 +9,7 @@
 #include "onnx/proto_model.h"
 #include "onnx/schema.h"
 
-// What is known of a value: its form and element type. form -1: nothing.
+// What is known about a value: its form and element type. form -1: nothing.
 typedef struct ig_om_known {
   int form;  // ig_onnx_form
   int elem;  // TensorProto.DataType
@@ -28,8 +28,8 @@ typedef struct ig_om_checker {
   const ig_om_function *function;  // whose body is checked; NULL: the main graph
   const ig_om_opset *opsets;       // of the model or that function
   size_t nopsets;
-  bool loose;   // lacks that harm nobody are let pass: shapes, types of attributes, unique metadata
-  ig_str text;  // the problems, a line each
+  bool loose;   // tolerate harmless omissions: shapes, types of attributes, unique metadata
+  ig_str text;  // the problems, one per line
   size_t problems;
 } ig_om_checker;
 
@@ -37,7 +37,7 @@ typedef struct ig_om_checker {
 void ig_om_problem(ig_om_checker *k, const ig_om_graph *g, const ig_om_node *n, const char *fmt,
                    ...) IG_PRINTF(4, 5);
 
-// Types of a node's operands against its schema; notes what is known of its results.
+// Types of a node's operands against its schema; records what is known about its results.
 void ig_om_check_types(ig_om_checker *k, ig_om_scope *s, const ig_om_node *n,
                        const ig_onnx_schema *schema);
 // Type of a result, given what its type variables were found to be (form -1: nothing).

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Element types against the schemas: every operand whose type is known must be one that its
-// operator takes, operands of one type variable must agree, and results get the type of their
-// variable. What is not known stays so: a model without type information has no type problems.
+// Element types against the schemas: every known operand type must be accepted by its operator,
+// operands of one type variable must agree, and results get the type of their variable. Unknown
+// types stay unknown: a model without type information has no type problems.
 #include <string.h>
 
 #include "onnx/check.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Emitting ONNX nodes and constants. Nodes go straight into the message that is being written;
+// Emitting ONNX nodes and constants. Nodes are written directly into the current message;
 // constants become initializers of the model's graph, which sub-graphs see too.
 #include <inttypes.h>
 #include <math.h>
@@ -93,7 +93,7 @@ static void put_modules(ig_onnx *x, const ig_module_stack *stack) {
   ig_str_free(&text);
 }
 
-// Where the node comes from, under the keys that PyTorch's own exporter uses.
+// The origin of the node, under the keys of PyTorch's own exporter.
 static void put_metadata(ig_onnx *x) {
   const ig_node *n = x->node;
   if (!n || x->options->no_metadata) return;
@@ -119,8 +119,8 @@ static void note_domain(ig_onnx *x, const char *domain) {
   }
 }
 
-// A result that nobody reads. Only optional ones may have no name: runtimes do not expect it of
-// others, whatever the checker says.
+// An unused result. Only optional ones may be unnamed: runtimes do not expect it of others,
+// although the checker accepts it.
 static const char *unread_name(ig_onnx *x, const ig_onnx_node *n, size_t i) {
   const char *domain = n->domain ? n->domain : "";
   const ig_onnx_schema *s = ig_onnx_schema_find(domain, n->op_type, x->opset);
@@ -162,7 +162,7 @@ const char *ig_onnx_emit(ig_onnx *x, const ig_onnx_node *n) {
   if (!first) first = ig_onnx_fresh(x, n->op_type);
   if (ig_ctx_status(x->c) != IG_OK) return first;
   const char **outs = NULL;
-  if (n->nouts && !n->outs[0]) {  // the first of several that nobody asked for needs a name, too
+  if (n->nouts && !n->outs[0]) {  // the first of several unused ones needs a name too
     outs = ig_onnx_push(x, ig_mem_mul(n->nouts, sizeof *outs));
     if (!outs) return first;
     memcpy(outs, n->outs, n->nouts * sizeof *outs);
@@ -242,7 +242,7 @@ const char *ig_onnx_concat(ig_onnx *x, const char *const *names, size_t n, int64
 void *ig_onnx_constant(ig_onnx *x, const char *key, ig_dtype dtype, const int64_t *dims, int ndim,
                        const char **name) {
   *name = "";
-  // In a function constants are nodes, which are seen only in the graph that they stand in.
+  // In a function constants are nodes, which are visible only in their graph.
   char scope[64] = "";
   if (x->outer) (void)snprintf(scope, sizeof scope, "%zu ", x->scope);
   size_t length = strlen(scope) + strlen(key) + 1;

@@ -7,7 +7,7 @@
 
 #include "onnx/writer.h"
 
-// ---- graphs within graphs: what was made inside cannot be used after it
+// ---- nested graphs: inner values cannot be used outside
 
 size_t ig_onnx_scope_open(ig_onnx *x) {
   size_t outer = x->scope;
@@ -63,7 +63,7 @@ static void add_source(ig_onnx *x, const ig_expr *symbol, const ig_onnx_source *
   ig_table_slot *slot = ig_table_put(&x->sources, symbol);
   if (!slot) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
   const ig_onnx_source *old = slot ? slot->value : NULL;
-  // A plain symbol is better than an expression with it.
+  // A plain symbol is preferred to an expression.
   bool better = !old || !is_open(x, old->scope) || ((old->k != 1 || old->c) && s->k == 1 && !s->c);
   if (!slot || !better) return;
   ig_onnx_source *own = ig_onnx_push(x, sizeof *own);
@@ -115,8 +115,9 @@ static const char *symbol_name(ig_onnx *x, const ig_expr *e) {
   ig_table_slot *slot = ig_table_find(&x->sources, e);
   const ig_onnx_source *s = slot ? slot->value : NULL;
   if (!s || !is_open(x, s->scope)) {
-    if (x->node) ig_onnx_refuse(x, x->node, "%s is no size of an input", e->name);
-    if (!x->node) (void)ig_fail(x->c, IG_UNSUPPORTED, "ONNX: %s is no size of an input", e->name);
+    if (x->node) ig_onnx_refuse(x, x->node, "%s is not a size of an input", e->name);
+    if (!x->node)
+      (void)ig_fail(x->c, IG_UNSUPPORTED, "ONNX: %s is not a size of an input", e->name);
     return int_vector(x, 0);
   }
   const char *name = size_of(x, s);
@@ -136,7 +137,7 @@ static const char *as(ig_onnx *x, const ig_expr *e, ig_dtype dtype) {
   return ig_onnx_number_type(e) == dtype ? name : ig_onnx_cast(x, name, dtype, NULL);
 }
 
-// The type in which the arguments of an operation meet.
+// The common type of the arguments of an operation.
 static ig_dtype meeting_type(const ig_expr *e) {
   ig_dtype d = IG_BOOL;
   for (uint32_t i = 0; i < e->n; i++) {
@@ -160,7 +161,7 @@ static bool is_negative_possible(ig_onnx *x, const ig_expr *e) {
   return r.sort != IG_SORT_INT || r.lo < 0;
 }
 
-// ONNX divides integers towards zero; its Mod has the sign of the divisor, as Python's.
+// ONNX divides integers towards zero; its Mod has the sign of the divisor, as in Python.
 static const char *floor_div(ig_onnx *x, const ig_expr *e) {
   const char *a = as(x, e->args[0], IG_I64);
   const char *b = as(x, e->args[1], IG_I64);
@@ -234,7 +235,7 @@ static const char *constant(ig_onnx *x, const ig_expr *e) {
 
 static const char *conversion(ig_onnx *x, const ig_expr *e) {
   if (e->kind == IG_EXPR_TO_FLOAT) return as(x, e->args[0], IG_F64);
-  const char *whole = as(x, e->args[0], IG_I64);  // a cast cuts off the fraction
+  const char *whole = as(x, e->args[0], IG_I64);  // a cast truncates
   return e->kind == IG_EXPR_TRUNC ? whole : ig_onnx_cast(x, whole, IG_F64, NULL);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading the operands of graph nodes, and refusing what ONNX cannot say. Refusals are kept with
-// the user's line, each once, and reported together.
+// Reading the operands of graph nodes, and collecting what ONNX cannot express. Unsupported calls
+// are kept with the user's source line, each once, and reported together.
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,8 +18,8 @@ int ig_onnx_ndim(const ig_value *v) {
   return t ? t->ndim : 0;
 }
 
-// A result that was computed already becomes an initializer when it is first read. A name that the
-// user gave is the output's, which a node makes.
+// A folded result becomes an initializer when it is first used. A name given by the user is that of
+// the output, which a node produces.
 static const char *name_of(ig_onnx *x, const ig_node *n) {
   ig_table_slot *s = ig_table_find(&x->names, n);
   const char *name = s ? s->value : n->name;
@@ -31,7 +31,7 @@ static const char *name_of(ig_onnx *x, const ig_node *n) {
   return ig_onnx_add_tensor(x, name, known->value);
 }
 
-// A number that is a node of its own stands for its value.
+// A number that is a node is replaced by its value.
 static const ig_value *value_of(const ig_value *v) {
   return v->kind == IG_KIND_NODE ? &v->node->val : v;
 }
@@ -139,7 +139,7 @@ int ig_onnx_sizes(ig_onnx *x, const ig_tensor *t, int64_t *sizes) {
   return t ? t->ndim : 0;
 }
 
-// ---- refusing
+// ---- unsupported calls
 
 // "model.py:14" from the node's location or its stack trace.
 static void locate(const ig_node *n, char *out, size_t cap) {

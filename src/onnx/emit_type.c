@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The types that operators of the standard take. ONNX does not promote; an operand is converted
-// first, to the dtype of the result or, where an operator lacks that, to a wider one in which the
-// result is the same. Small integers are computed in 32 bits: the standard allows them in few
-// operators, and runtimes in fewer.
+// The types that ONNX operators accept. ONNX has no type promotion; an operand is converted first,
+// to the dtype of the result or, where an operator lacks that, to a wider one in which the result
+// is the same. Small integers are computed in 32 bits: the standard allows them in few operators,
+// and runtimes in fewer.
 #include <string.h>
 
 #include "onnx/writer.h"
 
-// From which opset on an operator takes bfloat16, where that is not 13; 99: never.
+// The first opset at which an operator accepts bfloat16, if not 13; 99: never.
 static int bfloat16_since(const char *op) {
   static const struct {
     const char *op;
@@ -64,7 +64,7 @@ static int bfloat16_since(const char *op) {
   return 13;
 }
 
-// Operators that move elements about and take everything.
+// Operators that move elements and accept all types.
 static bool takes_all(const char *op) {
   static const char *const names[] = {"Gather",          "GatherElements", "GatherND", "ScatterND",
                                       "ScatterElements", "Concat",         "Slice",    "Expand",
@@ -95,7 +95,7 @@ ig_dtype ig_onnx_compute_type(const ig_onnx *x, const char *op_type, ig_dtype d)
     case IG_BF16:
       return x->opset >= bfloat16_since(op_type) ? d : IG_F32;
     case IG_F16:
-      // IsInf and others took only the two usual types at first.
+      // IsInf and others initially accepted only float and double.
       if (strcmp(op_type, "IsInf") == 0 && x->opset < 20) return IG_F32;
       return strcmp(op_type, "CumSum") == 0 || strcmp(op_type, "Celu") == 0 ? IG_F32 : d;
     case IG_F8E4M3FN:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Constant folding: calls whose operands are all known when the model is written, and that make
-// something small, are computed then. What they make becomes an initializer when a call that stays
-// reads it. Weights of the program are never folded: they stay what they are.
+// Constant folding: calls whose operands are all known when the model is written, and whose results
+// are small, are evaluated. A result becomes an initializer when a remaining call uses it. Weights
+// of the program are never folded.
 #include "ingot/library.h"
 #include "onnx/writer.h"
 #include "tensor/copy.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modules as functions of the model: one per class, called with their weights.
+// Modules as ONNX functions: one per class, called with their weights.
 #ifndef ONNX_FUNCTIONS_H_
 #define ONNX_FUNCTIONS_H_
 
@@ -10,7 +10,7 @@
 typedef struct ig_onnx_weight {
   const ig_tensor *tensor;
   const char *path;   // in the model: "fc.weight"
-  const char *input;  // what the function calls it
+  const char *input;  // its name in the function
 } ig_onnx_weight;
 
 typedef struct ig_onnx_function {
@@ -28,8 +28,8 @@ typedef struct ig_onnx_functions {
   ig_module_tree *tree;
 } ig_onnx_functions;
 
-// Writes the functions of the program's modules. The root, whose calls call them, is the graph to
-// write then; NULL: the program is better written inline (it writes state).
+// Writes the functions of the program's modules. Returns the root graph, which calls them and is to
+// be written next; NULL: the program must be written inline (it mutates state).
 const ig_graph *ig_onnx_functions_make(ig_onnx *x);
 void ig_onnx_functions_free(ig_onnx *x);
 void ig_onnx_put_functions(ig_onnx *x);                  // into the model

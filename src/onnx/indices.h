@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists of index tensors, as x[i, :, j] has them: shared by reading and writing.
+// Lists of index tensors, as in x[i, :, j]: shared by reading and writing.
 #ifndef ONNX_INDICES_H_
 #define ONNX_INDICES_H_
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that are said by others before rows are looked for: formulas over ATen calls.
+// Operators that are expressed by others before rows are looked up: formulas over ATen calls.
 #ifndef ONNX_LOWER_H_
 #define ONNX_LOWER_H_
 

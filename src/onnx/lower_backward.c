@@ -152,7 +152,7 @@ static ig_tensor *conv_input(ig_ctx *c, const conv *v, ig_int groups) {
                         ig_of_ints(extra, v->n), groups);
 }
 
-// Batch and channels change places: the input slides over the gradient.
+// Batch and channels are swapped: the input slides over the gradient.
 static ig_tensor *conv_weight(ig_ctx *c, const conv *v) {
   static const ig_int zero[3] = {{.value = 0}, {.value = 0}, {.value = 0}};
   ig_tensor *in = ig_transpose_int(c, v->input, ig_const(0), ig_const(1));
@@ -197,7 +197,7 @@ bool ig_onnx_lower_conv_backward(ig_ctx *c, int opset, const ig_value *args, ig_
   return true;
 }
 
-// [out, in]: row o is the share that each element of a window has
+// [out, in]: row o is the weight of each element of a window
 static ig_tensor *shares(ig_ctx *c, int64_t out, int64_t in, ig_dtype dtype) {
   int64_t sizes[] = {out, in};
   ig_tensor *t = ig_tensor_empty(c, IG_F64, sizes, 2);
@@ -212,7 +212,7 @@ static ig_tensor *shares(ig_ctx *c, int64_t out, int64_t in, ig_dtype dtype) {
   return t ? ig_cast(c, t, dtype) : NULL;
 }
 
-// grad, self: what each mean is made of, rows and columns after each other
+// grad, self: distributes each mean over its window, rows and columns separately
 bool ig_onnx_lower_adaptive_avg_backward(ig_ctx *c, int opset, const ig_value *args,
                                          ig_value *outs) {
   (void)opset;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ONNX has no counting for: modes, common divisors, bags of embeddings.
+// Operators without an ONNX equivalent: mode, gcd and lcm, embedding bags.
 #include <math.h>
 
 #include "ingot/hop.h"
 #include "onnx/lower.h"
 #include "op/formula.h"
 
-// self, dim, keepdim: the least of the values that are there most often, and where it is last.
+// self, dim, keepdim: the smallest of the most frequent values, and its last index.
 bool ig_onnx_lower_mode(ig_ctx *c, int opset, const ig_value *args, ig_value *outs) {
   (void)opset;
   ig_tensor *x = args[0].tensor;
@@ -102,12 +102,12 @@ bool ig_onnx_lower_lcm(ig_ctx *c, int opset, const ig_value *args, ig_value *out
   return true;
 }
 
-// ---- bags of embeddings: a table of bags and indices tells which is in which
+// ---- bags of embeddings: a table of bags and indices
 
 enum { WEIGHT, INDICES, OFFSETS, BY_FREQUENCY, MODE, SPARSE, SAMPLE_WEIGHTS, LAST_OFFSET, PADDING };
 
-// PyTorch takes dense tables of up to 32 bits bag by bag and then tells nobody which bag an index
-// is in.
+// PyTorch processes dense tables of up to 32 bits bag by bag and then does not return which bag an
+// index is in.
 static bool bag_by_bag(const ig_value *args) {
   const ig_tensor *weight = args[WEIGHT].tensor;
   const ig_tensor *scale = ig_value_tensor(&args[SAMPLE_WEIGHTS]);
@@ -126,7 +126,7 @@ static ig_tensor *whole(ig_ctx *c, const ig_int *sizes, size_t n, ig_int fill) {
                       none);
 }
 
-// Where bags end: where the next one begins, the last one at `last`.
+// The ends of bags: where the next one begins, the last one at `last`.
 static ig_tensor *ends(ig_ctx *c, ig_tensor *offsets, ig_int bags, ig_int last) {
   ig_int one = ig_const(1);
   ig_value parts[2];
@@ -141,7 +141,7 @@ static ig_tensor *members(ig_ctx *c, ig_tensor *place, ig_tensor *begin, ig_tens
   return ig_logical_and(c, after, ig_lt_tensor(c, place, ig_unsqueeze(c, end, ig_const(1))));
 }
 
-// Sums and means. Of a sum the sizes of bags are zeros, as PyTorch has them.
+// Sums and means. For a sum the sizes of bags are zeros, as in PyTorch.
 static bool embedding_bag(ig_ctx *c, const ig_value *args, bool forward_only, ig_value *outs) {
   ig_tensor *weight = args[WEIGHT].tensor;
   ig_tensor *indices = args[INDICES].tensor;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrices taken apart: ONNX has determinants only, so that the steps of the algorithms are written
-// one by one, for matrices of a known and moderate size. Leading dimensions are batches and may
-// vary. They do what LAPACK does: partial pivoting, and signs of Householder's reflections.
+// Matrix decompositions: ONNX only has determinants, so the steps of the algorithms are unrolled,
+// for matrices of a known and moderate size. Leading dimensions are batches and may be dynamic. The
+// algorithms follow LAPACK: partial pivoting, and the signs of Householder reflections.
 #include <string.h>
 
 #include "onnx/lower.h"
@@ -47,7 +47,7 @@ static ig_tensor *no_errors(ig_ctx *c, ig_tensor *a) {
   return ig_cast(c, ig_zeros_like(c, t), IG_I32);
 }
 
-// Gauss and Jordan: [A | 1] becomes [1 | inverse].
+// Gauss-Jordan elimination: [A | 1] becomes [1 | inverse].
 bool ig_onnx_lower_inverse(ig_ctx *c, int opset, const ig_value *args, ig_value *outs) {
   (void)opset;
   ig_tensor *a = args[0].tensor;
@@ -80,7 +80,7 @@ bool ig_onnx_lower_inverse(ig_ctx *c, int opset, const ig_value *args, ig_value 
   return true;
 }
 
-// self, upper, check_errors: column by column, what it explains is subtracted from the rest.
+// self, upper, check_errors: column by column, with updates of the remaining matrix.
 bool ig_onnx_lower_cholesky(ig_ctx *c, int opset, const ig_value *args, ig_value *outs) {
   (void)opset;
   ig_tensor *a = args[0].tensor;

@@ -28,7 +28,7 @@ static ig_tensor *blend(ig_ctx *c, ig_tensor *old, ig_tensor *now, double moment
   return ig_add_tensor(c, part, rest);
 }
 
-// outs: result, mean, 1 / deviation; the new statistics behind them if there are any
+// outs: result, mean, 1 / deviation; then the new statistics, if any
 static void normalize(ig_ctx *c, const batch *b, ig_value *outs, bool statistics) {
   ig_int dims[IG_MAX_DIM];
   size_t n = 0;
@@ -75,7 +75,7 @@ bool ig_onnx_lower_batch_norm(ig_ctx *c, int opset, const ig_value *args, ig_val
   (void)opset;
   batch b = {args[0].tensor, optional(&args[1]), optional(&args[2]), NULL, NULL, true, 0,
              args[7].f};
-  if (optional(&args[3]) || b.x->ndim < 2) return false;  // statistics are written elsewhere
+  if (optional(&args[3]) || b.x->ndim < 2) return false;  // statistics are updated elsewhere
   ig_value all[3];
   normalize(c, &b, all, false);
   outs[0] = all[0];

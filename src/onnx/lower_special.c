@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that ONNX has no operator for, by series; histograms, pools and others by what it has.
+// Functions without an ONNX operator, by series; histograms, pools and others by existing
+// operators.
 #include <math.h>
 #include <string.h>
 
@@ -237,7 +238,7 @@ bool ig_onnx_lower_histc(ig_ctx *c, int opset, const ig_value *args, ig_value *o
   return true;
 }
 
-// self, indices, max_norm, norm_type: rows that are named and too long become as long as allowed.
+// self, indices, max_norm, norm_type: indexed rows whose norm is too large are scaled down.
 bool ig_onnx_lower_embedding_renorm(ig_ctx *c, int opset, const ig_value *args, ig_value *outs) {
   (void)opset;
   ig_tensor *self = args[0].tensor;
@@ -260,8 +261,8 @@ static bool equal(ig_int a, ig_int b) {
   return a.expr == b.expr && (a.expr || a.value == b.value);
 }
 
-// self, dim, index, src: before opset 16 nothing adds up what goes to one place; every place then
-// asks every element whether it is meant.
+// self, dim, index, src: before opset 16 there is no scatter with addition; every element of the
+// result then compares its index with all indices.
 bool ig_onnx_lower_scatter_add(ig_ctx *c, int opset, const ig_value *args, ig_value *outs) {
   (void)opset;
   ig_tensor *self = args[0].tensor;
@@ -287,7 +288,7 @@ bool ig_onnx_lower_scatter_add(ig_ctx *c, int opset, const ig_value *args, ig_va
 
 // ---- quantized and back
 
-// The nearest of the numbers that an integer type can say; and whether it could be said at all.
+// The nearest number that an integer type can represent, and whether it was in range.
 static void quantized(ig_ctx *c, ig_tensor *steps, const ig_value *lo, const ig_value *hi,
                       ig_value *outs) {
   ig_tensor *above = ig_ge_scalar(c, steps, *lo);
@@ -350,7 +351,7 @@ static bool const_list(const ig_value *v, size_t n, int64_t *out) {
 
 enum { SPATIAL = 3, MAX_WINDOWS = 64 };
 
-// Windows of unequal size, dimension by dimension, each one a maximum; places go along.
+// Windows of unequal size, dimension by dimension, each one a maximum with its indices.
 bool ig_onnx_lower_adaptive_max(ig_ctx *c, int opset, const ig_value *args, ig_value *outs) {
   (void)opset;
   ig_tensor *x = args[0].tensor;
@@ -437,7 +438,7 @@ bool ig_onnx_lower_avg_ceil(ig_ctx *c, int opset, const ig_value *args, ig_value
 }
 
 // self, output_size, kernel_size, dilation, padding, stride: before opset 18 a transposed
-// convolution, in which each element of a block is a channel that goes to its own place.
+// convolution, in which each element of a block is a channel with its own position.
 bool ig_onnx_lower_col2im(ig_ctx *c, int opset, const ig_value *args, ig_value *outs) {
   enum { MAX_BLOCK = 1 << 12 };
   ig_tensor *x = args[0].tensor;

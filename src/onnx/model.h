@@ -20,9 +20,9 @@ enum {
   IG_ONNX_GRAPH_OUTPUT = 12,
 };
 
-int ig_onnx_ir_version(int opset);  // that a model of an opset from 13 on is written with
+int ig_onnx_ir_version(int opset);  // of models written for opset 13 and newer
 
-// A TensorProto to be; data is borrowed.
+// A TensorProto to be written; data is borrowed.
 struct ig_onnx_tensor {
   const char *name;
   ig_dtype dtype;
@@ -30,7 +30,7 @@ struct ig_onnx_tensor {
   const int64_t *dims;
   ig_bytes data;
   bool is_weight;    // of the program; otherwise a constant of the writer
-  bool is_external;  // in the file of weights, at
+  bool is_external;  // offset in the file of weights
   uint64_t offset;
 };
 

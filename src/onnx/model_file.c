@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Program -> file: options, the form of the program that has rows for all its calls, and weights in
-// a file of their own where the model would be larger than protobuf allows. Their offsets are
-// aligned, so that a reader can map them.
+// Program -> file: options, lowering to a program that has rows for all its calls, and external
+// weights where the model would exceed protobuf's limit. Their offsets are aligned, so that a
+// reader can map them.
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 #define MAX_MODEL_BYTES INT32_MAX  // what protobuf allows a message to be
 
-// ---- the program as it is written
+// ---- lowering
 
 static const ig_onnx_row *find_row(const ig_onnx *x, const char *target) {
   ig_map_value *v = ig_map_find(&x->rows, target);
@@ -29,8 +29,8 @@ static bool keep(const ig_op *op, const ig_value *args, void *user) {
   return row && (!row->can || row->can(x->opset, args, op->schema.nargs));
 }
 
-// Whether some call is none of a row, or only of some arguments: then the program is interpreted
-// once more.
+// Whether some call has no row, or its row declines the arguments: then the program is interpreted
+// again.
 static bool needs_lowering(const ig_onnx *x, const ig_graph *g) {
   for (const ig_node *n = g->first; n; n = n->next) {
     if (n->kind == IG_NODE_ATTR && n->sub && needs_lowering(x, n->sub)) return true;
@@ -50,7 +50,7 @@ static bool replace(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *
   for (const ig_onnx_lowering *l = ig_onnx_lowerings; l->target; l++) {
     if (strcmp(l->target, op->target) == 0 && l->fn(c, x->opset, args, outs)) return true;
   }
-  // Whatever takes it apart is better than nothing.
+  // Any decomposition is better than none.
   if (op->base || !ig_op_has_decomposition(op)) return false;
   ig_op_decompose(c, op, args, outs);
   return true;
@@ -66,8 +66,8 @@ static bool is_input_size(const ig_graph *g, const ig_expr *symbol) {
   return false;
 }
 
-// Taking a call apart may fix a size that varies: an input still has it, and a guard says what it
-// is. Such a model would be wrong for other sizes.
+// Decomposing a call may specialize a dynamic size: an input still has it, and a guard fixes it.
+// Such a model would be wrong for other sizes.
 static void refuse_fixed_sizes(ig_onnx *x, const ig_graph *g) {
   const ig_env *env = g->sym ? g->sym->env : NULL;
   for (size_t i = 0; env && i < env->guards.n; i++) {
@@ -128,7 +128,7 @@ void ig_onnx_state_init(ig_onnx *x) {
   (void)ig_onnx_scope_open(x);
 }
 
-// Everything that depends on the model being written, and not on the program.
+// State that depends on the model being written, and not on the program.
 void ig_onnx_state_free(ig_onnx *x) {
   ig_alloc alloc = x->c->alloc;
   ig_vec_free(alloc, &x->tensors);
@@ -146,7 +146,7 @@ void ig_onnx_state_free(ig_onnx *x) {
   ig_proto_writer_free(&x->w);
 }
 
-// All calls that have no counterpart are one error.
+// All calls without an ONNX equivalent are reported in one error.
 static ig_status report(ig_onnx *x) {
   if (ig_ctx_status(x->c) != IG_OK || !x->nrefusals) return ig_ctx_status(x->c);
   if (x->refusals.failed) return ig_fail(x->c, IG_NOMEM, "out of memory");
@@ -222,7 +222,7 @@ static ig_status put(ig_onnx *x, const target *to, const char *data_path) {
   return room ? ig_proto_write(x->c, &x->w, s) : ig_fail(x->c, IG_NOMEM, "out of memory");
 }
 
-// The program as it is written; the caller frees it.
+// The lowered program; the caller frees it.
 static ig_status prepare(ig_onnx *x, const ig_program *p, ig_program **out) {
   IG_RETURN_IF_ERR(lower(x, p, out));
   if (!x->options->user_outputs) return IG_OK;
@@ -257,7 +257,7 @@ static ig_status write_program(ig_onnx *x, const ig_program *p, const target *to
   return st;
 }
 
-// Names that the caller gives must not meet each other, nor a weight's.
+// Names given by the caller must be unique, and differ from those of weights.
 static ig_status check_names(ig_ctx *c, const ig_program *p, const ig_onnx_options *options) {
   ig_map seen = ig_map_make(c->alloc);
   size_t n = options->ninput_names + options->noutput_names;

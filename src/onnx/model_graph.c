@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model around the nodes: inputs, outputs, initializers, metadata. Sizes that vary are named as
-// the user named them, expressions of them are written out; what is known about them (ranges,
-// relations) is metadata of the model.
+// The model around the nodes: inputs, outputs, initializers, metadata. Dynamic sizes have the
+// user's names, and expressions of them are written out; ranges and relations are metadata of the
+// model.
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -163,7 +163,7 @@ static bool is_number(const ig_value *v) {
   return v->kind == IG_KIND_INT || v->kind == IG_KIND_FLOAT || v->kind == IG_KIND_BOOL;
 }
 
-// A name that the user gives; a node that has it by chance gives way.
+// A name given by the user; a node that has the same name is renamed.
 static void give_name(ig_onnx *x, const ig_node *n, const char *name) {
   const ig_node *other = ig_graph_find(x->g, name);
   if (other && other != n && !ig_table_find(&x->names, other)) {
@@ -177,7 +177,7 @@ static const char *input_name(ig_onnx *x, const ig_node *n) {
   return s ? s->value : n->name;
 }
 
-// Symbolic numbers are inputs without dimensions; a number that was fixed by the capture is none.
+// Symbolic numbers are 0-d inputs; a number that was specialized by the capture is not an input.
 static void put_input(ig_onnx *x, const ig_node *n) {
   const char *name = input_name(x, n);
   if (n->val.kind == IG_KIND_TENSOR) {
@@ -229,7 +229,7 @@ static void name_inputs(ig_onnx *x) {
 
 // ---- outputs
 
-// None and texts are no outputs of a model.
+// None and strings are not outputs of a model.
 static bool is_output(const ig_output_spec *out) {
   const ig_value *v = out->value.kind == IG_KIND_NODE ? &out->value.node->val : &out->value;
   return v->kind == IG_KIND_TENSOR || is_number(v);
@@ -273,7 +273,7 @@ static void name_outputs(ig_onnx *x) {
   }
 }
 
-// What ONNX asks of outputs: each has a name of its own and is made by a node.
+// ONNX requires that each output has a unique name and is produced by a node.
 static const char *output_name(ig_onnx *x, const ig_value *v, const char *given, size_t i) {
   const char *name = ig_onnx_operand(x, v, IG_DTYPE_COUNT);
   ig_map_value *seen = ig_map_put(&x->outputs, name);
@@ -340,7 +340,7 @@ static void put_ranges(ig_onnx *x) {
   }
 }
 
-// Which symbol of the program a named dimension is, and what must hold between sizes.
+// The program's symbol of each named dimension, and relations between sizes.
 static void put_relations(ig_onnx *x) {
   const ig_env *env = x->g->sym ? x->g->sym->env : NULL;
   for (size_t i = 0; env && i < env->asserts.n; i++) {

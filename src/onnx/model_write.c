@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nodes of a graph -> nodes of an ONNX graph: finds the row of every call. Numbers (sizes and what
-// is computed from them) are written where somebody needs them, not here. Parameters and buffers
-// that somebody reads are initializers under their own names; their bytes go from the tensors to
-// the file without a copy where they are dense.
+// is computed from them) are written where they are needed, not here. Parameters and buffers that
+// are used are initializers under their own names; their data is written from the tensors to the
+// file without a copy if they are dense.
 #include <stdio.h>
 #include <string.h>
 
@@ -36,7 +36,7 @@ const char *ig_onnx_add_tensor(ig_onnx *x, const char *name, const ig_tensor *t)
   return name;
 }
 
-// A weight that only functions read.
+// A weight that only functions use.
 const char *ig_onnx_add_shared(ig_onnx *x, const char *path, const ig_tensor *t) {
   const char *name = ig_graph_find(x->g, path) ? ig_onnx_fresh(x, path) : path;
   push_tensor(x, name, t, true);
@@ -57,7 +57,7 @@ static void add_weight(ig_onnx *x, const ig_node *n, const char *name, const ig_
     (void)ig_fail(x->c, IG_INVALID, "weight '%s' has no data: it is a fake tensor", name);
     return;
   }
-  // A weight may be called like a node; then it keeps the name of its placeholder.
+  // A weight may have the name of a node; then it keeps the name of its placeholder.
   const char *own = ig_graph_find(x->g, name) ? n->name : name;
   push_tensor(x, own, t, true);
   (void)ig_onnx_set_name(x, n, own);
@@ -73,7 +73,7 @@ void ig_onnx_add_weights(ig_onnx *x) {
     if (t) {
       add_weight(x, node, in[i].target, t);
     } else if (in[i].kind != IG_INPUT_TOKEN) {
-      ig_onnx_refuse(x, node, "this input is no tensor: it cannot be written as ONNX");
+      ig_onnx_refuse(x, node, "this input is not a tensor: it cannot be written as ONNX");
     }
   }
 }
@@ -89,7 +89,7 @@ static const char **elements_of(ig_onnx *x, const ig_node *n) {
   return s ? s->value : NULL;
 }
 
-// What a node is called in the file; inside a sub-graph names must differ from those outside.
+// The name of a node in the file; inside a sub-graph names must differ from those outside.
 const char *ig_onnx_own_name(ig_onnx *x, const ig_node *n) {
   ig_table_slot *s = ig_table_find(&x->names, n);
   if (s) return s->value;
@@ -197,7 +197,7 @@ static void learn_results(ig_onnx *x, const ig_onnx_call *call, const ig_value *
   }
 }
 
-// A call that is none of ours: who wrote the program knows how.
+// A custom operator: the user's translation is called.
 static bool put_translated(ig_onnx *x, const ig_onnx_call *call) {
   const ig_onnx_options *o = x->options;
   if (!o->translates || !o->translates(call->node->target, o->user)) return false;
@@ -210,7 +210,7 @@ static bool put_translated(ig_onnx *x, const ig_onnx_call *call) {
 static void put_row(ig_onnx *x, const ig_onnx_call *call) {
   const ig_node *n = call->node;
   if (!call->val && !call->outs) {
-    ig_onnx_refuse(x, n, "a result that is no tensor cannot be written as ONNX");
+    ig_onnx_refuse(x, n, "a result that is not a tensor cannot be written as ONNX");
     return;
   }
   if (put_translated(x, call)) return;
@@ -223,7 +223,7 @@ static void put_row(ig_onnx *x, const ig_onnx_call *call) {
 }
 
 static void put_op(ig_onnx *x, const ig_node *n) {
-  // The model has no effects, and ONNX has no checks of a program on itself.
+  // The model has no side effects, and ONNX has no assertions.
   if (n->users == 0 || (n->op && ig_op_is_check(n->op)) || refuse_complex(x, n)) return;
   const ig_value *val = &n->val;
   if (val->kind == IG_KIND_INT || val->kind == IG_KIND_FLOAT || val->kind == IG_KIND_BOOL) {

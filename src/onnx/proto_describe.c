@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a model says about itself, for whoever only looks.
+// Description of a model, for inspection.
 #include "onnx/proto_model.h"
 
 ig_onnx_facts ig_onnx_describe(const ig_onnx_model *m) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// External data: elements of a tensor that lie in a file beside the model. The file is opened below
-// the model's folder and nowhere else: no absolute path, no "..", no symbolic link on the way, no
-// second name (hard link) of the file.
+// External data: tensor data in a file beside the model. The file must be below the model's folder:
+// no absolute path, no "..", no symbolic links, no additional hard links.
 #include <stdlib.h>
 #include <string.h>
 

@@ -28,7 +28,7 @@ static const char *text(ig_om_parser *p, ig_proto *in, const ig_proto_field *f) 
   return s ? s : "";
 }
 
-// One of the values that a model may have: a budget against small files that unfold to large ones.
+// Charges one value to the budget against small files that expand to large models.
 static bool spend(ig_om_parser *p, size_t *left, const char *what) {
   if (*left) return (*left)--, true;
   (void)ig_fail(p->c, IG_SYNTAX, "%s: more %s than the limits allow", p->m->name, what);
@@ -260,7 +260,7 @@ static size_t attr_count(ig_om_attr_type type, const attr_lists *l) {
   }
 }
 
-// Old writers leave the type out: what is there tells.
+// Old writers omit the type: it is inferred from the contents.
 static const struct {
   unsigned field;
   ig_om_attr_type type;

@@ -233,7 +233,7 @@ static ig_onnx_model *model_make(ig_ctx *c, const char *name, const char *folder
   m->alloc = c->alloc;
   m->arena = ig_arena_make(c->alloc);
   m->producer_name = m->producer_version = m->domain = m->doc = "";
-  // Values are what a node reads, writes or carries along.
+  // Values are inputs, outputs and attributes of nodes.
   const uint64_t nodes = ig_limits_of(c, limits).max_nodes;
   m->nodes_left = nodes;
   m->values_left = nodes < SIZE_MAX / VALUES_PER_NODE ? nodes * VALUES_PER_NODE : SIZE_MAX;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // An ONNX model in memory: the messages of onnx.proto as structs in one arena.
 //
-// What a parsed model guarantees, so that nobody has to ask again: texts are UTF-8; every tensor's
-// bytes (raw) are exactly as many as its dims and type need, whichever field or file they were in;
-// every name that a node reads was defined before it (`in` tells where), once; sub-graphs are at
-// most IG_OM_MAX_DEPTH deep; functions do not call each other in a circle. What the operators'
-// schemas say (attributes, types) is not looked at here.
+// A parsed model guarantees the following: texts are UTF-8; every tensor has exactly as many bytes
+// (raw) as its dims and type need, whichever field or file they were in; every name that a node
+// reads was defined before it (`in` says where), once; sub-graphs are at most IG_OM_MAX_DEPTH deep;
+// functions are not recursive. The operators' schemas (attributes, types) are not checked here.
 #ifndef ONNX_PROTO_MODEL_H_
 #define ONNX_PROTO_MODEL_H_
 
@@ -60,7 +59,7 @@ typedef struct ig_om_entry {
   const char *value;
 } ig_om_entry;
 
-// Fields that nobody here reads (quantization annotations, training, devices): kept as they are.
+// Fields that are not interpreted (quantization annotations, training, devices): kept verbatim.
 typedef struct ig_om_rest {
   size_t n;
   const ig_proto_field *at;
@@ -75,7 +74,7 @@ typedef struct ig_om_tensor {
   const int64_t *dims;
   int64_t numel;
   ig_bytes raw;   // little endian, sub-byte elements packed, low bits first
-  ig_file *file;  // the file that raw lies in, kept by the model; NULL: memory of the arena
+  ig_file *file;  // the file that contains raw, kept by the model; NULL: memory of the arena
   const ig_bytes *strings;  // elem STRING
   bool external;
   size_t nexternal;
@@ -148,9 +147,9 @@ typedef enum ig_om_attr_type {
 typedef struct ig_om_attr {
   const char *name;
   const char *doc;
-  const char *ref;  // inside functions: the attribute of the caller that is meant; NULL: none
+  const char *ref;  // inside functions: the referenced attribute of the caller; NULL: none
   ig_om_attr_type type;
-  bool mixed;  // what it holds is of another type than it says, or of several
+  bool mixed;  // its value is of a different type than declared, or of several
   size_t n;    // elements of the list forms; 1 otherwise
   float f;
   int64_t i;
@@ -189,8 +188,8 @@ typedef struct ig_om_node {
   ig_om_rest rest;
   // found while resolving
   const ig_om_ref *in;
-  const uint32_t *out;  // IG_OM_NO_SLOT: nobody can read it
-  size_t ndrops;        // slots of this graph that nobody reads after this node
+  const uint32_t *out;  // IG_OM_NO_SLOT: cannot be read
+  size_t ndrops;        // slots of this graph that are not read after this node
   const uint32_t *drops;
   const ig_om_function *function;  // of the model; NULL: an operator
 } ig_om_node;
@@ -240,16 +239,16 @@ struct ig_om_function {
   size_t nopsets;
   const ig_om_opset *opsets;
   ig_om_graph *body;  // inputs and outputs have names only
-  unsigned mark;      // while looking for circles
+  unsigned mark;      // while looking for recursion
 };
 
 struct ig_onnx_model {
   ig_ref ref;
   ig_alloc alloc;
   ig_arena arena;
-  ig_file *file;  // the mapping that the model was parsed from; NULL: foreign memory
+  ig_file *file;  // the mapping that the model was parsed from; NULL: borrowed memory
   const char *name;
-  const char *folder;  // where external data lies; NULL: external data is refused
+  const char *folder;  // folder of external data; NULL: external data is an error
   int64_t ir_version;
   const char *producer_name;
   const char *producer_version;
@@ -282,9 +281,9 @@ const char *ig_om_node_text(const ig_om_graph *g, const ig_om_node *n, char *roo
 
 // ---- writing (proto_write.c)
 
-// A model as bytes: into the sink, or, if path is not NULL, into a file, with the weights in
-// path + ".data" as `how` says. External data of the model come along either way. What was found
-// while resolving is not needed. IG_UNSUPPORTED: more than 2 GiB for one file.
+// A model as bytes: into the sink, or, if path is not NULL, into a file, with the weights in path +
+// ".data" as `how` says. External data of the model is included either way. The results of
+// resolving are not needed. IG_UNSUPPORTED: more than 2 GiB for one file.
 IG_MUST_USE ig_status ig_om_write(ig_ctx *c, const ig_onnx_model *m, ig_onnx_external how,
                                   const char *path, ig_sink *sink);
 

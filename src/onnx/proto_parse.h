@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the files that parse ONNX models. All of them leave errors in the context.
+// Shared by the files that parse ONNX models. Errors are set in the context.
 #ifndef ONNX_PROTO_PARSE_H_
 #define ONNX_PROTO_PARSE_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names become slots. On the way: every name is defined once and hides no outer one, nothing is
-// read before it was made (so there are no circles), references to attributes stand in functions
-// only, functions do not call each other in a circle.
+// Names become slots. This checks that every name is defined once and shadows no outer one, that
+// nothing is used before it is defined (so there are no cycles), that attribute references occur
+// only in functions, and that functions are not recursive.
 #include <stdio.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ static void *push(resolver *r, size_t size) {
   return at;
 }
 
-// The scope that has a name, and how far outwards it is; NULL: none.
+// The scope that defines a name, and its distance; NULL: none.
 static scope *find_visible(scope *s, const char *name, int *up) {
   *up = 0;
   while (s && !ig_map_find(&s->names, name)) {
@@ -78,7 +78,7 @@ static void will_be_made(resolver *r, const scope *s, const ig_om_node *n, const
   (void)ig_fail(r->c, IG_SYNTAX, "%s: %s reads '%s', which nothing defines", r->m->name, who, name);
 }
 
-// Where a name is, read by the current node of each scope on the way.
+// Resolves a name, which is used by the current node of each scope in between.
 static bool look_up(scope *s, const char *name, size_t reader, ig_om_ref *out) {
   int up = 0;
   scope *at = find_visible(s, name, &up);
@@ -141,7 +141,7 @@ static ig_status resolve_node(resolver *r, scope *s, ig_om_node *n) {
   return r->c->status;
 }
 
-// Per node, which slots may be emptied after it: those whose last reader it is.
+// Per node, the slots that can be freed after it: those whose last user it is.
 static ig_status list_drops(resolver *r, scope *s) {
   ig_om_graph *g = s->g;
   size_t *counts = ig_mem_array(r->c->alloc, g->nnodes + 1, sizeof *counts);
@@ -213,7 +213,7 @@ static ig_status resolve_outputs(resolver *r, scope *s) {
 
 static ig_status resolve_inside(resolver *r, scope *s) {
   IG_RETURN_IF_ERR(define_inputs(r, s));
-  // Inputs and initializers that nobody reads stay until the end.
+  // Unused inputs and initializers are kept until the end.
   for (size_t i = 0; i < s->last.n; i++) s->last.at[i] = s->g->nnodes;
   for (s->node = 0; s->node < s->g->nnodes; s->node++) {
     IG_RETURN_IF_ERR(resolve_node(r, s, &s->g->nodes[s->node]));

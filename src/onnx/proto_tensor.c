@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parsing TensorProto and SparseTensorProto. The elements stay where they are when they were
-// written as raw bytes; numbers in typed fields are brought into the form of raw bytes.
+// Parsing TensorProto and SparseTensorProto. Elements stored as raw bytes are used in place;
+// numbers in typed fields are converted to raw bytes.
 #include <string.h>
 
 #include "onnx/proto_parse.h"
@@ -116,8 +116,8 @@ static void finish_strings(ig_om_parser *p, ig_om_tensor *t, typed *d) {
   memset(&d->strings, 0, sizeof d->strings);
 }
 
-// Exactly one place holds the elements: raw bytes, the typed field of its type, a file. Nothing at
-// all is right only when there is nothing to hold.
+// The elements are in exactly one place: raw bytes, the typed field of its type, or a file. Only an
+// empty tensor may have none.
 static bool finish(ig_om_parser *p, ig_om_tensor *t, typed *d, bool has_raw) {
   size_t bytes = 0;
   unsigned used = d->fields;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model in memory as bytes again. Elements of tensors are borrowed, not copied; they go into the
-// file or, where that would pass 2 GiB or the caller says so, into a file beside it. External data
-// of the model are weights like any other: the copy does not refer to the original's files.
+// Serializing a model. Tensor data is borrowed, not copied; it is written to the file or, if that
+// would exceed 2 GiB or the caller requests it, to a file beside it. External data of the model is
+// treated like any other: the copy does not refer to the original's files.
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ enum { MAX_BYTES = INT32_MAX };  // of one message
 typedef struct writer {
   ig_proto_writer w;
   const char *data_name;  // NULL: everything is in one file
-  uint64_t offset;        // where the next piece of data begins
+  uint64_t offset;        // offset of the next data
   IG_VEC(struct placed {
     ig_bytes raw;
     uint64_t offset;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All families of rows, and what is said by other ATen calls before rows are looked for.
+// All families of rows, and lowerings to other ATen calls that are tried before rows.
 #include "onnx/lower.h"
 
 const ig_onnx_row *const ig_onnx_families[] = {

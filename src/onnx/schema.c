@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Looking things up in the tables of ONNX operators. Rows are sorted by domain, name and version,
-// so an operator is found by bisection and its versions stand side by side.
+// so an operator is found by binary search and its versions are adjacent.
 #include "onnx/schema.h"
 
 #include <string.h>

@@ -23,7 +23,7 @@ static inline void ig_onnx_symmetric(ig_onnx_window_of *w, const int64_t *paddin
   for (size_t i = 0; i < w->n; i++) w->pads[i] = w->pads[w->n + i] = padding[i];
 }
 
-// Operands of n spatial dimensions have a batch dimension, or not: then one is put on and off.
+// Operands of n spatial dimensions may lack a batch dimension: then one is added and removed.
 static inline const char *ig_onnx_with_batch(ig_onnx *x, const char *name, const ig_tensor *t,
                                              size_t n, bool *added) {
   *added = t && (size_t)t->ndim == n + 1;

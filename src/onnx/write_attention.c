@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ONNX of scaled dot product attention: one operator from opset 23 on, products and a softmax
-// below. The scale follows the size of the heads, also where that varies.
+// ONNX of scaled dot product attention: one operator from opset 23 on, matrix products and a
+// softmax below. The scale follows the head size, even if it is dynamic.
 #include <math.h>
 #include <string.h>
 

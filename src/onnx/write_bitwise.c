@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ONNX of operations on bits. Truth values have operators of their own; integers have them from
-// opset 18 on. Shifts are products with powers of two: those of the standard know no signs.
+// ONNX of operations on bits. Bools have their own operators; integers have operators from opset 18
+// on. Shifts are products with powers of two: those of ONNX are unsigned.
 #include "onnx/writer.h"
 
 static bool is_bool(const ig_onnx_call *call) {

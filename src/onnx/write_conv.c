@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ONNX of convolutions, and of what goes from images to columns and back.
+// ONNX of convolutions, unfold and fold.
 #include "onnx/indices.h"
 #include "onnx/window.h"
 
@@ -12,7 +12,7 @@ typedef struct conv {
   bool transposed;
 } conv;
 
-// Kernel sizes stand in the weight; false: they are not known.
+// Kernel sizes are those of the weight; false: unknown.
 static bool read_kernel(const ig_tensor *weight, ig_onnx_window_of *w) {
   bool known = true;
   for (size_t i = 0; i < w->n; i++) {

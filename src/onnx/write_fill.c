@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ONNX of operators that make tensors out of numbers. Small ones of known sizes were folded before
-// they come here.
+// ONNX of operators that make tensors from numbers. Small ones of known sizes have been folded
+// before.
 #include "onnx/writer.h"
 
 // One number in the sizes of the result.
@@ -26,7 +26,7 @@ static void scalar_tensor(ig_onnx *x, const ig_onnx_call *call) {
   fill_with(x, call, &call->args[0]);
 }
 
-// Nobody may rely on what is in there.
+// The contents are unspecified.
 static void empty(ig_onnx *x, const ig_onnx_call *call) {
   ig_value zero = ig_of_i64(0);
   fill_with(x, call, &zero);

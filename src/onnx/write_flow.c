@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Control flow: cond is If, while_loop is Loop, map and scan are Scan. Operands of a branch are
-// read where they are, outside; what a body carries are its inputs. Regions that only change a mode
-// are written in place.
+// captured from the enclosing graph; carried values of a body are its inputs. Regions that only
+// change a mode are inlined.
 #include <string.h>
 
 #include "onnx/model.h"
@@ -18,7 +18,7 @@ static const ig_graph *graph_of(ig_onnx *x, const ig_node *n, const ig_value *v)
 
 // ---- one copy of a sub-graph
 
-// Its calls get names of their own: a sub-graph may be written more than once.
+// Its calls get new names: a sub-graph may be written more than once.
 static void rename_calls(ig_onnx *x, const ig_graph *g) {
   for (const ig_node *n = g->first; n; n = n->next) {
     if (n->kind != IG_NODE_CALL) continue;
@@ -28,7 +28,7 @@ static void rename_calls(ig_onnx *x, const ig_graph *g) {
   }
 }
 
-// A placeholder is the value outside that is called `name`.
+// Binds a placeholder to the outer value `name`.
 static void bind_name(ig_onnx *x, const ig_node *n, const char *name) {
   (void)ig_onnx_set_name(x, n, name);
   const ig_value *v = &n->val;
@@ -110,7 +110,7 @@ static void close_graph(ig_onnx *x, mark m) {
   ig_proto_close(&x->w, m.attr);
 }
 
-// An output of a graph is made inside it, and has a name of its own: always a copy.
+// An output of a graph must be produced inside it, under a new name: always a copy.
 static void put_output(ig_onnx *x, const ig_value *v) {
   const char *name = ig_onnx_operand(x, v, IG_DTYPE_COUNT);
   const char *own = ig_onnx_emit1(x, "Identity", name, ig_onnx_fresh(x, "out"));
@@ -138,7 +138,7 @@ static void put_input(ig_onnx *x, const ig_node *placeholder) {
   bind_name(x, placeholder, own);
 }
 
-// Every result needs a name, also if nobody reads it.
+// Every result needs a name, even if it is unused.
 const char **ig_onnx_result_names(ig_onnx *x, const ig_node *n, size_t count) {
   ig_table_slot *s = ig_table_find(&x->elements, n);
   const char **picked = s ? s->value : NULL;
@@ -184,7 +184,7 @@ static void put_cond(ig_onnx *x, const ig_node *n) {
   const char **names = ig_onnx_result_names(x, n, count);
   const char *pred = ig_onnx_operand(x, &n->args[0], IG_BOOL);
   if (!names) return;
-  // Names of operands that have to be made first are made outside.
+  // Operands that have to be computed first are computed outside.
   for (size_t i = 0; n->args[3].kind == IG_KIND_LIST && i < n->args[3].list.n; i++) {
     (void)ig_onnx_operand(x, &n->args[3].list.at[i], IG_DTYPE_COUNT);
   }
@@ -198,7 +198,7 @@ static void put_cond(ig_onnx *x, const ig_node *n) {
 
 // ---- while_loop
 
-// The answer of the condition for values of these names, computed here.
+// The condition for values of these names, computed here.
 static const char *put_condition(ig_onnx *x, const ig_graph *g, const char *const *names, size_t n,
                                  const ig_value *more) {
   rename_calls(x, g);
@@ -294,7 +294,7 @@ static void emit_scan(ig_onnx *x, const ig_node *n, const scan *s) {
                                  ig_onnx_ints("scan_input_directions", ways, inputs)},
                        .outs = names,
                        .nouts = count};
-  // Results are stacked in front, whichever dimension is scanned.
+  // Results are stacked along dimension 0, whichever dimension is scanned.
   if (count > states) {
     node.attrs[3] = ig_onnx_ints("scan_output_directions", ways, count - states);
   }
@@ -331,7 +331,7 @@ static void put_scan(ig_onnx *x, const ig_node *n) {
   if (s.body && lists) emit_scan(x, n, &s);
 }
 
-// ---- regions written in place
+// ---- inlined regions
 
 static void put_inline(ig_onnx *x, const ig_node *n) {
   size_t graph = ig_hop_find_slot(n->hop, IG_SLOT_GRAPH);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // One function per class of modules. The tree of modules is the one that unflattening makes: a
-// graph per module, children first. Inside a function names are counted from 0 and nothing tells
-// where a node comes from, so that two modules of one class have equal bodies, and then one
-// function. A function has no initializers: weights are inputs, handed through from the model, and
-// constants are nodes.
+// graph per module, children first. Inside a function names are numbered from 0 and nodes have no
+// origin metadata, so that two modules of one class have equal bodies, and then share a function. A
+// function has no initializers: weights are inputs, passed through from the model, and constants
+// are nodes.
 #include "onnx/functions.h"
 
 #include <ctype.h>
@@ -57,7 +57,7 @@ static const char *counted(ig_onnx *f, const char *prefix, size_t i) {
   return ig_onnx_keep(f, text);
 }
 
-// The input that stands for a weight; the same tensor is one input.
+// The input for a weight; the same tensor is one input.
 static const char *weight_input(ig_onnx *f, const ig_tensor *t, const char *path) {
   for (size_t i = 0; i < f->weights.n; i++) {
     if (f->weights.at[i].tensor == t) return f->weights.at[i].input;

@@ -17,7 +17,7 @@ const char *ig_onnx_index_operand(ig_onnx *x, const ig_value *v) {
 
 // ---- lists of index tensors
 
-// Where a mask is true: a vector of places per dimension of it.
+// Where a mask is true: a vector of indices per dimension of it.
 static void add_mask(ig_onnx *x, ig_onnx_indices *in, const ig_value *v, int dim) {
   const ig_tensor *t = ig_onnx_tensor_of(v);
   const char *places = ig_onnx_emit1(x, "NonZero", ig_onnx_operand(x, v, IG_BOOL), NULL);
@@ -86,7 +86,7 @@ const char *ig_onnx_stack_indices(ig_onnx *x, const ig_onnx_indices *in) {
   return ig_onnx_concat(x, names, in->n, -1, NULL);
 }
 
-// Indexed dimensions first, the others behind them in order.
+// Indexed dimensions first, then the others in order.
 void ig_onnx_index_order(const ig_onnx_indices *in, int ndim, int64_t *perm) {
   size_t k = 0;
   for (; k < in->n; k++) perm[k] = in->dims[k];
@@ -108,8 +108,8 @@ const char *ig_onnx_permuted(ig_onnx *x, const char *in, const int64_t *perm, in
   return is_sorted(perm, n) ? in : ig_onnx_transpose(x, in, perm, (size_t)n, NULL);
 }
 
-// The dimensions of the indices stand where the first indexed dimension was, if those were
-// neighbours, and in front otherwise.
+// The dimensions of the indices replace the first indexed dimension if the indexed dimensions are
+// adjacent, and come first otherwise.
 static const char *place_result(ig_onnx *x, const ig_onnx_indices *in, const char *out, int ndim) {
   int at = in->dims[0];
   if (!in->adjacent || at == 0) return out;

@@ -12,7 +12,8 @@ static const char *emit2(ig_onnx *x, const char *op, const char *a, const char *
   return ig_onnx_emit(x, &(ig_onnx_node){.op_type = op, .in = {a, b}, .out = out});
 }
 
-// One product of matrices is a Gemm; more dimensions need the weight turned and the bias added.
+// A product of two matrices is a Gemm; more dimensions need the weight transposed and the bias
+// added.
 static void linear(ig_onnx *x, const ig_onnx_call *call) {
   const char *in = ig_onnx_operand(x, &call->args[0], IG_DTYPE_COUNT);
   const char *weight = ig_onnx_operand(x, &call->args[1], IG_DTYPE_COUNT);
@@ -67,7 +68,7 @@ static void baddbmm(ig_onnx *x, const ig_onnx_call *call) {
   (void)emit2(x, "Add", self, product, call->out);
 }
 
-// A: result, and the factors that gradients use, which ONNX has no word for.
+// A: result, and the factors that gradients use, which ONNX does not have.
 static const char *determinant(ig_onnx *x, const ig_onnx_call *call, size_t results,
                                const char *out) {
   for (size_t i = results; i < call->nouts; i++)

@@ -12,7 +12,7 @@ static const char *or_filled(ig_onnx *x, const ig_value *v, ig_dtype d, ig_int n
   return ig_onnx_emit2(x, "Expand", ig_onnx_number(x, d, fill), ig_onnx_size(x, n), NULL);
 }
 
-// Results that are empty, or of which nobody asks more than their sizes.
+// Results that are empty, or of which only the sizes are used.
 static void empty_results(ig_onnx *x, const ig_onnx_call *call) {
   for (size_t i = 1; i < call->nouts; i++) {
     if (!call->outs[i]) continue;

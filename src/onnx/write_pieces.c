@@ -239,7 +239,7 @@ static bool is_dense(const ig_tensor *t) {
   return true;
 }
 
-// self, size, stride, storage_offset: of a tensor that fills its memory in order, a lookup
+// self, size, stride, storage_offset: of a contiguous tensor, a lookup
 static void as_strided(ig_onnx *x, const ig_onnx_call *call) {
   const ig_tensor *self = ig_onnx_tensor_of(&call->args[0]);
   int64_t sizes[IG_MAX_DIM];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ONNX of functions of several operands, element by element: arithmetic, comparisons, logic. ONNX
-// broadcasts as PyTorch does but does not promote: operands are converted to the dtype of the
-// result, or of the comparison, first.
+// broadcasts as PyTorch does but has no type promotion: operands are first converted to the dtype
+// of the result, or of the comparison.
 #include <math.h>
 #include <string.h>
 
@@ -118,7 +118,7 @@ static void remainder_(ig_onnx *x, const ig_onnx_call *call) {
 
 // ---- other functions of two numbers
 
-// fmax, fmin: a NaN gives way to the other.
+// fmax, fmin: a NaN operand is ignored.
 static void fmax_fmin(ig_onnx *x, const ig_onnx_call *call) {
   ig_dtype d = ig_onnx_compute_type(x, call->row->op_type, call->val->dtype);
   const char *a = ig_onnx_operand(x, &call->args[0], d);
@@ -133,7 +133,7 @@ static void fmax_fmin(ig_onnx *x, const ig_onnx_call *call) {
   (void)ig_onnx_finish(x, call, out, d);
 }
 
-// The angle of (x, y): atan(y / x), turned by half a circle left of the y axis.
+// The angle of (x, y): atan(y / x), rotated by pi left of the y axis.
 static void atan2_(ig_onnx *x, const ig_onnx_call *call) {
   ig_dtype d = ig_onnx_compute_type(x, "Atan", call->val->dtype);
   const char *over = ig_onnx_operand(x, &call->args[0], d);
@@ -172,7 +172,7 @@ static void hypot_(ig_onnx *x, const ig_onnx_call *call) {
 
 // ---- comparisons and logic
 
-// A number that is a node of its own stands for its value; a tensor for itself.
+// A number that is a node is replaced by its value; a tensor is used directly.
 static ig_value promotable(const ig_value *v) {
   const ig_tensor *t = ig_onnx_tensor_of(v);
   if (t) return ig_of_tensor((ig_tensor *)t);

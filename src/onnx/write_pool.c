@@ -10,8 +10,8 @@ static size_t spatial(const ig_onnx_call *call) {
   return digit ? (size_t)(*digit - '0') : 0;
 }
 
-// With ceil_mode PyTorch drops a window that begins in the padding, ONNX does not; sizes that are
-// not known are taken to fit.
+// With ceil_mode PyTorch drops a window that begins in the padding, ONNX does not; unknown sizes
+// are assumed to fit.
 static void check_sizes(ig_onnx *x, const ig_onnx_call *call, const ig_onnx_window_of *w,
                         bool ceil_mode) {
   const ig_tensor *self = ig_onnx_tensor_of(&call->args[0]);
@@ -31,8 +31,8 @@ static void check_sizes(ig_onnx *x, const ig_onnx_call *call, const ig_onnx_wind
   }
 }
 
-// The same windows without ceil_mode: padding behind the data, of which maxima take no notice,
-// until the last one fits. False: some size varies.
+// The same windows without ceil_mode: padding after the data, which maxima ignore, until the last
+// one fits. False: some size is dynamic.
 static bool without_ceil(const ig_onnx_call *call, ig_onnx_window_of *w) {
   const ig_tensor *self = ig_onnx_tensor_of(&call->args[0]);
   for (size_t i = 0; i < w->n; i++) {
@@ -71,8 +71,8 @@ static const char *plane_size(ig_onnx *x, const ig_tensor *self, size_t n) {
   return ig_onnx_size(x, all);
 }
 
-// self, kernel_size, stride, padding, dilation, ceil_mode. ONNX counts places over the whole
-// tensor, PyTorch within the plane.
+// self, kernel_size, stride, padding, dilation, ceil_mode. ONNX indices count over the whole
+// tensor, PyTorch's within the plane.
 static void max_pool(ig_onnx *x, const ig_onnx_call *call) {
   ig_onnx_window_of w = {0};
   read_window(x, call, &w);
@@ -125,7 +125,7 @@ static bool list_item(const ig_value *v, size_t i, int64_t *out) {
   return !item.expr;
 }
 
-// Whether ceil_mode makes a window that begins behind the data, which PyTorch drops.
+// Whether ceil_mode creates a window that begins after the data, which PyTorch drops.
 static bool drops_window(const ig_value *args, size_t n) {
   const ig_tensor *self = ig_onnx_tensor_of(&args[0]);
   for (size_t i = 0; self && i < n && (size_t)self->ndim >= n; i++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ONNX of simulated quantization: to 8 bits and back, which runtimes recognize. Other ranges are
-// taken apart (lower_special.c).
+// decomposed (lower_special.c).
 #include "onnx/writer.h"
 
 static bool is_int(const ig_value *v, int64_t i) {
@@ -42,7 +42,7 @@ static void there_and_back(ig_onnx *x, const ig_onnx_call *call, const char *sca
   (void)ig_onnx_emit(x, &node);
 }
 
-// Which elements could be said: x / scale + zero point, rounded, is in the range.
+// Which elements are representable: x / scale + zero point, rounded, is in the range.
 static void mask(ig_onnx *x, const ig_onnx_call *call, const char *scale, const char *zero,
                  const ig_value *lo, const ig_value *hi) {
   if (call->nouts < 2 || !call->outs[1]) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ONNX of random numbers: other numbers than PyTorch's, from the same distributions.
+// ONNX of random numbers: different numbers than PyTorch's, from the same distributions.
 #include "onnx/writer.h"
 
 // Uniform in [low, high) or normal with mean and scale, in the sizes of the result.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ONNX of interpolation: images in other sizes, and images at other places.
+// ONNX of interpolation and grid sampling.
 #include <string.h>
 
 #include "onnx/writer.h"
@@ -65,7 +65,8 @@ static bool float_image(const ig_value *v) {
   return t && ig_dtype_is_float(t->dtype);
 }
 
-// A scale that is not the ratio of the sizes would give other places: then the call is taken apart.
+// A scale that is not the ratio of the sizes would give other positions: then the call is
+// decomposed.
 static bool whole_scale(const ig_value *v) {
   if (v->kind != IG_KIND_LIST) return is_none_list(v);
   for (size_t i = 0; i < v->list.n; i++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ONNX of recurrent networks: one operator per layer, both directions in it. PyTorch and ONNX order
-// the gates differently, so rows of the weights change places.
+// the gates differently, so rows of the weights are permuted.
 #include <string.h>
 
 #include "onnx/writer.h"
@@ -9,7 +9,7 @@ typedef struct rnn {
   const char *op;      // "LSTM"
   const char *active;  // RNN: "Tanh" or "Relu"
   int64_t gates;
-  int64_t order[4];  // which gate of PyTorch's stands where in ONNX's
+  int64_t order[4];  // the position of each PyTorch gate in ONNX
 } rnn;
 
 static const rnn lstm_kind = {"LSTM", NULL, 4, {0, 3, 1, 2}};  // i f g o -> i o f g

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ONNX of writing by indices: a new tensor that has other values at some places.
+// ONNX of scattering: a new tensor with other values at some indices.
 #include <math.h>
 #include <string.h>
 

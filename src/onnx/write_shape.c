@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ONNX of operators that rearrange: views, transpositions, pieces. Sizes may be symbolic.
+// ONNX of operators that rearrange elements: views, transpositions, slices. Sizes may be symbolic.
 #include <string.h>
 
 #include "onnx/writer.h"
@@ -13,7 +13,7 @@ static bool is_zero(ig_int i) {
 }
 
 // The sizes to give to Reshape: one may be -1 (what is left), 0 takes the size of the input at the
-// same place. Only where that does not suffice they are computed.
+// same place. They are computed only if that does not suffice.
 static const char *reshape_sizes(ig_onnx *x, const ig_tensor *self, const ig_tensor *to) {
   int64_t plain[IG_MAX_DIM] = {0};
   int open = 0;
@@ -122,7 +122,7 @@ static void movedim(ig_onnx *x, const ig_onnx_call *call) {
   (void)ig_onnx_transpose(x, self_of(x, call), perm, (size_t)n, call->out);
 }
 
-// The sizes of a tensor as an operand that is asked of the tensor itself, when the model runs.
+// The sizes of a tensor as an operand, read from the tensor itself when the model runs.
 static const char *shape_of_operand(ig_onnx *x, const ig_value *v) {
   return ig_onnx_emit1(x, "Shape", ig_onnx_operand(x, v, IG_DTYPE_COUNT), NULL);
 }
@@ -221,7 +221,7 @@ static void stack(ig_onnx *x, const ig_onnx_call *call) {
   join(x, call, true);
 }
 
-// split, chunk, split_with_sizes: the sizes of the results tell everything.
+// split, chunk, split_with_sizes: determined by the sizes of the results.
 static void split(ig_onnx *x, const ig_onnx_call *call) {
   const ig_value *results = &call->node->val;
   if (results->kind != IG_KIND_LIST || results->list.n == 0) return;

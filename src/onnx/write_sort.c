@@ -116,7 +116,7 @@ static void median_dim(ig_onnx *x, const ig_onnx_call *call) {
 
 // ---- unique
 
-// What a row was not asked for is empty.
+// Results that were not requested are empty.
 static void give_unique(ig_onnx *x, const ig_onnx_call *call, size_t i, const char *name) {
   if (call->outs[i]) (void)ig_onnx_emit1(x, "Identity", name, call->outs[i]);
 }
@@ -264,7 +264,7 @@ static void logcumsumexp(ig_onnx *x, const ig_onnx_call *call) {
   (void)put_back(x, in, ndim, axis, call->out);
 }
 
-// ---- places in sorted sequences
+// ---- search in sorted sequences
 
 // How many boundaries lie before each value: boundaries [..., n], values [..., m]
 static void places(ig_onnx *x, const ig_onnx_call *call, const ig_value *bounds,

@@ -132,7 +132,7 @@ static void erfc_(ig_onnx *x, const ig_onnx_call *call) {
   (void)ig_onnx_emit2(x, "Sub", ig_onnx_number(x, d, 1), erf, call->out);
 }
 
-// ---- questions about elements
+// ---- predicates
 
 // Integers are always finite numbers.
 static const char *all_false(ig_onnx *x, const ig_onnx_call *call, const char *out) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writing ONNX: what the rows of operators see. A row is called for one node of the graph, with one
-// value per schema argument (defaults filled in), and emits ONNX nodes, the last of which produces
-// call->out. Refusals are collected, so that one error tells them all; other errors are sticky in
-// the context, and emitting after one does nothing: rows have no error branches. One file per
-// operator family, one table of rows each.
+// Writing ONNX: the interface of the operator rows. A row is called for one node of the graph, with
+// one value per schema argument (defaults filled in), and emits ONNX nodes, the last of which
+// produces call->out. Unsupported calls are collected, so that one error lists them all; other
+// errors are sticky in the context, and emitting after one does nothing: rows have no error
+// branches. One file per operator family, one table of rows each.
 #ifndef ONNX_WRITER_H_
 #define ONNX_WRITER_H_
 
@@ -15,7 +15,7 @@
 #include "ir/graph.h"
 #include "op/op.h"
 
-// A value that was made once and may be used again while the graph it was made in is open.
+// A value that can be reused while the graph in which it was created is open.
 typedef struct ig_onnx_made {
   const char *name;
   size_t scope;
@@ -45,15 +45,15 @@ typedef struct ig_onnx {
   ig_map constants;   // text of a constant -> its name
   ig_map dim_names;   // symbol -> the user's name of it
   ig_map outputs;     // names of outputs so far
-  ig_map refused;     // texts of refusals
-  ig_table names;     // node -> its name in the file, where that is not its own
+  ig_map refused;     // messages about unsupported calls
+  ig_table names;     // node -> its name in the file, if different
   ig_table elements;  // node with several results -> their names (const char **)
   ig_table sources;   // symbol -> ig_onnx_source
-  ig_table folded;    // node -> the tensor that it is known to give, retained
+  ig_table folded;    // node -> its known constant result, retained
   ig_table numbers;   // expression -> ig_onnx_made, a vector of one element
   IG_VEC(struct ig_onnx_tensor) tensors;  // initializers, written after the nodes
-  IG_VEC(const char *) domains;           // of operators that are not the standard's
-  IG_VEC(bool) scopes;                    // by number: is that graph still open?
+  IG_VEC(const char *) domains;           // of custom operators
+  IG_VEC(bool) scopes;                    // by graph number: is it still open?
   size_t scope;                           // the innermost open one
   size_t inside;                          // how many sub-graphs deep
   const ig_node *node;                    // the one that is being written, for its metadata
@@ -79,7 +79,7 @@ typedef struct ig_onnx_call {
   const ig_value *args;  // one per schema argument
   const ig_tensor *val;  // the result, or the first of several; describes dtype and sizes
   const char *out;       // name of that result
-  const char **outs;     // names of all results; NULL members are not used by anybody
+  const char **outs;     // names of all results; NULL members are unused
   size_t nouts;
 } ig_onnx_call;
 
@@ -93,7 +93,7 @@ typedef struct ig_onnx_row {
   ig_onnx_can *can;     // NULL: every call
 } ig_onnx_row;
 
-// Families. A table ends with a row without target.
+// Families. A table ends with a row without a target.
 extern const ig_onnx_row ig_onnx_pointwise[];
 extern const ig_onnx_row ig_onnx_unary[];
 extern const ig_onnx_row ig_onnx_activation[];
@@ -116,8 +116,8 @@ extern const ig_onnx_row ig_onnx_shape[];
 extern const ig_onnx_row ig_onnx_reduce[];
 extern const ig_onnx_row *const ig_onnx_families[];  // all of them; NULL at the end
 
-// What has no row and no decomposition that helps: ATen calls that say the same. False: not this
-// one.
+// For operators without a row and without a suitable decomposition: equivalent ATen calls. False:
+// not this one.
 typedef struct ig_onnx_lowering {
   const char *target;
   bool (*fn)(ig_ctx *c, int opset, const ig_value *args, ig_value *outs);
@@ -161,16 +161,16 @@ static inline ig_onnx_attr ig_onnx_ints(const char *name, const int64_t *at, siz
 
 enum { IG_ONNX_MAX_ATTRS = 10, IG_ONNX_MAX_INPUTS = 8 };
 // An ONNX node. Lists end with the first unset member: an attribute without name, an input of NULL
-// ("" is an input that is left out). `many` replaces `in` where there may be more.
+// ("" is an omitted input). `many` replaces `in` where there may be more.
 typedef struct ig_onnx_node {
   const char *op_type;
-  const char *domain;  // NULL: the standard's
+  const char *domain;  // NULL: the default domain
   const char *in[IG_ONNX_MAX_INPUTS + 1];
   const char *const *many;
   size_t nmany;
   ig_onnx_attr attrs[IG_ONNX_MAX_ATTRS + 1];
   const char *out;          // NULL: a fresh name
-  const char *const *outs;  // replaces `out` where there are several; NULL members are left out
+  const char *const *outs;  // replaces `out` if there are several; NULL members are omitted
   size_t nouts;
 } ig_onnx_node;
 // Returns the (first) output's name, never NULL.
@@ -188,7 +188,7 @@ static inline const char *ig_onnx_emit3(ig_onnx *x, const char *op, const char *
   return ig_onnx_emit(x, &(ig_onnx_node){.op_type = op, .in = {a, b, c}, .out = out});
 }
 // A node whose body follows: close it with ig_onnx_end after its attributes. Used for nodes that
-// hold graphs.
+// contain graphs.
 size_t ig_onnx_begin(ig_onnx *x, const ig_onnx_node *n);
 void ig_onnx_end(ig_onnx *x, size_t mark);
 
@@ -208,17 +208,18 @@ const char *ig_onnx_concat(ig_onnx *x, const char *const *names, size_t n, int64
                            const char *out);
 
 const char *ig_onnx_cast(ig_onnx *x, const char *name, ig_dtype dtype, const char *out);
-// Constants: equal ones are one initializer.
+// Constants: equal ones share one initializer.
 const char *ig_onnx_number(ig_onnx *x, ig_dtype dtype, double v);
 const char *ig_onnx_integer(ig_onnx *x, ig_dtype dtype, int64_t v);   // exact
 const char *ig_onnx_vector(ig_onnx *x, const int64_t *at, size_t n);  // int64
 const char *ig_onnx_filled(ig_onnx *x, ig_dtype dtype, int64_t n, double v);
-// A constant of n elements under a key of its own; *fresh: the caller fills the memory it returns.
+// A constant of n elements under its own key; *fresh: the caller fills the memory it returns.
 void *ig_onnx_constant(ig_onnx *x, const char *key, ig_dtype dtype, const int64_t *dims, int ndim,
                        const char **name);
-void *ig_onnx_push(ig_onnx *x, size_t size);  // Zeroed memory for the time of writing; NULL: error.
+void *ig_onnx_push(
+    ig_onnx *x, size_t size);  // Zeroed memory that lives until the model is written; NULL: error.
 const char *ig_onnx_keep(ig_onnx *x, const char *text);      // a copy
-const char *ig_onnx_fresh(ig_onnx *x, const char *op_type);  // a name that nothing has
+const char *ig_onnx_fresh(ig_onnx *x, const char *op_type);  // an unused name
 bool ig_onnx_set_name(ig_onnx *x, const ig_node *n, const char *name);
 
 // ---- operands
@@ -226,22 +227,21 @@ bool ig_onnx_set_name(ig_onnx *x, const ig_node *n, const char *name);
 // The name of an operand, converted to dtype if it has another one (IG_DTYPE_COUNT: as it is). A
 // plain number becomes a constant, a symbolic one a computation. None gives "".
 const char *ig_onnx_operand(ig_onnx *x, const ig_value *v, ig_dtype dtype);
-// The dtype in which an operator of the standard computes what a tensor of dtype d wants: d itself,
-// or a wider one.
+// The dtype in which an ONNX operator computes for a tensor of dtype d: d itself, or a wider one.
 ig_dtype ig_onnx_compute_type(const ig_onnx *x, const char *op_type, ig_dtype d);
 // The last node of a call, which computes in d: its result is converted to the call's dtype.
 const char *ig_onnx_emit_as(ig_onnx *x, const ig_onnx_call *call, const ig_onnx_node *node,
                             ig_dtype d);
 // `name`, of dtype d, is the result.
 const char *ig_onnx_finish(ig_onnx *x, const ig_onnx_call *call, const char *name, ig_dtype d);
-// The tensor that an operand stands for; NULL: it is none.
+// The tensor of an operand; NULL: not a tensor.
 const ig_tensor *ig_onnx_tensor_of(const ig_value *v);
-int ig_onnx_ndim(const ig_value *v);  // 0: no tensor
+int ig_onnx_ndim(const ig_value *v);  // 0: not a tensor
 // A dimension that may count from the end.
 int64_t ig_onnx_dim(ig_onnx *x, const ig_value *v, int ndim);
-// Sizes as plain numbers; refused when symbolic. Returns their count, 0 after an error.
+// Sizes as plain numbers; symbolic ones are unsupported. Returns their count, 0 after an error.
 int ig_onnx_sizes(ig_onnx *x, const ig_tensor *t, int64_t *sizes);
-// A list of integers; a lone integer, or a list of one, is repeated `want` times (0: as it is).
+// A list of integers; a single integer, or a list of one, is repeated `want` times (0: unchanged).
 size_t ig_onnx_int_list(ig_onnx *x, const ig_value *v, int64_t *out, size_t cap, size_t want);
 // The same with symbols kept.
 size_t ig_onnx_symint_list(ig_onnx *x, const ig_value *v, ig_int *out, size_t cap, size_t want);
@@ -262,7 +262,7 @@ const char *ig_onnx_number_of(ig_onnx *x, const ig_expr *e);           // vector
 ig_dtype ig_onnx_number_type(const ig_expr *e);
 const char *ig_onnx_scalar_of(ig_onnx *x, const ig_expr *e, ig_dtype dtype);  // no dimensions
 const char *ig_onnx_sizes_name(ig_onnx *x, const ig_tensor *t);  // the sizes of t, as a vector
-// Symbols that the sizes of a tensor tell.
+// Learns symbols from the sizes of a tensor.
 void ig_onnx_learn(ig_onnx *x, const char *name, const ig_tensor *t);
 void ig_onnx_learn_number(ig_onnx *x, const char *name, const ig_expr *e);
 
@@ -271,15 +271,14 @@ void ig_onnx_learn_number(ig_onnx *x, const char *name, const ig_expr *e);
 void ig_onnx_state_init(ig_onnx *x);
 void ig_onnx_state_free(ig_onnx *x);
 const char *ig_onnx_own_name(ig_onnx *x, const ig_node *n);  // of a node's result
-// Names for all results of a node with several; those that nobody picks get fresh ones.
+// Names for all results of a node with several; unused ones get fresh names.
 const char **ig_onnx_result_names(ig_onnx *x, const ig_node *n, size_t count);
 void ig_onnx_learn_list(ig_onnx *x, const ig_node *n, const char *const *names, size_t count);
 struct ig_onnx_tensor;
 void ig_onnx_put_tensor(ig_onnx *x, const struct ig_onnx_tensor *t);  // fields of a TensorProto
 const char *ig_onnx_add_shared(ig_onnx *x, const char *path, const ig_tensor *t);
 void ig_onnx_refuse_all(ig_onnx *x, const ig_onnx *from);
-// Computes the call now, if everything about it is known; its result is then written when it is
-// read.
+// Folds the call if all its operands are known; its result is then written when it is used.
 bool ig_onnx_fold(ig_onnx *x, const ig_node *n, const ig_value *args);
 void ig_onnx_fold_free(ig_onnx *x);
 const char *ig_onnx_add_tensor(ig_onnx *x, const char *name, const ig_tensor *t);
@@ -290,13 +289,13 @@ void ig_onnx_fill_args(const ig_node *n, ig_value *args);  // one per schema arg
 void ig_onnx_put_hop(ig_onnx *x, const ig_node *n);
 void ig_onnx_put_value_info(ig_onnx *x, uint32_t field, const char *name, const ig_tensor *t);
 void ig_onnx_put_scalar_info(ig_onnx *x, uint32_t field, const char *name, ig_dtype dtype);
-size_t ig_onnx_scope_open(ig_onnx *x);  // returns the scope around it
+size_t ig_onnx_scope_open(ig_onnx *x);  // returns the enclosing scope
 void ig_onnx_scope_close(ig_onnx *x, size_t outer);
 
-// "aten.foo.default: <text> (model.py:14)"; all of them are one IG_UNSUPPORTED in the end.
+// "aten.foo.default: <text> (model.py:14)"; all of them are combined into one IG_UNSUPPORTED error.
 void ig_onnx_refuse(ig_onnx *x, const ig_node *n, const char *fmt, ...) IG_PRINTF(3, 4);
 
-// Of a domain that is not the standard's: what the caller wants, or 1.
+// The version of a custom domain: the caller's choice, or 1.
 int ig_onnx_domain_version(const ig_onnx *x, const char *domain);
 int64_t ig_onnx_elem_type(ig_dtype d);  // TensorProto.DataType
 

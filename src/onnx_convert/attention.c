@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention and RotaryEmbedding, which begin at opset 23, by products and sums. Sizes may vary:
-// what is not known is asked of the tensors.
+// Attention and RotaryEmbedding, which exist from opset 23 on, by products and sums. Sizes may be
+// dynamic: unknown ones are read from the tensors.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static const char *apply(ig_cv *v, const char *like, const char *a, const char *
   return ig_cv_value(v, of(&x), "%s", text);
 }
 
-// An output of the node, if somebody wants it.
+// An output of the node, if it is used.
 static void give(ig_cv *v, const ig_om_node *n, size_t i, const char *value) {
   if (i >= n->noutputs || !*n->outputs[i]) return;
   const char **in = ig_cv_push(v, sizeof *in);
@@ -73,7 +73,7 @@ static const char *both(ig_cv *v, const char *like, const char *a, const char *b
   return a ? apply(v, like, a, b, "Add($1, $2)") : b;
 }
 
-// The mask as numbers; one that is too short hides the keys behind its end.
+// The mask as numbers; one that is too short masks the keys after its end.
 static const char *mask_bias(ig_cv *v, const ig_om_node *n, const char *q, const char *k) {
   const char *mask = ig_cv_in(n, MASK);
   int ndim = ig_cv_ndim(v, mask);
@@ -102,7 +102,7 @@ static const char *mask_bias(ig_cv *v, const ig_om_node *n, const char *q, const
                      ndim - 1, ndim, zeros);
 }
 
-// Where each query stands among the keys, [l, 1] or [b, 1, l, 1].
+// The position of each query among the keys, [l, 1] or [b, 1, l, 1].
 static const char *positions(ig_cv *v, const ig_om_node *n, const char *q) {
   const char *past = ig_cv_in(n, PAST_KEY);
   const char *nonpad = ig_cv_in(n, NONPAD);
@@ -174,8 +174,8 @@ static const char *weights(ig_cv *v, const ig_om_node *n, const char *q, const c
   return apply(v, q, prob, bias, "Where(Equal(ReduceMax<axes=[-1], keepdims=1>($2), -inf), 0, $1)");
 }
 
-// Until 24 there are no windows, until 23 nobody tells lengths, and a mask has all keys. Where some
-// Attention is left, what needs none of that stays one.
+// Until 24 there are no windows, until 23 no lengths, and a mask covers all keys. A node that uses
+// none of these stays an Attention where the opset has it.
 static bool stays(ig_cv *v, const ig_om_node *n) {
   bool windows =
       ig_cv_int(v, n, "left_window_size", -1) >= 0 || ig_cv_int(v, n, "right_window_size", -1) >= 0;

@@ -51,7 +51,8 @@ static void learn_rank(ig_cv *v, const ig_om_node *n) {
   for (int d = 0; d < ndim; d++) f->dims[d] = -1;
 }
 
-// What is known of the results of a finished node; the user's own values are known already.
+// Records what is known about the results of a finished node; values of the original model are
+// already known.
 static void learn(ig_cv *v, const ig_om_node *n, const ig_onnx_schema *s) {
   ig_om_known vars[IG_OM_MAX_VARS];
   for (size_t i = 0; i < IG_OM_MAX_VARS; i++) vars[i].form = -1;
@@ -104,7 +105,7 @@ static bool has_graphs(const ig_om_node *n) {
   return false;
 }
 
-// A type that holds every number of `elem` and that the set has; 0: none.
+// A type of the set that can represent every number of `elem`; 0: none.
 static int wider(const ig_onnx_types *types, int elem) {
   static const uint8_t wide[][6] = {
       [IG_OM_BOOL] = {IG_OM_UINT8, IG_OM_INT32, IG_OM_INT64, IG_OM_FLOAT},
@@ -147,7 +148,7 @@ static bool widen(ig_cv *v, ig_om_node *n, const ig_onnx_schema *s, int var, int
   return true;
 }
 
-// Quantization tells its result by the type of an operand: there is no computing it in another one.
+// The result type of quantization is that of an operand: it cannot be computed in another type.
 static bool keeps_types(const ig_om_node *n) {
   static const char *const ops[] = {"Cast",          "CastLike",       "BitCast",
                                     "Constant",      "QuantizeLinear", "DequantizeLinear",
@@ -198,7 +199,7 @@ static bool all_ones(const ig_om_attr *a) {
   return true;
 }
 
-// Holds a node of version `from` against an older one. True: replaced or refused.
+// Checks a node of version `from` against an older one. True: replaced or rejected.
 static bool fit(ig_cv *v, ig_om_node *n, const ig_onnx_schema *from, const ig_onnx_schema *to) {
   for (size_t i = n->nattrs; i-- > 0;) {
     const ig_om_attr *a = &n->attrs[i];
@@ -226,7 +227,7 @@ static const ig_cv_row *find_row(const char *op, int since) {
   return NULL;
 }
 
-// One version newer; true: the node was replaced or refused.
+// One version newer; true: the node was replaced or rejected.
 static bool step_up(ig_cv *v, ig_om_node *n, const ig_onnx_schema *s) {
   int64_t next = s->since;
   const ig_onnx_schema *to = s;
@@ -291,7 +292,7 @@ void ig_cv_node(ig_cv *v, ig_om_node *n, int64_t at) {
     const ig_onnx_schema *s = ig_onnx_schema_find("", n->op_type, v->at);
     const ig_onnx_schema *t = ig_onnx_schema_find("", n->op_type, v->target);
     if (!s || s->deprecated) {
-      (void)ig_cv_refuse(v, "%s is no operator of opset %lld", n->op_type, (long long)v->at);
+      (void)ig_cv_refuse(v, "%s is not an operator of opset %lld", n->op_type, (long long)v->at);
       break;
     }
     if (s == t) {
@@ -353,17 +354,17 @@ static void know_graph(ig_cv *v, const ig_om_graph *g, bool main) {
     *f = (ig_cv_fact){.type = {IG_ONNX_FORM_TENSOR, t->elem}, .ndim = t->ndim, .constant = t};
     for (int d = 0; d < t->ndim; d++) f->dims[d] = t->dims[d];
   }
-  // An initializer that the caller may replace is no constant.
+  // An initializer that the caller may replace is not a constant.
   for (size_t i = 0; v->to.ir_version >= 4 && i < g->ninputs; i++) {
     ig_cv_fact *f = ig_cv_fact_of(v, g->inputs[i].name);
     if (f) f->constant = NULL;
   }
 }
 
-// Steps rely on what the schema promises.
+// Steps rely on what the schema guarantees.
 static bool is_sound(ig_cv *v, const ig_om_node *n) {
   const ig_onnx_schema *s = ig_onnx_schema_find("", n->op_type, v->source);
-  if (!s) return true;  // refused where it is looked up
+  if (!s) return true;  // rejected where it is looked up
   if (n->ninputs < s->min_in || n->noutputs < s->min_out || n->noutputs == 0)
     return !ig_cv_refuse(v, "%zu inputs and %zu outputs; at least %d and %d needed", n->ninputs,
                          n->noutputs, s->min_in, s->min_out ? s->min_out : 1);
@@ -386,7 +387,7 @@ static void convert_node(ig_cv *v, const ig_om_node *from) {
     ig_cv_node(v, &n, v->source);
 }
 
-// What is known of names that a sub-graph hides: kept before it, put back after it.
+// What is known about names that a sub-graph shadows: saved before it, restored after it.
 static const char *hiding(const ig_om_graph *g, size_t i) {
   return i < g->ninputs ? g->inputs[i].name : g->inits[i - g->ninputs]->name;
 }
@@ -439,7 +440,7 @@ static ig_om_graph *convert_graph(ig_cv *v, const ig_om_graph *g) {
   return to;
 }
 
-// ---- constants that nobody reads any more
+// ---- unused constants
 
 static void note_reads(ig_cv *v, ig_map *reads, const ig_om_graph *g) {
   for (size_t i = 0; i < g->noutputs; i++) (void)ig_map_put(reads, g->outputs[i].name);
@@ -454,7 +455,8 @@ static void note_reads(ig_cv *v, ig_map *reads, const ig_om_graph *g) {
   }
 }
 
-// Operands that became attributes leave constants behind, which go. `before`: what was read.
+// Operands that became attributes leave unused constants, which are removed. `before`: what was
+// used.
 static void sweep(ig_om_graph *g, const ig_map *before, const ig_map *reads) {
   size_t kept = 0;
   for (size_t i = 0; i < g->nnodes; i++) {

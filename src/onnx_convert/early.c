@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs at opsets before those that the writer speaks: written at the oldest of them, read back
-// and converted.
+// Programs at opsets older than those of the writer: written at its oldest opset, read back and
+// converted.
 #include "base/file.h"
 #include "ingot/file.h"
 #include "ingot/onnx.h"

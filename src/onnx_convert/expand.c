@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that are combinations of others, as texts in the operators of opset 13:
+// Composite operators, as texts in the operators of opset 13:
 //
 //   c = Sub($0, ReduceMean<axes=[-1]>($0)); Div(c, Sqrt(Add(ReduceMean<axes=[-1]>(Mul(c, c)),
 //   1e-5)))
 //
 // Statements are separated by `;`, the last one without a name is the first output, `%1 = ...` is
-// the second one, if somebody wants it. `$0` is an input ("" if it is absent), `[1, -1]` a vector
-// of int64, `0.5` a number of the element type of `$0`, `1i` one of int64, `1f` of float, `@alpha`
-// an attribute as a number of the type of `$0`. Attributes of nodes are `axis=1`, `alpha=0.5`,
+// the second one, if it is used. `$0` is an input ("" if it is absent), `[1, -1]` a vector of
+// int64, `0.5` a number of the element type of `$0`, `1i` one of int64, `1f` of float, `@alpha` an
+// attribute as a number of the type of `$0`. Attributes of nodes are `axis=1`, `alpha=0.5`,
 // `axes=[1, 2]`, `epsilon=@epsilon` (that of the node, or its default), `to=$0` (the element type
 // of an input), `to=@dtype:$0` (the one or, if it is absent, the other).
 #include <ctype.h>
@@ -23,7 +23,7 @@ typedef struct parser {
   ig_cv *v;
   const ig_om_node *n;
   const char *p;
-  bool inner;          // the last expression is no output of the node
+  bool inner;          // the last expression is not an output of the node
   const char *result;  // of the last expression
   size_t nnames;
   struct {

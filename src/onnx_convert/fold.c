@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Col2Im, which begins at opset 18: a transposed convolution, in which each element of a block is a
-// channel that goes to its own place of the window.
+// Col2Im, which exists from opset 18 on: a transposed convolution, in which each element of a block
+// is a channel with its own position in the window.
 #include <stdio.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ static int64_t item(const ig_om_node *n, const char *name, size_t i, int64_t oth
   return a && a->type == IG_OM_ATTR_INTS && i < a->n ? a->ints[i] : otherwise;
 }
 
-// Numbers of blocks along each dimension; false: they do not fit, or nobody knows.
+// Numbers of blocks along each dimension; false: they do not fit, or are unknown.
 static bool measure(ig_cv *v, const ig_om_node *n, folding *f) {
   size_t count = 0;
   if (!ig_cv_known_ints(v, ig_cv_in(n, 1), &f->image, &f->n) ||

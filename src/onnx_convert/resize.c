@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps of Resize: opset 10 knows scales and one way to place the pixels; 11 has them all, and
+// Steps of Resize: opset 10 has scales and one coordinate transformation; 11 has all of them, and
 // sizes; 13 makes operands optional; 18 resizes chosen axes.
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What changed from version to version of an operator beside element types: attributes that became
-// operands, names, defaults, meanings.
+// Changes between versions of an operator besides element types: attributes that became operands,
+// names, defaults, semantics.
 #include <stdio.h>
 #include <string.h>
 
@@ -188,7 +188,7 @@ static bool reduce_down(ig_cv *v, ig_om_node *n) {
   return ig_cv_refuse(v, "noop_with_empty_axes exists from opset %lld on", (long long)v->at + 1);
 }
 
-// ---- Softmax and its kin: until 12 the axes from `axis` on are one, from 13 on it is one axis
+// ---- Softmax and similar: until 12 the axes from `axis` on are one, from 13 on it is one axis
 
 static bool last_axis(ig_cv *v, const ig_om_node *n, int64_t axis) {
   int ndim = ig_cv_ndim(v, ig_cv_in(n, 0));
@@ -215,7 +215,7 @@ static bool softmax_down(ig_cv *v, ig_om_node *n) {
     return false;
   }
   if (ndim < 0) return ig_cv_refuse(v, "the rank of '%s' is not known", ig_cv_in(n, 0));
-  // The axis changes places with the last one, and back.
+  // Swaps the axis with the last one, and back.
   if (axis < 0) axis += ndim;
   char perm[256] = "";
   for (int d = 0; d < ndim; d++) {
@@ -612,7 +612,7 @@ static bool split_up(ig_cv *v, ig_om_node *n) {
   return false;
 }
 
-// From 18 on the last part may be smaller; before, the sizes must be told then.
+// From 18 on the last part may be smaller; before, the sizes must be given in that case.
 static bool split_down(ig_cv *v, ig_om_node *n) {
   ig_cv_drop_attr(v, n, "num_outputs");
   if (*ig_cv_in(n, 1)) return false;
@@ -646,7 +646,7 @@ static bool top_k_count_down(ig_cv *v, ig_om_node *n) {
 static bool top_k_down(ig_cv *v, ig_om_node *n) {
   bool smallest = ig_cv_int(v, n, "largest", 1) == 0;
   ig_cv_drop_attr(v, n, "largest");
-  ig_cv_drop_attr(v, n, "sorted");  // sorted is right for those who do not care
+  ig_cv_drop_attr(v, n, "sorted");  // sorted is also valid if the order does not matter
   if (!smallest || v->refused) return v->refused;
   ig_om_node inner = *n;
   ig_cv_set_input(v, &inner, 0, ig_cv_value(v, n, "Neg($0)"));

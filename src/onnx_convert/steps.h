@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that have files of their own: Resize, which changed in most of its versions, and operators
-// that are many others.
+// Steps with their own files: Resize, which changed in most of its versions, and large composite
+// operators.
 #ifndef ONNX_CONVERT_STEPS_H_
 #define ONNX_CONVERT_STEPS_H_
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words for steps: attributes, inputs and constants of nodes that are being converted.
+// Helpers for steps: attributes, inputs and constants of nodes that are being converted.
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,7 +100,7 @@ void ig_cv_drop_attr(ig_cv *v, ig_om_node *n, const char *name) {
   n->nattrs = kept;
 }
 
-// The attribute, if its value stands in the node.
+// The attribute, if the node contains its value.
 static const ig_om_attr *given(ig_cv *v, const ig_om_node *n, const char *name) {
   const ig_om_attr *a = ig_om_find_attr(n, name);
   if (!a || !a->ref) return a;

@@ -49,7 +49,7 @@ static void from_strings(ig_rd *r, const ig_rd_value *v, int to, bool saturate) 
     char text[128];
     char *end = text;
     if (v->strings[i].n == 0 || v->strings[i].n >= sizeof text) {
-      ig_rd_fail(r, IG_INVALID, "string %zu is no number", i);
+      ig_rd_fail(r, IG_INVALID, "string %zu is not a number", i);
       return;
     }
     memcpy(text, v->strings[i].at, v->strings[i].n);
@@ -61,7 +61,7 @@ static void from_strings(ig_rd *r, const ig_rd_value *v, int to, bool saturate) 
       ((double *)ig_tensor_data(t))[i] = strtod(text, &end);
     }
     if (*end) {
-      ig_rd_fail(r, IG_INVALID, "string '%.40s' is no number", text);
+      ig_rd_fail(r, IG_INVALID, "string '%.40s' is not a number", text);
       return;
     }
   }

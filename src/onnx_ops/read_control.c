@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// If, Loop, Scan, SequenceMap. Eagerly they run their bodies; under a capture what is known is
-// taken or unrolled, and what is not becomes cond, while_loop or scan.
+// If, Loop, Scan, SequenceMap. Eagerly they run their bodies; under a capture known branches are
+// taken and known loops unrolled; others become cond, while_loop or scan.
 #include <string.h>
 
 #include "base/budget.h"
@@ -31,12 +31,12 @@ static bool known_truth(ig_rd *r, ig_rd_value *v, bool *truth) {
 typedef struct body {
   ig_rd *r;
   const ig_om_graph *g;
-  size_t nin;       // values in front that are tensors of the call
-  size_t noutputs;  // how many results are handed back
+  size_t nin;       // leading values that are tensors of the call
+  size_t noutputs;  // how many results are returned
   int *elems;       // their types, filled in
 } body;
 
-// Tensors that a body, `depth` graphs inside the current one, reads from outside.
+// Outer tensors that a body, `depth` graphs inside the current one, uses.
 static void note_outside(const ig_rd *r, ig_om_ref ref, int depth, ig_table *out) {
   const ig_rd_frame *f = r->frame;
   for (int up = depth; up < ref.up && f; up++) f = f->up;
@@ -57,7 +57,7 @@ static void find_outside(const ig_rd *r, const ig_om_graph *g, int depth, ig_tab
   }
 }
 
-// Values that rounds hand on. What the body also reads from outside must be another tensor: there
+// Carried values. If the body also captures the initial tensor, it must be a different one: there
 // it keeps its first value.
 static void part_values(ig_rd *r, const ig_om_graph *g, ig_value *values, size_t n) {
   ig_table outside = ig_table_make(r->c->alloc);
@@ -148,7 +148,7 @@ static void piles_free(ig_rd *r, pile *p, size_t n) {
   }
 }
 
-// What a body would have given, had it run: as its declaration tells.
+// The results of a body that did not run, according to its declaration.
 static ig_tensor *empty_stack(ig_rd *r, const ig_om_info *info) {
   ig_int sizes[IG_MAX_DIM] = {ig_const(0)};
   int ndim = 1;
@@ -187,7 +187,7 @@ typedef struct loop {
   pile *scans;
 } loop;
 
-// One round; *go tells whether there is another. False after an error.
+// One iteration; *go: is there another? False after an error.
 static bool loop_round(ig_rd *r, loop *l, int64_t i, bool *go) {
   ig_scope s = ig_scope_open(r->c);
   size_t n = l->ncarried + 2;
@@ -203,7 +203,7 @@ static bool loop_round(ig_rd *r, loop *l, int64_t i, bool *go) {
     ok = ig_rd_graph(r, l->g, in, n < l->g->ninputs ? n : l->g->ninputs, outs);
   }
   if (ok && !known_truth(r, outs[0], go)) {
-    ig_rd_fail(r, IG_UNSUPPORTED, "its end stands in the data, and it collects results");
+    ig_rd_fail(r, IG_UNSUPPORTED, "its end depends on the data, and it collects results");
     ok = false;
   }
   for (size_t k = 0; ok && k < l->ncarried; k++) {
@@ -238,17 +238,17 @@ static void loop_unroll(ig_rd *r, loop *l, bool go) {
   piles_free(r, l->scans, l->nscans);
 }
 
-// Under a capture: carried values are the round, whether to go on, the loop's own, and behind them
-// what is collected: one tensor per result, with a row per round.
+// Under a capture: carried values are the iteration number, the condition, the loop's own, and then
+// the collected results: one tensor per result, with a row per iteration.
 typedef struct while_state {
   ig_rd *r;
   loop *l;
   ig_tensor *trips;   // NULL: no limit
   ig_int rounds;      // of a loop that collects
   bool collects;      // this time
-  ig_tensor **rows;   // what a round gave, of the last body that was captured; sizes count
+  ig_tensor **rows;   // results of an iteration, of the last captured body; only sizes matter
   int *elems;         // and its types
-  uint32_t unbacked;  // symbols of what stands in the data, before
+  uint32_t unbacked;  // unbacked symbols before
 } while_state;
 
 static const ig_value *while_cond(ig_ctx *c, const ig_value *in, size_t n, size_t *nouts,
@@ -269,7 +269,8 @@ static const ig_value *while_cond(ig_ctx *c, const ig_value *in, size_t n, size_
   return out;
 }
 
-// Remembers what a round gives to be collected. Its sizes must not come from the data of a round.
+// Remembers the collected results of an iteration. Their sizes must not depend on the data of an
+// iteration.
 static void note_rows(while_state *w, ig_rd_value *const *outs) {
   ig_rd *r = w->r;
   for (size_t i = 0; i < w->l->nscans && ig_rd_ok(r); i++) {
@@ -281,9 +282,10 @@ static void note_rows(while_state *w, ig_rd_value *const *outs) {
       const ig_expr *const *symbols = size.expr ? ig_expr_symbols(r->c, size.expr, &n) : NULL;
       for (size_t k = 0; symbols && k < n; k++) {
         if (symbols[k]->backed || symbols[k]->number < w->unbacked) continue;
-        ig_rd_fail(r, IG_UNSUPPORTED,
-                   "collects results whose sizes stand in the data of each round, so the model "
-                   "cannot become a program; it can be run");
+        ig_rd_fail(
+            r, IG_UNSUPPORTED,
+            "collects results whose sizes depend on the data of each iteration, so the model "
+            "cannot become a program; it can be run");
       }
     }
     ig_tensor_release(w->rows[i]);
@@ -312,7 +314,7 @@ static const ig_value *while_body(ig_ctx *c, const ig_value *in, size_t n, size_
   results[0] = ig_of_tensor(ig_rd_addn(r, ig_value_tensor(&in[0]), 1));
   for (size_t i = 1; i < own; i++) {
     ig_tensor *t = ig_rd_tensor(r, outs[i - 1]);
-    // What is handed through would be an operand itself, which a loop cannot return.
+    // A value that is passed through would be an operand itself, which a loop cannot return.
     if (t && t == ig_value_tensor(&in[i])) t = ig_clone(c, t);
     results[i] = ig_of_tensor(t);
   }
@@ -326,7 +328,7 @@ static const ig_value *while_body(ig_ctx *c, const ig_value *in, size_t n, size_
   return ig_rd_ok(r) ? results : NULL;
 }
 
-// What a loop begins with; `n` values in all.
+// The initial values of a loop; `n` in total.
 static ig_value *loop_start(ig_rd *r, const while_state *w, size_t n) {
   const loop *l = w->l;
   ig_value *carried = ig_scope_array(r->c, n, sizeof *carried);
@@ -377,8 +379,8 @@ static bool draws(const ig_om_graph *g, int64_t *left) {
 
 static bool goes_on(const ig_om_graph *g);
 
-// How many rounds a loop makes that collects results: what it is told, if nothing else ends it, and
-// otherwise what a loop counts that does the same without collecting.
+// The number of iterations of a loop that collects results: the trip count, if nothing else ends
+// it, and otherwise counted by the same loop without collecting.
 static void find_rounds(ig_rd *r, while_state *w, const ig_value *counted) {
   ig_rd_value *m = ig_rd_has(r, 0) ? r->in[0] : NULL;
   int64_t left = MAX_LOOKED_AT;
@@ -390,7 +392,7 @@ static void find_rounds(ig_rd *r, while_state *w, const ig_value *counted) {
     w->rounds = ig_rd_size_in(r, ig_clamp_min(r->c, w->trips, ig_of_i64(0)), 0);
   } else if (draws(w->l->g, &left)) {
     ig_rd_fail(r, IG_UNSUPPORTED,
-               "collects results over a number of rounds that stands in the data, and draws random "
+               "collects results over a data-dependent number of iterations, and draws random "
                "numbers, so the model cannot become a program; it can be run");
   } else {
     w->rounds = ig_rd_size_in(r, ig_value_tensor(&counted[0]), 0);
@@ -427,7 +429,7 @@ static void loop_capture(ig_rd *r, loop *l) {
   for (size_t i = 0; i < l->nscans; i++) ig_tensor_release(w.rows[i]);
 }
 
-// Does the body say nothing about going on but what it was told?
+// Does the body return its condition input unchanged?
 static bool goes_on(const ig_om_graph *g) {
   if (!g->noutputs || g->ninputs < 2) return false;
   ig_om_ref at = g->output_refs[0];
@@ -555,7 +557,7 @@ static bool scan_prepare(ig_rd *r, scan *s, size_t first) {
   return ig_rd_ok(r);
 }
 
-// Scan of a length that only the run knows: every sequence along dimension 0, forwards.
+// Scan of a dynamic length: every sequence along dimension 0, forwards.
 static void scan_capture(ig_rd *r, scan *s) {
   ig_value *init = to_values(r, s->state, s->nstate);
   ig_value *xs = ig_scope_array(r->c, s->nxs, sizeof *xs);
@@ -611,7 +613,7 @@ static void read_scan(ig_rd *r) {
   for (size_t i = 0; i < s.g->noutputs && ig_rd_ok(r); i++) ig_rd_out_val(r, i, outs[i]);
 }
 
-// Opset 8: everything has a batch in front, and every batch may have a length of its own.
+// Opset 8: everything has a batch in front, and every batch may have its own length.
 static void scan_batch(ig_rd *r, const scan *whole, int64_t b, const int64_t *lens, pile *results) {
   ig_scope scope = ig_scope_open(r->c);
   scan s = *whole;
@@ -669,7 +671,7 @@ static void read_sequence_map(ig_rd *r) {
   ig_rd_value *first = ig_rd_val(r, 0);
   if (!g || !first) return;
   if (first->kind != IG_RD_SEQUENCE) {
-    ig_rd_fail(r, IG_BAD_TYPE, "input 0 is no sequence");
+    ig_rd_fail(r, IG_BAD_TYPE, "input 0 is not a sequence");
     return;
   }
   pile *results = ig_scope_array(r->c, g->noutputs, sizeof *results);

@@ -5,7 +5,7 @@
 
 #include "onnx_ops/window.h"
 
-// group and channels fit each other?
+// are group and channels consistent?
 static bool check_groups(ig_rd *r, const ig_tensor *x, const ig_tensor *w, int64_t group,
                          bool transposed) {
   if (x->ndim != w->ndim || x->ndim < 3) {
@@ -68,8 +68,7 @@ static void read_conv(ig_rd *r) {
 
 // ---- transposed
 
-// What has to be cut off (or added, if negative) at both ends of the full
-// result.
+// What has to be cropped (or padded, if negative) at both ends of the full result.
 static bool transposed_pads(ig_rd *r, const ig_tensor *x, ig_rd_window *w, const int64_t *extra) {
   const char *how = ig_rd_attr_text(r, "auto_pad", "NOTSET");
   bool same = strncmp(how, "SAME", 4) == 0;

@@ -25,7 +25,7 @@ static double reflect(double at, double low, double high) {
   return fmod(turns, 2) == 0 ? rest + low : high - rest;
 }
 
-// From [-1, 1] to a position, brought inside as the padding wants it.
+// From [-1, 1] to a position, mapped inside according to the padding mode.
 static double place(const volume *v, double at, int64_t size) {
   double n = (double)size;
   double x = v->corners ? (at + 1) / 2 * (n - 1) : ((at + 1) * n - 1) / 2;
@@ -199,7 +199,7 @@ typedef struct roi_args {
   bool shift;  // half a pixel
 } roi_args;
 
-// Where bin i of the result lies; false: the box is absurd.
+// The position of bin i of the result; false: the box is invalid.
 static bool roi_place(const rois *a, const roi_args *g, int64_t i, bin *out) {
   const float *at = g->box + 4 * (i / (a->c * a->oh * a->ow));
   double offset = g->shift ? 0.5 : 0;
@@ -240,7 +240,7 @@ typedef struct samples {
   ig_tensor *valid;
 } samples;
 
-// How many samples a bin has, if the boxes tell: one per element or part of one. [K]
+// The number of samples of a bin, if it depends on the boxes: one per element or part of one. [K]
 static void roi_counts(ig_rd *r, ig_tensor *extent, int64_t bins, samples *s) {
   ig_ctx *c = r->c;
   s->count = ig_ceil(c, ig_rd_muln(r, extent, 1.0 / (double)bins));
@@ -517,7 +517,7 @@ static bool overlaps(const suppress *s, int64_t i, int64_t k) {
   return all > 0 && both / all > s->iou;
 }
 
-// Indices by falling score, stable.
+// Indices by descending score, stable.
 static void by_score(const float *scores, int64_t *at, int64_t *room, int64_t n) {
   for (int64_t width = 1; width < n; width *= 2) {
     for (int64_t from = 0; from < n; from += 2 * width) {
@@ -562,8 +562,8 @@ static void suppress_class(ig_rd *r, const suppress *s, const float *scores, int
   }
 }
 
-// Under a capture: boxes of every class by falling score, one after the other; each that is still
-// alive strikes out those behind it that it overlaps. What is alive at the end is the result.
+// Under a capture: boxes of every class by descending score, one after the other; each remaining
+// box suppresses the later ones that it overlaps. The boxes that remain are the result.
 typedef struct striking {
   ig_rd *r;
   ig_tensor *edge[4];  // [B, C, N]: top, left, bottom, right

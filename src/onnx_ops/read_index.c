@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that pick elements: gathers, sorts, searches, cumulative operators.
+// Operators that select elements: gathers, sorts, searches, cumulative operators.
 #include <string.h>
 
 #include "onnx_read/reader.h"
@@ -190,7 +190,7 @@ static void read_one_hot(ig_rd *r) {
   }
   ig_int sizes[2] = {depth, ig_numel_of(r->c, index)};
   if (!ig_rd_budget(r, sizes, 2, values->dtype)) return;
-  // What is out of range is off everywhere.
+  // Indices out of range give all zeros.
   index = ig_rd_unsqueeze(r, wrap(r, ig_cast(r->c, index, IG_I64), depth), axis);
   ig_tensor *at =
       ig_arange_with(r->c, ig_of_int(depth), ig_of_dtype(IG_I64), ig_none(), ig_none(), ig_none());

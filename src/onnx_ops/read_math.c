@@ -43,7 +43,7 @@ static ig_tensor *extreme(ig_rd *r, binary_fn *fn, ig_tensor *a, ig_tensor *b) {
   return ig_rd_unordered(r, fn(r->c, a, b), d);
 }
 
-// Before opset 7 the second operand was put beside a given axis of the first.
+// Before opset 7 the second operand was aligned with a given axis of the first.
 static ig_tensor *second(ig_rd *r, ig_tensor *a) {
   ig_tensor *b = ig_rd_in(r, 1);
   if (!a || !b || r->version >= 7 || r->node->domain[0]) return b;
@@ -99,7 +99,7 @@ UNARY(read_hardswish, ig_hardswish)
 UNARY(read_mish, ig_mish)
 UNARY(read_bitwise_not, ig_bitwise_not)
 
-// What has no sign is itself, and 1 unless it is 0.
+// Unsigned numbers: abs is the identity, and sign is 1 unless it is 0.
 static void read_abs(ig_rd *r) {
   ig_tensor *x = ig_rd_in(r, 0);
   ig_rd_out_like(r, 0, x && !is_wide(x->dtype) ? ig_abs(r->c, x) : x, 0);
@@ -295,7 +295,7 @@ static void read_prelu(ig_rd *r) {
   ig_tensor *x = ig_rd_in(r, 0);
   ig_tensor *slope = ig_rd_in(r, 1);
   if (!x || !slope) return;
-  // Before opset 7 a slope per channel stood for dimension 1.
+  // Before opset 7 a slope per channel belonged to dimension 1.
   if (r->version < 7 && slope->ndim == 1 && x->ndim > 1) slope = ig_rd_along(r, slope, 1, x->ndim);
   ig_tensor *scaled = ig_rd_mul(r, x, slope);
   ig_tensor *negative = ig_lt_scalar(r->c, x, ig_of_i64(0));

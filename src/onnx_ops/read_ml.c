@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators of ai.onnx.ml that are no trees: encoders, scalers, linear models, support vectors.
+// Operators of ai.onnx.ml except trees: encoders, scalers, linear models, support vectors.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

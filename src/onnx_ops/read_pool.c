@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pools: ATen's where they say the same, otherwise pads of our own and windows without padding.
+// Pools: ATen's where they are equivalent, otherwise explicit padding and windows without padding.
 #include <math.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ static void exact_after(ig_rd *r, const ig_tensor *x, const ig_rd_window *w, con
   }
 }
 
-// Integers are widened where pads stand beside them, so that no element is as low as a pad.
+// Integers are widened if there are pads, so that no element equals the padding value.
 static ig_tensor *padded_low(ig_rd *r, ig_tensor *x, const int64_t *before, const int64_t *after,
                              int n) {
   bool whole = ig_dtype_is_integral(x->dtype);
@@ -116,7 +116,7 @@ static ig_tensor *sum_pool(ig_rd *r, ig_tensor *x, const ig_rd_window *w) {
   if (!x || !ig_rd_ok(r)) return NULL;
   for (int i = 0; i < w->n; i++) sizes[2 + i] = ig_const(w->kernel[i]);
   ig_tensor *ones = ig_rd_full(r, sizes, (size_t)w->n + 2, 1, x->dtype);
-  // Channels join the batch, so that one kernel does for all.
+  // Channels are merged into the batch, so that one kernel serves all.
   flat[0] = ig_int_mul(r->c, ig_sizes(x)[0], ig_sizes(x)[1]);
   flat[1] = ig_const(1);
   for (int i = 0; i < w->n; i++) flat[2 + i] = ig_sizes(x)[2 + i];
@@ -231,7 +231,7 @@ static void read_global_max_pool(ig_rd *r) {
   ig_rd_out(r, 0, n ? ig_amax_with(r->c, x, ig_of_ints(list, n), true) : x);
 }
 
-// ---- the way back
+// ---- unpooling
 
 static void read_max_unpool(ig_rd *r) {
   ig_tensor *x = ig_rd_in(r, 0);

@@ -31,7 +31,7 @@ static bool shape_of(ig_rd *r, bool like, ig_int *sizes, size_t *n) {
   return true;
 }
 
-// Seeded numbers come from a generator of the node's own; under a capture they cannot.
+// Seeded numbers come from a separate generator; under a capture they cannot.
 static ig_tensor *seeded(ig_rd *r, const ig_int *sizes, size_t n, float seed, bool normal) {
   int64_t dims[IG_MAX_DIM];
   for (size_t i = 0; i < n; i++) dims[i] = ig_rd_plain(r, sizes[i]);

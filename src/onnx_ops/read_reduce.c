@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions, softmax and its kin, norms along an axis.
+// Reductions, softmax and similar, norms along an axis.
 #include <string.h>
 
 #include "onnx_read/reader.h"
@@ -49,7 +49,7 @@ static bool is_wide(ig_dtype d) {
 static reduce_fn fn_max;
 static reduce_fn fn_min;
 
-// prepare: what happens to single elements first; also when nothing is reduced.
+// prepare: applied to elements first, even if nothing is reduced.
 static void reduce(ig_rd *r, int since, reduce_fn *prepare, reduce_fn *fn, reduce_fn *finish) {
   ig_tensor *t = ig_rd_in(r, 0);
   axes a;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resize and Upsample. Every axis is resized by itself: an output element is a weighted sum of a
+// Resize and Upsample. Every axis is resized separately: an output element is a weighted sum of a
 // few elements along the axis, whose positions and weights depend on sizes and attributes alone.
 #include <math.h>
 #include <string.h>
@@ -171,7 +171,7 @@ static ig_tensor *resize_all(ig_rd *r, ig_tensor *x, const resize *z) {
   return ig_cast(r->c, x, d);
 }
 
-// Two spatial dimensions of a size that only the run knows: ATen's own operators.
+// Two spatial dimensions of dynamic size: ATen's own operators.
 static bool resize_symbolic(ig_rd *r, ig_tensor *x, const resize *z) {
   bool plain = true;
   for (int d = 0; d < z->ndim; d++) plain &= !z->on[d] || !ig_sizes(x)[d].expr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RNN, GRU, LSTM: every direction, activation, peephole, clip, length per batch. One step after
-// another as plain formulas; where ATen's own operator says the same, that.
+// RNN, GRU, LSTM: every direction, activation, peephole, clip, length per batch. Step by step as
+// plain formulas, or ATen's own operator where it is equivalent.
 #include <string.h>
 
 #include "onnx_read/reader.h"
@@ -25,7 +25,7 @@ typedef struct rnn {
   ig_tensor *lens;    // [batch] int64; NULL: all whole
   activation act[3];
   // of one direction
-  ig_tensor *w;  // [gates * hidden, input] turned
+  ig_tensor *w;  // [gates * hidden, input] transposed
   ig_tensor *r;
   ig_tensor *wb;  // [gates * hidden]; NULL: none
   ig_tensor *rb;
@@ -60,7 +60,7 @@ static ig_tensor *activate(ig_rd *r, ig_tensor *x, const activation *a) {
   return NULL;
 }
 
-// Parameters that a name does not give.
+// Default parameters of activations.
 static void defaults(activation *a) {
   static const struct {
     const char *name;
@@ -169,7 +169,7 @@ static ig_tensor *lstm_step(ig_rd *r, const rnn *x, ig_tensor *in, ig_tensor *h,
   return ig_rd_mul(r, o, activate(r, *cell, &x->act[2]));
 }
 
-// Where step t lies within the sequence: the new value, else the old one.
+// The new value if step t is within the sequence, else the old one.
 static ig_tensor *choose(ig_rd *r, ig_tensor *inside, ig_tensor *fresh, ig_tensor *old) {
   return inside && fresh && old ? ig_where_self(r->c, inside, fresh, old) : fresh;
 }
@@ -198,7 +198,7 @@ static ig_tensor *run_direction(ig_rd *r, const rnn *x, ig_tensor *seq, bool bac
   return ys && ig_rd_ok(r) ? ig_rd_stack(r, ys, (size_t)x->steps, 0) : NULL;
 }
 
-// Weights of one direction, turned so that rows stand on the left.
+// Weights of one direction, transposed for products with rows on the left.
 static void take_weights(ig_rd *r, rnn *x, int64_t dir) {
   static const int64_t swap[] = {1, 0};
   int64_t n = x->kind * x->hidden;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that put elements: Scatter*, TensorScatter; and Unique.
+// Operators that scatter elements: Scatter*, TensorScatter; and Unique.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static ig_tensor *wrap(ig_rd *r, ig_tensor *index, ig_int size) {
   return below && moved ? ig_where_self(r->c, below, moved, index) : NULL;
 }
 
-// The reduction in ATen's words; NULL: none; "": not known.
+// ATen's name of the reduction; NULL: none; "": unknown.
 static const char *reduction(ig_rd *r) {
   static const char *const names[][2] = {
       {"none", NULL}, {"add", "sum"}, {"mul", "prod"}, {"max", "amax"}, {"min", "amin"}};
@@ -122,7 +122,7 @@ static void read_tensor_scatter(ig_rd *r) {
   ig_rd_out_like(r, 0, at ? ig_scatter_src(r->c, past, ig_const(axis), at, update) : NULL, 0);
 }
 
-// ---- Unique: its result stands in the data
+// ---- Unique: its result depends on the data
 
 typedef struct unique {
   const double *at;  // [outer, count, inner]

@@ -8,7 +8,7 @@ static ig_rd_value *sequence(ig_rd *r, size_t i) {
   ig_rd_value *v = ig_rd_val(r, i);
   if (v && v->kind == IG_RD_OPTIONAL && v->nitems == 1) v = v->items[0];
   if (v && v->kind == IG_RD_SEQUENCE) return v;
-  if (v) ig_rd_fail(r, IG_BAD_TYPE, "input %zu is no sequence", i);
+  if (v) ig_rd_fail(r, IG_BAD_TYPE, "input %zu is not a sequence", i);
   return NULL;
 }
 
@@ -86,7 +86,7 @@ static void read_length(ig_rd *r) {
 typedef struct pieces {
   int axis;
   int64_t size;   // of the axis
-  int64_t chunk;  // of every part; 0: as `sizes` tells
+  int64_t chunk;  // of every part; 0: see `sizes`
   const int64_t *sizes;
   size_t n;
   bool drop;  // single slices without the axis

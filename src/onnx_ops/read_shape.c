@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that arrange elements: shapes, slices, joins, pads.
+// Operators that rearrange elements: shapes, slices, joins, pads.
 #include <string.h>
 
 #include "onnx_read/reader.h"
@@ -425,7 +425,7 @@ static void read_space_to_depth(ig_rd *r) {
   ig_rd_out_like(r, 0, ig_rd_reshape(r, t, to, 4), 0);
 }
 
-// ---- made from nothing
+// ---- constants
 
 static void read_constant(ig_rd *r) {
   const ig_om_attr *a = NULL;
@@ -558,7 +558,7 @@ static int64_t source_of(int64_t i, int64_t n, const char *mode) {
   return i < n ? i : period - i;
 }
 
-// Every way of padding but the constant one picks elements.
+// All padding modes except the constant one select elements.
 static ig_tensor *pad_by_index(ig_rd *r, ig_tensor *t, int d, int64_t before, int64_t after,
                                const char *mode) {
   int64_t n = ig_rd_plain(r, ig_sizes(t)[d]);
@@ -590,7 +590,7 @@ static ig_tensor *pad_constant(ig_rd *r, ig_tensor *t, const int64_t *before, co
   }
   if (!ig_rd_budget(r, sizes, (size_t)t->ndim, t->dtype)) return NULL;
   if (value && ig_tensor_is_fake(value)) {
-    // A value that only the run knows: zeros, and ones where the value belongs.
+    // A value known only at run time: zeros, and ones where the value belongs.
     ig_tensor *zero = ig_constant_pad_nd(r->c, t, ig_of_ints(pads, n));
     ig_tensor *inside = ig_rd_full(r, ig_sizes(t), (size_t)t->ndim, 1, IG_BOOL);
     inside = inside ? ig_constant_pad_nd(r->c, inside, ig_of_ints(pads, n)) : NULL;

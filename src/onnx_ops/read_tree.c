@@ -69,7 +69,7 @@ static bool compare(const forest *f, const node *n, double x) {
   }
 }
 
-// Adds what one tree says; false: the tree has a circle.
+// Adds the prediction of one tree; false: the tree has a cycle.
 static bool walk(const forest *f, size_t at, const double *x, double *sum, bool *any) {
   for (size_t steps = 0; steps <= f->nnodes; steps++) {
     const node *n = &f->nodes[at];

@@ -24,7 +24,7 @@ typedef struct ig_rd_window {
 bool ig_rd_window_read(ig_rd *r, const ig_tensor *x, const int64_t *kernel, ig_rd_window *w);
 ig_value ig_rd_window_list(ig_rd *r, const int64_t *at,
                            int n);  // in the innermost scope
-// Zeros (or `fill`) around the spatial dimensions; negative pads cut.
+// Pads the spatial dimensions with zeros (or `fill`); negative pads crop.
 ig_tensor *ig_rd_window_pad(ig_rd *r, ig_tensor *x, const int64_t *before, const int64_t *after,
                             int n, double fill);
 int64_t ig_rd_window_reach(const ig_rd_window *w,

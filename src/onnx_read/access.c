@@ -36,10 +36,9 @@ static ig_int element(ig_rd *r, ig_tensor *t, int64_t i) {
   if (t) ig__local_scalar_dense(r->c, t, &out);
   if (out.kind == IG_KIND_INT) return out.i;
   if (out.kind == IG_KIND_BOOL && !out.b_expr) return ig_const(out.b);
-  ig_rd_fail(
-      r, IG_UNSUPPORTED,
-      "asks for a truth value that stands in the data, so the model cannot become a program; "
-      "it can be run");
+  ig_rd_fail(r, IG_UNSUPPORTED,
+             "needs a data-dependent truth value, so the model cannot be converted to a program; "
+             "it can be run");
   return ig_const(0);
 }
 

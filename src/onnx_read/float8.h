@@ -8,8 +8,8 @@
 
 // elem: one of IG_OM_F8..., IG_OM_F4E2M1.
 float ig_small_to_f32(int elem, uint8_t x);
-// Nearest, ties to even. saturate: what is too large becomes the largest;
-// otherwise infinity or NaN, as the type has it.
+// Nearest, ties to even. saturate: values that are too large become the largest; otherwise infinity
+// or NaN, depending on the type.
 uint8_t ig_small_from_f32(int elem, float x, bool saturate);
 // E8M0 only: the rounding of the scale, "up", "down" or "nearest".
 uint8_t ig_e8m0_from_f32(float x, bool saturate, const char *round_mode);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shape inference: the model is interpreted under a capture that is thrown away. Dimensions without
-// a number are sizes of which nothing is known but that they are sizes, one per dim_param; so
-// whatever comes out holds for all of them. Integers of small tensors are followed on the way
-// (Shape, Gather, Concat, arithmetic). A node about which nothing can be said gives unknown results
-// and stops nobody. The model is written again with what was found in its value_info and outputs.
+// Shape inference: the model is interpreted under a capture whose graph is discarded. Dimensions
+// without a number are unconstrained sizes, one per dim_param; the results therefore hold for all
+// of them. Integers of small tensors are tracked (Shape, Gather, Concat, arithmetic). An unknown
+// node has unknown results and does not stop inference. The model is written again with what was
+// found in its value_info and outputs.
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +21,7 @@
 enum { MAX_BYTES = 1 << 26 };
 enum { GRAPH = 7, OUTPUT = 12, VALUE_INFO = 13 };  // fields of ModelProto and GraphProto
 
-// What was found of one value. ndim < 0: its element type only.
+// What was inferred for one value. ndim < 0: only its element type.
 typedef struct found {
   const char *name;
   int elem;
@@ -42,10 +42,10 @@ typedef struct inference {
   IG_VEC(found *) values;
   ig_map by_name;  // of values, from 1
   size_t asserts;  // that were there before the node
-  bool assumed;    // the node holds only if names mean the same size (or are 1): say no names
-  ig_om_checker checker;  // for element types; what it complains about is not told
-  ig_om_checker *strict;  // whom problems are told; NULL: nobody
-  bool unknown;           // of some value nothing was found
+  bool assumed;  // the result holds only if names denote the same size (or are 1): do not use names
+  ig_om_checker checker;  // for element types; its problems are not reported
+  ig_om_checker *strict;  // receives problems; NULL: none
+  bool unknown;           // nothing was inferred for some value
   ig_om_scope scope;
 } inference;
 
@@ -65,7 +65,7 @@ static ig_int size_of(inference *f, const char *param) {
   return size;
 }
 
-// NULL without an error: a value of which nothing is known.
+// NULL without an error: an unknown value.
 static ig_rd_value *input_of(ig_rd *r, inference *f, const ig_om_info *info) {
   const ig_om_type *t = &info->type;
   ig_dtype dtype = ig_rd_carrier(t->elem);
@@ -150,7 +150,7 @@ static void keep(inference *f, const char *name, const found *what) {
   at->num = f->values.n;
 }
 
-// Where the formula gave nothing, or only under an assumption: what the standard's rule says.
+// Where the formula gave nothing, or only under an assumption: the rule of the standard.
 static void apply_rule(ig_rd *r, inference *f, size_t i, int elem) {
   ig_rd_value *v = r->out[i];
   ig_rd_shape shape;
@@ -167,7 +167,7 @@ static void apply_rule(ig_rd *r, inference *f, size_t i, int elem) {
   f->assumed = false;
 }
 
-// A rule that meets nonsense says nothing.
+// A rule with invalid operands gives no result.
 static void try_rule(ig_rd *r, inference *f, size_t i, int elem) {
   apply_rule(r, f, i, elem);
   if (ig_rd_ok(r) || ig_status_is_final(r->c->status)) return;
@@ -212,8 +212,8 @@ static bool is_fixed(const ig_rd_value *v) {
   return true;
 }
 
-// An error is the model's fault if every size was a number and nothing stood in the data; others
-// only tell that the formula cannot decide.
+// An error is a problem of the model if every size was a number and nothing was data-dependent;
+// others only mean that the formula cannot decide.
 static void failed(ig_rd *r, const ig_om_node *n, void *user) {
   inference *f = user;
   ig_status st = r->c->status;
@@ -289,7 +289,7 @@ static void put_info(ig_proto_writer *w, uint32_t field, const found *v) {
   ig_proto_close(w, info);
 }
 
-// Numbers that are declared must be those that are computed.
+// Declared numbers must equal the inferred ones.
 static void compare(const inference *f, const found *v, const ig_om_info *declared) {
   const ig_om_type *t = &declared->type;
   if (!v || t->kind != IG_OM_TENSOR_TYPE) return;
@@ -311,7 +311,7 @@ static void compare(const inference *f, const found *v, const ig_om_info *declar
   }
 }
 
-// What the model declares counts where it says more: numbers and names of dimensions stay.
+// Declarations of the model are kept where they say more: numbers and names of dimensions.
 static void merge(found *v, const ig_om_type *declared) {
   if (declared->kind != IG_OM_TENSOR_TYPE || !declared->has_shape) return;
   if (v->ndim < 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What shape inference finds, value by value, for those who do not want it written into the model.
+// Results of shape inference, value by value, for callers that do not need them in the model.
 #ifndef ONNX_READ_INFER_H_
 #define ONNX_READ_INFER_H_
 

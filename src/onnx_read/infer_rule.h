@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the standard says of the sizes of a node's results where its formula cannot decide: sizes
-// that may or may not be equal, numbers that stand in the data, operators without a program.
+// The result sizes that the standard prescribes for a node where its formula cannot decide: sizes
+// that may or may not be equal, data-dependent numbers, operators that cannot be captured.
 #ifndef ONNX_READ_INFER_RULE_H_
 #define ONNX_READ_INFER_RULE_H_
 
@@ -12,8 +12,8 @@ typedef struct ig_rd_shape {
   bool known[IG_MAX_DIM];
 } ig_rd_shape;
 
-// Of the current node's result i; false: there is no rule, or not even the number of dimensions is
-// known. What is known holds for every model that runs.
+// For result i of the current node; false: there is no rule, or even the rank is unknown. Known
+// sizes hold for every valid run.
 bool ig_rd_rule(ig_rd *r, size_t i, ig_rd_shape *out);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integers that are known while a model is captured: sizes, what is computed of them, and
-// constants. Nodes over such integers are answered without recording anything, so that shapes stay
+// Integers that are known while a model is captured: sizes, values computed from them, and
+// constants. Nodes over such integers are evaluated without recording anything, so that shapes stay
 // symbolic and exact. Whatever is not covered here is recorded like any other node.
 #include <string.h>
 
@@ -271,7 +271,7 @@ static bool number_or(ig_rd *r, ig_int a, ig_int b, ig_int *out) {
   return plain(a, b);
 }
 
-// One more operand: out[0 .. *n) becomes fn(out, y), either of which may be a single number.
+// Applies another operand: out[0 .. *n) becomes fn(out, y), either of which may be a single number.
 static bool combine_with(ig_rd *r, number_fn *fn, const list *y, ig_int *out, size_t *n) {
   if (y->n != *n && y->n != 1 && *n != 1) return false;
   size_t m = y->n > *n ? y->n : *n;
@@ -465,7 +465,7 @@ bool ig_rd_is_random(const ig_om_node *n) {
   return !n->domain[0] && is_among(names, sizeof names / sizeof *names, n->op_type);
 }
 
-// Is every input a small tensor whose elements are known? Weights are left to the program.
+// Is every input a small tensor whose elements are known? Weights are not folded.
 static bool is_constant(const ig_rd *r) {
   static const char *const never[] = {"Constant", "Identity", "If", "Loop", "Scan", "SequenceMap"};
   if (is_among(never, sizeof never / sizeof *never, r->node->op_type)) return false;
@@ -487,7 +487,7 @@ static bool is_constant(const ig_rd *r) {
 bool ig_rd_compute(ig_rd *r, ig_rd_fn *fn) {
   if (!is_constant(r)) return false;
   for (size_t i = 0; i < r->nin; i++) {
-    if (r->in[i]) (void)ig_rd_tensor(r, r->in[i]);  // what is known becomes real before
+    if (r->in[i]) (void)ig_rd_tensor(r, r->in[i]);  // known integers become real tensors first
   }
   ig_mode_scope mode = ig_mode_push_capture(r->c, NULL);
   r->capture = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model as a program: its graph is interpreted under a capture. Dimensions with a name are
-// symbolic and equal where the names are; those without a name vary if nothing in the graph forbids
-// it.
+// symbolic and equal where the names are; those without a name are dynamic if nothing in the graph
+// forbids it.
 #include <ctype.h>
 #include <string.h>
 
@@ -11,12 +11,12 @@
 #include "op/record.h"
 #include "sym/env.h"
 
-// Example sizes: all different, so that no two dimensions are taken for the same by chance, and
-// multiples of 32, so that networks that halve their images many times can be captured. When a node
-// refuses them (a matrix wants 10 columns), the size is solved for and the capture begins again.
+// Example sizes: all different, so that no two dimensions are equal by chance, and multiples of 32,
+// so that networks that halve their images many times can be captured. When a node rejects them (a
+// matrix needs 10 columns), the size is solved for and the capture starts again.
 enum { FIRST_HINT = 64, HINT_STEP = 32, MAX_DIMS = 64, MAX_TRIES = 24 };
 
-// The dimensions that vary, numbered; those of one name are one.
+// The dynamic dimensions, numbered; those with the same name are one.
 typedef struct dims {
   ig_map by_name;  // number of a dim_param, from 1
   size_t n;
@@ -44,7 +44,7 @@ static bool is_identifier(const char *s) {
   return true;
 }
 
-// An example without bytes: all that is asked of it is its sizes.
+// An example without data: only its sizes are used.
 static ig_tensor *example_of(ig_rd *r, ig_dtype dtype, const int64_t *sizes, int ndim) {
   ig_meta m;
   ig_meta_init(&m, dtype, ig_device_cpu());
@@ -62,7 +62,7 @@ static ig_tensor *declare_input(ig_rd *r, const ig_om_info *info, dims *ds, bool
   ig_dtype dtype = ig_rd_carrier(t->elem);
   if (t->kind != IG_OM_TENSOR_TYPE || !t->has_shape || dtype == IG_DTYPE_COUNT) {
     ig_rd_fail(r, IG_UNSUPPORTED,
-               "input '%s' is no tensor of known rank: the model can only be run", info->name);
+               "input '%s' is not a tensor of known rank: the model can only be run", info->name);
     return NULL;
   }
   for (int d = 0; d < t->ndim && ig_rd_ok(r); d++) {
@@ -85,7 +85,7 @@ static ig_tensor *declare_input(ig_rd *r, const ig_om_info *info, dims *ds, bool
 }
 
 // Weights keep their names; integers and the like become constants of the program only if some
-// operator reads them.
+// operator uses them.
 static bool declare_weights(ig_rd *r, ig_rd_value **values) {
   const ig_om_graph *g = r->m->graph;
   for (size_t i = 0; i < g->ninits && ig_rd_ok(r); i++) {
@@ -129,7 +129,7 @@ static bool declare(ig_rd *r, ig_rd_value **inputs, dims *ds, bool strict) {
   return ok && ig_capture_inputs_done(r->c) == IG_OK;
 }
 
-// ---- sizes that a node asked for
+// ---- sizes required by nodes
 
 typedef struct trial {
   const dims *ds;
@@ -190,8 +190,8 @@ static int64_t below(const dims *ds, int64_t bound) {
   return bound;
 }
 
-// A dimension that was found to be above a bound: something was cut to that size (the rows of a
-// table, up to the length of a sequence) and then did not fit. A smaller example passes. True: try
+// A dimension that was found to be above a bound: something was sliced to that size (the rows of a
+// table, up to the sequence length) and then did not fit. A smaller example passes. True: try
 // again.
 static bool lower_one(const ig_env *env, dims *ds) {
   for (size_t back = env->guards.n; back-- > 0;) {
@@ -210,7 +210,7 @@ static bool lower_one(const ig_env *env, dims *ds) {
   return false;
 }
 
-// The last answers "not equal" before the refusal tell which size was wanted. True: try again.
+// The last "not equal" results before the error determine the required size. True: try again.
 static bool repair(const ig_rd *r, dims *ds) {
   const ig_env *env = r->c->mode->sym ? r->c->mode->sym->env : NULL;
   for (size_t back = 0; env && back < env->guards.n && back < 16; back++) {
@@ -277,7 +277,7 @@ ig_status ig_onnx_program(ig_ctx *c, const ig_onnx_model *m, ig_program **out) {
   const ig_account outer = ig_account_open(c, &c->limits);
   ig_status st = try_capture(c, m, &ds, true, out);
   if (st == IG_USER_ERROR || st == IG_CONSTRAINT) {
-    // The graph does not allow its named dimensions to vary: those that cannot are fixed.
+    // The graph does not allow all its named dimensions to be dynamic: those that cannot are fixed.
     ig_ctx_clear(c);
     st = try_capture(c, m, &ds, false, out);
   }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading an ONNX operator is a formula: a function that makes the node's
-// outputs from its inputs by ATen calls. The same function serves eager
-// execution (real tensors) and capture (fake tensors, symbolic sizes), like
-// every formula: errors are sticky, results belong to the innermost scope, at
-// most one recording call stands in an argument list.
+// Reading an ONNX operator is a formula: a function that makes the node's outputs from its inputs
+// by ATen calls. The same function serves eager execution (real tensors) and capture (fake tensors,
+// symbolic sizes), like every formula: errors are sticky, results belong to the innermost scope, at
+// most one recording call in an argument list.
 #ifndef ONNX_READ_READER_H_
 #define ONNX_READ_READER_H_
 
@@ -21,18 +20,17 @@ typedef enum ig_rd_kind {
   IG_RD_MAP,       // keys and values by turns
 } ig_rd_kind;
 
-// A value of a running model. Types that ATen lacks are carried by wider ones:
-// sub-byte integers by int8 and uint8, small floats by float32; `elem` tells
-// what is meant. A tensor of at most one dimension whose integers are known
-// (maybe symbolic) keeps them in `ints`; then `t` may be NULL until somebody
-// asks for it.
+// A value of a running model. Types that ATen lacks are represented by wider ones: sub-byte
+// integers by int8 and uint8, small floats by float32; `elem` is the actual type. A tensor of at
+// most one dimension whose integers are known (possibly symbolic) keeps them in `ints`; then `t`
+// may be NULL until it is needed.
 typedef struct ig_rd_value {
   ig_ref ref;
   ig_alloc alloc;
   ig_rd_kind kind;
   int elem;  // ig_om_elem; of a sequence: of its tensors, if it is empty
   ig_tensor *t;
-  const struct ig_graph *made_in;  // the capture that t was made in out of ints
+  const struct ig_graph *made_in;  // the capture in which t was created from ints
   ig_int *ints;                    // NULL: not known
   size_t nints;
   int ints_ndim;
@@ -58,8 +56,7 @@ typedef struct ig_rd_frame {
 typedef struct ig_rd ig_rd;
 typedef void ig_rd_fn(ig_rd *r);
 
-// An operator since a version; the last row that is not newer than the model's
-// opset counts.
+// An operator since a version; the last row that is not newer than the model's opset applies.
 typedef struct ig_rd_row {
   const char *op_type;
   int since;
@@ -76,8 +73,9 @@ struct ig_rd {
   int64_t bytes_limit;    // of one result
   ig_map rows;            // "domain\1op_type" -> first row
   ig_rd_value **weights;  // of the main graph, where they were made before; NULL: from the file
-  // Shape inference: a node of the main graph that fails, or reads what is not known, gives nothing
-  // instead of an error. Called for every error before it is dropped, and after every such node.
+  // Shape inference: a node of the main graph that fails, or uses unknown values, has unknown
+  // results instead of an error. Called for every error before it is dropped, and after every such
+  // node.
   void (*told)(ig_rd *r, const ig_om_node *n, void *user);
   void (*failed)(ig_rd *r, const ig_om_node *n, void *user);
   void *told_user;
@@ -99,7 +97,7 @@ void ig_rd_done(ig_rd *r);
 // the innermost scope.
 bool ig_rd_graph(ig_rd *r, const ig_om_graph *g, ig_rd_value *const *in, size_t n,
                  ig_rd_value **outs);
-// IG_... with the node in front of the text. Evaluates to nothing.
+// Sets an error IG_... prefixed with the node. No value.
 void ig_rd_fail(ig_rd *r, ig_status st, const char *fmt, ...) IG_PRINTF(3, 4);
 static inline bool ig_rd_ok(const ig_rd *r) {
   return r->c->status == IG_OK;
@@ -125,15 +123,14 @@ static inline void ig_rd_release(ig_rd_value *v) {
   if (v) ig_ref_release(&v->ref);
 }
 ig_tensor *ig_rd_tensor(ig_rd *r,
-                        ig_rd_value *v);  // made out of its integers if need be
+                        ig_rd_value *v);  // created from its integers if necessary
 ig_dtype ig_rd_carrier(int elem);         // IG_DTYPE_COUNT: strings, unknown types
 ig_tensor *ig_rd_real(ig_rd *r, ig_dtype dtype, const int64_t *dims,
                       int ndim);  // empty, real
 ig_tensor *ig_rd_constant(ig_rd *r, ig_dtype dtype, const void *data,
                           int64_t n);  // 1-d, copied
 ig_tensor *ig_rd_scalar(ig_rd *r, double v, ig_dtype dtype);
-// Dense memory of a real tensor in `dtype`; NULL and an error when it has no
-// bytes (a capture).
+// Dense memory of a real tensor in `dtype`; NULL and an error if it has no data (a capture).
 const void *ig_rd_bytes(ig_rd *r, ig_tensor *t, ig_dtype dtype);
 
 // ---- strings (strings.c)
@@ -147,7 +144,7 @@ bool ig_rd_move_strings(ig_rd *r, ig_rd_fn *fn);
 // ---- inputs of the current node
 
 bool ig_rd_has(const ig_rd *r, size_t i);
-ig_rd_value *ig_rd_val(ig_rd *r, size_t i);  // must be there
+ig_rd_value *ig_rd_val(ig_rd *r, size_t i);  // required
 ig_tensor *ig_rd_in(ig_rd *r, size_t i);     // must be a tensor
 ig_tensor *ig_rd_opt(ig_rd *r, size_t i);    // NULL: absent
 int ig_rd_elem(const ig_rd *r, size_t i);    // 0: absent
@@ -155,8 +152,8 @@ int ig_rd_elem(const ig_rd *r, size_t i);    // 0: absent
 // on sizes, read from data otherwise.
 const ig_int *ig_rd_ints(ig_rd *r, size_t i, size_t *n);
 ig_int ig_rd_one_int(ig_rd *r, size_t i);
-// The only element of t, an integer, as a size of at least `least`: read when the program runs if
-// it cannot be known now.
+// The only element of t, an integer, as a size of at least `least`: an unbacked symbol if it is not
+// known now.
 ig_int ig_rd_size_in(ig_rd *r, ig_tensor *t, int64_t least);
 const int64_t *ig_rd_consts(ig_rd *r, size_t i,
                             size_t *n);  // plain numbers, specialised
@@ -176,7 +173,7 @@ const int64_t *ig_rd_attr_ints(ig_rd *r, const char *name,
 const float *ig_rd_attr_floats(ig_rd *r, const char *name, size_t *n);
 const ig_bytes *ig_rd_attr_strings(ig_rd *r, const char *name, size_t *n);
 const ig_om_graph *ig_rd_attr_graph(ig_rd *r,
-                                    const char *name);  // must be there
+                                    const char *name);  // required
 bool ig_rd_text_is(ig_bytes b, const char *text);
 
 // ---- outputs
@@ -186,15 +183,15 @@ void ig_rd_out_elem(ig_rd *r, size_t i, ig_tensor *t, int elem);
 void ig_rd_out_like(ig_rd *r, size_t i, ig_tensor *t,
                     size_t input);  // elem of an input
 void ig_rd_out_val(ig_rd *r, size_t i, ig_rd_value *v);
-bool ig_rd_wants(const ig_rd *r, size_t i);  // Does somebody read output i?
+bool ig_rd_wants(const ig_rd *r, size_t i);  // Is output i used?
 
-// ---- words for formulas (words.c)
+// ---- helpers for formulas (words.c)
 
 int ig_rd_axis(ig_rd *r, int64_t axis,
                int ndim);  // IG_INVALID: out of range; then 0
 ig_int ig_rd_size(const ig_tensor *t, int dim);
 int64_t ig_rd_plain(ig_rd *r, ig_int size);  // specialised
-// Refuses results larger than the limit before they are made.
+// Rejects results larger than the limit before they are allocated.
 bool ig_rd_budget(ig_rd *r, const ig_int *sizes, size_t n, ig_dtype dtype);
 ig_tensor *ig_rd_reshape(ig_rd *r, ig_tensor *t, const ig_int *sizes, size_t n);
 ig_tensor *ig_rd_permute(ig_rd *r, ig_tensor *t, const int64_t *perm, size_t n);
@@ -221,17 +218,16 @@ ig_tensor *ig_rd_matmul(ig_rd *r, ig_tensor *a, ig_tensor *b);
 // [C] -> [1, C, 1, ...] of ndim dimensions, C at `axis`
 ig_tensor *ig_rd_along(ig_rd *r, ig_tensor *t, int axis, int ndim);
 ig_tensor *ig_rd_contiguous(ig_rd *r, ig_tensor *t);
-// Integers that ATen does not compare (uint16 and wider, without a sign) as int64 in the same
-// order, and back; others as they are.
+// Integers that ATen does not compare (uint16 and wider) as int64 in the same order, and back;
+// others unchanged.
 ig_tensor *ig_rd_ordered(ig_rd *r, ig_tensor *t);
 ig_tensor *ig_rd_unordered(ig_rd *r, ig_tensor *t, ig_dtype dtype);
 
-// ---- known integers (known.c): answers the node without recording anything;
-// false: it cannot.
+// ---- known integers (known.c): evaluates the node without recording anything; false: impossible.
 bool ig_rd_fold(ig_rd *r);
-bool ig_rd_is_random(const ig_om_node *n);  // Does it draw, at least with some attributes?
-// Under a capture: a node over small constants is computed now instead of recorded; false: it is
-// none.
+bool ig_rd_is_random(const ig_om_node *n);  // Is it random, at least with some attributes? Under a
+                                            // capture: a node over small constants is evaluated now
+                                            // instead of recorded; false: not such a node.
 bool ig_rd_compute(ig_rd *r, ig_rd_fn *fn);
 
 // ---- operators by family, each table ended by an empty row

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interpreting a model: frames of slots, one scope per node, values dropped
-// after their last reader.
+// Interpreting a model: frames of slots, one scope per node, values freed after their last use.
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -206,7 +205,7 @@ static bool finish_node(ig_rd *r, const ig_om_node *n) {
   return ig_rd_ok(r);
 }
 
-// While shapes are inferred: is something missing that the node reads?
+// In shape inference: is an operand of the node unknown?
 static bool lacks_input(const ig_rd *r, const ig_om_node *n) {
   for (size_t i = 0; i < n->ninputs; i++) {
     if (n->in[i].up >= 0 && !r->in[i]) return true;
@@ -214,7 +213,7 @@ static bool lacks_input(const ig_rd *r, const ig_om_node *n) {
   return false;
 }
 
-// The node cost more than inference grants to one, but the model itself may go on.
+// The node exceeded inference's budget for a node, but the model itself may continue.
 static bool gave_up(const ig_rd *r) {
   return r->c->status == IG_LIMIT && r->c->account.left > 0;
 }
@@ -230,7 +229,7 @@ static void tell(ig_rd *r, const ig_om_node *n) {
   r->told(r, n, r->told_user);
 }
 
-// Who watches the run hears of the tensors that a node made.
+// Reports the results of a node to the watcher of the run.
 static void tell_watcher(ig_rd *r, const ig_om_node *n) {
   const ig_watch *watch = r->c->mode->watch;
   bool tells = watch && r->out && !r->capture;
@@ -243,7 +242,7 @@ static void tell_watcher(ig_rd *r, const ig_om_node *n) {
 
 static void eval_node(ig_rd *r, const ig_om_node *n) {
   if (is_inferring(r) && lacks_input(r, n)) {
-    // nothing can be said
+    // unknown
   } else if (n->function) {
     call_function(r, n);
   } else if (!(r->capture && ig_rd_fold(r))) {
@@ -268,7 +267,7 @@ static bool run_node(ig_rd *r, const ig_om_node *n) {
   r->version = version_of(r, n->domain);
   r->in = r->out = NULL;
   r->nin = r->nout = 0;
-  // A node under capture stays, so that functions which call each other unfold to any size.
+  // A recorded node stays in memory, and nested function calls can expand to any size.
   if (r->capture ? ig_spend(r->c, IG_WORK_NODE) : ig_step(r->c)) {
     if (is_inferring(r))
       infer_node(r, n);

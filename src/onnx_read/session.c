@@ -6,7 +6,7 @@
 
 #include "tensor/texts.h"
 
-// Is v what the model declares? Names what is wrong.
+// Does v match the declaration? Reports the mismatch.
 static bool check_input(ig_rd *r, const ig_om_info *info, const ig_rd_value *v) {
   bool strings = v && v->kind == IG_RD_STRINGS;
   if (!v || info->type.kind != IG_OM_TENSOR_TYPE || (v->kind != IG_RD_TENSOR && !strings)) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running a model on values of every kind, for hosts that have them (ingot/onnx.h knows tensors).
+// Running a model on values of every kind, for hosts that have them (ingot/onnx.h only has
+// tensors).
 #ifndef ONNX_READ_SESSION_H_
 #define ONNX_READ_SESSION_H_
 

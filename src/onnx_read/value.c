@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of a running model: counted, owned by scopes like tensors.
+// Values of a running model: reference-counted, owned by scopes like tensors.
 #include <string.h>
 
 #include "onnx_read/float8.h"
@@ -180,7 +180,7 @@ ig_rd_value *ig_rd_of_data(ig_rd *r, const ig_om_tensor *d) {
   return ig_rd_of_tensor(r, t, d->elem);
 }
 
-// Where value i of a sparse tensor of `total` elements stands; -1: outside.
+// The index of value i of a sparse tensor of `total` elements; -1: outside.
 static int64_t sparse_place(const ig_om_sparse *s, int64_t i, int64_t total) {
   bool columns = s->indices->ndim == 2;
   int64_t n = columns ? s->ndim : 1;

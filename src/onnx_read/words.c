@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small words that the formulas of operators are made of.
+// Helpers for the formulas of operators.
 #include "onnx_read/float8.h"
 #include "onnx_read/reader.h"
 #include "sym/expr.h"
@@ -18,7 +18,7 @@ int64_t ig_rd_plain(ig_rd *r, ig_int size) {
   if (!size.expr) return size.value;
   if (size.expr->hinted) return ig_int_specialize(r->c, size);
   ig_rd_fail(r, IG_UNSUPPORTED,
-             "asks for a number that stands in the data, so the model cannot become a program; it "
+             "needs a data-dependent number, so the model cannot be converted to a program; it "
              "can be run");
   return 0;
 }
@@ -49,8 +49,8 @@ bool ig_rd_budget(ig_rd *r, const ig_int *sizes, size_t n, ig_dtype dtype) {
   return true;
 }
 
-// While shapes are inferred nobody asks how the elements lie, and sizes of which nothing is known
-// need no decision about it. A size of -1 is what is left.
+// In shape inference the layout of elements does not matter, and unknown sizes need no decision
+// about it. A size of -1 is inferred.
 static ig_tensor *fresh_sizes(ig_rd *r, const ig_tensor *t, const ig_int *sizes, size_t n) {
   ig_int room[IG_MAX_DIM];
   ig_int rest = ig_const(1);
@@ -155,7 +155,7 @@ static ig_tensor *divide(ig_ctx *c, ig_tensor *a, ig_tensor *b) {
 
 // ---- uint64 as int64 with the same bits
 
-// The upper half is negative: with the highest bit turned, order stays.
+// The upper half is negative: flipping the highest bit preserves the order.
 static ig_tensor *turned(ig_rd *r, ig_tensor *t) {
   return t ? ig_bitwise_xor_scalar(r->c, t, ig_of_i64(INT64_MIN)) : NULL;
 }
@@ -204,7 +204,7 @@ ig_tensor *ig_rd_shift_right(ig_rd *r, ig_tensor *a, ig_tensor *by) {
   return moved ? ig_cast(r->c, ig_where_self(r->c, none, a, moved), IG_U64) : NULL;
 }
 
-// A number beside a tensor: whole numbers stay whole beside integers.
+// A number with a tensor: integers stay integers with integer tensors.
 static ig_value number(const ig_tensor *t, double v) {
   return ig_dtype_is_integral(t->dtype) ? ig_of_i64((int64_t)v) : ig_of_f64(v);
 }
@@ -303,8 +303,8 @@ ig_tensor *ig_rd_cast(ig_rd *r, ig_tensor *t, int from, int to, bool saturate) {
   return ig_cast(r->c, t, carrier);
 }
 
-// While shapes are inferred nothing is computed, and a product is written so that sizes of which
-// nothing is known need no decision: every pair of elements, then the sum.
+// In shape inference nothing is computed, and a product is written so that unknown sizes need no
+// decision: every pair of elements, then the sum.
 ig_tensor *ig_rd_matmul(ig_rd *r, ig_tensor *a, ig_tensor *b) {
   if (!a || !b) return NULL;
   if (!r->told || a->ndim < 2 || b->ndim < 2) return ig_matmul(r->c, a, b);

@@ -13,7 +13,7 @@ static ig_autocast_policy policy_of(const ig_op *op, bool cpu) {
   return p;
 }
 
-// Is t a tensor whose type a region decides?
+// Is t a tensor that a region casts?
 static bool is_open(const ig_ctx *c, const ig_value *v) {
   if (v->kind != IG_KIND_TENSOR) return false;
   const ig_tensor *t = v->tensor;
@@ -83,7 +83,7 @@ ig_autocast ig_autocast_get(const ig_ctx *c, ig_device_type device) {
   return (ig_autocast){c->mode->autocast.at[at].on, (ig_dtype)dtype};
 }
 
-// ---- switches as nodes ----
+// ---- regions as nodes ----
 
 static const char enter[] = "torch.amp.autocast_mode._enter_autocast";
 static const char leave[] = "torch.amp.autocast_mode._exit_autocast";

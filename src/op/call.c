@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ig_call: the one place where it is decided what a call does.
+// ig_call: the dispatcher.
 #include "op/call.h"
 
 #include "base/budget.h"
@@ -30,7 +30,7 @@ static bool check_tensors(ig_ctx *c, const ig_op *op, const ig_value *args, size
   const ig_arg *a = &op->schema.args[i];
   const ig_value *v = &args[i];
   if (v->kind == IG_KIND_NONE && a->optional) return true;
-  if (v->kind == IG_KIND_INTS && v->ints.n == 0) return true;  // [] of no type
+  if (v->kind == IG_KIND_INTS && v->ints.n == 0) return true;  // [] without a type
   bool ok = v->kind == IG_KIND_LIST;
   for (size_t k = 0; ok && k < v->list.n; k++) {
     ig_kind kind = v->list.at[k].kind;
@@ -40,7 +40,7 @@ static bool check_tensors(ig_ctx *c, const ig_op *op, const ig_value *args, size
   return ok;
 }
 
-// int[2] and its like: one number for all or as many as the schema says.
+// int[2] and similar: one number for all elements, or as many as the schema says.
 static bool check_length(ig_ctx *c, const ig_op *op, const ig_value *args, size_t i,
                          bool *repeated) {
   const ig_arg *a = &op->schema.args[i];
@@ -70,7 +70,7 @@ static bool takes_list(const ig_arg *a, const ig_value *v) {
   return ok;
 }
 
-// Kernels read the member of a value that the schema names: another kind is another member.
+// Kernels read the union member of a value that the schema names, so its kind must match.
 static bool takes(const ig_arg *a, const ig_value *v) {
   bool number = v->kind == IG_KIND_INT || v->kind == IG_KIND_FLOAT || v->kind == IG_KIND_BOOL;
   if (v->kind == IG_KIND_NONE) return a->optional || a->type == IG_TYPE_GENERATOR;
@@ -121,11 +121,11 @@ static bool check_args(ig_ctx *c, const ig_op *op, const ig_value *args, bool *r
   return true;
 }
 
-// What the tensor operands say about the results.
+// What the tensor operands determine about the results.
 typedef struct census {
   bool fake;
-  bool nominal;  // one of them is fake, and not just on meta: results may be on any device
-  bool grad;     // one of them wants a gradient
+  bool nominal;  // one of them is fake, and not just on meta: results may have any device
+  bool grad;     // one of them requires a gradient
   bool any;
   ig_dtype dtype;
   ig_device device;
@@ -238,7 +238,7 @@ static void allocate(ig_ctx *c, const ig_op *op, const ig_value *args, const cen
   op->def->shape(c, op, args, m);
   for (size_t i = 0; i < n && c->status == IG_OK; i++) {
     if (op->schema.rets[i].type != IG_TYPE_TENSOR) continue;
-    // Field by field: a value that is put together and then copied waits for itself.
+    // Field by field: copying a value right after assembling it causes a store-forwarding stall.
     outs[i].tensor = make_result(c, &m[i], s);
     if (outs[i].tensor) outs[i].kind = IG_KIND_TENSOR;
   }
@@ -294,7 +294,7 @@ void ig_return_values(ig_ctx *c, ig_scope s, ig_value *outs, size_t n) {
 
 static void decompose(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   ig_mode_scope mode;
-  ig_tape_entry *face = ig_tape_face_open(c, op, args, &mode);
+  ig_tape_entry *group = ig_tape_group_open(c, op, args, &mode);
   ig_scope s = ig_scope_open(c);
   ig_op_decompose(c, op, args, outs);
   ig_return_values(c, s, outs, op->schema.nrets);
@@ -302,7 +302,7 @@ static void decompose(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value
   if (c->status != IG_OK) ig_aside(c, "in %s", op->target);
 }
 
-// A record of its own whose schema writes to self: the kernel works on self itself.
+// A separate record whose schema mutates self: the kernel works on self itself.
 static void run_written(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   ig_tensor *self = args[0].tensor;
   if (!self || !ig_tape_may_write(c, op, self)) return;
@@ -340,7 +340,7 @@ static void run_plain(ig_ctx *c, const ig_op *op, const ig_value *args, const ce
   if (op->def->view && c->status == IG_OK) ig_tape_view(c, op, args, outs);
 }
 
-// A gradient is wanted, and only the decomposition has one.
+// A gradient is needed, and only the decomposition has one.
 static bool needs_decomposition(const ig_ctx *c, const ig_op *op, const ig_value *args) {
   if (op->def->vjp || op->def->not_differentiable || !ig_op_has_decomposition(op)) return false;
   return ig_tape_wanted(c, op, args);
@@ -380,7 +380,7 @@ void ig_run(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   }
 }
 
-// The casts are no calls of the user's, and are not cast themselves.
+// The casts are not user calls, and are not cast themselves.
 static const ig_value *cast_args(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *room) {
   ig_mode_scope mode = ig_mode_push(c, &(ig_mode_change){IG_MODE_AUTOCASTS, {.autocasts = false}});
   args = ig_autocast_args(c, op, args, room);
@@ -407,7 +407,7 @@ void ig_infer(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) 
 }
 
 bool ig_keep_recorded(ig_ctx *c, ig_tensor *self) {
-  ig_tensor *was = ig_tensor_twin(c, self);
+  ig_tensor *was = ig_tensor_alias(c, self);
   if (!was) return false;
   was->requires_grad = self->requires_grad;
   return ig_graph_replace_val(c, c->mode->capture, self, was);
@@ -450,7 +450,7 @@ ig_sym *ig_sym_of_operands(const ig_op *op, const ig_value *args) {
   return NULL;
 }
 
-// Most calls: an operator with a kernel of its own, on memory.
+// The common case: an operator with its own kernel, on real tensors.
 static bool run_simple(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   census s;
   if (op->user || op->base || op->composite || op->form == IG_FORM_INPLACE) return false;
@@ -475,7 +475,7 @@ static void run(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs
   ig_mode_pop(c, &mode);
 }
 
-// An operator under capture refused its operands: where the user was, and what they were.
+// An operator under capture rejected its operands: reports the user's location and the operands.
 static void explain(ig_ctx *c) {
   if (!c->mode->capture || c->trouble || c->status == IG_HOST || c->status == IG_NOMEM) return;
   ig_str fix = ig_str_make(c->alloc);
@@ -510,7 +510,7 @@ static void dispatch(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value 
   }
 }
 
-// One number for all becomes as many as the schema says: rules and kernels read that many.
+// A single number is repeated as often as the schema says: rules and kernels read that many.
 static void dispatch_repeated(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   ig_value room[IG_MAX_ARGS] = {args[0]};
   for (size_t i = 0; i < op->schema.nargs; i++) {

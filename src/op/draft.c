@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Twins of fake tensors, and running calls on them.
+// Real counterparts of fake tensors, and running calls on them.
 #include "op/draft.h"
 
 #include <string.h>
@@ -14,19 +14,19 @@ typedef struct pair {
   ig_tensor *real;
 } pair;
 
-typedef struct twins {
+typedef struct reals {
   ig_table at;  // fake -> real
   IG_VEC(pair) all;
-  ig_generator *generator;  // the user's own is left alone
-  bool followed;            // the kernel of the call in hand has run already
-  bool gave;                // and made its results
-} twins;
+  ig_generator *generator;  // the user's own generator is not used
+  bool followed;            // the kernel of the current call has already run
+  bool gave;                // and produced its results
+} reals;
 
-static twins *twins_of(const ig_ctx *c) {
+static reals *reals_of(const ig_ctx *c) {
   return c->mode->draft ? c->mode->draft->values : NULL;
 }
 
-// ---- life ----
+// ---- lifetime ----
 
 ig_status ig_draft_open(ig_ctx *c) {
   if (c->status != IG_OK) return c->status;
@@ -55,7 +55,7 @@ bool ig_draft_begin(ig_ctx *c) {
   if (!c->mode->draft) return true;
   ig_draft_end(c);
   ig_report_retry(c->mode->draft->report);
-  twins *t = ig_mem_new(c->alloc, sizeof *t);
+  reals *t = ig_mem_new(c->alloc, sizeof *t);
   const ig_generator *own = ig_generator_default(c);
   if (t && own) t->generator = ig_generator_copy(c, own);
   if (!t || !t->generator) {
@@ -68,7 +68,7 @@ bool ig_draft_begin(ig_ctx *c) {
 }
 
 void ig_draft_end(ig_ctx *c) {
-  twins *t = twins_of(c);
+  reals *t = reals_of(c);
   if (!t) return;
   c->mode->draft->values = NULL;
   for (size_t i = 0; i < t->all.n; i++) {
@@ -81,9 +81,9 @@ void ig_draft_end(ig_ctx *c) {
   ig_mem_free(c->alloc, t, sizeof *t);
 }
 
-// ---- twins ----
+// ---- real counterparts ----
 
-static void pair_up(ig_ctx *c, twins *t, ig_tensor *fake, ig_tensor *real) {
+static void pair_up(ig_ctx *c, reals *t, ig_tensor *fake, ig_tensor *real) {
   ig_table_slot *slot = ig_table_put(&t->at, fake);
   if (!slot || !ig_vec_push(c->alloc, &t->all, ((pair){fake, real}))) {
     (void)ig_fail(c, IG_NOMEM, "out of memory");
@@ -93,7 +93,7 @@ static void pair_up(ig_ctx *c, twins *t, ig_tensor *fake, ig_tensor *real) {
   (void)ig_tensor_retain(fake);
 }
 
-// What a context is while it runs on twins: nothing is recorded, nobody is asked.
+// The context's modes while it runs on real tensors: nothing is recorded, no callbacks.
 typedef struct outside {
   ig_mode_scope mode;
   const char *op_target;
@@ -101,7 +101,7 @@ typedef struct outside {
   const void *op_args;
 } outside;
 
-static outside step_out(ig_ctx *c, const twins *t) {
+static outside step_out(ig_ctx *c, const reals *t) {
   enum {
     ALL = IG_MODE_CAPTURE | IG_MODE_REWRITE | IG_MODE_RENEWAL | IG_MODE_DRAFT | IG_MODE_SYM |
           IG_MODE_FAKE | IG_MODE_NO_GRAD | IG_MODE_GENERATOR
@@ -110,7 +110,7 @@ static outside step_out(ig_ctx *c, const twins *t) {
   return (outside){ig_mode_push(c, &change), c->op_target, c->op, c->op_args};
 }
 
-// False: it failed, which is forgotten; the program will fail there for itself.
+// False: it failed; the error is dropped, because the program will fail there itself.
 static bool step_in(ig_ctx *c, const outside *o) {
   bool ok = c->status == IG_OK;
   if (!ok && !ig_status_is_final(c->status)) ig_ctx_clear(c);
@@ -122,7 +122,7 @@ static bool step_in(ig_ctx *c, const outside *o) {
 }
 
 void ig_draft_know(ig_ctx *c, ig_tensor *fake, ig_tensor *example) {
-  twins *t = twins_of(c);
+  reals *t = reals_of(c);
   if (!t || !fake || !example || ig_is_fake(example) || c->status != IG_OK) return;
   outside o = step_out(c, t);
   ig_scope s = ig_scope_open(c);
@@ -131,14 +131,14 @@ void ig_draft_know(ig_ctx *c, ig_tensor *fake, ig_tensor *example) {
   ig_scope_close(c, s);
 }
 
-static ig_tensor *twin_of(const twins *t, const ig_tensor *fake) {
+static ig_tensor *real_of(const reals *t, const ig_tensor *fake) {
   const ig_table_slot *slot = ig_table_find(&t->at, fake);
   return slot ? slot->value : NULL;
 }
 
 void ig_draft_share(ig_ctx *c, ig_tensor *fake, const ig_tensor *other) {
-  twins *t = twins_of(c);
-  ig_tensor *real = t && fake ? twin_of(t, other) : NULL;
+  reals *t = reals_of(c);
+  ig_tensor *real = t && fake ? real_of(t, other) : NULL;
   if (real) pair_up(c, t, fake, real);
 }
 
@@ -167,9 +167,9 @@ static bool real_number(ig_ctx *c, const ig_value *v, ig_value *out) {
   return true;
 }
 
-static bool real_value(ig_ctx *c, const twins *t, const ig_value *v, ig_value *out);
+static bool real_value(ig_ctx *c, const reals *t, const ig_value *v, ig_value *out);
 
-static bool real_list(ig_ctx *c, const twins *t, const ig_value *v, ig_value *out) {
+static bool real_list(ig_ctx *c, const reals *t, const ig_value *v, ig_value *out) {
   *out = *v;
   if (v->kind == IG_KIND_INTS) {
     ig_int *ints = ig_scope_array(c, v->ints.n, sizeof *ints);
@@ -187,12 +187,12 @@ static bool real_list(ig_ctx *c, const twins *t, const ig_value *v, ig_value *ou
   return items != NULL;
 }
 
-static bool real_value(ig_ctx *c, const twins *t, const ig_value *v, ig_value *out) {
+static bool real_value(ig_ctx *c, const reals *t, const ig_value *v, ig_value *out) {
   *out = *v;
   switch (v->kind) {
     case IG_KIND_TENSOR:
       if (!ig_is_fake(v->tensor)) return true;
-      out->tensor = twin_of(t, v->tensor);
+      out->tensor = real_of(t, v->tensor);
       return out->tensor != NULL;
     case IG_KIND_INTS:
     case IG_KIND_LIST:
@@ -225,11 +225,11 @@ static void learn_bool(ig_ctx *c, const ig_expr *e, bool value) {
   }
 }
 
-static void learn(ig_ctx *c, twins *t, const ig_value *fake, const ig_value *real) {
+static void learn(ig_ctx *c, reals *t, const ig_value *fake, const ig_value *real) {
   if (fake->kind != real->kind) return;
   if (fake->kind == IG_KIND_TENSOR) {
     if (!fake->tensor || !real->tensor) return;
-    bool known = twin_of(t, fake->tensor) == real->tensor;
+    bool known = real_of(t, fake->tensor) == real->tensor;
     for (int d = 0; d < fake->tensor->ndim && d < real->tensor->ndim; d++) {
       learn_int(c, ig_sizes(fake->tensor)[d].expr, ig_sizes(real->tensor)[d].value);
     }
@@ -248,8 +248,8 @@ static void learn(ig_ctx *c, twins *t, const ig_value *fake, const ig_value *rea
   }
 }
 
-// Runs the kernel on the twins; results live in the innermost scope.
-static bool run(ig_ctx *c, const twins *t, const ig_op *op, const ig_value *args, ig_value *outs) {
+// Runs the kernel on the real tensors; results live in the innermost scope.
+static bool run(ig_ctx *c, const reals *t, const ig_op *op, const ig_value *args, ig_value *outs) {
   ig_value real[IG_MAX_ARGS];
   for (size_t i = 0; i < op->schema.nargs; i++) {
     if (!real_value(c, t, &args[i], &real[i])) return false;
@@ -259,7 +259,7 @@ static bool run(ig_ctx *c, const twins *t, const ig_op *op, const ig_value *args
   return step_in(c, &o);
 }
 
-// ---- rules of the user ----
+// ---- fake kernels of custom operators ----
 
 static void tell(ig_ctx *c, const ig_op *op, ig_issue_kind kind, const char *reason,
                  const char *fix) {
@@ -271,7 +271,7 @@ static void tell(ig_ctx *c, const ig_op *op, ig_issue_kind kind, const char *rea
   ig_str_free(&s);
 }
 
-// The size of an operand that is the same number for the example, and of no other; NULL: none.
+// The only operand size that has the same value for the example; NULL: none, or several.
 static void add_size(ig_str *s, const ig_op *op, const ig_value *real, int64_t size) {
   const char *name = NULL;
   int at = 0;
@@ -316,7 +316,7 @@ static void add_rule(ig_str *s, const ig_op *op, const ig_value *real, const ig_
   ig_str_add(s, schema->nrets ? "  # sizes as in the example\n" : "None\n");
 }
 
-// A fake tensor of the same kind whose sizes nobody knows.
+// A fake tensor of the same kind with unknown sizes.
 static ig_tensor *like(ig_ctx *c, const ig_tensor *real) {
   ig_meta m;
   ig_meta_init(&m, real->dtype, real->device);
@@ -330,15 +330,15 @@ static ig_tensor *like(ig_ctx *c, const ig_tensor *real) {
   return c->status == IG_OK ? ig_tensor_make(c, &m, true) : NULL;
 }
 
-static void imitate(ig_ctx *c, twins *t, const ig_op *op, const ig_value *args,
+static void imitate(ig_ctx *c, reals *t, const ig_op *op, const ig_value *args,
                     const ig_value *real, ig_value *outs) {
   t->gave = true;
   for (size_t k = 0; k < op->schema.nrets && c->status == IG_OK; k++) {
     outs[k] = real[k];
     if (real[k].kind != IG_KIND_TENSOR) continue;
-    // An operand that is returned is returned.
+    // An operand that the kernel returns is returned itself.
     for (size_t i = 0; i < op->schema.nargs; i++) {
-      bool same = args[i].kind == IG_KIND_TENSOR && twin_of(t, args[i].tensor) == real[k].tensor;
+      bool same = args[i].kind == IG_KIND_TENSOR && real_of(t, args[i].tensor) == real[k].tensor;
       if (same) outs[k] = args[i];
     }
     if (outs[k].tensor != real[k].tensor) continue;
@@ -347,7 +347,7 @@ static void imitate(ig_ctx *c, twins *t, const ig_op *op, const ig_value *args,
   }
 }
 
-static void suggest(ig_ctx *c, twins *t, const ig_op *op, const ig_value *args,
+static void suggest(ig_ctx *c, reals *t, const ig_op *op, const ig_value *args,
                     const ig_value *real, ig_issue_kind kind, const char *reason) {
   ig_value operands[IG_MAX_ARGS];
   ig_str fix = ig_str_make(c->alloc);
@@ -359,7 +359,7 @@ static void suggest(ig_ctx *c, twins *t, const ig_op *op, const ig_value *args,
 }
 
 bool ig_draft_invent(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  twins *t = twins_of(c);
+  reals *t = reals_of(c);
   ig_value real[IG_MAX_RETURNS];
   if (!t || c->status != IG_OK) return false;
   ig_scope s = ig_scope_open(c);
@@ -377,7 +377,7 @@ bool ig_draft_invent(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value 
 }
 
 bool ig_draft_gave(const ig_ctx *c) {
-  const twins *t = twins_of(c);
+  const reals *t = reals_of(c);
   return t && t->gave;
 }
 
@@ -403,7 +403,7 @@ void ig_draft_give(ig_ctx *c, const ig_node *n, ig_value *outs) {
   }
 }
 
-// What the rule says of result k and the kernel does not; false: they agree.
+// How the fake kernel's result k differs from the kernel's; false: they agree.
 static bool differs(ig_ctx *c, const ig_value *fake, const ig_value *real, ig_str *why) {
   if (fake->kind != IG_KIND_TENSOR || real->kind != IG_KIND_TENSOR) return false;
   const ig_tensor *a = fake->tensor;
@@ -429,7 +429,7 @@ static bool differs(ig_ctx *c, const ig_value *fake, const ig_value *real, ig_st
 }
 
 void ig_draft_follow(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  twins *t = twins_of(c);
+  reals *t = reals_of(c);
   ig_value real[IG_MAX_RETURNS];
   if (!t || c->status != IG_OK) return;
   if (t->followed) {
@@ -465,7 +465,7 @@ void ig_draft_follow(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value 
 }
 
 void ig_draft_follow_node(ig_ctx *c, const ig_node *n) {
-  twins *t = twins_of(c);
+  reals *t = reals_of(c);
   if (!t || c->status != IG_OK || !n->hop) return;
   ig_scope s = ig_scope_open(c);
   size_t count = n->npos + n->nkw;

@@ -1,37 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drafts: a capture that runs the program on its examples besides. Every fake tensor of the capture
-// has a twin, the real tensor that stands in its place for the example inputs; a number read from a
-// twin is the example of the symbol that stands for it. So a question that only data can answer has
-// an answer (sym/refuse.c), and an operator without a rule for fake tensors has results.
+// Drafts: a capture that also runs the program on its examples. Every fake tensor of the capture
+// has a real counterpart, computed from the example inputs; a number read from it is the example
+// value of its symbol. Data-dependent questions therefore have an answer (sym/refuse.c), and
+// operators without a fake kernel have results.
 #ifndef OP_DRAFT_H_
 #define OP_DRAFT_H_
 
 #include "op/call.h"
 #include "sym/report.h"
 
-// The report of the context's draft is kept from one capture to the next; twins are not.
+// The report of the context's draft is kept from one capture to the next; real counterparts are
+// not.
 ig_status ig_draft_open(ig_ctx *c);    // IG_RUNTIME: one is open
 ig_report *ig_draft_close(ig_ctx *c);  // one reference for the caller; NULL: none was open
 bool ig_draft_begin(ig_ctx *c);        // a capture begins, if a draft is open
 void ig_draft_end(ig_ctx *c);          // it ends
 
-// The twin of `fake` is a copy of `example` (a real tensor), or the twin of another fake tensor.
+// The counterpart of `fake` is a copy of `example` (a real tensor), or that of another fake tensor.
 // Without a draft these do nothing.
 void ig_draft_know(ig_ctx *c, ig_tensor *fake, ig_tensor *example);
 void ig_draft_share(ig_ctx *c, ig_tensor *fake, const ig_tensor *other);
 
-// A call with fake results: runs on the twins. An operator of the user whose rule for fake tensors
-// is contradicted gets other results.
+// Runs a call with fake results on the counterparts. A custom operator whose fake kernel is
+// contradicted gets other results.
 void ig_draft_follow(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);
 // The same for a higher-order operator that was recorded as `n`.
 void ig_draft_follow_node(ig_ctx *c, const ig_node *n);
-// An operator without a rule for fake tensors: results like those of its kernel, with sizes of
-// their own. False: no draft, or the operands have no twins.
+// An operator without a fake kernel: results like those of its kernel, with fresh symbolic sizes.
+// False: no draft, or the operands have no counterparts.
 bool ig_draft_invent(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);
 
-// Were the results of the call in hand told by the example?
+// Did the results of the current call come from the example?
 bool ig_draft_gave(const ig_ctx *c);
-// The results of such a node once more, with symbols of their own.
+// The results of such a node again, with fresh symbols.
 void ig_draft_give(ig_ctx *c, const ig_node *n, ig_value *outs);
 
 // "self: f32[u0, 4], dim: 0" of the call that the context is in.

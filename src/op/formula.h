@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small words for decompositions and gradients, beside the generated calls of ingot/aten.h.
-// All of them record like any call, accept NULL and answer NULL then.
+// Helpers for decompositions and gradients, beside the generated calls of ingot/aten.h. They record
+// like any call, accept NULL and then return NULL.
 #ifndef OP_FORMULA_H_
 #define OP_FORMULA_H_
 
@@ -25,13 +25,13 @@ double ig_value_f64(const ig_value *v);         // of a number; symbolic: its hi
 bool ig_value_is(const ig_value *v, double x);  // a constant number equal to x
 ig_tensor *ig_value_tensor(const ig_value *v);  // the tensor or NULL
 
-// True where a formula may go a shorter way, because nobody looks at its steps: real tensors, no
+// True where a formula may take a shortcut, because its steps are not observable: real tensors, no
 // gradient, no capture.
 bool ig_unwatched(const ig_ctx *c, const ig_value *args, size_t n);
 
 ig_value ig_sizes_of(const ig_tensor *t);  // borrowed from t; none for NULL
 ig_int ig_numel_of(ig_ctx *c, const ig_tensor *t);
-// Arithmetic on sizes that shows in programs the way it is written here.
+// Arithmetic on sizes that appears in programs as written.
 ig_int ig_size_add(ig_ctx *c, ig_int a, ig_int b);
 ig_int ig_size_sub(ig_ctx *c, ig_int a, ig_int b);
 ig_int ig_size_mul(ig_ctx *c, ig_int a, ig_int b);
@@ -42,15 +42,15 @@ void ig_size_show(ig_ctx *c, ig_int v);  // while recording: the number becomes 
 void ig_size_show_sum(ig_ctx *c, ig_int v);
 ig_int ig_product(ig_ctx *c, const ig_int *sizes, size_t n);
 
-// Undoes broadcasting: sums g down to the sizes of `like` (a tensor value; others: g itself), and
-// drops the imaginary part when like is real.
+// Reverses broadcasting: sums g to the sizes of `like` (a tensor value; others: g itself), and
+// drops the imaginary part if like is real.
 ig_tensor *ig_sum_to(ig_ctx *c, ig_tensor *g, const ig_value *like);
 // A gradient that PyTorch refuses to compute, named in its words ("nextafter"): an error and NULL.
 ig_tensor *ig_no_derivative(ig_ctx *c, const char *what);
 void ig_vjp_refuse(ig_ctx *c, const ig_vjp *v);  // a .vjp: the same, in the operator's name
 ig_tensor *ig_cast(ig_ctx *c, ig_tensor *x, ig_dtype dtype);  // x itself when it has the dtype
 ig_tensor *ig_zeros_of(ig_ctx *c, const ig_tensor *like);     // zeros, sizes and dtype of `like`
-// Puts back the dimensions that a reduction without keepdim dropped.
+// Restores the dimensions that a reduction without keepdim removed.
 ig_tensor *ig_unreduce(ig_ctx *c, ig_tensor *g, const bool *reduced, int ndim);
 
 #endif

@@ -30,7 +30,7 @@ bool ig_node_is_grad_mode(const ig_node *n, bool *enabled) {
   return yes;
 }
 
-// The switch becomes the one of that number.
+// Gives the node that number.
 static bool renumber(ig_ctx *c, ig_graph *g, ig_node *n, size_t number) {
   char text[128];
   (void)snprintf(text, sizeof text, number ? "%s_%zu" : "%s", base, number);

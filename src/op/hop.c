@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all higher-order operators share.
+// Shared by all higher-order operators.
 #include "op/hop.h"
 
 #include <string.h>
@@ -99,7 +99,7 @@ static bool writes_input(const ig_graph *g, const ig_node *n) {
   return false;
 }
 
-// A graph that runs or not, or many times, must not change what others see.
+// A graph that may run any number of times must have no visible side effects.
 static ig_graph *check_writes(ig_ctx *c, ig_graph *g, const char *who) {
   for (const ig_node *n = g ? g->first : NULL; n; n = n->next) {
     if (!writes_input(g, n)) continue;
@@ -166,8 +166,8 @@ ig_value ig_branch_operands(ig_ctx *c, const ig_value *given, size_t n, const ig
   return list;
 }
 
-// Nodes of the branches of a call. A release either forgets their modules, or tells for each of
-// them what it tells for the call.
+// Nodes of the branches of a call. Depending on the release, they have no module stack, or that of
+// the call.
 static bool describe_branch(ig_ctx *c, ig_graph *sub, const ig_node *call) {
   const ig_module_stack *modules = call->graph->strict
                                        ? ig_graph_keep_modules(c, sub, call->meta.modules)
@@ -187,7 +187,7 @@ static bool describe_branch(ig_ctx *c, ig_graph *sub, const ig_node *call) {
 
 static bool describe_branches(ig_ctx *c, const ig_node *call) {
   const ig_graph *g = call->graph;
-  if (g->outer || c->mode->rewrite) return true;  // told by the outermost call, once
+  if (g->outer || c->mode->rewrite) return true;  // determined by the outermost call, once
   if (g->strict && !ig_release_forms(g->release)->branches_as_call) return true;
   bool ok = true;
   for (size_t i = 0; ok && i < call->ninputs; i++) {
@@ -217,7 +217,7 @@ bool ig_hop_record(ig_ctx *c, const ig_hop *hop, const ig_value *args, size_t np
 
 const char *ig_hop_describe(ig_ctx *c, const ig_value *v) {
   if (v->kind != IG_KIND_TENSOR) {
-    return v->kind == IG_KIND_INT ? "an int" : v->kind == IG_KIND_NONE ? "None" : "no tensor";
+    return v->kind == IG_KIND_INT ? "an int" : v->kind == IG_KIND_NONE ? "None" : "not a tensor";
   }
   ig_str s = ig_str_make(c->alloc);
   ig_str_add(&s, "%s[", ig_dtype_text(v->tensor->dtype));

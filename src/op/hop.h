@@ -20,11 +20,11 @@ extern const ig_hop ig_hop_with_effects;
 // Calls a function; its results in the innermost scope, NULL after an error.
 const ig_value *ig_branch_call(ig_ctx *c, const ig_branch *b, const ig_value *in, size_t n,
                                size_t *nouts);
-// The same in a scope of its own.
+// The same in its own scope.
 const ig_value *ig_branch_run(ig_ctx *c, const ig_branch *b, const ig_value *in, size_t n,
                               size_t *nouts);
 
-// Captures a function as a graph of its own. IG_BRANCH: it writes to its operands. likes (may be
+// Captures a function as a graph of its own. IG_BRANCH: it mutates its operands. likes (may be
 // NULL, or have NULLs) and names (may be NULL): see ig_nested_operand; `lazy`: operands become
 // placeholders only when they are read.
 typedef struct ig_branch_inputs {
@@ -39,24 +39,24 @@ ig_graph *ig_branch_capture(ig_ctx *c, const ig_branch *b, const ig_branch_input
 
 // The results of a captured function: its output node's values; inner tensors.
 const ig_value *ig_branch_outputs(ig_ctx *c, const ig_graph *sub, size_t *n);
-// Operators whose sub-graphs have numbered placeholders, arg0_1: calls those from number `from` on
-// so.
+// For operators whose sub-graphs have numbered placeholders, arg0_1: renames those from index
+// `from` on.
 bool ig_hop_number_inputs(ig_ctx *c, ig_graph *sub, size_t from);
 // The fake value of the outer graph for one result of a sub-graph.
 ig_value ig_branch_result(ig_ctx *c, const ig_value *inner);
-// A list of operands, then those that the capture of sub has added behind the first `from`.
+// A list of operands, then those that the capture of sub has added after the first `from`.
 ig_value ig_branch_operands(ig_ctx *c, const ig_value *given, size_t n, const ig_graph *sub,
                             size_t from, ig_seq seq);
 
-// Records the node, frees nothing. args: live values, nodes; results are its fake results.
+// Records the node; frees nothing. args: live values, nodes; results are its fake results.
 bool ig_hop_record(ig_ctx *c, const ig_hop *hop, const ig_value *args, size_t npos,
                    const char *const *keys, size_t nkw, const ig_value *results, size_t n);
 
-// A branch that is a sub-graph.
+// A branch as a sub-graph.
 static inline ig_branch ig_branch_of(const ig_value *v) {
   return (ig_branch){.graph = v->graph};
 }
-// The base of the names of its nodes in the forms of a release.
+// The base of its nodes' names in a release.
 static inline const char *ig_hop_base(const ig_hop *hop, ig_release r) {
   return r == IG_RELEASE_2_5 && hop->base_2_5 ? hop->base_2_5 : hop->base;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// cond: under a capture both functions become sub-graphs with the same operands: what both read,
-// then what only the first reads, then what only the second reads, each sorted. The state of the
-// program comes first; then the operands in their order, or, given keys, everything by its key.
+// cond: under a capture both functions become sub-graphs with the same operands: those that both
+// use, then those that only the first uses, then those that only the second uses, each sorted. The
+// state of the program comes first; then the operands in their order, or, given keys, everything by
+// its key.
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 #include "op/hop.h"
 #include "sym/env.h"
 
-// An operand of the recorded node on its way through sorting.
+// An operand of the recorded node with its sort key.
 typedef struct entry {
   ig_value value;
   int group;  // 0: read by both, 1: by yes, 2: by no
@@ -37,8 +38,8 @@ static bool is_state(const ig_node *n) {
   return n && (n->kind == IG_NODE_ATTR || (ig_node_is_placeholder(n) && n->role != IG_INPUT_USER));
 }
 
-// What the program calls the value: placeholders and constants get their names when the capture is
-// over, but are declared before.
+// The program's name of the value: placeholders and constants get their names after the capture,
+// but are declared before.
 static const char *name_of(const ig_graph *g, const ig_node *n) {
   if (!n) return "";
   if (ig_node_is_placeholder(n)) return n->path ? n->path : n->name;
@@ -105,7 +106,7 @@ static const char broken[] =
     "Cond doesn't work unless it is captured completely with torch.compile. Scroll up to find out "
     "what causes the graph break.";
 
-// Both functions must give results that one value can stand for.
+// Both functions must return results that one value can describe.
 static bool check(ig_ctx *c, const ig_value *a, size_t na, const ig_value *b, size_t nb) {
   if (na != nb) {
     ig_fail_text(c, IG_BRANCH,

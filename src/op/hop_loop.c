@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// map, while_loop and scan: functions that are called again and again. Under a capture each becomes
-// one sub-graph; values that it reads from outside are passed behind the given operands.
+// map, while_loop and scan: functions that are called repeatedly. Under a capture each becomes one
+// sub-graph; outer values that it uses are passed after the given operands.
 #include <string.h>
 
 #include "base/budget.h"
@@ -198,7 +198,7 @@ typedef struct loop {
   size_t n;
 } loop;
 
-// Both sub-graphs get what either reads from outside.
+// Both sub-graphs get the outer values that either uses.
 static bool share(ig_ctx *c, const loop *l, ig_graph *cond, ig_graph *body, const ig_value **all,
                   size_t *n) {
   size_t cap = cond->operands.n + body->operands.n;
@@ -278,7 +278,7 @@ static const ig_value *loop_capture(ig_ctx *c, const loop *l, size_t *nouts) {
   return out;
 }
 
-// Is there another round? -1 after an error.
+// Is there another iteration? -1 after an error.
 static int goes_on(ig_ctx *c, const loop *l, const ig_value *in) {
   size_t n = 0;
   const ig_value *pred = ig_branch_run(c, l->cond, in, l->n, &n);
@@ -302,7 +302,8 @@ static void release_all(ig_value *held, size_t n) {
     if (held[i].kind == IG_KIND_TENSOR) ig_tensor_release(held[i].tensor);
   }
 }
-// One round: 1 and the carried values in `next`, retained; 0 when there is none; -1 after an error.
+// One iteration: 1 and the carried values in `next`, retained; 0 if there is none; -1 after an
+// error.
 static int loop_round(ig_ctx *c, const loop *l, const ig_value *in, ig_value *next) {
   size_t n = 0;
   ig_scope s = ig_scope_open(c);
@@ -324,7 +325,7 @@ static int loop_round(ig_ctx *c, const loop *l, const ig_value *in, ig_value *ne
   ig_scope_close(c, s);
   return more;
 }
-// What a round computes goes with the round; only the carried values outlive it.
+// Temporaries of an iteration are freed with it; only the carried values outlive it.
 static const ig_value *loop_run(ig_ctx *c, const loop *l, size_t *nouts) {
   ig_value *in = ig_scope_array(c, l->n + 1, sizeof *in);
   ig_value *next = ig_scope_array(c, l->ncarried + 1, sizeof *next);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// wrap_with_autocast, with_effects and auto_functionalized_v2, as files have them. Whoever captures
-// them again gets their calls one by one.
+// wrap_with_autocast, with_effects and auto_functionalized_v2, as in files. Capturing them again
+// records their calls one by one.
 #include <stdio.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ static ig_value as_ints(ig_ctx *c, const ig_value *v) {
   ig_int *ints = ig_scope_array(c, v->list.n, sizeof *ints);
   for (size_t i = 0; ints && i < v->list.n; i++) {
     if (v->list.at[i].kind != IG_KIND_INT) {
-      (void)ig_fail(c, IG_BAD_TYPE, "found a value that is no integer in a list of integers");
+      (void)ig_fail(c, IG_BAD_TYPE, "found a value that is not an integer in a list of integers");
       return ig_none();
     }
     ints[i] = v->list.at[i].i;
@@ -106,8 +106,8 @@ const ig_hop ig_hop_with_effects = {
 };
 
 // ---- auto_functionalized_v2 ----
-// What the operator writes to is told as views of bases: for argument x _x_base_index is the
-// number of the base in _all_bases, and _x_size, _x_stride and _x_storage_offset, or _x_slice_dim,
+// Mutated arguments are described as views of bases: for argument x _x_base_index is the number of
+// the base in _all_bases, and _x_size, _x_stride and _x_storage_offset, or _x_slice_dim,
 // _x_slice_start and _x_slice_end, are the view; without them it is the base itself. A list x of
 // _x_length tensors has _x_0_base_index and so on. Out come the results, then the new bases.
 
@@ -179,7 +179,7 @@ static bool copy_bases(functional *f) {
   ig_value *copies = ig_scope_array(f->c, given->list.n, sizeof *copies);
   for (size_t i = 0; copies && i < given->list.n; i++) {
     if (given->list.at[i].kind != IG_KIND_TENSOR) {
-      return ig_fail(f->c, IG_BAD_TYPE, "%s: base %zu is no tensor", f->n->name, i) == IG_OK;
+      return ig_fail(f->c, IG_BAD_TYPE, "%s: base %zu is not a tensor", f->n->name, i) == IG_OK;
     }
     copies[i] = ig_of_tensor(ig_clone(f->c, given->list.at[i].tensor));
   }

@@ -10,7 +10,7 @@
 
 // ---- strict_mode ----
 
-// Its placeholders are numbered, whatever the operands are called.
+// Its placeholders are numbered, whatever the names of the operands.
 static const char *const *numbered(ig_ctx *c, size_t n) {
   const char **names = ig_scope_array(c, n + 1, sizeof *names);
   for (size_t i = 0; names && i < n; i++) {
@@ -45,7 +45,7 @@ const ig_value *ig_strict_mode(ig_ctx *c, const ig_branch *body, const ig_value 
   ig_value *results = inner ? ig_scope_array(c, *nouts + 1, sizeof *results) : NULL;
   for (size_t i = 0; results && i < *nouts; i++) results[i] = ig_branch_result(c, &inner[i]);
   bool ok = results && ig_hop_number_inputs(c, sub, n);
-  // Results are numbered behind the operands: the first of a call with two operands is getitem_2.
+  // Results are numbered after the operands: the first of a call with two operands is getitem_2.
   for (size_t i = 0; ok && !c->mode->capture->strict && i < sub->operands.n; i++) {
     ok = ig_graph_name(c, c->mode->capture, "getitem") != NULL;
   }
@@ -81,8 +81,8 @@ const ig_hop ig_hop_strict_mode = {
 
 // ---- wrap_with_set_grad_enabled ----
 
-// A region of another grad mode. Whoever captures it again gets its calls one by one, under that
-// mode; the pass that finds regions puts them into sub-graphs.
+// A region with another grad mode. Capturing it again records its calls one by one, under that
+// mode; the regions pass moves them into sub-graphs.
 const ig_value *ig_wrap_set_grad_enabled(ig_ctx *c, bool enabled, const ig_branch *body,
                                          const ig_value *operands, size_t n, size_t *nouts) {
   bool captures = c->mode->capture != NULL;
@@ -126,7 +126,7 @@ static size_t result_count(const ig_op *op) {
   return n;
 }
 
-// A result that is a written operand itself stands for the new value of that operand.
+// A result that is itself a mutated operand represents the new value of that operand.
 static void follow(ig_value *outs, size_t nrets, const ig_value *written, const ig_value *fresh) {
   for (size_t i = 0; i < nrets; i++) {
     bool same = outs[i].kind == IG_KIND_TENSOR && written->kind == IG_KIND_TENSOR &&

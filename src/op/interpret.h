@@ -10,8 +10,8 @@
 // scope.
 ig_status ig_interpret(ig_ctx *c, const ig_graph *g, const ig_value *inputs, ig_value *outs);
 
-// Told of every value that a node of a running graph or ONNX model has computed, sub-graphs
-// included (c->mode->watch): the node's name, what it calls ("": nothing).
+// Called with every value that a node of a running graph or ONNX model computes, including
+// sub-graphs (c->mode->watch): the node's name, what it calls ("": nothing).
 typedef struct ig_watch {
   void (*fn)(void *user, const char *name, const char *target, const ig_value *value);
   void *user;
@@ -20,12 +20,12 @@ typedef struct ig_watch {
 // Interprets g into a new graph with the same placeholders.
 typedef struct ig_transform {
   ig_rewrite rewrite;
-  bool grad;  // history is kept; placeholders require grad as they did in g
-  // Symbols of what stands in the data are named anew; otherwise they stay.
+  bool grad;  // record gradients; placeholders require grad as in g
+  // Unbacked symbols get new names; otherwise they are kept.
   bool renew;
-  bool keep_regions;  // switches of autocast stay nodes; otherwise the casts become calls
-  // If not NULL, maps the outputs before they are recorded; gets the new placeholders. The answer
-  // lives in the innermost scope; *n comes with the number of outs. NULL after an error.
+  bool keep_regions;  // changes of autocast stay nodes; otherwise the casts become calls
+  // If not NULL, maps the outputs before they are recorded; gets the new placeholders. The result
+  // lives in the innermost scope; *n is the number of outs on entry. NULL after an error.
   const ig_value *(*finish)(ig_ctx *c, const ig_value *inputs, size_t ninputs, const ig_value *outs,
                             size_t *n, void *user);
   void *user;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operators that users define, and what calling one does.
+// Custom operators: the registry and dispatch.
 //
 // One map per process behind a lock. An operator is never freed before the process ends, since
-// graphs point at it; its implementations are counted, so that one which was replaced is released
+// graphs point at it; its implementations are reference-counted, so that a replaced one is released
 // when its last call has returned. Fields that change after publication are atomic.
 #include "op/library.h"
 #include "op/draft.h"
@@ -183,7 +183,7 @@ void ig_library_undefine(const ig_op *op) {
   (void)snprintf(key, sizeof key, "%s::%s", op->schema.ns, op->schema.name);
   (void)pthread_mutex_lock(&users.lock);
   ig_map_value *slot = ig_map_find(&users.by_name, key);
-  // A reader that stands on op goes on to its successor.
+  // A concurrent reader at op continues with its successor.
   if (slot && slot->ptr == op) {
     slot->ptr = (void *)op->next;
   } else {
@@ -246,7 +246,7 @@ const char *ig_tag_text(ig_tag tag) {
   return (size_t)tag < IG_TAG_COUNT ? texts[tag] : "";
 }
 
-// Leak checkers look at the end of the process. The host is gone by then: nothing is released
+// For leak checkers, at the end of the process. The host no longer exists: nothing is released
 // through it.
 __attribute__((destructor)) static void at_end(void) {
   if (!users.ready) return;

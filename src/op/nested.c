@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Captures inside captures: opening and closing, lifting what is read from outside.
+// Captures inside captures: opening and closing, lifting of outer values.
 #include "op/nested.h"
 
 #include <string.h>
@@ -24,7 +24,7 @@ bool ig_nested_push(ig_ctx *c) {
   return true;
 }
 
-// Values that a rewrite keeps waiting become nodes.
+// Pending values of a rewrite become nodes.
 static void settle(ig_ctx *c, const ig_value *values, size_t n) {
   const ig_rewrite *r = c->mode->rewrite;
   if (r && r->settle && c->status == IG_OK) r->settle(c, values, n, r->user);
@@ -65,7 +65,7 @@ bool ig_nested_same(const ig_value *a, const ig_value *b) {
   }
 }
 
-// Placeholders stand before all other nodes, in the order of operands.
+// Placeholders come before all other nodes, in the order of operands.
 static bool add_operand(ig_ctx *c, const ig_value *outer) {
   ig_graph *g = c->mode->capture;
   ig_node *n = g->last;
@@ -79,7 +79,7 @@ static bool add_operand(ig_ctx *c, const ig_value *outer) {
   return true;
 }
 
-// What stands for t one level further out, as a node of that graph.
+// The node for t in the next outer graph.
 static ig_tensor *outer_fake(ig_ctx *c, ig_tensor *t) {
   ig_value v = ig_of_tensor(t);
   ig_mode_scope mode = ig_mode_push_capture(c, c->mode->capture->outer);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operator record and what its functions see.
+// The operator record and the arguments of its functions.
 //
 //   IG_OP(id) = { .schema = ..., .shape = ..., one of .tile/.prepare and .run/.kernel/nothing (a
 //   view), ... };
 //
 // `id` is the schema's name and overload in lower case, joined by _: add_tensor, mm,
-// __and___tensor. The build reads ids and schemas off src/ops, looks up each schema's in-place and
-// out forms in src/op/aten.tsv, and writes the registry and the typed calls of ingot/aten.h. A
-// record is all there is to write. The parsed records are one process-wide library, immutable and
-// shared.
+// __and___tensor. The build extracts ids and schemas from src/ops, looks up each schema's in-place
+// and out forms in src/op/aten.tsv, and generates the registry and the typed calls of ingot/aten.h.
+// Nothing but the record needs to be written. The parsed records are one process-wide library,
+// immutable and shared.
 #ifndef OP_OP_H_
 #define OP_OP_H_
 
@@ -20,11 +20,11 @@
 
 enum { IG_MAX_OPERANDS = 6, IG_MAX_ARGS = 32 };
 
-// One rule for real, fake and symbolic operands: ask only through ig_int_eq and its kin.
-// out[i] describes return i; it comes with ndim 0, the dtype of the first tensor operand and the
-// common device of the operands. A view calls ig_meta_view and sets sizes, strides, offset. A fresh
-// result gets dense strides afterwards unless the rule sets `strided`. A result that does not exist
-// this time sets `absent` (the caller sees None).
+// One rule for real, fake and symbolic operands: compare sizes only through ig_int_eq and related
+// functions. out[i] describes return i; it comes with ndim 0, the dtype of the first tensor operand
+// and the common device of the operands. A view calls ig_meta_view and sets sizes, strides, offset.
+// A fresh result gets dense strides afterwards unless the rule sets `strided`. A missing optional
+// result sets `absent` (the caller sees None).
 typedef void ig_shape_fn(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out);
 
 // The same for an operator that returns Tensor[]: `push` one meta per element of the list.
@@ -37,22 +37,23 @@ typedef struct ig_metas {
 ig_meta *ig_metas_push(ig_metas *m, ig_dtype dtype, ig_device device);  // initialised; NULL: error
 typedef void ig_shapes_fn(ig_ctx *c, const ig_op *op, const ig_value *args, ig_metas *out);
 
-// n dense elements per operand, already broadcast and converted to the computing dtype. `out` may
-// be the same memory as one of the operands.
+// n dense elements per operand, already broadcast and converted to the compute dtype. `out` may be
+// the same memory as one of the operands.
 typedef struct ig_tile_args {
   size_t n;
   const void *in[IG_MAX_OPERANDS];
   void *out;
   const ig_value *args;
   const ig_op *op;
-  ig_dtype dtype;             // the computing dtype
-  atomic_bool *zero_divisor;  // an integer tile that would divide by 0 sets it and goes on
+  ig_dtype dtype;  // the compute dtype
+  atomic_bool
+      *zero_divisor;  // set by an integer tile that would divide by zero, which then continues
 } ig_tile_args;
 typedef void ig_tile_fn(const ig_tile_args *t);
 
 // Fills outs, whose tensors the shape rule made (real, dense unless the rule said otherwise), and
-// sets those that are no tensors. Everything about shapes was checked; a kernel fails only for what
-// stands in the data (an index out of range) or for lack of memory.
+// sets those that are not tensors. Shapes have been checked; a kernel fails only because of the
+// data (an index out of range) or when out of memory.
 typedef void ig_kernel_fn(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);
 
 // A kernel in two steps, so that a plan can own all memory and running cannot fail for lack of it.
@@ -92,8 +93,8 @@ typedef void ig_decompose_outs_fn(ig_ctx *c, const ig_value *args, ig_value *out
 // takes one slot per element, any other argument one, tensor or not, so IG_GRAD is always safe.
 typedef struct ig_vjp {
   const ig_op *op;
-  const ig_value *args;     // of the forward call; a tensor that .keep does not name has no bytes
-  const ig_value *outs;     // its results, likewise
+  const ig_value *args;     // of the forward call; a tensor that .keep does not name has no data
+  const ig_value *outs;     // its results, with the same restriction
   ig_tensor *const *grads;  // gradient per return (per element of a Tensor[] result); NULL: zero
   ig_tensor *grad;          // grads[0]; never NULL when there is one result
   ig_tensor *out;           // outs[0].tensor
@@ -103,7 +104,7 @@ typedef struct ig_vjp {
 } ig_vjp;
 typedef void ig_vjp_fn(ig_ctx *c, const ig_vjp *v);
 
-// IG_GRAD(v, 0) = formula;  evaluates the formula only if the gradient of argument 0 is wanted.
+// IG_GRAD(v, 0) = formula;  evaluates the formula only if the gradient of argument 0 is needed.
 #define IG_WANTED(v, i) ((v)->wanted[(v)->at[i]])
 #define IG_GRAD(v, i) \
   if (IG_WANTED(v, i)) (v)->d[(v)->at[i]]
@@ -111,17 +112,16 @@ typedef void ig_vjp_fn(ig_ctx *c, const ig_vjp *v);
 #define IG_GRAD_AT(v, i, k) \
   if ((v)->wanted[(v)->at[i] + (k)]) (v)->d[(v)->at[i] + (k)]
 
-// How a pointwise operator arrives at its computing dtype.
+// How a pointwise operator determines its compute dtype.
 typedef enum ig_promotion {
   IG_PROMOTE,        // PyTorch's rules
   IG_PROMOTE_FLOAT,  // the same, and integers and bool become the default float dtype
-  IG_PROMOTE_SELF,   // the dtype of the first operand that is no mask
+  IG_PROMOTE_SELF,   // the dtype of the first operand that is not a mask
   IG_PROMOTE_BOOL,   // every operand as a truth value
   IG_PROMOTE_DIV,    // IG_PROMOTE_FLOAT unless argument 2 names a rounding mode
 } ig_promotion;
 
-// What a region of autocast does with the floating-point operands. In-place and out forms have
-// none.
+// How an autocast region casts the floating-point operands. In-place and out forms are not cast.
 typedef enum ig_autocast_policy {
   IG_AUTOCAST_NONE,
   IG_AUTOCAST_LOWER,       // to the dtype of the region
@@ -130,7 +130,8 @@ typedef enum ig_autocast_policy {
   IG_AUTOCAST_WIDEST,      // to the widest among them
 } ig_autocast_policy;
 
-// Operators that only check: they have no result, and a program without them computes the same.
+// Operators that only check: they have no result, and can be removed without changing the results
+// of a program.
 typedef enum ig_check {
   IG_CHECK_NONE,
   IG_CHECK_TENSOR,      // a tensor of one element is true
@@ -140,40 +141,40 @@ typedef enum ig_check {
   IG_CHECK_SIZE_RANGE,  // the same, and it may be a size
 } ig_check;
 
-// One call of a view operator: the arguments behind the viewed tensor, and which result it was.
+// One call of a view operator: the arguments after the viewed tensor, and the index of the result.
 typedef struct ig_view_call {
   const ig_op *op;
   const ig_value *args;
   size_t index;
 } ig_view_call;
-// `base` with `part` in place of what the view shows of it; NULL after an error.
+// `base` with `part` scattered into the viewed elements; NULL after an error.
 typedef ig_tensor *ig_invert_fn(ig_ctx *c, const ig_view_call *v, ig_tensor *base, ig_tensor *part);
 
 typedef struct ig_op_def {
   const char *schema;
-  ig_shape_fn *shape;  // optional for composites: their decomposition tells
+  ig_shape_fn *shape;  // optional for composites, whose decomposition determines shapes
   ig_shapes_fn *shapes;
-  // Pointwise: one function per computing dtype. A dtype without a function of its own uses the
-  // next wider one of its kind (f16, bf16 -> f32; small integers -> i64; c64 -> c128; bool only its
-  // own) with conversion of every tile on the way.
+  // Pointwise: one function per compute dtype. A dtype without its own function uses the next wider
+  // one of its kind (f16, bf16 -> f32; small integers -> i64; c64 -> c128; bool only its own) with
+  // conversion of every tile.
   ig_tile_fn *tile[IG_DTYPE_COUNT];
   ig_kernel_fn *kernel;
   ig_prepare_fn *prepare;  // instead of kernel, with run
   ig_run_fn *run;
   ig_decompose_fn *decompose;
   ig_decompose_outs_fn *decompose_outs;
-  // What PyTorch makes of the operator when a program is taken apart, where that is another formula
-  // than the one that eager calls run (a Python implementation there, or a slower one).
+  // PyTorch's decomposition of the operator in programs, where it differs from the formula of eager
+  // calls (a Python implementation there, or a slower one).
   ig_decompose_fn *lower;
   ig_decompose_outs_fn *lower_outs;
-  // For results that are no tensors, or whose shape stands in the data: what a fake call gives. The
-  // kernel then makes its results itself (ig_tensor_make), there is no shape rule.
+  // For results that are not tensors, or whose shape depends on the data: the results of a fake
+  // call. The kernel then allocates its results itself (ig_tensor_make); there is no shape rule.
   ig_kernel_fn *fake;
   ig_vjp_fn *vjp;
-  const char *keep;  // names of arguments and "result" whose bytes .vjp reads, "self, result";
+  const char *keep;  // names of arguments and "result" whose data .vjp reads, "self, result";
                      // NULL: all; "": none. result0, result1 name one of several
-  // Bits of the results that have a history, as PyTorch's output_differentiability; 0: every one
-  // whose dtype allows it.
+  // Bit mask of the differentiable results, like PyTorch's output_differentiability; 0: all whose
+  // dtype allows it.
   unsigned diff_results;
   unsigned operands;  // tile: leading arguments that are broadcast; 0: the leading Tensor arguments
   unsigned masks;     // tile: leading operands that stay bool
@@ -201,13 +202,13 @@ typedef struct ig_op_def {
   bool looks_at_strides;  // of its symbolic operands, which leaves guards as in PyTorch
   ig_autocast_policy autocast;
   ig_check check;
-  ig_invert_fn *invert;  // views: how a changed part gets back
+  ig_invert_fn *invert;  // views: how a changed view is scattered into its base
   // In-place records that are not derived: the operator that computes what they write, "ns::name".
   const char *functional;
   int order;            // overloads with a lower one are tried first; then by id
   int variant;          // for families that share functions
   const char *samples;  // "f32[3,5], 2 | f32[4,2].T, key=[0,1]"; see docs/operators.md
-  const char *waive;    // "decompose: reason": what the contract test does not ask; steers nothing
+  const char *waive;  // "decompose: reason": checks that the contract test waives; no other effect
 } ig_op_def;
 
 #define IG_OP(id)                     \
@@ -216,11 +217,11 @@ typedef struct ig_op_def {
 
 typedef enum ig_form { IG_FORM_PLAIN, IG_FORM_INPLACE, IG_FORM_OUT } ig_form;
 
-// Facts about an operator out of src/op/aten.tsv.
+// Properties of an operator from src/op/aten.tsv.
 enum {
-  IG_FACT_IMPLICIT = 1,  // CompositeImplicitAutograd: export takes it apart by default
+  IG_FACT_IMPLICIT = 1,  // CompositeImplicitAutograd: decomposed by default
   IG_FACT_CORE = 2,      // Core ATen
-  IG_FACT_DECOMP = 4,    // run_decompositions() takes it apart
+  IG_FACT_DECOMP = 4,    // decomposed by run_decompositions()
   IG_FACT_VIEW = 8,
   IG_FACT_TRACED = 16,         // taken apart in every program, whatever the table
   IG_FACT_SEEDED = 32,         // draws from a generator, at least for some arguments
@@ -233,17 +234,17 @@ struct ig_op {
   const char *target;  // "aten.add.Tensor"
   ig_schema schema;
   ig_form form;
-  atomic_uint facts;        // a user's operator gets its implementations later
-  unsigned number;          // position in the library; those of users stand behind it
-  int backward;             // number of its function in histories: SumBackward1
+  atomic_uint facts;        // a custom operator gets its implementations later
+  unsigned number;          // position in the library; custom operators follow
+  int backward;             // number of its autograd function: SumBackward1
   struct ig_user_op *user;  // NULL: built in
   const ig_op *base;        // in-place, out: the functional operator it is derived from
   const ig_op *inplace;
   const ig_op *out;
   _Atomic(const ig_op *) next;  // next overload of the same name
   size_t operands;
-  uint64_t keep;          // bits of arguments that .vjp reads
-  uint32_t keep_outs;     // bits of results
+  uint64_t keep;          // bit mask of the arguments that .vjp reads
+  uint32_t keep_outs;     // bit mask of results
   atomic_bool composite;  // eager calls run the decomposition
   bool pointwise;
   bool has_tensor_list;  // some argument is Tensor[] or Tensor?[]
@@ -256,7 +257,7 @@ typedef struct ig_lib {
   size_t n;
 } ig_lib;
 
-const ig_lib *ig_lib_get(ig_ctx *c);  // Loads at first use, once per process; NULL after an error.
+const ig_lib *ig_lib_get(ig_ctx *c);  // Loaded on first use, once per process; NULL after an error.
 const ig_op *ig_lib_overloads(ig_ctx *c, const char *ns, const char *name);  // NULL: unknown
 
 static inline bool ig_op_is_composite(const ig_op *op) {
@@ -292,22 +293,22 @@ static inline bool ig_op_is_check(const ig_op *op) {
 static inline bool ig_op_reshapes(const ig_op *op) {
   return op->form == IG_FORM_INPLACE && (op->def->resizes || (op->base && op->def->view));
 }
-// Overloads that users of a name never get, because numbers go to the Tensor overload.
+// Overloads that are never chosen by name, because numbers go to the Tensor overload.
 static inline bool ig_op_is_hidden(const ig_op *op) {
   return op->def->numbers_to_tensor && op->schema.npos > 1 &&
          op->schema.args[1].type == IG_TYPE_SCALAR;
 }
 
-// May a plain number stand in Tensor slot i?
+// Does Tensor argument i accept a plain number?
 static inline bool ig_op_takes_number(const ig_op *op, size_t i) {
   return i < op->operands && op->def->numbers && !op->schema.args[i].written;
 }
 
-// Does a value fit argument i, as a host would give it? Numbers may stand for tensors where
-// PyTorch allows that.
+// Does a value from the host match argument i? Numbers may be passed for tensors where PyTorch
+// allows that.
 bool ig_op_fits(const ig_op *op, size_t i, const ig_value *v);
 
-// The tile for a computing dtype and the dtype that it works in; NULL: PyTorch has none either.
+// The tile for a compute dtype and the dtype that it works in; NULL: PyTorch has none either.
 ig_tile_fn *ig_op_tile(const ig_op *op, ig_dtype dtype, ig_dtype *works_in);
 
 // Message about one argument: "aten.mm.default: argument 'mat2': found ..., expected ... (f.c:3)"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Driver: walks the operands in the order of the result's memory and calls the operator's tile on
-// dense rows. An operand that is dense in the computing dtype is used in place; any other is
-// gathered, converted or repeated into a buffer that stays in the first-level cache.
+// dense rows. An operand that is dense in the compute dtype is used in place; any other is
+// gathered, converted or repeated into a buffer that stays in the L1 cache.
 #include <string.h>
 
 #include "base/cpu.h"
@@ -31,18 +31,18 @@ typedef struct operand {
   ig_dtype works_in;
   size_t size;       // bytes of an element in memory
   size_t work_size;  // bytes of an element in the buffer
-  bool number;       // the buffer holds it from the beginning
+  bool number;       // the buffer contains it from the start
 } operand;
 
 typedef struct plan {
   ig_tile_fn *tile;
   ig_tile_args proto;
-  size_t n;  // operands, the result not counted
+  size_t n;  // operands, without the result
   ig_dtype out_dtype;
   ig_dtype out_works_in;
   size_t out_size;
   size_t out_work_size;
-  bool stream;  // memory is slower than the caches in between
+  bool stream;  // memory is slower than the intermediate caches
   operand in[IG_MAX_OPERANDS];
   ig_value numbers[IG_MAX_OPERANDS];
 } plan;
@@ -100,7 +100,7 @@ static void store(const plan *p, char *at, int64_t stride, size_t n, const char 
   }
 }
 
-// Operands that are used where they lie, as a whole.
+// Operands that are used in place, as a whole.
 static void row_in_place(const plan *p, char *const *at, int64_t count) {
   ig_tile_args t;
   for (size_t i = 0; i < p->n; i++) t.in[i] = at[i + 1];
@@ -113,7 +113,8 @@ static void row_in_place(const plan *p, char *const *at, int64_t count) {
   p->tile(&t);
 }
 
-// The same for results that go past the caches: in pieces, small enough to alternate with reading.
+// The same for results written with non-temporal stores: in chunks small enough to alternate with
+// reading.
 static void row_streamed(const plan *p, char *const *at, int64_t count) {
   double result[STREAM / sizeof(double)];
   ig_tile_args t = p->proto;
@@ -207,7 +208,7 @@ static bool make_plan(ig_ctx *c, const ig_op *op, const ig_value *args, const ig
     if (!o->number) continue;
     p->numbers[i] = args[i];
     if (compares && dtype != works_in && ig_value_is_number(&args[i])) {
-      double rounded[2];  // a comparison sees the number as an element would hold it
+      double rounded[2];  // a comparison sees the number rounded to the element type
       ig_element_store(rounded, dtype, &args[i]);
       p->numbers[i] = ig_element_load(rounded, dtype);
     }
@@ -215,7 +216,7 @@ static bool make_plan(ig_ctx *c, const ig_op *op, const ig_value *args, const ig
   return true;
 }
 
-// The same sizes, and strides where they count.
+// The same sizes, and the same strides where they matter.
 static bool same_layout(const ig_tensor *a, const ig_tensor *b) {
   if (a->ndim != b->ndim) return false;
   for (int d = 0; d < a->ndim; d++) {
@@ -247,7 +248,7 @@ static bool run_dense(plan *p, const ig_value *args, ig_tensor *out) {
   return true;
 }
 
-// True when operands and result do not fit into the last cache, and the result is written only.
+// True if operands and result do not fit into the last-level cache, and the result is only written.
 static bool should_stream(const plan *p, const ig_value *args, const ig_tensor *out) {
   size_t bytes = (size_t)ig_tensor_numel(out) * p->out_size;
   for (size_t i = 0; i < p->n; i++) {

@@ -8,7 +8,8 @@
 #include "op/formula.h"
 #include "op/interpret.h"
 
-// Exported modules of Python leave this to the operators; kernels compiled for a program do not.
+// PyTorch's exported modules leave this check to the operators; kernels compiled for a program do
+// not check.
 static bool check_dtype(ig_ctx *c, const ig_tensor *want, const ig_tensor *t, size_t i) {
   if (t->dtype == want->dtype) return true;
   ig_fail_text(c, IG_RUNTIME,

@@ -19,7 +19,8 @@ static ig_dtype promote_integers(ig_dtype a, ig_dtype b) {
   if (a_signed == b_signed) return x >= y ? a : b;
   ig_dtype s = a_signed ? a : b;
   ig_dtype u = a_signed ? b : a;
-  // PyTorch has no common type for the wide unsigned ones; the float that holds both stands in.
+  // PyTorch has no common type for the wide unsigned ones; the float that can represent both is
+  // used.
   if (u != IG_U8) return IG_F32;
   return s == IG_I8 ? IG_I16 : s;
 }
@@ -106,7 +107,7 @@ ig_dtype ig_promote(const ig_ctx *c, const ig_value *v, size_t n) {
   ig_dtype result = best[k];
   while (++k < CLASSES) {
     if (!seen[k] || category_of(best[k]) <= category_of(result)) continue;
-    // A complex number beside float64 keeps the precision.
+    // A complex number with float64 keeps the precision.
     bool complex = category_of(best[k]) == COMPLEX;
     result = complex && category_of(result) == REAL ? ig_dtype_promote(result, best[k]) : best[k];
   }

@@ -69,12 +69,12 @@ void ig_generator_free(ig_generator *g) {
 }
 
 ig_generator *ig_generator_copy(ig_ctx *c, const ig_generator *g) {
-  ig_generator *twin = ig_generator_create(c, 0);
-  if (!twin) return NULL;
-  ig_alloc alloc = twin->alloc;
-  *twin = *g;
-  twin->alloc = alloc;
-  return twin;
+  ig_generator *copy = ig_generator_create(c, 0);
+  if (!copy) return NULL;
+  ig_alloc alloc = copy->alloc;
+  *copy = *g;
+  copy->alloc = alloc;
+  return copy;
 }
 
 ig_generator *ig_generator_default(ig_ctx *c) {
@@ -101,8 +101,8 @@ uint64_t ig_generator_seed_any(ig_generator *g) {
   return seed;
 }
 
-// The byte image: seed, left, seeded, next, 624 words of 64 bits, then what waits of a normal pair
-// (x, y, rho, flag) and, in the longer form, the same in float.
+// The byte image: seed, left, seeded, next, 624 words of 64 bits, then the cached sample of a
+// normal pair (x, y, rho, flag) and, in the longer form, the same in float.
 enum {
   AT_SEED = 0,
   AT_LEFT = 8,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random numbers: the Mersenne Twister of PyTorch's CPU generator and the ways in which its
-// operators draw from it, so that one seed gives the same tensors as there.
+// Random numbers: the Mersenne Twister of PyTorch's CPU generator and the way its operators draw
+// from it, so that a seed gives the same tensors as in PyTorch.
 //
-// A generator belongs to one thread at a time, like the context. The default one hangs on the
-// context and is made at first use with PyTorch's default seed.
+// A generator belongs to one thread at a time, like the context. The default one belongs to the
+// context and is created on first use with PyTorch's default seed.
 #ifndef OP_RANDOM_H_
 #define OP_RANDOM_H_
 
@@ -16,7 +16,7 @@ enum { IG_RANDOM_STATE_N = 624, IG_RANDOM_STATE_BYTES = 5056, IG_RANDOM_LEGACY_B
 struct ig_generator {
   ig_alloc alloc;
   uint64_t seed;  // as given; the stream depends on its low 32 bits
-  int left;       // draws before the state is made anew, plus one
+  int left;       // draws before the state is regenerated, plus one
   uint32_t next;
   uint32_t state[IG_RANDOM_STATE_N];
   bool has_f64;  // the second number of the last normal pair
@@ -31,11 +31,11 @@ ig_generator *ig_generator_copy(ig_ctx *c, const ig_generator *g);
 ig_generator *ig_generator_default(ig_ctx *c);  // of the context; NULL: out of memory
 
 void ig_generator_seed(ig_generator *g, uint64_t seed);  // manual_seed
-uint64_t ig_generator_seed_any(ig_generator *g);         // seed(): from the system, answers it
+uint64_t ig_generator_seed_any(ig_generator *g);         // seed(): from the system; returns it
 uint64_t ig_generator_initial_seed(const ig_generator *g);
 
 // The bytes of Generator.get_state(), a uint8 tensor of IG_RANDOM_STATE_BYTES. Set also takes the
-// shorter form of old files; IG_RUNTIME: another length or a state that no generator has.
+// shorter form of old files; IG_RUNTIME: wrong length or invalid state.
 void ig_generator_get_state(const ig_generator *g, uint8_t *bytes);
 ig_status ig_generator_set_state(ig_ctx *c, ig_generator *g, const uint8_t *bytes, size_t n);
 
@@ -59,9 +59,9 @@ static inline double ig_random_f64(ig_generator *g) {  // [0, 1) by 53 bits
 static inline float ig_random_f32(ig_generator *g) {  // [0, 1) by 24 bits
   return (float)(ig_random_u32(g) & ((1U << 24) - 1)) * 0x1p-24F;
 }
-double ig_random_normal(ig_generator *g);  // one sample; the second of the pair waits
+double ig_random_normal(ig_generator *g);  // one sample; the second of the pair is cached
 
-// Fills of whole tensors (real, of any strides) as the operators do them.
+// Fills of whole tensors (real, of any strides), as in the operators.
 void ig_random_uniform(ig_generator *g, ig_tensor *t, double from, double to);
 void ig_random_normals(ig_generator *g, ig_tensor *t, double mean, double std);
 void ig_random_bernoulli(ig_generator *g, ig_tensor *t, double p);

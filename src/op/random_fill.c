@@ -84,8 +84,8 @@ static void normal_row(void *user, char *const *at, const int64_t *stride, int64
   }
 }
 
-// Blocks of sixteen: all uniform numbers first, then block by block; a rest is drawn anew as the
-// last sixteen.
+// Blocks of sixteen: all uniform numbers first, then block by block; a remainder is drawn again as
+// the last sixteen.
 static void normals_f32(ig_generator *g, float *data, size_t n, float mean, float std) {
   for (size_t i = 0; i < n; i++) data[i] = ig_random_f32(g);
   ig_normal_blocks(data, n / 16, mean, std);
@@ -122,7 +122,8 @@ static void draw_16(ig_generator *g, float *x, float mean, float std) {
   ig_normal_blocks(x, 1, mean, std);
 }
 
-// The 16-bit floats round what floats give, block by block; here a rest costs no draws of its own.
+// The 16-bit floats round the results for floats, block by block; here a remainder costs no
+// additional draws.
 static void normals_half(ig_generator *g, ig_tensor *t, size_t n, float mean, float std) {
   uint16_t *data = ig_tensor_data(t);
   float x[16];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From calls to nodes: operands become node references, symbolic sizes become nodes that compute
-// them from an input, trailing defaults disappear. Everything that is looked up here is in a map,
-// so that a capture is linear in the number of its nodes.
+// them from an input, trailing defaults disappear. All lookups use maps, so that a capture is
+// linear in the number of its nodes.
 #include "op/record.h"
 
 #include <stdio.h>
@@ -43,7 +43,7 @@ ig_tensor *ig_record_fake(ig_ctx *c, ig_tensor *t) {
   const ig_table_slot *slot = ig_table_find(&c->mode->capture->tensors, t);
   if (slot) return slot->value;
   if (c->mode->capture->outer) return ig_nested_lift(c, t);
-  // A fake tensor of the mode around the capture is a constant without elements.
+  // A fake tensor of the enclosing fake mode is a constant without elements.
   const ig_sym *sym = ig_tensor_sym(t);
   if (t->node || (sym && sym != c->mode->capture->sym)) {
     (void)ig_fail(c, IG_RUNTIME, "found a fake tensor of another capture");
@@ -88,7 +88,7 @@ const ig_value *ig_record_args(ig_ctx *c, const ig_op *op, const ig_value *args,
   return room;
 }
 
-// A constant enters a graph as a copy, so that what is written to it stays inside.
+// A constant enters a graph as a copy, so that writes to it stay inside.
 const ig_op *ig_record_op(ig_ctx *c, const ig_op *op) {
   if (op->number != IG_ID_LIFT_FRESH) return op;
   const ig_lib *lib = ig_lib_get(c);
@@ -186,7 +186,7 @@ bool ig_op_has_effect(const ig_op *op) {
   return written;
 }
 
-// All elements get their getitem at once, as PyTorch does it; unused ones die later.
+// All elements get their getitem at once, as in PyTorch; unused ones are removed later.
 static bool record_items(ig_ctx *c, ig_node *n, const ig_value *items, size_t count) {
   for (size_t i = 0; i < count; i++) {
     ig_value args[] = {ig_of_node(n), ig_of_i64((int64_t)i)};
@@ -221,7 +221,7 @@ static bool fill_args(ig_ctx *c, const ig_schema *s, const ig_value *args, ig_no
   return true;
 }
 
-// Pushes a call whose arguments are nodes already, and what reads its results.
+// Appends a call whose arguments are nodes already, and the getitem nodes of its results.
 static ig_node *push_call(ig_ctx *c, const ig_node *proto, const char *base, bool single) {
   ig_node *n = ig_graph_push(c, c->mode->capture, proto, base);
   if (!n) return NULL;
@@ -229,7 +229,7 @@ static ig_node *push_call(ig_ctx *c, const ig_node *proto, const char *base, boo
   return ok ? n : NULL;
 }
 
-// PyTorch's non-strict capture looks at each view that it records: is it empty?
+// PyTorch's non-strict capture asks of each view that it records whether it is empty.
 static void ask_empty(ig_ctx *c, const ig_schema *s, const ig_value *out) {
   bool asks = c->mode->sym && c->mode->sym->env && c->mode->sym->env->asks_empty;
   if (!asks || !s->nrets || !s->rets[0].aliased || out->kind != IG_KIND_TENSOR) return;
@@ -247,7 +247,7 @@ static bool has_data_size(const ig_tensor *t) {
   return false;
 }
 
-// PyTorch looks at the strides of each tensor whose sizes stand in the data.
+// PyTorch looks at the strides of each tensor with data-dependent sizes.
 static void ask_strides(ig_ctx *c, const ig_value *outs, size_t n) {
   for (size_t i = 0; i < n && c->status == IG_OK; i++) {
     if (outs[i].kind == IG_KIND_LIST) ask_strides(c, outs[i].list.at, outs[i].list.n);
@@ -256,12 +256,12 @@ static void ask_strides(ig_ctx *c, const ig_value *outs, size_t n) {
   }
 }
 
-// x.to(...) that changes nothing is x itself, but not in a program without writes.
+// x.to(...) that changes nothing is x itself, but not in a functional program.
 static void split_conversion(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   bool same = c->mode->capture->inference && outs[0].kind == IG_KIND_TENSOR && op->schema.nargs &&
               args[0].kind == IG_KIND_TENSOR && args[0].tensor == outs[0].tensor;
   if (same && op->def->converts) {
-    outs[0] = ig_of_tensor(ig_tensor_twin(c, outs[0].tensor));
+    outs[0] = ig_of_tensor(ig_tensor_alias(c, outs[0].tensor));
   }
 }
 

@@ -16,7 +16,7 @@ enum { MAX_OPERANDS = 4 };
 
 struct ig_recipe {
   ig_expr_kind fn;
-  bool busy;  // being followed: expressions that lead back to themselves take the canonical form
+  bool busy;  // being followed: cyclic expressions use the canonical form
   size_t n;
   ig_value args[MAX_OPERANDS];
 };
@@ -69,7 +69,7 @@ static void promote(ig_recipe *r) {
   }
 }
 
-// A symbol that is a number or a size of the graph, or of one around it, is read from there. The
+// A symbol that is a number or a size of the graph, or of an enclosing one, is read from there. The
 // root of a derived dimension may be neither: of h only 2*h is known, and h is computed from it.
 static bool is_readable(const ig_graph *g, const ig_expr *symbol) {
   for (; g; g = g->outer) {
@@ -302,7 +302,7 @@ void ig_record_is_size(ig_ctx *c, ig_int i) {
   if (c->status == IG_OK) (void)push_recipe(c, &r, &held);
 }
 
-// ---- what nodes bring along ----
+// ---- symbols of new nodes ----
 
 static bool know_size(ig_ctx *c, const void *key, ig_node *n, int dim) {
   ig_table_slot *slot = ig_table_put(&c->mode->capture->sizes, key);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PyTorch's words for what an operator does not take, shared by the families.
+// PyTorch's error messages for invalid operands, shared by the operator families.
 #ifndef OP_REFUSE_H_
 #define OP_REFUSE_H_
 
@@ -8,11 +8,11 @@
 const char *ig_dtype_title(ig_dtype d);  // "Float", "Long", "ComplexDouble" as in error texts
 
 // Fails with IG_UNSUPPORTED: "kernel" not implemented for 'Long'.
-const char *ig_value_class(const ig_value *v);  // how Python calls what it is: "int", "NoneType"
+const char *ig_value_class(const ig_value *v);  // its Python type: "int", "NoneType"
 void ig_refuse_dtype(ig_ctx *c, const char *kernel, ig_dtype d);
 
-// A dtype that kernels of real numbers compute with: half, bfloat16, float, double. Others are
-// refused.
+// Checks for a dtype that real-valued kernels support: half, bfloat16, float, double. Others are an
+// error.
 bool ig_check_float(ig_ctx *c, const char *kernel, ig_dtype d);
 
 // "[2, 3, s0]"; lives as long as the innermost scope, never NULL.

@@ -80,7 +80,7 @@ static ig_status publish(ig_ctx *c, ig_lib *lib, ig_op *op) {
   return IG_OK;
 }
 
-// ".keep" names -> bits. The list is short and read once.
+// ".keep" names -> bit mask. The list is short and read once.
 static ig_status parse_keep(ig_ctx *c, ig_op *op) {
   const char *p = op->def->keep;
   op->keep = p ? 0 : UINT64_MAX;
@@ -140,7 +140,8 @@ static ig_status load_entry(ig_ctx *c, ig_lib *lib, size_t i) {
     op->operands = base->operands;
     *(e->form == IG_FORM_INPLACE ? &base->inplace : &base->out) = op;
   } else if (op->schema.nargs && op->schema.args[0].written) {
-    op->form = IG_FORM_INPLACE;  // written as such: the functional form has another name, or none
+    op->form =
+        IG_FORM_INPLACE;  // an own record: the functional form has another name, or there is none
   }
   if (e->base < 0) IG_RETURN_IF_ERR(parse_keep(c, op));
   return publish(c, lib, op);
@@ -179,7 +180,7 @@ const ig_lib *ig_lib_get(ig_ctx *c) {
   return atomic_load(&loaded);
 }
 
-// Leak checkers look at the end of the process: give the library back.
+// For leak checkers: frees the library at the end of the process.
 __attribute__((destructor)) static void at_end(void) {
   if (atomic_exchange(&loaded, NULL)) unload(&library);
 }

@@ -82,7 +82,8 @@ static bool list_symbols(ig_ctx *c, const ig_graph *g, ig_renewals *r, size_t *n
   return ok;
 }
 
-// All symbols by number, also those that no node reads any more: the second trace met them too.
+// All symbols by number, including those that no node uses any more: the second trace creates them
+// too.
 static size_t list_all(ig_ctx *c, const ig_renewals *r, size_t n, const ig_expr **all) {
   size_t count = 0;
   uint32_t whole = c->mode->sym->counts[0];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Symbols of data-dependent numbers while a graph is interpreted into another one: every call gets
-// those that it made the first time, or new names for them, so that what is known of them stays.
+// Unbacked symbols while a graph is interpreted into another one: every call gets the symbols that
+// it created the first time, or new names for them, so that what is known about them is kept.
 #ifndef OP_RENEWALS_H_
 #define OP_RENEWALS_H_
 
@@ -15,7 +15,7 @@ typedef struct ig_renewals {
   ig_mode_scope scope;
 } ig_renewals;
 
-// Collects the symbols of g's nodes and hangs them into c, if there are any.
+// Collects the symbols of g's nodes and installs them in c, if there are any.
 bool ig_renewals_open(ig_ctx *c, const ig_graph *g, bool renew, ig_renewals *r);
 void ig_renewals_close(ig_ctx *c, ig_renewals *r);
 // Before n is called.

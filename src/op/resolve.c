@@ -79,7 +79,7 @@ static bool fits(const ig_arg *a, const ig_value *v, bool numbers) {
 }
 
 bool ig_op_fits(const ig_op *op, size_t i, const ig_value *v) {
-  // Users write x - 1; decompositions of PyTorch also give 1 - x to the Tensor overload.
+  // Users write x - 1; PyTorch's decompositions also pass 1 - x to the Tensor overload.
   return fits(&op->schema.args[i], v, ig_op_takes_number(op, i));
 }
 

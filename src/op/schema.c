@@ -186,10 +186,10 @@ static ig_status parse_default(parser *s, ig_arg *a) {
     return IG_OK;
   }
   IG_RETURN_IF_ERR(parse_number(s, a, &a->def));
-  // PyTorch's numbers: 4 is int64, the only dtype that stands as a default; 0 is contiguous_format.
+  // PyTorch's numbers: 4 is int64, the only dtype used as a default; 0 is contiguous_format.
   if (a->type == IG_TYPE_DTYPE) a->def = ig_of_dtype(IG_I64);
   if (a->type == IG_TYPE_MEMORY_FORMAT) a->def = ig_of_memory_format(IG_CONTIGUOUS);
-  if (a->list) {  // int[2] stride=1: a lone number fills the list
+  if (a->list) {  // int[2] stride=1: a single number fills the list
     ig_int *at = ig_arena_array(s->arena, (size_t)a->fixed, sizeof *at);
     if (!at) return no_memory(s);
     for (int i = 0; i < a->fixed; i++) at[i] = a->def.i;
@@ -211,7 +211,7 @@ static ig_status keep(parser *s, const ig_arg *from, size_t n, ig_arg **out) {
   return IG_OK;
 }
 
-// The lengths of lists that ATen's text does not tell, but its names of arguments do.
+// The lengths of lists that ATen's text does not specify, but its argument names imply.
 static void set_lengths(ig_arg *args, size_t n) {
   bool dims = false;
   for (size_t i = 0; i < n; i++) {

@@ -22,7 +22,7 @@ typedef enum ig_type {
   IG_TYPE_DEVICE,
   IG_TYPE_MEMORY_FORMAT,
   IG_TYPE_GENERATOR,
-  IG_TYPE_OTHER,  // Storage, Stream, Dimname, classes: no value fits but None
+  IG_TYPE_OTHER,  // Storage, Stream, Dimname, classes: only None is accepted
 } ig_type;
 
 typedef struct ig_arg {
@@ -30,9 +30,9 @@ typedef struct ig_arg {
   ig_type type;
   bool list;
   bool item_optional;  // Tensor?[]
-  int fixed;           // int[2]: a lone int is taken as a list of that length; 0: not so
-  bool any_length;     // int[1] of an operator over dimensions: one, but also several or none
-  bool may_be_empty;   // strides of pooling: none stands for the size of the window
+  int fixed;           // int[2]: a single int is expanded to a list of that length; 0: not
+  bool any_length;     // int[1] of dimensions: any number of them
+  bool may_be_empty;   // stride of pooling: [] means the kernel size
   bool optional;
   bool aliased;  // Tensor(a)
   bool written;  // Tensor(a!)
@@ -54,7 +54,7 @@ typedef struct ig_schema {
   size_t nrets;
 } ig_schema;
 
-// Everything lives in the arena. IG_SYNTAX tells the column.
+// Everything lives in the arena. IG_SYNTAX reports the column.
 ig_status ig_schema_parse(ig_ctx *c, ig_arena *arena, const char *text, ig_schema *out);
 
 #endif

@@ -31,8 +31,8 @@ void ig_broadcast_sizes(ig_ctx *c, ig_meta *m, const ig_int *sizes, int ndim) {
   }
 }
 
-// What is said of fake tensors, whose sizes are known to differ. `common` is what the operands
-// before number `at` have in common, 1 where none of them reaches.
+// The message for fake tensors whose sizes are known to differ. `common` is the broadcast shape of
+// the operands before number `at`, 1 where none of them has the dimension.
 static void fail_fake(ig_ctx *c, const ig_tensor *t, size_t at, int back, const ig_int *common,
                       int ndim) {
   ig_fail_text(c, IG_RUNTIME,
@@ -44,10 +44,10 @@ static void fail_fake(ig_ctx *c, const ig_tensor *t, size_t at, int back, const 
 }
 
 static bool is_plain(ig_int i, int64_t value) {
-  return !i.expr && i.value == value;  // concrete: symbolic sizes are asked about later
+  return !i.expr && i.value == value;  // concrete: symbolic sizes are compared later
 }
 
-// Do the constant sizes of fake tensors go together?
+// Are the constant sizes of fake tensors compatible?
 static bool check_fakes(ig_ctx *c, const ig_value *v, size_t n) {
   ig_int common[IG_MAX_DIM];
   int ndim = 0;
@@ -102,14 +102,14 @@ static bool same_strides(const ig_tensor *a, const ig_tensor *b) {
   return true;
 }
 
-// concrete: by hints, the order of dimensions is no reason for a guard.
+// concrete: by hints, because the order of dimensions needs no guard.
 static int64_t step_of(const ig_tensor *t, const ig_meta *m, int dim, int own) {
   bool repeated = ig_sizes(t)[own].value == 1 && m->size[dim].value != 1;
   return repeated ? 0 : ig_strides(t)[own].value;
 }
 
-// Is dimension a outside of b for the operands? PyTorch's iterators: the first operand that has an
-// opinion decides; 0 strides have none.
+// Is dimension a outside b for the operands? As in PyTorch's iterators, the first operand whose
+// strides differ decides; strides of 0 do not count.
 static int compare_dims(const ig_value *args, size_t n, const ig_meta *m, int a, int b) {
   for (size_t i = 0; i < n; i++) {
     if (args[i].kind != IG_KIND_TENSOR) continue;
@@ -126,7 +126,7 @@ static int compare_dims(const ig_value *args, size_t n, const ig_meta *m, int a,
   return 0;
 }
 
-// Strides of a fresh result in the order in which the operands lie in memory.
+// Strides of a new result in the memory order of the operands.
 static void permuted_strides(ig_ctx *c, const ig_value *args, size_t n, ig_meta *m) {
   int order[IG_MAX_DIM];  // innermost first
   for (int d = 0; d < m->ndim; d++) order[d] = m->ndim - 1 - d;
@@ -201,7 +201,7 @@ bool ig_ask_contiguous(ig_ctx *c, const ig_tensor *t) {
   return c->status == IG_OK;
 }
 
-// PyTorch takes a short way for arithmetic on two operands, on which it looks at their strides.
+// PyTorch has a fast path for arithmetic on two operands, which looks at their strides.
 static void ask_operands(ig_ctx *c, const ig_op *op, const ig_value *args) {
   if (!op->def->looks_at_strides || op->form != IG_FORM_PLAIN) return;
   bool contiguous = true;
@@ -299,7 +299,7 @@ void ig_meta_options(ig_ctx *c, const ig_value *args, size_t i, ig_dtype dtype, 
   }
 }
 
-// Asked before the number becomes a size, so that a program checks what it was promised.
+// Checked before the number becomes a size, so that the program contains the check.
 static void expect_not_negative(ig_ctx *c, ig_int size) {
   ig_value args[] = {ig_of_int(size), ig_of_i64(0)};
   ig_value held = ig_none();
@@ -336,5 +336,5 @@ void ig_meta_sizes(ig_ctx *c, const ig_value *sizes, ig_meta *out) {
     ig_meta_push_dim(c, out, size);
   }
   for (int d = 0; unbacked && d < out->ndim; d++) numel = ig_int_mul(c, numel, out->size[d]);
-  if (unbacked) (void)ig_int_eq_i64(c, numel, 0);  // as PyTorch asks of every new tensor
+  if (unbacked) (void)ig_int_eq_i64(c, numel, 0);  // as in PyTorch for every new tensor
 }

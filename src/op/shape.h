@@ -19,20 +19,20 @@ bool ig_dtype_can_cast(ig_dtype from, ig_dtype to);  // torch.can_cast
 ig_dtype ig_to_float(const ig_ctx *c, ig_dtype d);   // integers and bool -> default dtype
 ig_dtype ig_to_real(ig_dtype d);                     // complex64 -> float32 ...
 ig_dtype ig_accumulate_dtype(ig_dtype d);            // sums of integers and bool are int64
-// The computing dtype of a pointwise call.
+// The compute dtype of a pointwise call.
 ig_dtype ig_computing_dtype(const ig_ctx *c, const ig_op *op, const ig_value *args);
 
 // Common size of tensors among `v`, aligned at the last dimension, into m->size and m->ndim.
-// IG_RUNTIME with PyTorch's text when they do not broadcast.
+// IG_RUNTIME with PyTorch's message if they do not broadcast.
 void ig_broadcast(ig_ctx *c, const ig_value *v, size_t n, ig_meta *m);
-// Adds one more shape to it.
+// Adds another shape to it.
 void ig_broadcast_sizes(ig_ctx *c, ig_meta *m, const ig_int *sizes, int ndim);
 
-// Is t row-major, by the questions that PyTorch asks (they are recorded as its guards are)?
+// Is t row-major, asked in the same way as PyTorch (so that the same guards are recorded)?
 bool ig_ask_contiguous(ig_ctx *c, const ig_tensor *t);
 
-// Runs the tile over real operands into `out`, of any strides and of any dtype that the computing
-// dtype can be cast to. IG_UNSUPPORTED: no tile for the computing dtype.
+// Runs the tile over real operands into `out`, of any strides and of any dtype that the compute
+// dtype can be cast to. IG_UNSUPPORTED: no tile for the compute dtype.
 void ig_pointwise_run(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor *out);
 // The same in two steps; see op/prepare.h.
 void ig_pointwise_prepare(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_tensor *out,
@@ -40,11 +40,11 @@ void ig_pointwise_prepare(ig_ctx *c, const ig_op *op, const ig_value *args, cons
 void ig_pointwise_execute(const ig_exec *x);
 
 // Dimension `dim` of a tensor with ndim dimensions, negative counted from the end; a 0-d tensor
-// counts as 1-d. IG_BAD_INDEX with PyTorch's text; then the answer is 0.
+// counts as 1-d. IG_BAD_INDEX with PyTorch's message; then the result is 0.
 int ig_wrap_dim(ig_ctx *c, int64_t dim, int ndim);
-// A dim argument: constant, or specialised when symbolic.
+// A dim argument: constant, or specialized if symbolic.
 int64_t ig_value_i64(ig_ctx *c, const ig_value *v);  // integer or bool value of an argument
-int64_t ig_int_specialize(ig_ctx *c, ig_int i);      // asks i == hint, answers the hint
+int64_t ig_int_specialize(ig_ctx *c, ig_int i);      // guards on i == hint, returns the hint
 
 // A set of dimensions from `int[1]? dim`: None or [] means all (if none_is_all). IG_RUNTIME when
 // one appears twice.
@@ -55,7 +55,7 @@ void ig_meta_reduce(ig_ctx *c, const ig_tensor *self, const bool *reduced, bool 
 
 // Factories: dtype, layout, device, pin_memory at args[i..i+3]; `dtype` when none is given.
 void ig_meta_options(ig_ctx *c, const ig_value *args, size_t i, ig_dtype dtype, ig_meta *out);
-// A number is used as a size: false if it is negative. One read from data becomes size-like.
+// A number is used as a size: false if it is negative. An unbacked one becomes size-like.
 bool ig_use_as_size(ig_ctx *c, ig_int size);
 // Sizes from an int list; IG_RUNTIME: a negative one.
 void ig_meta_sizes(ig_ctx *c, const ig_value *sizes, ig_meta *out);

@@ -7,13 +7,13 @@
 #include "tensor/copy.h"
 #include "tensor/number.h"
 
-// Does dimension a lie outside of b in memory? 0: nobody knows.
+// Is dimension a outside b in memory? 0: unknown.
 static int compare(const ig_tensor *t, int a, int b) {
   int64_t x = ig_strides(t)[a].value;  // concrete: the order in memory is decided by hints
-  int64_t y = ig_strides(t)[b].value;  // concrete: likewise
+  int64_t y = ig_strides(t)[b].value;  // concrete: as above
   if (x == 0 || y == 0) return 0;
   if (x != y) return x < y ? -1 : 1;
-  return ig_sizes(t)[a].value > ig_sizes(t)[b].value ? 1 : 0;  // concrete: likewise
+  return ig_sizes(t)[a].value > ig_sizes(t)[b].value ? 1 : 0;  // concrete: as above
 }
 
 static void ordered_strides(ig_ctx *c, const ig_tensor *t, ig_meta *m) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trials run in a context of their own, on descriptions of the operands with the sizes of the
-// example: nothing of them is recorded, guarded or computed.
+// The trials run in a separate context, on descriptions of the operands with the example sizes:
+// nothing is recorded, guarded or computed.
 #include "op/suggest.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ enum { MAX_CHANGES = 64, WHOLE = -1 };
 
 typedef enum what { CAST, TRANSPOSE, FLATTEN, NARROW, UNSQUEEZE, NUMBER } what;
 
-// Something else for one argument, or for one tensor of a list.
+// A replacement for one argument, or for one tensor of a list.
 typedef struct change {
   size_t arg;
   int item;  // in the list, WHOLE: the argument itself
@@ -114,7 +114,7 @@ static void add_cast_like(trial *t, size_t arg, int item, const ig_tensor *other
   add(t, (change){.arg = p->arg, .item = p->item, .kind = CAST, .dtype = other->dtype});
 }
 
-// As long as another operand is there, counted from the last dimension.
+// The size that another operand has there, counted from the last dimension.
 static void add_narrow_like(trial *t, size_t arg, int item, const ig_tensor *other,
                             const void *user) {
   const place *p = user;
@@ -211,7 +211,7 @@ static void add_name(const trial *t, ig_str *out, const change *k) {
   if (k->item != WHOLE) ig_str_add(out, "[%d]", k->item);
 }
 
-// What comes behind the name of a tensor.
+// The suffix after the name of a tensor.
 static void add_method(ig_str *out, const change *k) {
   switch (k->kind) {
     case CAST:
@@ -260,7 +260,7 @@ static void tell(const trial *t, ig_str *out, const change *a, const change *b) 
   }
 }
 
-// Operands that the operator takes elsewhere: it must not write to the one that it writes.
+// Operands that may be replaced: not the one that the operator mutates.
 static void search_written(const trial *t, ig_str *out) {
   for (size_t i = 0; i < t->op->schema.nargs; i++) {
     const ig_arg *a = &t->op->schema.args[i];

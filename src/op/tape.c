@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recording: what a call leaves for its gradient. Opened before the call, because an in-place call
-// overwrites what the rule may want, and closed after it.
+// Recording: what a call saves for its gradient. Opened before the call, because an in-place call
+// overwrites what the rule may need, and closed after it.
 #include "op/tape.h"
 
 #include <string.h>
@@ -34,7 +34,7 @@ bool ig_tape_wanted(const ig_ctx *c, const ig_op *op, const ig_value *args) {
   return false;
 }
 
-// Bytes that a deep copy of v takes besides v itself.
+// Bytes that a deep copy of v needs besides v itself.
 static size_t deep_size(const ig_value *v) {
   if (v->kind == IG_KIND_INTS) return ig_mem_mul(v->ints.n, sizeof(ig_int));
   if (v->kind == IG_KIND_STR) return (strlen(v->str) + 16) / 16 * 16;
@@ -69,13 +69,13 @@ static size_t slots_of(const ig_arg *a, const ig_value *v) {
 }
 
 // An in-place call overwrites this operand: a copy keeps the elements. A fake one has none, but the
-// copy has a version of its own.
+// copy has its own version.
 static bool keep_copy(ig_ctx *c, ig_saved *s, ig_tensor *t) {
   if (ig_is_fake(t)) {
-    ig_tensor *ghost = ig_tensor_retain(ig_tensor_ghost(c, t));
+    ig_tensor *shell = ig_tensor_retain(ig_tensor_shell(c, t));
     *s =
-        (ig_saved){.tensor = ghost, .version = ghost ? ig_tensor_version(ghost) : 0, .bytes = true};
-    return ghost != NULL;
+        (ig_saved){.tensor = shell, .version = shell ? ig_tensor_version(shell) : 0, .bytes = true};
+    return shell != NULL;
   }
   ig_meta m;
   ig_meta_of(t, &m);
@@ -134,8 +134,8 @@ static ig_tape_entry *entry_of_call(ig_ctx *c, const ig_op *op, const ig_op *cal
   if (!e) return NULL;
   e->op = op;
   e->called = called;
-  e->face = c->mode->face;
-  if (e->face) ig_ref_retain(&e->face->ref);
+  e->group = c->mode->group;
+  if (e->group) ig_ref_retain(&e->group->ref);
   e->nargs = n;
   e->args = room;
   char *deep = (char *)(e->args + n);
@@ -182,17 +182,18 @@ static size_t count_tensors(const ig_value *v) {
   return n;
 }
 
-ig_tape_entry *ig_tape_face_open(ig_ctx *c, const ig_op *op, const ig_value *args,
-                                 ig_mode_scope *mode) {
-  if (c->mode->face || op->user || (op->facts & IG_FACT_IMPLICIT) || !ig_tape_wanted(c, op, args)) {
+ig_tape_entry *ig_tape_group_open(ig_ctx *c, const ig_op *op, const ig_value *args,
+                                  ig_mode_scope *mode) {
+  if (c->mode->group || op->user || (op->facts & IG_FACT_IMPLICIT) ||
+      !ig_tape_wanted(c, op, args)) {
     return NULL;
   }
   size_t nslots = 0;
   for (size_t i = 0; i < op->schema.nargs; i++) nslots += count_tensors(&args[i]);
-  ig_tape_entry *face = ig_entry_create(c, IG_ENTRY_FACE, nslots, 0, NULL);
-  if (!face) return NULL;
-  face->op = face->called = op;
-  ig_edge *edge = face->edges;
+  ig_tape_entry *group = ig_entry_create(c, IG_ENTRY_GROUP, nslots, 0, NULL);
+  if (!group) return NULL;
+  group->op = group->called = op;
+  ig_edge *edge = group->edges;
   for (size_t i = 0; i < op->schema.nargs; i++) {
     bool list = args[i].kind == IG_KIND_LIST;
     const ig_value *items = list ? args[i].list.at : &args[i];
@@ -200,14 +201,14 @@ ig_tape_entry *ig_tape_face_open(ig_ctx *c, const ig_op *op, const ig_value *arg
       if (items[k].kind == IG_KIND_TENSOR) *edge++ = ig_edge_of(c, items[k].tensor);
     }
   }
-  *mode = ig_mode_push(c, &(ig_mode_change){IG_MODE_FACE, {.face = face}});
-  return face;
+  *mode = ig_mode_push(c, &(ig_mode_change){IG_MODE_GROUP, {.group = group}});
+  return group;
 }
 
-void ig_tape_face_close(ig_ctx *c, ig_tape_entry *face, const ig_mode_scope *mode) {
-  if (!face) return;
+void ig_tape_group_close(ig_ctx *c, ig_tape_entry *group, const ig_mode_scope *mode) {
+  if (!group) return;
   ig_mode_pop(c, mode);
-  ig_ref_release(&face->ref);
+  ig_ref_release(&group->ref);
 }
 
 static size_t count_results(const ig_value *outs, size_t n) {
@@ -216,7 +217,7 @@ static size_t count_results(const ig_value *outs, size_t n) {
   return count;
 }
 
-// Lists make more results than there is room for within the entry.
+// Lists have more results than fit into the entry.
 static bool make_room(ig_ctx *c, ig_tape_entry *e, const ig_value *outs, size_t n) {
   e->nouts = n;
   size_t count = count_results(outs, n);
@@ -304,7 +305,7 @@ void ig_tape_close(ig_ctx *c, ig_tape_entry *e, const ig_op *op, const ig_value 
   }
   if (e) ig_ref_release(&e->ref);
   if (!ok) return;
-  // Under a capture the results were made while no history was kept.
+  // Under a capture the results were created without recording gradients.
   if (c->mode->capture && op->def->view && !is_in_place(op)) ig_tape_view(c, op, args, outs);
   if (is_in_place(op) && op->def->detaches) ig_tensor_detach_inplace(c, args[0].tensor);
 }
@@ -315,7 +316,7 @@ void ig_tape_view(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_val
     if (outs[0].kind == IG_KIND_TENSOR) outs[0].tensor->inference = args[0].tensor->inference;
     return;
   }
-  // A constant that enters a capture is nobody's view: it may be detached in place.
+  // A constant that enters a capture is not a view: it may be detached in-place.
   if (op->def->fresh) return;
   ig_creation how = c->mode->inference ? IG_CREATED_INFERENCE
                     : c->mode->no_grad ? IG_CREATED_NO_GRAD
@@ -351,7 +352,7 @@ bool ig_tape_may_write(ig_ctx *c, const ig_op *op, ig_tensor *self) {
                  "operation.");
     return false;
   }
-  // A view made without history of a tensor that has one.
+  // A view, created under no_grad, of a tensor with history.
   if (a && a->base && a->base->requires_grad && !ig_tape_check_view_write(c, self)) return false;
   if (!self->requires_grad || (a && a->entry)) return true;
   ig_fail_text(c, IG_RUNTIME,

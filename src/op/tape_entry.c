@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Life of tape entries, of the state that hangs on tensors, and of hooks.
+// Lifetime of tape entries, of autograd state of tensors, and of hooks.
 #include <stdio.h>
 #include <string.h>
 
@@ -65,8 +65,8 @@ static void drop_custom(ig_tape_entry **dead, ig_tape_entry *e) {
   if (e->saved_edges) drop_edges(dead, e->saved_edges, e->nsaved);
 }
 
-// A chain of a million calls must not need a million stack frames: an entry that nobody else holds
-// is destroyed in this loop.
+// A chain of a million calls must not need a million stack frames: an entry without other owners is
+// destroyed in this loop.
 static void entry_destroy(ig_ref *ref) {
   ig_tape_entry *dead = (ig_tape_entry *)ref;
   while (dead) {
@@ -78,7 +78,7 @@ static void entry_destroy(ig_ref *ref) {
     if (e->outs_size) ig_mem_free(e->alloc, e->outs, e->outs_size);
     if (e->kind == IG_ENTRY_CUSTOM) drop_custom(&dead, e);
     push_dead(&dead, e->inner);
-    push_dead(&dead, e->face);
+    push_dead(&dead, e->group);
     ig_tensor_release(e->view);
     if (e->view_step) ig_ref_release(&e->view_step->ref);
     ig_hooks_free(e->alloc, &e->hooks);
@@ -113,7 +113,7 @@ ig_tape_entry *ig_entry_create(ig_ctx *c, ig_entry_kind kind, size_t nslots, siz
   return e;
 }
 
-// Not just the next tick: an operand may come from another context with a clock of its own.
+// Not just the next tick: an operand may come from another context with its own clock.
 void ig_entry_stamp(ig_ctx *c, ig_tape_entry *e) {
   uint64_t last = 0;
   for (size_t i = 0; i < e->nslots; i++) {
@@ -134,12 +134,13 @@ static bool check_inference(ig_ctx *c, const ig_tensor *t) {
 }
 
 bool ig_entry_keep_result(ig_ctx *c, ig_saved *s, ig_tensor *t, bool bytes) {
-  ig_tensor *kept = bytes ? ig_tensor_twin(c, t) : ig_tensor_ghost(c, t);
+  ig_tensor *kept = bytes ? ig_tensor_alias(c, t) : ig_tensor_shell(c, t);
   *s = (ig_saved){ig_tensor_retain(kept), ig_tensor_version(t), bytes, false};
   return kept != NULL;
 }
 
-// A leaf is kept itself: its edge holds it anyway, and it has no history that could lead back here.
+// A leaf is saved itself: its edge retains it anyway, and it has no history that could lead back
+// here.
 bool ig_entry_keep(ig_ctx *c, ig_saved *s, ig_tensor *t, bool bytes) {
   bool leaf = t->requires_grad && !(t->autograd && t->autograd->entry);
   if (bytes && !check_inference(c, t)) return false;
@@ -150,10 +151,10 @@ bool ig_entry_keep(ig_ctx *c, ig_saved *s, ig_tensor *t, bool bytes) {
 
 static void free_saved(ig_ctx *c, ig_saved *s) {
   if (!s->bytes || !s->tensor || ig_is_fake(s->tensor)) return;
-  ig_tensor *ghost = ig_tensor_retain(ig_tensor_ghost(c, s->tensor));
-  if (!ghost) return;
+  ig_tensor *shell = ig_tensor_retain(ig_tensor_shell(c, s->tensor));
+  if (!shell) return;
   ig_tensor_release(s->tensor);
-  s->tensor = ghost;
+  s->tensor = shell;
 }
 
 static void replace(ig_value *v, const ig_saved **s) {

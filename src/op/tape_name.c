@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of functions of the history, as PyTorch gives them: AddBackward0 for aten::add. Where
-// several overloads of an operator have rules of their own, PyTorch numbers them.
+// PyTorch's names of autograd functions: AddBackward0 for aten::add. Where several overloads of an
+// operator have their own derivatives, PyTorch numbers them.
 #include <stdio.h>
 #include <string.h>
 
@@ -26,9 +26,9 @@ static void camel_case(const char *name, size_t len, char *text, size_t cap) {
   text[n] = 0;
 }
 
-// What an entry shows: itself, or the call that it is a part of.
+// What an entry shows: itself, or its group.
 static const ig_op *shown(const ig_tape_entry *e) {
-  return e->face ? e->face->called : e->called;
+  return e->group ? e->group->called : e->called;
 }
 
 // Copies instead of views are named after the view.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views and writing through them. A view knows the base whose memory it shows. Writing to a view
-// changes the base, so the base gets a history that says "all but this part as before" (SLICES),
-// and every other view of that base derives its history anew when it is next used.
+// Views and writing through them. A view knows its base. Writing to a view changes the base, so the
+// base gets a history that says "unchanged except for this part" (SLICES), and every other view of
+// that base recomputes its history when it is next used.
 #include <string.h>
 
 #include "ingot/aten.h"
@@ -23,8 +23,8 @@ static ig_view_step *retain_step(ig_view_step *s) {
 
 static ig_view_step *step_create(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor *out,
                                  ig_view_step *parent) {
-  ig_tensor *input = ig_tensor_ghost(c, args[0].tensor);
-  ig_tensor *output = ig_tensor_ghost(c, out);
+  ig_tensor *input = ig_tensor_shell(c, args[0].tensor);
+  ig_tensor *output = ig_tensor_shell(c, out);
   ig_view_step *s = input && output ? ig_mem_new(c->alloc, sizeof *s) : NULL;
   if (!s) {
     (void)ig_fail(c, IG_NOMEM, "out of memory");
@@ -76,15 +76,15 @@ static bool same_geometry(const ig_tensor *a, const ig_tensor *b) {
          same_ints(&a->offset, &b->offset, 1);
 }
 
-// The elements of t that `ghost` shows of `of`.
-static ig_tensor *strided(ig_ctx *c, ig_tensor *t, const ig_tensor *of, const ig_tensor *ghost) {
-  if (!t || same_geometry(of, ghost)) return t;
+// The elements of t that correspond to the view `shell` of `of`.
+static ig_tensor *strided(ig_ctx *c, ig_tensor *t, const ig_tensor *of, const ig_tensor *shell) {
+  if (!t || same_geometry(of, shell)) return t;
   const ig_op *op = ig_op_at(c, IG_ID_AS_STRIDED);
   if (!op) return NULL;
-  size_t n = (size_t)ghost->ndim;
-  ig_int offset = ig_int_add(c, ig_int_sub(c, ghost->offset, of->offset), t->offset);
-  ig_value args[] = {ig_of_tensor(t), ig_of_ints(ig_sizes(ghost), n),
-                     ig_of_ints(ig_strides(ghost), n), ig_of_int(offset)};
+  size_t n = (size_t)shell->ndim;
+  ig_int offset = ig_int_add(c, ig_int_sub(c, shell->offset, of->offset), t->offset);
+  ig_value args[] = {ig_of_tensor(t), ig_of_ints(ig_sizes(shell), n),
+                     ig_of_ints(ig_strides(shell), n), ig_of_int(offset)};
   ig_value out[IG_MAX_RETURNS];
   ig_call(c, op, args, out);
   return out[0].kind == IG_KIND_TENSOR ? out[0].tensor : NULL;
@@ -108,12 +108,12 @@ static ig_tensor *replay_step(ig_ctx *c, ig_tensor *base, const ig_tensor *of,
 }
 
 ig_tensor *ig_tape_replay(ig_ctx *c, ig_tensor *base, const ig_tensor *of, const ig_view_step *step,
-                          const ig_tensor *ghost) {
-  if (!step) return strided(c, base, of, ghost);
-  return strided(c, replay_step(c, base, of, step), step->output, ghost);
+                          const ig_tensor *shell) {
+  if (!step) return strided(c, base, of, shell);
+  return strided(c, replay_step(c, base, of, step), step->output, shell);
 }
 
-// The same view is made once more, for its history only.
+// Creates the same view again, only for its history.
 void ig_tape_refresh(ig_ctx *c, ig_tensor *t) {
   if (!ig_tape_is_stale(t) || c->status != IG_OK) return;
   struct ig_autograd *a = t->autograd;
@@ -170,7 +170,7 @@ bool ig_tape_check_view_write(ig_ctx *c, ig_tensor *self) {
   return false;
 }
 
-// Slot 0: the base as it was; then the operands of the call that wrote.
+// Slot 0: the previous base; then the operands of the in-place call.
 static ig_tape_entry *slices(ig_ctx *c, ig_tensor *t, ig_tape_entry *inner, uint32_t index) {
   struct ig_autograd *a = t->autograd;
   void *room = NULL;
@@ -180,11 +180,11 @@ static ig_tape_entry *slices(ig_ctx *c, ig_tensor *t, ig_tape_entry *inner, uint
   ig_ref_retain(&inner->ref);
   e->inner = inner;
   e->inner_index = index;
-  e->view = ig_tensor_retain(ig_tensor_ghost(c, t));
+  e->view = ig_tensor_retain(ig_tensor_shell(c, t));
   e->view_step = retain_step(a->step);
   e->edges[0] = ig_edge_of(c, a->base);
   for (size_t i = 0; i < inner->nslots; i++) {
-    // What was written has its gradient in a part of the base's.
+    // The gradient of the written value is a part of the base's gradient.
     if (i != inner->self_slot) e->edges[1 + i] = ig_edge_copy(inner->edges[i]);
   }
   e->outs = room;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In-place and out forms. Both are the functional operator plus a place for its result; where the
-// kernel can write there directly, no memory is taken.
+// In-place and out forms. Both are the functional operator plus a destination; if the kernel can
+// write there directly, no memory is allocated.
 #include <string.h>
 
 #include "op/call.h"
@@ -52,7 +52,7 @@ static void wrong_shape(ig_ctx *c, const ig_tensor *to, const ig_int *sizes, int
   ig_str_free(&b);
 }
 
-// Does some operand share memory with `to` in a way that a running tile would trip over?
+// Does some operand overlap `to` in a way that would break a tile?
 static ig_overlap worst_overlap(const ig_op *op, const ig_value *args, const ig_tensor *to) {
   ig_overlap worst = IG_OVERLAP_NONE;
   for (size_t i = 0; i < op->operands; i++) {
@@ -63,7 +63,8 @@ static ig_overlap worst_overlap(const ig_op *op, const ig_value *args, const ig_
   return worst;
 }
 
-// Straight into `to`: its shape must be the broadcast one and its dtype reachable.
+// Directly into `to`: its shape must be the broadcast one, and the result must be castable to its
+// dtype.
 static void pointwise_into(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor *to) {
   ig_meta m;
   ig_meta_init(&m, to->dtype, to->device);
@@ -87,7 +88,7 @@ static void pointwise_into(ig_ctx *c, const ig_op *op, const ig_value *args, ig_
   ig_pointwise_run(c, op, args, to);
 }
 
-// Computes the functional result aside, then moves it.
+// Computes the functional result separately, then copies it.
 static void copy_into(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor *to) {
   ig_value results[IG_MAX_RETURNS];
   ig_call(c, op, args, results);
@@ -101,7 +102,7 @@ static void copy_into(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tenso
   if (!ig_is_fake(to) && !ig_is_fake(from)) ig_tensor_copy(to, from);
 }
 
-// unsqueeze_, t_, detach_ ...: self becomes the view of itself.
+// unsqueeze_, t_, detach_ ...: self becomes a view of itself.
 static void view_into(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor *self) {
   ig_meta m;
   ig_meta_init(&m, self->dtype, self->device);
@@ -138,7 +139,7 @@ static bool refuse_fake(ig_ctx *c, const ig_tensor *to, const ig_tensor *from) {
   return false;
 }
 
-// Elements cannot come out of an operand that has none.
+// Fake operands have no elements to copy.
 static bool check_bytes(ig_ctx *c, const ig_op *op, const ig_value *args, const ig_tensor *to) {
   if (c->mode->fake || ig_is_fake(to)) return true;
   for (size_t i = 0; i < op->schema.nargs; i++) {
@@ -152,7 +153,7 @@ static bool check_bytes(ig_ctx *c, const ig_op *op, const ig_value *args, const 
   return true;
 }
 
-// The call that computes must not be taped on its own: the in-place form is.
+// The inner call must not be recorded on the tape: the in-place form is.
 static void compute_into(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor *to) {
   if (!check_bytes(c, op, args, to)) return;
   ig_mode_scope mode = ig_mode_push_grad(c, false);
@@ -170,7 +171,7 @@ static void compute_into(ig_ctx *c, const ig_op *op, const ig_value *args, ig_te
   ig_mode_pop(c, &mode);
 }
 
-// A gradient is wanted, and only the parts of the operator have one: they are recorded, and so is
+// A gradient is needed, and only the parts of the operator have one: they are recorded, and so is
 // the write.
 static bool is_taped_by_parts(const ig_ctx *c, const ig_op *op, const ig_value *args) {
   const ig_op_def *d = op->base->def;
@@ -183,7 +184,7 @@ static void parts_into(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tens
   ig_value results[IG_MAX_RETURNS] = {{0}};
   ig_value given[IG_MAX_ARGS];
   memcpy(given, args, op->schema.nargs * sizeof *args);
-  given[0] = ig_of_tensor(ig_clone(c, to));  // what the rules of the parts read is overwritten
+  given[0] = ig_of_tensor(ig_clone(c, to));  // the rules of the parts would read overwritten data
   if (c->status == IG_OK) ig_call(c, op, given, results);
   ig_tensor *from = c->status == IG_OK ? ig_value_tensor(&results[0]) : NULL;
   if (from && !same_shape(c, to, ig_sizes(from), from->ndim)) {
@@ -199,9 +200,9 @@ void ig_run_inplace(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *
   if (!ig_tape_may_write(c, op, self)) return;
   if (is_taped_by_parts(c, op, args)) {
     ig_mode_scope mode;
-    ig_tape_entry *face = ig_tape_face_open(c, op, args, &mode);
+    ig_tape_entry *group = ig_tape_group_open(c, op, args, &mode);
     parts_into(c, op->base, args, self);
-    ig_tape_face_close(c, face, &mode);
+    ig_tape_group_close(c, group, &mode);
     if (c->status == IG_OK) outs[0] = args[0];
     return;
   }
@@ -262,7 +263,8 @@ static void write_list(ig_ctx *c, const ig_op *op, const ig_value *out, const ig
   }
 }
 
-// Arguments of the functional form. A factory's out form has no options: the tensor tells them.
+// Arguments of the functional form. A factory's out form has no options: they are those of the
+// tensor.
 void ig_out_args(const ig_op *op, const ig_value *args, ig_value *to) {
   const ig_schema *from = &op->schema;
   const ig_schema *plain = &op->base->schema;
@@ -307,7 +309,7 @@ static bool out_straight(ig_ctx *c, const ig_op *op, const ig_value *args, ig_te
 
 void ig_run_out(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   const ig_schema *s = &op->schema;
-  size_t first = s->nargs - s->nrets;  // the written arguments come last, one per return
+  size_t first = s->nargs - s->nrets;  // the mutated arguments come last, one per return
   ig_value results[IG_MAX_RETURNS];
   for (size_t i = first; i < s->nargs; i++) {
     if (args[i].kind != IG_KIND_TENSOR) {

@@ -16,7 +16,7 @@
   }
 #define SIGNATURE char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t n
 
-// A dense form beside the strided one lets the compiler use vectors.
+// A separate dense form lets the compiler vectorize.
 #define NUMBERS(name, type, op)                                           \
   static void add_##name(SIGNATURE) {                                     \
     if (to_stride == (int64_t)sizeof(type) && from_stride == to_stride) { \
@@ -31,7 +31,7 @@
     LOOP(type, op)                                                        \
   }
 
-// Integers wrap: the arithmetic is unsigned, where that is defined.
+// Integers wrap: the arithmetic is unsigned, where overflow is defined.
 NUMBERS(u8, uint8_t, a *b)
 NUMBERS(u16, uint16_t, (uint32_t)a *b)
 NUMBERS(u32, uint32_t, a *b)

@@ -7,7 +7,7 @@
 #include "tensor/copy.h"
 #include "tensor/number.h"
 
-// One element more than n, so that the memory of none is not NULL and kernels may look ahead.
+// One more element than n, so that memory for zero elements is not NULL and kernels may read ahead.
 static void *room_for(ig_ctx *c, size_t n, ig_dtype dtype) {
   return ig_scope_array(c, ig_mem_add(n, 1), ig_dtype_size(dtype));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands of any strides and dtype as dense rows of one type, for kernels whose work is not in
-// the reading.
+// Operands of any strides and dtype as dense rows of one type, for kernels that are not dominated
+// by reading.
 #ifndef OPS_DENSE_H_
 #define OPS_DENSE_H_
 
@@ -11,17 +11,17 @@
 void *ig_dense_read(ig_ctx *c, const ig_tensor *t, ig_dtype dtype);
 // Elements in row-major order into t, whatever its strides and dtype.
 void ig_dense_write(ig_ctx *c, ig_tensor *t, ig_dtype dtype, void *from);
-// A copy of the matrices of t by columns, in its dtype, as LAPACK has them; in the innermost scope.
+// A column-major copy of the matrices of t, in its dtype, for LAPACK; in the innermost scope.
 void *ig_dense_columns(ig_ctx *c, const ig_tensor *t);
-// Strides of results that are matrices by columns.
+// Strides of column-major results.
 void ig_meta_by_columns(ig_ctx *c, ig_meta *m);
-// Makes dense matrices the identity; t is contiguous or by columns.
+// Makes dense matrices the identity; t is contiguous or column-major.
 void ig_dense_eye(ig_tensor *t);
 // A vector of n elements, not initialised.
 ig_tensor *ig_dense_vector(ig_ctx *c, ig_dtype dtype, int64_t n, ig_device device);
-// What a fake call does whose results have sizes that only data can tell: it refuses.
+// For fake calls whose result sizes depend on the data: an error.
 void ig_refuse_sizes(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);
-// Room for n elements, zeros.
+// Memory for n elements, zeroed.
 void *ig_dense_room(ig_ctx *c, size_t n, ig_dtype dtype);
 
 #endif

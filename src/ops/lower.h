@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What PyTorch makes of operators when a program is taken apart, where the operator itself has a
-// kernel: formulas shared by no one, kept apart because they follow PyTorch's Python line by line.
+// PyTorch's decompositions of operators that have a kernel here. The formulas are separate because
+// they follow PyTorch's Python implementations step by step.
 #ifndef OPS_LOWER_H_
 #define OPS_LOWER_H_
 
@@ -23,20 +23,20 @@ ig_decompose_outs_fn ig_lower_batch_norm_backward;
 ig_decompose_outs_fn ig_lower_nll_loss_forward;
 ig_decompose_fn ig_lower_nll_loss_backward;
 
-// Sums and answers (ops/lower_reduce.c).
+// Reductions and predicates (ops/lower_reduce.c).
 ig_decompose_fn ig_lower_all;
 ig_decompose_fn ig_lower_all_dim;
 ig_decompose_fn ig_lower_all_dims;
 ig_decompose_outs_fn ig_lower_aminmax;
 
-// Elements (ops/lower_pointwise.c).
+// Pointwise operators (ops/lower_pointwise.c).
 ig_decompose_fn ig_lower_and;
 ig_decompose_fn ig_lower_or;
 ig_decompose_fn ig_lower_isfinite;
 ig_decompose_fn ig_lower_sgn;
 ig_decompose_fn ig_lower_floor_divide;
 
-// Products (ops/lower_pointwise.c).
+// Matrix products (ops/lower_pointwise.c).
 ig_decompose_fn ig_lower_mv;
 ig_decompose_fn ig_lower_baddbmm;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words for pointwise families: a tile is one expression over x[i], y[i], z[i].
+// Macros for pointwise families: a tile is one expression over x[i], y[i], z[i].
 #ifndef OPS_TILE_H_
 #define OPS_TILE_H_
 
@@ -17,7 +17,7 @@
 typedef float _Complex ig_cf;
 typedef double _Complex ig_cd;
 
-// A file whose loops all wait for memory sets it to IG_CLONES_NARROW.
+// A file whose loops are all memory-bound sets it to IG_CLONES_NARROW.
 #ifndef TILE_CLONES
 #define TILE_CLONES IG_CLONES
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes are lazy, as in PyTorch: they are applied to the base when a tensor over the memory is
-// read, and a tensor is stale when more writes have happened than it has seen. A view that is taken
-// after a write counts as stale once, so that the graphs come out with PyTorch's nodes and numbers.
+// used, and a tensor is stale when more writes have happened than it has seen. A view that is
+// created after a write counts as stale once, so that the graphs have PyTorch's nodes and
+// numbering.
 #include "pass/alias.h"
 
 typedef struct update {
@@ -11,7 +12,7 @@ typedef struct update {
 
 typedef struct memory {
   struct memory *next;
-  ig_tensor *base;  // its value with all but the waiting updates
+  ig_tensor *base;  // its value without the pending updates
   IG_VEC(update) waiting;
   size_t writes;
   bool frozen;
@@ -20,7 +21,7 @@ typedef struct memory {
 typedef struct state {
   memory *mem;
   const ig_alias_view *view;  // NULL: the tensor is the base
-  size_t seen;                // writes that its node knows
+  size_t seen;                // writes applied to its node
   ig_node *home;              // the node whose value the tensor is
 } state;
 
@@ -140,15 +141,15 @@ bool ig_alias_relate(ig_aliases *a, const ig_op *op, const ig_value *args, const
 
 // The node keeps a description of what the tensor was.
 static bool leave_home(ig_aliases *a, state *s, ig_tensor *self) {
-  ig_tensor *twin = ig_tensor_twin(a->c, self);
-  if (!twin || !keep(a, twin)) return false;
+  ig_tensor *other = ig_tensor_alias(a->c, self);
+  if (!other || !keep(a, other)) return false;
   ig_node *home = s->home;
   if (home && home->val.kind == IG_KIND_TENSOR && home->val.tensor == self) {
-    home->val.tensor = ig_tensor_retain(twin);
+    home->val.tensor = ig_tensor_retain(other);
     ig_tensor_release(self);
   }
   s->home = NULL;
-  if (s->mem->base == self) s->mem->base = twin;
+  if (s->mem->base == self) s->mem->base = other;
   return true;
 }
 
@@ -189,7 +190,7 @@ static ig_tensor *invert(ig_ctx *c, const ig_alias_view *v, ig_tensor *base, ig_
   if (!base || !part) return NULL;
   const ig_view_call call = {v->op, v->args, v->index};
   if (v->op->def->invert) return v->op->def->invert(c, &call, base, part);
-  (void)ig_fail(c, IG_UNSUPPORTED, "a view by %s cannot be written to", v->op->target);
+  (void)ig_fail(c, IG_UNSUPPORTED, "a view by %s cannot be modified", v->op->target);
   return NULL;
 }
 
@@ -251,8 +252,8 @@ bool ig_alias_write(ig_aliases *a, ig_tensor *t, ig_tensor *value) {
     ig_fail_text(a->c, IG_RUNTIME, "cannot mutate tensors with frozen storage");
     return false;
   }
-  // What is written may change later: its value of now counts.
-  if (find_state(a, value)) value = ig_tensor_twin(a->c, value);
+  // The written tensor may change later: its current value is used.
+  if (find_state(a, value)) value = ig_tensor_alias(a->c, value);
   update u = {value, s->view};
   if (!value || !keep(a, value) || !ig_vec_push(a->c->alloc, &s->mem->waiting, u))
     return no_memory(a);

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which tensors of a program share memory, kept while it is rewritten into one without writes.
+// Which tensors of a program share memory, tracked while it is functionalized.
 //
-// A tensor stands for the node that computes its present value (tensor->node). A write to it is a
-// new value of its memory: the write waits there, and every tensor that shows the memory is brought
-// up to date when it is next read, by taking its views again from the new base.
+// A tensor represents the node that computes its current value (tensor->node). A write to it is a
+// new value of its memory: the write is pending there, and every tensor over the memory is updated
+// when it is next used, by regenerating its views from the new base.
 #ifndef PASS_ALIAS_H_
 #define PASS_ALIAS_H_
 
 #include "op/call.h"
 
-// One view, after those of its parent: the operator and its arguments but for the tensor.
+// One view, after those of its parent: the operator and its arguments except the tensor.
 typedef struct ig_alias_view {
-  const struct ig_alias_view *parent;  // NULL: taken from the base
+  const struct ig_alias_view *parent;  // NULL: of the base
   const ig_op *op;
   const ig_value *args;  // one per argument after the first
   size_t index;          // of the result, when there are several
-  size_t depth;          // views up to here
+  size_t depth;          // number of views up to here
 } ig_alias_view;
 
 typedef struct ig_aliases {
@@ -23,7 +23,7 @@ typedef struct ig_aliases {
   ig_arena arena;
   ig_table states;  // tensor -> its memory and views
   struct memory *memories;
-  const ig_rewrite *rewrite;  // asked when views are taken again; may be NULL
+  const ig_rewrite *rewrite;  // called when views are regenerated; may be NULL
   IG_VEC(ig_tensor *) kept;   // outlive the nodes whose values they were
 } ig_aliases;
 
@@ -35,12 +35,12 @@ bool ig_alias_relate(ig_aliases *a, const ig_op *op, const ig_value *args, const
 // self itself becomes that view (squeeze_, t_ ...).
 bool ig_alias_become(ig_aliases *a, const ig_op *op, const ig_value *args, ig_tensor *self,
                      ig_tensor *view);
-// Brings t up to date: afterwards t->node computes its value.
+// Updates t: afterwards t->node computes its value.
 bool ig_alias_sync(ig_aliases *a, ig_tensor *t);
-// `value` is written to t; other tensors over the same memory see it.
+// Writes `value` to t; other tensors over the same memory see it.
 bool ig_alias_write(ig_aliases *a, ig_tensor *t, ig_tensor *value);
 bool ig_alias_is_written(const ig_aliases *a,
                          const ig_tensor *t);       // Has its memory been written to?
-void ig_alias_freeze(ig_aliases *a, ig_tensor *t);  // Writes to its memory are refused from now on.
+void ig_alias_freeze(ig_aliases *a, ig_tensor *t);  // Writes to its memory are errors from now on.
 
 #endif

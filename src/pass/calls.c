@@ -16,7 +16,7 @@ typedef struct tree {
   const ig_tree_functions *host;
 } tree;
 
-// A graph that is made anew.
+// A graph that is rebuilt.
 typedef struct caller {
   tree *t;
   size_t entry;
@@ -69,7 +69,7 @@ static const char *result_name(const tree *t, size_t entry, size_t i) {
   return NULL;
 }
 
-// What a node of a module's graph is called in the flat program.
+// The name of a module's node in the flat program.
 static const char *flat_name(const tree *t, size_t entry, const ig_node *n) {
   bool item = is_item_of_module(n);
   const ig_node *call = item ? n->args[0].node : n;
@@ -86,7 +86,7 @@ static bool has_leaf(const ig_call_leaf *at, size_t n, const char *name) {
   return false;
 }
 
-// Does the module hand on nothing but what its signature names?
+// Does the module pass on only what its signature names?
 static bool is_complete(const tree *t, size_t entry, const ig_call_signature *s) {
   size_t n = 0;
   (void)results_of(t, entry, &n);
@@ -176,7 +176,7 @@ static bool take_leaves(caller *k, size_t entry, const ig_call_leaf *at, size_t 
 // ---- calls by signature ----
 
 typedef struct arguments {
-  ig_value *at;  // by place, then by name
+  ig_value *at;  // by position, then by name
   const char **keys;
   size_t npos;
   size_t nkw;
@@ -205,7 +205,7 @@ static bool build_arguments(caller *k, size_t child, const ig_call_signature *s,
   return true;
 }
 
-// What the module reads besides comes by name.
+// Other values that the module uses are keyword arguments.
 static bool add_others(caller *k, size_t child, const ig_call_signature *s, arguments *a) {
   const ig_node *n = k->t->at[child].graph->first;
   for (; n && ig_node_is_placeholder(n); n = n->next) {
@@ -265,7 +265,7 @@ static ig_node *copy_plain(caller *k, const ig_node *n) {
   return ig_copy_node(&copier, n, NULL, n->name, NULL, NULL);
 }
 
-// A node of the old graph, or what stands for it now.
+// A node of the old graph, or its replacement.
 static bool copy(caller *k, const ig_node *n) {
   bool item = is_item_of_module(n);
   const ig_node *call = item ? n->args[0].node : n;
@@ -293,7 +293,7 @@ static bool copy(caller *k, const ig_node *n) {
 static bool enter(caller *k, const ig_call_signature *s, const ig_node **body) {
   ig_ctx *c = k->t->c;
   size_t n = s->npos + 2 * s->nkeys;
-  ig_value *given = ig_scope_array(c, n, sizeof *given);  // by place; key, value, key, value
+  ig_value *given = ig_scope_array(c, n, sizeof *given);  // by position; key, value, key, value
   if (!given) return false;
   for (size_t i = 0; i < s->npos; i++) {
     char name[48];
@@ -353,7 +353,7 @@ static bool build(caller *k) {
   return n && copy_plain(k, n);
 }
 
-// The graph of an entry made anew; NULL: *unknown is an entry whose signature cannot be kept (+ 1),
+// Rebuilds the graph of an entry; NULL: *unknown is an entry whose signature cannot be kept (+ 1),
 // or an error.
 static ig_graph *rebuild(tree *t, size_t entry, size_t *unknown) {
   ig_graph *old = t->at[entry].graph;

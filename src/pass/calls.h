@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modules of a tree that are called as the originals were. Unflattening hands every value over by
-// itself; where a signature was kept, the caller builds the original arguments and takes the result
-// apart, and the module does the reverse, so that another module can stand in its place.
+// Modules of a tree that are called like the originals. Unflattening passes every value separately;
+// where a signature was preserved, the caller builds the original arguments and unpacks the result,
+// and the module does the reverse, so that the module can be replaced.
 #ifndef PASS_CALLS_H_
 #define PASS_CALLS_H_
 
@@ -19,8 +19,8 @@ typedef struct ig_call_signature {
   size_t ninputs;
   const ig_call_leaf *outputs;
   size_t noutputs;
-  size_t npos;              // arguments by place
-  const char *const *keys;  // arguments by name
+  size_t npos;              // positional arguments
+  const char *const *keys;  // keyword arguments
   size_t nkeys;
   void *in_spec;  // structures of arguments and result, objects of the host
   void *out_spec;
@@ -34,9 +34,9 @@ typedef struct ig_tree_functions {
   const char *flatten_name;
 } ig_tree_functions;
 
-// Gives modules of the tree their signatures. Those that cannot be kept are left out: of modules
-// that are called in several ways, that hand on more than their result, or that are given a value
-// which is made later. Structures are attributes _spec_0, _spec_1, ... of the modules that use
+// Gives modules of the tree their signatures. Those that cannot be preserved are omitted: of
+// modules that are called in several ways, that pass on more than their result, or that use a value
+// which is computed later. Structures are attributes _spec_0, _spec_1, ... of the modules that use
 // them.
 IG_MUST_USE ig_status ig_module_tree_apply(ig_ctx *c, ig_module_tree *t,
                                            const ig_call_signature *calls, size_t n,

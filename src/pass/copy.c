@@ -76,7 +76,7 @@ static bool give_sub(const ig_node_copier *k, ig_node *proto) {
   if (!k->own_subs) return ig_graph_set_sub(k->c, k->to, proto->target, proto->sub);
   ig_graph *copy = ig_graph_copy(k->c, proto->sub);
   bool ok = copy && ig_graph_set_sub(k->c, k->to, proto->target, copy);
-  ig_graph_free(copy);  // the graph holds it
+  ig_graph_free(copy);  // the graph owns it
   proto->sub = copy;
   return ok;
 }

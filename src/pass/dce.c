@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dead code: from the back, so that one sweep is enough. What is read from the data stays if
-// something about it has to be asserted.
+// Dead code elimination: backwards, so that one pass is enough. Data-dependent reads stay if
+// something about them has to be asserted.
 #include "ir/graph.h"
 #include "sym/env.h"
 
@@ -35,7 +35,7 @@ static bool removable(const ig_node *n) {
 
 size_t ig_graph_dce(ig_graph *g) {
   size_t before = g->n;
-  size_t kept = 0;  // unread, but not to be removed; when there are no others, this is the end
+  size_t kept = 0;  // unused, but not removable; when there are no others, this is the end
   for (ig_node *n = g->last, *prev = NULL; n && kept < g->unread; n = prev) {
     prev = n->prev;
     if (removable(n)) {

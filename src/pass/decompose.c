@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Replaces operators by their decompositions: interpretation under a recording context in which the
-// decomposition answers instead of the operator. Its own calls are asked about again, so nested
-// decompositions need no second pass.
+// decomposition is called instead of the operator. Its own calls are handled in the same way, so
+// nested decompositions need no second pass.
 #include <string.h>
 
 #include "ingot/aten.h"
@@ -9,7 +9,7 @@
 #include "op/grad_mode.h"
 #include "pass/pass.h"
 
-// The table as sets of operators, so that a question about a node is one look.
+// The table as sets of operators, so that a query about a node is one lookup.
 typedef struct table {
   const ig_decompose_args *args;
   ig_table also;
@@ -55,8 +55,8 @@ static void detach(ig_ctx *c, const table *t, int times, ig_value *value) {
   }
 }
 
-// What PyTorch's second trace of a program makes of it, whatever the table: a literal is a constant
-// by now, and its copy is like any other; a detach comes three times, and numbers seen as others
+// What PyTorch's second trace of a program does, whatever the table: a literal has become a
+// constant, and its copy is like any other; a detach appears three times, and reinterpreted numbers
 // that have no gradient are detached.
 static bool trace_again(ig_ctx *c, const table *t, const ig_op *op, const ig_value *args,
                         ig_value *outs) {
@@ -76,8 +76,8 @@ static bool trace_again(ig_ctx *c, const table *t, const ig_op *op, const ig_val
   return true;
 }
 
-// The first trace of a program below autograd: a literal was detached in place, all else comes
-// three times.
+// The first trace of a program below autograd: a literal was detached in-place, everything else
+// appears three times.
 static bool trace_once(ig_ctx *c, const table *t, const ig_op *op, const ig_value *args,
                        ig_value *outs) {
   if (op->number != IG_ID_DETACH) return false;
@@ -102,7 +102,7 @@ static bool decompose(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value
   return true;
 }
 
-// Programs that are taken apart keep no grad modes.
+// Decomposed programs have no grad modes.
 static void drop_grad_modes(ig_graph *g) {
   for (ig_node *n = g->has_host ? g->first : NULL, *next = NULL; n; n = next) {
     next = n->next;
@@ -143,7 +143,7 @@ static ig_status lower(ig_ctx *c, const ig_program *p, const ig_decompose_args *
   IG_RETURN_IF_ERR(ig_graph_decompose(c, p->graph, args, &g));
   *out = ig_pass_program(c, p, g, NULL, NULL);
   if (!*out || !writes((*out)->graph)) return c->status;
-  // What a decomposition of the user writes.
+  // What a custom decomposition mutates.
   ig_program *lowered = *out;
   *out = NULL;
   ig_status st = ig_program_functionalize(c, lowered, out);
@@ -151,7 +151,7 @@ static ig_status lower(ig_ctx *c, const ig_program *p, const ig_decompose_args *
   return st;
 }
 
-// In one go with the functionalization, as PyTorch's only trace of the program does it.
+// Together with functionalization, as in PyTorch's single trace of the program.
 static ig_status lower_once(ig_ctx *c, const ig_program *p, const ig_decompose_args *args,
                             ig_program **out) {
   ig_decompose_args once = *args;
@@ -170,12 +170,12 @@ static bool same_sizes(const ig_tensor *a, const ig_tensor *b) {
   for (int d = 0; same && d < a->ndim; d++) {
     ig_int x = ig_sizes(a)[d];
     ig_int y = ig_sizes(b)[d];
-    same = x.expr == y.expr && (x.expr || x.value == y.value);  // concrete: nothing is asked
+    same = x.expr == y.expr && (x.expr || x.value == y.value);  // concrete: no query is made
   }
   return same;
 }
 
-// A buffer that is written as a whole has become what was written.
+// A buffer that is overwritten completely becomes the written value.
 static void drop_copies(ig_ctx *c, ig_program *p) {
   for (size_t i = 0; p && i < p->noutputs && c->status == IG_OK; i++) {
     ig_output_spec *o = &p->outputs[i];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program without its data: every node is called once with the sizes of the example, or the
-// smallest that are allowed, and only the rules for shapes run. What a rule refuses here, a run
-// refuses too: arguments out of bounds, dtypes and sizes that do not fit, results that no memory
-// holds. Both branches of a condition are looked at, and one round of a loop. What depends on data
-// that is not there is left open.
+// smallest that are allowed, and only the shape rules run. What a rule rejects here, a run rejects
+// too: arguments out of range, mismatched dtypes and sizes, results too large for memory. Both
+// branches of a condition are checked, and one iteration of a loop. Data-dependent checks are
+// skipped.
 #include "pass/pass.h"
 
 #include "op/interpret.h"
@@ -21,7 +21,7 @@ static bool example(void *user, const ig_expr *symbol, ig_hint *out) {
   return true;
 }
 
-// A number for a size; false: there is none.
+// A number for a size; false: none.
 static bool settle(ig_ctx *c, ig_int *size) {
   if (!size->expr) return true;
   ig_hint v;

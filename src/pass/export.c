@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models that are C functions, as the pipeline takes them.
+// C functions as models of the pipeline.
 #include "ingot/export.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ typedef struct model {
   ig_tensor **fakes;
 } model;
 
-// Parameters, then buffers, as a module has them; constants have a placeholder when they are read.
+// Parameters, then buffers, as a module has them; constants get a placeholder when they are used.
 static bool declare_state(ig_ctx *c, const ig_export_args *a) {
   for (int buffers = 0; buffers < 2; buffers++) {
     for (size_t i = 0; i < a->nstate; i++) {
@@ -56,7 +56,7 @@ static void run(ig_ctx *c, ig_forward *out, void *user) {
   for (size_t i = 0; i < n; i++) {
     outs[i] = ig_of_tensor(made[i]);
     if (!made[i] && c->status == IG_OK) {
-      (void)ig_fail(c, IG_INVALID, "output %zu: the model made no tensor", i);
+      (void)ig_fail(c, IG_INVALID, "output %zu: the model returned no tensor", i);
     }
   }
   out->outs = outs;
@@ -85,7 +85,7 @@ static void apply(const ig_dim_fix *fixes, size_t n, ig_dim *d) {
     d->lo = f->lo == INT64_MIN ? 0 : f->lo;
     d->hi = f->hi;
   } else if (f || root) {
-    *d = (ig_dim){.kind = IG_DIM_AUTO};  // another root, which the program knows best
+    *d = (ig_dim){.kind = IG_DIM_AUTO};  // another root, which the program determines
   }
 }
 

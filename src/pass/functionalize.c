@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a program that writes to its operands to one that does not: interpretation under a recording
-// context. A call that writes is answered by its functional form, whose result becomes the new
-// value of the memory (pass/alias.h); views are recorded and remembered; what may alias or write is
-// taken apart, and the calls of its decomposition come here again.
+// Functionalization: interpretation under a recording context. A call that mutates is replaced by
+// its functional form, whose result becomes the new value of the memory (pass/alias.h); views are
+// recorded and tracked; composite operators that may alias or mutate are decomposed, and the calls
+// of the decomposition are handled in the same way.
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ typedef struct functionalizer {
   ig_aliases aliases;
   const ig_program *p;
   bool *written;            // per placeholder, when done
-  const ig_rewrite *apart;  // what else is taken apart; NULL: nothing
+  const ig_rewrite *apart;  // what else is decomposed; NULL: nothing
 } functionalizer;
 
 static bool taken_apart(const functionalizer *f, const ig_op *op, const ig_value *args,
@@ -43,7 +43,7 @@ static void record(functionalizer *f, const ig_op *op, const ig_value *args, ig_
   if (sync_args(f, op, args)) ig_pass_record(f->aliases.c, op, args, outs);
 }
 
-// ---- what is taken apart ----
+// ---- decomposition ----
 
 static bool has_alias(const ig_op *op) {
   for (size_t i = 0; i < op->schema.nargs; i++) {
@@ -78,7 +78,7 @@ static const ig_value *arg_named(const ig_op *op, const ig_value *args, const ch
   return NULL;
 }
 
-// x.to(...) is a copy even when nothing changes; since it may be x itself, nobody writes to it.
+// x.to(...) is a copy even if nothing changes; since it may be x itself, it must not be modified.
 static void convert(functionalizer *f, const ig_op *op, const ig_value *args, ig_value *outs) {
   ig_ctx *c = f->aliases.c;
   const ig_op *copy = ig_op_at(c, IG_ID__TO_COPY);
@@ -102,7 +102,8 @@ static bool is_constant(const ig_tensor *t) {
   return n->kind == IG_NODE_ATTR || (ig_node_is_placeholder(n) && n->role == IG_INPUT_CONSTANT);
 }
 
-// Statistics are written when there are any and it trains, though the schema does not say so.
+// In training mode, running statistics are updated if there are any, though the schema does not say
+// so.
 static void batch_norm(ig_ctx *c, const ig_value *args, ig_value *outs) {
   ig_tensor *x = args[0].tensor;
   ig_tensor *w = ig_value_tensor(&args[1]);
@@ -134,13 +135,13 @@ static bool special(functionalizer *f, const ig_op *op, const ig_value *args, ig
 
 // ---- writing ----
 
-// The operator that computes what this one writes; its results are those of op that are no
-// operands, then one per written argument.
+// The operator that computes what this one writes; its results are those of op that are not
+// operands, then one per mutated argument.
 static const ig_op *functional_of(ig_ctx *c, const ig_op *op) {
   if (op->base) return op->base;
   const ig_op *found = op->def->functional ? ig_op_find(c, op->def->functional) : NULL;
   if (!found) {
-    (void)ig_fail(c, IG_UNSUPPORTED, "it writes to its operands and has no functional form");
+    (void)ig_fail(c, IG_UNSUPPORTED, "it mutates its operands and has no functional form");
   }
   return found;
 }
@@ -164,7 +165,7 @@ static bool write(functionalizer *f, const ig_value *to, const ig_value *value) 
   return now && ig_alias_write(&f->aliases, self, now);
 }
 
-// Composite forms are taken apart on the way.
+// Composite forms are decomposed.
 static void compute(functionalizer *f, const ig_op *op, const ig_op *plain, const ig_value *args,
                     ig_value *outs) {
   bool composite = (op->facts & IG_FACT_IMPLICIT) || is_expanded(plain);
@@ -176,8 +177,8 @@ static void compute(functionalizer *f, const ig_op *op, const ig_op *plain, cons
   }
 }
 
-// squeeze_ and its kin: self shows its memory in another way from now on. Below autograd, a literal
-// that is detached shows nothing new.
+// squeeze_ and similar: self becomes another view of its memory. Below autograd, a detached literal
+// is unchanged.
 static void become_view(functionalizer *f, const ig_op *op, const ig_value *args) {
   ig_ctx *c = f->aliases.c;
   ig_value outs[IG_MAX_RETURNS];
@@ -199,8 +200,7 @@ static void resize(functionalizer *f, const ig_value *args) {
   ig_int after = ig_product(c, m.size, (size_t)m.ndim);
   if (c->status != IG_OK) return;
   if (!ig_int_is(c, after, IG_LE, before)) {
-    ig_fail_text(c, IG_UNSUPPORTED,
-                 "resize_: a program without writes cannot make a tensor larger");
+    ig_fail_text(c, IG_UNSUPPORTED, "resize_: a functional program cannot make a tensor larger");
     return;
   }
   const ig_op *op = ig_op_at(c, IG_ID_AS_STRIDED);
@@ -266,7 +266,7 @@ static void write_out(functionalizer *f, const ig_op *op, const ig_value *args, 
   }
 }
 
-// An operator of the user's, of which nothing is known but its schema.
+// A custom operator, of which only the schema is known.
 static void write_opaque(functionalizer *f, const ig_op *op, const ig_value *args, ig_value *outs) {
   ig_ctx *c = f->aliases.c;
   size_t n = 0;
@@ -288,7 +288,7 @@ static void write_opaque(functionalizer *f, const ig_op *op, const ig_value *arg
   for (size_t i = 0; i < op->schema.nrets; i++) outs[i] = results[i];
 }
 
-// Written arguments in the middle, as those of batch normalization.
+// Mutated arguments in the middle, as in batch normalization.
 static void write_some(functionalizer *f, const ig_op *op, const ig_value *args, ig_value *outs) {
   ig_ctx *c = f->aliases.c;
   const ig_op *plain = functional_of(c, op);
@@ -330,7 +330,7 @@ static bool functionalize(ig_ctx *c, const ig_op *op, const ig_value *args, ig_v
   } else if (is_expanded(op)) {
     ig_op_lower(c, op, args, outs);
   } else if (is_view(op)) {
-    // The result of a view is brought up to date when it is read, so the operand need not be.
+    // The result of a view is updated when it is used, so the operand need not be.
     ig_pass_record(c, op, args, outs);
     if (c->status == IG_OK) (void)ig_alias_relate(&f->aliases, op, args, &outs[0]);
   } else {
@@ -348,7 +348,7 @@ static void sync_outputs(ig_ctx *c, const ig_value *values, size_t n, void *user
   (void)sync_value(user, &list);
 }
 
-// The output that gives the placeholder its new value already, because the program assigned one.
+// The output that is already the placeholder's new value, because the program assigned one.
 static bool is_assigned(const ig_program *p, const ig_node *n, size_t *at) {
   for (size_t i = 0; i < p->noutputs; i++) {
     const ig_output_spec *o = &p->outputs[i];
@@ -359,8 +359,8 @@ static bool is_assigned(const ig_program *p, const ig_node *n, size_t *at) {
   return false;
 }
 
-// Only elements are written back: an input that shows its memory in another way afterwards
-// (transpose_, resize_) would have to be handed back itself.
+// Only elements are written back: an input whose metadata changed (transpose_, resize_) would have
+// to be returned itself.
 static bool keeps_layout(ig_ctx *c, const ig_node *n, size_t i, const ig_tensor *now) {
   const ig_tensor *was = n->val.kind == IG_KIND_TENSOR ? n->val.tensor : NULL;
   bool same = !was || was->ndim == now->ndim;
@@ -378,8 +378,9 @@ static bool keeps_layout(ig_ctx *c, const ig_node *n, size_t i, const ig_tensor 
   return false;
 }
 
-// Views that are outputs are made anew at the end, by no module and by no function of the program:
-// what they come from is the operator itself, counted from 1. A lowering keeps the last function.
+// Views that are outputs are regenerated at the end, outside all modules and functions of the
+// program: their source is the operator itself, numbered from 1. A lowering keeps the last
+// function.
 static bool describe_views(ig_ctx *c, const functionalizer *f, ig_node *first) {
   const ig_module_stack *none = ig_graph_keep_levels(c, c->mode->capture, NULL, 0);
   for (ig_node *n = first; n; n = n->next) {

@@ -12,7 +12,7 @@ ig_status ig_program_drop_outputs(ig_ctx *c, ig_program *p, size_t n) {
   ig_node *out = p->graph->last;
   if (c->status != IG_OK) return c->status;
   if (n > p->noutputs) {
-    return ig_fail(c, IG_INVALID, "found %zu outputs, %zu are to go", p->noutputs, n);
+    return ig_fail(c, IG_INVALID, "found %zu outputs, cannot remove %zu", p->noutputs, n);
   }
   if (!ig_node_set_args(c, out, out->args, out->npos - n, 0, NULL)) return c->status;
   p->noutputs -= n;
@@ -42,7 +42,7 @@ static ig_program *same_outputs(ig_ctx *c, const ig_program *p, ig_graph *g) {
 ig_program *ig_pass_program(ig_ctx *c, const ig_program *p, ig_graph *g,
                             const ig_output_kind *kinds, const char *const *targets) {
   (void)ig_graph_dce(g);
-  bool late = g->unnamed;  // verified when it has its names
+  bool late = g->unnamed;  // verified after it has its names
   if (!ig_graph_lift_constants(c, g) || (!late && ig_graph_verify(c, g) != IG_OK)) {
     ig_graph_free(g);
     return NULL;
@@ -55,7 +55,7 @@ ig_program *ig_pass_program(ig_ctx *c, const ig_program *p, ig_graph *g,
   return NULL;
 }
 
-// The output returns only what is no write.
+// The output returns only user outputs.
 static bool return_user_outputs(ig_ctx *c, const ig_program *p, ig_graph *g, ig_output_kind *kinds,
                                 const char **targets) {
   ig_node *out = g->last;

@@ -7,33 +7,34 @@
 #include "ir/program.h"
 #include "op/interpret.h"
 
-// Makes a program of a rewritten graph of p: clean-up, new constants as inputs, checks. Takes the
-// graph over. kinds and targets describe the outputs; NULL: as in p. NULL after an error.
+// Makes a program from a rewritten graph of p: clean-up, new constants as inputs, checks. Takes
+// ownership of the graph. kinds and targets describe the outputs; NULL: as in p. NULL after an
+// error.
 ig_program *ig_pass_program(ig_ctx *c, const ig_program *p, ig_graph *g,
                             const ig_output_kind *kinds, const char *const *targets);
 
-// Calls op without asking the rewrite: the call is recorded as it is.
+// Calls op without the rewrite: the call is recorded unchanged.
 void ig_pass_record(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);
 
-// ig_program_functionalize that also takes calls apart on the way: `apart` (NULL: none) is asked
-// about every call without writes, also about those that put views back into their bases.
+// ig_program_functionalize that also decomposes calls: `apart` (NULL: none) is called for every
+// call without mutation, including those that scatter views into their bases.
 ig_status ig_pass_functionalize(ig_ctx *c, const ig_program *p, const ig_rewrite *apart,
                                 ig_program **out);
 
-// Copies of single nodes into another graph. `map` gives the node of `to` that stands for one of
-// the old graph; NULL after an error.
+// Copies of single nodes into another graph. `map` returns the node of `to` for one of the old
+// graph; NULL after an error.
 typedef struct ig_node_copier {
   ig_ctx *c;
   ig_graph *to;
   ig_node *(*map)(void *user, const ig_node *n);
   void *user;
-  bool own_subs;  // sub-graphs are copied, too
+  bool own_subs;  // sub-graphs are copied too
 } ig_node_copier;
 
 // A value with its nodes mapped; lists live in the innermost scope.
 bool ig_copy_value(const ig_node_copier *k, const ig_value *from, ig_value *to);
-// Puts a copy of n, changed as `change` (may be NULL) does it, in front of `before` (NULL: at the
-// end). Values, constants, locations and metadata are shared or copied; NULL after an error.
+// Inserts a copy of n, modified by `change` (may be NULL), before `before` (NULL: at the end).
+// Values, constants, locations and metadata are shared or copied; NULL after an error.
 ig_node *ig_copy_node(const ig_node_copier *k, const ig_node *n, ig_node *before, const char *name,
                       void (*change)(ig_node *proto, const void *with), const void *with);
 

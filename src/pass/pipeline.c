@@ -3,8 +3,8 @@
 //
 //   capture -> lowering of the level -> assertions -> regions -> names -> symbols
 //
-// A stage takes a program and gives one, maybe the same. In between the verifier looks at it, if it
-// is asked to or the build has assertions.
+// A stage takes a program and returns one, possibly the same. In between the verifier checks it, if
+// requested or if the build has assertions.
 #include "pass/pipeline.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ typedef struct export {
   const ig_pipeline *o;
   const ig_front *front;
   ig_forward forward;
-  ig_program *p;  // as the last stage left it; NULL: there is none
+  ig_program *p;  // result of the last stage; NULL: none
 }
 export;
 
@@ -41,7 +41,7 @@ static bool begin(const export *e) {
   return true;
 }
 
-// A parameter or buffer comes from the function that reads it first.
+// The origin of a parameter or buffer is the function that first uses it.
 static void name_sources(const ig_graph *g) {
   for (ig_node *n = g->first; n && ig_node_is_placeholder(n); n = n->next) {
     bool state = n->role == IG_INPUT_PARAMETER || n->role == IG_INPUT_BUFFER;
@@ -76,7 +76,7 @@ static bool capture(export *e) {
   if (c->status == IG_OK) {
     (void)!ig_capture_end_writes(c, f->writes, f->nwrites, f->outs, f->nouts, &e->p);
   }
-  ig_capture_abort(c);  // what an error left open
+  ig_capture_abort(c);  // scopes left open by an error
   if (e->front->close) e->front->close(c, e->front->user);
   if (c->status == IG_OK && e->o->strict) name_sources(e->p->graph);
   return c->status == IG_OK;
@@ -105,7 +105,7 @@ static ig_status functionalize(ig_ctx *c, ig_program *p, ig_program **out) {
   return ig_program_functionalize(c, p, out);
 }
 
-// The program was just captured: every composite operator is taken apart as its dispatch does.
+// The program was just captured: every composite operator is decomposed as by its dispatch.
 static ig_status dispatch(ig_ctx *c, ig_program *p, ig_program **out) {
   ig_decompose_args args = {.level = IG_DECOMPOSE_COMPOSITE, .once = true};
   return ig_program_decompose(c, p, &args, out);
@@ -139,7 +139,7 @@ static bool lower(export *e) {
   }
 }
 
-// What was kept has a name now, and is no output any more.
+// Kept values have names now, and are no longer outputs.
 static bool let_go(export *e) {
   size_t n = e->forward.nkept;
   const ig_output_spec *specs = NULL;
@@ -181,7 +181,7 @@ ig_status ig_pipeline_run(ig_ctx *c, const ig_pipeline *o, const ig_front *front
 
 enum { ATTEMPTS = 5, REFINED = 3 };
 
-// The capture refused it before it could say where.
+// The capture failed before it could report the location.
 static void tell(ig_ctx *c, const char *message, const char *advice) {
   ig_str reason = ig_str_make(c->alloc);
   ig_str_add(&reason, "%.*s", (int)strcspn(message, "\n"), message);
@@ -190,8 +190,8 @@ static void tell(ig_ctx *c, const char *message, const char *advice) {
   ig_str_free(&reason);
 }
 
-// Other dims after an error, which is gone then: what is suggested, at last whatever the program
-// allows. False: the error stays.
+// Chooses other dims after an error, and clears it: the suggested ones, finally whatever the
+// program allows. False: the error stays.
 static bool refine(ig_ctx *c, const ig_front *front, int attempt) {
   ig_status st = c->status;
   const ig_dim_fix *fixes = NULL;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that a program cannot be asked to keep whole, in PyTorch's words.
+// Operators that cannot be preserved, with PyTorch's messages.
 #include <string.h>
 
 #include "pass/pass.h"
 
-// Queries of metadata, as PyTorch lists them; most of them are no operators here.
+// Metadata queries, as PyTorch lists them; most of them are not operators here.
 static bool is_metadata(const char *target) {
   static const char *const names[] = {
       "aten.is_contiguous.default",

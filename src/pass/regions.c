@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stretches of a graph whose grad mode is not the one around it become sub-graphs that are called
-// through wrap_with_set_grad_enabled, regions of autocast such that are called through
-// wrap_with_autocast. Every switch of the mode begins a stretch; they are counted through, also
-// those that need no sub-graph, and give the sub-graphs their numbers. What is switched inside a
-// region of autocast is for the sub-graph.
+// Regions of a graph with a different grad mode become sub-graphs that are called through
+// wrap_with_set_grad_enabled, autocast regions become sub-graphs that are called through
+// wrap_with_autocast. Every change of the mode begins a region; all regions are numbered, including
+// those that need no sub-graph, and the numbers name the sub-graphs. Changes inside an autocast
+// region are handled in its sub-graph.
 #include <stdio.h>
 #include <string.h>
 
@@ -12,14 +12,14 @@
 #include "op/hop.h"
 #include "pass/pass.h"
 
-// A stretch of nodes of the other mode.
+// A region of nodes with the other mode.
 typedef struct region {
   ig_graph *g;
   ig_table map;                  // old node -> node in g
-  IG_VEC(ig_node *) operands;    // old nodes that it reads from outside, in order
-  IG_VEC(const ig_node *) outs;  // its nodes that others read, in the order of reading
+  IG_VEC(ig_node *) operands;    // outer nodes that it uses, in order
+  IG_VEC(const ig_node *) outs;  // its nodes that others use, in the order of use
   const ig_node *first;
-  const ig_node *entered;  // the switch to autocast
+  const ig_node *entered;  // the node that enters autocast
 } region;
 
 typedef struct wrapper {
@@ -61,7 +61,7 @@ static size_t count_switches(const ig_graph *g, bool casts) {
   return n;
 }
 
-// Does n begin the next stretch? `state`: for the grad mode whether it is on, for autocast how many
+// Does n begin the next region? `state`: for the grad mode whether it is on, for autocast how many
 // regions are open.
 static bool begins_stretch(const wrapper *w, const ig_node *n, size_t *state) {
   bool enabled = *state != 0;
@@ -75,7 +75,7 @@ static bool begins_stretch(const wrapper *w, const ig_node *n, size_t *state) {
   return way == IG_SWITCH_EXIT && *state > 0 && --*state == 0;
 }
 
-// Which region each node is in, and which of a region's values others read.
+// The region of each node, and which of a region's values others use.
 static bool survey(wrapper *w) {
   size_t usual = w->casts ? 0 : !w->from->no_grad;
   size_t state = usual;
@@ -105,7 +105,7 @@ static ig_node *outside(void *user, const ig_node *n) {
   return w->map[n->index];
 }
 
-// The node of the open region for an old one; operands come in the order in which they are read.
+// The node of the open region for an old one; operands are in the order of use.
 static ig_node *inside(void *user, const ig_node *n) {
   wrapper *w = user;
   region *r = w->open;
@@ -128,7 +128,7 @@ static ig_node *inside(void *user, const ig_node *n) {
 
 static ig_status wrap_regions(ig_ctx *c, const ig_graph *g, bool casts, ig_graph **out);
 
-// A sub-graph may have regions of its own.
+// A sub-graph may contain regions.
 static bool wrap_sub(const wrapper *w, ig_node *copy) {
   ig_ctx *c = w->c;
   bool any = copy && copy->kind == IG_NODE_ATTR && copy->sub && has_switches(copy->sub, w->casts);
@@ -167,7 +167,7 @@ static bool end_region(const wrapper *w, region *r) {
   return ok;
 }
 
-// What `from`, a node of the old graph, says of itself.
+// The metadata of `from`, a node of the old graph.
 static void take_meta(const wrapper *w, ig_node *proto, const ig_node *from) {
   (void)ig_graph_keep_meta(w->c, w->to, &from->meta, &proto->meta);
 }
@@ -207,7 +207,7 @@ static bool push_items(const wrapper *w, const region *r, ig_node *call) {
   return true;
 }
 
-// What the operator is told before the sub-graph.
+// The operator's arguments before the sub-graph.
 static size_t settings(const wrapper *w, const region *r, ig_value *args) {
   if (!w->casts) {
     args[0] = ig_of_bool(w->from->no_grad);
@@ -217,8 +217,8 @@ static size_t settings(const wrapper *w, const region *r, ig_value *args) {
   return 4;
 }
 
-// The call has the name and the metadata of its only result; several are read off it under theirs.
-// A region of autocast gives a tuple in any case.
+// The call has the name and the metadata of its only result; several results are getitem nodes with
+// theirs. An autocast region always returns a tuple.
 static bool push_call(wrapper *w, const region *r, size_t number) {
   ig_ctx *c = w->c;
   const ig_hop *hop = w->casts ? &ig_hop_autocast : &ig_hop_set_grad;
@@ -254,7 +254,7 @@ static bool push_call(wrapper *w, const region *r, size_t number) {
   return call && (bare || push_items(w, r, call));
 }
 
-// Regions inside of the region.
+// Regions inside the region.
 static bool wrap_inner(const wrapper *w, region *r) {
   if (!w->casts || !has_switches(r->g, true)) return true;
   ig_graph *inner = NULL;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes of inputs in front of everything else. A capture reads a size where it is first needed, off
-// whatever tensor has it; a training program reads each symbol once, off the first input that has
-// it, right behind the inputs. Numbers of names are not given out twice, so that the old readers
-// leave gaps.
+// Reads sizes of inputs first. A capture reads a size where it is first needed, from whatever
+// tensor has it; a training program reads each symbol once, from the first input that has it, right
+// after the inputs. Name suffixes are not reused, so that the removed nodes leave gaps.
 #include <string.h>
 
 #include "ingot/pass.h"
@@ -12,7 +11,7 @@
 typedef struct hoist {
   ig_ctx *c;
   ig_graph *g;
-  ig_node *before;  // first node that is no placeholder
+  ig_node *before;  // first node that is not a placeholder
   ig_table read;    // symbol -> node that reads it
 } hoist;
 
@@ -46,7 +45,7 @@ static bool run(hoist *h) {
   ig_node *n = h->g->first;
   bool any = false;
   for (const ig_node *k = n; k && !any; k = k->next) any = is_size(k);
-  if (!any) return true;  // nobody asks
+  if (!any) return true;  // unused
   while (h->before && h->before->kind == IG_NODE_PLACEHOLDER) h->before = h->before->next;
   for (; n != h->before; n = n->next) {
     bool tensor = n->kind == IG_NODE_PLACEHOLDER && n->val.kind == IG_KIND_TENSOR;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs whose effects are ordered by tokens: with_effects(token, op, ...) gives a new token and
-// the results of op. A module needs none of that, its calls run in order.
+// Programs whose effects are ordered by tokens: with_effects(token, op, ...) returns a new token
+// and the results of op. A module does not need tokens, because its calls run in order.
 #include <string.h>
 
 #include "op/hop.h"
@@ -16,7 +16,7 @@ static bool is_item(const ig_node *n, const ig_node *of) {
          n->args[1].kind == IG_KIND_INT && !n->args[1].i.expr;
 }
 
-// The call that with_effects makes, as a node of its own.
+// The call inside with_effects, as a separate node.
 static ig_node *call_of(ig_ctx *c, ig_graph *g, const ig_node *n) {
   const ig_op *op = n->npos >= 2 && n->args[1].kind == IG_KIND_OP ? n->args[1].op : NULL;
   if (!op || n->val.kind != IG_KIND_LIST || n->val.list.n < 1 + op->schema.nrets) {
@@ -43,7 +43,7 @@ static ig_node *call_of(ig_ctx *c, ig_graph *g, const ig_node *n) {
   return call;
 }
 
-// Readers of results read the call; readers of the new token read the old one, until nobody does.
+// Users of results use the call; users of the new token use the old one, until it is unused.
 static bool take_apart(ig_ctx *c, ig_graph *g, ig_node *n) {
   ig_node *token = n->npos && n->args[0].kind == IG_KIND_NODE ? n->args[0].node : NULL;
   ig_node *call = call_of(c, g, n);

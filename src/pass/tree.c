@@ -5,7 +5,7 @@
 #include <string.h>
 
 typedef struct removed {
-  bool *at;  // by position of the placeholder when the tree stood
+  bool *at;  // by original position of the placeholder
   size_t n;
 } removed;
 
@@ -106,7 +106,7 @@ static bool same_node(ig_table *at, const ig_node *a, const ig_node *b) {
   return true;
 }
 
-// Do both compute the same? Names do not matter. False also for lack of memory (c tells).
+// Do both compute the same? Names do not matter. Also false if out of memory (see c).
 static bool same_graph(ig_ctx *c, const ig_graph *a, const ig_graph *b) {
   if (a->n != b->n) return false;
   ig_table at = ig_table_make(c->alloc);
@@ -180,7 +180,7 @@ static const char *attribute_of(const ig_program *p, const ig_node *input, const
 
 // Arguments of calls follow the placeholders of what is called.
 static bool drop_arguments(ig_ctx *c, const ig_module_tree *t, const char *module, ig_node *call) {
-  char full[560];  // children are the same however the module is called
+  char full[560];  // children do not depend on how the module is called
   (void)snprintf(full, sizeof full, "%s%s%s", module, *module ? "." : "", call->target);
   const ig_map_value *v = ig_map_find(&t->by_path, full);
   const removed *r = v ? &t->removed[v->num] : NULL;
@@ -217,7 +217,7 @@ static bool sink_inputs(ig_ctx *c, const ig_module_tree *t, const ig_program *p,
   r->at = ig_arena_array((ig_arena *)&t->arena, count, sizeof *r->at);
   r->n = count;
   if (!r->at) return no_memory(c);
-  // Each goes right behind the last placeholder, so the first comes last.
+  // Each is inserted right after the last placeholder, so the first comes last.
   ig_node *body = g->first;
   while (body && ig_node_is_placeholder(body)) body = body->next;
   ig_node *input = g->first;

@@ -8,17 +8,17 @@
 
 ig_module_tree *ig_module_tree_create(ig_ctx *c);
 
-// Adds a module, whose graph is retained. One that is there under this path with an equal graph
-// stands for it; with another graph, the new one gets "path@1". *name (the last part of the path as
-// the parent writes it) is changed then. Lives in the tree.
+// Adds a module, whose graph is retained. An existing one under this path with an equal graph is
+// reused; with another graph, the new one gets "path@1". *name (the last part of the path as the
+// parent writes it) is changed then. Lives in the tree.
 bool ig_module_tree_add(ig_ctx *c, ig_module_tree *t, const char *path, ig_graph *g,
                         const char **name);
 
-// Gives entry i another graph, which is taken over.
+// Replaces the graph of entry i; takes ownership.
 void ig_module_tree_replace(ig_module_tree *t, size_t i, ig_graph *g);
 
-// Placeholders that stand for weights of p become attributes in the modules that own them, and
-// disappear from the calls of those modules. Then every graph is checked.
+// Placeholders for weights of p become attributes of the modules that own them, and are removed
+// from the calls of those modules. Then every graph is checked.
 bool ig_module_tree_sink(ig_ctx *c, ig_module_tree *t, const ig_program *p);
 
 #endif

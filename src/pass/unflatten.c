@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tree of modules of a program. One walk over the nodes, with a frame per module that is open:
-// a node whose module stack goes deeper opens a frame, one that leaves the stack closes it. A value
-// that a frame reads from outside becomes a placeholder in front of its others, and an argument in
-// front of the others of the call in the parent. Weights are placeholders until the tree stands;
-// then each sinks into the modules under whose path its name lies.
+// a node whose module stack goes deeper opens a frame, one that leaves the stack closes it. An
+// outer value that a frame uses becomes its first placeholder, and the first argument of the call
+// in the parent. Weights are placeholders until the tree is complete; then each moves into the
+// modules under whose path its name is.
 #include <stdio.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ typedef struct frame {
   const char *path;
   ig_graph *g;
   ig_node *call;                  // in the parent's graph
-  ig_table map;                   // old node -> node here that has its value
+  ig_table map;                   // old node -> corresponding node here
   ig_table inputs;                // old node -> placeholder here
   IG_VEC(const ig_node *) order;  // keys of map, oldest first
 } frame;
@@ -38,13 +38,13 @@ static bool no_memory(ig_ctx *c) {
 
 // ---- module stacks ----
 
-// NULL: no module of its own.
+// NULL: outside all modules.
 static const ig_module_stack *stack_of(const ig_node *n) {
   return n->meta.modules && n->meta.modules->n ? n->meta.modules : NULL;
 }
 
 static bool inside(const frame *f, const ig_module_stack *l) {
-  if (!l || l == f->stack) return true;  // without a module: where it stands
+  if (!l || l == f->stack) return true;  // without a module: the current one
   if (l->n < f->depth) return false;
   for (size_t i = 1; i < f->depth; i++) {
     if (strcmp(l->at[i].path, f->stack->at[i].path) != 0) return false;
@@ -63,7 +63,7 @@ static bool remember(frame *f, const ig_node *n, ig_node *value) {
 
 static ig_node *add_placeholder(frame *f, const ig_node *n) {
   ig_node proto = {.kind = IG_NODE_PLACEHOLDER, .val = n->val, .role = IG_INPUT_USER};
-  if (ig_node_is_placeholder(n) && n->role != IG_INPUT_USER) {  // a weight, until it sinks
+  if (ig_node_is_placeholder(n) && n->role != IG_INPUT_USER) {  // a weight, until it is moved
     proto.role = n->role;
     proto.constant = n->constant;
     proto.object = n->object;
@@ -80,7 +80,7 @@ static ig_node *add_placeholder(frame *f, const ig_node *n) {
 
 static ig_node *remap(void *user, const ig_node *n);
 
-// Placeholders come to the front, so arguments do.
+// Placeholders are prepended, and so are arguments.
 static bool add_argument(const frame *f, const ig_node *n) {
   ig_ctx *c = f->u->c;
   ig_node *value = remap(f->parent, n);
@@ -153,7 +153,7 @@ static bool is_read_outside(const frame *f, const ig_node *n) {
   return false;
 }
 
-// The call in the parent stands for the only result, or for the list of them.
+// The call in the parent is the only result, or the list of them.
 static bool hand_over(const frame *f, const ig_node *const *outs, size_t n) {
   if (n == 1) return remember(f->parent, outs[0], f->call);
   for (size_t i = 0; i < n; i++) {
@@ -170,7 +170,8 @@ static bool hand_over(const frame *f, const ig_node *const *outs, size_t n) {
   return true;
 }
 
-// Values that somebody reads later are the results; one is returned bare, several as a list.
+// Values that are used later are the results; a single one is returned unwrapped, several as a
+// list.
 static bool finish_frame(frame *f) {
   ig_ctx *c = f->u->c;
   size_t n = 0;
@@ -252,15 +253,15 @@ static ig_node *find_target(const ig_program *p, ig_graph *flat, const ig_output
   return NULL;
 }
 
-// The new value is copied where it is computed, and who reads it reads the copy.
+// The new value is copied where it is computed, and its users use the copy.
 static bool write_here(ig_ctx *c, ig_graph *flat, ig_node *to, ig_node *value) {
   const ig_op *op = ig_op_at(c, IG_ID_COPY_);
-  if (!to || !op) return ig_fail(c, IG_ASSERTION, "a written input is missing") == IG_OK;
+  if (!to || !op) return ig_fail(c, IG_ASSERTION, "a mutated input is missing") == IG_OK;
   if (to == value) return true;
   ig_node *before = value->next;
   while (before && ig_node_is_placeholder(before)) before = before->next;
   ig_value args[] = {ig_of_node(to), ig_of_node(value)};
-  // PyTorch calls it by its name alone, without an overload.
+  // PyTorch uses its name without an overload.
   char packet[96];
   (void)snprintf(packet, sizeof packet, "%s.%s", op->schema.ns, op->schema.name);
   const char *target = ig_graph_keep_text(c, flat, packet);

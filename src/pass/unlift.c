@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The graph of a program as a module runs it: weights are attributes again, and what the program
-// wrote to buffers and inputs is copied back at the end. A copy node by node: nothing is computed.
+// wrote to buffers and inputs is copied back at the end. It is copied node by node, without
+// evaluation.
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must hold for a program between two stages, beside what ig_graph_verify asks of every graph:
-// arguments fit the schemas of the operators, recorded values are what schemas and shape rules
-// give, sub-graphs hold, and the signature names the nodes that are there.
+// Invariants of a program between two stages, in addition to those of ig_graph_verify: arguments
+// match the schemas of the operators, recorded values match schemas and shape rules, sub-graphs are
+// valid, and the signature names existing nodes.
 #include <string.h>
 
 #include "op/autocast.h"
@@ -21,8 +21,8 @@ static bool is_number(ig_kind k) {
   return k == IG_KIND_INT || k == IG_KIND_FLOAT || k == IG_KIND_BOOL || k == IG_KIND_COMPLEX;
 }
 
-// A value that is no list against the type of a schema. Numbers stand for tensors and for each
-// other; what belongs to the host is not looked at.
+// A value that is not a list against a schema type. Numbers are accepted for tensors and for each
+// other; host objects are not checked.
 static bool item_fits(ig_type t, ig_kind k) {
   switch (t) {
     case IG_TYPE_TENSOR:
@@ -93,7 +93,7 @@ static bool bind(ig_ctx *c, const ig_node *n, const ig_value **args) {
     if (at == s->nargs) return wrong(c, n, "has an unknown argument", n->keys[i - n->npos]);
     if (args[at]) return wrong(c, n, "has an argument twice:", s->args[at].name);
     if (!arg_fits(&s->args[at], &n->args[i])) {
-      return wrong(c, n, "has an argument that does not fit the schema:", s->args[at].name);
+      return wrong(c, n, "has an argument that does not match the schema:", s->args[at].name);
     }
     args[at] = &n->args[i];
   }
@@ -125,7 +125,7 @@ static bool check_results(ig_ctx *c, const ig_node *n) {
     return result_fits(&s->rets[0], v) || wrong(c, n, "has a value of another kind", NULL);
   }
   if (v->kind != IG_KIND_LIST || v->list.n != s->nrets) {
-    return wrong(c, n, "has not one value per result", NULL);
+    return wrong(c, n, "does not have one value per result", NULL);
   }
   for (size_t i = 0; i < s->nrets; i++) {
     if (!result_fits(&s->rets[i], &v->list.at[i])) {
@@ -141,7 +141,7 @@ static bool wants_ints(const ig_arg *a) {
   return a->list && (a->type == IG_TYPE_INT || a->type == IG_TYPE_SYMINT);
 }
 
-// An argument without nodes, as a call takes it; lists live in the innermost scope.
+// An argument with nodes replaced by values; lists live in the innermost scope.
 static bool evaluate(ig_ctx *c, const ig_arg *a, const ig_value *from, ig_value *to) {
   *to = *value_of(from);
   if (to->kind != IG_KIND_LIST) return true;
@@ -158,7 +158,7 @@ static bool evaluate(ig_ctx *c, const ig_arg *a, const ig_value *from, ig_value 
   return true;
 }
 
-// Everything about it is a number, so that a rule has nothing to ask.
+// All sizes are numbers, so that a rule makes no queries.
 static bool is_static(const ig_value *v) {
   switch (v->kind) {
     case IG_KIND_TENSOR:
@@ -203,7 +203,7 @@ static bool has_rule(const ig_op *op) {
          !op->schema.rets[0].list && !op->user;
 }
 
-// The size and dtype that the rule gives for the recorded operands.
+// The sizes and dtype that the rule computes for the recorded operands.
 static bool check_rule(ig_ctx *c, const ig_node *n, const ig_value *const *given) {
   const ig_op *op = n->op;
   const ig_tensor *t = n->val.tensor;
@@ -220,10 +220,10 @@ static bool check_rule(ig_ctx *c, const ig_node *n, const ig_value *const *given
   if (c->status != IG_OK) return false;
   if (m.absent) return true;
   if (m.dtype != t->dtype)
-    return wrong(c, n, "has another dtype than its rule gives:", ig_dtype_text(t->dtype));
+    return wrong(c, n, "has a dtype that differs from its shape rule:", ig_dtype_text(t->dtype));
   bool same = m.ndim == t->ndim;
   for (int d = 0; same && d < m.ndim; d++) same = m.size[d].value == ig_sizes(t)[d].value;
-  return same || wrong(c, n, "has other sizes than its rule gives", NULL);
+  return same || wrong(c, n, "has sizes that differ from its shape rule", NULL);
 }
 
 static bool check_call(ig_ctx *c, const ig_node *n, bool casts) {
@@ -243,24 +243,24 @@ static bool reads(const ig_node *user, const ig_node *n, const ig_use *use) {
   return false;
 }
 
-// The readers that a node knows: linked both ways, each with the node among its operands.
+// The users of a node: linked both ways, each with the node among its operands.
 static bool check_uses(ig_ctx *c, const ig_node *n) {
   const ig_use *before = NULL;
   size_t count = 0;
   for (const ig_use *use = n->first_use; use; before = use, use = use->next, count++) {
-    if (use->prev != before) return wrong(c, n, "has readers that are not linked both ways", NULL);
+    if (use->prev != before) return wrong(c, n, "has users that are not linked both ways", NULL);
     if (!use->user || use->user->graph != n->graph || use->user->erased) {
-      return wrong(c, n, "is read by a node that is not in the graph", NULL);
+      return wrong(c, n, "is used by a node that is not in the graph", NULL);
     }
     if (!reads(use->user, n, use)) {
-      return wrong(c, n, "does not stand among the operands of its reader", use->user->name);
+      return wrong(c, n, "is not among the operands of its user", use->user->name);
     }
   }
-  if (n->last_use != before) return wrong(c, n, "has a last reader that is not the last", NULL);
-  return count == n->users || wrong(c, n, "has a wrong count of readers", NULL);
+  if (n->last_use != before) return wrong(c, n, "has a last user that is not the last", NULL);
+  return count == n->users || wrong(c, n, "has a wrong count of users", NULL);
 }
 
-// A sub-graph that autocast is on in.
+// A sub-graph in which autocast is enabled.
 static bool is_autocast_body(const ig_node *n) {
   for (const ig_use *use = n->first_use; use; use = use->next) {
     if (use->user->callee == IG_CALLEE_HOP && use->user->hop == &ig_hop_autocast) return true;
@@ -268,8 +268,8 @@ static bool is_autocast_body(const ig_node *n) {
   return false;
 }
 
-// casts: autocast is on around the graph. The casts that it demands may be no nodes, and then no
-// rule can be asked: the recorded operands are not those of the call.
+// casts: autocast is enabled around the graph. The casts that it implies may not be nodes, and then
+// no shape rule applies: the recorded operands are not those of the call.
 static bool check_graph(ig_ctx *c, const ig_graph *g, bool casts) {
   if (ig_graph_verify(c, g) != IG_OK) return false;
   size_t regions = casts;
@@ -304,7 +304,7 @@ static bool check_inputs(ig_ctx *c, const ig_program *p) {
   return !n || !ig_node_is_placeholder(n) || bad_signature(c, "missing input", n->name);
 }
 
-// Is there an input of that target, or a user input of that name?
+// Is there an input with that target, or a user input with that name?
 static bool has_target(const ig_program *p, const ig_output_spec *o) {
   for (size_t i = 0; i < p->ninputs; i++) {
     const ig_input_spec *in = &p->inputs[i];

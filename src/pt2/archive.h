@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// .pt2 archives in every layout that PyTorch had.
+// .pt2 archives in every layout that PyTorch has used.
 //
-//   2.1 .. 2.7  plain zip: serialized_exported_program.json, weights as files of torch.save in it
-//   2.8         folder with archive_format, models/, data/; weights as files of torch.save
+//   2.1 .. 2.7  plain zip: serialized_exported_program.json, weights as torch.save files in it
+//   2.8         folder with archive_format, models/, data/; weights as torch.save files
 //   2.9 on      the same with each storage as a record of raw bytes
 #ifndef PT2_ARCHIVE_H_
 #define PT2_ARCHIVE_H_
@@ -11,7 +11,7 @@
 #include "codec/zip.h"
 #include "ingot/file.h"
 
-// An archive that was opened. Tensors made from it keep the mapping alive on their own.
+// An open archive. Tensors made from it keep the mapping alive.
 typedef struct ig_pt2_archive {
   ig_file *file;
   ig_zip zip;
@@ -36,7 +36,7 @@ typedef struct ig_pt2_weight {
   const char *name;
   ig_tensor *tensor;  // NULL: an object that is not read
   bool is_param;
-  bool constant;       // among the constants of the archive
+  bool constant;       // one of the archive's constants
   ig_input_kind role;  // of its placeholder; USER: it has none
 } ig_pt2_weight;
 typedef struct ig_pt2_weights {
@@ -46,24 +46,24 @@ typedef struct ig_pt2_weights {
 // kind: "weights" or "constants". The list lives in the archive's arena.
 IG_MUST_USE ig_status ig_pt2_load_weights(ig_ctx *c, ig_pt2_archive *a, const char *kind,
                                           ig_pt2_weights *out);
-// The same out of a file of torch.save.
+// The same from a torch.save file.
 IG_MUST_USE ig_status ig_pt2_unpack_weights(ig_ctx *c, ig_pt2_archive *a, const ig_zip_entry *e,
                                             ig_pt2_weights *out);
 
-// What a loaded program knows of its file (origin.c).
+// What a loaded program knows about its file (origin.c).
 typedef struct ig_pt2_origin {
   ig_alloc alloc;
   ig_arena arena;
   ig_file *file;
-  ig_bytes examples;  // a file of torch.save; empty: there are none
+  ig_bytes examples;  // a torch.save file; empty: none
   IG_VEC(ig_extra_file) extra;
   IG_VEC(ig_origin_fact) facts;
   IG_VEC(ig_origin_fact) findings;
   IG_VEC(const char *) guards;   // guards_code
   IG_VEC(ig_origin_fact) calls;  // path of a module -> its signature, as JSON
 } ig_pt2_origin;
-// file NULL: a program that comes from no file, of which something is known all the same. NULL
-// after an error.
+// file NULL: a program that does not come from a file but has such information. NULL after an
+// error.
 ig_pt2_origin *ig_pt2_origin_create(ig_ctx *c, ig_file *file);
 void ig_pt2_origin_free(ig_pt2_origin *o);
 IG_MUST_USE ig_status ig_pt2_origin_fact(ig_ctx *c, ig_pt2_origin *o, const char *name,
@@ -74,7 +74,7 @@ IG_MUST_USE ig_status ig_pt2_origin_call(ig_ctx *c, ig_pt2_origin *o, const char
 // Examples, extra files, and parts that are never loaded.
 IG_MUST_USE ig_status ig_pt2_origin_read(ig_ctx *c, ig_pt2_archive *a, ig_pt2_origin *o);
 
-// A program out of bytes in memory: a piece of `owner`, whose pages become its weights, or, owner
+// A program from bytes in memory: a part of `owner`, whose pages become its weights, or, owner
 // NULL, bytes that are copied once.
 IG_MUST_USE ig_status ig_program_load_bytes(ig_ctx *c, const char *name, ig_bytes bytes,
                                             ig_file *owner, const ig_limits *limits,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opening .pt2 archives: which layout it is, and which model is in it.
+// Opening .pt2 archives: determines the layout and the model.
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static ig_status not_a_program(ig_ctx *c, const ig_pt2_archive *a) {
                  a->name);
 }
 
-// All members lie in one folder, whose name the first one tells.
+// All members are in one folder, whose name is taken from the first one.
 static ig_status find_root(ig_ctx *c, ig_pt2_archive *a) {
   const char *first = a->zip.n ? a->zip.entries[0].name : "";
   const char *slash = strchr(first, '/');

@@ -42,7 +42,7 @@ static ig_status load_file(ig_ctx *c, const char *name, ig_file *file,
                            const ig_load_options *options, ig_program **out) {
   ig_pt2_archive a;
   IG_RETURN_IF_ERR(ig_pt2_open(c, name, file, options, &a));
-  // Calls that the file makes have no place in the host's program.
+  // Nodes of the file have no location in the host's program.
   void (*locate)(ig_ctx * ctx, void *user) = c->locate;
   const char *at = c->file;
   c->locate = NULL;

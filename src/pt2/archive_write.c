@@ -126,7 +126,7 @@ static ig_status put_model(saver *s) {
   return st;
 }
 
-// Examples are a pickle, because the reader demands one; an empty record means that there are none.
+// Examples are a pickle, because the reader requires one; an empty record means none.
 static ig_status put_examples(saver *s, const char *name) {
   const ig_object *examples = s->options ? s->options->examples : NULL;
   ig_sink sink = ig_sink_memory(s->c->alloc);
@@ -152,7 +152,7 @@ static ig_status put_extra(saver *s, const char *folder) {
   return IG_OK;
 }
 
-// What says that this is a .pt2, and of which kind.
+// The records that identify a .pt2 and its kind.
 static ig_status put_records(saver *s) {
   static const char *const records[][2] = {
       {"archive_format", "pt2"},
@@ -247,7 +247,7 @@ ig_status ig_program_write(ig_ctx *c, const ig_program *p, const ig_save_options
   return st;
 }
 
-// The folder inside is called like the file, without its last extension.
+// The folder inside has the name of the file, without its last extension.
 static void name_root(const char *path, char *root, size_t cap) {
   const char *slash = strrchr(path, '/');
   const char *start = slash ? slash + 1 : path;

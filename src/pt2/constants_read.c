@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors that PyTorch 2.1 put into the text of a graph: each a file of torch.save in base64, read
-// by its attribute's name. Those of the whole program become inputs, as they are since 2.2.
+// Tensors that PyTorch 2.1 stored in the text of a graph: each a torch.save file in base64, under
+// its attribute's name. Those of the whole program become inputs, as since 2.2.
 #include <string.h>
 
 #include "arrays/torch_file.h"
@@ -15,12 +15,12 @@ static ig_tensor *decode(ig_pt2_reader *r, const ig_json_member *m) {
   if (v->kind != IG_JSON_STRING || strlen(m->key) != m->key_n || !ig_pt2_name_is_plain(m->key) ||
       !ig_base64_decode(r->source->arena, v->text, v->n, &bytes, &memory)) {
     if (memory) (void)ig_pt2_no_memory(r);
-    (void)ig_pt2_fail(&r->in, v, IG_SYNTAX, "constant '%.100s' is no tensor in base64", m->key);
+    (void)ig_pt2_fail(&r->in, v, IG_SYNTAX, "constant '%.100s' is not a tensor in base64", m->key);
     return NULL;
   }
   if (ig_torch_parse(r->c, m->key, bytes, NULL, r->source->limits, &found) != IG_OK) return NULL;
   ig_tensor *t = ig_object_tensor(found);
-  if (!t) (void)ig_pt2_fail(&r->in, v, IG_SYNTAX, "constant '%.100s' is no tensor", m->key);
+  if (!t) (void)ig_pt2_fail(&r->in, v, IG_SYNTAX, "constant '%.100s' is not a tensor", m->key);
   if (t && !ig_pool_add(r->c, &ig_tensor_retain(t)->ref)) t = NULL;
   ig_object_free(found);
   return t;

@@ -209,6 +209,6 @@ ig_value ig_pt2_read_sub(void *user, const ig_json *v) {
   const char *kept = sub ? ig_graph_set_sub(r->c, r->scope->g, name, sub) : NULL;
   ig_node proto = {.kind = IG_NODE_ATTR, .target = kept, .sub = sub};
   ig_node *n = kept ? ig_graph_push(r->c, r->scope->g, &proto, name) : NULL;
-  ig_graph_free(sub);  // the graph holds it
+  ig_graph_free(sub);  // the graph owns it
   return n ? ig_of_node(n) : ig_none();
 }

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Module stacks in files: "key,path,class;key,path,class". Nothing is quoted there, so names with
-// commas or semicolons make the text ambiguous. What PyTorch's reader takes apart (two commas
-// outside of brackets in every item) is taken apart as it does. Other items are read by what all
-// exporters write: the key is made of the path, so both have the same commas and semicolons, and a
+// Module stacks in files: "key,path,class;key,path,class". There is no quoting, so names with
+// commas or semicolons make the text ambiguous. What PyTorch's reader can split (two commas outside
+// brackets in every item) is split in the same way. Other items are parsed by a property of all
+// exporters: the key is derived from the path, so both have the same commas and semicolons, and a
 // class has none.
 #include <string.h>
 
 #include "pt2/reader.h"
 
-enum { MAX_PIECES = 16 };  // semicolons in one name that are understood
+enum { MAX_PIECES = 16 };  // semicolons supported in one name
 
 typedef struct item {
   const char *at;
   size_t n;
-  size_t first;   // place of the comma behind the key
-  size_t second;  // place of the comma behind the path
+  size_t first;   // position of the comma after the key
+  size_t second;  // position of the comma after the path
 } item;
 
 // Two commas outside of brackets: PyTorch's own rule.
@@ -38,7 +38,7 @@ static size_t count(const char *at, size_t n, char what) {
   return found;
 }
 
-// The class behind the last comma; key and path have equally many commas and semicolons.
+// The class after the last comma; key and path have equally many commas and semicolons.
 static bool split_even(item *i) {
   size_t commas = count(i->at, i->n, ',');
   if (commas < 2 || commas % 2 != 0) return false;
@@ -53,7 +53,7 @@ static bool split_even(item *i) {
   return count(i->at, i->first, ';') == count(i->at + i->first + 1, npath, ';');
 }
 
-// Is the key made of the path? L__self___a_b of a.b, and L__self__a.b too.
+// Is the key derived from the path? L__self___a_b of a.b, and L__self__a.b too.
 static bool is_made_of_path(const item *i) {
   const char *path = i->at + i->first + 1;
   size_t n = i->second - i->first - 1;
@@ -65,7 +65,7 @@ static bool is_made_of_path(const item *i) {
   return true;
 }
 
-// An item that a reader can only guess at: what there is of a key, a path and a class.
+// A malformed item: as much of a key, a path and a class as can be found.
 static void split_rest(item *i) {
   const char *comma = memchr(i->at, ',', i->n);
   i->first = comma ? (size_t)(comma - i->at) : i->n;

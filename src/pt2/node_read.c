@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes of the export schema -> nodes. Arguments go to the schema that the operator has today, by
-// name: what an older file does not name has its default. A call with several results has no
+// Nodes of the export schema -> nodes. Arguments are matched to the operator's current schema by
+// name: those missing in an older file have their default. A call with several results has no
 // getitem nodes in the file, only names for them.
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "pt2/reader.h"
 #include "sym/env.h"
 
-// ---- what is called
+// ---- callees
 
 static const char ops_prefix[] = "torch.ops.";
 
@@ -28,7 +28,7 @@ static const ig_hop *find_hop(const char *target) {
   return dot ? ig_hop_find(dot + 1) : NULL;
 }
 
-// Other spellings of what the table of ir/sym_names.c has: the module is the defining one.
+// Other spellings of the names in ir/sym_names.c, with the defining module.
 static bool find_sym(const char *target, const char **spelling, ig_expr_kind *kind) {
   static const char *const others[][2] = {
       {"builtins.round", "round"},
@@ -96,7 +96,7 @@ static ig_status make_room(ig_pt2_reader *r, size_t n, arguments *a) {
   return a->values && a->keys ? IG_OK : ig_pt2_no_memory(r);
 }
 
-// The value that stands for an argument while it is checked: nodes looked through.
+// The value of an argument for checking: nodes are replaced by their values.
 static ig_value look_through(ig_pt2_reader *r, const ig_value *v) {
   if (v->kind == IG_KIND_NODE) return v->node->val;
   if (v->kind != IG_KIND_LIST) return *v;
@@ -115,7 +115,7 @@ static bool is_object(const ig_value *v) {
   return v->kind == IG_KIND_NODE && v->node->role == IG_INPUT_OBJECT;
 }
 
-// A number where the schema has a float, one where it has a list of equal ones.
+// Accepts an integer for a float, and a single number for a list of equal ones.
 static void adapt(ig_pt2_reader *r, const ig_arg *a, ig_value *v) {
   bool plain = (v->kind == IG_KIND_INT && !v->i.expr) || v->kind == IG_KIND_BOOL;
   if (plain && a->type == IG_TYPE_FLOAT && !a->list) {
@@ -134,7 +134,7 @@ static ig_status check_argument(ig_pt2_reader *r, const ig_op *op, size_t i, con
   if (is_object(v)) return ig_ctx_status(r->c);
   ig_value seen = look_through(r, v);
   if (ig_ctx_status(r->c) != IG_OK) return ig_ctx_status(r->c);
-  // None in place of a tensor that an earlier call did not give.
+  // None for a tensor that an earlier call did not return.
   bool absent = v->kind == IG_KIND_NODE && seen.kind == IG_KIND_NONE;
   if (!absent && !ig_op_fits(op, i, &seen)) {
     return ig_pt2_fail(&r->in, at, IG_SYNTAX, "argument '%s' of %s: the value does not fit: %s",
@@ -150,7 +150,7 @@ static size_t find_argument(const ig_schema *s, const char *name) {
   return i;
 }
 
-// What each argument of the schema got in the file.
+// The value of each schema argument in the file.
 typedef struct slots {
   ig_value value[IG_MAX_ARGS];
   bool given[IG_MAX_ARGS];
@@ -162,8 +162,7 @@ static bool is_keyword(const ig_json *input) {
   return kind && kind->kind == IG_JSON_INT && kind->i == 2;
 }
 
-// Arguments that an operator got after the schema that it has here, and that tell nothing: tensors
-// are strided, and where this process has them.
+// Arguments that newer schemas added and that have no effect here: layout and device.
 static bool is_idle(const ig_op *op, const char *name) {
   if (op->def->check != IG_CHECK_METADATA) return false;
   return strcmp(name, "device") == 0 || strcmp(name, "layout") == 0;
@@ -193,7 +192,7 @@ static ig_status fill_slots(ig_pt2_reader *r, const ig_op *op, const ig_json *in
   return IG_OK;
 }
 
-// In the order of the schema: by place as far as it goes, the others by name.
+// In the order of the schema: positional as far as possible, the others by name.
 static ig_status read_op_arguments(ig_pt2_reader *r, const ig_op *op, const ig_json *node,
                                    arguments *out) {
   const ig_json *inputs = ig_pt2_get(&r->in, node, "inputs", IG_JSON_ARRAY);
@@ -267,14 +266,14 @@ static ig_status check_numbers(ig_pt2_reader *r, const ig_node *proto, const ig_
             : ig_pt2_fail(&r->in, node, IG_SYNTAX, "%s: the arguments do not fit", proto->target);
 }
 
-// Lists of operands print as tuples where capture makes them so.
+// Lists of operands print as tuples where capture makes tuples.
 static void set_sequences(const ig_node *proto, arguments *a) {
   for (size_t i = 0; proto->hop->tuples && i < a->npos; i++) {
     if (a->values[i].kind == IG_KIND_LIST) a->values[i].seq = IG_SEQ_TUPLE;
   }
 }
 
-// The nodes that read sub-graphs have names of their own, where the file tells them.
+// The nodes that read sub-graphs have their own names, if the file has them.
 static ig_status name_readers(ig_pt2_reader *r, const ig_json *node, const arguments *a) {
   const ig_json *meta = ig_json_find(node, "metadata");
   const ig_json *names = meta ? ig_json_find(meta, IG_PT2_READER_NAMES) : NULL;
@@ -293,8 +292,8 @@ static ig_status name_readers(ig_pt2_reader *r, const ig_json *node, const argum
   return IG_OK;
 }
 
-// Newer files leave out dimensions and flags that have their defaults (a scan goes forwards over
-// dimension 0), and the last list if it is empty.
+// Newer files omit dimensions and flags that have their defaults (a forward scan over dimension 0),
+// and the last list if it is empty.
 static ig_status complete(ig_pt2_reader *r, const ig_hop *hop, arguments *a) {
   size_t n = ig_hop_slot_count(hop);
   size_t unsaid = 0;
@@ -315,8 +314,8 @@ static ig_status complete(ig_pt2_reader *r, const ig_hop *hop, arguments *a) {
   return IG_OK;
 }
 
-// PyTorch 2.1 and 2.2 give map a number and one row of values: so many are mapped over, the others
-// are the same for every call.
+// PyTorch 2.1 and 2.2 pass map a count and one list of values: the first ones are mapped over, the
+// others are the same for every call.
 static ig_status regroup(ig_pt2_reader *r, const ig_json *node, const ig_hop *hop, arguments *a) {
   bool lists = ig_hop_slot_count(hop) == 3 && hop->slots[0] == IG_SLOT_GRAPH &&
                hop->slots[1] == IG_SLOT_LIST && hop->slots[2] == IG_SLOT_LIST;
@@ -382,7 +381,7 @@ static void read_metadata(ig_pt2_reader *r, const ig_json *node, ig_node *proto)
 
 // ---- results
 
-// What a call gives, as the file lists it.
+// The results of a call, as the file lists them.
 typedef struct result {
   const char *name;  // NULL: a list, or nothing
   const ig_json *at;
@@ -465,7 +464,7 @@ static bool is_described(const ig_pt2_scope *s, const char *name) {
   return ig_map_find(&s->g->names, name) != NULL;
 }
 
-// Of a call whose results have names, but which has none itself: since 8.17 the file tells it.
+// The name of a call with named results: in the file since 8.17.
 static const char *own_name(ig_pt2_reader *r, const ig_json *node, const ig_node *proto, char *text,
                             size_t cap) {
   const ig_json *given = ig_json_find(node, "name");
@@ -484,7 +483,7 @@ static const char *own_name(ig_pt2_reader *r, const ig_json *node, const ig_node
   return text;
 }
 
-// Does the callee give what the file lists?
+// Does the callee return what the file lists?
 static bool agrees(const ig_node *proto, const result *all) {
   if (proto->callee == IG_CALLEE_HOP) return true;
   if (proto->callee == IG_CALLEE_HOST) return all->n == 0;
@@ -522,8 +521,8 @@ static ig_status spread(ig_pt2_reader *r, const ig_op *op, result *all) {
   return IG_OK;
 }
 
-// A higher-order operator gives a tuple unless the file says that it is one tensor. Files from
-// before that was told have one tensor where the operator gave just that.
+// A higher-order operator returns a tuple unless the file says that it is a single tensor. Older
+// files do not say so: there, a single result is a single tensor.
 static bool gives_bare(const ig_node *proto) {
   size_t at = ig_hop_find_slot(proto->hop, IG_SLOT_GRAPH);
   const ig_node *sub =
@@ -561,7 +560,7 @@ static ig_status take_results(ig_pt2_reader *r, const ig_json *node, ig_node *pr
   return list && list->items ? push_items(r, n, list) : IG_OK;
 }
 
-// ---- what the program says about its symbols
+// ---- assertions about symbols
 
 static void learn(ig_pt2_reader *r, const ig_node *proto) {
   ig_check check = proto->op ? proto->op->def->check : IG_CHECK_NONE;
@@ -588,7 +587,7 @@ ig_status ig_pt2_read_node(ig_pt2_reader *r, const ig_json *node) {
   ig_node proto = {.callee = IG_CALLEE_OP};
   IG_RETURN_IF_ERR(find_callee(r, node, &proto));
   read_metadata(r, node, &proto);
-  // Nodes that read sub-graphs are made with the arguments, and know what the call knows.
+  // Nodes that read sub-graphs are created with the arguments, and have the metadata of the call.
   r->scope->g->meta = proto.meta;
   IG_RETURN_IF_ERR(read_arguments(r, node, &proto));
   IG_RETURN_IF_ERR(take_results(r, node, &proto));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a loaded program knows of its file: versions, examples, extra files, guards, and the parts
-// that are never loaded.
+// What a loaded program knows about its file: versions, examples, extra files, guards, and the
+// parts that are never loaded.
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -126,7 +126,7 @@ ig_status ig_pt2_origin_read(ig_ctx *c, ig_pt2_archive *a, ig_pt2_origin *o) {
   return list_parts(c, a, o);
 }
 
-// ---- asking
+// ---- queries
 
 size_t ig_program_extra_files(const ig_program *p, const ig_extra_file **files) {
   *files = p->origin ? p->origin->extra.at : NULL;

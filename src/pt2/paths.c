@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of PyTorch 2.1, which are expressions: the weight body.1.bias is called
-// L__self___body_1.bias, and a module stack says L__self___body_1:(getattr(L['self'].body,
-// '1'),class). Both become what they are since 2.2.
+// Names of PyTorch 2.1, which are expressions: the weight body.1.bias is named
+// L__self___body_1.bias, and a module stack contains L__self___body_1:(getattr(L['self'].body,
+// '1'),class). Both are converted to the form used since 2.2.
 #include <ctype.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading a program: what the parts of the reader share. Nodes are made as the file describes them,
-// under the names and with the values that it gives; arguments are checked against schemas, so that
-// a graph from a file cannot call an operator with what it does not take.
+// Reading a program: shared by the parts of the reader. Nodes are created as the file describes
+// them, with its names and values; arguments are checked against schemas, so that a graph from a
+// file cannot call an operator with invalid arguments.
 #ifndef PT2_READER_H_
 #define PT2_READER_H_
 
@@ -15,7 +15,7 @@ enum { IG_PT2_MAX_NESTING = 32 };  // of sub-graphs
 typedef struct ig_pt2_scope {
   ig_graph *g;
   ig_map names;  // name -> ig_node *
-  // What the file says about values, by name; NULL: nothing.
+  // The file's descriptions of values, by name; NULL: none.
   const ig_json *tensors;
   const ig_json *ints;
   const ig_json *floats;
@@ -30,11 +30,11 @@ typedef struct ig_pt2_reader {
   ig_map weights;  // fqn -> ig_pt2_weight *
   ig_map modules;  // schema 1: names of modules -> their paths
   ig_map stacks;   // text of a module stack -> ig_pt2_stack
-  ig_map solved;   // texts of expressions whose symbols were looked at
+  ig_map solved;   // texts of expressions whose symbols are known
   ig_pt2_scope *scope;
   size_t nesting;
-  bool writes;         // some node writes to an operand
-  ig_release release;  // whose forms the graphs are printed in
+  bool writes;         // some node mutates an operand
+  ig_release release;  // the release whose conventions the graphs follow
 } ig_pt2_reader;
 
 // graph_read.c
@@ -52,10 +52,10 @@ bool ig_pt2_describe_number(ig_pt2_reader *r, const ig_json *at, const char *nam
 // An argument that names a new value (of a placeholder or a result); *name NULL: a literal.
 bool ig_pt2_describe(ig_pt2_reader *r, const ig_json *argument, const char **name, ig_value *out);
 ig_value ig_pt2_read_sub(void *user, const ig_json *v);  // ig_pt2_in.sub
-void ig_pt2_drop_unread(ig_graph *g);  // Results that nobody reads have names, but no node.
+void ig_pt2_drop_unread(ig_graph *g);                    // Unused results have names, but no node.
 ig_status ig_pt2_no_memory(const ig_pt2_reader *r);
 
-// Schemas 1 and 2: tensors that stand in the text of the graph itself (constants_read.c).
+// Schemas 1 and 2: tensors inside the text of the graph itself (constants_read.c).
 IG_MUST_USE ig_status ig_pt2_read_constants(ig_pt2_reader *r, const ig_json *graph, bool top);
 
 // Module stacks (modules.c), in the memory of the file.
@@ -65,7 +65,7 @@ typedef struct ig_pt2_stack {
 } ig_pt2_stack;
 // The module stack of a node of the graph that is being read; NULL: none, or an error.
 const ig_module_stack *ig_pt2_read_stack(ig_pt2_reader *r, const char *text);
-// The modules that nodes of schema 1 mention, before anything is named after them.
+// Collects the modules of schema 1 nodes, before anything is named after them.
 IG_MUST_USE ig_status ig_pt2_read_modules(ig_pt2_reader *r, const ig_json *graph);
 
 // Names of schema 1 (paths.c): the path of a weight; a module stack, into out->at, which has room
@@ -87,8 +87,8 @@ IG_MUST_USE ig_status ig_pt2_read_inputs(ig_pt2_reader *r, const ig_json *module
 IG_MUST_USE ig_status ig_pt2_read_outputs(ig_pt2_reader *r, const ig_json *module,
                                           ig_pt2_outputs *out);
 
-// symbols.c: symbols with their hints and ranges, before anything mentions them; and what the
-// program is to report of the ranges.
+// symbols.c: symbols with their hints and ranges, before they are used; and the program's
+// range_constraints.
 IG_MUST_USE ig_status ig_pt2_read_symbols(ig_pt2_reader *r, const ig_json *graph,
                                           const ig_json *ranges);
 IG_MUST_USE ig_status ig_pt2_set_ranges(ig_pt2_reader *r, const ig_json *ranges, ig_program *p);

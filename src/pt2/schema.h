@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program as the JSON text of the export schema, both ways. Weights are not part of it.
+// Reading and writing a program as the JSON text of the export schema. Weights are not part of it.
 #ifndef PT2_SCHEMA_H_
 #define PT2_SCHEMA_H_
 
@@ -18,9 +18,9 @@ typedef struct ig_pt2_source {
   ig_bytes text;
   const ig_pt2_weights *state;
   const ig_pt2_weights *constants;
-  ig_arena *arena;  // lives as long as the reading
+  ig_arena *arena;  // lives until the program is read
   const ig_limits *limits;
-  ig_pt2_origin *origin;  // gets versions and guards; NULL: nobody asks
+  ig_pt2_origin *origin;  // receives versions and guards; NULL: not needed
   bool objects;           // custom objects become inputs without a value instead of an error
 } ig_pt2_source;
 IG_MUST_USE ig_status ig_pt2_read_program(ig_ctx *c, const ig_pt2_source *source, ig_program **out);

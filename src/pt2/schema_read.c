@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON of the export schema, of any version that PyTorch had -> program.
+// JSON of the export schema, of any version -> program.
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +8,8 @@
 
 // ---- versions
 
-// A bare number (1, 2), or {"major": 8, "minor": 20}; since then a reader takes any minor version.
+// A bare number (1, 2), or {"major": 8, "minor": 20}; since then a reader accepts any minor
+// version.
 static ig_status read_version(ig_pt2_reader *r, const ig_json *doc) {
   const ig_json *version = ig_json_find(doc, "schema_version");
   if (!version) {
@@ -75,7 +76,8 @@ static const ig_json *root_signature(const ig_json *module) {
   return spec && spec->kind == IG_JSON_OBJECT ? spec : NULL;
 }
 
-// Schema 1 describes the positional arguments alone; later ones a pair of them and the keywords.
+// Schema 1 describes only the positional arguments; later ones a pair of them and the keyword
+// arguments.
 static const char *with_keywords(ig_pt2_reader *r, const char *in) {
   static const char head[] =
       "[1, {\"type\": \"builtins.tuple\", \"context\": \"null\", \"children_spec\": [";
@@ -99,7 +101,7 @@ static void set_specs(ig_pt2_reader *r, const ig_json *module, ig_program *p) {
   const char *in = ig_pt2_get_text(&r->in, signature, "in_spec");
   const char *out = ig_pt2_get_text(&r->in, signature, "out_spec");
   if (!in || !out) return;
-  // Whoever reads these would have to import the module that the file names.
+  // Reading these would require importing the module that the file names.
   if (strstr(in, "__enum__") || strstr(out, "__enum__")) {
     (void)ig_pt2_fail(&r->in, signature, IG_UNSUPPORTED,
                       "a tree specification with an enumeration: such containers are not read");
@@ -137,7 +139,7 @@ static void set_texts(ig_pt2_reader *r, const ig_json *module, ig_program *p) {
   ig_str_free(&text);
 }
 
-// ---- what the file says of itself
+// ---- versions and guards
 
 static ig_status add_text(ig_pt2_reader *r, const char *name, const ig_json *v) {
   if (!v || v->kind != IG_JSON_STRING) return IG_OK;
@@ -187,7 +189,7 @@ static ig_status read_guards(ig_pt2_reader *r, const ig_json *doc) {
   return IG_OK;
 }
 
-// How modules were called whose signatures the exporter was asked to keep.
+// Preserved module call signatures.
 static ig_status read_calls(ig_pt2_reader *r, const ig_json *module) {
   const ig_json *calls = ig_json_find(module, "module_call_graph");
   bool any = r->source->origin && calls && calls->kind == IG_JSON_ARRAY;
@@ -242,7 +244,7 @@ static ig_program *make_program(ig_pt2_reader *r, const ig_json *doc, const ig_j
   ig_status st = ig_pt2_scope_open(r, graph, &scope);
   if (st == IG_OK) st = read_graph(r, module, &outputs);
   ig_pt2_scope_close(r, &scope, NULL);
-  r->c->file = NULL;  // of the last node: its text goes with the graph
+  r->c->file = NULL;  // of the last node: its text is freed with the graph
   if (st != IG_OK) {
     ig_graph_free(scope.g);
     return NULL;
@@ -298,7 +300,7 @@ ig_status ig_pt2_read_program(ig_ctx *c, const ig_pt2_source *source, ig_program
                      .exprs = &exprs,
                      .sub = ig_pt2_read_sub,
                      .user = &r};
-  // Descriptions of values are recorded nowhere, and belong to the symbols of this program.
+  // Descriptions of values are not recorded, and use the symbols of this program.
   const char *file = c->file;
   int line = c->line;
   ig_mode_scope mode =

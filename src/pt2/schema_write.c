@@ -21,7 +21,7 @@ typedef struct writer {
   const ig_graph *g;
   const ig_save_options *options;
   ig_pt2_layout layout;
-  const ig_graph *condition;  // of a loop: it returns its one result as it is
+  const ig_graph *condition;  // of a loop: it returns its single result unwrapped
   ig_json_writer *w;
   ig_pt2_out out;
   ig_arena arena;
@@ -126,8 +126,8 @@ static bool has_default(const ig_node *n, size_t i) {
   return n->hop->slots[i] != IG_SLOT_FLAG || (v->kind == IG_KIND_BOOL && !v->b);
 }
 
-// Today a scan goes forwards over dimension 0, and does not say so: dimensions and flags are left
-// out when all of them have their defaults.
+// A forward scan over dimension 0 is the default: dimensions and flags are omitted if all have
+// their defaults.
 static bool is_said(const writer *w, const ig_node *n, size_t i) {
   bool slots = n->callee == IG_CALLEE_HOP && n->npos == ig_hop_slot_count(n->hop);
   if (!slots || w->layout != IG_PT2_NEWEST) return true;
@@ -201,7 +201,7 @@ static void put_tensor_names(writer *w, const ig_node *n, const char *const *nam
   ig_json_close(w->w, '}');
 }
 
-// The node that reads result i whole; NULL: none.
+// The node that uses result i as a whole; NULL: none.
 static const ig_node *reader_of(const ig_node *n, size_t i) {
   for (const ig_use *u = n->first_use; u; u = u->next) {
     const ig_node *item = u->user;
@@ -219,8 +219,7 @@ static void put_nested(writer *w, const ig_node *n, size_t i, const ig_value *li
   if (s) {
     put_tensor_names(w, n, s->value, list);
   } else {
-    (void)ig_fail(w->c, IG_UNSUPPORTED, "'%s': nobody reads the list that is result %zu", n->name,
-                  i);
+    (void)ig_fail(w->c, IG_UNSUPPORTED, "'%s': the list that is result %zu is unused", n->name, i);
   }
 }
 
@@ -230,9 +229,9 @@ static void put_outputs(writer *w, const ig_node *n) {
   ig_table_slot *s = ig_table_find(&w->results, n);
   const char **names = s ? s->value : NULL;
   bool list = names && n->op && n->op->schema.nrets == 1 && n->op->schema.rets[0].list;
-  // Older readers take one result of a higher-order operator for the result itself.
+  // Older readers take a single result of a higher-order operator as the result itself.
   bool old = n->callee == IG_CALLEE_HOP && w->layout != IG_PT2_NEWEST;
-  bool one = old && !names && n->val.kind == IG_KIND_TENSOR;  // their calls give tuples
+  bool one = old && !names && n->val.kind == IG_KIND_TENSOR;  // their calls return tuples
   if (names && old) list = true;
   bool nothing = n->callee == IG_CALLEE_HOST || (n->op && n->op->schema.nrets == 0);
   if (list) {
@@ -289,7 +288,7 @@ static void put_metadata(writer *w, const ig_node *n) {
   ig_json_close(w->w, '}');
 }
 
-// The names of PyTorch's functions where ours prints differ.
+// The names of PyTorch's functions that differ from the printed ones.
 static void print_target(const ig_node *n, char *text, size_t cap) {
   const char *prefix = n->callee == IG_CALLEE_OP || n->callee == IG_CALLEE_SIZE ? "torch.ops." : "";
   bool higher = n->callee == IG_CALLEE_HOP;
@@ -302,7 +301,8 @@ static void put_node(writer *w, const ig_node *n) {
   char target[512];
   bool known = n->callee != IG_CALLEE_HOST || ig_node_is_grad_mode(n, NULL);
   if (!known) {
-    (void)ig_fail(w->c, IG_UNSUPPORTED, "'%s' calls %s, which is no operator", n->name, n->target);
+    (void)ig_fail(w->c, IG_UNSUPPORTED, "'%s' calls %s, which is not an operator", n->name,
+                  n->target);
     return;
   }
   if (w->layout == IG_PT2_FOR_2_5 && n->callee == IG_CALLEE_HOP && n->hop->since > 5) {
@@ -416,7 +416,7 @@ static void put_empty(writer *w, const char *key, const char *brackets) {
   ig_json_close(w->w, brackets[1]);
 }
 
-// A placeholder that stands for a fixed value is written as that value.
+// A placeholder with a fixed value is written as that value.
 static void put_placeholder(writer *w, const ig_node *n) {
   ig_value node = ig_of_node((ig_node *)n);
   bool symbolic = ig_value_expr(&n->val) != NULL;
@@ -583,7 +583,7 @@ static void close_spec(ig_json_writer *t) {
   ig_json_close(t, '}');
 }
 
-// What a host without trees of arguments means: f(x, y) -> z or (z, u).
+// For a host without trees of arguments: f(x, y) -> z or (z, u).
 static void put_default_spec(writer *w, const char *key, size_t n, bool in) {
   ig_str text = ig_str_make(w->c->alloc);
   ig_json_writer t = {.out = &text};
@@ -627,8 +627,7 @@ static bool are_known(const writer *w, const ig_json *v) {
   return true;
 }
 
-// The signature that the file had which the program comes from; NULL: none, or the program was
-// changed since.
+// The signature in the program's original file; NULL: none, or the program has changed.
 static const ig_json *find_call(writer *w, const char *path) {
   const ig_pt2_origin *o = w->layout == IG_PT2_NEWEST ? w->p->origin : NULL;
   for (size_t i = 0; o && i < o->calls.n; i++) {
@@ -809,7 +808,7 @@ static void put_program(writer *w) {
   put_version(w);
   ig_json_key(w->w, "verifiers");
   ig_json_open(w->w, '[');
-  // Later releases have one dialect; 2.5 demands functional operators of the other one.
+  // Later releases have a single dialect; 2.5 requires functional operators in the other one.
   bool functional = w->layout == IG_PT2_FOR_2_5 && !ig_program_is_training(w->p);
   ig_json_str(w->w, functional ? "ATEN" : "TRAINING");
   ig_json_close(w->w, ']');

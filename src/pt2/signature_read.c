@@ -54,7 +54,7 @@ static ig_status read_weight(ig_pt2_reader *r, input *in) {
   return push_input(r, in, &val, w->tensor);
 }
 
-// Objects have no bytes that anybody here could read: they are named, and refused by default.
+// Objects cannot be read: they are named, and rejected by default.
 static ig_status read_object(ig_pt2_reader *r, const input *in, const ig_json *arg) {
   const ig_json *fqn = arg ? ig_json_find(arg, "class_fqn") : NULL;
   bool plain = fqn && fqn->kind == IG_JSON_STRING && !memchr(fqn->text, 0, fqn->n);
@@ -201,7 +201,7 @@ static const struct {
              {"gradient_to_parameter", IG_OUTPUT_GRAD_PARAMETER, "parameter_name"},
              {"gradient_to_user_input", IG_OUTPUT_GRAD_INPUT, "user_input_name"}};
 
-// What a mutation or a gradient belongs to must be there.
+// The target of a mutation or a gradient must exist.
 static ig_status check_target(ig_pt2_reader *r, const ig_json *v, ig_output_kind kind,
                               const char *target) {
   bool user = kind == IG_OUTPUT_INPUT_MUTATION || kind == IG_OUTPUT_GRAD_INPUT;
@@ -209,7 +209,7 @@ static ig_status check_target(ig_pt2_reader *r, const ig_json *v, ig_output_kind
     bool same_kind = user ? n->role == IG_INPUT_USER : n->role != IG_INPUT_USER;
     if (same_kind && strcmp(user ? n->name : n->path, target) == 0) return IG_OK;
   }
-  return ig_pt2_fail(&r->in, v, IG_SYNTAX, "output of '%.100s', which is no input", target);
+  return ig_pt2_fail(&r->in, v, IG_SYNTAX, "output of '%.100s', which is not an input", target);
 }
 
 static ig_status read_output(ig_pt2_reader *r, const ig_json *v, ig_pt2_outputs *out, size_t i) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Symbols of a file. The hint of an expression is known to the file, that of a symbol only where it
-// stands alone; expressions are interned with their hints, so symbols are made before anything that
-// mentions them is parsed. Old files write s0 + 1, newer ones Add(Symbol('s0', ...), Integer(1)).
+// Symbols of a file. The file has hints of expressions, and those of a symbol only where a size is
+// that symbol; expressions are interned with their hints, so symbols are created before any
+// expression that uses them is parsed. Old files write s0 + 1, newer ones Add(Symbol('s0', ...),
+// Integer(1)).
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -49,7 +50,7 @@ static bool is_lone(const char *text, char *name) {
          strchr(start + n, ')')[1] == '\0';
 }
 
-// u3, zuf0: read from data, whatever the file says about hints.
+// u3, zuf0: unbacked, whatever the file says about hints.
 static bool is_unbacked(const char *name) {
   return (name[0] == 'u' && isdigit((unsigned char)name[1])) || strncmp(name, "zuf", 3) == 0;
 }
@@ -127,7 +128,7 @@ static void declare_lone(ig_pt2_reader *r, const mention *m) {
   if (m->hint && is_lone(m->text, name)) declare(r->c, name, m->text, m->hint);
 }
 
-// 2*s0 + 1 is 9: s0 is 4. The expression is looked at in an environment of its own.
+// 2*s0 + 1 is 9: s0 is 4. The expression is parsed in a separate environment.
 static void declare_solved(ig_pt2_reader *r, const mention *m) {
   ig_ctx *c = r->c;
   char name[MAX_NAME];

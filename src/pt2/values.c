@@ -8,7 +8,7 @@
 
 #include "op/op.h"
 
-// ScalarType of the schema; these are not the numbers that PyTorch uses inside.
+// ScalarType of the schema; these are not PyTorch's internal numbers.
 static const uint8_t dtype_numbers[IG_DTYPE_COUNT] = {
     [IG_BOOL] = 12,     [IG_U8] = 1,      [IG_I8] = 2,   [IG_I16] = 3,  [IG_I32] = 4,
     [IG_I64] = 5,       [IG_U16] = 28,    [IG_U32] = 34, [IG_U64] = 35, [IG_F16] = 6,
@@ -103,8 +103,8 @@ static void put_none(ig_pt2_out *o) {
   close_union(o);
 }
 
-// JSON has no infinities: the schema writes them as strings. Before it did, they stood there as
-// Python prints them, and readers of that time know nothing else.
+// JSON has no infinities: the schema writes them as strings. Older releases wrote them as Python
+// prints them, and their readers accept nothing else.
 static void put_float(ig_pt2_out *o, double f) {
   if (o->old_floats || isfinite(f)) {
     ig_json_float(o->w, f);
@@ -269,7 +269,7 @@ static void put_complex(ig_pt2_out *o, ig_c128 z) {
 
 // ---- lists
 
-// What an element of a list is, nodes looked through.
+// The kind of a list element; nodes are replaced by their values.
 static ig_kind element_kind(const ig_value *v) {
   return v->kind == IG_KIND_NODE ? v->node->val.kind : v->kind;
 }

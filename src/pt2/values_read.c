@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON of the export schema -> values. Every complaint tells the place in the text.
+// JSON of the export schema -> values. Every error has the position in the text.
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -99,7 +99,7 @@ static ig_status wrong(const ig_pt2_in *in, const ig_json *v, const char *expect
                      expected);
 }
 
-// Infinities and NaN are strings; older writers let Python's json write them its own way.
+// Infinities and NaN are strings; older writers used the non-standard form of Python's json.
 static double get_float(const ig_pt2_in *in, const ig_json *v) {
   if (v->kind == IG_JSON_FLOAT) return v->f;
   if (v->kind == IG_JSON_INT) return (double)v->i;
@@ -119,7 +119,7 @@ const char *ig_pt2_expr_text(const ig_json *v) {
   return v && v->kind == IG_JSON_STRING && is_plain(v) ? v->text : NULL;
 }
 
-// The same texts come again and again.
+// The same texts occur repeatedly.
 static const ig_expr *get_expr(const ig_pt2_in *in, const ig_json *v) {
   const char *text = ig_pt2_expr_text(v);
   if (!text || !in->exprs) {
@@ -377,7 +377,7 @@ static ig_value get_graph(const ig_pt2_in *in, const ig_json *v) {
   return ig_none();
 }
 
-// {"key": Argument}: keys and values by turns.
+// {"key": Argument}: alternating keys and values.
 static ig_value get_map(const ig_pt2_in *in, const ig_json *v) {
   if (v->kind != IG_JSON_OBJECT) (void)wrong(in, v, "an object");
   size_t n = v->kind == IG_JSON_OBJECT ? v->n : 0;

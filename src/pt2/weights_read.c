@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights of an archive as tensors over the mapped file: raw records with a list of what lies
-// where, or a file of torch.save.
+// Weights of an archive as tensors over the mapped file: raw records with an index, or a torch.save
+// file.
 #include <stdio.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ static void release_file(void *user) {
 
 enum { ALIGN = 16 };  // what the largest element needs
 
-// The record as a tensor of bytes: where it lies in the file, or a copy where that is misaligned.
+// The record as a byte tensor: in place in the file, or a copy if it is misaligned.
 static ig_tensor *open_storage(loader *l, const ig_zip_entry *e, const ig_json *at) {
   if (e->size > INT64_MAX / 2) {
     (void)ig_pt2_fail(&l->in, at, IG_SYNTAX, "weight of %llu bytes", (unsigned long long)e->size);
@@ -100,7 +100,7 @@ static ig_tensor *make_zeros(loader *l, const ig_json *at, ig_meta *m) {
   return t;
 }
 
-// A tensor of a class of its own is a file of torch.save; of an object nothing is read.
+// A tensor subclass is a torch.save file; objects are not read.
 static ig_tensor *load_pickled(loader *l, const ig_json *entry, const char *path) {
   bool object = strncmp(path, "custom_obj_", 11) == 0 || strncmp(path, "opaque_obj_", 11) == 0;
   if (object) return NULL;
@@ -119,7 +119,7 @@ static ig_tensor *load_pickled(loader *l, const ig_json *entry, const char *path
     st = ig_torch_parse(l->c, e->name, bytes, e->deflated ? NULL : l->a->file, &limits, &found);
   ig_tensor *t = st == IG_OK ? ig_object_tensor(found) : NULL;
   if (st == IG_OK && !t) {
-    (void)ig_pt2_fail(&l->in, entry, IG_UNSUPPORTED, "'%.100s' is no tensor", path);
+    (void)ig_pt2_fail(&l->in, entry, IG_UNSUPPORTED, "'%.100s' is not a tensor", path);
   }
   if (t && !ig_pool_add(l->c, &ig_tensor_retain(t)->ref)) t = NULL;
   ig_object_free(found);
@@ -184,7 +184,7 @@ static ig_status load_raw(ig_ctx *c, ig_pt2_archive *a, const char *kind, const 
   return st == IG_OK ? ig_ctx_status(c) : st;
 }
 
-// ---- files of torch.save
+// ---- torch.save files
 
 static ig_status take_weights(ig_ctx *c, ig_pt2_archive *a, const ig_zip_entry *e,
                               const ig_object *all, ig_pt2_weights *out) {
@@ -203,7 +203,7 @@ static ig_status take_weights(ig_ctx *c, ig_pt2_archive *a, const ig_zip_entry *
     bool text = ig_object_kind_of(key) == IG_OBJECT_STR;
     const char *name = text ? ig_object_text(key, &length) : NULL;
     if (!name || strlen(name) != length) {
-      return ig_fail(c, IG_SYNTAX, "%s: a name of a weight is no text", e->name);
+      return ig_fail(c, IG_SYNTAX, "%s: the name of a weight is not a string", e->name);
     }
     ig_pt2_weight *w = &out->at[out->n++];
     *w = (ig_pt2_weight){.name = ig_arena_strn(&a->arena, name, length)};
@@ -230,7 +230,7 @@ ig_status ig_pt2_unpack_weights(ig_ctx *c, ig_pt2_archive *a, const ig_zip_entry
   return st;
 }
 
-// ---- whichever there is
+// ---- any layout
 
 // 2.1 wrote the same under a name that ends with .json.
 static const ig_zip_entry *find_plain(const ig_pt2_archive *a, const char *kind) {

@@ -25,7 +25,7 @@ static bool fold(ig_expr_kind kind, int64_t a, int64_t b, int64_t *out) {
     default:
       if (b == -1) return ig_checked_mul(a, kind == IG_EXPR_FLOORDIV ? -1 : 0, out);
       *out = kind == IG_EXPR_FLOORDIV ? ig_floor_div(a, b) : a % b;
-      // The remainder has the sign of the divisor, as Python's.
+      // The remainder has the sign of the divisor, as in Python.
       if (kind != IG_EXPR_FLOORDIV && *out != 0 && (*out < 0) != (b < 0)) *out += b;
       return true;
   }
@@ -190,7 +190,7 @@ static bool apply_plain(ig_expr_kind fn, const ig_hint *h, size_t n, ig_hint *ou
   return ig_hint_fold(meant(fn, floats), h, n, out);
 }
 
-// Integers beside floats become floats.
+// Integers mixed with floats become floats.
 static const ig_expr *as_float(ig_ctx *c, const ig_expr *e) {
   return e && e->sort == IG_SORT_INT ? ig_expr_make1(c, IG_EXPR_TO_FLOAT, e) : e;
 }

@@ -18,7 +18,7 @@ enum {
   MAX_DEGREE = 6,  // of polynomials in one size whose sign is found
 };
 
-// What follows from what is known.
+// Derived properties.
 static unsigned closure(unsigned f) {
   if (f & ODD) f |= NONZERO | INTEGER;
   if (f & EVEN) f |= INTEGER;
@@ -79,7 +79,7 @@ static int inner_rank(const ig_expr *e) {
 // The next factor after `last` in that order; NULL: none.
 static const ig_expr *next_factor(const ig_expr *const *args, size_t n, const ig_expr *last) {
   const ig_expr *next = NULL;
-  for (size_t i = 0; i < n; i++) {  // arguments of one rank stand in order already
+  for (size_t i = 0; i < n; i++) {  // arguments of one rank are already in order
     int rank = inner_rank(args[i]);
     if (ig_expr_is_number(args[i]) || (last && rank < inner_rank(last))) continue;
     if (last && rank == inner_rank(last) && ig_expr_cmp(args[i], last) <= 0) continue;

@@ -15,7 +15,7 @@ const ig_expr *ig_expr_intern(ig_ctx *c, ig_expr_kind kind, ig_expr_sort sort,
 const ig_expr *ig_expr_of_num(ig_ctx *c, ig_num v);
 const ig_expr *ig_expr_of_hint(ig_ctx *c, const ig_hint *h);
 ig_num ig_expr_num(const ig_expr *e);  // of a number
-// The operation of e on what `get` answers for its arguments.
+// The operation of e on what `get` returns for its arguments.
 bool ig_expr_fold_args(const ig_expr *e, ig_lookup_fn get, void *user, ig_hint *out);
 bool ig_hint_of(const ig_expr *e, ig_hint *out);  // of a constant, or the hint
 
@@ -52,11 +52,11 @@ const ig_expr *ig_build_logic(ig_ctx *c, ig_expr_kind kind, const ig_expr *const
 const ig_expr *ig_build_not(ig_ctx *c, const ig_expr *a);
 const ig_expr *ig_build_piecewise(ig_ctx *c, const ig_expr *const *args, size_t n);
 ig_expr_kind ig_mod_kind(const ig_expr *a,
-                         const ig_expr *b);          // MOD, or PYTHONMOD if a sign is open
+                         const ig_expr *b);          // MOD, or PYTHONMOD if a sign is unknown
 bool ig_expr_is_minus(ig_ctx *c, const ig_expr *e);  // reads better negated
 const ig_expr *ig_relation_canonical(ig_ctx *c, const ig_expr *e);  // SymPy's own: number right
 
-// Work space that most often fits on the stack.
+// Work space that usually fits on the stack.
 typedef struct ig_list {
   ig_alloc alloc;
   const ig_expr **at;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The form under which facts are kept and looked up: no minus signs, no common divisor, < and <=
+// The form in which facts are stored and looked up: no minus signs, no common divisor, < and <=
 // only; logic as a conjunction of disjunctions.
 #include "sym/build.h"
 

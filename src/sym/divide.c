@@ -2,8 +2,8 @@
 // Floor division and remainders.
 //
 // FloorDiv(a, b) cancels what divides both: for a literal b each term that it divides exactly moves
-// out, then the common integer and the factors that stand literally in every term, and a whole
-// polynomial divisor when b is a sum. Mod is reduced only when the result is plain.
+// out, then the common integer and the factors that occur literally in every term, and a whole
+// polynomial divisor if b is a sum. Mod is reduced only if the result is simple.
 #include "sym/build.h"
 #include "sym/poly.h"
 
@@ -12,7 +12,7 @@ static const ig_expr *const *terms_of(const ig_expr *const *e, size_t *n) {
   return (*e)->kind == IG_EXPR_ADD ? (*e)->args : e;
 }
 
-static ig_wide power_of_two(ig_wide d) {  // exponent; -1: d is none
+static ig_wide power_of_two(ig_wide d) {  // exponent; -1: d is not a power of two
   ig_wide k = 0;
   for (; d > 1 && d % 2 == 0; d /= 2) k++;
   return d == 1 ? k : -1;
@@ -46,7 +46,7 @@ static ig_wide content(const ig_expr *e) {
   return g;
 }
 
-// term / factor for a factor that stands in it literally.
+// term / factor for a factor that occurs in it literally.
 static const ig_expr *without(ig_ctx *c, const ig_expr *term, const ig_expr *factor) {
   size_t n = 0;
   const ig_expr *const *f = ig_term_factors(&term, &n);

@@ -49,7 +49,7 @@ ig_symbol *ig_env_symbol(ig_ctx *c, const ig_expr *symbol) {
   return s;
 }
 
-// Replacements of replacements are followed to the end and kept, so chains stay short.
+// Chains of replacements are followed to the end and path-compressed.
 static const ig_expr *replaced(void *user, const ig_expr *e) {
   ig_ctx *c = user;
   if (e->kind != IG_EXPR_SYMBOL) return NULL;
@@ -94,7 +94,7 @@ void ig_env_narrow(ig_ctx *c, const ig_expr *symbol, ig_wide lo, ig_wide hi) {
   if (s->size_like && hi < 2) hi = 2;
   if (lo > r.lo) r.lo = lo;
   if (hi < r.hi) r.hi = hi;
-  if (r.lo > r.hi) return;  // contradicts what is known: the run-time check will tell
+  if (r.lo > r.hi) return;  // contradicts what is known: the runtime check will fail
   ig_vrange old = ig_symbol_range(c, symbol);
   if (old.lo == r.lo && old.hi == r.hi) return;
   ig_symbol_set_range(c, symbol, r);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values: one operation on numbers, by Python's rules, and whole expressions with values for their
-// symbols. Constant folding, hints and evaluation all come through here.
+// symbols. Constant folding, hints and evaluation all use this file.
 #include <math.h>
 
 #include "sym/build.h"

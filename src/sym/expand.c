@@ -134,7 +134,7 @@ static const ig_expr *expand_fully(ig_ctx *c, const ig_expr *e) {
   if (e->n == 0 || e->simple == e) return e;
   if (e->simple) return e->simple;
   const ig_expr *now = e;
-  for (int round = 0; round < 8; round++) {  // each round can open new products; few do
+  for (int round = 0; round < 8; round++) {  // each pass can create new products; few do
     const ig_expr *next = expand(c, now);
     if (!next) return NULL;
     if (next == now) break;
@@ -147,7 +147,7 @@ static const ig_expr *expand_fully(ig_ctx *c, const ig_expr *e) {
 
 const ig_expr *ig_expr_simplify(ig_ctx *c, const ig_expr *e) {
   if (!e || c->status != IG_OK) return NULL;
-  // Relations are multiplied out, but not a connective that stands alone: so does the original.
+  // Relations are multiplied out, but not a top-level connective, as in SymPy.
   if (e->kind >= IG_EXPR_AND && e->kind <= IG_EXPR_NOT) return e;
   return expand_fully(c, e);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Relations that are known to hold. A relation is looked up in canonical form; with it everything
-// that follows from it in one step is entered, nothing is chained.
+// Relations that are known to hold. A relation is looked up in canonical form; everything that
+// follows from it in one step is entered as well; nothing is chained.
 #include "sym/env.h"
 
 static size_t slot_of(const ig_env *env, const ig_expr *e) {

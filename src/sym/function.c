@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ig_expr_make: checks operands and leads to the builder of each kind. Functions on floats fold
-// constants and are opaque otherwise.
+// ig_expr_make: checks operands and dispatches to the builder of each kind. Functions on floats
+// fold constants and are opaque otherwise.
 #include "sym/build.h"
 
 enum { ANY = 100 };  // number of operands is free

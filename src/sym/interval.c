@@ -268,7 +268,7 @@ static ig_vrange range_opaque(ig_expr_kind kind, ig_vrange a) {
   }
 }
 
-// -1: below everywhere; 1: never below; 0: open.
+// -1: always below; 1: never below; 0: unknown.
 static bool always_less(ig_vrange a, ig_vrange b) {
   if (!is_real(a) && !is_real(b)) return a.hi < b.lo;
   return as_floats(a).fhi < as_floats(b).flo;

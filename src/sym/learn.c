@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a relation that holds tells about its symbols: bounds of each, and for an equality one
+// What a relation that holds implies for its symbols: bounds of each, and for an equality one
 // symbol in terms of the others. The larger hint is eliminated, of equal hints the larger name, so
 // that sizes are expressed by smaller ones.
 #include <string.h>
@@ -82,7 +82,7 @@ static const ig_expr *quotient(ig_ctx *c, const ig_expr *e, int64_t k) {
   return sum;
 }
 
-// A constant factor of the left goes away.
+// A constant factor on the left is removed.
 static bool divide(ig_ctx *c, side *s, const ig_expr *symbol) {
   if (s->left->kind != IG_EXPR_MUL) return true;
   if (s->left->n != 2 || s->left->args[0]->kind != IG_EXPR_CONST) return false;

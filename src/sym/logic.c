@@ -36,7 +36,7 @@ static bool has(const ig_list *l, const ig_expr *e) {
   return false;
 }
 
-// Drops relations that say the same as an earlier one; *absorbed: one contradicts another.
+// Drops relations that are equivalent to an earlier one; *absorbed: one contradicts another.
 static bool drop_repeated(ig_ctx *c, ig_list *l, bool *absorbed) {
   ig_list seen;
   ig_list_init(&seen, c);
@@ -88,7 +88,7 @@ const ig_expr *ig_build_logic(ig_ctx *c, ig_expr_kind kind, const ig_expr *const
   return e;
 }
 
-// -2*x + 1 < 0 as x > 1/2: the constant goes right, the coefficient away.
+// -2*x + 1 < 0 as x > 1/2: the constant moves right, the coefficient is removed.
 static const ig_expr *solved_once(ig_ctx *c, const ig_expr *e) {
   const ig_expr *r = ig_relation_canonical(c, e);
   if (!r || r->args[0]->sort == IG_SORT_BOOL) return r;

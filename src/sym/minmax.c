@@ -2,7 +2,8 @@
 // Min, Max and Abs.
 //
 // Min and Max are flat; an operand that another one dominates by the sign of their difference is
-// dropped, and so is what a nested opposite one repeats. Operands stand by size, then by sort key.
+// dropped, and so is what a nested opposite one repeats. Operands are ordered by size, then by sort
+// key.
 #include "sym/build.h"
 
 static bool contains(const ig_expr *e, const ig_expr *arg) {
@@ -68,7 +69,7 @@ static int compare(ig_ctx *c, const ig_expr *a, const ig_expr *b) {
   return f & IG_IS_NONNEG ? 1 : f & IG_IS_NONPOS ? -1 : 0;
 }
 
-// Drops operands that another one makes superfluous.
+// Drops redundant operands.
 static bool drop_dominated(ig_ctx *c, ig_expr_kind kind, ig_list *l) {
   size_t n = 0;
   int want = kind == IG_EXPR_MAX ? 1 : -1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact numbers of expressions: a fraction in lowest terms, or a float. A float is contagious.
-// Operations answer false when the 128 bits do not suffice, a float is not finite or a divisor is
-// zero.
+// Exact numbers of expressions: a fraction in lowest terms, or a float. If one operand is a float,
+// so is the result. Operations return false if 128 bits overflow, a float is not finite or a
+// divisor is zero.
 #ifndef SYM_NUMBER_H_
 #define SYM_NUMBER_H_
 

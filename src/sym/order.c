@@ -39,7 +39,7 @@ ig_wide ig_factor_power(const ig_expr *f) {
   return f->kind == IG_EXPR_POW ? f->args[1]->num : 1;
 }
 
-// What a key is made of.
+// The parts of a key.
 typedef struct key {
   int major;
   int minor;
@@ -118,7 +118,7 @@ static int cmp_args(const key *x, const key *y) {
   return 0;
 }
 
-// The same but for a 2 here and a 2.0 there: whole numbers come first.
+// Equal except for 2 and 2.0: integers come first.
 static int cmp_kinds(const ig_expr *a, const ig_expr *b) {
   if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
   for (size_t i = 0; i < a->n && i < b->n; i++) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expressions from text: SymPy's infix spelling and its tree form (srepr), mixed as they come.
+// Parsing expressions: SymPy's infix form and its tree form (srepr), in any mixture.
 //
 //   or, and, not; relations; |; &; + -; * / // %; unary - ~; **; name(arguments), (...), numbers
 //
 // Texts come from files: nesting, length of numbers and the size of what they build are limited,
-// and an error says what stands where.
+// and errors say what was found where.
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -94,7 +94,7 @@ static const ig_expr *parse_number(parser *p) {
   return ig_expr_of_wide(p->c, v);
 }
 
-// 'text' or "text"; what stands between must be short and plain.
+// 'text' or "text"; the contents must be short and plain.
 static bool parse_quoted(parser *p, char *out) {
   skip_space(p);
   char quote = *p->at;
@@ -145,7 +145,7 @@ static const ig_expr *parse_symbol(parser *p) {
     if (!positive && !integer && !isalpha((unsigned char)*p->at)) {
       return refuse(p, "an assumption like positive=True");
     }
-    while (is_name_char(*p->at)) p->at++;  // real, nonnegative ...: of no use here
+    while (is_name_char(*p->at)) p->at++;  // real, nonnegative ...: ignored
     if (!expect(p, "=")) return NULL;
     bool yes = accept_word(p, "True");
     if (!yes && !accept_word(p, "False")) return refuse(p, "True or False");
@@ -313,7 +313,7 @@ static bool fold_factors(parser *p, ig_list *l) {
   return ig_list_push(p->c, l, e);
 }
 
-// One more operator and its operand; *more: there was one.
+// Parses another operator and its operand; *more: there was one.
 static bool parse_factor(parser *p, ig_list *l, bool *more) {
   skip_space(p);
   *more = true;

@@ -4,7 +4,7 @@
 
 #include "sym/build.h"
 
-enum { MAX_WORK = 64 };  // terms; larger polynomials are left alone
+enum { MAX_WORK = 64 };  // terms; larger polynomials are not handled
 
 static size_t count(const ig_expr *e) {
   return e->kind == IG_EXPR_ADD ? e->n : 1;
@@ -33,7 +33,7 @@ ig_wide ig_poly_content(const ig_expr *e) {
   return g;
 }
 
-// The power of x in a term; the rest goes to *rest. -1: x stands inside a function.
+// The power of x in a term; the rest is stored in *rest. -1: x occurs inside a function.
 static int power_in(ig_ctx *c, const ig_expr *t, const ig_expr *x, const ig_expr **rest) {
   size_t n = 0;
   const ig_expr *const *f = ig_term_factors(&t, &n);
@@ -141,7 +141,7 @@ const ig_expr *ig_poly_divide(ig_ctx *c, const ig_expr *a, const ig_expr *b) {
     const ig_expr *t = step <= MAX_WORK ? divide_terms(c, term(r, 0), term(d, 0)) : NULL;
     const ig_expr *product = times(c, t, d);
     const ig_expr *next = product ? ig_build_difference(c, r, product) : NULL;
-    // The leading term must go, or this never ends.
+    // The leading term must cancel, or this never ends.
     ok = next && (is_zero(next) || ig_term_cmp(term(r, 0), term(next, 0)) < 0) &&
          ig_list_push(c, &q, t);
     r = next;

@@ -34,7 +34,7 @@ static int cmp_base(const ig_expr *a, const ig_expr *b) {
   return ig_expr_cmp(ig_factor_base(a), ig_factor_base(b));
 }
 
-// Equal bases stand side by side.
+// Equal bases are adjacent.
 static bool merge_powers(ig_ctx *c, ig_list *l) {
   size_t n = 0;
   for (size_t i = 0; i < l->n;) {
@@ -76,7 +76,7 @@ const ig_expr *ig_build_power(ig_ctx *c, const ig_expr *base, ig_wide k) {
   if (k == 1) return base;
   ig_num coeff;
   if (k < 0) {
-    (void)ig_fail(c, IG_UNSUPPORTED, "a negative power of a symbolic integer is no integer");
+    (void)ig_fail(c, IG_UNSUPPORTED, "a negative power of a symbolic integer is not an integer");
     return NULL;
   }
   if (!ig_num_pow(ig_term_coeff(base), k, &coeff)) return ig_expr_overflow(c);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expressions as a user of Python would write them, and the checks that would answer a question.
+// Expressions in Python syntax, and the checks that would resolve a query.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -210,7 +210,7 @@ static const char *operator_of(ig_expr_kind kind) {
   }
 }
 
-// == and != put products and sums into parentheses, & and | everything that is no name.
+// == and != put products and sums into parentheses, & and | everything except names.
 static int around(const ig_expr *e) {
   if (e->kind == IG_EXPR_EQ || e->kind == IG_EXPR_NE) return PRODUCT;
   return e->kind == IG_EXPR_AND || e->kind == IG_EXPR_OR ? POWER : level(e);
@@ -247,7 +247,7 @@ static ig_vrange as_size(void *user, const ig_expr *symbol) {
   return r;
 }
 
-// Would it be enough to know that the symbols are sizes?
+// Would declaring the symbols as sizes be enough?
 static void check_sizes(ig_ctx *c, ig_str *s, const ig_expr *e, ig_str *how) {
   ig_vrange r = ig_expr_range_with(c, e, as_size, c);
   size_t n = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions that only data can answer: refused with everything that helps to answer them, or, in a
-// draft, answered by the example and reported.
+// Data-dependent queries: rejected with all information that helps to resolve them or, in a draft,
+// answered by the example and reported.
 #include <string.h>
 
 #include "sym/report.h"
@@ -68,7 +68,7 @@ static void add_question(ig_ctx *c, ig_str *s, const ig_expr *e, bool oblivious)
              easier == IG_YES ? "True" : "False");
 }
 
-// Checks by number; what is said about sizes comes behind them.
+// Numbered checks; the hint about sizes follows.
 static void add_checks(ig_str *s, const char *lines, bool sizes) {
   static const char size[] = "torch._check_is_size(";
   for (size_t k = 1; *lines;) {
@@ -80,8 +80,8 @@ static void add_checks(ig_str *s, const char *lines, bool sizes) {
   }
 }
 
-// The same in one sentence, for questions of the program itself and in strict captures, where
-// PyTorch has no list.
+// The same in one sentence, for queries of the program itself and in strict captures, where PyTorch
+// has no list.
 static void add_sentence(ig_str *s, const char *lines, const char *where) {
   static const char size[] = "torch._check_is_size(";
   const char *between = "\n\nOne of these has to hold before this ";
@@ -132,7 +132,7 @@ static void fail(ig_ctx *c, const ig_expr *e, bool oblivious, const ig_issue *is
   ig_str_free(&s);
 }
 
-// ---- the verdict ----
+// ---- the error ----
 
 bool ig_env_refuse(ig_ctx *c, const ig_expr *e, bool oblivious, ig_hint *example) {
   if (c->status != IG_OK) return false;

@@ -15,7 +15,7 @@ ig_expr_kind ig_relation_negated(ig_expr_kind rel) {
   return to[rel - IG_EXPR_EQ];
 }
 
-// -1: open; else the truth of `d rel 0`.
+// -1: unknown; else the truth of `d rel 0`.
 static int decide(ig_expr_kind rel, unsigned f) {
   switch (rel) {
     case IG_EXPR_EQ:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // New names for unbacked symbols, when a program is traced again: ranges, facts, assertions and
-// replacements are said of the new symbols as well.
+// replacements are copied to the new symbols.
 #include <stdio.h>
 
 #include "sym/env.h"
@@ -49,7 +49,7 @@ static bool copy_facts(ig_ctx *c, const renaming *r) {
   size_t cap = env->known_cap;
   ig_known_slot *slots = ig_scope_array(c, cap, sizeof *slots);
   if (!slots) return false;
-  for (size_t i = 0; i < cap; i++) slots[i] = env->known[i];  // it grows meanwhile
+  for (size_t i = 0; i < cap; i++) slots[i] = env->known[i];  // it grows during the loop
   for (size_t i = 0; i < cap && c->status == IG_OK; i++) {
     if (!slots[i].relation || !slots[i].truth) continue;
     const ig_expr *now = renamed(c, r, slots[i].relation);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collecting issues: where the user was, what he was calling; the same issue is kept once.
+// Collecting issues: the user's location and call; equal issues are stored once.
 #include "sym/report.h"
 
 #include <stdio.h>
@@ -37,7 +37,7 @@ const ig_report *ig_ctx_report(const ig_ctx *c) {
   return (const ig_report *)c->trouble;
 }
 
-// ---- the place ----
+// ---- the location ----
 
 static const char *keep(ig_report *r, const char *text, size_t n) {
   return text ? ig_arena_strn(&r->arena, text, n) : NULL;
@@ -67,7 +67,7 @@ static void read_frame(ig_report *r, const char *stack, ig_issue *i) {
   i->source = n ? keep(r, text, n) : NULL;
 }
 
-// Without frames (a C program) the file itself may be there.
+// Without frames (a C program) the source file itself may be readable.
 static const char *read_line(ig_report *r, const char *file, int line) {
   char text[256];
   const char *found = NULL;
@@ -89,7 +89,7 @@ static const char *read_line(ig_report *r, const char *file, int line) {
 }
 
 static void place(ig_ctx *c, ig_report *r, ig_issue *i) {
-  if (i->file) {  // given; "": there is none
+  if (i->file) {  // given; "": none
     i->file = *i->file ? keep_all(r, i->file) : NULL;
     i->stack = keep_all(r, i->stack);
     if (i->stack) read_frame(r, i->stack, i);
@@ -111,13 +111,13 @@ static bool same_text(const char *a, const char *b) {
   return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-// Decisions are the same at the same place; operators are the same wherever they are called.
+// Decisions are equal at the same location; operators are equal wherever they are called.
 static bool is_same(const ig_issue *a, const ig_issue *b) {
   bool per_op = a->kind == IG_ISSUE_NO_FAKE || a->kind == IG_ISSUE_WRONG_FAKE;
   if (a->kind != b->kind || !same_text(a->op, b->op)) return false;
   if (per_op) return true;
   if (a->line != b->line || !same_text(a->file, b->file)) return false;
-  // One line may demand many things of a size; one edit settles them.
+  // One line may require several things of a size; one edit resolves them.
   if (a->kind == IG_ISSUE_CONSTRAINT) return same_text(a->fix, b->fix);
   return same_text(a->predicate, b->predicate) && same_text(a->reason, b->reason);
 }
@@ -145,7 +145,7 @@ void ig_report_add(ig_ctx *c, ig_report *r, const ig_issue *issue) {
   const char **texts[] = {&i.op, &i.predicate, &i.answer, &i.reason, &i.fix};
   for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) *texts[k] = keep_all(r, *texts[k]);
   if (issue->operands) i.operands = keep_all(r, issue->operands);
-  (void)ig_vec_push(r->alloc, &r->issues, i);  // one issue less in the list, if there is no memory
+  (void)ig_vec_push(r->alloc, &r->issues, i);  // one issue less in the list, if out of memory
 }
 
 void ig_report_retry(ig_report *r) {
@@ -157,8 +157,8 @@ void ig_report_retry(ig_report *r) {
   r->fixes.n = 0;
 }
 
-// Of the draft if there is one, otherwise of the error that the context has or will have. NULL: no
-// memory.
+// The report of the draft if there is one, otherwise of the context's current or next error. NULL:
+// out of memory.
 static ig_report *current(ig_ctx *c) {
   if (c->mode->draft) return c->mode->draft->report;
   if (!c->trouble) {
@@ -180,6 +180,6 @@ void ig_fixes_tell(ig_ctx *c, const ig_dim_fix *fixes, size_t n) {
     ig_dim_fix f = fixes[i];
     f.name = keep_all(r, f.name);
     f.root = keep_all(r, f.root);
-    (void)ig_vec_push(r->alloc, &r->fixes, f);  // one less, if there is no memory
+    (void)ig_vec_push(r->alloc, &r->fixes, f);  // one less, if out of memory
   }
 }

@@ -15,23 +15,23 @@ struct ig_report {
 };
 
 ig_report *ig_report_create(ig_ctx *c);  // one reference; NULL: out of memory
-// Copies the texts; the same issue at the same place is counted. Fills in place (file, line,
-// source, stack) and operator where `issue` has none.
+// Copies the texts; the same issue at the same location is only counted. Fills in location (file,
+// line, source, stack) and operator if `issue` has none.
 void ig_report_add(ig_ctx *c, ig_report *r, const ig_issue *issue);
-// The program is captured again, with other dims: what was found in it will be found once more.
+// The program is captured again, with other dims: drops the issues, which will be found again.
 void ig_report_retry(ig_report *r);
-// To the draft if there is one, otherwise to the error that the context has.
+// Adds to the draft if there is one, otherwise to the context's error.
 void ig_issue_tell(ig_ctx *c, const ig_issue *issue);
 void ig_fixes_tell(ig_ctx *c, const ig_dim_fix *fixes, size_t n);  // texts are copied
 
-// An expression as the user would write it: n % 2 == 0, with his names for symbols where he has
-// some. How the symbols were replaced is added to `how` (may be NULL): "`u0` with n".
+// An expression as the user would write it: n % 2 == 0, with the user's names for symbols where
+// known. The replacements are added to `how` (may be NULL): "`u0` with n".
 void ig_str_python(ig_ctx *c, ig_str *s, const ig_expr *e, ig_str *how);
 
-// The checks that would answer a question, one per line.
+// The checks that would resolve a query, one per line.
 void ig_str_checks(ig_ctx *c, ig_str *s, const ig_expr *e, ig_str *how);
 
-// A draft: examples for symbols that are read from data.
+// A draft: example values of unbacked symbols.
 typedef struct ig_draft {
   ig_report *report;
   void *values;  // example tensors, see op/draft.h

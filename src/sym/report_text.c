@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A report, printed for people and as JSON.
+// Printing a report as text and as JSON.
 #include <string.h>
 
 #include "sym/report.h"

@@ -53,8 +53,8 @@ static bool holds(const ig_upoly *p, ig_expr_kind kind, ig_wide s) {
   }
 }
 
-// The farthest point from `from` in one direction up to which the relation holds without a break:
-// doubling steps, then bisection. Guards are monotone pieces of low degree.
+// The farthest point from `from` in one direction up to which the relation holds throughout:
+// doubling steps, then bisection. Guards are piecewise monotone and of low degree.
 static ig_wide reach(const ig_upoly *p, ig_expr_kind kind, int64_t from, int sign) {
   ig_wide limit = (ig_wide)1 << 62;
   ig_wide good = 0;
@@ -140,7 +140,7 @@ static const ig_expr *substituted(ig_solver *s, const ig_expr *e) {
   return r ? ig_expr_simplify(s->c, r) : NULL;
 }
 
-// Values became known: the waiting relations are looked at again.
+// Values became known: the pending relations are processed again.
 static void sort_again(ig_solver *s) {
   size_t n = s->parked.n;
   const ig_expr **old = s->parked.at;

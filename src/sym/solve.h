@@ -22,7 +22,7 @@ typedef struct ig_upoly {
 // The polynomial is 0 modulo m.
 typedef struct ig_congruence {
   ig_upoly base;
-  int64_t m;  // 0: the divisor is no constant
+  int64_t m;  // 0: the divisor is not a constant
 } ig_congruence;
 
 typedef struct ig_unknown {
@@ -30,14 +30,14 @@ typedef struct ig_unknown {
   int64_t hint;
   ig_wide lo;
   ig_wide hi;
-  bool bounded;  // some relation told the interval
+  bool bounded;  // some relation determined the interval
   bool equality;
   bool fixed;   // has the value `hint`
-  bool forced;  // it got it from the solver, not from a guard that says so
+  bool forced;  // determined by the solver, not directly by a guard
   IG_VEC(ig_congruence) congruences;
   int64_t r;  // s = r (mod m), if m > 1
   int64_t m;
-  bool complex;  // some congruence is none of that form
+  bool complex;  // some congruence does not have that form
 } ig_unknown;
 
 typedef struct ig_equivalence {
@@ -50,13 +50,13 @@ typedef struct ig_solver {
   IG_VEC(ig_unknown) unknowns;
   IG_VEC(const ig_expr *) parked;  // relations in several symbols
   IG_VEC(ig_equivalence) equal;
-  bool forced;  // what is too complex takes the value of the example
+  bool forced;  // specialize what is too complex
 } ig_solver;
 
 void ig_solver_init(ig_solver *s, ig_ctx *c);
 void ig_solver_free(ig_solver *s);
 ig_unknown *ig_solver_symbol(ig_solver *s, const ig_expr *symbol);  // NULL after an error
-// True: the relation says nothing new.
+// True: the relation is redundant.
 bool ig_solver_add(ig_solver *s, const ig_expr *relation);
 void ig_solver_equal(ig_solver *s, size_t tag, const ig_expr *e);
 void ig_solver_run(ig_solver *s);

@@ -226,7 +226,7 @@ static bool meet(ig_unknown *u, int64_t m) {
   return true;
 }
 
-// Does s = r (mod m) imply g? Tried on a whole period.
+// Does s = r (mod m) imply g? Tested on a whole period.
 static bool implied(const ig_unknown *u, const ig_congruence *g) {
   if (g->m == 0 || g->m > 4096) return false;
   for (int64_t t = 0; t < g->m; t++) {

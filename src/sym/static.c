@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known without a guard: constants after simplification, facts, then every symbol measured
-// from its lower bound (so that sums of non-negative terms show their sign), then intervals.
+// What is known without a guard: constants after simplification, facts, then every symbol shifted
+// to its lower bound (so that sums of non-negative terms show their sign), then intervals.
 #include "sym/env.h"
 #include "sym/poly.h"
 
-// Most that a size-like symbol is taken to be by shape rules.
+// Upper bound that shape rules assume for a size-like symbol.
 static const ig_wide huge = (ig_wide)1 << 48;
 
 typedef struct asker {
@@ -26,7 +26,7 @@ static bool is_shifted(ig_vrange r, const ig_expr *symbol) {
   return symbol->sort == IG_SORT_INT && r.lo > IG_WIDE_MIN && r.lo <= INT64_MAX;
 }
 
-// The symbol stands for its distance from the lower bound, plus 1: it stays positive.
+// The symbol is replaced by its distance from the lower bound, plus 1: it stays positive.
 static const ig_expr *shifted(void *user, const ig_expr *e) {
   const asker *a = user;
   if (e->kind != IG_EXPR_SYMBOL) return NULL;

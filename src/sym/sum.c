@@ -39,7 +39,7 @@ static const ig_expr *finish(ig_ctx *c, ig_list *l) {
   return ig_expr_intern(c, IG_EXPR_ADD, sort_of(l->at, l->n), l->at, l->n);
 }
 
-// Adds the sum of two terms that are alike but for their coefficients.
+// Adds the sum of two terms that differ only in their coefficients.
 static bool push_merged(ig_ctx *c, ig_list *l, const ig_expr *a, const ig_expr *b) {
   ig_num k;
   if (!ig_num_add(ig_term_coeff(a), ig_term_coeff(b), &k)) return ig_expr_overflow(c) != NULL;
@@ -47,7 +47,7 @@ static bool push_merged(ig_ctx *c, ig_list *l, const ig_expr *a, const ig_expr *
   return sum && (is_zero(sum) || ig_list_push(c, l, sum));
 }
 
-// Adds a term behind all others; merges it with the last one when they are alike.
+// Appends a term; merges it with the last one if they differ only in their coefficients.
 static bool append(ig_ctx *c, ig_list *l, const ig_expr *term) {
   const ig_expr *last = l->n ? l->at[l->n - 1] : NULL;
   if (!last || ig_term_cmp(last, term) != 0) return is_zero(term) || ig_list_push(c, l, term);

@@ -72,7 +72,7 @@ static bool same(const ig_expr *e, const ig_expr *proto, const ig_expr *const *a
     case IG_EXPR_RATIONAL:
       return e->num == proto->num && e->den == proto->den;
     case IG_EXPR_FLOAT:
-      // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): -0.0 is another number than 0.0
+      // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): -0.0 differs from 0.0
       return memcmp(&e->f, &proto->f, sizeof e->f) == 0;
     case IG_EXPR_BOOL:
       return e->value == proto->value;
@@ -366,7 +366,7 @@ bool ig_list_push(ig_ctx *c, ig_list *l, const ig_expr *e) {
   return true;
 }
 
-// Stable, and quick for what is nearly in order.
+// Stable, and fast for nearly sorted input.
 void ig_list_sort(ig_list *l, int (*cmp)(const ig_expr *, const ig_expr *)) {
   for (size_t i = 1; i < l->n; i++) {
     const ig_expr *e = l->at[i];

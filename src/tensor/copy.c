@@ -71,7 +71,7 @@ static void coalesce(ig_walk *w) {
 static void settle(ig_walk *w, int ndim) {
   const int n = w->noperands;
   w->ndim = 0;
-  if (w->numel == 0) {  // no row is walked
+  if (w->numel == 0) {  // there are no rows
     w->ndim = 1;
     w->size[0] = 0;
     for (int k = 0; k < n; k++) w->stride[k][0] = 0;

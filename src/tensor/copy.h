@@ -8,7 +8,7 @@
 enum { IG_WALK_MAX = 8 };  // operands of one walk, the written one first
 
 // A loop nest over a common shape: dimension 0 is the innermost. Strides are in bytes, 0 where an
-// operand is repeated. Neighbouring dimensions that all operands can step through as one are one.
+// operand is repeated. Adjacent dimensions that are contiguous in all operands are merged.
 typedef struct ig_walk {
   int noperands;
   int ndim;
@@ -18,12 +18,12 @@ typedef struct ig_walk {
   char *data[IG_WALK_MAX];
 } ig_walk;
 
-// Operands (real, operand NULL: repeated nothing) broadcast to the sizes of `shape`. Dimensions are
-// ordered so that operand 0 moves least in the innermost one.
+// Operands (real; NULL: unused) broadcast to the sizes of `shape`. Dimensions are ordered so that
+// operand 0 moves least in the innermost one.
 void ig_walk_make(ig_walk *w, const ig_tensor *shape, ig_tensor *const *operands, int n);
 
-// Calls fn for every innermost row (or piece of one): pointers per operand, n elements, strides of
-// dimension 0. Rows are spread over threads when there are more than `grain` elements.
+// Calls fn for every innermost row (or part of one): pointers per operand, n elements, strides of
+// dimension 0. Rows are distributed over threads if there are more than `grain` elements.
 typedef void ig_row_fn(void *user, char *const *at, const int64_t *stride, int64_t n);
 void ig_walk_run(const ig_walk *w, int64_t grain, ig_row_fn *fn, void *user);
 

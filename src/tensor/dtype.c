@@ -53,7 +53,7 @@ const char *ig_device_type_text(ig_device d) {
 }
 
 void ig_device_refuse(ig_ctx *c, ig_device d) {
-  // As PyTorch names them. It tells at once of the backends that it can be built with.
+  // PyTorch's names. It has a separate message for the backends that it can be built with.
   static const struct {
     const char *name;
     bool built;

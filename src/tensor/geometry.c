@@ -30,7 +30,7 @@ static void print_ints(ig_str *s, const ig_int *at, int n) {
   ig_str_add(s, "]");
 }
 
-// Says which of the bounds is passed, in PyTorch's words where it has some.
+// Reports the exceeded bound, with PyTorch's message if it has one.
 static void refuse(ig_ctx *c, const ig_meta *m, bool view) {
   ig_str s = ig_str_make(c->alloc);
   bool sizes = true;
@@ -62,8 +62,8 @@ static void refuse(ig_ctx *c, const ig_meta *m, bool view) {
   ig_str_free(&s);
 }
 
-// The number of elements must be a number, also where strides of 0 need no memory for them, and
-// where there is no memory at all. Of symbols nothing is known yet.
+// The number of elements must be representable, even if strides of 0 need no memory for them, and
+// if there is no memory at all. Nothing is known yet about symbols.
 static bool countable(const ig_meta *m) {
   int64_t n = 1;
   bool ok = true;

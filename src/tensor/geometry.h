@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which sizes, strides and offsets a tensor may have. Every tensor passes ig_geometry_admit when it
-// is made or gets another shape, whoever asks: operators, files, NumPy. What is promised of tensors
-// with bytes, so that kernels may multiply and add without looking:
+// Which sizes, strides and offsets a tensor may have. Every tensor is validated by
+// ig_geometry_admit when it is made or reshaped, wherever it comes from: operators, files, NumPy.
+// Tensors with data are guaranteed the following, so that kernels may multiply and add without
+// checks:
 //   - the product of the sizes, an empty one counted as 1, is at most IG_MAX_ELEMENTS
 //   - no stride and no offset is negative
 //   - offset + sum (size - 1) * stride and every stride are at most IG_MAX_REACH, empty or not
 //   - if there are elements, all of them lie inside the storage
-// IG_MAX_REACH elements of the widest dtype are 2^61 bytes. Fake tensors have no bytes to reach: of
-// them only the number of elements must be a number.
+// IG_MAX_REACH elements of the widest dtype are 2^61 bytes. Fake tensors have no data: only their
+// number of elements must be representable.
 #ifndef TENSOR_GEOMETRY_H_
 #define TENSOR_GEOMETRY_H_
 
@@ -21,11 +22,11 @@ typedef struct ig_extent {
   int64_t bytes;  // from the start of the storage to the end of the last element; 0: no elements
 } ig_extent;
 
-// False: more elements, or elements farther away, than can be addressed; or a negative number.
+// False: too many elements, elements too far away, or a negative number.
 bool ig_geometry_measure(const ig_meta *m, ig_extent *out);
 
-// IG_RUNTIME where a tensor may not be so. `over`: the storage that it shall have, NULL: memory of
-// its own. *need: the bytes of such memory; 0 if fake.
+// IG_RUNTIME if the geometry is not allowed. `over`: the storage to be used, NULL: new memory.
+// *need: the bytes of new memory; 0 if fake.
 bool ig_geometry_admit(ig_ctx *c, const ig_meta *m, const ig_storage *over, bool fake,
                        int64_t *need);
 

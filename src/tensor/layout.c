@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Metas and layout questions: contiguity, memory formats, overlap.
+// Metas and layout queries: contiguity, memory formats, overlap.
 #include <string.h>
 
 #include "tensor/tensor.h"
@@ -103,7 +103,8 @@ bool ig_tensor_has_format(ig_ctx *c, const ig_tensor *t, ig_memory_format format
   return true;
 }
 
-// PyTorch's heuristic: strides rise in channels-last order, and ambiguous shapes count as plain.
+// PyTorch's heuristic: strides rise in channels-last order, and ambiguous shapes count as
+// contiguous.
 static bool looks_channels_last(const ig_tensor *t, const int *order) {
   int64_t least = 0;
   if (ig_strides(t)[1].value == 0) return false;
@@ -185,8 +186,8 @@ ig_overlap ig_tensor_overlap(const ig_tensor *a, const ig_tensor *b) {
            (ig_sizes(a)[d].value == 1 || ig_strides(a)[d].value == ig_strides(b)[d].value);
   }
   if (same) return IG_OVERLAP_SAME;
-  // Views with gaps may interleave without sharing an element (two columns); like PyTorch, nothing
-  // is said about them.
+  // Views with gaps may interleave without sharing an element (two columns); like PyTorch, this is
+  // not decided.
   bool dense = ig_tensor_is_dense_permuted(a) && ig_tensor_is_dense_permuted(b);
   return dense ? IG_OVERLAP_PARTIAL : IG_OVERLAP_NONE;
 }

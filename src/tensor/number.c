@@ -68,10 +68,10 @@ static inline uint64_t to_u64(double f) {
   return f >= 0x1p63 && f < 0x1p64 ? (uint64_t)f : (uint64_t)to_i64(f);
 }
 
-// Frequent pairs are compiled for several instruction sets.
-// Source kinds: integers come as themselves, real floats as float or double.
+// Frequent pairs are compiled for several instruction sets. Source kinds: integers keep their type,
+// real floats become float or double.
 #define LOAD_PLAIN(x) (x)
-#define LOAD_BOOL(x) ((x) != 0)  // foreign memory may hold other bytes than 0 and 1
+#define LOAD_BOOL(x) ((x) != 0)  // external memory may contain bytes other than 0 and 1
 #define LOAD_BF16(x) ig_bf16_to_f32(x)
 #define LOAD_F16(x) ig_f16_get(x)
 #define LOAD_F8A(x) ig_f8e4m3fn_to_f32(x)
@@ -112,8 +112,8 @@ static inline uint64_t to_u64(double f) {
 #define I_U32(i) ((uint32_t)(i))
 #define I_U64(i) ((uint64_t)(i))
 
-// To an integer: where all of a block is in range of `wide`, the plain conversion, which becomes a
-// vector of them; to_i64 for the others.
+// To an integer: if a whole block is in range of `wide`, the plain conversion, which is vectorized;
+// otherwise to_i64.
 #define TO_INT(attr, name, source, target, load, real, wide, limit)                         \
   attr static void name(void *dst, const void *src, size_t n) {                             \
     target *d = dst;                                                                        \
@@ -265,7 +265,7 @@ void ig_fill(void *dst, ig_dtype dtype, size_t n, const ig_value *number) {
   size_t size = ig_dtype_size(dtype);
   char *at = dst;
   ig_element_store(at, dtype, number);
-  for (size_t done = 1; done < n;) {  // double what is there; stay within the second-level cache
+  for (size_t done = 1; done < n;) {  // double what is there; stay within the L2 cache
     size_t step = done < n - done ? done : n - done;
     if (step * size > 65536) step = 65536 / size;
     memcpy(at + done * size, at, step * size);

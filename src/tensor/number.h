@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements as numbers: 16- and 8-bit floats, and a number of any dtype kept exactly.
+// Elements as numbers: 16- and 8-bit floats, and exact numbers of any dtype.
 #ifndef TENSOR_NUMBER_H_
 #define TENSOR_NUMBER_H_
 
@@ -29,7 +29,7 @@ static inline float ig_f16_to_f32(uint16_t h) {
   float f;
   if (exponent == 0x0f800000) {  // inf, nan
     magnitude += (uint32_t)(255 - 31) << 23;
-  } else if (exponent == 0) {  // zero, denormal: let the subtraction normalise it
+  } else if (exponent == 0) {  // zero, subnormal: the subtraction normalizes it
     float magic = 6.103515625e-05F;
     uint32_t bits = magnitude + 0x38800000;
     memcpy(&f, &bits, sizeof f);
@@ -50,7 +50,7 @@ static inline uint16_t ig_f32_to_f16(float f) {
   bits &= 0x7fffffff;
   if (bits > 0x7f800000) return (uint16_t)(sign | 0x7e00);
   if (bits >= 0x477ff000) return (uint16_t)(sign | 0x7c00);  // 65520 and more round to inf
-  if (bits < 0x38800000) {                                   // denormal or zero
+  if (bits < 0x38800000) {                                   // subnormal or zero
     float magic = 0.5F;
     float tiny;
     memcpy(&tiny, &bits, sizeof tiny);
@@ -67,8 +67,8 @@ float ig_f8e5m2_to_f32(uint8_t x);
 uint8_t ig_f32_to_f8e4m3fn(float f);  // saturates to NaN as PyTorch does
 uint8_t ig_f32_to_f8e5m2(float f);
 
-// Conversion as PyTorch's static casts: floats truncate to integers, everything compares with zero
-// for bool, complex drops the imaginary part.
+// Conversion like PyTorch's static casts: floats truncate to integers, everything compares with
+// zero for bool, complex drops the imaginary part.
 void ig_convert(void *dst, ig_dtype to, const void *src, ig_dtype from, size_t n);
 
 // One element from or to a value (INT, FLOAT, BOOL, COMPLEX).

@@ -8,7 +8,7 @@
 #include "tensor/geometry.h"
 #include "tensor/number.h"
 
-// Nobody may touch what alignment leaves behind the last element; a sanitizer looks.
+// Nothing may access the alignment padding after the last element; the sanitizer checks it.
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
 #define GUARD(at, size) ASAN_POISON_MEMORY_REGION((at), (size))
@@ -90,7 +90,7 @@ static void tensor_destroy(ig_ref *ref) {
   ig_mem_free(t->alloc, t, sizeof *t + ig_mem_mul(t->own_dims, sizeof(ig_int)));
 }
 
-// Storages of fake tensors have no bytes to free, but symbols of their sizes to keep.
+// Storages of fake tensors have no data to free, but keep the symbols of their sizes alive.
 static void drop_sym(void *user) {
   ig_ref_release(&((ig_sym *)user)->ref);
 }
@@ -131,7 +131,8 @@ static ig_tensor *make_over(ig_ctx *c, const ig_meta *m, ig_storage *storage) {
     (void)ig_fail(c, IG_NOMEM, "out of memory");
     return NULL;
   }
-  memset(t, 0, bytes);  // a length that is known would become a string instruction: slow to start
+  memset(t, 0, bytes);  // with a constant length the compiler would use a string instruction, which
+                        // starts slowly
   t->ref = (ig_ref){1, tensor_destroy};
   t->alloc = c->alloc;
   t->storage = storage;
@@ -176,7 +177,7 @@ ig_tensor *ig_tensor_empty(ig_ctx *c, ig_dtype dtype, const int64_t *sizes, int 
   return concrete_meta(c, dtype, sizes, ndim, &m) ? ig_tensor_make(c, &m, false) : NULL;
 }
 
-// A storage over memory of somebody else; on failure the memory is given back.
+// A storage over external memory; on failure the memory is released.
 static ig_storage *storage_over(ig_ctx *c, const ig_foreign *memory) {
   ig_storage *s = c->status == IG_OK ? storage_header(c) : NULL;
   if (!s) {
@@ -204,32 +205,32 @@ ig_tensor *ig_tensor_wrap(ig_ctx *c, ig_dtype dtype, const int64_t *sizes, int n
   return NULL;
 }
 
-ig_tensor *ig_tensor_twin(ig_ctx *c, ig_tensor *t) {
+ig_tensor *ig_tensor_alias(ig_ctx *c, ig_tensor *t) {
   if (!t) return NULL;
   ig_meta m;
   ig_meta_view(t, &m);
-  ig_tensor *twin = ig_tensor_make(c, &m, true);
-  if (!twin) return NULL;
-  twin->node = t->node;
-  twin->inference = t->inference;
-  twin->numberlike = t->numberlike;
-  return twin;
+  ig_tensor *other = ig_tensor_make(c, &m, true);
+  if (!other) return NULL;
+  other->node = t->node;
+  other->inference = t->inference;
+  other->numberlike = t->numberlike;
+  return other;
 }
 
-// A ghost stands for shapes alone, so all of them share one storage, which is never freed.
+// A shell only has a shape, so all shells share one storage, which is never freed.
 static void never(ig_ref *ref) {
   (void)ref;
 }
 static ig_storage nowhere = {.ref = {1, never}, .fake = true};
 
-ig_tensor *ig_tensor_ghost(ig_ctx *c, ig_tensor *t) {
+ig_tensor *ig_tensor_shell(ig_ctx *c, ig_tensor *t) {
   if (!t || c->status != IG_OK) return NULL;
   ig_meta m;
   ig_meta_of(t, &m);
   ig_ref_retain(&nowhere.ref);
-  ig_tensor *ghost = make_over(c, &m, &nowhere);
-  if (ghost) ghost->node = t->node;
-  return ghost;
+  ig_tensor *shell = make_over(c, &m, &nowhere);
+  if (shell) shell->node = t->node;
+  return shell;
 }
 
 ig_tensor *ig_tensor_fake(ig_ctx *c, ig_tensor *t) {
@@ -297,7 +298,7 @@ ig_int ig_tensor_stride(const ig_tensor *t, int dim) {
 
 int64_t ig_tensor_numel(const ig_tensor *t) {
   int64_t n = 1;
-  bool ok = true;  // of fake tensors any hint may come in
+  bool ok = true;  // hints of fake tensors may be anything
   for (int d = 0; d < t->ndim; d++) ok = ig_checked_mul(n, ig_sizes(t)[d].value, &n) && ok;
   return ok ? n : INT64_MAX;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor = dtype, sizes, strides, offset over a ref-counted storage. Every tensor has a storage;
-// that of a fake tensor has identity but no bytes.
+// Tensor = dtype, sizes, strides, offset over a reference-counted storage. Every tensor has a
+// storage; that of a fake tensor has identity but no data.
 #ifndef TENSOR_TENSOR_H_
 #define TENSOR_TENSOR_H_
 
@@ -13,22 +13,22 @@ typedef struct ig_storage {
   ig_alloc alloc;
   void *data;           // NULL when fake
   size_t bytes;         // capacity of data
-  size_t block;         // size of this allocation: header, and the bytes if they follow it
+  size_t block;         // size of this allocation: header, and the data if it follows
   atomic_uint version;  // in-place writes so far
   bool fake;
-  bool resizable;  // own memory: resize_ may replace data
+  bool resizable;  // owned memory: resize_ may replace data
   void (*free_fn)(void *user);
   void *user;
 } ig_storage;
 
-// What a shape rule produces: everything about a tensor but its bytes. Not zeroed as a whole: only
-// the first ndim sizes and strides mean something. Use ig_meta_init.
+// The result of a shape rule: everything about a tensor except its data. Not completely zeroed:
+// only the first ndim sizes and strides are valid. Use ig_meta_init.
 typedef struct ig_meta {
   ig_dtype dtype;
   int ndim;
   ig_device device;
-  bool strided;        // strides and offset are set; otherwise they become dense row-major
-  bool absent;         // an optional result that this call does not have
+  bool strided;        // strides and offset are set; otherwise contiguous
+  bool absent;         // a missing optional result
   ig_tensor *view_of;  // shares this tensor's storage; NULL: fresh memory
   ig_int offset;
   ig_int size[IG_MAX_DIM];
@@ -42,15 +42,15 @@ struct ig_tensor {
   ig_dtype dtype;
   int ndim;
   ig_device device;
-  bool requires_grad;  // a leaf that wants a gradient, or a result with history
+  bool requires_grad;  // a leaf that requires grad, or a result with history
   bool inference;      // made in inference mode
-  bool untracked;      // .data: writes through it do not count as versions
+  bool untracked;      // .data: writes through it do not increment the version
   bool numberlike;     // wraps a Python number: promotes like one
   ig_int offset;
   struct ig_autograd *autograd;  // history, gradient, hooks, view relation; NULL: none (op/tape.h)
   struct ig_node *node;          // node of the open capture that made it
-  void *host;                    // object of the host language that stands for it
-  const struct ig_expr *read;    // fake: symbol that stands for its only element, read at
+  void *host;                    // object of the host language for it
+  const struct ig_expr *read;    // fake: symbol of its only element, read at
   uint32_t read_version;         // this version
   ig_int *dims;                  // sizes, then strides: own, or a heap block after growing in place
   size_t own_dims;               // how many ig_int the tensor was made with
@@ -89,7 +89,7 @@ static inline void ig_meta_init(ig_meta *m, ig_dtype dtype, ig_device device) {
 
 // Fills strides for a dense row-major layout.
 void ig_meta_contiguous(ig_ctx *c, ig_meta *m);
-// Fills strides for a memory format: channels last needs 4 (or 5) dimensions. IG_RUNTIME: not so.
+// Fills strides for a memory format: channels last needs 4 (or 5) dimensions, else IG_RUNTIME.
 void ig_meta_format(ig_ctx *c, ig_meta *m, ig_memory_format format);
 void ig_meta_of(const ig_tensor *t, ig_meta *m);  // same sizes, strides, offset, dtype, device
 void ig_meta_view(ig_tensor *t, ig_meta *m);      // the same, sharing t's memory
@@ -99,38 +99,39 @@ void ig_meta_push_dim(ig_ctx *c, ig_meta *m, ig_int size);  // IG_RUNTIME beyond
 static inline bool ig_device_is_nominal(ig_device d) {
   return d.type != IG_DEVICE_CPU && d.type != IG_DEVICE_META;
 }
-// IG_ASSERTION or IG_UNSUPPORTED: PyTorch's words for a device that this machine does not have.
+// IG_ASSERTION or IG_UNSUPPORTED: PyTorch's message for a device that this machine does not have.
 void ig_device_refuse(ig_ctx *c, ig_device d);
-// The environment that a fake tensor belongs to, kept by its storage; NULL: none.
+// The shape environment of a fake tensor, held by its storage; NULL: none.
 ig_sym *ig_tensor_sym(const ig_tensor *t);
 
-// fake: no bytes even without view_of. The innermost scope owns the result.
+// fake: no data even without view_of. The innermost scope owns the result.
 ig_tensor *ig_tensor_make(ig_ctx *c, const ig_meta *m, bool fake);
 
-// A second tensor over the same memory, without gradient history; keeps the node.
-ig_tensor *ig_tensor_twin(ig_ctx *c, ig_tensor *t);
-// Sizes, strides, dtype, device and node of t, but no bytes: what a formula needs to know shapes.
-// All ghosts share one storage.
-ig_tensor *ig_tensor_ghost(ig_ctx *c, ig_tensor *t);
-// The same with an identity of its own: a fake tensor that may be viewed and written.
+// Another tensor over the same memory, without autograd history; keeps the node.
+ig_tensor *ig_tensor_alias(ig_ctx *c, ig_tensor *t);
+// A shell: sizes, strides, dtype, device and node of t, but no data, for formulas that only need
+// shapes. All shells share one storage.
+ig_tensor *ig_tensor_shell(ig_ctx *c, ig_tensor *t);
+// The same with its own identity: a fake tensor that may be viewed and modified.
 ig_tensor *ig_tensor_fake(ig_ctx *c, ig_tensor *t);
 
-// Makes t have other sizes and strides in place (resize_, set_, squeeze_ ...): returns false after
-// an error. The storage must be large enough (checked), t keeps its identity.
+// Changes sizes and strides of t in-place (resize_, set_, squeeze_ ...): returns false after an
+// error. The storage must be large enough (checked), t keeps its identity.
 bool ig_tensor_reshape_inplace(ig_ctx *c, ig_tensor *t, const ig_meta *m);
-bool ig_storage_reserve(ig_ctx *c, ig_storage *s, size_t bytes);  // grows own memory
+bool ig_storage_reserve(ig_ctx *c, ig_storage *s, size_t bytes);  // grows owned memory
 
 static inline void ig_tensor_bump(ig_tensor *t) {
   if (!t->untracked) atomic_fetch_add_explicit(&t->storage->version, 1, memory_order_relaxed);
 }
 
-// Layout questions. The symbolic forms ask through ig_int_eq and may guard.
+// Layout queries. The symbolic forms use ig_int_eq and may guard.
 bool ig_tensor_is_contiguous(ig_ctx *c, const ig_tensor *t);
 bool ig_tensor_has_format(ig_ctx *c, const ig_tensor *t, ig_memory_format format);
-ig_memory_format ig_tensor_suggest_format(ig_ctx *c, const ig_tensor *t);  // as PyTorch suggests
+ig_memory_format ig_tensor_suggest_format(ig_ctx *c,
+                                          const ig_tensor *t);  // PyTorch's suggest_memory_format
 bool ig_tensor_is_dense_permuted(const ig_tensor *t);  // non-overlapping and dense, by hints
 
-// Memory of two tensors: none, the very same elements in the same order, or something between.
+// Overlap of two tensors: none, exactly the same elements in the same order, or partial.
 typedef enum ig_overlap { IG_OVERLAP_NONE, IG_OVERLAP_SAME, IG_OVERLAP_PARTIAL } ig_overlap;
 ig_overlap ig_tensor_overlap(const ig_tensor *a, const ig_tensor *b);
 bool ig_tensor_has_internal_overlap(const ig_tensor *t);  // expanded: several indices, one element

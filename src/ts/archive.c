@@ -90,7 +90,7 @@ static ig_status visit_attribute(walk *w, const char *prefix, const ig_object *o
   return ig_vec_push(w->ts->alloc, &w->ts->weights, weight) ? IG_OK : no_memory(w->c);
 }
 
-// One module may stand in several places; a file cannot make the walk longer than its limit.
+// A module may be shared; the limits bound the length of the walk.
 static ig_status visit(walk *w, const char *prefix, const ig_object *o, size_t depth) {
   const ig_object *state = ig_object_state(o);
   ig_object_kind kind = ig_object_kind_of(state);
@@ -101,7 +101,7 @@ static ig_status visit(walk *w, const char *prefix, const ig_object *o, size_t d
     return BAD(w->ts, "%s: too many modules, or nested too deeply, at '%.200s'", w->ts->zip.name,
                prefix);
   }
-  // An object that is no module has a state of its own making.
+  // An object that is not a module has an arbitrary state.
   if (kind != IG_OBJECT_DICT) return IG_OK;
   if (training && !ig_vec_push(w->ts->alloc, &w->ts->modules, m)) return no_memory(w->c);
   for (size_t i = 0; i < ig_object_count(state); i++) {
@@ -212,7 +212,7 @@ void ig_ts_free(ig_ts *ts) {
   ig_mem_free(ts->alloc, ts, sizeof *ts);
 }
 
-// ---- looking
+// ---- inspection
 
 int ig_ts_version(const ig_ts *ts) {
   return ts->zip.version;

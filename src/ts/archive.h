@@ -30,7 +30,7 @@ typedef struct ig_ts_class {
   ig_map roles;  // name -> ig_ts_role plus one
 } ig_ts_class;
 
-// Out of memory, with the archive in parts `owner` owns: for tests of content in memory.
+// From memory that is part of `owner`: for tests.
 IG_MUST_USE ig_status ig_ts_parse(ig_ctx *c, const char *name, ig_bytes bytes, ig_file *owner,
                                   const ig_limits *limits, ig_ts **out);
 // Fills ts->classes from ts->sources.

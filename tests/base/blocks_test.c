@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kept blocks: used again, never more than allowed, given back, foreign allocators left alone, from
+// Kept blocks: used again, never more than allowed, given back, other allocators not affected, from
 // several threads.
 #include "base/blocks.h"
 

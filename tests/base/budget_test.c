@@ -55,7 +55,7 @@ static void memory_is_bounded(void **state) {
   int64_t size = 1 << 20;
   assert_null(ig_tensor_empty(f->c, IG_F32, &size, 1));
   assert_int_equal(ig_ctx_status(f->c), IG_NOMEM);
-  assert_non_null(strstr(ig_ctx_error(f->c), "pass the limit of 1048576"));
+  assert_non_null(strstr(ig_ctx_error(f->c), "exceed the limit of 1048576"));
   test_error_has(f->c, "max_memory");
   // What was refused was not taken, and what fits is given.
   ig_scope s = ig_scope_open(f->c);

@@ -183,7 +183,7 @@ static void order_of_state(void **state) {
   ig_program_free(p);
 }
 
-// Placeholders in the order of reading; what nobody reads goes, and of several the last is read.
+// Placeholders in the order of reading; unused ones are removed, and of several the last is used.
 static void arranged_state(void **state) {
   (void)state;
   ig_tensor *w = filled(1, 2, 0, 2);
@@ -211,7 +211,7 @@ static void arranged_state(void **state) {
   ig_program_free(p);
 }
 
-// Real tensors that nobody declared become inputs; user inputs keep their names.
+// Undeclared real tensors become inputs; user inputs keep their names.
 static void constants_and_names(void **state) {
   (void)state;
   ig_tensor *k = filled(2, 2, 2, 3);

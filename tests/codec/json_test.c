@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON: what is read, what is refused and with which words, and that the writer's bytes are those
+// JSON: what is read, what is refused and with which message, and that the writer's bytes are those
 // of Python's json.dumps (the expected texts were made with it).
 #include <math.h>
 #include <stdio.h>
@@ -114,7 +114,7 @@ static void malformed_texts_are_refused(void **state) {
       {"tru", "expected a value"},
       {"nulll", "text after the end"},
       {"nan", "expected a value"},
-      {"\"abc", "line 1 column 1: string without an end"},
+      {"\"abc", "line 1 column 1: unterminated string"},
       {"\"a\nb\"", "control character"},
       {"\"\\x\"", "unknown escape"},
       {"\"\\", "unknown escape"},

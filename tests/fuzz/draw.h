@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decisions out of a string of bytes: the same bytes, the same decisions. Behind its end everything
-// answers 0, which is always the plainest choice.
+// Decisions derived from a string of bytes: the same bytes give the same decisions. After its end
+// everything is 0, which is always the simplest choice.
 #ifndef TESTS_FUZZ_DRAW_H_
 #define TESTS_FUZZ_DRAW_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a symbolic expression: what parses is printed in both spellings and parsed again,
-// and must not change; simplification and ranges of it never crash.
+// Any bytes as a symbolic expression: what parses is printed in both forms and parsed again, and
+// must not change; simplification and ranges of it never crash.
 #include <string.h>
 
 #include "sym/build.h"

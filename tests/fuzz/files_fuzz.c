@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that are sound but for a few values: a small program (made of bytes as in ops_fuzz) is
-// saved as .pt2 or ONNX, values of the document are changed where they stand, and the file is
-// opened, described, verified, run and converted, as the command does it, within small budgets.
-// What verify calls sound does not fail for its structure when it runs.
+// Files that are valid except for a few values: a small program (made from bytes as in ops_fuzz) is
+// saved as .pt2 or ONNX, values of the document are changed in place, and the file is opened,
+// described, verified, run and converted, as by the command, within small budgets. What verify
+// accepts must not fail because of its structure when it runs.
 #include <stdlib.h>
 #include <string.h>
 
@@ -162,7 +162,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   ig_program_free(functional);
   ig_program_free(ep);
   ig_scope_close(c, scope);
-  memset(&p, 0, sizeof p);  // what nobody else points to is seen as left behind
+  memset(&p, 0, sizeof p);  // unreachable blocks are reported as leaks
   fuzz_close(c);
   return 0;
 }

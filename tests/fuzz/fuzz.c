@@ -49,7 +49,7 @@ static void *limited(void *user, void *ptr, size_t old_size, size_t new_size) {
 ig_ctx *fuzz_open(size_t limit) {
   static bool loaded;
   ig_ctx *c = NULL;
-  if (!loaded) {  // the operators are parsed once per process, at nobody's expense
+  if (!loaded) {  // the operators are parsed once per process, not charged to any input
     ig_threads_set(1);
     loaded = ig_ctx_create(NULL, &c) == IG_OK && ig_lib_get(c);
     ig_ctx_free(c);
@@ -59,7 +59,7 @@ ig_ctx *fuzz_open(size_t limit) {
   return ig_ctx_create(&alloc, &c) == IG_OK ? c : NULL;
 }
 
-// Of the sanitizer, where there is one: tells who allocated what nobody points to, and exits.
+// From the sanitizer, if there is one: reports where leaked blocks were allocated, and exits.
 __attribute__((weak)) void __lsan_do_leak_check(void);  // NOLINT(bugprone-reserved-identifier)
 
 void fuzz_close(ig_ctx *c) {

@@ -17,7 +17,7 @@ extern unsigned long long fuzz_calls;
 
 // A context over a heap of `limit` bytes, on one thread of kernels; NULL: not even that fits.
 ig_ctx *fuzz_open(size_t limit);
-// Frees it; what it leaves behind is a finding.
+// Frees it; leaks are findings.
 void fuzz_close(ig_ctx *c);
 
 // The n-th allocation from now on, counted from 0, fails, and no other; it may then refuse anything

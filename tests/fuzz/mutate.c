@@ -39,7 +39,7 @@ static const char *any_text(draw *d) {
   return texts[draw_below(d, sizeof texts / sizeof *texts)];
 }
 
-// ---- JSON. The tree belongs to us: its nodes are changed in place.
+// ---- JSON. We own the tree: its nodes are changed in place.
 
 static size_t count(const ig_json *v) {
   size_t n = 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes as an ONNX model: parsed, run on zeros, captured, checked, its shapes inferred,
 // converted to another opset. Memory is limited by the allocator, work by budgets; whatever the
-// model says, the answer is a result or an error.
+// model contains, the outcome is a result or an error.
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static void *limited(void *user, void *ptr, size_t old_size, size_t new_size) {
   return out;
 }
 
-// Inputs of zeros, as the model declares them; dimensions that vary are 2.
+// Inputs of zeros, as the model declares them; dynamic dimensions are 2.
 static ig_rd_value *make_input(ig_rd *r, const ig_om_info *info) {
   const ig_om_type *t = &info->type;
   int64_t dims[IG_MAX_DIM];

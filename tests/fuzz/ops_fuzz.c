@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a program: a sequence of operators with arguments that mostly fit, each of which may
-// take what the ones before it made. It runs eagerly, with gradients, on fake tensors, and captured
-// with fixed or dynamic sizes; the captured program is printed, taken apart, saved, loaded and run.
-// Every call answers or refuses in words, nothing is left behind, fake results look like real ones
+// Any bytes as a program: a sequence of operators with mostly valid arguments, each of which may
+// use the results of earlier ones. It runs eagerly, with gradients, on fake tensors, and captured
+// with fixed or dynamic sizes; the captured program is printed, decomposed, saved, loaded and run.
+// Every call returns a result or an error message, nothing is leaked, fake results match real ones
 // and the captured program computes what the eager one did.
 #include <math.h>
 #include <stdlib.h>
@@ -87,7 +87,7 @@ static _Noreturn void report(const ig_value *real, const ig_value *found, size_t
   fuzz_finding("value %zu: the %s result differs", i, form);
 }
 
-// Fake results look like real ones.
+// Fake results match real ones.
 static void run_fake(fuzz_program *p) {
   ig_tensor *fakes[FUZZ_INPUTS];
   fuzz_pool pool;
@@ -107,11 +107,11 @@ static void run_fake(fuzz_program *p) {
 
 // ---- captured
 
-// The results of a program with gradients, computed once more without them: operators may then
-// take another way (matmul folds or does not), which rounds otherwise.
+// The results of a program with gradients, computed once more without them: operators may then use
+// another implementation (matmul folds or does not), which rounds differently.
 static fuzz_pool ungraded;
 
-// False: this cannot be told, and nothing is compared with it.
+// False: this is unknown, and nothing is compared with it.
 static bool run_ungraded(fuzz_program *p) {
   ig_tensor *inputs[FUZZ_INPUTS];
   for (size_t i = 0; i < p->ninputs; i++) {
@@ -279,7 +279,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     ig_program_free(ep);
   }
   ig_scope_close(c, scope);
-  // What nobody else points to is seen as left behind.
+  // Unreachable blocks are reported as leaks.
   memset(&p, 0, sizeof p);
   memset(&ungraded, 0, sizeof ungraded);
   fuzz_close(c);

@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 enum { STORAGE = 1 << 16 };
 
-// Every storage exists and has what is asked for, up to a size.
+// Every storage exists and has the requested bytes, up to a limit.
 static ig_tensor *storage(ig_unpack *u, const ig_storage_id *id) {
   static const uint8_t bytes[STORAGE] = {1};
   size_t width = id->untyped ? 1 : ig_dtype_size(id->dtype);

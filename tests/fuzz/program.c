@@ -151,7 +151,7 @@ static bool is_random(const ig_op *op) {
   return op->def->random || record->def->random || (waive && strstr(waive, "values:"));
 }
 
-// One call, eagerly; a call that is refused leaves no step.
+// One call, eagerly; a failed call leaves no step.
 static void add_step(program *p) {
   step *s = &p->steps[p->nsteps];
   ig_value outs[IG_MAX_RETURNS];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs out of bytes: a sequence of calls that ran eagerly, each of which may take what the ones
-// before it made, and the same calls made again on other tensors.
+// Programs made from bytes: a sequence of calls that ran eagerly, each of which may use the results
+// of earlier ones, and the same calls repeated on other tensors.
 #ifndef TESTS_FUZZ_PROGRAM_H_
 #define TESTS_FUZZ_PROGRAM_H_
 
@@ -18,16 +18,16 @@ typedef struct fuzz_step {
 typedef struct fuzz_program {
   ig_ctx *c;
   draw d;
-  bool grads;  // inputs want gradients
+  bool grads;  // inputs require gradients
   fuzz_pool pool;
   fuzz_step steps[FUZZ_CALLS];
   size_t nsteps;
-  size_t inputs[FUZZ_INPUTS];  // members of the pool that no call made
+  size_t inputs[FUZZ_INPUTS];  // members of the pool that are not results of calls
   ig_tensor *originals[FUZZ_INPUTS];
   size_t ninputs;
-  size_t outputs[FUZZ_POOL];  // those that calls made
+  size_t outputs[FUZZ_POOL];  // those that are results of calls
   size_t noutputs;
-  bool torn;        // a call that was refused may have written something
+  bool torn;        // a failed call may have written something
   bool comparable;  // results are a function of the inputs, and it can be captured
 } fuzz_program;
 

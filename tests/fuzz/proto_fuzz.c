@@ -7,7 +7,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static void read_all(ig_proto *p, ig_arena *arena);
 
-// Reads with a reader of its own, so that a refusal does not end the outer message.
+// Reads with a separate reader, so that an error does not end the outer message.
 static void probe(const ig_proto *p, const ig_proto_field *f, ig_arena *arena) {
   ig_proto copy = *p;
   ig_proto sub = ig_proto_message(&copy, f);

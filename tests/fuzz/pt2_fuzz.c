@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as an archive, or as the text of a program with the weights that the text itself asks
-// for: what is accepted prints, is written again, and what was written reads as the same program.
+// Any bytes as an archive, or as the text of a program with the weights that the text itself
+// requires: what is accepted can be printed and written again, and what was written reads as the
+// same program.
 #include <string.h>
 
 #include "base/ctx.h"

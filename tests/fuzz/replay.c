@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The main function of a fuzz target without a fuzzer: feeds it every file of the folders and files
-// that are named on the command line, and cut and changed copies of it, so that the corpus is a
-// regression test for every compiler. What it feeds is the same every time.
+// that are named on the command line, and truncated and mutated copies of it, so that the corpus is
+// a regression test for every compiler. What it feeds is the same every time.
 //
-//   TARGET PATH...                        the files, cut and changed
+//   TARGET PATH...                        the files, truncated and mutated
 //   TARGET --only PATH...                 the files as they are
 //   TARGET --random FIRST COUNT [FOLDER]  inputs of random bytes, numbered from FIRST; with a
 //   FOLDER
@@ -205,7 +205,7 @@ static int hunt(const char *target, long first, long count, const char *folder) 
     if (child < 0) return 0;
     if (child == 0) {
       feed_random(p, first + count, true);
-      exit(0);  // leaks are looked for
+      exit(0);  // leaks are checked
     }
     int status = watch(child, p);
     calls += p->calls;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a TorchScript archive: what opens is looked at everywhere.
+// Any bytes as a TorchScript archive: what opens is inspected completely.
 #include <string.h>
 
 #include "tensor/tensor.h"

@@ -120,7 +120,7 @@ static ig_tensor *expanded(ig_ctx *c, draw *d, ig_tensor *t) {
   return ig_expand(c, t, ig_of_ints(sizes, (size_t)ndim + 1));
 }
 
-// A view that a rule would refuse: rows that overlap.
+// A view that a rule would reject: rows that overlap.
 static ig_tensor *overlapping(ig_ctx *c, ig_tensor *t) {
   ig_int two[] = {ig_const(2), ig_const(2)};
   ig_int one[] = {ig_const(1), ig_const(1)};
@@ -311,7 +311,7 @@ static void change(ig_ctx *c, draw *d, const fuzz_pool *pool, ig_value *v) {
   }
 }
 
-// What a schema alone asks for.
+// Arguments by schema alone.
 static ig_value plain(ig_ctx *c, draw *d, const ig_arg *a) {
   if (a->has_default && !draw_chance(d, 30)) return a->def;
   if (a->list && a->type != IG_TYPE_TENSOR) {
@@ -414,7 +414,7 @@ static bool from_sample(ig_ctx *c, draw *d, const ig_op *op, ig_value *args, boo
   return true;
 }
 
-// Memory for results: right more often than not, which a fresh tensor without elements is.
+// Memory for results: mostly valid, as a new empty tensor is.
 static ig_value out_tensor(ig_ctx *c, draw *d, const fuzz_call *call) {
   int64_t none = 0;
   ig_dtype dtype = IG_F32;
@@ -491,7 +491,7 @@ bool fuzz_make_call(ig_ctx *c, draw *d, const ig_op *op, const fuzz_pool *pool, 
     } else {
       change(c, d, pool, v);
     }
-    if (ig_ctx_status(c) != IG_OK) *v = ig_none();  // a view that is refused
+    if (ig_ctx_status(c) != IG_OK) *v = ig_none();  // a view that is rejected
     ig_ctx_clear(c);
   }
   return true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arguments of operators out of bytes: most fit the operator, because they begin as one of the
-// samples of its record; some are then changed into what a caller could also give.
+// Arguments of operators made from bytes: most are valid, because they start as one of the samples
+// of its record; some are then changed to other values that a caller could pass.
 #ifndef TESTS_FUZZ_VALUES_H_
 #define TESTS_FUZZ_VALUES_H_
 
@@ -18,7 +18,7 @@ typedef struct fuzz_pool {
 typedef struct fuzz_call {
   const ig_op *op;
   ig_value args[IG_MAX_ARGS];
-  bool raw;               // by ig_call: without the door where hosts come in
+  bool raw;               // through ig_call, without the host's binder
   int from[IG_MAX_ARGS];  // the number in the pool that an integer is; -1: a constant
 } fuzz_call;
 

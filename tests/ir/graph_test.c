@@ -137,7 +137,7 @@ static void verifier(void **state) {
   ig_node *x = input("x");
   ig_node *a = call("aten::relu", (ig_value[]){ig_of_node(x)}, 1);
   assert_int_equal(ig_graph_verify(c, g), IG_ASSERTION);
-  test_error_has(c, "the last node is no output");
+  test_error_has(c, "the last node is not an output");
   ig_node *out = output(a);
   assert_int_equal(ig_graph_verify(c, g), IG_OK);
   ig_graph_move(g, x, out);

@@ -74,7 +74,7 @@ static void test_every_field(void **state) {
                       .given = (void *)&something,
                       .draft = (void *)&something,
                       .watch = (void *)&something,
-                      .face = (void *)&something,
+                      .group = (void *)&something,
                       .generator = (void *)&something,
                       .device = {IG_DEVICE_META, 3},
                       .autocast = {{{true, 5}, {true, 6}}},

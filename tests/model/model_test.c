@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Model files through the public header alone: files are known by content, described, run with the
-// numbers of the real PyTorch, by several threads at once; misuse is answered in words.
+// numbers of the real PyTorch, by several threads at once; misuse is reported with a message.
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <pthread.h>
@@ -269,7 +269,7 @@ static void runs_on_foreign_memory(void **state) {
   test_error_has(c, "the caller's memory");
   assert_int_equal(ig_session_read(s, "nothing", result, got), IG_NOT_FOUND);
   test_error_has(c, "no output 'nothing'");
-  memset(own, 0, bytes);  // the session reads the caller's memory anew
+  memset(own, 0, bytes);  // the session reads the caller's memory again
   assert_int_equal(ig_session_run(s), IG_OK);
   assert_true(fabs(ig_tensor_get(ig_session_output(s, NULL), 0) - result[0]) > 1e-6);
   free(result);
@@ -327,7 +327,7 @@ static void values_are_checked(void **state) {
   assert_int_equal(ig_session_set_value(s, "x", &three), IG_BAD_TYPE);
   test_error_has(c, "input 'x' is a tensor");
   assert_int_equal(ig_session_set(s, "n", in[0].tensor), IG_BAD_TYPE);
-  test_error_has(c, "input 'n' is no tensor");
+  test_error_has(c, "input 'n' is not a tensor");
   assert_int_equal(ig_session_set_value(s, "n", &four), IG_OK);
   assert_int_equal(ig_session_run(s), IG_RUNTIME);
   test_error_has(c, "Expected input at n to be equal to 3, but got 4");

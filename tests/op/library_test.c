@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators defined from C: schema, kernel, rule for fake tensors, composite form, refusals,
-// implementations that are released when nobody runs them any more.
+// implementations that are released when no thread runs them any more.
 #include "ingot/library.h"
 
 #include <string.h>

@@ -80,7 +80,7 @@ static void test_normal_short(void **state) {
   for (int64_t i = 0; i < 3; i++) assert_true(fabs(ig_tensor_get(t, i) - f64[i]) < 1e-15);
 }
 
-// Blocks of 16, the last one drawn anew; the same at every level of the processor.
+// Blocks of 16, the last one drawn again; the same at every level of the processor.
 static void test_normal_blocks(void **state) {
   fixture *f = *state;
   static const float f17[] = {

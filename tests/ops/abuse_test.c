@@ -3,7 +3,7 @@
 // crashes or leaks. Each sample is called again and again with one argument changed: sizes, rank,
 // dtype, elements, numbers out of range, lists too short or too long, nothing. What PyTorch would
 // say to it is not asked here; contract_test has that. `abuse_test NAME` runs some
-// operators, and tells which.
+// operators, and reports which.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -95,7 +95,7 @@ static bool damage_tensor(ig_value *v, size_t how) {
       v->tensor = resized(t, 0, 1, 3);
       return true;
     case 8:
-      v->tensor = ig_tensor_ghost(c, t);
+      v->tensor = ig_tensor_shell(c, t);
       return true;
     case 9:
       *v = ig_none();

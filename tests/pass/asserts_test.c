@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Assertions about numbers in the data: where they stand, how they are worded, once each; symbols
-// that a second trace names anew; what fails at run time.
+// that a second trace renames; what fails at run time.
 #include "base/ctx.h"
 #include "ingot/aten.h"
 #include "ingot/pass.h"

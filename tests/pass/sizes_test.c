@@ -61,7 +61,7 @@ static void outputs_go_with_what_they_read(void **state) {
       "    return (add,)\n    ");
   ig_text_free(c, text);
   assert_int_equal(ig_program_drop_outputs(c, p, 2), IG_INVALID);
-  test_error_has(c, "found 1 outputs, 2 are to go");
+  test_error_has(c, "found 1 outputs, cannot remove 2");
   ig_program_free(p);
   ig_scope_close(c, s);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the verifier finds in a program that somebody has broken.
+// What the verifier finds in a broken program.
 #include "ingot/aten.h"
 #include "ingot/pass.h"
 #include "ir/program.h"
@@ -46,9 +46,9 @@ static void values(void **state) {
   ig_value kept = permute->val;
   int64_t sizes[] = {3, 2};
   permute->val = ig_of_tensor(ig_tensor_empty(c, IG_F64, sizes, 2));
-  refuses(p, "another dtype than its rule gives: float64");
+  refuses(p, "a dtype that differs from its shape rule: float64");
   permute->val = node(p, "relu")->val;
-  refuses(p, "other sizes than its rule gives");
+  refuses(p, "sizes that differ from its shape rule");
   permute->val = ig_of_i64(1);
   refuses(p, "a value of another kind");
   permute->val = kept;
@@ -64,7 +64,7 @@ static void arguments(void **state) {
   ig_value args[] = {add->args[0], ig_of_str("x"), ig_of_i64(2), ig_of_i64(3)};
   const ig_value *kept = add->args;
   add->args = args;
-  refuses(p, "does not fit the schema: other");
+  refuses(p, "does not match the schema: other");
   add->args = kept;
   add->npos = 1;
   refuses(p, "lacks the argument other");
@@ -73,19 +73,19 @@ static void arguments(void **state) {
   ig_scope_close(c, s);
 }
 
-static void readers(void **state) {
+static void users(void **state) {
   (void)state;
   ig_scope s = ig_scope_open(c);
   ig_program *p = program();
   ig_node *relu = node(p, "relu");
   ig_use *last = relu->last_use;
   relu->last_use = relu->first_use;
-  refuses(p, "last reader");
+  refuses(p, "last user");
   relu->last_use = last;
   ig_use *first = relu->first_use;
   ig_node *user = first->user;
   first->user = relu;
-  refuses(p, "among the operands of its reader");
+  refuses(p, "among the operands of its user");
   first->user = user;
   ig_program_free(p);
   ig_scope_close(c, s);
@@ -119,7 +119,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(values, setup, teardown),
       cmocka_unit_test_setup_teardown(arguments, setup, teardown),
-      cmocka_unit_test_setup_teardown(readers, setup, teardown),
+      cmocka_unit_test_setup_teardown(users, setup, teardown),
       cmocka_unit_test_setup_teardown(signatures, setup, teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

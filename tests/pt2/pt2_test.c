@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // .pt2 archives: those that the real PyTorch saved (tools/make_pt2_goldens.py) load, run with its
-// numbers and survive a round trip; hostile ones are refused in words.
+// numbers and survive a round trip; malicious ones are rejected with a message.
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdio.h>
@@ -397,7 +397,7 @@ static void hostile_older_archives_are_refused(void **state) {
        "{\"as_none\": [], \"as_tensor\": {", "exactly one member"},
       {"2.1.2/counter", TEXT, "\"buffers_to_mutate\": {\"add\": \"L__self___count\"",
        "\"buffers_to_mutate\": {\"add\": \"elsewhere\"",
-       "output of 'elsewhere', which is no input"},
+       "output of 'elsewhere', which is not an input"},
       {"2.1.2/counter", "-serialized_state_dict.json", "", "",
        "'serialized_state_dict.pt' is missing"},
       {"2.1.2/counter", "serialized_state_dict.json", "PK", "PX", "neither a zip archive"},

@@ -97,7 +97,7 @@ class Endless:
 
 
 class Changes(int):
-    """A number that changes the list it stands in when somebody asks for it."""
+    """A number that changes the list it stands in when it is read."""
 
     home: list[Any]
     how: int

@@ -228,7 +228,7 @@ def grid_sample(d: Draw) -> list[str]:
 @maker(20, "AffineGrid")
 def affine_grid(d: Draw) -> list[str]:
     n, dims = d.int(1, 2), d.int(2, 3)
-    size = [n, 1, *(d.int(2, 4) for _ in range(dims))]  # of one point nobody knows where it is
+    size = [n, 1, *(d.int(2, 4) for _ in range(dims))]  # the position of a single point is undefined
     return d.node([d.feed(d.array("float32", [n, dims, dims + 1])), d.ints(size)], **d.maybe(align_corners=d.int(0, 1)))
 
 

@@ -62,7 +62,7 @@ def verdict(ep):
 def judged(program):
     try:
         return verdict(program)
-    except Exception as error:  # all are told together
+    except Exception as error:  # all are reported together
         fake = "it is a fake tensor" in str(error)
         return f"{'refused' if fake else 'wrong'}: {type(error).__name__}: {str(error)[:300]}"
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Replays recorded calls (recorded_ops.json.gz: what PyTorch 2.5.1 and 2.4.1 gave and printed for single calls) with
-Ingot in place of torch and tells which fields agree. Run as a program: `ops_replay.py RECORDS [NAME ...]` prints a
+Ingot in place of torch and reports which fields agree. Run as a program: `ops_replay.py RECORDS [NAME ...]` prints a
 JSON object "name field" -> null (agrees with one of the versions) or [found, expected ...]. A NAME like 3/24 is a part
 of all records, "list" gives their names."""
 
@@ -20,7 +20,7 @@ import torch.export._trace  # isort: skip  # once, not in every child
 TEXTS = ("training_code", "code", "code_strict", "core_code", "empty_table_code")
 FIELDS = ("out", "grads", "grad_ops", *TEXTS, "range_constraints", "mutations")
 TOLERANCE = {"float16": (2e-3, 2e-3), "bfloat16": (2e-2, 2e-2), "float64": (1e-7, 1e-9), "complex128": (1e-7, 1e-9)}
-# Elements that nobody set, or that PyTorch draws with another library's generator (dropout).
+# Uninitialized elements, or that PyTorch draws with another library's generator (dropout).
 UNSET = {
     "dropout", "native_dropout", "alpha_dropout", "feature_dropout", "rrelu", "rrelu_with_noise", "multinomial",
     "empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "empty_permuted",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replays recorded programs (programs.json.gz: what PyTorch printed for them) with Ingot in place of torch and tells
-which fields agree. Run as a program: `program_replay.py RECORDS [NAME ...]` prints a JSON object
+"""Replays recorded programs (programs.json.gz: what PyTorch printed for them) with Ingot in place of torch and
+reports which fields agree. Run as a program: `program_replay.py RECORDS [NAME ...]` prints a JSON object
 "name mode field" -> null (agrees with one of the recorded versions) or [found, expected]. A NAME like 3/24 is a part of
 all records, "list" gives their names."""
 

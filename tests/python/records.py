@@ -25,7 +25,7 @@ def run(script: str, records: str, *names: str):
 
 
 def known_errors(found: dict, known: dict) -> str:
-    """What differs though nobody said so, and what no longer differs though it is listed."""
+    """What differs without being listed, and what no longer differs though it is listed."""
     new = {key: value for key, value in found.items() if value is not None and key not in known}
     gone = [key for key, value in found.items() if value is None and key in known]
     text = json.dumps(new, indent=1)[:4000] if new else ""

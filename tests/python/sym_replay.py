@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replays recorded programs with dynamic dimensions ("solver") and with numbers that stand in the data ("unbacked"):
+"""Replays recorded programs with dynamic dimensions ("solver") and with data-dependent numbers ("unbacked"):
 each is exported in every recorded mode and called with the recorded inputs. Prints one JSON object: "id mode field" ->
 null if Ingot gives exactly what PyTorch 2.5.1 or PyTorch 2.4.1 gave, else [found, expected of each release].
 

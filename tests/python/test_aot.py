@@ -34,7 +34,7 @@ def test_forward_alone() -> None:
     assert signature.buffers_to_mutate == {"add": "count"}
     assert signature.user_inputs == ["arg4_1"]
     assert signature.backward_signature is None
-    assert "linear" not in gm.code  # composite operators are taken apart
+    assert "linear" not in gm.code  # composite operators are decomposed
     count, total, y = gm(*state(net), x)
     want_total, want_y = net(x)
     torch.testing.assert_close(count, torch.ones(1))

@@ -6,7 +6,7 @@
     2> ingot: ...                 its stderr, the same way
     [3]                           its exit status, if it is not 0
 
-INGOT_UPDATE=1 writes the transcripts anew; lines with (re) that still match stay.
+INGOT_UPDATE=1 regenerates the transcripts; lines with (re) that still match stay.
 """
 import json
 import os

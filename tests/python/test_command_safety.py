@@ -103,7 +103,7 @@ class Noise(ingot.nn.Module):
 
 
 def test_a_copy_that_disagrees_replaces_nothing(folder):
-    """Random numbers are drawn anew by every run, so that the copy cannot agree."""
+    """Random numbers are drawn again by every run, so that the copy cannot agree."""
     ingot.export.save(ingot.export.export(Noise(), (ingot.ones(3),)), str(folder / "noise.pt2"))
     (folder / "out.pt2").write_text("older")
     before = sorted(os.listdir(folder))

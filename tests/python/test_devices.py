@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Devices that the machine does not have: refused in PyTorch's words where tensors have data, allowed where they are
+"""Devices that the machine does not have: refused with PyTorch's message where tensors have data, allowed where they
+are
 fake."""
 
 import pytest

@@ -405,7 +405,7 @@ def test_edited_stacks_are_kept():
 
 
 def test_signatures_below_containers_without_calls_of_their_own():
-    """A list calls nothing: whoever calls its items builds their arguments."""
+    """A list calls nothing: the caller of its items builds their arguments."""
 
     class Layers(nn.Module):
         def __init__(self):

@@ -110,6 +110,6 @@ def test_lives_as_long_as_needed():
     del mode
     gc.collect()
     assert gone() is None
-    # The tensor is still a fake one; its mode is made anew, and stays the same while somebody has it.
+    # The tensor is still a fake one; its mode is created again, and stays the same while it is referenced.
     again = x.fake_mode
     assert (x + 1).fake_mode is again

@@ -103,7 +103,7 @@ def test_rows_without_elements_cost_nothing():
 
 
 def test_a_view_that_is_a_leaf_is_not_written_through_its_views():
-    """Writing would make the base depend on the leaf and the leaf on the base: a cycle that nobody frees."""
+    """Writing would make the base depend on the leaf and the leaf on the base: a cycle that is never freed."""
     leaf = ingot.ones(2, 3).t().requires_grad_()
     for written in (leaf, leaf[0]):
         with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad"):

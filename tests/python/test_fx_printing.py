@@ -137,7 +137,7 @@ def as_older(text: str) -> str:
 
 
 def without_own_cleanup(code: str) -> str:
-    """PyTorch 2.5 clears nodes that nobody reads at once; 2.4 does not."""
+    """PyTorch 2.5 clears unused nodes at once; 2.4 does not."""
     lines = []
     for line in code.split("\n"):
         name = line.strip().split(" = ")[0].split(":")[0]

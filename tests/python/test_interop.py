@@ -100,7 +100,7 @@ def test_dlpack_capsule_is_used_once():
     assert ingot.from_dlpack(capsule).tolist() == [1, 1]
     with pytest.raises(RuntimeError, match="invalid capsule"):
         ingot.from_dlpack(capsule)
-    ingot.ones(3).__dlpack__()  # a capsule that nobody takes frees its tensor
+    ingot.ones(3).__dlpack__()  # a capsule that is not consumed frees its tensor
 
 
 def test_dlpack_refuses_gradients():

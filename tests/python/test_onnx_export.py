@@ -218,7 +218,7 @@ def test_an_unknown_opset_is_refused() -> None:
 
 @pytest.mark.parametrize("opset", range(7, 13))
 def test_opsets_before_those_of_the_writer(opset: int, tmp_path: pathlib.Path) -> None:
-    """Written at opset 13 and converted, as bytes and as a file; what cannot be said there is told."""
+    """Written at opset 13 and converted, as bytes and as a file; what cannot be expressed there is reported."""
     net = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(144, 8)).eval()
     model = agrees(export(net, (r(2, 3, 8, 8),)), net, (r(2, 3, 8, 8),), opset=opset)
     assert model.opset_import[0].version == opset
@@ -585,7 +585,7 @@ def test_the_self_check_tells_and_stops_nobody(capfd: pytest.CaptureFixture) -> 
 
 
 def test_words_of_the_newer_interface() -> None:
-    """Names for sizes, several translations of one operator, no words that nobody knows."""
+    """Names for sizes, several translations of one operator, no unknown arguments."""
     net = module(lambda x, y: x.relu() + y)
     program = ig_onnx.export(net, (r(3, 4), r(3, 4)), dynamic_shapes=({0: "batch"}, [*{"batch"}, None]))
     dims = [[d.dim_param or d.dim_value for d in v.type.tensor_type.shape.dim] for v in program.model_proto.graph.input]

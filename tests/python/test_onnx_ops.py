@@ -2,7 +2,7 @@
 """Every recorded call of every operator as a program of its own, written as ONNX: the checker accepts it; onnxruntime
 (or the standard's reference, where onnxruntime lacks a type or an opset) and Ingot's own reader give what Ingot gives.
 With sizes as they are and with sizes that may vary; at several opsets. What a row refuses must be in
-onnx_refused.json, which tells why."""
+onnx_refused.json, which says why."""
 from __future__ import annotations
 
 import functools

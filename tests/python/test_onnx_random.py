@@ -42,7 +42,7 @@ def ran(proto: onnx.ModelProto, feeds: dict[str, np.ndarray]) -> list[Any]:
 
 def judged(m: onnx_random.Model) -> list[Any] | None:
     """What onnxruntime computes, of newer opsets after the conversion to an older one; or the onnx package, whose
-    reference has errors of its own (it joins what a Loop collects). None: nobody can."""
+    reference has errors of its own (it joins what a Loop collects). None: none can."""
     judges = [lambda: ran(m.proto, m.feeds),
               lambda: ran(version_converter.convert_version(m.proto, RUNTIME_OPSET), m.feeds),
               lambda: reference.ReferenceEvaluator(m.proto).run(None, m.feeds)]
@@ -97,7 +97,7 @@ def test_programs_and_other_opsets() -> None:
         try:
             out = model.program()(*(backend._to_value(m.feeds[port], 0) for port, _, _ in model.inputs))
             captured += 1
-        except (NotImplementedError, RuntimeError):  # a number that stands in the data
+        except (NotImplementedError, RuntimeError):  # a data-dependent number
             out = None
         if out is not None:
             out = [backend._to_array(v) for v in (out if isinstance(out, (list, tuple)) else [out])]
@@ -163,7 +163,7 @@ def refused(check: Any, data: bytes, *full: bool) -> str | None:
 
 def test_damaged_models() -> None:
     """What onnx.checker refuses is refused; what it takes is refused only by rules that docs/onnx.md tells."""
-    stricter = ("is imported twice", "is unknown", "is no element type", "is not known", "stands in none",
+    stricter = ("is imported twice", "is unknown", "is not an element type", "is not known", "stands in none",
                 "which nothing defines", "computed as", "functions need IR version 8",
                 "does not take", "must be of one type", "bytes, expected", "outputs need")
     missed, more, counts = {}, {}, [0, 0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models whose sizes stand in the data as programs: each runs as it stands, as a program and as ONNX written from that
+"""Models with data-dependent sizes as programs: each runs as it stands, as a program and as ONNX written from that
 program, with the numbers of onnxruntime. Names of sub-graphs may hide those outside."""
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 RUNNERS = [top / "shared/conformance/run" for top in HERE.parents[2:4]]
-# Operators and containers that only the tests know; results that nobody initialized.
+# Operators and containers that only the tests know; uninitialized results.
 UNKNOWN = ("test_dynamic_shapes_builder_pytree_serdes", "test_symint_tensor_return_serdes")
 EMPTY = ("test_export_with_inline_constraints_serdes",)
 
@@ -57,7 +57,7 @@ def test_pytorch_computes_the_same(tmp_path):
                 program = torch.export.load(file)
                 args, kwargs = program.example_inputs
                 found = torch.utils._pytree.tree_leaves(program.module()(*args, **kwargs))
-        except Exception as error:  # noqa: BLE001: all are told together
+        except Exception as error:  # noqa: BLE001: all are reported together
             wrong.append(f"{name}: {error}")
             continue
         if len(found) != len(want) or not all(agrees(torch, a, b) for a, b in zip(found, want)):

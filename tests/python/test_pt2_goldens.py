@@ -152,7 +152,7 @@ def test_examples_of_a_file():
 @pytest.mark.skipif(not ALL, reason="needs the files of all releases")
 @pytest.mark.parametrize("name", ["mlp", "derived_dims", "dtypes", "nested"])
 def test_calls_of_2_1_have_arguments_and_keywords(tmp_path, name):
-    """Schema 1 describes the positional arguments alone; what is written anew has the pair that later readers want."""
+    """Schema 1 describes the positional arguments alone; what is written again has the pair that later readers want."""
     program = ingot.export.load(SHARED / "2.1.2" / f"{name}.pt2")
     args, keywords = program.call_spec.in_spec.children_specs
     assert (args.type, keywords.type, keywords.num_children) == (tuple, dict, 0)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exports for training are written as PyTorch 2.5 writes them, exports for inference as 2.4 does: names of cond,
-clearing of what nobody reads, weights that no call uses, dimensions that a tensor does not have."""
+clearing of unused values, weights that no call uses, dimensions that a tensor does not have."""
 import pytest
 
 import ingot as torch

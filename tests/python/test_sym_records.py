@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recorded programs with dynamic dimensions, and with numbers that stand in the data, replayed: outcome, errors,
+"""Recorded programs with dynamic dimensions, and with data-dependent numbers, replayed: outcome, errors,
 ranges, placeholders, code and calls are exactly those of one of two releases of PyTorch, but for what sym_known.json
 lists with its reason. A listed difference that is gone fails, too."""
 import json

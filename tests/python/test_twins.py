@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models in C (examples/export_twins.c) and their twins here go through one pipeline: graphs and signatures are the
-same text at every level."""
+"""Models in C (examples/export_twins.c) and their counterparts here go through one pipeline: graphs and signatures are
+the same text at every level."""
 
 import os
 import pathlib

@@ -108,8 +108,10 @@ static void safetensors_keep_every_rule(void **state) {
   refuse_header(f, "{" ENTRY("a", "U8", "[2]", "0", "99999999999999999999") "}", 2, "data_offsets");
   // Shapes.
   refuse_header(f, "{" ENTRY("a", "F32", "[2]", "0", "4") "}", 4, "has 4 bytes, its shape needs 8");
-  refuse_header(f, "{" ENTRY("a", "U8", "[-2]", "0", "2") "}", 2, "a size that is no number >= 0");
-  refuse_header(f, "{" ENTRY("a", "U8", "[2.0]", "0", "2") "}", 2, "a size that is no number >= 0");
+  refuse_header(f, "{" ENTRY("a", "U8", "[-2]", "0", "2") "}", 2,
+                "a size that is not a number >= 0");
+  refuse_header(f, "{" ENTRY("a", "U8", "[2.0]", "0", "2") "}", 2,
+                "a size that is not a number >= 0");
   refuse_header(f, "{" ENTRY("a", "U8", "[4294967296,4294967296]", "0", "0") "}", 0,
                 "more elements than can be counted");
   refuse_header(f, "{" ENTRY("a", "F64", "[2305843009213693952]", "0", "0") "}", 0, "has 0 bytes");

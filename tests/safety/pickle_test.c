@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hostile pickles: each thing that a loader must refuse is tried once, with the words and the
+// Malicious pickles: each thing that a loader must refuse is tried once, with the words and the
 // offset of the refusal. What real writers of every protocol do is accepted.
 #include <stdio.h>
 
@@ -111,10 +111,10 @@ static void globals_outside_the_closed_set_are_refused_by_name(void **state) {
 
 static void opcodes_that_make_objects_are_refused_by_name(void **state) {
   static const hostile list[] = {
-      CASE("Ppid\n.", "offset 0: opcode PERSID is refused"),
-      CASE("(ios\nsystem\n.", "offset 1: opcode INST is refused"),
+      CASE("Ppid\n.", "offset 0: opcode PERSID is not allowed"),
+      CASE("(ios\nsystem\n.", "offset 1: opcode INST is not allowed"),
       CASE("(cos\n", "a line without an end"),
-      CASE("(No.", "offset 2: opcode OBJ is refused"),
+      CASE("(No.", "offset 2: opcode OBJ is not allowed"),
       CASE("\x82\x01.", "opcode EXT1"),
       CASE("\x83\x01\x00.", "opcode EXT2"),
       CASE("\x84\x01\x00\x00\x00.", "opcode EXT4"),

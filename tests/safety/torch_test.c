@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hostile and foreign files in place of those of torch.save and torch.jit.save: containers that lie
-// about their storages, kinds of files that somebody else reads, other byte orders.
+// about their storages, kinds of files that other functions read, other byte orders.
 #include <stdio.h>
 #include <zlib.h>
 
@@ -254,8 +254,9 @@ static void legacy_files_have_the_same_bounds(void **state) {
          "0X\x01\0\0\0"
          "0e." COUNT("\x01") "\0\0\0\0" COUNT("\x01") "\0\0\0\0",
          IG_SYNTAX, "storage '0' occurs twice");
-  LEGACY(f, MAGIC SYSTEM("\x88") PLAIN "N." FLOATS, IG_SYNTAX, "the list of storages is no list");
-  LEGACY(f, MAGIC "N." PLAIN KEYS, IG_SYNTAX, "system information is no dictionary");
+  LEGACY(f, MAGIC SYSTEM("\x88") PLAIN "N." FLOATS, IG_SYNTAX,
+         "the list of storages is not a list");
+  LEGACY(f, MAGIC "N." PLAIN KEYS, IG_SYNTAX, "system information is not a dictionary");
   LEGACY(f,
          "\x80\x02\x8a\x0al\xfc\x9c"
          "F\xf9 j\xa8P\x19.K\x01.",

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The usual surroundings of a test: a context over a counting heap, and nothing left over at the
-// end, neither an error nor a block.
+// The common fixture: a context over a counting heap, with no error and no leaked block at the end.
 #ifndef TESTS_FIXTURE_H_
 #define TESTS_FIXTURE_H_
 

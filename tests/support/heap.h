@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A counting heap that can fail, a context over it, and the loops that fail every allocation: it
-// and all after it, as where memory is out, and it alone, as where one request was too large.
+// and all after it, as when memory is exhausted, and it alone, as when one request is too large.
 #ifndef TESTS_HEAP_H_
 #define TESTS_HEAP_H_
 
@@ -25,7 +25,7 @@ typedef struct test_heap {
   size_t limit;  // larger requests fail; 0: none
 } test_heap;
 
-// A block's size stands before it: what it is freed with must be what it was made with.
+// A block's size is stored before it: it must be freed with the size it was allocated with.
 enum { TEST_HEAP_HEAD = 16 };
 
 static inline void *test_heap_fn(void *user, void *ptr, size_t old_size, size_t new_size) {
@@ -63,7 +63,7 @@ static inline ig_ctx *test_heap_ctx(test_heap *h) {
 #define TEST_HEAP_NEXT(n) ((n) + 1)
 #endif
 
-// What a session that lacked memory has to say. Some blocks can be done without, alone.
+// The error of a session that lacked memory. Some blocks are optional if they fail alone.
 static inline void test_heap_judge(const test_heap *h, ig_ctx *c, ig_status st) {
   bool said = c && st != IG_OK && strstr(ig_ctx_error(c), "out of memory");
   if (c && st != IG_OK && (st != IG_NOMEM || !said)) {
@@ -72,8 +72,8 @@ static inline void test_heap_judge(const test_heap *h, ig_ctx *c, ig_status st) 
   }
 }
 
-// Runs `session` again and again, each time with one allocation more that succeeds: it must fail
-// with IG_NOMEM and say so, and leave nothing behind. Then with each allocation failing alone.
+// Runs `session` again and again, each time with one more successful allocation: it must fail with
+// IG_NOMEM and say so, and leave nothing behind. Then with each allocation failing alone.
 static inline void test_every_allocation_fails(ig_status (*session)(ig_ctx *c)) {
   for (int alone = 0; alone < 2; alone++) {
     for (long n = 1;; n = TEST_HEAP_NEXT(n)) {
@@ -93,7 +93,7 @@ static inline void test_every_allocation_fails(ig_status (*session)(ig_ctx *c)) 
   }
 }
 
-// The last error of c contains `text`; the error is forgotten.
+// The last error of c contains `text`; clears the error.
 static inline void test_error_has(ig_ctx *c, const char *text) {
   if (!strstr(ig_ctx_error(c), text))
     fail_msg("error is '%s', expected '%s'", ig_ctx_error(c), text);

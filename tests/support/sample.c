@@ -28,7 +28,7 @@ static bool take(reader *r, const char *token) {
   return true;
 }
 
-// What the suffixes of a tensor ask for.
+// What the suffixes of a tensor request.
 typedef struct wish {
   char how;  // 0, '+', 'u', 's', '<', 'p' (perm), 'd' (spd), 'x' (special), '1' (ones), 'o' (sort)
   int64_t below;
@@ -332,7 +332,7 @@ static bool parse_value(reader *r, ig_value *out) {
   return parse_number(r, out);
 }
 
-// Numbers as the schema wants them: a lone int where a list or a float stands, texts of devices.
+// Numbers in the types of the schema: a single int for a list or a float, device strings.
 static bool adapt(const ig_arg *a, ig_value *v, sample *s) {
   if (a->type == IG_TYPE_FLOAT && !a->list && v->kind == IG_KIND_INT) {
     *v = ig_of_f64((double)v->i.value);

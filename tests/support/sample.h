@@ -24,8 +24,8 @@ typedef struct sample_how {
   ig_dtype floats;  // what the text calls f32
   int64_t from;     // a size, 0: none, that becomes
   int64_t to;       // 0 or 1
-  bool flat;        // every f32 tensor has no dimensions
-  bool special;     // f32 tensors that ask for nothing else are full of NaN and infinity
+  bool flat;        // every f32 tensor is 0-d
+  bool special;     // f32 tensors without other suffixes contain NaN and infinities
 } sample_how;
 
 // Reads one sample and moves *text behind it (and the bar). False: malformed; the context may tell

@@ -86,7 +86,7 @@ static const char *text_of(replay *r, ig_str *s, void (*print)(ig_str *, const i
   return s->at;
 }
 
-// `oo` and `int_oo` are told apart by accident.
+// `oo` and `int_oo` are distinguished by accident.
 static void without_int(char *text) {
   for (char *p = strstr(text, "int_oo"); p; p = strstr(text, "int_oo")) {
     memmove(p, p + 4, strlen(p + 4) + 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random counts: Poisson's and the binomial distribution, drawn from the generator as PyTorch
-// draws them: multiplication and inversion where few are expected, transformed rejection (Hormann
-// 1993) where many are.
+// Random counts: the Poisson and binomial distributions, drawn from the generator as in PyTorch:
+// multiplication and inversion for small expected counts, transformed rejection (Hormann 1993) for
+// large ones.
 #include <math.h>
 
 #include "op/formula.h"
@@ -40,7 +40,7 @@ static double draw_poisson(double mean, ig_generator *g) {
   }
 }
 
-// What Stirling's formula leaves of log(k!).
+// The error of Stirling's formula for log(k!).
 static double stirling_rest(double k) {
   static const double small[] = {0.0810614667953272,  0.0413406959554092, 0.0276779256849983,
                                  0.02079067210376509, 0.0166446911898211, 0.0138761288230707,
@@ -136,14 +136,14 @@ static void binomial_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig
   ig_scope scope = ig_scope_open(c);
   ig_value size = ig_sizes_of(outs[0].tensor);
   int64_t n = ig_tensor_numel(outs[0].tensor);
-  ig_tensor *count = ig_expand(c, ig_tensor_twin(c, args[0].tensor), size);
-  ig_tensor *p = ig_expand(c, ig_tensor_twin(c, args[1].tensor), size);
+  ig_tensor *count = ig_expand(c, ig_tensor_alias(c, args[0].tensor), size);
+  ig_tensor *p = ig_expand(c, ig_tensor_alias(c, args[1].tensor), size);
   ig_generator *g = generator_of(c, &args[2]);
   double *x = count ? ig_dense_read(c, count, IG_F64) : NULL;
   const double *chance = p ? ig_dense_read(c, p, IG_F64) : NULL;
   for (int64_t i = 0; x && chance && g && i < n; i++) {
     if (isnan(x[i]) || isinf(x[i]) || x[i] < 0) {
-      ig_fail_text(c, IG_RUNTIME, "binomial: count %g is no number of trials", x[i]);
+      ig_fail_text(c, IG_RUNTIME, "binomial: count %g is not a number of trials", x[i]);
       break;
     }
     x[i] = draw_binomial(x[i], chance[i], g);

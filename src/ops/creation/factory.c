@@ -6,7 +6,7 @@
 #include "op/shape.h"
 #include "op/strides.h"
 
-// The dtype that a number asks for when none is given.
+// The dtype of a number if none is given.
 static ig_dtype dtype_of_number(const ig_ctx *c, const ig_value *v) {
   ig_dtype f = ig_ctx_default_dtype(c);
   switch (v->kind) {
@@ -243,7 +243,7 @@ static ig_tensor *ones_like_decompose(ig_ctx *c, const ig_value *args) {
   return like_number(c, args, ig_of_i64(1));
 }
 
-// A memory format is passed on; otherwise the order of dimensions in memory is written down.
+// A memory format is passed on; otherwise the dimension order in memory is recorded.
 static ig_tensor *empty_like_decompose(ig_ctx *c, const ig_value *args) {
   ig_tensor *self = args[0].tensor;
   options o = options_of(args + 1, self->dtype, self->device);

@@ -32,7 +32,7 @@ static void multinomial_shape(ig_ctx *c, const ig_op *op, const ig_value *args, 
   ig_meta_push_dim(c, out, ig_const(n));
 }
 
-// One draw by the running sum of the weights; p is changed so that nobody is drawn twice.
+// One draw by the cumulative sum of the weights; p is changed so that no index is drawn twice.
 static int64_t draw(ig_generator *g, double *p, int64_t n, bool again) {
   double total = 0;
   for (int64_t i = 0; i < n; i++) total += p[i];

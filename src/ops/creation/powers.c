@@ -36,7 +36,7 @@ static ig_tensor *vander(ig_ctx *c, const ig_value *args) {
   ig_int dim = ig_const(1);
   return args[2].b ? out : ig_flip(c, out, ig_of_ints(&dim, 1));
 }
-// start, end, steps, base, dtype ...: powers of a row of steps, in double precision
+// start, end, steps, base, dtype ...: powers of a linspace, in double precision
 static ig_tensor *logspace(ig_ctx *c, const ig_value *args) {
   ig_dtype d = args[4].kind == IG_KIND_DTYPE ? args[4].dtype : ig_ctx_default_dtype(c);
   ig_value row[] = {args[0], args[1], args[2], ig_of_dtype(IG_F64), args[5], args[6], args[7]};

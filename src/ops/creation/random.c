@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random tensors. All draws come from op/random.h in the order of memory, from the generator that
-// is given or the context's own.
+// Random tensors. All draws come from op/random.h in the order of memory, from the given generator
+// or the context's own.
 #include <math.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ static ig_generator *generator_of(ig_ctx *c, const ig_op *op, const ig_value *ar
   return ig_generator_default(c);
 }
 
-// A complex tensor as real numbers with one dimension more; any other as it is.
+// A complex tensor as real numbers with an additional dimension; any other unchanged.
 static ig_tensor *real_view(ig_ctx *c, ig_tensor *t) {
   if (!ig_dtype_is_complex(t->dtype)) return t;
   ig_meta m;
@@ -193,7 +193,7 @@ static void bernoulli_each(ig_ctx *c, const ig_op *op, const ig_value *args, ig_
   }
   ig_walk w;
   ig_walk_make(&w, t, (ig_tensor *[]){t, p}, 2);
-  ig_walk_run(&w, INT64_MAX / 4, chance_row, &j);  // one thread: the order of draws counts
+  ig_walk_run(&w, INT64_MAX / 4, chance_row, &j);  // one thread: the order of draws matters
   if (j.outside) {
     ig_fail_text(c, IG_RUNTIME,
                  "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error "

@@ -56,7 +56,7 @@ static ig_int count_integers(ig_ctx *c, const range *r) {
     return ig_const(0);
   }
   ig_int span = ig_int_sub(c, end, start);
-  if (!step.expr && step.value == 1) {  // concrete: the common step raises no question
+  if (!step.expr && step.value == 1) {  // concrete: a step of 1 needs no query
     (void)ig_use_as_size(c, span);
     return span;
   }
@@ -149,7 +149,7 @@ static void arange_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_v
   ig_parallel_for(ig_tensor_numel(t), GRAIN, integers ? integer_range : float_range, &s);
 }
 
-// range: with its end, and of floats unless told.
+// range: including its end, and floating-point unless specified.
 static void range_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
   range r = range_of(op, args);
   ig_meta_options(c, args, r.options, ig_ctx_default_dtype(c), out);
@@ -375,7 +375,7 @@ typedef struct triangle {
   int64_t columns;
 } triangle;
 
-// Clears what does not belong to the triangle in matrix rows [begin, end) of the whole batch.
+// Clears the elements outside the triangle in matrix rows [begin, end) of the whole batch.
 static void clear_rows(void *arg, int64_t begin, int64_t end) {
   const triangle *j = arg;
   const ig_tensor *t = j->out;
@@ -407,7 +407,7 @@ static void triangle_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig
   if (t != args[0].tensor) ig_tensor_copy(t, args[0].tensor);
   int64_t rows = ig_sizes(t)[t->ndim - 2].value;
   int64_t columns = ig_sizes(t)[t->ndim - 1].value;
-  int64_t diagonal = ig_value_i64(c, &args[1]);  // beyond the corners there is nothing more
+  int64_t diagonal = ig_value_i64(c, &args[1]);  // beyond the corners nothing changes
   if (diagonal > columns) diagonal = columns;
   if (diagonal < -rows - 1) diagonal = -rows - 1;
   triangle j = {t, diagonal, op->def->variant == 1, rows, columns};
@@ -616,5 +616,5 @@ IG_OP(_shape_as_tensor) = {
     .kernel = shape_as_tensor_kernel,
     .takes_no_memory = true,
     .samples = "f32[3,4] | f32[]",
-    .not_differentiable = true,  // sizes have no slope
+    .not_differentiable = true,  // sizes are not differentiable
 };

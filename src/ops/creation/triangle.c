@@ -10,7 +10,7 @@ static int64_t triangle(int64_t rows, int64_t cols, int64_t offset, bool upper, 
   int64_t n = 0;
   // Beyond the corners nothing changes any more.
   offset = offset > cols ? cols : offset < -rows ? -rows : offset;
-  // Rows without elements are not walked; all of them fit, since the elements were counted.
+  // Rows without elements are skipped; all others fit, since the elements were counted.
   int64_t first = upper || offset >= 0 ? 0 : -offset;
   int64_t last = upper && offset < cols && cols - offset < rows ? cols - offset : rows;
   for (int64_t i = first; i < last; i++) {
@@ -26,7 +26,7 @@ static int64_t triangle(int64_t rows, int64_t cols, int64_t offset, bool upper, 
   }
   return n;
 }
-// How many there are, without walking; saturates.
+// Their number, in closed form; saturates.
 static double count_of(double rows, double cols, double offset, bool upper) {
   if (upper) return rows * cols - count_of(rows, cols, offset - 1, false);
   double first = offset > 0 ? fmin(cols, 1 + offset) : rows + offset > 0;

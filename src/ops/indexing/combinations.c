@@ -44,5 +44,5 @@ IG_OP(combinations) = {
     .schema = "aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor",
     .decompose = combinations,
     .samples = "i64[4]:perm | i64[2], 3, True | f32[3], 1",
-    .waive = "fake: lengths stand in the data; symbolic: lengths stand in the data",
+    .waive = "fake: lengths depend on the data; symbolic: lengths depend on the data",
 };

@@ -126,7 +126,7 @@ static void renorm_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_me
   }
 }
 
-// Brings one row down to max_norm if it is longer.
+// Scales one row to max_norm if its norm is larger.
 static void renorm_row(char *row, ig_dtype dtype, int64_t step, int64_t n, double most, double p) {
   double sum = 0;
   ig_c128 z;
@@ -145,7 +145,7 @@ static void renorm_row(char *row, ig_dtype dtype, int64_t step, int64_t n, doubl
   }
 }
 
-// Rows that are named several times are scaled once: afterwards they are short enough.
+// Rows that are indexed several times are scaled once: afterwards their norm is small enough.
 static void renorm_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   (void)op;
   ig_tensor *out = outs[0].tensor;

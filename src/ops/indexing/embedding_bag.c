@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums, means and greatest elements of bags of rows of a table. A bag is a run of indices; offsets
-// say where each begins. Sums are kept in float (double for double) and rounded once.
+// Sums, means and maxima of bags of rows of a table. A bag is a range of indices; offsets are the
+// start of each. Sums are kept in float (double for double) and rounded once.
 #include <string.h>
 
 #include "base/cpu.h"
@@ -73,8 +73,8 @@ static bool check_bags(ig_ctx *c, const ig_value *args) {
   return c->status == IG_OK;
 }
 
-// PyTorch takes dense tables of up to 32 bits bag by bag and then tells nobody which bag an index
-// is in.
+// PyTorch processes dense tables of up to 32 bits bag by bag and then does not return which bag an
+// index is in.
 static bool bag_by_bag(ig_ctx *c, const ig_value *args) {
   const ig_tensor *weight = args[WEIGHT].tensor;
   const ig_tensor *scale = ig_value_tensor(&args[SAMPLE_WEIGHTS]);
@@ -116,7 +116,7 @@ typedef struct bags_job {
   int64_t padding;
   const int64_t *index;
   const int64_t *begin;  // of each bag, and the end of the last at [bags]
-  int64_t *count;        // elements of a bag that are no padding
+  int64_t *count;        // elements of a bag that are not padding
   const void *scale;     // NULL: 1
   int64_t *greatest;     // [bags, width]
   void *out;             // [bags, width], float or double
@@ -235,7 +235,8 @@ static void bag_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_valu
     j.stride = ig_strides(weight)[0].value * j.size;
     memcpy(begin, offset, (size_t)bags * sizeof *begin);
     begin[bags] = ranges && offsets > bags ? offset[bags] : n;
-    // a mean divides by what stands up to the next bag, the last one's up to the last index
+    // a mean divides by the number of indices up to the next bag, or for the last one up to the
+    // last index
     for (int64_t b = 0; b < bags; b++) j.count[b] = (b + 1 < bags ? offset[b + 1] : n) - offset[b];
     j.begin = begin;
     tell_bags(offset, bags, n, bag_of);
@@ -262,7 +263,7 @@ static void bag_vjp(ig_ctx *c, const ig_vjp *v) {
       a[MODE].i, a[PADDING].i);
 }
 
-// PyTorch keeps what a derivative needs only when the table wants one.
+// PyTorch saves what a derivative needs only if the table requires one.
 static void embedding_bag_formula(ig_ctx *c, const ig_value *a, int64_t padding, ig_value *outs) {
   ig_tensor *weight = a[WEIGHT].tensor;
   ig_tensor *indices = ig_contiguous(c, a[INDICES].tensor);
@@ -350,8 +351,8 @@ typedef struct spread_job {
 SPREAD(spread_f32, float)
 SPREAD(spread_f64, double)
 
-// What every index gets: 1, or its weight, through the number of times that it is there, through
-// the size of its bag. Indices that get nothing become -1.
+// The factor of every index: 1, or its weight, divided by its frequency and by the size of its bag.
+// Indices without a contribution become -1.
 static void factors(ig_ctx *c, spread_job *j, int64_t *row, double *factor, bool by_frequency,
                     bool mean, int64_t padding, const double *scale) {
   int64_t *times = ig_dense_room(c, (size_t)(by_frequency ? j->rows : 0), IG_I64);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Indexing by tensors. A plan turns the indices into three tables of byte offsets into self: of the
-// dimensions before the indexed ones, of the points, and of the dimensions after. The result is
+// Indexing by tensors. A plan converts the indices to three tables of byte offsets into self: of
+// the dimensions before the indexed ones, of the points, and of the dimensions after. The result is
 // dense in the order before, point, after, so reading, writing and adding are the same short loops.
 #include <string.h>
 
@@ -20,7 +20,7 @@ typedef struct plan {
   ig_tensor *index[IG_MAX_DIM];  // per dimension of self; NULL: all of it
   int first;                     // dimensions before the indexed ones, which come first
   int after;                     // where the other dimensions start in the result
-  bool adjacent;                 // indexed dimensions stand side by side
+  bool adjacent;                 // indexed dimensions are adjacent
   ig_meta points;                // common sizes of the indices
   ig_meta result;
 } plan;
@@ -116,8 +116,8 @@ static bool broadcast_points(ig_ctx *c, const ig_tensor *self, plan *p) {
   return c->status == IG_OK;
 }
 
-// Sizes of the result: the points stand where the indexed dimensions stood, or in front when those
-// are not side by side.
+// Sizes of the result: the points replace the indexed dimensions, or come first if those are not
+// adjacent.
 static bool make_plan(ig_ctx *c, const ig_tensor *self, const ig_value *list, plan *p) {
   ig_meta_init(&p->points, IG_I64, self->device);
   ig_meta_init(&p->result, self->dtype, self->device);
@@ -362,8 +362,8 @@ static void read_rows(void *arg, int64_t begin, int64_t end) {
   }
 }
 
-// Writing goes point by point in order, so that the last of several equal ones wins and sums do
-// not depend on threads; the elements after a point are shared out.
+// Writing goes point by point in order, so that the last of several equal ones wins and sums do not
+// depend on threads; the elements after a point are distributed over threads.
 static void write_columns(void *arg, int64_t begin, int64_t end) {
   const job *j = arg;
   int64_t row = j->one_value ? 0 : j->after.n * j->size;

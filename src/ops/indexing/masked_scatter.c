@@ -32,8 +32,8 @@ static void masked_scatter_kernel(ig_ctx *c, const ig_op *op, const ig_value *ar
   size_t have = (size_t)ig_tensor_numel(args[2].tensor);
   ig_scope s = ig_scope_open(c);
   ig_value sizes = ig_sizes_of(out);
-  ig_tensor *x = ig_expand(c, ig_tensor_twin(c, args[0].tensor), sizes);
-  ig_tensor *m = ig_expand(c, ig_tensor_twin(c, args[1].tensor), sizes);
+  ig_tensor *x = ig_expand(c, ig_tensor_alias(c, args[0].tensor), sizes);
+  ig_tensor *m = ig_expand(c, ig_tensor_alias(c, args[1].tensor), sizes);
   char *to = x ? ig_dense_read(c, x, out->dtype) : NULL;
   const bool *mask = m ? ig_dense_read(c, m, IG_BOOL) : NULL;
   const char *from = ig_dense_read(c, args[2].tensor, out->dtype);
@@ -88,6 +88,7 @@ IG_OP(masked_scatter_backward) = {
     .decompose = masked_scatter_backward_decompose,
     .samples = "f32[3,5], bool[3,5], [15]",
     .waive =
-        "fake: lengths stand in the data; symbolic: lengths stand in the data; 0-d: refused here, "
+        "fake: lengths depend on the data; symbolic: lengths depend on the data; 0-d: refused "
+        "here, "
         "PyTorch computes it",
 };

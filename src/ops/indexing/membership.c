@@ -69,5 +69,5 @@ IG_OP(argwhere) = {
     .schema = "aten::argwhere(Tensor self) -> Tensor",
     .decompose = argwhere_decompose,
     .samples = "bool[3,4] | f32[3]",
-    .waive = "fake: lengths stand in the data; symbolic: lengths stand in the data",
+    .waive = "fake: lengths depend on the data; symbolic: lengths depend on the data",
 };

@@ -163,7 +163,7 @@ static void scatter_reduce_kernel(ig_ctx *c, const ig_op *op, const ig_value *ar
   bool ok = scatter_open(c, &s, x, reduce_of(c, &args[4]), args[5].b);
   const int64_t *at = ig_dense_read(c, index, IG_I64);
   // src may be larger than the index: read the corner.
-  ig_tensor *corner = ig_tensor_twin(c, args[3].tensor);
+  ig_tensor *corner = ig_tensor_alias(c, args[3].tensor);
   for (int d = 0; d < index->ndim && corner && corner->ndim == index->ndim; d++) {
     corner = ig_narrow(c, corner, ig_const(d), ig_const(0), ig_sizes(index)[d]);
   }

@@ -69,7 +69,7 @@ static void diagonal_copy_kernel(ig_ctx *c, const ig_op *op, const ig_value *arg
   (void)op;
   ig_scope s = ig_scope_open(c);
   ig_tensor *view =
-      ig_diagonal_with(c, ig_tensor_twin(c, args[0].tensor), args[1].i, args[2].i, args[3].i);
+      ig_diagonal_with(c, ig_tensor_alias(c, args[0].tensor), args[1].i, args[2].i, args[3].i);
   if (view) ig_tensor_copy(outs[0].tensor, view);
   ig_scope_close(c, s);
 }
@@ -100,7 +100,7 @@ static void diagonal_scatter_kernel(ig_ctx *c, const ig_op *op, const ig_value *
   ig_scope s = ig_scope_open(c);
   ig_tensor_copy(outs[0].tensor, args[0].tensor);
   ig_tensor *view =
-      ig_diagonal_with(c, ig_tensor_twin(c, outs[0].tensor), args[2].i, args[3].i, args[4].i);
+      ig_diagonal_with(c, ig_tensor_alias(c, outs[0].tensor), args[2].i, args[3].i, args[4].i);
   if (view) ig_tensor_copy(view, args[1].tensor);
   ig_scope_close(c, s);
 }

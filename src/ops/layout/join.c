@@ -24,7 +24,7 @@ static const ig_tensor *first_joined(const ig_value *list) {
 static bool check_list(ig_ctx *c, const ig_value *list, const char *what) {
   for (size_t i = 0; i < list->list.n; i++) {
     if (list->list.at[i].kind == IG_KIND_TENSOR) continue;
-    ig_fail_text(c, IG_BAD_TYPE, "%s: element %zu of the list is no Tensor", what, i);
+    ig_fail_text(c, IG_BAD_TYPE, "%s: element %zu of the list is not a Tensor", what, i);
     return false;
   }
   return true;

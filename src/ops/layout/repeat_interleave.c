@@ -119,7 +119,7 @@ IG_OP(repeat_interleave_self_tensor) = {
         "dim=None, *, SymInt? output_size=None) -> Tensor",
     .decompose = repeat_self_tensor,
     .samples = "f32[2,2], i64[2]:<4, 0 | f32[4], i64[4]:<3",
-    .waive = "fake: lengths stand in the data; symbolic: lengths stand in the data",
+    .waive = "fake: lengths depend on the data; symbolic: lengths depend on the data",
 };
 IG_OP(repeat_interleave_self_int) = {
     .schema =

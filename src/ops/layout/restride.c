@@ -35,7 +35,7 @@ static void as_strided_scatter_kernel(ig_ctx *c, const ig_op *op, const ig_value
   ig_scope s = ig_scope_open(c);
   ig_tensor_copy(outs[0].tensor, args[0].tensor);
   ig_tensor *view =
-      ig_as_strided_with(c, ig_tensor_twin(c, outs[0].tensor), args[2], args[3], args[4]);
+      ig_as_strided_with(c, ig_tensor_alias(c, outs[0].tensor), args[2], args[3], args[4]);
   if (view) ig_tensor_copy(view, args[1].tensor);
   ig_scope_close(c, s);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products over chosen dimensions, made of mm and bmm: tensordot, einsum, inner, bilinear, chains
-// and powers of matrices. Steps follow PyTorch, because exported programs show them.
+// and powers of matrices. The steps follow PyTorch, because exported programs contain them.
 #include <ctype.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "op/shape.h"
 
 // 0 * self without reading it, so that NaN and infinity in it do not matter: its gradient is zero.
-// Only who differentiates wants that; a program has no such call.
+// Only needed for differentiation; a program has no such call.
 static ig_tensor *with_zero_gradient(ig_ctx *c, ig_tensor *self, ig_tensor *out) {
   if (!out || !self->requires_grad || ig_is_fake(self)) return out;
   ig_tensor *everywhere =

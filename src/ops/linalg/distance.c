@@ -5,7 +5,7 @@
 #include "op/shape.h"
 
 // Euclidean distances by one product: the square of a - b is that of a, that of b and -2 a b. Less
-// exact for points that are close, as in PyTorch, which does so beyond 25 points unless told.
+// exact for points that are close, as in PyTorch, which does so beyond 25 points unless disabled.
 static bool distance_by_product(const ig_ctx *c, const ig_value *args) {
   enum { FEW = 25 };
   const ig_tensor *a = args[0].tensor;

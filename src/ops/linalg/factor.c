@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Square matrices: inverse, determinants, Cholesky and LU factors, triangular systems. Small and
-// plain: batches of matrices in complex double precision, Gaussian elimination with row exchange.
+// Square matrices: inverse, determinants, Cholesky and LU factors, triangular systems. Simple
+// implementations: batches of matrices in complex double precision, Gaussian elimination with
+// partial pivoting.
 #include "op/refuse.h"
 #include "ops/linalg/system.h"
 
@@ -115,7 +116,7 @@ static void det_vjp(ig_ctx *c, const ig_vjp *v) {
   ig_tensor *g = ig_mul_tensor(c, v->grads[0], ig_conj_of(c, v->outs[0].tensor));
   IG_GRAD(v, 0) = over_hermitian(c, g, v->args[0].tensor);
 }
-// The sign of a complex determinant turns: its gradient is the part across.
+// The sign of a complex determinant is a phase: its gradient is the component orthogonal to it.
 static void slogdet_vjp(ig_ctx *c, const ig_vjp *v) {
   ig_tensor *a = v->args[0].tensor;
   if (!IG_WANTED(v, 0)) return;
@@ -330,7 +331,7 @@ static void triangular_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, 
     ig_solve_triangle(a + k * n * n, n, false, b + k * n * m, m, upper, args[4].b);
   }
   ig_tensor *to =
-      left ? out : ig_transpose_int(c, ig_tensor_twin(c, out), ig_const(-2), ig_const(-1));
+      left ? out : ig_transpose_int(c, ig_tensor_alias(c, out), ig_const(-2), ig_const(-1));
   if (to) ig_dense_write(c, to, IG_C128, b);
   ig_scope_close(c, scope);
 }

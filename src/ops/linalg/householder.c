@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of Householder's reflections H_i = 1 - tau_i v_i v_i^H, whose vectors lie below the
-// diagonal of a matrix (v_i has a 1 at i), and the exponential of a matrix. Complex double
-// precision whatever the dtype.
+// Products of Householder reflections H_i = 1 - tau_i v_i v_i^H, whose vectors are stored below the
+// diagonal of a matrix (v_i has a 1 at i), and the matrix exponential. Complex double precision
+// whatever the dtype.
 #include "op/refuse.h"
 #include "ops/dense.h"
 #include "ops/tile.h"
@@ -164,7 +164,7 @@ static void product_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_
   ig_tensor *out = outs[0].tensor;
   bool given = op->schema.nargs > 2;
   bool left = !given || args[3].b;
-  bool back = given && (args[4].b == left);  // the reflections of Q^H come in the other order
+  bool back = given && (args[4].b == left);  // the reflections of Q^H are in reverse order
   ig_scope scope = ig_scope_open(c);
   int64_t m = rows_of(t);
   int64_t n = cols_of(t);
@@ -198,7 +198,7 @@ static ig_tensor *slice_of(ig_ctx *c, ig_tensor *t, int64_t dim, int64_t from, i
 // g_tau = -sum conj(v^H x) (v^H g), g_v = -conj(tau) g x^H v - tau x g^H v, g_x = H^H g.
 typedef struct sweep {
   int64_t k;
-  bool back;  // Q^H: the other order, tau conjugated
+  bool back;  // Q^H: reverse order, tau conjugated
   ig_tensor *a;
   ig_tensor *tau;
   ig_tensor **vector;  // [.., m, 1]
@@ -258,7 +258,7 @@ static ig_tensor *sweep_back(ig_ctx *c, sweep *s, ig_tensor *x, ig_tensor *g) {
   }
   return g;
 }
-// Columns of a that are no reflections have no gradient.
+// Columns of a that are not reflections have no gradient.
 static ig_tensor *gather_vectors(ig_ctx *c, const sweep *s) {
   if (c->status != IG_OK) return NULL;
   if (s->k == 0) return ig_zeros_of(c, s->a);

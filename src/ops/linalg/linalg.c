@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Factorizations over LAPACK. Without it they say so.
+// Factorizations by LAPACK. Without it they are errors.
 #include <string.h>
 
 #include "op/formula.h"

@@ -11,7 +11,7 @@
 #include "tensor/copy.h"
 #include "tensor/number.h"
 
-// [m, k] by [j, n]; PyTorch has other words while it captures.
+// [m, k] by [j, n]; PyTorch has a different message during capture.
 static void cannot_multiply(ig_ctx *c, bool fake, ig_int m, ig_int k, ig_int j, const char *n) {
   ig_fail_text(c, IG_RUNTIME,
                fake ? "a and b must have same reduction dim, but got [%s, %s] X [%s, %s]."
@@ -463,7 +463,7 @@ static ig_tensor *linear_decompose(ig_ctx *c, const ig_value *args) {
     ig_tensor *out = ig_matmul(c, x, w);
     return bias ? ig_add_tensor(c, out, bias) : out;
   }
-  // Rows that do not lie one after the other are multiplied as they are.
+  // Rows that are not contiguous are multiplied without a copy.
   if (x->ndim == 2 || !bias || !ig_tensor_is_contiguous(c, x)) {
     ig_tensor *wt = ig_t(c, w);
     if (x->ndim == 2 && bias) return ig_addmm(c, bias, x, wt);
@@ -482,7 +482,7 @@ static ig_tensor *linear_decompose(ig_ctx *c, const ig_value *args) {
   return ig_view(c, out, ig_of_ints(sizes, (size_t)x->ndim));
 }
 
-// The batch stands at the right: by way of the transposed product.
+// The batch is on the right: computed as the transposed product.
 static ig_tensor *fold_right(ig_ctx *c, ig_tensor *a, ig_tensor *b) {
   ig_tensor *rows = ig_mt(c, b);
   ig_tensor *other = a->ndim == 2 ? ig_t(c, a) : a;
@@ -524,7 +524,7 @@ static ig_tensor *batched_matmul(ig_ctx *c, ig_tensor *a, ig_tensor *b) {
   return shaped(c, out, batch.size, (size_t)batch.ndim);
 }
 
-// Eager PyTorch drops the dimension of its own result in place; a capture has no such call.
+// Eager PyTorch drops the dimension of its own result in-place; a capture has no such call.
 static ig_tensor *squeezed(ig_ctx *c, ig_tensor *t, ig_int dim) {
   bool recorded = c->mode->capture || !t || ig_is_fake(t);
   return recorded ? ig_squeeze_dim(c, t, dim) : ig_squeeze__dim(c, t, dim);

@@ -39,7 +39,7 @@ ig_cd *ig_read_batch(ig_ctx *c, ig_tensor *t, const ig_tensor *out, bool turned)
   for (int d = 0; d < n - 2; d++) sizes[d] = ig_sizes(out)[d];
   sizes[n - 2] = ig_sizes(t)[t->ndim - 2];
   sizes[n - 1] = ig_sizes(t)[t->ndim - 1];
-  ig_tensor *wide = ig_expand(c, ig_tensor_twin(c, t), ig_of_ints(sizes, (size_t)n));
+  ig_tensor *wide = ig_expand(c, ig_tensor_alias(c, t), ig_of_ints(sizes, (size_t)n));
   if (turned) wide = ig_transpose_int(c, wide, ig_const(-2), ig_const(-1));
   return wide ? ig_dense_read(c, wide, IG_C128) : NULL;
 }
@@ -79,7 +79,7 @@ int32_t ig_first_zero(const ig_system *s) {
   }
   return 0;
 }
-// x (n x m, by rows) becomes the solution of a x = x for the triangle of a; turned: of a^T.
+// x (n x m, row-major) becomes the solution of a y = x for the triangle of a; turned: of a^T.
 void ig_solve_triangle(const ig_cd *a, int64_t n, bool turned, ig_cd *x, int64_t m, bool upper,
                        bool unit) {
   int64_t row = turned ? 1 : n;
@@ -102,7 +102,7 @@ static void swap_rows(const ig_system *s, ig_cd *x, int64_t m, int64_t k) {
     x[s->swaps[k] * m + j] = t;
   }
 }
-// The system P L U x = x, or that of its transpose U^T L^T P^T.
+// The same for the system P L U, or its transpose U^T L^T P^T.
 void ig_solve(const ig_system *s, bool turned, ig_cd *x, int64_t m) {
   int64_t n = s->n;
   for (int64_t k = 0; k < n && !turned; k++) swap_rows(s, x, m, k);
@@ -119,7 +119,7 @@ int64_t ig_matrix_count(const ig_tensor *a) {
   return n;
 }
 
-// ---- LU factors as given ----
+// ---- given LU factors ----
 
 static void lu_unpack_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
   (void)op;
@@ -407,7 +407,7 @@ static void solve_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_met
   ig_batch_sizes(c, a, 2, &out[3]);
   out[2].dtype = out[3].dtype = IG_I32;
 }
-// As PyTorch does: a real matrix that lies by rows is factored as its transpose.
+// As in PyTorch: a real row-major matrix is factored as its transpose.
 static void solve_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   (void)op;
   ig_tensor *a = args[0].tensor;
@@ -416,8 +416,8 @@ static void solve_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_va
   bool turned = ig_tensor_is_contiguous(c, a) && !ig_dtype_is_complex(a->dtype);
   int64_t n = ig_matrix_order(a);
   ig_scope scope = ig_scope_open(c);
-  ig_tensor *b = ig_tensor_twin(c, args[1].tensor);
-  ig_tensor *x = ig_tensor_twin(c, outs[0].tensor);
+  ig_tensor *b = ig_tensor_alias(c, args[1].tensor);
+  ig_tensor *x = ig_tensor_alias(c, outs[0].tensor);
   if (vector) {
     b = ig_unsqueeze(c, b, ig_const(-1));
     x = ig_unsqueeze(c, x, ig_const(-1));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Singular values over LAPACK, and what rests on them: norms of matrices, ranks, pseudo-inverses.
+// Singular values by LAPACK, and operators based on them: matrix norms, ranks, pseudo-inverses.
 #include <stdio.h>
 
 #include "op/refuse.h"
@@ -59,7 +59,8 @@ static void svd_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta 
 }
 
 #ifdef IG_HAVE_LAPACK
-// One m x n matrix by columns, which is lost: k = min(m, n) singular values, U m x w, Vh h x n.
+// One column-major m x n matrix, which is overwritten: k = min(m, n) singular values, U m x w, Vh h
+// x n.
 typedef struct svd_job {
   char what;  // N: singular values alone; S: k columns and rows; A: all of them
   int m;
@@ -123,20 +124,20 @@ static int64_t work_size(const svd_job *j, ig_dtype dtype) {
   return size < (double)(INT32_MAX / 2) ? (int64_t)(size * 1.0001) + 1
                                         : 0;  // a float may fall short
 }
-// Bytes of one matrix of each result; 0: not wanted.
+// Bytes of one matrix of each result; 0: not requested.
 typedef struct svd_bytes {
   size_t u;
   size_t s;
   size_t vh;
 } svd_bytes;
 
-// LAPACK ends the process over infinities; PyTorch has NaN. All bits set are one.
+// LAPACK terminates the process on infinities; PyTorch returns NaN. All bits set are a NaN.
 static void svd_nan(const svd_job *j, const svd_bytes *b) {
   memset(j->s, 0xFF, b->s);
   if (b->u) memset(j->u, 0xFF, b->u);
   if (b->vh) memset(j->vh, 0xFF, b->vh);
 }
-// The matrix at j->a; what LAPACK says of it.
+// Factors the matrix at j->a; returns LAPACK's info.
 static int svd_one(const svd_job *j, const svd_bytes *b, ig_dtype dtype, void *work, int need) {
   ig_dtype real = ig_to_real(dtype);
   int64_t parts = (int64_t)(ig_dtype_size(dtype) / ig_dtype_size(real));
@@ -321,9 +322,9 @@ static void svd(ig_ctx *c, const ig_value *a, ig_value *outs) {
   outs[2] = ig_of_tensor(ig_zeros_with(c, size, like[0], like[1], like[2], like[3]));
 }
 
-// ---- norms of matrices: self, ord, dim, keepdim, dtype ----
+// ---- matrix norms: self, ord, dim, keepdim, dtype ----
 
-// The two dimensions of `dim` behind all others; `back` is the way back.
+// Moves the two dimensions of `dim` to the end; `back` is the inverse permutation.
 static ig_tensor *behind(ig_ctx *c, ig_tensor *x, const int *pair, ig_int *back) {
   int place[IG_MAX_DIM];
   ig_int order[IG_MAX_DIM];
@@ -539,7 +540,7 @@ static void pinv_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_val
   (void)op;
   ig_scope scope = ig_scope_open(c);
   ig_tensor *found = pinv_decompose(c, args);
-  if (found) (void)ig_copy_(c, ig_tensor_twin(c, outs[0].tensor), found);
+  if (found) (void)ig_copy_(c, ig_tensor_alias(c, outs[0].tensor), found);
   ig_scope_close(c, scope);
 }
 // gA = -(P K)^H + K P^H - A P K P^H + P^H P (gP^H - K A), K = gP^H P; and the mirror image of it.
@@ -757,7 +758,7 @@ IG_OP(linalg_matrix_rank_atol_rtol_float) = {
     .autocast = IG_AUTOCAST_F32,
     .decompose = rank_tolerances,
     .samples = "f32[3,2] | f32[2,3,3], atol=0.5 | f32[3,3]:spd, hermitian=True",
-    .not_differentiable = true,  // whole numbers
+    .not_differentiable = true,  // integers
     .waive = "special: other texts",
 };
 IG_OP(linalg_matrix_rank_atol_rtol_tensor) = {
@@ -767,7 +768,7 @@ IG_OP(linalg_matrix_rank_atol_rtol_tensor) = {
     .autocast = IG_AUTOCAST_F32,
     .decompose = rank_tolerances,
     .samples = "f32[3,2] | f32[2,3,3], atol=f32{0.5}",
-    .not_differentiable = true,  // whole numbers
+    .not_differentiable = true,  // integers
     .waive = "special: other texts",
 };
 IG_OP(linalg_matrix_rank) = {
@@ -775,7 +776,7 @@ IG_OP(linalg_matrix_rank) = {
     .autocast = IG_AUTOCAST_F32,
     .decompose = rank_tolerance,
     .samples = "f32[3,2], 0.5 | f32[2,3,3], 1e-3",
-    .not_differentiable = true,  // whole numbers
+    .not_differentiable = true,  // integers
     .waive = "special: other texts",
 };
 IG_OP(linalg_matrix_rank_tol_tensor) = {
@@ -785,6 +786,6 @@ IG_OP(linalg_matrix_rank_tol_tensor) = {
     .autocast = IG_AUTOCAST_F32,
     .decompose = rank_tolerance,
     .samples = "f32[3,2], f32{0.5} | f32[2,3,3], f32{0.001}",
-    .not_differentiable = true,  // whole numbers
+    .not_differentiable = true,  // integers
     .waive = "special: other texts",
 };

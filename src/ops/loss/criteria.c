@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Losses made of other operators: regression, ranking, binary classification, embeddings.
-// Decompositions follow PyTorch call by call, because exported programs show them.
+// Decompositions follow PyTorch call by call, because exported programs contain them.
 #include <math.h>
 
 #include "op/formula.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connectionist temporal classification: the likelihood of a row of labels under rows of label
-// probabilities, summed over all ways to stretch the labels and to put blanks between them. All in
-// double precision. Lengths come as lists or as tensors.
+// Connectionist temporal classification: the likelihood of a sequence of labels under a sequence of
+// label distributions, summed over all alignments with repeated labels and blanks. All in double
+// precision. Lengths come as lists or as tensors.
 #include <math.h>
 #include <string.h>
 

@@ -226,7 +226,7 @@ static ig_tensor *nll_loss_nd(ig_ctx *c, const ig_value *args) {
   if (x->ndim <= 2) return nll_loss(c, args);
   if (x->ndim == 4) return nll_loss2d(c, args);
   ig_int n = ig_sizes(x)[0];
-  bool some = !ig_int_eq_i64(c, ig_numel_of(c, x), 0);  // -1 is not told of an empty tensor
+  bool some = !ig_int_eq_i64(c, ig_numel_of(c, x), 0);  // -1 cannot be inferred for an empty tensor
   ig_int inner = some ? ig_const(-1) : ig_product(c, ig_sizes(x) + 2, (size_t)x->ndim - 2);
   ig_int x_sizes[] = {n, ig_sizes(x)[1], ig_const(1), inner};
   ig_int t_sizes[] = {n, ig_const(1), inner};
@@ -243,7 +243,7 @@ static ig_tensor *reduced(ig_ctx *c, ig_tensor *loss, int64_t reduction) {
   return reduction == REDUCE_NONE ? loss : ig_sum(c, loss);
 }
 
-// Weights of the classes, shaped to stand beside the scores.
+// Weights of the classes, shaped to broadcast with the scores.
 static ig_tensor *beside(ig_ctx *c, ig_tensor *w, const ig_tensor *x) {
   ig_int sizes[IG_MAX_DIM];
   int channel = x->ndim == 1 ? 0 : 1;

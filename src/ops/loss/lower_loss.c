@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Negative log likelihood taken apart, call by call as PyTorch does it.
+// PyTorch's decomposition of negative log likelihood, call by call.
 #include "op/formula.h"
 #include "ops/lower.h"
 
@@ -9,7 +9,7 @@ static ig_tensor *counted(ig_ctx *c, const ig_value *target, const ig_value *ign
   return ig_ne_scalar(c, target->tensor, *ignore);
 }
 
-// A weight per class, shaped to stand beside the scores.
+// A weight per class, shaped to broadcast with the scores.
 static ig_tensor *beside(ig_ctx *c, ig_tensor *w, int ndim, bool reshape) {
   ig_int sizes[IG_MAX_DIM];
   for (int d = 0; d < ndim; d++) sizes[d] = d == 1 ? ig_sizes(w)[0] : ig_const(1);
@@ -17,7 +17,7 @@ static ig_tensor *beside(ig_ctx *c, ig_tensor *w, int ndim, bool reshape) {
   return reshape ? ig_reshape(c, w, shape) : ig_view(c, w, shape);
 }
 
-// What each target weighs.
+// The weight of each target.
 static ig_tensor *total_of(ig_ctx *c, const ig_value *args, ig_tensor *w, ig_tensor *at,
                            ig_int channel) {
   ig_tensor *x = args[0].tensor;

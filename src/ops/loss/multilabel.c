@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hinge loss of several labels per row: every label against every class that is none. Labels of
-// a row end with -1.
+// The hinge loss of several labels per row: every label against every class that is not a label.
+// Labels of a row end with -1.
 #include <string.h>
 
 #include "op/formula.h"
@@ -36,7 +36,7 @@ static void forward_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_m
   if (rows) ig_meta_push_dim(c, &out[0], ig_sizes(x)[0]);
   for (int d = 0; d < x->ndim; d++) ig_meta_push_dim(c, &out[1], ig_sizes(x)[d]);
 }
-// Rows of scores; marks the labels of a row and tells how many there are, -1 after an error.
+// Rows of scores; marks the labels of a row and returns their number, -1 after an error.
 typedef struct scores {
   int64_t rows;
   int64_t classes;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adaptive pooling beyond pool.c, and average pooling of lines.
+// Adaptive pooling beyond pool.c, and 1-d average pooling.
 #include <math.h>
 #include "op/formula.h"
 #include "op/refuse.h"
 #include "ops/dense.h"
 
-// avg_pool1d by way of pictures with one row
+// avg_pool1d as avg_pool2d with height 1
 static ig_tensor *avg_pool1d(ig_ctx *c, const ig_value *args) {
   ig_int kernel[] = {ig_const(1), args[1].ints.at[0]};
   ig_int stride[] = {ig_const(1), args[2].ints.n ? args[2].ints.at[0] : args[1].ints.at[0]};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scaled dot product attention: the fused kernel, its gradient, and the same by plain products.
+// Scaled dot product attention: the fused kernel, its gradient, and the same by matrix products.
 #include "kernels/attention.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@ static int64_t size_at(const ig_tensor *t, int d) {
   return ig_sizes(t)[d].value;
 }
 
-// [batch, heads, rows, columns] with columns side by side: the tensor itself or a dense copy.
+// [batch, heads, rows, columns] with contiguous columns: the tensor itself or a dense copy.
 static const ig_tensor *rows_of(ig_ctx *c, const ig_tensor *t) {
   if (ig_strides(t)[3].value == 1 || size_at(t, 3) == 1) return t;
   ig_meta m;
@@ -36,13 +36,13 @@ static bool set_mask(ig_ctx *c, const ig_tensor *mask, ig_dtype work, ig_attenti
   if (!mask) return true;
   const ig_tensor *m = mask;
   if (mask->dtype == IG_BOOL) {
-    ig_tensor *hidden = ig_logical_not(c, ig_tensor_twin(c, (ig_tensor *)mask));
+    ig_tensor *hidden = ig_logical_not(c, ig_tensor_alias(c, (ig_tensor *)mask));
     ig_value none = ig_of_f64(-INFINITY);
     ig_tensor *zeros =
         ig_zeros_with(c, ig_sizes_of(mask), ig_of_dtype(work), ig_none(), ig_none(), ig_none());
     m = ig_masked_fill_scalar(c, zeros, hidden, none);
   } else if (mask->dtype != work) {
-    m = ig_cast(c, ig_tensor_twin(c, (ig_tensor *)mask), work);
+    m = ig_cast(c, ig_tensor_alias(c, (ig_tensor *)mask), work);
   }
   if (!m) return false;
   int64_t strides[4];
@@ -85,7 +85,7 @@ static bool refuse_operand(ig_ctx *c, const char *what, const char *name) {
   return false;
 }
 
-// query, key, value: [batch, heads, rows, columns], alike but for their rows.
+// query, key, value: [batch, heads, rows, columns], equal except for their rows.
 static bool check_operands(ig_ctx *c, const ig_value *args) {
   static const char *const names[] = {"query", "key", "value"};
   const ig_tensor *q = args[0].tensor;
@@ -146,8 +146,8 @@ static void flash_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_met
     return;
   }
   if (!ig_check_float(c, "flash_attention", q->dtype)) return;
-  // Laid out as the query is, whose heads are usually columns of one product: then they can be
-  // joined without a copy. The kernel wants the columns side by side.
+  // With the layout of the query, whose heads are usually columns of one product: then they can be
+  // joined without a copy. The kernel needs contiguous columns.
   ig_int dims[] = {ig_sizes(q)[0], ig_sizes(q)[1], ig_sizes(q)[2], ig_sizes(q)[3]};
   ig_value preserve = ig_none();
   ig_meta_copy_of(c, q, &preserve, &out[0]);
@@ -382,7 +382,7 @@ static ig_tensor *causal_mask(ig_ctx *c, const ig_tensor *q, const ig_tensor *k)
   return ig_tril(c, all);
 }
 
-// A bool mask says where one may look; elsewhere the score is -inf.
+// A bool mask is true where attention is allowed; elsewhere the score is -inf.
 static ig_tensor *additive(ig_ctx *c, ig_tensor *mask, ig_dtype dtype) {
   if (!mask || mask->dtype != IG_BOOL) return mask;
   ig_tensor *zero = ig_scalar_tensor_with(c, ig_of_f64(0), ig_of_dtype(dtype), ig_none(),

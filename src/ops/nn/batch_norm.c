@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batch normalization in ATen's many forms over one kernel. In training the running statistics are
-// written by the forms whose schema says so, and by native_batch_norm, whose schema does not.
+// updated by the forms whose schema says so, and by native_batch_norm, whose schema does not.
 #include "kernels/norm.h"
 #include "op/formula.h"
 #include "op/refuse.h"
@@ -8,7 +8,7 @@
 #include "ops/reduce/reduce.h"
 #include "tensor/copy.h"
 
-// Where the arguments of a form stand; -1: it has none.
+// The positions of the arguments of a form; -1: none.
 typedef struct form {
   int weight;
   int bias;
@@ -109,7 +109,7 @@ static const void *dense(ig_ctx *c, const ig_tensor *t, ig_dtype dtype) {
   return t ? ig_reduce_operand(c, t, none, dtype, &a) : NULL;
 }
 
-// Elements in the order of `format`; a copy only where they lie otherwise.
+// Elements in the memory format `format`; a copy only if they have another one.
 static const void *laid_out(ig_ctx *c, const ig_tensor *t, ig_memory_format format) {
   if (ig_tensor_has_format(c, t, format)) return ig_tensor_data(t);
   ig_meta m;
@@ -272,7 +272,7 @@ static void backward_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig
     rstd = dense(c, ig_value_tensor(&args[6]), p);
   } else {  // 1 / sqrt(running_var + eps)
     ig_tensor *var = ig_value_tensor(&args[4]);
-    ig_tensor *inverse = ig_rsqrt(c, ig_add_f64(c, ig_tensor_twin(c, var), args[8].f));
+    ig_tensor *inverse = ig_rsqrt(c, ig_add_f64(c, ig_tensor_alias(c, var), args[8].f));
     rstd = dense(c, inverse, p);
   }
   if (c->status == IG_OK) {

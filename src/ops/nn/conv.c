@@ -10,7 +10,7 @@
 #include "ops/reduce/reduce.h"
 #include "tensor/copy.h"
 
-// Where convolution's arguments stand: input, weight, bias, stride, padding, dilation, transposed,
+// Positions of convolution's arguments: input, weight, bias, stride, padding, dilation, transposed,
 // output_padding, groups; the backward form has them one later (grad_output in front).
 typedef struct call {
   const ig_tensor *x;
@@ -28,7 +28,7 @@ static call call_of(const ig_value *args, size_t x, size_t options) {
                 &args[options + 2], &args[options + 4], args[options + 3].b, args[options + 5].i};
 }
 
-// A list of one entry counts for every dimension.
+// A list of one entry applies to every dimension.
 static ig_int entry(const ig_value *list, int i) {
   return list->ints.n == 1 ? list->ints.at[0] : list->ints.at[i];
 }
@@ -219,7 +219,7 @@ static ig_conv geometry(ig_ctx *c, const call *k, const ig_int *out, bool last) 
   return g;
 }
 
-// The tensor's memory if it lies as the kernel wants it, else a copy that does.
+// The tensor's memory if it has the layout of the kernel, else a copy that does.
 static const void *laid_out(ig_ctx *c, const ig_tensor *t, bool last) {
   ig_meta m;
   ig_meta_of(t, &m);

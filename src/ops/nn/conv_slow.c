@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Older names of convolutions: programs show them, and they compute what convolution does.
+// Older names of convolutions: they occur in programs, and compute what convolution does.
 #include "op/formula.h"
 
 // input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, flags ...
@@ -45,7 +45,8 @@ static void slow_backward(ig_ctx *c, const ig_value *args, ig_value *outs) {
                           ig_of_ints(zeros, 2), ig_const(1), args[6], outs);
 }
 
-// PyTorch differentiates _convolution; the other two have rules that the decomposition brings.
+// PyTorch differentiates _convolution; the other two are differentiated through their
+// decompositions.
 IG_OP(_convolution) = {
     .schema =
         "aten::_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] "

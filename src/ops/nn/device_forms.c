@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forms that attention and LSTM take on other machines: programs saved there contain them.
+// Forms of attention and LSTM on other devices, which occur in programs saved there.
 #include "ingot/aten.h"
 #include "op/formula.h"
 
-// A tensor that stands for what is not computed.
+// A placeholder for a result that is not computed.
 static ig_value nothing(ig_ctx *c, ig_tensor *like, ig_dtype dtype, bool empty) {
   ig_int zero = ig_const(0);
   return ig_of_tensor(ig_new_zeros_with(c, like, ig_of_ints(&zero, empty), ig_of_dtype(dtype),

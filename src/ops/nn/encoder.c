@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention with several heads and a whole layer of an encoder as one call, the way layers of
-// PyTorch in evaluation are exported: formulas over the operators that they stand for.
+// Multi-head attention and a transformer encoder layer as one call, as PyTorch exports these layers
+// in evaluation mode: formulas over the equivalent operators.
 #include <math.h>
 
 #include "op/formula.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maxima over windows whose places come from a random number per plane and direction, in two and
+// Maxima over windows whose positions come from a random number per plane and dimension, in two and
 // three dimensions.
 #include <math.h>
 #include <string.h>

@@ -59,7 +59,7 @@ enum { ZEROS, BORDER, REFLECTION };
 typedef struct sampler {
   ig_ctx *c;
   ig_tensor *x;    // [n, c, (d *) h * w]
-  int n;           // dimensions of a picture or volume
+  int n;           // spatial dimensions
   ig_int size[3];  // (d,) h, w
   int padding;
   bool corners;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Normalization over groups and instances, and by the root mean square.
+// Group, instance and root-mean-square normalization.
 #include <float.h>
 #include <math.h>
 #include "op/formula.h"

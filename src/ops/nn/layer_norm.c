@@ -246,7 +246,7 @@ static void backward_formula(ig_ctx *c, const ig_value *args, ig_value *outs) {
 }
 
 // The second derivative differentiates the formula above: statistics are functions of x there. Its
-// parts meet in a few words: the normalized input, g times gamma, and a projection.
+// parts share a few terms: the normalized input, g times gamma, and a projection.
 typedef struct second {
   ig_ctx *c;
   ig_value dims;  // normalized ones

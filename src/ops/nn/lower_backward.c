@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients taken apart, call by call as PyTorch does it: eager calls have kernels for all of them.
+// PyTorch's decompositions of gradients, call by call: eager calls have kernels for all of them.
 #include <string.h>
 
 #include "op/formula.h"
@@ -168,7 +168,7 @@ void ig_lower_layer_norm_backward(ig_ctx *c, const ig_value *args, ig_value *out
   }
 }
 
-// A value per channel beside the input.
+// A value per channel, shaped to broadcast with the input.
 static ig_tensor *per_channel(ig_ctx *c, ig_tensor *t, const ig_tensor *x) {
   for (int d = 0; d < x->ndim; d++) {
     if (d != 1) t = ig_unsqueeze(c, t, ig_const(d));

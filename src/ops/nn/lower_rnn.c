@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recurrent networks taken apart as PyTorch's Python does it: one step after another, every state
-// with a leading dimension of 1, the outputs joined at the end.
+// PyTorch's decompositions of recurrent networks: one step after another, every state with a
+// leading dimension of 1, the outputs joined at the end.
 #include "op/formula.h"
 #include "ops/lower.h"
 
@@ -91,7 +91,7 @@ static state layer(ig_ctx *c, cell_kind kind, ig_tensor *x, state s, const weigh
   *out = NULL;
   if (!steps || c->status != IG_OK) return s;
   *out = ig_cat(c, ig_of_list(steps, n));
-  // PyTorch drops the batch here, which is right as long as there is one of it.
+  // PyTorch drops the batch dimension here, which is only right for a batch of one.
   bool single = lstm && !ig_sizes(s.h)[1].expr && ig_int_eq_i64(c, ig_sizes(s.h)[1], 1);
   ig_int time = single ? ig_const(1) : first;
   s.h = ig_squeeze_dim(c, s.h, time);

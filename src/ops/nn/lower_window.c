@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// im2col and col2im taken apart: the places of all windows along each dimension, then one index.
+// PyTorch's decompositions of im2col and col2im: the positions of all windows along each dimension,
+// then one index.
 #include "op/formula.h"
 #include "ops/lower.h"
 

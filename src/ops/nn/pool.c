@@ -31,7 +31,7 @@ static void format_like(ig_ctx *c, bool last, ig_meta *m) {
   m->strided = true;
 }
 
-// nd dimensions behind channels and maybe a batch; only the batch may be empty.
+// nd dimensions after channels and an optional batch; only the batch may be empty.
 static bool check_input(ig_ctx *c, const char *name, const ig_tensor *x, int nd) {
   bool ok = x->ndim == nd + 1 || x->ndim == nd + 2;
   for (int d = x->ndim - nd - 1; d < x->ndim && ok; d++) {
@@ -158,7 +158,7 @@ static void set_windows(ig_pool *p, int nd, const ig_value *kernel, const ig_val
 // Max -------------------------------------------------------------------------- variant:
 // dimensions
 
-// Sizes of the windows' results in every dimension; wrong windows are refused.
+// Sizes of the windows' results in every dimension; invalid windows are errors.
 static bool pooled(ig_ctx *c, const ig_op *op, const ig_tensor *x, const ig_value *kernel,
                    const ig_value *stride, const ig_value *padding, const ig_value *dilation,
                    bool ceil_mode, ig_int *sizes) {
@@ -199,7 +199,7 @@ static bool can_pool(ig_ctx *c, const ig_op *op, ig_dtype d, bool integers) {
   return false;
 }
 
-// A gradient has the sizes of what was pooled but for the windows, and the dtype of the input.
+// A gradient has the sizes of the pooled result and the dtype of the input.
 static bool check_grad(ig_ctx *c, const ig_op *op, const ig_tensor *g, const ig_tensor *x,
                        const ig_int *sizes) {
   int nd = op->def->variant;

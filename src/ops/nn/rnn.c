@@ -163,7 +163,7 @@ static bool has_sizes(const ig_tensor *t, int64_t rows, int64_t columns) {
   return t->ndim == 2 && ig_sizes(t)[0].value == rows && ig_sizes(t)[1].value == columns;
 }
 
-// Wrong shapes are left to the operators, which refuse them.
+// Wrong shapes are left to the operators, which report them.
 static bool shapes_fit(const network *n, const ig_tensor *gates, const state *s, const weights *w) {
   if (s->h->ndim != 2 || gates->ndim != 3) return false;
   int64_t batch = ig_sizes(s->h)[0].value;
@@ -174,7 +174,7 @@ static bool shapes_fit(const network *n, const ig_tensor *gates, const state *s,
          g[0].value == n->steps && g[1].value == batch && g[2].value == 4 * hidden;
 }
 
-// May the loop over time run on bare memory? Only where nobody watches: no capture, no gradient.
+// May the loop over time run on raw memory? Only if it is not observable: no capture, no gradient.
 static bool fused_applies(const network *n, const ig_tensor *gates, const state *s,
                           const weights *w) {
   const ig_ctx *c = n->ctx;
@@ -193,8 +193,8 @@ static void start_sums(int64_t batch, int64_t width, const float *gates, const f
 }
 
 // sum [batch, width] += h [batch, hidden] by whh [width, hidden], at step k. Weights that are
-// larger than the second cache are read forwards and backwards by turns, piece by piece: what was
-// read last is still there.
+// larger than the L2 cache are read forwards and backwards alternately, in chunks: what was read
+// last is still cached.
 static void add_products(int64_t k, int64_t batch, int64_t width, int64_t hidden, const float *h,
                          const float *whh, float *sum) {
   enum { PIECES = 8 };
@@ -339,7 +339,8 @@ static bool check_ranks(ig_ctx *c, const ig_tensor *x, int rank, const ig_tensor
 static const int64_t *read_batch_sizes(ig_ctx *c, const ig_tensor *t, int64_t *steps) {
   if (ig_is_fake(t)) {
     ig_fail_text(c, IG_UNSUPPORTED,
-                 "the batch sizes of a packed sequence stand in the data: they are needed here");
+                 "the batch sizes of a packed sequence are data-dependent, but their values are "
+                 "needed here");
     return NULL;
   }
   if (t->ndim != 1 || t->dtype != IG_I64 || ig_tensor_numel(t) == 0) {
@@ -389,7 +390,8 @@ static bool is_projected(const ig_tensor *h, const ig_tensor *cell) {
              ig_sizes(cell)[cell->ndim - 1].value;  // concrete: widths
 }
 
-// Is a call inferred that stays whole in a program? Then the number of steps may vary.
+// Is this the shape inference of a call that is not decomposed? Then the number of steps may be
+// dynamic.
 static bool only_sizes_matter(const ig_ctx *c) {
   return c->mode->fake && !c->mode->capture && c->mode->no_grad;
 }
@@ -530,8 +532,9 @@ static void pack_padded(ig_ctx *c, const ig_value *args, ig_value *outs) {
   ig_tensor *x = args[0].tensor;
   const ig_tensor *lengths = args[1].tensor;
   if (ig_is_fake(lengths)) {
-    ig_fail_text(c, IG_UNSUPPORTED,
-                 "the lengths of sequences stand in the data: they are needed to pack");
+    ig_fail_text(
+        c, IG_UNSUPPORTED,
+        "the lengths of sequences are data-dependent, but their values are needed to pack");
     return;
   }
   if (x->ndim < 2) {
@@ -692,7 +695,7 @@ IG_OP(lstm_data) = {
         "f32[20]), True, 1, 0.0, False, False | f32[6,4], i64{3,2,1}, (f32[2,3,5], f32[2,3,5]), "
         "(f32[20,4], f32[20,5], f32[20,4], f32[20,5]), False, 1, 0.0, False, True",
     .waive =
-        "fake: batch sizes stand in the data; symbolic: batch sizes stand in the data; size 5=1: "
+        "fake: batch sizes depend on the data; symbolic: batch sizes depend on the data; size 5=1: "
         "PyTorch broadcasts a hidden state of 1",
 };
 IG_OP(gru_input) = {
@@ -713,7 +716,7 @@ IG_OP(gru_data) = {
     .samples =
         "f32[3,4], i64[3]:ones, f32[1,1,5], (f32[15,4], f32[15,5], f32[15], f32[15]), True, 1, "
         "0.0, False, False" PACKED("15"),
-    .waive = "fake: batch sizes stand in the data; symbolic: batch sizes stand in the data",
+    .waive = "fake: batch sizes depend on the data; symbolic: batch sizes depend on the data",
 };
 IG_OP(rnn_tanh_input) = {
     .schema =
@@ -733,7 +736,7 @@ IG_OP(rnn_tanh_data) = {
     .samples =
         "f32[3,4], i64[3]:ones, f32[1,1,5], (f32[5,4], f32[5,5], f32[5], f32[5]), True, 1, "
         "0.0, False, False" PACKED("5"),
-    .waive = "fake: batch sizes stand in the data; symbolic: batch sizes stand in the data",
+    .waive = "fake: batch sizes depend on the data; symbolic: batch sizes depend on the data",
 };
 IG_OP(rnn_relu_input) = {
     .schema =
@@ -753,7 +756,7 @@ IG_OP(rnn_relu_data) = {
     .samples =
         "f32[3,4], i64[3]:ones, f32[1,1,5], (f32[5,4], f32[5,5], f32[5], f32[5]), True, 1, "
         "0.0, False, False" PACKED("5"),
-    .waive = "fake: batch sizes stand in the data; symbolic: batch sizes stand in the data",
+    .waive = "fake: batch sizes depend on the data; symbolic: batch sizes depend on the data",
 };
 IG_OP(_pack_padded_sequence) = {
     .schema =
@@ -764,7 +767,7 @@ IG_OP(_pack_padded_sequence) = {
         "f32[3,2,4], i64[2]:ones, False | f32[3,1,2], i64[1]:ones, False | f32[2,3,4], i64{3,1}, "
         "True "
         "| f32[4,3], i64{4,2,2}, False",
-    .waive = "fake: lengths stand in the data; symbolic: lengths stand in the data",
+    .waive = "fake: lengths depend on the data; symbolic: lengths depend on the data",
 };
 IG_OP(_pack_padded_sequence_backward) = {
     .schema =
@@ -773,7 +776,7 @@ IG_OP(_pack_padded_sequence_backward) = {
     .decompose = pack_padded_backward,
     .samples = "f32[2,4], [3,1,4], i64[2]:ones, False | f32[4,2], [2,3,2], i64{2,1,1}, True",
     .waive =
-        "fake: batch sizes stand in the data; symbolic: batch sizes stand in the data; size 2=0: "
+        "fake: batch sizes depend on the data; symbolic: batch sizes depend on the data; size 2=0: "
         "input_size tells them; size 4=0: input_size tells them; size 4=1: input_size tells them; "
         "size 2=1: input_size tells them",
 };
@@ -785,5 +788,5 @@ IG_OP(_pad_packed_sequence) = {
     .samples =
         "f32[3,4], i64[3]:ones, False, 0.0, 0 | f32[3,4], i64[3]:ones, True, 1.5, 5 | f32[6], "
         "i64{3,2,1}, False, 0.5, 0",
-    .waive = "fake: batch sizes stand in the data; symbolic: batch sizes stand in the data",
+    .waive = "fake: batch sizes depend on the data; symbolic: batch sizes depend on the data",
 };

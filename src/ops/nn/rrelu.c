@@ -2,7 +2,7 @@
 // ReLU with random slopes.
 #include "op/formula.h"
 
-// self, lower, upper, training: slopes of the negative part by chance, or their mean
+// self, lower, upper, training: random slopes for negative elements, or their mean
 static ig_tensor *rrelu_decompose(ig_ctx *c, const ig_value *args) {
   ig_tensor *x = args[0].tensor;
   double low = ig_value_f64(&args[1]);

@@ -3,7 +3,7 @@
 #include "op/formula.h"
 #include "tensor/copy.h"
 
-// self, indices, output_size: back to the places that a pooling took from
+// self, indices, output_size: scatters to the indices of the maxima
 static ig_tensor *unpool(ig_ctx *c, const ig_value *args, int n) {
   ig_tensor *x = args[0].tensor;
   ig_tensor *at = args[1].tensor;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines, pictures and volumes in other sizes: all is made of index and arithmetic, for any number
-// of dimensions. The .vec overloads take sizes or factors, the others sizes and maybe factors.
+// Interpolation in one to three dimensions, composed of indexing and arithmetic. The .vec overloads
+// take sizes or factors, the others sizes and optional factors.
 #include "ops/nn/upsample.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@ enum { MAX_SPACE = 3 };
 typedef enum method { NEAREST, EXACT, LINEAR, CUBIC, SMOOTH, SMOOTH_CUBIC } method;
 
 typedef struct target {
-  int n;  // dimensions of a line, picture or volume
+  int n;  // spatial dimensions
   method how;
   bool corners;
   ig_int size[MAX_SPACE];
@@ -64,7 +64,7 @@ static bool is_picture(ig_ctx *c, const ig_tensor *x, const target *t) {
   }
   return c->status == IG_OK;
 }
-// x at the places of its last n dimensions
+// x at the given indices of its last n dimensions
 static ig_tensor *pixels(ig_ctx *c, ig_tensor *x, ig_tensor *const *at, int n) {
   ig_value room[MAX_SPACE + 2] = {ig_none(), ig_none()};
   for (int d = 0; d < n; d++) room[2 + d] = ig_of_tensor(at[d]);
@@ -193,7 +193,7 @@ static ig_tensor *cubic(ig_ctx *c, ig_tensor *x, const target *t) {
   return to_copy(c, x->dtype == IG_U8 ? as_bytes(c, out) : out, x->dtype);
 }
 
-// ---- without aliases: every result is a weighted mean of all pixels that it covers ----
+// ---- antialiased: every result is a weighted mean of all pixels that it covers ----
 
 // 1 - |x|, or the cubic with a = -0.5; x is not below 0.
 static ig_tensor *window(ig_ctx *c, ig_tensor *x, bool cube) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights as a direction and a length for each index of one dimension.
+// Weights as a direction and a norm for each index of one dimension.
 #include "op/formula.h"
 #include "op/shape.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Activations and their gradients, which are operators of their own in ATen.
+// Activations and their gradients, which are separate operators in ATen.
 #include <string.h>
 
 #include "kernels/vmath.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Second names: operators that are another operator, argument by argument.
+// Aliases: operators that are equivalent to another operator, argument by argument.
 #include "op/formula.h"
 #include "op/shape.h"
 

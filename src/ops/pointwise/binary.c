@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arithmetic of two operands: add, sub, rsub, mul, div, floor_divide, fmod, remainder, maximum,
-// minimum. Integers are computed in 64 bits and cut back, which gives the same low bits.
+// minimum. Integers are computed in 64 bits and truncated, which gives the same low bits.
 #include <string.h>
 
 #include "ops/lower.h"
@@ -24,7 +24,7 @@
       }                                               \
     }                                                 \
   }
-// Wrapping arithmetic on the unsigned twin: overflow is defined there.
+// Wrapping arithmetic in the unsigned type, where overflow is defined.
 #define WRAP(name, type, op)                                                  \
   IG_CLONES static void name(const ig_tile_args *t) {                         \
     const type *x = t->in[0];                                                 \
@@ -41,7 +41,7 @@
     const type *y = t->in[1];                                          \
     const uint32_t a = (uint32_t)(uint64_t)ig_number_i64(&t->args[2]); \
     type *o = t->out;                                                  \
-    const size_t n = t->n; /* which bytes might be written over */     \
+    const size_t n = t->n; /* which byte stores might alias */         \
     for (size_t i = 0; i < n; i++) o[i] = (type)(expr);                \
   }
 SMALL(add_u8, uint8_t, x[i] + a * y[i])
@@ -125,7 +125,8 @@ FLOOR_FLOAT(floor_div_f64, double, fmod, floor, copysign)
 REMAINDER_FLOAT(remainder_one_f64, double, fmod)
 
 // Remainders of floats: quotients below 2^28 and their products with 24 bits are exact in double,
-// and no quotient that is not whole rounds to a whole one. A block with others goes one by one.
+// and no quotient that is not whole rounds to a whole one. A block with others is computed element
+// by element.
 IG_CLONES_NARROW static void mod_block(const float *x, const float *y, size_t n, float *r) {
   int beyond = 0;
   for (size_t i = 0; i < n; i++) {
@@ -142,7 +143,7 @@ static void mod_f32(const ig_tile_args *t, bool floor) {
   float *o = t->out;
   for (size_t at = 0; at < t->n; at += BLOCK) {
     size_t n = t->n - at < BLOCK ? t->n - at : BLOCK;
-    float r[BLOCK];  // the result may lie where an operand does
+    float r[BLOCK];  // the result may overlap an operand
     mod_block(x + at, y + at, n, r);
     for (size_t i = 0; floor && i < n; i++) {
       float b = y[at + i];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of weighed operands in one pass: lerp, addcmul, addcdiv.
-#define TILE_CLONES IG_CLONES_NARROW  // loops that wait for memory
+// Weighted sums in one pass: lerp, addcmul, addcdiv.
+#define TILE_CLONES IG_CLONES_NARROW  // memory-bound loops
 #include "op/refuse.h"
 #include "ops/tile.h"
 
-// Between x and y, from the nearer end. Both choices are selections, not branches.
+// Interpolates between x and y, from the nearer end. Both choices are selections, not branches.
 #define LERP(name, type, size)                            \
   static inline type name##_one(type x, type y, type w) { \
     bool far = size(w) >= (type)0.5;                      \

@@ -20,7 +20,7 @@ COMPARE(gt, >)
 COMPARE(ge, >=)
 TILE2(eq_c128, ig_cd, bool, x[i] == y[i])
 TILE2(ne_c128, ig_cd, bool, x[i] != y[i])
-// Bytes might be written over t itself: the length is read before.
+// Byte stores might alias t itself: the length is read before.
 #define BY_BITS(name, op)                                          \
   TILE2(name##_i64, int64_t, int64_t, x[i] op y[i])                \
   TILE2(name##_u32, uint32_t, uint32_t, x[i] op y[i])              \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Complex numbers: parts, putting together, conjugates, angles. There is no lazy conjugation here,
-// so conj gives values, not a view.
+// Complex numbers: parts, construction, conjugates, angles. There is no lazy conjugation, so conj
+// returns values, not a view.
 #include "op/refuse.h"
 #include "ops/dense.h"
 #define TILE_CLONES IG_CLONES_NARROW
@@ -70,8 +70,8 @@ static void complex_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_
   size_t n = (size_t)ig_tensor_numel(out);
   ig_scope s = ig_scope_open(c);
   ig_value sizes = ig_sizes_of(out);
-  ig_tensor *first = ig_expand(c, ig_tensor_twin(c, args[0].tensor), sizes);
-  ig_tensor *second = ig_expand(c, ig_tensor_twin(c, args[1].tensor), sizes);
+  ig_tensor *first = ig_expand(c, ig_tensor_alias(c, args[0].tensor), sizes);
+  ig_tensor *second = ig_expand(c, ig_tensor_alias(c, args[1].tensor), sizes);
   double *a = first ? ig_dense_read(c, first, IG_F64) : NULL;
   double *b = second ? ig_dense_read(c, second, IG_F64) : NULL;
   ig_c128 *z = ig_dense_room(c, n, IG_C128);
@@ -88,7 +88,7 @@ static void complex_vjp(ig_ctx *c, const ig_vjp *v) {
     IG_GRAD(v, i) = ig_sum_to(c, g, &v->args[i]);
   }
 }
-// out = r e^(i t): dr is the part of g along out, dt the part across.
+// out = r e^(i t): dr is the component of g along out, dt the orthogonal component.
 static void polar_vjp(ig_ctx *c, const ig_vjp *v) {
   ig_tensor *turned = ig_mul_tensor(c, ig_conj_physical(c, v->grad), v->out);
   if (IG_WANTED(v, 0)) {
@@ -122,7 +122,7 @@ static void angle_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_va
   ig_dense_write(c, outs[0].tensor, IG_F64, o);
   ig_scope_close(c, s);
 }
-// d angle = Im(conj(z) dz) / |z|^2; real numbers do not turn.
+// d angle = Im(conj(z) dz) / |z|^2; the angle of real numbers is constant.
 static void angle_vjp(ig_ctx *c, const ig_vjp *v) {
   ig_tensor *x = v->args[0].tensor;
   if (!IG_WANTED(v, 0)) return;

@@ -167,7 +167,7 @@ static double erfcx_of(double x) {
   return sum / (x * sqrt(pi));
 }
 
-// The place below which a part p of the normal distribution lies: a guess, then Halley's steps.
+// The quantile p of the normal distribution: an initial guess, then Halley's method.
 static double ndtri_of(double p) {
   if (!(p > 0 && p < 1)) return p == 0 ? -HUGE_VAL : p == 1 ? HUGE_VAL : NAN;
   if (p > 0.5) return p == 1 ? HUGE_VAL : -ndtri_of(1 - p);

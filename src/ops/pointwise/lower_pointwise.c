@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pointwise operators and products taken apart, call by call as PyTorch does it.
+// PyTorch's decompositions of pointwise operators and products, call by call.
 #include <math.h>
 
 #include "op/formula.h"
 #include "ops/lower.h"
 
-// The words of Python's operators: __and__, __or__.
+// The methods of Python's operators: __and__, __or__.
 ig_tensor *ig_lower_and(ig_ctx *c, const ig_value *args) {
   ig_tensor *x = args[0].tensor;
   if (args[1].kind == IG_KIND_TENSOR) return ig_bitwise_and_tensor(c, x, args[1].tensor);

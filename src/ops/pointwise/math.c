@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementary functions beyond those of unary.c: trigonometric, hyperbolic, exponentials,
-// logarithms, rounding, and the questions about special values.
+// logarithms, rounding, and predicates for special values.
 #include "kernels/vmath.h"
 #include "ops/tile.h"
 
@@ -12,7 +12,7 @@ static const double half_root_pi = 0.88622692545275801365;
 #define LIBM(name)                               \
   TILE1(name##_f32, float, float, name##f(x[i])) \
   TILE1(name##_f64, double, double, name(x[i]))
-// In floats of our own, in doubles of libm.
+// Our own implementation for floats, libm for doubles.
 #define FASTC(name)                                      \
   TILE1(name##_f32, float, float, ig_##name##_f32(x[i])) \
   TILE1(name##_f64, double, double, name(x[i]))          \
@@ -67,14 +67,14 @@ static inline float exp2_one(float x) {
 TILE1(exp2_f32, float, float, exp2_one(x[i]))
 TILE1(exp2_f64, double, double, exp2(x[i]))
 
-// Both parts are right in all their bits also where they are next to nothing.
+// Both parts are accurate to the last bit even if they are tiny.
 IG_CLONES static void tan_f32(const ig_tile_args *t) {
   enum { BLOCK = 256 };
   const float *x = t->in[0];
   float *o = t->out;
   for (size_t at = 0; at < t->n; at += BLOCK) {
     size_t n = t->n - at < BLOCK ? t->n - at : BLOCK;
-    float y[BLOCK];  // the result may lie where the operand does
+    float y[BLOCK];  // the result may overlap the operand
     int large = 0;
     for (size_t i = 0; i < n; i++) {
       large |= !(fabsf(x[at + i]) <= IG_TRIG_MAX);
@@ -180,7 +180,7 @@ static void atan_vjp(ig_ctx *c, const ig_vjp *v) {
 static void asinh_vjp(ig_ctx *c, const ig_vjp *v) {
   IG_GRAD(v, 0) = times(c, v->grad, ig_rsqrt(c, bowl(c, v->args[0].tensor, 1, 1)));
 }
-// sqrt(x - 1) sqrt(x + 1), whose cut lies where that of acosh does
+// sqrt(x - 1) sqrt(x + 1), which has the branch cut of acosh
 static void acosh_vjp(ig_ctx *c, const ig_vjp *v) {
   if (!IG_WANTED(v, 0)) return;
   ig_tensor *x = v->args[0].tensor;
@@ -225,7 +225,7 @@ static void flat_vjp(ig_ctx *c, const ig_vjp *v) {
   IG_GRAD(v, 0) = ig_zeros_of(c, v->grad);
 }
 
-// Integers have no infinity, so PyTorch asks them nothing.
+// Integers have no infinity.
 static ig_tensor *infinite(ig_ctx *c, const ig_value *args, double which) {
   ig_tensor *x = args[0].tensor;
   if (ig_dtype_is_complex(x->dtype)) {

@@ -130,7 +130,7 @@ static ig_tensor *logadd(ig_ctx *c, const ig_value *args, bool two) {
   ig_tensor *ge = ig_ge_tensor(c, x, y);
   ig_tensor *high = ig_where_self(c, ge, x, y);
   ig_tensor *low = ig_where_self(c, ge, y, x);
-  // Each of the two as PyTorch words it.
+  // The two messages of PyTorch.
   ig_tensor *wild = two ? ig_isinf(c, x) : ig_logical_not(c, ig_isfinite(c, x));
   ig_tensor *same = ig_logical_and(c, wild, ig_eq_tensor(c, x, y));
   ig_tensor *part = ig_sub_tensor(c, low, high);

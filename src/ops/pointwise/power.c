@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// pow and clamp: operands that may be numbers decide how the work is done.
+// pow and clamp: operands that may be numbers determine the implementation.
 #include "kernels/vmath.h"
 #include "ops/tile.h"
 
@@ -120,7 +120,7 @@ CLAMP(clamp_f32, float, IS_NAN)
 CLAMP(clamp_f64, double, IS_NAN)
 CLAMP(clamp_i64, int64_t, NEVER)
 
-// One-sided with bool tensors it is the greater or the lesser.
+// One-sided with bool tensors it is the maximum or the minimum.
 static void clamp_bool(const ig_tile_args *t) {
   bool low = t->args[1].kind != IG_KIND_NONE;
   const bool *x = t->in[0];
@@ -163,7 +163,9 @@ static void clamp_vjp(ig_ctx *c, const ig_vjp *v) {
     IG_GRAD(v, 0) = ig_sum_to(c, g, &v->args[0]);
   }
   if (above &&
-      IG_WANTED(v, 1)) {  // the lower bound shows where self is below it and it is the lesser
+      IG_WANTED(
+          v,
+          1)) {  // the lower bound is the result where self is below it and it is the smaller bound
     ig_tensor *hidden = above;
     if (below) hidden = ig_logical_or(c, hidden, ig_ge_tensor(c, lo->tensor, hi->tensor));
     ig_tensor *g = ig_masked_fill_scalar(c, v->grad, hidden, ig_of_i64(0));

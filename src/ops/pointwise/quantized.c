@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers as small integers with a scale and a zero point, as quantized programs write them, and
-// the same for training: there and back at once.
+// Quantization to integers with a scale and a zero point, as in quantized programs, and fake
+// quantization for training.
 #include <float.h>
 #include <math.h>
 
@@ -10,7 +10,7 @@
 #include "ops/dense.h"
 #include "tensor/copy.h"
 
-// Are the bounds those of the integers? PyTorch's own words are those of an assertion.
+// Are the bounds within those of the integer type? PyTorch's message is that of an assertion.
 static bool check_bounds(ig_ctx *c, const ig_value *low, const ig_value *high, ig_dtype d) {
   static const struct {
     ig_dtype dtype;
@@ -64,7 +64,7 @@ static ig_tensor *quantize_per_tensor(ig_ctx *c, const ig_value *a) {
   x = ig_add_value(c, x, &a[2]);
   return ig_cast(c, ig_clamp_with(c, x, a[3], a[4]), a[5].dtype);
 }
-// The only element of a tensor: as a number, it leaves the type of its partner as it is.
+// The only element of a tensor, as a number, so that it does not affect type promotion.
 static ig_tensor *only(ig_ctx *c, ig_tensor *t) {
   if (ig_dtype_is_complex(t->dtype)) t = ig_cast(c, t, IG_C64);
   return ig_view(c, t, ig_of_ints(NULL, 0));
@@ -177,7 +177,7 @@ static void per_tensor_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, 
   (void)op;
   ig_scope s = ig_scope_open(c);
   ig_value made[2] = {ig_none(), ig_none()};
-  there_and_back(c, ig_tensor_twin(c, args[0].tensor), &args[1], &args[2], &args[3], made);
+  there_and_back(c, ig_tensor_alias(c, args[0].tensor), &args[1], &args[2], &args[3], made);
   store_pair(c, made, outs);
   ig_scope_close(c, s);
 }
@@ -187,7 +187,7 @@ static void given_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_va
   ig_scope s = ig_scope_open(c);
   ig_value made[2] = {ig_none(), ig_none()};
   ig_value given[3];
-  for (int i = 0; i < 3; i++) given[i] = ig_of_tensor(ig_tensor_twin(c, args[i].tensor));
+  for (int i = 0; i < 3; i++) given[i] = ig_of_tensor(ig_tensor_alias(c, args[i].tensor));
   given[1] = ig_of_tensor(ig_cast(c, given[1].tensor, IG_F32));
   const int64_t *on = ig_dense_read(c, args[3].tensor, IG_I64);
   if (on && on[0]) {
@@ -229,10 +229,10 @@ static void per_channel_kernel(ig_ctx *c, const ig_op *op, const ig_value *args,
   int axis = ig_wrap_dim(c, ig_value_i64(c, &args[3]), x->ndim);
   ig_scope s = ig_scope_open(c);
   ig_value made[2] = {ig_none(), ig_none()};
-  ig_value scale = ig_of_tensor(beside(c, ig_tensor_twin(c, args[1].tensor), x, axis));
-  ig_value zero = ig_of_tensor(beside(c, ig_tensor_twin(c, args[2].tensor), x, axis));
+  ig_value scale = ig_of_tensor(beside(c, ig_tensor_alias(c, args[1].tensor), x, axis));
+  ig_value zero = ig_of_tensor(beside(c, ig_tensor_alias(c, args[2].tensor), x, axis));
   if (c->status == IG_OK)
-    there_and_back(c, ig_tensor_twin(c, args[0].tensor), &scale, &zero, &args[4], made);
+    there_and_back(c, ig_tensor_alias(c, args[0].tensor), &scale, &zero, &args[4], made);
   store_pair(c, made, outs);
   ig_scope_close(c, s);
 }
@@ -268,7 +268,7 @@ IG_OP(quantize_per_tensor) = {
         "quant_min, int quant_max, ScalarType dtype) -> Tensor",
     .decompose = quantize_per_tensor,
     .samples = "f32[3,4], 0.1, 3, -128, 127, i8 | f32[5], 0.02, 100, 0, 255, u8",
-    .not_differentiable = true,  // rounding has no slope
+    .not_differentiable = true,  // rounding is not differentiable
 };
 IG_OP(quantize_per_tensor_tensor) = {
     .schema =
@@ -276,7 +276,7 @@ IG_OP(quantize_per_tensor_tensor) = {
         "zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor",
     .decompose = quantize_per_tensor_tensor,
     .samples = "f32[3,4], f32[]:+, i64[], -128, 127, i8 | f32[5], f32[1]:+, i64[1], 0, 255, u8",
-    .not_differentiable = true,  // rounding has no slope
+    .not_differentiable = true,  // rounding is not differentiable
 };
 IG_OP(dequantize_per_tensor) = {
     .schema =
@@ -284,7 +284,7 @@ IG_OP(dequantize_per_tensor) = {
         "int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
     .decompose = dequantize_per_tensor,
     .samples = "i8[3,4], 0.1, 3, -128, 127, i8 | u8[5], 0.02, 100, 0, 255, u8, out_dtype=f64",
-    .not_differentiable = true,  // rounding has no slope
+    .not_differentiable = true,  // rounding is not differentiable
 };
 IG_OP(dequantize_per_tensor_tensor) = {
     .schema =
@@ -293,7 +293,7 @@ IG_OP(dequantize_per_tensor_tensor) = {
         "out_dtype=None) -> Tensor",
     .decompose = dequantize_per_tensor_tensor,
     .samples = "i8[3,4], f32[]:+, i64[], -128, 127, i8 | u8[5], f32[1]:+, i64[1], 0, 255, u8",
-    .not_differentiable = true,  // rounding has no slope
+    .not_differentiable = true,  // rounding is not differentiable
 };
 IG_OP(quantize_per_channel) = {
     .schema =
@@ -302,7 +302,7 @@ IG_OP(quantize_per_channel) = {
     .decompose = quantize_per_channel,
     .samples =
         "f32[3,4], f32[3]:+, i64[3], 0, -128, 127, i8 | f32[3,4], f32[4]:+, i64[4], 1, 0, 255, u8",
-    .not_differentiable = true,  // rounding has no slope
+    .not_differentiable = true,  // rounding is not differentiable
 };
 IG_OP(dequantize_per_channel) = {
     .schema =
@@ -312,7 +312,7 @@ IG_OP(dequantize_per_channel) = {
     .decompose = dequantize_per_channel,
     .samples =
         "i8[3,4], f32[3]:+, i64[3], 0, -128, 127, i8 | u8[3,4], f32[4]:+, None, 1, 0, 255, u8",
-    .not_differentiable = true,  // rounding has no slope
+    .not_differentiable = true,  // rounding is not differentiable
     .waive = "refusal: other classes",
 };
 IG_OP(choose_qparams_tensor) = {
@@ -321,7 +321,7 @@ IG_OP(choose_qparams_tensor) = {
         "float eps, ScalarType dtype) -> (Tensor, Tensor)",
     .decompose_outs = choose_qparams,
     .samples = "f32[3,4], -128, 127, 0.00001, i8 | f32[5]:+, 0, 255, 0.00001, u8",
-    .not_differentiable = true,  // rounding has no slope
+    .not_differentiable = true,  // rounding is not differentiable
     .waive = "special: which integer NaN becomes",
 };
 IG_OP(fake_quantize_per_tensor_affine_cachemask) = {

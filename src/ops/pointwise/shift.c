@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shifts of integers, and the names under which Python's <<, >> and ^ call them. Shifting by the
-// width or more, or by a negative number, gives 0 (left) or the sign (right), as PyTorch has it.
+// width or more, or by a negative number, gives 0 (left) or the sign (right), as in PyTorch.
 #include "ops/tile.h"
 
 static inline int64_t left(int64_t x, int64_t by) {

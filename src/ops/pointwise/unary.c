@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of one operand. Integers become the default float dtype where the result is no integer.
+// Functions of one operand. Integers become the default float dtype where the result is not an
+// integer.
 #include "kernels/vmath.h"
 #include "ops/lower.h"
 #include "ops/tile.h"
@@ -122,7 +123,8 @@ static void abs_vjp(ig_ctx *c, const ig_vjp *v) {
   ig_tensor *sign = ig_sgn(c, v->args[0].tensor);
   IG_GRAD(v, 0) = ig_mul_tensor(c, v->grad, sign);
 }
-// sgn(z) = z / |z| turns only across: (g - s Re(conj(s) g)) / |z|. For real operands that is 0.
+// sgn(z) = z / |z| only changes orthogonally to z: (g - s Re(conj(s) g)) / |z|. For real operands
+// that is 0.
 static void sgn_vjp(ig_ctx *c, const ig_vjp *v) {
   ig_tensor *self = v->args[0].tensor;
   if (!IG_WANTED(v, 0)) return;
@@ -142,7 +144,7 @@ static void flat_vjp(ig_ctx *c, const ig_vjp *v) {
   IG_GRAD(v, 0) = ig_zeros_of(c, v->grad);
 }
 
-// abs of complex numbers: taken apart, so that tiles keep one type.
+// abs of complex numbers: decomposed, so that tiles keep one type.
 static void abs_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   const ig_tensor *self = args[0].tensor;
   if (!ig_dtype_is_complex(self->dtype)) {

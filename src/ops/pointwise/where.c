@@ -19,8 +19,8 @@
     for (size_t i = 0; i < n; i++) o[i] = expr;  \
   }
 
-// Elements are moved, not read: their size is all that matters. The choice is made by bits, since a
-// branch that follows a mask is guessed wrong half of the time.
+// Elements are moved, not read: their size is all that matters. The choice is made by bit
+// operations, since a branch on a mask is mispredicted half of the time.
 #define BY_BITS(type) (type)(y[i] ^ ((x[i] ^ y[i]) & (type)(0 - (type)(mask[i] != 0))))
 TILE(IG_CLONES_NARROW, where_1, uint8_t, BY_BITS(uint8_t))
 TILE(, where_2, uint16_t, BY_BITS(uint16_t))
@@ -244,7 +244,7 @@ static void nonzero_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_
   ig_meta_init(&m, IG_I64, self->device);
   ig_meta_push_dim(c, &m, ig_const(count_true(self)));
   ig_meta_push_dim(c, &m, ig_const(self->ndim));
-  // PyTorch fills column by column and hands out the transposed view.
+  // PyTorch fills column by column and returns the transposed view.
   m.strided = true;
   m.stride[0] = ig_const(1);
   m.stride[1] = m.size[0].value > 1 ? m.size[0] : ig_const(1);
@@ -260,7 +260,7 @@ static ig_int unbacked_size(ig_ctx *c, ig_int most) {
   return n;
 }
 
-// How many there are stands in the data: a fresh symbol.
+// Their number depends on the data: a fresh symbol.
 static void nonzero_fake(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   (void)op;
   const ig_tensor *self = args[0].tensor;
@@ -291,7 +291,7 @@ static bool masked_select_meta(ig_ctx *c, const ig_value *args, ig_meta *m) {
   return c->status == IG_OK;
 }
 
-// t seen with the sizes of m.
+// t expanded to the sizes of m.
 static ig_tensor *spread(ig_ctx *c, ig_tensor *t, const ig_meta *m) {
   ig_meta v;
   int lead = m->ndim - t->ndim;
@@ -451,7 +451,7 @@ IG_OP(nonzero) = {
     .kernel = nonzero_kernel,
     .fake = nonzero_fake,
     .samples = "bool[3,5] | f32[4] | i64[2,3]:<2 | f32[] | bool[0] | bool[4,3].T",
-    .not_differentiable = true,  // indices have no slope
+    .not_differentiable = true,  // indices are not differentiable
 };
 
 IG_OP(nonzero_numpy) = {

@@ -9,7 +9,7 @@
 #include "tensor/copy.h"
 #include "tensor/number.h"
 
-// What PyTorch says where the sizes of a result stand in the data and no symbol stands for them.
+// PyTorch's message for data-dependent result sizes without a symbol.
 static bool check_bincount(ig_ctx *c, const ig_value *args) {
   const ig_tensor *x = args[0].tensor;
   const ig_tensor *w = ig_value_tensor(&args[1]);
@@ -45,7 +45,7 @@ static void bincount_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig
     }
     if (at[i] >= bins) bins = at[i] + 1;
   }
-  if (n == 0) w = NULL;  // nothing is weighed
+  if (n == 0) w = NULL;  // no weights
   bool narrow = w && w->dtype == IG_F32;
   ig_tensor *out = ig_dense_vector(c, !w ? IG_I64 : narrow ? IG_F32 : IG_F64, bins, x->device);
   if (!out) return;
@@ -98,7 +98,7 @@ static void histogram_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig
   ig_meta_push_dim(c, &out[1], ig_int_add(c, bins, ig_const(1)));
 }
 
-// The ends of the bins: as given, or of the data; where they meet, half a unit on either side.
+// The ends of the bins: as given, or of the data; if they are equal, half a unit on either side.
 static bool ends_of(ig_ctx *c, const ig_value *range, const double *x, int64_t n, double *low,
                     double *high) {
   *low = *high = 0;

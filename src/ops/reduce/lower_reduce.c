@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions taken apart: all by way of any, aminmax into its two results.
+// PyTorch's decompositions of reductions: all through any, aminmax into its two results.
 #include "op/formula.h"
 #include "ops/lower.h"
 

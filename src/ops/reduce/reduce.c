@@ -11,7 +11,7 @@
 #include "tensor/copy.h"
 #include "tensor/number.h"
 
-// Where the arguments of a family stand; -1: it has none.
+// The positions of the arguments of a family; -1: none.
 typedef struct places {
   int dim;
   int keepdim;
@@ -143,7 +143,7 @@ static void repeat_all(bool sum, void *at, ig_dtype d, size_t n, int64_t times) 
   bool whole = d == IG_BOOL || ig_dtype_is_integral(d);
   ig_dtype real = complex ? ig_to_real(d) : d;
   char *p = at;
-  if (complex) n *= 2;  // only sums come here
+  if (complex) n *= 2;  // only for sums
   for (size_t i = 0; i < n; i++, p += ig_dtype_size(real)) {
     int64_t k = 0;
     double x = 0;
@@ -300,7 +300,7 @@ static void aminmax_run(const ig_exec *x) {
 
 // Gradients ---------------------------------------------------------------------------------------
 
-// The gradient of a reduction, as large as the operand again.
+// The gradient of a reduction, expanded to the operand.
 static ig_tensor *spread(ig_ctx *c, const ig_vjp *v, ig_tensor *g) {
   places p = places_of(v->op);
   const ig_tensor *self = v->args[0].tensor;
@@ -374,7 +374,7 @@ static ig_tensor *prod_rows(ig_ctx *c, ig_tensor *x, ig_tensor *out, ig_int dim)
   ig_tensor *zero = ig_eq_scalar(c, x, ig_of_i64(0));
   ig_tensor *safe = ig_masked_fill_scalar(c, x, zero, ig_of_i64(1));
   ig_tensor *others = ig_div_tensor(c, out, x);
-  // With exactly one zero in a row, its slope is the product of the rest; other slopes are 0.
+  // With exactly one zero in a row, its derivative is the product of the rest; the others are 0.
   ig_tensor *rest = ig_prod_dim_int_with(c, safe, dim, true, ig_none());
   ig_tensor *count = ig_sum_dim_intlist_with(c, zero, ig_of_ints(&dim, 1), true, ig_none());
   ig_tensor *single = ig_eq_scalar(c, count, ig_of_i64(1));

@@ -10,7 +10,7 @@
 ig_elem ig_elem_of(ig_dtype d);  // IG_ELEM_COUNT: kernels have no such type
 
 // Elements of self in `dtype`, dense, with the reduced dimensions in the middle: self's own memory
-// where it already lies so, else a copy in the innermost scope. NULL after an error.
+// if it has that layout, else a copy in the innermost scope. NULL after an error.
 const void *ig_reduce_operand(ig_ctx *c, const ig_tensor *self, const bool *reduced, ig_dtype dtype,
                               ig_axis *axis);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Along one dimension: running sums, products and extrema; k-th values, medians, modes. Rows are
-// read dense; sums and products of floats are kept in double precision.
+// Along one dimension: cumulative sums, products and extrema; k-th values, medians, modes. Rows are
+// read dense; sums and products of floats are accumulated in double precision.
 #include <math.h>
 #include <string.h>
 
@@ -70,13 +70,13 @@ static void scan_logs(double *x, rows r) {
   }
 }
 
-// A row waits for itself from element to element, so two go side by side; rows that lie across go
-// in strips, which are vectors.
+// The elements of a row depend on each other, so several rows are interleaved; rows that are not
+// contiguous are processed in strips, which are vectors.
 enum { SIDE = 2, STRIP = 128, GRAIN = 1 << 15 };
 typedef struct scan_job {
   const void *x;
   void *o;
-  int64_t *at;  // cummax, cummin: where the extreme stands
+  int64_t *at;  // cummax, cummin: the index of the extreme
   rows r;
   void (*run)(const struct scan_job *j, int64_t begin, int64_t end);
 } scan_job;
@@ -306,7 +306,7 @@ static void extremes_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_
   }
   out[1].dtype = IG_I64;
 }
-// The last of equals counts, and NaN above all.
+// The last of equal elements wins, and NaN over everything.
 #define RUNNING_EXTREME(name, T, op)                                               \
   static inline void name##_along(const T *x, T *o, int64_t *at, int64_t n) {      \
     T best = x[0];                                                                 \
@@ -380,7 +380,7 @@ static void extremes_vjp(ig_ctx *c, const ig_vjp *v) {
   IG_GRAD(v, 0) = ig_scatter_add(c, zeros, v->args[1].i, v->outs[1].tensor, v->grads[0]);
 }
 
-// ---- kthvalue, median, mode: one value per row and where it stands ----
+// ---- kthvalue, median, mode: one value per row and its index ----
 
 enum { KTH, MEDIAN, NANMEDIAN, MODE };
 

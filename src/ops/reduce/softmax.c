@@ -155,7 +155,7 @@ static void log_softmax_backward_vjp(ig_ctx *c, const ig_vjp *v) {
   }
 }
 
-// toType of ATen's C++, which names layout and device too.
+// toType of ATen's C++, which also passes layout and device.
 static ig_tensor *to_type(ig_ctx *c, ig_tensor *x, const ig_value *dtype) {
   if (dtype->kind != IG_KIND_DTYPE || dtype->dtype == x->dtype) return x;
   ig_value layout = {.kind = IG_KIND_LAYOUT, .layout = IG_STRIDED};

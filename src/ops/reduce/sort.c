@@ -127,7 +127,7 @@ static int64_t step_of(const ig_tensor *t, int dim) {
   return t->ndim ? ig_strides(t)[dim].value * (int64_t)ig_dtype_size(t->dtype) : 0;
 }
 
-// Keys of a row; the frequent dtypes without a question per element.
+// Keys of a row; the frequent dtypes without a branch per element.
 static void load_keys(const job *j, const char *from, int64_t step, pair *p) {
   uint64_t flip = j->descending ? UINT64_MAX : 0;
   if (j->self->dtype == IG_F32) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers that describe data, made of other operators: norms, sums without NaN, logsumexp,
-// covariance, quantiles, differences, trapezoids, gradients by differences.
+// Statistics, composed of other operators: norms, sums without NaN, logsumexp, covariance,
+// quantiles, differences, trapezoids, gradients by differences.
 #include <math.h>
 #include <string.h>
 
@@ -206,7 +206,7 @@ static ig_tensor *pairs_of(ig_ctx *c, ig_tensor *y, ig_int dim) {
   ig_tensor *high = slice(c, y, dim, ig_of_i64(1), ig_none());
   return ig_add_tensor(c, low, high);
 }
-// Distances between the points, as wide as y.
+// Distances between the points, broadcast to y.
 static ig_tensor *steps_of(ig_ctx *c, ig_tensor *x, ig_tensor *y, ig_int dim) {
   ig_int along = dim;
   if (x->ndim == 1 && y->ndim > 1) {

@@ -215,7 +215,7 @@ static void norm_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_val
   (void)op;
   ig_dims_of(c, &args[2], self->ndim, true, reduced);
   ig_scope s = ig_scope_open(c);
-  if (ig_dtype_is_complex(self->dtype)) self = ig_abs(c, ig_tensor_twin(c, self));
+  if (ig_dtype_is_complex(self->dtype)) self = ig_abs(c, ig_tensor_alias(c, self));
   const void *x = self ? ig_reduce_operand(c, self, reduced, out->dtype, &axis) : NULL;
   if (x) {
     ig_reduce_norm(ig_elem_of(out->dtype), x, ig_tensor_data(out), ig_value_f64(&args[1]), axis);

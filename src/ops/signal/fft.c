@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fourier transforms. Three operators compute (complex to complex, real to complex, complex to
-// real); those of torch.fft bring their arguments into the form of these.
+// real); those of torch.fft convert their arguments to these.
 #include "kernels/fft.h"
 
 #include <math.h>
@@ -47,7 +47,7 @@ static bool check_dims(ig_ctx *c, const ig_op *op, const ig_value *args, int *di
   return c->status == IG_OK;
 }
 
-// Dimensions that are transformed lie innermost.
+// Transformed dimensions are innermost.
 static void innermost(ig_ctx *c, const int *dims, size_t n, ig_meta *out) {
   ig_int step = ig_const(1);
   for (int inside = 1; inside >= 0; inside--) {
@@ -136,7 +136,7 @@ static void conjugate(const block *b, void *to, const void *from, int64_t n) {
     }
   }
 }
-// Another length of one dimension: cut, or filled up by the symmetry of the transform of real
+// Another length of one dimension: truncated, or extended by the symmetry of the transform of real
 // numbers: X[n - k] is the conjugate of X[k].
 static void relength(ig_ctx *c, block *b, int dim, int64_t n, bool mirror) {
   int64_t outer;
@@ -161,7 +161,7 @@ static void relength(ig_ctx *c, block *b, int dim, int64_t n, bool mirror) {
   b->size[dim] = n;
 }
 
-// Real results: the imaginary parts go, in place.
+// Real results: drops the imaginary parts in place.
 static void drop_imaginary(const block *b, int64_t n) {
   for (int64_t i = 0; i < n && b->wide; i++) ((double *)b->at)[i] = ((double *)b->at)[2 * i];
   for (int64_t i = 0; i < n && !b->wide; i++) ((float *)b->at)[i] = ((float *)b->at)[2 * i];
@@ -174,7 +174,7 @@ static double scale_of(const block *b, const int *dims, size_t n, int64_t length
   return norm == BY_N ? 1 / count : norm == BY_ROOT_N ? 1 / sqrt(count) : 1;
 }
 
-// Lines of even length along the last dimension, real on one side: half the work. b holds the
+// Rows of even length along the last dimension, real on one side: half the work. b holds the
 // complex side, and has n / 2 + 1 there; real has the other.
 static bool is_halved(const ig_op *op, const ig_value *args, const ig_tensor *x, int dim,
                       int64_t n) {
@@ -288,7 +288,7 @@ static void c2c_vjp(ig_ctx *c, const ig_vjp *v) {
 static ig_int back_of(const ig_value *dims) {
   return dims->ints.n ? dims->ints.at[dims->ints.n - 1] : ig_const(-1);
 }
-// x with `size` elements in one dimension: cut, or zeros behind.
+// x with `size` elements in one dimension: truncated or padded with zeros.
 static ig_tensor *resized(ig_ctx *c, ig_tensor *x, ig_int dim, ig_int size) {
   if (!x || x->ndim == 0) return x;
   int d = ig_wrap_dim(c, ig_int_specialize(c, dim), x->ndim);
@@ -319,7 +319,7 @@ static void r2c_vjp(ig_ctx *c, const ig_vjp *v) {
 static ig_tensor *piece(ig_ctx *c, ig_tensor *x, ig_int dim, ig_int start, ig_int end) {
   return ig_slice_tensor_with(c, x, dim, ig_of_int(start), ig_of_int(end), ig_const(1));
 }
-// Elements that stand for two of the whole transform count twice.
+// Elements that represent two of the full transform count twice.
 static void c2r_vjp(ig_ctx *c, const ig_vjp *v) {
   if (!IG_WANTED(v, 0)) return;
   const ig_tensor *x = v->args[0].tensor;
@@ -392,7 +392,7 @@ typedef struct grid {
   ig_int last;  // half: the length of the result
 } grid;
 
-// Sets g->n. Names of dimensions are refused before their number is.
+// Sets g->n. Invalid dimensions are reported before an invalid number of them.
 static bool grid_count(ig_ctx *c, const ig_tensor *x, const ig_value *s, const ig_value *dim,
                        grid *g) {
   bool sized = s->kind == IG_KIND_INTS;
@@ -447,7 +447,7 @@ enum {
   FORWARD = 1,
   TO_REAL = 2,    // irfft, hfft
   FROM_REAL = 4,  // rfft, ihfft: half of the result
-  TURNED = 8,     // hfft, ihfft: the last dimension runs the other way
+  TURNED = 8,     // hfft, ihfft: the last dimension is transformed in the other direction
 };
 
 static ig_tensor *grid_run(ig_ctx *c, ig_tensor *x, const ig_value *s, const ig_value *dim,

@@ -45,7 +45,7 @@ static bool frames_make(ig_ctx *c, const ig_value *a, const char *name, frames *
   return c->status == IG_OK;
 }
 
-// The window in the middle of n_fft elements; NULL when it is all ones and nobody asks for them.
+// The window in the middle of n_fft elements; NULL if it is all ones and not needed.
 static ig_tensor *window_of(ig_ctx *c, const frames *f, const ig_tensor *like, bool always) {
   ig_tensor *w = f->window;
   if (!w && !always && f->length == f->n_fft) return NULL;
@@ -130,7 +130,7 @@ static ig_tensor *stft_center(ig_ctx *c, const ig_value *a) {
   return transform(c, x, a, a + 7);
 }
 
-// y [batch, frames, n_fft] added up where the frames lie.
+// Overlap-add of y [batch, frames, n_fft].
 static ig_tensor *overlap(ig_ctx *c, ig_tensor *y, ig_int batch, ig_int length, const frames *f) {
   ig_int sizes[] = {batch, length};
   return ig_unfold_backward(c, y, ig_of_ints(sizes, 2), ig_const(1), ig_const(f->n_fft),

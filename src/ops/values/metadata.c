@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions about tensors and dtypes that are operators too: the answer stands in the metadata, so
-// real and fake tensors answer alike and a program keeps no trace of them.
+// Queries about tensors and dtypes that are operators too: the answer is in the metadata, so they
+// work for real and fake tensors alike and are not recorded in programs.
 #include "op/formula.h"
 #include "op/shape.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between tensors and plain values: item, comparisons with one answer, sizes, assertions and ranges
-// of symbolic integers.
+// Between tensors and plain values: item, comparisons with a single result, sizes, assertions and
+// ranges of symbolic integers.
 #include <stdio.h>
 
 #include "op/formula.h"
@@ -22,7 +22,7 @@ static void local_scalar_kernel(ig_ctx *c, const ig_op *op, const ig_value *args
   outs[0] = ig_element_load(ig_tensor_data(self), self->dtype);
 }
 
-// Symbols for what stands in the data: u0, zuf0; a bool is the relation Eq(u0, 1).
+// Unbacked symbols: u0, zuf0; a bool is the relation Eq(u0, 1).
 static void unbacked_float(ig_ctx *c, ig_value *out) {
   const ig_expr *e = ig_sym_renewed(c, IG_SORT_FLOAT);
   if (!e) {
@@ -41,7 +41,7 @@ static void unbacked_bool(ig_ctx *c, ig_value *out) {
   ig_sym_apply(c, IG_EXPR_EQ, args, 2, out);
 }
 
-// The same tensor, read again, has the same element as long as nobody writes to it.
+// The same tensor, read again, has the same element as long as it is not modified.
 static ig_int read_again(ig_ctx *c, ig_tensor *self) {
   uint32_t version = ig_tensor_version(self);
   bool known = self->read && self->read_version == version &&
@@ -53,7 +53,7 @@ static ig_int read_again(ig_ctx *c, ig_tensor *self) {
   return (ig_int){.value = 0, .expr = self->read};
 }
 
-// An element nobody knows.
+// An unknown element.
 static void local_scalar_fake(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   (void)op;
   ig_tensor *self = args[0].tensor;
@@ -312,7 +312,7 @@ static void assert_scalar_kernel(ig_ctx *c, const ig_op *op, const ig_value *arg
   if (!truth(c, &args[0])) ig_fail_text(c, IG_RUNTIME, "%s", args[1].str);
 }
 
-// While recording, a symbolic condition is the program's business at run time.
+// While recording, a symbolic condition is checked by the program at run time.
 static void assert_scalar_fake(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   bool symbolic = (args[0].kind == IG_KIND_INT && args[0].i.expr) ||
                   (args[0].kind == IG_KIND_BOOL && args[0].b_expr) ||
