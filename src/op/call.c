@@ -298,7 +298,7 @@ static void decompose(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value
   ig_scope s = ig_scope_open(c);
   ig_op_decompose(c, op, args, outs);
   ig_return_values(c, s, outs, op->schema.nrets);
-  ig_tape_face_close(c, face, &mode);
+  ig_tape_group_close(c, group, &mode);
   if (c->status != IG_OK) ig_aside(c, "in %s", op->target);
 }
 
