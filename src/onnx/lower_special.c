@@ -230,6 +230,7 @@ bool ig_onnx_lower_histc(ig_ctx *c, int opset, const ig_value *args, ig_value *o
   ig_tensor *above = ig_ge_scalar(c, x, ig_of_f64(low));
   ig_tensor *inside = ig_logical_and(c, above, ig_le_scalar(c, x, ig_of_f64(high)));
   at = ig_masked_fill_scalar(c, at, ig_logical_not(c, inside), ig_of_i64(-1));
+  if (!at) return true;  // out of memory: the context says so
   ig_tensor *numbers = ig_cast(c, ig_arange(c, ig_of_i64(bins)), at->dtype);
   ig_tensor *hit = ig_eq_tensor(c, ig_unsqueeze(c, at, ig_const(1)), numbers);
   ig_int dim = ig_const(0);
