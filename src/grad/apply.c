@@ -339,7 +339,7 @@ bool ig_entry_apply(ig_ctx *c, ig_tape_entry *e, ig_tensor *const *grads, const 
     case IG_ENTRY_MISSING:
       ok = apply_missing(c, e);
       break;
-    case IG_ENTRY_FACE:  // no edge leads to one
+    case IG_ENTRY_GROUP:  // no edge leads to one
       break;
   }
   return ok && fit_all(c, e, wanted, d);
