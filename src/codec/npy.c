@@ -43,21 +43,6 @@ void ig_npy_copy(const ig_npy *a, uint8_t *dst) {
   }
 }
 
-ig_status ig_npy_save(ig_ctx *c, const char *path, const ig_npy *a) {
-  ig_str head = ig_str_make(c->alloc);
-  ig_sink sink = ig_sink_memory(c->alloc);
-  ig_status st = ig_npy_head(c, a, &head);
-  if (st == IG_OK) st = ig_sink_file(c, path, &sink);
-  if (st == IG_OK) {
-    ig_sink_put(&sink, head.at, head.n);
-    ig_sink_put(&sink, a->data.at, a->data.n);
-    st = ig_sink_close(c, &sink);
-  }
-  ig_sink_drop(&sink);
-  ig_str_free(&head);
-  return st;
-}
-
 static const char *array_name(ig_npz *z, const char *member) {
   size_t n = strlen(member);
   bool suffix = n >= 4 && strcmp(member + n - 4, ".npy") == 0;

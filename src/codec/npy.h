@@ -26,7 +26,6 @@ typedef struct ig_npy {
 IG_MUST_USE ig_status ig_npy_read(ig_ctx *c, const char *name, ig_bytes in, ig_npy *out);
 // The header, as NumPy writes it; its length is a multiple of 64.
 IG_MUST_USE ig_status ig_npy_head(ig_ctx *c, const ig_npy *a, ig_str *out);
-IG_MUST_USE ig_status ig_npy_save(ig_ctx *c, const char *path, const ig_npy *a);
 // The elements in C order and native byte order, a->data.n bytes.
 void ig_npy_copy(const ig_npy *a, uint8_t *dst);
 

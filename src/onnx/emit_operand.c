@@ -131,14 +131,6 @@ size_t ig_onnx_int_list(ig_onnx *x, const ig_value *v, int64_t *out, size_t cap,
   return n;
 }
 
-int ig_onnx_sizes(ig_onnx *x, const ig_tensor *t, int64_t *sizes) {
-  for (int d = 0; t && d < t->ndim; d++) {
-    if (ig_sizes(t)[d].expr) unexpected(x, "a size");
-    sizes[d] = ig_sizes(t)[d].value;
-  }
-  return t ? t->ndim : 0;
-}
-
 // ---- unsupported calls
 
 // "model.py:14" from the node's location or its stack trace.

@@ -239,8 +239,6 @@ const ig_tensor *ig_onnx_tensor_of(const ig_value *v);
 int ig_onnx_ndim(const ig_value *v);  // 0: not a tensor
 // A dimension that may count from the end.
 int64_t ig_onnx_dim(ig_onnx *x, const ig_value *v, int ndim);
-// Sizes as plain numbers; symbolic ones are unsupported. Returns their count, 0 after an error.
-int ig_onnx_sizes(ig_onnx *x, const ig_tensor *t, int64_t *sizes);
 // A list of integers; a single integer, or a list of one, is repeated `want` times (0: unchanged).
 size_t ig_onnx_int_list(ig_onnx *x, const ig_value *v, int64_t *out, size_t cap, size_t want);
 // The same with symbols kept.

@@ -189,7 +189,6 @@ bool ig_rd_wants(const ig_rd *r, size_t i);  // Is output i used?
 
 int ig_rd_axis(ig_rd *r, int64_t axis,
                int ndim);  // IG_INVALID: out of range; then 0
-ig_int ig_rd_size(const ig_tensor *t, int dim);
 int64_t ig_rd_plain(ig_rd *r, ig_int size);  // specialised
 // Rejects results larger than the limit before they are allocated.
 bool ig_rd_budget(ig_rd *r, const ig_int *sizes, size_t n, ig_dtype dtype);
@@ -217,7 +216,6 @@ ig_tensor *ig_rd_cast(ig_rd *r, ig_tensor *t, int from, int to,
 ig_tensor *ig_rd_matmul(ig_rd *r, ig_tensor *a, ig_tensor *b);
 // [C] -> [1, C, 1, ...] of ndim dimensions, C at `axis`
 ig_tensor *ig_rd_along(ig_rd *r, ig_tensor *t, int axis, int ndim);
-ig_tensor *ig_rd_contiguous(ig_rd *r, ig_tensor *t);
 // Integers that ATen does not compare (uint16 and wider) as int64 in the same order, and back;
 // others unchanged.
 ig_tensor *ig_rd_ordered(ig_rd *r, ig_tensor *t);

@@ -10,10 +10,6 @@ int ig_rd_axis(ig_rd *r, int64_t axis, int ndim) {
   return 0;
 }
 
-ig_int ig_rd_size(const ig_tensor *t, int dim) {
-  return t && dim < t->ndim ? ig_sizes(t)[dim] : ig_const(1);
-}
-
 int64_t ig_rd_plain(ig_rd *r, ig_int size) {
   if (!size.expr) return size.value;
   if (size.expr->hinted) return ig_int_specialize(r->c, size);
@@ -242,10 +238,6 @@ ig_tensor *ig_rd_along(ig_rd *r, ig_tensor *t, int axis, int ndim) {
   ig_int sizes[IG_MAX_DIM];
   for (int d = 0; d < ndim; d++) sizes[d] = d == axis ? ig_numel_of(r->c, t) : ig_const(1);
   return ig_rd_reshape(r, t, sizes, (size_t)ndim);
-}
-
-ig_tensor *ig_rd_contiguous(ig_rd *r, ig_tensor *t) {
-  return t ? ig_contiguous(r->c, t) : NULL;
 }
 
 // ---- conversion of element types

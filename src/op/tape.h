@@ -81,7 +81,7 @@ typedef enum ig_entry_kind {
   IG_ENTRY_OP,
   IG_ENTRY_CUSTOM,   // the host's backward
   IG_ENTRY_SLICES,   // history of a base whose view was written in place by `inner`
-  IG_ENTRY_GROUP,     // never runs: what the entries of an operator's parts show from outside
+  IG_ENTRY_GROUP,    // never runs: what the entries of an operator's parts show from outside
   IG_ENTRY_MISSING,  // of an operator without a derivative: refuses to run
 } ig_entry_kind;
 

@@ -46,11 +46,10 @@ ig_sgraph *ig_sgraph_create(ig_stypes *types) {
     (void)ig_fail(c, IG_NOMEM, "out of memory");
     return NULL;
   }
-  *g = (ig_sgraph){.c = c,
-                   .arena = ig_arena_make(c->alloc),
-                   .types = types,
-                   .owners = ig_map_make(c->alloc),
-                   .suffixes = ig_map_make(c->alloc)};
+  *g = (ig_sgraph){.c = c, .types = types};
+  g->arena = ig_arena_make(c->alloc);
+  g->owners = ig_map_make(c->alloc);
+  g->suffixes = ig_map_make(c->alloc);
   g->body = new_block(g, NULL);
   if (g->body) return g;
   ig_sgraph_free(g);

@@ -48,7 +48,7 @@ struct ig_snode {
   size_t n_out;
   ig_sblock **blocks;
   size_t n_blocks;
-  ig_range range;
+  ig_srange range;
   const char *place;  // "program.py:18:4" where there is no range; NULL: none
   const char *scope;  // "__module.lin"; NULL: none
   ig_sblock *owner;

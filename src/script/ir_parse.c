@@ -24,7 +24,7 @@ typedef struct scanner {
 static void *fail(scanner *s, const char *what) {
   size_t at = (size_t)(s->p - s->source.text);
   size_t end = at < s->source.n ? at + 1 : at;
-  (void)ig_syntax_error(s->c, (ig_range){&s->source, at, end}, "expected %s", what);
+  (void)ig_syntax_error(s->c, (ig_srange){&s->source, at, end}, "expected %s", what);
   return NULL;
 }
 
@@ -581,8 +581,8 @@ ig_sgraph *ig_sgraph_parse(ig_stypes *types, const ig_resolver *classes, const c
                .g = g,
                .source = {.text = text, .n = strlen(text), .first_line = 1},
                .p = text,
-               .values = ig_map_make(c->alloc),
                .max_depth = ig_ctx_limits(c).max_depth};
+  s.values = ig_map_make(c->alloc);
   blank_lines(&s);
   bool ok = parse_graph(&s) && parse_inner(&s);
   blank_lines(&s);

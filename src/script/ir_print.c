@@ -121,8 +121,8 @@ static void indent(ig_str *s, size_t level) {
 static void add_place(ig_str *s, const ig_snode *n) {
   if (n->place) ig_str_add(s, " # %s", n->place);
   if (n->place || !n->range.source || !n->range.source->file) return;
-  ig_str_add(s, " # %s:%zu:%zu", n->range.source->file, ig_range_line(n->range),
-             ig_range_column(n->range));
+  ig_str_add(s, " # %s:%zu:%zu", n->range.source->file, ig_srange_line(n->range),
+             ig_srange_column(n->range));
 }
 
 static void add_nodes(ig_str *s, const ig_sblock *b, size_t level, bool places);

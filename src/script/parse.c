@@ -24,7 +24,7 @@ void *ig_parser_unexpected(ig_parser *p, const char *what) {
   size_t n = t->end - t->start;
   bool quote = n > 0 && n < 40 && t->kind > IG_TOKEN_DEDENT;
   (void)ig_syntax_error(
-      p->c, (ig_range){p->source, t->start, t->end}, "expected %s but found %s%.*s%s here", what,
+      p->c, (ig_srange){p->source, t->start, t->end}, "expected %s but found %s%.*s%s here", what,
       quote ? "'" : "", quote ? (int)n : (int)strlen(ig_token_text(t->kind)),
       quote ? p->source->text + t->start : ig_token_text(t->kind), quote ? "'" : "");
   return NULL;
@@ -39,7 +39,7 @@ bool ig_parser_expect(ig_parser *p, ig_token_kind kind) {
 static void *too_deep(ig_parser *p) {
   if (p->c->status == IG_OK) {
     (void)ig_fail(p->c, IG_LIMIT, "nested more than %zu deep at line %zu", p->max_depth,
-                  ig_range_line((ig_range){p->source, ig_parser_start(p), 0}));
+                  ig_srange_line((ig_srange){p->source, ig_parser_start(p), 0}));
   }
   return NULL;
 }

@@ -40,7 +40,7 @@ static char *number_text(ig_parser *p, const ig_token *t) {
 
 static ig_tree *parse_number(ig_parser *p) {
   const ig_token *t = ig_parser_peek(p);
-  ig_range range = {p->source, t->start, t->end};
+  ig_srange range = {p->source, t->start, t->end};
   char *text = number_text(p, t);
   p->at++;
   ig_tree *n = ig_parser_node(p, IG_TREE_INT, t->start, 0, NULL);

@@ -68,13 +68,13 @@ static size_t add_number(ig_parser *p, ig_str *s, size_t at, size_t end, bool by
   for (size_t n = 0; n < digits; n++, i++) {
     int value = i < end ? hex_value(text[i]) : -1;
     if (value < 0) {
-      (void)ig_syntax_error(p->c, (ig_range){p->source, at - 1, i}, "truncated \\%c escape", ch);
+      (void)ig_syntax_error(p->c, (ig_srange){p->source, at - 1, i}, "truncated \\%c escape", ch);
       return end;
     }
     code = code * 16 + (unsigned long)value;
   }
   if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) {
-    (void)ig_syntax_error(p->c, (ig_range){p->source, at - 1, i}, "no such character");
+    (void)ig_syntax_error(p->c, (ig_srange){p->source, at - 1, i}, "no such character");
   } else if (bytes && code < 0x100) {
     add_char(s, (char)code);
   } else {
@@ -146,7 +146,7 @@ static size_t field_end(const ig_parser *p, size_t at, size_t end) {
 static ig_tree *parse_part(ig_parser *p, size_t start, size_t end) {
   ig_parser inner = *p;
   inner.at = 0;
-  ig_range part = {p->source, start, end};
+  ig_srange part = {p->source, start, end};
   if (ig_tokens_read_part(p->c, p->arena, part, &inner.tokens) != IG_OK) return NULL;
   ig_tree *e = ig_parse_exprs(&inner);
   if (e && ig_parser_kind(&inner) != IG_TOKEN_END) return ig_parser_unexpected(&inner, "'}'");
@@ -187,7 +187,8 @@ static ig_tree *parse_field(ig_parser *p, const literal *l, size_t *at) {
     if (!ok || !parts[1]) return NULL;
   }
   if (end >= l->end || text[end] != '}') {
-    return (void)ig_syntax_error(p->c, (ig_range){p->source, start, end}, "f-string: expected '}'"),
+    return (void)ig_syntax_error(p->c, (ig_srange){p->source, start, end},
+                                 "f-string: expected '}'"),
            NULL;
   }
   *at = end + 1;

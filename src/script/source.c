@@ -13,13 +13,13 @@ static size_t line_end(const ig_source *s, size_t at) {
   return at;
 }
 
-size_t ig_range_line(ig_range r) {
+size_t ig_srange_line(ig_srange r) {
   size_t line = r.source->first_line;
   for (size_t i = 0; i < r.start && i < r.source->n; i++) line += r.source->text[i] == '\n';
   return line;
 }
 
-size_t ig_range_column(ig_range r) {
+size_t ig_srange_column(ig_srange r) {
   return r.start - line_begin(r.source, r.start) + r.source->indent;
 }
 
@@ -39,7 +39,7 @@ static bool is_blank(const ig_source *s, size_t begin, size_t end) {
 }
 
 // One line that the range touches, and the line that marks it.
-static void quote_line(ig_str *s, ig_range r, size_t begin) {
+static void quote_line(ig_str *s, ig_srange r, size_t begin) {
   size_t end = line_end(r.source, begin);
   add(s, r.source, begin, end);
   ig_str_add(s, "\n");
@@ -52,13 +52,13 @@ static void quote_line(ig_str *s, ig_range r, size_t begin) {
   ig_str_add(s, last == r.end || is_blank(r.source, end, r.end) ? " <--- HERE\n" : "\n");
 }
 
-void ig_range_quote(ig_str *s, ig_range r, const char *function) {
+void ig_srange_quote(ig_str *s, ig_srange r, const char *function) {
   const ig_source *from = r.source;
   if (!from) return;
   if (r.end > from->n) r.end = from->n;
   if (r.start > r.end) r.start = r.end;
   if (from->file) {
-    ig_str_add(s, "  File \"%s\", line %zu", from->file, ig_range_line(r));
+    ig_str_add(s, "  File \"%s\", line %zu", from->file, ig_srange_line(r));
     if (function) ig_str_add(s, ", in %s", function);
     ig_str_add(s, "\n");
   }

@@ -15,19 +15,19 @@ typedef struct ig_source {
 } ig_source;
 
 // Bytes [start, end) of a source; source NULL: nowhere.
-typedef struct ig_range {
+typedef struct ig_srange {
   const ig_source *source;
   size_t start;
   size_t end;
-} ig_range;
+} ig_srange;
 
-size_t ig_range_line(ig_range r);    // number of its first line in the file, from 1
-size_t ig_range_column(ig_range r);  // of its first byte in the file, from 0
+size_t ig_srange_line(ig_srange r);    // number of its first line in the file, from 1
+size_t ig_srange_column(ig_srange r);  // of its first byte in the file, from 0
 
 enum { IG_CONTEXT_LINES = 3 };  // before and after
 
 // `  File "f.py", line 3, in forward`, the lines around the range, and `~~~~ <--- HERE` under it.
 // function NULL: not named.
-void ig_range_quote(ig_str *s, ig_range r, const char *function);
+void ig_srange_quote(ig_str *s, ig_srange r, const char *function);
 
 #endif

@@ -26,10 +26,10 @@ const char *ig_token_text(ig_token_kind kind) {
   return texts[kind];
 }
 
-ig_status ig_syntax_error(ig_ctx *c, ig_range where, const char *fmt, ...) {
+ig_status ig_syntax_error(ig_ctx *c, ig_srange where, const char *fmt, ...) {
   if (c->status != IG_OK) return c->status;
   ig_str quoted = ig_str_make(c->alloc);
-  ig_range_quote(&quoted, where, NULL);
+  ig_srange_quote(&quoted, where, NULL);
   char message[512];
   va_list ap;
   va_start(ap, fmt);
@@ -68,8 +68,8 @@ static bool is_name_part(char ch) {
   return is_name_start(ch) || is_digit(ch);
 }
 
-static ig_range range_at(const lexer *x, size_t start, size_t end) {
-  return (ig_range){x->source, start, end};
+static ig_srange range_at(const lexer *x, size_t start, size_t end) {
+  return (ig_srange){x->source, start, end};
 }
 
 static bool emit(lexer *x, ig_token_kind kind, size_t start) {
@@ -282,7 +282,7 @@ ig_status ig_tokens_read(ig_ctx *c, ig_arena *arena, const ig_source *source, ig
   return deliver(&x, arena, ok && finish(&x), out);
 }
 
-ig_status ig_tokens_read_part(ig_ctx *c, ig_arena *arena, ig_range part, ig_tokens *out) {
+ig_status ig_tokens_read_part(ig_ctx *c, ig_arena *arena, ig_srange part, ig_tokens *out) {
   lexer x = {.c = c,
              .source = part.source,
              .text = part.source->text,

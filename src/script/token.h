@@ -131,10 +131,10 @@ IG_MUST_USE ig_status ig_tokens_read(ig_ctx *c, ig_arena *arena, const ig_source
                                      ig_tokens *out);
 
 // The tokens of one expression, [start, end) of the source.
-IG_MUST_USE ig_status ig_tokens_read_part(ig_ctx *c, ig_arena *arena, ig_range part,
+IG_MUST_USE ig_status ig_tokens_read_part(ig_ctx *c, ig_arena *arena, ig_srange part,
                                           ig_tokens *out);
 
 // Fails the context with a message and the place quoted below it. Returns IG_SYNTAX.
-ig_status ig_syntax_error(ig_ctx *c, ig_range where, const char *fmt, ...) IG_PRINTF(3, 4);
+ig_status ig_syntax_error(ig_ctx *c, ig_srange where, const char *fmt, ...) IG_PRINTF(3, 4);
 
 #endif

@@ -94,7 +94,7 @@ typedef struct ig_tree ig_tree;
 struct ig_tree {
   ig_tree_kind kind;
   ig_token_kind op;
-  ig_range range;
+  ig_srange range;
   const char *text;  // ends with a zero byte
   size_t n_text;
   union {

@@ -110,7 +110,10 @@ void ig_stype_print_annotation(ig_str *s, const ig_stype *t) {
 // ---- making
 
 ig_stypes ig_stypes_make(ig_ctx *c) {
-  return (ig_stypes){.c = c, .arena = ig_arena_make(c->alloc), .made = ig_map_make(c->alloc)};
+  ig_stypes t = {.c = c};
+  t.arena = ig_arena_make(c->alloc);
+  t.made = ig_map_make(c->alloc);
+  return t;
 }
 
 void ig_stypes_free(ig_stypes *t) {

@@ -96,8 +96,6 @@ bool ig_bool_guard(ig_ctx *c, const ig_value *b);
 int64_t ig_int_guard(ig_ctx *c, ig_int i);
 double ig_float_guard(ig_ctx *c, const ig_value *f);
 bool ig_bool_known(ig_ctx *c, const ig_value *b, bool *answer);
-// For shape rules: size-like symbols are assumed to be at least 2.
-bool ig_bool_oblivious(ig_ctx *c, const ig_value *b);
 
 // The value of e is unknown. In a draft the example may have it: *example is its value, and an
 // issue is reported; false otherwise, with IG_DATA_DEPENDENT.

@@ -139,22 +139,22 @@ static void places_are_quoted(void **state) {
   ig_source source = source_of(text);
   source.first_line = 21;
   size_t at = (size_t)(strstr(text, "self.table") - text);
-  ig_range r = {&source, at, at + strlen("self.table")};
+  ig_srange r = {&source, at, at + strlen("self.table")};
   ig_str s = ig_str_make(c->alloc);
-  ig_range_quote(&s, r, "forward");
+  ig_srange_quote(&s, r, "forward");
   assert_string_equal(s.at,
                       "  File \"f.py\", line 25, in forward\nb\nc\nd\n    for n, f in "
                       "self.table[k]:\n                ~~~~~~~~~~ <--- HERE\n        x = 1\n    "
                       "y\nz\n");
   ig_str_free(&s);
-  assert_int_equal(ig_range_line(r), 25);
-  assert_int_equal(ig_range_column(r), 16);
+  assert_int_equal(ig_srange_line(r), 25);
+  assert_int_equal(ig_srange_column(r), 16);
   // Every line of a longer range is marked, the last one says so.
   const char *two = "def fn(x):\n    return x\n";
   source = source_of(two);
-  ig_range both = {&source, 0, strlen(two) - 1};
+  ig_srange both = {&source, 0, strlen(two) - 1};
   s = ig_str_make(c->alloc);
-  ig_range_quote(&s, both, NULL);
+  ig_srange_quote(&s, both, NULL);
   assert_string_equal(s.at,
                       "  File \"f.py\", line 1\ndef fn(x):\n~~~~~~~~~~\n    return x\n    ~~~~~~~~ "
                       "<--- HERE\n");

@@ -65,6 +65,14 @@ IG_OP(is_inference) = {
     .samples = "f32[2]",
     .not_differentiable = true,
 };
+// There is no NNPACK in Ingot.
+IG_OP(_nnpack_available) = {
+    .schema = "aten::_nnpack_available() -> bool",
+    .kernel = never_answer,
+    .fake = never_answer,
+    .samples = "",
+    .not_differentiable = true,
+};
 IG_OP(can_cast) = {
     .schema = "aten::can_cast(ScalarType from_, ScalarType to) -> bool",
     .kernel = can_cast_answer,
