@@ -506,6 +506,18 @@ static PyObject *lifted(ig_ctx *c, const options *o) {
   return out;
 }
 
+// as_tensor of a tensor in a training program: a conversion, even if it changes nothing.
+static PyObject *converted(const options *o) {
+  bool dtype = o->dtype && o->dtype != Py_None;
+  bool device = o->device && o->device != Py_None;
+  PyObject *type = dtype ? Py_NewRef(o->dtype) : PyObject_GetAttrString(o->data, "dtype");
+  PyObject *where = device ? Py_NewRef(o->device) : PyObject_GetAttrString(o->data, "device");
+  PyObject *out = type && where ? PyObject_CallMethod(o->data, "to", "OO", where, type) : NULL;
+  Py_XDECREF(type);
+  Py_XDECREF(where);
+  return out;
+}
+
 static PyObject *as_tensor(PyObject *module, PyObject *args, PyObject *kwargs) {
   static char *keys[] = {"data", "dtype", "device", NULL};
   (void)module;
@@ -515,8 +527,9 @@ static PyObject *as_tensor(PyObject *module, PyObject *args, PyObject *kwargs) {
     return NULL;
   }
   ig_ctx *c = py_ctx();
-  bool data = c->mode->capture && !py_is_tensor(o.data);
-  return data ? lifted(c, &o) : construct(&o, NULL, false, false);
+  const ig_graph *g = c->mode->capture;
+  if (g && !py_is_tensor(o.data)) return lifted(c, &o);
+  return g && !g->inference ? converted(&o) : construct(&o, NULL, false, false);
 }
 
 static PyObject *asarray(PyObject *module, PyObject *args, PyObject *kwargs) {
