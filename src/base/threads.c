@@ -65,7 +65,7 @@ static atomic_int wanted;   // 0: not set
 static _Thread_local bool inside;
 static _Thread_local ig_loan mine;
 static _Thread_local const void *joined;  // what was lent to the job that this worker helps with
-static _Thread_local int seat;            // and its number there
+static _Thread_local int own_seat;        // and its number there
 
 static inline void pause_cpu(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -116,8 +116,8 @@ ig_loan ig_threads_lend(ig_loan loan) {
   return before;
 }
 
-const void *ig_threads_lent(int *number) {
-  *number = mine.what == joined ? seat : 0;  // a loan of its own begins anew
+const void *ig_threads_lent(int *seat) {
+  *seat = mine.what == joined ? own_seat : 0;  // a loan of its own begins anew
   return mine.what;
 }
 
@@ -176,9 +176,9 @@ static void leave_cpu(int cpu) {
 #endif
 }
 
-// Waits, locked, until there is a job with a free seat; NULL: the pool stops. *watch is how long
-// this worker polls: the maximum after a wait that polling would have covered, less and less after
-// longer ones.
+// Waits, locked, until there is a job with a free seat; NULL: the pool stops. *watch is how
+// long this worker polls: the maximum after a wait that polling would have covered, less and less
+// after longer ones.
 static job *await_job(int64_t *watch) {
   int64_t start = 0;
   while (!pool.stop) {
@@ -214,7 +214,7 @@ static void *worker(void *unused) {
   pthread_mutex_lock(&pool.lock);
   for (job *j; (j = await_job(&watch));) {
     j->seats--;
-    seat = ++j->joined;
+    own_seat = ++j->joined;
     mine = j->loan;
     joined = j->loan.what;
     atomic_fetch_add_explicit(&j->working, 1, memory_order_relaxed);

@@ -123,10 +123,12 @@ static void run(void *arg, int64_t begin, int64_t end) {
   j->fn(j, begin, end);
 }
 
-static int64_t window_size(const ig_pool *p, bool adaptive) {
-  if (!adaptive) return p->kernel[0] * p->kernel[1] * p->kernel[2];
-  int64_t n = 1;
-  for (int i = 0; i < 3; i++) n *= p->in[i] / (p->out[i] > 0 ? p->out[i] : 1) + 1;
+static double window_size(const ig_pool *p, bool adaptive) {
+  double n = 1;
+  for (int i = 0; i < 3; i++) {
+    int64_t even = p->in[i] / (p->out[i] > 0 ? p->out[i] : 1) + 1;
+    n *= (double)(adaptive ? even : p->kernel[i]);
+  }
   return n;
 }
 
@@ -138,8 +140,8 @@ static void average(const ig_pool *p, bool adaptive, const void *x, void *y) {
   };
   job j = {.fn = table[p->elem], .p = *p, .adaptive = adaptive, .x = x, .y = y};
   if (!j.fn || p->out[2] <= 0) return;
-  int64_t each = p->out[2] * p->inner * window_size(p, adaptive);
-  ig_parallel_for(p->planes * p->out[0] * p->out[1], GRAIN / (each > 0 ? each : 1) + 1, run, &j);
+  int64_t rows = ig_pool_rows(p, window_size(p, adaptive), GRAIN);
+  ig_parallel_for(p->planes * p->out[0] * p->out[1], rows, run, &j);
 }
 
 static void average_grad(const ig_pool *p, bool adaptive, const void *dy, void *dx) {

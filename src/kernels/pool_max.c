@@ -146,8 +146,8 @@ static void max_pool(const ig_pool *p, bool adaptive, const void *x, void *y, in
   };
   job j = {.fn = table[p->elem], .p = *p, .adaptive = adaptive, .x = x, .y = y, .index = index};
   if (!j.fn || p->out[2] <= 0) return;
-  int64_t each = p->out[2] * p->inner * p->kernel[0] * p->kernel[1] * p->kernel[2];
-  ig_parallel_for(p->planes * p->out[0] * p->out[1], GRAIN / (each > 0 ? each : 1) + 1, run, &j);
+  double window = (double)p->kernel[0] * (double)p->kernel[1] * (double)p->kernel[2];
+  ig_parallel_for(p->planes * p->out[0] * p->out[1], ig_pool_rows(p, window, GRAIN), run, &j);
 }
 
 void ig_pool_max(const ig_pool *p, const void *x, void *y, int64_t *index) {

@@ -55,6 +55,15 @@ static inline void ig_pool_columns(const ig_pool *p, int64_t w0, int64_t count, 
   if (*to > p->kernel[2]) *to = p->kernel[2];
 }
 
+// Rows of outputs for one task of about `grain` elements, if every output looks at `window` of
+// them. The estimate is a double: a window may be far larger than what any integer product holds.
+static inline int64_t ig_pool_rows(const ig_pool *p, double window, int64_t grain) {
+  double each = (double)p->out[2] * (double)p->inner * window;
+  return each > 1 && each < (double)grain ? (int64_t)((double)grain / each) + 1
+         : each > 1                       ? 1
+                                          : grain + 1;
+}
+
 // What a sum under one output is divided by, one factor per dimension.
 static inline int64_t ig_pool_extent(const ig_pool *p, bool adaptive, int dim, int64_t o) {
   if (adaptive || !p->count_include_pad)

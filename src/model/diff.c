@@ -300,13 +300,16 @@ static const char *weight_text(ig_differ *d, const ig_model_weight *w) {
   ig_str s = ig_str_make(d->c->alloc);
   int64_t sizes[IG_MAX_DIM];
   int ndim = 0;
-  if (w->texts) (void)ig_texts_measure(w->texts, sizes, &ndim);
-  if (w->tensor) ndim = w->tensor->ndim;
-  ig_str_add(&s, "%s[", w->texts ? "string" : ig_dtype_text(w->tensor->dtype));
-  for (int i = 0; i < ndim; i++) {
-    int64_t size = w->texts ? sizes[i] : ig_tensor_size(w->tensor, i).value;
-    ig_str_add(&s, "%s%lld", i ? ", " : "", (long long)size);
+  const char *type = "string";
+  if (w->tensor) {
+    type = ig_dtype_text(w->tensor->dtype);
+    ndim = w->tensor->ndim;
+    for (int i = 0; i < ndim; i++) sizes[i] = ig_tensor_size(w->tensor, i).value;
+  } else if (w->texts) {
+    (void)ig_texts_measure(w->texts, sizes, &ndim);
   }
+  ig_str_add(&s, "%s[", type);
+  for (int i = 0; i < ndim; i++) ig_str_add(&s, "%s%lld", i ? ", " : "", (long long)sizes[i]);
   ig_str_add(&s, "]");
   return ig_diff_take(d, &s);
 }

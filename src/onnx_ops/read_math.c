@@ -156,7 +156,8 @@ static void equal_strings(ig_rd *r) {
   const int64_t *i = x ? ig_rd_bytes(r, x, IG_I64) : NULL;
   const int64_t *k = y ? ig_rd_bytes(r, y, IG_I64) : NULL;
   int64_t dims[IG_MAX_DIM];
-  for (int d = 0; k && d < x->ndim; d++) dims[d] = ig_sizes(x)[d].value;  // concrete: has bytes
+  for (int d = 0; i && k && d < x->ndim; d++)
+    dims[d] = ig_sizes(x)[d].value;  // concrete: has bytes
   ig_tensor *out = i && k ? ig_rd_real(r, IG_BOOL, dims, x->ndim) : NULL;
   bool *at = out ? ig_tensor_data(out) : NULL;
   for (int64_t n = 0; at && n < ig_tensor_numel(out); n++) {

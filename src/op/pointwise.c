@@ -273,6 +273,7 @@ static void run_plan(ig_ctx *c, plan *p, const ig_value *args, ig_tensor *out) {
   atomic_bool zero_divisor = false;
   p->proto.zero_divisor = &zero_divisor;
   if (!run_dense(p, args, out)) run_walk(p, args, out);
+  p->proto.zero_divisor = NULL;
   if (atomic_load_explicit(&zero_divisor, memory_order_relaxed)) {
     ig_fail_text(c, IG_RUNTIME, "ZeroDivisionError");
   }

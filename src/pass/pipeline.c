@@ -117,6 +117,7 @@ static ig_status decompose(ig_ctx *c, ig_program *p, ig_program **out) {
 }
 
 static bool assertions(export *e) {
+  if (!e->p) return false;
   const ig_env *env = e->p->graph->sym->env;
   bool asked = env && env->asserts.n > 0;
   if (!e->o->asserts || (e->o->late_sizes && !asked)) return true;

@@ -113,17 +113,11 @@ static bool string(lexer *x) {
       (void)ig_syntax_error(x->c, range_at(x, start, x->at), "unterminated string literal");
       return false;
     }
-    if (peek(x, 0) == '\\' && x->at + 1 < x->n) {
-      x->at += 2;
-    } else if (peek(x, 0) != quote) {
-      x->at++;
-    } else if (!triple || (peek(x, 1) == quote && peek(x, 2) == quote)) {
-      x->at += triple ? 3 : 1;
-      break;
-    } else {
-      x->at++;
-    }
+    bool twice = peek(x, 1) == quote && peek(x, 2) == quote;
+    if (peek(x, 0) == quote && (!triple || twice)) break;
+    x->at += peek(x, 0) == '\\' && x->at + 1 < x->n ? 2 : 1;
   }
+  x->at += triple ? 3 : 1;
   return emit(x, IG_TOKEN_STRING, start);
 }
 

@@ -410,7 +410,8 @@ static void same_bits(const ig_value *a, const ig_value *b, size_t i) {
   if (b->kind != IG_KIND_TENSOR || op->def->random) return;
   size_t bytes = (size_t)ig_tensor_numel(b->tensor) * ig_dtype_size(b->tensor->dtype);
   char *x = malloc(2 * bytes + 1);
-  if (!check(x != NULL, "out of memory")) return;
+  check(x != NULL, "out of memory");
+  if (!x) return;
   ig_tensor_read(a->tensor, a->tensor->dtype, x);
   ig_tensor_read(b->tensor, b->tensor->dtype, x + bytes);
   check(memcmp(x, x + bytes, bytes) == 0, "run: result %d has other bits than the call's", (int)i);
@@ -442,7 +443,11 @@ static void check_prepared(const ig_value *args, const ig_value *real) {
   size_t bytes = ig_need_bytes(&p.need);
   size_t behind = 64;
   char *memory = aligned_alloc(64, (bytes + behind + 63) / 64 * 64);
-  if (!check(memory != NULL && bytes < IG_SIZE_NONE, "memory of %zu bytes", bytes)) return;
+  check(memory != NULL && bytes < IG_SIZE_NONE, "memory of %zu bytes", bytes);
+  if (!memory || bytes >= IG_SIZE_NONE) {
+    free(memory);
+    return;
+  }
   memset(memory, 0xff, bytes + behind);
   size_t misses = ig_workspace_misses();
   long calls = heap.calls;

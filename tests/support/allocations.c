@@ -13,7 +13,7 @@ size_t test_allocations(void) {
 
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
-// NOLINTBEGIN(bugprone-reserved-identifier): the names that the C library has for its own
+// NOLINTBEGIN: names and parameters are the C library's
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t n, size_t size);
 extern void *__libc_realloc(void *p, size_t size);
@@ -38,6 +38,6 @@ void *aligned_alloc(size_t alignment, size_t size) {
   atomic_fetch_add(&count, 1);
   return __libc_memalign(alignment, size);
 }
-// NOLINTEND(bugprone-reserved-identifier)
+// NOLINTEND
 
 #endif

@@ -307,8 +307,8 @@ static void pad_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_valu
   ig_tensor *out = outs[0].tensor;
   if (!ig_check_number(c, &args[2], out->dtype)) return;
   ig_tensor_fill(out, &args[2]);
-  region to;
-  region from;
+  region to = {0};
+  region from = {0};
   region_of(out, &to);
   region_of(self, &from);
   for (int d = 0; d < self->ndim; d++) {

@@ -247,7 +247,7 @@ static void record_sizes(ig_ctx *c, const ig_meta *m) {
 
 // What was computed for a -1 is the number that was computed, not a new one.
 static ig_tensor *take_sizes(ig_tensor *view, const ig_meta *m) {
-  for (int d = 0; view && d < view->ndim; d++) {
+  for (int d = 0; view && d < view->ndim && d < m->ndim; d++) {
     bool same = m->size[d].origin && view->dims[d].expr == m->size[d].expr;
     if (same) view->dims[d].origin = m->size[d].origin;
   }
