@@ -60,8 +60,8 @@ ig_ctx *fuzz_open(size_t limit) {
 }
 
 // From the sanitizer, if there is one: reports where leaked blocks were allocated, and exits.
-__attribute__((weak)) void __lsan_do_leak_check(
-    void);  // NOLINT(bugprone-reserved-identifier,readability-identifier-naming)
+// NOLINTNEXTLINE: the name is the sanitizer's
+__attribute__((weak)) void __lsan_do_leak_check(void);
 
 void fuzz_close(ig_ctx *c) {
   ig_ctx_free(c);
