@@ -188,7 +188,7 @@ bool ig_rd_wants(const ig_rd *r, size_t i);  // Is output i used?
 // ---- helpers for formulas (words.c)
 
 int ig_rd_axis(ig_rd *r, int64_t axis,
-               int ndim);  // IG_INVALID: out of range; then 0
+               int ndim);                    // IG_INVALID: out of range; then 0
 int64_t ig_rd_plain(ig_rd *r, ig_int size);  // specialised
 // Rejects results larger than the limit before they are allocated.
 bool ig_rd_budget(ig_rd *r, const ig_int *sizes, size_t n, ig_dtype dtype);
