@@ -70,7 +70,7 @@ static void round_decimals(ig_onnx *x, const ig_onnx_call *call) {
   }
   ig_dtype d = ig_onnx_compute_type(x, "Round", call->val->dtype);
   int64_t digits = ig_onnx_int_of(x, &call->args[1]);
-  const char *ten = ig_onnx_number(x, d, pow(10, (double)(digits < 0 ? -digits : digits)));
+  const char *ten = ig_onnx_number(x, d, pow(10, fabs((double)digits)));
   const char *self = self_as(x, call, d);
   const char *scaled = ig_onnx_emit2(x, digits < 0 ? "Div" : "Mul", self, ten, NULL);
   scaled = ig_onnx_emit1(x, "Round", scaled, NULL);

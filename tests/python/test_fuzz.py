@@ -65,6 +65,14 @@ def test_results_are_rounded_before_they_are_converted():
     assert ingot.add(big, big, out=ingot.empty(2, dtype=ingot.int16)).tolist() == [144, 144]
 
 
+def test_lists_of_a_padded_convolution_have_its_dimensions():
+    """Lists of another length are refused, those without entries included."""
+    x, w = ingot.ones(1, 1, 3, 3, 3), ingot.ones(1, 1, 1, 1, 1)
+    for lists in ({"stride": [1, 1]}, {"dilation": [1, 1]}, {"stride": []}, {"dilation": []}):
+        with pytest.raises(RuntimeError, match="to be a single .*value or a list of 3 values"):
+            ingot.ops.aten.conv3d.padding(x, w, None, padding="same", **lists)
+
+
 def test_averages_of_integers_wrap():
     """The sum of the smallest numbers, and the smallest number divided by -1, have no int64."""
     least = ingot.full((1, 1, 2, 2), -(2**63), dtype=ingot.int64)

@@ -56,19 +56,23 @@ static bool check_rank(ig_ctx *c, const call *k) {
   return false;
 }
 
+static bool check_count(ig_ctx *c, const ig_value *list, const char *name, size_t n) {
+  size_t have = list->ints.n;
+  if (have == n || have == 1) return true;
+  ig_fail_text(c, IG_RUNTIME,
+               "expected %s to be a single integer value or a list of %zu values to match the "
+               "convolution dimensions, but got %zu values",
+               name, n, have);
+  return false;
+}
+
 static bool check_lists(ig_ctx *c, const call *k) {
   size_t n = (size_t)k->x->ndim - 2;
   const ig_value *lists[] = {k->stride, k->padding, k->dilation, k->output_padding};
   static const char *const names[] = {"stride", "padding", "dilation", "output_padding"};
   for (int i = 0; i < 4; i++) {
     size_t have = lists[i]->ints.n;
-    if (have != n && have != 1) {
-      ig_fail_text(c, IG_RUNTIME,
-                   "expected %s to be a single integer value or a list of %zu values to match the "
-                   "convolution dimensions, but got %zu values",
-                   names[i], n, have);
-      return false;
-    }
+    if (!check_count(c, lists[i], names[i], n)) return false;
     for (size_t d = 0; d < have; d++) {
       ig_int v = lists[i]->ints.at[d];
       if (!v.expr && v.value > INT32_MAX) {
@@ -630,6 +634,8 @@ static ig_tensor *conv_transpose_nd(ig_ctx *c, const ig_value *args, int nd) {
 static ig_tensor *conv_padding(ig_ctx *c, const ig_value *args, int nd) {
   const ig_tensor *w = args[1].tensor;
   if (!is_conv(c, args, nd, false)) return NULL;
+  if (!check_count(c, &args[3], "stride", (size_t)nd)) return NULL;
+  if (!check_count(c, &args[5], "dilation", (size_t)nd)) return NULL;
   ig_int pads[3] = {{.value = 0}, {.value = 0}, {.value = 0}};
   ig_int extra[6];
   bool uneven = false;
