@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranges of numbers and sizes that depend on data, where the program asks nothing about them: a
-// strict capture still checks the ends, as tensors that must be true.
+// Ranges of data-dependent numbers and sizes that the program itself does not compare: a strict
+// capture still checks both ends, as tensors that must be true.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

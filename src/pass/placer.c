@@ -68,7 +68,7 @@ ig_node *ig_placer_insert_call(ig_placer *p, ig_expr_kind kind, const ig_value *
                                const ig_expr *value) {
   const char *target = ig_sym_target(kind);
   if (!target) {
-    (void)ig_fail(p->c, IG_UNSUPPORTED, "a graph has no word for an assertion's function");
+    (void)ig_fail(p->c, IG_UNSUPPORTED, "no call in a graph computes a function of this assertion");
     return NULL;
   }
   ig_node proto = {.kind = IG_NODE_CALL,
@@ -138,8 +138,8 @@ static ig_node *compute_function(ig_placer *p, const ig_expr *e) {
   }
   bool less = e->kind == IG_EXPR_LE || e->kind == IG_EXPR_LT;
   if (less && args[0].kind != IG_KIND_NODE) {
-    ig_value turned[] = {args[1], args[0]};
-    return ig_placer_insert_call(p, e->kind == IG_EXPR_LE ? IG_EXPR_GE : IG_EXPR_GT, turned, 2, e);
+    ig_value swapped[] = {args[1], args[0]};
+    return ig_placer_insert_call(p, e->kind == IG_EXPR_LE ? IG_EXPR_GE : IG_EXPR_GT, swapped, 2, e);
   }
   return ig_placer_insert_call(p, e->kind, args, e->n, e);
 }

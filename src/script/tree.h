@@ -103,7 +103,7 @@ struct ig_tree {
   };
   size_t n;
   ig_tree **at;
-  size_t height;  // of the tree below, 0 for a leaf; bounded, so that who walks it may recurse
+  size_t height;  // of the tree below, 0 for a leaf; bounded, so that recursive walks are safe
 };
 
 const char *ig_tree_kind_text(ig_tree_kind kind);  // "BINARY"
