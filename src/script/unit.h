@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// A compilation unit: the functions, classes, enums and interfaces of scripts that know each other,
+// with their types. Reference-counted, because objects of its classes outlive whoever compiled it.
+#ifndef SCRIPT_UNIT_H_
+#define SCRIPT_UNIT_H_
+
+#include "base/vec.h"
+#include "script/ir.h"
+#include "script/object.h"
+#include "script/tree.h"
+
+typedef struct ig_sunit ig_sunit;
+typedef struct ig_sclass ig_sclass;
+typedef struct ig_sfunction ig_sfunction;
+typedef struct ig_scode ig_scode;  // what the interpreter runs
+
+typedef struct ig_sparam {
+  const char *name;
+  const ig_stype *type;
+  bool inferred;  // there was no annotation: a Tensor, printed as "Tensor (inferred)"
+  bool keyword_only;
+  bool has_default;
+  ig_value def;  // retained
+} ig_sparam;
+
+struct ig_sfunction {
+  ig_sunit *unit;
+  const char *name;       // "forward"
+  const char *qualified;  // "__torch__.program.M.forward"
+  ig_sclass *owner;       // of a method; NULL: a function
+  ig_sparam *params;      // of a method: self is the first
+  size_t n_params;
+  const ig_stype *result;  // NULL: not known before the body is compiled
+  ig_sgraph *graph;        // NULL: not compiled yet
+  bool compiling;          // a call now is recursive
+  // Compiles the body when it is first needed. NULL: the graph is there.
+  bool (*compile)(ig_ctx *c, ig_sfunction *f);
+  void *user;
+  // A function of the host, which runs it; graph is NULL then. args has n_params values; the result
+  // is a new reference.
+  bool (*host_run)(ig_ctx *c, ig_sfunction *f, const ig_value *args, ig_value *result);
+  ig_scode *code;  // NULL: not made yet
+  void (*free_code)(ig_scode *code);
+};
+
+typedef enum ig_srole { IG_SROLE_PLAIN, IG_SROLE_PARAMETER, IG_SROLE_BUFFER } ig_srole;
+
+typedef struct ig_sattribute {
+  const char *name;
+  const ig_stype *type;
+  ig_srole role;
+} ig_sattribute;
+
+typedef struct ig_sconstant {  // Final
+  const char *name;
+  const ig_stype *type;
+  ig_value value;  // retained
+} ig_sconstant;
+
+typedef struct ig_sproperty {
+  const char *name;
+  ig_sfunction *get;
+  ig_sfunction *set;  // NULL: none
+} ig_sproperty;
+
+struct ig_sclass {
+  ig_sunit *unit;
+  const ig_stype *type;  // IG_STYPE_CLASS, whose declaration is this
+  bool module;
+  IG_VEC(ig_sattribute) attributes;
+  IG_VEC(ig_sconstant) constants;
+  IG_VEC(ig_sfunction *) methods;
+  IG_VEC(ig_sfunction *) statics;
+  IG_VEC(ig_sproperty) properties;
+  IG_VEC(ig_sfunction *) pre_hooks;  // of forward, in order; also among the methods
+  IG_VEC(ig_sfunction *) hooks;
+  ig_map attribute_index;  // name -> position plus one
+  ig_map method_index;
+  void *host;  // whatever the host keeps with the class; NULL: nothing
+};
+
+typedef struct ig_senum {
+  ig_sunit *unit;
+  const ig_stype *type;  // IG_STYPE_ENUM, whose declaration is this
+  const ig_stype *value_type;
+  const char **names;
+  ig_value *values;  // retained
+  size_t n;
+} ig_senum;
+
+typedef struct ig_sinterface {
+  ig_sunit *unit;
+  const ig_stype *type;  // IG_STYPE_INTERFACE, whose declaration is this
+  bool module;
+  IG_VEC(ig_sfunction *) methods;  // without bodies: parameters and result only
+} ig_sinterface;
+
+struct ig_sunit {
+  ig_ctx *c;
+  ig_alloc alloc;
+  atomic_size_t refs;
+  ig_arena arena;  // names, trees, sources
+  ig_stypes types;
+  ig_map functions;  // qualified name -> ig_sfunction *
+  IG_VEC(ig_sfunction *) all_functions;
+  IG_VEC(ig_sclass *) classes;
+  IG_VEC(ig_senum *) enums;
+  IG_VEC(ig_sinterface *) interfaces;
+  ig_map operators;  // "aten::add" -> struct ig_soperators *
+  size_t next_mangle;
+};
+
+ig_sunit *ig_sunit_create(ig_ctx *c);  // NULL: out of memory
+ig_sunit *ig_sunit_retain(ig_sunit *u);
+void ig_sunit_release(ig_sunit *u);
+
+// All of these fail the context when out of memory and then give NULL. Names are copied.
+ig_sclass *ig_sunit_add_class(ig_sunit *u, const char *qualified, bool module);
+ig_senum *ig_sunit_add_enum(ig_sunit *u, const char *qualified, const ig_stype *value_type);
+ig_sinterface *ig_sunit_add_interface(ig_sunit *u, const char *qualified, bool module);
+// owner NULL: a function, found by its qualified name from now on.
+ig_sfunction *ig_sunit_add_function(ig_sunit *u, ig_sclass *owner, const char *name,
+                                    const char *qualified);
+// A qualified name that no type and no function of the unit has: `__torch__.m.___torch_mangle_0.M`.
+const char *ig_sunit_mangle(ig_sunit *u, const char *qualified);
+
+bool ig_senum_add(ig_senum *e, const char *name, ig_value value);
+// Positions; SIZE_MAX: out of memory.
+size_t ig_sclass_add_attribute(ig_sclass *k, const char *name, const ig_stype *type, ig_srole role);
+bool ig_sclass_add_constant(ig_sclass *k, const char *name, const ig_stype *type, ig_value value);
+
+// NULL or SIZE_MAX: there is none.
+ig_sfunction *ig_sunit_function(const ig_sunit *u, const char *qualified);
+const ig_stype *ig_sunit_type(const ig_sunit *u, const char *qualified);
+size_t ig_sclass_attribute(const ig_sclass *k, const char *name);
+ig_sfunction *ig_sclass_method(const ig_sclass *k, const char *name);
+const ig_sconstant *ig_sclass_constant(const ig_sclass *k, const char *name);
+const ig_sproperty *ig_sclass_property(const ig_sclass *k, const char *name);
+
+// The class of a type, NULL: it is of another kind.
+ig_sclass *ig_sclass_of(const ig_stype *t);
+ig_senum *ig_senum_of(const ig_stype *t);
+ig_sinterface *ig_sinterface_of(const ig_stype *t);
+
+// Makes sure that the graph is there. False after an error.
+bool ig_sfunction_ensure(ig_ctx *c, ig_sfunction *f);
+// `forward(__torch__.M self, Tensor x, int n=3) -> Tensor`
+void ig_sfunction_print_schema(ig_str *s, const ig_sfunction *f);
+
+#endif
