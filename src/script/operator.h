@@ -84,7 +84,8 @@ typedef struct ig_sbinding {
   const ig_stype *type[IG_MAX_TYPE_VARS];
   size_t n;
 } ig_sbinding;
-bool ig_stype_match(const ig_stype *formal, const ig_stype *actual, ig_sbinding *b);
+bool ig_stype_match(ig_stypes *types, const ig_stype *formal, const ig_stype *actual,
+                    ig_sbinding *b);
 // The type with its variables replaced; NULL: one is not bound (or out of memory).
 const ig_stype *ig_stype_bind(ig_stypes *t, const ig_stype *formal, const ig_sbinding *b);
 

@@ -21,6 +21,8 @@ static const char *const plain_names[IG_STYPE_COUNT] = {
     [IG_STYPE_FUNCTION] = "Function",
     [IG_STYPE_ANY_LIST] = "list",
     [IG_STYPE_ANY_TUPLE] = "tuple",
+    [IG_STYPE_ANY_ENUM] = "AnyEnumType",
+    [IG_STYPE_ANY_CLASS] = "AnyClassType",
 };
 
 typedef void printer(ig_str *s, const ig_stype *t);
@@ -326,6 +328,10 @@ bool ig_stype_is_subtype(const ig_stype *a, const ig_stype *b) {
   if (b->kind == IG_STYPE_NUMBER) {
     return a->kind == IG_STYPE_INT || a->kind == IG_STYPE_FLOAT || a->kind == IG_STYPE_COMPLEX;
   }
+  if (b->kind == IG_STYPE_ANY_ENUM) return a->kind == IG_STYPE_ENUM;
+  if (b->kind == IG_STYPE_ANY_CLASS) return a->kind == IG_STYPE_CLASS;
+  if (b->kind == IG_STYPE_ANY_LIST) return a->kind == IG_STYPE_LIST;
+  if (b->kind == IG_STYPE_ANY_TUPLE) return a->kind == IG_STYPE_TUPLE;
   if (a->kind == IG_STYPE_TENSOR && b->kind == IG_STYPE_TENSOR) return !b->name;
   // A named tuple is a tuple of its elements. Lists and dicts can be written to: only equal ones.
   if (a->kind == IG_STYPE_TUPLE && b->kind == IG_STYPE_TUPLE) {

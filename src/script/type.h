@@ -33,6 +33,10 @@ typedef enum ig_stype_kind {
   IG_STYPE_ANY_LIST,   // a bare `list` annotation, which no value fits
   IG_STYPE_ANY_TUPLE,  // the same for `tuple`
   IG_STYPE_UNION,
+  // Only in the schemas of operators.
+  IG_STYPE_ANY_ENUM,
+  IG_STYPE_ANY_CLASS,
+  IG_STYPE_VAR,  // a type variable, by its name
   IG_STYPE_COUNT
 } ig_stype_kind;
 

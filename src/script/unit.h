@@ -4,7 +4,7 @@
 #ifndef SCRIPT_UNIT_H_
 #define SCRIPT_UNIT_H_
 
-#include "base/vec.h"
+#include "base/map.h"
 #include "script/ir.h"
 #include "script/object.h"
 #include "script/tree.h"
@@ -79,13 +79,16 @@ struct ig_sclass {
   void *host;  // whatever the host keeps with the class; NULL: nothing
 };
 
+typedef struct ig_senum_member {
+  const char *name;
+  ig_value value;  // retained
+} ig_senum_member;
+
 typedef struct ig_senum {
   ig_sunit *unit;
   const ig_stype *type;  // IG_STYPE_ENUM, whose declaration is this
   const ig_stype *value_type;
-  const char **names;
-  ig_value *values;  // retained
-  size_t n;
+  IG_VEC(ig_senum_member) members;
 } ig_senum;
 
 typedef struct ig_sinterface {
@@ -144,7 +147,5 @@ ig_sinterface *ig_sinterface_of(const ig_stype *t);
 
 // Makes sure that the graph is there. False after an error.
 bool ig_sfunction_ensure(ig_ctx *c, ig_sfunction *f);
-// `forward(__torch__.M self, Tensor x, int n=3) -> Tensor`
-void ig_sfunction_print_schema(ig_str *s, const ig_sfunction *f);
 
 #endif
