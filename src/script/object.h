@@ -27,8 +27,8 @@ typedef enum ig_sobj_kind {
   IG_SOBJ_KIND_COUNT
 } ig_sobj_kind;
 
-// Common head. `type` belongs to the unit's table; instances, enums, functions and host objects keep
-// the unit alive, the others must not outlive it.
+// Common head. `type` belongs to the unit's table; instances, enums, functions and host objects
+// keep the unit alive, the others must not outlive it.
 typedef struct ig_sobj {
   ig_sobj_kind kind;
   atomic_size_t refs;
@@ -54,7 +54,7 @@ typedef struct ig_sobj_instance {
   struct ig_sclass *cls;
   size_t n;  // attributes may be added to a module's class while it is built
   ig_value *at;
-  void *host;                   // the host's wrapper of this object, borrowed; NULL: none
+  void *host;  // the host's wrapper of this object, borrowed; NULL: none
 } ig_sobj_instance;
 
 typedef struct ig_sobj_enum {

@@ -122,8 +122,8 @@ ig_sfunction *ig_sunit_add_function(ig_sunit *u, ig_sclass *owner, const char *n
   f->qualified = copy(u, qualified);
   if (!f->name || !f->qualified) return NULL;
   if (!ig_vec_push(u->alloc, &u->all_functions, f)) return no_memory(u);
-  ig_map_value *v = ig_map_put(owner ? &owner->method_index : &u->functions,
-                               owner ? f->name : f->qualified);
+  ig_map_value *v =
+      ig_map_put(owner ? &owner->method_index : &u->functions, owner ? f->name : f->qualified);
   if (!v) return no_memory(u);
   v->ptr = f;
   if (owner && !ig_vec_push(u->alloc, &owner->methods, f)) return no_memory(u);
@@ -143,8 +143,8 @@ const char *ig_sunit_mangle(ig_sunit *u, const char *qualified) {
   char *text = ig_arena_push(&u->arena, room);
   if (!text) return no_memory(u);
   do {
-    (void)snprintf(text, room, "%.*s%s%zu.%s", (int)length, qualified,
-                   length ? part : part + 1, u->next_mangle++, dot ? dot + 1 : qualified);
+    (void)snprintf(text, room, "%.*s%s%zu.%s", (int)length, qualified, length ? part : part + 1,
+                   u->next_mangle++, dot ? dot + 1 : qualified);
   } while (ig_sunit_type(u, text) || ig_sunit_function(u, text));
   return text;
 }
@@ -153,7 +153,7 @@ bool ig_senum_add(ig_senum *e, const char *name, ig_value value) {
   const char *kept = copy(e->unit, name);
   if (!kept) return false;
   ig_svalue_retain(value);
-  if (ig_vec_push(e->unit->alloc, &e->members, (ig_senum_member){kept, value})) return true;
+  if (ig_vec_push(e->unit->alloc, &e->members, ((ig_senum_member){kept, value}))) return true;
   ig_svalue_release(value);
   return no_memory(e->unit) != NULL;
 }
@@ -162,7 +162,7 @@ size_t ig_sclass_add_attribute(ig_sclass *k, const char *name, const ig_stype *t
                                ig_srole role) {
   const char *kept = copy(k->unit, name);
   ig_map_value *v = kept ? ig_map_put(&k->attribute_index, kept) : NULL;
-  if (!v || !ig_vec_push(k->unit->alloc, &k->attributes, (ig_sattribute){kept, type, role})) {
+  if (!v || !ig_vec_push(k->unit->alloc, &k->attributes, ((ig_sattribute){kept, type, role}))) {
     (void)no_memory(k->unit);
     return SIZE_MAX;
   }
@@ -174,7 +174,7 @@ bool ig_sclass_add_constant(ig_sclass *k, const char *name, const ig_stype *type
   const char *kept = copy(k->unit, name);
   if (!kept) return false;
   ig_svalue_retain(value);
-  if (ig_vec_push(k->unit->alloc, &k->constants, (ig_sconstant){kept, type, value})) return true;
+  if (ig_vec_push(k->unit->alloc, &k->constants, ((ig_sconstant){kept, type, value}))) return true;
   ig_svalue_release(value);
   return no_memory(k->unit) != NULL;
 }
