@@ -63,6 +63,16 @@ typedef struct ig_sproperty {
   ig_sfunction *set;  // NULL: none
 } ig_sproperty;
 
+// Modules that a script can iterate over. The loop is unrolled.
+typedef enum ig_scontainer {
+  IG_SCONTAINER_NONE,
+  IG_SCONTAINER_LIST,  // ModuleList
+  IG_SCONTAINER_SEQUENTIAL,
+  IG_SCONTAINER_DICT,
+  IG_SCONTAINER_PARAMETER_LIST,
+  IG_SCONTAINER_PARAMETER_DICT,
+} ig_scontainer;
+
 struct ig_sclass {
   ig_sunit *unit;
   const ig_stype *type;  // IG_STYPE_CLASS, whose declaration is this
@@ -76,7 +86,9 @@ struct ig_sclass {
   IG_VEC(ig_sfunction *) hooks;
   ig_map attribute_index;  // name -> position plus one
   ig_map method_index;
-  void *host;  // whatever the host keeps with the class; NULL: nothing
+  ig_scontainer container;
+  const struct ig_sclass_host *host;  // NULL: no host answers for it
+  void *host_user;
 };
 
 typedef struct ig_senum_member {
