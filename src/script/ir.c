@@ -59,6 +59,7 @@ ig_sgraph *ig_sgraph_create(ig_stypes *types) {
 void ig_sgraph_free(ig_sgraph *g) {
   if (!g) return;
   for (size_t i = 0; i < g->n_inner; i++) ig_sgraph_free(g->inner[i]);
+  for (size_t i = 0; i < g->n_tensors; i++) ig_tensor_release(g->tensors[i]);
   ig_map_free(&g->owners);
   ig_map_free(&g->suffixes);
   ig_arena_free(&g->arena);
@@ -133,6 +134,13 @@ ig_sgraph *ig_snode_add_graph(ig_snode *n, const char *name) {
   if (!a) return NULL;
   a->graph = at[g->n_inner - 1];
   return a->graph;
+}
+
+ig_tensor *ig_sgraph_keep(ig_sgraph *g, ig_tensor *t) {
+  ig_tensor **at = t ? append(g, g->tensors, &g->n_tensors, sizeof(ig_tensor *)) : NULL;
+  if (!at) return NULL;
+  g->tensors = at;
+  return at[g->n_tensors - 1] = ig_tensor_retain(t);
 }
 
 const ig_sattr *ig_snode_attr(const ig_snode *n, const char *name) {

@@ -22,7 +22,7 @@ struct ig_svalue {
 };
 
 typedef enum ig_sattr_kind {
-  IG_SATTR_VALUE,  // a number, truth value, text, or list of them
+  IG_SATTR_VALUE,  // a number, truth value, text, tensor (which the graph retains), list of them
   IG_SATTR_TEXT,   // what only its printed form is known of: a tensor in a graph that was read
   IG_SATTR_TYPES,
   IG_SATTR_GRAPH,  // printed behind the graph, under the node's name
@@ -51,7 +51,8 @@ struct ig_snode {
   ig_srange range;
   const char *place;  // "program.py:18:4" where there is no range; NULL: none
   const char *scope;  // "__module.lin"; NULL: none
-  ig_sblock *owner;
+  bool detached;      // stands in no block: not inserted yet, or removed
+  ig_sblock *owner;   // of a detached node: the body of its graph
   ig_snode *prev;
   ig_snode *next;
 };
@@ -77,6 +78,9 @@ struct ig_sgraph {
   ig_map suffixes;    // base name -> the suffix to try next
   ig_sgraph **inner;  // graphs of attributes, which go with this one
   size_t n_inner;
+  ig_tensor **tensors;  // of attributes, retained
+  size_t n_tensors;
+  void *host;  // the host's object for it, borrowed; NULL: none
 };
 
 // NULL when out of memory. The types must outlive the graph.
@@ -94,6 +98,8 @@ ig_sattr *ig_snode_add_attr(ig_snode *n, const char *name, ig_sattr_kind kind);
 // A new graph as an attribute of the node, called `name`.
 ig_sgraph *ig_snode_add_graph(ig_snode *n, const char *name);
 const ig_sattr *ig_snode_attr(const ig_snode *n, const char *name);  // NULL: it has none
+// The graph retains the tensor until it is freed. NULL: out of memory, or no tensor was given.
+ig_tensor *ig_sgraph_keep(ig_sgraph *g, ig_tensor *t);
 
 // Gives a value a name. The name of another value that has it already gets a number: the newest
 // owner has the plain name. Names that begin with a digit get an underscore in front; "" takes the

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "script/ir.h"
+#include "script/tensor_text.h"
 
 static void add_name(ig_str *s, const ig_svalue *v) {
   if (v->name) {
@@ -68,6 +69,14 @@ static void add_value(ig_str *s, const ig_value *v) {
     case IG_KIND_STR:
       add_string(s, v->str);
       break;
+    case IG_KIND_TENSOR:
+      ig_tensor_print_constant(s, v->tensor);
+      break;
+    case IG_KIND_DEVICE:
+      ig_str_add(s, "\"%s", ig_device_type_text(v->device));
+      if (v->device.index >= 0) ig_str_add(s, ":%d", v->device.index);
+      ig_str_add(s, "\"");
+      break;
     case IG_KIND_LIST:
       ig_str_add(s, v->seq == IG_SEQ_TUPLE ? "(" : "[");
       for (size_t i = 0; i < v->list.n; i++) {
@@ -94,8 +103,8 @@ static void add_constant(ig_str *s, const ig_snode *n, const ig_value *v) {
 }
 
 static void add_attrs(ig_str *s, const ig_snode *n) {
-  if (n->kind[0] == '^') {  // a call of Python, known by its text
-    if (n->n_attrs) ig_str_add(s, "%s", n->attrs[0].text);
+  if (n->kind[0] == '^' && n->n_attrs && n->attrs[0].kind == IG_SATTR_TEXT) {
+    ig_str_add(s, "%s", n->attrs[0].text);  // a call of Python that was read, known by its text
     return;
   }
   size_t count = 0;

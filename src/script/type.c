@@ -86,6 +86,9 @@ static void print_graph(ig_str *s, const ig_stype *t) {
       ig_str_add(s, "InterfaceType<%s>",
                  strrchr(t->name, '.') ? strrchr(t->name, '.') + 1 : t->name);
       break;
+    case IG_STYPE_FUNCTION:  // whichever it is
+      ig_str_add(s, "Function");
+      break;
     default:
       ig_str_add(s, "%s", t->name ? t->name : plain_names[t->kind]);
   }
