@@ -46,10 +46,10 @@ static PyObject *pairs_of(const char *text) {
   return list;
 }
 
-static const char *const keys[IG_META_KEY_COUNT] = {[IG_META_STACK_TRACE] = "stack_trace",
-                                                    [IG_META_TORCH_FN] = "torch_fn",
+static const char *const keys[IG_META_KEY_COUNT] = {[IG_META_TORCH_FN] = "torch_fn",
                                                     [IG_META_SOURCE_FN] = "source_fn_stack",
                                                     [IG_META_CUSTOM] = "custom"};
+static const char frames_key[] = "stack_trace";
 static const char modules_key[] = "nn_module_stack";
 
 // What the user attached, as JSON.
@@ -92,6 +92,14 @@ static PyObject *text_value(ig_meta_key key, const char *text) {
   }
 }
 
+static PyObject *frames_text(ig_ctx *c, const ig_call_stack *stack) {
+  ig_str s = ig_str_make(c->alloc);
+  ig_frames_print(&s, &stack->frames);
+  PyObject *o = s.failed ? PyErr_NoMemory() : PyUnicode_FromString(s.at ? s.at : "");
+  ig_str_free(&s);
+  return o;
+}
+
 static bool put(PyObject *dict, const char *key, PyObject *value) {
   bool ok = value && PyDict_SetItemString(dict, key, value) == 0;
   Py_XDECREF(value);
@@ -129,10 +137,10 @@ PyObject *py_fx_meta(ig_ctx *c, ig_node *n) {
   if (n->host_meta) return n->host_meta;
   PyObject *dict = PyDict_New();
   bool ok = dict != NULL;
+  if (ok && n->meta.stack) ok = put(dict, frames_key, frames_text(c, n->meta.stack));
+  if (ok && n->meta.modules) ok = put(dict, modules_key, module_stack(n->meta.modules));
   for (int k = 0; ok && k < IG_META_KEY_COUNT; k++) {
     if (n->meta.text[k]) ok = put(dict, keys[k], text_value((ig_meta_key)k, n->meta.text[k]));
-    bool next = k == IG_META_STACK_TRACE && n->meta.modules;
-    if (ok && next) ok = put(dict, modules_key, module_stack(n->meta.modules));
   }
   if (ok && has_val(n)) ok = put(dict, "val", val_of(c, n));
   if (ok && !ig_graph_keep_object(c, n->graph, dict)) ok = py_ok(c) && false;
@@ -188,6 +196,16 @@ static bool sync_modules(ig_ctx *c, ig_node *n, PyObject *value) {
   const ig_module_stack *kept = known ? ig_graph_keep_levels(c, n->graph, levels, count) : NULL;
   ig_scope_close(c, s);
   if (kept) n->meta.modules = kept;
+  return py_ok(c);
+}
+
+// A text, whoever wrote it; anything else stays in Python only. False: no memory.
+static bool sync_frames(ig_ctx *c, ig_node *n, PyObject *value) {
+  if (!value) n->meta.stack = NULL;
+  const char *text = value ? text_in(value) : NULL;
+  PyErr_Clear();
+  const ig_call_stack *read = text ? ig_graph_read_frames(c, n->graph, text) : NULL;
+  if (read) n->meta.stack = read;
   return py_ok(c);
 }
 
@@ -259,6 +277,7 @@ static bool sync_node(ig_ctx *c, ig_node *n) {
   for (int k = 0; k < IG_META_KEY_COUNT; k++) {
     if (!sync_text(c, n, (ig_meta_key)k, PyDict_GetItemString(dict, keys[k]))) return false;
   }
+  if (!sync_frames(c, n, PyDict_GetItemString(dict, frames_key))) return false;
   if (!sync_modules(c, n, PyDict_GetItemString(dict, modules_key))) return false;
   PyObject *val = PyDict_GetItemString(dict, "val");
   ig_scope s = ig_scope_open(c);

@@ -9,22 +9,26 @@
 
 // ---- objects ----
 
-static PyObject *issue_object(const ig_issue *i) {
-  return Py_BuildValue("{sssssisssssssssssssssssssn}", "kind", ig_issue_kind_text(i->kind), "file",
-                       i->file ? i->file : "", "line", i->line, "function",
-                       i->function ? i->function : "", "source", i->source ? i->source : "",
-                       "stack", i->stack ? i->stack : "", "op", i->op ? i->op : "", "operands",
-                       i->operands ? i->operands : "", "expr", i->predicate ? i->predicate : "",
-                       "result", i->answer ? i->answer : "", "reason", i->reason ? i->reason : "",
-                       "fix", i->fix ? i->fix : "", "occurrences", (Py_ssize_t)i->times);
+static PyObject *issue_object(ig_ctx *c, const ig_issue *i) {
+  ig_str stack = ig_str_make(c->alloc);
+  ig_frames_print(&stack, &(ig_frames){i->frames, i->nframes, NULL});
+  PyObject *o = Py_BuildValue(
+      "{sssssisssssssssssssssssssn}", "kind", ig_issue_kind_text(i->kind), "file",
+      i->file ? i->file : "", "line", i->line, "function", i->function ? i->function : "", "source",
+      i->source ? i->source : "", "stack", stack.at ? stack.at : "", "op", i->op ? i->op : "",
+      "operands", i->operands ? i->operands : "", "expr", i->predicate ? i->predicate : "",
+      "result", i->answer ? i->answer : "", "reason", i->reason ? i->reason : "", "fix",
+      i->fix ? i->fix : "", "occurrences", (Py_ssize_t)i->times);
+  ig_str_free(&stack);
+  return o;
 }
 
-static PyObject *issue_list(const ig_report *r) {
+static PyObject *issue_list(ig_ctx *c, const ig_report *r) {
   const ig_issue *at = NULL;
   size_t n = ig_report_issues(r, &at);
   PyObject *list = PyList_New((Py_ssize_t)n);
   for (size_t i = 0; list && i < n; i++) {
-    PyObject *item = issue_object(&at[i]);
+    PyObject *item = issue_object(c, &at[i]);
     if (!item) Py_CLEAR(list);
     if (item) PyList_SET_ITEM(list, (Py_ssize_t)i, item);
   }
@@ -40,7 +44,7 @@ static PyObject *text_object(ig_ctx *c, char *text) {
 
 // (issues, text, JSON)
 static PyObject *report_object(ig_ctx *c, const ig_report *r) {
-  PyObject *list = issue_list(r);
+  PyObject *list = issue_list(c, r);
   PyObject *text = list ? text_object(c, ig_report_text(c, r)) : NULL;
   PyObject *json = text ? text_object(c, ig_report_json(c, r)) : NULL;
   PyObject *out = json ? PyTuple_Pack(3, list, text, json) : NULL;
@@ -62,8 +66,8 @@ void py_report_attach(ig_ctx *c) {
   if (!r || !PyErr_Occurred()) return;
   PyErr_Fetch(&type, &value, &traceback);
   PyErr_NormalizeException(&type, &value, &traceback);
-  PyObject *issues = issue_list(r);
-  PyObject *text = c->status == IG_DATA_DEPENDENT ? NULL : text_object(c, ig_report_text(c, r));
+  PyObject *issues = issue_list(c, r);
+  PyObject *text = r->printed ? NULL : text_object(c, ig_report_text(c, r));
   if (issues && value) (void)PyObject_SetAttrString(value, "issues", issues);
   const ig_dim_fix *at = NULL;
   size_t nfixes = ig_report_fixes(r, &at);

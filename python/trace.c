@@ -2,9 +2,9 @@
 // The location of a captured Python program: the metadata of its nodes.
 //
 // A node is recorded about once a microsecond, so nothing is formatted per node. The user's frames
-// from the capture inwards are a path in a tree of call sites (code, instruction); the text of a
-// stack is created once, when its last site is first reached. The torch function of a node is the
-// outermost one: the binder and the methods of Tensor report when they are entered, functions
+// from the capture inwards are a path in a tree of call sites (code, instruction); the frames of a
+// stack are collected once, when its last site is first reached. The torch function of a node is
+// the outermost one: the binder and the methods of Tensor report when they are entered, functions
 // written in Python are found among the frames.
 #include <string.h>
 
@@ -22,9 +22,9 @@ typedef struct site {
   int at;              // instruction
   int line;
   const char *file;
-  const char *text;       // of the whole stack, outermost frame first
+  ig_frames frames;       // of the whole stack
   const ig_graph *graph;  // where `kept` belongs
-  const char *kept;
+  const ig_call_stack *kept;
 } site;
 
 typedef enum code_kind { CODE_UNKNOWN, CODE_USER, CODE_OURS, CODE_FUNCTION } code_kind;
@@ -246,22 +246,28 @@ static PyObject *source_line(PyObject *file, int line) {
   return stripped;
 }
 
-static bool write_text(ig_ctx *c, py_trace *t, site *s) {
-  PyObject *line = source_line(s->code->co_filename, s->line);
-  const char *words = line ? PyUnicode_AsUTF8(line) : NULL;
-  const char *name = PyUnicode_AsUTF8(s->code->co_name);
-  ig_str text = ig_str_make(c->alloc);
-  if (s->outer) ig_str_add(&text, "%s", s->outer->text);
-  ig_str_add(&text, "  File \"%s\", line %d, in %s\n", s->file, s->line, name ? name : "?");
-  if (words && words[0]) ig_str_add(&text, "    %s\n", words);
+static const char *keep_word(py_trace *t, PyObject *o) {
+  Py_ssize_t n = 0;
+  const char *text = o ? PyUnicode_AsUTF8AndSize(o, &n) : NULL;
   PyErr_Clear();
-  Py_XDECREF(line);
-  s->text = text.failed ? NULL : ig_arena_strn(&t->arena, text.at ? text.at : "", text.n);
-  ig_str_free(&text);
-  return s->text != NULL;
+  return text && n ? ig_arena_strn(&t->arena, text, (size_t)n) : NULL;
 }
 
-static site *make_site(ig_ctx *c, py_trace *t, const site *outer, PyCodeObject *code, int at) {
+// The frames of the outer site, whose texts are shared, and that of s.
+static bool collect_frames(py_trace *t, site *s) {
+  size_t n = s->outer ? s->outer->frames.n : 0;
+  ig_frame *at = ig_arena_array(&t->arena, n + 1, sizeof *at);
+  if (!at) return false;
+  if (n) memcpy(at, s->outer->frames.at, n * sizeof *at);
+  const char *name = keep_word(t, s->code->co_name);
+  PyObject *line = source_line(s->code->co_filename, s->line);
+  at[n] = (ig_frame){s->file, s->line, name ? name : "?", keep_word(t, line)};
+  Py_XDECREF(line);
+  s->frames = (ig_frames){.at = at, .n = n + 1};
+  return true;
+}
+
+static site *make_site(py_trace *t, const site *outer, PyCodeObject *code, int at) {
   site *s = ig_arena_push(&t->arena, sizeof *s);
   if (!s) return NULL;
   PyObject *file = PyDict_SetDefault(py.files, code->co_filename, code->co_filename);
@@ -271,7 +277,7 @@ static site *make_site(ig_ctx *c, py_trace *t, const site *outer, PyCodeObject *
               .at = at,
               .line = PyCode_Addr2Line(code, at),
               .file = path ? path : "?"};
-  return write_text(c, t, s) ? s : (Py_DECREF(code), NULL);
+  return collect_frames(t, s) ? s : (Py_DECREF(code), NULL);
 }
 
 static site *find_site(ig_ctx *c, py_trace *t, const site *outer, PyCodeObject *code, int at) {
@@ -282,7 +288,7 @@ static site *find_site(ig_ctx *c, py_trace *t, const site *outer, PyCodeObject *
     site *s = t->sites.at[i];
     if (s->outer == outer && s->code == code && s->at == at) return s;
   }
-  site *s = make_site(c, t, outer, code, at);
+  site *s = make_site(t, outer, code, at);
   if (s) {
     t->sites.at[i] = s;
     t->nsites++;
@@ -711,14 +717,14 @@ void py_trace_locate(ig_ctx *c, py_trace *t) {
     if (!inner) break;
     s = inner;
   }
-  meta[IG_META_STACK_TRACE] = NULL;
+  c->mode->capture->meta.stack = NULL;
   if (s) {
     if (s->graph != c->mode->capture) {
       s->graph = c->mode->capture;
-      s->kept = ig_graph_keep_text(c, c->mode->capture, s->text);
+      s->kept = ig_graph_keep_frames(c, c->mode->capture, &s->frames);
     }
-    meta[IG_META_STACK_TRACE] = s->kept;
-    c->stack = s->text;
+    c->mode->capture->meta.stack = s->kept;
+    c->stack = &s->frames;
     (void)ig_ctx_at(c, s->file, s->line);
   }
   region *at = &t->in->at;
@@ -744,13 +750,13 @@ static const site *current_site(ig_ctx *c, py_trace *t) {
 void py_trace_place(ig_ctx *c, py_trace *t) {
   const site *s = current_site(c, t);
   if (!s) return;
-  c->stack = s->text;
+  c->stack = &s->frames;
   (void)ig_ctx_at(c, s->file, s->line);
 }
 
 void py_trace_stack(const py_trace *trace, ig_ctx *c, ig_str *out) {
   const site *s = current_site(c, (py_trace *)trace);
-  if (s) ig_str_add(out, "%s", s->text);
+  if (s) ig_frames_print(out, &s->frames);
 }
 
 // ---- Python ----

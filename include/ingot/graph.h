@@ -68,13 +68,15 @@ static inline ig_tensor *ig_capture_buffer(ig_ctx *c, const char *name, ig_tenso
 
 // Metadata of the nodes recorded from now on, not interpreted here; the text is copied, NULL: none.
 typedef enum ig_meta_key {
-  IG_META_STACK_TRACE,  // "File ..., line ..., in forward\n    source line"
-  IG_META_TORCH_FN,     // "linear_1;builtin_function_or_method.linear"
+  IG_META_TORCH_FN,  // "linear_1;builtin_function_or_method.linear"
   IG_META_SOURCE_FN,
   IG_META_CUSTOM,  // JSON: what the user attached
   IG_META_KEY_COUNT
 } ig_meta_key;
 IG_API void ig_capture_set_meta(ig_ctx *c, ig_meta_key key, const char *text);
+
+// The frames of the nodes recorded from now on, outermost first; copied. NULL: unknown.
+IG_API void ig_capture_set_frames(ig_ctx *c, const ig_frame *frames, size_t n);
 
 // A module that is being called. The enclosing modules of a call, outermost first, are its module
 // stack.
@@ -118,6 +120,10 @@ IG_API const char *ig_node_name(const ig_node *n);
 IG_API const char *ig_node_target(const ig_node *n);  // "aten.add.Tensor", "_operator.getitem"
 IG_API const ig_op *ig_node_op(const ig_node *n);     // NULL: not an operator
 IG_API const char *ig_node_meta(const ig_node *n, ig_meta_key key);  // NULL: none
+// The frames in which it was recorded, outermost first, borrowed; *frames is NULL if unknown.
+IG_API size_t ig_node_frames(const ig_node *n, const ig_frame **frames);
+// The innermost of them, or the location that was set by ig_ctx_at; file is NULL if unknown.
+IG_API ig_frame ig_node_location(const ig_node *n);
 // Its module stack, borrowed; *levels is NULL if unknown.
 IG_API size_t ig_node_modules(const ig_node *n, const ig_module_level **levels);
 // Whether a stack is the one that PyTorch gives to nodes outside all modules.

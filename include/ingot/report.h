@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Issues that prevent an export, with the user's source line and a suggested edit.
+// Issues that prevent an export or the writing of a file, with the user's source line and a
+// suggested edit.
 //
 // An export that fails leaves the issues of its error in the context. A draft
 // (ig_export_args.draft) does not fail on them: it consults the example values instead, and the
@@ -15,6 +16,7 @@ typedef enum ig_issue_kind {
   IG_ISSUE_NO_FAKE,         // an operator without a fake kernel
   IG_ISSUE_WRONG_FAKE,      // a fake kernel that contradicts the real one
   IG_ISSUE_CALL,            // an operator rejected its operands
+  IG_ISSUE_FORMAT,          // a call that the file format cannot express
 } ig_issue_kind;
 
 // Unknown texts are NULL. All live as long as the report.
@@ -23,8 +25,9 @@ typedef struct ig_issue {
   const char *file;  // of the user
   int line;
   const char *function;
-  const char *source;     // text of that line
-  const char *stack;      // all user frames
+  const char *source;      // text of that line
+  const ig_frame *frames;  // all frames of the user, outermost first; the last one is file and line
+  size_t nframes;
   const char *op;         // "aten.item.default"
   const char *operands;   // "self: f32[s0, 4], index: i64[u0]"
   const char *predicate;  // "Eq(u0, 1)"; CONSTRAINT: the guard, "Eq(s0, 4)"

@@ -59,7 +59,7 @@ struct ig_ctx {
   void (*op_describe)(const ig_ctx *c, struct ig_str *out);
   const char *file;  // user location
   int line;
-  const char *stack;  // frames of the user, as Python prints them; NULL: unknown
+  const struct ig_frames *stack;  // the user's frames, see base/frames.h; NULL: unknown
   // The user's name of a symbol at the current location: "n", "x.shape[0]"; false: none.
   bool (*name_symbol)(ig_ctx *c, const struct ig_expr *symbol, struct ig_str *out);
   ig_ref *trouble;  // data about the first error, see sym/report.h; NULL: none

@@ -248,13 +248,19 @@ void ig_capture_set_meta(ig_ctx *c, ig_meta_key key, const char *text) {
   c->mode->capture->meta.text[key] = text ? ig_graph_keep_text(c, c->mode->capture, text) : NULL;
 }
 
+void ig_capture_set_frames(ig_ctx *c, const ig_frame *frames, size_t n) {
+  if (!is_open(c)) return;
+  ig_frames all = {.at = frames, .n = n};
+  c->mode->capture->meta.stack = frames ? ig_graph_keep_frames(c, c->mode->capture, &all) : NULL;
+}
+
 void ig_capture_set_modules(ig_ctx *c, const ig_module_level *levels, size_t n) {
   if (!is_open(c)) return;
   c->mode->capture->meta.modules =
       levels ? ig_graph_keep_levels(c, c->mode->capture, levels, n) : NULL;
 }
 
-// The texts of frames belong to the tracer; the environment may outlive it.
+// The frames belong to the tracer; the environment may outlive it.
 static void forget_stacks(ig_env *env) {
   for (size_t i = 0; env && i < env->guards.n; i++) env->guards.at[i].stack = NULL;
   for (size_t i = 0; env && i < env->asserts.n; i++) env->asserts.at[i].stack = NULL;

@@ -2,6 +2,7 @@
 // Violations of declared dims as issues: the decision of the program that caused it, and the edit.
 #include <string.h>
 
+#include "base/frames.h"
 #include "capture/dims.h"
 #include "sym/report.h"
 
@@ -58,7 +59,8 @@ void ig_dims_tell(ig_ctx *c, const ig_dims *d, const ig_violation *v, const char
   ig_issue issue = {.kind = IG_ISSUE_CONSTRAINT,
                     .file = g.file ? g.file : "",
                     .line = g.line,
-                    .stack = g.stack,
+                    .frames = g.stack ? g.stack->at : NULL,
+                    .nframes = g.stack ? g.stack->n : 0,
                     .predicate = predicate.at,
                     .reason = sentence.at,
                     .fix = fix.at};

@@ -18,7 +18,7 @@ ig_graph *ig_graph_create(ig_ctx *c, ig_sym *sym) {
   g->arena = ig_arena_make(c->alloc);
   g->sym = sym;
   g->names = g->counts = g->texts = ig_map_make(c->alloc);
-  g->modules = g->tensors = g->ints = g->sizes = g->recipes = ig_table_make(c->alloc);
+  g->modules = g->stacks = g->tensors = g->ints = g->sizes = g->recipes = ig_table_make(c->alloc);
   ig_ref_retain(&sym->ref);
   return g;
 }
@@ -73,6 +73,7 @@ static void destroy(ig_ref *ref) {
   ig_map_free(&g->counts);
   ig_map_free(&g->texts);
   ig_table_free(&g->modules);
+  ig_table_free(&g->stacks);
   ig_table_free(&g->tensors);
   ig_table_free(&g->ints);
   ig_table_free(&g->sizes);
@@ -196,6 +197,7 @@ static void inherit_meta(ig_node *n, const ig_metadata *from) {
   for (size_t i = 0; i < IG_META_KEY_COUNT; i++) {
     if (!n->meta.text[i]) n->meta.text[i] = from->text[i];
   }
+  if (!n->meta.stack) n->meta.stack = from->stack;
   if (!n->meta.modules) n->meta.modules = from->modules;
 }
 

@@ -5,6 +5,7 @@
 #define IR_GRAPH_H_
 
 #include "base/arena.h"
+#include "base/frames.h"
 #include "base/map.h"
 #include "base/str.h"
 #include "ingot/program.h"
@@ -86,9 +87,17 @@ typedef struct ig_module_stack {
   ig_module_level at[];  // outermost first
 } ig_module_stack;
 
+// The user's frames at a call; interned as well.
+typedef struct ig_call_stack {
+  const struct ig_call_stack *next;  // another one of the graph with the same hash
+  uint64_t hash;                     // of the texts and lines
+  ig_frames frames;
+} ig_call_stack;
+
 // Origin of a node. Everything is owned by the graph of the node.
 typedef struct ig_metadata {
   const char *text[IG_META_KEY_COUNT];  // NULL: none
+  const ig_call_stack *stack;           // NULL: unknown
   const ig_module_stack *modules;       // NULL: unknown; n == 0: no module
 } ig_metadata;
 
@@ -183,6 +192,7 @@ struct ig_graph {
   ig_map counts;     // base name -> last suffix used
   ig_map texts;      // interned texts of metadata
   ig_table modules;  // hash -> interned module stacks
+  ig_table stacks;   // hash -> interned frames
   ig_table tensors;  // real tensor -> its fake tensor
   ig_table ints;     // symbolic expression -> node that computes it
   ig_table recipes;  // symbolic expression -> how the program computed it (ig_recipe)
@@ -329,6 +339,9 @@ const char *ig_graph_keep_text(ig_ctx *c, ig_graph *g, const char *text);  // on
 const ig_module_stack *ig_graph_keep_levels(ig_ctx *c, ig_graph *g, const ig_module_level *levels,
                                             size_t n);
 const ig_module_stack *ig_graph_keep_modules(ig_ctx *c, ig_graph *g, const ig_module_stack *from);
+// The graph's copy of frames, and of the frames in a text of others; NULL after an error.
+const ig_call_stack *ig_graph_keep_frames(ig_ctx *c, ig_graph *g, const ig_frames *from);
+const ig_call_stack *ig_graph_read_frames(ig_ctx *c, ig_graph *g, const char *text);
 // The metadata of a node of any graph, for nodes of g. False after an error.
 bool ig_graph_keep_meta(ig_ctx *c, ig_graph *g, const ig_metadata *from, ig_metadata *to);
 // The paths of the modules in the nodes' stacks, without the root, in order; the list lives in the

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Metadata of nodes. A large program has a hundred times as many nodes as modules, so a graph
-// interns texts and module stacks; nodes point to them.
+// interns texts, frames and module stacks; nodes point to them.
 #include <string.h>
 
 #include "base/hash.h"
@@ -82,12 +82,115 @@ const ig_module_stack *ig_graph_keep_modules(ig_ctx *c, ig_graph *g, const ig_mo
   return keep_stack(c, g, from->hash, from->at, from->n);
 }
 
+// ---- frames ----
+
+static uint64_t hash_known(uint64_t h, const char *text) {
+  return text ? hash_text(h, text) : h * 3;
+}
+
+static uint64_t hash_frames(const ig_frames *f) {
+  uint64_t h = hash_known(IG_HASH_BASIS ^ (uintptr_t)&ig_no_module, f->text);
+  for (size_t i = 0; i < f->n; i++) {
+    const ig_frame *at = &f->at[i];
+    h = hash_text(ig_hash_bytes(h, &at->line, sizeof at->line), at->file);
+    h = hash_known(hash_known(h, at->function), at->code);
+  }
+  return h;
+}
+
+static bool same_text(const char *a, const char *b) {
+  return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool same_frames(const ig_frames *a, const ig_frames *b) {
+  bool same = a->n == b->n && same_text(a->text, b->text);
+  for (size_t i = a->n; same && i-- > 0;) {  // stacks differ in the innermost frames
+    const ig_frame *x = &a->at[i];
+    const ig_frame *y = &b->at[i];
+    same = x->line == y->line && same_text(x->file, y->file) &&
+           same_text(x->function, y->function) && same_text(x->code, y->code);
+  }
+  return same;
+}
+
+static bool keep_known(ig_ctx *c, ig_graph *g, const char *text, const char **to) {
+  *to = text ? ig_graph_keep_text(c, g, text) : NULL;
+  return !text || *to;
+}
+
+static ig_call_stack *copy_frames(ig_ctx *c, ig_graph *g, const ig_frames *from) {
+  ig_call_stack *s = ig_arena_push(&g->arena, sizeof *s);
+  ig_frame *at = s ? ig_arena_array(&g->arena, from->n, sizeof *at) : NULL;
+  if (!at) {
+    (void)ig_fail(c, IG_NOMEM, "out of memory");
+    return NULL;
+  }
+  s->frames = (ig_frames){.at = at, .n = from->n};
+  bool ok = keep_known(c, g, from->text, &s->frames.text);
+  for (size_t i = 0; ok && i < from->n; i++) {
+    at[i].line = from->at[i].line;
+    ok = keep_known(c, g, from->at[i].file, &at[i].file) &&
+         keep_known(c, g, from->at[i].function, &at[i].function) &&
+         keep_known(c, g, from->at[i].code, &at[i].code);
+  }
+  return ok ? s : NULL;
+}
+
+static const ig_call_stack *keep_frames(ig_ctx *c, ig_graph *g, uint64_t hash,
+                                        const ig_frames *from) {
+  const void *key = (const void *)((uintptr_t)hash | 1);  // NOLINT(performance-no-int-to-ptr)
+  const ig_table_slot *known = ig_table_find(&g->stacks, key);
+  for (const ig_call_stack *s = known ? known->value : NULL; s; s = s->next) {
+    if (s->frames.at == from->at || same_frames(&s->frames, from)) return s;
+  }
+  ig_call_stack *s = copy_frames(c, g, from);
+  ig_table_slot *slot = s ? ig_table_put(&g->stacks, key) : NULL;
+  if (s && !slot) (void)ig_fail(c, IG_NOMEM, "out of memory");
+  if (!slot) return NULL;
+  s->hash = hash;
+  s->next = slot->value;
+  slot->value = s;
+  return s;
+}
+
+const ig_call_stack *ig_graph_keep_frames(ig_ctx *c, ig_graph *g, const ig_frames *from) {
+  return keep_frames(c, g, hash_frames(from), from);
+}
+
+const ig_call_stack *ig_graph_read_frames(ig_ctx *c, ig_graph *g, const char *text) {
+  ig_arena arena = ig_arena_make(c->alloc);
+  ig_frames read;
+  const ig_call_stack *kept = NULL;
+  if (ig_frames_parse(&arena, text, &read)) {
+    kept = ig_graph_keep_frames(c, g, &read);
+  } else {
+    (void)ig_fail(c, IG_NOMEM, "out of memory");
+  }
+  ig_arena_free(&arena);
+  return kept;
+}
+
+size_t ig_node_frames(const ig_node *n, const ig_frame **frames) {
+  *frames = n->meta.stack ? n->meta.stack->frames.at : NULL;
+  return n->meta.stack ? n->meta.stack->frames.n : 0;
+}
+
+ig_frame ig_node_location(const ig_node *n) {
+  const ig_frame *at = NULL;
+  size_t count = ig_node_frames(n, &at);
+  return count ? at[count - 1] : (ig_frame){.file = n->file, .line = n->line};
+}
+
+// ---- all of it ----
+
 bool ig_graph_keep_meta(ig_ctx *c, ig_graph *g, const ig_metadata *from, ig_metadata *to) {
   ig_metadata kept = {.modules = NULL};
   for (size_t i = 0; i < IG_META_KEY_COUNT; i++) {
     if (from->text[i]) kept.text[i] = ig_graph_keep_text(c, g, from->text[i]);
     if (from->text[i] && !kept.text[i]) return false;
   }
+  if (from->stack) kept.stack = keep_frames(c, g, from->stack->hash, &from->stack->frames);
+  if (from->stack && !kept.stack) return false;
   if (from->modules) kept.modules = ig_graph_keep_modules(c, g, from->modules);
   if (from->modules && !kept.modules) return false;
   *to = kept;

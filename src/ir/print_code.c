@@ -49,38 +49,30 @@ static void print_flatten(const ig_printer *p, const ig_graph *g) {
   ig_str_add(p->s, "}), self._in_spec)\n");
 }
 
-// The location of a node: "File ..., line 5, in forward\n    source". The last frame is used.
-static void print_location(const ig_printer *p, const char *trace) {
-  if (!*trace) {
+// Where a node was recorded: its innermost frame.
+static void print_location(const ig_printer *p, const ig_call_stack *stack) {
+  if (!stack) {
     ig_str_add(p->s, "# No stacktrace found for following nodes");
     return;
   }
-  const char *at = trace;
-  for (const char *next = at; next; next = strstr(next + 1, "File \"")) at = next;
-  char file[256];
-  char name[128];
-  int line = 0;
-  const char *code = strchr(at, '\n');
-  // NOLINTNEXTLINE(cert-err34-c): a line number that we wrote ourselves
-  if (sscanf(at, " File \"%255[^\"]\", line %d, in %127[^\n]", file, &line, name) != 3 || !code) {
-    return;
-  }
-  code += strspn(code, "\n ");
-  ig_str_add(p->s, "# File: %s:%d in %s, code: %.*s", file, line, name, (int)strcspn(code, "\n"),
-             code);
+  const ig_frame *at = stack->frames.n ? &stack->frames.at[stack->frames.n - 1] : NULL;
+  if (!at || !at->function) return;
+  ig_str_add(p->s, "# File: %s:%d in %s, code: %s", at->file, at->line, at->function,
+             at->code ? at->code : "");
 }
 
 static void print_body(const ig_printer *p, const ig_graph *g) {
-  const char *last = "?";  // of no node; "" stands for none
+  const ig_call_stack *last = NULL;
+  bool located = false;
   bool any = false;
   for (const ig_node *n = g->first; n; n = n->next) {
     bool inner = !ig_node_is_placeholder(n) && n->kind != IG_NODE_OUTPUT;
-    const char *trace = n->meta.text[IG_META_STACK_TRACE] ? n->meta.text[IG_META_STACK_TRACE] : "";
-    if (p->typed && inner && strcmp(trace, last) != 0) {
+    if (p->typed && inner && (!located || n->meta.stack != last)) {
       ig_str_add(p->s, "%s    ", any ? "    \n" : "");
-      print_location(p, trace);
+      print_location(p, n->meta.stack);
       ig_str_add(p->s, "\n");
-      last = trace;
+      last = n->meta.stack;
+      located = true;
     }
     ig_print_code_line(p, n);
     any = any || inner;

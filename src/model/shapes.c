@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where sizes come from: every symbolic expression of a program with its range, the first value
 // that has it, and the user's source line; and what the program checks about them.
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/map.h"
@@ -34,30 +33,11 @@ static const char *keep(const collector *k, const char *text, size_t n) {
 
 // ---- the user's line
 
-// The innermost frame of a stack trace: File "model.py", line 7, in forward\n    y = x + 1
-static void parse_trace(const collector *k, const char *trace, const char **file, int *line,
-                        const char **source) {
-  const char *frame = NULL;
-  for (const char *s = strstr(trace, "File \""); s; s = strstr(s + 1, "File \"")) frame = s;
-  const char *end = frame ? strchr(frame + 6, '"') : NULL;
-  if (!end) return;
-  *file = keep(k, frame + 6, (size_t)(end - frame - 6));
-  if (strncmp(end, "\", line ", 8) == 0) *line = (int)strtol(end + 8, NULL, 10);
-  const char *text = strchr(end, '\n');
-  if (!text) return;
-  text += 1 + strspn(text + 1, " ");
-  size_t n = strcspn(text, "\n");
-  if (n) *source = keep(k, text, n);
-}
-
-static void locate(const collector *k, const ig_node *n, const char **file, int *line,
-                   const char **source) {
-  const char *trace = n->meta.text[IG_META_STACK_TRACE];
-  if (trace) parse_trace(k, trace, file, line, source);
-  if (!*file && n->file) {
-    *file = n->file;
-    *line = n->line;
-  }
+static void locate(const ig_node *n, const char **file, int *line, const char **source) {
+  ig_frame at = ig_node_location(n);
+  *file = at.file;
+  *line = at.line;
+  *source = at.code;
 }
 
 // ---- symbols
@@ -87,7 +67,7 @@ static bool add_symbol(collector *k, const ig_node *n, const ig_expr *e, int dim
       .name = name, .value = n->name, .dim = dim, .input = ig_node_is_placeholder(n)};
   known->ptr = s;
   set_range(k, e, s);
-  locate(k, n, &s->file, &s->line, &s->source);
+  locate(n, &s->file, &s->line, &s->source);
   return ig_vec_push(k->c->alloc, &k->symbols, s) || no_memory(k);
 }
 
@@ -146,31 +126,36 @@ static bool add_relation(collector *k, const char *text, size_t len, const ig_no
   ig_model_relation *r = ig_scope_push(k->c, sizeof *r);
   if (!r) return false;
   *r = (ig_model_relation){.text = keep(k, text, len)};
-  if (n) locate(k, n, &r->file, &r->line, &r->source);
+  if (n) locate(n, &r->file, &r->line, &r->source);
   return r->text && (ig_vec_push(k->c->alloc, &k->relations, r) || no_memory(k));
 }
 
-// "Runtime assertion failed for expression u0 >= 0 on node 'ge'": only the expression is shown.
-static bool add_message(collector *k, const char *text, const ig_node *n) {
-  static const char before[] = "Runtime assertion failed for expression ";
-  size_t len = strlen(text);
-  if (strncmp(text, before, sizeof before - 1) == 0) {
-    text += sizeof before - 1;
-    const char *end = strstr(text, " on node");
-    len = end ? (size_t)(end - text) : strlen(text);
-  }
-  return add_relation(k, text, len, n);
+static bool add_expression(collector *k, const ig_expr *e, const ig_node *n) {
+  ig_str text = ig_str_make(k->c->alloc);
+  ig_str_expr(&text, e);
+  bool ok = text.failed ? no_memory(k) : add_relation(k, text.at, text.n, n);
+  ig_str_free(&text);
+  return ok;
 }
 
 static bool is_assertion(const ig_node *n) {
   return n->kind == IG_NODE_CALL && n->op && ig_op_is_check(n->op);
 }
 
+// What a call asserts: the symbolic truth of its operand, or what its message says.
+static bool add_assertion(collector *k, const ig_node *n) {
+  for (size_t i = 0; i < n->npos + n->nkw; i++) {
+    const ig_value *v = &n->args[i];
+    const ig_value *truth = v->kind == IG_KIND_NODE ? &v->node->val : v;
+    if (truth->kind == IG_KIND_BOOL && truth->b_expr) return add_expression(k, truth->b_expr, n);
+    if (v->kind == IG_KIND_STR) return add_relation(k, v->str, strlen(v->str), n);
+  }
+  return true;
+}
+
 static bool add_assertions(collector *k, const ig_graph *g) {
   for (const ig_node *n = g->first; n; n = n->next) {
-    for (size_t i = 0; is_assertion(n) && i < n->npos + n->nkw; i++) {
-      if (n->args[i].kind == IG_KIND_STR && !add_message(k, n->args[i].str, n)) return false;
-    }
+    if (is_assertion(n) && !add_assertion(k, n)) return false;
   }
   for (size_t i = 0; i < g->subs.n; i++) {
     if (!add_assertions(k, g->subs.at[i].graph)) return false;
@@ -188,15 +173,11 @@ static bool add_written_guards(collector *k, const ig_program *p) {
 }
 
 static bool add_guards(collector *k, const ig_graph *g) {
-  char *text = ig_graph_guards(k->c, g);
-  bool ok = text != NULL;
-  for (const char *s = text; ok && s && *s;) {
-    size_t n = strcspn(s, "\n");
-    if (n) ok = add_relation(k, s, n, NULL);
-    s += n + (s[n] == '\n');
+  const ig_env *env = g->sym->env;
+  for (size_t i = 0; env && i < env->guards.n; i++) {
+    if (!add_expression(k, env->guards.at[i].expr, NULL)) return false;
   }
-  ig_text_free(k->c, text);
-  return ok;
+  return true;
 }
 
 size_t ig_model_relations(ig_ctx *c, const ig_model *m, const ig_model_relation *const **list) {

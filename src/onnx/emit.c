@@ -93,6 +93,18 @@ static void put_modules(ig_onnx *x, const ig_module_stack *stack) {
   ig_str_free(&text);
 }
 
+static void put_frames(ig_onnx *x, const ig_node *n) {
+  ig_str text = ig_str_make(x->c->alloc);
+  if (n->meta.stack) {
+    ig_frames_print(&text, &n->meta.stack->frames);
+  } else if (n->file) {
+    ig_str_add(&text, "File \"%s\", line %d", n->file, n->line);
+  }
+  if (text.failed) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
+  if (text.n && !text.failed) put_property(&x->w, "pkg.torch.onnx.stack_trace", text.at);
+  ig_str_free(&text);
+}
+
 // The origin of the node, under the keys of PyTorch's own exporter.
 static void put_metadata(ig_onnx *x) {
   const ig_node *n = x->node;
@@ -100,14 +112,7 @@ static void put_metadata(ig_onnx *x) {
   put_property(&x->w, "pkg.torch.onnx.fx_node", n->name);
   if (n->target) put_property(&x->w, "pkg.torch.onnx.target", n->target);
   if (n->meta.modules) put_modules(x, n->meta.modules);
-  const char *trace = n->meta.text[IG_META_STACK_TRACE];
-  if (trace) {
-    put_property(&x->w, "pkg.torch.onnx.stack_trace", trace);
-  } else if (n->file) {
-    char text[512];
-    (void)snprintf(text, sizeof text, "File \"%.400s\", line %d", n->file, n->line);
-    put_property(&x->w, "pkg.torch.onnx.stack_trace", text);
-  }
+  put_frames(x, n);
 }
 
 static void note_domain(ig_onnx *x, const char *domain) {

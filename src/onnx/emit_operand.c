@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "onnx/writer.h"
+#include "sym/report.h"
 
 const ig_tensor *ig_onnx_tensor_of(const ig_value *v) {
   if (v->kind == IG_KIND_TENSOR) return v->tensor;
@@ -133,51 +134,24 @@ size_t ig_onnx_int_list(ig_onnx *x, const ig_value *v, int64_t *out, size_t cap,
 
 // ---- unsupported calls
 
-// "model.py:14" from the node's location or its stack trace.
-static void locate(const ig_node *n, char *out, size_t cap) {
-  const char *file = n->file;
-  int line = n->line;
-  size_t len = file ? strlen(file) : 0;
-  const char *trace = n->meta.text[IG_META_STACK_TRACE];
-  const char *quote = !file && trace ? strstr(trace, "File \"") : NULL;
-  if (quote) {
-    file = quote + strlen("File \"");
-    const char *end = strchr(file, '"');
-    len = end ? (size_t)(end - file) : 0;
-    if (!end || sscanf(end, "\", line %d", &line) != 1) len = 0;  // NOLINT(cert-err34-c): 0 is fine
-  }
-  for (size_t i = 0; i < len; i++) {
-    if (file[i] != '/') continue;
-    file += i + 1;
-    len -= i + 1;
-    i = (size_t)-1;
-  }
-  out[0] = 0;
-  if (len) (void)snprintf(out, cap, " (%.*s:%d)", (int)(len < 200 ? len : 200), file, line);
-}
-
 void ig_onnx_refuse(ig_onnx *x, const ig_node *n, const char *fmt, ...) {
   char text[256];
-  char where[256];
-  char line[640];
   va_list ap;
   va_start(ap, fmt);
   (void)vsnprintf(text, sizeof text, fmt, ap);
   va_end(ap);
-  locate(n, where, sizeof where);
-  (void)snprintf(line, sizeof line, "%.100s: %s%s", n->target ? n->target : n->name, text, where);
-  ig_map_value *seen = ig_map_put(&x->refused, ig_onnx_keep(x, line));
-  if (!seen) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
-  if (!seen || seen->num++) return;
-  ig_str_add(&x->refusals, "%s%s", x->nrefusals ? "\n" : "", line);
-  x->nrefusals++;
-}
-
-void ig_onnx_refuse_all(ig_onnx *x, const ig_onnx *from) {
-  const char *text = from->refusals.at;
-  ig_map_value *seen = ig_map_put(&x->refused, ig_onnx_keep(x, text));
-  if (!seen) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
-  if (!seen || seen->num++) return;
-  ig_str_add(&x->refusals, "%s%s", x->nrefusals ? "\n" : "", text);
-  x->nrefusals += from->nrefusals;
+  ig_onnx *model = x;
+  while (model->outer) model = model->outer;
+  if (!model->refused) model->refused = ig_report_create(x->c);
+  if (!model->refused) {
+    (void)ig_fail(x->c, IG_NOMEM, "out of memory");
+    return;
+  }
+  ig_issue issue = {.kind = IG_ISSUE_FORMAT,
+                    .file = n->file ? n->file : "",
+                    .line = n->line,
+                    .op = n->target ? n->target : n->name,
+                    .reason = text};
+  issue.nframes = ig_node_frames(n, &issue.frames);
+  ig_report_add(x->c, model->refused, &issue);
 }

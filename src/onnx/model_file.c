@@ -7,7 +7,7 @@
 
 #include "onnx/functions.h"
 #include "onnx/model.h"
-#include "sym/env.h"
+#include "sym/report.h"
 
 #define MAX_MODEL_BYTES INT32_MAX  // what protobuf allows a message to be
 
@@ -120,9 +120,8 @@ void ig_onnx_state_init(ig_onnx *x) {
   ig_alloc alloc = x->c->alloc;
   x->w = ig_proto_writer_make(alloc);
   x->arena = ig_arena_make(alloc);
-  x->rows = x->constants = x->refused = x->dim_names = x->outputs = ig_map_make(alloc);
+  x->rows = x->constants = x->dim_names = x->outputs = ig_map_make(alloc);
   x->names = x->elements = x->sources = x->numbers = x->folded = x->shared = ig_table_make(alloc);
-  x->refusals = ig_str_make(alloc);
   x->node_field = IG_ONNX_GRAPH_NODE;
   x->path = "";
   (void)ig_onnx_scope_open(x);
@@ -138,24 +137,41 @@ void ig_onnx_state_free(ig_onnx *x) {
   ig_onnx_functions_free(x);
   ig_table *tables[] = {&x->names, &x->elements, &x->sources, &x->numbers, &x->shared};
   for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) ig_table_free(tables[i]);
-  ig_map *maps[] = {&x->rows, &x->constants, &x->refused, &x->dim_names, &x->outputs};
+  ig_map *maps[] = {&x->rows, &x->constants, &x->dim_names, &x->outputs};
   for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) ig_map_free(maps[i]);
   ig_onnx_fold_free(x);
-  ig_str_free(&x->refusals);
+  ig_ref_release(x->refused ? &x->refused->ref : NULL);
   ig_arena_free(&x->arena);
   ig_proto_writer_free(&x->w);
 }
 
+static void add_refusal(ig_str *s, const ig_issue *i) {
+  const char *slash = i->file ? strrchr(i->file, '/') : NULL;
+  ig_str_add(s, "%s: %s", i->op, i->reason);
+  if (i->file) ig_str_add(s, " (%s:%d)", slash ? slash + 1 : i->file, i->line);
+}
+
 // All calls without an ONNX equivalent are reported in one error.
 static ig_status report(ig_onnx *x) {
-  if (ig_ctx_status(x->c) != IG_OK || !x->nrefusals) return ig_ctx_status(x->c);
-  if (x->refusals.failed) return ig_fail(x->c, IG_NOMEM, "out of memory");
-  if (x->nrefusals == 1) {
-    ig_fail_text(x->c, IG_UNSUPPORTED, "%s", x->refusals.at);
-  } else {
-    ig_fail_text(x->c, IG_UNSUPPORTED, "%zu calls cannot be written as ONNX (opset %d):\n%s",
-                 x->nrefusals, x->opset, x->refusals.at);
+  const ig_issue *at = NULL;
+  size_t n = ig_report_issues(x->refused, &at);
+  if (ig_ctx_status(x->c) != IG_OK || !x->refused) return ig_ctx_status(x->c);
+  ig_str s = ig_str_make(x->c->alloc);
+  if (n > 1) {
+    ig_str_add(&s, "%zu calls cannot be written as ONNX (opset %d):\n", n, x->opset);
   }
+  for (size_t i = 0; i < n; i++) {
+    ig_str_add(&s, "%s", i ? "\n" : "");
+    add_refusal(&s, &at[i]);
+  }
+  if (s.failed || !n) {  // an issue that could not be stored is a call that is not written
+    (void)ig_fail(x->c, IG_NOMEM, "out of memory");
+  } else {
+    ig_fail_text(x->c, IG_UNSUPPORTED, "%s", s.at);
+    ig_report_attach(x->c, x->refused);
+    ig_report_printed(x->c);
+  }
+  ig_str_free(&s);
   return ig_ctx_status(x->c);
 }
 

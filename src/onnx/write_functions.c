@@ -269,7 +269,6 @@ static void write_function(ig_onnx *x, const ig_module_entry *entry) {
   f.inside = 1;
   f.node_field = FUNCTION_NODE;
   size_t n = put_body(&f, entry->graph);
-  if (f.nrefusals) ig_onnx_refuse_all(x, &f);
   if (ig_ctx_status(x->c) == IG_OK) keep_function(x, &f, entry, n);
   f.rows = ig_map_make(x->c->alloc);  // they are the model's
   ig_onnx_state_free(&f);

@@ -45,7 +45,6 @@ typedef struct ig_onnx {
   ig_map constants;   // text of a constant -> its name
   ig_map dim_names;   // symbol -> the user's name of it
   ig_map outputs;     // names of outputs so far
-  ig_map refused;     // messages about unsupported calls
   ig_table names;     // node -> its name in the file, if different
   ig_table elements;  // node with several results -> their names (const char **)
   ig_table sources;   // symbol -> ig_onnx_source
@@ -57,8 +56,7 @@ typedef struct ig_onnx {
   size_t scope;                           // the innermost open one
   size_t inside;                          // how many sub-graphs deep
   const ig_node *node;                    // the one that is being written, for its metadata
-  ig_str refusals;
-  size_t nrefusals;
+  struct ig_report *refused;              // calls without an ONNX equivalent; NULL: none so far
   size_t temps;
   // Functions of the model (functions.h), NULL: none; and, while one of them is written:
   struct ig_onnx_functions *functions;
@@ -275,7 +273,6 @@ void ig_onnx_learn_list(ig_onnx *x, const ig_node *n, const char *const *names, 
 struct ig_onnx_tensor;
 void ig_onnx_put_tensor(ig_onnx *x, const struct ig_onnx_tensor *t);  // fields of a TensorProto
 const char *ig_onnx_add_shared(ig_onnx *x, const char *path, const ig_tensor *t);
-void ig_onnx_refuse_all(ig_onnx *x, const ig_onnx *from);
 // Folds the call if all its operands are known; its result is then written when it is used.
 bool ig_onnx_fold(ig_onnx *x, const ig_node *n, const ig_value *args);
 void ig_onnx_fold_free(ig_onnx *x);

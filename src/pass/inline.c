@@ -11,7 +11,7 @@
 // A call that no line of the program stands for: "ge_0;builtin_function_or_method.ge".
 static bool name_call(ig_placer *p, ig_node *n, const char *cls, const char *name) {
   if (!n) return false;
-  n->meta.text[IG_META_STACK_TRACE] = NULL;
+  n->meta.stack = NULL;
   return ig_placer_describe(p, n, cls, name);
 }
 

@@ -375,6 +375,8 @@ static void read_metadata(ig_pt2_reader *r, const ig_json *node, ig_node *proto)
     const char *plain = plain_text(text);
     if (plain) proto->meta.text[i] = ig_graph_keep_text(r->c, r->scope->g, plain);
   }
+  const char *frames = plain_text(ig_json_find(meta, IG_PT2_STACK_TRACE));
+  if (frames) proto->meta.stack = ig_graph_read_frames(r->c, r->scope->g, frames);
   const char *stack = plain_text(ig_json_find(meta, IG_PT2_MODULE_STACK));
   if (stack) proto->meta.modules = ig_pt2_read_stack(r, stack);
 }

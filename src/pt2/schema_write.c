@@ -268,6 +268,14 @@ static void put_reader_names(writer *w, const ig_node *n) {
   ig_str_free(&names);
 }
 
+static void put_frames(writer *w, const ig_frames *frames) {
+  ig_str text = ig_str_make(w->c->alloc);
+  ig_frames_print(&text, frames);
+  if (text.failed) (void)ig_fail(w->c, IG_NOMEM, "out of memory");
+  if (text.n && !text.failed) put_field(w, IG_PT2_STACK_TRACE, text.at);
+  ig_str_free(&text);
+}
+
 static void put_module_stack(writer *w, const ig_module_stack *stack) {
   ig_str text = ig_str_make(w->c->alloc);
   ig_modules_print(&text, stack);
@@ -280,10 +288,11 @@ static void put_metadata(writer *w, const ig_node *n) {
   ig_json_key(w->w, "metadata");
   ig_json_open(w->w, '{');
   put_reader_names(w, n);
+  if (n->meta.stack) put_frames(w, &n->meta.stack->frames);
+  if (n->meta.modules) put_module_stack(w, n->meta.modules);
   for (int i = 0; i < IG_META_KEY_COUNT; i++) {
     const char *text = n->meta.text[i];
     if (text && text[0]) put_field(w, ig_pt2_meta_keys[i], text);
-    if (i == IG_META_STACK_TRACE && n->meta.modules) put_module_stack(w, n->meta.modules);
   }
   ig_json_close(w->w, '}');
 }

@@ -21,8 +21,7 @@ static const uint8_t layout_numbers[IG_LAYOUT_COUNT] = {[IG_STRIDED] = 7, [IG_SP
 static const uint8_t format_numbers[IG_MEMORY_FORMAT_COUNT] = {
     [IG_CONTIGUOUS] = 1, [IG_PRESERVE] = 4, [IG_CHANNELS_LAST] = 2, [IG_CHANNELS_LAST_3D] = 3};
 
-const char *const ig_pt2_meta_keys[IG_META_KEY_COUNT] = {[IG_META_STACK_TRACE] = "stack_trace",
-                                                         [IG_META_SOURCE_FN] = "source_fn_stack",
+const char *const ig_pt2_meta_keys[IG_META_KEY_COUNT] = {[IG_META_SOURCE_FN] = "source_fn_stack",
                                                          [IG_META_TORCH_FN] = "torch_fn",
                                                          [IG_META_CUSTOM] = "custom"};
 

@@ -35,7 +35,8 @@ void ig_pt2_put_tensor_meta(ig_pt2_out *o, const ig_tensor *t, bool requires_gra
 void ig_pt2_put_argument(ig_pt2_out *o, const ig_value *v, const ig_arg *type);
 
 const char *ig_pt2_object_class(const ig_node *n);             // of a placeholder that is an object
-extern const char *const ig_pt2_meta_keys[IG_META_KEY_COUNT];  // "stack_trace" ...
+extern const char *const ig_pt2_meta_keys[IG_META_KEY_COUNT];  // "torch_fn" ...
+#define IG_PT2_STACK_TRACE "stack_trace"
 #define IG_PT2_MODULE_STACK "nn_module_stack"
 
 #define IG_PT2_FORMS "ingot.forms"  // Ingot's own metadata: the release that the program prints as

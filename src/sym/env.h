@@ -17,7 +17,7 @@ typedef struct ig_guard {
   const ig_expr *expr;
   const char *file;  // user's location; NULL: unknown
   int line;
-  const char *stack;  // user frames, until the capture ends
+  const struct ig_frames *stack;  // the user's frames, until the capture ends
 } ig_guard;
 
 // A runtime assertion, in canonical form.
@@ -27,7 +27,7 @@ typedef struct ig_assert {
   const char *message;    // NULL: none
   const char *file;
   int line;
-  const char *stack;  // until the capture ends
+  const struct ig_frames *stack;  // until the capture ends
 } ig_assert;
 
 // One place where a size symbol comes from.

@@ -247,52 +247,78 @@ static ig_vrange as_size(void *user, const ig_expr *symbol) {
   return r;
 }
 
+typedef struct checks {
+  ig_ctx *c;
+  ig_str *how;
+  ig_remedy *at;
+  size_t n;
+} checks;
+
+// Moves the text into the innermost scope.
+static void add_check(checks *k, ig_str *text, bool is_size) {
+  char *copy = text->failed ? NULL : ig_scope_push(k->c, text->n + 1);
+  if (copy) memcpy(copy, text->at ? text->at : "", text->n + 1);
+  if (copy) k->at[k->n++] = (ig_remedy){copy, is_size};
+  ig_str_free(text);
+}
+
 // Would declaring the symbols as sizes be enough?
-static void check_sizes(ig_ctx *c, ig_str *s, const ig_expr *e, ig_str *how) {
-  ig_vrange r = ig_expr_range_with(c, e, as_size, c);
-  size_t n = 0;
-  const ig_expr *const *free = ig_expr_symbols(c, e, &n);
+static void check_sizes(checks *k, const ig_expr *e, const ig_expr *const *free, size_t n) {
+  ig_vrange r = ig_expr_range_with(k->c, e, as_size, k->c);
   if (r.lo != r.hi) return;
   for (size_t i = 0; i < n; i++) {
-    if (free[i]->backed || ig_symbol_range(c, free[i]).lo >= 0) continue;
-    ig_str_add(s, "torch._check_is_size(");
-    ig_str_python(c, s, free[i], how);
-    ig_str_add(s, ")\n");
+    if (free[i]->backed || ig_symbol_range(k->c, free[i]).lo >= 0) continue;
+    ig_str s = ig_str_make(k->c->alloc);
+    ig_str_add(&s, "torch._check_is_size(");
+    ig_str_python(k->c, &s, free[i], k->how);
+    ig_str_add(&s, ")");
+    add_check(k, &s, true);
   }
 }
 
-static void check_one(ig_ctx *c, ig_str *s, const ig_expr *e, ig_str *how) {
+static void check_one(checks *k, const ig_expr *e) {
   bool both = e->kind == IG_EXPR_AND;
+  ig_str s = ig_str_make(k->c->alloc);
   for (size_t i = 0; i < (both ? e->n : 1); i++) {
-    if (i) ig_str_add(s, "; ");
-    ig_str_add(s, "torch._check(");
-    ig_str_python(c, s, both ? e->args[i] : e, how);
-    ig_str_add(s, ")");
+    if (i) ig_str_add(&s, "; ");
+    ig_str_add(&s, "torch._check(");
+    ig_str_python(k->c, &s, both ? e->args[i] : e, k->how);
+    ig_str_add(&s, ")");
   }
-  ig_str_add(s, "\n");
+  add_check(k, &s, false);
 }
 
-void ig_str_checks(ig_ctx *c, ig_str *s, const ig_expr *e, ig_str *how) {
+static void check_number(checks *k, const ig_expr *e) {
   ig_hint v;
+  ig_str s = ig_str_make(k->c->alloc);
+  ig_str_add(&s, "torch._check(");
+  ig_str_python(k->c, &s, e, k->how);
+  ig_str_add(&s, " == ");
+  if (ig_env_example(k->c, e, &v)) {
+    ig_str_hint(&s, &v);
+    ig_str_add(&s, ")");
+  } else {
+    ig_str_add(&s, "N)  # N: the only value that it may have");
+  }
+  add_check(k, &s, false);
+}
+
+const ig_remedy *ig_remedies(ig_ctx *c, const ig_expr *e, ig_str *how, size_t *n) {
+  size_t symbols = 0;
+  const ig_expr *const *free = ig_expr_symbols(c, e, &symbols);
+  checks k = {.c = c, .how = how, .at = ig_scope_array(c, symbols + 2, sizeof *k.at)};
+  *n = 0;
+  if (!k.at) return NULL;
   if (e->sort == IG_SORT_BOOL) {
+    ig_hint v;
     const ig_expr *other = ig_expr_make1(c, IG_EXPR_NOT, e);
     bool known = ig_env_example(c, e, &v);
-    check_sizes(c, s, e, how);
-    if (known && !v.i) {
-      if (other) check_one(c, s, other, how);
-    } else {
-      check_one(c, s, e, how);
-      if (other && !known) check_one(c, s, other, how);
-    }
-    return;
-  }
-  ig_str_add(s, "torch._check(");
-  ig_str_python(c, s, e, how);
-  ig_str_add(s, " == ");
-  if (ig_env_example(c, e, &v)) {
-    ig_str_hint(s, &v);
-    ig_str_add(s, ")\n");
+    check_sizes(&k, e, free, symbols);
+    if (!known || v.i) check_one(&k, e);
+    if (other && (!known || !v.i)) check_one(&k, other);
   } else {
-    ig_str_add(s, "N)  # N: the only value that it may have\n");
+    check_number(&k, e);
   }
+  *n = k.n;
+  return k.at;
 }

@@ -68,67 +68,72 @@ static void add_question(ig_ctx *c, ig_str *s, const ig_expr *e, bool oblivious)
              easier == IG_YES ? "True" : "False");
 }
 
+typedef struct help {
+  const ig_remedy *checks;
+  size_t n;
+  const char *how;  // symbols that the checks replace
+  bool listed;
+} help;
+
 // Numbered checks; the hint about sizes follows.
-static void add_checks(ig_str *s, const char *lines, bool sizes) {
-  static const char size[] = "torch._check_is_size(";
-  for (size_t k = 1; *lines;) {
-    size_t n = strcspn(lines, "\n");
-    bool is_size = strncmp(lines, size, sizeof size - 1) == 0;
-    if (is_size && sizes) ig_str_add(s, "\n\nFor a size it is enough to say %.*s.", (int)n, lines);
-    if (!is_size && !sizes) ig_str_add(s, "\n  %zu. %.*s", k++, (int)n, lines);
-    lines += n + (lines[n] == '\n');
+static void add_checks(ig_str *s, const help *h) {
+  size_t number = 1;
+  for (size_t i = 0; i < h->n; i++) {
+    if (!h->checks[i].is_size) ig_str_add(s, "\n  %zu. %s", number++, h->checks[i].text);
+  }
+}
+
+static void add_sizes(ig_str *s, const help *h) {
+  for (size_t i = 0; i < h->n; i++) {
+    if (!h->checks[i].is_size) continue;
+    ig_str_add(s, "\n\nFor a size it is enough to say %s.", h->checks[i].text);
   }
 }
 
 // The same in one sentence, for queries of the program itself and in strict captures, where PyTorch
 // has no list.
-static void add_sentence(ig_str *s, const char *lines, const char *where) {
-  static const char size[] = "torch._check_is_size(";
-  const char *between = "\n\nOne of these has to hold before this ";
-  for (bool first = true; *lines;) {
-    size_t n = strcspn(lines, "\n");
-    if (strncmp(lines, size, sizeof size - 1) != 0) {
-      ig_str_add(s, "%s%s%.*s", between, first ? where : "", (int)n, lines);
-      if (first) between = " or ";
-      first = false;
-    }
-    lines += n + (lines[n] == '\n');
+static void add_sentence(ig_str *s, const help *h, const char *where) {
+  bool any = false;
+  for (size_t i = 0; i < h->n; i++) {
+    if (h->checks[i].is_size) continue;
+    ig_str_add(s, "%s%s%s", any ? " or " : "\n\nOne of these has to hold before this ",
+               any ? "" : where, h->checks[i].text);
+    any = true;
   }
-  ig_str_add(s, ".");
+  if (any) ig_str_add(s, ".");
 }
 
-static void add_help(ig_str *s, const ig_issue *i, const char *how, bool listed) {
+static void add_help(ig_str *s, const ig_issue *i, const help *h) {
   if (i->op) ig_str_add(s, "\n\nWhile calling %s(%s)", i->op, i->operands ? i->operands : "");
   if (i->file) {
     ig_str_add(s, "\n\nUser code:\n  File \"%s\", line %d%s%s", i->file, i->line,
                i->function ? ", in " : "", i->function ? i->function : "");
     if (i->source) ig_str_add(s, "\n    %s", i->source);
   }
-  if (!listed || !i->op) {
-    if (i->fix && *i->fix) add_sentence(s, i->fix, i->op ? "call: " : "line: ");
-    how = NULL;
+  if (!h->listed || !i->op) {
+    add_sentence(s, h, i->op ? "call: " : "line: ");
   } else {
     ig_str_add(s, "\n\nTo fix the error, insert one of the following checks before this call:");
-    add_checks(s, i->fix ? i->fix : "", false);
+    add_checks(s, h);
+    if (h->how) {
+      ig_str_add(s,
+                 "\n\n(These suggested fixes were derived by replacing %s in %s and its negation.)",
+                 h->how, i->predicate);
+    }
   }
-  if (how) {
-    ig_str_add(s,
-               "\n\n(These suggested fixes were derived by replacing %s in %s and its negation.)",
-               how, i->predicate);
-  }
-  add_checks(s, i->fix ? i->fix : "", true);
+  add_sizes(s, h);
 }
 
-static void fail(ig_ctx *c, const ig_expr *e, bool oblivious, const ig_issue *issue,
-                 const char *how) {
+static void fail(ig_ctx *c, const ig_expr *e, bool oblivious, const ig_issue *issue, help h) {
   ig_str s = ig_str_make(c->alloc);
   const ig_issue *told = NULL;
   ig_issue_tell(c, issue);
   size_t n = ig_report_issues(ig_ctx_report(c), &told);
   add_question(c, &s, e, oblivious);
-  bool strict = c->mode->sym && c->mode->sym->env && c->mode->sym->env->keeps_checked;
-  add_help(&s, n ? &told[n - 1] : issue, how, !strict);
+  h.listed = !(c->mode->sym && c->mode->sym->env && c->mode->sym->env->keeps_checked);
+  add_help(&s, n ? &told[n - 1] : issue, &h);
   ig_fail_text(c, IG_DATA_DEPENDENT, "%s", s.at ? s.at : "");
+  ig_report_printed(c);
   ig_str_free(&s);
 }
 
@@ -143,7 +148,11 @@ bool ig_env_refuse(ig_ctx *c, const ig_expr *e, bool oblivious, ig_hint *example
   ig_str how = ig_str_make(c->alloc);
   ig_str reason = ig_str_make(c->alloc);
   ig_str_expr(&predicate, e);
-  ig_str_checks(c, &fix, e, &how);
+  ig_scope scope = ig_scope_open(c);
+  help h = {.checks = NULL};
+  h.checks = ig_remedies(c, e, &how, &h.n);
+  h.how = how.at;
+  for (size_t i = 0; i < h.n; i++) ig_str_add(&fix, "%s\n", h.checks[i].text);
   if (known) ig_str_hint(&answer, example);
   ig_str_add(&reason, "The program needs the %s of `%s`, which depends on the data.",
              e->sort == IG_SORT_BOOL ? "truth" : "value", predicate.at ? predicate.at : "?");
@@ -157,9 +166,10 @@ bool ig_env_refuse(ig_ctx *c, const ig_expr *e, bool oblivious, ig_hint *example
     ig_issue_tell(c, &issue);
   } else {
     ig_mode_scope mode = ig_mode_push_draft(c, NULL);  // the issue belongs to the error
-    fail(c, e, oblivious, &issue, how.at);
+    fail(c, e, oblivious, &issue, h);
     ig_mode_pop(c, &mode);
   }
+  ig_scope_close(c, scope);
   ig_str *texts[] = {&predicate, &answer, &fix, &how, &reason};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) ig_str_free(texts[i]);
   return known;

@@ -3,8 +3,9 @@
 #include "sym/report.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/frames.h"
 
 static void report_destroy(ig_ref *ref) {
   ig_report *r = (ig_report *)ref;
@@ -46,28 +47,24 @@ static const char *keep_all(ig_report *r, const char *text) {
   return text ? keep(r, text, strlen(text)) : NULL;
 }
 
-// The last frame of a stack as Python prints it:  File "m.py", line 3, in forward\n    source\n
-static void read_frame(ig_report *r, const char *stack, ig_issue *i) {
-  static const char head[] = "  File \"";
-  const char *last = NULL;
-  for (const char *p = strstr(stack, head); p; p = strstr(p + 1, head)) {
-    if (p == stack || p[-1] == '\n') last = p;
+static void keep_frames(ig_report *r, const ig_frame *from, size_t n, ig_issue *i) {
+  ig_frame *at = n ? ig_arena_array(&r->arena, n, sizeof *at) : NULL;
+  i->frames = at;
+  i->nframes = at ? n : 0;
+  for (size_t k = 0; k < i->nframes; k++) {
+    at[k] = (ig_frame){keep_all(r, from[k].file), from[k].line, keep_all(r, from[k].function),
+                       keep_all(r, from[k].code)};
   }
-  const char *file = last ? last + sizeof head - 1 : NULL;
-  const char *quote = file ? strchr(file, '"') : NULL;
-  const char *end = quote ? strchr(quote, '\n') : NULL;
-  const char *in = quote ? strstr(quote, ", in ") : NULL;
-  if (!end || !in || in > end || strncmp(quote, "\", line ", 8) != 0) return;
-  i->file = keep(r, file, (size_t)(quote - file));
-  i->line = (int)strtol(quote + 8, NULL, 10);
-  i->function = keep(r, in + 5, (size_t)(end - in) - 5);
-  const char *text = end + 1;
-  while (*text == ' ') text++;
-  size_t n = strcspn(text, "\n");
-  i->source = n ? keep(r, text, n) : NULL;
+  if (!i->nframes) return;
+  const ig_frame *last = &at[n - 1];
+  i->file = last->file;
+  i->line = last->line;
+  i->function = last->function;
+  i->source = last->code;
 }
 
-// Without frames (a C program) the source file itself may be readable.
+// Without frames (a C program) the source file itself may be readable. Frames may be those of a
+// file that somebody else wrote: what they name is not opened.
 static const char *read_line(ig_report *r, const char *file, int line) {
   char text[256];
   const char *found = NULL;
@@ -91,18 +88,16 @@ static const char *read_line(ig_report *r, const char *file, int line) {
 static void place(ig_ctx *c, ig_report *r, ig_issue *i) {
   if (i->file) {  // given; "": none
     i->file = *i->file ? keep_all(r, i->file) : NULL;
-    i->stack = keep_all(r, i->stack);
-    if (i->stack) read_frame(r, i->stack, i);
+    keep_frames(r, i->frames, i->nframes, i);
   } else {
     ig_locate(c);
-    i->stack = keep_all(r, c->stack);
-    if (i->stack) read_frame(r, i->stack, i);
+    if (c->stack) keep_frames(r, c->stack->at, c->stack->n, i);
     if (!i->file && c->file) {
       i->file = keep_all(r, c->file);
       i->line = c->line;
     }
   }
-  if (i->file && !i->source) i->source = read_line(r, i->file, i->line);
+  if (i->file && !i->nframes) i->source = read_line(r, i->file, i->line);
 }
 
 // ---- adding ----
@@ -171,6 +166,17 @@ static ig_report *current(ig_ctx *c) {
 void ig_issue_tell(ig_ctx *c, const ig_issue *issue) {
   ig_report *r = current(c);
   if (r) ig_report_add(c, r, issue);
+}
+
+void ig_report_printed(ig_ctx *c) {
+  ig_report *r = (ig_report *)c->trouble;
+  if (r) r->printed = true;
+}
+
+void ig_report_attach(ig_ctx *c, ig_report *r) {
+  ig_ref_retain(&r->ref);
+  ig_ref_release(c->trouble);
+  c->trouble = &r->ref;
 }
 
 void ig_fixes_tell(ig_ctx *c, const ig_dim_fix *fixes, size_t n) {

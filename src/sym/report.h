@@ -12,6 +12,7 @@ struct ig_report {
   ig_arena arena;
   IG_VEC(ig_issue) issues;
   IG_VEC(ig_dim_fix) fixes;  // of the last violation of dims
+  bool printed;              // the message of the error contains the issues
 };
 
 ig_report *ig_report_create(ig_ctx *c);  // one reference; NULL: out of memory
@@ -22,14 +23,23 @@ void ig_report_add(ig_ctx *c, ig_report *r, const ig_issue *issue);
 void ig_report_retry(ig_report *r);
 // Adds to the draft if there is one, otherwise to the context's error.
 void ig_issue_tell(ig_ctx *c, const ig_issue *issue);
+// The message of the context's error contains the issues: hosts need not show them beside it.
+void ig_report_printed(ig_ctx *c);
+// Makes r, which is retained, the report of the context's error.
+void ig_report_attach(ig_ctx *c, ig_report *r);
 void ig_fixes_tell(ig_ctx *c, const ig_dim_fix *fixes, size_t n);  // texts are copied
 
 // An expression as the user would write it: n % 2 == 0, with the user's names for symbols where
 // known. The replacements are added to `how` (may be NULL): "`u0` with n".
 void ig_str_python(ig_ctx *c, ig_str *s, const ig_expr *e, ig_str *how);
 
-// The checks that would resolve a query, one per line.
-void ig_str_checks(ig_ctx *c, ig_str *s, const ig_expr *e, ig_str *how);
+// A check that would resolve a query.
+typedef struct ig_remedy {
+  const char *text;  // "torch._check(n > 3)"
+  bool is_size;      // declares that a symbol is a size
+} ig_remedy;
+// All of them, sizes first, in the innermost scope; `how` as above.
+const ig_remedy *ig_remedies(ig_ctx *c, const ig_expr *e, ig_str *how, size_t *n);
 
 // A draft: example values of unbacked symbols.
 typedef struct ig_draft {

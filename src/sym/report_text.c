@@ -2,6 +2,7 @@
 // Printing a report as text and as JSON.
 #include <string.h>
 
+#include "base/frames.h"
 #include "sym/report.h"
 
 const char *ig_issue_kind_text(ig_issue_kind kind) {
@@ -9,7 +10,8 @@ const char *ig_issue_kind_text(ig_issue_kind kind) {
                                       [IG_ISSUE_CONSTRAINT] = "constraint",
                                       [IG_ISSUE_NO_FAKE] = "missing_fake",
                                       [IG_ISSUE_WRONG_FAKE] = "mismatched_fake",
-                                      [IG_ISSUE_CALL] = "call"};
+                                      [IG_ISSUE_CALL] = "call",
+                                      [IG_ISSUE_FORMAT] = "format"};
   return texts[kind];
 }
 
@@ -18,7 +20,8 @@ static const char *title(ig_issue_kind kind) {
                                       [IG_ISSUE_CONSTRAINT] = "Constraint violation.",
                                       [IG_ISSUE_NO_FAKE] = "Missing fake kernel.",
                                       [IG_ISSUE_WRONG_FAKE] = "Mismatched fake kernel.",
-                                      [IG_ISSUE_CALL] = "Refused call."};
+                                      [IG_ISSUE_CALL] = "Refused call.",
+                                      [IG_ISSUE_FORMAT] = "Call that the format cannot express."};
   return texts[kind];
 }
 
@@ -88,6 +91,15 @@ static void add_field(ig_str *s, const char *key, const char *text) {
   }
 }
 
+// The frames as one text, which is how PyTorch's reports have them.
+static void add_frames(ig_ctx *c, ig_str *s, const ig_issue *i) {
+  ig_str text = ig_str_make(c->alloc);
+  ig_frames_print(&text, &(ig_frames){i->frames, i->nframes, NULL});
+  add_field(s, "stack", i->nframes ? text.at : NULL);
+  s->failed = s->failed || text.failed;
+  ig_str_free(&text);
+}
+
 char *ig_report_json(ig_ctx *c, const ig_report *r) {
   ig_str s = ig_str_make(c->alloc);
   ig_str_add(&s, "{\"issues\": [");
@@ -98,7 +110,7 @@ char *ig_report_json(ig_ctx *c, const ig_report *r) {
     ig_str_add(&s, ", \"line\": %d", i->line);
     add_field(&s, "function", i->function);
     add_field(&s, "source", i->source);
-    add_field(&s, "stack", i->stack);
+    add_frames(c, &s, i);
     add_field(&s, "op", i->op);
     add_field(&s, "operands", i->operands);
     add_field(&s, "predicate", i->predicate);

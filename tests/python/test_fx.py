@@ -2,6 +2,7 @@
 """Graphs as Python objects: identity, editing, copies, printed code that runs, random editing."""
 import copy
 import gc
+import io
 import operator
 import pickle
 import weakref
@@ -438,3 +439,28 @@ def test_exported_modules_copy_and_run_as_printed() -> None:
     assert_close(twin(x, scale=scale)["y"], want + 1)  # its own buffer
     assert_close(run_code(module, x, scale)["y"], want + 3)
     assert module.n.item() == 3 and twin.n.item() == 1
+
+
+# Frames are data that texts are printed from; a text that somebody else wrote is kept as it is.
+@pytest.mark.parametrize(
+    "trace, place",
+    [
+        ('  File "m.py", line 3, in f\n    a + b\n    ~~^~~\n', "# File: m.py:3 in f, code: a + b"),
+        ('  File "m.py", line 3, in f\n  File "n.py", line 4, in g\n    1\n', "# File: n.py:4 in g, code: 1"),
+        ('File "m.py", line 3, in f\n  a', "# File: m.py:3 in f, code: a"),
+        (f'  File "{"d/" * 200}m.py", line 3, in {"f" * 200}\n    a\n', f"m.py:3 in {'f' * 200}, code: a"),
+        ('  File "m.py", line 12345678901, in f\n    a\n', None),
+        ("by hand", None),
+    ],
+)
+def test_frames_of_strangers_are_located_and_kept(trace: str, place: str | None) -> None:
+    ep = torch.export.export(Branches(), (torch.randn(4, 3),))
+    by_name(ep.graph)["relu"].meta["stack_trace"] = trace
+    stream = io.BytesIO()
+    torch.export.save(ep, stream)
+    stream.seek(0)
+    again = torch.export.load(stream)
+    assert by_name(again.graph)["relu"].meta["stack_trace"] == trace
+    text = again.graph_module.print_readable(print_output=False)
+    before = text[: text.index("aten.relu.default")].rstrip().splitlines()[-2].strip()
+    assert place in before if place else not before.startswith("# File: m.py")

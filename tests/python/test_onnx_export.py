@@ -265,7 +265,15 @@ def test_every_call_without_counterpart_is_listed_with_its_line() -> None:
     assert sum("aten.igamma.default: this operator cannot be written as ONNX" in line for line in lines) == 2
     assert any("aten.nextafter.default" in line and "test_onnx_export.py:" in line for line in lines)
     found = caught.value.onnx_program.diagnostic_context.diagnostics
-    assert {d.file for d in found if d.line} == {"test_onnx_export.py"}
+    assert {d.file for d in found} == {"test_onnx_export.py"} and len(found) == 3
+    assert [d.message.partition(":")[0] for d in found] == ["aten.nextafter.default"] + 2 * ["aten.igamma.default"]
+    first = fn.__code__.co_firstlineno
+    assert [d.line - first for d in found] == [1, 2, 3]
+    with pytest.raises(NotImplementedError) as plain:
+        ep._program.write_onnx()
+    assert [i["line"] - first for i in plain.value.issues] == [1, 2, 3]
+    assert plain.value.issues[0]["source"] == "a = ingot.nextafter(x, x + 1)"
+    assert {i["kind"] for i in plain.value.issues} == {"format"}
 
 
 def test_complex_numbers_are_refused_by_name() -> None:

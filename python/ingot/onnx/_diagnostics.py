@@ -5,10 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import re
 from typing import Any
-
-_PLACE = re.compile(r" \(([^()]*):(\d+)\)$")
 
 
 @dataclasses.dataclass
@@ -20,14 +17,6 @@ class Diagnostic:
     message: str
     file: str | None = None
     line: int | None = None
-
-    @classmethod
-    def of_text(cls, rule: str, level: str, text: str) -> Diagnostic:
-        """From "message (model.py:14)"."""
-        found = _PLACE.search(text)
-        if found is None:
-            return cls(rule, level, text)
-        return cls(rule, level, text[: found.start()], found[1], int(found[2]))
 
     def sarif(self) -> dict[str, Any]:
         out: dict[str, Any] = {"ruleId": self.rule, "level": self.level, "message": {"text": self.message}}

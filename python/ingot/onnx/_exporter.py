@@ -57,8 +57,14 @@ def _translations(table: Mapping[Any, Callable]) -> dict[str, Callable]:
 
 
 def _raise(error: Exception, program: ONNXProgram) -> None:
-    for line in str(error).splitlines():
-        program.diagnostic_context.add(Diagnostic.of_text("FXE0008", "error", line))
+    issues = getattr(error, "issues", ())
+    if not issues:
+        program.diagnostic_context.add(Diagnostic("FXE0008", "error", str(error)))
+    for issue in issues:
+        found = Diagnostic("FXE0008", "error", f"{issue['op']}: {issue['reason']}")
+        if issue["file"]:
+            found.file, found.line = os.path.basename(issue["file"]), issue["line"]
+        program.diagnostic_context.add(found)
     program._export_exception = errors.UnsupportedOperatorError(
         f"The model cannot be written as ONNX.\n{error}", program
     )
