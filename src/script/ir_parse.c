@@ -422,7 +422,7 @@ static bool parse_attrs(scanner *s, ig_snode *n, const ig_stype *type) {
     char *name = word(s);
     if (!name || !expect(s, "=")) return false;
     ig_sattr *a = ig_snode_add_attr(n, name, IG_SATTR_VALUE);
-    bool tensor = type && type->kind == IG_STYPE_TENSOR;
+    bool tensor = type && type->kind == IG_STYPE_TENSOR && strcmp(name, "value") == 0;
     const char *at = s->p;
     const char *first = at + strspn(at, "([");
     bool member = strncmp(first, "__torch__", 9) == 0;  // of an enumeration
