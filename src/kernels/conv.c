@@ -61,7 +61,7 @@ static bool turned_shape(const ig_conv *c, ig_conv *t) {
 static bool grad_input_turned(const ig_conv *c, const float *dy, const float *w, const float *bias,
                               float *dx) {
   ig_conv t;
-  if (!turned_shape(c, &t) || !ig_conv_has_f32()) return false;
+  if (!turned_shape(c, &t) || !ig_conv_has_f32(&t)) return false;
   int64_t n = c->cout * (c->cin / c->groups) * ig_conv_taps(c);
   ig_conv_buffer b = ig_conv_buffer_get(IG_SCRATCH_CONV_3, ig_mem_mul((size_t)n, sizeof(float)));
   if (!b.data) return false;
@@ -179,13 +179,13 @@ void ig_conv_forward(const ig_conv *c, const void *x, const void *w, const void 
 static void need_planes(const ig_conv *c, ig_need *need) {
   ig_conv m = ig_conv_mirror(c);
   ig_conv t;
-  bool fast = c->elem == IG_ELEM_F32 && ig_conv_has_f32();
+  bool plain = c->elem == IG_ELEM_F32;
   if (!c->transposed) {
-    if (fast)
+    if (plain && ig_conv_has_f32(c))
       ig_conv_need_f32(c, need);
     else
       ig_conv_need_cols(c, need);
-  } else if (fast && turned_shape(&m, &t)) {
+  } else if (plain && turned_shape(&m, &t) && ig_conv_has_f32(&t)) {
     int64_t n = m.cout * (m.cin / m.groups) * ig_conv_taps(&m);
     ig_need_caller(need, IG_SCRATCH_CONV_3, ig_mem_mul((size_t)n, sizeof(float)));
     ig_conv_need_f32(&t, need);
@@ -227,7 +227,7 @@ ig_conv_pack *ig_conv_pack_create(const ig_conv *c, const void *w) {
   ig_conv m = ig_conv_mirror(c);
   ig_conv t;
   bool half = ig_elem_is_half(c->elem);
-  bool turned = c->transposed && ig_conv_has_f32() && turned_shape(&m, &t);
+  bool turned = c->transposed && turned_shape(&m, &t) && ig_conv_has_f32(&t);
   if (is_int(c) || c->elem == IG_ELEM_F64 || !(half || turned)) return NULL;
   size_t n = (size_t)(c->cout * (c->cin / c->groups) * ig_conv_taps(c));
   size_t size = ig_elem_size(c->elem);

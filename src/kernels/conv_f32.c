@@ -59,8 +59,8 @@ static const ig_conv_kernels *kernels(void) {
   return NULL;
 }
 
-bool ig_conv_has_f32(void) {
-  return kernels() != NULL;
+bool ig_conv_has_f32(const ig_conv *c) {
+  return kernels() != NULL && !ig_conv_image_is_wasteful(c);
 }
 
 static int min_int(int64_t a, int64_t b) {
@@ -662,7 +662,7 @@ void ig_conv_need_f32(const ig_conv *c, ig_need *need) {
 bool ig_conv_forward_f32(const ig_conv *c, const float *x, const float *w, const float *bias,
                          float *y) {
   const ig_conv_kernels *f = kernels();
-  if (!f) return false;
+  if (!ig_conv_has_f32(c)) return false;
   if (is_product(f, c)) {
     multiply(c, x, w, bias, y);
     return true;

@@ -20,6 +20,19 @@ static int64_t count_phases(const ig_conv *c, int dim) {
   return c->kernel[dim] < n ? c->kernel[dim] : n;
 }
 
+// In floating point, which does not overflow.
+bool ig_conv_image_is_wasteful(const ig_conv *c) {
+  enum { SMALL = 1 << 20, FACTOR = 16 };
+  double image = (double)(c->out[0] - 1) * (double)c->stride[0] +
+                 (double)(c->kernel[0] - 1) * (double)c->dilation[0] + 1;
+  for (int d = 1; d < 3; d++) {
+    double reach = (double)(c->kernel[d] - 1) * (double)c->dilation[d] / (double)c->stride[d];
+    image *= ((double)c->out[d] + reach) * (double)count_phases(c, d);
+  }
+  double shown = (double)ig_conv_in(c) + (double)ig_conv_out(c);
+  return image > SMALL && image > FACTOR * shown;
+}
+
 ig_conv_image ig_conv_image_make(const ig_conv *c) {
   ig_conv_image m = {.c = c};
   m.rows = c->out[1] + (c->kernel[1] - 1) * c->dilation[1] / c->stride[1];

@@ -25,6 +25,10 @@ typedef struct ig_conv_image {
 
 ig_conv_image ig_conv_image_make(const ig_conv *c);
 
+// Dilation and padding may ask for an image that is far larger than the input and the output, up to
+// what no memory holds: then it is better not made.
+bool ig_conv_image_is_wasteful(const ig_conv *c);
+
 // Offsets of the group's k = (cin / groups) * taps elements from an output's flat position.
 void ig_conv_image_offsets(const ig_conv_image *m, int64_t *off);
 

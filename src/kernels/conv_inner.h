@@ -40,7 +40,8 @@ bool ig_conv_grad_weight_cols(const ig_conv *c, const void *dy, const void *x, v
 void ig_conv_need_cols(const ig_conv *c, ig_need *need);
 void ig_conv_need_grad_input_cols(const ig_conv *c, ig_need *need);
 
-bool ig_conv_has_f32(void);  // the cpu has kernels for the next
+// The cpu has kernels for the next, and padding does not make the images far larger than the input.
+bool ig_conv_has_f32(const ig_conv *c);
 // f32. False: this shape has no fast path here, or no scratch memory; nothing written.
 bool ig_conv_forward_f32(const ig_conv *c, const float *x, const float *w, const float *bias,
                          float *y);

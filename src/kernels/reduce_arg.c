@@ -65,6 +65,7 @@ enum { GRAIN = 16384, WIDTH = 64, CHUNK = 256 };
   }
 
 #define SAME(t) (t)
+#define IS_TRUE(t) ((t) != 0)
 #define BOTH(tag, T, V, LOAD)            \
   ROWS(max_rows_##tag, T, V, LOAD, MORE) \
   ROWS(min_rows_##tag, T, V, LOAD, LESS) \
@@ -76,6 +77,7 @@ BOTH(f64, double, double, SAME)
 BOTH(f16, uint16_t, float, ig_f16_get)
 BOTH(bf16, uint16_t, float, ig_bf16_get)
 BOTH(u8, uint8_t, uint8_t, SAME)
+BOTH(truth, uint8_t, uint8_t, IS_TRUE)
 BOTH(i8, int8_t, int8_t, SAME)
 BOTH(u16, uint16_t, uint16_t, SAME)
 BOTH(i16, int16_t, int16_t, SAME)
@@ -110,11 +112,11 @@ static void run(void *arg, int64_t begin, int64_t end) {
 // NOLINTNEXTLINE(readability-non-const-parameter): written through the job
 static void extreme(ig_elem e, int least, const void *x, void *value, int64_t *index, ig_axis a) {
   static arg_fn *const table[IG_ELEM_COUNT][2][2] = {
-      [IG_ELEM_F32] = ROW(f32),   [IG_ELEM_F64] = ROW(f64), [IG_ELEM_F16] = ROW(f16),
-      [IG_ELEM_BF16] = ROW(bf16), [IG_ELEM_U8] = ROW(u8),   [IG_ELEM_I8] = ROW(i8),
-      [IG_ELEM_U16] = ROW(u16),   [IG_ELEM_I16] = ROW(i16), [IG_ELEM_U32] = ROW(u32),
-      [IG_ELEM_I32] = ROW(i32),   [IG_ELEM_U64] = ROW(u64), [IG_ELEM_I64] = ROW(i64),
-      [IG_ELEM_BOOL] = ROW(u8),
+      [IG_ELEM_F32] = ROW(f32),    [IG_ELEM_F64] = ROW(f64), [IG_ELEM_F16] = ROW(f16),
+      [IG_ELEM_BF16] = ROW(bf16),  [IG_ELEM_U8] = ROW(u8),   [IG_ELEM_I8] = ROW(i8),
+      [IG_ELEM_U16] = ROW(u16),    [IG_ELEM_I16] = ROW(i16), [IG_ELEM_U32] = ROW(u32),
+      [IG_ELEM_I32] = ROW(i32),    [IG_ELEM_U64] = ROW(u64), [IG_ELEM_I64] = ROW(i64),
+      [IG_ELEM_BOOL] = ROW(truth),
   };
   if (a.outer <= 0 || a.inner <= 0 || a.n <= 0) return;
   job j = {table[e][least][a.inner > 1], x, value, index, a};

@@ -28,6 +28,28 @@ enum { LANES = 32, BLOCK = 4096, WIDTH = IG_REDUCE_WIDTH, SLAB = 32, STACK = 48 
 #define NORM COLD
 #include "kernels/reduce_type.inc"
 
+// Any byte but 0 is true.
+#define TAG truth
+#define T uint8_t
+#define A int64_t
+#define SUM_OUT int64_t
+#define ADD(a, b) ((A)((uint64_t)(a) + (uint64_t)(b)))
+#define MUL(a, b) ((A)((uint64_t)(a) * (uint64_t)(b)))
+#define IS_NAN(v) 0
+#define LOAD(t) ((A)((t) != 0))
+#define SUM_STORE(v) ((int64_t)(v))
+#define TYPE_STORE(v) ((T)(v))
+#define LEAST ((A)0)
+#define MOST ((A)1)
+#define FLOATS 0
+#define FAST 0
+#define COLD __attribute__((cold))
+#define HOT IG_CLONES_NARROW
+#define WARM IG_CLONES_NARROW
+#define LOGIC IG_CLONES_NARROW
+#define NORM COLD
+#include "kernels/reduce_type.inc"
+
 #define TAG i8
 #define T int8_t
 #define A int64_t
@@ -186,7 +208,7 @@ const ig_reduce_kernel *ig_reduce_int_kernel(ig_elem e, ig_reduce_kind k) {
   static const kernel *const table[IG_ELEM_COUNT][IG_KERNEL_COUNT] = {
       [IG_ELEM_U8] = ROW(u8),   [IG_ELEM_I8] = ROW(i8),   [IG_ELEM_U16] = ROW(u16),
       [IG_ELEM_I16] = ROW(i16), [IG_ELEM_U32] = ROW(u32), [IG_ELEM_I32] = ROW(i32),
-      [IG_ELEM_U64] = ROW(u64), [IG_ELEM_I64] = ROW(i64), [IG_ELEM_BOOL] = ROW(u8),
+      [IG_ELEM_U64] = ROW(u64), [IG_ELEM_I64] = ROW(i64), [IG_ELEM_BOOL] = ROW(truth),
   };
   return table[e][k];
 }

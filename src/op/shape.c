@@ -6,6 +6,7 @@
 
 #include "op/formula.h"
 #include "op/refuse.h"
+#include "sym/report.h"
 
 static ig_int broadcast_dim(ig_ctx *c, int dim, ig_int a, ig_int b) {
   if (a.expr ? a.expr == b.expr : !b.expr && a.value == b.value) return a;
@@ -245,8 +246,14 @@ int ig_wrap_dim(ig_ctx *c, int64_t dim, int ndim) {
 }
 
 int64_t ig_int_specialize(ig_ctx *c, ig_int i) {
-  if (i.expr) (void)ig_int_eq_i64(c, i, i.value);
-  return i.value;
+  ig_hint example;
+  if (!i.expr) return i.value;
+  // What depends on the data has no hint; a draft knows the number that its example computes.
+  bool known = !i.expr->hinted && ig_env_example(c, i.expr, &example) &&
+               example.sort == IG_SORT_INT && example.den == 1;
+  int64_t value = known ? (int64_t)example.i : i.value;
+  (void)ig_int_eq_i64(c, i, value);
+  return value;
 }
 
 int64_t ig_value_i64(ig_ctx *c, const ig_value *v) {

@@ -39,12 +39,13 @@ NUMBERS(u64, uint64_t, a *b)
 NUMBERS(f32, float, a *b)
 NUMBERS(f64, double, a *b)
 
+// Any byte but 0 is true.
 static void add_bool(SIGNATURE) {
-  LOOP(bool, a || b)
+  LOOP(uint8_t, a || b)
 }
 
 static void multiply_bool(SIGNATURE) {
-  LOOP(bool, a &&b)
+  LOOP(uint8_t, a && b)
 }
 
 static void add_f16(SIGNATURE) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Macros for pointwise families: a tile is one expression over x[i], y[i], z[i].
+// Macros for pointwise families: a tile is one expression over x[i], y[i], z[i]; of bool,
+// over x and y.
 #ifndef OPS_TILE_H_
 #define OPS_TILE_H_
 
@@ -44,6 +45,30 @@ typedef double _Complex ig_cd;
     const type *z = t->in[2];                                \
     result *o = t->out;                                      \
     for (size_t i = 0; i < t->n; i++) o[i] = (result)(expr); \
+  }
+
+// Of bool: a byte in memory, of which any value but 0 is true. An operand may show memory that was
+// never a bool (`empty`, `view(dtype)`, a file, a buffer of the host), so it is not loaded as one.
+#define TRUE_TILE1(name, expr)                          \
+  TILE_CLONES static void name(const ig_tile_args *t) { \
+    const uint8_t *in = t->in[0];                       \
+    bool *o = t->out;                                   \
+    for (size_t i = 0; i < t->n; i++) {                 \
+      const bool x = in[i] != 0;                        \
+      o[i] = (bool)(expr);                              \
+    }                                                   \
+  }
+
+#define TRUE_TILE2(name, expr)                          \
+  TILE_CLONES static void name(const ig_tile_args *t) { \
+    const uint8_t *in = t->in[0];                       \
+    const uint8_t *other = t->in[1];                    \
+    bool *o = t->out;                                   \
+    for (size_t i = 0; i < t->n; i++) {                 \
+      const bool x = in[i] != 0;                        \
+      const bool y = other[i] != 0;                     \
+      o[i] = (bool)(expr);                              \
+    }                                                   \
   }
 
 static inline float ig_number_f32(const ig_value *v) {

@@ -173,6 +173,10 @@ static void add_step(program *p) {
     return;
   }
   if (is_random(op) || writes_overlapping(&s->call)) p->comparable = false;
+  p->wrote |= writes(&s->call);
+  const ig_tensor *made = op->def->converts ? ig_value_tensor(&outs[0]) : NULL;
+  const ig_tensor *given = made ? ig_value_tensor(&s->call.args[0]) : NULL;
+  p->unconverted |= given && given->storage == made->storage;
   s->first = p->pool.n;
   collect(&p->pool, outs, op->schema.nrets);
   s->count = p->pool.n - s->first;
@@ -256,12 +260,15 @@ void fuzz_program_make(ig_ctx *c, draw d, size_t calls, bool grads, fuzz_program
   p->grads = grads;
   p->pool.n = p->nsteps = p->ninputs = p->noutputs = 0;
   p->comparable = true;
-  p->torn = false;
+  p->torn = p->wrote = p->unconverted = false;
   do {
     add_step(p);
     ig_ctx_clear(c);
   } while (p->nsteps < calls && p->nsteps < FUZZ_CALLS && !draw_ended(&p->d));
   if (p->torn || !keeps_inputs(p)) p->comparable = false;
+  // x.to(...) that changes nothing is x, but a copy in an exported program, as in PyTorch's: a
+  // write to one of them is then not seen in the other.
+  if (p->wrote && p->unconverted) p->comparable = false;
   for (size_t k = 0; k < p->nsteps; k++) {
     for (size_t i = 0; i < p->steps[k].count; i++) {
       size_t at = p->steps[k].first + i;

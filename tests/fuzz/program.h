@@ -27,8 +27,10 @@ typedef struct fuzz_program {
   size_t ninputs;
   size_t outputs[FUZZ_POOL];  // those that are results of calls
   size_t noutputs;
-  bool torn;        // a failed call may have written something
-  bool comparable;  // results are a function of the inputs, and it can be captured
+  bool torn;         // a failed call may have written something
+  bool wrote;        // a call wrote something
+  bool unconverted;  // a conversion changed nothing and returned its operand
+  bool comparable;   // results are a function of the inputs, and it can be captured
 } fuzz_program;
 
 // Makes calls while there are bytes, at most `calls`, and runs them. The innermost scope owns the

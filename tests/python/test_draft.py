@@ -205,6 +205,21 @@ def test_branches_and_values_inside() -> None:
     torch.testing.assert_close(program.module()(x), M()(x))
 
 
+def test_the_example_decides_how_many_pieces_there_are() -> None:
+    """The number of results of a call cannot be symbolic: a draft takes the example's."""
+    pieces = []
+
+    class M(torch.nn.Module):
+        def forward(self, x: torch.Tensor, room: torch.Tensor) -> list:
+            torch.ops.aten.repeat_interleave.Tensor_out(x, out=room)
+            chunks = torch.ops.aten.unsafe_chunk.default(room, 3, -1)
+            pieces.append(len(chunks))
+            return chunks
+
+    draft_export(M(), (torch.tensor([1, 2, 3]), torch.empty(0, dtype=torch.int64)))
+    assert set(pieces) == {3}
+
+
 def test_draft_leaves_no_trace() -> None:
     """Weights, inputs and the random stream are as before."""
 

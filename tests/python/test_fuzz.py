@@ -126,3 +126,41 @@ def test_a_real_out_is_not_written_from_fake_operands():
     with pytest.raises(RuntimeError, match="cannot be written from a fake one"):
         ingot.logical_or(fake, fake, out=out)
     assert out.shape == (0,)
+
+
+PAIRS = "eq ne lt le gt ge logical_and logical_or logical_xor bitwise_and add mul maximum minimum fmax fmin clamp_min"
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_any_byte_but_zero_is_true(transposed):
+    """Memory that was never a bool can be seen as one; no kernel may count or keep the bytes themselves."""
+    bytes_ = ingot.tensor([[6, 0, 1], [255, 2, 0]], dtype=ingot.uint8)
+    other = ingot.tensor([[True, True, True], [True, False, False]])
+    if transposed:
+        bytes_, other = bytes_.t(), other.t()
+    odd, clean = bytes_.view(ingot.bool), bytes_ != 0
+    for name in PAIRS.split():
+        found, wanted = (getattr(ingot, name)(x, other).view(ingot.uint8) for x in (odd, clean))
+        assert found.tolist() == wanted.tolist(), name
+    for name in "logical_not bitwise_not sign max min any all".split():
+        found, wanted = (getattr(ingot, name)(x).view(ingot.uint8) for x in (odd, clean))
+        assert found.tolist() == wanted.tolist(), name
+    for name in "sum prod nonzero count_nonzero argwhere".split():
+        assert getattr(ingot, name)(odd).tolist() == getattr(ingot, name)(clean).tolist(), name
+    numbers = ingot.arange(6).reshape(odd.shape)
+    assert numbers[odd].tolist() == ingot.masked_select(numbers, odd).tolist() == numbers[clean].tolist()
+    assert odd.any(0).view(ingot.uint8).tolist() == clean.any(0).view(ingot.uint8).tolist()
+    assert odd.sum(1).tolist() == clean.sum(1).tolist()
+    spread = numbers.masked_scatter(odd, numbers).tolist()
+    assert spread == numbers.masked_scatter(clean, numbers).tolist()
+
+
+def test_a_dilation_may_reach_far_beyond_the_input():
+    """Only the taps that meet the input count, and no memory is taken for what lies between them."""
+    x, w = ingot.rand(1, 3, 6, 5), ingot.rand(2, 3, 3, 2)
+    far = ingot.ops.aten.conv2d.padding(x, w, None, padding="same", dilation=[2**31 - 1, 1])
+    near = ingot.ops.aten.conv2d.padding(x, w[:, :, 1:2], None, padding="same")
+    assert ingot.allclose(far, near)
+    x, w = ingot.ones(1, 2, 4), ingot.ones(2, 1, 2)
+    beside = ingot.ops.aten.conv1d.default(x, w, None, [1], [2**30], [2**31 - 1], 2)
+    assert beside.shape == (1, 2, 5) and not beside.any()

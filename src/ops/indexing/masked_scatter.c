@@ -35,7 +35,7 @@ static void masked_scatter_kernel(ig_ctx *c, const ig_op *op, const ig_value *ar
   ig_tensor *x = ig_expand(c, ig_tensor_alias(c, args[0].tensor), sizes);
   ig_tensor *m = ig_expand(c, ig_tensor_alias(c, args[1].tensor), sizes);
   char *to = x ? ig_dense_read(c, x, out->dtype) : NULL;
-  const bool *mask = m ? ig_dense_read(c, m, IG_BOOL) : NULL;
+  const uint8_t *mask = m ? ig_dense_read(c, m, IG_BOOL) : NULL;
   const char *from = ig_dense_read(c, args[2].tensor, out->dtype);
   size_t k = 0;
   for (size_t i = 0; to && mask && from && i < n; i++) {

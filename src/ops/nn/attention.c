@@ -235,7 +235,7 @@ static const void *read_mask(const ig_exec *x, ig_dtype work) {
   if (s->mask == MASK_AS_IT_IS) return ig_tensor_data(mask);
   const void *from = ig_operand_read(x, &s->mask_from, mask);
   if (s->mask == MASK_CONVERTED) return from;
-  const bool *may = from;
+  const uint8_t *may = from;
   void *to = x->memory + s->mask_to;
   int64_t n = ig_tensor_numel(mask);
   for (int64_t i = 0; i < n; i++) {

@@ -11,7 +11,7 @@
   TILE2(name##_i32, int32_t, bool, x[i] op y[i])  \
   TILE2(name##_u8, uint8_t, bool, x[i] op y[i])   \
   TILE2(name##_u64, uint64_t, bool, x[i] op y[i]) \
-  TILE2(name##_bool, bool, bool, x[i] op y[i])
+  TRUE_TILE2(name##_bool, x op y)
 COMPARE(eq, ==)
 COMPARE(ne, !=)
 COMPARE(lt, <)
@@ -35,9 +35,9 @@ TILE2(ne_c128, ig_cd, bool, x[i] != y[i])
 BY_BITS(and, &)
 BY_BITS(or, |)
 BY_BITS(xor, ^)
-TILE2(and_bool, bool, bool, x[i] & y[i])
-TILE2(or_bool, bool, bool, x[i] | y[i])
-TILE2(xor_bool, bool, bool, x[i] != y[i])
+TRUE_TILE2(and_bool, x &y)
+TRUE_TILE2(or_bool, x | y)
+TRUE_TILE2(xor_bool, x != y)
 
 #define ORDERED(name)                                                                         \
   [IG_F32] = name##_f32, [IG_F64] = name##_f64, [IG_I64] = name##_i64, [IG_I32] = name##_i32, \

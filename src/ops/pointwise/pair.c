@@ -13,11 +13,11 @@ LIBM2(nextafter)
 TILE2(fmax_f32, float, float, fmaxf(x[i], y[i]))
 TILE2(fmax_f64, double, double, fmax(x[i], y[i]))
 TILE2(fmax_i64, int64_t, int64_t, x[i] > y[i] ? x[i] : y[i])
-TILE2(fmax_bool, bool, bool, x[i] || y[i])
+TRUE_TILE2(fmax_bool, x | y)
 TILE2(fmin_f32, float, float, fminf(x[i], y[i]))
 TILE2(fmin_f64, double, double, fmin(x[i], y[i]))
 TILE2(fmin_i64, int64_t, int64_t, x[i] < y[i] ? x[i] : y[i])
-TILE2(fmin_bool, bool, bool, x[i] && y[i])
+TRUE_TILE2(fmin_bool, x &y)
 
 static int64_t gcd_of(int64_t a, int64_t b) {
   uint64_t x = a < 0 ? 0 - (uint64_t)a : (uint64_t)a;

@@ -123,8 +123,8 @@ CLAMP(clamp_i64, int64_t, NEVER)
 // One-sided with bool tensors it is the maximum or the minimum.
 static void clamp_bool(const ig_tile_args *t) {
   bool low = t->args[1].kind != IG_KIND_NONE;
-  const bool *x = t->in[0];
-  const bool *y = t->in[low ? 1 : 2];
+  const uint8_t *x = t->in[0];  // any byte but 0 is true
+  const uint8_t *y = t->in[low ? 1 : 2];
   bool *o = t->out;
   for (size_t i = 0; i < t->n; i++) o[i] = low ? x[i] || y[i] : x[i] && y[i];
 }

@@ -187,7 +187,7 @@ static ig_tensor *dense_of(ig_ctx *c, ig_tensor *t) {
   return copy;
 }
 
-// Elements [from, from + n) of a dense tensor, n <= CHUNK, as 0 or 1.
+// Elements [from, from + n) of a dense tensor, n <= CHUNK: true where the byte is not 0.
 static const uint8_t *truths(const ig_tensor *t, int64_t from, int64_t n, uint8_t *buffer) {
   const char *at = (const char *)ig_tensor_data(t) + from * (int64_t)ig_dtype_size(t->dtype);
   if (t->dtype == IG_BOOL) return (const uint8_t *)at;
@@ -203,7 +203,7 @@ static int64_t count_true(const ig_tensor *t) {
     int64_t n = numel - i < CHUNK ? numel - i : CHUNK;
     const uint8_t *is = truths(t, i, n, buffer);
     uint32_t here = 0;
-    for (int64_t k = 0; k < n; k++) here += is[k];
+    for (int64_t k = 0; k < n; k++) here += is[k] != 0;
     found += here;
   }
   return found;
