@@ -238,15 +238,35 @@ static bool check_device(ig_ctx *c, const ig_tensor *to, const ig_tensor *from) 
   return false;
 }
 
+// A result may be a view of an operand (conj_physical of real numbers), and that of the memory
+// which is written: then it is copied before.
+static void copy_result(ig_ctx *c, ig_tensor *to, const ig_tensor *from) {
+  if (to->storage != from->storage || ig_tensor_overlap(to, from) == IG_OVERLAP_SAME) {
+    ig_tensor_copy(to, from);
+    return;
+  }
+  ig_meta m;
+  ig_meta_of(from, &m);
+  m.offset = ig_const(0);
+  ig_meta_contiguous(c, &m);
+  ig_scope s = ig_scope_open(c);
+  ig_tensor *copy = ig_tensor_make(c, &m, false);
+  if (copy) {
+    ig_tensor_copy(copy, from);
+    ig_tensor_copy(to, copy);
+  }
+  ig_scope_close(c, s);
+}
+
 static bool write_out(ig_ctx *c, ig_tensor *to, const ig_tensor *from) {
   if (!from || !check_device(c, to, from) || !check_dtype(c, from->dtype, to->dtype)) return false;
   // It would get memory that nothing is written to.
   if (!c->mode->fake && !ig_is_fake(to) && ig_is_fake(from)) return refuse_fake(c, to, from);
   if (!fit_out(c, to, from)) return false;
   if (!ig_check_writable(c, to)) return false;
-  if (!ig_is_fake(to) && !ig_is_fake(from)) ig_tensor_copy(to, from);
+  if (!ig_is_fake(to) && !ig_is_fake(from)) copy_result(c, to, from);
   ig_tensor_bump(to);
-  return true;
+  return c->status == IG_OK;
 }
 
 // out is a list of tensors, one per element of the result; nothing is returned.

@@ -225,7 +225,13 @@ static void copy_row(void *user, char *const *at, const int64_t *stride, int64_t
   if (j->to != j->from) {
     convert_row(j, at[0], at[1], stride, n);
   } else if (stride[0] == j->to_size && stride[1] == j->from_size) {
-    ig_mem_copy(at[0], at[1], (size_t)(n * j->to_size));
+    size_t bytes = (size_t)(n * j->to_size);
+    // Views with gaps may overlap, which is not looked for.
+    bool apart = at[0] + bytes <= at[1] || at[1] + bytes <= at[0];
+    if (apart)
+      ig_mem_copy(at[0], at[1], bytes);
+    else
+      memmove(at[0], at[1], bytes);
   } else {
     move_strided(at[0], at[1], stride, n, j->to_size);
   }

@@ -164,3 +164,16 @@ def test_a_dilation_may_reach_far_beyond_the_input():
     x, w = ingot.ones(1, 2, 4), ingot.ones(2, 1, 2)
     beside = ingot.ops.aten.conv1d.default(x, w, None, [1], [2**30], [2**31 - 1], 2)
     assert beside.shape == (1, 2, 5) and not beside.any()
+
+
+def test_a_result_that_is_a_view_of_what_is_written():
+    """conj_physical of real numbers is its operand, here one that overlaps `out` in memory."""
+    for copies in (1, 40):
+        memory = ingot.arange(4.0 + 2 * copies)
+        view = memory.as_strided((2, 1 + copies), (1, 1))
+        wanted = view.clone()
+        out = ingot.conj_physical(view, out=memory[1 : 2 + copies])
+        assert out.tolist() == wanted.tolist()
+        memory = ingot.arange(4.0 + 2 * copies)
+        memory.as_strided((2, copies), (copies + 1, 1), 1).copy_(memory.as_strided((2, copies), (copies + 1, 1)))
+        assert memory[1].item() == 0
