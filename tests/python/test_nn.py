@@ -778,3 +778,27 @@ def test_attention_backends():
     with nn.attention.sdpa_kernel([nn.attention.SDPBackend.MATH]):
         q = ingot.ones(1, 1, 2, 4)
         assert F.scaled_dot_product_attention(q, q, q).shape == (1, 1, 2, 4)
+
+
+@pytest.mark.parametrize(
+    ("classes", "number", "message"),
+    [
+        ([0, 3], 3, "Class values must be smaller than num_classes."),
+        ([1], -2, "Class values must be smaller than num_classes."),
+        ([0, -1], 3, "Class values must be non-negative."),
+        ([4, -1], -1, "Class values must be non-negative."),
+        ([], -1, "Can not infer total number of classes from empty tensor."),
+    ],
+)
+def test_one_hot_refuses_classes_that_have_no_column(classes, number, message):
+    class Hot(nn.Module):
+        def forward(self, x):
+            return F.one_hot(x, number)
+
+    x = ingot.tensor(classes, dtype=ingot.int64)
+    with pytest.raises(RuntimeError, match=message):
+        Hot()(x)
+    if number > 0:
+        program = ingot.export.export(Hot(), (ingot.zeros_like(x),))
+        with pytest.raises(RuntimeError, match=message):
+            program.module()(x)
