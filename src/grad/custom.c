@@ -99,7 +99,7 @@ static bool adopt(ig_ctx *c, ig_tape_entry *e, const ig_custom *f, size_t i) {
   }
   if (dirty && input) {
     e->self_slot = position(f->inputs, f->ninputs, t);
-    return ig_entry_keep_result(c, &e->results[i], t, false) &&
+    return ig_tape_check_cycle(c, e, t) && ig_entry_keep_result(c, &e->results[i], t, false) &&
            ig_tape_rebase(c, t, e, (uint32_t)i);
   }
   bool view = input || (t->autograd && t->autograd->base);

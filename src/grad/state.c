@@ -54,6 +54,10 @@ void ig_tensor_set_requires_grad(ig_ctx *c, ig_tensor *t, bool on) {
                  "Setting requires_grad=True on inference tensor outside InferenceMode is not "
                  "allowed.");
   } else {
+    ig_tensor *base = on && t->autograd ? t->autograd->base : NULL;
+    struct ig_autograd *of_base = base ? ig_tape_state(c, base) : NULL;
+    if (base && !of_base) return;
+    if (of_base) of_base->leaf_views = true;
     t->requires_grad = on;
   }
 }

@@ -167,7 +167,8 @@ ig_tape_entry *ig_tape_open(ig_ctx *c, const ig_op *op, const ig_value *args) {
   if (!e) return NULL;
   if (refuses) e->kind = IG_ENTRY_MISSING;
   bool view = written && f->def->view;
-  if (keep_operands(c, e, view ? NULL : written)) {
+  if (keep_operands(c, e, view ? NULL : written) &&
+      (!written || ig_tape_check_cycle(c, e, written))) {
     ig_entry_stamp(c, e);
     return e;
   }

@@ -167,6 +167,7 @@ struct ig_autograd {
   bool retain_grad;
   ig_hooks hooks;   // all hooks of this tensor; those with an entry are registered there too
   ig_tensor *base;  // retained: this is a view of it
+  bool leaf_views;  // of a base: a view was declared to require grad, a leaf that retains the base
   uint32_t base_epoch;
   ig_creation creation;
   ig_view_step *step;
@@ -208,6 +209,9 @@ bool ig_tape_set_history(ig_ctx *c, ig_tensor *t, ig_tape_entry *e, uint32_t ind
 bool ig_tape_rebase(ig_ctx *c, ig_tensor *t, ig_tape_entry *e, uint32_t index);
 // Checks an in-place write that is recorded; false: an error with PyTorch's message.
 bool ig_tape_check_view_write(ig_ctx *c, ig_tensor *self);
+// e is about to become the history of self. False and an error: it leads to a leaf that is a view
+// of the same memory.
+bool ig_tape_check_cycle(ig_ctx *c, const ig_tape_entry *e, const ig_tensor *self);
 // out is a view of self, made by op.
 void ig_tape_relate(ig_ctx *c, const ig_op *op, const ig_value *args, ig_tensor *out,
                     ig_creation creation);

@@ -134,6 +134,58 @@ void ig_tape_refresh(ig_ctx *c, ig_tensor *t) {
   a->base_epoch = epoch;
 }
 
+// ---- leaves that are views of what is written
+
+typedef struct search {
+  ig_ctx *c;
+  ig_table seen;
+  IG_VEC(const ig_tape_entry *) waiting;
+} search;
+
+static bool visit(search *s, const ig_tape_entry *e) {
+  if (!e || ig_table_find(&s->seen, e)) return true;
+  if (ig_table_put(&s->seen, e) && ig_vec_push(s->c->alloc, &s->waiting, e)) return true;
+  (void)ig_fail(s->c, IG_NOMEM, "out of memory");
+  return false;
+}
+
+static bool any_to_view(search *s, const ig_edge *edges, size_t n, const ig_tensor *base) {
+  for (size_t i = 0; i < n; i++) {
+    const struct ig_autograd *leaf = edges[i].leaf ? edges[i].leaf->autograd : NULL;
+    if ((leaf && leaf->base == base) || !visit(s, edges[i].entry)) return true;
+  }
+  return false;
+}
+
+// Does a history lead to a leaf that is a view of `base`? After an error: true.
+static bool leads_to_view(search *s, const ig_tensor *base) {
+  while (s->waiting.n) {
+    const ig_tape_entry *e = s->waiting.at[--s->waiting.n];
+    if (!visit(s, e->group) || !visit(s, e->inner)) return true;
+    if (any_to_view(s, e->edges, e->nslots, base)) return true;
+    if (any_to_view(s, e->saved_edges, e->nsaved, base)) return true;
+  }
+  return false;
+}
+
+// The base would own a history that retains the leaf, which retains the base: none would ever be
+// freed.
+bool ig_tape_check_cycle(ig_ctx *c, const ig_tape_entry *e, const ig_tensor *self) {
+  const ig_tensor *base = self->autograd && self->autograd->base ? self->autograd->base : self;
+  if (!base->autograd || !base->autograd->leaf_views) return true;
+  search s = {.c = c, .seen = ig_table_make(c->alloc)};
+  bool found = !visit(&s, e) || leads_to_view(&s, base);
+  ig_table_free(&s.seen);
+  ig_vec_free(c->alloc, &s.waiting);
+  if (!found) return true;
+  ig_fail_text(c, IG_RUNTIME,
+               "%s: an operand of this in-place operation was computed from a leaf Variable that "
+               "requires grad and is a view of the tensor being written, so that the leaf would "
+               "depend on itself. Write to a clone(), or make the leaf from one.",
+               e->called ? e->called->schema.name : "backward");
+  return false;
+}
+
 bool ig_tape_check_view_write(ig_ctx *c, ig_tensor *self) {
   const struct ig_autograd *a = self->autograd;
   if (!a || !a->base || a->creation == IG_CREATED_PLAIN) return true;

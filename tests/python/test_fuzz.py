@@ -118,6 +118,29 @@ def test_a_view_that_is_a_leaf_is_not_written_through_its_views():
             written.mul_(2)
 
 
+def test_a_base_is_not_written_from_a_leaf_that_is_its_view():
+    """The base would own a history that owns the leaf, which owns the base: a cycle that is never freed."""
+
+    class Copy(ingot.autograd.Function):
+        @staticmethod
+        def forward(ctx, to, source):
+            ctx.mark_dirty(to)
+            return to.copy_(source)
+
+        @staticmethod
+        def backward(ctx, grad):
+            return None, grad
+
+    base = ingot.ones(2, 3)
+    leaf = base.t().requires_grad_()
+    with pytest.raises(RuntimeError, match="mul_: .* is a view of the tensor being written"):
+        base[0].mul_((leaf * 2)[:, 0])
+    with pytest.raises(RuntimeError, match="is a view of the tensor being written"):
+        Copy.apply(base, (leaf * 2).t())
+    base[1].mul_(ingot.full((3,), 2.0, requires_grad=True))  # no leaf of its own
+    assert base.requires_grad and not leaf.is_leaf
+
+
 def test_a_real_out_is_not_written_from_fake_operands():
     """It would get memory that nothing is written to, and show what was there before."""
     with ingot._subclasses.FakeTensorMode():
