@@ -19,6 +19,10 @@ struct ig_svalue {
   const ig_stype *type;
   size_t number;     // in order of creation
   const char *name;  // of a variable or attribute; NULL: it is printed by its number
+  // For the passes, see ir_build.h:
+  ig_svalue *instead;  // the value that replaces it; NULL: none
+  ig_svalue *copy;     // its copy, while nodes are copied
+  size_t uses;         // as ig_sbuild_count_uses counted them
 };
 
 typedef enum ig_sattr_kind {

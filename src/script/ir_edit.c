@@ -124,6 +124,11 @@ static ig_sgraph *graph_of(const ig_snode *n) {
 }
 
 bool ig_snode_add_input(ig_snode *n, ig_svalue *v) {
+  bool room = (n->n_in & (n->n_in - 1)) != 0;
+  if (v && room) {
+    n->in[n->n_in++] = v;
+    return true;
+  }
   return insert_value(graph_of(n), &n->in, &n->n_in, n->n_in, v);
 }
 bool ig_snode_insert_input(ig_snode *n, size_t at, ig_svalue *v) {
@@ -341,15 +346,21 @@ static bool copy_attr(ig_sgraph *g, const ig_sattr *from, ig_snode *to) {
   return copy_text(g, from->text, &a->text) && copy_value(g, &from->value, &a->value);
 }
 
+bool ig_snode_copy_attrs(ig_snode *to, const ig_snode *from) {
+  ig_sgraph *g = graph_of(to);
+  to->range = from->range;
+  bool ok = copy_text(g, from->place, &to->place) && copy_text(g, from->scope, &to->scope);
+  for (size_t i = 0; ok && i < from->n_attrs; i++) ok = copy_attr(g, &from->attrs[i], to);
+  return ok;
+}
+
 ig_snode *ig_snode_copy(ig_svalue_map *m, const ig_snode *n, ig_sblock *b, ig_snode *before,
                         bool names) {
   ig_sgraph *g = m->g;
   ig_snode *to = ig_snode_create(g, n->kind, NULL, 0);
   if (!to) return NULL;
-  to->range = n->range;
-  bool ok = copy_text(g, n->place, &to->place) && copy_text(g, n->scope, &to->scope);
+  bool ok = ig_snode_copy_attrs(to, n);
   for (size_t i = 0; ok && i < n->n_in; i++) ok = ig_snode_add_input(to, mapped(m, n->in[i]));
-  for (size_t i = 0; ok && i < n->n_attrs; i++) ok = copy_attr(g, &n->attrs[i], to);
   if (!ok) return NULL;
   for (size_t i = 0; ok && i < n->n_out; i++) {
     ig_svalue *v = ig_snode_add_output(to, n->out[i]->type);

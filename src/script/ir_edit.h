@@ -56,6 +56,8 @@ ig_svalue_map ig_svalue_map_make(ig_sgraph *g);
 bool ig_svalue_map_put(ig_svalue_map *m, const ig_svalue *from, ig_svalue *to);
 ig_svalue *ig_svalue_map_get(const ig_svalue_map *m, const ig_svalue *from);  // NULL: there is none
 
+// Attributes, place and scope of another node, also of another graph.
+bool ig_snode_copy_attrs(ig_snode *to, const ig_snode *from);
 // A copy of one node with its blocks, in front of `before`. Values that the map does not know are
 // used as they are, which is right within one graph. Debug names go along if `names`.
 ig_snode *ig_snode_copy(ig_svalue_map *m, const ig_snode *n, ig_sblock *b, ig_snode *before,

@@ -550,6 +550,14 @@ static ig_snode *find_node(const ig_sblock *b, const char *kind) {
   return NULL;
 }
 
+// prim::fork_0 is a prim::fork; its number is that of its graph.
+static bool drop_number(scanner *s, ig_snode *n) {
+  const char *end = strrchr(n->kind, '_');
+  if (!end || !end[1] || end[1 + strspn(end + 1, "0123456789")]) return true;
+  n->kind = ig_arena_strn(&s->g->arena, n->kind, (size_t)(end - n->kind));
+  return n->kind || no_memory(s);
+}
+
 // with prim::fork_0 = graph(...): the graph of a node, which may have such nodes itself.
 static bool parse_inner(scanner *s) {
   ig_sgraph *outer = s->g;
@@ -559,7 +567,7 @@ static bool parse_inner(scanner *s) {
     if (!n) n = kind ? find_node(outer->body, kind) : NULL;
     if (!n) return kind && fail(s, "the graph of a node");
     ig_sgraph *inner = expect(s, "= ") ? ig_snode_add_graph(n, "Subgraph") : NULL;
-    if (!inner) return false;
+    if (!inner || !drop_number(s, n)) return false;
     ig_map_free(&s->values);
     s->values = ig_map_make(s->c->alloc);
     s->g = inner;

@@ -134,62 +134,81 @@ static void add_place(ig_str *s, const ig_snode *n) {
              ig_srange_column(n->range));
 }
 
-static void add_nodes(ig_str *s, const ig_sblock *b, size_t level, bool places);
+// Nodes with graphs are numbered in the order of their graph: prim::fork_0.
+typedef struct out {
+  bool places;
+  size_t groups;
+} out;
 
-static void add_block(ig_str *s, const ig_sblock *b, size_t number, size_t level, bool places) {
+static bool has_graph(const ig_snode *n) {
+  if (n->kind[0] == '^') return false;
+  for (size_t i = 0; i < n->n_attrs; i++) {
+    if (n->attrs[i].kind == IG_SATTR_GRAPH) return true;
+  }
+  return false;
+}
+
+static void add_nodes(ig_str *s, const ig_sblock *b, size_t level, out *o);
+
+static void add_block(ig_str *s, const ig_sblock *b, size_t number, size_t level, out *o) {
   indent(s, level);
   ig_str_add(s, "block%zu(", number);
   add_values(s, b->in, b->n_in, true, ", ");
   ig_str_add(s, "):\n");
-  add_nodes(s, b, level + 1, places);
+  add_nodes(s, b, level + 1, o);
   indent(s, level + 1);
   ig_str_add(s, "-> (");
   add_values(s, b->out, b->n_out, false, ", ");
   ig_str_add(s, ")\n");
 }
 
-static void add_node(ig_str *s, const ig_snode *n, size_t level, bool places) {
+static void add_node(ig_str *s, const ig_snode *n, size_t level, out *o) {
   indent(s, level);
   add_values(s, n->out, n->n_out, true, ", ");
   ig_str_add(s, " = %s", n->kind);
+  if (has_graph(n)) ig_str_add(s, "_%zu", o->groups++);
   add_attrs(s, n);
   ig_str_add(s, "(");
   add_values(s, n->in, n->n_in, false, ", ");
   ig_str_add(s, ")");
   if (n->scope) ig_str_add(s, ", scope: %s", n->scope);
-  if (places) add_place(s, n);
+  if (o->places) add_place(s, n);
   ig_str_add(s, "\n");
-  for (size_t i = 0; i < n->n_blocks; i++) add_block(s, n->blocks[i], i, level + 1, places);
+  for (size_t i = 0; i < n->n_blocks; i++) add_block(s, n->blocks[i], i, level + 1, o);
 }
 
-static void add_nodes(ig_str *s, const ig_sblock *b, size_t level, bool places) {
-  for (const ig_snode *n = b->first; n; n = n->next) add_node(s, n, level, places);
+static void add_nodes(ig_str *s, const ig_sblock *b, size_t level, out *o) {
+  for (const ig_snode *n = b->first; n; n = n->next) add_node(s, n, level, o);
 }
 
 static void add_graph(ig_str *s, const ig_sgraph *g, bool places) {
+  out o = {.places = places};
   ig_str_add(s, "graph(");
   add_values(s, g->body->in, g->body->n_in, true, ",\n      ");
   ig_str_add(s, "):\n");
-  add_nodes(s, g->body, 1, places);
+  add_nodes(s, g->body, 1, &o);
   ig_str_add(s, "  return (");
   add_values(s, g->body->out, g->body->n_out, false, ", ");
   ig_str_add(s, ")\n");
 }
 
 // Graphs inside of nodes stand behind the graph, in the order of the nodes.
-static void add_inner(ig_str *s, const ig_sblock *b, bool places) {
+static void add_inner(ig_str *s, const ig_sblock *b, out *o) {
   for (const ig_snode *n = b->first; n; n = n->next) {
+    size_t number = has_graph(n) ? o->groups++ : 0;
     for (size_t i = 0; i < n->n_attrs; i++) {
       if (n->attrs[i].kind != IG_SATTR_GRAPH) continue;
-      ig_str_add(s, "with %s = ", n->kind);
-      add_graph(s, n->attrs[i].graph, places);
-      add_inner(s, n->attrs[i].graph->body, places);
+      ig_str_add(s, "with %s", n->kind);
+      if (has_graph(n)) ig_str_add(s, "_%zu", number);
+      ig_str_add(s, " = ");
+      ig_sgraph_print(s, n->attrs[i].graph, o->places);
     }
-    for (size_t i = 0; i < n->n_blocks; i++) add_inner(s, n->blocks[i], places);
+    for (size_t i = 0; i < n->n_blocks; i++) add_inner(s, n->blocks[i], o);
   }
 }
 
 void ig_sgraph_print(ig_str *s, const ig_sgraph *g, bool places) {
+  out o = {.places = places};
   add_graph(s, g, places);
-  add_inner(s, g->body, places);
+  add_inner(s, g->body, &o);
 }
