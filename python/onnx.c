@@ -332,6 +332,26 @@ static bool take_opsets(PyObject *given, ig_onnx_options *options) {
   return true;
 }
 
+// [(value, axis, name)]; the texts stay those of the list.
+static bool take_axes(PyObject *given, ig_onnx_options *options) {
+  if (given == Py_None) return true;
+  if (!PyList_Check(given)) {
+    PyErr_SetString(PyExc_TypeError, "axes: expected a list of (value, axis, name)");
+    return false;
+  }
+  ig_onnx_axis *list = PyMem_Calloc((size_t)PyList_GET_SIZE(given) + 1, sizeof *list);
+  options->axes = list;
+  if (!list) return PyErr_NoMemory() != NULL;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(given); i++) {
+    ig_onnx_axis *a = &list[options->naxes++];
+    long long axis = 0;
+    if (!PyArg_ParseTuple(PyList_GET_ITEM(given, i), "sLs:axes", &a->value, &axis, &a->name))
+      return false;
+    a->axis = axis;
+  }
+  return true;
+}
+
 // write_onnx(path=None, *, opset, external, input_names, output_names, ...) -> bytes, or None when
 // there is a path; dry: only checks whether it can be written
 static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwargs) {
@@ -351,6 +371,8 @@ static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwarg
                          "translations",
                          "weights",
                          "opsets",
+                         "axes",
+                         "torchscript",
                          NULL};
   const char *path = NULL;
   const char *external = "auto";
@@ -368,10 +390,12 @@ static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwarg
   PyObject *translations = Py_None;
   PyObject *weights = Py_None;
   PyObject *opsets = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|z$isOOppppppppOOO:write_onnx", keys, &path,
-                                   &options.opset, &external, &inputs, &outputs, &functions,
-                                   &as_inputs, &defaults, &metadata, &names, &folding,
-                                   &user_outputs, &dry, &translations, &weights, &opsets)) {
+  PyObject *axes = Py_None;
+  int torchscript = 0;
+  if (!PyArg_ParseTupleAndKeywords(
+          args, kwargs, "|z$isOOppppppppOOOOp:write_onnx", keys, &path, &options.opset, &external,
+          &inputs, &outputs, &functions, &as_inputs, &defaults, &metadata, &names, &folding,
+          &user_outputs, &dry, &translations, &weights, &opsets, &axes, &torchscript)) {
     return NULL;
   }
   options.functions = functions;
@@ -381,6 +405,7 @@ static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwarg
   options.no_node_names = !names;
   options.no_folding = !folding;
   options.user_outputs = user_outputs;
+  options.torchscript = torchscript;
   PyObject *keep[2] = {NULL, NULL};
   PyObject *out = NULL;
   if (PyDict_Check(translations)) {
@@ -389,13 +414,14 @@ static PyObject *program_write_onnx(PyObject *o, PyObject *args, PyObject *kwarg
     options.user = translations;
   }
   if (take_external(external, &options.external) && take_weights(weights, &options) &&
-      take_opsets(opsets, &options) &&
+      take_opsets(opsets, &options) && take_axes(axes, &options) &&
       take_names(inputs, &keep[0], &options.input_names, &options.ninput_names) &&
       take_names(outputs, &keep[1], &options.output_names, &options.noutput_names)) {
     out = write_to(o, path, dry, &options);
   }
   PyMem_Free((void *)options.weights);
   PyMem_Free((void *)options.opsets);
+  PyMem_Free((void *)options.axes);
   PyMem_Free((void *)options.input_names);
   PyMem_Free((void *)options.output_names);
   Py_XDECREF(keep[0]);

@@ -78,6 +78,12 @@ typedef enum ig_onnx_external {
 } ig_onnx_external;
 struct ig_onnx;
 struct ig_onnx_call;
+// The name of one axis of an input or output.
+typedef struct ig_onnx_axis {
+  const char *value;
+  int64_t axis;
+  const char *name;
+} ig_onnx_axis;
 typedef struct ig_onnx_options {
   int opset;  // 0: the default
   ig_onnx_external external;
@@ -96,6 +102,13 @@ typedef struct ig_onnx_options {
   size_t nweights;
   const ig_opset *opsets;  // versions of custom domains; all are imported
   size_t nopsets;
+  const ig_onnx_axis *axes;  // how axes are named, whatever their size in the program
+  size_t naxes;
+  // The conventions of PyTorch's TorchScript exporter: constants are nodes, inputs that nothing
+  // reads and versions of unused domains are left out, nodes are named by module path ("/fc/Gemm"),
+  // unnamed inputs and outputs by reader and number ("onnx::Gemm_0", "7"), sizes that are computed
+  // by the output ("Concaty_dim_0"); names beyond the inputs rename weights.
+  bool torchscript;
   // Operators that the caller translates: whether it translates one ("aten.add.Tensor"), and the
   // translation (see onnx/writer.h). False: it failed; the error is in the context.
   bool (*translates)(const char *target, void *user);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "onnx/convention.h"
 #include "onnx/functions.h"
 #include "onnx/model.h"
 #include "onnx/schema.h"
@@ -136,17 +137,20 @@ static const char *unread_name(ig_onnx *x, const ig_onnx_node *n, size_t i) {
 size_t ig_onnx_begin(ig_onnx *x, const ig_onnx_node *n) {
   ig_proto_writer *w = &x->w;
   const char *out = n->nouts ? n->outs[0] : n->out;
-  if (x->outer) ig_onnx_flush_constants(x);
+  if (x->outer || x->options->torchscript) ig_onnx_flush_constants(x);
+  const char *own = x->options->torchscript ? ig_onnx_convention_node(x, n, out) : NULL;
   size_t mark = ig_proto_open(w, x->node_field);
-  for (size_t i = 0; !n->many && n->in[i]; i++) ig_proto_put_text(w, NODE_INPUT, n->in[i]);
-  for (size_t i = 0; n->many && i < n->nmany; i++) ig_proto_put_text(w, NODE_INPUT, n->many[i]);
-  ig_proto_put_text(w, NODE_OUTPUT, out);
+  const char *const *in = n->many ? n->many : n->in;
+  for (size_t i = 0; n->many ? i < n->nmany : in[i] != NULL; i++)
+    ig_proto_put_text(w, NODE_INPUT, ig_onnx_file_name(x, in[i]));
+  ig_proto_put_text(w, NODE_OUTPUT, ig_onnx_file_name(x, out));
   for (size_t i = 1; i < n->nouts; i++) {
-    ig_proto_put_text(w, NODE_OUTPUT, n->outs[i] ? n->outs[i] : unread_name(x, n, i));
+    const char *name = n->outs[i] ? ig_onnx_file_name(x, n->outs[i]) : unread_name(x, n, i);
+    ig_proto_put_text(w, NODE_OUTPUT, name);
   }
   char name[128];
   (void)snprintf(name, sizeof name, "node_%.110s", out);
-  if (!x->options->no_node_names) ig_proto_put_text(w, NODE_NAME, name);
+  if (!x->options->no_node_names) ig_proto_put_text(w, NODE_NAME, own ? own : name);
   ig_proto_put_text(w, NODE_OP_TYPE, n->op_type);
   if (n->domain) {
     ig_proto_put_text(w, NODE_DOMAIN, n->domain);
@@ -249,7 +253,7 @@ void *ig_onnx_constant(ig_onnx *x, const char *key, ig_dtype dtype, const int64_
   *name = "";
   // In a function constants are nodes, which are visible only in their graph.
   char scope[64] = "";
-  if (x->outer) (void)snprintf(scope, sizeof scope, "%zu ", x->scope);
+  if (x->outer || x->options->torchscript) (void)snprintf(scope, sizeof scope, "%zu ", x->scope);
   size_t length = strlen(scope) + strlen(key) + 1;
   char *kept = ig_onnx_push(x, length);
   if (!kept) return NULL;

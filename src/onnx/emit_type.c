@@ -118,5 +118,6 @@ const char *ig_onnx_emit_as(ig_onnx *x, const ig_onnx_call *call, const ig_onnx_
 
 const char *ig_onnx_finish(ig_onnx *x, const ig_onnx_call *call, const char *name, ig_dtype d) {
   if (d != call->val->dtype) return ig_onnx_cast(x, name, call->val->dtype, call->out);
-  return ig_onnx_emit1(x, "Identity", name, call->out);
+  ig_onnx_same(x, name, call->out);
+  return call->out;
 }

@@ -30,6 +30,8 @@ struct ig_onnx_tensor {
   const int64_t *dims;
   ig_bytes data;
   bool is_weight;    // of the program; otherwise a constant of the writer
+  bool is_node;      // a Constant node, written already
+  bool is_shared;    // visible in all graphs: never a node of one of them
   bool is_external;  // offset in the file of weights
   uint64_t offset;
 };

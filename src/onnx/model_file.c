@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "onnx/convention.h"
 #include "onnx/functions.h"
 #include "onnx/model.h"
 #include "sym/report.h"
@@ -121,6 +122,7 @@ void ig_onnx_state_init(ig_onnx *x) {
   x->w = ig_proto_writer_make(alloc);
   x->arena = ig_arena_make(alloc);
   x->rows = x->constants = x->dim_names = x->outputs = ig_map_make(alloc);
+  x->readers = x->makers = x->node_names = x->aliases = ig_map_make(alloc);
   x->names = x->elements = x->sources = x->numbers = x->folded = x->shared = ig_table_make(alloc);
   x->node_field = IG_ONNX_GRAPH_NODE;
   x->path = "";
@@ -137,7 +139,8 @@ void ig_onnx_state_free(ig_onnx *x) {
   ig_onnx_functions_free(x);
   ig_table *tables[] = {&x->names, &x->elements, &x->sources, &x->numbers, &x->shared};
   for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) ig_table_free(tables[i]);
-  ig_map *maps[] = {&x->rows, &x->constants, &x->dim_names, &x->outputs};
+  ig_map *maps[] = {&x->rows,    &x->constants, &x->dim_names,  &x->outputs,
+                    &x->readers, &x->makers,    &x->node_names, &x->aliases};
   for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) ig_map_free(maps[i]);
   ig_onnx_fold_free(x);
   ig_ref_release(x->refused ? &x->refused->ref : NULL);
@@ -248,11 +251,26 @@ static ig_status prepare(ig_onnx *x, const ig_program *p, ig_program **out) {
   return st;
 }
 
+// Writes the model once without keeping it, to learn who reads its inputs and how many values come
+// before its outputs: with the TorchScript conventions they are named by that.
+static void find_names(ig_onnx *x, ig_onnx_options *options, ig_map *renames) {
+  ig_onnx first = {.c = x->c, .options = x->options, .opset = x->opset, .p = x->p, .g = x->g};
+  ig_onnx_state_init(&first);
+  if (index_rows(&first) == IG_OK) ig_onnx_put_model(&first);
+  if (ig_ctx_status(x->c) == IG_OK && ig_onnx_complete_names(x, &first, options, renames)) {
+    x->options = options;
+    x->renames = renames;
+  }
+  ig_onnx_state_free(&first);
+}
+
 static ig_status write_program(ig_onnx *x, const ig_program *p, const target *to) {
   ig_program *lowered = NULL;
   IG_RETURN_IF_ERR(prepare(x, p, &lowered));
   x->p = lowered;
   x->g = ig_program_graph(lowered);
+  ig_onnx_options named = *x->options;
+  ig_map renames = ig_map_make(x->c->alloc);
   size_t length = to->path ? strlen(to->path) : 0;
   char *data_path = length ? ig_onnx_push(x, length + sizeof ".data") : NULL;
   if (data_path) (void)snprintf(data_path, length + sizeof ".data", "%s.data", to->path);
@@ -263,12 +281,14 @@ static ig_status write_program(ig_onnx *x, const ig_program *p, const target *to
     x->data_name = slash ? slash + 1 : data_path;
   }
   ig_mode_scope mode = ig_mode_push_sym(x->c, x->g->sym);
+  if (x->options->torchscript) find_names(x, &named, &renames);
   const ig_graph *root = x->options->functions ? ig_onnx_functions_make(x) : NULL;
   if (root) x->g = root;
   if (ig_ctx_status(x->c) == IG_OK) ig_onnx_put_model(x);
   ig_mode_pop(x->c, &mode);
   ig_status st = report(x);
   if (st == IG_OK) st = put(x, to, data_path);
+  ig_map_free(&renames);
   ig_program_free(lowered);
   return st;
 }
@@ -309,7 +329,7 @@ static ig_status write_to(ig_ctx *c, const ig_program *p, const ig_onnx_options 
     return ig_fail(c, IG_INVALID, "ONNX: opset %d is not known, %d to %d are", opset,
                    IG_ONNX_OPSET_OLDEST, IG_ONNX_OPSET_NEWEST);
   }
-  IG_RETURN_IF_ERR(check_names(c, p, options));
+  if (!options->torchscript) IG_RETURN_IF_ERR(check_names(c, p, options));
   ig_onnx x = {.c = c, .options = options, .opset = opset};
   ig_onnx_state_init(&x);
   ig_status st = index_rows(&x);

@@ -9,6 +9,7 @@
 
 #include "ingot/dims.h"
 #include "ingot/version.h"
+#include "onnx/convention.h"
 #include "onnx/functions.h"
 #include "onnx/model.h"
 #include "sym/env.h"
@@ -64,15 +65,26 @@ static void learn_names(ig_onnx *x, const ig_tensor *t) {
     for (size_t i = 0; i < n; i++) {
       const char *name = ig_program_dim_name(x->p, symbols[i]);
       ig_map_value *v = name ? ig_map_put(&x->dim_names, symbols[i]->name) : NULL;
-      if (v) v->ptr = (void *)name;
+      if (v && !v->ptr) v->ptr = (void *)name;
     }
   }
 }
 
-static void put_dim(ig_onnx *x, ig_int size) {
+// What an axis is called: the caller's name, with the TorchScript conventions the name of a
+// computed size, or the expression. NULL: its size is a number.
+static const char *dim_text(ig_onnx *x, const char *value, int axis, ig_int size) {
+  const char *given = ig_onnx_axis_name(x, value, axis);
+  if (given || !size.expr) return given;
+  bool plain = size.expr->kind == IG_EXPR_SYMBOL && ig_map_find(&x->dim_names, size.expr->name);
+  if (x->options->torchscript && !plain) return ig_onnx_made_axis(x, value, axis);
+  return expr_text(x, size.expr);
+}
+
+static void put_dim(ig_onnx *x, const char *value, int axis, ig_int size) {
   size_t mark = ig_proto_open(&x->w, SHAPE_DIM);
-  if (size.expr) {
-    ig_proto_put_text(&x->w, DIM_PARAM, expr_text(x, size.expr));
+  const char *text = dim_text(x, value, axis, size);
+  if (text) {
+    ig_proto_put_text(&x->w, DIM_PARAM, text);
   } else {
     ig_proto_put_int(&x->w, DIM_VALUE, size.value);
   }
@@ -88,7 +100,7 @@ static void put_info(ig_onnx *x, uint32_t field, const char *name, ig_dtype dtyp
   size_t tensor = ig_proto_open(w, TYPE_TENSOR);
   ig_proto_put_int(w, ELEM_TYPE, ig_onnx_elem_type(dtype));
   size_t shape = ig_proto_open(w, SHAPE);
-  for (int d = 0; d < ndim; d++) put_dim(x, sizes[d]);
+  for (int d = 0; d < ndim; d++) put_dim(x, name, d, sizes[d]);
   ig_proto_close(w, shape);
   ig_proto_close(w, tensor);
   ig_proto_close(w, type);
@@ -137,7 +149,7 @@ static void put_tensors(ig_onnx *x) {
   ig_proto_writer *w = &x->w;
   for (size_t i = 0; i < x->tensors.n; i++) {
     struct ig_onnx_tensor *t = &x->tensors.at[i];
-    if (t->is_weight && x->options->weights_as_inputs) continue;
+    if (t->is_node || (t->is_weight && x->options->weights_as_inputs)) continue;
     size_t mark = ig_proto_open(w, IG_ONNX_GRAPH_INITIALIZER);
     t->is_external = x->data_name && t->data.n >= IG_ONNX_EXTERNAL_MIN;
     ig_onnx_put_tensor(x, t);
@@ -174,7 +186,15 @@ static void give_name(ig_onnx *x, const ig_node *n, const char *name) {
 
 static const char *input_name(ig_onnx *x, const ig_node *n) {
   ig_table_slot *s = ig_table_find(&x->names, n);
-  return s ? s->value : n->name;
+  return ig_onnx_file_name(x, s ? s->value : n->name);
+}
+
+static bool is_input(const ig_node *n) {
+  return n->val.kind == IG_KIND_TENSOR || (is_number(&n->val) && ig_onnx_is_symbolic(&n->val));
+}
+
+static const ig_expr *number_expr(const ig_node *n) {
+  return n->val.kind == IG_KIND_INT ? n->val.i.expr : n->val.f_expr;
 }
 
 // Symbolic numbers are 0-d inputs; a number that was specialized by the capture is not an input.
@@ -182,11 +202,17 @@ static void put_input(ig_onnx *x, const ig_node *n) {
   const char *name = input_name(x, n);
   if (n->val.kind == IG_KIND_TENSOR) {
     ig_onnx_put_value_info(x, IG_ONNX_GRAPH_INPUT, name, n->val.tensor);
+  } else if (is_input(n)) {
+    put_info(x, IG_ONNX_GRAPH_INPUT, name, ig_onnx_number_type(number_expr(n)), NULL, 0);
+  }
+}
+
+static void learn_input(ig_onnx *x, const ig_node *n) {
+  const char *name = input_name(x, n);
+  if (n->val.kind == IG_KIND_TENSOR) {
     ig_onnx_learn(x, name, n->val.tensor);
-  } else if (is_number(&n->val) && ig_onnx_is_symbolic(&n->val)) {
-    const ig_expr *e = n->val.kind == IG_KIND_INT ? n->val.i.expr : n->val.f_expr;
-    put_info(x, IG_ONNX_GRAPH_INPUT, name, ig_onnx_number_type(e), NULL, 0);
-    ig_onnx_learn_number(x, ig_onnx_unsqueeze(x, name, 0, NULL), e);
+  } else if (is_input(n)) {
+    ig_onnx_learn_number(x, ig_onnx_unsqueeze(x, name, 0, NULL), number_expr(n));
   }
 }
 
@@ -206,7 +232,30 @@ static void put_inputs(ig_onnx *x) {
   const ig_node *next = x->g->first;
   for (size_t i = 0; i < n; i++) {
     const ig_node *node = placeholder_of(x, &in[i], &next);
-    if (node) put_input(x, node);
+    if (node && !x->options->torchscript) put_input(x, node);
+    if (node) learn_input(x, node);
+  }
+}
+
+// With the TorchScript conventions, when all nodes are known: the inputs that some node reads.
+static void put_read_inputs(ig_onnx *x) {
+  const ig_input_spec *in = NULL;
+  size_t n = ig_program_inputs(x->p, &in);
+  const ig_node *next = x->g->first;
+  for (size_t i = 0; i < n; i++) {
+    const ig_node *node = placeholder_of(x, &in[i], &next);
+    if (node && is_input(node) && ig_onnx_is_read(x, input_name(x, node))) put_input(x, node);
+  }
+}
+
+// Names that the caller gave to axes are those of their symbols.
+static void learn_axes(ig_onnx *x, const char *name, const ig_tensor *t) {
+  for (int d = 0; d < t->ndim; d++) {
+    const ig_expr *e = ig_sizes(t)[d].expr;
+    const char *text = ig_onnx_axis_name(x, name, d);
+    ig_map_value *v =
+        text && e && e->kind == IG_EXPR_SYMBOL ? ig_map_put(&x->dim_names, e->name) : NULL;
+    if (v && !v->ptr) v->ptr = (void *)text;
   }
 }
 
@@ -221,9 +270,10 @@ static void name_inputs(ig_onnx *x) {
     if (!node) continue;
     if (x->functions && strcmp(node->name, in[i].name) != 0) give_name(x, node, in[i].name);
     bool tensor = node->val.kind == IG_KIND_TENSOR;
-    if (tensor) learn_names(x, node->val.tensor);
-    if (!tensor && !(is_number(&node->val) && ig_onnx_is_symbolic(&node->val))) continue;
+    if (!is_input(node)) continue;
     if (k < x->options->ninput_names) give_name(x, node, x->options->input_names[k++]);
+    if (tensor) learn_axes(x, input_name(x, node), node->val.tensor);
+    if (tensor) learn_names(x, node->val.tensor);
   }
 }
 
@@ -263,7 +313,7 @@ static void name_outputs(ig_onnx *x) {
   const ig_output_spec *out = NULL;
   size_t n = outputs_of(x, &out);
   size_t k = 0;
-  for (size_t i = 0; i < n && k < x->options->noutput_names; i++) {
+  for (size_t i = 0; !x->options->torchscript && i < n && k < x->options->noutput_names; i++) {
     if (!is_output(&out[i])) continue;
     const char *name = x->options->output_names[k++];
     const ig_value *v = &out[i].value;
@@ -275,10 +325,15 @@ static void name_outputs(ig_onnx *x) {
 
 // ONNX requires that each output has a unique name and is produced by a node.
 static const char *output_name(ig_onnx *x, const ig_value *v, const char *given, size_t i) {
-  const char *name = ig_onnx_operand(x, v, IG_DTYPE_COUNT);
+  const char *name = ig_onnx_file_name(x, ig_onnx_operand(x, v, IG_DTYPE_COUNT));
   ig_map_value *seen = ig_map_put(&x->outputs, name);
   if (!seen) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
   bool made = v->kind == IG_KIND_NODE && is_call(v->node) && !ig_table_find(&x->folded, v->node);
+  if (x->options->torchscript) {
+    ig_onnx_flush_constants(x);
+    made = ig_onnx_is_made(x, name);
+    if (!x->renames) given = NULL;  // names are found first
+  }
   if (seen && !seen->num && made && ig_onnx_tensor_of(v) && (!given || strcmp(given, name) == 0)) {
     seen->num = 1;
     return name;
@@ -294,6 +349,7 @@ static const char *output_name(ig_onnx *x, const ig_value *v, const char *given,
 static void put_output(ig_onnx *x, const ig_output_spec *out, const char *given, size_t i) {
   const ig_value *v = &out->value;
   const char *name = output_name(x, v, given, i);
+  if (x->output_order) x->output_order[x->noutput_order++] = name;
   const ig_tensor *t = ig_onnx_tensor_of(v);
   if (t) {
     ig_onnx_put_value_info(x, IG_ONNX_GRAPH_OUTPUT, name, t);
@@ -310,6 +366,7 @@ static void put_outputs(ig_onnx *x) {
   const ig_output_spec *out = NULL;
   size_t n = outputs_of(x, &out);
   size_t k = 0;
+  x->output_order = ig_onnx_push(x, ig_mem_mul(n + 1, sizeof *x->output_order));
   for (size_t i = 0; i < n && ig_ctx_status(x->c) == IG_OK; i++) {
     if (!is_output(&out[i])) continue;
     const char *given = k < x->options->noutput_names ? x->options->output_names[k] : NULL;
@@ -390,16 +447,19 @@ void ig_onnx_put_model(ig_onnx *x) {
   name_outputs(x);
   if (!x->functions) ig_onnx_add_weights(x);
   put_inputs(x);
-  put_weight_inputs(x);
   ig_onnx_put_nodes(x, x->g);
   put_outputs(x);
+  if (x->options->torchscript) put_read_inputs(x);
+  put_weight_inputs(x);
   put_tensors(x);
   ig_proto_close(w, graph);
   put_opset(x, "", x->opset);
-  for (size_t i = 0; i < x->options->nopsets; i++)
+  for (size_t i = 0; !x->options->torchscript && i < x->options->nopsets; i++)
     put_opset(x, x->options->opsets[i].name, (int)x->options->opsets[i].version);
-  for (size_t i = 0; i < x->domains.n; i++)
-    if (!is_asked(x, x->domains.at[i])) put_opset(x, x->domains.at[i], 1);
+  for (size_t i = 0; i < x->domains.n; i++) {
+    if (x->options->torchscript || !is_asked(x, x->domains.at[i]))
+      put_opset(x, x->domains.at[i], ig_onnx_domain_version(x, x->domains.at[i]));
+  }
   ig_onnx_put_functions(x);
   put_metadata(x);
 }

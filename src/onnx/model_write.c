@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "onnx/convention.h"
 #include "onnx/functions.h"
 #include "onnx/model.h"
 #include "tensor/copy.h"
@@ -31,8 +32,10 @@ static void push_tensor(ig_onnx *x, const char *name, const ig_tensor *t, bool w
   if (!ig_vec_push(x->c->alloc, &x->tensors, w)) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
 }
 
+// A folded result. A graph outside the one that is being written may read it later too.
 const char *ig_onnx_add_tensor(ig_onnx *x, const char *name, const ig_tensor *t) {
   push_tensor(x, name, t, false);
+  if (x->tensors.n && x->inside && !x->outer) x->tensors.at[x->tensors.n - 1].is_shared = true;
   return name;
 }
 
@@ -59,6 +62,7 @@ static void add_weight(ig_onnx *x, const ig_node *n, const char *name, const ig_
   }
   // A weight may have the name of a node; then it keeps the name of its placeholder.
   const char *own = ig_graph_find(x->g, name) ? n->name : name;
+  if (x->options->torchscript) own = ig_onnx_weight_name(x, name);
   push_tensor(x, own, t, true);
   (void)ig_onnx_set_name(x, n, own);
 }

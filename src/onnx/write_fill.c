@@ -7,7 +7,7 @@
 static void fill_with(ig_onnx *x, const ig_onnx_call *call, const ig_value *v) {
   const char *number = ig_onnx_operand(x, v, call->val->dtype);
   if (call->val->ndim == 0) {
-    (void)ig_onnx_emit1(x, "Identity", number, call->out);
+    ig_onnx_same(x, number, call->out);
     return;
   }
   (void)ig_onnx_emit2(x, "Expand", number, ig_onnx_sizes_name(x, call->val), call->out);

@@ -354,13 +354,13 @@ static void put_inline(ig_onnx *x, const ig_node *n) {
     ig_table_slot *s = ig_table_find(&x->names, n);
     const char *own = s ? s->value : n->name;
     const char *name = ig_onnx_operand(x, &results[0], IG_DTYPE_COUNT);
-    (void)ig_onnx_emit1(x, "Identity", name, own);
+    ig_onnx_same(x, name, own);
     return;
   }
   const char **names = ig_onnx_result_names(x, n, count);
   for (size_t i = 0; names && i < count; i++) {
     const char *name = ig_onnx_operand(x, &results[i], IG_DTYPE_COUNT);
-    if (ig_onnx_tensor_of(&results[i])) (void)ig_onnx_emit1(x, "Identity", name, names[i]);
+    if (ig_onnx_tensor_of(&results[i])) ig_onnx_same(x, name, names[i]);
   }
 }
 

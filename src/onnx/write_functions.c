@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "onnx/convention.h"
 #include "onnx/model.h"
 
 #define DOMAIN "ingot.modules"
@@ -79,13 +80,19 @@ void ig_onnx_take_weight(ig_onnx *x, const ig_node *n) {
 
 void ig_onnx_flush_constants(ig_onnx *x) {
   while (x->flushed < x->tensors.n) {
-    const struct ig_onnx_tensor *t = &x->tensors.at[x->flushed++];
+    struct ig_onnx_tensor *t = &x->tensors.at[x->flushed++];
+    if (t->is_weight || t->is_shared) continue;
+    t->is_node = true;
+    if (x->options->torchscript) {
+      (void)ig_onnx_convention_node(x, &(ig_onnx_node){.op_type = "Constant"}, t->name);
+    }
     size_t node = ig_proto_open(&x->w, x->node_field);
-    ig_proto_put_text(&x->w, NODE_OUTPUT, t->name);
+    ig_proto_put_text(&x->w, NODE_OUTPUT, ig_onnx_file_name(x, t->name));
     ig_proto_put_text(&x->w, NODE_OP_TYPE, "Constant");
     size_t attr = ig_proto_open(&x->w, NODE_ATTRIBUTE);
     ig_proto_put_text(&x->w, ATTR_NAME, "value");
     size_t tensor = ig_proto_open(&x->w, ATTR_TENSOR);
+    t->name = ig_onnx_file_name(x, t->name);
     ig_onnx_put_tensor(x, t);
     ig_proto_close(&x->w, tensor);
     ig_proto_put_int(&x->w, ATTR_TYPE, TYPE_TENSOR);

@@ -126,7 +126,7 @@ static void index(ig_onnx *x, const ig_onnx_call *call) {
   int ndim = ig_onnx_ndim(&call->args[0]);
   const char *self = self_of(x, call);
   if (!ig_onnx_read_indices(x, call, &in)) {
-    (void)ig_onnx_emit1(x, "Identity", self, call->out);
+    ig_onnx_same(x, self, call->out);
     return;
   }
   if (in.n == 1) {
@@ -139,7 +139,7 @@ static void index(ig_onnx *x, const ig_onnx_call *call) {
   const char *at = ig_onnx_stack_indices(x, &in);
   const char *out = ig_onnx_emit2(x, "GatherND", self, at, NULL);
   out = place_result(x, &in, out, call->val->ndim);
-  (void)ig_onnx_emit1(x, "Identity", out, call->out);
+  ig_onnx_same(x, out, call->out);
 }
 
 // ---- one index tensor

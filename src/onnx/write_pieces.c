@@ -14,7 +14,7 @@ static void flip(ig_onnx *x, const ig_onnx_call *call) {
   int64_t dims[IG_MAX_DIM] = {0};
   size_t n = ig_onnx_int_list(x, &call->args[1], dims, IG_MAX_DIM, 0);
   if (n == 0 || call->val->ndim == 0) {
-    (void)ig_onnx_emit1(x, "Identity", self_of(x, call), call->out);
+    ig_onnx_same(x, self_of(x, call), call->out);
     return;
   }
   int64_t starts[IG_MAX_DIM];
@@ -39,7 +39,7 @@ static void repeat(ig_onnx *x, const ig_onnx_call *call) {
   const char *in = self_of(x, call);
   for (size_t i = (size_t)ndim; i < n; i++) in = ig_onnx_unsqueeze(x, in, 0, NULL);
   if (n == 0) {
-    (void)ig_onnx_emit1(x, "Identity", in, call->out);
+    ig_onnx_same(x, in, call->out);
     return;
   }
   ig_int all[IG_MAX_DIM];
@@ -193,7 +193,7 @@ static void diagonal_scatter(ig_onnx *x, const ig_onnx_call *call) {
                        .in = {in, at, values},
                        .attrs = {ig_onnx_int("axis", p.n - 2)}};
   in = ig_onnx_emit2(x, "Reshape", ig_onnx_emit(x, &node), sizes, NULL);
-  (void)ig_onnx_emit1(x, "Identity", ig_onnx_permuted(x, in, p.back, p.n), call->out);
+  ig_onnx_same(x, ig_onnx_permuted(x, in, p.back, p.n), call->out);
 }
 
 // ---- windows

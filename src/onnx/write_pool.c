@@ -103,7 +103,7 @@ static void max_pool(ig_onnx *x, const ig_onnx_call *call) {
   if (call->out) (void)ig_onnx_finish(x, call, ig_onnx_unbatched(x, outs[0], added), d);
   if (!indices) return;
   const char *at = ig_onnx_emit2(x, "Mod", outs[1], plane_size(x, self, w.n), NULL);
-  (void)ig_onnx_emit1(x, "Identity", ig_onnx_unbatched(x, at, added), call->outs[1]);
+  ig_onnx_same(x, ig_onnx_unbatched(x, at, added), call->outs[1]);
 }
 
 static bool is_true(const ig_value *v) {
@@ -259,7 +259,7 @@ static void adaptive_general(ig_onnx *x, const ig_onnx_call *call, size_t n) {
     name = ig_onnx_emit2(x, "MatMul", name, shares, NULL);
     if (swap) name = ig_onnx_transpose(x, name, perm, (size_t)ndim, NULL);
   }
-  (void)ig_onnx_emit1(x, "Identity", name, call->out);
+  ig_onnx_same(x, name, call->out);
 }
 
 static void adaptive_avg_pool(ig_onnx *x, const ig_onnx_call *call) {
@@ -343,7 +343,7 @@ static void adaptive_max_pool(ig_onnx *x, const ig_onnx_call *call) {
   if (call->out) (void)ig_onnx_finish(x, call, ig_onnx_unbatched(x, outs[0], added), d);
   if (!indices || !self) return;
   const char *at = ig_onnx_emit2(x, "Mod", outs[1], plane_size(x, self, n), NULL);
-  (void)ig_onnx_emit1(x, "Identity", ig_onnx_unbatched(x, at, added), call->outs[1]);
+  ig_onnx_same(x, ig_onnx_unbatched(x, at, added), call->outs[1]);
 }
 
 const ig_onnx_row ig_onnx_pool[] = {

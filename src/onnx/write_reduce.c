@@ -126,7 +126,7 @@ static void extreme_dim(ig_onnx *x, const ig_onnx_call *call, bool most) {
   }
   if (!call->outs[1]) return;
   if (ndim == 0) {
-    (void)ig_onnx_emit1(x, "Identity", ig_onnx_number(x, IG_I64, 0), call->outs[1]);
+    ig_onnx_same(x, ig_onnx_number(x, IG_I64, 0), call->outs[1]);
   } else {
     (void)arg_node(x, most ? "ArgMax" : "ArgMin", in, axis, keep, call->outs[1]);
   }
@@ -200,7 +200,7 @@ static moments moments_of(ig_onnx *x, const ig_onnx_call *call) {
 }
 
 static void variance(ig_onnx *x, const ig_onnx_call *call) {
-  (void)ig_onnx_emit1(x, "Identity", moments_of(x, call).var, call->out);
+  ig_onnx_same(x, moments_of(x, call).var, call->out);
 }
 static void deviation(ig_onnx *x, const ig_onnx_call *call) {
   (void)ig_onnx_emit1(x, "Sqrt", moments_of(x, call).var, call->out);
@@ -210,8 +210,8 @@ static void with_mean(ig_onnx *x, const ig_onnx_call *call, bool root) {
   moments m = moments_of(x, call);
   const char *out = m.var;
   if (root) out = ig_onnx_emit1(x, "Sqrt", out, NULL);
-  if (call->outs[0]) (void)ig_onnx_emit1(x, "Identity", out, call->outs[0]);
-  if (call->outs[1]) (void)ig_onnx_emit1(x, "Identity", m.mean, call->outs[1]);
+  if (call->outs[0]) ig_onnx_same(x, out, call->outs[0]);
+  if (call->outs[1]) ig_onnx_same(x, m.mean, call->outs[1]);
 }
 static void variance_mean(ig_onnx *x, const ig_onnx_call *call) {
   with_mean(x, call, false);
@@ -256,7 +256,7 @@ static void vector_norm(ig_onnx *x, const ig_onnx_call *call) {
   } else {
     out = p == 0 ? count_norm(x, in, &a, keep, d) : general_norm(x, in, p, &a, keep, d);
   }
-  (void)ig_onnx_emit1(x, "Identity", out, call->out);
+  ig_onnx_same(x, out, call->out);
 }
 
 const ig_onnx_row ig_onnx_reduce[] = {

@@ -245,7 +245,7 @@ static void slice_scatter(ig_onnx *x, const ig_onnx_call *call) {
     at = ig_onnx_unsqueeze(x, at, 1, NULL);
     const char *out = ig_onnx_emit3(x, "ScatterND", data, at, piece, NULL);
     for (int i = 0; i < self->ndim; i++) perm[i] = i < axis ? i + 1 : i == axis ? 0 : i;
-    (void)ig_onnx_emit1(x, "Identity", ig_onnx_permuted(x, out, perm, self->ndim), call->out);
+    ig_onnx_same(x, ig_onnx_permuted(x, out, perm, self->ndim), call->out);
     return;
   }
   const char *zero = ig_onnx_vector(x, (int64_t[]){0}, 1);

@@ -228,7 +228,7 @@ static void split(ig_onnx *x, const ig_onnx_call *call) {
   int64_t axis = ig_onnx_dim(x, &call->args[2], ig_onnx_ndim(&call->args[0]));
   size_t n = results->list.n;
   if (n == 1) {
-    (void)ig_onnx_emit1(x, "Identity", self_of(x, call), call->out);
+    ig_onnx_same(x, self_of(x, call), call->out);
     return;
   }
   const char **sizes = ig_onnx_push(x, ig_mem_mul(n, sizeof *sizes));
@@ -272,7 +272,7 @@ static void view_dtype(ig_onnx *x, const ig_onnx_call *call) {
   if (ig_dtype_size(self->dtype) != ig_dtype_size(to)) {
     ig_onnx_refuse(x, call->node, "bits as elements of another width cannot be written as ONNX");
   } else if (self->dtype == to) {
-    (void)ig_onnx_emit1(x, "Identity", in, call->out);
+    ig_onnx_same(x, in, call->out);
   } else if (whole && self->dtype != IG_BOOL && to != IG_BOOL) {
     (void)ig_onnx_cast(x, in, to, call->out);
   } else if (x->opset < 26) {

@@ -32,7 +32,7 @@ static order top(ig_onnx *x, const char *in, ig_dtype d, const char *k, int64_t 
 
 static void give(ig_onnx *x, const ig_onnx_call *call, const order *o) {
   if (call->outs[0]) (void)ig_onnx_finish(x, call, o->values, o->dtype);
-  if (call->outs[1]) (void)ig_onnx_emit1(x, "Identity", o->indices, call->outs[1]);
+  if (call->outs[1]) ig_onnx_same(x, o->indices, call->outs[1]);
 }
 
 static ig_int size_at(const ig_value *v, int64_t axis) {
@@ -46,10 +46,10 @@ static void sort_by(ig_onnx *x, const ig_onnx_call *call, const ig_value *dim,
   if (ig_onnx_ndim(self) == 0) {
     if (call->outs[0]) {
       const char *in = ig_onnx_operand(x, self, IG_DTYPE_COUNT);
-      (void)ig_onnx_emit1(x, "Identity", in, call->outs[0]);
+      ig_onnx_same(x, in, call->outs[0]);
     }
     if (call->outs[1]) {
-      (void)ig_onnx_emit1(x, "Identity", ig_onnx_number(x, IG_I64, 0), call->outs[1]);
+      ig_onnx_same(x, ig_onnx_number(x, IG_I64, 0), call->outs[1]);
     }
     return;
   }
@@ -118,7 +118,7 @@ static void median_dim(ig_onnx *x, const ig_onnx_call *call) {
 
 // Results that were not requested are empty.
 static void give_unique(ig_onnx *x, const ig_onnx_call *call, size_t i, const char *name) {
-  if (call->outs[i]) (void)ig_onnx_emit1(x, "Identity", name, call->outs[i]);
+  if (call->outs[i]) ig_onnx_same(x, name, call->outs[i]);
 }
 
 // Rows along an axis (of no dimension: all elements), sorted; where they went, how many there are.

@@ -66,8 +66,17 @@ typedef struct ig_onnx {
   size_t flushed;                         // constants that are nodes already
   IG_VEC(struct ig_onnx_weight) weights;  // that it takes
   ig_table shared;                        // in the model: weight of a function -> its name
-  const char *data_name;                  // of the file of weights; NULL: they are in the model
-  uint64_t external;                      // its bytes so far
+  ig_map readers;                         // with the TorchScript conventions: name -> first reader
+  ig_map makers;                          // value -> the operator that makes it, and its number
+  ig_map node_names;                      // and how often each was wanted
+  ig_map aliases;                         // value -> the value that it is a copy of
+  const ig_map *renames;                  // value -> the name that it has instead; NULL: none
+  size_t nmade;                           // values so far
+  const char **output_order;              // names of the outputs written
+  size_t noutput_order;
+  size_t nweight_names;   // given names that weights have taken
+  const char *data_name;  // of the file of weights; NULL: they are in the model
+  uint64_t external;      // its bytes so far
 } ig_onnx;
 
 struct ig_onnx_row;
@@ -185,6 +194,8 @@ static inline const char *ig_onnx_emit3(ig_onnx *x, const char *op, const char *
                                         const char *c, const char *out) {
   return ig_onnx_emit(x, &(ig_onnx_node){.op_type = op, .in = {a, b, c}, .out = out});
 }
+// `out` is `in`: an Identity, or with the TorchScript conventions another name for it.
+void ig_onnx_same(ig_onnx *x, const char *in, const char *out);
 // A node whose body follows: close it with ig_onnx_end after its attributes. Used for nodes that
 // contain graphs.
 size_t ig_onnx_begin(ig_onnx *x, const ig_onnx_node *n);

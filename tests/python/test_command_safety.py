@@ -207,7 +207,7 @@ WRITERS = {
     "legacy save": 'ingot.save({"a": ingot.zeros(1000)}, "x", _use_new_zipfile_serialization=False)',
     "save_file": 'ingot.save_file({"a": ingot.zeros(1000)}, "x")',
     "export.save": 'ingot.export.save(program, "x")',
-    "onnx": 'ingot.onnx.export(program, (), "x")',
+    "onnx": 'ingot.onnx.export(program, (), "x", dynamo=True)',
     "onnx serializer": 'ingot.onnx.export(program, ()).save("x", serializer=lambda p, to: to.write(bytes(4000)))',
 }
 

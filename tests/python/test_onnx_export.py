@@ -223,7 +223,7 @@ def test_opsets_before_those_of_the_writer(opset: int, tmp_path: pathlib.Path) -
     model = agrees(export(net, (r(2, 3, 8, 8),)), net, (r(2, 3, 8, 8),), opset=opset)
     assert model.opset_import[0].version == opset
     x = r(2, 3, 8, 8)
-    program = ig_onnx.export(net, (x,), tmp_path / "net.onnx", opset_version=opset)
+    program = ig_onnx.export(net, (x,), tmp_path / "net.onnx", opset_version=opset, dynamo=True)
     assert onnx.load(tmp_path / "net.onnx").opset_import[0].version == opset
     np.testing.assert_allclose(program(x)[0].numpy(), net(x).detach().numpy(), rtol=1e-3, atol=1e-5)
     with pytest.raises(ig_onnx.OnnxExporterError, match="opset"):
@@ -513,11 +513,6 @@ def test_diagnostics_are_sarif(tmp_path: pathlib.Path) -> None:
     assert log["version"] == "2.1.0" and "max abs error" in log["runs"][0]["results"][0]["message"]["text"]
 
 
-def test_the_older_exporter_is_named() -> None:
-    with pytest.raises(ig_onnx.OnnxExporterError, match="TorchScript exporter, which Ingot does not have"):
-        ig_onnx.export(nn.ReLU(), (r(2),), dynamo=False)
-
-
 class Sum(nn.Module):
     def forward(self, *inputs: Any) -> Any:
         return sum(inputs) * 2
@@ -576,7 +571,7 @@ def test_models_with_much_data_run_out_of_a_file(tmp_path: pathlib.Path, monkeyp
     monkeypatch.setattr(_program.ONNXProgram, "model_bytes", property(no_bytes))
     for engine in ("ingot", "onnxruntime"):
         for file in (None, tmp_path / "net.onnx"):
-            program = ig_onnx.export(net, (x,), file, runtime=engine)
+            program = ig_onnx.export(net, (x,), file, runtime=engine, dynamo=True)
             assert [d.level for d in program.diagnostic_context.diagnostics] == ["none"]
             np.testing.assert_allclose(program(x)[0].numpy(), wanted, rtol=1e-3, atol=1e-5)
 

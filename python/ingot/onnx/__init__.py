@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from ingot.onnx import checker, errors, op, shape_inference, version_converter
+from ingot.onnx._enums import OperatorExportTypes, TensorProtoDataType, TrainingMode
 from ingot.onnx._exporter import dynamo_export, export
+from ingot.onnx._globals import GLOBALS
 from ingot.onnx._options import (
     DiagnosticOptions,
     ExportOptions,
@@ -25,5 +27,5 @@ producer_name = "ingot"
 
 
 def is_in_onnx_export() -> bool:
-    """Whether a model is being captured for ONNX only; captures here serve every format."""
-    return False
+    """Whether a model is being captured for ONNX only (dynamo=False); other captures serve every format."""
+    return GLOBALS.in_onnx_export

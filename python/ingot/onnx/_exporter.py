@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import ingot
@@ -14,8 +14,9 @@ from ingot import nn
 from ingot._C import Tensor
 from ingot.export import Dim, ExportedProgram, _trace
 from ingot.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
-from ingot.onnx import errors, op
+from ingot.onnx import _legacy, errors, op
 from ingot.onnx._diagnostics import Diagnostic
+from ingot.onnx._enums import OperatorExportTypes, TrainingMode
 from ingot.onnx._options import ExportOptions, target_of
 from ingot.onnx._program import ONNXProgram
 from ingot.utils import _pytree as pytree
@@ -229,7 +230,74 @@ def _check(program: ONNXProgram, args: tuple, kwargs: dict[str, Any], verbose: b
             print(f"[ingot.onnx] {text}", file=sys.stderr)
 
 
+# What only the newer exporter has: naming one of them chooses it.
+_NEWER = (
+    "external_data", "dynamic_shapes", "custom_translation_table", "report", "optimize", "verify", "profile",
+    "dump_exported_program", "fallback", "runtime",
+)  # fmt: skip
+
+
+def _is_newer(model: Any, f: Any, options: Mapping[str, Any]) -> bool:
+    """Without `dynamo`: a program, an export without a file and the options of the newer exporter need it."""
+    return isinstance(model, ExportedProgram) or f is None or any(options.get(name) is not None for name in _NEWER)
+
+
 def export(
+    model: Any,
+    args: Any = (),
+    f: str | os.PathLike | Any | None = None,
+    export_params: bool = True,
+    verbose: bool | None = None,
+    training: TrainingMode = TrainingMode.EVAL,
+    input_names: Sequence[str] | None = None,
+    output_names: Sequence[str] | None = None,
+    operator_export_type: OperatorExportTypes = OperatorExportTypes.ONNX,
+    opset_version: int | None = None,
+    do_constant_folding: bool = True,
+    dynamic_axes: Mapping[str, Any] | None = None,
+    keep_initializers_as_inputs: bool | None = None,
+    custom_opsets: Mapping[str, int] | None = None,
+    export_modules_as_functions: bool | Collection[type] = False,
+    autograd_inlining: bool = True,
+    dynamo: bool | None = None,
+    *,
+    kwargs: dict[str, Any] | None = None,
+    **newer: Any,
+) -> ONNXProgram | None:
+    """Writes a module or a program as ONNX, into the file `f` if one is given.
+
+    dynamo=True is the newer exporter of PyTorch, dynamo=False the one that starts from TorchScript; their options and
+    the names in the files differ, the translations are the same. None: the older one where there is a file and no
+    option that only the newer one has.
+    """
+    if dynamo is None:
+        dynamo = _is_newer(model, f, newer)
+    if dynamo:
+        return _export(
+            model, args, f, kwargs=kwargs, export_params=export_params, verbose=verbose, input_names=input_names,
+            output_names=output_names, opset_version=opset_version, dynamic_axes=dynamic_axes,
+            keep_initializers_as_inputs=bool(keep_initializers_as_inputs), custom_opsets=custom_opsets,
+            do_constant_folding=do_constant_folding, export_modules_as_functions=bool(export_modules_as_functions),
+            **newer,
+        )  # fmt: skip
+    if newer.get("dynamic_shapes"):
+        raise ValueError(
+            "The exporter only supports dynamic shapes through parameter dynamic_axes when dynamo=False."
+        )
+    if kwargs:
+        args = (*(args if isinstance(args, tuple) else (args,)), dict(kwargs))
+    _legacy.export(
+        model, args, f, export_params=export_params, verbose=verbose, training=training, input_names=input_names,
+        output_names=output_names, operator_export_type=operator_export_type, opset_version=opset_version,
+        do_constant_folding=do_constant_folding, dynamic_axes=dynamic_axes,
+        keep_initializers_as_inputs=keep_initializers_as_inputs, custom_opsets=custom_opsets,
+        export_modules_as_functions=export_modules_as_functions, autograd_inlining=autograd_inlining,
+        add_node_names=newer.get("add_node_names", True),
+    )  # fmt: skip
+    return None
+
+
+def _export(
     model: Any,
     args: Any = (),
     f: str | os.PathLike | Any | None = None,
@@ -242,7 +310,6 @@ def export(
     opset_version: int | None = None,
     dynamic_axes: Mapping[str, Any] | None = None,
     keep_initializers_as_inputs: bool = False,
-    dynamo: bool = True,
     external_data: bool | None = None,
     dynamic_shapes: Any = None,
     custom_translation_table: Mapping[Any, Callable] | None = None,
@@ -260,15 +327,8 @@ def export(
     add_node_names: bool = True,
     **ignored: Any,
 ) -> ONNXProgram | None:
-    """Writes a module or a program as ONNX, into the file `f` if one is given.
-
-    Unless verify=False, the model then runs on the examples; how far each output is from the program's is printed.
+    """The newer exporter. Unless verify=False, the model then runs on the examples; how far each output is from the program's is printed.
     """
-    if not dynamo:
-        raise errors.OnnxExporterError(
-            "torch.onnx.export with dynamo=False is the TorchScript exporter, which Ingot does not have: "
-            "leave dynamo=True"
-        )
     strange = [name for name in ignored if name not in _OLDER]
     if strange:
         raise TypeError(f"export() got an unexpected keyword argument {strange[0]!r}")

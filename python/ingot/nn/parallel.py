@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""DataParallel without devices to divide a batch among: it calls its module."""
+from __future__ import annotations
+
+from typing import Any
+
+from ingot.nn.modules.module import Module
+
+__all__ = ["DataParallel"]
+
+
+class DataParallel(Module):
+    """A module that runs on several GPUs where there are some; on a CPU it is the module itself."""
+
+    def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0) -> None:
+        super().__init__()
+        self.module = module
+        self.device_ids = list(device_ids or ())
+        self.output_device = output_device
+        self.dim = dim
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        return self.module(*inputs, **kwargs)

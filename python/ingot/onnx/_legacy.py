@@ -1,0 +1,523 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch.onnx.export(dynamo=False): the options of PyTorch's TorchScript exporter. A model is captured as for
+torch.export and written with the same translations; this file fits arguments and axes to it."""
+from __future__ import annotations
+
+import contextlib
+import inspect
+import io
+import os
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import ingot
+from ingot import export as ingot_export
+from ingot import nn
+from ingot._C import Tensor
+from ingot.export import Dim, ExportedProgram, _trace
+from ingot.onnx import _constants, errors
+from ingot.onnx._enums import OperatorExportTypes, TrainingMode
+from ingot.onnx._globals import GLOBALS
+from ingot.utils import _pytree as pytree
+
+# ---- the model's mode ----
+
+
+@contextlib.contextmanager
+def select_model_mode_for_export(model: Any, mode: TrainingMode) -> Iterator[None]:
+    """The model in the mode that the export asks for; afterwards as it was."""
+    if not isinstance(mode, TrainingMode):
+        raise TypeError(f"'mode' should be a torch.onnx.TrainingMode enum, but got '{type(mode)}'.")
+    was = getattr(model, "training", None)
+    modules = list(model.modules()) if isinstance(model, nn.Module) else []
+    before = [module.training for module in modules]
+    if was is not None:
+        if mode == TrainingMode.EVAL or (mode == TrainingMode.PRESERVE and not was):
+            GLOBALS.export_training = False
+            GLOBALS.training_mode = TrainingMode.EVAL
+        else:
+            GLOBALS.export_training = True
+            GLOBALS.training_mode = TrainingMode.TRAINING
+        if mode != TrainingMode.PRESERVE:
+            model.train(mode == TrainingMode.TRAINING)
+    try:
+        yield
+    finally:
+        GLOBALS.export_training = False
+        GLOBALS.training_mode = TrainingMode.EVAL
+        for module, training in zip(modules, before, strict=True):
+            module.training = training
+
+
+@contextlib.contextmanager
+def setup(opset: int, operator_export_type: OperatorExportTypes, autograd_inlining: bool) -> Iterator[None]:
+    """The settings of one export; exports do not nest."""
+    assert GLOBALS.in_onnx_export is False
+    before = GLOBALS.export_onnx_opset_version, GLOBALS.operator_export_type, GLOBALS.autograd_inlining
+    GLOBALS.in_onnx_export = True
+    try:
+        GLOBALS.export_onnx_opset_version = opset
+        GLOBALS.operator_export_type = operator_export_type
+        GLOBALS.autograd_inlining = autograd_inlining
+        yield
+    finally:
+        GLOBALS.in_onnx_export = False
+        GLOBALS.export_onnx_opset_version, GLOBALS.operator_export_type, GLOBALS.autograd_inlining = before
+
+
+# ---- arguments ----
+
+
+def decide_input_format(model: Any, args: tuple) -> tuple:
+    """The arguments by position: a dictionary at the end gives keyword arguments, and defaults fill what is missing."""
+    try:
+        parameters = list(inspect.signature(model.forward).parameters.values())
+    except (AttributeError, ValueError, TypeError):
+        return args
+    listed = list(args)
+    given: dict = {}
+    if listed and isinstance(listed[-1], dict):
+        given = listed.pop()
+    out = []
+    for i, parameter in enumerate(parameters):
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            out += listed[i:]
+            return tuple(out)
+        if parameter.kind is parameter.VAR_KEYWORD:
+            continue
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            if parameter.name in given:
+                raise TypeError(
+                    f"{type(model).__name__}.forward: '{parameter.name}' is a keyword-only parameter; "
+                    "torch.onnx.export passes arguments by position"
+                )
+            continue
+        if i < len(listed):
+            out.append(listed[i])
+        elif parameter.name in given:
+            out.append(given[parameter.name])
+        elif parameter.default is not parameter.empty:
+            out.append(parameter.default)
+        else:
+            return args if not given else tuple(out)
+    out += listed[len(out) :]
+    while out and out[-1] is None and len(out) > len(listed):
+        out.pop()
+    return tuple(out)
+
+
+def _as_tensor(value: Any) -> Any:
+    """Numbers are inputs of a traced model too."""
+    if isinstance(value, bool):
+        return ingot.tensor(value)
+    if isinstance(value, int):
+        return ingot.tensor(value, dtype=ingot.int64)
+    return ingot.tensor(value, dtype=ingot.float64) if isinstance(value, float) else value
+
+
+def _flat_names(args: tuple, input_names: Sequence[str], parameters: Sequence[str]) -> list[str | None]:
+    """For every leaf of the arguments the name of the model's input that it is; None: it is not one."""
+    names: list[str | None] = []
+    leaves = pytree.tree_leaves(args)
+    k = 0
+    for leaf in leaves:
+        if not isinstance(leaf, Tensor):
+            names.append(None)
+            continue
+        names.append(input_names[k] if k < len(input_names) else None)
+        k += 1
+    # Without names the arguments of forward have their own.
+    if not input_names and len(leaves) == len(args):
+        return [p if isinstance(leaf, Tensor) else None for p, leaf in zip(parameters, leaves, strict=False)]
+    return names
+
+
+# ---- axes ----
+
+
+def validate_dynamic_axes(axes: Mapping[str, Any], model: Any, input_names: Any, output_names: Any) -> None:
+    """Warns of keys that are no inputs or outputs; axes without names get some, in the dictionary itself."""
+    if not axes:
+        return
+    if hasattr(axes, "items") is False:
+        raise TypeError(f"dynamic_axes: expected a dictionary of names and axes, found {type(axes).__name__}")
+    known = set(input_names or ()) | set(output_names or ())
+    for key, value in list(axes.items()):
+        if key not in known:
+            warnings.warn(f"Provided key {key} for dynamic axes is not a valid input/output name", stacklevel=4)
+        if isinstance(value, list):
+            warnings.warn(
+                "No names were found for specified dynamic axes of provided input."
+                f"Automatically generated names will be applied to each dynamic axes of input {key}",
+                stacklevel=4,
+            )
+            named = {}
+            for i, axis in enumerate(value):
+                if not isinstance(axis, int):
+                    raise ValueError("The type of axis index is expected to be an integer")
+                if axis in named:
+                    warnings.warn(f"Duplicate dynamic axis index {axis} was provided for input {key}.", stacklevel=4)
+                else:
+                    named[axis] = f"{key}_dynamic_axes_{i + 1}"
+            axes[key] = named  # type: ignore[index]
+    for key, value in axes.items():
+        if not isinstance(value, Mapping):
+            raise TypeError(f"dynamic_axes['{key}']: a list of axes or a dictionary axis -> name, not {type(value).__name__}")
+        for axis, name in value.items():
+            if not isinstance(axis, int) or not isinstance(name, str):
+                raise TypeError(f"dynamic_axes['{key}']: axes are integers and their names texts, found {axis!r}: {name!r}")
+
+
+def _check_ranks(leaves: Sequence[Any], names: Sequence[str | None], axes: Mapping[str, Any]) -> None:
+    for leaf, name in zip(leaves, names, strict=False):
+        for axis in axes.get(name, ()) if name is not None else ():
+            if axis >= leaf.dim():
+                raise RuntimeError(f"Dynamic shape axis should be no more than the shape dimension for {axes[name][axis]}")
+
+
+class _Axes:
+    """How the named axes of the inputs are captured."""
+
+    def __init__(self, args: tuple, names: Sequence[str | None], axes: Mapping[str, Mapping[int, str]]) -> None:
+        self.args = args
+        self.leaves, self.spec = pytree.tree_flatten(args)
+        self.named: list[dict[int, str]] = []
+        for leaf, name in zip(self.leaves, [*names, *[None] * len(self.leaves)], strict=False):
+            given = axes.get(name, {}) if name is not None and isinstance(leaf, Tensor) else {}
+            self.named.append({axis % max(leaf.dim(), 1): text for axis, text in given.items() if leaf.dim()})
+
+    def __bool__(self) -> bool:
+        return any(self.named)
+
+    def larger(self) -> tuple:
+        """The arguments with sizes of 0 and 1 along named axes made larger: a capture fixes such sizes."""
+
+        def grow(leaf: Any, named: dict[int, str]) -> Any:
+            if not named or all(leaf.shape[axis] > 1 for axis in named):
+                return leaf
+            sizes = [2 if axis in named and n < 2 else n for axis, n in enumerate(leaf.shape)]
+            if leaf.numel():
+                return leaf.detach().expand(sizes).clone().requires_grad_(leaf.requires_grad)
+            return ingot.zeros(sizes, dtype=leaf.dtype, device=leaf.device)
+
+        grown = [grow(leaf, named) for leaf, named in zip(self.leaves, self.named, strict=True)]
+        return pytree.tree_unflatten(grown, self.spec)
+
+    def shapes(self, how: str, args: tuple) -> Any:
+        """dynamic_shapes: every axis with a name is a Dim of it ("dims"), or is free ("auto"); a size of 1 in the
+        arguments is fixed."""
+        dims: dict[str, Any] = {}
+
+        def one(leaf: Any, named: dict[int, str]) -> Any:
+            if not isinstance(leaf, Tensor):
+                return None
+            out: dict[int, Any] = {}
+            for axis, text in named.items():
+                if leaf.shape[axis] < 2:
+                    continue
+                plain = how == "dims" and text.isidentifier()
+                out[axis] = dims.setdefault(text, Dim(text)) if plain else Dim.AUTO
+            return out or None
+
+        leaves = pytree.tree_leaves(args)
+        shapes = [one(leaf, named) for leaf, named in zip(leaves, self.named, strict=True)]
+        return pytree.tree_unflatten(shapes, self.spec)
+
+
+def _by_parameters(model: nn.Module, shapes: Any) -> Any:
+    """Shapes of a *args parameter are one tuple."""
+    parameters = list(inspect.signature(model.forward).parameters.values())
+    star = [i for i, p in enumerate(parameters) if p.kind is p.VAR_POSITIONAL]
+    return (*shapes[: star[0]], tuple(shapes[star[0] :])) if star and shapes is not None else shapes
+
+
+# ---- capture ----
+
+
+def _is_data_dependent(error: BaseException | None) -> bool:
+    from ingot.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+
+    while error is not None:
+        if isinstance(error, GuardOnDataDependentSymNode):
+            return True
+        error = error.__cause__
+    return False
+
+
+def _capture_once(model: nn.Module, args: tuple, shapes: Any) -> ExportedProgram:
+    """A trace decides by the data of the examples what depends on data."""
+    shapes = _by_parameters(model, shapes)
+    free = shapes is not None
+    try:
+        return _trace._export(
+            model, args, {}, shapes, strict=False, pre_dispatch=True, allow_complex_guards_as_runtime_asserts=free
+        )
+    except Exception as error:
+        if not _is_data_dependent(error):
+            raise
+        return ingot_export.draft_export(model, args, {}, dynamic_shapes=shapes)
+
+
+def capture(model: nn.Module, args: tuple, axes: _Axes) -> ExportedProgram:
+    """The program of a model. A named axis stays symbolic; where the model fixes its size, as reshaping to numbers
+    does, the model is captured with that size."""
+    attempts: list[tuple[tuple, Any]] = []
+    if axes:
+        grown = axes.larger()
+        attempts += [(grown, axes.shapes("dims", grown)), (grown, axes.shapes("auto", grown))]
+        attempts += [(args, axes.shapes("auto", args))]
+    attempts.append((args, None))
+    first: Exception | None = None
+    for given, shapes in attempts:
+        try:
+            return _capture_once(model, given, shapes)
+        except Exception as error:
+            first = first or error
+    assert first is not None
+    raise first
+
+
+# ---- writing ----
+
+
+def default_opset(opset_version: int | None) -> int:
+    if opset_version is None:
+        return _constants.ONNX_DEFAULT_OPSET
+    if opset_version > _constants.ONNX_TORCHSCRIPT_EXPORTER_MAX_OPSET:
+        warnings.warn(
+            f"Exporting to ONNX opset version {opset_version} is not supported by PyTorch's TorchScript exporter. "
+            f"Its last is {_constants.ONNX_TORCHSCRIPT_EXPORTER_MAX_OPSET}; Ingot writes up to "
+            f"{_constants.ONNX_MAX_OPSET}.",
+            stacklevel=4,
+        )
+    if not _constants.ONNX_MIN_OPSET <= opset_version <= _constants.ONNX_MAX_OPSET:
+        raise ValueError(f"Unsupported ONNX opset version: {opset_version}")
+    return opset_version
+
+
+def _keep_initializers(keep: bool | None, mode: OperatorExportTypes, opset: int) -> bool:
+    if opset < 9:
+        if keep is False:
+            warnings.warn(
+                "Setting 'keep_initializers_as_inputs=False' for opset version"
+                "8 or lower would lead to an invalid ONNX graph. Therefore, "
+                "'keep_initializers_as_inputs=False' is ignored during export."
+                "Exported model will have initializers as graph inputs (compliant  to ONNX IR v3).",
+                stacklevel=5,
+            )
+        return True
+    return mode != OperatorExportTypes.ONNX if keep is None else keep
+
+
+def _folds(folding: bool, training: TrainingMode | None) -> bool:
+    if folding and training is not None and training is not TrainingMode.EVAL:
+        warnings.warn(
+            "It is recommended that constant folding be turned off ('do_constant_folding=False') "
+            "when exporting the model in training-amenable mode, i.e. with 'training=TrainingMode.TRAIN' "
+            "or 'training=TrainingMode.PRESERVE' (when model is in training mode). Otherwise, some "
+            "learnable model parameters may not translate correctly in the exported ONNX model "
+            "because constant folding mutates model parameters. Please consider "
+            "turning off constant folding or setting the training=TrainingMode.EVAL.",
+            stacklevel=5,
+        )
+    return folding
+
+
+def _too_many(kind: str, names: Sequence[str], count: int) -> None:
+    if len(names) > count:
+        raise RuntimeError(
+            f"number of {kind} names provided ({len(names)}) exceeded number of {kind}s ({count})"
+        )
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"{kind}_names: names are texts, found {type(name).__name__}")
+        if name.isdigit():
+            raise RuntimeError(f"Invalid name: '{name}'")
+
+
+class Exported:
+    """A captured model and how it is written."""
+
+    def __init__(self, program: ExportedProgram, options: dict[str, Any]) -> None:
+        self.program = program
+        self.options = options
+
+    def bytes(self) -> bytes:
+        self.program._sync()
+        try:
+            return self.program._program.write_onnx(**self.options)
+        except NotImplementedError as error:
+            raise errors.UnsupportedOperatorError(str(error)) from error
+
+
+def _functional(ep: ExportedProgram) -> ExportedProgram:
+    if not ep._program.is_training():
+        return ep
+    ep._sync()
+    return ExportedProgram(ep._program.functionalize(), ep.call_spec, ep.example_inputs, ep._arg_names)
+
+
+def _model_inputs(ep: ExportedProgram) -> int:
+    fed = (Tensor, ingot.SymInt, ingot.SymFloat, ingot.SymBool)
+    return sum(spec[0] == "USER_INPUT" and isinstance(spec[4], fed) for spec in ep._program.input_specs)
+
+
+def _as_module(model: Any) -> nn.Module:
+    if not isinstance(model, nn.Module):
+        model.modules  # noqa: B018  # what is no module has none: AttributeError
+    return model
+
+
+def build(
+    model: Any,
+    args: Any,
+    *,
+    opset: int,
+    export_params: bool = True,
+    input_names: Sequence[str] | None = None,
+    output_names: Sequence[str] | None = None,
+    operator_export_type: OperatorExportTypes = OperatorExportTypes.ONNX,
+    do_constant_folding: bool = True,
+    dynamic_axes: Mapping[str, Any] | None = None,
+    keep_initializers_as_inputs: bool = False,
+    custom_opsets: Mapping[str, int] | None = None,
+    add_node_names: bool = True,
+    functions: bool = False,
+) -> Exported:
+    """Captures a model; the options are those of export, checked."""
+    module = _as_module(model)
+    args = args if isinstance(args, tuple) else (args,)
+    args = decide_input_format(module, args)
+    axes = dict(dynamic_axes or {})
+    fed = pytree.tree_map(_as_tensor, args)
+    parameters = [p for p in inspect.signature(module.forward).parameters]
+    names = _flat_names(fed, input_names or (), parameters)
+    given = _Axes(fed, names, axes)
+    _check_ranks(given.leaves, names, axes)
+    state = list(module.state_dict(keep_vars=True))
+    try:
+        program = capture(module, fed, given)
+    except Exception:
+        if all(a is b for a, b in zip(given.leaves, pytree.tree_leaves(args), strict=True)):
+            raise
+        program = capture(module, args, _Axes(args, names, axes))  # numbers decide something: as they are
+    if list(module.state_dict(keep_vars=True)) != state:
+        raise RuntimeError("state_dict changed after running the tracer; something weird is happening in your model!")
+    program = _functional(program)
+    inputs = _model_inputs(program)
+    weights = sum(spec[0] not in ("USER_INPUT", "TOKEN") for spec in program._program.input_specs)
+    _too_many("input", input_names or (), inputs + weights)
+    outputs = sum(spec[0] == "USER_OUTPUT" for spec in program._program.output_specs)
+    _too_many("output", output_names or (), outputs)
+    options: dict[str, Any] = {
+        "opset": opset, "user_outputs": True, "metadata": False, "torchscript": True,
+        "input_names": list(input_names or ()), "output_names": list(output_names or ()),
+        "axes": [(value, axis, text) for value, row in axes.items() for axis, text in row.items()],
+        "folding": do_constant_folding, "node_names": add_node_names, "functions": functions,
+        "opsets": dict(custom_opsets or {}), "initializers_as_inputs": keep_initializers_as_inputs,
+        "weights_as_inputs": not export_params,
+    }  # fmt: skip
+    return Exported(program, options)
+
+
+def _write(data: bytes, f: Any) -> None:
+    if isinstance(f, (str, os.PathLike)):
+        ingot._C.write_file(os.fspath(f), data)
+        return
+    f.write(data)
+    f.flush()
+
+
+def export(
+    model: Any,
+    args: Any,
+    f: Any,
+    export_params: bool = True,
+    verbose: bool | None = False,
+    training: TrainingMode = TrainingMode.EVAL,
+    input_names: Sequence[str] | None = None,
+    output_names: Sequence[str] | None = None,
+    operator_export_type: OperatorExportTypes = OperatorExportTypes.ONNX,
+    export_type: Any = None,
+    opset_version: int | None = None,
+    do_constant_folding: bool = True,
+    dynamic_axes: Mapping[str, Any] | None = None,
+    keep_initializers_as_inputs: bool | None = None,
+    fixed_batch_size: bool = False,
+    custom_opsets: Mapping[str, int] | None = None,
+    add_node_names: bool = True,
+    onnx_shape_inference: bool = True,
+    export_modules_as_functions: Any = False,
+    autograd_inlining: bool = True,
+) -> None:
+    """Writes a model as PyTorch's TorchScript exporter does."""
+    data = export_bytes(
+        model, args, verbose=verbose, training=training, input_names=input_names, output_names=output_names,
+        operator_export_type=operator_export_type, opset_version=opset_version, export_params=export_params,
+        do_constant_folding=do_constant_folding, dynamic_axes=dynamic_axes,
+        keep_initializers_as_inputs=keep_initializers_as_inputs, custom_opsets=custom_opsets,
+        add_node_names=add_node_names, export_modules_as_functions=export_modules_as_functions,
+        autograd_inlining=autograd_inlining,
+    )  # fmt: skip
+    if not isinstance(f, (str, os.PathLike)):
+        f.flush  # noqa: B018  # what cannot be written to is an error before anything is written
+    _write(data, f)
+    if operator_export_type == OperatorExportTypes.ONNX:
+        check(data)
+
+
+def check(data: bytes) -> None:
+    """The bytes are written whether or not the standard allows the model."""
+    try:
+        ingot._C._check_onnx_proto(data)
+    except RuntimeError as error:
+        raise errors.CheckerError(str(error)) from error
+
+
+def export_bytes(
+    model: Any,
+    args: Any,
+    *,
+    export_params: bool = True,
+    verbose: bool | None = False,
+    training: TrainingMode = TrainingMode.EVAL,
+    operator_export_type: OperatorExportTypes = OperatorExportTypes.ONNX,
+    opset_version: int | None = None,
+    do_constant_folding: bool = True,
+    dynamic_axes: Mapping[str, Any] | None = None,
+    keep_initializers_as_inputs: bool | None = None,
+    export_modules_as_functions: Any = False,
+    autograd_inlining: bool = True,
+    **options: Any,
+) -> bytes:
+    training = training or TrainingMode.EVAL
+    if isinstance(model, nn.DataParallel):
+        raise ValueError(
+            "torch.nn.DataParallel is not supported by ONNX exporter, please use 'attribute' module to "
+            "unwrap model from torch.nn.DataParallel. Try torch.onnx.export(model.module, ...)"
+        )
+    opset = default_opset(opset_version)
+    if export_modules_as_functions and opset < 15:
+        raise ValueError(
+            "`export_modules_as_functions` is not supported for `opset_version` < 15."
+            "This is because `opset_version` < 15 implies IR version < 8, which means "
+            "no local function support. "
+        )
+    with setup(opset, operator_export_type, autograd_inlining), select_model_mode_for_export(model, training):
+        axes = {} if dynamic_axes is None else dynamic_axes
+        validate_dynamic_axes(axes, model, options.get("input_names"), options.get("output_names"))
+        exported = build(
+            model, args, opset=opset, export_params=export_params, operator_export_type=operator_export_type,
+            do_constant_folding=_folds(do_constant_folding, training), dynamic_axes=axes,
+            keep_initializers_as_inputs=_keep_initializers(keep_initializers_as_inputs, operator_export_type, opset),
+            functions=bool(export_modules_as_functions), **options,
+        )  # fmt: skip
+        data = exported.bytes()
+        if verbose:
+            print(f"Exported graph: {ingot._C.onnx_parse(data, 'model')}")
+        return data
+
+
+def export_to_pretty_string(model: Any, args: Any, *rest: Any, **options: Any) -> str:
+    raise NotImplementedError

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// The conventions of PyTorch's TorchScript exporter. Who reads a value and how many values come
+// before it is known when the nodes are written; a model with unnamed inputs or outputs is
+// therefore written twice, the first time for these facts only.
+#include "onnx/convention.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+// Which node makes a value.
+typedef struct maker {
+  const char *op_type;
+  size_t number;  // of the value, in the order of the file
+} maker;
+
+// ---- nodes
+
+static void note_reader(ig_onnx *x, const char *name, const char *op_type) {
+  ig_map_value *v = name[0] ? ig_map_put(&x->readers, name) : NULL;
+  if (name[0] && !v) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
+  if (v && !v->ptr) v->ptr = (void *)op_type;
+}
+
+static void note_maker(ig_onnx *x, const char *name, const char *op_type) {
+  ig_map_value *v = name && name[0] ? ig_map_put(&x->makers, name) : NULL;
+  maker *m = v ? ig_onnx_push(x, sizeof *m) : NULL;
+  if (name && name[0] && !v) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
+  if (m) *m = (maker){op_type, x->nmade};
+  if (m) v->ptr = m;
+  x->nmade++;
+}
+
+// The path of a module within its caller; that of an element of a container is the whole one.
+static const char *local_path(const ig_module_stack *stack, size_t i) {
+  const char *path = stack->at[i].path;
+  const char *outer = i ? stack->at[i - 1].path : "";
+  size_t n = strlen(outer);
+  if (n && strncmp(path, outer, n) == 0 && path[n] == '.' && !isdigit((unsigned char)path[n + 1]))
+    return path + n + 1;
+  return path;
+}
+
+// "/layers.0/conv/Conv", the second of that name "/layers.0/conv/Conv_1".
+static const char *node_name(ig_onnx *x, const char *op_type) {
+  const ig_module_stack *stack = x->node ? x->node->meta.modules : NULL;
+  ig_str text = ig_str_make(x->c->alloc);
+  for (size_t i = 0; stack && i < stack->n; i++) {
+    if (stack->at[i].path[0]) ig_str_add(&text, "/%s", local_path(stack, i));
+  }
+  ig_str_add(&text, "/%s", op_type);
+  const char *kept = NULL;
+  ig_map_value *v = text.failed ? NULL : ig_map_keep(&x->node_names, &x->arena, text.at, &kept);
+  if (!v) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
+  if (v && v->num++) ig_str_add(&text, "_%zu", v->num - 1);
+  const char *out = v && !text.failed ? ig_onnx_keep(x, text.at) : "";
+  ig_str_free(&text);
+  return out;
+}
+
+const char *ig_onnx_convention_node(ig_onnx *x, const ig_onnx_node *n, const char *out) {
+  for (size_t i = 0; !n->many && n->in[i]; i++)
+    note_reader(x, ig_onnx_file_name(x, n->in[i]), n->op_type);
+  for (size_t i = 0; n->many && i < n->nmany; i++)
+    note_reader(x, ig_onnx_file_name(x, n->many[i]), n->op_type);
+  note_maker(x, ig_onnx_file_name(x, out), n->op_type);
+  for (size_t i = 1; i < n->nouts; i++)
+    note_maker(x, n->outs[i] ? ig_onnx_file_name(x, n->outs[i]) : NULL, n->op_type);
+  return node_name(x, n->op_type);
+}
+
+bool ig_onnx_is_made(const ig_onnx *x, const char *name) {
+  return ig_map_find(&x->makers, name) != NULL;
+}
+
+const char *ig_onnx_file_name(const ig_onnx *x, const char *name) {
+  for (ig_map_value *v = NULL; (v = ig_map_find(&x->aliases, name));) name = v->text;
+  ig_map_value *v = x->renames ? ig_map_find(x->renames, name) : NULL;
+  return v ? v->text : name;
+}
+
+void ig_onnx_same(ig_onnx *x, const char *in, const char *out) {
+  if (!x->options->torchscript || x->outer) {
+    (void)ig_onnx_emit1(x, "Identity", in, out);
+    return;
+  }
+  ig_map_value *v = ig_map_put(&x->aliases, out);
+  if (!v) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
+  if (v) v->text = in;
+}
+
+bool ig_onnx_is_read(const ig_onnx *x, const char *name) {
+  return ig_map_find(&x->readers, name) != NULL;
+}
+
+// ---- axes
+
+const char *ig_onnx_axis_name(const ig_onnx *x, const char *value, int axis) {
+  for (size_t i = 0; i < x->options->naxes; i++) {
+    const ig_onnx_axis *a = &x->options->axes[i];
+    if (a->axis == axis && strcmp(a->value, value) == 0) return a->name;
+  }
+  return NULL;
+}
+
+const char *ig_onnx_made_axis(ig_onnx *x, const char *value, int axis) {
+  char text[256];
+  ig_map_value *v = ig_map_find(&x->makers, value);
+  const maker *m = v ? v->ptr : NULL;
+  (void)snprintf(text, sizeof text, "%.60s%.150s_dim_%d", m ? m->op_type : "", value, axis);
+  return ig_onnx_keep(x, text);
+}
+
+// ---- names of inputs and outputs
+
+static const ig_value *output_value(const ig_output_spec *out) {
+  return out->value.kind == IG_KIND_NODE ? &out->value.node->val : &out->value;
+}
+
+static bool is_tensor_or_number(const ig_value *v) {
+  return v->kind == IG_KIND_TENSOR || v->kind == IG_KIND_INT || v->kind == IG_KIND_FLOAT ||
+         v->kind == IG_KIND_BOOL;
+}
+
+// The placeholder of input i if it is one of the model.
+static const ig_node *model_input(const ig_onnx *x, const ig_input_spec *in) {
+  const ig_node *n = in->kind == IG_INPUT_USER ? ig_graph_find(x->g, in->name) : NULL;
+  bool is = n && (n->val.kind == IG_KIND_TENSOR ||
+                  (is_tensor_or_number(&n->val) && ig_onnx_is_symbolic(&n->val)));
+  return is ? n : NULL;
+}
+
+size_t ig_onnx_input_count(const ig_onnx *x) {
+  const ig_input_spec *in = NULL;
+  size_t n = ig_program_inputs(x->p, &in);
+  size_t count = 0;
+  for (size_t i = 0; i < n; i++) count += model_input(x, &in[i]) != NULL;
+  return count;
+}
+
+size_t ig_onnx_output_count(const ig_onnx *x) {
+  const ig_output_spec *out = NULL;
+  size_t n = ig_program_outputs(x->p, &out);
+  size_t count = 0;
+  for (size_t i = 0; i < n; i++) count += is_tensor_or_number(output_value(&out[i]));
+  return count;
+}
+
+static const char *found_input(ig_onnx *x, const ig_onnx *first, const ig_node *n, size_t k) {
+  char text[128];
+  ig_map_value *v = ig_map_find(&first->readers, n->name);
+  (void)snprintf(text, sizeof text, "onnx::%.80s_%zu", v ? (const char *)v->ptr : "Input", k);
+  return ig_onnx_keep(x, text);
+}
+
+// Parameters and buffers are values too, used or not; the program's other inputs come first.
+static size_t values_before(const ig_onnx *x) {
+  const ig_input_spec *in = NULL;
+  size_t n = ig_program_inputs(x->p, &in);
+  size_t count = 0;
+  for (size_t i = 0; i < n; i++) count += in[i].kind != IG_INPUT_TOKEN;
+  return count;
+}
+
+static const char *found_output(ig_onnx *x, const ig_onnx *first, size_t k) {
+  const char *name = k < first->noutput_order ? first->output_order[k] : "";
+  ig_map_value *v = ig_map_find(&first->makers, name);
+  const maker *m = v ? v->ptr : NULL;
+  char text[32];
+  (void)snprintf(text, sizeof text, "%zu", values_before(x) + (m ? m->number : 0));
+  return ig_onnx_keep(x, text);
+}
+
+static bool put_rename(ig_onnx *x, ig_map *renames, const char *from, const char *to) {
+  ig_map_value *v = strcmp(from, to) ? ig_map_put(renames, from) : NULL;
+  if (strcmp(from, to) && !v) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
+  if (v && !v->text) v->text = to;
+  return ig_ctx_status(x->c) == IG_OK;
+}
+
+// The value that output k is gets its name. Another value of that name gets a new one.
+static bool rename_output(ig_onnx *x, const ig_onnx *first, size_t k, const char *to,
+                          ig_map *renames) {
+  const char *from = k < first->noutput_order ? first->output_order[k] : NULL;
+  if (!from || !ig_onnx_is_made(first, from)) return ig_ctx_status(x->c) == IG_OK;
+  bool other = ig_onnx_is_made(first, to) || ig_onnx_is_read(first, to);
+  char text[256];
+  (void)snprintf(text, sizeof text, "%.240s.1", to);
+  if (other && strcmp(from, to) && !put_rename(x, renames, to, ig_onnx_keep(x, text))) return false;
+  return put_rename(x, renames, ig_onnx_keep(x, from), to);
+}
+
+bool ig_onnx_complete_names(ig_onnx *x, const ig_onnx *first, ig_onnx_options *options,
+                            ig_map *renames) {
+  size_t nin = ig_onnx_input_count(x);
+  size_t nout = ig_onnx_output_count(x);
+  size_t given = options->ninput_names;
+  const char **ins = ig_onnx_push(x, ig_mem_mul((nin > given ? nin : given) + 1, sizeof *ins));
+  const char **outs = ig_onnx_push(x, ig_mem_mul(nout + 1, sizeof *outs));
+  if (!ins || !outs) return false;
+  const ig_input_spec *in = NULL;
+  size_t n = ig_program_inputs(x->p, &in);
+  size_t k = 0;
+  for (size_t i = 0; i < n; i++) {
+    const ig_node *node = model_input(x, &in[i]);
+    if (!node) continue;
+    ins[k] = k < given ? options->input_names[k] : found_input(x, first, node, k);
+    k++;
+  }
+  for (; k < given; k++) ins[k] = options->input_names[k];
+  for (size_t i = 0; i < nout; i++) {
+    bool known = i < options->noutput_names;
+    outs[i] = known ? options->output_names[i] : found_output(x, first, i);
+    if (!rename_output(x, first, i, outs[i], renames)) return false;
+  }
+  options->input_names = ins;
+  options->ninput_names = k;
+  options->output_names = outs;
+  options->noutput_names = nout;
+  return true;
+}
+
+static bool is_taken(const ig_onnx *x, const char *name) {
+  const ig_onnx_options *o = x->options;
+  for (size_t i = 0; i < o->ninput_names; i++)
+    if (strcmp(o->input_names[i], name) == 0) return true;
+  for (size_t i = 0; i < o->noutput_names; i++)
+    if (strcmp(o->output_names[i], name) == 0) return true;
+  return false;
+}
+
+const char *ig_onnx_weight_name(ig_onnx *x, const char *name) {
+  size_t k = ig_onnx_input_count(x) + x->nweight_names;
+  if (k < x->options->ninput_names) {
+    x->nweight_names++;
+    return x->options->input_names[k];
+  }
+  if (!is_taken(x, name)) return name;
+  char text[256];
+  (void)snprintf(text, sizeof text, "%.240s.1", name);
+  return ig_onnx_keep(x, text);
+}

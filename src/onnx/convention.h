@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The conventions of PyTorch's TorchScript exporter (ig_onnx_options.torchscript): names and what
+// is left out. The nodes are those of every other model.
+#ifndef ONNX_CONVENTION_H_
+#define ONNX_CONVENTION_H_
+
+#include "onnx/writer.h"
+
+// A node is emitted: who reads its inputs and who makes its outputs is noted. Returns its name.
+const char *ig_onnx_convention_node(ig_onnx *x, const ig_onnx_node *n, const char *out);
+bool ig_onnx_is_read(const ig_onnx *x, const char *name);
+// The name that the caller gave to an axis of an input or output; NULL: none.
+const char *ig_onnx_axis_name(const ig_onnx *x, const char *value, int axis);
+// The name of an axis of an output whose size is computed.
+const char *ig_onnx_made_axis(ig_onnx *x, const char *value, int axis);
+// The name of a value in the file: copies have that of the original, outputs of the model their
+// own.
+const char *ig_onnx_file_name(const ig_onnx *x, const char *name);
+bool ig_onnx_is_made(const ig_onnx *x, const char *name);  // by a node
+// Sets all names of inputs and outputs in `options`, after `first` has been written, and in
+// `renames` those of the values that the outputs are.
+bool ig_onnx_complete_names(ig_onnx *x, const ig_onnx *first, ig_onnx_options *options,
+                            ig_map *renames);
+// The name of a weight: that of the program, or a given one beyond those of the inputs; a name that
+// an input or output has is changed.
+const char *ig_onnx_weight_name(ig_onnx *x, const char *name);
+// The inputs that the model has, before unread ones are left out, and its outputs.
+size_t ig_onnx_input_count(const ig_onnx *x);
+size_t ig_onnx_output_count(const ig_onnx *x);
+
+#endif
