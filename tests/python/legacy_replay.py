@@ -4,9 +4,9 @@ of torch and reports which fields agree. Run as a program: `legacy_replay.py REC
 "name opset field" or "name variant field" -> null (agrees with one of the recorded versions) or [found, expected]. A
 NAME like 3/24 is a part of all records, "list" gives their names.
 
-Fields: outcome (written or refused), runs (where the original's model runs in onnxruntime and agrees with eager, so does
-ours), checker, inputs, outputs (element types and sizes), names (of the outputs), inits, opsets, ops (no operator that
-the original lacks, none more often), nodes (the same operators), error (class), message, warnings, result."""
+Fields: outcome (written or refused), runs (where the original's model runs in onnxruntime and agrees with eager, so
+does ours), checker, inputs, outputs (element types and sizes), names (of the outputs), inits, opsets, ops (no operator
+that the original lacks, none more often), nodes (the same operators), error (class), message, warnings, result."""
 
 import collections
 import contextlib
@@ -433,7 +433,9 @@ def replay_variant(program, records, k, variant):
         feeds = [array(t) for t in tensors((args, list(variant.get("kwargs", {}).values()))) if t is not None]
         feeds = [f for f in feeds] if "kwargs" in variant else [array(t) for t in only_tensors(args)]
     else:
-        feeds = {n: array(t) for n, t in feeds.items()} if isinstance(feeds, dict) else [array(t) for t in tensors(feeds)]
+        feeds = (
+            {n: array(t) for n, t in feeds.items()} if isinstance(feeds, dict) else [array(t) for t in tensors(feeds)]
+        )
     torch.manual_seed(0)
     options = dict(variant) if fn else dict({"dynamo": False}, **variant)
     found = export(make(), copied(args), options, fn)

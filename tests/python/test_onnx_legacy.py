@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch.onnx.export(dynamo=False): options, names, axes."""
+
 import io
 import warnings
 

@@ -8,6 +8,6 @@ from ingot.nn.parallel import DataParallel
 from ingot.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
 __all__ = [
-    "Buffer", "DataParallel", "Parameter", "UninitializedBuffer", "UninitializedParameter", "attention", "functional", "init",
-    "modules", "parallel", "parameter", "utils", *_layers,
+    "Buffer", "DataParallel", "Parameter", "UninitializedBuffer", "UninitializedParameter", "attention", "functional",
+    "init", "modules", "parallel", "parameter", "utils", *_layers,
 ]  # fmt: skip

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """DataParallel without devices to divide a batch among: it calls its module."""
+
 from __future__ import annotations
 
 from typing import Any

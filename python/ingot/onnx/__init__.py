@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs as ONNX models: torch.onnx."""
+
 from __future__ import annotations
 
 from ingot.onnx import checker, errors, op, shape_inference, version_converter

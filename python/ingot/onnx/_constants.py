@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Numbers of the TorchScript exporter."""
+
 from __future__ import annotations
 
 ONNX_ARCHIVE_MODEL_PROTO_NAME = "__MODEL_PROTO"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The enumerations of the TorchScript exporter: torch._C._onnx."""
+
 from __future__ import annotations
 
 import enum

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """From modules and programs to ONNX."""
+
 from __future__ import annotations
 
 import inspect
@@ -281,9 +282,7 @@ def export(
             **newer,
         )  # fmt: skip
     if newer.get("dynamic_shapes"):
-        raise ValueError(
-            "The exporter only supports dynamic shapes through parameter dynamic_axes when dynamo=False."
-        )
+        raise ValueError("The exporter only supports dynamic shapes through parameter dynamic_axes when dynamo=False.")
     if kwargs:
         args = (*(args if isinstance(args, tuple) else (args,)), dict(kwargs))
     _legacy.export(
@@ -327,8 +326,7 @@ def _export(
     add_node_names: bool = True,
     **ignored: Any,
 ) -> ONNXProgram | None:
-    """The newer exporter. Unless verify=False, the model then runs on the examples; how far each output is from the program's is printed.
-    """
+    """The newer exporter. Unless verify=False, the model then runs on the examples; how far each output is from the program's is printed."""
     strange = [name for name in ignored if name not in _OLDER]
     if strange:
         raise TypeError(f"export() got an unexpected keyword argument {strange[0]!r}")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What holds while a model is exported: torch.onnx._globals.GLOBALS. Exports in several threads are independent."""
+
 from __future__ import annotations
 
 import threading
@@ -27,7 +28,9 @@ class _InternalGlobals(threading.local):
     @training_mode.setter
     def training_mode(self, training_mode: TrainingMode) -> None:
         if not isinstance(training_mode, TrainingMode):
-            raise TypeError("training_mode must be of type 'torch.onnx.TrainingMode'. This is likely a bug in torch.onnx.")
+            raise TypeError(
+                "training_mode must be of type 'torch.onnx.TrainingMode'. This is likely a bug in torch.onnx."
+            )
         self._training_mode = training_mode
 
     @property

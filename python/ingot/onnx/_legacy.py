@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch.onnx.export(dynamo=False): the options of PyTorch's TorchScript exporter. A model is captured as for
 torch.export and written with the same translations; this file fits arguments and axes to it."""
+
 from __future__ import annotations
 
 import contextlib
 import inspect
-import io
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import ingot
@@ -163,17 +163,23 @@ def validate_dynamic_axes(axes: Mapping[str, Any], model: Any, input_names: Any,
             axes[key] = named  # type: ignore[index]
     for key, value in axes.items():
         if not isinstance(value, Mapping):
-            raise TypeError(f"dynamic_axes['{key}']: a list of axes or a dictionary axis -> name, not {type(value).__name__}")
+            raise TypeError(
+                f"dynamic_axes['{key}']: a list of axes or a dictionary axis -> name, not {type(value).__name__}"
+            )
         for axis, name in value.items():
             if not isinstance(axis, int) or not isinstance(name, str):
-                raise TypeError(f"dynamic_axes['{key}']: axes are integers and their names texts, found {axis!r}: {name!r}")
+                raise TypeError(
+                    f"dynamic_axes['{key}']: axes are integers and their names texts, found {axis!r}: {name!r}"
+                )
 
 
 def _check_ranks(leaves: Sequence[Any], names: Sequence[str | None], axes: Mapping[str, Any]) -> None:
     for leaf, name in zip(leaves, names, strict=False):
         for axis in axes.get(name, ()) if name is not None else ():
             if axis >= leaf.dim():
-                raise RuntimeError(f"Dynamic shape axis should be no more than the shape dimension for {axes[name][axis]}")
+                raise RuntimeError(
+                    f"Dynamic shape axis should be no more than the shape dimension for {axes[name][axis]}"
+                )
 
 
 class _Axes:
@@ -326,9 +332,7 @@ def _folds(folding: bool, training: TrainingMode | None) -> bool:
 
 def _too_many(kind: str, names: Sequence[str], count: int) -> None:
     if len(names) > count:
-        raise RuntimeError(
-            f"number of {kind} names provided ({len(names)}) exceeded number of {kind}s ({count})"
-        )
+        raise RuntimeError(f"number of {kind} names provided ({len(names)}) exceeded number of {kind}s ({count})")
     for name in names:
         if not isinstance(name, str):
             raise TypeError(f"{kind}_names: names are texts, found {type(name).__name__}")
