@@ -326,7 +326,8 @@ def _export(
     add_node_names: bool = True,
     **ignored: Any,
 ) -> ONNXProgram | None:
-    """The newer exporter. Unless verify=False, the model then runs on the examples; how far each output is from the program's is printed."""
+    """The newer exporter. Unless verify=False, the model then runs on the examples; how far each output is from the
+    program's is printed."""
     strange = [name for name in ignored if name not in _OLDER]
     if strange:
         raise TypeError(f"export() got an unexpected keyword argument {strange[0]!r}")
