@@ -32,6 +32,7 @@ typedef struct py_state {
   atomic_int dtype;            // torch.set_default_dtype: for all threads
   PyObject *disabled;          // what a class assigns to __torch_function__ to disable it
   bool overriding;             // some object with __torch_function__ exists
+  struct ig_sunit *unit;       // of scripts and traces, see sgraph.h; NULL: none yet
 } py_state;
 extern py_state py;
 

@@ -56,6 +56,7 @@ struct ig_snode {
   const char *place;  // "program.py:18:4" where there is no range; NULL: none
   const char *scope;  // "__module.lin"; NULL: none
   bool detached;      // stands in no block: not inserted yet, or removed
+  bool removed;       // for good
   ig_sblock *owner;   // of a detached node: the body of its graph
   ig_snode *prev;
   ig_snode *next;
@@ -70,6 +71,8 @@ struct ig_sblock {
   size_t n_out;
   ig_snode *first;
   ig_snode *last;
+  ig_snode *params;   // the inputs as results of a node, for hosts that ask; see ir_edit.h
+  ig_snode *returns;  // the outputs as inputs of a node
 };
 
 struct ig_sgraph {
@@ -112,6 +115,7 @@ bool ig_svalue_set_name(ig_sgraph *g, ig_svalue *v, const char *name);
 
 // As PyTorch prints it. places: with `# file:line:column`.
 void ig_sgraph_print(ig_str *s, const ig_sgraph *g, bool places);
+void ig_snode_print(ig_str *s, const ig_snode *n);  // with its blocks and place
 
 // A printed graph as a graph. Names are kept, numbers are given anew. IG_SYNTAX quotes the place.
 // classes NULL: any dotted name that begins with __torch__ is a class.

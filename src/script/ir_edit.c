@@ -66,11 +66,12 @@ void ig_snode_remove(ig_snode *n) {
   forget_node(n->owner->graph, n);
   unlink_node(n);
   n->detached = true;
+  n->removed = true;
   n->owner = n->owner->graph->body;
 }
 
 bool ig_snode_is_live(const ig_snode *n) {
-  while (n && !n->detached) {
+  while (n && !n->detached && !n->removed) {
     if (!n->owner->node) return true;
     n = n->owner->node;
   }
@@ -162,6 +163,24 @@ void ig_sblock_remove_input(ig_sblock *b, size_t at) {
 }
 void ig_sblock_remove_output(ig_sblock *b, size_t at) {
   remove_value(b->graph, &b->out, &b->n_out, at);
+}
+
+ig_snode *ig_snode_of_params(ig_sblock *b) {
+  if (!b->params) b->params = ig_snode_create(b->graph, "prim::Param", NULL, 0);
+  if (!b->params) return NULL;
+  b->params->owner = b;
+  b->params->out = b->in;
+  b->params->n_out = b->n_in;
+  return b->params;
+}
+
+ig_snode *ig_snode_of_returns(ig_sblock *b) {
+  if (!b->returns) b->returns = ig_snode_create(b->graph, "prim::Return", NULL, 0);
+  if (!b->returns) return NULL;
+  b->returns->owner = b;
+  b->returns->in = b->out;
+  b->returns->n_in = b->n_out;
+  return b->returns;
 }
 
 // ---- uses
@@ -313,7 +332,7 @@ static bool copy_text(ig_sgraph *g, const char *from, const char **to) {
   return !from || *to || no_memory(g);
 }
 
-static bool copy_body(ig_svalue_map *m, const ig_sblock *from, ig_sblock *to, bool names) {
+bool ig_sblock_copy(ig_svalue_map *m, const ig_sblock *from, ig_sblock *to, bool names) {
   for (size_t i = 0; i < from->n_in; i++) {
     ig_svalue *v = ig_sblock_add_input(to, from->in[i]->type);
     if (!v || !copy_metadata(m, from->in[i], v, names)) return false;
@@ -330,7 +349,7 @@ static bool copy_attr(ig_sgraph *g, const ig_sattr *from, ig_snode *to) {
     ig_sgraph *inner = ig_snode_add_graph(to, from->name);
     if (!inner) return false;
     ig_svalue_map m = ig_svalue_map_make(inner);
-    return copy_body(&m, from->graph->body, inner->body, true);
+    return ig_sblock_copy(&m, from->graph->body, inner->body, true);
   }
   ig_sattr *a = ig_snode_add_attr(to, from->name, from->kind);
   if (!a) return false;
@@ -369,7 +388,7 @@ ig_snode *ig_snode_copy(ig_svalue_map *m, const ig_snode *n, ig_sblock *b, ig_sn
   ig_snode_insert(to, b, before);
   for (size_t i = 0; ok && i < n->n_blocks; i++) {
     ig_sblock *inner = ig_snode_add_block(to);
-    ok = inner && copy_body(m, n->blocks[i], inner, names);
+    ok = inner && ig_sblock_copy(m, n->blocks[i], inner, names);
   }
   return ok ? to : NULL;
 }
@@ -386,7 +405,7 @@ ig_sgraph *ig_sgraph_copy(const ig_sgraph *g) {
   ig_sgraph *to = ig_sgraph_create(g->types);
   if (!to) return NULL;
   ig_svalue_map m = ig_svalue_map_make(to);
-  if (copy_body(&m, g->body, to->body, true)) return to;
+  if (ig_sblock_copy(&m, g->body, to->body, true)) return to;
   ig_sgraph_free(to);
   return NULL;
 }

@@ -29,6 +29,11 @@ ig_svalue *ig_sblock_insert_input(ig_sblock *b, size_t at, const ig_stype *type)
 void ig_sblock_remove_input(ig_sblock *b, size_t at);
 void ig_sblock_remove_output(ig_sblock *b, size_t at);
 
+// The inputs of a block as results of a prim::Param node, its outputs as inputs of a prim::Return.
+// The nodes stand in no block; they show the block as it is at the time of the call.
+ig_snode *ig_snode_of_params(ig_sblock *b);
+ig_snode *ig_snode_of_returns(ig_sblock *b);
+
 // A place where a value is used: an input of a node, or (node NULL) an output of a block.
 typedef struct ig_suse {
   ig_snode *node;
@@ -65,5 +70,8 @@ ig_snode *ig_snode_copy(ig_svalue_map *m, const ig_snode *n, ig_sblock *b, ig_sn
 // Copies of all nodes of a block; its inputs must be in the map.
 bool ig_sblock_copy_nodes(ig_svalue_map *m, const ig_sblock *from, ig_sblock *to, ig_snode *before,
                           bool names);
+
+// Inputs, nodes and outputs of a block, into an empty one.
+bool ig_sblock_copy(ig_svalue_map *m, const ig_sblock *from, ig_sblock *to, bool names);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "op/refuse.h"
 #include "script/annotation.h"
 #include "script/ir.h"
 
@@ -151,25 +152,90 @@ static const ig_stype *generic(scanner *s, ig_stype_kind kind, const char *end) 
   return fail(s, "another number of types");
 }
 
-static bool is_scalar_type(const char *word, size_t n) {
-  static const char *const names[] = {
-      "Float",  "Double",      "Half",   "BFloat16",     "Int",           "Long",  "Short",
-      "Char",   "Byte",        "Bool",   "ComplexFloat", "ComplexDouble", "QInt8", "QUInt8",
-      "QInt32", "ComplexHalf", "Tensor", "Float8_e5m2",  "Float8_e4m3fn", "UInt16"};
+// The dtype with this title, IG_DTYPE_COUNT: the word is no title, -1: Tensor, of any dtype.
+static int titled_dtype(const char *word, size_t n) {
+  if (n == 6 && strncmp(word, "Tensor", n) == 0) return -1;
+  for (int d = 0; d < IG_DTYPE_COUNT; d++) {
+    const char *title = ig_dtype_title((ig_dtype)d);
+    if (strlen(title) == n && strncmp(title, word, n) == 0) return d;
+  }
+  return IG_DTYPE_COUNT;
+}
+
+static bool is_other_scalar(const char *word, size_t n) {
+  static const char *const names[] = {"QInt8", "QUInt8", "QInt32", "ComplexHalf"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     if (strlen(names[i]) == n && strncmp(names[i], word, n) == 0) return true;
   }
   return false;
 }
 
-// Float(2, 3, strides=[3, 1], requires_grad=0, device=cpu): known by its text.
+// 2, 3 or *, *; how many there are.
+static int traced_ints(const char **p, int64_t *at, bool *known) {
+  int n = 0;
+  for (; n < IG_MAX_DIM && (isdigit((unsigned char)**p) || **p == '*'); n++) {
+    char *end = (char *)*p + 1;
+    if (**p == '*') *known = false;
+    if (**p != '*') at[n] = (int64_t)strtoll(*p, &end, 10);
+    *p = strncmp(end, ", ", 2) == 0 ? end + 2 : end;
+  }
+  return n;
+}
+
+// What stands between the brackets, as far as it has the usual form.
+static void traced_fields(const char *p, const char *end, ig_stensor *k, int64_t *sizes,
+                          int64_t *strides, char *device, size_t room) {
+  bool known = true;
+  int n = traced_ints(&p, sizes, &known);
+  if (n) k->ndim = n;
+  if (n && known) k->sizes = sizes;
+  while (p < end) {
+    if (strncmp(p, "strides=[", 9) == 0) {
+      p += 9;
+      if (traced_ints(&p, strides, &known) == n && known) k->strides = strides;
+      if (*p == ']') p++;
+    } else if (strncmp(p, "requires_grad=", 14) == 0) {
+      k->requires_grad = p[14] == '1';
+      p += 15;
+    } else if (strncmp(p, "device=", 7) == 0) {
+      size_t length = strcspn(p + 7, ",)");
+      if (length < room) {
+        memcpy(device, p + 7, length);
+        device[length] = '\0';
+        k->device = device;
+      }
+      p += 7 + length;
+    } else {
+      return;
+    }
+    if (strncmp(p, ", ", 2) == 0) p += 2;
+  }
+}
+
+// Float(2, 3, strides=[3, 1], requires_grad=0, device=cpu). What has another form is known by its
+// text alone.
 static const ig_stype *traced_tensor(scanner *s) {
   const char *open = s->p;
   while (is_name_part(*open)) open++;
-  if (*open != '(' || !is_scalar_type(s->p, (size_t)(open - s->p))) return NULL;
+  size_t n = (size_t)(open - s->p);
+  int dtype = titled_dtype(s->p, n);
+  if (*open != '(' || (dtype == IG_DTYPE_COUNT && !is_other_scalar(s->p, n))) return NULL;
   const char *end = closing(open);
   char *text = end ? cut(s, end) : fail(s, ")");
-  return text ? ig_stype_named(s->types, IG_STYPE_TENSOR, text, NULL) : NULL;
+  if (!text) return NULL;
+  int64_t sizes[IG_MAX_DIM];
+  int64_t strides[IG_MAX_DIM];
+  char device[32];
+  ig_stensor k = {.dtype = dtype, .ndim = -1, .requires_grad = -1};
+  traced_fields(open + 1, end, &k, sizes, strides, device, sizeof device);
+  // One element, no strides: a tensor without dimensions if everything else is known.
+  if (k.ndim < 0 && k.device && k.requires_grad >= 0) k.ndim = 0;
+  if (k.ndim == 0) k.sizes = k.strides = sizes;
+  if (dtype < IG_DTYPE_COUNT) {
+    const ig_stype *type = ig_stype_traced(s->types, &k);
+    if (!type || strcmp(type->text, text) == 0) return type;
+  }
+  return ig_stype_named(s->types, IG_STYPE_TENSOR, text, NULL);
 }
 
 static const ig_stype *named_type(scanner *s) {

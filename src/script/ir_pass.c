@@ -270,6 +270,136 @@ bool ig_sgraph_lower_tuples(ig_sgraph *g) {
   return g->c->status == IG_OK;
 }
 
+// ---- equal nodes
+
+// What tells nodes apart besides their inputs: a text of kind and attributes.
+static bool same_values(ig_svalue *const *a, ig_svalue *const *b, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    if (a[i] != b[i]) return false;
+  }
+  return true;
+}
+
+static bool same_value(const ig_value *a, const ig_value *b) {
+  if (a->kind != b->kind) return false;
+  switch (a->kind) {
+    case IG_KIND_NONE:
+      return true;
+    case IG_KIND_INT:
+      return a->i.value == b->i.value;
+    case IG_KIND_BOOL:
+      return a->b == b->b;
+    case IG_KIND_FLOAT:
+      return memcmp(&a->f, &b->f, sizeof a->f) == 0;
+    case IG_KIND_COMPLEX:
+      return memcmp(&a->z, &b->z, sizeof a->z) == 0;
+    case IG_KIND_STR:
+      return strcmp(a->str, b->str) == 0;
+    case IG_KIND_TENSOR:
+      return a->tensor == b->tensor;
+    case IG_KIND_DEVICE:
+      return a->device.type == b->device.type && a->device.index == b->device.index;
+    case IG_KIND_LIST:
+      if (a->seq != b->seq || a->list.n != b->list.n) return false;
+      for (size_t i = 0; i < a->list.n; i++) {
+        if (!same_value(&a->list.at[i], &b->list.at[i])) return false;
+      }
+      return true;
+    default:
+      return false;
+  }
+}
+
+static bool same_attrs(const ig_snode *a, const ig_snode *b) {
+  if (a->n_attrs != b->n_attrs) return false;
+  for (size_t i = 0; i < a->n_attrs; i++) {
+    const ig_sattr *x = &a->attrs[i];
+    const ig_sattr *y = &b->attrs[i];
+    if (strcmp(x->name, y->name) != 0 || x->kind != y->kind || x->kind != IG_SATTR_VALUE) {
+      return false;
+    }
+    if (!same_value(&x->value, &y->value)) return false;
+  }
+  return true;
+}
+
+static bool same_node(const ig_snode *a, const ig_snode *b) {
+  if (a->n_in != b->n_in || a->n_out != b->n_out || a->n_blocks || b->n_blocks) return false;
+  if (!is(a, b->kind) || !same_values(a->in, b->in, a->n_in) || !same_attrs(a, b)) return false;
+  for (size_t i = 0; i < a->n_out; i++) {
+    if (a->out[i]->type != b->out[i]->type) return false;
+  }
+  return true;
+}
+
+// A value that can be changed has identity: equal ones stay two. A tensor that an operator makes
+// may be written to, so operators merge only in a graph without writes.
+static bool may_merge(ig_sunit *u, const ig_snode *n, bool written) {
+  if (n->n_out == 0 || n->n_blocks || has_effect(u, n)) return false;
+  bool values = true;
+  for (size_t i = 0; i < n->n_out; i++) {
+    values = values && ig_stype_is_immutable(n->out[i]->type);
+  }
+  if (values) return true;
+  if (written || strncmp(n->kind, "aten::", 6) != 0) return false;
+  const ig_soperator *o = ig_soperator_of_node(u, n);
+  if (!o || !o->op) return false;
+  for (size_t i = 0; i < n->n_out; i++) {
+    if (n->out[i]->type->kind != IG_STYPE_TENSOR) return false;
+  }
+  return !ig_op_is_random(o->op);
+}
+
+static bool any_write(ig_sunit *u, const ig_sblock *b) {
+  for (const ig_snode *n = b->first; n; n = n->next) {
+    if (strncmp(n->kind, "prim::", 6) != 0 && has_effect(u, n)) return true;
+    for (size_t i = 0; i < n->n_blocks; i++) {
+      if (any_write(u, n->blocks[i])) return true;
+    }
+  }
+  return false;
+}
+
+// An equal node before n, in its block or one around it.
+static const ig_snode *earlier(const ig_snode *n) {
+  for (const ig_snode *at = n; at; at = at->owner->node) {
+    for (const ig_snode *k = at->prev; k; k = k->prev) {
+      if (same_node(k, n)) return k;
+    }
+  }
+  return NULL;
+}
+
+static bool merge_block(ig_sunit *u, ig_sblock *b, bool written) {
+  for (ig_snode *n = b->first, *next = NULL; n; n = next) {
+    next = n->next;
+    for (size_t i = 0; i < n->n_blocks; i++) {
+      if (!merge_block(u, n->blocks[i], written)) return false;
+    }
+    const ig_snode *same = may_merge(u, n, written) ? earlier(n) : NULL;
+    if (u->c->status != IG_OK) return false;
+    if (!same) continue;
+    for (size_t i = 0; i < n->n_out; i++) {
+      ig_svalue_replace(b->graph->body, n->out[i], same->out[i]);
+    }
+    ig_snode_remove(n);
+  }
+  return true;
+}
+
+bool ig_sgraph_merge_equal(ig_sunit *u, ig_sgraph *g) {
+  return merge_block(u, g->body, any_write(u, g->body));
+}
+
+ig_sgraph *ig_sgraph_canonical(const ig_sgraph *g, bool names) {
+  ig_sgraph *to = ig_sgraph_create(g->types);
+  if (!to) return NULL;
+  ig_svalue_map m = ig_svalue_map_make(to);
+  if (ig_sblock_copy(&m, g->body, to->body, names)) return to;
+  ig_sgraph_free(to);
+  return NULL;
+}
+
 // ---- shapes
 
 static const ig_stype *without_shapes(ig_stypes *types, const ig_stype *t) {

@@ -212,3 +212,7 @@ void ig_sgraph_print(ig_str *s, const ig_sgraph *g, bool places) {
   add_graph(s, g, places);
   add_inner(s, g->body, &o);
 }
+
+void ig_snode_print(ig_str *s, const ig_snode *n) {
+  add_node(s, n, 0, true);
+}

@@ -237,29 +237,21 @@ void ig_tensor_print_constant(ig_str *s, const ig_tensor *t) {
 
 // ---- types
 
-static void add_ints(ig_str *s, const ig_int *at, int n) {
-  for (int d = 0; d < n; d++) ig_str_add(s, "%s%lld", d ? ", " : "", (long long)at[d].value);
-}
-
 const ig_stype *ig_stype_of_tensor(ig_stypes *types, const ig_tensor *t) {
-  ig_str s = ig_str_make(types->c->alloc);
-  ig_str_add(&s, "%s(", ig_dtype_title(t->dtype));
-  add_ints(&s, ig_sizes(t), t->ndim);
-  if (t->ndim) {
-    ig_str_add(&s, ", strides=[");
-    add_ints(&s, ig_strides(t), t->ndim);
-    ig_str_add(&s, "], ");
+  int64_t sizes[IG_MAX_DIM];
+  int64_t strides[IG_MAX_DIM];
+  char device[32];
+  for (int d = 0; d < t->ndim; d++) {
+    sizes[d] = size_of(t, d);
+    strides[d] = ig_strides(t)[d].value;
   }
-  ig_str_add(&s, "requires_grad=%d, device=%s", ig_tape_requires_grad(t),
-             ig_device_type_text(t->device));
-  if (t->device.index >= 0) ig_str_add(&s, ":%d", t->device.index);
-  ig_str_add(&s, ")");
-  const ig_stype *type = NULL;
-  if (s.failed) {
-    (void)ig_fail(types->c, IG_NOMEM, "out of memory");
-  } else {
-    type = ig_stype_named(types, IG_STYPE_TENSOR, s.at, NULL);
-  }
-  ig_str_free(&s);
-  return type;
+  const char *kind = ig_device_type_text(t->device);
+  if (t->device.index < 0) (void)snprintf(device, sizeof device, "%s", kind);
+  if (t->device.index >= 0) (void)snprintf(device, sizeof device, "%s:%d", kind, t->device.index);
+  return ig_stype_traced(types, &(ig_stensor){.dtype = (int)t->dtype,
+                                              .ndim = t->ndim,
+                                              .sizes = sizes,
+                                              .strides = strides,
+                                              .requires_grad = ig_tape_requires_grad(t),
+                                              .device = device});
 }

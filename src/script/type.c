@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "op/refuse.h"
+
 // ---- spelling
 
 static const char *const plain_names[IG_STYPE_COUNT] = {
@@ -223,6 +225,59 @@ const ig_stype *ig_stype_named_tuple(ig_stypes *t, const char *name, const ig_st
 const ig_stype *ig_stype_named(ig_stypes *t, ig_stype_kind kind, const char *name,
                                void *declaration) {
   return intern(t, &(ig_stype){.kind = kind, .name = name, .declaration = declaration});
+}
+
+// ---- tensors
+
+static const int64_t *copy_ints(ig_stypes *t, const int64_t *at, int n) {
+  int64_t *out = ig_arena_array(&t->arena, (size_t)n + 1, sizeof *out);
+  for (int i = 0; out && i < n; i++) out[i] = at[i];
+  return out;
+}
+
+static void print_ints(ig_str *s, const int64_t *at, int n) {
+  for (int i = 0; i < n; i++) ig_str_add(s, "%s%lld", i ? ", " : "", (long long)at[i]);
+}
+
+static void print_traced(ig_str *s, const ig_stensor *k) {
+  ig_str_add(s, "%s(", k->dtype < 0 ? "Tensor" : ig_dtype_title((ig_dtype)k->dtype));
+  size_t from = s->n;
+  if (k->sizes) print_ints(s, k->sizes, k->ndim);
+  for (int i = 0; !k->sizes && i < k->ndim; i++) ig_str_add(s, "%s*", i ? ", " : "");
+  if (k->strides && k->ndim > 0) {
+    ig_str_add(s, ", strides=[");
+    print_ints(s, k->strides, k->ndim);
+    ig_str_add(s, "]");
+  }
+  if (k->requires_grad >= 0) {
+    ig_str_add(s, "%srequires_grad=%d", s->n > from ? ", " : "", k->requires_grad);
+  }
+  if (k->device) ig_str_add(s, "%sdevice=%s", s->n > from ? ", " : "", k->device);
+  ig_str_add(s, ")");
+}
+
+const ig_stype *ig_stype_traced(ig_stypes *t, const ig_stensor *known) {
+  ig_stensor *kept = ig_arena_push(&t->arena, sizeof *kept);
+  if (!kept) return no_memory(t);
+  *kept = *known;
+  bool ok = true;
+  if (known->sizes) ok = (kept->sizes = copy_ints(t, known->sizes, known->ndim)) != NULL;
+  if (ok && known->strides) {
+    ok = (kept->strides = copy_ints(t, known->strides, known->ndim)) != NULL;
+  }
+  if (ok && known->device) {
+    ok = (kept->device = ig_arena_strn(&t->arena, known->device, strlen(known->device))) != NULL;
+  }
+  ig_str s = ig_str_make(t->c->alloc);
+  print_traced(&s, kept);
+  const ig_stype *type = NULL;
+  if (ok && !s.failed) {
+    type = intern(t, &(ig_stype){.kind = IG_STYPE_TENSOR, .name = s.at, .tensor = kept});
+  } else {
+    (void)no_memory(t);
+  }
+  ig_str_free(&s);
+  return type;
 }
 
 const ig_stype *ig_stype_optional(ig_stypes *t, const ig_stype *of) {

@@ -40,6 +40,16 @@ typedef enum ig_stype_kind {
   IG_STYPE_COUNT
 } ig_stype_kind;
 
+// What a traced or annotated tensor is known to be.
+typedef struct ig_stensor {
+  int dtype;               // ig_dtype; -1: not known
+  int ndim;                // -1: not known
+  const int64_t *sizes;    // NULL: not known
+  const int64_t *strides;  // NULL: not known
+  int requires_grad;       // 0, 1; -1: not known
+  const char *device;      // "cpu", "cuda:0"; NULL: not known
+} ig_stensor;
+
 typedef struct ig_stype ig_stype;
 struct ig_stype {
   ig_stype_kind kind;
@@ -49,9 +59,10 @@ struct ig_stype {
                              // of a traced tensor: "Float(2, 3, strides=[3, 1], ...)"
   const char *const *names;  // fields of a named tuple
   const char *const
-      *defaults;      // of them, as text; NULL: none has one, an element NULL: that has none
-  void *declaration;  // of classes, enums and interfaces: whoever declared it
-  const char *text;   // as graphs write it: `int[]`, `Dict(str, int)`, `Tensor?`
+      *defaults;             // of them, as text; NULL: none has one, an element NULL: that has none
+  void *declaration;         // of classes, enums, interfaces and functions: whoever declared it
+  const ig_stensor *tensor;  // of a traced tensor whose name could be understood; NULL: a plain one
+  const char *text;          // as graphs write it: `int[]`, `Dict(str, int)`, `Tensor?`
 };
 
 typedef struct ig_stypes {
@@ -85,6 +96,9 @@ const ig_stype *ig_stype_named_tuple(ig_stypes *t, const char *name, const ig_st
                                      size_t n);
 const ig_stype *ig_stype_named(ig_stypes *t, ig_stype_kind kind, const char *name,
                                void *declaration);
+
+// A tensor of which something is known. NULL fields are left out.
+const ig_stype *ig_stype_traced(ig_stypes *t, const ig_stensor *known);
 
 // Can a value of type a stand where b is declared, without conversion?
 bool ig_stype_is_subtype(const ig_stype *a, const ig_stype *b);
