@@ -464,7 +464,13 @@ static PyObject *parse_ir(PyObject *unused, PyObject *args, PyObject *kwargs) {
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|p:parse_ir", names, &text, &tensors))
     return NULL;
   ig_sunit *u = py_unit();
-  return u ? py_from_sgraph(u, ig_sgraph_parse(&u->types, NULL, text), true) : NULL;
+  ig_sgraph *g = u ? ig_sgraph_parse(&u->types, NULL, text) : NULL;
+  if (u && !g && u->c->status == IG_SYNTAX) {  // errors in scripts are RuntimeErrors
+    PyErr_SetString(PyExc_RuntimeError, ig_ctx_error(u->c));
+    ig_ctx_clear(u->c);
+    return NULL;
+  }
+  return u ? py_from_sgraph(u, g, true) : NULL;
 }
 
 // A pass over a graph, which it changes.
