@@ -214,5 +214,6 @@ void ig_sgraph_print(ig_str *s, const ig_sgraph *g, bool places) {
 }
 
 void ig_snode_print(ig_str *s, const ig_snode *n) {
-  add_node(s, n, 0, true);
+  out o = {.places = true};
+  add_node(s, n, 0, &o);
 }
