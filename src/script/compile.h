@@ -42,12 +42,6 @@ ig_sfunction *ig_script_compile(ig_ctx *c, ig_sunit *u, const char *text, const 
 // `forward(__torch__.M self, Tensor x, int n=3) -> Tensor`, as f.schema prints it.
 bool ig_sfunction_print_schema(ig_str *s, const ig_sfunction *f);
 
-// Names of the language: `torch`, `math`, `len`, `range`, `int`, ...: what a front resolves that
-// has no host. UNKNOWN: none of them.
-bool ig_sugar_of_global(ig_ctx *c, const char *name, ig_sugar *out);
-bool ig_sugar_of_namespace(ig_ctx *c, ig_arena *arena, const char *space, const char *name,
-                           ig_sugar *out);
-
 // ---- passes over graphs; false after an error
 
 // Variables (prim::Store, prim::Load), break, continue and return statements become values, inputs
@@ -60,6 +54,9 @@ bool ig_sgraph_inline(ig_ctx *c, ig_sunit *u, ig_sgraph *g);
 bool ig_sgraph_remove_dead(ig_sunit *u, ig_sgraph *g);
 bool ig_sgraph_fold_constants(ig_sunit *u, ig_sgraph *g);
 bool ig_sgraph_pool_constants(ig_sgraph *g);
+// Adds a copy of the nodes of a function's graph at the end of a block, with these values for its
+// inputs; its one output. NULL after an error.
+ig_svalue *ig_sgraph_splice(ig_sblock *into, const ig_sgraph *from, ig_svalue *const *in);
 // A copy, numbered anew; names are kept. NULL after an error.
 ig_sgraph *ig_sgraph_copy(const ig_sgraph *g);
 

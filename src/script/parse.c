@@ -147,13 +147,29 @@ static bool is_bare(const ig_parser *p, ig_token_kind kind, ig_token_kind end) {
   return ig_parser_kind(p) == kind && (next == IG_TOKEN_COMMA || next == end);
 }
 
+// `x,  # type: int` is the annotation of x, as a quoted one.
+static bool take_parameter_comment(ig_parser *p, const ig_tree_vec *v) {
+  const ig_token *t = ig_parser_peek(p);
+  if (!ig_parser_take(p, IG_TOKEN_TYPE_COMMENT)) return false;
+  ig_tree *last = v->n ? v->at[v->n - 1] : NULL;
+  if (!last || last->at[0]) return true;
+  const char *text = p->source->text + t->start;
+  size_t n = t->end - t->start;
+  const char *colon = memchr(text, ':', n);
+  size_t skip = colon ? (size_t)(colon - text) + 1 : n;
+  while (skip < n && text[skip] == ' ') skip++;
+  while (n > skip && text[n - 1] == ' ') n--;
+  last->at[0] = ig_parser_named(p, IG_TREE_STRING, t->start + skip, text + skip, n - skip);
+  return true;
+}
+
 ig_tree *ig_parse_parameters(ig_parser *p, ig_token_kind end, bool types) {
   size_t start = ig_parser_start(p);
   ig_tree_vec v = {0};
   bool keyword_only = false;
   bool ok = true;
   while (ok && ig_parser_kind(p) != end) {
-    if (ig_parser_take(p, IG_TOKEN_TYPE_COMMENT)) continue;
+    if (take_parameter_comment(p, &v)) continue;
     if (is_bare(p, IG_TOKEN_MUL, end)) {
       p->at++;
       keyword_only = true;
@@ -164,7 +180,7 @@ ig_tree *ig_parse_parameters(ig_parser *p, ig_token_kind end, bool types) {
     }
     if (!ok || !ig_parser_take(p, IG_TOKEN_COMMA)) break;
   }
-  while (ok && ig_parser_take(p, IG_TOKEN_TYPE_COMMENT)) continue;
+  while (ok && take_parameter_comment(p, &v)) continue;
   return ig_parser_node_of(p, IG_TREE_PARAMETERS, start, &v);
 }
 

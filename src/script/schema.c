@@ -247,6 +247,10 @@ static bool parse_params(scanner *s, ig_sschema *out) {
     if (!a->name) return false;
     a->has_default = take(s, "=");
     if (a->has_default && !parse_default(s, &a->def)) return false;
+    // A whole number is a float where one is declared.
+    if (a->type->kind == IG_STYPE_FLOAT && a->def.kind == IG_KIND_INT) {
+      a->def = ig_of_f64((double)a->def.i.value);
+    }
     n++;
   }
   out->params = ig_arena_array(&s->types->arena, n + 1, sizeof *out->params);

@@ -25,13 +25,13 @@ typedef enum ig_sugar_kind {
   IG_SUGAR_RANGE,      // range(...)
   IG_SUGAR_ITERABLES,  // zip, enumerate
   IG_SUGAR_SLICE,      // a slice object
+  IG_SUGAR_CONTAINER_METHOD,  // keys, values, items of a container of modules
   IG_SUGAR_KIND_COUNT
 } ig_sugar_kind;
 
 typedef enum ig_special {
   IG_SPECIAL_ISINSTANCE,
   IG_SPECIAL_ANNOTATE,        // torch.jit.annotate, annotate of archives
-  IG_SPECIAL_ATTRIBUTE,       // torch.jit.Attribute
   IG_SPECIAL_UNINITIALIZED,   // of archives
   IG_SPECIAL_UNCHECKED_CAST,  // torch.jit._unwrap_optional and unchecked_cast of archives
   IG_SPECIAL_GETATTR,
@@ -46,12 +46,9 @@ typedef enum ig_special {
   IG_SPECIAL_RANGE,
   IG_SPECIAL_ZIP,
   IG_SPECIAL_ENUMERATE,
-  IG_SPECIAL_REVERSED,
   IG_SPECIAL_LEN,
   IG_SPECIAL_MIN,
   IG_SPECIAL_MAX,
-  IG_SPECIAL_SUPER,
-  IG_SPECIAL_LEGACY_TENSOR,  // torch.FloatTensor(...)
   IG_SPECIAL_COUNT
 } ig_special;
 
@@ -63,7 +60,8 @@ typedef struct ig_sugar_host_ops {
   bool (*attr)(ig_ctx *c, void *object, const char *name, ig_srange where, ig_sugar *out);
   // Text for messages: "python value of type 'int'".
   void (*describe)(void *object, ig_str *s);
-  // Text to add to the error when it is used as a value; may be NULL.
+  // The error when it is used as a value; NULL: the general one.
+  void (*explain)(void *object, ig_str *s);
 } ig_sugar_host_ops;
 
 struct ig_sugar {
@@ -83,7 +81,12 @@ struct ig_sugar {
     struct {
       const char *symbol;  // "aten::relu"
       ig_svalue *self;     // NULL: a function
+      int dtype;           // not 0: x.half(); the dtype plus one
     } builtin;
+    struct {
+      const ig_sugar *of;
+      const char *name;
+    } container;
     ig_special special;
     struct {
       const char *symbol;  // "aten::Int"

@@ -84,6 +84,9 @@ static void print_graph(ig_str *s, const ig_stype *t) {
     case IG_STYPE_ENUM:
       ig_str_add(s, "Enum<%s>", t->name);
       break;
+    case IG_STYPE_FUNCTION:
+      ig_str_add(s, "Function");
+      break;
     case IG_STYPE_INTERFACE:
       ig_str_add(s, "InterfaceType<%s>",
                  strrchr(t->name, '.') ? strrchr(t->name, '.') + 1 : t->name);
@@ -143,7 +146,7 @@ static const char *const *copy_names(ig_stypes *t, const char *const *names, siz
 
 // What tells types apart: kind, name, and the addresses of the types inside.
 static void add_key(ig_str *s, const ig_stype *t) {
-  ig_str_add(s, "%d:%s", (int)t->kind, t->name ? t->name : "");
+  ig_str_add(s, "%d:%s%s", (int)t->kind, t->name ? t->name : "", t->inferred ? "?" : "");
   for (size_t i = 0; i < t->n; i++) ig_str_add(s, ",%p", (const void *)t->at[i]);
 }
 
@@ -155,10 +158,28 @@ static char *text_of(ig_stypes *t, const ig_stype *of, printer *print) {
   return text;
 }
 
-static const ig_stype *intern(ig_stypes *t, const ig_stype *like) {
-  for (size_t i = 0; i < like->n; i++) {
-    if (!like->at[i]) return NULL;
+// The inferred Tensor is one only by itself.
+static const ig_stype *const *without_inferred(ig_stypes *t, const ig_stype *const *from,
+                                               size_t n) {
+  bool any = false;
+  for (size_t i = 0; i < n; i++) any |= from[i]->inferred;
+  if (!any) return from;
+  const ig_stype **at = ig_arena_array(&t->arena, n, sizeof *at);
+  if (!at) return no_memory(t);
+  for (size_t i = 0; i < n; i++) {
+    at[i] = from[i]->inferred ? ig_stype_plain(t, IG_STYPE_TENSOR) : from[i];
+    if (!at[i]) return NULL;
   }
+  return at;
+}
+
+static const ig_stype *intern(ig_stypes *t, const ig_stype *given) {
+  for (size_t i = 0; i < given->n; i++) {
+    if (!given->at[i]) return NULL;
+  }
+  ig_stype changed = *given;
+  const ig_stype *like = &changed;
+  if (given->n && !(changed.at = without_inferred(t, given->at, given->n))) return NULL;
   char *key = text_of(t, like, add_key);
   ig_map_value *v = key ? ig_map_put(&t->made, key) : NULL;
   if (!v) return no_memory(t);
@@ -184,6 +205,10 @@ static const ig_stype *intern(ig_stypes *t, const ig_stype *like) {
 const ig_stype *ig_stype_plain(ig_stypes *t, ig_stype_kind kind) {
   if (!t->plain[kind]) t->plain[kind] = intern(t, &(ig_stype){.kind = kind});
   return t->plain[kind];
+}
+
+const ig_stype *ig_stype_inferred(ig_stypes *t) {
+  return intern(t, &(ig_stype){.kind = IG_STYPE_TENSOR, .inferred = true});
 }
 
 const ig_stype *ig_stype_list(ig_stypes *t, const ig_stype *item) {

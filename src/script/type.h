@@ -53,7 +53,8 @@ typedef struct ig_stensor {
 typedef struct ig_stype ig_stype;
 struct ig_stype {
   ig_stype_kind kind;
-  size_t n;  // element of a list, key and value of a dict, elements of a tuple, members of a union
+  bool inferred;  // a Tensor because nothing else was said; messages say so
+  size_t n;       // element of a list, key and value of a dict, elements of a tuple, members of a union
   const ig_stype *const *at;
   const char *name;          // qualified, of classes, enums, interfaces, functions, named tuples;
                              // of a traced tensor: "Float(2, 3, strides=[3, 1], ...)"
@@ -77,6 +78,8 @@ void ig_stypes_free(ig_stypes *t);
 
 // All of these give NULL when out of memory (the context says so), and take NULL for that.
 const ig_stype *ig_stype_plain(ig_stypes *t, ig_stype_kind kind);
+// The Tensor of a parameter without an annotation. As a part of other types it is a plain Tensor.
+const ig_stype *ig_stype_inferred(ig_stypes *t);
 const ig_stype *ig_stype_list(ig_stypes *t, const ig_stype *item);
 const ig_stype *ig_stype_dict(ig_stypes *t, const ig_stype *key, const ig_stype *value);
 const ig_stype *ig_stype_tuple(ig_stypes *t, const ig_stype *const *at, size_t n);
@@ -102,6 +105,8 @@ const ig_stype *ig_stype_traced(ig_stypes *t, const ig_stensor *known);
 
 // Can a value of type a stand where b is declared, without conversion?
 bool ig_stype_is_subtype(const ig_stype *a, const ig_stype *b);
+// Why not, where there is more to say than that it is not; adds nothing otherwise.
+void ig_stype_explain_subtype(ig_str *s, const ig_stype *a, const ig_stype *b);
 // The type of a name that is a in one branch and b in the other: the wider of the two, or an
 // optional where one is None; NULL: there is none. wide: rather a union than none.
 const ig_stype *ig_stype_unify(ig_stypes *t, const ig_stype *a, const ig_stype *b, bool wide);

@@ -28,6 +28,7 @@ ig_sunit *ig_sunit_create(ig_ctx *c) {
   u->types = ig_stypes_make(c);
   u->functions = ig_map_make(u->alloc);
   u->operators = ig_map_make(u->alloc);
+  u->text_builtins = ig_map_make(u->alloc);
   return u;
 }
 
@@ -73,6 +74,7 @@ void ig_sunit_release(ig_sunit *u) {
   ig_vec_free(u->alloc, &u->interfaces);
   ig_map_free(&u->functions);
   ig_map_free(&u->operators);
+  ig_map_free(&u->text_builtins);
   ig_stypes_free(&u->types);
   ig_arena_free(&u->arena);
   ig_mem_free(u->alloc, u, sizeof *u);

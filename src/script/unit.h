@@ -19,6 +19,7 @@ typedef struct ig_sparam {
   const ig_stype *type;
   bool inferred;  // there was no annotation: a Tensor, printed as "Tensor (inferred)"
   bool keyword_only;
+  int broadcast;  // BroadcastingList2[int]: a number stands for a list of that length; 0: not
   bool has_default;
   ig_value def;  // retained
 } ig_sparam;
@@ -32,6 +33,7 @@ struct ig_sfunction {
   size_t n_params;
   const ig_stype *result;  // NULL: not known before the body is compiled
   ig_sgraph *graph;        // NULL: not compiled yet
+  bool is_static;          // a method without self
   bool compiling;          // a call now is recursive
   // Compiles the body when it is first needed. NULL: the graph is there.
   bool (*compile)(ig_ctx *c, ig_sfunction *f);
@@ -122,6 +124,7 @@ struct ig_sunit {
   IG_VEC(ig_senum *) enums;
   IG_VEC(ig_sinterface *) interfaces;
   ig_map operators;  // "aten::add" -> struct ig_soperators *
+  ig_map text_builtins;  // the same -> struct ig_stext_builtins *
   size_t next_mangle;
 };
 
@@ -156,6 +159,11 @@ const ig_sproperty *ig_sclass_property(const ig_sclass *k, const char *name);
 ig_sclass *ig_sclass_of(const ig_stype *t);
 ig_senum *ig_senum_of(const ig_stype *t);
 ig_sinterface *ig_sinterface_of(const ig_stype *t);
+
+// Functions of a built-in's name that are written as scripts themselves: `2 - x`. They are compiled
+// when first asked for.
+ig_sfunction *const *ig_sunit_text_builtins(ig_ctx *c, ig_sunit *u, const char *symbol, size_t *n);
+const char *ig_sclass_short_name(const ig_sclass *k);  // "M"
 
 // Makes sure that the graph is there. False after an error.
 bool ig_sfunction_ensure(ig_ctx *c, ig_sfunction *f);
