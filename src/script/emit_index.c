@@ -90,9 +90,11 @@ static ig_svalue *slice(ig_emitter *e, ig_srange where, ig_svalue *v, ig_svalue 
   size_t n = 0;
   in[n++] = v;
   if (dim) in[n++] = dim;
-  in[n++] = bound(e, where, t->at[0]);
-  in[n++] = in[n - 1] ? bound(e, where, t->at[1]) : NULL;
-  if (!in[n - 1]) return NULL;
+  ig_svalue *start = bound(e, where, t->at[0]);
+  ig_svalue *stop = start ? bound(e, where, t->at[1]) : NULL;
+  if (!stop) return NULL;
+  in[n++] = start;
+  in[n++] = stop;
   in[n++] = t->at[2] ? ig_emit_expr(e, t->at[2], NULL) : ig_emit_int(e, where, 1);
   return ig_emit_op(e, where, "aten::slice", in, n);
 }
