@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "script/emitter.h"
+#include "script/ir_edit.h"
 
 static void *no_memory(ig_ctx *c) {
   (void)ig_fail(c, IG_NOMEM, "out of memory");
@@ -143,9 +144,8 @@ static bool read_signature_comment(declarer *d) {
 static int broadcast_of(const ig_tree *t, const ig_tree **item) {
   static const char name[] = "BroadcastingList";
   if (t->kind != IG_TREE_SUBSCRIPT) return 0;
-  const char *text = t->at[0]->kind == IG_TREE_NAME || t->at[0]->kind == IG_TREE_ATTRIBUTE
-                         ? t->at[0]->text
-                         : "";
+  const char *text =
+      t->at[0]->kind == IG_TREE_NAME || t->at[0]->kind == IG_TREE_ATTRIBUTE ? t->at[0]->text : "";
   if (strncmp(text, name, sizeof name - 1) != 0) return 0;
   int n = atoi(text + sizeof name - 1);
   *item = t->at[1];
@@ -184,14 +184,14 @@ static bool own_value(declarer *d, const ig_value *from, const ig_stype *type, i
   ig_value *at = ig_arena_array(&d->u->arena, from->list.n + 1, sizeof *at);
   if (!at) return no_memory(d->c) != NULL;
   for (size_t i = 0; i < from->list.n; i++) {
-    const ig_stype *item = of->n == 0 ? of : tuple && of->kind == IG_STYPE_TUPLE && i < of->n
-                                                 ? of->at[i]
-                                                 : of->at[0];
+    const ig_stype *item = of->n == 0                                         ? of
+                           : tuple && of->kind == IG_STYPE_TUPLE && i < of->n ? of->at[i]
+                                                                              : of->at[0];
     if (!own_value(d, &from->list.at[i], item, &at[i])) return false;
   }
   bool as_tuple = tuple && of->kind != IG_STYPE_LIST;
-  ig_sobj_seq *s = ig_sobj_seq_make(d->c, as_tuple ? IG_SOBJ_TUPLE : IG_SOBJ_LIST, of, at,
-                                    from->list.n);
+  ig_sobj_seq *s =
+      ig_sobj_seq_make(d->c, as_tuple ? IG_SOBJ_TUPLE : IG_SOBJ_LIST, of, at, from->list.n);
   for (size_t i = 0; i < from->list.n; i++) ig_svalue_release(at[i]);
   *out = ig_of_sobj(s);
   return s != NULL;
@@ -277,7 +277,8 @@ static bool emit_function(ig_emitter *e, const ig_tree *def) {
   settle_lists(e->g->body);
   e->f->result = e->merged->inferred ? ig_emit_plain(e, IG_STYPE_TENSOR) : e->merged;
   // The value is set by the pass that knows all returns; its type is known now.
-  ig_svalue *result = ig_emit_value(e, "prim::Uninitialized", (ig_srange){0}, NULL, 0, e->f->result);
+  ig_svalue *result =
+      ig_emit_value(e, "prim::Uninitialized", (ig_srange){0}, NULL, 0, e->f->result);
   return result && ig_sblock_add_output(e->g->body, result);
 }
 
@@ -288,7 +289,8 @@ static bool compile_body(ig_ctx *c, ig_sfunction *f) {
   if (!e.g) return false;
   e.arena = ig_arena_make(c->alloc);
   e.at = e.g->body;
-  bool ok = emit_function(&e, d->def) && ig_sgraph_to_ssa(e.g) && ig_sgraph_clean(f->unit, e.g);
+  bool ok =
+      emit_function(&e, d->def) && ig_sgraph_to_ssa(e.g) && ig_sgraph_remove_dead(f->unit, e.g);
   ig_arena_free(&e.arena);
   ig_vec_free(c->alloc, &e.exits);
   if (ok) {
@@ -436,8 +438,7 @@ static ig_sfunction *compile_builtin(ig_ctx *c, ig_sunit *u, const char *text, c
   return ig_script_compile(c, u, filled, &front);
 }
 
-ig_sfunction *const *ig_sunit_text_builtins(ig_ctx *c, ig_sunit *u, const char *symbol,
-                                            size_t *n) {
+ig_sfunction *const *ig_sunit_text_builtins(ig_ctx *c, ig_sunit *u, const char *symbol, size_t *n) {
   static const char *const numbers[] = {"float", "int", "complex"};
   *n = 0;
   ig_map_value *known = ig_map_find(&u->text_builtins, symbol);
@@ -471,4 +472,14 @@ ig_sfunction *const *ig_sunit_text_builtins(ig_ctx *c, ig_sunit *u, const char *
 const char *ig_sclass_short_name(const ig_sclass *k) {
   const char *dot = strrchr(k->type->name, '.');
   return dot ? dot + 1 : k->type->name;
+}
+
+ig_svalue *ig_sgraph_splice(ig_sblock *into, const ig_sgraph *from, ig_svalue *const *in) {
+  ig_svalue_map m = ig_svalue_map_make(into->graph);
+  const ig_sblock *body = from->body;
+  for (size_t i = 0; i < body->n_in; i++) {
+    if (!ig_svalue_map_put(&m, body->in[i], in[i])) return NULL;
+  }
+  if (!ig_sblock_copy_nodes(&m, body, into, NULL, false)) return NULL;
+  return ig_svalue_map_get(&m, body->out[0]);
 }

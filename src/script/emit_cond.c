@@ -80,8 +80,7 @@ static bool either(ig_emitter *e, const ig_srefinements *a, const ig_srefinement
   *out = (ig_srefinements){0};
   for (size_t i = 0; i < a->n; i++) {
     const ig_stype *other = find(b, a->at[i].name);
-    const ig_stype *type =
-        other ? ig_stype_unify(&e->u->types, a->at[i].type, other, false) : NULL;
+    const ig_stype *type = other ? ig_stype_unify(&e->u->types, a->at[i].type, other, false) : NULL;
     if (type && !add(e, out, a->at[i].name, type)) return false;
   }
   return e->c->status == IG_OK;
@@ -92,8 +91,8 @@ bool ig_emit_refine(ig_emitter *e, ig_srange where, const ig_srefinements *r) {
     ig_sugar s;
     if (!ig_emit_find_local(e, e->frame, r->at[i].name, &s)) return false;
     if (s.kind != IG_SUGAR_VALUE) continue;
-    ig_svalue *cast = ig_emit_value(e, "prim::unchecked_cast", (ig_srange){0}, &s.value, 1,
-                                    r->at[i].type);
+    ig_svalue *cast =
+        ig_emit_value(e, "prim::unchecked_cast", (ig_srange){0}, &s.value, 1, r->at[i].type);
     if (!cast || !ig_emit_store(e, where, r->at[i].name, cast, NULL)) return false;
   }
   return true;
@@ -137,7 +136,6 @@ static bool cond_none(ig_emitter *e, const ig_tree *t, ig_scond *out) {
   const ig_stype *rest = ig_stype_not_none(&e->u->types, value->type);
   return add(e, is ? &out->if_false : &out->if_true, named->text, rest);
 }
-
 
 // A block of an if-expression; *out its value.
 static bool open_branch(ig_emitter *e, ig_snode *node, ig_srange where, const ig_srefinements *r,

@@ -165,8 +165,9 @@ static bool is_sequence(const ig_value *v) {
 static const ig_stype *item_type(const ig_stype *type, size_t i) {
   if (type && type->kind == IG_STYPE_OPTIONAL) type = type->at[0];
   if (!type || type->n == 0) return NULL;
-  return type->kind == IG_STYPE_LIST ? type->at[0] : type->kind == IG_STYPE_TUPLE ? type->at[i]
-                                                                                 : NULL;
+  return type->kind == IG_STYPE_LIST    ? type->at[0]
+         : type->kind == IG_STYPE_TUPLE ? type->at[i]
+                                        : NULL;
 }
 
 static ig_svalue *sequence(ig_emitter *e, ig_srange where, const ig_value *v,
@@ -180,9 +181,9 @@ static ig_svalue *sequence(ig_emitter *e, ig_srange where, const ig_value *v,
   }
   if (!made) return NULL;
   const ig_stype *list = type && type->kind == IG_STYPE_OPTIONAL ? type->at[0] : type;
-  bool tuple = list ? list->kind == IG_STYPE_TUPLE
-                    : v->kind == IG_KIND_LIST ? v->seq == IG_SEQ_TUPLE
-                                              : ig_sobj_is(*v, IG_SOBJ_TUPLE);
+  bool tuple = list                      ? list->kind == IG_STYPE_TUPLE
+               : v->kind == IG_KIND_LIST ? v->seq == IG_SEQ_TUPLE
+                                         : ig_sobj_is(*v, IG_SOBJ_TUPLE);
   if (tuple) {
     ig_svalue *out = ig_emit_tuple(e, where, made, n);
     if (out && list) out->type = list;
@@ -220,8 +221,8 @@ ig_svalue *ig_emit_constant(ig_emitter *e, ig_srange where, ig_value v, const ig
   return constant(e, where, v, refine && own ? own : type);
 }
 
-ig_svalue *ig_emit_list(ig_emitter *e, ig_srange where, const ig_stype *item,
-                        ig_svalue *const *at, size_t n) {
+ig_svalue *ig_emit_list(ig_emitter *e, ig_srange where, const ig_stype *item, ig_svalue *const *at,
+                        size_t n) {
   if (!item) return NULL;
   return ig_emit_value(e, "prim::ListConstruct", where, at, n, ig_stype_list(&e->u->types, item));
 }
@@ -233,7 +234,8 @@ ig_svalue *ig_emit_tuple(ig_emitter *e, ig_srange where, ig_svalue *const *at, s
     types[i] = at[i]->type;
   }
   if (!types) return NULL;
-  return ig_emit_value(e, "prim::TupleConstruct", where, at, n,
+  (void)where;
+  return ig_emit_value(e, "prim::TupleConstruct", (ig_srange){0}, at, n,
                        ig_stype_tuple(&e->u->types, types, n));
 }
 

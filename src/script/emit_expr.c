@@ -136,8 +136,7 @@ static ig_svalue *unary(ig_emitter *e, const ig_tree *t) {
   const char *method = NULL;
   const char *symbol = ig_emit_operator(t->op, true, &method);
   ig_svalue *out = magic(e, t->range, symbol, method, &v, 1);
-  ig_svalue *folded =
-      out ? unary_of_constant(e, t->range, t->op, ig_emit_constant_of(v)) : NULL;
+  ig_svalue *folded = out ? unary_of_constant(e, t->range, t->op, ig_emit_constant_of(v)) : NULL;
   return folded ? folded : out;
 }
 
@@ -228,8 +227,7 @@ static ig_svalue *list(ig_emitter *e, const ig_tree *t, const ig_stype *hint) {
     return NULL;
   }
   if (n == 0 && !of) {
-    const ig_stype *tensors =
-        ig_stype_list(&e->u->types, ig_emit_plain(e, IG_STYPE_TENSOR));
+    const ig_stype *tensors = ig_stype_list(&e->u->types, ig_emit_plain(e, IG_STYPE_TENSOR));
     return ig_emit_value(e, "prim::EmptyListLiteral", t->range, NULL, 0, tensors);
   }
   const ig_stype *item = n ? unify_all(e, at, n) : NULL;
@@ -376,8 +374,9 @@ ig_svalue *ig_emit_comprehension(ig_emitter *e, const ig_tree *t, const ig_stype
   const ig_stype *of = hinted(hint, dicts ? IG_STYPE_DICT : IG_STYPE_LIST);
   const ig_stype *tensor = ig_emit_plain(e, IG_STYPE_TENSOR);
   const ig_stype *type = of ? of
-                         : dicts ? ig_stype_dict(&e->u->types, ig_emit_plain(e, IG_STYPE_STR), tensor)
-                                 : ig_stype_list(&e->u->types, tensor);
+                         : dicts
+                             ? ig_stype_dict(&e->u->types, ig_emit_plain(e, IG_STYPE_STR), tensor)
+                             : ig_stype_list(&e->u->types, tensor);
   comprehension k = {.t = t, .hint = of, .typed = of != NULL};
   k.made = ig_emit_value(e, dicts ? "prim::DictConstruct" : "prim::ListConstruct", (ig_srange){0},
                          NULL, 0, type);
@@ -408,7 +407,8 @@ bool ig_emit_actuals(ig_emitter *e, const ig_tree *call, size_t first, ig_sactua
     if (!more) return false;
     if (out->n_pos) memcpy(more, pos, ig_mem_mul(out->n_pos, sizeof *more));
     pos = more;
-    for (size_t k = 0; k < n; k++) pos[out->n_pos++] = (ig_sactual){.range = a->range, .value = at[k]};
+    for (size_t k = 0; k < n; k++)
+      pos[out->n_pos++] = (ig_sactual){.range = a->range, .value = at[k]};
   }
   for (size_t i = first; i < call->n; i++) {
     const ig_tree *a = call->at[i];

@@ -119,11 +119,12 @@ static ig_svalue *as_index(indexing *x, ig_svalue *v) {
   ig_value dtype = {.kind = IG_KIND_DTYPE, .dtype = IG_I64};
   ig_sactual at[] = {
       {.range = x->where, .value = v},
-      {.name = "dtype", .range = x->where, .value = ig_emit_constant(e, (ig_srange){0}, dtype, NULL)},
+      {.name = "dtype",
+       .range = x->where,
+       .value = ig_emit_constant(e, (ig_srange){0}, dtype, NULL)},
   };
-  return at[1].value
-             ? ig_emit_builtin(e, x->where, "aten::tensor", &(ig_sactuals){at, 1, 1}, NULL)
-             : NULL;
+  return at[1].value ? ig_emit_builtin(e, x->where, "aten::tensor", &(ig_sactuals){at, 1, 1}, NULL)
+                     : NULL;
 }
 
 // Counts the dimension of one subscript; false after an error.
@@ -334,17 +335,18 @@ static bool index_items(ig_emitter *e, const ig_tree *t, const ig_sugar *s, cons
   // A run-time index gives something of an interface that all of them have.
   if (hint && hint->kind == IG_STYPE_INTERFACE && s->items.module) {
     ig_svalue *in[] = {s->items.module, i};
-    const char *kind = s->kind == IG_SUGAR_DICT ? "prim::ModuleContainerIndex"
-                                                : "prim::ModuleContainerIndex";
+    const char *kind =
+        s->kind == IG_SUGAR_DICT ? "prim::ModuleContainerIndex" : "prim::ModuleContainerIndex";
     return give(out, ig_emit_value(e, kind, where, in, 2, hint));
   }
-  ig_emit_error(e, where, "%s", s->kind == IG_SUGAR_DICT
-                                    ? "Unable to extract string literal index. ModuleDict indexing "
-                                      "is only supported with string literals. For example, 'i = "
-                                      "\"a\"; self.layers[i](x)' will fail because i is not a "
-                                      "literal. Enumeration of ModuleDict is supported, e.g. 'for "
-                                      "k, v in self.items(): out = v(inp)'"
-                                    : not_literal);
+  ig_emit_error(e, where, "%s",
+                s->kind == IG_SUGAR_DICT
+                    ? "Unable to extract string literal index. ModuleDict indexing "
+                      "is only supported with string literals. For example, 'i = "
+                      "\"a\"; self.layers[i](x)' will fail because i is not a "
+                      "literal. Enumeration of ModuleDict is supported, e.g. 'for "
+                      "k, v in self.items(): out = v(inp)'"
+                    : not_literal);
   return false;
 }
 
@@ -357,10 +359,11 @@ static bool index_value(ig_emitter *e, const ig_tree *t, ig_svalue *v, ig_sugar 
     return index_tensor(&x, e, t, v) && give(out, read_index(&x));
   }
   if (i->kind == IG_TREE_TUPLE) {
-    ig_emit_error(e, t->range,
-                  "Unsupported operation: attempted to use multidimensional indexing on unsupported "
-                  "type '%s'",
-                  ig_emit_repr(e, v->type));
+    ig_emit_error(
+        e, t->range,
+        "Unsupported operation: attempted to use multidimensional indexing on unsupported "
+        "type '%s'",
+        ig_emit_repr(e, v->type));
     return false;
   }
   if (i->kind == IG_TREE_SLICE) return give(out, slice(e, t->range, v, NULL, i));
@@ -420,9 +423,9 @@ static ig_svalue *as_tensor(ig_emitter *e, ig_srange where, ig_svalue *v, ig_sva
       {.name = "dtype", .value = ig_emit_op(e, (ig_srange){0}, "prim::dtype", &like, 1)},
       {.name = "device", .value = ig_emit_op(e, (ig_srange){0}, "prim::device", &like, 1)},
   };
-  return at[1].value && at[2].value ? ig_emit_builtin(e, (ig_srange){0}, "aten::tensor",
-                                                      &(ig_sactuals){at, 1, 2}, NULL)
-                                    : NULL;
+  return at[1].value && at[2].value
+             ? ig_emit_builtin(e, (ig_srange){0}, "aten::tensor", &(ig_sactuals){at, 1, 2}, NULL)
+             : NULL;
 }
 
 static bool set_item(ig_emitter *e, ig_srange where, ig_svalue *v, ig_svalue *index,

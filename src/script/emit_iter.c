@@ -19,8 +19,8 @@ ig_scontainer ig_emit_container(const ig_svalue *v) {
 static bool is_child(const ig_sclass *k, size_t i) {
   const ig_sattribute *a = &k->attributes.at[i];
   const ig_sclass *child = ig_sclass_of(a->type);
-  bool parameters = k->container == IG_SCONTAINER_PARAMETER_LIST ||
-                    k->container == IG_SCONTAINER_PARAMETER_DICT;
+  bool parameters =
+      k->container == IG_SCONTAINER_PARAMETER_LIST || k->container == IG_SCONTAINER_PARAMETER_DICT;
   if (parameters) return a->role == IG_SROLE_PARAMETER;
   const ig_sinterface *face = ig_sinterface_of(a->type);
   return (child && child->module) || (face && face->module);
@@ -41,8 +41,7 @@ bool ig_emit_children(ig_emitter *e, ig_srange where, ig_svalue *v, ig_sugar *ou
     n++;
   }
   bool dict = k->container == IG_SCONTAINER_DICT || k->container == IG_SCONTAINER_PARAMETER_DICT;
-  *out = (ig_sugar){.kind = dict ? IG_SUGAR_DICT : IG_SUGAR_TUPLE,
-                    .items = {at, keys, n, v}};
+  *out = (ig_sugar){.kind = dict ? IG_SUGAR_DICT : IG_SUGAR_TUPLE, .items = {at, keys, n, v}};
   return true;
 }
 
@@ -61,8 +60,8 @@ static bool key_at(ig_emitter *e, ig_srange where, const ig_sugar *s, size_t i, 
 bool ig_emit_container_method(ig_emitter *e, ig_srange where, const ig_sugar *s, ig_sugar *out) {
   const ig_sugar *of = s->container.of;
   bool keys = strcmp(s->container.name, "keys") == 0;
-  bool values = strcmp(s->container.name, "values") == 0 ||
-                strcmp(s->container.name, "children") == 0;
+  bool values =
+      strcmp(s->container.name, "values") == 0 || strcmp(s->container.name, "children") == 0;
   ig_sugar *at = ig_emit_array(e, of->items.n, sizeof *at);
   for (size_t i = 0; at && i < of->items.n; i++) {
     if (values) {
@@ -181,8 +180,7 @@ ig_svalue *ig_emit_length(ig_emitter *e, ig_srange where, const ig_sugar *s) {
       size_t n = 0;
       if (!collect_lengths(e, where, s, at, &n, 64)) return NULL;
       if (n == 1) return at[0];
-      ig_svalue *list =
-          ig_emit_list(e, (ig_srange){0}, ig_emit_plain(e, IG_STYPE_INT), at, n);
+      ig_svalue *list = ig_emit_list(e, (ig_srange){0}, ig_emit_plain(e, IG_STYPE_INT), at, n);
       return ig_emit_op(e, where, "prim::min", &list, 1);
     }
     default: {
@@ -303,16 +301,16 @@ static ig_svalue *call_hook(ig_emitter *e, ig_srange where, ig_sfunction *hook, 
   return ig_emit_functions(e, where, &hook, 1, &(ig_sactuals){at, n, 0}, module);
 }
 
-static bool call_forward(ig_emitter *e, ig_srange where, ig_svalue *module,
-                         const ig_sactuals *args, ig_sugar *out) {
+static bool call_forward(ig_emitter *e, ig_srange where, ig_svalue *module, const ig_sactuals *args,
+                         ig_sugar *out) {
   ig_sugar self = ig_sugar_value(module);
   ig_sugar forward;
   return ig_emit_attr(e, where, &self, "forward", &forward) &&
          ig_emit_call(e, where, &forward, args, 1, out);
 }
 
-bool ig_emit_module_call(ig_emitter *e, ig_srange where, ig_svalue *module,
-                         const ig_sactuals *args, ig_sugar *out) {
+bool ig_emit_module_call(ig_emitter *e, ig_srange where, ig_svalue *module, const ig_sactuals *args,
+                         ig_sugar *out) {
   const ig_sclass *k = ig_sclass_of(module->type);
   if (!k->pre_hooks.n && !k->hooks.n) return call_forward(e, where, module, args, out);
   ig_svalue **in = ig_emit_array(e, args->n_pos + args->n_kw, sizeof(ig_svalue *));

@@ -38,8 +38,7 @@ static bool loop_body(ig_emitter *e, ig_snode *node, const ig_tree *target, cons
   bool ok = true;
   if (values) {
     ig_sugar item;
-    ok = ig_emit_item(e, where, values, counter, &item) &&
-         assign_element(e, target, where, &item);
+    ok = ig_emit_item(e, where, values, counter, &item) && assign_element(e, target, where, &item);
   }
   ok = ok && body(e, user);
   e->loop = kept;

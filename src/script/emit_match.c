@@ -187,8 +187,9 @@ static bool reject_variable(matcher *m, const formal *f, const ig_stype *actual)
   const char *b = ig_emit_repr(e, f->type);
   const ig_stype *before = f->type->kind == IG_STYPE_VAR ? bound_before(m, f->type) : NULL;
   const char *reason =
-      before ? ig_emit_text(e, "Type variable '%s' previously matched to type %s is matched to "
-                               "type %s",
+      before ? ig_emit_text(e,
+                            "Type variable '%s' previously matched to type %s is matched to "
+                            "type %s",
                             f->type->name, ig_emit_repr(e, before), a)
              : ig_emit_text(e, "Cannot match %s to %s", b, a);
   return reject(m, ig_emit_text(e, "Could not match type %s to %s in argument '%s': %s.\n", a, b,
@@ -206,8 +207,9 @@ static bool reject_type(matcher *m, const formal *f, const ig_stype *to, const i
   const char *inferred =
       !v->type->inferred
           ? ""
-          : ig_emit_text(e, "Inferred the value for argument '%s' to be of type 'Tensor' because "
-                            "it was not annotated with an explicit type.\n",
+          : ig_emit_text(e,
+                         "Inferred the value for argument '%s' to be of type 'Tensor' because "
+                         "it was not annotated with an explicit type.\n",
                          f->name);
   bool list = v->type->kind == IG_STYPE_LIST && v->type->at[0]->kind == IG_STYPE_TENSOR;
   ig_str more = ig_str_make(e->c->alloc);
@@ -323,8 +325,9 @@ static bool check_rest(matcher *m, size_t used) {
     const char *name = a->at[a->n_pos + i].name;
     bool known = false;
     for (size_t k = 0; k < m->s->n; k++) known |= strcmp(formal_at(m->s, k).name, name) == 0;
-    return reject(m, ig_emit_text(m->e, known ? "Keyword argument %s specified twice.\n"
-                                              : "Keyword argument %s unknown.\n",
+    return reject(m, ig_emit_text(m->e,
+                                  known ? "Keyword argument %s specified twice.\n"
+                                        : "Keyword argument %s unknown.\n",
                                   name));
   }
   return true;
@@ -333,13 +336,8 @@ static bool check_rest(matcher *m, size_t used) {
 // Do the arguments fit? in: one value per parameter.
 static bool match(ig_emitter *e, ig_srange where, const signature *s, const ig_sactuals *args,
                   ig_svalue *self, bool implicit, ig_str *why, matcher *m) {
-  *m = (matcher){.e = e,
-                 .where = where,
-                 .s = s,
-                 .args = args,
-                 .self = self,
-                 .implicit = implicit,
-                 .why = why};
+  *m = (matcher){
+      .e = e, .where = where, .s = s, .args = args, .self = self, .implicit = implicit, .why = why};
   m->used = ig_emit_array(e, args->n_kw, sizeof(bool));
   m->in = ig_emit_array(e, s->n + args->n_pos + 1, sizeof(ig_svalue *));
   if (!m->used || !m->in) return false;

@@ -16,7 +16,8 @@ static bool count_is(ig_emitter *e, const ig_tree *call, const char *name, size_
   size_t n = call->n - 1;
   if (n >= least && n <= most) return true;
   if (least == most) {
-    ig_emit_error(e, call->range, "%s expected exactly %zu arguments but found %zu", name, least, n);
+    ig_emit_error(e, call->range, "%s expected exactly %zu arguments but found %zu", name, least,
+                  n);
   } else {
     ig_emit_error(e, call->range, "%s expected at %s %zu arguments, got %zu", name,
                   n < least ? "least" : "most", n < least ? least : most, n);
@@ -130,11 +131,10 @@ static bool isinstance(ig_emitter *e, const ig_tree *call, ig_svalue *v, split *
     out->value = ig_emit_bool(e, of->range, s->yes.n != 0);
     return out->value != NULL;
   }
-  out->value = ig_emit_value(e, "prim::isinstance", (ig_srange){0}, &v, 1,
-                             ig_emit_plain(e, IG_STYPE_BOOL));
+  out->value =
+      ig_emit_value(e, "prim::isinstance", (ig_srange){0}, &v, 1, ig_emit_plain(e, IG_STYPE_BOOL));
   ig_sattr *a = out->value ? ig_snode_add_attr(out->value->node, "types", IG_SATTR_TYPES) : NULL;
-  const ig_stype **types =
-      a ? ig_arena_array(&e->g->arena, s->wanted.n, sizeof(ig_stype *)) : NULL;
+  const ig_stype **types = a ? ig_arena_array(&e->g->arena, s->wanted.n, sizeof(ig_stype *)) : NULL;
   if (!types) return false;
   for (size_t i = 0; i < s->wanted.n; i++) types[i] = s->wanted.at[i];
   a->types = types;
@@ -305,8 +305,9 @@ static bool range(ig_emitter *e, const ig_tree *call, ig_sugar *out) {
   ig_sactuals args;
   if (!ig_emit_actuals(e, call, 1, &args)) return false;
   if (args.n_pos == 0 || args.n_pos > 3 || args.n_kw) {
-    ig_emit_error(e, call->range, args.n_pos ? "range expected at most 3 arguments, got %zu"
-                                             : "range expected at least 1 arguments, got %zu",
+    ig_emit_error(e, call->range,
+                  args.n_pos ? "range expected at most 3 arguments, got %zu"
+                             : "range expected at least 1 arguments, got %zu",
                   args.n_pos);
     return false;
   }
@@ -508,8 +509,8 @@ static bool fork(ig_emitter *e, const ig_tree *call, ig_sugar *out) {
   if (!ig_emit_sugar(e, call->at[1], 1, NULL, &callee) || !ig_emit_actuals(e, call, 2, &args)) {
     return false;
   }
-  ig_svalue *closure = ig_emit_value(e, "prim::Closure", call->range, NULL, 0,
-                                     ig_emit_plain(e, IG_STYPE_NONE));
+  ig_svalue *closure =
+      ig_emit_value(e, "prim::Closure", call->range, NULL, 0, ig_emit_plain(e, IG_STYPE_NONE));
   ig_sblock *body = closure ? ig_snode_add_block(closure->node) : NULL;
   ig_sframe frame;
   ig_sloop loop = e->loop;

@@ -270,9 +270,10 @@ static bool set_attribute(ig_emitter *e, ig_srange where, ig_svalue *of, const c
       return ig_emit_functions(e, where, &set, 1, &(ig_sactuals){arg, 1, 0}, of) != NULL;
     }
     if (!init) {
-      ig_emit_error(e, where, p ? "Tried to set read-only attribute: %s"
-                                : "Tried to set nonexistent attribute: %s. Did you forget to "
-                                  "initialize it in __init__()?",
+      ig_emit_error(e, where,
+                    p ? "Tried to set read-only attribute: %s"
+                      : "Tried to set nonexistent attribute: %s. Did you forget to "
+                        "initialize it in __init__()?",
                     name);
       return false;
     }
@@ -322,7 +323,8 @@ static bool assign_parts(ig_emitter *e, const ig_tree *target, ig_srange where,
     return false;
   }
   if (n > binders && star == SIZE_MAX) {
-    ig_emit_error(e, target->range, "too many values to unpack: need %zu but found %zu", binders, n);
+    ig_emit_error(e, target->range, "too many values to unpack: need %zu but found %zu", binders,
+                  n);
     return false;
   }
   size_t k = 0;
@@ -507,9 +509,9 @@ static bool enter(ig_emitter *e, const ig_tree *item, ig_svalue **object) {
   }
   if (!ig_sfunction_ensure(e->c, in) || !ig_sfunction_ensure(e->c, out)) return false;
   if (in->n_params != 1 || out->n_params != 4) {
-    ig_emit_error(e, where, in->n_params != 1
-                                ? "__enter__ must have only one argument and one return value"
-                                : "__exit__ must have four arguments and no return value");
+    ig_emit_error(e, where,
+                  in->n_params != 1 ? "__enter__ must have only one argument and one return value"
+                                    : "__exit__ must have four arguments and no return value");
     return false;
   }
   const ig_stype *type = in->result ? in->result : ig_emit_plain(e, IG_STYPE_NONE);

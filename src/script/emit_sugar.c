@@ -19,14 +19,22 @@ static bool no_error(const ig_emitter *e) {
 
 const char *ig_sugar_describe(ig_emitter *e, const ig_sugar *s) {
   static const char *const texts[IG_SUGAR_KIND_COUNT] = {
-      [IG_SUGAR_UNKNOWN] = "unknown",     [IG_SUGAR_CONSTANT] = "constant",
-      [IG_SUGAR_TUPLE] = "Tuple",         [IG_SUGAR_DICT] = "ModuleDict",
-      [IG_SUGAR_BUILTIN] = "builtin",     [IG_SUGAR_SPECIAL] = "special form",
-      [IG_SUGAR_CAST] = "builtin",        [IG_SUGAR_FUNCTION] = "function",
-      [IG_SUGAR_METHOD] = "method",       [IG_SUGAR_CLASS] = "class",
-      [IG_SUGAR_NAMESPACE] = "module",    [IG_SUGAR_EXCEPTION] = "exception",
-      [IG_SUGAR_RAISED] = "exception",    [IG_SUGAR_RANGE] = "range",
-      [IG_SUGAR_ITERABLES] = "iterabletree", [IG_SUGAR_SLICE] = "Python slice value",
+      [IG_SUGAR_UNKNOWN] = "unknown",
+      [IG_SUGAR_CONSTANT] = "constant",
+      [IG_SUGAR_TUPLE] = "Tuple",
+      [IG_SUGAR_DICT] = "ModuleDict",
+      [IG_SUGAR_BUILTIN] = "builtin",
+      [IG_SUGAR_SPECIAL] = "special form",
+      [IG_SUGAR_CAST] = "builtin",
+      [IG_SUGAR_FUNCTION] = "function",
+      [IG_SUGAR_METHOD] = "method",
+      [IG_SUGAR_CLASS] = "class",
+      [IG_SUGAR_NAMESPACE] = "module",
+      [IG_SUGAR_EXCEPTION] = "exception",
+      [IG_SUGAR_RAISED] = "exception",
+      [IG_SUGAR_RANGE] = "range",
+      [IG_SUGAR_ITERABLES] = "iterabletree",
+      [IG_SUGAR_SLICE] = "Python slice value",
   };
   if (s->kind == IG_SUGAR_VALUE) {
     return ig_emit_text(e, "value of type '%s'", ig_emit_repr(e, s->value->type));
@@ -150,8 +158,8 @@ static const struct {
   const char *name;
   ig_dtype dtype;
 } casts[] = {
-    {"byte", IG_U8},     {"char", IG_I8},   {"double", IG_F64},    {"float", IG_F32},
-    {"int", IG_I32},     {"long", IG_I64},  {"short", IG_I16},     {"half", IG_F16},
+    {"byte", IG_U8},       {"char", IG_I8},    {"double", IG_F64},   {"float", IG_F32},
+    {"int", IG_I32},       {"long", IG_I64},   {"short", IG_I16},    {"half", IG_F16},
     {"bfloat16", IG_BF16}, {"cfloat", IG_C64}, {"cdouble", IG_C128},
 };
 
@@ -163,8 +171,8 @@ static bool tensor_attr(ig_emitter *e, ig_srange where, ig_svalue *v, const char
   }
   for (size_t i = 0; v->type->kind == IG_STYPE_TENSOR && i < sizeof casts / sizeof *casts; i++) {
     if (strcmp(casts[i].name, name) != 0) continue;
-    *out = (ig_sugar){.kind = IG_SUGAR_BUILTIN,
-                      .builtin = {"aten::to", v, (int)casts[i].dtype + 1}};
+    *out =
+        (ig_sugar){.kind = IG_SUGAR_BUILTIN, .builtin = {"aten::to", v, (int)casts[i].dtype + 1}};
     return true;
   }
   return true;
@@ -225,8 +233,8 @@ static bool enum_attr(ig_emitter *e, ig_srange where, ig_svalue *v, const char *
                       ig_sugar *out) {
   const ig_senum *d = ig_senum_of(v->type);
   if (strcmp(name, "name") == 0) {
-    return give(out, ig_emit_value(e, "prim::EnumName", where, &v, 1,
-                                   ig_emit_plain(e, IG_STYPE_STR)));
+    return give(out,
+                ig_emit_value(e, "prim::EnumName", where, &v, 1, ig_emit_plain(e, IG_STYPE_STR)));
   }
   if (strcmp(name, "value") == 0) {
     return give(out, ig_emit_value(e, "prim::EnumValue", where, &v, 1, d->value_type));
@@ -253,8 +261,7 @@ static bool no_attribute(ig_emitter *e, ig_srange where, ig_svalue *v, const cha
     return false;
   }
   ig_emit_error(e, where, "'%s%s' object has no attribute or method '%s'.%s",
-                ig_emit_repr(e, v->type),
-                k ? " (of Python compilation unit at: 0x0)" : "", name,
+                ig_emit_repr(e, v->type), k ? " (of Python compilation unit at: 0x0)" : "", name,
                 k ? " Did you forget to initialize an attribute in __init__()?" : "");
   return false;
 }
@@ -375,8 +382,8 @@ bool ig_emit_attr(ig_emitter *e, ig_srange where, const ig_sugar *of, const char
 
 // ---- calls
 
-static bool construct(ig_emitter *e, ig_srange where, const ig_stype *type,
-                      const ig_sactuals *args, ig_sugar *out) {
+static bool construct(ig_emitter *e, ig_srange where, const ig_stype *type, const ig_sactuals *args,
+                      ig_sugar *out) {
   if (type->kind == IG_STYPE_TUPLE) return ig_emit_named_tuple(e, where, type, args, out);
   ig_sclass *k = ig_sclass_of(type);
   if (!k) {
@@ -395,8 +402,8 @@ static bool construct(ig_emitter *e, ig_srange where, const ig_stype *type,
   return give(out, self);
 }
 
-static bool call_method(ig_emitter *e, ig_srange where, const ig_sugar *s,
-                        const ig_sactuals *args, ig_sugar *out) {
+static bool call_method(ig_emitter *e, ig_srange where, const ig_sugar *s, const ig_sactuals *args,
+                        ig_sugar *out) {
   const ig_sclass *k = ig_sclass_of(s->method.self->type);
   const ig_sinterface *iface = ig_sinterface_of(s->method.self->type);
   ig_sfunction **at = ig_emit_array(e, s->method.n_names, sizeof(ig_sfunction *));
@@ -412,8 +419,8 @@ static bool call_method(ig_emitter *e, ig_srange where, const ig_sugar *s,
   return give(out, ig_emit_functions(e, where, at, s->method.n_names, args, s->method.self));
 }
 
-static bool call_builtin(ig_emitter *e, ig_srange where, const ig_sugar *s,
-                         const ig_sactuals *args, ig_sugar *out) {
+static bool call_builtin(ig_emitter *e, ig_srange where, const ig_sugar *s, const ig_sactuals *args,
+                         ig_sugar *out) {
   if (!s->builtin.dtype) {
     return give(out, ig_emit_builtin(e, where, s->builtin.symbol, args, s->builtin.self));
   }
@@ -430,8 +437,8 @@ static bool call_builtin(ig_emitter *e, ig_srange where, const ig_sugar *s,
       {.range = where, .value = ig_emit_bool(e, where, false)},
       {.range = where, .value = ig_emit_bool(e, where, false)},
   };
-  return at[3].value && give(out, ig_emit_builtin(e, where, "aten::to", &(ig_sactuals){at, 4, 0},
-                                                  NULL));
+  return at[3].value &&
+         give(out, ig_emit_builtin(e, where, "aten::to", &(ig_sactuals){at, 4, 0}, NULL));
 }
 
 static bool call_cast(ig_emitter *e, ig_srange where, const ig_sugar *s, const ig_sactuals *args,
@@ -458,8 +465,8 @@ bool ig_emit_call(ig_emitter *e, ig_srange where, const ig_sugar *callee, const 
     case IG_SUGAR_CAST:
       return call_cast(e, where, callee, args, out);
     case IG_SUGAR_FUNCTION:
-      return give(out, ig_emit_functions(e, where, callee->functions, callee->n_functions, args,
-                                         NULL));
+      return give(out,
+                  ig_emit_functions(e, where, callee->functions, callee->n_functions, args, NULL));
     case IG_SUGAR_METHOD:
       return call_method(e, where, callee, args, out);
     case IG_SUGAR_CLASS:

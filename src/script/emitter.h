@@ -33,10 +33,10 @@ typedef struct ig_emitter {
   ig_sframe *frame;
   ig_sblock *at;  // nodes are added at its end
   ig_sloop loop;
-  const ig_stype *declared;  // result as annotated; NULL: not
-  const ig_stype *merged;    // result of the returns so far; NULL: none yet
+  const ig_stype *declared;         // result as annotated; NULL: not
+  const ig_stype *merged;           // result of the returns so far; NULL: none yet
   IG_VEC(const ig_sblock *) exits;  // blocks that end in return, raise, break or continue
-  ig_srange here;            // of the statement, for places without one
+  ig_srange here;                   // of the statement, for places without one
 } ig_emitter;
 
 // ---- errors: emit_env.c
@@ -64,8 +64,8 @@ ig_svalue *ig_emit_constant(ig_emitter *e, ig_srange where, ig_value v, const ig
 ig_svalue *ig_emit_enum(ig_emitter *e, ig_srange where, const ig_senum *of, size_t member);
 // A list of numbers as one constant; a single number is repeated n times.
 ig_svalue *ig_emit_constant_list(ig_emitter *e, ig_value v, int n, const ig_stype *type);
-ig_svalue *ig_emit_list(ig_emitter *e, ig_srange where, const ig_stype *item,
-                        ig_svalue *const *at, size_t n);
+ig_svalue *ig_emit_list(ig_emitter *e, ig_srange where, const ig_stype *item, ig_svalue *const *at,
+                        size_t n);
 ig_svalue *ig_emit_tuple(ig_emitter *e, ig_srange where, ig_svalue *const *at, size_t n);
 // The elements of a tuple, as many as its type has.
 ig_svalue **ig_emit_unpack(ig_emitter *e, ig_srange where, ig_svalue *tuple);
@@ -146,8 +146,8 @@ bool ig_emit_parts(ig_emitter *e, ig_srange where, const ig_sugar *s, size_t n_b
 bool ig_emit_special(ig_emitter *e, const ig_tree *call, ig_special form, size_t n_binders,
                      const ig_stype *hint, ig_sugar *out);
 // A call of a module: its hooks around forward.
-bool ig_emit_module_call(ig_emitter *e, ig_srange where, ig_svalue *module,
-                         const ig_sactuals *args, ig_sugar *out);
+bool ig_emit_module_call(ig_emitter *e, ig_srange where, ig_svalue *module, const ig_sactuals *args,
+                         ig_sugar *out);
 bool ig_emit_named_tuple(ig_emitter *e, ig_srange where, const ig_stype *type,
                          const ig_sactuals *args, ig_sugar *out);
 bool ig_emit_container_method(ig_emitter *e, ig_srange where, const ig_sugar *s, ig_sugar *out);

@@ -10,12 +10,18 @@ static const struct {
   const char *name;
   ig_special form;
 } specials[] = {
-    {"isinstance", IG_SPECIAL_ISINSTANCE}, {"getattr", IG_SPECIAL_GETATTR},
-    {"hasattr", IG_SPECIAL_HASATTR},       {"print", IG_SPECIAL_PRINT},
-    {"tuple", IG_SPECIAL_TUPLE},           {"list", IG_SPECIAL_LIST},
-    {"dict", IG_SPECIAL_DICT},             {"range", IG_SPECIAL_RANGE},
-    {"zip", IG_SPECIAL_ZIP},               {"enumerate", IG_SPECIAL_ENUMERATE},
-    {"len", IG_SPECIAL_LEN},               {"min", IG_SPECIAL_MIN},
+    {"isinstance", IG_SPECIAL_ISINSTANCE},
+    {"getattr", IG_SPECIAL_GETATTR},
+    {"hasattr", IG_SPECIAL_HASATTR},
+    {"print", IG_SPECIAL_PRINT},
+    {"tuple", IG_SPECIAL_TUPLE},
+    {"list", IG_SPECIAL_LIST},
+    {"dict", IG_SPECIAL_DICT},
+    {"range", IG_SPECIAL_RANGE},
+    {"zip", IG_SPECIAL_ZIP},
+    {"enumerate", IG_SPECIAL_ENUMERATE},
+    {"len", IG_SPECIAL_LEN},
+    {"min", IG_SPECIAL_MIN},
     {"max", IG_SPECIAL_MAX},
 };
 
@@ -34,10 +40,10 @@ static const struct {
   const char *name;
   const char *symbol;
 } functions[] = {
-    {"abs", "prim::abs"},   {"all", "aten::all"},       {"any", "aten::any"},
-    {"bin", "aten::bin"},   {"chr", "aten::chr"},       {"divmod", "aten::divmod"},
-    {"hash", "aten::hash"}, {"hex", "aten::hex"},       {"id", "prim::id"},
-    {"oct", "aten::oct"},   {"ord", "aten::ord"},       {"rangelist", "prim::rangelist"},
+    {"abs", "prim::abs"},     {"all", "aten::all"},       {"any", "aten::any"},
+    {"bin", "aten::bin"},     {"chr", "aten::chr"},       {"divmod", "aten::divmod"},
+    {"hash", "aten::hash"},   {"hex", "aten::hex"},       {"id", "prim::id"},
+    {"oct", "aten::oct"},     {"ord", "aten::ord"},       {"rangelist", "prim::rangelist"},
     {"round", "aten::round"}, {"sorted", "aten::sorted"}, {"sum", "aten::sum"},
 };
 
@@ -69,8 +75,7 @@ bool ig_sugar_of_global(ig_emitter *e, const char *name, ig_sugar *out) {
   for (size_t i = 0; i < sizeof casts / sizeof *casts; i++) {
     if (strcmp(casts[i].name, name) != 0) continue;
     *out = (ig_sugar){.kind = IG_SUGAR_CAST,
-                      .cast = {casts[i].symbol, casts[i].method,
-                               ig_emit_plain(e, casts[i].kind)}};
+                      .cast = {casts[i].symbol, casts[i].method, ig_emit_plain(e, casts[i].kind)}};
     return out->cast.cast_type != NULL;
   }
   for (size_t i = 0; i < sizeof archive_specials / sizeof *archive_specials; i++) {
@@ -81,7 +86,8 @@ bool ig_sugar_of_global(ig_emitter *e, const char *name, ig_sugar *out) {
   if (!e->front->python) {
     static const char *const spaces[] = {"torch", "math", "ops"};
     for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
-      if (strcmp(spaces[i], name) == 0) *out = (ig_sugar){.kind = IG_SUGAR_NAMESPACE, .name = spaces[i]};
+      if (strcmp(spaces[i], name) == 0)
+        *out = (ig_sugar){.kind = IG_SUGAR_NAMESPACE, .name = spaces[i]};
     }
     if (strcmp(name, "inf") == 0 || strcmp(name, "nan") == 0) {
       *out = (ig_sugar){.kind = IG_SUGAR_CONSTANT};

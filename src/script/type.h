@@ -54,7 +54,7 @@ typedef struct ig_stype ig_stype;
 struct ig_stype {
   ig_stype_kind kind;
   bool inferred;  // a Tensor because nothing else was said; messages say so
-  size_t n;       // element of a list, key and value of a dict, elements of a tuple, members of a union
+  size_t n;  // element of a list, key and value of a dict, elements of a tuple, members of a union
   const ig_stype *const *at;
   const char *name;          // qualified, of classes, enums, interfaces, functions, named tuples;
                              // of a traced tensor: "Float(2, 3, strides=[3, 1], ...)"

@@ -123,7 +123,7 @@ struct ig_sunit {
   IG_VEC(ig_sclass *) classes;
   IG_VEC(ig_senum *) enums;
   IG_VEC(ig_sinterface *) interfaces;
-  ig_map operators;  // "aten::add" -> struct ig_soperators *
+  ig_map operators;      // "aten::add" -> struct ig_soperators *
   ig_map text_builtins;  // the same -> struct ig_stext_builtins *
   size_t next_mangle;
 };
