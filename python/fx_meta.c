@@ -286,7 +286,7 @@ static bool sync_node(ig_ctx *c, ig_node *n) {
   if (val && to_val(c, n->graph, val, &v)) ok = ig_node_set_val(c, n, &v);
   PyErr_Clear();
   ig_scope_close(c, s);
-  return ok || py_ok(c);
+  return py_ok(c) && ok;
 }
 
 bool py_fx_sync(ig_ctx *c, ig_graph *g) {

@@ -117,6 +117,16 @@ PyObject *py_raise(ig_ctx *c) {
   return NULL;
 }
 
+PyObject *py_done(ig_ctx *c, PyObject *out) {
+  if (c->status == IG_OK) return out;
+  if (PyErr_Occurred())
+    ig_ctx_clear(c);
+  else
+    (void)py_raise(c);
+  Py_XDECREF(out);
+  return NULL;
+}
+
 bool py_ok(ig_ctx *c) {
   if (c->status == IG_OK) return !PyErr_Occurred();
   (void)py_raise(c);

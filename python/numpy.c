@@ -132,12 +132,14 @@ ig_tensor *py_from_array(ig_ctx *c, PyObject *o) {
   return t;
 }
 
-static bool is_ndarray(PyObject *o) {
+// -1: no memory to find out.
+static int is_ndarray(PyObject *o) {
   PyObject *numpy = PyImport_ImportModule("numpy");
   PyObject *type = numpy ? PyObject_GetAttrString(numpy, "ndarray") : NULL;
   int yes = type ? PyObject_IsInstance(o, type) : 0;
   Py_XDECREF(type);
   Py_XDECREF(numpy);
+  if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_MemoryError)) return -1;
   PyErr_Clear();
   return yes == 1;
 }
@@ -146,10 +148,10 @@ static PyObject *from_numpy(PyObject *module, PyObject *o) {
   (void)module;
   static bool warned;
   const array_struct *a = NULL;
-  if (!is_ndarray(o)) {
+  int array = is_ndarray(o);
+  if (array == 0)
     PyErr_Format(PyExc_TypeError, "expected np.ndarray (got %s)", Py_TYPE(o)->tp_name);
-    return NULL;
-  }
+  if (array <= 0) return NULL;
   PyObject *capsule = struct_of(o, &a);
   if (!capsule) return NULL;
   ig_ctx *c = py_ctx();

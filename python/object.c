@@ -328,7 +328,8 @@ static ig_object *to_dict(writer *w, PyObject *o, ig_object_kind kind) {
 
 // Attributes of o, where it has any.
 static ig_object *with_state(writer *w, PyObject *o, ig_object *out) {
-  PyObject *dict = out ? PyObject_GetAttrString(o, "__dict__") : NULL;
+  if (!out) return NULL;  // with its error
+  PyObject *dict = PyObject_GetAttrString(o, "__dict__");
   if (!dict) PyErr_Clear();
   if (!dict || !PyDict_Check(dict) || PyDict_GET_SIZE(dict) == 0) {
     Py_XDECREF(dict);

@@ -222,7 +222,7 @@ static PyObject *pt2_save(PyObject *module, PyObject *args) {
     out = save_to(c, py_program_of(program), &o, to);
   }
   ig_scope_close(c, s);
-  return out;
+  return py_done(c, out);
 }
 
 // ---- the text alone
@@ -245,7 +245,7 @@ static PyObject *pt2_text(PyObject *module, PyObject *args) {
   }
   ig_scope_close(c, s);
   ig_str_free(&text);
-  return out;
+  return py_done(c, out);
 }
 
 static bool read_weights(ig_ctx *c, PyObject *dict, ig_pt2_weights *out) {
@@ -292,7 +292,8 @@ static PyObject *pt2_parse(PyObject *module, PyObject *args) {
   ig_scope_close(c, s);
   ig_arena_free(&arena);
   PyBuffer_Release(&text);
-  return PyErr_Occurred() ? NULL : py_program_wrap(c, st, p);
+  bool read = p || st != IG_OK;
+  return read && !PyErr_Occurred() ? py_program_wrap(c, st, p) : py_done(c, NULL);
 }
 
 // pt2_texts(program) -> (custom, named tuples), each JSON or None
@@ -422,7 +423,7 @@ static PyObject *pt2_resign(PyObject *module, PyObject *args) {
       read_inputs(c, inputs, &sig) && read_outputs(c, outputs, &sig) && read_state(c, state, &sig);
   if (ok) st = ig_program_resign(c, py_program_of(program), &sig, &p);
   ig_scope_close(c, s);
-  return ok ? py_program_wrap(c, st, p) : NULL;
+  return ok ? py_program_wrap(c, st, p) : py_done(c, NULL);
 }
 
 PyMethodDef py_pt2_functions[] = {

@@ -64,6 +64,8 @@ static inline py_thread *py_thread_of(ig_ctx *c) {
 }
 PyObject *py_raise(
     ig_ctx *c);  // Sets the exception for the context's status, which it clears. Always NULL.
+// `out`, or NULL and an exception if the context failed, which it clears; one that is set stays.
+PyObject *py_done(ig_ctx *c, PyObject *out);
 bool py_ok(ig_ctx *c);  // Raises if the context failed.
 
 // ---- dtype.c: dtype, device, layout, memory_format, Size ----

@@ -34,17 +34,21 @@ class autocast:
             )
             enabled = False
         self._enabled = enabled
-        self._before: list[tuple] = []
+        self._before: list[int] = []  # what _C.autocast_exit restores, by depth
+        self._depth = 0
 
+    # A region that was entered can be left without memory: room is made before, and nothing is after.
     def __enter__(self) -> autocast:
-        self._before.append(_C.autocast_get(self.device))
-        _C.autocast_enter(self.device, self._enabled, self.fast_dtype)
-        _C.autocast_set(self.device, self._enabled, self.fast_dtype)
+        depth = self._depth
+        if len(self._before) == depth:
+            self._before.append(0)
+        self._before[depth] = _C.autocast_enter(self.device, self._enabled, self.fast_dtype)
+        self._depth = depth + 1
         return self
 
-    def __exit__(self, *unused: Any) -> None:
-        _C.autocast_set(self.device, *self._before.pop())
-        _C.autocast_exit()
+    def __exit__(self, kind: Any = None, error: Any = None, trace: Any = None) -> None:
+        self._depth -= 1
+        _C.autocast_exit(self._before[self._depth])
 
     def __call__(self, func: Callable) -> Callable:
         @functools.wraps(func)

@@ -102,7 +102,7 @@ size_t ig_workspace_misses(void) {
 
 static void *slot_of(const ig_workspace *w, int seat, ig_scratch_slot slot, size_t bytes) {
   const ig_need *n = w->need;
-  size_t room = !n->slots ? 0 : seat ? n->each[slot] : caller_bytes(n, slot);
+  size_t room = !n->slots ? 0 : seat ? n->each[slot] : caller_bytes(n, (int)slot);
   if (bytes > room || room == 0) {
     atomic_fetch_add_explicit(&misses, 1, memory_order_relaxed);
     return NULL;
