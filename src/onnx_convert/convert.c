@@ -32,14 +32,8 @@ bool ig_cv_refuse(ig_cv *v, const char *fmt, ...) {
 
 // ---- one node
 
-// Operators of expansions whose results have the rank of their operands.
 static void learn_rank(ig_cv *v, const ig_om_node *n) {
-  static const char *const ops[] = {"Transpose", "Cast", "Identity", "Add", "Sub",       "Mul",
-                                    "Div",       "Neg",  "Sqrt",     "Exp", "Reciprocal"};
-  bool listed = false;
-  for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-    listed = listed || strcmp(ops[i], n->op_type) == 0;
-  ig_cv_fact *f = listed ? ig_cv_fact_of(v, n->outputs[0]) : NULL;
+  ig_cv_fact *f = ig_cv_has(n, IG_CV_SAME_RANK) ? ig_cv_fact_of(v, n->outputs[0]) : NULL;
   if (!f || f->ndim >= 0) return;
   int ndim = 0;
   for (size_t i = 0; i < n->ninputs; i++) {
@@ -67,7 +61,7 @@ static void learn(ig_cv *v, const ig_om_node *n, const ig_onnx_schema *s) {
     ig_cv_fact *f = p && *n->outputs[i] ? ig_cv_fact_of(v, n->outputs[i]) : NULL;
     if (f && f->type.form < 0) f->type = ig_om_result_type(n, s, p, vars);
   }
-  const ig_om_tensor *t = strcmp(n->op_type, "Constant") == 0 ? ig_cv_constant(v, n) : NULL;
+  const ig_om_tensor *t = ig_cv_has(n, IG_CV_CONSTANT) ? ig_cv_constant(v, n) : NULL;
   ig_cv_fact *f = t ? ig_cv_fact_of(v, n->outputs[0]) : NULL;
   if (!f) return;
   f->constant = t;
@@ -78,7 +72,7 @@ static void learn(ig_cv *v, const ig_om_node *n, const ig_onnx_schema *s) {
 
 // Results of If, Loop and Scan are those of their sub-graphs; a Loop has its condition before them.
 static void learn_from_graphs(ig_cv *v, const ig_om_node *n) {
-  size_t skip = strcmp(n->op_type, "Loop") == 0 ? 1 : 0;
+  size_t skip = ig_cv_has(n, IG_CV_CONDITION_FIRST) ? 1 : 0;
   const ig_om_attr *a = NULL;
   for (size_t i = 0; i < n->nattrs; i++)
     if (n->attrs[i].type == IG_OM_ATTR_GRAPH && !n->attrs[i].ref) a = &n->attrs[i];
@@ -148,15 +142,8 @@ static bool widen(ig_cv *v, ig_om_node *n, const ig_onnx_schema *s, int var, int
   return true;
 }
 
-// The result type of quantization is that of an operand: it cannot be computed in another type.
 static bool keeps_types(const ig_om_node *n) {
-  static const char *const ops[] = {"Cast",          "CastLike",       "BitCast",
-                                    "Constant",      "QuantizeLinear", "DequantizeLinear",
-                                    "QLinearConv",   "QLinearMatMul",  "ConvInteger",
-                                    "MatMulInteger", "BitShift"};
-  for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-    if (strcmp(ops[i], n->op_type) == 0) return true;
-  return has_graphs(n);
+  return ig_cv_has(n, IG_CV_KEEPS_TYPES) || has_graphs(n);
 }
 
 static bool fit_types(ig_cv *v, ig_om_node *n, const ig_onnx_schema *s) {
@@ -260,7 +247,7 @@ static bool step_down(ig_cv *v, ig_om_node *n, const ig_onnx_schema *s) {
 
 // Before opset 9 constants are floats; others are initializers. True: it was one.
 static bool as_initializer(ig_cv *v, const ig_om_node *n) {
-  bool constant = v->target < 9 && strcmp(n->op_type, "Constant") == 0 && !v->fn;
+  bool constant = v->target < 9 && ig_cv_has(n, IG_CV_CONSTANT) && !v->fn;
   const ig_om_tensor *value = constant ? ig_cv_constant(v, n) : NULL;
   if (!value || value->elem == IG_OM_FLOAT || value->elem == IG_OM_DOUBLE) return false;
   ig_om_tensor *t = ig_cv_push(v, sizeof *t);
@@ -462,7 +449,7 @@ static void sweep(ig_om_graph *g, const ig_map *before, const ig_map *reads) {
   for (size_t i = 0; i < g->nnodes; i++) {
     ig_om_node *n = &g->nodes[i];
     const char *out = n->noutputs ? n->outputs[0] : "";
-    bool constant = strcmp(n->op_type, "Constant") == 0 && !*n->domain;
+    bool constant = ig_cv_has(n, IG_CV_CONSTANT);
     if (!constant || ig_map_find(reads, out) || !ig_map_find(before, out)) g->nodes[kept++] = *n;
     for (size_t k = 0; k < n->nattrs; k++) {
       const ig_om_attr *a = &n->attrs[k];

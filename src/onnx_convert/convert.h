@@ -48,6 +48,18 @@ typedef struct ig_cv_row {
 } ig_cv_row;
 extern const ig_cv_row ig_cv_rows[];  // op NULL: the end
 
+// What is known about operators besides their schemas (traits.c).
+typedef enum ig_cv_trait {
+  IG_CV_SAME_RANK = 1,        // in expansions: the result has the rank of the operands
+  IG_CV_KEEPS_TYPES = 2,      // cannot be computed in a wider type: an operand decides the result's
+  IG_CV_CONSTANT = 4,         // its value is in an attribute
+  IG_CV_CONDITION_FIRST = 8,  // its sub-graph has a result before those of the node
+  IG_CV_ADDS_AXES = 16,       // axes count in the result, which has one more for each
+  IG_CV_ADDS_AXIS = 32,       // the axis counts in the result, which has one more
+  IG_CV_IDENTITY_OF_ONE = 64,  // the reduction of one element is that element
+} ig_cv_trait;
+bool ig_cv_has(const ig_om_node *n, ig_cv_trait trait);  // of the default domain
+
 // A node that is valid at an opset: converted, then appended to the graph being made.
 void ig_cv_node(ig_cv *v, ig_om_node *n, int64_t at);
 // Records why the current node cannot be expressed. Always true.

@@ -160,8 +160,8 @@ static bool positive_axes(ig_cv *v, ig_om_node *n) {
                         "before opset 11 axes count from the front, and the rank of '%s' is not "
                         "known",
                         ig_cv_in(n, 0));
-  if (strcmp(n->op_type, "Unsqueeze") == 0) ndim += (int)a->n;
-  if (strcmp(n->op_type, "OneHot") == 0) ndim += 1;
+  if (ig_cv_has(n, IG_CV_ADDS_AXES)) ndim += (int)a->n;
+  if (ig_cv_has(n, IG_CV_ADDS_AXIS)) ndim += 1;
   int64_t *own = ig_cv_push(v, ig_mem_mul(a->n, sizeof *own));
   if (!own) return true;
   for (size_t i = 0; i < a->n; i++) own[i] = at[i] < 0 ? at[i] + ndim : at[i];
@@ -173,8 +173,6 @@ static bool positive_axes(ig_cv *v, ig_om_node *n) {
 }
 
 static bool reduce_down(ig_cv *v, ig_om_node *n) {
-  static const char *const plain[] = {"ReduceSum", "ReduceMax", "ReduceMin", "ReduceMean",
-                                      "ReduceProd"};
   const int64_t *axes = NULL;
   size_t count = 0;
   bool none = n->ninputs < 2 || !*n->inputs[1] ||
@@ -183,8 +181,7 @@ static bool reduce_down(ig_cv *v, ig_om_node *n) {
   ig_cv_drop_attr(v, n, "noop_with_empty_axes");
   if (none) ig_cv_cut_inputs(n, 1);
   if (!none || !noop) return move_down(v, n);
-  for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
-    if (strcmp(plain[i], n->op_type) == 0) return ig_cv_expand(v, n, "Identity($0)");
+  if (ig_cv_has(n, IG_CV_IDENTITY_OF_ONE)) return ig_cv_expand(v, n, "Identity($0)");
   return ig_cv_refuse(v, "noop_with_empty_axes exists from opset %lld on", (long long)v->at + 1);
 }
 

@@ -102,3 +102,10 @@ bool ig_check_number(ig_ctx *c, const ig_value *number, ig_dtype to) {
   }
   return ok;
 }
+
+void ig_refuse_sizes(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  (void)args;
+  (void)outs;
+  ig_fail_text(c, IG_OUTPUT_SHAPE, "%s", op->target);
+  ig_aside(c, "The sizes of its result stand in the data, which a capture does not know.");
+}

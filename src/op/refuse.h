@@ -10,6 +10,8 @@ const char *ig_dtype_title(ig_dtype d);  // "Float", "Long", "ComplexDouble" as 
 // Fails with IG_UNSUPPORTED: "kernel" not implemented for 'Long'.
 const char *ig_value_class(const ig_value *v);  // its Python type: "int", "NoneType"
 void ig_refuse_dtype(ig_ctx *c, const char *kernel, ig_dtype d);
+// A fake call whose result sizes depend on the data: an error.
+void ig_refuse_sizes(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);
 
 // Checks for a dtype that real-valued kernels support: half, bfloat16, float, double. Others are an
 // error.

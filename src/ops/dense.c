@@ -74,18 +74,3 @@ void ig_dense_eye(ig_tensor *t) {
     }
   }
 }
-
-ig_tensor *ig_dense_vector(ig_ctx *c, ig_dtype dtype, int64_t n, ig_device device) {
-  ig_meta m;
-  ig_meta_init(&m, dtype, device);
-  ig_meta_push_dim(c, &m, ig_const(n));
-  ig_meta_contiguous(c, &m);
-  return ig_tensor_make(c, &m, false);
-}
-
-void ig_refuse_sizes(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
-  (void)args;
-  (void)outs;
-  ig_fail_text(c, IG_OUTPUT_SHAPE, "%s", op->target);
-  ig_aside(c, "The sizes of its result stand in the data, which a capture does not know.");
-}

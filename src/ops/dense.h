@@ -17,10 +17,6 @@ void *ig_dense_columns(ig_ctx *c, const ig_tensor *t);
 void ig_meta_by_columns(ig_ctx *c, ig_meta *m);
 // Makes dense matrices the identity; t is contiguous or column-major.
 void ig_dense_eye(ig_tensor *t);
-// A vector of n elements, not initialised.
-ig_tensor *ig_dense_vector(ig_ctx *c, ig_dtype dtype, int64_t n, ig_device device);
-// For fake calls whose result sizes depend on the data: an error.
-void ig_refuse_sizes(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);
 // Memory for n elements, zeroed.
 void *ig_dense_room(ig_ctx *c, size_t n, ig_dtype dtype);
 

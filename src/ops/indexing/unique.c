@@ -4,7 +4,6 @@
 #include "op/formula.h"
 #include "op/refuse.h"
 #include "op/shape.h"
-#include "ops/dense.h"
 
 // What PyTorch says where the sizes of a result stand in the data and no symbol stands for them.
 // Runs of equal rows: x is [n, width] bytes; `order` tells where row i came from (NULL: i).
@@ -31,14 +30,15 @@ static void unique_runs(ig_ctx *c, ig_tensor *x, ig_tensor *rows, const int64_t 
   if (!rows || c->status != IG_OK) return;
   want_inverse = want_inverse || !whole;
   want_counts = want_counts || !whole;
+  const int64_t zero = 0;
   int64_t n = rows->ndim ? ig_sizes(rows)[0].value : 1;
   size_t width = n ? (size_t)(ig_tensor_numel(rows) / n) * ig_dtype_size(rows->dtype) : 0;
-  ig_tensor *inverse = ig_dense_vector(c, IG_I64, n, x->device);
+  ig_tensor *inverse = ig_tensor_empty(c, IG_I64, &n, 1);
   int64_t *counts = ig_scope_array(c, (size_t)n, sizeof *counts);
   if (!inverse || !counts) return;
   int64_t k = runs(ig_tensor_data(rows), n, width, order, ig_tensor_data(inverse), counts);
-  ig_tensor *sizes = ig_dense_vector(c, IG_I64, want_counts ? k : 0, x->device);
-  ig_tensor *index = ig_dense_vector(c, IG_I64, k, x->device);
+  ig_tensor *sizes = ig_tensor_empty(c, IG_I64, want_counts ? &k : &zero, 1);
+  ig_tensor *index = ig_tensor_empty(c, IG_I64, &k, 1);
   if (!sizes || !index) return;
   for (int64_t i = 0, from = 0; i < k; from += counts[i++]) {
     ((int64_t *)ig_tensor_data(index))[i] = from;
@@ -46,7 +46,7 @@ static void unique_runs(ig_ctx *c, ig_tensor *x, ig_tensor *rows, const int64_t 
   }
   ig_tensor *kept = ig_index_select(c, rows, ig_const(0), index);
   if (!whole) kept = ig_movedim_int(c, kept, ig_const(0), ig_const(dim));
-  ig_tensor *none = ig_dense_vector(c, IG_I64, 0, x->device);
+  ig_tensor *none = ig_tensor_empty(c, IG_I64, &zero, 1);
   if (whole && want_inverse) inverse = ig_view(c, inverse, ig_sizes_of(x));
   outs[0] = ig_of_tensor(kept);
   outs[1] = ig_of_tensor(want_inverse ? inverse : none);

@@ -47,7 +47,7 @@ static void bincount_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig
   }
   if (n == 0) w = NULL;  // no weights
   bool narrow = w && w->dtype == IG_F32;
-  ig_tensor *out = ig_dense_vector(c, !w ? IG_I64 : narrow ? IG_F32 : IG_F64, bins, x->device);
+  ig_tensor *out = ig_tensor_empty(c, !w ? IG_I64 : narrow ? IG_F32 : IG_F64, &bins, 1);
   if (!out) return;
   void *to = ig_tensor_data(out);
   if (bins) memset(to, 0, (size_t)bins * ig_dtype_size(out->dtype));
