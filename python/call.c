@@ -337,7 +337,7 @@ static bool enter(ig_ctx *c, const py_op *op) {
     const char *dot = strchr(op->set->at[0]->target, '.');
     if (dot) name = dot + 1;
   }
-  bool python = style == IG_STYLE_METHOD && strcmp(name, "unflatten") == 0;  // so PyTorch has it
+  bool python = style == IG_STYLE_METHOD && op->set->at[0]->facts & IG_FACT_PYTHON_METHOD;
   return py_region_enter(c, python ? "function" : classes[style], name, NULL);
 }
 

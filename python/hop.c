@@ -80,8 +80,8 @@ static ig_branch branch_of(callee *fn) {
 
 // The operator is what its nodes come from.
 static bool begin(ig_ctx *c, const ig_hop *hop) {
-  bool later = c->mode->capture && c->mode->capture->release == IG_RELEASE_2_5 && hop->class_2_5;
-  return py_region(c, later ? hop->class_2_5 : "HigherOrderOperator", hop->name, NULL);
+  const char *own = c->mode->capture ? hop->classes[c->mode->capture->release] : NULL;
+  return py_region(c, own ? own : "HigherOrderOperator", hop->name, NULL);
 }
 
 static PyObject *finish(ig_ctx *c, ig_scope s, bool inside, const ig_value *outs, size_t n) {

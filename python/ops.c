@@ -56,7 +56,16 @@ static PyObject *op_reduce(PyObject *o, PyObject *unused) {
 
 // ---- functions and methods ----
 
+// In PyTorch a function of torch._C._nn, not a static method that torch has under its name.
+static bool is_nn(PyObject *o) {
+  return op_of(o)->facts & IG_FACT_NN;
+}
+static PyObject *function_is_nn(PyObject *o, void *unused) {
+  (void)unused;
+  return PyBool_FromLong(is_nn(o));
+}
 static PyObject *function_repr(PyObject *o) {
+  if (is_nn(o)) return PyUnicode_FromFormat("<built-in function %U>", ((py_op *)o)->name);
   return PyUnicode_FromFormat("<built-in method %U of type object>", ((py_op *)o)->name);
 }
 static PyObject *method_repr(PyObject *o) {
@@ -76,6 +85,7 @@ static PyGetSetDef function_getset[] = {
     {"__qualname__", op_name, NULL, NULL, NULL},
     {"__module__", op_module, NULL, NULL, NULL},
     {"_schemas", op_schemas, NULL, "Schemas of the overloads in the order of trial.", NULL},
+    {"_is_nn", function_is_nn, NULL, "Whether PyTorch has it in torch._C._nn.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 static PyGetSetDef method_getset[] = {

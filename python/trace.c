@@ -174,24 +174,14 @@ static bool ends_with(PyObject *file, const char *end) {
   return yes;
 }
 
-static bool is_among(const char *name, const char *const *names, size_t n) {
-  for (size_t i = 0; i < n; i++) {
-    if (strcmp(names[i], name) == 0) return true;
-  }
-  return false;
-}
-
-// Functions of the package that are Python functions in PyTorch too. Some of them do not report
-// their calls, and a strict capture looks into others.
+// Functions of the package that are Python functions in PyTorch too.
 static code_kind kind_of_ours(const py_trace *t, PyCodeObject *code) {
   static const char *const files[] = {"nn/functional.py", "ingot/functional.py", "nn/_attention.py",
                                       "nn/_losses.py"};
-  static const char *const silent[] = {"sigmoid", "tanh"};
-  static const char *const open[] = {"pad", "rms_norm", "threshold"};
   const char *name = PyUnicode_AsUTF8(code->co_name);
   if (!name || name[0] == '_' || name[0] == '<') return CODE_OURS;
-  if (is_among(name, silent, PY_COUNT(silent))) return CODE_OURS;
-  if (t->strict && is_among(name, open, PY_COUNT(open))) return CODE_OURS;
+  const ig_function_forms *forms = ig_release_function(name);
+  if (forms->unreported || (t->strict && forms->inlined)) return CODE_OURS;
   for (size_t i = 0; i < PY_COUNT(files); i++) {
     if (ends_with(code->co_filename, files[i])) return CODE_FUNCTION;
   }

@@ -4,12 +4,14 @@
 
     tools/make_aten.py OPS_TSV > src/op/aten.tsv
 
-One row per overload: op, schema, facts, backward. Facts are letters: i implicit composite, c Core ATen, d decomposed by
-default, v view, t taken apart whenever a program is traced below autograd, because Python implements it there, s draws
-from a generator, n has no derivative. Backward is the number of the operator's function in histories (SumBackward1);
-empty is 0.
+One row per overload: op, schema, facts, backward, lists. Facts are letters: i implicit composite, c Core ATen,
+d decomposed by default, v view, t taken apart whenever a program is traced below autograd, because Python implements it
+there, s draws from a generator, n has no derivative, m is bound in torch._C._nn, p has a method of Tensor that PyTorch
+writes in Python. Backward is the number of the operator's function in histories (SumBackward1); empty is 0. Lists names
+the arguments whose length is not the one of the schema: "dim*" may have any number of elements, "stride?" none.
 """
 import csv
+import re
 import sys
 
 # Names that PyTorch registers only for TorchScript and that programs name all the same.
@@ -100,6 +102,28 @@ NO_DERIVATIVE = frozenset((
     "aten::resize", "aten::resize_as", "aten::scatter.reduce", "aten::scatter.value_reduce",
     "aten::scatter_.reduce", "aten::scatter_.value_reduce",
 ))  # fmt: skip
+# Functions in torch._C._nn; none of them is in torch, too.
+NN = frozenset((
+    "_conv_depthwise2d", "_pad_circular", "_pad_enum", "_test_ambiguous_defaults", "_test_optional_filled_intlist",
+    "_test_optional_floatlist", "_test_optional_intlist", "_test_string_default", "_test_warn_in_autograd",
+    "_upsample_bicubic2d_aa", "_upsample_bilinear2d_aa", "_upsample_nearest_exact1d", "_upsample_nearest_exact2d",
+    "_upsample_nearest_exact3d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool2d",
+    "adaptive_max_pool3d", "avg_pool2d", "avg_pool3d", "binary_cross_entropy", "col2im", "conv_depthwise3d",
+    "cross_entropy_loss", "elu", "elu_", "flatten_dense_tensors", "fractional_max_pool2d", "fractional_max_pool3d",
+    "gelu", "gelu_", "glu", "hardsigmoid", "hardsigmoid_", "hardswish", "hardswish_", "hardtanh", "hardtanh_",
+    "huber_loss", "im2col", "l1_loss", "leaky_relu", "leaky_relu_", "linear", "log_sigmoid",
+    "max_pool2d_with_indices", "max_pool3d_with_indices", "max_unpool2d", "max_unpool3d", "mish", "mish_",
+    "mkldnn_linear", "mkldnn_reorder_conv2d_weight", "mkldnn_reorder_conv3d_weight", "mse_loss", "multi_margin_loss",
+    "multilabel_margin_loss", "nll_loss", "nll_loss2d", "nll_loss_nd", "one_hot", "pad", "pad_sequence",
+    "reflection_pad1d", "reflection_pad2d", "reflection_pad3d", "relu6", "relu6_", "replication_pad1d",
+    "replication_pad2d", "replication_pad3d", "rrelu_with_noise", "rrelu_with_noise_", "scaled_dot_product_attention",
+    "silu", "silu_", "slow_conv3d", "slow_conv_dilated2d", "slow_conv_dilated3d", "slow_conv_transpose2d",
+    "slow_conv_transpose3d", "smooth_l1_loss", "soft_margin_loss", "softplus", "softshrink", "thnn_conv2d",
+    "unflatten_dense_tensors", "upsample_bicubic2d", "upsample_bilinear2d", "upsample_linear1d", "upsample_nearest1d",
+    "upsample_nearest2d", "upsample_nearest3d", "upsample_trilinear3d",
+))  # fmt: skip
+# Methods of Tensor in torch/_tensor.py that call the operator of the same name.
+PYTHON_METHODS = ("aten::unflatten.int", "aten::unflatten.Dimname")
 # Operators of later releases, with their facts.
 NEWER = (
     (
@@ -111,11 +135,27 @@ NEWER = (
 )
 
 
+def lists_of(op: str, schema: str) -> str:
+    """A list of one dimension may have any number of them, and so may lists beside it (shifts of roll, s of an FFT).
+    The stride of pooling may be empty: then it is the size of the kernel."""
+    name = op.partition("::")[2].partition(".")[0]
+    text = schema[schema.index("(") + 1 : schema.rindex(") ->")]
+    args = re.findall(r"(\w+)\[(\d+)\]\??\(?[^ ]* (\w+)|[^ ,(]+ (\w+)", text)
+    names = {a[2] or a[3] for a in args}
+    found = []
+    for _, length, arg, _ in args:
+        if length == "1" and names & {"dim", "dims"}:
+            found.append(f"{arg}*")
+        if arg == "stride" and "pool" in name and "unpool" not in name:
+            found.append(f"{arg}?")
+    return " ".join(found)
+
+
 def main() -> None:
     with open(sys.argv[1], encoding="utf-8", newline="") as f:
         rows = list(csv.DictReader(f, delimiter="\t", quoting=csv.QUOTE_NONE))
     number = {op: str(n) for n, ops in BACKWARD.items() for op in ops}
-    lines = [(*row, "") for row in NEWER]
+    lines = [(*row, "", "") for row in NEWER]
     for row in rows:
         scripted = row["kind"] == "TorchScript" and row["op"] not in ALSO
         if not row["op"].startswith("aten::") or scripted:
@@ -128,10 +168,12 @@ def main() -> None:
             "t": row["py_composite_implicit"] == "1" or row["op"] in AUTOGRAD,
             "s": "nondeterministic_seeded" in row["tags"],
             "n": row["op"] in NO_DERIVATIVE,
+            "m": row["op"].partition("::")[2].partition(".")[0] in NN,
+            "p": row["op"] in PYTHON_METHODS,
         }
         letters = "".join(k for k, on in facts.items() if on)
-        lines.append((row["op"], row["schema"], letters, number.get(row["op"], "")))
-    print("op\tschema\tfacts\tbackward")
+        lines.append((row["op"], row["schema"], letters, number.get(row["op"], ""), lists_of(row["op"], row["schema"])))
+    print("op\tschema\tfacts\tbackward\tlists")
     for line in sorted(lines):
         print("\t".join(line))
 

@@ -39,11 +39,13 @@ enum { IG_MAX_SLOTS = 7 };
 
 // The record of a higher-order operator: some of its arguments are sub-graphs or operators.
 typedef struct ig_hop {
-  const char *name;       // "cond"
-  const char *base;       // base of its nodes' names: "conditional"
-  const char *base_2_5;   // the same in 2.5; NULL: unchanged
-  const char *class_2_5;  // the class in 2.5's source_fn_stack; NULL: HigherOrderOperator
-  const char *path;       // as printed: "torch.ops.higher_order.cond"
+  const char *name;  // "cond"
+  const char *base;  // base of its nodes' names: "conditional"
+  // By release, where it differs: that base, and the class that metadata names (otherwise
+  // HigherOrderOperator).
+  const char *bases[IG_RELEASE_COUNT];
+  const char *classes[IG_RELEASE_COUNT];
+  const char *path;  // as printed: "torch.ops.higher_order.cond"
   ig_slot slots[IG_MAX_SLOTS];
   bool effect;    // has side effects: never dead code
   bool numbered;  // placeholders of its sub-graphs are named arg0_1, arg1_1, ...

@@ -4,19 +4,15 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "ir/check_forms.h"
-
 static const ig_forms forms[IG_RELEASE_COUNT] = {
-    [IG_RELEASE_2_4] = {.branches_as_call = true},
+    [IG_RELEASE_2_4] = {.branches_as_call = true, .detaches = 3, .detaches_of_reinterpreted = 2},
     [IG_RELEASE_2_5] = {.name = "2.5",
                         .clears_unread = true,
                         .reads_unused = true,
                         .tuples_of_graded = true,
-                        .sizes_first = true},
-};
-
-static const ig_check_forms check_forms[IG_RELEASE_COUNT] = {
-    [IG_RELEASE_2_5] = {.sizes_first = true,
+                        .sizes_first = true,
+                        .detaches = 3,
+                        .detaches_of_reinterpreted = 2,
                         .records_arithmetic = true,
                         .asserts_ends = true,
                         .asserts_behind_first = true,
@@ -24,9 +20,11 @@ static const ig_check_forms check_forms[IG_RELEASE_COUNT] = {
                         .shares_arithmetic = true},
 };
 
-const ig_check_forms *ig_release_check_forms(ig_release r) {
-  return &check_forms[r];
-}
+// Both families agree.
+static const ig_function_forms functions[] = {
+    {"pad", .inlined = true},     {"rms_norm", .inlined = true},  {"sigmoid", .unreported = true},
+    {"tanh", .unreported = true}, {"threshold", .inlined = true},
+};
 
 const ig_forms *ig_release_forms(ig_release r) {
   return &forms[r];
@@ -37,4 +35,12 @@ ig_release ig_release_find(const char *name) {
     if (forms[i].name && strcmp(forms[i].name, name) == 0) return (ig_release)i;
   }
   return IG_RELEASE_2_4;
+}
+
+const ig_function_forms *ig_release_function(const char *name) {
+  static const ig_function_forms usual = {.name = NULL};
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+    if (strcmp(functions[i].name, name) == 0) return &functions[i];
+  }
+  return &usual;
 }

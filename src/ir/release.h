@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// PyTorch's releases name, order and print the same thing differently: the release whose
-// conventions a graph follows. One row per family; code tests fields of the graph's row, never a
-// version.
+// PyTorch's releases name, order, compose and print the same thing differently. All that Ingot
+// knows of it is in the tables of ir/release.c: a row per family of releases, and a row per Python
+// function that captures treat in their own way. Code tests fields of the row of a graph, never a
+// version. What differs per operator is in its record (ig_hop) or in src/op/aten.tsv.
 #ifndef IR_RELEASE_H_
 #define IR_RELEASE_H_
 
@@ -20,9 +21,33 @@ typedef struct ig_forms {
   bool tuples_of_graded;  // cond, lowered: operands that require gradients are a tuple
   bool branches_as_call;  // nodes of a branch have the origin of the call (strict)
   bool sizes_first;       // sizes of inputs are read right after the inputs, also after lowering
+
+  // Lowered programs: how often a detach is recorded, and how often a tensor is detached whose
+  // numbers were reinterpreted as a dtype that has no gradients.
+  int detaches;
+  int detaches_of_reinterpreted;
+
+  // Checks, and arithmetic with numbers from the data.
+  // Arithmetic of the program is recorded where it is done, even if nothing uses it; otherwise
+  // where it is first needed.
+  bool records_arithmetic;
+  bool asserts_ends;          // the ends of a range are two assertions, not a call that states both
+  bool asserts_behind_first;  // what is asked of inputs is asserted behind the first call
+  bool describes_checks;      // a check comes from itself, not from what it checks
+  bool shares_arithmetic;     // what two assertions compute is computed once
 } ig_forms;
 
 const ig_forms *ig_release_forms(ig_release r);
 ig_release ig_release_find(const char *name);  // by the name in files; an unknown one: 2.4
+
+// A function that PyTorch writes in Python.
+typedef struct ig_function_forms {
+  const char *name;
+  bool unreported;  // metadata does not name it, but the functions that it calls
+  bool inlined;     // the same in strict captures only
+} ig_function_forms;
+
+// The row of a function; one without fields set if it is like all others.
+const ig_function_forms *ig_release_function(const char *name);
 
 #endif  // IR_RELEASE_H_

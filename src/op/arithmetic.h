@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the host computes with symbolic numbers, where a release records it as it is done
-// (ir/check_forms.h).
+// (ir/release.h).
 #ifndef OP_ARITHMETIC_H_
 #define OP_ARITHMETIC_H_
 

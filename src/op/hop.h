@@ -58,7 +58,7 @@ static inline ig_branch ig_branch_of(const ig_value *v) {
 }
 // The base of its nodes' names in a release.
 static inline const char *ig_hop_base(const ig_hop *hop, ig_release r) {
-  return r == IG_RELEASE_2_5 && hop->base_2_5 ? hop->base_2_5 : hop->base;
+  return hop->bases[r] ? hop->bases[r] : hop->base;
 }
 // Text of a value for messages: "float32[2, 3]".
 const char *ig_hop_describe(ig_ctx *c, const ig_value *v);

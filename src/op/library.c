@@ -99,6 +99,8 @@ static ig_status parse(ig_ctx *c, const char *text, struct ig_user_op **out) {
   u->op.target = ig_arena_strn(&users.arena, name, (size_t)n);
   if (!u->op.target) return no_memory(c);
   u->op.id = s->name;
+  // The length of a list matters to those who implement it.
+  for (size_t i = 0; i < s->nargs; i++) u->op.schema.args[i].any_length = true;
   u->op.def = &u->def;
   u->op.user = u;
   u->def.schema = copy;

@@ -223,9 +223,11 @@ enum {
   IG_FACT_CORE = 2,      // Core ATen
   IG_FACT_DECOMP = 4,    // decomposed by run_decompositions()
   IG_FACT_VIEW = 8,
-  IG_FACT_TRACED = 16,         // taken apart in every program, whatever the table
-  IG_FACT_SEEDED = 32,         // draws from a generator, at least for some arguments
-  IG_FACT_NO_DERIVATIVE = 64,  // results have a history that refuses to run backward
+  IG_FACT_TRACED = 16,          // taken apart in every program, whatever the table
+  IG_FACT_SEEDED = 32,          // draws from a generator, at least for some arguments
+  IG_FACT_NO_DERIVATIVE = 64,   // results have a history that refuses to run backward
+  IG_FACT_NN = 128,             // PyTorch binds it for torch.nn.functional alone (torch._C._nn)
+  IG_FACT_PYTHON_METHOD = 256,  // PyTorch writes the method of Tensor in Python
 };
 
 struct ig_op {

@@ -6,7 +6,7 @@
 // that read sizes first have one node per expression.
 #include <string.h>
 
-#include "ir/check_forms.h"
+#include "ir/release.h"
 #include "op/arithmetic.h"
 #include "op/nested.h"
 #include "op/record.h"
@@ -282,7 +282,7 @@ void ig_record_arithmetic(ig_ctx *c, ig_expr_kind fn, const ig_value *args, size
                           const ig_value *result) {
   const ig_graph *g = c->mode->capture;
   const ig_expr *e = c->status == IG_OK && g ? ig_value_expr(result) : NULL;
-  if (!e || n > MAX_OPERANDS || !ig_release_check_forms(g->release)->records_arithmetic) return;
+  if (!e || n > MAX_OPERANDS || !ig_release_forms(g->release)->records_arithmetic) return;
   ig_value same = *result;
   if (is_plain(args, n, &same) || (g->strict && is_comparison(fn))) return;
   ig_recipe r = {.fn = fn, .n = n};
@@ -294,8 +294,7 @@ void ig_record_arithmetic(ig_ctx *c, ig_expr_kind fn, const ig_value *args, size
 
 void ig_record_is_size(ig_ctx *c, ig_int i) {
   const ig_graph *g = c->status == IG_OK ? c->mode->capture : NULL;
-  if (!i.expr || !g || !g->strict || !ig_release_check_forms(g->release)->records_arithmetic)
-    return;
+  if (!i.expr || !g || !g->strict || !ig_release_forms(g->release)->records_arithmetic) return;
   ig_recipe r = {.fn = IG_EXPR_GE, .n = 2, .args = {ig_of_int(i), ig_of_i64(0)}};
   ig_value held;
   ig_sym_apply(c, IG_EXPR_GE, r.args, 2, &held);

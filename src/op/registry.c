@@ -7,16 +7,16 @@
 #include "op/library.h"
 #include "op/op.h"
 
-#define X(id, facts, backward) extern const ig_op_def ig_def_##id;
-#define D(id, schema, facts, backward, base, form)
+#define X(id, facts, backward, any, empty) extern const ig_op_def ig_def_##id;
+#define D(id, schema, facts, backward, any, empty, base, form)
 #include "op_list.inc"
 #undef X
 #undef D
 
 // Positions in the library, in the order of ingot/aten.h.
 enum {
-#define X(id, facts, backward) AT_##id,
-#define D(id, schema, facts, backward, base, form) AT_##id,
+#define X(id, facts, backward, any, empty) AT_##id,
+#define D(id, schema, facts, backward, any, empty, base, form) AT_##id,
 #include "op_list.inc"
 #undef X
 #undef D
@@ -29,14 +29,17 @@ typedef struct entry {
   const char *schema;  // derived forms; records have their own
   unsigned facts;
   int backward;
+  uint64_t any_length;    // by argument, as ig_arg.any_length
+  uint64_t may_be_empty;  // by argument
   ig_form form;
   int base;
 } entry;
 
 static const entry entries[] = {
-#define X(id, facts, backward) {#id, &ig_def_##id, NULL, facts, backward, IG_FORM_PLAIN, -1},
-#define D(id, schema, facts, backward, base, form) \
-  {#id, &ig_def_##base, schema, facts, backward, form, AT_##base},
+#define X(id, facts, backward, any, empty) \
+  {#id, &ig_def_##id, NULL, facts, backward, any, empty, IG_FORM_PLAIN, -1},
+#define D(id, schema, facts, backward, any, empty, base, form) \
+  {#id, &ig_def_##base, schema, facts, backward, any, empty, form, AT_##base},
 #include "op_list.inc"
 #undef X
 #undef D
@@ -132,6 +135,10 @@ static ig_status load_entry(ig_ctx *c, ig_lib *lib, size_t i) {
   IG_RETURN_IF_ERR(ig_schema_parse(c, &lib->arena, text, &op->schema));
   if (op->schema.nargs > IG_MAX_ARGS || op->schema.nrets > IG_MAX_RETURNS) {
     return ig_fail(c, IG_SYNTAX, "%s: too many arguments or returns", e->id);
+  }
+  for (size_t k = 0; k < op->schema.nargs; k++) {
+    op->schema.args[k].any_length = e->any_length >> k & 1;
+    op->schema.args[k].may_be_empty = e->may_be_empty >> k & 1;
   }
   classify(op);
   if (e->base >= 0) {

@@ -211,16 +211,6 @@ static ig_status keep(parser *s, const ig_arg *from, size_t n, ig_arg **out) {
   return IG_OK;
 }
 
-// The lengths of lists that ATen's text does not specify, but its argument names imply.
-static void set_lengths(ig_arg *args, size_t n) {
-  bool dims = false;
-  for (size_t i = 0; i < n; i++) {
-    dims = dims || strcmp(args[i].name, "dim") == 0 || strcmp(args[i].name, "dims") == 0;
-    args[i].may_be_empty = strcmp(args[i].name, "stride") == 0;
-  }
-  for (size_t i = 0; i < n; i++) args[i].any_length = dims && args[i].fixed == 1;
-}
-
 static ig_status parse_args(parser *s, ig_schema *out) {
   ig_arg args[MAX_ARGS];
   size_t n = 0;
@@ -238,7 +228,6 @@ static ig_status parse_args(parser *s, ig_schema *out) {
   }
   if (!keywords) out->npos = n;
   out->nargs = n;
-  set_lengths(args, n);
   return keep(s, args, n, &out->args);
 }
 

@@ -31,8 +31,9 @@ typedef struct ig_arg {
   bool list;
   bool item_optional;  // Tensor?[]
   int fixed;           // int[2]: a single int is expanded to a list of that length; 0: not
-  bool any_length;     // int[1] of dimensions: any number of them
-  bool may_be_empty;   // stride of pooling: [] means the kernel size
+  // Exceptions to that length, from src/op/aten.tsv.
+  bool any_length;    // int[1] of dimensions: any number of them
+  bool may_be_empty;  // stride of pooling: [] means the kernel size
   bool optional;
   bool aliased;  // Tensor(a)
   bool written;  // Tensor(a!)

@@ -265,7 +265,7 @@ static bool place(ig_placer *p) {
 }
 
 // What a sub-graph reads from the data is asserted there.
-static bool place_all(ig_ctx *c, ig_graph *g, const ig_check_forms *forms, bool first_trace,
+static bool place_all(ig_ctx *c, ig_graph *g, const ig_forms *forms, bool first_trace,
                       const ig_placer *outer) {
   const ig_env *env = g->sym->env;
   ig_placer p = {
@@ -283,8 +283,7 @@ static bool place_all(ig_ctx *c, ig_graph *g, const ig_check_forms *forms, bool 
   return ok;
 }
 
-static ig_status insert_asserts(ig_ctx *c, ig_graph *g, const ig_check_forms *forms,
-                                bool first_trace) {
+static ig_status insert_asserts(ig_ctx *c, ig_graph *g, const ig_forms *forms, bool first_trace) {
   void (*locate)(ig_ctx *, void *) = c->locate;
   ig_mode_scope mode = ig_mode_push_sym(c, g->sym);
   c->locate = NULL;
@@ -296,8 +295,8 @@ static ig_status insert_asserts(ig_ctx *c, ig_graph *g, const ig_check_forms *fo
 
 // Programs that are lowered have the checks of the earlier release, also those that were for
 // training before.
-static const ig_check_forms *forms_of(const ig_program *p) {
-  return ig_release_check_forms(p->training ? p->graph->release : IG_RELEASE_2_4);
+static const ig_forms *forms_of(const ig_program *p) {
+  return ig_release_forms(p->training ? p->graph->release : IG_RELEASE_2_4);
 }
 
 static bool is_asserted(const ig_program *p) {

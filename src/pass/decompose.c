@@ -56,35 +56,40 @@ static void detach(ig_ctx *c, const table *t, int times, ig_value *value) {
 }
 
 // What PyTorch's second trace of a program does, whatever the table: a literal has become a
-// constant, and its copy is like any other; a detach appears three times, and reinterpreted numbers
-// that have no gradient are detached.
+// constant, and its copy is like any other; a detach is repeated, and reinterpreted numbers that
+// have no gradient are detached.
 static bool trace_again(ig_ctx *c, const table *t, const ig_op *op, const ig_value *args,
                         ig_value *outs) {
+  const ig_forms *forms = ig_release_forms(c->mode->capture->release);
   if (op->number == IG_ID_LIFT_FRESH_COPY) {
     outs[0] = ig_of_tensor(ig_clone(c, args[0].tensor));
     return true;
   }
   if (op->number == IG_ID_DETACH) {
     outs[0] = args[0];
-    detach(c, t, 3, outs);
+    detach(c, t, forms->detaches, outs);
     return true;
   }
   if (op->number != IG_ID_VIEW_DTYPE) return false;
   ig_pass_record(c, op, args, outs);
   ig_dtype dtype = args[1].dtype;
-  if (!ig_dtype_is_float(dtype) && !ig_dtype_is_complex(dtype)) detach(c, t, 2, outs);
+  if (!ig_dtype_is_float(dtype) && !ig_dtype_is_complex(dtype)) {
+    detach(c, t, forms->detaches_of_reinterpreted, outs);
+  }
   return true;
 }
 
-// The first trace of a program below autograd: a literal was detached in-place, everything else
-// appears three times.
+// The first trace of a program below autograd: a literal was detached in-place, every other detach
+// is repeated.
 static bool trace_once(ig_ctx *c, const table *t, const ig_op *op, const ig_value *args,
                        ig_value *outs) {
   if (op->number != IG_ID_DETACH) return false;
   const ig_node *n = args[0].tensor->node;
   bool call = n && n->kind == IG_NODE_CALL && n->callee == IG_CALLEE_OP;
   outs[0] = args[0];
-  if (!call || n->op->number != IG_ID_LIFT_FRESH_COPY) detach(c, t, 3, outs);
+  if (!call || n->op->number != IG_ID_LIFT_FRESH_COPY) {
+    detach(c, t, ig_release_forms(c->mode->capture->release)->detaches, outs);
+  }
   return true;
 }
 

@@ -4,7 +4,7 @@
 #ifndef PASS_PLACER_H_
 #define PASS_PLACER_H_
 
-#include "ir/check_forms.h"
+#include "ir/release.h"
 #include "pass/pass.h"
 #include "sym/env.h"
 
@@ -13,7 +13,7 @@ typedef struct ig_placer {
   ig_ctx *c;
   ig_graph *g;
   const ig_env *env;
-  const ig_check_forms *forms;
+  const ig_forms *forms;
   ig_node *before;    // new nodes go here
   const ig_node *at;  // whose metadata they carry; NULL: none
   ig_table computed;  // expression -> node

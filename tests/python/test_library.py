@@ -214,3 +214,28 @@ def test_threads(lib):
     for t in threads:
         t.join()
     assert not errors
+
+
+def test_lists_of_custom_operators_have_any_length() -> None:
+    with _scoped_library("lists_any", "FRAGMENT") as lib:
+        lib.define("f(Tensor x, int[2] k, int[1] dim) -> Tensor")
+        seen = []
+        lib.impl("f", lambda x, k, dim: (seen.append((list(k), list(dim))), x + 1)[1], "CPU")
+        torch.ops.lists_any.f(torch.ones(2), [1, 2, 3], [])
+        torch.ops.lists_any.f(torch.ones(2), 4, [0, 1])
+    assert seen == [([1, 2, 3], []), ([4, 4], [0, 1])]
+
+
+def test_a_stride_may_be_empty_for_pools_only() -> None:
+    x = torch.ones(1, 1, 4, 4)
+    assert torch.ops.aten.avg_pool2d(x, [2, 2], []).shape == (1, 1, 2, 2)
+    with pytest.raises(RuntimeError, match="stride"):
+        torch.ops.aten.im2col(x, [2, 2], [1, 1], [0, 0], [])
+    with pytest.raises(RuntimeError, match="kernel_size"):
+        torch.ops.aten.avg_pool2d(x, [], [])
+    assert torch.ops.aten.roll(torch.ones(2, 2), [1, 1], [0, 1]).shape == (2, 2)
+
+
+def test_functions_of_torch_nn_are_told_apart() -> None:
+    assert repr(torch.nn.functional.gelu) == "<built-in function gelu>"
+    assert repr(torch.add).startswith("<built-in method add of type object")

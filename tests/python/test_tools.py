@@ -88,8 +88,8 @@ def root(tmp_path: pathlib.Path) -> pathlib.Path:
         shutil.copy(TOOLS / name, tmp_path / "tools")
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     (tmp_path / "src/op").mkdir(parents=True)
-    rows = [f"aten::{name}\taten::{name}()\t\t" for name in ("add.Tensor", "mul", "relu")]
-    (tmp_path / "src/op/aten.tsv").write_text("\n".join(["op\tschema\tfacts\tbackward", *rows]))
+    rows = [f"aten::{name}\taten::{name}()\t\t\t" for name in ("add.Tensor", "mul", "relu")]
+    (tmp_path / "src/op/aten.tsv").write_text("\n".join(["op\tschema\tfacts\tbackward\tlists", *rows]))
     (tmp_path / "src/op/hop_cond.c").write_text(HEAD + 'const ig_hop ig_hop_cond = {\n    .name = "cond",\n};\n')
     (tmp_path / "tools/op_tables.txt").write_text("# path: reason\n")
     return tmp_path

@@ -65,12 +65,6 @@ _OPERATORS = {
 }  # fmt: skip
 
 
-# Functions that PyTorch keeps apart from those of torch itself.
-_NEURAL = frozenset(
-    ("avg_pool2d", "avg_pool3d", "gelu", "linear", "one_hot", "pad", "scaled_dot_product_attention", "softplus")
-)
-
-
 def _operator(error: BaseException) -> str | None:
     """The operator of Python at which the user's code failed, by its name in the operator module."""
     at, user = error.__traceback__, None
@@ -104,8 +98,8 @@ def _failed_call(error: BaseException) -> str | None:
         shown = f"call_method {name}"
     elif type(fn).__name__ != "Function":  # an operator by its own name
         shown = f"call_function {fn}"
-    elif name in _NEURAL:
-        shown = f"call_function <built-in function {name}>"
+    elif fn._is_nn:
+        shown = f"call_function {fn}"
     else:
         shown = f"call_function <built-in method {name} of type object at {id(fn):#x}>"
     return f"Failed running {shown}(*{args}, **{kwargs}):\n{error}"
