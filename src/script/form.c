@@ -14,9 +14,15 @@ typedef struct row {
 
 // Sorted by kind.
 static const row rows[] = {
+    {"aten::Float", IG_SFORM_TO_NUMBER, false},
+    {"aten::FloatImplicit", IG_SFORM_TO_NUMBER, false},
+    {"aten::Int", IG_SFORM_TO_NUMBER, false},
+    {"aten::IntImplicit", IG_SFORM_TO_NUMBER, false},
+    {"aten::ScalarImplicit", IG_SFORM_TO_NUMBER, false},
     {"aten::__is__", IG_SFORM_IS, false},
     {"aten::__isnot__", IG_SFORM_IS_NOT, false},
     {"aten::manual_seed", IG_SFORM_PLAIN, true},
+    {"aten::rsub", IG_SFORM_SUBTRACTED_FROM, false},
     {"aten::save", IG_SFORM_PLAIN, true},
     {"aten::wait", IG_SFORM_WAIT, false},
     {"aten::warn", IG_SFORM_WARN, true},
@@ -38,6 +44,7 @@ static const row rows[] = {
     {"prim::Load", IG_SFORM_LOAD, false},
     {"prim::Loop", IG_SFORM_LOOP, false},
     {"prim::LoopContinuation", IG_SFORM_LOOP_CONTINUATION, true},
+    {"prim::NumToTensor", IG_SFORM_NUMBER_TO_TENSOR, false},
     {"prim::Print", IG_SFORM_PLAIN, true},
     {"prim::RaiseException", IG_SFORM_RAISE, true},
     {"prim::ReturnStmt", IG_SFORM_RETURN, true},
@@ -80,6 +87,16 @@ bool ig_snode_has_effects(const ig_snode *n) {
   if (n->kind[0] == '^') return true;
   const row *r = find(n->kind);
   return r && r->effects;
+}
+
+const char *ig_soperation_kind(ig_soperation operation) {
+  static const char *const kinds[] = {
+      [IG_SOPERATION_ADD] = "aten::add",     [IG_SOPERATION_SUB] = "aten::sub",
+      [IG_SOPERATION_AND] = "aten::__and__", [IG_SOPERATION_EQ] = "aten::eq",
+      [IG_SOPERATION_NE] = "aten::ne",       [IG_SOPERATION_GT] = "aten::gt",
+      [IG_SOPERATION_LT] = "aten::lt",
+  };
+  return kinds[operation];
 }
 
 // Names that stand for another operator. Sorted.

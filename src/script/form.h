@@ -43,6 +43,9 @@ typedef enum ig_sform {
   IG_SFORM_ISINSTANCE,
   IG_SFORM_IS,
   IG_SFORM_IS_NOT,
+  IG_SFORM_SUBTRACTED_FROM,  // aten::rsub
+  IG_SFORM_NUMBER_TO_TENSOR,
+  IG_SFORM_TO_NUMBER,  // of a tensor of one element
   IG_SFORM_WARN,
   IG_SFORM_PYTHON,  // a call of the host
   IG_SFORM_COUNT
@@ -53,6 +56,17 @@ ig_sform ig_sform_of(const ig_snode *n);
 const char *ig_sform_kind(ig_sform form);
 // Does a node do more than give its results and write to its operands: print, raise, call?
 bool ig_snode_has_effects(const ig_snode *n);
+// Operators that passes insert.
+typedef enum ig_soperation {
+  IG_SOPERATION_ADD,
+  IG_SOPERATION_SUB,
+  IG_SOPERATION_AND,
+  IG_SOPERATION_EQ,
+  IG_SOPERATION_NE,
+  IG_SOPERATION_GT,
+  IG_SOPERATION_LT,
+} ig_soperation;
+const char *ig_soperation_kind(ig_soperation operation);
 // The one operator of several names: "aten::abs" for "aten::absolute"; NULL: it has no other.
 const char *ig_sform_alias(const char *kind);
 

@@ -60,6 +60,7 @@ struct ig_snode {
   ig_sblock *owner;   // of a detached node: the body of its graph
   ig_snode *prev;
   ig_snode *next;
+  unsigned marks;  // for the passes
 };
 
 struct ig_sblock {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "script/ir_build.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "script/ir_edit.h"
@@ -226,6 +227,11 @@ bool ig_sbuild_as_int(const ig_svalue *v, int64_t *out) {
   return true;
 }
 
+// Zeros differ by their sign.
+static bool same_number(double a, double b) {
+  return a == b && !signbit(a) == !signbit(b);
+}
+
 static bool same_literal(const ig_value *a, const ig_value *b) {
   if (a->kind != b->kind) return false;
   switch (a->kind) {
@@ -236,9 +242,9 @@ static bool same_literal(const ig_value *a, const ig_value *b) {
     case IG_KIND_BOOL:
       return a->b == b->b;
     case IG_KIND_FLOAT:
-      return a->f == b->f;
+      return same_number(a->f, b->f);
     case IG_KIND_COMPLEX:
-      return a->z.re == b->z.re && a->z.im == b->z.im;
+      return same_number(a->z.re, b->z.re) && same_number(a->z.im, b->z.im);
     case IG_KIND_STR:
       return strcmp(a->str, b->str) == 0;
     case IG_KIND_DEVICE:

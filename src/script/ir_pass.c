@@ -1,241 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "script/ir_pass.h"
 
-#include <string.h>
-
-#include "script/compile.h"
+#include "script/form.h"
 #include "script/ir_edit.h"
-#include "script/operator.h"
 
-static bool is(const ig_snode *n, const char *kind) {
-  return strcmp(n->kind, kind) == 0;
-}
-
-// ---- dead code
-
-// Nodes whose results nobody uses go, unless they have an effect: they print, raise, write to an
-// operand, or call a function. Results of conditions and loops that nobody uses go as well.
-
-// Kinds of the language itself that do something besides giving results.
-static bool is_effect(const char *kind) {
-  static const char *const kinds[] = {"prim::CallFunction",
-                                      "prim::CallMethod",
-                                      "prim::Enter",
-                                      "prim::Exit",
-                                      "prim::Print",
-                                      "prim::RaiseException",
-                                      "prim::SetAttr",
-                                      "prim::Store",
-                                      "prim::fork",
-                                      "prim::ReturnStmt",
-                                      "prim::BreakStmt",
-                                      "prim::ContinueStmt",
-                                      "prim::TracedModuleForward"};
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-    if (strcmp(kinds[i], kind) == 0) return true;
-  }
-  return kind[0] == '^';  // a function of the host
-}
-
-static bool writes(const ig_soperator *o) {
-  if (o->builtin && o->builtin->effects) return true;
-  for (size_t i = 0; i < o->schema->n_params; i++) {
-    if (o->schema->params[i].written) return true;
-  }
-  return false;
-}
-
-static bool has_effect(ig_sunit *u, const ig_snode *n) {
-  if (is_effect(n->kind)) return true;
-  for (size_t i = 0; i < n->n_blocks; i++) {
-    for (const ig_snode *k = n->blocks[i]->first; k; k = k->next) {
-      if (has_effect(u, k)) return true;
-    }
-  }
-  if (n->n_blocks) return false;
-  const ig_soperators *all = ig_soperators_named(u, n->kind);
-  bool any = false;
-  for (size_t i = 0; all && i < all->n && !any; i++) any = writes(&all->at[i]);
-  if (!any) return false;
-  const ig_soperator *chosen = ig_soperator_of_node(u, n);
-  return !chosen || writes(chosen);
-}
-
-// Values that are needed, by number; numbers are unique in a graph.
-typedef struct marks {
-  ig_sunit *u;
-  ig_sgraph *g;
-  unsigned char *value;
-} marks;
-
-static void mark(marks *m, ig_svalue *const *at, size_t n) {
-  for (size_t i = 0; i < n; i++) m->value[at[i]->number] = 1;
-}
-
-static bool any_marked(const marks *m, ig_svalue *const *at, size_t n) {
-  for (size_t i = 0; i < n; i++) {
-    if (m->value[at[i]->number]) return true;
-  }
-  return false;
-}
-
-// A loop's results, carried values and block outputs belong together by position.
-static bool is_loop(const ig_snode *n) {
-  return is(n, "prim::Loop") && n->n_blocks == 1 && n->n_in == n->n_out + 2;
-}
-
-static void mark_block(marks *m, ig_sblock *b);
-
-static void mark_loop(marks *m, ig_snode *n) {
-  ig_sblock *body = n->blocks[0];
-  mark(m, n->in, 2);
-  if (body->n_out) mark(m, body->out, 1);
-  for (bool more = true; more;) {
-    more = false;
-    for (size_t i = 0; i < n->n_out && i + 1 < body->n_out && i + 1 < body->n_in; i++) {
-      bool needed = m->value[n->out[i]->number] || m->value[body->in[i + 1]->number];
-      if (!needed || m->value[body->out[i + 1]->number]) continue;
-      mark(m, &body->out[i + 1], 1);
-    }
-    size_t before = 0;
-    size_t after = 0;
-    for (size_t i = 0; i < body->n_in; i++) before += m->value[body->in[i]->number];
-    mark_block(m, body);
-    for (size_t i = 0; i < body->n_in; i++) after += m->value[body->in[i]->number];
-    more = after > before;
-  }
-  for (size_t i = 0; i < n->n_out && i + 1 < body->n_in; i++) {
-    bool needed = m->value[n->out[i]->number] || m->value[body->in[i + 1]->number];
-    if (needed) mark(m, &n->in[i + 2], 1);
-  }
-}
-
-static void mark_node(marks *m, ig_snode *n) {
-  if (is_loop(n)) {
-    mark_loop(m, n);
-    return;
-  }
-  mark(m, n->in, n->n_in);
-  for (size_t i = 0; i < n->n_blocks; i++) {
-    ig_sblock *b = n->blocks[i];
-    for (size_t k = 0; k < b->n_out; k++) {
-      if (k >= n->n_out || m->value[n->out[k]->number]) mark(m, &b->out[k], 1);
-    }
-    mark_block(m, b);
-  }
-}
-
-// From the end to the beginning, so that users come before what they use.
-static void mark_block(marks *m, ig_sblock *b) {
-  for (ig_snode *n = b->last; n; n = n->prev) {
-    if (any_marked(m, n->out, n->n_out) || has_effect(m->u, n)) mark_node(m, n);
-  }
-}
-
-static void sweep_results(const marks *m, ig_snode *n) {
-  bool loop = is_loop(n);
-  if (!loop && !is(n, "prim::If")) return;
-  for (size_t i = n->n_out; i-- > 0;) {
-    bool carried = loop && m->value[n->blocks[0]->in[i + 1]->number];
-    if (m->value[n->out[i]->number] || carried) continue;
-    ig_snode_remove_output(n, i);
-    for (size_t k = 0; k < n->n_blocks; k++) ig_sblock_remove_output(n->blocks[k], i + loop);
-    if (!loop) continue;
-    ig_snode_remove_input(n, i + 2);
-    ig_sblock_remove_input(n->blocks[0], i + 1);
-  }
-}
-
-static void sweep(const marks *m, ig_sblock *b) {
-  for (ig_snode *n = b->first, *next = NULL; n; n = next) {
-    next = n->next;
-    if (!any_marked(m, n->out, n->n_out) && !has_effect(m->u, n)) {
-      ig_snode_remove(n);
-      continue;
-    }
-    sweep_results(m, n);
-    for (size_t i = 0; i < n->n_blocks; i++) sweep(m, n->blocks[i]);
-  }
-}
-
-bool ig_sgraph_remove_dead(ig_sunit *u, ig_sgraph *g) {
-  ig_ctx *c = g->c;
-  marks m = {.u = u, .g = g, .value = ig_mem_array(c->alloc, g->next_number + 1, 1)};
-  if (!m.value) return ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
-  size_t n = g->next_number + 1;
-  mark(&m, g->body->out, g->body->n_out);
-  mark_block(&m, g->body);
-  if (c->status == IG_OK) sweep(&m, g->body);
-  ig_mem_array_free(c->alloc, m.value, n, 1);
-  return c->status == IG_OK;
-}
-
-// ---- inlining
+// ---- calls
 
 ig_sfunction *ig_snode_callee(const ig_snode *n) {
   if (!n->n_in) return NULL;
   const ig_stype *type = n->in[0]->type;
-  if (is(n, "prim::CallFunction")) {
+  if (ig_sform_of(n) == IG_SFORM_CALL_FUNCTION) {
     return type->kind == IG_STYPE_FUNCTION ? type->declaration : NULL;
   }
-  const ig_sattr *name = is(n, "prim::CallMethod") ? ig_snode_attr(n, "name") : NULL;
+  const ig_sattr *name = ig_sform_of(n) == IG_SFORM_CALL_METHOD ? ig_snode_attr(n, "name") : NULL;
   if (!name || name->value.kind != IG_KIND_STR || !ig_sclass_of(type)) return NULL;
   return ig_sclass_method(ig_sclass_of(type), name->value.str);
-}
-
-enum { MAX_INLINED = 200 };
-
-static bool inline_block(ig_ctx *c, ig_sunit *u, ig_sblock *b, unsigned depth);
-
-// The body in front of the call; the first input of CallFunction is the function itself.
-static bool inline_call(ig_ctx *c, ig_snode *call, ig_sfunction *f) {
-  size_t first = is(call, "prim::CallFunction");
-  const ig_sblock *body = f->graph->body;
-  if (call->n_in != body->n_in + first || call->n_out != body->n_out) {
-    ig_fail_text(c, IG_RUNTIME,
-                 "%s: a call has %zu arguments and %zu results, expected %zu and %zu", f->qualified,
-                 call->n_in - first, call->n_out, body->n_in, body->n_out);
-    return false;
-  }
-  ig_sgraph *g = call->owner->graph;
-  ig_svalue_map m = ig_svalue_map_make(g);
-  for (size_t i = 0; i < body->n_in; i++) {
-    if (!ig_svalue_map_put(&m, body->in[i], call->in[i + first])) return false;
-  }
-  if (!ig_sblock_copy_nodes(&m, body, call->owner, call, true)) return false;
-  for (size_t i = 0; i < call->n_out; i++) {
-    ig_svalue *v = ig_svalue_map_get(&m, body->out[i]);
-    if (call->out[i]->name && !ig_svalue_set_name(g, v, call->out[i]->name)) return false;
-    ig_svalue_replace(g->body, call->out[i], v);
-  }
-  ig_snode *constant = first ? call->in[0]->node : NULL;
-  ig_snode_remove(call);
-  if (constant && !ig_svalue_is_used(g->body, constant->out[0])) ig_snode_remove(constant);
-  return true;
-}
-
-static bool inline_block(ig_ctx *c, ig_sunit *u, ig_sblock *b, unsigned depth) {
-  if (depth > MAX_INLINED) {
-    ig_fail_text(c, IG_LIMIT, "calls nested more than %d deep", MAX_INLINED);
-    return false;
-  }
-  for (ig_snode *n = b->first, *next = NULL; n; n = next) {
-    next = n->next;
-    for (size_t i = 0; i < n->n_blocks; i++) {
-      if (!inline_block(c, u, n->blocks[i], depth + 1)) return false;
-    }
-    ig_sfunction *f = ig_snode_callee(n);
-    if (!f || f->host_run) continue;
-    if (!ig_sfunction_ensure(c, f) || !f->graph) return false;
-    ig_snode *before = n->prev;
-    if (!inline_call(c, n, f)) return false;
-    next = before ? before->next : b->first;  // the body may contain calls
-  }
-  return true;
-}
-
-bool ig_sgraph_inline(ig_ctx *c, ig_sunit *u, ig_sgraph *g) {
-  return inline_block(c, u, g->body, 0);
 }
 
 // ---- tuples
@@ -245,7 +24,9 @@ static void lower_tuples(ig_sblock *b) {
     next = n->next;
     for (size_t i = 0; i < n->n_blocks; i++) lower_tuples(n->blocks[i]);
     const ig_snode *made = n->n_in == 1 && !n->in[0]->block ? n->in[0]->node : NULL;
-    if (!made || !is(n, "prim::TupleUnpack") || !is(made, "prim::TupleConstruct")) continue;
+    if (!made || ig_sform_of(n) != IG_SFORM_TUPLE_UNPACK ||
+        ig_sform_of(made) != IG_SFORM_TUPLE_CONSTRUCT)
+      continue;
     if (made->n_in != n->n_out) continue;
     for (size_t i = 0; i < n->n_out; i++) {
       ig_svalue_replace(b->graph->body, n->out[i], made->in[i]);
@@ -258,7 +39,8 @@ static void drop_unused_tuples(ig_sblock *b) {
   for (ig_snode *n = b->last, *before = NULL; n; n = before) {
     before = n->prev;
     for (size_t i = 0; i < n->n_blocks; i++) drop_unused_tuples(n->blocks[i]);
-    if (is(n, "prim::TupleConstruct") && !ig_svalue_is_used(b->graph->body, n->out[0])) {
+    if (ig_sform_of(n) == IG_SFORM_TUPLE_CONSTRUCT &&
+        !ig_svalue_is_used(b->graph->body, n->out[0])) {
       ig_snode_remove(n);
     }
   }

@@ -7,12 +7,21 @@
 #include "op/op.h"
 #include "script/unit.h"
 
+// What a schema says of the memory of a parameter or result: Tensor(a!), t(b -> *), t(*).
+typedef struct ig_salias {
+  char set;       // parameters and results of one letter share memory; '*': anything; 0: its own
+  bool written;   // !
+  bool stored;    // -> *: a container holds it from then on
+  bool elements;  // all that holds for the elements of a list: Tensor(a)[]
+} ig_salias;
+
 typedef struct ig_sformal {
   const char *name;
   const ig_stype *type;  // may contain type variables
   int fixed;             // int[2]: a single number stands for the list; 0: not
   bool keyword_only;
   bool written;  // Tensor(a!)
+  ig_salias alias;
   bool has_default;
   ig_value def;  // numbers, None, strings (borrowed), INTS, LIST
 } ig_sformal;
@@ -26,6 +35,7 @@ typedef struct ig_sschema {
   bool vararg;  // (str self, ...)
   const ig_stype **results;
   const char **result_names;  // "": none
+  ig_salias *result_aliases;
   size_t n_results;
   bool varret;  // -> ...
 } ig_sschema;

@@ -80,7 +80,7 @@ static const struct {
     {"Function", IG_STYPE_FUNCTION},
 };
 
-static const ig_stype *parse_type(scanner *s, bool *written, int *fixed);
+static const ig_stype *parse_type(scanner *s, ig_salias *alias, int *fixed);
 
 // Types up to the closing bracket.
 static const ig_stype *const *parse_types(scanner *s, size_t *n) {
@@ -126,25 +126,31 @@ static const ig_stype *parse_base(scanner *s) {
 }
 
 // (a!), (a -> *), (a|b), (*): directly behind the type.
-static bool parse_alias(scanner *s, bool *written) {
+static bool parse_alias(scanner *s, ig_salias *alias) {
   if (*s->p != '(') return true;
   const char *end = strchr(s->p, ')');
   if (!end) return fail(s, "')'") != NULL;
-  if (written && memchr(s->p, '!', (size_t)(end - s->p))) *written = true;
+  size_t n = (size_t)(end - s->p);
+  if (alias) {
+    alias->set = memchr(s->p, '|', n) ? '*' : s->p[1];
+    alias->written = memchr(s->p, '!', n) != NULL;
+    alias->stored = n > 2 && memchr(s->p + 2, '>', n - 2) != NULL;
+  }
   s->p = end + 1;
   return true;
 }
 
-static const ig_stype *parse_type(scanner *s, bool *written, int *fixed) {
+static const ig_stype *parse_type(scanner *s, ig_salias *alias, int *fixed) {
   if (s->depth == MAX_DEPTH) return fail(s, "fewer nested types");
   s->depth++;
   const ig_stype *t = parse_base(s);
-  while (t && parse_alias(s, written)) {
+  while (t && parse_alias(s, alias)) {
     if (*s->p == '[') {
       long n = strtol(s->p + 1, (char **)&s->p, 10);
       if (*s->p != ']') return fail(s, "']'");
       s->p++;
       if (fixed && n > 0 && n < 16) *fixed = (int)n;
+      if (alias && alias->set) alias->elements = true;
       t = ig_stype_list(s->types, t);
     } else if (*s->p == '?') {
       s->p++;
@@ -240,7 +246,8 @@ static bool parse_params(scanner *s, ig_sschema *out) {
     if (n == MAX_PARAMS) return fail(s, "fewer parameters") != NULL;
     ig_sformal *a = &at[n];
     a->keyword_only = keyword_only;
-    a->type = parse_type(s, &a->written, &a->fixed);
+    a->type = parse_type(s, &a->alias, &a->fixed);
+    a->written = a->alias.written;
     if (!a->type) return false;
     blanks(s);
     a->name = *s->p == ',' || *s->p == ')' ? "" : word(s);
@@ -263,6 +270,7 @@ static bool parse_params(scanner *s, ig_sschema *out) {
 static bool parse_results(scanner *s, ig_sschema *out) {
   const ig_stype *types[MAX_PARAMS];
   const char *names[MAX_PARAMS];
+  ig_salias aliases[MAX_PARAMS] = {0};
   size_t n = 0;
   if (take(s, "...")) {
     out->varret = true;
@@ -270,21 +278,23 @@ static bool parse_results(scanner *s, ig_sschema *out) {
     while (!take(s, ")")) {
       if (n && !take(s, ",")) return fail(s, "',' or ')'") != NULL;
       if (n == MAX_PARAMS) return fail(s, "fewer results") != NULL;
-      if (!(types[n] = parse_type(s, NULL, NULL))) return false;
+      if (!(types[n] = parse_type(s, &aliases[n], NULL))) return false;
       blanks(s);
       names[n] = *s->p == ',' || *s->p == ')' ? "" : word(s);
       if (!names[n++]) return false;
     }
   } else {
-    if (!(types[0] = parse_type(s, NULL, NULL))) return false;
+    if (!(types[0] = parse_type(s, &aliases[0], NULL))) return false;
     names[n++] = "";
   }
   out->results = ig_arena_array(&s->types->arena, n + 1, sizeof(ig_stype *));
   out->result_names = ig_arena_array(&s->types->arena, n + 1, sizeof(char *));
-  if (!out->results || !out->result_names) return no_memory(s) != NULL;
+  out->result_aliases = ig_arena_array(&s->types->arena, n + 1, sizeof(ig_salias));
+  if (!out->results || !out->result_names || !out->result_aliases) return no_memory(s) != NULL;
   for (size_t i = 0; i < n; i++) {
     out->results[i] = types[i];
     out->result_names[i] = names[i];
+    out->result_aliases[i] = aliases[i];
   }
   out->n_results = n;
   return true;

@@ -54,6 +54,7 @@ static void free_function(ig_sfunction *f) {
   for (size_t i = 0; i < f->n_params; i++) ig_svalue_release(f->params[i].def);
   if (f->code && f->free_code) f->free_code(f->code);
   ig_sgraph_free(f->graph);
+  ig_sgraph_free(f->optimized);
 }
 
 void ig_sunit_release(ig_sunit *u) {

@@ -34,6 +34,7 @@ struct ig_sfunction {
   const ig_stype *result;  // NULL: not known before the body is compiled
   ig_sgraph *graph;        // NULL: not compiled yet
   bool is_static;          // a method without self
+  ig_sgraph *optimized;    // what calls of it are inlined as; NULL: not made yet
   bool compiling;          // a call now is recursive
   // Compiles the body when it is first needed. NULL: the graph is there.
   bool (*compile)(ig_ctx *c, ig_sfunction *f);
@@ -126,6 +127,7 @@ struct ig_sunit {
   ig_map operators;      // "aten::add" -> struct ig_soperators *
   ig_map text_builtins;  // the same -> struct ig_stext_builtins *
   size_t next_mangle;
+  size_t next_warning;  // numbers of warnings in graphs
 };
 
 ig_sunit *ig_sunit_create(ig_ctx *c);  // NULL: out of memory

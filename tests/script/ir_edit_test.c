@@ -77,7 +77,7 @@ static void test_effects_stay(void **state) {
   ig_sgraph_free(g);
 }
 
-// A value that a loop carries only for itself goes with its results and inputs.
+// A value that a loop carries for nobody goes with its results and inputs.
 static void test_dead_loop_values(void **state) {
   (void)state;
   ig_sgraph *g = parsed(
@@ -86,7 +86,7 @@ static void test_dead_loop_values(void **state) {
       "  %3 : Tensor, %4 : Tensor = prim::Loop(%n, %2, %x, %x)\n"
       "    block0(%i : int, %a : Tensor, %b : Tensor):\n"
       "      %8 : Tensor = aten::relu(%a)\n"
-      "      %9 : Tensor = aten::neg(%b)\n"
+      "      %9 : Tensor = aten::neg(%a)\n"
       "      -> (%2, %8, %9)\n"
       "  return (%3)\n");
   assert_true(ig_sgraph_remove_dead(u, g));

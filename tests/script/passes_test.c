@@ -86,9 +86,30 @@ static void variables_become_values(void **state) {
   compare_file(TEST_DATA "/script/to_ssa.txt", ig_sgraph_to_ssa);
 }
 
+static bool clean(ig_sgraph *g) {
+  unit->next_warning = 0;
+  return ig_sgraph_clean(unit, g);
+}
+
+static void graphs_are_cleaned(void **state) {
+  (void)state;
+  compare_file(TEST_DATA "/script/clean.txt", clean);
+}
+
+static bool remove_dead(ig_sgraph *g) {
+  return ig_sgraph_remove_dead(unit, g);
+}
+
+static void dead_code_goes(void **state) {
+  (void)state;
+  compare_file(TEST_DATA "/script/dead.txt", remove_dead);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(variables_become_values, setup, teardown),
+      cmocka_unit_test_setup_teardown(graphs_are_cleaned, setup, teardown),
+      cmocka_unit_test_setup_teardown(dead_code_goes, setup, teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
