@@ -6,6 +6,7 @@
 struct ig_saliases {
   ig_sunit *u;
   ig_sgraph *g;
+  bool frozen;
   uint32_t *of;  // class plus one of a value, by its number; 0: none yet
   size_t n_of;
   IG_VEC(uint32_t) parent;
@@ -176,6 +177,14 @@ static void visit_fork(ig_saliases *a, ig_snode *n) {
   if (!known || graph_has_effects(body->graph->body)) n->marks |= EFFECTS;
 }
 
+static bool may_write(const ig_soperator *o) {
+  if (o->builtin && o->builtin->effects) return true;
+  for (size_t i = 0; i < o->schema->n_params; i++) {
+    if (o->schema->params[i].written) return true;
+  }
+  return false;
+}
+
 static void visit_other(ig_saliases *a, ig_snode *n) {
   for (size_t i = 0; i < n->n_blocks; i++) {
     visit_block(a, n->blocks[i]);
@@ -188,8 +197,18 @@ static void visit_other(ig_saliases *a, ig_snode *n) {
     by_schema(a, n, o);
     return;
   }
+  // None of the overloads takes it, or there are none: one that writes may have been meant.
+  const ig_soperators *all = n->n_blocks ? NULL : ig_soperators_named(a->u, n->kind);
+  for (size_t i = 0; all && i < all->n; i++) {
+    if (may_write(&all->at[i])) n->marks |= EFFECTS;
+  }
   leaves(a, n->in, n->n_in);
   leaves(a, n->out, n->n_out);
+}
+
+static bool is_module(const ig_svalue *v) {
+  const ig_sclass *k = ig_sclass_of(v->type);
+  return k && k->module;
 }
 
 static void visit(ig_saliases *a, ig_snode *n) {
@@ -225,10 +244,12 @@ static void visit(ig_saliases *a, ig_snode *n) {
       return;
     case IG_SFORM_WAIT:  // what was forked may have written to all that it got
       n->marks |= EFFECTS;
+      add_write(a, n, IG_SALIAS_OUTSIDE);
       leaves(a, n->out, n->n_out);
       return;
     case IG_SFORM_GET_ATTR:
-      leaves(a, n->out, n->n_out);
+      if (!a->frozen || !is_module(n->in[0])) leaves(a, n->out, n->n_out);
+      if (a->frozen) (void)class_of(a, n->out[0]);
       return;
     case IG_SFORM_SET_ATTR:
     case IG_SFORM_CALL_FUNCTION:
@@ -236,6 +257,7 @@ static void visit(ig_saliases *a, ig_snode *n) {
     case IG_SFORM_PYTHON:
     case IG_SFORM_ENTER:
     case IG_SFORM_EXIT:
+      add_write(a, n, IG_SALIAS_OUTSIDE);
       leaves(a, n->in, n->n_in);
       leaves(a, n->out, n->n_out);
       return;
@@ -250,14 +272,14 @@ static void visit_block(ig_saliases *a, ig_sblock *b) {
 
 // ---- interface
 
-ig_saliases *ig_saliases_create(ig_sunit *u, ig_sgraph *g) {
+ig_saliases *ig_saliases_create(ig_sunit *u, ig_sgraph *g, bool frozen) {
   ig_alloc alloc = g->c->alloc;
   ig_saliases *a = ig_mem_new(alloc, sizeof *a);
   if (!a) {
     (void)ig_fail(g->c, IG_NOMEM, "out of memory");
     return NULL;
   }
-  *a = (ig_saliases){.u = u, .g = g, .n_of = g->next_number + 1};
+  *a = (ig_saliases){.u = u, .g = g, .frozen = frozen, .n_of = g->next_number + 1};
   a->of = ig_mem_array(alloc, a->n_of, sizeof *a->of);
   if (!a->of || new_class(a) != IG_SALIAS_OUTSIDE || a->failed) {
     (void)no_memory(a);

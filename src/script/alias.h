@@ -13,8 +13,8 @@
 
 typedef struct ig_saliases ig_saliases;
 
-// NULL after an error.
-ig_saliases *ig_saliases_create(ig_sunit *u, ig_sgraph *g);
+// frozen: attributes of modules have memory of their own. NULL after an error.
+ig_saliases *ig_saliases_create(ig_sunit *u, ig_sgraph *g, bool frozen);
 void ig_saliases_free(ig_saliases *a);
 
 enum { IG_SALIAS_OUTSIDE = 0, IG_SALIAS_NONE = UINT32_MAX };

@@ -185,7 +185,7 @@ static bool prepare(marker *m) {
 bool ig_sgraph_remove_dead(ig_sunit *u, ig_sgraph *g) {
   if (!ig_sbuild_check(g, true)) return false;
   drop_fork_inputs(g->body);
-  marker m = {.g = g, .aliases = ig_saliases_create(u, g)};
+  marker m = {.g = g, .aliases = ig_saliases_create(u, g, false)};
   if (!m.aliases) return false;
   bool ok = prepare(&m) && mark(&m);
   if (ok) {

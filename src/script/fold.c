@@ -320,7 +320,7 @@ typedef struct pool {
   ig_arena arena;
 } pool;
 
-static void add_literal(ig_str *s, const ig_value *v) {
+void ig_sbuild_add_key(ig_str *s, const ig_value *v) {
   switch (v->kind) {
     case IG_KIND_INT:
       ig_str_add(s, "i%lld", (long long)v->i.value);
@@ -348,7 +348,7 @@ static void add_literal(ig_str *s, const ig_value *v) {
       break;
     case IG_KIND_LIST:
       ig_str_add(s, "l%d(", (int)v->seq);
-      for (size_t i = 0; i < v->list.n; i++) add_literal(s, &v->list.at[i]);
+      for (size_t i = 0; i < v->list.n; i++) ig_sbuild_add_key(s, &v->list.at[i]);
       ig_str_add(s, ")");
       break;
     default:
@@ -365,7 +365,7 @@ static const char *key_of(pool *p, const ig_snode *n) {
     const ig_sattr *a = &n->attrs[i];
     plain = plain && a->kind == IG_SATTR_VALUE && a->value.kind != IG_KIND_INTS;
     ig_str_add(&s, "%s=", a->name);
-    if (plain) add_literal(&s, &a->value);
+    if (plain) ig_sbuild_add_key(&s, &a->value);
   }
   const char *key = plain && !s.failed ? ig_arena_strn(&p->arena, s.at, s.n) : NULL;
   if (plain && !key) (void)ig_fail(p->g->c, IG_NOMEM, "out of memory");

@@ -59,6 +59,8 @@ const ig_value *ig_sbuild_constant(const ig_svalue *v);
 bool ig_sbuild_is_constant(const ig_svalue *v);
 bool ig_sbuild_as_bool(const ig_svalue *v, bool *out);  // false: no constant of this type
 bool ig_sbuild_as_int(const ig_svalue *v, int64_t *out);
+// A text that tells constants apart.
+void ig_sbuild_add_key(ig_str *s, const ig_value *v);
 // Are two constants the same: type and value?
 bool ig_sbuild_same_constant(const ig_snode *a, const ig_snode *b);
 
