@@ -408,6 +408,7 @@ bool ig_stype_is_subtype(const ig_stype *a, const ig_stype *b) {
   if (b->kind == IG_STYPE_NUMBER) {
     return a->kind == IG_STYPE_INT || a->kind == IG_STYPE_FLOAT || a->kind == IG_STYPE_COMPLEX;
   }
+  if (b->kind == IG_STYPE_INTERFACE && b->is_implemented) return b->is_implemented(b, a, NULL);
   if (b->kind == IG_STYPE_ANY_ENUM) return a->kind == IG_STYPE_ENUM;
   if (b->kind == IG_STYPE_ANY_CLASS) return a->kind == IG_STYPE_CLASS;
   if (b->kind == IG_STYPE_ANY_LIST) return a->kind == IG_STYPE_LIST;
@@ -492,7 +493,5 @@ const ig_stype *ig_stype_not_none(ig_stypes *t, const ig_stype *of) {
 }
 
 void ig_stype_explain_subtype(ig_str *s, const ig_stype *a, const ig_stype *b) {
-  (void)s;
-  (void)a;
-  (void)b;
+  if (b->kind == IG_STYPE_INTERFACE && b->is_implemented) (void)b->is_implemented(b, a, s);
 }

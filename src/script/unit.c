@@ -105,6 +105,51 @@ ig_senum *ig_sunit_add_enum(ig_sunit *u, const char *qualified, const ig_stype *
   return ig_vec_push(u->alloc, &u->enums, e) ? e : no_memory(u);
 }
 
+static const ig_sfunction *method_of(const ig_stype *t, const char *name) {
+  const ig_sclass *k = ig_sclass_of(t);
+  const ig_sinterface *face = ig_sinterface_of(t);
+  for (size_t i = 0; face && i < face->methods.n; i++) {
+    if (strcmp(face->methods.at[i]->name, name) == 0) return face->methods.at[i];
+  }
+  return k ? ig_sclass_method(k, name) : NULL;
+}
+
+// May a method stand for the declared one? Parameters take at least what is declared.
+static bool fits(const ig_sfunction *f, const ig_sfunction *declared) {
+  if (f->n_params != declared->n_params) return false;
+  for (size_t i = 1; i < f->n_params; i++) {
+    if (!ig_stype_is_subtype(declared->params[i].type, f->params[i].type)) return false;
+  }
+  return !f->result || !declared->result || ig_stype_is_subtype(f->result, declared->result);
+}
+
+static bool implements(const ig_stype *type, const ig_stype *by, ig_str *why) {
+  const ig_sinterface *face = type->declaration;
+  const ig_sclass *k = ig_sclass_of(by);
+  const ig_sinterface *other = ig_sinterface_of(by);
+  if (!k && !other) return false;
+  if (face->module && !(k ? k->module : other->module)) {
+    if (why) {
+      ig_str_add(why, "Interface '%s' is a module interface, but '%s' is no module.\n", type->name,
+                 by->name);
+    }
+    return false;
+  }
+  for (size_t i = 0; i < face->methods.n; i++) {
+    const ig_sfunction *declared = face->methods.at[i];
+    const ig_sfunction *f = method_of(by, declared->name);
+    if (f && fits(f, declared)) continue;
+    if (why) {
+      ig_str_add(why,
+                 f ? "Method of class '%s' is not compatible: '%s' of interface '%s'.\n"
+                   : "Class '%s' does not have method '%s' but '%s' does.\n",
+                 by->name, declared->name, type->name);
+    }
+    return false;
+  }
+  return true;
+}
+
 ig_sinterface *ig_sunit_add_interface(ig_sunit *u, const char *qualified, bool module) {
   ig_sinterface *i = ig_arena_push(&u->arena, sizeof *i);
   if (!i) return no_memory(u);
@@ -112,6 +157,7 @@ ig_sinterface *ig_sunit_add_interface(ig_sunit *u, const char *qualified, bool m
   i->module = module;
   i->type = ig_stype_named(&u->types, IG_STYPE_INTERFACE, qualified, i);
   if (!i->type) return NULL;
+  ((ig_stype *)(uintptr_t)i->type)->is_implemented = implements;
   return ig_vec_push(u->alloc, &u->interfaces, i) ? i : no_memory(u);
 }
 
