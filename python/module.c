@@ -9,6 +9,8 @@
 #include "object.h"
 #include "op/shape.h"
 #include "py.h"
+#include "script/failure.h"
+#include "script_value.h"
 #include "sgraph.h"
 
 py_state py;
@@ -107,11 +109,13 @@ PyObject *py_raise(ig_ctx *c) {
     if (st == IG_CONSTRAINT) type = py.constraint_error;
     if (st == IG_USER_ERROR) type = class_in("ingot._dynamo.exc", "UserError", type);
     if (st == IG_BRANCH) type = class_in("ingot._dynamo.exc", "UncapturedHigherOrderOpError", type);
+    const ig_sfailure *script = ig_ctx_sfailure(c);
+    if (script && script->raised) type = class_in("ingot.jit", "Error", type);
     static const char fakes[] = "ingot._subclasses.fake_tensor";
     if (st == IG_OUTPUT_DATA) type = class_in(fakes, "DataDependentOutputException", type);
     if (st == IG_OUTPUT_SHAPE) type = class_in(fakes, "DynamicOutputShapeException", type);
     raise_text(type, ig_ctx_error(c), c->aside);
-    if (c->trouble) py_report_attach(c);
+    if (c->trouble && !script) py_report_attach(c);
   }
   ig_ctx_clear(c);
   return NULL;
@@ -363,6 +367,7 @@ static int add_all(PyObject *m) {
          py_add_schema(m) || py_add_nodes(m) || py_add_conversions() || py_add_graph(m) ||
          py_add_passes(m) || py_add_onnx(m) || py_add_onnx_models(m) || py_add_fx(m) ||
          py_add_namespaces(m) || py_add_fakes(m) || py_add_ops(m) || py_add_sgraph(m) ||
+         py_add_script_run(m) ||
          PyModule_AddObjectRef(m, "GuardOnDataDependentSymNode", py.guard_error) ||
          PyModule_AddObjectRef(m, "ConstraintViolationError", py.constraint_error);
 }

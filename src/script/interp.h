@@ -19,4 +19,7 @@ IG_MUST_USE ig_status ig_sgraph_run(ig_ctx *c, ig_sunit *u, const ig_sgraph *g,
 // form.
 bool ig_svalue_print(ig_ctx *c, ig_str *s, ig_value v);
 
+// Is a value of that type, as isinstance asks? A list is one of int only if it was declared so.
+bool ig_svalue_is(ig_value v, const ig_stype *t);
+
 #endif

@@ -28,12 +28,15 @@ typedef enum ig_sobj_kind {
 } ig_sobj_kind;
 
 // Common head. `type` belongs to the unit's table; instances, enums, functions and host objects
-// keep the unit alive, the others must not outlive it.
+// keep the unit alive, the others must not outlive it. Strings and functions have none.
 typedef struct ig_sobj {
   ig_sobj_kind kind;
   atomic_size_t refs;
   ig_alloc alloc;
-  const ig_stype *type;
+  union {
+    const ig_stype *type;
+    struct ig_sobj *next_dead;  // while it is freed
+  };
 } ig_sobj;
 
 typedef struct ig_sobj_str {
@@ -49,6 +52,24 @@ typedef struct ig_sobj_seq {  // LIST and TUPLE
   size_t cap;
 } ig_sobj_seq;
 
+// Keys are numbers, strings or tensors, which are compared by identity. Entries stand in the order
+// of insertion; those that were removed leave a hole until the table is rebuilt.
+typedef struct ig_sentry {
+  ig_value key;
+  ig_value value;
+  uint64_t hash;
+  bool live;
+} ig_sentry;
+typedef struct ig_sobj_dict {
+  ig_sobj head;
+  ig_sentry *at;
+  size_t n;  // with holes
+  size_t cap;
+  size_t live;
+  uint32_t *index;  // hash -> position plus one; 0: free
+  size_t slots;     // 0 or a power of two
+} ig_sobj_dict;
+
 typedef struct ig_sobj_instance {
   ig_sobj head;
   struct ig_sclass *cls;
@@ -62,6 +83,15 @@ typedef struct ig_sobj_enum {
   struct ig_senum *declaration;
   size_t member;
 } ig_sobj_enum;
+
+// What a fork made. It ran when it was forked: the value is there, or the error that waiting
+// raises.
+typedef struct ig_sobj_future {
+  ig_sobj head;
+  ig_value value;
+  ig_status status;
+  char *error;  // its text where status is not IG_OK
+} ig_sobj_future;
 
 typedef struct ig_sobj_function {
   ig_sobj head;
@@ -87,11 +117,34 @@ void ig_svalue_release(ig_value v);
 ig_sobj_str *ig_sobj_str_make(ig_ctx *c, const char *text, size_t n);
 ig_sobj_seq *ig_sobj_seq_make(ig_ctx *c, ig_sobj_kind kind, const ig_stype *type,
                               const ig_value *at, size_t n);
+ig_sobj_dict *ig_sobj_dict_make(ig_ctx *c, const ig_stype *type);  // empty
+ig_sobj_future *ig_sobj_future_make(ig_ctx *c, const ig_stype *type, ig_value value);
 ig_sobj_instance *ig_sobj_instance_make(ig_ctx *c, struct ig_sclass *cls);  // attributes: None
 ig_sobj_enum *ig_sobj_enum_make(ig_ctx *c, struct ig_senum *declaration, size_t member);
 ig_sobj_function *ig_sobj_function_make(ig_ctx *c, struct ig_sfunction *function);
 ig_sobj_host *ig_sobj_host_make(ig_ctx *c, const ig_stype *type, const ig_shost_ops *ops,
                                 void *object);
+
+// Lists. Room for n more elements; false after IG_NOMEM.
+bool ig_sobj_seq_reserve(ig_ctx *c, ig_sobj_seq *s, size_t n);
+bool ig_sobj_seq_push(ig_ctx *c, ig_sobj_seq *s, ig_value v);  // retains v
+
+// Dicts. NULL: the key is not there.
+ig_sentry *ig_sobj_dict_find(const ig_sobj_dict *d, ig_value key);
+// Adds an entry or replaces its value; retains both. False after IG_NOMEM.
+bool ig_sobj_dict_put(ig_ctx *c, ig_sobj_dict *d, ig_value key, ig_value value);
+void ig_sobj_dict_remove(ig_sobj_dict *d, ig_sentry *e);
+void ig_sobj_dict_clear(ig_sobj_dict *d);
+// The next live entry from position *i on, which moves behind it. NULL: that was the last one.
+ig_sentry *ig_sobj_dict_next(const ig_sobj_dict *d, size_t *i);
+
+// Sets an attribute; retains the value. False after IG_NOMEM.
+bool ig_sobj_instance_set(ig_ctx *c, ig_sobj_instance *o, size_t i, ig_value v);
+// The value, borrowed; None where a class got the attribute after the object was made.
+ig_value ig_sobj_instance_get(const ig_sobj_instance *o, size_t i);
+
+// Are two values the same as keys and elements: equal numbers and strings, the same object?
+bool ig_svalue_same(ig_value a, ig_value b);
 
 static inline ig_value ig_of_sobj(void *object) {
   return (ig_value){.kind = IG_KIND_OBJECT, .object = object};

@@ -68,6 +68,7 @@ typedef struct ig_sbuiltins {
   size_t n;
 } ig_sbuiltins;
 ig_sbuiltins ig_sbuiltins_named(const char *name);  // rows of "aten::len"; n 0: none
+ig_sbuiltins ig_sbuiltins_all(void);                // the whole table, sorted by name
 
 typedef struct ig_soperator {
   const ig_sschema *schema;

@@ -113,8 +113,17 @@ typedef struct ig_sinterface {
   IG_VEC(ig_sfunction *) methods;  // without bodies: parameters and result only
 } ig_sinterface;
 
+// Where a running script prints and warns; NULL: it is dropped.
+typedef struct ig_sout {
+  void (*print)(void *user, const char *text, size_t n);
+  void (*warn)(ig_ctx *c, void *user, const char *text, const ig_snode *node);
+  void *user;
+} ig_sout;
+
 struct ig_sunit {
   ig_ctx *c;
+  ig_sout out;
+  size_t depth;  // runs inside each other
   ig_alloc alloc;
   atomic_size_t refs;
   ig_arena arena;  // names, trees, sources

@@ -9,6 +9,7 @@
 
 static void report_destroy(ig_ref *ref) {
   ig_report *r = (ig_report *)ref;
+  ig_ref_release(r->script);
   ig_arena_free(&r->arena);
   ig_vec_free(r->alloc, &r->issues);
   ig_vec_free(r->alloc, &r->fixes);

@@ -13,6 +13,7 @@ struct ig_report {
   IG_VEC(ig_issue) issues;
   IG_VEC(ig_dim_fix) fixes;  // of the last violation of dims
   bool printed;              // the message of the error contains the issues
+  ig_ref *script;            // what a script raised and where, see script/failure.h; NULL: nothing
 };
 
 ig_report *ig_report_create(ig_ctx *c);  // one reference; NULL: out of memory

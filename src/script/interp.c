@@ -1,0 +1,836 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs code. Calls of functions are frames of this loop; the C stack grows only where a built-in or
+// the host runs a script again, which is bounded.
+#include "script/interp.h"
+
+#include <string.h>
+
+#include "base/budget.h"
+#include "base/limits.h"
+#include "op/call.h"
+#include "script/builtin.h"
+#include "script/code.h"
+#include "script/failure.h"
+#include "script/numbers.h"
+#include "sym/env.h"
+
+typedef struct frame {
+  const ig_scode *code;
+  ig_value *registers;
+  size_t next;     // instruction
+  size_t entered;  // `with` objects before this frame
+} frame;
+
+typedef struct run {
+  ig_ctx *c;
+  IG_VEC(frame) frames;
+  IG_VEC(ig_value) entered;  // objects of open `with` statements, retained
+  size_t max_depth;
+} run;
+
+static bool no_memory(run *r) {
+  (void)ig_fail(r->c, IG_NOMEM, "out of memory");
+  return false;
+}
+
+static bool wrong(run *r, const ig_sinsn *i, const char *what) {
+  ig_fail_text(r->c, IG_INVALID, "%s: %s", i->node ? i->node->kind : "script", what);
+  return false;
+}
+
+static frame *top(run *r) {
+  return &r->frames.at[r->frames.n - 1];
+}
+
+static inline ig_value read(const frame *f, ig_soperand at) {
+  return at >= 0 ? f->registers[at] : f->code->constants[~at];
+}
+
+// Takes over the reference.
+static inline void write(frame *f, uint32_t at, ig_value v) {
+  ig_value old = f->registers[at];
+  f->registers[at] = v;
+  if (old.kind == IG_KIND_TENSOR || old.kind == IG_KIND_OBJECT) ig_svalue_release(old);
+}
+
+static inline void release_ends(frame *f, const ig_sinsn *i) {
+  for (uint32_t k = 0; k < i->n_free; k++) write(f, i->frees[k], ig_none());
+}
+
+// ---- frames
+
+static bool push_frame(run *r, const ig_scode *code) {
+  if (r->frames.n >= r->max_depth) {
+    ig_fail_text(r->c, IG_LIMIT, "functions of the script call each other more than %zu deep",
+                 r->max_depth);
+    return false;
+  }
+  frame f = {.code = code, .entered = r->entered.n};
+  f.registers = ig_mem_array(r->c->alloc, code->n_registers, sizeof *f.registers);
+  if (!f.registers) return no_memory(r);
+  if (ig_vec_push(r->c->alloc, &r->frames, f)) return true;
+  ig_mem_array_free(r->c->alloc, f.registers, code->n_registers, sizeof *f.registers);
+  return no_memory(r);
+}
+
+static void pop_frame(run *r) {
+  frame *f = &r->frames.at[--r->frames.n];
+  for (size_t i = 0; i < f->code->n_registers; i++) {
+    ig_value v = f->registers[i];
+    if (v.kind == IG_KIND_TENSOR || v.kind == IG_KIND_OBJECT) ig_svalue_release(v);
+  }
+  ig_mem_array_free(r->c->alloc, f->registers, f->code->n_registers, sizeof *f->registers);
+}
+
+static const ig_scode *code_of(ig_ctx *c, ig_sfunction *f) {
+  if (f->code) return f->code;
+  if (!ig_sfunction_ensure(c, f)) return NULL;
+  if (!f->graph) {
+    (void)ig_fail(c, IG_INVALID, "%s has no body", f->qualified);
+    return NULL;
+  }
+  f->code = ig_scode_make(c, f->unit, f->graph, f->name);
+  f->free_code = ig_scode_free;
+  return f->code;
+}
+
+// ---- arguments of operators
+
+enum { ROOM = 64 };
+typedef struct room {
+  ig_int ints[ROOM];
+  size_t n;
+} room;
+
+static ig_int *room_for(run *r, room *space, size_t n) {
+  if (n > ROOM - space->n) return ig_scope_array(r->c, n, sizeof(ig_int));
+  ig_int *at = &space->ints[space->n];
+  space->n += n;
+  return at;
+}
+
+static bool to_ints(run *r, const ig_sinsn *i, room *space, ig_value *v) {
+  const ig_sobj_seq *s =
+      ig_sobj_is(*v, IG_SOBJ_LIST) || ig_sobj_is(*v, IG_SOBJ_TUPLE) ? v->object : NULL;
+  const ig_value *from = s ? s->at : v;
+  size_t n = s ? s->n : 1;
+  ig_int *at = room_for(r, space, n);
+  if (!at) return false;
+  for (size_t k = 0; k < n; k++) {
+    if (from[k].kind != IG_KIND_INT) return wrong(r, i, "expected a list of integers");
+    at[k] = from[k].i;
+  }
+  *v = ig_of_ints(at, n);
+  return true;
+}
+
+static bool to_texts(run *r, const ig_sinsn *i, ig_value *v) {
+  const ig_sobj_seq *s = ig_sobj_is(*v, IG_SOBJ_LIST) ? v->object : NULL;
+  if (!s) return wrong(r, i, "expected a list of strings");
+  ig_value *at = ig_scope_array(r->c, s->n, sizeof *at);
+  if (!at) return false;
+  for (size_t k = 0; k < s->n; k++) {
+    if (!ig_sobj_is(s->at[k], IG_SOBJ_STR)) return wrong(r, i, "expected a list of strings");
+    at[k] = ig_of_str(((const ig_sobj_str *)s->at[k].object)->text);
+  }
+  *v = ig_of_list(at, s->n);
+  return true;
+}
+
+static bool to_number(run *r, const ig_sinsn *i, ig_sarg how, ig_value *v) {
+  if (v->kind != IG_KIND_INT)
+    return wrong(r, i, "expected the number of a dtype, layout or format");
+  int64_t number = v->i.value;
+  if (how == IG_SARG_DTYPE) {
+    *v = ig_of_dtype(ig_script_dtype(number));
+    return v->dtype != IG_DTYPE_COUNT || wrong(r, i, "a dtype that is not supported");
+  }
+  if (how == IG_SARG_LAYOUT) {
+    *v = (ig_value){.kind = IG_KIND_LAYOUT, .layout = ig_script_layout(number)};
+    return v->layout != IG_LAYOUT_COUNT || wrong(r, i, "a layout that is not supported");
+  }
+  *v = ig_of_memory_format(ig_script_memory_format(number));
+  return v->memory_format != IG_MEMORY_FORMAT_COUNT || wrong(r, i, "an unknown memory format");
+}
+
+static bool to_device(run *r, const ig_sinsn *i, ig_value *v) {
+  ig_device d;
+  if (v->kind == IG_KIND_DEVICE) return true;
+  if (!ig_sobj_is(*v, IG_SOBJ_STR)) return wrong(r, i, "expected a device");
+  const char *text = ((const ig_sobj_str *)v->object)->text;
+  if (!ig_device_parse(text, &d)) {
+    ig_fail_text(r->c, IG_RUNTIME, "Invalid device string: '%s'", text);
+    return false;
+  }
+  *v = ig_of_device(d);
+  return true;
+}
+
+// One argument in the form that the operator takes.
+static bool adapt(run *r, const ig_sinsn *i, size_t k, room *space, ig_value *v) {
+  if (v->kind == IG_KIND_NONE) return true;
+  switch ((ig_sarg)i->how[k]) {
+    case IG_SARG_PASS:
+      return v->kind != IG_KIND_OBJECT || wrong(r, i, "a value of another type");
+    case IG_SARG_FLOAT:
+      if (v->kind == IG_KIND_INT && !v->i.expr) *v = ig_of_f64((double)v->i.value);
+      return true;
+    case IG_SARG_INTS:
+      return to_ints(r, i, space, v);
+    case IG_SARG_LIST: {
+      const ig_sobj_seq *s = ig_sobj_is(*v, IG_SOBJ_LIST) ? v->object : NULL;
+      if (!s) return wrong(r, i, "expected a list");
+      *v = ig_of_list(s->at, s->n);
+      return true;
+    }
+    case IG_SARG_TEXTS:
+      return to_texts(r, i, v);
+    case IG_SARG_STR:
+      if (!ig_sobj_is(*v, IG_SOBJ_STR)) return wrong(r, i, "expected a string");
+      *v = ig_of_str(((const ig_sobj_str *)v->object)->text);
+      return true;
+    case IG_SARG_DTYPE:
+    case IG_SARG_LAYOUT:
+    case IG_SARG_FORMAT:
+      return to_number(r, i, (ig_sarg)i->how[k], v);
+    case IG_SARG_DEVICE:
+      return to_device(r, i, v);
+  }
+  return false;
+}
+
+// A result of an operator as a value of the script, a new reference.
+static ig_value result_of(run *r, const ig_sinsn *i, size_t k, ig_value v) {
+  const ig_stype *type = i->node->out[k]->type;
+  ig_sobj_seq *s = NULL;
+  switch (v.kind) {
+    case IG_KIND_TENSOR:
+      (void)ig_tensor_retain(v.tensor);
+      return v;
+    case IG_KIND_LIST:
+      s = ig_sobj_seq_make(r->c, IG_SOBJ_LIST, type, v.list.at, v.list.n);
+      return s ? ig_of_sobj(s) : ig_none();
+    case IG_KIND_INTS:
+      s = ig_sobj_seq_make(r->c, IG_SOBJ_LIST, type, NULL, v.ints.n);
+      for (size_t j = 0; s && j < v.ints.n; j++) s->at[j] = ig_of_int(v.ints.at[j]);
+      return s ? ig_of_sobj(s) : ig_none();
+    case IG_KIND_STR: {
+      ig_sobj_str *text = ig_sobj_str_make(r->c, v.str, strlen(v.str));
+      return text ? ig_of_sobj(text) : ig_none();
+    }
+    case IG_KIND_DTYPE:
+      return ig_of_i64(ig_script_of_dtype(v.dtype));
+    case IG_KIND_LAYOUT:
+      return ig_of_i64(ig_script_of_layout(v.layout));
+    case IG_KIND_MEMORY_FORMAT:
+      return ig_of_i64(ig_script_of_memory_format(v.memory_format));
+    default:
+      return v;
+  }
+}
+
+static bool run_op(run *r, frame *f, const ig_sinsn *i) {
+  ig_ctx *c = r->c;
+  ig_value args[IG_MAX_ARGS];
+  ig_value outs[IG_MAX_RETURNS];
+  room space;
+  space.n = 0;
+  ig_scope s = ig_scope_open(c);
+  for (uint32_t k = 0; k < i->n_in; k++) {
+    args[k] = read(f, i->in[k]);
+    bool plain = i->how[k] == IG_SARG_PASS && args[k].kind != IG_KIND_OBJECT;
+    if (!plain && !adapt(r, i, k, &space, &args[k])) {
+      ig_scope_close(c, s);
+      return false;
+    }
+  }
+  ig_call(c, i->op, args, outs);
+  if (c->status == IG_OK) {
+    size_t n = i->op->schema.nrets < i->n_out ? i->op->schema.nrets : i->n_out;
+    // The usual result, a new tensor that only the scope holds: its reference moves.
+    if (n == 1 && outs[0].kind == IG_KIND_TENSOR && c->pool.n == s.mark + 1 &&
+        c->pool.at[s.mark] == &outs[0].tensor->ref) {
+      c->pool.n = s.mark;
+      write(f, i->out[0], outs[0]);
+    } else {
+      for (size_t k = 0; k < n; k++) write(f, i->out[k], result_of(r, i, k, outs[k]));
+    }
+  }
+  ig_scope_close(c, s);
+  return c->status == IG_OK;
+}
+
+// ---- built-ins
+
+static bool is_allowed(ig_value v, uint64_t kinds) {
+  unsigned bit = v.kind == IG_KIND_OBJECT
+                     ? (unsigned)IG_KIND_COUNT + (unsigned)((const ig_sobj *)v.object)->kind
+                     : (unsigned)v.kind;
+  return kinds >> bit & 1;
+}
+
+enum { INLINE = 8 };
+
+static bool run_builtin(run *r, frame *f, const ig_sinsn *i) {
+  ig_ctx *c = r->c;
+  ig_value in_room[INLINE];
+  ig_value out_room[INLINE];
+  ig_scope s = ig_scope_open(c);
+  ig_value *in = i->n_in <= INLINE ? in_room : ig_scope_array(c, i->n_in, sizeof *in);
+  ig_value *out = i->n_out <= INLINE ? out_room : ig_scope_array(c, i->n_out, sizeof *out);
+  bool ok = in && out && ig_step(c);
+  for (uint32_t k = 0; ok && k < i->n_in; k++) {
+    in[k] = read(f, i->in[k]);
+    ok = is_allowed(in[k], i->kinds[k]) || wrong(r, i, "a value of another type");
+  }
+  for (uint32_t k = 0; ok && k < (i->n_out ? i->n_out : 1); k++) out[k] = ig_none();
+  if (ok) {
+    ig_sbuiltin_call call = {c, f->code->unit, i->node, in, i->n_in, out};
+    i->run(&call);
+    // The built-in may have run a script: frames may have moved, registers have not.
+    f = top(r);
+    ok = c->status == IG_OK;
+    if (i->n_out == 0) ig_svalue_release(out[0]);
+    for (uint32_t k = 0; k < i->n_out; k++) {
+      if (ok)
+        write(f, i->out[k], out[k]);
+      else
+        ig_svalue_release(out[k]);
+    }
+  }
+  ig_scope_close(c, s);
+  return ok;
+}
+
+// ---- moves
+
+static bool run_moves(run *r, frame *f, const ig_sinsn *i, ig_value *to) {
+  ig_value near[INLINE];
+  ig_scope s = ig_scope_open(r->c);
+  ig_value *held = i->n_in <= INLINE ? near : ig_scope_array(r->c, i->n_in, sizeof *held);
+  if (!held) return false;
+  for (uint32_t k = 0; k < i->n_in; k++) {
+    held[k] = read(f, i->in[k]);
+    if (i->how[k])
+      f->registers[i->in[k]] = ig_none();
+    else
+      ig_svalue_retain(held[k]);
+  }
+  for (uint32_t k = 0; k < i->n_in; k++) {
+    if (to)
+      to[k] = held[k];
+    else
+      write(f, i->out[k], held[k]);
+  }
+  ig_scope_close(r->c, s);
+  return true;
+}
+
+// ---- containers
+
+static bool run_seq(run *r, frame *f, const ig_sinsn *i, ig_sobj_kind kind) {
+  ig_sobj_seq *s = ig_sobj_seq_make(r->c, kind, i->node->out[0]->type, NULL, i->n_in);
+  for (uint32_t k = 0; s && k < i->n_in; k++) {
+    s->at[k] = read(f, i->in[k]);
+    ig_svalue_retain(s->at[k]);
+  }
+  if (s) write(f, i->out[0], ig_of_sobj(s));
+  return s != NULL;
+}
+
+static bool run_dict(run *r, frame *f, const ig_sinsn *i) {
+  ig_sobj_dict *d = ig_sobj_dict_make(r->c, i->node->out[0]->type);
+  bool ok = d && i->n_in % 2 == 0;
+  for (uint32_t k = 0; ok && k + 1 < i->n_in; k += 2) {
+    ok = ig_sobj_dict_put(r->c, d, read(f, i->in[k]), read(f, i->in[k + 1]));
+  }
+  if (d && ok)
+    write(f, i->out[0], ig_of_sobj(d));
+  else if (d)
+    ig_svalue_release(ig_of_sobj(d));
+  return ok || (d && wrong(r, i, "keys and values do not pair"));
+}
+
+static const ig_sobj_seq *seq_of(ig_value v) {
+  return ig_sobj_is(v, IG_SOBJ_LIST) || ig_sobj_is(v, IG_SOBJ_TUPLE) ? v.object : NULL;
+}
+
+static bool run_unpack(run *r, frame *f, const ig_sinsn *i) {
+  const ig_sobj_seq *s = i->n_in == 1 ? seq_of(read(f, i->in[0])) : NULL;
+  if (!s) return wrong(r, i, "expected a list or tuple");
+  if (s->n != i->n_out) {
+    ig_fail_text(r->c, IG_RUNTIME, "Expected %u elements in a list but found %zu", i->n_out, s->n);
+    return false;
+  }
+  for (uint32_t k = 0; k < i->n_out; k++) {
+    ig_svalue_retain(s->at[k]);
+    write(f, i->out[k], s->at[k]);
+  }
+  return true;
+}
+
+static int64_t int_attr(const ig_snode *n, const char *name, int64_t otherwise) {
+  const ig_sattr *a = ig_snode_attr(n, name);
+  return a && a->value.kind == IG_KIND_INT ? a->value.i.value : otherwise;
+}
+
+static bool run_tuple_slice(run *r, frame *f, const ig_sinsn *i) {
+  const ig_sobj_seq *s = i->n_in == 1 ? seq_of(read(f, i->in[0])) : NULL;
+  if (!s) return wrong(r, i, "expected a tuple");
+  int64_t from = int_attr(i->node, "beg", 0);
+  int64_t to = int_attr(i->node, "end", (int64_t)s->n);
+  if (from < 0 || to < from || to > (int64_t)s->n) return wrong(r, i, "a slice out of range");
+  ig_sobj_seq *part = ig_sobj_seq_make(r->c, IG_SOBJ_TUPLE, i->node->out[0]->type, s->at + from,
+                                       (size_t)(to - from));
+  if (part) write(f, i->out[0], ig_of_sobj(part));
+  return part != NULL;
+}
+
+// ---- objects
+
+static ig_sobj_instance *instance_at(run *r, const frame *f, const ig_sinsn *i) {
+  ig_value v = i->n_in ? read(f, i->in[0]) : ig_none();
+  if (ig_sobj_is(v, IG_SOBJ_INSTANCE)) return v.object;
+  (void)wrong(r, i, "expected an object");
+  return NULL;
+}
+
+// Position of the attribute in the class of the object, which may have changed its type.
+static bool attribute_of(run *r, const ig_sinsn *i, const ig_sobj_instance *o, size_t *at) {
+  bool same = i->index != UINT32_MAX && o->head.type == i->node->in[0]->type;
+  *at = same ? i->index : ig_sclass_attribute(o->cls, i->name);
+  if (*at != SIZE_MAX) return true;
+  ig_fail_text(r->c, IG_RUNTIME, "%s does not have a field with name '%s'", o->head.type->name,
+               i->name);
+  return false;
+}
+
+static bool run_get(run *r, frame *f, const ig_sinsn *i) {
+  const ig_sobj_instance *o = instance_at(r, f, i);
+  size_t at = 0;
+  if (!o || !attribute_of(r, i, o, &at)) return false;
+  ig_value v = ig_sobj_instance_get(o, at);
+  ig_svalue_retain(v);
+  write(f, i->out[0], v);
+  return true;
+}
+
+static bool run_set(run *r, frame *f, const ig_sinsn *i) {
+  ig_sobj_instance *o = instance_at(r, f, i);
+  size_t at = 0;
+  return o && attribute_of(r, i, o, &at) &&
+         ig_sobj_instance_set(r->c, o, at, read(f, i->in[i->n_in - 1]));
+}
+
+static bool run_create(run *r, frame *f, const ig_sinsn *i) {
+  ig_sclass *cls = i->n_out ? ig_sclass_of(i->node->out[0]->type) : NULL;
+  ig_sobj_instance *o = cls ? ig_sobj_instance_make(r->c, cls) : NULL;
+  if (!cls) return wrong(r, i, "the class is not known");
+  if (o) write(f, i->out[0], ig_of_sobj(o));
+  return o != NULL;
+}
+
+bool ig_svalue_is(ig_value v, const ig_stype *t) {
+  switch (t->kind) {
+    case IG_STYPE_ANY:
+      return true;
+    case IG_STYPE_TENSOR:
+      return v.kind == IG_KIND_TENSOR;
+    case IG_STYPE_INT:
+      return v.kind == IG_KIND_INT;
+    case IG_STYPE_FLOAT:
+      return v.kind == IG_KIND_FLOAT;
+    case IG_STYPE_BOOL:
+      return v.kind == IG_KIND_BOOL;
+    case IG_STYPE_COMPLEX:
+      return v.kind == IG_KIND_COMPLEX;
+    case IG_STYPE_NUMBER:
+      return v.kind == IG_KIND_INT || v.kind == IG_KIND_FLOAT || v.kind == IG_KIND_COMPLEX;
+    case IG_STYPE_NONE:
+      return v.kind == IG_KIND_NONE;
+    case IG_STYPE_DEVICE:
+      return v.kind == IG_KIND_DEVICE;
+    case IG_STYPE_STR:
+      return ig_sobj_is(v, IG_SOBJ_STR);
+    case IG_STYPE_ANY_LIST:
+      return ig_sobj_is(v, IG_SOBJ_LIST);
+    case IG_STYPE_ANY_TUPLE:
+      return ig_sobj_is(v, IG_SOBJ_TUPLE);
+    case IG_STYPE_FUTURE:
+      return ig_sobj_is(v, IG_SOBJ_FUTURE);
+    case IG_STYPE_FUNCTION:
+      return ig_sobj_is(v, IG_SOBJ_FUNCTION);
+    case IG_STYPE_OPTIONAL:
+      return v.kind == IG_KIND_NONE || ig_svalue_is(v, t->at[0]);
+    case IG_STYPE_UNION:
+      for (size_t i = 0; i < t->n; i++) {
+        if (ig_svalue_is(v, t->at[i])) return true;
+      }
+      return false;
+    default:
+      break;
+  }
+  const ig_sobj *o = ig_sobj_of(v);
+  if (!o) return false;
+  if (o->kind == IG_SOBJ_TUPLE && t->kind == IG_STYPE_TUPLE) {
+    const ig_sobj_seq *s = v.object;
+    bool all = s->n == t->n && (!t->name || (o->type && o->type->name));
+    for (size_t i = 0; all && i < s->n; i++) all = ig_svalue_is(s->at[i], t->at[i]);
+    return all;
+  }
+  if (o->kind == IG_SOBJ_LIST && t->kind == IG_STYPE_LIST && !o->type) {
+    const ig_sobj_seq *s = v.object;
+    bool all = true;
+    for (size_t i = 0; all && i < s->n; i++) all = ig_svalue_is(s->at[i], t->at[0]);
+    return all;
+  }
+  return o->type && o->kind != IG_SOBJ_STR && ig_stype_is_subtype(o->type, t);
+}
+
+static bool run_isinstance(run *r, frame *f, const ig_sinsn *i) {
+  const ig_sattr *a = ig_snode_attr(i->node, "types");
+  if (!a || i->n_in != 1) return wrong(r, i, "the types are not known");
+  ig_value v = read(f, i->in[0]);
+  bool any = false;
+  for (size_t k = 0; !any && k < a->n_types; k++) any = ig_svalue_is(v, a->types[k]);
+  write(f, i->out[0], ig_of_bool(any));
+  return true;
+}
+
+// ---- calls
+
+// Calls f with values of the frame. The result goes to the instruction's register when it returns.
+static bool call(run *r, const ig_sinsn *i, ig_sfunction *fn, size_t first, size_t nones) {
+  frame *f = top(r);
+  size_t n = i->n_in - first;
+  if (fn->n_params != n + nones) return wrong(r, i, "another number of arguments");
+  if (fn->host_run) {
+    ig_scope s = ig_scope_open(r->c);
+    ig_value *args = ig_scope_array(r->c, ig_mem_add(n, nones), sizeof *args);
+    ig_value result = ig_none();
+    for (size_t k = 0; args && k < n + nones; k++) {
+      args[k] = k < n ? read(f, i->in[first + k]) : ig_none();
+    }
+    bool ok = args && fn->host_run(r->c, fn, args, &result);
+    ig_scope_close(r->c, s);
+    f = top(r);
+    if (ok && i->n_out) write(f, i->out[0], result);
+    if (ok) release_ends(f, i);
+    if (!ok && r->c->status == IG_OK) (void)ig_fail(r->c, IG_HOST, "%s failed", fn->qualified);
+    return ok;
+  }
+  const ig_scode *code = code_of(r->c, fn);
+  if (!code || !push_frame(r, code)) return false;
+  if (code->n_args != n + nones) return wrong(r, i, "another number of arguments");
+  f = &r->frames.at[r->frames.n - 2];
+  frame *callee = top(r);
+  for (size_t k = 0; k < n; k++) {
+    callee->registers[k] = read(f, i->in[first + k]);
+    ig_svalue_retain(callee->registers[k]);
+  }
+  release_ends(f, i);
+  return true;
+}
+
+static ig_sfunction *method_at(run *r, const frame *f, const ig_sinsn *i, const char *name) {
+  const ig_sobj_instance *o = instance_at(r, f, i);
+  ig_sfunction *fn = o ? ig_sclass_method(o->cls, name) : NULL;
+  if (o && !fn) {
+    ig_fail_text(r->c, IG_RUNTIME, "%s has no method '%s'", o->head.type->name, name);
+  }
+  return fn;
+}
+
+static bool run_call_named(run *r, const ig_sinsn *i) {
+  ig_sfunction *fn = method_at(r, top(r), i, i->name);
+  return fn && call(r, i, fn, 0, 0);
+}
+
+static bool run_call_value(run *r, const ig_sinsn *i) {
+  ig_value v = i->n_in ? read(top(r), i->in[0]) : ig_none();
+  if (!ig_sobj_is(v, IG_SOBJ_FUNCTION)) return wrong(r, i, "expected a function");
+  return call(r, i, ((const ig_sobj_function *)v.object)->function, 1, 0);
+}
+
+static bool run_enter(run *r, const ig_sinsn *i) {
+  frame *f = top(r);
+  ig_sfunction *fn = method_at(r, f, i, "__enter__");
+  if (!fn) return false;
+  ig_value o = read(f, i->in[0]);
+  if (!ig_vec_push(r->c->alloc, &r->entered, o)) return no_memory(r);
+  ig_svalue_retain(o);
+  return call(r, i, fn, 0, 0);
+}
+
+static bool run_exit(run *r, const ig_sinsn *i) {
+  frame *f = top(r);
+  ig_sfunction *fn = method_at(r, f, i, "__exit__");
+  if (!fn) return false;
+  if (r->entered.n > f->entered) ig_svalue_release(r->entered.at[--r->entered.n]);
+  return call(r, i, fn, 0, fn->n_params - 1);
+}
+
+static ig_status run_code(ig_ctx *c, const ig_scode *code, const ig_value *args, ig_value *outs);
+
+// Runs at once. An error is raised where the result is waited for.
+static bool run_fork(run *r, frame *f, const ig_sinsn *i) {
+  ig_ctx *c = r->c;
+  ig_scope s = ig_scope_open(c);
+  ig_value *args = ig_scope_array(c, i->n_in, sizeof *args);
+  ig_value out = ig_none();
+  if (!args || i->body->n_results != 1 || i->body->n_args != i->n_in) {
+    ig_scope_close(c, s);
+    return args ? wrong(r, i, "a graph that does not fit") : false;
+  }
+  for (uint32_t k = 0; k < i->n_in; k++) args[k] = read(f, i->in[k]);
+  ig_status st = run_code(c, i->body, args, &out);
+  ig_scope_close(c, s);
+  f = top(r);
+  if (ig_status_is_final(st)) return false;
+  char *text = NULL;
+  if (st != IG_OK) {
+    const ig_sfailure *why = ig_ctx_sfailure(c);
+    const char *message = why ? why->message : c->message;
+    text = ig_mem_new(c->alloc, strlen(message) + 1);
+    if (text) memcpy(text, message, strlen(message));
+    ig_ctx_clear(c);
+  }
+  ig_sobj_future *future = ig_sobj_future_make(c, i->node->out[0]->type, out);
+  ig_svalue_release(out);
+  if (future) {
+    future->status = st;
+    future->error = text;
+    write(f, i->out[0], ig_of_sobj(future));
+  } else if (text) {
+    ig_mem_free(c->alloc, text, strlen(text) + 1);
+  }
+  return future != NULL;
+}
+
+// ---- the loop
+
+static bool run_test(run *r, frame *f, const ig_sinsn *i) {
+  ig_value count = read(f, i->in[0]);
+  ig_value most = read(f, i->in[1]);
+  ig_value go_on = read(f, i->in[2]);
+  if (most.kind != IG_KIND_INT || go_on.kind != IG_KIND_BOOL) {
+    return wrong(r, i, "expected a number and a condition");
+  }
+  if (!ig_step(r->c)) return false;
+  bool more = most.i.expr ? ig_int_is(r->c, count.i, IG_LT, most.i) : count.i.value < most.i.value;
+  more = more && (go_on.b_expr ? ig_bool_guard(r->c, &go_on) : go_on.b);
+  if (!more) f->next = i->target;
+  return r->c->status == IG_OK;
+}
+
+static bool run_unless(run *r, frame *f, const ig_sinsn *i) {
+  ig_value v = read(f, i->in[0]);
+  if (v.kind != IG_KIND_BOOL) return wrong(r, i, "expected a condition");
+  bool yes = v.b_expr ? ig_bool_guard(r->c, &v) : v.b;
+  if (!yes) f->next = i->target;
+  return r->c->status == IG_OK;
+}
+
+// Leaves the frame. True: there is a caller, which has the result.
+static bool run_return(run *r, frame *f, const ig_sinsn *i, ig_value *outs) {
+  bool outermost = r->frames.n == 1;
+  ig_value result = ig_none();
+  bool ok = f->code->n_results <= 1 || outermost;
+  ok = ok && run_moves(r, f, i, outermost ? outs : &result);
+  while (r->entered.n > f->entered) ig_svalue_release(r->entered.at[--r->entered.n]);
+  pop_frame(r);
+  if (outermost || !ok) return false;
+  frame *caller = top(r);
+  const ig_sinsn *at = &caller->code->at[caller->next - 1];
+  if (at->n_out)
+    write(caller, at->out[0], result);
+  else
+    ig_svalue_release(result);
+  return true;
+}
+
+static bool run_one(run *r, frame *f, const ig_sinsn *i) {
+  switch (i->kind) {
+    case IG_SINSN_OP:
+      return run_op(r, f, i);
+    case IG_SINSN_BUILTIN:
+      return run_builtin(r, f, i);
+    case IG_SINSN_MOVES:
+      return run_moves(r, f, i, NULL);
+    case IG_SINSN_JUMP:
+      f->next = i->target;
+      return true;
+    case IG_SINSN_UNLESS:
+      return run_unless(r, f, i);
+    case IG_SINSN_BEGIN:
+      write(f, i->out[0], ig_of_i64(0));
+      return true;
+    case IG_SINSN_TEST:
+      return run_test(r, f, i);
+    case IG_SINSN_NEXT:
+      f->registers[i->out[0]].i.value++;
+      f->next = i->target;
+      return true;
+    case IG_SINSN_LIST:
+      return run_seq(r, f, i, IG_SOBJ_LIST);
+    case IG_SINSN_TUPLE:
+      return run_seq(r, f, i, IG_SOBJ_TUPLE);
+    case IG_SINSN_DICT:
+      return run_dict(r, f, i);
+    case IG_SINSN_UNPACK:
+      return run_unpack(r, f, i);
+    case IG_SINSN_TUPLE_SLICE:
+      return run_tuple_slice(r, f, i);
+    case IG_SINSN_GET:
+      return run_get(r, f, i);
+    case IG_SINSN_SET:
+      return run_set(r, f, i);
+    case IG_SINSN_CREATE:
+      return run_create(r, f, i);
+    case IG_SINSN_ISINSTANCE:
+      return run_isinstance(r, f, i);
+    case IG_SINSN_FORK:
+      return run_fork(r, f, i);
+    default:  // FREE
+      return true;
+  }
+}
+
+static bool is_call(ig_sinsn_kind kind) {
+  return kind >= IG_SINSN_CALL && kind <= IG_SINSN_EXIT && kind != IG_SINSN_FORK;
+}
+
+static bool run_any_call(run *r, const ig_sinsn *i) {
+  if (!ig_step(r->c)) return false;
+  if (i->kind == IG_SINSN_CALL) return call(r, i, i->function, 0, 0);
+  if (i->kind == IG_SINSN_CALL_NAMED) return run_call_named(r, i);
+  if (i->kind == IG_SINSN_CALL_VALUE) return run_call_value(r, i);
+  return i->kind == IG_SINSN_ENTER ? run_enter(r, i) : run_exit(r, i);
+}
+
+static void execute(run *r, ig_value *outs) {
+  while (true) {
+    frame *f = top(r);
+    const ig_sinsn *i = &f->code->at[f->next++];
+    if (i->kind == IG_SINSN_RETURN) {
+      if (!run_return(r, f, i, outs)) return;
+    } else if (is_call(i->kind)) {
+      if (!run_any_call(r, i)) return;
+    } else {
+      if (!run_one(r, f, i)) return;
+      if (i->n_free) release_ends(top(r), i);
+    }
+  }
+}
+
+// ---- errors
+
+static void print_frames(const run *r, ig_str *s) {
+  for (size_t k = 0; k < r->frames.n; k++) {
+    const frame *f = &r->frames.at[k];
+    const ig_snode *n = f->next ? f->code->at[f->next - 1].node : NULL;
+    if (n) ig_srange_quote(s, n->range, f->code->name);
+  }
+}
+
+// __exit__ of the `with` statements that an error leaves, innermost first. Its own error wins.
+static void leave(run *r) {
+  ig_ctx *c = r->c;
+  while (r->entered.n) {
+    ig_value o = r->entered.at[--r->entered.n];
+    const ig_sobj_instance *object = o.object;
+    ig_sfunction *fn = ig_sclass_method(object->cls, "__exit__");
+    if (fn && fn->n_params == 4 && !ig_status_is_final(c->status)) {
+      const ig_value args[4] = {o};
+      ig_value result = ig_none();
+      ig_status st = c->status;
+      ig_str text = ig_str_make(c->alloc);
+      ig_str_add(&text, "%s", c->message);
+      ig_ref *data = c->trouble;
+      c->trouble = NULL;
+      ig_ctx_clear(c);
+      if (!text.failed && ig_sfunction_run(c, fn, args, &result) == IG_OK) {
+        ig_svalue_release(result);
+        ig_fail_text(c, st, "%s", text.at ? text.at : "");
+        c->trouble = data;
+      } else {
+        ig_ref_release(data);
+        if (c->status == IG_OK) (void)ig_fail(c, IG_NOMEM, "out of memory");
+      }
+      ig_str_free(&text);
+    }
+    ig_svalue_release(o);
+  }
+}
+
+// ---- entry points
+
+enum { MAX_RUNS = 32 };  // each one takes C stack
+
+static bool enter(run *r, const ig_scode *code, const ig_value *args) {
+  if (code->unit->depth >= MAX_RUNS) {
+    ig_fail_text(r->c, IG_LIMIT, "scripts run inside each other more than %d deep", MAX_RUNS);
+    return false;
+  }
+  if (!push_frame(r, code)) return false;
+  for (size_t k = 0; k < code->n_args; k++) {
+    top(r)->registers[k] = args[k];
+    ig_svalue_retain(args[k]);
+  }
+  return true;
+}
+
+static ig_status run_code(ig_ctx *c, const ig_scode *code, const ig_value *args, ig_value *outs) {
+  for (size_t k = 0; k < code->n_results; k++) outs[k] = ig_none();
+  if (c->status != IG_OK) return c->status;
+  run r = {.c = c, .max_depth = ig_limits_of(c, NULL).max_depth};
+  bool outermost = code->unit->depth == 0;
+  ig_account outer = {0};
+  if (outermost) outer = ig_account_open(c, &c->limits);
+  if (enter(&r, code, args)) {
+    code->unit->depth++;
+    execute(&r, outs);
+    code->unit->depth--;
+  }
+  if (c->status != IG_OK) {
+    ig_str frames = ig_str_make(c->alloc);
+    print_frames(&r, &frames);
+    ig_script_explain(c, frames.at ? frames.at : "");
+    ig_str_free(&frames);
+    leave(&r);
+  }
+  while (r.entered.n) ig_svalue_release(r.entered.at[--r.entered.n]);
+  while (r.frames.n) pop_frame(&r);
+  ig_vec_free(c->alloc, &r.frames);
+  ig_vec_free(c->alloc, &r.entered);
+  if (outermost) ig_account_close(c, &outer);
+  return c->status;
+}
+
+ig_status ig_sfunction_run(ig_ctx *c, ig_sfunction *f, const ig_value *args, ig_value *result) {
+  *result = ig_none();
+  if (c->status != IG_OK) return c->status;
+  if (f->host_run) {
+    bool ok = f->host_run(c, f, args, result);
+    return ok || c->status != IG_OK ? c->status : ig_fail(c, IG_HOST, "%s failed", f->qualified);
+  }
+  const ig_scode *code = code_of(c, f);
+  if (!code) return c->status;
+  if (code->n_args != f->n_params || code->n_results != 1) {
+    return ig_fail(c, IG_INVALID, "%s: the graph does not fit the declaration", f->qualified);
+  }
+  return run_code(c, code, args, result);
+}
+
+ig_status ig_sgraph_run(ig_ctx *c, ig_sunit *u, const ig_sgraph *g, const ig_value *args, size_t n,
+                        ig_value *outs) {
+  if (c->status != IG_OK) return c->status;
+  if (g->body->n_in != n) {
+    return ig_fail(c, IG_INVALID, "the graph has %zu inputs, found %zu values", g->body->n_in, n);
+  }
+  ig_scode *code = ig_scode_make(c, u, g, NULL);
+  if (!code) return c->status;
+  ig_status st = run_code(c, code, args, outs);
+  ig_scode_free(code);
+  return st;
+}

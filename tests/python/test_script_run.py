@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Printed graphs of PyTorch 2.5.1 run with the recorded arguments and give the recorded values."""
+
+import contextlib
+import io
+import json
+import math
+import os
+import pathlib
+import warnings
+
+import pytest
+
+import ingot
+from ingot import _C
+
+RECORDS = pathlib.Path(os.environ.get("INGOT_SCRIPT_RECORDS", "../shared/script"))
+
+
+def records():
+    path = RECORDS / "functions.jsonl"
+    if not path.exists():
+        return []
+    found = [json.loads(line) for line in path.open()]
+    return [r for r in found if isinstance(r.get("graph"), str) and r["torch"].startswith("2.5")]
+
+
+def runs_alone(record):
+    """No calls of other functions, no classes, no constants that the text does not contain."""
+    graph = record["graph"]
+    foreign = ("prim::CallFunction", "prim::CallMethod", "prim::CreateObject", "prim::GetAttr", "= ^", "Enum<", "<Tensor>")
+    return not any(f in graph for f in foreign) and "CPU" not in graph and "value={" not in graph
+
+
+def arguments(record):
+    """The calls of a record: its source without the function itself."""
+    lines = record["source"].split("\n")
+    scope = {"__name__": "program", "torch": ingot, "nn": ingot.nn, "F": ingot.nn.functional, "Tensor": ingot.Tensor}
+    text = "\n".join(line for line in lines if not line.startswith(("import torch", "from torch")))
+    exec(compile(text, "program.py", "exec"), scope)
+    calls = scope.get("calls")
+    return calls if calls is not None else [scope["args"]]
+
+
+def plain(value):
+    """A value as records write it."""
+    if isinstance(value, ingot.Tensor):
+        kind = {"tensor": str(value.dtype).split(".")[-1], "shape": list(value.shape)}
+        if value.numel() > 64:
+            return {**kind, "sum": value.detach().double().sum().item()}
+        return {**kind, "v": plain(value.detach().tolist())}
+    if isinstance(value, bool) or value is None or isinstance(value, (int, str)):
+        return value
+    if isinstance(value, float):
+        return {"float": str(value)} if not math.isfinite(value) else value
+    if isinstance(value, complex):
+        return {"complex": [value.real, value.imag]}
+    if isinstance(value, dict):
+        return {"dict": [[plain(k), plain(v)] for k, v in value.items()]}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return {"namedtuple": type(value).__name__, "fields": {k: plain(v) for k, v in zip(value._fields, value)}}
+    if isinstance(value, tuple):
+        return {"tuple": [plain(v) for v in value]}
+    if isinstance(value, list):
+        return [plain(v) for v in value]
+    if isinstance(value, ingot.device):
+        return {"device": str(value)}
+    return {"object": type(value).__name__}
+
+
+def agrees(a, b):
+    if isinstance(a, dict) and isinstance(b, dict):
+        return (a.keys() == b.keys() or "sum" in a) and all(agrees(a[k], b.get(k)) for k in a)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(agrees(x, y) for x, y in zip(a, b))
+    if isinstance(a, float) or isinstance(b, float):
+        number = isinstance(a, (int, float)) and isinstance(b, (int, float))
+        return number and math.isclose(a, b, rel_tol=1e-5, abs_tol=1e-6)
+    return a == b
+
+
+def copied(value):
+    if isinstance(value, ingot.Tensor):
+        return value.detach().clone().requires_grad_(value.requires_grad)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*map(copied, value))
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(copied, value))
+    if isinstance(value, dict):
+        return {k: copied(v) for k, v in value.items()}
+    return value
+
+
+def outcome(record, call):
+    if isinstance(call, list) or record["graph"].count(":", 0, record["graph"].index("):\n")) != len(call):
+        return None  # keywords and defaults are not part of the graph
+    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            (out,) = _C._script_run_graph(record["graph"], copied(tuple(call)))
+        except Exception as error:
+            return {"error": error}
+    return {"out": plain(out)}
+
+
+def same_error(ours, recorded):
+    """The last line of the text, which is the message; frames need sources, which graphs have not."""
+    return str(ours).strip().split("\n")[-1] == recorded["text"].strip().split("\n")[-1]
+
+
+# What only the compiled function knows: the name of a tuple's class, an optimized pair of nodes.
+NOT_IN_THE_GRAPH = {"namedtuple_collections", "tensor_split_unpack", "multi_output_named", "kwargs_ops"}
+# The original fails to show an undefined tensor.
+ACCIDENTS = {"tensor_attrs_2"}
+CASES = [r for r in records() if runs_alone(r) and r["name"] not in NOT_IN_THE_GRAPH | ACCIDENTS]
+
+
+@pytest.mark.skipif(not CASES, reason="the records are not here")
+@pytest.mark.parametrize("record", CASES, ids=[r["name"] for r in CASES])
+def test_recorded_graph(record):
+    if record.get("random"):
+        pytest.skip("random")
+    if "torch.jit" in record["source"] and not hasattr(ingot, "jit"):
+        pytest.skip("the program needs torch.jit")
+    for call, want in zip(arguments(record), record["out"]):
+        got = outcome(record, call)
+        if got is None:
+            continue
+        if isinstance(want, dict) and "error" in want:
+            assert "error" in got, got
+            if want["error"]["text"].startswith("The following"):
+                assert same_error(got["error"], want["error"]), str(got["error"])
+            continue
+        if "error" in got:
+            raise got["error"]
+        if isinstance(want, dict) and "args_after" in want:
+            want = want["out"]
+        assert agrees(got["out"], want), (got["out"], want)
