@@ -419,6 +419,8 @@ static const struct {
      "def floordiv(a: Tensor, b: Tensor) -> Tensor:\n  return torch.floor_divide(a, b)\n"},
     {"aten::floordiv",
      "def floordiv(a: Tensor, b: number) -> Tensor:\n  return torch.floor_divide(a, b)\n"},
+    {"aten::__contains__",
+     "def __contains__(self: str, key: str):\n  return self.find(key, 0, len(self)) != -1\n"},
     {"prim::ndim", "def ndim(a: Tensor) -> int:\n  return a.dim()\n"},
     {"prim::T", "def T(a: Tensor) -> Tensor:\n  return a.numpy_T()\n"},
     {"prim::H", "def H(a: Tensor) -> Tensor:\n  return a.matrix_H()\n"},

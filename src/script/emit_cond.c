@@ -24,14 +24,18 @@ ig_svalue *ig_emit_to_bool(ig_emitter *e, ig_srange where, ig_svalue *v) {
     case IG_STYPE_INT:
     case IG_STYPE_FLOAT:
     case IG_STYPE_COMPLEX:
-    case IG_STYPE_NUMBER:
-    case IG_STYPE_STR:
-    case IG_STYPE_LIST:
-    case IG_STYPE_DICT: {
+    case IG_STYPE_NUMBER: {
       ig_sactual at[] = {{.range = where, .value = v}};
       ig_svalue *out = ig_emit_builtin(e, where, "aten::Bool", &(ig_sactuals){at, 1, 0}, NULL);
       if (out) return out;
       break;
+    }
+    case IG_STYPE_STR:
+    case IG_STYPE_LIST:
+    case IG_STYPE_DICT: {  // true unless it is empty
+      ig_svalue *in[] = {ig_emit_op(e, where, "aten::len", &v, 1),
+                         ig_emit_int(e, (ig_srange){0}, 0)};
+      return in[0] && in[1] ? ig_emit_op(e, where, "aten::gt", in, 2) : NULL;
     }
     default:
       break;

@@ -425,6 +425,29 @@ bool ig_emit_actuals(ig_emitter *e, const ig_tree *call, size_t first, ig_sactua
   return true;
 }
 
+// x.tolist(): nested as deep as the annotation says.
+static ig_svalue *to_list(ig_emitter *e, const ig_tree *t, ig_svalue *v, const ig_stype *hint) {
+  if (!hint) {
+    ig_emit_error(e, t->range, "Expected type hint for result of tolist()");
+    return NULL;
+  }
+  int64_t depth = 0;
+  const ig_stype *item = hint;
+  for (; item->kind == IG_STYPE_LIST; item = item->at[0]) depth++;
+  static const ig_stype_kind kinds[] = {IG_STYPE_INT, IG_STYPE_FLOAT, IG_STYPE_BOOL,
+                                        IG_STYPE_COMPLEX};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    if (kinds[i] != item->kind) continue;
+    ig_svalue *in[] = {v, ig_emit_int(e, (ig_srange){0}, depth),
+                       ig_emit_int(e, (ig_srange){0}, (int64_t)i)};
+    return ig_emit_value(e, "prim::tolist", (ig_srange){0}, in, 3, hint);
+  }
+  ig_emit_error(e, t->range, "%s is not one of the supported element types for tolist: int, float, "
+                             "complex, bool",
+                ig_emit_repr(e, item));
+  return NULL;
+}
+
 static bool call(ig_emitter *e, const ig_tree *t, size_t n_binders, const ig_stype *hint,
                  ig_sugar *out) {
   ig_sugar callee;
@@ -432,6 +455,7 @@ static bool call(ig_emitter *e, const ig_tree *t, size_t n_binders, const ig_sty
   if (callee.kind == IG_SUGAR_SPECIAL) {
     return ig_emit_special(e, t, callee.special, n_binders, hint, out);
   }
+  if (callee.kind == IG_SUGAR_TO_LIST) return give(out, to_list(e, t, callee.value, hint));
   ig_sactuals args;
   return ig_emit_actuals(e, t, 1, &args) &&
          ig_emit_call(e, t->at[0]->range, &callee, &args, n_binders, out);

@@ -165,6 +165,10 @@ static const struct {
 
 static bool tensor_attr(ig_emitter *e, ig_srange where, ig_svalue *v, const char *name,
                         ig_sugar *out) {
+  if (v->type->kind == IG_STYPE_TENSOR && strcmp(name, "tolist") == 0) {
+    *out = (ig_sugar){.kind = IG_SUGAR_TO_LIST, .value = v};
+    return true;
+  }
   for (size_t i = 0; i < sizeof properties / sizeof *properties; i++) {
     if (properties[i].of != v->type->kind || strcmp(properties[i].name, name) != 0) continue;
     return give(out, ig_emit_op(e, where, properties[i].symbol, &v, 1));

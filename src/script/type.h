@@ -61,6 +61,8 @@ struct ig_stype {
   const char *const *names;  // fields of a named tuple
   const char *const
       *defaults;             // of them, as text; NULL: none has one, an element NULL: that has none
+  // Of an interface: has another class or interface its methods? Adds to why (may be NULL) if not.
+  bool (*is_implemented)(const ig_stype *face, const ig_stype *by, ig_str *why);
   void *declaration;         // of classes, enums, interfaces and functions: whoever declared it
   const ig_stensor *tensor;  // of a traced tensor whose name could be understood; NULL: a plain one
   const char *text;          // as graphs write it: `int[]`, `Dict(str, int)`, `Tensor?`
