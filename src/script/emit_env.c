@@ -106,10 +106,15 @@ ig_svalue *ig_emit_none(ig_emitter *e, ig_srange where) {
   return constant(e, where, ig_none(), ig_emit_plain(e, IG_STYPE_NONE));
 }
 
-// A member of an enum: a constant of the enum's type that has the member's name.
+// A member of an enum: a constant of the enum's type that is known by its text.
 ig_svalue *ig_emit_enum(ig_emitter *e, ig_srange where, const ig_senum *of, size_t member) {
-  ig_value v = {.kind = IG_KIND_STR, .str = of->members.at[member].name};
-  return constant(e, where, v, of->type);
+  ig_svalue *v = ig_emit_value(e, "prim::Constant", where, NULL, 0, of->type);
+  ig_sattr *a = v ? ig_snode_add_attr(v->node, "value", IG_SATTR_TEXT) : NULL;
+  const char *text = ig_emit_text(e, "%s.%s", of->type->name, of->members.at[member].name);
+  const char *kept = a ? ig_arena_strn(&e->g->arena, text, strlen(text)) : NULL;
+  if (!kept) return v ? no_memory(e) : NULL;
+  a->text = kept;
+  return v;
 }
 
 ig_svalue *ig_emit_constant_list(ig_emitter *e, ig_value v, int n, const ig_stype *type) {
