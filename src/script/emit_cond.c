@@ -23,13 +23,7 @@ ig_svalue *ig_emit_to_bool(ig_emitter *e, ig_srange where, ig_svalue *v) {
     case IG_STYPE_TENSOR:
     case IG_STYPE_INT:
     case IG_STYPE_FLOAT:
-    case IG_STYPE_COMPLEX:
-    case IG_STYPE_NUMBER: {
-      ig_sactual at[] = {{.range = where, .value = v}};
-      ig_svalue *out = ig_emit_builtin(e, where, "aten::Bool", &(ig_sactuals){at, 1, 0}, NULL);
-      if (out) return out;
-      break;
-    }
+      return ig_emit_op(e, where, "aten::Bool", &v, 1);
     case IG_STYPE_STR:
     case IG_STYPE_LIST:
     case IG_STYPE_DICT: {  // true unless it is empty
@@ -40,10 +34,7 @@ ig_svalue *ig_emit_to_bool(ig_emitter *e, ig_srange where, ig_svalue *v) {
     default:
       break;
   }
-  if (e->c->status == IG_OK || e->c->status == IG_SYNTAX) {
-    ig_ctx_clear(e->c);
-    ig_emit_error(e, where, "Could not cast value of type %s to bool", ig_emit_repr(e, t));
-  }
+  ig_emit_error(e, where, "Could not cast value of type %s to bool", ig_emit_repr(e, t));
   return NULL;
 }
 
