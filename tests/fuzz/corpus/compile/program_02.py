@@ -1,0 +1,5 @@
+def fn(n: int):
+  s = 0
+  for i in range(n):
+    s += i
+  return s

@@ -1,0 +1,2 @@
+def fn(n: int):
+  return [i * i for i in range(n)]

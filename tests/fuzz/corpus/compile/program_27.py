@@ -1,0 +1,2 @@
+def fn(n: int):
+  return n(1)
