@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "script/emitter.h"
+#include "script/form.h"
 
 static void *no_memory(ig_emitter *e) {
   (void)ig_fail(e->c, IG_NOMEM, "out of memory");
@@ -254,7 +255,7 @@ ig_svalue **ig_emit_unpack(ig_emitter *e, ig_srange where, ig_svalue *tuple) {
 }
 
 bool ig_emit_is_constant(const ig_svalue *v) {
-  return v->node && !v->block && strcmp(v->node->kind, "prim::Constant") == 0;
+  return v->node && !v->block && ig_sform_of(v->node) == IG_SFORM_CONSTANT;
 }
 
 const ig_value *ig_emit_constant_of(const ig_svalue *v) {

@@ -442,8 +442,9 @@ static ig_svalue *to_list(ig_emitter *e, const ig_tree *t, ig_svalue *v, const i
                        ig_emit_int(e, (ig_srange){0}, (int64_t)i)};
     return ig_emit_value(e, "prim::tolist", (ig_srange){0}, in, 3, hint);
   }
-  ig_emit_error(e, t->range, "%s is not one of the supported element types for tolist: int, float, "
-                             "complex, bool",
+  ig_emit_error(e, t->range,
+                "%s is not one of the supported element types for tolist: int, float, "
+                "complex, bool",
                 ig_emit_repr(e, item));
   return NULL;
 }

@@ -25,7 +25,7 @@ typedef enum ig_sugar_kind {
   IG_SUGAR_RANGE,      // range(...)
   IG_SUGAR_ITERABLES,  // zip, enumerate
   IG_SUGAR_SLICE,      // a slice object
-  IG_SUGAR_TO_LIST,           // x.tolist, whose result has the type that is expected
+  IG_SUGAR_TO_LIST,    // x.tolist, whose result has the type that is expected
   IG_SUGAR_CONTAINER_METHOD,  // keys, values, items of a container of modules
   IG_SUGAR_KIND_COUNT
 } ig_sugar_kind;

@@ -60,7 +60,7 @@ struct ig_stype {
                              // of a traced tensor: "Float(2, 3, strides=[3, 1], ...)"
   const char *const *names;  // fields of a named tuple
   const char *const
-      *defaults;             // of them, as text; NULL: none has one, an element NULL: that has none
+      *defaults;  // of them, as text; NULL: none has one, an element NULL: that has none
   // Of an interface: has another class or interface its methods? Adds to why (may be NULL) if not.
   bool (*is_implemented)(const ig_stype *face, const ig_stype *by, ig_str *why);
   void *declaration;         // of classes, enums, interfaces and functions: whoever declared it
