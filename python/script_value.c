@@ -201,7 +201,7 @@ static bool to_enum(ig_ctx *c, PyObject *o, const ig_stype *t, ig_value *out) {
 // Any and unions: the type of the object itself.
 static bool to_inferred(ig_ctx *c, ig_sunit *u, PyObject *o, const ig_stype *t, ig_value *out,
                         ig_str *why) {
-  const ig_stype *own = py_stype_of(c, u, o, why);
+  const ig_stype *own = py_stype_infer(c, u, o, why);
   if (!own) return false;
   if (t->kind == IG_STYPE_UNION && !ig_stype_is_subtype(own, t)) {
     ig_str_add(why, "Expected a member of ");
@@ -298,7 +298,7 @@ static const ig_stype *plain(ig_sunit *u, ig_stype_kind kind) {
 static const ig_stype *common(ig_ctx *c, ig_sunit *u, PyObject *fast, ig_str *why) {
   const ig_stype *t = NULL;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast); i++) {
-    const ig_stype *own = py_stype_of(c, u, PySequence_Fast_GET_ITEM(fast, i), why);
+    const ig_stype *own = py_stype_infer(c, u, PySequence_Fast_GET_ITEM(fast, i), why);
     if (!own) return NULL;
     t = t ? ig_stype_unify(&u->types, t, own, false) : own;
     if (!t) {
@@ -337,7 +337,7 @@ static const ig_stype *type_of_tuple(ig_ctx *c, ig_sunit *u, PyObject *o, ig_str
   ig_scope s = ig_scope_open(c);
   const ig_stype **at = ig_scope_array(c, n, sizeof *at);
   for (size_t i = 0; at && i < n; i++) {
-    at[i] = py_stype_of(c, u, PyTuple_GET_ITEM(o, (Py_ssize_t)i), why);
+    at[i] = py_stype_infer(c, u, PyTuple_GET_ITEM(o, (Py_ssize_t)i), why);
     if (!at[i]) at = NULL;
   }
   const ig_stype *t = at ? ig_stype_tuple(&u->types, at, n) : NULL;
@@ -345,7 +345,7 @@ static const ig_stype *type_of_tuple(ig_ctx *c, ig_sunit *u, PyObject *o, ig_str
   return t;
 }
 
-const ig_stype *py_stype_of(ig_ctx *c, ig_sunit *u, PyObject *o, ig_str *why) {
+const ig_stype *py_stype_infer(ig_ctx *c, ig_sunit *u, PyObject *o, ig_str *why) {
   ig_value number;
   if (o == Py_None) return plain(u, IG_STYPE_NONE);
   if (py_is_tensor(o)) return plain(u, IG_STYPE_TENSOR);

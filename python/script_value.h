@@ -11,7 +11,7 @@
 bool py_to_svalue(ig_ctx *c, ig_sunit *u, PyObject *o, const ig_stype *t, ig_value *out,
                   ig_str *why);
 // The type that an object would have in a script; NULL: none, `why` says so.
-const ig_stype *py_stype_of(ig_ctx *c, ig_sunit *u, PyObject *o, ig_str *why);
+const ig_stype *py_stype_infer(ig_ctx *c, ig_sunit *u, PyObject *o, ig_str *why);
 PyObject *py_from_svalue(ig_ctx *c, ig_value v);
 
 int py_add_script_run(PyObject *m);  // script_run.c
