@@ -27,7 +27,7 @@ static ig_value *values_of(ig_ctx *c, ig_sunit *u, const ig_sgraph *g, PyObject 
   for (size_t i = 0; at && i < n; i++) {
     const ig_stype *t = g->body->in[i]->type;
     ig_str why = ig_str_make(c->alloc);
-    if (!py_to_svalue(c, u, PyTuple_GET_ITEM(args, (Py_ssize_t)i), t, &at[i], &why)) {
+    if (!py_to_script(c, u, PyTuple_GET_ITEM(args, (Py_ssize_t)i), t, &at[i], &why)) {
       if (!PyErr_Occurred() && c->status == IG_OK) {
         PyErr_Format(PyExc_RuntimeError, "input %zu of type %s: %s", i, t->text,
                      why.at ? why.at : "");
@@ -48,7 +48,7 @@ static PyObject *run(ig_ctx *c, ig_sunit *u, const ig_sgraph *g, PyObject *args)
   if (out && ig_sgraph_run(c, u, g, in, g->body->n_in, out) == IG_OK) {
     made = PyTuple_New((Py_ssize_t)n_out);
     for (size_t i = 0; made && i < n_out; i++) {
-      PyObject *o = py_from_svalue(c, out[i]);
+      PyObject *o = py_from_script(c, out[i]);
       if (o)
         PyTuple_SET_ITEM(made, (Py_ssize_t)i, o);
       else

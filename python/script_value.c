@@ -114,7 +114,7 @@ static bool to_seq(ig_ctx *c, ig_sunit *u, PyObject *o, const ig_stype *t, ig_va
                t->at[0]->kind == IG_STYPE_BOOL || t->at[0]->kind == IG_STYPE_TENSOR;
   ig_str inner = ig_str_make(c->alloc);
   for (size_t i = 0; ok && i < n; i++) {
-    ok = py_to_svalue(c, u, PySequence_Fast_GET_ITEM(fast, (Py_ssize_t)i), t->at[0], &s->at[i],
+    ok = py_to_script(c, u, PySequence_Fast_GET_ITEM(fast, (Py_ssize_t)i), t->at[0], &s->at[i],
                       &inner);
   }
   // A vector of numbers is converted as a whole, and named as a whole.
@@ -145,7 +145,7 @@ static bool to_tuple(ig_ctx *c, ig_sunit *u, PyObject *o, const ig_stype *t, ig_
   ig_sobj_seq *s = ig_sobj_seq_make(c, IG_SOBJ_TUPLE, t, NULL, n);
   bool ok = s != NULL;
   for (size_t i = 0; ok && i < n; i++) {
-    ok = py_to_svalue(c, u, PyTuple_GET_ITEM(o, (Py_ssize_t)i), t->at[i], &s->at[i], why);
+    ok = py_to_script(c, u, PyTuple_GET_ITEM(o, (Py_ssize_t)i), t->at[i], &s->at[i], why);
   }
   if (ok)
     *out = ig_of_sobj(s);
@@ -164,8 +164,8 @@ static bool to_dict(ig_ctx *c, ig_sunit *u, PyObject *o, const ig_stype *t, ig_v
   for (Py_ssize_t i = 0; ok && PyDict_Next(o, &i, &key, &value);) {
     ig_value k = ig_none();
     ig_value v = ig_none();
-    ok = py_to_svalue(c, u, key, t->at[0], &k, why) &&
-         py_to_svalue(c, u, value, t->at[1], &v, why) && ig_sobj_dict_put(c, d, k, v);
+    ok = py_to_script(c, u, key, t->at[0], &k, why) &&
+         py_to_script(c, u, value, t->at[1], &v, why) && ig_sobj_dict_put(c, d, k, v);
     ig_svalue_release(k);
     ig_svalue_release(v);
   }
@@ -201,7 +201,7 @@ static bool to_enum(ig_ctx *c, PyObject *o, const ig_stype *t, ig_value *out) {
 // Any and unions: the type of the object itself.
 static bool to_inferred(ig_ctx *c, ig_sunit *u, PyObject *o, const ig_stype *t, ig_value *out,
                         ig_str *why) {
-  const ig_stype *own = py_stype_infer(c, u, o, why);
+  const ig_stype *own = py_script_type_of(c, u, o, why);
   if (!own) return false;
   if (t->kind == IG_STYPE_UNION && !ig_stype_is_subtype(own, t)) {
     ig_str_add(why, "Expected a member of ");
@@ -211,7 +211,7 @@ static bool to_inferred(ig_ctx *c, ig_sunit *u, PyObject *o, const ig_stype *t, 
     return false;
   }
   return own->kind != IG_STYPE_UNION && own->kind != IG_STYPE_ANY &&
-         py_to_svalue(c, u, o, own, out, why);
+         py_to_script(c, u, o, own, out, why);
 }
 
 static bool to_tensor(PyObject *o, ig_value *out, ig_str *why) {
@@ -226,7 +226,7 @@ static bool to_tensor(PyObject *o, ig_value *out, ig_str *why) {
   return false;
 }
 
-bool py_to_svalue(ig_ctx *c, ig_sunit *u, PyObject *o, const ig_stype *t, ig_value *out,
+bool py_to_script(ig_ctx *c, ig_sunit *u, PyObject *o, const ig_stype *t, ig_value *out,
                   ig_str *why) {
   *out = ig_none();
   bool ok = false;
@@ -268,7 +268,7 @@ bool py_to_svalue(ig_ctx *c, ig_sunit *u, PyObject *o, const ig_stype *t, ig_val
       ok = to_enum(c, o, t, out);
       break;
     case IG_STYPE_OPTIONAL:
-      return o == Py_None || py_to_svalue(c, u, o, t->at[0], out, why);
+      return o == Py_None || py_to_script(c, u, o, t->at[0], out, why);
     case IG_STYPE_ANY:
     case IG_STYPE_UNION:
       return to_inferred(c, u, o, t, out, why);
@@ -298,7 +298,7 @@ static const ig_stype *plain(ig_sunit *u, ig_stype_kind kind) {
 static const ig_stype *common(ig_ctx *c, ig_sunit *u, PyObject *fast, ig_str *why) {
   const ig_stype *t = NULL;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast); i++) {
-    const ig_stype *own = py_stype_infer(c, u, PySequence_Fast_GET_ITEM(fast, i), why);
+    const ig_stype *own = py_script_type_of(c, u, PySequence_Fast_GET_ITEM(fast, i), why);
     if (!own) return NULL;
     t = t ? ig_stype_unify(&u->types, t, own, false) : own;
     if (!t) {
@@ -337,7 +337,7 @@ static const ig_stype *type_of_tuple(ig_ctx *c, ig_sunit *u, PyObject *o, ig_str
   ig_scope s = ig_scope_open(c);
   const ig_stype **at = ig_scope_array(c, n, sizeof *at);
   for (size_t i = 0; at && i < n; i++) {
-    at[i] = py_stype_infer(c, u, PyTuple_GET_ITEM(o, (Py_ssize_t)i), why);
+    at[i] = py_script_type_of(c, u, PyTuple_GET_ITEM(o, (Py_ssize_t)i), why);
     if (!at[i]) at = NULL;
   }
   const ig_stype *t = at ? ig_stype_tuple(&u->types, at, n) : NULL;
@@ -345,7 +345,7 @@ static const ig_stype *type_of_tuple(ig_ctx *c, ig_sunit *u, PyObject *o, ig_str
   return t;
 }
 
-const ig_stype *py_stype_infer(ig_ctx *c, ig_sunit *u, PyObject *o, ig_str *why) {
+const ig_stype *py_script_type_of(ig_ctx *c, ig_sunit *u, PyObject *o, ig_str *why) {
   ig_value number;
   if (o == Py_None) return plain(u, IG_STYPE_NONE);
   if (py_is_tensor(o)) return plain(u, IG_STYPE_TENSOR);
@@ -373,7 +373,7 @@ static PyObject *from_seq(ig_ctx *c, const ig_sobj_seq *s) {
   bool tuple = s->head.kind == IG_SOBJ_TUPLE;
   PyObject *made = tuple ? PyTuple_New((Py_ssize_t)s->n) : PyList_New((Py_ssize_t)s->n);
   for (size_t i = 0; made && i < s->n; i++) {
-    PyObject *item = py_from_svalue(c, s->at[i]);
+    PyObject *item = py_from_script(c, s->at[i]);
     if (!item) {
       Py_CLEAR(made);
     } else if (tuple) {
@@ -415,8 +415,8 @@ static PyObject *from_dict(ig_ctx *c, const ig_sobj_dict *d) {
   PyObject *made = PyDict_New();
   size_t i = 0;
   for (const ig_sentry *e; made && (e = ig_sobj_dict_next(d, &i));) {
-    PyObject *key = py_from_svalue(c, e->key);
-    PyObject *value = key ? py_from_svalue(c, e->value) : NULL;
+    PyObject *key = py_from_script(c, e->key);
+    PyObject *value = key ? py_from_script(c, e->value) : NULL;
     if (!value || PyDict_SetItem(made, key, value) != 0) Py_CLEAR(made);
     Py_XDECREF(key);
     Py_XDECREF(value);
@@ -438,7 +438,7 @@ static PyObject *from_object(ig_ctx *c, const ig_sobj *o) {
     case IG_SOBJ_DICT:
       return from_dict(c, (const ig_sobj_dict *)o);
     case IG_SOBJ_FUTURE:
-      return py_from_svalue(c, ((const ig_sobj_future *)o)->value);
+      return py_from_script(c, ((const ig_sobj_future *)o)->value);
     case IG_SOBJ_INSTANCE: {
       PyObject *host = ((const ig_sobj_instance *)o)->host;
       if (host) return Py_NewRef(host);
@@ -453,7 +453,7 @@ static PyObject *from_object(ig_ctx *c, const ig_sobj *o) {
                       o->type ? o->type->text : "Function");
 }
 
-PyObject *py_from_svalue(ig_ctx *c, ig_value v) {
+PyObject *py_from_script(ig_ctx *c, ig_value v) {
   switch (v.kind) {
     case IG_KIND_NONE:
       Py_RETURN_NONE;

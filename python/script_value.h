@@ -8,11 +8,11 @@
 
 // A value of the declared type, a new reference. false: the object does not fit; `why` says so in
 // the words of PyTorch, or a Python exception is set.
-bool py_to_svalue(ig_ctx *c, ig_sunit *u, PyObject *o, const ig_stype *t, ig_value *out,
+bool py_to_script(ig_ctx *c, ig_sunit *u, PyObject *o, const ig_stype *t, ig_value *out,
                   ig_str *why);
 // The type that an object would have in a script; NULL: none, `why` says so.
-const ig_stype *py_stype_infer(ig_ctx *c, ig_sunit *u, PyObject *o, ig_str *why);
-PyObject *py_from_svalue(ig_ctx *c, ig_value v);
+const ig_stype *py_script_type_of(ig_ctx *c, ig_sunit *u, PyObject *o, ig_str *why);
+PyObject *py_from_script(ig_ctx *c, ig_value v);
 
 int py_add_script_run(PyObject *m);  // script_run.c
 
