@@ -288,8 +288,10 @@ static bool compile_body(ig_ctx *c, ig_sfunction *f) {
   e.g = ig_sgraph_create(&f->unit->types);
   if (!e.g) return false;
   e.arena = ig_arena_make(c->alloc);
+  e.numbers = ig_map_make(c->alloc);
   e.at = e.g->body;
   bool ok = emit_function(&e, d->def) && ig_sgraph_to_ssa(e.g) && ig_sgraph_clean(f->unit, e.g);
+  ig_map_free(&e.numbers);
   ig_arena_free(&e.arena);
   ig_vec_free(c->alloc, &e.exits);
   if (ok) {

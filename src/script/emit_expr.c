@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "script/emitter.h"
+#include "script/ir_build.h"
 
 static bool give(ig_sugar *out, ig_svalue *v) {
   *out = ig_sugar_value(v);
@@ -492,6 +493,26 @@ static bool condition(ig_emitter *e, const ig_tree *t, ig_sugar *out) {
   return ig_emit_cond(e, t, &cond) && give(out, cond.value);
 }
 
+// Numbers that are written in the script stand once at the beginning of the graph, the last one
+// first. The order of constants in the finished graph comes from that.
+static ig_svalue *number(ig_emitter *e, ig_srange where, ig_value v) {
+  ig_str key = ig_str_make(e->c->alloc);
+  ig_sbuild_add_key(&key, &v);
+  const char *kept = NULL;
+  ig_map_value *known = key.failed ? NULL : ig_map_keep(&e->numbers, &e->arena, key.at, &kept);
+  ig_str_free(&key);
+  if (!known) {
+    (void)ig_fail(e->c, IG_NOMEM, "out of memory");
+    return NULL;
+  }
+  if (known->ptr) return known->ptr;
+  ig_svalue *made = ig_emit_constant(e, where, v, NULL);
+  if (!made) return NULL;
+  known->ptr = made;
+  ig_snode_insert(made->node, e->g->body, e->g->body->first);
+  return made;
+}
+
 bool ig_emit_sugar(ig_emitter *e, const ig_tree *t, size_t n_binders, const ig_stype *hint,
                    ig_sugar *out) {
   if (e->c->status != IG_OK) return false;
@@ -508,15 +529,15 @@ bool ig_emit_sugar(ig_emitter *e, const ig_tree *t, size_t n_binders, const ig_s
     case IG_TREE_SUBSCRIPT:
       return ig_emit_subscript(e, t, hint, out);
     case IG_TREE_INT:
-      return give(out, ig_emit_int(e, t->range, t->i));
+      return give(out, number(e, t->range, ig_of_i64(t->i)));
     case IG_TREE_BIG_INT:
       ig_emit_error(e, t->range,
                     "Integral constant out of range (must fit in a signed 64 bit integer)");
       return false;
     case IG_TREE_FLOAT:
-      return give(out, ig_emit_constant(e, t->range, ig_of_f64(t->f), NULL));
+      return give(out, number(e, t->range, ig_of_f64(t->f)));
     case IG_TREE_IMAGINARY:
-      return give(out, ig_emit_constant(e, t->range, ig_of_complex(0, t->f), NULL));
+      return give(out, number(e, t->range, ig_of_complex(0, t->f)));
     case IG_TREE_STRING:
       return give(out, ig_emit_str(e, t->range, t->text, t->n_text));
     case IG_TREE_TRUE:

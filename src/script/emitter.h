@@ -31,7 +31,8 @@ typedef struct ig_emitter {
   const ig_sfront *front;
   ig_arena arena;  // of the compilation
   ig_sframe *frame;
-  ig_sblock *at;  // nodes are added at its end
+  ig_sblock *at;   // nodes are added at its end
+  ig_map numbers;  // written in the script -> their constants
   ig_sloop loop;
   const ig_stype *declared;         // result as annotated; NULL: not
   const ig_stype *merged;           // result of the returns so far; NULL: none yet
