@@ -77,10 +77,14 @@ static ig_svalue *slice_tuple(ig_emitter *e, ig_srange where, ig_svalue *v, cons
   }
   int64_t first = 0;
   size_t n = slice_range((int64_t)v->type->n, has_start, start, has_stop, stop, step, &first);
-  ig_svalue **from = ig_emit_unpack(e, where, v);
   ig_svalue **at = ig_emit_array(e, n, sizeof(ig_svalue *));
-  for (size_t i = 0; from && at && i < n; i++) at[i] = from[first + (int64_t)i * step];
-  return from && at ? ig_emit_tuple(e, where, at, n) : NULL;
+  for (size_t i = 0; at && i < n; i++) {
+    int64_t index = first + (int64_t)i * step;
+    ig_svalue *in[] = {v, ig_emit_int(e, where, index)};
+    at[i] = ig_emit_value(e, "prim::TupleIndex", where, in, 2, v->type->at[index]);
+    if (!at[i]) return NULL;
+  }
+  return at ? ig_emit_tuple(e, where, at, n) : NULL;
 }
 
 static ig_svalue *slice(ig_emitter *e, ig_srange where, ig_svalue *v, ig_svalue *dim,

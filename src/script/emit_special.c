@@ -409,6 +409,35 @@ static bool fill_dict(ig_emitter *e, void *user) {
   return f->made->type && ig_emit_op(e, f->where, "aten::_set_item", in, 3) != NULL;
 }
 
+// dict(a=1, b=2): the pairs as a list, which is gone through.
+static bool fill_keywords(ig_emitter *e, const ig_tree *call, size_t first, fill *f,
+                          const ig_stype *of) {
+  size_t n = call->n - first;
+  ig_svalue **at = ig_emit_array(e, n, sizeof(ig_svalue *));
+  if (n == 0) return true;
+  for (size_t i = 0; at && i < n; i++) {
+    const ig_tree *k = call->at[first + i];
+    if (k->kind != IG_TREE_KEYWORD) {
+      ig_emit_error(e, call->range, "dict expected at most 1 arguments, got %zu", call->n - 1);
+      return false;
+    }
+    ig_svalue *pair[] = {ig_emit_str(e, k->range, k->text, strlen(k->text)),
+                         ig_emit_expr(e, k->at[0], of ? of->at[1] : NULL)};
+    if (!pair[0] || !pair[1] || !(at[i] = ig_emit_tuple(e, k->range, pair, 2))) return false;
+  }
+  ig_svalue *list = at ? ig_emit_list(e, (ig_srange){0}, at[0]->type, at, n) : NULL;
+  if (!list) return false;
+  for (size_t i = 1; i < n; i++) {
+    if (ig_stype_is_subtype(at[i]->type, at[0]->type)) continue;
+    ig_emit_error(e, call->range, "dict expects values of one type, found %s and %s",
+                  ig_emit_repr(e, at[0]->type), ig_emit_repr(e, at[i]->type));
+    return false;
+  }
+  ig_sugar values = ig_sugar_value(list);
+  ig_tree name = {.kind = IG_TREE_NAME, .text = f->name, .range = call->range};
+  return ig_emit_loop_over(e, &name, &values, call->range, fill_dict, f);
+}
+
 static bool make_dict(ig_emitter *e, const ig_tree *call, const ig_stype *hint, ig_sugar *out) {
   const ig_stype *of = hint && hint->kind == IG_STYPE_DICT ? hint : NULL;
   const ig_stype *type = of;
@@ -436,22 +465,7 @@ static bool make_dict(ig_emitter *e, const ig_tree *call, const ig_stype *hint, 
   } else {
     f.made = ig_emit_value(e, "prim::DictConstruct", call->range, NULL, 0, type);
   }
-  for (size_t i = pairs ? 2 : 1; f.made && i < call->n; i++) {
-    const ig_tree *k = call->at[i];
-    if (k->kind != IG_TREE_KEYWORD) {
-      ig_emit_error(e, call->range, "dict expected at most 1 arguments, got %zu", call->n - 1);
-      return false;
-    }
-    ig_svalue *value = ig_emit_expr(e, k->at[0], of ? of->at[1] : NULL);
-    if (!value) return false;
-    if (!f.typed) {
-      f.made->type = ig_stype_dict(&e->u->types, ig_emit_plain(e, IG_STYPE_STR), value->type);
-    }
-    f.typed = true;
-    ig_svalue *in[] = {f.made, ig_emit_str(e, k->range, k->text, strlen(k->text)), value};
-    if (!ig_emit_op(e, call->range, "aten::_set_item", in, 3)) return false;
-  }
-  return give(out, f.made);
+  return f.made && fill_keywords(e, call, pairs ? 2 : 1, &f, of) && give(out, f.made);
 }
 
 // ---- the rest

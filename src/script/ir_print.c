@@ -42,11 +42,11 @@ static void add_string(ig_str *s, const char *text) {
   ig_str_add(s, "\"");
 }
 
-// 17 digits, and a point behind whole numbers.
+// 17 digits, and a point behind whole numbers that are not large.
 static void add_float(ig_str *s, double f) {
   char text[40];
   (void)snprintf(text, sizeof text, "%.17g", f);
-  ig_str_add(s, "%s%s", text, isfinite(f) && !strpbrk(text, ".e") ? "." : "");
+  ig_str_add(s, "%s%s", text, fabs(f) < 1e10 && !strpbrk(text, ".e") ? "." : "");
 }
 
 static void add_value(ig_str *s, const ig_value *v) {

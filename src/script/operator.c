@@ -41,6 +41,7 @@ static size_t collect(ig_sunit *u, const char *name, candidate *at) {
   size_t n = 0;
   for (const ig_op *op = ig_lib_overloads(u->c, ns, bare); op && n < MAX_OVERLOADS; op = op->next) {
     size_t rank = ig_overload_rank(bare, op->schema.overload);
+    if (rank == IG_OVERLOAD_HIDDEN) continue;
     if (ig_op_is_out(op)) rank += 2 * IG_OVERLOAD_UNRANKED;
     at[n] = (candidate){op, rank, n};
     n++;

@@ -3,6 +3,7 @@
 // that of PyTorch's own registry. Sorted by name; forms with out= come after all of these.
 #include "script/overload_order.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -324,11 +325,18 @@ static const row rows[] = {
     {"zeros", "names default"},
 };
 
+// Overloads that a script never means: x.view(1) has a size, not a dtype, which is a number, too.
+static const row hidden[] = {{"view", "dtype"}};
+
 static int compare(const void *key, const void *at) {
   return strcmp(key, ((const row *)at)->name);
 }
 
 size_t ig_overload_rank(const char *name, const char *overload) {
+  for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++) {
+    bool same = strcmp(hidden[i].name, name) == 0 && strcmp(hidden[i].overloads, overload) == 0;
+    if (same) return IG_OVERLOAD_HIDDEN;
+  }
   const row *r = bsearch(name, rows, sizeof rows / sizeof *rows, sizeof *rows, compare);
   size_t n = strlen(overload);
   size_t rank = 0;

@@ -4,10 +4,11 @@
 
 #include <stddef.h>
 
-enum { IG_OVERLOAD_UNRANKED = 1000 };
+enum { IG_OVERLOAD_UNRANKED = 1000, IG_OVERLOAD_HIDDEN = 10000 };
 
 // Position of an overload ("default" is one, too) of an ATen operator in the order of trial.
-// IG_OVERLOAD_UNRANKED: the order does not matter, or the overload came later.
+// IG_OVERLOAD_UNRANKED: the order does not matter, or the overload came later. IG_OVERLOAD_HIDDEN:
+// it is not tried.
 size_t ig_overload_rank(const char *name, const char *overload);
 
 #endif

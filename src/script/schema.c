@@ -166,13 +166,21 @@ static const ig_stype *parse_type(scanner *s, ig_salias *alias, int *fixed) {
 // ---- defaults
 
 static bool parse_string(scanner *s, ig_value *v) {
+  static const char escapes[] = "n\nt\tf\fv\vr\r";
   char quote = *s->p++;
   const char *end = strchr(s->p, quote);
   if (!end) return fail(s, "the end of the string") != NULL;
-  char *text = ig_arena_strn(&s->types->arena, s->p, (size_t)(end - s->p));
+  char *text = ig_arena_push(&s->types->arena, (size_t)(end - s->p) + 1);
+  if (!text) return no_memory(s) != NULL;
+  size_t n = 0;
+  for (; s->p < end; s->p++) {
+    const char *known = *s->p == '\\' && s->p + 1 < end ? strchr(escapes, s->p[1]) : NULL;
+    text[n++] = known ? known[1] : *s->p;
+    if (known) s->p++;
+  }
   s->p = end + 1;
   *v = (ig_value){.kind = IG_KIND_STR, .str = text};
-  return text || no_memory(s);
+  return true;
 }
 
 static bool parse_default(scanner *s, ig_value *v);
