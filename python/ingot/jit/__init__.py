@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scripts: functions and modules as programs of their own, from source text."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ingot._C import ScriptFunction, ScriptObject
+from ingot.jit import frontend
+from ingot.jit._marks import (
+    Attribute,
+    _overload,
+    _overload_method,
+    _unwrap_optional,
+    annotate,
+    export,
+    ignore,
+    interface,
+    is_scripting,
+    unused,
+)
+from ingot.jit._script import (
+    CompilationUnit,
+    RecursiveScriptModule,
+    ScriptModule,
+    fork,
+    script,
+    script_if_tracing,
+    script_method,
+    wait,
+)
+from ingot.jit._script import isinstance_of as isinstance
+
+_fork, _wait = fork, wait
+
+__all__ = [
+    "Attribute", "CompilationUnit", "Final", "RecursiveScriptModule", "ScriptFunction", "ScriptModule", "ScriptObject",
+    "_fork", "_overload", "_overload_method", "_unwrap_optional", "_wait", "annotate", "export", "fork", "frontend",
+    "ignore", "interface", "is_scripting", "isinstance", "script", "script_if_tracing", "script_method", "unused",
+    "wait",
+]  # fmt: skip
+
+
+def is_tracing() -> bool:
+    """Whether a trace is being recorded."""
+    return False

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Python functions as functions of scripts. A function is compiled once; the result stands on it."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import importlib
+import inspect
+import types
+from collections.abc import Callable
+from typing import Any
+
+from ingot import _C
+from ingot.jit import _front, _marks
+
+DONE = "_ingot_script"
+# Modules of the package whose functions are written another way than scripts need: module -> module with script text.
+SOURCES = {
+    "ingot.nn.functional": "ingot.jit._sources.functional",
+    "ingot.nn._losses": "ingot.jit._sources.functional",
+    "ingot.nn._attention": "ingot.jit._sources.functional",
+    "ingot.functional": "ingot.jit._sources.functions",
+}
+_UNUSED = "This Python function is annotated to be ignored and cannot be run"
+
+
+def source_function(function: Callable) -> Callable | None:
+    """The text for scripts of a function of the package; None: it has none."""
+    home = SOURCES.get(getattr(function, "__module__", None) or "")
+    if home is None:
+        return None
+    try:
+        return vars(importlib.import_module(home)).get(function.__name__)
+    except ModuleNotFoundError:
+        return None
+
+
+def functions_of(what: Any) -> list[Any]:
+    """The functions of the unit (several: overloads) that a Python function is."""
+    if isinstance(what, functools.partial):
+        raise RuntimeError(f"{what!r} cannot be a function of a script: partial functions have no source text")
+    plain = inspect.unwrap(getattr(what, "__func__", what))
+    done = plain.__dict__.get(DONE)
+    if done is None:
+        done = _declare_all(plain)
+        setattr(plain, DONE, done)
+    return done
+
+
+def _declare_all(function: types.FunctionType) -> list[Any]:
+    written = source_function(function) or function
+    name = _front.qualified_name(function)
+    if _marks.mark_of(function) == _marks.UNUSED:
+        return [declare_unused(function, _free(name), None)]
+    if _marks.mark_of(function) == _marks.IGNORED:
+        return [declare_host(function, _free(name), None)]
+    overloads = _marks.overloads_of(function)
+    if overloads:
+        return [declare_overload(one, written, _free(f"{name}__{i}"), None) for i, one in enumerate(overloads)]
+    return [declare(written, _free(name), None)]
+
+
+def _free(name: str) -> str:
+    return _C._script_mangle(name) if _C._script_has_name(name) else name
+
+
+def declare(function: Callable, name: str, owner: Any, cls: type | None = None) -> Any:
+    """A function or method of the unit from a Python function; the body is compiled when it is needed."""
+    front = _front.Front(function, cls)
+    source = _front.source_of(front.function)
+    check_type_comments(source.text)
+    return _C._script_declare(front, *source, name, owner)
+
+
+def _head_and_body(text: str) -> tuple[str, str]:
+    """The lines of a definition before its first statement, and the others."""
+    node = ast.parse(text).body[0]
+    lines = text.splitlines(True)
+    first = node.body[0].lineno - 1
+    if first == node.lineno - 1:  # on the same line
+        column = node.body[0].col_offset
+        return lines[first][:column].rstrip() + "\n", " " * 4 + lines[first][column:]
+    return "".join(lines[:first]), "".join(lines[first:])
+
+
+def declare_overload(signature: Callable, function: Callable, name: str, owner: Any) -> Any:
+    """The body of a function under another signature."""
+    head = _head_and_body(_front.source_of(signature).text)[0]
+    source = _front.source_of(function)
+    text = head + _head_and_body(source.text)[1]
+    return _C._script_declare(_OverloadFront(signature, function), text, *source[1:], name, owner)
+
+
+class _OverloadFront(_front.Front):
+    """Names of the body's function, defaults of the signature."""
+
+    def __init__(self, signature: Callable, function: Callable) -> None:
+        super().__init__(function)
+        self.defaults = _front.Front(signature).defaults
+        written = _front.Front(function).defaults
+        self.defaults = {name: written.get(name) if value is ... else value for name, value in self.defaults.items()}
+
+
+class _RaisingFront(_front.Front):
+    """The exception of a function that is not used has no class."""
+
+    def resolve(self, name: str) -> _front.Answer:
+        return ("exception", None) if name == "RuntimeError" else super().resolve(name)
+
+
+def declare_unused(function: Callable, name: str, owner: Any) -> Any:
+    source = _front.source_of(function)
+    text = _head_and_body(source.text)[0] + f'    raise RuntimeError("{_UNUSED}")\n'
+    return _C._script_declare(_RaisingFront(function), text, *source[1:], name, owner)
+
+
+def declare_host(function: Callable, name: str, owner: Any) -> Any:
+    """A call of it is a call of Python."""
+    source = _front.source_of(function)
+    text = _head_and_body(source.text)[0] + "    pass\n"
+    declared = _C._script_declare(_front.Front(function), text, *source[1:], name, owner)
+    return _C._script_set_host(declared, function)
+
+
+def check_type_comments(text: str) -> None:
+    """A signature in comments is one line, or one line per argument and a last line with the result."""
+    lines = [line for line in text.split("\n") if "# type:" in line and "# type: ignore" not in line]
+    if len(lines) < 2 or any("# type: (...) ->" in line for line in lines):
+        return
+    raise RuntimeError(
+        "Return type line '# type: (...) -> ...' not found on multiline type annotation\nfor type lines:\n"
+        + "\n".join(lines)
+        + "\n(See PEP 484 https://www.python.org/dev/peps/pep-0484/"
+        "#suggested-syntax-for-python-2-7-and-straddling-code)"
+    )

@@ -1,0 +1,371 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Modules as classes of scripts: which attributes, constants, children and methods an nn.Module has there. Modules that
+agree in all of it share one class, which stands on the Python class."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import types
+import typing
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import ingot
+from ingot import _C, nn
+from ingot.jit import _compile, _front, _marks
+
+PLAIN, PARAMETER, BUFFER = range(3)
+_CONTAINERS = [nn.ModuleList, nn.Sequential, nn.ModuleDict, nn.ParameterList, nn.ParameterDict]  # as ig_scontainer
+_KINDS = "_ingot_script_kinds"
+_SOURCES = "ingot.jit._sources.modules"
+# What nn.Module keeps for itself.
+_INTERNAL = frozenset(
+    """
+    _version _parameters _buffers _non_persistent_buffers_set _backward_hooks _backward_pre_hooks _forward_hooks
+    _forward_hooks_with_kwargs _forward_pre_hooks _forward_pre_hooks_with_kwargs _forward_hooks_always_called
+    _state_dict_hooks _state_dict_pre_hooks _load_state_dict_pre_hooks _load_state_dict_post_hooks _modules
+    _initializing dump_patches
+    """.split()
+)
+_LANGUAGE = frozenset(["children", "named_children", "modules", "named_modules"])  # the compiler knows them
+
+
+def written(cls: type) -> type | None:
+    """The text for scripts of a layer of the package; None: the class is the user's, or has none."""
+    if not cls.__module__.startswith("ingot.nn"):
+        return None
+    return vars(importlib.import_module(_SOURCES)).get(cls.__name__)
+
+
+def method_of(cls: type, name: str) -> Any:
+    """A method of a module's class, as scripts compile it."""
+    for base in cls.__mro__:
+        other = written(base)
+        if other is not None:
+            for part in other.__mro__:
+                if name in part.__dict__:
+                    return part.__dict__[name]
+        if name in base.__dict__:
+            return base.__dict__[name]
+    return None
+
+
+def annotations_of(module: nn.Module) -> dict[str, Any]:
+    """Those of the most derived class that has some, which hide all others."""
+    for base in type(module).__mro__:
+        home = written(base) or base
+        found = home.__dict__.get("__annotations__")
+        if found is not None:
+            return {name: _evaluated(hint, home) for name, hint in found.items()}
+    return {}
+
+
+def _evaluated(hint: Any, cls: type) -> Any:
+    if not isinstance(hint, str):
+        return hint
+    import sys
+
+    space = vars(sys.modules[cls.__module__])
+    try:
+        return eval(hint, dict(space))  # the class's own annotation
+    except NameError:
+        return None
+
+
+def constants_of(module: nn.Module, hints: dict[str, Any]) -> list[str]:
+    names: list[str] = []
+    for base in reversed(type(module).__mro__):
+        home = written(base) or base
+        names += home.__dict__.get("__constants__", ())
+    names += [name for name, hint in hints.items() if typing.get_origin(hint) is typing.Final or hint is typing.Final]
+    return list(dict.fromkeys(names))
+
+
+def _constant(name: str, value: Any, owner: str) -> Any:
+    if value is None or isinstance(value, (int, float, bool, complex, str, ingot.device, ingot.dtype, ingot.layout)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return tuple(_constant(name, item, owner) for item in value)
+    raise TypeError(
+        f"'{_front.torch_name(type(value).__module__)}.{type(value).__name__}' object in attribute '{owner}.{name}' is "
+        "not a valid constant.\nValid constants are:\n1. a nn.ModuleList\n2. a value of type {bool, float, int, str, "
+        "complex, torch.device, torch.layout, torch.dtype}\n3. a list or tuple of (2)\n"
+    )
+
+
+class Kind:
+    """The class of a module in scripts. It answers for what the class has not: methods that nobody compiled yet,
+    functions, and why an attribute has no type."""
+
+    def __init__(self, module: nn.Module) -> None:
+        self.cls = type(module)
+        self.parts: list[tuple[str, Any, int]] = []  # name, type, role
+        self.constants: dict[str, Any] = {}
+        self.children: dict[str, Kind | Any] = {}
+        self.functions: dict[str, Any] = {}
+        self.failed: dict[str, str] = {}
+        self.made: Any = None
+        self.hints = annotations_of(module)
+        self.unused = set(getattr(module, "__jit_unused_properties__", ()))
+        self.ignored = set(getattr(module, "__jit_ignored_attributes__", ())) | self.unused
+        self.hooks = [list(getattr(module, name).values()) for name in ("_forward_pre_hooks", "_forward_hooks")]
+        self.length = len(module) if isinstance(module, tuple(_CONTAINERS)) else 0
+        self._read(module)
+
+    # ---- what the module has
+
+    def _read(self, module: nn.Module) -> None:
+        for name, value in module._parameters.items():
+            self._add(name, value, PARAMETER)
+        for name, value in module._buffers.items():
+            self._add(name, value, BUFFER)
+        taken = {name for name, _, _ in self.parts}
+        constants = constants_of(module, self.hints)
+        for name in constants:
+            self._add_constant(module, name, taken)
+        known = _INTERNAL | taken | set(module._modules) | set(self.constants) | self.ignored
+        layer = written(type(module)) is not None
+        for name, value in module.__dict__.items():
+            if name in known or (layer and name not in self.hints and name not in ("training", "_is_full_backward_hook")):
+                continue
+            self._add_attribute(name, value)
+        for name, child in module._modules.items():
+            self._add_child(name, child)
+
+    def _type(self, name: str, value: Any) -> Any:
+        """The type; a text says why there is none."""
+        if isinstance(value, _marks.Attribute):
+            return _front.type_of(value.type)
+        if name in self.hints:
+            found = _front.type_of(self.hints[name])
+            if found is not None:
+                return found
+        return _C._script_infer(value)
+
+    def _add(self, name: str, value: Any, role: int) -> None:
+        kind = self._type(name, value) if role == PLAIN or value is None else _C.TensorType.get()
+        self.parts.append((name, kind, role))
+
+    def _add_constant(self, module: nn.Module, name: str, taken: set[str]) -> None:
+        if name in taken or name in module._modules:
+            what = "parameter" if name in module._parameters else "buffer" if name in taken else "submodule"
+            value = module._modules.get(name)
+            if not isinstance(value, (nn.ModuleList, nn.Sequential)):
+                warnings.warn(
+                    f"'{name}' was found in ScriptModule constants,  but it is a non-constant {what}. Consider "
+                    "removing it.",
+                    stacklevel=2,
+                )
+            return
+        if not hasattr(module, name):
+            warnings.warn(
+                f"'{name}' was found in ScriptModule constants, but was not actually set in __init__. Consider "
+                "removing it.",
+                stacklevel=2,
+            )
+            return
+        self.constants[name] = _constant(name, getattr(module, name), self.cls.__name__)
+
+    def _add_attribute(self, name: str, value: Any) -> None:
+        if isinstance(value, _C.ScriptFunction):
+            self.functions[name] = ("function", [value])
+        elif isinstance(value, types.FunctionType):
+            self._add_function(name, value)
+        elif isinstance(value, _front.OPERATOR) or isinstance(value, types.BuiltinFunctionType):
+            self.functions[name] = _front.answer(value)
+        else:
+            kind = self._type(name, value)
+            if isinstance(kind, str):
+                what = _front.torch_name(type(value).__module__) + "." + type(value).__qualname__
+                what = what.removeprefix("builtins.")
+                self.failed[name] = (
+                    "(This attribute exists on the Python module, but we failed to convert Python type: "
+                    f"'{what}' to a TorchScript type. {kind}. Its type was inferred; try adding a type annotation for "
+                    "the attribute.)"
+                )
+            elif kind is not None:
+                self.parts.append((name, kind, PLAIN))
+
+    def _add_function(self, name: str, function: Callable) -> None:
+        try:
+            functions = _compile.functions_of(function)
+            for one in functions:
+                one._ensure()
+            self.functions[name] = ("function", functions)
+        except Exception as error:
+            text = (
+                "(This function exists as an attribute on the Python module, but we failed to compile it to a "
+                f"TorchScript function. \nThe error stack is reproduced here:\n\n{error}"
+            )
+            self.failed[name] = text
+
+    def _add_child(self, name: str, child: Any) -> None:
+        hint = self.hints.get(name)
+        if child is None:
+            self.children[name] = _C.NoneType.get()
+        elif isinstance(hint, type) and hint.__dict__.get("__torch_script_interface__"):
+            self.children[name] = _front.type_of(hint)
+        else:
+            made = getattr(child, "_c", None)
+            self.children[name] = made._type() if made is not None else kind_of(child)
+
+    def key(self) -> tuple:
+        """What modules that share a class agree in."""
+        return (
+            tuple((name, str(kind), role) for name, kind, role in self.parts),
+            tuple((name, repr(value)) for name, value in self.constants.items()),
+            tuple((name, id(kind) if isinstance(kind, Kind) else str(kind)) for name, kind in self.children.items()),
+            tuple((name, tuple(map(id, answer[1])) if isinstance(answer[1], list) else answer[1])
+                  for name, answer in self.functions.items()),
+            tuple(self.failed),
+            tuple(tuple(map(id, hooks)) for hooks in self.hooks),
+        )  # fmt: skip
+
+    # ---- the class
+
+    def build(self) -> Any:
+        """The class with its attributes; methods come later."""
+        if self.made is not None:
+            return self.made
+        self.name = _front.free_name(self.cls)
+        self.made = _C._script_class(self.name, True)
+        for name, kind, role in self.parts:
+            self.made.add_attribute(name, kind, role)
+        for name, kind in self.children.items():
+            self.made.add_attribute(name, kind.build().type() if isinstance(kind, Kind) else kind, PLAIN)
+        for name, value in self.constants.items():
+            self.made.add_constant(name, value)
+        kinds = [i + 1 for i, base in enumerate(_CONTAINERS) if issubclass(self.cls, base)]
+        self.made.set_host(self, kinds[0] if kinds else 0)
+        return self.made
+
+    def compile(self, stubs: dict[str, Callable] | None = None) -> None:
+        """Hooks, properties, forward and exported methods, and what they call."""
+        if getattr(self, "compiled", False):
+            return
+        self.compiled = True
+        for name, function in (self.stubs() if stubs is None else stubs).items():
+            self._declare(name, function)
+        self._add_hooks()
+        self._add_properties()
+        for name in self.made.method_names():
+            self.made.method(name)._ensure()
+        self._add_container_methods()
+
+    def stubs(self) -> dict[str, Callable]:
+        names: dict[str, Callable] = {}
+        forward = method_of(self.cls, "forward")
+        default = nn.Module.__dict__.get("forward")
+        if forward is not None and forward is not default and not _marks.is_ignored(forward):
+            names["forward"] = forward
+        for name in dir(self.cls):
+            found = inspect.getattr_static(self.cls, name, None)
+            if _marks.mark_of(found) == _marks.EXPORTED and not isinstance(found, property):
+                names[name] = found
+        return names
+
+    def _declare(self, name: str, function: Any) -> list[str]:
+        """The names of the methods: one, or one per overload."""
+        plain = getattr(function, "__func__", function)
+        overloads = _marks.overloads_of(plain)
+        if overloads:
+            names = [f"{name}__{i}" for i in range(len(overloads))]
+            for one, signature in zip(names, overloads):
+                if self.made.method(one) is None:
+                    _compile.declare_overload(signature, plain, f"{self.name}.{one}", self.made)
+            return names
+        if self.made.method(name) is None:
+            mark = _marks.mark_of(plain)
+            if mark == _marks.UNUSED:
+                _compile.declare_unused(plain, f"{self.name}.{name}", self.made)
+            elif mark == _marks.IGNORED:
+                _compile.declare_host(_Unwrapped(plain), f"{self.name}.{name}", self.made)
+            else:
+                _compile.declare(plain, f"{self.name}.{name}", self.made, self.cls)
+        return [name]
+
+    def _add_hooks(self) -> None:
+        for before, hooks in zip((True, False), self.hooks):
+            for hook in hooks:
+                name = hook.__name__
+                self._declare(name, hook)
+                self.made.add_hook(self.made.method(name), before)
+
+    def _add_properties(self) -> None:
+        for name in dir(self.cls):
+            found = inspect.getattr_static(self.cls, name, None)
+            if not isinstance(found, property) or name in self.unused or self._own_property(name):
+                continue
+            if _marks.is_ignored(found.fget):
+                continue
+            self._declare(f"__{name}_getter", found.fget)
+            if found.fset is not None and not _marks.is_ignored(found.fset):
+                self._declare(f"__{name}_setter", found.fset)
+            self.made.add_property(
+                name, self.made.method(f"__{name}_getter"), self.made.method(f"__{name}_setter")
+            )
+
+    def _own_property(self, name: str) -> bool:
+        """Properties of the package's own classes are none of scripts."""
+        return any(name in base.__dict__ for base in self.cls.__mro__ if base.__module__.startswith("ingot."))
+
+    def _add_container_methods(self) -> None:
+        if not issubclass(self.cls, (nn.ModuleList, nn.Sequential, nn.ModuleDict)):
+            return
+        front = _front.TextFront(self.name, {})
+        texts = []
+        if self.made.method("__len__") is None:
+            texts.append(f"def __len__(self):\n   return {self.length}\n")
+        if issubclass(self.cls, nn.ModuleDict) and self.made.method("__contains__") is None:
+            keys = ", ".join(f'"{name}"' for name in self.children)
+            texts.append(f"def __contains__(self, key: str):\n   return str(key) in [{keys}]\n")
+        for text in texts:
+            for one in _C._script_define(front, text, None, self.made):
+                one._ensure()
+
+    # ---- answers to the compiler
+
+    def attribute(self, name: str) -> _front.Answer:
+        if name in self.functions:
+            return self.functions[name]
+        if name in _LANGUAGE or self.made.method(name) is not None:
+            return None
+        if any(name == part for part, _, _ in self.parts) or name in self.children or name in self.constants:
+            return None
+        found = method_of(self.cls, name)
+        if isinstance(found, staticmethod):
+            return ("function", _compile.functions_of(found.__func__))
+        if isinstance(found, types.FunctionType):
+            return ("method", self._declare(name, found))
+        return None
+
+    def hint(self, name: str) -> str:
+        if name in self.failed:
+            return self.failed[name]
+        if name in self.ignored:
+            return "(This attribute exists on the Python module, but it is ignored)"
+        return ""
+
+
+class _Unwrapped:
+    """An ignored method: Python gets the Python module, not the script's."""
+
+    def __new__(cls, function: Callable) -> Any:
+        return function
+
+
+def kind_of(module: nn.Module) -> Kind:
+    """The class of a module, shared with all modules that agree with it."""
+    new = Kind(module)
+    known = type(module).__dict__.get(_KINDS)
+    if known is None:
+        known = []
+        setattr(type(module), _KINDS, known)
+    key = new.key()
+    for kind in known:
+        if kind.key() == key:
+            return kind
+    known.append(new)
+    return new
