@@ -50,7 +50,12 @@ PyObject *py_script_raise(ig_ctx *c);
 // script_call.c: runs a function. self: the object of a method; NULL: none.
 PyObject *py_script_call(ig_sfunction *f, PyObject *self, PyObject *args, PyObject *options);
 PyObject *py_script_set_host(PyObject *module, PyObject *args);
-// script_object.c
+// script_object.c: an object of a class or interface as a value. A Python object of a class that
+// scripts know is copied. False: it does not fit, `why` says so, or an exception is set.
+bool py_to_sinstance(ig_ctx *c, ig_sunit *u, PyObject *o, const ig_stype *t, ig_value *out,
+                     ig_str *why);
+// The type of an object whose class scripts know; NULL: they do not, or an exception is set.
+const ig_stype *py_declared_type(PyObject *o);
 PyObject *py_script_instance(PyObject *module, PyObject *cls);
 
 int py_add_script(PyObject *m);  // script.c

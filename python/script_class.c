@@ -188,8 +188,9 @@ static PyObject *new_enum(PyObject *module, PyObject *args) {
   (void)module;
   const char *qualified = NULL;
   PyObject *members = NULL;
+  PyObject *cls = NULL;
   ig_sunit *u = py_unit();
-  if (!u || !PyArg_ParseTuple(args, "sO!", &qualified, &PyList_Type, &members)) return NULL;
+  if (!u || !PyArg_ParseTuple(args, "sO!O", &qualified, &PyList_Type, &members, &cls)) return NULL;
   ig_senum *e = NULL;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(members); i++) {
     const char *name = NULL;
@@ -202,6 +203,7 @@ static PyObject *new_enum(PyObject *module, PyObject *args) {
     if (!ig_senum_add(e, name, v)) return py_raise(u->c);
   }
   if (!e) return PyErr_Format(PyExc_RuntimeError, "No enum values defined for %s", qualified);
+  e->host = Py_NewRef(cls);  // as long as the unit
   return py_from_stype(u, e->type);
 }
 

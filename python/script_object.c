@@ -36,6 +36,76 @@ static void object_dealloc(PyObject *o) {
   Py_TYPE(o)->tp_free(o);
 }
 
+// ---- objects as values
+
+// The object inside of a Python module that wraps one; NULL: there is none. A new reference.
+static PyObject *inner_of(PyObject *o) {
+  if (PyObject_TypeCheck(o, &py_sobject_type)) return Py_NewRef(o);
+  PyObject *inner = PyObject_GetAttrString(o, "_c");
+  if (!inner) PyErr_Clear();
+  if (inner && PyObject_TypeCheck(inner, &py_sobject_type)) return inner;
+  Py_XDECREF(inner);
+  return NULL;
+}
+
+const ig_stype *py_declared_type(PyObject *o) {
+  PyObject *inner = inner_of(o);
+  if (inner) {
+    const ig_stype *type = instance_of(inner)->cls->type;
+    Py_DECREF(inner);
+    return type;
+  }
+  PyObject *known = PyObject_GetAttrString((PyObject *)Py_TYPE(o), "_ingot_script_type");
+  if (!known) PyErr_Clear();
+  const ig_stype *type =
+      known && PyObject_TypeCheck(known, &py_stype_type) ? py_stype_of(known) : NULL;
+  Py_XDECREF(known);
+  return type;
+}
+
+// A copy of a Python object, attribute by attribute.
+static bool copy_object(ig_ctx *c, ig_sunit *u, PyObject *o, ig_sclass *k, ig_value *out,
+                        ig_str *why) {
+  ig_sobj_instance *made = ig_sobj_instance_make(c, k);
+  bool ok = made != NULL;
+  for (size_t i = 0; ok && i < k->attributes.n; i++) {
+    PyObject *value = PyObject_GetAttrString(o, k->attributes.at[i].name);
+    ig_value v = ig_none();
+    ok = value && py_to_script(c, u, value, k->attributes.at[i].type, &v, why) &&
+         ig_sobj_instance_set(c, made, i, v);
+    ig_svalue_release(v);
+    Py_XDECREF(value);
+  }
+  if (ok) *out = ig_of_sobj(made);
+  if (!ok && made) ig_svalue_release(ig_of_sobj(made));
+  return ok;
+}
+
+bool py_to_sinstance(ig_ctx *c, ig_sunit *u, PyObject *o, const ig_stype *t, ig_value *out,
+                     ig_str *why) {
+  PyObject *inner = inner_of(o);
+  if (inner) {
+    ig_sobj_instance *i = instance_of(inner);
+    bool fits = ig_stype_is_subtype(i->cls->type, t);
+    if (fits) {
+      ig_svalue_retain(ig_of_sobj(i));
+      *out = ig_of_sobj(i);
+    } else {
+      ig_str_add(why, "Expected an object of type %s, found one of type %s", t->name,
+                 i->cls->type->name);
+    }
+    Py_DECREF(inner);
+    return fits;
+  }
+  const ig_stype *own = py_declared_type(o);
+  ig_sclass *k = own ? ig_sclass_of(own) : NULL;
+  if (k && ig_stype_is_subtype(own, t)) return copy_object(c, u, o, k, out, why);
+  if (!PyErr_Occurred()) {
+    ig_str_add(why, "Expected an object of type %s, found %s", t->name, Py_TYPE(o)->tp_name);
+  }
+  return false;
+}
+
 // A new instance of a class; attributes are None.
 PyObject *py_script_instance(PyObject *module, PyObject *cls) {
   (void)module;

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "script.h"
 #include "script/numbers.h"
 #include "tensor/number.h"
 
@@ -272,6 +273,9 @@ bool py_to_script(ig_ctx *c, ig_sunit *u, PyObject *o, const ig_stype *t, ig_val
     case IG_STYPE_ANY:
     case IG_STYPE_UNION:
       return to_inferred(c, u, o, t, out, why);
+    case IG_STYPE_CLASS:
+    case IG_STYPE_INTERFACE:
+      return py_to_sinstance(c, u, o, t, out, why);
     case IG_STYPE_GENERATOR:
       ok = o == Py_None || Py_IS_TYPE(o, &py_generator_type);
       if (ok && o != Py_None) {
@@ -359,6 +363,8 @@ const ig_stype *py_script_type_of(ig_ctx *c, ig_sunit *u, PyObject *o, ig_str *w
   if (PyTuple_Check(o)) return type_of_tuple(c, u, o, why);
   if (Py_IS_TYPE(o, &py_device_type)) return plain(u, IG_STYPE_DEVICE);
   if (to_named_number(o, &number)) return plain(u, IG_STYPE_INT);
+  const ig_stype *declared = py_declared_type(o);
+  if (declared || PyErr_Occurred()) return declared;
   ig_str_add(why,
              "Only tensors and (possibly nested) tuples of tensors, lists, or dicts are "
              "supported as inputs or outputs of traced functions, but instead got value of "
@@ -441,7 +447,14 @@ static PyObject *from_object(ig_ctx *c, const ig_sobj *o) {
       return py_from_script(c, ((const ig_sobj_future *)o)->value);
     case IG_SOBJ_INSTANCE: {
       PyObject *host = ((const ig_sobj_instance *)o)->host;
-      if (host) return Py_NewRef(host);
+      return host ? Py_NewRef(host) : py_from_sinstance((ig_sobj_instance *)(uintptr_t)o);
+    }
+    case IG_SOBJ_ENUM: {
+      const ig_sobj_enum *member = (const ig_sobj_enum *)o;
+      PyObject *cls = member->declaration->host;
+      if (cls) {
+        return PyObject_GetAttrString(cls, member->declaration->members.at[member->member].name);
+      }
       break;
     }
     case IG_SOBJ_HOST:

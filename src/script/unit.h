@@ -104,6 +104,7 @@ typedef struct ig_senum {
   const ig_stype *type;  // IG_STYPE_ENUM, whose declaration is this
   const ig_stype *value_type;
   IG_VEC(ig_senum_member) members;
+  void *host;  // its class in the host language, which the host keeps; NULL: none
 } ig_senum;
 
 typedef struct ig_sinterface {

@@ -48,7 +48,7 @@ def _enum_type(cls: type[enum.Enum]) -> Any:
             f"Could not unify type list of values in enum class {cls}: all values must have one type, found "
             + ", ".join(sorted(kind.__name__ for kind in kinds))
         )
-    return _C._script_enum(_front.free_name(cls), members)
+    return _C._script_enum(_front.free_name(cls), members, cls)
 
 
 def _tuple_type(cls: Any) -> Any:
