@@ -23,6 +23,7 @@ TABLE: dict[str, str] = {
     "torch.*": "ingot",
     "torch.__version__": "ingot.version:torch",
     "torch._C.*": "ingot._C",
+    "torch._C.ModuleDict": "ingot.jit._script:ModuleDict",
     "torch._C._nn.*": "ingot.nn._operators",
     "torch._C._linalg.*": "ingot.linalg",
     "torch._C._fft.*": "ingot.fft",

@@ -10,6 +10,7 @@ import enum
 import functools
 import inspect
 import math
+import sys
 import textwrap
 import types
 import typing
@@ -82,7 +83,7 @@ def qualified_name(what: Any) -> str:
     module = what.__module__
     if module is None or (module == "builtins" and isinstance(what, types.FunctionType)):
         raise RuntimeError(f"Could not get qualified name for class '{name}': __module__ can't be None.")
-    home = torch_name(module)
+    home = getattr(sys.modules.get(module), "TORCH_NAME", None) or torch_name(module)
     if home == "__main__":
         return f"__torch__.{name}"
     if "." in name:
@@ -352,7 +353,8 @@ def _module_attribute(module: types.ModuleType, name: str) -> Answer:
     try:
         found = getattr(module, name)
     except AttributeError:
-        return None
+        symbol = f"aten::{name}"
+        return ("builtin", symbol) if module is ingot and _C._script_has_operator(symbol) else None
     # A function of the package that is written in Python, but an operator for scripts.
     if isinstance(found, types.FunctionType) and found.__module__.startswith("ingot"):
         from ingot.jit import _compile

@@ -319,6 +319,16 @@ def _run_hook(method: Any, module: Any, *args: Any) -> Any:
     return method(*args)
 
 
+class ModuleDict:
+    """The children of an object of the script: torch._C.ModuleDict."""
+
+    def __init__(self, cpp: Any) -> None:
+        self._cpp = cpp
+
+    def items(self) -> list:
+        return self._cpp._modules()
+
+
 # ---- script()
 
 
