@@ -128,7 +128,9 @@ class Kind:
         known = _INTERNAL | taken | set(module._modules) | set(self.constants) | self.ignored
         layer = written(type(module)) is not None
         for name, value in module.__dict__.items():
-            if name in known or (layer and name not in self.hints and name not in ("training", "_is_full_backward_hook")):
+            if name in known or (
+                layer and name not in self.hints and name not in ("training", "_is_full_backward_hook")
+            ):
                 continue
             self._add_attribute(name, value)
         for name, child in module._modules.items():
@@ -303,9 +305,7 @@ class Kind:
             self._declare(f"__{name}_getter", found.fget)
             if found.fset is not None and not _marks.is_ignored(found.fset):
                 self._declare(f"__{name}_setter", found.fset)
-            self.made.add_property(
-                name, self.made.method(f"__{name}_getter"), self.made.method(f"__{name}_setter")
-            )
+            self.made.add_property(name, self.made.method(f"__{name}_getter"), self.made.method(f"__{name}_setter"))
 
     def _own_property(self, name: str) -> bool:
         """Properties of the package's own classes are none of scripts."""

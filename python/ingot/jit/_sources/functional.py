@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# ruff: noqa: UP006, UP007, UP035, UP045, B028, F401
 """torch.nn.functional for scripts."""
 
 import math
@@ -196,9 +197,7 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
     if p < 0.0 or p > 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     return (
-        torch.feature_alpha_dropout_(input, p, training)
-        if inplace
-        else torch.feature_alpha_dropout(input, p, training)
+        torch.feature_alpha_dropout_(input, p, training) if inplace else torch.feature_alpha_dropout(input, p, training)
     )
 
 
@@ -307,9 +306,7 @@ def group_norm(
     return torch.group_norm(input, num_groups, weight, bias, eps, True)
 
 
-def normalize(
-    input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Optional[Tensor] = None
-) -> Tensor:
+def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Optional[Tensor] = None) -> Tensor:
     if out is None:
         denom = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
         return input / denom

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# ruff: noqa: UP006, UP007, UP035, UP045, B028, F401
 """The layers for scripts: which attributes they have there (annotations), which of them are constants, and forward.
 A class that says nothing about an attribute has none of that name in scripts."""
 
@@ -8,8 +9,6 @@ import ingot as torch
 import ingot.nn.functional as F
 from ingot import Tensor
 from ingot.nn import Module
-
-# ruff: noqa: F401
 
 
 class Identity:
@@ -659,9 +658,7 @@ class NLLLoss:
     ignore_index: int
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.nll_loss(
-            input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction
-        )
+        return F.nll_loss(input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
 
 
 class BCELoss:

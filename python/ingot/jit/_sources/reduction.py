@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# ruff: noqa: UP006, UP007, UP035, UP045, B028, F401
 """Reductions of losses, for scripts."""
 
 import warnings
