@@ -15,10 +15,11 @@
 static void print_float(ig_str *s, double f) {
   if (isnan(f) || isinf(f)) {
     ig_str_add(s, "%s", isnan(f) ? "nan" : f > 0 ? "inf" : "-inf");
-  } else if (fabs(f) < 1e10 && f == floor(f)) {
-    ig_str_add(s, "%.0f.", f);
   } else {
+    size_t from = s->n;
     ig_str_add(s, "%.17g", f);
+    bool whole = !s->failed && !strpbrk(s->at + from, ".e");
+    if (whole) ig_str_add(s, ".");
   }
 }
 

@@ -139,8 +139,14 @@ IG_BUILTIN(remainder) {
 IG_BUILTIN(pow) {
   if (meet(k) == IG_KIND_COMPLEX) {
     put_z(k, cpow(z_of(k, 0), z_of(k, 1)));
+    return;
+  }
+  double base = ig_sb_f64(k->c, k->in[0]);
+  double exponent = ig_sb_f64(k->c, k->in[1]);
+  if (base == 0 && exponent < 0) {
+    IG_SCRIPT_FAIL(k, "0.0 cannot be raised to a negative power");
   } else {
-    ig_sb_float(k, pow(ig_sb_f64(k->c, k->in[0]), ig_sb_f64(k->c, k->in[1])));
+    ig_sb_float(k, pow(base, exponent));
   }
 }
 

@@ -28,8 +28,8 @@ static bool is_blank(char ch) {
   return ch && strchr(" \t\n\r\v\f", ch);
 }
 
-// Words between blanks.
-static void split_words(const ig_sbuiltin_call *k, const ig_sobj_str *s, int64_t max) {
+// Words between blanks, all of them: the original does not count here.
+static void split_words(const ig_sbuiltin_call *k, const ig_sobj_str *s) {
   ig_sobj_seq *list = list_of(k);
   size_t at = 0;
   while (list && k->c->status == IG_OK) {
@@ -37,12 +37,8 @@ static void split_words(const ig_sbuiltin_call *k, const ig_sobj_str *s, int64_t
     if (at == s->n) break;
     size_t end = at;
     while (end < s->n && !is_blank(s->text[end])) end++;
-    if (max == 0) {
-      end = s->n;
-      while (end > at && is_blank(s->text[end - 1])) end--;
-    }
     (void)push(k, list, s->text + at, end - at);
-    at = max-- == 0 ? s->n : end;
+    at = end;
   }
   give(k, list);
 }
@@ -72,7 +68,7 @@ IG_BUILTIN(str_split) {
   const ig_sobj_str *s = ig_sb_str_at(k, 0);
   int64_t max = ig_sb_i64(k, 2);
   if (k->in[1].kind == IG_KIND_NONE) {
-    split_words(k, s, max);
+    split_words(k, s);
     return;
   }
   const ig_sobj_str *by = ig_sb_str_at(k, 1);
@@ -109,7 +105,8 @@ IG_BUILTIN(str_rsplit) {
   give(k, list);
 }
 
-// Every character of the set ends a line, so that "\r\n" ends two.
+// Every character of the set ends a line, so that "\r\n" ends two. Ends that are kept are elements
+// of their own.
 IG_BUILTIN(str_splitlines) {
   static const char ends[] = "\n\r\v\f\x1c\x1d\x1e";
   const ig_sobj_str *s = ig_sb_str_at(k, 0);
@@ -118,7 +115,8 @@ IG_BUILTIN(str_splitlines) {
   size_t at = 0;
   for (size_t i = 0; list && i < s->n && k->c->status == IG_OK; i++) {
     if (!s->text[i] || !strchr(ends, s->text[i])) continue;
-    (void)push(k, list, s->text + at, i - at + keep);
+    (void)push(k, list, s->text + at, i - at);
+    if (keep) (void)push(k, list, s->text + i, 1);
     at = i + 1;
   }
   if (list && at < s->n) (void)push(k, list, s->text + at, s->n - at);

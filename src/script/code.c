@@ -270,7 +270,26 @@ static bool convert_constant(maker *m, uint8_t *how, ig_soperand *at) {
   return constant(m, made, at);
 }
 
+static bool fits_number(const ig_op *op, const ig_op *scalar) {
+  const ig_schema *a = &op->schema;
+  const ig_schema *b = &scalar->schema;
+  bool fits = op->form == scalar->form && a->nargs == b->nargs && ig_op_takes_number(op, 1);
+  for (size_t i = 2; fits && i < a->nargs; i++) {
+    fits = a->args[i].type == b->args[i].type && a->args[i].list == b->args[i].list;
+  }
+  return fits;
+}
+
+// x + 1: the overload for tensors takes plain numbers, too, and has the kernel.
+static const ig_op *overload_with_kernel(maker *m, const ig_op *op) {
+  if (!ig_op_is_hidden(op)) return op;
+  const ig_op *o = ig_lib_overloads(m->c, op->schema.ns, op->schema.name);
+  while (o && (o == op || !fits_number(o, op))) o = o->next;
+  return o ? o : op;
+}
+
 static bool emit_op(maker *m, const ig_snode *n, const ig_op *op) {
+  op = overload_with_kernel(m, op);
   size_t nargs = op->schema.nargs;
   ig_sinsn *insn = emit(m, IG_SINSN_OP, n);
   ig_soperand *in = insn ? array(m, nargs, sizeof *in) : NULL;

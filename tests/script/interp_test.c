@@ -91,6 +91,7 @@ static void arithmetic(void **state) {
       {"int = prim::min", 3, -3, "-3"},
       {"bool = aten::lt", 3, 4, "True"},
       {"float = aten::div", 1, 0, "inf"},
+      {"float = aten::pow", 0, 2, "0."},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char text[256];
@@ -242,6 +243,7 @@ static void methods_of_strings(void **state) {
       {"bool = aten::isidentifier(%s)", "a_1", "True"},
       {"bool = aten::isdigit(%s)", "", "False"},
       {"str[] = aten::splitlines(%s, %f)", "a\r\nb", "[a, , b]"},
+      {"str[] = aten::splitlines(%s, %t)", "a\nb", "[a, \n, b]"},
       {"str[] = aten::split(%s, %none, %m)", " a  b ", "[a, b]"},
       {"str, %y : str, %z : str = aten::partition(%s, %s)", "b", ""},
       {"int = aten::Int(%s)", "12", "12"},
@@ -254,6 +256,7 @@ static void methods_of_strings(void **state) {
                    "  %%none : NoneType = prim::Constant()\n"
                    "  %%m : int = prim::Constant[value=-1]()\n"
                    "  %%f : bool = prim::Constant[value=0]()\n"
+                   "  %%t : bool = prim::Constant[value=1]()\n"
                    "  %%r : %s\n  return (%%r)\n",
                    cases[i].call);
     const ig_value arg = str_of(cases[i].self);
@@ -338,7 +341,11 @@ static void text_of_values(void **state) {
   static const struct {
     double f;
     const char *want;
-  } cases[] = {{1, "1."}, {0.1, "0.10000000000000001"}, {-0.0, "-0."}, {1e20, "1e+20"}};
+  } cases[] = {{1, "1."},
+               {0.1, "0.10000000000000001"},
+               {-0.0, "-0."},
+               {1e20, "1e+20"},
+               {1e10, "10000000000."}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     const ig_value arg = ig_of_f64(cases[i].f);
     expect("graph(%a : float):\n  %r : str = aten::str(%a)\n  return (%r)\n", &arg, 1,
@@ -400,6 +407,132 @@ static void lying_graphs_are_refused(void **state) {
   }
 }
 
+// ---- functions and objects
+
+// A function of the unit with a graph; of a class if there is one.
+static ig_sfunction *define(ig_sclass *owner, const char *name, const char *graph) {
+  char qualified[64];
+  (void)snprintf(qualified, sizeof qualified, "__torch__.%s%s", owner ? "K." : "", name);
+  ig_sfunction *f = ig_sunit_add_function(u, owner, name, qualified);
+  assert_non_null(f);
+  f->graph = ig_sgraph_parse(&u->types, NULL, graph);
+  if (!f->graph) fail_msg("%s", ig_ctx_error(c));
+  f->n_params = f->graph->body->n_in;
+  f->params = ig_arena_array(&u->arena, f->n_params, sizeof *f->params);
+  for (size_t i = 0; i < f->n_params; i++) {
+    f->params[i] = (ig_sparam){.name = "p", .type = f->graph->body->in[i]->type};
+  }
+  f->result = f->graph->body->out[0]->type;
+  return f;
+}
+
+static ig_sclass *class_with_number(void) {
+  const ig_stype *found = ig_sunit_type(u, "__torch__.K");
+  if (found) return ig_sclass_of(found);
+  ig_sclass *k = ig_sunit_add_class(u, "__torch__.K", false);
+  const ig_stype *number = ig_stype_plain(&u->types, IG_STYPE_INT);
+  assert_int_equal(ig_sclass_add_attribute(k, "n", number, IG_SROLE_PLAIN), 0);
+  define(k, "__lt__",
+         "graph(%self : __torch__.K, %other : __torch__.K):\n"
+         "  %a : int = prim::GetAttr[name=\"n\"](%self)\n"
+         "  %b : int = prim::GetAttr[name=\"n\"](%other)\n"
+         "  %r : bool = aten::lt(%a, %b)\n"
+         "  return (%r)\n");
+  define(k, "__enter__",
+         "graph(%self : __torch__.K):\n"
+         "  %one : int = prim::Constant[value=1]()\n"
+         "   = prim::SetAttr[name=\"n\"](%self, %one)\n"
+         "  return (%one)\n");
+  define(k, "__exit__",
+         "graph(%self : __torch__.K, %t : Any, %v : Any, %b : Any):\n"
+         "  %two : int = prim::Constant[value=2]()\n"
+         "   = prim::SetAttr[name=\"n\"](%self, %two)\n"
+         "  return (%two)\n");
+  return k;
+}
+
+static ig_value object_of(ig_sclass *k, int64_t n) {
+  ig_sobj_instance *o = ig_sobj_instance_make(c, k);
+  assert_true(ig_sobj_instance_set(c, o, 0, ig_of_i64(n)));
+  return ig_of_sobj(o);
+}
+
+static void objects_are_sorted_by_their_class(void **state) {
+  (void)state;
+  ig_sclass *k = class_with_number();
+  ig_sfunction *f = define(NULL, "order",
+                           "graph(%l : __torch__.K[]):\n"
+                           "  %no : bool = prim::Constant[value=0]()\n"
+                           "   = aten::sort(%l, %no)\n"
+                           "  return (%l)\n");
+  ig_sobj_seq *list = ig_sobj_seq_make(c, IG_SOBJ_LIST, NULL, NULL, 3);
+  for (int64_t i = 0; i < 3; i++) list->at[i] = object_of(k, (3 * i + 2) % 5);
+  const ig_value arg = ig_of_sobj(list);
+  ig_value out = ig_none();
+  assert_int_equal(ig_sfunction_run(c, f, &arg, &out), IG_OK);
+  for (size_t i = 1; i < 3; i++) {
+    const ig_sobj_instance *a = list->at[i - 1].object;
+    const ig_sobj_instance *b = list->at[i].object;
+    assert_true(a->at[0].i.value < b->at[0].i.value);
+  }
+  ig_svalue_release(out);
+  ig_svalue_release(arg);
+}
+
+// __exit__ runs when the body raises, and the error is the body's.
+static void with_is_left_by_an_error(void **state) {
+  (void)state;
+  ig_sclass *k = class_with_number();
+  ig_sfunction *f = define(NULL, "guarded",
+                           "graph(%o : __torch__.K, %zero : int):\n"
+                           "  %x : int = prim::Enter(%o)\n"
+                           "  %y : int = aten::floordiv(%x, %zero)\n"
+                           "  %z : int = prim::Exit(%o)\n"
+                           "  return (%y)\n");
+  const ig_value args[2] = {object_of(k, 0), ig_of_i64(0)};
+  ig_value out = ig_none();
+  assert_int_equal(ig_sfunction_run(c, f, args, &out), IG_RUNTIME);
+  assert_non_null(strstr(ig_ctx_error(c), "RuntimeError: division by 0"));
+  ig_ctx_clear(c);
+  const ig_sobj_instance *o = args[0].object;
+  assert_int_equal(o->at[0].i.value, 2);
+  ig_svalue_release(args[0]);
+}
+
+static void recursion_ends_at_the_limit(void **state) {
+  (void)state;
+  ig_sclass *k = class_with_number();
+  define(k, "again",
+         "graph(%self : __torch__.K):\n"
+         "  %r : int = prim::CallMethod[name=\"again\"](%self)\n"
+         "  return (%r)\n");
+  const ig_value arg = object_of(k, 0);
+  ig_value out = ig_none();
+  assert_int_equal(ig_sfunction_run(c, ig_sclass_method(k, "again"), &arg, &out), IG_LIMIT);
+  ig_ctx_clear(c);
+  ig_svalue_release(arg);
+}
+
+static void errors_of_forks_wait(void **state) {
+  (void)state;
+  const ig_value args[2] = {ig_of_i64(6), ig_of_i64(0)};
+  static const char text[] =
+      "graph(%%a : int, %%b : int):\n"
+      "  %%f : Future[int] = prim::fork_0(%%a, %%b)\n"
+      "%s"
+      "  return (%%a)\n"
+      "with prim::fork_0 = graph(%%x : int, %%y : int):\n"
+      "  %%r : int = aten::floordiv(%%x, %%y)\n"
+      "  return (%%r)\n";
+  char graph[512];
+  (void)snprintf(graph, sizeof graph, text, "");
+  expect(graph, args, 2, "6");
+  (void)snprintf(graph, sizeof graph, text, "  %w : int = aten::wait(%f)\n");
+  char want[256];
+  (void)snprintf(want, sizeof want, "%sRuntimeError: division by 0\n", header);
+  expect(graph, args, 2, want);
+}
+
 // ---- the table
 
 static void schemas_of_built_ins_parse(void **state) {
@@ -431,6 +564,10 @@ int main(void) {
       cmocka_unit_test(text_of_values),
       cmocka_unit_test(raised_exceptions_are_data),
       cmocka_unit_test(lying_graphs_are_refused),
+      cmocka_unit_test(objects_are_sorted_by_their_class),
+      cmocka_unit_test(with_is_left_by_an_error),
+      cmocka_unit_test(recursion_ends_at_the_limit),
+      cmocka_unit_test(errors_of_forks_wait),
       cmocka_unit_test(schemas_of_built_ins_parse),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
