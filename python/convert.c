@@ -9,6 +9,7 @@
 #include "ingot/aten.h"
 #include "py.h"
 #include "tensor/number.h"
+#include "trace_script.h"
 
 ig_int *py_room_ints(py_room *room, size_t n) {
   if (n <= PY_ROOM - room->used) {
@@ -102,6 +103,11 @@ static ig_match to_int(py_room *room, PyObject *o, bool listed, ig_int *out) {
   bool one = listed ? has_one_element(t) : t->ndim == 0;
   if (!one || !is_integral(t) || t->requires_grad) return IG_MATCH_OTHER;
   if (ig_is_fake(t)) return defer(room, o, out, NULL) ? IG_MATCH_TAKEN : IG_MATCH_OTHER;
+  if (py_tracing(room->c)) {
+    if (py_traced_int(room->c, py_tensor_of(o), false, out)) return IG_MATCH_TAKEN;
+    (void)py_raise(room->c);
+    return IG_MATCH_REFUSED;
+  }
   *out = ig_element_load(ig_tensor_data(t), t->dtype).i;
   return IG_MATCH_TAKEN;
 }
@@ -180,7 +186,13 @@ static ig_match to_scalar(py_room *room, PyObject *o, ig_value *v) {
     *v = ig_none();
     return IG_MATCH_TAKEN;
   }
-  return tensor_number(o, v) ? IG_MATCH_TAKEN : py_to_number(o, v);
+  if (!tensor_number(o, v)) return py_to_number(o, v);
+  if (v->kind == IG_KIND_INT && py_tracing(room->c) &&
+      !py_traced_int(room->c, py_tensor_of(o), true, &v->i)) {
+    (void)py_raise(room->c);
+    return IG_MATCH_REFUSED;
+  }
+  return IG_MATCH_TAKEN;
 }
 
 static ig_match to_float(py_room *room, PyObject *o, ig_value *v) {

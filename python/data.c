@@ -8,6 +8,7 @@
 #include "py.h"
 #include "tensor/copy.h"
 #include "tensor/number.h"
+#include "trace_script.h"
 
 // ---- out ----
 
@@ -436,6 +437,23 @@ static bool read_options(const options *o, ig_tensor *like, int *dtype, ig_devic
   return taken == 1;
 }
 
+// New data in a trace: a constant that is converted and detached.
+static ig_tensor *trace_data(ig_ctx *c, ig_tensor *t) {
+  if (!py_trace_warn(
+          c,
+          "torch.tensor results are registered as constants in the trace. You can safely ignore "
+          "this warning if you use this function to create tensors out of constant variables that "
+          "would be the same every time you call this function. In any other case, this might "
+          "cause the trace to be incorrect.")) {
+    return NULL;
+  }
+  ig_value to[] = {ig_of_tensor(t),   ig_of_device(t->device), ig_of_dtype(t->dtype),
+                   ig_of_bool(false), ig_of_bool(false),       ig_none()};
+  t = py_call_tensor(c, PY_TO_DEVICE, to, 6);
+  ig_value v = ig_of_tensor(t);
+  return t ? py_call_tensor(c, PY_DETACH, &v, 1) : NULL;
+}
+
 static PyObject *construct(const options *o, ig_tensor *like, bool copy, bool fresh) {
   ig_ctx *c = py_ctx();
   int dtype = -1;
@@ -451,6 +469,8 @@ static PyObject *construct(const options *o, ig_tensor *like, bool copy, bool fr
     t = py_lift(c, t);
     ig_value v = ig_of_tensor(t);
     if (t) t = py_call_tensor(c, PY_DETACH_, &v, 1);
+  } else if (t && fresh && py_tracing(c)) {
+    t = trace_data(c, t);
   } else if (t && fresh && !c->mode->capture) {
     t = py_lift(c, t);
   }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "py.h"
+#include "trace_script.h"
 
 // One walk over an index: `t` is what has been sliced so far, `at` the next dimension of it.
 typedef struct walk {
@@ -44,6 +45,10 @@ static bool bound(PyObject *o, int64_t def, ig_int *out) {
   if (Py_IS_TYPE(o, &py_symint_type)) {
     *out = ((py_sym *)o)->v.i;
     return true;
+  }
+  if (py_is_tensor(o) && py_tracing(py_ctx()) && py_tensor_of(o)->ndim == 0) {
+    ig_ctx *c = py_ctx();
+    return py_traced_int(c, py_tensor_of(o), false, out) || py_raise(c) != NULL;
   }
   if (!PyIndex_Check(o)) {
     PyErr_SetString(PyExc_TypeError,
@@ -92,6 +97,7 @@ static ig_tensor *slice_at(ig_ctx *c, ig_tensor *t, int64_t dim, PyObject *o, bo
   bool beyond = (!stop.expr && stop.value == INT64_MAX) ||
                 (!size.expr && !stop.expr && stop.value >= size.value);
   bool seen = c->mode->capture || (t->requires_grad && !c->mode->no_grad);
+  whole = whole && !py_tracing(c);  // another input may be longer
   bool to_end = same_int(size, stop) || (beyond && !seen);
   bool is_whole = !start.expr && start.value == 0 && !step.expr && step.value == 1 && to_end;
   if (whole && is_whole) return t;
@@ -133,9 +139,14 @@ static bool step_tensor(walk *w, PyObject *o, int64_t real) {
   ig_tensor *index = py_tensor_of(o);
   bool mask = index->dtype == IG_BOOL || index->dtype == IG_U8;
   if (index->ndim > 0 || !(mask || ig_dtype_is_integral(index->dtype))) return record(w, index);
+  ig_int i = ig_const(0);
+  if (!mask && py_tracing(w->c)) {
+    if (!py_traced_int(w->c, index, false, &i)) return py_raise(w->c) != NULL;
+    w->t = select_at(w->c, w->t, w->at, i, real);
+    return w->t != NULL;
+  }
   PyObject *item = py_tensor_item(w->c, index);
   if (!item) return false;
-  ig_int i = ig_const(0);
   bool ok = true;
   if (mask) {
     int on = PyObject_IsTrue(item);

@@ -5,6 +5,7 @@
 
 #include "op/nested.h"
 #include "py.h"
+#include "trace_script.h"
 
 static ig_tensor *self_of(PyObject *o) {
   return py_tensor_of(o);
@@ -20,6 +21,7 @@ static bool touch(const ig_tensor *t) {
   return ig_nested_read_sizes(c, (ig_tensor *)t) || py_raise(c) != NULL;
 }
 static PyObject *all_sizes(const ig_tensor *t) {
+  if (py_tracing(py_ctx())) return py_traced_sizes(py_ctx(), (ig_tensor *)t);
   if (!touch(t)) return NULL;
   bool symbolic = false;
   for (int d = 0; d < t->ndim; d++) symbolic = symbolic || ig_sizes(t)[d].expr;
@@ -68,6 +70,7 @@ static PyObject *numel(PyObject *o, PyObject *unused) {
   (void)unused;
   ig_ctx *c = py_ctx();
   const ig_tensor *t = self_of(o);
+  if (py_tracing(c)) return py_traced_numel(c, (ig_tensor *)t);
   ig_int n = ig_const(1);
   for (int d = 0; d < t->ndim; d++) n = ig_int_mul(c, n, ig_sizes(t)[d]);
   if (!py_ok(c)) return NULL;
@@ -153,6 +156,10 @@ static PyObject *size(PyObject *o, PyObject *const *args, Py_ssize_t n, PyObject
   if (d < 0) return NULL;
   const ig_tensor *t = self_of(o);
   if (d == t->ndim) return all_sizes(t);
+  if (py_tracing(py_ctx())) {
+    bool from_end = n == 1 && PyLong_Check(args[0]) && PyLong_AsLong(args[0]) < 0;
+    return py_traced_size(py_ctx(), (ig_tensor *)t, from_end ? d - t->ndim : d);
+  }
   if (!touch(t)) return NULL;
   if (ig_sizes(t)[d].expr) py_trace_name(py_ctx(), "size", 1);
   return py_int_of(t, ig_sizes(t)[d]);
@@ -250,7 +257,7 @@ static PyObject *contiguous(PyObject *o, PyObject *const *args, Py_ssize_t n, Py
   ig_value format;
   if (!py_to_format("contiguous", args, n, kwnames, &format)) return NULL;
   ig_ctx *c = py_ctx();
-  if (has_format(c, self_of(o), &format)) return Py_NewRef(o);
+  if (!py_tracing(c) && has_format(c, self_of(o), &format)) return Py_NewRef(o);
   if (!py_ok(c)) return NULL;
   if (format.kind == IG_KIND_NONE) format = ig_of_memory_format(IG_CONTIGUOUS);
   ig_value v[] = {ig_of_tensor(self_of(o)), format};
@@ -268,6 +275,7 @@ static PyObject *contiguous(PyObject *o, PyObject *const *args, Py_ssize_t n, Py
 static PyObject *item(PyObject *o, PyObject *unused) {
   (void)unused;
   ig_ctx *c = py_ctx();
+  if (!py_trace_constant(c, "number")) return NULL;
   bool inside = py_region(c, "method_descriptor", "item", NULL);
   PyObject *out = py_tensor_item(c, self_of(o));
   if (inside) py_region_leave(c);
@@ -276,6 +284,7 @@ static PyObject *item(PyObject *o, PyObject *unused) {
 static PyObject *tolist(PyObject *o, PyObject *unused) {
   (void)unused;
   ig_ctx *c = py_ctx();
+  if (!py_trace_constant(c, "list")) return NULL;
   bool inside = py_region(c, "method_descriptor", "tolist", NULL);
   PyObject *out = py_tolist(c, self_of(o));
   if (inside) py_region_leave(c);

@@ -13,6 +13,7 @@
 #include "script/failure.h"
 #include "script_value.h"
 #include "sgraph.h"
+#include "trace_script.h"
 
 py_state py;
 _Thread_local ig_ctx *py_tls;
@@ -368,7 +369,7 @@ static int add_all(PyObject *m) {
          py_add_schema(m) || py_add_nodes(m) || py_add_conversions() || py_add_graph(m) ||
          py_add_passes(m) || py_add_onnx(m) || py_add_onnx_models(m) || py_add_fx(m) ||
          py_add_namespaces(m) || py_add_fakes(m) || py_add_ops(m) || py_add_sgraph(m) ||
-         py_add_script_run(m) || py_add_script(m) ||
+         py_add_strace(m) || py_add_script_run(m) || py_add_script(m) ||
          PyModule_AddObjectRef(m, "GuardOnDataDependentSymNode", py.guard_error) ||
          PyModule_AddObjectRef(m, "ConstraintViolationError", py.constraint_error);
 }

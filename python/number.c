@@ -3,6 +3,7 @@
 // PyTorch makes for it: 1 - x is rsub, 2 / x is reciprocal and mul, x & y is __and__.
 #include "tensor/number.h"
 #include "py.h"
+#include "trace_script.h"
 
 // If no overload accepts an operand, the other operand's method is tried.
 static PyObject *or_not_implemented(PyObject *out) {
@@ -166,6 +167,7 @@ static void mark_branch(void) {
 }
 
 static int nb_bool(PyObject *o) {
+  if (!py_trace_constant(py_ctx(), "boolean")) return -1;
   int64_t n = numel(o);
   if (n != 1) {
     PyErr_Format(PyExc_RuntimeError, "Boolean value of Tensor with %s is ambiguous",
@@ -189,12 +191,14 @@ static PyObject *only_item(PyObject *o) {
 }
 
 static PyObject *nb_int(PyObject *o) {
+  if (!py_trace_constant(py_ctx(), "integer")) return NULL;
   PyObject *item = only_item(o);
   PyObject *out = item ? PyNumber_Long(item) : NULL;
   Py_XDECREF(item);
   return out;
 }
 static PyObject *nb_float(PyObject *o) {
+  if (!py_trace_constant(py_ctx(), "float")) return NULL;
   PyObject *item = only_item(o);
   PyObject *out = item ? PyNumber_Float(item) : NULL;
   Py_XDECREF(item);

@@ -6,6 +6,7 @@
 
 #include "ingot/grad.h"
 #include "py.h"
+#include "trace_script.h"
 
 // The struct of NumPy's array interface, version 3.
 typedef struct array_struct {
@@ -155,6 +156,15 @@ static PyObject *from_numpy(PyObject *module, PyObject *o) {
   PyObject *capsule = struct_of(o, &a);
   if (!capsule) return NULL;
   ig_ctx *c = py_ctx();
+  if (!py_trace_warn(
+          c,
+          "torch.from_numpy results are registered as constants in the trace. You can safely "
+          "ignore this warning if you use this function to create tensors out of constant "
+          "variables that would be the same every time you call this function. In any other case, "
+          "this might cause the trace to be incorrect.")) {
+    Py_DECREF(capsule);
+    return NULL;
+  }
   ig_scope s = ig_scope_open(c);
   PyObject *out = NULL;
   if (a->flags & WRITABLE || warned) {
@@ -342,6 +352,13 @@ static bool may_be_array(const ig_tensor *t) {
 }
 
 PyObject *py_tensor_numpy(PyObject *self) {
+  if (!py_trace_warn(py_ctx(),
+                     "Converting a tensor to a NumPy array might cause the trace to be incorrect. "
+                     "We can't record the data flow of Python values, so this value will be "
+                     "treated as a constant in the future. This means that the trace might not "
+                     "generalize to other inputs!")) {
+    return NULL;
+  }
   if (!may_be_array(py_tensor_of(self))) return NULL;
   py_array *view = PyObject_New(py_array, &array_type);
   if (!view) return NULL;

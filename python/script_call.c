@@ -5,7 +5,9 @@
 
 #include "script.h"
 #include "script/interp.h"
+#include "script/trace.h"
 #include "script_value.h"
+#include "trace_script.h"
 
 static PyObject *declaration_of(const ig_sfunction *f) {
   ig_str s = ig_str_make(f->unit->alloc);
@@ -130,7 +132,8 @@ PyObject *py_script_call(ig_sfunction *f, PyObject *self, PyObject *args, PyObje
   PyObject *out = NULL;
   size_t n = 0;
   if (in && bind(c, f, self, args, options, in, &n) &&
-      ig_sfunction_run(c, f, in, &result) == IG_OK) {
+      (py_tracing(c) ? ig_strace_call(ig_strace_of(c), f, in, &result)
+                     : ig_sfunction_run(c, f, in, &result) == IG_OK)) {
     out = py_from_script(c, result);
     ig_svalue_release(result);
   }

@@ -233,6 +233,21 @@ static PyObject *must_be_none(PyObject *o, PyObject *unused) {
   bool none = n->n_out == 1 && n->out[0]->type->kind == IG_STYPE_NONE;
   return PyBool_FromLong(none && strcmp(n->kind, "prim::Constant") == 0);
 }
+// Random, unless a constant says that it is not training.
+static PyObject *is_random(PyObject *o, PyObject *unused) {
+  (void)unused;
+  const ig_snode *n = node_of(o);
+  const ig_soperator *found = n ? ig_soperator_of_node(graph_of(o)->unit, n) : NULL;
+  if (!n || !py_ok(py_ctx())) return NULL;
+  if (!found || !found->op || !ig_op_is_random(found->op)) Py_RETURN_FALSE;
+  for (size_t i = 0; i < n->n_in && i < found->schema->n_params; i++) {
+    const ig_svalue *v = n->in[i];
+    const ig_sattr *a = v->block ? NULL : ig_snode_attr(v->node, "value");
+    bool training = strcmp(found->schema->params[i].name, "train") == 0;
+    if (training && a && a->value.kind == IG_KIND_BOOL && !a->value.b) Py_RETURN_FALSE;
+  }
+  Py_RETURN_TRUE;
+}
 static PyObject *node_repr(PyObject *o) {
   const ig_snode *n = node_of(o);
   if (!n) return NULL;
@@ -529,6 +544,7 @@ static PyMethodDef node_methods[] = {
     {"scopeName", scope_name, METH_NOARGS, NULL},
     {"sourceRange", source_range, METH_NOARGS, NULL},
     {"schema", node_schema, METH_NOARGS, NULL},
+    {"isNondeterministic", is_random, METH_NOARGS, NULL},
     {"mustBeNone", must_be_none, METH_NOARGS, NULL},
     {"attributeNames", attribute_names, METH_NOARGS, NULL},
     {"hasAttribute", has_attribute, METH_O, NULL},

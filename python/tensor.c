@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "trace_script.h"
+
 PyTypeObject *py_tensor_type;
 
 static PyObject *adopt(PyObject *o, ig_tensor *t) {
@@ -187,6 +189,12 @@ static Py_ssize_t tensor_length(PyObject *o) {
     PyErr_SetString(PyExc_TypeError, "len() of a 0-d tensor");
     return -1;
   }
+  if (!py_trace_warn(py_ctx(),
+                     "Using len to get tensor shape might cause the trace to be incorrect. "
+                     "Recommended usage would be tensor.shape[0]. Passing a tensor of different "
+                     "shape might lead to errors or silently give incorrect results.")) {
+    return -1;
+  }
   ig_int n = ig_sizes(t)[0];
   if (!n.expr) return (Py_ssize_t)n.value;
   PyObject *sym = py_from_int(n);
@@ -212,6 +220,12 @@ static PyObject *rows(PyObject *o) {
 static PyObject *tensor_iter(PyObject *o) {
   if (py_tensor_of(o)->ndim == 0) {
     PyErr_SetString(PyExc_TypeError, "iteration over a 0-d tensor");
+    return NULL;
+  }
+  if (!py_trace_warn(py_ctx(),
+                     "Iterating over a tensor might cause the trace to be incorrect. Passing a "
+                     "tensor of different shape won't change the number of iterations executed "
+                     "(and might lead to errors or silently give incorrect results).")) {
     return NULL;
   }
   bool strict = py_trace_is_strict(py_ctx());

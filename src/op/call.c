@@ -464,6 +464,8 @@ static bool run_simple(ig_ctx *c, const ig_op *op, const ig_value *args, ig_valu
 }
 
 static void run(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+  const ig_rewrite *r = c->mode->rewrite;
+  if (r && r->eager && r->fn(c, op, args, outs, r->user)) return;
   if (run_simple(c, op, args, outs)) return;
   ig_sym *sym = c->mode->sym ? NULL : ig_sym_of_operands(op, args);
   if (!sym) {

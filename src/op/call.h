@@ -14,6 +14,7 @@ typedef struct ig_rewrite {
   // If not NULL: called with values that are about to become operands or outputs of a graph other
   // than through fn, so that their nodes can be updated.
   void (*settle)(ig_ctx *c, const ig_value *values, size_t n, void *user);
+  bool eager;  // calls that no graph records, but not those of operators that are being inferred
 } ig_rewrite;
 
 // Runs a call without recording: what ig_call does when no capture is open.

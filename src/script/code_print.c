@@ -730,7 +730,7 @@ static bool print_param(ig_sprinter *p, const ig_sfunction *f, size_t i, bool se
   if (i) put(p, p->out, ",\n    ");
   put(p, p->out, name);
   ig_sprinter_info(p, f->graph->body->in[i])->name = name;
-  if (i > 0 || self_type) {
+  if (i > 0 || self_type || !f->owner) {
     put(p, p->out, ": ");
     if (!ig_sprinter_put_type(p, p->out, a->type)) return false;
   }

@@ -63,13 +63,13 @@ ig_sgraph *ig_sgraph_canonical(const ig_sgraph *g, bool names) {
 
 // ---- shapes
 
-static const ig_stype *without_shapes(ig_stypes *types, const ig_stype *t) {
+const ig_stype *ig_stype_without_shapes(ig_stypes *types, const ig_stype *t) {
   enum { MOST = 64 };
   const ig_stype *at[MOST];
   if (t->kind == IG_STYPE_TENSOR) return ig_stype_plain(types, IG_STYPE_TENSOR);
   if (t->n == 0 || t->n > MOST || t->names) return t;
   for (size_t i = 0; i < t->n; i++) {
-    if (!(at[i] = without_shapes(types, t->at[i]))) return NULL;
+    if (!(at[i] = ig_stype_without_shapes(types, t->at[i]))) return NULL;
   }
   switch (t->kind) {
     case IG_STYPE_LIST:
@@ -87,7 +87,7 @@ static const ig_stype *without_shapes(ig_stypes *types, const ig_stype *t) {
 
 static bool erase_values(ig_stypes *types, ig_svalue *const *at, size_t n) {
   for (size_t i = 0; i < n; i++) {
-    const ig_stype *t = without_shapes(types, at[i]->type);
+    const ig_stype *t = ig_stype_without_shapes(types, at[i]->type);
     if (!t) return false;
     at[i]->type = t;
   }

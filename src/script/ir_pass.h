@@ -21,6 +21,7 @@ ig_sgraph *ig_sgraph_canonical(const ig_sgraph *g, bool names);
 
 // Traced tensor types become Tensor, also inside of containers.
 bool ig_sgraph_erase_shapes(ig_sgraph *g);
+const ig_stype *ig_stype_without_shapes(ig_stypes *types, const ig_stype *t);
 
 // The order of definitions, owners of blocks and names: what must hold in every graph. IG_RUNTIME
 // names the first node that is wrong.

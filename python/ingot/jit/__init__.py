@@ -30,17 +30,23 @@ from ingot.jit._script import (
     wait,
 )
 from ingot.jit._script import isinstance_of as isinstance
+from ingot.jit._trace import (
+    TopLevelTracedModule,
+    TracedModule,
+    TracerWarning,
+    TracingCheckError,
+    is_tracing,
+    trace,
+    trace_module,
+)
 
 _fork, _wait = fork, wait
 
 __all__ = [
     "Attribute", "CompilationUnit", "Final", "RecursiveScriptModule", "ScriptFunction", "ScriptModule", "ScriptObject",
+    "TopLevelTracedModule", "TracedModule", "TracerWarning", "TracingCheckError",
     "_fork", "_overload", "_overload_method", "_unwrap_optional", "_wait", "annotate", "export", "fork", "frontend",
-    "ignore", "interface", "is_scripting", "isinstance", "script", "script_if_tracing", "script_method", "unused",
+    "ignore", "interface", "is_scripting", "is_tracing", "isinstance", "script", "script_if_tracing", "script_method", "trace", "trace_module", "unused",
     "wait",
 ]  # fmt: skip
 
-
-def is_tracing() -> bool:
-    """Whether a trace is being recorded."""
-    return False

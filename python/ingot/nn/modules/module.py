@@ -490,7 +490,18 @@ class Module:
             self._always_called(args, kwargs, called)
             raise
 
-    def _call_with_hooks(self, args: tuple, kwargs: dict, called: set[int]) -> Any:
+    def _call_as(self, forward: Callable, args: tuple, kwargs: dict) -> Any:
+        """A call in which another function stands for forward, with hooks around it."""
+        called: set[int] = set()
+        try:
+            return self._call_with_hooks(args, kwargs, called, forward)
+        except Exception:
+            self._always_called(args, kwargs, called)
+            raise
+
+    def _call_with_hooks(
+        self, args: tuple, kwargs: dict, called: set[int], forward: Callable | None = None
+    ) -> Any:
         for hooks, with_kwargs in (
             (_global["forward_pre"], ()),
             (self._forward_pre_hooks, self._forward_pre_hooks_with_kwargs),
@@ -503,7 +514,7 @@ class Module:
         if backward or backward_pre:
             watch = _BackwardHooks(self, backward, backward_pre)
             args = watch.inputs(args)
-        result = self.forward(*args, **kwargs)
+        result = (forward or self.forward)(*args, **kwargs)
         for hooks, with_kwargs in (
             (_global["forward"], _global["forward_kwargs"]),
             (self._forward_hooks, self._forward_hooks_with_kwargs),

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+// torch.jit.trace: the tracer as a Python object, and what tensors answer while one is active.
+#include "trace_script.h"
+
+#include <string.h>
+
+#include "script.h"
+#include "script/trace.h"
+
+typedef struct py_strace {
+  PyObject_HEAD ig_strace *t;
+  ig_sunit *unit;  // retained
+  PyObject *kept;  // the text of the last place or name
+} py_strace;
+
+static PyTypeObject strace_type;
+
+// ---- the host of a trace
+
+static PyFrameObject *innermost(void) {
+  return PyThreadState_GetFrame(PyThreadState_Get());
+}
+
+// The local variable of the innermost frame that is this tensor's object.
+static const char *variable(void *user, const ig_tensor *t) {
+  py_strace *p = user;
+  PyFrameObject *frame = t->host ? innermost() : NULL;
+  if (!frame) return "";
+  PyObject *locals = PyFrame_GetLocals(frame);
+  Py_DECREF(frame);
+  PyObject *found = NULL;
+  PyObject *key = NULL;
+  PyObject *value = NULL;
+  Py_ssize_t at = 0;
+  while (locals && !found && PyDict_Check(locals) && PyDict_Next(locals, &at, &key, &value)) {
+    if (value == (PyObject *)t->host && PyUnicode_Check(key)) found = key;
+  }
+  Py_XINCREF(found);
+  Py_XDECREF(locals);
+  PyErr_Clear();
+  Py_XSETREF(p->kept, found);
+  const char *name = found ? PyUnicode_AsUTF8(found) : "";
+  return name && strcmp(name, "self") != 0 ? name : "";
+}
+
+// Where the program is: the innermost frame, also of the library.
+static const char *place(void *user) {
+  py_strace *p = user;
+  PyFrameObject *frame = innermost();
+  if (!frame) return NULL;
+  PyCodeObject *code = PyFrame_GetCode(frame);
+  PyObject *text = PyUnicode_FromFormat("%U:%d:0", code->co_filename, PyFrame_GetLineNumber(frame));
+  Py_DECREF(code);
+  Py_DECREF(frame);
+  if (!text) PyErr_Clear();
+  Py_XSETREF(p->kept, text);
+  return text ? PyUnicode_AsUTF8(text) : NULL;
+}
+
+static bool is_library(PyObject *file) {
+  return py.package &&
+         PyUnicode_Tailmatch(file, py.package, 0, PyUnicode_GET_LENGTH(file), -1) == 1;
+}
+
+// Warns unless the library itself did it: the class says which of its warnings users see.
+static bool warn(const char *text) {
+  PyFrameObject *frame = innermost();
+  if (!frame) return true;
+  PyCodeObject *code = PyFrame_GetCode(frame);
+  bool ours = is_library(code->co_filename);
+  Py_DECREF(code);
+  Py_DECREF(frame);
+  if (ours) return true;
+  PyObject *home = PyImport_ImportModule("ingot.jit._trace");
+  PyObject *category = home ? PyObject_GetAttrString(home, "TracerWarning") : NULL;
+  int failed = category ? PyErr_WarnEx(category, text, 1) : -1;
+  Py_XDECREF(category);
+  Py_XDECREF(home);
+  return failed == 0;
+}
+
+static void host_warn(void *user, const char *text) {
+  PyObject *home = PyImport_ImportModule("ingot.jit._trace");
+  PyObject *category = home ? PyObject_GetAttrString(home, "TracerWarning") : NULL;
+  (void)user;
+  if (!category || PyErr_WarnEx(category, text, 1) != 0) PyErr_Clear();
+  Py_XDECREF(category);
+  Py_XDECREF(home);
+}
+
+// ---- what tensors answer
+
+bool py_tracing(ig_ctx *c) {
+  return c->mode->rewrite && ig_strace_of(c);
+}
+
+bool py_trace_constant(ig_ctx *c, const char *what) {
+  if (!py_tracing(c)) return true;
+  PyObject *text = PyUnicode_FromFormat(
+      "Converting a tensor to a Python %s might cause the trace to be incorrect. We can't record "
+      "the data flow of Python values, so this value will be treated as a constant in the future. "
+      "This means that the trace might not generalize to other inputs!",
+      what);
+  bool ok = text && warn(PyUnicode_AsUTF8(text));
+  Py_XDECREF(text);
+  return ok;
+}
+
+bool py_trace_warn(ig_ctx *c, const char *text) {
+  return !py_tracing(c) || warn(text);
+}
+
+PyObject *py_traced_size(ig_ctx *c, ig_tensor *t, int dim) {
+  ig_scope s = ig_scope_open(c);
+  ig_tensor *size = ig_strace_size(ig_strace_of(c), t, dim);
+  PyObject *o = size ? py_from_tensor(c, size) : py_raise(c);
+  ig_scope_close(c, s);
+  return o;
+}
+
+PyObject *py_traced_numel(ig_ctx *c, ig_tensor *t) {
+  ig_scope s = ig_scope_open(c);
+  ig_tensor *n = ig_strace_numel(ig_strace_of(c), t);
+  PyObject *o = n ? py_from_tensor(c, n) : py_raise(c);
+  ig_scope_close(c, s);
+  return o;
+}
+
+PyObject *py_traced_sizes(ig_ctx *c, ig_tensor *t) {
+  PyObject *out = py_size_type.tp_alloc(&py_size_type, t->ndim);
+  for (int d = 0; out && d < t->ndim; d++) {
+    PyObject *size = py_traced_size(c, t, d);
+    if (!size) Py_CLEAR(out);
+    if (size) PyTuple_SET_ITEM(out, d, size);
+  }
+  return out;
+}
+
+bool py_traced_int(ig_ctx *c, ig_tensor *t, bool scalar, ig_int *out) {
+  return ig_strace_int(ig_strace_of(c), t, scalar, out);
+}
+
+// ---- values
+
+static bool to_tree(ig_ctx *c, PyObject *o, ig_value *v);
+
+static bool to_items(ig_ctx *c, PyObject *items, ig_seq seq, ig_value *v) {
+  size_t n = (size_t)PyTuple_GET_SIZE(items);
+  ig_value *at = ig_scope_array(c, n + 1, sizeof *at);
+  if (!at) return py_raise(c) != NULL;
+  for (size_t i = 0; i < n; i++) {
+    if (!to_tree(c, PyTuple_GET_ITEM(items, (Py_ssize_t)i), &at[i])) return false;
+  }
+  *v = ig_of_list(at, n);
+  v->seq = seq;
+  return true;
+}
+
+// Keys and values alternate.
+static bool to_dict(ig_ctx *c, PyObject *o, ig_value *v) {
+  PyObject *flat = PyTuple_New(2 * PyDict_GET_SIZE(o));
+  PyObject *key = NULL;
+  PyObject *value = NULL;
+  Py_ssize_t at = 0;
+  for (Py_ssize_t i = 0; flat && PyDict_Next(o, &at, &key, &value); i += 2) {
+    PyTuple_SET_ITEM(flat, i, Py_NewRef(key));
+    PyTuple_SET_ITEM(flat, i + 1, Py_NewRef(value));
+  }
+  bool ok = flat && to_items(c, flat, IG_SEQ_DICT, v);
+  Py_XDECREF(flat);
+  return ok;
+}
+
+// Containers and their leaves, in the innermost scope; other objects are OBJECTs.
+static bool to_tree(ig_ctx *c, PyObject *o, ig_value *v) {
+  if (py_is_tensor(o)) {
+    *v = ig_of_tensor(py_tensor_of(o));
+    return true;
+  }
+  if (PyDict_Check(o)) return to_dict(c, o, v);
+  if (PyTuple_Check(o)) return to_items(c, o, IG_SEQ_TUPLE, v);
+  if (PyList_Check(o)) {
+    PyObject *items = PyList_AsTuple(o);
+    bool ok = items && to_items(c, items, IG_SEQ_LIST, v);
+    Py_XDECREF(items);
+    return ok;
+  }
+  if (PyUnicode_Check(o)) {
+    *v = (ig_value){.kind = IG_KIND_STR, .str = PyUnicode_AsUTF8(o)};
+    return v->str != NULL;
+  }
+  if (o == Py_None) {
+    *v = ig_none();
+    return true;
+  }
+  ig_match taken = py_to_number(o, v);
+  if (taken == IG_MATCH_OTHER) *v = (ig_value){.kind = IG_KIND_OBJECT, .object = o};
+  return taken != IG_MATCH_REFUSED;
+}
+
+// ---- the object
+
+static PyObject *strace_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  static char *names[] = {"strict", NULL};
+  int strict = 1;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p:_Tracer", names, &strict)) return NULL;
+  ig_sunit *u = py_unit();
+  py_strace *o = u ? (py_strace *)type->tp_alloc(type, 0) : NULL;
+  if (!o) return NULL;
+  ig_strace_host host = {.variable = variable, .place = place, .warn = host_warn, .user = o};
+  o->unit = ig_sunit_retain(u);
+  o->t = ig_strace_create(py_ctx(), u, &host, strict != 0);
+  if (o->t) return (PyObject *)o;
+  Py_DECREF(o);
+  return py_raise(py_ctx());
+}
+static void strace_dealloc(PyObject *o) {
+  py_strace *p = (py_strace *)o;
+  ig_strace_free(p->t);
+  ig_sunit_release(p->unit);
+  Py_XDECREF(p->kept);
+  Py_TYPE(o)->tp_free(o);
+}
+
+static ig_strace *self_of(PyObject *o) {
+  return ((py_strace *)o)->t;
+}
+static PyObject *done(bool ok) {
+  ig_ctx *c = py_ctx();
+  if (!py_ok(c)) return NULL;
+  if (!ok) return PyErr_NoMemory();
+  Py_RETURN_NONE;
+}
+
+static PyObject *begin(PyObject *o, PyObject *unused) {
+  (void)unused;
+  return done(ig_strace_begin(self_of(o)));
+}
+static PyObject *end(PyObject *o, PyObject *unused) {
+  (void)unused;
+  ig_strace_end(self_of(o));
+  Py_RETURN_NONE;
+}
+
+// input(name, value) -> the value as the program sees it
+static PyObject *input(PyObject *o, PyObject *args) {
+  const char *name = NULL;
+  PyObject *value = NULL;
+  if (!PyArg_ParseTuple(args, "sO:input", &name, &value)) return NULL;
+  ig_ctx *c = py_ctx();
+  ig_scope s = ig_scope_open(c);
+  ig_value v;
+  PyObject *out = NULL;
+  if (to_tree(c, value, &v)) {
+    bool ok = ig_strace_input(self_of(o), name, &v);
+    out = ok ? py_from_value(c, &v) : py_raise(c);
+  }
+  ig_scope_close(c, s);
+  return out;
+}
+static PyObject *output(PyObject *o, PyObject *value) {
+  ig_ctx *c = py_ctx();
+  ig_scope s = ig_scope_open(c);
+  ig_value v;
+  PyObject *out = to_tree(c, value, &v) ? done(ig_strace_output(self_of(o), &v)) : NULL;
+  ig_scope_close(c, s);
+  return out;
+}
+static PyObject *enter(PyObject *o, PyObject *path) {
+  const char *text = PyUnicode_AsUTF8(path);
+  return text ? done(ig_strace_enter(self_of(o), text)) : NULL;
+}
+static PyObject *leave(PyObject *o, PyObject *unused) {
+  (void)unused;
+  ig_strace_leave(self_of(o));
+  Py_RETURN_NONE;
+}
+static PyObject *module(PyObject *o, PyObject *given) {
+  if (!PyObject_TypeCheck(given, &py_sobject_type)) {
+    return PyErr_Format(PyExc_TypeError, "expected a module of a script");
+  }
+  return done(ig_strace_self(self_of(o), ((py_sobject *)given)->o));
+}
+static PyObject *has(PyObject *o, PyObject *path) {
+  const char *text = PyUnicode_AsUTF8(path);
+  return text ? PyBool_FromLong(ig_strace_has(self_of(o), text)) : NULL;
+}
+
+// graph() -> Graph
+static PyObject *graph(PyObject *o, PyObject *unused) {
+  (void)unused;
+  py_strace *p = (py_strace *)o;
+  ig_sgraph *g = ig_strace_finish(p->t);
+  return g ? py_from_sgraph(p->unit, g, true) : py_raise(py_ctx());
+}
+// function(name, qualified) -> ScriptFunction
+static PyObject *function(PyObject *o, PyObject *args) {
+  const char *name = NULL;
+  const char *qualified = NULL;
+  if (!PyArg_ParseTuple(args, "ss:function", &name, &qualified)) return NULL;
+  py_strace *p = (py_strace *)o;
+  ig_sgraph *g = ig_strace_finish(p->t);
+  bool taken = g && (ig_sunit_function(p->unit, qualified) || ig_sunit_type(p->unit, qualified));
+  const char *fresh = taken ? ig_sunit_mangle(p->unit, qualified) : qualified;
+  ig_sfunction *f = g && fresh ? ig_strace_function(p->unit, NULL, name, fresh, g) : NULL;
+  return f ? py_from_sfunction(p->unit, f) : py_raise(py_ctx());
+}
+static PyObject *method(PyObject *o, PyObject *name) {
+  const char *text = PyUnicode_AsUTF8(name);
+  py_strace *p = (py_strace *)o;
+  ig_sfunction *f = text ? ig_strace_finish_method(p->t, text) : NULL;
+  if (!text) return NULL;
+  return f ? py_from_sfunction(p->unit, f) : py_raise(py_ctx());
+}
+
+static PyMethodDef methods[] = {
+    {"begin", begin, METH_NOARGS, NULL},
+    {"end", end, METH_NOARGS, NULL},
+    {"input", input, METH_VARARGS, NULL},
+    {"output", output, METH_O, NULL},
+    {"enter", enter, METH_O, NULL},
+    {"leave", leave, METH_NOARGS, NULL},
+    {"has", has, METH_O, NULL},
+    {"graph", graph, METH_NOARGS, NULL},
+    {"module", module, METH_O, NULL},
+    {"method", method, METH_O, NULL},
+    {"function", function, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyTypeObject strace_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "ingot._C._Tracer",
+    .tp_basicsize = sizeof(py_strace),
+    .tp_dealloc = strace_dealloc,
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_methods = methods,
+    .tp_new = strace_new,
+};
+
+static PyObject *is_tracing(PyObject *unused, PyObject *none) {
+  (void)unused;
+  (void)none;
+  return PyBool_FromLong(py_tracing(py_ctx()));
+}
+static PyMethodDef functions[] = {
+    {"_is_tracing", is_tracing, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+int py_add_strace(PyObject *m) {
+  if (PyType_Ready(&strace_type) != 0 || PyModule_AddFunctions(m, functions) != 0) return -1;
+  return PyModule_AddObjectRef(m, "_Tracer", (PyObject *)&strace_type);
+}
