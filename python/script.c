@@ -277,7 +277,8 @@ static PyObject *get_code(PyObject *o, void *unused) {
   ig_ctx *c = py_ctx();
   ig_sprint_refs refs = ig_sprint_refs_make(c);
   ig_sprint_text text = ig_sprint_text_make(c);
-  bool ok = ig_sprint_function(c, function_of(o), &(ig_sprint_options){0}, &refs, &text);
+  ig_sprint_options options = {.self_type = !function_of(o)->owner};
+  bool ok = ig_sprint_function(c, function_of(o), &options, &refs, &text);
   PyObject *out =
       ok ? PyUnicode_FromStringAndSize(text.text.at ? text.text.at : "", (Py_ssize_t)text.text.n)
          : py_script_raise(c);
