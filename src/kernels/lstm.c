@@ -22,3 +22,26 @@ IG_CLONES void ig_lstm_cell_f32(int64_t batch, int64_t hidden, const float *gate
     }
   }
 }
+
+IG_CLONES void ig_gru_cell_f32(int64_t batch, int64_t hidden, const float *x, const float *gates,
+                               float *h) {
+  for (int64_t b = 0; b < batch; b++) {
+    const float *xr = x + b * 3 * hidden;
+    const float *xz = xr + hidden;
+    const float *xn = xz + hidden;
+    const float *hr = gates + b * 3 * hidden;
+    const float *hz = hr + hidden;
+    const float *hn = hz + hidden;
+    float *out = h + b * hidden;
+    for (int64_t k = 0; k < hidden; k++) {
+      float r = ig_sigmoid_f32(xr[k] + hr[k]);
+      float z = ig_sigmoid_f32(xz[k] + hz[k]);
+      float n = ig_tanh_f32(xn[k] + hn[k] * r);
+      out[k] = (out[k] - n) * z + n;
+    }
+  }
+}
+
+IG_CLONES void ig_rnn_cell_f32(int64_t n, bool relu, const float *sum, float *h) {
+  for (int64_t i = 0; i < n; i++) h[i] = relu ? (sum[i] < 0 ? 0 : sum[i]) : ig_tanh_f32(sum[i]);
+}

@@ -283,6 +283,69 @@ static void attention(void **state) {
 }
 
 // A need for more memory than there is refuses the call, and the context goes on.
+typedef struct network {
+  unsigned id;
+  int gates;
+  int64_t steps;
+  int64_t batch;
+  int64_t hidden;
+  int64_t layers;
+  bool bidirectional;
+  bool batch_first;
+  bool biases;
+} network;
+
+static void run_network(const network *w) {
+  int64_t directions = w->bidirectional ? 2 : 1;
+  int64_t width = w->gates * w->hidden;
+  const int64_t features = 40;
+  const int64_t x[] = {w->batch_first ? w->batch : w->steps, w->batch_first ? w->steps : w->batch,
+                       features};
+  const int64_t h[] = {w->layers * directions, w->batch, w->hidden};
+  ig_value params[32];
+  size_t n = 0;
+  for (int64_t i = 0; i < w->layers * directions; i++) {
+    const int64_t ih[] = {width, i < directions ? features : directions * w->hidden};
+    const int64_t hh[] = {width, w->hidden};
+    params[n++] = ig_of_tensor(filled(IG_F32, ih, 2));
+    params[n++] = ig_of_tensor(filled(IG_F32, hh, 2));
+    for (int k = 0; k < 2 && w->biases; k++) {
+      params[n++] = ig_of_tensor(filled(IG_F32, &width, 1));
+    }
+  }
+  ig_value states[] = {ig_of_tensor(filled(IG_F32, h, 3)), ig_of_tensor(filled(IG_F32, h, 3))};
+  bool lstm = w->id == IG_ID_LSTM_INPUT;
+  ig_value args[] = {ig_of_tensor(filled(IG_F32, x, 3)),
+                     lstm ? ig_of_list(states, 2) : states[0],
+                     ig_of_list(params, n),
+                     ig_of_bool(w->biases),
+                     ig_of_int(ig_const(w->layers)),
+                     ig_of_f64(0),
+                     ig_of_bool(false),
+                     ig_of_bool(w->bidirectional),
+                     ig_of_bool(w->batch_first)};
+  EACH_THREADS check(w->id, args);
+}
+
+// The second one has weights that are larger than the L2 cache.
+static void recurrent_networks(void **state) {
+  (void)state;
+  static const network networks[] = {
+      {IG_ID_LSTM_INPUT, 4, 7, 3, 96, 3, true, true, true},
+      {IG_ID_LSTM_INPUT, 4, 3, 1, 701, 1, false, false, true},
+      {IG_ID_GRU_INPUT, 3, 9, 5, 64, 2, true, false, false},
+      {IG_ID_GRU_INPUT, 3, 3, 1, 300, 1, false, true, true},
+      {IG_ID_RNN_TANH_INPUT, 1, 6, 2, 33, 2, false, true, true},
+      {IG_ID_RNN_RELU_INPUT, 1, 6, 2, 33, 2, true, false, false},
+  };
+  start_threads();
+  for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
+    ig_scope s = ig_scope_open(c);
+    run_network(&networks[i]);
+    ig_scope_close(c, s);
+  }
+}
+
 static void eager_call_without_memory(void **state) {
   (void)state;
   const int64_t sizes[] = {40, 30};
@@ -336,6 +399,8 @@ static void operators_of_the_benchmarks_are_prepared(void **state) {
                                       "aten::bmm",
                                       "aten::addmm",
                                       "aten::linear",
+                                      "aten::lstm.input",
+                                      "aten::gru.input",
                                       "aten::_softmax",
                                       "aten::_log_softmax",
                                       "aten::_scaled_dot_product_flash_attention_for_cpu",
@@ -377,6 +442,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(reductions, setup, teardown),
       cmocka_unit_test_setup_teardown(sorting, setup, teardown),
       cmocka_unit_test_setup_teardown(attention, setup, teardown),
+      cmocka_unit_test_setup_teardown(recurrent_networks, setup, teardown),
       cmocka_unit_test_setup_teardown(eager_call_without_memory, setup, teardown),
       cmocka_unit_test_setup_teardown(operators_of_the_benchmarks_are_prepared, setup, teardown),
   };

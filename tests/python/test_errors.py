@@ -206,3 +206,15 @@ def test_where_is_a_method():
     x, y = torch.tensor([1.0, -2.0]), torch.tensor([5, 6])
     assert x.where(x > 0, y).tolist() == [1.0, 6.0]
     assert x.where(condition=x > 0, other=0.5).tolist() == [1.0, 0.5]
+
+
+def test_frames_of_strict_errors_are_not_underlined() -> None:
+    class Wrong(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x + torch.add(x, x.new_ones(7))
+
+    with pytest.raises(torch._dynamo.exc.TorchRuntimeError) as caught:
+        torch.export.export(Wrong(), (torch.ones(3),), strict=True)
+    lines = str(caught.value).splitlines()
+    at = lines.index("    return x + torch.add(x, x.new_ones(7))")
+    assert lines[at + 1] == ""

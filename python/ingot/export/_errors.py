@@ -36,9 +36,12 @@ def from_user_code(text: str, stack: str) -> str:
 
 
 def _user_stack(error: BaseException) -> str:
-    """The user's frames of a traceback, from the capture inwards."""
+    """The user's frames of a traceback, from the capture inwards. PyTorch knows their lines, not their columns, so
+    that nothing is underlined."""
     frames = [
-        f for f in traceback.extract_tb(error.__traceback__) if not os.path.abspath(f.filename).startswith(_PACKAGE)
+        traceback.FrameSummary(f.filename, f.lineno, f.name, line=f.line)
+        for f in traceback.extract_tb(error.__traceback__)
+        if not os.path.abspath(f.filename).startswith(_PACKAGE)
     ]
     return "".join(traceback.format_list(frames))
 

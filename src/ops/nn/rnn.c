@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recurrent networks: lstm, gru, rnn_tanh, rnn_relu on dense and on packed sequences. A layer is
 // one product for all inputs, then a loop over time; packed sequences have fewer rows at later
-// steps.
+// steps. These are the formulas; dense float32 sequences have kernels (rnn_run.c).
 #include <string.h>
 
-#include "base/cpu.h"
-#include "base/threads.h"
-#include "kernels/gemm.h"
-#include "kernels/lstm.h"
 #include "op/formula.h"
 #include "ops/lower.h"
+#include "ops/nn/rnn_run.h"
 #include "tensor/copy.h"
 
 typedef enum cell_kind { LSTM, GRU, TANH, RELU } cell_kind;
@@ -155,99 +152,11 @@ static state add_rows(const network *n, state s, state initial, int64_t have, in
   return joined_states(n, s, rows_of(n, initial, have, want));
 }
 
-static bool is_plain_f32(const ig_tensor *t) {
-  return !t || (t->dtype == IG_F32 && !ig_is_fake(t) && !t->requires_grad && ig_tensor_is_dense(t));
-}
-
-static bool has_sizes(const ig_tensor *t, int64_t rows, int64_t columns) {
-  return t->ndim == 2 && ig_sizes(t)[0].value == rows && ig_sizes(t)[1].value == columns;
-}
-
-// Wrong shapes are left to the operators, which report them.
-static bool shapes_fit(const network *n, const ig_tensor *gates, const state *s, const weights *w) {
-  if (s->h->ndim != 2 || gates->ndim != 3) return false;
-  int64_t batch = ig_sizes(s->h)[0].value;
-  int64_t hidden = ig_sizes(s->h)[1].value;
-  const ig_int *g = ig_sizes(gates);
-  bool bias = !w->b_hh || (w->b_hh->ndim == 1 && ig_sizes(w->b_hh)[0].value == 4 * hidden);
-  return bias && has_sizes(s->c, batch, hidden) && has_sizes(w->hh, 4 * hidden, hidden) &&
-         g[0].value == n->steps && g[1].value == batch && g[2].value == 4 * hidden;
-}
-
-// May the loop over time run on raw memory? Only if it is not observable: no capture, no gradient.
-static bool fused_applies(const network *n, const ig_tensor *gates, const state *s,
-                          const weights *w) {
-  const ig_ctx *c = n->ctx;
-  bool watched = c->mode->capture || c->mode->fake || !gates || gates->requires_grad;
-  return n->kind == LSTM && !n->batch_sizes && !w->hr && !watched && s->h && s->c &&
-         gates->dtype == IG_F32 && !ig_is_fake(gates) && ig_tensor_is_dense(gates) &&
-         is_plain_f32(s->h) && is_plain_f32(s->c) && is_plain_f32(w->hh) && is_plain_f32(w->b_hh) &&
-         shapes_fit(n, gates, s, w);
-}
-
-// sum [batch, width] = gates + bias.
-static void start_sums(int64_t batch, int64_t width, const float *gates, const float *bias,
-                       float *sum) {
-  for (int64_t b = 0; b < batch; b++, gates += width, sum += width)
-    for (int64_t i = 0; i < width; i++) sum[i] = gates[i] + (bias ? bias[i] : 0);
-}
-
-// sum [batch, width] += h [batch, hidden] by whh [width, hidden], at step k. Weights that are
-// larger than the L2 cache are read forwards and backwards alternately, in chunks: what was read
-// last is still cached.
-static void add_products(int64_t k, int64_t batch, int64_t width, int64_t hidden, const float *h,
-                         const float *whh, float *sum) {
-  enum { PIECES = 8 };
-  size_t bytes = ig_mem_mul((size_t)(width * hidden), sizeof *whh);
-  bool turns = batch == 1 && ig_threads_get() == 1 && bytes > ig_cpu_l2() / 4 * 3;
-  int64_t pieces = turns ? PIECES : 1;
-  for (int64_t p = 0; p < pieces; p++) {
-    int64_t at = k % 2 ? pieces - 1 - p : p;
-    int64_t from = width * at / pieces;
-    int64_t count = width * (at + 1) / pieces - from;
-    ig_gemm_f32(batch, count, hidden, 1, h, hidden, 1, whh + from * hidden, 1, hidden, 1,
-                sum + from, width);
-  }
-}
-
-// gates [time, batch, 4 hidden] hold the products of the inputs; out [time, batch, hidden].
-static state run_fused(const network *n, ig_tensor *gates, state s, const weights *w, bool reverse,
-                       ig_tensor **out) {
-  ig_ctx *c = n->ctx;
-  int64_t batch = ig_sizes(s.h)[0].value;
-  int64_t hidden = ig_sizes(s.h)[1].value;
-  int64_t sizes[] = {n->steps, batch, hidden};
-  *out = ig_tensor_empty(c, IG_F32, sizes, 3);
-  ig_tensor *cell = ig_tensor_empty(c, IG_F32, sizes + 1, 2);
-  ig_tensor *last = ig_tensor_empty(c, IG_F32, sizes + 1, 2);
-  float *sum =
-      ig_scope_array(c, ig_mem_mul(ig_mem_mul(4, (size_t)batch), (size_t)hidden), sizeof *sum);
-  if (!*out || !cell || !last || !sum) return s;
-  size_t bytes = ig_mem_mul((size_t)(batch * hidden), sizeof(float));
-  memcpy(ig_tensor_data(cell), ig_tensor_data(s.c), bytes);
-  const float *h = ig_tensor_data(s.h);
-  const float *whh = ig_tensor_data(w->hh);
-  const float *bias = w->b_hh ? ig_tensor_data(w->b_hh) : NULL;
-  int64_t width = 4 * hidden;
-  for (int64_t k = 0; k < n->steps; k++) {
-    int64_t t = reverse ? n->steps - 1 - k : k;
-    const float *x = (const float *)ig_tensor_data(gates) + t * batch * width;
-    start_sums(batch, width, x, bias, sum);
-    add_products(k, batch, width, hidden, h, whh, sum);
-    float *to = (float *)ig_tensor_data(*out) + t * batch * hidden;
-    ig_lstm_cell_f32(batch, hidden, sum, ig_tensor_data(cell), to);
-    h = to;
-  }
-  memcpy(ig_tensor_data(last), h, bytes);
-  return (state){last, cell};
-}
-
 // One layer in one direction; `out` gets the outputs of all steps in order of time.
 static state run_cell(const network *n, ig_tensor *x, state initial, const weights *w, bool reverse,
                       ig_tensor **out) {
   ig_ctx *c = n->ctx;
   ig_tensor *gates = ig_linear_with(c, x, w->ih, w->b_ih);
-  if (fused_applies(n, gates, &initial, w)) return run_fused(n, gates, initial, w, reverse, out);
   ig_value *outs = ig_scope_array(c, (size_t)n->steps, sizeof *outs);
   state done = {NULL, NULL};
   state s = initial;
@@ -676,6 +585,11 @@ IG_OP(lstm_input) = {
         "aten::lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int "
         "num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> "
         "(Tensor, Tensor, Tensor)",
+    .kernel = ig_rnn_compute,
+    .fake = ig_rnn_infer,
+    .prepare = ig_rnn_prepare,
+    .run = ig_rnn_run,
+    .variant = IG_RNN_LSTM,
     .decompose_outs = lstm_input,
     .lower_outs = ig_lower_lstm,
     .samples =
@@ -703,6 +617,11 @@ IG_OP(gru_input) = {
         "aten::gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int "
         "num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> "
         "(Tensor, Tensor)",
+    .kernel = ig_rnn_compute,
+    .fake = ig_rnn_infer,
+    .prepare = ig_rnn_prepare,
+    .run = ig_rnn_run,
+    .variant = IG_RNN_GRU,
     .decompose_outs = gru_input,
     .lower_outs = ig_lower_gru,
     .samples = SIMPLE("15") BOTH("15"),
@@ -723,6 +642,11 @@ IG_OP(rnn_tanh_input) = {
         "aten::rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int "
         "num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> "
         "(Tensor, Tensor)",
+    .kernel = ig_rnn_compute,
+    .fake = ig_rnn_infer,
+    .prepare = ig_rnn_prepare,
+    .run = ig_rnn_run,
+    .variant = IG_RNN_TANH,
     .decompose_outs = tanh_input,
     .lower_outs = ig_lower_rnn_tanh,
     .samples = SIMPLE("5") SLOW_BOTH,
@@ -743,6 +667,11 @@ IG_OP(rnn_relu_input) = {
         "aten::rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int "
         "num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> "
         "(Tensor, Tensor)",
+    .kernel = ig_rnn_compute,
+    .fake = ig_rnn_infer,
+    .prepare = ig_rnn_prepare,
+    .run = ig_rnn_run,
+    .variant = IG_RNN_RELU,
     .decompose_outs = relu_input,
     .lower_outs = ig_lower_rnn_relu,
     .samples = SIMPLE("5") BOTH("5"),
