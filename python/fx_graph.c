@@ -431,6 +431,6 @@ PyTypeObject py_graph_type = {
 
 int py_add_fx(PyObject *m) {
   if (PyType_Ready(&py_graph_type) != 0 || PyType_Ready(&py_fx_node_type) != 0) return -1;
-  return PyModule_AddObjectRef(m, "Graph", (PyObject *)&py_graph_type) ||
+  return PyModule_AddObjectRef(m, "FxGraph", (PyObject *)&py_graph_type) ||
          PyModule_AddObjectRef(m, "FxNode", (PyObject *)&py_fx_node_type);
 }

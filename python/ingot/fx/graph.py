@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Graphs. Structure, names, order, printing and checks are the engine's (_C.Graph); here are the insert points, the
+"""Graphs. Structure, names, order, printing and checks are the engine's (_C.FxGraph); here are the insert points, the
 builders by name, and the form of the arguments of the function that a graph is printed as."""
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class _Pickled(NamedTuple):
     index: int
 
 
-class Graph(_C.Graph):
+class Graph(_C.FxGraph):
     """Nodes in execution order, to be looked at and edited."""
 
     def __new__(cls, *unused: Any, **also_unused: Any) -> Graph:
