@@ -6,13 +6,18 @@
 // dicts and tensors have identity.
 #include <string.h>
 
+#include "script/alias.h"
 #include "script/compile.h"
+#include "script/interp.h"
 #include "script/operator.h"
 #include "script/passes.h"
+#include "script/tensor_text.h"
 
 typedef struct folder {
   ig_sunit *u;
   ig_sgraph *g;
+  ig_saliases *aliases;          // NULL: only values that cannot be changed are computed
+  const unsigned char *written;  // classes
   bool changed;
 } folder;
 
@@ -58,6 +63,42 @@ static bool to_register(ig_ctx *c, const ig_value *v, const ig_stype *type, ig_v
          v->kind == IG_KIND_COMPLEX || v->kind == IG_KIND_NONE || v->kind == IG_KIND_DEVICE;
 }
 
+static const ig_stype *to_literal(ig_sgraph *g, ig_value v, const ig_stype *declared,
+                                  ig_value *out);
+
+static ig_value *items_to_literals(ig_sgraph *g, const ig_sobj_seq *from,
+                                   const ig_stype *const *declared, size_t stride,
+                                   const ig_stype **types) {
+  ig_value *at = ig_arena_array(&g->arena, from->n + 1, sizeof *at);
+  if (!at) (void)ig_fail(g->c, IG_NOMEM, "out of memory");
+  for (size_t i = 0; at && i < from->n; i++) {
+    types[i] = to_literal(g, from->at[i], declared[i * stride], &at[i]);
+    if (!types[i]) return NULL;
+    if (at[i].kind == IG_KIND_NONE) types[i] = ig_stype_plain(g->types, IG_STYPE_NONE);
+  }
+  return at;
+}
+
+static const ig_stype *tuple_to_literal(ig_sgraph *g, const ig_sobj_seq *tuple,
+                                        const ig_stype *declared, ig_value *out) {
+  if (declared->kind != IG_STYPE_TUPLE || tuple->n != declared->n) return NULL;
+  const ig_stype **types = ig_arena_array(&g->arena, tuple->n + 1, sizeof *types);
+  ig_value *at = types ? items_to_literals(g, tuple, declared->at, 1, types) : NULL;
+  if (!at) return NULL;
+  *out = ig_of_tuple(at, tuple->n);
+  return declared->names ? declared : ig_stype_tuple(g->types, types, tuple->n);
+}
+
+static const ig_stype *list_to_literal(ig_sgraph *g, const ig_sobj_seq *list,
+                                       const ig_stype *declared, ig_value *out) {
+  if (declared->kind != IG_STYPE_LIST) return NULL;
+  const ig_stype **types = ig_arena_array(&g->arena, list->n + 1, sizeof *types);
+  ig_value *at = types ? items_to_literals(g, list, declared->at, 0, types) : NULL;
+  if (!at) return NULL;
+  *out = ig_of_list(at, list->n);
+  return declared;
+}
+
 // A value of the interpreter as a constant of the graph, with its own type. NULL without an error:
 // it cannot be one.
 static const ig_stype *to_literal(ig_sgraph *g, ig_value v, const ig_stype *declared,
@@ -77,32 +118,29 @@ static const ig_stype *to_literal(ig_sgraph *g, ig_value v, const ig_stype *decl
     if (!out->str) (void)ig_fail(g->c, IG_NOMEM, "out of memory");
     return out->str ? ig_stype_plain(g->types, IG_STYPE_STR) : NULL;
   }
-  if (!ig_sobj_is(v, IG_SOBJ_TUPLE) || declared->kind != IG_STYPE_TUPLE) return NULL;
-  const ig_sobj_seq *tuple = v.object;
-  if (tuple->n != declared->n) return NULL;
-  ig_value *at = ig_arena_array(&g->arena, tuple->n + 1, sizeof *at);
-  const ig_stype **types = ig_arena_array(&g->arena, tuple->n + 1, sizeof *types);
-  if (!at || !types) {
-    (void)ig_fail(g->c, IG_NOMEM, "out of memory");
-    return NULL;
+  if (v.kind == IG_KIND_TENSOR) {
+    out->tensor = ig_sgraph_keep(g, v.tensor);
+    return out->tensor ? ig_stype_of_tensor(g->types, v.tensor) : NULL;
   }
-  for (size_t i = 0; i < tuple->n; i++) {
-    types[i] = to_literal(g, tuple->at[i], declared->at[i], &at[i]);
-    if (!types[i]) return NULL;
-    if (at[i].kind == IG_KIND_NONE) types[i] = ig_stype_plain(g->types, IG_STYPE_NONE);
-  }
-  *out = ig_of_tuple(at, tuple->n);
-  return declared->names ? declared : ig_stype_tuple(g->types, types, tuple->n);
+  if (ig_sobj_is(v, IG_SOBJ_LIST)) return list_to_literal(g, v.object, declared, out);
+  if (ig_sobj_is(v, IG_SOBJ_TUPLE)) return tuple_to_literal(g, v.object, declared, out);
+  return NULL;
 }
 
-static ig_svalue *add_constant(ig_snode *before, const ig_stype *type, ig_value v) {
+static ig_svalue *add_constant(ig_sblock *b, ig_snode *before, const ig_stype *type, ig_value v) {
   const char *kind = ig_sform_kind(IG_SFORM_CONSTANT);
-  ig_svalue *made = ig_sbuild_value(before->owner, before, kind, NULL, 0, type);
+  ig_svalue *made = ig_sbuild_value(b, before, kind, NULL, 0, type);
   if (!made || v.kind == IG_KIND_NONE) return made;
   ig_sattr *a = ig_snode_add_attr(made->node, "value", IG_SATTR_VALUE);
   if (!a) return NULL;
   a->value = v;
   return made;
+}
+
+ig_svalue *ig_sbuild_literal(ig_sblock *b, ig_snode *before, ig_value v, const ig_stype *declared) {
+  ig_value literal;
+  const ig_stype *type = to_literal(b->graph, v, declared, &literal);
+  return type ? add_constant(b, before, type, literal) : NULL;
 }
 
 // ---- computing
@@ -158,15 +196,56 @@ static bool compute(folder *f, ig_snode *n, const ig_value *in, ig_value *out) {
 
 static bool replace_results(folder *f, ig_snode *n, const ig_value *out) {
   for (size_t i = 0; i < n->n_out; i++) {
-    ig_value literal;
-    const ig_stype *type = to_literal(f->g, out[i], n->out[i]->type, &literal);
+    ig_svalue *v = ig_sbuild_literal(n->owner, n, out[i], n->out[i]->type);
     if (f->g->c->status != IG_OK) return false;
-    ig_svalue *v = type ? add_constant(n, type, literal) : NULL;
-    if (type && !v) return false;
     if (v) ig_sbuild_replace(n->out[i], v);
   }
   f->changed = true;
   return true;
+}
+
+// Runs a node alone, with copies of its operands. False without an error: it fails, and does so
+// again when the script runs.
+static bool run_alone(folder *f, const ig_snode *n, ig_value *out) {
+  ig_ctx *c = f->g->c;
+  ig_sgraph *g = ig_sgraph_create(f->g->types);
+  if (!g) return false;
+  ig_svalue_map m = ig_svalue_map_make(g);
+  bool ok = true;
+  for (size_t i = 0; ok && i < n->n_in; i++) {
+    const ig_svalue *v = ig_sbuild_now(n->in[i]);
+    const ig_svalue *made = ig_svalue_map_get(&m, v);
+    ok = made || ig_snode_copy(&m, v->node, g->body, NULL, false);
+    if (ok && v != n->in[i]) ok = ig_svalue_map_put(&m, n->in[i], ig_svalue_map_get(&m, v));
+  }
+  ig_snode *copy = ok ? ig_snode_copy(&m, n, g->body, NULL, false) : NULL;
+  for (size_t i = 0; copy && ok && i < n->n_out; i++)
+    ok = ig_sblock_add_output(g->body, copy->out[i]);
+  bool ran = copy && ok && ig_sgraph_run(c, f->u, g, NULL, 0, out) == IG_OK;
+  if (!ran && c->status != IG_NOMEM && c->status != IG_LIMIT) ig_ctx_clear(c);
+  ig_sgraph_free(g);
+  return ran;
+}
+
+static bool has_gradient(ig_value v) {
+  if (v.kind == IG_KIND_TENSOR) return ig_tensor_requires_grad(v.tensor);
+  if (!ig_sobj_is(v, IG_SOBJ_LIST) && !ig_sobj_is(v, IG_SOBJ_TUPLE)) return false;
+  const ig_sobj_seq *s = v.object;
+  for (size_t i = 0; i < s->n; i++) {
+    if (has_gradient(s->at[i])) return true;
+  }
+  return false;
+}
+
+static bool fold_by_running(folder *f, ig_snode *n) {
+  ig_value out[MAX_OPERANDS];
+  for (size_t i = 0; i < n->n_out; i++) out[i] = ig_none();
+  bool ran = run_alone(f, n, out);
+  bool ok = f->g->c->status == IG_OK;
+  for (size_t i = 0; ran && i < n->n_out; i++) ran = !has_gradient(out[i]);
+  if (ran) ok = replace_results(f, n, out);
+  release_all(out, n->n_out);
+  return ok;
 }
 
 static bool fold_operator(folder *f, ig_snode *n) {
@@ -225,7 +304,7 @@ static bool drop_if_results(folder *f, ig_snode *n) {
         i++;
         continue;
       }
-      by = add_constant(n, yes->type, v);
+      by = add_constant(n->owner, n, yes->type, v);
       if (!by) return false;
     }
     drop_if_result(n, i, by);
@@ -279,17 +358,44 @@ static bool fold_loop(folder *f, ig_snode *n) {
   return true;
 }
 
+static bool is_written(const folder *f, ig_svalue *const *at, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    uint32_t class = ig_saliases_class(f->aliases, ig_sbuild_now(at[i]));
+    if (class != IG_SALIAS_NONE && f->written[class]) return true;
+  }
+  return false;
+}
+
+static bool can_run(folder *f, ig_snode *n) {
+  ig_sform form = ig_sform_of(n);
+  bool form_fits = form == IG_SFORM_PLAIN || form == IG_SFORM_LIST_CONSTRUCT ||
+                   form == IG_SFORM_LIST_UNPACK || form == IG_SFORM_TUPLE_CONSTRUCT ||
+                   form == IG_SFORM_TUPLE_UNPACK || form == IG_SFORM_TUPLE_INDEX ||
+                   form == IG_SFORM_TUPLE_SLICE || form == IG_SFORM_ISINSTANCE ||
+                   form == IG_SFORM_NUMBER_TO_TENSOR || form == IG_SFORM_TO_NUMBER ||
+                   form == IG_SFORM_SUBTRACTED_FROM;
+  bool fits = form_fits && n->n_blocks == 0 && n->n_out && n->n_out <= MAX_OPERANDS &&
+              !ig_saliases_has_effects(f->aliases, n) && !is_written(f, n->in, n->n_in) &&
+              !is_written(f, n->out, n->n_out);
+  if (!fits || form != IG_SFORM_PLAIN) return fits;
+  const ig_soperator *o = ig_soperator_of_node(f->u, n);
+  if (!o || o->schema->vararg || (o->op && ig_op_is_random(o->op))) return false;
+  return !o->builtin || !o->builtin->effects;
+}
+
+static bool has_constants(const ig_snode *n) {
+  for (size_t i = 0; i < n->n_in; i++) {
+    if (!ig_sbuild_is_constant(ig_sbuild_now(n->in[i]))) return false;
+  }
+  return true;
+}
+
 static bool fold(folder *f, ig_snode *n) {
   ig_sform form = ig_sform_of(n);
   if (form == IG_SFORM_IF) return fold_if(f, n);
   if (form == IG_SFORM_LOOP) return fold_loop(f, n);
-  if (can_fold(n)) {
-    bool known = true;
-    for (size_t i = 0; known && i < n->n_in; i++) {
-      known = ig_sbuild_is_constant(ig_sbuild_now(n->in[i]));
-    }
-    return !known || fold_operator(f, n);
-  }
+  if (can_fold(n)) return !has_constants(n) || fold_operator(f, n);
+  if (f->aliases && has_constants(n) && can_run(f, n)) return fold_by_running(f, n);
   for (size_t i = 0; i < n->n_blocks; i++) {
     if (!fold_block(f, n->blocks[i])) return false;
   }
@@ -309,6 +415,25 @@ bool ig_sgraph_fold_constants(ig_sunit *u, ig_sgraph *g) {
   folder f = {.u = u, .g = g};
   bool ok = fold_block(&f, g->body);
   ig_sbuild_settle(g);
+  return ok && (!f.changed || ig_sgraph_remove_dead(u, g));
+}
+
+bool ig_sgraph_fold_all(ig_sunit *u, ig_sgraph *g) {
+  if (!ig_sbuild_check(g, true)) return false;
+  ig_alloc alloc = g->c->alloc;
+  folder f = {.u = u, .g = g, .aliases = ig_saliases_create(u, g, true)};
+  if (!f.aliases) return false;
+  size_t n = ig_saliases_count(f.aliases);
+  unsigned char *written = ig_mem_array(alloc, n, 1);
+  if (!written) (void)ig_fail(g->c, IG_NOMEM, "out of memory");
+  size_t n_writes = 0;
+  const ig_swrite *writes = ig_saliases_writes(f.aliases, &n_writes);
+  for (size_t i = 0; written && i < n_writes; i++) written[writes[i].at] = 1;
+  f.written = written;
+  bool ok = written && fold_block(&f, g->body);
+  ig_sbuild_settle(g);
+  ig_mem_array_free(alloc, written, n, 1);
+  ig_saliases_free(f.aliases);
   return ok && (!f.changed || ig_sgraph_remove_dead(u, g));
 }
 

@@ -21,6 +21,9 @@ ig_svalue *ig_sbuild_value(ig_sblock *b, ig_snode *before, const char *kind, ig_
                            size_t n, const ig_stype *type);
 ig_svalue *ig_sbuild_int(ig_sblock *b, ig_snode *before, int64_t i);
 ig_svalue *ig_sbuild_bool(ig_sblock *b, ig_snode *before, bool value);
+// A value of the interpreter as a constant; declared: its type where the value does not tell. NULL
+// without an error: it cannot be one.
+ig_svalue *ig_sbuild_literal(ig_sblock *b, ig_snode *before, ig_value v, const ig_stype *declared);
 // All nodes of a block move in front of a node (of another block), or to the end of `to`.
 void ig_sbuild_move_all(ig_sblock *from, ig_sblock *to, ig_snode *before);
 

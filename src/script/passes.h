@@ -17,6 +17,11 @@ bool ig_sgraph_lift_closures(ig_sunit *u, ig_sgraph *g);
 bool ig_sgraph_forward_tuples(ig_sgraph *g);
 // Comparisons with None and casts that the types decide; `True if c else False`.
 bool ig_sgraph_simplify(ig_sunit *u, ig_sgraph *g);
+// Computes all operators with constant operands, also of tensors and lists, unless somebody writes
+// to them.
+bool ig_sgraph_fold_all(ig_sunit *u, ig_sgraph *g);
+// Loops with a small known number of turns become copies of their body.
+bool ig_sgraph_unroll_loops(ig_sgraph *g, bool *changed);
 // Results of conditions and loops in the order of their first use.
 bool ig_sgraph_order_outputs(ig_sgraph *g);
 // Every warning has a number, so that it is shown once.

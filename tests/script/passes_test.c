@@ -12,6 +12,9 @@
 
 #include "heap.h"
 #include "script/compile.h"
+#include "script/freeze.h"
+#include "script/interp.h"
+#include "script/passes.h"
 
 static ig_ctx *c;
 static ig_sunit *unit;
@@ -105,11 +108,181 @@ static void dead_code_goes(void **state) {
   compare_file(TEST_DATA "/script/dead.txt", remove_dead);
 }
 
+static bool fold(ig_sgraph *g) {
+  return ig_sgraph_fold_constants(unit, g);
+}
+
+static void constants_are_folded(void **state) {
+  (void)state;
+  compare_file(TEST_DATA "/script/fold.txt", fold);
+}
+
+static bool freeze_passes(ig_sgraph *g) {
+  bool unrolled = false;
+  return ig_sgraph_fold_all(unit, g) && ig_sgraph_unroll_loops(g, &unrolled) &&
+         ig_sgraph_optimize_frozen(unit, g, true);
+}
+
+static void frozen_graphs_are_folded(void **state) {
+  (void)state;
+  compare_file(TEST_DATA "/script/frozen.txt", freeze_passes);
+}
+
+// ---- functions and modules
+
+static ig_sfunction *add_function(ig_sclass *owner, const char *name, const char *graph) {
+  char qualified[128];
+  (void)snprintf(qualified, sizeof qualified, "%s.%s", owner ? owner->type->name : "__torch__",
+                 name);
+  ig_sfunction *f = ig_sunit_add_function(unit, owner, name, qualified);
+  assert_non_null(f);
+  f->graph = ig_sgraph_parse(&unit->types, NULL, graph);
+  if (!f->graph) fail_msg("%s", ig_ctx_error(c));
+  f->result = f->graph->body->out[0]->type;
+  f->n_params = f->graph->body->n_in;
+  f->params = ig_arena_array(&unit->arena, f->n_params, sizeof *f->params);
+  assert_non_null(f->params);
+  for (size_t i = 0; i < f->n_params; i++) {
+    const ig_svalue *v = f->graph->body->in[i];
+    f->params[i] = (ig_sparam){.name = v->name, .type = v->type};
+  }
+  return f;
+}
+
+static void prints(const ig_sgraph *g, const char *want) {
+  ig_str s = ig_str_make(c->alloc);
+  ig_sgraph_print(&s, g, false);
+  assert_string_equal(s.at, want);
+  ig_str_free(&s);
+}
+
+// The body of the callee is inlined in its simplified form; calls inside of it as well.
+static void calls_are_inlined(void **state) {
+  (void)state;
+  ig_sclass *k = ig_sunit_add_class(unit, "__torch__.M", true);
+  assert_non_null(k);
+  add_function(k, "inner",
+               "graph(%self : __torch__.M, %x : Tensor):\n"
+               "  %none : NoneType = prim::Constant()\n"
+               "  %known : bool = aten::__is__(%x, %none)\n"
+               "  %y : Tensor = prim::If(%known)\n"
+               "    block0():\n"
+               "      -> (%x)\n"
+               "    block1():\n"
+               "      %z : Tensor = aten::relu(%x)\n"
+               "      -> (%z)\n"
+               "  return (%y)\n");
+  add_function(k, "outer",
+               "graph(%self : __torch__.M, %x : Tensor):\n"
+               "  %a : Tensor = prim::CallMethod[name=\"inner\"](%self, %x)\n"
+               "  %b : Tensor = prim::CallMethod[name=\"inner\"](%self, %a)\n"
+               "  return (%b)\n");
+  ig_sgraph *g = ig_sgraph_parse(&unit->types, NULL,
+                                 "graph(%self : __torch__.M, %x : Tensor):\n"
+                                 "  %r : Tensor = prim::CallMethod[name=\"outer\"](%self, %x)\n"
+                                 "  return (%r)\n");
+  assert_non_null(g);
+  assert_true(ig_sgraph_inline(c, unit, g));
+  prints(g,
+         "graph(%self : __torch__.M,\n"
+         "      %x : Tensor):\n"
+         "  %a : Tensor = aten::relu(%x)\n"
+         "  %r : Tensor = aten::relu(%a)\n"
+         "  return (%r)\n");
+  ig_sgraph_free(g);
+}
+
+static void recursive_calls_end(void **state) {
+  (void)state;
+  ig_sclass *k = ig_sunit_add_class(unit, "__torch__.M", true);
+  ig_sfunction *f = add_function(k, "again",
+                                 "graph(%self : __torch__.M, %x : Tensor):\n"
+                                 "  %a : Tensor = prim::CallMethod[name=\"again\"](%self, %x)\n"
+                                 "  return (%a)\n");
+  ig_sgraph *g = ig_sgraph_copy(f->graph);
+  assert_non_null(g);
+  assert_false(ig_sgraph_inline(c, unit, g));
+  assert_string_equal(ig_ctx_error(c), "calls nested more than 200 deep");
+  ig_ctx_clear(c);
+  ig_sgraph_free(g);
+}
+
+static ig_sobj_instance *make_object(ig_sclass *k, const ig_value *at, size_t n) {
+  ig_sobj_instance *o = ig_sobj_instance_make(c, k);
+  assert_non_null(o);
+  for (size_t i = 0; i < n; i++) assert_true(ig_sobj_instance_set(c, o, i, at[i]));
+  return o;
+}
+
+// Attributes that nothing writes are constants; the others stay, in a class of their own.
+static void modules_are_frozen(void **state) {
+  (void)state;
+  const ig_stype *integer = ig_stype_plain(&unit->types, IG_STYPE_INT);
+  ig_sclass *inner = ig_sunit_add_class(unit, "__torch__.Inner", true);
+  assert_true(ig_sclass_add_attribute(inner, "k", integer, IG_SROLE_PLAIN) == 0);
+  ig_sclass *outer = ig_sunit_add_class(unit, "__torch__.M", true);
+  assert_true(ig_sclass_add_attribute(outer, "n", integer, IG_SROLE_PLAIN) == 0);
+  assert_true(ig_sclass_add_attribute(outer, "gone", integer, IG_SROLE_PLAIN) == 1);
+  assert_true(ig_sclass_add_attribute(outer, "sub", inner->type, IG_SROLE_PLAIN) == 2);
+  add_function(inner, "forward",
+               "graph(%self : __torch__.Inner, %x : int):\n"
+               "  %k : int = prim::GetAttr[name=\"k\"](%self)\n"
+               "  %y : int = aten::mul(%x, %k)\n"
+               "  return (%y)\n");
+  add_function(outer, "forward",
+               "graph(%self : __torch__.M, %x : int):\n"
+               "  %n : int = prim::GetAttr[name=\"n\"](%self)\n"
+               "  %gone : int = prim::GetAttr[name=\"gone\"](%self)\n"
+               "  %m : int = aten::add(%n, %gone)\n"
+               "   = prim::SetAttr[name=\"n\"](%self, %m)\n"
+               "  %sub : __torch__.Inner = prim::GetAttr[name=\"sub\"](%self)\n"
+               "  %y : int = prim::CallMethod[name=\"forward\"](%sub, %m)\n"
+               "  return (%y)\n");
+  ig_value three = ig_of_i64(3);
+  ig_sobj_instance *sub = make_object(inner, &three, 1);
+  const ig_value values[] = {ig_of_i64(10), ig_of_i64(2), ig_of_sobj(sub)};
+  ig_sobj_instance *module = make_object(outer, values, 3);
+  ig_sobj_instance *frozen = ig_script_freeze(c, module, &(ig_sfreeze){0});
+  if (!frozen) fail_msg("%s", ig_ctx_error(c));
+  assert_string_equal(frozen->cls->type->name, "__torch__.___torch_mangle_0.M");
+  assert_int_equal(frozen->cls->attributes.n, 1);
+  ig_sfunction *f = ig_sclass_method(frozen->cls, "forward");
+  assert_non_null(f);
+  prints(f->graph,
+         "graph(%self : __torch__.___torch_mangle_0.M,\n"
+         "      %x : int):\n"
+         "  %self.sub.k : int = prim::Constant[value=3]()\n"
+         "  %self.gone : int = prim::Constant[value=2]()\n"
+         "  %n : int = prim::GetAttr[name=\"n\"](%self)\n"
+         "  %m : int = aten::add(%n, %self.gone)\n"
+         "   = prim::SetAttr[name=\"n\"](%self, %m)\n"
+         "  %y.1 : int = aten::mul(%m, %self.sub.k)\n"
+         "  return (%y.1)\n");
+  ig_value args[] = {ig_of_sobj(frozen), ig_of_i64(1)};
+  ig_value result = ig_none();
+  assert_int_equal(ig_sfunction_run(c, f, args, &result), IG_OK);
+  assert_int_equal(result.i.value, 36);
+  assert_int_equal(module->at[0].i.value, 10);  // the old one keeps its own
+
+  const char *unknown = "nothing";
+  assert_null(ig_script_freeze(c, module, &(ig_sfreeze){&unknown, 1}));
+  assert_string_equal(ig_ctx_error(c), "Unknown name: nothing");
+  ig_ctx_clear(c);
+  ig_svalue_release(ig_of_sobj(frozen));
+  ig_svalue_release(ig_of_sobj(module));
+  ig_svalue_release(ig_of_sobj(sub));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(variables_become_values, setup, teardown),
       cmocka_unit_test_setup_teardown(graphs_are_cleaned, setup, teardown),
       cmocka_unit_test_setup_teardown(dead_code_goes, setup, teardown),
+      cmocka_unit_test_setup_teardown(constants_are_folded, setup, teardown),
+      cmocka_unit_test_setup_teardown(frozen_graphs_are_folded, setup, teardown),
+      cmocka_unit_test_setup_teardown(calls_are_inlined, setup, teardown),
+      cmocka_unit_test_setup_teardown(recursive_calls_end, setup, teardown),
+      cmocka_unit_test_setup_teardown(modules_are_frozen, setup, teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
