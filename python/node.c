@@ -372,6 +372,6 @@ static PyMethodDef tensor_methods[] = {
 int py_add_nodes(PyObject *m) {
   node_types = PyDict_New();
   if (!node_types || PyType_Ready(&node_type) != 0 || PyType_Ready(&handle_type) != 0) return -1;
-  return PyModule_AddObjectRef(m, "Node", (PyObject *)&node_type) ||
+  return PyModule_AddObjectRef(m, "GradNode", (PyObject *)&node_type) ||
          py_tensor_add(tensor_methods, NULL);
 }
