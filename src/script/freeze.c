@@ -21,6 +21,12 @@ typedef struct member {
   ig_sobj_instance *frozen;
 } member;
 
+// A tensor and its constant in the graph at hand.
+typedef struct literal {
+  const ig_tensor *tensor;
+  ig_svalue *made;
+} literal;
+
 typedef struct freezer {
   ig_ctx *c;
   ig_sunit *u;
@@ -30,6 +36,7 @@ typedef struct freezer {
   IG_VEC(ig_sfunction *) methods;
   IG_VEC(ig_sgraph *) graphs;
   IG_VEC(ig_value) mutated;  // values of written attributes, borrowed
+  IG_VEC(literal) literals;
 } freezer;
 
 static bool no_memory(freezer *f) {
@@ -162,26 +169,44 @@ static bool stays(const freezer *f, const member *m, size_t i) {
 
 // ---- constants
 
+// The constant of a tensor that two modules share is one.
+static ig_svalue *known_literal(const freezer *f, ig_value v) {
+  for (size_t i = 0; v.kind == IG_KIND_TENSOR && i < f->literals.n; i++) {
+    if (f->literals.at[i].tensor == v.tensor) return f->literals.at[i].made;
+  }
+  return NULL;
+}
+
+// NULL without an error: the value is no constant of a graph.
+static ig_svalue *make_literal(freezer *f, ig_snode *front, const member *m, size_t i,
+                               const ig_stype *type) {
+  ig_value v = m->object->at[i];
+  ig_svalue *made = known_literal(f, v);
+  if (made) return made;
+  bool tensor = v.kind == IG_KIND_TENSOR;
+  bool tracked = tensor && ig_tensor_requires_grad(v.tensor);
+  ig_value plain = tracked ? ig_of_tensor(ig_tensor_detach(f->c, v.tensor)) : v;
+  if (f->c->status != IG_OK) return NULL;
+  made = ig_sbuild_literal(front->owner, front, plain, type);
+  if (!made) return NULL;
+  ig_str name = ig_str_make(f->c->alloc);
+  ig_str_add(&name, "%s%s", m->path, m->object->cls->attributes.at[i].name);
+  bool ok = !name.failed && ig_svalue_set_name(front->owner->graph, made, name.at);
+  ig_str_free(&name);
+  literal known = {tensor ? v.tensor : NULL, made};
+  if (ok && tensor) ok = ig_vec_push(f->c->alloc, &f->literals, known);
+  if (ok) return made;
+  (void)no_memory(f);
+  return NULL;
+}
+
 static bool replace_attribute(freezer *f, ig_snode *n, ig_snode *front) {
   member *m = member_of(f, n->in[0]);
   size_t i = m ? attribute_of(m, n) : SIZE_MAX;
   if (i == SIZE_MAX) return f->c->status == IG_OK;
-  ig_value v = m->object->at[i];
-  if (module_of(v) || stays(f, m, i)) return true;
-  if (!m->made[i]) {
-    bool tracked = v.kind == IG_KIND_TENSOR && ig_tensor_requires_grad(v.tensor);
-    if (tracked) v = ig_of_tensor(ig_tensor_detach(f->c, v.tensor));
-    if (f->c->status != IG_OK) return false;
-    ig_svalue *made = ig_sbuild_literal(front->owner, front, v, n->out[0]->type);
-    if (f->c->status != IG_OK) return false;
-    if (!made) return true;  // no constant of a graph
-    ig_str name = ig_str_make(f->c->alloc);
-    ig_str_add(&name, "%s%s", m->path, m->object->cls->attributes.at[i].name);
-    bool ok = !name.failed && ig_svalue_set_name(front->owner->graph, made, name.at);
-    ig_str_free(&name);
-    if (!ok) return no_memory(f);
-    m->made[i] = made;
-  }
+  if (module_of(m->object->at[i]) || stays(f, m, i)) return true;
+  if (!m->made[i]) m->made[i] = make_literal(f, front, m, i, n->out[0]->type);
+  if (!m->made[i]) return f->c->status == IG_OK;
   ig_sbuild_replace(n->out[0], m->made[i]);
   ig_snode_remove(n);
   return true;
@@ -205,6 +230,7 @@ static bool replace_attributes(freezer *f, ig_sgraph *g) {
     member *m = f->members.at[i];
     memset(m->made, 0, ig_mem_mul(m->object->cls->attributes.n, sizeof(ig_svalue *)));
   }
+  f->literals.n = 0;
   // Constants stand in front of a node that stays while the others are walked over.
   ig_snode *front =
       ig_sbuild_node(g->body, g->body->first, ig_sform_kind(IG_SFORM_TUPLE_CONSTRUCT), NULL, 0);
@@ -380,6 +406,7 @@ ig_sobj_instance *ig_script_freeze(ig_ctx *c, ig_sobj_instance *module, const ig
   ig_vec_free(c->alloc, &f.methods);
   ig_vec_free(c->alloc, &f.graphs);
   ig_vec_free(c->alloc, &f.mutated);
+  ig_vec_free(c->alloc, &f.literals);
   ig_arena_free(&f.arena);
   return frozen;
 }
