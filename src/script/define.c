@@ -197,10 +197,23 @@ static bool own_value(declarer *d, const ig_value *from, const ig_stype *type, i
   return s != NULL;
 }
 
+// What a parameter without an annotation may have as its default: a tensor, or None.
+static bool check_inferred(declarer *d, const ig_sparam *p) {
+  bool fits = p->def.kind == IG_KIND_TENSOR || p->def.kind == IG_KIND_NONE;
+  if (!p->inferred || !p->has_default || fits) return true;
+  (void)ig_syntax_error(d->c, d->def->range,
+                        "Expected a default value of type Tensor (inferred) on parameter "
+                        "\"%s\".Because \"%s\" was not annotated with an explicit type it is "
+                        "assumed to be type 'Tensor'.",
+                        p->name, p->name);
+  return false;
+}
+
 static bool param_default(declarer *d, const ig_tree *t, ig_sparam *p) {
   if (d->front->default_value) {
     return d->front->default_value(d->c, d->front->user, p->name, p->type, &p->def,
-                                   &p->has_default);
+                                   &p->has_default) &&
+           check_inferred(d, p);
   }
   if (!t) return true;
   ig_value v;

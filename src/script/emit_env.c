@@ -384,7 +384,7 @@ static ig_svalue *as_in_parent(ig_emitter *e, ig_srange where, const char *name,
   if (!parent) return v;
   if (annotated) {
     ig_emit_error(e, where,
-                  "Attempting to declare and annotate the type of variable '%s' that is already "
+                  "Attempting to declare and annotate the type of variable '%s' but it is already "
                   "defined in an outer block",
                   name);
     return NULL;
@@ -394,7 +394,7 @@ static ig_svalue *as_in_parent(ig_emitter *e, ig_srange where, const char *name,
   bool list = v->type->kind == IG_STYPE_LIST && v->type->at[0]->kind == IG_STYPE_TENSOR;
   ig_emit_error(e, where,
                 "Variable '%s' previously had type %s but is now being assigned to a value of type "
-                "%s%s",
+                "%s%s\n",
                 name, ig_emit_repr(e, parent), ig_emit_repr(e, v->type),
                 !list ? ""
                       : "\nEmpty lists default to List[Tensor]. Add a variable annotation to the "

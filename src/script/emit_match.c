@@ -483,7 +483,6 @@ bool ig_emit_has_builtin(ig_emitter *e, const char *symbol, const ig_svalue *sel
 
 static bool compile_callee(ig_emitter *e, ig_srange where, ig_sfunction *f) {
   if (f->graph || f->host_run || !f->compile) return true;
-  if (f->compiling && f->result) return true;
   if (f->compiling) {
     ig_emit_error(e, where, " %s '%s' is called recursively. Recursive calls are not supported",
                   f->owner ? "method" : "function", f->name);
