@@ -298,6 +298,33 @@ static PyObject *get_schema(PyObject *o, void *unused) {
   return out;
 }
 
+// (name, keyword only, has a default, default) per parameter that a caller gives.
+static PyObject *parameters_of(PyObject *o) {
+  const ig_sfunction *f = function_of(o);
+  size_t hidden = ((py_sfunction *)o)->self ? 1 : 0;
+  PyObject *list = PyList_New(0);
+  for (size_t i = hidden; list && i < f->n_params; i++) {
+    const ig_sparam *p = &f->params[i];
+    PyObject *def = p->has_default ? py_from_script(py_ctx(), p->def) : Py_NewRef(Py_None);
+    PyObject *row = def ? Py_BuildValue("(sOON)", p->name, p->keyword_only ? Py_True : Py_False,
+                                        p->has_default ? Py_True : Py_False, def)
+                        : NULL;
+    if (!row || PyList_Append(list, row) != 0) Py_CLEAR(list);
+    Py_XDECREF(row);
+  }
+  return list;
+}
+
+static PyObject *get_signature(PyObject *o, void *unused) {
+  (void)unused;
+  PyObject *module = PyImport_ImportModule("ingot.jit._signature");
+  PyObject *parameters = module ? parameters_of(o) : NULL;
+  PyObject *out = parameters ? PyObject_CallMethod(module, "signature_of", "O", parameters) : NULL;
+  Py_XDECREF(parameters);
+  Py_XDECREF(module);
+  return out;
+}
+
 static PyObject *function_call(PyObject *o, PyObject *args, PyObject *options) {
   return py_script_call(function_of(o), ((py_sfunction *)o)->self, args, options);
 }
@@ -314,6 +341,7 @@ static PyGetSetDef function_getset[] = {
     {"inlined_graph", get_inlined, NULL, NULL, NULL},
     {"code", get_code, NULL, NULL, NULL},
     {"schema", get_schema, NULL, NULL, NULL},
+    {"__signature__", get_signature, NULL, NULL, NULL},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
     {NULL},
 };

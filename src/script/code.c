@@ -480,6 +480,9 @@ static bool emit_if(maker *m, const ig_snode *n) {
     return false;
   }
   m->insns.at[jump_at].target = here(m);
+  m->insns.at[test_at].out = to;
+  m->insns.at[test_at].n_out = (uint32_t)n->n_out;
+  m->insns.at[test_at].index = here(m);
   for (size_t i = 0; i < n->n_out; i++) place(m, n->out[i], (ig_soperand)to[i]);
   return emit_frees(m, n);
 }

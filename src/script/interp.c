@@ -7,6 +7,7 @@
 
 #include "base/budget.h"
 #include "base/limits.h"
+#include "ingot/hop.h"
 #include "op/call.h"
 #include "script/builtin.h"
 #include "script/code.h"
@@ -623,9 +624,138 @@ static bool run_test(run *r, frame *f, const ig_sinsn *i) {
   return r->c->status == IG_OK;
 }
 
+// ---- conditions on data under a capture
+
+// One branch of an If, run on a copy of the frame.
+typedef struct branch {
+  const frame *from;
+  const ig_sinsn *test;
+  size_t first;
+  size_t end;
+  size_t max_depth;
+  ig_value *results;  // as the script has them, retained
+} branch;
+
+static void execute_until(run *r, size_t end);
+
+// The tensors and numbers in a value, containers taken apart. At most `most`; more are counted.
+static size_t leaves(ig_value v, ig_value *at, size_t n, size_t most) {
+  if (v.kind == IG_KIND_NONE) return n;
+  if (ig_sobj_is(v, IG_SOBJ_LIST) || ig_sobj_is(v, IG_SOBJ_TUPLE)) {
+    const ig_sobj_seq *s = v.object;
+    for (size_t k = 0; k < s->n; k++) n = leaves(s->at[k], at, n, most);
+    return n;
+  }
+  if (n < most) at[n] = v;
+  return n + 1;
+}
+
+// The same value with other leaves, a new reference.
+static ig_value with_leaves(ig_ctx *c, ig_value like, const ig_value **next) {
+  if (like.kind == IG_KIND_NONE) return like;
+  if (!ig_sobj_is(like, IG_SOBJ_LIST) && !ig_sobj_is(like, IG_SOBJ_TUPLE)) {
+    ig_value v = *(*next)++;
+    ig_svalue_retain(v);
+    return v;
+  }
+  const ig_sobj_seq *s = like.object;
+  ig_value *at = ig_scope_array(c, s->n, sizeof *at);
+  for (size_t k = 0; at && k < s->n; k++) at[k] = with_leaves(c, s->at[k], next);
+  ig_sobj_seq *made = at ? ig_sobj_seq_make(c, s->head.kind, s->head.type, at, s->n) : NULL;
+  for (size_t k = 0; at && k < s->n; k++) ig_svalue_release(at[k]);
+  return made ? ig_of_sobj(made) : ig_none();
+}
+
+static bool copy_frame(run *r, const frame *from, size_t next) {
+  if (!push_frame(r, from->code)) return false;
+  frame *f = top(r);
+  f->next = next;
+  for (size_t k = 0; k < from->code->n_registers; k++) {
+    f->registers[k] = from->registers[k];
+    ig_svalue_retain(f->registers[k]);
+  }
+  return true;
+}
+
+static const ig_value *run_branch(ig_ctx *c, const ig_value *in, size_t n, size_t *nouts,
+                                  void *user) {
+  (void)in;
+  (void)n;
+  branch *b = user;
+  run r = {.c = c, .max_depth = b->max_depth};
+  bool ok = copy_frame(&r, b->from, b->first);
+  if (ok) execute_until(&r, b->end);
+  size_t count = 0;
+  for (uint32_t k = 0; ok && c->status == IG_OK && k < b->test->n_out; k++) {
+    ig_svalue_release(b->results[k]);
+    b->results[k] = top(&r)->registers[b->test->out[k]];
+    ig_svalue_retain(b->results[k]);
+    count = leaves(b->results[k], NULL, count, 0);
+  }
+  ig_value *out = ig_scope_array(c, count + 1, sizeof *out);
+  *nouts = 0;
+  for (uint32_t k = 0; out && k < b->test->n_out; k++) {
+    *nouts = leaves(b->results[k], out, *nouts, count);
+  }
+  for (size_t k = 0; out && k < count; k++) {
+    bool fits = out[k].kind == IG_KIND_TENSOR || out[k].kind == IG_KIND_INT ||
+                out[k].kind == IG_KIND_FLOAT || out[k].kind == IG_KIND_BOOL;
+    if (!fits) {
+      ig_fail_text(c, IG_UNSUPPORTED,
+                   "a branch whose condition depends on data gives a value that is no tensor or "
+                   "number; give both branches results of tensors and numbers");
+    }
+  }
+  while (r.entered.n) ig_svalue_release(r.entered.at[--r.entered.n]);
+  while (r.frames.n) pop_frame(&r);
+  ig_vec_free(c->alloc, &r.frames);
+  ig_vec_free(c->alloc, &r.entered);
+  return c->status == IG_OK ? out : NULL;
+}
+
+// Both branches become sub-graphs of a cond node, as both may be taken when the program runs.
+static bool record_branches(run *r, frame *f, const ig_sinsn *i, const ig_value *pred) {
+  ig_ctx *c = r->c;
+  ig_scope s = ig_scope_open(c);
+  branch b[2];
+  ig_branch fns[2];
+  bool ok = true;
+  for (int k = 0; k < 2; k++) {
+    // The first branch ends with a jump behind the second.
+    b[k] = (branch){.from = f,
+                    .test = i,
+                    .first = k ? i->target : f->next,
+                    .end = k ? i->index : i->target - 1,
+                    .max_depth = r->max_depth};
+    b[k].results = ig_scope_array(c, i->n_out + 1, sizeof *b[k].results);
+    for (uint32_t n = 0; b[k].results && n < i->n_out; n++) b[k].results[n] = ig_none();
+    fns[k] = (ig_branch){.fn = run_branch, .user = &b[k]};
+    ok = ok && b[k].results;
+  }
+  size_t n = 0;
+  ig_cond_args args = {.pred = pred, .yes = &fns[0], .no = &fns[1]};
+  const ig_value *outs = ok ? ig_cond(c, &args, &n) : NULL;
+  for (uint32_t k = 0; outs && k < i->n_out; k++) {
+    write(f, i->out[k], with_leaves(c, b[0].results[k], &outs));
+  }
+  for (int k = 0; ok && k < 2; k++) {
+    for (uint32_t m = 0; m < i->n_out; m++) ig_svalue_release(b[k].results[m]);
+  }
+  ig_scope_close(c, s);
+  f->next = i->index;
+  return c->status == IG_OK;
+}
+
+// Is the condition unknown until the program runs?
+static bool depends_on_data(ig_ctx *c, const ig_value *v) {
+  bool answer = false;
+  return c->mode->capture && v->b_expr && !v->b_expr->backed && !ig_bool_known(c, v, &answer);
+}
+
 static bool run_unless(run *r, frame *f, const ig_sinsn *i) {
   ig_value v = read(f, i->in[0]);
   if (v.kind != IG_KIND_BOOL) return wrong(r, i, "expected a condition");
+  if (v.b_expr && depends_on_data(r->c, &v)) return record_branches(r, f, i, &v);
   bool yes = v.b_expr ? ig_bool_guard(r->c, &v) : v.b;
   if (!yes) f->next = i->target;
   return r->c->status == IG_OK;
@@ -706,6 +836,22 @@ static bool run_any_call(run *r, const ig_sinsn *i) {
   if (i->kind == IG_SINSN_CALL_NAMED) return run_call_named(r, i);
   if (i->kind == IG_SINSN_CALL_VALUE) return run_call_value(r, i);
   return i->kind == IG_SINSN_ENTER ? run_enter(r, i) : run_exit(r, i);
+}
+
+// Until the first frame reaches an instruction.
+static void execute_until(run *r, size_t end) {
+  while (r->frames.n > 1 || top(r)->next != end) {
+    frame *f = top(r);
+    const ig_sinsn *i = &f->code->at[f->next++];
+    if (i->kind == IG_SINSN_RETURN) {
+      if (!run_return(r, f, i, NULL)) return;
+    } else if (is_call(i->kind)) {
+      if (!run_any_call(r, i)) return;
+    } else {
+      if (!run_one(r, f, i)) return;
+      if (i->n_free) release_ends(top(r), i);
+    }
+  }
 }
 
 static void execute(run *r, ig_value *outs) {

@@ -127,3 +127,10 @@ def _attribute(module: nn.Module, path: str) -> Any:
     for part in path.split("."):
         module = getattr(module, part)
     return module
+
+
+def _convert_ts_to_export_experimental(traced_callable: Any, args: Any, kwargs: dict[str, Any] | None = None) -> Any:
+    """The module of the program that a traced or scripted callable becomes."""
+    from ingot._export import converter
+
+    return converter.TS2EPConverter(traced_callable, args, kwargs).convert().module()

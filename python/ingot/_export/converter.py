@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TorchScript programs as exported programs: a script is interpreted under a capture, so that whatever its control
+flow decides on data becomes part of the program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ingot import _C, nn
+from ingot.export import _trace
+
+__all__ = ["TS2EPConverter"]
+
+
+class _FunctionModule(nn.Module):
+    """A module whose forward is a script function."""
+
+    def __init__(self, function: Any) -> None:
+        super().__init__()
+        object.__setattr__(self, "forward", function)
+
+
+def as_module(script: Any) -> nn.Module:
+    if isinstance(script, nn.Module):
+        return script
+    if isinstance(script, _C.ScriptFunction):
+        return _FunctionModule(script)
+    raise TypeError(f"expected a script module or a script function, but found {type(script).__name__}")
+
+
+def as_args(args: Any) -> tuple:
+    return args if isinstance(args, tuple) else (args,)
+
+
+class TS2EPConverter:
+    """Converts a script module or function, given example inputs, to an ExportedProgram."""
+
+    def __init__(self, ts_model: Any, sample_args: Any, sample_kwargs: dict[str, Any] | None = None) -> None:
+        self.ts_model = ts_model
+        self.sample_args = as_args(sample_args)
+        self.sample_kwargs = sample_kwargs
+        as_module(ts_model)  # refuses everything else at once
+        forward = ts_model.forward if isinstance(ts_model, nn.Module) else ts_model
+        self.ts_graph = forward.graph
+
+    def convert(self) -> Any:
+        return _trace._export(as_module(self.ts_model), self.sample_args, self.sample_kwargs, strict=False)
+
+    def retrace_as_exported_program(self, gm: Any, name_to_constant: dict[str, Any] | None = None) -> Any:
+        """The program of a module that was converted before."""
+        return _trace._export(gm, self.sample_args, self.sample_kwargs, strict=False)
