@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random calls of everything public: whatever is passed, the interpreter must live on.
+"""Random calls of everything public: whatever is passed, the interpreter must not crash.
 
     python tests/python/fuzz_calls.py SEED [COUNT]            # calls of one seed
     python tests/python/fuzz_calls.py --log SEED [COUNT]      # the same; the call under way is in the file LAST
@@ -81,7 +81,7 @@ class Maker:
         return x
 
     def tensor(self) -> Any:
-        """One of the pool, which is renewed by and by: calls write to its members."""
+        """A tensor of the pool, which is renewed gradually, because calls write to its members."""
         at = int(self.random.random() * len(self.pool))
         if self.random.random() < 0.1:
             self.pool[at] = self.fresh()
@@ -112,7 +112,7 @@ class Maker:
         return pick.choice(hostile.HUGE) if pick.random() < 0.04 else int(pick.random() * 8) - 3
 
     def by_type(self, text: str) -> Callable[[], Any]:
-        """What makes arguments of a type of the schema."""
+        """The function that makes arguments of a type of the schema."""
         pick = self.random
         if "List[Tensor" in text or "List[Optional" in text:
             return lambda: [self.tensor() for _ in range(pick.randint(0, 3))]
@@ -275,7 +275,7 @@ def child(seed: int, count: int, log: bool) -> subprocess.Popen[str]:
 
 
 def finish(process: subprocess.Popen[str], seconds: float) -> tuple[int | None, str]:
-    """How it ended (None: it takes too long) and the end of what it said."""
+    """The exit status (None: timed out) and the end of the output."""
     try:
         out, err = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects that answer Python's protocols as badly as the language allows.
+"""Objects that implement Python's protocols as badly as the language allows.
 
 Every class does one thing wrong: it raises, answers something of another type, answers numbers that no tensor has,
 calls itself, or changes the container that it stands in while that container is being read.
@@ -14,7 +14,7 @@ HUGE = [2**31, 2**40, 2**62, 2**63 - 1, -(2**63), 2**63, 2**64, -(2**64), 2**200
 
 
 class Raises:
-    """Every question is answered by an exception."""
+    """Every method raises."""
 
     def fail(self, *args: Any, **kwargs: Any) -> Any:
         raise ZeroDivisionError("hostile")
@@ -29,7 +29,7 @@ class RaisesOnAttributes:
 
 
 class Numbers:
-    """Answers any question by a number of its choice."""
+    """Every method returns a number of its choice."""
 
     def __init__(self, pick: random.Random) -> None:
         self.pick = pick
@@ -50,7 +50,7 @@ class Numbers:
 
 
 class WrongTypes:
-    """Answers of another type than the protocol asks for."""
+    """Methods return values of a type that the protocol does not allow."""
 
     def __index__(self) -> Any:
         return "one"
@@ -78,7 +78,7 @@ class WrongTypes:
 
 
 class Endless:
-    """A sequence and an iterator without an end; a call of itself."""
+    """An endless sequence and iterator; its call calls itself."""
 
     def __iter__(self) -> Any:
         return self
@@ -97,7 +97,7 @@ class Endless:
 
 
 class Changes(int):
-    """A number that changes the list it stands in when it is read."""
+    """A number that modifies the list that contains it when it is read."""
 
     home: list[Any]
     how: int
@@ -140,7 +140,7 @@ class ChangesPlain:
 
 
 class Overrides:
-    """__torch_function__ that raises, answers nonsense, or calls back."""
+    """__torch_function__ that raises, returns nonsense, or calls back."""
 
     answer: Any = None
 
@@ -221,7 +221,7 @@ def changing_list(pick: random.Random) -> list[Any]:
 
 
 def nested(pick: random.Random) -> Any:
-    """Lists in lists, deeper than any tensor and sometimes than the stack; some hold themselves."""
+    """Nested lists, deeper than any tensor and sometimes than the stack; some contain themselves."""
     depth = pick.choice([3, 65, 200, 5000])
     value: Any = pick.choice([1, [], 1.5, None])
     for _ in range(depth):

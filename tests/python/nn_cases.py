@@ -180,7 +180,7 @@ FUNCTIONS = {
 
 
 def wave(torch, shape, phase):
-    """Smooth numbers without repetition; sin keeps them in range."""
+    """Distinct numbers that vary smoothly; sin bounds them."""
     kind = None
     if shape and isinstance(shape[0], str):
         kind, *shape = shape
@@ -205,7 +205,7 @@ def flat_numbers(torch, value):
 
 
 def thin(numbers):
-    """At most 24 numbers, spread over all, and their sum."""
+    """At most 24 evenly spaced numbers of all, and the sum of all."""
     step = max(1, -(-len(numbers) // 23))
     return numbers[::step] + [round(sum(numbers), 4)]
 

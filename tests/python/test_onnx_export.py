@@ -559,7 +559,7 @@ def test_names_of_nodes_folding_and_versions_of_domains() -> None:
 
 
 def test_models_with_much_data_run_out_of_a_file(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From a size on nothing is copied: engines map the file that was saved, or one that lives as long as they read."""
+    """Above a size limit nothing is copied: engines map the saved file, or one that exists as long as they read it."""
     from ingot.onnx import _program
 
     def no_bytes(self: Any) -> bytes:

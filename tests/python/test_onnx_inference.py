@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shape inference of ONNX models: what is said holds for every size, and unknown values do not stop it."""
+"""Shape inference of ONNX models: what is inferred holds for all sizes, and unknown values do not stop it."""
 import random
 
 import numpy as np

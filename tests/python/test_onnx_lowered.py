@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that ONNX says by many others: matrices decomposed, series, windows of unequal size, quantization. The
+"""Operators that take many ONNX operators: matrix decompositions, series, windows of unequal size, quantization. The
 checker accepts the models at every opset, and onnxruntime gives what Ingot gives, edge cases included."""
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 """Every operator that the ONNX writer translates, at every opset from 7 on: the samples of its record as models, given
 to onnx.checker and to onnxruntime, whose results must be those of Ingot. tests/onnx/samples_tool.c writes the models.
 
-What cannot be written is refused in words and stands in onnx_samples_refused.txt; what onnxruntime lacks or does
+What cannot be written is refused with a reason and listed in onnx_samples_refused.txt; what onnxruntime lacks or does
 differently stands in onnx_samples_runtime.txt, with the reason. Both lists are exact: an entry that is no longer true
 fails, too. INGOT_UPDATE=1 writes them anew.
 
@@ -126,7 +126,7 @@ def opsets_of(files: dict[str, bytes], suffix: str) -> list[int]:
 
 
 def reason_of(text: str) -> str:
-    """The refusal without what is another one at every opset: counts, and which nodes."""
+    """The refusal without what differs between opsets: counts and names of nodes."""
     lines = [re.sub(r"^model: opset \d+: ", "", line) for line in text.splitlines()]
     lines = [line for line in lines if not re.match(r"(model: )?\d+ (nodes|calls) cannot be ", line)]
     lines = [re.sub(r" ?\(opset \d+\)", "", re.sub(r"^node '[^']*' ", "", line)) for line in lines]
@@ -186,7 +186,7 @@ def cast_bfloat16(model: Any) -> None:
 
 
 def versions(model: Any, opset: int) -> tuple[Any, ...]:
-    """The operators of a model, as of which version they are."""
+    """The operators of a model and their versions."""
 
     def kinds(nodes: Any) -> Iterator[tuple[str, int]]:
         for node in nodes:

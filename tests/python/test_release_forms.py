@@ -45,7 +45,7 @@ def test_lowered_operands_that_want_gradients_are_a_tuple():
 
 @pytest.mark.parametrize("strict", [True, False])
 def test_nodes_of_branches(strict):
-    """A strict capture tells of them what it tells of the call, another one forgets their modules."""
+    """In a strict capture they have the metadata of the call; other captures drop their module stacks."""
     program = torch.export.export(Branches(), (torch.ones(2, 3),), strict=strict)
     (call,) = [n for n in nodes(program.graph_module) if n.name == "conditional"]
     inside = nodes(program.graph_module.true_graph_0)

@@ -19,7 +19,7 @@ class Sized(torch.nn.Module):
 
 
 class Unread(torch.nn.Module):
-    """The number reaches no output."""
+    """The number does not reach an output."""
 
     def forward(self, n, y):
         torch._check(n.item() > 3)
@@ -59,14 +59,14 @@ def test_a_check_of_a_number_that_nothing_reads_stays_in_strict_programs() -> No
 
 
 def test_a_check_of_a_number_that_nothing_reads_goes_with_it_in_other_programs() -> None:
-    """As both releases have it."""
+    """As in both releases."""
     program = export(Unread(), (torch.tensor(4), torch.ones(3)), strict=False)
     assert "item" not in program.graph_module.code
     program.module()(torch.tensor(3), torch.ones(3))
 
 
 def test_a_range_is_stated_once() -> None:
-    """What the program says itself is not said again before the assertions."""
+    """A range that the program itself states is not stated again before the assertions."""
 
     class Both(torch.nn.Module):
         def forward(self, n):
@@ -142,7 +142,7 @@ def test_half_of_a_multiple_is_a_division_in_the_program(strict: bool) -> None:
 
 @BOTH
 def test_the_root_of_a_derived_size_as_a_number(strict: bool) -> None:
-    """2*h + 1 is the only size there is; h comes of the rule of the operator, not of the program's own arithmetic."""
+    """2*h + 1 is the only size; h is computed by the rule of the operator, not by the program's own arithmetic."""
     rooted = of_function(lambda x: (x[1:].view(2, -1) + 1, x[1:].view(2, -1).shape[1]))
     shapes = {"x": {0: 2 * Dim("h", min=2, max=20) + 1}}
     program = export(rooted, (torch.ones(9),), dynamic_shapes=shapes, strict=strict)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files of tensors and plain data: what goes in comes out, over every format; the real PyTorch and the real
 safetensors read what Ingot writes and the other way round (skipped, visibly, where they are not installed); what must
-be refused is refused with words that help."""
+be refused is refused with a helpful message."""
 
 import argparse
 import importlib

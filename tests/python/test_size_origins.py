@@ -22,7 +22,7 @@ def export(fn, how=torch.export.export, args=ARGS, shapes=SHAPES):
 
 
 def numbers(program):
-    """Every node that is a number, and what it is computed from."""
+    """All nodes that are numbers, and what they are computed from."""
     return [
         (n.name, *(a.name if hasattr(a, "name") else a for a in n.args))
         for n in program.graph.nodes

@@ -8,7 +8,7 @@ from typing import Any
 
 
 def repeat(value: Any, count: int) -> tuple:
-    """A tuple of count numbers out of one number or of count numbers."""
+    """A tuple of count numbers: the given ones, or one number repeated."""
     if isinstance(value, Iterable):
         return tuple(value)
     return (value,) * count

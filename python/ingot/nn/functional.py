@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functional forms of the layers: thin calls of operators that sort arguments, choose in-place variants and
-check what operators do not.
+"""The functional forms of the layers: thin wrappers of operators that reorder arguments, choose in-place variants and
+check what the operators do not.
 
-A name that is an operator with the same arguments (conv2d, gelu, ...) has no function here: the module looks it up.
-"""
+A name that is an operator with the same arguments (conv2d, gelu, ...) has no function here: the module looks it up."""
 
 from __future__ import annotations
 
@@ -37,7 +36,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _reduction(reduction: str, size_average: Flag = None, reduce: Flag = None) -> int:
-    """The number of a reduction; the two old flags win where they are given."""
+    """The integer code of a reduction. The deprecated flags size_average and reduce take precedence if given."""
     if size_average is not None or reduce is not None:
         average, reduces = size_average is not False, reduce is not False
         reduction = ("mean" if average else "sum") if reduces else "none"
@@ -191,7 +190,7 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
 
 
 def _channel_dropout(dims: int, input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
-    """Whole channels of (N, C, spatial) are dropped; without the batch dimension one is added for the call."""
+    """Drops whole channels of (N, C, spatial). An unbatched input gets a batch dimension for the call."""
     if input.dim() not in (dims + 1, dims + 2):
         message = f"dropout{dims}d: Received a {input.dim()}-D input to dropout{dims}d, "
         message += f"but expected {dims + 1}-D or {dims + 2}-D"
@@ -717,7 +716,7 @@ def affine_grid(theta: Tensor, size: Any, align_corners: Flag = None) -> Tensor:
 
 
 def _weighted(losses: Tensor, weight: Maybe, reduction: int) -> Tensor:
-    """Weighted elements; the mean is over the weights."""
+    """The reduction of a loss with elementwise weights; the mean is divided by the sum of the weights."""
     losses = losses * weight
     if reduction == 0:
         return losses
@@ -735,7 +734,7 @@ def _warn_sizes(name: str, input: Tensor, target: Tensor) -> None:
 
 
 def _pair_loss(name: str, input: Tensor, target: Tensor, weight: Maybe, reduction: int, *args: Any) -> Tensor:
-    """Losses of broadcastable pairs."""
+    """Elementwise losses of an input and a target whose shapes broadcast."""
     _warn_sizes(name, input, target)
     input, target = _t.broadcast_tensors(input, target)
     if weight is None:

@@ -83,8 +83,8 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Tensor:
-    """Normal values between a and b: draws outside are rejected; where the interval is unlikely, uniform
-    draws are thinned."""
+    """Values of a normal distribution truncated to [a, b], by rejection sampling; the proposals are uniform where the
+    interval is improbable."""
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
@@ -184,7 +184,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
-    """Normal values of which a part of every column is zero."""
+    """Normal values; a fraction of each column is set to zero."""
     if tensor.dim() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows, columns = tensor.shape

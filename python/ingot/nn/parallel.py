@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DataParallel without devices to divide a batch among: it calls its module."""
+"""DataParallel where there are no devices to distribute a batch over: it calls its module."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class _BufferMeta(type):
 
 
 class Buffer(metaclass=_BufferMeta):
-    """Buffer(data) is a tensor with a mark: it becomes a buffer of the module when it is assigned as an attribute."""
+    """Buffer(data) marks a tensor, so that it becomes a buffer of the module that it is assigned to."""
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
         if data is None:

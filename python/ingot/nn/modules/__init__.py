@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All layers: the classes that the files of this folder define, under one roof."""
+"""All layers: the classes that the modules of this package define."""
 
 import importlib
 

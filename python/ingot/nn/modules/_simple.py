@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layers that are a functional form with constants: the constructor's arguments are one line of text and become
-attributes, and forward hands them on by name."""
+"""Layers that call a function of nn.functional with constant arguments. The signature of the constructor is one line of
+text; its arguments become attributes, which forward passes on by name."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ingot.nn.modules.module import Module
 
 
 class SimpleModule(Module):
-    """A subclass says its `arguments` (as in a def, parsed once per class), which of them its repr `shows`, and which
-    `function` it is, by default of nn.functional; `modal` functions are told whether the layer is training."""
+    """A subclass declares its `arguments` (as in a def statement, parsed once per class), which of them its repr
+    `shows`, and its `function`, by default that of nn.functional; `modal` functions also get the training flag."""
 
     arguments = ""
     shows = ""

@@ -53,7 +53,7 @@ class Sigmoid(SimpleModule):
 
 
 class _Silent(SimpleModule):
-    """Does not show that it works in place."""
+    """A layer whose repr does not show `inplace`."""
 
     arguments = "inplace=False"
 

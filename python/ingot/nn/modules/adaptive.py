@@ -18,7 +18,7 @@ _ASMoutput = namedtuple("_ASMoutput", ["output", "loss"])
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """cutoffs divide the classes: those below the first are the head's own, each further range is a cluster."""
+    """cutoffs partition the classes: those below the first cutoff are in the head, every further range is a cluster."""
 
     def __init__(
         self,

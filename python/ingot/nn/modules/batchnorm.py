@@ -175,7 +175,7 @@ class InstanceNorm3d(_InstanceNorm):
 
 
 class _LazyNorm(LazyModuleMixin):
-    """num_features come from the first input."""
+    """num_features is inferred from the first input."""
 
     def __init__(
         self,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Channels shuffled between groups."""
+"""Channel shuffling between groups."""
 
 from __future__ import annotations
 

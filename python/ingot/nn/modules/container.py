@@ -65,7 +65,7 @@ class _Numbered(Module):
 
 
 class Sequential(_Numbered):
-    """Modules called one after the other."""
+    """Calls its modules one after another."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
@@ -152,7 +152,7 @@ class ModuleList(_Numbered):
         return self
 
     def __repr__(self) -> str:
-        """Neighbours that print alike are folded into one line."""
+        """Consecutive entries that print alike are folded into one line."""
         groups: list[list] = []
         for i, text in enumerate(map(repr, self)):
             if groups and groups[-1][2] == text:

@@ -17,7 +17,7 @@ from ingot.nn.parameter import Parameter, UninitializedParameter
 
 
 class _ConvNd(Module):
-    """What all convolutions share; a subclass says how many spatial dimensions (dims) and whether it is transposed."""
+    """Base of all convolutions. A subclass sets the number of spatial dimensions (dims) and if it is transposed."""
 
     dims = 0
     transposed = False
@@ -177,7 +177,7 @@ class _ConvTransposeNd(_ConvNd):
         self._setup(in_channels, out_channels, sizes, padding, groups, bias, padding_mode, device, dtype)
 
     def _output_padding(self, input: Tensor, output_size: Any) -> tuple:
-        """The padding that makes the output as large as asked."""
+        """The output padding that yields the requested output size."""
         if output_size is None:
             return self.output_padding
         n = self.dims
@@ -233,7 +233,7 @@ class ConvTranspose3d(_ConvTransposeNd):
 
 
 class _LazyConv(LazyModuleMixin):
-    """in_channels come from the first input. The other arguments are those of the convolution."""
+    """in_channels is inferred from the first input; the other arguments are those of the convolution."""
 
     def __init__(self, out_channels: int, kernel_size: Any, *args: Any, **kwargs: Any) -> None:
         names = ("stride", "padding", "dilation", "groups", "bias", "padding_mode", "device", "dtype")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Instance normalization lives beside batch normalization; this is its usual address."""
+"""Instance normalization, under the name of its module in PyTorch; it is defined beside batch normalization."""
 
 from ingot.nn.modules.batchnorm import (  # noqa: F401
     InstanceNorm1d,

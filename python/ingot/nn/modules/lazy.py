@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules that learn the sizes of their parameters from the first input."""
+"""Modules that infer the sizes of their parameters from the first input."""
 
 from __future__ import annotations
 
@@ -9,11 +9,8 @@ from ingot.nn.parameter import UninitializedBuffer, UninitializedParameter, is_l
 
 
 class LazyModuleMixin:
-    """Mixed in before a module class: parameters may be uninitialized until initialize_parameters(*args) is called
-    by the first forward.
-
-    cls_to_become is the class that the module turns into then.
-    """
+    """Mixed in before a module class: parameters may be uninitialized until the first forward calls
+    initialize_parameters(*args). The module then becomes an instance of cls_to_become."""
 
     cls_to_become: type | None = None
 
@@ -28,7 +25,7 @@ class LazyModuleMixin:
                 destination[prefix + name] = value if is_lazy(value) or keep_vars else value.detach()
 
     def _lazy_load_hook(self, state_dict: dict, prefix: str, *unused: Any) -> None:
-        """Take the shapes of what is loaded."""
+        """Gives uninitialized parameters the shapes of the loaded tensors."""
         for name, value in (*self._parameters.items(), *self._buffers.items()):
             given = state_dict.get(prefix + name)
             if given is not None and value is not None and is_lazy(value) and not is_lazy(given):

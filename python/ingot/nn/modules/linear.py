@@ -16,7 +16,7 @@ from ingot.nn.parameter import Parameter, UninitializedParameter
 
 
 class Identity(Module):
-    """Hands its input through; takes any arguments."""
+    """Returns its input; the constructor ignores all arguments."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -97,7 +97,7 @@ class Bilinear(Module):
 
 
 class LazyLinear(LazyModuleMixin, Linear):
-    """A Linear whose in_features come from the first input."""
+    """A Linear whose in_features is inferred from the first input."""
 
     cls_to_become = Linear
 

@@ -13,7 +13,7 @@ _TAIL = "size_average=None, reduce=None, reduction='mean'"
 
 
 class _Loss(SimpleModule):
-    """The two old flags are turned into a reduction; weights are buffers."""
+    """Converts the deprecated flags into a reduction; weights are buffers."""
 
     arguments = _TAIL
 
@@ -70,7 +70,7 @@ class NLLLoss(_Loss):
 
 
 class NLLLoss2d(NLLLoss):
-    """The old name of NLLLoss for images."""
+    """The deprecated name of NLLLoss for images."""
 
 
 class CrossEntropyLoss(_Loss):

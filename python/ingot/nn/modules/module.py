@@ -2,9 +2,7 @@
 """Module: a callable with named parameters, buffers and children.
 
 The attribute names of the state (_parameters, _buffers, _modules, ...) and the error texts are PyTorch's, because
-programs look at them. A call without
-hooks goes straight to forward.
-"""
+programs look at them. A call without hooks goes straight to forward."""
 
 from __future__ import annotations
 
@@ -109,13 +107,13 @@ def observe(
 
 
 def _tap(tensors: list, callback: Callable) -> list:
-    """The same tensors behind an identity whose backward lets callback see and replace the gradients."""
+    """Passes tensors through an identity function whose backward lets callback inspect and replace the gradients."""
     return ingot.autograd.function.identity_with_backward(tensors, callback)
 
 
 class _BackwardHooks:
-    """Full backward hooks of one call: gradients of the outputs are caught first, those of the inputs end the
-    module's part of the backward."""
+    """The full backward hooks of one call: the gradients of the outputs are captured first; the gradients of the inputs
+    complete the module's part of the backward pass."""
 
     def __init__(self, module: Module, hooks: list, pre_hooks: list) -> None:
         self.module, self.hooks, self.pre_hooks = module, hooks, pre_hooks
@@ -300,7 +298,7 @@ class Module:
         return self._descend(target.split(".")) if target else self
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Put module at a dotted name; with strict something has to be there already."""
+        """Replaces the submodule at a dotted name; with strict, it has to exist."""
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
         if not isinstance(module, Module):
@@ -491,7 +489,7 @@ class Module:
             raise
 
     def _call_as(self, forward: Callable, args: tuple, kwargs: dict) -> Any:
-        """A call in which another function stands for forward, with hooks around it."""
+        """Calls another function in place of forward, with the hooks around it."""
         called: set[int] = set()
         try:
             return self._call_with_hooks(args, kwargs, called, forward)
@@ -710,7 +708,8 @@ class Module:
                         unexpected_keys.append(key)
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
-        """Copy (or with assign: put) the values of state_dict into the parameters and buffers of those names."""
+        """Copies the values of state_dict into the parameters and buffers of the same names or, with assign, replaces
+        these."""
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
         missing: list[str] = []
@@ -842,7 +841,7 @@ class Module:
         return Parameter(new, param.requires_grad)
 
     def apply(self: T, fn: Callable[[Module], None]) -> T:
-        """fn on every module, children first."""
+        """Calls fn on every module, children first."""
         for module in self.children():
             module.apply(fn)
         fn(self)

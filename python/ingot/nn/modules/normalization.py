@@ -23,7 +23,7 @@ class LocalResponseNorm(SimpleModule):
 
 
 class LayerNorm(Module):
-    """Over the last dimensions, which have normalized_shape."""
+    """Normalizes over the last dimensions, whose sizes are normalized_shape."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class LayerNorm(Module):
 
 
 class GroupNorm(Module):
-    """Channels in groups, each normalized with its own mean and variance."""
+    """Normalizes groups of channels, each by its own mean and variance."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class GroupNorm(Module):
 
 
 class RMSNorm(Module):
-    """By the root of the mean square over the last dimensions."""
+    """Divides by the root mean square over the last dimensions."""
 
     def __init__(
         self,

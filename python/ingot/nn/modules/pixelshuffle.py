@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Channels to space and back."""
+"""Rearranges channels into space, and back."""
 
 from __future__ import annotations
 

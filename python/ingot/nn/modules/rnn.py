@@ -122,7 +122,7 @@ class RNNBase(Module):
         return [("hidden", self.proj_size or self.hidden_size)]
 
     def _run(self, input: Any, states: list[Tensor] | None) -> tuple[Any, list[Tensor]]:
-        """The whole call; hidden states as a list."""
+        """Calls the operator; the hidden states are a list."""
         packed = isinstance(input, PackedSequence)
         batch_sizes = sorted_indices = unsorted_indices = None
         batched = True
@@ -242,7 +242,7 @@ class LSTM(RNNBase):
 
 
 class RNNCellBase(Module):
-    """One step; a subclass says how many gates."""
+    """One time step. A subclass sets the number of gates."""
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None

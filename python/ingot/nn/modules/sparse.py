@@ -14,7 +14,7 @@ from ingot.nn.parameter import Parameter
 
 
 class _EmbeddingBase(Module):
-    """A table of rows; the row of padding_idx starts as zero and gets no gradient."""
+    """A lookup table. The row padding_idx is initialized to zero and gets no gradient."""
 
     def _setup(
         self,
@@ -57,7 +57,7 @@ class _EmbeddingBase(Module):
 
 
 class Embedding(_EmbeddingBase):
-    """Rows of a table by index."""
+    """Looks up rows of a table by index."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class Embedding(_EmbeddingBase):
 
 
 class EmbeddingBag(_EmbeddingBase):
-    """Sums, means or maxima of bags of rows."""
+    """Looks up bags of rows and reduces each bag to its sum, mean or maximum."""
 
     def __init__(
         self,

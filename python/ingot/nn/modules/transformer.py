@@ -27,7 +27,7 @@ def _causal_mask(size: int, device: Any = None, dtype: Any = None) -> Tensor:
 
 
 def _is_causal(mask: Tensor | None, given: bool | None, size: int | None) -> bool:
-    """As given; if not given, true when the mask is the triangle of that size."""
+    """is_causal as given; otherwise, whether the mask is the causal mask of that size."""
     if given is not None or mask is None:
         return given is True
     if size is None or tuple(mask.shape) != (size, size):

@@ -18,8 +18,8 @@ class _PackedFields(NamedTuple):
 
 
 class PackedSequence(_PackedFields):
-    """All steps of a batch of sequences, longest first, without padding; batch_sizes says how many sequences have a
-    step."""
+    """All steps of a batch of sequences, longest first, without padding; batch_sizes[t] is the number of sequences that
+    have step t."""
 
     def __new__(
         cls,
@@ -104,7 +104,7 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
 def pack_padded_sequence(
     input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """Pack a padded batch; lengths must fall unless enforce_sorted is False, which sorts."""
+    """Packs a padded batch. lengths have to be in descending order unless enforce_sorted is False, which sorts them."""
     if not isinstance(lengths, Tensor):
         lengths = ingot.as_tensor(lengths, dtype=ingot.int64, device="cpu")
     sorted_indices = None
