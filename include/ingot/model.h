@@ -117,8 +117,8 @@ typedef struct ig_model_port {
   ig_port_role role;
   const char *target;  // see the role; NULL: none
   ig_kind kind;        // IG_KIND_TENSOR: the next three hold; otherwise `value` or `texts` does
-  ig_dtype dtype;
-  int ndim;  // -1: not known
+  ig_dtype dtype;      // IG_DTYPE_COUNT: not known
+  int ndim;            // -1: not known
   const ig_model_dim *const *dims;
   ig_value value;  // not a tensor: the captured value
   bool texts;      // of kind IG_KIND_STR: an array of texts (ingot/texts.h); ndim and dims hold
@@ -258,6 +258,11 @@ IG_API void ig_session_reset(ig_session *s);
 // Runs on what was given. Inputs that are no arrays have the values that were captured. Outputs of
 // the last run are gone. IG_INVALID names an input that was not given.
 IG_API IG_MUST_USE ig_status ig_session_run(ig_session *s);
+
+// Captures a run on what was given as a program, for models that have code rather than a program:
+// TorchScript archives. The sizes of the inputs are fixed; numbers among the inputs are constants.
+// The caller frees the program. IG_UNSUPPORTED: a model of another kind.
+IG_API IG_MUST_USE ig_status ig_session_export(ig_session *s, ig_program **out);
 
 // A result of the last run, by name (see ig_model_find_output); name NULL: the first. Borrowed
 // until the session runs again. NULL: no such output, not run, or not a tensor.

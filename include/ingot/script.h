@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // TorchScript archives (torch.jit.save, also for the lite interpreter): what is in them, their
-// sources as text, weights and constants as tensors. Nothing is executed.
+// sources as text, weights and constants as tensors. Nothing is executed; sessions of a model
+// (ingot/model.h) run them.
 #ifndef INGOT_SCRIPT_H_
 #define INGOT_SCRIPT_H_
 
@@ -37,6 +38,10 @@ typedef struct ig_ts_module {
 IG_API IG_MUST_USE ig_status ig_ts_open(ig_ctx *c, const char *path, const ig_limits *limits,
                                         ig_ts **out);
 IG_API void ig_ts_free(ig_ts *ts);  // NULL is allowed.
+
+// The graphs of all methods of the root and of the modules in it, compiled from the sources;
+// inlined: with the bodies of what they call. Free it with ig_text_free. NULL after an error.
+IG_API char *ig_ts_graphs(ig_ctx *c, const ig_ts *ts, bool inlined);
 
 IG_API int ig_ts_version(
     const ig_ts *ts);  // of the file format, which determines the semantics of operators

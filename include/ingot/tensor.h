@@ -227,7 +227,7 @@ static inline ig_value ig_of_graph(ig_graph *g) {
   return (ig_value){.kind = IG_KIND_GRAPH, .graph = g};
 }
 
-IG_API const char *ig_dtype_text(ig_dtype d);  // "float32"
+IG_API const char *ig_dtype_text(ig_dtype d);  // "float32"; "tensor" for IG_DTYPE_COUNT: any
 IG_API size_t ig_dtype_size(ig_dtype d);       // bytes of an element
 IG_API bool ig_dtype_is_float(ig_dtype d);     // real floating point, 8 to 64 bits
 IG_API bool ig_dtype_is_complex(ig_dtype d);

@@ -59,6 +59,7 @@ typedef struct ig_unpack_call {
 extern const ig_unpack_call ig_unpack_tensor_calls[];  // terminated by a NULL name
 // The dtype of a storage class or of "torch.float32". False: neither. *why: known, not supported.
 bool ig_unpack_storage_class(const char *global, ig_dtype *dtype, bool *untyped, const char **why);
+const char *ig_unpack_storage_name(ig_dtype d);  // "FloatStorage", as TorchScript calls it
 bool ig_unpack_dtype(const char *global, ig_dtype *dtype, const char **why);
 
 // n bytes at `at` as a byte tensor in the innermost scope: in place, keeping the mapping alive, if

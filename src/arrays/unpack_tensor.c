@@ -85,6 +85,13 @@ static const char *after(const char *text, const char *prefix) {
   return strncmp(text, prefix, n) == 0 ? text + n : NULL;
 }
 
+const char *ig_unpack_storage_name(ig_dtype d) {
+  for (size_t i = 0; i < sizeof storages / sizeof *storages; i++) {
+    if (storages[i].dtype == d && !storages[i].why) return storages[i].name;
+  }
+  return NULL;
+}
+
 bool ig_unpack_storage_class(const char *global, ig_dtype *dtype, bool *untyped, const char **why) {
   const char *name = after(global, "torch.storage.");
   if (!name) name = after(global, "torch.cuda.");

@@ -28,7 +28,12 @@ typedef struct job {
   ig_ctx *c;
   ig_model *from;
   const target *target;
+  ig_program *captured;  // of a model that has code instead of a program; NULL: none
 } job;
+
+static const ig_program *program_of(const job *j) {
+  return j->captured ? j->captured : ig_model_program(j->from);
+}
 
 // ---- writing
 
@@ -50,7 +55,7 @@ static int layout_for(const char *torch) {
 // Examples and extra files are copied too.
 static int save_pt2(const char *path, void *user) {
   const job *j = user;
-  const ig_program *p = ig_model_program(j->from);
+  const ig_program *p = program_of(j);
   ig_object *examples = NULL;
   ig_save_options options = {.size = sizeof options};
   if (ig_program_examples(j->c, p, &examples) != IG_OK) ig_ctx_clear(j->c);  // not readable
@@ -77,7 +82,7 @@ static int save_onnx(const char *path, void *user) {
     return done == IG_OK ? CLI_OK : cli_fail(j->c, path, CLI_REFUSED);
   }
   ig_onnx_options options = {.opset = (int)o.opset, .external = external()};
-  ig_status st = ig_program_convert_onnx(j->c, ig_model_program(j->from), &options, path, NULL);
+  ig_status st = ig_program_convert_onnx(j->c, program_of(j), &options, path, NULL);
   return st == IG_OK ? CLI_OK : cli_fail(j->c, path, CLI_REFUSED);
 }
 
@@ -306,11 +311,29 @@ static int open_program(job *j, const char *file) {
   return CLI_OK;
 }
 
+// TorchScript code becomes a program by running it on the inputs that were given.
+static int capture(job *j) {
+  ig_session *s = NULL;
+  int code = CLI_OK;
+  if (ig_session_create(j->c, j->from, &s) != IG_OK) {
+    code = cli_fail(j->c, ig_model_name(j->from), CLI_REFUSED);
+  }
+  if (code == CLI_OK) code = cli_feed_session(j->c, j->from, s, &o.feed);
+  if (code == CLI_OK && ig_session_export(s, &j->captured) != IG_OK) {
+    code = cli_fail(j->c, ig_model_name(j->from), CLI_FAILED);
+  }
+  ig_session_free(s);
+  return code;
+}
+
 static int convert(job *j, const char *to) {
   bool whole = to_onnx(j) && ig_model_onnx(j->from);
-  if (j->target->program && !whole && !ig_model_program(j->from)) {
-    return cli_no_program(j->from);
+  bool script = ig_model_get_kind(j->from) == IG_MODEL_TORCHSCRIPT;
+  if (j->target->program && script) {
+    int captured = capture(j);
+    if (captured != CLI_OK) return captured;
   }
+  if (j->target->program && !whole && !program_of(j)) return cli_no_program(j->from);
   if (strcmp(to, "-") == 0) return cli_to_stdout(j->target->suffix, j->target->save, j);
   cli_staged out;
   int code = cli_staged_open(to, &out);
@@ -342,6 +365,7 @@ static int run(ig_ctx *c, const char *const *files) {
   int code = cli_open(c, files[0], program ? CLI_PROGRAM : 0, &j.from);
   if (code == CLI_OK) code = open_program(&j, files[0]);
   if (code == CLI_OK) code = convert(&j, files[1]);
+  ig_program_free(j.captured);
   ig_model_free(j.from);
   return code;
 }
@@ -366,6 +390,7 @@ static const cli_option options[] = {
 static const cli_example examples[] = {
     {"ingot convert model.pt2 model.onnx", "a program for ONNX Runtime"},
     {"ingot convert model.pt2 weights.npz", "its weights alone"},
+    {"ingot convert model.ts.pt model.pt2 -i io.npz", "TorchScript code, captured on these inputs"},
     {"ingot convert model.onnx older.onnx --opset 13", "for an older ONNX Runtime"},
     {"ingot convert model.pt2 - --to onnx > model.onnx", "to stdout, not checked"},
 };

@@ -247,7 +247,10 @@ static int check_arrays(ig_ctx *c, const ig_model *m, const ig_session *s, const
     named += ig_model_find_output(m, name) >= 0 || cli_is_golden_name(name);
   }
   bool agrees = true;
-  bool stateless = ig_model_get_kind(m) == IG_MODEL_ONNX;
+  ig_model_kind kind = ig_model_get_kind(m);
+  const char *stateless = kind == IG_MODEL_ONNX          ? "ONNX has no state"
+                          : kind == IG_MODEL_TORCHSCRIPT ? "buffers are no outputs of an archive"
+                                                         : NULL;
   size_t checked = 0;
   if (o.json) {
     cli_json_key("checks");
@@ -257,7 +260,7 @@ static int check_arrays(ig_ctx *c, const ig_model *m, const ig_session *s, const
     int k = named ? ig_model_find_output(m, a->list[i].name) : by_order(m, i);
     if (k < 0 && ig_model_find_input(m, a->list[i].name) >= 0) continue;
     if (k < 0 && stateless && strncmp(a->list[i].name, "mut_", 4) == 0) {
-      cli_warn("%s: not checked: ONNX has no state", a->list[i].name);
+      cli_warn("%s: not checked: %s", a->list[i].name, stateless);
       continue;
     }
     agrees = check_one(c, s, k, &a->list[i]) && agrees;

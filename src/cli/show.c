@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/tree.h"
+#include "ingot/script.h"
 
 static struct {
   bool graph;
@@ -99,6 +100,19 @@ static int show_sources(ig_ctx *c, const ig_model *m, const regex_t *re) {
   return finish_show(m, found, re);
 }
 
+// Graphs of its methods.
+static int show_graphs(ig_ctx *c, const ig_model *m, const regex_t *re) {
+  ig_ts *ts = NULL;
+  char *text = NULL;
+  ig_limits limits = ig_ctx_limits(c);
+  if (ig_ts_open(c, ig_model_name(m), &limits, &ts) == IG_OK) text = ig_ts_graphs(c, ts, false);
+  ig_ts_free(ts);
+  if (!text) return cli_fail(c, ig_model_name(m), CLI_REFUSED);
+  size_t found = put_lines(trim(text), re);
+  ig_text_free(c, text);
+  return finish_show(m, found, re);
+}
+
 static int run(ig_ctx *c, const char *const *files) {
   ig_model *m = NULL;
   regex_t re;
@@ -114,10 +128,11 @@ static int run(ig_ctx *c, const char *const *files) {
   int code = cli_open(c, files[0], CLI_PROGRAM, &m);
   const regex_t *pattern = o.grep ? &re : NULL;
   if (code == CLI_OK) {
-    bool script = ig_model_get_kind(m) == IG_MODEL_TORCHSCRIPT && !o.graph && !o.tree;
-    code = ig_model_program(m) ? show(c, m, pattern)
-           : script            ? show_sources(c, m, pattern)
-                               : cli_no_program(m);
+    bool script = ig_model_get_kind(m) == IG_MODEL_TORCHSCRIPT && !o.tree;
+    code = ig_model_program(m)  ? show(c, m, pattern)
+           : script && !o.graph ? show_sources(c, m, pattern)
+           : script             ? show_graphs(c, m, pattern)
+                                : cli_no_program(m);
   }
   if (o.grep) regfree(&re);
   ig_model_free(m);

@@ -101,8 +101,10 @@ static const ig_model_format formats[] = {
     {.kind = IG_MODEL_TORCHSCRIPT,
      .detect = is_torchscript,
      .open = ig_model_open_script,
-     .no_run = "TorchScript code is not run; ingot convert writes its weights to .safetensors, and "
-               "torch.export.export saves a program that runs"},
+     .run = ig_model_run_script,
+     .start = ig_model_start_script,
+     .stop = ig_model_stop_script,
+     .export = ig_model_export_script},
     {.kind = IG_MODEL_TORCH_SAVE, .detect = is_torch_save, .open = ig_model_open_torch},
     {.kind = IG_MODEL_TORCH_LEGACY, .detect = is_torch_legacy, .open = ig_model_open_torch},
     {.kind = IG_MODEL_NPZ, .detect = is_npz, .open = ig_model_open_npz},

@@ -43,7 +43,15 @@ struct ig_model_format {
   bool (*detect)(const ig_model *m);          // by m->file, m->zip
   ig_status (*open)(ig_ctx *c, ig_model *m);  // fills the model
   // If not NULL: runs it when there is no program. One value per input and output of the model.
-  ig_status (*run)(ig_ctx *c, const ig_model *m, const ig_value *inputs, ig_value *outs);
+  // state: of the session, from `start`.
+  ig_status (*run)(ig_ctx *c, const ig_model *m, void *state, const ig_value *inputs,
+                   ig_value *outs);
+  // If not NULL: what a session of the model needs, made before its first run. NULL: an error.
+  void *(*start)(ig_ctx *c, const ig_model *m);
+  void (*stop)(ig_ctx *c, void *state);
+  // If not NULL: captures a run on these inputs as a program.
+  ig_status (*export)(ig_ctx *c, const ig_model *m, void *state, const ig_value *inputs,
+                      ig_program **out);
   // If not NULL: further rules of ig_model_verify.
   ig_status (*verify)(ig_ctx *c, const ig_model *m);
   void (*close)(ig_model *m);  // If not NULL: frees `inner`.
@@ -85,12 +93,19 @@ ig_status ig_model_set_examples(ig_ctx *c, const ig_model *m, ig_session *s);
 // The formats.
 ig_status ig_model_open_pt2(ig_ctx *c, ig_model *m);
 ig_status ig_model_open_script(ig_ctx *c, ig_model *m);
+void *ig_model_start_script(ig_ctx *c, const ig_model *m);
+void ig_model_stop_script(ig_ctx *c, void *state);
+ig_status ig_model_run_script(ig_ctx *c, const ig_model *m, void *state, const ig_value *inputs,
+                              ig_value *outs);
+ig_status ig_model_export_script(ig_ctx *c, const ig_model *m, void *state, const ig_value *inputs,
+                                 ig_program **out);
 ig_status ig_model_open_torch(ig_ctx *c, ig_model *m);
 ig_status ig_model_open_npz(ig_ctx *c, ig_model *m);
 ig_status ig_model_open_npy(ig_ctx *c, ig_model *m);
 ig_status ig_model_open_safetensors(ig_ctx *c, ig_model *m);
 ig_status ig_model_open_onnx(ig_ctx *c, ig_model *m);
-ig_status ig_model_run_onnx(ig_ctx *c, const ig_model *m, const ig_value *inputs, ig_value *outs);
+ig_status ig_model_run_onnx(ig_ctx *c, const ig_model *m, void *state, const ig_value *inputs,
+                            ig_value *outs);
 ig_status ig_model_verify_onnx(ig_ctx *c, const ig_model *m);
 void ig_model_close_onnx(ig_model *m);
 

@@ -164,7 +164,9 @@ ig_status ig_model_open_onnx(ig_ctx *c, ig_model *m) {
   return ok ? IG_OK : ig_fail(c, IG_NOMEM, "out of memory");
 }
 
-ig_status ig_model_run_onnx(ig_ctx *c, const ig_model *m, const ig_value *inputs, ig_value *outs) {
+ig_status ig_model_run_onnx(ig_ctx *c, const ig_model *m, void *state, const ig_value *inputs,
+                            ig_value *outs) {
+  (void)state;
   ig_weight *list = ig_scope_array(c, m->inputs.n + 1, sizeof *list);
   size_t n = 0;
   for (size_t i = 0; list && i < m->inputs.n; i++) {

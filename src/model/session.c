@@ -27,6 +27,7 @@ struct ig_session {
   ig_arena memory;     // the arrays above
   ig_arena lists;      // of the last run
   bool ran;
+  void *state;  // of the format; NULL: not started
   ig_session_watch_fn *watch;
   void *watch_user;
 };
@@ -101,8 +102,26 @@ static void forget_outputs(ig_session *s) {
   s->ran = false;
 }
 
+static void stop(ig_session *s) {
+  if (s->state) s->m->format->stop(s->c, s->state);
+  s->state = NULL;
+}
+
+static ig_status start(ig_session *s) {
+  const ig_model_format *f = s->m->format;
+  if (!f->start || s->state) return IG_OK;
+  s->state = f->start(s->c, s->m);
+  return s->state ? IG_OK : s->c->status;
+}
+
+static ig_status run_format(ig_session *s, ig_value *outs) {
+  IG_RETURN_IF_ERR(start(s));
+  return s->m->format->run(s->c, s->m, s->state, s->inputs, outs);
+}
+
 void ig_session_reset(ig_session *s) {
   forget_outputs(s);
+  stop(s);
   for (size_t i = 0; i < s->nin; i++) {
     const ig_model_port *p = s->m->inputs.at[i];
     if (s->given[i]) release(&s->inputs[i]);
@@ -246,7 +265,7 @@ ig_status ig_session_set(ig_session *s, const char *name, ig_tensor *t) {
   if (!t || ig_tensor_is_fake(t)) {
     return ig_fail(s->c, IG_INVALID, "%s: input '%s': the tensor has no data", s->m->name, name);
   }
-  if (t->dtype != p->dtype) {
+  if (p->dtype != IG_DTYPE_COUNT && t->dtype != p->dtype) {
     return ig_fail(s->c, IG_BAD_TYPE, "%s: input '%s': found %s, expected %s", s->m->name, p->name,
                    ig_dtype_text(t->dtype), ig_dtype_text(p->dtype));
   }
@@ -267,6 +286,11 @@ ig_status ig_session_bind(ig_session *s, const char *name, const int64_t *sizes,
   if (!p) return s->c->status;
   if (ndim < 0 || ndim > IG_MAX_DIM) {
     return ig_fail(s->c, IG_INVALID, "%s: input '%s': %d dimensions", s->m->name, p->name, ndim);
+  }
+  if (p->dtype == IG_DTYPE_COUNT) {
+    return ig_fail(s->c, IG_BAD_TYPE,
+                   "%s: input '%s': the file does not say its type; set a tensor (ig_session_set)",
+                   s->m->name, p->name);
   }
   IG_RETURN_IF_ERR(check_sizes(s, p, sizes, ndim));
   ig_scope scope = ig_scope_open(s->c);
@@ -372,9 +396,7 @@ ig_status ig_session_run(ig_session *s) {
                            {.no_grad = true, .watch = s->watch ? &watch : NULL}};
   ig_mode_scope mode = ig_mode_push(c, &change);
   const ig_account outer = ig_account_open(c, &s->m->limits);
-  ig_status st = !outs            ? c->status
-                 : s->m->runnable ? run_program(s, outs)
-                                  : s->m->format->run(c, s->m, s->inputs, outs);
+  ig_status st = !outs ? c->status : s->m->runnable ? run_program(s, outs) : run_format(s, outs);
   ig_account_close(c, &outer);
   ig_mode_pop(c, &mode);
   for (size_t i = 0; outs && i < s->nout && st == IG_OK; i++) {
@@ -389,6 +411,21 @@ ig_status ig_session_run(ig_session *s) {
   keep_buffers(s);
   s->ran = true;
   return IG_OK;
+}
+
+ig_status ig_session_export(ig_session *s, ig_program **out) {
+  *out = NULL;
+  if (s->c->status != IG_OK) return s->c->status;
+  if (!s->m->format->export) {
+    return ig_fail(s->c, IG_UNSUPPORTED, "%s: %s", s->m->name,
+                   s->m->program ? "it has a program already" : "it cannot be captured");
+  }
+  IG_RETURN_IF_ERR(all_given(s));
+  IG_RETURN_IF_ERR(start(s));
+  const ig_account outer = ig_account_open(s->c, &s->m->limits);
+  ig_status st = s->m->format->export(s->c, s->m, s->state, s->inputs, out);
+  ig_account_close(s->c, &outer);
+  return st;
 }
 
 // ---- outputs

@@ -266,6 +266,11 @@ IG_BUILTIN(no_grad_fill);
 IG_BUILTIN(no_grad_normal);
 IG_BUILTIN(no_grad_uniform);
 IG_BUILTIN(cpu_capability);
+// Forms in place that only scripts have.
+IG_BUILTIN(dropout_in_place);
+IG_BUILTIN(alpha_dropout_in_place);
+IG_BUILTIN(feature_dropout_in_place);
+IG_BUILTIN(feature_alpha_dropout_in_place);
 
 // builtin_make.c
 IG_BUILTIN(tensor_make);

@@ -282,3 +282,25 @@ IG_BUILTIN(no_grad_normal) {
 IG_BUILTIN(no_grad_uniform) {
   without_grad(k, IG_ID_UNIFORM_, 4);
 }
+
+// ---- forms in place
+
+static void in_place(const ig_sbuiltin_call *k, unsigned id) {
+  ig_value outs[IG_MAX_RETURNS] = {ig_none()};
+  ig_call_id_outs(k->c, id, k->in, k->n_in, outs);
+  ig_tensor *from = ig_value_tensor(&outs[0]);
+  ig_sb_tensor(k, from ? ig_copy_(k->c, self_of(k), from) : NULL);
+}
+
+IG_BUILTIN(dropout_in_place) {
+  in_place(k, IG_ID_DROPOUT);
+}
+IG_BUILTIN(alpha_dropout_in_place) {
+  in_place(k, IG_ID_ALPHA_DROPOUT);
+}
+IG_BUILTIN(feature_dropout_in_place) {
+  in_place(k, IG_ID_FEATURE_DROPOUT);
+}
+IG_BUILTIN(feature_alpha_dropout_in_place) {
+  in_place(k, IG_ID_FEATURE_ALPHA_DROPOUT);
+}

@@ -19,9 +19,10 @@ bool ig_sprinter_no_memory(ig_sprinter *p) {
 // ---- texts with places
 
 ig_sprint_text ig_sprint_text_make(ig_ctx *c) {
-  return (ig_sprint_text){.text = ig_str_make(c->alloc),
-                          .counters = ig_map_make(c->alloc),
-                          .names = ig_arena_make(c->alloc)};
+  ig_sprint_text t = {.text = ig_str_make(c->alloc)};
+  t.counters = ig_map_make(c->alloc);
+  t.names = ig_arena_make(c->alloc);
+  return t;
 }
 
 void ig_sprint_text_free(ig_sprint_text *t) {
@@ -768,9 +769,9 @@ bool ig_sprint_function(ig_ctx *c, ig_sfunction *f, const ig_sprint_options *o, 
                    .refs = r,
                    .out = out,
                    .importable = o->importable,
-                   .level = o->level,
-                   .arena = ig_arena_make(c->alloc),
-                   .used = ig_map_make(c->alloc)};
+                   .level = o->level};
+  p.arena = ig_arena_make(c->alloc);
+  p.used = ig_map_make(c->alloc);
   bool ok = print_function(&p, f, o->self_type);
   if (ok && out->text.failed) ok = ig_sprinter_no_memory(&p);
   for (size_t i = 0; i < p.expressions.n; i++) ig_sprint_text_free(p.expressions.at[i]);

@@ -512,6 +512,41 @@ static bool length(ig_emitter *e, const ig_tree *call, ig_sugar *out) {
          give(out, ig_emit_builtin(e, call->at[0]->range, "aten::len", &args, NULL));
 }
 
+static bool new_object(ig_emitter *e, const ig_tree *call, ig_sugar *out) {
+  ig_sugar class;
+  if (call->n != 2 || !ig_emit_sugar(e, call->at[1], 1, NULL, &class)) {
+    if (call->n != 2) ig_emit_error(e, call->range, "__new__ expects a class");
+    return false;
+  }
+  if (class.kind != IG_SUGAR_CLASS || !ig_sclass_of(class.type)) {
+    ig_emit_error(e, call->range, "__new__ expects a class");
+    return false;
+  }
+  return give(out, ig_emit_value(e, "prim::CreateObject", call->range, NULL, 0, class.type));
+}
+
+// The value that a function inside of a function returns at its end, where it has its one return.
+static ig_svalue *closure_value(ig_emitter *e, const ig_tree *def) {
+  const ig_tree *block = def->at[2];
+  const ig_tree *last = block->n ? block->at[block->n - 1] : NULL;
+  if (!last || last->kind != IG_TREE_RETURN || !last->at[0]) {
+    ig_emit_error(e, def->range, "a function inside of a function must end with its return");
+    return NULL;
+  }
+  ig_tree before = *block;
+  before.n--;
+  return ig_emit_block(e, &before) ? ig_emit_expr(e, last->at[0], NULL) : NULL;
+}
+
+static ig_svalue *forked_value(ig_emitter *e, const ig_tree *call, const ig_sugar *callee,
+                               const ig_sactuals *args) {
+  ig_sugar result;
+  if (callee->kind == IG_SUGAR_CLOSURE) return closure_value(e, callee->closure);
+  return ig_emit_call(e, call->range, callee, args, 1, &result)
+             ? ig_emit_as_value(e, call->range, &result)
+             : NULL;
+}
+
 // The body runs elsewhere: it becomes a graph of its own, with what it uses as inputs.
 static bool fork(ig_emitter *e, const ig_tree *call, ig_sugar *out) {
   if (call->n < 2) {
@@ -530,10 +565,7 @@ static bool fork(ig_emitter *e, const ig_tree *call, ig_sugar *out) {
   ig_sloop loop = e->loop;
   if (!ig_frame_push(e, body, &frame)) return false;
   e->loop = IG_SLOOP_NONE;
-  ig_sugar result;
-  ig_svalue *v = ig_emit_call(e, call->range, &callee, &args, 1, &result)
-                     ? ig_emit_as_value(e, call->range, &result)
-                     : NULL;
+  ig_svalue *v = forked_value(e, call, &callee, &args);
   bool ok = v && ig_sblock_add_output(body, v);
   e->loop = loop;
   ig_frame_pop(e, &frame);
@@ -571,6 +603,8 @@ bool ig_emit_special(ig_emitter *e, const ig_tree *call, ig_special form, size_t
       return unchecked_cast(e, call, out);
     case IG_SPECIAL_FORK:
       return fork(e, call, out);
+    case IG_SPECIAL_NEW:
+      return new_object(e, call, out);
     case IG_SPECIAL_IS_SCRIPTING:
       return known(e, call, true, out);
     case IG_SPECIAL_IS_TRACING:

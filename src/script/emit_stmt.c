@@ -618,6 +618,13 @@ static bool emit_statement(ig_emitter *e, const ig_tree *t) {
       return emit_jump(e, t);
     case IG_TREE_DELETE:
       return emit_delete(e, t);
+    case IG_TREE_DEF:
+      if (!e->front->python) {
+        ig_sugar closure = {.kind = IG_SUGAR_CLOSURE, .closure = t};
+        return ig_emit_store_sugar(e, t->range, t->text, &closure, NULL);
+      }
+      ig_emit_error(e, t->range, "%s statements cannot be compiled", ig_tree_kind_text(t->kind));
+      return false;
     default:
       ig_emit_error(e, t->range, "%s statements cannot be compiled", ig_tree_kind_text(t->kind));
       return false;

@@ -35,6 +35,7 @@ const char *ig_sugar_describe(ig_emitter *e, const ig_sugar *s) {
       [IG_SUGAR_RANGE] = "range",
       [IG_SUGAR_ITERABLES] = "iterabletree",
       [IG_SUGAR_SLICE] = "Python slice value",
+      [IG_SUGAR_CLOSURE] = "closure",
   };
   if (s->kind == IG_SUGAR_VALUE) {
     return ig_emit_text(e, "value of type '%s'", ig_emit_repr(e, s->value->type));
@@ -330,6 +331,10 @@ static bool class_member(ig_emitter *e, ig_srange where, const ig_stype *type, c
     if (!f) return false;
     f[0] = m;
     *out = (ig_sugar){.kind = IG_SUGAR_FUNCTION, .functions = f, .n_functions = 1};
+    return true;
+  }
+  if (k && !e->front->python && strcmp(name, "__new__") == 0) {
+    *out = (ig_sugar){.kind = IG_SUGAR_SPECIAL, .special = IG_SPECIAL_NEW};
     return true;
   }
   ig_emit_error(e, where, "Tried to lookup unknown attribute on class %s", type->name);

@@ -134,6 +134,10 @@ bool ig_sugar_of_namespace(ig_emitter *e, const char *space, const char *name, i
     return kept != NULL;
   }
   if (strcmp(space, "torch") == 0 && torch_name(name, out)) return true;
+  if (strcmp(space, "torch") == 0 && e->front->op) {
+    if (!e->front->op(e->c, e->front->user, name, out)) return false;
+    if (out->kind != IG_SUGAR_UNKNOWN) return true;
+  }
   bool aten = strcmp(space, "torch") == 0 || strcmp(space, "math") == 0;
   *out = operator_of(&e->arena, aten ? "aten" : space, name);
   return out->kind != IG_SUGAR_UNKNOWN;

@@ -27,6 +27,7 @@ typedef enum ig_sugar_kind {
   IG_SUGAR_SLICE,      // a slice object
   IG_SUGAR_TO_LIST,    // x.tolist, whose result has the type that is expected
   IG_SUGAR_CONTAINER_METHOD,  // keys, values, items of a container of modules
+  IG_SUGAR_CLOSURE,           // a function inside of a function of an archive, for fork
   IG_SUGAR_KIND_COUNT
 } ig_sugar_kind;
 
@@ -38,6 +39,7 @@ typedef enum ig_special {
   IG_SPECIAL_GETATTR,
   IG_SPECIAL_HASATTR,
   IG_SPECIAL_FORK,
+  IG_SPECIAL_NEW,           // C.__new__(C) of archives: an object without attributes yet
   IG_SPECIAL_IS_SCRIPTING,  // True here
   IG_SPECIAL_IS_TRACING,    // False here
   IG_SPECIAL_PRINT,
@@ -103,7 +105,8 @@ struct ig_sugar {
       const char *const *names;  // overloads
       size_t n_names;
     } method;
-    const ig_stype *type;  // CLASS
+    const ig_stype *type;    // CLASS
+    const ig_tree *closure;  // CLOSURE: its DEF
     const char *name;  // NAMESPACE ("torch", "torch.ops.aten"), EXCEPTION ("builtins.ValueError")
     struct {
       const char *exception;

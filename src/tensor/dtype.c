@@ -16,7 +16,7 @@ static const struct {
 };
 
 const char *ig_dtype_text(ig_dtype d) {
-  return dtypes[d].text;
+  return (unsigned)d < IG_DTYPE_COUNT ? dtypes[d].text : "tensor";
 }
 
 size_t ig_dtype_size(ig_dtype d) {

@@ -139,6 +139,13 @@ static ig_status read_lite(ig_ctx *c, ig_ts *ts, const ig_unpack *proto) {
   return IG_OK;
 }
 
+// {"forward": [input, ...]}. The file does not have the data of these tensors.
+static ig_status read_traced(ig_ts *ts) {
+  if (!ig_torch_zip_find(&ts->zip, "traced_inputs.pkl")) return IG_OK;
+  ig_unpack proto = {.script = true, .meta = true};
+  return ig_torch_zip_unpickle(&ts->zip, &proto, "traced_inputs.pkl", "traced_inputs", &ts->traced);
+}
+
 static ig_status read_all(ig_ctx *c, ig_ts *ts) {
   ig_unpack proto = {.script = true};
   IG_RETURN_IF_ERR(check_kind(c, ts));
@@ -155,6 +162,7 @@ static ig_status read_all(ig_ctx *c, ig_ts *ts) {
                ig_object_kind_text(ig_object_kind_of(ts->root)));
   }
   IG_RETURN_IF_ERR(read_lite(c, ts, &proto));
+  IG_RETURN_IF_ERR(read_traced(ts));
   IG_RETURN_IF_ERR(read_members(c, ts));
   walk w = {.c = c, .ts = ts};
   return visit(&w, "", ts->root, 1);
@@ -199,6 +207,7 @@ void ig_ts_free(ig_ts *ts) {
   ig_object_free(ts->root);
   ig_object_free(ts->constants);
   ig_object_free(ts->lite);
+  ig_object_free(ts->traced);
   for (size_t i = 0; i < ts->all_classes.n; i++) ig_map_free(&ts->all_classes.at[i]->roles);
   ig_vec_free(ts->alloc, &ts->all_classes);
   ig_map_free(&ts->classes);

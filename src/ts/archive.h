@@ -17,6 +17,7 @@ struct ig_ts {
   ig_object *root;
   ig_object *constants;
   ig_object *lite;
+  ig_object *traced;  // what a trace was made with: method -> inputs, without data; NULL: no trace
   ig_map classes;  // "__torch__.Mlp" -> ig_ts_class
   IG_VEC(struct ig_ts_class *) all_classes;
   IG_VEC(ig_ts_member) members;

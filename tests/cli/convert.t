@@ -85,8 +85,12 @@ metadata
 2> c.safetensors: checked against counter.ts.pt
 
 $ ingot convert counter.ts.pt c.onnx
-2> ingot: counter.ts.pt: this TorchScript archive contains no program; ingot info lists what it contains
-[3]
+2> ingot: counter.ts.pt: sizes of input 0 are not known
+[5]
+
+$ ingot convert counter.ts.pt c.pt2 -i counter.io.npz
+2>   out0                     max abs 0         max rel 0         max ulp 0         agrees
+2> c.pt2: checked against counter.ts.pt
 
 $ ingot convert mlp.pt2 - --to safetensors | ingot info -
 <stdin>: safetensors, 504 B

@@ -340,13 +340,16 @@ operators 7 calls of 6 kinds
 $ ingot info counter.ts.pt
 counter.ts.pt: TorchScript archive, 3.8 kB
   container 3
+inputs
+  x                        float32[...]
+outputs
+  out0                     tensor[...]
 weights 3 tensors, 6 elements, 32 B
   count                    int64[]  buffer
   total                    float32[4]  buffer
   CONSTANTS.c0             int64[]  constant
 metadata
   module (root)            __torch__.Counter
-ignored code: TorchScript code is listed, not run
 
 $ ingot info counter.dynamo.onnx
 counter.dynamo.onnx: ONNX model, 2.5 kB

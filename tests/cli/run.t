@@ -222,8 +222,7 @@ $ ingot run counter.dynamo.onnx -i counter.io.npz -c counter.io.npz
 2> ingot: note: mut_buf.total: not checked: ONNX has no state
 
 $ ingot run counter.ts.pt -i counter.io.npz
-2> ingot: counter.ts.pt: TorchScript code is not run; ingot convert writes its weights to .safetensors, and torch.export.export saves a program that runs
-[3]
+  out0                     float32[3, 4]  -2.20054841 1.31479979 2.07907009 -1.01749706 0.530537903 1.48633838 ...
 
 $ ingot run counter.pt2 -i counter.io.npz -o - | ingot info -
 <stdin>: NumPy archive (.npz), 827 B

@@ -102,6 +102,10 @@ class Counter(Module):
 $ ingot show counter.ts.pt --grep 'def '
   def forward(self: __torch__.Counter,
 
+$ ingot show counter.ts.pt --graph --grep 'prim::GetAttr'
+  %total.1 : Tensor = prim::GetAttr[name="total"](%self.1)
+  %count.1 : Tensor = prim::GetAttr[name="count"](%self.1)
+
 $ ingot show counter.ts.pt --tree
 2> ingot: counter.ts.pt: this TorchScript archive contains no program; ingot info lists what it contains
 [3]

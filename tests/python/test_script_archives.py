@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TorchScript archives of all releases run and agree; what is written again is the same."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+GOLDENS = pathlib.Path(os.environ.get("INGOT_GOLDENS", ROOT.parent / "shared/goldens"))
+BUILD = pathlib.Path(os.environ.get("INGOT_BUILD", ROOT / "build/release"))
+COMMAND = BUILD / "ingot"
+TOOL = BUILD / "tests/ts_archive_tool"
+ARCHIVES = sorted(GOLDENS.glob("*/*.ts.pt")) + sorted(GOLDENS.glob("*/*.ptl"))
+
+
+def name(path: pathlib.Path) -> str:
+    return f"{path.parent.name}/{path.name}"
+
+
+def inputs_of(path: pathlib.Path) -> list[pathlib.Path]:
+    stem = path.name.split(".")[0]
+    return [p for p in (path.parent / f"{stem}.io.npz", path.parent / f"{stem}.io2.npz") if p.exists()]
+
+
+def run(*args: object) -> subprocess.CompletedProcess:
+    return subprocess.run([str(a) for a in args], capture_output=True, text=True, check=False)
+
+
+def sources(path: pathlib.Path) -> dict[str, str]:
+    """Classes of every source of an archive, by the member's name without the folder."""
+    with zipfile.ZipFile(path) as z:
+        return {
+            member.split("/", 1)[1]: z.read(member).decode() for member in z.namelist() if member.endswith(".py")
+        }
+
+
+@pytest.mark.skipif(not ARCHIVES, reason="no goldens")
+@pytest.mark.parametrize("path", ARCHIVES, ids=name)
+def test_archives_run_and_agree(path: pathlib.Path) -> None:
+    for io in inputs_of(path):
+        done = run(COMMAND, "run", path, "-i", io)
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(not ARCHIVES, reason="no goldens")
+@pytest.mark.parametrize("path", [p for p in ARCHIVES if p.parent.name in ("2.1.2", "2.13.0")], ids=name)
+def test_copies_have_the_same_sources_and_run(path: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    copy = tmp_path / "copy.pt"
+    done = run(TOOL, "copy", path, copy)
+    assert done.returncode == 0, done.stderr
+    assert sources(copy) == sources(path)
+    for io in inputs_of(path):
+        done = run(COMMAND, "run", copy, "-i", io)
+        assert done.returncode == 0, done.stderr
+    again = tmp_path / "again" / "copy.pt"
+    again.parent.mkdir()
+    assert run(TOOL, "copy", copy, again).returncode == 0
+    assert again.read_bytes() == copy.read_bytes()
+
+
+@pytest.mark.skipif(not ARCHIVES, reason="no goldens")
+def test_copies_are_read_by_pytorch(tmp_path: pathlib.Path) -> None:
+    pytest.importorskip("torch")
+    script = (
+        "import sys, torch, numpy\n"
+        "m = torch.jit.load(sys.argv[1])\n"
+        "io = numpy.load(sys.argv[2])\n"
+        "out = m(*[torch.from_numpy(io[f'arg{i}']) for i in range(sum(k.startswith('arg') for k in io))])\n"
+        "torch.testing.assert_close(out, torch.from_numpy(io['out0']), rtol=1e-5, atol=1e-6)\n"
+    )
+    for model in ("mlp", "conv", "encoder", "cond"):
+        path = GOLDENS / "2.13.0" / f"{model}.ts.pt"
+        copy = tmp_path / f"{model}.pt"
+        assert run(TOOL, "copy", path, copy).returncode == 0
+        done = run(sys.executable, "-c", script, copy, inputs_of(path)[0])
+        assert done.returncode == 0, done.stderr
