@@ -437,8 +437,8 @@ static bool read_options(const options *o, ig_tensor *like, int *dtype, ig_devic
   return taken == 1;
 }
 
-// New data in a trace: a constant that is converted and detached.
-static ig_tensor *trace_data(ig_ctx *c, ig_tensor *t) {
+// New data in a trace: a constant, or a detached tensor, that is converted and detached.
+static ig_tensor *trace_data(ig_ctx *c, ig_tensor *t, int dtype, bool copy) {
   if (!py_trace_warn(
           c,
           "torch.tensor results are registered as constants in the trace. You can safely ignore "
@@ -447,8 +447,9 @@ static ig_tensor *trace_data(ig_ctx *c, ig_tensor *t) {
           "cause the trace to be incorrect.")) {
     return NULL;
   }
-  ig_value to[] = {ig_of_tensor(t),   ig_of_device(t->device), ig_of_dtype(t->dtype),
-                   ig_of_bool(false), ig_of_bool(false),       ig_none()};
+  ig_dtype d = dtype >= 0 ? (ig_dtype)dtype : t->dtype;
+  ig_value to[] = {ig_of_tensor(t),   ig_of_device(t->device), ig_of_dtype(d),
+                   ig_of_bool(false), ig_of_bool(copy),        ig_none()};
   t = py_call_tensor(c, PY_TO_DEVICE, to, 6);
   ig_value v = ig_of_tensor(t);
   return t ? py_call_tensor(c, PY_DETACH, &v, 1) : NULL;
@@ -464,13 +465,16 @@ static PyObject *construct(const options *o, ig_tensor *like, bool copy, bool fr
   if (!py_device_ready(c, given, device)) return NULL;
   ig_scope s = ig_scope_open(c);
   ig_mode_scope mode = ig_mode_push_grad(c, !fresh && !c->mode->no_grad);
-  ig_tensor *t = py_tensor_from_data(c, o->data, dtype, device, copy);
+  bool traced = fresh && py_tracing(c) && py_is_tensor(o->data);
+  ig_value source = traced ? ig_of_tensor(py_tensor_of(o->data)) : ig_none();
+  ig_tensor *t = traced ? py_call_tensor(c, PY_DETACH, &source, 1)
+                        : py_tensor_from_data(c, o->data, dtype, device, copy);
   if (t && fresh && c->mode->capture && !ig_is_fake(t)) {
     t = py_lift(c, t);
     ig_value v = ig_of_tensor(t);
     if (t) t = py_call_tensor(c, PY_DETACH_, &v, 1);
   } else if (t && fresh && py_tracing(c)) {
-    t = trace_data(c, t);
+    t = trace_data(c, t, dtype, traced);
   } else if (t && fresh && !c->mode->capture) {
     t = py_lift(c, t);
   }

@@ -182,6 +182,11 @@ static PyObject *from_numpy(PyObject *module, PyObject *o) {
     ig_tensor *t = bad ? NULL : wrap(c, o, o, a);
     if (t) out = py_from_tensor(c, t);
   }
+  if (out && py_tracing(c)) {  // the data enters as a constant
+    ig_value v = ig_of_tensor(py_tensor_of(out));
+    ig_tensor *lifted = py_call_tensor(c, PY_LIFT, &v, 1);
+    Py_SETREF(out, lifted ? py_from_tensor(c, lifted) : NULL);
+  }
   ig_scope_close(c, s);
   Py_DECREF(capsule);
   return out;

@@ -47,6 +47,8 @@ void ig_strace_free(ig_strace *t) {
   ig_mem_array_free(t->c->alloc, t->table, t->cap, sizeof *t->table);
   ig_map_free(&t->attributes);
   ig_vec_free(t->c->alloc, &t->objects);
+  for (size_t i = 0; i < t->graphs.n; i++) ig_sgraph_free(t->graphs.at[i]);
+  ig_vec_free(t->c->alloc, &t->graphs);
   ig_sgraph_free(t->g);
   ig_sunit_release(t->u);
   ig_mem_free(t->c->alloc, t, sizeof *t);

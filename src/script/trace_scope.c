@@ -404,7 +404,6 @@ static bool call_method(ig_strace *t, ig_snode *n, const ig_sfunction *f) {
   const char *text = ig_arena_strn(&g->arena, f->name, strlen(f->name));
   if (!text) return no_memory(t);
   name->value = (ig_value){.kind = IG_KIND_STR, .str = text};
-  call->scope = n->scope;
   ig_snode_insert(call, n->owner, n);
   ig_svalue *out = ig_snode_add_output(call, f->result);
   if (!out) return false;
@@ -413,19 +412,49 @@ static bool call_method(ig_strace *t, ig_snode *n, const ig_sfunction *f) {
   return true;
 }
 
-// Methods of the modules that a block calls; those that they call come first.
+// The graph of a call whose block is gone.
+static ig_sgraph **graph_of_call(const ig_strace *t, const ig_snode *n) {
+  return &t->graphs.at[ig_snode_attr(n, "graph")->value.i.value];
+}
+
+static bool keep_graph(ig_strace *t, ig_snode *n, ig_sgraph *g) {
+  ig_sattr *a = (ig_sattr *)ig_snode_attr(n, "graph");
+  if (!a) a = ig_snode_add_attr(n, "graph", IG_SATTR_VALUE);
+  if (!a || !ig_vec_push(t->c->alloc, &t->graphs, g)) {
+    ig_sgraph_free(g);
+    return no_memory(t);
+  }
+  a->value = ig_of_i64((int64_t)t->graphs.n - 1);
+  return true;
+}
+
+// Every block becomes a graph, the inner ones first. A graph inside of a block that becomes one is
+// copied with it, and so numbered anew.
+static bool split_blocks(ig_strace *t, ig_sblock *b) {
+  for (ig_snode *n = b->first; n; n = n->next) {
+    if (!is_forward(n)) continue;
+    if (!split_blocks(t, n->blocks[0])) return false;
+    ig_sgraph *g = graph_of_block(t, n);
+    if (!g || !keep_graph(t, n, g)) return false;
+    n->n_blocks = 0;
+    for (ig_snode *k = g->body->first; k; k = k->next) {
+      ig_sgraph *copy = is_forward(k) ? ig_sgraph_copy(*graph_of_call(t, k)) : NULL;
+      if (is_forward(k) && (!copy || !keep_graph(t, k, copy))) return false;
+    }
+  }
+  return true;
+}
+
+// Methods of the modules that are called; those that they call come first.
 static bool make_methods(ig_strace *t, ig_sblock *b) {
   for (ig_snode *n = b->first, *next = NULL; n; n = next) {
     next = n->next;
     if (!is_forward(n)) continue;
     ig_sclass *k = ig_sclass_of(n->in[0]->type);
-    if (!k || !make_methods(t, n->blocks[0])) return false;
-    ig_sgraph *g = graph_of_block(t, n);
-    if (!g) return false;
-    if (!clean(t, g)) {
-      ig_sgraph_free(g);
-      return false;
-    }
+    ig_sgraph **at = graph_of_call(t, n);
+    ig_sgraph *g = *at;
+    if (!k || !make_methods(t, g->body) || !clean(t, g)) return false;
+    *graph_of_call(t, n) = NULL;
     const ig_sfunction *f = add_method(t, k, g);
     if (!f || !call_method(t, n, f)) return false;
   }
@@ -443,5 +472,5 @@ bool ig_strace_lower_scopes(ig_strace *t) {
   }
   ig_svalue_map lifted = ig_svalue_map_make(t->g);
   if (!lift_block(&lifted, body, true) || !one_result_each(t, body)) return false;
-  return make_methods(t, body) && clean(t, t->g);
+  return split_blocks(t, body) && make_methods(t, body) && clean(t, t->g);
 }

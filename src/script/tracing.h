@@ -29,11 +29,12 @@ struct ig_strace {
   ig_straced *table;  // open addressing
   size_t n;
   size_t cap;
-  ig_sblock *block;          // nodes go to its end
-  const char *scope;         // "__module.a/__module.a.b"; NULL: none
-  ig_sclass *self;           // of the traced module; NULL: a function is traced
-  IG_VEC(ig_sheld) objects;  // modules inside of it
-  ig_map attributes;         // "__module.fc.weight" -> value of its prim::TracedAttr
+  ig_sblock *block;            // nodes go to its end
+  const char *scope;           // "__module.a/__module.a.b"; NULL: none
+  ig_sclass *self;             // of the traced module; NULL: a function is traced
+  IG_VEC(ig_sgraph *) graphs;  // of module calls, until they are methods
+  IG_VEC(ig_sheld) objects;    // modules inside of it
+  ig_map attributes;           // "__module.fc.weight" -> value of its prim::TracedAttr
 };
 
 // The value of a tensor that has none yet.
