@@ -209,7 +209,7 @@ static bool take_results(ig_onnx *x, const ig_onnx_call *call, PyObject *names) 
     const char *name = PyUnicode_AsUTF8(PyList_GET_ITEM(names, (Py_ssize_t)i));
     const char *out = call->outs ? call->outs[i] : call->out;
     if (!name) return false;
-    if (out) (void)ig_onnx_emit1(x, "Identity", ig_onnx_keep(x, name), out);
+    if (out) ig_onnx_same(x, ig_onnx_keep(x, name), out);
   }
   return true;
 }

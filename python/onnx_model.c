@@ -393,5 +393,5 @@ static PyMethodDef functions[] = {
 
 int py_add_onnx_models(PyObject *m) {
   return PyType_Ready(&onnx_type) || PyModule_AddFunctions(m, functions) ||
-         PyModule_AddObjectRef(m, "OnnxModel", (PyObject *)&onnx_type);
+         PyModule_AddObjectRef(m, "OnnxModel", (PyObject *)&onnx_type) || py_add_onnx_graph(m);
 }

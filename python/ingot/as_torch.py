@@ -29,6 +29,7 @@ TABLE: dict[str, str] = {
     "torch._C._fft.*": "ingot.fft",
     "torch._C._special.*": "ingot.special",
     "torch._C._functorch.*": "ingot.func",
+    "torch._C._onnx.*": "ingot.onnx._enums",
     "torch._tensor.Tensor": "ingot:Tensor",
     "torch.autograd.grad_mode.*": "ingot._modes",
     "torch.autograd.variable.Variable": "ingot.autograd:Variable",

@@ -279,6 +279,10 @@ int64_t ig_om_opset_version(const ig_om_opset *opsets, size_t n, const char *dom
 // "node 'conv1' (Conv)" or "node 3 (Conv)"
 const char *ig_om_node_text(const ig_om_graph *g, const ig_om_node *n, char *room, size_t size);
 
+struct ig_str;
+// As text, in the form of PyTorch's export_to_pretty_string (print.c).
+void ig_onnx_print(struct ig_str *s, const ig_onnx_model *m);
+
 // ---- writing (proto_write.c)
 
 // A model as bytes: into the sink, or, if path is not NULL, into a file, with the weights in path +

@@ -3,7 +3,17 @@
 
 from __future__ import annotations
 
-from ingot.onnx import checker, errors, op, shape_inference, version_converter
+from ingot.onnx import (
+    checker,
+    errors,
+    op,
+    operators,
+    shape_inference,
+    symbolic_helper,
+    utils,
+    verification,
+    version_converter,
+)
 from ingot.onnx._enums import OperatorExportTypes, TensorProtoDataType, TrainingMode
 from ingot.onnx._exporter import dynamo_export, export
 from ingot.onnx._globals import GLOBALS
@@ -15,13 +25,25 @@ from ingot.onnx._options import (
     ONNXRuntimeOptions,
     enable_fake_mode,
 )
+from ingot.onnx._internal.symbolic import SymbolicContext
 from ingot.onnx._program import ONNXProgram
-from ingot.onnx.errors import OnnxExporterError
+from ingot.onnx._type_utils import JitScalarType
+from ingot.onnx.errors import CheckerError, OnnxExporterError, UnsupportedOperatorError
+from ingot.onnx.utils import (
+    export_to_pretty_string,
+    register_custom_op_symbolic,
+    select_model_mode_for_export,
+    unconvertible_ops,
+    unregister_custom_op_symbolic,
+)
 
 __all__ = [
-    "DiagnosticOptions", "ExportOptions", "ONNXFakeContext", "ONNXProgram", "ONNXRuntimeOptions", "OnnxExporterError",
-    "OnnxRegistry", "checker", "dynamo_export", "enable_fake_mode", "errors", "export", "is_in_onnx_export", "op",
-    "shape_inference", "version_converter",
+    "CheckerError", "DiagnosticOptions", "ExportOptions", "JitScalarType", "ONNXFakeContext", "ONNXProgram",
+    "ONNXRuntimeOptions", "OnnxExporterError", "OnnxRegistry", "OperatorExportTypes", "SymbolicContext",
+    "TensorProtoDataType", "TrainingMode", "UnsupportedOperatorError", "checker", "dynamo_export",
+    "enable_fake_mode", "errors", "export", "export_to_pretty_string", "is_in_onnx_export", "op", "operators",
+    "register_custom_op_symbolic", "select_model_mode_for_export", "shape_inference", "symbolic_helper",
+    "unconvertible_ops", "unregister_custom_op_symbolic", "utils", "verification", "version_converter",
 ]  # fmt: skip
 
 producer_name = "ingot"

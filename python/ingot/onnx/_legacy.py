@@ -19,6 +19,7 @@ from ingot.export import Dim, ExportedProgram, _trace
 from ingot.onnx import _constants, errors
 from ingot.onnx._enums import OperatorExportTypes, TrainingMode
 from ingot.onnx._globals import GLOBALS
+from ingot.onnx._internal import python_op, registration, symbolic
 from ingot.utils import _pytree as pytree
 
 # ---- the model's mode ----
@@ -352,7 +353,25 @@ class Exported:
         try:
             return self.program._program.write_onnx(**self.options)
         except NotImplementedError as error:
-            raise errors.UnsupportedOperatorError(str(error)) from error
+            raise _unsupported(error, self.options["opset"]) from error
+
+
+def issue_target(issue: Any) -> str | None:
+    """The operator of a refused call, "aten.foo.default"."""
+    target = issue.get("op") if isinstance(issue, dict) else getattr(issue, "op", None)
+    return target if isinstance(target, str) and target.count(".") == 2 else None
+
+
+def _unsupported(error: Exception, opset: int) -> errors.UnsupportedOperatorError:
+    """The original's words for the first operator; the writer's, with all of them, are the cause."""
+    for issue in getattr(error, "issues", ()):
+        target = issue_target(issue)
+        if target is not None:
+            name = symbolic.packet(target)
+            group = registration.registry.get_function_group(name)
+            later = group.get_min_supported() if group is not None else None
+            return errors.UnsupportedOperatorError(name, opset, later if later is not None and later > opset else None)
+    return errors.UnsupportedOperatorError(str(error))
 
 
 def _functional(ep: ExportedProgram) -> ExportedProgram:
@@ -388,6 +407,7 @@ def build(
     custom_opsets: Mapping[str, int] | None = None,
     add_node_names: bool = True,
     functions: bool = False,
+    python_ops: python_op.PythonOps | None = None,
 ) -> Exported:
     """Captures a model; the options are those of export, checked."""
     module = _as_module(model)
@@ -422,6 +442,11 @@ def build(
         "opsets": dict(custom_opsets or {}), "initializers_as_inputs": keep_initializers_as_inputs,
         "weights_as_inputs": not export_params,
     }  # fmt: skip
+    table = symbolic.translations(program, opset, operator_export_type)
+    if python_ops is not None:
+        table.update(python_ops.translations())
+    if table:
+        options["translations"] = table
     return Exported(program, options)
 
 
@@ -493,8 +518,10 @@ def export_bytes(
     keep_initializers_as_inputs: bool | None = None,
     export_modules_as_functions: Any = False,
     autograd_inlining: bool = True,
+    metadata: bool = False,
     **options: Any,
 ) -> bytes:
+    """The model's bytes. metadata: with the source lines of the nodes."""
     training = training or TrainingMode.EVAL
     if isinstance(model, nn.DataParallel):
         raise ValueError(
@@ -508,20 +535,26 @@ def export_bytes(
             "This is because `opset_version` < 15 implies IR version < 8, which means "
             "no local function support. "
         )
-    with setup(opset, operator_export_type, autograd_inlining), select_model_mode_for_export(model, training):
+    with (
+        setup(opset, operator_export_type, autograd_inlining),
+        select_model_mode_for_export(model, training),
+        python_op.collected() as python_ops,
+    ):
         axes = {} if dynamic_axes is None else dynamic_axes
         validate_dynamic_axes(axes, model, options.get("input_names"), options.get("output_names"))
         exported = build(
             model, args, opset=opset, export_params=export_params, operator_export_type=operator_export_type,
             do_constant_folding=_folds(do_constant_folding, training), dynamic_axes=axes,
             keep_initializers_as_inputs=_keep_initializers(keep_initializers_as_inputs, operator_export_type, opset),
-            functions=bool(export_modules_as_functions), **options,
+            functions=bool(export_modules_as_functions), python_ops=python_ops, **options,
         )  # fmt: skip
+        exported.options["metadata"] = metadata
         data = exported.bytes()
         if verbose:
-            print(f"Exported graph: {ingot._C.onnx_parse(data, 'model')}")
+            print(f"Exported graph: {graph_of(data)[0]}")
         return data
 
 
-def export_to_pretty_string(model: Any, args: Any, *rest: Any, **options: Any) -> str:
-    raise NotImplementedError
+def graph_of(data: bytes) -> tuple[Any, dict[str, Any]]:
+    """A model as a graph of ONNX nodes, and its weights."""
+    return ingot._C.onnx_graph(data)

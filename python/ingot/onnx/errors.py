@@ -28,7 +28,33 @@ class OnnxExporterError(RuntimeError):
 
 
 class UnsupportedOperatorError(OnnxExporterError):
-    """Operators without an ONNX equivalent: one per line, with the user's source line."""
+    """Operators without an ONNX equivalent: one per line, with the user's source line; or one operator ("aten::foo"), the
+    opset, and the first opset that has it."""
+
+    def __init__(self, message: Any = "", onnx_program: Any = None, supported_version: int | None = None) -> None:
+        if isinstance(onnx_program, int):
+            message = _unsupported_text(message, onnx_program, supported_version)
+            onnx_program = None
+        super().__init__(message, onnx_program)
+
+
+_ISSUES = "https://github.com/pytorch/pytorch/issues"
+
+
+def _unsupported_text(name: str, version: int, supported: int | None) -> str:
+    text = f"Exporting the operator '{name}' to ONNX opset version {version} is not supported. "
+    if supported is not None:
+        return text + (
+            f"Support for this operator was added in version {supported}, try exporting with this version."
+        )
+    if name.split("::")[0] in ("aten", "prim", "quantized"):
+        return text + (
+            f"Please feel free to request support or submit a pull request on PyTorch GitHub: {_ISSUES}."
+        )
+    return (
+        f"ONNX export failed on an operator with unrecognized namespace {name}. If you are trying to export a custom "
+        "operator, make sure you registered it with the right domain and version."
+    )
 
 
 class InvalidExportOptionsError(OnnxExporterError, ValueError):
@@ -45,3 +71,9 @@ class ConversionError(OnnxExporterError):
 
 class SymbolicValueError(OnnxExporterError):
     """A value that a translation function cannot handle."""
+
+    def __init__(self, message: Any = "", value: Any = None) -> None:
+        self.value = value
+        if value is not None and hasattr(value, "debugName"):
+            message = f"{message}  [Caused by the value '{value}' (type '{value.type()}') in the TorchScript graph.]"
+        super().__init__(message)

@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a model in ONNX computes what the module does: torch.onnx.verification."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import enum
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import ingot
+from ingot.onnx import _legacy, utils
+from ingot.onnx._enums import TrainingMode
+from ingot.utils import _pytree as pytree
+
+__all__ = ["GraphInfo", "OnnxBackend", "VerificationOptions", "find_mismatch", "verify"]
+
+
+class OnnxBackend(enum.Enum):
+    """Who runs the model."""
+
+    REFERENCE = "ONNXReferenceEvaluator"
+    ONNX_RUNTIME_CPU = "CPUExecutionProvider"
+    ONNX_RUNTIME_CUDA = "CUDAExecutionProvider"
+
+
+@dataclasses.dataclass
+class VerificationOptions:
+    """How outputs are compared, and by which engine the model runs."""
+
+    flatten: bool = True
+    ignore_none: bool = True
+    check_shape: bool = True
+    check_dtype: bool = True
+    backend: OnnxBackend = OnnxBackend.ONNX_RUNTIME_CPU
+    rtol: float = 1e-3
+    atol: float = 1e-7
+    remained_onnx_input_idx: Sequence[int] | None = None
+    acceptable_error_percentage: float | None = None
+
+
+def _arrays(values: Any, options: VerificationOptions) -> list[Any]:
+    out = []
+    for leaf in pytree.tree_leaves(values):
+        if leaf is None and options.ignore_none:
+            continue
+        if isinstance(leaf, ingot.Tensor):
+            leaf = leaf.detach().cpu()
+            out.append((leaf.dequantize() if getattr(leaf, "is_quantized", False) else leaf).numpy())
+        elif isinstance(leaf, (bool, int, float)):
+            out.append(ingot.tensor(leaf).numpy())
+        elif not isinstance(leaf, str):
+            out.append(leaf)
+    return out
+
+
+class _Session:
+    """A model that is ready to run: by onnxruntime where it is installed, otherwise by Ingot."""
+
+    def __init__(self, model: bytes | str, backend: OnnxBackend) -> None:
+        try:
+            import onnxruntime
+        except ImportError:
+            onnxruntime = None
+        self.session = None
+        if onnxruntime is not None and backend is not OnnxBackend.REFERENCE:
+            options = onnxruntime.SessionOptions()
+            options.log_severity_level = 3
+            options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+            self.session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+            self.names = [i.name for i in self.session.get_inputs()]
+        else:
+            self.model = ingot._C.onnx_open(model) if isinstance(model, str) else ingot._C.onnx_parse(model, "model")
+            self.names = [row[0] for row in self.model.inputs]
+
+    def run(self, arrays: Sequence[Any]) -> list[Any]:
+        if self.session is not None:
+            return self.session.run(None, dict(zip(self.names, arrays, strict=False)))
+        found = self.model.run([ingot.from_numpy(np.ascontiguousarray(a)) for a in arrays])
+        return [v.numpy() if isinstance(v, ingot.Tensor) else np.asarray(v) for v in found]
+
+
+def _compare(found: Sequence[Any], expected: Sequence[Any], options: VerificationOptions) -> None:
+    assert len(found) == len(expected), f"Number of outputs differ ONNX runtime: ({len(found)}) PyTorch: ({len(expected)})"
+    for a, b in zip(found, expected, strict=True):
+        if isinstance(a, list):  # a sequence
+            _compare(a, [b] if not isinstance(b, list) else b, options)
+            continue
+        a, b = np.asarray(a), np.asarray(b)
+        if not options.check_shape and a.shape != b.shape:
+            a, b = np.broadcast_arrays(a, b)
+        if b.dtype == np.dtype("O") or a.dtype == np.dtype("O"):
+            continue
+        try:
+            np.testing.assert_allclose(a, b, rtol=options.rtol, atol=options.atol)
+        except AssertionError:
+            share = options.acceptable_error_percentage
+            if share is None:
+                raise
+            with np.errstate(all="ignore"):
+                wrong = np.abs(a.astype(np.float64) - b) > options.atol + options.rtol * np.abs(b)
+            if wrong.mean() > share:
+                raise
+        if options.check_dtype and a.dtype != b.dtype:
+            raise AssertionError(f"Dtype differs: ONNX {a.dtype}, PyTorch {b.dtype}")
+
+
+def _inputs(args: tuple, kwargs: Mapping[str, Any], model: Any, options: VerificationOptions) -> list[Any]:
+    given = _legacy.decide_input_format(model, (*args, dict(kwargs)) if kwargs else args)
+    arrays = [array for leaf in pytree.tree_leaves(given) for array in _leaf_arrays(leaf)]
+    if options.remained_onnx_input_idx is not None:
+        arrays = [arrays[i] for i in options.remained_onnx_input_idx]
+    return arrays
+
+
+def _leaf_arrays(leaf: Any) -> list[Any]:
+    if isinstance(leaf, (bool, int, float)):
+        leaf = _legacy._as_tensor(leaf)
+    return [part.detach().cpu().numpy() for part in utils.unpack_quantized_tensor(leaf) if isinstance(part, ingot.Tensor)]
+
+
+def _compare_onnx_pytorch_model(
+    pt_model: Any,
+    onnx_model_f: str | io.BytesIO,
+    input_args: tuple,
+    input_kwargs: Mapping[str, Any] | None,
+    additional_test_inputs: Sequence[Any] | None,
+    options: VerificationOptions,
+) -> None:
+    model = onnx_model_f if isinstance(onnx_model_f, str) else onnx_model_f.getvalue()
+    session = _Session(model, options.backend)
+
+    def compare(args: Any, kwargs: Mapping[str, Any]) -> None:
+        args = args if isinstance(args, tuple) else (args,)
+        if args and isinstance(args[-1], Mapping) and not kwargs:
+            args, kwargs = args[:-1], args[-1]
+        module = _copied(pt_model)
+        with ingot.no_grad():
+            expected = module(*_clone(args), **_clone(dict(kwargs)))
+        arrays = _inputs(_clone(args), kwargs, pt_model, options)
+        _compare(session.run(arrays), _arrays(expected, options), options)
+
+    compare(input_args, input_kwargs or {})
+    for other in additional_test_inputs or ():
+        compare(other, {})
+
+
+def _copied(model: Any) -> Any:
+    try:
+        return copy.deepcopy(model)
+    except Exception:
+        return model
+
+
+def _clone(values: Any) -> Any:
+    return pytree.tree_map(lambda v: v.clone() if isinstance(v, ingot.Tensor) else v, values)
+
+
+def verify(
+    model: Any,
+    input_args: Any,
+    input_kwargs: Mapping[str, Any] | None = None,
+    do_constant_folding: bool = True,
+    dynamic_axes: Mapping[str, Any] | None = None,
+    input_names: Sequence[str] | None = None,
+    output_names: Sequence[str] | None = None,
+    training: TrainingMode = TrainingMode.EVAL,
+    opset_version: int | None = None,
+    keep_initializers_as_inputs: bool = True,
+    verbose: bool = False,
+    fixed_batch_size: bool = False,
+    use_external_data: bool = False,
+    additional_test_inputs: Sequence[Any] | None = None,
+    options: VerificationOptions | None = None,
+) -> None:
+    """Writes a model and compares what it computes with the module. AssertionError: they differ."""
+    options = options or VerificationOptions()
+    if training == TrainingMode.TRAINING:
+        model.train()
+    elif training == TrainingMode.EVAL and hasattr(model, "eval"):
+        model.eval()
+    args = input_args if isinstance(input_args, tuple) else (input_args,)
+    sink = io.BytesIO()
+    given = (*_clone(args), dict(_clone(dict(input_kwargs)))) if input_kwargs else _clone(args)
+    with ingot.no_grad():
+        _legacy.export(
+            _copied(model), given, sink, do_constant_folding=do_constant_folding, dynamic_axes=dynamic_axes,
+            input_names=input_names, output_names=output_names, training=training, opset_version=opset_version,
+            keep_initializers_as_inputs=keep_initializers_as_inputs, verbose=verbose,
+        )  # fmt: skip
+    _compare_onnx_pytorch_model(model, sink, args, input_kwargs, additional_test_inputs, options)
+
+
+@dataclasses.dataclass
+class GraphInfo:
+    """A part of a model and whether its results differ."""
+
+    graph: Any
+    input_args: tuple = ()
+    params_dict: dict[str, Any] = dataclasses.field(default_factory=dict)
+    export_options: Any = None
+    mismatch_error: AssertionError | None = None
+    pt_outs: Sequence[Any] | None = None
+    upper_graph_info: GraphInfo | None = None
+    lower_graph_info: GraphInfo | None = None
+    id: str = ""
+
+    def has_mismatch(self) -> bool:
+        return self.mismatch_error is not None
+
+    def essential_node_count(self) -> int:
+        return sum(not n.kind().endswith("::Constant") for n in self.graph.nodes())
+
+    def essential_node_kinds(self) -> set[str]:
+        return {n.kind() for n in self.graph.nodes() if not n.kind().endswith("::Constant")}
+
+    def all_mismatch_leaf_graph_info(self) -> list[GraphInfo]:
+        if not self.has_mismatch():
+            return []
+        below = [part for part in (self.upper_graph_info, self.lower_graph_info) if part is not None]
+        found = [leaf for part in below for leaf in part.all_mismatch_leaf_graph_info()]
+        return found or [self]
+
+    def pretty_print_tree(self) -> None:
+        state = "X" if self.has_mismatch() else "✓"
+        print(f"{self.essential_node_count()} {state}  id: {self.id}")
+        for part in (self.upper_graph_info, self.lower_graph_info):
+            if part is not None:
+                part.pretty_print_tree()
+
+    def pretty_print_mismatch(self, graph: bool = False) -> None:
+        if self.mismatch_error is not None:
+            print(f"Mismatch found in graph {self.id or 'root'}: {self.mismatch_error}")
+        if graph:
+            print(self.graph)
+
+
+def find_mismatch(
+    model: Any,
+    input_args: Any,
+    do_constant_folding: bool = True,
+    training: TrainingMode = TrainingMode.EVAL,
+    opset_version: int | None = None,
+    keep_initializers_as_inputs: bool = True,
+    verbose: bool = False,
+    options: VerificationOptions | None = None,
+) -> GraphInfo:
+    """Compares the outputs of a model and of its module."""
+    options = options or VerificationOptions()
+    args = input_args if isinstance(input_args, tuple) else (input_args,)
+    graph, parameters, found = utils._model_to_graph(
+        model, _clone(args), do_constant_folding=do_constant_folding, training=training
+    )
+    info = GraphInfo(graph, args, dict(parameters), pt_outs=_arrays(found, options))
+    try:
+        verify(
+            model, args, do_constant_folding=do_constant_folding, training=training, opset_version=opset_version,
+            keep_initializers_as_inputs=keep_initializers_as_inputs, options=options,
+        )  # fmt: skip
+    except AssertionError as error:
+        info.mismatch_error = error
+    return info
