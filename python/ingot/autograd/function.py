@@ -16,7 +16,6 @@ from typing import Any
 from ingot import _C
 from ingot._C import Tensor
 
-
 # Who answers a call of Function.apply instead of running forward: (class, arguments) -> result or NotImplemented.
 _handler: contextvars.ContextVar[Callable | None] = contextvars.ContextVar("autograd_function", default=None)
 

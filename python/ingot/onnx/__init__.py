@@ -17,6 +17,7 @@ from ingot.onnx import (
 from ingot.onnx._enums import OperatorExportTypes, TensorProtoDataType, TrainingMode
 from ingot.onnx._exporter import dynamo_export, export
 from ingot.onnx._globals import GLOBALS
+from ingot.onnx._internal.symbolic import SymbolicContext
 from ingot.onnx._options import (
     DiagnosticOptions,
     ExportOptions,
@@ -25,7 +26,6 @@ from ingot.onnx._options import (
     ONNXRuntimeOptions,
     enable_fake_mode,
 )
-from ingot.onnx._internal.symbolic import SymbolicContext
 from ingot.onnx._program import ONNXProgram
 from ingot.onnx._type_utils import JitScalarType
 from ingot.onnx.errors import CheckerError, OnnxExporterError, UnsupportedOperatorError

@@ -363,14 +363,15 @@ def issue_target(issue: Any) -> str | None:
 
 
 def _unsupported(error: Exception, opset: int) -> errors.UnsupportedOperatorError:
-    """The original's words for the first operator; the writer's, with all of them, are the cause."""
+    """The original's words for the first operator, then the writer's about all of them."""
     for issue in getattr(error, "issues", ()):
         target = issue_target(issue)
         if target is not None:
             name = symbolic.packet(target)
             group = registration.registry.get_function_group(name)
             later = group.get_min_supported() if group is not None else None
-            return errors.UnsupportedOperatorError(name, opset, later if later is not None and later > opset else None)
+            first = errors.UnsupportedOperatorError(name, opset, later if later is not None and later > opset else None)
+            return errors.UnsupportedOperatorError(f"{first}\n{error}")
     return errors.UnsupportedOperatorError(str(error))
 
 

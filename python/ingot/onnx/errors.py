@@ -28,8 +28,8 @@ class OnnxExporterError(RuntimeError):
 
 
 class UnsupportedOperatorError(OnnxExporterError):
-    """Operators without an ONNX equivalent: one per line, with the user's source line; or one operator ("aten::foo"), the
-    opset, and the first opset that has it."""
+    """Operators without an ONNX equivalent: one per line, with the user's source line; or one operator ("aten::foo"),
+    the opset, and the first opset that has it."""
 
     def __init__(self, message: Any = "", onnx_program: Any = None, supported_version: int | None = None) -> None:
         if isinstance(onnx_program, int):

@@ -438,9 +438,7 @@ def _flatten_helper(g: Any, input: Any, start_dim: int, end_dim: int, dim: int) 
 
 def quantize_helper(g: Any, tensor: Any, scale: Any, zero_point: Any, axis: Any = None) -> Any:
     if axis is not None and g.opset < 13:
-        _onnx_opset_unsupported_detailed(
-            "QuantizeLinear", g.opset, 13, "Attribute axis is not supported.", tensor
-        )
+        _onnx_opset_unsupported_detailed("QuantizeLinear", g.opset, 13, "Attribute axis is not supported.", tensor)
     given = {} if axis is None or _is_none(axis) else {"axis_i": _get_const(axis, "i", "axis")}
     return g.op("QuantizeLinear", tensor, scale, zero_point, **given)
 

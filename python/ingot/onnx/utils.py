@@ -175,9 +175,7 @@ def _verify_custom_op_name(symbolic_name: str) -> str:
             "should start with a letter and contain only alphanumerical characters"
         )
     if parts[0] == "onnx":
-        raise ValueError(
-            f"Failed to register operator {symbolic_name}. {parts[0]} domain cannot be modified."
-        )
+        raise ValueError(f"Failed to register operator {symbolic_name}. {parts[0]} domain cannot be modified.")
     return symbolic_name
 
 

@@ -85,7 +85,9 @@ class _Session:
 
 
 def _compare(found: Sequence[Any], expected: Sequence[Any], options: VerificationOptions) -> None:
-    assert len(found) == len(expected), f"Number of outputs differ ONNX runtime: ({len(found)}) PyTorch: ({len(expected)})"
+    assert len(found) == len(expected), (
+        f"Number of outputs differ ONNX runtime: ({len(found)}) PyTorch: ({len(expected)})"
+    )
     for a, b in zip(found, expected, strict=True):
         if isinstance(a, list):  # a sequence
             _compare(a, [b] if not isinstance(b, list) else b, options)
@@ -120,7 +122,9 @@ def _inputs(args: tuple, kwargs: Mapping[str, Any], model: Any, options: Verific
 def _leaf_arrays(leaf: Any) -> list[Any]:
     if isinstance(leaf, (bool, int, float)):
         leaf = _legacy._as_tensor(leaf)
-    return [part.detach().cpu().numpy() for part in utils.unpack_quantized_tensor(leaf) if isinstance(part, ingot.Tensor)]
+    return [
+        part.detach().cpu().numpy() for part in utils.unpack_quantized_tensor(leaf) if isinstance(part, ingot.Tensor)
+    ]
 
 
 def _compare_onnx_pytorch_model(

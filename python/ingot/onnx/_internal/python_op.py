@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls of torch.autograd.Function that a translation in Python writes: they are captured as one operator each, made for
-the export and removed after it."""
+"""Calls of torch.autograd.Function that a translation in Python writes: they are captured as one operator each, made
+for the export and removed after it."""
 
 from __future__ import annotations
 

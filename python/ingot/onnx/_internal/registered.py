@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The operators that PyTorch's TorchScript exporter has translations for, each with the opsets in which a translation
 was added or changed. Ingot translates more; a user's code asks this table, and ATen fallback follows it."""
+
 from __future__ import annotations
 
 TABLE = """

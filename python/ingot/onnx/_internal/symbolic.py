@@ -144,11 +144,16 @@ def aten_node(builder: Any, operands: list[Any], operator: str, overload: str, r
         return g.op("aten::ATen", *values, operator_s=operator, overload_name_s=overload, outputs=results)
 
     flat = [item for operand in operands for item in (operand if isinstance(operand, list) else [operand])]
-    return run(fn, builder, flat)
+    return run(fn, builder, [_as_text(item) if isinstance(item, str) else item for item in flat])
+
+
+def _as_text(text: str) -> Any:
+    """A text is an array of bytes in a model: ONNX's texts are no operands of ATen's operators."""
+    return ingot.tensor(list(text.encode()), dtype=ingot.uint8)
 
 
 def packet(target: str) -> str:
-    """"aten::add" of "aten.add.Tensor"; what ends in one underscore writes in place and is the same operator."""
+    """ "aten::add" of "aten.add.Tensor"; what ends in one underscore writes in place and is the same operator."""
     space, name = target.split(".")[:2]
     return f"{space}::{name[:-1] if name.endswith('_') and not name.endswith('__') else name}"
 
