@@ -28,6 +28,7 @@ typedef struct state {
   bool biases;
   bool batch_first;
   ig_dtype dtype;
+  const char *lengths;  // of the sequences; "": all are as long as the batch
 } state;
 
 static bool is_true(const ig_value *v) {
@@ -100,7 +101,7 @@ static void emit_layer(ig_onnx *x, const state *s, const char *in, const char *h
   const char *b = layer_bias(x, s, layer);
   for (size_t i = 0; i < 3; i++) outs[i] = ig_onnx_fresh(x, s->kind->op);
   ig_onnx_node node = {.op_type = s->kind->op,
-                       .in = {in, w, r, b, "", h, lstm ? c : NULL},
+                       .in = {in, w, r, b, s->lengths, h, lstm ? c : NULL},
                        .attrs = {ig_onnx_int("hidden_size", s->hidden)},
                        .outs = outs,
                        .nouts = lstm ? 3 : 2};
@@ -134,37 +135,65 @@ static void give(ig_onnx *x, const ig_onnx_call *call, size_t i, const char *nam
   (void)ig_onnx_finish(x, &one, name, d);
 }
 
+// All layers of a call, from the first states h and c (NULL: none).
+static void put_layers(ig_onnx *x, const ig_onnx_call *call, const state *s, const ig_value *first,
+                       const ig_value *cell) {
+  const char *in = ig_onnx_operand(x, &call->args[0], s->dtype);
+  if (s->batch_first) swap_batch(x, &in);
+  const char *h = ig_onnx_operand(x, first, s->dtype);
+  const char *c = cell ? ig_onnx_operand(x, cell, s->dtype) : NULL;
+  const char **last = ig_onnx_push(x, ig_mem_mul(ig_mem_mul(2, (size_t)s->layers), sizeof *last));
+  for (int64_t i = 0; last && i < s->layers; i++) {
+    const char *outs[3];
+    const char *h0 = layer_state(x, s, h, i);
+    emit_layer(x, s, in, h0, c ? layer_state(x, s, c, i) : NULL, i, outs);
+    in = merged(x, outs[0]);
+    last[i] = outs[1];
+    last[s->layers + i] = outs[2];
+  }
+  if (!last) return;
+  if (s->batch_first) swap_batch(x, &in);
+  give(x, call, 0, in, s->dtype);
+  size_t n = (size_t)s->layers;
+  for (size_t i = 0; i < (c ? 2U : 1U); i++) {
+    const char *all = n == 1 ? last[i] : ig_onnx_concat(x, last + i * n, n, 0, NULL);
+    give(x, call, i + 1, all, s->dtype);
+  }
+}
+
 static void emit_rnn(ig_onnx *x, const ig_onnx_call *call, const rnn *kind) {
   const ig_value *a = call->args;
   bool lstm = kind->gates == 4;
-  state s = {.kind = kind, .params = &a[2], .layers = ig_onnx_int_of(x, &a[4])};
+  state s = {.kind = kind, .params = &a[2], .layers = ig_onnx_int_of(x, &a[4]), .lengths = ""};
   s.dirs = is_true(&a[7]) ? 2 : 1;
   s.biases = is_true(&a[3]);
   s.batch_first = is_true(&a[8]);
   s.hidden = ig_sizes(ig_onnx_tensor_of(&a[2].list.at[1]))[1].value;
   s.dtype = ig_onnx_compute_type(x, kind->op, call->val->dtype);
-  const char *in = ig_onnx_operand(x, &a[0], s.dtype);
-  if (s.batch_first) swap_batch(x, &in);
   const ig_value *first = lstm ? &a[1].list.at[0] : &a[1];
-  const char *h = ig_onnx_operand(x, first, s.dtype);
-  const char *c = lstm ? ig_onnx_operand(x, &a[1].list.at[1], s.dtype) : NULL;
-  const char **last = ig_onnx_push(x, ig_mem_mul(ig_mem_mul(2, (size_t)s.layers), sizeof *last));
-  for (int64_t i = 0; last && i < s.layers; i++) {
-    const char *outs[3];
-    const char *h0 = layer_state(x, &s, h, i);
-    emit_layer(x, &s, in, h0, lstm ? layer_state(x, &s, c, i) : NULL, i, outs);
-    in = merged(x, outs[0]);
-    last[i] = outs[1];
-    last[s.layers + i] = outs[2];
-  }
-  if (!last) return;
-  if (s.batch_first) swap_batch(x, &in);
-  give(x, call, 0, in, s.dtype);
-  size_t n = (size_t)s.layers;
-  for (size_t i = 0; i < (lstm ? 2U : 1U); i++) {
-    const char *all = n == 1 ? last[i] : ig_onnx_concat(x, last + i * n, n, 0, NULL);
-    give(x, call, i + 1, all, s.dtype);
-  }
+  put_layers(x, call, &s, first, lstm ? &a[1].list.at[1] : NULL);
+}
+
+// Padded batches with lengths, as the exporter captures packed sequences: input, lengths, h, (c,)
+// params, has_biases, num_layers, bidirectional, batch_first
+static void emit_packed(ig_onnx *x, const ig_onnx_call *call, const rnn *kind) {
+  const ig_value *a = call->args;
+  const ig_value *rest = a + (kind->gates == 4 ? 4 : 3);
+  state s = {.kind = kind, .params = rest, .layers = ig_onnx_int_of(x, &rest[2])};
+  s.dirs = is_true(&rest[3]) ? 2 : 1;
+  s.biases = is_true(&rest[1]);
+  s.batch_first = is_true(&rest[4]);
+  s.hidden = ig_sizes(ig_onnx_tensor_of(&rest[0].list.at[1]))[1].value;
+  s.dtype = ig_onnx_compute_type(x, kind->op, call->val->dtype);
+  s.lengths = ig_onnx_operand(x, &a[1], IG_I32);
+  put_layers(x, call, &s, &a[2], kind->gates == 4 ? &a[3] : NULL);
+}
+
+static bool packed_can(int opset, const ig_value *args, size_t n) {
+  (void)opset;
+  const ig_value *params = n >= 8 ? &args[n - 5] : NULL;
+  return params && params->kind == IG_KIND_LIST && params->list.n >= 2 &&
+         ig_onnx_tensor_of(&params->list.at[1]) != NULL;
 }
 
 static void lstm(ig_onnx *x, const ig_onnx_call *call) {
@@ -180,10 +209,27 @@ static void rnn_relu(ig_onnx *x, const ig_onnx_call *call) {
   emit_rnn(x, call, &relu_kind);
 }
 
+static void packed_lstm(ig_onnx *x, const ig_onnx_call *call) {
+  emit_packed(x, call, &lstm_kind);
+}
+static void packed_gru(ig_onnx *x, const ig_onnx_call *call) {
+  emit_packed(x, call, &gru_kind);
+}
+static void packed_tanh(ig_onnx *x, const ig_onnx_call *call) {
+  emit_packed(x, call, &tanh_kind);
+}
+static void packed_relu(ig_onnx *x, const ig_onnx_call *call) {
+  emit_packed(x, call, &relu_kind);
+}
+
 const ig_onnx_row ig_onnx_rnn[] = {
     {"aten.lstm.input", lstm, NULL, rnn_can},
     {"aten.gru.input", gru, NULL, rnn_can},
     {"aten.rnn_tanh.input", rnn_tanh, NULL, rnn_can},
     {"aten.rnn_relu.input", rnn_relu, NULL, rnn_can},
+    {"ingot_packed.lstm.default", packed_lstm, NULL, packed_can},
+    {"ingot_packed.gru.default", packed_gru, NULL, packed_can},
+    {"ingot_packed.rnn_tanh.default", packed_tanh, NULL, packed_can},
+    {"ingot_packed.rnn_relu.default", packed_relu, NULL, packed_can},
     {NULL, NULL, NULL, NULL},
 };

@@ -19,7 +19,7 @@ from ingot.export import Dim, ExportedProgram, _trace
 from ingot.onnx import _constants, errors
 from ingot.onnx._enums import OperatorExportTypes, TrainingMode
 from ingot.onnx._globals import GLOBALS
-from ingot.onnx._internal import python_op, registration, symbolic
+from ingot.onnx._internal import packed, python_op, registration, symbolic
 from ingot.utils import _pytree as pytree
 
 # ---- the model's mode ----
@@ -540,6 +540,7 @@ def export_bytes(
         setup(opset, operator_export_type, autograd_inlining),
         select_model_mode_for_export(model, training),
         python_op.collected() as python_ops,
+        packed.kept_padded(),
     ):
         axes = {} if dynamic_axes is None else dynamic_axes
         validate_dynamic_axes(axes, model, options.get("input_names"), options.get("output_names"))

@@ -123,6 +123,9 @@ class RNNBase(Module):
 
     def _run(self, input: Any, states: list[Tensor] | None) -> tuple[Any, list[Tensor]]:
         """Calls the operator; the hidden states are a list."""
+        own = getattr(input, "_run", None)
+        if own is not None:
+            return own(self, states)
         packed = isinstance(input, PackedSequence)
         batch_sizes = sorted_indices = unsorted_indices = None
         batched = True

@@ -3,11 +3,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import contextlib
+import contextvars
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import ingot
 from ingot._C import Tensor
+
+
+# Who packs instead: (input, lengths, batch_first, enforce_sorted) -> PackedSequence. Exporters to formats whose
+# recurrent operators take padded batches set it.
+_packer: contextvars.ContextVar[Callable | None] = contextvars.ContextVar("packer", default=None)
+
+
+@contextlib.contextmanager
+def packing(fn: Callable | None) -> Iterator[None]:
+    """While the block runs, `fn` packs sequences."""
+    token = _packer.set(fn)
+    try:
+        yield
+    finally:
+        _packer.reset(token)
 
 
 class _PackedFields(NamedTuple):
@@ -105,6 +122,9 @@ def pack_padded_sequence(
     input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
     """Packs a padded batch. lengths have to be in descending order unless enforce_sorted is False, which sorts them."""
+    packer = _packer.get()
+    if packer is not None:
+        return packer(input, lengths, batch_first, enforce_sorted)
     if not isinstance(lengths, Tensor):
         lengths = ingot.as_tensor(lengths, dtype=ingot.int64, device="cpu")
     sorted_indices = None
@@ -120,6 +140,9 @@ def pad_packed_sequence(
     sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
 ) -> tuple[Tensor, Tensor]:
     """The padded batch and the lengths."""
+    own = getattr(sequence, "_pad", None)
+    if own is not None:
+        return own(batch_first, padding_value, total_length)
     longest = sequence.batch_sizes.size(0)
     if total_length is not None:
         if total_length < longest:
