@@ -136,3 +136,91 @@ def test_options_that_are_refused() -> None:
         write(Net(), x, export_modules_as_functions=True, opset_version=13)
     with pytest.raises(RuntimeError, match="Dynamic shape axis should be no more than the shape dimension"):
         write(Net(), x, input_names=["x"], dynamic_axes={"x": {5: "n"}})
+
+
+def test_packed_sequences_are_padded_batches_with_lengths() -> None:
+    class Packed(nn.Module):
+        def __init__(self, kind, first):
+            super().__init__()
+            self.rnn = getattr(nn, kind)(3, 4, 2, bidirectional=True, batch_first=first)
+            self.first = first
+
+        def forward(self, x, lengths):
+            packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=self.first, enforce_sorted=False)
+            out, last = self.rnn(packed)
+            out, _ = nn.utils.rnn.pad_packed_sequence(out, batch_first=self.first)
+            return (out, *last) if isinstance(last, tuple) else (out, last)
+
+    for kind in ("RNN", "GRU", "LSTM"):
+        for first in (False, True):
+            x = torch.randn(5, 3, 3)
+            lengths = torch.tensor([2, 3, 1, 1, 3]) if first else torch.tensor([2, 5, 1])
+            model = Packed(kind, first)
+            axes = {"x": {0: "a", 1: "b"}, "n": {0: "c"}}
+            proto = write(model, (x, lengths), input_names=["x", "n"], dynamic_axes=axes)
+            assert types(proto).count(kind) == 2
+            same(proto, model, x, lengths)
+
+
+def test_custom_symbolics() -> None:
+    def relu(g, x):
+        return g.op("my.domain::Relu6", x, low_f=0.0, name_s="r", sizes_i=[1, 2])
+
+    def clamp(g, x, low, high):
+        raise RuntimeError("no")
+
+    onnx_module = torch.onnx
+    onnx_module.register_custom_op_symbolic("aten::relu", relu, 9)
+    try:
+        proto = write(nn.ReLU(), torch.ones(2), custom_opsets={"my.domain": 3, "unused": 1})
+    finally:
+        onnx_module.unregister_custom_op_symbolic("aten::relu", 9)
+    (node,) = proto.graph.node
+    assert (node.domain, node.op_type) == ("my.domain", "Relu6")
+    assert {a.name for a in node.attribute} == {"low", "name", "sizes"}
+    assert {o.domain: o.version for o in proto.opset_import} == {"": 17, "my.domain": 3}
+    assert types(write(nn.ReLU(), torch.ones(2))) == ["Relu"]
+    onnx_module.register_custom_op_symbolic("aten::clamp", clamp, 17)
+    try:
+        mode = onnx_module.OperatorExportTypes.ONNX_ATEN_FALLBACK
+        proto = write(module(lambda x: x.clamp(-1.0, 1.0)), torch.ones(2), operator_export_type=mode)
+    finally:
+        onnx_module.unregister_custom_op_symbolic("aten::clamp", 17)
+    node = proto.graph.node[-1]
+    found = {a.name: a.s.decode() for a in node.attribute}
+    assert node.op_type == "ATen" and found == {"operator": "clamp", "overload_name": "Tensor"}
+
+
+def test_functions_with_a_symbolic_are_one_node() -> None:
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, by):
+            return x * 2 + by
+
+        @staticmethod
+        def symbolic(g, x, by):
+            return g.op("my::Twice", x, by_i=by)
+
+    class Plain(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.sin()
+
+    proto = write(module(lambda x: Twice.apply(Plain.apply(x), 3) + 1), torch.ones(2))
+    assert [n.op_type for n in proto.graph.node if n.op_type != "Constant"] == ["Sin", "Twice", "Add"]
+
+
+def test_a_model_as_text_and_as_a_graph() -> None:
+    text = torch.onnx.export_to_pretty_string(Net(), torch.ones(2, 3))
+    assert 'Node {type: "Gemm"' in text and "initializers: [TensorProto shape: [4 3]" in text
+    graph, weights, out = torch.onnx.utils._model_to_graph(Net().eval(), (torch.ones(2, 3),))
+    assert [n.kind() for n in graph.nodes()] == ["onnx::Gemm", "onnx::Relu", "onnx::Gemm"]
+    assert list(weights) == ["fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias"] and tuple(out.shape) == (2, 10)
+    assert all(n.sourceRange() for n in graph.nodes())
+
+
+def test_verify() -> None:
+    torch.onnx.verification.verify(Net(), torch.ones(2, 3), opset_version=15)
+    model = module(lambda x: x + torch.rand(3))
+    with pytest.raises(AssertionError):
+        torch.onnx.verification.verify(model, torch.ones(3), opset_version=15)

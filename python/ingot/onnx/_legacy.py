@@ -19,7 +19,7 @@ from ingot.export import Dim, ExportedProgram, _trace
 from ingot.onnx import _constants, errors
 from ingot.onnx._enums import OperatorExportTypes, TrainingMode
 from ingot.onnx._globals import GLOBALS
-from ingot.onnx._internal import packed, python_op, registration, symbolic
+from ingot.onnx._internal import packed, python_op, registration, scripted, symbolic
 from ingot.utils import _pytree as pytree
 
 # ---- the model's mode ----
@@ -261,9 +261,14 @@ def _capture_once(model: nn.Module, args: tuple, shapes: Any) -> ExportedProgram
             model, args, {}, shapes, strict=False, pre_dispatch=True, allow_complex_guards_as_runtime_asserts=free
         )
     except Exception as error:
-        if not _is_data_dependent(error):
+        # Decisions by data, results whose sizes depend on data, operators without a rule for sizes: all of them are
+        # known when the model also runs on the examples themselves.
+        if not (_is_data_dependent(error) or isinstance(error, NotImplementedError)):
             raise
-        return ingot_export.draft_export(model, args, {}, dynamic_shapes=shapes)
+        try:
+            return ingot_export.draft_export(model, args, {}, dynamic_shapes=shapes)
+        except Exception:
+            raise error from None
 
 
 def capture(model: nn.Module, args: tuple, axes: _Axes) -> ExportedProgram:
@@ -387,7 +392,9 @@ def _model_inputs(ep: ExportedProgram) -> int:
     return sum(spec[0] == "USER_INPUT" and isinstance(spec[4], fed) for spec in ep._program.input_specs)
 
 
-def _as_module(model: Any) -> nn.Module:
+def _as_module(model: Any, args: tuple) -> nn.Module:
+    if scripted.is_script(model):
+        return scripted.as_module(model, args)
     if not isinstance(model, nn.Module):
         model.modules  # noqa: B018  # what is no module has none: AttributeError
     return model
@@ -411,11 +418,12 @@ def build(
     python_ops: python_op.PythonOps | None = None,
 ) -> Exported:
     """Captures a model; the options are those of export, checked."""
-    module = _as_module(model)
     args = args if isinstance(args, tuple) else (args,)
+    module = _as_module(model, args)
     args = decide_input_format(module, args)
     axes = dict(dynamic_axes or {})
-    fed = pytree.tree_map(_as_tensor, args)
+    # A script has its numbers as they are; of a traced model they are inputs too.
+    fed = args if scripted.is_script(model) else pytree.tree_map(_as_tensor, args)
     parameters = [p for p in inspect.signature(module.forward).parameters]
     names = _flat_names(fed, input_names or (), parameters)
     given = _Axes(fed, names, axes)

@@ -127,6 +127,7 @@ def pack_padded_sequence(
         return packer(input, lengths, batch_first, enforce_sorted)
     if not isinstance(lengths, Tensor):
         lengths = ingot.as_tensor(lengths, dtype=ingot.int64, device="cpu")
+    lengths = lengths.to(ingot.int64)
     sorted_indices = None
     if not enforce_sorted:
         lengths, sorted_indices = ingot.sort(lengths, descending=True)
