@@ -56,14 +56,17 @@ static bool front_default(ig_ctx *c, void *user, const char *param, const ig_sty
   PyObject *found = PyObject_CallMethod(user, "default", "s", param);
   if (!found) return py_script_failed(c);
   *given = found != Py_None;
-  const ig_stype *own = NULL;
-  bool ok = !*given || py_script_constant(py_unit(), PyTuple_GET_ITEM(found, 0), out, &own);
-  // An integer is a float where one is declared.
-  if (ok && *given && type && type->kind == IG_STYPE_FLOAT && out->kind == IG_KIND_INT) {
-    *out = ig_of_f64((double)out->i.value);
+  PyObject *value = *given ? PyTuple_GET_ITEM(found, 0) : NULL;
+  ig_str why = ig_str_make(c->alloc);
+  bool ok = !value || py_to_script(c, py_unit(), value, type, out, &why);
+  if (!ok && !PyErr_Occurred() && c->status == IG_OK) {
+    // What is no tensor though nothing says its type is refused with the place, see declare.
+    const ig_stype *own = py_script_type_of(c, py_unit(), value, &why);
+    ok = own && py_to_script(c, py_unit(), value, own, out, &why);
   }
+  ig_str_free(&why);
   Py_DECREF(found);
-  return ok || py_script_failed(c);
+  return ok || (c->status == IG_OK ? py_script_failed(c) : false);
 }
 
 // The front and all it points to live as long as the unit.
@@ -73,11 +76,12 @@ static const ig_sfront *front_of(ig_sunit *u, PyObject *object) {
     PyErr_NoMemory();
     return NULL;
   }
-  *front = (ig_sfront){.resolve = front_resolve,
-                       .type = front_type,
-                       .default_value = front_default,
-                       .user = Py_NewRef(object),
-                       .python = true};
+  *front =
+      (ig_sfront){.resolve = front_resolve,
+                  .type = front_type,
+                  .default_value = PyObject_HasAttrString(object, "default") ? front_default : NULL,
+                  .user = Py_NewRef(object),
+                  .python = true};
   return front;
 }
 
@@ -141,6 +145,25 @@ static bool check_defaults(ig_ctx *c, PyObject *front, const ig_tree *def) {
   return false;
 }
 
+// The default of a parameter without a type is a tensor or None.
+static bool check_untyped(ig_ctx *c, const ig_sfunction *f, const ig_tree *def) {
+  for (size_t i = 0; i < f->n_params; i++) {
+    const ig_sparam *p = &f->params[i];
+    if (!p->inferred || !p->has_default) continue;
+    if (p->def.kind == IG_KIND_NONE || p->def.kind == IG_KIND_TENSOR) continue;
+    ig_str quoted = ig_str_make(c->alloc);
+    ig_srange_quote(&quoted, def->range, NULL);
+    PyErr_Format(PyExc_RuntimeError,
+                 "\nExpected a default value of type Tensor (inferred) on parameter \"%s\"."
+                 "Because \"%s\" was not annotated with an explicit type it is assumed to be type "
+                 "'Tensor'.:\n%s",
+                 p->name, p->name, quoted.at ? quoted.at : "");
+    ig_str_free(&quoted);
+    return false;
+  }
+  return true;
+}
+
 static PyObject *declare(PyObject *module, PyObject *args) {
   (void)module;
   text_args a;
@@ -158,7 +181,8 @@ static PyObject *declare(PyObject *module, PyObject *args) {
   if (!front) return NULL;
   ig_sclass *owner = a.owner == Py_None ? NULL : ((py_sclass *)a.owner)->k;
   ig_sfunction *f = ig_script_declare(c, u, owner, a.qualified, def, front);
-  return f ? py_from_sfunction(u, f) : py_script_raise(c);
+  if (!f) return py_script_raise(c);
+  return check_untyped(c, f, def) ? py_from_sfunction(u, f) : NULL;
 }
 
 // All functions of a text without a host: CompilationUnit.

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "script.h"
+#include "script_value.h"
 
 PyObject *py_from_sclass(ig_sunit *u, ig_sclass *k) {
   py_sclass *o = PyObject_New(py_sclass, &py_sclass_type);
@@ -183,6 +184,20 @@ static PyObject *new_class(PyObject *module, PyObject *args) {
   return k ? py_from_sclass(u, k) : py_raise(u->c);
 }
 
+// A value as running scripts have it, with its type, a new reference.
+static bool py_script_value(ig_sunit *u, PyObject *o, ig_value *out, const ig_stype **type) {
+  ig_ctx *c = py_ctx();
+  ig_str why = ig_str_make(c->alloc);
+  *type = py_script_type_of(c, u, o, &why);
+  bool ok = *type && py_to_script(c, u, o, *type, out, &why);
+  if (!ok && !PyErr_Occurred()) {
+    if (c->status == IG_OK) PyErr_SetString(PyExc_RuntimeError, why.at ? why.at : "");
+    if (c->status != IG_OK) (void)py_raise(c);
+  }
+  ig_str_free(&why);
+  return ok;
+}
+
 // Members as (name, value), in order; all values have one type.
 static PyObject *new_enum(PyObject *module, PyObject *args) {
   (void)module;
@@ -198,9 +213,11 @@ static PyObject *new_enum(PyObject *module, PyObject *args) {
     ig_value v;
     const ig_stype *type = NULL;
     if (!PyArg_ParseTuple(PyList_GET_ITEM(members, i), "sO", &name, &value)) return NULL;
-    if (!py_script_constant(u, value, &v, &type)) return NULL;
+    if (!py_script_value(u, value, &v, &type)) return NULL;
     if (!e && !(e = ig_sunit_add_enum(u, qualified, type))) return py_raise(u->c);
-    if (!ig_senum_add(e, name, v)) return py_raise(u->c);
+    bool added = ig_senum_add(e, name, v);
+    ig_svalue_release(v);
+    if (!added) return py_raise(u->c);
   }
   if (!e) return PyErr_Format(PyExc_RuntimeError, "No enum values defined for %s", qualified);
   e->host = Py_NewRef(cls);  // as long as the unit
@@ -221,6 +238,12 @@ static PyObject *new_interface(PyObject *module, PyObject *args) {
   if (!k) return py_raise(u->c);
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(methods); i++) {
     ig_sfunction *f = ((py_sfunction *)PyList_GET_ITEM(methods, i))->f;
+    f->compile = NULL;
+    if (f->n_params > 0) {
+      f->params[0].type = k->type;
+      f->params[0].inferred = false;
+    }
+    if (!f->result) f->result = ig_stype_plain(&u->types, IG_STYPE_NONE);
     if (!ig_vec_push(u->alloc, &k->methods, f)) return PyErr_NoMemory();
   }
   return py_from_stype(u, k->type);

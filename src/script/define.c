@@ -320,7 +320,9 @@ ig_sfunction *ig_script_declare(ig_ctx *c, ig_sunit *u, ig_sclass *owner, const 
   definition *kept = ig_arena_push(&u->arena, sizeof *kept);
   if (!kept) return no_memory(c);
   *kept = (definition){def, front};
-  ig_sfunction *f = ig_sunit_add_function(u, owner, def->text, qualified);
+  // A host may give a method another name than its text has: overloads, getters of properties.
+  const char *dot = strrchr(qualified, '.');
+  ig_sfunction *f = ig_sunit_add_function(u, owner, dot ? dot + 1 : qualified, qualified);
   if (!f) return NULL;
   declarer d = {.c = c, .u = u, .f = f, .def = def, .front = front};
   d.resolver = (ig_resolver){front->type, front->user};

@@ -271,6 +271,20 @@ static bool no_attribute(ig_emitter *e, ig_srange where, ig_svalue *v, const cha
   return false;
 }
 
+// Methods that give the children of a module; containers with names have more of them.
+static bool is_children_method(const ig_sclass *k, const char *name) {
+  static const char *const any[] = {"children", "named_children"};
+  static const char *const dict[] = {"keys", "values", "items"};
+  for (size_t i = 0; i < sizeof any / sizeof *any; i++) {
+    if (strcmp(any[i], name) == 0) return true;
+  }
+  bool named = k->container == IG_SCONTAINER_DICT || k->container == IG_SCONTAINER_PARAMETER_DICT;
+  for (size_t i = 0; named && i < sizeof dict / sizeof *dict; i++) {
+    if (strcmp(dict[i], name) == 0) return true;
+  }
+  return false;
+}
+
 static bool value_attr(ig_emitter *e, ig_srange where, ig_svalue *v, const char *name,
                        ig_sugar *out) {
   *out = (ig_sugar){.kind = IG_SUGAR_UNKNOWN};
@@ -296,6 +310,14 @@ static bool value_attr(ig_emitter *e, ig_srange where, ig_svalue *v, const char 
       break;
   }
   if (!ok || out->kind != IG_SUGAR_UNKNOWN) return ok;
+  const ig_sclass *k = ig_sclass_of(v->type);
+  if (k && k->module && is_children_method(k, name)) {
+    ig_sugar *all = ig_emit_array(e, 1, sizeof *all);
+    if (!all || !ig_emit_children(e, where, v, all)) return false;
+    *out = (ig_sugar){.kind = IG_SUGAR_CONTAINER_METHOD,
+                      .container = {all, ig_emit_text(e, "%s", name)}};
+    return true;
+  }
   const char *field = strcmp(name, "type") == 0 ? "to" : name;
   const char *symbol = ig_emit_text(e, "aten::%s", field);
   if (ig_emit_has_builtin(e, symbol, v)) {

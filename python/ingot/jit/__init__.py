@@ -25,6 +25,8 @@ from ingot.jit._script import (
     RecursiveScriptModule,
     ScriptModule,
     fork,
+    freeze,
+    optimize_for_inference,
     script,
     script_if_tracing,
     script_method,
@@ -43,12 +45,16 @@ from ingot.jit._trace import (
 
 _fork, _wait = fork, wait
 
+
+class Error(Exception):
+    """What a script raised while it ran."""
+
+
 __all__ = [
-    "Attribute", "CompilationUnit", "Final", "RecursiveScriptModule", "ScriptFunction", "ScriptModule", "ScriptObject",
-    "TopLevelTracedModule", "TracedModule", "TracerWarning", "TracingCheckError",
-    "_fork", "_overload", "_overload_method", "_unwrap_optional", "_wait", "annotate", "export", "fork", "freeze", "frontend",
-    "ignore", "interface", "is_scripting", "is_tracing", "isinstance",
-    "optimize_for_inference", "run_frozen_optimizations", "script", "script_if_tracing", "script_method", "trace", "trace_module", "unused",
+    "Attribute", "CompilationUnit", "Error", "Final", "RecursiveScriptModule", "ScriptFunction", "ScriptModule",
+    "ScriptObject", "TopLevelTracedModule", "TracedModule", "TracerWarning", "TracingCheckError", "_fork",
+    "_overload", "_overload_method", "_unwrap_optional", "_wait", "annotate", "export", "fork", "freeze", "frontend",
+    "ignore", "interface", "is_scripting", "is_tracing", "isinstance", "optimize_for_inference",
+    "run_frozen_optimizations", "script", "script_if_tracing", "script_method", "trace", "trace_module", "unused",
     "wait",
 ]  # fmt: skip
-

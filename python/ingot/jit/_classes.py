@@ -22,7 +22,8 @@ def type_of_class(cls: type) -> Any:
     """None: the class has no type in scripts."""
     if DONE in cls.__dict__:
         return cls.__dict__[DONE]
-    if cls.__module__ == "builtins" or cls.__module__.startswith("ingot.") or cls is object:
+    own = cls.__module__.startswith("ingot.") and not cls.__module__.startswith("ingot.jit._sources.")
+    if cls.__module__ == "builtins" or own or cls is object:
         return None
     if issubclass(cls, enum.Enum):
         return _keep(cls, _enum_type(cls))
@@ -148,7 +149,7 @@ def _dataclass_methods(cls: Any) -> dict[str, Callable]:
     made = {"__init__": _text_function("__init__", text, space)}
     if cls.__dataclass_params__.eq:
         tests = " and ".join(f"self.{field.name} == other.{field.name}" for field in fields) or "True"
-        text = f"def __eq__(self, other: {cls.__name__}) -> bool:\n    return {tests}\n"
+        text = f"def __eq__(self, other: '{cls.__name__}') -> bool:\n    return {tests}\n"
         made["__eq__"] = _text_function("__eq__", text, space)
     return made
 

@@ -8,6 +8,7 @@ import functools
 import importlib
 import inspect
 import types
+import typing
 from collections.abc import Callable
 from typing import Any
 
@@ -31,7 +32,8 @@ def source_function(function: Callable) -> Callable | None:
     if home is None:
         return None
     try:
-        return vars(importlib.import_module(home)).get(function.__name__)
+        space = vars(importlib.import_module(home))
+        return space.get(function.__name__) or space.get("ALIASES", {}).get(function.__name__)
     except ModuleNotFoundError:
         return None
 
@@ -68,6 +70,7 @@ def _free(name: str) -> str:
 def declare(function: Callable, name: str, owner: Any, cls: type | None = None) -> Any:
     """A function or method of the unit from a Python function; the body is compiled when it is needed."""
     front = _front.Front(function, cls)
+    check_annotations(front.function)
     source = _front.source_of(front.function)
     check_type_comments(source.text)
     return _C._script_declare(front, *source, name, owner)
@@ -121,6 +124,20 @@ def declare_host(function: Callable, name: str, owner: Any) -> Any:
     text = _head_and_body(source.text)[0] + "    pass\n"
     declared = _C._script_declare(_front.Front(function), text, *source[1:], name, owner)
     return _C._script_set_host(declared, function)
+
+
+def check_annotations(function: Callable) -> None:
+    """Containers say what they contain."""
+    for hint in getattr(function, "__annotations__", {}).values():
+        if hint is typing.Dict:  # noqa: UP006
+            raise RuntimeError(
+                "Attempted to use Dict without contained types. Please add contained type, e.g. Dict[int, int]"
+            )
+        if hint in (typing.List, typing.Tuple, typing.Optional):  # noqa: UP006
+            name = getattr(hint, "_name", None) or str(hint)
+            raise RuntimeError(
+                f"Attempted to use {name} without a contained type. Please add a contained type, e.g. {name}[int]"
+            )
 
 
 def check_type_comments(text: str) -> None:

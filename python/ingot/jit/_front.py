@@ -20,7 +20,7 @@ from typing import Any
 
 import ingot
 from ingot import _C
-from ingot.jit import _marks
+from ingot.jit._sources import grad_mode
 
 Answer = tuple | None
 OPERATOR = type(ingot.relu)
@@ -34,14 +34,16 @@ _SYMBOLS: dict[int, str] = {
     **{id(getattr(math, name)): f"aten::{name}" for name in _MATH.split()},
     id(math.remainder): "aten::mathremainder",
     id(warnings.warn): "aten::warn",
+    id(pow): "aten::pow",
     id(ingot.is_grad_enabled): "aten::is_grad_enabled",
+    id(ingot.set_grad_enabled): "aten::set_grad_enabled",
     id(ingot.autograd.grad): "aten::grad",
     id(ingot.autograd.backward): "aten::backward",
 }
 # Names of Python that are the language's own.
 _GLOBALS = """
     abs bool chr complex dict divmod enumerate filter float getattr hasattr hex int isinstance len list max min oct ord
-    pow print range reversed round sorted str sum tuple zip bin any all
+    print range reversed round sorted str sum tuple zip bin any all
 """
 _OWN = {id(getattr(builtins, name)): name for name in _GLOBALS.split()}
 _UNTYPED = (
@@ -212,6 +214,8 @@ class Front:
 
     def resolve(self, name: str) -> Answer:
         found = self.find(name)
+        if found is None and self.cls is not None and name == self.cls.__name__:
+            found = (self.cls,)  # a class that is compiled before its name is assigned
         return None if found is None else answer(found[0])
 
     def type(self, name: str) -> Any:
@@ -235,7 +239,8 @@ class Front:
         return (self.defaults[name],) if name in self.defaults else None
 
     def mutable_default(self) -> str | None:
-        for name, value in self.defaults.items():
+        own = self.function.__module__.startswith("ingot.jit._sources.")
+        for name, value in [] if own else self.defaults.items():
             if isinstance(value, (list, dict, set, bytearray)):
                 return f"{type(value)} on parameter {name}"
         return None
@@ -262,15 +267,16 @@ class TextFront:
     def type(self, name: str) -> Any:
         return None
 
-    def default(self, name: str) -> None:
-        return None
-
 
 # ---- what an object means
+
+# Classes of the package whose text for scripts is another one.
+_TEXTS: dict[type, type] = {ingot.no_grad: grad_mode.no_grad, ingot.enable_grad: grad_mode.enable_grad}
 
 
 def answer(what: Any, name: str | None = None) -> Answer:
     """What a Python object stands for in a script."""
+    what = _TEXTS.get(what, what) if isinstance(what, type) else what
     if id(what) in _OWN:
         return None  # the compiler knows it
     if id(what) in _SYMBOLS:
@@ -354,7 +360,12 @@ def _module_attribute(module: types.ModuleType, name: str) -> Answer:
         found = getattr(module, name)
     except AttributeError:
         symbol = f"aten::{name}"
-        return ("builtin", symbol) if module is ingot and _C._script_has_operator(symbol) else None
+        if torch_name(module.__name__) != "torch":
+            return None
+        written = getattr(_compile_module().functions, name, None)
+        if written is not None:
+            return answer(written)
+        return ("builtin", symbol) if _C._script_has_operator(symbol) else None
     # A function of the package that is written in Python, but an operator for scripts.
     if isinstance(found, types.FunctionType) and found.__module__.startswith("ingot"):
         from ingot.jit import _compile
@@ -362,6 +373,13 @@ def _module_attribute(module: types.ModuleType, name: str) -> Answer:
         if _compile.source_function(found) is None and _C._script_has_operator(f"aten::{name}"):
             return ("builtin", f"aten::{name}")
     return _value(found, name)
+
+
+def _compile_module() -> Any:
+    from ingot.jit import _sources
+    from ingot.jit._sources import functions  # noqa: F401
+
+    return _sources
 
 
 def describe(what: Any) -> str:

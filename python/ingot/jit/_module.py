@@ -78,7 +78,7 @@ def constants_of(module: nn.Module, hints: dict[str, Any]) -> list[str]:
     names: list[str] = []
     for base in reversed(type(module).__mro__):
         home = written(base) or base
-        names += home.__dict__.get("__constants__", ())
+        names += getattr(home, "__constants__", ()) if home is not base else base.__dict__.get("__constants__", ())
     names += [name for name, hint in hints.items() if typing.get_origin(hint) is typing.Final or hint is typing.Final]
     return list(dict.fromkeys(names))
 
@@ -112,6 +112,8 @@ class Kind:
         self.ignored = set(getattr(module, "__jit_ignored_attributes__", ())) | self.unused
         self.hooks = [list(getattr(module, name).values()) for name in ("_forward_pre_hooks", "_forward_hooks")]
         self.length = len(module) if isinstance(module, tuple(_CONTAINERS)) else 0
+        kinds = [i + 1 for i, base in enumerate(_CONTAINERS) if issubclass(self.cls, base)]
+        self.container = kinds[0] if kinds else 0
         self._read(module)
 
     # ---- what the module has
@@ -239,8 +241,7 @@ class Kind:
             self.made.add_attribute(name, kind.build().type() if isinstance(kind, Kind) else kind, PLAIN)
         for name, value in self.constants.items():
             self.made.add_constant(name, value)
-        kinds = [i + 1 for i, base in enumerate(_CONTAINERS) if issubclass(self.cls, base)]
-        self.made.set_host(self, kinds[0] if kinds else 0)
+        self.made.set_host(self, self.container)
         return self.made
 
     def compile(self, stubs: dict[str, Callable] | None = None) -> None:
@@ -309,7 +310,8 @@ class Kind:
 
     def _own_property(self, name: str) -> bool:
         """Properties of the package's own classes are none of scripts."""
-        return any(name in base.__dict__ for base in self.cls.__mro__ if base.__module__.startswith("ingot."))
+        home = next(base for base in self.cls.__mro__ if name in base.__dict__)
+        return home.__module__.startswith("ingot.")
 
     def _add_container_methods(self) -> None:
         if not issubclass(self.cls, (nn.ModuleList, nn.Sequential, nn.ModuleDict)):
@@ -330,7 +332,11 @@ class Kind:
     def attribute(self, name: str) -> _front.Answer:
         if name in self.functions:
             return self.functions[name]
-        if name in _LANGUAGE or self.made.method(name) is not None:
+        if (
+            name in _LANGUAGE
+            or (self.container and name in ("keys", "values", "items"))
+            or self.made.method(name) is not None
+        ):
             return None
         if any(name == part for part, _, _ in self.parts) or name in self.children or name in self.constants:
             return None

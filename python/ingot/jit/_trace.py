@@ -176,9 +176,7 @@ def trace(
             _module_class, example_inputs_is_kwarg=example_kwarg_inputs is not None, _store_inputs=_store_inputs,
         )  # fmt: skip
     if inspect.ismethod(func) and isinstance(func.__self__, nn.Module):
-        raise AttributeError(
-            "trace doesn't support compiling individual module's functions.\nPlease use trace_module"
-        )
+        raise AttributeError("trace doesn't support compiling individual module's functions.\nPlease use trace_module")
     if not callable(func):
         raise TypeError(f"expected a function or module, not {type(func).__name__}")
     args = _arguments(func, example_inputs, example_kwarg_inputs)

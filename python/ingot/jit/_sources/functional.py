@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# ruff: noqa: UP006, UP007, UP035, UP045, B028, F401
+# ruff: noqa: UP006, UP007, UP035, UP045, B006, B028, F401
 """torch.nn.functional for scripts."""
 
 import math
@@ -11,6 +11,9 @@ from ingot import Tensor
 from ingot.jit._sources import reduction as _Reduction
 
 TORCH_NAME = "torch.nn.functional"
+
+# A number stands for a list of that many.
+BroadcastingList1 = BroadcastingList2 = BroadcastingList3 = List
 
 
 # Activations
@@ -184,20 +187,22 @@ def log_softmax(input: Tensor, dim: Optional[int] = None, _stacklevel: int = 3, 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     if p < 0.0 or p > 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-    return torch.dropout_(input, p, training) if inplace else torch.dropout(input, p, training)
+    return input.copy_(torch.dropout(input, p, training)) if inplace else torch.dropout(input, p, training)
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     if p < 0.0 or p > 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-    return torch.alpha_dropout_(input, p, training) if inplace else torch.alpha_dropout(input, p, training)
+    return input.copy_(torch.alpha_dropout(input, p, training)) if inplace else torch.alpha_dropout(input, p, training)
 
 
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     if p < 0.0 or p > 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     return (
-        torch.feature_alpha_dropout_(input, p, training) if inplace else torch.feature_alpha_dropout(input, p, training)
+        input.copy_(torch.feature_alpha_dropout(input, p, training))
+        if inplace
+        else torch.feature_alpha_dropout(input, p, training)
     )
 
 
@@ -210,7 +215,9 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     is_batched = inp_dim == 3
     if not is_batched:
         input = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
-    result = torch.feature_dropout_(input, p, training) if inplace else torch.feature_dropout(input, p, training)
+    result = (
+        input.copy_(torch.feature_dropout(input, p, training)) if inplace else torch.feature_dropout(input, p, training)
+    )
     if not is_batched:
         result = result.squeeze_(0) if inplace else result.squeeze(0)
     return result
@@ -219,13 +226,17 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     if p < 0.0 or p > 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-    return torch.feature_dropout_(input, p, training) if inplace else torch.feature_dropout(input, p, training)
+    return (
+        input.copy_(torch.feature_dropout(input, p, training)) if inplace else torch.feature_dropout(input, p, training)
+    )
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     if p < 0.0 or p > 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-    return torch.feature_dropout_(input, p, training) if inplace else torch.feature_dropout(input, p, training)
+    return (
+        input.copy_(torch.feature_dropout(input, p, training)) if inplace else torch.feature_dropout(input, p, training)
+    )
 
 
 # Normalization
@@ -345,10 +356,10 @@ def embedding(
 
 def _max_pool1d(
     input: Tensor,
-    kernel_size: List[int],
-    stride: Optional[List[int]] = None,
-    padding: List[int] = 0,
-    dilation: List[int] = 1,
+    kernel_size: BroadcastingList1[int],
+    stride: Optional[BroadcastingList1[int]] = None,
+    padding: BroadcastingList1[int] = [0],
+    dilation: BroadcastingList1[int] = [1],
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Tensor:
@@ -359,10 +370,10 @@ def _max_pool1d(
 
 def _max_pool2d(
     input: Tensor,
-    kernel_size: List[int],
-    stride: Optional[List[int]] = None,
-    padding: List[int] = 0,
-    dilation: List[int] = 1,
+    kernel_size: BroadcastingList2[int],
+    stride: Optional[BroadcastingList2[int]] = None,
+    padding: BroadcastingList2[int] = [0, 0],
+    dilation: BroadcastingList2[int] = [1, 1],
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Tensor:
@@ -373,10 +384,10 @@ def _max_pool2d(
 
 def _max_pool3d(
     input: Tensor,
-    kernel_size: List[int],
-    stride: Optional[List[int]] = None,
-    padding: List[int] = 0,
-    dilation: List[int] = 1,
+    kernel_size: BroadcastingList3[int],
+    stride: Optional[BroadcastingList3[int]] = None,
+    padding: BroadcastingList3[int] = [0, 0, 0],
+    dilation: BroadcastingList3[int] = [1, 1, 1],
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Tensor:
@@ -387,10 +398,10 @@ def _max_pool3d(
 
 def max_pool1d_with_indices(
     input: Tensor,
-    kernel_size: List[int],
-    stride: Optional[List[int]] = None,
-    padding: List[int] = 0,
-    dilation: List[int] = 1,
+    kernel_size: BroadcastingList1[int],
+    stride: Optional[BroadcastingList1[int]] = None,
+    padding: BroadcastingList1[int] = [0],
+    dilation: BroadcastingList1[int] = [1],
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Tuple[Tensor, Tensor]:
@@ -401,10 +412,10 @@ def max_pool1d_with_indices(
 
 def max_pool2d_with_indices(
     input: Tensor,
-    kernel_size: List[int],
-    stride: Optional[List[int]] = None,
-    padding: List[int] = 0,
-    dilation: List[int] = 1,
+    kernel_size: BroadcastingList2[int],
+    stride: Optional[BroadcastingList2[int]] = None,
+    padding: BroadcastingList2[int] = [0, 0],
+    dilation: BroadcastingList2[int] = [1, 1],
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Tuple[Tensor, Tensor]:
@@ -415,10 +426,10 @@ def max_pool2d_with_indices(
 
 def max_pool3d_with_indices(
     input: Tensor,
-    kernel_size: List[int],
-    stride: Optional[List[int]] = None,
-    padding: List[int] = 0,
-    dilation: List[int] = 1,
+    kernel_size: BroadcastingList3[int],
+    stride: Optional[BroadcastingList3[int]] = None,
+    padding: BroadcastingList3[int] = [0, 0, 0],
+    dilation: BroadcastingList3[int] = [1, 1, 1],
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Tuple[Tensor, Tensor]:
@@ -464,11 +475,11 @@ def unfold(
 
 def fold(
     input: Tensor,
-    output_size: List[int],
-    kernel_size: List[int],
-    dilation: List[int] = 1,
-    padding: List[int] = 0,
-    stride: List[int] = 1,
+    output_size: BroadcastingList2[int],
+    kernel_size: BroadcastingList2[int],
+    dilation: BroadcastingList2[int] = [1, 1],
+    padding: BroadcastingList2[int] = [0, 0],
+    stride: BroadcastingList2[int] = [1, 1],
 ) -> Tensor:
     return torch.col2im(input, output_size, kernel_size, dilation, padding, stride)
 
@@ -627,3 +638,14 @@ def binary_cross_entropy_with_logits(
     if not (target.size() == input.size()):
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
     return torch.binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction_enum)
+
+
+# Functions that dispatch on return_indices: the form without them.
+ALIASES = {
+    "max_pool1d": _max_pool1d,
+    "max_pool2d": _max_pool2d,
+    "max_pool3d": _max_pool3d,
+    "adaptive_max_pool1d": _adaptive_max_pool1d,
+    "adaptive_max_pool2d": _adaptive_max_pool2d,
+    "adaptive_max_pool3d": _adaptive_max_pool3d,
+}

@@ -536,6 +536,85 @@ class Conv3d(_Conv):
         return F.conv3d(input, weight, bias, self.stride, self.padding, self.dilation, self.groups)
 
 
+class _ConvTranspose(_Conv):
+    def _output_padding(
+        self,
+        input: Tensor,
+        output_size: Optional[List[int]],
+        stride: List[int],
+        padding: List[int],
+        kernel_size: List[int],
+        num_spatial_dims: int,
+        dilation: Optional[List[int]] = None,
+    ) -> List[int]:
+        if output_size is None:
+            ret = list(self.output_padding)
+        else:
+            has_batch_dim = input.dim() == num_spatial_dims + 2
+            first = 2 if has_batch_dim else 1
+            if len(output_size) == first + num_spatial_dims:
+                output_size = output_size[first:]
+            if len(output_size) != num_spatial_dims:
+                raise ValueError(
+                    f"ConvTranspose{num_spatial_dims}D: for {input.dim()}D input, output_size must have "
+                    f"{num_spatial_dims} or {first + num_spatial_dims} elements (got {len(output_size)})"
+                )
+            ret = torch.jit.annotate(List[int], [])
+            for d in range(num_spatial_dims):
+                low = (input.size(d + first) - 1) * stride[d] - 2 * padding[d]
+                low = low + (dilation[d] if dilation is not None else 1) * (kernel_size[d] - 1) + 1
+                high = low + stride[d] - 1
+                if output_size[d] < low or output_size[d] > high:
+                    raise ValueError(
+                        f"requested an output size of {output_size}, but valid sizes of dim {d} range from {low} to "
+                        f"{high} (for an input of {input.size()[2:]})"
+                    )
+                ret.append(output_size[d] - low)
+        return ret
+
+
+class ConvTranspose1d(_ConvTranspose):
+    bias: Optional[Tensor]
+    transposed: bool
+    _reversed_padding_repeated_twice: List[int]
+
+    def forward(self, input: Tensor, output_size: Optional[List[int]] = None) -> Tensor:
+        output_padding = self._output_padding(
+            input, output_size, self.stride, self.padding, self.kernel_size, 1, self.dilation
+        )
+        return F.conv_transpose1d(
+            input, self.weight, self.bias, self.stride, self.padding, output_padding, self.groups, self.dilation
+        )
+
+
+class ConvTranspose2d(_ConvTranspose):
+    bias: Optional[Tensor]
+    transposed: bool
+    _reversed_padding_repeated_twice: List[int]
+
+    def forward(self, input: Tensor, output_size: Optional[List[int]] = None) -> Tensor:
+        output_padding = self._output_padding(
+            input, output_size, self.stride, self.padding, self.kernel_size, 2, self.dilation
+        )
+        return F.conv_transpose2d(
+            input, self.weight, self.bias, self.stride, self.padding, output_padding, self.groups, self.dilation
+        )
+
+
+class ConvTranspose3d(_ConvTranspose):
+    bias: Optional[Tensor]
+    transposed: bool
+    _reversed_padding_repeated_twice: List[int]
+
+    def forward(self, input: Tensor, output_size: Optional[List[int]] = None) -> Tensor:
+        output_padding = self._output_padding(
+            input, output_size, self.stride, self.padding, self.kernel_size, 3, self.dilation
+        )
+        return F.conv_transpose3d(
+            input, self.weight, self.bias, self.stride, self.padding, output_padding, self.groups, self.dilation
+        )
+
+
 # Pooling
 
 
