@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "script.h"
-#include "script/freeze.h"
 #include "script_value.h"
 
 static ig_sobj_instance *instance_of(PyObject *o) {
@@ -329,44 +328,7 @@ PyTypeObject py_smodule_type = {
     .tp_methods = module_methods,
 };
 
-// ---- freezing
-
-static PyObject *freeze(PyObject *module, PyObject *args) {
-  (void)module;
-  PyObject *o = NULL;
-  PyObject *names = NULL;
-  int numerics = 0;
-  if (!PyArg_ParseTuple(args, "O!O!p", &py_smodule_type, &o, &PyList_Type, &names, &numerics)) {
-    return NULL;
-  }
-  ig_ctx *c = py_ctx();
-  size_t n = (size_t)PyList_GET_SIZE(names);
-  ig_scope scope = ig_scope_open(c);
-  const char **preserved = ig_scope_array(c, n + 1, sizeof *preserved);
-  bool ok = preserved != NULL;
-  for (size_t i = 0; ok && i < n; i++) {
-    preserved[i] = PyUnicode_AsUTF8(PyList_GET_ITEM(names, (Py_ssize_t)i));
-    ok = preserved[i] != NULL;
-  }
-  ig_sfreeze how = {preserved, n};
-  ig_sobj_instance *made = ok ? ig_script_freeze(c, instance_of(o), &how) : NULL;
-  for (size_t i = 0; made && i < made->cls->methods.n && c->status == IG_OK; i++) {
-    const ig_sfunction *f = made->cls->methods.at[i];
-    if (f->graph) (void)ig_sgraph_optimize_frozen(made->cls->unit, f->graph, numerics != 0);
-  }
-  ig_scope_close(c, scope);
-  if (made && c->status == IG_OK) return wrap(made);
-  if (made) ig_svalue_release(ig_of_sobj(made));
-  if (PyErr_Occurred()) return NULL;
-  // A name that the module has not is a RuntimeError in PyTorch.
-  if (ig_ctx_status(c) != IG_INVALID) return py_script_raise(c);
-  PyErr_SetString(PyExc_RuntimeError, ig_ctx_error(c));
-  ig_ctx_clear(c);
-  return NULL;
-}
-
 static PyMethodDef functions[] = {
-    {"_script_freeze", freeze, METH_VARARGS, "A module whose attributes are constants."},
     {"_script_instance", py_script_instance, METH_O, "A new object of a class."},
     {"_script_set_host", py_script_set_host, METH_VARARGS, "Python runs the function."},
     {NULL},

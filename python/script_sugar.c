@@ -190,7 +190,20 @@ static bool say_special(const answer *a, ig_sugar *out) {
   return false;
 }
 
+// Is the data a list whose elements are of the type? type NULL: of any.
+static bool is_list(const answer *a, PyObject *o, PyTypeObject *type) {
+  bool ok = o && PyList_Check(o);
+  for (Py_ssize_t i = 0; ok && type && i < PyList_GET_SIZE(o); i++) {
+    ok = PyObject_TypeCheck(PyList_GET_ITEM(o, i), type);
+  }
+  if (ok) return true;
+  PyErr_Format(PyExc_TypeError, "expected a list%s%s, found %R", type ? " of " : "",
+               type ? type->tp_name : "", o ? o : Py_None);
+  return py_script_failed(a->c);
+}
+
 static bool say_function(const answer *a, ig_sugar *out) {
+  if (!is_list(a, a->data, &py_sfunction_type)) return false;
   size_t n = (size_t)PyList_GET_SIZE(a->data);
   ig_sfunction **at = ig_arena_array(&a->u->arena, n + 1, sizeof *at);
   if (!at) return no_memory(a->c);
@@ -225,12 +238,14 @@ static ig_sugar *several(const answer *a, PyObject *list, size_t *n) {
 }
 
 static bool say_tuple(const answer *a, ig_sugar *out) {
+  if (!is_list(a, a->data, NULL)) return false;
   *out = (ig_sugar){.kind = IG_SUGAR_TUPLE};
   out->items.at = several(a, a->data, &out->items.n);
   return out->items.at != NULL;
 }
 
 static bool say_dict(const answer *a, ig_sugar *out) {
+  if (!is_list(a, a->data, &PyUnicode_Type) || !is_list(a, a->more, NULL)) return false;
   *out = (ig_sugar){.kind = IG_SUGAR_DICT};
   out->items.keys = texts_of(a, a->data, &out->items.n);
   if (out->items.keys) out->items.at = several(a, a->more, &out->items.n);
@@ -258,6 +273,7 @@ static bool say_namespace(const answer *a, ig_sugar *out) {
 }
 
 static bool say_method(const answer *a, ig_sugar *out) {
+  if (!is_list(a, a->data, &PyUnicode_Type)) return false;
   size_t n = 0;
   const char **names = texts_of(a, a->data, &n);
   *out = (ig_sugar){.kind = IG_SUGAR_METHOD, .method = {a->self, names, n}};

@@ -25,8 +25,6 @@ from ingot.jit._script import (
     RecursiveScriptModule,
     ScriptModule,
     fork,
-    freeze,
-    optimize_for_inference,
     script,
     script_if_tracing,
     script_method,

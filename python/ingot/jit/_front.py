@@ -294,14 +294,14 @@ def answer(what: Any, name: str | None = None) -> Answer:
         return _class(what)
     if isinstance(what, types.ModuleType):
         return ("host", what)
-    if isinstance(what, (types.FunctionType, types.MethodType, functools.partial)) or hasattr(what, "_ingot_script"):
+    if isinstance(what, (types.FunctionType, types.MethodType, functools.partial)):
         return _function(what)
     if isinstance(what, enum.Enum):
         return ("host", what)
     if isinstance(what, types.BuiltinFunctionType):
         return _builtin(what)
     overloaded = getattr(what, "_qualified_op_name", None)  # torch.ops.aten.add
-    if overloaded:
+    if isinstance(overloaded, str):
         return ("builtin", overloaded)
     return ("host", what)
 

@@ -380,7 +380,7 @@ def script(
         return _script_function(obj)
     if isinstance(obj, dict) or isinstance(obj, list):
         return obj
-    if isinstance(getattr(type(obj), "__call__", None), types.FunctionType):
+    if isinstance(vars(type(obj)).get("__call__"), types.FunctionType):
         return script(obj.__call__)
     raise TypeError(f"{type(obj)} is a built-in class")
 
@@ -420,31 +420,6 @@ def script_if_tracing(function: Callable) -> Callable:
 
     wrapper.__script_if_tracing_wrapper = True
     return wrapper
-
-
-def freeze(mod: Any, preserved_attrs: Any = None, optimize_numerics: bool = True) -> Any:
-    """A copy of a module in eval mode whose attributes are constants of its methods; everything that can be computed
-    from them is."""
-    if not isinstance(mod, ScriptModule):
-        raise RuntimeError(
-            "Freezing expects a ScriptModule as input. Please use torch.jit.script or torch.jit.trace to script your "
-            "'nn.Module'."
-        )
-    if mod.training:
-        raise RuntimeError(
-            "Freezing is currently only implemented for modules in eval mode. Please call .eval() on your module "
-            "before freezing."
-        )
-    frozen = wrap(_C._script_freeze(mod._c, list(preserved_attrs or ()), optimize_numerics))
-    frozen.__dict__["_original_name"] = mod.original_name
-    return frozen
-
-
-def optimize_for_inference(mod: Any, other_methods: Any = None) -> Any:
-    """The frozen module; a module that was frozen already stays as it is."""
-    if hasattr(mod, "training"):
-        return freeze(mod.eval(), preserved_attrs=other_methods)
-    return mod
 
 
 def isinstance_of(value: Any, target: Any) -> bool:

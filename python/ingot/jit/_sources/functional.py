@@ -357,7 +357,7 @@ def embedding(
 def _max_pool1d(
     input: Tensor,
     kernel_size: BroadcastingList1[int],
-    stride: Optional[BroadcastingList1[int]] = None,
+    stride: Optional[List[int]] = None,
     padding: BroadcastingList1[int] = [0],
     dilation: BroadcastingList1[int] = [1],
     ceil_mode: bool = False,
@@ -371,7 +371,7 @@ def _max_pool1d(
 def _max_pool2d(
     input: Tensor,
     kernel_size: BroadcastingList2[int],
-    stride: Optional[BroadcastingList2[int]] = None,
+    stride: Optional[List[int]] = None,
     padding: BroadcastingList2[int] = [0, 0],
     dilation: BroadcastingList2[int] = [1, 1],
     ceil_mode: bool = False,
@@ -385,7 +385,7 @@ def _max_pool2d(
 def _max_pool3d(
     input: Tensor,
     kernel_size: BroadcastingList3[int],
-    stride: Optional[BroadcastingList3[int]] = None,
+    stride: Optional[List[int]] = None,
     padding: BroadcastingList3[int] = [0, 0, 0],
     dilation: BroadcastingList3[int] = [1, 1, 1],
     ceil_mode: bool = False,
@@ -399,7 +399,7 @@ def _max_pool3d(
 def max_pool1d_with_indices(
     input: Tensor,
     kernel_size: BroadcastingList1[int],
-    stride: Optional[BroadcastingList1[int]] = None,
+    stride: Optional[List[int]] = None,
     padding: BroadcastingList1[int] = [0],
     dilation: BroadcastingList1[int] = [1],
     ceil_mode: bool = False,
@@ -413,7 +413,7 @@ def max_pool1d_with_indices(
 def max_pool2d_with_indices(
     input: Tensor,
     kernel_size: BroadcastingList2[int],
-    stride: Optional[BroadcastingList2[int]] = None,
+    stride: Optional[List[int]] = None,
     padding: BroadcastingList2[int] = [0, 0],
     dilation: BroadcastingList2[int] = [1, 1],
     ceil_mode: bool = False,
@@ -427,7 +427,7 @@ def max_pool2d_with_indices(
 def max_pool3d_with_indices(
     input: Tensor,
     kernel_size: BroadcastingList3[int],
-    stride: Optional[BroadcastingList3[int]] = None,
+    stride: Optional[List[int]] = None,
     padding: BroadcastingList3[int] = [0, 0, 0],
     dilation: BroadcastingList3[int] = [1, 1, 1],
     ceil_mode: bool = False,
