@@ -1,18 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs given as text, run with Python values.
+// Graphs given as text, run with Python values; what scripts print and warn about.
 #include "script/interp.h"
 #include "script_value.h"
 
+// sys.stdout.write, which has no limit on the length.
 static void print_out(void *user, const char *text, size_t n) {
   (void)user;
-  (void)n;
-  PySys_FormatStdout("%s", text);
+  PyObject *type = NULL;
+  PyObject *value = NULL;
+  PyObject *traceback = NULL;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyObject *out = PySys_GetObject("stdout");
+  PyObject *shown = PyUnicode_DecodeUTF8(text, (Py_ssize_t)n, "replace");
+  if (out && shown && PyFile_WriteObject(shown, out, Py_PRINT_RAW) != 0) PyErr_Clear();
+  Py_XDECREF(shown);
+  PyErr_Restore(type, value, traceback);
 }
 
+// At the line of the script.
 static void warn_out(ig_ctx *c, void *user, const char *text, const ig_snode *node) {
   (void)user;
-  (void)node;
-  if (PyErr_WarnEx(PyExc_UserWarning, text, 1) != 0) py_host_failed(c);
+  ig_srange where = node ? node->range : (ig_srange){0};
+  const char *file = where.source ? where.source->file : NULL;
+  int failed = file ? PyErr_WarnExplicit(PyExc_UserWarning, text, file, (int)ig_srange_line(where),
+                                         NULL, NULL)
+                    : PyErr_WarnEx(PyExc_UserWarning, text, 1);
+  if (failed) py_host_failed(c);
+}
+
+ig_sout py_script_out(void) {
+  return (ig_sout){.print = print_out, .warn = warn_out};
 }
 
 // Values of the graph's inputs in the innermost scope; NULL: exception set.
@@ -71,7 +88,7 @@ static PyObject *run_graph(PyObject *module, PyObject *args) {
   ig_ctx *c = py_ctx();
   ig_sunit *u = ig_sunit_create(c);
   if (!u) return py_raise(c);
-  u->out = (ig_sout){.print = print_out, .warn = warn_out};
+  u->out = py_script_out();
   ig_sgraph *g = ig_sgraph_parse(&u->types, NULL, text);
   ig_scope s = ig_scope_open(c);
   PyObject *made = g ? run(c, u, g, values) : py_raise(c);

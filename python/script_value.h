@@ -14,6 +14,7 @@ bool py_to_script(ig_ctx *c, ig_sunit *u, PyObject *o, const ig_stype *t, ig_val
 const ig_stype *py_script_type_of(ig_ctx *c, ig_sunit *u, PyObject *o, ig_str *why);
 PyObject *py_from_script(ig_ctx *c, ig_value v);
 
+ig_sout py_script_out(void);         // script_run.c: sys.stdout and warnings
 int py_add_script_run(PyObject *m);  // script_run.c
 
 #endif

@@ -7,10 +7,16 @@
 #include "script/compile.h"
 #include "script/ir_edit.h"
 #include "script/ir_pass.h"
+#include "script_value.h"
 
 ig_sunit *py_unit(void) {
-  if (!py.unit) py.unit = ig_sunit_create(py.main);
-  if (!py.unit) (void)py_raise(py.main);
+  if (!py.unit) {
+    py.unit = ig_sunit_create(py.main);
+    if (py.unit)
+      py.unit->out = py_script_out();
+    else
+      (void)py_raise(py.main);
+  }
   return py.unit;
 }
 

@@ -533,6 +533,32 @@ static void errors_of_forks_wait(void **state) {
   expect(graph, args, 2, want);
 }
 
+// dropout_ writes what dropout computes; without training it leaves the tensor as it is.
+static void dropout_writes_its_operand(void **state) {
+  (void)state;
+  ig_sgraph *g = ig_sgraph_parse(&u->types, NULL,
+                                 "graph(%x : Tensor, %p : float, %t : bool):\n"
+                                 "  %r : Tensor = aten::dropout_(%x, %p, %t)\n"
+                                 "  return (%r)\n");
+  const int64_t size = 64;
+  ig_scope s = ig_scope_open(c);
+  ig_tensor *x = ig_tensor_empty(c, IG_F32, &size, 1);
+  float *at = ig_tensor_data(x);
+  for (int i = 0; i < 64; i++) at[i] = 1;
+  for (int train = 0; train < 2; train++) {
+    const ig_value args[3] = {ig_of_tensor(x), ig_of_f64(0.5), ig_of_bool(train != 0)};
+    ig_value out = ig_none();
+    assert_int_equal(ig_sgraph_run(c, u, g, args, 3, &out), IG_OK);
+    assert_ptr_equal(out.tensor, x);
+    ig_svalue_release(out);
+    int zeros = 0;
+    for (int i = 0; i < 64; i++) zeros += at[i] == 0;
+    assert_true(train ? zeros > 0 && zeros < 64 : zeros == 0);
+  }
+  ig_scope_close(c, s);
+  ig_sgraph_free(g);
+}
+
 // ---- the table
 
 static void schemas_of_built_ins_parse(void **state) {
@@ -568,6 +594,7 @@ int main(void) {
       cmocka_unit_test(with_is_left_by_an_error),
       cmocka_unit_test(recursion_ends_at_the_limit),
       cmocka_unit_test(errors_of_forks_wait),
+      cmocka_unit_test(dropout_writes_its_operand),
       cmocka_unit_test(schemas_of_built_ins_parse),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
