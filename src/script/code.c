@@ -537,6 +537,9 @@ static bool emit_loop(maker *m, const ig_snode *n) {
   next->n_out = 1;
   next->target = (uint32_t)test_at;
   m->insns.at[test_at].target = here(m);
+  m->insns.at[test_at].out = to;
+  m->insns.at[test_at].n_out = (uint32_t)carried + 1;
+  m->insns.at[test_at].index = here(m) - 1;
   for (size_t i = 0; i < carried; i++) place(m, n->out[i], (ig_soperand)to[i + 1]);
   return give_register(m, counter) && give_register(m, to[0]) && emit_frees(m, n);
 }

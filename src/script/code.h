@@ -29,9 +29,10 @@ typedef enum ig_sinsn_kind {
   IG_SINSN_UNLESS,  // to target if in[0] is false; out has the results of the If, which end at
                     // index
   IG_SINSN_BEGIN,   // of a loop: out[0] = 0
-  IG_SINSN_TEST,    // of a loop: to target if in[0] >= in[1] or in[2] is false
-  IG_SINSN_NEXT,    // of a loop: out[0] += 1, to target
-  IG_SINSN_FREE,    // nothing but frees
+  IG_SINSN_TEST,  // of a loop: to target if in[0] >= in[1] or in[2] is false; out has the registers
+                  // of condition and carried values, the body ends at index
+  IG_SINSN_NEXT,  // of a loop: out[0] += 1, to target
+  IG_SINSN_FREE,  // nothing but frees
   IG_SINSN_LIST,
   IG_SINSN_TUPLE,
   IG_SINSN_DICT,

@@ -16,8 +16,8 @@ typedef struct ig_sfront {
   // parameter has none. NULL: defaults are read from the tree.
   bool (*default_value)(ig_ctx *c, void *user, const char *param, const ig_stype *type,
                         ig_value *out, bool *given);
-  // An operator of `torch` that means something else in this code. UNKNOWN without an error: it does
-  // not. NULL: none does.
+  // An operator of `torch` that means something else in this code. UNKNOWN without an error: it
+  // does not. NULL: none does.
   bool (*op)(ig_ctx *c, void *user, const char *name, ig_sugar *out);
   void *user;
   bool python;  // user code: checked for what Python's syntax has and scripts have not; otherwise

@@ -7,11 +7,14 @@
 
 #include "base/budget.h"
 #include "base/limits.h"
+#include "ingot/aten.h"
 #include "ingot/hop.h"
 #include "op/call.h"
 #include "script/builtin.h"
 #include "script/code.h"
 #include "script/failure.h"
+#include "script/form.h"
+#include "script/ir_edit.h"
 #include "script/numbers.h"
 #include "sym/env.h"
 
@@ -610,20 +613,6 @@ static bool run_fork(run *r, frame *f, const ig_sinsn *i) {
 
 // ---- the loop
 
-static bool run_test(run *r, frame *f, const ig_sinsn *i) {
-  ig_value count = read(f, i->in[0]);
-  ig_value most = read(f, i->in[1]);
-  ig_value go_on = read(f, i->in[2]);
-  if (most.kind != IG_KIND_INT || go_on.kind != IG_KIND_BOOL) {
-    return wrong(r, i, "expected a number and a condition");
-  }
-  if (!ig_step(r->c)) return false;
-  bool more = most.i.expr ? ig_int_is(r->c, count.i, IG_LT, most.i) : count.i.value < most.i.value;
-  more = more && (go_on.b_expr ? ig_bool_guard(r->c, &go_on) : go_on.b);
-  if (!more) f->next = i->target;
-  return r->c->status == IG_OK;
-}
-
 // ---- conditions on data under a capture
 
 // One branch of an If, run on a copy of the frame.
@@ -750,6 +739,212 @@ static bool record_branches(run *r, frame *f, const ig_sinsn *i, const ig_value 
 static bool depends_on_data(ig_ctx *c, const ig_value *v) {
   bool answer = false;
   return c->mode->capture && v->b_expr && !v->b_expr->backed && !ig_bool_known(c, v, &answer);
+}
+
+// ---- loops on data under a capture
+
+// Everything that a recorded loop carries is a tensor: the counter, the condition, then what the
+// carried values consist of.
+typedef struct loop {
+  const frame *from;
+  const ig_sinsn *test;
+  size_t max_depth;
+  bool counts;           // the number of rounds is bounded
+  const ig_value *like;  // carried values before the loop
+} loop;
+
+static ig_tensor *as_tensor(ig_ctx *c, ig_value v) {
+  if (v.kind == IG_KIND_TENSOR) return v.tensor;
+  ig_dtype dtype = v.kind == IG_KIND_INT ? IG_I64 : v.kind == IG_KIND_BOOL ? IG_BOOL : IG_F64;
+  if (v.kind != IG_KIND_INT && v.kind != IG_KIND_BOOL && v.kind != IG_KIND_FLOAT) {
+    ig_fail_text(c, IG_UNSUPPORTED,
+                 "a loop whose number of rounds depends on data carries a value that is no tensor "
+                 "or number");
+    return NULL;
+  }
+  return ig_scalar_tensor_with(c, v, ig_of_dtype(dtype), ig_none(), ig_none(), ig_none());
+}
+
+// The value of a register from tensors; numbers are read from theirs. A new reference.
+static ig_value from_tensors(ig_ctx *c, ig_value like, const ig_value **next) {
+  if (like.kind == IG_KIND_NONE || like.kind == IG_KIND_TENSOR || ig_sobj_is(like, IG_SOBJ_LIST) ||
+      ig_sobj_is(like, IG_SOBJ_TUPLE)) {
+    if (!ig_sobj_of(like)) return with_leaves(c, like, next);
+    const ig_sobj_seq *s = like.object;
+    ig_value *at = ig_scope_array(c, s->n, sizeof *at);
+    for (size_t k = 0; at && k < s->n; k++) at[k] = from_tensors(c, s->at[k], next);
+    ig_sobj_seq *made = at ? ig_sobj_seq_make(c, s->head.kind, s->head.type, at, s->n) : NULL;
+    for (size_t k = 0; at && k < s->n; k++) ig_svalue_release(at[k]);
+    return made ? ig_of_sobj(made) : ig_none();
+  }
+  ig_value v = *(*next)++;
+  return v.kind == IG_KIND_TENSOR ? ig_sb_element(c, v.tensor) : v;
+}
+
+static ig_value *carry(ig_ctx *c, ig_value counter, const ig_value *values, uint32_t n,
+                       size_t *count) {
+  size_t leaf_count = 0;
+  for (uint32_t k = 0; k < n; k++) leaf_count = leaves(values[k], NULL, leaf_count, 0);
+  ig_value *at = ig_scope_array(c, leaf_count + 1, sizeof *at);
+  if (!at) return NULL;
+  at[0] = counter;
+  *count = 1;
+  for (uint32_t k = 0; k < n; k++) *count = leaves(values[k], at, *count, leaf_count + 1);
+  for (size_t k = 0; k < *count; k++) at[k] = ig_of_tensor(as_tensor(c, at[k]));
+  return c->status == IG_OK ? at : NULL;
+}
+
+static const ig_value *loop_goes_on(ig_ctx *c, const ig_value *in, size_t n, size_t *nouts,
+                                    void *user) {
+  const loop *l = user;
+  (void)n;
+  ig_value *out = ig_scope_array(c, 1, sizeof *out);
+  ig_value most = read(l->from, l->test->in[1]);
+  ig_tensor *more = in[1].tensor;
+  if (l->counts) {
+    ig_tensor *left = ig_lt_scalar(c, in[0].tensor, most);
+    more = left ? ig_logical_and(c, left, more) : NULL;
+  }
+  if (!out || !more) return NULL;
+  *out = ig_of_tensor(more);
+  *nouts = 1;
+  return out;
+}
+
+// The number of the round, of which the loop knows that it lies below the number of rounds.
+static ig_value counter_of(ig_ctx *c, const loop *l, ig_tensor *from) {
+  ig_value counter = ig_sb_element(c, from);
+  const ig_value bounds[] = {ig_of_i64(0), read(l->from, l->test->in[1])};
+  static const ig_expr_kind relations[] = {IG_EXPR_GE, IG_EXPR_LT};
+  for (size_t k = 0; k < (l->counts ? 2 : 1) && c->status == IG_OK; k++) {
+    const ig_value sides[] = {counter, bounds[k]};
+    ig_value holds = ig_none();
+    ig_sym_apply(c, relations[k], sides, 2, &holds);
+    if (holds.kind == IG_KIND_BOOL) ig_sym_believe(c, &holds);
+  }
+  return counter;
+}
+
+static const ig_value *loop_round(ig_ctx *c, const ig_value *in, size_t n, size_t *nouts,
+                                  void *user) {
+  const loop *l = user;
+  const ig_sinsn *i = l->test;
+  (void)n;
+  run r = {.c = c, .max_depth = l->max_depth};
+  ig_value *out = NULL;
+  if (copy_frame(&r, l->from, (size_t)(i - l->from->code->at) + 1)) {
+    frame *f = top(&r);
+    const ig_value *next = in + 1;
+    for (uint32_t k = 0; k < i->n_out; k++) {
+      write(f, i->out[k], from_tensors(c, l->like[k], &next));
+    }
+    const ig_sblock *body = i->node->blocks[0];
+    bool used = ig_svalue_is_used(body, body->in[0]);
+    if (used) write(f, (uint32_t)i->in[0], counter_of(c, l, in[0].tensor));
+    if (c->status == IG_OK) execute_until(&r, i->index);
+  }
+  if (c->status == IG_OK) {
+    ig_value *values = ig_scope_array(c, i->n_out, sizeof *values);
+    for (uint32_t k = 0; values && k < i->n_out; k++) values[k] = top(&r)->registers[i->out[k]];
+    ig_tensor *counter = values ? ig_add_scalar(c, in[0].tensor, ig_of_i64(1)) : NULL;
+    out = counter ? carry(c, ig_of_tensor(counter), values, i->n_out, nouts) : NULL;
+    // What is carried must outlive the frame.
+    for (size_t k = 0; out && k < *nouts; k++) {
+      if (!ig_pool_add(c, &ig_tensor_retain(out[k].tensor)->ref)) out = NULL;
+    }
+  }
+  while (r.entered.n) ig_svalue_release(r.entered.at[--r.entered.n]);
+  while (r.frames.n) pop_frame(&r);
+  ig_vec_free(c->alloc, &r.frames);
+  ig_vec_free(c->alloc, &r.entered);
+  return c->status == IG_OK ? out : NULL;
+}
+
+// Does a block change containers or objects? What a round does to them cannot be recorded.
+static bool changes_objects(ig_sunit *u, const ig_sblock *b) {
+  for (const ig_snode *n = b->first; n; n = n->next) {
+    if (ig_sform_of(n) == IG_SFORM_SET_ATTR) return true;
+    const ig_soperator *op = n->n_blocks ? NULL : ig_soperator_of_node(u, n);
+    for (size_t k = 0; op && k < op->schema->n_params && k < n->n_in; k++) {
+      ig_stype_kind kind = n->in[k]->type->kind;
+      bool container = kind == IG_STYPE_LIST || kind == IG_STYPE_DICT;
+      if (op->schema->params[k].written && container) return true;
+    }
+    for (size_t k = 0; k < n->n_blocks; k++) {
+      if (changes_objects(u, n->blocks[k])) return true;
+    }
+  }
+  return false;
+}
+
+static bool can_be_recorded(const frame *f, const ig_sinsn *i) {
+  if (changes_objects(f->code->unit, i->node->blocks[0])) return false;
+  for (uint32_t k = 0; k < i->n_out; k++) {
+    ig_value at[64];
+    size_t n = leaves(f->registers[i->out[k]], at, 0, 64);
+    if (n > 64) return false;
+    for (size_t m = 0; m < n; m++) {
+      bool fits = at[m].kind == IG_KIND_TENSOR || at[m].kind == IG_KIND_INT ||
+                  at[m].kind == IG_KIND_FLOAT || at[m].kind == IG_KIND_BOOL;
+      if (!fits) return false;
+    }
+  }
+  return true;
+}
+
+// Is it unknown how many rounds there will be?
+static bool asks_data(ig_ctx *c, const ig_value *most, const ig_value *go_on) {
+  if (!c->mode->capture) return false;
+  return most->i.expr || depends_on_data(c, go_on);
+}
+
+static bool record_loop(run *r, frame *f, const ig_sinsn *i) {
+  ig_ctx *c = r->c;
+  ig_scope s = ig_scope_open(c);
+  ig_value *like = ig_scope_array(c, i->n_out, sizeof *like);
+  for (uint32_t k = 0; like && k < i->n_out; k++) like[k] = f->registers[i->out[k]];
+  ig_value most = read(f, i->in[1]);
+  loop l = {.from = f,
+            .test = i,
+            .max_depth = r->max_depth,
+            .counts = most.i.expr || most.i.value != INT64_MAX,
+            .like = like};
+  size_t n = 0;
+  ig_value *carried = like ? carry(c, read(f, i->in[0]), like, i->n_out, &n) : NULL;
+  ig_branch cond = {.fn = loop_goes_on, .user = &l};
+  ig_branch body = {.fn = loop_round, .user = &l};
+  size_t n_outs = 0;
+  const ig_value *outs =
+      carried ? ig_while_loop(c, &cond, &body, carried, n, NULL, 0, &n_outs) : NULL;
+  const ig_value *next = outs ? outs + 1 : NULL;
+  ig_value *made = ig_scope_array(c, i->n_out, sizeof *made);
+  for (uint32_t k = 0; next && made && k < i->n_out; k++) {
+    // The condition is not read behind the loop, and the last one is false.
+    made[k] = k ? from_tensors(c, like[k], &next) : ig_of_bool(false);
+    if (!k) next++;
+  }
+  for (uint32_t k = 0; next && made && k < i->n_out; k++) write(f, i->out[k], made[k]);
+  ig_scope_close(c, s);
+  f->next = i->target;
+  return c->status == IG_OK;
+}
+
+static bool run_test(run *r, frame *f, const ig_sinsn *i) {
+  ig_value count = read(f, i->in[0]);
+  ig_value most = read(f, i->in[1]);
+  ig_value go_on = read(f, i->in[2]);
+  if (most.kind != IG_KIND_INT || go_on.kind != IG_KIND_BOOL) {
+    return wrong(r, i, "expected a number and a condition");
+  }
+  if (!ig_step(r->c)) return false;
+  bool symbolic = most.i.expr || go_on.b_expr;
+  if (symbolic && asks_data(r->c, &most, &go_on) && can_be_recorded(f, i)) {
+    return record_loop(r, f, i);
+  }
+  bool more = most.i.expr ? ig_int_is(r->c, count.i, IG_LT, most.i) : count.i.value < most.i.value;
+  more = more && (go_on.b_expr ? ig_bool_guard(r->c, &go_on) : go_on.b);
+  if (!more) f->next = i->target;
+  return r->c->status == IG_OK;
 }
 
 static bool run_unless(run *r, frame *f, const ig_sinsn *i) {
