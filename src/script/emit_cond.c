@@ -6,7 +6,10 @@
 #include "script/emitter.h"
 
 ig_svalue *ig_emit_to_bool(ig_emitter *e, ig_srange where, ig_svalue *v) {
-  if (!v || v->type->kind == IG_STYPE_BOOL) return v;
+  // Made also where it is not needed, so that values have the numbers that PyTorch gives them.
+  ig_svalue *zero = v ? ig_emit_int(e, (ig_srange){0}, 0) : NULL;
+  if (!zero) return NULL;
+  if (v->type->kind == IG_STYPE_BOOL) return v;
   const ig_stype *t = v->type;
   const ig_sclass *k = ig_sclass_of(t);
   bool object = k && ig_sclass_method(k, "__bool__");
@@ -27,9 +30,8 @@ ig_svalue *ig_emit_to_bool(ig_emitter *e, ig_srange where, ig_svalue *v) {
     case IG_STYPE_STR:
     case IG_STYPE_LIST:
     case IG_STYPE_DICT: {  // true unless it is empty
-      ig_svalue *in[] = {ig_emit_op(e, where, "aten::len", &v, 1),
-                         ig_emit_int(e, (ig_srange){0}, 0)};
-      return in[0] && in[1] ? ig_emit_op(e, where, "aten::gt", in, 2) : NULL;
+      ig_svalue *in[] = {ig_emit_op(e, where, "aten::len", &v, 1), zero};
+      return in[0] ? ig_emit_op(e, where, "aten::gt", in, 2) : NULL;
     }
     default:
       break;
@@ -150,7 +152,9 @@ static bool close_branch(ig_emitter *e, ig_sframe *frame, ig_svalue *v) {
 static ig_svalue *branch_bool(ig_emitter *e, const ig_tree *t, bool constant, bool is_constant,
                               ig_scond *second) {
   if (is_constant) return ig_emit_bool(e, t->range, constant);
-  return ig_emit_cond(e, t, second) ? ig_emit_to_bool(e, t->range, second->value) : NULL;
+  if (!ig_emit_cond(e, t, second)) return NULL;
+  bool truth = second->value && second->value->type->kind == IG_STYPE_BOOL;
+  return truth ? second->value : ig_emit_to_bool(e, t->range, second->value);
 }
 
 // a and b: if a then b else False. The second condition is compiled where the first holds.

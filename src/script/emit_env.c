@@ -382,6 +382,8 @@ static ig_svalue *as_in_parent(ig_emitter *e, ig_srange where, const char *name,
     return NULL;
   }
   if (!parent) return v;
+  // Looking at a variable loads it. Nobody uses the value, but its name counts.
+  if (!load(e, name, parent)) return NULL;
   if (annotated) {
     ig_emit_error(e, where,
                   "Attempting to declare and annotate the type of variable '%s' but it is already "

@@ -493,9 +493,7 @@ static bool condition(ig_emitter *e, const ig_tree *t, ig_sugar *out) {
   return ig_emit_cond(e, t, &cond) && give(out, cond.value);
 }
 
-// Numbers that are written in the script stand once at the beginning of the graph, the last one
-// first. The order of constants in the finished graph comes from that.
-static ig_svalue *number(ig_emitter *e, ig_srange where, ig_value v) {
+ig_svalue *ig_emit_number(ig_emitter *e, ig_srange where, ig_value v) {
   ig_str key = ig_str_make(e->c->alloc);
   ig_sbuild_add_key(&key, &v);
   const char *kept = NULL;
@@ -529,15 +527,15 @@ bool ig_emit_sugar(ig_emitter *e, const ig_tree *t, size_t n_binders, const ig_s
     case IG_TREE_SUBSCRIPT:
       return ig_emit_subscript(e, t, hint, out);
     case IG_TREE_INT:
-      return give(out, number(e, t->range, ig_of_i64(t->i)));
+      return give(out, ig_emit_number(e, t->range, ig_of_i64(t->i)));
     case IG_TREE_BIG_INT:
       ig_emit_error(e, t->range,
                     "Integral constant out of range (must fit in a signed 64 bit integer)");
       return false;
     case IG_TREE_FLOAT:
-      return give(out, number(e, t->range, ig_of_f64(t->f)));
+      return give(out, ig_emit_number(e, t->range, ig_of_f64(t->f)));
     case IG_TREE_IMAGINARY:
-      return give(out, number(e, t->range, ig_of_complex(0, t->f)));
+      return give(out, ig_emit_number(e, t->range, ig_of_complex(0, t->f)));
     case IG_TREE_STRING:
       return give(out, ig_emit_str(e, t->range, t->text, t->n_text));
     case IG_TREE_TRUE:
@@ -569,6 +567,9 @@ bool ig_emit_sugar(ig_emitter *e, const ig_tree *t, size_t n_binders, const ig_s
       // fall through
     case IG_TREE_BINARY: {
       ig_svalue *left = ig_emit_expr(e, t->at[0], NULL);
+      // PyTorch looks twice at what stands before %, in case it is a text. A name costs a load.
+      bool again = left && t->op == IG_TOKEN_MOD && t->at[0]->kind == IG_TREE_NAME;
+      if (again) left = ig_emit_expr(e, t->at[0], NULL);
       ig_svalue *right = left ? ig_emit_expr(e, t->at[1], NULL) : NULL;
       return give(out, ig_emit_binary(e, t, t->op, left, right));
     }

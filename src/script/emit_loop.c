@@ -88,7 +88,7 @@ static bool while_body(ig_emitter *e, void *user) {
 }
 
 bool ig_emit_while(ig_emitter *e, const ig_tree *t) {
-  ig_svalue *forever = ig_emit_int(e, t->range, INT64_MAX);
+  ig_svalue *forever = ig_emit_number(e, t->range, ig_of_i64(INT64_MAX));
   ig_snode *node = forever ? open_loop(e, t->range, forever, t->at[0]) : NULL;
   return node && loop_body(e, node, NULL, NULL, t->range, while_body, t->at[1]);
 }

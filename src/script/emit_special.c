@@ -278,11 +278,25 @@ static bool zip(ig_emitter *e, const ig_tree *call, ig_sugar *out) {
   return true;
 }
 
+// A range. The constants that stand for what was not given are made also where counting needs none,
+// so that values have the numbers that PyTorch gives them.
+static bool count_to(ig_emitter *e, ig_srange where, ig_svalue *start, ig_svalue *stop,
+                     ig_sugar *out) {
+  *out = (ig_sugar){.kind = IG_SUGAR_RANGE};
+  out->range.stop = stop;
+  ig_svalue *zero = start ? start : ig_emit_int(e, where, 0);
+  ig_svalue *one = zero ? ig_emit_int(e, where, 1) : NULL;
+  if (!one) return false;
+  out->range.start = start;
+  out->range.step = start ? one : NULL;
+  return true;
+}
+
 static bool enumerate(ig_emitter *e, const ig_tree *call, ig_sugar *out) {
   if (!count_is(e, call, "enumerate", 1, 2)) return false;
   ig_sugar values;
   ig_sugar *at = ig_emit_array(e, 2, sizeof *at);
-  if (!at || !ig_emit_sugar(e, call->at[1], 1, NULL, &values)) return false;
+  if (!at) return false;
   ig_svalue *start = NULL;
   if (call->n == 3) {
     const ig_tree *t = call->at[2]->kind == IG_TREE_KEYWORD ? call->at[2]->at[0] : call->at[2];
@@ -292,11 +306,10 @@ static bool enumerate(ig_emitter *e, const ig_tree *call, ig_sugar *out) {
       return false;
     }
   }
-  at[0] = (ig_sugar){.kind = IG_SUGAR_RANGE};
-  at[0].range.start = start;
-  at[0].range.stop = ig_emit_int(e, call->range, INT64_MAX);
-  at[0].range.step = start ? ig_emit_int(e, call->range, 1) : NULL;
-  if (!at[0].range.stop || !ig_emit_iterable(e, call->range, &values, &at[1])) return false;
+  ig_svalue *stop = ig_emit_number(e, call->range, ig_of_i64(INT64_MAX));
+  if (!stop || !ig_emit_sugar(e, call->at[1], 1, NULL, &values)) return false;
+  if (!ig_emit_iterable(e, call->range, &values, &at[1])) return false;
+  if (!count_to(e, call->range, start, stop, &at[0])) return false;
   *out = (ig_sugar){.kind = IG_SUGAR_ITERABLES, .items = {.at = at, .n = 2}};
   return true;
 }
@@ -321,11 +334,8 @@ static bool range(ig_emitter *e, const ig_tree *call, ig_sugar *out) {
       return false;
     }
   }
+  if (args.n_pos == 1) return count_to(e, call->range, NULL, v[0], out);
   *out = (ig_sugar){.kind = IG_SUGAR_RANGE};
-  if (args.n_pos == 1) {
-    out->range.stop = v[0];
-    return true;
-  }
   out->range.start = v[0];
   out->range.stop = v[1];
   out->range.step = v[2] ? v[2] : ig_emit_int(e, call->range, 1);

@@ -89,6 +89,33 @@ static bool join(ig_emitter *e, ig_srange where, branch *t, branch *f, const cha
   return set_error(e, name, text);
 }
 
+// Looks at a variable at the end of a branch, which loads it: nobody uses the value, but values and
+// names are numbered as in PyTorch.
+static bool look(ig_emitter *e, branch *b, const char *name) {
+  ig_sframe *kept = e->frame;
+  ig_sugar found;
+  e->frame = &b->frame;
+  e->at = b->frame.block;
+  bool ok = ig_emit_find_local(e, &b->frame, name, &found);
+  e->frame = kept;
+  e->at = kept->block;
+  return ok;
+}
+
+static bool look_all(ig_emitter *e, branch *t, branch *f, const char *const *names, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    if (own_type(&t->frame, names[i]) && !look(e, f, names[i])) return false;
+    if (own_type(&f->frame, names[i]) && !look(e, t, names[i])) return false;
+  }
+  for (size_t i = 0; i < n; i++) {
+    bool known =
+        (type_in(&t->frame, names[i]) || t->exits) && (type_in(&f->frame, names[i]) || f->exits);
+    if (known && !t->exits && !look(e, t, names[i])) return false;
+    if (known && !f->exits && !look(e, f, names[i])) return false;
+  }
+  return true;
+}
+
 static int compare_names(const void *a, const void *b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -120,6 +147,7 @@ static bool if_else(ig_emitter *e, ig_srange where, const ig_scond *cond, const 
   if (t->exits && f->exits) return ig_emit_mark_exit(e, e->frame->block);
   const char **names = NULL;
   size_t n = defined(e, t, f, &names);
+  if (!look_all(e, t, f, names, n)) return false;
   for (size_t i = 0; i < n; i++) {
     if (!join(e, where, t, f, names[i])) return false;
   }

@@ -476,6 +476,8 @@ static bool call_cast(ig_emitter *e, ig_srange where, const ig_sugar *s, const i
                       ig_sugar *out) {
   if (args->n_pos == 1 && !args->n_kw) {
     ig_svalue *v = args->at[0].value;
+    // Not used; values have the numbers that PyTorch gives them.
+    if (!ig_emit_int(e, (ig_srange){0}, 0)) return false;
     if (v->type == s->cast.cast_type) return give(out, v);
     const ig_sclass *k = ig_sclass_of(v->type);
     if (k && s->cast.method && ig_sclass_method(k, s->cast.method)) {

@@ -56,6 +56,9 @@ ig_snode *ig_emit_node(ig_emitter *e, const char *kind, ig_srange where, ig_sval
 ig_svalue *ig_emit_value(ig_emitter *e, const char *kind, ig_srange where, ig_svalue *const *in,
                          size_t n, const ig_stype *type);  // with one result
 const ig_stype *ig_emit_plain(ig_emitter *e, ig_stype_kind kind);
+// A number that is written in the script: one constant per value, at the beginning of the graph,
+// the last one first. The order of constants in the finished graph comes from that.
+ig_svalue *ig_emit_number(ig_emitter *e, ig_srange where, ig_value v);
 ig_svalue *ig_emit_int(ig_emitter *e, ig_srange where, int64_t i);
 ig_svalue *ig_emit_bool(ig_emitter *e, ig_srange where, bool b);
 ig_svalue *ig_emit_str(ig_emitter *e, ig_srange where, const char *text, size_t n);

@@ -136,12 +136,16 @@ static ig_snode *add_if(ig_sblock *b, ig_snode *before, ig_svalue *condition) {
   return n && ig_snode_add_block(n) && ig_snode_add_block(n) ? n : NULL;
 }
 
-// One more value that the loop carries. NULL after an error.
-static ig_svalue *carry(ig_snode *loop, ig_svalue *before, ig_svalue *after) {
+// One more value that the loop carries. result_first: the result is numbered before the
+// input of the body. NULL after an error.
+static ig_svalue *carry(ig_snode *loop, ig_svalue *before, ig_svalue *after, bool result_first) {
   const ig_stype *type = ig_sbuild_now(after)->type;
   ig_sblock *body = loop->blocks[0];
+  ig_svalue *out = result_first ? ig_snode_add_output(loop, type) : NULL;
+  if (result_first && !out) return NULL;
   if (!ig_snode_add_input(loop, before) || !ig_sblock_add_input(body, type)) return NULL;
-  return ig_sblock_add_output(body, after) ? ig_snode_add_output(loop, type) : NULL;
+  if (!ig_sblock_add_output(body, after)) return NULL;
+  return out ? out : ig_snode_add_output(loop, type);
 }
 
 static bool remove_from_loop(remover *r, ig_snode *n, leaving *out) {
@@ -160,11 +164,11 @@ static bool remove_from_loop(remover *r, ig_snode *n, leaving *out) {
   if (!next) return false;
   body->out[0] = next;
 
-  out->exited = carry(n, r->no, in.exited);
+  out->exited = carry(n, r->no, in.exited, false);
   if (!out->exited || !make_list(r, out, in.n)) return false;
   for (size_t i = 0; i < in.n; i++) {
     ig_svalue *none = unit_of(r, ig_sbuild_now(in.at[i])->type);
-    out->at[i] = none ? carry(n, none, in.at[i]) : NULL;
+    out->at[i] = none ? carry(n, none, in.at[i], true) : NULL;
     if (!out->at[i]) return false;
   }
   return true;

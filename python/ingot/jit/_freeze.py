@@ -14,11 +14,13 @@ def freeze(
     methods that stay beside forward; `optimize_numerics` folds normalization into the layers before it."""
     if not isinstance(mod, ScriptModule):
         raise RuntimeError(
-            "Freezing expects a ScriptModule as input. Please use torch.jit.script or torch.jit.trace to script your 'nn.Module'."
+            "Freezing expects a ScriptModule as input. Please use torch.jit.script or torch.jit.trace to script your "
+            "'nn.Module'."
         )
     if mod.training:
         raise RuntimeError(
-            "Freezing is currently only implemented for modules in eval mode. Please call .eval() on your module before freezing."
+            "Freezing is currently only implemented for modules in eval mode. Please call .eval() on your module "
+            "before freezing."
         )
     preserved = list(preserved_attrs or [])
     frozen = RecursiveScriptModule(_C._script_freeze(mod._c, preserved), mod.original_name)
@@ -42,7 +44,8 @@ def optimize_for_inference(mod: ScriptModule, other_methods: list[str] | None = 
     """Freezes a module that is not frozen yet."""
     if not isinstance(mod, ScriptModule):
         raise RuntimeError(
-            "optimize_for_inference expects a ScriptModule as input. Please use torch.jit.script or torch.jit.trace to script your 'nn.Module'."
+            "optimize_for_inference expects a ScriptModule as input. Please use torch.jit.script or torch.jit.trace "
+            "to script your 'nn.Module'."
         )
     if hasattr(mod, "training"):
         mod = freeze(mod.eval(), preserved_attrs=other_methods)
