@@ -458,6 +458,6 @@ static PyMethodDef functions[] = {
 int py_add_script(PyObject *m) {
   if (PyModule_AddFunctions(m, functions) < 0 || PyType_Ready(&py_sfunction_type) < 0) return -1;
   if (PyModule_AddObjectRef(m, "ScriptFunction", (PyObject *)&py_sfunction_type) < 0) return -1;
-  if (py_add_script_freeze(m) < 0) return -1;
+  if (py_add_script_freeze(m) < 0 || py_add_script_archive(m) < 0) return -1;
   return py_add_script_class(m) || py_add_script_object(m) ? -1 : 0;
 }

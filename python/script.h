@@ -60,6 +60,7 @@ PyObject *py_script_instance(PyObject *module, PyObject *cls);
 
 int py_add_script(PyObject *m);  // script.c
 int py_add_script_object(PyObject *m);
+int py_add_script_archive(PyObject *m);
 int py_add_script_freeze(PyObject *m);
 int py_add_script_class(PyObject *m);  // script_class.c
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from ingot._C import ScriptFunction, ScriptObject
 from ingot.jit import frontend
+from ingot.jit._archive import load, save
 from ingot.jit._freeze import freeze, optimize_for_inference, run_frozen_optimizations
 from ingot.jit._marks import (
     Attribute,
@@ -52,7 +53,7 @@ __all__ = [
     "Attribute", "CompilationUnit", "Error", "Final", "RecursiveScriptModule", "ScriptFunction", "ScriptModule",
     "ScriptObject", "TopLevelTracedModule", "TracedModule", "TracerWarning", "TracingCheckError", "_fork",
     "_overload", "_overload_method", "_unwrap_optional", "_wait", "annotate", "export", "fork", "freeze", "frontend",
-    "ignore", "interface", "is_scripting", "is_tracing", "isinstance", "optimize_for_inference",
-    "run_frozen_optimizations", "script", "script_if_tracing", "script_method", "trace", "trace_module", "unused",
-    "wait",
+    "ignore", "interface", "is_scripting", "is_tracing", "isinstance", "load", "optimize_for_inference",
+    "run_frozen_optimizations", "save", "script", "script_if_tracing", "script_method", "trace", "trace_module",
+    "unused", "wait",
 ]  # fmt: skip
