@@ -3,8 +3,8 @@
 
     python tools/fuzz_coverage.py [BUILD] [--files]
 
-BUILD (build/fuzz) is the folder that tools/fuzz configures and runs in. A target that has left no profile there runs
-its corpus once. The table has the lines and functions that any target ran; --files has a row for each source as well.
+BUILD (build/fuzz) is the folder that tools/fuzz configures and runs in. A target that has left no profile there, since
+it crashed or was not run, runs its corpus once. The table has the lines and functions that any target ran; --files has a row for each source as well.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def profile_of(target: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
     """The target's profile; the corpus runs where there is none."""
     name = target.name.removesuffix("_fuzz")
     profile = folder / f"{name}.profraw"
-    if not profile.exists():
+    if not profile.exists() or profile.stat().st_size == 0:
         corpus = ROOT / "tests/fuzz/corpus" / name
         command = [target, "-runs=0", "-verbosity=0", *([corpus] if corpus.exists() else [])]
         subprocess.run(command, env={**os.environ, "LLVM_PROFILE_FILE": str(profile)}, check=True)
@@ -34,7 +34,7 @@ def summary(targets: list[pathlib.Path], folder: pathlib.Path) -> list[dict]:
     """llvm-cov's row for each source."""
     merged = folder / "all.profdata"
     profiles = [profile_of(target, folder) for target in targets]
-    subprocess.run(["llvm-profdata", "merge", "-sparse", "-o", merged, *profiles], check=True)
+    subprocess.run(["llvm-profdata", "merge", "-sparse", "-failure-mode=all", "-o", merged, *profiles], check=True)
     objects = [word for target in targets[1:] for word in ("-object", str(target))]
     command = ["llvm-cov", "export", "-summary-only", f"-instr-profile={merged}", targets[0], *objects]
     found = subprocess.run(command, stdout=subprocess.PIPE, check=True)
