@@ -128,8 +128,11 @@ static size_t add_signature(ig_str *s, const py_op *op, const ig_op *sig) {
   return n;
 }
 
-static void add_type(ig_str *s, PyObject *o) {
-  if (!PyTuple_CheckExact(o) && !PyList_CheckExact(o)) {
+// A list may contain itself, or the same list many times: depth and length are bounded.
+static void add_type(ig_str *s, PyObject *o, int depth) {
+  enum { DEEPEST = 16, LONGEST = 1 << 16 };
+  bool opened = (PyTuple_CheckExact(o) || PyList_CheckExact(o)) && depth < DEEPEST;
+  if (!opened) {
     ig_str_add(s, "%s", py_type_name(o));
     return;
   }
@@ -137,7 +140,11 @@ static void add_type(ig_str *s, PyObject *o) {
   ig_str_add(s, "%s of %s", tuple ? "tuple" : "list", tuple ? "(" : "[");
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); i++) {
     if (i) ig_str_add(s, ", ");
-    add_type(s, PySequence_Fast_GET_ITEM(o, i));
+    if (s->n > LONGEST || s->failed) {
+      ig_str_add(s, "...");
+      break;
+    }
+    add_type(s, PySequence_Fast_GET_ITEM(o, i), depth + 1);
   }
   if (tuple && PyTuple_GET_SIZE(o) == 1) ig_str_add(s, ",");
   ig_str_add(s, tuple ? ")" : "]");
@@ -159,7 +166,7 @@ static void add_got(ig_str *s, const py_op *op, const py_args *call, const ig_op
           PyUnicode_AsUTF8(PyTuple_GET_ITEM(call->kwnames, (Py_ssize_t)(i - call->given.npos)));
       ig_str_add(s, "%s=", key ? key : "?");
     }
-    add_type(s, o);
+    add_type(s, o, 0);
     if (bad) ig_str_add(s, "!");
   }
   ig_str_add(s, ")");

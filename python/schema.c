@@ -70,17 +70,19 @@ static PyObject *argtype_str(PyObject *o) {
   return PyUnicode_FromString(text);
 }
 
-// One class per kind, derived from Type, made when first needed.
+// One class per kind, derived from Type, made when first needed. The types of scripts, which have
+// other contents, have the plain names in the module.
 static PyTypeObject *class_of(const char *name) {
-  PyObject *found = PyObject_GetAttrString(py.module, name);
-  if (found) {
-    Py_DECREF(found);  // the module keeps it
+  char key[64];
+  (void)snprintf(key, sizeof key, "_Argument%s", name);
+  PyObject *found = PyObject_GetAttrString(py.module, key);
+  if (!found) PyErr_Clear();
+  Py_XDECREF(found);  // the module keeps it
+  if (found && PyType_Check(found) && PyType_IsSubtype((PyTypeObject *)found, &argtype_type))
     return (PyTypeObject *)found;
-  }
-  PyErr_Clear();
   PyObject *made = PyObject_CallFunction((PyObject *)&PyType_Type, "s(O){s:s}", name, &argtype_type,
                                          "__module__", "ingot._C");
-  if (made && PyModule_AddObjectRef(py.module, name, made) != 0) Py_CLEAR(made);
+  if (made && PyModule_AddObjectRef(py.module, key, made) != 0) Py_CLEAR(made);
   Py_XDECREF(made);
   return (PyTypeObject *)made;
 }

@@ -36,11 +36,15 @@ static const char *const kinds[IG_STYPE_COUNT] = {
 };
 _Static_assert(IG_STYPE_VAR + 1 == IG_STYPE_COUNT, "a kind without a class");
 
-// The Python class of a kind, borrowed from the module.
+// The Python class of a kind, borrowed from the module; somebody may have put something else there.
 static PyTypeObject *class_of(ig_stype_kind kind) {
   PyObject *found = PyObject_GetAttrString(py.module, kinds[kind]);
   Py_XDECREF(found);
-  return (PyTypeObject *)found;
+  if (!found || (PyType_Check(found) && PyType_IsSubtype((PyTypeObject *)found, &py_stype_type)))
+    return (PyTypeObject *)found;
+  PyErr_Format(PyExc_TypeError, "torch._C.%s is not the class of these types but %R", kinds[kind],
+               found);
+  return NULL;
 }
 
 static ig_stype_kind kind_of_class(PyTypeObject *type) {

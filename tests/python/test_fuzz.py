@@ -200,3 +200,26 @@ def test_a_result_that_is_a_view_of_what_is_written():
         memory = ingot.arange(4.0 + 2 * copies)
         memory.as_strided((2, copies), (copies + 1, 1), 1).copy_(memory.as_strided((2, copies), (copies + 1, 1)))
         assert memory[1].item() == 0
+
+
+def test_types_of_schemas_and_of_scripts_are_told_apart(monkeypatch):
+    """Both have classes of the same names, with other contents: one taken for the other crashed."""
+    schema = ingot.ops.aten.sum.dim_IntList._schema
+    assert [str(a.type) for a in schema.arguments] == ["Tensor", "Optional[List[int]]", "bool", "Optional[int]"]
+    tensors = ingot._C.ListType.ofTensors()
+    monkeypatch.setattr(ingot._C, "TensorType", 5)
+    with pytest.raises(TypeError, match="TensorType is not the class of these types but 5"):
+        tensors.getElementType()
+
+
+def test_arguments_that_contain_themselves_are_described():
+    """Messages about wrong arguments name the types of elements, however deep and however many there are."""
+    inner: list = []
+    inner.append(inner)
+    wide: list = [1]
+    for _ in range(40):
+        wide = [wide] * 40
+    for argument in (inner, wide):
+        with pytest.raises(TypeError) as caught:
+            ingot.ones(2).mul_(argument, argument)
+        assert "list of [list of [" in str(caught.value) and len(str(caught.value)) < 2**18
