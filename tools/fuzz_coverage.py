@@ -4,7 +4,8 @@
     python tools/fuzz_coverage.py [BUILD] [--files]
 
 BUILD (build/fuzz) is the folder that tools/fuzz configures and runs in. A target that has left no profile there, since
-it crashed or was not run, runs its corpus once. The table has the lines and functions that any target ran; --files has a row for each source as well.
+it crashed or was not run, runs its corpus once. The table has the lines and functions that any target ran; --files has
+a row for each source as well.
 """
 
 from __future__ import annotations
