@@ -273,6 +273,66 @@ static void modules_are_frozen(void **state) {
   ig_svalue_release(ig_of_sobj(sub));
 }
 
+// ---- out of memory
+
+static const char with_everything[] =
+    "graph(%x : Tensor, %n : int, %c : bool):\n"
+    "   = prim::Store[name=\"y\"](%x)\n"
+    "  %true : bool = prim::Constant[value=1]()\n"
+    "  %f : Tensor = prim::Closure()\n"
+    "    block0():\n"
+    "      %fy : Tensor = aten::relu(%x)\n"
+    "       = prim::ReturnStmt(%fy)\n"
+    "      -> ()\n"
+    "  %future : Future[Tensor] = prim::forkClosure(%f)\n"
+    "   = prim::Loop(%n)\n"
+    "    block0(%i : int):\n"
+    "       = prim::If(%c)\n"
+    "        block0():\n"
+    "           = prim::BreakStmt()\n"
+    "          -> ()\n"
+    "        block1():\n"
+    "          %two : int = prim::Constant[value=2]()\n"
+    "          %three : int = prim::Constant[value=3]()\n"
+    "          %more : bool = aten::gt(%three, %two)\n"
+    "           = prim::If(%more)\n"
+    "            block0():\n"
+    "              %l : Tensor = prim::Load[name=\"y\"]()\n"
+    "              %m : Tensor = aten::absolute(%l)\n"
+    "              %t : (Tensor, int) = prim::TupleConstruct(%m, %two)\n"
+    "              %a : Tensor, %b : int = prim::TupleUnpack(%t)\n"
+    "               = prim::Store[name=\"y\"](%a)\n"
+    "              -> ()\n"
+    "            block1():\n"
+    "              -> ()\n"
+    "          -> ()\n"
+    "      -> ()\n"
+    "    block1():\n"
+    "      -> (%true)\n"
+    "  %z : Tensor = prim::Load[name=\"y\"]()\n"
+    "  %w : Tensor = aten::wait(%future)\n"
+    "  %s : Tensor = aten::matmul(%z, %w)\n"
+    "   = prim::ReturnStmt(%s)\n"
+    "  return ()\n";
+
+static ig_status session(ig_ctx *ctx) {
+  ig_sunit *u = ig_sunit_create(ctx);
+  ig_sgraph *g = u ? ig_sgraph_parse(&u->types, NULL, with_everything) : NULL;
+  bool unrolled = false;
+  bool ok = g && ig_sgraph_to_ssa(g) && ig_sgraph_clean(u, g) && ig_sgraph_simplify(u, g) &&
+            ig_sgraph_fold_all(u, g) && ig_sgraph_unroll_loops(g, &unrolled) &&
+            ig_sgraph_optimize_frozen(u, g, true);
+  assert_true(ok || ig_ctx_status(ctx) == IG_NOMEM);
+  if (g) ig_sgraph_free(g);
+  if (u) ig_sunit_release(u);
+  return ig_ctx_status(ctx);
+}
+
+static void every_allocation_may_fail(void **state) {
+  (void)state;
+  test_every_allocation_fails(session);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(variables_become_values, setup, teardown),
@@ -283,6 +343,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(calls_are_inlined, setup, teardown),
       cmocka_unit_test_setup_teardown(recursive_calls_end, setup, teardown),
       cmocka_unit_test_setup_teardown(modules_are_frozen, setup, teardown),
+      cmocka_unit_test(every_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
