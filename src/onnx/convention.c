@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ingot/aten.h"
+
 // Which node makes a value.
 typedef struct maker {
   const char *op_type;
@@ -91,6 +93,61 @@ void ig_onnx_same(ig_onnx *x, const char *in, const char *out) {
 
 bool ig_onnx_is_read(const ig_onnx *x, const char *name) {
   return ig_map_find(&x->readers, name) != NULL;
+}
+
+// ---- sums
+
+static bool same_size(ig_int a, ig_int b) {
+  return a.expr || b.expr ? a.expr == b.expr : a.value == b.value;
+}
+
+// Whether t is added to every matrix of a product as Gemm does: along rows, columns or all of it.
+static bool spreads(const ig_tensor *t, const ig_tensor *product) {
+  if (t->dtype != product->dtype || t->ndim > 2 || product->ndim != 2) return false;
+  for (int d = 1; d <= t->ndim; d++) {
+    ig_int size = ig_sizes(t)[t->ndim - d];
+    bool one = !size.expr && size.value == 1;
+    if (!one && !same_size(size, ig_sizes(product)[2 - d])) return false;
+  }
+  return true;
+}
+
+static bool is_product(const ig_node *n) {
+  return n->kind == IG_NODE_CALL && n->callee == IG_CALLEE_OP && n->op &&
+         n->op->number == IG_ID_MM && n->users == 1 && n->val.kind == IG_KIND_TENSOR &&
+         ig_dtype_is_float(n->val.tensor->dtype);
+}
+
+// The product in a sum of two tensors; *other: what is added to it. NULL: not such a sum.
+static const ig_node *product_in(const ig_node *n, const ig_value **other) {
+  if (n->kind != IG_NODE_CALL || n->callee != IG_CALLEE_OP || !n->op ||
+      n->op->number != IG_ID_ADD_TENSOR || n->npos != 2 || n->nkw)
+    return NULL;
+  for (size_t i = 0; i < 2; i++) {
+    const ig_value *v = &n->args[i];
+    *other = &n->args[1 - i];
+    const ig_tensor *t = ig_onnx_tensor_of(*other);
+    if (v->kind == IG_KIND_NODE && is_product(v->node) && t && spreads(t, v->node->val.tensor))
+      return v->node;
+  }
+  return NULL;
+}
+
+bool ig_onnx_is_summand(const ig_onnx *x, const ig_node *n) {
+  const ig_value *other = NULL;
+  return x->options->torchscript && is_product(n) && n->first_use &&
+         product_in(n->first_use->user, &other) == n;
+}
+
+bool ig_onnx_put_sum(ig_onnx *x, const ig_onnx_call *call) {
+  const ig_value *other = NULL;
+  const ig_node *product = x->options->torchscript ? product_in(call->node, &other) : NULL;
+  if (!product) return false;
+  const char *a = ig_onnx_operand(x, &product->args[0], IG_DTYPE_COUNT);
+  const char *b = ig_onnx_operand(x, &product->args[1], IG_DTYPE_COUNT);
+  const char *c = ig_onnx_operand(x, other, IG_DTYPE_COUNT);
+  (void)ig_onnx_emit3(x, "Gemm", a, b, c, call->out);
+  return true;
 }
 
 // ---- axes

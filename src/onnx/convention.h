@@ -21,6 +21,10 @@ bool ig_onnx_is_made(const ig_onnx *x, const char *name);  // by a node
 // `renames` those of the values that the outputs are.
 bool ig_onnx_complete_names(ig_onnx *x, const ig_onnx *first, ig_onnx_options *options,
                             ig_map *renames);
+// A product of matrices that is only added to something is written with its sum, as one Gemm:
+// whether n is such a product, and whether the call is such a sum, which is then written.
+bool ig_onnx_is_summand(const ig_onnx *x, const ig_node *n);
+bool ig_onnx_put_sum(ig_onnx *x, const ig_onnx_call *call);
 // The name of a weight: that of the program, or a given one beyond those of the inputs; a name that
 // an input or output has is changed.
 const char *ig_onnx_weight_name(ig_onnx *x, const char *name);

@@ -167,6 +167,7 @@ static void put_number(ig_onnx *x, const ig_node *n) {
   const ig_expr *const *symbols = e ? ig_expr_symbols(x->c, e, &count) : NULL;
   if (count == 1) e = symbols[0];  // a truth value is known by an integer that is 1
   if (!e || e->kind != IG_EXPR_SYMBOL || n->npos == 0 || !ig_onnx_tensor_of(&n->args[0])) return;
+  if (ig_table_find(&x->sources, e)) return;  // a size of some tensor
   int64_t one = 1;
   ig_dtype want = ig_onnx_number_type(e);
   const ig_tensor *t = ig_onnx_tensor_of(&n->args[0]);
@@ -217,7 +218,7 @@ static void put_row(ig_onnx *x, const ig_onnx_call *call) {
     ig_onnx_refuse(x, n, "a result that is not a tensor cannot be written as ONNX");
     return;
   }
-  if (put_translated(x, call)) return;
+  if (put_translated(x, call) || ig_onnx_put_sum(x, call)) return;
   const ig_onnx_row *row = call->row;
   if (!row || (row->can && !row->can(x->opset, call->args, n->op->schema.nargs))) {
     ig_onnx_refuse(x, n, "this operator cannot be written as ONNX (opset %d)", x->opset);
@@ -238,6 +239,7 @@ static void put_op(ig_onnx *x, const ig_node *n) {
   if (!n->op || n->op->schema.nargs > IG_MAX_ARGS) return;
   ig_onnx_fill_args(n, args);
   if (!x->options->no_folding && ig_onnx_fold(x, n, args)) return;
+  if (ig_onnx_is_summand(x, n)) return;
   ig_map_value *row = ig_map_find(&x->rows, n->target);
   ig_onnx_call call = {.node = n, .row = row ? row->ptr : NULL, .args = args};
   call.out = ig_onnx_own_name(x, n);

@@ -80,16 +80,21 @@ static const char *scaled(ig_onnx *x, const char *in, const ig_value *weight, co
   return in;
 }
 
+#define SMALLEST_HALF 0x1p-24
+
 static void layer_norm_composed(ig_onnx *x, const ig_onnx_call *call, size_t n) {
   const ig_value *a = call->args;
   ig_dtype own = call->val->dtype;
   ig_dtype d = own == IG_F16 || own == IG_BF16 ? IG_F32 : own;
+  // With the TorchScript conventions an epsilon that is 0 in half precision stays a double.
+  double eps = ig_onnx_float_of(x, &a[4]);
+  if (x->options->torchscript && own == IG_F16 && eps < SMALLEST_HALF) d = IG_F64;
   int64_t axes[IG_MAX_DIM];
   for (size_t i = 0; i < n; i++) axes[i] = (int64_t)i - (int64_t)n;
   const char *mean = NULL;
   const char *rstd = NULL;
   const char *in = ig_onnx_operand(x, &a[0], d);
-  const char *out = composed_norm(x, in, axes, n, ig_onnx_float_of(x, &a[4]), d, &mean, &rstd);
+  const char *out = composed_norm(x, in, axes, n, eps, d, &mean, &rstd);
   if (call->out) (void)ig_onnx_finish(x, call, scaled(x, out, &a[2], &a[3], d), d);
   if (call->nouts > 1 && call->outs[1]) (void)ig_onnx_cast(x, mean, own, call->outs[1]);
   if (call->nouts > 2 && call->outs[2]) (void)ig_onnx_cast(x, rstd, own, call->outs[2]);

@@ -199,16 +199,21 @@ static void angle(ig_onnx *x, const ig_onnx_call *call) {
 // ---- copies
 
 static void dropout(ig_onnx *x, const ig_onnx_call *call) {
-  if (ig_onnx_bool_of(x, &call->args[2])) {
-    ig_onnx_refuse(x, call->node,
-                   "dropout in training mode cannot be written as ONNX: call eval() first");
+  if (!ig_onnx_bool_of(x, &call->args[2])) {
+    identity(x, call);
+    return;
   }
-  identity(x, call);
+  ig_dtype d = call->val->dtype;
+  const char *ratio = ig_onnx_number(x, IG_F32, ig_onnx_float_of(x, &call->args[1]));
+  const char *yes = ig_onnx_integer(x, IG_BOOL, 1);
+  (void)ig_onnx_emit3(x, "Dropout", self_as(x, call, d), ratio, yes, call->out);
 }
 
-static bool not_training(int opset, const ig_value *args, size_t n) {
+// ONNX does not drop everything: p = 1 is written as a product.
+static bool drops_some(int opset, const ig_value *args, size_t n) {
   (void)opset;
-  return n < 3 || args[2].kind != IG_KIND_BOOL || !args[2].b;
+  bool training = n >= 3 && args[2].kind == IG_KIND_BOOL && args[2].b;
+  return !training || (args[1].kind == IG_KIND_FLOAT && args[1].f >= 0 && args[1].f < 1);
 }
 
 // self, other: in the dtype of the result
@@ -279,6 +284,6 @@ const ig_onnx_row ig_onnx_unary[] = {
     {"aten.to.device", identity, NULL, NULL},
     {"aten.to.other", identity, NULL, NULL},
     {"aten.type_as.default", type_as, NULL, NULL},
-    {"aten.dropout.default", dropout, NULL, not_training},
+    {"aten.dropout.default", dropout, NULL, drops_some},
     {NULL, NULL, NULL, NULL},
 };

@@ -35,6 +35,7 @@ typedef struct ig_cv {
   bool refused;                        // the node
   size_t nrefused;
   ig_str refusals;
+  bool unchecked;  // the caller checks the result against the standard
 } ig_cv;
 
 // A step of an operator to the version of a row (up) or from it to the previous one (down). True:
@@ -109,5 +110,11 @@ bool ig_cv_expand(ig_cv *v, const ig_om_node *n, const char *text);
 const char *ig_cv_value(ig_cv *v, const ig_om_node *n, const char *fmt, ...) IG_PRINTF(3, 4);
 // The same by the table of composite operators; false: not in it.
 bool ig_cv_expand_operator(ig_cv *v, const ig_om_node *n, int since);
+
+// ig_onnx_convert for callers that check the result themselves: what the standard does not allow in
+// the model stays in it.
+IG_MUST_USE ig_status ig_cv_convert(ig_ctx *c, const ig_onnx_model *m, int opset,
+                                    ig_onnx_external how, const char *path, struct ig_sink *sink,
+                                    bool unchecked);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "ingot/file.h"
 #include "ingot/onnx.h"
+#include "onnx_convert/convert.h"
 
 enum { FIRST = 7 };
 
@@ -17,7 +18,9 @@ static ig_status convert(ig_ctx *c, const ig_program *p, const ig_onnx_options *
   if (st == IG_OK) st = ig_sink_close(c, &bytes);
   if (st == IG_OK) st = ig_onnx_parse(c, "model", bytes.at, bytes.n, NULL, NULL, &m);
   ig_sink_drop(&bytes);
-  if (st == IG_OK) st = ig_onnx_convert(c, m, options->opset, options->external, path, sink);
+  // The TorchScript exporter writes what users' translations made, then checks it.
+  if (st == IG_OK)
+    st = ig_cv_convert(c, m, options->opset, options->external, path, sink, options->torchscript);
   ig_onnx_free(m);
   return st;
 }

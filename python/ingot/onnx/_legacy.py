@@ -419,6 +419,8 @@ def build(
 ) -> Exported:
     """Captures a model; the options are those of export, checked."""
     args = args if isinstance(args, tuple) else (args,)
+    if scripted.is_script(model):
+        scripted.check(model, opset)
     module = _as_module(model, args)
     args = decide_input_format(module, args)
     axes = dict(dynamic_axes or {})

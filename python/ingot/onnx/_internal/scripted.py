@@ -5,9 +5,11 @@ its own names. The script is interpreted under the capture."""
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
 from typing import Any
 
 from ingot import nn
+from ingot.onnx import errors
 
 
 def is_script(model: Any) -> bool:
@@ -15,6 +17,40 @@ def is_script(model: Any) -> bool:
 
     kinds = tuple(getattr(jit, name) for name in ("ScriptModule", "ScriptFunction") if hasattr(jit, name))
     return isinstance(model, kinds)
+
+
+# What a script may compute but a model cannot hold: dictionaries, objects, calls of Python.
+_REFUSED = frozenset({"prim::DictConstruct", "prim::CreateObject", "prim::SetAttr"})
+# Of methods, inlining leaves those whose body is Python.
+_PYTHON = frozenset({"prim::PythonOp", "prim::CallMethod"})
+
+
+def _nodes(block: Any) -> Iterator[Any]:
+    for node in block.nodes():
+        yield node
+        for inner in node.blocks():
+            yield from _nodes(inner)
+
+
+def check(script: Any, opset: int) -> None:
+    """Raises for what the script computes that a model cannot hold."""
+    is_module = isinstance(script, nn.Module)
+    fn = script.forward if is_module else script
+    children = {name.rpartition(".")[2] for name, _ in script.named_modules()} if is_module else set()
+    for node in _nodes(fn.inlined_graph):
+        kind = node.kind()
+        if kind == "prim::GetAttr" and node.output().type().kind() == "ClassType" and node.s("name") not in children:
+            raise RuntimeError(
+                f"The script has an attribute '{node.s('name')}' of a class ({node.output().type()}): a model in ONNX "
+                "has no objects. Keep its tensors and numbers as attributes of the module."
+            )
+        if kind in _PYTHON or kind.startswith("^"):
+            raise RuntimeError(
+                f"Couldn't export Python operator {node.hasAttribute('name') and node.s('name') or kind}\n\n"
+                "Defined at: the body of a function that is ignored by the script compiler"
+            )
+        if kind in _REFUSED:
+            raise errors.UnsupportedOperatorError(kind, opset)
 
 
 def _parameters(fn: Any, args: tuple) -> list[inspect.Parameter]:
