@@ -366,6 +366,20 @@ static const char *plain_text(const ig_json *v) {
   return v && v->kind == IG_JSON_STRING && !memchr(v->text, 0, v->n) ? v->text : NULL;
 }
 
+// Many nodes have the same text; it is parsed once.
+static const ig_call_stack *read_frames(ig_pt2_reader *r, const char *text) {
+  ig_map_value *known = ig_map_put(&r->frames, text);
+  if (known && !known->ptr) {
+    ig_frames *f = ig_arena_push(r->source->arena, sizeof *f);
+    known->ptr = f && ig_frames_parse(r->source->arena, text, f) ? f : NULL;
+  }
+  if (!known || !known->ptr) {
+    (void)ig_pt2_no_memory(r);
+    return NULL;
+  }
+  return ig_graph_keep_frames(r->c, r->scope->g, known->ptr);
+}
+
 static void read_metadata(ig_pt2_reader *r, const ig_json *node, ig_node *proto) {
   const ig_json *meta = ig_json_find(node, "metadata");
   if (!meta) return;
@@ -376,7 +390,7 @@ static void read_metadata(ig_pt2_reader *r, const ig_json *node, ig_node *proto)
     if (plain) proto->meta.text[i] = ig_graph_keep_text(r->c, r->scope->g, plain);
   }
   const char *frames = plain_text(ig_json_find(meta, IG_PT2_STACK_TRACE));
-  if (frames) proto->meta.stack = ig_graph_read_frames(r->c, r->scope->g, frames);
+  if (frames) proto->meta.stack = read_frames(r, frames);
   const char *stack = plain_text(ig_json_find(meta, IG_PT2_MODULE_STACK));
   if (stack) proto->meta.modules = ig_pt2_read_stack(r, stack);
 }

@@ -30,6 +30,7 @@ typedef struct ig_pt2_reader {
   ig_map weights;  // fqn -> ig_pt2_weight *
   ig_map modules;  // schema 1: names of modules -> their paths
   ig_map stacks;   // text of a module stack -> ig_pt2_stack
+  ig_map frames;   // text of a stack trace -> ig_frames
   ig_map solved;   // texts of expressions whose symbols are known
   ig_pt2_scope *scope;
   size_t nesting;

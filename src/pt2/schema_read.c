@@ -292,6 +292,7 @@ ig_status ig_pt2_read_program(ig_ctx *c, const ig_pt2_source *source, ig_program
                      .weights = ig_map_make(c->alloc),
                      .modules = ig_map_make(c->alloc),
                      .stacks = ig_map_make(c->alloc),
+                     .frames = ig_map_make(c->alloc),
                      .solved = ig_map_make(c->alloc)};
   r.in = (ig_pt2_in){.c = c,
                      .file = source->name,
@@ -316,5 +317,6 @@ ig_status ig_pt2_read_program(ig_ctx *c, const ig_pt2_source *source, ig_program
   ig_map_free(&r.solved);
   ig_map_free(&r.modules);
   ig_map_free(&r.stacks);
+  ig_map_free(&r.frames);
   return st;
 }
