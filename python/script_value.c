@@ -417,6 +417,11 @@ static PyObject *from_named_tuple(ig_ctx *c, const ig_sobj_seq *s) {
   return made;
 }
 
+// A tuple of a class. Results of operators have fields, too, but no class: they are plain tuples.
+static bool is_named(const ig_stype *t, size_t n) {
+  return t && t->names && t->n == n && t->name && strchr(t->name, '.');
+}
+
 static PyObject *from_dict(ig_ctx *c, const ig_sobj_dict *d) {
   PyObject *made = PyDict_New();
   size_t i = 0;
@@ -439,8 +444,7 @@ static PyObject *from_object(ig_ctx *c, const ig_sobj *o) {
     case IG_SOBJ_LIST:
       return from_seq(c, s);
     case IG_SOBJ_TUPLE:
-      return o->type && o->type->names && o->type->n == s->n ? from_named_tuple(c, s)
-                                                             : from_seq(c, s);
+      return is_named(o->type, s->n) ? from_named_tuple(c, s) : from_seq(c, s);
     case IG_SOBJ_DICT:
       return from_dict(c, (const ig_sobj_dict *)o);
     case IG_SOBJ_FUTURE:

@@ -51,7 +51,9 @@ IG_BUILTIN(container_index) {
   }
   size_t at = ig_sclass_attribute(o->cls, name);
   if (at == SIZE_MAX) {
-    IG_SCRIPT_FAIL(k, "%s does not have a field with name '%s'", o->head.type->name, name);
+    IG_SCRIPT_FAIL(
+        k, "%s (of Python compilation unit at: 0x0) does not have a field with name '%s'",
+        o->head.type->name, name);  // without the address, which would differ in every run
   } else {
     retained(k, ig_sobj_instance_get(o, at));
   }

@@ -15,6 +15,8 @@ typedef struct fact {
   const ig_snode *last;  // node of its block after which nothing uses it
   bool at_end;           // it is an output of its block
   bool placed;
+  size_t uses;
+  size_t reads;  // of them, those that read its only element as an integer
   ig_soperand where;
 } fact;
 
@@ -62,8 +64,39 @@ static void used(maker *m, const ig_svalue *v, const ig_sblock *b, const ig_snod
     f->at_end = true;
 }
 
+static bool reads_integer(const ig_snode *n) {
+  return n->n_in == 1 && n->n_out == 1 && strcmp(n->kind, "aten::Int") == 0;
+}
+
+static void count_uses(maker *m, const ig_sblock *b) {
+  for (const ig_snode *n = b->first; n; n = n->next) {
+    for (size_t i = 0; i < n->n_in; i++) {
+      fact_of(m, n->in[i])->uses++;
+      fact_of(m, n->in[i])->reads += reads_integer(n);
+    }
+    for (size_t i = 0; i < n->n_blocks; i++) count_uses(m, n->blocks[i]);
+  }
+  for (size_t i = 0; i < b->n_out; i++) fact_of(m, b->out[i])->uses++;
+}
+
+// Traces make a tensor of every size and read it where a size is wanted. A tensor that is only read
+// so is never made, and the size of a captured program stays a size.
+static bool is_only_read(maker *m, const ig_snode *n) {
+  if (strcmp(n->kind, "prim::NumToTensor") != 0 || n->n_in != 1 || n->n_out != 1) return false;
+  const fact *f = fact_of(m, n->out[0]);
+  return n->in[0]->type->kind == IG_STYPE_INT && f->uses > 0 && f->uses == f->reads;
+}
+
+// The number that such a node reads; NULL: it is none of them.
+static ig_svalue *number_read(maker *m, const ig_snode *n) {
+  const ig_svalue *v = reads_integer(n) ? n->in[0] : NULL;
+  return v && !v->block && is_only_read(m, v->node) ? v->node->in[0] : NULL;
+}
+
 static void find_lives(maker *m, const ig_sblock *b) {
   for (const ig_snode *n = b->first; n; n = n->next) {
+    const ig_svalue *number = number_read(m, n);
+    if (number) used(m, number, b, n);
     for (size_t i = 0; i < n->n_in; i++) used(m, n->in[i], b, n);
     for (size_t i = 0; i < n->n_blocks; i++) find_lives(m, n->blocks[i]);
   }
@@ -183,6 +216,8 @@ static void ends_of(maker *m, ends *e, ig_svalue *const *at, size_t n, const ig_
 }
 static void ends_in_block(maker *m, ends *e, const ig_sblock *b, const ig_snode *outer) {
   for (const ig_snode *n = b->first; n; n = n->next) {
+    ig_svalue *number = number_read(m, n);
+    if (number) ends_of(m, e, &number, 1, outer);
     ends_of(m, e, n->in, n->n_in, outer);
     for (size_t i = 0; i < n->n_blocks; i++) ends_in_block(m, e, n->blocks[i], outer);
   }
@@ -202,6 +237,8 @@ static bool is_carried(maker *m, const ig_sblock *b, uint32_t r) {
 // Attaches the ends of a node to the instruction (index: emit may move them).
 static bool set_frees(maker *m, size_t index, const ig_snode *n) {
   ends e = {.failed = false};
+  ig_svalue *number = number_read(m, n);
+  if (number) ends_of(m, &e, &number, 1, n);
   ends_of(m, &e, n->in, n->n_in, n);
   for (size_t i = 0; i < n->n_blocks; i++) ends_in_block(m, &e, n->blocks[i], n);
   for (size_t i = 0; i < n->n_out; i++) {
@@ -627,7 +664,18 @@ static const struct {
     {"prim::isinstance", IG_SINSN_ISINSTANCE, PLAIN},
 };
 
+static bool emit_read(maker *m, const ig_snode *n, ig_svalue *number) {
+  ig_sinsn *insn = emit(m, IG_SINSN_MOVES, n);
+  uint8_t *how = insn ? array(m, 1, sizeof *how) : NULL;
+  if (!how || !set_inputs(m, insn, &number, 1) || !set_outputs(m, insn, n->out, 1)) return false;
+  insn->how = how;
+  return set_frees(m, m->insns.n - 1, n);
+}
+
 static bool emit_node(maker *m, const ig_snode *n) {
+  ig_svalue *number = number_read(m, n);
+  if (number) return emit_read(m, n, number);
+  if (is_only_read(m, n)) return true;
   for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++) {
     if (strcmp(nodes[i].kind, n->kind) != 0) continue;
     switch (nodes[i].shape) {
@@ -662,6 +710,7 @@ static bool make(maker *m, const ig_sgraph *g) {
   const ig_sblock *b = g->body;
   m->facts = ig_mem_array(m->c->alloc, m->n_facts, sizeof *m->facts);
   if (!m->facts) return no_memory(m);
+  count_uses(m, b);
   find_lives(m, b);
   if (m->c->status != IG_OK) return false;
   m->code->n_args = b->n_in;

@@ -109,7 +109,7 @@ def same_error(ours, recorded):
 
 
 # What only the compiled function knows: the name of a tuple's class, an optimized pair of nodes.
-NOT_IN_THE_GRAPH = {"namedtuple_collections", "tensor_split_unpack", "multi_output_named", "kwargs_ops"}
+NOT_IN_THE_GRAPH = {"namedtuple_collections", "tensor_split_unpack"}
 # The original fails to show an undefined tensor.
 ACCIDENTS = {"tensor_attrs_2"}
 CASES = [r for r in records() if runs_alone(r) and r["name"] not in NOT_IN_THE_GRAPH | ACCIDENTS]

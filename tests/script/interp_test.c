@@ -226,6 +226,37 @@ static void endless_loops_end_at_the_limit(void **state) {
   ig_sgraph_free(g);
 }
 
+// Traces make tensors of sizes and read them; the number may be needed longer than its own uses
+// say.
+static void sizes_are_read_back(void **state) {
+  (void)state;
+  const ig_value args[2] = {ig_of_i64(5), ig_of_bool(true)};
+  expect(
+      "graph(%a : int, %c : bool):\n"
+      "  %one : int = prim::Constant[value=1]()\n"
+      "  %n : int = aten::add(%a, %one)\n"
+      "  %t : Tensor = prim::NumToTensor(%n)\n"
+      "  %x : int = aten::mul(%a, %one)\n"
+      "  %i : int = aten::Int(%t)\n"
+      "  %r : int = prim::If(%c)\n"
+      "    block0():\n"
+      "      %j : int = aten::Int(%t)\n"
+      "      %k : int = aten::add(%i, %j)\n"
+      "      -> (%k)\n"
+      "    block1():\n"
+      "      -> (%x)\n"
+      "  return (%r)\n",
+      args, 2, "12");
+  expect(
+      "graph(%a : int, %c : bool):\n"
+      "  %one : int = prim::Constant[value=1]()\n"
+      "  %t : Tensor = prim::NumToTensor(%a)\n"
+      "  %u : Tensor = aten::add_(%t, %one, %one)\n"
+      "  %i : int = aten::Int(%t)\n"
+      "  return (%i)\n",
+      args, 2, "6");
+}
+
 // ---- strings, lists, dicts
 
 static void methods_of_strings(void **state) {
@@ -581,6 +612,7 @@ int main(void) {
       cmocka_unit_test(loop_swaps_what_it_carries),
       cmocka_unit_test(counter_survives_its_last_use),
       cmocka_unit_test(branches),
+      cmocka_unit_test(sizes_are_read_back),
       cmocka_unit_test(loops_release_their_values),
       cmocka_unit_test(endless_loops_end_at_the_limit),
       cmocka_unit_test(methods_of_strings),
