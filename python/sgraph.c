@@ -462,6 +462,14 @@ PyTypeObject py_sblock_type = {
 
 // ---- passes
 
+// Only the inputs of the graph keep the names of the text.
+static void drop_names(ig_sblock *b) {
+  for (ig_snode *n = b->first; n; n = n->next) {
+    for (size_t i = 0; i < n->n_out; i++) (void)ig_svalue_set_name(b->graph, n->out[i], "");
+    for (size_t i = 0; i < n->n_blocks; i++) drop_names(n->blocks[i]);
+  }
+}
+
 static PyObject *parse_ir(PyObject *unused, PyObject *args, PyObject *kwargs) {
   static char *names[] = {"input", "parse_tensor_constants", NULL};
   const char *text = NULL;
@@ -476,7 +484,11 @@ static PyObject *parse_ir(PyObject *unused, PyObject *args, PyObject *kwargs) {
     ig_ctx_clear(u->c);
     return NULL;
   }
-  return u ? py_from_sgraph(u, g, true) : NULL;
+  if (!u || !g) return u ? py_raise(u->c) : NULL;
+  drop_names(g->body);
+  ig_sgraph *numbered = ig_sgraph_copy(g);  // in order
+  ig_sgraph_free(g);
+  return py_from_sgraph(u, numbered, true);
 }
 
 // A pass over a graph, which it changes.
@@ -502,6 +514,11 @@ static bool do_lower_tuples(ig_sunit *u, ig_sgraph *g) {
   return ig_sgraph_lower_tuples(g);
 }
 
+static bool do_pool(ig_sunit *u, ig_sgraph *g) {
+  (void)u;
+  return ig_sgraph_pool_constants(g);
+}
+
 #define PASS(name, fn)                                     \
   static PyObject *pass_##name(PyObject *m, PyObject *o) { \
     (void)m;                                               \
@@ -513,6 +530,8 @@ PASS(lint, do_lint)
 PASS(erase_shapes, do_erase_shapes)
 PASS(lower_tuples, do_lower_tuples)
 PASS(cse, ig_sgraph_merge_equal)
+PASS(fold, ig_sgraph_fold_constants)
+PASS(pool, do_pool)
 
 // A copy whose values are numbered in order, without names if they are not wanted.
 static PyObject *pass_canonicalize(PyObject *unused, PyObject *args) {
@@ -530,6 +549,8 @@ static PyMethodDef functions[] = {
     {"_jit_pass_dce", pass_dce, METH_O, NULL},
     {"_jit_pass_cse", pass_cse, METH_O, NULL},
     {"_jit_pass_inline", pass_inline, METH_O, NULL},
+    {"_jit_pass_constant_propagation", pass_fold, METH_O, NULL},
+    {"_jit_pass_constant_pooling", pass_pool, METH_O, NULL},
     {"_jit_pass_lint", pass_lint, METH_O, NULL},
     {"_jit_pass_erase_shape_information", pass_erase_shapes, METH_O, NULL},
     {"_jit_pass_lower_all_tuples", pass_lower_tuples, METH_O, NULL},

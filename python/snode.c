@@ -253,7 +253,8 @@ static PyObject *node_repr(PyObject *o) {
   if (!n) return NULL;
   ig_str s = ig_str_make(py_ctx()->alloc);
   ig_snode_print(&s, n);
-  PyObject *text = s.failed ? PyErr_NoMemory() : PyUnicode_FromString(s.at);
+  PyObject *text =
+      s.failed ? PyErr_NoMemory() : PyUnicode_FromStringAndSize(s.at, (Py_ssize_t)s.n - 1);
   ig_str_free(&s);
   return text;
 }

@@ -11,6 +11,7 @@ typedef struct py_strace {
   PyObject_HEAD ig_strace *t;
   ig_sunit *unit;  // retained
   PyObject *kept;  // the text of the last place or name
+  int up;          // names are those of this many frames further out
 } py_strace;
 
 static PyTypeObject strace_type;
@@ -25,6 +26,7 @@ static PyFrameObject *innermost(void) {
 static const char *variable(void *user, const ig_tensor *t) {
   py_strace *p = user;
   PyFrameObject *frame = t->host ? innermost() : NULL;
+  for (int i = 0; frame && i < p->up; i++) Py_SETREF(frame, PyFrame_GetBack(frame));
   if (!frame) return "";
   PyObject *locals = PyFrame_GetLocals(frame);
   Py_DECREF(frame);
@@ -201,14 +203,16 @@ static bool to_tree(ig_ctx *c, PyObject *o, ig_value *v) {
 // ---- the object
 
 static PyObject *strace_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-  static char *names[] = {"strict", NULL};
+  static char *names[] = {"strict", "frames_up", NULL};
   int strict = 1;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p:_Tracer", names, &strict)) return NULL;
+  int up = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|pi:_Tracer", names, &strict, &up)) return NULL;
   ig_sunit *u = py_unit();
   py_strace *o = u ? (py_strace *)type->tp_alloc(type, 0) : NULL;
   if (!o) return NULL;
   ig_strace_host host = {.variable = variable, .place = place, .warn = host_warn, .user = o};
   o->unit = ig_sunit_retain(u);
+  o->up = up;
   o->t = ig_strace_create(py_ctx(), u, &host, strict != 0);
   if (o->t) return (PyObject *)o;
   Py_DECREF(o);

@@ -9,11 +9,11 @@ import ingot as torch
 TEXT = """graph(%x : Tensor,
       %y : Float(2, 3, strides=[3, 1], requires_grad=0, device=cpu)):
   %2 : int = prim::Constant[value=1]()
-  %a : Tensor = aten::add(%x, %y, %2)
-  %b : Tensor = aten::mul(%a, %y)
-  %c : Tensor = aten::mul(%a, %y)
-  %d : Tensor = aten::add(%b, %c, %2)
-  return (%d)
+  %3 : Tensor = aten::add(%x, %y, %2)
+  %4 : Tensor = aten::mul(%3, %y)
+  %5 : Tensor = aten::mul(%3, %y)
+  %6 : Tensor = aten::add(%4, %5, %2)
+  return (%6)
 """
 
 
@@ -26,7 +26,7 @@ def test_reads():
     assert str(g) == TEXT
     node = g.findNode("aten::mul")
     assert node.kind() == "aten::mul"
-    assert [v.debugName() for v in node.inputs()] == ["a", "y"]
+    assert [v.debugName() for v in node.inputs()] == ["3", "y"]
     assert node.schema() == "aten::mul.Tensor(Tensor self, Tensor other) -> Tensor"
     assert len(g.findAllNodes("aten::mul")) == 2
     assert g.findNode("aten::relu") is None

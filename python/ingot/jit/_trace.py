@@ -78,7 +78,23 @@ def _traceable(value: Any) -> bool:
     return isinstance(value, ingot.Tensor)
 
 
+def _check_dicts(value: Any, args: tuple) -> None:
+    """The items of a dict have one type."""
+    if isinstance(value, dict):
+        kinds = list(dict.fromkeys(map(_type_text, value.values())))
+        if len(kinds) > 1:
+            raise RuntimeError(
+                f"Tracer cannot infer type of {args}\n:Dictionary inputs to traced functions must have consistent type. "
+                f"Found {kinds[0]} and {kinds[1]}"
+            )
+        value = list(value.values())
+    if isinstance(value, (tuple, list)):
+        for item in value:
+            _check_dicts(item, args)
+
+
 def _check_inputs(args: tuple) -> None:
+    _check_dicts(args, args)
     if not all(map(_traceable, args)):
         raise RuntimeError(f"Type '{_type_text(args)}' cannot be traced. {_IO_TYPES}")
 
@@ -106,7 +122,9 @@ def make_tuple(example_inputs: Any) -> tuple:
 
 
 def get_callable_argument_names(function: Callable) -> list[str]:
-    """Names of the parameters that can be given by position; none if some cannot."""
+    """Names of the parameters that can be given by position; none of those of scripts."""
+    if isinstance(function, _C.ScriptFunction):
+        return []
     try:
         parameters = inspect.signature(function).parameters.values()
     except (ValueError, TypeError):
@@ -129,16 +147,65 @@ def _run(tracer: Any, function: Callable, args: tuple, names: list[str]) -> Any:
     try:
         inputs = [tracer.input(name, value) for name, value in zip(named, args)]
         result = function(*inputs)
+        if result is None:
+            raise RuntimeError(
+                "The traced function didn't return any values! Side-effects are not captured in traces, so it would "
+                "be a no-op."
+            )
         tracer.output(result)
     finally:
         tracer.end()
     return result
 
 
-def _graph_of(function: Callable, args: tuple, strict: bool) -> Any:
-    tracer = _C._Tracer(strict=strict)
-    _run(tracer, function, args, get_callable_argument_names(function))
-    return tracer.graph()
+def _flatten(value: Any, into: list[ingot.Tensor]) -> Callable[[Iterator], Any]:
+    """Collects the tensors of a value; the result puts others in their places."""
+    if isinstance(value, ingot.Tensor):
+        into.append(value)
+        return next
+    if isinstance(value, dict):
+        parts = {key: _flatten(item, into) for key, item in value.items()}
+        return lambda others: {key: part(others) for key, part in parts.items()}
+    if isinstance(value, (tuple, list)):
+        items = [_flatten(item, into) for item in value]
+        kind = type(value)
+        make = (lambda values: kind(*values)) if hasattr(value, "_fields") else kind
+        return lambda others: make([part(others) for part in items])
+    return lambda others: value
+
+
+def _get_trace_graph(
+    f: Any,
+    args: Any = (),
+    kwargs: dict | None = None,
+    strict: bool = True,
+    _force_outplace: bool = False,
+    return_inputs: bool = False,
+    _return_inputs_states: bool = False,
+) -> tuple:
+    """The flat graph of a call, whose inputs are the tensors of the arguments and then the state of the module; and
+    what the call returned."""
+    args = args if isinstance(args, tuple) else (args,)
+    tensors: list[ingot.Tensor] = []
+    rebuild = _flatten(args, tensors)
+    state = list(dict.fromkeys(f.state_dict(keep_vars=True).values())) if isinstance(f, nn.Module) else []
+    results = []
+    given: list[Any] = []
+
+    def run(*inputs: ingot.Tensor) -> Any:
+        if return_inputs:
+            given.append(tuple(one.clone() for one in inputs))
+        arguments = rebuild(iter(inputs[: len(tensors)]))
+        if _return_inputs_states:
+            given.append((rebuild(iter(inputs[: len(tensors)])), arguments))
+        results.append(f(*arguments, **(kwargs or {})))
+        found: list[ingot.Tensor] = []
+        _flatten(results[0], found)
+        return found[0] if len(found) == 1 else tuple(found)
+
+    tracer = _C._Tracer(strict=strict, frames_up=1)
+    _run(tracer, run, (*tensors, *state), [])
+    return (tracer.graph(), results[0], *given)
 
 
 # ---- functions
@@ -159,7 +226,7 @@ def trace(
     _store_inputs: bool = True,
 ) -> Any:
     """A function or module as the script of what it does with the example inputs."""
-    if isinstance(func, (_script().RecursiveScriptModule, _C.ScriptFunction)):
+    if isinstance(func, _script().RecursiveScriptModule):
         warnings.warn(
             "The input to trace is already a ScriptModule, tracing it is a no-op. Returning the object as is.",
             stacklevel=2,
@@ -215,6 +282,8 @@ def _trace_function(func: Callable, args: tuple, strict: bool) -> Any:
     _check_inputs(args)
     tracer = _C._Tracer(strict=strict)
     _run(tracer, func, args, get_callable_argument_names(func))
+    if isinstance(func, _C.ScriptFunction):
+        return tracer.function(func.name, func.qualified_name)
     name = getattr(func, "__name__", None) or type(func).__name__
     name = "_lambda" if name == "<lambda>" else name
     home = func if hasattr(func, "__name__") else type(func)
