@@ -299,16 +299,21 @@ static const ig_stype *plain(ig_sunit *u, ig_stype_kind kind) {
 }
 
 // One type for all elements of an iterable; NULL: there is none.
-static const ig_stype *common(ig_ctx *c, ig_sunit *u, PyObject *fast, ig_str *why) {
+static const ig_stype *common(ig_ctx *c, ig_sunit *u, PyObject *fast, const char *what,
+                              ig_str *why) {
   const ig_stype *t = NULL;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast); i++) {
     const ig_stype *own = py_script_type_of(c, u, PySequence_Fast_GET_ITEM(fast, i), why);
     if (!own) return NULL;
-    t = t ? ig_stype_unify(&u->types, t, own, false) : own;
-    if (!t) {
-      ig_str_add(why, "the elements have different types");
+    const ig_stype *both = t ? ig_stype_unify(&u->types, t, own, false) : own;
+    if (!both) {
+      ig_str_add(why, "%s. Found ", what);
+      ig_stype_print_annotation(why, t);
+      ig_str_add(why, " and ");
+      ig_stype_print_annotation(why, own);
       return NULL;
     }
+    t = both;
   }
   return t;
 }
@@ -318,7 +323,8 @@ static const ig_stype *type_of_list(ig_ctx *c, ig_sunit *u, PyObject *o, ig_str 
     ig_str_add(why, "List trace inputs must have elements");
     return NULL;
   }
-  const ig_stype *item = common(c, u, o, why);
+  const ig_stype *item =
+      common(c, u, o, "List inputs to traced functions must have consistent element type", why);
   return item ? ig_stype_list(&u->types, item) : NULL;
 }
 
@@ -329,8 +335,9 @@ static const ig_stype *type_of_dict(ig_ctx *c, ig_sunit *u, PyObject *o, ig_str 
   }
   PyObject *keys = PyDict_Keys(o);
   PyObject *values = PyDict_Values(o);
-  const ig_stype *key = keys && values ? common(c, u, keys, why) : NULL;
-  const ig_stype *value = key ? common(c, u, values, why) : NULL;
+  static const char what[] = "Dictionary inputs to traced functions must have consistent type";
+  const ig_stype *key = keys && values ? common(c, u, keys, what, why) : NULL;
+  const ig_stype *value = key ? common(c, u, values, what, why) : NULL;
   Py_XDECREF(keys);
   Py_XDECREF(values);
   return value ? ig_stype_dict(&u->types, key, value) : NULL;

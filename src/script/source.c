@@ -23,12 +23,20 @@ size_t ig_srange_column(ig_srange r) {
   return r.start - line_begin(r.source, r.start) + r.source->indent;
 }
 
-static void add(ig_str *s, const ig_source *from, size_t begin, size_t end) {
-  if (end > begin) ig_str_add(s, "%.*s", (int)(end - begin), from->text + begin);
-}
-
 static void repeat(ig_str *s, const char *what, size_t n) {
   while (n-- > 0) ig_str_add(s, "%s", what);
+}
+
+// Whole lines, with the columns that were cut off.
+static void add(ig_str *s, const ig_source *from, size_t begin, size_t end) {
+  while (begin < end) {
+    size_t next = line_end(from, begin);
+    if (next < end) next++;
+    if (next > end) next = end;
+    if (from->text[begin] != '\n') repeat(s, " ", from->indent);
+    ig_str_add(s, "%.*s", (int)(next - begin), from->text + begin);
+    begin = next;
+  }
 }
 
 static bool is_blank(const ig_source *s, size_t begin, size_t end) {
@@ -47,7 +55,7 @@ static void quote_line(ig_str *s, ig_srange r, size_t begin) {
   while (first < r.end && first < end && (first < r.start || r.source->text[first] == ' ')) first++;
   size_t last = r.end < end ? r.end : end;
   if (last <= first) return;
-  repeat(s, " ", first - begin);
+  repeat(s, " ", r.source->indent + first - begin);
   repeat(s, "~", last - first);
   ig_str_add(s, last == r.end || is_blank(r.source, end, r.end) ? " <--- HERE\n" : "\n");
 }

@@ -57,7 +57,7 @@ def _declare_all(function: types.FunctionType) -> list[Any]:
         return [declare_unused(function, _free(name), None)]
     if _marks.mark_of(function) == _marks.IGNORED:
         return [declare_host(function, _free(name), None)]
-    overloads = _marks.overloads_of(function)
+    overloads = _marks.overloads_of(function) or _marks.overloads_of(written)
     if overloads:
         return [declare_overload(one, written, _free(f"{name}__{i}"), None) for i, one in enumerate(overloads)]
     return [declare(written, _free(name), None)]
@@ -81,9 +81,9 @@ def _head_and_body(text: str) -> tuple[str, str]:
     node = ast.parse(text).body[0]
     lines = text.splitlines(True)
     first = node.body[0].lineno - 1
-    if first == node.lineno - 1:  # on the same line
-        column = node.body[0].col_offset
-        return lines[first][:column].rstrip() + "\n", " " * 4 + lines[first][column:]
+    column = node.body[0].col_offset
+    if lines[first][:column].strip():  # on the line of the colon
+        return "".join(lines[:first]) + lines[first][:column].rstrip() + "\n", " " * 4 + lines[first][column:]
     return "".join(lines[:first]), "".join(lines[first:])
 
 

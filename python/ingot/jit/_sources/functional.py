@@ -8,6 +8,7 @@ from typing import List, Optional, Tuple
 
 import ingot as torch
 from ingot import Tensor
+from ingot.jit._marks import _overload
 from ingot.jit._sources import reduction as _Reduction
 
 TORCH_NAME = "torch.nn.functional"
@@ -649,3 +650,141 @@ ALIASES = {
     "adaptive_max_pool2d": _adaptive_max_pool2d,
     "adaptive_max_pool3d": _adaptive_max_pool3d,
 }
+
+
+# Interpolation
+
+
+@_overload
+def interpolate(
+    input: Tensor,
+    size: Optional[int] = None,
+    scale_factor: Optional[List[float]] = None,
+    mode: str = "nearest",
+    align_corners: Optional[bool] = None,
+    recompute_scale_factor: Optional[bool] = None,
+    antialias: bool = False,
+) -> Tensor: ...
+
+
+@_overload
+def interpolate(  # noqa: F811
+    input: Tensor,
+    size: Optional[List[int]] = None,
+    scale_factor: Optional[List[float]] = None,
+    mode: str = "nearest",
+    align_corners: Optional[bool] = None,
+    recompute_scale_factor: Optional[bool] = None,
+    antialias: bool = False,
+) -> Tensor: ...
+
+
+@_overload
+def interpolate(  # noqa: F811
+    input: Tensor,
+    size: Optional[int] = None,
+    scale_factor: Optional[float] = None,
+    mode: str = "nearest",
+    align_corners: Optional[bool] = None,
+    recompute_scale_factor: Optional[bool] = None,
+    antialias: bool = False,
+) -> Tensor: ...
+
+
+@_overload
+def interpolate(  # noqa: F811
+    input: Tensor,
+    size: Optional[List[int]] = None,
+    scale_factor: Optional[float] = None,
+    mode: str = "nearest",
+    align_corners: Optional[bool] = None,
+    recompute_scale_factor: Optional[bool] = None,
+    antialias: bool = False,
+) -> Tensor: ...
+
+
+def interpolate(  # noqa: F811
+    input: Tensor,
+    size: Optional[int] = None,
+    scale_factor: Optional[List[float]] = None,
+    mode: str = "nearest",
+    align_corners: Optional[bool] = None,
+    recompute_scale_factor: Optional[bool] = None,
+    antialias: bool = False,
+) -> Tensor:
+    dim = input.dim() - 2
+    corners = False
+    if mode in ("nearest", "area", "nearest-exact"):
+        if align_corners is not None:
+            raise ValueError("align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear")  # noqa: E501  # fmt: skip
+    else:
+        if align_corners is not None:
+            corners = align_corners
+    output_size: Optional[List[int]] = None
+    scale_factors: Optional[List[float]] = None
+    if size is not None and scale_factor is not None:
+        raise ValueError("only one of size or scale_factor should be defined")
+    elif size is not None:
+        if isinstance(size, (list, tuple)):
+            if len(size) != dim:
+                raise ValueError("Input and output must have the same number of spatial dimensions")
+            output_size = size
+        else:
+            output_size = [size for _ in range(dim)]
+    elif scale_factor is not None:
+        if isinstance(scale_factor, (list, tuple)):
+            if len(scale_factor) != dim:
+                raise ValueError("Input and scale_factor must have the same number of spatial dimensions")
+            scale_factors = scale_factor
+        else:
+            scale_factors = [scale_factor for _ in range(dim)]
+    else:
+        raise ValueError("either size or scale_factor should be defined")
+    if mode == "area" and output_size is None:
+        recompute_scale_factor = True
+    if recompute_scale_factor is not None and recompute_scale_factor:
+        assert scale_factors is not None
+        sizes: List[int] = []
+        for i in range(dim):
+            sizes.append(math.floor(float(input.size(i + 2)) * scale_factors[i]))
+        output_size = sizes
+        scale_factors = None
+    if antialias and not (mode in ("bilinear", "bicubic") and input.dim() == 4):
+        raise ValueError("Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input")  # noqa: E501  # fmt: skip
+    if input.dim() == 3 and mode == "nearest":
+        return torch.upsample_nearest1d(input, output_size, scale_factors)
+    if input.dim() == 4 and mode == "nearest":
+        return torch.upsample_nearest2d(input, output_size, scale_factors)
+    if input.dim() == 5 and mode == "nearest":
+        return torch.upsample_nearest3d(input, output_size, scale_factors)
+    if input.dim() == 3 and mode == "nearest-exact":
+        return torch._upsample_nearest_exact1d(input, output_size, scale_factors)
+    if input.dim() == 4 and mode == "nearest-exact":
+        return torch._upsample_nearest_exact2d(input, output_size, scale_factors)
+    if input.dim() == 5 and mode == "nearest-exact":
+        return torch._upsample_nearest_exact3d(input, output_size, scale_factors)
+    if input.dim() == 3 and mode == "area":
+        assert output_size is not None
+        return torch.adaptive_avg_pool1d(input, output_size)
+    if input.dim() == 4 and mode == "area":
+        assert output_size is not None
+        return torch.adaptive_avg_pool2d(input, output_size)
+    if input.dim() == 5 and mode == "area":
+        assert output_size is not None
+        return torch.adaptive_avg_pool3d(input, output_size)
+    if input.dim() == 3 and mode == "linear":
+        return torch.upsample_linear1d(input, output_size, corners, scale_factors)
+    if input.dim() == 4 and mode == "bilinear":
+        if antialias:
+            return torch._upsample_bilinear2d_aa(input, output_size, corners, scale_factors)
+        return torch.upsample_bilinear2d(input, output_size, corners, scale_factors)
+    if input.dim() == 5 and mode == "trilinear":
+        return torch.upsample_trilinear3d(input, output_size, corners, scale_factors)
+    if input.dim() == 4 and mode == "bicubic":
+        if antialias:
+            return torch._upsample_bicubic2d_aa(input, output_size, corners, scale_factors)
+        return torch.upsample_bicubic2d(input, output_size, corners, scale_factors)
+    raise NotImplementedError(
+        f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.dim()}D) for the modes: nearest | "
+        f"linear | bilinear | bicubic | trilinear | area | nearest-exact (got {mode})"
+    )
