@@ -53,8 +53,8 @@ class Error(Exception):
 __all__ = [
     "Attribute", "CompilationUnit", "Error", "Final", "RecursiveScriptModule", "ScriptFunction", "ScriptModule",
     "ScriptObject", "TopLevelTracedModule", "TracedModule", "TracerWarning", "TracingCheckError", "_fork",
-    "_get_trace_graph", "_overload", "_overload_method", "_unwrap_optional", "_wait", "annotate", "export", "fork", "freeze",
-    "frontend", "ignore", "interface", "is_scripting", "is_tracing", "isinstance", "load", "optimize_for_inference",
-    "run_frozen_optimizations", "save", "script", "script_if_tracing", "script_method", "trace", "trace_module",
-    "unused", "wait",
+    "_get_trace_graph", "_overload", "_overload_method", "_unwrap_optional", "_wait", "annotate", "export", "fork",
+    "freeze", "frontend", "ignore", "interface", "is_scripting", "is_tracing", "isinstance", "load",
+    "optimize_for_inference", "run_frozen_optimizations", "save", "script", "script_if_tracing", "script_method",
+    "trace", "trace_module", "unused", "wait",
 ]  # fmt: skip

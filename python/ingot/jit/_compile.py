@@ -52,7 +52,7 @@ def functions_of(what: Any) -> list[Any]:
 
 def _declare_all(function: types.FunctionType) -> list[Any]:
     written = source_function(function) or function
-    name = _front.qualified_name(function)
+    name = _front.qualified_name(written)
     if _marks.mark_of(function) == _marks.UNUSED:
         return [declare_unused(function, _free(name), None)]
     if _marks.mark_of(function) == _marks.IGNORED:

@@ -55,6 +55,8 @@ def method_of(cls: type, name: str) -> Any:
 def annotations_of(module: nn.Module) -> dict[str, Any]:
     """Those of the most derived class that has some, which hide all others."""
     for base in type(module).__mro__:
+        if base is nn.Module:
+            return {"training": bool, "_is_full_backward_hook": bool | None}
         home = written(base) or base
         found = home.__dict__.get("__annotations__")
         if found is not None:

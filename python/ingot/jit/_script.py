@@ -382,7 +382,8 @@ def script(
         return obj
     if isinstance(vars(type(obj)).get("__call__"), types.FunctionType):
         return script(obj.__call__)
-    raise TypeError(f"{type(obj)} is a built-in class")
+    kind = types.BuiltinFunctionType if isinstance(obj, _front.OPERATOR) else type(obj)
+    raise TypeError(f"{kind} is a built-in class")
 
 
 def _script_class(cls: type) -> Any:

@@ -439,12 +439,12 @@ def max_pool3d_with_indices(
     return torch.max_pool3d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
-def adaptive_avg_pool2d(input: Tensor, output_size: List[int]) -> Tensor:
+def adaptive_avg_pool2d(input: Tensor, output_size: BroadcastingList2[int]) -> Tensor:
     assert len(input.size()) > len(output_size)
     return torch.adaptive_avg_pool2d(input, output_size)
 
 
-def adaptive_avg_pool3d(input: Tensor, output_size: List[int]) -> Tensor:
+def adaptive_avg_pool3d(input: Tensor, output_size: BroadcastingList3[int]) -> Tensor:
     assert len(input.size()) > len(output_size)
     return torch.adaptive_avg_pool3d(input, output_size)
 
