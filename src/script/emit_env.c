@@ -465,7 +465,7 @@ bool ig_emit_name(ig_emitter *e, const char *name, ig_srange where, ig_sugar *ou
   // tells why it cannot be used
   const char *why = error_of(e, name);
   if (why) {
-    ig_emit_error(e, where, "\n%s", why);
+    ig_emit_error(e, where, "\n%sand was used here", why);
   } else {
     ig_emit_error(e, where, "undefined value %s", name);
   }

@@ -580,5 +580,5 @@ bool ig_emit_sugar(ig_emitter *e, const ig_tree *t, size_t n_binders, const ig_s
 
 ig_svalue *ig_emit_expr(ig_emitter *e, const ig_tree *t, const ig_stype *hint) {
   ig_sugar s;
-  return ig_emit_sugar(e, t, 1, hint, &s) ? ig_emit_as_value(e, t->range, &s) : NULL;
+  return ig_emit_sugar(e, t, 1, hint, &s) ? ig_emit_as_value(e, ig_emit_place(t), &s) : NULL;
 }

@@ -453,7 +453,7 @@ static bool can_be_assigned(ig_emitter *e, const ig_tree *target, const ig_svalu
     return false;
   }
   if (v->type->kind != IG_STYPE_TUPLE) return true;
-  ig_emit_error(e, target->at[1]->range, "%s does not support subscripted assignment",
+  ig_emit_error(e, target->range, "%s does not support subscripted assignment",
                 ig_emit_repr(e, v->type));
   return false;
 }

@@ -42,7 +42,12 @@ static const ig_stype *own_type(const ig_sframe *f, const char *name) {
   return v ? v->ptr : NULL;
 }
 
-static bool set_error(ig_emitter *e, const char *name, const char *text) {
+// Why a name cannot be used behind the if, with the place of the if.
+static bool set_error(ig_emitter *e, ig_srange where, const char *name, const char *why) {
+  ig_str quoted = ig_str_make(e->c->alloc);
+  ig_srange_quote(&quoted, where, NULL);
+  const char *text = ig_emit_text(e, "%s:\n%s", why, quoted.at ? quoted.at : "");
+  ig_str_free(&quoted);
   const char *kept = NULL;
   ig_map_value *v = ig_map_keep(&e->frame->errors, &e->arena, name, &kept);
   if (!v) return false;
@@ -55,10 +60,11 @@ static bool join(ig_emitter *e, ig_srange where, branch *t, branch *f, const cha
   const ig_stype *in_true = type_in(&t->frame, name);
   const ig_stype *in_false = type_in(&f->frame, name);
   if (!t->exits && !in_true) {
-    return set_error(e, name, ig_emit_text(e, "%s is not defined in the true branch", name));
+    return set_error(e, where, name, ig_emit_text(e, "%s is not defined in the true branch", name));
   }
   if (!f->exits && !in_false) {
-    return set_error(e, name, ig_emit_text(e, "%s is not defined in the false branch", name));
+    return set_error(e, where, name,
+                     ig_emit_text(e, "%s is not defined in the false branch", name));
   }
   if (t->exits || f->exits) {
     // The branch that exits gets a value that is never read.
@@ -86,7 +92,7 @@ static bool join(ig_emitter *e, ig_srange where, branch *t, branch *f, const cha
     ig_emit_error(e, where, "%s", text);
     return false;
   }
-  return set_error(e, name, text);
+  return set_error(e, where, name, text);
 }
 
 // Looks at a variable at the end of a branch, which loads it: nobody uses the value, but values and
@@ -419,7 +425,8 @@ static bool emit_assignment(ig_emitter *e, const ig_tree *t) {
   if (!attribute_hint(e, target, &hint)) return false;
   if (!ig_emit_sugar(e, t->at[0], binders_of(target), hint, &value)) return false;
   settle(&value);
-  if (t->n == 2) return ig_emit_assign(e, target, t->range, &value, NULL);
+  ig_srange where = binders_of(target) > 1 ? ig_emit_place(t->at[0]) : t->range;
+  if (t->n == 2) return ig_emit_assign(e, target, where, &value, NULL);
   // a = b = value
   if (!ig_emit_store_sugar(e, t->range, "$assigned", &value, NULL)) return false;
   for (size_t i = 1; i < t->n; i++) {
@@ -522,7 +529,7 @@ static bool enter(ig_emitter *e, const ig_tree *item, ig_svalue **object) {
   if (!v) return false;
   *object = v;
   const ig_sclass *k = ig_sclass_of(v->type);
-  ig_srange where = item->at[0]->range;
+  ig_srange where = ig_emit_place(item->at[0]);
   if (!k) {
     ig_emit_error(e, where, "With item expression must return an object");
     return false;
@@ -581,7 +588,7 @@ static bool emit_delete(ig_emitter *e, const ig_tree *t) {
       if (s) s->ptr = NULL;
       continue;
     }
-    ig_emit_error(e, t->range,
+    ig_emit_error(e, target->range,
                   "del statements are only supported for deleting list and dict items and "
                   "variables");
     return false;

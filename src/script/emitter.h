@@ -169,6 +169,10 @@ bool ig_sugar_of_namespace(ig_emitter *e, const char *space, const char *name, i
 
 bool ig_emit_sugar(ig_emitter *e, const ig_tree *t, size_t n_binders, const ig_stype *hint,
                    ig_sugar *out);
+// Where an expression is said to be: a call is where its callee is.
+static inline ig_srange ig_emit_place(const ig_tree *t) {
+  return t->kind == IG_TREE_CALL ? t->at[0]->range : t->range;
+}
 ig_svalue *ig_emit_expr(ig_emitter *e, const ig_tree *t, const ig_stype *hint);
 bool ig_emit_actuals(ig_emitter *e, const ig_tree *call, size_t first, ig_sactuals *out);
 const char *ig_emit_operator(ig_token_kind op, bool unary, const char **method);
