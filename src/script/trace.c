@@ -54,7 +54,13 @@ void ig_strace_free(ig_strace *t) {
   ig_mem_free(t->c->alloc, t, sizeof *t);
 }
 
+bool ig_strace_is_open(ig_strace *t) {
+  if (!t->g) ig_fail_text(t->c, IG_RUNTIME, "the trace is finished: its graph was taken");
+  return t->g != NULL;
+}
+
 bool ig_strace_begin(ig_strace *t) {
+  if (!ig_strace_is_open(t)) return false;
   if (ig_strace_of(t->c)) {
     ig_fail_text(t->c, IG_RUNTIME, "Tracing can't be nested");
     return false;
@@ -587,6 +593,7 @@ static bool bind_input(ig_strace *t, ig_value *v, ig_svalue *to) {
 }
 
 bool ig_strace_input(ig_strace *t, const char *name, ig_value *v) {
+  if (!ig_strace_is_open(t)) return false;
   const ig_stype *type = type_of_input(t, v);
   ig_svalue *in = type ? ig_sblock_add_input(t->g->body, type) : NULL;
   if (!in || (name && name[0] && !ig_svalue_set_name(t->g, in, name))) return false;
@@ -663,6 +670,7 @@ static ig_svalue *output_value(ig_strace *t, const ig_value *v) {
 }
 
 bool ig_strace_output(ig_strace *t, const ig_value *v) {
+  if (!ig_strace_is_open(t)) return false;
   ig_sblock *body = t->g->body;
   t->block = body;
   ig_svalue *out = output_value(t, v);
@@ -765,13 +773,14 @@ bool ig_strace_call(ig_strace *t, ig_sfunction *f, const ig_value *args, ig_valu
 // ---- the finished graph
 
 static ig_sgraph *take(ig_strace *t) {
+  ig_strace_end(t);
   ig_sgraph *g = t->g;
   t->g = NULL;
   return g;
 }
 
 ig_sgraph *ig_strace_finish(ig_strace *t) {
-  if (t->c->status != IG_OK || !ig_strace_lower_scopes(t)) return NULL;
+  if (t->c->status != IG_OK || !ig_strace_is_open(t) || !ig_strace_lower_scopes(t)) return NULL;
   return take(t);
 }
 
@@ -805,7 +814,12 @@ ig_sfunction *ig_strace_function(ig_sunit *u, ig_sclass *owner, const char *name
 }
 
 ig_sfunction *ig_strace_finish_method(ig_strace *t, const char *name) {
-  if (t->c->status != IG_OK || !t->self || !ig_strace_lower_scopes(t)) return NULL;
+  if (t->c->status != IG_OK || !ig_strace_is_open(t)) return NULL;
+  if (!t->self) {
+    ig_fail_text(t->c, IG_RUNTIME, "%s: no module is traced", name);
+    return NULL;
+  }
+  if (!ig_strace_lower_scopes(t)) return NULL;
   char qualified[512];
   (void)snprintf(qualified, sizeof qualified, "%s.%s", t->self->type->name, name);
   return ig_strace_function(t->u, t->self, name, qualified, take(t));

@@ -64,6 +64,7 @@ static bool add_attributes(ig_strace *t, const ig_sobj_instance *of, const char 
 }
 
 bool ig_strace_self(ig_strace *t, ig_sobj_instance *self) {
+  if (!ig_strace_is_open(t)) return false;
   t->self = self->cls;
   ig_svalue *v = ig_sblock_add_input(t->g->body, self->cls->type);
   return v && ig_svalue_set_name(t->g, v, "self") && add_attributes(t, self, "__module");
@@ -81,6 +82,11 @@ bool ig_strace_has(const ig_strace *t, const char *path) {
 }
 
 bool ig_strace_enter(ig_strace *t, const char *path) {
+  if (!ig_strace_is_open(t)) return false;
+  if (!ig_strace_has(t, path)) {
+    ig_fail_text(t->c, IG_RUNTIME, "the traced module has no module at %s", path);
+    return false;
+  }
   ig_snode *n = ig_strace_node(t, forward_kind, NULL, 0, false);
   ig_sblock *b = n && set_text(t, n, "scope", path) ? ig_snode_add_block(n) : NULL;
   if (!b) return false;
@@ -93,7 +99,7 @@ bool ig_strace_enter(ig_strace *t, const char *path) {
 }
 
 void ig_strace_leave(ig_strace *t) {
-  const ig_snode *n = t->block->node;
+  const ig_snode *n = t->g ? t->block->node : NULL;
   if (!n) return;
   t->scope = n->scope;
   t->block = n->owner;

@@ -37,6 +37,8 @@ struct ig_strace {
   ig_map attributes;           // "__module.fc.weight" -> value of its prim::TracedAttr
 };
 
+// False: the graph was taken already, which is an error.
+bool ig_strace_is_open(ig_strace *t);
 // The value of a tensor that has none yet.
 bool ig_strace_set_first(ig_strace *t, ig_tensor *x, ig_svalue *v);
 

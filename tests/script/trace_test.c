@@ -145,6 +145,15 @@ static void test_refusals(void **state) {
   assert_false(ig_strace_output(t, &stranger));
   assert_non_null(strstr(ig_ctx_error(c), "did not have observable data dependence"));
   ig_ctx_clear(c);
+  assert_false(ig_strace_enter(t, "__module.fc"));
+  assert_string_equal(ig_ctx_error(c), "the traced module has no module at __module.fc");
+  ig_ctx_clear(c);
+  ig_strace_end(t);
+  ig_sgraph_free(ig_strace_finish(t));
+  assert_null(ig_strace_finish(t));
+  assert_false(ig_strace_begin(t));
+  assert_string_equal(ig_ctx_error(c), "the trace is finished: its graph was taken");
+  ig_ctx_clear(c);
   ig_strace_free(other);
   ig_strace_free(t);
   ig_scope_close(c, s);
