@@ -24,7 +24,7 @@ static ig_value element(const ig_tensor *t, const int64_t *index) {
   int64_t at = t->offset.value;
   for (int d = 0; d < t->ndim; d++) at += index[d] * ig_strides(t)[d].value;
   const char *data = t->storage->data;
-  return ig_element_load(data + (size_t)at * ig_dtype_size(t->dtype), t->dtype);
+  return ig_element_load(data + ig_mem_mul((size_t)at, ig_dtype_size(t->dtype)), t->dtype);
 }
 
 static double number(ig_value v) {

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Graphs of scripts as Python objects: torch._C.Graph, Node, Value, the types and passes."""
 
 import gc

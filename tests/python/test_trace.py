@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """torch.jit.trace: what is recorded, what is run, what is refused."""
 
 import warnings
