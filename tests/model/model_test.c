@@ -170,7 +170,7 @@ static void knows_every_kind(void **state) {
     bool runs;
   } files[] = {
       {"model/data/older.pt2", IG_MODEL_PT2, 6, true},
-      {"model/data/counter.ts.pt", IG_MODEL_TORCHSCRIPT, 3, false},
+      {"model/data/counter.ts.pt", IG_MODEL_TORCHSCRIPT, 3, true},
       {"model/data/legacy.pt", IG_MODEL_TORCH_LEGACY, 6, false},
       {"model/data/counter.dynamo.onnx", IG_MODEL_ONNX, 2, true},
       {"model/data/counter.io.npz", IG_MODEL_NPZ, 4, false},
