@@ -224,3 +224,10 @@ def test_verify() -> None:
     model = module(lambda x: x + torch.rand(3))
     with pytest.raises(AssertionError):
         torch.onnx.verification.verify(model, torch.ones(3), opset_version=15)
+
+
+def test_a_size_of_one_that_decides_the_rank() -> None:
+    model = module(lambda x: x.squeeze(1) * 2)
+    proto = write(model, torch.ones(3, 1, 4), input_names=["x"], dynamic_axes={"x": {0: "a", 1: "b"}})
+    same(proto, model, torch.randn(3, 1, 4))
+    assert dims(proto.graph.input[0]) == ["a", "b", 4]

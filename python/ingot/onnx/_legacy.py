@@ -5,6 +5,7 @@ torch.export and written with the same translations; this file fits arguments an
 from __future__ import annotations
 
 import contextlib
+import copy
 import inspect
 import os
 import warnings
@@ -283,11 +284,32 @@ def capture(model: nn.Module, args: tuple, axes: _Axes) -> ExportedProgram:
     first: Exception | None = None
     for given, shapes in attempts:
         try:
-            return _capture_once(model, given, shapes)
+            found = _capture_once(model, given, shapes)
         except Exception as error:
             first = first or error
+            continue
+        changed = any(a is not b for a, b in zip(pytree.tree_leaves(given), axes.leaves, strict=True))
+        if not changed or _ranks(found) == _example_ranks(model, args):
+            return found
     assert first is not None
     raise first
+
+
+def _ranks(ep: ExportedProgram) -> list[int]:
+    """How many dims the results have."""
+    users = set(ep.graph_signature.user_outputs)
+    output = next(node for node in ep.graph.nodes if node.op == "output")
+    values = [node.meta["val"] for node in output.args[0] if getattr(node, "name", None) in users]
+    return [value.dim() for value in values if isinstance(value, Tensor)]
+
+
+def _example_ranks(model: nn.Module, args: tuple) -> list[int]:
+    """The same of the model itself on the examples: where a size of 1 decides it (squeeze), a capture with a larger
+    size is that of another model."""
+    copies = pytree.tree_map(lambda v: v.clone() if isinstance(v, Tensor) else v, args)
+    with ingot.no_grad():
+        found = copy.deepcopy(model)(*copies)
+    return [value.dim() for value in pytree.tree_leaves(found) if isinstance(value, Tensor)]
 
 
 # ---- writing ----
