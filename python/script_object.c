@@ -198,6 +198,28 @@ static PyObject *has_method(PyObject *o, PyObject *name) {
   return text ? PyBool_FromLong(ig_sclass_method(instance_of(o)->cls, text) != NULL) : NULL;
 }
 
+static PyObject *names_of(ig_sfunction *const *at, size_t n) {
+  PyObject *list = PyList_New((Py_ssize_t)n);
+  for (size_t i = 0; list && i < n; i++) {
+    PyObject *name = PyUnicode_FromString(at[i]->name);
+    if (!name) Py_CLEAR(list);
+    if (list) PyList_SET_ITEM(list, (Py_ssize_t)i, name);
+  }
+  return list;
+}
+
+// Names of the hooks before and behind forward.
+static PyObject *names_of_hooks(PyObject *o, PyObject *unused) {
+  (void)unused;
+  const ig_sclass *k = instance_of(o)->cls;
+  PyObject *before = names_of(k->pre_hooks.at, k->pre_hooks.n);
+  PyObject *behind = before ? names_of(k->hooks.at, k->hooks.n) : NULL;
+  PyObject *both = behind ? PyTuple_Pack(2, before, behind) : NULL;
+  Py_XDECREF(before);
+  Py_XDECREF(behind);
+  return both;
+}
+
 static PyObject *names_of_methods(PyObject *o, PyObject *unused) {
   (void)unused;
   const ig_sclass *k = instance_of(o)->cls;
@@ -292,6 +314,7 @@ static PyMethodDef object_methods[] = {
     {"setattr", set_attribute, METH_VARARGS, NULL},
     {"_constant", get_constant, METH_O, NULL},
     {"_get_method", get_method, METH_O, NULL},
+    {"_hook_names", names_of_hooks, METH_NOARGS, NULL},
     {"_has_method", has_method, METH_O, NULL},
     {"_method_names", names_of_methods, METH_NOARGS, NULL},
     {"_type", get_type, METH_NOARGS, NULL},

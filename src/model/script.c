@@ -201,6 +201,77 @@ static bool give(ig_ctx *c, const ig_stype *t, ig_value v, ig_value **to) {
   return true;
 }
 
+// ---- hooks around forward
+
+// Takes the arguments behind self as a tuple.
+static bool make_inputs(ig_ctx *c, const ig_sfunction *hook, const ig_value *args, size_t n,
+                        ig_value *out) {
+  const ig_stype *type = hook->n_params > 1 ? hook->params[1].type : NULL;
+  if (!type || type->kind != IG_STYPE_TUPLE || type->n != n - 1) {
+    return ig_fail(c, IG_SYNTAX, "hook '%s' does not take the inputs of forward", hook->name) ==
+           IG_OK;
+  }
+  ig_sobj_seq *made = ig_sobj_seq_make(c, IG_SOBJ_TUPLE, type, args + 1, n - 1);
+  *out = ig_of_sobj(made);
+  return made != NULL;
+}
+
+// What a hook before forward returns replaces the arguments: nothing, the one, or a tuple of all.
+static bool replace_inputs(ig_ctx *c, const ig_sfunction *hook, ig_value result, ig_value *args,
+                           size_t n) {
+  if (result.kind == IG_KIND_NONE) return true;
+  const ig_value *at = &result;
+  size_t count = 1;
+  if (ig_sobj_is(result, IG_SOBJ_TUPLE)) {
+    const ig_sobj_seq *s = result.object;
+    at = s->at;
+    count = s->n;
+  }
+  if (count != n - 1) {
+    return ig_fail(c, IG_RUNTIME, "hook '%s' returned %zu inputs, expected %zu", hook->name, count,
+                   n - 1) == IG_OK;
+  }
+  for (size_t i = 0; i < count; i++) {
+    ig_svalue_retain(at[i]);
+    ig_svalue_release(args[i + 1]);
+    args[i + 1] = at[i];
+  }
+  return true;
+}
+
+static bool run_hook(ig_ctx *c, ig_sfunction *hook, ig_value *args, size_t n, ig_value *output) {
+  ig_value in[3] = {args[0], ig_none(), output ? *output : ig_none()};
+  ig_value result = ig_none();
+  if (hook->n_params != (output ? 3 : 2)) {
+    return ig_fail(c, IG_SYNTAX, "hook '%s' has another number of parameters", hook->name) == IG_OK;
+  }
+  if (!make_inputs(c, hook, args, n, &in[1])) return false;
+  bool ok = ig_sfunction_run(c, hook, in, &result) == IG_OK;
+  ig_svalue_release(in[1]);
+  if (ok && !output) ok = replace_inputs(c, hook, result, args, n);
+  if (ok && output && result.kind != IG_KIND_NONE) {
+    ig_svalue_release(*output);
+    *output = result;
+    return true;
+  }
+  ig_svalue_release(result);
+  return ok;
+}
+
+// The module as a whole: hooks before forward, forward, hooks behind it.
+static ig_status run_module(ig_ctx *c, const ig_model_script *s, ig_value *args, ig_value *result) {
+  const ig_sclass *k = s->module->cls;
+  size_t n = s->forward->n_params;
+  for (size_t i = 0; i < k->pre_hooks.n; i++) {
+    if (!run_hook(c, k->pre_hooks.at[i], args, n, NULL)) return c->status;
+  }
+  IG_RETURN_IF_ERR(ig_sfunction_run(c, s->forward, args, result));
+  for (size_t i = 0; i < k->hooks.n; i++) {
+    if (!run_hook(c, k->hooks.at[i], args, n, result)) return c->status;
+  }
+  return IG_OK;
+}
+
 ig_status ig_model_run_script(ig_ctx *c, const ig_model *m, void *of, const ig_value *inputs,
                               ig_value *outs) {
   (void)m;
@@ -218,7 +289,7 @@ ig_status ig_model_run_script(ig_ctx *c, const ig_model *m, void *of, const ig_v
     }
   }
   ig_value result = ig_none();
-  ig_status st = c->status == IG_OK ? ig_sfunction_run(c, s->forward, args, &result) : c->status;
+  ig_status st = c->status == IG_OK ? run_module(c, s, args, &result) : c->status;
   if (st == IG_OK && !give(c, f->result, result, &outs)) st = c->status;
   ig_svalue_release(result);
   for (size_t i = 0; i < n; i++) ig_svalue_release(args[i]);

@@ -1,11 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a TorchScript archive: what opens is inspected completely.
+// Any bytes as a TorchScript archive: what opens is inspected completely, loaded, compiled, printed
+// and written again, within limits.
 #include <string.h>
 
 #include "tensor/tensor.h"
-#include "ts/archive.h"
+#include "ts/load.h"
+#include "ts/write.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+// A method __setstate__ may run for as long as the limits allow.
+static void load(ig_ctx *c, const ig_ts *ts) {
+  ig_limits limits = {.size = sizeof limits, .max_work = 1 << 16, .max_memory = 1 << 28};
+  ig_ctx_set_limits(c, &limits);
+  ig_sobj_instance *root = ig_ts_load(c, ts);
+  if (root) {
+    ig_sink sink = ig_sink_memory(c->alloc);
+    (void)!ig_ts_print(c, root, "fuzz", NULL, 0, &sink);
+    ig_sink_drop(&sink);
+    ig_svalue_release(ig_of_sobj(root));
+  }
+  ig_ctx_set_limits(c, NULL);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   ig_ctx *c = NULL;
@@ -29,6 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     volatile double kept = sum;  // the read must happen
     (void)kept;
     if (letters > 1u << 30) __builtin_trap();
+    load(c, ts);
   }
   ig_ts_free(ts);
   ig_ctx_free(c);

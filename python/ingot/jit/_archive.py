@@ -55,6 +55,9 @@ def _load(path: str, map_location: Any, extra: dict[str, Any] | None) -> Any:
     if not zipfile.is_zipfile(path):
         raise RuntimeError("PytorchStreamReader failed reading zip archive: not a ZIP archive")
     module = _script.wrap(_C._script_load(path))
+    for part in module.modules():
+        if hasattr(part, "_c"):
+            _script.add_hooks(part)
     if map_location is not None:
         module.to(ingot.device(map_location))
     if extra:

@@ -315,6 +315,13 @@ def keep(wrapped: RecursiveScriptModule, module: nn.Module) -> None:
             keep(inner, child)
 
 
+def add_hooks(wrapped: RecursiveScriptModule) -> None:
+    """The hooks that the class declares run around a call from Python."""
+    for where, names in zip(("_forward_pre_hooks", "_forward_hooks"), wrapped._c._hook_names()):
+        for key, name in enumerate(names):
+            wrapped.__dict__[where][key] = functools.partial(_run_hook, wrapped._c._get_method(name))
+
+
 def _run_hook(method: Any, module: Any, *args: Any) -> Any:
     return method(*args)
 
