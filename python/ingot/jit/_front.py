@@ -339,6 +339,8 @@ def _function(what: Any) -> Answer:
 
 def attribute(what: Any, name: str) -> Answer:
     """What object.name means."""
+    if what is ingot.ops:
+        return ("namespace", name)
     if isinstance(what, types.ModuleType):
         return _module_attribute(what, name)
     if isinstance(what, type):
@@ -354,8 +356,6 @@ def _value(found: Any, name: str) -> Answer:
 
 
 def _module_attribute(module: types.ModuleType, name: str) -> Answer:
-    if torch_name(module.__name__) in ("torch.ops",) or isinstance(module, type(ingot.ops)):
-        return ("namespace", name)
     try:
         found = getattr(module, name)
     except AttributeError:
