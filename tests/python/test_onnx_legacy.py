@@ -231,3 +231,14 @@ def test_a_size_of_one_that_decides_the_rank() -> None:
     proto = write(model, torch.ones(3, 1, 4), input_names=["x"], dynamic_axes={"x": {0: "a", 1: "b"}})
     same(proto, model, torch.randn(3, 1, 4))
     assert dims(proto.graph.input[0]) == ["a", "b", 4]
+
+
+class _Dictionary(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        d = {"a": x, "b": x + 1}
+        return d["a"] * d["b"]
+
+
+def test_a_script_may_use_dictionaries_on_the_way() -> None:
+    model = torch.jit.script(_Dictionary())
+    same(write(model, torch.ones(2)), model, torch.randn(2))

@@ -19,8 +19,9 @@ def is_script(model: Any) -> bool:
     return isinstance(model, kinds)
 
 
-# What a script may compute but a model cannot hold: dictionaries, objects, calls of Python.
-_REFUSED = frozenset({"prim::DictConstruct", "prim::CreateObject", "prim::SetAttr"})
+# What a script may compute but a model cannot hold: objects, calls of Python. Dictionaries are fine on the way; a model
+# does not return them.
+_REFUSED = frozenset({"prim::CreateObject"})
 # Of methods, inlining leaves those whose body is Python.
 _PYTHON = frozenset({"prim::PythonOp", "prim::CallMethod"})
 
@@ -51,6 +52,8 @@ def check(script: Any, opset: int) -> None:
             )
         if kind in _REFUSED:
             raise errors.UnsupportedOperatorError(kind, opset)
+    if any(value.type().kind() == "DictType" for value in fn.inlined_graph.outputs()):
+        raise errors.UnsupportedOperatorError("prim::DictConstruct", opset)
 
 
 def _parameters(fn: Any, args: tuple) -> list[inspect.Parameter]:
