@@ -64,6 +64,31 @@ static bool take_list(ig_onnx *x, PyObject *value, ig_onnx_attr *out) {
   return n >= 0 && ints && floats;
 }
 
+static bool take_texts(ig_onnx *x, PyObject *value, ig_onnx_attr *out) {
+  Py_ssize_t n = PySequence_Size(value);
+  const char **texts = n < 0 ? NULL : ig_onnx_push(x, ig_mem_mul((size_t)n + 1, sizeof *texts));
+  for (Py_ssize_t i = 0; texts && i < n; i++) {
+    PyObject *item = PySequence_GetItem(value, i);
+    const char *text = item && PyUnicode_Check(item) ? PyUnicode_AsUTF8(item) : NULL;
+    if (text) texts[i] = ig_onnx_keep(x, text);
+    if (item && !text && !PyErr_Occurred())
+      PyErr_SetString(PyExc_TypeError, "a list of texts has other members too");
+    Py_XDECREF(item);
+    if (PyErr_Occurred()) return false;
+  }
+  out->type = IG_ONNX_STRINGS;
+  out->strings = texts;
+  out->n = (size_t)n;
+  return texts != NULL;
+}
+
+static bool is_text_list(PyObject *value) {
+  PyObject *first = PySequence_Size(value) > 0 ? PySequence_GetItem(value, 0) : NULL;
+  bool text = first && PyUnicode_Check(first);
+  Py_XDECREF(first);
+  return text;
+}
+
 static bool take_attr(ig_onnx *x, const char *name, PyObject *value, ig_onnx_attr *out) {
   *out = (ig_onnx_attr){.name = name};
   if (PyFloat_Check(value)) {
@@ -74,7 +99,7 @@ static bool take_attr(ig_onnx *x, const char *name, PyObject *value, ig_onnx_att
     const char *text = PyUnicode_AsUTF8(value);
     *out = ig_onnx_string(name, text ? ig_onnx_keep(x, text) : "");
   } else if (PyList_Check(value) || PyTuple_Check(value)) {
-    return take_list(x, value, out);
+    return is_text_list(value) ? take_texts(x, value, out) : take_list(x, value, out);
   } else {
     PyErr_Format(PyExc_TypeError, "attribute '%s': a number, a text or a list of numbers, not %s",
                  name, Py_TYPE(value)->tp_name);

@@ -73,7 +73,7 @@ static void put_attr(ig_proto_writer *w, const ig_onnx_attr *a) {
   for (size_t i = 0; a->ints && i < a->n; i++) ig_proto_put_int(w, ATTR_INTS, a->ints[i]);
   for (size_t i = 0; a->floats && i < a->n; i++) ig_proto_put_float(w, ATTR_FLOATS, a->floats[i]);
   for (size_t i = 0; a->type == IG_ONNX_STRINGS && i < a->n; i++) {
-    ig_proto_put_text(w, ATTR_STRINGS, a->s);
+    ig_proto_put_text(w, ATTR_STRINGS, a->strings ? a->strings[i] : a->s);
   }
   ig_proto_put_int(w, ATTR_TYPE, a->type);
   ig_proto_close(w, mark);

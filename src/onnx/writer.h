@@ -141,6 +141,7 @@ typedef struct ig_onnx_attr {
   const int64_t *ints;
   const float *floats;
   const char *s;
+  const char *const *strings;
   size_t n;
 } ig_onnx_attr;
 enum {
@@ -150,7 +151,7 @@ enum {
   IG_ONNX_GRAPH = 5,
   IG_ONNX_FLOATS = 6,
   IG_ONNX_INTS = 7,
-  IG_ONNX_STRINGS = 8  // s, n times
+  IG_ONNX_STRINGS = 8  // strings, or s n times
 };
 
 static inline ig_onnx_attr ig_onnx_int(const char *name, int64_t i) {

@@ -164,7 +164,7 @@ def test_packed_sequences_are_padded_batches_with_lengths() -> None:
 
 def test_custom_symbolics() -> None:
     def relu(g, x):
-        return g.op("my.domain::Relu6", x, low_f=0.0, name_s="r", sizes_i=[1, 2])
+        return g.op("my.domain::Relu6", x, low_f=0.0, name_s="r", sizes_i=[1, 2], words_s=["a", "b"])
 
     def clamp(g, x, low, high):
         raise RuntimeError("no")
@@ -177,7 +177,8 @@ def test_custom_symbolics() -> None:
         onnx_module.unregister_custom_op_symbolic("aten::relu", 9)
     (node,) = proto.graph.node
     assert (node.domain, node.op_type) == ("my.domain", "Relu6")
-    assert {a.name for a in node.attribute} == {"low", "name", "sizes"}
+    assert {a.name for a in node.attribute} == {"low", "name", "sizes", "words"}
+    assert [list(a.strings) for a in node.attribute if a.name == "words"] == [[b"a", b"b"]]
     assert {o.domain: o.version for o in proto.opset_import} == {"": 17, "my.domain": 3}
     assert types(write(nn.ReLU(), torch.ones(2))) == ["Relu"]
     onnx_module.register_custom_op_symbolic("aten::clamp", clamp, 17)
