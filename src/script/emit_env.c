@@ -246,6 +246,14 @@ ig_svalue *ig_emit_tuple(ig_emitter *e, ig_srange where, ig_svalue *const *at, s
 }
 
 ig_svalue **ig_emit_unpack(ig_emitter *e, ig_srange where, ig_svalue *tuple) {
+  // Of a tuple that was just made, the values themselves.
+  ig_snode *made = tuple && !tuple->block ? tuple->node : NULL;
+  bool fresh = made && ig_sform_of(made) == IG_SFORM_TUPLE_CONSTRUCT;
+  if (fresh && made->n_in == tuple->type->n) {
+    ig_svalue **in = ig_emit_array(e, made->n_in, sizeof(ig_svalue *));
+    if (in && made->n_in) memcpy(in, made->in, ig_mem_mul(made->n_in, sizeof *in));
+    return in;
+  }
   ig_snode *node = ig_emit_node(e, "prim::TupleUnpack", where, &tuple, 1);
   ig_svalue **at = node ? ig_emit_array(e, tuple->type->n, sizeof(ig_svalue *)) : NULL;
   for (size_t i = 0; at && i < tuple->type->n; i++) {

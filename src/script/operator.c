@@ -63,7 +63,7 @@ const ig_soperators *ig_soperators_named(ig_sunit *u, const char *name) {
   size_t n_found = collect(u, name, found);
   ig_sbuiltins rows = ig_sbuiltins_named(name);
   ig_soperators *all = ig_arena_push(&u->arena, sizeof *all);
-  ig_soperator *at = ig_arena_array(&u->arena, n_found + rows.n + 1, sizeof *at);
+  ig_soperator *at = ig_arena_array(&u->arena, ig_mem_add(n_found + 1, rows.n), sizeof *at);
   if (!all || !at) return no_memory(u);
   for (size_t i = 0; i < n_found; i++) {
     const ig_sschema *schema = ig_sschema_parse(&u->types, found[i].op->schema.text);
