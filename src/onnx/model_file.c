@@ -106,8 +106,8 @@ static ig_status lower(ig_onnx *x, const ig_program *p, ig_program **out) {
 
 // ---- state
 
-static ig_status index_rows(ig_onnx *x) {
-  for (const ig_onnx_row *const *family = ig_onnx_families; *family; family++) {
+static ig_status index_families(ig_onnx *x, const ig_onnx_row *const *family) {
+  for (; *family; family++) {
     for (const ig_onnx_row *row = *family; row->target; row++) {
       ig_map_value *v = ig_map_put(&x->rows, row->target);
       if (!v) return ig_fail(x->c, IG_NOMEM, "out of memory");
@@ -115,6 +115,11 @@ static ig_status index_rows(ig_onnx *x) {
     }
   }
   return IG_OK;
+}
+
+static ig_status index_rows(ig_onnx *x) {
+  IG_RETURN_IF_ERR(index_families(x, ig_onnx_families));
+  return index_families(x, ig_onnx_host_families);
 }
 
 void ig_onnx_state_init(ig_onnx *x) {

@@ -12,6 +12,8 @@ const ig_onnx_row *const ig_onnx_families[] = {
     ig_onnx_shape,     ig_onnx_reduce, NULL,
 };
 
+const ig_onnx_row *const ig_onnx_host_families[] = {ig_onnx_packed_rnn, NULL};
+
 const ig_onnx_lowering ig_onnx_lowerings[] = {
     {"aten._softmax_backward_data.default", ig_onnx_lower_softmax_backward},
     {"aten._log_softmax_backward_data.default", ig_onnx_lower_log_softmax_backward},

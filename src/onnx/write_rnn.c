@@ -227,6 +227,11 @@ const ig_onnx_row ig_onnx_rnn[] = {
     {"aten.gru.input", gru, NULL, rnn_can},
     {"aten.rnn_tanh.input", rnn_tanh, NULL, rnn_can},
     {"aten.rnn_relu.input", rnn_relu, NULL, rnn_can},
+    {NULL, NULL, NULL, NULL},
+};
+
+// Layers over packed sequences: operators that the exporter of the host defines for its captures.
+const ig_onnx_row ig_onnx_packed_rnn[] = {
     {"ingot_packed.lstm.default", packed_lstm, NULL, packed_can},
     {"ingot_packed.gru.default", packed_gru, NULL, packed_can},
     {"ingot_packed.rnn_tanh.default", packed_tanh, NULL, packed_can},

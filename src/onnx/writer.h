@@ -121,7 +121,9 @@ extern const ig_onnx_row ig_onnx_quant[];
 extern const ig_onnx_row ig_onnx_rnn[];
 extern const ig_onnx_row ig_onnx_shape[];
 extern const ig_onnx_row ig_onnx_reduce[];
-extern const ig_onnx_row *const ig_onnx_families[];  // all of them; NULL at the end
+extern const ig_onnx_row ig_onnx_packed_rnn[];
+extern const ig_onnx_row *const ig_onnx_families[];  // of the library's operators; NULL at the end
+extern const ig_onnx_row *const ig_onnx_host_families[];  // of operators that a host defines
 
 // For operators without a row and without a suitable decomposition: equivalent ATen calls. False:
 // not this one.
