@@ -407,6 +407,8 @@ void ig_infer(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) 
 }
 
 bool ig_keep_recorded(ig_ctx *c, ig_tensor *self) {
+  // The node may be the only owner: that of a constant, whose fake nobody else has.
+  if (!ig_pool_add(c, &ig_tensor_retain(self)->ref)) return false;
   ig_tensor *was = ig_tensor_alias(c, self);
   if (!was) return false;
   was->requires_grad = self->requires_grad;
@@ -426,8 +428,7 @@ static void record(ig_ctx *c, const ig_op *op, const ig_value *given, ig_value *
     return;
   }
   ig_tape_entry *e = ig_tape_open(c, op, args);
-  if (ig_op_reshapes(op)) (void)ig_keep_recorded(c, args[0].tensor);
-  ig_infer(c, op, args, outs);
+  if (!ig_op_reshapes(op) || ig_keep_recorded(c, args[0].tensor)) ig_infer(c, op, args, outs);
   if (c->mode->draft) ig_draft_follow(c, op, args, outs);
   if (c->status == IG_OK) ig_record(c, op, args, outs);
   ig_tape_close(c, e, op, args, outs);

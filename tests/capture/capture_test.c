@@ -498,6 +498,19 @@ static void in_place_views(void **state) {
   ig_program_free(p);
 }
 
+// The fake of a constant belongs to its node alone, and outlives the node's change.
+static void in_place_view_of_a_constant(void **state) {
+  (void)state;
+  ig_tensor *real = ig_tensor_empty(c, IG_U8, (const int64_t[]){4, 4}, 2);
+  assert_int_equal(ig_capture_begin(c), IG_OK);
+  ig_tensor *x = input("x", 1, 4);
+  ig_scope s = ig_scope_open(c);
+  (void)ig_unsqueeze_(c, real, ig_const(0));
+  is_ok();
+  ig_scope_close(c, s);
+  ig_program_free(end(ig_neg(c, x)));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(state_and_writes, setup, teardown),
@@ -512,6 +525,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(mistakes, setup, teardown),
       cmocka_unit_test_setup_teardown(checked_when_run, setup, teardown),
       cmocka_unit_test_setup_teardown(in_place_views, setup, teardown),
+      cmocka_unit_test_setup_teardown(in_place_view_of_a_constant, setup, teardown),
       cmocka_unit_test(out_of_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
