@@ -209,8 +209,8 @@ static void dropout(ig_onnx *x, const ig_onnx_call *call) {
   (void)ig_onnx_emit3(x, "Dropout", self_as(x, call, d), ratio, yes, call->out);
 }
 
-// ONNX does not drop everything: p = 1 is written as a product. Before opset 12 Dropout does not drop
-// at all, so the random numbers are written.
+// ONNX does not drop everything: p = 1 is written as a product. Before opset 12 Dropout does not
+// drop at all, so the random numbers are written.
 static bool drops_some(int opset, const ig_value *args, size_t n) {
   bool training = n >= 3 && args[2].kind == IG_KIND_BOOL && args[2].b;
   if (!training) return true;

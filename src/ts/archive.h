@@ -18,7 +18,7 @@ struct ig_ts {
   ig_object *constants;
   ig_object *lite;
   ig_object *traced;  // what a trace was made with: method -> inputs, without data; NULL: no trace
-  ig_map classes;  // "__torch__.Mlp" -> ig_ts_class
+  ig_map classes;     // "__torch__.Mlp" -> ig_ts_class
   IG_VEC(struct ig_ts_class *) all_classes;
   IG_VEC(ig_ts_member) members;
   IG_VEC(ig_ts_source) sources;

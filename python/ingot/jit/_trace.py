@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import difflib
 import inspect
 import re
@@ -84,8 +83,8 @@ def _check_dicts(value: Any, args: tuple) -> None:
         kinds = list(dict.fromkeys(map(_type_text, value.values())))
         if len(kinds) > 1:
             raise RuntimeError(
-                f"Tracer cannot infer type of {args}\n:Dictionary inputs to traced functions must have consistent type. "
-                f"Found {kinds[0]} and {kinds[1]}"
+                f"Tracer cannot infer type of {args}\n:Dictionary inputs to traced functions must have consistent "
+                f"type. Found {kinds[0]} and {kinds[1]}"
             )
         value = list(value.values())
     if isinstance(value, (tuple, list)):

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import ingot
 from ingot._C import Tensor
 
-
 # Who packs instead: (input, lengths, batch_first, enforce_sorted) -> PackedSequence. Exporters to formats whose
 # recurrent operators take padded batches set it.
 _packer: contextvars.ContextVar[Callable | None] = contextvars.ContextVar("packer", default=None)
