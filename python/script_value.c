@@ -442,7 +442,7 @@ static PyObject *from_dict(ig_ctx *c, const ig_sobj_dict *d) {
   return made;
 }
 
-static PyObject *from_object(ig_ctx *c, const ig_sobj *o) {
+static PyObject *from_object(ig_ctx *c, ig_sobj *o) {
   const ig_sobj_seq *s = (const ig_sobj_seq *)o;
   const ig_sobj_str *text = (const ig_sobj_str *)o;
   switch (o->kind) {
@@ -457,8 +457,9 @@ static PyObject *from_object(ig_ctx *c, const ig_sobj *o) {
     case IG_SOBJ_FUTURE:
       return py_from_script(c, ((const ig_sobj_future *)o)->value);
     case IG_SOBJ_INSTANCE: {
-      PyObject *host = ((const ig_sobj_instance *)o)->host;
-      return host ? Py_NewRef(host) : py_from_sinstance((ig_sobj_instance *)(uintptr_t)o);
+      ig_sobj_instance *instance = (ig_sobj_instance *)o;
+      PyObject *host = instance->host;
+      return host ? Py_NewRef(host) : py_from_sinstance(instance);
     }
     case IG_SOBJ_ENUM: {
       const ig_sobj_enum *member = (const ig_sobj_enum *)o;

@@ -164,8 +164,8 @@ void *ig_model_start_script(ig_ctx *c, const ig_model *m) {
   return NULL;
 }
 
-void ig_model_stop_script(ig_ctx *c, void *of) {
-  ig_model_script *s = of;
+void ig_model_stop_script(ig_ctx *c, void *state) {
+  ig_model_script *s = state;
   if (s->module) ig_svalue_release(ig_of_sobj(s->module));
   ig_mem_free(c->alloc, s, sizeof *s);
 }
@@ -272,14 +272,15 @@ static ig_status run_module(ig_ctx *c, const ig_model_script *s, ig_value *args,
   return IG_OK;
 }
 
-ig_status ig_model_run_script(ig_ctx *c, const ig_model *m, void *of, const ig_value *inputs,
+ig_status ig_model_run_script(ig_ctx *c, const ig_model *m, void *state, const ig_value *inputs,
                               ig_value *outs) {
   (void)m;
-  const ig_model_script *s = of;
+  const ig_model_script *s = state;
   const ig_sfunction *f = s->forward;
   ig_value *args = ig_scope_array(c, f->n_params, sizeof *args);
+  if (!args) return c->status;
   size_t n = 0;
-  for (; args && n < f->n_params; n++) {
+  for (; n < f->n_params; n++) {
     const ig_sparam *a = &f->params[n];
     if (n == 0 || !is_input(a)) {
       args[n] = n ? a->def : ig_of_sobj(s->module);

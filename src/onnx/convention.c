@@ -229,8 +229,9 @@ static const char *found_output(ig_onnx *x, const ig_onnx *first, size_t k) {
 }
 
 static bool put_rename(ig_onnx *x, ig_map *renames, const char *from, const char *to) {
-  ig_map_value *v = strcmp(from, to) ? ig_map_put(renames, from) : NULL;
-  if (strcmp(from, to) && !v) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
+  bool differ = strcmp(from, to) != 0;
+  ig_map_value *v = differ ? ig_map_put(renames, from) : NULL;
+  if (differ && !v) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
   if (v && !v->text) v->text = to;
   return ig_ctx_status(x->c) == IG_OK;
 }
@@ -240,10 +241,10 @@ static bool rename_output(ig_onnx *x, const ig_onnx *first, size_t k, const char
                           ig_map *renames) {
   const char *from = k < first->noutput_order ? first->output_order[k] : NULL;
   if (!from || !ig_onnx_is_made(first, from)) return ig_ctx_status(x->c) == IG_OK;
-  bool other = ig_onnx_is_made(first, to) || ig_onnx_is_read(first, to);
+  bool taken = strcmp(from, to) != 0 && (ig_onnx_is_made(first, to) || ig_onnx_is_read(first, to));
   char text[256];
   (void)snprintf(text, sizeof text, "%.240s.1", to);
-  if (other && strcmp(from, to) && !put_rename(x, renames, to, ig_onnx_keep(x, text))) return false;
+  if (taken && !put_rename(x, renames, to, ig_onnx_keep(x, text))) return false;
   return put_rename(x, renames, ig_onnx_keep(x, from), to);
 }
 

@@ -328,6 +328,7 @@ int64_t ig_sb_i64(const ig_sbuiltin_call *k, size_t i);
 bool ig_sb_truth(ig_ctx *c, ig_value v);
 double ig_sb_f64(ig_ctx *c, ig_value v);
 ig_c128 ig_sb_complex(ig_ctx *c, ig_value v);
+double _Complex ig_sb_z(const ig_sbuiltin_call *k, size_t i);  // the same as a number of C
 
 static inline const ig_sobj_str *ig_sb_str_at(const ig_sbuiltin_call *k, size_t i) {
   return k->in[i].object;

@@ -11,11 +11,6 @@ static double f_at(const ig_sbuiltin_call *k, size_t i) {
   return ig_sb_f64(k->c, k->in[i]);
 }
 
-static double complex z_at(const ig_sbuiltin_call *k, size_t i) {
-  ig_c128 z = ig_sb_complex(k->c, k->in[i]);
-  return CMPLX(z.re, z.im);
-}
-
 static bool is_complex(const ig_sbuiltin_call *k, size_t i) {
   return k->in[i].kind == IG_KIND_COMPLEX;
 }
@@ -31,7 +26,7 @@ static void put_z(const ig_sbuiltin_call *k, double complex z) {
 #define BOTH(name, fn)                \
   IG_BUILTIN(name) {                  \
     if (is_complex(k, 0))             \
-      put_z(k, c##fn(z_at(k, 0)));    \
+      put_z(k, c##fn(ig_sb_z(k, 0))); \
     else                              \
       ig_sb_float(k, fn(f_at(k, 0))); \
   }
@@ -79,11 +74,11 @@ REAL(radians, radians)
 IG_BUILTIN(log) {
   if (k->n_in == 1) {
     if (is_complex(k, 0))
-      put_z(k, clog(z_at(k, 0)));
+      put_z(k, clog(ig_sb_z(k, 0)));
     else
       ig_sb_float(k, log(f_at(k, 0)));
   } else if (is_complex(k, 0) || is_complex(k, 1)) {
-    put_z(k, clog(z_at(k, 0)) / clog(z_at(k, 1)));
+    put_z(k, clog(ig_sb_z(k, 0)) / clog(ig_sb_z(k, 1)));
   } else {
     ig_sb_float(k, log(f_at(k, 0)) / log(f_at(k, 1)));
   }
@@ -91,14 +86,14 @@ IG_BUILTIN(log) {
 
 IG_BUILTIN(log10) {
   if (is_complex(k, 0))
-    put_z(k, clog(z_at(k, 0)) / log(10.0));
+    put_z(k, clog(ig_sb_z(k, 0)) / log(10.0));
   else
     ig_sb_float(k, log10(f_at(k, 0)));
 }
 
 IG_BUILTIN(angle) {
   if (is_complex(k, 0)) {
-    ig_sb_float(k, carg(z_at(k, 0)));
+    ig_sb_float(k, carg(ig_sb_z(k, 0)));
   } else {
     double f = f_at(k, 0);
     ig_sb_float(k, isnan(f) ? f : f < 0 ? PI : 0.0);

@@ -29,6 +29,13 @@ ig_c128 ig_sb_complex(ig_ctx *c, ig_value v) {
   return (ig_c128){ig_sb_f64(c, v), 0};
 }
 
+double complex ig_sb_z(const ig_sbuiltin_call *k, size_t i) {
+  ig_c128 z = ig_sb_complex(k->c, k->in[i]);
+  double complex out;
+  memcpy(&out, &z, sizeof out);  // C11's CMPLX, which clang 14 does not have
+  return out;
+}
+
 bool ig_sb_truth(ig_ctx *c, ig_value v) {
   if (v.kind == IG_KIND_BOOL) return v.b_expr ? ig_bool_guard(c, &v) : v.b;
   if (v.kind == IG_KIND_INT) return !ig_int_eq_i64(c, v.i, 0);
@@ -48,11 +55,6 @@ static ig_int int_of(ig_value v) {
   return v.kind == IG_KIND_BOOL ? ig_const(v.b) : v.i;
 }
 
-static double complex z_of(const ig_sbuiltin_call *k, size_t i) {
-  ig_c128 z = ig_sb_complex(k->c, k->in[i]);
-  return CMPLX(z.re, z.im);
-}
-
 static void put_z(const ig_sbuiltin_call *k, double complex z) {
   k->out[0] = ig_of_complex(creal(z), cimag(z));
 }
@@ -66,7 +68,7 @@ static void put_z(const ig_sbuiltin_call *k, double complex z) {
     if (kind == IG_KIND_FLOAT) {                                                                \
       ig_sb_float(k, ig_sb_f64(k->c, k->in[0]) op ig_sb_f64(k->c, k->in[1]));                   \
     } else if (kind == IG_KIND_COMPLEX) {                                                       \
-      put_z(k, z_of(k, 0) op z_of(k, 1));                                                       \
+      put_z(k, ig_sb_z(k, 0) op ig_sb_z(k, 1));                                                 \
     } else {                                                                                    \
       ig_int a = int_of(k->in[0]);                                                              \
       ig_int b = int_of(k->in[1]);                                                              \
@@ -81,7 +83,7 @@ ARITHMETIC(mul, *, ig_size_mul)
 
 IG_BUILTIN(div) {
   if (meet(k) == IG_KIND_COMPLEX) {
-    put_z(k, z_of(k, 0) / z_of(k, 1));
+    put_z(k, ig_sb_z(k, 0) / ig_sb_z(k, 1));
   } else {
     ig_sb_float(k, ig_sb_f64(k->c, k->in[0]) / ig_sb_f64(k->c, k->in[1]));
   }
@@ -138,7 +140,7 @@ IG_BUILTIN(remainder) {
 
 IG_BUILTIN(pow) {
   if (meet(k) == IG_KIND_COMPLEX) {
-    put_z(k, cpow(z_of(k, 0), z_of(k, 1)));
+    put_z(k, cpow(ig_sb_z(k, 0), ig_sb_z(k, 1)));
     return;
   }
   double base = ig_sb_f64(k->c, k->in[0]);

@@ -36,12 +36,11 @@ IG_BUILTIN(enum_value) {
 
 IG_BUILTIN(container_index) {
   const ig_sobj_instance *o = ig_sobj_is(k->in[0], IG_SOBJ_INSTANCE) ? k->in[0].object : NULL;
-  char number[24];
-  const char *name = number;
   if (!o) {
     IG_SCRIPT_FAIL(k, "only containers of modules can be indexed");
     return;
   }
+  const char *name;
   ig_str s = ig_str_make(k->c->alloc);
   if (ig_sobj_is(k->in[1], IG_SOBJ_STR)) {
     name = ig_sb_str_at(k, 1)->text;

@@ -88,6 +88,10 @@ IG_BUILTIN(str_swapcase) {
   map(k, swap_case);
 }
 
+static int set_case(int ch, bool upper) {
+  return upper ? toupper(ch) : tolower(ch);
+}
+
 // The first letter, or (words) that of every word, is a capital and the rest are small.
 static void capitals(const ig_sbuiltin_call *k, bool words) {
   text s = self_of(k);
@@ -95,7 +99,7 @@ static void capitals(const ig_sbuiltin_call *k, bool words) {
   bool first = true;
   for (size_t i = 0; made && i < s->n; i++) {
     int ch = byte_at(s, i);
-    made->text[i] = (char)(first ? toupper(ch) : tolower(ch));
+    made->text[i] = (char)set_case(ch, first);
     first = words && !isalpha(ch);
   }
   ig_sb_object(k, made);

@@ -290,7 +290,7 @@ static bool convert_constant(maker *m, uint8_t *how, ig_soperand *at) {
     *how = IG_SARG_PASS;
     return true;
   }
-  ig_value made = v;
+  ig_value made;
   bool number = v.kind == IG_KIND_INT;
   if (*how == IG_SARG_FLOAT && number) {
     made = ig_of_f64((double)v.i.value);

@@ -738,13 +738,7 @@ static bool print_param(ig_sprinter *p, const ig_sfunction *f, size_t i, bool se
   return !a->has_default || print_default(p, a);
 }
 
-static bool print_function(ig_sprinter *p, const ig_sfunction *f, bool self_type) {
-  ig_sprint_scope scope;
-  if (f->graph->body->n_in != f->n_params || f->graph->body->n_out > 1) {
-    return ig_fail(p->c, IG_SYNTAX, "the graph of '%s' does not have its parameters",
-                   f->qualified) == IG_OK;
-  }
-  if (!enter_scope(p, &scope, f->graph)) return false;
+static bool print_definition(ig_sprinter *p, const ig_sfunction *f, bool self_type) {
   indent(p);
   put(p, p->out, "def ");
   put(p, p->out, f->name);
@@ -756,6 +750,18 @@ static bool print_function(ig_sprinter *p, const ig_sfunction *f, bool self_type
   if (!ig_sprinter_put_type(p, p->out, f->result)) return false;
   put(p, p->out, ":\n");
   return print_body(p, f->graph->body);
+}
+
+static bool print_function(ig_sprinter *p, const ig_sfunction *f, bool self_type) {
+  ig_sprint_scope scope;
+  if (f->graph->body->n_in != f->n_params || f->graph->body->n_out > 1) {
+    return ig_fail(p->c, IG_SYNTAX, "the graph of '%s' does not have its parameters",
+                   f->qualified) == IG_OK;
+  }
+  if (!enter_scope(p, &scope, f->graph)) return false;
+  bool ok = print_definition(p, f, self_type);
+  p->scope = scope.outer;
+  return ok;
 }
 
 bool ig_sprint_function(ig_ctx *c, ig_sfunction *f, const ig_sprint_options *o, ig_sprint_refs *r,

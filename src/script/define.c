@@ -147,9 +147,9 @@ static int broadcast_of(const ig_tree *t, const ig_tree **item) {
   const char *text =
       t->at[0]->kind == IG_TREE_NAME || t->at[0]->kind == IG_TREE_ATTRIBUTE ? t->at[0]->text : "";
   if (strncmp(text, name, sizeof name - 1) != 0) return 0;
-  int n = atoi(text + sizeof name - 1);
+  long n = strtol(text + sizeof name - 1, NULL, 10);
   *item = t->at[1];
-  return n > 0 && n < 16 ? n : 0;
+  return n > 0 && n < 16 ? (int)n : 0;
 }
 
 static bool param_type(declarer *d, const ig_tree *t, ig_sparam *p) {

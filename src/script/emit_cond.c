@@ -214,9 +214,8 @@ static bool cond_call(ig_emitter *e, const ig_tree *t, ig_scond *out, bool *hand
   while (root->kind == IG_TREE_ATTRIBUTE) root = root->at[0];
   if (root->kind != IG_TREE_NAME) return true;
   for (const ig_sframe *f = e->frame; f; f = f->parent) {
-    const ig_map_value *v = ig_map_find(&f->types, root->text);
     const ig_map_value *s = ig_map_find(&f->sugars, root->text);
-    if ((v && v->ptr) || (s && s->ptr)) return true;
+    if (ig_frame_type(f, root->text) || (s && s->ptr)) return true;
   }
   if (!ig_emit_sugar(e, name, 1, NULL, &callee)) return false;
   if (callee.kind != IG_SUGAR_SPECIAL) return true;

@@ -309,12 +309,24 @@ static void *find_in(const ig_map *m, const char *name) {
   return v ? v->ptr : NULL;
 }
 
-static bool put_in(ig_emitter *e, ig_map *m, const char *name, const void *value) {
+static bool put_in(ig_emitter *e, ig_map *m, const char *name, void *value) {
   const char *kept = NULL;
   ig_map_value *v = ig_map_keep(m, &e->arena, name, &kept);
   if (!v) return no_memory(e) != NULL;
-  v->ptr = (void *)(uintptr_t)value;
+  v->ptr = value;
   return true;
+}
+
+const ig_stype *ig_frame_type(const ig_sframe *f, const char *name) {
+  const ig_stype *const *slot = find_in(&f->types, name);
+  return slot ? *slot : NULL;
+}
+
+bool ig_emit_set_type(ig_emitter *e, const char *name, const ig_stype *type) {
+  const ig_stype **slot = ig_emit_array(e, 1, sizeof *slot);
+  if (!slot) return false;
+  *slot = type;
+  return put_in(e, &e->frame->types, name, slot);
 }
 
 // A variable as a value: a new prim::Load.
@@ -331,7 +343,7 @@ static ig_svalue *load(ig_emitter *e, const char *name, const ig_stype *type) {
 bool ig_emit_find_local(ig_emitter *e, ig_sframe *from, const char *name, ig_sugar *out) {
   *out = (ig_sugar){.kind = IG_SUGAR_UNKNOWN};
   for (ig_sframe *f = from; f; f = f->parent) {
-    const ig_stype *type = find_in(&f->types, name);
+    const ig_stype *type = ig_frame_type(f, name);
     if (type) {
       *out = ig_sugar_value(load(e, name, type));
       return out->value != NULL;
@@ -349,7 +361,7 @@ bool ig_emit_find_local(ig_emitter *e, ig_sframe *from, const char *name, ig_sug
 static const ig_stype *parent_type(const ig_emitter *e, const char *name, const ig_sugar **sugar) {
   *sugar = NULL;
   for (const ig_sframe *f = e->frame->parent; f; f = f->parent) {
-    const ig_stype *type = find_in(&f->types, name);
+    const ig_stype *type = ig_frame_type(f, name);
     if (type) return type;
     if ((*sugar = find_in(&f->sugars, name))) return NULL;
   }
@@ -365,15 +377,11 @@ static bool store(ig_emitter *e, ig_srange where, const char *name, ig_svalue *v
   a->value = (ig_value){.kind = IG_KIND_STR, .str = kept};
   ig_map_value *sugar = ig_map_find(&e->frame->sugars, name);
   if (sugar) sugar->ptr = NULL;
-  return put_in(e, &e->frame->types, name, type);
+  return ig_emit_set_type(e, name, type);
 }
 
 bool ig_emit_store_plain(ig_emitter *e, const char *name, ig_svalue *v, const ig_stype *type) {
   return store(e, (ig_srange){0}, name, v, type);
-}
-
-bool ig_emit_set_type(ig_emitter *e, const char *name, const ig_stype *type) {
-  return put_in(e, &e->frame->types, name, type);
 }
 
 static const char not_first_class[] =
@@ -460,8 +468,8 @@ bool ig_emit_find(ig_emitter *e, const char *name, ig_srange where, ig_sugar *ou
 
 static const char *error_of(const ig_emitter *e, const char *name) {
   for (const ig_sframe *f = e->frame; f; f = f->parent) {
-    const char *text = find_in(&f->errors, name);
-    if (text) return text;
+    const ig_map_value *v = ig_map_find(&f->errors, name);
+    if (v && v->text) return v->text;
   }
   return NULL;
 }

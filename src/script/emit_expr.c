@@ -452,7 +452,7 @@ static ig_svalue *to_list(ig_emitter *e, const ig_tree *t, ig_svalue *v, const i
 
 static bool call(ig_emitter *e, const ig_tree *t, size_t n_binders, const ig_stype *hint,
                  ig_sugar *out) {
-  ig_sugar callee;
+  ig_sugar callee = {.kind = IG_SUGAR_UNKNOWN};
   if (!ig_emit_sugar(e, t->at[0], 1, NULL, &callee)) return false;
   if (callee.kind == IG_SUGAR_SPECIAL) {
     return ig_emit_special(e, t, callee.special, n_binders, hint, out);

@@ -339,9 +339,7 @@ static bool index_items(ig_emitter *e, const ig_tree *t, const ig_sugar *s, cons
   // A run-time index gives something of an interface that all of them have.
   if (hint && hint->kind == IG_STYPE_INTERFACE && s->items.module) {
     ig_svalue *in[] = {s->items.module, i};
-    const char *kind =
-        s->kind == IG_SUGAR_DICT ? "prim::ModuleContainerIndex" : "prim::ModuleContainerIndex";
-    return give(out, ig_emit_value(e, kind, where, in, 2, hint));
+    return give(out, ig_emit_value(e, "prim::ModuleContainerIndex", where, in, 2, hint));
   }
   ig_emit_error(e, where, "%s",
                 s->kind == IG_SUGAR_DICT

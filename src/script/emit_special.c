@@ -169,7 +169,7 @@ static bool has_attribute(ig_emitter *e, ig_srange where, const ig_sugar *of, co
   ig_sblock *kept = e->at;
   ig_sgraph *scratch = ig_sgraph_create(&e->u->types);
   if (!scratch) return false;
-  const ig_sclass *k = of->kind == IG_SUGAR_VALUE ? ig_sclass_of(of->value->type) : NULL;
+  ig_sclass *k = of->kind == IG_SUGAR_VALUE ? ig_sclass_of(of->value->type) : NULL;
   *out = false;
   if (k) {
     *out = ig_sclass_attribute(k, name) != SIZE_MAX || ig_sclass_method(k, name) ||
@@ -177,7 +177,7 @@ static bool has_attribute(ig_emitter *e, ig_srange where, const ig_sugar *of, co
     ig_sugar s = {.kind = IG_SUGAR_UNKNOWN};
     if (!*out && k->host && k->host->attr) {
       e->at = scratch->body;
-      (void)k->host->attr(e->c, (ig_sclass *)(uintptr_t)k, of->value, name, where, &s);
+      (void)k->host->attr(e->c, k, of->value, name, where, &s);
       *out = s.kind != IG_SUGAR_UNKNOWN;
       e->at = kept;
     }

@@ -31,15 +31,10 @@ static bool emit_branch(ig_emitter *e, ig_snode *node, const ig_tree *part, ig_s
 
 static const ig_stype *type_in(const ig_sframe *f, const char *name) {
   for (; f; f = f->parent) {
-    const ig_map_value *v = ig_map_find(&f->types, name);
-    if (v && v->ptr) return v->ptr;
+    const ig_stype *type = ig_frame_type(f, name);
+    if (type) return type;
   }
   return NULL;
-}
-
-static const ig_stype *own_type(const ig_sframe *f, const char *name) {
-  const ig_map_value *v = ig_map_find(&f->types, name);
-  return v ? v->ptr : NULL;
 }
 
 // Why a name cannot be used behind the if, with the place of the if.
@@ -51,7 +46,7 @@ static bool set_error(ig_emitter *e, ig_srange where, const char *name, const ch
   const char *kept = NULL;
   ig_map_value *v = ig_map_keep(&e->frame->errors, &e->arena, name, &kept);
   if (!v) return false;
-  v->ptr = (void *)(uintptr_t)text;
+  v->text = text;
   return true;
 }
 
@@ -110,8 +105,8 @@ static bool look(ig_emitter *e, branch *b, const char *name) {
 
 static bool look_all(ig_emitter *e, branch *t, branch *f, const char *const *names, size_t n) {
   for (size_t i = 0; i < n; i++) {
-    if (own_type(&t->frame, names[i]) && !look(e, f, names[i])) return false;
-    if (own_type(&f->frame, names[i]) && !look(e, t, names[i])) return false;
+    if (ig_frame_type(&t->frame, names[i]) && !look(e, f, names[i])) return false;
+    if (ig_frame_type(&f->frame, names[i]) && !look(e, t, names[i])) return false;
   }
   for (size_t i = 0; i < n; i++) {
     bool known =
@@ -137,8 +132,8 @@ static size_t defined(ig_emitter *e, const branch *t, const branch *f, const cha
   size_t all = from_true + ig_map_keys(&f->frame.types, names + from_true);
   for (size_t i = 0; i < all; i++) {
     const ig_sframe *frame = i < from_true ? &t->frame : &f->frame;
-    bool again = i >= from_true && own_type(&t->frame, names[i]);
-    if (own_type(frame, names[i]) && !again) names[n++] = names[i];
+    bool again = i >= from_true && ig_frame_type(&t->frame, names[i]);
+    if (ig_frame_type(frame, names[i]) && !again) names[n++] = names[i];
   }
   if (n) qsort((void *)names, n, sizeof *names, compare_names);
   return n;

@@ -256,10 +256,10 @@ static bool interface_attr(ig_emitter *e, ig_svalue *v, const char *name, ig_sug
 }
 
 static bool no_attribute(ig_emitter *e, ig_srange where, ig_svalue *v, const char *name) {
-  const ig_sclass *k = ig_sclass_of(v->type);
+  ig_sclass *k = ig_sclass_of(v->type);
   if (k && k->module) {
     ig_str hint = ig_str_make(e->c->alloc);
-    if (k->host && k->host->hint) k->host->hint((ig_sclass *)(uintptr_t)k, name, &hint);
+    if (k->host && k->host->hint) k->host->hint(k, name, &hint);
     ig_emit_error(e, where, "Module '%s' has no attribute '%s' %s", ig_sclass_short_name(k), name,
                   hint.at ? hint.at : "");
     ig_str_free(&hint);

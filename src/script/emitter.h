@@ -16,7 +16,7 @@ typedef struct ig_sframe ig_sframe;
 struct ig_sframe {
   ig_sframe *parent;
   ig_sblock *block;
-  ig_map types;   // name -> ig_stype, of variables that are values
+  ig_map types;   // name -> slot of an ig_stype, of variables that are values
   ig_map sugars;  // name -> ig_sugar, of the others
   ig_map errors;  // name -> text: why a name that branches defined cannot be used
 };
@@ -82,6 +82,7 @@ bool ig_emit_is_constant(const ig_svalue *v);
 bool ig_frame_push(ig_emitter *e, ig_sblock *b, ig_sframe *out);
 void ig_frame_pop(ig_emitter *e, ig_sframe *frame);  // e->at is the parent's block again
 void ig_frame_free(ig_sframe *frame);
+const ig_stype *ig_frame_type(const ig_sframe *f, const char *name);  // its own; NULL: none
 bool ig_emit_store(ig_emitter *e, ig_srange where, const char *name, ig_svalue *v,
                    const ig_stype *annotated);
 bool ig_emit_store_sugar(ig_emitter *e, ig_srange where, const char *name, const ig_sugar *s,

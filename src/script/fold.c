@@ -249,7 +249,7 @@ static bool fold_by_running(folder *f, ig_snode *n) {
 }
 
 static bool fold_operator(folder *f, ig_snode *n) {
-  ig_value in[MAX_OPERANDS];
+  ig_value in[MAX_OPERANDS] = {0};
   ig_value out[MAX_OPERANDS];
   size_t known = 0;
   bool ok = true;
@@ -260,7 +260,7 @@ static bool fold_operator(folder *f, ig_snode *n) {
     if (!ok) break;
   }
   for (size_t i = 0; i < n->n_out; i++) out[i] = ig_none();
-  if (ok && compute(f, n, in, out)) ok = replace_results(f, n, out);
+  if (ok && compute(f, n, in, out)) (void)replace_results(f, n, out);
   release_all(out, n->n_out);
   release_all(in, known);
   return f->g->c->status == IG_OK;

@@ -2,6 +2,7 @@
 // Names that every script knows: Python's built-in functions, and for code without a host the
 // namespaces torch, math and ops.
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "script/emitter.h"
@@ -101,9 +102,7 @@ static ig_sugar operator_of(ig_arena *a, const char *space, const char *name) {
   size_t n = strlen(space) + strlen(name) + 3;
   char *symbol = ig_arena_push(a, n);
   if (!symbol) return (ig_sugar){.kind = IG_SUGAR_UNKNOWN};
-  memcpy(symbol, space, strlen(space));
-  memcpy(symbol + strlen(space), "::", 2);
-  memcpy(symbol + strlen(space) + 2, name, strlen(name) + 1);
+  (void)snprintf(symbol, n, "%s::%s", space, name);
   return (ig_sugar){.kind = IG_SUGAR_BUILTIN, .builtin = {.symbol = symbol}};
 }
 

@@ -406,7 +406,7 @@ static bool run_fork(run *r, frame *f, const ig_sinsn *i) {
     const ig_sfailure *why = ig_ctx_sfailure(c);
     const char *message = why ? why->message : c->message;
     text = ig_mem_new(c->alloc, strlen(message) + 1);
-    if (text) memcpy(text, message, strlen(message));
+    if (text) memcpy(text, message, strlen(message) + 1);
     ig_ctx_clear(c);
   }
   ig_sobj_future *future = ig_sobj_future_make(c, i->node->out[0]->type, out);

@@ -65,7 +65,7 @@ ig_sgraph *ig_sgraph_canonical(const ig_sgraph *g, bool names) {
 
 const ig_stype *ig_stype_without_shapes(ig_stypes *types, const ig_stype *t) {
   enum { MOST = 64 };
-  const ig_stype *at[MOST];
+  const ig_stype *at[MOST] = {NULL};
   if (t->kind == IG_STYPE_TENSOR) return ig_stype_plain(types, IG_STYPE_TENSOR);
   if (t->n == 0 || t->n > MOST || t->names) return t;
   for (size_t i = 0; i < t->n; i++) {

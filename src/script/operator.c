@@ -137,7 +137,7 @@ const ig_stype *ig_stype_bind(ig_stypes *t, const ig_stype *formal, const ig_sbi
     }
     return NULL;
   }
-  const ig_stype *at[8];
+  const ig_stype *at[8] = {NULL};
   if (formal->n > 8) return NULL;
   for (size_t i = 0; i < formal->n; i++) {
     if (!(at[i] = ig_stype_bind(t, formal->at[i], b))) return NULL;

@@ -249,6 +249,14 @@ const ig_stype *ig_stype_named(ig_stypes *t, ig_stype_kind kind, const char *nam
   return intern(t, &(ig_stype){.kind = kind, .name = name, .declaration = declaration});
 }
 
+const ig_stype *ig_stype_interface(ig_stypes *t, const char *name, void *declaration,
+                                   ig_stype_implements *is_implemented) {
+  return intern(t, &(ig_stype){.kind = IG_STYPE_INTERFACE,
+                               .name = name,
+                               .is_implemented = is_implemented,
+                               .declaration = declaration});
+}
+
 // ---- tensors
 
 static const int64_t *copy_ints(ig_stypes *t, const int64_t *at, int n) {
@@ -385,22 +393,28 @@ static bool all_subtypes(const ig_stype *a, const ig_stype *b) {
   return true;
 }
 
+// Every member of the union a is a subtype of b.
+static bool union_fits(const ig_stype *a, const ig_stype *b) {
+  for (size_t i = 0; i < a->n; i++) {
+    if (!ig_stype_is_subtype(a->at[i], b)) return false;
+  }
+  return true;
+}
+
+// A member of the union b takes a; of an optional one, None is another member.
+static bool fits_union(const ig_stype *a, const ig_stype *b) {
+  bool optional = a->kind == IG_STYPE_OPTIONAL;
+  if (optional && !ig_stype_has_none(b)) return false;
+  for (size_t i = 0; i < b->n; i++) {
+    if (ig_stype_is_subtype(optional ? a->at[0] : a, b->at[i])) return true;
+  }
+  return false;
+}
+
 bool ig_stype_is_subtype(const ig_stype *a, const ig_stype *b) {
   if (a == b || b->kind == IG_STYPE_ANY) return true;
-  if (a->kind == IG_STYPE_UNION) {
-    for (size_t i = 0; i < a->n; i++) {
-      if (!ig_stype_is_subtype(a->at[i], b)) return false;
-    }
-    return true;
-  }
-  if (b->kind == IG_STYPE_UNION) {
-    bool optional = a->kind == IG_STYPE_OPTIONAL;
-    if (optional && !ig_stype_has_none(b)) return false;
-    for (size_t i = 0; i < b->n; i++) {
-      if (ig_stype_is_subtype(optional ? a->at[0] : a, b->at[i])) return true;
-    }
-    return false;
-  }
+  if (a->kind == IG_STYPE_UNION) return union_fits(a, b);
+  if (b->kind == IG_STYPE_UNION) return fits_union(a, b);
   if (b->kind == IG_STYPE_OPTIONAL) {
     if (a->kind == IG_STYPE_NONE) return true;
     return ig_stype_is_subtype(a->kind == IG_STYPE_OPTIONAL ? a->at[0] : a, b->at[0]);

@@ -51,6 +51,8 @@ typedef struct ig_stensor {
 } ig_stensor;
 
 typedef struct ig_stype ig_stype;
+// Has another class or interface the methods of an interface? Adds to why (may be NULL) if not.
+typedef bool ig_stype_implements(const ig_stype *face, const ig_stype *by, ig_str *why);
 struct ig_stype {
   ig_stype_kind kind;
   bool inferred;  // a Tensor because nothing else was said; messages say so
@@ -61,8 +63,7 @@ struct ig_stype {
   const char *const *names;  // fields of a named tuple
   const char *const
       *defaults;  // of them, as text; NULL: none has one, an element NULL: that has none
-  // Of an interface: has another class or interface its methods? Adds to why (may be NULL) if not.
-  bool (*is_implemented)(const ig_stype *face, const ig_stype *by, ig_str *why);
+  ig_stype_implements *is_implemented;  // of an interface
   void *declaration;         // of classes, enums, interfaces and functions: whoever declared it
   const ig_stensor *tensor;  // of a traced tensor whose name could be understood; NULL: a plain one
   const char *text;          // as graphs write it: `int[]`, `Dict(str, int)`, `Tensor?`
@@ -101,6 +102,8 @@ const ig_stype *ig_stype_named_tuple(ig_stypes *t, const char *name, const ig_st
                                      size_t n);
 const ig_stype *ig_stype_named(ig_stypes *t, ig_stype_kind kind, const char *name,
                                void *declaration);
+const ig_stype *ig_stype_interface(ig_stypes *t, const char *name, void *declaration,
+                                   ig_stype_implements *is_implemented);
 
 // A tensor of which something is known. NULL fields are left out.
 const ig_stype *ig_stype_traced(ig_stypes *t, const ig_stensor *known);

@@ -155,9 +155,8 @@ ig_sinterface *ig_sunit_add_interface(ig_sunit *u, const char *qualified, bool m
   if (!i) return no_memory(u);
   i->unit = u;
   i->module = module;
-  i->type = ig_stype_named(&u->types, IG_STYPE_INTERFACE, qualified, i);
+  i->type = ig_stype_interface(&u->types, qualified, i, implements);
   if (!i->type) return NULL;
-  ((ig_stype *)(uintptr_t)i->type)->is_implemented = implements;
   return ig_vec_push(u->alloc, &u->interfaces, i) ? i : no_memory(u);
 }
 

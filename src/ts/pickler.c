@@ -68,7 +68,7 @@ void ig_ts_pickler_string(ig_ts_pickler *p, const char *text, size_t n) {
     p->text.failed = true;
     return;
   }
-  memcpy(key, "s:", 2);
+  memcpy(key, "s:", 3);
   memcpy(key + 2, text, n);
   bool plain = memchr(text, 0, n) == NULL;  // a text with zero bytes is no key
   if (plain && recall(p, key, &slot)) return;

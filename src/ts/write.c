@@ -115,8 +115,7 @@ static ig_sprint_text *file_of(writer *w, const char *qualified) {
   return NULL;
 }
 
-static bool print(writer *w, ig_sprint_need what) {
-  const char *name = what.type ? what.type->name : what.function->qualified;
+static bool print(writer *w, const char *name, ig_sprint_need what) {
   ig_map_value *v = ig_map_put(&w->printed, name);
   if (!v) return no_memory(w);
   if (v->num) return true;
@@ -131,10 +130,13 @@ static bool print(writer *w, ig_sprint_need what) {
 // First the classes of the objects, then whatever these and others mention.
 static bool print_all(writer *w, const ig_ts_pickler *data) {
   for (size_t i = 0; i < data->classes.n; i++) {
-    if (!print(w, (ig_sprint_need){.type = data->classes.at[i]})) return false;
+    const ig_stype *type = data->classes.at[i];
+    if (!print(w, type->name, (ig_sprint_need){.type = type})) return false;
   }
   for (size_t i = 0; i < w->refs.needs.n; i++) {
-    if (!print(w, w->refs.needs.at[i])) return false;
+    ig_sprint_need what = w->refs.needs.at[i];
+    const char *name = what.type ? what.type->name : what.function->qualified;
+    if (!print(w, name, what)) return false;
   }
   return true;
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The frames in texts of others, and that nothing of such a text is lost.
+#include <stdio.h>
+
 #include "heap.h"
 
 #include "base/frames.h"
@@ -64,7 +66,9 @@ static void other_texts_have_no_frames(void **state) {
 static void memory_may_run_out(void **state) {
   (void)state;
   char text[8000] = "";
-  while (strlen(text) < sizeof text - 100) strcat(text, "  File \"m.py\", line 3, in f\n    a\n");
+  for (size_t n = 0; n < sizeof text - 100; n = strlen(text)) {
+    (void)snprintf(text + n, sizeof text - n, "  File \"m.py\", line 3, in f\n    a\n");
+  }
   bool done = false;
   for (long at = 1; !done; at++) {
     test_heap heap = {.fail_at = at};

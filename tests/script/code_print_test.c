@@ -42,14 +42,15 @@ static ig_sfunction *function_of(ig_sunit *u, ig_sclass *owner, char *words, con
     at[n++] = word;
   }
   ig_sgraph *g = ig_sgraph_parse(&u->types, NULL, text);
-  ig_sfunction *f = g ? ig_sunit_add_function(u, owner, at[0], at[0]) : NULL;
+  bool named = g && n > 0 && n > g->body->n_in;
+  ig_sfunction *f = named ? ig_sunit_add_function(u, owner, at[0], at[0]) : NULL;
   if (!f) {
     ig_sgraph_free(g);
     return NULL;
   }
   f->graph = g;
   f->params = ig_arena_array(&u->arena, n, sizeof *f->params);
-  for (size_t i = 0; f->params && i < g->body->n_in; i++) {
+  for (size_t i = 0; f->params && i + 1 < n && i < g->body->n_in; i++) {
     f->params[i] = (ig_sparam){.name = ig_arena_strn(&u->arena, at[i + 1], strlen(at[i + 1])),
                                .type = g->body->in[i]->type};
     if (!f->params[i].name) return NULL;
@@ -96,7 +97,8 @@ static void recorded_code_is_printed(void **state) {
       continue;
     }
     if (strcmp(line, "====\n") != 0) {
-      strcat(into, line);
+      size_t n = strlen(into);
+      (void)snprintf(into + n, (into == names ? sizeof names : sizeof graph) - n, "%s", line);
       continue;
     }
     ig_sfunction *made = function_of(unit, NULL, names, graph);

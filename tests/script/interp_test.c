@@ -447,7 +447,10 @@ static ig_sfunction *define(ig_sclass *owner, const char *name, const char *grap
   ig_sfunction *f = ig_sunit_add_function(u, owner, name, qualified);
   assert_non_null(f);
   f->graph = ig_sgraph_parse(&u->types, NULL, graph);
-  if (!f->graph) fail_msg("%s", ig_ctx_error(c));
+  if (!f->graph) {
+    fail_msg("%s", ig_ctx_error(c));
+    return NULL;
+  }
   f->n_params = f->graph->body->n_in;
   f->params = ig_arena_array(&u->arena, f->n_params, sizeof *f->params);
   for (size_t i = 0; i < f->n_params; i++) {
@@ -598,7 +601,10 @@ static void schemas_of_built_ins_parse(void **state) {
   assert_true(all.n > 600);
   for (size_t i = 0; i < all.n; i++) {
     const ig_sschema *s = ig_sschema_parse(&u->types, all.at[i].schema);
-    if (!s) fail_msg("%s: %s", all.at[i].schema, ig_ctx_error(c));
+    if (!s) {
+      fail_msg("%s: %s", all.at[i].schema, ig_ctx_error(c));
+      return;
+    }
     ig_sbuiltins rows = ig_sbuiltins_named(s->name);
     assert_true(rows.at <= &all.at[i] && &all.at[i] < rows.at + rows.n);
   }

@@ -137,7 +137,10 @@ static ig_sfunction *add_function(ig_sclass *owner, const char *name, const char
   ig_sfunction *f = ig_sunit_add_function(unit, owner, name, qualified);
   assert_non_null(f);
   f->graph = ig_sgraph_parse(&unit->types, NULL, graph);
-  if (!f->graph) fail_msg("%s", ig_ctx_error(c));
+  if (!f->graph) {
+    fail_msg("%s", ig_ctx_error(c));
+    return NULL;
+  }
   f->result = f->graph->body->out[0]->type;
   f->n_params = f->graph->body->n_in;
   f->params = ig_arena_array(&unit->arena, f->n_params, sizeof *f->params);
@@ -243,7 +246,10 @@ static void modules_are_frozen(void **state) {
   const ig_value values[] = {ig_of_i64(10), ig_of_i64(2), ig_of_sobj(sub)};
   ig_sobj_instance *module = make_object(outer, values, 3);
   ig_sobj_instance *frozen = ig_script_freeze(c, module, &(ig_sfreeze){0});
-  if (!frozen) fail_msg("%s", ig_ctx_error(c));
+  if (!frozen) {
+    fail_msg("%s", ig_ctx_error(c));
+    return;
+  }
   assert_string_equal(frozen->cls->type->name, "__torch__.___torch_mangle_0.M");
   assert_int_equal(frozen->cls->attributes.n, 1);
   ig_sfunction *f = ig_sclass_method(frozen->cls, "forward");

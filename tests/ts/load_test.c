@@ -64,7 +64,10 @@ static ig_status run(ig_ctx *c, ig_sobj_instance *m, double *first) {
 static void a_module_runs_and_keeps_its_state(void **state) {
   fixture *f = *state;
   ig_sobj_instance *m = load(f->c, counter);
-  if (!m) fail_msg("%s", ig_ctx_error(f->c));
+  if (!m) {
+    fail_msg("%s", ig_ctx_error(f->c));
+    return;
+  }
   double count = ig_tensor_get(attribute(m, "count"), 0);
   double first = 0;
   double second = 0;
