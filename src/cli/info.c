@@ -265,7 +265,8 @@ static void json_ports(const char *key, const ig_model_port *const *ports, size_
     cli_json_key("target");
     cli_json_str(p->target);
     cli_json_key("dtype");
-    cli_json_str(p->texts ? "string" : p->kind == IG_KIND_TENSOR ? ig_dtype_text(p->dtype) : NULL);
+    bool known = p->kind == IG_KIND_TENSOR && p->dtype != IG_DTYPE_COUNT;
+    cli_json_str(p->texts ? "string" : known ? ig_dtype_text(p->dtype) : NULL);
     if (ig_port_is_array(p)) {
       cli_json_key("dims");
       if (p->ndim < 0) cli_json_null();
