@@ -3,6 +3,8 @@
 // back to its test. The results of a Loop share the registers of the values it carries.
 #include "script/code.h"
 
+#include "script/form.h"
+
 #include <string.h>
 
 #include "op/bind.h"
@@ -629,7 +631,7 @@ static bool emit_constant(maker *m, const ig_snode *n) {
   ig_value v = ig_none();
   ig_soperand at = 0;
   if (n->n_out != 1) return ig_fail(m->c, IG_INVALID, "%s without a result", n->kind) == IG_OK;
-  bool constant_node = strcmp(n->kind, "prim::Constant") == 0;
+  bool constant_node = ig_sform_of(n) == IG_SFORM_CONSTANT;
   if (constant_node && !ig_scode_constant(m->c, m->unit, n, &v)) return false;
   if (!constant(m, v, &at)) return false;
   place(m, n->out[0], at);

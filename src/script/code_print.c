@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "script/code_printer.h"
+#include "script/form.h"
 
 bool ig_sprinter_no_memory(ig_sprinter *p) {
   (void)ig_fail(p->c, IG_NOMEM, "out of memory");
@@ -72,7 +73,7 @@ ig_sprint_info *ig_sprinter_info(const ig_sprinter *p, const ig_svalue *v) {
 }
 
 bool ig_snode_is_constant(const ig_snode *n) {
-  return strcmp(n->kind, "prim::Constant") == 0;
+  return ig_sform_of(n) == IG_SFORM_CONSTANT;
 }
 
 static const ig_snode *maker(const ig_svalue *v) {
@@ -276,7 +277,7 @@ static void count_uses(ig_sprinter *p, const ig_sblock *b) {
 // ---- what is written where it is used
 
 static bool is_loop(const ig_snode *n) {
-  return strcmp(n->kind, "prim::Loop") == 0;
+  return ig_sform_of(n) == IG_SFORM_LOOP;
 }
 
 // A node with a graph of its own (prim::fork_0).
@@ -297,7 +298,7 @@ static bool can_inline(const ig_sprinter *p, const ig_svalue *v) {
   if (user && is_loop(user) && info->offset >= 2) return false;
   if (user && subgraph(user)) return false;  // the function that is made may use it twice
   // As a condition it would narrow types once more, which casts in the graph did already.
-  return strcmp(n->kind, "prim::isinstance") != 0;
+  return ig_sform_of(n) != IG_SFORM_ISINSTANCE;
 }
 
 static const ig_snode *before(const ig_snode *n) {
@@ -585,7 +586,7 @@ static bool print_enter(ig_sprinter *p, const ig_snode *n) {
 }
 
 static bool print_exit(ig_sprinter *p, const ig_snode *n) {
-  if (n->prev && strcmp(n->prev->kind, "prim::Enter") == 0) {
+  if (n->prev && ig_sform_of(n->prev) == IG_SFORM_ENTER) {
     indent(p);
     put(p, p->out, "pass\n");
   }

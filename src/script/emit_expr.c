@@ -5,11 +5,6 @@
 #include "script/emitter.h"
 #include "script/ir_build.h"
 
-static bool give(ig_sugar *out, ig_svalue *v) {
-  *out = ig_sugar_value(v);
-  return v != NULL;
-}
-
 // ---- operators
 
 static const struct {
@@ -330,7 +325,7 @@ static bool tuple(ig_emitter *e, const ig_tree *t, const ig_stype *hint, ig_suga
       if (!(at[n] = ig_emit_expr(e, t->at[n], of->at[n]))) return false;
     }
   }
-  return at && give(out, ig_emit_tuple(e, t->range, at, n));
+  return at && ig_sugar_give(out, ig_emit_tuple(e, t->range, at, n));
 }
 
 // ---- comprehensions
@@ -457,7 +452,7 @@ static bool call(ig_emitter *e, const ig_tree *t, size_t n_binders, const ig_sty
   if (callee.kind == IG_SUGAR_SPECIAL) {
     return ig_emit_special(e, t, callee.special, n_binders, hint, out);
   }
-  if (callee.kind == IG_SUGAR_TO_LIST) return give(out, to_list(e, t, callee.value, hint));
+  if (callee.kind == IG_SUGAR_TO_LIST) return ig_sugar_give(out, to_list(e, t, callee.value, hint));
   ig_sactuals args;
   return ig_emit_actuals(e, t, 1, &args) &&
          ig_emit_call(e, t->at[0]->range, &callee, &args, n_binders, out);
@@ -471,7 +466,7 @@ const ig_stype *ig_emit_type(ig_emitter *e, const ig_tree *t) {
 }
 
 static bool ternary(ig_emitter *e, const ig_tree *t, const ig_stype *hint, ig_sugar *out) {
-  return give(out, ig_emit_if_expr(e, t, hint));
+  return ig_sugar_give(out, ig_emit_if_expr(e, t, hint));
 }
 
 static bool unsupported(ig_emitter *e, const ig_tree *t) {
@@ -490,7 +485,7 @@ static bool unsupported(ig_emitter *e, const ig_tree *t) {
 
 static bool condition(ig_emitter *e, const ig_tree *t, ig_sugar *out) {
   ig_scond cond;
-  return ig_emit_cond(e, t, &cond) && give(out, cond.value);
+  return ig_emit_cond(e, t, &cond) && ig_sugar_give(out, cond.value);
 }
 
 ig_svalue *ig_emit_number(ig_emitter *e, ig_srange where, ig_value v) {
@@ -527,38 +522,38 @@ bool ig_emit_sugar(ig_emitter *e, const ig_tree *t, size_t n_binders, const ig_s
     case IG_TREE_SUBSCRIPT:
       return ig_emit_subscript(e, t, hint, out);
     case IG_TREE_INT:
-      return give(out, ig_emit_number(e, t->range, ig_of_i64(t->i)));
+      return ig_sugar_give(out, ig_emit_number(e, t->range, ig_of_i64(t->i)));
     case IG_TREE_BIG_INT:
       ig_emit_error(e, t->range,
                     "Integral constant out of range (must fit in a signed 64 bit integer)");
       return false;
     case IG_TREE_FLOAT:
-      return give(out, ig_emit_number(e, t->range, ig_of_f64(t->f)));
+      return ig_sugar_give(out, ig_emit_number(e, t->range, ig_of_f64(t->f)));
     case IG_TREE_IMAGINARY:
-      return give(out, ig_emit_number(e, t->range, ig_of_complex(0, t->f)));
+      return ig_sugar_give(out, ig_emit_number(e, t->range, ig_of_complex(0, t->f)));
     case IG_TREE_STRING:
-      return give(out, ig_emit_str(e, t->range, t->text, t->n_text));
+      return ig_sugar_give(out, ig_emit_str(e, t->range, t->text, t->n_text));
     case IG_TREE_TRUE:
     case IG_TREE_FALSE:
-      return give(out, ig_emit_bool(e, t->range, t->kind == IG_TREE_TRUE));
+      return ig_sugar_give(out, ig_emit_bool(e, t->range, t->kind == IG_TREE_TRUE));
     case IG_TREE_NONE:
-      return give(out, ig_emit_none(e, t->range));
+      return ig_sugar_give(out, ig_emit_none(e, t->range));
     case IG_TREE_FORMAT:
-      return give(out, format(e, t));
+      return ig_sugar_give(out, format(e, t));
     case IG_TREE_LIST:
-      return give(out, list(e, t, hint));
+      return ig_sugar_give(out, list(e, t, hint));
     case IG_TREE_DICT:
-      return give(out, dict(e, t, hint));
+      return ig_sugar_give(out, dict(e, t, hint));
     case IG_TREE_TUPLE:
       return tuple(e, t, hint, out);
     case IG_TREE_LIST_COMP:
     case IG_TREE_GENERATOR_EXP:
     case IG_TREE_DICT_COMP:
-      return give(out, ig_emit_comprehension(e, t, hint));
+      return ig_sugar_give(out, ig_emit_comprehension(e, t, hint));
     case IG_TREE_TERNARY:
       return ternary(e, t, hint, out);
     case IG_TREE_UNARY:
-      return t->op == IG_TOKEN_NOT ? condition(e, t, out) : give(out, unary(e, t));
+      return t->op == IG_TOKEN_NOT ? condition(e, t, out) : ig_sugar_give(out, unary(e, t));
     case IG_TREE_AND:
     case IG_TREE_OR:
       return condition(e, t, out);
@@ -571,7 +566,7 @@ bool ig_emit_sugar(ig_emitter *e, const ig_tree *t, size_t n_binders, const ig_s
       bool again = left && t->op == IG_TOKEN_MOD && t->at[0]->kind == IG_TREE_NAME;
       if (again) left = ig_emit_expr(e, t->at[0], NULL);
       ig_svalue *right = left ? ig_emit_expr(e, t->at[1], NULL) : NULL;
-      return give(out, ig_emit_binary(e, t, t->op, left, right));
+      return ig_sugar_give(out, ig_emit_binary(e, t, t->op, left, right));
     }
     default:
       return unsupported(e, t);

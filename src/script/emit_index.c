@@ -4,11 +4,6 @@
 
 #include "script/emitter.h"
 
-static bool give(ig_sugar *out, ig_svalue *v) {
-  *out = ig_sugar_value(v);
-  return v != NULL;
-}
-
 static bool is_tensor(const ig_svalue *v) {
   return v->type->kind == IG_STYPE_TENSOR;
 }
@@ -339,7 +334,7 @@ static bool index_items(ig_emitter *e, const ig_tree *t, const ig_sugar *s, cons
   // A run-time index gives something of an interface that all of them have.
   if (hint && hint->kind == IG_STYPE_INTERFACE && s->items.module) {
     ig_svalue *in[] = {s->items.module, i};
-    return give(out, ig_emit_value(e, "prim::ModuleContainerIndex", where, in, 2, hint));
+    return ig_sugar_give(out, ig_emit_value(e, "prim::ModuleContainerIndex", where, in, 2, hint));
   }
   ig_emit_error(e, where, "%s",
                 s->kind == IG_SUGAR_DICT
@@ -358,7 +353,7 @@ static bool index_value(ig_emitter *e, const ig_tree *t, ig_svalue *v, ig_sugar 
   const ig_tree *i = t->at[1];
   if (is_tensor(v)) {
     indexing x;
-    return index_tensor(&x, e, t, v) && give(out, read_index(&x));
+    return index_tensor(&x, e, t, v) && ig_sugar_give(out, read_index(&x));
   }
   if (i->kind == IG_TREE_TUPLE) {
     ig_emit_error(
@@ -368,14 +363,15 @@ static bool index_value(ig_emitter *e, const ig_tree *t, ig_svalue *v, ig_sugar 
         ig_emit_repr(e, v->type));
     return false;
   }
-  if (i->kind == IG_TREE_SLICE) return give(out, slice(e, t->range, v, NULL, i));
+  if (i->kind == IG_TREE_SLICE) return ig_sugar_give(out, slice(e, t->range, v, NULL, i));
   ig_svalue *index = ig_emit_expr(e, i, NULL);
   if (!index) return false;
-  if (v->type->kind == IG_STYPE_TUPLE) return give(out, index_tuple(e, t->range, v, index));
+  if (v->type->kind == IG_STYPE_TUPLE)
+    return ig_sugar_give(out, index_tuple(e, t->range, v, index));
   ig_stype_kind kind = v->type->kind;
   if (kind == IG_STYPE_LIST || kind == IG_STYPE_DICT || kind == IG_STYPE_STR) {
     ig_svalue *in[] = {v, index};
-    return give(out, ig_emit_op(e, t->range, "aten::__getitem__", in, 2));
+    return ig_sugar_give(out, ig_emit_op(e, t->range, "aten::__getitem__", in, 2));
   }
   if (kind == IG_STYPE_CLASS) {
     ig_sugar self = ig_sugar_value(v);

@@ -4,11 +4,6 @@
 
 #include "script/emitter.h"
 
-static bool give(ig_sugar *out, ig_svalue *v) {
-  *out = ig_sugar_value(v);
-  return v != NULL;
-}
-
 // ---- containers of modules
 
 ig_scontainer ig_emit_container(const ig_svalue *v) {
@@ -54,7 +49,7 @@ static bool tuple_of(ig_emitter *e, const ig_sugar *at, size_t n, ig_sugar *out)
 }
 
 static bool key_at(ig_emitter *e, ig_srange where, const ig_sugar *s, size_t i, ig_sugar *out) {
-  return give(out, ig_emit_str(e, where, s->items.keys[i], strlen(s->items.keys[i])));
+  return ig_sugar_give(out, ig_emit_str(e, where, s->items.keys[i], strlen(s->items.keys[i])));
 }
 
 bool ig_emit_container_method(ig_emitter *e, ig_srange where, const ig_sugar *s, ig_sugar *out) {
@@ -87,7 +82,7 @@ static bool enum_members(ig_emitter *e, ig_srange where, const ig_stype *type, i
     if (!ig_emit_attr(e, where, &class, d->members.at[i].name, &member)) return false;
     at[i] = member.value;
   }
-  return at && give(out, ig_emit_list(e, where, type, at, d->members.n));
+  return at && ig_sugar_give(out, ig_emit_list(e, where, type, at, d->members.n));
 }
 
 bool ig_emit_iterable(ig_emitter *e, ig_srange where, const ig_sugar *s, ig_sugar *out) {
@@ -111,7 +106,8 @@ bool ig_emit_iterable(ig_emitter *e, ig_srange where, const ig_sugar *s, ig_suga
       ig_svalue *v = s->value;
       ig_stype_kind kind = v->type->kind;
       if (kind == IG_STYPE_LIST || kind == IG_STYPE_STR || kind == IG_STYPE_TENSOR) return true;
-      if (kind == IG_STYPE_DICT) return give(out, ig_emit_op(e, where, "aten::keys", &v, 1));
+      if (kind == IG_STYPE_DICT)
+        return ig_sugar_give(out, ig_emit_op(e, where, "aten::keys", &v, 1));
       if (kind == IG_STYPE_TUPLE) {
         ig_svalue **at = ig_emit_unpack(e, where, v);
         ig_sugar *parts = at ? ig_emit_array(e, v->type->n, sizeof *parts) : NULL;
@@ -193,9 +189,9 @@ ig_svalue *ig_emit_length(ig_emitter *e, ig_srange where, const ig_sugar *s) {
 bool ig_emit_item(ig_emitter *e, ig_srange where, const ig_sugar *s, ig_svalue *i, ig_sugar *out) {
   switch (s->kind) {
     case IG_SUGAR_RANGE: {
-      if (!s->range.start) return give(out, i);
+      if (!s->range.start) return ig_sugar_give(out, i);
       ig_svalue *in[] = {i, s->range.start, s->range.step};
-      return give(out, ig_emit_op(e, where, "aten::__derive_index", in, 3));
+      return ig_sugar_give(out, ig_emit_op(e, where, "aten::__derive_index", in, 3));
     }
     case IG_SUGAR_ITERABLES: {
       ig_sugar *at = ig_emit_array(e, s->items.n, sizeof *at);
@@ -209,10 +205,10 @@ bool ig_emit_item(ig_emitter *e, ig_srange where, const ig_sugar *s, ig_svalue *
       if (!v) return false;
       if (v->type->kind == IG_STYPE_TENSOR) {
         ig_svalue *in[] = {v, ig_emit_int(e, where, 0), i};
-        return give(out, ig_emit_op(e, where, "aten::select", in, 3));
+        return ig_sugar_give(out, ig_emit_op(e, where, "aten::select", in, 3));
       }
       ig_svalue *in[] = {v, i};
-      return give(out, ig_emit_op(e, where, "aten::__getitem__", in, 2));
+      return ig_sugar_give(out, ig_emit_op(e, where, "aten::__getitem__", in, 2));
     }
   }
 }
@@ -338,7 +334,7 @@ bool ig_emit_module_call(ig_emitter *e, ig_srange where, ig_svalue *module, cons
     if (!given) return false;
     if (given->type->kind != IG_STYPE_NONE) result = given;
   }
-  return give(out, result);
+  return ig_sugar_give(out, result);
 }
 
 // ---- named tuples and exceptions
@@ -372,7 +368,7 @@ bool ig_emit_named_tuple(ig_emitter *e, ig_srange where, const ig_stype *type,
                       .result = type};
   ig_svalue **in = ig_emit_matched(e, where, f, args);
   ig_svalue *v = in ? ig_emit_value(e, "prim::TupleConstruct", where, in, type->n, type) : NULL;
-  return give(out, v);
+  return ig_sugar_give(out, v);
 }
 
 bool ig_emit_exception(ig_emitter *e, ig_srange where, const ig_sugar *s, const ig_sactuals *args,

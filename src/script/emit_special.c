@@ -6,11 +6,6 @@
 
 #include "script/emitter.h"
 
-static bool give(ig_sugar *out, ig_svalue *v) {
-  *out = ig_sugar_value(v);
-  return v != NULL;
-}
-
 static bool count_is(ig_emitter *e, const ig_tree *call, const char *name, size_t least,
                      size_t most) {
   size_t n = call->n - 1;
@@ -232,24 +227,26 @@ static bool annotate(ig_emitter *e, const ig_tree *call, ig_sugar *out) {
     v = ig_emit_none(e, call->range);
     if (v) v->type = type;
   }
-  return give(out, v);
+  return ig_sugar_give(out, v);
 }
 
 static bool uninitialized(ig_emitter *e, const ig_tree *call, ig_sugar *out) {
   if (!count_is(e, call, "uninitialized", 1, 1)) return false;
   const ig_stype *type = ig_emit_type(e, call->at[1]);
-  return type && give(out, ig_emit_value(e, "prim::Uninitialized", call->range, NULL, 0, type));
+  return type &&
+         ig_sugar_give(out, ig_emit_value(e, "prim::Uninitialized", call->range, NULL, 0, type));
 }
 
 static bool unchecked_cast(ig_emitter *e, const ig_tree *call, ig_sugar *out) {
   if (call->n == 2) {  // _unwrap_optional(x)
     ig_svalue *v = ig_emit_expr(e, call->at[1], NULL);
-    return v && give(out, ig_emit_op(e, call->range, "aten::_unwrap_optional", &v, 1));
+    return v && ig_sugar_give(out, ig_emit_op(e, call->range, "aten::_unwrap_optional", &v, 1));
   }
   if (!count_is(e, call, "unchecked_cast", 2, 2)) return false;
   const ig_stype *type = ig_emit_type(e, call->at[1]);
   ig_svalue *v = type ? ig_emit_expr(e, call->at[2], NULL) : NULL;
-  return v && give(out, ig_emit_value(e, "prim::unchecked_cast", call->range, &v, 1, type));
+  return v &&
+         ig_sugar_give(out, ig_emit_value(e, "prim::unchecked_cast", call->range, &v, 1, type));
 }
 
 // ---- containers
@@ -343,7 +340,7 @@ static bool range(ig_emitter *e, const ig_tree *call, ig_sugar *out) {
 }
 
 static bool make_tuple(ig_emitter *e, const ig_tree *call, size_t n_binders, ig_sugar *out) {
-  if (call->n == 1) return give(out, ig_emit_tuple(e, call->range, NULL, 0));
+  if (call->n == 1) return ig_sugar_give(out, ig_emit_tuple(e, call->range, NULL, 0));
   if (!count_is(e, call, "tuple", 1, 1)) return false;
   ig_sugar s;
   if (!ig_emit_sugar(e, call->at[1], n_binders, NULL, &s)) return false;
@@ -379,7 +376,7 @@ static bool make_list(ig_emitter *e, const ig_tree *call, const ig_stype *hint, 
   const ig_stype *of = hint && hint->kind == IG_STYPE_LIST ? hint : NULL;
   const ig_stype *tensor = ig_emit_plain(e, IG_STYPE_TENSOR);
   if (call->n == 1) {
-    return give(out, ig_emit_list(e, call->range, of ? of->at[0] : tensor, NULL, 0));
+    return ig_sugar_give(out, ig_emit_list(e, call->range, of ? of->at[0] : tensor, NULL, 0));
   }
   if (!count_is(e, call, "list", 1, 1)) return false;
   ig_sugar s;
@@ -389,13 +386,13 @@ static bool make_list(ig_emitter *e, const ig_tree *call, const ig_stype *hint, 
     return false;
   }
   if (values.kind == IG_SUGAR_VALUE && values.value->type->kind != IG_STYPE_TENSOR) {
-    return give(out, ig_emit_op(e, call->range, "aten::list", &values.value, 1));
+    return ig_sugar_give(out, ig_emit_op(e, call->range, "aten::list", &values.value, 1));
   }
   fill f = {.name = "$list_item", .where = call->range, .typed = of != NULL};
   f.made = ig_emit_list(e, (ig_srange){0}, of ? of->at[0] : tensor, NULL, 0);
   ig_tree name = {.kind = IG_TREE_NAME, .text = f.name, .range = call->range};
   return f.made && ig_emit_loop_over(e, &name, &values, call->range, fill_list, &f) &&
-         give(out, f.made);
+         ig_sugar_give(out, f.made);
 }
 
 static bool fill_dict(ig_emitter *e, void *user) {
@@ -475,7 +472,7 @@ static bool make_dict(ig_emitter *e, const ig_tree *call, const ig_stype *hint, 
   } else {
     f.made = ig_emit_value(e, "prim::DictConstruct", call->range, NULL, 0, type);
   }
-  return f.made && fill_keywords(e, call, pairs ? 2 : 1, &f, of) && give(out, f.made);
+  return f.made && fill_keywords(e, call, pairs ? 2 : 1, &f, of) && ig_sugar_give(out, f.made);
 }
 
 // ---- the rest
@@ -490,7 +487,7 @@ static bool print(ig_emitter *e, const ig_tree *call, ig_sugar *out) {
     return false;
   }
   return in && ig_emit_node(e, "prim::Print", call->at[0]->range, in, args.n_pos) &&
-         give(out, ig_emit_none(e, call->range));
+         ig_sugar_give(out, ig_emit_none(e, call->range));
 }
 
 static bool length(ig_emitter *e, const ig_tree *call, ig_sugar *out) {
@@ -499,7 +496,7 @@ static bool length(ig_emitter *e, const ig_tree *call, ig_sugar *out) {
       call->at[1]->kind != IG_TREE_STARRED) {
     if (!ig_emit_sugar(e, call->at[1], 1, NULL, &s)) return false;
     if (s.kind == IG_SUGAR_TUPLE || s.kind == IG_SUGAR_DICT) {
-      return give(out, ig_emit_int(e, call->range, (int64_t)s.items.n));
+      return ig_sugar_give(out, ig_emit_int(e, call->range, (int64_t)s.items.n));
     }
     ig_svalue *v = ig_emit_as_value(e, call->at[1]->range, &s);
     if (!v) return false;
@@ -507,7 +504,7 @@ static bool length(ig_emitter *e, const ig_tree *call, ig_sugar *out) {
     if (k && !ig_sclass_method(k, "__len__") && k->container != IG_SCONTAINER_NONE) {
       ig_sugar all;
       return ig_emit_children(e, call->range, v, &all) &&
-             give(out, ig_emit_int(e, call->range, (int64_t)all.items.n));
+             ig_sugar_give(out, ig_emit_int(e, call->range, (int64_t)all.items.n));
     }
     if (k) {
       ig_sugar self = ig_sugar_value(v);
@@ -515,11 +512,11 @@ static bool length(ig_emitter *e, const ig_tree *call, ig_sugar *out) {
       return ig_emit_attr(e, call->at[0]->range, &self, "__len__", &m) &&
              ig_emit_call(e, call->at[0]->range, &m, &(ig_sactuals){0}, 1, out);
     }
-    return give(out, ig_emit_op(e, call->at[0]->range, "aten::len", &v, 1));
+    return ig_sugar_give(out, ig_emit_op(e, call->at[0]->range, "aten::len", &v, 1));
   }
   ig_sactuals args;
   return ig_emit_actuals(e, call, 1, &args) &&
-         give(out, ig_emit_builtin(e, call->at[0]->range, "aten::len", &args, NULL));
+         ig_sugar_give(out, ig_emit_builtin(e, call->at[0]->range, "aten::len", &args, NULL));
 }
 
 static bool new_object(ig_emitter *e, const ig_tree *call, ig_sugar *out) {
@@ -532,7 +529,8 @@ static bool new_object(ig_emitter *e, const ig_tree *call, ig_sugar *out) {
     ig_emit_error(e, call->range, "__new__ expects a class");
     return false;
   }
-  return give(out, ig_emit_value(e, "prim::CreateObject", call->range, NULL, 0, class.type));
+  return ig_sugar_give(out,
+                       ig_emit_value(e, "prim::CreateObject", call->range, NULL, 0, class.type));
 }
 
 // The value that a function inside of a function returns at its end, where it has its one return.
@@ -582,17 +580,17 @@ static bool fork(ig_emitter *e, const ig_tree *call, ig_sugar *out) {
   ig_frame_free(&frame);
   if (!ok) return false;
   const ig_stype *type = ig_stype_future(&e->u->types, v->type);
-  return give(out, ig_emit_value(e, "prim::forkClosure", call->range, &closure, 1, type));
+  return ig_sugar_give(out, ig_emit_value(e, "prim::forkClosure", call->range, &closure, 1, type));
 }
 
 static bool extremum(ig_emitter *e, const ig_tree *call, const char *symbol, ig_sugar *out) {
   ig_sactuals args;
   return ig_emit_actuals(e, call, 1, &args) &&
-         give(out, ig_emit_builtin(e, call->at[0]->range, symbol, &args, NULL));
+         ig_sugar_give(out, ig_emit_builtin(e, call->at[0]->range, symbol, &args, NULL));
 }
 
 static bool known(ig_emitter *e, const ig_tree *call, bool value, ig_sugar *out) {
-  return give(out, ig_emit_bool(e, call->range, value));
+  return ig_sugar_give(out, ig_emit_bool(e, call->range, value));
 }
 
 bool ig_emit_special(ig_emitter *e, const ig_tree *call, ig_special form, size_t n_binders,
@@ -600,9 +598,9 @@ bool ig_emit_special(ig_emitter *e, const ig_tree *call, ig_special form, size_t
   ig_scond cond;
   switch (form) {
     case IG_SPECIAL_ISINSTANCE:
-      return ig_emit_isinstance(e, call, &cond) && give(out, cond.value);
+      return ig_emit_isinstance(e, call, &cond) && ig_sugar_give(out, cond.value);
     case IG_SPECIAL_HASATTR:
-      return ig_emit_hasattr(e, call, &cond) && give(out, cond.value);
+      return ig_emit_hasattr(e, call, &cond) && ig_sugar_give(out, cond.value);
     case IG_SPECIAL_GETATTR:
       return get_attribute(e, call, out);
     case IG_SPECIAL_ANNOTATE:

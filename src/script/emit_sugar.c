@@ -8,11 +8,6 @@ ig_sugar ig_sugar_value(ig_svalue *v) {
   return (ig_sugar){.kind = IG_SUGAR_VALUE, .value = v};
 }
 
-static bool give(ig_sugar *out, ig_svalue *v) {
-  *out = ig_sugar_value(v);
-  return v != NULL;
-}
-
 static bool no_error(const ig_emitter *e) {
   return e->c->status == IG_OK;
 }
@@ -172,7 +167,7 @@ static bool tensor_attr(ig_emitter *e, ig_srange where, ig_svalue *v, const char
   }
   for (size_t i = 0; i < sizeof properties / sizeof *properties; i++) {
     if (properties[i].of != v->type->kind || strcmp(properties[i].name, name) != 0) continue;
-    return give(out, ig_emit_op(e, where, properties[i].symbol, &v, 1));
+    return ig_sugar_give(out, ig_emit_op(e, where, properties[i].symbol, &v, 1));
   }
   for (size_t i = 0; v->type->kind == IG_STYPE_TENSOR && i < sizeof casts / sizeof *casts; i++) {
     if (strcmp(casts[i].name, name) != 0) continue;
@@ -193,7 +188,7 @@ static bool get_attribute(ig_emitter *e, ig_srange where, ig_svalue *v, const ch
   a->value = (ig_value){.kind = IG_KIND_STR, .str = kept};
   ig_svalue *made = ig_snode_add_output(n, type);
   if (made && !ig_svalue_set_name(e->g, made, name)) return false;
-  return give(out, made);
+  return ig_sugar_give(out, made);
 }
 
 static bool method_sugar(ig_emitter *e, ig_svalue *self, const char *name, ig_sugar *out) {
@@ -213,14 +208,14 @@ static bool class_attr(ig_emitter *e, ig_srange where, ig_svalue *v, const char 
   if (out->kind != IG_SUGAR_UNKNOWN) return true;
   const ig_sproperty *p = ig_sclass_property(k, name);
   if (p) {
-    return give(out, ig_emit_functions(e, where, &p->get, 1, &(ig_sactuals){0}, v));
+    return ig_sugar_give(out, ig_emit_functions(e, where, &p->get, 1, &(ig_sactuals){0}, v));
   }
   size_t at = ig_sclass_attribute(k, name);
   if (at != SIZE_MAX) {
     return get_attribute(e, where, v, name, k->attributes.at[at].type, out);
   }
   const ig_sconstant *c = ig_sclass_constant(k, name);
-  if (c) return give(out, ig_emit_constant(e, where, c->value, c->type));
+  if (c) return ig_sugar_give(out, ig_emit_constant(e, where, c->value, c->type));
   return !ig_sclass_method(k, name) || method_sugar(e, v, name, out);
 }
 
@@ -229,7 +224,7 @@ static bool named_field(ig_emitter *e, ig_srange where, ig_svalue *v, const char
   for (size_t i = 0; v->type->names && i < v->type->n; i++) {
     if (strcmp(v->type->names[i], name) != 0) continue;
     ig_svalue *in[] = {v, ig_emit_int(e, where, (int64_t)i)};
-    return give(out, ig_emit_value(e, "prim::TupleIndex", where, in, 2, v->type->at[i]));
+    return ig_sugar_give(out, ig_emit_value(e, "prim::TupleIndex", where, in, 2, v->type->at[i]));
   }
   return true;
 }
@@ -238,11 +233,11 @@ static bool enum_attr(ig_emitter *e, ig_srange where, ig_svalue *v, const char *
                       ig_sugar *out) {
   const ig_senum *d = ig_senum_of(v->type);
   if (strcmp(name, "name") == 0) {
-    return give(out,
-                ig_emit_value(e, "prim::EnumName", where, &v, 1, ig_emit_plain(e, IG_STYPE_STR)));
+    return ig_sugar_give(
+        out, ig_emit_value(e, "prim::EnumName", where, &v, 1, ig_emit_plain(e, IG_STYPE_STR)));
   }
   if (strcmp(name, "value") == 0) {
-    return give(out, ig_emit_value(e, "prim::EnumValue", where, &v, 1, d->value_type));
+    return ig_sugar_give(out, ig_emit_value(e, "prim::EnumValue", where, &v, 1, d->value_type));
   }
   return true;
 }
@@ -332,7 +327,7 @@ static bool class_member(ig_emitter *e, ig_srange where, const ig_stype *type, c
   const ig_senum *d = ig_senum_of(type);
   for (size_t i = 0; d && i < d->members.n; i++) {
     if (strcmp(d->members.at[i].name, name) != 0) continue;
-    return give(out, ig_emit_enum(e, where, d, i));
+    return ig_sugar_give(out, ig_emit_enum(e, where, d, i));
   }
   if (d) {
     ig_emit_error(e, where, "%s' has no attribute '%s'", type->text, name);
@@ -430,7 +425,7 @@ static bool construct(ig_emitter *e, ig_srange where, const ig_stype *type, cons
   }
   ig_svalue *self = ig_emit_value(e, "prim::CreateObject", where, NULL, 0, type);
   if (!self || !ig_emit_functions(e, where, &init, 1, args, self)) return false;
-  return give(out, self);
+  return ig_sugar_give(out, self);
 }
 
 static bool call_method(ig_emitter *e, ig_srange where, const ig_sugar *s, const ig_sactuals *args,
@@ -447,13 +442,14 @@ static bool call_method(ig_emitter *e, ig_srange where, const ig_sugar *s, const
     if (at[i]) continue;
     return no_attribute(e, where, s->method.self, s->method.names[i]);
   }
-  return give(out, ig_emit_functions(e, where, at, s->method.n_names, args, s->method.self));
+  return ig_sugar_give(out,
+                       ig_emit_functions(e, where, at, s->method.n_names, args, s->method.self));
 }
 
 static bool call_builtin(ig_emitter *e, ig_srange where, const ig_sugar *s, const ig_sactuals *args,
                          ig_sugar *out) {
   if (!s->builtin.dtype) {
-    return give(out, ig_emit_builtin(e, where, s->builtin.symbol, args, s->builtin.self));
+    return ig_sugar_give(out, ig_emit_builtin(e, where, s->builtin.symbol, args, s->builtin.self));
   }
   if (args->n_pos + args->n_kw) {
     ig_emit_error(e, where, "a conversion to a dtype takes no arguments");
@@ -469,7 +465,7 @@ static bool call_builtin(ig_emitter *e, ig_srange where, const ig_sugar *s, cons
       {.range = where, .value = ig_emit_bool(e, where, false)},
   };
   return at[3].value &&
-         give(out, ig_emit_builtin(e, where, "aten::to", &(ig_sactuals){at, 4, 0}, NULL));
+         ig_sugar_give(out, ig_emit_builtin(e, where, "aten::to", &(ig_sactuals){at, 4, 0}, NULL));
 }
 
 static bool call_cast(ig_emitter *e, ig_srange where, const ig_sugar *s, const ig_sactuals *args,
@@ -478,7 +474,7 @@ static bool call_cast(ig_emitter *e, ig_srange where, const ig_sugar *s, const i
     ig_svalue *v = args->at[0].value;
     // Not used; values have the numbers that PyTorch gives them.
     if (!ig_emit_int(e, (ig_srange){0}, 0)) return false;
-    if (v->type == s->cast.cast_type) return give(out, v);
+    if (v->type == s->cast.cast_type) return ig_sugar_give(out, v);
     const ig_sclass *k = ig_sclass_of(v->type);
     if (k && s->cast.method && ig_sclass_method(k, s->cast.method)) {
       ig_sugar m;
@@ -486,7 +482,7 @@ static bool call_cast(ig_emitter *e, ig_srange where, const ig_sugar *s, const i
              call_method(e, where, &m, &(ig_sactuals){0}, out);
     }
   }
-  return give(out, ig_emit_builtin(e, where, s->cast.symbol, args, NULL));
+  return ig_sugar_give(out, ig_emit_builtin(e, where, s->cast.symbol, args, NULL));
 }
 
 bool ig_emit_call(ig_emitter *e, ig_srange where, const ig_sugar *callee, const ig_sactuals *args,
@@ -498,8 +494,8 @@ bool ig_emit_call(ig_emitter *e, ig_srange where, const ig_sugar *callee, const 
     case IG_SUGAR_CAST:
       return call_cast(e, where, callee, args, out);
     case IG_SUGAR_FUNCTION:
-      return give(out,
-                  ig_emit_functions(e, where, callee->functions, callee->n_functions, args, NULL));
+      return ig_sugar_give(
+          out, ig_emit_functions(e, where, callee->functions, callee->n_functions, args, NULL));
     case IG_SUGAR_METHOD:
       return call_method(e, where, callee, args, out);
     case IG_SUGAR_CLASS:

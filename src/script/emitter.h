@@ -137,6 +137,11 @@ bool ig_emit_call(ig_emitter *e, ig_srange where, const ig_sugar *callee, const 
                   size_t n_binders, ig_sugar *out);
 const char *ig_sugar_describe(ig_emitter *e, const ig_sugar *s);
 ig_sugar ig_sugar_value(ig_svalue *v);
+// A value as what an expression stands for; false: NULL, there was an error.
+static inline bool ig_sugar_give(ig_sugar *out, ig_svalue *v) {
+  *out = ig_sugar_value(v);
+  return v != NULL;
+}
 // Iteration: *n SIZE_MAX when the number is not known while compiling.
 bool ig_emit_iterable(ig_emitter *e, ig_srange where, const ig_sugar *s, ig_sugar *out);
 bool ig_emit_children(ig_emitter *e, ig_srange where, ig_svalue *module, ig_sugar *out);

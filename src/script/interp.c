@@ -435,7 +435,7 @@ typedef struct branch {
   ig_value *results;  // as the script has them, retained
 } branch;
 
-static void execute_until(run *r, size_t end);
+static void execute(run *r, size_t end, ig_value *outs);
 
 // The tensors and numbers in a value, containers taken apart. At most `most`; more are counted.
 static size_t leaves(ig_value v, ig_value *at, size_t n, size_t most) {
@@ -483,7 +483,7 @@ static const ig_value *run_branch(ig_ctx *c, const ig_value *in, size_t n, size_
   branch *b = user;
   run r = {.c = c, .max_depth = b->max_depth};
   bool ok = copy_frame(&r, b->from, b->first);
-  if (ok) execute_until(&r, b->end);
+  if (ok) execute(&r, b->end, NULL);
   size_t count = 0;
   for (uint32_t k = 0; ok && c->status == IG_OK && k < b->test->n_out; k++) {
     ig_svalue_release(b->results[k]);
@@ -651,7 +651,7 @@ static const ig_value *loop_round(ig_ctx *c, const ig_value *in, size_t n, size_
     const ig_sblock *body = i->node->blocks[0];
     bool used = ig_svalue_is_used(body, body->in[0]);
     if (used) write(f, (uint32_t)i->in[0], counter_of(c, l, in[0].tensor));
-    if (c->status == IG_OK) execute_until(&r, i->index);
+    if (c->status == IG_OK) execute(&r, i->index, NULL);
   }
   if (c->status == IG_OK) {
     ig_value *values = ig_scope_array(c, i->n_out, sizeof *values);
@@ -843,24 +843,9 @@ static bool run_any_call(run *r, const ig_sinsn *i) {
   return i->kind == IG_SINSN_ENTER ? run_enter(r, i) : run_exit(r, i);
 }
 
-// Until the first frame reaches an instruction.
-static void execute_until(run *r, size_t end) {
+// Until the outermost frame returns, or reaches the instruction `end` (SIZE_MAX: none).
+static void execute(run *r, size_t end, ig_value *outs) {
   while (r->frames.n > 1 || top(r)->next != end) {
-    frame *f = top(r);
-    const ig_sinsn *i = &f->code->at[f->next++];
-    if (i->kind == IG_SINSN_RETURN) {
-      if (!run_return(r, f, i, NULL)) return;
-    } else if (is_call(i->kind)) {
-      if (!run_any_call(r, i)) return;
-    } else {
-      if (!run_one(r, f, i)) return;
-      if (i->n_free) release_ends(top(r), i);
-    }
-  }
-}
-
-static void execute(run *r, ig_value *outs) {
-  while (true) {
     frame *f = top(r);
     const ig_sinsn *i = &f->code->at[f->next++];
     if (i->kind == IG_SINSN_RETURN) {
@@ -940,7 +925,7 @@ static ig_status run_code(ig_ctx *c, const ig_scode *code, const ig_value *args,
   if (outermost) outer = ig_account_open(c, &c->limits);
   if (enter(&r, code, args)) {
     code->unit->depth++;
-    execute(&r, outs);
+    execute(&r, SIZE_MAX, outs);
     code->unit->depth--;
   }
   if (c->status != IG_OK) {
