@@ -266,6 +266,11 @@ void ig_alias_freeze(ig_aliases *a, ig_tensor *t) {
   if (s) s->mem->frozen = true;
 }
 
+bool ig_alias_is_view(const ig_aliases *a, const ig_tensor *t) {
+  const state *s = find_state(a, t);
+  return s && s->view;
+}
+
 bool ig_alias_is_written(const ig_aliases *a, const ig_tensor *t) {
   const state *s = find_state(a, t);
   return s && s->mem->writes;

@@ -39,6 +39,7 @@ bool ig_alias_become(ig_aliases *a, const ig_op *op, const ig_value *args, ig_te
 bool ig_alias_sync(ig_aliases *a, ig_tensor *t);
 // Writes `value` to t; other tensors over the same memory see it.
 bool ig_alias_write(ig_aliases *a, ig_tensor *t, ig_tensor *value);
+bool ig_alias_is_view(const ig_aliases *a, const ig_tensor *t);  // of another tensor
 bool ig_alias_is_written(const ig_aliases *a,
                          const ig_tensor *t);       // Has its memory been written to?
 void ig_alias_freeze(ig_aliases *a, ig_tensor *t);  // Writes to its memory are errors from now on.

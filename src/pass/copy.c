@@ -29,7 +29,8 @@ static bool keep_texts(const ig_node_copier *k, ig_node *proto, const char **key
   }
   if (!ig_graph_keep_meta(k->c, k->to, &proto->meta, &proto->meta)) return false;
   proto->keys = keys;
-  return keep(k, &proto->target) && keep(k, &proto->path);
+  return keep(k, &proto->target) && keep(k, &proto->path) && keep(k, &proto->type_code) &&
+         keep(k, &proto->type_text);
 }
 
 static void start(ig_node *proto, const ig_node *n) {
@@ -56,7 +57,10 @@ static void start(ig_node *proto, const ig_node *n) {
                      .sub = n->sub,
                      .object = n->object,
                      .meta = n->meta,
-                     .host_meta = n->host_meta};
+                     .host_meta = n->host_meta,
+                     .type = n->type,
+                     .type_code = n->type_code,
+                     .type_text = n->type_text};
 }
 
 static bool keep_objects(const ig_node_copier *k, const ig_node *n) {

@@ -35,10 +35,14 @@ static void table_free(table *t) {
   ig_table_free(&t->preserve);
 }
 
+bool ig_op_is_traced_apart(const ig_op *op) {
+  // Not op->composite: how an operator is computed here does not matter to programs.
+  return !op->base && ig_op_has_lowering(op) && (op->facts & (IG_FACT_IMPLICIT | IG_FACT_TRACED));
+}
+
 static bool applies(const table *t, const ig_op *op) {
   if (op->base || !ig_op_has_lowering(op)) return false;
-  // Not op->composite: how an operator is computed here does not matter to programs.
-  if (op->facts & (IG_FACT_IMPLICIT | IG_FACT_TRACED)) return true;
+  if (ig_op_is_traced_apart(op)) return true;
   if (t->args->level == IG_DECOMPOSE_CORE && (op->facts & IG_FACT_DECOMP)) return true;
   return t->also.n && ig_table_find(&t->also, op);
 }
@@ -107,13 +111,12 @@ static bool decompose(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value
   return true;
 }
 
-// Decomposed programs have no grad modes.
-static void drop_grad_modes(ig_graph *g) {
+void ig_graph_drop_grad_modes(ig_graph *g) {
   for (ig_node *n = g->has_host ? g->first : NULL, *next = NULL; n; n = next) {
     next = n->next;
     if (ig_node_is_grad_mode(n, NULL)) ig_graph_erase(g, n);
   }
-  for (size_t i = 0; i < g->subs.n; i++) drop_grad_modes(g->subs.at[i].graph);
+  for (size_t i = 0; i < g->subs.n; i++) ig_graph_drop_grad_modes(g->subs.at[i].graph);
 }
 
 ig_status ig_graph_decompose(ig_ctx *c, const ig_graph *g, const ig_decompose_args *args,
@@ -126,7 +129,7 @@ ig_status ig_graph_decompose(ig_ctx *c, const ig_graph *g, const ig_decompose_ar
   if (table_fill(c, &known)) (void)ig_graph_transform(c, g, &t, out);
   table_free(&known);
   if (!*out) return c->status;
-  drop_grad_modes(*out);
+  ig_graph_drop_grad_modes(*out);
   (void)ig_graph_dce(*out);
   if (ig_graph_verify(c, *out) == IG_OK) return IG_OK;
   ig_graph_free(*out);
@@ -166,7 +169,7 @@ static ig_status lower_once(ig_ctx *c, const ig_program *p, const ig_decompose_a
   if (table_fill(c, &known)) (void)ig_pass_functionalize(c, p, &apart, out);
   table_free(&known);
   if (!*out) return c->status;
-  drop_grad_modes((*out)->graph);
+  ig_graph_drop_grad_modes((*out)->graph);
   return c->status;
 }
 
@@ -204,7 +207,7 @@ ig_status ig_program_decompose(ig_ctx *c, const ig_program *p, const ig_decompos
   *out = NULL;
   // The first step of a training program only lowers to functional operators, whatever the table.
   static const ig_decompose_args composite = {.level = IG_DECOMPOSE_COMPOSITE};
-  if (p->training) {
+  if (p->training && !(args && args->functional)) {
     IG_RETURN_IF_ERR(lower_once(c, p, &composite, out));
     drop_copies(c, *out);
     if (*out) IG_RETURN_IF_ERR(ig_program_renew_asserts(c, *out));

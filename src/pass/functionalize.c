@@ -165,12 +165,19 @@ static bool write(functionalizer *f, const ig_value *to, const ig_value *value) 
   return now && ig_alias_write(&f->aliases, self, now);
 }
 
-// Composite forms are decomposed.
+static bool has_decomposition(const ig_op *op) {
+  return !op->user && (op->def->decompose || op->def->decompose_outs);
+}
+
+// Composite forms are decomposed. What a functional form is lowered to is not what the composite
+// in-place form calls.
 static void compute(functionalizer *f, const ig_op *op, const ig_op *plain, const ig_value *args,
                     ig_value *outs) {
   bool composite = (op->facts & IG_FACT_IMPLICIT) || is_expanded(plain);
   if (!sync_args(f, plain, args)) return;
-  if (composite && ig_op_has_lowering(plain)) {
+  if (op != plain && (op->facts & IG_FACT_IMPLICIT) && has_decomposition(plain)) {
+    ig_op_decompose(f->aliases.c, plain, args, outs);
+  } else if (composite && ig_op_has_lowering(plain)) {
     ig_op_lower(f->aliases.c, plain, args, outs);
   } else if (!taken_apart(f, plain, args, outs)) {
     ig_pass_record(f->aliases.c, plain, args, outs);
@@ -217,15 +224,45 @@ static bool fit(functionalizer *f, ig_tensor *to, const ig_tensor *from) {
     same = ig_int_eq(c, ig_sizes(to)[d], ig_sizes(from)[d]);
   }
   if (same) return true;
+  if (ig_alias_is_view(&f->aliases, to)) {
+    // What is written could not be written back into the tensor that it is a view of.
+    ig_fail_text(
+        c, IG_RUNTIME,
+        "a view cannot take the sizes of a result: found %d dimensions, expected the %d of "
+        "the view with equal sizes. Write to a tensor of its own",
+        from->ndim, to->ndim);
+    return false;
+  }
   ig_meta m;
   ig_meta_of(from, &m);
   m.dtype = to->dtype;
   return ig_keep_recorded(c, to) && ig_tensor_reshape_inplace(c, to, &m);
 }
 
+// Operators that write lists: the functional form returns one list per list that is written.
+static void write_lists(functionalizer *f, const ig_op *op, const ig_value *args) {
+  ig_ctx *c = f->aliases.c;
+  ig_value results[IG_MAX_RETURNS];
+  const ig_op *plain = functional_of(c, op);
+  if (!plain) return;
+  for (size_t i = 0; i < plain->schema.nrets; i++) results[i] = ig_none();
+  compute(f, op, plain, args, results);
+  for (size_t i = 0, r = 0; i < op->schema.nargs && c->status == IG_OK; i++) {
+    if (!op->schema.args[i].written) continue;
+    const ig_value *now = &results[r++];
+    for (size_t k = 0; now->kind == IG_KIND_LIST && k < now->list.n; k++) {
+      if (!write(f, &args[i].list.at[k], &now->list.at[k])) return;
+    }
+  }
+}
+
 static void write_inplace(functionalizer *f, const ig_op *op, const ig_value *args,
                           ig_value *outs) {
   ig_ctx *c = f->aliases.c;
+  if (op->schema.args[0].list) {
+    write_lists(f, op, args);
+    return;
+  }
   ig_value results[IG_MAX_RETURNS];
   const ig_op *plain = NULL;
   if (op->number == IG_ID_RESIZE_) {
@@ -450,6 +487,30 @@ static ig_program *assemble(ig_ctx *c, const functionalizer *f, ig_graph *g) {
   return ig_pass_program(c, f->p, g, kinds, targets);
 }
 
+// NOLINTBEGIN(readability-non-const-parameter): the type of the callback
+static const ig_value *finish_graph(ig_ctx *c, const ig_value *inputs, size_t ninputs,
+                                    const ig_value *outs, size_t *n, void *user) {
+  (void)inputs;
+  (void)ninputs;
+  sync_outputs(c, outs, *n, user);
+  return c->status == IG_OK ? outs : NULL;
+}
+// NOLINTEND(readability-non-const-parameter)
+
+ig_status ig_graph_functionalize(ig_ctx *c, const ig_graph *g, const ig_rewrite *apart,
+                                 ig_graph **out) {
+  *out = NULL;
+  if (c->status != IG_OK) return c->status;
+  functionalizer f = {.aliases = ig_aliases_make(c), .apart = apart};
+  f.aliases.rewrite = apart;
+  ig_transform t = {
+      .rewrite = {functionalize, &f, sync_outputs}, .finish = finish_graph, .user = &f};
+  (void)ig_graph_transform(c, g, &t, out);
+  ig_aliases_free(&f.aliases);
+  if (*out) (void)ig_graph_dce(*out);
+  return c->status;
+}
+
 ig_status ig_program_functionalize(ig_ctx *c, const ig_program *p, ig_program **out) {
   return ig_pass_functionalize(c, p, NULL, out);
 }
@@ -462,7 +523,7 @@ ig_status ig_pass_functionalize(ig_ctx *c, const ig_program *p, const ig_rewrite
   functionalizer f = {.aliases = ig_aliases_make(c), .p = p, .apart = apart};
   f.aliases.rewrite = apart;
   f.written = ig_scope_array(c, p->ninputs, sizeof *f.written);
-  ig_transform t = {.rewrite = {functionalize, &f, sync_outputs},
+  ig_transform t = {.rewrite = {.fn = functionalize, .user = &f, .settle = sync_outputs},
                     .renew = !p->graph->strict,
                     .keep_regions = !apart,
                     .finish = finish,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pass/pass.h"
 
+#include <string.h>
+
 bool ig_program_is_training(const ig_program *p) {
   return p->training;
 }
@@ -18,6 +20,12 @@ ig_status ig_program_drop_outputs(ig_ctx *c, ig_program *p, size_t n) {
   p->noutputs -= n;
   (void)ig_graph_dce(p->graph);
   return IG_OK;
+}
+
+void *ig_pass_zeros(ig_ctx *c, size_t n, size_t size) {
+  void *p = ig_scope_array(c, n, size);
+  if (p) memset(p, 0, ig_mem_mul(n, size));
+  return p;
 }
 
 void ig_pass_record(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
@@ -49,6 +57,7 @@ ig_program *ig_pass_program(ig_ctx *c, const ig_program *p, ig_graph *g,
   }
   ig_program *out = kinds ? ig_program_create(c, g, kinds, targets) : same_outputs(c, p, g);
   if (out) ig_program_set_specs(c, out, p->in_spec, p->out_spec);
+  if (out && p->modules) ig_program_set_modules(c, out, p->modules, p->nmodules);
   if (out) ig_program_set_report(out, (ig_report *)p->report);
   if (c->status == IG_OK) return out;
   ig_program_free(out);

@@ -13,6 +13,9 @@
 ig_program *ig_pass_program(ig_ctx *c, const ig_program *p, ig_graph *g,
                             const ig_output_kind *kinds, const char *const *targets);
 
+// ig_scope_array whose memory is zeroed.
+void *ig_pass_zeros(ig_ctx *c, size_t n, size_t size);
+
 // Calls op without the rewrite: the call is recorded unchanged.
 void ig_pass_record(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs);
 
@@ -50,6 +53,24 @@ ig_status ig_program_place_asserts(ig_ctx *c, ig_program *p);
 ig_status ig_program_renew_asserts(ig_ctx *c, ig_program *p);
 // The specs name the nodes that the output returns now.
 void ig_program_follow_outputs(ig_program *p);
+
+// The graph of `outs` (values of g, which may contain nodes) as functions of `inputs`, which may be
+// any nodes of g; names are kept. NULL after an error: an output depends on other placeholders.
+ig_graph *ig_pass_extract(ig_ctx *c, const ig_graph *g, ig_node *const *inputs, size_t ninputs,
+                          const ig_value *outs, size_t nouts);
+// Merges calls that compute the same. Changes g; false after an error.
+bool ig_graph_cse(ig_ctx *c, ig_graph *g);
+// Do both nodes call the same with the same arguments, if their operands correspond (at: node ->
+// node)?
+bool ig_pass_same_node(const ig_table *at, const ig_node *a, const ig_node *b);
+
+// A graph without writes: every output is the last value of what it was, also of a placeholder.
+ig_status ig_graph_functionalize(ig_ctx *c, const ig_graph *g, const ig_rewrite *apart,
+                                 ig_graph **out);
+// Changes of the grad mode say nothing in a graph that has its gradients.
+void ig_graph_drop_grad_modes(ig_graph *g);
+// Is op one of those that every trace below autograd takes apart?
+bool ig_op_is_traced_apart(const ig_op *op);
 
 ig_status ig_graph_wrap_grad_regions(ig_ctx *c, const ig_graph *g, ig_graph **out);
 

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "pass/pass.h"
+
 typedef struct removed {
   bool *at;  // by original position of the placeholder
   size_t n;
@@ -14,7 +16,8 @@ struct ig_module_tree {
   ig_arena arena;
   ig_map by_path;  // -> position in entries
   IG_VEC(ig_module_entry) entries;
-  removed *removed;  // per entry
+  IG_VEC(const char *) keys;  // per entry
+  removed *removed;           // per entry
 };
 
 ig_module_tree *ig_module_tree_create(ig_ctx *c) {
@@ -33,6 +36,7 @@ void ig_module_tree_free(ig_module_tree *t) {
   if (!t) return;
   for (size_t i = 0; i < t->entries.n; i++) ig_graph_free(t->entries.at[i].graph);
   ig_vec_free(t->alloc, &t->entries);
+  ig_vec_free(t->alloc, &t->keys);
   ig_map_free(&t->by_path);
   ig_arena_free(&t->arena);
   ig_mem_free(t->alloc, t, sizeof *t);
@@ -92,7 +96,7 @@ static bool same_value(const ig_table *at, const ig_value *a, const ig_value *b)
   }
 }
 
-static bool same_node(ig_table *at, const ig_node *a, const ig_node *b) {
+bool ig_pass_same_node(const ig_table *at, const ig_node *a, const ig_node *b) {
   bool placeholder = ig_node_is_placeholder(a);
   if (a->kind != b->kind || a->callee != b->callee || a->op != b->op || a->hop != b->hop ||
       a->host_fn != b->host_fn || a->constant != b->constant || a->object != b->object ||
@@ -116,7 +120,7 @@ static bool same_graph(ig_ctx *c, const ig_graph *a, const ig_graph *b) {
     ig_table_slot *slot = ig_table_put(&at, m);
     if (!slot) (void)no_memory(c);
     if (slot) slot->value = (void *)n;
-    same = slot && same_node(&at, m, n);
+    same = slot && ig_pass_same_node(&at, m, n);
   }
   ig_table_free(&at);
   return same;
@@ -124,18 +128,23 @@ static bool same_graph(ig_ctx *c, const ig_graph *a, const ig_graph *b) {
 
 // ---- adding ----
 
-static bool push(ig_ctx *c, ig_module_tree *t, const char *path, const char *module, ig_graph *g) {
+static bool push(ig_ctx *c, ig_module_tree *t, const char *path, const char *module,
+                 const char *key, ig_graph *g) {
   ig_module_entry e = {ig_arena_strn(&t->arena, path, strlen(path)),
-                       ig_arena_strn(&t->arena, module, strlen(module)), g};
+                       ig_arena_strn(&t->arena, module, strlen(module)), g, NULL};
+  const char *kept = key ? ig_arena_strn(&t->arena, key, strlen(key)) : NULL;
   ig_map_value *slot = e.path && e.module ? ig_map_put(&t->by_path, e.path) : NULL;
-  if (!slot || !ig_vec_push(t->alloc, &t->entries, e)) return no_memory(c);
+  if (!slot || (key && !kept) || !ig_vec_push(t->alloc, &t->keys, kept) ||
+      !ig_vec_push(t->alloc, &t->entries, e)) {
+    return no_memory(c);
+  }
   slot->num = t->entries.n - 1;
   (void)ig_graph_retain(g);
   return true;
 }
 
-bool ig_module_tree_add(ig_ctx *c, ig_module_tree *t, const char *path, ig_graph *g,
-                        const char **name) {
+bool ig_module_tree_add(ig_ctx *c, ig_module_tree *t, const char *path, const char *key,
+                        ig_graph *g, const char **name) {
   char full[560];
   (void)snprintf(full, sizeof full, "%s", path);
   int again = 0;
@@ -149,7 +158,7 @@ bool ig_module_tree_add(ig_ctx *c, ig_module_tree *t, const char *path, ig_graph
     *name = ig_arena_strn(&t->arena, full + above, strlen(full + above));
     if (!*name) return no_memory(c);
   }
-  return ig_map_find(&t->by_path, full) || push(c, t, full, path, g);
+  return ig_map_find(&t->by_path, full) || push(c, t, full, path, key, g);
 }
 
 // ---- sinking ----
@@ -248,6 +257,27 @@ static bool sink(ig_ctx *c, const ig_module_tree *t, const ig_program *p, size_t
   return sink_inputs(c, t, p, at) && ig_graph_verify(c, g) == IG_OK;
 }
 
+// Modules whose graphs differ are called in different ways, or nodes of a file claim the same key.
+static bool find_same(ig_ctx *c, ig_module_tree *t) {
+  ig_map first = ig_map_make(c->alloc);  // key -> position + 1
+  bool ok = true;
+  for (size_t i = 1; ok && i < t->entries.n; i++) {
+    ig_module_entry *e = &t->entries.at[i];
+    ig_map_value *slot = t->keys.at[i] ? ig_map_put(&first, t->keys.at[i]) : NULL;
+    if (!slot) {
+      ok = !t->keys.at[i] || no_memory(c);
+    } else if (!slot->num) {
+      slot->num = i + 1;
+    } else if (same_graph(c, t->entries.at[slot->num - 1].graph, e->graph)) {
+      e->same_as = t->entries.at[slot->num - 1].path;
+    } else {
+      ok = c->status == IG_OK;
+    }
+  }
+  ig_map_free(&first);
+  return ok;
+}
+
 bool ig_module_tree_sink(ig_ctx *c, ig_module_tree *t, const ig_program *p) {
   t->removed = ig_arena_array(&t->arena, t->entries.n, sizeof *t->removed);
   if (!t->removed) return no_memory(c);
@@ -255,5 +285,5 @@ bool ig_module_tree_sink(ig_ctx *c, ig_module_tree *t, const ig_program *p) {
   for (size_t i = 1; i < t->entries.n; i++) {
     if (!sink(c, t, p, i)) return false;
   }
-  return t->entries.n == 0 || sink(c, t, p, 0);
+  return (t->entries.n == 0 || sink(c, t, p, 0)) && find_same(c, t);
 }

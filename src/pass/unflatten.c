@@ -205,7 +205,8 @@ static const ig_node *run_child(frame *f, const ig_node *n, const ig_module_stac
     next = run(&child, n);
     if (next && !finish_frame(&child)) next = NULL;
     const char *name = child.call->target;
-    if (next && !ig_module_tree_add(u->c, u->tree, child.path, child.g, &name)) next = NULL;
+    const char *key = l->at[child.depth - 1].key;
+    if (next && !ig_module_tree_add(u->c, u->tree, child.path, key, child.g, &name)) next = NULL;
     if (next) child.call->target = ig_graph_keep_text(u->c, f->g, name);
     if (next && !child.call->target) next = NULL;
   }
@@ -310,7 +311,7 @@ static bool unflatten(unflattener *u) {
   frame root;
   const char *name = "";
   bool ok = open_frame(&root, u, NULL, NULL, 1) &&
-            ig_module_tree_add(u->c, u->tree, "", root.g, &name) && run_root(&root);
+            ig_module_tree_add(u->c, u->tree, "", NULL, root.g, &name) && run_root(&root);
   close_frame(&root);
   return ok;
 }

@@ -1,0 +1,644 @@
+// SPDX-License-Identifier: Apache-2.0
+// A captured graph as a functional graph with its gradients, in three steps:
+// 1. Study: a run with gradients tells which inputs are written, what outputs share memory with and
+//    which of them have a gradient.
+// 2. Joint: the graph, writes and views included, is run with gradients once more and
+// differentiated
+//    with tangents as seeds. Autograd sees writes as it does in eager mode, so a write under
+//    no_grad or through a view has the gradient that it has there.
+// 3. Functionalization of the result.
+#include "ingot/aot.h"
+
+#include <stdio.h>
+
+#include "capture/dims.h"
+#include "ingot/aten.h"
+#include "op/formula.h"
+#include "op/tape.h"
+#include "pass/pass.h"
+
+typedef struct tracer {
+  ig_ctx *c;
+  const ig_graph *g;
+  ig_aot *a;
+  ig_meta *tangents;  // of each; the innermost scope owns them
+  size_t *bases;      // outputs whose base is an extra output
+  size_t nbases;
+} tracer;
+
+// ---- calls ----
+
+static void repeat_detach(ig_ctx *c, int times, ig_value *v) {
+  const ig_op *op = ig_op_at(c, IG_ID_DETACH);
+  for (int i = 0; i < times && c->status == IG_OK; i++) {
+    ig_value last = *v;
+    ig_pass_record(c, op, &last, v);
+  }
+}
+
+// Results that are saved for their own gradient are detached twice when they are saved and twice
+// when they are read.
+static bool is_detached(const ig_tape_entry *e, size_t i) {
+  bool saved = e->kind == IG_ENTRY_OP && (e->op->keep_outs >> i & 1) != 0;
+  unsigned with = e->op ? e->op->def->diff_results : 0;
+  bool graded = with == 0 || (with >> i & 1) != 0;
+  const ig_tensor *t = e->outs[i].kind == IG_KIND_TENSOR ? e->outs[i].tensor : NULL;
+  return saved && graded && t && (ig_dtype_is_float(t->dtype) || ig_dtype_is_complex(t->dtype));
+}
+
+enum { DETACHES_OF_SAVED = 2 };
+
+static void detach_results(ig_ctx *c, ig_tape_entry *e) {
+  for (size_t i = 0; i < e->nouts && c->status == IG_OK; i++) {
+    if (!is_detached(e, i)) continue;
+    ig_value v = e->outs[i];
+    repeat_detach(c, DETACHES_OF_SAVED, &v);
+    if (c->status == IG_OK) e->outs[i].tensor->node = v.tensor->node;
+  }
+}
+
+static void before_entry(ig_ctx *c, ig_tensor **grads, size_t n, ig_tensor *const *of_results,
+                         size_t nresults, void *user) {
+  (void)grads;
+  (void)n;
+  (void)of_results;
+  (void)nresults;
+  detach_results(c, user);
+}
+
+static bool has_lists(const ig_op *op) {
+  for (size_t i = 0; i < op->schema.nrets; i++) {
+    if (op->schema.rets[i].list) return true;
+  }
+  return false;
+}
+
+static void keep_results(ig_ctx *c, const ig_op *op, const ig_value *outs) {
+  ig_tape_entry *e = NULL;
+  for (size_t i = 0; i < op->schema.nrets && !e; i++) {
+    const ig_tensor *t = outs[i].kind == IG_KIND_TENSOR ? outs[i].tensor : NULL;
+    if (t && t->autograd) e = t->autograd->entry;
+  }
+  if (!e || e->called != op || has_lists(op)) return;
+  bool any = false;
+  for (size_t i = 0; i < e->nouts; i++) any = any || is_detached(e, i);
+  if (!any) return;
+  detach_results(c, e);
+  ig_grad_fn_hook hook = {.pre = true, .fn = before_entry, .user = e};
+  if (c->status == IG_OK) (void)ig_grad_fn_add_hook(c, e, &hook);
+}
+
+// The copy of a constant that a program begins with: there is nothing to detach it from.
+static bool is_literal(const ig_tensor *t) {
+  const ig_node *n = t->node;
+  return n && n->kind == IG_NODE_CALL && n->callee == IG_CALLEE_OP &&
+         n->op->number == IG_ID_LIFT_FRESH_COPY;
+}
+
+static bool lower(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs, void *user) {
+  (void)user;
+  if (op->number == IG_ID_DETACH && is_literal(args[0].tensor)) {
+    outs[0] = args[0];
+    return true;
+  }
+  if (!ig_op_is_traced_apart(op)) return false;
+  ig_op_lower(c, op, args, outs);
+  return true;
+}
+
+// Writes to arguments other than self, and those that the schema does not tell of: running
+// statistics, in training. They count before the call, because the gradient may read what was
+// written.
+static void note_writes(const ig_op *op, const ig_value *args) {
+  bool idle = op->number == IG_ID_NATIVE_BATCH_NORM && !args[5].b;
+  if (op->form != IG_FORM_PLAIN || idle) return;
+  for (size_t i = 0; i < op->schema.nargs; i++) {
+    bool written = op->schema.args[i].written || (op->def->writes_too >> i & 1) != 0;
+    if (written && args[i].kind == IG_KIND_TENSOR) ig_tensor_bump(args[i].tensor);
+  }
+}
+
+static bool trace(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs, void *user) {
+  if (op->number == IG_ID_DETACH && !is_literal(args[0].tensor)) {
+    outs[0] = args[0];
+    repeat_detach(c, ig_release_forms(c->mode->capture->release)->detaches, outs);
+    return true;
+  }
+  if (lower(c, op, args, outs, user)) return true;
+  bool parts = !op->def->vjp && !op->base && ig_op_has_decomposition(op) &&
+               !op->def->not_differentiable && ig_tape_wanted(c, op, args);
+  if (parts) {
+    ig_op_decompose(c, op, args, outs);
+    return true;
+  }
+  bool wanted = ig_tape_wanted(c, op, args);
+  note_writes(op, args);
+  ig_pass_record(c, op, args, outs);
+  if (wanted && c->status == IG_OK) keep_results(c, op, outs);
+  return true;
+}
+
+// ---- the graph with handles of its inputs ----
+
+static ig_node *push_clone(ig_ctx *c, ig_graph *g, ig_node *p, ig_node *before) {
+  const ig_op *op = ig_op_at(c, IG_ID_CLONE);
+  ig_value arg = ig_of_node(p);
+  ig_node proto = {.kind = IG_NODE_CALL,
+                   .callee = IG_CALLEE_OP,
+                   .op = op,
+                   .target = op ? op->target : NULL,
+                   .args = &arg,
+                   .npos = 1,
+                   .val = p->val};
+  return op ? ig_graph_insert(c, g, before, &proto, "clone") : NULL;
+}
+
+// All readers of p, but for its clone, read the clone.
+static bool read_clone(ig_ctx *c, ig_graph *g, ig_node *p, ig_node *clone) {
+  if (!ig_graph_replace(c, g, p, clone)) return false;
+  ig_value arg = ig_of_node(p);
+  return ig_node_set_args(c, clone, &arg, 1, 0, NULL);
+}
+
+typedef bool chooser(const tracer *t, const ig_node *p, size_t i);
+
+static bool requires_grad(const tracer *t, const ig_node *p, size_t i) {
+  (void)t;
+  (void)i;
+  return p->val.kind == IG_KIND_TENSOR && p->val.tensor->requires_grad;
+}
+
+static bool is_written_with_grad(const tracer *t, const ig_node *p, size_t i) {
+  return t->a->inputs[i].written && requires_grad(t, p, i);
+}
+
+static bool add_tangents(const tracer *t, ig_graph *g, ig_node *before) {
+  ig_mode_scope mode = ig_mode_push_sym(t->c, g->sym);
+  bool ok = true;
+  for (size_t i = 0; ok && i < t->a->ntangents; i++) {
+    char name[32];
+    (void)snprintf(name, sizeof name, "tangents_%zu", i + 1);
+    ig_tensor *fake = ig_tensor_make(t->c, &t->tangents[i], true);
+    ig_node proto = {.kind = IG_NODE_PLACEHOLDER,
+                     .role = IG_INPUT_USER,
+                     .path = ig_graph_keep_text(t->c, g, name),
+                     .val = fake ? ig_of_tensor(fake) : ig_none()};
+    ok = fake && proto.path && ig_graph_insert(t->c, g, before, &proto, name);
+  }
+  ig_mode_pop(t->c, &mode);
+  return ok;
+}
+
+// A copy of the graph in which the chosen inputs are cloned first, so that they may be written
+// although they are leaves, and which also returns its tensor inputs (or their clones) as they are
+// in the end; a number stands for any other input. Tangents are inputs that nothing reads yet.
+static ig_graph *with_handles(const tracer *t, chooser *choose) {
+  ig_ctx *c = t->c;
+  ig_graph *g = ig_graph_copy(c, t->g);
+  if (!g) return NULL;
+  size_t n = t->a->ninputs;
+  ig_node *first = g->first;
+  while (first && ig_node_is_placeholder(first)) first = first->next;
+  ig_value *outs = ig_scope_array(c, ig_mem_add(t->a->noutputs, n), sizeof *outs);
+  bool ok = outs && first && add_tangents(t, g, first);
+  ig_node *p = g->first;
+  ig_value *handles = outs + t->a->noutputs;
+  for (size_t i = 0; ok && i < n; i++, p = p->next) {
+    bool tensor = p->val.kind == IG_KIND_TENSOR;
+    handles[i] = tensor ? ig_of_node(p) : ig_of_i64(0);
+    if (!tensor || !choose(t, p, i)) continue;
+    ig_node *clone = push_clone(c, g, p, first);
+    ok = clone && read_clone(c, g, p, clone);
+    handles[i] = ig_of_node(clone);
+  }
+  ig_node *out = g->last;
+  for (size_t i = 0; ok && i < t->a->noutputs; i++) outs[i] = out->args[i];
+  ok = ok && ig_node_set_args(c, out, outs, t->a->noutputs + n, 0, NULL);
+  if (ok) return g;
+  ig_graph_free(g);
+  return NULL;
+}
+
+// ---- study ----
+
+static bool same_layout(const ig_tensor *a, const ig_tensor *b) {
+  bool same = a->ndim == b->ndim;
+  for (int d = 0; same && d < 2 * a->ndim; d++) {
+    same = a->dims[d].expr == b->dims[d].expr &&
+           (a->dims[d].expr || a->dims[d].value == b->dims[d].value);  // concrete: no query
+  }
+  return same;
+}
+
+static void study_inputs(tracer *t, const ig_value *handles) {
+  const ig_node *p = t->g->first;
+  for (size_t i = 0; i < t->a->ninputs; i++, p = p->next) {
+    if (handles[i].kind != IG_KIND_TENSOR) continue;
+    const ig_tensor *now = handles[i].tensor;
+    bool reshaped = !same_layout(p->val.tensor, now);
+    t->a->inputs[i] = (ig_aot_input){.written = reshaped || ig_tensor_version(now) != 0,
+                                     .reshaped = reshaped,
+                                     .requires_grad = ig_tape_requires_grad(now)};
+    t->a->nwrites += t->a->inputs[i].written;
+  }
+}
+
+static const ig_tensor *base_of(const ig_tensor *t) {
+  return t->autograd ? t->autograd->base : NULL;
+}
+
+// Outputs over the same memory; single: only those that are not one of several results of a view.
+static size_t count_sharing(const ig_value *outs, size_t n, const ig_tensor *t, bool single) {
+  size_t count = 0;
+  for (size_t i = 0; i < n; i++) {
+    if (outs[i].kind != IG_KIND_TENSOR || outs[i].tensor->storage != t->storage) continue;
+    bool many = outs[i].tensor->autograd && outs[i].tensor->autograd->creation == IG_CREATED_MULTI;
+    count += !(single && many);
+  }
+  return count;
+}
+
+static size_t find_tensor(const ig_value *list, size_t n, const ig_tensor *t) {
+  size_t i = 0;
+  while (i < n && !(list[i].kind == IG_KIND_TENSOR && list[i].tensor == t)) i++;
+  return i;
+}
+
+static ig_aot_output of_input(const ig_value *outs, size_t n, const ig_value *handles,
+                              size_t ninputs, const ig_tensor *t) {
+  size_t input = find_tensor(handles, ninputs, t);
+  if (ig_tape_requires_grad(t) && input == ninputs && !count_sharing(outs, n, t, true)) {
+    return (ig_aot_output){IG_AOT_PLAIN, 0, true};
+  }
+  ig_aot_alias how = input < ninputs ? IG_AOT_INPUT : IG_AOT_OF_INPUT;
+  for (size_t i = 0; input == ninputs && i < ninputs; i++) {
+    if (handles[i].kind == IG_KIND_TENSOR && handles[i].tensor->storage == t->storage) input = i;
+  }
+  return (ig_aot_output){how, input, ig_tape_requires_grad(t)};
+}
+
+static bool over_input(const ig_value *handles, size_t n, const ig_tensor *t) {
+  for (size_t i = 0; i < n; i++) {
+    if (handles[i].kind == IG_KIND_TENSOR && handles[i].tensor->storage == t->storage) return true;
+  }
+  return false;
+}
+
+static ig_aot_output of_intermediate(tracer *t, const ig_value *outs, size_t n, size_t i) {
+  const ig_tensor *o = outs[i].tensor;
+  const ig_tensor *base = base_of(o);
+  bool graded = ig_tape_requires_grad(o);
+  if (!base || !graded || !ig_tape_requires_grad(base)) {
+    return (ig_aot_output){IG_AOT_PLAIN, 0, graded};
+  }
+  if (count_sharing(outs, n, o, false) == 1 || !count_sharing(outs, n, o, true)) {
+    return (ig_aot_output){IG_AOT_OF_HIDDEN, 0, graded};
+  }
+  size_t output = find_tensor(outs, n, base);
+  if (output < n) return (ig_aot_output){IG_AOT_OF_OUTPUT, output, graded};
+  for (size_t k = 0; k < t->nbases; k++) {
+    if (base_of(outs[t->bases[k]].tensor) == base) {
+      return (ig_aot_output){IG_AOT_OF_BASE, k, graded};
+    }
+  }
+  t->bases[t->nbases++] = i;
+  return (ig_aot_output){IG_AOT_OF_NEW_BASE, t->nbases - 1, graded};
+}
+
+static bool has_tangent(const ig_aot_output *o) {
+  return o->requires_grad && (o->alias == IG_AOT_PLAIN || o->alias == IG_AOT_OF_HIDDEN);
+}
+
+static bool is_contiguous(const ig_meta *m) {
+  int64_t step = 1;
+  for (int d = m->ndim - 1; d >= 0; d--) {
+    bool one = m->size[d].value == 1;  // concrete: by the example sizes, no query
+    if (!one && m->stride[d].value != step) return false;
+    if (!ig_checked_mul(step, m->size[d].value, &step)) return false;
+  }
+  return true;
+}
+
+// A gradient has the layout of its output, where that is a permutation of a contiguous one.
+static void add_tangent(tracer *t, const ig_tensor *like) {
+  ig_meta *m = &t->tangents[t->a->ntangents];
+  ig_meta_of(like, m);
+  m->offset = ig_const(0);
+  if (!ig_tensor_is_dense_permuted(like)) ig_meta_contiguous(t->c, m);
+  t->a->contiguous[t->a->ntangents++] = is_contiguous(m);
+}
+
+static void study_tangents(tracer *t, const ig_value *outs, const ig_value *handles) {
+  ig_aot *a = t->a;
+  for (size_t i = 0; i < a->ninputs; i++) {
+    if (a->inputs[i].written && a->inputs[i].requires_grad) add_tangent(t, handles[i].tensor);
+  }
+  for (size_t i = 0; i < a->noutputs; i++) {
+    if (has_tangent(&a->outputs[i])) add_tangent(t, outs[i].tensor);
+  }
+  for (size_t i = 0; i < t->nbases; i++) add_tangent(t, base_of(outs[t->bases[i]].tensor));
+}
+
+static const ig_value *study(ig_ctx *c, const ig_value *inputs, size_t ninputs,
+                             const ig_value *outs, size_t *n, void *user) {
+  (void)inputs;
+  (void)ninputs;
+  tracer *t = user;
+  ig_aot *a = t->a;
+  const ig_value *handles = outs + a->noutputs;
+  study_inputs(t, handles);
+  for (size_t i = 0; i < a->noutputs; i++) {
+    if (outs[i].kind != IG_KIND_TENSOR) continue;
+    const ig_tensor *o = outs[i].tensor;
+    a->outputs[i] = over_input(handles, a->ninputs, o)
+                        ? of_input(outs, a->noutputs, handles, a->ninputs, o)
+                        : of_intermediate(t, outs, a->noutputs, i);
+  }
+  study_tangents(t, outs, handles);
+  *n = 0;
+  return c->status == IG_OK ? outs : NULL;
+}
+
+static bool run_study(tracer *t, bool grad) {
+  ig_graph *g = with_handles(t, requires_grad);
+  ig_transform how = {.rewrite = {.fn = trace}, .grad = grad, .finish = study, .user = t};
+  ig_graph *gone = NULL;
+  bool ok = g && ig_graph_transform(t->c, g, &how, &gone) == IG_OK;
+  ig_graph_free(gone);
+  ig_graph_free(g);
+  return ok;
+}
+
+// ---- joint ----
+
+typedef struct seeds {
+  ig_tensor **outputs;
+  ig_tensor **seeds;
+  size_t n;
+} seeds;
+
+static void seed(seeds *s, const ig_value *tangents, ig_tensor *output) {
+  s->outputs[s->n] = output;
+  s->seeds[s->n] = tangents[s->n].tensor;
+  s->n++;
+}
+
+static bool append_grads(const tracer *t, const ig_value *inputs, seeds *s, ig_value *all,
+                         size_t *n) {
+  ig_ctx *c = t->c;
+  size_t count = t->a->ninputs;
+  ig_tensor **wanted = ig_scope_array(c, count, sizeof *wanted);
+  ig_tensor **grads = ig_pass_zeros(c, count, sizeof *grads);
+  if (!wanted || !grads) return false;
+  size_t k = 0;
+  for (size_t i = 0; i < count; i++) {
+    bool tensor = inputs[i].kind == IG_KIND_TENSOR;
+    if (tensor && inputs[i].tensor->requires_grad) wanted[k++] = inputs[i].tensor;
+  }
+  ig_backward_args args = {.outputs = s->outputs,
+                           .noutputs = s->n,
+                           .seeds = s->seeds,
+                           .inputs = wanted,
+                           .ninputs = k,
+                           .allow_unused = true};
+  if (k && ig_backward(c, &args, grads) != IG_OK) return false;
+  k = 0;
+  for (size_t i = 0; i < count; i++) {
+    bool graded = inputs[i].kind == IG_KIND_TENSOR && inputs[i].tensor->requires_grad;
+    ig_tensor *g = graded ? grads[k++] : NULL;
+    all[(*n)++] = g ? ig_of_tensor(g) : ig_none();
+  }
+  return true;
+}
+
+// outs, handles -> written inputs, outs, bases, gradients
+static const ig_value *join(ig_ctx *c, const ig_value *inputs, size_t ninputs, const ig_value *outs,
+                            size_t *n, void *user) {
+  const tracer *t = user;
+  const ig_aot *a = t->a;
+  const ig_value *handles = outs + a->noutputs;
+  const ig_value *tangents = inputs + a->ninputs;
+  seeds s = {.n = 0};
+  size_t most = ig_mem_mul(2, ig_mem_add(a->ninputs, a->noutputs));
+  s.outputs = ig_scope_array(c, a->ntangents + 1, sizeof *s.outputs);
+  s.seeds = ig_scope_array(c, a->ntangents + 1, sizeof *s.seeds);
+  ig_value *all = ig_scope_array(c, most, sizeof *all);
+  (void)ninputs;
+  if (!s.outputs || !s.seeds || !all) return NULL;
+  *n = 0;
+  for (size_t i = 0; i < a->ninputs; i++) {
+    if (!a->inputs[i].written) continue;
+    all[(*n)++] = handles[i];
+    if (a->joint && a->inputs[i].requires_grad) seed(&s, tangents, handles[i].tensor);
+  }
+  for (size_t i = 0; i < a->noutputs; i++) {
+    all[(*n)++] = outs[i];
+    if (a->joint && has_tangent(&a->outputs[i])) seed(&s, tangents, outs[i].tensor);
+  }
+  for (size_t i = 0; i < t->nbases && a->joint; i++) {
+    ig_tensor *base = (ig_tensor *)base_of(outs[t->bases[i]].tensor);
+    all[(*n)++] = ig_of_tensor(base);
+    seed(&s, tangents, base);
+  }
+  if (a->joint && !append_grads(t, inputs, &s, all, n)) return NULL;
+  return c->status == IG_OK ? all : NULL;
+}
+
+static bool name_inputs(ig_ctx *c, ig_graph *g, const ig_aot *a) {
+  ig_node *p = g->first;
+  for (size_t i = 0; i < a->ninputs; i++, p = p->next) {
+    char name[32];
+    (void)snprintf(name, sizeof name, a->joint ? "primals_%zu" : "arg%zu_1", i + a->joint);
+    if (!ig_graph_set_name(c, g, p, name)) return false;
+    p->target = p->name;
+    p->path = p->name;
+  }
+  return true;
+}
+
+// ---- sizes that turned out to be fixed ----
+
+static bool is_fixed(const ig_value *v) {
+  return v->kind == IG_KIND_NODE && v->node->val.kind == IG_KIND_INT && !v->node->val.i.expr;
+}
+
+static bool has_fixed(const ig_value *v) {
+  bool any = is_fixed(v);
+  for (size_t i = 0; v->kind == IG_KIND_LIST && i < v->list.n && !any; i++) {
+    any = has_fixed(&v->list.at[i]);
+  }
+  return any;
+}
+
+static bool fix_value(ig_ctx *c, ig_value *v) {
+  if (is_fixed(v)) *v = v->node->val;
+  if (v->kind != IG_KIND_LIST || !has_fixed(v)) return true;
+  ig_value *items = ig_scope_array(c, v->list.n, sizeof *items);
+  for (size_t i = 0; items && i < v->list.n; i++) {
+    items[i] = v->list.at[i];
+    if (!fix_value(c, &items[i])) return false;
+  }
+  v->list.at = items;
+  return items != NULL;
+}
+
+// A symbol that equals a number is read as that number.
+static bool fix_numbers(ig_ctx *c, ig_graph *g) {
+  ig_graph_settle(c, g);
+  for (ig_node *n = g->first; n && c->status == IG_OK; n = n->next) {
+    size_t count = n->npos + n->nkw;
+    ig_value args = ig_of_list(n->args, count);
+    if (n->kind == IG_NODE_OUTPUT || !has_fixed(&args)) continue;
+    ig_scope s = ig_scope_open(c);
+    bool ok = fix_value(c, &args) && ig_node_set_args(c, n, args.list.at, n->npos, n->nkw, n->keys);
+    ig_scope_close(c, s);
+    if (!ok) return false;
+  }
+  return c->status == IG_OK;
+}
+
+static bool functional(tracer *t, const ig_graph *g) {
+  ig_rewrite apart = {.fn = lower};
+  ig_graph *out = NULL;
+  if (ig_graph_functionalize(t->c, g, &apart, &out) != IG_OK) return false;
+  t->a->graph = out;
+  ig_graph_drop_grad_modes(out);
+  if (!fix_numbers(t->c, out)) return false;
+  (void)ig_graph_dce(out);
+  return name_inputs(t->c, out, t->a) && ig_graph_verify(t->c, out) == IG_OK;
+}
+
+static bool run_joint(tracer *t) {
+  ig_graph *g = with_handles(t, is_written_with_grad);
+  ig_transform how = {.rewrite = {.fn = trace}, .grad = t->a->joint, .finish = join, .user = t};
+  ig_graph *joint = NULL;
+  bool ok = g && ig_graph_transform(t->c, g, &how, &joint) == IG_OK && functional(t, joint);
+  ig_graph_free(joint);
+  ig_graph_free(g);
+  return ok;
+}
+
+// ---- all of it ----
+
+// An output with a gradient that leads to an input.
+static bool is_differentiable(const ig_aot *a) {
+  for (size_t i = 0; i < a->noutputs; i++) {
+    if (a->outputs[i].requires_grad) return true;
+  }
+  for (size_t i = 0; i < a->ninputs; i++) {
+    if (a->inputs[i].written && a->inputs[i].requires_grad) return true;
+  }
+  return false;
+}
+
+static ig_aot *aot_new(ig_ctx *c, const ig_graph *g) {
+  ig_aot *a = ig_mem_new(c->alloc, sizeof *a);
+  if (!a) {
+    (void)ig_fail(c, IG_NOMEM, "out of memory");
+    return NULL;
+  }
+  a->ninputs = ig_graph_input_count(g);
+  a->noutputs = ig_graph_output_count(g);
+  a->alloc = c->alloc;
+  a->inputs = ig_mem_array(c->alloc, a->ninputs, sizeof *a->inputs);
+  a->outputs = ig_mem_array(c->alloc, a->noutputs, sizeof *a->outputs);
+  a->most_tangents = a->ninputs + 2 * a->noutputs + 1;
+  a->contiguous = ig_mem_array(c->alloc, a->most_tangents, sizeof *a->contiguous);
+  if (a->inputs && a->outputs && a->contiguous) return a;
+  ig_aot_free(a);
+  (void)ig_fail(c, IG_NOMEM, "out of memory");
+  return NULL;
+}
+
+ig_status ig_aot_create(ig_ctx *c, const ig_graph *g, bool grad, ig_aot **out) {
+  *out = NULL;
+  if (c->status != IG_OK) return c->status;
+  ig_scope s = ig_scope_open(c);
+  tracer t = {.c = c, .g = g, .a = aot_new(c, g)};
+  if (t.a) {
+    t.tangents = ig_scope_array(c, t.a->most_tangents, sizeof *t.tangents);
+    t.bases = ig_scope_array(c, t.a->noutputs + 1, sizeof *t.bases);
+  }
+  bool ok = t.a && t.tangents && t.bases && run_study(&t, grad);
+  if (ok) {
+    t.a->joint = grad && is_differentiable(t.a);
+    t.a->nbases = t.a->joint ? t.nbases : 0;
+    if (!t.a->joint) t.a->ntangents = 0;
+    ok = run_joint(&t);
+  }
+  ig_scope_close(c, s);
+  if (ok) {
+    *out = t.a;
+  } else {
+    ig_aot_free(t.a);
+  }
+  return c->status;
+}
+
+void ig_aot_free(ig_aot *a) {
+  if (!a) return;
+  ig_alloc alloc = a->alloc;
+  ig_graph_free(a->graph);
+  ig_mem_array_free(alloc, a->inputs, a->ninputs, sizeof *a->inputs);
+  ig_mem_array_free(alloc, a->outputs, a->noutputs, sizeof *a->outputs);
+  ig_mem_array_free(alloc, a->contiguous, a->most_tangents, sizeof *a->contiguous);
+  ig_mem_free(alloc, a, sizeof *a);
+}
+
+// ---- views ----
+
+static ig_node *output_node(const ig_aot *a, size_t i) {
+  const ig_value *v = &a->graph->last->args[i];
+  return v->kind == IG_KIND_NODE ? v->node : NULL;
+}
+
+// The node of the base: the new value of a written input, an input, an output, a base.
+static ig_node *base_node(const ig_aot *a, const ig_aot_output *o) {
+  size_t writes = 0;
+  ig_node *p = a->graph->first;
+  switch (o->alias) {
+    case IG_AOT_OF_INPUT:
+      for (size_t i = 0; i < o->base; i++, p = p->next) writes += a->inputs[i].written;
+      return a->inputs[o->base].written ? output_node(a, writes) : p;
+    case IG_AOT_OF_OUTPUT:
+      return output_node(a, a->nwrites + o->base);
+    case IG_AOT_OF_BASE:
+    case IG_AOT_OF_NEW_BASE:
+      return a->joint ? output_node(a, a->nwrites + a->noutputs + o->base) : NULL;
+    default:
+      return NULL;
+  }
+}
+
+// Is n made from base by views and arithmetic on sizes alone?
+static bool is_view_of(const ig_node *n, const ig_node *base) {
+  while (n != base) {
+    bool call = n->kind == IG_NODE_CALL && n->ninputs;
+    bool view = call && n->callee == IG_CALLEE_OP && n->op->def->view;
+    bool item = call && n->callee == IG_CALLEE_GETITEM;
+    if (!view && !item) return false;
+    n = n->inputs[0];
+  }
+  return true;
+}
+
+ig_status ig_aot_view(ig_ctx *c, const ig_aot *a, size_t i, ig_graph **out) {
+  *out = NULL;
+  if (c->status != IG_OK) return c->status;
+  if (i >= a->noutputs) return ig_fail(c, IG_INVALID, "no output %zu", i);
+  ig_node *base = base_node(a, &a->outputs[i]);
+  ig_node *n = output_node(a, a->nwrites + i);
+  if (!base || !n || !is_view_of(n, base)) return IG_OK;
+  ig_scope s = ig_scope_open(c);
+  ig_node **inputs = ig_scope_array(c, a->ninputs + 1, sizeof *inputs);
+  size_t count = 0;
+  if (inputs) inputs[count++] = base;
+  ig_node *p = a->graph->first;
+  for (size_t k = 0; inputs && k < a->ninputs; k++, p = p->next) {
+    if (p->val.kind == IG_KIND_INT && p != base) inputs[count++] = p;
+  }
+  ig_value view = ig_of_node(n);
+  if (inputs) *out = ig_pass_extract(c, a->graph, inputs, count, &view, 1);
+  ig_scope_close(c, s);
+  return c->status;
+}
