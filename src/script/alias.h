@@ -17,7 +17,8 @@ typedef struct ig_saliases ig_saliases;
 ig_saliases *ig_saliases_create(ig_sunit *u, ig_sgraph *g, bool frozen);
 void ig_saliases_free(ig_saliases *a);
 
-enum { IG_SALIAS_OUTSIDE = 0, IG_SALIAS_NONE = UINT32_MAX };
+enum { IG_SALIAS_OUTSIDE = 0 };
+#define IG_SALIAS_NONE UINT32_MAX
 uint32_t ig_saliases_class(const ig_saliases *a, const ig_svalue *v);
 // Classes that nodes write to, in no order.
 typedef struct ig_swrite {

@@ -6,6 +6,7 @@
 
 #include "base/str.h"
 #include "script/operator.h"
+#include "sym/expr.h"
 
 #define IG_BUILTIN(name) void ig_sb_##name(const ig_sbuiltin_call *k)
 
@@ -221,6 +222,7 @@ IG_BUILTIN(tensor_is_xla);
 IG_BUILTIN(tensor_is_mps);
 IG_BUILTIN(tensor_is_mtia);
 IG_BUILTIN(tensor_is_meta);
+IG_BUILTIN(tensor_is_quantized);
 IG_BUILTIN(tensor_is_sparse);
 IG_BUILTIN(tensor_false);
 IG_BUILTIN(tensor_requires_grad);
@@ -326,6 +328,9 @@ const ig_stype *ig_sb_type(const ig_sbuiltin_call *k, size_t i);
 // Numbers as operands. A symbolic one is asked for its value, which leaves a guard.
 int64_t ig_sb_i64(const ig_sbuiltin_call *k, size_t i);
 bool ig_sb_truth(ig_ctx *c, ig_value v);
+// Whether an operand is a number that only the running program knows. The result is then symbolic
+// too: it is computed by the arithmetic of captures.
+bool ig_sb_symbolic(const ig_sbuiltin_call *k, ig_expr_kind fn);
 double ig_sb_f64(ig_ctx *c, ig_value v);
 ig_c128 ig_sb_complex(ig_ctx *c, ig_value v);
 double _Complex ig_sb_z(const ig_sbuiltin_call *k, size_t i);  // the same as a number of C
@@ -340,6 +345,9 @@ static inline ig_sobj_dict *ig_sb_dict_at(const ig_sbuiltin_call *k, size_t i) {
   return k->in[i].object;
 }
 
+// Where a part stands in n bytes, the first or the last time; SIZE_MAX: nowhere, or an error.
+size_t ig_sb_search(const ig_sbuiltin_call *k, const char *in, size_t n, const ig_sobj_str *part,
+                    bool last);
 // The only element of a tensor as a number; None after an error.
 ig_value ig_sb_element(ig_ctx *c, ig_tensor *t);
 // Are two elements equal, by value; of tensors all their elements?

@@ -117,6 +117,18 @@ static void int_of_float(const ig_sbuiltin_call *k, double f) {
   }
 }
 
+// A number that only the running program knows, in another kind.
+static bool converted(const ig_sbuiltin_call *k, ig_value v, ig_expr_kind fn) {
+  if (fn == IG_EXPR_TO_FLOAT && v.kind == IG_KIND_FLOAT && v.f_expr) {
+    k->out[0] = v;
+    return true;
+  }
+  ig_sbuiltin_call one = *k;
+  one.in = &v;
+  one.n_in = 1;
+  return ig_sb_symbolic(&one, fn);
+}
+
 IG_BUILTIN(to_int) {
   ig_value v = operand(k, 0);
   int64_t number = 0;
@@ -129,7 +141,7 @@ IG_BUILTIN(to_int) {
     ig_sb_int(k, ig_sb_truth(k->c, v));
   } else if (v.kind == IG_KIND_COMPLEX && v.z.im != 0) {
     IG_SCRIPT_FAIL(k, "value cannot be converted to type int64_t without overflow");
-  } else {
+  } else if (!converted(k, v, IG_EXPR_TRUNC)) {
     int_of_float(k, ig_sb_f64(k->c, v));
   }
 }
@@ -142,7 +154,7 @@ IG_BUILTIN(to_float) {
     if (k->c->status == IG_OK) ig_sb_float(k, f);
   } else if (v.kind == IG_KIND_COMPLEX && v.z.im != 0) {
     IG_SCRIPT_FAIL(k, "value cannot be converted to type double without overflow");
-  } else {
+  } else if (!converted(k, v, IG_EXPR_TO_FLOAT)) {
     ig_sb_float(k, ig_sb_f64(k->c, v));
   }
 }
@@ -200,7 +212,7 @@ IG_BUILTIN(int_implicit) {
 
 IG_BUILTIN(float_implicit) {
   ig_value v = ig_none();
-  if (implicit(k, &v)) ig_sb_float(k, ig_sb_f64(k->c, v));
+  if (implicit(k, &v) && !converted(k, v, IG_EXPR_TO_FLOAT)) ig_sb_float(k, ig_sb_f64(k->c, v));
 }
 
 IG_BUILTIN(complex_implicit) {

@@ -22,6 +22,12 @@ static void no_key(const ig_sbuiltin_call *k) {
   ig_str_free(&s);
 }
 
+// Into a dict that others may see.
+static bool put(const ig_sbuiltin_call *k, ig_sobj_dict *d, ig_value key, ig_value value) {
+  return ig_sobj_admits(k->c, &d->head, key) && ig_sobj_admits(k->c, &d->head, value) &&
+         ig_sobj_dict_put(k->c, d, key, value);
+}
+
 IG_BUILTIN(dict_new) {
   ig_sb_object(k, ig_sobj_dict_make(k->c, ig_sb_type(k, 0)));
 }
@@ -29,7 +35,7 @@ IG_BUILTIN(dict_new) {
 static void copy_into(const ig_sbuiltin_call *k, ig_sobj_dict *to, const ig_sobj_dict *from) {
   size_t i = 0;
   for (const ig_sentry *e; to && (e = ig_sobj_dict_next(from, &i));) {
-    if (!ig_sobj_dict_put(k->c, to, e->key, e->value)) return;
+    if (!put(k, to, e->key, e->value)) return;
   }
 }
 
@@ -42,7 +48,7 @@ IG_BUILTIN(dict_of_pairs) {
       IG_SCRIPT_FAIL(k, "dict(): expected pairs in the list");
       break;
     }
-    if (!ig_sobj_dict_put(k->c, d, pair->at[0], pair->at[1])) break;
+    if (!put(k, d, pair->at[0], pair->at[1])) break;
   }
   ig_sb_object(k, d);
 }
@@ -76,7 +82,7 @@ IG_BUILTIN(dict_item) {
 }
 
 IG_BUILTIN(dict_set) {
-  (void)ig_sobj_dict_put(k->c, self_of(k), k->in[1], k->in[2]);
+  (void)put(k, self_of(k), k->in[1], k->in[2]);
 }
 
 IG_BUILTIN(dict_delete) {
@@ -164,7 +170,7 @@ IG_BUILTIN(dict_setdefault) {
   const ig_sentry *e = ig_sobj_dict_find(self_of(k), k->in[1]);
   if (e) {
     retained(k, e->value);
-  } else if (ig_sobj_dict_put(k->c, self_of(k), k->in[1], k->in[2])) {
+  } else if (put(k, self_of(k), k->in[1], k->in[2])) {
     retained(k, k->in[2]);
   }
 }

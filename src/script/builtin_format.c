@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/str_bytes.h"
 #include "script/builtin.h"
 #include "script/failure.h"
 #include "script/interp.h"
@@ -63,7 +64,7 @@ static void print_dict(ig_str *s, const ig_sobj_dict *d, size_t depth) {
 static void print_object(ig_str *s, const ig_sobj *o, size_t depth) {
   if (o->kind == IG_SOBJ_STR) {
     const ig_sobj_str *text = (const ig_sobj_str *)o;
-    ig_str_add(s, "%.*s", (int)(text->n < INT32_MAX ? text->n : INT32_MAX), text->text);
+    ig_str_bytes(s, text->text, text->n);
   } else if (depth == 0) {
     ig_str_add(s, "...");
   } else if (o->kind == IG_SOBJ_LIST || o->kind == IG_SOBJ_TUPLE) {
@@ -83,6 +84,7 @@ static void print_object(ig_str *s, const ig_sobj *o, size_t depth) {
 }
 
 static void print(ig_str *s, ig_value v, size_t depth) {
+  if (s->failed) return;  // what is shared may be as many values as no text has room for
   switch (v.kind) {
     case IG_KIND_NONE:
       ig_str_add(s, "None");
@@ -136,7 +138,7 @@ IG_BUILTIN(format) {
   ig_str_add(&s, "%s", "");
   const char *at = f->text;
   for (const char *mark; (mark = strstr(at, "{}")) && k->c->status == IG_OK; at = mark + 2) {
-    ig_str_add(&s, "%.*s", (int)(mark - at), at);
+    ig_str_bytes(&s, at, (size_t)(mark - at));
     if (used >= k->n_in) {
       IG_SCRIPT_FAIL(k, "Too few arguments for format string: %s", f->text);
     } else {
@@ -179,7 +181,7 @@ static void convert(const ig_sbuiltin_call *k, ig_str *s, char key, ig_value v) 
   } else if (key == 'c') {
     bool one = ig_sobj_is(v, IG_SOBJ_STR) && ((const ig_sobj_str *)v.object)->n == 1;
     if (v.kind == IG_KIND_INT)
-      ig_str_add(s, "%c", (char)v.i.value);
+      ig_str_bytes(s, &(char){(char)v.i.value}, 1);
     else if (one)
       print(s, v, 1);
     else
@@ -201,7 +203,7 @@ IG_BUILTIN(percent_format) {
   ig_str s = ig_str_make(k->c->alloc);
   ig_str_add(&s, "%s", "");
   for (const char *mark; (mark = strchr(at, '%')) && k->c->status == IG_OK; at = mark + 2) {
-    ig_str_add(&s, "%.*s", (int)(mark - at), at);
+    ig_str_bytes(&s, at, (size_t)(mark - at));
     if (!mark[1]) {
       IG_SCRIPT_FAIL(k, "Incomplete format specifier");
       at = mark;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/budget.h"
+#include "base/limits.h"
 #include "op/formula.h"
 #include "script/builtin.h"
 #include "script/interp.h"
@@ -37,6 +38,7 @@ IG_BUILTIN(list_len) {
 }
 
 IG_BUILTIN(list_append) {
+  if (!ig_sobj_admits(k->c, &self_of(k)->head, k->in[1])) return;
   if (ig_sobj_seq_push(k->c, self_of(k), k->in[1]) && k->node && k->node->n_out) {
     retained(k, k->in[0]);
   }
@@ -48,7 +50,7 @@ IG_BUILTIN(list_insert) {
   int64_t n = (int64_t)s->n;
   if (i < 0) i = i < -n ? 0 : i + n;
   if (i > n) i = n;
-  if (!ig_sobj_seq_reserve(k->c, s, 1)) return;
+  if (!ig_sobj_admits(k->c, &s->head, k->in[2]) || !ig_sobj_seq_reserve(k->c, s, 1)) return;
   for (int64_t j = n; j > i; j--) s->at[j] = s->at[j - 1];
   ig_svalue_retain(k->in[2]);
   s->at[i] = k->in[2];
@@ -84,6 +86,9 @@ IG_BUILTIN(list_clear) {
 
 static bool extend(const ig_sbuiltin_call *k, ig_sobj_seq *s, const ig_sobj_seq *by) {
   size_t n = by->n;  // it may be the list itself
+  for (size_t i = 0; i < n; i++) {
+    if (!ig_sobj_admits(k->c, &s->head, by->at[i])) return false;
+  }
   if (!ig_sobj_seq_reserve(k->c, s, n)) return false;
   for (size_t i = 0; i < n; i++) {
     ig_svalue_retain(by->at[i]);
@@ -155,7 +160,7 @@ IG_BUILTIN(list_item) {
 
 IG_BUILTIN(list_set) {
   size_t at = 0;
-  if (!position(k, 1, &at)) return;
+  if (!position(k, 1, &at) || !ig_sobj_admits(k->c, &self_of(k)->head, k->in[2])) return;
   ig_value old = self_of(k)->at[at];
   ig_svalue_retain(k->in[2]);
   self_of(k)->at[at] = k->in[2];
@@ -314,12 +319,26 @@ IG_BUILTIN(list_any) {
 
 // ---- order
 
-static bool less(const ig_sbuiltin_call *k, ig_value a, ig_value b);
+// A comparison may run a script, which may change the lists that the values are in: whoever
+// compares elements holds them.
+static bool less_within(const ig_sbuiltin_call *k, ig_value a, ig_value b, size_t depth);
 
-static bool less_seq(const ig_sbuiltin_call *k, const ig_sobj_seq *a, const ig_sobj_seq *b) {
+static bool less(const ig_sbuiltin_call *k, ig_value a, ig_value b) {
+  return less_within(k, a, b, ig_limits_of(k->c, NULL).max_depth);
+}
+
+static bool less_seq(const ig_sbuiltin_call *k, const ig_sobj_seq *a, const ig_sobj_seq *b,
+                     size_t depth) {
   for (size_t i = 0; i < a->n && i < b->n; i++) {
-    if (less(k, a->at[i], b->at[i])) return true;
-    if (k->c->status != IG_OK || less(k, b->at[i], a->at[i])) return false;
+    ig_value x = a->at[i];
+    ig_value y = b->at[i];
+    ig_svalue_retain(x);
+    ig_svalue_retain(y);
+    bool before = less_within(k, x, y, depth);
+    bool behind = !before && k->c->status == IG_OK && less_within(k, y, x, depth);
+    ig_svalue_release(x);
+    ig_svalue_release(y);
+    if (before || behind || k->c->status != IG_OK) return before;
   }
   return a->n < b->n;
 }
@@ -334,10 +353,21 @@ static bool less_instance(const ig_sbuiltin_call *k, ig_value a, ig_value b) {
     IG_SCRIPT_FAIL(k, "%s does not define a __lt__ method", o->head.type->name);
     return false;
   }
-  return ig_sfunction_run(k->c, lt, args, &answer) == IG_OK && ig_sb_truth(k->c, answer);
+  if (lt->n_params != 2) {
+    IG_SCRIPT_FAIL(k, "%s does not compare two objects", lt->qualified);
+    return false;
+  }
+  bool before = ig_sfunction_run(k->c, lt, args, &answer) == IG_OK && ig_sb_truth(k->c, answer);
+  ig_svalue_release(answer);
+  return before;
 }
 
-static bool less(const ig_sbuiltin_call *k, ig_value a, ig_value b) {
+static bool less_within(const ig_sbuiltin_call *k, ig_value a, ig_value b, size_t depth) {
+  if (!ig_step(k->c)) return false;
+  if (depth == 0) {
+    ig_fail_text(k->c, IG_LIMIT, "elements are nested too deeply to be compared");
+    return false;
+  }
   const ig_value pair[2] = {a, b};
   ig_value answer = ig_of_bool(false);
   ig_sbuiltin_call ask = *k;
@@ -358,7 +388,7 @@ static bool less(const ig_sbuiltin_call *k, ig_value a, ig_value b) {
   }
   if (ig_sobj_is(a, IG_SOBJ_INSTANCE)) return less_instance(k, a, b);
   if (ig_sobj_is(a, IG_SOBJ_TUPLE) || ig_sobj_is(a, IG_SOBJ_LIST)) {
-    return less_seq(k, a.object, b.object);
+    return less_seq(k, a.object, b.object, depth - 1);
   }
   if (a.kind == IG_KIND_OBJECT && !ig_sobj_is(a, IG_SOBJ_STR)) {
     IG_SCRIPT_FAIL(k, "elements of this type have no order");
@@ -386,7 +416,6 @@ static void sort(const ig_sbuiltin_call *k, ig_sobj_seq *s, bool reverse) {
   ig_value *from = ig_scope_array(k->c, n, sizeof *from);
   ig_value *to = ig_scope_array(k->c, n, sizeof *to);
   for (size_t i = 0; from && i < n; i++) from[i] = s->at[i];
-  // A comparison may run a script, which may change the list: the elements are held meanwhile.
   for (size_t i = 0; from && i < n; i++) ig_svalue_retain(from[i]);
   bool held = from != NULL;
   for (size_t width = 1; from && to && width < n && ig_spend(k->c, n / 16 + 1); width *= 2) {
@@ -399,7 +428,13 @@ static void sort(const ig_sbuiltin_call *k, ig_sobj_seq *s, bool reverse) {
     from = to;
     to = swap;
   }
-  for (size_t i = 0; held && k->c->status == IG_OK && s->n == n && i < n; i++) s->at[i] = from[i];
+  // The list gets the references; what it holds now is released, whether it is the same or not.
+  bool same = held && k->c->status == IG_OK && s->n == n;
+  for (size_t i = 0; same && i < n; i++) {
+    ig_value old = s->at[i];
+    s->at[i] = from[i];
+    from[i] = old;
+  }
   for (size_t i = 0; held && i < n; i++) ig_svalue_release(from[i]);
   ig_scope_close(k->c, scope);
 }
@@ -416,16 +451,20 @@ IG_BUILTIN(list_sorted) {
 
 static void extreme(const ig_sbuiltin_call *k, const char *name, bool most) {
   const ig_sobj_seq *s = self_of(k);
-  size_t best = 0;
   if (s->n == 0) {
     IG_SCRIPT_FAIL(k, "%s() arg is an empty sequence", name);
     return;
   }
-  for (size_t i = 1; i < s->n; i++) {
-    bool better = most ? less(k, s->at[best], s->at[i]) : less(k, s->at[i], s->at[best]);
-    if (better) best = i;
+  ig_value best = s->at[0];
+  ig_svalue_retain(best);
+  for (size_t i = 1; i < s->n && k->c->status == IG_OK; i++) {
+    ig_value v = s->at[i];
+    ig_svalue_retain(v);
+    bool better = most ? less(k, best, v) : less(k, v, best);
+    ig_svalue_release(better ? best : v);
+    if (better) best = v;
   }
-  retained(k, s->at[best]);
+  k->out[0] = best;
 }
 
 IG_BUILTIN(list_min) {

@@ -122,10 +122,22 @@ static ig_tensor *converted(const ig_sbuiltin_call *k, ig_tensor *t) {
   return ig_to_device(k->c, t, device, ig_of_dtype(d));
 }
 
+// A literal is a constant of the captured program, whose element the capture knows.
+static ig_tensor *of_literal(const ig_sbuiltin_call *k, ig_value v) {
+  ig_dtype dtype = dtype_of(k, kind_of(v));
+  ig_tensor *made = ig_tensor_empty(k->c, dtype, NULL, 0);
+  if (!made) return NULL;
+  ig_element_store(ig_tensor_data(made), dtype, &v);
+  return ig_lift_fresh(k->c, made);
+}
+
 static ig_tensor *of_value(const ig_sbuiltin_call *k) {
   ig_value v = k->in[0];
   if (v.kind == IG_KIND_TENSOR) return v.tensor;
-  return ig_sobj_is(v, IG_SOBJ_LIST) ? of_list(k) : of_number(k, v);
+  if (ig_sobj_is(v, IG_SOBJ_LIST)) return of_list(k);
+  bool symbolic = v.kind == IG_KIND_INT && v.i.expr;
+  bool literal = k->c->mode->capture && !symbolic && ig_value_is_number(&v);
+  return literal ? of_literal(k, v) : of_number(k, v);
 }
 
 IG_BUILTIN(tensor_make) {

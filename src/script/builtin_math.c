@@ -30,25 +30,35 @@ static void put_z(const ig_sbuiltin_call *k, double complex z) {
     else                              \
       ig_sb_float(k, fn(f_at(k, 0))); \
   }
+#define SYMBOLIC(name, fn, expr)             \
+  IG_BUILTIN(name) {                         \
+    if (ig_sb_symbolic(k, IG_EXPR_##expr)) { \
+      return;                                \
+    } else if (is_complex(k, 0)) {           \
+      put_z(k, c##fn(ig_sb_z(k, 0)));        \
+    } else {                                 \
+      ig_sb_float(k, fn(f_at(k, 0)));        \
+    }                                        \
+  }
 #define PAIR(name, fn)                          \
   IG_BUILTIN(name) {                            \
     ig_sb_float(k, fn(f_at(k, 0), f_at(k, 1))); \
   }
 
-BOTH(sin, sin)
-BOTH(cos, cos)
-BOTH(tan, tan)
-BOTH(asin, asin)
-BOTH(acos, acos)
-BOTH(atan, atan)
-BOTH(sinh, sinh)
-BOTH(cosh, cosh)
-BOTH(tanh, tanh)
+SYMBOLIC(sin, sin, SIN)
+SYMBOLIC(cos, cos, COS)
+SYMBOLIC(tan, tan, TAN)
+SYMBOLIC(asin, asin, ASIN)
+SYMBOLIC(acos, acos, ACOS)
+SYMBOLIC(atan, atan, ATAN)
+SYMBOLIC(sinh, sinh, SINH)
+SYMBOLIC(cosh, cosh, COSH)
+SYMBOLIC(tanh, tanh, TANH)
 BOTH(asinh, asinh)
 BOTH(acosh, acosh)
 BOTH(atanh, atanh)
-BOTH(exp, exp)
-BOTH(sqrt, sqrt)
+SYMBOLIC(exp, exp, EXP)
+SYMBOLIC(sqrt, sqrt, SQRT)
 REAL(log1p, log1p)
 REAL(expm1, expm1)
 REAL(erf, erf)
@@ -108,7 +118,8 @@ IG_BUILTIN(polar) {
 
 // ---- whole numbers
 
-static void put_whole(const ig_sbuiltin_call *k, double (*fn)(double)) {
+static void put_whole(const ig_sbuiltin_call *k, double (*fn)(double), ig_expr_kind kind) {
+  if (k->in[0].kind == IG_KIND_FLOAT && ig_sb_symbolic(k, kind)) return;
   if (k->in[0].kind == IG_KIND_INT || k->in[0].kind == IG_KIND_BOOL) {
     k->out[0] = ig_of_i64(ig_sb_i64(k, 0));
     return;
@@ -120,15 +131,20 @@ static void put_whole(const ig_sbuiltin_call *k, double (*fn)(double)) {
 }
 
 IG_BUILTIN(floor) {
-  put_whole(k, floor);
+  put_whole(k, floor, IG_EXPR_FLOOR);
 }
 
 IG_BUILTIN(ceil) {
-  put_whole(k, ceil);
+  put_whole(k, ceil, IG_EXPR_CEIL);
 }
 
 // Halves go to the even neighbour.
 IG_BUILTIN(round) {
+  if (k->n_in == 1 && k->in[0].kind == IG_KIND_FLOAT && ig_sb_symbolic(k, IG_EXPR_ROUND)) {
+    ig_value whole = k->out[0];
+    ig_sym_apply(k->c, IG_EXPR_TO_FLOAT, &whole, 1, &k->out[0]);
+    return;
+  }
   double f = f_at(k, 0);
   double down = floor(f);
   double rest = f - down;

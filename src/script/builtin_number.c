@@ -43,6 +43,22 @@ bool ig_sb_truth(ig_ctx *c, ig_value v) {
   return ig_sb_f64(c, v) != 0;
 }
 
+static bool is_symbolic(ig_value v) {
+  return (v.kind == IG_KIND_INT && v.i.expr) || (v.kind == IG_KIND_FLOAT && v.f_expr);
+}
+
+bool ig_sb_symbolic(const ig_sbuiltin_call *k, ig_expr_kind fn) {
+  bool any = false;
+  bool real = true;
+  for (size_t i = 0; i < k->n_in; i++) {
+    any |= is_symbolic(k->in[i]);
+    real &= k->in[i].kind == IG_KIND_INT || k->in[i].kind == IG_KIND_FLOAT;
+  }
+  if (!any || !real) return false;
+  ig_sym_apply(k->c, fn, k->in, k->n_in, &k->out[0]);
+  return true;
+}
+
 // The kind in which two numbers meet.
 static ig_kind meet(const ig_sbuiltin_call *k) {
   ig_kind a = k->in[0].kind;
@@ -62,9 +78,10 @@ static void put_z(const ig_sbuiltin_call *k, double complex z) {
 // ---- arithmetic
 
 // Integers wrap, as machine integers do; sizes of a capture are computed by its own arithmetic.
-#define ARITHMETIC(name, op, symbolic)                                                          \
+#define ARITHMETIC(name, op, symbolic, fn)                                                      \
   IG_BUILTIN(name) {                                                                            \
     ig_kind kind = meet(k);                                                                     \
+    if (kind == IG_KIND_FLOAT && ig_sb_symbolic(k, fn)) return;                                 \
     if (kind == IG_KIND_FLOAT) {                                                                \
       ig_sb_float(k, ig_sb_f64(k->c, k->in[0]) op ig_sb_f64(k->c, k->in[1]));                   \
     } else if (kind == IG_KIND_COMPLEX) {                                                       \
@@ -77,14 +94,14 @@ static void put_z(const ig_sbuiltin_call *k, double complex z) {
                                 : ig_const((int64_t)((uint64_t)a.value op(uint64_t) b.value))); \
     }                                                                                           \
   }
-ARITHMETIC(add, +, ig_size_add)
-ARITHMETIC(sub, -, ig_size_sub)
-ARITHMETIC(mul, *, ig_size_mul)
+ARITHMETIC(add, +, ig_size_add, IG_EXPR_ADD)
+ARITHMETIC(sub, -, ig_size_sub, IG_EXPR_SUB)
+ARITHMETIC(mul, *, ig_size_mul, IG_EXPR_MUL)
 
 IG_BUILTIN(div) {
   if (meet(k) == IG_KIND_COMPLEX) {
     put_z(k, ig_sb_z(k, 0) / ig_sb_z(k, 1));
-  } else {
+  } else if (!ig_sb_symbolic(k, IG_EXPR_TRUEDIV)) {
     ig_sb_float(k, ig_sb_f64(k->c, k->in[0]) / ig_sb_f64(k->c, k->in[1]));
   }
 }
@@ -143,6 +160,7 @@ IG_BUILTIN(pow) {
     put_z(k, cpow(ig_sb_z(k, 0), ig_sb_z(k, 1)));
     return;
   }
+  if (ig_sb_symbolic(k, IG_EXPR_FLOAT_POW)) return;
   double base = ig_sb_f64(k->c, k->in[0]);
   double exponent = ig_sb_f64(k->c, k->in[1]);
   if (base == 0 && exponent < 0) {
@@ -153,6 +171,10 @@ IG_BUILTIN(pow) {
 }
 
 IG_BUILTIN(pow_int) {
+  if (k->in[1].kind == IG_KIND_INT && !k->in[1].i.expr && k->in[1].i.value >= 0 &&
+      ig_sb_symbolic(k, IG_EXPR_POW_NATURAL)) {
+    return;
+  }
   uint64_t base = (uint64_t)ig_sb_i64(k, 0);
   int64_t exponent = ig_sb_i64(k, 1);
   uint64_t result = 1;
@@ -191,6 +213,8 @@ IG_BUILTIN(neg) {
   ig_value v = k->in[0];
   if (v.kind == IG_KIND_COMPLEX) {
     k->out[0] = ig_of_complex(-v.z.re, -v.z.im);
+  } else if (v.kind == IG_KIND_FLOAT && ig_sb_symbolic(k, IG_EXPR_NEG)) {
+    return;
   } else if (v.kind == IG_KIND_FLOAT) {
     ig_sb_float(k, -ig_sb_f64(k->c, v));
   } else {
@@ -206,6 +230,8 @@ IG_BUILTIN(abs) {
     ig_sb_tensor(k, ig_abs(k->c, v.tensor));
   } else if (v.kind == IG_KIND_COMPLEX) {
     ig_sb_float(k, hypot(v.z.re, v.z.im));
+  } else if (ig_sb_symbolic(k, IG_EXPR_ABS)) {
+    return;
   } else if (v.kind == IG_KIND_FLOAT) {
     ig_sb_float(k, fabs(ig_sb_f64(k->c, v)));
   } else {
@@ -261,6 +287,19 @@ BITWISE(or, |)
 BITWISE(xor, ^)
 
 IG_BUILTIN(not ) {
+  const ig_expr *e = k->in[0].kind == IG_KIND_BOOL ? k->in[0].b_expr : NULL;
+  if (e && k->c->mode->capture && !e->backed) {
+    // Of data: a recorded condition is read from a tensor.
+    ig_value none = ig_none();
+    ig_tensor *t = ig_scalar_tensor_with(k->c, k->in[0], ig_of_dtype(IG_BOOL), none, none, none);
+    t = ig_logical_not(k->c, t);
+    if (t) k->out[0] = ig_sb_element(k->c, t);
+    return;
+  }
+  if (e) {
+    ig_sym_apply(k->c, IG_EXPR_NOT, k->in, 1, &k->out[0]);
+    return;
+  }
   ig_sb_bool(k, !ig_sb_truth(k->c, k->in[0]));
 }
 
@@ -312,16 +351,38 @@ static bool equal(const ig_sbuiltin_call *k) {
   return x.re == y.re && x.im == y.im;
 }
 
+static const ig_expr *expr_of(ig_value v) {
+  return v.kind == IG_KIND_INT ? v.i.expr : v.f_expr;
+}
+
+// A relation of numbers that are known when the program runs is not decided here: a condition or a
+// loop of it is recorded. True: *k has the result.
+static bool undecided(const ig_sbuiltin_call *k, ig_expr_kind relation) {
+  bool real = (k->in[0].kind == IG_KIND_INT || k->in[0].kind == IG_KIND_FLOAT) &&
+              (k->in[1].kind == IG_KIND_INT || k->in[1].kind == IG_KIND_FLOAT);
+  const ig_expr *a = real ? expr_of(k->in[0]) : NULL;
+  const ig_expr *b = real ? expr_of(k->in[1]) : NULL;
+  bool choices = ig_env_records_choices(k->c);
+  bool open = (a && (choices || !a->backed)) || (b && (choices || !b->backed));
+  if (!k->c->mode->capture || !open) return false;
+  ig_value out = ig_none();
+  ig_sym_apply(k->c, relation, k->in, 2, &out);
+  if (out.kind != IG_KIND_BOOL) return false;
+  k->out[0] = out;
+  return true;
+}
+
 IG_BUILTIN(eq) {
-  ig_sb_bool(k, equal(k));
+  if (!undecided(k, IG_EXPR_EQ)) ig_sb_bool(k, equal(k));
 }
 
 IG_BUILTIN(ne) {
-  ig_sb_bool(k, !equal(k));
+  if (!undecided(k, IG_EXPR_NE)) ig_sb_bool(k, !equal(k));
 }
 
-#define ORDER(name, op, rel)                                                             \
+#define ORDER(name, op, rel, kind)                                                       \
   IG_BUILTIN(name) {                                                                     \
+    if (undecided(k, kind)) return;                                                      \
     if (ig_sobj_is(k->in[0], IG_SOBJ_STR)) {                                             \
       ig_sb_bool(k, compare_text(k) op 0);                                               \
     } else if (meet(k) == IG_KIND_INT) {                                                 \
@@ -332,10 +393,10 @@ IG_BUILTIN(ne) {
       ig_sb_bool(k, ig_sb_f64(k->c, k->in[0]) op ig_sb_f64(k->c, k->in[1]));             \
     }                                                                                    \
   }
-ORDER(lt, <, IG_LT)
-ORDER(le, <=, IG_LE)
-ORDER(gt, >, IG_GT)
-ORDER(ge, >=, IG_GE)
+ORDER(lt, <, IG_LT, IG_EXPR_LT)
+ORDER(le, <=, IG_LE, IG_EXPR_LE)
+ORDER(gt, >, IG_GT, IG_EXPR_GT)
+ORDER(ge, >=, IG_GE, IG_EXPR_GE)
 
 IG_BUILTIN(is) {
   ig_sb_bool(k, ig_svalue_same(k->in[0], k->in[1]));
@@ -347,7 +408,21 @@ IG_BUILTIN(isnot) {
 
 // ---- ranges
 
+// max(0, (hi - lo + step - 1) // step), for a positive step.
+static ig_int symbolic_length(ig_ctx *c, ig_int lo, ig_int hi, int64_t step) {
+  ig_int span = ig_size_sub(c, hi, lo);
+  ig_int up = step == 1 ? span : ig_size_add(c, span, ig_const(step - 1));
+  ig_int n = step == 1 ? up : ig_size_floordiv(c, up, ig_const(step));
+  return ig_int_max(c, ig_const(0), n);
+}
+
 IG_BUILTIN(range_length) {
+  bool ints = k->in[0].kind == IG_KIND_INT && k->in[1].kind == IG_KIND_INT &&
+              k->in[2].kind == IG_KIND_INT && !k->in[2].i.expr;
+  if (ints && (k->in[0].i.expr || k->in[1].i.expr) && k->in[2].i.value > 0) {
+    k->out[0] = ig_of_int(symbolic_length(k->c, k->in[0].i, k->in[1].i, k->in[2].i.value));
+    return;
+  }
   int64_t lo = ig_sb_i64(k, 0);
   int64_t hi = ig_sb_i64(k, 1);
   int64_t step = ig_sb_i64(k, 2);

@@ -93,6 +93,23 @@ static ig_tensor **tensors_of(const ig_sbuiltin_call *k, ig_value v, size_t *n) 
   return out;
 }
 
+// A tensor for every place; there is None where a script claims another type than its value has.
+static bool all_there(const ig_sbuiltin_call *k, ig_tensor *const *at, size_t n) {
+  for (size_t i = 0; at && i < n; i++) {
+    if (at[i]) continue;
+    IG_SCRIPT_FAIL(k, "expected tensors in the list");
+    return false;
+  }
+  return at != NULL;
+}
+
+static bool fit(const ig_sbuiltin_call *k, size_t n, ig_tensor *const *seeds, size_t n_seeds) {
+  if (seeds && n != n_seeds) {
+    IG_SCRIPT_FAIL(k, "got %zu tensors and %zu gradients", n, n_seeds);
+  }
+  return k->c->status == IG_OK;
+}
+
 static bool given(ig_value v, bool otherwise) {
   return v.kind == IG_KIND_BOOL ? v.b : otherwise;
 }
@@ -108,7 +125,7 @@ IG_BUILTIN(backward) {
                            .seeds = seeds,
                            .retain_graph = given(k->in[2], create),
                            .create_graph = create};
-  if (!outputs || k->c->status != IG_OK) return;
+  if (!all_there(k, outputs, n) || !fit(k, n, seeds, n_seeds)) return;
   ig_status st = ig_backward(k->c, &args, NULL);
   (void)st;  // in the context
 }
@@ -130,10 +147,13 @@ IG_BUILTIN(grad) {
                            .retain_graph = given(k->in[3], create),
                            .create_graph = create,
                            .allow_unused = given(k->in[5], false)};
-  if (!grads || k->c->status != IG_OK || ig_backward(k->c, &args, grads) != IG_OK) return;
+  if (!grads || !all_there(k, outputs, n) || !all_there(k, inputs, n_inputs) ||
+      !fit(k, n, seeds, n_seeds) || ig_backward(k->c, &args, grads) != IG_OK) {
+    return;
+  }
   ig_sobj_seq *s = ig_sobj_seq_make(k->c, IG_SOBJ_LIST, ig_sb_type(k, 0), NULL, n_inputs);
   for (size_t i = 0; s && i < n_inputs; i++) {
-    s->at[i] = ig_of_tensor(grads[i]);
+    s->at[i] = grads[i] ? ig_of_tensor(grads[i]) : ig_none();
     ig_svalue_retain(s->at[i]);
   }
   ig_sb_object(k, s);

@@ -44,18 +44,16 @@ static void split_words(const ig_sbuiltin_call *k, const ig_sobj_str *s) {
 }
 
 // The next separator in [from, s->n); s->n: none.
-static size_t next(const ig_sobj_str *s, size_t from, const ig_sobj_str *part) {
-  for (size_t i = from; i + part->n <= s->n; i++) {
-    if (memcmp(s->text + i, part->text, part->n) == 0) return i;
-  }
-  return s->n;
+static size_t next(const ig_sbuiltin_call *k, const ig_sobj_str *s, size_t from,
+                   const ig_sobj_str *part) {
+  size_t at = ig_sb_search(k, s->text + from, s->n - from, part, false);
+  return at == SIZE_MAX ? s->n : from + at;
 }
 // The end of the last separator in [0, to); 0: none.
-static size_t previous(const ig_sobj_str *s, size_t to, const ig_sobj_str *part) {
-  for (size_t i = to; i >= part->n && i > 0; i--) {
-    if (memcmp(s->text + i - part->n, part->text, part->n) == 0) return i;
-  }
-  return 0;
+static size_t previous(const ig_sbuiltin_call *k, const ig_sobj_str *s, size_t to,
+                       const ig_sobj_str *part) {
+  size_t at = ig_sb_search(k, s->text, to, part, true);
+  return at == SIZE_MAX ? 0 : at + part->n;
 }
 
 static bool is_empty(const ig_sbuiltin_call *k, const ig_sobj_str *separator) {
@@ -75,10 +73,10 @@ IG_BUILTIN(str_split) {
   if (is_empty(k, by)) return;
   ig_sobj_seq *list = list_of(k);
   size_t at = 0;
-  for (size_t end = next(s, 0, by); list && end < s->n && max != 0; max--) {
+  for (size_t end = next(k, s, 0, by); list && end < s->n && max != 0; max--) {
     if (!push(k, list, s->text + at, end - at)) break;
     at = end + by->n;
-    end = next(s, at, by);
+    end = next(k, s, at, by);
   }
   if (list) (void)push(k, list, s->text + at, s->n - at);
   give(k, list);
@@ -91,10 +89,10 @@ IG_BUILTIN(str_rsplit) {
   if (is_empty(k, by)) return;
   ig_sobj_seq *list = list_of(k);
   size_t to = s->n;
-  for (size_t end = previous(s, to, by); list && end > 0 && max != 0; max--) {
+  for (size_t end = previous(k, s, to, by); list && end > 0 && max != 0; max--) {
     if (!push(k, list, s->text + end, to - end)) break;
     to = end - by->n;
-    end = previous(s, to, by);
+    end = previous(k, s, to, by);
   }
   if (list) (void)push(k, list, s->text, to);
   for (size_t i = 0, n = list ? list->n : 0; i < n / 2; i++) {
@@ -136,7 +134,7 @@ static void parts(const ig_sbuiltin_call *k, size_t before, size_t behind) {
 IG_BUILTIN(str_partition) {
   const ig_sobj_str *s = ig_sb_str_at(k, 0);
   const ig_sobj_str *by = ig_sb_str_at(k, 1);
-  size_t at = next(s, 0, by);
+  size_t at = next(k, s, 0, by);
   if (!is_empty(k, by)) parts(k, at, at < s->n ? at + by->n : s->n);
 }
 
@@ -144,7 +142,7 @@ IG_BUILTIN(str_rpartition) {
   const ig_sobj_str *s = ig_sb_str_at(k, 0);
   const ig_sobj_str *by = ig_sb_str_at(k, 1);
   if (is_empty(k, by)) return;
-  size_t end = previous(s, s->n, by);
+  size_t end = previous(k, s, s->n, by);
   parts(k, end ? end - by->n : 0, end);
 }
 

@@ -3,6 +3,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/budget.h"
+#include "base/str_bytes.h"
 #include "script/builtin.h"
 
 typedef const ig_sobj_str *text;
@@ -264,10 +266,10 @@ IG_BUILTIN(str_expandtabs) {
     char ch = s->text[i];
     if (ch == '\t') {
       size_t n = size > 0 ? (size_t)size - column % (size_t)size : 0;
-      ig_str_add(&made, "%*s", (int)(n < 65536 ? n : 65536), "");
       column += n;
+      while (n-- > 0 && !made.failed) ig_str_bytes(&made, " ", 1);
     } else {
-      ig_str_add(&made, "%c", ch);
+      ig_str_bytes(&made, &ch, 1);
       column = ch == '\n' || ch == '\r' ? 0 : column + 1;
     }
   }
@@ -275,6 +277,21 @@ IG_BUILTIN(str_expandtabs) {
 }
 
 // ---- parts
+
+size_t ig_sb_search(const ig_sbuiltin_call *k, const char *in, size_t n, const ig_sobj_str *part,
+                    bool last) {
+  if (part->n > n) return SIZE_MAX;
+  size_t tries = n - part->n + 1;
+  for (size_t i = 0; i < tries; i++) {
+    size_t at = last ? tries - 1 - i : i;
+    if (part->n == 0) return at;
+    if (in[at] != part->text[0]) continue;
+    // Every candidate may be compared almost to its end.
+    if (!ig_spend(k->c, part->n / 64 + 1)) return SIZE_MAX;
+    if (memcmp(in + at, part->text, part->n) == 0) return at;
+  }
+  return SIZE_MAX;
+}
 
 // The part of the string that a search looks at: arguments 2 and 3 count from the end where they
 // are negative, and -1 is the end itself.
@@ -298,19 +315,15 @@ static window window_of(const ig_sbuiltin_call *k) {
 }
 
 // Position in the window; -1: it is not there.
-static int64_t search(window w, text part, bool last) {
-  if (w.from == SIZE_MAX || part->n > w.n) return -1;
-  size_t tries = w.n - part->n + 1;
-  for (size_t i = 0; i < tries; i++) {
-    size_t at = last ? tries - 1 - i : i;
-    if (memcmp(w.at + at, part->text, part->n) == 0) return (int64_t)at;
-  }
-  return -1;
+static int64_t search(const ig_sbuiltin_call *k, window w, text part, bool last) {
+  if (w.from == SIZE_MAX) return -1;
+  size_t at = ig_sb_search(k, w.at, w.n, part, last);
+  return at == SIZE_MAX ? -1 : (int64_t)at;
 }
 
 static int64_t find(const ig_sbuiltin_call *k, bool last) {
   window w = window_of(k);
-  int64_t at = search(w, ig_sb_str_at(k, 1), last);
+  int64_t at = search(k, w, ig_sb_str_at(k, 1), last);
   return at < 0 ? -1 : at + (int64_t)w.from;
 }
 
@@ -357,7 +370,7 @@ IG_BUILTIN(str_count) {
     ig_sb_int(k, w.from == SIZE_MAX ? 0 : (int64_t)w.n + 1);
     return;
   }
-  for (int64_t at; (at = search(w, part, false)) >= 0; n++) {
+  for (int64_t at; (at = search(k, w, part, false)) >= 0; n++) {
     w.at += (size_t)at + part->n;
     w.n -= (size_t)at + part->n;
   }
@@ -371,19 +384,17 @@ IG_BUILTIN(str_replace) {
   int64_t left = ig_sb_i64(k, 3);
   ig_str made = ig_str_make(k->c->alloc);
   size_t at = 0;
-  ig_str_add(&made, "%s", "");
-  while (at <= s->n && left != 0 && made.n <= INT32_MAX) {
-    bool here = s->n - at >= old->n && memcmp(s->text + at, old->text, old->n) == 0;
-    if (here) ig_str_add(&made, "%.*s", (int)with->n, with->text);
-    if (here) left--;
-    if (here && old->n) {
-      at += old->n;
-    } else {
-      if (at < s->n) ig_str_add(&made, "%c", s->text[at]);
-      at++;
-    }
+  for (; at <= s->n && left != 0 && !made.failed; left--) {
+    size_t next = ig_sb_search(k, s->text + at, s->n - at, old, false);
+    if (next == SIZE_MAX) break;
+    ig_str_bytes(&made, s->text + at, next);
+    ig_str_bytes(&made, with->text, with->n);
+    at += next + old->n;
+    if (old->n) continue;  // an empty part stands before every character and at the end
+    if (at < s->n) ig_str_bytes(&made, s->text + at, 1);
+    at++;
   }
-  if (at < s->n) ig_str_add(&made, "%.*s", (int)(s->n - at), s->text + at);
+  if (at < s->n) ig_str_bytes(&made, s->text + at, s->n - at);
   ig_sb_text_of(k, &made);
 }
 

@@ -51,6 +51,9 @@ ON_DEVICE(tensor_is_mps, MPS)
 ON_DEVICE(tensor_is_mtia, MTIA)
 ON_DEVICE(tensor_is_meta, META)
 
+IG_BUILTIN(tensor_is_quantized) {
+  ig_sb_bool(k, self_of(k)->quantizer != NULL);
+}
 IG_BUILTIN(tensor_false) {
   ig_sb_bool(k, false);
 }

@@ -760,7 +760,7 @@ static const ig_sbuiltin table[] = {
     {"prim::is_mps(Tensor a) -> bool", ig_sb_tensor_is_mps, false},
     {"prim::is_mtia(Tensor a) -> bool", ig_sb_tensor_is_mtia, false},
     {"prim::is_nested(Tensor a) -> bool", ig_sb_tensor_false, false},
-    {"prim::is_quantized(Tensor a) -> bool", ig_sb_tensor_false, false},
+    {"prim::is_quantized(Tensor a) -> bool", ig_sb_tensor_is_quantized, false},
     {"prim::is_sparse(Tensor a) -> bool", ig_sb_tensor_is_sparse, false},
     {"prim::is_sparse_csr(Tensor a) -> bool", ig_sb_tensor_false, false},
     {"prim::is_vulkan(Tensor a) -> bool", ig_sb_tensor_false, false},

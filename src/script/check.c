@@ -73,22 +73,26 @@ static bool refuse_augmented(checker *k, const ig_tree *t, const char *name) {
   return refuse(k, IG_SREFUSAL_FEATURE, (ig_srange){t->range.source, start, at + 1}, text);
 }
 
+// The name with one star before it.
+static ig_srange starred(const ig_tree *p) {
+  size_t end = p->range.start;
+  const ig_source *source = p->range.source;
+  while (end < source->n && source->text[end] == '*') end++;
+  return (ig_srange){source, end - 1, end + p->n_text};
+}
+
+// **kwargs first, then *args, then keyword-only parameters.
 static bool check_parameters(checker *k, const ig_tree *all) {
+  static const ig_token_kind order[] = {IG_TOKEN_POW, IG_TOKEN_MUL, IG_TOKEN_SEMICOLON};
   static const char text[] =
       "Compiled functions can't take variable number of arguments or use keyword-only arguments "
       "with defaults";
-  for (size_t i = 0; i < all->n; i++) {
-    const ig_tree *p = all->at[i];
-    if (p->op == IG_TOKEN_MUL || p->op == IG_TOKEN_POW) {
-      // The name with one star before it.
-      size_t end = p->range.start;
-      const ig_source *source = p->range.source;
-      while (end < source->n && source->text[end] == '*') end++;
-      ig_srange where = {source, end - 1, end + p->n_text};
+  for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+    for (size_t j = 0; j < all->n; j++) {
+      const ig_tree *p = all->at[j];
+      if (p->op != order[i] || (p->op == IG_TOKEN_SEMICOLON && !p->at[1])) continue;
+      ig_srange where = p->op == IG_TOKEN_SEMICOLON ? p->at[1]->range : starred(p);
       return refuse(k, IG_SREFUSAL_FEATURE, where, text);
-    }
-    if (p->op == IG_TOKEN_SEMICOLON && p->at[1]) {
-      return refuse(k, IG_SREFUSAL_FEATURE, p->at[1]->range, text);
     }
   }
   return true;

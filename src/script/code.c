@@ -10,8 +10,6 @@
 #include "op/bind.h"
 #include "script/numbers.h"
 
-enum { NO_REGISTER = UINT32_MAX };
-
 // What is known about a value, by its number.
 typedef struct fact {
   const ig_snode *last;  // node of its block after which nothing uses it
@@ -434,17 +432,27 @@ static void print_types(ig_str *s, const ig_snode *n) {
   }
 }
 
+// An operator of a later release, in a branch that may never run.
+static bool emit_missing(maker *m, const ig_snode *n) {
+  ig_str text = ig_str_make(m->c->alloc);
+  ig_str_add(&text, "%s(", n->kind);
+  print_types(&text, n);
+  ig_str_add(&text, ")");
+  ig_sinsn *insn = emit(m, IG_SINSN_MISSING, n);
+  size_t index = m->insns.n - 1;
+  if (insn) insn->name = text.at ? ig_arena_strn(&m->code->arena, text.at, text.n) : NULL;
+  ig_str_free(&text);
+  if (insn && !insn->name) return ig_fail(m->c, IG_NOMEM, "out of memory") == IG_OK;
+  return insn && set_inputs(m, insn, n->in, n->n_in) && set_outputs(m, insn, n->out, n->n_out) &&
+         set_frees(m, index, n);
+}
+
 static bool emit_operator(maker *m, const ig_snode *n) {
   const ig_soperator *o = ig_soperator_of_node(m->unit, n);
   if (o && o->op) return emit_op(m, n, o->op);
   if (o) return emit_builtin(m, n, o);
   if (m->c->status != IG_OK) return false;
-  ig_str types = ig_str_make(m->c->alloc);
-  print_types(&types, n);
-  (void)ig_fail(m->c, IG_UNSUPPORTED, "%s(%s): there is no such operator", n->kind,
-                types.at ? types.at : "");
-  ig_str_free(&types);
-  return false;
+  return emit_missing(m, n);
 }
 
 // ---- blocks
@@ -456,7 +464,7 @@ static bool emit_moves(maker *m, ig_sinsn_kind kind, const ig_sblock *b, size_t 
                        const uint32_t *to) {
   size_t n = b->n_out - from;
   ig_sinsn *insn = emit(m, kind, b->node);
-  if (!insn || !set_inputs(m, insn, b->out + from, n)) return false;
+  if (!insn || !set_inputs(m, insn, n ? b->out + from : NULL, n)) return false;
   uint8_t *how = array(m, n, sizeof *how);
   if (!how) return false;
   for (size_t i = n; i-- > 0;) {
@@ -613,6 +621,12 @@ static bool emit_method(maker *m, const ig_snode *n) {
   return true;
 }
 
+static bool emit_host(maker *m, const ig_snode *n) {
+  if (!emit_plain(m, IG_SINSN_CALL, n)) return false;
+  m->insns.at[m->insns.n - 1].function = n->host;
+  return true;
+}
+
 static bool emit_fork(maker *m, const ig_snode *n) {
   const ig_sattr *a = ig_snode_attr(n, "Subgraph");
   if (!a || a->kind != IG_SATTR_GRAPH) {
@@ -695,6 +709,7 @@ static bool emit_node(maker *m, const ig_snode *n) {
         return emit_loop(m, n);
     }
   }
+  if (n->host) return emit_host(m, n);
   if (ig_snode_attr(n, "Subgraph")) return emit_fork(m, n);
   return emit_operator(m, n);
 }

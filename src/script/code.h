@@ -24,11 +24,12 @@ typedef enum ig_sarg {
 typedef enum ig_sinsn_kind {
   IG_SINSN_OP,
   IG_SINSN_BUILTIN,
-  IG_SINSN_MOVES,   // in to out, all at once
-  IG_SINSN_JUMP,    // to target
-  IG_SINSN_UNLESS,  // to target if in[0] is false; out has the results of the If, which end at
-                    // index
-  IG_SINSN_BEGIN,   // of a loop: out[0] = 0
+  IG_SINSN_MISSING,  // an operator that there is not: an error where it is reached
+  IG_SINSN_MOVES,    // in to out, all at once
+  IG_SINSN_JUMP,     // to target
+  IG_SINSN_UNLESS,   // to target if in[0] is false; out has the results of the If, which end at
+                     // index
+  IG_SINSN_BEGIN,    // of a loop: out[0] = 0
   IG_SINSN_TEST,  // of a loop: to target if in[0] >= in[1] or in[2] is false; out has the registers
                   // of condition and carried values, the body ends at index
   IG_SINSN_NEXT,  // of a loop: out[0] += 1, to target
@@ -72,7 +73,7 @@ typedef struct ig_sinsn {
   ig_sbuiltin_fn *run;
   ig_sfunction *function;
   ig_scode *body;    // FORK
-  const char *name;  // of an attribute or method
+  const char *name;  // of an attribute or method; MISSING: operator and types of its operands
   const ig_snode *node;
 } ig_sinsn;
 

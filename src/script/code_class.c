@@ -2,6 +2,7 @@
 // Classes, enums, interfaces and named tuples as Python source, in the form that archives have.
 #include <string.h>
 
+#include "op/native.h"
 #include "script/code_printer.h"
 
 static void put(const ig_sprinter *p, const char *text) {
@@ -92,9 +93,7 @@ static bool put_method(ig_sprinter *p, ig_sfunction *f) {
 static bool put_methods(ig_sprinter *p, const ig_sclass *k) {
   for (size_t i = 0; i < k->methods.n; i++) {
     ig_sfunction *f = k->methods.at[i];
-    if (contains(k->hooks.at, k->hooks.n, f) || contains(k->pre_hooks.at, k->pre_hooks.n, f)) {
-      continue;
-    }
+    if (f->is_hook || f->refusal) continue;
     if (!put_method(p, f)) return false;
   }
   for (size_t i = 0; i < k->hooks.n; i++) {
@@ -182,6 +181,7 @@ static bool put_type(ig_sprinter *p, const ig_stype *t) {
   if (ig_sclass_of(t)) return put_class(p, ig_sclass_of(t));
   if (ig_senum_of(t)) return put_enum(p, ig_senum_of(t));
   if (ig_sinterface_of(t)) return put_interface(p, ig_sinterface_of(t));
+  if (ig_class_find(t->name, strlen(t->name))) return true;  // known to every reader
   return ig_fail(p->c, IG_UNSUPPORTED, "'%s' has no declaration that could be printed", t->text) ==
          IG_OK;
 }

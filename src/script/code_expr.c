@@ -6,6 +6,7 @@
 
 #include "op/bind.h"
 #include "script/code_printer.h"
+#include "script/form.h"
 
 static void put(const ig_sprinter *p, ig_sprint_text *t, const char *text) {
   ig_sprinter_put(p, t, text);
@@ -306,15 +307,24 @@ static const char *behind_attributes(const char *text) {
 // A call of the host: `^name()` and its arguments.
 static bool form_host(ig_sprinter *p, ig_sprint_text *t, const ig_snode *n) {
   if (p->importable) {
-    return ig_fail(p->c, IG_UNSUPPORTED,
-                   "Could not export Python function call '%s'. Remove calls to Python functions "
-                   "before export. Did you forget to add @script or @script_method annotation? If "
-                   "this is a nn.ModuleList, add it to __constants__",
-                   n->kind + 1) == IG_OK;
+    ig_str s = ig_str_make(p->c->alloc);
+    ig_srange_quote(&s, n->range, NULL);
+    ig_fail_text(p->c, IG_RUNTIME,
+                 "\nCould not export Python function call '%s'. Remove calls to Python functions "
+                 "before export. Did you forget to add @script or @script_method annotation? If "
+                 "this is a nn.ModuleList, add it to __constants__:\n%s",
+                 n->kind + 1, s.at ? s.at : "");
+    ig_str_free(&s);
+    return false;
   }
   put(p, t, n->kind);
-  if (n->n_attrs && n->attrs[0].kind == IG_SATTR_TEXT)
+  if (!n->host && n->n_attrs && n->attrs[0].kind == IG_SATTR_TEXT) {
     put(p, t, behind_attributes(n->attrs[0].text));
+  } else {
+    put(p, t, "(");
+    put(p, t, n->host && n->host->scalars ? n->host->scalars : "");
+    put(p, t, ")");
+  }
   ig_sprinter_put_uses(p, t, n->in, n->n_in, "(", ")");
   return true;
 }
@@ -481,7 +491,9 @@ static bool put_call(ig_sprinter *p, ig_sprint_text *t, const ig_snode *n) {
 
 bool ig_sprinter_expression(ig_sprinter *p, ig_sprint_text *t, const ig_snode *n) {
   const form *f = find_form(n);
-  bool ok = f ? f->put(p, t, n) : n->kind[0] == '^' ? form_host(p, t, n) : put_call(p, t, n);
+  bool ok = f                                   ? f->put(p, t, n)
+            : ig_sform_of(n) == IG_SFORM_PYTHON ? form_host(p, t, n)
+                                                : put_call(p, t, n);
   if (ok && t->text.failed) return ig_sprinter_no_memory(p);
   return ok;
 }

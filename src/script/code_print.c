@@ -445,9 +445,9 @@ static bool print_expression(ig_sprinter *p, const ig_snode *n) {
 static bool print_block(ig_sprinter *p, const ig_sblock *b, bool more);
 static bool print_body(ig_sprinter *p, const ig_sblock *b);
 
-// A single variable whose type the value does not show says it, once.
-static bool print_assignment(ig_sprinter *p, ig_svalue *const *to, ig_svalue *const *from,
-                             size_t n) {
+// A single variable whose type the value does not show says it, once; colon: in front of the type.
+static bool print_typed(ig_sprinter *p, ig_svalue *const *to, ig_svalue *const *from, size_t n,
+                        const char *colon) {
   if (n == 0) return true;
   indent(p);
   ig_sprinter_put_uses(p, p->out, to, n, "", "");
@@ -456,11 +456,16 @@ static bool print_assignment(ig_sprinter *p, ig_svalue *const *to, ig_svalue *co
   bool wide = type->kind == IG_STYPE_UNION || type->kind == IG_STYPE_OPTIONAL;
   if (info && wide && !info->annotated && !info->expression) {
     info->annotated = true;
-    put(p, p->out, " : ");
+    put(p, p->out, colon);
     if (!ig_sprinter_put_type(p, p->out, type)) return false;
   }
   ig_sprinter_put_uses(p, p->out, from, n, " = ", "\n");
   return true;
+}
+
+static bool print_assignment(ig_sprinter *p, ig_svalue *const *to, ig_svalue *const *from,
+                             size_t n) {
+  return print_typed(p, to, from, n, " : ");
 }
 
 static bool print_branch(ig_sprinter *p, const ig_snode *n, const ig_sblock *b) {
@@ -514,8 +519,10 @@ static bool print_loop(ig_sprinter *p, const ig_snode *n) {
   }
   if (!name_values(p, n->out, n->n_out)) return false;
   for (size_t i = 0; i < n->n_out; i++) {
-    ig_sprinter_info(p, b->in[i + 1])->name = ig_sprinter_info(p, n->out[i])->name;
-    if (!print_assignment(p, &n->out[i], &n->in[i + 2], 1)) return false;
+    ig_sprint_info *inside = ig_sprinter_info(p, b->in[i + 1]);
+    inside->name = ig_sprinter_info(p, n->out[i])->name;
+    inside->annotated = true;  // in front of the loop
+    if (!print_typed(p, &n->out[i], &n->in[i + 2], 1, ": ")) return false;
   }
   if (!name_value(p, b->in[0])) return false;
   if (!counted && !print_assignment(p, b->in, &n->in[1], 1)) return false;
@@ -648,7 +655,7 @@ static bool print_node(ig_sprinter *p, const ig_snode *n) {
   for (size_t i = 0; i < sizeof statements / sizeof *statements; i++) {
     if (strcmp(statements[i].kind, n->kind) == 0) return statements[i].print(p, n);
   }
-  bool fork = subgraph(n) && n->kind[0] != '^';
+  bool fork = subgraph(n) && ig_sform_of(n) != IG_SFORM_PYTHON;
   return fork ? print_fork(p, n) : print_expression(p, n);
 }
 

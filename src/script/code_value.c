@@ -50,9 +50,8 @@ static size_t count(ig_value v, const ig_value **at) {
   return s->n;
 }
 
-// Must it stand in the table?
-static bool is_foreign(ig_value v) {
-  if (v.kind == IG_KIND_TENSOR || ig_sobj_is(v, IG_SOBJ_INSTANCE)) return true;
+// Is it a text that is not plain ASCII, or a container of such texts?
+static bool has_foreign_text(ig_value v) {
   size_t n = 0;
   const char *text = text_of(v, &n);
   for (size_t i = 0; text && i < n; i++) {
@@ -61,9 +60,16 @@ static bool is_foreign(ig_value v) {
   const ig_value *at = NULL;
   n = count(v, &at);
   for (size_t i = 0; i < n; i++) {
-    if (is_foreign(at[i])) return true;
+    if (has_foreign_text(at[i])) return true;
   }
   return false;
+}
+
+// Must it stand in the table? Of a container with tensors, those do, and the container is written
+// out.
+static bool is_foreign(ig_value v) {
+  if (v.kind == IG_KIND_TENSOR || v.kind == IG_KIND_NATIVE) return true;
+  return ig_sobj_is(v, IG_SOBJ_INSTANCE) || has_foreign_text(v);
 }
 
 static bool same_tensor(const ig_tensor *a, const ig_tensor *b) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "script/emitter.h"
+#include "script/form.h"
 #include "script/ir_edit.h"
 
 static void *no_memory(ig_ctx *c) {
@@ -140,12 +141,16 @@ static bool read_signature_comment(declarer *d) {
   return true;
 }
 
-// BroadcastingList2[int]: a list that a single number stands for.
-static int broadcast_of(const ig_tree *t, const ig_tree **item) {
+// BroadcastingList2[int]: a list that a single number stands for; also inside of Optional.
+static int broadcast_of(const ig_tree *t, const ig_tree **item, bool *optional) {
   static const char name[] = "BroadcastingList";
   if (t->kind != IG_TREE_SUBSCRIPT) return 0;
   const char *text =
       t->at[0]->kind == IG_TREE_NAME || t->at[0]->kind == IG_TREE_ATTRIBUTE ? t->at[0]->text : "";
+  if (!*optional && strcmp(text, "Optional") == 0) {
+    *optional = true;
+    return broadcast_of(t->at[1], item, optional);
+  }
   if (strncmp(text, name, sizeof name - 1) != 0) return 0;
   long n = strtol(text + sizeof name - 1, NULL, 10);
   *item = t->at[1];
@@ -154,10 +159,12 @@ static int broadcast_of(const ig_tree *t, const ig_tree **item) {
 
 static bool param_type(declarer *d, const ig_tree *t, ig_sparam *p) {
   const ig_tree *item = NULL;
-  p->broadcast = t ? broadcast_of(t, &item) : 0;
+  bool optional = false;
+  p->broadcast = t ? broadcast_of(t, &item, &optional) : 0;
   if (p->broadcast) {
     const ig_stype *of = read_type(d, item);
     p->type = of ? ig_stype_list(&d->u->types, of) : NULL;
+    if (p->type && optional) p->type = ig_stype_optional(&d->u->types, p->type);
   } else if (t) {
     p->type = read_type(d, t);
   } else {
@@ -244,14 +251,14 @@ static bool read_params(declarer *d) {
     ig_sparam *p = &f->params[i];
     p->name = t->text;
     p->keyword_only = t->op == IG_TOKEN_SEMICOLON;
-    f->n_params = i + 1;
-    if (method && i == 0) {
-      p->type = f->owner->type;
-      continue;
-    }
     const ig_tree *type = t->at[0];
     if (!type && d->types && i >= offset && i - offset < d->n_types) type = d->types[i - offset];
-    if (!param_type(d, type, p) || !param_default(d, t->at[1], p)) return false;
+    if (method && i == 0) {
+      p->type = f->owner->type;
+    } else if (!param_type(d, type, p) || !param_default(d, t->at[1], p)) {
+      return false;
+    }
+    f->n_params = i + 1;  // a function that could not be declared has those with a type
   }
   const ig_tree *result = d->def->at[1] ? d->def->at[1] : d->result;
   f->result = result ? read_type(d, result) : NULL;
@@ -270,12 +277,20 @@ static bool emit_params(ig_emitter *e) {
   return true;
 }
 
-// Empty lists that nothing was said of are lists of tensors.
-static void settle_lists(ig_sblock *b) {
+// Empty lists that nothing was said of are lists of tensors. They have no names, whichever
+// variables they were assigned to.
+static bool settle_lists(ig_sgraph *g, ig_sblock *b) {
   for (ig_snode *n = b->first; n; n = n->next) {
-    if (strcmp(n->kind, "prim::EmptyListLiteral") == 0) n->kind = "prim::ListConstruct";
-    for (size_t i = 0; i < n->n_blocks; i++) settle_lists(n->blocks[i]);
+    if (strcmp(n->kind, "prim::EmptyListLiteral") == 0 ||
+        strcmp(n->kind, "prim::EmptyTensorList") == 0) {
+      ig_snode_set_kind(n, "prim::ListConstruct");
+      if (!ig_svalue_set_name(g, n->out[0], "")) return false;
+    }
+    for (size_t i = 0; i < n->n_blocks; i++) {
+      if (!settle_lists(g, n->blocks[i])) return false;
+    }
   }
+  return true;
 }
 
 static bool emit_function(ig_emitter *e, const ig_tree *def) {
@@ -287,7 +302,7 @@ static bool emit_function(ig_emitter *e, const ig_tree *def) {
   bool ok = emit_params(e) && ig_emit_block(e, def->at[2]) && ig_emit_end(e, def->range, init);
   ig_frame_free(&frame);
   if (!ok) return false;
-  settle_lists(e->g->body);
+  if (!settle_lists(e->g, e->g->body)) return false;
   e->f->result = e->merged->inferred ? ig_emit_plain(e, IG_STYPE_TENSOR) : e->merged;
   // The value is set by the pass that knows all returns; its type is known now.
   ig_svalue *result =
@@ -392,6 +407,32 @@ static void print_default(ig_str *s, ig_value v) {
   }
 }
 
+// As graphs write it, but for named tuples, which a schema names.
+static void print_schema_type(ig_str *s, const ig_stype *t) {
+  bool named = t->kind == IG_STYPE_TUPLE && t->name && !ig_stype_is_result(t);
+  if (named) {
+    ig_str_add(s, "%s", t->name);
+  } else if (t->kind == IG_STYPE_TUPLE) {
+    ig_str_add(s, "(");
+    for (size_t i = 0; i < t->n; i++) {
+      if (i) ig_str_add(s, ", ");
+      print_schema_type(s, t->at[i]);
+    }
+    ig_str_add(s, ")");
+  } else if (t->kind == IG_STYPE_LIST || t->kind == IG_STYPE_OPTIONAL) {
+    print_schema_type(s, t->at[0]);
+    ig_str_add(s, t->kind == IG_STYPE_LIST ? "[]" : "?");
+  } else if (t->kind == IG_STYPE_DICT) {
+    ig_str_add(s, "Dict(");
+    print_schema_type(s, t->at[0]);
+    ig_str_add(s, ", ");
+    print_schema_type(s, t->at[1]);
+    ig_str_add(s, ")");
+  } else {
+    ig_str_add(s, "%s", t->text);
+  }
+}
+
 bool ig_sfunction_print_schema(ig_str *s, const ig_sfunction *f) {
   ig_str_add(s, "%s(", f->name);
   bool starred = false;
@@ -400,10 +441,12 @@ bool ig_sfunction_print_schema(ig_str *s, const ig_sfunction *f) {
     if (i) ig_str_add(s, ", ");
     if (p->keyword_only && !starred) ig_str_add(s, "*, ");
     starred |= p->keyword_only;
+    bool optional = p->broadcast && p->type->kind == IG_STYPE_OPTIONAL;
     if (p->broadcast) {
-      ig_str_add(s, "%s[%d]", p->type->at[0]->text, p->broadcast);
+      const ig_stype *list = optional ? p->type->at[0] : p->type;
+      ig_str_add(s, "%s[%d]%s", list->at[0]->text, p->broadcast, optional ? "?" : "");
     } else {
-      ig_str_add(s, "%s", p->type->text);
+      print_schema_type(s, p->type);
     }
     ig_str_add(s, " %s", p->name);
     if (!p->has_default) continue;
@@ -411,8 +454,12 @@ bool ig_sfunction_print_schema(ig_str *s, const ig_sfunction *f) {
     print_default(s, p->def);
   }
   const ig_stype *r = f->result;
-  bool tuple = r && r->kind == IG_STYPE_TUPLE;
-  ig_str_add(s, ") -> %s%s%s", tuple ? "(" : "", r ? r->text : "NoneType", tuple ? ")" : "");
+  ig_str result = ig_str_make(s->alloc);
+  if (r) print_schema_type(&result, r);
+  if (!r) ig_str_add(&result, "NoneType");
+  bool open = result.at && result.at[0] == '(';  // what begins with one gets one more
+  ig_str_add(s, ") -> %s%s%s", open ? "(" : "", result.at ? result.at : "", open ? ")" : "");
+  ig_str_free(&result);
   return !s->failed;
 }
 
@@ -438,6 +485,14 @@ static const struct {
      "def floordiv(a: Tensor, b: number) -> Tensor:\n  return torch.floor_divide(a, b)\n"},
     {"aten::__contains__",
      "def __contains__(self: str, key: str):\n  return self.find(key, 0, len(self)) != -1\n"},
+    {"aten::list_with_default",
+     "def list_with_default(out_size: List[int], defaults: List[int]):\n"
+     "  assert len(defaults) > len(out_size)\n"
+     "  return out_size\n"},
+    {"aten::_single", "def _single(x: BroadcastingList1[int]) -> List[int]:\n  return x\n"},
+    {"aten::_pair", "def _pair(x: BroadcastingList2[int]) -> List[int]:\n  return x\n"},
+    {"aten::_triple", "def _triple(x: BroadcastingList3[int]) -> List[int]:\n  return x\n"},
+    {"aten::_quadruple", "def _quadruple(x: BroadcastingList4[int]) -> List[int]:\n  return x\n"},
     {"prim::ndim", "def ndim(a: Tensor) -> int:\n  return a.dim()\n"},
     {"prim::T", "def T(a: Tensor) -> Tensor:\n  return a.numpy_T()\n"},
     {"prim::H", "def H(a: Tensor) -> Tensor:\n  return a.matrix_H()\n"},

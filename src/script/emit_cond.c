@@ -163,29 +163,23 @@ static bool short_circuit(ig_emitter *e, const ig_tree *t, ig_scond *out) {
   ig_scond first = {0};
   ig_scond second = {0};
   if (!ig_emit_cond(e, t->at[0], &first)) return false;
-  if (first.known != IG_SSTATIC_NO) {
-    bool value = first.known == IG_SSTATIC_TRUE;
-    if (value == is_or) {
-      *out = first;
-      return true;
-    }
-    if (!is_or && !ig_emit_refine(e, t->range, &first.if_true)) return false;
-    if (is_or && !ig_emit_refine(e, t->range, &first.if_false)) return false;
-    return ig_emit_cond(e, t->at[1], out);
-  }
   ig_snode *node = ig_emit_node(e, "prim::If", t->range, &first.value, 1);
-  const ig_srefinements none = {0};
   for (int branch = 0; branch < 2; branch++) {
     bool constant = (branch == 0) == is_or;
-    const ig_srefinements *r = constant ? &none : is_or ? &first.if_false : &first.if_true;
+    const ig_srefinements *r = branch == 0 ? &first.if_true : &first.if_false;
     ig_sframe frame;
     if (!open_branch(e, node, t->range, r, &frame)) return false;
     ig_svalue *v = branch_bool(e, constant ? t : t->at[1], is_or, constant, &second);
     if (!close_branch(e, &frame, v)) return false;
   }
   out->value = ig_snode_add_output(node, ig_emit_plain(e, IG_STYPE_BOOL));
-  // A second condition that is known decides the whole only if it is the absorbing one.
-  if (second.known == (is_or ? IG_SSTATIC_TRUE : IG_SSTATIC_FALSE)) out->known = second.known;
+  // Both conditions are compiled, also where the first is known; one that decides is enough.
+  ig_sstatic decides = is_or ? IG_SSTATIC_TRUE : IG_SSTATIC_FALSE;
+  bool both_known = first.known != IG_SSTATIC_NO && second.known != IG_SSTATIC_NO;
+  if (first.known == decides || second.known == decides)
+    out->known = decides;
+  else if (both_known)
+    out->known = second.known;
   return out->value && (is_or ? either(e, &first.if_true, &second.if_true, &out->if_true) &&
                                     both(e, &first.if_false, &second.if_false, &out->if_false)
                               : both(e, &first.if_true, &second.if_true, &out->if_true) &&

@@ -6,6 +6,7 @@
 
 #include "script/emitter.h"
 #include "script/form.h"
+#include "script/numbers.h"
 
 static void *no_memory(ig_emitter *e) {
   (void)ig_fail(e->c, IG_NOMEM, "out of memory");
@@ -199,7 +200,22 @@ static ig_svalue *sequence(ig_emitter *e, ig_srange where, const ig_value *v,
   return ig_emit_list(e, where, item ? item : ig_emit_plain(e, IG_STYPE_TENSOR), made, n);
 }
 
+// Dtypes, layouts and memory formats are numbers of the language.
+static ig_value as_number(ig_value v) {
+  switch (v.kind) {
+    case IG_KIND_DTYPE:
+      return ig_of_i64(ig_script_of_dtype(v.dtype));
+    case IG_KIND_LAYOUT:
+      return ig_of_i64(ig_script_of_layout(v.layout));
+    case IG_KIND_MEMORY_FORMAT:
+      return ig_of_i64(ig_script_of_memory_format(v.memory_format));
+    default:
+      return v;
+  }
+}
+
 ig_svalue *ig_emit_constant(ig_emitter *e, ig_srange where, ig_value v, const ig_stype *type) {
+  v = as_number(v);
   if (is_sequence(&v)) return sequence(e, where, &v, type);
   const ig_stype *own = type_of_constant(e, &v);
   // A constant has its own type; one that is declared to be more general only where that is no

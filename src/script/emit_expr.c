@@ -77,15 +77,10 @@ static ig_svalue *join_tuples(ig_emitter *e, ig_srange where, ig_svalue *left, i
   return ig_emit_tuple(e, where, all, n);
 }
 
-// "%d %s" % (n, s)
+// "%d %s" % (n, s): a tuple is one argument, and taken apart when the script runs.
 static ig_svalue *percent(ig_emitter *e, ig_srange where, ig_svalue *text, ig_svalue *value) {
-  size_t n = value->type->kind == IG_STYPE_TUPLE ? value->type->n : 1;
-  ig_svalue **parts = value->type->kind == IG_STYPE_TUPLE ? ig_emit_unpack(e, where, value) : NULL;
-  ig_svalue **in = ig_emit_array(e, n + 1, sizeof(ig_svalue *));
-  if (!in || (value->type->kind == IG_STYPE_TUPLE && !parts)) return NULL;
-  in[0] = text;
-  for (size_t i = 0; i < n; i++) in[i + 1] = parts ? parts[i] : value;
-  return ig_emit_op(e, where, "aten::percentFormat", in, n + 1);
+  ig_svalue *in[] = {text, value};
+  return ig_emit_op(e, where, "aten::percentFormat", in, 2);
 }
 
 ig_svalue *ig_emit_binary(ig_emitter *e, const ig_tree *t, ig_token_kind op, ig_svalue *left,
@@ -293,9 +288,8 @@ static ig_svalue *dict(ig_emitter *e, const ig_tree *t, const ig_stype *hint) {
   if (!key || !value || !check_key(e, key)) return NULL;
   for (size_t i = 0; i < n / 2; i++) {
     if (!ig_stype_is_subtype(keys[i]->type, key)) {
-      ig_emit_error(e, t->range,
-                    "Dict keys must contain only a single type, but the keys were of type %s and "
-                    "%s",
+      ig_emit_error(e, t->at[2 * i]->range,
+                    "Dict keys must contain only a single type. Expected: %s but found %s instead",
                     ig_emit_repr(e, key), ig_emit_repr(e, keys[i]->type));
       return NULL;
     }

@@ -325,7 +325,8 @@ static bool index_items(ig_emitter *e, const ig_tree *t, const ig_sugar *s, cons
     int64_t n = (int64_t)s->items.n;
     int64_t at = known->i.value < 0 ? known->i.value + n : known->i.value;
     if (at < 0 || at >= n) {
-      ig_emit_error(e, where, "Index %lld out of range", (long long)known->i.value);
+      ig_emit_error(e, where, "Index %lld out of range of length %lld", (long long)known->i.value,
+                    (long long)n);
       return false;
     }
     *out = s->items.at[at];
@@ -441,9 +442,11 @@ static bool set_item(ig_emitter *e, ig_srange where, ig_svalue *v, ig_svalue *in
 static bool can_be_assigned(ig_emitter *e, const ig_tree *target, const ig_svalue *v) {
   ig_tree_kind kind = target->at[1]->kind;
   if (kind == IG_TREE_SLICE || kind == IG_TREE_TUPLE) {
-    ig_emit_error(e, target->at[1]->range,
-                  "Sliced expression not yet supported for subscripted list assignment. File a bug "
-                  "if you want this");
+    ig_srange where = target->range;
+    where.end = target->at[1]->range.end;
+    ig_emit_error(e, where,
+                  "Sliced expression not yet supported for subscripted assignment. File a bug if "
+                  "you want this");
     return false;
   }
   if (v->type->kind != IG_STYPE_TUPLE) return true;

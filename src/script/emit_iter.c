@@ -119,6 +119,13 @@ bool ig_emit_iterable(ig_emitter *e, ig_srange where, const ig_sugar *s, ig_suga
         ig_sugar all;
         return ig_emit_children(e, where, v, &all) && ig_emit_iterable(e, where, &all, out);
       }
+      const ig_sclass *k = ig_sclass_of(v->type);
+      if (k && k->module) {
+        ig_emit_error(e, where,
+                      "Only constant Sequential, ModuleList, ModuleDict, or ParameterList can be "
+                      "used as an iterable");
+        return false;
+      }
       ig_emit_error(e, where, "'%s' object is not iterable", ig_emit_repr(e, v->type));
       return false;
     }
@@ -289,12 +296,13 @@ bool ig_emit_parts(ig_emitter *e, ig_srange where, const ig_sugar *s, size_t n_b
 
 // ---- calls of modules
 
-// One hook: its result replaces what it was given unless it is None.
+// One hook: its result replaces what it was given unless it is None. Hooks are functions of the
+// module: classes in archives do not have them as methods.
 static ig_svalue *call_hook(ig_emitter *e, ig_srange where, ig_sfunction *hook, ig_svalue *module,
                             ig_svalue *const *in, size_t n) {
-  ig_sactual at[2];
-  for (size_t i = 0; i < n; i++) at[i] = (ig_sactual){.range = where, .value = in[i]};
-  return ig_emit_functions(e, where, &hook, 1, &(ig_sactuals){at, n, 0}, module);
+  ig_sactual at[3] = {{.range = where, .value = module}};
+  for (size_t i = 0; i < n; i++) at[i + 1] = (ig_sactual){.range = where, .value = in[i]};
+  return ig_emit_functions(e, where, &hook, 1, &(ig_sactuals){at, n + 1, 0}, NULL);
 }
 
 static bool call_forward(ig_emitter *e, ig_srange where, ig_svalue *module, const ig_sactuals *args,
@@ -365,7 +373,7 @@ bool ig_emit_named_tuple(ig_emitter *e, ig_srange where, const ig_stype *type,
                       .qualified = type->name,
                       .params = params,
                       .n_params = type->n,
-                      .result = type};
+                      .result = ig_stype_tuple(&e->u->types, NULL, 0)};  // as messages show it
   ig_svalue **in = ig_emit_matched(e, where, f, args);
   ig_svalue *v = in ? ig_emit_value(e, "prim::TupleConstruct", where, in, type->n, type) : NULL;
   return ig_sugar_give(out, v);
@@ -373,19 +381,19 @@ bool ig_emit_named_tuple(ig_emitter *e, ig_srange where, const ig_stype *type,
 
 bool ig_emit_exception(ig_emitter *e, ig_srange where, const ig_sugar *s, const ig_sactuals *args,
                        ig_sugar *out) {
+  // Several arguments are one text, that of their tuple.
   ig_svalue *text = NULL;
-  for (size_t i = 0; i < args->n_pos; i++) {
-    ig_svalue *v = args->at[i].value;
-    ig_svalue *one = v->type->kind == IG_STYPE_STR ? v : ig_emit_op(e, where, "aten::str", &v, 1);
-    if (!one) return false;
-    if (!text) {
-      text = one;
-      continue;
-    }
-    ig_svalue *both[] = {text, ig_emit_str(e, where, ", ", 2)};
-    ig_svalue *joined = ig_emit_op(e, where, "aten::add", both, 2);
-    ig_svalue *more[] = {joined, one};
-    if (!(text = ig_emit_op(e, where, "aten::add", more, 2))) return false;
+  if (args->n_pos == 1) {
+    text = args->at[0].value;
+  } else if (args->n_pos > 1) {
+    ig_svalue **in = ig_emit_array(e, args->n_pos, sizeof(ig_svalue *));
+    for (size_t i = 0; in && i < args->n_pos; i++) in[i] = args->at[i].value;
+    text = in ? ig_emit_tuple(e, where, in, args->n_pos) : NULL;
+    if (!text) return false;
+  }
+  if (text && text->type->kind != IG_STYPE_STR) {
+    text = ig_emit_op(e, where, "aten::str", &text, 1);
+    if (!text) return false;
   }
   if (!text) text = ig_emit_str(e, where, "", 0);
   *out = (ig_sugar){.kind = IG_SUGAR_RAISED, .raised = {s->name, text}};

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls: which overload takes the arguments, with which conversions.
+#include <stdarg.h>
 #include <string.h>
 
 #include "script/emitter.h"
+#include "script/ir_edit.h"
 
 // ---- conversions
 
@@ -89,7 +91,6 @@ typedef struct formal {
 } formal;
 
 typedef struct signature {
-  const char *text;  // in messages
   const ig_sschema *schema;
   const ig_sfunction *function;  // one of the two
   size_t n;
@@ -119,8 +120,20 @@ typedef struct matcher {
   size_t n_in;
 } matcher;
 
-static bool reject(matcher *m, const char *text) {
-  if (m->why) ig_str_add(m->why, "\n%s:\n%s", m->s->text, text);
+// Notes why the signature does not fit; nothing is formatted where nobody wants to know.
+static bool reject(matcher *m, const char *format, ...) {
+  if (!m->why) return false;
+  ig_str_add(m->why, "\n");
+  if (m->s->schema) {
+    ig_str_add(m->why, "%s", m->s->schema->text);
+  } else {
+    (void)ig_sfunction_print_schema(m->why, m->s->function);
+  }
+  ig_str_add(m->why, ":\n");
+  va_list ap;
+  va_start(ap, format);
+  ig_str_addv(m->why, format, ap);
+  va_end(ap);
   return false;
 }
 
@@ -192,8 +205,7 @@ static bool reject_variable(matcher *m, const formal *f, const ig_stype *actual)
                             "type %s",
                             f->type->name, ig_emit_repr(e, before), a)
              : ig_emit_text(e, "Cannot match %s to %s", b, a);
-  return reject(m, ig_emit_text(e, "Could not match type %s to %s in argument '%s': %s.\n", a, b,
-                                f->name, reason));
+  return reject(m, "Could not match type %s to %s in argument '%s': %s.\n", a, b, f->name, reason);
 }
 
 static const char empty_lists[] =
@@ -219,7 +231,7 @@ static bool reject_type(matcher *m, const formal *f, const ig_stype *to, const i
       ig_emit_repr(e, to), f->name, ig_emit_repr(e, v->type), inferred, list ? empty_lists : "",
       more.at ? more.at : "");
   ig_str_free(&more);
-  return reject(m, text);
+  return reject(m, "%s", text);
 }
 
 static bool match_one(matcher *m, const formal *f, ig_svalue *v) {
@@ -288,7 +300,7 @@ static bool match_formal(matcher *m, size_t i, size_t *used) {
   }
   if (!f.keyword_only && *used < a->n_pos) {
     ig_svalue *v = a->at[*used].value;
-    bool rest = m->implicit && is_rest(m, i, &f) && v->type->kind != IG_STYPE_LIST &&
+    bool rest = m->implicit && is_rest(m, i, &f) && unwrap(v->type)->kind != IG_STYPE_LIST &&
                 !tuple_fits_list(v->type, unwrap(f.type)) && v->type->kind != IG_STYPE_NONE;
     if (rest) {
       bool ok = match_rest(m, &f, *used);
@@ -304,7 +316,7 @@ static bool match_formal(matcher *m, size_t i, size_t *used) {
     return match_one(m, &f, a->at[a->n_pos + k].value);
   }
   if (!f.has_default) {
-    return reject(m, ig_emit_text(m->e, "Argument %s not provided.\n", f.name));
+    return reject(m, "Argument %s not provided.\n", f.name);
   }
   ig_svalue *v = default_of(m, &f);
   return v && match_one(m, &f, v);
@@ -315,20 +327,15 @@ static bool check_rest(matcher *m, size_t used) {
   if (m->self) return reject(m, "Provided self argument not used in schema.\n");
   while (m->s->vararg && used < a->n_pos) m->in[m->n_in++] = a->at[used++].value;
   if (used < a->n_pos) {
-    return reject(m, ig_emit_text(m->e,
-                                  "Expected at most %zu arguments but found %zu positional "
-                                  "arguments.\n",
-                                  used, a->n_pos));
+    return reject(m, "Expected at most %zu arguments but found %zu positional arguments.\n", used,
+                  a->n_pos);
   }
   for (size_t i = 0; i < a->n_kw; i++) {
     if (m->used[i]) continue;
     const char *name = a->at[a->n_pos + i].name;
     bool known = false;
     for (size_t k = 0; k < m->s->n; k++) known |= strcmp(formal_at(m->s, k).name, name) == 0;
-    return reject(m, ig_emit_text(m->e,
-                                  known ? "Keyword argument %s specified twice.\n"
-                                        : "Keyword argument %s unknown.\n",
-                                  name));
+    return reject(m, "Keyword argument %s %s.\n", name, known ? "specified twice" : "unknown");
   }
   return true;
 }
@@ -348,15 +355,24 @@ static bool match(ig_emitter *e, ig_srange where, const signature *s, const ig_s
   return check_rest(m, used);
 }
 
-// The first signature that fits, without conversions if there are several; SIZE_MAX: none.
-static size_t match_any(ig_emitter *e, ig_srange where, const signature *at, size_t n,
-                        const ig_sactuals *args, ig_svalue *self, matcher *m) {
+// The first signature that fits, without conversions if there are several; SIZE_MAX: none, and
+// nobody was told.
+static size_t match_first(ig_emitter *e, ig_srange where, const signature *at, size_t n,
+                          const ig_sactuals *args, ig_svalue *self, matcher *m) {
   for (int implicit = n == 1; implicit < 2; implicit++) {
     for (size_t i = 0; i < n; i++) {
       if (match(e, where, &at[i], args, self, implicit, NULL, m)) return i;
       if (e->c->status != IG_OK) return SIZE_MAX;
     }
   }
+  return SIZE_MAX;
+}
+
+// The same; if there is none, the error says why.
+static size_t match_any(ig_emitter *e, ig_srange where, const signature *at, size_t n,
+                        const ig_sactuals *args, ig_svalue *self, matcher *m) {
+  size_t found = match_first(e, where, at, n, args, self, m);
+  if (found != SIZE_MAX || e->c->status != IG_OK) return found;
   // Once more, for the reasons.
   ig_str why = ig_str_make(e->c->alloc);
   for (size_t i = 0; i < n; i++) (void)match(e, where, &at[i], args, self, true, &why, m);
@@ -382,18 +398,11 @@ static size_t match_any(ig_emitter *e, ig_srange where, const signature *at, siz
 // ---- operators
 
 static signature of_operator(const ig_soperator *op) {
-  return (signature){.text = op->schema->text,
-                     .schema = op->schema,
-                     .n = op->schema->n_params,
-                     .vararg = op->schema->vararg};
+  return (signature){.schema = op->schema, .n = op->schema->n_params, .vararg = op->schema->vararg};
 }
 
-static signature of_function(ig_emitter *e, const ig_sfunction *f) {
-  ig_str s = ig_str_make(e->c->alloc);
-  (void)ig_sfunction_print_schema(&s, f);
-  const char *text = ig_emit_text(e, "%s", s.at ? s.at : "");
-  ig_str_free(&s);
-  return (signature){.text = text, .function = f, .n = f->n_params};
+static signature of_function(const ig_sfunction *f) {
+  return (signature){.function = f, .n = f->n_params};
 }
 
 static ig_svalue *pack(ig_emitter *e, ig_snode *node, const ig_sschema *s) {
@@ -427,6 +436,16 @@ static ig_svalue *emit_operator(ig_emitter *e, ig_srange where, const ig_soperat
   return node ? pack(e, node, op->schema) : NULL;
 }
 
+// The code of an archive may have operators of later releases in branches that never run: they are
+// taken to give a tensor, and fail where they are reached. Outside of branches they always are.
+static ig_svalue *later_operator(ig_emitter *e, ig_srange where, const char *symbol,
+                                 const ig_sactuals *args) {
+  size_t n = args->n_pos + args->n_kw;
+  ig_svalue **in = ig_emit_array(e, n, sizeof(ig_svalue *));
+  for (size_t i = 0; in && i < n; i++) in[i] = args->at[i].value;
+  return in ? ig_emit_value(e, symbol, where, in, n, ig_emit_plain(e, IG_STYPE_TENSOR)) : NULL;
+}
+
 static ig_svalue *unknown_operator(ig_emitter *e, ig_srange where, const char *symbol) {
   ig_emit_error(e, where,
                 "Unknown builtin op: %s.\nCould not find any similar ops to %s. This op may not "
@@ -441,10 +460,13 @@ ig_svalue *ig_emit_builtin(ig_emitter *e, ig_srange where, const char *symbol,
   size_t n_texts = 0;
   ig_sfunction *const *texts = ig_sunit_text_builtins(e->c, e->u, symbol, &n_texts);
   if (!ops || e->c->status != IG_OK) return NULL;
-  if (ops->n + n_texts == 0) return unknown_operator(e, where, symbol);
+  if (ops->n + n_texts == 0) {
+    bool branch = !e->front->python && !self && e->at != e->g->body;
+    return branch ? later_operator(e, where, symbol, args) : unknown_operator(e, where, symbol);
+  }
   signature *at = ig_emit_array(e, ops->n + n_texts, sizeof *at);
   for (size_t i = 0; at && i < ops->n; i++) at[i] = of_operator(&ops->at[i]);
-  for (size_t i = 0; at && i < n_texts; i++) at[ops->n + i] = of_function(e, texts[i]);
+  for (size_t i = 0; at && i < n_texts; i++) at[ops->n + i] = of_function(texts[i]);
   if (!at) return NULL;
   matcher m;
   size_t chosen = match_any(e, where, at, ops->n + n_texts, args, self, &m);
@@ -482,7 +504,7 @@ bool ig_emit_has_builtin(ig_emitter *e, const char *symbol, const ig_svalue *sel
 // ---- functions and methods
 
 static bool compile_callee(ig_emitter *e, ig_srange where, ig_sfunction *f) {
-  if (f->graph || f->host_run || !f->compile) return true;
+  if (f->graph || f->host_run || f->refusal || !f->compile) return true;
   if (f->compiling) {
     ig_emit_error(e, where, " %s '%s' is called recursively. Recursive calls are not supported",
                   f->owner ? "method" : "function", f->name);
@@ -507,10 +529,25 @@ static const ig_stype *function_type(ig_emitter *e, ig_sfunction *f) {
   return ig_stype_named(&e->u->types, IG_STYPE_FUNCTION, f->qualified, f);
 }
 
+// A call that only raises. Its value, which nobody sees, stands at the front of the function.
+static ig_svalue *emit_refusal(ig_emitter *e, ig_srange where, const ig_sfunction *f,
+                               const ig_stype *result) {
+  ig_svalue *in[] = {ig_emit_str(e, where, f->refusal, strlen(f->refusal)),
+                     ig_emit_none(e, (ig_srange){0})};
+  if (!ig_emit_node(e, "prim::RaiseException", where, in, 2)) return NULL;
+  ig_svalue *v = ig_emit_value(e, "prim::Uninitialized", (ig_srange){0}, NULL, 0, result);
+  if (v) ig_snode_insert(v->node, e->g->body, e->g->body->first);
+  return v;
+}
+
 static ig_svalue *emit_call(ig_emitter *e, ig_srange where, ig_sfunction *f, const matcher *m,
                             bool method) {
   ig_snode *node = NULL;
-  if (method) {
+  if (f->refusal) return emit_refusal(e, where, f, f->result);
+  if (f->host_run) {
+    node = ig_emit_node(e, ig_emit_text(e, "^%s", f->name), where, m->in, m->n_in);
+    if (node) node->host = f;
+  } else if (method && !f->is_hook) {
     node = ig_emit_node(e, "prim::CallMethod", where, m->in, m->n_in);
     ig_sattr *a = node ? ig_snode_add_attr(node, "name", IG_SATTR_VALUE) : NULL;
     if (!a) return NULL;
@@ -535,7 +572,7 @@ ig_svalue *ig_emit_functions(ig_emitter *e, ig_srange where, ig_sfunction *const
   signature *s = ig_emit_array(e, n, sizeof *s);
   for (size_t i = 0; s && i < n; i++) {
     if (!compile_callee(e, where, at[i])) return NULL;
-    s[i] = of_function(e, at[i]);
+    s[i] = of_function(at[i]);
   }
   if (!s) return NULL;
   matcher m;
@@ -543,9 +580,21 @@ ig_svalue *ig_emit_functions(ig_emitter *e, ig_srange where, ig_sfunction *const
   return chosen == SIZE_MAX ? NULL : emit_call(e, where, at[chosen], &m, self != NULL);
 }
 
+ig_svalue *ig_emit_older(ig_emitter *e, ig_srange where, const ig_sugar *callee,
+                         const ig_sactuals *args) {
+  size_t n = callee->n_functions;
+  signature *s = ig_emit_array(e, n, sizeof *s);
+  for (size_t i = 0; s && i < n; i++) s[i] = of_function(callee->functions[i]);
+  if (!s) return NULL;
+  matcher m;
+  size_t chosen = match_first(e, where, s, n, args, NULL, &m);
+  if (chosen != SIZE_MAX) return emit_call(e, where, callee->functions[chosen], &m, false);
+  return e->c->status == IG_OK ? ig_emit_builtin(e, where, callee->older_of, args, NULL) : NULL;
+}
+
 ig_svalue **ig_emit_matched(ig_emitter *e, ig_srange where, const ig_sfunction *f,
                             const ig_sactuals *args) {
-  signature s = of_function(e, f);
+  signature s = of_function(f);
   matcher m;
   return match_any(e, where, &s, 1, args, NULL, &m) == SIZE_MAX ? NULL : m.in;
 }

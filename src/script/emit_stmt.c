@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "script/emitter.h"
+#include "script/form.h"
 
 static bool emit_failure(ig_emitter *e, const ig_tree *t);
 
@@ -409,7 +410,7 @@ static size_t binders_of(const ig_tree *target) {
 static void settle(ig_sugar *s) {
   if (s->kind != IG_SUGAR_VALUE || !s->value->node || s->value->block) return;
   if (strcmp(s->value->node->kind, "prim::EmptyListLiteral") == 0) {
-    s->value->node->kind = "prim::ListConstruct";
+    ig_snode_set_kind(s->value->node, "prim::EmptyTensorList");
   }
 }
 

@@ -30,6 +30,7 @@ const char *ig_sugar_describe(ig_emitter *e, const ig_sugar *s) {
       [IG_SUGAR_RANGE] = "range",
       [IG_SUGAR_ITERABLES] = "iterabletree",
       [IG_SUGAR_SLICE] = "Python slice value",
+      [IG_SUGAR_DISPATCH] = "function",
       [IG_SUGAR_CLOSURE] = "closure",
   };
   if (s->kind == IG_SUGAR_VALUE) {
@@ -485,6 +486,31 @@ static bool call_cast(ig_emitter *e, ig_srange where, const ig_sugar *s, const i
   return ig_sugar_give(out, ig_emit_builtin(e, where, s->cast.symbol, args, NULL));
 }
 
+// Of two functions the one that a constant argument names; NULL: it is no constant.
+static const ig_sugar *dispatched(ig_emitter *e, ig_srange where, const ig_sugar *s,
+                                  const ig_sactuals *args) {
+  const ig_svalue *given = s->dispatch.at < args->n_pos ? args->at[s->dispatch.at].value : NULL;
+  bool keyword = false;
+  for (size_t i = args->n_pos; !given && i < args->n_pos + args->n_kw; i++) {
+    keyword = strcmp(args->at[i].name, s->dispatch.param) == 0;
+    if (keyword) given = args->at[i].value;
+  }
+  bool chosen = s->dispatch.otherwise;
+  const ig_value *known = given && ig_emit_is_constant(given) ? ig_emit_constant_of(given) : NULL;
+  bool constant = known && known->kind == IG_KIND_BOOL;
+  if (constant) chosen = known->b;
+  if (!given || constant) return chosen ? s->dispatch.yes : s->dispatch.no;
+  if (keyword) {
+    ig_emit_error(e, where,
+                  "Keyword argument '%s' for boolean dispatch at position %zu was not constant",
+                  s->dispatch.param, s->dispatch.at);
+  } else {
+    ig_emit_error(e, where, "Argument for boolean dispatch at position %zu was not constant",
+                  s->dispatch.at);
+  }
+  return NULL;
+}
+
 bool ig_emit_call(ig_emitter *e, ig_srange where, const ig_sugar *callee, const ig_sactuals *args,
                   size_t n_binders, ig_sugar *out) {
   *out = (ig_sugar){.kind = IG_SUGAR_UNKNOWN};
@@ -494,10 +520,15 @@ bool ig_emit_call(ig_emitter *e, ig_srange where, const ig_sugar *callee, const 
     case IG_SUGAR_CAST:
       return call_cast(e, where, callee, args, out);
     case IG_SUGAR_FUNCTION:
+      if (callee->older_of) return ig_sugar_give(out, ig_emit_older(e, where, callee, args));
       return ig_sugar_give(
           out, ig_emit_functions(e, where, callee->functions, callee->n_functions, args, NULL));
     case IG_SUGAR_METHOD:
       return call_method(e, where, callee, args, out);
+    case IG_SUGAR_DISPATCH: {
+      const ig_sugar *one = dispatched(e, where, callee, args);
+      return one && ig_emit_call(e, where, one, args, n_binders, out);
+    }
     case IG_SUGAR_CLASS:
       return construct(e, where, callee->type, args, out);
     case IG_SUGAR_CONTAINER_METHOD:

@@ -119,6 +119,10 @@ ig_svalue *ig_emit_op(ig_emitter *e, ig_srange where, const char *symbol, ig_sva
                       size_t n);  // the same with values by position
 bool ig_emit_has_builtin(ig_emitter *e, const char *symbol, const ig_svalue *self);
 // A call of functions (overloads) or of methods of self.
+// A call of functions that stand for overloads of an operator, or of the operator where none of
+// them fits.
+ig_svalue *ig_emit_older(ig_emitter *e, ig_srange where, const ig_sugar *callee,
+                         const ig_sactuals *args);
 ig_svalue *ig_emit_functions(ig_emitter *e, ig_srange where, ig_sfunction *const *at, size_t n,
                              const ig_sactuals *args, ig_svalue *self);
 // The arguments of a call as one value per parameter.

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "script/alias.h"
+#include "script/code.h"
 #include "script/compile.h"
 #include "script/interp.h"
 #include "script/operator.h"
@@ -248,15 +249,23 @@ static bool fold_by_running(folder *f, ig_snode *n) {
   return ok;
 }
 
+// A constant operand as the interpreter has it, a new reference. Members of enumerations are known
+// by their names.
+static bool operand_of(folder *f, const ig_svalue *v, ig_value *out) {
+  ig_value known;
+  if (v->type->kind == IG_STYPE_ENUM && ig_sbuild_is_constant(v)) {
+    return ig_scode_constant(f->g->c, f->u, v->node, out);
+  }
+  return known_value(v, &known) && to_register(f->g->c, &known, v->type, out);
+}
+
 static bool fold_operator(folder *f, ig_snode *n) {
   ig_value in[MAX_OPERANDS] = {0};
   ig_value out[MAX_OPERANDS];
   size_t known = 0;
   bool ok = true;
   for (; ok && known < n->n_in; known++) {
-    ig_value v;
-    const ig_svalue *operand = ig_sbuild_now(n->in[known]);
-    ok = known_value(operand, &v) && to_register(f->g->c, &v, operand->type, &in[known]);
+    ok = operand_of(f, ig_sbuild_now(n->in[known]), &in[known]);
     if (!ok) break;
   }
   for (size_t i = 0; i < n->n_out; i++) out[i] = ig_none();
@@ -470,6 +479,12 @@ void ig_sbuild_add_key(ig_str *s, const ig_value *v) {
       break;
     case IG_KIND_OBJECT:
       ig_str_add(s, "o%p", v->object);
+      break;
+    case IG_KIND_NATIVE:
+      ig_str_add(s, "n%p", (const void *)v->native);
+      break;
+    case IG_KIND_DTYPE:
+      ig_str_add(s, "y%d", (int)v->dtype);
       break;
     case IG_KIND_LIST:
       ig_str_add(s, "l%d(", (int)v->seq);

@@ -70,10 +70,16 @@ static const row *find(const char *kind) {
   return bsearch(kind, rows, N_OF(rows), sizeof rows[0], compare_row);
 }
 
+void ig_snode_set_kind(ig_snode *n, const char *kind) {
+  const row *r = find(kind);
+  bool python = kind[0] == '^';
+  n->kind = kind;
+  n->form = python ? IG_SFORM_PYTHON : r ? (int)r->form : IG_SFORM_PLAIN;
+  n->effects = python || (r && r->effects);
+}
+
 ig_sform ig_sform_of(const ig_snode *n) {
-  if (n->kind[0] == '^') return IG_SFORM_PYTHON;
-  const row *r = find(n->kind);
-  return r ? r->form : IG_SFORM_PLAIN;
+  return (ig_sform)n->form;
 }
 
 const char *ig_sform_kind(ig_sform form) {
@@ -84,9 +90,7 @@ const char *ig_sform_kind(ig_sform form) {
 }
 
 bool ig_snode_has_effects(const ig_snode *n) {
-  if (n->kind[0] == '^') return true;
-  const row *r = find(n->kind);
-  return r && r->effects;
+  return n->effects;
 }
 
 const char *ig_soperation_kind(ig_soperation operation) {

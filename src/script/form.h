@@ -51,6 +51,8 @@ typedef enum ig_sform {
   IG_SFORM_COUNT
 } ig_sform;
 
+// The kind, which lives as long as the graph, with its form and effects.
+void ig_snode_set_kind(ig_snode *n, const char *kind);
 ig_sform ig_sform_of(const ig_snode *n);
 // The kind of nodes of a form: "prim::If".
 const char *ig_sform_kind(ig_sform form);

@@ -177,6 +177,28 @@ static ig_svalue *known_literal(const freezer *f, ig_value v) {
   return NULL;
 }
 
+// The value with tensors that need no gradient, a new reference; none after an error. Lists are
+// copied only where they hold one that does.
+static ig_value untracked(freezer *f, ig_value v) {
+  if (v.kind == IG_KIND_TENSOR && ig_tensor_requires_grad(v.tensor)) {
+    v = ig_of_tensor(ig_tensor_detach(f->c, v.tensor));
+  }
+  const ig_sobj_seq *from =
+      ig_sobj_is(v, IG_SOBJ_LIST) || ig_sobj_is(v, IG_SOBJ_TUPLE) ? v.object : NULL;
+  bool tracked = false;
+  for (size_t i = 0; from && i < from->n; i++) {
+    ig_value item = from->at[i];
+    tracked |= item.kind == IG_KIND_TENSOR && ig_tensor_requires_grad(item.tensor);
+  }
+  if (!tracked) {
+    ig_svalue_retain(v);
+    return v;
+  }
+  ig_sobj_seq *made = ig_sobj_seq_make(f->c, from->head.kind, from->head.type, NULL, from->n);
+  for (size_t i = 0; made && i < from->n; i++) made->at[i] = untracked(f, from->at[i]);
+  return made ? ig_of_sobj(made) : ig_none();
+}
+
 // NULL without an error: the value is no constant of a graph.
 static ig_svalue *make_literal(freezer *f, ig_snode *front, const member *m, size_t i,
                                const ig_stype *type) {
@@ -184,10 +206,9 @@ static ig_svalue *make_literal(freezer *f, ig_snode *front, const member *m, siz
   ig_svalue *made = known_literal(f, v);
   if (made) return made;
   bool tensor = v.kind == IG_KIND_TENSOR;
-  bool tracked = tensor && ig_tensor_requires_grad(v.tensor);
-  ig_value plain = tracked ? ig_of_tensor(ig_tensor_detach(f->c, v.tensor)) : v;
-  if (f->c->status != IG_OK) return NULL;
-  made = ig_sbuild_literal(front->owner, front, plain, type);
+  ig_value plain = untracked(f, v);
+  if (f->c->status == IG_OK) made = ig_sbuild_literal(front->owner, front, plain, type);
+  ig_svalue_release(plain);
   if (!made) return NULL;
   ig_str name = ig_str_make(f->c->alloc);
   ig_str_add(&name, "%s%s", m->path, m->object->cls->attributes.at[i].name);
@@ -244,8 +265,8 @@ static bool optimize(freezer *f, ig_sgraph *g) {
   ig_sunit *u = f->u;
   bool unrolled = false;
   bool ok = ig_sgraph_remove_dead(u, g) && ig_sgraph_merge_equal(u, g) &&
-            ig_sgraph_simplify(u, g) && ig_sgraph_fold_all(u, g) && ig_sgraph_pool_constants(g) &&
-            ig_sgraph_unroll_loops(g, &unrolled);
+            ig_sgraph_fold_ranks(u, g) && ig_sgraph_simplify(u, g) && ig_sgraph_fold_all(u, g) &&
+            ig_sgraph_pool_constants(g) && ig_sgraph_unroll_loops(g, &unrolled);
   if (ok && unrolled) {
     ok = ig_sgraph_simplify(u, g) && ig_sgraph_fold_all(u, g) && ig_sgraph_pool_constants(g);
   }

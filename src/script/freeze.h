@@ -20,4 +20,8 @@ ig_sobj_instance *ig_script_freeze(ig_ctx *c, ig_sobj_instance *module, const ig
 // into the weights of the convolutions and linear layers before them.
 bool ig_sgraph_optimize_frozen(ig_sunit *u, ig_sgraph *g, bool numerics);
 
+// How many dimensions the results of convolutions with constant weights have is a constant. That is
+// not true of an input without a batch; PyTorch assumes one.
+bool ig_sgraph_fold_ranks(ig_sunit *u, ig_sgraph *g);
+
 #endif

@@ -114,7 +114,8 @@ ig_value ig_sarg_result(ig_ctx *c, const ig_sinsn *i, size_t k, ig_value v) {
   ig_sobj_seq *s = NULL;
   switch (v.kind) {
     case IG_KIND_TENSOR:
-      (void)ig_tensor_retain(v.tensor);
+    case IG_KIND_NATIVE:
+      ig_svalue_retain(v);
       return v;
     case IG_KIND_LIST:
       s = ig_sobj_seq_make(c, IG_SOBJ_LIST, type, v.list.at, v.list.n);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "script/ir.h"
+#include "script/form.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,7 +88,8 @@ ig_snode *ig_snode_push(ig_sblock *b, const char *kind, ig_svalue *const *in, si
   ig_snode *node = ig_arena_push(&g->arena, sizeof *node);
   const char *text = ig_arena_strn(&g->arena, kind, strlen(kind));
   if (!node || !text) return no_memory(g);
-  *node = (ig_snode){.kind = text, .owner = b, .prev = b->last};
+  *node = (ig_snode){.owner = b, .prev = b->last};
+  ig_snode_set_kind(node, text);
   for (size_t i = 0; i < n; i++) {
     if (!append_value(g, &node->in, &node->n_in, in[i])) return NULL;
   }
@@ -200,7 +202,7 @@ bool ig_svalue_set_name(ig_sgraph *g, ig_svalue *v, const char *name) {
     v->name = NULL;
   }
   if (!name[0]) return true;
-  if (name[0] >= '0' && name[0] <= '9') {
+  if (!name[strspn(name, "0123456789")]) {  // numbers are the names of values that have none
     char *with = ig_arena_push(&g->arena, ig_mem_add(strlen(name), 2));
     if (!with) return no_memory(g) != NULL;
     with[0] = '_';

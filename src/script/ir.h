@@ -43,7 +43,9 @@ typedef struct ig_sattr {
 } ig_sattr;
 
 struct ig_snode {
-  const char *kind;  // "aten::add", "prim::If"
+  const char *kind;  // "aten::add", "prim::If"; set by ig_snode_set_kind
+  int form;          // of the kind, see form.h
+  bool effects;      // of the kind, see form.h
   ig_sattr *attrs;
   size_t n_attrs;
   ig_svalue **in;
@@ -52,6 +54,7 @@ struct ig_snode {
   size_t n_out;
   ig_sblock **blocks;
   size_t n_blocks;
+  struct ig_sfunction *host;  // of a call of the host: what it runs; NULL: only its text is known
   ig_srange range;
   const char *place;  // "program.py:18:4" where there is no range; NULL: none
   const char *scope;  // "__module.lin"; NULL: none

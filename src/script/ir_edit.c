@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "script/compile.h"
+#include "script/form.h"
 
 static void *no_memory(ig_sgraph *g) {
   (void)ig_fail(g->c, IG_NOMEM, "out of memory");
@@ -16,7 +17,8 @@ ig_snode *ig_snode_create(ig_sgraph *g, const char *kind, ig_svalue *const *in, 
   ig_snode *node = ig_arena_push(&g->arena, sizeof *node);
   const char *text = ig_arena_strn(&g->arena, kind, strlen(kind));
   if (!node || !text) return no_memory(g);
-  *node = (ig_snode){.kind = text, .owner = g->body, .detached = true};
+  *node = (ig_snode){.owner = g->body, .detached = true};
+  ig_snode_set_kind(node, text);
   for (size_t i = 0; i < n; i++) {
     if (!ig_snode_add_input(node, in[i])) return NULL;
   }
@@ -368,6 +370,7 @@ static bool copy_attr(ig_sgraph *g, const ig_sattr *from, ig_snode *to) {
 bool ig_snode_copy_attrs(ig_snode *to, const ig_snode *from) {
   ig_sgraph *g = graph_of(to);
   to->range = from->range;
+  to->host = from->host;
   bool ok = copy_text(g, from->place, &to->place) && copy_text(g, from->scope, &to->scope);
   for (size_t i = 0; ok && i < from->n_attrs; i++) ok = copy_attr(g, &from->attrs[i], to);
   return ok;

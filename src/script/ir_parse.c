@@ -6,6 +6,7 @@
 
 #include "op/refuse.h"
 #include "script/annotation.h"
+#include "script/form.h"
 #include "script/ir.h"
 
 typedef struct scanner {
@@ -362,7 +363,7 @@ static bool literal_list(scanner *s, const char *end, ig_seq seq, ig_value *out)
 // Three octal digits of a signed character: those of a negative one stand below '0'. 0: none.
 static int octal(const char *p) {
   int code = 0;
-  if (*p != '0' && *p != '1' && *p != '/') return 0;
+  if (*p != '0' && *p != '1' && *p != '/' && *p != '.') return 0;
   for (int i = 0; i < 3; i++) {
     int digit = p[i] - '0';
     if (!p[i] || digit < -7 || digit > 7) return 0;
@@ -620,8 +621,10 @@ static ig_snode *find_node(const ig_sblock *b, const char *kind) {
 static bool drop_number(scanner *s, ig_snode *n) {
   const char *end = strrchr(n->kind, '_');
   if (!end || !end[1] || end[1 + strspn(end + 1, "0123456789")]) return true;
-  n->kind = ig_arena_strn(&s->g->arena, n->kind, (size_t)(end - n->kind));
-  return n->kind || no_memory(s);
+  const char *kind = ig_arena_strn(&s->g->arena, n->kind, (size_t)(end - n->kind));
+  if (!kind) return no_memory(s);
+  ig_snode_set_kind(n, kind);
+  return true;
 }
 
 // with prim::fork_0 = graph(...): the graph of a node, which may have such nodes itself.

@@ -4,8 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "script/ir.h"
+#include "script/form.h"
 #include "script/tensor_text.h"
+#include "script/unit.h"
 
 static void add_name(ig_str *s, const ig_svalue *v) {
   if (v->name) {
@@ -103,15 +104,18 @@ static void add_constant(ig_str *s, const ig_snode *n, const ig_value *v) {
 }
 
 static void add_attrs(ig_str *s, const ig_snode *n) {
-  if (n->kind[0] == '^' && n->n_attrs && n->attrs[0].kind == IG_SATTR_TEXT) {
-    ig_str_add(s, "%s", n->attrs[0].text);  // a call of Python that was read, known by its text
+  bool host = ig_sform_of(n) == IG_SFORM_PYTHON;
+  if (host && n->n_attrs && n->attrs[0].kind == IG_SATTR_TEXT) {
+    ig_str_add(s, "%s", n->attrs[0].text);  // a call of the host that was read, known by its text
     return;
   }
   size_t count = 0;
+  if (host) ig_str_add(s, "[");
   for (size_t i = 0; i < n->n_attrs; i++) {
     const ig_sattr *a = &n->attrs[i];
-    if (a->kind == IG_SATTR_GRAPH) continue;
-    ig_str_add(s, "%s%s=", count++ ? ", " : "[", a->name);
+    if (a->kind == IG_SATTR_GRAPH && !host) continue;
+    ig_str_add(s, "%s%s=", count++ ? ", " : host ? "" : "[", a->name);
+    if (a->kind == IG_SATTR_GRAPH) ig_str_add(s, "<Graph>");
     if (a->kind == IG_SATTR_VALUE) add_constant(s, n, &a->value);
     if (a->kind == IG_SATTR_TEXT) ig_str_add(s, "%s", a->text);
     if (a->kind != IG_SATTR_TYPES) continue;
@@ -120,7 +124,8 @@ static void add_attrs(ig_str *s, const ig_snode *n) {
     }
     ig_str_add(s, "]");
   }
-  if (count) ig_str_add(s, "]");
+  if (count || host) ig_str_add(s, "]");
+  if (host) ig_str_add(s, "(%s)", n->host && n->host->scalars ? n->host->scalars : "");
 }
 
 static void indent(ig_str *s, size_t level) {
@@ -141,7 +146,7 @@ typedef struct out {
 } out;
 
 static bool has_graph(const ig_snode *n) {
-  if (n->kind[0] == '^') return false;
+  if (ig_sform_of(n) == IG_SFORM_PYTHON) return false;
   for (size_t i = 0; i < n->n_attrs; i++) {
     if (n->attrs[i].kind == IG_SATTR_GRAPH) return true;
   }
@@ -197,10 +202,8 @@ static void add_inner(ig_str *s, const ig_sblock *b, out *o) {
   for (const ig_snode *n = b->first; n; n = n->next) {
     size_t number = has_graph(n) ? o->groups++ : 0;
     for (size_t i = 0; i < n->n_attrs; i++) {
-      if (n->attrs[i].kind != IG_SATTR_GRAPH) continue;
-      ig_str_add(s, "with %s", n->kind);
-      if (has_graph(n)) ig_str_add(s, "_%zu", number);
-      ig_str_add(s, " = ");
+      if (n->attrs[i].kind != IG_SATTR_GRAPH || !has_graph(n)) continue;
+      ig_str_add(s, "with %s_%zu = ", n->kind, number);
       ig_sgraph_print(s, n->attrs[i].graph, o->places);
     }
     for (size_t i = 0; i < n->n_blocks; i++) add_inner(s, n->blocks[i], o);

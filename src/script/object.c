@@ -5,7 +5,10 @@
 
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/hash.h"
+#include "base/limits.h"
+#include "op/native.h"
 #include "script/unit.h"
 
 // ---- making
@@ -62,13 +65,52 @@ ig_sobj_future *ig_sobj_future_make(ig_ctx *c, const ig_stype *type, ig_value va
   return f;
 }
 
+static ig_sobj_link *link_of(ig_sobj *o) {
+  switch (o->kind) {
+    case IG_SOBJ_INSTANCE:
+      return &((ig_sobj_instance *)o)->link;
+    case IG_SOBJ_ENUM:
+      return &((ig_sobj_enum *)o)->link;
+    default:
+      return &((ig_sobj_function *)o)->link;
+  }
+}
+
+// The object keeps the unit from now on.
+static void join(ig_sunit *u, ig_sobj *o) {
+  (void)ig_sunit_retain(u);
+  ig_sunit_lock(u);
+  link_of(o)->behind = u->objects;
+  if (u->objects) link_of(u->objects)->before = o;
+  u->objects = o;
+  u->n_objects++;
+  ig_sunit_unlock(u);
+}
+
+// The caller releases the unit when the object is gone.
+static void part(ig_sunit *u, ig_sobj *o) {
+  const ig_sobj_link *l = link_of(o);
+  ig_sunit_lock(u);
+  if (l->behind) link_of(l->behind)->before = l->before;
+  if (l->before)
+    link_of(l->before)->behind = l->behind;
+  else
+    u->objects = l->behind;
+  u->n_objects--;
+  ig_sunit_unlock(u);
+}
+
+ig_sobj *ig_sobj_behind(ig_sobj *o) {
+  return link_of(o)->behind;
+}
+
 ig_sobj_instance *ig_sobj_instance_make(ig_ctx *c, ig_sclass *cls) {
   ig_sobj_instance *o = make(c, IG_SOBJ_INSTANCE, cls->type, sizeof *o);
   if (!o) return NULL;
   o->n = cls->attributes.n;
   o->at = ig_mem_array(c->alloc, o->n, sizeof *o->at);
   o->cls = cls;
-  (void)ig_sunit_retain(cls->unit);
+  join(cls->unit, &o->head);
   if (o->at) return o;
   o->n = 0;
   ig_svalue_release(ig_of_sobj(o));
@@ -81,7 +123,7 @@ ig_sobj_enum *ig_sobj_enum_make(ig_ctx *c, ig_senum *declaration, size_t member)
   if (!o) return NULL;
   o->declaration = declaration;
   o->member = member;
-  (void)ig_sunit_retain(declaration->unit);
+  join(declaration->unit, &o->head);
   return o;
 }
 
@@ -89,7 +131,7 @@ ig_sobj_function *ig_sobj_function_make(ig_ctx *c, ig_sfunction *function) {
   ig_sobj_function *o = make(c, IG_SOBJ_FUNCTION, NULL, sizeof *o);
   if (!o) return NULL;
   o->function = function;
-  (void)ig_sunit_retain(function->unit);
+  join(function->unit, &o->head);
   return o;
 }
 
@@ -108,6 +150,8 @@ ig_sobj_host *ig_sobj_host_make(ig_ctx *c, const ig_stype *type, const ig_shost_
 void ig_svalue_retain(ig_value v) {
   if (v.kind == IG_KIND_TENSOR) {
     (void)ig_tensor_retain(v.tensor);
+  } else if (v.kind == IG_KIND_NATIVE) {
+    ig_ref_retain(&v.native->ref);
   } else if (v.kind == IG_KIND_OBJECT) {
     ig_sobj *o = v.object;
     atomic_fetch_add_explicit(&o->refs, 1, memory_order_relaxed);
@@ -118,6 +162,8 @@ void ig_svalue_retain(ig_value v) {
 static void drop(ig_value v, ig_sobj **dead) {
   if (v.kind == IG_KIND_TENSOR) {
     ig_tensor_release(v.tensor);
+  } else if (v.kind == IG_KIND_NATIVE) {
+    ig_ref_release(&v.native->ref);
   } else if (v.kind == IG_KIND_OBJECT) {
     ig_sobj *o = v.object;
     if (atomic_fetch_sub_explicit(&o->refs, 1, memory_order_acq_rel) != 1) return;
@@ -180,6 +226,7 @@ static void destroy(ig_sobj *o, ig_sobj **dead) {
     size = sizeof *h;
   } else {
     size = destroy_named(o, &unit, dead);
+    part(unit, o);
   }
   ig_mem_free(o->alloc, o, size);
   if (unit) ig_sunit_release(unit);
@@ -211,6 +258,40 @@ bool ig_sobj_seq_push(ig_ctx *c, ig_sobj_seq *s, ig_value v) {
   ig_svalue_retain(v);
   s->at[s->n++] = v;
   return true;
+}
+
+// Does the value contain the container? Instances may: they are found by their unit.
+static bool admits(ig_ctx *c, const ig_sobj *container, ig_value v, size_t depth) {
+  const ig_sobj *o = ig_sobj_of(v);
+  bool seq = o && (o->kind == IG_SOBJ_LIST || o->kind == IG_SOBJ_TUPLE);
+  if (!seq && (!o || (o->kind != IG_SOBJ_DICT && o->kind != IG_SOBJ_FUTURE))) return true;
+  if (o == container) {
+    ig_fail_text(c, IG_RUNTIME, "a list or dict cannot contain itself");
+    return false;
+  }
+  if (depth == 0) {
+    ig_fail_text(c, IG_LIMIT, "values nested too deeply");
+    return false;
+  }
+  const ig_sobj_seq *s = seq ? v.object : NULL;
+  if (!ig_spend(c, s ? s->n / 64 + 1 : 1)) return false;
+  for (size_t i = 0; s && i < s->n; i++) {
+    if (s->at[i].kind == IG_KIND_OBJECT && !admits(c, container, s->at[i], depth - 1)) return false;
+  }
+  if (o->kind == IG_SOBJ_FUTURE) {
+    return admits(c, container, ((const ig_sobj_future *)o)->value, depth - 1);
+  }
+  size_t i = 0;
+  for (const ig_sentry *e; !seq && (e = ig_sobj_dict_next(v.object, &i));) {
+    if (!admits(c, container, e->key, depth - 1) || !admits(c, container, e->value, depth - 1)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool ig_sobj_admits(ig_ctx *c, const ig_sobj *container, ig_value v) {
+  return v.kind != IG_KIND_OBJECT || admits(c, container, v, ig_limits_of(c, NULL).max_depth);
 }
 
 // ---- dicts

@@ -2,7 +2,8 @@
 // Values while a script runs.
 //
 // A register is an ig_value. Numbers, None, devices and generators stand in it directly; a tensor
-// is a retained reference; everything else is an OBJECT that points to one of the reference-counted
+// is a retained reference, and so is an object of the library's own classes (NATIVE, op/native.h);
+// everything else is an OBJECT that points to one of the reference-counted
 // objects below. dtypes, layouts and memory formats are integers, as in the language itself
 // (IG_SCRIPT_* in numbers.h translate them). Lists, dicts and instances have identity: whoever
 // holds a reference sees a change.
@@ -70,8 +71,15 @@ typedef struct ig_sobj_dict {
   size_t slots;     // 0 or a power of two
 } ig_sobj_dict;
 
+// Instances, enums and functions keep their unit, which knows all of them (collect.c).
+typedef struct ig_sobj_link {
+  ig_sobj *before;
+  ig_sobj *behind;
+} ig_sobj_link;
+
 typedef struct ig_sobj_instance {
   ig_sobj head;
+  ig_sobj_link link;
   struct ig_sclass *cls;
   size_t n;  // attributes may be added to a module's class while it is built
   ig_value *at;
@@ -80,6 +88,7 @@ typedef struct ig_sobj_instance {
 
 typedef struct ig_sobj_enum {
   ig_sobj head;
+  ig_sobj_link link;
   struct ig_senum *declaration;
   size_t member;
 } ig_sobj_enum;
@@ -95,6 +104,7 @@ typedef struct ig_sobj_future {
 
 typedef struct ig_sobj_function {
   ig_sobj head;
+  ig_sobj_link link;
   struct ig_sfunction *function;
 } ig_sobj_function;
 
@@ -128,6 +138,11 @@ ig_sobj_host *ig_sobj_host_make(ig_ctx *c, const ig_stype *type, const ig_shost_
 // Lists. Room for n more elements; false after IG_NOMEM.
 bool ig_sobj_seq_reserve(ig_ctx *c, ig_sobj_seq *s, size_t n);
 bool ig_sobj_seq_push(ig_ctx *c, ig_sobj_seq *s, ig_value v);  // retains v
+
+// May a list or dict hold the value? False after an error: it would contain itself, which reference
+// counts do not survive, or be nested too deeply. Ask before a value is put into one that others
+// can see.
+bool ig_sobj_admits(ig_ctx *c, const ig_sobj *container, ig_value v);
 
 // Dicts. NULL: the key is not there.
 ig_sentry *ig_sobj_dict_find(const ig_sobj_dict *d, ig_value key);

@@ -9,7 +9,7 @@
 #include "script/interp.h"
 #include "script/passes.h"
 
-typedef enum role { NO_ROLE, CONVOLUTION, LINEAR, NORMALIZATION, DROPOUT } role;
+typedef enum role { NO_ROLE, CONVOLUTION, LINEAR, NORMALIZATION, DROPOUT, RANK } role;
 
 typedef struct row {
   const char *kind;
@@ -24,6 +24,7 @@ static const row rows[] = {
     {"aten::conv1d", CONVOLUTION},
     {"aten::conv2d", CONVOLUTION},
     {"aten::conv3d", CONVOLUTION},
+    {"aten::dim", RANK},
     {"aten::dropout", DROPOUT},
     {"aten::dropout_", DROPOUT},
     {"aten::feature_alpha_dropout", DROPOUT},
@@ -187,6 +188,35 @@ static bool fuse_in(ig_sunit *u, ig_sblock *b) {
     if (find_pair(n, &p) && !fuse(u, &p)) return false;
   }
   return true;
+}
+
+// ---- ranks
+
+// The result of a convolution has as many dimensions as its weights, for a batch.
+static bool fold_ranks_in(ig_sblock *b) {
+  for (ig_snode *n = b->first; n; n = n->next) {
+    for (size_t i = 0; i < n->n_blocks; i++) {
+      if (!fold_ranks_in(n->blocks[i])) return false;
+    }
+    if (role_of(n) != RANK || n->n_in != 1 || n->n_out != 1) continue;
+    ig_svalue *input = ig_sbuild_now(n->in[0]);
+    ig_snode *layer = input->block ? NULL : input->node;
+    ig_value w;
+    if (!layer || role_of(layer) != CONVOLUTION || layer->n_in < 2) continue;
+    if (!known_tensor(layer->in[1], false, &w)) continue;
+    ig_value rank = ig_of_i64((int64_t)ig_tensor_ndim(w.tensor));
+    ig_svalue *known = ig_sbuild_literal(b, n, rank, n->out[0]->type);
+    if (!known) return false;
+    ig_sbuild_replace(n->out[0], known);
+  }
+  return true;
+}
+
+bool ig_sgraph_fold_ranks(ig_sunit *u, ig_sgraph *g) {
+  if (!ig_sbuild_check(g, true)) return false;
+  bool ok = fold_ranks_in(g->body);
+  ig_sbuild_settle(g);
+  return ok && ig_sgraph_remove_dead(u, g);
 }
 
 bool ig_sgraph_optimize_frozen(ig_sunit *u, ig_sgraph *g, bool numerics) {

@@ -2,6 +2,7 @@
 // String literals: prefixes, escapes, concatenation, and the fields of f-strings.
 #include <string.h>
 
+#include "base/str_bytes.h"
 #include "script/parser.h"
 
 // One literal as written: what is between the quotes, and its prefix.
@@ -39,7 +40,7 @@ static int hex_value(char ch) {
 }
 
 static void add_char(ig_str *s, char ch) {
-  ig_str_add(s, "%c", ch);
+  ig_str_bytes(s, &ch, 1);
 }
 
 static void add_utf8(ig_str *s, unsigned long code) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "script/source.h"
 
+#include "base/str_bytes.h"
+
 #include <string.h>
 
 static size_t line_begin(const ig_source *s, size_t at) {
@@ -34,7 +36,7 @@ static void add(ig_str *s, const ig_source *from, size_t begin, size_t end) {
     if (next < end) next++;
     if (next > end) next = end;
     if (from->text[begin] != '\n') repeat(s, " ", from->indent);
-    ig_str_add(s, "%.*s", (int)(next - begin), from->text + begin);
+    ig_str_bytes(s, from->text + begin, next - begin);
     begin = next;
   }
 }
@@ -65,6 +67,10 @@ void ig_srange_quote(ig_str *s, ig_srange r, const char *function) {
   if (!from) return;
   if (r.end > from->n) r.end = from->n;
   if (r.start > r.end) r.start = r.end;
+  if (from->stack) {
+    ig_str_add(s, "%.*s", (int)from->n, from->text);
+    return;
+  }
   if (from->file) {
     ig_str_add(s, "  File \"%s\", line %zu", from->file, ig_srange_line(r));
     if (function) ig_str_add(s, ", in %s", function);

@@ -12,6 +12,7 @@ typedef struct ig_source {
   const char *file;   // NULL: none; messages quote lines without naming a file
   size_t first_line;  // number of the text's first line in the file, from 1
   size_t indent;      // columns that were cut off every line of the file
+  bool stack;         // the text is the stack of a traced program, and is quoted as it is
 } ig_source;
 
 // Bytes [start, end) of a source; source NULL: nowhere.

@@ -27,7 +27,8 @@ typedef enum ig_sugar_kind {
   IG_SUGAR_SLICE,      // a slice object
   IG_SUGAR_TO_LIST,    // x.tolist, whose result has the type that is expected
   IG_SUGAR_CONTAINER_METHOD,  // keys, values, items of a container of modules
-  IG_SUGAR_CLOSURE,           // a function inside of a function of an archive, for fork
+  IG_SUGAR_DISPATCH,  // one of two, which a constant argument chooses: max_pool2d's return_indices
+  IG_SUGAR_CLOSURE,   // a function inside of a function of an archive, for fork
   IG_SUGAR_KIND_COUNT
 } ig_sugar_kind;
 
@@ -99,12 +100,21 @@ struct ig_sugar {
     struct {
       ig_sfunction *const *functions;
       size_t n_functions;
+      const char *older_of;  // "aten::div": the functions stand for some of its overloads, in their
+                             // older meaning; NULL: they stand for themselves
     };
     struct {
       ig_svalue *self;
       const char *const *names;  // overloads
       size_t n_names;
     } method;
+    struct {
+      const char *param;
+      size_t at;       // of the parameter
+      bool otherwise;  // its default
+      const ig_sugar *yes;
+      const ig_sugar *no;
+    } dispatch;
     const ig_stype *type;    // CLASS
     const ig_tree *closure;  // CLOSURE: its DEF
     const char *name;  // NAMESPACE ("torch", "torch.ops.aten"), EXCEPTION ("builtins.ValueError")

@@ -62,9 +62,9 @@ typedef struct extent {
 static void extend(extent *e, double v) {
   if (!isfinite(v)) return;
   if (v != ceil(v)) e->whole = false;
-  v = fabs(v);
-  if (!e->any || v < e->least) e->least = v;
-  if (!e->any || v > e->most) e->most = v;
+  // After the first number, negative ones do not count as the largest: so PyTorch prints.
+  if (!e->any || v > e->most) e->most = fabs(v);
+  if (!e->any || fabs(v) < e->least) e->least = fabs(v);
   e->any = true;
 }
 

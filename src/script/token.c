@@ -30,12 +30,17 @@ ig_status ig_syntax_error(ig_ctx *c, ig_srange where, const char *fmt, ...) {
   if (c->status != IG_OK) return c->status;
   ig_str quoted = ig_str_make(c->alloc);
   ig_srange_quote(&quoted, where, NULL);
-  char message[512];
   va_list ap;
   va_start(ap, fmt);
-  (void)vsnprintf(message, sizeof message, fmt, ap);
+  int length = vsnprintf(NULL, 0, fmt, ap);
   va_end(ap);
-  ig_fail_text(c, IG_SYNTAX, "\n%s:\n%s", message, quoted.at ? quoted.at : "");
+  size_t room = (size_t)(length > 0 ? length : 0) + 1;
+  char *message = ig_mem_new(c->alloc, room);
+  va_start(ap, fmt);
+  if (message) (void)vsnprintf(message, room, fmt, ap);
+  va_end(ap);
+  ig_fail_text(c, IG_SYNTAX, "\n%s:\n%s", message ? message : "", quoted.at ? quoted.at : "");
+  ig_mem_free(c->alloc, message, room);
   ig_str_free(&quoted);
   return c->status;
 }

@@ -6,6 +6,7 @@
 
 #include "ingot/aten.h"
 #include "op/call.h"
+#include "op/native.h"
 #include "op/tape.h"
 #include "script/compile.h"
 #include "script/interp.h"
@@ -130,14 +131,37 @@ bool ig_strace_set_first(ig_strace *t, ig_tensor *x, ig_svalue *v) {
 
 // ---- nodes
 
-static const char *place_of(ig_strace *t) {
-  const char *text = t->host.place ? t->host.place(t->host.user) : NULL;
-  return text ? ig_arena_strn(&t->g->arena, text, strlen(text)) : NULL;
+// Sources live as long as the unit, because graphs share ranges; equal ones are kept once.
+static const ig_source *kept_source(ig_strace *t, const ig_source *given) {
+  const char *text = NULL;
+  ig_map_value *v = ig_map_keep(&t->u->sources, &t->u->arena, given->text, &text);
+  if (v && v->ptr) return v->ptr;
+  ig_source *source = v && text ? ig_arena_push(&t->u->arena, sizeof *source) : NULL;
+  const char *file =
+      source && given->file ? ig_arena_strn(&t->u->arena, given->file, strlen(given->file)) : NULL;
+  if (!source || (given->file && !file)) {
+    (void)ig_fail(t->c, IG_NOMEM, "out of memory");
+    return NULL;
+  }
+  *source = (ig_source){.text = text,
+                        .n = strlen(text),
+                        .file = file,
+                        .first_line = given->first_line,
+                        .stack = true};
+  v->ptr = source;
+  return source;
+}
+
+static ig_srange range_of(ig_strace *t) {
+  ig_source here = {0};
+  if (!t->host.place || !t->host.place(t->host.user, &here)) return (ig_srange){0};
+  const ig_source *source = kept_source(t, &here);
+  return source ? (ig_srange){source, 0, source->n} : (ig_srange){0};
 }
 
 static void finish_node(ig_strace *t, ig_snode *n, bool placed) {
   n->scope = t->scope;
-  if (placed) n->place = place_of(t);
+  if (placed) n->range = range_of(t);
   ig_snode_insert(n, t->block, NULL);
 }
 
@@ -230,7 +254,9 @@ ig_svalue *ig_strace_value(ig_strace *t, ig_tensor *x) {
     if (name[0] && !ig_svalue_set_name(t->g, v, name)) return NULL;
     return v;
   }
-  if (ig_tape_requires_grad(x)) {
+  // The body of a host's function is not differentiated.
+  bool inside_host = t->block->node && t->block->node->host;
+  if (ig_tape_requires_grad(x) && !inside_host) {
     refuse_constant(t, x);
     return NULL;
   }
@@ -278,6 +304,8 @@ static ig_svalue *number_tensor(ig_strace *t, const ig_value *v) {
   return add_constant(t, &value, true);
 }
 
+static ig_svalue *arg_value(ig_strace *t, const ig_arg *a, const ig_value *v);
+
 static ig_svalue *list_value(ig_strace *t, const ig_arg *a, const ig_value *v) {
   static const ig_stype_kind kinds[IG_KIND_COUNT] = {[IG_KIND_FLOAT] = IG_STYPE_FLOAT,
                                                      [IG_KIND_BOOL] = IG_STYPE_BOOL,
@@ -288,11 +316,16 @@ static ig_svalue *list_value(ig_strace *t, const ig_arg *a, const ig_value *v) {
   if (tensors && a->item_optional) item = ig_stype_optional(&t->u->types, item);
   if (!tensors) {
     item = plain(t, v->list.n ? kinds[v->list.at[0].kind] : IG_STYPE_FLOAT);
+    if (a->cls) {
+      item = ig_stype_named(&t->u->types, IG_STYPE_CLASS, ig_class_text((ig_class)a->cls), NULL);
+    }
   }
   ig_svalue **at = value_room(t, v->list.n);
   for (size_t i = 0; at && i < v->list.n; i++) {
     const ig_value *e = &v->list.at[i];
-    at[i] = e->kind == IG_KIND_TENSOR ? ig_strace_value(t, e->tensor) : add_constant(t, e, true);
+    at[i] = e->kind == IG_KIND_TENSOR   ? ig_strace_value(t, e->tensor)
+            : e->kind == IG_KIND_NATIVE ? arg_value(t, a, e)
+                                        : add_constant(t, e, true);
     if (!at[i]) return NULL;
   }
   return at && item ? list_of(t, at, v->list.n, item) : NULL;
@@ -316,6 +349,17 @@ static ig_svalue *arg_value(ig_strace *t, const ig_arg *a, const ig_value *v) {
     case IG_KIND_GENERATOR: {  // not part of the graph
       ig_value none = ig_none();
       return add_constant(t, &none, false);
+    }
+    case IG_KIND_NATIVE: {
+      ig_svalue *known = ig_strace_object(t, v->native);
+      if (!known) {
+        ig_fail_text(
+            t->c, IG_RUNTIME,
+            "Tracer cannot get value trace for an object of type %s: it is no attribute of "
+            "the traced module",
+            ig_class_text(v->native->cls));
+      }
+      return known;
     }
     default:
       return add_constant(t, v, true);
@@ -642,7 +686,7 @@ static ig_svalue *output_value(ig_strace *t, const ig_value *v) {
                  "output %zu (%s) of traced region did not have observable data dependence with "
                  "trace inputs; this probably indicates your program cannot be understood by the "
                  "tracer.",
-                 t->g->body->n_out, s.failed ? "" : s.at);
+                 t->g->body->n_out + 1, s.failed ? "" : s.at);
     ig_str_free(&s);
     return NULL;
   }
@@ -768,6 +812,107 @@ bool ig_strace_call(ig_strace *t, ig_sfunction *f, const ig_value *args, ig_valu
   ig_svalue_release(*result);
   *result = ig_none();
   return false;
+}
+
+// ---- calls of the host
+
+ig_snode *ig_strace_open_host(ig_strace *t, ig_sfunction *f, ig_tensor *const *tensors, size_t n) {
+  ig_svalue **in = value_room(t, n);
+  for (size_t i = 0; in && i < n; i++) {
+    if (!(in[i] = ig_strace_value(t, tensors[i]))) return NULL;
+  }
+  ig_str kind = ig_str_make(t->c->alloc);
+  ig_str_add(&kind, "^%s", f->name);
+  ig_snode *call = in && !kind.failed ? ig_strace_node(t, kind.at, in, n, true) : NULL;
+  ig_str_free(&kind);
+  ig_sblock *body = call ? ig_snode_add_block(call) : NULL;
+  if (!body) return NULL;
+  call->host = f;
+  t->block = body;
+  return call;
+}
+
+static void leave_host(ig_strace *t, ig_snode *call) {
+  t->block = call->owner;
+  call->n_blocks = 0;
+}
+
+void ig_strace_drop_host(ig_strace *t, ig_snode *call) {
+  leave_host(t, call);
+  ig_snode_remove(call);
+}
+
+// Is a value an operand of the call, or made in its body?
+static bool is_of_call(const ig_snode *call, const ig_svalue *v) {
+  for (size_t i = 0; i < call->n_in; i++) {
+    if (call->in[i] == v) return true;
+  }
+  const ig_sblock *home = ig_svalue_home(v);
+  while (home && home != call->blocks[0]) home = home->node ? home->node->owner : NULL;
+  return home != NULL;
+}
+
+static bool uses_only_own(const ig_snode *call, const ig_sblock *b) {
+  for (const ig_snode *n = b->first; n; n = n->next) {
+    for (size_t i = 0; i < n->n_in; i++) {
+      if (!is_of_call(call, n->in[i])) return false;
+    }
+    for (size_t i = 0; i < n->n_blocks; i++) {
+      if (!uses_only_own(call, n->blocks[i])) return false;
+    }
+  }
+  return true;
+}
+
+// The body as the graph of the call. A body that uses other values gives none.
+static bool make_body(ig_strace *t, ig_snode *call, ig_tensor *const *inner, size_t n) {
+  const ig_sblock *body = call->blocks[0];
+  if (!uses_only_own(call, body)) return true;
+  for (size_t i = 0; i < n; i++) {
+    const ig_svalue *v = inner[i] ? find_value(t, inner[i]) : NULL;
+    if (!v || !is_of_call(call, v)) return true;
+  }
+  ig_sgraph *g = ig_snode_add_graph(call, "Subgraph");
+  if (!g) return false;
+  ig_svalue_map m = ig_svalue_map_make(g);
+  for (size_t i = 0; i < call->n_in; i++) {
+    ig_svalue *v = ig_sblock_add_input(g->body, call->in[i]->type);
+    if (!v || !ig_svalue_map_put(&m, call->in[i], v)) return false;
+    if (call->in[i]->name && !ig_svalue_set_name(g, v, call->in[i]->name)) return false;
+  }
+  if (!ig_sblock_copy_nodes(&m, body, g->body, NULL, true)) return false;
+  for (size_t i = 0; i < n; i++) {
+    ig_svalue *v = ig_svalue_map_get(&m, find_value(t, inner[i]));
+    if (!v || !ig_sblock_add_output(g->body, v)) return false;
+  }
+  return true;
+}
+
+static const ig_stype *type_of_result(ig_strace *t, const ig_tensor *x) {
+  return x ? ig_stype_of_tensor(&t->u->types, x) : plain(t, IG_STYPE_TENSOR);
+}
+
+bool ig_strace_close_host(ig_strace *t, ig_snode *call, const ig_strace_results *r) {
+  bool ok = make_body(t, call, r->inner, r->n);
+  leave_host(t, call);
+  size_t n = r->n;
+  const ig_stype **types =
+      ok ? ig_arena_array(&t->g->arena, ig_mem_add(n, 1), sizeof *types) : NULL;
+  if (!types) return ok && ig_fail(t->c, IG_NOMEM, "out of memory") == IG_OK;
+  for (size_t i = 0; i < n; i++) {
+    if (!(types[i] = type_of_result(t, r->outs[i]))) return false;
+  }
+  const ig_stype *type = r->tuple ? ig_stype_tuple(&t->u->types, types, n) : types[0];
+  ig_svalue *out = type ? ig_snode_add_output(call, type) : NULL;
+  if (!out || !r->tuple) return out && (!r->outs[0] || ig_strace_set(t, r->outs[0], out));
+  ig_snode *parts = ig_strace_node(t, "prim::TupleUnpack", &out, 1, false);
+  for (size_t i = 0; parts && i < n; i++) {
+    if (!ig_snode_add_output(parts, types[i])) return false;
+  }
+  for (size_t i = 0; parts && i < n; i++) {
+    if (r->outs[i] && !ig_strace_set(t, r->outs[i], parts->out[i])) return false;
+  }
+  return parts != NULL;
 }
 
 // ---- the finished graph

@@ -13,8 +13,9 @@ typedef struct ig_strace_host {
   // The variable of the running function that holds the tensor; "": none. Valid until the next
   // call.
   const char *(*variable)(void *user, const ig_tensor *t);
-  // Where the program is: "model.py:3:0"; NULL: not known. Valid until the next call.
-  const char *(*place)(void *user);
+  // Where the program is: file and line, and as text the stack, a line `file(line): function` for
+  // each frame, the innermost first. False: not known. Valid until the next call.
+  bool (*place)(void *user, ig_source *out);
   void (*warn)(void *user, const char *text);
   void *user;
 } ig_strace_host;
@@ -55,6 +56,18 @@ ig_svalue *ig_strace_constant(ig_strace *t, const ig_value *v);
 // Calls a function or method of a script, whose operators are not traced: the graph has one node.
 // args and *result as in ig_sfunction_run.
 bool ig_strace_call(ig_strace *t, ig_sfunction *f, const ig_value *args, ig_value *result);
+
+// A call of the host as one node. The operators that it calls become the node's graph, if that uses
+// nothing but its tensors. `f` runs it again: its parameters are the tensors. NULL after an error.
+ig_snode *ig_strace_open_host(ig_strace *t, ig_sfunction *f, ig_tensor *const *tensors, size_t n);
+typedef struct ig_strace_results {
+  ig_tensor *const *inner;  // as its body made them
+  ig_tensor *const *outs;   // as the program sees them; NULL: no tensor
+  size_t n;
+  bool tuple;  // several results, or one in a tuple
+} ig_strace_results;
+bool ig_strace_close_host(ig_strace *t, ig_snode *call, const ig_strace_results *r);
+void ig_strace_drop_host(ig_strace *t, ig_snode *call);  // it failed
 
 // A size as a tensor without dimensions, whose value is aten::size of x; numel likewise. dim is
 // recorded as it is given: it may count from the end.

@@ -43,6 +43,9 @@ static bool add_attribute(ig_strace *t, const ig_sattribute *a, ig_value v, cons
   if (!slot) return no_memory(t);
   slot->ptr = out;
   if (v.kind == IG_KIND_TENSOR) return ig_strace_set_first(t, v.tensor, out);
+  if (v.kind == IG_KIND_NATIVE) {
+    return ig_vec_push(t->c->alloc, &t->objects, ((ig_sheld){v.native, out})) || no_memory(t);
+  }
   if (!ig_sobj_is(v, IG_SOBJ_INSTANCE)) return true;
   const ig_sobj_instance *inner = v.object;
   if (!inner->cls->module) return true;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "op/refuse.h"
 
 // ---- spelling
@@ -29,6 +30,10 @@ static const char *const plain_names[IG_STYPE_COUNT] = {
 
 typedef void printer(ig_str *s, const ig_stype *t);
 
+static void print_text(ig_str *s, const ig_stype *t) {
+  ig_str_add(s, "%s", t->text);
+}
+
 static void print_items(ig_str *s, const ig_stype *t, printer *print) {
   for (size_t i = 0; i < t->n; i++) {
     if (i) ig_str_add(s, ", ");
@@ -36,40 +41,34 @@ static void print_items(ig_str *s, const ig_stype *t, printer *print) {
   }
 }
 
-static void print_graph(ig_str *s, const ig_stype *t);
-
 static void print_named_tuple(ig_str *s, const ig_stype *t) {
   ig_str_add(s, "NamedTuple(");
   for (size_t i = 0; i < t->n; i++) {
-    ig_str_add(s, "%s%s : ", i ? ", " : "", t->names[i]);
-    print_graph(s, t->at[i]);
+    ig_str_add(s, "%s%s : %s", i ? ", " : "", t->names[i], t->at[i]->text);
     if (t->defaults && t->defaults[i]) ig_str_add(s, " = %s", t->defaults[i]);
   }
   ig_str_add(s, ")");
 }
 
+// Of a type whose parts have their texts.
 static void print_graph(ig_str *s, const ig_stype *t) {
   switch (t->kind) {
     case IG_STYPE_NUMBER:
       ig_str_add(s, "Scalar");
       break;
     case IG_STYPE_LIST:
-      print_graph(s, t->at[0]);
-      ig_str_add(s, "[]");
+      ig_str_add(s, "%s[]", t->at[0]->text);
       break;
     case IG_STYPE_OPTIONAL:
-      print_graph(s, t->at[0]);
-      ig_str_add(s, "?");
+      ig_str_add(s, "%s?", t->at[0]->text);
       break;
     case IG_STYPE_FUTURE:
-      ig_str_add(s, "Future[");
-      print_graph(s, t->at[0]);
-      ig_str_add(s, "]");
+      ig_str_add(s, "Future[%s]", t->at[0]->text);
       break;
     case IG_STYPE_DICT:
     case IG_STYPE_UNION:
       ig_str_add(s, t->kind == IG_STYPE_DICT ? "Dict(" : "Union(");
-      print_items(s, t, print_graph);
+      print_items(s, t, print_text);
       ig_str_add(s, ")");
       break;
     case IG_STYPE_TUPLE:
@@ -78,7 +77,7 @@ static void print_graph(ig_str *s, const ig_stype *t) {
         break;
       }
       ig_str_add(s, "(");
-      print_items(s, t, print_graph);
+      print_items(s, t, print_text);
       ig_str_add(s, ")");
       break;
     case IG_STYPE_ENUM:
@@ -96,6 +95,10 @@ static void print_graph(ig_str *s, const ig_stype *t) {
   }
 }
 
+bool ig_stype_is_result(const ig_stype *t) {
+  return t->kind == IG_STYPE_TUPLE && t->name && !strchr(t->name, '.');
+}
+
 void ig_stype_print_annotation(ig_str *s, const ig_stype *t) {
   static const char *const generic[IG_STYPE_COUNT] = {
       [IG_STYPE_LIST] = "List",         [IG_STYPE_DICT] = "Dict",   [IG_STYPE_TUPLE] = "Tuple",
@@ -103,7 +106,7 @@ void ig_stype_print_annotation(ig_str *s, const ig_stype *t) {
   };
   if (t->kind == IG_STYPE_NUMBER || t->kind == IG_STYPE_TENSOR) {
     ig_str_add(s, t->kind == IG_STYPE_NUMBER ? "number" : "Tensor");
-  } else if (t->name || !generic[t->kind]) {
+  } else if ((t->name && !ig_stype_is_result(t)) || !generic[t->kind]) {
     ig_str_add(s, "%s", t->name ? t->name : plain_names[t->kind]);
   } else if (t->n == 0) {
     ig_str_add(s, "Tuple[()]");
@@ -170,10 +173,24 @@ static const ig_stype *const *without_inferred(ig_stypes *t, const ig_stype *con
   return at;
 }
 
-static const ig_stype *intern(ig_stypes *t, const ig_stype *given) {
+// A tuple of a tuple of tuples may stand for more elements than there is time or memory to look at:
+// every part counts as often as it is written out, which its text does.
+enum { MAX_TEXT = 1 << 20 };
+
+static bool admit(ig_stypes *t, const ig_stype *given) {
+  size_t n = 0;
   for (size_t i = 0; i < given->n; i++) {
-    if (!given->at[i]) return NULL;
+    if (!given->at[i]) return false;
+    n = ig_mem_add(n, strlen(given->at[i]->text));
   }
+  if (n > MAX_TEXT) {
+    return ig_fail(t->c, IG_LIMIT, "a type of more than %d letters", (int)MAX_TEXT) == IG_OK;
+  }
+  return t->c->status != IG_OK || n < 64 || ig_spend(t->c, n / 64);
+}
+
+static const ig_stype *intern(ig_stypes *t, const ig_stype *given) {
+  if (!admit(t, given)) return NULL;
   ig_stype changed = *given;
   const ig_stype *like = &changed;
   if (given->n && !(changed.at = without_inferred(t, given->at, given->n))) return NULL;

@@ -121,6 +121,9 @@ bool ig_stype_has_none(const ig_stype *t);      // may a value be None?
 bool ig_stype_is_immutable(const ig_stype *t);  // numbers, strings, and tuples of them
 
 // As code writes it: `List[int]`, `Dict[str, int]`, `Optional[Tensor]`.
+// Several results of an operator: a tuple with names for its fields, but of no module, so that
+// nothing but a graph can name it.
+bool ig_stype_is_result(const ig_stype *t);
 void ig_stype_print_annotation(ig_str *s, const ig_stype *t);
 
 #endif

@@ -22,13 +22,14 @@ ig_sunit *ig_sunit_create(ig_ctx *c) {
     (void)ig_fail(c, IG_NOMEM, "out of memory");
     return NULL;
   }
-  *u = (ig_sunit){.c = c, .alloc = c->alloc};
+  *u = (ig_sunit){.c = c, .alloc = c->alloc, .busy = ATOMIC_FLAG_INIT};
   atomic_init(&u->refs, 1);
   u->arena = ig_arena_make(u->alloc);
   u->types = ig_stypes_make(c);
   u->functions = ig_map_make(u->alloc);
   u->operators = ig_map_make(u->alloc);
   u->text_builtins = ig_map_make(u->alloc);
+  u->sources = ig_map_make(u->alloc);
   return u;
 }
 
@@ -69,6 +70,7 @@ void ig_sunit_release(ig_sunit *u) {
   for (size_t i = 0; i < u->interfaces.n; i++) {
     ig_vec_free(u->alloc, &u->interfaces.at[i]->methods);
   }
+  ig_vec_free(u->alloc, &u->runs);
   ig_vec_free(u->alloc, &u->all_functions);
   ig_vec_free(u->alloc, &u->classes);
   ig_vec_free(u->alloc, &u->enums);
@@ -76,9 +78,49 @@ void ig_sunit_release(ig_sunit *u) {
   ig_map_free(&u->functions);
   ig_map_free(&u->operators);
   ig_map_free(&u->text_builtins);
+  ig_map_free(&u->sources);
   ig_stypes_free(&u->types);
   ig_arena_free(&u->arena);
   ig_mem_free(u->alloc, u, sizeof *u);
+}
+
+void ig_sunit_lock(ig_sunit *u) {
+  while (atomic_flag_test_and_set_explicit(&u->busy, memory_order_acquire)) continue;
+}
+
+void ig_sunit_unlock(ig_sunit *u) {
+  atomic_flag_clear_explicit(&u->busy, memory_order_release);
+}
+
+enum { MAX_RUNS = 32 };  // each one takes C stack
+
+static ig_srunning *running(ig_sunit *u, const ig_ctx *c) {
+  for (size_t i = 0; i < u->runs.n; i++) {
+    if (u->runs.at[i].c == c) return &u->runs.at[i];
+  }
+  return NULL;
+}
+
+bool ig_sunit_enter(ig_ctx *c, ig_sunit *u) {
+  ig_sunit_lock(u);
+  ig_srunning *r = running(u, c);
+  bool deep = r && r->depth >= MAX_RUNS;
+  bool ok = r ? !deep : ig_vec_push(u->alloc, &u->runs, ((ig_srunning){.c = c, .depth = 1}));
+  if (r && ok) r->depth++;
+  ig_sunit_unlock(u);
+  if (deep) {
+    ig_fail_text(c, IG_LIMIT, "scripts run inside each other more than %d deep", MAX_RUNS);
+  } else if (!ok) {
+    (void)ig_fail(c, IG_NOMEM, "out of memory");
+  }
+  return ok;
+}
+
+void ig_sunit_leave(const ig_ctx *c, ig_sunit *u) {
+  ig_sunit_lock(u);
+  ig_srunning *r = running(u, c);
+  if (r && --r->depth == 0) *r = u->runs.at[--u->runs.n];
+  ig_sunit_unlock(u);
 }
 
 // ---- declarations
@@ -160,16 +202,22 @@ ig_sinterface *ig_sunit_add_interface(ig_sunit *u, const char *qualified, bool m
   return ig_vec_push(u->alloc, &u->interfaces, i) ? i : no_memory(u);
 }
 
-ig_sfunction *ig_sunit_add_function(ig_sunit *u, ig_sclass *owner, const char *name,
-                                    const char *qualified) {
+ig_sfunction *ig_sunit_add_unnamed(ig_sunit *u, const char *name) {
   ig_sfunction *f = ig_arena_push(&u->arena, sizeof *f);
   if (!f) return no_memory(u);
   f->unit = u;
+  f->name = f->qualified = copy(u, name);
+  if (!f->name) return NULL;
+  return ig_vec_push(u->alloc, &u->all_functions, f) ? f : no_memory(u);
+}
+
+ig_sfunction *ig_sunit_add_function(ig_sunit *u, ig_sclass *owner, const char *name,
+                                    const char *qualified) {
+  ig_sfunction *f = ig_sunit_add_unnamed(u, name);
+  if (!f) return NULL;
   f->owner = owner;
-  f->name = copy(u, name);
   f->qualified = copy(u, qualified);
-  if (!f->name || !f->qualified) return NULL;
-  if (!ig_vec_push(u->alloc, &u->all_functions, f)) return no_memory(u);
+  if (!f->qualified) return NULL;
   ig_map_value *v =
       ig_map_put(owner ? &owner->method_index : &u->functions, owner ? f->name : f->qualified);
   if (!v) return no_memory(u);

@@ -40,9 +40,13 @@ struct ig_sfunction {
   bool (*compile)(ig_ctx *c, ig_sfunction *f);
   void *user;
   // A function of the host, which runs it; graph is NULL then. args has n_params values; the result
-  // is a new reference.
+  // is a new reference. A call of it is a node `^name`.
   bool (*host_run)(ig_ctx *c, ig_sfunction *f, const ig_value *args, ig_value *result);
-  ig_scode *code;  // NULL: not made yet
+  // What a call of it raises instead, because the function is not meant for scripts; NULL: nothing.
+  const char *refusal;
+  bool is_hook;         // a method that only calls of the module call, as a function
+  const char *scalars;  // arguments of the host that are no parameters, as printed: "3.0, True"
+  ig_scode *code;       // NULL: not made yet
   void (*free_code)(ig_scode *code);
 };
 
@@ -121,10 +125,15 @@ typedef struct ig_sout {
   void *user;
 } ig_sout;
 
+// Runs of a context inside each other.
+typedef struct ig_srunning {
+  const ig_ctx *c;
+  size_t depth;
+} ig_srunning;
+
 struct ig_sunit {
   ig_ctx *c;
   ig_sout out;
-  size_t depth;  // runs inside each other
   ig_alloc alloc;
   atomic_size_t refs;
   ig_arena arena;  // names, trees, sources
@@ -136,6 +145,13 @@ struct ig_sunit {
   IG_VEC(ig_sinterface *) interfaces;
   ig_map operators;      // "aten::add" -> struct ig_soperators *
   ig_map text_builtins;  // the same -> struct ig_stext_builtins *
+  ig_map sources;        // of traced nodes: their text -> ig_source *
+  // Contexts, and so threads, may use the unit at the same time: these belong to whoever has locked
+  // it.
+  atomic_flag busy;
+  ig_sobj *objects;  // all that keep the unit, a list
+  size_t n_objects;
+  IG_VEC(ig_srunning) runs;
   size_t next_mangle;
   size_t next_warning;  // numbers of warnings in graphs
 };
@@ -143,6 +159,15 @@ struct ig_sunit {
 ig_sunit *ig_sunit_create(ig_ctx *c);  // NULL: out of memory
 ig_sunit *ig_sunit_retain(ig_sunit *u);
 void ig_sunit_release(ig_sunit *u);
+// The same for an owner who lets the unit go: constants of the unit that keep it, and objects that
+// refer to each other in circles, are freed with it unless somebody else still sees one of them.
+void ig_sunit_close(ig_sunit *u);
+ig_sobj *ig_sobj_behind(ig_sobj *o);  // the next one of the unit's list
+void ig_sunit_lock(ig_sunit *u);
+void ig_sunit_unlock(ig_sunit *u);
+// One more run of the context; false after an error: too many are inside each other.
+bool ig_sunit_enter(ig_ctx *c, ig_sunit *u);
+void ig_sunit_leave(const ig_ctx *c, ig_sunit *u);
 
 // All of these fail the context when out of memory and then give NULL. Names are copied.
 ig_sclass *ig_sunit_add_class(ig_sunit *u, const char *qualified, bool module);
@@ -151,6 +176,8 @@ ig_sinterface *ig_sunit_add_interface(ig_sunit *u, const char *qualified, bool m
 // owner NULL: a function, found by its qualified name from now on.
 ig_sfunction *ig_sunit_add_function(ig_sunit *u, ig_sclass *owner, const char *name,
                                     const char *qualified);
+// A function that only nodes refer to: it has no qualified name.
+ig_sfunction *ig_sunit_add_unnamed(ig_sunit *u, const char *name);
 // A qualified name that no type and no function of the unit has: `__torch__.m.___torch_mangle_0.M`.
 const char *ig_sunit_mangle(ig_sunit *u, const char *qualified);
 

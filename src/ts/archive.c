@@ -96,7 +96,7 @@ static ig_status visit(walk *w, const char *prefix, const ig_object *o, size_t d
   ig_object_kind kind = ig_object_kind_of(state);
   const ig_object *training = ig_object_find(state, "training");
   ig_ts_module m = {prefix, ig_object_text(o, NULL), ig_object_bool(training)};
-  w->steps += 1 + ig_object_count(state);
+  w->steps += 1 + ig_object_count(state) + strlen(prefix) / 8;  // names are kept
   if (depth > w->ts->zip.limits.max_depth || w->steps > w->ts->zip.limits.max_nodes) {
     return BAD(w->ts, "%s: too many modules, or nested too deeply, at '%.200s'", w->ts->zip.name,
                prefix);

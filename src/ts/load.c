@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "op/native.h"
+
 static bool no_memory(ig_ctx *c) {
   (void)ig_fail(c, IG_NOMEM, "out of memory");
   return false;
@@ -187,6 +189,7 @@ static bool add_hooks(ig_ts_loader *l, ig_sclass *k, const ig_tree *names, bool 
     const ig_tree *t = names->at[i];
     ig_sfunction *f = t->kind == IG_TREE_STRING ? ig_sclass_method(k, t->text) : NULL;
     if (!f) return bad(l, t, "a hook that is no method of the class") != NULL;
+    f->is_hook = true;
     bool ok = pre ? ig_vec_push(k->unit->alloc, &k->pre_hooks, f)
                   : ig_vec_push(k->unit->alloc, &k->hooks, f);
     if (!ok) return no_memory(l->c);
@@ -308,6 +311,8 @@ static const ig_stype *make_type(ig_ts_loader *l, ig_ts_definition *d) {
 
 const ig_stype *ig_ts_loader_type(ig_ts_loader *l, const char *qualified) {
   ig_ts_definition *d = find(l, qualified);
+  ig_class cls = d ? IG_CLASS_NONE : ig_class_find(qualified, strlen(qualified));
+  if (cls) return ig_stype_named(&l->unit->types, IG_STYPE_CLASS, ig_class_text(cls), NULL);
   if (!d || d->tree->kind != IG_TREE_CLASS || d->type || l->c->status != IG_OK) {
     return d ? d->type : NULL;
   }
@@ -335,6 +340,19 @@ ig_sfunction *ig_ts_loader_function(ig_ts_loader *l, const char *qualified) {
 
 // ---- the whole
 
+static const ig_stype *constant_type(ig_stypes *types, ig_value v) {
+  switch (v.kind) {
+    case IG_KIND_NATIVE:
+      return ig_stype_named(types, IG_STYPE_CLASS, ig_class_text(v.native->cls), NULL);
+    case IG_KIND_COMPLEX:
+      return ig_stype_plain(types, IG_STYPE_COMPLEX);
+    case IG_KIND_DEVICE:
+      return ig_stype_plain(types, IG_STYPE_DEVICE);
+    default:
+      return literal_type(types, v);
+  }
+}
+
 static bool add_constants(ig_ts_loader *l, const ig_ts *ts) {
   l->constants = ig_sunit_add_class(l->unit, "CONSTANTS", false);
   if (!l->constants) return false;
@@ -350,7 +368,7 @@ static bool add_constants(ig_ts_loader *l, const ig_ts *ts) {
     const ig_stype *type = object && object->kind != IG_SOBJ_STR ? object->type : NULL;
     if (v.kind == IG_KIND_TENSOR) type = ig_stype_plain(&l->unit->types, IG_STYPE_TENSOR);
     if (!type && v.kind == IG_KIND_NONE) type = ig_stype_plain(&l->unit->types, IG_STYPE_NONE);
-    if (!type) type = literal_type(&l->unit->types, v);
+    if (!type) type = constant_type(&l->unit->types, v);
     ok = type && ig_sclass_add_constant(l->constants, name, type, v);
     ig_svalue_release(v);
   }
@@ -381,6 +399,7 @@ static ig_sobj_instance *load_root(ig_ts_loader *l, const ig_ts *ts) {
 ig_sclass *ig_ts_declare(ig_ctx *c, const ig_ts *ts, ig_sunit **unit) {
   *unit = ig_sunit_create(c);
   ig_ts_loader *l = *unit ? make_loader(c, *unit, ts) : NULL;
+  if (l) l->declares = true;
   if (!l || !add_constants(l, ts)) return NULL;
   const char *name = ig_object_text(ts->root, NULL);
   const ig_stype *type = ig_ts_loader_type(l, name);
@@ -394,6 +413,6 @@ ig_sobj_instance *ig_ts_load(ig_ctx *c, const ig_ts *ts) {
   ig_sunit *u = ig_sunit_create(c);
   ig_ts_loader *l = u ? make_loader(c, u, ts) : NULL;
   ig_sobj_instance *root = l && add_constants(l, ts) ? load_root(l, ts) : NULL;
-  ig_sunit_release(u);  // the module keeps it
+  ig_sunit_close(u);  // the module keeps it
   return root;
 }

@@ -25,6 +25,7 @@ typedef struct ig_ts_loader {
   int version;                    // of the archive: what its operators mean
   ig_ts_definition *definitions;  // sorted by name
   size_t n_definitions;
+  bool declares;         // nothing may be run
   ig_sclass *constants;  // a class without attributes, whose constants are c0, c1 ...
   ig_sugar *upgraded;    // by row of the table; NULL: none yet
   ig_sfront front;
@@ -38,6 +39,10 @@ ig_sobj_instance *ig_ts_load(ig_ctx *c, const ig_ts *ts);
 // The root's class with the signatures of its methods; nothing is compiled or run. *unit keeps it.
 // NULL after an error; the unit must be released all the same.
 ig_sclass *ig_ts_declare(ig_ctx *c, const ig_ts *ts, ig_sunit **unit);
+
+// Compiles all methods of the root, of what is in it, and everything that they call; nothing is
+// run.
+IG_MUST_USE ig_status ig_ts_check(ig_ctx *c, const ig_ts *ts);
 
 // ---- between the files
 
@@ -55,7 +60,9 @@ bool ig_ts_loader_upgrade(ig_ctx *c, void *user, const char *op, ig_sugar *out);
 // Objects of pickles. Values are new references.
 typedef struct ig_ts_objects {
   ig_ts_loader *l;
-  ig_map made;  // address of an ig_object, as text -> ig_sobj: what is shared stays shared
+  ig_map made;   // address of an ig_object, as text -> ig_sobj: what is shared stays shared
+  ig_map typed;  // the same -> position in `types` plus one: what is shared is looked at once
+  IG_VEC(const ig_stype *) types;
   IG_VEC(ig_value) kept;  // what the map holds, until all is made
   ig_arena arena;
   size_t depth;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "op/native.h"
 #include "script/interp.h"
 #include "script/numbers.h"
 #include "ts/load.h"
@@ -21,14 +22,30 @@ static bool mismatch(ig_ts_objects *o, const ig_object *from, const ig_stype *ty
 
 ig_ts_objects ig_ts_objects_make(ig_ts_loader *l) {
   ig_alloc alloc = l->c->alloc;
-  return (ig_ts_objects){.l = l, .made = ig_map_make(alloc), .arena = ig_arena_make(alloc)};
+  return (ig_ts_objects){.l = l,
+                         .made = ig_map_make(alloc),
+                         .typed = ig_map_make(alloc),
+                         .arena = ig_arena_make(alloc)};
 }
 
 void ig_ts_objects_free(ig_ts_objects *o) {
   for (size_t i = 0; i < o->kept.n; i++) ig_svalue_release(o->kept.at[i]);
   ig_vec_free(o->l->c->alloc, &o->kept);
   ig_map_free(&o->made);
+  ig_map_free(&o->typed);
+  ig_vec_free(o->l->c->alloc, &o->types);
   ig_arena_free(&o->arena);
+}
+
+// ---- sharing
+
+static ig_map_value *slot_of(ig_ts_objects *o, ig_map *map, const ig_object *from) {
+  char key[32];
+  const char *kept = NULL;
+  (void)snprintf(key, sizeof key, "%p", (const void *)from);
+  ig_map_value *v = ig_map_keep(map, &o->arena, key, &kept);
+  if (!v) (void)no_memory(o->l->c);
+  return v;
 }
 
 // ---- types of what is declared as Any, or not at all
@@ -42,7 +59,10 @@ static const ig_stype *tuple_type(ig_ts_objects *o, const ig_object *from, size_
     (void)no_memory(o->l->c);
     return NULL;
   }
-  for (size_t i = 0; i < n; i++) at[i] = type_of(o, ig_object_at(from, i), depth + 1);
+  for (size_t i = 0; i < n; i++) {
+    at[i] = type_of(o, ig_object_at(from, i), depth + 1);
+    if (!at[i]) return NULL;
+  }
   return ig_stype_tuple(&o->l->unit->types, at, n);
 }
 
@@ -61,7 +81,7 @@ static const ig_stype *common_type(ig_ts_objects *o, const ig_object *from, bool
   return ig_stype_plain(&o->l->unit->types, keys ? IG_STYPE_STR : IG_STYPE_TENSOR);
 }
 
-static const ig_stype *type_of(ig_ts_objects *o, const ig_object *from, size_t depth) {
+static const ig_stype *find_type(ig_ts_objects *o, const ig_object *from, size_t depth) {
   ig_stypes *t = &o->l->unit->types;
   static const struct {
     ig_object_kind kind;
@@ -107,15 +127,18 @@ static const ig_stype *type_of(ig_ts_objects *o, const ig_object *from, size_t d
   }
 }
 
-// ---- sharing
-
-static ig_map_value *shared(ig_ts_objects *o, const ig_object *from) {
-  char key[32];
-  const char *kept = NULL;
-  (void)snprintf(key, sizeof key, "%p", (const void *)from);
-  ig_map_value *v = ig_map_keep(&o->made, &o->arena, key, &kept);
-  if (!v) (void)no_memory(o->l->c);
-  return v;
+static const ig_stype *type_of(ig_ts_objects *o, const ig_object *from, size_t depth) {
+  const ig_map_value *known = slot_of(o, &o->typed, from);
+  if (!known || known->num) return known ? o->types.at[known->num - 1] : NULL;
+  const ig_stype *type = find_type(o, from, depth);
+  ig_map_value *slot = type ? slot_of(o, &o->typed, from) : NULL;
+  if (!slot) return NULL;
+  if (!ig_vec_push(o->l->c->alloc, &o->types, type)) {
+    (void)no_memory(o->l->c);
+    return NULL;
+  }
+  slot->num = o->types.n;
+  return type;
 }
 
 // ---- containers
@@ -214,8 +237,68 @@ static bool set_attributes(ig_ts_objects *o, ig_sobj_instance *made, const ig_ob
   return true;
 }
 
+// What a state contains: plain values and objects of the same kind. Lists live in the innermost
+// scope, which also owns the objects.
+static bool state_value(ig_ts_objects *o, const ig_object *from, size_t depth, ig_value *out) {
+  ig_ctx *c = o->l->c;
+  *out = ig_none();
+  if (!from || depth > 4) return mismatch(o, from, NULL);
+  size_t n = ig_object_count(from);
+  switch (ig_object_kind_of(from)) {
+    case IG_OBJECT_NONE:
+      return true;
+    case IG_OBJECT_BOOL:
+      *out = ig_of_bool(ig_object_bool(from));
+      return true;
+    case IG_OBJECT_INT:
+      *out = ig_of_i64(ig_object_int(from));
+      return true;
+    case IG_OBJECT_FLOAT:
+      *out = ig_of_f64(ig_object_float(from));
+      return true;
+    case IG_OBJECT_STR:
+      *out = ig_of_str(ig_object_text(from, NULL));
+      return true;
+    case IG_OBJECT_TENSOR:
+      *out = ig_of_tensor(ig_object_tensor(from));
+      return true;
+    case IG_OBJECT_LIST:
+    case IG_OBJECT_TUPLE: {
+      ig_value *at = ig_scope_array(c, n, sizeof *at);
+      for (size_t i = 0; at && i < n; i++) {
+        if (!state_value(o, ig_object_at(from, i), depth + 1, &at[i])) return false;
+      }
+      if (at) *out = ig_of_list(at, n);
+      return at != NULL;
+    }
+    case IG_OBJECT_INSTANCE:
+      if (!ig_ts_objects_value(o, from, NULL, out)) return false;
+      if (out->kind == IG_KIND_NATIVE) return ig_pool_add(c, &out->native->ref);
+      ig_svalue_release(*out);
+      return mismatch(o, from, NULL);
+    default:
+      return mismatch(o, from, NULL);
+  }
+}
+
+static bool make_native(ig_ts_objects *o, const ig_object *from, ig_class cls, ig_value *out) {
+  ig_ctx *c = o->l->c;
+  ig_scope s = ig_scope_open(c);
+  ig_value state;
+  bool ok = state_value(o, ig_object_state(from), 0, &state);
+  ig_native *made = ok ? ig_native_from_state(c, cls, &state) : NULL;
+  if (made) {
+    *out = ig_of_native(made);
+    ig_svalue_retain(*out);
+  }
+  ig_scope_close(c, s);
+  return made != NULL;
+}
+
 static bool make_instance(ig_ts_objects *o, const ig_object *from, const ig_stype *type,
                           ig_value *out) {
+  ig_class cls = type->declaration ? IG_CLASS_NONE : ig_class_find(type->name, strlen(type->name));
+  if (cls && !ig_object_is_call(from)) return make_native(o, from, cls, out);
   ig_sclass *k = ig_sclass_of(type);
   if (!k || ig_object_is_call(from)) return mismatch(o, from, type);
   ig_sobj_instance *made = ig_sobj_instance_make(o->l->c, k);
@@ -223,6 +306,12 @@ static bool make_instance(ig_ts_objects *o, const ig_object *from, const ig_styp
   *out = ig_of_sobj(made);
   ig_sfunction *f = ig_sclass_method(k, "__setstate__");
   const ig_object *state = ig_object_state(from);
+  if (f && o->l->declares) {
+    ig_svalue_release(*out);
+    (void)ig_fail(o->l->c, IG_UNSUPPORTED, "constants hold an object whose %s would have to run",
+                  f->qualified);
+    return false;
+  }
   if (f ? set_state(o, made, f, state) : set_attributes(o, made, state)) return true;
   ig_svalue_release(*out);
   return false;
@@ -334,6 +423,10 @@ static bool make(ig_ts_objects *o, const ig_object *from, const ig_stype *type, 
   }
 }
 
+static bool may_be(const ig_stype *own, const ig_stype *declared) {
+  return !declared || ig_stype_is_subtype(own, declared) || declared->kind == IG_STYPE_INTERFACE;
+}
+
 // The type that the object itself has, within what is declared.
 static const ig_stype *narrow(ig_ts_objects *o, const ig_object *from, const ig_stype *type) {
   ig_object_kind kind = ig_object_kind_of(from);
@@ -344,8 +437,7 @@ static const ig_stype *narrow(ig_ts_objects *o, const ig_object *from, const ig_
   }
   if (!open) return type;
   const ig_stype *own = type_of(o, from, o->depth);
-  bool allowed = own && (!type || ig_stype_is_subtype(own, type) ||
-                         type->kind == IG_STYPE_INTERFACE || type->kind == IG_STYPE_ANY);
+  bool allowed = own && may_be(own, type);
   if (own && !allowed) (void)mismatch(o, from, type);
   return allowed ? own : NULL;
 }
@@ -358,9 +450,10 @@ bool ig_ts_objects_value(ig_ts_objects *o, const ig_object *from, const ig_stype
                   (unsigned long long)o->l->limits.max_depth);
     return false;
   }
-  ig_map_value *slot = from ? shared(o, from) : NULL;
+  ig_map_value *slot = from ? slot_of(o, &o->made, from) : NULL;
   if (!slot) return from ? false : mismatch(o, from, type);
-  if (slot->ptr) {
+  if (slot->ptr) {  // an object, of whatever type it was declared at first
+    if (!may_be(((const ig_sobj *)slot->ptr)->type, type)) return mismatch(o, from, type);
     *out = ig_of_sobj(slot->ptr);
     ig_svalue_retain(*out);
     return true;
@@ -374,7 +467,7 @@ bool ig_ts_objects_value(ig_ts_objects *o, const ig_object *from, const ig_stype
     return false;
   }
   if (out->kind == IG_KIND_OBJECT && !ig_sobj_is(*out, IG_SOBJ_STR)) {
-    slot = shared(o, from);
+    slot = slot_of(o, &o->made, from);
     if (!slot || !ig_vec_push(o->l->c->alloc, &o->kept, *out)) {
       ig_svalue_release(*out);
       *out = ig_none();

@@ -6,7 +6,9 @@
 
 #include "arrays/unpack.h"
 #include "base/limits.h"
+#include "op/native.h"
 #include "script/interp.h"
+#include "tensor/quantizer.h"
 
 ig_ts_pickler ig_ts_pickler_make(ig_ctx *c) {
   return (ig_ts_pickler){.c = c,
@@ -18,8 +20,8 @@ ig_ts_pickler ig_ts_pickler_make(ig_ctx *c) {
 }
 
 void ig_ts_pickler_free(ig_ts_pickler *p) {
-  for (size_t i = 0; i < p->states.n; i++) ig_svalue_release(p->states.at[i]);
-  ig_vec_free(p->c->alloc, &p->states);
+  for (size_t i = 0; i < p->kept.n; i++) ig_svalue_release(p->kept.at[i]);
+  ig_vec_free(p->c->alloc, &p->kept);
   ig_vec_free(p->c->alloc, &p->storages);
   ig_vec_free(p->c->alloc, &p->bytes);
   ig_vec_free(p->c->alloc, &p->classes);
@@ -96,6 +98,13 @@ void ig_ts_pickler_global(ig_ts_pickler *p, const char *module, const char *name
 
 // ---- what may be shared
 
+// Addresses of objects, tensors and storages are keys: they stay until the end.
+static bool keep(ig_ts_pickler *p, ig_value v) {
+  if (!ig_vec_push(p->c->alloc, &p->kept, v)) return no_memory(p);
+  ig_svalue_retain(v);
+  return true;
+}
+
 static bool recall_object(ig_ts_pickler *p, const void *object) {
   ig_table_slot *slot = ig_table_find(&p->memo, object);
   if (!slot || !slot->number) return false;
@@ -144,17 +153,35 @@ static bool storage(ig_ts_pickler *p, const ig_tensor *t) {
   return remember_object(p, t->storage);
 }
 
-static bool tensor(ig_ts_pickler *p, const ig_tensor *t) {
+static bool tensor(ig_ts_pickler *p, ig_tensor *t);
+
+static bool quantizer(ig_ts_pickler *p, const ig_quantizer *q) {
+  op(p, IG_PICKLE_OP_MARK);
+  ig_ts_pickler_global(p, "torch", ig_quant_scheme_text(q->scheme));
+  if (ig_quantizer_is_uniform(q)) {
+    ig_pickle_float(&p->w, q->scale);
+    ig_pickle_int(&p->w, q->zero_point);
+  } else {
+    if (!tensor(p, q->scales) || !tensor(p, q->zero_points)) return false;
+    ig_pickle_int(&p->w, q->axis);
+  }
+  op(p, IG_PICKLE_OP_TUPLE);
+  return true;
+}
+
+static bool tensor(ig_ts_pickler *p, ig_tensor *t) {
   if (recall_object(p, t)) return true;
+  if (!keep(p, ig_of_tensor(t))) return false;
   if (ig_is_fake(t)) {
     return ig_fail(p->c, IG_INVALID, "a tensor without data cannot be saved: it is fake") == IG_OK;
   }
-  ig_ts_pickler_global(p, "torch._utils", "_rebuild_tensor_v2");
+  ig_ts_pickler_global(p, "torch._utils", t->quantizer ? "_rebuild_qtensor" : "_rebuild_tensor_v2");
   op(p, IG_PICKLE_OP_MARK);
   if (!storage(p, t)) return false;
   ig_pickle_int(&p->w, t->offset.value);
   ints(p, ig_sizes(t), t->ndim);
   ints(p, ig_strides(t), t->ndim);
+  if (t->quantizer && !quantizer(p, t->quantizer)) return false;
   op(p, t->requires_grad ? IG_PICKLE_OP_TRUE : IG_PICKLE_OP_FALSE);
   ig_ts_pickler_global(p, "collections", "OrderedDict");
   op(p, IG_PICKLE_OP_EMPTY_TUPLE);
@@ -208,7 +235,13 @@ static const char *list_function(const ig_stype *element) {
   }
 }
 
+static bool no_type(ig_ts_pickler *p) {
+  return ig_fail(p->c, IG_INVALID, "a container of unknown type cannot be saved in an archive") ==
+         IG_OK;
+}
+
 static bool list(ig_ts_pickler *p, const ig_sobj_seq *s) {
+  if (!s->head.type || s->head.type->kind != IG_STYPE_LIST) return no_type(p);
   const char *function = list_function(s->head.type->at[0]);
   ig_ts_pickler_global(p, "torch.jit._pickle", function ? function : "restore_type_tag");
   if (function) op(p, IG_PICKLE_OP_MARK);
@@ -226,12 +259,17 @@ static bool list(ig_ts_pickler *p, const ig_sobj_seq *s) {
 }
 
 static bool dict(ig_ts_pickler *p, const ig_sobj_dict *d) {
+  if (!d->head.type || d->head.type->kind != IG_STYPE_DICT) return no_type(p);
   ig_ts_pickler_global(p, "torch.jit._pickle", "restore_type_tag");
   op(p, IG_PICKLE_OP_DICT);
   op(p, IG_PICKLE_OP_MARK);
   size_t i = 0;
   for (const ig_sentry *e; (e = ig_sobj_dict_next(d, &i));) {
-    if (!ig_ts_pickler_value(p, e->key) || !ig_ts_pickler_value(p, e->value)) return false;
+    ig_value value = e->value;
+    ig_svalue_retain(value);
+    bool ok = ig_ts_pickler_value(p, e->key) && ig_ts_pickler_value(p, value);
+    ig_svalue_release(value);
+    if (!ok) return false;
   }
   op(p, IG_PICKLE_OP_SETITEMS);
   end_tag(p, d->head.type);
@@ -267,12 +305,14 @@ static bool attributes(ig_ts_pickler *p, const ig_sobj_instance *o) {
 static bool state(ig_ts_pickler *p, ig_sobj_instance *o, ig_sfunction *get) {
   ig_value self = ig_of_sobj(o);
   ig_value result = ig_none();
-  if (ig_sfunction_run(p->c, get, &self, &result) != IG_OK) return false;
-  if (!ig_vec_push(p->c->alloc, &p->states, result)) {
-    ig_svalue_release(result);
-    return no_memory(p);
+  if (get->n_params != 1) {
+    return ig_fail(p->c, IG_INVALID, "%s has %zu parameters, expected self", get->qualified,
+                   get->n_params) == IG_OK;
   }
-  return ig_ts_pickler_value(p, result);
+  if (ig_sfunction_run(p->c, get, &self, &result) != IG_OK) return false;
+  bool ok = ig_ts_pickler_value(p, result);
+  ig_svalue_release(result);
+  return ok;
 }
 
 static bool note_class(ig_ts_pickler *p, const ig_stype *type) {
@@ -301,6 +341,58 @@ static bool member(ig_ts_pickler *p, const ig_sobj_enum *e) {
   return true;
 }
 
+// Lists of a state say their types; which they are is the same for all objects of a class.
+static bool state_list(ig_ts_pickler *p, const ig_value *v, const char *function, const char *tag) {
+  ig_ts_pickler_global(p, "torch.jit._pickle", function ? function : "restore_type_tag");
+  if (function) op(p, IG_PICKLE_OP_MARK);
+  op(p, IG_PICKLE_OP_LIST);
+  op(p, IG_PICKLE_OP_MARK);
+  for (size_t i = 0; i < v->list.n; i++) {
+    if (!ig_ts_pickler_value(p, v->list.at[i])) return false;
+  }
+  op(p, IG_PICKLE_OP_APPENDS);
+  if (!function) string(p, tag);
+  op(p, function ? IG_PICKLE_OP_TUPLE : IG_PICKLE_OP_TUPLE2);
+  op(p, IG_PICKLE_OP_REDUCE);
+  return true;
+}
+
+static bool state_part(ig_ts_pickler *p, ig_class cls, size_t i, const ig_value *v) {
+  static const char *const functions[] = {NULL, "build_tensorlist", "build_doublelist",
+                                          "build_intlist", NULL};
+  if (v->kind != IG_KIND_LIST) return ig_ts_pickler_value(p, *v);
+  bool conv = cls == IG_CLASS_CONV2D || cls == IG_CLASS_CONV3D;
+  if (conv && i == 2) return state_list(p, v, NULL, "List[Optional[Tensor]]");
+  if (i == 4) {
+    char tag[96];
+    (void)snprintf(tag, sizeof tag, "List[%s]", ig_class_text(IG_CLASS_LINEAR));
+    return state_list(p, v, NULL, tag);
+  }
+  return state_list(p, v, functions[i], NULL);
+}
+
+static bool native(ig_ts_pickler *p, const ig_native *o) {
+  if (recall_object(p, o)) return true;
+  const char *name = ig_class_text(o->cls);
+  const char *dot = strrchr(name, '.');
+  const char *module = ig_arena_strn(&p->arena, name, (size_t)(dot - name));
+  if (!module) return no_memory(p);
+  ig_ts_pickler_global(p, module, dot + 1);
+  op(p, IG_PICKLE_OP_EMPTY_TUPLE);
+  op(p, IG_PICKLE_OP_NEWOBJ);
+  ig_scope s = ig_scope_open(p->c);
+  ig_value state = ig_native_state(p->c, o);
+  bool ok = p->c->status == IG_OK && state.kind == IG_KIND_LIST;
+  op(p, IG_PICKLE_OP_MARK);
+  for (size_t i = 0; ok && i < state.list.n; i++) {
+    ok = state_part(p, o->cls, i, &state.list.at[i]);
+  }
+  op(p, IG_PICKLE_OP_TUPLE);
+  op(p, IG_PICKLE_OP_BUILD);
+  ig_scope_close(p->c, s);
+  return ok && remember_object(p, o);
+}
+
 static bool object(ig_ts_pickler *p, ig_sobj *o) {
   if (o->kind == IG_SOBJ_STR) {
     const ig_sobj_str *s = (const ig_sobj_str *)o;
@@ -308,6 +400,8 @@ static bool object(ig_ts_pickler *p, ig_sobj *o) {
     return true;
   }
   if (recall_object(p, o)) return true;
+  bool shared = atomic_load_explicit(&o->refs, memory_order_relaxed) > 1;
+  if (!keep(p, ig_of_sobj(o))) return false;
   bool ok = false;
   switch (o->kind) {
     case IG_SOBJ_LIST:
@@ -329,7 +423,6 @@ static bool object(ig_ts_pickler *p, ig_sobj *o) {
       return ig_fail(p->c, IG_UNSUPPORTED, "a value of type %s cannot be saved in an archive",
                      o->kind == IG_SOBJ_FUTURE ? "Future" : "Function") == IG_OK;
   }
-  bool shared = atomic_load_explicit(&o->refs, memory_order_relaxed) > 1;
   if (ok && (shared || o->kind == IG_SOBJ_INSTANCE)) ok = remember_object(p, o);
   return ok;
 }
@@ -354,8 +447,40 @@ static bool complex_number(ig_ts_pickler *p, ig_c128 z) {
   return true;
 }
 
+// A list or tuple of a graph's constant, which says its type by its elements only.
+static bool constant_list(ig_ts_pickler *p, const ig_value *v) {
+  static const char *const functions[IG_KIND_COUNT] = {
+      [IG_KIND_INT] = "build_intlist",
+      [IG_KIND_FLOAT] = "build_doublelist",
+      [IG_KIND_BOOL] = "build_boollist",
+      [IG_KIND_TENSOR] = "build_tensorlist",
+  };
+  bool tuple = v->seq == IG_SEQ_TUPLE;
+  ig_kind first = v->list.n ? v->list.at[0].kind : IG_KIND_NONE;
+  const char *function = tuple ? NULL : functions[first];
+  for (size_t i = 1; function && i < v->list.n; i++) {
+    if (v->list.at[i].kind != first) function = NULL;
+  }
+  if (!tuple && !function) return no_type(p);
+  if (function) {
+    ig_ts_pickler_global(p, "torch.jit._pickle", function);
+    op(p, IG_PICKLE_OP_MARK);
+    op(p, IG_PICKLE_OP_LIST);
+  }
+  op(p, IG_PICKLE_OP_MARK);
+  for (size_t i = 0; i < v->list.n; i++) {
+    if (!ig_ts_pickler_value(p, v->list.at[i])) return false;
+  }
+  if (function) op(p, IG_PICKLE_OP_APPENDS);
+  op(p, IG_PICKLE_OP_TUPLE);
+  if (function) op(p, IG_PICKLE_OP_REDUCE);
+  return true;
+}
+
 static bool put_value(ig_ts_pickler *p, ig_value v) {
   switch (v.kind) {
+    case IG_KIND_LIST:
+      return constant_list(p, &v);
     case IG_KIND_NONE:
       op(p, IG_PICKLE_OP_NONE);
       return true;
@@ -379,6 +504,8 @@ static bool put_value(ig_ts_pickler *p, ig_value v) {
       return tensor(p, v.tensor);
     case IG_KIND_OBJECT:
       return object(p, v.object);
+    case IG_KIND_NATIVE:
+      return native(p, v.native);
     default:
       return ig_fail(p->c, IG_UNSUPPORTED, "a value of this kind cannot be saved in an archive") ==
              IG_OK;

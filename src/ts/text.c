@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs of an archive's methods as text.
+// Graphs of an archive's methods: as text, and whether there are any.
+#include "base/budget.h"
 #include "ir/print.h"
 #include "ts/load.h"
 
@@ -35,9 +36,25 @@ char *ig_ts_graphs(ig_ctx *c, const ig_ts *ts, bool inlined) {
   if (c->status != IG_OK) return NULL;
   ig_sunit *u = NULL;
   ig_str s = ig_str_make(c->alloc);
+  const ig_account outer = ig_account_open(c, &ts->zip.limits);
   const ig_sclass *root = ig_ts_declare(c, ts, &u);
   bool ok = root && print_all(c, u, root, inlined, &s);
   if (!ok) ig_str_free(&s);
-  ig_sunit_release(u);
+  ig_sunit_close(u);
+  ig_account_close(c, &outer);
   return ok ? ig_print_end(c, &s) : NULL;
+}
+
+ig_status ig_ts_check(ig_ctx *c, const ig_ts *ts) {
+  if (c->status != IG_OK) return c->status;
+  ig_sunit *u = NULL;
+  const ig_account outer = ig_account_open(c, &ts->zip.limits);
+  bool ok = ig_ts_declare(c, ts, &u) != NULL;
+  // What is compiled declares what it calls.
+  for (size_t i = 0; ok && i < u->all_functions.n; i++) {
+    ok = ig_sfunction_ensure(c, u->all_functions.at[i]);
+  }
+  ig_sunit_close(u);
+  ig_account_close(c, &outer);
+  return c->status;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators whose meaning changed, as functions that compute the old meaning with the operators of
-// today. An archive whose version is below the row's gets these instead.
+// today. An archive whose version is below the row's gets these instead. Overloads that no text
+// stands for (division of numbers) mean what they always meant.
+#include <stdio.h>
 #include <string.h>
 
 #include "ts/load.h"
@@ -93,7 +95,12 @@ static bool compile_all(ig_ts_loader *l, const upgrade *u, ig_sugar *out) {
     at[n] = ig_script_compile(l->c, l->unit, u->texts[n], &front);
     if (!at[n]) return false;
   }
-  *out = (ig_sugar){.kind = IG_SUGAR_FUNCTION, .functions = at, .n_functions = n};
+  size_t length = strlen(u->op) + sizeof "aten::";
+  char *symbol = ig_arena_array(&l->unit->arena, length, 1);
+  if (!symbol) return ig_fail(l->c, IG_NOMEM, "out of memory") == IG_OK;
+  (void)snprintf(symbol, length, "aten::%s", u->op);
+  *out =
+      (ig_sugar){.kind = IG_SUGAR_FUNCTION, .functions = at, .n_functions = n, .older_of = symbol};
   return true;
 }
 
