@@ -61,11 +61,14 @@ static const char *node_name(ig_onnx *x, const char *op_type) {
 }
 
 const char *ig_onnx_convention_node(ig_onnx *x, const ig_onnx_node *n, const char *out) {
+  for (size_t i = 0; !n->many && n->in[i]; i++) ig_onnx_read_folded(x, n->in[i], n->op_type);
+  for (size_t i = 0; n->many && i < n->nmany; i++) ig_onnx_read_folded(x, n->many[i], n->op_type);
   for (size_t i = 0; !n->many && n->in[i]; i++)
     note_reader(x, ig_onnx_file_name(x, n->in[i]), n->op_type);
   for (size_t i = 0; n->many && i < n->nmany; i++)
     note_reader(x, ig_onnx_file_name(x, n->many[i]), n->op_type);
   note_maker(x, ig_onnx_file_name(x, out), n->op_type);
+  ig_onnx_note_sizes(x, n, out);
   for (size_t i = 1; i < n->nouts; i++)
     note_maker(x, n->outs[i] ? ig_onnx_file_name(x, n->outs[i]) : NULL, n->op_type);
   return node_name(x, n->op_type);
@@ -160,6 +163,12 @@ const char *ig_onnx_axis_name(const ig_onnx *x, const char *value, int axis) {
   return NULL;
 }
 
+const char *ig_onnx_maker_of(const ig_onnx *x, const char *name) {
+  ig_map_value *v = ig_map_find(&x->makers, ig_onnx_file_name(x, name));
+  const maker *m = v ? v->ptr : NULL;
+  return m ? m->op_type : "";
+}
+
 const char *ig_onnx_made_axis(ig_onnx *x, const char *value, int axis) {
   char text[256];
   ig_map_value *v = ig_map_find(&x->makers, value);
@@ -219,6 +228,10 @@ static size_t values_before(const ig_onnx *x) {
   return count;
 }
 
+size_t ig_onnx_value_count(const ig_onnx *x) {
+  return values_before(x) + x->nmade;
+}
+
 static const char *found_output(ig_onnx *x, const ig_onnx *first, size_t k) {
   const char *name = k < first->noutput_order ? first->output_order[k] : "";
   ig_map_value *v = ig_map_find(&first->makers, name);
@@ -262,7 +275,8 @@ bool ig_onnx_complete_names(ig_onnx *x, const ig_onnx *first, ig_onnx_options *o
   for (size_t i = 0; i < n; i++) {
     const ig_node *node = model_input(x, &in[i]);
     if (!node) continue;
-    ins[k] = k < given ? options->input_names[k] : found_input(x, first, node, k);
+    bool named = k < given && options->input_names[k][0];
+    ins[k] = named ? options->input_names[k] : found_input(x, first, node, k);
     k++;
   }
   for (; k < given; k++) ins[k] = options->input_names[k];

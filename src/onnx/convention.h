@@ -16,7 +16,8 @@ const char *ig_onnx_made_axis(ig_onnx *x, const char *value, int axis);
 // The name of a value in the file: copies have that of the original, outputs of the model their
 // own.
 const char *ig_onnx_file_name(const ig_onnx *x, const char *name);
-bool ig_onnx_is_made(const ig_onnx *x, const char *name);  // by a node
+const char *ig_onnx_maker_of(const ig_onnx *x, const char *name);  // its operator, "": none
+bool ig_onnx_is_made(const ig_onnx *x, const char *name);          // by a node
 // Sets all names of inputs and outputs in `options`, after `first` has been written, and in
 // `renames` those of the values that the outputs are.
 bool ig_onnx_complete_names(ig_onnx *x, const ig_onnx *first, ig_onnx_options *options,
@@ -25,11 +26,30 @@ bool ig_onnx_complete_names(ig_onnx *x, const ig_onnx *first, ig_onnx_options *o
 // whether n is such a product, and whether the call is such a sum, which is then written.
 bool ig_onnx_is_summand(const ig_onnx *x, const ig_node *n);
 bool ig_onnx_put_sum(ig_onnx *x, const ig_onnx_call *call);
+// Nodes on weights (fold_weights.c): what is known of a name; whether a node was evaluated, whose
+// result then has the name `out`; and that an operator reads a value, which may be such a result.
+void ig_onnx_know_weight(ig_onnx *x, const char *name, const ig_tensor *t);
+void ig_onnx_know_constant(ig_onnx *x, const char *name);  // the last tensor added
+void ig_onnx_known_free(ig_onnx *x);
+bool ig_onnx_fold_node(ig_onnx *x, const ig_onnx_node *n, const char *out);
+void ig_onnx_read_folded(ig_onnx *x, const char *name, const char *op_type);
+bool ig_onnx_know_folded(ig_onnx *x, const char *name, ig_tensor *t);  // a new weight
+ig_tensor *ig_onnx_known_weight(const ig_onnx *x, const ig_node *n);   // NULL: not known
+// A convolution that only a normalization reads is written with it (convention_fuse.c).
+bool ig_onnx_is_normalized(ig_onnx *x, const ig_node *n);
+bool ig_onnx_put_normalized(ig_onnx *x, const ig_onnx_call *call);
+// Sizes that PyTorch's exporter does not know (convention_sizes.c): a node that was emitted; the
+// result of a call; and whether axis `d` of a value with ndim axes is one of them.
+void ig_onnx_note_sizes(ig_onnx *x, const ig_onnx_node *n, const char *out);
+void ig_onnx_note_result(ig_onnx *x, const ig_onnx_call *call);
+bool ig_onnx_is_vague(const ig_onnx *x, const char *name, int d, int ndim);
+bool ig_onnx_is_constant(const ig_onnx *x, const char *name);  // of the writer, not a weight
 // The name of a weight: that of the program, or a given one beyond those of the inputs; a name that
 // an input or output has is changed.
 const char *ig_onnx_weight_name(ig_onnx *x, const char *name);
 // The inputs that the model has, before unread ones are left out, and its outputs.
 size_t ig_onnx_input_count(const ig_onnx *x);
 size_t ig_onnx_output_count(const ig_onnx *x);
+size_t ig_onnx_value_count(const ig_onnx *x);  // inputs, weights and results of nodes
 
 #endif

@@ -20,6 +20,7 @@ enum {
   ATTR_F = 2,
   ATTR_I = 3,
   ATTR_S = 4,
+  ATTR_TENSOR = 5,
   ATTR_FLOATS = 7,
   ATTR_INTS = 8,
   ATTR_STRINGS = 9,
@@ -31,7 +32,7 @@ int64_t ig_onnx_elem_type(ig_dtype d) {
       [IG_BOOL] = 9,      [IG_U8] = 2,      [IG_I8] = 3,   [IG_I16] = 5,  [IG_I32] = 6,
       [IG_I64] = 7,       [IG_U16] = 4,     [IG_U32] = 12, [IG_U64] = 13, [IG_F16] = 10,
       [IG_BF16] = 16,     [IG_F32] = 1,     [IG_F64] = 11, [IG_C64] = 14, [IG_C128] = 15,
-      [IG_F8E4M3FN] = 17, [IG_F8E5M2] = 19,
+      [IG_F8E4M3FN] = 17, [IG_F8E5M2] = 19, [IG_QI8] = 3,  [IG_QU8] = 2,  [IG_QI32] = 6,
   };
   return types[d];
 }
@@ -64,7 +65,8 @@ bool ig_onnx_set_name(ig_onnx *x, const ig_node *n, const char *name) {
 
 // ---- nodes
 
-static void put_attr(ig_proto_writer *w, const ig_onnx_attr *a) {
+static void put_attr(ig_onnx *x, const ig_onnx_attr *a) {
+  ig_proto_writer *w = &x->w;
   size_t mark = ig_proto_open(w, NODE_ATTRIBUTE);
   ig_proto_put_text(w, ATTR_NAME, a->name);
   if (a->type == IG_ONNX_FLOAT) ig_proto_put_float(w, ATTR_F, a->f);
@@ -75,6 +77,9 @@ static void put_attr(ig_proto_writer *w, const ig_onnx_attr *a) {
   for (size_t i = 0; a->type == IG_ONNX_STRINGS && i < a->n; i++) {
     ig_proto_put_text(w, ATTR_STRINGS, a->strings ? a->strings[i] : a->s);
   }
+  size_t tensor = a->type == IG_ONNX_TENSOR ? ig_proto_open(w, ATTR_TENSOR) : 0;
+  if (a->type == IG_ONNX_TENSOR) ig_onnx_put_tensor(x, a->tensor);
+  if (a->type == IG_ONNX_TENSOR) ig_proto_close(w, tensor);
   ig_proto_put_int(w, ATTR_TYPE, a->type);
   ig_proto_close(w, mark);
 }
@@ -156,7 +161,7 @@ size_t ig_onnx_begin(ig_onnx *x, const ig_onnx_node *n) {
     ig_proto_put_text(w, NODE_DOMAIN, n->domain);
     note_domain(x, n->domain);
   }
-  for (size_t i = 0; n->attrs[i].name; i++) put_attr(w, &n->attrs[i]);
+  for (size_t i = 0; n->attrs[i].name; i++) put_attr(x, &n->attrs[i]);
   return mark;
 }
 
@@ -179,6 +184,7 @@ const char *ig_onnx_emit(ig_onnx *x, const ig_onnx_node *n) {
     named.outs = outs;
   }
   named.out = first;
+  if (ig_onnx_fold_node(x, &named, first)) return first;
   size_t mark = ig_onnx_begin(x, &named);
   ig_onnx_end(x, mark);
   return first;
@@ -231,7 +237,7 @@ const char *ig_onnx_gather(ig_onnx *x, const char *in, const char *index, int64_
 const char *ig_onnx_slice(ig_onnx *x, const char *in, const char *start, const char *end,
                           int64_t axis, int64_t step, const char *out) {
   const char *axes = ig_onnx_vector(x, &axis, 1);
-  const char *steps = ig_onnx_vector(x, &step, 1);
+  const char *steps = step == 1 ? NULL : ig_onnx_vector(x, &step, 1);
   return ig_onnx_emit(
       x, &(ig_onnx_node){.op_type = "Slice", .in = {in, start, end, axes, steps}, .out = out});
 }
@@ -251,9 +257,11 @@ const char *ig_onnx_concat(ig_onnx *x, const char *const *names, size_t n, int64
 void *ig_onnx_constant(ig_onnx *x, const char *key, ig_dtype dtype, const int64_t *dims, int ndim,
                        const char **name) {
   *name = "";
-  // In a function constants are nodes, which are visible only in their graph.
+  // In a function constants are nodes, which are visible only in their graph. With the TorchScript
+  // conventions every use has its own.
   char scope[64] = "";
-  if (x->outer || x->options->torchscript) (void)snprintf(scope, sizeof scope, "%zu ", x->scope);
+  if (x->outer) (void)snprintf(scope, sizeof scope, "%zu ", x->scope);
+  if (x->options->torchscript) (void)snprintf(scope, sizeof scope, "%zu ", x->temps);
   size_t length = strlen(scope) + strlen(key) + 1;
   char *kept = ig_onnx_push(x, length);
   if (!kept) return NULL;
@@ -277,6 +285,7 @@ void *ig_onnx_constant(ig_onnx *x, const char *key, ig_dtype dtype, const int64_
   v->ptr = (void *)*name;
   t.data = (ig_bytes){data, bytes};
   if (!ig_vec_push(x->c->alloc, &x->tensors, t)) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
+  ig_onnx_know_constant(x, t.name);
   return data;
 }
 
@@ -318,6 +327,19 @@ const char *ig_onnx_vector(ig_onnx *x, const int64_t *at, size_t n) {
   void *data = key.failed ? NULL : ig_onnx_constant(x, key.at, IG_I64, &count, 1, &name);
   if (key.failed) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
   if (data && n) memcpy(data, at, n * sizeof *at);
+  ig_str_free(&key);
+  return name;
+}
+
+const char *ig_onnx_floats_vector(ig_onnx *x, const double *at, size_t n) {
+  ig_str key = ig_str_make(x->c->alloc);
+  ig_str_add(&key, "floats");
+  for (size_t i = 0; i < n; i++) ig_str_add(&key, " %a", at[i]);
+  const char *name = "";
+  int64_t count = (int64_t)n;
+  float *data = key.failed ? NULL : ig_onnx_constant(x, key.at, IG_F32, &count, 1, &name);
+  if (key.failed) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
+  for (size_t i = 0; data && i < n; i++) data[i] = (float)at[i];
   ig_str_free(&key);
   return name;
 }

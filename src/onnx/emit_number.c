@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers that are known only when the model runs: sizes of its inputs and what is computed from
-// them. An expression becomes Shape and arithmetic on vectors of one element, each computed once
-// per graph; integers are int64, fractions double, truth values bool.
+// them. An expression becomes Shape and arithmetic on vectors of one element, with the TorchScript
+// conventions on tensors without dimensions, each computed once per graph; integers are int64,
+// fractions double, truth values bool.
 #include <math.h>
 #include <string.h>
 
@@ -87,14 +88,32 @@ void ig_onnx_learn(ig_onnx *x, const char *name, const ig_tensor *t) {
   }
 }
 
+static bool are_scalars(const ig_onnx *x) {
+  return x->options->torchscript;
+}
+
+void ig_onnx_learn_scalar(ig_onnx *x, const char *name, const ig_expr *e) {
+  ig_onnx_learn_number(x, are_scalars(x) ? name : ig_onnx_unsqueeze(x, name, 0, NULL), e);
+}
+
+const char *ig_onnx_as_number(ig_onnx *x, const char *in, int ndim) {
+  if (are_scalars(x) && ndim == 0) return in;
+  int64_t one = 1;
+  return ig_onnx_emit2(x, "Reshape", in, ig_onnx_vector(x, &one, are_scalars(x) ? 0 : 1), NULL);
+}
+
 void ig_onnx_learn_number(ig_onnx *x, const char *name, const ig_expr *e) {
   ig_onnx_source s = {.tensor = name, .dim = -1, .k = 1};
   if (e && e->kind == IG_EXPR_SYMBOL) add_source(x, e, &s);
 }
 
-// The size of one dimension, as a vector. Shape takes a part of the sizes from opset 15 on.
+// The size of one dimension. Shape takes a part of the sizes from opset 15 on.
 static const char *size_of(ig_onnx *x, const ig_onnx_source *s) {
   if (s->dim < 0) return s->tensor;
+  if (are_scalars(x)) {
+    const char *sizes = ig_onnx_emit1(x, "Shape", s->tensor, NULL);
+    return ig_onnx_gather(x, sizes, ig_onnx_integer(x, IG_I64, s->dim), 0, NULL);
+  }
   if (x->opset >= 15) {
     return ig_onnx_emit(x, &(ig_onnx_node){.op_type = "Shape",
                                            .in = {s->tensor},
@@ -107,8 +126,12 @@ static const char *size_of(ig_onnx *x, const ig_onnx_source *s) {
   return ig_onnx_gather(x, shape, index, 0, NULL);
 }
 
-static const char *int_vector(ig_onnx *x, int64_t v) {
-  return ig_onnx_vector(x, &v, 1);
+static const char *whole(ig_onnx *x, int64_t v) {
+  return are_scalars(x) ? ig_onnx_integer(x, IG_I64, v) : ig_onnx_vector(x, &v, 1);
+}
+
+static const char *lone(ig_onnx *x, ig_dtype d, double v) {
+  return are_scalars(x) ? ig_onnx_number(x, d, v) : ig_onnx_filled(x, d, 1, v);
 }
 
 static const char *symbol_name(ig_onnx *x, const ig_expr *e) {
@@ -118,11 +141,11 @@ static const char *symbol_name(ig_onnx *x, const ig_expr *e) {
     if (x->node) ig_onnx_refuse(x, x->node, "%s is not a size of an input", e->name);
     if (!x->node)
       (void)ig_fail(x->c, IG_UNSUPPORTED, "ONNX: %s is not a size of an input", e->name);
-    return int_vector(x, 0);
+    return whole(x, 0);
   }
   const char *name = size_of(x, s);
-  if (s->c) name = ig_onnx_emit2(x, "Sub", name, int_vector(x, s->c), NULL);
-  if (s->k != 1) name = ig_onnx_emit2(x, "Div", name, int_vector(x, s->k), NULL);
+  if (s->c) name = ig_onnx_emit2(x, "Sub", name, whole(x, s->c), NULL);
+  if (s->k != 1) name = ig_onnx_emit2(x, "Div", name, whole(x, s->k), NULL);
   return name;
 }
 
@@ -178,7 +201,7 @@ static const char *power(ig_onnx *x, const ig_expr *e) {
 }
 
 static const char *shifted(ig_onnx *x, const ig_expr *e) {
-  const char *two = int_vector(x, 2);
+  const char *two = whole(x, 2);
   const char *factor = ig_onnx_emit2(x, "Pow", two, as(x, e->args[1], IG_I64), NULL);
   const char *a = as(x, e->args[0], IG_I64);
   if (e->kind == IG_EXPR_LSHIFT) return ig_onnx_emit2(x, "Mul", a, factor, NULL);
@@ -220,17 +243,17 @@ static const char *function(ig_onnx *x, const ig_expr *e) {
     const char *out = ig_onnx_emit1(x, rows[i].op, as(x, e->args[0], IG_F64), NULL);
     if (e->sort == IG_SORT_INT) return ig_onnx_cast(x, out, IG_I64, NULL);
     if (e->kind != IG_EXPR_LOG2) return out;
-    return ig_onnx_emit2(x, "Div", out, ig_onnx_filled(x, IG_F64, 1, log(2)), NULL);
+    return ig_onnx_emit2(x, "Div", out, lone(x, IG_F64, log(2)), NULL);
   }
   if (x->node) ig_onnx_refuse(x, x->node, "%s of sizes", ig_expr_kind_text(e->kind));
-  return ig_onnx_filled(x, ig_onnx_number_type(e), 1, 0);
+  return lone(x, ig_onnx_number_type(e), 0);
 }
 
 static const char *constant(ig_onnx *x, const ig_expr *e) {
-  if (e->kind == IG_EXPR_CONST) return int_vector(x, (int64_t)e->num);
-  if (e->kind == IG_EXPR_BOOL) return ig_onnx_filled(x, IG_BOOL, 1, (double)e->value);
+  if (e->kind == IG_EXPR_CONST) return whole(x, (int64_t)e->num);
+  if (e->kind == IG_EXPR_BOOL) return lone(x, IG_BOOL, (double)e->value);
   double v = e->kind == IG_EXPR_RATIONAL ? (double)e->num / (double)e->den : e->f;
-  return ig_onnx_filled(x, IG_F64, 1, v);
+  return lone(x, IG_F64, v);
 }
 
 static const char *conversion(ig_onnx *x, const ig_expr *e) {
@@ -313,13 +336,32 @@ const char *ig_onnx_number_of(ig_onnx *x, const ig_expr *e) {
   return name;
 }
 
+// The vector made of a number without dimensions, once per graph.
+static const char *vector_of(ig_onnx *x, const ig_expr *e) {
+  ig_table_slot *slot = ig_table_find(&x->vectors, e);
+  ig_onnx_made *made = slot ? slot->value : NULL;
+  if (made && is_open(x, made->scope)) return made->name;
+  const char *name = ig_onnx_unsqueeze(x, ig_onnx_number_of(x, e), 0, NULL);
+  slot = ig_table_put(&x->vectors, e);
+  if (!slot) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
+  made = ig_onnx_push(x, sizeof *made);
+  if (made) *made = (ig_onnx_made){name, x->scope};
+  if (slot) slot->value = made;
+  return name;
+}
+
 const char *ig_onnx_size(ig_onnx *x, ig_int i) {
-  return i.expr ? ig_onnx_number_of(x, i.expr) : int_vector(x, i.value);
+  if (!i.expr) return ig_onnx_vector(x, &i.value, 1);
+  return are_scalars(x) ? vector_of(x, i.expr) : ig_onnx_number_of(x, i.expr);
 }
 
 const char *ig_onnx_scalar_of(ig_onnx *x, const ig_expr *e, ig_dtype dtype) {
-  const char *vector = as(x, e, dtype);
-  return ig_onnx_squeeze(x, vector, 0, NULL);
+  const char *number = as(x, e, dtype);
+  return are_scalars(x) ? number : ig_onnx_squeeze(x, number, 0, NULL);
+}
+
+const char *ig_onnx_scalar_size(ig_onnx *x, ig_int i) {
+  return i.expr ? ig_onnx_scalar_of(x, i.expr, IG_I64) : ig_onnx_integer(x, IG_I64, i.value);
 }
 
 const char *ig_onnx_shape_of(ig_onnx *x, const ig_int *at, size_t n) {

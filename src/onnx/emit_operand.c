@@ -14,6 +14,16 @@ const ig_tensor *ig_onnx_tensor_of(const ig_value *v) {
   return v->node->val.tensor;
 }
 
+bool ig_onnx_same_sizes(const ig_tensor *a, const ig_tensor *b) {
+  bool same = a && b && a->ndim == b->ndim;
+  for (int d = 0; same && d < a->ndim; d++) {
+    ig_int s = ig_sizes(a)[d];
+    ig_int t = ig_sizes(b)[d];
+    same = s.expr == t.expr && (s.expr || s.value == t.value);
+  }
+  return same;
+}
+
 int ig_onnx_ndim(const ig_value *v) {
   const ig_tensor *t = ig_onnx_tensor_of(v);
   return t ? t->ndim : 0;

@@ -37,6 +37,8 @@ ig_onnx_lower_fn ig_onnx_lower_fake_quantize;
 ig_onnx_lower_fn ig_onnx_lower_fake_quantize_channel;
 ig_onnx_lower_fn ig_onnx_lower_adaptive_max;
 ig_onnx_lower_fn ig_onnx_lower_avg_ceil;
+ig_onnx_lower_fn ig_onnx_lower_avg_ceil3d;
+ig_onnx_lower_fn ig_onnx_lower_stft_center;
 ig_onnx_lower_fn ig_onnx_lower_scatter_add;
 ig_onnx_lower_fn ig_onnx_lower_col2im;
 ig_onnx_lower_fn ig_onnx_lower_i0;

@@ -141,7 +141,25 @@ static ig_tensor *members(ig_ctx *c, ig_tensor *place, ig_tensor *begin, ig_tens
   return ig_logical_and(c, after, ig_lt_tensor(c, place, ig_unsqueeze(c, end, ig_const(1))));
 }
 
-// Sums and means. For a sum the sizes of bags are zeros, as in PyTorch.
+// The greatest elements of each bag, [bags, width], and the indices of their rows; of an empty one
+// zeros.
+static ig_tensor *greatest(ig_ctx *c, ig_tensor *in, ig_tensor *rows, ig_tensor *indices,
+                           ig_tensor **places) {
+  ig_int over = ig_const(1);
+  ig_value dims = ig_of_ints(&over, 1);
+  ig_value most[2] = {ig_none(), ig_none()};
+  ig_tensor *others = ig_logical_not(c, ig_unsqueeze(c, in, ig_const(2)));
+  ig_tensor *every = ig_unsqueeze(c, rows, ig_const(0));
+  every = ig_masked_fill_scalar(c, every, others, ig_of_f64(-INFINITY));
+  ig_max_dim_with(c, every, over, false, most);
+  ig_tensor *count = ig_sum_dim_intlist_with(c, ig_cast(c, in, IG_I64), dims, true, ig_none());
+  ig_tensor *empty = ig_eq_scalar(c, count, ig_of_i64(0));
+  ig_tensor *at = ig_take(c, indices, ig_value_tensor(&most[1]));
+  *places = ig_masked_fill_scalar(c, at, empty, ig_of_i64(0));
+  return ig_masked_fill_scalar(c, ig_value_tensor(&most[0]), empty, ig_of_i64(0));
+}
+
+// Sums, means and greatest elements. For a sum the sizes of bags are zeros, as in PyTorch.
 static bool embedding_bag(ig_ctx *c, const ig_value *args, bool forward_only, ig_value *outs) {
   ig_tensor *weight = args[WEIGHT].tensor;
   ig_tensor *indices = args[INDICES].tensor;
@@ -149,7 +167,9 @@ static bool embedding_bag(ig_ctx *c, const ig_value *args, bool forward_only, ig
   bool mean = args[MODE].i.value == 1;
   bool last = args[LAST_OFFSET].b;
   bool ranges = bag_by_bag(args);
-  if (args[MODE].i.value > 1 || indices->ndim != 1 || args[OFFSETS].tensor->ndim != 1) return false;
+  bool most = args[MODE].i.value == 2;
+  if (args[MODE].i.value > 2 || indices->ndim != 1 || args[OFFSETS].tensor->ndim != 1) return false;
+  if (most && scale) return false;
   ig_dtype index = ig_dtype_promote(indices->dtype, args[OFFSETS].tensor->dtype);
   ig_tensor *offsets = ig_cast(c, args[OFFSETS].tensor, IG_I64);
   ig_int all = ig_sizes(args[OFFSETS].tensor)[0];
@@ -170,7 +190,9 @@ static bool embedding_bag(ig_ctx *c, const ig_value *args, bool forward_only, ig
   }
   ig_tensor *table = ig_cast(c, in, weight->dtype);
   if (scale) table = ig_mul_tensor(c, table, scale);
-  ig_tensor *sum = ig_matmul(c, table, ig_embedding(c, weight, indices));
+  ig_tensor *rows = ig_embedding(c, weight, indices);
+  ig_tensor *places = NULL;
+  ig_tensor *sum = most ? greatest(c, in, rows, indices, &places) : ig_matmul(c, table, rows);
   if (mean) {
     ig_tensor *by = ig_cast(c, ig_clamp_min(c, count, ig_of_i64(1)), weight->dtype);
     sum = ig_div_tensor(c, sum, ig_unsqueeze(c, by, ig_const(1)));
@@ -180,13 +202,13 @@ static bool embedding_bag(ig_ctx *c, const ig_value *args, bool forward_only, ig
   ig_tensor *bag = ig_ge_tensor(c, ig_unsqueeze(c, place, ig_const(1)), next);
   bag = ig_cast(c, bag, IG_I64);
   bag = ig_sum_dim_intlist_with(c, bag, ig_of_ints(&over, 1), false, ig_none());
-  if (!mean && ranges) bag = whole(c, &none, 1, none);
+  if (!mean && !most && ranges) bag = whole(c, &none, 1, none);
   ig_int sizes = forward_only ? all : bags;
-  if (!mean) count = whole(c, &sizes, 1, none);
+  if (!mean && !most) count = whole(c, &sizes, 1, none);
   outs[0] = ig_of_tensor(sum);
   outs[1] = ig_of_tensor(ig_cast(c, bag, index));
   outs[2] = ig_of_tensor(ig_cast(c, count, index));
-  outs[3] = outs[2];
+  outs[3] = most ? ig_of_tensor(ig_cast(c, places, index)) : outs[2];
   return true;
 }
 

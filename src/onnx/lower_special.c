@@ -392,49 +392,108 @@ bool ig_onnx_lower_adaptive_max(ig_ctx *c, int opset, const ig_value *args, ig_v
   return true;
 }
 
+// One value per spatial dimension; `otherwise` where the list is empty.
+static bool window_list(const ig_value *v, size_t n, const int64_t *otherwise, int64_t *out) {
+  bool empty = v->kind == IG_KIND_NONE || (v->kind == IG_KIND_INTS && v->ints.n == 0);
+  if (empty) memcpy(out, otherwise, n * sizeof *out);
+  return empty || const_list(v, n, out);
+}
+
+// How many windows PyTorch has along an axis: with those that the end cuts off, without those that
+// begin behind the data.
+static ig_int window_count(ig_ctx *c, ig_int in, int64_t kernel, int64_t stride, int64_t padding) {
+  ig_int up = ig_const(stride);
+  ig_int room = ig_int_add(c, in, ig_const(2 * padding - kernel + stride - 1));
+  ig_int all = ig_int_add(c, ig_int_floordiv(c, room, up), ig_const(1));
+  if (padding == 0 && stride <= kernel) return all;
+  ig_int begin = ig_int_floordiv(c, ig_int_add(c, in, ig_const(padding + stride - 1)), up);
+  return ig_int_min(c, all, begin);
+}
+
+typedef ig_tensor *pool_fn(ig_ctx *c, ig_tensor *self, ig_value kernel_size, ig_value stride,
+                           ig_value padding, bool ceil_mode, bool count_include_pad,
+                           ig_value divisor_override);
+
 // self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: before opset
 // 19 the windows that ceil_mode cuts off are averages over what they cover, divided by the share
 // of it.
-bool ig_onnx_lower_avg_ceil(ig_ctx *c, int opset, const ig_value *args, ig_value *outs) {
-  (void)opset;
+static bool avg_ceil(ig_ctx *c, const ig_value *args, size_t n, pool_fn *pool, ig_value *outs) {
   ig_tensor *x = args[0].tensor;
+  static const int64_t none_at[SPATIAL] = {0};
   int64_t kernel[SPATIAL];
   int64_t stride[SPATIAL];
-  int64_t padding[SPATIAL] = {0};
-  int64_t in[SPATIAL];
-  size_t n = args[1].kind == IG_KIND_INTS ? args[1].ints.n : 0;
-  if (n != 2 || x->ndim < 3 || !args[4].b) return false;
-  if (!const_list(&args[1], n, kernel) || !spatial_sizes(x, n, in)) return false;
-  if (!const_list(&args[2], n, stride)) memcpy(stride, kernel, sizeof stride);
-  if (!const_list(&args[3], n, padding) && args[3].kind == IG_KIND_INTS && args[3].ints.n)
+  int64_t padding[SPATIAL];
+  bool known =
+      args[1].kind == IG_KIND_INTS && args[1].ints.n == n && const_list(&args[1], n, kernel);
+  if (!known || x->ndim <= (int)n || !args[4].b) return false;
+  if (!window_list(&args[2], n, kernel, stride) || !window_list(&args[3], n, none_at, padding)) {
     return false;
+  }
   ig_int inner[2 * SPATIAL];  // the last dimension first, before and behind
   ig_int outer[2 * SPATIAL];
+  ig_int plane[1 + SPATIAL] = {ig_const(1)};
+  ig_int count[SPATIAL];
+  ig_int step[SPATIAL];
+  ig_int none[SPATIAL];
   for (size_t i = 0; i < n; i++) {
     size_t at = 2 * (n - 1 - i);
-    int64_t room = in[i] + 2 * padding[i] - kernel[i];
-    int64_t count = (room + stride[i] - 1) / stride[i] + 1;
-    if ((count - 1) * stride[i] >= in[i] + padding[i]) count--;
-    int64_t behind = (count - 1) * stride[i] + kernel[i] - in[i] - 2 * padding[i];
+    ig_int in = ig_sizes(x)[(size_t)x->ndim - n + i];
+    if (stride[i] <= 0) return false;
     inner[at] = inner[at + 1] = ig_const(padding[i]);
     outer[at] = ig_const(0);
-    outer[at + 1] = ig_const(behind > 0 ? behind : 0);
+    // As many as a window that is cut off may lack; it begins within the data.
+    outer[at + 1] = ig_const((stride[i] < kernel[i] ? stride[i] : kernel[i]) - 1);
+    plane[1 + i] = in;
+    count[i] = window_count(c, in, kernel[i], stride[i], padding[i]);
+    step[i] = ig_const(stride[i]);
+    none[i] = ig_const(0);
   }
-  ig_int none[SPATIAL] = {ig_const(0), ig_const(0), ig_const(0)};
-  ig_int step[SPATIAL] = {ig_const(stride[0]), ig_const(stride[1])};
   ig_value strides = ig_of_ints(step, n);
   ig_value zeros = ig_of_ints(none, n);
-  ig_int plane[] = {ig_const(1), ig_const(in[0]), ig_const(in[1])};
-  ig_tensor *share = ig_new_full(c, x, ig_of_ints(plane, 3), ig_of_i64(1));
+  ig_tensor *share = ig_new_full(c, x, ig_of_ints(plane, n + 1), ig_of_i64(1));
   ig_value one = args[5].b ? ig_of_i64(1) : ig_of_i64(0);
   share = ig_constant_pad_nd_with(c, share, ig_of_ints(inner, 2 * n), one);
   share = ig_constant_pad_nd_with(c, share, ig_of_ints(outer, 2 * n), ig_of_i64(0));
-  share = ig_avg_pool2d_with(c, share, args[1], strides, zeros, false, true, ig_none());
+  share = pool(c, share, args[1], strides, zeros, false, true, ig_none());
   ig_tensor *whole = ig_constant_pad_nd_with(c, x, ig_of_ints(inner, 2 * n), ig_of_i64(0));
   whole = ig_constant_pad_nd_with(c, whole, ig_of_ints(outer, 2 * n), ig_of_i64(0));
-  whole = ig_avg_pool2d_with(c, whole, args[1], strides, zeros, false, true, args[6]);
-  bool given = args[6].kind != IG_KIND_NONE;
-  outs[0] = ig_of_tensor(given ? whole : ig_div_tensor(c, whole, share));
+  whole = pool(c, whole, args[1], strides, zeros, false, true, args[6]);
+  if (args[6].kind == IG_KIND_NONE) whole = ig_div_tensor(c, whole, share);
+  for (size_t i = 0; i < n; i++) {
+    ig_int dim = ig_const(x->ndim - (int64_t)n + (int64_t)i);
+    if (padding[i] == 0 && stride[i] <= kernel[i]) continue;
+    whole = ig_slice_tensor_with(c, whole, dim, ig_of_i64(0), ig_of_int(count[i]), ig_const(1));
+  }
+  outs[0] = ig_of_tensor(whole);
+  return true;
+}
+
+bool ig_onnx_lower_avg_ceil(ig_ctx *c, int opset, const ig_value *args, ig_value *outs) {
+  (void)opset;
+  return avg_ceil(c, args, 2, ig_avg_pool2d_with, outs);
+}
+
+bool ig_onnx_lower_avg_ceil3d(ig_ctx *c, int opset, const ig_value *args, ig_value *outs) {
+  (void)opset;
+  return avg_ceil(c, args, 3, ig_avg_pool3d_with, outs);
+}
+
+// self, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided,
+// return_complex: half a frame more on both sides, then without center.
+bool ig_onnx_lower_stft_center(ig_ctx *c, int opset, const ig_value *args, ig_value *outs) {
+  ig_tensor *x = args[0].tensor;
+  bool complex = args[9].kind == IG_KIND_BOOL && args[9].b;
+  if (opset < 17 || complex || x->ndim < 1 || x->ndim > 2 || args[1].i.expr) return false;
+  if (args[5].b) {
+    int n = x->ndim;
+    ig_int half = ig_const(args[1].i.value / 2);
+    ig_int pad[] = {half, half};
+    for (int d = n; d < 3; d++) x = ig_unsqueeze(c, x, ig_const(0));
+    x = ig_pad_with(c, x, ig_of_ints(pad, 2), args[6], ig_none());
+    for (int d = n; d < 3; d++) x = ig_squeeze_dim(c, x, ig_const(0));
+  }
+  outs[0] = ig_of_tensor(ig_stft_with(c, x, args[1].i, args[2], args[3], ig_value_tensor(&args[4]),
+                                      args[7].b, args[8], args[9]));
   return true;
 }
 

@@ -31,6 +31,7 @@ struct ig_onnx_tensor {
   ig_bytes data;
   bool is_weight;    // of the program; otherwise a constant of the writer
   bool is_node;      // a Constant node, written already
+  bool is_unread;    // a constant of nodes that were evaluated
   bool is_shared;    // visible in all graphs: never a node of one of them
   bool is_external;  // offset in the file of weights
   uint64_t offset;

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ingot/aten.h"
+#include "ingot/library.h"
 #include "onnx/convention.h"
 #include "onnx/functions.h"
 #include "onnx/model.h"
@@ -27,7 +29,7 @@ static bool keep(const ig_op *op, const ig_value *args, void *user) {
   const ig_onnx *x = user;
   if (translated(x, op->target)) return true;
   const ig_onnx_row *row = find_row(x, op->target);
-  return row && (!row->can || row->can(x->opset, args, op->schema.nargs));
+  return row && (!row->can || row->can(x->least, args, op->schema.nargs));
 }
 
 // Whether some call has no row, or its row declines the arguments: then the program is interpreted
@@ -41,7 +43,7 @@ static bool needs_lowering(const ig_onnx *x, const ig_graph *g) {
     ig_value args[IG_MAX_ARGS];
     if (!row || n->op->schema.nargs > IG_MAX_ARGS) return true;
     if (row->can) ig_onnx_fill_args(n, args);
-    if (row->can && !row->can(x->opset, args, n->op->schema.nargs)) return true;
+    if (row->can && !row->can(x->least, args, n->op->schema.nargs)) return true;
   }
   return false;
 }
@@ -84,17 +86,39 @@ static void refuse_fixed_sizes(ig_onnx *x, const ig_graph *g) {
   }
 }
 
+// With the TorchScript conventions a program that writes nothing is written as it was captured:
+// functionalizing it would take composite views apart, which have operators of their own.
+static bool updates_statistics(const ig_node *n) {
+  bool norm = n->op->number == IG_ID_BATCH_NORM || n->op->number == IG_ID_INSTANCE_NORM;
+  ig_value args[IG_MAX_ARGS];
+  if (norm) ig_onnx_fill_args(n, args);
+  return norm && args[5].kind == IG_KIND_BOOL && args[5].b && !ig_onnx_is_none(&args[3]);
+}
+
+static bool writes(const ig_graph *g) {
+  for (const ig_node *n = g->first; n; n = n->next) {
+    if (n->kind == IG_NODE_ATTR && n->sub && writes(n->sub)) return true;
+    if (n->kind != IG_NODE_CALL) continue;
+    if (n->callee == IG_CALLEE_HOST) return true;
+    if (n->callee != IG_CALLEE_OP || !n->op) continue;
+    if (ig_op_mutates(n->op) || updates_statistics(n)) return true;
+  }
+  return false;
+}
+
 static ig_status lower(ig_onnx *x, const ig_program *p, ig_program **out) {
   *out = NULL;
   ig_program *functional = NULL;
-  if (ig_program_is_training(p)) {
+  bool whole = x->options->torchscript && !writes(ig_program_graph(p));
+  if (ig_program_is_training(p) && !whole) {
     IG_RETURN_IF_ERR(ig_program_functionalize(x->c, p, &functional));
     p = functional;
   }
   ig_status st = IG_OK;
   if (needs_lowering(x, ig_program_graph(p))) {
     ig_decompose_args args = {
-        .level = IG_DECOMPOSE_CORE, .replace = replace, .keep = keep, .user = x};
+        .level = IG_DECOMPOSE_CORE, .functional = whole, .replace = replace, .keep = keep};
+    args.user = x;
     st = ig_program_decompose(x->c, p, &args, out);
     refuse_fixed_sizes(x, ig_program_graph(p));
     ig_program_free(functional);
@@ -127,8 +151,9 @@ void ig_onnx_state_init(ig_onnx *x) {
   x->w = ig_proto_writer_make(alloc);
   x->arena = ig_arena_make(alloc);
   x->rows = x->constants = x->dim_names = x->outputs = ig_map_make(alloc);
-  x->readers = x->makers = x->node_names = x->aliases = ig_map_make(alloc);
-  x->names = x->elements = x->sources = x->numbers = x->folded = x->shared = ig_table_make(alloc);
+  x->readers = x->makers = x->node_names = x->aliases = x->known = x->vague = ig_map_make(alloc);
+  x->names = x->elements = x->sources = x->numbers = x->vectors = ig_table_make(alloc);
+  x->folded = x->shared = ig_table_make(alloc);
   x->node_field = IG_ONNX_GRAPH_NODE;
   x->path = "";
   (void)ig_onnx_scope_open(x);
@@ -142,12 +167,13 @@ void ig_onnx_state_free(ig_onnx *x) {
   ig_vec_free(alloc, &x->domains);
   ig_vec_free(alloc, &x->weights);
   ig_onnx_functions_free(x);
-  ig_table *tables[] = {&x->names, &x->elements, &x->sources, &x->numbers, &x->shared};
+  ig_table *tables[] = {&x->names, &x->elements, &x->sources, &x->numbers, &x->vectors, &x->shared};
   for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) ig_table_free(tables[i]);
-  ig_map *maps[] = {&x->rows,    &x->constants, &x->dim_names,  &x->outputs,
-                    &x->readers, &x->makers,    &x->node_names, &x->aliases};
+  ig_map *maps[] = {&x->rows,   &x->constants,  &x->dim_names, &x->outputs, &x->readers,
+                    &x->makers, &x->node_names, &x->aliases,   &x->vague};
   for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) ig_map_free(maps[i]);
   ig_onnx_fold_free(x);
+  ig_onnx_known_free(x);
   ig_ref_release(x->refused ? &x->refused->ref : NULL);
   ig_arena_free(&x->arena);
   ig_proto_writer_free(&x->w);
@@ -260,11 +286,13 @@ static ig_status prepare(ig_onnx *x, const ig_program *p, ig_program **out) {
 // before its outputs: with the TorchScript conventions they are named by that.
 static void find_names(ig_onnx *x, ig_onnx_options *options, ig_map *renames) {
   ig_onnx first = {.c = x->c, .options = x->options, .opset = x->opset, .p = x->p, .g = x->g};
+  first.least = x->least;
   ig_onnx_state_init(&first);
   if (index_rows(&first) == IG_OK) ig_onnx_put_model(&first);
   if (ig_ctx_status(x->c) == IG_OK && ig_onnx_complete_names(x, &first, options, renames)) {
     x->options = options;
     x->renames = renames;
+    x->nvalues = ig_onnx_value_count(&first);
   }
   ig_onnx_state_free(&first);
 }
@@ -335,7 +363,8 @@ static ig_status write_to(ig_ctx *c, const ig_program *p, const ig_onnx_options 
                    IG_ONNX_OPSET_OLDEST, IG_ONNX_OPSET_NEWEST);
   }
   if (!options->torchscript) IG_RETURN_IF_ERR(check_names(c, p, options));
-  ig_onnx x = {.c = c, .options = options, .opset = opset};
+  ig_onnx x = {.c = c, .options = options, .opset = opset, .least = opset};
+  if (options->converted_to) x.least = options->converted_to;
   ig_onnx_state_init(&x);
   ig_status st = index_rows(&x);
   if (st == IG_OK) st = write_program(&x, p, to);

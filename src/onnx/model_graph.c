@@ -72,17 +72,19 @@ static void learn_names(ig_onnx *x, const ig_tensor *t) {
 
 // What an axis is called: the caller's name, with the TorchScript conventions the name of a
 // computed size, or the expression. NULL: its size is a number.
-static const char *dim_text(ig_onnx *x, const char *value, int axis, ig_int size) {
+static const char *dim_text(ig_onnx *x, const char *value, int axis, int ndim, ig_int size) {
   const char *given = ig_onnx_axis_name(x, value, axis);
-  if (given || !size.expr) return given;
+  if (given) return given;
+  if (ig_onnx_is_vague(x, value, axis, ndim)) return ig_onnx_made_axis(x, value, axis);
+  if (!size.expr) return NULL;
   bool plain = size.expr->kind == IG_EXPR_SYMBOL && ig_map_find(&x->dim_names, size.expr->name);
   if (x->options->torchscript && !plain) return ig_onnx_made_axis(x, value, axis);
   return expr_text(x, size.expr);
 }
 
-static void put_dim(ig_onnx *x, const char *value, int axis, ig_int size) {
+static void put_dim(ig_onnx *x, const char *value, int axis, int ndim, ig_int size) {
   size_t mark = ig_proto_open(&x->w, SHAPE_DIM);
-  const char *text = dim_text(x, value, axis, size);
+  const char *text = dim_text(x, value, axis, ndim, size);
   if (text) {
     ig_proto_put_text(&x->w, DIM_PARAM, text);
   } else {
@@ -100,7 +102,7 @@ static void put_info(ig_onnx *x, uint32_t field, const char *name, ig_dtype dtyp
   size_t tensor = ig_proto_open(w, TYPE_TENSOR);
   ig_proto_put_int(w, ELEM_TYPE, ig_onnx_elem_type(dtype));
   size_t shape = ig_proto_open(w, SHAPE);
-  for (int d = 0; d < ndim; d++) put_dim(x, name, d, sizes[d]);
+  for (int d = 0; d < ndim; d++) put_dim(x, name, d, ndim, sizes[d]);
   ig_proto_close(w, shape);
   ig_proto_close(w, tensor);
   ig_proto_close(w, type);
@@ -145,11 +147,17 @@ void ig_onnx_put_tensor(ig_onnx *x, const struct ig_onnx_tensor *t) {
   if (!t->is_external) ig_proto_put_borrowed(&x->w, TENSOR_RAW, t->data);
 }
 
+// With the TorchScript conventions weights that nothing reads are left out.
+static bool is_left_out(const ig_onnx *x, const struct ig_onnx_tensor *t) {
+  return t->is_weight && x->options->torchscript && !x->functions && !ig_onnx_is_read(x, t->name);
+}
+
 static void put_tensors(ig_onnx *x) {
   ig_proto_writer *w = &x->w;
   for (size_t i = 0; i < x->tensors.n; i++) {
     struct ig_onnx_tensor *t = &x->tensors.at[i];
-    if (t->is_node || (t->is_weight && x->options->weights_as_inputs)) continue;
+    if (t->is_node || t->is_unread || is_left_out(x, t)) continue;
+    if (t->is_weight && x->options->weights_as_inputs) continue;
     size_t mark = ig_proto_open(w, IG_ONNX_GRAPH_INITIALIZER);
     t->is_external = x->data_name && t->data.n >= IG_ONNX_EXTERNAL_MIN;
     ig_onnx_put_tensor(x, t);
@@ -163,7 +171,7 @@ static void put_weight_inputs(ig_onnx *x) {
   for (size_t i = 0; i < x->tensors.n; i++) {
     const struct ig_onnx_tensor *t = &x->tensors.at[i];
     ig_int sizes[IG_MAX_DIM];
-    if (!t->is_weight) continue;
+    if (!t->is_weight || is_left_out(x, t)) continue;
     for (int d = 0; d < t->ndim; d++) sizes[d] = ig_const(t->dims[d]);
     put_info(x, IG_ONNX_GRAPH_INPUT, t->name, t->dtype, sizes, t->ndim);
   }
@@ -212,7 +220,7 @@ static void learn_input(ig_onnx *x, const ig_node *n) {
   if (n->val.kind == IG_KIND_TENSOR) {
     ig_onnx_learn(x, name, n->val.tensor);
   } else if (is_input(n)) {
-    ig_onnx_learn_number(x, ig_onnx_unsqueeze(x, name, 0, NULL), number_expr(n));
+    ig_onnx_learn_scalar(x, name, number_expr(n));
   }
 }
 
@@ -271,7 +279,8 @@ static void name_inputs(ig_onnx *x) {
     if (x->functions && strcmp(node->name, in[i].name) != 0) give_name(x, node, in[i].name);
     bool tensor = node->val.kind == IG_KIND_TENSOR;
     if (!is_input(node)) continue;
-    if (k < x->options->ninput_names) give_name(x, node, x->options->input_names[k++]);
+    const char *name = k < x->options->ninput_names ? x->options->input_names[k++] : "";
+    if (*name) give_name(x, node, name);
     if (tensor) learn_axes(x, input_name(x, node), node->val.tensor);
     if (tensor) learn_names(x, node->val.tensor);
   }

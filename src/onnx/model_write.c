@@ -39,6 +39,11 @@ const char *ig_onnx_add_tensor(ig_onnx *x, const char *name, const ig_tensor *t)
   return name;
 }
 
+const char *ig_onnx_add_weight(ig_onnx *x, const char *name, const ig_tensor *t) {
+  push_tensor(x, name, t, true);
+  return name;
+}
+
 // A weight that only functions use.
 const char *ig_onnx_add_shared(ig_onnx *x, const char *path, const ig_tensor *t) {
   const char *name = ig_graph_find(x->g, path) ? ig_onnx_fresh(x, path) : path;
@@ -53,6 +58,29 @@ static const ig_tensor *given_weight(const ig_onnx *x, const char *name) {
   return NULL;
 }
 
+static bool same_bytes(const struct ig_onnx_tensor *a, const ig_tensor *b, ig_bytes bytes) {
+  bool same = a->dtype == b->dtype && a->ndim == b->ndim && a->data.n == bytes.n;
+  for (int d = 0; same && d < b->ndim; d++) same = a->dims[d] == ig_tensor_size(b, d).value;
+  return same && (a->data.at == bytes.at || !bytes.n || memcmp(a->data.at, bytes.at, bytes.n) == 0);
+}
+
+// With the TorchScript conventions equal weights are one initializer; while a model is trained only
+// those that share memory.
+static bool share_weight(ig_onnx *x, const char *name, const ig_tensor *t) {
+  const ig_onnx_options *o = x->options;
+  bool stored = !o->weights_as_inputs && !o->initializers_as_inputs && !x->functions;
+  if (!o->torchscript || !stored || x->outer || !ig_tensor_is_dense(t)) return false;
+  ig_bytes bytes = weight_bytes(x, t);
+  for (size_t i = 0; i < x->tensors.n; i++) {
+    const struct ig_onnx_tensor *w = &x->tensors.at[i];
+    if (!w->is_weight || !same_bytes(w, t, bytes)) continue;
+    if (o->training && w->data.at != bytes.at) continue;
+    ig_onnx_same(x, w->name, name);
+    return true;
+  }
+  return false;
+}
+
 static void add_weight(ig_onnx *x, const ig_node *n, const char *name, const ig_tensor *t) {
   const ig_tensor *other = given_weight(x, name);
   if (other) t = other;
@@ -63,8 +91,16 @@ static void add_weight(ig_onnx *x, const ig_node *n, const char *name, const ig_
   // A weight may have the name of a node; then it keeps the name of its placeholder.
   const char *own = ig_graph_find(x->g, name) ? n->name : name;
   if (x->options->torchscript) own = ig_onnx_weight_name(x, name);
-  push_tensor(x, own, t, true);
+  ig_onnx_know_weight(x, own, t);
   (void)ig_onnx_set_name(x, n, own);
+  if (!share_weight(x, own, t)) push_tensor(x, own, t, true);
+}
+
+// A tensor that the model's code made is a constant, and what is computed from it is folded.
+static void add_constant(ig_onnx *x, const ig_node *n, const ig_tensor *t) {
+  ig_table_slot *slot = ig_table_put(&x->folded, n);
+  if (!slot) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
+  if (slot) slot->value = ig_tensor_retain((ig_tensor *)t);
 }
 
 void ig_onnx_add_weights(ig_onnx *x) {
@@ -74,7 +110,10 @@ void ig_onnx_add_weights(ig_onnx *x) {
     const ig_node *node = ig_graph_find(x->g, in[i].name);
     if (in[i].kind == IG_INPUT_USER || !node || node->users == 0) continue;
     const ig_tensor *t = in[i].target ? ig_program_find_weight(x->p, in[i].target) : NULL;
-    if (t) {
+    bool made = in[i].kind == IG_INPUT_CONSTANT && x->options->torchscript;
+    if (t && made && !ig_tensor_is_fake(t) && !x->functions) {
+      add_constant(x, node, t);
+    } else if (t) {
       add_weight(x, node, in[i].target, t);
     } else if (in[i].kind != IG_INPUT_TOKEN) {
       ig_onnx_refuse(x, node, "this input is not a tensor: it cannot be written as ONNX");
@@ -156,7 +195,7 @@ void ig_onnx_fill_args(const ig_node *n, ig_value *args) {
   }
 }
 
-// A number read from data: x.item(). It is a vector of one element, as all numbers are.
+// A number read from data: x.item().
 static void put_number(ig_onnx *x, const ig_node *n) {
   const ig_value *v = &n->val;
   const ig_expr *e = v->kind == IG_KIND_INT     ? v->i.expr
@@ -168,11 +207,10 @@ static void put_number(ig_onnx *x, const ig_node *n) {
   if (count == 1) e = symbols[0];  // a truth value is known by an integer that is 1
   if (!e || e->kind != IG_EXPR_SYMBOL || n->npos == 0 || !ig_onnx_tensor_of(&n->args[0])) return;
   if (ig_table_find(&x->sources, e)) return;  // a size of some tensor
-  int64_t one = 1;
   ig_dtype want = ig_onnx_number_type(e);
   const ig_tensor *t = ig_onnx_tensor_of(&n->args[0]);
   const char *in = ig_onnx_operand(x, &n->args[0], IG_DTYPE_COUNT);
-  const char *name = ig_onnx_emit2(x, "Reshape", in, ig_onnx_vector(x, &one, 1), NULL);
+  const char *name = ig_onnx_as_number(x, in, t->ndim);
   if (t->dtype != want) name = ig_onnx_cast(x, name, want, NULL);
   ig_onnx_learn_number(x, name, e);
 }
@@ -218,9 +256,10 @@ static void put_row(ig_onnx *x, const ig_onnx_call *call) {
     ig_onnx_refuse(x, n, "a result that is not a tensor cannot be written as ONNX");
     return;
   }
-  if (put_translated(x, call) || ig_onnx_put_sum(x, call)) return;
+  if (put_translated(x, call) || ig_onnx_put_sum(x, call) || ig_onnx_put_normalized(x, call))
+    return;
   const ig_onnx_row *row = call->row;
-  if (!row || (row->can && !row->can(x->opset, call->args, n->op->schema.nargs))) {
+  if (!row || (row->can && !row->can(x->least, call->args, n->op->schema.nargs))) {
     ig_onnx_refuse(x, n, "this operator cannot be written as ONNX (opset %d)", x->opset);
     return;
   }
@@ -239,7 +278,7 @@ static void put_op(ig_onnx *x, const ig_node *n) {
   if (!n->op || n->op->schema.nargs > IG_MAX_ARGS) return;
   ig_onnx_fill_args(n, args);
   if (!x->options->no_folding && ig_onnx_fold(x, n, args)) return;
-  if (ig_onnx_is_summand(x, n)) return;
+  if (ig_onnx_is_summand(x, n) || ig_onnx_is_normalized(x, n)) return;
   ig_map_value *row = ig_map_find(&x->rows, n->target);
   ig_onnx_call call = {.node = n, .row = row ? row->ptr : NULL, .args = args};
   call.out = ig_onnx_own_name(x, n);
@@ -252,6 +291,7 @@ static void put_op(ig_onnx *x, const ig_node *n) {
   if (call.outs && !call.nouts) return;
   call.val = val->kind == IG_KIND_TENSOR ? val->tensor : NULL;
   put_row(x, &call);
+  if (x->options->torchscript) ig_onnx_note_result(x, &call);
   learn_results(x, &call, &n->val);
 }
 

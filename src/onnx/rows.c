@@ -3,13 +3,11 @@
 #include "onnx/lower.h"
 
 const ig_onnx_row *const ig_onnx_families[] = {
-    ig_onnx_pointwise, ig_onnx_unary,  ig_onnx_activation,
-    ig_onnx_bitwise,   ig_onnx_fill,   ig_onnx_random,
-    ig_onnx_sort,      ig_onnx_index,  ig_onnx_scatter,
-    ig_onnx_pieces,    ig_onnx_linear, ig_onnx_conv,
-    ig_onnx_pool,      ig_onnx_resize, ig_onnx_norm,
-    ig_onnx_attention, ig_onnx_quant,  ig_onnx_rnn,
-    ig_onnx_shape,     ig_onnx_reduce, NULL,
+    ig_onnx_pointwise, ig_onnx_unary, ig_onnx_activation, ig_onnx_bitwise, ig_onnx_fill,
+    ig_onnx_random,    ig_onnx_sort,  ig_onnx_index,      ig_onnx_scatter, ig_onnx_pieces,
+    ig_onnx_linear,    ig_onnx_conv,  ig_onnx_pool,       ig_onnx_resize,  ig_onnx_norm,
+    ig_onnx_attention, ig_onnx_quant, ig_onnx_rnn,        ig_onnx_shape,   ig_onnx_reduce,
+    ig_onnx_signal,    NULL,
 };
 
 const ig_onnx_row *const ig_onnx_host_families[] = {ig_onnx_packed_rnn, NULL};
@@ -47,6 +45,8 @@ const ig_onnx_lowering ig_onnx_lowerings[] = {
     {"aten.adaptive_max_pool2d.default", ig_onnx_lower_adaptive_max},
     {"aten.adaptive_max_pool3d.default", ig_onnx_lower_adaptive_max},
     {"aten.avg_pool2d.default", ig_onnx_lower_avg_ceil},
+    {"aten.avg_pool3d.default", ig_onnx_lower_avg_ceil3d},
+    {"aten.stft.center", ig_onnx_lower_stft_center},
     {"aten.scatter_add.default", ig_onnx_lower_scatter_add},
     {"aten.col2im.default", ig_onnx_lower_col2im},
     {"aten.i0.default", ig_onnx_lower_i0},

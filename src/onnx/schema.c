@@ -55,6 +55,14 @@ const ig_onnx_schema *ig_onnx_schema_find(const char *domain, const char *op, in
   return found;
 }
 
+size_t ig_onnx_schema_count(void) {
+  return COUNT;
+}
+
+const ig_onnx_schema *ig_onnx_schema_at(size_t i) {
+  return i < COUNT ? &schemas[i] : NULL;
+}
+
 const char *ig_onnx_schema_text(uint16_t offset) {
   return pool + offset;
 }

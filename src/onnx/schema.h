@@ -71,6 +71,9 @@ const ig_onnx_schema *ig_onnx_schema_find(const char *domain, const char *op, in
 // The first version, to distinguish "not yet" from "never"; NULL: never.
 const ig_onnx_schema *ig_onnx_schema_first(const char *domain, const char *op);
 
+size_t ig_onnx_schema_count(void);  // of all versions of all operators
+const ig_onnx_schema *ig_onnx_schema_at(size_t i);
+
 const char *ig_onnx_schema_text(uint16_t offset);
 const ig_onnx_param *ig_onnx_schema_input(const ig_onnx_schema *s, size_t i);   // NULL: too many
 const ig_onnx_param *ig_onnx_schema_output(const ig_onnx_schema *s, size_t i);  // likewise

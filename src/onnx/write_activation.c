@@ -31,6 +31,20 @@ static void clamp_one(ig_onnx *x, const ig_onnx_call *call) {
   (void)ig_onnx_emit_as(x, call, &node, d);
 }
 
+// A number as bound: a Clip with the TorchScript conventions.
+static void clamp_number(ig_onnx *x, const ig_onnx_call *call) {
+  if (!x->options->torchscript) {
+    clamp_one(x, call);
+    return;
+  }
+  ig_dtype d = ig_onnx_compute_type(x, "Clip", call->val->dtype);
+  const char *bound = ig_onnx_operand(x, &call->args[1], d);
+  bool low = strcmp(call->row->op_type, "Max") == 0;
+  ig_onnx_node node = {.op_type = "Clip", .in = {self_as(x, call, d), low ? bound : ""}};
+  if (!low) node.in[2] = bound;
+  (void)ig_onnx_emit_as(x, call, &node, d);
+}
+
 static void clamp_tensor(ig_onnx *x, const ig_onnx_call *call) {
   ig_dtype d = ig_onnx_compute_type(x, "Max", call->val->dtype);
   const char *low = ig_onnx_operand(x, &call->args[1], d);
@@ -78,12 +92,12 @@ static void gelu(ig_onnx *x, const ig_onnx_call *call) {
     inner = ig_onnx_emit2(x, "Mul", cube, ig_onnx_number(x, d, sqrt(2 / acos(-1))), NULL);
     inner = ig_onnx_emit1(x, "Tanh", inner, NULL);
   } else {
-    inner = ig_onnx_emit2(x, "Mul", self, ig_onnx_number(x, d, sqrt(0.5)), NULL);
+    inner = ig_onnx_emit2(x, "Div", self, ig_onnx_number(x, d, sqrt(2)), NULL);
     inner = ig_onnx_emit1(x, "Erf", inner, NULL);
   }
   inner = ig_onnx_emit2(x, "Add", inner, ig_onnx_number(x, d, 1), NULL);
-  const char *half = ig_onnx_emit2(x, "Mul", self, ig_onnx_number(x, d, 0.5), NULL);
-  (void)ig_onnx_emit2(x, "Mul", half, inner, call->out);
+  inner = ig_onnx_emit2(x, "Mul", self, inner, NULL);
+  (void)ig_onnx_emit2(x, "Mul", inner, ig_onnx_number(x, d, 0.5), call->out);
 }
 
 static void leaky_relu(ig_onnx *x, const ig_onnx_call *call) {
@@ -143,9 +157,9 @@ static bool softplus_can(int opset, const ig_value *args, size_t n) {
 const ig_onnx_row ig_onnx_activation[] = {
     {"aten.clamp.default", clip, NULL, NULL},
     {"aten.clamp.Tensor", clamp_tensor, NULL, NULL},
-    {"aten.clamp_min.default", clamp_one, "Max", NULL},
+    {"aten.clamp_min.default", clamp_number, "Max", NULL},
     {"aten.clamp_min.Tensor", clamp_one, "Max", NULL},
-    {"aten.clamp_max.default", clamp_one, "Min", NULL},
+    {"aten.clamp_max.default", clamp_number, "Min", NULL},
     {"aten.clamp_max.Tensor", clamp_one, "Min", NULL},
     {"aten.hardtanh.default", clip, NULL, NULL},
     {"aten.relu6.default", relu6, NULL, NULL},

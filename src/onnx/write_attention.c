@@ -39,8 +39,8 @@ static const char *causal_mask(ig_onnx *x, const ig_onnx_call *call) {
   const ig_tensor *k = ig_onnx_tensor_of(&call->args[1]);
   const char *zero = ig_onnx_integer(x, IG_I64, 0);
   const char *one = ig_onnx_integer(x, IG_I64, 1);
-  const char *rows = ig_onnx_squeeze(x, ig_onnx_size(x, ig_sizes(q)[q->ndim - 2]), 0, NULL);
-  const char *columns = ig_onnx_squeeze(x, ig_onnx_size(x, ig_sizes(k)[k->ndim - 2]), 0, NULL);
+  const char *rows = ig_onnx_scalar_size(x, ig_sizes(q)[q->ndim - 2]);
+  const char *columns = ig_onnx_scalar_size(x, ig_sizes(k)[k->ndim - 2]);
   rows = ig_onnx_emit3(x, "Range", zero, rows, one, NULL);
   rows = ig_onnx_unsqueeze(x, rows, 1, NULL);
   columns = ig_onnx_emit3(x, "Range", zero, columns, one, NULL);

@@ -152,7 +152,7 @@ static const char *window_places(ig_onnx *x, ig_int steps, int64_t stride, int64
                                  int64_t dilation) {
   const char *zero = ig_onnx_integer(x, IG_I64, 0);
   const char *one = ig_onnx_integer(x, IG_I64, 1);
-  const char *n = ig_onnx_squeeze(x, ig_onnx_size(x, steps), 0, NULL);
+  const char *n = ig_onnx_scalar_size(x, steps);
   const char *starts = ig_onnx_emit3(x, "Range", zero, n, one, NULL);
   starts = ig_onnx_emit2(x, "Mul", starts, ig_onnx_integer(x, IG_I64, stride), NULL);
   int64_t *offsets = ig_onnx_push(x, ig_mem_mul((size_t)kernel + 1, sizeof *offsets));

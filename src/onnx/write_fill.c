@@ -1,10 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 // ONNX of operators that make tensors from numbers. Small ones of known sizes have been folded
 // before.
+#include "onnx/model.h"
 #include "onnx/writer.h"
+#include "tensor/number.h"
+
+const char *ig_onnx_result_sizes(ig_onnx *x, const ig_onnx_call *call) {
+  const ig_value *self = &call->args[0];
+  bool dynamic = ig_tensor_is_symbolic(call->val);
+  if (!dynamic || !ig_onnx_same_sizes(ig_onnx_tensor_of(self), call->val))
+    return ig_onnx_sizes_name(x, call->val);
+  return ig_onnx_emit1(x, "Shape", ig_onnx_operand(x, self, IG_DTYPE_COUNT), NULL);
+}
+
+// What ConstantOfShape makes.
+static bool is_fillable(const ig_onnx *x, ig_dtype d) {
+  return d != IG_F8E4M3FN && d != IG_F8E5M2 && (d != IG_BF16 || x->opset >= 20);
+}
+
+const char *ig_onnx_constant_of_shape(ig_onnx *x, const char *sizes, ig_dtype d, const ig_value *v,
+                                      const char *out) {
+  static const int64_t one = 1;
+  struct ig_onnx_tensor *t = ig_onnx_push(x, sizeof *t);
+  void *data = ig_onnx_push(x, ig_dtype_size(d) + 1);
+  if (!t || !data) return "";
+  *t = (struct ig_onnx_tensor){.name = "", .dtype = d, .ndim = 1, .dims = &one};
+  t->data = (ig_bytes){data, ig_dtype_size(d)};
+  ig_fill(data, d, 1, v);
+  ig_onnx_attr value = {.name = "value", .type = IG_ONNX_TENSOR, .tensor = t};
+  return ig_onnx_emit(
+      x,
+      &(ig_onnx_node){.op_type = "ConstantOfShape", .in = {sizes}, .attrs = {value}, .out = out});
+}
 
 // One number in the sizes of the result.
 static void fill_with(ig_onnx *x, const ig_onnx_call *call, const ig_value *v) {
+  bool plain = v->kind == IG_KIND_INT || v->kind == IG_KIND_FLOAT || v->kind == IG_KIND_BOOL;
+  if (plain && !ig_onnx_is_symbolic(v) && call->val->ndim && is_fillable(x, call->val->dtype)) {
+    const char *sizes = ig_onnx_result_sizes(x, call);
+    (void)ig_onnx_constant_of_shape(x, sizes, call->val->dtype, v, call->out);
+    return;
+  }
   const char *number = ig_onnx_operand(x, v, call->val->dtype);
   if (call->val->ndim == 0) {
     ig_onnx_same(x, number, call->out);

@@ -35,7 +35,7 @@ static void bind_name(ig_onnx *x, const ig_node *n, const char *name) {
   if (v->kind == IG_KIND_TENSOR) {
     ig_onnx_learn(x, name, v->tensor);
   } else if (v->kind == IG_KIND_INT && v->i.expr) {
-    ig_onnx_learn_number(x, ig_onnx_unsqueeze(x, name, 0, NULL), v->i.expr);
+    ig_onnx_learn_scalar(x, name, v->i.expr);
   }
 }
 
@@ -156,7 +156,7 @@ void ig_onnx_learn_list(ig_onnx *x, const ig_node *n, const char *const *names, 
     const ig_value *v = &n->val.list.at[i];
     if (v->kind == IG_KIND_TENSOR) ig_onnx_learn(x, names[i], v->tensor);
     if (v->kind == IG_KIND_INT && v->i.expr && v->i.expr->kind == IG_EXPR_SYMBOL) {
-      ig_onnx_learn_number(x, ig_onnx_unsqueeze(x, names[i], 0, NULL), v->i.expr);
+      ig_onnx_learn_scalar(x, names[i], v->i.expr);
     }
   }
 }

@@ -81,7 +81,8 @@ void ig_onnx_take_weight(ig_onnx *x, const ig_node *n) {
 void ig_onnx_flush_constants(ig_onnx *x) {
   while (x->flushed < x->tensors.n) {
     struct ig_onnx_tensor *t = &x->tensors.at[x->flushed++];
-    if (t->is_weight || t->is_shared) continue;
+    if (t->is_unread) x->nmade++;
+    if (t->is_weight || t->is_shared || t->is_unread) continue;
     t->is_node = true;
     if (x->options->torchscript) {
       (void)ig_onnx_convention_node(x, &(ig_onnx_node){.op_type = "Constant"}, t->name);
@@ -182,7 +183,7 @@ static void bind_numbers(ig_onnx *f, const ig_graph *g) {
     if (!ig_node_is_placeholder(n)) continue;
     const ig_expr *e = n->val.kind == IG_KIND_INT ? n->val.i.expr : NULL;
     const char *name = counted(f, "x", i++);
-    if (e) ig_onnx_learn_number(f, ig_onnx_unsqueeze(f, name, 0, NULL), e);
+    if (e) ig_onnx_learn_scalar(f, name, e);
   }
 }
 

@@ -121,8 +121,31 @@ static const char *place_result(ig_onnx *x, const ig_onnx_indices *in, const cha
   return ig_onnx_permuted(x, out, perm, n);
 }
 
+// One mask over the first dimensions and nothing else.
+static bool is_first_mask(const ig_value *list) {
+  const ig_tensor *t = NULL;
+  for (size_t i = 0; list->kind == IG_KIND_LIST && i < list->list.n; i++) {
+    const ig_tensor *one = ig_onnx_tensor_of(&list->list.at[i]);
+    if (one && i) return false;
+    if (one) t = one;
+  }
+  return t && t->dtype == IG_BOOL && t->ndim > 0;
+}
+
+static void take_places(ig_onnx *x, const char *self, const char *mask, const char *out) {
+  static const int64_t perm[] = {1, 0};
+  const char *places = ig_onnx_emit1(x, "NonZero", mask, NULL);
+  places = ig_onnx_transpose(x, places, perm, 2, NULL);
+  (void)ig_onnx_emit2(x, "GatherND", self, places, out);
+}
+
 static void index(ig_onnx *x, const ig_onnx_call *call) {
   ig_onnx_indices in;
+  if (is_first_mask(&call->args[1])) {
+    const char *mask = ig_onnx_operand(x, &call->args[1].list.at[0], IG_BOOL);
+    take_places(x, self_of(x, call), mask, call->out);
+    return;
+  }
   int ndim = ig_onnx_ndim(&call->args[0]);
   const char *self = self_of(x, call);
   if (!ig_onnx_read_indices(x, call, &in)) {
@@ -207,25 +230,19 @@ static bool has_dims(int opset, const ig_value *args, size_t n) {
   return ig_onnx_ndim(&args[0]) > 0;
 }
 
-static bool same_sizes(const ig_tensor *a, const ig_tensor *b) {
-  bool same = a && b && a->ndim == b->ndim;
-  for (int d = 0; same && d < a->ndim; d++) {
-    ig_int s = ig_sizes(a)[d];
-    ig_int t = ig_sizes(b)[d];
-    same = s.expr == t.expr && (s.expr || s.value == t.value);
-  }
-  return same;
-}
-
 // self, mask: the elements where it is true; both are broadcast first
 static void masked_select(ig_onnx *x, const ig_onnx_call *call) {
   const char *self = self_of(x, call);
   const char *mask = ig_onnx_operand(x, &call->args[1], IG_BOOL);
-  if (!same_sizes(ig_onnx_tensor_of(&call->args[0]), ig_onnx_tensor_of(&call->args[1]))) {
+  if (!ig_onnx_same_sizes(ig_onnx_tensor_of(&call->args[0]), ig_onnx_tensor_of(&call->args[1]))) {
     const char *wide =
         ig_onnx_emit2(x, "Expand", mask, ig_onnx_emit1(x, "Shape", self, NULL), NULL);
     self = ig_onnx_emit2(x, "Expand", self, ig_onnx_emit1(x, "Shape", mask, NULL), NULL);
     mask = wide;
+  }
+  if (x->options->torchscript && ig_onnx_ndim(&call->args[0])) {
+    take_places(x, self, mask, call->out);
+    return;
   }
   mask = ig_onnx_emit2(x, "Reshape", mask, ig_onnx_vector(x, (int64_t[]){-1}, 1), NULL);
   (void)ig_onnx_emit2(x, "Compress", self, mask, call->out);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ONNX of matrix products.
+#include <string.h>
+
 #include "onnx/writer.h"
 
 static int ndim_of(const ig_value *v) {
@@ -39,6 +41,14 @@ static void matmul(ig_onnx *x, const ig_onnx_call *call) {
   const char *a = ig_onnx_operand(x, &call->args[0], IG_DTYPE_COUNT);
   const char *b = ig_onnx_operand(x, &call->args[1], IG_DTYPE_COUNT);
   (void)emit2(x, "MatMul", a, b, call->out);
+}
+
+// Two matrices: a Gemm with the TorchScript conventions.
+static void mm(ig_onnx *x, const ig_onnx_call *call) {
+  const char *a = ig_onnx_operand(x, &call->args[0], IG_DTYPE_COUNT);
+  const char *b = ig_onnx_operand(x, &call->args[1], IG_DTYPE_COUNT);
+  bool gemm = x->options->torchscript && ig_dtype_is_float(call->val->dtype);
+  (void)emit2(x, gemm ? "Gemm" : "MatMul", a, b, call->out);
 }
 
 // beta * self + alpha * mat1 @ mat2
@@ -89,12 +99,36 @@ static void slogdet(ig_onnx *x, const ig_onnx_call *call) {
     (void)ig_onnx_emit1(x, "Log", ig_onnx_emit1(x, "Abs", value, NULL), call->outs[1]);
 }
 
+static bool einsum_can(int opset, const ig_value *args, size_t n) {
+  bool letters = n >= 2 && args[0].kind == IG_KIND_STR && args[1].kind == IG_KIND_LIST;
+  for (size_t i = 0; letters && i < args[1].list.n; i++) {
+    const ig_tensor *t = ig_onnx_tensor_of(&args[1].list.at[i]);
+    letters = t && (t->dtype == IG_F32 || t->dtype == IG_F64);
+  }
+  return letters && opset >= 12 && !strstr(args[0].str, "...");
+}
+
+// equation, operands, *, path
+static void einsum(ig_onnx *x, const ig_onnx_call *call) {
+  const ig_value *list = &call->args[1];
+  const char **names = ig_onnx_push(x, ig_mem_mul(list->list.n + 1, sizeof *names));
+  for (size_t i = 0; names && i < list->list.n; i++)
+    names[i] = ig_onnx_operand(x, &list->list.at[i], IG_DTYPE_COUNT);
+  if (!names) return;
+  (void)ig_onnx_emit(x, &(ig_onnx_node){.op_type = "Einsum",
+                                        .many = names,
+                                        .nmany = list->list.n,
+                                        .attrs = {ig_onnx_string("equation", call->args[0].str)},
+                                        .out = call->out});
+}
+
 const ig_onnx_row ig_onnx_linear[] = {
+    {"aten.einsum.default", einsum, NULL, einsum_can},
     {"aten._linalg_det.default", det, NULL, NULL},
     {"aten._linalg_slogdet.default", slogdet, NULL, NULL},
     {"aten.linear.default", linear, NULL, NULL},
     {"aten.addmm.default", addmm, NULL, NULL},
-    {"aten.mm.default", matmul, NULL, NULL},
+    {"aten.mm.default", mm, NULL, NULL},
     {"aten.bmm.default", matmul, NULL, NULL},
     {"aten.matmul.default", matmul, NULL, NULL},
     {"aten.baddbmm.default", baddbmm, NULL, NULL},

@@ -59,14 +59,14 @@ static void batch_norm_core(ig_onnx *x, const ig_onnx_call *call) {
 
 // Below opset 17: (x - mean) / sqrt(var + eps), in the dtype that keeps eps
 static const char *composed_norm(ig_onnx *x, const char *in, const int64_t *axes, size_t n,
-                                 double eps, ig_dtype d, const char **mean, const char **rstd) {
+                                 double eps, ig_dtype d, const char **mean, const char **std) {
   *mean = ig_onnx_reduce_node(x, "ReduceMean", in, axes, n, true, NULL);
   const char *off = ig_onnx_emit2(x, "Sub", in, *mean, NULL);
-  const char *square = ig_onnx_emit2(x, "Mul", off, off, NULL);
+  const char *square = ig_onnx_emit2(x, "Pow", off, ig_onnx_number(x, d, 2), NULL);
   const char *var = ig_onnx_reduce_node(x, "ReduceMean", square, axes, n, true, NULL);
   var = ig_onnx_emit2(x, "Add", var, ig_onnx_number(x, d, eps), NULL);
-  *rstd = ig_onnx_emit1(x, "Reciprocal", ig_onnx_emit1(x, "Sqrt", var, NULL), NULL);
-  return ig_onnx_emit2(x, "Mul", off, *rstd, NULL);
+  *std = ig_onnx_emit1(x, "Sqrt", var, NULL);
+  return ig_onnx_emit2(x, "Div", off, *std, NULL);
 }
 
 static const char *scaled(ig_onnx *x, const char *in, const ig_value *weight, const ig_value *bias,
@@ -92,12 +92,13 @@ static void layer_norm_composed(ig_onnx *x, const ig_onnx_call *call, size_t n) 
   int64_t axes[IG_MAX_DIM];
   for (size_t i = 0; i < n; i++) axes[i] = (int64_t)i - (int64_t)n;
   const char *mean = NULL;
-  const char *rstd = NULL;
+  const char *std = NULL;
   const char *in = ig_onnx_operand(x, &a[0], d);
-  const char *out = composed_norm(x, in, axes, n, eps, d, &mean, &rstd);
+  const char *out = composed_norm(x, in, axes, n, eps, d, &mean, &std);
   if (call->out) (void)ig_onnx_finish(x, call, scaled(x, out, &a[2], &a[3], d), d);
   if (call->nouts > 1 && call->outs[1]) (void)ig_onnx_cast(x, mean, own, call->outs[1]);
-  if (call->nouts > 2 && call->outs[2]) (void)ig_onnx_cast(x, rstd, own, call->outs[2]);
+  if (call->nouts > 2 && call->outs[2])
+    (void)ig_onnx_cast(x, ig_onnx_emit1(x, "Reciprocal", std, NULL), own, call->outs[2]);
 }
 
 // input, normalized_shape, weight, bias, eps
@@ -179,9 +180,18 @@ static void emit_group_norm(ig_onnx *x, const ig_onnx_call *call, const group *g
   ig_dtype d = own == IG_F16 || own == IG_BF16 ? IG_F32 : own;
   const char *in = ig_onnx_operand(x, &call->args[0], d);
   const char *mean = NULL;
-  const char *rstd = NULL;
+  const char *std = NULL;
   const char *out = grouped(x, in, self, g->groups);
-  out = composed_norm(x, out, (int64_t[]){-1}, 1, g->eps, d, &mean, &rstd);
+  if (x->options->torchscript && call->nouts == 0 && d == IG_F32 && g->groups > 0) {
+    // A group is an instance.
+    const char *one = ig_onnx_filled(x, d, g->groups, 1);
+    const char *zero = ig_onnx_filled(x, d, g->groups, 0);
+    out = ig_onnx_emit(x, &(ig_onnx_node){.op_type = "InstanceNormalization",
+                                          .in = {out, one, zero},
+                                          .attrs = {ig_onnx_float("epsilon", g->eps)}});
+  } else {
+    out = composed_norm(x, out, (int64_t[]){-1}, 1, g->eps, d, &mean, &std);
+  }
   out = ig_onnx_emit2(x, "Reshape", out, ig_onnx_emit1(x, "Shape", in, NULL), NULL);
   int behind = self->ndim - 2;
   if (!ig_onnx_is_none(g->weight)) {
@@ -191,10 +201,10 @@ static void emit_group_norm(ig_onnx *x, const ig_onnx_call *call, const group *g
     out = ig_onnx_emit2(x, "Add", out, per_channel(x, g->bias, d, behind), NULL);
   }
   if (call->out) (void)ig_onnx_finish(x, call, out, d);
-  const char *saved[] = {mean, rstd};
   for (size_t i = 1; i < call->nouts && i < 3; i++) {
     if (!call->outs[i]) continue;
-    const char *flat = ig_onnx_squeeze(x, saved[i - 1], -1, NULL);
+    const char *saved = i == 1 ? mean : ig_onnx_emit1(x, "Reciprocal", std, NULL);
+    const char *flat = ig_onnx_squeeze(x, saved, -1, NULL);
     (void)ig_onnx_cast(x, flat, call->node->val.list.at[i].tensor->dtype, call->outs[i]);
   }
 }

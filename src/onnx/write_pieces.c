@@ -31,6 +31,53 @@ static void flip(ig_onnx *x, const ig_onnx_call *call) {
   (void)ig_onnx_emit(x, &node);
 }
 
+// The known integers of a list argument; 0: not all are known.
+static size_t known_ints(const ig_value *v, int64_t *out) {
+  size_t n = v->kind == IG_KIND_INTS ? v->ints.n : v->kind == IG_KIND_LIST ? v->list.n : 0;
+  for (size_t i = 0; i < n && n <= IG_MAX_DIM; i++) {
+    bool plain = v->kind == IG_KIND_INTS || v->list.at[i].kind == IG_KIND_INT;
+    ig_int one = !plain ? ig_const(0) : v->kind == IG_KIND_INTS ? v->ints.at[i] : v->list.at[i].i;
+    if (!plain || one.expr) return 0;
+    out[i] = one.value;
+  }
+  return n <= IG_MAX_DIM ? n : 0;
+}
+
+// self, shifts, dims: a dimension each, of a size that is known to hold the shift
+static bool roll_can(int opset, const ig_value *args, size_t n) {
+  (void)opset;
+  const ig_tensor *t = n == 3 ? ig_onnx_tensor_of(&args[0]) : NULL;
+  int64_t shifts[IG_MAX_DIM];
+  int64_t dims[IG_MAX_DIM];
+  size_t count = t ? known_ints(&args[1], shifts) : 0;
+  bool fits = count > 0 && known_ints(&args[2], dims) == count;
+  for (size_t i = 0; fits && i < count; i++) {
+    int64_t d = dims[i] + (dims[i] < 0 ? t->ndim : 0);
+    fits = d >= 0 && d < t->ndim && !ig_sizes(t)[d].expr && shifts[i] != 0;
+    fits = fits && shifts[i] > -ig_sizes(t)[d].value && shifts[i] < ig_sizes(t)[d].value;
+  }
+  return fits;
+}
+static void roll(ig_onnx *x, const ig_onnx_call *call) {
+  int64_t shifts[IG_MAX_DIM] = {0};
+  int64_t dims[IG_MAX_DIM] = {0};
+  size_t n = ig_onnx_int_list(x, &call->args[1], shifts, IG_MAX_DIM, 0);
+  (void)ig_onnx_int_list(x, &call->args[2], dims, IG_MAX_DIM, 0);
+  const char *in = self_of(x, call);
+  int64_t zero = 0;
+  int64_t end = INT64_MAX;
+  for (size_t i = 0; i < n; i++) {
+    int64_t axis = dims[i] < 0 ? dims[i] + call->val->ndim : dims[i];
+    int64_t at = -shifts[i];
+    const char *parts[2];
+    const char *from = ig_onnx_vector(x, &at, 1);
+    parts[0] = ig_onnx_slice(x, in, from, ig_onnx_vector(x, &end, 1), axis, 1, NULL);
+    from = ig_onnx_vector(x, &zero, 1);
+    parts[1] = ig_onnx_slice(x, in, from, ig_onnx_vector(x, &at, 1), axis, 1, NULL);
+    in = ig_onnx_concat(x, parts, 2, axis, i + 1 == n ? call->out : NULL);
+  }
+}
+
 // self, repeats: may have more dimensions than self
 static void repeat(ig_onnx *x, const ig_onnx_call *call) {
   ig_int counts[IG_MAX_DIM];
@@ -134,7 +181,7 @@ static const char *diagonal_places(ig_onnx *x, ig_int columns, int64_t offset, i
   ig_int first = offset >= 0 ? ig_const(offset) : ig_int_mul(x->c, down, columns);
   const char *zero = ig_onnx_integer(x, IG_I64, 0);
   const char *one = ig_onnx_integer(x, IG_I64, 1);
-  const char *n = ig_onnx_squeeze(x, ig_onnx_size(x, count), 0, NULL);
+  const char *n = ig_onnx_scalar_size(x, count);
   const char *at = ig_onnx_emit3(x, "Range", zero, n, one, NULL);
   const char *step = ig_onnx_size(x, ig_int_add(x->c, columns, ig_const(1)));
   at = ig_onnx_emit2(x, "Mul", at, step, NULL);
@@ -213,7 +260,7 @@ static void unfold(ig_onnx *x, const ig_onnx_call *call) {
     return;
   }
   int64_t axis = ig_onnx_dim(x, &call->args[1], n);
-  const char *count = ig_onnx_squeeze(x, ig_onnx_size(x, ig_sizes(call->val)[axis]), 0, NULL);
+  const char *count = ig_onnx_scalar_size(x, ig_sizes(call->val)[axis]);
   const char *zero = ig_onnx_integer(x, IG_I64, 0);
   const char *one = ig_onnx_integer(x, IG_I64, 1);
   const char *at = ig_onnx_emit3(x, "Range", zero, count, one, NULL);
@@ -271,6 +318,7 @@ static void as_strided(ig_onnx *x, const ig_onnx_call *call) {
 
 const ig_onnx_row ig_onnx_pieces[] = {
     {"aten.flip.default", flip, NULL, NULL},
+    {"aten.roll.default", roll, NULL, roll_can},
     {"aten.repeat.default", repeat, NULL, NULL},
     {"aten.tile.default", repeat, NULL, NULL},
     {"aten.constant_pad_nd.default", constant_pad, NULL, NULL},

@@ -170,6 +170,38 @@ static void hypot_(ig_onnx *x, const ig_onnx_call *call) {
   (void)ig_onnx_emit1(x, "Sqrt", ig_onnx_emit2(x, "Add", a, b, NULL), call->out);
 }
 
+// self, end, weight: the form that is exact at the end that is nearer
+static void lerp(ig_onnx *x, const ig_onnx_call *call) {
+  ig_dtype d = call->val->dtype;
+  const char *from = ig_onnx_operand(x, &call->args[0], d);
+  const char *to = ig_onnx_operand(x, &call->args[1], d);
+  const char *off = ig_onnx_emit2(x, "Sub", to, from, NULL);
+  const ig_value *w = &call->args[2];
+  bool tensor = ig_onnx_tensor_of(w) != NULL;
+  double weight = tensor ? 0 : ig_onnx_float_of(x, w);
+  if (!tensor && fabs(weight) < 0.5) {
+    off = ig_onnx_emit2(x, "Mul", off, ig_onnx_number(x, d, weight), NULL);
+    (void)ig_onnx_emit2(x, "Add", from, off, call->out);
+  } else if (!tensor) {
+    off = ig_onnx_emit2(x, "Mul", off, ig_onnx_number(x, d, 1 - weight), NULL);
+    (void)ig_onnx_emit2(x, "Sub", to, off, call->out);
+  } else {
+    const char *part = ig_onnx_operand(x, w, d);
+    const char *rest = ig_onnx_emit2(x, "Sub", ig_onnx_number(x, d, 1), part, NULL);
+    const char *near = ig_onnx_emit2(x, "Less", part, ig_onnx_number(x, d, 0.5), NULL);
+    const char *a = ig_onnx_emit2(x, "Mul", part, off, NULL);
+    a = ig_onnx_emit2(x, "Add", from, a, NULL);
+    const char *b = ig_onnx_emit2(x, "Mul", off, rest, NULL);
+    b = ig_onnx_emit2(x, "Sub", to, b, NULL);
+    (void)ig_onnx_emit3(x, "Where", near, a, b, call->out);
+  }
+}
+static bool lerp_can(int opset, const ig_value *args, size_t n) {
+  (void)opset;
+  const ig_tensor *t = n == 3 ? ig_onnx_tensor_of(&args[0]) : NULL;
+  return t && (t->dtype == IG_F32 || t->dtype == IG_F64) && !ig_onnx_is_symbolic(&args[2]);
+}
+
 // ---- comparisons and logic
 
 // A number that is a node is replaced by its value; a tensor is used directly.
@@ -255,6 +287,8 @@ const ig_onnx_row ig_onnx_pointwise[] = {
     {"aten.atan2.default", atan2_, NULL, NULL},
     {"aten.copysign.Tensor", copysign_, NULL, NULL},
     {"aten.copysign.Scalar", copysign_, NULL, NULL},
+    {"aten.lerp.Scalar", lerp, NULL, lerp_can},
+    {"aten.lerp.Tensor", lerp, NULL, lerp_can},
     {"aten.hypot.default", hypot_, NULL, NULL},
     {"aten.eq.Tensor", compare, "Equal", NULL},
     {"aten.eq.Scalar", compare, "Equal", NULL},

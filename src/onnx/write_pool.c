@@ -312,11 +312,30 @@ static bool adaptive_max_can(int opset, const ig_value *args, size_t count) {
   return true;
 }
 
+// Whether the only window is all there is, and nobody asks for its place.
+static bool is_global(const ig_onnx_call *call, size_t n) {
+  const ig_tensor *to = call->val;
+  for (size_t i = 0; i < n; i++) {
+    ig_int out = ig_sizes(to)[(size_t)to->ndim - n + i];
+    if (out.expr || out.value != 1) return false;
+  }
+  return call->nouts < 2 || !call->outs[1];
+}
+
 // self, output_size: windows of equal size are an ordinary maximum
 static void adaptive_max_pool(ig_onnx *x, const ig_onnx_call *call) {
   size_t n = spatial(call);
   const ig_tensor *self = ig_onnx_tensor_of(&call->args[0]);
   const ig_tensor *to = call->val;
+  if (self && is_global(call, n)) {
+    ig_dtype d = ig_onnx_compute_type(x, "MaxPool", to->dtype);
+    bool added = false;
+    const char *in = ig_onnx_operand(x, &call->args[0], d);
+    in = ig_onnx_with_batch(x, in, self, n, &added);
+    in = ig_onnx_emit1(x, "GlobalMaxPool", in, NULL);
+    (void)ig_onnx_finish(x, call, ig_onnx_unbatched(x, in, added), d);
+    return;
+  }
   int64_t kernel[IG_ONNX_SPATIAL] = {0};
   for (size_t i = 0; self && i < n; i++) {
     size_t at = (size_t)self->ndim - n + i;

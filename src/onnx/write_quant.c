@@ -83,8 +83,57 @@ static void per_channel(ig_onnx *x, const ig_onnx_call *call) {
   mask(x, call, scale, wide, &call->args[4], &call->args[5]);
 }
 
+// ---- one way: input, scale, zero_point, quant_min, quant_max, dtype, (dequantize) out_dtype
+
+static bool gives_f32(const ig_value *args, size_t n, size_t at) {
+  return n <= at || args[at].kind != IG_KIND_DTYPE || args[at].dtype == IG_F32;
+}
+
+static bool one_way_can(int opset, const ig_value *args, size_t n) {
+  return opset >= 10 && n >= 6 && quantized_type(&args[3], &args[4]) != IG_DTYPE_COUNT &&
+         gives_f32(args, n, 6);
+}
+
+static void one_way(ig_onnx *x, const ig_onnx_call *call, const char *op_type, ig_dtype from) {
+  ig_dtype d = quantized_type(&call->args[3], &call->args[4]);
+  const char *in = ig_onnx_operand(x, &call->args[0], from == IG_F32 ? IG_F32 : d);
+  const char *scale = ig_onnx_number(x, IG_F32, ig_onnx_float_of(x, &call->args[1]));
+  const char *zero = ig_onnx_integer(x, d, ig_onnx_int_of(x, &call->args[2]));
+  ig_onnx_node node = {.op_type = op_type, .in = {in, scale, zero}, .out = call->out};
+  (void)ig_onnx_emit(x, &node);
+}
+static void quantize(ig_onnx *x, const ig_onnx_call *call) {
+  one_way(x, call, "QuantizeLinear", IG_F32);
+}
+static void dequantize(ig_onnx *x, const ig_onnx_call *call) {
+  one_way(x, call, "DequantizeLinear", IG_DTYPE_COUNT);
+}
+
+// input, scales, zero_points, axis, quant_min, quant_max, dtype, out_dtype
+static bool channels_can(int opset, const ig_value *args, size_t n) {
+  return opset >= 13 && n >= 7 && gives_f32(args, n, 7) && args[2].kind != IG_KIND_NONE &&
+         is_f32(&args[1]) && quantized_type(&args[4], &args[5]) != IG_DTYPE_COUNT;
+}
+static void dequantize_channels(ig_onnx *x, const ig_onnx_call *call) {
+  ig_dtype d = quantized_type(&call->args[4], &call->args[5]);
+  const ig_tensor *self = ig_onnx_tensor_of(&call->args[0]);
+  int64_t axis = ig_onnx_dim(x, &call->args[3], self->ndim);
+  const char *in = ig_onnx_operand(x, &call->args[0], d);
+  const char *scale = ig_onnx_operand(x, &call->args[1], IG_F32);
+  const char *zero = ig_onnx_operand(x, &call->args[2], d);
+  ig_onnx_node node = {.op_type = "DequantizeLinear",
+                       .in = {in, scale, zero},
+                       .attrs = {ig_onnx_int("axis", axis)},
+                       .out = call->out};
+  (void)ig_onnx_emit(x, &node);
+}
+
 const ig_onnx_row ig_onnx_quant[] = {
     {"aten.fake_quantize_per_tensor_affine_cachemask.default", per_tensor, NULL, tensor_can},
     {"aten.fake_quantize_per_channel_affine_cachemask.default", per_channel, NULL, channel_can},
+    {"quantized_decomposed.quantize_per_tensor.default", quantize, NULL, one_way_can},
+    {"quantized_decomposed.dequantize_per_tensor.default", dequantize, NULL, one_way_can},
+    {"quantized_decomposed.dequantize_per_channel.default", dequantize_channels, NULL,
+     channels_can},
     {NULL, NULL, NULL, NULL},
 };

@@ -2,6 +2,12 @@
 // ONNX of random numbers: different numbers than PyTorch's, from the same distributions.
 #include "onnx/writer.h"
 
+// Whether the first operand is a tensor of floats in the sizes of the result.
+static bool takes_sizes(const ig_onnx_call *call) {
+  const ig_tensor *t = ig_onnx_tensor_of(&call->args[0]);
+  return ig_onnx_same_sizes(t, call->val) && ig_dtype_is_float(t->dtype);
+}
+
 // Uniform in [low, high) or normal with mean and scale, in the sizes of the result.
 static const char *draw(ig_onnx *x, const ig_onnx_call *call, bool normal, double a, double b,
                         ig_dtype d, const char *out) {
@@ -11,9 +17,15 @@ static const char *draw(ig_onnx *x, const ig_onnx_call *call, bool normal, doubl
     if (call->val->ndim == 0) return ig_onnx_emit1(x, "Identity", mean, out);
     return ig_onnx_emit2(x, "Expand", mean, ig_onnx_sizes_name(x, call->val), out);
   }
-  const char *zero = ig_onnx_number(x, d, 0);
-  const char *like = call->val->ndim == 0 ? zero : NULL;
-  if (!like) like = ig_onnx_emit2(x, "Expand", zero, ig_onnx_sizes_name(x, call->val), NULL);
+  ig_value none = ig_of_i64(0);
+  const char *like = NULL;
+  if (call->val->ndim == 0) {
+    like = ig_onnx_number(x, d, 0);
+  } else if (takes_sizes(call)) {
+    like = ig_onnx_operand(x, &call->args[0], IG_DTYPE_COUNT);
+  } else {
+    like = ig_onnx_constant_of_shape(x, ig_onnx_sizes_name(x, call->val), d, &none, NULL);
+  }
   return ig_onnx_emit(x,
                       &(ig_onnx_node){.op_type = normal ? "RandomNormalLike" : "RandomUniformLike",
                                       .in = {like},

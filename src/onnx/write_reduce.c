@@ -22,7 +22,8 @@ static axes axes_of(ig_onnx *x, const ig_onnx_call *call, const ig_value *dims) 
 
 static const char *reduced(ig_onnx *x, const char *op, const char *in, const axes *a, bool keep,
                            const char *out) {
-  if (a->none) return ig_onnx_emit1(x, "Identity", in, out);
+  if (a->none && out) ig_onnx_same(x, in, out);
+  if (a->none) return out ? out : in;
   return ig_onnx_reduce_node(x, op, in, a->at, a->n, keep, out);
 }
 
@@ -166,14 +167,19 @@ static ig_int reduced_count(ig_onnx *x, const ig_tensor *self, const axes *a) {
   return n;
 }
 
-static const char *divisor(ig_onnx *x, ig_int n, double correction, ig_dtype d) {
+// The mean of n squares, with n - correction for n.
+static const char *corrected(ig_onnx *x, const char *mean, ig_int n, double correction,
+                             ig_dtype d) {
+  if (correction == 0) return mean;
   if (!n.expr) {
     double left = (double)n.value - correction;
-    return ig_onnx_number(x, d, left > 0 ? left : 0);
+    double ratio = (double)n.value / (left > 0 ? left : 0);
+    return ig_onnx_emit2(x, "Mul", mean, ig_onnx_number(x, d, ratio), NULL);
   }
   const char *count = ig_onnx_scalar_of(x, n.expr, d);
-  count = ig_onnx_emit2(x, "Sub", count, ig_onnx_number(x, d, correction), NULL);
-  return ig_onnx_emit2(x, "Max", count, ig_onnx_number(x, d, 0), NULL);
+  const char *left = ig_onnx_emit2(x, "Sub", count, ig_onnx_number(x, d, correction), NULL);
+  if (correction > 1) left = ig_onnx_emit2(x, "Max", left, ig_onnx_number(x, d, 0), NULL);
+  return ig_onnx_emit2(x, "Div", ig_onnx_emit2(x, "Mul", mean, count, NULL), left, NULL);
 }
 
 typedef struct moments {
@@ -192,10 +198,10 @@ static moments moments_of(ig_onnx *x, const ig_onnx_call *call) {
   const char *center = reduced(x, "ReduceMean", in, &a, true, NULL);
   const char *off = ig_onnx_emit2(x, "Sub", in, center, NULL);
   off = ig_onnx_emit2(x, "Mul", off, off, NULL);
-  const char *sum = reduced(x, "ReduceSum", off, &a, keep, NULL);
-  const char *count = divisor(x, reduced_count(x, self, &a), correction, d);
-  moments m = {.var = ig_onnx_emit2(x, "Div", sum, count, NULL)};
-  m.mean = keep ? center : reduced(x, "ReduceMean", in, &a, false, NULL);
+  const char *mean = reduced(x, "ReduceMean", off, &a, keep, NULL);
+  moments m = {.var = corrected(x, mean, reduced_count(x, self, &a), correction, d)};
+  bool wanted = call->nouts > 1 && call->outs[1];
+  m.mean = keep || !wanted ? center : reduced(x, "ReduceMean", in, &a, false, NULL);
   return m;
 }
 

@@ -13,6 +13,27 @@ static bool is_true(const ig_value *v) {
   return v->kind == IG_KIND_BOOL && v->b;
 }
 
+// The factors of a call that gives them: 1 for batch and channels. NULL: it gives sizes.
+static const ig_value *factors_of(const ig_onnx_call *call) {
+  for (size_t i = 2; i < call->node->op->schema.nargs; i++) {
+    const ig_value *v = &call->args[i];
+    bool plain = v->kind == IG_KIND_LIST && v->list.n;
+    for (size_t k = 0; plain && k < v->list.n; k++) {
+      plain = v->list.at[k].kind == IG_KIND_FLOAT && !v->list.at[k].f_expr;
+    }
+    if (plain) return v;
+  }
+  return NULL;
+}
+
+static const char *factors_name(ig_onnx *x, const ig_value *v) {
+  enum { MOST = 3 };
+  double at[2 + MOST] = {1, 1};
+  size_t n = v->list.n < MOST ? v->list.n : MOST;
+  for (size_t i = 0; i < n; i++) at[2 + i] = v->list.at[i].f;
+  return ig_onnx_floats_vector(x, at, 2 + n);
+}
+
 typedef struct resize {
   const char *mode;
   const char *coordinates;
@@ -20,14 +41,30 @@ typedef struct resize {
   bool cubic;
 } resize;
 
+static bool is_whole(const ig_value *v) {
+  for (size_t i = 0; i < v->list.n; i++) {
+    const ig_value *f = &v->list.at[i];
+    if (f->kind != IG_KIND_FLOAT || f->f_expr || f->f != (double)(int64_t)f->f) return false;
+  }
+  return true;
+}
+
 static void emit_resize(ig_onnx *x, const ig_onnx_call *call, const resize *r) {
   ig_dtype d = call->val->dtype == IG_F16 || call->val->dtype == IG_F32 ? call->val->dtype : IG_F32;
   const char *in = ig_onnx_operand(x, &call->args[0], d);
   ig_onnx_node node = {.op_type = "Resize",
-                       .in = {in, "", "", sizes_of(x, call)},
+                       .in = {in, "", "", ""},
                        .attrs = {ig_onnx_string("mode", r->mode),
                                  ig_onnx_string("coordinate_transformation_mode", r->coordinates),
                                  ig_onnx_string("nearest_mode", r->nearest)}};
+  const ig_value *factors = factors_of(call);
+  bool by_factors = factors && (x->options->torchscript || !is_whole(factors));
+  if (by_factors) {
+    node.in[2] = factors_name(x, factors);
+    node.in[3] = NULL;
+  } else {
+    node.in[3] = sizes_of(x, call);
+  }
   if (r->cubic) node.attrs[3] = ig_onnx_float("cubic_coeff_a", -0.75);
   (void)ig_onnx_emit_as(x, call, &node, d);
 }
@@ -65,25 +102,30 @@ static bool float_image(const ig_value *v) {
   return t && ig_dtype_is_float(t->dtype);
 }
 
-// A scale that is not the ratio of the sizes would give other positions: then the call is
-// decomposed.
-static bool whole_scale(const ig_value *v) {
-  if (v->kind != IG_KIND_LIST) return is_none_list(v);
+static bool plain_factors(const ig_value *v) {
   for (size_t i = 0; i < v->list.n; i++) {
-    const ig_value *f = &v->list.at[i];
-    if (f->kind != IG_KIND_FLOAT || f->f_expr || f->f != (double)(int64_t)f->f) return false;
+    if (v->list.at[i].kind != IG_KIND_FLOAT || v->list.at[i].f_expr) return false;
   }
   return true;
+}
+// Factors that are not whole decide which pixel is the nearest one; runtimes round differently.
+// With known sizes the call is decomposed instead.
+static bool exact_factors(const ig_value *v, const ig_tensor *in) {
+  if (v->kind != IG_KIND_LIST) return is_none_list(v);
+  bool dynamic = false;
+  for (int d = 2; in && d < in->ndim; d++) dynamic |= ig_sizes(in)[d].expr != NULL;
+  return plain_factors(v) && (dynamic || is_whole(v));
 }
 // input, output_size, scale_factors
 static bool nearest_can(int opset, const ig_value *args, size_t n) {
   (void)opset;
-  return n == 3 && float_image(&args[0]) && whole_scale(&args[2]);
+  return n == 3 && float_image(&args[0]) && exact_factors(&args[2], ig_onnx_tensor_of(&args[0]));
 }
 // input, output_size, align_corners, scale_factors
 static bool linear_can(int opset, const ig_value *args, size_t n) {
   (void)opset;
-  return n == 4 && float_image(&args[0]) && (is_true(&args[2]) || whole_scale(&args[3]));
+  bool plain = args[3].kind == IG_KIND_LIST ? plain_factors(&args[3]) : is_none_list(&args[3]);
+  return n == 4 && float_image(&args[0]) && plain;
 }
 // self, output_size, scales ...
 static bool plain_nearest_can(int opset, const ig_value *args, size_t n) {

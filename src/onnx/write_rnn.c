@@ -121,7 +121,8 @@ static void swap_batch(ig_onnx *x, const char **name) {
 }
 
 // [seq, dirs, batch, hidden] -> [seq, batch, dirs * hidden]
-static const char *merged(ig_onnx *x, const char *y) {
+static const char *merged(ig_onnx *x, const state *s, const char *y) {
+  if (s->dirs == 1) return ig_onnx_squeeze(x, y, 1, NULL);
   static const int64_t perm[] = {0, 2, 1, 3};
   static const int64_t sizes[] = {0, 0, -1};
   y = ig_onnx_transpose(x, y, perm, 4, NULL);
@@ -147,7 +148,7 @@ static void put_layers(ig_onnx *x, const ig_onnx_call *call, const state *s, con
     const char *outs[3];
     const char *h0 = layer_state(x, s, h, i);
     emit_layer(x, s, in, h0, c ? layer_state(x, s, c, i) : NULL, i, outs);
-    in = merged(x, outs[0]);
+    in = merged(x, s, outs[0]);
     last[i] = outs[1];
     last[s->layers + i] = outs[2];
   }

@@ -56,6 +56,55 @@ static void reshape(ig_onnx *x, const ig_onnx_call *call) {
   (void)ig_onnx_emit(x, &node);
 }
 
+// A dimension of size 1 more.
+static void unsqueeze(ig_onnx *x, const ig_onnx_call *call) {
+  int64_t axis = ig_onnx_dim(x, &call->args[1], call->val->ndim);
+  (void)ig_onnx_unsqueeze(x, self_of(x, call), axis, call->out);
+}
+
+// self, dim, dims or nothing: those of size 1 go.
+static void squeeze(ig_onnx *x, const ig_onnx_call *call) {
+  const ig_tensor *self = ig_onnx_tensor_of(&call->args[0]);
+  bool all = call->node->op->schema.nargs == 1;
+  int64_t given[IG_MAX_DIM];
+  int64_t axes[IG_MAX_DIM];
+  size_t count = 0;
+  if (!all) count = ig_onnx_int_list(x, &call->args[1], given, IG_MAX_DIM, 0);
+  for (int d = 0; all && self && d < self->ndim; d++) given[count++] = d;
+  size_t n = 0;
+  for (size_t i = 0; self && i < count; i++) {
+    int64_t d = given[i] < 0 ? given[i] + self->ndim : given[i];
+    bool one = d >= 0 && d < self->ndim && !ig_sizes(self)[d].expr && ig_sizes(self)[d].value == 1;
+    if (one) axes[n++] = d;
+  }
+  const char *in = self_of(x, call);
+  if (n == 0) {
+    ig_onnx_same(x, in, call->out);
+    return;
+  }
+  ig_onnx_node node = {.op_type = "Squeeze", .in = {in}, .out = call->out};
+  if (!all || ig_tensor_is_symbolic(self)) node.in[1] = ig_onnx_vector(x, axes, n);
+  (void)ig_onnx_emit(x, &node);
+}
+
+// self, start_dim, end_dim: two dimensions are left by an operator of its own.
+static void flatten(ig_onnx *x, const ig_onnx_call *call) {
+  int n = ig_onnx_ndim(&call->args[0]);
+  int64_t start = ig_onnx_dim(x, &call->args[1], n);
+  int64_t end = ig_onnx_dim(x, &call->args[2], n);
+  int64_t axis = start == 1 && end == n - 1 ? 1 : start == 0 && end == n - 2 ? end + 1 : 0;
+  if (n == 1) {
+    ig_onnx_same(x, self_of(x, call), call->out);
+  } else if (axis > 0) {
+    (void)ig_onnx_emit(x, &(ig_onnx_node){.op_type = "Flatten",
+                                          .in = {self_of(x, call)},
+                                          .attrs = {ig_onnx_int("axis", axis)},
+                                          .out = call->out});
+  } else {
+    reshape(x, call);
+  }
+}
+
 static void swap_dims(ig_onnx *x, const ig_onnx_call *call, int64_t a, int64_t b) {
   int64_t perm[IG_MAX_DIM] = {0};
   int n = ig_onnx_ndim(&call->args[0]);
@@ -67,12 +116,22 @@ static void swap_dims(ig_onnx *x, const ig_onnx_call *call, int64_t a, int64_t b
   (void)ig_onnx_transpose(x, self_of(x, call), perm, (size_t)n, call->out);
 }
 
+static bool is_order(const int64_t *perm, int n) {
+  for (int i = 0; i < n; i++)
+    if (perm[i] != i) return false;
+  return true;
+}
+
 static void transpose(ig_onnx *x, const ig_onnx_call *call) {
   int n = ig_onnx_ndim(&call->args[0]);
   swap_dims(x, call, ig_onnx_dim(x, &call->args[1], n), ig_onnx_dim(x, &call->args[2], n));
 }
 
 static void t(ig_onnx *x, const ig_onnx_call *call) {
+  if (ig_onnx_ndim(&call->args[0]) < 2) {
+    ig_onnx_same(x, self_of(x, call), call->out);
+    return;
+  }
   swap_dims(x, call, 0, 1);
 }
 
@@ -93,6 +152,10 @@ static void permute(ig_onnx *x, const ig_onnx_call *call) {
   int n = ig_onnx_ndim(&call->args[0]);
   size_t count = ig_onnx_int_list(x, &call->args[1], perm, IG_MAX_DIM, 0);
   for (size_t i = 0; i < count; i++) perm[i] += perm[i] < 0 ? n : 0;
+  if (is_order(perm, (int)count)) {
+    ig_onnx_same(x, self_of(x, call), call->out);
+    return;
+  }
   (void)ig_onnx_transpose(x, self_of(x, call), perm, count, call->out);
 }
 
@@ -135,9 +198,26 @@ static void expand(ig_onnx *x, const ig_onnx_call *call) {
 static void expand_as(ig_onnx *x, const ig_onnx_call *call) {
   const ig_tensor *other = ig_onnx_tensor_of(&call->args[1]);
   const char *in = self_of(x, call);
-  bool known = other && !ig_tensor_is_symbolic(other);
+  bool known = other && !ig_tensor_is_symbolic(other) && !x->options->torchscript;
   const char *sizes = known ? ig_onnx_sizes_name(x, other) : shape_of_operand(x, &call->args[1]);
   (void)ig_onnx_emit2(x, "Expand", in, sizes, call->out);
+}
+
+// self, other: with the TorchScript conventions the sizes are read from the other.
+static void reshape_as(ig_onnx *x, const ig_onnx_call *call) {
+  if (!x->options->torchscript) {
+    reshape(x, call);
+    return;
+  }
+  const char *in = self_of(x, call);
+  (void)ig_onnx_emit2(x, "Reshape", in, shape_of_operand(x, &call->args[1]), call->out);
+}
+
+// self, shape: the sizes are data.
+static void reshape_from_tensor(ig_onnx *x, const ig_onnx_call *call) {
+  const char *in = self_of(x, call);
+  const char *sizes = ig_onnx_operand(x, &call->args[1], IG_DTYPE_COUNT);
+  (void)ig_onnx_emit2(x, "Reshape", in, sizes, call->out);
 }
 
 // self, src: src in the sizes and the dtype of self
@@ -154,11 +234,24 @@ static const char *bound(ig_onnx *x, const ig_value *v, int64_t otherwise) {
   return ig_onnx_size(x, ig_onnx_symint_of(x, v));
 }
 
+// x[:]
+static bool is_whole(const ig_value *start, const ig_value *end, int64_t step) {
+  bool first = ig_onnx_is_none(start) ||
+               (start->kind == IG_KIND_INT && !start->i.expr && start->i.value == 0);
+  bool last = ig_onnx_is_none(end) ||
+              (end->kind == IG_KIND_INT && !end->i.expr && end->i.value == INT64_MAX);
+  return first && last && step == 1;
+}
+
 // self, dim, start, end, step
 static void slice(ig_onnx *x, const ig_onnx_call *call) {
   const ig_value *a = call->args;
   int64_t axis = ig_onnx_dim(x, &a[1], ig_onnx_ndim(&a[0]));
   int64_t step = ig_onnx_int_of(x, &a[4]);
+  if (is_whole(&a[2], &a[3], step)) {
+    ig_onnx_same(x, self_of(x, call), call->out);
+    return;
+  }
   // One after the other: what is made first is named first.
   const char *starts = bound(x, &a[2], 0);
   const char *ends = bound(x, &a[3], INT64_MAX);
@@ -251,9 +344,32 @@ static void split(ig_onnx *x, const ig_onnx_call *call) {
                                         .nouts = call->nouts});
 }
 
+// With the TorchScript conventions: one Split, and a Squeeze per piece.
+static void unbind_split(ig_onnx *x, const ig_onnx_call *call, int64_t axis) {
+  const char **pieces = ig_onnx_push(x, ig_mem_mul(call->nouts, sizeof *pieces));
+  int64_t *ones = ig_onnx_push(x, ig_mem_mul(call->nouts, sizeof *ones));
+  if (!pieces || !ones) return;
+  for (size_t i = 0; i < call->nouts; i++) {
+    pieces[i] = ig_onnx_fresh(x, "Split");
+    ones[i] = 1;
+  }
+  (void)ig_onnx_emit(x,
+                     &(ig_onnx_node){.op_type = "Split",
+                                     .in = {self_of(x, call), ig_onnx_vector(x, ones, call->nouts)},
+                                     .attrs = {ig_onnx_int("axis", axis)},
+                                     .outs = pieces,
+                                     .nouts = call->nouts});
+  for (size_t i = 0; i < call->nouts; i++)
+    if (call->outs[i]) (void)ig_onnx_squeeze(x, pieces[i], axis, call->outs[i]);
+}
+
 // The dimension disappears from each piece.
 static void unbind(ig_onnx *x, const ig_onnx_call *call) {
   int64_t axis = ig_onnx_dim(x, &call->args[1], ig_onnx_ndim(&call->args[0]));
+  if (x->options->torchscript && call->nouts > 1) {
+    unbind_split(x, call, axis);
+    return;
+  }
   for (size_t i = 0; i < call->nouts; i++) {
     if (!call->outs[i]) continue;
     const char *index = ig_onnx_integer(x, IG_I64, (int64_t)i);
@@ -290,16 +406,17 @@ const ig_onnx_row ig_onnx_shape[] = {
     {"aten.view.default", reshape, NULL, NULL},
     {"aten._unsafe_view.default", reshape, NULL, NULL},
     {"aten.reshape.default", reshape, NULL, NULL},
-    {"aten.view_as.default", reshape, NULL, NULL},
-    {"aten.reshape_as.default", reshape, NULL, NULL},
+    {"aten.view_as.default", reshape_as, NULL, NULL},
+    {"aten.reshape_as.default", reshape_as, NULL, NULL},
+    {"aten._reshape_from_tensor.default", reshape_from_tensor, NULL, NULL},
     {"aten._reshape_alias.default", reshape, NULL, NULL},
-    {"aten.flatten.using_ints", reshape, NULL, NULL},
+    {"aten.flatten.using_ints", flatten, NULL, NULL},
     {"aten.ravel.default", reshape, NULL, NULL},
     {"aten.unflatten.int", reshape, NULL, NULL},
-    {"aten.squeeze.default", reshape, NULL, NULL},
-    {"aten.squeeze.dim", reshape, NULL, NULL},
-    {"aten.squeeze.dims", reshape, NULL, NULL},
-    {"aten.unsqueeze.default", reshape, NULL, NULL},
+    {"aten.squeeze.default", squeeze, NULL, NULL},
+    {"aten.squeeze.dim", squeeze, NULL, NULL},
+    {"aten.squeeze.dims", squeeze, NULL, NULL},
+    {"aten.unsqueeze.default", unsqueeze, NULL, NULL},
     {"aten.transpose.int", transpose, NULL, NULL},
     {"aten.swapaxes.default", transpose, NULL, NULL},
     {"aten.swapdims.default", transpose, NULL, NULL},

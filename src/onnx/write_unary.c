@@ -98,7 +98,7 @@ static void square(ig_onnx *x, const ig_onnx_call *call) {
 static void log_base(ig_onnx *x, const ig_onnx_call *call, double base) {
   ig_dtype d = call->val->dtype;
   const char *natural = ig_onnx_emit1(x, "Log", self_as(x, call, d), NULL);
-  (void)ig_onnx_emit2(x, "Mul", natural, ig_onnx_number(x, d, 1 / log(base)), call->out);
+  (void)ig_onnx_emit2(x, "Div", natural, ig_onnx_number(x, d, log(base)), call->out);
 }
 static void log2_(ig_onnx *x, const ig_onnx_call *call) {
   log_base(x, call, 2);
@@ -136,9 +136,10 @@ static void erfc_(ig_onnx *x, const ig_onnx_call *call) {
 
 // Integers are always finite numbers.
 static const char *all_false(ig_onnx *x, const ig_onnx_call *call, const char *out) {
-  const char *no = ig_onnx_number(x, IG_BOOL, 0);
+  ig_value no = ig_of_i64(0);
   const char *self = self_as(x, call, IG_DTYPE_COUNT);
-  return ig_onnx_emit2(x, "Expand", no, ig_onnx_emit1(x, "Shape", self, NULL), out);
+  const char *sizes = ig_onnx_emit1(x, "Shape", self, NULL);
+  return ig_onnx_constant_of_shape(x, sizes, IG_BOOL, &no, out);
 }
 
 static const char *ask_nan(ig_onnx *x, const ig_onnx_call *call, const char *out) {

@@ -39,6 +39,7 @@ typedef struct ig_onnx {
   const ig_graph *g;  // the graph whose nodes are written: the program's, or a sub-graph
   const ig_onnx_options *options;
   int opset;
+  int least;          // the opset that the model is converted to afterwards, or the same
   ig_proto_writer w;  // ModelProto; while nodes are emitted, inside its graph
   ig_arena arena;
   ig_map rows;        // target -> ig_onnx_row
@@ -49,7 +50,8 @@ typedef struct ig_onnx {
   ig_table elements;  // node with several results -> their names (const char **)
   ig_table sources;   // symbol -> ig_onnx_source
   ig_table folded;    // node -> its known constant result, retained
-  ig_table numbers;   // expression -> ig_onnx_made, a vector of one element
+  ig_table numbers;   // expression -> ig_onnx_made (emit_number.c)
+  ig_table vectors;   // the same, as a vector of one element
   IG_VEC(struct ig_onnx_tensor) tensors;  // initializers, written after the nodes
   IG_VEC(const char *) domains;           // of custom operators
   IG_VEC(bool) scopes;                    // by graph number: is it still open?
@@ -70,9 +72,14 @@ typedef struct ig_onnx {
   ig_map makers;                          // value -> the operator that makes it, and its number
   ig_map node_names;                      // and how often each was wanted
   ig_map aliases;                         // value -> the value that it is a copy of
-  const ig_map *renames;                  // value -> the name that it has instead; NULL: none
-  size_t nmade;                           // values so far
-  const char **output_order;              // names of the outputs written
+  ig_map known;                           // name -> weight or constant (fold_weights.c)
+  struct ig_onnx_known *all_known;
+  ig_map vague;               // value -> axes of unknown size, bit 0 the last
+  size_t nfolded;             // nodes that were evaluated
+  size_t nvalues;             // of the model before that, 0: not known yet
+  const ig_map *renames;      // value -> the name that it has instead; NULL: none
+  size_t nmade;               // values so far
+  const char **output_order;  // names of the outputs written
   size_t noutput_order;
   size_t nweight_names;   // given names that weights have taken
   const char *data_name;  // of the file of weights; NULL: they are in the model
@@ -113,6 +120,7 @@ extern const ig_onnx_row ig_onnx_scatter[];
 extern const ig_onnx_row ig_onnx_pieces[];
 extern const ig_onnx_row ig_onnx_linear[];
 extern const ig_onnx_row ig_onnx_conv[];
+extern const ig_onnx_row ig_onnx_signal[];
 extern const ig_onnx_row ig_onnx_pool[];
 extern const ig_onnx_row ig_onnx_resize[];
 extern const ig_onnx_row ig_onnx_norm[];
@@ -144,12 +152,14 @@ typedef struct ig_onnx_attr {
   const float *floats;
   const char *s;
   const char *const *strings;
+  const struct ig_onnx_tensor *tensor;
   size_t n;
 } ig_onnx_attr;
 enum {
   IG_ONNX_FLOAT = 1,
   IG_ONNX_INT = 2,
   IG_ONNX_STRING = 3,
+  IG_ONNX_TENSOR = 4,
   IG_ONNX_GRAPH = 5,
   IG_ONNX_FLOATS = 6,
   IG_ONNX_INTS = 7,
@@ -222,8 +232,9 @@ const char *ig_onnx_concat(ig_onnx *x, const char *const *names, size_t n, int64
 const char *ig_onnx_cast(ig_onnx *x, const char *name, ig_dtype dtype, const char *out);
 // Constants: equal ones share one initializer.
 const char *ig_onnx_number(ig_onnx *x, ig_dtype dtype, double v);
-const char *ig_onnx_integer(ig_onnx *x, ig_dtype dtype, int64_t v);   // exact
-const char *ig_onnx_vector(ig_onnx *x, const int64_t *at, size_t n);  // int64
+const char *ig_onnx_integer(ig_onnx *x, ig_dtype dtype, int64_t v);         // exact
+const char *ig_onnx_vector(ig_onnx *x, const int64_t *at, size_t n);        // int64
+const char *ig_onnx_floats_vector(ig_onnx *x, const double *at, size_t n);  // float32
 const char *ig_onnx_filled(ig_onnx *x, ig_dtype dtype, int64_t n, double v);
 // A constant of n elements under its own key; *fresh: the caller fills the memory it returns.
 void *ig_onnx_constant(ig_onnx *x, const char *key, ig_dtype dtype, const int64_t *dims, int ndim,
@@ -248,7 +259,8 @@ const char *ig_onnx_emit_as(ig_onnx *x, const ig_onnx_call *call, const ig_onnx_
 const char *ig_onnx_finish(ig_onnx *x, const ig_onnx_call *call, const char *name, ig_dtype d);
 // The tensor of an operand; NULL: not a tensor.
 const ig_tensor *ig_onnx_tensor_of(const ig_value *v);
-int ig_onnx_ndim(const ig_value *v);  // 0: not a tensor
+bool ig_onnx_same_sizes(const ig_tensor *a, const ig_tensor *b);  // false: one is NULL
+int ig_onnx_ndim(const ig_value *v);                              // 0: not a tensor
 // A dimension that may count from the end.
 int64_t ig_onnx_dim(ig_onnx *x, const ig_value *v, int ndim);
 // A list of integers; a single integer, or a list of one, is repeated `want` times (0: unchanged).
@@ -268,13 +280,21 @@ static inline bool ig_onnx_is_none(const ig_value *v) {
 
 const char *ig_onnx_size(ig_onnx *x, ig_int i);                        // vector of one int64
 const char *ig_onnx_shape_of(ig_onnx *x, const ig_int *at, size_t n);  // vector of n int64
-const char *ig_onnx_number_of(ig_onnx *x, const ig_expr *e);           // vector of one element
+const char *ig_onnx_number_of(ig_onnx *x, const ig_expr *e);  // one element (emit_number.c)
+const char *ig_onnx_scalar_size(ig_onnx *x, ig_int i);        // an int64 without dimensions
 ig_dtype ig_onnx_number_type(const ig_expr *e);
 const char *ig_onnx_scalar_of(ig_onnx *x, const ig_expr *e, ig_dtype dtype);  // no dimensions
 const char *ig_onnx_sizes_name(ig_onnx *x, const ig_tensor *t);  // the sizes of t, as a vector
+// The sizes of the result; those of the first operand if they are the same and not known.
+const char *ig_onnx_result_sizes(ig_onnx *x, const ig_onnx_call *call);
+const char *ig_onnx_constant_of_shape(ig_onnx *x, const char *sizes, ig_dtype d, const ig_value *v,
+                                      const char *out);
 // Learns symbols from the sizes of a tensor.
 void ig_onnx_learn(ig_onnx *x, const char *name, const ig_tensor *t);
 void ig_onnx_learn_number(ig_onnx *x, const char *name, const ig_expr *e);
+void ig_onnx_learn_scalar(ig_onnx *x, const char *name, const ig_expr *e);  // without dimensions
+// A tensor of one element in the form that numbers have.
+const char *ig_onnx_as_number(ig_onnx *x, const char *in, int ndim);
 
 // ---- graphs
 
@@ -291,6 +311,7 @@ const char *ig_onnx_add_shared(ig_onnx *x, const char *path, const ig_tensor *t)
 bool ig_onnx_fold(ig_onnx *x, const ig_node *n, const ig_value *args);
 void ig_onnx_fold_free(ig_onnx *x);
 const char *ig_onnx_add_tensor(ig_onnx *x, const char *name, const ig_tensor *t);
+const char *ig_onnx_add_weight(ig_onnx *x, const char *name, const ig_tensor *t);
 void ig_onnx_put_model(ig_onnx *x);
 void ig_onnx_add_weights(ig_onnx *x);
 void ig_onnx_put_nodes(ig_onnx *x, const ig_graph *g);

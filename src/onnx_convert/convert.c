@@ -356,6 +356,9 @@ static bool is_sound(ig_cv *v, const ig_om_node *n) {
   if (n->ninputs < s->min_in || n->noutputs < s->min_out || n->noutputs == 0)
     return !ig_cv_refuse(v, "%zu inputs and %zu outputs; at least %d and %d needed", n->ninputs,
                          n->noutputs, s->min_in, s->min_out ? s->min_out : 1);
+  if (n->ninputs > s->max_in || n->noutputs > s->max_out)  // IG_ONNX_ENDLESS is more than any
+    return !ig_cv_refuse(v, "%zu inputs and %zu outputs; at most %d and %d allowed", n->ninputs,
+                         n->noutputs, s->max_in, s->max_out);
   for (size_t i = 0; i < n->nattrs; i++) {
     const ig_onnx_attr_schema *a = ig_onnx_schema_attr(s, n->attrs[i].name);
     if (a && a->type != n->attrs[i].type)

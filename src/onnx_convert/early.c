@@ -12,6 +12,7 @@ static ig_status convert(ig_ctx *c, const ig_program *p, const ig_onnx_options *
                          const char *path, ig_sink *sink) {
   ig_onnx_options at = *options;
   at.opset = IG_ONNX_OPSET_OLDEST;
+  at.converted_to = options->opset;
   ig_onnx_model *m = NULL;
   ig_sink bytes = ig_sink_memory(c->alloc);
   ig_status st = ig_program_write_onnx(c, p, &at, &bytes);

@@ -17,7 +17,7 @@
 
 #include "onnx_convert/convert.h"
 
-enum { MAX_ARGS = 8, MAX_NAMES = 16, MAX_INTS = 16, WORD = 48, DIALECT = 13 };
+enum { MAX_ARGS = 8, MAX_NAMES = 64, MAX_INTS = 16, WORD = 48, DIALECT = 13 };
 
 typedef struct parser {
   ig_cv *v;

@@ -299,7 +299,7 @@ static bool batch_norm_up_14(ig_cv *v, ig_om_node *n) {
   for (size_t i = 3; i < n->noutputs; i++)
     if (*n->outputs[i])
       return ig_cv_refuse(v, "the output '%s' exists until opset 13", n->outputs[i]);
-  n->noutputs = 3;
+  if (n->noutputs > 3) n->noutputs = 3;
   ig_cv_set_int(v, n, "training_mode", 1);
   return false;
 }
@@ -658,6 +658,107 @@ static bool top_k_down(ig_cv *v, ig_om_node *n) {
   return ig_cv_expand(v, &back, "Neg($0)");
 }
 
+// ---- element types that older versions lack
+
+static bool is_whole(ig_cv *v, const char *name) {
+  int elem = ig_cv_elem(v, name);
+  return elem == IG_OM_INT32 || elem == IG_OM_INT64 || elem == IG_OM_UINT32 || elem == IG_OM_UINT64;
+}
+
+static bool is_real(ig_cv *v, const char *name) {
+  int elem = ig_cv_elem(v, name);
+  return elem == IG_OM_FLOAT || elem == IG_OM_DOUBLE || elem == IG_OM_FLOAT16;
+}
+
+// Before 11 only integers and truth values are compared. NaN is equal to nothing.
+static bool equal_down(ig_cv *v, ig_om_node *n) {
+  if (!is_real(v, ig_cv_in(n, 0))) return false;
+  return ig_cv_expand(v, n, "Not(Or(Or(Less($0, $1), Greater($0, $1)), Or(IsNaN($0), IsNaN($1))))");
+}
+
+// Before 12 bounds are of real numbers.
+static bool clip_whole_down(ig_cv *v, ig_om_node *n) {
+  if (!is_whole(v, ig_cv_in(n, 0))) return false;
+  bool low = *ig_cv_in(n, 1) != 0;
+  bool high = *ig_cv_in(n, 2) != 0;
+  return ig_cv_expand(v, n,
+                      low && high ? "a = Where(Less($0, $1), $1, $0); Where(Greater(a, $2), $2, a)"
+                      : low       ? "Where(Less($0, $1), $1, $0)"
+                      : high      ? "Where(Greater($0, $2), $2, $0)"
+                                  : "Identity($0)");
+}
+
+static bool extreme_down(ig_cv *v, ig_om_node *n, const char *text) {
+  bool pair = n->ninputs == 2 && is_whole(v, ig_cv_in(n, 0));
+  return pair && ig_cv_expand(v, n, text);
+}
+static bool max_down(ig_cv *v, ig_om_node *n) {
+  return extreme_down(v, n, "Where(Less($0, $1), $1, $0)");
+}
+static bool min_down(ig_cv *v, ig_om_node *n) {
+  return extreme_down(v, n, "Where(Greater($0, $1), $1, $0)");
+}
+
+static bool pow_down(ig_cv *v, ig_om_node *n) {
+  if (!is_whole(v, ig_cv_in(n, 0))) return false;
+  return ig_cv_expand(v, n, "Cast<to=$0>(Pow(Cast<to=11>($0), Cast<to=11>($1)))");
+}
+
+// Padding integers: before 11 in double. The pads stay an operand here, and become an attribute
+// with the next step.
+static bool pad_down(ig_cv *v, ig_om_node *n) {
+  if (!is_whole(v, ig_cv_in(n, 0))) return move_down(v, n);
+  ig_om_node inner = *n;
+  const char **outs = ig_cv_push(v, sizeof *outs);
+  if (!outs) return true;
+  *outs = ig_cv_fresh(v, n->op_type);
+  int elem = ig_cv_elem(v, n->inputs[0]);
+  ig_cv_set_input(v, &inner, 0, ig_cv_cast(v, n->inputs[0], IG_OM_DOUBLE, NULL));
+  const int64_t *fill = NULL;
+  size_t count = 0;
+  if (*ig_cv_in(n, 2) && ig_cv_known_ints(v, n->inputs[2], &fill, &count) && count == 1)
+    ig_cv_set_input(v, &inner, 2, ig_cv_number(v, IG_OM_DOUBLE, "", (double)fill[0]));
+  inner.outputs = outs;
+  ig_cv_node(v, &inner, v->at + 1);
+  (void)ig_cv_cast(v, *outs, elem, n->outputs[0]);
+  return true;
+}
+
+// With fmod the sign is that of the dividend, otherwise that of the divisor. Of real numbers it is
+// not expressible: a quotient is rounded, and those of infinities are lost.
+static bool mod_down(ig_cv *v, ig_om_node *n) {
+  bool fmod = ig_cv_int(v, n, "fmod", 0) != 0;
+  if (v->refused) return true;
+  if (!is_whole(v, ig_cv_in(n, 0))) return false;
+  if (fmod) return ig_cv_expand(v, n, "Sub($0, Mul($1, Div($0, $1)))");
+  return ig_cv_expand(v, n,
+                      "r = Sub($0, Mul($1, Div($0, $1))); Where(And(Not(Equal(r, 0)), "
+                      "Xor(Less(r, 0), Less($1, 0))), Add(r, $1), r)");
+}
+
+// As many ones as there are steps; where they are not zero counts from 0 on.
+#define STEPS                                                  \
+  "k = Cast<to=7>(Relu(Cast<to=1>(n))); "                      \
+  "i = Squeeze(NonZero(Expand(1i, Unsqueeze(k, [0]))), [0]); " \
+  "Add($0, Mul(Cast<to=$0>(i), $2))"
+static bool range_down(ig_cv *v, ig_om_node *n) {
+  return ig_cv_expand(v, n,
+                      is_whole(v, ig_cv_in(n, 0))
+                          ? "n = Div(Add(Sub($1, $0), Sub($2, Sign($2))), $2); " STEPS
+                          : "n = Ceil(Div(Sub($1, $0), $2)); " STEPS);
+}
+
+// Before 12 nothing is dropped by Dropout: the random numbers are nodes.
+static bool dropout_training_down(ig_cv *v, ig_om_node *n) {
+  const ig_om_tensor *t = ig_cv_known(v, ig_cv_in(n, 2))->constant;
+  bool training = t && t->raw.n == 1 && t->raw.at[0] == 1;
+  if (!training || (n->noutputs > 1 && *n->outputs[1])) return dropout_down_12(v, n);
+  return ig_cv_expand(
+      v, n,
+      "p = Cast<to=$0>($1); Mul($0, Div(Cast<to=$0>(Not(Less(RandomUniformLike($0), "
+      "p))), Sub(1, p)))");
+}
+
 // ---- the table
 
 #define AXIS(op) \
@@ -700,14 +801,18 @@ const ig_cv_row ig_cv_rows[] = {
     {"Cast", 19, NULL, cast_down},
     {"CastLike", 15, NULL, cast_like_down},
     {"Clip", 11, move_up, clip_down},
+    {"Clip", 12, NULL, clip_whole_down},
     {"Col2Im", 18, NULL, ig_cv_col2im_down},
     {"Constant", 12, NULL, constant_down},
     {"ConstantOfShape", 9, NULL, constant_of_shape_down},
     {"DFT", 20, dft_up, dft_down},
     {"DequantizeLinear", 13, NULL, per_tensor},
     {"Dropout", 10, dropout_up_10, dropout_down_10},
-    {"Dropout", 12, move_up, dropout_down_12},
+    {"Dropout", 12, move_up, dropout_training_down},
+    {"Equal", 11, NULL, equal_down},
     {"GRU", 14, NULL, rnn_down},
+    {"GatherElements", 11, NULL, ig_cv_gather_elements_down},
+    {"GatherND", 11, NULL, ig_cv_gather_nd_down},
     {"Gemm", 11, NULL, gemm_down},
     {"GridSample", 20, grid_up, grid_down},
     {"GroupNormalization", 18, NULL, group_norm_down},
@@ -717,16 +822,21 @@ const ig_cv_row ig_cv_rows[] = {
     {"LayerNormalization", 17, NULL, layer_norm_down},
     {"LogSoftmax", 13, softmax_up, softmax_down},
     {"Max", 8, NULL, equal_shapes},
+    {"Max", 12, NULL, max_down},
     {"Mean", 8, NULL, equal_shapes},
     {"Min", 8, NULL, equal_shapes},
+    {"Min", 12, NULL, min_down},
+    {"Mod", 10, NULL, mod_down},
     {"OptionalGetElement", 18, NULL, get_element_down},
     {"OptionalHasElement", 18, NULL, has_element_down},
-    {"Pad", 11, move_up, move_down},
+    {"Pad", 11, move_up, pad_down},
     {"Pad", 18, NULL, pad_down_18},
     {"Pad", 19, NULL, pad_down_19},
+    {"Pow", 12, NULL, pow_down},
     {"QuantizeLinear", 13, NULL, per_tensor},
     {"RMSNormalization", 23, NULL, rms_norm_down},
     {"RNN", 14, NULL, rnn_down},
+    {"Range", 11, NULL, range_down},
     {"Reshape", 14, NULL, reshape_down},
     {"Resize", 10, NULL, to_upsample},
     {"Resize", 11, ig_cv_resize_up, ig_cv_resize_down_11},
@@ -738,6 +848,7 @@ const ig_cv_row ig_cv_rows[] = {
     {"Scan", 9, ig_cv_scan_up, ig_cv_scan_down},
     {"Scatter", 11, to_scatter_elements, NULL},
     {"ScatterElements", 11, NULL, to_scatter},
+    {"ScatterND", 11, NULL, ig_cv_scatter_nd_down},
     {"Shape", 15, NULL, shape_down},
     {"Slice", 10, move_up, slice_down},
     {"Softmax", 13, softmax_up, softmax_down},

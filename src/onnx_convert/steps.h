@@ -18,4 +18,9 @@ ig_cv_step ig_cv_col2im_down;
 ig_cv_step ig_cv_scan_up;  // 8 to 9
 ig_cv_step ig_cv_scan_down;
 
+// Reading and writing by index (indices.c).
+ig_cv_step ig_cv_gather_nd_down;
+ig_cv_step ig_cv_scatter_nd_down;
+ig_cv_step ig_cv_gather_elements_down;
+
 #endif

@@ -315,6 +315,11 @@ static void read_linear_attention(ig_rd *r) {
 
 static ig_tensor *cache_rows(ig_rd *r, ig_tensor *cache, ig_tensor *ids) {
   if (!cache || !ids) return cache;
+  if (cache->ndim != 2 || ids->ndim != 2) {
+    ig_rd_fail(r, IG_INVALID, "expected caches and positions of 2 dimensions, found %d and %d",
+               cache->ndim, ids->ndim);
+    return NULL;
+  }
   ig_int all = ig_numel_of(r->c, ids);
   ig_tensor *flat = ig_rd_reshape(r, ids, &all, 1);
   ig_tensor *rows = flat ? ig_index_select(r->c, cache, ig_const(0), flat) : NULL;

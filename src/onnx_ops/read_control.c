@@ -437,7 +437,8 @@ static bool goes_on(const ig_om_graph *g) {
     const ig_om_node *n = &g->nodes[i];
     if (n->noutputs != 1 || n->out[0] != at.slot) continue;
     if (strcmp(n->op_type, "Constant") == 0) return true;
-    if (strcmp(n->op_type, "Identity") != 0 && strcmp(n->op_type, "Cast") != 0) return false;
+    bool same = strcmp(n->op_type, "Identity") == 0 || strcmp(n->op_type, "Cast") == 0;
+    if (!same || n->ninputs != 1) return false;
     at = n->in[0];
   }
   return at.up == 0 && at.slot == g->input_slots[1];
@@ -458,6 +459,10 @@ static void read_loop(ig_rd *r) {
   if (ig_rd_has(r, 1)) known = known_truth(r, r->in[1], &go);
   if (ig_rd_has(r, 0)) {
     const ig_rd_value *m = r->in[0];
+    if (m->ints && m->nints != 1) {
+      ig_rd_fail(r, IG_INVALID, "found %zu trip counts, expected one", m->nints);
+      return;
+    }
     bool constant = (m->ints && !m->ints[0].expr) || (m->t && !ig_tensor_is_fake(m->t));
     if (constant) l.trips = ig_rd_one_const(r, 0);
     known &= constant;

@@ -517,7 +517,11 @@ static void read_svm_classifier(ig_rd *r) {
   (void)ig_rd_attr_floats(r, "prob_a", &nprob);
   int64_t total = 0;
   for (size_t i = 0; per && i < classes; i++) {
-    if (per[i] < 0 || per[i] > 1 << 24) ig_rd_fail(r, IG_INVALID, "vectors_per_class");
+    if (per[i] < 0 || per[i] > 1 << 24) {
+      ig_rd_fail(r, IG_INVALID, "vectors_per_class[%zu] is %lld, expected 0 to 2^24", i,
+                 (long long)per[i]);
+      return;
+    }
     total += per[i];
   }
   if (!x || !vectors || classes < 2 || classes > 1024 || total < 1 || n % (size_t)total || nprob ||

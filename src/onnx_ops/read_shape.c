@@ -238,6 +238,10 @@ static void read_tile(ig_rd *r) {
 // ---- joins and parts
 
 static void read_concat(ig_rd *r) {
+  if (r->nin == 0) {
+    ig_rd_fail(r, IG_INVALID, "found no inputs, expected at least one");
+    return;
+  }
   ig_tensor **parts = ig_scope_array(r->c, r->nin, sizeof *parts);
   for (size_t i = 0; parts && i < r->nin; i++) parts[i] = ig_rd_in(r, i);
   if (!parts || !parts[0] || !ig_rd_ok(r)) return;
@@ -533,7 +537,8 @@ static void read_reverse_sequence(ig_rd *r) {
   ig_tensor *lens = ig_rd_in(r, 1);
   int64_t time = ig_rd_attr_int(r, "time_axis", 0);
   int64_t batch = ig_rd_attr_int(r, "batch_axis", 1);
-  if (!t || !lens || t->ndim < 2 || lens->ndim != 1 || time + batch != 1 || time * batch != 0) {
+  if (!t || !lens || t->ndim < 2 || lens->ndim != 1 || (time != 0 && time != 1) ||
+      batch != 1 - time) {
     ig_rd_fail(r, IG_INVALID, "expected 2 or more dimensions, of which 0 and 1 are time and batch");
     return;
   }
@@ -666,8 +671,9 @@ static void read_center_crop_pad(ig_rd *r) {
   int64_t after[IG_MAX_DIM] = {0};
   for (size_t i = 0; i < n && ig_rd_ok(r); i++) {
     int d = ig_rd_axis(r, axes ? axes[i] : (int64_t)i, t->ndim);
-    int64_t size = ig_rd_plain(r, ig_sizes(t)[d]);
     if (shape[i] < 0) ig_rd_fail(r, IG_INVALID, "a size is negative");
+    if (!ig_rd_ok(r)) return;
+    int64_t size = ig_rd_plain(r, ig_sizes(t)[d]);
     int64_t more = shape[i] - size;
     before[d] = more < 0 ? -(-more / 2) : more / 2;
     after[d] = more - before[d];

@@ -302,6 +302,11 @@ static void count_row(ig_rd *r, const grams *g, size_t row, const int64_t *index
   int64_t low = ig_rd_attr_int(r, "min_gram_length", 1);
   int64_t high = ig_rd_attr_int(r, "max_gram_length", 1);
   int64_t skips = ig_rd_attr_int(r, "max_skip_count", 0);
+  if (low < 1 || high < low || skips < 0) {
+    ig_rd_fail(r, IG_INVALID, "n-grams of %lld to %lld tokens that skip at most %lld",
+               (long long)low, (long long)high, (long long)skips);
+    return;
+  }
   for (int64_t n = low; n <= high && n <= (int64_t)g->row; n++) {
     for (int64_t skip = 0; skip <= (n == 1 ? 0 : skips); skip++) {
       int64_t reach = (n - 1) * (skip + 1);

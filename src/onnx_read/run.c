@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/budget.h"
+#include "onnx/schema.h"
 #include "onnx_read/reader.h"
 #include "op/interpret.h"
 
@@ -240,16 +241,43 @@ static void tell_watcher(ig_rd *r, const ig_om_node *n) {
   }
 }
 
+static bool check_count(ig_rd *r, const char *what, size_t found, size_t low, size_t high) {
+  if (found < low) ig_rd_fail(r, IG_SYNTAX, "%zu %s; at least %zu needed", found, what, low);
+  if (high != IG_ONNX_ENDLESS && found > high) {
+    ig_rd_fail(r, IG_SYNTAX, "%zu %s; at most %zu allowed", found, what, high);
+  }
+  return ig_rd_ok(r);
+}
+
+// Has the node as many inputs and outputs as its operator, and all that are required? Operators
+// that the standard does not define check this themselves.
+static bool fits_schema(ig_rd *r, const ig_om_node *n) {
+  const ig_onnx_schema *s = ig_onnx_schema_find(n->domain, n->op_type, r->version);
+  if (!s) return true;
+  if (!check_count(r, "inputs", n->ninputs, s->min_in, s->max_in) ||
+      !check_count(r, "outputs", n->noutputs, s->min_out, s->max_out)) {
+    return false;
+  }
+  for (size_t i = 0; i < n->ninputs; i++) {
+    const ig_onnx_param *p = ig_onnx_schema_input(s, i);
+    if (n->in[i].up >= 0 || !p || p->option != IG_ONNX_SINGLE) continue;
+    ig_rd_fail(r, IG_SYNTAX, "input %zu ('%s') is required and has no name", i,
+               ig_onnx_schema_text(p->name));
+    return false;
+  }
+  return true;
+}
+
 static void eval_node(ig_rd *r, const ig_om_node *n) {
-  if (is_inferring(r) && lacks_input(r, n)) {
-    // unknown
-  } else if (n->function) {
+  if (is_inferring(r) && lacks_input(r, n)) return;  // unknown
+  if (n->function) {
     call_function(r, n);
-  } else if (!(r->capture && ig_rd_fold(r))) {
-    const ig_rd_row *row = find_row(r, n);
-    if (row && !ig_rd_move_strings(r, row->fn) && !(r->capture && ig_rd_compute(r, row->fn))) {
-      row->fn(r);
-    }
+    return;
+  }
+  if (!fits_schema(r, n) || (r->capture && ig_rd_fold(r))) return;
+  const ig_rd_row *row = find_row(r, n);
+  if (row && !ig_rd_move_strings(r, row->fn) && !(r->capture && ig_rd_compute(r, row->fn))) {
+    row->fn(r);
   }
 }
 

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// With the TorchScript conventions, nodes that only rearrange weights are evaluated when the model
+// is written: the result is an initializer "onnx::<reader>_<number>", and weights that nothing else
+// reads are left out. The table below has the operators that rows apply to weights.
+#include <stdio.h>
+#include <string.h>
+
+#include "ingot/aten.h"
+#include "onnx/convention.h"
+#include "onnx/model.h"
+
+typedef struct ig_onnx_known {
+  struct ig_onnx_known *next;
+  ig_tensor *t;   // retained
+  bool weight;    // or computed from one
+  bool folded;    // not in x->tensors yet
+  size_t at;      // otherwise its place there
+  size_t number;  // of the results folded before
+} known;
+
+static known *find(const ig_onnx *x, const char *name) {
+  ig_map_value *v = name && name[0] ? ig_map_find(&x->known, name) : NULL;
+  return v ? v->ptr : NULL;
+}
+
+static bool applies(const ig_onnx *x) {
+  return x->options->torchscript && !x->options->no_folding && !x->inside && !x->outer &&
+         !x->options->weights_as_inputs && !x->functions;
+}
+
+static known *add(ig_onnx *x, const char *name, ig_tensor *t) {
+  ig_map_value *v = ig_map_put(&x->known, name);
+  if (!v) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
+  known *k = v && !v->ptr ? ig_onnx_push(x, sizeof *k) : NULL;
+  if (!k) return NULL;
+  k->t = ig_tensor_retain(t);
+  k->next = x->all_known;
+  x->all_known = k;
+  v->ptr = k;
+  return k;
+}
+
+void ig_onnx_know_weight(ig_onnx *x, const char *name, const ig_tensor *t) {
+  if (!applies(x) || ig_tensor_is_fake(t)) return;
+  known *k = add(x, name, (ig_tensor *)t);
+  if (k) k->weight = true;
+}
+
+bool ig_onnx_is_constant(const ig_onnx *x, const char *name) {
+  const known *k = find(x, name);
+  return k && !k->weight;
+}
+
+void ig_onnx_know_constant(ig_onnx *x, const char *name) {
+  if (!applies(x) || !x->tensors.n) return;
+  const struct ig_onnx_tensor *c = &x->tensors.at[x->tensors.n - 1];
+  ig_foreign memory = {.data = (void *)c->data.at, .bytes = c->data.n};
+  ig_scope s = ig_scope_open(x->c);
+  ig_tensor *t = ig_tensor_wrap(x->c, c->dtype, c->dims, c->ndim, &memory);
+  known *k = t ? add(x, name, t) : NULL;
+  if (k) k->at = x->tensors.n - 1;
+  ig_scope_close(x->c, s);
+}
+
+void ig_onnx_known_free(ig_onnx *x) {
+  for (known *k = x->all_known; k; k = k->next) ig_tensor_release(k->t);
+  ig_map_free(&x->known);
+}
+
+// ---- evaluation
+
+enum { MAX_IN = 4 };
+typedef struct args {
+  const ig_onnx_node *n;
+  ig_tensor *in[MAX_IN];
+} args;
+
+static const ig_onnx_attr *attr_of(const ig_onnx_node *n, const char *name) {
+  for (size_t i = 0; n->attrs[i].name; i++)
+    if (strcmp(n->attrs[i].name, name) == 0) return &n->attrs[i];
+  return NULL;
+}
+
+// Element i of an operand of integers.
+static int64_t number(const args *a, size_t k, size_t i) {
+  return ((const int64_t *)ig_tensor_data(a->in[k]))[i];
+}
+
+static bool is_lone(const args *a, size_t k) {
+  return a->in[k] && a->in[k]->dtype == IG_I64 && ig_tensor_numel(a->in[k]) == 1;
+}
+
+static ig_tensor *transpose(ig_ctx *c, const args *a) {
+  const ig_onnx_attr *perm = attr_of(a->n, "perm");
+  ig_int dims[IG_MAX_DIM];
+  if (!perm || perm->n > IG_MAX_DIM) return NULL;
+  for (size_t i = 0; i < perm->n; i++) dims[i] = ig_const(perm->ints[i]);
+  return ig_permute(c, a->in[0], ig_of_ints(dims, perm->n));
+}
+
+static ig_tensor *unsqueeze(ig_ctx *c, const args *a) {
+  return is_lone(a, 1) ? ig_unsqueeze(c, a->in[0], ig_const(number(a, 1, 0))) : NULL;
+}
+
+static ig_tensor *squeeze(ig_ctx *c, const args *a) {
+  return is_lone(a, 1) ? ig_squeeze_dim(c, a->in[0], ig_const(number(a, 1, 0))) : NULL;
+}
+
+static ig_tensor *gather(ig_ctx *c, const args *a) {
+  const ig_onnx_attr *axis = attr_of(a->n, "axis");
+  if (!axis || !a->in[1] || a->in[1]->ndim != 1) return NULL;
+  return ig_index_select(c, a->in[0], ig_const(axis->i), a->in[1]);
+}
+
+static ig_tensor *slice(ig_ctx *c, const args *a) {
+  if (!is_lone(a, 1) || !is_lone(a, 2) || !is_lone(a, 3)) return NULL;
+  return ig_slice_tensor_with(c, a->in[0], ig_const(number(a, 3, 0)), ig_of_i64(number(a, 1, 0)),
+                              ig_of_i64(number(a, 2, 0)), ig_const(1));
+}
+
+static ig_tensor *reshape(ig_ctx *c, const args *a) {
+  ig_int sizes[IG_MAX_DIM];
+  int64_t n = a->in[1] && a->in[1]->dtype == IG_I64 ? ig_tensor_numel(a->in[1]) : IG_MAX_DIM + 1;
+  if (n > IG_MAX_DIM) return NULL;
+  for (int64_t i = 0; i < n; i++) {
+    if (number(a, 1, (size_t)i) == 0) return NULL;
+    sizes[i] = ig_const(number(a, 1, (size_t)i));
+  }
+  return ig_reshape(c, a->in[0], ig_of_ints(sizes, (size_t)n));
+}
+
+static ig_tensor *concat(ig_ctx *c, const args *a) {
+  const ig_onnx_attr *axis = attr_of(a->n, "axis");
+  ig_value list[MAX_IN];
+  size_t n = 0;
+  for (; n < MAX_IN && a->in[n]; n++) list[n] = ig_of_tensor(a->in[n]);
+  return axis ? ig_cat_with(c, ig_of_list(list, n), ig_const(axis->i)) : NULL;
+}
+
+static const struct {
+  const char *op;
+  ig_tensor *(*fn)(ig_ctx *c, const args *a);
+} table[] = {{"Transpose", transpose}, {"Unsqueeze", unsqueeze}, {"Squeeze", squeeze},
+             {"Gather", gather},       {"Slice", slice},         {"Reshape", reshape},
+             {"Concat", concat}};
+
+static ig_tensor *(*function_of(const char *op))(ig_ctx *, const args *) {
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+    if (strcmp(table[i].op, op) == 0) return table[i].fn;
+  return NULL;
+}
+
+// The operands, if all are known and one of them is a weight.
+static bool collect(const ig_onnx *x, const ig_onnx_node *n, args *a) {
+  bool weight = false;
+  size_t count = n->many ? n->nmany : 0;
+  while (!n->many && n->in[count]) count++;
+  if (count == 0 || count > MAX_IN) return false;
+  for (size_t i = 0; i < count; i++) {
+    const known *k = find(x, (n->many ? n->many : n->in)[i]);
+    if (!k) return false;
+    a->in[i] = k->t;
+    weight = weight || k->weight;
+  }
+  return weight;
+}
+
+// Constants that only this node reads are no nodes of the model.
+static void drop_constants(ig_onnx *x, const ig_onnx_node *n) {
+  size_t count = n->many ? n->nmany : 0;
+  while (!n->many && n->in[count]) count++;
+  for (size_t i = 0; i < count; i++) {
+    const known *k = find(x, (n->many ? n->many : n->in)[i]);
+    if (k && !k->weight && k->at >= x->flushed) x->tensors.at[k->at].is_unread = true;
+  }
+}
+
+bool ig_onnx_know_folded(ig_onnx *x, const char *name, ig_tensor *t) {
+  if (t) t = ig_contiguous(x->c, t);
+  known *k = t && ig_ctx_status(x->c) == IG_OK && !ig_is_fake(t) ? add(x, name, t) : NULL;
+  if (!k) return false;
+  k->weight = k->folded = true;
+  k->number = x->nfolded++;
+  return true;
+}
+
+bool ig_onnx_fold_node(ig_onnx *x, const ig_onnx_node *n, const char *out) {
+  args a = {.n = n};
+  ig_tensor *(*fn)(ig_ctx *, const args *) =
+      applies(x) && n->nouts == 0 ? function_of(n->op_type) : NULL;
+  if (!fn || !collect(x, n, &a)) return false;
+  ig_ctx *c = x->c;
+  ig_mode_scope mode = ig_mode_push_sym(c, NULL);
+  ig_scope s = ig_scope_open(c);
+  ig_tensor *t = fn(c, &a);
+  bool done = ig_onnx_know_folded(x, out, t);
+  ig_scope_close(c, s);
+  ig_mode_pop(c, &mode);
+  if (done) drop_constants(x, n);
+  if (done) x->nmade++;
+  return done;
+}
+
+ig_tensor *ig_onnx_known_weight(const ig_onnx *x, const ig_node *n) {
+  ig_table_slot *s = applies(x) ? ig_table_find(&x->names, n) : NULL;
+  const known *k = s ? find(x, s->value) : NULL;
+  return k && k->weight && ig_dtype_is_float(k->t->dtype) ? k->t : NULL;
+}
+
+void ig_onnx_read_folded(ig_onnx *x, const char *name, const char *op_type) {
+  known *k = find(x, name);
+  if (!k || !k->folded) return;
+  k->folded = false;
+  char text[96];
+  (void)snprintf(text, sizeof text, "onnx::%.60s_%zu", op_type, x->nvalues + k->number);
+  const char *own = ig_onnx_keep(x, text);
+  (void)ig_onnx_add_weight(x, own, k->t);
+  ig_map_value *v = ig_map_put(&x->aliases, name);
+  if (!v) (void)ig_fail(x->c, IG_NOMEM, "out of memory");
+  if (v) v->text = own;
+}
