@@ -5,6 +5,8 @@
 
 #include "ingot/tensor.h"
 
+IG_BEGIN_DECLS
+
 // There is one state for the CPU and one for all other devices. Matrix products, convolutions and
 // attention cast their floating-point operands to `dtype`, losses and matrix decompositions to
 // float32, cat and stack to the widest dtype among them; float64 is never cast. The casts are
@@ -16,5 +18,7 @@ typedef struct ig_autocast {
 
 IG_API void ig_autocast_set(ig_ctx *c, ig_device_type device, ig_autocast state);
 IG_API ig_autocast ig_autocast_get(const ig_ctx *c, ig_device_type device);
+
+IG_END_DECLS
 
 #endif

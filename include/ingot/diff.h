@@ -5,6 +5,8 @@
 
 #include "ingot/model.h"
 
+IG_BEGIN_DECLS
+
 // ---- tensors
 
 // An element agrees if |got - want| <= atol + rtol * |want|; NaN agrees with NaN. Negative: the
@@ -72,5 +74,7 @@ IG_API IG_MUST_USE ig_status ig_model_diff(ig_ctx *c, const ig_model *a, const i
 // Gives session `to` the tensors that session `from` has as inputs, in order: formats may rename
 // them.
 IG_API IG_MUST_USE ig_status ig_session_copy_inputs(const ig_session *from, ig_session *to);
+
+IG_END_DECLS
 
 #endif

@@ -11,6 +11,8 @@
 
 #include "ingot/program.h"
 
+IG_BEGIN_DECLS
+
 typedef enum ig_dim_kind {
   IG_DIM_STATIC,   // static, as in the example
   IG_DIM_INT,      // the number `lo`, which the example must have
@@ -89,5 +91,7 @@ IG_API IG_MUST_USE ig_status ig_program_add_range(ig_ctx *c, ig_program *p,
 IG_API IG_MUST_USE ig_status ig_program_check_inputs(ig_ctx *c, const ig_program *p,
                                                      const ig_value *flat, const char *const *paths,
                                                      size_t n);
+
+IG_END_DECLS
 
 #endif

@@ -12,6 +12,8 @@
 #include "ingot/dims.h"
 #include "ingot/program.h"
 
+IG_BEGIN_DECLS
+
 // How far a program is lowered.
 typedef enum ig_level {
   IG_LEVEL_INFERENCE,   // functional, composite operators kept: torch.export.export
@@ -49,5 +51,7 @@ typedef struct ig_export_args {
   bool draft;
 } ig_export_args;
 IG_API IG_MUST_USE ig_status ig_export(ig_ctx *c, const ig_export_args *args, ig_program **out);
+
+IG_END_DECLS
 
 #endif

@@ -12,6 +12,8 @@
 #include "ingot/object.h"
 #include "ingot/program.h"
 
+IG_BEGIN_DECLS
+
 // .pt2 archives. Read: the output of torch.export.save of PyTorch 2.1 and newer. Written: files for
 // PyTorch 2.8 and newer, or for 2.5 to 2.7. The same program gives the same bytes.
 typedef struct ig_extra_file {
@@ -85,9 +87,11 @@ typedef struct ig_onnx_axis {
   const char *name;
 } ig_onnx_axis;
 typedef struct ig_onnx_options {
-  int opset;  // 0: the default
+  int opset;         // 0: the default
+  int converted_to;  // an older opset that the caller converts the model to; 0: none
   ig_onnx_external external;
-  const char *const *input_names;  // of the first inputs, instead of those of the placeholders
+  // Of the first inputs, instead of those of the placeholders; with `torchscript` one may be empty.
+  const char *const *input_names;
   size_t ninput_names;
   const char *const *output_names;
   size_t noutput_names;
@@ -109,6 +113,8 @@ typedef struct ig_onnx_options {
   // unnamed inputs and outputs by reader and number ("onnx::Gemm_0", "7"), sizes that are computed
   // by the output ("Concaty_dim_0"); names beyond the inputs rename weights.
   bool torchscript;
+  // With these: the model is trained further. Equal weights stay apart and are not combined.
+  bool training;
   // Operators that the caller translates: whether it translates one ("aten.add.Tensor"), and the
   // translation (see onnx/writer.h). False: it failed; the error is in the context.
   bool (*translates)(const char *target, void *user);
@@ -159,5 +165,7 @@ IG_API IG_MUST_USE ig_status ig_tensors_load(ig_ctx *c, const char *path, const 
                                              size_t *n);
 IG_API IG_MUST_USE ig_status ig_tensors_save(ig_ctx *c, const char *path, const ig_weight *list,
                                              size_t n);
+
+IG_END_DECLS
 
 #endif

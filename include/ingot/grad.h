@@ -9,6 +9,8 @@
 
 #include "ingot/tensor.h"
 
+IG_BEGIN_DECLS
+
 // A function of the autograd graph: an operator call, or a function of the host.
 typedef struct ig_tape_entry ig_grad_fn;
 
@@ -135,5 +137,7 @@ IG_API ig_grad_fn *ig_grad_custom(ig_ctx *c, const ig_custom *f);
 IG_API size_t ig_grad_fn_saved_count(const ig_grad_fn *f);
 IG_API ig_tensor *ig_grad_fn_saved(ig_ctx *c, ig_grad_fn *f, size_t i);
 IG_API bool ig_grad_fn_wants(const ig_grad_fn *f, size_t i);  // ctx.needs_input_grad[i]
+
+IG_END_DECLS
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "ingot/op.h"
 
-typedef struct ig_graph ig_graph;
+IG_BEGIN_DECLS
 
 // Between begin and end every ig_call of this context is recorded instead of executed. Captures do
 // not nest (IG_RUNTIME).
@@ -158,6 +158,7 @@ typedef struct ig_decompose_args {
   // The calls come directly from a capture, not from a program that PyTorch would trace a second
   // time: literals stay literals and detaching one is a no-op.
   bool once;
+  bool functional;  // a program of training level that writes nothing: not lowered first
   // If not NULL, called before the built-in decompositions: replaces a call by other calls (which
   // are decomposed in turn) and fills outs, or returns false.
   bool (*replace)(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs, void *user);
@@ -177,5 +178,7 @@ IG_API size_t
 ig_graph_dce(ig_graph *g);  // Removes calls without users or side effects; returns how many.
 // Returns IG_ASSERTION with the first violated invariant. Runs after every pass in debug builds.
 IG_API IG_MUST_USE ig_status ig_graph_verify(ig_ctx *c, const ig_graph *g);
+
+IG_END_DECLS
 
 #endif

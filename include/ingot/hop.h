@@ -6,6 +6,8 @@
 
 #include "ingot/graph.h"
 
+IG_BEGIN_DECLS
+
 // A function of values: a callback, or a previously captured graph. The callback returns its *nouts
 // results, in memory of the innermost scope; NULL or a failed context: an error. Values it captures
 // from its environment (tensors, symbolic sizes) become operands automatically.
@@ -80,5 +82,7 @@ IG_API const ig_value *ig_auto_functionalized(ig_ctx *c, const ig_op *op, const 
 // NULL: none.
 typedef struct ig_hop ig_hop;
 IG_API const ig_hop *ig_hop_find(const char *name);
+
+IG_END_DECLS
 
 #endif

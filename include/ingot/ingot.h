@@ -3,8 +3,10 @@
 #ifndef INGOT_INGOT_H_
 #define INGOT_INGOT_H_
 
+#include "ingot/aot.h"
 #include "ingot/aten.h"
 #include "ingot/autocast.h"
+#include "ingot/batch.h"
 #include "ingot/ctx.h"
 #include "ingot/diff.h"
 #include "ingot/dims.h"

@@ -6,6 +6,8 @@
 
 #include "ingot/op.h"
 
+IG_BEGIN_DECLS
+
 // Takes one value per schema argument and returns one per schema return. Returned tensors belong to
 // the innermost scope, or are operands. Errors are set in the context.
 typedef void ig_impl_fn(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs,
@@ -61,5 +63,7 @@ IG_API bool ig_library_has(const ig_op *op, ig_impl_kind kind);
 IG_API bool ig_op_is_user(const ig_op *op);   // made by ig_library_define
 IG_API unsigned ig_op_tags(const ig_op *op);  // tag bits of a custom operator
 IG_API bool ig_op_mutates(const ig_op *op);   // Does the schema mark an argument as mutated?
+
+IG_END_DECLS
 
 #endif

@@ -12,6 +12,8 @@
 
 #include "ingot/ctx.h"
 
+IG_BEGIN_DECLS
+
 typedef struct ig_limits {
   size_t size;            // sizeof(ig_limits) of the caller; a field that is 0 has its default
   uint64_t max_text;      // bytes of one JSON text, pickle or source
@@ -41,5 +43,7 @@ IG_API uint64_t ig_ctx_memory(const ig_ctx *c);  // Live bytes now.
 // May be called from any thread and from a signal handler. Checked before every operator call, loop
 // iteration and chunk of a file, not inside a kernel.
 IG_API void ig_cancel(ig_ctx *c);
+
+IG_END_DECLS
 
 #endif

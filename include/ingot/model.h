@@ -29,6 +29,8 @@
 
 #include "ingot/program.h"
 
+IG_BEGIN_DECLS
+
 typedef struct ig_model ig_model;
 typedef struct ig_session ig_session;
 struct ig_limits;
@@ -278,5 +280,7 @@ IG_API IG_MUST_USE ig_status ig_session_read(ig_session *s, const char *name, vo
 typedef void ig_session_watch_fn(void *user, const char *name, const char *target,
                                  const ig_value *value);
 IG_API void ig_session_watch(ig_session *s, ig_session_watch_fn *fn, void *user);
+
+IG_END_DECLS
 
 #endif

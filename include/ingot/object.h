@@ -13,6 +13,8 @@
 #include "ingot/limits.h"
 #include "ingot/tensor.h"
 
+IG_BEGIN_DECLS
+
 typedef struct ig_object ig_object;
 
 typedef enum ig_object_kind {
@@ -123,5 +125,7 @@ IG_API IG_MUST_USE ig_status ig_torch_load(ig_ctx *c, const char *path, const ig
 // As torch.save writes it, readable with torch.load(weights_only=True). The same tree gives the
 // same bytes. A storage is written once, completely, however many tensors view it.
 IG_API IG_MUST_USE ig_status ig_torch_save(ig_ctx *c, const ig_object *o, const char *path);
+
+IG_END_DECLS
 
 #endif

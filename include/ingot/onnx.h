@@ -11,6 +11,8 @@
 #include "ingot/limits.h"
 #include "ingot/program.h"
 
+IG_BEGIN_DECLS
+
 typedef struct ig_onnx_model ig_onnx_model;
 
 // IG_SYNTAX: malformed; IG_UNSUPPORTED; IG_IO. limits NULL: defaults.
@@ -95,5 +97,7 @@ IG_API IG_MUST_USE ig_status ig_onnx_run(ig_ctx *c, const ig_onnx_model *m, cons
 // The model as a program over ATen operators: initializers are its parameters and constants, named
 // dimensions of the inputs are symbolic. IG_UNSUPPORTED: some node can only be interpreted.
 IG_API IG_MUST_USE ig_status ig_onnx_program(ig_ctx *c, const ig_onnx_model *m, ig_program **out);
+
+IG_END_DECLS
 
 #endif

@@ -5,8 +5,10 @@
 
 #include "ingot/tensor.h"
 
-// An operator overload with its parsed schema. Immutable, shared by all threads and contexts.
-typedef struct ig_op ig_op;
+IG_BEGIN_DECLS
+
+// An ig_op is an operator overload with its parsed schema. Immutable, shared by all threads and
+// contexts.
 
 // "aten::add.Tensor", "aten::mm" or "aten.mm.default"; NULL when unknown (no error is set).
 IG_API const ig_op *ig_op_find(ig_ctx *c, const char *name);
@@ -49,5 +51,7 @@ IG_API const ig_op *ig_op_at(ig_ctx *c, size_t i);
 IG_API void ig_call_bound(ig_ctx *c, const ig_bound *call, const ig_op **chosen, ig_value *outs);
 // The same for a given overload.
 IG_API void ig_call_overload(ig_ctx *c, const ig_op *op, const ig_bound *call, ig_value *outs);
+
+IG_END_DECLS
 
 #endif

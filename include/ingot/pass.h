@@ -6,6 +6,8 @@
 
 #include "ingot/program.h"
 
+IG_BEGIN_DECLS
+
 // Whether a program may mutate its operands (training IR), as captured programs may. Decomposing
 // such a program functionalizes it first.
 IG_API bool ig_program_is_training(const ig_program *p);
@@ -44,6 +46,9 @@ typedef struct ig_module_entry {
   const char *path;    // "" is the root, which comes first; every other comes after its children
   const char *module;  // path of the called module: "lin" for "lin@1"
   ig_graph *graph;     // borrowed
+  // Path of an earlier entry that is the same module by another name, called in the same way; NULL:
+  // none.
+  const char *same_as;
 } ig_module_entry;
 IG_API IG_MUST_USE ig_status ig_program_unflatten(ig_ctx *c, const ig_program *p,
                                                   ig_module_tree **out);
@@ -75,5 +80,7 @@ IG_API IG_MUST_USE ig_status ig_program_dry_run(ig_ctx *c, const ig_program *p);
 // Moves the reads of input sizes right after the inputs, once each, as in training programs.
 // Changes p itself; false after an error.
 IG_API IG_MUST_USE bool ig_program_read_sizes_first(ig_ctx *c, ig_program *p);
+
+IG_END_DECLS
 
 #endif

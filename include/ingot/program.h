@@ -7,6 +7,8 @@
 
 #include "ingot/graph.h"
 
+IG_BEGIN_DECLS
+
 typedef struct ig_program ig_program;
 
 IG_API void ig_program_free(ig_program *p);  // Drops one reference. NULL is allowed.
@@ -94,6 +96,11 @@ IG_API const char *ig_program_namedtuples(const ig_program *p);
 // The host's names of the function's arguments, before flattening; 0: unknown.
 IG_API void ig_program_set_arg_names(ig_ctx *c, ig_program *p, const char *const *names, size_t n);
 IG_API size_t ig_program_arg_names(const ig_program *p, const char *const **names);
+// Paths of the modules that the program came from, in the order of the hierarchy, without the root.
+// The host declares them all, also those that no node names; nodes may name further ones, which
+// follow. The result lives in the current scope; NULL after an error.
+IG_API void ig_program_set_modules(ig_ctx *c, ig_program *p, const char *const *paths, size_t n);
+IG_API const char *const *ig_program_modules(ig_ctx *c, const ig_program *p, size_t *n);
 
 // Runs on user inputs (one value each, including those that are not tensors, which must equal the
 // captured ones). outs receives one value per user output. Mutated buffers are written back.
@@ -115,5 +122,7 @@ IG_API IG_MUST_USE ig_status ig_program_joint_at(ig_ctx *c, const ig_program *p,
 IG_API char *ig_program_code(ig_ctx *c, const ig_program *p);
 IG_API char *ig_program_text(ig_ctx *c, const ig_program *p);
 IG_API char *ig_program_module_code(ig_ctx *c, const ig_program *p);  // ep.module().code
+
+IG_END_DECLS
 
 #endif

@@ -10,6 +10,8 @@
 
 #include "ingot/dims.h"
 
+IG_BEGIN_DECLS
+
 typedef enum ig_issue_kind {
   IG_ISSUE_DATA_DEPENDENT,  // a data-dependent decision
   IG_ISSUE_CONSTRAINT,      // the program requires more of its sizes than their dims declare
@@ -52,5 +54,7 @@ IG_API const ig_report *ig_program_report(const ig_program *p);
 // The report of the context's error; NULL: there is only the message. Valid until the error is
 // cleared.
 IG_API const ig_report *ig_ctx_report(const ig_ctx *c);
+
+IG_END_DECLS
 
 #endif

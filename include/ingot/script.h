@@ -7,6 +7,8 @@
 
 #include "ingot/object.h"
 
+IG_BEGIN_DECLS
+
 typedef struct ig_ts ig_ts;
 
 typedef struct ig_ts_member {
@@ -55,5 +57,7 @@ IG_API size_t ig_ts_modules(const ig_ts *ts, const ig_ts_module **list);
 IG_API const ig_object *ig_ts_constants(const ig_ts *ts);  // a tuple: CONSTANTS.c0, c1 ...
 IG_API const ig_object *ig_ts_root(const ig_ts *ts);       // the module: an INSTANCE
 IG_API const ig_object *ig_ts_lite(const ig_ts *ts);  // the bytecode as plain values; NULL: none
+
+IG_END_DECLS
 
 #endif

@@ -13,6 +13,25 @@
 #define IG_PRINTF(fmt, args)
 #endif
 
+// Declarations have C linkage in C++ programs.
+#if defined(__cplusplus)
+#define IG_BEGIN_DECLS extern "C" {
+#define IG_END_DECLS }
+#else
+#define IG_BEGIN_DECLS
+#define IG_END_DECLS
+#endif
+
+// Marks what ISO C99 or ISO C++ do not have, though every compiler does: unnamed unions and
+// structs.
+#if defined(__GNUC__)
+#define IG_EXTENSION __extension__
+#else
+#define IG_EXTENSION
+#endif
+
+IG_BEGIN_DECLS
+
 // X(name, text, Python exception)
 #define IG_STATUS_LIST(X)                                                    \
   X(OK, "ok", RuntimeError)                                                  \
@@ -45,5 +64,7 @@ typedef enum ig_status {
 } ig_status;
 
 IG_API const char *ig_status_text(ig_status st);
+
+IG_END_DECLS
 
 #endif

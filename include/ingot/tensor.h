@@ -12,6 +12,8 @@
 
 #include "ingot/ctx.h"
 
+IG_BEGIN_DECLS
+
 // The limit of PyTorch's own iterators.
 #define IG_MAX_DIM 64
 
@@ -33,7 +35,10 @@
   X(C64, ig_c64, "complex64", "c64")                \
   X(C128, ig_c128, "complex128", "c128")            \
   X(F8E4M3FN, uint8_t, "float8_e4m3fn", "f8e4m3fn") \
-  X(F8E5M2, uint8_t, "float8_e5m2", "f8e5m2")
+  X(F8E5M2, uint8_t, "float8_e5m2", "f8e5m2")       \
+  X(QI8, int8_t, "qint8", "qi8")                    \
+  X(QU8, uint8_t, "quint8", "qu8")                  \
+  X(QI32, int32_t, "qint32", "qi32")
 
 typedef struct ig_c64 {
   float re;
@@ -94,6 +99,7 @@ typedef struct ig_node ig_node;
 typedef struct ig_generator ig_generator;
 typedef struct ig_op ig_op;
 typedef struct ig_graph ig_graph;
+typedef struct ig_native ig_native;
 
 // An integer that may be symbolic. expr NULL: the constant `value`. Otherwise `value` is the
 // hint, meaningless when the expression contains an unbacked symbol. Equal numbers of a captured
@@ -126,6 +132,7 @@ typedef enum ig_kind {
   IG_KIND_OBJECT,  // opaque object of the host language
   IG_KIND_OP,      // an operator as an argument
   IG_KIND_GRAPH,   // a sub-graph as an argument, while a graph runs
+  IG_KIND_NATIVE,  // an object of one of the library's own classes: packed parameters
   IG_KIND_COUNT
 } ig_kind;
 
@@ -142,14 +149,14 @@ typedef enum ig_seq {
 struct ig_value {
   ig_kind kind;
   ig_seq seq;  // of a LIST
-  union {
+  IG_EXTENSION union {
     ig_tensor *tensor;
     ig_int i;
-    struct {
+    IG_EXTENSION struct {
       double f;
       const ig_expr *f_expr;  // not NULL: symbolic, f is the hint
     };
-    struct {
+    IG_EXTENSION struct {
       bool b;
       const ig_expr *b_expr;  // not NULL: symbolic, b is the hint
     };
@@ -164,6 +171,7 @@ struct ig_value {
     void *object;
     const ig_op *op;
     ig_graph *graph;
+    ig_native *native;
     struct {
       const ig_int *at;
       size_t n;
@@ -175,56 +183,100 @@ struct ig_value {
   };
 };
 
+// These functions are C99 and C++: without compound literals and designated initializers.
 static inline ig_int ig_const(int64_t value) {
-  return (ig_int){.value = value};
+  ig_int i = {value, NULL, NULL};
+  return i;
+}
+static inline ig_value ig_of_kind(ig_kind kind) {
+  ig_value v = {kind, IG_SEQ_LIST, {NULL}};
+  return v;
 }
 static inline ig_value ig_none(void) {
-  return (ig_value){.kind = IG_KIND_NONE};
+  return ig_of_kind(IG_KIND_NONE);
 }
 static inline ig_value ig_of_tensor(ig_tensor *t) {
-  return t ? (ig_value){.kind = IG_KIND_TENSOR, .tensor = t} : ig_none();
+  ig_value v = ig_of_kind(t ? IG_KIND_TENSOR : IG_KIND_NONE);
+  v.tensor = t;
+  return v;
 }
 static inline ig_value ig_of_int(ig_int i) {
-  return (ig_value){.kind = IG_KIND_INT, .i = i};
+  ig_value v = ig_of_kind(IG_KIND_INT);
+  v.i = i;
+  return v;
 }
 static inline ig_value ig_of_i64(int64_t i) {
   return ig_of_int(ig_const(i));
 }
 static inline ig_value ig_of_f64(double f) {
-  return (ig_value){.kind = IG_KIND_FLOAT, .f = f};
+  ig_value v = ig_of_kind(IG_KIND_FLOAT);
+  v.f = f;
+  v.f_expr = NULL;
+  return v;
 }
 static inline ig_value ig_of_bool(bool b) {
-  return (ig_value){.kind = IG_KIND_BOOL, .b = b};
+  ig_value v = ig_of_kind(IG_KIND_BOOL);
+  v.b = b;
+  v.b_expr = NULL;
+  return v;
 }
 static inline ig_value ig_of_complex(double re, double im) {
-  return (ig_value){.kind = IG_KIND_COMPLEX, .z = {re, im}};
+  ig_value v = ig_of_kind(IG_KIND_COMPLEX);
+  v.z.re = re;
+  v.z.im = im;
+  return v;
 }
 static inline ig_value ig_of_str(const char *s) {
-  return (ig_value){.kind = IG_KIND_STR, .str = s};
+  ig_value v = ig_of_kind(IG_KIND_STR);
+  v.str = s;
+  return v;
 }
 static inline ig_value ig_of_dtype(ig_dtype d) {
-  return (ig_value){.kind = IG_KIND_DTYPE, .dtype = d};
+  ig_value v = ig_of_kind(IG_KIND_DTYPE);
+  v.dtype = d;
+  return v;
 }
 static inline ig_value ig_of_device(ig_device d) {
-  return (ig_value){.kind = IG_KIND_DEVICE, .device = d};
+  ig_value v = ig_of_kind(IG_KIND_DEVICE);
+  v.device = d;
+  return v;
 }
 static inline ig_value ig_of_memory_format(ig_memory_format f) {
-  return (ig_value){.kind = IG_KIND_MEMORY_FORMAT, .memory_format = f};
+  ig_value v = ig_of_kind(IG_KIND_MEMORY_FORMAT);
+  v.memory_format = f;
+  return v;
 }
 static inline ig_value ig_of_ints(const ig_int *at, size_t n) {
-  return (ig_value){.kind = IG_KIND_INTS, .ints = {at, n}};
+  ig_value v = ig_of_kind(IG_KIND_INTS);
+  v.ints.at = at;
+  v.ints.n = n;
+  return v;
 }
 static inline ig_value ig_of_list(const ig_value *at, size_t n) {
-  return (ig_value){.kind = IG_KIND_LIST, .list = {at, n}};
+  ig_value v = ig_of_kind(IG_KIND_LIST);
+  v.list.at = at;
+  v.list.n = n;
+  return v;
 }
 static inline ig_value ig_of_tuple(const ig_value *at, size_t n) {
-  return (ig_value){.kind = IG_KIND_LIST, .seq = IG_SEQ_TUPLE, .list = {at, n}};
+  ig_value v = ig_of_list(at, n);
+  v.seq = IG_SEQ_TUPLE;
+  return v;
 }
 static inline ig_value ig_of_op(const ig_op *op) {
-  return (ig_value){.kind = IG_KIND_OP, .op = op};
+  ig_value v = ig_of_kind(IG_KIND_OP);
+  v.op = op;
+  return v;
+}
+static inline ig_value ig_of_native(ig_native *o) {
+  ig_value v = ig_of_kind(o ? IG_KIND_NATIVE : IG_KIND_NONE);
+  v.native = o;
+  return v;
 }
 static inline ig_value ig_of_graph(ig_graph *g) {
-  return (ig_value){.kind = IG_KIND_GRAPH, .graph = g};
+  ig_value v = ig_of_kind(IG_KIND_GRAPH);
+  v.graph = g;
+  return v;
 }
 
 IG_API const char *ig_dtype_text(ig_dtype d);  // "float32"; "tensor" for IG_DTYPE_COUNT: any
@@ -232,12 +284,15 @@ IG_API size_t ig_dtype_size(ig_dtype d);       // bytes of an element
 IG_API bool ig_dtype_is_float(ig_dtype d);     // real floating point, 8 to 64 bits
 IG_API bool ig_dtype_is_complex(ig_dtype d);
 IG_API bool ig_dtype_is_integral(ig_dtype d);           // integers, not bool
+IG_API bool ig_dtype_is_quantized(ig_dtype d);          // qint8, quint8, qint32
+IG_API ig_dtype ig_dtype_carrier(ig_dtype d);           // integers of a quantized dtype; d itself
 IG_API ig_dtype ig_dtype_find(const char *text);        // by name; IG_DTYPE_COUNT: unknown
 IG_API ig_dtype ig_ctx_default_dtype(const ig_ctx *c);  // float32 unless set
 IG_API void ig_ctx_set_default_dtype(ig_ctx *c, ig_dtype d);
 
 static inline ig_device ig_device_cpu(void) {
-  return (ig_device){IG_DEVICE_CPU, -1};
+  ig_device d = {IG_DEVICE_CPU, -1};
+  return d;
 }
 IG_API bool ig_device_parse(const char *text, ig_device *out);  // "cpu", "cuda:0"
 IG_API const char *ig_device_type_text(ig_device d);            // "cuda"
@@ -279,5 +334,7 @@ IG_API uint32_t ig_tensor_version(
     const ig_tensor *t);  // Version counter: the number of in-place writes to its memory.
 IG_API void ig_tensor_set_requires_grad(ig_ctx *c, ig_tensor *t, bool on);
 IG_API bool ig_tensor_requires_grad(const ig_tensor *t);
+
+IG_END_DECLS
 
 #endif

@@ -12,6 +12,8 @@
 
 #include "ingot/status.h"
 
+IG_BEGIN_DECLS
+
 // How many bytes at s, of n, must be escaped: a control character (C0, DEL, C1), a bidirectional
 // mark, a line separator, or a byte that is not UTF-8. 0: none. *code is the character, or the byte
 // itself if it is not UTF-8.
@@ -20,5 +22,7 @@ IG_API size_t ig_text_hazard(const char *s, size_t n, uint32_t *code);
 // Escapes them as \n, \t, \x1b, \u202e; `lines`: line feeds and tabs are kept. Writes as much as
 // fits into cap bytes, with a terminating zero, and returns the full length.
 IG_API size_t ig_text_escape(const char *s, size_t n, bool lines, char *out, size_t cap);
+
+IG_END_DECLS
 
 #endif

@@ -7,10 +7,14 @@
 
 #include "ingot/tensor.h"
 
+IG_BEGIN_DECLS
+
 // Sizes of the array, at most IG_MAX_DIM, and their number. False: it is no array of texts.
 IG_API bool ig_texts_measure(const ig_value *v, int64_t *sizes, int *ndim);
 // The first `cap` texts in row-major order, borrowed; returns how many there are in all.
 IG_API size_t ig_texts_read(const ig_value *v, const char **out, size_t cap);
 IG_API bool ig_texts_equal(const ig_value *a, const ig_value *b);  // in sizes and texts
+
+IG_END_DECLS
 
 #endif

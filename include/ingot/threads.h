@@ -6,10 +6,14 @@
 
 #include "ingot/status.h"
 
+IG_BEGIN_DECLS
+
 // Threads that a parallel loop may use, including the caller. The default is OMP_NUM_THREADS, or
 // else the number of processors available to this process. When setting, n < 1 restores the
 // default; n may exceed the number of processors.
 IG_API int ig_threads_get(void);
 IG_API void ig_threads_set(int n);
+
+IG_END_DECLS
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "base/limits.h"
 #include "codec/bits.h"
+#include "tensor/quantizer.h"
 
 enum { BATCH = 1000 };  // items between a mark and its end
 
@@ -115,6 +116,12 @@ static const char *storage_name(ig_dtype d) {
       return "ComplexFloatStorage";
     case IG_C128:
       return "ComplexDoubleStorage";
+    case IG_QI8:
+      return "QInt8Storage";
+    case IG_QU8:
+      return "QUInt8Storage";
+    case IG_QI32:
+      return "QInt32Storage";
     default:
       return NULL;  // newer ones have no class: an untyped storage and a dtype
   }
@@ -182,7 +189,26 @@ static bool hooks(ig_pack *p) {
 
 static const char *rebuild_name(const ig_tensor *t) {
   if (t->device.type == IG_DEVICE_META) return "_rebuild_meta_tensor_no_storage";
+  if (t->quantizer) return "_rebuild_qtensor";
   return storage_name(t->dtype) ? "_rebuild_tensor_v2" : "_rebuild_tensor_v3";
+}
+
+static bool plain_tensor(ig_pack *p, const ig_tensor *t, bool grad);
+
+// (scheme, scale, zero point) or (scheme, scales, zero points, axis)
+static bool quantizer(ig_pack *p, const ig_quantizer *q) {
+  bool uniform = ig_quantizer_is_uniform(q);
+  if (!uniform) op(p, IG_PICKLE_OP_MARK);
+  if (!global(p, "torch", ig_quant_scheme_text(q->scheme))) return false;
+  if (uniform) {
+    ig_pickle_float(&p->w, q->scale);
+    ig_pickle_int(&p->w, q->zero_point);
+  } else {
+    if (!plain_tensor(p, q->scales, false) || !plain_tensor(p, q->zero_points, false)) return false;
+    ig_pickle_int(&p->w, q->axis);
+  }
+  op_put(p, uniform ? IG_PICKLE_OP_TUPLE3 : IG_PICKLE_OP_TUPLE);
+  return true;
 }
 
 // The arguments of the function above, as a tuple.
@@ -201,6 +227,7 @@ static bool rebuild_args(ig_pack *p, const ig_tensor *t, bool grad) {
   ig_pickle_int(&p->w, t->offset.value);
   ints(p, ig_sizes(t), t->ndim);
   ints(p, ig_strides(t), t->ndim);
+  if (t->quantizer && !quantizer(p, t->quantizer)) return false;
   op(p, grad ? IG_PICKLE_OP_TRUE : IG_PICKLE_OP_FALSE);
   if (!hooks(p)) return false;
   if (!class && !global(p, "torch", ig_dtype_text(t->dtype))) return false;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "codec/bits.h"
+#include "tensor/quantizer.h"
 #include "tensor/tensor.h"
 
 bool ig_unpack_bad(ig_unpack *u, const ig_pickle *p, ig_status st, const char *fmt, ...) {
@@ -239,6 +240,10 @@ ig_pickle_rule ig_unpack_rule(const char *global, void *user) {
   }
   if (strcmp(global, "torch.nn.parameter.Parameter") == 0 || strcmp(global, "torch.Tensor") == 0) {
     return IG_PICKLE_VALUE;
+  }
+  for (int i = 0; i < IG_QSCHEME_COUNT; i++) {
+    const char *name = strncmp(global, "torch.", 6) == 0 ? global + 6 : "";
+    if (strcmp(name, ig_quant_scheme_text((ig_quant_scheme)i)) == 0) return IG_PICKLE_VALUE;
   }
   return is_class(u, global) ? IG_PICKLE_CLASS : IG_PICKLE_REFUSED;
 }

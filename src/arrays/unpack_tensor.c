@@ -8,6 +8,7 @@
 #include "arrays/unpack.h"
 #include "tensor/copy.h"
 #include "tensor/geometry.h"
+#include "tensor/quantizer.h"
 #include "tensor/tensor.h"
 
 #define BAD(u, p, ...) ig_unpack_bad((u), (p), IG_SYNTAX, __VA_ARGS__)
@@ -20,7 +21,7 @@ typedef struct type_name {
   const char *why;  // then
 } type_name;
 
-static const char quantized[] = "quantized tensors are not supported; save them dequantized";
+static const char quantized[] = "elements of less than 8 bits are not supported";
 static const char exotic[] = "this element type is not supported";
 
 static const type_name storages[] = {
@@ -46,31 +47,20 @@ static const type_name storages[] = {
     {"Float8_e5m2fnuzStorage", IG_DTYPE_COUNT, exotic},
     {"Float8_e8m0fnuStorage", IG_DTYPE_COUNT, exotic},
     {"ComplexHalfStorage", IG_DTYPE_COUNT, exotic},
-    {"QInt8Storage", IG_DTYPE_COUNT, quantized},
-    {"QUInt8Storage", IG_DTYPE_COUNT, quantized},
-    {"QInt32Storage", IG_DTYPE_COUNT, quantized},
+    {"QInt8Storage", IG_QI8, NULL},
+    {"QUInt8Storage", IG_QU8, NULL},
+    {"QInt32Storage", IG_QI32, NULL},
     {"QUInt4x2Storage", IG_DTYPE_COUNT, quantized},
     {"QUInt2x4Storage", IG_DTYPE_COUNT, quantized},
 };
 
 static const type_name other_dtypes[] = {
-    {"complex32", IG_DTYPE_COUNT, exotic},
-    {"float8_e4m3fnuz", IG_DTYPE_COUNT, exotic},
-    {"float8_e5m2fnuz", IG_DTYPE_COUNT, exotic},
-    {"float8_e8m0fnu", IG_DTYPE_COUNT, exotic},
-    {"float4_e2m1fn_x2", IG_DTYPE_COUNT, exotic},
-    {"bits8", IG_DTYPE_COUNT, exotic},
-    {"bits16", IG_DTYPE_COUNT, exotic},
-    {"bits1x8", IG_DTYPE_COUNT, exotic},
-    {"bits2x4", IG_DTYPE_COUNT, exotic},
-    {"bits4x2", IG_DTYPE_COUNT, exotic},
-    {"qint8", IG_DTYPE_COUNT, quantized},
-    {"quint8", IG_DTYPE_COUNT, quantized},
-    {"qint32", IG_DTYPE_COUNT, quantized},
-    {"quint4x2", IG_DTYPE_COUNT, quantized},
-    {"quint2x4", IG_DTYPE_COUNT, quantized},
-    {"per_tensor_affine", IG_DTYPE_COUNT, quantized},
-    {"per_channel_affine", IG_DTYPE_COUNT, quantized},
+    {"complex32", IG_DTYPE_COUNT, exotic},        {"float8_e4m3fnuz", IG_DTYPE_COUNT, exotic},
+    {"float8_e5m2fnuz", IG_DTYPE_COUNT, exotic},  {"float8_e8m0fnu", IG_DTYPE_COUNT, exotic},
+    {"float4_e2m1fn_x2", IG_DTYPE_COUNT, exotic}, {"bits8", IG_DTYPE_COUNT, exotic},
+    {"bits16", IG_DTYPE_COUNT, exotic},           {"bits1x8", IG_DTYPE_COUNT, exotic},
+    {"bits2x4", IG_DTYPE_COUNT, exotic},          {"bits4x2", IG_DTYPE_COUNT, exotic},
+    {"quint4x2", IG_DTYPE_COUNT, quantized},      {"quint2x4", IG_DTYPE_COUNT, quantized},
 };
 
 static const type_name *find_name(const type_name *list, size_t n, const char *name) {
@@ -238,7 +228,7 @@ static ig_tensor *make_view(ig_unpack *u, const ig_pickle *p, const ig_storage_i
     return ig_tensor_make(u->c, m, true);
   }
   ig_storage_id wanted = *id;
-  wanted.element = m->dtype;
+  wanted.element = ig_dtype_carrier(m->dtype);
   m->view_of = u->storage(u, &wanted);
   if (!m->view_of) return NULL;
   int64_t have = (int64_t)m->view_of->storage->bytes;
@@ -358,6 +348,80 @@ static ig_object *call_v3(ig_unpack *u, ig_pickle *p, size_t depth) {
   return rebuild(u, p, 7, 8, true);
 }
 
+// ---- quantized tensors
+
+static ig_tensor *channel_part(ig_unpack *u, ig_pickle *p, size_t depth) {
+  ig_object *o = ig_unpack_value(u, p, depth + 1);
+  ig_tensor *t = o ? ig_object_tensor(o) : NULL;
+  ig_tensor *dense = NULL;
+  if (t && t->ndim == 1 && !ig_is_fake(t)) {
+    int64_t n = ig_sizes(t)[0].value;
+    // Strides of 0 can expand few bytes to many elements.
+    if ((uint64_t)n <= u->limits.max_inflated) dense = ig_tensor_empty(u->c, t->dtype, &n, 1);
+    if (dense && n) ig_tensor_read(t, t->dtype, ig_tensor_data(dense));
+  }
+  if (!dense && o) (void)BAD(u, p, "scales or zero points that are not a vector");
+  ig_object_free(o);
+  return dense;
+}
+
+// (scheme, scale, zero point) or (scheme, scales, zero points, axis)
+static ig_quantizer *quantizer_of(ig_unpack *u, const ig_pickle *p, const ig_meta *m,
+                                  size_t depth) {
+  bool tuple = p->kind == IG_PICKLE_TUPLE && p->n >= 3 && p->items[0]->kind == IG_PICKLE_GLOBAL;
+  const char *scheme = tuple ? after(p->items[0]->text, "torch.") : NULL;
+  if (scheme && p->n == 3 && strcmp(scheme, "per_tensor_affine") == 0 &&
+      p->items[1]->kind == IG_PICKLE_FLOAT && p->items[2]->kind == IG_PICKLE_INT) {
+    return ig_quantizer_make(u->c, p->items[1]->f, p->items[2]->i);
+  }
+  bool numbers = scheme && strcmp(scheme, "per_channel_affine_float_qparams") == 0;
+  bool channels = scheme && p->n == 4 && p->items[3]->kind == IG_PICKLE_INT &&
+                  (numbers || strcmp(scheme, "per_channel_affine") == 0);
+  if (!channels || p->items[3]->i < 0 || p->items[3]->i >= m->ndim) {
+    (void)BAD(u, p,
+              "a quantizer that is not (scheme, scale, zero point) or (scheme, scales, zero "
+              "points, axis)");
+    return NULL;
+  }
+  ig_tensor *scales = channel_part(u, p->items[1], depth);
+  ig_tensor *zeros = scales ? channel_part(u, p->items[2], depth) : NULL;
+  if (!zeros) return NULL;
+  int64_t n = m->size[p->items[3]->i].value;
+  if (scales->dtype != (numbers ? IG_F32 : IG_F64) || zeros->dtype != (numbers ? IG_F32 : IG_I64) ||
+      ig_tensor_numel(scales) != n || ig_tensor_numel(zeros) != n) {
+    (void)BAD(u, p, "scales and zero points that do not fit %" PRId64 " channels", n);
+    return NULL;
+  }
+  return ig_quantizer_make_channels(u->c, scales, zeros, (int)p->items[3]->i);
+}
+
+// (storage, offset, sizes, strides, quantizer, requires_grad, hooks)
+static ig_object *call_quantized(ig_unpack *u, ig_pickle *p, size_t depth) {
+  const ig_pickle *a = p->args;
+  ig_storage_id id;
+  ig_meta m;
+  bool grad = false;
+  int64_t offset = 0;
+  if (a->n != 7 || a->items[0]->kind != IG_PICKLE_PERSID) {
+    (void)BAD(u, p, "%s with %zu arguments, expected a storage and 6 more", p->global->text, a->n);
+    return NULL;
+  }
+  if (!ig_unpack_storage_id(u, a->items[0], &id)) return NULL;
+  if (!ig_dtype_is_quantized(id.dtype)) {
+    (void)BAD(u, p, "a quantized tensor of %s", ig_dtype_text(id.dtype));
+    return NULL;
+  }
+  ig_meta_init(&m, id.dtype, ig_device_cpu());
+  if (!int_of(u, a->items[1], "the offset", &offset) ||
+      !shape_of(u, p, a->items[2], a->items[3], &m) || !bool_of(u, a->items[5], &grad)) {
+    return NULL;
+  }
+  m.offset = ig_const(offset);
+  m.quantizer = quantizer_of(u, a->items[4], &m, depth);
+  if (!m.quantizer) return NULL;
+  return finish(u, p, make_view(u, p, &id, &m), grad, false);
+}
+
 // (dtype, sizes, strides, requires_grad)
 static ig_object *call_meta(ig_unpack *u, ig_pickle *p, size_t depth) {
   (void)depth;
@@ -452,7 +516,7 @@ const ig_unpack_call ig_unpack_tensor_calls[] = {
     {"torch._utils._rebuild_parameter", IG_PICKLE_CALLED, call_parameter, NULL},
     {"torch._utils._rebuild_parameter_with_state", IG_PICKLE_CALLED, call_parameter_state, NULL},
     {"torch._tensor._rebuild_from_type_v2", IG_PICKLE_CALLED, call_typed, NULL},
-    {"torch._utils._rebuild_qtensor", IG_PICKLE_CALLED, NULL, quantized},
+    {"torch._utils._rebuild_qtensor", IG_PICKLE_CALLED, call_quantized, NULL},
     {"torch._utils._rebuild_sparse_tensor", IG_PICKLE_CALLED, NULL, NOT_STRIDED},
     {"torch._utils._rebuild_sparse_csr_tensor", IG_PICKLE_CALLED, NULL, NOT_STRIDED},
     {"torch._utils._rebuild_nested_tensor", IG_PICKLE_CALLED, NULL,

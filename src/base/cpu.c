@@ -28,6 +28,7 @@ static bool os_saves(uint32_t bits) {
 // Bits of cpuid: leaf 1, ecx, and leaf 7, ebx.
 #define LEAF1_AVX (1u << 12 | 1u << 27 | 1u << 28 | 1u << 29)  // FMA, OSXSAVE, AVX, F16C
 #define LEAF7_AVX2 (1u << 5)
+#define LEAF7_VNNI (1u << 11)                                     // ecx
 #define LEAF7_AVX512 (1u << 16 | 1u << 17 | 1u << 30 | 1u << 31)  // F, DQ, BW, VL
 
 static ig_cpu probe(void) {
@@ -38,9 +39,25 @@ static ig_cpu probe(void) {
   if (!(r[1] & LEAF7_AVX2)) return IG_CPU_BASE;
   return (r[1] & LEAF7_AVX512) == LEAF7_AVX512 && os_saves(0xe6) ? IG_CPU_AVX512 : IG_CPU_AVX2;
 }
+
+bool ig_cpu_has_vnni(void) {
+  static _Atomic int found = -1;  // cpuid is slow in virtual machines
+  if (ig_cpu_level() < IG_CPU_AVX512) return false;
+  int v = atomic_load_explicit(&found, memory_order_relaxed);
+  if (v < 0) {
+    uint32_t r[4];
+    v = __get_cpuid_count(7, 0, &r[0], &r[1], &r[2], &r[3]) && (r[2] & LEAF7_VNNI);
+    atomic_store_explicit(&found, v, memory_order_relaxed);
+  }
+  return v != 0;
+}
 #else
 static ig_cpu probe(void) {
   return IG_CPU_BASE;
+}
+
+bool ig_cpu_has_vnni(void) {
+  return false;
 }
 #endif
 

@@ -6,6 +6,7 @@
 #ifndef BASE_CPU_H_
 #define BASE_CPU_H_
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef enum ig_cpu {
@@ -16,6 +17,9 @@ typedef enum ig_cpu {
 
 // The level that kernels may use now.
 ig_cpu ig_cpu_level(void);
+
+// AVX-512 VNNI, products of 8-bit integers; false below IG_CPU_AVX512.
+bool ig_cpu_has_vnni(void);
 
 // For tests: use at most this level from now on; clipped to what the processor and INGOT_CPU allow.
 // Returns the level in effect.

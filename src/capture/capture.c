@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "capture/dims.h"
 #include "ir/program.h"
 #include "op/draft.h"
 #include "op/record.h"
@@ -72,7 +73,7 @@ ig_tensor *ig_capture_input(ig_ctx *c, const char *name, ig_dtype dtype, const i
 }
 
 ig_tensor *ig_capture_input_like(ig_ctx *c, const char *name, ig_tensor *example) {
-  if (!is_open(c) || !example) return NULL;
+  if (!is_open(c) || !example || !ig_capture_admits(c, name, example)) return NULL;
   ig_meta m;
   ig_meta_of(example, &m);
   ig_placeholder p = {
@@ -330,9 +331,12 @@ ig_status ig_capture_end_writes(ig_ctx *c, const ig_capture_write *writes, size_
   }
   IG_RETURN_IF_ERR(end_with(c, writes, nwrites, outs, n, &g, kinds, targets));
   bool late = g->unnamed;
-  // A program that is lowered next numbers its nodes there, also those that nobody reads.
-  if (!late || !g->inference) (void)ig_graph_dce(g);
-  if (!ig_graph_lift_constants(c, g) || (!late && !ig_graph_rename_placeholders(c, g, NULL)) ||
+  // A program that is lowered next numbers its nodes there, also those that nobody reads. Its
+  // constants become inputs afterwards, so that one that nobody reads is none.
+  bool lowered = late && g->inference;
+  if (!lowered) (void)ig_graph_dce(g);
+  if ((!lowered && !ig_graph_lift_constants(c, g)) ||
+      (!late && !ig_graph_rename_placeholders(c, g, NULL)) ||
       (!late && ig_graph_verify(c, g) != IG_OK)) {  // after it has its names
     ig_graph_free(g);
     return c->status;

@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ingot/aten.h"
 #include "op/draft.h"
 #include "op/record.h"
+#include "op/tape.h"
 
 enum { LEAST = 2 };  // a symbol is assumed not to be 0 or 1
 
@@ -208,6 +210,24 @@ static bool declare_strides(ig_ctx *c, ig_dims *dims, const char *source, const 
   return invent(c, dims, source, ".storage_offset()", m->offset.value, &m->offset);
 }
 
+void ig_capture_keep_history(ig_ctx *c, ig_tensor *t, ig_tensor *example) {
+  if (!t || !example->requires_grad || ig_is_fake(example) || ig_tensor_is_leaf(c, example)) return;
+  void *room = NULL;
+  ig_tape_entry *e = ig_entry_create(c, IG_ENTRY_MISSING, 0, 0, &room);
+  if (!e) return;
+  e->called = ig_op_at(c, IG_ID_CLONE);
+  (void)ig_tape_set_history(c, t, e, 0);
+  ig_ref_release(&e->ref);
+}
+
+bool ig_capture_admits(ig_ctx *c, const char *name, const ig_tensor *example) {
+  if (!example->quantizer) return true;
+  return ig_fail(c, IG_UNSUPPORTED,
+                 "quantized nyi in meta tensors: input '%s' is %s, and a program has no quantized "
+                 "tensors; quantize it inside of the program",
+                 name, ig_dtype_text(example->dtype)) == IG_OK;
+}
+
 ig_tensor *ig_capture_input_dims(ig_ctx *c, const char *name, const char *source,
                                  ig_tensor *example, const ig_dim *given) {
   static const ig_dim none[IG_MAX_DIM];
@@ -217,6 +237,7 @@ ig_tensor *ig_capture_input_dims(ig_ctx *c, const char *name, const char *source
     (void)ig_fail(c, IG_RUNTIME, "no capture is open");
     return NULL;
   }
+  if (!ig_capture_admits(c, name, example)) return NULL;
   ig_str text = ig_str_make(c->alloc);
   ig_str_add(&text, source ? "%s" : "L['%s']", source ? source : name);
   ig_meta m;
@@ -231,6 +252,7 @@ ig_tensor *ig_capture_input_dims(ig_ctx *c, const char *name, const char *source
         .role = IG_INPUT_USER, .name = name, .path = name, .requires_grad = example->requires_grad};
     out = ig_record_placeholder(c, &p, &m);
     ig_draft_know(c, out, example);
+    ig_capture_keep_history(c, out, example);
   }
   ig_str_free(&text);
   return out;

@@ -75,11 +75,19 @@ bool ig_dim_affine(const ig_dim *d, const char **root, int64_t *k, int64_t *c);
 
 // Sizes of recorded values with replacements (settle.c).
 ig_status ig_capture_settle(ig_ctx *c);
+void ig_graph_settle(ig_ctx *c, ig_graph *g);  // the same for any graph
 
 // Ranges of the program (ranges.c), after the solver.
 bool ig_dims_list_ranges(ig_ctx *c, ig_dims *d);
 // PyTorch traces a strict program several times; the unbacked symbols of every trace stay among the
 // ranges.
 bool ig_program_repeat_symbols(ig_ctx *c, const ig_program *p);
+
+// If the example is the result of an operator, so is its placeholder t: it may be written in place
+// where a leaf may not. That history is never run.
+void ig_capture_keep_history(ig_ctx *c, ig_tensor *t, ig_tensor *example);
+
+// Whether a program can have an input like this; the context says why not.
+IG_MUST_USE bool ig_capture_admits(ig_ctx *c, const char *name, const ig_tensor *example);
 
 #endif

@@ -43,6 +43,14 @@ static void settle_graph(ig_ctx *c, ig_graph *g) {
   for (size_t i = 0; i < g->subs.n; i++) settle_graph(c, g->subs.at[i].graph);
 }
 
+void ig_graph_settle(ig_ctx *c, ig_graph *g) {
+  bool any = g->sym && g->sym->env && g->sym->exprs.names.n;
+  if (c->status != IG_OK || !any) return;
+  ig_mode_scope mode = ig_mode_push_sym(c, g->sym);
+  settle_graph(c, g);
+  ig_mode_pop(c, &mode);
+}
+
 ig_status ig_capture_settle(ig_ctx *c) {
   if (c->status != IG_OK || !c->mode->capture || !c->mode->sym || !c->mode->sym->env)
     return c->status;

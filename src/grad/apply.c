@@ -37,7 +37,10 @@ static const char *type_text(ig_dtype d) {
                                                     [IG_C64] = "ComplexFloat",
                                                     [IG_C128] = "ComplexDouble",
                                                     [IG_F8E4M3FN] = "Float8_e4m3fn",
-                                                    [IG_F8E5M2] = "Float8_e5m2"};
+                                                    [IG_F8E5M2] = "Float8_e5m2",
+                                                    [IG_QI8] = "QInt8",
+                                                    [IG_QU8] = "QUInt8",
+                                                    [IG_QI32] = "QInt32"};
   return names[d];
 }
 

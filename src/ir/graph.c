@@ -178,7 +178,8 @@ void ig_node_set_attr(ig_node *n, ig_tensor *constant, ig_graph *sub, void *obje
 
 static bool fill(ig_ctx *c, ig_graph *g, ig_node *node, const char *base) {
   if (!ig_graph_copy_value(c, g, &node->val)) return false;
-  if (!ig_graph_keep_object(c, g, node->host_fn) || !ig_graph_keep_object(c, g, node->object)) {
+  if (!ig_graph_keep_object(c, g, node->host_fn) || !ig_graph_keep_object(c, g, node->object) ||
+      !ig_graph_keep_object(c, g, node->type)) {
     return false;
   }
   if (!ig_graph_name_node(c, g, node, base)) return false;

@@ -161,6 +161,10 @@ struct ig_node {
   ig_metadata meta;
   void *extra;      // wrapper of the host; it keeps the graph alive, not vice versa
   void *host_meta;  // further metadata of the host, owned by the graph
+  void *type;       // the type that the host's program declared for it, owned by the graph
+  // As printed in code and in the list of nodes; NULL: none. Both owned by the graph.
+  const char *type_code;
+  const char *type_text;
 
   ig_use *first_use;
   ig_use *last_use;
@@ -204,6 +208,12 @@ struct ig_graph {
   IG_VEC(void *) objects;  // of the host, each retained once per use until the graph is freed
   ig_metadata meta;        // for the next nodes
   bool no_grad;            // the grad mode in which the capture began
+  // Random numbers are drawn, and custom operators called, also if nobody uses the results: the
+  // state that they leave behind is that of the program.
+  bool keeps_draws;
+  // While derivatives are taken in the capture itself: calls of operators that have none of their
+  // own are recorded as those they consist of.
+  bool apart;
   ig_node *first;
   ig_node *last;
   size_t n;
@@ -323,6 +333,14 @@ typedef struct ig_tree_args {
   const char *const *keys;
 } ig_tree_args;
 char *ig_graph_tree_code(ig_ctx *c, const ig_graph *g, const ig_tree_args *tree);
+// Parts of the code, for functions that take their arguments or return their result in another way.
+typedef enum ig_code_part {
+  IG_PART_PARAMETERS,  // one per line: x : torch.Tensor = None
+  IG_PART_TYPE,        // " -> torch.Tensor", empty without a type
+  IG_PART_BODY,        // the lines before the return statement
+  IG_PART_RESULT,      // what is returned
+} ig_code_part;
+char *ig_graph_code_part(ig_ctx *c, const ig_graph *g, ig_code_part part);
 // With types, locations and sub-graphs, as a class of that name: print_readable.
 char *ig_graph_readable(ig_ctx *c, const ig_graph *g, const char *name, const ig_tree_args *tree);
 

@@ -175,9 +175,18 @@ void ig_print_type(const ig_printer *p, const ig_value *v) {
   }
 }
 
+// A type of the program, or in annotated code what is known of the value.
+void ig_print_annotation(const ig_printer *p, const ig_node *n) {
+  if (p->typed && ig_has_type(&n->val)) {
+    ig_print_type(p, &n->val);
+  } else if (n->type_code) {
+    ig_str_add(p->s, " : %s", n->type_code);
+  }
+}
+
 static void print_assigned(const ig_printer *p, const ig_node *n) {
   ig_str_add(p->s, "%s", ig_print_name(p, n));
-  if (p->typed) ig_print_type(p, &n->val);
+  ig_print_annotation(p, n);
   ig_str_add(p->s, " = ");
 }
 
@@ -347,13 +356,17 @@ void ig_print_code_line(const ig_printer *p, const ig_node *n) {
   ig_str_add(s, "\n");
 }
 
-void ig_print_return(const ig_printer *p, const ig_node *n) {
+void ig_print_result(const ig_printer *p, const ig_node *n) {
   ig_printer plain = *p;
   plain.form = IG_TEXT_CODE;  // without %
   ig_value all = n->listed ? ig_of_list(n->args, n->npos) : ig_of_tuple(n->args, n->npos);
+  ig_print_value(&plain, n->bare ? &n->args[0] : &all);
+}
+
+void ig_print_return(const ig_printer *p, const ig_node *n) {
   ig_str_add(p->s, "return ");
   if (p->tree) ig_str_add(p->s, "pytree.tree_unflatten(");
-  ig_print_value(&plain, n->bare ? &n->args[0] : &all);
+  ig_print_result(p, n);
   if (p->tree) ig_str_add(p->s, ", self._out_spec)");
 }
 
@@ -382,7 +395,8 @@ static void list_node(const ig_printer *p, const ig_node *n) {
     ig_print_return(p, n);
     return;
   }
-  ig_str_add(s, "%%%s : [num_users=%zu] = ", n->name, n->users);
+  ig_str_add(s, "%%%s : %s%s[num_users=%zu] = ", n->name, n->type_text ? n->type_text : "",
+             n->type_text ? " " : "", n->users);
   if (n->kind == IG_NODE_PLACEHOLDER) {
     ig_str_add(s, "placeholder[target=%s]", n->target);
     if (n->npos) {

@@ -23,6 +23,8 @@ void ig_print_values(const ig_printer *p, const ig_value *v, size_t n);
 const char *ig_print_name(const ig_printer *p, const ig_node *n);
 bool ig_has_type(const ig_value *v);  // Does the annotated form show one?
 void ig_print_type(const ig_printer *p, const ig_value *v);
+void ig_print_annotation(const ig_printer *p, const ig_node *n);
+void ig_print_result(const ig_printer *p, const ig_node *n);  // the value that is returned
 void ig_print_return(const ig_printer *p, const ig_node *n);
 void ig_print_path(const ig_printer *p, const char *base, const char *path);
 void ig_print_code_line(const ig_printer *p, const ig_node *n);  // one node; not outputs

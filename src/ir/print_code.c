@@ -5,6 +5,15 @@
 
 #include "ir/print.h"
 
+// x : torch.Tensor = None
+static void print_parameter(const ig_printer *p, const ig_node *n) {
+  ig_str_add(p->s, "%s", n->target);
+  ig_print_annotation(p, n);
+  if (!n->npos) return;
+  ig_str_add(p->s, " = ");
+  ig_print_value(p, &n->args[0]);
+}
+
 static void print_parameters(const ig_printer *p, const ig_graph *g) {
   if (p->tree) {
     for (size_t i = 0; i < p->tree->n; i++) ig_str_add(p->s, ", %s", p->tree->names[i]);
@@ -12,12 +21,8 @@ static void print_parameters(const ig_printer *p, const ig_graph *g) {
   }
   for (const ig_node *n = g->first; n; n = n->next) {
     if (!ig_node_is_placeholder(n)) continue;
-    ig_str_add(p->s, ", %s", n->target);
-    if (p->typed) ig_print_type(p, &n->val);
-    if (n->npos) {
-      ig_str_add(p->s, " = ");
-      ig_print_value(p, &n->args[0]);
-    }
+    ig_str_add(p->s, ", ");
+    print_parameter(p, n);
   }
 }
 
@@ -110,6 +115,10 @@ static bool name_variables(ig_ctx *c, ig_printer *p, const ig_graph *g, variable
   return ok || ig_fail(c, IG_NOMEM, "out of memory") == IG_OK;
 }
 
+static const char *returned_type(const ig_graph *g) {
+  return g->last && g->last->kind == IG_NODE_OUTPUT ? g->last->type_code : NULL;
+}
+
 static bool print_function(ig_ctx *c, ig_printer *p, const ig_graph *g) {
   const ig_node **readers = ig_graph_last_readers(c, g);
   if (!readers) return false;
@@ -119,8 +128,9 @@ static bool print_function(ig_ctx *c, ig_printer *p, const ig_graph *g) {
   p->host = g->host;
   ig_str_add(p->s, "def forward(self");
   if (ok) {
+    const char *returns = returned_type(g);
     print_parameters(p, g);
-    ig_str_add(p->s, "):\n");
+    ig_str_add(p->s, returns ? ") -> %s:\n" : "):\n", returns);
     if (p->tree) print_flatten(p, g);
     print_body(p, g);
   }
@@ -129,6 +139,37 @@ static bool print_function(ig_ctx *c, ig_printer *p, const ig_graph *g) {
   ig_map_free(&v.used);
   ig_arena_free(&v.arena);
   return ok;
+}
+
+static void print_part(const ig_printer *p, const ig_graph *g, ig_code_part part) {
+  switch (part) {
+    case IG_PART_PARAMETERS:
+      for (const ig_node *n = g->first; n; n = n->next) {
+        if (!ig_node_is_placeholder(n)) continue;
+        print_parameter(p, n);
+        ig_str_add(p->s, "\n");
+      }
+      break;
+    case IG_PART_TYPE:
+      if (returned_type(g)) ig_str_add(p->s, " -> %s", returned_type(g));
+      break;
+    case IG_PART_BODY:
+      for (const ig_node *n = g->first; n; n = n->next) ig_print_code_line(p, n);
+      break;
+    case IG_PART_RESULT:
+      if (g->last && g->last->kind == IG_NODE_OUTPUT) ig_print_result(p, g->last);
+      break;
+  }
+}
+
+char *ig_graph_code_part(ig_ctx *c, const ig_graph *g, ig_code_part part) {
+  const ig_node **readers = ig_graph_last_readers(c, g);
+  if (!readers) return NULL;
+  ig_str s = ig_str_make(c->alloc);
+  ig_printer p = {.s = &s, .form = IG_TEXT_CODE, .readers = readers, .host = g->host};
+  print_part(&p, g, part);
+  ig_mem_array_free(c->alloc, (void *)readers, g->next_index, sizeof *readers);
+  return ig_print_end(c, &s);
 }
 
 char *ig_graph_tree_code(ig_ctx *c, const ig_graph *g, const ig_tree_args *tree) {

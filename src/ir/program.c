@@ -283,18 +283,48 @@ const char *ig_program_namedtuples(const ig_program *p) {
   return p->namedtuples;
 }
 
-void ig_program_set_arg_names(ig_ctx *c, ig_program *p, const char *const *names, size_t n) {
+// NULL after an error.
+static const char **keep_names(ig_ctx *c, ig_program *p, const char *const *names, size_t n) {
   const char **at = ig_arena_array(&p->arena, n + 1, sizeof *at);
   for (size_t i = 0; at && i < n; i++) {
     at[i] = ig_arena_strn(&p->arena, names[i], strlen(names[i]));
     if (!at[i]) at = NULL;
   }
-  if (!at) {
-    (void)no_memory(c);
-    return;
-  }
+  if (!at) (void)no_memory(c);
+  return at;
+}
+
+void ig_program_set_arg_names(ig_ctx *c, ig_program *p, const char *const *names, size_t n) {
+  const char **at = keep_names(c, p, names, n);
+  if (!at) return;
   p->arg_names = at;
   p->narg_names = n;
+}
+
+void ig_program_set_modules(ig_ctx *c, ig_program *p, const char *const *paths, size_t n) {
+  const char **at = keep_names(c, p, paths, n);
+  if (!at) return;
+  p->modules = at;
+  p->nmodules = n;
+}
+
+const char *const *ig_program_modules(ig_ctx *c, const ig_program *p, size_t *n) {
+  size_t nseen = 0;
+  const char *const *seen = ig_graph_modules(c, p->graph, &nseen);
+  *n = 0;
+  const char **all = seen ? ig_scope_array(c, ig_mem_add(p->nmodules, nseen), sizeof *all) : NULL;
+  ig_map known = ig_map_make(c->alloc);
+  bool ok = all != NULL;
+  for (size_t i = 0; ok && i < p->nmodules + nseen; i++) {
+    const char *path = i < p->nmodules ? p->modules[i] : seen[i - p->nmodules];
+    ig_map_value *v = ig_map_put(&known, path);
+    ok = v != NULL;
+    if (v && !v->num) all[(*n)++] = path;
+    if (v) v->num = 1;
+  }
+  ig_map_free(&known);
+  if (!ok && c->status == IG_OK) (void)no_memory(c);
+  return ok ? all : NULL;
 }
 
 size_t ig_program_arg_names(const ig_program *p, const char *const **names) {

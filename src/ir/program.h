@@ -24,6 +24,8 @@ struct ig_program {
   const char *out_spec;
   const char **arg_names;
   size_t narg_names;
+  const char **modules;  // paths in the hierarchy that it was captured from; NULL: not known
+  size_t nmodules;
   const char *custom;       // what the user attached to the module, as JSON; NULL: nothing
   const char *namedtuples;  // {"name": {"field_names": [...]}} of the specs, as JSON; NULL: none
   bool training;            // as captured: may mutate its operands
@@ -63,10 +65,10 @@ typedef struct ig_signature {
   const ig_state *state;
   size_t nstate;
 } ig_signature;
-// A program over p's own graph, which a host has edited. IG_INVALID: the signature does not match
-// the graph.
-IG_MUST_USE ig_status ig_program_resign(ig_ctx *c, const ig_program *p, const ig_signature *s,
-                                        ig_program **out);
+// A program over g, a graph that a host has edited or made, with the specs and names of p (NULL:
+// none). IG_INVALID: the signature does not match the graph.
+IG_MUST_USE ig_status ig_program_resign(ig_ctx *c, const ig_program *p, ig_graph *g,
+                                        const ig_signature *s, ig_program **out);
 
 // Undeclared constants become placeholders c_lifted_tensor_0 before the user inputs.
 bool ig_graph_lift_constants(ig_ctx *c, ig_graph *g);

@@ -56,9 +56,8 @@ static bool set_state(ig_ctx *c, ig_graph *g, const ig_signature *s) {
   return true;
 }
 
-ig_status ig_program_resign(ig_ctx *c, const ig_program *p, const ig_signature *s,
+ig_status ig_program_resign(ig_ctx *c, const ig_program *p, ig_graph *g, const ig_signature *s,
                             ig_program **out) {
-  ig_graph *g = p->graph;
   size_t i = 0;
   *out = NULL;
   if (c->status != IG_OK) return c->status;
@@ -77,10 +76,12 @@ ig_status ig_program_resign(ig_ctx *c, const ig_program *p, const ig_signature *
   if (!set_state(c, g, s)) return c->status;
   ig_program *made = ig_program_create(c, ig_graph_retain(g), s->kinds, s->targets);
   if (!made) return c->status;
+  *out = made;
+  if (!p) return c->status;
   ig_program_set_specs(c, made, p->in_spec, p->out_spec);
   ig_program_set_texts(c, made, p->custom, p->namedtuples);
   if (p->arg_names) ig_program_set_arg_names(c, made, p->arg_names, p->narg_names);
+  if (p->modules) ig_program_set_modules(c, made, p->modules, p->nmodules);
   made->training = p->training;
-  *out = made;
   return c->status;
 }

@@ -87,7 +87,10 @@ static bool copy_node(copier *k, const ig_node *n) {
     if (!keep(k, &keys[i])) return false;
   }
   if (!ig_graph_keep_meta(k->c, k->to, &n->meta, &proto.meta)) return false;
-  if (!map_value(k, &args) || !keep(k, &proto.target) || !keep(k, &proto.path)) return false;
+  if (!map_value(k, &args) || !keep(k, &proto.target) || !keep(k, &proto.path) ||
+      !keep(k, &proto.type_code) || !keep(k, &proto.type_text)) {
+    return false;
+  }
   proto.args = args.list.at;
   proto.keys = keys;
   if (n->sub) {
@@ -135,6 +138,7 @@ ig_graph *ig_graph_copy(ig_ctx *c, const ig_graph *g) {
     to->host = g->host;
     to->lifted = g->lifted;
     to->no_grad = g->no_grad;
+    to->keeps_draws = g->keeps_draws;
     to->unnamed = g->unnamed;
     to->release = g->release;
     if (copy_subs(c, g, to) && copy_state(c, g, to)) {

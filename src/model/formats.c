@@ -104,6 +104,7 @@ static const ig_model_format formats[] = {
      .run = ig_model_run_script,
      .start = ig_model_start_script,
      .stop = ig_model_stop_script,
+     .verify = ig_model_verify_script,
      .export = ig_model_export_script},
     {.kind = IG_MODEL_TORCH_SAVE, .detect = is_torch_save, .open = ig_model_open_torch},
     {.kind = IG_MODEL_TORCH_LEGACY, .detect = is_torch_legacy, .open = ig_model_open_torch},

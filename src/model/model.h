@@ -97,6 +97,7 @@ void *ig_model_start_script(ig_ctx *c, const ig_model *m);
 void ig_model_stop_script(ig_ctx *c, void *state);
 ig_status ig_model_run_script(ig_ctx *c, const ig_model *m, void *state, const ig_value *inputs,
                               ig_value *outs);
+ig_status ig_model_verify_script(ig_ctx *c, const ig_model *m);
 ig_status ig_model_export_script(ig_ctx *c, const ig_model *m, void *state, const ig_value *inputs,
                                  ig_program **out);
 ig_status ig_model_open_torch(ig_ctx *c, ig_model *m);

@@ -139,8 +139,16 @@ static bool describe(ig_ctx *c, ig_model *m, const ig_ts *ts) {
   } else {
     ok = false;
   }
-  ig_sunit_release(u);
+  ig_sunit_close(u);
   return ok;
+}
+
+ig_status ig_model_verify_script(ig_ctx *c, const ig_model *m) {
+  ig_ts *ts = NULL;
+  ig_status st = ig_ts_parse(c, m->name, m->file->bytes, m->file, &m->limits, &ts);
+  if (st == IG_OK) st = ig_ts_check(c, ts);
+  ig_ts_free(ts);
+  return st;
 }
 
 // ---- running
@@ -166,7 +174,11 @@ void *ig_model_start_script(ig_ctx *c, const ig_model *m) {
 
 void ig_model_stop_script(ig_ctx *c, void *state) {
   ig_model_script *s = state;
-  if (s->module) ig_svalue_release(ig_of_sobj(s->module));
+  if (s->module) {
+    ig_sunit *u = ig_sunit_retain(s->module->cls->unit);
+    ig_svalue_release(ig_of_sobj(s->module));
+    ig_sunit_close(u);
+  }
   ig_mem_free(c->alloc, s, sizeof *s);
 }
 
@@ -186,16 +198,18 @@ static bool take(ig_ctx *c, const ig_stype *t, const ig_value **from, ig_value *
   return made != NULL;
 }
 
-// Tensors of a result, in the innermost scope.
+// Tensors of a result, in the innermost scope. A script may claim another type than its value has.
 static bool give(ig_ctx *c, const ig_stype *t, ig_value v, ig_value **to) {
+  if (!ig_svalue_is(v, t)) {
+    return ig_fail(c, IG_RUNTIME, "'forward' returned another value than %s", t->text) == IG_OK;
+  }
   if (t->kind != IG_STYPE_TUPLE) {
     if (v.kind == IG_KIND_TENSOR && !ig_pool_add(c, &ig_tensor_retain(v.tensor)->ref)) return false;
     *(*to)++ = v;
     return true;
   }
-  if (!ig_sobj_is(v, IG_SOBJ_TUPLE)) return ig_fail(c, IG_RUNTIME, "expected a tuple") == IG_OK;
   const ig_sobj_seq *s = v.object;
-  for (size_t i = 0; i < s->n && i < t->n; i++) {
+  for (size_t i = 0; i < t->n; i++) {
     if (!give(c, t->at[i], s->at[i], to)) return false;
   }
   return true;

@@ -5,9 +5,13 @@
 #include "base/budget.h"
 #include "op/autocast.h"
 #include "op/draft.h"
+#include "op/each.h"
 #include "op/formula.h"
+#include "op/known.h"
 #include "op/library.h"
+#include "op/native.h"
 #include "op/prepare.h"
+#include "op/quantized.h"
 #include "op/record.h"
 #include "op/refuse.h"
 #include "op/shape.h"
@@ -26,7 +30,8 @@ static bool check_tensor(ig_ctx *c, const ig_op *op, const ig_value *args, size_
   return false;
 }
 
-static bool check_tensors(ig_ctx *c, const ig_op *op, const ig_value *args, size_t i) {
+static bool check_tensors(ig_ctx *c, const ig_op *op, const ig_value *args, size_t i,
+                          bool *quantized) {
   const ig_arg *a = &op->schema.args[i];
   const ig_value *v = &args[i];
   if (v->kind == IG_KIND_NONE && a->optional) return true;
@@ -35,6 +40,7 @@ static bool check_tensors(ig_ctx *c, const ig_op *op, const ig_value *args, size
   for (size_t k = 0; ok && k < v->list.n; k++) {
     ig_kind kind = v->list.at[k].kind;
     ok = kind == IG_KIND_TENSOR || (kind == IG_KIND_NONE && a->item_optional);
+    if (kind == IG_KIND_TENSOR && v->list.at[k].tensor->quantizer) *quantized = true;
   }
   if (!ok) (void)IG_FAIL_ARG(c, op, i, IG_BAD_TYPE, "%s", "expected a list of Tensors");
   return ok;
@@ -65,6 +71,10 @@ static bool takes_list(const ig_arg *a, const ig_value *v) {
   bool ok = !of_ints || v->list.n == 0;
   for (size_t i = 0; ok && i < v->list.n; i++) {
     const ig_value *item = &v->list.at[i];
+    if (a->type == IG_TYPE_OTHER) {
+      ok = !a->cls || (item->kind == IG_KIND_NATIVE && (int)item->native->cls == a->cls);
+      continue;
+    }
     ok = a->type == IG_TYPE_STR ? item->kind == IG_KIND_STR : ig_value_is_number(item);
   }
   return ok;
@@ -98,18 +108,26 @@ static bool takes(const ig_arg *a, const ig_value *v) {
       return v->kind == IG_KIND_MEMORY_FORMAT;
     case IG_TYPE_GENERATOR:
       return v->kind == IG_KIND_GENERATOR;
+    case IG_TYPE_OTHER:
+      return !a->cls || (v->kind == IG_KIND_NATIVE && (int)v->native->cls == a->cls);
     default:
       return true;
   }
 }
 
-// *repeated: some list of a fixed length has one number for all.
-static bool check_args(ig_ctx *c, const ig_op *op, const ig_value *args, bool *repeated) {
+// *repeated: some list of a fixed length has one number for all. *quantized: some operand is.
+static bool check_args(ig_ctx *c, const ig_op *op, const ig_value *args, bool *repeated,
+                       bool *quantized) {
   for (size_t i = 0; i < op->schema.nargs; i++) {
     const ig_arg *a = &op->schema.args[i];
     if (a->type == IG_TYPE_TENSOR) {
-      if (args[i].kind == IG_KIND_TENSOR && !a->list) continue;
-      if (!(a->list ? check_tensors : check_tensor)(c, op, args, i)) return false;
+      if (args[i].kind == IG_KIND_TENSOR && !a->list) {
+        *quantized = *quantized || args[i].tensor->quantizer;
+        continue;
+      }
+      if (!(a->list ? check_tensors(c, op, args, i, quantized) : check_tensor(c, op, args, i))) {
+        return false;
+      }
     } else if (!takes(a, &args[i])) {
       (void)IG_FAIL_ARG(c, op, i, IG_BAD_TYPE, "found %s, expected %s", ig_value_class(&args[i]),
                         op->schema.text);
@@ -246,12 +264,14 @@ static void allocate(ig_ctx *c, const ig_op *op, const ig_value *args, const cen
 
 static void retain_value(ig_value *v) {
   if (v->kind == IG_KIND_TENSOR) (void)ig_tensor_retain(v->tensor);
+  if (v->kind == IG_KIND_NATIVE) ig_ref_retain(&v->native->ref);
   if (v->kind != IG_KIND_LIST) return;
   for (size_t k = 0; k < v->list.n; k++) retain_value((ig_value *)&v->list.at[k]);
 }
 
 static void pool_value(ig_ctx *c, ig_value *v) {
   if (v->kind == IG_KIND_TENSOR && !ig_pool_add(c, &v->tensor->ref)) *v = ig_none();
+  if (v->kind == IG_KIND_NATIVE && !ig_pool_add(c, &v->native->ref)) *v = ig_none();
   if (v->kind != IG_KIND_LIST) return;
   for (size_t k = 0; k < v->list.n; k++) pool_value(c, (ig_value *)&v->list.at[k]);
 }
@@ -300,6 +320,50 @@ static void decompose(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value
   ig_return_values(c, s, outs, op->schema.nrets);
   ig_tape_group_close(c, group, &mode);
   if (c->status != IG_OK) ig_aside(c, "in %s", op->target);
+}
+
+// The tensors of an argument: it, or the elements of the list.
+static size_t items_of(const ig_value *v, const ig_value **items) {
+  bool list = v->kind == IG_KIND_LIST;
+  *items = list ? v->list.at : v;
+  return list ? v->list.n : 1;
+}
+
+static bool may_write(ig_ctx *c, const ig_op *op, const ig_value *args) {
+  for (size_t i = 0; i < op->schema.nargs; i++) {
+    const ig_value *items;
+    size_t n = op->schema.args[i].written ? items_of(&args[i], &items) : 0;
+    for (size_t k = 0; k < n; k++) {
+      if (items[k].kind != IG_KIND_TENSOR) continue;
+      if (!ig_tape_may_write(c, op, items[k].tensor)) return false;
+      if (!ig_check_writable(c, items[k].tensor)) return false;
+    }
+  }
+  return true;
+}
+
+// A separate record that mutates lists: its kernel works on their elements.
+static void run_written_lists(ig_ctx *c, const ig_op *op, const ig_value *args) {
+  if (!may_write(c, op, args)) return;
+  if (ig_tape_wanted(c, op, args)) {
+    ig_fail_text(c, IG_RUNTIME,
+                 "%s has no derivative: call it where no gradient is recorded (torch.no_grad())",
+                 op->schema.name);
+    return;
+  }
+  census s;
+  count_operands(c, op, args, &s);
+  ig_value none;
+  op->def->fake(c, op, args, &none);
+  if (c->mode->fake || s.fake || c->status != IG_OK) return;
+  ig_compute(c, op, args, &none);
+  for (size_t i = 0; i < op->schema.nargs && c->status == IG_OK; i++) {
+    const ig_value *items;
+    size_t n = op->schema.args[i].written ? items_of(&args[i], &items) : 0;
+    for (size_t k = 0; k < n; k++) {
+      if (items[k].kind == IG_KIND_TENSOR) ig_tensor_bump(items[k].tensor);
+    }
+  }
 }
 
 // A separate record whose schema mutates self: the kernel works on self itself.
@@ -365,6 +429,8 @@ static void run_whole(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value
 void ig_run(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   if (op->user) {
     ig_library_run(c, op, args, outs);
+  } else if (op->each) {
+    ig_run_each(c, op, args, outs);
   } else if (op->base) {
     (op->form == IG_FORM_INPLACE ? ig_run_inplace : ig_run_out)(c, op, args, outs);
   } else if (is_taped_whole(c, op, args)) {
@@ -372,7 +438,11 @@ void ig_run(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   } else if (op->composite || needs_decomposition(c, op, args)) {
     decompose(c, op, args, outs);
   } else if (op->form == IG_FORM_INPLACE) {
-    run_written(c, op, args, outs);
+    if (op->schema.args[0].list) {
+      run_written_lists(c, op, args);
+    } else {
+      run_written(c, op, args, outs);
+    }
   } else {
     census s;
     count_operands(c, op, args, &s);
@@ -406,13 +476,22 @@ void ig_infer(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) 
   ig_mode_pop(c, &mode);
 }
 
-bool ig_keep_recorded(ig_ctx *c, ig_tensor *self) {
+// The alias that nodes have from now on; NULL after an error.
+static ig_tensor *keep_recorded(ig_ctx *c, ig_tensor *self) {
   // The node may be the only owner: that of a constant, whose fake nobody else has.
-  if (!ig_pool_add(c, &ig_tensor_retain(self)->ref)) return false;
+  if (!ig_pool_add(c, &ig_tensor_retain(self)->ref)) return NULL;
   ig_tensor *was = ig_tensor_alias(c, self);
-  if (!was) return false;
+  if (!was) return NULL;
   was->requires_grad = self->requires_grad;
-  return ig_graph_replace_val(c, c->mode->capture, self, was);
+  return ig_graph_replace_val(c, c->mode->capture, self, was) ? was : NULL;
+}
+
+bool ig_keep_recorded(ig_ctx *c, ig_tensor *self) {
+  return keep_recorded(c, self) != NULL;
+}
+
+static bool is_derived_by_parts(const ig_op *op) {
+  return !op->def->vjp && !op->base && ig_op_has_decomposition(op) && !op->def->not_differentiable;
 }
 
 static void record(ig_ctx *c, const ig_op *op, const ig_value *given, ig_value *outs) {
@@ -422,15 +501,25 @@ static void record(ig_ctx *c, const ig_op *op, const ig_value *given, ig_value *
   if (!args) return;
   if (c->mode->rewrite && c->mode->rewrite->fn(c, op, args, outs, c->mode->rewrite->user)) return;
   if (c->status != IG_OK) return;
+  if (c->mode->capture->apart && is_derived_by_parts(op) && ig_tape_wanted(c, op, args)) {
+    ig_op_decompose(c, op, args, outs);
+    return;
+  }
   // The rule for gradients calls the operator again, without a gradient.
   if (op->user && ig_library_has(op, IG_IMPL_AUTOGRAD) && ig_tape_wanted(c, op, args) &&
       ig_library_call(c, op, IG_IMPL_AUTOGRAD, args, outs)) {
     return;
   }
   ig_tape_entry *e = ig_tape_open(c, op, args);
-  if (!ig_op_reshapes(op) || ig_keep_recorded(c, args[0].tensor)) ig_infer(c, op, args, outs);
+  ig_tensor *was = ig_op_reshapes(op) ? keep_recorded(c, args[0].tensor) : NULL;
+  if (!ig_op_reshapes(op) || was) ig_infer(c, op, args, outs);
   if (c->mode->draft) ig_draft_follow(c, op, args, outs);
+  ig_known_follow(c, op, given, args, outs);
   if (c->status == IG_OK) ig_record(c, op, args, outs);
+  // A refused call has changed nothing: the nodes have the tensor again, which may have no other
+  // owner.
+  if (was && c->status != IG_OK)
+    (void)ig_graph_replace_val(c, c->mode->capture, was, args[0].tensor);
   ig_tape_close(c, e, op, args, outs);
   ig_record_return(op, given, args, outs);
 }
@@ -464,9 +553,26 @@ static bool run_simple(ig_ctx *c, const ig_op *op, const ig_value *args, ig_valu
   return true;
 }
 
+// Operands that another thread has recorded, or this one before it stopped, are computed first.
+static bool settle_operands(ig_ctx *c, const ig_op *op, const ig_value *args) {
+  bool ok = true;
+  for (size_t i = 0; ok && i < op->schema.nargs; i++) {
+    const ig_value *v = &args[i];
+    if (v->kind == IG_KIND_TENSOR && ig_tensor_waits(v->tensor))
+      ok = ig_tensor_settle(c, v->tensor);
+    for (size_t k = 0; ok && op->has_tensor_list && v->kind == IG_KIND_LIST && k < v->list.n; k++) {
+      const ig_value *item = &v->list.at[k];
+      if (item->kind == IG_KIND_TENSOR && ig_tensor_waits(item->tensor))
+        ok = ig_tensor_settle(c, item->tensor);
+    }
+  }
+  return ok;
+}
+
 static void run(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   const ig_rewrite *r = c->mode->rewrite;
   if (r && r->eager && r->fn(c, op, args, outs, r->user)) return;
+  if (!c->mode->fake && !settle_operands(c, op, args)) return;
   if (run_simple(c, op, args, outs)) return;
   ig_sym *sym = c->mode->sym ? NULL : ig_sym_of_operands(op, args);
   if (!sym) {
@@ -503,7 +609,7 @@ static void call_cast(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value
   ig_return_values(c, s, outs, given ? op->schema.nrets : 0);
 }
 
-static void dispatch(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+void ig_dispatch(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   if (c->mode->autocasts) {
     call_cast(c, op, args, outs);
   } else if (c->mode->capture) {
@@ -514,7 +620,8 @@ static void dispatch(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value 
 }
 
 // A single number is repeated as often as the schema says: rules and kernels read that many.
-static void dispatch_repeated(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
+static void dispatch_repeated(ig_ctx *c, const ig_op *op, const ig_value *args, bool quantized,
+                              ig_value *outs) {
   ig_value room[IG_MAX_ARGS] = {args[0]};
   for (size_t i = 0; i < op->schema.nargs; i++) {
     int n = op->schema.args[i].fixed;
@@ -526,7 +633,7 @@ static void dispatch_repeated(ig_ctx *c, const ig_op *op, const ig_value *args, 
     room[i].ints.at = at;
     room[i].ints.n = (size_t)n;
   }
-  dispatch(c, op, room, outs);
+  (quantized ? ig_call_quantized : ig_dispatch)(c, op, room, outs);
 }
 
 void ig_call(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
@@ -541,8 +648,15 @@ void ig_call(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   c->op_args = args;
   c->op_describe = ig_op_describe;
   bool repeated = false;
-  if (ig_step(c) && check_args(c, op, args, &repeated)) {
-    (repeated ? dispatch_repeated : dispatch)(c, op, args, outs);
+  bool quantized = false;
+  if (ig_step(c) && check_args(c, op, args, &repeated, &quantized)) {
+    // A program has no quantized tensors: it records integers, and what leads to and from them.
+    quantized = quantized || (c->mode->capture && op->def->quantized == IG_QUANT_OWN);
+    if (repeated) {
+      dispatch_repeated(c, op, args, quantized, outs);
+    } else {
+      (quantized ? ig_call_quantized : ig_dispatch)(c, op, args, outs);
+    }
     for (size_t i = 0; c->status != IG_OK && i < n; i++) outs[i] = ig_none();
   }
   if (c->status != IG_OK) explain(c);

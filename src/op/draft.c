@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "base/budget.h"
 #include "ingot/aten.h"
+#include "op/outside.h"
 #include "op/random.h"
 #include "op/record.h"
 
@@ -93,41 +93,13 @@ static void pair_up(ig_ctx *c, reals *t, ig_tensor *fake, ig_tensor *real) {
   (void)ig_tensor_retain(fake);
 }
 
-// The context's modes while it runs on real tensors: nothing is recorded, no callbacks.
-typedef struct outside {
-  ig_mode_scope mode;
-  const char *op_target;
-  const ig_op *op;
-  const void *op_args;
-} outside;
-
-static outside step_out(ig_ctx *c, const reals *t) {
-  enum {
-    ALL = IG_MODE_CAPTURE | IG_MODE_REWRITE | IG_MODE_RENEWAL | IG_MODE_DRAFT | IG_MODE_SYM |
-          IG_MODE_FAKE | IG_MODE_NO_GRAD | IG_MODE_GENERATOR
-  };
-  ig_mode_change change = {ALL, {.no_grad = true, .generator = t->generator}};
-  return (outside){ig_mode_push(c, &change), c->op_target, c->op, c->op_args};
-}
-
-// False: it failed; the error is dropped, because the program will fail there itself.
-static bool step_in(ig_ctx *c, const outside *o) {
-  bool ok = c->status == IG_OK;
-  if (!ok && !ig_status_is_final(c->status)) ig_ctx_clear(c);
-  ig_mode_pop(c, &o->mode);
-  c->op_target = o->op_target;
-  c->op_args = o->op_args;
-  c->op = o->op;
-  return ok;
-}
-
 void ig_draft_know(ig_ctx *c, ig_tensor *fake, ig_tensor *example) {
   reals *t = reals_of(c);
   if (!t || !fake || !example || ig_is_fake(example) || c->status != IG_OK) return;
-  outside o = step_out(c, t);
+  ig_outside o = ig_outside_enter(c, t->generator);
   ig_scope s = ig_scope_open(c);
   ig_tensor *copy = ig_clone(c, example);
-  if (step_in(c, &o) && copy) pair_up(c, t, fake, copy);
+  if (ig_outside_leave(c, &o) && copy) pair_up(c, t, fake, copy);
   ig_scope_close(c, s);
 }
 
@@ -254,9 +226,9 @@ static bool run(ig_ctx *c, const reals *t, const ig_op *op, const ig_value *args
   for (size_t i = 0; i < op->schema.nargs; i++) {
     if (!real_value(c, t, &args[i], &real[i])) return false;
   }
-  outside o = step_out(c, t);
+  ig_outside o = ig_outside_enter(c, t->generator);
   ig_call(c, op, real, outs);
-  return step_in(c, &o);
+  return ig_outside_leave(c, &o);
 }
 
 // ---- fake kernels of custom operators ----
@@ -474,9 +446,9 @@ void ig_draft_follow_node(ig_ctx *c, const ig_node *n) {
   for (size_t i = 0; ok && i < count; i++) ok = real_value(c, t, &n->args[i], &args[i]);
   if (ok) {
     ig_value out = ig_none();
-    outside o = step_out(c, t);
+    ig_outside o = ig_outside_enter(c, t->generator);
     n->hop->call(c, n, args, &out);
-    if (step_in(c, &o)) learn(c, t, &n->val, &out);
+    if (ig_outside_leave(c, &o)) learn(c, t, &n->val, &out);
   }
   ig_scope_close(c, s);
 }

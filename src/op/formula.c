@@ -158,7 +158,9 @@ ig_tensor *ig_sum_to(ig_ctx *c, ig_tensor *g, const ig_value *like) {
                                  !ig_int_eq_i64(c, ig_sizes(g)[d], 1));
     if (repeated) dims[n++] = ig_const(d);
   }
-  if (n) {
+  if (n && t->ndim == 0) {
+    g = ig_sum(c, g);
+  } else if (n) {
     g = ig_sum_dim_intlist_with(c, g, ig_of_ints(dims, n), true, ig_none());
     if (lead) g = ig_view(c, g, ig_sizes_of(t));
   }
@@ -169,7 +171,8 @@ ig_tensor *ig_sum_to(ig_ctx *c, ig_tensor *g, const ig_value *like) {
 
 ig_tensor *ig_zeros_of(ig_ctx *c, const ig_tensor *like) {
   if (!like) return NULL;
-  return ig_zeros_with(c, ig_sizes_of(like), ig_of_dtype(like->dtype), ig_none(),
+  ig_value strided = {.kind = IG_KIND_LAYOUT, .layout = IG_STRIDED};
+  return ig_zeros_with(c, ig_sizes_of(like), ig_of_dtype(like->dtype), strided,
                        ig_of_device(like->device), ig_none());
 }
 

@@ -16,6 +16,7 @@ typedef struct machine {
   const ig_graph *g;
   ig_value *env;   // per node; tensors retained
   size_t *unread;  // per node: remaining uses
+  bool taped;      // a rewrite that records gradients: changes of the grad mode take effect
   ig_arena lists;
 } machine;
 
@@ -158,9 +159,8 @@ static ig_value call_by(machine *m, const ig_node *n, caller *fn) {
 static ig_value call_host(machine *m, const ig_node *n) {
   bool grad = false;
   if (ig_node_is_grad_mode(n, &grad)) {
-    if (m->c->mode->capture) {
-      ig_record_grad_mode(m->c, grad, n->host_fn);
-    } else {
+    if (m->c->mode->capture) ig_record_grad_mode(m->c, grad, n->host_fn);
+    if (m->taped || !m->c->mode->capture) {
       ig_mode_set(m->c, &(ig_mode_change){IG_MODE_NO_GRAD, {.no_grad = !grad}});
     }
     return ig_none();
@@ -332,6 +332,7 @@ ig_status ig_interpret(ig_ctx *c, const ig_graph *g, const ig_value *inputs, ig_
   if (!m.env) return ig_fail(c, IG_NOMEM, "out of memory");
   m.unread = (size_t *)(m.env + n);
   void (*locate)(ig_ctx *, void *) = c->locate;
+  m.taped = c->mode->capture && c->mode->rewrite && !c->mode->no_grad;
   if (c->mode->capture) c->locate = NULL;  // recorded nodes keep the metadata of the nodes of g
   ig_mode_scope mode = ig_mode_push_grad(c, !c->mode->no_grad);  // the graph may change it
   walk(&m, inputs, outs);
@@ -422,6 +423,7 @@ ig_status ig_graph_transform(ig_ctx *c, const ig_graph *g, const ig_transform *t
   int line = c->line;
   c->locate = NULL;  // nodes keep the locations of the old graph
   fresh->no_grad = g->no_grad;
+  fresh->keeps_draws = g->keeps_draws;
   fresh->strict = g->strict;
   fresh->release = g->release;
   fresh->implied_casts = g->implied_casts && t->keep_regions;

@@ -18,6 +18,8 @@ bool ig_nested_push(ig_ctx *c) {
   g->release = outer->release;
   g->sizes_only = outer->sizes_only;
   g->implied_casts = outer->implied_casts;
+  g->keeps_draws = outer->keeps_draws;
+  g->apart = outer->apart;
   g->no_grad = ig_graph_no_grad(outer);
   (void)ig_graph_keep_meta(c, g, &outer->meta, &g->meta);  // c tells
   g->scope = ig_mode_push_capture(c, g);

@@ -5,10 +5,11 @@
 //   view), ... };
 //
 // `id` is the schema's name and overload in lower case, joined by _: add_tensor, mm,
-// __and___tensor. The build extracts ids and schemas from src/ops, looks up each schema's in-place
-// and out forms in src/op/aten.tsv, and generates the registry and the typed calls of ingot/aten.h.
-// Nothing but the record needs to be written. The parsed records are one process-wide library,
-// immutable and shared.
+// __and___tensor. Other namespaces than aten come first and are set off by two, as are
+// their overloads: quantized__add__scalar. The build extracts ids and schemas from src/ops, looks
+// up each schema's in-place and out forms in src/op/aten.tsv, and generates the registry and the
+// typed calls of ingot/aten.h. Nothing but the record needs to be written. The parsed records are
+// one process-wide library, immutable and shared.
 #ifndef OP_OP_H_
 #define OP_OP_H_
 
@@ -150,6 +151,22 @@ typedef struct ig_view_call {
 // `base` with `part` scattered into the viewed elements; NULL after an error.
 typedef ig_tensor *ig_invert_fn(ig_ctx *c, const ig_view_call *v, ig_tensor *base, ig_tensor *part);
 
+// What a call does with quantized operands.
+typedef enum ig_quant {
+  IG_QUANT_REFUSE,    // nothing: it is an error; compositions leave it to their parts
+  IG_QUANT_OWN,       // the record's own functions take them
+  IG_QUANT_SAME,      // elements only move: computed on the integers, results are quantized alike
+  IG_QUANT_FLOAT,     // computed on numbers, the result is quantized with the operand's parameters
+  IG_QUANT_UNSCALED,  // the same for linear operators: computed on the centred integers
+  IG_QUANT_UNIT,      // like FLOAT, with parameters for [0, 1]
+  IG_QUANT_SIGNED,    // the same for [-1, 1]
+  IG_QUANT_PLAIN,     // computed on numbers, the results are not quantized
+} ig_quant;
+
+struct ig_quantizer;
+// Views of a tensor with one scale per channel: the quantizer of the result; NULL after an error.
+typedef struct ig_quantizer *ig_channels_fn(ig_ctx *c, const ig_value *args, const ig_tensor *out);
+
 typedef struct ig_op_def {
   const char *schema;
   ig_shape_fn *shape;  // optional for composites, whose decomposition determines shapes
@@ -176,6 +193,8 @@ typedef struct ig_op_def {
   // Bit mask of the differentiable results, like PyTorch's output_differentiability; 0: all whose
   // dtype allows it.
   unsigned diff_results;
+  // Bit mask of arguments that it may write although the schema does not say so.
+  unsigned writes_too;
   unsigned operands;  // tile: leading arguments that are broadcast; 0: the leading Tensor arguments
   unsigned masks;     // tile: leading operands that stay bool
   ig_promotion promote;
@@ -201,10 +220,17 @@ typedef struct ig_op_def {
   bool view_copy;         // a copy of what a view shows; histories name it after the view
   bool looks_at_strides;  // of its symbolic operands, which leaves guards as in PyTorch
   ig_autocast_policy autocast;
+  ig_quant quantized;
+  ig_decompose_outs_fn *on_quantized;       // a formula instead, for calls with quantized operands
+  ig_decompose_outs_fn *inplace_quantized;  // the same for the in-place form
+  ig_channels_fn *channels;
   ig_check check;
   ig_invert_fn *invert;  // views: how a changed view is scattered into its base
   // In-place records that are not derived: the operator that computes what they write, "ns::name".
   const char *functional;
+  // Operators on lists of tensors: the operator that each element goes through, "ns::name".
+  // In-place and out forms call its forms. There is nothing else to write (op/each.c).
+  const char *each;
   int order;            // overloads with a lower one are tried first; then by id
   int variant;          // for families that share functions
   const char *samples;  // "f32[3,5], 2 | f32[4,2].T, key=[0,1]"; see docs/operators.md
@@ -228,6 +254,7 @@ enum {
   IG_FACT_NO_DERIVATIVE = 64,   // results have a history that refuses to run backward
   IG_FACT_NN = 128,             // PyTorch binds it for torch.nn.functional alone (torch._C._nn)
   IG_FACT_PYTHON_METHOD = 256,  // PyTorch writes the method of Tensor in Python
+  IG_FACT_STRUCTURED = 4096,    // PyTorch has one kernel for it and its out form, under that name
 };
 
 struct ig_op {
@@ -243,6 +270,7 @@ struct ig_op {
   const ig_op *base;        // in-place, out: the functional operator it is derived from
   const ig_op *inplace;
   const ig_op *out;
+  const ig_op *each;            // what .each names, in the form of this operator
   _Atomic(const ig_op *) next;  // next overload of the same name
   size_t operands;
   uint64_t keep;          // bit mask of the arguments that .vjp reads
@@ -266,7 +294,8 @@ static inline bool ig_op_is_composite(const ig_op *op) {
   return op->composite;
 }
 static inline bool ig_op_has_decomposition(const ig_op *op) {
-  return op->def->decompose || op->def->decompose_outs || (op->user && op->composite);
+  return op->def->decompose || op->def->decompose_outs || op->def->each ||
+         (op->user && op->composite);
 }
 static inline bool ig_op_has_lowering(const ig_op *op) {
   return op->def->lower || op->def->lower_outs || ig_op_has_decomposition(op);

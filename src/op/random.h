@@ -65,6 +65,9 @@ double ig_random_normal(ig_generator *g);  // one sample; the second of the pair
 void ig_random_uniform(ig_generator *g, ig_tensor *t, double from, double to);
 void ig_random_normals(ig_generator *g, ig_tensor *t, double mean, double std);
 void ig_random_bernoulli(ig_generator *g, ig_tensor *t, double p);
+// Every element is a number that draw(g, a, b) returns, rounded to the dtype.
+typedef double ig_draw_fn(ig_generator *g, double a, double b);
+void ig_random_draws(ig_generator *g, ig_tensor *t, ig_draw_fn *fn, double a, double b);
 void ig_random_integers(ig_generator *g, ig_tensor *t, int64_t from, uint64_t range);
 void ig_random_full_range(ig_generator *g, ig_tensor *t);   // every int64
 void ig_random_natural(ig_generator *g, ig_tensor *t);      // random_() without bounds

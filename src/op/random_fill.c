@@ -15,6 +15,7 @@ typedef struct draw {
   ig_dtype dtype;
   double a;
   double b;
+  ig_draw_fn *fn;
   int64_t from;
   uint64_t range;
 } draw;
@@ -173,6 +174,22 @@ static void bernoulli_row(void *user, char *const *at, const int64_t *stride, in
 void ig_random_bernoulli(ig_generator *g, ig_tensor *t, double p) {
   draw d = {.g = g, .a = p};
   visit(t, bernoulli_row, &d);
+}
+
+static void draws_row(void *user, char *const *at, const int64_t *stride, int64_t n) {
+  draw *d = user;
+  char *p = at[0];
+  for (int64_t i = 0; i < n; i++, p += stride[0]) {
+    double x = d->fn(d->g, d->a, d->b);
+    bool half = d->dtype == IG_F16 || d->dtype == IG_BF16;
+    ig_value v = ig_of_f64(half ? (double)(float)x : x);  // half precision is rounded twice
+    ig_element_store(p, d->dtype, &v);
+  }
+}
+
+void ig_random_draws(ig_generator *g, ig_tensor *t, ig_draw_fn *fn, double a, double b) {
+  draw d = {.g = g, .a = a, .b = b, .fn = fn};
+  visit(t, draws_row, &d);
 }
 
 static inline void store_integer(char *p, ig_dtype dtype, int64_t x) {

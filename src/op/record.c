@@ -186,6 +186,12 @@ bool ig_op_has_effect(const ig_op *op) {
   return written;
 }
 
+// The same in this capture.
+static bool has_effect(const ig_ctx *c, const ig_op *op) {
+  bool hidden = c->mode->capture->keeps_draws && (op->facts & IG_FACT_SEEDED || op->user);
+  return hidden || ig_op_has_effect(op);
+}
+
 // All elements get their getitem at once, as in PyTorch; unused ones are removed later.
 static bool record_items(ig_ctx *c, ig_node *n, const ig_value *items, size_t count) {
   for (size_t i = 0; i < count; i++) {
@@ -275,12 +281,13 @@ void ig_record(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs)
   if (c->status != IG_OK) return;
   ig_value values[IG_MAX_ARGS];
   const char *keys[IG_MAX_ARGS];
+  bool effect = has_effect(c, op);
   bool single = s->nrets == 1 && outs[0].kind != IG_KIND_LIST;
   ig_node proto = {.kind = IG_NODE_CALL,
                    .callee = IG_CALLEE_OP,
                    .op = op,
                    .target = op->target,
-                   .effect = ig_op_has_effect(op),
+                   .effect = effect,
                    .given = (c->mode->given && c->mode->given->op == op) || ig_draft_gave(c),
                    .args = values,
                    .keys = keys,

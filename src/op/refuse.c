@@ -26,6 +26,9 @@ const char *ig_dtype_title(ig_dtype d) {
       [IG_C128] = "ComplexDouble",
       [IG_F8E4M3FN] = "Float8_e4m3fn",
       [IG_F8E5M2] = "Float8_e5m2",
+      [IG_QI8] = "QInt8",
+      [IG_QU8] = "QUInt8",
+      [IG_QI32] = "QInt32",
   };
   return d < IG_DTYPE_COUNT ? titles[d] : "Undefined";
 }
@@ -79,6 +82,9 @@ static const limits limits_of[IG_DTYPE_COUNT] = {
     [IG_C128] = {"c10::complex<double>", -HUGE_VAL, HUGE_VAL, true},
     [IG_F8E4M3FN] = {"at::Float8_e4m3fn", -448, 448, true},
     [IG_F8E5M2] = {"at::Float8_e5m2", -57344, 57344, true},
+    [IG_QI8] = {"c10::qint8", -128, 127, false},
+    [IG_QU8] = {"c10::quint8", 0, 255, false},
+    [IG_QI32] = {"c10::qint32", -2147483648.0, 2147483647.0, false},
 };
 
 static bool fits(double x, const limits *l) {

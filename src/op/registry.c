@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "op/each.h"
 #include "op/library.h"
 #include "op/op.h"
 
@@ -154,6 +155,22 @@ static ig_status load_entry(ig_ctx *c, ig_lib *lib, size_t i) {
   return publish(c, lib, op);
 }
 
+// Elements of lists go through the form of .each that the operator has itself.
+static ig_status find_each(ig_ctx *c, ig_lib *lib, ig_op *op) {
+  const char *name = op->def->each;
+  for (size_t i = 0; name && i < COUNT && !op->each; i++) {
+    const ig_op *found = &lib->ops[i];
+    const ig_schema *s = &found->schema;
+    size_t n = strcspn(s->text, "(");
+    if (strlen(name) != n || strncmp(s->text, name, n) != 0) continue;
+    op->each = op->form == IG_FORM_INPLACE ? found->inplace
+               : op->form == IG_FORM_OUT   ? found->out
+                                           : found;
+  }
+  if (name && !op->each) return ig_fail(c, IG_SYNTAX, "%s: .each names \"%s\"", op->id, name);
+  return IG_OK;
+}
+
 static ig_status load(ig_ctx *c, ig_lib *lib) {
   // The library outlives every context, so it takes memory from the C library.
   lib->arena = ig_arena_make(ig_alloc_libc());
@@ -161,6 +178,7 @@ static ig_status load(ig_ctx *c, ig_lib *lib) {
   lib->ops = ig_arena_array(&lib->arena, COUNT, sizeof *lib->ops);
   if (!lib->ops) return no_memory(c);
   for (size_t i = 0; i < COUNT; i++) IG_RETURN_IF_ERR(load_entry(c, lib, i));
+  for (size_t i = 0; i < COUNT; i++) IG_RETURN_IF_ERR(find_each(c, lib, &lib->ops[i]));
   lib->n = COUNT;
   return IG_OK;
 }
@@ -256,6 +274,8 @@ size_t ig_op_returns(const ig_op *op) {
 void ig_op_decompose(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   if (op->user) {
     (void)ig_library_call(c, op, IG_IMPL_COMPOSITE, args, outs);
+  } else if (op->each) {
+    ig_run_each(c, op, args, outs);
   } else if (op->def->decompose_outs) {
     op->def->decompose_outs(c, args, outs);
   } else {

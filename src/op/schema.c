@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "op/native.h"
+
 enum { MAX_ARGS = 40 };
 
 typedef struct parser {
@@ -83,8 +85,10 @@ static ig_status parse_kind(parser *s, ig_arg *a) {
   }
   skip(s);
   if (!isalpha((unsigned char)*s->p) && *s->p != '_') return unexpected(s, "a type");
-  while (is_word(*s->p) || *s->p == '.') s->p++;  // a class of another library
+  const char *start = s->p;
+  while (is_word(*s->p) || *s->p == '.') s->p++;  // a class, ours or of another library
   a->type = IG_TYPE_OTHER;
+  a->cls = (int)ig_class_find(start, (size_t)(s->p - start));
   return IG_OK;
 }
 

@@ -28,6 +28,7 @@ typedef enum ig_type {
 typedef struct ig_arg {
   const char *name;  // "" for unnamed returns
   ig_type type;
+  int cls;  // ig_class of a class that the library has; 0: another type
   bool list;
   bool item_optional;  // Tensor?[]
   int fixed;           // int[2]: a single int is expanded to a list of that length; 0: not

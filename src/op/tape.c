@@ -16,7 +16,7 @@ bool ig_tape_refuses(const ig_ctx *c, const ig_op *op) {
 }
 
 static bool is_in_place(const ig_op *op) {
-  return op->form == IG_FORM_INPLACE;
+  return op->form == IG_FORM_INPLACE && !op->schema.args[0].list;
 }
 
 bool ig_tape_wanted(const ig_ctx *c, const ig_op *op, const ig_value *args) {

@@ -21,6 +21,9 @@ void *ig_dense_room(ig_ctx *c, size_t n, ig_dtype dtype) {
 void *ig_dense_read(ig_ctx *c, const ig_tensor *t, ig_dtype dtype) {
   size_t n = (size_t)ig_tensor_numel(t);
   size_t size = ig_dtype_size(dtype);
+  if (c->status == IG_OK && ig_is_fake(t)) {
+    (void)ig_fail(c, IG_DATA_DEPENDENT, "the elements of a tensor without data are not known");
+  }
   char *room = c->status == IG_OK ? room_for(c, n, dtype) : NULL;
   if (!room) return NULL;
   memset(room + n * size, 0, size);

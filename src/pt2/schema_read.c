@@ -45,6 +45,40 @@ static ig_status index_weights(ig_pt2_reader *r, const ig_pt2_weights *list, boo
   return IG_OK;
 }
 
+static const char *address_of(const ig_tensor *t) {
+  size_t bytes = ig_mem_mul((size_t)t->offset.value, ig_dtype_size(t->dtype));
+  return (const char *)t->storage->data + bytes;  // admitted: inside the storage
+}
+
+static bool is_same_view(const ig_tensor *a, const ig_tensor *b) {
+  if (a->dtype != b->dtype || a->ndim != b->ndim || a->requires_grad != b->requires_grad) {
+    return false;
+  }
+  for (int d = 0; d < 2 * a->ndim; d++) {
+    if (a->dims[d].value != b->dims[d].value) return false;
+  }
+  return true;
+}
+
+// Weights that are the same memory, read in the same way, become one tensor: files do not say that
+// they were one.
+static ig_status tie_weights(ig_pt2_reader *r, const ig_pt2_weights *list) {
+  ig_table first = ig_table_make(r->c->alloc);  // address -> ig_pt2_weight
+  ig_status st = IG_OK;
+  for (size_t i = 0; st == IG_OK && list && i < list->n; i++) {
+    ig_pt2_weight *w = &list->at[i];
+    if (!w->tensor || ig_is_fake(w->tensor) || ig_tensor_numel(w->tensor) == 0) continue;
+    ig_table_slot *slot = ig_table_put(&first, address_of(w->tensor));
+    if (!slot) st = ig_pt2_no_memory(r);
+    const ig_pt2_weight *known = slot ? slot->value : NULL;
+    if (slot && !known) slot->value = w;
+    bool same = known && known->is_param == w->is_param && is_same_view(known->tensor, w->tensor);
+    if (same) w->tensor = known->tensor;
+  }
+  ig_table_free(&first);
+  return st;
+}
+
 static ig_status keep_state(ig_pt2_reader *r, const ig_pt2_weights *list, bool constants) {
   ig_graph *g = r->scope->g;
   for (size_t i = 0; list && i < list->n; i++) {
@@ -123,6 +157,20 @@ static void set_names(ig_pt2_reader *r, const ig_json *module, ig_program *p) {
     at[i] = name->text;
   }
   if (at) ig_program_set_arg_names(r->c, p, at, names->n);
+}
+
+static void set_modules(ig_pt2_reader *r, const ig_json *module, ig_program *p) {
+  const ig_json *calls = ig_json_find(module, "module_call_graph");
+  if (!calls || calls->kind != IG_JSON_ARRAY) return;
+  const char **at = ig_arena_array(r->source->arena, calls->n + 1, sizeof *at);
+  if (!at) (void)ig_pt2_no_memory(r);
+  size_t n = 0;
+  for (size_t i = 0; at && i < calls->n; i++) {
+    const ig_json *fqn = ig_json_find(&calls->items[i], "fqn");
+    bool named = fqn && fqn->kind == IG_JSON_STRING && fqn->n && !memchr(fqn->text, 0, fqn->n);
+    if (named) at[n++] = fqn->text;
+  }
+  if (at) ig_program_set_modules(r->c, p, at, n);
 }
 
 static void set_texts(ig_pt2_reader *r, const ig_json *module, ig_program *p) {
@@ -253,6 +301,7 @@ static ig_program *make_program(ig_pt2_reader *r, const ig_json *doc, const ig_j
   if (!p) return NULL;
   set_specs(r, module, p);
   set_names(r, module, p);
+  set_modules(r, module, p);
   set_texts(r, module, p);
   if (r->writes) ig_program_set_training(p, true);
   if (ig_ctx_status(r->c) == IG_OK && ig_pt2_set_ranges(r, ranges, p) == IG_OK) return p;
@@ -270,6 +319,7 @@ static ig_status read_program(ig_pt2_reader *r, const ig_json *doc, ig_program *
   const ig_json *graph = ig_pt2_get(&r->in, module, "graph", IG_JSON_OBJECT);
   if (!graph) return ig_ctx_status(r->c);
   IG_RETURN_IF_ERR(ig_pt2_read_modules(r, graph));
+  IG_RETURN_IF_ERR(tie_weights(r, r->source->state));
   IG_RETURN_IF_ERR(index_weights(r, r->source->state, false));
   IG_RETURN_IF_ERR(index_weights(r, r->source->constants, true));
   ig_program *p = make_program(r, doc, module);

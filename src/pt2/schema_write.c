@@ -536,7 +536,15 @@ static void put_output_spec(writer *w, const ig_output_spec *s) {
     ig_json_key(w->w, "arg");
     ig_pt2_put_argument(&w->out, &s->value, NULL);
   } else {
-    put_arg_name(w, s->value.kind == IG_KIND_NODE ? name_of(w, s->value.node) : s->name, NULL);
+    const char *name = s->value.kind == IG_KIND_NODE ? name_of(w, s->value.node) : s->name;
+    if (!name || (keys[s->kind][1] && !s->target)) {
+      (void)ig_fail(w->c, IG_UNSUPPORTED,
+                    "an output of kind %s has no name: found a constant, expected a value that the "
+                    "program computes",
+                    keys[s->kind][0]);
+      return;
+    }
+    put_arg_name(w, name, NULL);
   }
   if (keys[s->kind][1]) put_field(w, keys[s->kind][1], s->target);
   ig_json_close(w->w, '}');
@@ -672,7 +680,7 @@ static bool is_among(const char *const *paths, size_t n, const char *path) {
 static void put_submodules(writer *w) {
   ig_scope s = ig_scope_open(w->c);
   size_t n = 0;
-  const char *const *paths = ig_graph_modules(w->c, w->g, &n);
+  const char *const *paths = ig_program_modules(w->c, w->p, &n);
   for (size_t i = 0; paths && i < n; i++) put_module_entry(w, paths[i]);
   const ig_pt2_origin *o = w->p->origin;  // modules without calls of their own
   for (size_t i = 0; o && i < o->calls.n && ig_ctx_status(w->c) == IG_OK; i++) {

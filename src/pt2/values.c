@@ -25,9 +25,9 @@ const char *const ig_pt2_meta_keys[IG_META_KEY_COUNT] = {[IG_META_SOURCE_FN] = "
                                                          [IG_META_TORCH_FN] = "torch_fn",
                                                          [IG_META_CUSTOM] = "custom"};
 
-// Position of `number` in a table, or n.
+// Position of `number` in a table, or n; 0 stands for what the schema does not have.
 static size_t find_number(const uint8_t *table, size_t n, int64_t number) {
-  size_t i = 0;
+  size_t i = number ? 0 : n;
   while (i < n && table[i] != number) i++;
   return i;
 }
@@ -82,6 +82,12 @@ static void put_bool(ig_pt2_out *o, const char *key, bool b) {
 enum { LAST_DTYPE_OF_2_5 = 13 };
 
 static int64_t dtype_number(const ig_pt2_out *o, ig_dtype d) {
+  if (!dtype_numbers[d]) {
+    (void)ig_fail(o->c, IG_UNSUPPORTED,
+                  "a program with values of dtype %s cannot be saved: the format has no number for "
+                  "this dtype",
+                  ig_dtype_text(d));
+  }
   if (o->infix && dtype_numbers[d] > LAST_DTYPE_OF_2_5) {
     (void)ig_fail(o->c, IG_UNSUPPORTED,
                   "PyTorch 2.5 cannot read programs with values of dtype %s: save it in a newer "

@@ -58,11 +58,15 @@ typedef struct ig_env {
   bool asks_empty;         // ask whether views are empty, as non-strict PyTorch does
   bool keeps_checked;      // a check keeps its operands in the program, as strict PyTorch does
   bool deferred;           // complex guards become assertions
+  bool choices;            // scripts record conditions on dynamic sizes instead of deciding them
   const ig_expr *refused;  // the last query without an answer
   struct ig_dims *dims;    // declared dimensions of the inputs, see capture/dims.h
   void (*dims_free)(struct ig_env *env, struct ig_dims *dims);
 } ig_env;
 
+static inline bool ig_env_records_choices(const ig_ctx *c) {
+  return c->mode->sym && c->mode->sym->env && c->mode->sym->env->choices;
+}
 ig_env *ig_env_get(ig_ctx *c);  // of c->mode->sym, created on first use; NULL after an error
 void ig_env_free(ig_env *env);
 

@@ -36,6 +36,14 @@ bool ig_dtype_is_integral(ig_dtype d) {
   return d >= IG_U8 && d <= IG_U64;
 }
 
+bool ig_dtype_is_quantized(ig_dtype d) {
+  return d == IG_QI8 || d == IG_QU8 || d == IG_QI32;
+}
+
+ig_dtype ig_dtype_carrier(ig_dtype d) {
+  return d == IG_QI8 ? IG_I8 : d == IG_QU8 ? IG_U8 : d == IG_QI32 ? IG_I32 : d;
+}
+
 ig_dtype ig_dtype_find(const char *text) {
   int d = 0;
   while (d < IG_DTYPE_COUNT && strcmp(dtypes[d].text, text) != 0) d++;

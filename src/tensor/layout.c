@@ -59,6 +59,7 @@ void ig_meta_of(const ig_tensor *t, ig_meta *m) {
   m->ndim = t->ndim;
   m->offset = t->offset;
   m->strided = true;
+  m->quantizer = t->quantizer;
   memcpy(m->size, ig_sizes(t), n);
   memcpy(m->stride, ig_strides(t), n);
 }

@@ -213,6 +213,9 @@ static convert_fn *const table[IG_DTYPE_COUNT][IG_DTYPE_COUNT] = {
 };
 
 void ig_convert(void *dst, ig_dtype to, const void *src, ig_dtype from, size_t n) {
+  // The integers of quantized elements: what they stand for is known to their tensor alone.
+  from = ig_dtype_carrier(from);
+  to = ig_dtype_carrier(to);
   if (to == from) {
     if (n) ig_mem_copy(dst, src, n * ig_dtype_size(to));
     return;
@@ -250,7 +253,7 @@ void ig_element_store(void *at, ig_dtype dtype, const ig_value *number) {
 
 ig_value ig_element_load(const void *at, ig_dtype dtype) {
   if (dtype == IG_BOOL) return ig_of_bool(*(const unsigned char *)at != 0);
-  if (ig_dtype_is_integral(dtype)) {
+  if (ig_dtype_is_integral(ig_dtype_carrier(dtype))) {
     int64_t i = 0;
     ig_convert(&i, IG_I64, at, dtype, 1);
     return ig_of_i64(i);

@@ -7,6 +7,7 @@
 #include "base/blocks.h"
 #include "tensor/geometry.h"
 #include "tensor/number.h"
+#include "tensor/quantizer.h"
 
 // Nothing may access the alignment padding after the last element; the sanitizer checks it.
 #if defined(__SANITIZE_ADDRESS__)
@@ -17,6 +18,7 @@
 #endif
 
 void (*ig_autograd_free)(ig_tensor *t);
+bool (*ig_tensor_settle)(ig_ctx *c, const ig_tensor *t);
 
 static void storage_destroy(ig_ref *ref) {
   ig_storage *s = (ig_storage *)ref;
@@ -85,7 +87,9 @@ bool ig_storage_reserve(ig_ctx *c, ig_storage *s, size_t bytes) {
 static void tensor_destroy(ig_ref *ref) {
   ig_tensor *t = (ig_tensor *)ref;
   if (t->autograd) ig_autograd_free(t);
+  if (t->quantizer) ig_ref_release(&t->quantizer->ref);
   if (t->storage) ig_ref_release(&t->storage->ref);
+  ig_tensor_release(t->known);
   if (t->heap_dims) ig_mem_array_free(t->alloc, t->dims, t->heap_dims, sizeof(ig_int));
   ig_mem_free(t->alloc, t, sizeof *t + ig_mem_mul(t->own_dims, sizeof(ig_int)));
 }
@@ -141,6 +145,10 @@ static ig_tensor *make_over(ig_ctx *c, const ig_meta *m, ig_storage *storage) {
   t->device = m->device;
   t->inference = c->mode->inference;
   t->offset = m->offset;
+  if (m->quantizer && ig_dtype_is_quantized(m->dtype)) {
+    ig_ref_retain(&m->quantizer->ref);
+    t->quantizer = m->quantizer;
+  }
   t->dims = t->own;
   t->own_dims = 2 * ndim;
   memcpy(t->dims, m->size, ndim * sizeof(ig_int));
@@ -148,8 +156,18 @@ static ig_tensor *make_over(ig_ctx *c, const ig_meta *m, ig_storage *storage) {
   return ig_pool_add(c, &t->ref) ? t : NULL;
 }
 
+// Quantized elements mean nothing without their quantizer.
+static bool check_quantizer(ig_ctx *c, ig_dtype dtype, const ig_quantizer *q) {
+  if (q || !ig_dtype_is_quantized(dtype)) return true;
+  ig_fail_text(c, IG_RUNTIME,
+               "empty_strided not supported on quantized tensors yet see "
+               "https://github.com/pytorch/pytorch/issues/74540");
+  return false;
+}
+
 ig_tensor *ig_tensor_make(ig_ctx *c, const ig_meta *m, bool fake) {
-  ig_storage *storage = c->status == IG_OK ? storage_for(c, m, fake) : NULL;
+  bool ok = c->status == IG_OK && check_quantizer(c, m->dtype, m->quantizer);
+  ig_storage *storage = ok ? storage_for(c, m, fake) : NULL;
   return storage ? make_over(c, m, storage) : NULL;
 }
 
@@ -196,7 +214,7 @@ ig_tensor *ig_tensor_wrap(ig_ctx *c, ig_dtype dtype, const int64_t *sizes, int n
   ig_meta m;
   int64_t need = 0;
   ig_storage *s = storage_over(c, memory);
-  bool ok = s && concrete_meta(c, dtype, sizes, ndim, &m);
+  bool ok = s && check_quantizer(c, dtype, NULL) && concrete_meta(c, dtype, sizes, ndim, &m);
   for (int d = 0; ok && memory->strides && d < ndim; d++) {
     m.stride[d] = ig_const(memory->strides[d]);
   }

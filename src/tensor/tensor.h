@@ -16,7 +16,9 @@ typedef struct ig_storage {
   size_t block;         // size of this allocation: header, and the data if it follows
   atomic_uint version;  // in-place writes so far
   bool fake;
-  bool resizable;  // owned memory: resize_ may replace data
+  bool resizable;          // owned memory: resize_ may replace data
+  bool behind;             // fake for now: the data is there, but recorded writes are not done yet
+  struct ig_defer *defer;  // not NULL: its elements are computed when this recording ends
   void (*free_fn)(void *user);
   void *user;
 } ig_storage;
@@ -27,9 +29,10 @@ typedef struct ig_meta {
   ig_dtype dtype;
   int ndim;
   ig_device device;
-  bool strided;        // strides and offset are set; otherwise contiguous
-  bool absent;         // a missing optional result
-  ig_tensor *view_of;  // shares this tensor's storage; NULL: fresh memory
+  bool strided;                    // strides and offset are set; otherwise contiguous
+  bool absent;                     // a missing optional result
+  ig_tensor *view_of;              // shares this tensor's storage; NULL: fresh memory
+  struct ig_quantizer *quantizer;  // of quantized dtypes, borrowed; see tensor/quantizer.h
   ig_int offset;
   ig_int size[IG_MAX_DIM];
   ig_int stride[IG_MAX_DIM];
@@ -48,18 +51,29 @@ struct ig_tensor {
   bool numberlike;     // wraps a Python number: promotes like one
   ig_int offset;
   struct ig_autograd *autograd;  // history, gradient, hooks, view relation; NULL: none (op/tape.h)
-  struct ig_node *node;          // node of the open capture that made it
-  void *host;                    // object of the host language for it
-  const struct ig_expr *read;    // fake: symbol of its only element, read at
-  uint32_t read_version;         // this version
-  ig_int *dims;                  // sizes, then strides: own, or a heap block after growing in place
-  size_t own_dims;               // how many ig_int the tensor was made with
-  size_t heap_dims;              // length of the heap block, 0: none
+  struct ig_quantizer *quantizer;  // exactly if the dtype is quantized; see tensor/quantizer.h
+  struct ig_node *node;            // node of the open capture that made it
+  struct ig_defer *defer;      // not NULL: computed when this recording ends, see capture/defer.h
+  void *host;                  // object of the host language for it
+  const struct ig_expr *read;  // fake: symbol of its only element, read at
+  uint32_t read_version;       // this version
+  uint32_t known_version;      // version of the storage at which `known` holds
+  ig_tensor *known;            // fake: a real tensor with its only element (op/known.h)
+  ig_int *dims;                // sizes, then strides: own, or a heap block after growing in place
+  size_t own_dims;             // how many ig_int the tensor was made with
+  size_t heap_dims;            // length of the heap block, 0: none
   ig_int own[];
 };
 
 // The layer above destroys autograd state; set once by it, before the first such tensor exists.
 extern void (*ig_autograd_free)(ig_tensor *t);
+
+// Computes what t waits for (t->defer, or that of its storage); false after an error. Set once,
+// like the one above.
+extern bool (*ig_tensor_settle)(ig_ctx *c, const ig_tensor *t);
+static inline bool ig_tensor_waits(const ig_tensor *t) {
+  return t->defer || t->storage->defer;
+}
 
 static inline const ig_int *ig_sizes(const ig_tensor *t) {
   return t->dims;
@@ -84,6 +98,7 @@ static inline void ig_meta_init(ig_meta *m, ig_dtype dtype, ig_device device) {
   m->strided = false;
   m->absent = false;
   m->view_of = NULL;
+  m->quantizer = NULL;
   m->offset = ig_const(0);
 }
 

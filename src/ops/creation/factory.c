@@ -308,6 +308,7 @@ IG_OP(empty_like) = {
     .schema =
         "aten::empty_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
         "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+    .quantized = IG_QUANT_SAME,
     .shape = like_shape,
     .kernel = nothing_kernel,
     .takes_no_memory = true,
@@ -421,6 +422,7 @@ IG_OP(ones_like) = {
     .schema =
         "aten::ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
         "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+    .quantized = IG_QUANT_FLOAT,
     .shape = like_shape,
     .kernel = ones_kernel,
     .takes_no_memory = true,

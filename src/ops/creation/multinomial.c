@@ -32,8 +32,8 @@ static void multinomial_shape(ig_ctx *c, const ig_op *op, const ig_value *args, 
   ig_meta_push_dim(c, out, ig_const(n));
 }
 
-// One draw by the cumulative sum of the weights; p is changed so that no index is drawn twice.
-static int64_t draw(ig_generator *g, double *p, int64_t n, bool again) {
+// One draw by the cumulative sum of the weights.
+static int64_t draw(ig_generator *g, const double *p, int64_t n) {
   double total = 0;
   for (int64_t i = 0; i < n; i++) total += p[i];
   double x = ig_random_f64(g) * total;
@@ -44,8 +44,23 @@ static int64_t draw(ig_generator *g, double *p, int64_t n, bool again) {
     x -= p[i];
     if (x < 0) break;
   }
-  if (!again) p[last] = 0;
   return last;
+}
+
+// Without replacement, and for one sample: the largest of the weights divided by exponential draws.
+static void draw_largest(ig_ctx *c, const ig_value *args, ig_tensor *to) {
+  ig_tensor *x = args[0].tensor;
+  ig_tensor *noise = ig_exponential_with(c, ig_empty_like(c, x), 1, args[3]);
+  ig_tensor *score = ig_div_tensor(c, x, noise);
+  ig_tensor *found = NULL;
+  if (ig_value_i64(c, &args[1]) == 1) {
+    found = ig_argmax_with(c, score, ig_of_i64(-1), true);
+  } else {
+    ig_value outs[2] = {0};
+    ig_topk(c, score, ig_const(ig_value_i64(c, &args[1])), outs);
+    found = outs[1].tensor;
+  }
+  if (found) (void)ig_copy_(c, to, found);
 }
 
 static void multinomial_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
@@ -58,6 +73,7 @@ static void multinomial_kernel(ig_ctx *c, const ig_op *op, const ig_value *args,
   double *p = ig_dense_read(c, x, IG_F64);
   ig_generator *g = args[3].kind == IG_KIND_GENERATOR ? args[3].generator : ig_generator_default(c);
   int64_t *to = ig_tensor_data(outs[0].tensor);
+  bool again = args[2].b && samples > 1;
   for (int64_t r = 0; p && g && r < rows && c->status == IG_OK; r++) {
     double *row = p + r * n;
     int64_t positive = 0;
@@ -74,10 +90,11 @@ static void multinomial_kernel(ig_ctx *c, const ig_op *op, const ig_value *args,
       ig_fail_text(c, IG_RUNTIME, "invalid multinomial distribution (%s)",
                    positive == 0 ? "sum of probabilities <= 0" : "too few positive probabilities");
     }
-    for (int64_t k = 0; k < samples && c->status == IG_OK; k++) {
-      to[r * samples + k] = draw(g, row, n, args[2].b);
+    for (int64_t k = 0; again && k < samples && c->status == IG_OK; k++) {
+      to[r * samples + k] = draw(g, row, n);
     }
   }
+  if (!again && c->status == IG_OK) draw_largest(c, args, outs[0].tensor);
   ig_scope_close(c, s);
 }
 IG_OP(multinomial) = {

@@ -541,17 +541,6 @@ IG_OP(randperm_generator) = {
     .not_differentiable = true,  // not a function of operands
 };
 
-// -log(1 - u) / lambd
-static ig_tensor *exponential(ig_ctx *c, const ig_value *args) {
-  double rate = ig_value_f64(&args[1]);
-  if (!(rate > 0)) {
-    ig_fail_text(c, IG_RUNTIME, "exponential_ expects lambda > 0.0, but found lambda=%g", rate);
-    return NULL;
-  }
-  ig_tensor *u = ig_uniform_with(c, args[0].tensor, 0, 1, args[2]);
-  return ig_mul_f64(c, ig_log1p(c, ig_neg(c, u)), -1 / rate);
-}
-
 IG_OP(uniform) = {
     .schema =
         "aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> "
@@ -622,13 +611,6 @@ IG_OP(bernoulli) = {
     .samples = "f32[2,3]:u | f32[4,2].T:u",
 };
 
-IG_OP(exponential) = {
-    .schema =
-        "aten::exponential(Tensor self, float lambd=1., *, Generator? generator=None) -> Tensor",
-    .decompose = exponential,
-    .random = true,
-    .samples = "f32[2,3] | f32[4], 0.5",
-};
 IG_OP(bernoulli_p) = {
     .schema = "aten::bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor",
     .shape = ig_shape_like,

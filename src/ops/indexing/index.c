@@ -583,7 +583,10 @@ static ig_tensor *unsafe_index_put_decompose(ig_ctx *c, const ig_value *args) {
 
 static void index_vjp(ig_ctx *c, const ig_vjp *v) {
   if (!IG_WANTED(v, 0)) return;
-  ig_tensor *zeros = ig_zeros_of(c, v->args[0].tensor);
+  const ig_tensor *self = v->args[0].tensor;
+  ig_value strided = {.kind = IG_KIND_LAYOUT, .layout = IG_STRIDED};
+  ig_tensor *zeros = ig_new_zeros_with(c, v->grad, ig_sizes_of(self), ig_of_dtype(self->dtype),
+                                       strided, ig_of_device(self->device), ig_none());
   IG_GRAD(v, 0) = ig_index_put_with(c, zeros, v->args[1], v->grad, true);
 }
 
@@ -698,6 +701,7 @@ static ig_tensor *index_put_impl(ig_ctx *c, const ig_value *args) {
 
 IG_OP(index_tensor) = {
     .schema = "aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
+    .quantized = IG_QUANT_SAME,
     .kernel = index_kernel,
     .prepare = index_prepare,
     .run = index_run,
@@ -721,6 +725,7 @@ IG_OP(index_put) = {
     .schema =
         "aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> "
         "Tensor",
+    .quantized = IG_QUANT_FLOAT,
     .shape = index_put_shape,
     .kernel = index_put_kernel,
     .prepare = index_put_prepare,
@@ -745,6 +750,7 @@ IG_OP(_unsafe_index_put) = {
 
 IG_OP(index_select) = {
     .schema = "aten::index_select(Tensor self, int dim, Tensor index) -> Tensor",
+    .quantized = IG_QUANT_SAME,
     .shape = index_select_shape,
     .prepare = index_select_prepare,
     .run = index_select_run,

@@ -672,16 +672,19 @@ IG_OP(cartesian_prod) = {
 };
 IG_OP(channel_shuffle) = {
     .schema = "aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor",
+    .quantized = IG_QUANT_SAME,
     .decompose = channel_shuffle_decompose,
     .samples = "f32[2,6,1,2], 3 | f32[1,4,3], 2",
 };
 IG_OP(pixel_shuffle) = {
     .schema = "aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor",
+    .quantized = IG_QUANT_SAME,
     .decompose = pixel_shuffle_decompose,
     .samples = "f32[2,8,2,3], 2 | f32[4,1,1], 2",
 };
 IG_OP(pixel_unshuffle) = {
     .schema = "aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor",
+    .quantized = IG_QUANT_SAME,
     .decompose = pixel_unshuffle_decompose,
     .samples = "f32[1,1,4,4], 2 | f32[2,2,2], 2",
     .waive = "size 4=0: PyTorch keeps the channels of an empty picture",

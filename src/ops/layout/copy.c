@@ -9,6 +9,7 @@
 #include "op/refuse.h"
 #include "op/shape.h"
 #include "op/strides.h"
+#include "ops/quant.h"
 
 static void clone_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
   (void)op;
@@ -38,7 +39,8 @@ static void to_copy_vjp(ig_ctx *c, const ig_vjp *v) {
   if (same) {
     IG_GRAD(v, 0) = v->grad;
   } else {
-    IG_GRAD(v, 0) = ig__to_copy_with(c, v->grad, ig_of_dtype(self->dtype), ig_none(),
+    ig_value strided = {.kind = IG_KIND_LAYOUT, .layout = IG_STRIDED};
+    IG_GRAD(v, 0) = ig__to_copy_with(c, v->grad, ig_of_dtype(self->dtype), strided,
                                      ig_of_device(self->device), ig_none(), false, ig_none());
   }
 }
@@ -375,6 +377,7 @@ static void resize_as_fake(ig_ctx *c, const ig_op *op, const ig_value *args, ig_
 
 IG_OP(clone) = {
     .schema = "aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
+    .quantized = IG_QUANT_SAME,
     .shape = clone_shape,
     .kernel = copy_self_kernel,
     .takes_no_memory = true,
@@ -388,6 +391,7 @@ IG_OP(_to_copy) = {
         "aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
         "device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? "
         "memory_format=None) -> Tensor",
+    .on_quantized = ig_quant_to_copy,
     .numbers_to_tensor = true,
     .shape = to_copy_shape,
     .kernel = copy_self_kernel,
@@ -443,6 +447,7 @@ IG_OP(to_other) = {
 
 IG_OP(copy) = {
     .schema = "aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
+    .inplace_quantized = ig_quant_copy_into,
     .numbers_to_tensor = true,
     .shape = copy_shape,
     .kernel = copy_kernel,
@@ -458,6 +463,7 @@ IG_OP(copy) = {
 
 IG_OP(fill_scalar) = {
     .schema = "aten::fill.Scalar(Tensor self, Scalar value) -> Tensor",
+    .quantized = IG_QUANT_FLOAT,
     .shape = ig_shape_like,
     .kernel = fill_kernel,
     .takes_no_memory = true,
@@ -470,6 +476,7 @@ IG_OP(fill_scalar) = {
 
 IG_OP(fill_tensor) = {
     .schema = "aten::fill.Tensor(Tensor self, Tensor value) -> Tensor",
+    .quantized = IG_QUANT_FLOAT,
     .shape = fill_tensor_shape,
     .kernel = fill_kernel,
     .takes_no_memory = true,
@@ -494,6 +501,7 @@ IG_OP(zero) = {
 
 IG_OP(repeat) = {
     .schema = "aten::repeat(Tensor self, SymInt[] repeats) -> Tensor",
+    .quantized = IG_QUANT_SAME,
     .shape = repeat_shape,
     .kernel = repeat_kernel,
     .takes_no_memory = true,
@@ -506,6 +514,7 @@ IG_OP(resize_) = {
     .schema =
         "aten::resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> "
         "Tensor(a!)",
+    .quantized = IG_QUANT_OWN,
     .resizes = true,
     .functional = "aten::resize",
     .kernel = resize_kernel,

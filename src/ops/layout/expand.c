@@ -5,6 +5,7 @@
 #include "op/refuse.h"
 #include "op/shape.h"
 #include "ops/layout/inverse.h"
+#include "ops/quant.h"
 
 static bool known(ig_int i, int64_t value) {
   return !i.expr && i.value == value;  // concrete: asks nothing, only looks at constants
@@ -347,6 +348,7 @@ IG_OP(expand_as) = {
 
 IG_OP(squeeze) = {
     .schema = "aten::squeeze(Tensor(a) self) -> Tensor(a)",
+    .channels = ig_channels_squeeze,
     .invert = ig_invert_squeeze,
     .shape = squeeze_shape,
     .view = true,
@@ -358,6 +360,7 @@ IG_OP(squeeze) = {
 
 IG_OP(squeeze_dim) = {
     .schema = "aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)",
+    .channels = ig_channels_squeeze,
     .invert = ig_invert_squeeze,
     .shape = squeeze_shape,
     .view = true,
@@ -369,6 +372,7 @@ IG_OP(squeeze_dim) = {
 
 IG_OP(squeeze_dims) = {
     .schema = "aten::squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)",
+    .channels = ig_channels_squeeze,
     .invert = ig_invert_squeeze,
     .shape = squeeze_shape,
     .view = true,
@@ -379,6 +383,7 @@ IG_OP(squeeze_dims) = {
 
 IG_OP(unsqueeze) = {
     .schema = "aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)",
+    .channels = ig_channels_unsqueeze,
     .invert = ig_invert_unsqueeze,
     .shape = unsqueeze_shape,
     .view = true,

@@ -92,6 +92,7 @@ static void flip_vjp(ig_ctx *c, const ig_vjp *v) {
 
 IG_OP(flip) = {
     .schema = "aten::flip(Tensor self, int[] dims) -> Tensor",
+    .quantized = IG_QUANT_SAME,
     .shape = flip_shape,
     .kernel = flip_kernel,
     .vjp = flip_vjp,

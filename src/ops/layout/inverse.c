@@ -101,6 +101,11 @@ ig_tensor *ig_invert_split(ig_ctx *c, const ig_view_call *v, ig_tensor *base, ig
   int dim = dim_of(&v->args[1], base->ndim);
   ig_int start = ig_const(0);
   ig_int end;
+  bool listed = v->args[0].kind == IG_KIND_INTS && v->index < v->args[0].ints.n;
+  if (dim < 0 || dim >= part->ndim || (v->args[0].kind != IG_KIND_INT && !listed)) {
+    (void)ig_fail(c, IG_MISMATCH, "a piece of other sizes cannot be written back");
+    return NULL;
+  }
   if (v->args[0].kind == IG_KIND_INT) {
     start = ig_int_mul(c, v->args[0].i, ig_const((int64_t)v->index));
     end = ig_int_add(c, start, ig_sizes(part)[dim]);

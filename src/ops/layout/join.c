@@ -6,6 +6,7 @@
 #include "op/refuse.h"
 #include "op/shape.h"
 #include "op/strides.h"
+#include "ops/quant.h"
 #include "tensor/copy.h"
 
 // An empty vector joins anything and adds nothing (an old habit of PyTorch that programs rely on).
@@ -558,6 +559,7 @@ IG_OP(block_diag) = {
 
 IG_OP(cat) = {
     .schema = "aten::cat(Tensor[] tensors, int dim=0) -> Tensor",
+    .on_quantized = ig_quant_cat,
     .autocast = IG_AUTOCAST_WIDEST,
     .shape = cat_shape,
     .kernel = cat_kernel,
@@ -584,6 +586,7 @@ IG_OP(concatenate) = {
 
 IG_OP(stack) = {
     .schema = "aten::stack(Tensor[] tensors, int dim=0) -> Tensor",
+    .on_quantized = ig_quant_stack,
     .autocast = IG_AUTOCAST_WIDEST,
     .shape = stack_shape,
     .kernel = stack_kernel,
@@ -598,6 +601,7 @@ IG_OP(stack) = {
 
 IG_OP(constant_pad_nd) = {
     .schema = "aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
+    .quantized = IG_QUANT_FLOAT,
     .shape = pad_shape,
     .kernel = pad_kernel,
     .takes_no_memory = true,
@@ -624,6 +628,7 @@ IG_OP(pad) = {
 #define PADDING(how) .decompose = how
 IG_OP(reflection_pad1d) = {
     .schema = "aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor",
+    .quantized = IG_QUANT_FLOAT,
     .autocast = IG_AUTOCAST_F32,
     PADDING(reflection_pad),
     .samples = PAD1,
@@ -631,6 +636,7 @@ IG_OP(reflection_pad1d) = {
 };
 IG_OP(reflection_pad2d) = {
     .schema = "aten::reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor",
+    .quantized = IG_QUANT_FLOAT,
     .autocast = IG_AUTOCAST_F32,
     PADDING(reflection_pad),
     .samples = PAD2,

@@ -7,6 +7,7 @@
 #include "op/refuse.h"
 #include "op/shape.h"
 #include "ops/layout/inverse.h"
+#include "ops/quant.h"
 #include "sym/env.h"
 #include "tensor/copy.h"
 
@@ -365,6 +366,7 @@ static void slice_scatter_vjp(ig_ctx *c, const ig_vjp *v) {
 
 IG_OP(select_int) = {
     .schema = "aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)",
+    .channels = ig_channels_select,
     .invert = ig_invert_select,
     .shape = select_shape,
     .view = true,
@@ -377,6 +379,7 @@ IG_OP(slice_tensor) = {
     .schema =
         "aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, "
         "SymInt step=1) -> Tensor(a)",
+    .channels = ig_channels_slice,
     .invert = ig_invert_slice,
     .shape = slice_shape,
     .view = true,

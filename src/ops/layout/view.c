@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "op/formula.h"
+#include "op/known.h"
 #include "op/record.h"
 #include "op/refuse.h"
 #include "op/shape.h"
 #include "ops/layout/inverse.h"
+#include "ops/quant.h"
 
 // A size that the caller leaves open.
 static bool is_hole(ig_int size) {
@@ -296,11 +298,13 @@ static ig_tensor *reshape_from_tensor_decompose(ig_ctx *c, const ig_value *args)
                   shape->ndim);
     return NULL;
   }
+  size_t n = (size_t)ig_tensor_numel(shape);
   if (ig_is_fake(shape)) {
+    const ig_int *known = ig_known_sizes(shape);
+    if (known) return ig_reshape(c, args[0].tensor, ig_of_ints(known, n));
     (void)ig_fail(c, IG_DATA_DEPENDENT, "argument 'shape': its elements are not known");
     return NULL;
   }
-  size_t n = (size_t)ig_tensor_numel(shape);
   for (size_t i = 0; i < n; i++) size[i] = ig_const((int64_t)ig_tensor_get(shape, (int64_t)i));
   return ig_reshape(c, args[0].tensor, ig_of_ints(size, n));
 }
@@ -509,6 +513,7 @@ static void view_vjp(ig_ctx *c, const ig_vjp *v) {
 
 IG_OP(alias) = {
     .schema = "aten::alias(Tensor(a) self) -> Tensor(a)",
+    .channels = ig_channels_same,
     .invert = ig_invert_same,
     .shape = alias_shape,
     .view = true,
@@ -519,6 +524,7 @@ IG_OP(alias) = {
 
 IG_OP(detach) = {
     .schema = "aten::detach(Tensor(a) self) -> Tensor(a)",
+    .channels = ig_channels_same,
     .detaches = true,
     .invert = ig_invert_same,
     .shape = alias_shape,
@@ -530,6 +536,7 @@ IG_OP(detach) = {
 
 IG_OP(lift_fresh) = {
     .schema = "aten::lift_fresh(Tensor(a) self) -> Tensor(a)",
+    .channels = ig_channels_same,
     .fresh = true,
     .invert = ig_invert_same,
     .shape = alias_shape,
@@ -592,6 +599,7 @@ IG_OP(permute) = {
 
 IG_OP(view) = {
     .schema = "aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)",
+    .channels = ig_channels_same,
     .invert = ig_invert_view,
     .shape = view_shape,
     .view = true,
@@ -613,6 +621,7 @@ IG_OP(view_dtype) = {
 
 IG_OP(_unsafe_view) = {
     .schema = "aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor",
+    .channels = ig_channels_same,
     .shape = view_shape,
     .view = true,
     .decompose = unsafe_view_decompose,

@@ -482,7 +482,7 @@ static ig_tensor *einsum_decompose(ig_ctx *c, const ig_value *args) {
   int uses[IG_MAX_DIM] = {0};
   for (size_t k = 0; k < e->n; k++) {
     ops[k] = ig_of_tensor(spread(e, args[1].list.at[k].tensor, k));
-    if (c->status != IG_OK) return NULL;
+    if (c->status != IG_OK || !ops[k].tensor) return NULL;
     for (int d = 0; d < e->total; d++) {
       uses[d] += !ig_int_eq_i64(c, ig_sizes(ops[k].tensor)[d], 1);
     }

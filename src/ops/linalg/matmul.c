@@ -328,13 +328,19 @@ static ig_tensor *right_grad(ig_ctx *c, ig_tensor *g, ig_tensor *a, const ig_ten
   return ig_t(c, ig_mm(c, gt, ig_conj_of(c, a)));
 }
 
+// Of every matrix of a batch.
+static ig_tensor *rows_as_columns(ig_ctx *c, ig_tensor *t) {
+  return ig_conj_of(c, ig_transpose_int(c, t, ig_const(1), ig_const(2)));
+}
+
 static void mm_vjp(ig_ctx *c, const ig_vjp *v) {
-  IG_GRAD(v, 0) = left_grad(c, v->grad, v->args[0].tensor, v->args[1].tensor);
+  // In the order of the names, as in PyTorch: mat2, then self.
   IG_GRAD(v, 1) = right_grad(c, v->grad, v->args[0].tensor, v->args[1].tensor);
+  IG_GRAD(v, 0) = left_grad(c, v->grad, v->args[0].tensor, v->args[1].tensor);
 }
 static void bmm_vjp(ig_ctx *c, const ig_vjp *v) {
-  IG_GRAD(v, 0) = ig_bmm(c, v->grad, transposed(c, v->args[1].tensor));
-  IG_GRAD(v, 1) = ig_bmm(c, transposed(c, v->args[0].tensor), v->grad);
+  IG_GRAD(v, 1) = ig_bmm(c, rows_as_columns(c, v->args[0].tensor), v->grad);
+  IG_GRAD(v, 0) = ig_bmm(c, v->grad, rows_as_columns(c, v->args[1].tensor));
 }
 
 static ig_tensor *scaled(ig_ctx *c, ig_tensor *g, const ig_value *k) {
@@ -346,16 +352,18 @@ static void addmm_vjp(ig_ctx *c, const ig_vjp *v) {
   bool batched = v->grad->ndim == 3;
   ig_tensor *a = v->args[1].tensor;
   ig_tensor *b = v->args[2].tensor;
-  if (IG_WANTED(v, 0)) {
-    IG_GRAD(v, 0) = ig_sum_to(c, scaled(c, v->grad, &v->args[3]), &v->args[0]);
-  }
   if (IG_WANTED(v, 1)) {
-    ig_tensor *d = batched ? ig_bmm(c, v->grad, transposed(c, b)) : left_grad(c, v->grad, a, b);
+    ig_tensor *d =
+        batched ? ig_bmm(c, v->grad, rows_as_columns(c, b)) : left_grad(c, v->grad, a, b);
     IG_GRAD(v, 1) = scaled(c, d, &v->args[4]);
   }
   if (IG_WANTED(v, 2)) {
-    ig_tensor *d = batched ? ig_bmm(c, transposed(c, a), v->grad) : right_grad(c, v->grad, a, b);
+    ig_tensor *d =
+        batched ? ig_bmm(c, rows_as_columns(c, a), v->grad) : right_grad(c, v->grad, a, b);
     IG_GRAD(v, 2) = scaled(c, d, &v->args[4]);
+  }
+  if (IG_WANTED(v, 0)) {
+    IG_GRAD(v, 0) = ig_sum_to(c, scaled(c, v->grad, &v->args[3]), &v->args[0]);
   }
 }
 

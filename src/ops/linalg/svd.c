@@ -307,7 +307,7 @@ static void svd(ig_ctx *c, const ig_value *a, ig_value *outs) {
     return;
   }
   outs[1] = ig_of_tensor(ig_linalg_svdvals(c, x));
-  if (c->status != IG_OK) return;
+  if (c->status != IG_OK || !outs[1].tensor) return;
   ig_int sizes[IG_MAX_DIM];
   for (int d = 0; d < x->ndim; d++) sizes[d] = ig_sizes(x)[d];
   ig_int k = ig_sizes(outs[1].tensor)[x->ndim - 2];

@@ -278,6 +278,7 @@ IG_OP(adaptive_max_pool3d) = {
 };
 IG_OP(_adaptive_avg_pool3d) = {
     .schema = "aten::_adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor",
+    .quantized = IG_QUANT_UNSCALED,
     .shape = adaptive_shape,
     .kernel = adaptive_kernel,
     .vjp = adaptive_avg_vjp,
@@ -298,6 +299,7 @@ IG_OP(_adaptive_avg_pool3d_backward) = {
 };
 IG_OP(adaptive_avg_pool3d) = {
     .schema = "aten::adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor",
+    .quantized = IG_QUANT_UNSCALED,
     .autocast = IG_AUTOCAST_F32,
     .decompose = adaptive_avg_pool3d,
     .samples = "f32[1,2,4,4,3], [2,2,2] | f32[1,2,3,3,3], [1,1,1]",

@@ -399,6 +399,10 @@ static void math_decompose(ig_ctx *c, const ig_value *args, ig_value *outs) {
   ig_tensor *mask = ig_value_tensor(&args[3]);
   // Half of the scale on either side keeps the scores small.
   bool given = args[7].kind == IG_KIND_FLOAT;
+  if (!given && q->ndim == 0) {
+    ig_fail_text(c, IG_BAD_INDEX, "Dimension specified as -1 but tensor has no dimensions");
+    return;
+  }
   double scale =
       given ? args[7].f : 1 / sqrt((double)ig_int_specialize(c, ig_sizes(q)[q->ndim - 1]));
   double root = sqrt(fabs(scale));

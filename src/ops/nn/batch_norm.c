@@ -411,9 +411,11 @@ static void bn_vjp(ig_ctx *c, const ig_vjp *v) {
   bool bias = tensor_at(v->args, f->bias) && IG_WANTED(v, f->bias);
   ig_value mask[] = {ig_of_bool(IG_WANTED(v, 0)), ig_of_bool(weight), ig_of_bool(bias)};
   bool train = trains(v->op, v->args);
-  // Training does not read the running statistics, which the forward may have written since.
-  ig_tensor *mean = train ? NULL : tensor_at(v->args, f->mean);
-  ig_tensor *var = train ? NULL : tensor_at(v->args, f->var);
+  // Training does not read the running statistics, which the forward may have written since. A
+  // graph names them all the same, as PyTorch's do.
+  bool named = !train || c->mode->capture;
+  ig_tensor *mean = named ? tensor_at(v->args, f->mean) : NULL;
+  ig_tensor *var = named ? tensor_at(v->args, f->var) : NULL;
   ig_value d[IG_MAX_RETURNS];
   ig_native_batch_norm_backward(c, v->grads[0], v->args[0].tensor, tensor_at(v->args, f->weight),
                                 mean, var, v->outs[1].tensor, v->outs[2].tensor, train,
@@ -494,6 +496,7 @@ IG_OP(batch_norm) = {
         "aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
         "Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) "
         "-> Tensor",
+    .writes_too = 1 << 3 | 1 << 4,
     .may_alias = true,
     .decompose = batch_norm,
     .samples =
@@ -506,6 +509,7 @@ IG_OP(_batch_norm_impl_index) = {
         "aten::_batch_norm_impl_index(Tensor input, Tensor? weight, Tensor? bias, Tensor? "
         "running_mean, Tensor? running_var, bool training, float momentum, float eps, bool "
         "cudnn_enabled) -> (Tensor, Tensor, Tensor, Tensor, int)",
+    .writes_too = 1 << 3 | 1 << 4,
     .may_alias = true,
     .decompose_outs = impl_index,
     .samples = "f32[2,3,4], f32[3], f32[3], f32[3], f32[3]:+, False, 0.1, 1e-5, True",
@@ -519,6 +523,7 @@ IG_OP(native_batch_norm) = {
         "aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? "
         "running_mean, Tensor? running_var, bool training, float momentum, float eps) -> "
         "(Tensor, Tensor, Tensor)",
+    .writes_too = 1 << 3 | 1 << 4,
     .may_alias = true,
     .shape = bn_shape,
     .prepare = bn_prepare,

@@ -239,6 +239,7 @@ IG_OP(grid_sampler_2d) = {
     .schema =
         "aten::grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int "
         "padding_mode, bool align_corners) -> Tensor",
+    .quantized = IG_QUANT_FLOAT,
     .autocast = IG_AUTOCAST_F32,
     .decompose = grid_sampler_2d,
     .samples =

@@ -327,6 +327,7 @@ IG_OP(instance_norm) = {
         "aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? "
         "running_mean, Tensor? running_var, bool use_input_stats, float momentum, "
         "float eps, bool cudnn_enabled) -> Tensor",
+    .writes_too = 1 << 3 | 1 << 4,
     .decompose = instance_norm_decompose,
     .samples =
         "f32[2,3,4], None, None, None, None, True, 0.1, 0.00001, True | f32[2,3,2,2], "

@@ -8,6 +8,7 @@
 #include "op/formula.h"
 #include "op/refuse.h"
 #include "ops/lower.h"
+#include "ops/quant.h"
 #include "ops/reduce/reduce.h"
 #include "tensor/copy.h"
 #include "tensor/number.h"
@@ -789,6 +790,8 @@ IG_OP(max_pool2d) = {
     .schema =
         "aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] "
         "padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor",
+    .quantized = IG_QUANT_FLOAT,
+    .on_quantized = ig_quant_max_pool2d,
     .decompose = max_pool2d,
     .samples = MAX2D,
 };
@@ -821,6 +824,7 @@ IG_OP(max_pool3d) = {
     .schema =
         "aten::max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] "
         "padding=0, int[3] dilation=1, bool ceil_mode=False) -> Tensor",
+    .quantized = IG_QUANT_FLOAT,
     .autocast = IG_AUTOCAST_F32,
     .decompose = max_pool3d,
     .samples = "f32[1,2,4,4,4], [2,2,2]",
@@ -857,6 +861,7 @@ IG_OP(max_pool1d) = {
     .schema =
         "aten::max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] "
         "padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> Tensor",
+    .quantized = IG_QUANT_FLOAT,
     .decompose = max_pool1d,
     .samples = "f32[1,2,6], [2] | f32[2,7], [3], [2], [1]",
 };
@@ -872,6 +877,7 @@ IG_OP(avg_pool2d) = {
         "aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] "
         "padding=0, bool ceil_mode=False, bool count_include_pad=True, int? "
         "divisor_override=None) -> Tensor",
+    .quantized = IG_QUANT_UNSCALED,
     .shape = avg_shape,
     .prepare = avg_prepare,
     .run = avg_run,
@@ -900,6 +906,7 @@ IG_OP(avg_pool3d) = {
     .schema =
         "aten::avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, "
         "bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor",
+    .quantized = IG_QUANT_UNSCALED,
     .autocast = IG_AUTOCAST_F32,
     .shape = avg_shape,
     .prepare = avg_prepare,
@@ -926,11 +933,13 @@ IG_OP(avg_pool3d_backward) = {
 };
 IG_OP(adaptive_avg_pool2d) = {
     .schema = "aten::adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor",
+    .quantized = IG_QUANT_UNSCALED,
     .decompose = adaptive_avg_pool2d,
     .samples = "f32[1,2,6,5], [1,1] | f32[1,2,6,5], [3,2] | f32[2,5,5], [2,3]",
 };
 IG_OP(_adaptive_avg_pool2d) = {
     .schema = "aten::_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor",
+    .quantized = IG_QUANT_UNSCALED,
     .shape = adaptive_shape,
     .prepare = adaptive_prepare,
     .run = adaptive_run,
@@ -954,6 +963,7 @@ IG_OP(_adaptive_avg_pool2d_backward) = {
 };
 IG_OP(adaptive_avg_pool1d) = {
     .schema = "aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor",
+    .quantized = IG_QUANT_UNSCALED,
     .decompose = adaptive_avg_pool1d,
     .samples = "f32[1,2,6], [3] | f32[2,7], [1]",
 };

@@ -29,7 +29,15 @@ static ig_dtype work_dtype(const ig_tensor *x) {
 static ig_int scaled_size(ig_ctx *c, ig_int n, double scale) {
   bool whole = scale == floor(scale) && fabs(scale) < 1e9;
   if (whole) return ig_size_mul(c, n, ig_const((int64_t)scale));
-  double size = floor((double)ig_int_specialize(c, n) * scale);  // concrete: a fraction of a size
+  if (n.expr) {
+    const ig_value factors[] = {ig_of_int(n), ig_of_f64(scale)};
+    ig_value product = ig_none();
+    ig_value size = ig_none();
+    ig_sym_apply(c, IG_EXPR_MUL, factors, 2, &product);
+    if (product.kind == IG_KIND_FLOAT) ig_sym_apply(c, IG_EXPR_TRUNC, &product, 1, &size);
+    return size.kind == IG_KIND_INT ? size.i : ig_const(-1);
+  }
+  double size = floor((double)n.value * scale);
   return ig_const(fabs(size) < 0x1p62 ? (int64_t)size : -1);
 }
 // output_size or scale_factors of the .vec overloads
@@ -339,6 +347,7 @@ IG_OP(_upsample_nearest_exact2d) = {
     .schema =
         "aten::_upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? "
         "scales_h=None, float? scales_w=None) -> Tensor",
+    .quantized = IG_QUANT_FLOAT,
     .decompose = EXACT_2,
     .samples = "f32[1,2,3,3], [5,4] | f32[1,2,3,3], [6,6], 2., 2.",
     .waive = "size 2=0: PyTorch refuses it; size 3=1: refused here, PyTorch computes it",
@@ -358,6 +367,7 @@ IG_OP(_upsample_nearest_exact3d) = {
     .schema =
         "aten::_upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? "
         "scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor",
+    .quantized = IG_QUANT_FLOAT,
     .decompose = EXACT_3,
     .samples = "f32[1,1,2,3,2], [4,3,5] | f32[1,1,2,3,2], [4,6,4], 2., 2., 2.",
     .waive =
@@ -396,6 +406,7 @@ IG_OP(upsample_bilinear2d) = {
     .schema =
         "aten::upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, "
         "float? scales_h=None, float? scales_w=None) -> Tensor",
+    .quantized = IG_QUANT_UNSCALED,
     .decompose = LINEAR_2,
     .samples =
         "f32[1,2,3,3], [5,4], False | f32[1,2,3,3], [6,6], True | f32[1,2,3,3], [6,6], False, "
@@ -449,6 +460,7 @@ IG_OP(upsample_nearest2d) = {
     .schema =
         "aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, "
         "float? scales_w=None) -> Tensor",
+    .quantized = IG_QUANT_FLOAT,
     .decompose = NEAREST_2,
     .samples = "f32[1,2,3,3], [5,4] | f32[1,2,3,3], [6,6], 2., 2.",
     .waive = "size 2=0: PyTorch refuses it; size 3=1: refused here, PyTorch computes it",
@@ -466,6 +478,7 @@ IG_OP(upsample_nearest3d) = {
     .schema =
         "aten::upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, "
         "float? scales_h=None, float? scales_w=None) -> Tensor",
+    .quantized = IG_QUANT_FLOAT,
     .decompose = NEAREST_3,
     .samples = "f32[1,1,2,3,2], [4,3,5] | f32[1,1,2,3,2], [4,6,4], 2., 2., 2.",
     .waive =

@@ -4,6 +4,7 @@
 
 #include "kernels/vmath.h"
 #include "ops/lower.h"
+#include "ops/quant.h"
 #include "ops/tile.h"
 
 TILE1(sigmoid_f32, float, float, ig_sigmoid_f32(x[i]))
@@ -42,11 +43,25 @@ static void gelu_f64(const ig_tile_args *t) {
   (is_tanh(&t->args[1]) ? gelu_tanh_f64 : gelu_erf_f64)(t);
 }
 
-// Slope of gelu at y; the erf form is cdf + y * pdf.
-static inline float slope_erf_f32(float y) {
-  float cdf = 0.5F * (1 + ig_erf_f32(y * (float)sqrt_half));
-  float pdf = ig_exp_f32(-0.5F * y * y) * (float)inv_sqrt_2pi;
-  return cdf + y * pdf;
+// Slope of gelu at y; the erf form is cdf + y * pdf. One loop per function: compilers do not
+// vectorize both in one.
+enum { SLOPE_BLOCK = 256 };
+TILE_CLONES static void gelu_back_erf_f32(const ig_tile_args *t) {
+  const float *x = t->in[0];
+  const float *y = t->in[1];
+  float *o = t->out;
+  float cdf[SLOPE_BLOCK];
+  float pdf[SLOPE_BLOCK];
+  for (size_t first = 0; first < t->n; first += SLOPE_BLOCK) {
+    size_t n = t->n - first < SLOPE_BLOCK ? t->n - first : SLOPE_BLOCK;
+    const float *g = x + first;
+    const float *at = y + first;
+    for (size_t i = 0; i < n; i++) cdf[i] = 0.5F * (1 + ig_erf_f32(at[i] * (float)sqrt_half));
+    for (size_t i = 0; i < n; i++) pdf[i] = ig_exp_f32(-0.5F * at[i] * at[i]);
+    for (size_t i = 0; i < n; i++) {
+      o[first + i] = g[i] * (cdf[i] + at[i] * (pdf[i] * (float)inv_sqrt_2pi));
+    }
+  }
 }
 static inline double slope_erf_f64(double y) {
   return 0.5 * (1 + erf(y * sqrt_half)) + y * inv_sqrt_2pi * ig_exp_f64(-0.5 * y * y);
@@ -61,7 +76,6 @@ static inline double slope_erf_f64(double y) {
   }
 SLOPE_TANH(slope_tanh_f32, float, ig_tanh_f32)
 SLOPE_TANH(slope_tanh_f64, double, ig_tanh_f64)
-TILE2(gelu_back_erf_f32, float, float, x[i] * slope_erf_f32(y[i]))
 TILE2(gelu_back_erf_f64, double, double, x[i] * slope_erf_f64(y[i]))
 TILE2(gelu_back_tanh_f32, float, float, x[i] * slope_tanh_f32(y[i]))
 TILE2(gelu_back_tanh_f64, double, double, x[i] * slope_tanh_f64(y[i]))
@@ -167,7 +181,23 @@ static void relu_vjp(ig_ctx *c, const ig_vjp *v) {
 static void gelu_vjp(ig_ctx *c, const ig_vjp *v) {
   IG_GRAD(v, 0) = ig_gelu_backward_with(c, v->grad, v->args[0].tensor, v->args[1]);
 }
+// In a graph the gradient is written so that it can be differentiated again, as PyTorch does it:
+// g s (1 + x (1 - s)), where 1 - s is computed in new memory.
+static ig_tensor *silu_grad(ig_ctx *c, ig_tensor *g, ig_tensor *x) {
+  ig_tensor *s = ig_sigmoid(c, x);
+  ig_value preserve = ig_of_memory_format(IG_PRESERVE);
+  ig_tensor *ones = ig_empty_like_with(c, s, ig_none(), ig_none(), ig_none(), ig_none(), preserve);
+  ones = ig_fill_scalar(c, ones, ig_of_i64(1));
+  ig_tensor *rest = ig_mul_tensor(c, x, ig_sub_tensor(c, ones, s));
+  ig_tensor *slope = ig_mul_tensor(c, s, ig_add_scalar(c, rest, ig_of_i64(1)));
+  return ig_mul_tensor(c, g, slope);
+}
+
 static void silu_vjp(ig_ctx *c, const ig_vjp *v) {
+  if (c->mode->capture) {
+    IG_GRAD(v, 0) = silu_grad(c, v->grad, ig_conj_of(c, v->args[0].tensor));
+    return;
+  }
   IG_GRAD(v, 0) = ig_silu_backward(c, v->grad, ig_conj_of(c, v->args[0].tensor));
 }
 static void hardtanh_vjp(ig_ctx *c, const ig_vjp *v) {
@@ -266,6 +296,7 @@ static ig_tensor *silu_decompose(ig_ctx *c, const ig_value *args) {
 
 IG_OP(sigmoid) = {
     .schema = "aten::sigmoid(Tensor self) -> Tensor",
+    .quantized = IG_QUANT_UNIT,
     .shape = ig_shape_pointwise,
     .tile = {[IG_F32] = sigmoid_f32, [IG_F64] = sigmoid_f64, [IG_C128] = sigmoid_c128},
     .promote = IG_PROMOTE_FLOAT,
@@ -285,6 +316,7 @@ IG_OP(sigmoid_backward) = {
 };
 IG_OP(tanh) = {
     .schema = "aten::tanh(Tensor self) -> Tensor",
+    .quantized = IG_QUANT_SIGNED,
     .shape = ig_shape_pointwise,
     .tile = {[IG_F32] = tanh_f32, [IG_F64] = tanh_f64, [IG_C128] = tanh_c128},
     .promote = IG_PROMOTE_FLOAT,
@@ -304,6 +336,8 @@ IG_OP(tanh_backward) = {
 };
 IG_OP(relu) = {
     .schema = "aten::relu(Tensor self) -> Tensor",
+    .quantized = IG_QUANT_FLOAT,
+    .on_quantized = ig_quant_relu,
     .shape = relu_shape,
     .tile = {[IG_F32] = relu_f32, [IG_F64] = relu_f64, [IG_I64] = relu_i64},
     .vjp = relu_vjp,
@@ -324,6 +358,7 @@ IG_OP(threshold_backward) = {
 };
 IG_OP(gelu) = {
     .schema = "aten::gelu(Tensor self, *, str approximate=\"none\") -> Tensor",
+    .quantized = IG_QUANT_FLOAT,
     .shape = gelu_shape,
     .tile = {[IG_F32] = gelu_f32, [IG_F64] = gelu_f64},
     .vjp = gelu_vjp,
@@ -361,6 +396,7 @@ IG_OP(silu_backward) = {
 };
 IG_OP(hardtanh) = {
     .schema = "aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
+    .quantized = IG_QUANT_FLOAT,
     .shape = hardtanh_shape,
     .tile = {[IG_F32] = hardtanh_f32, [IG_F64] = hardtanh_f64, [IG_I64] = hardtanh_i64},
     .vjp = hardtanh_vjp,

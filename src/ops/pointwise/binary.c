@@ -290,52 +290,57 @@ static ig_value conj_value(ig_ctx *c, const ig_value *v) {
   return v->kind == IG_KIND_COMPLEX ? ig_of_complex(v->z.re, -v->z.im) : *v;
 }
 
+// Gradients are computed in the order of the arguments' names, as in PyTorch: other, then self.
+
 static void add_vjp(ig_ctx *c, const ig_vjp *v) {
-  IG_GRAD(v, 0) = ig_sum_to(c, v->grad, &v->args[0]);
   IG_GRAD(v, 1) = ig_sum_to(c, scaled(c, v->grad, &v->args[2]), &v->args[1]);
+  IG_GRAD(v, 0) = ig_sum_to(c, v->grad, &v->args[0]);
 }
 
 static void sub_vjp(ig_ctx *c, const ig_vjp *v) {
-  IG_GRAD(v, 0) = ig_sum_to(c, v->grad, &v->args[0]);
   if (IG_WANTED(v, 1)) {
     ig_tensor *g = ig_neg(c, v->grad);
     IG_GRAD(v, 1) = ig_sum_to(c, scaled(c, g, &v->args[2]), &v->args[1]);
   }
+  IG_GRAD(v, 0) = ig_sum_to(c, v->grad, &v->args[0]);
 }
 
 static void mul_vjp(ig_ctx *c, const ig_vjp *v) {
-  if (IG_WANTED(v, 0)) {
-    ig_value other = conj_value(c, &v->args[1]);
-    IG_GRAD(v, 0) = ig_sum_to(c, ig_mul_value(c, v->grad, &other), &v->args[0]);
-  }
+  ig_tensor *d[2] = {NULL, NULL};
   if (v->args[1].kind == IG_KIND_TENSOR && IG_WANTED(v, 1)) {
     ig_value self = conj_value(c, &v->args[0]);
-    IG_GRAD(v, 1) = ig_sum_to(c, ig_mul_value(c, v->grad, &self), &v->args[1]);
+    d[1] = ig_mul_value(c, v->grad, &self);
   }
+  if (IG_WANTED(v, 0)) {
+    ig_value other = conj_value(c, &v->args[1]);
+    d[0] = ig_mul_value(c, v->grad, &other);
+  }
+  if (d[1]) IG_GRAD(v, 1) = ig_sum_to(c, d[1], &v->args[1]);
+  if (d[0]) IG_GRAD(v, 0) = ig_sum_to(c, d[0], &v->args[0]);
 }
 
 static bool rounds(const ig_vjp *v) {
   return v->op->schema.nargs > 2 && v->args[2].kind == IG_KIND_STR;
 }
 
+static ig_tensor *div_grad_other(ig_ctx *c, const ig_vjp *v) {
+  if (rounds(v)) return ig_zeros_of(c, v->grad);
+  ig_tensor *g = ig_neg(c, v->grad);  // -g * (self / other / other)
+  ig_value ratio_args[] = {v->args[0], v->args[1]};
+  ig_tensor *q = ig_call_id(c, IG_ID_DIV_TENSOR, ratio_args, 2);
+  q = ig_div_value(c, q, &v->args[1]);
+  ig_value ratio = ig_of_tensor(ig_conj_of(c, q));
+  return ig_mul_value(c, g, &ratio);
+}
+
 static void div_vjp(ig_ctx *c, const ig_vjp *v) {
-  ig_value other = conj_value(c, &v->args[1]);
+  if (v->args[1].kind == IG_KIND_TENSOR && IG_WANTED(v, 1)) {
+    IG_GRAD(v, 1) = ig_sum_to(c, div_grad_other(c, v), &v->args[1]);
+  }
   if (IG_WANTED(v, 0)) {
+    ig_value other = conj_value(c, &v->args[1]);
     ig_tensor *g = rounds(v) ? ig_zeros_of(c, v->grad) : ig_div_value(c, v->grad, &other);
     IG_GRAD(v, 0) = ig_sum_to(c, g, &v->args[0]);
-  }
-  if (v->args[1].kind == IG_KIND_TENSOR && IG_WANTED(v, 1)) {
-    ig_tensor *g = ig_neg(c, v->grad);
-    if (rounds(v)) {
-      g = ig_zeros_of(c, v->grad);
-    } else {  // -g * (self / other / other)
-      ig_value ratio_args[] = {v->args[0], v->args[1]};
-      ig_tensor *q = ig_call_id(c, IG_ID_DIV_TENSOR, ratio_args, 2);
-      q = ig_div_value(c, q, &v->args[1]);
-      ig_value ratio = ig_of_tensor(ig_conj_of(c, q));
-      g = ig_mul_value(c, g, &ratio);
-    }
-    IG_GRAD(v, 1) = ig_sum_to(c, g, &v->args[1]);
   }
 }
 

@@ -71,61 +71,73 @@ static void bitwise_shape(ig_ctx *c, const ig_op *op, const ig_value *args, ig_m
 
 IG_OP(eq_tensor) = {
     .schema = "aten::eq.Tensor(Tensor self, Tensor other) -> Tensor",
+    .quantized = IG_QUANT_PLAIN,
     EQUALITY(eq),
     .samples = PAIR,
 };
 IG_OP(eq_scalar) = {
     .schema = "aten::eq.Scalar(Tensor self, Scalar other) -> Tensor",
+    .quantized = IG_QUANT_PLAIN,
     EQUALITY(eq),
     .samples = WITH_NUMBER,
 };
 IG_OP(ne_tensor) = {
     .schema = "aten::ne.Tensor(Tensor self, Tensor other) -> Tensor",
+    .quantized = IG_QUANT_PLAIN,
     EQUALITY(ne),
     .samples = PAIR,
 };
 IG_OP(ne_scalar) = {
     .schema = "aten::ne.Scalar(Tensor self, Scalar other) -> Tensor",
+    .quantized = IG_QUANT_PLAIN,
     EQUALITY(ne),
     .samples = WITH_NUMBER,
 };
 IG_OP(lt_tensor) = {
     .schema = "aten::lt.Tensor(Tensor self, Tensor other) -> Tensor",
+    .quantized = IG_QUANT_PLAIN,
     COMPARISON(lt),
     .samples = PAIR,
 };
 IG_OP(lt_scalar) = {
     .schema = "aten::lt.Scalar(Tensor self, Scalar other) -> Tensor",
+    .quantized = IG_QUANT_PLAIN,
     COMPARISON(lt),
     .samples = WITH_NUMBER,
 };
 IG_OP(le_tensor) = {
     .schema = "aten::le.Tensor(Tensor self, Tensor other) -> Tensor",
+    .quantized = IG_QUANT_PLAIN,
     COMPARISON(le),
     .samples = PAIR,
 };
 IG_OP(le_scalar) = {
     .schema = "aten::le.Scalar(Tensor self, Scalar other) -> Tensor",
+    .quantized = IG_QUANT_PLAIN,
     COMPARISON(le),
     .samples = WITH_NUMBER,
 };
 IG_OP(gt_tensor) = {
     .schema = "aten::gt.Tensor(Tensor self, Tensor other) -> Tensor",
+    .quantized = IG_QUANT_PLAIN,
     COMPARISON(gt),
     .samples = PAIR,
 };
 IG_OP(gt_scalar) = {
     .schema = "aten::gt.Scalar(Tensor self, Scalar other) -> Tensor",
+    .quantized = IG_QUANT_PLAIN,
     COMPARISON(gt),
     .samples = WITH_NUMBER,
 };
 IG_OP(ge_tensor) = {
     .schema = "aten::ge.Tensor(Tensor self, Tensor other) -> Tensor",
+    .quantized = IG_QUANT_PLAIN,
     COMPARISON(ge),
     .samples = PAIR,
 };
 IG_OP(ge_scalar) = {
     .schema = "aten::ge.Scalar(Tensor self, Scalar other) -> Tensor",
+    .quantized = IG_QUANT_PLAIN,
     COMPARISON(ge),
     .samples = WITH_NUMBER,
 };

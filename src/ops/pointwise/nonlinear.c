@@ -147,7 +147,7 @@ static ig_tensor *celu_decompose(ig_ctx *c, const ig_value *args) {
 }
 
 static ig_tensor *six(ig_ctx *c, ig_tensor *x) {
-  ig_tensor *y = ig_add_value(c, x, &(ig_value){.kind = IG_KIND_INT, .i = {3, NULL}});
+  ig_tensor *y = ig_add_value(c, x, &(ig_value){.kind = IG_KIND_INT, .i = {.value = 3}});
   y = ig_clamp_with(c, y, ig_of_i64(0), ig_none());
   return ig_clamp_with(c, y, ig_none(), ig_of_i64(6));
 }
@@ -392,6 +392,7 @@ static ig_tensor *glu_decompose(ig_ctx *c, const ig_value *args) {
 
 IG_OP(leaky_relu) = {
     .schema = "aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor",
+    .quantized = IG_QUANT_FLOAT,
     PAIR(leaky_relu),
     .keep = "self",
     .samples = "f32[3,5] | f32[] | f32[4,2].T, negative_slope=0.2",
@@ -433,6 +434,7 @@ IG_OP(celu) = {
 };
 IG_OP(hardsigmoid) = {
     .schema = "aten::hardsigmoid(Tensor self) -> Tensor",
+    .quantized = IG_QUANT_UNIT,
     PAIR(hardsigmoid),
     .decompose = hardsigmoid_decompose,
     .keep = "self",
@@ -541,6 +543,7 @@ IG_OP(log_sigmoid_backward) = {
 };
 IG_OP(threshold) = {
     .schema = "aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor",
+    .quantized = IG_QUANT_FLOAT,
     .shape = ig_shape_pointwise,
     .tile = {[IG_F32] = threshold_f32, [IG_F64] = threshold_f64, [IG_I64] = threshold_i64},
     .vjp = threshold_vjp,
@@ -555,11 +558,13 @@ IG_OP(relu6) = {
 };
 IG_OP(_prelu_kernel) = {
     .schema = "aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor",
+    .quantized = IG_QUANT_FLOAT,
     .decompose = prelu_kernel_decompose,
     .samples = "f32[3,5], f32[5] | f32[3,5], f32[1,5]",
 };
 IG_OP(prelu) = {
     .schema = "aten::prelu(Tensor self, Tensor weight) -> Tensor",
+    .quantized = IG_QUANT_FLOAT,
     .autocast = IG_AUTOCAST_LOWER,
     .decompose = prelu_decompose,
     .samples = "f32[2,3,4], f32[3] | f32[2,3], f32[1] | f32[5], f32[1]",

@@ -57,11 +57,13 @@ static ig_tensor *pow_grad_self(ig_ctx *c, const ig_vjp *v) {
   ig_tensor *self = v->args[0].tensor;
   if (e->kind != IG_KIND_TENSOR) {
     if (ig_value_is(e, 0)) return ig_zeros_of(c, self);
+    bool whole = e->kind == IG_KIND_INT && e->i.expr;
     ig_value less = e->kind == IG_KIND_COMPLEX ? ig_of_complex(e->z.re - 1, e->z.im)
-                    : e->kind == IG_KIND_INT   ? ig_of_int(ig_int_sub(c, e->i, ig_const(1)))
+                    : whole                    ? ig_of_int(ig_int_sub(c, e->i, ig_const(1)))
                                                : ig_of_f64(ig_value_f64(e) - 1);
+    ig_value factor = e->kind == IG_KIND_COMPLEX || whole ? *e : ig_of_f64(ig_value_f64(e));
     ig_tensor *p = ig_pow_tensor_scalar(c, self, less);
-    p = ig_mul_value(c, p, e);
+    p = ig_mul_scalar(c, p, factor);
     return ig_mul_tensor(c, v->grad, ig_conj_of(c, p));
   }
   ig_tensor *less = ig_add_f64(c, e->tensor, -1);
@@ -95,8 +97,8 @@ static ig_tensor *pow_grad_exponent(ig_ctx *c, const ig_vjp *v) {
 }
 
 static void pow_vjp(ig_ctx *c, const ig_vjp *v) {
-  if (IG_WANTED(v, 0)) IG_GRAD(v, 0) = ig_sum_to(c, pow_grad_self(c, v), &v->args[0]);
   if (IG_WANTED(v, 1)) IG_GRAD(v, 1) = ig_sum_to(c, pow_grad_exponent(c, v), &v->args[1]);
+  if (IG_WANTED(v, 0)) IG_GRAD(v, 0) = ig_sum_to(c, pow_grad_self(c, v), &v->args[0]);
 }
 
 #define CLAMP(name, type, broken)                          \
@@ -224,6 +226,7 @@ IG_OP(pow_scalar) = {
 };
 IG_OP(clamp) = {
     .schema = "aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
+    .quantized = IG_QUANT_FLOAT,
     .shape = clamp_shape,
     CLAMP_TILES,
     .operands = 3,

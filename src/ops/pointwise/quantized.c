@@ -147,16 +147,30 @@ static ig_tensor *beside(ig_ctx *c, ig_tensor *t, const ig_tensor *x, int axis) 
   for (int d = 0; d < x->ndim; d++) sizes[d] = ig_const(d == axis ? -1 : 1);
   return ig_view(c, t, ig_of_ints(sizes, (size_t)x->ndim));
 }
+static bool check_range(ig_ctx *c, int64_t low, int64_t high) {
+  if (low <= high) return true;
+  ig_fail_text(c, IG_RUNTIME, "`quant_min` should be less than or         equal to `quant_max`.");
+  return false;
+}
+// 1 / scale, rounded to float32 as the kernels of quantization have it.
+static ig_value inverse_of(ig_ctx *c, const ig_value *scale) {
+  if (scale->kind == IG_KIND_TENSOR) return ig_of_tensor(ig_reciprocal(c, scale->tensor));
+  return ig_of_f64((double)(1.0F / (float)ig_value_f64(scale)));
+}
+// A zero point that is no integer takes part in the rounding.
 static void there_and_back(ig_ctx *c, ig_tensor *x, const ig_value *scale, const ig_value *zero,
                            const ig_value *range, ig_value *outs) {
   int64_t low = ig_value_i64(c, &range[0]);
   int64_t high = ig_value_i64(c, &range[1]);
-  if (low > high) {
-    ig_fail_text(c, IG_RUNTIME, "`quant_min` should be less than or equal to `quant_max`.");
-    return;
+  if (!check_range(c, low, high)) return;
+  ig_value inverse = inverse_of(c, scale);
+  bool number = zero->kind == IG_KIND_TENSOR && ig_dtype_is_float(zero->tensor->dtype);
+  ig_tensor *q = ig_mul_value(c, ig_detach(c, x), &inverse);
+  if (number) {
+    q = ig_round(c, ig_add_value(c, q, zero));
+  } else {
+    q = ig_add_value(c, ig_round(c, q), zero);
   }
-  ig_tensor *q = ig_round(c, ig_div_value(c, ig_detach(c, x), scale));
-  q = ig_add_value(c, q, zero);
   ig_tensor *in = ig_ge_scalar(c, q, ig_of_i64(low));
   in = ig_logical_and(c, in, ig_le_scalar(c, q, ig_of_i64(high)));
   q = ig_clamp_with(c, q, ig_of_i64(low), ig_of_i64(high));
@@ -164,11 +178,22 @@ static void there_and_back(ig_ctx *c, ig_tensor *x, const ig_value *scale, const
   outs[0] = ig_of_tensor(x ? ig_cast(c, q, x->dtype) : NULL);
   outs[1] = ig_of_tensor(in);
 }
-static void per_tensor_infer(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+static void masked_infer(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
   (void)ig_check_float(c, "fake_quantize_tensor_cachemask_kernel", args[0].tensor->dtype);
   ig_shape_like(c, op, args, &out[0]);
   ig_shape_like(c, op, args, &out[1]);
   out[1].dtype = IG_BOOL;
+}
+static void per_tensor_infer(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
+  int64_t zero = ig_value_i64(c, &args[2]);
+  int64_t low = ig_value_i64(c, &args[3]);
+  int64_t high = ig_value_i64(c, &args[4]);
+  if (c->status != IG_OK || !check_range(c, low, high)) return;
+  if (zero < low || zero > high) {
+    ig_fail_text(c, IG_RUNTIME, "`zero_point` must be between `quant_min` and `quant_max`.");
+    return;
+  }
+  masked_infer(c, op, args, out);
 }
 static void store_pair(ig_ctx *c, const ig_value *made, ig_value *outs) {
   for (int k = 0; k < 2 && c->status == IG_OK; k++) ig_tensor_copy(outs[k].tensor, made[k].tensor);
@@ -208,12 +233,18 @@ static void given_infer(ig_ctx *c, const ig_op *op, const ig_value *args, ig_met
                  "have one element each");
     return;
   }
-  per_tensor_infer(c, op, args, out);
+  masked_infer(c, op, args, out);
 }
 static void per_channel_infer(ig_ctx *c, const ig_op *op, const ig_value *args, ig_meta *out) {
   const ig_tensor *x = args[0].tensor;
   int axis = ig_wrap_dim(c, ig_value_i64(c, &args[3]), x->ndim);
   if (c->status != IG_OK) return;
+  ig_dtype of_zero = args[2].tensor->dtype;
+  if (of_zero != IG_I32 && of_zero != IG_F32 && of_zero != IG_F16) {
+    ig_fail_text(c, IG_RUNTIME, "Zero-point must be Int32, Float or Half, found %s",
+                 ig_dtype_title(of_zero));
+    return;
+  }
   for (int k = 1; k < 3; k++) {
     const ig_tensor *t = args[k].tensor;
     if (x->ndim && t->ndim == 1 && ig_int_eq(c, ig_sizes(t)[0], ig_sizes(x)[axis])) continue;
@@ -221,7 +252,7 @@ static void per_channel_infer(ig_ctx *c, const ig_op *op, const ig_value *args, 
                  "dimensions of scale and zero-point are not consistent with input tensor");
     return;
   }
-  per_tensor_infer(c, op, args, out);
+  masked_infer(c, op, args, out);
 }
 static void per_channel_kernel(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   (void)op;
@@ -262,7 +293,7 @@ static ig_tensor *per_channel(ig_ctx *c, const ig_value *args) {
   return ig_value_tensor(&outs[0]);
 }
 
-IG_OP(quantize_per_tensor) = {
+IG_OP(quantized_decomposed__quantize_per_tensor) = {
     .schema =
         "quantized_decomposed::quantize_per_tensor(Tensor input, float scale, int zero_point, int "
         "quant_min, int quant_max, ScalarType dtype) -> Tensor",
@@ -270,7 +301,7 @@ IG_OP(quantize_per_tensor) = {
     .samples = "f32[3,4], 0.1, 3, -128, 127, i8 | f32[5], 0.02, 100, 0, 255, u8",
     .not_differentiable = true,  // rounding is not differentiable
 };
-IG_OP(quantize_per_tensor_tensor) = {
+IG_OP(quantized_decomposed__quantize_per_tensor__tensor) = {
     .schema =
         "quantized_decomposed::quantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor "
         "zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor",
@@ -278,7 +309,7 @@ IG_OP(quantize_per_tensor_tensor) = {
     .samples = "f32[3,4], f32[]:+, i64[], -128, 127, i8 | f32[5], f32[1]:+, i64[1], 0, 255, u8",
     .not_differentiable = true,  // rounding is not differentiable
 };
-IG_OP(dequantize_per_tensor) = {
+IG_OP(quantized_decomposed__dequantize_per_tensor) = {
     .schema =
         "quantized_decomposed::dequantize_per_tensor(Tensor input, float scale, int zero_point, "
         "int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
@@ -286,7 +317,7 @@ IG_OP(dequantize_per_tensor) = {
     .samples = "i8[3,4], 0.1, 3, -128, 127, i8 | u8[5], 0.02, 100, 0, 255, u8, out_dtype=f64",
     .not_differentiable = true,  // rounding is not differentiable
 };
-IG_OP(dequantize_per_tensor_tensor) = {
+IG_OP(quantized_decomposed__dequantize_per_tensor__tensor) = {
     .schema =
         "quantized_decomposed::dequantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor "
         "zero_point, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? "
@@ -295,7 +326,7 @@ IG_OP(dequantize_per_tensor_tensor) = {
     .samples = "i8[3,4], f32[]:+, i64[], -128, 127, i8 | u8[5], f32[1]:+, i64[1], 0, 255, u8",
     .not_differentiable = true,  // rounding is not differentiable
 };
-IG_OP(quantize_per_channel) = {
+IG_OP(quantized_decomposed__quantize_per_channel) = {
     .schema =
         "quantized_decomposed::quantize_per_channel(Tensor input, Tensor scales, Tensor "
         "zero_points, int axis, int quant_min, int quant_max, ScalarType dtype) -> Tensor",
@@ -304,7 +335,7 @@ IG_OP(quantize_per_channel) = {
         "f32[3,4], f32[3]:+, i64[3], 0, -128, 127, i8 | f32[3,4], f32[4]:+, i64[4], 1, 0, 255, u8",
     .not_differentiable = true,  // rounding is not differentiable
 };
-IG_OP(dequantize_per_channel) = {
+IG_OP(quantized_decomposed__dequantize_per_channel) = {
     .schema =
         "quantized_decomposed::dequantize_per_channel(Tensor input, Tensor scales, Tensor? "
         "zero_points, int axis, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? "
@@ -315,7 +346,7 @@ IG_OP(dequantize_per_channel) = {
     .not_differentiable = true,  // rounding is not differentiable
     .waive = "refusal: other classes",
 };
-IG_OP(choose_qparams_tensor) = {
+IG_OP(quantized_decomposed__choose_qparams__tensor) = {
     .schema =
         "quantized_decomposed::choose_qparams.tensor(Tensor input, int quant_min, int quant_max, "
         "float eps, ScalarType dtype) -> (Tensor, Tensor)",

@@ -99,7 +99,7 @@ static void sqrt_vjp(ig_ctx *c, const ig_vjp *v) {
 }
 static void rsqrt_vjp(ig_ctx *c, const ig_vjp *v) {
   ig_tensor *cube = ig_pow_tensor_scalar(c, v->out, ig_of_i64(3));
-  ig_tensor *g = ig_mul_f64(c, v->grad, -0.5);
+  ig_tensor *g = ig_mul_scalar(c, v->grad, ig_of_f64(-0.5));
   IG_GRAD(v, 0) = ig_mul_tensor(c, g, ig_conj_of(c, cube));
 }
 static void reciprocal_vjp(ig_ctx *c, const ig_vjp *v) {

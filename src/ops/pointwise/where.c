@@ -66,7 +66,7 @@ static ig_tensor *where_scalar_self_decompose(ig_ctx *c, const ig_value *args) {
 
 static void where_vjp(ig_ctx *c, const ig_vjp *v) {
   ig_tensor *condition = v->args[0].tensor;
-  for (size_t i = 1; i <= 2; i++) {
+  for (size_t i = 2; i >= 1; i--) {  // other, then self, as in PyTorch
     if (v->args[i].kind != IG_KIND_TENSOR || !IG_WANTED(v, i)) continue;
     ig_value zero = ig_of_i64(0);
     ig_tensor *g = i == 1 ? ig_where_scalarother(c, condition, v->grad, zero)
@@ -422,6 +422,7 @@ IG_OP(where) = {
 
 IG_OP(masked_fill_scalar) = {
     .schema = "aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor",
+    .quantized = IG_QUANT_FLOAT,
     .shape = masked_fill_shape,
     .kernel = masked_fill_kernel,
     .takes_no_memory = true,
@@ -436,6 +437,7 @@ IG_OP(masked_fill_scalar) = {
 
 IG_OP(masked_fill_tensor) = {
     .schema = "aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor",
+    .quantized = IG_QUANT_FLOAT,
     .shape = masked_fill_shape,
     .kernel = masked_fill_kernel,
     .takes_no_memory = true,

@@ -307,7 +307,7 @@ static ig_tensor *spread(ig_ctx *c, const ig_vjp *v, ig_tensor *g) {
   bool reduced[IG_MAX_DIM];
   reduced_dims(c, v->op, v->args, reduced);
   bool kept = p.keepdim >= 0 && v->args[p.keepdim].b;
-  if (!kept) g = ig_unreduce(c, g, reduced, self->ndim);
+  if (!kept && g && g->ndim) g = ig_unreduce(c, g, reduced, self->ndim);
   return ig_expand(c, g, ig_sizes_of(self));
 }
 
@@ -330,7 +330,7 @@ static void sum_vjp(ig_ctx *c, const ig_vjp *v) {
 static void mean_vjp(ig_ctx *c, const ig_vjp *v) {
   if (!IG_WANTED(v, 0)) return;
   ig_tensor *g = spread(c, v, v->grad);
-  g = ig_div_int(c, g, reduced_count(c, v));
+  g = ig_div_scalar(c, g, ig_of_int(reduced_count(c, v)));
   IG_GRAD(v, 0) = ig_cast(c, g, v->args[0].tensor->dtype);
 }
 
@@ -360,11 +360,11 @@ static void chosen_vjp(ig_ctx *c, const ig_vjp *v) {
   ig_tensor *g = v->grads[0];
   ig_tensor *index = v->outs[1].tensor;
   ig_int dim = v->args[1].i;
-  ig_tensor *zeros = ig_zeros_of(c, self);
   if (!v->args[2].b && self->ndim > 0) {
     g = ig_unsqueeze(c, g, dim);
     index = ig_unsqueeze(c, index, dim);
   }
+  ig_tensor *zeros = ig_zeros_of(c, self);
   IG_GRAD(v, 0) = ig_scatter_src(c, zeros, dim, index, g);
 }
 
@@ -449,6 +449,7 @@ IG_OP(sum_dim_intlist) = {
 };
 IG_OP(mean) = {
     .schema = "aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+    .quantized = IG_QUANT_FLOAT,
     .shape = mean_shape,
     .prepare = reduce_prepare,
     .run = reduce_run,
@@ -461,6 +462,7 @@ IG_OP(mean_dim) = {
     .schema =
         "aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? "
         "dtype=None) -> Tensor",
+    .quantized = IG_QUANT_FLOAT,
     .shape = mean_shape,
     .prepare = reduce_prepare,
     .run = reduce_run,
@@ -513,6 +515,7 @@ IG_OP(amin) = {
 };
 IG_OP(max) = {
     .schema = "aten::max(Tensor self) -> Tensor",
+    .quantized = IG_QUANT_SAME,
     .shape = extremum_shape,
     .prepare = reduce_prepare,
     .run = reduce_run,
@@ -522,6 +525,7 @@ IG_OP(max) = {
 };
 IG_OP(min) = {
     .schema = "aten::min(Tensor self) -> Tensor",
+    .quantized = IG_QUANT_SAME,
     .shape = extremum_shape,
     .prepare = reduce_prepare,
     .run = reduce_run,
@@ -533,6 +537,7 @@ IG_OP(max_dim) = {
     .schema =
         "aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor "
         "indices)",
+    .quantized = IG_QUANT_SAME,
     .shape = extremum_dim_shape,
     .prepare = arg_prepare,
     .run = arg_run,
@@ -546,6 +551,7 @@ IG_OP(min_dim) = {
     .schema =
         "aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor "
         "indices)",
+    .quantized = IG_QUANT_SAME,
     .shape = extremum_dim_shape,
     .prepare = arg_prepare,
     .run = arg_run,

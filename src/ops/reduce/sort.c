@@ -371,6 +371,7 @@ IG_OP(sort) = {
     .schema =
         "aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor "
         "indices)",
+    .quantized = IG_QUANT_SAME,
     .shape = sort_shape,
     .prepare = sort_prepare,
     .run = sort_run,
@@ -385,6 +386,7 @@ IG_OP(sort_stable) = {
     .schema =
         "aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> "
         "(Tensor values, Tensor indices)",
+    .quantized = IG_QUANT_SAME,
     .shape = sort_shape,
     .prepare = sort_prepare,
     .run = sort_run,
@@ -414,6 +416,7 @@ IG_OP(topk) = {
     .schema =
         "aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> "
         "(Tensor values, Tensor indices)",
+    .quantized = IG_QUANT_SAME,
     .shape = topk_shape,
     .prepare = topk_prepare,
     .run = topk_run,

@@ -116,15 +116,20 @@ static ig_int count_of(ig_ctx *c, const ig_vjp *v) {
 // d var = 2 / (n - correction) * (x - mean)
 static ig_tensor *var_grad(ig_ctx *c, const ig_vjp *v, ig_tensor *g) {
   ig_tensor *self = v->args[0].tensor;
-  ig_tensor *mean = ig_mean_dim_with(c, self, v->args[1], true, ig_none());
+  bool all = v->args[1].kind == IG_KIND_NONE && !v->args[3].b;
+  ig_tensor *wide = all ? g : restore(c, v, g);
+  ig_tensor *mean = all ? ig_mean(c, self) : ig_mean_dim_with(c, self, v->args[1], true, ig_none());
   ig_tensor *centred = ig_sub_tensor(c, self, mean);
   ig_int n = count_of(c, v);
   double correction = correction_of(&v->args[2]);
-  ig_tensor *wide = ig_mul_f64(c, restore(c, v, g), 2);
-  if (correction == floor(correction)) {
+  if (!n.expr) {
+    double rest = (double)n.value - correction;  // concrete: n is a number
+    wide = ig_mul_scalar(c, wide, ig_of_f64(2 / rest));
+  } else if (correction == floor(correction)) {
     ig_int rest = ig_int_sub(c, n, ig_const((int64_t)correction));
-    wide = ig_div_int(c, wide, rest);
+    wide = ig_div_int(c, ig_mul_f64(c, wide, 2), rest);
   } else {
+    wide = ig_mul_f64(c, wide, 2);
     wide = ig_div_f64(c, wide, (double)n.value - correction);  // concrete: no such symbolic sum
   }
   return ig_mul_tensor(c, wide, centred);
@@ -136,7 +141,7 @@ static void var_vjp(ig_ctx *c, const ig_vjp *v) {
 
 static void std_vjp(ig_ctx *c, const ig_vjp *v) {
   if (!IG_WANTED(v, 0)) return;
-  ig_tensor *twice = ig_mul_f64(c, v->out, 2);
+  ig_tensor *twice = ig_mul_scalar(c, v->out, ig_of_i64(2));
   ig_tensor *g = ig_div_tensor(c, v->grad, twice);
   ig_tensor *flat = ig_eq_scalar(c, v->out, ig_of_i64(0));
   g = ig_masked_fill_scalar(c, g, flat, ig_of_i64(0));
@@ -300,6 +305,7 @@ IG_OP(std_correction) = {
     .schema =
         "aten::std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, "
         "bool keepdim=False) -> Tensor",
+    .quantized = IG_QUANT_FLOAT,
     .order = -1,
     .shape = var_shape,
     .prepare = var_prepare,

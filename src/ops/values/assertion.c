@@ -85,3 +85,63 @@ IG_OP(_assert_tensor_metadata) = {
     .samples = "f32[2,3] | f32[2,3], dtype=f32",
     .not_differentiable = true,  // no result
 };
+
+// ---- assertions as functions of a token: what depends on their result comes after the check
+
+static ig_tensor *make_token_decompose(ig_ctx *c, const ig_value *args) {
+  ig_dtype dtype = args[0].kind == IG_KIND_DTYPE ? args[0].dtype : IG_F32;
+  return ig_empty_memory_format_with(c, ig_of_ints(NULL, 0), ig_of_dtype(dtype), args[1], args[2],
+                                     args[3], args[4]);
+}
+
+static ig_tensor *assert_token_decompose(ig_ctx *c, const ig_value *args) {
+  ig_value none;
+  ig__assert_async_msg(c, args[0].tensor, args[1], &none);
+  return ig_clone(c, args[2].tensor);
+}
+
+static ig_tensor *range_token_decompose(ig_ctx *c, const ig_value *args) {
+  ig_value none;
+  ig_sym_constrain_range_with(c, args[0], args[1], args[2], &none);
+  return ig_clone(c, args[3].tensor);
+}
+
+static ig_tensor *size_token_decompose(ig_ctx *c, const ig_value *args) {
+  ig_value none;
+  ig_sym_constrain_range_for_size_with(c, args[0], args[1], args[2], &none);
+  return ig_clone(c, args[3].tensor);
+}
+
+IG_OP(_make_dep_token) = {
+    .schema =
+        "aten::_make_dep_token(*, ScalarType? dtype=None, Layout? layout=None, Device? "
+        "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+    .decompose = make_token_decompose,
+    .random = true,
+    .samples = "dtype=f32",
+    .not_differentiable = true,  // a constant
+};
+IG_OP(_functional_assert_async_msg) = {
+    .schema =
+        "aten::_functional_assert_async.msg(Tensor self, str assert_msg, Tensor dep_token) -> "
+        "Tensor",
+    .decompose = assert_token_decompose,
+    .samples = "bool[]:ones, 'must hold', f32[] | f32[1]:ones, 'must hold', f32[]",
+    .not_differentiable = true,  // a token is not data
+};
+IG_OP(_functional_sym_constrain_range) = {
+    .schema =
+        "aten::_functional_sym_constrain_range(Scalar size, int? min, int? max, Tensor dep_token) "
+        "-> Tensor",
+    .decompose = range_token_decompose,
+    .samples = "5, None, None, f32[] | 5, 0, 9, f32[]",
+    .not_differentiable = true,  // a token is not data
+};
+IG_OP(_functional_sym_constrain_range_for_size) = {
+    .schema =
+        "aten::_functional_sym_constrain_range_for_size(Scalar size, int? min, int? max, Tensor "
+        "dep_token) -> Tensor",
+    .decompose = size_token_decompose,
+    .samples = "5, None, None, f32[] | 5, 0, 9, f32[]",
+    .not_differentiable = true,  // a token is not data
+};

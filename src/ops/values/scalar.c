@@ -4,8 +4,10 @@
 #include <stdio.h>
 
 #include "op/formula.h"
+#include "op/known.h"
 #include "op/refuse.h"
 #include "op/shape.h"
+#include "ops/quant.h"
 #include "sym/env.h"
 #include "tensor/copy.h"
 #include "tensor/number.h"
@@ -57,6 +59,11 @@ static ig_int read_again(ig_ctx *c, ig_tensor *self) {
 static void local_scalar_fake(ig_ctx *c, const ig_op *op, const ig_value *args, ig_value *outs) {
   (void)op;
   ig_tensor *self = args[0].tensor;
+  const ig_tensor *known = ig_known_find(self);
+  if (known) {
+    outs[0] = ig_element_load(ig_tensor_data(known), known->dtype);
+    return;
+  }
   if (ig_dtype_is_integral(self->dtype) && c->mode->sym) {
     outs[0] = ig_of_int(read_again(c, self));
     return;
@@ -368,6 +375,7 @@ static void constrain_size_kernel(ig_ctx *c, const ig_op *op, const ig_value *ar
 
 IG_OP(_local_scalar_dense) = {
     .schema = "aten::_local_scalar_dense(Tensor self) -> Scalar",
+    .quantized = IG_QUANT_PLAIN,
     .kernel = local_scalar_kernel,
     .fake = local_scalar_fake,
     .samples = "f32[] | i64[1,1] | bool[] | c64[1]",
@@ -376,6 +384,7 @@ IG_OP(_local_scalar_dense) = {
 
 IG_OP(item) = {
     .schema = "aten::item(Tensor self) -> Scalar",
+    .quantized = IG_QUANT_OWN,
     .decompose_outs = item_decompose,
     .samples = "f32[] | i64[1,1] | bool[] | c64[1]",
     .waive = "fake: the element is not known; symbolic: the element is not known",
@@ -383,6 +392,7 @@ IG_OP(item) = {
 
 IG_OP(is_nonzero) = {
     .schema = "aten::is_nonzero(Tensor self) -> bool",
+    .quantized = IG_QUANT_OWN,
     .decompose_outs = is_nonzero_decompose,
     .samples = "f32[] | i64[1]:<2 | bool[]",
     .waive = "fake: the element is not known; symbolic: the element is not known",
@@ -399,6 +409,7 @@ IG_OP(is_same_size) = {
 
 IG_OP(equal) = {
     .schema = "aten::equal(Tensor self, Tensor other) -> bool",
+    .on_quantized = ig_quant_equal,
     .kernel = equal_kernel,
     .fake = unknown_answer,
     .samples = "f32[2,3], f32[2,3] | f32[2], f32[3] | i64[0], i64[0] | bool[2], i64[2]",
