@@ -14,6 +14,7 @@ import importlib
 import json
 import sys
 import types
+import warnings
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -160,6 +161,12 @@ def _register_pytree_node(
     cls: type, flatten_fn: FlattenFunc, unflatten_fn: UnflattenFunc, *unused: Any, **options: Any
 ) -> None:
     """The older form: two string functions that are not used, and no error for a second registration."""
+    warnings.warn(
+        "`torch.utils._pytree._register_pytree_node` is deprecated. Please use "
+        "`torch.utils._pytree.register_pytree_node` instead.",
+        FutureWarning,
+        stacklevel=2,
+    )
     _private_register_pytree_node(cls, flatten_fn, unflatten_fn, **options)
 
 
@@ -291,6 +298,9 @@ def is_namedtuple_class(cls: type) -> bool:
 
 def is_namedtuple_instance(obj: Any) -> bool:
     return is_namedtuple_class(type(obj))
+
+
+_is_namedtuple_instance = is_namedtuple_instance  # PyTorch's older name
 
 
 def is_namedtuple(obj: Any) -> bool:
@@ -460,6 +470,22 @@ for _type, _name, _flat, _build, _keyed, _dump in (
         _type, _flat, _build, serialized_type_name=_name, flatten_with_keys_fn=_keyed, **_dump
     )
 del _type, _name, _flat, _build, _keyed, _dump
+
+def _node_function(cls: type, field: str) -> Callable:
+    """What a container is registered with, for programs that register a container like it."""
+
+    def call(*args: Any) -> Any:
+        return getattr(SUPPORTED_NODES[cls], field)(*args)
+
+    return call
+
+
+_dict_flatten, _dict_unflatten = _node_function(dict, "flatten_fn"), _node_function(dict, "unflatten_fn")
+_dict_flatten_with_keys = _node_function(dict, "flatten_with_keys_fn")
+_list_flatten, _list_unflatten = _node_function(list, "flatten_fn"), _node_function(list, "unflatten_fn")
+_list_flatten_with_keys = _node_function(list, "flatten_with_keys_fn")
+_tuple_flatten, _tuple_unflatten = _node_function(tuple, "flatten_fn"), _node_function(tuple, "unflatten_fn")
+_tuple_flatten_with_keys = _node_function(tuple, "flatten_with_keys_fn")
 
 STANDARD_DICT_TYPES = frozenset({dict, OrderedDict, defaultdict})
 BUILTIN_TYPES = frozenset({tuple, list, dict, namedtuple, OrderedDict, defaultdict, deque})
