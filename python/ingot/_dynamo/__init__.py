@@ -1,49 +1,85 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of torch._dynamo that programs and tests use. Ingot has no bytecode capture: a strict capture runs the
-program as a non-strict one does and differs in errors and metadata."""
+"""torch._dynamo: settings, marks and queries of torch.compile; docs/compile.md describes how it works."""
+
+from __future__ import annotations
+
+import functools
 from collections.abc import Callable
 from typing import Any
 
+from ingot import _C
 from ingot._dynamo import config, exc, utils
-from ingot.compiler import is_compiling
+from ingot._dynamo.backends.registry import list_backends, lookup_backend, register_backend
+from ingot._dynamo.decorators import (
+    allow_in_graph,
+    assume_constant_result,
+    disallow_in_graph,
+    forbid_in_graph,
+    graph_break,
+    mark_dynamic,
+    mark_static,
+    mark_static_address,
+    mark_unbacked,
+    maybe_mark_dynamic,
+    substitute_in_graph,
+)  # fmt: skip
+from ingot._dynamo.eval_frame import OptimizedModule, compile_callable, disable, is_dynamo_supported, reset, run
+from ingot._dynamo.explain import explain
+from ingot._dynamo.frames import Settings
 
 __all__ = [
-    "allow_in_graph", "assume_constant_result", "config", "disable", "exc", "graph_break", "is_compiling",
-    "is_dynamo_supported", "mark_dynamic", "mark_static", "reset", "utils",
+    "OptimizedModule", "allow_in_graph", "assume_constant_result", "config", "disable", "disallow_in_graph", "exc",
+    "explain", "export", "forbid_in_graph", "graph_break", "is_compiling", "is_dynamo_supported", "list_backends",
+    "lookup_backend", "mark_dynamic", "mark_static", "mark_static_address", "mark_unbacked", "maybe_mark_dynamic",
+    "optimize", "optimize_assert", "register_backend", "reset", "reset_code_caches", "run",
+    "substitute_in_graph", "utils",
 ]  # fmt: skip
 
 
-def reset() -> None:
-    """Clears compilation caches. Captures have none, so there is nothing to do."""
+def is_compiling() -> bool:
+    """Whether this thread captures something."""
+    return _C.compile_is_recording() or _C.capture_is_open()
 
 
-def is_dynamo_supported() -> bool:
-    """Whether programs can be captured here: always."""
-    return True
+def reset_code_caches() -> None:
+    """Forgets what was compiled."""
+    reset()
 
 
-def disable(fn: Callable | None = None, recursive: bool = True) -> Any:
-    """Marks a function that compilers must not trace; capture only sees operator calls, so it is unchanged."""
-    return (lambda f: f) if fn is None else fn
+def optimize(backend: Any = "inductor", *, nopython: bool = False, guard_export_fn: Any = None,
+             guard_fail_fn: Any = None, disable: bool = False, dynamic: bool | None = None) -> Callable:  # fmt: skip
+    """The older form of torch.compile: optimize(backend)(fn)."""
+    if disable:
+        return lambda fn: fn
+    settings = Settings(lookup_backend(backend), nopython, dynamic)
+    return functools.partial(compile_callable, settings=settings)
 
 
-def allow_in_graph(fn: Any) -> Any:
-    return fn
+def optimize_assert(backend: Any, *, hooks: Any = None, export: bool = False, **kwargs: Any) -> Callable:
+    """optimize for one graph: a break is an error."""
+    return optimize(backend, nopython=True, **kwargs)
 
 
-def assume_constant_result(fn: Any) -> Any:
-    return fn
+def export(f: Callable, *extra_args: Any, **extra_kwargs: Any) -> Any:
+    """export(f)(*args): (GraphModule, guards) of a call that has one graph."""
+
+    def inner(*args: Any, **kwargs: Any) -> tuple[Any, list[Any]]:
+        from ingot import nn
+        from ingot.export import export as program_of
+
+        class Holder(nn.Module):
+            def forward(self, *a: Any, **k: Any) -> Any:
+                return f(*a, **k)
+
+        module = f if isinstance(f, nn.Module) else Holder()
+        return program_of(module, args, kwargs).module(), []
+
+    return inner(*extra_args, **extra_kwargs) if extra_args or extra_kwargs else inner
 
 
-def graph_break() -> None:
-    """Ends a graph under torch.compile; an export has one graph only."""
-    if is_compiling():
-        raise exc.Unsupported("'skip function graph_break in file torch/_dynamo/decorators.py'")
+def __getattr__(name: str) -> Any:
+    if name in ("testing", "eval_frame", "decorators", "backends"):
+        import importlib
 
-
-def mark_dynamic(t: Any, index: Any, *, min: int | None = None, max: int | None = None) -> None:
-    """A hint for torch.compile. Export takes its dynamic dimensions from dynamic_shapes alone."""
-
-
-def mark_static(t: Any, index: Any = None) -> None:
-    """See mark_dynamic."""
+        return importlib.import_module(f"ingot._dynamo.{name}")
+    raise AttributeError(f"module 'torch._dynamo' has no attribute '{name}'")

@@ -1,11 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exceptions of capture."""
+
 import enum
+from typing import Any
+
+from ingot._C import ConstraintViolationError
 
 __all__ = [
-    "InternalTorchDynamoError", "TorchDynamoException", "TorchRuntimeError", "UncapturedHigherOrderOpError",
-    "Unsupported", "UserError", "UserErrorType",
+    "BackendCompilerFailed", "CacheLimitExceeded", "ConstraintViolationError", "FailOnCacheLimitHit",
+    "IncorrectUsage", "InternalTorchDynamoError", "InvalidBackend", "RecompileError", "ResetRequired",
+    "SkipFrame", "TorchDynamoException", "TorchRuntimeError", "UncapturedHigherOrderOpError", "Unsupported",
+    "UserError", "UserErrorType",
 ]  # fmt: skip
+
+BRANCH = (
+    "Dynamic control flow is not supported at the moment. Please use functorch.experimental.control_flow.cond to "
+    "explicitly capture the control flow. For more information about this error, see: "
+    "https://pytorch.org/docs/main/generated/exportdb/index.html#cond-operands"
+)
 
 
 class TorchDynamoException(RuntimeError):
@@ -20,12 +32,54 @@ class TorchRuntimeError(TorchDynamoException):
     """An operator failed while a program was captured."""
 
 
+class InvalidBackend(TorchDynamoException):
+    def __init__(self, name: Any) -> None:
+        super().__init__(f"Invalid backend: {name!r}, see `torch._dynamo.list_backends()` for available backends.")
+
+
+class ResetRequired(TorchDynamoException):
+    def __init__(self) -> None:
+        super().__init__(
+            "Must call `torch._dynamo.reset()` before changing backends.  Detected two calls to `torch.compile()` "
+            "with a different backend compiler arguments."
+        )
+
+
+class BackendCompilerFailed(TorchDynamoException):
+    """The backend raised while it compiled a graph."""
+
+    def __init__(self, backend_fn: Any, inner_exception: Exception) -> None:
+        self.backend_name = getattr(backend_fn, "__name__", "?")
+        self.inner_exception = inner_exception
+        super().__init__(f"backend={self.backend_name!r} raised:\n{type(inner_exception).__name__}: {inner_exception}")
+
+
+class SkipFrame(TorchDynamoException):
+    pass
+
+
+class RecompileError(TorchDynamoException):
+    """A call fits no entry, and config.error_on_recompile is set."""
+
+
+class IncorrectUsage(Exception):
+    pass
+
+
 class Unsupported(TorchDynamoException):
     """The program does something that a graph cannot express."""
 
     def __init__(self, msg: str = "") -> None:
         super().__init__(msg)
         self.msg = msg
+
+
+class CacheLimitExceeded(Unsupported):
+    """As many entries as config.cache_size_limit allows, and one graph is wanted."""
+
+
+class FailOnCacheLimitHit(CacheLimitExceeded):
+    pass
 
 
 class UncapturedHigherOrderOpError(Unsupported):

@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small helpers of torch._dynamo.utils."""
+
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import ingot
 from ingot._C import Tensor
+
+# What was captured: frames, stats, graph_break, by reason; see torch._dynamo.utils of PyTorch.
+counters: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
 
 def same(ref: Any, res: Any, tol: float = 1e-4, equal_nan: bool = True, exact_dtype: bool = True) -> bool:
@@ -19,3 +24,8 @@ def same(ref: Any, res: Any, tol: float = 1e-4, equal_nan: bool = True, exact_dt
         pairs = zip(ref, res)  # noqa: B905  lengths are compared first
         return len(ref) == len(res) and all(same(a, b, tol, equal_nan, exact_dtype) for a, b in pairs)
     return bool(ref == res)
+
+
+def is_compile_supported(device_type: str) -> bool:
+    """Whether torch.compile works on a device: it does on the CPU."""
+    return device_type == "cpu"

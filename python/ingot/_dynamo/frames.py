@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was compiled for one function, and what to do when nothing fits.
+
+The function runs on every call; its operators are recorded instead of computed (capture/defer.h). A recording that
+fits no entry is traced, with symbols for the numbers that vary, and given to the backend.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from ingot import _C, fx
+from ingot._C import Tensor
+from ingot._dynamo import config, exc
+from ingot._dynamo.sources import Sources
+from ingot._dynamo.utils import counters
+from ingot._dynamo.where import cuts_well, describe_stack, is_allowed, user_stack
+
+__all__ = ["Frame", "Settings", "forget_all"]
+
+log = logging.getLogger("torch._dynamo")
+
+# capture/defer.h: ig_defer_why, ig_defer_kind, IG_SLOT_AS_
+END, VALUE, CALL, MODE, HOST = range(5)
+CONSTANT_SLOT, SIZE_ARG, SCALAR, SIZE, STRIDE, OFFSET = range(6)
+AS_CONSTANT, AS_SYMBOL, AS_KNOWN, AS_SHARED = range(4)
+
+
+class Settings:
+    """How a function is compiled."""
+
+    def __init__(self, backend: Callable, fullgraph: bool, dynamic: bool | None, options: Any = None) -> None:
+        self.backend = backend
+        self.fullgraph = fullgraph
+        self.dynamic = dynamic
+        self.options = options
+
+    def key(self) -> tuple:
+        try:
+            hash(self.backend)  # methods of one object are equal, not identical
+            backend = self.backend
+        except TypeError:
+            backend = id(self.backend)
+        return backend, self.dynamic, None if self.options is None else id(self.options)
+
+
+class _Seen:
+    """Numbers that earlier captures had: those that differ once are symbolic from then on."""
+
+    def __init__(self) -> None:
+        self.values: list[int] = []
+        self.varies: list[bool] = []
+
+    def update(self, values: list[int]) -> list[bool]:
+        if len(values) != len(self.values):
+            # The first capture is static; another rank is symbolic in all dims at once.
+            self.varies = [bool(self.values)] * len(values)
+        else:
+            self.varies = [v or a != b for v, a, b in zip(self.varies, self.values, values, strict=True)]
+        self.values = values
+        return self.varies
+
+
+_frames: weakref.WeakSet[Frame] = weakref.WeakSet()
+
+
+def forget_all() -> None:
+    for frame in list(_frames):
+        frame.reset()
+
+
+class Frame(_C.CompileCache):
+    """The entries of one code object under one set of settings."""
+
+    def __init__(self, name: str, where: str, settings: Settings) -> None:
+        self.name = name
+        self.where = where
+        self.settings = settings
+        self.lock = threading.RLock()
+        self.listener: Callable | None = None  # told of breaks: explain
+        self.reset()
+        _frames.add(self)
+
+    def reset(self) -> None:
+        self.forget()
+        self.eager = False  # too many entries
+        self.skipped = False  # a call had no operators, or a break where the function cannot be cut
+        self.made: dict[int, int] = {}  # entries by number of the flush
+        self.seen: dict[Any, _Seen] = {}
+        self.guessed: dict[int, list[int]] = {}
+
+    # ---- called by the engine
+
+    def broken(
+        self, why: int, op: str | None, branch: bool, calls: int, whole: bool, custom: bool, wrong: str | None
+    ) -> None:
+        """The recording ends before the function does. wrong: why the operator refuses its operands, if it does."""
+        reason = _reason(why, op, branch)
+        if whole and not _may_break(why):
+            stack = user_stack()
+            if branch and not is_allowed(stack):
+                raise exc.UserError(exc.UserErrorType.DYNAMIC_CONTROL_FLOW, exc.BRANCH + describe_stack(stack))
+            if wrong is not None:
+                raise exc.TorchRuntimeError(f"Failed running call_function {op}:\n{wrong}" + describe_stack(stack))
+            if custom:
+                raise exc.TorchRuntimeError(_NO_FAKE.format(op) + describe_stack(stack))
+            raise exc.Unsupported(reason + describe_stack(stack))
+        if why == MODE:
+            return
+        if calls:
+            counters["graph_break"][reason] += 1
+        if not self.made and not cuts_well():
+            self.skipped = True  # the rest of a loop or of a block is no function of its own
+        if self.listener is not None:
+            self.listener(reason, user_stack())
+
+    def outside(self, module: str, name: str, whole: bool) -> None:
+        """The user's code calls a function that no graph can have."""
+        where = f"{os.path.basename(module)}.{name}" if module != "builtins" else name
+        if whole:
+            stack = user_stack()
+            if is_allowed(stack):
+                return
+            raise exc.Unsupported(f"Graph break due to unsupported builtin {where}." + describe_stack(stack))
+        if not self.made and not cuts_well():
+            self.skipped = True
+
+    def miss(self, recording: Any, fn: Callable, args: tuple, kwargs: dict, whole: bool) -> bool:
+        """No entry fits. True: there is one now; False: the calls run as they are."""
+        with self.lock:
+            counters["frames"]["total"] += 1
+            if self.eager or self.skipped or config.disable or _running_only.get():
+                return False
+            if config.error_on_recompile and recording.number in self.made:
+                raise exc.RecompileError(f"Recompiling function {self.name} in {self.where}\n    no entry fits")
+            if self.made.get(recording.number, 0) >= config.cache_size_limit:
+                return self._give_up(whole)
+            try:
+                self._compile(recording, fn, args, kwargs)
+            except Exception:
+                if not config.suppress_errors:
+                    raise
+                log.warning("WON'T CONVERT %s %s", self.name, self.where, exc_info=True)
+                return False
+            self.made[recording.number] = self.made.get(recording.number, 0) + 1
+            counters["frames"]["ok"] += 1
+            return True
+
+    def _give_up(self, whole: bool) -> bool:
+        text = f"torch._dynamo hit config.cache_size_limit ({config.cache_size_limit})"
+        if whole:
+            raise exc.CacheLimitExceeded("cache_size_limit reached")
+        log.warning(
+            "%s\n   function: '%s' (%s)\n   last reason: no entry fits the sizes and values of this call\n"
+            'To log all recompilation reasons, use TORCH_LOGS="recompiles".\n'
+            "To diagnose recompilation issues, see https://pytorch.org/docs/main/torch.compiler_troubleshooting.html.",
+            text, self.name, self.where,
+        )  # fmt: skip
+        self.eager = True
+        return False
+
+    # ---- compiling
+
+    def _compile(self, recording: Any, fn: Callable, args: tuple, kwargs: dict) -> None:
+        sources = Sources(fn, args, kwargs, recording.inputs, recording.number)
+        how, must = self._plan(recording, sources)
+        graph = self._trace(recording, how, sources.names)
+        module = fx.GraphModule(_attributes(graph), graph, "GraphModule")
+        counters["stats"]["calls_captured"] += recording.calls
+        counters["stats"]["unique_graphs"] += 1
+        run = self._call_backend(module, _examples(module, recording.inputs))
+        self._check_marks(recording, must, sources)
+        recording.add(run)
+
+    def _trace(self, recording: Any, how: bytes, names: list[str]) -> Any:
+        try:
+            return _traced(recording, how, names)
+        except Exception:
+            if not any(how):
+                raise
+            # Some rule needs numbers: all of them are constants of this entry.
+            return _traced(recording, bytes(len(how)), names)
+
+    def _call_backend(self, module: Any, examples: list[Any]) -> Callable:
+        backend = self.settings.backend
+        try:
+            options = {} if self.settings.options is None else {"options": self.settings.options}
+            run = backend(module, examples, **options)
+        except exc.TorchDynamoException:
+            raise
+        except Exception as error:
+            raise exc.BackendCompilerFailed(backend, error) from error
+        if not callable(run):
+            raise exc.BackendCompilerFailed(backend, TypeError("compiler_fn did not return callable"))
+        return run
+
+    def _plan(self, recording: Any, sources: Sources) -> tuple[bytes, list[tuple[int, int, int]]]:
+        """How each number is traced, and the dims (slot, input, dim) that must stay symbolic."""
+        slots = recording.slots
+        how = bytearray(len(slots))
+        must: list[tuple[int, int, int]] = []
+        sizes: dict[int, list[int]] = {}
+        for i, (kind, _value, of, _index, _sized) in enumerate(slots):
+            if kind == SIZE:
+                sizes.setdefault(of, []).append(i)
+        for of, at in sizes.items():
+            values = [slots[i][1] for i in at]
+            seen = self.seen.setdefault((recording.number, sources.names[of]), _Seen())
+            varies = seen.update(values)
+            for dim, i in enumerate(at):
+                mark = sources.mark(of, dim)
+                how[i] = self._plan_size(mark, sources.static[of], varies[dim])
+                if mark == "dynamic":
+                    must.append((i, of, dim))
+        self._plan_numbers(recording, slots, how, sources)
+        return bytes(how), must
+
+    def _everything(self) -> bool:
+        return self.settings.dynamic is True or (self.settings.dynamic is None and not config.assume_static_by_default)
+
+    def _plan_size(self, mark: str | None, static: bool, varies: bool) -> int:
+        if mark == "dynamic":
+            return AS_SYMBOL
+        if mark == "static" or static or self.settings.dynamic is False:
+            return AS_CONSTANT
+        if mark == "maybe" or (varies and config.automatic_dynamic_shapes):
+            return AS_SYMBOL
+        return AS_SHARED if self._everything() else AS_CONSTANT
+
+    def _plan_numbers(self, recording: Any, slots: list, how: bytearray, sources: Sources) -> None:
+        """Integers among the arguments of operators: those that varied, and those that are sizes or arguments."""
+        at = [i for i, (kind, *_rest) in enumerate(slots) if kind in (SIZE_ARG, SCALAR)]
+        values = [slots[i][1] for i in at]
+        known = recording.hash in self.seen
+        varies = self.seen.setdefault(recording.hash, _Seen()).update(values)
+        if self.settings.dynamic is False or config.specialize_int:
+            return
+        everything = self._everything()
+        for i, value, changed in zip(at, values, varies, strict=True):
+            if known:
+                if changed and (everything or config.automatic_dynamic_shapes):
+                    how[i] = AS_SHARED
+            elif everything and (slots[i][4] or value in sources.numbers):
+                how[i] = AS_SHARED
+            elif slots[i][4] and value >= 2:
+                how[i] = AS_KNOWN
+
+    def _check_marks(self, recording: Any, must: list[tuple[int, int, int]], sources: Sources) -> None:
+        if not must:
+            return
+        fixed = recording.fixed()
+        for slot, of, dim in must:
+            if fixed[slot] is None or fixed[slot] < 2:
+                continue
+            raise exc.ConstraintViolationError(
+                f"Constraints violated (L['{sources.plain(of)}'].size()[{dim}])! For more information, run with "
+                f"TORCH_LOGS=\"+dynamic\".\n  - Not all values of RelaxedUnspecConstraint(L['{sources.plain(of)}']"
+                f".size()[{dim}]) are valid because L['{sources.plain(of)}'].size()[{dim}] was inferred to be a "
+                f"constant ({fixed[slot]})."
+            )
+
+
+def _traced(recording: Any, how: bytes, names: list[str]) -> Any:
+    _C.capture_begin()
+    try:
+        outs = recording.trace(how, names)
+        return _C.capture_end_graph(outs, False)
+    except BaseException:
+        _C.capture_abort()
+        raise
+
+
+def _attributes(graph: Any) -> dict[str, Any]:
+    values = {n.target: n._attr() for n in graph.nodes if n.op == "get_attr"}
+    return {name: value for name, value in values.items() if isinstance(value, (Tensor, fx.GraphModule))}
+
+
+def _examples(module: Any, inputs: list[Tensor]) -> list[Any]:
+    """One per placeholder: the tensors of this call, symbols as they are."""
+    rest = iter(inputs)
+    values = [n.meta.get("val") for n in module.graph.nodes if n.op == "placeholder"]
+    return [next(rest) if isinstance(value, Tensor) else value for value in values]
+
+
+def _reason(why: int, op: str | None, branch: bool) -> str:
+    if branch:
+        return "generic_jump TensorVariable()"
+    if why == VALUE:
+        return "Tensor.item"
+    if why == CALL:
+        return f"call of {op}, whose result depends on the values of tensors"
+    if why == MODE:
+        return f"a mode changed before the call of {op}"
+    return op or "call of a function that is not captured"
+
+
+_NO_FAKE = (
+    "Failed running call_function {0}:\nThere was no fake impl registered for {0}. This is necessary for "
+    "torch.compile/export/fx tracing to work."
+)
+
+
+def _may_break(why: int) -> bool:
+    """A flush that one graph may have after all."""
+    if why == MODE:
+        return True
+    if why == VALUE:
+        return config.capture_scalar_outputs
+    return why == CALL and (config.capture_scalar_outputs or config.capture_dynamic_output_shape_ops)
+
+
+class _Flag(threading.local):
+    on = False
+
+    def get(self) -> bool:
+        return self.on
+
+
+_running_only = _Flag()  # torch._dynamo.run: nothing is compiled

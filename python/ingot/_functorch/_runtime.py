@@ -1,0 +1,311 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compiled functional graphs behind the interface of the original function: gradients, writes, views, shared memory."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import ingot
+from ingot import _C, fx
+from ingot._C import Tensor
+from ingot._functorch._trace import OutputAliasInfo, OutputType, Traced, ViewAndMutationMeta, trace
+from ingot._guards import TracingContext, tracing
+
+__all__ = ["compile_flat", "examples_of", "make_boxed_func", "normalize"]
+
+
+def make_boxed_func(f: Callable) -> Callable:
+    """f as a function of one list, which it may empty."""
+
+    def g(args: list) -> Any:
+        return f(*args)
+
+    g._boxed_call = True  # type: ignore[attr-defined]
+    return g
+
+
+def normalize(f: Callable) -> Callable:
+    """A compiler's result as a function of one list that returns a list."""
+    call = f if getattr(f, "_boxed_call", False) else make_boxed_func(f)
+
+    def run(args: list) -> list:
+        out = call(args)
+        return list(out) if isinstance(out, (tuple, list)) else [out]
+
+    return run
+
+
+def examples_of(graph_module: fx.GraphModule) -> list:
+    """What describes the inputs: fake tensors, symbols."""
+    return [n.meta.get("val") for n in graph_module.graph.nodes if n.op == "placeholder"]
+
+
+@contextlib.contextmanager
+def _described(meta: ViewAndMutationMeta) -> Iterator[None]:
+    """While a compiler runs, the tracing context tells what it compiles."""
+    context = TracingContext.try_get() or TracingContext(None)
+    with tracing(context):
+        before, context.fw_metadata = context.fw_metadata, meta
+        try:
+            yield
+        finally:
+            context.fw_metadata = before
+
+
+def _compile(compiler: Callable, graph_module: fx.GraphModule, meta: ViewAndMutationMeta) -> Callable:
+    with _described(meta):
+        return normalize(compiler(graph_module, examples_of(graph_module)))
+
+
+# ---- writes and views ----
+
+
+def _write_back(old: Tensor, new: Tensor, reshaped: bool) -> None:
+    """What the graph computed as the new value of an input."""
+    if reshaped:
+        with ingot.no_grad():
+            old.as_strided_(new.size(), new.stride(), new.storage_offset())
+    if old.requires_grad and old.is_leaf:
+        with ingot.no_grad():
+            old.detach().copy_(new)
+    else:
+        old.copy_(new)
+
+
+def _regenerate(info: OutputAliasInfo, out: Tensor, base: Tensor, numbers: Sequence[Any]) -> Tensor:
+    """The same view of the caller's tensor."""
+    if info.view is not None:
+        made = info.view(base, *numbers)
+        view = made[0] if isinstance(made, (tuple, list)) else made
+    else:
+        view = base.as_strided(out.size(), out.stride(), out.storage_offset())
+    return view if info.requires_grad or not view.requires_grad else view.detach()
+
+
+class _Epilogue:
+    """From the graph's outputs to the function's: new values are written back, views are taken of what they view."""
+
+    def __init__(self, meta: ViewAndMutationMeta) -> None:
+        self.written = [(i, meta.input_info[i].mutates_metadata) for i in meta.mutated_inp_runtime_indices]
+        self.outputs = meta.output_info
+        self.plain = not self.written and all(
+            o.output_type in (OutputType.non_alias, OutputType.unsafe_view_alias) for o in self.outputs
+        )
+
+    def __call__(self, args: Sequence[Any], outs: list) -> list:
+        if self.plain:
+            return outs
+        for (i, reshaped), new in zip(self.written, outs):
+            _write_back(args[i], new, reshaped)
+        first = len(self.written)
+        own, bases = outs[first : first + len(self.outputs)], outs[first + len(self.outputs) :]
+        numbers = [a for a in args if isinstance(a, (int, _C.SymInt)) and not isinstance(a, bool)]
+        made: list = []
+        for info, out in zip(self.outputs, own):
+            kind, base = info.output_type, info.base_idx
+            if kind is OutputType.is_input:
+                made.append(args[base])
+            elif kind is OutputType.alias_of_input:
+                made.append(_regenerate(info, out, args[base], numbers))
+            elif kind is OutputType.alias_of_intermediate_base_is_user_output:
+                made.append(_regenerate(info, out, own[base], numbers))
+            elif kind in (OutputType.alias_of_intermediate, OutputType.alias_of_intermediate_save_as_output):
+                made.append(_regenerate(info, out, bases[base], numbers) if base < len(bases) else out)
+            else:
+                made.append(out)
+        return made
+
+
+# ---- forward and backward ----
+
+
+class _Backward:
+    """The compiled backward graph, compiled when it first runs unless it was before."""
+
+    def __init__(self, compiler: Callable, graph_module: fx.GraphModule, meta: ViewAndMutationMeta) -> None:
+        self.compiler, self.graph_module, self.meta = compiler, graph_module, meta
+        self.run: Callable | None = None
+
+    def compile(self) -> Callable:
+        if self.run is None:
+            self.run = _compile(self.compiler, self.graph_module, self.meta)
+        return self.run
+
+
+def _refuse_twice(node: Any, grads: tuple) -> Any:
+    raise RuntimeError("torch.compile with aot_autograd does not currently support double backward")
+
+
+class _Differentiable:
+    """The forward graph as a function with a gradient: the backward graph."""
+
+    def __init__(self, traced: Traced, forward: Callable, backward: _Backward, saved: int, numbers: int) -> None:
+        meta = traced.meta
+        self.forward, self.backward = forward, backward
+        self.count, self.saved, self.numbers = meta.num_forward, saved, numbers
+        written = [meta.input_info[i].requires_grad for i in meta.mutated_inp_runtime_indices]
+        graded = [o.has_tangent for o in meta.output_info] + [True] * meta.num_intermediate_bases
+        self.graded = written + graded  # per output of the forward graph: has it a tangent
+        self.contiguous = traced.tangents
+
+    def __call__(self, args: list) -> list:
+        tensors = [a for a in args if isinstance(a, Tensor)]
+        positions = [isinstance(a, Tensor) for a in args]
+        with ingot.no_grad():
+            outs = self.forward(list(args))
+        own = outs[: self.count]
+        keep = outs[self.count : self.count + self.saved]
+        numbers = outs[self.count + self.saved :]
+        slots = [i for i, o in enumerate(own) if isinstance(o, Tensor)]
+        fixed = [own[i] for i in slots if not self.graded[i]]
+        made, _ = _C._make_function(
+            "CompiledFunctionBackward",
+            lambda node, grads: self._run_backward(node, grads, slots, numbers, positions),
+            tensors,
+            [own[i] for i in slots],
+            tuple(keep),
+            (),
+            tuple(fixed),
+            True,
+        )
+        for i, tensor in zip(slots, made):
+            own[i] = tensor
+        return own
+
+    def _run_backward(self, node: Any, grads: tuple, slots: list, numbers: list, positions: list) -> tuple:
+        tangents = [g for g, i in zip(grads, slots) if self.graded[i]]
+        dense = [g.contiguous() if c else g for g, c in zip(tangents, self.contiguous)]
+        run = self.backward.compile()
+        with ingot.no_grad():
+            found = run([*numbers, *node.saved_tensors, *dense])
+        result = tuple(g for g, tensor in zip(found, positions) if tensor)
+        history = [g for g in grads if isinstance(g, Tensor) and g.requires_grad]
+        if not (_C.is_grad_enabled() and history):
+            return result
+        values = [g.detach() for g in result if g is not None]
+        name = "CompiledFunctionBackwardBackward"
+        made = iter(_C._make_function(name, _refuse_twice, history, values, (), (), ())[0])
+        return tuple(None if g is None else next(made) for g in result)
+
+
+def _is_number(node: Any) -> bool:
+    return isinstance(node, fx.Node) and isinstance(node.meta.get("val"), (_C.SymInt, _C.SymFloat, _C.SymBool))
+
+
+def _differentiable(traced: Traced, fw_compiler: Callable, bw_compiler: Callable, partition: Callable) -> Callable:
+    joint, meta = traced.graph_module, traced.meta
+    fw, bw = partition(joint, examples_of(joint), num_fwd_outputs=meta.num_forward)
+    returned = next(n for n in fw.graph.nodes if n.op == "output").args[0][meta.num_forward :]
+    numbers = sum(map(_is_number, returned))
+    meta.num_symints_saved_for_bw = numbers
+    backward = _Backward(bw_compiler, bw, meta)
+    if numbers:  # its graph may depend on sizes that only this call has
+        backward.compile()
+    forward = _compile(fw_compiler, fw, meta)
+    return _Differentiable(traced, forward, backward, len(returned) - numbers, numbers)
+
+
+# ---- inputs that share memory ----
+
+
+def _memory_of(t: Any) -> Any:
+    real = isinstance(t, Tensor) and _C.env_of(t) is None and t.numel()
+    return t.untyped_storage().data_ptr() if real else None
+
+
+def _groups(args: Sequence[Any]) -> list[list[int]]:
+    """Positions of arguments over the same memory, if there are several."""
+    found: dict[Any, list[int]] = {}
+    for i, a in enumerate(args):
+        key = _memory_of(a)
+        if key is not None:
+            found.setdefault(key, []).append(i)
+    return [group for group in found.values() if len(group) > 1]
+
+
+def _base_of(members: list[Tensor]) -> Tensor:
+    """The tensor that all are views of: their base, or all of the memory."""
+    bases = [m._base for m in members if m._base is not None]
+    if bases:
+        return bases[0]
+    whole = [m for m in members if m._base is None and m.requires_grad]
+    if whole:
+        return whole[0]
+    first = members[0]
+    count = first.untyped_storage().nbytes() // first.element_size()
+    return first.detach().as_strided((count,), (1,), 0)
+
+
+class _SharedInputs:
+    """Overlapping arguments of which one is written are one argument of the graph: the memory that they view."""
+
+    def __init__(self, args: Sequence[Any], groups: list[list[int]]) -> None:
+        self.groups = groups
+        self.inside = {i for group in groups for i in group}
+        self.rest = [i for i in range(len(args)) if i not in self.inside]
+        self.views = {
+            i: (k, tuple(args[i].shape), args[i].stride(), args[i].storage_offset())
+            for k, group in enumerate(groups)
+            for i in group
+        }
+
+    def merge(self, args: Sequence[Any]) -> list:
+        bases = [_base_of([args[i] for i in group]) for group in self.groups]
+        return bases + [args[i] for i in self.rest]
+
+    def wrap(self, fn: Callable) -> Callable:
+        def merged(*args: Any) -> Any:
+            given: list = [None] * (len(self.inside) + len(self.rest))
+            for i, (k, size, stride, offset) in self.views.items():
+                given[i] = args[k].as_strided(size, stride, offset)
+            for i, a in zip(self.rest, args[len(self.groups) :]):
+                given[i] = a
+            return fn(*given)
+
+        return merged
+
+
+# ---- all of it ----
+
+
+def compile_flat(
+    fn: Callable,
+    args: Sequence[Any],
+    *,
+    fw_compiler: Callable,
+    bw_compiler: Callable | None = None,
+    inference_compiler: Callable | None = None,
+    partition_fn: Callable,
+    decompositions: dict | None = None,
+    dynamic: bool = False,
+    fakes: Sequence[Any] | None = None,
+) -> Callable:
+    """fn, from flat arguments to a flat tuple, compiled: a function of the list of arguments that returns a list."""
+    traced = trace(fn, args, decompositions=decompositions, dynamic=dynamic, fakes=fakes)
+    written = set(traced.meta.mutated_inp_runtime_indices)
+    overlapping = [g for g in _groups(args) if written.intersection(g)]
+    shared = None
+    if overlapping:
+        shared = _SharedInputs(args, overlapping)
+        traced = trace(shared.wrap(fn), shared.merge(args), decompositions=decompositions, dynamic=dynamic)
+    if traced.joint:
+        run = _differentiable(traced, fw_compiler, bw_compiler or fw_compiler, partition_fn)
+    else:
+        call = _compile(inference_compiler or fw_compiler, traced.graph_module, traced.meta)
+
+        def run(given: list) -> list:
+            with ingot.no_grad():
+                return call(list(given))
+
+    finish = _Epilogue(traced.meta)
+
+    def compiled(given: Sequence[Any]) -> list:
+        inputs = list(given) if shared is None else shared.merge(given)
+        if not traced.joint:
+            return finish(inputs, run(inputs))
+        with ingot.enable_grad():  # parts without gradients are inside the graphs
+            return finish(inputs, run(inputs))
+
+    return compiled
